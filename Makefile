@@ -1,0 +1,207 @@
+# qsketch: frequency sketches for PostgreSQL, on the CPU and on NVIDIA GPUs.
+#
+#   make                 build the extension (WITH_CUDA=yes|no; default: yes if nvcc is found)
+#   make install         install it into the server that PG_CONFIG names
+#   make demo            build, start a throw-away server, show the extension on real data
+#   make test            everything that can be tested without a GPU; ends with the counts
+#   make unit            tests of the sketches alone, without PostgreSQL, under sanitizers
+#   make fuzz            fuzzers of the untrusted formats, FUZZ_SECONDS (30) each
+#   make regress         SQL tests on a throw-away server     (REGRESS="name ..." picks some)
+#   make isolation       concurrency tests, the same way      (ISOLATION="name ...")
+#   make tap             tests that need servers of their own (PROVE_TESTS="file ...")
+#   make installcheck    SQL and concurrency tests on your running server, after make install
+#   make format          clang-format in place; format-check only looks
+#   make check-layers    which part may include which
+#   make bench-sql       speed inside PostgreSQL, as a Markdown table
+#   make accuracy        measured errors of all structures; analysis: against theory
+#   make bundle          server, extension and libraries in one file, for hosts without packages
+#   make dist            source archive
+#   make clean
+#
+# WERROR=1 makes warnings errors, COVERAGE=1 instruments for gcov, and
+# PG_CONFIG=... picks the server to build for.
+
+EXTENSION  = qsketch
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
+MODULE_big = qsketch
+PG_CONFIG ?= pg_config
+
+CORE_SRC := $(wildcard src/core/*.c src/engine/*.c)
+PG_SRC   := $(wildcard src/pg/*.c src/scan/*.c src/gpu/*.c)
+CUDA_SRC := $(wildcard cuda/*.cu)
+
+# ---- CUDA ----
+# Only cuda/ is built by nvcc.  Its objects go in through an archive: the
+# runtime is linked statically, so that the module loads where no driver is.
+# A host compiler alone is enough for WITH_CUDA=no.
+
+CUDA_HOME ?= /usr/local/cuda
+NVCC      := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc))
+WITH_CUDA ?= $(if $(and $(NVCC),$(CUDA_SRC)),yes,no)
+
+ifeq ($(WITH_CUDA),yes)
+CUDA_ARCHS ?= $(filter 80 90 100 120,$(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code)))
+CUDA_OBJS  := $(CUDA_SRC:.cu=.o)
+CUDA_LIB   := cuda/libqsketch_cuda.a
+CUDA_ROOT  := $(abspath $(dir $(realpath $(NVCC)))..)
+CUDA_PTX   := $(lastword $(CUDA_ARCHS))
+NVCC_FLAGS  = -O3 -lineinfo -std=c++17 -Isrc -Icuda -MMD -MP \
+	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra \
+	$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
+	-gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+CUDA_LINK   = $(CUDA_LIB) -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++ \
+	-Wl,--exclude-libs,ALL
+CUDA_NOTE   = building with CUDA for sm_$(subst $() $(),$(),$(CUDA_ARCHS:%=% ))
+else
+NO_CUDA_OBJ := $(patsubst %.c,%.o,$(wildcard cuda/no_cuda.c))
+CUDA_NOTE   = building without CUDA: $(if $(NVCC),$(if $(CUDA_SRC),WITH_CUDA=no,no kernels in cuda/),nvcc not found)
+endif
+
+# ---- what PGXS builds ----
+
+OBJS         = $(patsubst %.c,%.o,$(CORE_SRC) $(PG_SRC)) $(NO_CUDA_OBJ)
+PG_CPPFLAGS  = -I$(srcdir)/src -I$(srcdir)/cuda
+PG_CFLAGS    = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+	-MMD -MP
+SHLIB_LINK   = $(CUDA_LINK)
+DATA         = $(wildcard sql/*--*--*.sql)
+DATA_built   = sql/$(EXTENSION)--$(EXTVERSION).sql
+EXTRA_CLEAN  = build $(OBJS:.o=.d) $(wildcard cuda/*.o cuda/*.d cuda/*.a)
+
+ifdef WERROR
+PG_CFLAGS   += -Werror
+endif
+ifdef COVERAGE
+PG_CFLAGS   += -O0 --coverage
+SHLIB_LINK  += --coverage
+endif
+
+# pg_regress insists on the folder names sql and expected, and looks in the
+# output folder first: "." would find our install scripts.  So it is pointed
+# at links to our own folders (installcheck) or at copies (src/test/run.sh).
+REGRESS       := $(sort $(patsubst sql_tests/%.sql,%,$(wildcard sql_tests/*.sql)))
+ISOLATION     := $(sort $(patsubst sql_tests/specs/%.spec,%,$(wildcard sql_tests/specs/*.spec)))
+PROVE_TESTS   := $(sort $(wildcard sql_tests/t/*.pl))
+REGRESS_OPTS   = --inputdir=build/links --outputdir=build/links --load-extension=$(EXTENSION)
+ISOLATION_OPTS = $(REGRESS_OPTS)
+REGRESS_PREP   = link-tests
+
+# No LLVM bitcode: the hot code runs inside calls through fmgr, which a JIT
+# that inlines bitcode does not reach, and it would be compiled twice.
+override with_llvm = no
+
+all: $(DATA_built)
+
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# Counters are added in loops that the compiler can vectorise.  Nothing in
+# these folders is called by name from SQL.
+ifndef COVERAGE
+src/core/%.o src/engine/%.o: override CFLAGS += -O3 -fvisibility=hidden
+endif
+
+# Changed flags rebuild everything, changed headers what includes them.
+BUILD_FLAGS = $(CC) $(CFLAGS) $(CPPFLAGS) $(NVCC_FLAGS) $(SHLIB_LINK)
+$(OBJS) $(CUDA_OBJS): build/flags
+build/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(BUILD_FLAGS)' | cmp -s - $@ || { echo '$(CUDA_NOTE)'; echo '$(BUILD_FLAGS)' >$@; }
+-include $(OBJS:.o=.d) $(CUDA_OBJS:.o=.d)
+
+$(DATA_built): sql/$(EXTENSION).sql
+	cp $< $@
+
+ifeq ($(WITH_CUDA),yes)
+$(shlib): $(CUDA_LIB)
+$(CUDA_LIB): $(CUDA_OBJS)
+	rm -f $@ && $(AR) crs $@ $^
+$(CUDA_OBJS): %.o: %.cu
+	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
+endif
+
+# ---- tests ----
+
+.PHONY: FORCE demo test unit fuzz regress isolation tap link-tests
+test:
+	@src/test/run.sh
+regress: all
+	@src/test/run.sh regress $(REGRESS)
+isolation: all
+	@src/test/run.sh isolation $(ISOLATION)
+tap: all
+	@src/test/run.sh tap $(PROVE_TESTS)
+
+link-tests:
+	@mkdir -p build/links
+	@ln -sfn $(abspath sql_tests)       build/links/sql
+	@ln -sfn $(abspath sql_tests/specs) build/links/specs
+	@ln -sfn $(abspath expected)        build/links/expected
+
+# The sketches without PostgreSQL: compiled once for each kind of sanitizer
+# build, then linked with each test.  Every test runs, even after a failure.
+SAN_FLAGS  = -std=c11 -g -O1 -Wall -Wextra -Werror -Isrc -MMD -MP -fno-sanitize-recover=all
+UNIT_CC    = gcc $(SAN_FLAGS) -fsanitize=address,undefined
+FUZZ_CC    = $(firstword $(shell command -v clang clang-14 2>/dev/null) clang) $(SAN_FLAGS)
+UNIT      := $(patsubst src/test/unit/%.c,build/unit/%,$(wildcard src/test/unit/*.c))
+FUZZ      := $(patsubst src/test/fuzz/%.c,build/fuzz/%,$(wildcard src/test/fuzz/*.c))
+UNIT_OBJS := $(CORE_SRC:src/%.c=build/unit/%.o)
+FUZZ_OBJS := $(CORE_SRC:src/%.c=build/fuzz/%.o)
+FUZZ_SECONDS ?= 30
+.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS)
+-include $(wildcard build/unit/*.d build/unit/*/*.d build/fuzz/*.d build/fuzz/*/*.d)
+
+unit: $(UNIT)
+	@status=0; for t in $(UNIT); do echo "== $$t"; $$t || status=1; done; exit $$status
+$(UNIT): build/unit/%: src/test/unit/%.c $(UNIT_OBJS)
+	@mkdir -p $(@D)
+	$(UNIT_CC) -o $@ $< $(UNIT_OBJS) -lcmocka -lm
+build/unit/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(UNIT_CC) -c -o $@ $<
+
+# New inputs are kept in build/fuzz/corpus; golden sketches are the seeds.
+fuzz: $(FUZZ)
+	@set -e; for f in $(FUZZ); do echo "== $$f"; mkdir -p build/fuzz/corpus/$$(basename $$f); \
+		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=build/fuzz/ \
+		build/fuzz/corpus/$$(basename $$f) $(wildcard src/test/golden); done
+$(FUZZ): build/fuzz/%: src/test/fuzz/%.c $(FUZZ_OBJS)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZ_OBJS) -lm
+build/fuzz/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
+
+# ---- source checks ----
+# Other versions of clang-format lay code out differently, so the version is fixed.
+
+.PHONY: format format-check check-layers
+CLANG_FORMAT ?= clang-format-14
+FORMATTED     = $(wildcard src/*/*.[ch] src/test/*/*.[ch] src/test/*/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
+format:
+	$(if $(FORMATTED),$(CLANG_FORMAT) -i $(FORMATTED))
+format-check:
+	@status=0; for f in $(FORMATTED); do $(CLANG_FORMAT) $$f | cmp -s - $$f || \
+		{ echo "not formatted: $$f"; status=1; }; done; exit $$status
+check-layers:
+	@src/test/check-layers.sh
+
+# ---- demonstration, benchmarks, packing ----
+
+.PHONY: bench-sql accuracy analysis bundle dist
+demo:
+	@src/bench/demo.sh
+bench-sql:
+	@src/bench/bench-sql.sh
+accuracy analysis: %: build/bench/%
+	@$<
+build/bench/%: src/bench/%.c $(CORE_SRC) $(wildcard src/core/*.h src/engine/*.h src/bench/*.h)
+	@mkdir -p $(@D)
+	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $< $(CORE_SRC) -lm
+
+bundle: all
+	@src/test/bundle.sh
+dist:
+	@mkdir -p build
+	git archive --format=zip --prefix=$(EXTENSION)-$(EXTVERSION)/ \
+		-o build/$(EXTENSION)-$(EXTVERSION).zip HEAD
