@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+#
+# Runs the tests and counts them.
+#
+#	src/test/run.sh                    everything: packages, build, all tests
+#	src/test/run.sh regress [NAME...]  SQL tests                  sql_tests/*.sql
+#	src/test/run.sh isolation [NAME...]  concurrency tests        sql_tests/specs/*.spec
+#	src/test/run.sh tap [FILE...]      tests with own servers     sql_tests/t/*.pl
+#
+# Every step runs, also after one that failed.  The last line is always
+# "N passed, N failed", of unit tests, SQL, isolation and TAP tests, and checks;
+# the exit status says whether any failed.  What the SQL tests printed is in
+# build/regress/results, to be copied to expected/ when it is right.
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+cd "$SOURCE"
+
+passed=0
+failed=0
+build=$SOURCE/build
+mkdir -p "$build"
+
+count() {
+	passed=$((passed + $1))
+	failed=$((failed + $2))
+}
+
+title() {
+	printf '\n== %s\n' "$*"
+}
+
+# check NAME COMMAND...: one check, passed if the command succeeds.
+check() {
+	title "$1"
+	shift
+	if "$@"; then count 1 0; else count 0 1; fi
+}
+
+# count_of NUMBER STATUS: so many of the tests planned were seen to pass.  A
+# status that says "failed" never goes without a failure counted.
+count_of() {
+	local planned=$1 seen=$2 status=$3 lost
+	lost=$((planned - seen))
+	[ "$status" = 0 ] || [ "$lost" != 0 ] || lost=1
+	count "$seen" "$lost"
+}
+
+unit_tests() {
+	local status=0 log=$build/unit.log seen lost
+	title "unit tests"
+	make -s unit 2>&1 | tee "$log" || status=1
+	seen=$(awk '/\[  PASSED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
+	lost=$(awk '/\[  FAILED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
+	count_of $((seen + lost)) "$seen" $status
+}
+
+# names FOLDER SUFFIX: the tests there.
+names() {
+	local file
+	for file in "$1"/*"$2"; do
+		[ ! -f "$file" ] || basename "$file" "$2"
+	done
+}
+
+# pg_regress_tests KIND PROGRAM TEST...: SQL and isolation tests alike.  They run
+# on copies, since the server's user may not be able to read the source tree
+# and so that pg_regress cannot find our install scripts in sql/.
+pg_regress_tests() {
+	local kind=$1 program=$PGXS_TEST/$2 stage=$SERVER_HOME/$1 status=0 seen
+	shift 2
+	[ $# != 0 ] || return 0
+	title "$kind tests"
+	stage_tests "$stage"
+	as_server "$program" --bindir="${PATH%%:*}" --inputdir="$stage" --outputdir="$stage" \
+		--load-extension=qsketch --dbname="qsketch_$kind" "$@" 2>&1 | tee "$build/$kind.log" || status=1
+	rm -rf "${build:?}/$kind"
+	mkdir -p "$build/$kind"
+	cp -r "$stage/results" "$build/$kind/" || :
+	if [ -s "$stage/regression.diffs" ]; then
+		cp "$stage/regression.diffs" "$build/$kind/"
+		cat "$stage/regression.diffs"
+	fi
+	grep -E 'PANIC|TRAP|terminated by signal' "$SERVER_HOME/server.log" || :
+	seen=$(grep -cE '^test .*\.\.\. ok |^ok [0-9]+ ' "$build/$kind.log") || :
+	count_of $# "$seen" $status
+}
+
+stage_tests() {
+	mkdir -p "$1"
+	cp -r sql_tests "$1/sql"
+	[ ! -d expected ] || cp -r expected "$1/expected"
+	[ ! -d sql_tests/specs ] || cp -r sql_tests/specs "$1/specs"
+	[ ! -d src/test/golden ] || cp -r src/test/golden "$1/golden"
+	[ ${#RUN_AS[@]} = 0 ] || chown -R nobody: "$1"
+}
+
+regress() {
+	pg_regress_tests regress regress/pg_regress "$@"
+}
+
+isolation() {
+	pg_regress_tests isolation isolation/pg_isolation_regress "$@"
+}
+
+# Each file is one test: PostgreSQL's own Perl modules, IPC::Run and prove.
+tap() {
+	local file stage=$SERVER_HOME/tap
+	[ $# != 0 ] || return 0
+	if ! command -v prove >/dev/null || ! perl -I"$SERVER_ROOT/perl5" -MIPC::Run -e1 2>/dev/null; then
+		title "TAP tests skipped: no prove or no IPC::Run"
+		return
+	fi
+	stage_tests "$stage"
+	for file; do
+		check "$file" as_server env TESTDIR="$stage" TESTDATADIR="$stage/tmp_check" \
+			TESTLOGDIR="$stage/tmp_check/log" PGPORT=65432 PG_REGRESS="$PGXS_TEST/regress/pg_regress" \
+			prove -I "$PGXS_TEST/perl" -I "$SERVER_ROOT/perl5" -I "$stage/sql/t" \
+			"$stage/sql/t/${file##*/}"
+	done
+	rm -rf "${build:?}/tap"
+	cp -r "$stage/tmp_check/log" "$build/tap" || :
+}
+
+# with_server COMMAND...: no server is one failure, since nothing else can run.
+with_server() {
+	title "server"
+	if server_stage && server_start; then "$@"; else count 0 1; fi
+}
+
+server_tests() {
+	regress $(names sql_tests .sql)
+	isolation $(names sql_tests/specs .spec)
+	tap $(names sql_tests/t .pl | sed 's/$/.pl/')
+}
+
+format_check() {
+	if command -v "${CLANG_FORMAT:-clang-format-14}" >/dev/null; then
+		check "format" make -s format-check
+	else
+		title "format skipped: no clang-format-14"
+	fi
+}
+
+everything() {
+	export WERROR=1
+	check "packages" src/test/setup.sh test
+	check "build" make -s -j "$(nproc)"
+	unit_tests
+	check "layers" make -s check-layers
+	format_check
+	with_server server_tests
+}
+
+case ${1:-everything} in
+everything) everything ;;
+regress | isolation | tap) with_server "$@" ;;
+*) echo "run.sh: unrecognized tests \"$1\"" >&2 && exit 2 ;;
+esac
+
+printf '\n%d passed, %d failed\n' $passed $failed
+[ $failed = 0 ]
