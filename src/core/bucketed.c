@@ -1,0 +1,154 @@
+/*
+ * bucketed.c
+ *		warp, half_warp and sub_warp: one bucket per key, counters by mask.
+ *
+ * Paper: Algorithms 2 and 3.  The table is n buckets of m counters, m = 32, 16
+ * or 8.  A key owns the d counters of its bucket that its mask selects, so an
+ * operation touches 4, 2 or 1 neighbouring sectors of 32 bytes instead of d
+ * random ones.  The counters of a bucket are shared by the same keys, which
+ * costs some accuracy: the smaller m, the more.
+ *
+ * Invariants: the counters of a bucket sum to d times the weight of its keys,
+ * none exceeds that weight; the table sums to d * N.
+ *
+ * src/core/bucketed.c
+ */
+#include "core/bucketed.h"
+#include "core/cells.h"
+
+#define CACHE_LINE 64
+
+static uint64_t
+table_counters(const qs_params *p)
+{
+	return p->n * qs_bucket_width(p->structure);
+}
+
+static uint64_t
+table_bytes(const qs_params *p, bool wide)
+{
+	return table_counters(p) * (wide ? 8 : 4);
+}
+
+static uint64_t
+extra_bytes(const qs_params *p, bool wide)
+{
+	(void) p;
+	(void) wide;
+	return 0;
+}
+
+/*
+ * The same code for each m, with m known to the compiler.
+ */
+QS_INLINE void
+locate_in(const qs_sketch *sk, uint32_t m, uint64_t hv, uint64_t *cell)
+{
+	qs_bucket_cells(qs_reduce(hv, sk->params.n) * m, qs_mask_of(sk, hv), cell);
+}
+
+QS_INLINE void
+fetch_in(const qs_sketch *sk, uint32_t m, const uint8_t *table, uint64_t hv)
+{
+	uint32_t bytes = m * (sk->wide ? 8 : 4);
+	const uint8_t *bucket = table + qs_reduce(hv, sk->params.n) * bytes;
+	uint32_t offset;
+
+	for (offset = 0; offset < bytes; offset += CACHE_LINE)
+		__builtin_prefetch(bucket + offset, 1);
+}
+
+QS_INLINE void
+locate8(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	locate_in(sk, 8, hv, cell);
+}
+
+QS_INLINE void
+fetch8(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
+{
+	fetch_in(sk, 8, table, hv);
+}
+
+QS_INLINE void
+locate_any(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	locate_in(sk, qs_bucket_width(sk->params.structure), hv, cell);
+}
+
+QS_INLINE void
+fetch_any(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
+{
+	fetch_in(sk, qs_bucket_width(sk->params.structure), table, hv);
+}
+
+static void
+bucketed_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	if (sk->wide)
+		qs_cells_add(sk, sk->table, true, locate_any, fetch_any, hv, weight, count);
+	else if (sk->params.structure == QS_SUB_WARP)
+		qs_cells_add(sk, sk->table, false, locate8, fetch8, hv, weight, count);
+	else
+		qs_cells_add(sk, sk->table, false, locate_any, fetch_any, hv, weight, count);
+}
+
+static size_t
+bucketed_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	return qs_cells_remove(sk, sk->table, sk->wide, locate_any, hv, weight, count);
+}
+
+static void
+bucketed_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
+{
+	if (!sk->wide && sk->params.structure == QS_SUB_WARP)
+		qs_cells_query(sk, sk->table, false, locate8, fetch8, hv, count, estimate);
+	else
+		qs_cells_query(sk, sk->table, sk->wide, locate_any, fetch_any, hv, count, estimate);
+}
+
+static qs_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	uint64_t n = into->params.n;
+	uint64_t more = from->params.n / n;
+	qs_shape shape = { .rows = 1, .width = qs_bucket_width(into->params.structure) };
+
+	if (negative &&
+		!qs_table_covers(into->table, into->wide, n, from->table, from->wide, more, shape))
+		return QS_UNDERFLOW;
+	qs_table_add(into->table, into->wide, n, from->table, from->wide, more, shape, negative);
+	return QS_OK;
+}
+
+static void
+widen(qs_sketch *to, const qs_sketch *from)
+{
+	qs_table_convert(to->table, true, from->table, false, table_counters(&to->params));
+}
+
+static void
+write(const qs_sketch *sk, bool wide, uint8_t *out)
+{
+	qs_table_convert(out, wide, sk->table, sk->wide, table_counters(&sk->params));
+}
+
+static bool
+check(const qs_sketch *sk)
+{
+	return qs_table_check(sk->table, sk->wide, sk->params.n, qs_bucket_width(sk->params.structure),
+						  sk->params.depth, sk->total);
+}
+
+const qs_ops qs_bucketed_ops = {
+	.table_bytes = table_bytes,
+	.extra_bytes = extra_bytes,
+	.add = bucketed_add,
+	.remove = bucketed_remove,
+	.query = bucketed_query,
+	.accumulate = accumulate,
+	.widen = widen,
+	.write = write,
+	.check = check,
+};

@@ -1,0 +1,121 @@
+/*
+ * cells.c
+ *		Arithmetic on whole tables of counters.
+ *
+ * src/core/cells.c
+ */
+#include "core/cells.h"
+
+/* Same layout, 4-byte counters: what merging mostly is; vectorizes. */
+static void
+add_same_narrow(uint8_t *into, const uint8_t *from, uint64_t count, bool negative)
+{
+	uint64_t i;
+
+	if (negative)
+		for (i = 0; i < count; i++)
+			qs_store32(into + i * 4, qs_load32(into + i * 4) - qs_load32(from + i * 4));
+	else
+		for (i = 0; i < count; i++)
+			qs_store32(into + i * 4, qs_load32(into + i * 4) + qs_load32(from + i * 4));
+}
+
+/* Sum of the counters of "from" that fold into counter (row, bucket, lane). */
+QS_INLINE uint64_t
+folded(const uint8_t *from, bool wide, uint64_t bucket, uint64_t more, uint32_t width,
+	   uint32_t lane)
+{
+	uint64_t sum = 0;
+	uint64_t k;
+
+	for (k = 0; k < more; k++)
+		sum += qs_counter_get(from, (bucket * more + k) * width + lane, wide);
+	return sum;
+}
+
+void
+qs_table_add(uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from, bool from_wide,
+			 uint64_t more, qs_shape shape, bool negative)
+{
+	uint64_t buckets = shape.rows * into_n;
+	uint64_t b;
+
+	if (more == 1 && !into_wide && !from_wide)
+	{
+		add_same_narrow(into, from, buckets * shape.width, negative);
+		return;
+	}
+	/* A row of "from" is "more" times as long, so rows stay aligned. */
+	for (b = 0; b < buckets; b++)
+	{
+		uint32_t lane;
+
+		for (lane = 0; lane < shape.width; lane++)
+		{
+			uint64_t i = b * shape.width + lane;
+			uint64_t v = folded(from, from_wide, b, more, shape.width, lane);
+			uint64_t old = qs_counter_get(into, i, into_wide);
+
+			qs_counter_set(into, i, into_wide, negative ? old - v : old + v);
+		}
+	}
+}
+
+bool
+qs_table_covers(const uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from,
+				bool from_wide, uint64_t more, qs_shape shape)
+{
+	uint64_t buckets = shape.rows * into_n;
+	uint64_t b;
+
+	for (b = 0; b < buckets; b++)
+	{
+		uint32_t lane;
+
+		for (lane = 0; lane < shape.width; lane++)
+			if (qs_counter_get(into, b * shape.width + lane, into_wide) <
+				folded(from, from_wide, b, more, shape.width, lane))
+				return false;
+	}
+	return true;
+}
+
+void
+qs_table_convert(uint8_t *to, bool to_wide, const uint8_t *from, bool from_wide, uint64_t count)
+{
+	uint64_t i;
+
+	if (to_wide == from_wide)
+		memcpy(to, from, count * (to_wide ? 8 : 4));
+	else
+		for (i = 0; i < count; i++)
+			qs_counter_set(to, i, to_wide, qs_counter_get(from, i, from_wide));
+}
+
+bool
+qs_table_check(const uint8_t *table, bool wide, uint64_t n, uint32_t width, uint32_t depth,
+			   int64_t total)
+{
+	unsigned __int128 rest = (unsigned __int128) (uint64_t) total * depth;
+	uint64_t b;
+
+	for (b = 0; b < n; b++)
+	{
+		unsigned __int128 sum = 0;
+		uint64_t most = 0;
+		uint32_t lane;
+
+		for (lane = 0; lane < width; lane++)
+		{
+			uint64_t v = qs_counter_get(table, b * width + lane, wide);
+
+			sum += v;
+			if (v > most)
+				most = v;
+		}
+		if (sum > rest || sum % depth != 0 || most > sum / depth)
+			return false;
+		rest -= sum;
+	}
+	return rest == 0;
+}

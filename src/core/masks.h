@@ -1,0 +1,42 @@
+/*
+ * masks.h
+ *		Hash masks: which d of a bucket's m counters belong to a key.
+ *
+ * A sketch has H masks (a power of two up to 65536), each with exactly d of m
+ * bits set, drawn without bias from a stream that depends on (seed, m, d) and
+ * the mask's index alone.  So a mask can be computed by itself, without the
+ * table, and a table of H masks begins with the table of H/2.  Bit i selects
+ * counter i.  Paper: section III-A.
+ *
+ * src/core/masks.h
+ */
+#ifndef QS_MASKS_H
+#define QS_MASKS_H
+
+#include "core/hash.h"
+
+#define QS_MASKS_MAX     65536
+#define QS_MASK_BITS_MAX 32
+
+/*
+ * Mask number "index" with d bits out of m: Floyd's sampling, one draw of 32
+ * bits per bit.  Costs d mixes; hot loops look it up in a table instead.
+ */
+QS_INLINE uint32_t
+qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
+{
+	uint64_t state = qs_mix64(seed_key ^ ((uint64_t) m << 40 | (uint64_t) d << 32 | index));
+	uint32_t mask = 0;
+	uint32_t j;
+
+	for (j = m - d; j < m; j++)
+	{
+		uint64_t draw = qs_mix64(state += QS_ROW_STEP) >> 32;
+		uint32_t bit = UINT32_C(1) << (uint32_t) ((draw * (j + 1)) >> 32);
+
+		mask |= (mask & bit) ? UINT32_C(1) << j : bit;
+	}
+	return mask;
+}
+
+#endif

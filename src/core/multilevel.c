@@ -1,0 +1,409 @@
+/*
+ * multilevel.c
+ *		The multilevel sketch: one-byte counters that overflow into high buckets.
+ *
+ * Paper: Algorithms 4 and 5 (MSWS).  A low bucket ("table") is one 32-byte
+ * sector:
+ *
+ *	byte 0 .. 27	counters, modulo 256
+ *	byte 28 .. 31	high index: 0, or 1024 + number of its high bucket
+ *
+ * A high bucket ("extra") has 32 counters of 4 (wide: 8) bytes, 28 of them
+ * used.  Counter i of a bucket is low[i] + 256 * high[i]: where the paper
+ * estimates with two minima, here the value is exact, so the sketch does not
+ * depend on the order of keys, can be merged and removed from, and equals a
+ * sketch with buckets of 28 wide counters, in less than a third of the memory
+ * as long as few counters pass 255.
+ *
+ * A high bucket is given to a low bucket when one of its counters first passes
+ * 255.  Serialized, high buckets are in the order of their low buckets and
+ * those that are all zero again are left out.
+ *
+ * Invariants: those of a bucketed sketch with m = 28.
+ *
+ * src/core/multilevel.c
+ */
+#include "core/multilevel.h"
+
+#define FIRST_ROOM 16 /* high buckets of the first allocation */
+
+static uint64_t
+table_bytes(const qs_params *p, bool wide)
+{
+	(void) wide;
+	return p->n * QS_LOW_BYTES;
+}
+
+static uint64_t
+extra_bytes(const qs_params *p, bool wide)
+{
+	(void) p;
+	return QS_HIGH_COUNTERS * (wide ? 8 : 4);
+}
+
+static uint8_t *
+low_bucket(const qs_sketch *sk, uint64_t bucket)
+{
+	return sk->table + bucket * QS_LOW_BYTES;
+}
+
+static uint8_t *
+high_bucket(const qs_sketch *sk, uint64_t number)
+{
+	return sk->extra + number * extra_bytes(&sk->params, sk->wide);
+}
+
+/*
+ * The high bucket of a low one, or NULL.  An index that names none, as only
+ * damaged bytes have it, counts as NULL.
+ */
+static uint8_t *
+high_of(const qs_sketch *sk, const uint8_t *low)
+{
+	uint32_t index = qs_load32(low + QS_LOW_COUNTERS);
+
+	if (index < QS_HIGH_INDEX_MIN || index - QS_HIGH_INDEX_MIN >= sk->extra_used)
+		return NULL;
+	return high_bucket(sk, index - QS_HIGH_INDEX_MIN);
+}
+
+/* The same, taking a new one if need be; reserve() made sure there is one. */
+static uint8_t *
+high_for_update(qs_sketch *sk, uint8_t *low)
+{
+	uint8_t *high = high_of(sk, low);
+
+	if (!high)
+	{
+		qs_store32(low + QS_LOW_COUNTERS, (uint32_t) (QS_HIGH_INDEX_MIN + sk->extra_used));
+		high = high_bucket(sk, sk->extra_used++);
+	}
+	return high;
+}
+
+QS_INLINE uint64_t
+get(const uint8_t *low, const uint8_t *high, bool wide, uint32_t i)
+{
+	return low[i] + (high ? qs_counter_get(high, i, wide) << 8 : 0);
+}
+
+static void
+set(qs_sketch *sk, uint8_t *low, uint32_t i, uint64_t value)
+{
+	low[i] = (uint8_t) value;
+	if (value > 255 || high_of(sk, low))
+		qs_counter_set(high_for_update(sk, low), i, sk->wide, value >> 8);
+}
+
+/*
+ * Room for as many high buckets as "count" keys can ask for.  The table of
+ * high buckets grows by half at least, so that growing costs little per key.
+ */
+static qs_status
+reserve(qs_sketch *sk, size_t count)
+{
+	uint64_t most = sk->params.n;
+	uint64_t want = sk->extra_used + count;
+	uint64_t bytes = extra_bytes(&sk->params, sk->wide);
+	uint8_t *bigger;
+
+	if (want > most)
+		want = most;
+	if (want <= sk->extra_room)
+		return QS_OK;
+	if (want < FIRST_ROOM)
+		want = FIRST_ROOM;
+	if (want < sk->extra_room + sk->extra_room / 2)
+		want = sk->extra_room + sk->extra_room / 2;
+	if (want > most)
+		want = most;
+	bigger = sk->memory->alloc(sk->memory->context, want * bytes);
+	if (!bigger)
+		return QS_NO_MEMORY;
+	if (sk->extra)
+	{
+		memcpy(bigger, sk->extra, sk->extra_used * bytes);
+		sk->memory->release(sk->memory->context, sk->extra);
+	}
+	sk->extra = bigger;
+	sk->extra_room = want;
+	return QS_OK;
+}
+
+static void
+multilevel_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint64_t w = weight ? (uint64_t) weight[i] : 1;
+		uint8_t *low = low_bucket(sk, qs_reduce(hv[i], sk->params.n));
+		uint32_t mask;
+
+		if (i + QS_PREFETCH_AHEAD < count)
+			__builtin_prefetch(low_bucket(sk, qs_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)),
+							   1);
+		for (mask = qs_mask_of(sk, hv[i]); mask != 0; mask &= mask - 1)
+		{
+			uint32_t c = (uint32_t) __builtin_ctz(mask);
+			uint64_t sum = low[c] + w;
+
+			low[c] = (uint8_t) sum;
+			if (sum > 255)
+			{
+				uint8_t *high = high_for_update(sk, low);
+
+				qs_counter_set(high, c, sk->wide, qs_counter_get(high, c, sk->wide) + (sum >> 8));
+			}
+		}
+	}
+}
+
+static uint64_t
+estimate_one(const qs_sketch *sk, uint64_t hv)
+{
+	const uint8_t *low = low_bucket(sk, qs_reduce(hv, sk->params.n));
+	const uint8_t *high = high_of(sk, low);
+	uint64_t least = UINT64_MAX;
+	uint32_t mask;
+
+	for (mask = qs_mask_of(sk, hv); mask != 0; mask &= mask - 1)
+	{
+		uint64_t v = get(low, high, sk->wide, (uint32_t) __builtin_ctz(mask));
+
+		if (v < least)
+			least = v;
+	}
+	return least;
+}
+
+static size_t
+multilevel_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint64_t w = weight ? (uint64_t) weight[i] : 1;
+		uint8_t *low = low_bucket(sk, qs_reduce(hv[i], sk->params.n));
+		uint32_t mask;
+
+		if (estimate_one(sk, hv[i]) < w)
+			break;
+		for (mask = qs_mask_of(sk, hv[i]); mask != 0; mask &= mask - 1)
+		{
+			uint32_t c = (uint32_t) __builtin_ctz(mask);
+
+			set(sk, low, c, get(low, high_of(sk, low), sk->wide, c) - w);
+		}
+	}
+	return i;
+}
+
+static void
+multilevel_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (i + QS_PREFETCH_AHEAD < count)
+			__builtin_prefetch(low_bucket(sk, qs_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)));
+		estimate[i] = (int64_t) estimate_one(sk, hv[i]);
+	}
+}
+
+/* Counter values of the buckets of "from" that fold into one bucket. */
+static void
+folded_values(const qs_sketch *from, uint64_t bucket, uint64_t more, uint64_t *value)
+{
+	uint64_t k;
+
+	memset(value, 0, QS_LOW_COUNTERS * sizeof(*value));
+	for (k = 0; k < more; k++)
+	{
+		const uint8_t *low = low_bucket(from, bucket * more + k);
+		const uint8_t *high = high_of(from, low);
+		uint32_t c;
+
+		for (c = 0; c < QS_LOW_COUNTERS; c++)
+			value[c] += get(low, high, from->wide, c);
+	}
+}
+
+static bool
+covers(const qs_sketch *into, const qs_sketch *from, uint64_t more)
+{
+	uint64_t value[QS_LOW_COUNTERS];
+	uint64_t b;
+
+	for (b = 0; b < into->params.n; b++)
+	{
+		const uint8_t *low = low_bucket(into, b);
+		const uint8_t *high = high_of(into, low);
+		uint32_t c;
+
+		folded_values(from, b, more, value);
+		for (c = 0; c < QS_LOW_COUNTERS; c++)
+			if (get(low, high, into->wide, c) < value[c])
+				return false;
+	}
+	return true;
+}
+
+static qs_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	uint64_t more = from->params.n / into->params.n;
+	uint64_t value[QS_LOW_COUNTERS];
+	uint64_t b;
+
+	if (negative && !covers(into, from, more))
+		return QS_UNDERFLOW;
+	for (b = 0; b < into->params.n; b++)
+	{
+		uint8_t *low = low_bucket(into, b);
+		uint32_t c;
+
+		if (reserve(into, 1) != QS_OK)
+			return QS_NO_MEMORY;
+		folded_values(from, b, more, value);
+		for (c = 0; c < QS_LOW_COUNTERS; c++)
+			if (value[c] != 0)
+			{
+				uint64_t old = get(low, high_of(into, low), into->wide, c);
+
+				set(into, low, c, negative ? old - value[c] : old + value[c]);
+			}
+	}
+	return QS_OK;
+}
+
+static void
+convert_high(uint8_t *to, bool to_wide, const uint8_t *from, bool from_wide)
+{
+	uint32_t i;
+
+	for (i = 0; i < QS_HIGH_COUNTERS; i++)
+		qs_counter_set(to, i, to_wide, qs_counter_get(from, i, from_wide));
+}
+
+static void
+widen(qs_sketch *to, const qs_sketch *from)
+{
+	uint64_t i;
+
+	memcpy(to->table, from->table, table_bytes(&to->params, true));
+	for (i = 0; i < from->extra_used; i++)
+		convert_high(high_bucket(to, i), true, high_bucket(from, i), from->wide);
+}
+
+/* Is the high bucket there and not all zero? */
+static bool
+is_live(const qs_sketch *sk, const uint8_t *high)
+{
+	uint32_t i;
+
+	if (high)
+		for (i = 0; i < QS_LOW_COUNTERS; i++)
+			if (qs_counter_get(high, i, sk->wide) != 0)
+				return true;
+	return false;
+}
+
+static uint64_t
+live_extra(const qs_sketch *sk)
+{
+	uint64_t live = 0;
+	uint64_t i;
+
+	for (i = 0; i < sk->extra_used; i++)
+		live += is_live(sk, high_bucket(sk, i));
+	return live;
+}
+
+static void
+write(const qs_sketch *sk, bool wide, uint8_t *out)
+{
+	uint8_t *next = out + table_bytes(&sk->params, wide);
+	uint32_t index = QS_HIGH_INDEX_MIN;
+	uint64_t b;
+
+	memcpy(out, sk->table, table_bytes(&sk->params, wide));
+	for (b = 0; b < sk->params.n; b++)
+	{
+		const uint8_t *high = high_of(sk, low_bucket(sk, b));
+		bool live = is_live(sk, high);
+
+		qs_store32(out + b * QS_LOW_BYTES + QS_LOW_COUNTERS, live ? index++ : 0);
+		if (live)
+		{
+			convert_high(next, wide, high, sk->wide);
+			next += extra_bytes(&sk->params, wide);
+		}
+	}
+}
+
+/* Does the bucket sum to d times the weight of its keys?  *rest loses the sum. */
+static bool
+check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsigned __int128 *rest)
+{
+	unsigned __int128 sum = 0;
+	uint64_t most = 0;
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+	{
+		uint64_t v;
+
+		if (high && qs_counter_get(high, c, sk->wide) > (uint64_t) sk->total >> 8)
+			return false;
+		v = get(low, high, sk->wide, c);
+		sum += v;
+		if (v > most)
+			most = v;
+	}
+	for (c = QS_LOW_COUNTERS; high && c < QS_HIGH_COUNTERS; c++)
+		if (qs_counter_get(high, c, sk->wide) != 0)
+			return false;
+	if (sum > *rest || sum % sk->params.depth != 0 || most > sum / sk->params.depth)
+		return false;
+	*rest -= sum;
+	return true;
+}
+
+static bool
+check(const qs_sketch *sk)
+{
+	unsigned __int128 rest = (unsigned __int128) (uint64_t) sk->total * sk->params.depth;
+	uint64_t seen = 0;
+	uint64_t b;
+
+	for (b = 0; b < sk->params.n; b++)
+	{
+		const uint8_t *low = low_bucket(sk, b);
+		uint32_t index = qs_load32(low + QS_LOW_COUNTERS);
+		const uint8_t *high = high_of(sk, low);
+
+		if (index != 0 && (index != QS_HIGH_INDEX_MIN + seen++ || !is_live(sk, high)))
+			return false;
+		if (!check_bucket(sk, low, high, &rest))
+			return false;
+	}
+	return rest == 0 && seen == sk->extra_used;
+}
+
+const qs_ops qs_multilevel_ops = {
+	.table_bytes = table_bytes,
+	.extra_bytes = extra_bytes,
+	.reserve = reserve,
+	.add = multilevel_add,
+	.remove = multilevel_remove,
+	.query = multilevel_query,
+	.accumulate = accumulate,
+	.widen = widen,
+	.live_extra = live_extra,
+	.write = write,
+	.check = check,
+};

@@ -1,0 +1,19 @@
+/*
+ * multilevel.h
+ *		The multilevel sketch: one-byte counters that overflow into high buckets.
+ *
+ * src/core/multilevel.h
+ */
+#ifndef QS_MULTILEVEL_H
+#define QS_MULTILEVEL_H
+
+#include "core/sketch.h"
+
+#define QS_LOW_COUNTERS   28   /* one-byte counters of a low bucket */
+#define QS_LOW_BYTES      32   /* those, and the 4-byte high index */
+#define QS_HIGH_COUNTERS  32   /* of which the first 28 are used */
+#define QS_HIGH_INDEX_MIN 1024 /* smaller indexes are reserved; 0 = none */
+
+extern const qs_ops qs_multilevel_ops;
+
+#endif

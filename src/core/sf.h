@@ -1,0 +1,19 @@
+/*
+ * sf.h
+ *		The sf sketch: slim table on the device, fat table on the host.
+ *
+ * src/core/sf.h
+ */
+#ifndef QS_SF_H
+#define QS_SF_H
+
+#include "core/sketch.h"
+
+#define QS_SF_WIDTH 8
+
+extern const qs_ops qs_sf_ops;
+
+/* Make the slim table what the fat one says: each counter the max of its z. */
+extern void qs_sf_refresh(qs_sketch *sk);
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * thread.h
+ *		The thread sketch: Count-Min with d independent rows.
+ *
+ * src/core/thread.h
+ */
+#ifndef QS_THREAD_H
+#define QS_THREAD_H
+
+#include "core/sketch.h"
+
+extern const qs_ops qs_thread_ops;
+
+#endif
