@@ -36,7 +36,7 @@ CUDA_SRC := $(wildcard cuda/*.cu)
 # A host compiler alone is enough for WITH_CUDA=no.
 
 CUDA_HOME ?= /usr/local/cuda
-NVCC      := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc))
+NVCC      := $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null))
 WITH_CUDA ?= $(if $(and $(NVCC),$(CUDA_SRC)),yes,no)
 
 ifeq ($(WITH_CUDA),yes)
@@ -51,7 +51,7 @@ NVCC_FLAGS  = -O3 -lineinfo -std=c++17 -Isrc -Icuda -MMD -MP \
 	-gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 CUDA_LINK   = $(CUDA_LIB) -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++ \
 	-Wl,--exclude-libs,ALL
-CUDA_NOTE   = building with CUDA for sm_$(subst $() $(),$(),$(CUDA_ARCHS:%=% ))
+CUDA_NOTE   = building with CUDA for $(CUDA_ARCHS:%=sm_%)
 else
 NO_CUDA_OBJ := $(patsubst %.c,%.o,$(wildcard cuda/no_cuda.c))
 CUDA_NOTE   = building without CUDA: $(if $(NVCC),$(if $(CUDA_SRC),WITH_CUDA=no,no kernels in cuda/),nvcc not found)
