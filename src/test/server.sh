@@ -6,6 +6,7 @@
 #
 # Sourced, it gives tests, demo and benchmarks their servers:
 #
+#	server_build GROUP      install missing packages (see setup.sh) and build
 #	server_stage            copy PostgreSQL, install the extension into the copy
 #	server_start [LINE...]  start the server, with these lines in postgresql.conf
 #	as_server COMMAND...    run as the user who owns the server
@@ -31,6 +32,11 @@ RUN_AS=()
 as_server() {
 	(cd "$SERVER_HOME" &&
 		exec env HOME="$SERVER_HOME" TMPDIR="$SERVER_HOME/tmp" "${RUN_AS[@]}" "$@")
+}
+
+server_build() {
+	[ -n "${QSKETCH_BUNDLE:-}" ] ||
+		{ "$SOURCE/src/test/setup.sh" "$1" && make -s -j "$(nproc)" -C "$SOURCE"; }
 }
 
 server_stage() {
