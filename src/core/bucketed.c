@@ -44,7 +44,7 @@ extra_bytes(const qs_params *p, bool wide)
 QS_INLINE void
 locate_in(const qs_sketch *sk, uint32_t m, uint64_t hv, uint64_t *cell)
 {
-	qs_bucket_cells(qs_reduce(hv, sk->params.n) * m, qs_mask_of(sk, hv), cell);
+	qs_bucket_cells(qs_reduce(hv, sk->params.n) * m, qs_mask_in(sk, m, hv), cell);
 }
 
 QS_INLINE void

@@ -7,7 +7,8 @@
  * hv, and every choice is taken from hv:
  *
  *	bucket		high bits: (hv * n) >> 64, so that halving n joins neighbours
- *	mask		low bits: hv & (H - 1)
+ *	mask		low 16 bits: hv & (H - 1)
+ *	its turn	the next 16 bits (masks.h)
  *	row j		of the thread sketch: high bits of a second mix of hv
  *	cell i		of an sf sub-bucket: high bits of another second mix of hv
  *

@@ -144,7 +144,7 @@ multilevel_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t 
 		if (i + QS_PREFETCH_AHEAD < count)
 			__builtin_prefetch(low_bucket(sk, qs_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)),
 							   1);
-		for (mask = qs_mask_of(sk, hv[i]); mask != 0; mask &= mask - 1)
+		for (mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv[i]); mask != 0; mask &= mask - 1)
 		{
 			uint32_t c = (uint32_t) __builtin_ctz(mask);
 			uint64_t sum = low[c] + w;
@@ -168,7 +168,7 @@ estimate_one(const qs_sketch *sk, uint64_t hv)
 	uint64_t least = UINT64_MAX;
 	uint32_t mask;
 
-	for (mask = qs_mask_of(sk, hv); mask != 0; mask &= mask - 1)
+	for (mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv); mask != 0; mask &= mask - 1)
 	{
 		uint64_t v = get(low, high, sk->wide, (uint32_t) __builtin_ctz(mask));
 
@@ -191,7 +191,7 @@ multilevel_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size
 
 		if (estimate_one(sk, hv[i]) < w)
 			break;
-		for (mask = qs_mask_of(sk, hv[i]); mask != 0; mask &= mask - 1)
+		for (mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv[i]); mask != 0; mask &= mask - 1)
 		{
 			uint32_t c = (uint32_t) __builtin_ctz(mask);
 

@@ -54,7 +54,8 @@ extra_bytes(const qs_params *p, bool wide)
 QS_INLINE void
 locate_slim(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {
-	qs_bucket_cells(qs_reduce(hv, sk->params.n) * QS_SF_WIDTH, qs_mask_of(sk, hv), cell);
+	qs_bucket_cells(qs_reduce(hv, sk->params.n) * QS_SF_WIDTH, qs_mask_in(sk, QS_SF_WIDTH, hv),
+					cell);
 }
 
 QS_INLINE void

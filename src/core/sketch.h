@@ -172,15 +172,21 @@ qs_has_table(const qs_params *p)
 	return p->part != QS_PART_HOST;
 }
 
-/* The mask of hv. */
+/* The mask of hv in a bucket of m counters. */
+QS_INLINE uint32_t
+qs_mask_in(const qs_sketch *sk, uint32_t m, uint64_t hv)
+{
+	uint32_t index = (uint32_t) hv & (qs_mask_count(&sk->params) - 1);
+	uint32_t mask =
+		sk->masks ? sk->masks[index] : qs_mask(sk->seed_key, m, sk->params.depth, index);
+
+	return qs_mask_turn(mask, m, hv);
+}
+
 QS_INLINE uint32_t
 qs_mask_of(const qs_sketch *sk, uint64_t hv)
 {
-	uint32_t index = (uint32_t) hv & (qs_mask_count(&sk->params) - 1);
-
-	if (sk->masks)
-		return sk->masks[index];
-	return qs_mask(sk->seed_key, qs_bucket_width(sk->params.structure), sk->params.depth, index);
+	return qs_mask_in(sk, qs_bucket_width(sk->params.structure), hv);
 }
 
 /*
