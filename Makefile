@@ -66,7 +66,7 @@ PG_CFLAGS    = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missin
 SHLIB_LINK   = $(CUDA_LINK)
 DATA         = $(wildcard sql/*--*--*.sql)
 DATA_built   = sql/$(EXTENSION)--$(EXTVERSION).sql
-EXTRA_CLEAN  = build $(OBJS:.o=.d) $(wildcard cuda/*.o cuda/*.d cuda/*.a)
+EXTRA_CLEAN  = build $(OBJS:.o=.d) $(wildcard cuda/*.[oad] src/*/*.gcno src/*/*.gcda cuda/*.gcno)
 
 ifdef WERROR
 PG_CFLAGS   += -Werror

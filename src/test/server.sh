@@ -31,7 +31,8 @@ RUN_AS=()
 
 as_server() {
 	(cd "$SERVER_HOME" &&
-		exec env HOME="$SERVER_HOME" TMPDIR="$SERVER_HOME/tmp" "${RUN_AS[@]}" "$@")
+		exec env HOME="$SERVER_HOME" TMPDIR="$SERVER_HOME/tmp" GCOV_PREFIX="$SERVER_HOME/gcov" \
+			"${RUN_AS[@]}" "$@")
 }
 
 server_build() {
@@ -90,7 +91,8 @@ server_start() {
 		{ cat "$SERVER_HOME/server.log"; return 1; }
 }
 
-# Also stops servers that an interrupted test has left.
+# Also stops servers that an interrupted test has left, and puts what a server
+# built with COVERAGE=1 counted next to the objects, where gcov looks for it.
 server_remove() {
 	local pid data
 	[ -d "$SERVER_ROOT" ] || return 0
@@ -99,6 +101,7 @@ server_remove() {
 		as_server pg_ctl -D "$data" -m fast -t 20 stop >/dev/null 2>&1 ||
 			as_server pg_ctl -D "$data" -m immediate stop >/dev/null 2>&1 || :
 	done
+	[ ! -d "${SERVER_HOME:-}/gcov" ] || cp -r "$SERVER_HOME/gcov$SOURCE/." "$SOURCE/"
 	rm -rf "$SERVER_ROOT"
 }
 
