@@ -73,20 +73,25 @@ BEGIN
     RETURN coalesce(answer, false);
 END $$;
 
-\qecho '| query | ms | against | ms | ratio | target | |'
-\qecho '|---|---:|---|---:|---:|---:|---|'
+CREATE TABLE results AS
 WITH medians AS (
     SELECT id, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric AS ms,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY rival_ms)::numeric AS rival_ms
     FROM timings GROUP BY id
-), ratios AS (
-    SELECT *, CASE bound WHEN '<=' THEN ms / rival_ms ELSE rival_ms / ms END AS ratio,
-           is_true(holds) AS right
-    FROM benchmarks JOIN medians USING (id)
 )
-SELECT format('| `%s` | %s | `%s` | %s | %s | %s %s | %s |', query, round(ms), rival, round(rival_ms),
-              round(ratio, 2), bound, target,
-              CASE WHEN NOT "right" THEN 'WRONG RESULT'
+SELECT *, CASE bound WHEN '<=' THEN ms / rival_ms ELSE rival_ms / ms END AS ratio,
+       is_true(holds) AS correct
+FROM benchmarks JOIN medians USING (id);
+
+\qecho '| query | ms | against | ms | ratio | target | |'
+\qecho '|---|---:|---|---:|---:|---:|---|'
+SELECT format('| `%s` | %s | `%s` | %s | %s | %s %s | %s |',
+              query, round(ms), rival, round(rival_ms), round(ratio, 2), bound, target,
+              CASE WHEN NOT correct THEN 'WRONG'
                    WHEN CASE bound WHEN '<=' THEN ratio <= target ELSE ratio >= target END
                    THEN 'PASS' ELSE 'FAIL' END)
-FROM ratios ORDER BY id;
+FROM results ORDER BY id;
+
+DO $$ BEGIN
+    ASSERT (SELECT bool_and(correct) FROM results), 'a result is wrong';
+END $$;
