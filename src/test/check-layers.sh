@@ -2,7 +2,7 @@
 #
 # Checks which part of the source includes which: prints offenders and fails.
 #
-#	core    the sketches: itself and the freestanding part of libc
+#	core    the sketches: itself and libc, but it neither allocates nor prints
 #	engine  the backends' tables of functions: core and libc
 #	cuda    kernels and the CUDA engine: core, engine, the CUDA toolkit
 #	pg, scan, gpu   PostgreSQL and all of the above, but no CUDA header; gpu
@@ -39,13 +39,13 @@ never() {
 	report "$1" "may not include $2" < <(includes "$1" | grep -E "include[[:space:]]*($2)" || :)
 }
 
-freestanding='<(assert|limits|stdalign|stdbool|stddef|stdint|string|inttypes|immintrin)\.h>'
-libc='<(cpuid|errno|stdlib|unistd)\.h>'
+libc='<(assert|errno|inttypes|limits|stdalign|stdbool|stddef|stdint|stdlib|string|immintrin|cpuid)\.h>'
 postgres='[<"](postgres|fmgr|miscadmin|funcapi|pgstat|(access|catalog|common|executor|lib|libpq|nodes|optimizer|parser|port|postmaster|storage|tcop|utils|pg|gpu|scan)/)'
 toolkit='<(cuda|cub|thrust|cooperative_groups|curand|nv)|"[^"]*\.cuh"'
 
-only src/core "\"core/|$freestanding"
-only src/engine "\"(core|engine)/|$freestanding|$libc"
+only src/core "\"core/|$libc"
+only src/engine "\"(core|engine)/|$libc"
+report src/core "may not allocate" < <(grep -nHE "\b(malloc|calloc|realloc|free)[(]" src/core/*.[ch] || :)
 never cuda "$postgres"
 for folder in src/core src/engine src/pg src/scan src/gpu; do
 	never "$folder" "$toolkit"
