@@ -92,8 +92,13 @@ override with_llvm = no
 
 all: $(DATA_built)
 
-PGXS := $(shell $(PG_CONFIG) --pgxs)
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+ifneq ($(PGXS),)
 include $(PGXS)
+else
+all install installcheck:
+	@echo 'no pg_config here: run src/test/setup.sh build, or set PG_CONFIG' >&2; exit 1
+endif
 
 # Counters are added in loops that the compiler can vectorise.  Nothing in
 # these folders is called by name from SQL.
