@@ -114,8 +114,8 @@ build/flags: FORCE
 	@echo '$(BUILD_FLAGS)' | cmp -s - $@ || { echo '$(CUDA_NOTE)'; echo '$(BUILD_FLAGS)' >$@; }
 -include $(OBJS:.o=.d) $(CUDA_OBJS:.o=.d)
 
-$(DATA_built): sql/$(EXTENSION).sql
-	cp $< $@
+$(DATA_built): sql/$(EXTENSION).sql sql/expand.awk
+	awk -f sql/expand.awk $< >$@
 
 ifeq ($(WITH_CUDA),yes)
 $(shlib): $(CUDA_LIB)
