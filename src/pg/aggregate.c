@@ -1,0 +1,282 @@
+/*
+ * aggregate.c
+ *		qsketch_agg and qsketch_merge_agg.
+ *
+ * The four forms of qsketch_agg have a transition and an inverse transition
+ * function each, declared once for every key type: the C code learns the type
+ * from the declaration and keeps it in the state.  Nothing is cached in the
+ * FmgrInfo, since some callers (Citus) make a new one for every row.
+ *
+ * The state is an expanded qsketch in the aggregate's context; there is no
+ * final function, and combining and returning use the ordinary value.  NULL
+ * means that nothing was counted yet.
+ *
+ * src/pg/aggregate.c
+ */
+#include "pg/expanded.h"
+
+/* Which arguments a form of the aggregate has; 0 = does not have it. */
+typedef struct AggregateForm
+{
+	int weight;
+	int template;
+} AggregateForm;
+
+static const AggregateForm plain = { 0, 0 };
+static const AggregateForm weighted = { 2, 0 };
+static const AggregateForm templated = { 0, 2 };
+static const AggregateForm weighted_templated = { 2, 3 };
+
+#define KEY_ARGUMENT 1
+
+static MemoryContext
+aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "aggregate function called in non-aggregate context");
+	return context;
+}
+
+/* Parameters of the template argument; its counts, if any, are not used. */
+static void
+template_params(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
+{
+	SketchReader reader;
+
+	if (form.template == 0)
+	{
+		SketchDefaultParams(params);
+		return;
+	}
+	if (PG_ARGISNULL(form.template))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("template of a sketch must not be null")));
+	SketchRead(&reader, PG_GETARG_DATUM(form.template));
+	*params = reader.sketch->params;
+	SketchReadEnd(&reader);
+}
+
+/* All rows of a group must name the same template, or plans would matter. */
+static void
+check_template(FunctionCallInfo fcinfo, AggregateForm form, ExpandedSketch *state)
+{
+	qs_params params;
+
+	if (form.template == 0)
+		return;
+	template_params(fcinfo, form, &params);
+	if (memcmp(&params, &state->sketch.params, sizeof(params)) != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("template differs between rows of one group"),
+						errhint("Group by the template, or use one for all rows.")));
+}
+
+/* The state to be changed by a row whose key is not null. */
+static ExpandedSketch *
+state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
+{
+	ExpandedSketch *state;
+
+	if (PG_ARGISNULL(0))
+	{
+		qs_params params;
+
+		template_params(fcinfo, form, &params);
+		SketchCheck(params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
+		state = ExpandedCreate(aggregate_context(fcinfo), &params);
+	}
+	else
+	{
+		Datum datum = PG_GETARG_DATUM(0);
+
+		if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+			state = SketchExpandedIn(datum);
+		else
+			state = ExpandedForUpdate(aggregate_context(fcinfo), datum);
+		check_template(fcinfo, form, state);
+	}
+	if (state->key.type == InvalidOid)
+		ExpandedSetKey(state, fcinfo->flinfo, KEY_ARGUMENT, PG_GET_COLLATION());
+	return state;
+}
+
+static int64
+weight_argument(FunctionCallInfo fcinfo, AggregateForm form)
+{
+	int64 weight = form.weight ? PG_GETARG_INT64(form.weight) : 1;
+
+	if (weight < 0)
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+						errmsg("weight " INT64_FORMAT " is negative", weight),
+						errhint("Use qsketch_remove or qsketch_subtract to take counts away.")));
+	return weight;
+}
+
+static bool
+is_skipped(FunctionCallInfo fcinfo, AggregateForm form)
+{
+	return PG_ARGISNULL(KEY_ARGUMENT) || (form.weight && PG_ARGISNULL(form.weight));
+}
+
+static Datum
+unchanged_state(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+static pg_attribute_always_inline Datum
+transition(FunctionCallInfo fcinfo, AggregateForm form)
+{
+	ExpandedSketch *state;
+	int64 weight;
+
+	if (is_skipped(fcinfo, form))
+		return unchanged_state(fcinfo);
+	weight = weight_argument(fcinfo, form);
+	state = state_for_update(fcinfo, form);
+	ExpandedAppend(state, KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT)), weight);
+	state->members++;
+	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}
+
+/*
+ * Remove a row that leaves a window frame.  NULL when no key is left, which
+ * makes the executor compute the frame anew: to NULL, as it must.
+ */
+static Datum
+inverse(FunctionCallInfo fcinfo, AggregateForm form)
+{
+	ExpandedSketch *state;
+	uint64 fingerprint;
+	int64 weight;
+
+	if (is_skipped(fcinfo, form))
+		return unchanged_state(fcinfo);
+	weight = weight_argument(fcinfo, form);
+	state = state_for_update(fcinfo, form);
+	if (--state->members <= 0)
+		PG_RETURN_NULL();
+	fingerprint = KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT));
+	ExpandedFlush(state);
+	SketchCheck(state->engine->remove(&state->sketch, &fingerprint, &weight, 1));
+	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}
+
+PG_FUNCTION_INFO_V1(qsketch_agg_trans);
+Datum
+qsketch_agg_trans(PG_FUNCTION_ARGS)
+{
+	return transition(fcinfo, plain);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_agg_trans_weight);
+Datum
+qsketch_agg_trans_weight(PG_FUNCTION_ARGS)
+{
+	return transition(fcinfo, weighted);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_agg_trans_template);
+Datum
+qsketch_agg_trans_template(PG_FUNCTION_ARGS)
+{
+	return transition(fcinfo, templated);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_agg_trans_weight_template);
+Datum
+qsketch_agg_trans_weight_template(PG_FUNCTION_ARGS)
+{
+	return transition(fcinfo, weighted_templated);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_agg_inverse);
+Datum
+qsketch_agg_inverse(PG_FUNCTION_ARGS)
+{
+	return inverse(fcinfo, plain);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_agg_inverse_weight);
+Datum
+qsketch_agg_inverse_weight(PG_FUNCTION_ARGS)
+{
+	return inverse(fcinfo, weighted);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_agg_inverse_template);
+Datum
+qsketch_agg_inverse_template(PG_FUNCTION_ARGS)
+{
+	return inverse(fcinfo, templated);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_agg_inverse_weight_template);
+Datum
+qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
+{
+	return inverse(fcinfo, weighted_templated);
+}
+
+/*
+ * qsketch_agg_combine(qsketch, qsketch): add the second sketch, a partial
+ * state or a row of qsketch_merge_agg, to the first.
+ */
+PG_FUNCTION_INFO_V1(qsketch_agg_combine);
+Datum
+qsketch_agg_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	ExpandedSketch *state;
+	SketchReader reader;
+
+	if (PG_ARGISNULL(1))
+		return unchanged_state(fcinfo);
+	SketchRead(&reader, PG_GETARG_DATUM(1));
+	if (PG_ARGISNULL(0))
+		state = ExpandedCopy(context, reader.sketch);
+	else
+	{
+		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
+		SketchCheckMergeable(&state->sketch, reader.sketch);
+		if (reader.sketch->params.n != state->sketch.params.n)
+			state->folded = true;
+		ExpandedFlush(state);
+		SketchCheck(qs_merge(&state->sketch, reader.sketch));
+	}
+	SketchReadEnd(&reader);
+	state->members++;
+	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}
+
+/*
+ * qsketch_merge_inverse(qsketch, qsketch): subtract a sketch that leaves the
+ * window frame.  NULL, which asks for a fresh start, when none is left, when
+ * the merged sketch was folded to the size of one that may be gone now, and
+ * for device parts, which cannot be subtracted.
+ */
+PG_FUNCTION_INFO_V1(qsketch_merge_inverse);
+Datum
+qsketch_merge_inverse(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	ExpandedSketch *state;
+	SketchReader reader;
+	bool fresh;
+
+	if (PG_ARGISNULL(1))
+		return unchanged_state(fcinfo);
+	state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
+	SketchRead(&reader, PG_GETARG_DATUM(1));
+	fresh = --state->members <= 0 || state->folded || state->sketch.params.part == QS_PART_DEVICE;
+	if (!fresh)
+		SketchCheck(qs_subtract(&state->sketch, reader.sketch));
+	SketchReadEnd(&reader);
+	if (fresh)
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}

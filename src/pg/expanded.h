@@ -1,0 +1,59 @@
+/*
+ * expanded.h
+ *		A sketch as an expanded object: the state of aggregates.
+ *
+ * src/pg/expanded.h
+ */
+#ifndef QS_PG_EXPANDED_H
+#define QS_PG_EXPANDED_H
+
+#include "pg/keytype.h"
+
+#include "utils/expandeddatum.h"
+
+#define EXPANDED_SKETCH_MAGIC 0x51534B45
+
+typedef struct ExpandedSketch
+{
+	ExpandedObjectHeader header;
+	int magic; /* EXPANDED_SKETCH_MAGIC: this is ours */
+
+	qs_sketch sketch;        /* without the buffered keys */
+	qs_memory memory;        /* allocates in the object's context */
+	const qs_engine *engine; /* where batches go */
+
+	KeyType key;   /* of the keys that are added; type 0 = not known yet */
+	int64 members; /* keys or sketches added less removed: 0 = as if empty */
+	bool folded;   /* merged from sketches of different sizes */
+
+	/* Keys not yet in the sketch. */
+	uint64 *fingerprint;
+	int64 *weight; /* NULL as long as all weights are 1 */
+	int count;
+	int room; /* at most QS_BATCH */
+} ExpandedSketch;
+
+extern ExpandedSketch *ExpandedCreate(MemoryContext parent, const qs_params *params);
+extern ExpandedSketch *ExpandedCopy(MemoryContext parent, const qs_sketch *sketch);
+extern ExpandedSketch *SketchExpandedIn(Datum datum);
+extern ExpandedSketch *ExpandedForUpdate(MemoryContext parent, Datum datum);
+
+extern void ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argument, Oid collation);
+extern void ExpandedMakeRoom(ExpandedSketch *expanded);
+extern void ExpandedWeigh(ExpandedSketch *expanded);
+extern void ExpandedFlush(ExpandedSketch *expanded);
+
+/* Count a key, now or with the next batch.  The weight is >= 0. */
+static inline void
+ExpandedAppend(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	if (expanded->count == expanded->room)
+		ExpandedMakeRoom(expanded);
+	if (weight != 1 && expanded->weight == NULL)
+		ExpandedWeigh(expanded);
+	if (expanded->weight)
+		expanded->weight[expanded->count] = weight;
+	expanded->fingerprint[expanded->count++] = fingerprint;
+}
+
+#endif

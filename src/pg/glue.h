@@ -1,0 +1,50 @@
+/*
+ * glue.h
+ *		What the files of src/pg share: sketches as values of PostgreSQL.
+ *
+ * A qsketch value is a varlena whose bytes after the header are the core's
+ * byte format (core/format.h).  Functions read it through a SketchReader and
+ * change it as an expanded object (expanded.h).
+ *
+ * src/pg/glue.h
+ */
+#ifndef QS_PG_GLUE_H
+#define QS_PG_GLUE_H
+
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "core/format.h"
+#include "core/sketch.h"
+#include "engine/engine.h"
+
+/* Read access to a sketch, whatever the datum is made of. */
+typedef struct SketchReader
+{
+	const qs_sketch *sketch;
+	qs_sketch view;      /* what "sketch" points to unless it is expanded */
+	struct varlena *own; /* detoasted copy to be freed, or NULL */
+} SketchReader;
+
+/* value.c */
+extern void SketchRead(SketchReader *reader, Datum datum);
+extern void SketchReadEnd(SketchReader *reader);
+extern void SketchOpen(qs_sketch *view, struct varlena *value);
+extern struct varlena *SketchFlatten(const qs_sketch *sketch);
+extern Size SketchFlatSize(const qs_sketch *sketch);
+extern void SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size);
+
+/* memory.c: the core's allocator over a memory context */
+extern const qs_memory *SketchMemory(MemoryContext context, qs_memory *memory);
+
+/* errors.c */
+extern void SketchCheck(qs_status status);
+extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
+extern void SketchBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
+	pg_attribute_noreturn();
+
+/* construct.c */
+extern void SketchDefaultParams(qs_params *params);
+extern uint64 SketchSizeFromText(text *size);
+
+#endif

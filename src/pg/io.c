@@ -1,0 +1,180 @@
+/*
+ * io.c
+ *		Input, output and comparison of qsketch values.
+ *
+ * Text is "qsketch:" and the base64 of the byte format; binary and bytea are
+ * the bytes themselves.  All that comes in goes through qs_validate().
+ *
+ * src/pg/io.c
+ */
+#include "pg/expanded.h"
+
+#include "common/base64.h"
+#include "common/hashfn.h"
+#include "lib/stringinfo.h"
+#include "libpq/pqformat.h"
+#include "utils/memutils.h"
+
+static const char prefix[] = "qsketch:";
+#define PREFIX_LENGTH (sizeof(prefix) - 1)
+
+/* Bytes of bad input that an error message shows. */
+#define SHOWN 40
+
+/* Raise an error unless a value made from outside is a valid sketch. */
+static void
+validate(struct varlena *value)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qs_status status = qs_validate(bytes, length);
+
+	if (status != QS_OK)
+		SketchBadFormat(status, ERRCODE_INVALID_BINARY_REPRESENTATION, bytes, length);
+}
+
+static void
+bad_text(const char *text, const char *detail)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+					errmsg("invalid input syntax for type %s: \"%.*s%s\"", "qsketch", SHOWN, text,
+						   strlen(text) > SHOWN ? "..." : ""),
+					errdetail("%s", detail)));
+}
+
+PG_FUNCTION_INFO_V1(qsketch_in);
+Datum
+qsketch_in(PG_FUNCTION_ARGS)
+{
+	const char *text = PG_GETARG_CSTRING(0);
+	const char *code = text + PREFIX_LENGTH;
+	struct varlena *value;
+	qs_status status;
+	int room;
+	int length;
+
+	if (strncmp(text, prefix, PREFIX_LENGTH) != 0)
+		bad_text(text, "A sketch starts with \"qsketch:\".");
+	room = pg_b64_dec_len((int) strlen(code));
+	value = palloc(VARHDRSZ + room);
+	length = pg_b64_decode(code, (int) strlen(code), (void *) VARDATA(value), room);
+	if (length < 0)
+		bad_text(text, "What follows \"qsketch:\" is not base64.");
+	SET_VARSIZE(value, VARHDRSZ + length);
+	status = qs_validate((const uint8 *) VARDATA(value), length);
+	if (status != QS_OK)
+		SketchBadFormat(status, ERRCODE_INVALID_TEXT_REPRESENTATION, (const uint8 *) VARDATA(value),
+						length);
+	PG_RETURN_POINTER(value);
+}
+
+/* The value as flat bytes. */
+static struct varlena *
+flat_argument(Datum datum)
+{
+	return PG_DETOAST_DATUM(datum);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_out);
+Datum
+qsketch_out(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = flat_argument(PG_GETARG_DATUM(0));
+	int length = (int) (VARSIZE(value) - VARHDRSZ);
+	int64 room = (int64) PREFIX_LENGTH + pg_b64_enc_len(length) + 1;
+	char *out;
+	int written;
+
+	if (room > (int64) MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("text form of sketch would need %lld bytes, more than the limit of %lld",
+						(long long) room, (long long) MaxAllocSize),
+				 errhint("Use binary format.")));
+	out = palloc(room);
+	memcpy(out, prefix, PREFIX_LENGTH);
+	written = pg_b64_encode((const void *) VARDATA(value), length, out + PREFIX_LENGTH,
+							(int) (room - PREFIX_LENGTH));
+	if (written < 0)
+		elog(ERROR, "could not encode sketch");
+	out[PREFIX_LENGTH + written] = '\0';
+	PG_RETURN_CSTRING(out);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_recv);
+Datum
+qsketch_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo message = (StringInfo) PG_GETARG_POINTER(0);
+	int length = message->len - message->cursor;
+	struct varlena *value = palloc(VARHDRSZ + length);
+
+	SET_VARSIZE(value, VARHDRSZ + length);
+	pq_copymsgbytes(message, VARDATA(value), length);
+	validate(value);
+	PG_RETURN_POINTER(value);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_send);
+Datum
+qsketch_send(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)));
+}
+
+/* Cast to bytea: the bytes are the same. */
+PG_FUNCTION_INFO_V1(qsketch_to_bytea);
+Datum
+qsketch_to_bytea(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(flat_argument(PG_GETARG_DATUM(0)));
+}
+
+PG_FUNCTION_INFO_V1(qsketch_from_bytea);
+Datum
+qsketch_from_bytea(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = flat_argument(PG_GETARG_DATUM(0));
+
+	validate(value);
+	PG_RETURN_POINTER(value);
+}
+
+/* Same parameters and same counts: same bytes. */
+static bool
+same_bytes(FunctionCallInfo fcinfo)
+{
+	struct varlena *a = flat_argument(PG_GETARG_DATUM(0));
+	struct varlena *b = flat_argument(PG_GETARG_DATUM(1));
+	bool result = VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
+
+	PG_FREE_IF_COPY(a, 0);
+	PG_FREE_IF_COPY(b, 1);
+	return result;
+}
+
+PG_FUNCTION_INFO_V1(qsketch_eq);
+Datum
+qsketch_eq(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(same_bytes(fcinfo));
+}
+
+PG_FUNCTION_INFO_V1(qsketch_ne);
+Datum
+qsketch_ne(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(!same_bytes(fcinfo));
+}
+
+/* For hash joins and DISTINCT. */
+PG_FUNCTION_INFO_V1(qsketch_hash);
+Datum
+qsketch_hash(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = flat_argument(PG_GETARG_DATUM(0));
+	uint32 hash = hash_bytes((const unsigned char *) VARDATA(value), VARSIZE(value) - VARHDRSZ);
+
+	PG_FREE_IF_COPY(value, 0);
+	PG_RETURN_UINT32(hash);
+}

@@ -1,0 +1,60 @@
+/*
+ * keytype.h
+ *		How keys of an SQL type become fingerprints.
+ *
+ * src/pg/keytype.h
+ */
+#ifndef QS_PG_KEYTYPE_H
+#define QS_PG_KEYTYPE_H
+
+#include "pg/glue.h"
+
+typedef enum KeyKind
+{
+	KEY_INT2,
+	KEY_INT4,
+	KEY_INT8,
+	KEY_BYTES, /* varlena whose equality is that of its bytes */
+	KEY_HASHED /* through the extended hash function of the type */
+} KeyKind;
+
+/* Zeroed: not known yet. */
+typedef struct KeyType
+{
+	Oid type;
+	Oid input_collation;
+	uint32 family;    /* goes into the sketch; never 0 */
+	uint32 collation; /* goes into the sketch; 0 unless it decides equality */
+	KeyKind kind;
+	int16 length; /* of the type, as in pg_type; likewise the next two */
+	bool by_value;
+	char align;
+	FmgrInfo *hash; /* in the type cache, or NULL */
+} KeyType;
+
+extern void KeyTypeInit(KeyType *key, Oid type, Oid collation);
+extern Oid KeyTypeOfArgument(FmgrInfo *flinfo, int argument);
+extern uint64 KeyFingerprintSlow(const KeyType *key, Datum value);
+
+extern char *KeyFamilyName(uint32 family);
+extern void KeyFamilyCheckProbe(const qs_sketch *sketch, const KeyType *key);
+extern void KeyFamilyCheckSame(const qs_sketch *a, const qs_sketch *b);
+
+/* Fingerprint of a key that is not null. */
+static inline uint64
+KeyFingerprint(const KeyType *key, Datum value)
+{
+	switch (key->kind)
+	{
+		case KEY_INT8:
+			return (uint64) DatumGetInt64(value);
+		case KEY_INT4:
+			return (uint64) (int64) DatumGetInt32(value);
+		case KEY_INT2:
+			return (uint64) (int64) DatumGetInt16(value);
+		default:
+			return KeyFingerprintSlow(key, value);
+	}
+}
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * value.c
+ *		Reading and writing qsketch values.
+ *
+ * Values inside the database came through an input function that validated
+ * them, so reading one checks its header and length only, in constant time;
+ * that suffices for no operation to read outside of it.
+ *
+ * src/pg/value.c
+ */
+#include "pg/expanded.h"
+
+#include "utils/memutils.h"
+
+/* A view of a detoasted value. */
+void
+SketchOpen(qs_sketch *view, struct varlena *value)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qs_status status = qs_open(view, bytes, length);
+
+	if (status != QS_OK)
+		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
+}
+
+/*
+ * Read access to a sketch until SketchReadEnd() or the end of the datum.  An
+ * expanded sketch is read where it is, with all its keys counted.
+ */
+void
+SketchRead(SketchReader *reader, Datum datum)
+{
+	ExpandedSketch *expanded = SketchExpandedIn(datum);
+	struct varlena *value;
+
+	reader->own = NULL;
+	if (expanded)
+	{
+		ExpandedFlush(expanded);
+		reader->sketch = &expanded->sketch;
+		return;
+	}
+	value = PG_DETOAST_DATUM(datum);
+	if ((Pointer) value != DatumGetPointer(datum))
+		reader->own = value;
+	SketchOpen(&reader->view, value);
+	reader->sketch = &reader->view;
+}
+
+/* Free what reading allocated, for callers that read many in one context. */
+void
+SketchReadEnd(SketchReader *reader)
+{
+	if (reader->own)
+		pfree(reader->own);
+	reader->own = NULL;
+}
+
+/* Bytes of the varlena, checked against what PostgreSQL can store. */
+Size
+SketchFlatSize(const qs_sketch *sketch)
+{
+	uint64 size = VARHDRSZ + qs_flat_size(sketch);
+
+	if (size > MaxAllocSize)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("sketch would need %llu bytes, more than the limit of %llu",
+							   (unsigned long long) size, (unsigned long long) MaxAllocSize)));
+	return (Size) size;
+}
+
+void
+SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size)
+{
+	SET_VARSIZE(out, size);
+	qs_write(sketch, (uint8 *) VARDATA(out));
+}
+
+/* A palloc'd value. */
+struct varlena *
+SketchFlatten(const qs_sketch *sketch)
+{
+	Size size = SketchFlatSize(sketch);
+	struct varlena *out = palloc(size);
+
+	SketchWrite(sketch, out, size);
+	return out;
+}
