@@ -232,6 +232,12 @@ folded_values(const qs_sketch *from, uint64_t bucket, uint64_t more, uint64_t *v
 	}
 }
 
+void
+qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
+{
+	folded_values(sk, bucket, 1, value);
+}
+
 static bool
 covers(const qs_sketch *into, const qs_sketch *from, uint64_t more)
 {

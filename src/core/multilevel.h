@@ -16,4 +16,7 @@
 
 extern const qs_ops qs_multilevel_ops;
 
+/* The 28 counter values of a low bucket. */
+extern void qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value);
+
 #endif

@@ -58,51 +58,64 @@ template_params(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
-/* All rows of a group must name the same template, or plans would matter. */
-static void
+/*
+ * All rows of a group must name the same template, or plans would matter.  A
+ * template is nearly always a constant: its header's bytes tell at little cost
+ * that it is the same as for the first row.
+ */
+static pg_attribute_always_inline void
 check_template(FunctionCallInfo fcinfo, AggregateForm form, ExpandedSketch *state)
 {
+	const char *template = DatumGetPointer(PG_GETARG_DATUM(form.template));
+	bool plain = !PG_ARGISNULL(form.template) && VARATT_IS_4B_U(template);
 	qs_params params;
 
-	if (form.template == 0)
+	if (plain && memcmp(VARDATA(template), state->template_header, QS_HEADER_BYTES) == 0)
 		return;
 	template_params(fcinfo, form, &params);
 	if (memcmp(&params, &state->sketch.params, sizeof(params)) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("template differs between rows of one group"),
 						errhint("Group by the template, or use one for all rows.")));
+	if (plain)
+		memcpy(state->template_header, VARDATA(template), QS_HEADER_BYTES);
 }
 
-/* The state to be changed by a row whose key is not null. */
-static ExpandedSketch *
-state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
+/* The state of the first row of a group, or after states were combined. */
+static pg_noinline ExpandedSketch *
+first_state(FunctionCallInfo fcinfo, AggregateForm form)
 {
+	MemoryContext context = aggregate_context(fcinfo);
 	ExpandedSketch *state;
 
-	if (PG_ARGISNULL(0))
+	if (!PG_ARGISNULL(0))
+		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
+	else
 	{
 		qs_params params;
 
 		template_params(fcinfo, form, &params);
 		SketchCheck(params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
-		state = ExpandedCreate(aggregate_context(fcinfo), &params);
+		state = ExpandedCreate(context, &params);
 	}
-	else
-	{
-		Datum datum = PG_GETARG_DATUM(0);
-
-		if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
-			state = SketchExpandedIn(datum);
-		else
-			state = ExpandedForUpdate(aggregate_context(fcinfo), datum);
-		check_template(fcinfo, form, state);
-	}
-	if (state->key.type == InvalidOid)
-		ExpandedSetKey(state, fcinfo->flinfo, KEY_ARGUMENT, PG_GET_COLLATION());
+	ExpandedSetKey(state, fcinfo->flinfo, KEY_ARGUMENT, PG_GET_COLLATION());
 	return state;
 }
 
-static int64
+/* The state to be changed by a row whose key is not null. */
+static pg_attribute_always_inline ExpandedSketch *
+state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
+{
+	ExpandedSketch *state = PG_ARGISNULL(0) ? NULL : ExpandedInState(PG_GETARG_DATUM(0));
+
+	if (unlikely(state == NULL || state->key.type == InvalidOid))
+		state = first_state(fcinfo, form);
+	if (form.template != 0)
+		check_template(fcinfo, form, state);
+	return state;
+}
+
+static pg_attribute_always_inline int64
 weight_argument(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	int64 weight = form.weight ? PG_GETARG_INT64(form.weight) : 1;
@@ -114,7 +127,7 @@ weight_argument(FunctionCallInfo fcinfo, AggregateForm form)
 	return weight;
 }
 
-static bool
+static pg_attribute_always_inline bool
 is_skipped(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	return PG_ARGISNULL(KEY_ARGUMENT) || (form.weight && PG_ARGISNULL(form.weight));

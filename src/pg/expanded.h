@@ -25,6 +25,7 @@ typedef struct ExpandedSketch
 	KeyType key;   /* of the keys that are added; type 0 = not known yet */
 	int64 members; /* keys or sketches added less removed: 0 = as if empty */
 	bool folded;   /* merged from sketches of different sizes */
+	uint8 template_header[QS_HEADER_BYTES]; /* of the template that passed last */
 
 	/* Keys not yet in the sketch. */
 	uint64 *fingerprint;
@@ -42,6 +43,23 @@ extern void ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argum
 extern void ExpandedMakeRoom(ExpandedSketch *expanded);
 extern void ExpandedWeigh(ExpandedSketch *expanded);
 extern void ExpandedFlush(ExpandedSketch *expanded);
+
+/*
+ * The sketch of a datum that is a read-write expanded object, which is all
+ * that a transition function meets after its first row; else NULL.  What
+ * DatumGetEOHP() does, without a call.
+ */
+static inline ExpandedSketch *
+ExpandedInState(Datum datum)
+{
+	struct varatt_expanded pointer;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+		return NULL;
+	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
+	Assert(((ExpandedSketch *) pointer.eohptr)->magic == EXPANDED_SKETCH_MAGIC);
+	return (ExpandedSketch *) pointer.eohptr;
+}
 
 /* Count a key, now or with the next batch.  The weight is >= 0. */
 static inline void
