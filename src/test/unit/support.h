@@ -1,0 +1,373 @@
+/*
+ * support.h
+ *		What the tests of the core share: memory, random numbers, sketches, bytes.
+ *
+ * Each test is one file that is linked with the core, so this is a header of
+ * static functions.  Everything here is deterministic.  Include it before any
+ * other header; fuzzers define TEST_WITHOUT_CMOCKA and stop by a trap.
+ *
+ * Memory comes from a counting allocator that can be told to fail.  Blocks are
+ * aligned to 64 bytes and end where they were asked to end, so that
+ * AddressSanitizer sees a step beyond them.
+ *
+ * src/test/unit/support.h
+ */
+#ifndef QS_TEST_SUPPORT_H
+#define QS_TEST_SUPPORT_H
+
+#define _POSIX_C_SOURCE 200809L /* posix_memalign */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/crc32c.h"
+#include "core/explicit.h"
+#include "core/format.h"
+#include "core/sketch.h"
+#include "engine/engine.h"
+
+#ifdef TEST_WITHOUT_CMOCKA
+#define TEST_STOP() __builtin_trap()
+#else
+#include <cmocka.h>
+#define TEST_STOP() fail()
+#endif
+
+#define ALL_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+/* Offsets of the format that tests look at or damage; see core/format.h. */
+enum
+{
+	TEST_AT_FORM = 5,
+	TEST_AT_COUNTER_BYTES = 7,
+	TEST_AT_CRC = 12,
+	TEST_AT_N = 16,
+	TEST_AT_TOTAL = 40,
+	TEST_AT_USED = 48
+};
+
+/* What REQUIRE says beside the place: which case of many it was. */
+static char test_where[200] = "";
+
+#define WHERE(...) snprintf(test_where, sizeof(test_where), __VA_ARGS__)
+
+#define REQUIRE(condition)                                                                   \
+	do                                                                                       \
+	{                                                                                        \
+		if (!(condition))                                                                    \
+		{                                                                                    \
+			fprintf(stderr, "%s:%d: %s [%s]\n", __FILE__, __LINE__, #condition, test_where); \
+			TEST_STOP();                                                                     \
+		}                                                                                    \
+	}                                                                                        \
+	while (0)
+
+#define REQUIRE_STATUS(call, wanted)                                                      \
+	do                                                                                    \
+	{                                                                                     \
+		qs_status got_ = (call);                                                          \
+		if (got_ != (wanted))                                                             \
+			fprintf(stderr, "%s:%d: %s: \"%s\", not \"%s\"\n", __FILE__, __LINE__, #call, \
+					qs_status_text(got_), qs_status_text(wanted));                        \
+		REQUIRE(got_ == (wanted));                                                        \
+	}                                                                                     \
+	while (0)
+
+#define REQUIRE_OK(call) REQUIRE_STATUS(call, QS_OK)
+
+/* ---- memory ---- */
+
+typedef struct test_memory
+{
+	long live;    /* blocks not yet released */
+	long asked;   /* allocations since the counter was set to 0 */
+	long fail_at; /* this allocation and all later ones fail; 0: none */
+} test_memory;
+
+static test_memory test_heap_state;
+
+static inline void *
+test_alloc(void *context, size_t bytes)
+{
+	test_memory *m = context;
+	void *block;
+
+	m->asked++;
+	if (m->fail_at != 0 && m->asked >= m->fail_at)
+		return NULL;
+	REQUIRE(bytes > 0);
+	if (posix_memalign(&block, 64, bytes) != 0)
+		return NULL;
+	memset(block, 0, bytes);
+	m->live++;
+	return block;
+}
+
+static inline void
+test_release(void *context, void *pointer)
+{
+	test_memory *m = context;
+
+	REQUIRE(pointer != NULL);
+	m->live--;
+	free(pointer);
+}
+
+static const qs_memory test_heap = { test_alloc, test_release, &test_heap_state };
+
+/* From now on allocation number k and all later ones fail; 0: none does. */
+static inline void
+test_fail_at(long k)
+{
+	test_heap_state.asked = 0;
+	test_heap_state.fail_at = k;
+}
+
+static inline void
+test_no_leak(void)
+{
+	REQUIRE(test_heap_state.live == 0);
+}
+
+/* ---- random numbers: xorshift64*, unlike anything the core uses ---- */
+
+typedef struct test_rng
+{
+	uint64_t state;
+} test_rng;
+
+static inline test_rng
+test_seeded(uint64_t seed)
+{
+	return (test_rng){ seed * UINT64_C(0x2127599BF4325C37) + 0x9E1F3A5B7C2D4E61 };
+}
+
+static inline uint64_t
+test_random(test_rng *rng)
+{
+	rng->state ^= rng->state >> 12;
+	rng->state ^= rng->state << 25;
+	rng->state ^= rng->state >> 27;
+	return rng->state * UINT64_C(0x2545F4914F6CDD1D);
+}
+
+/* 0 .. bound-1 */
+static inline uint64_t
+test_below(test_rng *rng, uint64_t bound)
+{
+	return (test_random(rng) >> 16) % bound;
+}
+
+static inline void
+test_shuffle(test_rng *rng, uint64_t *keys, int64_t *weights, size_t count)
+{
+	size_t i;
+
+	for (i = count; i > 1; i--)
+	{
+		size_t j = (size_t) test_below(rng, i);
+		uint64_t key = keys[i - 1];
+		int64_t weight = weights ? weights[i - 1] : 0;
+
+		keys[i - 1] = keys[j];
+		keys[j] = key;
+		if (!weights)
+			continue;
+		weights[i - 1] = weights[j];
+		weights[j] = weight;
+	}
+}
+
+/* Fingerprint of key number i: distinct, with both ends of the range among them. */
+static inline uint64_t
+test_key(uint64_t i)
+{
+	if (i == 0)
+		return 0;
+	return i == 1 ? UINT64_MAX : i * UINT64_C(0xD1342543DE82EF95);
+}
+
+/* A key number below "keys", the small ones much more often. */
+static inline uint64_t
+test_skewed(test_rng *rng, uint64_t keys)
+{
+	return test_below(rng, keys) >> test_below(rng, 10);
+}
+
+/* ---- parameters and sketches ---- */
+
+#define TEST_FAMILY    7
+#define TEST_COLLATION 9
+
+/* Parameters with any n; what the structure does not have is left out. */
+static inline qs_params
+test_params(int structure, uint64_t n, int depth, int z, int log2_masks, uint64_t seed)
+{
+	qs_params p = { .seed = seed, .n = n };
+
+	p.structure = (uint8_t) structure;
+	p.depth = (uint8_t) depth;
+	p.z = (uint8_t) (structure == QS_SF ? z : 0);
+	p.log2_masks = (uint8_t) (structure == QS_THREAD ? 0 : log2_masks);
+	REQUIRE_OK(qs_params_check(&p));
+	return p;
+}
+
+/* Depth 3, z 8, 1024 masks. */
+static inline qs_params
+test_usual_params(int structure, uint64_t n)
+{
+	return test_params(structure, n, 3, 8, 10, 42);
+}
+
+static inline void
+test_init(qs_sketch *sk, const qs_params *p)
+{
+	qs_init(sk, p, &test_heap);
+	sk->family = TEST_FAMILY;
+	sk->collation = TEST_COLLATION;
+}
+
+static inline void
+test_init_dense(qs_sketch *sk, const qs_params *p)
+{
+	test_init(sk, p);
+	REQUIRE_OK(qs_make_dense(sk));
+}
+
+static inline qs_status
+test_try_insert(qs_sketch *sk, uint64_t key, int64_t weight)
+{
+	return qs_engine_cpu.insert(sk, &key, &weight, 1);
+}
+
+static inline void
+test_insert(qs_sketch *sk, uint64_t key, int64_t weight)
+{
+	REQUIRE_OK(test_try_insert(sk, key, weight));
+}
+
+static inline qs_status
+test_try_remove(qs_sketch *sk, uint64_t key, int64_t weight)
+{
+	return qs_engine_cpu.remove(sk, &key, &weight, 1);
+}
+
+static inline int64_t
+test_estimate(const qs_sketch *sk, uint64_t key)
+{
+	int64_t estimate;
+
+	qs_engine_cpu.query(sk, &key, 1, &estimate);
+	return estimate;
+}
+
+/* "count" keys out of "keys", skewed, one each, of a stream named by its seed. */
+static inline void
+test_fill(qs_sketch *sk, uint64_t seed, uint64_t keys, size_t count)
+{
+	test_rng rng = test_seeded(seed);
+	uint64_t batch[256];
+	size_t i;
+
+	while (count > 0)
+	{
+		size_t n = count < ALL_OF(batch) ? count : ALL_OF(batch);
+
+		for (i = 0; i < n; i++)
+			batch[i] = test_key(test_skewed(&rng, keys));
+		REQUIRE_OK(qs_engine_cpu.insert(sk, batch, NULL, n));
+		count -= n;
+	}
+}
+
+/* ---- bytes ---- */
+
+typedef struct test_bytes
+{
+	uint8_t *data;
+	uint64_t length;
+} test_bytes;
+
+/* The sketch in bytes, in a block that ends where they end. */
+static inline test_bytes
+test_write(const qs_sketch *sk)
+{
+	test_bytes b;
+
+	b.length = qs_flat_size(sk);
+	b.data = malloc(b.length);
+	REQUIRE(b.data != NULL);
+	memset(b.data, 0xA5, b.length);
+	qs_write(sk, b.data);
+	return b;
+}
+
+static inline test_bytes
+test_bytes_of(const uint8_t *data, uint64_t length)
+{
+	test_bytes b = { malloc(length > 0 ? length : 1), length };
+
+	REQUIRE(b.data != NULL);
+	if (length > 0)
+		memcpy(b.data, data, length);
+	return b;
+}
+
+static inline bool
+test_equal_bytes(test_bytes a, test_bytes b)
+{
+	return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+}
+
+/* Bytes that the validator takes. */
+static inline test_bytes
+test_write_valid(const qs_sketch *sk)
+{
+	test_bytes b = test_write(sk);
+
+	REQUIRE_OK(qs_validate(b.data, b.length));
+	return b;
+}
+
+static inline void
+test_require_valid(const qs_sketch *sk)
+{
+	free(test_write_valid(sk).data);
+}
+
+static inline bool
+test_writes(const qs_sketch *sk, test_bytes wanted)
+{
+	test_bytes b = test_write(sk);
+	bool same = test_equal_bytes(b, wanted);
+
+	free(b.data);
+	return same;
+}
+
+/* Are both the same to the last byte, and valid? */
+static inline bool
+test_same(const qs_sketch *a, const qs_sketch *b)
+{
+	test_bytes x = test_write_valid(a);
+	bool same = test_writes(b, x);
+
+	free(x.data);
+	return same;
+}
+
+/* Make the checksum fit damaged bytes, so that the checks behind it are reached. */
+static inline void
+test_repair_crc(uint8_t *bytes, uint64_t length)
+{
+	qs_store32(bytes + TEST_AT_CRC, 0);
+	qs_store32(bytes + TEST_AT_CRC, qs_crc32c(QS_CRC32C_INIT, bytes, length) ^ QS_CRC32C_INIT);
+}
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * test_crc.c
+ *		CRC-32C: known values, and the fast version against the plain one.
+ *
+ * src/test/unit/test_crc.c
+ */
+#include "support.h"
+
+typedef uint32_t (*crc_function)(uint32_t crc, const uint8_t *bytes, size_t length);
+
+static const crc_function both[] = { qs_crc32c, qs_crc32c_plain };
+
+static uint32_t
+whole(crc_function f, const void *bytes, size_t length)
+{
+	return f(QS_CRC32C_INIT, bytes, length) ^ QS_CRC32C_INIT;
+}
+
+/* The check value of the catalogues, and the examples of RFC 3720, B.4. */
+static void
+known_values(void **state)
+{
+	uint8_t bytes[32];
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < ALL_OF(both); i++)
+	{
+		size_t k;
+
+		assert_int_equal(whole(both[i], "", 0), 0);
+		assert_int_equal(whole(both[i], "123456789", 9), 0xE3069283);
+		memset(bytes, 0, sizeof(bytes));
+		assert_int_equal(whole(both[i], bytes, 32), 0x8A9136AA);
+		memset(bytes, 0xFF, sizeof(bytes));
+		assert_int_equal(whole(both[i], bytes, 32), 0x62A8AB43);
+		for (k = 0; k < 32; k++)
+			bytes[k] = (uint8_t) k;
+		assert_int_equal(whole(both[i], bytes, 32), 0x46DD794E);
+	}
+}
+
+static void
+fast_is_plain(void **state)
+{
+	uint8_t bytes[400];
+	test_rng rng = test_seeded(1);
+	size_t offset;
+	size_t length;
+
+	(void) state;
+	for (offset = 0; offset < sizeof(bytes); offset++)
+		bytes[offset] = (uint8_t) test_random(&rng);
+	for (offset = 0; offset < 9; offset++)
+		for (length = 0; offset + length <= 200; length++)
+			assert_int_equal(qs_crc32c(0x12345678, bytes + offset, length),
+							 qs_crc32c_plain(0x12345678, bytes + offset, length));
+}
+
+static void
+continues_from_parts(void **state)
+{
+	const uint8_t text[] = "The checksum of a whole is that of its parts, one after the other.";
+	uint32_t wanted = whole(qs_crc32c_plain, text, sizeof(text));
+	size_t cut;
+
+	(void) state;
+	for (cut = 0; cut <= sizeof(text); cut++)
+	{
+		uint32_t crc = qs_crc32c(QS_CRC32C_INIT, text, cut);
+
+		crc = qs_crc32c(crc, text + cut, sizeof(text) - cut);
+		assert_int_equal(crc ^ QS_CRC32C_INIT, wanted);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(known_values),
+		cmocka_unit_test(fast_is_plain),
+		cmocka_unit_test(continues_from_parts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
