@@ -123,6 +123,11 @@ CREATE FUNCTION qsketch_total(qsketch) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_total(qsketch) IS 'sum of all weights';
 
+CREATE FUNCTION qsketch_error(qsketch, confidence double precision DEFAULT 0.95) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_error(qsketch, double precision)
+	IS 'how much an estimate is too large at most, with this confidence';
+
 CREATE FUNCTION qsketch_info(
 	qsketch,
 	OUT structure text, OUT size bigint, OUT depth integer, OUT width bigint,
@@ -246,6 +251,18 @@ COMMENT ON AGGREGATE qsketch_agg(@KEY@, bigint, qsketch)
 CREATE FUNCTION qsketch_estimate(qsketch, key @KEY@) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsketch_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate(qsketch, @KEY@) IS 'upper bound of the total weight of a key';
+
+CREATE FUNCTION qsketch_estimate_unbiased(qsketch, key @KEY@, clip boolean DEFAULT false)
+	RETURNS double precision
+	AS 'MODULE_PATHNAME', 'qsketch_estimate_unbiased' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_estimate_unbiased(qsketch, @KEY@, boolean)
+	IS 'estimate of the total weight of a key that is right on average';
+
+CREATE FUNCTION qsketch_bounds(qsketch, key @KEY@, confidence double precision DEFAULT 0.95,
+	OUT lower bigint, OUT estimate bigint, OUT upper bigint)
+	AS 'MODULE_PATHNAME', 'qsketch_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_bounds(qsketch, @KEY@, double precision)
+	IS 'bounds of the total weight of a key';
 
 CREATE FUNCTION qsketch_add(qsketch, key @KEY@) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;

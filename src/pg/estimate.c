@@ -4,12 +4,25 @@
  *
  * src/pg/estimate.c
  */
+#include "core/unbiased.h"
 #include "pg/probe.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_type_d.h"
+#include "funcapi.h"
 #include "utils/array.h"
 
 #define KEY_ARGUMENT 1
+
+/* Fingerprint of the key argument, checked to be of the sketch's kind. */
+static uint64
+key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
+{
+	if (probe->key.type == InvalidOid)
+		ProbeSetKey(probe, KeyTypeOfArgument(fcinfo->flinfo, KEY_ARGUMENT), PG_GET_COLLATION());
+	KeyFamilyCheckProbe(sketch, &probe->key);
+	return KeyFingerprint(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
+}
 
 /* qsketch_estimate(qsketch, key): an upper bound of the key's total weight. */
 PG_FUNCTION_INFO_V1(qsketch_estimate);
@@ -18,13 +31,9 @@ qsketch_estimate(PG_FUNCTION_ARGS)
 {
 	Probe *probe = ProbeOf(fcinfo);
 	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
-	uint64 fingerprint;
+	uint64 fingerprint = key_argument(fcinfo, probe, sketch);
 	int64 estimate;
 
-	if (probe->key.type == InvalidOid)
-		ProbeSetKey(probe, KeyTypeOfArgument(fcinfo->flinfo, KEY_ARGUMENT), PG_GET_COLLATION());
-	KeyFamilyCheckProbe(sketch, &probe->key);
-	fingerprint = KeyFingerprint(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
 	qs_engine_cpu.query(sketch, &fingerprint, 1, &estimate);
 	PG_RETURN_INT64(estimate);
 }
@@ -78,4 +87,74 @@ qsketch_estimate_array(PG_FUNCTION_ARGS)
 	qs_engine_cpu.query(sketch, fingerprints_of(&probe->key, elements, nulls, count), count,
 						estimates);
 	PG_RETURN_ARRAYTYPE_P(array_like(keys, estimates, nulls, count));
+}
+
+/*
+ * qsketch_estimate_unbiased(qsketch, key, clip): the estimate less the noise
+ * seen next to the key; with clip not below 0 and not above the estimate.
+ */
+PG_FUNCTION_INFO_V1(qsketch_estimate_unbiased);
+Datum
+qsketch_estimate_unbiased(PG_FUNCTION_ARGS)
+{
+	Probe *probe = ProbeOf(fcinfo);
+	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
+	uint64 fingerprint = key_argument(fcinfo, probe, sketch);
+	const qs_noise *noise = qs_unbiased_needs_noise(sketch) ? ProbeNoise(probe, sketch) : NULL;
+	double unbiased = qs_estimate_unbiased(sketch, noise, fingerprint);
+
+	if (PG_GETARG_BOOL(2))
+	{
+		int64 estimate;
+
+		qs_engine_cpu.query(sketch, &fingerprint, 1, &estimate);
+		unbiased = Max(0, Min(unbiased, (double) estimate));
+	}
+	PG_RETURN_FLOAT8(unbiased);
+}
+
+static double
+confidence_argument(FunctionCallInfo fcinfo, int argument)
+{
+	double confidence = PG_GETARG_FLOAT8(argument);
+
+	if (!(confidence >= 0 && confidence <= 1))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("confidence must be between 0 and 1, not %g", confidence)));
+	return confidence;
+}
+
+/*
+ * qsketch_error(qsketch, confidence): what an absent key would be told at most
+ * with this confidence.
+ */
+PG_FUNCTION_INFO_V1(qsketch_error);
+Datum
+qsketch_error(PG_FUNCTION_ARGS)
+{
+	Probe *probe = ProbeOf(fcinfo);
+	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
+	double confidence = confidence_argument(fcinfo, 1);
+
+	PG_RETURN_INT64(qs_noise_error(ProbeNoise(probe, sketch), confidence));
+}
+
+/* qsketch_bounds(qsketch, key, confidence): lower bound, estimate, upper bound. */
+PG_FUNCTION_INFO_V1(qsketch_bounds);
+Datum
+qsketch_bounds(PG_FUNCTION_ARGS)
+{
+	Probe *probe = ProbeOf(fcinfo);
+	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
+	double confidence = confidence_argument(fcinfo, 2);
+	uint64 fingerprint = key_argument(fcinfo, probe, sketch);
+	qs_bounds bounds = qs_bounds_of(sketch, ProbeNoise(probe, sketch), fingerprint, confidence);
+	Datum values[] = { Int64GetDatum(bounds.lower), Int64GetDatum(bounds.estimate),
+					   Int64GetDatum(bounds.upper) };
+	bool nulls[lengthof(values)] = { 0 };
+	TupleDesc descriptor;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

@@ -24,6 +24,7 @@ typedef struct SketchReader
 	const qs_sketch *sketch;
 	qs_sketch view;      /* what "sketch" points to unless it is expanded */
 	struct varlena *own; /* detoasted copy to be freed, or NULL */
+	const uint8 *header; /* QS_HEADER_BYTES that name the content; NULL if expanded */
 } SketchReader;
 
 /* value.c */

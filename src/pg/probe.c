@@ -24,8 +24,10 @@ ProbeOf(FunctionCallInfo fcinfo)
 	{
 		Probe *probe = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(Probe));
 
-		probe->context =
+		probe->copy_context =
 			AllocSetContextCreate(flinfo->fn_mcxt, "qsketch probe", ALLOCSET_SMALL_SIZES);
+		probe->noise_context =
+			AllocSetContextCreate(flinfo->fn_mcxt, "qsketch noise", ALLOCSET_SMALL_SIZES);
 		flinfo->fn_extra = probe;
 	}
 	return flinfo->fn_extra;
@@ -43,7 +45,7 @@ ProbeSetKey(Probe *probe, Oid type, Oid collation)
 static void
 note_sketch(Probe *probe, const char *toast_id)
 {
-	MemoryContextReset(probe->context);
+	MemoryContextReset(probe->copy_context);
 	probe->kept = false;
 	probe->seen = true;
 	memcpy(probe->toast_id, toast_id, TOAST_ID_BYTES);
@@ -57,16 +59,21 @@ stored_sketch(Probe *probe, Datum datum)
 	bool same = probe->seen && memcmp(probe->toast_id, toast_id, TOAST_ID_BYTES) == 0;
 
 	if (same && probe->kept)
+	{
+		probe->reader.header = probe->copy_header;
 		return &probe->copy->sketch;
+	}
 	SketchRead(&probe->reader, datum);
 	if (!same)
 	{
 		note_sketch(probe, toast_id);
 		return probe->reader.sketch;
 	}
-	probe->copy = ExpandedCopy(probe->context, probe->reader.sketch);
+	probe->copy = ExpandedCopy(probe->copy_context, probe->reader.sketch);
 	probe->kept = true;
+	memcpy(probe->copy_header, probe->reader.header, QS_HEADER_BYTES);
 	SketchReadEnd(&probe->reader);
+	probe->reader.header = probe->copy_header;
 	return &probe->copy->sketch;
 }
 
@@ -84,4 +91,29 @@ ProbeSketch(Probe *probe, Datum datum)
 		sketch = probe->reader.sketch;
 	}
 	return sketch;
+}
+
+/*
+ * Measured noise of the sketch that ProbeSketch() gave for this row.  Measuring
+ * takes milliseconds, so it is kept for the next row: a header names the
+ * content well enough (parameters, total and checksum) for a statistical
+ * quantity.
+ */
+const qs_noise *
+ProbeNoise(Probe *probe, const qs_sketch *sketch)
+{
+	const uint8 *header = probe->reader.header;
+
+	if (probe->measured && header && memcmp(probe->noise_header, header, QS_HEADER_BYTES) == 0)
+		return &probe->noise;
+	probe->measured = false;
+	MemoryContextReset(probe->noise_context);
+	SketchCheck(qs_noise_init(&probe->noise, sketch,
+							  SketchMemory(probe->noise_context, &probe->noise_memory)));
+	if (header)
+	{
+		memcpy(probe->noise_header, header, QS_HEADER_BYTES);
+		probe->measured = true;
+	}
+	return &probe->noise;
 }

@@ -7,30 +7,39 @@
 #ifndef QS_PG_PROBE_H
 #define QS_PG_PROBE_H
 
+#include "core/noise.h"
 #include "pg/expanded.h"
 
 /* Bytes that identify a value stored out of line. */
 #define TOAST_ID_BYTES (VARHDRSZ_EXTERNAL + sizeof(struct varatt_external))
 
 /*
- * One per calling expression, in fn_extra.  Remembers the type of the keys
- * and the last sketch stored out of line: the first row that names it reads
- * it, the second keeps a copy, all others use that.
+ * One per calling expression, in fn_extra.  Remembers the type of the keys,
+ * the last sketch stored out of line (the first row that names it reads it,
+ * the second keeps a copy, all others use that) and the last measured noise.
  */
 typedef struct Probe
 {
 	KeyType key;
-	MemoryContext context;         /* of the copy; child of fn_mcxt */
-	bool seen;                     /* toast_id is set */
-	bool kept;                     /* so is the copy */
-	char toast_id[TOAST_ID_BYTES]; /* of the last sketch out of line */
-	qs_memory memory;
-	ExpandedSketch *copy;
 	SketchReader reader; /* of the row at hand */
+
+	MemoryContext copy_context;
+	bool seen;                          /* toast_id is set */
+	bool kept;                          /* so is the copy */
+	char toast_id[TOAST_ID_BYTES];      /* of the last sketch out of line */
+	uint8 copy_header[QS_HEADER_BYTES]; /* of the copied sketch */
+	ExpandedSketch *copy;
+
+	MemoryContext noise_context;
+	qs_memory noise_memory;
+	qs_noise noise;
+	bool measured;                       /* noise_header is set */
+	uint8 noise_header[QS_HEADER_BYTES]; /* of the measured sketch */
 } Probe;
 
 extern Probe *ProbeOf(FunctionCallInfo fcinfo);
 extern const qs_sketch *ProbeSketch(Probe *probe, Datum datum);
+extern const qs_noise *ProbeNoise(Probe *probe, const qs_sketch *sketch);
 extern void ProbeSetKey(Probe *probe, Oid type, Oid collation);
 
 #endif

@@ -38,6 +38,7 @@ SketchRead(SketchReader *reader, Datum datum)
 	if (expanded)
 	{
 		ExpandedFlush(expanded);
+		reader->header = NULL;
 		reader->sketch = &expanded->sketch;
 		return;
 	}
@@ -46,6 +47,7 @@ SketchRead(SketchReader *reader, Datum datum)
 		reader->own = value;
 	SketchOpen(&reader->view, value);
 	reader->sketch = &reader->view;
+	reader->header = (const uint8 *) VARDATA(value);
 }
 
 /* Free what reading allocated, for callers that read many in one context. */
