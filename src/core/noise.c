@@ -11,7 +11,7 @@
  */
 #include "core/bucket.h"
 #include "core/explicit.h"
-#include "core/noise.h"
+#include "core/unbiased.h"
 
 #define LOG2_FINE 8 /* bins per doubling: 2^8 */
 #define FINE      (UINT32_C(1) << LOG2_FINE)
@@ -251,11 +251,14 @@ qs_noise_init(qs_noise *noise, const qs_sketch *sk, const qs_memory *memory)
 	if (!noise->above)
 		return QS_NO_MEMORY;
 	status = fill(noise, sk);
-	if (status == QS_OK)
-		noise->mean = mean_noise(noise);
-	else
+	if (status != QS_OK)
+	{
 		qs_noise_free(noise);
-	return status;
+		return status;
+	}
+	noise->mean = mean_noise(noise);
+	noise->mean_weight = qs_unbiased_weight(sk, noise->mean);
+	return QS_OK;
 }
 
 void

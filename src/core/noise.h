@@ -36,11 +36,12 @@
 typedef struct qs_noise
 {
 	const qs_memory *memory;
-	double *above; /* by bin: chance of noise beyond the bin's last value */
-	uint32_t bins; /* 0: no noise, as in explicit sketches */
-	uint64_t base; /* least noise; bins count from here */
-	uint64_t most; /* largest noise */
-	double mean;   /* expected noise */
+	double *above;      /* by bin: chance of noise beyond the bin's last value */
+	uint32_t bins;      /* 0: no noise, as in explicit sketches */
+	uint64_t base;      /* least noise; bins count from here */
+	uint64_t most;      /* largest noise */
+	double mean;        /* expected noise */
+	double mean_weight; /* of the mean in unbiased estimates (unbiased.h) */
 } qs_noise;
 
 /* What is certain and what is likely about a key's count. */

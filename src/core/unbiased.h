@@ -8,11 +8,17 @@
  * there, and masks are random, so these counters are exchangeable with the
  * noise in the key's own.  What d of them would tell an absent key, averaged
  * over all choices of d, is an unbiased estimate of what the key is told too
- * much.  No further memory is touched, and a heavy neighbour does little harm.
+ * much; so is, of the mean of the key's counters, their mean.  The two
+ * corrected estimates are mixed by a weight that each sketch chooses for
+ * itself (qs_noise): nearly the means where many light keys make the noise,
+ * the minimum alone where few heavy ones do.
  *
  * Signed: rare keys come out below zero about as often as above, which is what
  * makes sums and averages of estimates right.  For a single key, clipping to
  * 0 .. minimum is the better guess.
+ *
+ * A sketch that is not overloaded gains nothing: below about ten keys per
+ * counter of a row the minimum is the better estimate of most keys.
  *
  * Derivations and measurements: docs/accuracy.md.  src/core/unbiased.h
  */
@@ -23,6 +29,12 @@
 
 /* Does qs_estimate_unbiased() of this sketch need it measured first? */
 extern bool qs_unbiased_needs_noise(const qs_sketch *sk);
+
+/*
+ * Weight of the means' difference, 0 to 1, in the mixture; the rest is the
+ * minimum's.  Part of measuring a sketch, see qs_noise.
+ */
+extern double qs_unbiased_weight(const qs_sketch *sk, double mean_noise);
 
 /* "noise" may be NULL where it is not needed.  Exact for explicit sketches. */
 extern double
