@@ -242,16 +242,6 @@ qs_copy(qs_sketch *to, const qs_sketch *from, const qs_memory *memory)
 	return status;
 }
 
-void
-qs_hash_batch(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, uint64_t *hv)
-{
-	uint64_t seed_key = sk->seed_key;
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		hv[i] = qs_hash(fingerprint[i], seed_key);
-}
-
 qs_status
 qs_writable(const qs_sketch *sk)
 {

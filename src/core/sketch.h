@@ -150,10 +150,6 @@ extern qs_status qs_make_dense(qs_sketch *sk);
  */
 extern qs_status qs_prepare(qs_sketch *sk, int64_t weight);
 
-/* hv of count <= QS_BATCH fingerprints. */
-extern void
-qs_hash_batch(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, uint64_t *hv);
-
 /*
  * Can keys be added (QS_READ_ONLY for a device part)?
  */

@@ -6,6 +6,7 @@
  */
 #include "core/explicit.h"
 #include "engine/engine.h"
+#include "engine/kernels.h"
 
 /* One batch of at most QS_BATCH keys whose weight the sketch has room for. */
 static qs_status
@@ -15,7 +16,7 @@ insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 	size_t done = 0;
 	qs_status status = QS_OK;
 
-	qs_hash_batch(sk, fingerprint, count, hv);
+	qs_kernels_now()->hash(sk->seed_key, fingerprint, count, hv);
 	if (sk->form == QS_EXPLICIT)
 	{
 		status = qs_explicit_add(sk, fingerprint, hv, weight, count, &done);
@@ -28,7 +29,7 @@ insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 	if (sk->ops->reserve)
 		status = sk->ops->reserve(sk, count - done);
 	if (status == QS_OK)
-		sk->ops->add(sk, hv + done, weight ? weight + done : NULL, count - done);
+		qs_kernels_add(sk, hv + done, weight ? weight + done : NULL, count - done);
 	return status;
 }
 
@@ -71,14 +72,28 @@ cpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 	return status;
 }
 
-/* Add back the first "count" keys after a removal that failed. */
+/*
+ * Add back the first "count" keys after a removal that failed.  They were
+ * there, so that neither form takes memory for them.
+ */
 static void
 undo_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
+	uint64_t hv[QS_BATCH];
 	size_t i;
+	size_t done;
 
 	for (i = 0; i < count; i += QS_BATCH)
-		insert_batch(sk, fingerprint + i, weight ? weight + i : NULL, batch_size(count - i));
+	{
+		const int64_t *w = weight ? weight + i : NULL;
+		size_t n = batch_size(count - i);
+
+		qs_kernels_now()->hash(sk->seed_key, fingerprint + i, n, hv);
+		if (sk->form == QS_EXPLICIT)
+			qs_explicit_add(sk, fingerprint + i, hv, w, n, &done);
+		else
+			sk->ops->add(sk, hv, w, n);
+	}
 }
 
 static size_t
@@ -86,7 +101,7 @@ remove_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 {
 	uint64_t hv[QS_BATCH];
 
-	qs_hash_batch(sk, fingerprint, count, hv);
+	qs_kernels_now()->hash(sk->seed_key, fingerprint, count, hv);
 	if (sk->form == QS_EXPLICIT)
 		return qs_explicit_remove(sk, fingerprint, hv, weight, count);
 	return sk->ops->remove(sk, hv, weight, count);
@@ -129,7 +144,7 @@ cpu_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_
 		size_t n = batch_size(count - i);
 		size_t k;
 
-		qs_hash_batch(sk, fingerprint + i, n, hv);
+		qs_kernels_now()->hash(sk->seed_key, fingerprint + i, n, hv);
 		if (sk->form == QS_DENSE)
 			sk->ops->query(sk, hv, n, estimate + i);
 		else
