@@ -9,7 +9,10 @@
  *
  * The state is an expanded qsketch in the aggregate's context; there is no
  * final function, and combining and returning use the ordinary value.  NULL
- * means that nothing was counted yet.
+ * means that nothing was counted yet.  Moving aggregates may not have NULL for
+ * a state: theirs starts as the empty sketch that the declaration gives, which
+ * is flat and so tells itself apart from every state made here, and a final
+ * function turns it into NULL.
  *
  * src/pg/aggregate.c
  */
@@ -81,6 +84,14 @@ check_template(FunctionCallInfo fcinfo, AggregateForm form, ExpandedSketch *stat
 		memcpy(state->template_header, VARDATA(template), QS_HEADER_BYTES);
 }
 
+/* Has nothing been counted yet? */
+static bool
+is_initial(FunctionCallInfo fcinfo)
+{
+	return PG_ARGISNULL(0) || (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW &&
+							   !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(PG_GETARG_DATUM(0))));
+}
+
 /* The state of the first row of a group, or after states were combined. */
 static pg_noinline ExpandedSketch *
 first_state(FunctionCallInfo fcinfo, AggregateForm form)
@@ -88,7 +99,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	MemoryContext context = aggregate_context(fcinfo);
 	ExpandedSketch *state;
 
-	if (!PG_ARGISNULL(0))
+	if (!is_initial(fcinfo))
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
 	else
 	{
@@ -250,7 +261,7 @@ qsketch_agg_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	SketchRead(&reader, PG_GETARG_DATUM(1));
-	if (PG_ARGISNULL(0))
+	if (is_initial(fcinfo))
 		state = ExpandedCopy(context, reader.sketch);
 	else
 	{
@@ -281,7 +292,7 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 	SketchReader reader;
 	bool fresh;
 
-	if (PG_ARGISNULL(1))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
 	SketchRead(&reader, PG_GETARG_DATUM(1));
@@ -292,4 +303,18 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 	if (fresh)
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}
+
+/*
+ * qsketch_moving_final(qsketch): result of a moving aggregate, NULL if nothing
+ * was counted.
+ */
+PG_FUNCTION_INFO_V1(qsketch_moving_final);
+Datum
+qsketch_moving_final(PG_FUNCTION_ARGS)
+{
+	(void) aggregate_context(fcinfo);
+	if (is_initial(fcinfo))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
