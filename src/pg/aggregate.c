@@ -129,13 +129,7 @@ state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
 static pg_attribute_always_inline int64
 weight_argument(FunctionCallInfo fcinfo, AggregateForm form)
 {
-	int64 weight = form.weight ? PG_GETARG_INT64(form.weight) : 1;
-
-	if (weight < 0)
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("weight " INT64_FORMAT " is negative", weight),
-						errhint("Use qsketch_remove or qsketch_subtract to take counts away.")));
-	return weight;
+	return form.weight ? SketchCheckWeight(PG_GETARG_INT64(form.weight)) : 1;
 }
 
 static pg_attribute_always_inline bool
@@ -156,13 +150,18 @@ static pg_attribute_always_inline Datum
 transition(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	ExpandedSketch *state;
+	uint64 fingerprint;
 	int64 weight;
 
 	if (is_skipped(fcinfo, form))
 		return unchanged_state(fcinfo);
 	weight = weight_argument(fcinfo, form);
 	state = state_for_update(fcinfo, form);
-	ExpandedAppend(state, KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT)), weight);
+	fingerprint = KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT));
+	if (unlikely(weight < 0))
+		ExpandedRemoveLater(state, fingerprint, -weight);
+	else
+		ExpandedAppend(state, fingerprint, weight);
 	state->members++;
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
@@ -185,8 +184,7 @@ inverse(FunctionCallInfo fcinfo, AggregateForm form)
 	if (--state->members <= 0)
 		PG_RETURN_NULL();
 	fingerprint = KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT));
-	ExpandedFlush(state);
-	SketchCheck(state->engine->remove(&state->sketch, &fingerprint, &weight, 1));
+	ExpandedAddNow(state, fingerprint, -weight);
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
 

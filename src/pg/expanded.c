@@ -108,8 +108,8 @@ ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argument, Oid col
 }
 
 /* Give the whole buffer to the engine. */
-void
-ExpandedFlush(ExpandedSketch *expanded)
+static void
+flush_buffer(ExpandedSketch *expanded)
 {
 	int count = expanded->count;
 
@@ -118,6 +118,64 @@ ExpandedFlush(ExpandedSketch *expanded)
 	expanded->count = 0;
 	SketchCheck(expanded->engine->insert(&expanded->sketch, expanded->fingerprint, expanded->weight,
 										 count));
+}
+
+/* Remove what had to wait until everything was added. */
+static void
+remove_now(ExpandedSketch *expanded)
+{
+	ExpandedSketch *removed = expanded->removed;
+	qs_status status;
+
+	flush_buffer(removed);
+	status = qs_subtract(&expanded->sketch, &removed->sketch);
+	if (status == QS_UNDERFLOW)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION), errmsg("weights of a key sum to less than zero"),
+				 errhint("In a parallel plan they must not do so within the rows of a worker; "
+						 "set max_parallel_workers_per_gather to 0 if they can.")));
+	SketchCheck(status);
+	expanded->removed = NULL;
+	MemoryContextDelete(removed->header.eoh_context);
+}
+
+/* Bring the sketch up to date: count what is in the buffer, then remove. */
+void
+ExpandedFlush(ExpandedSketch *expanded)
+{
+	flush_buffer(expanded);
+	if (expanded->removed)
+		remove_now(expanded);
+}
+
+/*
+ * Remove a key when the sketch is next read: rows come in any order, and a
+ * negative weight may come before the positive one that it takes back.
+ */
+void
+ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	if (expanded->removed == NULL)
+	{
+		expanded->removed = ExpandedCreate(expanded->header.eoh_context, &expanded->sketch.params);
+		expanded->removed->sketch.family = expanded->sketch.family;
+		expanded->removed->sketch.collation = expanded->sketch.collation;
+	}
+	ExpandedAppend(expanded->removed, fingerprint, weight);
+}
+
+/* Add a key, or remove it if the weight is negative, without waiting. */
+void
+ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	ExpandedFlush(expanded);
+	if (weight < 0)
+	{
+		weight = -weight;
+		SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
+	}
+	else
+		SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
 }
 
 /*
@@ -130,7 +188,7 @@ ExpandedMakeRoom(ExpandedSketch *expanded)
 	MemoryContext context = expanded->header.eoh_context;
 	int room = expanded->room == 0 ? FIRST_ROOM : Min(expanded->room * ROOM_GROWTH, QS_BATCH);
 
-	ExpandedFlush(expanded);
+	flush_buffer(expanded);
 	if (room == expanded->room)
 		return;
 	if (expanded->fingerprint)

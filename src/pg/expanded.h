@@ -32,6 +32,9 @@ typedef struct ExpandedSketch
 	int64 *weight; /* NULL as long as all weights are 1 */
 	int count;
 	int room; /* at most QS_BATCH */
+
+	/* Keys to be removed once all are added, or NULL: those of negative weight. */
+	struct ExpandedSketch *removed;
 } ExpandedSketch;
 
 extern ExpandedSketch *ExpandedCreate(MemoryContext parent, const qs_params *params);
@@ -42,6 +45,8 @@ extern ExpandedSketch *ExpandedForUpdate(MemoryContext parent, Datum datum);
 extern void ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argument, Oid collation);
 extern void ExpandedMakeRoom(ExpandedSketch *expanded);
 extern void ExpandedWeigh(ExpandedSketch *expanded);
+extern void ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
+extern void ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedFlush(ExpandedSketch *expanded);
 
 /*
