@@ -107,7 +107,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 
 		template_params(fcinfo, form, &params);
 		SketchCheck(params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
-		state = ExpandedCreate(context, &params);
+		state = ExpandedCreate(ExpandedStatesContext(context), &params);
 	}
 	ExpandedSetKey(state, fcinfo->flinfo, KEY_ARGUMENT, PG_GET_COLLATION());
 	return state;
@@ -260,7 +260,7 @@ qsketch_agg_combine(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	SketchRead(&reader, PG_GETARG_DATUM(1));
 	if (is_initial(fcinfo))
-		state = ExpandedCopy(context, reader.sketch);
+		state = ExpandedCopy(ExpandedStatesContext(context), reader.sketch);
 	else
 	{
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));

@@ -9,8 +9,10 @@
  * Whoever reads the sketch flushes the buffer first, which does not change
  * the value.
  *
- * Each object has a memory context of its own, whose first block is sized so
- * that a small group (some ten keys) needs no second one.
+ * States of one aggregate share a memory context: a hash aggregate asks for
+ * the size of all its memory with each new group, and with a context for each
+ * of n groups that would take n * n steps.  All other objects have a context
+ * of their own.
  *
  * src/pg/expanded.c
  */
@@ -18,21 +20,39 @@
 
 #include "utils/memutils.h"
 
-#define FIRST_BLOCK 1536
 #define FIRST_ROOM  16
 #define ROOM_GROWTH 4
+
+static const char states_name[] = "qsketch states";
 
 static Size get_flat_size(ExpandedObjectHeader *header);
 static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
 
 static const ExpandedObjectMethods methods = { get_flat_size, flatten_into };
 
+/* The context of all states of an aggregate, a child of the aggregate's. */
+MemoryContext
+ExpandedStatesContext(MemoryContext aggregate)
+{
+	MemoryContext child;
+
+	for (child = aggregate->firstchild; child != NULL; child = child->nextchild)
+		if (child->name == states_name)
+			return child;
+	return AllocSetContextCreateInternal(aggregate, states_name, ALLOCSET_DEFAULT_SIZES);
+}
+
+/* A context for one object. */
+MemoryContext
+ExpandedOwnContext(MemoryContext parent)
+{
+	return AllocSetContextCreate(parent, "qsketch", ALLOCSET_SMALL_SIZES);
+}
+
 /* The object without a sketch. */
 static ExpandedSketch *
-create_object(MemoryContext parent)
+create_object(MemoryContext context)
 {
-	MemoryContext context = AllocSetContextCreate(parent, "qsketch", ALLOCSET_SMALL_MINSIZE,
-												  FIRST_BLOCK, ALLOCSET_DEFAULT_MAXSIZE);
 	ExpandedSketch *expanded = MemoryContextAllocZero(context, sizeof(ExpandedSketch));
 
 	EOH_init_header(&expanded->header, &methods, context);
@@ -42,21 +62,21 @@ create_object(MemoryContext parent)
 	return expanded;
 }
 
-/* An empty sketch. */
+/* An empty sketch that lives in "context". */
 ExpandedSketch *
-ExpandedCreate(MemoryContext parent, const qs_params *params)
+ExpandedCreate(MemoryContext context, const qs_params *params)
 {
-	ExpandedSketch *expanded = create_object(parent);
+	ExpandedSketch *expanded = create_object(context);
 
 	qs_init(&expanded->sketch, params, &expanded->memory);
 	return expanded;
 }
 
-/* A copy of a sketch. */
+/* A copy of a sketch that lives in "context". */
 ExpandedSketch *
-ExpandedCopy(MemoryContext parent, const qs_sketch *sketch)
+ExpandedCopy(MemoryContext context, const qs_sketch *sketch)
 {
-	ExpandedSketch *expanded = create_object(parent);
+	ExpandedSketch *expanded = create_object(context);
 
 	SketchCheck(qs_copy(&expanded->sketch, sketch, &expanded->memory));
 	return expanded;
@@ -78,10 +98,10 @@ SketchExpandedIn(Datum datum)
 
 /*
  * The sketch of a datum for changing: itself if the datum allows that, else a
- * copy under "parent".
+ * copy in the states of "aggregate", or with NULL in a context of its own.
  */
 ExpandedSketch *
-ExpandedForUpdate(MemoryContext parent, Datum datum)
+ExpandedForUpdate(MemoryContext aggregate, Datum datum)
 {
 	ExpandedSketch *expanded;
 	SketchReader reader;
@@ -89,7 +109,9 @@ ExpandedForUpdate(MemoryContext parent, Datum datum)
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
 		return SketchExpandedIn(datum);
 	SketchRead(&reader, datum);
-	expanded = ExpandedCopy(parent, reader.sketch);
+	expanded = ExpandedCopy(aggregate ? ExpandedStatesContext(aggregate)
+									  : ExpandedOwnContext(CurrentMemoryContext),
+							reader.sketch);
 	SketchReadEnd(&reader);
 	return expanded;
 }
@@ -136,7 +158,11 @@ remove_now(ExpandedSketch *expanded)
 						 "set max_parallel_workers_per_gather to 0 if they can.")));
 	SketchCheck(status);
 	expanded->removed = NULL;
-	MemoryContextDelete(removed->header.eoh_context);
+	qs_free(&removed->sketch);
+	pfree(removed->fingerprint);
+	if (removed->weight)
+		pfree(removed->weight);
+	pfree(removed);
 }
 
 /* Bring the sketch up to date: count what is in the buffer, then remove. */

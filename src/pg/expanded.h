@@ -37,10 +37,12 @@ typedef struct ExpandedSketch
 	struct ExpandedSketch *removed;
 } ExpandedSketch;
 
-extern ExpandedSketch *ExpandedCreate(MemoryContext parent, const qs_params *params);
-extern ExpandedSketch *ExpandedCopy(MemoryContext parent, const qs_sketch *sketch);
+extern MemoryContext ExpandedStatesContext(MemoryContext aggregate);
+extern MemoryContext ExpandedOwnContext(MemoryContext parent);
+extern ExpandedSketch *ExpandedCreate(MemoryContext context, const qs_params *params);
+extern ExpandedSketch *ExpandedCopy(MemoryContext context, const qs_sketch *sketch);
 extern ExpandedSketch *SketchExpandedIn(Datum datum);
-extern ExpandedSketch *ExpandedForUpdate(MemoryContext parent, Datum datum);
+extern ExpandedSketch *ExpandedForUpdate(MemoryContext aggregate, Datum datum);
 
 extern void ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argument, Oid collation);
 extern void ExpandedMakeRoom(ExpandedSketch *expanded);

@@ -37,7 +37,7 @@ add_key(FunctionCallInfo fcinfo, int sign)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	if (has_weight)
 		weight = SketchCheckWeight(PG_GETARG_INT64(WEIGHT_ARGUMENT));
-	expanded = ExpandedForUpdate(CurrentMemoryContext, PG_GETARG_DATUM(0));
+	expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
 	ExpandedSetKey(expanded, fcinfo->flinfo, KEY_ARGUMENT, PG_GET_COLLATION());
 	fingerprint = KeyFingerprint(&expanded->key, PG_GETARG_DATUM(KEY_ARGUMENT));
 	ExpandedAddNow(expanded, fingerprint, sign * weight);
@@ -66,7 +66,7 @@ combine(FunctionCallInfo fcinfo, qs_status (*operation)(qs_sketch *, const qs_sk
 	ExpandedSketch *expanded;
 
 	SketchRead(&reader, PG_GETARG_DATUM(1));
-	expanded = ExpandedForUpdate(CurrentMemoryContext, PG_GETARG_DATUM(0));
+	expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
 	SketchCheckMergeable(&expanded->sketch, reader.sketch);
 	ExpandedFlush(expanded);
 	SketchCheck(operation(&expanded->sketch, reader.sketch));
@@ -94,7 +94,7 @@ Datum
 qsketch_fold(PG_FUNCTION_ARGS)
 {
 	uint64 size = SketchSizeFromText(PG_GETARG_TEXT_PP(1));
-	ExpandedSketch *expanded = ExpandedForUpdate(CurrentMemoryContext, PG_GETARG_DATUM(0));
+	ExpandedSketch *expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
 	qs_params *params = &expanded->sketch.params;
 	uint64 n = qs_params_n(params->structure, params->depth, size);
 	qs_status status;
