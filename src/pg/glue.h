@@ -31,6 +31,8 @@ typedef struct SketchReader
 extern void SketchRead(SketchReader *reader, Datum datum);
 extern void SketchReadEnd(SketchReader *reader);
 extern void SketchOpen(qs_sketch *view, struct varlena *value);
+extern bool SketchOpenStored(qs_sketch *view, Datum datum);
+extern void SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
 extern struct varlena *SketchFlatten(const qs_sketch *sketch);
 extern Size SketchFlatSize(const qs_sketch *sketch);
 extern void SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size);
