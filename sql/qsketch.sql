@@ -310,7 +310,7 @@ COMMENT ON FUNCTION qsketch_remove(qsketch, @KEY@, bigint) IS 'sketch with a wei
 -- qsketch_estimate_key takes an array as one key.
 --
 
---@ each KEY smallint integer bigint text bytea uuid numeric real float8 date timestamp timestamptz inet boolean
+--@ each KEY smallint integer bigint text varchar bpchar bytea uuid numeric real float8 date timestamp timestamptz inet boolean
 CREATE FUNCTION qsketch_estimate(qsketch, keys @KEY@[]) RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'qsketch_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate(qsketch, @KEY@[]) IS 'estimate of each key of an array';
