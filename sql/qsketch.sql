@@ -166,6 +166,10 @@ CREATE FUNCTION qsketch_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_support(internal) IS 'planner support';
 
+CREATE FUNCTION qsketch_merge_trans(qsketch, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_merge_trans(qsketch, qsketch) IS 'aggregate support';
+
 CREATE FUNCTION qsketch_merge_inverse(qsketch, qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_merge_inverse(qsketch, qsketch) IS 'aggregate support';
@@ -176,10 +180,14 @@ CREATE FUNCTION qsketch_moving_final(qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_moving_final(qsketch) IS 'aggregate support';
 
+CREATE FUNCTION qsketch_agg_final(qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_agg_final(qsketch) IS 'aggregate support';
+
 CREATE AGGREGATE qsketch_merge_agg(qsketch) (
-	STYPE = qsketch, SSPACE = 65536, SFUNC = qsketch_agg_combine,
-	COMBINEFUNC = qsketch_agg_combine,
-	MSTYPE = qsketch, MSSPACE = 65536, MSFUNC = qsketch_agg_combine,
+	STYPE = qsketch, SSPACE = 65536, SFUNC = qsketch_merge_trans,
+	COMBINEFUNC = qsketch_merge_trans, FINALFUNC = qsketch_agg_final,
+	MSTYPE = qsketch, MSSPACE = 65536, MSFUNC = qsketch_merge_trans,
 	MINVFUNC = qsketch_merge_inverse, MFINALFUNC = qsketch_moving_final,
 	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
 	PARALLEL = SAFE
@@ -232,7 +240,7 @@ COMMENT ON FUNCTION qsketch_agg_inverse(qsketch, @KEY@, bigint, qsketch) IS 'agg
 
 CREATE AGGREGATE qsketch_agg(@KEY@) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
-	COMBINEFUNC = qsketch_agg_combine,
+	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
 	MFINALFUNC = qsketch_moving_final,
 	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
@@ -242,7 +250,7 @@ COMMENT ON AGGREGATE qsketch_agg(@KEY@) IS 'sketch of keys';
 
 CREATE AGGREGATE qsketch_agg(@KEY@, weight bigint) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
-	COMBINEFUNC = qsketch_agg_combine,
+	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
 	MFINALFUNC = qsketch_moving_final,
 	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
@@ -252,7 +260,7 @@ COMMENT ON AGGREGATE qsketch_agg(@KEY@, bigint) IS 'sketch of weighted keys';
 
 CREATE AGGREGATE qsketch_agg(@KEY@, template qsketch) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
-	COMBINEFUNC = qsketch_agg_combine,
+	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
 	MFINALFUNC = qsketch_moving_final,
 	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
@@ -262,7 +270,7 @@ COMMENT ON AGGREGATE qsketch_agg(@KEY@, qsketch) IS 'sketch of keys with the par
 
 CREATE AGGREGATE qsketch_agg(@KEY@, weight bigint, template qsketch) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
-	COMBINEFUNC = qsketch_agg_combine,
+	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
 	MFINALFUNC = qsketch_moving_final,
 	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',

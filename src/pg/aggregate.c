@@ -7,9 +7,10 @@
  * from the declaration and keeps it in the state.  Nothing is cached in the
  * FmgrInfo, since some callers (Citus) make a new one for every row.
  *
- * The state is an expanded qsketch in the aggregate's context; there is no
- * final function, and combining and returning use the ordinary value.  NULL
- * means that nothing was counted yet.  Moving aggregates may not have NULL for
+ * The state is an expanded qsketch in the aggregate's context, and partial
+ * states travel as ordinary values.  The final function hands out a read-only
+ * pointer to the state, so that qsketch_estimate(qsketch_agg(k), 42) reads it
+ * where it is.  NULL means that nothing was counted yet.  Moving aggregates may not have NULL for
  * a state: theirs starts as the empty sketch that the declaration gives, which
  * is flat and so tells itself apart from every state made here, and a final
  * function turns it into NULL.
@@ -61,6 +62,15 @@ template_params(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
+static void
+check_same_params(const qs_params *a, const qs_params *b)
+{
+	if (memcmp(a, b, sizeof(*a)) != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("template differs between rows of one group"),
+						errhint("Group by the template, or use one for all rows.")));
+}
+
 /*
  * All rows of a group must name the same template, or plans would matter.  A
  * template is nearly always a constant: its header's bytes tell at little cost
@@ -76,10 +86,7 @@ check_template(FunctionCallInfo fcinfo, AggregateForm form, ExpandedSketch *stat
 	if (plain && memcmp(VARDATA(template), state->template_header, QS_HEADER_BYTES) == 0)
 		return;
 	template_params(fcinfo, form, &params);
-	if (memcmp(&params, &state->sketch.params, sizeof(params)) != 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("template differs between rows of one group"),
-						errhint("Group by the template, or use one for all rows.")));
+	check_same_params(&params, &state->sketch.params);
 	if (plain)
 		memcpy(state->template_header, VARDATA(template), QS_HEADER_BYTES);
 }
@@ -244,13 +251,9 @@ qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
 	return inverse(fcinfo, weighted_templated);
 }
 
-/*
- * qsketch_agg_combine(qsketch, qsketch): add the second sketch, a partial
- * state or a row of qsketch_merge_agg, to the first.
- */
-PG_FUNCTION_INFO_V1(qsketch_agg_combine);
-Datum
-qsketch_agg_combine(PG_FUNCTION_ARGS)
+/* Add the second sketch to the first, folding the larger if they may differ in size. */
+static Datum
+merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	ExpandedSketch *state;
@@ -264,6 +267,8 @@ qsketch_agg_combine(PG_FUNCTION_ARGS)
 	else
 	{
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
+		if (!may_fold)
+			check_same_params(&reader.sketch->params, &state->sketch.params);
 		SketchCheckMergeable(&state->sketch, reader.sketch);
 		if (reader.sketch->params.n != state->sketch.params.n)
 			state->folded = true;
@@ -273,6 +278,22 @@ qsketch_agg_combine(PG_FUNCTION_ARGS)
 	SketchReadEnd(&reader);
 	state->members++;
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}
+
+/* qsketch_agg_combine(qsketch, qsketch): combine partial states of qsketch_agg. */
+PG_FUNCTION_INFO_V1(qsketch_agg_combine);
+Datum
+qsketch_agg_combine(PG_FUNCTION_ARGS)
+{
+	return merge_into_state(fcinfo, false);
+}
+
+/* qsketch_merge_trans(qsketch, qsketch): a row, or a partial state, of qsketch_merge_agg. */
+PG_FUNCTION_INFO_V1(qsketch_merge_trans);
+Datum
+qsketch_merge_trans(PG_FUNCTION_ARGS)
+{
+	return merge_into_state(fcinfo, true);
 }
 
 /*
@@ -315,4 +336,24 @@ qsketch_moving_final(PG_FUNCTION_ARGS)
 	if (is_initial(fcinfo))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/*
+ * qsketch_agg_final(qsketch): the state, to be read where it is.  A pointer in
+ * the caller's memory tells the executor that there is nothing to copy; before
+ * PostgreSQL 16 it would flatten the sketch otherwise.
+ */
+PG_FUNCTION_INFO_V1(qsketch_agg_final);
+Datum
+qsketch_agg_final(PG_FUNCTION_ARGS)
+{
+	ExpandedSketch *state = PG_ARGISNULL(0) ? NULL : SketchExpandedIn(PG_GETARG_DATUM(0));
+	void *pointer;
+
+	(void) aggregate_context(fcinfo);
+	if (state == NULL)
+		return unchanged_state(fcinfo);
+	pointer = palloc(EXPANDED_POINTER_SIZE);
+	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
+	PG_RETURN_POINTER(pointer);
 }
