@@ -121,14 +121,6 @@ WHERE structure IN ('thread', 'multilevel', 'sf') AND size = '1kB'
 GROUP BY t.name ORDER BY t.name;
 
 -- in parallel, with two and four workers
-CREATE FUNCTION pg_temp.plan_has(query text, node text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ node THEN RETURN true; END IF;
-	END LOOP;
-	RETURN false;
-END $$;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
