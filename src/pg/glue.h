@@ -50,5 +50,6 @@ extern void SketchBadFormat(qs_status status, int sqlstate, const uint8 *bytes, 
 /* construct.c */
 extern void SketchDefaultParams(qs_params *params);
 extern uint64 SketchSizeFromText(text *size);
+extern void SketchCheckStorable(const qs_params *params);
 
 #endif

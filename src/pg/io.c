@@ -22,16 +22,23 @@ static const char prefix[] = "qsketch:";
 /* Most bytes of bad input that an error message shows. */
 #define SHOWN 40
 
-/* Raise an error unless a value made from outside is a valid sketch. */
+/*
+ * Raise an error unless a value made from outside is a valid sketch, and one
+ * that qsketch_new() could have made: an empty sketch of 64 bytes must not
+ * claim tens of gigabytes with its first keys.
+ */
 static void
-validate(struct varlena *value)
+validate(struct varlena *value, int sqlstate)
 {
 	const uint8 *bytes = (const uint8 *) VARDATA(value);
 	Size length = VARSIZE(value) - VARHDRSZ;
 	qs_status status = qs_validate(bytes, length);
+	qs_sketch view;
 
 	if (status != QS_OK)
-		SketchBadFormat(status, ERRCODE_INVALID_BINARY_REPRESENTATION, bytes, length);
+		SketchBadFormat(status, sqlstate, bytes, length);
+	SketchOpen(&view, value);
+	SketchCheckStorable(&view.params);
 }
 
 static void
@@ -63,7 +70,6 @@ qsketch_in(PG_FUNCTION_ARGS)
 	const char *text = PG_GETARG_CSTRING(0);
 	const char *code = text + PREFIX_LENGTH;
 	struct varlena *value;
-	qs_status status;
 	int room;
 	int length;
 
@@ -75,10 +81,7 @@ qsketch_in(PG_FUNCTION_ARGS)
 	if (length < 0)
 		bad_text(text, "What follows \"qsketch:\" is not base64.");
 	SET_VARSIZE(value, VARHDRSZ + length);
-	status = qs_validate((const uint8 *) VARDATA(value), length);
-	if (status != QS_OK)
-		SketchBadFormat(status, ERRCODE_INVALID_TEXT_REPRESENTATION, (const uint8 *) VARDATA(value),
-						length);
+	validate(value, ERRCODE_INVALID_TEXT_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }
 
@@ -125,7 +128,7 @@ qsketch_recv(PG_FUNCTION_ARGS)
 
 	SET_VARSIZE(value, VARHDRSZ + length);
 	pq_copymsgbytes(message, VARDATA(value), length);
-	validate(value);
+	validate(value, ERRCODE_INVALID_BINARY_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }
 
@@ -150,7 +153,7 @@ qsketch_from_bytea(PG_FUNCTION_ARGS)
 {
 	struct varlena *value = flat_argument(PG_GETARG_DATUM(0));
 
-	validate(value);
+	validate(value, ERRCODE_INVALID_BINARY_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }
 
