@@ -12,8 +12,8 @@
  * key's own share of the table: one part in n.
  *
  * qs_noise holds that distribution: measured once per sketch, then asked for
- * any confidence.  It costs two passes over the table (over 2^25 counters at
- * most; of larger tables evenly spaced buckets are visited) and up to 120 kB,
+ * any confidence.  It costs two passes over the table (over 2^22 counters at
+ * most; of larger tables evenly spaced buckets stand for all) and up to 120 kB,
  * for thread that much per row while it works.  It describes the sketch as it
  * was, and does not follow later changes.
  *
@@ -32,7 +32,7 @@
 #include "core/sketch.h"
 
 /* Counters that are looked at at most. */
-#define QS_NOISE_COUNTERS (UINT64_C(1) << 25)
+#define QS_NOISE_COUNTERS (UINT64_C(1) << 22)
 
 typedef struct qs_noise
 {

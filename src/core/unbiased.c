@@ -27,8 +27,8 @@
 #define WEIGHT_STEPS 16
 
 /* Keys that they are tried on, and the counters that may cost. */
-#define PROBES         4096
-#define PROBE_COUNTERS (UINT64_C(1) << 17)
+#define PROBES         2048
+#define PROBE_COUNTERS (UINT64_C(1) << 16)
 
 /* Two estimates of one count. */
 typedef struct pair
