@@ -157,14 +157,19 @@ qsketch_from_bytea(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(value);
 }
 
-/* Same parameters and same counts: same bytes. */
-static bool
-same_bytes(FunctionCallInfo fcinfo)
+/*
+ * Order of two values: that of their bytes, which means nothing but is what
+ * DISTINCT and sorting need.  Same parameters and same counts are same bytes.
+ */
+static int
+compare(FunctionCallInfo fcinfo)
 {
 	struct varlena *a = flat_argument(PG_GETARG_DATUM(0));
 	struct varlena *b = flat_argument(PG_GETARG_DATUM(1));
-	bool result = VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
+	int result = memcmp(VARDATA(a), VARDATA(b), Min(VARSIZE(a), VARSIZE(b)) - VARHDRSZ);
 
+	if (result == 0)
+		result = (VARSIZE(a) > VARSIZE(b)) - (VARSIZE(a) < VARSIZE(b));
 	PG_FREE_IF_COPY(a, 0);
 	PG_FREE_IF_COPY(b, 1);
 	return result;
@@ -174,14 +179,49 @@ PG_FUNCTION_INFO_V1(qsketch_eq);
 Datum
 qsketch_eq(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(same_bytes(fcinfo));
+	PG_RETURN_BOOL(compare(fcinfo) == 0);
 }
 
 PG_FUNCTION_INFO_V1(qsketch_ne);
 Datum
 qsketch_ne(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(!same_bytes(fcinfo));
+	PG_RETURN_BOOL(compare(fcinfo) != 0);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_lt);
+Datum
+qsketch_lt(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare(fcinfo) < 0);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_le);
+Datum
+qsketch_le(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare(fcinfo) <= 0);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_ge);
+Datum
+qsketch_ge(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare(fcinfo) >= 0);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_gt);
+Datum
+qsketch_gt(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare(fcinfo) > 0);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_cmp);
+Datum
+qsketch_cmp(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(compare(fcinfo));
 }
 
 /* For hash joins and DISTINCT. */
