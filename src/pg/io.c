@@ -54,9 +54,15 @@ bad_text(const char *text, const char *detail)
 }
 
 /*
- * Bytes that base64 text stands for, at most.  pg_b64_dec_len() overflows for
- * the largest sketches.
+ * Length of base64 text, and of the bytes that it stands for at most.  The
+ * functions of PostgreSQL overflow for the largest sketches.
  */
+static int64
+encoded_length(Size bytes)
+{
+	return (int64) ((bytes + 2) / 3 * 4);
+}
+
 static int
 decoded_length(const char *code)
 {
@@ -98,7 +104,7 @@ qsketch_out(PG_FUNCTION_ARGS)
 {
 	struct varlena *value = flat_argument(PG_GETARG_DATUM(0));
 	int length = (int) (VARSIZE(value) - VARHDRSZ);
-	int64 room = (int64) PREFIX_LENGTH + pg_b64_enc_len(length) + 1;
+	int64 room = (int64) PREFIX_LENGTH + encoded_length(length) + 1;
 	char *out;
 	int written;
 
