@@ -114,5 +114,5 @@ FROM fold, LATERAL (SELECT bool_and(qsketch_estimate(qsketch_fold(qsketch_sf_dev
 	AS never_below FROM generate_series(1, 20) AS k) AS e
 WHERE structure = 'sf' GROUP BY structure;
 SELECT size, pg_temp.error_of(format('SELECT qsketch_fold(qsketch_new(size => ''48kB''), %L)', size)) AS error
-FROM unnest('{48kB,24kB,3kB,96kB,16kB,47kB,1kB,512B,1GB,x}'::text[]) AS size;
+FROM unnest('{48kB,24kB,3kB,96kB,16kB,47kB,1kB,512 bytes,1GB,x}'::text[]) AS size;
 SELECT pg_temp.error_of('SELECT qsketch_fold(qsketch_new(''thread'', ''64kB''), ''48kB'')') AS thread;
