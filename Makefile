@@ -12,7 +12,8 @@
 #   make installcheck    SQL and concurrency tests on your running server, after make install
 #   make format          clang-format in place; format-check only looks
 #   make check-layers    which part may include which
-#   make bench-sql       speed inside PostgreSQL, as a Markdown table
+#   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
+#   make bench-sql       the same in short, as a Markdown table
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bundle          server, extension and libraries in one file, for hosts without packages
 #   make dist            source archive
@@ -193,11 +194,11 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench-sql accuracy analysis bundle dist
+.PHONY: bench bench-sql accuracy analysis bundle dist
 demo:
 	@src/bench/demo.sh
-bench-sql:
-	@src/bench/bench-sql.sh
+bench bench-sql:
+	@src/bench/$@.sh
 # Both write their tables into docs/; accuracy draws its figures as well.
 accuracy: build/bench/accuracy
 	@command -v gnuplot >/dev/null || src/test/setup.sh bench
