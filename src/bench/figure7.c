@@ -209,8 +209,9 @@ write_paper_table(void)
 	size_t row;
 	int paper;
 
-	fprintf(out, "| structure | load | error | theory | off | as good as thread | authors' error | "
-				 "as good as thread |\n|---|---|---|---|---|---|---|---|\n");
+	fprintf(out,
+			"| structure | load | error | theory | off | thread's error / this | authors' error | "
+			"thread's / this |\n|---|---|---|---|---|---|---|---|\n");
 	for (paper = 0; paper < 2; paper++)
 		for (row = 0; row < ROWS; row++)
 		{
