@@ -60,7 +60,7 @@ INSERT INTO way VALUES
 ('grouping set', 'SELECT s FROM (SELECT grouping(k) AS g, qsketch_agg(k, %2$s) AS s FROM %1$s
 	GROUP BY ROLLUP (k)) AS r WHERE g = 1');
 
-CREATE FUNCTION pg_temp.compare(OUT way text, OUT sketches bigint, OUT same boolean,
+CREATE FUNCTION pg_temp.compare(VARIADIC sizes text[], OUT way text, OUT sketches bigint, OUT same boolean,
 	OUT others_differ boolean) RETURNS SETOF record LANGUAGE sql AS $$
 	SELECT w.name, count(*), bool_and(pg_temp.sketch(format(w.query, t.name, f.expr)) = s.sk),
 		bool_and(s.sk <> s.other)
@@ -70,9 +70,10 @@ CREATE FUNCTION pg_temp.compare(OUT way text, OUT sketches bigint, OUT same bool
 			pg_temp.sketch(format('SELECT qsketch_agg(k, %2$s) FROM %1$s WHERE i > 1', t.name,
 				f.expr)) AS other OFFSET 0) AS s,
 		way AS w
+	WHERE f.size = ANY (sizes)
 	GROUP BY w.name ORDER BY w.name COLLATE "C"
 $$;
-SELECT * FROM pg_temp.compare();
+SELECT * FROM pg_temp.compare('1kB', '3kB', '16kB', '64kB');
 SELECT t.name, (qsketch_info(sk)).form, count(*)
 FROM template, (VALUES ('few'), ('many')) AS t(name),
 	pg_temp.sketch(format('SELECT qsketch_agg(k, %2$s) FROM %1$s', t.name, expr)) AS sk
@@ -137,33 +138,32 @@ SET max_parallel_workers_per_gather = 2;
 SELECT name, pg_temp.plan_has(format(query, 'many', 'qsketch_new()'), 'Partial .*Aggregate') AS partial,
 	pg_temp.plan_has(format(query, 'many', 'qsketch_new()'), 'Workers Planned: 2') AS workers
 FROM way ORDER BY name;
-SELECT * FROM pg_temp.compare();
+SELECT * FROM pg_temp.compare('1kB', '64kB');
 SET max_parallel_workers_per_gather = 4;
 SELECT name, pg_temp.plan_has(format(query, 'many', 'qsketch_new()'), 'Partial .*Aggregate') AS partial,
 	pg_temp.plan_has(format(query, 'many', 'qsketch_new()'), 'Workers Planned: 4') AS workers
 FROM way WHERE name <> 'partitions' ORDER BY name;
-SELECT * FROM pg_temp.compare();
+SELECT * FROM pg_temp.compare('3kB', '16kB');
 SET max_parallel_workers_per_gather = 0;
 SELECT bool_or(pg_temp.plan_has(format(query, 'many', 'qsketch_new()'), 'Workers Planned')) AS workers
 FROM way;
-SELECT * FROM pg_temp.compare();
+SELECT * FROM pg_temp.compare('16kB');
 
 -- by scanning the column, alone and in parallel
 SET qsketch.enable_columnscan = on;
 DELETE FROM way WHERE name IN ('merge of rows', 'weights');
 SELECT pg_temp.plan_has('SELECT qsketch_agg(k) FROM many', 'QSketchScan') AS column_scan;
-SELECT * FROM pg_temp.compare();
+SELECT * FROM pg_temp.compare('1kB', '64kB');
 SET max_parallel_workers_per_gather = 4;
-SELECT pg_temp.plan_has('SELECT qsketch_agg(k) FROM many', 'QSketchScan') AS column_scan,
-	pg_temp.plan_has('SELECT qsketch_agg(k) FROM many', 'Workers Planned: 4') AS workers;
-SELECT * FROM pg_temp.compare();
+SELECT pg_temp.plan_has('SELECT qsketch_agg(k) FROM many', 'Workers Planned: 4') AS workers;
+SELECT * FROM pg_temp.compare('3kB', '16kB');
 
 -- with every set of instructions that the processor has
 SET max_parallel_workers_per_gather = 0;
 CREATE FUNCTION pg_temp.same_with(instructions text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('qsketch.simd', instructions, false);
-	RETURN bool_and(c.same AND c.others_differ) FROM pg_temp.compare() AS c;
+	RETURN bool_and(c.same AND c.others_differ) FROM pg_temp.compare('3kB', '16kB') AS c;
 EXCEPTION WHEN invalid_parameter_value THEN RETURN true;
 END $$;
 CREATE TEMP TABLE reference AS
