@@ -12,6 +12,11 @@
 #   make installcheck    SQL and concurrency tests on your running server, after make install
 #   make format          clang-format in place; format-check only looks
 #   make check-layers    which part may include which
+#   make gpu-test        GPU against CPU, byte by byte, and faults; needs a GPU to run
+#   make gpu-sanitize    the same in small under compute-sanitizer
+#   make gpu-bench       speed on the GPU; writes docs/gpu-performance.md
+#   make gpu-build       builds these three, also where there is no GPU, for a host that
+#                        has one: copy build/gpu there and run build/gpu/run.sh
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
 #   make accuracy        measured errors of all structures; analysis: against theory
@@ -178,12 +183,58 @@ build/fuzz/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
 
+# ---- GPU: tests and benchmark of the CUDA engine, without PostgreSQL ----
+# Built apart from the extension, so that GPU_ARCHS=90 makes a quick build.
+
+.PHONY: gpu-build gpu-test gpu-sanitize gpu-bench
+GPU_ARCHS   ?= $(CUDA_ARCHS)
+GPU_TESTS   := $(patsubst src/test/gpu/%.c,build/gpu/%,$(filter-out %/support.c,$(wildcard src/test/gpu/*.c)))
+GPU_NVCC     = $(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) \
+	$(foreach a,$(GPU_ARCHS),-gencode arch=compute_$a,code=sm_$a)
+GPU_CC       = gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -Isrc/bench -Icuda -I$(CUDA_ROOT)/include -MMD -MP
+GPU_HOST    := $(CORE_SRC:src/%.c=build/gpu/%.o) build/gpu/test/gpu/support.o
+GPU_LIB     := $(CUDA_SRC:cuda/%.cu=build/gpu/cuda/%.o)
+GPU_FAULTS  := $(CUDA_SRC:cuda/%.cu=build/gpu/faulty/%.o)
+GPU_LINK     = -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++ -lm
+.SECONDARY: $(GPU_HOST) $(GPU_LIB) $(GPU_FAULTS)
+-include $(wildcard build/gpu/*.d build/gpu/*/*.d build/gpu/*/*/*.d)
+
+gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/run.sh
+gpu-test gpu-sanitize: gpu-%: gpu-build
+	@build/gpu/run.sh $*
+gpu-bench: gpu-build
+	@build/gpu/run.sh bench
+	@build/gpu/run.sh profile >build/gpu/counters.csv || :
+	@command -v gnuplot >/dev/null || src/test/setup.sh bench
+	@src/bench/gpu_report.sh build/gpu/gpu-bench.tsv build/gpu/counters.csv
+$(filter-out build/gpu/faults,$(GPU_TESTS)): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_LIB)
+	gcc -o $@ $^ $(GPU_LINK)
+build/gpu/faults: build/gpu/test/gpu/faults.o $(GPU_HOST) $(GPU_FAULTS)
+	gcc -o $@ $^ $(GPU_LINK)
+build/gpu/gpu_bench: build/gpu/bench/gpu_bench.o build/gpu/bench/gpu_kernels.o $(GPU_HOST) $(GPU_LIB)
+	gcc -o $@ $^ $(GPU_LINK)
+build/gpu/run.sh: src/test/gpu/run.sh
+	@mkdir -p $(@D)
+	cp $< $@
+build/gpu/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(GPU_CC) -c -o $@ $<
+build/gpu/bench/%.o: src/bench/%.cu
+	@mkdir -p $(@D)
+	$(GPU_NVCC) -c -o $@ $<
+build/gpu/cuda/%.o: cuda/%.cu
+	@mkdir -p $(@D)
+	$(GPU_NVCC) -c -o $@ $<
+build/gpu/faulty/%.o: cuda/%.cu
+	@mkdir -p $(@D)
+	$(GPU_NVCC) -DQS_CUDA_FAULTS -c -o $@ $<
+
 # ---- source checks ----
 # Other versions of clang-format lay code out differently, so the version is fixed.
 
 .PHONY: format format-check check-layers
 CLANG_FORMAT ?= clang-format-14
-FORMATTED     = $(wildcard src/*/*.[ch] src/test/*/*.[ch] src/test/*/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
+FORMATTED     = $(wildcard src/*/*.[ch] src/test/*/*.[ch] src/bench/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
 format:
 	$(if $(FORMATTED),$(CLANG_FORMAT) -i $(FORMATTED))
 format-check:
