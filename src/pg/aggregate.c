@@ -15,6 +15,11 @@
  */
 #include "pg/expanded.h"
 
+#include "access/parallel.h"
+#include "gpu/gpu.h"
+#include "nodes/execnodes.h"
+#include "utils/memutils.h"
+
 /* Which arguments a form of the aggregate has; 0 = does not have it. */
 typedef struct AggregateForm
 {
@@ -37,6 +42,22 @@ aggregate_context(FunctionCallInfo fcinfo)
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "aggregate function called in non-aggregate context");
 	return context;
+}
+
+/*
+ * Prepare a new state: where its batches go, and whether it is one that a
+ * parallel worker passes to its leader, who combines it with others.
+ */
+static ExpandedSketch *
+start_state(FunctionCallInfo fcinfo, ExpandedSketch *state)
+{
+	AggState *node = (AggState *) fcinfo->context;
+
+	if (state->sketch.remote == NULL)
+		state->engine = GpuChooseEngine();
+	state->partial =
+		IsParallelWorker() && IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL;
+	return state;
 }
 
 /* Parameters of the template argument; its counts, if any, are not used. */
@@ -96,7 +117,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 
 		template_params(fcinfo, form, &params);
 		SketchCheck(params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
-		state = ExpandedCreate(context, &params);
+		state = start_state(fcinfo, ExpandedCreate(context, &params));
 	}
 	ExpandedSetKey(state, fcinfo->flinfo, KEY_ARGUMENT, PG_GET_COLLATION());
 	return state;
@@ -235,6 +256,62 @@ qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
 	return inverse(fcinfo, weighted_templated);
 }
 
+/* A sketch to be combined: where it is, or read. */
+typedef struct Operand
+{
+	ExpandedSketch *expanded; /* the sketch is this one, perhaps on a device */
+	bool own;                 /* and a ticket's, to be deleted */
+	SketchReader reader;      /* otherwise */
+	const qs_sketch *sketch;
+} Operand;
+
+static void
+open_operand(Operand *operand, MemoryContext context, Datum datum)
+{
+	operand->own = !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)) && GpuIsTicket(datum);
+	operand->expanded = operand->own ? ExpandedFromTicket(context, datum) : SketchExpandedIn(datum);
+	if (operand->expanded)
+	{
+		ExpandedFlush(operand->expanded);
+		operand->sketch = &operand->expanded->sketch;
+		return;
+	}
+	SketchRead(&operand->reader, datum);
+	operand->sketch = operand->reader.sketch;
+}
+
+static void
+close_operand(Operand *operand)
+{
+	if (operand->own)
+		MemoryContextDelete(operand->expanded->header.eoh_context);
+	else if (!operand->expanded)
+		SketchReadEnd(&operand->reader);
+}
+
+/* The first operand as the state: itself if it is a ticket's, else a copy. */
+static ExpandedSketch *
+state_from_operand(Operand *operand, MemoryContext context)
+{
+	if (!operand->own)
+		return ExpandedCopy(context, operand->sketch);
+	operand->own = false;
+	return operand->expanded;
+}
+
+/* Merge where the counters are. */
+static void
+merge_operand(ExpandedSketch *state, Operand *operand)
+{
+	SketchCheckMergeable(&state->sketch, operand->sketch);
+	if (operand->sketch->params.n != state->sketch.params.n)
+		state->folded = true;
+	if (operand->sketch->remote)
+		state->engine = operand->expanded->engine;
+	ExpandedFlush(state);
+	SketchCheck(state->engine->merge(&state->sketch, operand->sketch));
+}
+
 /*
  * qsketch_agg_combine(qsketch, qsketch): add the second sketch, a partial
  * state or a row of qsketch_merge_agg, to the first.
@@ -245,23 +322,24 @@ qsketch_agg_combine(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	ExpandedSketch *state;
-	SketchReader reader;
+	Operand operand;
 
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
-	SketchRead(&reader, PG_GETARG_DATUM(1));
-	if (PG_ARGISNULL(0))
-		state = ExpandedCopy(context, reader.sketch);
-	else
+	open_operand(&operand, context, PG_GETARG_DATUM(1));
+	if (!PG_ARGISNULL(0))
 	{
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
-		SketchCheckMergeable(&state->sketch, reader.sketch);
-		if (reader.sketch->params.n != state->sketch.params.n)
-			state->folded = true;
-		ExpandedFlush(state);
-		SketchCheck(qs_merge(&state->sketch, reader.sketch));
+		merge_operand(state, &operand);
 	}
-	SketchReadEnd(&reader);
+	else if (operand.sketch->remote && !operand.own)
+	{
+		state = start_state(fcinfo, ExpandedCreate(context, &operand.sketch->params));
+		merge_operand(state, &operand);
+	}
+	else
+		state = start_state(fcinfo, state_from_operand(&operand, context));
+	close_operand(&operand);
 	state->members++;
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
@@ -287,7 +365,10 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 	SketchRead(&reader, PG_GETARG_DATUM(1));
 	fresh = --state->members <= 0 || state->folded || state->sketch.params.part == QS_PART_DEVICE;
 	if (!fresh)
+	{
+		ExpandedSettle(state);
 		SketchCheck(qs_subtract(&state->sketch, reader.sketch));
+	}
 	SketchReadEnd(&reader);
 	if (fresh)
 		PG_RETURN_NULL();

@@ -6,8 +6,8 @@
  * expanded object that is a child of the aggregate's context is kept by the
  * executor without copying, so a row costs no more than appending a
  * fingerprint to a buffer; a full buffer goes to the engine as one batch.
- * Whoever reads the sketch flushes the buffer first, which does not change
- * the value.
+ * Whoever reads the sketch settles it first: flushes the buffer and has the
+ * engine bring the counters here.  That does not change the value.
  *
  * Each object has a memory context of its own, whose first block is sized so
  * that a small group (some ten keys) needs no second one.
@@ -16,6 +16,7 @@
  */
 #include "pg/expanded.h"
 
+#include "gpu/gpu.h"
 #include "utils/memutils.h"
 
 #define FIRST_BLOCK 1536
@@ -59,6 +60,17 @@ ExpandedCopy(MemoryContext parent, const qs_sketch *sketch)
 	ExpandedSketch *expanded = create_object(parent);
 
 	SketchCheck(qs_copy(&expanded->sketch, sketch, &expanded->memory));
+	return expanded;
+}
+
+/* The sketch that a parallel worker has made and left on a device. */
+ExpandedSketch *
+ExpandedFromTicket(MemoryContext parent, Datum ticket)
+{
+	ExpandedSketch *expanded = create_object(parent);
+
+	GpuOpenTicket(ticket, &expanded->sketch, &expanded->memory);
+	expanded->engine = GpuEngineOf(&expanded->sketch);
 	return expanded;
 }
 
@@ -120,6 +132,14 @@ ExpandedFlush(ExpandedSketch *expanded)
 										 count));
 }
 
+/* Flush, and have the counters here, for reading or for changing them. */
+void
+ExpandedSettle(ExpandedSketch *expanded)
+{
+	ExpandedFlush(expanded);
+	SketchCheck(expanded->engine->settle(&expanded->sketch));
+}
+
 /*
  * Make room in a full buffer: flush it, and while it is small take a larger
  * one, so that groups pay for the keys that they have.
@@ -128,9 +148,13 @@ void
 ExpandedMakeRoom(ExpandedSketch *expanded)
 {
 	MemoryContext context = expanded->header.eoh_context;
-	int room = expanded->room == 0 ? FIRST_ROOM : Min(expanded->room * ROOM_GROWTH, QS_BATCH);
+	int most;
+	int room;
 
 	ExpandedFlush(expanded);
+	most = (int) expanded->engine->batch(&expanded->sketch);
+	room = expanded->room == 0 ? FIRST_ROOM
+							   : Max(expanded->room, Min(expanded->room * ROOM_GROWTH, most));
 	if (room == expanded->room)
 		return;
 	if (expanded->fingerprint)
@@ -156,17 +180,32 @@ ExpandedWeigh(ExpandedSketch *expanded)
 		expanded->weight[i] = 1;
 }
 
+/* Is the value a ticket instead, for the leader of this parallel worker? */
+static bool
+is_ticket(const ExpandedSketch *expanded)
+{
+	return expanded->partial && expanded->sketch.remote != NULL;
+}
+
 static Size
 get_flat_size(ExpandedObjectHeader *header)
 {
 	ExpandedSketch *expanded = (ExpandedSketch *) header;
 
 	ExpandedFlush(expanded);
+	if (is_ticket(expanded))
+		return GpuTicketSize();
+	ExpandedSettle(expanded);
 	return SketchFlatSize(&expanded->sketch);
 }
 
 static void
 flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
-	SketchWrite(&((ExpandedSketch *) header)->sketch, result, size);
+	ExpandedSketch *expanded = (ExpandedSketch *) header;
+
+	if (is_ticket(expanded))
+		GpuWriteTicket(&expanded->sketch, result);
+	else
+		SketchWrite(&expanded->sketch, result, size);
 }

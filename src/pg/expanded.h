@@ -25,17 +25,19 @@ typedef struct ExpandedSketch
 	KeyType key;   /* of the keys that are added; type 0 = not known yet */
 	int64 members; /* keys or sketches added less removed: 0 = as if empty */
 	bool folded;   /* merged from sketches of different sizes */
+	bool partial;  /* a parallel worker's, for the leader to combine */
 	uint8 template_header[QS_HEADER_BYTES]; /* of the template that passed last */
 
 	/* Keys not yet in the sketch. */
 	uint64 *fingerprint;
 	int64 *weight; /* NULL as long as all weights are 1 */
 	int count;
-	int room; /* at most QS_BATCH */
+	int room; /* at most what the engine likes to get at once */
 } ExpandedSketch;
 
 extern ExpandedSketch *ExpandedCreate(MemoryContext parent, const qs_params *params);
 extern ExpandedSketch *ExpandedCopy(MemoryContext parent, const qs_sketch *sketch);
+extern ExpandedSketch *ExpandedFromTicket(MemoryContext parent, Datum ticket);
 extern ExpandedSketch *SketchExpandedIn(Datum datum);
 extern ExpandedSketch *ExpandedForUpdate(MemoryContext parent, Datum datum);
 
@@ -43,6 +45,7 @@ extern void ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argum
 extern void ExpandedMakeRoom(ExpandedSketch *expanded);
 extern void ExpandedWeigh(ExpandedSketch *expanded);
 extern void ExpandedFlush(ExpandedSketch *expanded);
+extern void ExpandedSettle(ExpandedSketch *expanded);
 
 /*
  * The sketch of a datum that is a read-write expanded object, which is all

@@ -80,7 +80,7 @@ combine(FunctionCallInfo fcinfo, qs_status (*operation)(qs_sketch *, const qs_sk
 	SketchRead(&reader, PG_GETARG_DATUM(1));
 	expanded = ExpandedForUpdate(CurrentMemoryContext, PG_GETARG_DATUM(0));
 	SketchCheckMergeable(&expanded->sketch, reader.sketch);
-	ExpandedFlush(expanded);
+	ExpandedSettle(expanded);
 	SketchCheck(operation(&expanded->sketch, reader.sketch));
 	SketchReadEnd(&reader);
 	return expanded_result(expanded);
@@ -110,7 +110,7 @@ qsketch_fold(PG_FUNCTION_ARGS)
 	qs_params *params = &expanded->sketch.params;
 	uint64 n = qs_params_n(params->structure, params->depth, size);
 
-	ExpandedFlush(expanded);
+	ExpandedSettle(expanded);
 	if (qs_fold(&expanded->sketch, n) == QS_NO_FOLD)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("cannot fold sketch of " UINT64_FORMAT " buckets to " UINT64_FORMAT,

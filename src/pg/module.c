@@ -1,12 +1,13 @@
 /*
  * module.c
- *		The loadable module: settings.
+ *		The loadable module: settings, and the GPU's part if it is preloaded.
  *
  * src/pg/module.c
  */
 #include "pg/glue.h"
 
 #include "engine/kernels.h"
+#include "gpu/gpu.h"
 #include "utils/guc.h"
 
 PG_MODULE_MAGIC;
@@ -50,5 +51,6 @@ _PG_init(void)
 	DefineCustomEnumVariable(
 		"qsketch.simd", "Instructions that the CPU engine uses; all give the same sketches.", NULL,
 		&simd_setting, 0, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
+	GpuInit();
 	MarkGUCPrefixReserved("qsketch");
 }

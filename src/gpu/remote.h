@@ -1,0 +1,24 @@
+/*
+ * remote.h
+ *		What "remote" of a sketch points to when its tables are on a device.
+ *
+ * src/gpu/remote.h
+ */
+#ifndef QS_GPU_REMOTE_H
+#define QS_GPU_REMOTE_H
+
+#include "gpu/shared.h"
+
+#include "utils/palloc.h"
+
+/* In the sketch's memory context, which drops the device's sketch at its end. */
+typedef struct GpuRemote
+{
+	GpuRef ref; /* serial 0: none */
+	MemoryContextCallback callback;
+} GpuRemote;
+
+/* A GpuRemote without a sketch, to be made first: it takes memory. */
+extern GpuRemote *GpuMakeRemote(const qs_sketch *sk);
+
+#endif

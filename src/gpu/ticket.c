@@ -1,0 +1,83 @@
+/*
+ * ticket.c
+ *		A parallel worker's sketch on a device, passed to the leader by name.
+ *
+ * The partial state of a parallel worker would go through the tuple queue as
+ * a value, tables and all, only to be merged.  If it is on a device its owner
+ * becomes the leader, and what goes through the queue is a ticket for it: a
+ * varlena that only the combine function understands and that all else
+ * refuses as no sketch.  A partial state goes to the combine function and
+ * nowhere else, and just once.
+ *
+ * src/gpu/ticket.c
+ */
+#include "gpu/gpu.h"
+#include "gpu/remote.h"
+
+static const char magic[4] = { 'Q', 'S', 'G', '1' };
+
+typedef struct Ticket
+{
+	char length[VARHDRSZ];
+	char magic[sizeof(magic)];
+	GpuRef ref;
+	qs_params params;
+	int64 total;
+	uint32 family;
+	uint32 collation;
+} Ticket;
+
+Size
+GpuTicketSize(void)
+{
+	return sizeof(Ticket);
+}
+
+/* Hand a remote sketch to the leader. */
+void
+GpuWriteTicket(const qs_sketch *sk, struct varlena *out)
+{
+	Ticket ticket = { 0 };
+	GpuRemote *remote = sk->remote;
+
+	memcpy(ticket.magic, magic, sizeof(magic));
+	ticket.ref = remote->ref;
+	ticket.params = sk->params;
+	ticket.total = sk->total;
+	ticket.family = sk->family;
+	ticket.collation = sk->collation;
+	memcpy(out, &ticket, sizeof(ticket));
+	SET_VARSIZE(out, sizeof(ticket));
+	GpuHandEntryToLeader(&remote->ref);
+}
+
+bool
+GpuIsTicket(Datum datum)
+{
+	const char *value = DatumGetPointer(datum);
+
+	return !VARATT_IS_EXTERNAL(value) && !VARATT_IS_COMPRESSED(value) &&
+		   VARSIZE_ANY_EXHDR(value) == sizeof(Ticket) - VARHDRSZ &&
+		   memcmp(VARDATA_ANY(value), magic, sizeof(magic)) == 0;
+}
+
+/* The sketch of a ticket, now this backend's: "sk" is uninitialized. */
+void
+GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory)
+{
+	GpuRemote *remote;
+	Ticket ticket;
+
+	memcpy((char *) &ticket + VARHDRSZ, VARDATA_ANY(DatumGetPointer(datum)),
+		   sizeof(ticket) - VARHDRSZ);
+	qs_init(sk, &ticket.params, memory);
+	sk->total = ticket.total;
+	sk->family = ticket.family;
+	sk->collation = ticket.collation;
+	remote = GpuMakeRemote(sk);
+	if (!GpuAdoptEntry(&ticket.ref))
+		elog(ERROR, "sketch of a parallel worker is not there");
+	remote->ref = ticket.ref;
+	sk->form = QS_DENSE;
+	sk->remote = remote;
+}
