@@ -162,15 +162,34 @@ CREATE FUNCTION qsketch_agg_combine(qsketch, qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_agg_combine(qsketch, qsketch) IS 'aggregate support';
 
+CREATE FUNCTION qsketch_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_support(internal) IS 'planner support';
+
+CREATE FUNCTION qsketch_merge_trans(qsketch, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_merge_trans(qsketch, qsketch) IS 'aggregate support';
+
 CREATE FUNCTION qsketch_merge_inverse(qsketch, qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_merge_inverse(qsketch, qsketch) IS 'aggregate support';
 
+-- Moving aggregates start with qsketch_new(), since NULL is no state for them;
+-- the final function makes it NULL again.
+CREATE FUNCTION qsketch_moving_final(qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_moving_final(qsketch) IS 'aggregate support';
+
+CREATE FUNCTION qsketch_agg_final(qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_agg_final(qsketch) IS 'aggregate support';
+
 CREATE AGGREGATE qsketch_merge_agg(qsketch) (
-	STYPE = qsketch, SSPACE = 65536, SFUNC = qsketch_agg_combine,
-	COMBINEFUNC = qsketch_agg_combine,
-	MSTYPE = qsketch, MSSPACE = 65536, MSFUNC = qsketch_agg_combine,
-	MINVFUNC = qsketch_merge_inverse,
+	STYPE = qsketch, SSPACE = 65536, SFUNC = qsketch_merge_trans,
+	COMBINEFUNC = qsketch_merge_trans, FINALFUNC = qsketch_agg_final,
+	MSTYPE = qsketch, MSSPACE = 65536, MSFUNC = qsketch_merge_trans,
+	MINVFUNC = qsketch_merge_inverse, MFINALFUNC = qsketch_moving_final,
+	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sketches';
@@ -184,19 +203,23 @@ COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sk
 
 --@ each KEY smallint integer bigint text bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
 CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsketch_support;
 COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@) IS 'aggregate support';
 
 CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsketch_support;
 COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint) IS 'aggregate support';
 
 CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@, qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsketch_support;
 COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@, qsketch) IS 'aggregate support';
 
 CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint, qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsketch_support;
 COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint, qsketch) IS 'aggregate support';
 
 CREATE FUNCTION qsketch_agg_inverse(qsketch, @KEY@) RETURNS qsketch
@@ -217,32 +240,40 @@ COMMENT ON FUNCTION qsketch_agg_inverse(qsketch, @KEY@, bigint, qsketch) IS 'agg
 
 CREATE AGGREGATE qsketch_agg(@KEY@) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
-	COMBINEFUNC = qsketch_agg_combine,
+	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
+	MFINALFUNC = qsketch_moving_final,
+	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_agg(@KEY@) IS 'sketch of keys';
 
 CREATE AGGREGATE qsketch_agg(@KEY@, weight bigint) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
-	COMBINEFUNC = qsketch_agg_combine,
+	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
+	MFINALFUNC = qsketch_moving_final,
+	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_agg(@KEY@, bigint) IS 'sketch of weighted keys';
 
 CREATE AGGREGATE qsketch_agg(@KEY@, template qsketch) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
-	COMBINEFUNC = qsketch_agg_combine,
+	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
+	MFINALFUNC = qsketch_moving_final,
+	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_agg(@KEY@, qsketch) IS 'sketch of keys with the parameters of a template';
 
 CREATE AGGREGATE qsketch_agg(@KEY@, weight bigint, template qsketch) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
-	COMBINEFUNC = qsketch_agg_combine,
+	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
+	MFINALFUNC = qsketch_moving_final,
+	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_agg(@KEY@, bigint, qsketch)
@@ -287,7 +318,7 @@ COMMENT ON FUNCTION qsketch_remove(qsketch, @KEY@, bigint) IS 'sketch with a wei
 -- qsketch_estimate_key takes an array as one key.
 --
 
---@ each KEY smallint integer bigint text bytea uuid numeric real float8 date timestamp timestamptz inet boolean
+--@ each KEY smallint integer bigint text varchar bpchar bytea uuid numeric real float8 date timestamp timestamptz inet boolean
 CREATE FUNCTION qsketch_estimate(qsketch, keys @KEY@[]) RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'qsketch_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate(qsketch, @KEY@[]) IS 'estimate of each key of an array';

@@ -96,7 +96,9 @@ bucketed_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t co
 static size_t
 bucketed_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
-	return qs_cells_remove(sk, sk->table, sk->wide, locate_any, hv, weight, count);
+	uint32_t m = qs_bucket_width(sk->params.structure);
+
+	return qs_cells_remove(sk, sk->table, sk->wide, m, locate_any, hv, weight, count);
 }
 
 static void
@@ -113,7 +115,9 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	uint64_t n = into->params.n;
 	uint64_t more = from->params.n / n;
-	qs_shape shape = { .rows = 1, .width = qs_bucket_width(into->params.structure) };
+	qs_shape shape = { .rows = 1,
+					   .width = qs_bucket_width(into->params.structure),
+					   .owned = into->params.depth };
 
 	if (negative &&
 		!qs_table_covers(into->table, into->wide, n, from->table, from->wide, more, shape))

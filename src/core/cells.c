@@ -70,12 +70,20 @@ qs_table_covers(const uint8_t *into, bool into_wide, uint64_t into_n, const uint
 
 	for (b = 0; b < buckets; b++)
 	{
+		qs_tally rest = { 0, 0 };
 		uint32_t lane;
 
 		for (lane = 0; lane < shape.width; lane++)
-			if (qs_counter_get(into, b * shape.width + lane, into_wide) <
-				folded(from, from_wide, b, more, shape.width, lane))
+		{
+			uint64_t old = qs_counter_get(into, b * shape.width + lane, into_wide);
+			uint64_t v = folded(from, from_wide, b, more, shape.width, lane);
+
+			if (old < v)
 				return false;
+			qs_tally_add(&rest, old - v);
+		}
+		if (!qs_tally_fits(&rest, shape.owned))
+			return false;
 	}
 	return true;
 }
@@ -101,21 +109,14 @@ qs_table_check(const uint8_t *table, bool wide, uint64_t n, uint32_t width, uint
 
 	for (b = 0; b < n; b++)
 	{
-		unsigned __int128 sum = 0;
-		uint64_t most = 0;
+		qs_tally tally = { 0, 0 };
 		uint32_t lane;
 
 		for (lane = 0; lane < width; lane++)
-		{
-			uint64_t v = qs_counter_get(table, b * width + lane, wide);
-
-			sum += v;
-			if (v > most)
-				most = v;
-		}
-		if (sum > rest || sum % depth != 0 || most > sum / depth)
+			qs_tally_add(&tally, qs_counter_get(table, b * width + lane, wide));
+		if (tally.sum > rest || tally.sum % depth != 0 || !qs_tally_fits(&tally, depth))
 			return false;
-		rest -= sum;
+		rest -= tally.sum;
 	}
 	return rest == 0;
 }

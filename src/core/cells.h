@@ -30,7 +30,35 @@ typedef struct qs_shape
 {
 	uint32_t rows;
 	uint32_t width;
+	uint32_t owned; /* counters of a bucket that each of its keys owns */
 } qs_shape;
+
+/*
+ * Sum and maximum of a bucket's counters.  If each key owns d of them, they
+ * sum to d times the weight of the bucket's keys, and none exceeds it.  What
+ * is removed but was never there can break that without any counter falling
+ * below zero, and so leave counters above N, too large for their width.
+ */
+typedef struct qs_tally
+{
+	unsigned __int128 sum;
+	uint64_t most;
+} qs_tally;
+
+QS_INLINE void
+qs_tally_add(qs_tally *tally, uint64_t counter)
+{
+	tally->sum += counter;
+	if (counter > tally->most)
+		tally->most = counter;
+}
+
+/* Does no counter exceed the weight that the sum stands for? */
+QS_INLINE bool
+qs_tally_fits(const qs_tally *tally, uint32_t owned)
+{
+	return (unsigned __int128) tally->most * owned <= tally->sum;
+}
 
 QS_INLINE void
 qs_cells_add(qs_sketch *sk, uint8_t *table, bool wide, qs_locate locate, qs_fetch fetch,
@@ -69,10 +97,32 @@ qs_cells_min(const uint8_t *table, bool wide, const uint64_t *cell, uint32_t d)
 	return least;
 }
 
-/* See qs_ops.remove. */
+/* Take w from (or, negated, give it back to) the d counters. */
+QS_INLINE void
+qs_cells_take(uint8_t *table, bool wide, const uint64_t *cell, uint32_t d, uint64_t w)
+{
+	uint32_t j;
+
+	for (j = 0; j < d; j++)
+		qs_counter_set(table, cell[j], wide, qs_counter_get(table, cell[j], wide) - w);
+}
+
+/* The counters of one bucket; see qs_tally. */
+QS_INLINE bool
+qs_bucket_fits(const uint8_t *table, bool wide, uint64_t first, uint32_t width, uint32_t owned)
+{
+	qs_tally tally = { 0, 0 };
+	uint32_t lane;
+
+	for (lane = 0; lane < width; lane++)
+		qs_tally_add(&tally, qs_counter_get(table, first + lane, wide));
+	return qs_tally_fits(&tally, owned);
+}
+
+/* See qs_ops.remove; "width" counters make a bucket, 0 if they stand alone. */
 QS_INLINE size_t
-qs_cells_remove(qs_sketch *sk, uint8_t *table, bool wide, qs_locate locate, const uint64_t *hv,
-				const int64_t *weight, size_t count)
+qs_cells_remove(qs_sketch *sk, uint8_t *table, bool wide, uint32_t width, qs_locate locate,
+				const uint64_t *hv, const int64_t *weight, size_t count)
 {
 	uint32_t d = sk->params.depth;
 	uint64_t cell[QS_DEPTH_MAX];
@@ -81,13 +131,16 @@ qs_cells_remove(qs_sketch *sk, uint8_t *table, bool wide, qs_locate locate, cons
 	for (i = 0; i < count; i++)
 	{
 		uint64_t w = weight ? (uint64_t) weight[i] : 1;
-		uint32_t j;
 
 		locate(sk, hv[i], cell);
 		if (qs_cells_min(table, wide, cell, d) < w)
 			break;
-		for (j = 0; j < d; j++)
-			qs_counter_set(table, cell[j], wide, qs_counter_get(table, cell[j], wide) - w);
+		qs_cells_take(table, wide, cell, d, w);
+		if (width > 0 && !qs_bucket_fits(table, wide, cell[0] / width * width, width, d))
+		{
+			qs_cells_take(table, wide, cell, d, -w);
+			break;
+		}
 	}
 	return i;
 }
@@ -116,7 +169,7 @@ qs_cells_query(const qs_sketch *sk, const uint8_t *table, bool wide, qs_locate l
 extern void qs_table_add(uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from,
 						 bool from_wide, uint64_t more, qs_shape shape, bool negative);
 
-/* Would the subtraction leave every counter at zero or above? */
+/* Would the subtraction leave counters that are not negative and fit each other? */
 extern bool qs_table_covers(const uint8_t *into, bool into_wide, uint64_t into_n,
 							const uint8_t *from, bool from_wide, uint64_t more, qs_shape shape);
 

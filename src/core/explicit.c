@@ -89,6 +89,25 @@ grow(qs_sketch *sk)
 	return QS_OK;
 }
 
+/* An entry for a new key, at its slot or in a bigger table; NULL: no memory. */
+static qs_entry *
+new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint, uint64_t hv)
+{
+	if (sk->used >= sk->slots / 4 * 3)
+	{
+		if (grow(sk) != QS_OK)
+			return NULL;
+		slot = find_slot(sk, fingerprint, hv);
+	}
+	slot->fingerprint = fingerprint;
+	sk->used++;
+	return slot;
+}
+
+/*
+ * Counts and weights of a view that nobody validated can be anything; unsigned
+ * arithmetic keeps that harmless.
+ */
 qs_status
 qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
 				const int64_t *weight, size_t count, size_t *done)
@@ -99,21 +118,19 @@ qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
 	for (i = 0; i < count; i++)
 	{
 		int64_t w = weight ? weight[i] : 1;
-		qs_entry *e;
+		qs_entry *e = sk->slots ? find_slot(sk, fingerprint[i], hv[i]) : NULL;
 
 		if (w == 0)
 			continue;
-		if (sk->used >= sk->slots / 4 * 3 && grow(sk) != QS_OK)
-			return QS_NO_MEMORY;
-		e = find_slot(sk, fingerprint[i], hv[i]);
-		if (e->count == 0)
+		if (!e || e->count == 0)
 		{
 			if (sk->used == limit)
 				break;
-			e->fingerprint = fingerprint[i];
-			sk->used++;
+			e = new_entry(sk, e, fingerprint[i], hv[i]);
+			if (!e)
+				return QS_NO_MEMORY;
 		}
-		e->count += w;
+		e->count = (int64_t) ((uint64_t) e->count + (uint64_t) w);
 	}
 	*done = i;
 	return QS_OK;
@@ -162,9 +179,9 @@ qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *h
 		if (sk->used == 0)
 			break;
 		e = find_slot(sk, fingerprint[i], hv[i]);
-		if (e->count < w)
+		if ((uint64_t) e->count < (uint64_t) w)
 			break;
-		e->count -= w;
+		e->count = (int64_t) ((uint64_t) e->count - (uint64_t) w);
 		if (e->count == 0)
 			delete_slot(sk, e);
 	}
@@ -201,10 +218,14 @@ qs_explicit_write(const qs_sketch *sk, uint8_t *out)
 	uint64_t n = 0;
 	qs_entry e;
 
+	if (sk->view)
+	{
+		memcpy(out, sk->entries, sk->used * sizeof(e));
+		return;
+	}
 	while (qs_explicit_next(sk, &position, &e))
 		memcpy(out + n++ * sizeof(e), &e, sizeof(e));
-	if (!sk->view)
-		qsort(out, n, sizeof(e), compare_entries);
+	qsort(out, n, sizeof(e), compare_entries);
 }
 
 bool

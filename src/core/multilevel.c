@@ -23,6 +23,7 @@
  *
  * src/core/multilevel.c
  */
+#include "core/cells.h"
 #include "core/multilevel.h"
 
 #define FIRST_ROOM 16 /* high buckets of the first allocation */
@@ -67,18 +68,22 @@ high_of(const qs_sketch *sk, const uint8_t *low)
 	return high_bucket(sk, index - QS_HIGH_INDEX_MIN);
 }
 
-/* The same, taking a new one if need be; reserve() made sure there is one. */
+/*
+ * The same, taking a new one if need be; reserve() made sure there is one.
+ * Only copies of damaged bytes, where high buckets can be named by nobody, run
+ * out of them; they get the last one.
+ */
 static uint8_t *
 high_for_update(qs_sketch *sk, uint8_t *low)
 {
 	uint8_t *high = high_of(sk, low);
 
-	if (!high)
-	{
-		qs_store32(low + QS_LOW_COUNTERS, (uint32_t) (QS_HIGH_INDEX_MIN + sk->extra_used));
-		high = high_bucket(sk, sk->extra_used++);
-	}
-	return high;
+	if (high)
+		return high;
+	if (sk->extra_used < sk->extra_room)
+		sk->extra_used++;
+	qs_store32(low + QS_LOW_COUNTERS, (uint32_t) (QS_HIGH_INDEX_MIN + sk->extra_used - 1));
+	return high_bucket(sk, sk->extra_used - 1);
 }
 
 QS_INLINE uint64_t
@@ -178,6 +183,31 @@ estimate_one(const qs_sketch *sk, uint64_t hv)
 	return least;
 }
 
+/* Take w from (or, negated, give it back to) the counters that a mask selects. */
+static void
+take(qs_sketch *sk, uint8_t *low, uint32_t mask, uint64_t w)
+{
+	for (; mask != 0; mask &= mask - 1)
+	{
+		uint32_t c = (uint32_t) __builtin_ctz(mask);
+
+		set(sk, low, c, get(low, high_of(sk, low), sk->wide, c) - w);
+	}
+}
+
+/* See qs_tally. */
+static bool
+bucket_fits(const qs_sketch *sk, const uint8_t *low)
+{
+	const uint8_t *high = high_of(sk, low);
+	qs_tally tally = { 0, 0 };
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+		qs_tally_add(&tally, get(low, high, sk->wide, c));
+	return qs_tally_fits(&tally, sk->params.depth);
+}
+
 static size_t
 multilevel_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
@@ -187,15 +217,15 @@ multilevel_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size
 	{
 		uint64_t w = weight ? (uint64_t) weight[i] : 1;
 		uint8_t *low = low_bucket(sk, qs_reduce(hv[i], sk->params.n));
-		uint32_t mask;
+		uint32_t mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv[i]);
 
 		if (estimate_one(sk, hv[i]) < w)
 			break;
-		for (mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv[i]); mask != 0; mask &= mask - 1)
+		take(sk, low, mask, w);
+		if (!bucket_fits(sk, low))
 		{
-			uint32_t c = (uint32_t) __builtin_ctz(mask);
-
-			set(sk, low, c, get(low, high_of(sk, low), sk->wide, c) - w);
+			take(sk, low, mask, -w);
+			break;
 		}
 	}
 	return i;
@@ -248,12 +278,20 @@ covers(const qs_sketch *into, const qs_sketch *from, uint64_t more)
 	{
 		const uint8_t *low = low_bucket(into, b);
 		const uint8_t *high = high_of(into, low);
+		qs_tally rest = { 0, 0 };
 		uint32_t c;
 
 		folded_values(from, b, more, value);
 		for (c = 0; c < QS_LOW_COUNTERS; c++)
-			if (get(low, high, into->wide, c) < value[c])
+		{
+			uint64_t old = get(low, high, into->wide, c);
+
+			if (old < value[c])
 				return false;
+			qs_tally_add(&rest, old - value[c]);
+		}
+		if (!qs_tally_fits(&rest, into->params.depth))
+			return false;
 	}
 	return true;
 }
@@ -318,14 +356,16 @@ is_live(const qs_sketch *sk, const uint8_t *high)
 	return false;
 }
 
+/* Counted as write() finds them: damaged bytes may name one twice or never. */
 static uint64_t
 live_extra(const qs_sketch *sk)
 {
 	uint64_t live = 0;
-	uint64_t i;
+	uint64_t b;
 
-	for (i = 0; i < sk->extra_used; i++)
-		live += is_live(sk, high_bucket(sk, i));
+	if (sk->extra_used > 0)
+		for (b = 0; b < sk->params.n; b++)
+			live += is_live(sk, high_of(sk, low_bucket(sk, b)));
 	return live;
 }
 
@@ -355,27 +395,22 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 static bool
 check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsigned __int128 *rest)
 {
-	unsigned __int128 sum = 0;
-	uint64_t most = 0;
+	qs_tally tally = { 0, 0 };
 	uint32_t c;
 
 	for (c = 0; c < QS_LOW_COUNTERS; c++)
 	{
-		uint64_t v;
-
 		if (high && qs_counter_get(high, c, sk->wide) > (uint64_t) sk->total >> 8)
 			return false;
-		v = get(low, high, sk->wide, c);
-		sum += v;
-		if (v > most)
-			most = v;
+		qs_tally_add(&tally, get(low, high, sk->wide, c));
 	}
 	for (c = QS_LOW_COUNTERS; high && c < QS_HIGH_COUNTERS; c++)
 		if (qs_counter_get(high, c, sk->wide) != 0)
 			return false;
-	if (sum > *rest || sum % sk->params.depth != 0 || most > sum / sk->params.depth)
+	if (tally.sum > *rest || tally.sum % sk->params.depth != 0 ||
+		!qs_tally_fits(&tally, sk->params.depth))
 		return false;
-	*rest -= sum;
+	*rest -= tally.sum;
 	return true;
 }
 

@@ -150,7 +150,8 @@ sf_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 static size_t
 sf_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
-	size_t done = qs_cells_remove(sk, sk->extra, sk->wide, locate_fat, hv, weight, count);
+	size_t done = qs_cells_remove(sk, sk->extra, sk->wide, QS_SF_WIDTH * sk->params.z, locate_fat,
+								  hv, weight, count);
 	uint64_t cell[QS_DEPTH_MAX];
 	size_t i;
 
@@ -180,7 +181,9 @@ static qs_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	bool device = into->params.part == QS_PART_DEVICE;
-	qs_shape shape = { .rows = 1, .width = QS_SF_WIDTH * (device ? 1u : into->params.z) };
+	qs_shape shape = { .rows = 1,
+					   .width = QS_SF_WIDTH * (device ? 1u : into->params.z),
+					   .owned = into->params.depth };
 	uint64_t n = into->params.n;
 	uint64_t more = from->params.n / n;
 	uint8_t *to = device ? into->table : into->extra;
@@ -217,23 +220,33 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 			qs_has_extra(&sk->params) ? out + table_bytes(&sk->params, wide) : NULL, wide, sk);
 }
 
-/* A slim table alone: no counter above N, and room for all weight below them. */
+/*
+ * A slim table alone.  The weight W of a bucket is not known, but bounded: no
+ * counter exceeds it, the counters sum to d * W at most, and their z cells to
+ * d * W exactly.  N must be possible as the sum of all W.  That stays so when
+ * parts are merged and folded.
+ */
 static bool
 check_device(const qs_sketch *sk)
 {
-	unsigned __int128 sum = 0;
-	uint64_t i;
+	uint32_t d = sk->params.depth;
+	unsigned __int128 least = 0;
+	unsigned __int128 most = 0;
+	uint64_t b;
 
-	for (i = 0; i < slim_counters(&sk->params); i++)
+	for (b = 0; b < sk->params.n; b++)
 	{
-		uint64_t v = qs_counter_get(sk->table, i, sk->wide);
+		qs_tally tally = { 0, 0 };
+		unsigned __int128 shared;
+		uint32_t i;
 
-		if (v > (uint64_t) sk->total)
-			return false;
-		sum += v;
+		for (i = 0; i < QS_SF_WIDTH; i++)
+			qs_tally_add(&tally, qs_counter_get(sk->table, b * QS_SF_WIDTH + i, sk->wide));
+		shared = (tally.sum + d - 1) / d;
+		least += shared > tally.most ? shared : tally.most;
+		most += tally.sum * sk->params.z / d;
 	}
-	return sum <= (unsigned __int128) (uint64_t) sk->total * sk->params.depth &&
-		   sum * sk->params.z >= (unsigned __int128) (uint64_t) sk->total * sk->params.depth;
+	return least <= (uint64_t) sk->total && most >= (uint64_t) sk->total;
 }
 
 static bool

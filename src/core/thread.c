@@ -63,7 +63,7 @@ thread_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t coun
 static size_t
 thread_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
-	return qs_cells_remove(sk, sk->table, sk->wide, locate, hv, weight, count);
+	return qs_cells_remove(sk, sk->table, sk->wide, 0, locate, hv, weight, count);
 }
 
 static void
@@ -75,7 +75,7 @@ thread_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *est
 static qs_shape
 shape_of(const qs_sketch *sk)
 {
-	return (qs_shape){ .rows = sk->params.depth, .width = 1 };
+	return (qs_shape){ .rows = sk->params.depth, .width = 1, .owned = 1 };
 }
 
 static qs_status

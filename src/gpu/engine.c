@@ -38,22 +38,17 @@ remote_of(const qs_sketch *sk)
 	return sk->remote;
 }
 
-GpuRemote *
-GpuMakeRemote(const qs_sketch *sk)
+/* The tables of a sketch are on a device now. */
+void
+GpuBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 {
 	MemoryContext context = sk->memory->context;
 	GpuRemote *remote = MemoryContextAllocZero(context, sizeof(GpuRemote));
 
+	remote->ref = *ref;
 	remote->callback.func = drop_remote;
 	remote->callback.arg = remote;
 	MemoryContextRegisterResetCallback(context, &remote->callback);
-	return remote;
-}
-
-/* The tables of a sketch are on a device now. */
-static void
-become_remote(qs_sketch *sk, GpuRemote *remote)
-{
 	qs_free(sk);
 	sk->form = QS_DENSE;
 	sk->remote = remote;
@@ -107,16 +102,15 @@ send_entries(const GpuRef *ref, const qs_sketch *sk)
 static bool
 move_explicit(qs_sketch *sk)
 {
-	GpuRemote *remote = GpuMakeRemote(sk);
+	GpuRef ref;
 
-	if (!GpuCreate(&sk->params, &remote->ref))
+	if (!GpuCreate(&sk->params, &ref))
 	{
-		remote->ref.serial = 0;
 		fell_back();
 		return false;
 	}
-	send_entries(&remote->ref, sk);
-	become_remote(sk, remote);
+	send_entries(&ref, sk);
+	GpuBecomeRemote(sk, &ref);
 	return true;
 }
 
@@ -124,15 +118,14 @@ move_explicit(qs_sketch *sk)
 static bool
 move_dense(qs_sketch *sk)
 {
-	GpuRemote *remote = GpuMakeRemote(sk);
+	GpuRef ref;
 
-	if (!GpuUpload(sk, &remote->ref))
+	if (!GpuUpload(sk, &ref))
 	{
-		remote->ref.serial = 0;
 		fell_back();
 		return false;
 	}
-	become_remote(sk, remote);
+	GpuBecomeRemote(sk, &ref);
 	return true;
 }
 

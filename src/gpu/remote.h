@@ -18,7 +18,7 @@ typedef struct GpuRemote
 	MemoryContextCallback callback;
 } GpuRemote;
 
-/* A GpuRemote without a sketch, to be made first: it takes memory. */
-extern GpuRemote *GpuMakeRemote(const qs_sketch *sk);
+/* Free the tables of a sketch, which are on a device now. */
+extern void GpuBecomeRemote(qs_sketch *sk, const GpuRef *ref);
 
 #endif

@@ -65,7 +65,6 @@ GpuIsTicket(Datum datum)
 void
 GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory)
 {
-	GpuRemote *remote;
 	Ticket ticket;
 
 	memcpy((char *) &ticket + VARHDRSZ, VARDATA_ANY(DatumGetPointer(datum)),
@@ -74,10 +73,7 @@ GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory)
 	sk->total = ticket.total;
 	sk->family = ticket.family;
 	sk->collation = ticket.collation;
-	remote = GpuMakeRemote(sk);
 	if (!GpuAdoptEntry(&ticket.ref))
 		elog(ERROR, "sketch of a parallel worker is not there");
-	remote->ref = ticket.ref;
-	sk->form = QS_DENSE;
-	sk->remote = remote;
+	GpuBecomeRemote(sk, &ticket.ref);
 }

@@ -7,15 +7,18 @@
  * from the declaration and keeps it in the state.  Nothing is cached in the
  * FmgrInfo, since some callers (Citus) make a new one for every row.
  *
- * The state is an expanded qsketch in the aggregate's context; there is no
- * final function, and combining and returning use the ordinary value.  NULL
- * means that nothing was counted yet.
+ * The state is an expanded qsketch in the aggregate's context, and partial
+ * states travel as ordinary values.  The final function hands out a read-only
+ * pointer to the state, so that qsketch_estimate(qsketch_agg(k), 42) reads it
+ * where it is.  NULL means that nothing was counted yet.  Moving aggregates may not have NULL for
+ * a state: theirs starts as the empty sketch that the declaration gives, which
+ * is flat and so tells itself apart from every state made here, and a final
+ * function turns it into NULL.
  *
  * src/pg/aggregate.c
  */
 #include "pg/expanded.h"
 
-#include "access/parallel.h"
 #include "gpu/gpu.h"
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
@@ -44,19 +47,13 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
-/*
- * Prepare a new state: where its batches go, and whether it is one that a
- * parallel worker passes to its leader, who combines it with others.
- */
+/* Prepare a new state for what the calling node does with it. */
 static ExpandedSketch *
 start_state(FunctionCallInfo fcinfo, ExpandedSketch *state)
 {
 	AggState *node = (AggState *) fcinfo->context;
 
-	if (state->sketch.remote == NULL)
-		state->engine = GpuChooseEngine();
-	state->partial =
-		IsParallelWorker() && IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL;
+	ExpandedPlace(state, IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL);
 	return state;
 }
 
@@ -79,6 +76,15 @@ template_params(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
+static void
+check_same_params(const qs_params *a, const qs_params *b)
+{
+	if (memcmp(a, b, sizeof(*a)) != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("template differs between rows of one group"),
+						errhint("Group by the template, or use one for all rows.")));
+}
+
 /*
  * All rows of a group must name the same template, or plans would matter.  A
  * template is nearly always a constant: its header's bytes tell at little cost
@@ -94,12 +100,17 @@ check_template(FunctionCallInfo fcinfo, AggregateForm form, ExpandedSketch *stat
 	if (plain && memcmp(VARDATA(template), state->template_header, QS_HEADER_BYTES) == 0)
 		return;
 	template_params(fcinfo, form, &params);
-	if (memcmp(&params, &state->sketch.params, sizeof(params)) != 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("template differs between rows of one group"),
-						errhint("Group by the template, or use one for all rows.")));
+	check_same_params(&params, &state->sketch.params);
 	if (plain)
 		memcpy(state->template_header, VARDATA(template), QS_HEADER_BYTES);
+}
+
+/* Has nothing been counted yet? */
+static bool
+is_initial(FunctionCallInfo fcinfo)
+{
+	return PG_ARGISNULL(0) || (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW &&
+							   !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(PG_GETARG_DATUM(0))));
 }
 
 /* The state of the first row of a group, or after states were combined. */
@@ -109,7 +120,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	MemoryContext context = aggregate_context(fcinfo);
 	ExpandedSketch *state;
 
-	if (!PG_ARGISNULL(0))
+	if (!is_initial(fcinfo))
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
 	else
 	{
@@ -117,7 +128,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 
 		template_params(fcinfo, form, &params);
 		SketchCheck(params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
-		state = start_state(fcinfo, ExpandedCreate(context, &params));
+		state = start_state(fcinfo, ExpandedCreate(ExpandedStatesContext(context), &params));
 	}
 	ExpandedSetKey(state, fcinfo->flinfo, KEY_ARGUMENT, PG_GET_COLLATION());
 	return state;
@@ -139,13 +150,7 @@ state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
 static pg_attribute_always_inline int64
 weight_argument(FunctionCallInfo fcinfo, AggregateForm form)
 {
-	int64 weight = form.weight ? PG_GETARG_INT64(form.weight) : 1;
-
-	if (weight < 0)
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("weight " INT64_FORMAT " is negative", weight),
-						errhint("Use qsketch_remove or qsketch_subtract to take counts away.")));
-	return weight;
+	return form.weight ? SketchCheckWeight(PG_GETARG_INT64(form.weight)) : 1;
 }
 
 static pg_attribute_always_inline bool
@@ -166,13 +171,18 @@ static pg_attribute_always_inline Datum
 transition(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	ExpandedSketch *state;
+	uint64 fingerprint;
 	int64 weight;
 
 	if (is_skipped(fcinfo, form))
 		return unchanged_state(fcinfo);
 	weight = weight_argument(fcinfo, form);
 	state = state_for_update(fcinfo, form);
-	ExpandedAppend(state, KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT)), weight);
+	fingerprint = KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT));
+	if (unlikely(weight < 0))
+		ExpandedRemoveLater(state, fingerprint, -weight);
+	else
+		ExpandedAppend(state, fingerprint, weight);
 	state->members++;
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
@@ -195,8 +205,7 @@ inverse(FunctionCallInfo fcinfo, AggregateForm form)
 	if (--state->members <= 0)
 		PG_RETURN_NULL();
 	fingerprint = KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT));
-	ExpandedFlush(state);
-	SketchCheck(state->engine->remove(&state->sketch, &fingerprint, &weight, 1));
+	ExpandedAddNow(state, fingerprint, -weight);
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
 
@@ -256,11 +265,11 @@ qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
 	return inverse(fcinfo, weighted_templated);
 }
 
-/* A sketch to be combined: where it is, or read. */
+/* A sketch to be merged: where it is, or read. */
 typedef struct Operand
 {
 	ExpandedSketch *expanded; /* the sketch is this one, perhaps on a device */
-	bool own;                 /* and a ticket's, to be deleted */
+	bool own;                 /* and a ticket's, with a context of its own */
 	SketchReader reader;      /* otherwise */
 	const qs_sketch *sketch;
 } Operand;
@@ -269,7 +278,8 @@ static void
 open_operand(Operand *operand, MemoryContext context, Datum datum)
 {
 	operand->own = !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)) && GpuIsTicket(datum);
-	operand->expanded = operand->own ? ExpandedFromTicket(context, datum) : SketchExpandedIn(datum);
+	operand->expanded = operand->own ? ExpandedFromTicket(ExpandedOwnContext(context), datum)
+									 : SketchExpandedIn(datum);
 	if (operand->expanded)
 	{
 		ExpandedFlush(operand->expanded);
@@ -289,36 +299,38 @@ close_operand(Operand *operand)
 		SketchReadEnd(&operand->reader);
 }
 
-/* The first operand as the state: itself if it is a ticket's, else a copy. */
-static ExpandedSketch *
-state_from_operand(Operand *operand, MemoryContext context)
-{
-	if (!operand->own)
-		return ExpandedCopy(context, operand->sketch);
-	operand->own = false;
-	return operand->expanded;
-}
-
 /* Merge where the counters are. */
 static void
-merge_operand(ExpandedSketch *state, Operand *operand)
+merge_operand(ExpandedSketch *state, const Operand *operand)
 {
-	SketchCheckMergeable(&state->sketch, operand->sketch);
-	if (operand->sketch->params.n != state->sketch.params.n)
-		state->folded = true;
 	if (operand->sketch->remote)
 		state->engine = operand->expanded->engine;
 	ExpandedFlush(state);
 	SketchCheck(state->engine->merge(&state->sketch, operand->sketch));
 }
 
-/*
- * qsketch_agg_combine(qsketch, qsketch): add the second sketch, a partial
- * state or a row of qsketch_merge_agg, to the first.
- */
-PG_FUNCTION_INFO_V1(qsketch_agg_combine);
-Datum
-qsketch_agg_combine(PG_FUNCTION_ARGS)
+/* The state of the first sketch: a ticket's own, else a copy. */
+static ExpandedSketch *
+state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *operand)
+{
+	MemoryContext states = ExpandedStatesContext(context);
+	ExpandedSketch *state;
+
+	if (operand->own)
+	{
+		operand->own = false;
+		return start_state(fcinfo, operand->expanded);
+	}
+	if (!operand->sketch->remote)
+		return start_state(fcinfo, ExpandedCopy(states, operand->sketch));
+	state = start_state(fcinfo, ExpandedCreate(states, &operand->sketch->params));
+	merge_operand(state, operand);
+	return state;
+}
+
+/* Add the second sketch to the first, folding the larger if they may differ in size. */
+static Datum
+merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	ExpandedSketch *state;
@@ -327,21 +339,37 @@ qsketch_agg_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	open_operand(&operand, context, PG_GETARG_DATUM(1));
-	if (!PG_ARGISNULL(0))
+	if (is_initial(fcinfo))
+		state = state_from_operand(fcinfo, context, &operand);
+	else
 	{
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
+		if (!may_fold)
+			check_same_params(&operand.sketch->params, &state->sketch.params);
+		SketchCheckMergeable(&state->sketch, operand.sketch);
+		if (operand.sketch->params.n != state->sketch.params.n)
+			state->folded = true;
 		merge_operand(state, &operand);
 	}
-	else if (operand.sketch->remote && !operand.own)
-	{
-		state = start_state(fcinfo, ExpandedCreate(context, &operand.sketch->params));
-		merge_operand(state, &operand);
-	}
-	else
-		state = start_state(fcinfo, state_from_operand(&operand, context));
 	close_operand(&operand);
 	state->members++;
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}
+
+/* qsketch_agg_combine(qsketch, qsketch): combine partial states of qsketch_agg. */
+PG_FUNCTION_INFO_V1(qsketch_agg_combine);
+Datum
+qsketch_agg_combine(PG_FUNCTION_ARGS)
+{
+	return merge_into_state(fcinfo, false);
+}
+
+/* qsketch_merge_trans(qsketch, qsketch): a row, or a partial state, of qsketch_merge_agg. */
+PG_FUNCTION_INFO_V1(qsketch_merge_trans);
+Datum
+qsketch_merge_trans(PG_FUNCTION_ARGS)
+{
+	return merge_into_state(fcinfo, true);
 }
 
 /*
@@ -359,7 +387,7 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 	SketchReader reader;
 	bool fresh;
 
-	if (PG_ARGISNULL(1))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
 	SketchRead(&reader, PG_GETARG_DATUM(1));
@@ -373,4 +401,38 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 	if (fresh)
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}
+
+/*
+ * qsketch_moving_final(qsketch): result of a moving aggregate, NULL if nothing
+ * was counted.
+ */
+PG_FUNCTION_INFO_V1(qsketch_moving_final);
+Datum
+qsketch_moving_final(PG_FUNCTION_ARGS)
+{
+	(void) aggregate_context(fcinfo);
+	if (is_initial(fcinfo))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/*
+ * qsketch_agg_final(qsketch): the state, to be read where it is.  A pointer in
+ * the caller's memory tells the executor that there is nothing to copy; before
+ * PostgreSQL 16 it would flatten the sketch otherwise.
+ */
+PG_FUNCTION_INFO_V1(qsketch_agg_final);
+Datum
+qsketch_agg_final(PG_FUNCTION_ARGS)
+{
+	ExpandedSketch *state = PG_ARGISNULL(0) ? NULL : SketchExpandedIn(PG_GETARG_DATUM(0));
+	void *pointer;
+
+	(void) aggregate_context(fcinfo);
+	if (state == NULL)
+		return unchanged_state(fcinfo);
+	pointer = palloc(EXPANDED_POINTER_SIZE);
+	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
+	PG_RETURN_POINTER(pointer);
 }

@@ -58,6 +58,16 @@ SketchCheck(qs_status status)
 						hint ? errhint("%s", hint) : 0));
 }
 
+/* The weight, which must have a negative. */
+int64
+SketchCheckWeight(int64 weight)
+{
+	if (unlikely(weight == PG_INT64_MIN))
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+						errmsg("weight " INT64_FORMAT " is out of range", weight)));
+	return weight;
+}
+
 static char *
 describe(const qs_params *p)
 {

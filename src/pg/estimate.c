@@ -30,10 +30,19 @@ Datum
 qsketch_estimate(PG_FUNCTION_ARGS)
 {
 	Probe *probe = ProbeOf(fcinfo);
-	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
-	uint64 fingerprint = key_argument(fcinfo, probe, sketch);
+	Datum datum = PG_GETARG_DATUM(0);
+	const qs_sketch *sketch;
+	qs_sketch view;
+	uint64 fingerprint;
 	int64 estimate;
 
+	if (ProbeIsNew(probe, datum) && ProbeHeader(probe, datum, &view))
+	{
+		fingerprint = key_argument(fcinfo, probe, &view);
+		PG_RETURN_INT64(ProbeStored(datum, &view, fingerprint));
+	}
+	sketch = ProbeSketch(probe, datum);
+	fingerprint = key_argument(fcinfo, probe, sketch);
 	qs_engine_cpu.query(sketch, &fingerprint, 1, &estimate);
 	PG_RETURN_INT64(estimate);
 }

@@ -6,34 +6,55 @@
  * expanded object that is a child of the aggregate's context is kept by the
  * executor without copying, so a row costs no more than appending a
  * fingerprint to a buffer; a full buffer goes to the engine as one batch.
- * Whoever reads the sketch settles it first: flushes the buffer and has the
+ * Whoever reads the sketch settles it first: flushes the buffer, and has the
  * engine bring the counters here.  That does not change the value.
  *
- * Each object has a memory context of its own, whose first block is sized so
- * that a small group (some ten keys) needs no second one.
+ * States of one aggregate share a memory context: a hash aggregate asks for
+ * the size of all its memory with each new group, and with a context for each
+ * of n groups that would take n * n steps.  All other objects have a context
+ * of their own.
  *
  * src/pg/expanded.c
  */
 #include "pg/expanded.h"
 
+#include "access/parallel.h"
 #include "gpu/gpu.h"
 #include "utils/memutils.h"
 
-#define FIRST_BLOCK 1536
 #define FIRST_ROOM  16
 #define ROOM_GROWTH 4
+
+static const char states_name[] = "qsketch states";
 
 static Size get_flat_size(ExpandedObjectHeader *header);
 static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
 
 static const ExpandedObjectMethods methods = { get_flat_size, flatten_into };
 
+/* The context of all states of an aggregate, a child of the aggregate's. */
+MemoryContext
+ExpandedStatesContext(MemoryContext aggregate)
+{
+	MemoryContext child;
+
+	for (child = aggregate->firstchild; child != NULL; child = child->nextchild)
+		if (child->name == states_name)
+			return child;
+	return AllocSetContextCreateInternal(aggregate, states_name, ALLOCSET_DEFAULT_SIZES);
+}
+
+/* A context for one object. */
+MemoryContext
+ExpandedOwnContext(MemoryContext parent)
+{
+	return AllocSetContextCreate(parent, "qsketch", ALLOCSET_SMALL_SIZES);
+}
+
 /* The object without a sketch. */
 static ExpandedSketch *
-create_object(MemoryContext parent)
+create_object(MemoryContext context)
 {
-	MemoryContext context = AllocSetContextCreate(parent, "qsketch", ALLOCSET_SMALL_MINSIZE,
-												  FIRST_BLOCK, ALLOCSET_DEFAULT_MAXSIZE);
 	ExpandedSketch *expanded = MemoryContextAllocZero(context, sizeof(ExpandedSketch));
 
 	EOH_init_header(&expanded->header, &methods, context);
@@ -43,21 +64,21 @@ create_object(MemoryContext parent)
 	return expanded;
 }
 
-/* An empty sketch. */
+/* An empty sketch that lives in "context". */
 ExpandedSketch *
-ExpandedCreate(MemoryContext parent, const qs_params *params)
+ExpandedCreate(MemoryContext context, const qs_params *params)
 {
-	ExpandedSketch *expanded = create_object(parent);
+	ExpandedSketch *expanded = create_object(context);
 
 	qs_init(&expanded->sketch, params, &expanded->memory);
 	return expanded;
 }
 
-/* A copy of a sketch. */
+/* A copy of a sketch that lives in "context". */
 ExpandedSketch *
-ExpandedCopy(MemoryContext parent, const qs_sketch *sketch)
+ExpandedCopy(MemoryContext context, const qs_sketch *sketch)
 {
-	ExpandedSketch *expanded = create_object(parent);
+	ExpandedSketch *expanded = create_object(context);
 
 	SketchCheck(qs_copy(&expanded->sketch, sketch, &expanded->memory));
 	return expanded;
@@ -65,13 +86,26 @@ ExpandedCopy(MemoryContext parent, const qs_sketch *sketch)
 
 /* The sketch that a parallel worker has made and left on a device. */
 ExpandedSketch *
-ExpandedFromTicket(MemoryContext parent, Datum ticket)
+ExpandedFromTicket(MemoryContext context, Datum ticket)
 {
-	ExpandedSketch *expanded = create_object(parent);
+	ExpandedSketch *expanded = create_object(context);
 
 	GpuOpenTicket(ticket, &expanded->sketch, &expanded->memory);
 	expanded->engine = GpuEngineOf(&expanded->sketch);
 	return expanded;
+}
+
+/*
+ * Let a new state of an aggregate be where batches are counted best.  With
+ * "partial" it will be combined with others: a parallel worker then passes it
+ * on without its counters.
+ */
+void
+ExpandedPlace(ExpandedSketch *expanded, bool partial)
+{
+	if (expanded->sketch.remote == NULL)
+		expanded->engine = GpuChooseEngine();
+	expanded->partial = partial && IsParallelWorker();
 }
 
 /* The expanded sketch that a datum points to, or NULL. */
@@ -90,10 +124,10 @@ SketchExpandedIn(Datum datum)
 
 /*
  * The sketch of a datum for changing: itself if the datum allows that, else a
- * copy under "parent".
+ * copy in the states of "aggregate", or with NULL in a context of its own.
  */
 ExpandedSketch *
-ExpandedForUpdate(MemoryContext parent, Datum datum)
+ExpandedForUpdate(MemoryContext aggregate, Datum datum)
 {
 	ExpandedSketch *expanded;
 	SketchReader reader;
@@ -101,7 +135,9 @@ ExpandedForUpdate(MemoryContext parent, Datum datum)
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
 		return SketchExpandedIn(datum);
 	SketchRead(&reader, datum);
-	expanded = ExpandedCopy(parent, reader.sketch);
+	expanded = ExpandedCopy(aggregate ? ExpandedStatesContext(aggregate)
+									  : ExpandedOwnContext(CurrentMemoryContext),
+							reader.sketch);
 	SketchReadEnd(&reader);
 	return expanded;
 }
@@ -120,8 +156,8 @@ ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argument, Oid col
 }
 
 /* Give the whole buffer to the engine. */
-void
-ExpandedFlush(ExpandedSketch *expanded)
+static void
+flush_buffer(ExpandedSketch *expanded)
 {
 	int count = expanded->count;
 
@@ -130,6 +166,39 @@ ExpandedFlush(ExpandedSketch *expanded)
 	expanded->count = 0;
 	SketchCheck(expanded->engine->insert(&expanded->sketch, expanded->fingerprint, expanded->weight,
 										 count));
+}
+
+/* Remove what had to wait until everything was added. */
+static void
+remove_now(ExpandedSketch *expanded)
+{
+	ExpandedSketch *removed = expanded->removed;
+	qs_status status;
+
+	flush_buffer(removed);
+	SketchCheck(expanded->engine->settle(&expanded->sketch));
+	status = qs_subtract(&expanded->sketch, &removed->sketch);
+	if (status == QS_UNDERFLOW)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION), errmsg("weights of a key sum to less than zero"),
+				 errhint("In a parallel plan they must not do so within the rows of a worker; "
+						 "set max_parallel_workers_per_gather to 0 if they can.")));
+	SketchCheck(status);
+	expanded->removed = NULL;
+	qs_free(&removed->sketch);
+	pfree(removed->fingerprint);
+	if (removed->weight)
+		pfree(removed->weight);
+	pfree(removed);
+}
+
+/* Bring the sketch up to date: count what is in the buffer, then remove. */
+void
+ExpandedFlush(ExpandedSketch *expanded)
+{
+	flush_buffer(expanded);
+	if (expanded->removed)
+		remove_now(expanded);
 }
 
 /* Flush, and have the counters here, for reading or for changing them. */
@@ -141,6 +210,36 @@ ExpandedSettle(ExpandedSketch *expanded)
 }
 
 /*
+ * Remove a key when the sketch is next read: rows come in any order, and a
+ * negative weight may come before the positive one that it takes back.
+ */
+void
+ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	if (expanded->removed == NULL)
+	{
+		expanded->removed = ExpandedCreate(expanded->header.eoh_context, &expanded->sketch.params);
+		expanded->removed->sketch.family = expanded->sketch.family;
+		expanded->removed->sketch.collation = expanded->sketch.collation;
+	}
+	ExpandedAppend(expanded->removed, fingerprint, weight);
+}
+
+/* Add a key, or remove it if the weight is negative, without waiting. */
+void
+ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	ExpandedFlush(expanded);
+	if (weight < 0)
+	{
+		weight = -weight;
+		SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
+	}
+	else
+		SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
+}
+
+/*
  * Make room in a full buffer: flush it, and while it is small take a larger
  * one, so that groups pay for the keys that they have.
  */
@@ -148,14 +247,11 @@ void
 ExpandedMakeRoom(ExpandedSketch *expanded)
 {
 	MemoryContext context = expanded->header.eoh_context;
-	int most;
-	int room;
+	int room = expanded->room == 0 ? FIRST_ROOM : expanded->room * ROOM_GROWTH;
 
-	ExpandedFlush(expanded);
-	most = (int) expanded->engine->batch(&expanded->sketch);
-	room = expanded->room == 0 ? FIRST_ROOM
-							   : Max(expanded->room, Min(expanded->room * ROOM_GROWTH, most));
-	if (room == expanded->room)
+	flush_buffer(expanded);
+	room = Min(room, (int) expanded->engine->batch(&expanded->sketch));
+	if (room <= expanded->room)
 		return;
 	if (expanded->fingerprint)
 		pfree(expanded->fingerprint);

@@ -33,17 +33,25 @@ typedef struct ExpandedSketch
 	int64 *weight; /* NULL as long as all weights are 1 */
 	int count;
 	int room; /* at most what the engine likes to get at once */
+
+	/* Keys to be removed once all are added, or NULL: those of negative weight. */
+	struct ExpandedSketch *removed;
 } ExpandedSketch;
 
-extern ExpandedSketch *ExpandedCreate(MemoryContext parent, const qs_params *params);
-extern ExpandedSketch *ExpandedCopy(MemoryContext parent, const qs_sketch *sketch);
-extern ExpandedSketch *ExpandedFromTicket(MemoryContext parent, Datum ticket);
+extern MemoryContext ExpandedStatesContext(MemoryContext aggregate);
+extern MemoryContext ExpandedOwnContext(MemoryContext parent);
+extern ExpandedSketch *ExpandedCreate(MemoryContext context, const qs_params *params);
+extern ExpandedSketch *ExpandedCopy(MemoryContext context, const qs_sketch *sketch);
+extern ExpandedSketch *ExpandedFromTicket(MemoryContext context, Datum ticket);
+extern void ExpandedPlace(ExpandedSketch *expanded, bool partial);
 extern ExpandedSketch *SketchExpandedIn(Datum datum);
-extern ExpandedSketch *ExpandedForUpdate(MemoryContext parent, Datum datum);
+extern ExpandedSketch *ExpandedForUpdate(MemoryContext aggregate, Datum datum);
 
 extern void ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argument, Oid collation);
 extern void ExpandedMakeRoom(ExpandedSketch *expanded);
 extern void ExpandedWeigh(ExpandedSketch *expanded);
+extern void ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
+extern void ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedFlush(ExpandedSketch *expanded);
 extern void ExpandedSettle(ExpandedSketch *expanded);
 

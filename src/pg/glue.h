@@ -31,6 +31,8 @@ typedef struct SketchReader
 extern void SketchRead(SketchReader *reader, Datum datum);
 extern void SketchReadEnd(SketchReader *reader);
 extern void SketchOpen(qs_sketch *view, struct varlena *value);
+extern bool SketchOpenStored(qs_sketch *view, Datum datum);
+extern void SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
 extern struct varlena *SketchFlatten(const qs_sketch *sketch);
 extern Size SketchFlatSize(const qs_sketch *sketch);
 extern void SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size);
@@ -40,6 +42,7 @@ extern const qs_memory *SketchMemory(MemoryContext context, qs_memory *memory);
 
 /* errors.c */
 extern void SketchCheck(qs_status status);
+extern int64 SketchCheckWeight(int64 weight);
 extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
 extern void SketchBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
 	pg_attribute_noreturn();

@@ -14,10 +14,13 @@ PG_FUNCTION_INFO_V1(qsketch_total);
 Datum
 qsketch_total(PG_FUNCTION_ARGS)
 {
+	Datum datum = PG_GETARG_DATUM(0);
 	SketchReader reader;
 	int64 total;
 
-	SketchRead(&reader, PG_GETARG_DATUM(0));
+	if (SketchOpenStored(&reader.view, datum))
+		PG_RETURN_INT64(reader.view.total);
+	SketchRead(&reader, datum);
 	total = reader.sketch->total;
 	SketchReadEnd(&reader);
 	PG_RETURN_INT64(total);
@@ -103,8 +106,13 @@ qsketch_info(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	SketchRead(&reader, PG_GETARG_DATUM(0));
-	fill_info(reader.sketch, values, nulls);
-	SketchReadEnd(&reader);
+	if (SketchOpenStored(&reader.view, PG_GETARG_DATUM(0)))
+		fill_info(&reader.view, values, nulls);
+	else
+	{
+		SketchRead(&reader, PG_GETARG_DATUM(0));
+		fill_info(reader.sketch, values, nulls);
+		SketchReadEnd(&reader);
+	}
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

@@ -13,12 +13,13 @@
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
 static const char prefix[] = "qsketch:";
 #define PREFIX_LENGTH (sizeof(prefix) - 1)
 
-/* Bytes of bad input that an error message shows. */
+/* Most bytes of bad input that an error message shows. */
 #define SHOWN 40
 
 /* Raise an error unless a value made from outside is a valid sketch. */
@@ -36,10 +37,23 @@ validate(struct varlena *value)
 static void
 bad_text(const char *text, const char *detail)
 {
+	int length = (int) strlen(text);
+	int shown = pg_mbcliplen(text, length, SHOWN);
+
 	ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-					errmsg("invalid input syntax for type %s: \"%.*s%s\"", "qsketch", SHOWN, text,
-						   strlen(text) > SHOWN ? "..." : ""),
+					errmsg("invalid input syntax for type %s: \"%.*s%s\"", "qsketch", shown, text,
+						   shown < length ? "..." : ""),
 					errdetail("%s", detail)));
+}
+
+/*
+ * Bytes that base64 text stands for, at most.  pg_b64_dec_len() overflows for
+ * the largest sketches.
+ */
+static int
+decoded_length(const char *code)
+{
+	return (int) (strlen(code) / 4 * 3 + 3);
 }
 
 PG_FUNCTION_INFO_V1(qsketch_in);
@@ -55,7 +69,7 @@ qsketch_in(PG_FUNCTION_ARGS)
 
 	if (strncmp(text, prefix, PREFIX_LENGTH) != 0)
 		bad_text(text, "A sketch starts with \"qsketch:\".");
-	room = pg_b64_dec_len((int) strlen(code));
+	room = decoded_length(code);
 	value = palloc(VARHDRSZ + room);
 	length = pg_b64_decode(code, (int) strlen(code), (void *) VARDATA(value), room);
 	if (length < 0)

@@ -5,13 +5,17 @@
  * Keys that SQL calls equal must count as one key, so a fingerprint is never
  * made from the raw bytes of a datum: integers are their own fingerprint, all
  * other types go through the extended hash function of their default hash
- * operator class.  A sketch records whose fingerprints it holds:
+ * operator class.  Except enums: theirs hashes OIDs, which do not survive dump
+ * and restore, so that a fingerprint is made from the label.  (Arrays and rows
+ * of enums are hashed by OID.)  A sketch records whose fingerprints it holds:
  *
  *	family		the hash operator family.  Within a family equal values of
  *				different types hash alike (integer_ops, float_ops), between
  *				families they need not.  Built-in families are recorded by
  *				their OID, which never changes; others by a hash of their name,
- *				since their OIDs do not survive dump and restore.
+ *				since their OIDs do not survive dump and restore.  char(n) keys
+ *				are text without trailing blanks: that is what they arrive as
+ *				where a function is declared for text.
  *	collation	a hash of the collation's name, for nondeterministic ones only:
  *				they alone decide which strings are equal.
  *
@@ -24,6 +28,7 @@
 #include "access/table.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_enum.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type_d.h"
 #include "access/transam.h"
@@ -63,6 +68,14 @@ family_id(Oid opfamily)
 	if (opfamily < FirstNormalObjectId)
 		return opfamily;
 	return hash_name(opfamily_name(opfamily));
+}
+
+static uint32
+family_of(Oid base_type, const TypeCacheEntry *entry)
+{
+	if (base_type == BPCHAROID)
+		entry = lookup_type_cache(TEXTOID, TYPECACHE_HASH_OPFAMILY);
+	return family_id(entry->hash_opf);
 }
 
 /* Name of the hash family whose name has this hash, or NULL; for messages. */
@@ -123,7 +136,7 @@ kind_of(Oid base_type, uint32 collation, Oid input_collation)
 		case BYTEAOID:
 			return KEY_BYTES;
 		default:
-			return KEY_HASHED;
+			return type_is_enum(base_type) ? KEY_ENUM : KEY_HASHED;
 	}
 }
 
@@ -134,6 +147,7 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 	TypeCacheEntry *entry =
 		lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY | TYPECACHE_HASH_EXTENDED_PROC |
 									TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+	Oid base_type = getBaseType(type);
 
 	if (!OidIsValid(entry->hash_extended_proc))
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
@@ -141,9 +155,9 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 							   format_type_be(type)),
 						errhint("Keys of a sketch need a type with a hash operator class.")));
 	key->input_collation = collation;
-	key->family = family_id(entry->hash_opf);
+	key->family = family_of(base_type, entry);
 	key->collation = collation_id(collation);
-	key->kind = kind_of(getBaseType(type), key->collation, collation);
+	key->kind = kind_of(base_type, key->collation, collation);
 	key->length = entry->typlen;
 	key->by_value = entry->typbyval;
 	key->align = entry->typalign;
@@ -176,6 +190,22 @@ KeyTypeOfArgument(FmgrInfo *flinfo, int argument)
 	return type;
 }
 
+static uint64
+label_fingerprint(Oid value)
+{
+	HeapTuple tuple = SearchSysCache1(ENUMOID, ObjectIdGetDatum(value));
+	const char *label;
+	uint64 hash;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+						errmsg("invalid internal value for enum: %u", value)));
+	label = NameStr(((Form_pg_enum) GETSTRUCT(tuple))->enumlabel);
+	hash = hash_bytes_extended((const unsigned char *) label, (int) strlen(label), 0);
+	ReleaseSysCache(tuple);
+	return hash;
+}
+
 /*
  * The extended hash functions of text (under deterministic collations) and
  * bytea are hash_any_extended() of the bytes; calling it here saves a third of
@@ -194,6 +224,8 @@ KeyFingerprintSlow(const KeyType *key, Datum value)
 			pfree(bytes);
 		return hash;
 	}
+	if (key->kind == KEY_ENUM)
+		return label_fingerprint(DatumGetObjectId(value));
 	return DatumGetUInt64(
 		FunctionCall2Coll(key->hash, key->input_collation, value, Int64GetDatum(0)));
 }

@@ -15,6 +15,7 @@ typedef enum KeyKind
 	KEY_INT4,
 	KEY_INT8,
 	KEY_BYTES, /* varlena whose equality is that of its bytes */
+	KEY_ENUM,  /* through the label */
 	KEY_HASHED /* through the extended hash function of the type */
 } KeyKind;
 

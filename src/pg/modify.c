@@ -36,23 +36,11 @@ add_key(FunctionCallInfo fcinfo, int sign)
 	if (PG_ARGISNULL(KEY_ARGUMENT) || (has_weight && PG_ARGISNULL(WEIGHT_ARGUMENT)))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	if (has_weight)
-		weight = PG_GETARG_INT64(WEIGHT_ARGUMENT);
-	if (weight == PG_INT64_MIN)
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("weight " INT64_FORMAT " is out of range", weight)));
-
-	expanded = ExpandedForUpdate(CurrentMemoryContext, PG_GETARG_DATUM(0));
+		weight = SketchCheckWeight(PG_GETARG_INT64(WEIGHT_ARGUMENT));
+	expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
 	ExpandedSetKey(expanded, fcinfo->flinfo, KEY_ARGUMENT, PG_GET_COLLATION());
 	fingerprint = KeyFingerprint(&expanded->key, PG_GETARG_DATUM(KEY_ARGUMENT));
-	ExpandedFlush(expanded);
-	weight *= sign;
-	if (weight < 0)
-	{
-		weight = -weight;
-		SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
-	}
-	else
-		SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
+	ExpandedAddNow(expanded, fingerprint, sign * weight);
 	return expanded_result(expanded);
 }
 
@@ -78,7 +66,7 @@ combine(FunctionCallInfo fcinfo, qs_status (*operation)(qs_sketch *, const qs_sk
 	ExpandedSketch *expanded;
 
 	SketchRead(&reader, PG_GETARG_DATUM(1));
-	expanded = ExpandedForUpdate(CurrentMemoryContext, PG_GETARG_DATUM(0));
+	expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
 	SketchCheckMergeable(&expanded->sketch, reader.sketch);
 	ExpandedSettle(expanded);
 	SketchCheck(operation(&expanded->sketch, reader.sketch));
@@ -106,16 +94,19 @@ Datum
 qsketch_fold(PG_FUNCTION_ARGS)
 {
 	uint64 size = SketchSizeFromText(PG_GETARG_TEXT_PP(1));
-	ExpandedSketch *expanded = ExpandedForUpdate(CurrentMemoryContext, PG_GETARG_DATUM(0));
+	ExpandedSketch *expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
 	qs_params *params = &expanded->sketch.params;
 	uint64 n = qs_params_n(params->structure, params->depth, size);
+	qs_status status;
 
 	ExpandedSettle(expanded);
-	if (qs_fold(&expanded->sketch, n) == QS_NO_FOLD)
+	status = qs_fold(&expanded->sketch, n);
+	if (status == QS_NO_FOLD)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("cannot fold sketch of " UINT64_FORMAT " buckets to " UINT64_FORMAT,
 							   params->n, n),
 						errhint("The size must be that of the sketch divided by a power of two.")));
+	SketchCheck(status);
 	return expanded_result(expanded);
 }
 

@@ -1,6 +1,6 @@
 /*
  * module.c
- *		The loadable module: settings, and the GPU's part if it is preloaded.
+ *		The loadable module: settings.
  *
  * src/pg/module.c
  */
@@ -8,6 +8,7 @@
 
 #include "engine/kernels.h"
 #include "gpu/gpu.h"
+#include "scan/scan.h"
 #include "utils/guc.h"
 
 PG_MODULE_MAGIC;
@@ -51,6 +52,7 @@ _PG_init(void)
 	DefineCustomEnumVariable(
 		"qsketch.simd", "Instructions that the CPU engine uses; all give the same sketches.", NULL,
 		&simd_setting, 0, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
+	ColumnScanInit();
 	GpuInit();
 	MarkGUCPrefixReserved("qsketch");
 }

@@ -6,12 +6,14 @@
  * times an estimate.  A query that looks up many keys in one stored sketch
  * therefore must fetch it once, also when it comes anew with each row of a
  * join.  It is recognized by its toast pointer: the value behind one never
- * changes.
+ * changes.  A query that looks up one key in many stored sketches, on the other
+ * hand, should not fetch any of them: it reads the header and the key's bucket.
  *
  * src/pg/probe.c
  */
 #include "pg/probe.h"
 
+#include "core/pieces.h"
 #include "utils/memutils.h"
 
 /* The probe of the calling expression. */
@@ -51,12 +53,63 @@ note_sketch(Probe *probe, const char *toast_id)
 	memcpy(probe->toast_id, toast_id, TOAST_ID_BYTES);
 }
 
+static bool
+is_noted(const Probe *probe, Datum datum)
+{
+	return probe->seen && memcmp(probe->toast_id, DatumGetPointer(datum), TOAST_ID_BYTES) == 0;
+}
+
+/* Is this a sketch, stored out of line, other than that of the last row? */
+bool
+ProbeIsNew(const Probe *probe, Datum datum)
+{
+	return VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) && !is_noted(probe, datum);
+}
+
+/*
+ * Note a new stored sketch and open it by its header.  False if it must be
+ * read whole: it is explicit, or stored in a way that has no parts.
+ */
+bool
+ProbeHeader(Probe *probe, Datum datum, qs_sketch *view)
+{
+	if (!SketchOpenStored(view, datum) || view->form != QS_DENSE)
+		return false;
+	note_sketch(probe, DatumGetPointer(datum));
+	return true;
+}
+
+/* Estimate of a key in a stored sketch whose header is open. */
+int64
+ProbeStored(Datum datum, const qs_sketch *view, uint64 fingerprint)
+{
+	uint64 hv = qs_hash(fingerprint, view->seed_key);
+	uint8 bytes[QS_PIECES_BYTES];
+	qs_piece piece[QS_DEPTH_MAX];
+	uint32 count = qs_pieces(view, hv, piece);
+	uint32 used = 0;
+	qs_sketch one;
+	int64 estimate;
+	uint32 i;
+
+	for (i = 0; i < count; i++)
+	{
+		SketchReadStored(datum, piece[i].offset, piece[i].bytes, bytes + used);
+		used += piece[i].bytes;
+	}
+	if (qs_high_piece(view, bytes, piece))
+		SketchReadStored(datum, piece->offset, piece->bytes, bytes + used);
+	qs_from_pieces(&one, view, bytes);
+	one.ops->query(&one, &hv, 1, &estimate);
+	return estimate;
+}
+
 /* A sketch stored out of line. */
 static const qs_sketch *
 stored_sketch(Probe *probe, Datum datum)
 {
 	const char *toast_id = DatumGetPointer(datum);
-	bool same = probe->seen && memcmp(probe->toast_id, toast_id, TOAST_ID_BYTES) == 0;
+	bool same = is_noted(probe, datum);
 
 	if (same && probe->kept)
 	{

@@ -15,8 +15,9 @@
 
 /*
  * One per calling expression, in fn_extra.  Remembers the type of the keys,
- * the last sketch stored out of line (the first row that names it reads it,
- * the second keeps a copy, all others use that) and the last measured noise.
+ * the last sketch stored out of line (the first row that names it reads what
+ * it needs, the second keeps a copy, all others use that) and the last measured
+ * noise.
  */
 typedef struct Probe
 {
@@ -39,6 +40,9 @@ typedef struct Probe
 
 extern Probe *ProbeOf(FunctionCallInfo fcinfo);
 extern const qs_sketch *ProbeSketch(Probe *probe, Datum datum);
+extern bool ProbeIsNew(const Probe *probe, Datum datum);
+extern bool ProbeHeader(Probe *probe, Datum datum, qs_sketch *view);
+extern int64 ProbeStored(Datum datum, const qs_sketch *view, uint64 fingerprint);
 extern const qs_noise *ProbeNoise(Probe *probe, const qs_sketch *sketch);
 extern void ProbeSetKey(Probe *probe, Oid type, Oid collation);
 

@@ -10,6 +10,7 @@
  */
 #include "pg/expanded.h"
 
+#include "access/detoast.h"
 #include "utils/memutils.h"
 
 /* A view of a detoasted value. */
@@ -57,6 +58,46 @@ SketchReadEnd(SketchReader *reader)
 	if (reader->own)
 		pfree(reader->own);
 	reader->own = NULL;
+}
+
+/* Copy some of the bytes of a sketch that SketchOpenStored() opened. */
+void
+SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
+{
+	struct varlena *slice =
+		detoast_attr_slice((struct varlena *) DatumGetPointer(datum), (int32) offset, bytes);
+
+	if (VARSIZE_ANY_EXHDR(slice) != bytes)
+		SketchBadFormat(QS_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, (uint8 *) VARDATA_ANY(slice),
+						VARSIZE_ANY_EXHDR(slice));
+	memcpy(out, VARDATA_ANY(slice), bytes);
+	pfree(slice);
+}
+
+/*
+ * Open a sketch stored out of line by its header alone, the only part that is
+ * read.  False if the datum is not stored so that parts of it can be read.
+ */
+bool
+SketchOpenStored(qs_sketch *view, Datum datum)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	uint8 header[QS_HEADER_BYTES];
+	struct varatt_external pointer;
+	Size length;
+	qs_status status;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	length = pointer.va_rawsize - VARHDRSZ;
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || length < QS_HEADER_BYTES)
+		return false;
+	SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
+	status = qs_open(view, header, length);
+	if (status != QS_OK)
+		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, header, length);
+	return true;
 }
 
 /* Bytes of the varlena, checked against what PostgreSQL can store. */

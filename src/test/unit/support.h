@@ -35,7 +35,7 @@
 #define TEST_STOP() __builtin_trap()
 #else
 #include <cmocka.h>
-#define TEST_STOP() fail()
+#define TEST_STOP() (test_heap_state.live = 0, test_heap_state.fail_at = 0, fail())
 #endif
 
 #define ALL_OF(list) (sizeof(list) / sizeof((list)[0]))

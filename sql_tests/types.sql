@@ -1,0 +1,52 @@
+--
+-- The type: text, binary, casts, storage.
+--
+\set ECHO none
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/include/templates.psql'
+\i :file
+\set ECHO all
+SELECT typlen, typbyval, typalign, typstorage, typcategory FROM pg_type WHERE typname = 'qsketch';
+SELECT left(qsketch_new()::text, 8) AS prefix, length(qsketch_new()::text) AS text,
+	octet_length(qsketch_new()::bytea) AS bytes, pg_column_size(qsketch_new()) AS value;
+
+-- text and bytea name the same value, whatever its form
+CREATE TEMP TABLE forms (form text, query text);
+INSERT INTO forms VALUES ('empty', '%1$s'),
+	('explicit', '(SELECT qsketch_agg(k, %1$s) FROM generate_series(1, 20) AS k)'),
+	('dense', '(SELECT qsketch_agg(k, k, %1$s) FROM generate_series(1, 2100) AS k)'),
+	('wide', '(SELECT qsketch_agg(k, 1::bigint << 33, %1$s) FROM generate_series(1, 2100) AS k)');
+CREATE TEMP TABLE value AS
+SELECT t.structure, f.form, pg_temp.sketch('SELECT ' || format(f.query, t.expr)) AS sk
+FROM forms AS f, template AS t;
+SELECT structure, form, count(*), bool_and(sk::text::qsketch = sk) AS text,
+	bool_and(sk::bytea::qsketch = sk) AS bytea, bool_and(qsketch_send(sk) = sk::bytea) AS send,
+	string_agg(DISTINCT (qsketch_info(sk)).form || coalesce((qsketch_info(sk)).counter_bytes, 0), ' ')
+		AS forms
+FROM value GROUP BY structure, form ORDER BY 1, 2;
+
+-- an error shows the start of bad text, cut between characters
+SELECT pg_temp.error_of(format('SELECT %L::qsketch', v)) FROM (VALUES (1, ''), (2, 'nothing'),
+	(3, 'QSKETCH:AAAA'), (4, 'qsketch'), (5, 'qsketch:'), (6, 'qsketch:A'), (7, 'qsketch:AA=A'),
+	(8, 'qsketch: UVNL'), (9, 'qsketch:UVNL$QQB'), (10, 'qsketch:UVNL'),
+	(11, repeat('x', 40)), (12, repeat('x', 41)), (13, repeat(U&'\00e9', 30)),
+	(14, 'x' || repeat(U&'\00e9', 30)), (15, 'qsketch:' || repeat(U&'\20ac', 30))) AS v(n, v)
+ORDER BY n;
+
+-- casts are explicit
+CREATE TEMP TABLE column_of (sk qsketch, b bytea);
+INSERT INTO column_of (sk) VALUES ('\x00'::bytea);
+INSERT INTO column_of (b) VALUES (qsketch_new());
+INSERT INTO column_of (sk, b) VALUES (qsketch_new()::text::qsketch, qsketch_new()::bytea);
+SELECT sk = qsketch_new() AS same, b::qsketch = sk AS bytes FROM column_of;
+SELECT qsketch_new() = b FROM column_of;
+
+-- strict: nothing from nothing
+SELECT NULL::qsketch::text IS NULL AS text, NULL::qsketch::bytea IS NULL AS bytea,
+	NULL::bytea::qsketch IS NULL AS sketch;
+
+-- arrays, rows and domains of sketches
+SELECT (ARRAY[qsketch_new(), qsketch_new('sf')])[2] = qsketch_new('sf') AS element,
+	ROW(qsketch_new())::text LIKE '(qsketch:%)' AS row_text;
+CREATE DOMAIN pg_temp.small_sketch AS qsketch CHECK (pg_column_size(value) < 100);
+SELECT qsketch_total(qsketch_add(qsketch_new()::pg_temp.small_sketch, 1)) AS total;

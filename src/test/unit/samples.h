@@ -1,0 +1,115 @@
+/*
+ * samples.h
+ *		One small sketch of every structure, form, part and counter width.
+ *
+ * src/test/unit/samples.h
+ */
+#ifndef QS_TEST_SAMPLES_H
+#define QS_TEST_SAMPLES_H
+
+#include "support.h"
+
+typedef enum sample_kind
+{
+	SAMPLE_EMPTY,    /* explicit, as qs_init() leaves it */
+	SAMPLE_EXPLICIT, /* a few keys */
+	SAMPLE_DENSE,    /* 4-byte counters */
+	SAMPLE_WIDE      /* 8-byte counters, some beyond 2^32 */
+} sample_kind;
+
+typedef struct sample
+{
+	const char *name;
+	int structure;
+	int part;
+	sample_kind kind;
+} sample;
+
+static const sample samples[] = {
+	{ "thread, empty", QS_THREAD, 0, SAMPLE_EMPTY },
+	{ "thread, explicit", QS_THREAD, 0, SAMPLE_EXPLICIT },
+	{ "thread, dense", QS_THREAD, 0, SAMPLE_DENSE },
+	{ "thread, wide", QS_THREAD, 0, SAMPLE_WIDE },
+	{ "warp, explicit", QS_WARP, 0, SAMPLE_EXPLICIT },
+	{ "warp, dense", QS_WARP, 0, SAMPLE_DENSE },
+	{ "warp, wide", QS_WARP, 0, SAMPLE_WIDE },
+	{ "half_warp, explicit", QS_HALF_WARP, 0, SAMPLE_EXPLICIT },
+	{ "half_warp, dense", QS_HALF_WARP, 0, SAMPLE_DENSE },
+	{ "half_warp, wide", QS_HALF_WARP, 0, SAMPLE_WIDE },
+	{ "sub_warp, empty", QS_SUB_WARP, 0, SAMPLE_EMPTY },
+	{ "sub_warp, explicit", QS_SUB_WARP, 0, SAMPLE_EXPLICIT },
+	{ "sub_warp, dense", QS_SUB_WARP, 0, SAMPLE_DENSE },
+	{ "sub_warp, wide", QS_SUB_WARP, 0, SAMPLE_WIDE },
+	{ "multilevel, empty", QS_MULTILEVEL, 0, SAMPLE_EMPTY },
+	{ "multilevel, explicit", QS_MULTILEVEL, 0, SAMPLE_EXPLICIT },
+	{ "multilevel, dense", QS_MULTILEVEL, 0, SAMPLE_DENSE },
+	{ "multilevel, wide", QS_MULTILEVEL, 0, SAMPLE_WIDE },
+	{ "sf, empty", QS_SF, QS_PART_FULL, SAMPLE_EMPTY },
+	{ "sf, explicit", QS_SF, QS_PART_FULL, SAMPLE_EXPLICIT },
+	{ "sf, dense", QS_SF, QS_PART_FULL, SAMPLE_DENSE },
+	{ "sf, wide", QS_SF, QS_PART_FULL, SAMPLE_WIDE },
+	{ "sf device, dense", QS_SF, QS_PART_DEVICE, SAMPLE_DENSE },
+	{ "sf device, wide", QS_SF, QS_PART_DEVICE, SAMPLE_WIDE },
+	{ "sf host, explicit", QS_SF, QS_PART_HOST, SAMPLE_EXPLICIT },
+	{ "sf host, dense", QS_SF, QS_PART_HOST, SAMPLE_DENSE },
+	{ "sf host, wide", QS_SF, QS_PART_HOST, SAMPLE_WIDE },
+};
+
+/* n that lets a few keys stay explicit and keeps dense bodies at some hundred bytes. */
+static inline qs_params
+sample_params(int structure)
+{
+	return test_params(structure, structure == QS_THREAD ? 20 : 4, 3, 3, 4, 8);
+}
+
+static inline void
+sample_fill(qs_sketch *sk, sample_kind kind)
+{
+	if (kind == SAMPLE_EXPLICIT)
+	{
+		test_insert(sk, test_key(1), 900);
+		test_insert(sk, test_key(5), 1);
+		test_insert(sk, test_key(0), 70000);
+	}
+	if (kind == SAMPLE_DENSE || kind == SAMPLE_WIDE)
+		test_fill(sk, 13, 100, 600);
+	if (kind == SAMPLE_WIDE)
+	{
+		test_insert(sk, test_key(3), INT64_C(1) << 33);
+		test_insert(sk, test_key(8), INT64_C(0x123456789ABC));
+	}
+}
+
+/* Build it; the caller frees it. */
+static inline void
+sample_build(qs_sketch *sk, const sample *s)
+{
+	qs_params p = sample_params(s->structure);
+	qs_sketch whole;
+
+	test_init(&whole, &p);
+	sample_fill(&whole, s->kind);
+	REQUIRE((whole.form == QS_DENSE) == (s->kind >= SAMPLE_DENSE));
+	REQUIRE(whole.wide == (s->kind == SAMPLE_WIDE));
+	if (s->part == QS_PART_FULL)
+	{
+		*sk = whole;
+		return;
+	}
+	REQUIRE_OK(qs_sf_part(sk, &whole, (qs_part) s->part, &test_heap));
+	qs_free(&whole);
+}
+
+static inline test_bytes
+sample_bytes(const sample *s)
+{
+	qs_sketch sk;
+	test_bytes b;
+
+	sample_build(&sk, s);
+	b = test_write_valid(&sk);
+	qs_free(&sk);
+	return b;
+}
+
+#endif

@@ -1,0 +1,227 @@
+/*
+ * test_golden.c
+ *		Serialized sketches that must never change.
+ *
+ * src/test/golden has one for each structure, form and part.  All come from
+ * one stream of keys, so that any implementation can build them:
+ *
+ *	x = 88172645463325252; for each key i = 0, 1, ..
+ *		x ^= x << 13; x ^= x >> 7; x ^= x << 17		(64 bits; xorshift by Marsaglia)
+ *		fingerprint = ((x >> 48) >> (x & 15)) * 0x9E3779B97F4A7C15
+ *		weight = 1 + i mod 5
+ *
+ * "explicit" takes the first 24 keys, "dense" the first 20000, "wide" those
+ * and then fingerprint 3 with weight 2^40 + 255; "empty" none.  Parameters:
+ * size 1kB, depth 3, z 8, 1024 masks, seed 42; family 1, collation 0 (empty:
+ * family 0).
+ *
+ * The files change only with the version of the format.  To write them anew:
+ * GOLDEN_WRITE=1 build/unit/test_golden, from the top of the source.
+ *
+ * src/test/unit/test_golden.c
+ */
+#include "support.h"
+
+#define FOLDER "src/test/golden/"
+
+typedef enum content
+{
+	EMPTY,
+	EXPLICIT,
+	DENSE,
+	WIDE
+} content;
+
+static const struct golden
+{
+	const char *name;
+	int structure;
+	int part;
+	content content;
+} golden[] = {
+	{ "sub_warp_empty", QS_SUB_WARP, 0, EMPTY },
+	{ "thread_explicit", QS_THREAD, 0, EXPLICIT },
+	{ "thread_dense", QS_THREAD, 0, DENSE },
+	{ "thread_wide", QS_THREAD, 0, WIDE },
+	{ "warp_explicit", QS_WARP, 0, EXPLICIT },
+	{ "warp_dense", QS_WARP, 0, DENSE },
+	{ "warp_wide", QS_WARP, 0, WIDE },
+	{ "half_warp_explicit", QS_HALF_WARP, 0, EXPLICIT },
+	{ "half_warp_dense", QS_HALF_WARP, 0, DENSE },
+	{ "half_warp_wide", QS_HALF_WARP, 0, WIDE },
+	{ "sub_warp_explicit", QS_SUB_WARP, 0, EXPLICIT },
+	{ "sub_warp_dense", QS_SUB_WARP, 0, DENSE },
+	{ "sub_warp_wide", QS_SUB_WARP, 0, WIDE },
+	{ "multilevel_explicit", QS_MULTILEVEL, 0, EXPLICIT },
+	{ "multilevel_dense", QS_MULTILEVEL, 0, DENSE },
+	{ "multilevel_wide", QS_MULTILEVEL, 0, WIDE },
+	{ "sf_explicit", QS_SF, QS_PART_FULL, EXPLICIT },
+	{ "sf_dense", QS_SF, QS_PART_FULL, DENSE },
+	{ "sf_device_dense", QS_SF, QS_PART_DEVICE, DENSE },
+	{ "sf_device_wide", QS_SF, QS_PART_DEVICE, WIDE },
+	{ "sf_host_explicit", QS_SF, QS_PART_HOST, EXPLICIT },
+	{ "sf_host_dense", QS_SF, QS_PART_HOST, DENSE },
+};
+
+/* ---- building ---- */
+
+static void
+insert_stream(qs_sketch *sk, int count)
+{
+	uint64_t x = UINT64_C(88172645463325252);
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		test_insert(sk, ((x >> 48) >> (x & 15)) * UINT64_C(0x9E3779B97F4A7C15), 1 + i % 5);
+	}
+}
+
+static void
+build(qs_sketch *sk, const struct golden *g)
+{
+	qs_params p;
+	qs_sketch full;
+
+	REQUIRE_OK(qs_params_make(&p, g->structure, 1024, 3, 8, 1024, 42));
+	qs_init(&full, &p, &test_heap);
+	full.family = g->content != EMPTY;
+	if (g->content != EMPTY)
+		insert_stream(&full, g->content == EXPLICIT ? 24 : 20000);
+	if (g->content == WIDE)
+		test_insert(&full, 3, (INT64_C(1) << 40) + 255);
+	REQUIRE((full.form == QS_DENSE) == (g->content >= DENSE));
+	if (g->part == QS_PART_FULL)
+	{
+		*sk = full;
+		return;
+	}
+	REQUIRE_OK(qs_sf_part(sk, &full, (qs_part) g->part, &test_heap));
+	qs_free(&full);
+}
+
+/* ---- files ---- */
+
+static FILE *
+open_file(const struct golden *g, const char *mode)
+{
+	char path[200];
+	FILE *file;
+
+	snprintf(path, sizeof(path), FOLDER "%s.bin", g->name);
+	file = fopen(path, mode);
+	WHERE("%s", path);
+	REQUIRE(file != NULL);
+	return file;
+}
+
+static test_bytes
+read_file(const struct golden *g)
+{
+	static uint8_t room[65536];
+	FILE *file = open_file(g, "rb");
+	size_t length = fread(room, 1, sizeof(room), file);
+
+	fclose(file);
+	return test_bytes_of(room, length);
+}
+
+static void
+write_file(const struct golden *g)
+{
+	FILE *file = open_file(g, "wb");
+	qs_sketch sk;
+	test_bytes b;
+
+	build(&sk, g);
+	b = test_write_valid(&sk);
+	REQUIRE(fwrite(b.data, 1, b.length, file) == b.length);
+	REQUIRE(fclose(file) == 0);
+	free(b.data);
+	qs_free(&sk);
+}
+
+/* ---- tests ---- */
+
+static void
+the_stream_gives_the_files(void **state)
+{
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < ALL_OF(golden); i++)
+	{
+		test_bytes b = read_file(&golden[i]);
+		qs_sketch sk;
+
+		build(&sk, &golden[i]);
+		REQUIRE(test_writes(&sk, b));
+		free(b.data);
+		qs_free(&sk);
+	}
+	test_no_leak();
+}
+
+/* What old versions wrote can be read, asked and written again. */
+static void
+the_files_are_sketches(void **state)
+{
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < ALL_OF(golden); i++)
+	{
+		test_bytes b = read_file(&golden[i]);
+		qs_sketch view;
+
+		REQUIRE_OK(qs_validate(b.data, b.length));
+		REQUIRE_OK(qs_open(&view, b.data, b.length));
+		REQUIRE(test_writes(&view, b));
+		REQUIRE(test_estimate(&view, 3) >= (golden[i].content == WIDE ? INT64_C(1) << 40 : 0));
+		REQUIRE(view.total ==
+				(golden[i].content == EMPTY ? 0
+				 : golden[i].content == EXPLICIT
+					 ? 4 * 15 + 10
+					 : 60000 + (golden[i].content == WIDE ? (INT64_C(1) << 40) + 255 : 0)));
+		free(b.data);
+	}
+}
+
+/* The multilevel files are only worth something with high buckets that live. */
+static void
+the_multilevel_files_overflow(void **state)
+{
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < ALL_OF(golden); i++)
+		if (golden[i].structure == QS_MULTILEVEL && golden[i].content >= DENSE)
+		{
+			test_bytes b = read_file(&golden[i]);
+
+			assert_in_range(qs_load64(b.data + TEST_AT_USED), 4, 28);
+			free(b.data);
+		}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_stream_gives_the_files),
+		cmocka_unit_test(the_files_are_sketches),
+		cmocka_unit_test(the_multilevel_files_overflow),
+	};
+	size_t i;
+
+	if (getenv("GOLDEN_WRITE"))
+	{
+		for (i = 0; i < ALL_OF(golden); i++)
+			write_file(&golden[i]);
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
