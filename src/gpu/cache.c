@@ -104,3 +104,14 @@ GpuLookupLoaded(const qs_sketch *sk, const GpuKey *key, const uint64 *fingerprin
 	GpuDropEntry(&ref);
 	return done;
 }
+
+int
+GpuOfCopy(const GpuKey *key)
+{
+	GpuRef ref;
+	int device;
+
+	if (GpuStateNow() != GPU_READY || !GpuFindCached(key, &ref, &device) || device < 0)
+		return -1;
+	return gpu_shared->device[device].number;
+}

@@ -385,3 +385,11 @@ GpuEngineOf(const qs_sketch *sk)
 {
 	return sk->remote ? &gpu_engine : &qs_engine_cpu;
 }
+
+int
+GpuOfSketch(const qs_sketch *sk)
+{
+	int device = sk->remote ? gpu_shared->entry[remote_of(sk)->ref.index].device : -1;
+
+	return device < 0 ? -1 : gpu_shared->device[device].number;
+}

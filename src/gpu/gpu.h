@@ -32,6 +32,10 @@ extern void GpuWriteTicket(const qs_sketch *sk, struct varlena *out);
 extern bool GpuIsTicket(Datum datum);
 extern void GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory);
 
+/* The number of the GPU that a sketch, or a copy of this name, is on; else -1. */
+extern int GpuOfSketch(const qs_sketch *sk);
+extern int GpuOfCopy(const GpuKey *key);
+
 /* Lookups of batches in stored sketches. */
 extern bool GpuWantsLookup(const qs_sketch *sk, size_t count);
 extern void GpuKeyOfStored(const struct varatt_external *toast, const uint8 *header, GpuKey *key);

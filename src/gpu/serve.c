@@ -55,7 +55,7 @@ open_device(int number, int index, char *reason)
 	}
 	pg_atomic_write_u64(&info->memory_used, 0);
 	pg_atomic_write_u64(&info->sketches, 0);
-	ereport(LOG, (errmsg("GPU %d for sketches: %s, %llu MB, driver %s", number, info->name,
+	ereport(LOG, (errmsg("qsketch uses GPU %d: %s, %llu MB, driver %s", number, info->name,
 						 (unsigned long long) (info->memory_bytes >> 20), info->driver)));
 	return true;
 }
