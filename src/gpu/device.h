@@ -28,8 +28,8 @@ typedef struct GpuDeviceOps
 	void *(*open)(int number, GpuDeviceInfo *info, char *reason);
 	void (*close)(void *device);
 
-	/* Page-lock the slots; true if the devices copy from them directly. */
-	bool (*pin)(void *memory, Size bytes);
+	/* Page-lock the slots for all devices; true if they copy from them directly. */
+	bool (*pin)(void *device, void *memory, Size bytes);
 
 	/* A sketch without keys, or a copy of a dense one; *sketch is NULL on failure. */
 	qs_status (*create)(void *device, const qs_params *params, void **sketch);
@@ -50,7 +50,7 @@ typedef struct GpuDeviceOps
 	uint64 (*bytes)(const void *sketch);
 	uint64 (*memory_used)(const void *device);
 
-	const char *(*error)(const void *device);
+	const char *(*error)(void *device);
 } GpuDeviceOps;
 
 extern const GpuDeviceOps gpu_emulated_devices;

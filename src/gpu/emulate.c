@@ -95,7 +95,7 @@ emulated_close(void *device)
 }
 
 static bool
-emulated_pin(void *memory, Size bytes)
+emulated_pin(void *device, void *memory, Size bytes)
 {
 	return false;
 }
@@ -201,7 +201,7 @@ emulated_memory_used(const void *device)
 }
 
 static const char *
-emulated_error(const void *device)
+emulated_error(void *device)
 {
 	return "emulated failure";
 }

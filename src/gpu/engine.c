@@ -27,7 +27,7 @@ drop_remote(void *argument)
 {
 	GpuRemote *remote = argument;
 
-	if (remote->ref.serial != 0)
+	if (remote->ref.serial != 0 && !remote->borrowed)
 		GpuDropEntry(&remote->ref);
 	remote->ref.serial = 0;
 }

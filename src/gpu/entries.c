@@ -272,6 +272,8 @@ GpuPublishEntry(const GpuRef *ref, const GpuKey *key)
 		pg_atomic_fetch_add_u64(&gpu_shared->cache_now, entry->bytes);
 	}
 	unlock_entries();
+	if (GpuStateNow() == GPU_READY)
+		SetLatch(gpu_shared->worker_latch); /* there may be too much now */
 }
 
 /* For the worker: doomed entries that no request names. */

@@ -26,11 +26,11 @@ extern const qs_engine *GpuChooseEngine(void);
 /* The engine of a sketch that is on a device, or not. */
 extern const qs_engine *GpuEngineOf(const qs_sketch *sk);
 
-/* A parallel worker's sketch on a device, passed to the leader as a varlena. */
+/* A partial state on a device, passed to the combine function as a varlena. */
 extern Size GpuTicketSize(void);
 extern void GpuWriteTicket(const qs_sketch *sk, struct varlena *out);
 extern bool GpuIsTicket(Datum datum);
-extern void GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory);
+extern bool GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory);
 
 /* The number of the GPU that a sketch, or a copy of this name, is on; else -1. */
 extern int GpuOfSketch(const qs_sketch *sk);

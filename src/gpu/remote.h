@@ -14,7 +14,8 @@
 /* In the sketch's memory context, which drops the device's sketch at its end. */
 typedef struct GpuRemote
 {
-	GpuRef ref; /* serial 0: none */
+	GpuRef ref;    /* serial 0: none */
+	bool borrowed; /* somebody else drops it */
 	MemoryContextCallback callback;
 } GpuRemote;
 

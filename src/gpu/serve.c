@@ -86,7 +86,8 @@ GpuOpenDevices(const GpuDeviceOps *ops, char *reason)
 		Size bytes;
 		uint8 *slots = GpuAllData(&bytes);
 
-		(void) ops->pin(slots, bytes);
+		if (!ops->pin(device[0], slots, bytes))
+			ereport(LOG, (errmsg("qsketch copies keys to the GPU without page-locked memory")));
 	}
 	return opened;
 }

@@ -1,6 +1,6 @@
 /*
  * ticket.c
- *		A parallel worker's sketch on a device, passed to the leader by name.
+ *		A partial state on a device, passed to the combine function by name.
  *
  * The partial state of a parallel worker would go through the tuple queue as
  * a value, tables and all, only to be merged.  If it is on a device its owner
@@ -9,10 +9,15 @@
  * refuses as no sketch.  A partial state goes to the combine function and
  * nowhere else, and just once.
  *
+ * The leader's own partial state is copied into a tuple, too.  Its ticket is
+ * for use while the state itself, which keeps the sketch, is there.
+ *
  * src/gpu/ticket.c
  */
 #include "gpu/gpu.h"
 #include "gpu/remote.h"
+
+#include "access/parallel.h"
 
 static const char magic[4] = { 'Q', 'S', 'G', '1' };
 
@@ -25,6 +30,7 @@ typedef struct Ticket
 	int64 total;
 	uint32 family;
 	uint32 collation;
+	bool borrowed; /* the leader's own */
 } Ticket;
 
 Size
@@ -33,7 +39,7 @@ GpuTicketSize(void)
 	return sizeof(Ticket);
 }
 
-/* Hand a remote sketch to the leader. */
+/* A ticket for a remote sketch, which is handed to the leader if this is not him. */
 void
 GpuWriteTicket(const qs_sketch *sk, struct varlena *out)
 {
@@ -46,9 +52,11 @@ GpuWriteTicket(const qs_sketch *sk, struct varlena *out)
 	ticket.total = sk->total;
 	ticket.family = sk->family;
 	ticket.collation = sk->collation;
+	ticket.borrowed = !IsParallelWorker();
 	memcpy(out, &ticket, sizeof(ticket));
 	SET_VARSIZE(out, sizeof(ticket));
-	GpuHandEntryToLeader(&remote->ref);
+	if (!ticket.borrowed)
+		GpuHandEntryToLeader(&remote->ref);
 }
 
 bool
@@ -61,8 +69,11 @@ GpuIsTicket(Datum datum)
 		   memcmp(VARDATA_ANY(value), magic, sizeof(magic)) == 0;
 }
 
-/* The sketch of a ticket, now this backend's: "sk" is uninitialized. */
-void
+/*
+ * The sketch of a ticket: "sk" is uninitialized.  False if it is borrowed, and
+ * may be merged into others only.
+ */
+bool
 GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory)
 {
 	Ticket ticket;
@@ -76,4 +87,6 @@ GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory)
 	if (!GpuAdoptEntry(&ticket.ref))
 		elog(ERROR, "sketch of a parallel worker is not there");
 	GpuBecomeRemote(sk, &ticket.ref);
+	((GpuRemote *) sk->remote)->borrowed = ticket.borrowed;
+	return !ticket.borrowed;
 }

@@ -129,7 +129,8 @@ run_worker(void)
 void
 GpuWorkerMain(Datum argument)
 {
-	const GpuDeviceOps *ops = &gpu_emulated_devices;
+	const GpuDeviceOps *ops =
+		gpu_worker_kind == WORKER_EMULATE ? &gpu_emulated_devices : &gpu_cuda_devices;
 	char reason[GPU_TEXT_BYTES] = "";
 
 	start_worker();

@@ -19,6 +19,7 @@
  */
 #include "pg/expanded.h"
 
+#include "access/parallel.h"
 #include "gpu/gpu.h"
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
@@ -47,13 +48,23 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
+/*
+ * Is this a partial state?  A leader's own must last until it is combined,
+ * which is sure only where there are no groups: others are freed when the next
+ * group comes.
+ */
+static bool
+is_partial(const AggState *node)
+{
+	return IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
+		   (IsParallelWorker() || node->aggstrategy == AGG_PLAIN);
+}
+
 /* Prepare a new state for what the calling node does with it. */
 static ExpandedSketch *
 start_state(FunctionCallInfo fcinfo, ExpandedSketch *state)
 {
-	AggState *node = (AggState *) fcinfo->context;
-
-	ExpandedPlace(state, IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL);
+	ExpandedPlace(state, is_partial((AggState *) fcinfo->context));
 	return state;
 }
 
@@ -269,7 +280,8 @@ qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
 typedef struct Operand
 {
 	ExpandedSketch *expanded; /* the sketch is this one, perhaps on a device */
-	bool own;                 /* and a ticket's, with a context of its own */
+	bool ticket;              /* and was made from a ticket */
+	bool own;                 /* which may become the state */
 	SketchReader reader;      /* otherwise */
 	const qs_sketch *sketch;
 } Operand;
@@ -277,9 +289,11 @@ typedef struct Operand
 static void
 open_operand(Operand *operand, MemoryContext context, Datum datum)
 {
-	operand->own = !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)) && GpuIsTicket(datum);
-	operand->expanded = operand->own ? ExpandedFromTicket(ExpandedOwnContext(context), datum)
-									 : SketchExpandedIn(datum);
+	operand->own = false;
+	operand->ticket = !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)) && GpuIsTicket(datum);
+	operand->expanded = operand->ticket
+							? ExpandedFromTicket(ExpandedOwnContext(context), datum, &operand->own)
+							: SketchExpandedIn(datum);
 	if (operand->expanded)
 	{
 		ExpandedFlush(operand->expanded);
@@ -293,7 +307,7 @@ open_operand(Operand *operand, MemoryContext context, Datum datum)
 static void
 close_operand(Operand *operand)
 {
-	if (operand->own)
+	if (operand->ticket)
 		MemoryContextDelete(operand->expanded->header.eoh_context);
 	else if (!operand->expanded)
 		SketchReadEnd(&operand->reader);
@@ -318,7 +332,7 @@ state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *oper
 
 	if (operand->own)
 	{
-		operand->own = false;
+		operand->ticket = false;
 		return start_state(fcinfo, operand->expanded);
 	}
 	if (!operand->sketch->remote)

@@ -18,7 +18,6 @@
  */
 #include "pg/expanded.h"
 
-#include "access/parallel.h"
 #include "gpu/gpu.h"
 #include "utils/memutils.h"
 
@@ -84,28 +83,28 @@ ExpandedCopy(MemoryContext context, const qs_sketch *sketch)
 	return expanded;
 }
 
-/* The sketch that a parallel worker has made and left on a device. */
+/* A partial state that was left on a device; "own" says if it belongs to us now. */
 ExpandedSketch *
-ExpandedFromTicket(MemoryContext context, Datum ticket)
+ExpandedFromTicket(MemoryContext context, Datum ticket, bool *own)
 {
 	ExpandedSketch *expanded = create_object(context);
 
-	GpuOpenTicket(ticket, &expanded->sketch, &expanded->memory);
+	*own = GpuOpenTicket(ticket, &expanded->sketch, &expanded->memory);
 	expanded->engine = GpuEngineOf(&expanded->sketch);
 	return expanded;
 }
 
 /*
  * Let a new state of an aggregate be where batches are counted best.  With
- * "partial" it will be combined with others: a parallel worker then passes it
- * on without its counters.
+ * "partial" its only use is to be combined with others, soon: it is then
+ * passed on without its counters.
  */
 void
 ExpandedPlace(ExpandedSketch *expanded, bool partial)
 {
 	if (expanded->sketch.remote == NULL)
 		expanded->engine = GpuChooseEngine();
-	expanded->partial = partial && IsParallelWorker();
+	expanded->partial = partial;
 }
 
 /* The expanded sketch that a datum points to, or NULL. */
@@ -276,7 +275,7 @@ ExpandedWeigh(ExpandedSketch *expanded)
 		expanded->weight[i] = 1;
 }
 
-/* Is the value a ticket instead, for the leader of this parallel worker? */
+/* Is the value a ticket instead, for the combine function? */
 static bool
 is_ticket(const ExpandedSketch *expanded)
 {

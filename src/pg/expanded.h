@@ -25,7 +25,7 @@ typedef struct ExpandedSketch
 	KeyType key;   /* of the keys that are added; type 0 = not known yet */
 	int64 members; /* keys or sketches added less removed: 0 = as if empty */
 	bool folded;   /* merged from sketches of different sizes */
-	bool partial;  /* a parallel worker's, for the leader to combine */
+	bool partial;  /* for the combine function alone, so that a ticket will do */
 	uint8 template_header[QS_HEADER_BYTES]; /* of the template that passed last */
 
 	/* Keys not yet in the sketch. */
@@ -42,7 +42,7 @@ extern MemoryContext ExpandedStatesContext(MemoryContext aggregate);
 extern MemoryContext ExpandedOwnContext(MemoryContext parent);
 extern ExpandedSketch *ExpandedCreate(MemoryContext context, const qs_params *params);
 extern ExpandedSketch *ExpandedCopy(MemoryContext context, const qs_sketch *sketch);
-extern ExpandedSketch *ExpandedFromTicket(MemoryContext context, Datum ticket);
+extern ExpandedSketch *ExpandedFromTicket(MemoryContext context, Datum ticket, bool *own);
 extern void ExpandedPlace(ExpandedSketch *expanded, bool partial);
 extern ExpandedSketch *SketchExpandedIn(Datum datum);
 extern ExpandedSketch *ExpandedForUpdate(MemoryContext aggregate, Datum datum);
