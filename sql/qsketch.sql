@@ -48,7 +48,8 @@ CREATE CAST (qsketch AS bytea) WITH FUNCTION qsketch_to_bytea(qsketch);
 CREATE CAST (bytea AS qsketch) WITH FUNCTION qsketch_from_bytea(bytea);
 
 --
--- Comparison: equal parameters and equal counts are equal bytes
+-- Comparison: equal parameters and equal counts are equal bytes.  Their order
+-- means nothing; DISTINCT inside of aggregates asks for one.
 --
 
 CREATE FUNCTION qsketch_eq(qsketch, qsketch) RETURNS boolean
@@ -59,13 +60,33 @@ CREATE FUNCTION qsketch_ne(qsketch, qsketch) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_ne(qsketch, qsketch) IS 'implementation of <> operator';
 
+CREATE FUNCTION qsketch_lt(qsketch, qsketch) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_lt(qsketch, qsketch) IS 'implementation of < operator';
+
+CREATE FUNCTION qsketch_le(qsketch, qsketch) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_le(qsketch, qsketch) IS 'implementation of <= operator';
+
+CREATE FUNCTION qsketch_ge(qsketch, qsketch) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_ge(qsketch, qsketch) IS 'implementation of >= operator';
+
+CREATE FUNCTION qsketch_gt(qsketch, qsketch) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_gt(qsketch, qsketch) IS 'implementation of > operator';
+
+CREATE FUNCTION qsketch_cmp(qsketch, qsketch) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_cmp(qsketch, qsketch) IS 'less-equal-greater';
+
 CREATE FUNCTION qsketch_hash(qsketch) RETURNS integer
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_hash(qsketch) IS 'hash';
 
 CREATE OPERATOR = (
 	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_eq,
-	COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+	COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
 COMMENT ON OPERATOR = (qsketch, qsketch) IS 'equal';
 
@@ -74,6 +95,36 @@ CREATE OPERATOR <> (
 	COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
 );
 COMMENT ON OPERATOR <> (qsketch, qsketch) IS 'not equal';
+
+CREATE OPERATOR < (
+	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_lt,
+	COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (qsketch, qsketch) IS 'less than';
+
+CREATE OPERATOR <= (
+	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_le,
+	COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (qsketch, qsketch) IS 'less than or equal';
+
+CREATE OPERATOR >= (
+	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_ge,
+	COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (qsketch, qsketch) IS 'greater than or equal';
+
+CREATE OPERATOR > (
+	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_gt,
+	COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (qsketch, qsketch) IS 'greater than';
+
+CREATE OPERATOR CLASS qsketch_ops DEFAULT FOR TYPE qsketch USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 qsketch_cmp(qsketch, qsketch);
+COMMENT ON OPERATOR CLASS qsketch_ops USING btree IS 'order of sketches';
+COMMENT ON OPERATOR FAMILY qsketch_ops USING btree IS 'order of sketches';
 
 CREATE OPERATOR CLASS qsketch_ops DEFAULT FOR TYPE qsketch USING hash AS
 	OPERATOR 1 =,

@@ -25,21 +25,31 @@ qs_bucket_counters(const qs_sketch *sk, qs_side side)
 	return qs_bucket_width(sk->params.structure);
 }
 
+/* "count" counters, each "stride" after the one before. */
+QS_INLINE void
+read_counters(const uint8_t *table, uint64_t first, uint64_t stride, bool wide, uint64_t *value,
+			  uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		value[i] = qs_counter_get(table, first + stride * i, wide);
+}
+
 void
 qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *value)
 {
 	uint32_t count = qs_bucket_counters(sk, side);
 	const uint8_t *table = qs_bucket_is_fat(sk, side) ? sk->extra : sk->table;
-	uint32_t i;
 
 	if (sk->params.structure == QS_MULTILEVEL)
 		qs_multilevel_values(sk, bucket, value);
 	else if (sk->params.structure == QS_THREAD)
-		for (i = 0; i < count; i++)
-			value[i] = qs_counter_get(table, sk->params.n * i + bucket, sk->wide);
+		read_counters(table, bucket, sk->params.n, sk->wide, value, count);
+	else if (sk->wide)
+		read_counters(table, bucket * count, 1, true, value, count);
 	else
-		for (i = 0; i < count; i++)
-			value[i] = qs_counter_get(table, bucket * count + i, sk->wide);
+		read_counters(table, bucket * count, 1, false, value, count);
 }
 
 void
@@ -85,20 +95,17 @@ qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t k)
 	return mean;
 }
 
-/* Mean over all k-subsets of the 8 shares of the product of their members. */
+/* Sum over all k-subsets of the 8 shares of the product of their members. */
 static double
-mean_product(const double *share, uint32_t k)
+sum_of_products(const double *share, uint32_t k)
 {
 	double sum[QS_SF_WIDTH + 1] = { 1 }; /* of products of 0, 1, .. shares */
-	double subsets = 1;
 	uint32_t i, j;
 
 	for (j = 0; j < QS_SF_WIDTH; j++)
 		for (i = k; i > 0; i--)
 			sum[i] += sum[i - 1] * share[j];
-	for (i = 0; i < k; i++)
-		subsets = subsets * (QS_SF_WIDTH - i) / (i + 1);
-	return sum[k] / subsets;
+	return sum[k];
 }
 
 /*
@@ -110,11 +117,13 @@ qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint
 			   uint64_t *value, double *chance)
 {
 	uint32_t left[QS_SF_WIDTH];
-	double share[QS_SF_WIDTH] = { 0 };
+	double share[QS_SF_WIDTH] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	double subsets = sum_of_products(share, k);
 	double reached = 0;
 	uint32_t count = 0;
 
 	memcpy(left, size, sizeof(left));
+	memset(share, 0, sizeof(share));
 	for (;;)
 	{
 		uint64_t v = 0;
@@ -129,7 +138,7 @@ qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint
 			break;
 		left[top]--;
 		share[top] += 1.0 / size[top];
-		tail = mean_product(share, k);
+		tail = sum_of_products(share, k) / subsets;
 		value[count] = v;
 		chance[count++] = tail - reached;
 		reached = tail;

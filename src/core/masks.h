@@ -46,16 +46,28 @@ qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
 }
 
 /*
- * The mask turned by the 16 bits of hv above those that index the table (and
- * below those that choose among up to 2^32 buckets).
+ * By how many places hv turns its mask: from the 16 bits of hv above those
+ * that index the table (and below those that choose among up to 2^32 buckets).
  */
 QS_INLINE uint32_t
-qs_mask_turn(uint32_t mask, uint32_t m, uint64_t hv)
+qs_mask_places(uint32_t m, uint64_t hv)
 {
-	uint32_t places = (((uint32_t) hv >> 16) * m) >> 16;
+	return (((uint32_t) hv >> 16) * m) >> 16;
+}
+
+QS_INLINE uint32_t
+qs_mask_turn_by(uint32_t mask, uint32_t m, uint32_t places)
+{
 	uint64_t twice = (uint64_t) mask << places;
 
 	return (uint32_t) ((twice | twice >> m) & ((UINT64_C(1) << m) - 1));
+}
+
+/* The mask as hv turns it. */
+QS_INLINE uint32_t
+qs_mask_turn(uint32_t mask, uint32_t m, uint64_t hv)
+{
+	return qs_mask_turn_by(mask, m, qs_mask_places(m, hv));
 }
 
 #endif

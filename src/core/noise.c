@@ -11,6 +11,7 @@
  */
 #include "core/bucket.h"
 #include "core/explicit.h"
+#include "core/slim.h"
 #include "core/unbiased.h"
 
 #define LOG2_FINE 8 /* bins per doubling: 2^8 */
@@ -32,17 +33,25 @@ bin_of(uint64_t distance)
 	return (shift << LOG2_FINE) + (uint32_t) (distance >> shift);
 }
 
-static uint64_t
-bin_width(uint32_t bin)
+uint64_t
+qs_noise_bin_width(uint32_t bin)
 {
 	return bin < 2 * FINE ? 1 : UINT64_C(1) << ((bin >> LOG2_FINE) - 1);
+}
+
+uint32_t
+qs_noise_bin(const qs_noise *noise, uint64_t value)
+{
+	uint32_t bin = bin_of(value - noise->base);
+
+	return bin < noise->bins ? bin : noise->bins - 1;
 }
 
 /* Least distance from the base that falls into the bin. */
 static uint64_t
 bin_start(uint32_t bin)
 {
-	return bin < 2 * FINE ? bin : (FINE + bin % FINE) * bin_width(bin);
+	return bin < 2 * FINE ? bin : (FINE + bin % FINE) * qs_noise_bin_width(bin);
 }
 
 /* ---- which buckets ---- */
@@ -215,7 +224,7 @@ mean_noise(const qs_noise *noise)
 
 	for (i = 0; i < noise->bins; i++)
 	{
-		double width = (double) bin_width(i);
+		double width = (double) qs_noise_bin_width(i);
 		double before = tail_before(noise, i);
 
 		sum += width * before - (before - noise->above[i]) * (width + 1) / 2;
@@ -251,6 +260,8 @@ qs_noise_init(qs_noise *noise, const qs_sketch *sk, const qs_memory *memory)
 	if (!noise->above)
 		return QS_NO_MEMORY;
 	status = fill(noise, sk);
+	if (status == QS_OK && qs_slim_alone(sk))
+		status = qs_slim_measure(noise, sk);
 	if (status != QS_OK)
 	{
 		qs_noise_free(noise);
@@ -266,8 +277,10 @@ qs_noise_free(qs_noise *noise)
 {
 	if (noise->above)
 		noise->memory->release(noise->memory->context, noise->above);
-	noise->above = NULL;
-	noise->bins = 0;
+	if (noise->told)
+		noise->memory->release(noise->memory->context, noise->told);
+	noise->above = noise->told = NULL;
+	noise->bins = noise->counts = 0;
 }
 
 /* First bin beyond which there is no more chance than "tail". */
@@ -294,7 +307,7 @@ static uint64_t
 part_of_bin(const qs_noise *noise, uint32_t bin, double tail)
 {
 	double before = tail_before(noise, bin);
-	uint64_t width = bin_width(bin);
+	uint64_t width = qs_noise_bin_width(bin);
 	double part;
 
 	if (width == 1 || before <= noise->above[bin])

@@ -12,9 +12,10 @@
  * key's own share of the table: one part in n.
  *
  * qs_noise holds that distribution: measured once per sketch, then asked for
- * any confidence.  It costs a pass over the table (twice 2^25 counters at
- * most; of larger tables evenly spaced buckets are visited) and up to 120 kB.
- * It describes the sketch as it was, and does not follow later changes.
+ * any confidence.  It costs two passes over the table (over 2^22 counters at
+ * most; of larger tables evenly spaced buckets stand for all) and up to 120 kB,
+ * for thread that much per row while it works.  It describes the sketch as it
+ * was, and does not follow later changes.
  *
  * Limits: a noise below base + 512 is a bin of its own; above, bins are 1/256
  * of the distance from the base wide and are interpolated.  Counts are
@@ -31,7 +32,7 @@
 #include "core/sketch.h"
 
 /* Counters that are looked at at most. */
-#define QS_NOISE_COUNTERS (UINT64_C(1) << 25)
+#define QS_NOISE_COUNTERS (UINT64_C(1) << 22)
 
 typedef struct qs_noise
 {
@@ -42,6 +43,8 @@ typedef struct qs_noise
 	uint64_t most;      /* largest noise */
 	double mean;        /* expected noise */
 	double mean_weight; /* of the mean in unbiased estimates (unbiased.h) */
+	double *told;       /* device parts: what growing counts are told (slim.h) */
+	uint32_t counts;    /* how many of them */
 } qs_noise;
 
 /* What is certain and what is likely about a key's count. */
@@ -51,6 +54,10 @@ typedef struct qs_bounds
 	int64_t estimate; /* what qsketch_estimate says */
 	int64_t upper;    /* always holds while weights removed were added before */
 } qs_bounds;
+
+/* Bin of a noise of at least the base, and how many values it has. */
+extern uint32_t qs_noise_bin(const qs_noise *noise, uint64_t value);
+extern uint64_t qs_noise_bin_width(uint32_t bin);
 
 /* Measure a sketch, owned or view.  QS_NO_MEMORY is the only error. */
 extern qs_status qs_noise_init(qs_noise *noise, const qs_sketch *sk, const qs_memory *memory);

@@ -20,14 +20,15 @@
  */
 #include "core/bucket.h"
 #include "core/explicit.h"
+#include "core/slim.h"
 #include "core/unbiased.h"
 
 /* Weights that are tried: multiples of 1/16. */
 #define WEIGHT_STEPS 16
 
 /* Keys that they are tried on, and the counters that may cost. */
-#define PROBES         4096
-#define PROBE_COUNTERS (UINT64_C(1) << 17)
+#define PROBES         2048
+#define PROBE_COUNTERS (UINT64_C(1) << 16)
 
 /* Two estimates of one count. */
 typedef struct pair
@@ -203,5 +204,12 @@ qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t finger
 
 	if (sk->form == QS_EXPLICIT)
 		return (double) qs_explicit_get(sk, fingerprint, hv);
+	if (qs_slim_alone(sk))
+	{
+		int64_t told;
+
+		sk->ops->query(sk, &hv, 1, &told);
+		return qs_slim_estimate(noise, (double) told);
+	}
 	return mixture(estimate_both(sk, noise->mean, hv), noise->mean_weight);
 }

@@ -66,9 +66,9 @@ check_masks(int32 masks)
 						errmsg("number of masks must be a power of two, not %d", masks)));
 }
 
-/* Would the dense form be more than PostgreSQL can store in a value? */
-static void
-check_storable(const qs_params *params)
+/* Raise an error if the dense form would be more than PostgreSQL can store. */
+void
+SketchCheckStorable(const qs_params *params)
 {
 	uint64 bytes = VARHDRSZ + qs_dense_size(params, false);
 
@@ -97,7 +97,7 @@ qsketch_new(PG_FUNCTION_ARGS)
 	check_range("z", z, QS_Z_MIN, QS_Z_MAX);
 	check_masks(masks);
 	SketchCheck(qs_params_make(&params, structure, size, depth, z, masks, seed));
-	check_storable(&params);
+	SketchCheckStorable(&params);
 	qs_init(&sketch, &params, NULL);
 	PG_RETURN_POINTER(SketchFlatten(&sketch));
 }

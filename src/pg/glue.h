@@ -45,10 +45,11 @@ extern void SketchCheck(qs_status status);
 extern int64 SketchCheckWeight(int64 weight);
 extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
 extern void SketchBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
-	pg_attribute_noreturn();
+	__attribute__((noreturn));
 
 /* construct.c */
 extern void SketchDefaultParams(qs_params *params);
 extern uint64 SketchSizeFromText(text *size);
+extern void SketchCheckStorable(const qs_params *params);
 
 #endif

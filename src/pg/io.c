@@ -22,16 +22,23 @@ static const char prefix[] = "qsketch:";
 /* Most bytes of bad input that an error message shows. */
 #define SHOWN 40
 
-/* Raise an error unless a value made from outside is a valid sketch. */
+/*
+ * Raise an error unless a value made from outside is a valid sketch, and one
+ * that qsketch_new() could have made: an empty sketch of 64 bytes must not
+ * claim tens of gigabytes with its first keys.
+ */
 static void
-validate(struct varlena *value)
+validate(struct varlena *value, int sqlstate)
 {
 	const uint8 *bytes = (const uint8 *) VARDATA(value);
 	Size length = VARSIZE(value) - VARHDRSZ;
 	qs_status status = qs_validate(bytes, length);
+	qs_sketch view;
 
 	if (status != QS_OK)
-		SketchBadFormat(status, ERRCODE_INVALID_BINARY_REPRESENTATION, bytes, length);
+		SketchBadFormat(status, sqlstate, bytes, length);
+	SketchOpen(&view, value);
+	SketchCheckStorable(&view.params);
 }
 
 static void
@@ -47,9 +54,15 @@ bad_text(const char *text, const char *detail)
 }
 
 /*
- * Bytes that base64 text stands for, at most.  pg_b64_dec_len() overflows for
- * the largest sketches.
+ * Length of base64 text, and of the bytes that it stands for at most.  The
+ * functions of PostgreSQL overflow for the largest sketches.
  */
+static int64
+encoded_length(Size bytes)
+{
+	return (int64) ((bytes + 2) / 3 * 4);
+}
+
 static int
 decoded_length(const char *code)
 {
@@ -63,7 +76,6 @@ qsketch_in(PG_FUNCTION_ARGS)
 	const char *text = PG_GETARG_CSTRING(0);
 	const char *code = text + PREFIX_LENGTH;
 	struct varlena *value;
-	qs_status status;
 	int room;
 	int length;
 
@@ -75,10 +87,7 @@ qsketch_in(PG_FUNCTION_ARGS)
 	if (length < 0)
 		bad_text(text, "What follows \"qsketch:\" is not base64.");
 	SET_VARSIZE(value, VARHDRSZ + length);
-	status = qs_validate((const uint8 *) VARDATA(value), length);
-	if (status != QS_OK)
-		SketchBadFormat(status, ERRCODE_INVALID_TEXT_REPRESENTATION, (const uint8 *) VARDATA(value),
-						length);
+	validate(value, ERRCODE_INVALID_TEXT_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }
 
@@ -95,7 +104,7 @@ qsketch_out(PG_FUNCTION_ARGS)
 {
 	struct varlena *value = flat_argument(PG_GETARG_DATUM(0));
 	int length = (int) (VARSIZE(value) - VARHDRSZ);
-	int64 room = (int64) PREFIX_LENGTH + pg_b64_enc_len(length) + 1;
+	int64 room = (int64) PREFIX_LENGTH + encoded_length(length) + 1;
 	char *out;
 	int written;
 
@@ -125,7 +134,7 @@ qsketch_recv(PG_FUNCTION_ARGS)
 
 	SET_VARSIZE(value, VARHDRSZ + length);
 	pq_copymsgbytes(message, VARDATA(value), length);
-	validate(value);
+	validate(value, ERRCODE_INVALID_BINARY_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }
 
@@ -150,18 +159,23 @@ qsketch_from_bytea(PG_FUNCTION_ARGS)
 {
 	struct varlena *value = flat_argument(PG_GETARG_DATUM(0));
 
-	validate(value);
+	validate(value, ERRCODE_INVALID_BINARY_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }
 
-/* Same parameters and same counts: same bytes. */
-static bool
-same_bytes(FunctionCallInfo fcinfo)
+/*
+ * Order of two values: that of their bytes, which means nothing but is what
+ * DISTINCT and sorting need.  Same parameters and same counts are same bytes.
+ */
+static int
+compare(FunctionCallInfo fcinfo)
 {
 	struct varlena *a = flat_argument(PG_GETARG_DATUM(0));
 	struct varlena *b = flat_argument(PG_GETARG_DATUM(1));
-	bool result = VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
+	int result = memcmp(VARDATA(a), VARDATA(b), Min(VARSIZE(a), VARSIZE(b)) - VARHDRSZ);
 
+	if (result == 0)
+		result = (VARSIZE(a) > VARSIZE(b)) - (VARSIZE(a) < VARSIZE(b));
 	PG_FREE_IF_COPY(a, 0);
 	PG_FREE_IF_COPY(b, 1);
 	return result;
@@ -171,14 +185,49 @@ PG_FUNCTION_INFO_V1(qsketch_eq);
 Datum
 qsketch_eq(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(same_bytes(fcinfo));
+	PG_RETURN_BOOL(compare(fcinfo) == 0);
 }
 
 PG_FUNCTION_INFO_V1(qsketch_ne);
 Datum
 qsketch_ne(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(!same_bytes(fcinfo));
+	PG_RETURN_BOOL(compare(fcinfo) != 0);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_lt);
+Datum
+qsketch_lt(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare(fcinfo) < 0);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_le);
+Datum
+qsketch_le(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare(fcinfo) <= 0);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_ge);
+Datum
+qsketch_ge(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare(fcinfo) >= 0);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_gt);
+Datum
+qsketch_gt(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare(fcinfo) > 0);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_cmp);
+Datum
+qsketch_cmp(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(compare(fcinfo));
 }
 
 /* For hash joins and DISTINCT. */

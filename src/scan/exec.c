@@ -3,33 +3,64 @@
  *		QSketchScan in the executor.
  *
  * The first tuple asked for runs the whole scan and holds all sketches; there
- * is no second.  A column without a key that is not NULL gives NULL.  In a
- * parallel plan each worker scans its share of the pages and gives partial
- * sketches, as Partial Aggregate would.
+ * is no second.  A column without a key that is not NULL gives NULL.  Under
+ * Finalize Aggregate the sketches are partial, of one child or of the pages
+ * that this process got, and are given up as soon as they have been merged.
+ * Complete ones are kept, so that a rescan (a subquery that depends on an outer
+ * row only in what it does with the sketch) costs nothing.
  *
  * src/scan/exec.c
  */
 #include "scan/scan.h"
 
+#include "access/parallel.h"
 #include "access/tableam.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_proc.h"
 #include "commands/explain.h"
 #include "engine/kernels.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
+/* What EXPLAIN ANALYZE tells, over all runs. */
+typedef struct Counts
+{
+	uint64 keys;
+	uint64 pages;
+	uint64 pages_visible;
+} Counts;
+
+/* Shared by the processes of a parallel plan; the scan follows. */
+typedef struct SharedState
+{
+	pg_atomic_uint64 keys;
+	pg_atomic_uint64 pages;
+	pg_atomic_uint64 pages_visible;
+} SharedState;
 
 typedef struct ColumnScanState
 {
 	CustomScanState css;
 	int count;
 	SketchedColumn *column;
+	bool partial;
 	MemoryContext sketches; /* of the current result */
 	MemoryContext scratch;  /* of hashing one page's keys */
 	TableScanDesc scan;
 	PageReader reader;
-	ParallelTableScanDesc parallel; /* NULL in a serial plan */
-	bool done;
-	uint64 keys;
+	SharedState *shared; /* NULL in a serial plan */
+	bool ready;          /* the sketches are there */
+	bool done;           /* and were returned */
+	Counts counts;
 } ColumnScanState;
 
 static Node *create_state(CustomScan *cscan);
@@ -39,28 +70,35 @@ const CustomScanMethods columnscan_methods = {
 	.CreateCustomScanState = create_state,
 };
 
+/* May the user call the aggregate?  As ExecInitAgg() asks. */
+static void
+check_permission(Oid function)
+{
+	AclResult result;
+
+#if PG_VERSION_NUM >= 160000
+	result = object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);
+#else
+	result = pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE);
+#endif
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_AGGREGATE, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+}
+
 /* What the plan's list of aggregates says of one column. */
 static void
 init_column(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor)
 {
-	Var *var;
-	Const *template;
+	ColumnScanCall call;
 
-	if (!ColumnScanArguments(aggref, &var, &template, &column->key_type))
+	if (!ColumnScanMatch(aggref, &call))
 		elog(ERROR, "unexpected aggregate in QSketchScan");
-	column->attribute = var->varattno;
+	check_permission(aggref->aggfnoid);
+	column->attribute = call.column->varattno;
+	column->key_type = call.key_type;
 	column->collation = aggref->inputcollid;
-	if (template)
-	{
-		SketchReader reader;
-
-		SketchRead(&reader, template->constvalue);
-		column->params = reader.sketch->params;
-		SketchReadEnd(&reader);
-	}
-	else
-		SketchDefaultParams(&column->params);
-	SketchCheck(column->params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
+	ColumnScanParams(&call, &column->params);
 	SketchedColumnInit(column, descriptor);
 }
 
@@ -76,8 +114,10 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	foreach (cell, cscan->custom_scan_tlist)
 	{
 		TargetEntry *entry = lfirst_node(TargetEntry, cell);
+		Aggref *aggref = castNode(Aggref, entry->expr);
 
-		init_column(&state->column[state->count++], castNode(Aggref, entry->expr), descriptor);
+		init_column(&state->column[state->count++], aggref, descriptor);
+		state->partial = aggref->aggsplit != AGGSPLIT_SIMPLE;
 	}
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
@@ -104,16 +144,48 @@ start_sketches(ColumnScanState *state)
 	}
 }
 
+static ParallelTableScanDesc
+shared_scan(SharedState *shared)
+{
+	return (ParallelTableScanDesc) ((char *) shared + MAXALIGN(sizeof(SharedState)));
+}
+
 static void
 start_scan(ColumnScanState *state)
 {
 	Relation relation = state->css.ss.ss_currentRelation;
-	EState *estate = state->css.ss.ps.state;
+	Snapshot snapshot = state->css.ss.ps.state->es_snapshot;
 
 	if (state->scan == NULL)
-		state->scan = state->parallel ? table_beginscan_parallel(relation, state->parallel)
-									  : table_beginscan(relation, estate->es_snapshot, 0, NULL);
+		state->scan = state->shared ? table_beginscan_parallel(relation, shared_scan(state->shared))
+									: table_beginscan(relation, snapshot, 0, NULL);
 	PageReaderBegin(&state->reader, state->scan);
+}
+
+static void
+add_counts(Counts *counts, const Counts *more)
+{
+	counts->keys += more->keys;
+	counts->pages += more->pages;
+	counts->pages_visible += more->pages_visible;
+}
+
+static void
+count_run(ColumnScanState *state)
+{
+	Counts run = { 0, state->reader.pages, state->reader.pages_visible };
+	int i;
+
+	for (i = 0; i < state->count; i++)
+		run.keys += state->column[i].sketch->members;
+	if (state->shared)
+	{
+		pg_atomic_fetch_add_u64(&state->shared->keys, run.keys);
+		pg_atomic_fetch_add_u64(&state->shared->pages, run.pages);
+		pg_atomic_fetch_add_u64(&state->shared->pages_visible, run.pages_visible);
+	}
+	else
+		add_counts(&state->counts, &run);
 }
 
 /* Read all pages into all sketches. */
@@ -138,10 +210,9 @@ run(ColumnScanState *state)
 	PageReaderEnd(&state->reader);
 	pfree(tuples);
 	for (i = 0; i < state->count; i++)
-	{
-		state->keys += state->column[i].sketch->members;
 		ExpandedFlush(state->column[i].sketch);
-	}
+	count_run(state);
+	state->ready = true;
 }
 
 /* The one tuple. */
@@ -154,8 +225,13 @@ next(ScanState *node)
 
 	ExecClearTuple(slot);
 	if (state->done)
+	{
+		if (state->partial)
+			MemoryContextReset(state->sketches);
 		return slot;
-	run(state);
+	}
+	if (!state->ready || state->partial)
+		run(state);
 	state->done = true;
 	for (i = 0; i < state->count; i++)
 	{
@@ -194,7 +270,7 @@ rescan(CustomScanState *node)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 
-	if (state->scan)
+	if (state->scan && (state->partial || !state->ready))
 		table_rescan(state->scan, NULL);
 	state->done = false;
 	ExecScanReScan(&node->ss);
@@ -203,7 +279,9 @@ rescan(CustomScanState *node)
 static Size
 estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 {
-	return table_parallelscan_estimate(node->ss.ss_currentRelation, node->ss.ps.state->es_snapshot);
+	return add_size(
+		MAXALIGN(sizeof(SharedState)),
+		table_parallelscan_estimate(node->ss.ss_currentRelation, node->ss.ps.state->es_snapshot));
 }
 
 static void
@@ -211,35 +289,58 @@ initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *shared)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 
-	state->parallel = shared;
-	table_parallelscan_initialize(node->ss.ss_currentRelation, state->parallel,
+	state->shared = shared;
+	pg_atomic_init_u64(&state->shared->keys, 0);
+	pg_atomic_init_u64(&state->shared->pages, 0);
+	pg_atomic_init_u64(&state->shared->pages_visible, 0);
+	table_parallelscan_initialize(node->ss.ss_currentRelation, shared_scan(shared),
 								  node->ss.ps.state->es_snapshot);
 }
 
 static void
 reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *shared)
 {
-	table_parallelscan_reinitialize(node->ss.ss_currentRelation, shared);
+	table_parallelscan_reinitialize(node->ss.ss_currentRelation, shared_scan(shared));
 }
 
 static void
 initialize_worker(CustomScanState *node, shm_toc *toc, void *shared)
 {
-	((ColumnScanState *) node)->parallel = shared;
+	((ColumnScanState *) node)->shared = shared;
+}
+
+/*
+ * The workers are gone and the shared state goes, too: note what EXPLAIN will
+ * ask for.  After LIMIT there may be a rescan, with a new shared state.
+ */
+static void
+shutdown(CustomScanState *node)
+{
+	ColumnScanState *state = (ColumnScanState *) node;
+	Counts total;
+
+	if (state->shared == NULL || IsParallelWorker())
+		return;
+	total.keys = pg_atomic_read_u64(&state->shared->keys);
+	total.pages = pg_atomic_read_u64(&state->shared->pages);
+	total.pages_visible = pg_atomic_read_u64(&state->shared->pages_visible);
+	add_counts(&state->counts, &total);
+	end(node);
+	state->shared = NULL;
 }
 
 static void
 explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	ColumnScanState *state = (ColumnScanState *) node;
+	const Counts *counts = &((ColumnScanState *) node)->counts;
 
 	ExplainPropertyText("Backend", "cpu", es);
 	if (!es->analyze)
 		return;
 	ExplainPropertyText("Instructions", qs_kernels_now()->name, es);
-	ExplainPropertyInteger("Keys", NULL, (int64) state->keys, es);
-	ExplainPropertyInteger("Pages", NULL, (int64) state->reader.pages, es);
-	ExplainPropertyInteger("All-Visible Pages", NULL, (int64) state->reader.pages_visible, es);
+	ExplainPropertyInteger("Keys", NULL, (int64) counts->keys, es);
+	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);
+	ExplainPropertyInteger("All-Visible Pages", NULL, (int64) counts->pages_visible, es);
 }
 
 static const CustomExecMethods exec_methods = {
@@ -252,6 +353,7 @@ static const CustomExecMethods exec_methods = {
 	.InitializeDSMCustomScan = initialize_dsm,
 	.ReInitializeDSMCustomScan = reinitialize_dsm,
 	.InitializeWorkerCustomScan = initialize_worker,
+	.ShutdownCustomScan = shutdown,
 	.ExplainCustomScan = explain,
 };
 

@@ -2,151 +2,56 @@
  * plan.c
  *		Offering QSketchScan to the planner.
  *
- * Offered where it can do all that the query asks of the table: every
- * aggregate is a plain qsketch_agg(column) or qsketch_agg(column, constant
- * template), of one heap table, without GROUP BY, HAVING, conditions (so
- * without row security, too), TABLESAMPLE or children.  In all other cases,
- * and where it is not cheaper, the ordinary plan is used.  For parallel plans
- * it stands where Partial Aggregate over Parallel Seq Scan would.
+ * Offered where it can do all that the query asks of the table: only
+ * aggregates that match.c knows, no GROUP BY, HAVING, conditions (so no row
+ * security either) or TABLESAMPLE.  In all other cases, and where it is not
+ * cheaper, the ordinary plan is used.
+ *
+ *	one table, serial		QSketchScan
+ *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
+ *	partitions, children	Finalize Aggregate, [Gather,] Append, QSketchScan each
+ *
+ * Under Finalize Aggregate it stands where Partial Aggregate over Seq Scan
+ * would.  If the children are not all of a kind that can be scanned so, none is.
  *
  * src/scan/plan.c
  */
 #include "scan/scan.h"
 
-#include "access/table.h"
-#include "catalog/dependency.h"
-#include "catalog/pg_am_d.h"
-#include "catalog/pg_proc.h"
-#include "commands/extension.h"
 #include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
-#include "optimizer/restrictinfo.h"
+#include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
+#include "utils/spccache.h"
 
 /*
- * Share of cpu_tuple_cost that a tuple takes, and of cpu_operator_cost that a
- * key takes; measured against count(*).
+ * Share of cpu_tuple_cost that a tuple takes, of cpu_operator_cost that a key
+ * takes, and how many cpu_tuple_cost making and merging each block of a partial
+ * sketch takes; measured against count(*).
  */
 #define TUPLE_SHARE 0.2
 #define KEY_SHARE   0.5
+#define MERGE_SHARE 100
 
 bool columnscan_enabled = true;
 
 static create_upper_paths_hook_type previous_hook;
 
-/* Is the aggregate the extension's own qsketch_agg? */
-static bool
-is_sketch_aggregate(Oid function)
+/* The query's grouping step, as far as all paths need it. */
+typedef struct Grouping
 {
-	char *name = get_func_name(function);
-
-	return name && strcmp(name, "qsketch_agg") == 0 &&
-		   getExtensionOfObject(ProcedureRelationId, function) ==
-			   get_extension_oid("qsketch", true);
-}
-
-/* The i-th direct expression of an aggregate's arguments. */
-static Expr *
-argument(Aggref *aggref, int i)
-{
-	return list_nth_node(TargetEntry, aggref->args, i)->expr;
-}
-
-/*
- * Column, template (NULL: the default) and type of the keys, if the arguments
- * are no more than that.
- */
-bool
-ColumnScanArguments(Aggref *aggref, Var **column, Const **template, Oid *key_type)
-{
-	Expr *key = argument(aggref, 0);
-	int count = list_length(aggref->args);
-
-	*key_type = exprType((Node *) key);
-	while (IsA(key, RelabelType))
-		key = ((RelabelType *) key)->arg;
-	if (!IsA(key, Var) || ((Var *) key)->varattno <= 0 || ((Var *) key)->varlevelsup != 0)
-		return false;
-	*column = (Var *) key;
-	*template = NULL;
-	if (count == 1)
-		return true;
-	if (count != 2 || !IsA(argument(aggref, 1), Const))
-		return false;
-	*template = (Const *) argument(aggref, 1);
-	return (*template)->consttype == aggref->aggtype && !(*template)->constisnull;
-}
-
-static bool
-is_plain_aggregate(Aggref *aggref, Index relid)
-{
-	Var *column;
-	Const *template;
-	Oid key_type;
-
-	return aggref->aggdistinct == NIL && aggref->aggorder == NIL && aggref->aggfilter == NULL &&
-		   aggref->agglevelsup == 0 && is_sketch_aggregate(aggref->aggfnoid) &&
-		   ColumnScanArguments(aggref, &column, &template, &key_type) && column->varno == relid;
-}
-
-/* All aggregates of the expressions, if QSketchScan can do them; else NIL. */
-static List *
-sketch_aggregates(List *expressions, Index relid)
-{
-	List *found =
-		pull_var_clause((Node *) expressions, PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
-												  PVC_INCLUDE_PLACEHOLDERS);
-	List *aggregates = NIL;
-	ListCell *cell;
-
-	foreach (cell, found)
-	{
-		Node *node = lfirst(cell);
-
-		if (!IsA(node, Aggref) || !is_plain_aggregate((Aggref *) node, relid))
-			return NIL;
-		aggregates = list_append_unique(aggregates, node);
-	}
-	return aggregates;
-}
-
-static bool
-is_heap(Oid relid)
-{
-	Relation relation = table_open(relid, NoLock);
-	bool heap = relation->rd_rel->relam == HEAP_TABLE_AM_OID;
-
-	table_close(relation, NoLock);
-	return heap;
-}
-
-/* Does the query ask for all rows of one heap table, ungrouped? */
-static bool
-is_whole_table(PlannerInfo *root, RelOptInfo *input_rel)
-{
-	Query *parse = root->parse;
-	RangeTblEntry *rte;
-
-	if (parse->groupClause != NIL || parse->groupingSets != NIL || root->hasHavingQual ||
-		parse->jointree->quals != NULL)
-		return false;
-	if (input_rel->reloptkind != RELOPT_BASEREL || input_rel->rtekind != RTE_RELATION ||
-		input_rel->baserestrictinfo != NIL || IS_DUMMY_REL(input_rel))
-		return false;
-	rte = planner_rt_fetch(input_rel->relid, root);
-	return !rte->inh && rte->tablesample == NULL && rte->securityQuals == NIL &&
-		   (rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
-		   is_heap(rte->relid);
-}
+	PlannerInfo *root;
+	RelOptInfo *output;
+	RelOptInfo *partial; /* partial aggregates of the same */
+	PathTarget *target;  /* their target */
+} Grouping;
 
 /* The plan node of a path. */
 static Plan *
@@ -173,23 +78,58 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_path,
 };
 
+/* What partial results cost that one sketch of all rows does not. */
+static Cost
+merge_cost(List *aggregates, double rows)
+{
+	Cost cost = 0;
+	ListCell *cell;
+
+	foreach (cell, aggregates)
+	{
+		Aggref *aggref = lfirst_node(Aggref, cell);
+		ColumnScanCall call;
+		qs_params params;
+
+		if (aggref->aggsplit == AGGSPLIT_SIMPLE || !ColumnScanMatch(aggref, &call))
+			continue;
+		ColumnScanParams(&call, &params);
+		if (rows > qs_explicit_limit(&params))
+			cost += (double) qs_ops_of(params.structure)->table_bytes(&params, false) / BLCKSZ *
+					MERGE_SHARE * cpu_tuple_cost;
+	}
+	return cost;
+}
+
+/* Among how many the rows are shared, by the planner's own rule. */
+static double
+processes(int workers)
+{
+	double leader = parallel_leader_participation ? Max(0, 1 - 0.3 * workers) : 0;
+
+	return workers > 0 ? workers + leader : 1;
+}
+
 /* All pages, and a fraction of what the executor takes for each tuple. */
 static void
-set_costs(Path *path, RelOptInfo *input_rel, int sketches)
+set_costs(Path *path, RelOptInfo *table, List *aggregates)
 {
-	double divisor = Max(path->parallel_workers, 1);
-	Cost io = input_rel->pages * seq_page_cost;
-	Cost cpu = input_rel->tuples *
-			   (TUPLE_SHARE * cpu_tuple_cost + KEY_SHARE * cpu_operator_cost * sketches);
+	double rows = table->tuples / processes(path->parallel_workers);
+	double page_cost;
 
+	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
-	path->startup_cost = io + cpu / divisor + path->pathtarget->cost.startup;
+	path->startup_cost = table->pages * page_cost + merge_cost(aggregates, rows) +
+						 rows * (TUPLE_SHARE * cpu_tuple_cost +
+								 KEY_SHARE * cpu_operator_cost * list_length(aggregates)) +
+						 path->pathtarget->cost.startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;
 }
 
+/* A scan of a table that gives the target, whose aggregates are these. */
 static Path *
-make_path(RelOptInfo *input_rel, RelOptInfo *parent, PathTarget *target, List *aggregates,
-		  int workers)
+make_path(Grouping *grouping, RelOptInfo *table, RelOptInfo *parent, PathTarget *target,
+		  List *aggregates, int workers)
 {
 	CustomPath *path = makeNode(CustomPath);
 
@@ -197,57 +137,186 @@ make_path(RelOptInfo *input_rel, RelOptInfo *parent, PathTarget *target, List *a
 	path->path.parent = parent;
 	path->path.pathtarget = target;
 	path->path.parallel_aware = workers > 0;
-	path->path.parallel_safe = input_rel->consider_parallel;
+	path->path.parallel_safe = table->consider_parallel && grouping->output->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private = list_make2(aggregates, makeInteger(input_rel->relid));
+	path->custom_private = list_make2(aggregates, makeInteger(table->relid));
 	path->methods = &path_methods;
-	set_costs(&path->path, input_rel, list_length(aggregates));
+	set_costs(&path->path, table, aggregates);
 	return &path->path;
 }
 
-/* Finalize Aggregate over Gather over partial scans. */
-static void
-add_parallel_path(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel,
-				  GroupPathExtraData *extra)
+/* Target of partial aggregates. */
+static PathTarget *
+partial_target(PlannerInfo *root, List *aggregates)
 {
-	RelOptInfo *partial_rel = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, output_rel->relids);
-	double groups = 1;
-	List *aggregates;
+	PathTarget *target = create_empty_pathtarget();
+	ListCell *cell;
+
+	foreach (cell, aggregates)
+	{
+		Aggref *aggref = copyObject(lfirst_node(Aggref, cell));
+
+		mark_partial_aggref(aggref, AGGSPLIT_INITIAL_SERIAL);
+		add_column_to_pathtarget(target, &aggref->xpr, 0);
+	}
+	return set_pathtarget_cost_width(root, target);
+}
+
+/* Offer Finalize Aggregate over a path of partial aggregates. */
+static void
+add_finalize_path(Grouping *grouping, Path *path)
+{
+	AggClauseCosts costs = { 0 };
+
+	get_agg_clause_costs(grouping->root, AGGSPLIT_FINAL_DESERIAL, &costs);
+	add_path(grouping->output,
+			 (Path *) create_agg_path(grouping->root, grouping->output, path,
+									  grouping->output->reltarget, AGG_PLAIN,
+									  AGGSPLIT_FINAL_DESERIAL, NIL, NIL, &costs, 1));
+}
+
+/* Likewise, with Gather in between. */
+static void
+add_gather_path(Grouping *grouping, Path *path)
+{
+	double groups = path->parallel_workers;
+
+	add_finalize_path(grouping, (Path *) create_gather_path(grouping->root, grouping->partial, path,
+															grouping->target, NULL, &groups));
+}
+
+/* A partial path of the input that the planner made, or NULL: no parallel plan. */
+static Path *
+parallel_model(Grouping *grouping, RelOptInfo *input)
+{
+	if (!input->consider_parallel || !grouping->output->consider_parallel ||
+		input->partial_pathlist == NIL || grouping->partial->partial_pathlist == NIL)
+		return NULL;
+	return linitial(input->partial_pathlist);
+}
+
+/* Paths over one table. */
+static void
+add_table_paths(Grouping *grouping, RelOptInfo *table, List *aggregates)
+{
+	Path *model = parallel_model(grouping, table);
+
+	add_path(grouping->output, make_path(grouping, table, grouping->output,
+										 grouping->output->reltarget, aggregates, 0));
+	if (model)
+		add_gather_path(grouping, make_path(grouping, table, grouping->partial, grouping->target,
+											grouping->target->exprs, model->parallel_workers));
+}
+
+/* The target with a child's columns in place of its parent's. */
+static PathTarget *
+child_target(PlannerInfo *root, PathTarget *target, AppendRelInfo *info)
+{
+	PathTarget *translated = copy_pathtarget(target);
+
+	translated->exprs = (List *) adjust_appendrel_attrs(root, (Node *) target->exprs, 1, &info);
+	return translated;
+}
+
+/*
+ * Append a scan of each leaf below "parent" to the paths; false if one of them
+ * cannot be scanned so.  Pruned children are not there or are dummies.
+ */
+static bool
+child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, List **paths)
+{
+	PlannerInfo *root = grouping->root;
+	ListCell *cell;
+
+	foreach (cell, root->append_rel_list)
+	{
+		AppendRelInfo *info = lfirst_node(AppendRelInfo, cell);
+		RelOptInfo *child = root->simple_rel_array[info->child_relid];
+		RelOptInfo *upper;
+		PathTarget *translated;
+
+		if (info->parent_relid != parent || child == NULL || IS_DUMMY_REL(child))
+			continue;
+		translated = child_target(root, target, info);
+		if (planner_rt_fetch(child->relid, root)->inh)
+		{
+			if (!child_paths(grouping, child->relid, translated, workers, paths))
+				return false;
+			continue;
+		}
+		if (!ColumnScanTable(root, child, translated->exprs))
+			return false;
+		upper = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, child->relids);
+		*paths = lappend(*paths,
+						 make_path(grouping, child, upper, translated, translated->exprs, workers));
+	}
+	return true;
+}
+
+/* Append over a scan of each child, or NULL.  "model" is of a parallel plan. */
+static Path *
+make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
+{
+	int workers = model ? model->parallel_workers : 0;
+	List *paths = NIL;
 	Path *path;
 
-	if (!input_rel->consider_parallel || input_rel->partial_pathlist == NIL ||
-		partial_rel->partial_pathlist == NIL)
+	if (!child_paths(grouping, parent->relid, grouping->target, workers, &paths) || paths == NIL)
+		return NULL;
+	path = (Path *) create_append_path(grouping->root, grouping->partial, model ? NIL : paths,
+									   model ? paths : NIL, NIL, NULL, workers,
+									   model && model->parallel_aware, -1);
+	path->pathtarget = grouping->target;
+	return path;
+}
+
+/* Paths over partitions, or other children. */
+static void
+add_children_paths(Grouping *grouping, RelOptInfo *parent)
+{
+	Path *model = parallel_model(grouping, parent);
+	Path *path = make_append_path(grouping, parent, NULL);
+
+	if (path == NULL)
 		return;
-	aggregates = sketch_aggregates(partial_rel->reltarget->exprs, input_rel->relid);
-	if (aggregates == NIL)
-		return;
-	path = linitial(input_rel->partial_pathlist);
-	path = make_path(input_rel, partial_rel, partial_rel->reltarget, aggregates,
-					 path->parallel_workers);
-	path =
-		(Path *) create_gather_path(root, partial_rel, path, partial_rel->reltarget, NULL, &groups);
-	add_path(output_rel, (Path *) create_agg_path(root, output_rel, path, output_rel->reltarget,
-												  AGG_PLAIN, AGGSPLIT_FINAL_DESERIAL, NIL, NIL,
-												  &extra->agg_final_costs, 1));
+	add_finalize_path(grouping, path);
+	if (model)
+		add_gather_path(grouping, make_append_path(grouping, parent, model));
+}
+
+/* Does the query ask for the aggregates of all rows that one item of FROM gives? */
+static bool
+is_whole(PlannerInfo *root, RelOptInfo *input)
+{
+	Query *parse = root->parse;
+
+	return parse->groupClause == NIL && parse->groupingSets == NIL && !root->hasHavingQual &&
+		   parse->jointree->quals == NULL && input->reloptkind == RELOPT_BASEREL &&
+		   input->baserestrictinfo == NIL && !IS_DUMMY_REL(input);
 }
 
 static void
-add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
+add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
 		  void *extra)
 {
+	Grouping grouping = { .root = root, .output = output };
 	List *aggregates;
 
 	if (previous_hook)
-		previous_hook(root, stage, input_rel, output_rel, extra);
+		previous_hook(root, stage, input, output, extra);
 	if (stage != UPPERREL_GROUP_AGG || !columnscan_enabled || !root->parse->hasAggs ||
-		!is_whole_table(root, input_rel))
+		!is_whole(root, input))
 		return;
-	aggregates = sketch_aggregates(output_rel->reltarget->exprs, input_rel->relid);
+	aggregates = ColumnScanAggregates(output->reltarget->exprs);
 	if (aggregates == NIL)
 		return;
-	add_path(output_rel, make_path(input_rel, output_rel, output_rel->reltarget, aggregates, 0));
-	add_parallel_path(root, input_rel, output_rel, extra);
+	grouping.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, output->relids);
+	grouping.target = partial_target(root, aggregates);
+	if (planner_rt_fetch(input->relid, root)->inh)
+		add_children_paths(&grouping, input);
+	else if (ColumnScanTable(root, input, aggregates))
+		add_table_paths(&grouping, input, aggregates);
 }
 
 /*

@@ -8,7 +8,8 @@
  * after page, decides visibility as a sequential scan does, and takes the
  * columns off the visible tuples into batches of keys.
  *
- *	plan.c		recognizes such queries and offers the path
+ *	match.c		recognizes what can be done so
+ *	plan.c		offers it to the planner
  *	exec.c		the executor node
  *	pages.c		which tuples of the next page are visible
  *	columns.c	the column's value in those tuples
@@ -23,7 +24,7 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "nodes/extensible.h"
-#include "nodes/primnodes.h"
+#include "nodes/pathnodes.h"
 
 /* qsketch.enable_columnscan */
 extern bool columnscan_enabled;
@@ -33,8 +34,18 @@ extern void ColumnScanInit(void);
 /* exec.c */
 extern const CustomScanMethods columnscan_methods;
 
-/* plan.c: the column and the template (or NULL) of a qsketch_agg call. */
-extern bool ColumnScanArguments(Aggref *aggref, Var **column, Const **template, Oid *key_type);
+/* match.c: what a qsketch_agg call that can be done asks for. */
+typedef struct ColumnScanCall
+{
+	Var *column;
+	Const *template; /* NULL: the default parameters */
+	Oid key_type;    /* as the aggregate sees it */
+} ColumnScanCall;
+
+extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
+extern void ColumnScanParams(const ColumnScanCall *call, qs_params *params);
+extern List *ColumnScanAggregates(List *expressions);
+extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
 /* Visible tuples of one page, good until the next page is read. */
 typedef struct PageTuples
@@ -48,10 +59,12 @@ typedef struct PageTuples
 typedef struct PageReader
 {
 	HeapScanDesc scan;
+#if PG_VERSION_NUM < 170000
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
 	bool started;
-	BlockNumber next;     /* of a serial scan */
-	BlockNumber left;     /* likewise: pages still to read */
+	BlockNumber next; /* of a serial scan */
+	BlockNumber left; /* likewise: pages still to read */
+#endif
 	Buffer buffer;        /* pinned: the page of the last tuples */
 	bool serializable;    /* conflicts are checked tuple by tuple */
 	uint64 pages;         /* read so far */
@@ -66,8 +79,9 @@ extern void PageReaderEnd(PageReader *reader);
 typedef struct SketchedColumn
 {
 	AttrNumber attribute;
-	int offset;   /* in tuples without NULLs; -1 if it depends on them */
-	Oid key_type; /* as the aggregate sees it */
+	int offset;  /* in tuples without NULLs before it; -1 if it varies */
+	uint8 align; /* in bytes */
+	Oid key_type;
 	Oid collation;
 	qs_params params;
 	ExpandedSketch *sketch;

@@ -94,17 +94,30 @@ exercise_copy(const qs_sketch *from)
 	qs_free(&copy);
 }
 
+/* Writing fills every byte that it says it will. */
+static inline void
+exercise_write(const qs_sketch *view)
+{
+	test_bytes a = test_write(view);
+	test_bytes b = { malloc(a.length), a.length };
+
+	REQUIRE(b.data != NULL);
+	memset(b.data, 0x5A, b.length);
+	qs_write(view, b.data);
+	REQUIRE(test_equal_bytes(a, b));
+	free(a.data);
+	free(b.data);
+}
+
 /* qs_open() took them. */
 static inline void
 exercise_opened(test_bytes b)
 {
 	qs_sketch view;
-	test_bytes again;
 
 	REQUIRE_OK(qs_open(&view, b.data, b.length));
 	exercise_queries(&view);
-	again = test_write(&view);
-	free(again.data);
+	exercise_write(&view);
 	exercise_copy(&view);
 	if (exercise_is_small(&view.params) || view.form == QS_EXPLICIT)
 	{
@@ -147,6 +160,7 @@ exercise_insert_remove(const qs_sketch *view, test_bytes b)
 
 	exercise_keys(view, key);
 	REQUIRE_OK(qs_copy(&copy, view, &test_heap));
+	copy.family = TEST_FAMILY; /* whoever inserts knows whose keys they are */
 	status = qs_engine_cpu.insert(&copy, key, weight, 8);
 	if (status == QS_OK)
 	{
@@ -155,6 +169,7 @@ exercise_insert_remove(const qs_sketch *view, test_bytes b)
 	}
 	else
 		REQUIRE(status == (view->params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_TOTAL_OVERFLOW));
+	copy.family = view->family;
 	if (copy.form == view->form)
 		REQUIRE(test_writes(&copy, b));
 	qs_free(&copy);

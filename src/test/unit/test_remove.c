@@ -11,6 +11,8 @@
  */
 #include "samples.h"
 
+#include "core/bucket.h"
+
 #define STRUCTURES(s) for (s = QS_THREAD; s <= QS_SF; s++)
 
 /* Dense at once, so that forms are equal before and after. */
@@ -20,6 +22,18 @@ init_dense(qs_sketch *sk, int structure, uint64_t n, uint64_t seed)
 	qs_params p = test_params(structure, n, 3, 3, 4, seed);
 
 	test_init_dense(sk, &p);
+}
+
+/* The counters of the only bucket that a key owns, as numbers 0 and 1. */
+static void
+counters_of(const qs_params *p, uint64_t key, uint64_t *own)
+{
+	qs_sketch sk;
+
+	test_init_dense(&sk, p);
+	test_insert(&sk, key, 1);
+	qs_bucket_read(&sk, QS_SIDE_BEST, 0, own);
+	qs_free(&sk);
 }
 
 /* ---- what was there ---- */
@@ -288,6 +302,94 @@ absent_sketches_leave_it_valid(void **state)
 	test_no_leak();
 }
 
+/*
+ * No counter falls below zero here, but one that all keys share would be
+ * larger than all the weight that is left.
+ */
+static void
+impossible_buckets_are_refused(void **state)
+{
+	int s;
+
+	(void) state;
+	for (s = QS_WARP; s <= QS_SF; s++)
+	{
+		uint64_t sum[QS_BUCKET_MAX] = { 0 };
+		uint64_t own[QS_BUCKET_MAX];
+		qs_sketch a;
+		qs_sketch b;
+		test_bytes before;
+		uint32_t shared = 0;
+		uint32_t counters;
+		uint64_t i;
+		uint32_t c;
+		bool covered = false;
+
+		WHERE("%s", qs_structure_name(s));
+		init_dense(&a, s, 1, 3);
+		counters = qs_bucket_counters(&a, QS_SIDE_BEST);
+		/* keys that share one counter, until there is something in all others */
+		for (i = 0; i < 3000; i++)
+		{
+			counters_of(&a.params, test_key(i), own);
+			while (i == 0 && own[shared] == 0)
+				shared++;
+			for (c = 0; c < counters && own[shared] > 0; c++)
+				sum[c] += own[c];
+			if (own[shared] > 0)
+				test_insert(&a, test_key(i), 1);
+		}
+		/* a key without that counter */
+		for (i = 3000; !covered; i++)
+		{
+			counters_of(&a.params, test_key(i), own);
+			covered = own[shared] == 0;
+			for (c = 0; c < counters; c++)
+				covered = covered && own[c] <= sum[c];
+		}
+		before = test_write_valid(&a);
+		REQUIRE(test_estimate(&a, test_key(i - 1)) > 0);
+		REQUIRE_STATUS(test_try_remove(&a, test_key(i - 1), 1), QS_UNDERFLOW);
+		init_dense(&b, s, 1, 3);
+		test_insert(&b, test_key(i - 1), 1);
+		REQUIRE_STATUS(qs_subtract(&a, &b), QS_UNDERFLOW);
+		REQUIRE(test_writes(&a, before));
+		free(before.data);
+		qs_free(&a);
+		qs_free(&b);
+	}
+	test_no_leak();
+}
+
+/* More than there is in all: refused before anything is folded or made dense. */
+static void
+larger_totals_change_nothing(void **state)
+{
+	int s;
+
+	(void) state;
+	STRUCTURES(s)
+	{
+		qs_params p = test_usual_params(s, 64);
+		qs_sketch a;
+		qs_sketch b;
+		test_bytes before;
+
+		test_init(&a, &p);
+		test_insert(&a, test_key(1), 10);
+		p.n = 32;
+		test_init_dense(&b, &p);
+		test_insert(&b, test_key(1), 11);
+		before = test_write_valid(&a);
+		REQUIRE_STATUS(qs_subtract(&a, &b), QS_UNDERFLOW);
+		REQUIRE(test_writes(&a, before));
+		free(before.data);
+		qs_free(&a);
+		qs_free(&b);
+	}
+	test_no_leak();
+}
+
 /* ---- memory ---- */
 
 /* Undoing a removal must not need memory, which might not be there. */
@@ -371,6 +473,8 @@ main(void)
 		cmocka_unit_test(empty_sketches_refuse),
 		cmocka_unit_test(absent_keys_leave_it_valid),
 		cmocka_unit_test(absent_sketches_leave_it_valid),
+		cmocka_unit_test(impossible_buckets_are_refused),
+		cmocka_unit_test(larger_totals_change_nothing),
 		cmocka_unit_test(refusals_need_no_memory),
 		cmocka_unit_test(refused_subtractions_need_no_memory),
 	};

@@ -7,7 +7,7 @@
  */
 #include "samples.h"
 
-#define LIMIT QS_WIDE_TOTAL /* 2^32 */
+#define LIMIT (INT64_C(1) << 32)
 
 /* One of each structure, and the host part of sf. */
 typedef struct kind
@@ -245,6 +245,9 @@ the_total_cannot_overflow(void **state)
 		REQUIRE_STATUS(qs_merge(&sk, &one), QS_TOTAL_OVERFLOW);
 		REQUIRE_STATUS(qs_merge(&one, &sk), QS_TOTAL_OVERFLOW);
 		REQUIRE_STATUS(qs_merge(&sk, &sk), QS_TOTAL_OVERFLOW);
+		if (sk.params.n % 2 == 0)
+			REQUIRE_OK(qs_fold(&one, sk.params.n / 2));
+		REQUIRE_STATUS(qs_merge(&sk, &one), QS_TOTAL_OVERFLOW);
 		REQUIRE(test_writes(&sk, before));
 		free(before.data);
 		qs_free(&one);

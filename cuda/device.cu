@@ -1,0 +1,301 @@
+/*
+ * device.cu
+ *		Opening a device: streams, staging buffers, workspace, errors.
+ *
+ * cuda/device.cu
+ */
+#include <new>
+
+#include "device.cuh"
+
+#define DEFAULT_STAGING (UINT64_C(64) << 20)
+#define MIN_STAGING     (UINT64_C(1) << 16)
+
+qs_status
+qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call)
+{
+	if (code == cudaSuccess)
+		return QS_OK;
+	cudaGetLastError(); /* forget it, so that it does not show up again */
+	error->status = code == cudaErrorMemoryAllocation ? QS_NO_MEMORY : QS_DEVICE_ERROR;
+	error->code = code;
+	error->name = cudaGetErrorName(code);
+	error->call = call;
+	return error->status;
+}
+
+int
+qs_cuda_device_count(qs_cuda_error *error)
+{
+	int count = 0;
+
+	*error = {};
+	if (qs_cuda_note(error, cudaGetDeviceCount(&count), "cudaGetDeviceCount") != QS_OK)
+		return 0;
+	return count;
+}
+
+qs_status
+qs_cuda_device_get(int device, qs_cuda_device *info, qs_cuda_error *error)
+{
+	cudaDeviceProp p;
+	size_t free_bytes, total_bytes;
+
+	*error = {};
+	*info = {};
+	QS_CUDA_TRY_NOTED(error, cudaGetDeviceProperties(&p, device));
+	QS_CUDA_TRY_NOTED(error, cudaSetDevice(device));
+	QS_CUDA_TRY_NOTED(error, cudaMemGetInfo(&free_bytes, &total_bytes));
+	QS_CUDA_TRY_NOTED(error, cudaDriverGetVersion(&info->driver));
+	QS_CUDA_TRY_NOTED(error, cudaRuntimeGetVersion(&info->runtime));
+	memcpy(info->name, p.name, sizeof(info->name));
+	info->major = p.major;
+	info->minor = p.minor;
+	info->multiprocessors = p.multiProcessorCount;
+	info->memory_bytes = total_bytes;
+	info->memory_free = free_bytes;
+	info->l2_bytes = p.l2CacheSize;
+	return QS_OK;
+}
+
+qs_status
+qs_cuda_enter(qs_cuda *gpu)
+{
+	gpu->error = {};
+	QS_CUDA_TRY(gpu, cudaSetDevice(gpu->device));
+	return QS_OK;
+}
+
+static qs_status
+zero(qs_cuda *gpu, void *pointer, size_t bytes)
+{
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(pointer, 0, bytes, gpu->stream));
+	return QS_OK;
+}
+
+void
+qs_device_free(qs_cuda *gpu, void *pointer, size_t bytes)
+{
+	if (!pointer)
+		return;
+	cudaFree(pointer);
+	gpu->stats.device_bytes -= bytes;
+}
+
+qs_status
+qs_device_alloc(qs_cuda *gpu, size_t bytes, void **pointer)
+{
+	qs_status status;
+
+	*pointer = NULL;
+	QS_CUDA_TRY(gpu, cudaMalloc(pointer, bytes > 0 ? bytes : 1));
+	gpu->stats.device_bytes += bytes;
+	status = zero(gpu, *pointer, bytes);
+	if (status != QS_OK)
+	{
+		qs_device_free(gpu, *pointer, bytes);
+		*pointer = NULL;
+	}
+	return status;
+}
+
+qs_status
+qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer)
+{
+	if (bytes > gpu->work_bytes)
+	{
+		uint8_t *work;
+
+		qs_cuda_trim(gpu);
+		QS_CUDA_TRY(gpu, cudaMalloc(&work, bytes));
+		gpu->work = work;
+		gpu->work_bytes = bytes;
+		gpu->stats.device_bytes += bytes;
+	}
+	*pointer = gpu->work;
+	return QS_OK;
+}
+
+void
+qs_cuda_trim(qs_cuda *gpu)
+{
+	qs_device_free(gpu, gpu->work, gpu->work_bytes);
+	gpu->work = NULL;
+	gpu->work_bytes = 0;
+}
+
+qs_status
+qs_read_result(qs_cuda *gpu, int words)
+{
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(gpu->host_result, gpu->result, words * sizeof(uint64_t),
+									 cudaMemcpyDeviceToHost, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	return QS_OK;
+}
+
+static qs_status
+open_slot(qs_cuda *gpu, qs_slot *slot)
+{
+	QS_CUDA_TRY(gpu, cudaMallocHost(&slot->host, gpu->slot_bytes));
+	QS_TRY(qs_device_alloc(gpu, gpu->slot_bytes, (void **) &slot->device));
+	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->arrived, cudaEventDisableTiming));
+	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->done, cudaEventDisableTiming));
+	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->left, cudaEventDisableTiming));
+	return QS_OK;
+}
+
+static void
+close_slot(qs_cuda *gpu, qs_slot *slot)
+{
+	if (slot->host)
+		cudaFreeHost(slot->host);
+	qs_device_free(gpu, slot->device, gpu->slot_bytes);
+	if (slot->arrived)
+		cudaEventDestroy(slot->arrived);
+	if (slot->done)
+		cudaEventDestroy(slot->done);
+	if (slot->left)
+		cudaEventDestroy(slot->left);
+}
+
+static qs_status
+read_properties(qs_cuda *gpu)
+{
+	int value;
+
+	QS_CUDA_TRY(gpu, cudaSetDevice(gpu->device));
+	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&gpu->multiprocessors, cudaDevAttrMultiProcessorCount,
+											gpu->device));
+	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&gpu->threads, cudaDevAttrMaxThreadsPerMultiProcessor,
+											gpu->device));
+	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&value, cudaDevAttrL2CacheSize, gpu->device));
+	gpu->l2_bytes = value;
+	QS_CUDA_TRY(
+		gpu, cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu->device));
+	gpu->shared_max = value;
+	return QS_OK;
+}
+
+static qs_status
+open_device(qs_cuda *gpu)
+{
+	QS_TRY(read_properties(gpu));
+	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
+	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->in, cudaStreamNonBlocking));
+	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->out, cudaStreamNonBlocking));
+	QS_TRY(qs_device_alloc(gpu, QS_RESULT_WORDS * sizeof(uint64_t), (void **) &gpu->result));
+	QS_TRY(qs_device_alloc(gpu, QS_HOT_SLOTS * sizeof(uint64_t), (void **) &gpu->hot.key));
+	QS_TRY(qs_device_alloc(gpu, QS_HOT_SLOTS * sizeof(uint64_t), (void **) &gpu->hot.weight));
+	QS_CUDA_TRY(gpu, cudaMallocHost(&gpu->host_result, QS_RESULT_WORDS * sizeof(uint64_t)));
+	for (int i = 0; i < QS_SLOTS; i++)
+		QS_TRY(open_slot(gpu, &gpu->slot[i]));
+	return QS_OK;
+}
+
+qs_status
+qs_cuda_open(int device, const qs_cuda_options *options, qs_cuda **gpu, qs_cuda_error *error)
+{
+	qs_cuda *opened = new (std::nothrow) qs_cuda();
+	size_t staging = options && options->staging_bytes ? options->staging_bytes : DEFAULT_STAGING;
+	qs_status status;
+
+	*error = {};
+	*gpu = NULL;
+	if (!opened)
+	{
+		error->status = QS_NO_MEMORY;
+		return QS_NO_MEMORY;
+	}
+	if (staging < MIN_STAGING)
+		staging = MIN_STAGING;
+	opened->device = device;
+	opened->slot_bytes = staging / QS_SLOTS / 256 * 256;
+	opened->bulk = options ? options->bulk : QS_BULK_AUTO;
+	status = open_device(opened);
+	if (status != QS_OK)
+	{
+		*error = opened->error;
+		qs_cuda_close(opened);
+		return status;
+	}
+	*gpu = opened;
+	return QS_OK;
+}
+
+void
+qs_cuda_close(qs_cuda *gpu)
+{
+	if (!gpu)
+		return;
+	cudaSetDevice(gpu->device);
+	if (gpu->stream)
+		cudaStreamSynchronize(gpu->stream);
+	for (int i = 0; i < QS_SLOTS; i++)
+		close_slot(gpu, &gpu->slot[i]);
+	qs_cuda_trim(gpu);
+	qs_device_free(gpu, gpu->result, QS_RESULT_WORDS * sizeof(uint64_t));
+	qs_device_free(gpu, gpu->hot.key, QS_HOT_SLOTS * sizeof(uint64_t));
+	qs_device_free(gpu, gpu->hot.weight, QS_HOT_SLOTS * sizeof(uint64_t));
+	if (gpu->host_result)
+		cudaFreeHost(gpu->host_result);
+	if (gpu->stream)
+		cudaStreamDestroy(gpu->stream);
+	if (gpu->in)
+		cudaStreamDestroy(gpu->in);
+	if (gpu->out)
+		cudaStreamDestroy(gpu->out);
+	cudaGetLastError();
+	delete gpu;
+}
+
+const qs_cuda_error *
+qs_cuda_last_error(const qs_cuda *gpu)
+{
+	return &gpu->error;
+}
+
+void
+qs_cuda_get_stats(const qs_cuda *gpu, qs_cuda_stats *stats)
+{
+	*stats = gpu->stats;
+	stats->workspace_bytes = gpu->work_bytes;
+}
+
+void
+qs_cuda_set_bulk(qs_cuda *gpu, qs_cuda_bulk bulk)
+{
+	gpu->bulk = bulk;
+}
+
+qs_status
+qs_cuda_sync(qs_cuda *gpu)
+{
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->out));
+	return QS_OK;
+}
+
+void *
+qs_cuda_stream(qs_cuda *gpu)
+{
+	return gpu->stream;
+}
+
+qs_status
+qs_cuda_host_alloc(qs_cuda *gpu, size_t bytes, void **pointer)
+{
+	*pointer = NULL;
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaMallocHost(pointer, bytes));
+	return QS_OK;
+}
+
+void
+qs_cuda_host_free(qs_cuda *gpu, void *pointer)
+{
+	cudaSetDevice(gpu->device);
+	if (pointer)
+		cudaFreeHost(pointer);
+}

@@ -1,0 +1,255 @@
+/*
+ * no_cuda.c
+ *		The interface of qs_cuda.h where it was built without CUDA.
+ *
+ * There is no device, so nothing can be opened, and the functions that need
+ * something opened are never reached; they answer all the same.
+ *
+ * cuda/no_cuda.c
+ */
+#include "qs_cuda.h"
+
+static const qs_cuda_error no_cuda = {
+	.status = QS_DEVICE_ERROR,
+	.name = "built without CUDA",
+	.call = "qs_cuda_open",
+};
+
+int
+qs_cuda_device_count(qs_cuda_error *error)
+{
+	*error = no_cuda;
+	return 0;
+}
+
+qs_status
+qs_cuda_device_get(int device, qs_cuda_device *info, qs_cuda_error *error)
+{
+	(void) device;
+	memset(info, 0, sizeof(*info));
+	*error = no_cuda;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qs_cuda_open(int device, const qs_cuda_options *options, qs_cuda **gpu, qs_cuda_error *error)
+{
+	(void) device;
+	(void) options;
+	*gpu = NULL;
+	*error = no_cuda;
+	return QS_DEVICE_ERROR;
+}
+
+void
+qs_cuda_close(qs_cuda *gpu)
+{
+	(void) gpu;
+}
+
+const qs_cuda_error *
+qs_cuda_last_error(const qs_cuda *gpu)
+{
+	(void) gpu;
+	return &no_cuda;
+}
+
+void
+qs_cuda_get_stats(const qs_cuda *gpu, qs_cuda_stats *stats)
+{
+	(void) gpu;
+	memset(stats, 0, sizeof(*stats));
+}
+
+void
+qs_cuda_set_bulk(qs_cuda *gpu, qs_cuda_bulk bulk)
+{
+	(void) gpu;
+	(void) bulk;
+}
+
+void
+qs_cuda_trim(qs_cuda *gpu)
+{
+	(void) gpu;
+}
+
+qs_status
+qs_cuda_sync(qs_cuda *gpu)
+{
+	(void) gpu;
+	return QS_DEVICE_ERROR;
+}
+
+void *
+qs_cuda_stream(qs_cuda *gpu)
+{
+	(void) gpu;
+	return NULL;
+}
+
+qs_status
+qs_cuda_host_alloc(qs_cuda *gpu, size_t bytes, void **pointer)
+{
+	(void) gpu;
+	(void) bytes;
+	*pointer = NULL;
+	return QS_DEVICE_ERROR;
+}
+
+void
+qs_cuda_host_free(qs_cuda *gpu, void *pointer)
+{
+	(void) gpu;
+	(void) pointer;
+}
+
+qs_status
+qs_cuda_create(qs_cuda *gpu, const qs_params *p, qs_cuda_sketch **sketch)
+{
+	(void) gpu;
+	(void) p;
+	*sketch = NULL;
+	return QS_DEVICE_ERROR;
+}
+
+void
+qs_cuda_destroy(qs_cuda_sketch *sketch)
+{
+	(void) sketch;
+}
+
+qs_status
+qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch)
+{
+	(void) gpu;
+	(void) from;
+	*sketch = NULL;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qs_memory *memory)
+{
+	(void) sketch;
+	(void) to;
+	(void) memory;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qs_cuda_reset(qs_cuda_sketch *sketch)
+{
+	(void) sketch;
+	return QS_DEVICE_ERROR;
+}
+
+const qs_params *
+qs_cuda_params(const qs_cuda_sketch *sketch)
+{
+	(void) sketch;
+	return NULL;
+}
+
+int64_t
+qs_cuda_total(const qs_cuda_sketch *sketch)
+{
+	(void) sketch;
+	return 0;
+}
+
+bool
+qs_cuda_is_wide(const qs_cuda_sketch *sketch)
+{
+	(void) sketch;
+	return false;
+}
+
+const void *
+qs_cuda_table(const qs_cuda_sketch *sketch)
+{
+	(void) sketch;
+	return NULL;
+}
+
+qs_status
+qs_cuda_insert(qs_cuda_sketch *sketch, const uint64_t *key, const int64_t *weight, size_t count)
+{
+	(void) sketch;
+	(void) key;
+	(void) weight;
+	(void) count;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qs_cuda_insert_device(qs_cuda_sketch *sketch, const uint64_t *key, const int64_t *weight,
+					  size_t count)
+{
+	return qs_cuda_insert(sketch, key, weight, count);
+}
+
+qs_status
+qs_cuda_remove(qs_cuda_sketch *sketch, const uint64_t *key, const int64_t *weight, size_t count)
+{
+	return qs_cuda_insert(sketch, key, weight, count);
+}
+
+qs_status
+qs_cuda_remove_device(qs_cuda_sketch *sketch, const uint64_t *key, const int64_t *weight,
+					  size_t count)
+{
+	return qs_cuda_insert(sketch, key, weight, count);
+}
+
+qs_status
+qs_cuda_query(qs_cuda_sketch *sketch, const uint64_t *key, size_t count, int64_t *estimate)
+{
+	(void) sketch;
+	(void) key;
+	(void) count;
+	(void) estimate;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qs_cuda_query_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count, int64_t *estimate)
+{
+	return qs_cuda_query(sketch, key, count, estimate);
+}
+
+qs_status
+qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from)
+{
+	(void) into;
+	(void) from;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qs_cuda_fold(qs_cuda_sketch *sketch, uint64_t n)
+{
+	(void) sketch;
+	(void) n;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qs_cuda_widen(qs_cuda_sketch *sketch)
+{
+	(void) sketch;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qs_cuda_sf_insert(qs_cuda_sketch *slim, qs_sketch *full, const uint64_t *key, const int64_t *weight,
+				  size_t count, int threads)
+{
+	(void) slim;
+	(void) full;
+	(void) key;
+	(void) weight;
+	(void) count;
+	(void) threads;
+	return QS_DEVICE_ERROR;
+}

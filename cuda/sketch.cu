@@ -1,0 +1,346 @@
+/*
+ * sketch.cu
+ *		Life cycle of a sketch on the device: create, widen, make room, destroy.
+ *
+ * Device tables have the layout of the core's dense tables, byte for byte.
+ *
+ * cuda/sketch.cu
+ */
+#include <new>
+
+#include "device.cuh"
+
+static const qs_cuda_ops *
+ops_of(int structure)
+{
+	switch (structure)
+	{
+		case QS_THREAD:
+			return &qs_thread_cuda;
+		case QS_WARP:
+			return &qs_warp_cuda;
+		case QS_HALF_WARP:
+			return &qs_half_warp_cuda;
+		case QS_MULTILEVEL:
+			return &qs_multilevel_cuda;
+		default: /* sub_warp and the slim table of sf */
+			return &qs_sub_warp_cuda;
+	}
+}
+
+static size_t
+table_bytes_of(const qs_cuda_sketch *sk, bool wide)
+{
+	uint64_t rows = sk->params.structure == QS_THREAD ? sk->params.depth : 1;
+
+	return sk->params.n * rows * sk->ops->bucket_bytes(wide);
+}
+
+/* The core's check, but for the size, which only the memory limits. */
+static qs_status
+check_params(const qs_params *p)
+{
+	qs_params smallest = *p;
+
+	smallest.n = 1;
+	QS_TRY(qs_params_check(&smallest));
+	return p->n >= 1 && p->n <= UINT32_MAX ? QS_OK : QS_BAD_SIZE;
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	fill_masks(uint32_t *masks, uint32_t count, uint64_t seed_key, uint32_t m, uint32_t d)
+{
+	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < count)
+		masks[i] = qs_mask(seed_key, m, d, i);
+}
+
+static qs_status
+create_masks(qs_cuda_sketch *sk)
+{
+	qs_cuda *gpu = sk->gpu;
+	uint32_t m = qs_bucket_width(sk->params.structure);
+	uint32_t count = sk->view.mask_count;
+	void *masks;
+
+	if (m == 0)
+		return QS_OK;
+	QS_TRY(qs_device_alloc(gpu, count * sizeof(uint32_t), &masks));
+	sk->view.masks = (uint32_t *) masks;
+	fill_masks<<<(unsigned) qs_ceil_div(count, QS_BLOCK), QS_BLOCK, 0, gpu->stream>>>(
+		(uint32_t *) masks, count, sk->view.seed_key, m, sk->params.depth);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+/* Zeroed table, masks and words of a sketch whose view has no memory yet. */
+static qs_status
+create_memory(qs_cuda_sketch *sk)
+{
+	void *memory;
+
+	QS_TRY(qs_device_alloc(sk->gpu, sizeof(qs_words), &memory));
+	sk->view.high_used = &((qs_words *) memory)->high_used;
+	sk->view.flags = &((qs_words *) memory)->flags;
+	sk->table_bytes = table_bytes_of(sk, sk->view.wide);
+	QS_TRY(qs_device_alloc(sk->gpu, sk->table_bytes, (void **) &sk->view.table));
+	return create_masks(sk);
+}
+
+static qs_cuda_sketch *
+new_sketch(qs_cuda *gpu, const qs_params *p, bool wide)
+{
+	qs_cuda_sketch *sk = new (std::nothrow) qs_cuda_sketch();
+
+	if (!sk)
+		return NULL;
+	sk->gpu = gpu;
+	sk->params = *p;
+	if (p->structure == QS_SF)
+		sk->params.part = QS_PART_DEVICE;
+	sk->ops = ops_of(p->structure);
+	sk->view.n = p->n;
+	sk->view.seed_key = qs_seed_key(p->seed);
+	sk->view.depth = p->depth;
+	sk->view.mask_count = qs_mask_count(p);
+	sk->view.wide = wide;
+	return sk;
+}
+
+qs_status
+qs_cuda_create_like(qs_cuda *gpu, const qs_params *p, bool wide, qs_cuda_sketch **sketch)
+{
+	qs_cuda_sketch *sk;
+	qs_status status;
+
+	*sketch = NULL;
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_TRY(check_params(p));
+	sk = new_sketch(gpu, p, wide);
+	if (!sk)
+		return QS_NO_MEMORY;
+	status = create_memory(sk);
+	if (status != QS_OK)
+	{
+		qs_cuda_destroy(sk);
+		return status;
+	}
+	*sketch = sk;
+	return QS_OK;
+}
+
+qs_status
+qs_cuda_create(qs_cuda *gpu, const qs_params *p, qs_cuda_sketch **sketch)
+{
+	return qs_cuda_create_like(gpu, p, false, sketch);
+}
+
+static void
+free_counts(qs_cuda_sketch *sk)
+{
+	qs_device_free(sk->gpu, sk->view.table, sk->table_bytes);
+	qs_device_free(sk->gpu, sk->view.extra, sk->extra_bytes);
+	sk->view.table = sk->view.extra = NULL;
+	sk->table_bytes = sk->extra_bytes = 0;
+}
+
+void
+qs_cuda_destroy(qs_cuda_sketch *sk)
+{
+	if (!sk)
+		return;
+	cudaSetDevice(sk->gpu->device);
+	cudaStreamSynchronize(sk->gpu->stream);
+	free_counts(sk);
+	qs_device_free(sk->gpu, (void *) sk->view.masks, sk->view.mask_count * sizeof(uint32_t));
+	qs_device_free(sk->gpu, sk->view.high_used, sizeof(qs_words));
+	delete sk;
+}
+
+/* Change to counters of 8 bytes; multilevel has them in high buckets alone. */
+static qs_status
+widen_tables(qs_cuda_sketch *sk, uint8_t *table, uint8_t *extra)
+{
+	qs_cuda *gpu = sk->gpu;
+
+	if (qs_is_multilevel(sk))
+		QS_TRY(qs_high_widen(gpu, extra, sk->view.extra, sk->high_room));
+	else
+		QS_TRY(qs_counters_widen(gpu, table, sk->view.table, sk->table_bytes / 4));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	return QS_OK;
+}
+
+qs_status
+qs_cuda_widen(qs_cuda_sketch *sk)
+{
+	qs_cuda *gpu = sk->gpu;
+	size_t table_bytes = qs_is_multilevel(sk) ? 0 : table_bytes_of(sk, true);
+	size_t extra_bytes = sk->high_room * qs_high_bytes(true);
+	uint8_t *table = NULL, *extra = NULL;
+	qs_status status = qs_cuda_enter(gpu);
+
+	if (status != QS_OK || sk->view.wide)
+		return status;
+	if (table_bytes > 0)
+		status = qs_device_alloc(gpu, table_bytes, (void **) &table);
+	if (status == QS_OK && extra_bytes > 0)
+		status = qs_device_alloc(gpu, extra_bytes, (void **) &extra);
+	if (status == QS_OK)
+		status = widen_tables(sk, table, extra);
+	if (status != QS_OK)
+	{
+		qs_device_free(gpu, table, table_bytes);
+		qs_device_free(gpu, extra, extra_bytes);
+		return status;
+	}
+	if (table)
+	{
+		qs_device_free(gpu, sk->view.table, sk->table_bytes);
+		sk->view.table = table;
+		sk->table_bytes = table_bytes;
+	}
+	qs_device_free(gpu, sk->view.extra, sk->extra_bytes);
+	sk->view.extra = extra;
+	sk->extra_bytes = extra_bytes;
+	sk->view.wide = true;
+	return QS_OK;
+}
+
+qs_status
+qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used)
+{
+	qs_cuda *gpu = sk->gpu;
+
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(gpu->host_result, sk->view.high_used, sizeof(uint32_t),
+									 cudaMemcpyDeviceToHost, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	*used = *(const uint32_t *) gpu->host_result;
+	return QS_OK;
+}
+
+qs_status
+qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room)
+{
+	qs_cuda *gpu = sk->gpu;
+	size_t bytes = room * qs_high_bytes(sk->view.wide);
+	uint8_t *extra;
+	qs_status status = qs_device_alloc(gpu, bytes, (void **) &extra);
+	auto copy = [&]() -> qs_status {
+		QS_CUDA_TRY(gpu, cudaMemcpyAsync(extra, sk->view.extra, used * qs_high_bytes(sk->view.wide),
+										 cudaMemcpyDeviceToDevice, gpu->stream));
+		QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+		return QS_OK;
+	};
+
+	if (status == QS_OK && used > 0)
+		status = copy();
+	if (status != QS_OK)
+	{
+		qs_device_free(gpu, extra, bytes);
+		return status;
+	}
+	qs_device_free(gpu, sk->view.extra, sk->extra_bytes);
+	sk->view.extra = extra;
+	sk->extra_bytes = bytes;
+	sk->high_room = room;
+	return QS_OK;
+}
+
+/*
+ * Room for the high buckets that a launch with "keys" keys can ask for.  A
+ * bucket asks for one when a counter of it reached 256, so in the life of a
+ * sketch no more than ever / 256 do; and each thread of a launch may be left
+ * with one that it could not place.  high_bound is what earlier launches took
+ * at most; only when that does not fit is the true number read.
+ */
+static qs_status
+reserve_high(qs_cuda_sketch *sk, uint64_t keys, uint64_t *loose)
+{
+	uint64_t owners = sk->ever / 256 < sk->params.n ? sk->ever / 256 : sk->params.n;
+	uint64_t threads = (uint64_t) sk->gpu->multiprocessors * sk->gpu->threads;
+
+	*loose = keys * sk->params.depth < threads ? keys * sk->params.depth : threads;
+	if (sk->high_bound + owners + *loose > sk->high_room)
+	{
+		uint64_t used;
+
+		QS_TRY(qs_read_high_used(sk, &used));
+		sk->high_bound = used;
+		if (used + owners + *loose > sk->high_room)
+			return qs_grow_high(sk, used, used + owners + 2 * *loose);
+	}
+	return QS_OK;
+}
+
+qs_status
+qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys)
+{
+	uint64_t loose;
+
+	if (!qs_is_multilevel(sk))
+		return QS_OK;
+	QS_TRY(reserve_high(sk, keys, &loose));
+	sk->high_bound += loose;
+	return QS_OK;
+}
+
+qs_status
+qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys)
+{
+	uint64_t ever = sk->ever;
+	uint64_t loose;
+	qs_status status = QS_OK;
+
+	if (weight > INT64_MAX - sk->total)
+		return QS_TOTAL_OVERFLOW;
+	if (!sk->view.wide && sk->total + weight >= QS_WIDE_TOTAL)
+		QS_TRY(qs_cuda_widen(sk));
+	sk->ever += (uint64_t) weight;
+	if (qs_is_multilevel(sk))
+		status = reserve_high(sk, keys, &loose);
+	if (status != QS_OK)
+		sk->ever = ever;
+	return status;
+}
+
+qs_status
+qs_cuda_reset(qs_cuda_sketch *sk)
+{
+	qs_cuda *gpu = sk->gpu;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.table, 0, sk->table_bytes, gpu->stream));
+	if (sk->extra_bytes > 0)
+		QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.extra, 0, sk->extra_bytes, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.high_used, 0, sizeof(qs_words), gpu->stream));
+	sk->total = 0;
+	sk->high_bound = sk->ever = 0;
+	return QS_OK;
+}
+
+const qs_params *
+qs_cuda_params(const qs_cuda_sketch *sk)
+{
+	return &sk->params;
+}
+
+int64_t
+qs_cuda_total(const qs_cuda_sketch *sk)
+{
+	return sk->total;
+}
+
+bool
+qs_cuda_is_wide(const qs_cuda_sketch *sk)
+{
+	return sk->view.wide;
+}
+
+const void *
+qs_cuda_table(const qs_cuda_sketch *sk)
+{
+	return sk->view.table;
+}

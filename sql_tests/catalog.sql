@@ -1,0 +1,86 @@
+--
+-- The extension's objects: described, parallel safe, of the right volatility,
+-- free of privileges; in a schema of one's choice.
+--
+CREATE TEMP TABLE object AS
+SELECT d.classid, d.objid, pg_describe_object(d.classid, d.objid, 0) AS name
+FROM pg_depend AS d JOIN pg_extension AS e ON d.refobjid = e.oid
+WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'qsketch';
+SELECT classid::regclass AS kind, count(*) > 0 AS some FROM object GROUP BY 1 ORDER BY 1::text;
+
+-- descriptions, but for casts and the array type
+SELECT name AS without_description FROM object
+WHERE classid <> 'pg_cast'::regclass AND obj_description(objid, classid::regclass::name) IS NULL
+	AND NOT (classid = 'pg_type'::regclass AND objid = 'qsketch[]'::regtype)
+ORDER BY name COLLATE "C";
+
+CREATE TEMP TABLE function AS
+SELECT p.*, p.oid::regprocedure::text AS name FROM pg_proc AS p JOIN object ON p.oid = objid
+WHERE classid = 'pg_proc'::regclass;
+SELECT name AS not_parallel_safe FROM function WHERE proparallel <> 's';
+SELECT name AS security_definer FROM function WHERE prosecdef;
+SELECT name AS leakproof FROM function WHERE proleakproof;
+SELECT name AS with_settings FROM function WHERE proconfig IS NOT NULL;
+SELECT proname, provolatile FROM function WHERE provolatile <> 'i' ORDER BY name COLLATE "C";
+SELECT proname AS not_strict FROM function WHERE NOT proisstrict AND prokind = 'f'
+GROUP BY proname ORDER BY proname COLLATE "C";
+SELECT name AS without_declared_library FROM function WHERE prokind = 'f' AND probin <> '$libdir/qsketch';
+
+-- every type of keys has every function, and every form of the aggregate
+SELECT key, count(*) FILTER (WHERE proname = 'qsketch_agg') AS agg,
+	count(*) FILTER (WHERE proname = 'qsketch_add') AS add,
+	count(*) FILTER (WHERE proname = 'qsketch_remove') AS remove,
+	count(*) FILTER (WHERE proname = 'qsketch_estimate') AS estimate,
+	count(*) FILTER (WHERE proname = 'qsketch_estimate_unbiased') AS unbiased,
+	count(*) FILTER (WHERE proname = 'qsketch_bounds') AS bounds
+FROM function, LATERAL (SELECT proargtypes[CASE prokind WHEN 'a' THEN 0 ELSE 1 END]::regtype AS key) AS k
+WHERE proname IN ('qsketch_agg', 'qsketch_add', 'qsketch_remove', 'qsketch_estimate',
+	'qsketch_estimate_unbiased', 'qsketch_bounds')
+GROUP BY key ORDER BY key::text COLLATE "C";
+
+-- all aggregates have what parallel and moving aggregation need
+SELECT f.name AS incomplete FROM function AS f JOIN pg_aggregate ON aggfnoid = f.oid
+WHERE aggcombinefn = 0 OR aggminvtransfn = 0 OR aggmtransfn = 0 OR aggtransspace = 0 OR aggmtransspace = 0
+	OR aggtranstype <> 'qsketch'::regtype OR aggmtranstype <> 'qsketch'::regtype;
+SELECT amname, opcname, amvalidate(c.oid) AS valid FROM pg_opclass AS c JOIN pg_am AS a ON opcmethod = a.oid
+WHERE opcintype = 'qsketch'::regtype ORDER BY amname;
+
+-- a schema of one's choice, also later; nothing depends on the search path
+DROP EXTENSION qsketch;
+CREATE SCHEMA "Sketches";
+CREATE EXTENSION qsketch SCHEMA "Sketches";
+SELECT "Sketches".qsketch_total("Sketches".qsketch_agg(i) OPERATOR("Sketches".||) "Sketches".qsketch_new()) AS total
+FROM generate_series(1, 10) AS i;
+SELECT i, "Sketches".qsketch_total("Sketches".qsketch_agg(i) OVER (ORDER BY i ROWS 1 PRECEDING)) AS total
+FROM generate_series(1, 3) AS i ORDER BY i;
+SELECT "Sketches".qsketch_estimate("Sketches".qsketch_new(), 'a') AS estimate;
+CREATE SCHEMA other;
+CREATE TABLE kept AS SELECT "Sketches".qsketch_agg(i) AS sk FROM generate_series(1, 10) AS i;
+ALTER EXTENSION qsketch SET SCHEMA other;
+SELECT other.qsketch_estimate(sk, 7) AS seven, (other.qsketch_info(sk)).key_family FROM kept;
+DROP SCHEMA "Sketches";
+
+-- dropped with what uses it, and only then
+DROP EXTENSION qsketch;
+DROP EXTENSION qsketch CASCADE;
+SELECT count(*) AS columns FROM pg_attribute WHERE attrelid = 'kept'::regclass AND attnum > 0 AND NOT attisdropped;
+CREATE EXTENSION qsketch;
+DROP TABLE kept;
+DROP SCHEMA other;
+
+-- no superuser is needed: the extension is trusted
+CREATE ROLE qsketch_user;
+CREATE SCHEMA AUTHORIZATION qsketch_user;
+DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO qsketch_user', current_database()); END $$;
+DROP EXTENSION qsketch;
+SET ROLE qsketch_user;
+CREATE EXTENSION qsketch SCHEMA qsketch_user;
+SELECT extowner = 'qsketch_user'::regrole AS owner FROM pg_extension WHERE extname = 'qsketch';
+SET search_path = qsketch_user;
+SELECT qsketch_total(qsketch_agg(i)) AS total FROM generate_series(1, 10) AS i;
+RESET ROLE;
+RESET search_path;
+DROP EXTENSION qsketch;
+DROP OWNED BY qsketch_user;
+DROP ROLE qsketch_user;
+CREATE EXTENSION qsketch;

@@ -1,0 +1,142 @@
+--
+-- Merging and subtracting: qsketch_merge, qsketch_subtract, operators || and -,
+-- qsketch_merge_agg, and the parts of sf sketches.
+--
+\set ECHO none
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/include/templates.psql'
+\i :file
+\set ECHO all
+-- three sketches of each template, in every combination of forms
+CREATE TEMP TABLE forms (form text, fill text);
+INSERT INTO forms VALUES ('few', 'generate_series(1, 20) AS k, LATERAL (SELECT 1) AS w(w)'),
+	('many', 'generate_series(11, 3000) AS k, LATERAL (SELECT k % 300) AS w(w)'),
+	('heavy', 'generate_series(11, 3000) AS k, LATERAL (SELECT 2000000 + k % 300) AS w(w)');
+CREATE TEMP TABLE built AS
+SELECT t.id, t.structure, t.expr, f.form,
+	pg_temp.sketch(format('SELECT qsketch_agg(k, w, %s) FROM %s', t.expr, f.fill)) AS sk
+FROM template AS t, forms AS f;
+SELECT form, string_agg(DISTINCT (qsketch_info(sk)).form || coalesce((qsketch_info(sk)).counter_bytes, 0), ' ')
+FROM built GROUP BY form ORDER BY form;
+
+SELECT structure, count(*) AS pairs, bool_and(a.sk || b.sk = b.sk || a.sk) AS commutes,
+	bool_and(qsketch_merge(a.sk, b.sk) = a.sk || b.sk) AS operator,
+	bool_and(qsketch_total(a.sk || b.sk) = qsketch_total(a.sk) + qsketch_total(b.sk)) AS total,
+	bool_and((a.sk || b.sk) - b.sk = a.sk
+		OR (qsketch_info(a.sk)).form = 'explicit' AND (qsketch_info(a.sk || b.sk)).form = 'dense') AS undone,
+	bool_and(qsketch_subtract(a.sk || b.sk, b.sk) = (a.sk || b.sk) - b.sk) AS minus,
+	bool_and(qsketch_total((a.sk || b.sk) - b.sk) = qsketch_total(a.sk)) AS total_after,
+	bool_and(qsketch_estimate((a.sk || b.sk) - b.sk, keys) >= qsketch_estimate(a.sk, keys)) AS estimates
+FROM built AS a JOIN built AS b USING (id, structure),
+	(SELECT array_agg(k) AS keys FROM generate_series(1, 50) AS k) AS k
+GROUP BY structure ORDER BY structure;
+SELECT structure, count(*) AS triples, bool_and((a.sk || b.sk) || c.sk = a.sk || (b.sk || c.sk)) AS associates
+FROM built AS a JOIN built AS b USING (id, structure) JOIN built AS c USING (id, structure)
+GROUP BY structure ORDER BY structure;
+SELECT bool_and(merged = pg_temp.sketch(format('SELECT qsketch_agg(k, w, %s) FROM (SELECT k, w FROM %s
+		UNION ALL SELECT k, w FROM %s UNION ALL SELECT k, w FROM %s) AS u', expr, few, many, heavy))) AS same_as_built
+FROM (SELECT expr, qsketch_merge_agg(sk) AS merged FROM built GROUP BY expr) AS m,
+	(SELECT min(fill) FILTER (WHERE form = 'few') AS few, min(fill) FILTER (WHERE form = 'many') AS many,
+		min(fill) FILTER (WHERE form = 'heavy') AS heavy FROM forms) AS f;
+
+-- with itself, and with nothing
+SELECT bool_and(sk || sk = pg_temp.sketch(format('SELECT qsketch_agg(k, 2 * w, %s) FROM %s', expr, fill)))
+		AS twice,
+	bool_and(sk || pg_temp.sketch('SELECT ' || expr) = sk) AS with_nothing,
+	bool_and(pg_temp.sketch('SELECT ' || expr) || sk = sk) AS into_nothing,
+	bool_and(sk - pg_temp.sketch('SELECT ' || expr) = sk) AS without_nothing,
+	bool_and(qsketch_total(sk - sk) = 0) AS nothing_left
+FROM built JOIN forms USING (form);
+SELECT qsketch_merge(NULL, qsketch_new()) IS NULL AS left, qsketch_new() || NULL IS NULL AS right,
+	qsketch_new() - NULL IS NULL AS minus, qsketch_merge_agg(s) IS NULL AS agg
+FROM (VALUES (NULL::qsketch)) AS v(s);
+SELECT qsketch_total(qsketch_merge_agg(s)) AS total, qsketch_merge_agg(s) FILTER (WHERE false) IS NULL AS none
+FROM (VALUES (NULL::qsketch), (qsketch_add(qsketch_new(), 1)), (NULL), (qsketch_new())) AS v(s);
+
+-- different sizes: the result has the smaller, from either side
+SELECT structure, count(*), bool_and(a || b = c) AS large_small, bool_and(b || a = c) AS small_large,
+	bool_and((SELECT qsketch_merge_agg(s ORDER BY n) FROM (VALUES (1, a), (2, b)) AS v(n, s)) = c) AS agg,
+	bool_and((SELECT qsketch_merge_agg(s ORDER BY n DESC) FROM (VALUES (1, a), (2, b)) AS v(n, s)) = c) AS agg_back,
+	bool_and(c - a = b OR (qsketch_info(c - a)).form <> (qsketch_info(b)).form) AS subtracted,
+	bool_and(qsketch_total(c - b) = qsketch_total(a)) AS subtracted_large
+FROM unnest('{thread,warp,half_warp,sub_warp,multilevel,sf}'::text[]) AS structure,
+	(VALUES (20, 20), (20, 3000), (3000, 20), (3000, 3000)) AS n(m, n),
+	LATERAL (SELECT pg_temp.sketch(format('SELECT qsketch_agg(k, qsketch_new(%L, ''64kB'', z => 3))
+			FROM generate_series(1, %s) AS k', structure, m)) AS a,
+		pg_temp.sketch(format('SELECT qsketch_agg(-k, k, qsketch_new(%L, ''2kB'', z => 3))
+			FROM generate_series(1, %s) AS k', structure, n)) AS b,
+		pg_temp.sketch(format('SELECT qsketch_agg(k, w, qsketch_new(%L, ''2kB'', z => 3))
+			FROM (SELECT k, 1 FROM generate_series(1, %s) AS k
+				UNION ALL SELECT -k, k FROM generate_series(1, %s) AS k) AS u(k, w)', structure, m, n)) AS c) AS s
+GROUP BY structure ORDER BY structure;
+
+-- what does not fit together
+SELECT a, b, pg_temp.error_of(format('SELECT qsketch_new(%s) || qsketch_new(%s)', a, b)) AS merge,
+	pg_temp.error_of(format('SELECT qsketch_new(%s) - qsketch_new(%s)', a, b)) =
+		pg_temp.error_of(format('SELECT qsketch_new(%s) || qsketch_new(%s)', a, b)) AS subtract,
+	pg_temp.error_of(format('SELECT qsketch_merge_agg(s) FROM (VALUES (qsketch_new(%s)), (qsketch_new(%s))) AS v(s)',
+		a, b)) = pg_temp.error_of(format('SELECT qsketch_new(%s) || qsketch_new(%s)', a, b)) AS agg
+FROM (VALUES (1, $$'warp'$$, $$'thread'$$), (2, 'seed => 1', 'seed => 2'), (3, 'depth => 2', 'depth => 3'),
+	(4, 'masks => 2', 'masks => 4'), (5, $$'sf', z => 2, size => '1kB'$$, $$'sf', z => 3, size => '1kB'$$),
+	(6, $$size => '3kB'$$, $$size => '2kB'$$), (7, $$size => '1MB'$$, $$size => '65kB'$$),
+	(8, $$'multilevel'$$, $$'sub_warp'$$)) AS v(n, a, b)
+ORDER BY n;
+
+-- subtracting what was never there is an error, and changes nothing
+CREATE FUNCTION pg_temp.subtract(a qsketch, b qsketch) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE before qsketch := a::text::qsketch;
+BEGIN
+	a := a - b;
+	RETURN 'no error';
+EXCEPTION WHEN data_exception THEN
+	RETURN CASE WHEN a = before THEN sqlstate || ' unchanged ' || sqlerrm ELSE 'changed' END;
+END $$;
+SELECT form, e AS error, count(*)
+FROM built, LATERAL (SELECT pg_temp.subtract(sk, sk || sk) AS e) AS e
+GROUP BY form, e ORDER BY form, e;
+SELECT form, e AS error, count(*)
+FROM built, LATERAL (SELECT pg_temp.subtract(qsketch_add(sk, -1, 1000),
+	qsketch_add(pg_temp.sketch('SELECT ' || expr), -2, qsketch_total(sk) + 1)) AS e) AS e
+GROUP BY form, e ORDER BY form, e;
+
+-- parts of sf: slim alone, fat alone, full again
+CREATE TEMP TABLE sf AS
+SELECT form, id, sk AS full, qsketch_sf_device(sk) AS device, qsketch_sf_host(sk) AS host
+FROM built WHERE structure = 'sf';
+SELECT form, count(*), bool_and(qsketch_sf_full(host) = "full") AS full_again,
+	string_agg(DISTINCT (qsketch_info(device)).part || ' ' || (qsketch_info(device)).form, ',') AS device,
+	string_agg(DISTINCT (qsketch_info(host)).part || ' ' || (qsketch_info(host)).form, ',') AS host,
+	bool_and(qsketch_total(device) = qsketch_total("full") AND qsketch_total(host) = qsketch_total("full")) AS total,
+	bool_and(device::text::qsketch = device AND host::text::qsketch = host
+		AND device::bytea::qsketch = device AND host::bytea::qsketch = host) AS text
+FROM sf GROUP BY form ORDER BY form;
+SELECT form, bool_and(qsketch_estimate(host, k) BETWEEN n AND qsketch_estimate(device, k)) AS between,
+	bool_and(qsketch_estimate("full", k) = CASE (qsketch_info("full")).form WHEN 'dense'
+		THEN qsketch_estimate(device, k) ELSE n END) AS "full"
+FROM sf, generate_series(1, 400) AS k, LATERAL (SELECT CASE form WHEN 'few' THEN (k <= 20)::int
+	ELSE (k > 10)::int * (k % 300 + CASE form WHEN 'heavy' THEN 2000000 ELSE 0 END) END AS n) AS n
+GROUP BY form ORDER BY form;
+SELECT bool_and(a.host || b.host = qsketch_sf_host(a.full || b.full)) AS hosts_merge,
+	bool_and(qsketch_sf_full(a.host || b.host) = a.full || b.full) AS full_merge,
+	bool_and(qsketch_sf_host(a.full || b.full) - a.host = b.host
+		OR (qsketch_info(b.host)).form = 'explicit') AS hosts_subtract,
+	bool_and(qsketch_total(a.device || b.device) = qsketch_total(a.full) + qsketch_total(b.full)) AS devices_merge,
+	bool_and(qsketch_estimate(a.device || b.device, keys) >= qsketch_estimate(a.full || b.full, keys)) AS upper_bound
+FROM sf AS a JOIN sf AS b USING (id), (SELECT array_agg(k) AS keys FROM generate_series(1, 50) AS k) AS k;
+SELECT count(*), bool_and(qsketch_add(host, 7, 3) = qsketch_sf_host(qsketch_add("full", 7, 3))) AS add,
+	bool_and(qsketch_remove(qsketch_add(host, 7, 3), 7, 3) = host) AS remove
+FROM sf;
+SELECT qsketch_estimate(qsketch_sf_host(a || b), ARRAY[1, 2]) AS host
+FROM qsketch_add(qsketch_new('sf'), 1) AS a, qsketch_add(qsketch_new('sf'), 2) AS b;
+SELECT n, pg_temp.error_of('SELECT ' || replace(replace(replace(call, 'FULL', 'qsketch_new(''sf'', ''1kB'')'),
+	'DEVICE', 'qsketch_sf_device(qsketch_new(''sf'', ''1kB''))'),
+	'HOST', 'qsketch_sf_host(qsketch_new(''sf'', ''1kB''))')) AS error, call
+FROM unnest(ARRAY['qsketch_add(DEVICE, 1)', 'qsketch_remove(DEVICE, 1)', 'DEVICE - DEVICE', 'DEVICE || FULL',
+	'FULL || DEVICE', 'HOST || FULL', 'HOST - DEVICE', 'DEVICE || HOST', 'qsketch_sf_device(DEVICE)',
+	'qsketch_sf_device(HOST)', 'qsketch_sf_host(HOST)', 'qsketch_sf_host(DEVICE)', 'qsketch_sf_full(FULL)',
+	'qsketch_sf_full(DEVICE)', 'qsketch_sf_device(qsketch_new())', 'qsketch_sf_host(qsketch_new(''thread''))',
+	'qsketch_sf_full(qsketch_new(''multilevel''))', 'qsketch_merge_agg(s) FROM (VALUES (FULL), (DEVICE)) AS v(s)'])
+	WITH ORDINALITY AS v(call, n)
+ORDER BY n;
+SELECT qsketch_sf_device(NULL) IS NULL AS device, qsketch_sf_host(NULL) IS NULL AS host,
+	qsketch_sf_full(NULL) IS NULL AS "full";

@@ -1,0 +1,91 @@
+# A statement_timeout in the middle of work: the statement ends soon, and
+# leaves no memory, no workers and no files behind, however often.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use List::Util qw(max);
+
+my $timeout_ms = 50;
+my $times = 20;
+
+my $node = PostgreSQL::Test::Cluster->new('cancel');
+$node->init;
+$node->append_conf('postgresql.conf', "jit = off\nmax_parallel_workers_per_gather = 0\nmax_worker_processes = 8");
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION qsketch;
+	CREATE TABLE key AS SELECT i AS k, i % 50000 AS g FROM generate_series(1, 200000) AS i;
+	CREATE TABLE stored AS
+	SELECT 1 AS id, qsketch_agg(k, qsketch_new(size => '64MB')) AS sk FROM key;
+	CREATE TABLE small AS SELECT k % 500 AS id, qsketch_agg(k, qsketch_new(size => '16kB')) AS sk
+	FROM key GROUP BY k % 500;
+	CREATE TABLE wide (k bigint);
+	INSERT INTO wide SELECT k * n FROM key, generate_series(1, 20) AS n;
+	VACUUM ANALYZE;
+});
+
+# Endless work of every kind; "many" repeats the 200,000 rows.
+my $many = 'key, generate_series(1, 100000) AS n';
+my @work = (
+	[ 'a sketch of 64 MB', "SELECT qsketch_agg(k + n, qsketch_new(size => '64MB')) FROM $many" ],
+	[ 'multilevel of 64 MB', "SELECT qsketch_agg(k + n, k, qsketch_new('multilevel', '64MB')) FROM $many" ],
+	[ 'text keys', "SELECT qsketch_agg(k::text) FROM $many" ],
+	[ 'many groups, hashed', "SELECT count(*) FROM (SELECT qsketch_agg(k) FROM $many GROUP BY k) AS g",
+		"SET work_mem = '1GB'; SET enable_sort = off" ],
+	[ 'many groups, spilled', "SELECT count(*) FROM (SELECT qsketch_agg(k) FROM $many GROUP BY k) AS g",
+		"SET work_mem = '1MB'; SET enable_sort = off" ],
+	[ 'many groups, sorted', "SELECT count(*) FROM (SELECT qsketch_agg(k) FROM $many GROUP BY k) AS g",
+		'SET enable_hashagg = off' ],
+	[ 'merging small sketches', 'SELECT qsketch_merge_agg(sk) FROM small, generate_series(1, 100000)' ],
+	[ 'merging sketches of 64 MB', 'SELECT qsketch_merge_agg(sk) FROM stored, generate_series(1, 100000)' ],
+	[ 'a window', "SELECT sum(t) FROM (SELECT qsketch_total(qsketch_agg(k, qsketch_new(size => '1MB'))
+		OVER (ROWS 5000 PRECEDING)) AS t FROM $many) AS w" ],
+	[ 'estimates', "SELECT sum(qsketch_estimate(sk, k)) FROM stored, $many" ],
+	[ 'batches of estimates', "SELECT count(qsketch_estimate(sk, a)) FROM stored,
+		(SELECT array_agg(k) AS a FROM key) AS a, generate_series(1, 100000)" ],
+	[ 'adding in a loop', "DO \$\$ DECLARE sk qsketch := qsketch_new('warp', '1MB'); BEGIN
+		FOR i IN 1 .. 100000000 LOOP sk := qsketch_add(sk, i); END LOOP; END \$\$" ],
+	[ 'two workers', "SELECT qsketch_agg(k + n, qsketch_new(size => '64MB')) FROM $many",
+		"SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+		SET min_parallel_table_scan_size = 0" ],
+	[ 'scanning a column', "SELECT qsketch_agg(k, qsketch_new(size => '64MB')) FROM wide" ]);
+
+foreach my $work (@work)
+{
+	my ($name, $statement, $settings) = @$work;
+	my $script = ($settings // '') . ";\n\\set VERBOSITY sqlstate\n\\timing on\n";
+
+	foreach my $round (1 .. $times)
+	{
+		$script .= "SET statement_timeout = '${timeout_ms}ms';\n$statement;\nRESET statement_timeout;\n";
+		$script .= "SELECT 'memory', sum(total_bytes) FROM pg_backend_memory_contexts;\n"
+		  if $round == 5 || $round == $times;
+	}
+	$script .= "SELECT 'alive', qsketch_total(qsketch_agg(i)) FROM generate_series(1, 1000) AS i;\n";
+	$script .= "SELECT 'workers', count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';\n";
+	$script .= "SELECT 'files', count(*) FROM pg_ls_tmpdir();\n";
+
+	my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0, timeout => 120);
+
+	# psql tells the time of each command, also of one that fails
+	my @ms = map { $_ > $timeout_ms / 2 ? $_ : () } $out =~ /^Time: ([\d.]+) ms/mg;
+	my @sorted = sort { $a <=> $b } @ms;
+	my @memory = $out =~ /^memory\|(\d+)/mg;
+	my $cancelled = () = $err =~ /ERROR:\s+57014/g;
+
+	note sprintf '%s: %d cancelled, median %.0f ms, most %.0f ms, memory grew by %d kB', $name, $cancelled,
+	  $sorted[ $#sorted / 2 ], $sorted[-1], ($memory[1] - $memory[0]) / 1024;
+	is($cancelled, $times, "$name: every statement was cancelled");
+	cmp_ok($sorted[ $#sorted / 2 ], '<', 200, "$name: within 200 ms");
+	cmp_ok($memory[1] - $memory[0], '<', 100 * 1024, "$name: no memory leaked");
+	like($out, qr/^alive\|1000$/m, "$name: the session works on");
+	like($out, qr/^workers\|0$/m, "$name: no workers are left");
+	like($out, qr/^files\|0$/m, "$name: no temporary files are left");
+}
+
+$node->stop;
+done_testing();

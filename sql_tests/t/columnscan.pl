@@ -1,0 +1,92 @@
+# QSketchScan on a hot standby, in synchronized scans of a table larger than a
+# quarter of the buffers, and cancelled.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $sketch = 'SELECT md5(qsketch_agg(k)::text) FROM t';
+my $ordinary = "SET qsketch.enable_columnscan = off; $sketch";
+
+sub same_on
+{
+	my ($node, $what) = @_;
+
+	like($node->safe_psql('postgres', "EXPLAIN $sketch"), qr/QSketchScan/, "$what: plan");
+	is($node->safe_psql('postgres', $sketch), $node->safe_psql('postgres', $ordinary), "$what: bytes");
+}
+
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->append_conf('postgresql.conf',
+	"shared_buffers = 4MB\nautovacuum = off\nmax_standby_streaming_delay = -1\njit = off");
+$primary->start;
+$primary->safe_psql('postgres', q{
+	CREATE EXTENSION qsketch;
+	CREATE TABLE t (k bigint, filler text);
+	INSERT INTO t SELECT i % 5000, repeat('x', 100) FROM generate_series(1, 60000) AS i;
+});
+$primary->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+$standby->start;
+
+# What the primary does arrives: also pages that became all-visible while a
+# snapshot of the standby still cannot see their rows.
+same_on($primary, 'primary');
+same_on($standby, 'standby');
+my $reader = $standby->background_psql('postgres');
+$reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+my $before = $reader->query_safe($sketch);
+$primary->safe_psql('postgres', q{
+	INSERT INTO t SELECT -i FROM generate_series(1, 1000) AS i;
+	UPDATE t SET k = k + 1 WHERE k BETWEEN 1 AND 50;
+	BEGIN; INSERT INTO t SELECT i FROM generate_series(1, 5000) AS i; ROLLBACK;
+});
+$primary->wait_for_catchup($standby);
+is($reader->query_safe($sketch), $before, 'standby: old snapshot');
+$reader->query_safe("SET qsketch.enable_columnscan = off");
+is($reader->query_safe($sketch), $before, 'standby: old snapshot, ordinary plan');
+$reader->query_safe("RESET qsketch.enable_columnscan");
+$reader->query_safe('COMMIT');
+isnt($reader->query_safe($sketch), $before, 'standby: new snapshot');
+$primary->safe_psql('postgres', 'VACUUM (FREEZE) t');
+$primary->wait_for_catchup($standby);
+same_on($standby, 'standby, all-visible');
+is($reader->query_safe($sketch), $primary->safe_psql('postgres', $sketch), 'standby: as the primary');
+$reader->quit;
+$standby->stop;
+
+# Two scans at a time: the second starts where the first is.
+my $other = $primary->background_psql('postgres');
+$other->query_until(qr/go/, "\\echo go\nSELECT count(qsketch_total(sk)) FROM generate_series(1, 60) AS x,
+	LATERAL (SELECT qsketch_agg(k) AS sk FROM t WHERE x > 0) AS s;\n");
+my %sketches = map { $primary->safe_psql('postgres', $sketch) => 1 } 1 .. 10;
+is(scalar(keys %sketches), 1, 'synchronized scans');
+$other->quit;
+
+# Cancelled within 200 ms, with the workers: four sketches of 64 MB each.
+$primary->safe_psql('postgres',
+	'CREATE TABLE big AS SELECT i::bigint AS k, md5(i::text) AS t FROM generate_series(1, 1000000) AS i; ANALYZE big');
+my $large = join(', ', map { "qsketch_agg(k, qsketch_new('sub_warp', '64MB', seed => $_)), qsketch_agg(t)" } 1 .. 4);
+for my $workers (0, 2)
+{
+	my ($out, $err) = ('', '');
+	my $script = "SET max_parallel_workers_per_gather = $workers; SET cpu_operator_cost = 1;
+		SET parallel_setup_cost = 0; SET min_parallel_table_scan_size = 0;
+		EXPLAIN SELECT $large FROM big;\n\\timing on\n";
+	$script .= "SET statement_timeout = '30ms';\n SELECT $large FROM big;\n RESET statement_timeout;\n" for 1 .. 10;
+	$primary->psql('postgres', $script, stdout => \$out, stderr => \$err, on_error_stop => 0);
+	my @ms = sort { $a <=> $b } grep { $_ > 15 } $out =~ /^Time: ([\d.]+) ms/mg;
+	my $cancelled = () = $err =~ /statement timeout/g;
+	like($out, qr/QSketchScan/, "$workers workers: scanned");
+	like($out, $workers ? qr/Workers Planned: $workers/ : qr/^(?!.*Workers Planned)/s, "$workers workers: planned");
+	is($cancelled, 10, "$workers workers: cancelled");
+	cmp_ok($ms[$#ms / 2], '<', 30 + 200, "$workers workers: soon");
+}
+$primary->stop;
+
+done_testing();

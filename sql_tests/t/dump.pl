@@ -1,0 +1,155 @@
+# Sketches leave a database and come back: pg_dump and pg_restore, COPY as text
+# and binary; and what COPY BINARY does with bytes that are no sketches.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('dump');
+$node->init;
+$node->start;
+my $dir = PostgreSQL::Test::Utils::tempdir;
+
+# All structures, forms and parts; keys whose types are known by OID or name.
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION qsketch;
+	CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+	CREATE TYPE pair AS (a int, b text);
+	CREATE DOMAIN small AS qsketch CHECK (qsketch_total(value) < 10);
+	CREATE TABLE sketch (name text, sk qsketch);
+	INSERT INTO sketch
+	SELECT concat_ws(' ', s, n, w), qsketch_agg(k, w, qsketch_new(s, '2kB', z => 3, seed => -5))
+	FROM unnest('{thread,warp,half_warp,sub_warp,multilevel,sf}'::text[]) AS s,
+		(VALUES (10, 1), (3000, 1), (3000, 10000000)) AS v(n, w),
+		generate_series(1, n) AS k GROUP BY s, n, w;
+	INSERT INTO sketch SELECT s, qsketch_new(s, '1kB') FROM unnest('{thread,multilevel,sf}'::text[]) AS s;
+	INSERT INTO sketch SELECT 'device ' || name, qsketch_sf_device(sk) FROM sketch WHERE name LIKE 'sf%';
+	INSERT INTO sketch SELECT 'host ' || name, qsketch_sf_host(sk) FROM sketch WHERE name LIKE 'sf%';
+	INSERT INTO sketch SELECT 'large', qsketch_agg(k, qsketch_new('warp', '2MB')) FROM generate_series(1, 100000) AS k;
+	INSERT INTO sketch VALUES ('null', NULL);
+	CREATE TABLE keyed (kind text, sk qsketch);
+	INSERT INTO keyed SELECT 'mood', qsketch_agg(m) FROM unnest('{ok,ok,happy}'::mood[]) AS m;
+	INSERT INTO keyed SELECT 'pair', qsketch_agg(ROW(1, 'a')::pair) FROM generate_series(1, 3);
+	INSERT INTO keyed SELECT 'text', qsketch_agg(t) FROM unnest('{a,b,a}'::text[]) AS t;
+	CREATE TABLE strict (sk small DEFAULT qsketch_add(qsketch_new(), 1, 7),
+		total bigint GENERATED ALWAYS AS (qsketch_total(sk)) STORED);
+	INSERT INTO strict DEFAULT VALUES;
+	CREATE INDEX ON sketch USING hash (sk);
+	CREATE VIEW totals AS SELECT name, qsketch_total(sk) FROM sketch;
+	CREATE MATERIALIZED VIEW merged AS SELECT qsketch_merge_agg(sk) AS sk FROM keyed WHERE kind = 'text';
+});
+
+my $all = q{SELECT name, md5(sk::text), octet_length(sk::bytea) FROM sketch ORDER BY name, 2};
+my $before = $node->safe_psql('postgres', $all);
+is(scalar(split /\n/, $before), 31, 'sketches of all kinds');
+
+foreach my $format ('plain', 'custom')
+{
+	my $file = "$dir/$format";
+
+	$node->command_ok([ 'pg_dump', '-F', $format, '-f', $file, $node->connstr('postgres') ], "pg_dump $format");
+
+	# other OIDs than in the first database
+	$node->safe_psql('postgres', "CREATE DATABASE restored_$format");
+	$node->safe_psql("restored_$format",
+		"CREATE TYPE other AS ENUM ('x', 'y'); CREATE TABLE t (i serial)");
+	$node->command_ok(
+		$format eq 'plain'
+		? [ 'psql', '-qXv', 'ON_ERROR_STOP=1', '-d', $node->connstr("restored_$format"), '-f', $file ]
+		: [ 'pg_restore', '-d', $node->connstr("restored_$format"), $file ],
+		"restored $format");
+	is($node->safe_psql("restored_$format", $all), $before, "$format: same bytes");
+	is( $node->safe_psql("restored_$format", q{
+			SELECT kind, CASE kind WHEN 'mood' THEN qsketch_estimate(sk, 'ok'::mood)
+				WHEN 'pair' THEN qsketch_estimate(sk, ROW(1, 'a')::pair)
+				ELSE qsketch_estimate(sk, 'a') END FROM keyed ORDER BY kind}),
+		"mood|2\npair|3\ntext|2",
+		"$format: keys are found");
+	is( $node->safe_psql("restored_$format", q{
+			SELECT total, qsketch_estimate(sk, 1), (SELECT qsketch_total(sk) FROM merged),
+				(SELECT count(*) FROM totals) FROM strict}),
+		'7|7|3|31', "$format: defaults, generated columns, views");
+}
+
+# COPY
+foreach my $format ('text', 'csv', 'binary')
+{
+	my $file = "$dir/copy.$format";
+
+	$node->safe_psql('postgres', qq{
+		COPY sketch TO '$file' (FORMAT $format);
+		CREATE TABLE copied_$format (LIKE sketch);
+		COPY copied_$format FROM '$file' (FORMAT $format)});
+	is( $node->safe_psql('postgres', qq{SELECT name, md5(sk::text), octet_length(sk::bytea)
+			FROM copied_$format ORDER BY name, 2}),
+		$before, "COPY as $format: same bytes");
+}
+
+# Garbage in COPY BINARY: damaged sketches, cut ones, noise of any length.
+my $header = "PGCOPY\n\377\r\n\0" . pack('NN', 0, 0);
+my $good = pack 'H*', $node->safe_psql('postgres',
+	q{SELECT encode(sk::bytea, 'hex') FROM sketch WHERE name = 'sf 10 1'});
+my @bad = ('', "\0", 'QSK', $good . "\0", substr($good, 0, -1), substr($good, 1), $good . $good);
+srand(1);
+foreach my $i (1 .. 300)
+{
+	my $bytes = $good;
+
+	if ($i % 3 == 0)
+	{
+		$bytes = join '', map { chr int rand 256 } 1 .. int rand 300;
+	}
+	elsif ($i % 3 == 1)
+	{
+		my $at = int rand length $bytes;
+		substr($bytes, $at, 1) = chr((ord(substr $bytes, $at, 1) + 1 + int rand 255) % 256);
+	}
+	else
+	{
+		$bytes = substr($good, 0, int rand length $good);
+	}
+	push @bad, $bytes;
+}
+append_binary("$dir/good", $good);
+append_binary("$dir/bad.$_", $bad[$_]) foreach 0 .. $#bad;
+
+sub append_binary
+{
+	my ($file, $field) = @_;
+
+	open my $out, '>:raw', $file or die "$file: $!";
+	print $out $header, pack('nN', 1, length $field), $field, pack('n', 0xFFFF);
+	close $out or die "$file: $!";
+}
+
+my $last = $#bad;
+is( $node->safe_psql('postgres', qq{
+		CREATE TABLE target (sk qsketch);
+		COPY target FROM '$dir/good' (FORMAT binary);
+		CREATE FUNCTION state_of(file text) RETURNS text LANGUAGE plpgsql AS \$\$
+		BEGIN
+			EXECUTE format('COPY target FROM %L (FORMAT binary)', file);
+			RETURN 'accepted';
+		EXCEPTION WHEN OTHERS THEN RETURN sqlstate;
+		END \$\$;
+		SELECT state_of('$dir/bad.' || i), count(*) FROM generate_series(0, $last) AS i GROUP BY 1}),
+	"22P03|" . scalar(@bad),
+	'COPY BINARY refuses ' . scalar(@bad) . ' fields that are no sketches');
+is($node->safe_psql('postgres', 'SELECT count(*), sum(qsketch_total(sk)) FROM target'), '1|10',
+	'and takes the one that is');
+
+# The bytes are the binary form.
+is($node->safe_psql('postgres', qq{
+		CREATE TABLE bytes (b bytea);
+		INSERT INTO bytes SELECT sk::bytea FROM sketch WHERE name = 'warp 3000 1';
+		COPY bytes TO '$dir/bytes' (FORMAT binary);
+		TRUNCATE target;
+		COPY target FROM '$dir/bytes' (FORMAT binary);
+		SELECT count(*), bool_and(sk IN (SELECT sk FROM sketch)) FROM target}),
+	'1|t', 'bytea and qsketch have the same binary form');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,154 @@
+/*
+ * match.c
+ *		Which aggregates and tables QSketchScan can do.
+ *
+ * Every aggregate must be a plain qsketch_agg(column) or qsketch_agg(column,
+ * constant template), and the query must ask for all rows of a table whose
+ * pages are heapam's.  Whatever would be an error is left to the ordinary plan,
+ * which raises it when the first key comes, and only then.
+ *
+ * src/scan/match.c
+ */
+#include "scan/scan.h"
+
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
+#include "commands/extension.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/typcache.h"
+
+/* Is the aggregate the extension's own qsketch_agg? */
+static bool
+is_sketch_aggregate(Oid function)
+{
+	char *name = get_func_name(function);
+
+	return name && strcmp(name, "qsketch_agg") == 0 &&
+		   getExtensionOfObject(ProcedureRelationId, function) ==
+			   get_extension_oid("qsketch", true);
+}
+
+/* The i-th argument of an aggregate. */
+static Expr *
+argument(Aggref *aggref, int i)
+{
+	return list_nth_node(TargetEntry, aggref->args, i)->expr;
+}
+
+/* Are the arguments no more than a column and perhaps a constant template? */
+bool
+ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
+{
+	Expr *key = argument(aggref, 0);
+	int count = list_length(aggref->args);
+
+	call->key_type = exprType((Node *) key);
+	while (IsA(key, RelabelType))
+		key = ((RelabelType *) key)->arg;
+	if (!IsA(key, Var) || ((Var *) key)->varattno <= 0 || ((Var *) key)->varlevelsup != 0)
+		return false;
+	call->column = (Var *) key;
+	call->template = NULL;
+	if (count == 1)
+		return true;
+	if (count != 2 || !IsA(argument(aggref, 1), Const))
+		return false;
+	call->template = (Const *) argument(aggref, 1);
+	return call->template->consttype == aggref->aggtype && !call->template->constisnull;
+}
+
+/* Parameters of the sketch that the call builds. */
+void
+ColumnScanParams(const ColumnScanCall *call, qs_params *params)
+{
+	SketchReader reader;
+
+	if (call->template == NULL)
+	{
+		SketchDefaultParams(params);
+		return;
+	}
+	SketchRead(&reader, call->template->constvalue);
+	*params = reader.sketch->params;
+	SketchReadEnd(&reader);
+}
+
+/* Will no key raise an error?  Device parts take none, some types have no hash. */
+static bool
+takes_keys(const ColumnScanCall *call)
+{
+	qs_params params;
+
+	ColumnScanParams(call, &params);
+	return params.part != QS_PART_DEVICE &&
+		   OidIsValid(
+			   lookup_type_cache(call->key_type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc);
+}
+
+static bool
+is_plain(Aggref *aggref)
+{
+	ColumnScanCall call;
+
+	return aggref->aggdistinct == NIL && aggref->aggorder == NIL && aggref->aggfilter == NULL &&
+		   aggref->agglevelsup == 0 && is_sketch_aggregate(aggref->aggfnoid) &&
+		   ColumnScanMatch(aggref, &call) && takes_keys(&call);
+}
+
+/* All aggregates of the expressions, if each can be done; else NIL. */
+List *
+ColumnScanAggregates(List *expressions)
+{
+	List *found =
+		pull_var_clause((Node *) expressions, PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
+												  PVC_INCLUDE_PLACEHOLDERS);
+	List *aggregates = NIL;
+	ListCell *cell;
+
+	foreach (cell, found)
+	{
+		Node *node = lfirst(cell);
+
+		if (!IsA(node, Aggref) || !is_plain((Aggref *) node))
+			return NIL;
+		aggregates = list_append_unique(aggregates, node);
+	}
+	return aggregates;
+}
+
+static bool
+is_heap(Oid relid)
+{
+	Relation relation = table_open(relid, NoLock);
+	bool heap = relation->rd_rel->relam == HEAP_TABLE_AM_OID;
+
+	table_close(relation, NoLock);
+	return heap;
+}
+
+/* Is this one heap table, all rows wanted, and are its columns aggregated? */
+bool
+ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
+{
+	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	ColumnScanCall call;
+	ListCell *cell;
+
+	if (rel->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||
+		rel->baserestrictinfo != NIL || rte->securityQuals != NIL ||
+		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
+		!is_heap(rte->relid))
+		return false;
+	foreach (cell, aggregates)
+		if (!ColumnScanMatch(lfirst_node(Aggref, cell), &call) || call.column->varno != rel->relid)
+			return false;
+	return true;
+}

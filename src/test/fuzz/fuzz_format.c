@@ -1,0 +1,43 @@
+/*
+ * fuzz_format.c
+ *		Arbitrary bytes as a serialized sketch.
+ *
+ * The input is tried as it is, with the trust that qs_open() and then
+ * qs_validate() give it, and once more with the checksum repaired, so that the
+ * fuzzer gets past it.  What must hold is in unit/exercise.h.
+ *
+ * src/test/fuzz/fuzz_format.c
+ */
+#define TEST_WITHOUT_CMOCKA
+#include "test/unit/exercise.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+try(test_bytes b)
+{
+	qs_sketch view;
+	qs_status opened = qs_open(&view, b.data, b.length);
+	qs_status valid = qs_validate(b.data, b.length);
+
+	REQUIRE(opened == QS_OK || valid == opened);
+	if (opened == QS_OK)
+		exercise_opened(b);
+	if (valid == QS_OK)
+		exercise_valid(b);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	test_bytes b = test_bytes_of(data, size);
+
+	try(b);
+	if (size >= QS_HEADER_BYTES)
+	{
+		test_repair_crc(b.data, b.length);
+		try(b);
+	}
+	free(b.data);
+	return 0;
+}

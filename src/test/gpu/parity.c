@@ -1,0 +1,379 @@
+/*
+ * parity.c
+ *		Random sequences of operations on CPU and GPU, compared byte by byte.
+ *
+ * A case draws parameters, then a few operations: inserting (from ordinary,
+ * pinned or device memory, with or without weights, by every way of
+ * inserting), removing keys that are there, removing too much, merging with
+ * sketches of other sizes, folding, loading and fetching.  After each, the
+ * serialized bytes of both sketches and the estimates of some keys must be the
+ * same.  A case is a function of its number: "parity NUMBER 1" repeats one.
+ *
+ *	parity [first case [number of cases]]
+ *
+ * src/test/gpu/parity.c
+ */
+#include "support.h"
+
+#define KEYS_MAX   (1 << 16)
+#define QUERIES    512
+#define OPS_MAX    6
+#define BIG_WEIGHT (INT64_C(1) << 31)
+
+static uint64_t comparisons;
+static uint64_t failures;
+
+/* One case: a sketch on each side, and room for keys. */
+typedef struct test_case
+{
+	uint64_t number;
+	uint64_t state; /* of the random numbers */
+	qs_params params;
+	qs_cuda *gpu;
+	qs_sketch cpu;
+	qs_cuda_sketch *device;
+	qs_sketch full; /* sf: the host's side of "device" */
+	uint64_t *key;  /* KEYS_MAX, pinned or not */
+	int64_t *weight;
+	void *device_key, *device_weight;
+	uint64_t *pinned_key;
+} test_case;
+
+static uint64_t
+draw(test_case *t, uint64_t below)
+{
+	return qs_reduce(qs_mix64(t->state += QS_ROW_STEP), below);
+}
+
+static bool
+is_sf(const test_case *t)
+{
+	return t->params.structure == QS_SF;
+}
+
+static void
+fail(const test_case *t, const char *what)
+{
+	failures++;
+	printf("case %llu: %s differs (%s, n %llu, d %u, z %u, masks 2^%u, total %lld)\n",
+		   (unsigned long long) t->number, what, qs_structure_name(t->params.structure),
+		   (unsigned long long) t->cpu.params.n, t->params.depth, t->params.z, t->params.log2_masks,
+		   (long long) t->cpu.total);
+}
+
+static void
+expect(const test_case *t, bool same, const char *what)
+{
+	comparisons++;
+	if (!same)
+		fail(t, what);
+}
+
+/* Parameters of every structure, sizes from a few bytes to a megabyte. */
+static void
+draw_params(test_case *t)
+{
+	qs_params *p = &t->params;
+	uint64_t bytes;
+
+	memset(p, 0, sizeof(*p));
+	p->structure = (uint8_t) (QS_THREAD + draw(t, 6));
+	p->depth = (uint8_t) (1 + draw(t, 5));
+	p->seed = draw(t, 4) == 0 ? 0 : qs_mix64(t->state);
+	if (is_sf(t))
+		p->z = (uint8_t) (2 + draw(t, 7));
+	if (p->structure != QS_THREAD)
+		p->log2_masks = (uint8_t) (draw(t, 3) == 0 ? draw(t, 14) : 10);
+	bytes = UINT64_C(1024) << draw(t, 11);
+	p->n = bytes / qs_unit_bytes(p);
+	if (p->n < 2 || draw(t, 3) == 0)
+		p->n = 1 + draw(t, 3000);
+	p->n *= UINT64_C(1) << draw(t, 3);
+}
+
+/* Keys and, if wanted, weights; returns how many. */
+static size_t
+draw_keys(test_case *t, bool weighted)
+{
+	size_t count = (size_t) (draw(t, 4) == 0 ? draw(t, 40) : draw(t, KEYS_MAX));
+	key_kind kind = (key_kind) draw(t, KEYS_KINDS);
+	int64_t most = draw(t, 4) == 0 ? BIG_WEIGHT : draw(t, 2) == 0 ? 1000 : 3;
+
+	make_keys(t->key, kind, draw(t, UINT64_MAX), 0, count);
+	if (weighted && most == BIG_WEIGHT && count > 100)
+		count = 100;
+	for (size_t i = 0; weighted && i < count; i++)
+		t->weight[i] = (int64_t) draw(t, (uint64_t) most);
+	return count;
+}
+
+/*
+ * Copies from ordinary memory return before they have arrived, and streams of
+ * their own do not wait for them.
+ */
+static void
+to_device(test_case *t, const int64_t *weight, size_t count)
+{
+	CHECK_CUDA(cudaMemcpy(t->device_key, t->key, count * 8, cudaMemcpyHostToDevice));
+	if (weight)
+		CHECK_CUDA(cudaMemcpy(t->device_weight, weight, count * 8, cudaMemcpyHostToDevice));
+	CHECK_CUDA(cudaDeviceSynchronize());
+}
+
+typedef qs_status (*change_function)(qs_cuda_sketch *, const uint64_t *, const int64_t *, size_t);
+
+/* The same change by one of three ways to bring keys. */
+static qs_status
+change_device(test_case *t, change_function host, change_function device, const int64_t *weight,
+			  size_t count)
+{
+	switch (draw(t, 3))
+	{
+		case 0:
+			to_device(t, weight, count);
+			return device(t->device, t->device_key, weight ? t->device_weight : NULL, count);
+		case 1:
+			memcpy(t->pinned_key, t->key, count * sizeof(*t->key));
+			return host(t->device, t->pinned_key, weight, count);
+		default:
+			return host(t->device, t->key, weight, count);
+	}
+}
+
+static void
+insert(test_case *t)
+{
+	bool weighted = draw(t, 3) == 0;
+	size_t count = draw_keys(t, weighted);
+	const int64_t *weight = weighted ? t->weight : NULL;
+	qs_status cpu, device;
+
+	qs_cuda_set_bulk(t->gpu, (qs_cuda_bulk) draw(t, 3));
+	cpu = qs_engine_cpu.insert(&t->cpu, t->key, weight, count);
+	if (is_sf(t))
+		device =
+			qs_cuda_sf_insert(t->device, &t->full, t->key, weight, count, (int) (1 + draw(t, 4)));
+	else
+		device = change_device(t, qs_cuda_insert, qs_cuda_insert_device, weight, count);
+	expect(t, cpu == device, "status of insert");
+}
+
+/* Insert keys and take some of them away again, or more than there are. */
+static void
+remove_keys(test_case *t)
+{
+	bool weighted = draw(t, 3) == 0;
+	bool too_much = draw(t, 3) == 0;
+	size_t count = draw_keys(t, weighted);
+	const int64_t *weight = weighted ? t->weight : NULL;
+	qs_status cpu, device;
+
+	if (is_sf(t) || count == 0)
+		return;
+	CHECK(qs_engine_cpu.insert(&t->cpu, t->key, weight, count) == QS_OK);
+	expect(t, qs_cuda_insert(t->device, t->key, weight, count) == QS_OK, "status of insert");
+	if (too_much)
+		make_keys(t->key, KEYS_UNIFORM, draw(t, UINT64_MAX), 0, count);
+	else
+		count = 1 + (size_t) draw(t, count);
+	cpu = qs_engine_cpu.remove(&t->cpu, t->key, weight, count);
+	device = change_device(t, qs_cuda_remove, qs_cuda_remove_device, weight, count);
+	expect(t, cpu == device, "status of remove");
+}
+
+/* Another sketch of the same kind, of the same size or another. */
+static void
+merge(test_case *t)
+{
+	qs_params p = t->device ? *qs_cuda_params(t->device) : t->params;
+	qs_cuda_sketch *device;
+	qs_sketch cpu;
+	qs_status expected;
+	size_t count;
+
+	if (draw(t, 3) == 0)
+		p.n *= UINT64_C(1) << draw(t, 3);
+	else if (p.n % 2 == 0 && draw(t, 2) == 0)
+		p.n /= 2;
+	if (is_sf(t))
+		return;
+	dense_init(&cpu, &p);
+	count = draw_keys(t, true);
+	CHECK(qs_engine_cpu.insert(&cpu, t->key, t->weight, count) == QS_OK);
+	CHECK(qs_cuda_load(t->gpu, &cpu, &device) == QS_OK);
+	expected = qs_merge(&t->cpu, &cpu);
+	expect(t, qs_cuda_merge(t->device, device) == expected, "status of merge");
+	qs_cuda_destroy(device);
+	qs_free(&cpu);
+}
+
+static void
+fold(test_case *t)
+{
+	uint64_t n = t->cpu.params.n >> draw(t, 4);
+	qs_status expected;
+
+	if (is_sf(t) || n == 0)
+		return;
+	expected = qs_fold(&t->cpu, n);
+	expect(t, qs_cuda_fold(t->device, n) == expected, "status of fold");
+}
+
+/* Through the byte format and back, on the device's side. */
+static void
+reload(test_case *t)
+{
+	qs_sketch fetched, view;
+	uint64_t bytes;
+	uint8_t *flat;
+
+	if (is_sf(t))
+		return;
+	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QS_OK);
+	bytes = qs_flat_size(&fetched);
+	flat = malloc(bytes + 1);
+	fetched.family = t->cpu.family = 1;
+	qs_write(&fetched, flat + 1);
+	expect(t, qs_validate(flat + 1, bytes) == QS_OK, "validity");
+	CHECK(qs_open(&view, flat + 1, bytes) == QS_OK);
+	qs_cuda_destroy(t->device);
+	CHECK(qs_cuda_load(t->gpu, &view, &t->device) == QS_OK);
+	qs_free(&fetched);
+	free(flat);
+}
+
+static void
+compare_estimates(test_case *t)
+{
+	static int64_t cpu[QUERIES], device[QUERIES];
+	qs_sketch *sk = &t->cpu;
+
+	for (int i = QUERIES / 2; i < QUERIES; i++)
+		t->key[i] = qs_mix64(t->state + (uint64_t) i);
+	qs_engine_cpu.query(sk, t->key, QUERIES, cpu);
+	expect(t, qs_cuda_query(t->device, t->key, QUERIES, device) == QS_OK, "status of query");
+	expect(t, memcmp(cpu, device, sizeof(cpu)) == 0, "estimates");
+}
+
+static void
+compare(test_case *t)
+{
+	qs_sketch fetched;
+
+	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QS_OK);
+	fetched.family = t->cpu.family;
+	if (is_sf(t))
+	{
+		qs_sketch part;
+
+		t->full.family = t->cpu.family;
+		expect(t, same_bytes(&t->cpu, &t->full), "fat and slim table");
+		CHECK(qs_sf_part(&part, &t->cpu, QS_PART_DEVICE, &test_memory) == QS_OK);
+		expect(t, same_bytes(&part, &fetched), "slim table");
+		qs_free(&part);
+	}
+	else
+		expect(t, same_bytes(&t->cpu, &fetched), "bytes");
+	qs_free(&fetched);
+	compare_estimates(t);
+}
+
+/* Merging and folding of device parts, which is all they can do but query. */
+static void
+compare_sf_parts(test_case *t)
+{
+	qs_cuda_sketch *device;
+	qs_sketch part, other, fetched;
+
+	CHECK(qs_sf_part(&part, &t->cpu, QS_PART_DEVICE, &test_memory) == QS_OK);
+	CHECK(qs_sf_part(&other, &t->cpu, QS_PART_DEVICE, &test_memory) == QS_OK);
+	CHECK(qs_cuda_load(t->gpu, &other, &device) == QS_OK);
+	if (part.params.n % 2 == 0)
+	{
+		CHECK(qs_fold(&part, part.params.n / 2) == QS_OK);
+		CHECK(qs_cuda_fold(t->device, part.params.n) == QS_OK);
+	}
+	CHECK(qs_merge(&part, &other) == QS_OK);
+	CHECK(qs_cuda_merge(t->device, device) == QS_OK);
+	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QS_OK);
+	expect(t, same_bytes(&part, &fetched), "merged slim table");
+	expect(t, qs_cuda_insert(t->device, t->key, NULL, 1) == QS_READ_ONLY, "refusal to insert");
+	qs_cuda_destroy(device);
+	qs_free(&part);
+	qs_free(&other);
+	qs_free(&fetched);
+}
+
+static void
+start(test_case *t)
+{
+	draw_params(t);
+	dense_init(&t->cpu, &t->params);
+	if (is_sf(t))
+	{
+		dense_init(&t->full, &t->params);
+		CHECK(qs_cuda_load(t->gpu, &t->full, &t->device) == QS_OK);
+	}
+	else
+		CHECK(qs_cuda_create(t->gpu, &t->params, &t->device) == QS_OK);
+}
+
+static void
+run_case(test_case *t, uint64_t number)
+{
+	static void (*const ops[])(test_case *) = { insert,      insert, insert, insert,
+												remove_keys, merge,  fold,   reload };
+	int count;
+
+	t->number = number;
+	t->state = qs_mix64(number + 1);
+	start(t);
+	count = 1 + (int) draw(t, OPS_MAX);
+	for (int i = 0; i < count; i++)
+	{
+		ops[i == 0 ? 0 : draw(t, sizeof(ops) / sizeof(ops[0]))](t);
+		compare(t);
+	}
+	if (is_sf(t))
+	{
+		compare_sf_parts(t);
+		qs_free(&t->full);
+	}
+	qs_free(&t->cpu);
+	qs_cuda_destroy(t->device);
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 4000;
+	qs_cuda_options options = { .staging_bytes = 1 << 18 }; /* several pieces a batch */
+	qs_cuda_error error;
+	test_case t = { 0 };
+	double began = seconds();
+
+	if (qs_cuda_open(0, &options, &t.gpu, &error) != QS_OK)
+	{
+		printf("no usable device: %s\n", error.name);
+		return 2;
+	}
+	t.key = malloc(KEYS_MAX * sizeof(*t.key));
+	t.weight = malloc(KEYS_MAX * sizeof(*t.weight));
+	CHECK(t.key && t.weight);
+	CHECK(qs_cuda_host_alloc(t.gpu, KEYS_MAX * 8, (void **) &t.pinned_key) == QS_OK);
+	CHECK_CUDA(cudaMalloc(&t.device_key, KEYS_MAX * 8));
+	CHECK_CUDA(cudaMalloc(&t.device_weight, KEYS_MAX * 8));
+	for (uint64_t i = first; i < first + cases; i++)
+		run_case(&t, i);
+	printf("parity: %llu cases, %llu comparisons, %llu differences, %.0f s\n",
+		   (unsigned long long) cases, (unsigned long long) comparisons,
+		   (unsigned long long) failures, seconds() - began);
+	cudaFree(t.device_key);
+	cudaFree(t.device_weight);
+	qs_cuda_host_free(t.gpu, t.pinned_key);
+	qs_cuda_close(t.gpu);
+	free(t.key);
+	free(t.weight);
+	return failures != 0;
+}

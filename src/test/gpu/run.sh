@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+#
+# Runs what "make gpu-build" built, on a machine with a GPU; needs nothing but
+# the folder it lies in.
+#
+#	run.sh test [cases]    parity of random cases, of large ones, and faults
+#	run.sh sanitize        small cases under the four tools of compute-sanitizer
+#	run.sh bench [section ...]   the benchmark's lines, to gpu-bench.tsv beside it
+#	run.sh profile         counters of the main kernels, by ncu
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+what=${1:?test, sanitize, bench or profile}
+shift
+
+# find TOOL: its path, also where it is not on the PATH.
+find_tool() {
+	command -v "$1" || ls /usr/local/cuda/bin/"$1" /usr/local/cuda/compute-sanitizer/"$1" 2>/dev/null |
+		head -1
+}
+
+sanitize() {
+	local tool sanitizer status=0
+	sanitizer=$(find_tool compute-sanitizer)
+	for tool in memcheck racecheck initcheck synccheck; do
+		echo "== $tool"
+		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
+			"$here/parity" 0 "${1:-12}" || status=1
+	done
+	return $status
+}
+
+profile() {
+	local metrics=dram__bytes_read.sum,dram__bytes_write.sum,lts__t_bytes.sum
+	metrics+=,lts__t_sectors_op_red.sum,lts__t_sectors_op_atom.sum,lts__t_sectors_op_read.sum
+	metrics+=,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum
+	metrics+=,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
+	metrics+=,l1tex__t_requests_pipe_lsu_mem_global_op_red.sum
+	metrics+=,l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum
+	metrics+=,gpu__time_duration.sum,sm__warps_active.avg.pct_of_peak_sustained_active
+	"$(find_tool ncu)" --clock-control none --csv --metrics "$metrics" \
+		--kernel-name 'regex:insert_keys|query_keys|change_keys|sort_coarse|sort_fine|qs_tile' \
+		"$here/gpu_bench" profile
+}
+
+case $what in
+test)
+	status=0
+	"$here/parity" 0 "${1:-4000}" || status=1
+	"$here/large" || status=1
+	"$here/faults" || status=1
+	exit $status
+	;;
+sanitize) sanitize "$@" ;;
+bench) "$here/gpu_bench" "$@" | tee "$here/gpu-bench.tsv" ;;
+profile) profile ;;
+*) echo "unrecognized: $what" >&2 && exit 2 ;;
+esac
