@@ -8,6 +8,8 @@
 #   make fuzz            fuzzers of the untrusted formats, FUZZ_SECONDS (30) each
 #   make regress         SQL tests on a throw-away server     (REGRESS="name ..." picks some)
 #   make isolation       concurrency tests, the same way      (ISOLATION="name ...")
+#   make regress-gpu     SQL tests through the GPU worker (QSKETCH_GPU=auto: with a real GPU)
+#   make soak            many clients on the GPU worker, SOAK_SECONDS (600)
 #   make tap             tests that need servers of their own (PROVE_TESTS="file ...")
 #   make installcheck    SQL and concurrency tests on your running server, after make install
 #   make format          clang-format in place; format-check only looks
@@ -127,11 +129,15 @@ endif
 
 # ---- tests ----
 
-.PHONY: FORCE demo test unit fuzz regress isolation tap link-tests
+.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak link-tests
 test:
 	@src/test/run.sh
 regress: all
 	@src/test/run.sh regress $(REGRESS)
+regress-gpu: all
+	@src/test/run.sh gpu $(REGRESS)
+soak: all
+	@QSKETCH_SOAK_SECONDS=$(or $(SOAK_SECONDS),600) src/test/run.sh tap 020_gpu_soak.pl
 isolation: all
 	@src/test/run.sh isolation $(ISOLATION)
 tap: all

@@ -402,7 +402,7 @@ CREATE FUNCTION qsketch_gpu(
 	OUT state text, OUT device integer, OUT name text, OUT memory bigint, OUT memory_used bigint,
 	OUT sketches bigint, OUT driver text, OUT reason text)
 	RETURNS SETOF record
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_gpu() IS 'GPUs in use, or why there is none';
 
 CREATE FUNCTION qsketch_gpu_counts(
@@ -413,7 +413,7 @@ CREATE FUNCTION qsketch_gpu_counts(
 	OUT bytes_out bigint, OUT cache_hits bigint, OUT cache_misses bigint, OUT fallbacks bigint,
 	OUT slot_waits bigint, OUT slot_wait_us bigint, OUT failures bigint)
 	RETURNS record
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_gpu_counts() IS 'what the GPU worker holds and has done';
 
 CREATE VIEW qsketch_stat_gpu AS SELECT * FROM qsketch_gpu_counts();
