@@ -14,7 +14,8 @@
 #   make installcheck    SQL and concurrency tests on your running server, after make install
 #   make format          clang-format in place; format-check only looks
 #   make check-layers    which part may include which
-#   make bench-sql       speed inside PostgreSQL, as a Markdown table
+#   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
+#   make bench-sql       the same in short, as a Markdown table
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bundle          server, extension and libraries in one file, for hosts without packages
 #   make dist            source archive
@@ -199,16 +200,23 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench-sql accuracy analysis bundle dist
+.PHONY: bench bench-sql accuracy analysis bundle dist
 demo:
 	@src/bench/demo.sh
-bench-sql:
-	@src/bench/bench-sql.sh
-accuracy analysis: %: build/bench/%
+bench bench-sql:
+	@src/bench/$@.sh
+# Both write their tables into docs/; accuracy draws its figures as well.
+accuracy: build/bench/accuracy
+	@command -v gnuplot >/dev/null || src/test/setup.sh bench
 	@$<
-build/bench/%: src/bench/%.c $(CORE_SRC) $(wildcard src/core/*.h src/engine/*.h src/bench/*.h)
+	@gnuplot src/bench/accuracy.gp && gnuplot src/bench/overload.gp
+analysis: build/bench/analysis
+	@$<
+build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c workload.c theory.c)
+build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
+build/bench/accuracy build/bench/analysis: $(CORE_SRC) $(wildcard src/core/*.h src/engine/*.h src/bench/*.h)
 	@mkdir -p $(@D)
-	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $< $(CORE_SRC) -lm
+	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
 
 bundle: all
 	@src/test/bundle.sh

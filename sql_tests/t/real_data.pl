@@ -1,0 +1,126 @@
+# Real frequencies: clicks on a news portal (kosarak) and the degrees of a mail
+# graph (email-Enron).  Estimates are never too small, and too large by no more
+# than theory and the sketch itself say.
+#
+# The files are looked for in $QSKETCH_DATA, or in ../shared/data beside the
+# source tree, from where the test was started.
+
+use strict;
+use warnings;
+
+use FindBin;
+use IO::Uncompress::Gunzip qw(gunzip $GunzipError);
+use List::Util qw(first);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my @folders = grep { defined } $ENV{QSKETCH_DATA},
+  (map { defined $_ ? "$_/../shared/data" : undef } $ENV{OLDPWD}), "$FindBin::RealBin/../../../shared/data";
+my %file = (clicks => 'kosarak-36682-transactions.dat.gz', mails => 'email-enron-edges.tsv.gz');
+my $folder = first { -r "$_/$file{clicks}" && -r "$_/$file{mails}" } @folders;
+plan skip_all => 'no real data here: ' . join(', ', @folders) unless $folder;
+
+my $node = PostgreSQL::Test::Cluster->new('real_data');
+$node->init;
+$node->append_conf('postgresql.conf', 'jit = off');
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION qsketch;
+	CREATE TABLE event (source text, k int);
+	CREATE TABLE exact (source text, k int, n bigint);
+	CREATE TABLE sketch (source text, structure text, sk qsketch);
+	CREATE TABLE template AS SELECT structure, qsketch_new(structure, '64kB', z => 4) AS template
+	FROM unnest('{thread,warp,half_warp,sub_warp,multilevel,sf}'::text[]) AS structure;
+});
+
+# One key a row: items of all sessions; both ends of all edges.
+my $dir = PostgreSQL::Test::Utils::tempdir;
+foreach my $source (keys %file)
+{
+	my $text;
+
+	gunzip("$folder/$file{$source}" => \$text) or die "$file{$source}: $GunzipError";
+	open my $out, '>', "$dir/$source" or die "$source: $!";
+	print $out map { "$source\t$_\n" } grep { /^\d+$/ } split /\s+/, $text;
+	close $out or die "$source: $!";
+	$node->safe_psql('postgres', "COPY event FROM '$dir/$source'");
+}
+$node->safe_psql('postgres', q{
+	INSERT INTO exact SELECT source, k, count(*) FROM event GROUP BY source, k;
+	INSERT INTO sketch
+	SELECT source, structure, qsketch_agg(k, template) FROM event, template GROUP BY source, structure;
+	ANALYZE;
+});
+note $node->safe_psql('postgres', q{
+	SELECT source, count(*), sum(n), max(n) FROM exact GROUP BY source ORDER BY source});
+
+# What the sketches say of every key, and of as many that are not there; sketch
+# by sketch, since what unbiased estimates need of it is measured once.
+$node->safe_psql('postgres', q{
+	CREATE TABLE said AS
+	SELECT source, structure, e.* FROM sketch, LATERAL (
+		SELECT k, n, qsketch_estimate(sk, k) AS e, qsketch_estimate_unbiased(sk, k, true) AS u,
+			qsketch_estimate(sk, -k - 1) AS absent
+		FROM exact WHERE exact.source = sketch.source OFFSET 0) AS e;
+	CREATE TABLE claim AS SELECT source, structure, c, qsketch_error(sk, c) AS error
+	FROM sketch, unnest(ARRAY[0.5, 0.9, 0.99]) AS c;
+	ALTER TABLE said ADD PRIMARY KEY (source, structure, k);
+	ANALYZE;
+});
+note $node->safe_psql('postgres', q{
+	SELECT source, structure, round(avg(e - n), 2) AS error, round(avg(abs(u - n))::numeric, 2) AS unbiased,
+		max(e - n) FILTER (WHERE n > 1000) AS of_heavy
+	FROM said GROUP BY source, structure ORDER BY 1, 2});
+
+sub is_true
+{
+	my ($query, $name) = @_;
+
+	is($node->safe_psql('postgres', "SELECT coalesce(string_agg(source || ' ' || structure, ', '), 'all')
+		FROM (SELECT source, structure FROM $query) AS exceptions"), 'all', $name);
+}
+
+is($node->safe_psql('postgres', q{
+		SELECT bool_and(qsketch_total(sk) = (SELECT sum(n) FROM exact AS e WHERE e.source = s.source)), count(*)
+		FROM sketch AS s}),
+	't|12', 'totals are exact');
+is_true('said WHERE e < n', 'no estimate is below the truth');
+
+# Count-Min: too large by more than e N / w with a chance of exp(-d) at most.
+is_true(q{said JOIN (SELECT source, s.structure, total, width FROM sketch AS s, qsketch_info(sk)) AS i
+		USING (source, structure) WHERE structure = 'thread'
+		GROUP BY source, structure HAVING avg((e - n > exp(1) * total / width)::int) > exp(-3)},
+	'the error of thread is within that of Count-Min');
+
+# The sketch's own word on its error, for keys that are there and that are not.
+is_true(q{said JOIN claim USING (source, structure) GROUP BY source, structure, c
+		HAVING avg((e - n <= error)::int) < c - 0.02 OR avg((absent <= error)::int) < c - 0.02},
+	'errors hold as often as they say');
+is_true(q{said JOIN (SELECT source, k, e AS other FROM said WHERE structure = 'sub_warp') AS o USING (source, k)
+		WHERE structure = 'sf' AND e > other},
+	'sf is never worse than sub_warp');
+is_true(q{(SELECT source, structure, avg(e - n) AS error FROM said GROUP BY source, structure) AS a
+		JOIN (SELECT source, avg(e - n) FILTER (WHERE structure = 'thread') AS thread,
+			avg(e - n) FILTER (WHERE structure = 'sub_warp') AS sub_warp FROM said GROUP BY source) AS t
+		USING (source) WHERE structure = 'multilevel' AND error > thread / 2
+			OR structure = 'sf' AND error > 0.7 * sub_warp},
+	'multilevel makes less than half the error of thread, and sf less than 0.7 of that of sub_warp');
+is_true(q{said GROUP BY source, structure HAVING avg(e - n) > 1 AND avg(abs(u - n)) > avg(e - n)},
+	'where sketches are overloaded, unbiased estimates are nearer to the truth');
+is_true(q{(SELECT *, rank() OVER (PARTITION BY source, structure ORDER BY n DESC) FROM said) AS r
+		WHERE rank <= 20 GROUP BY source, structure HAVING avg((e - n) / n::float8) > 0.05},
+	'the twenty most frequent keys are right within 5 %');
+
+# A rollup of parts made of weighted keys, in parallel, is the sketch of the whole.
+is( $node->safe_psql('postgres', q{
+		SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+		CREATE TABLE part AS SELECT source, structure, k % 7 AS p, qsketch_agg(k, n, template) AS sk
+		FROM exact, template GROUP BY 1, 2, 3;
+		SELECT count(*), bool_and(s.sk = p.sk) FROM sketch AS s
+			JOIN (SELECT source, structure, qsketch_merge_agg(sk) AS sk FROM part GROUP BY 1, 2) AS p
+			USING (source, structure)}),
+	'12|t', 'merged parts are the whole');
+
+$node->stop;
+done_testing();

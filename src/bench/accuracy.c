@@ -1,0 +1,42 @@
+/*
+ * accuracy.c
+ *		"make accuracy": measured errors against theory, paper and promises.
+ *
+ * Prints what must hold with PASS or FAIL, writes the tables into
+ * docs/accuracy.md and the data of the figures to build/bench.  Fails if
+ * anything does not hold.  Takes a few minutes and 2 GB; a name (figure7,
+ * overload, calibration) picks a part and writes no document.
+ *
+ * src/bench/accuracy.c
+ */
+#include "accuracy.h"
+#include "workload.h"
+
+#define DOCUMENT "docs/accuracy.md"
+
+static const struct
+{
+	const char *name;
+	void (*run)(void);
+	const char *tables[3]; /* as many as there are, then NULL */
+} parts[] = {
+	{ "figure7", accuracy_figure7, { "figure7", "loads" } },
+	{ "overload", accuracy_overload, { "overload", "overload-all" } },
+	{ "calibration", accuracy_calibration, { "calibration" } },
+};
+
+int
+main(int argc, char **argv)
+{
+	size_t i, k;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (argc < 2 || strcmp(argv[1], parts[i].name) == 0)
+		{
+			parts[i].run();
+			for (k = 0; argc < 2 && parts[i].tables[k]; k++)
+				report_publish(parts[i].tables[k], DOCUMENT);
+		}
+	printf("%d failed\n", report_failures());
+	return report_failures() > 0;
+}

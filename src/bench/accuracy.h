@@ -1,0 +1,20 @@
+/*
+ * accuracy.h
+ *		The parts of "make accuracy"; each prints what must hold and whether it
+ *		does, and writes its tables for docs/accuracy.md and its data for gnuplot.
+ *
+ * src/bench/accuracy.h
+ */
+#ifndef QS_BENCH_ACCURACY_H
+#define QS_BENCH_ACCURACY_H
+
+/* Errors of all structures by load against theory and paper (paper's Fig. 7). */
+extern void accuracy_figure7(void);
+
+/* Minimum and unbiased estimate in overloaded sketches. */
+extern void accuracy_overload(void);
+
+/* How often a confidence holds, over many seeds. */
+extern void accuracy_calibration(void);
+
+#endif

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+#
+# The speed of the extension inside PostgreSQL, in full: "make bench".  Builds
+# its own data on a throw-away server, measures everything in one run, checks
+# the results, and writes docs/performance.md with its figures.
+#
+#	ROWS (10000000)     rows of the tables; 100000000 needs 20 GB and BUFFERS=16GB
+#	STORED (1000)       stored sketches of 1 MB that are merged
+#	TURNS (5)           runs of each query that has a target
+#	WORKERS (3)         most parallel workers
+#	BUFFERS (4GB)       shared memory of the server
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+
+figure() {
+	printf '\n![%s](performance-%s.svg)\n' "$2" "$1"
+}
+
+# What stands around the tables that bench.sql prints.
+document() {
+	local settings=
+	[ -z "${ROWS:-}" ] || settings="ROWS=$ROWS "
+	cat <<-EOF
+		# Performance
+
+		Written by \`${settings}make bench\`, which measures all of this anew on your machine.
+
+		$(hardware). $ROWS_USED rows, all data in memory, JIT off, no parallel workers unless
+		said so; medians of $TURNS_USED runs, and of 3 in the figures. Sketches have the default
+		structure and size (sub_warp, 1 MB) unless said otherwise. Keys are uniform over as many
+		values as there are rows, of which 63 % occur.
+
+	EOF
+	cat "$1"
+	echo
+	echo "## Curves"
+	figure size "Time per row by size, structure and instructions"
+	figure workers "Speed-up with workers"
+	figure rows "Time per row by number of rows"
+	figure groups "Time per row by number of groups"
+}
+
+ROWS_USED=${ROWS:-10000000}
+TURNS_USED=${TURNS:-5}
+bench_server "${BUFFERS:-4GB}"
+folder=$(mktemp -d "$SERVER_ROOT/figures.XXXXXX")
+psql -XAtq -v ON_ERROR_STOP=1 -v rows="$ROWS_USED" -v stored="${STORED:-1000}" -v turns="$TURNS_USED" \
+	-v workers="${WORKERS:-3}" -v folder="$folder" -f bench.sql | tee "$folder/tables"
+cd "$SOURCE"
+mkdir -p docs
+document "$folder/tables" >docs/performance.md
+gnuplot -e "folder = '$folder'" src/bench/bench.gp
+echo "written: docs/performance.md and its figures" >&2

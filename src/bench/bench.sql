@@ -1,0 +1,193 @@
+-- The benchmark's data and queries, run by bench.sh with the number of rows in
+-- :rows, of stored sketches in :stored, and of runs of each in :turns.
+--
+-- Prints the first part of docs/performance.md and leaves the figures' numbers
+-- in the table "points".
+
+SET client_min_messages = warning;
+CREATE EXTENSION qsketch;
+CREATE EXTENSION pg_prewarm;
+CREATE EXTENSION hll;
+CREATE EXTENSION tdigest;
+\i ratios.sql
+
+-- Uniform over as many keys as rows (63% of them occur), Zipf with exponent 1
+-- over a million keys, and strings.
+SELECT setseed(0.42) \g /dev/null
+CREATE UNLOGGED TABLE ints AS
+    SELECT (random() * :rows)::bigint AS k, i AS v FROM generate_series(1, :rows) AS i;
+CREATE UNLOGGED TABLE fresh AS SELECT * FROM ints;
+CREATE UNLOGGED TABLE zipf AS
+    SELECT floor(exp(random() * ln(1e6)))::bigint AS k, v FROM ints;
+CREATE UNLOGGED TABLE texts AS SELECT 'user ' || lpad(k::text, 12, '0') AS t FROM ints;
+CREATE UNLOGGED TABLE keys AS SELECT k FROM ints LIMIT 1000000;
+CREATE TABLE stored AS SELECT qsketch_agg(k) AS sk FROM ints;
+CREATE UNLOGGED TABLE many AS SELECT i AS day, sk FROM stored, generate_series(1, :stored) AS i;
+CREATE UNLOGGED TABLE written (sk qsketch);
+VACUUM ANALYZE ints, zipf, texts, keys, stored, many;
+ANALYZE fresh;
+SELECT pg_prewarm(t) FROM unnest(ARRAY['ints', 'zipf', 'texts', 'keys', 'fresh', 'many']) AS t \g /dev/null
+
+--
+-- Targets
+--
+INSERT INTO benchmarks (what, query, rival, bound, target, settings, holds) VALUES
+('column scan', 'SELECT qsketch_agg(k) FROM ints', 'SELECT count(*) FROM ints', '<=', 0.40, '{}',
+ 'SELECT sk = (SELECT qsketch_agg(k) FROM ints WHERE v > 0) FROM stored'),
+('of a table just loaded', 'SELECT qsketch_agg(k) FROM fresh', 'SELECT count(*) FROM fresh', '<=', 0.60, '{}',
+ 'SELECT qsketch_agg(k) = (SELECT sk FROM stored) FROM fresh'),
+('with 2 workers', 'SELECT qsketch_agg(k) FROM ints', 'SELECT count(*) FROM ints', '<=', 0.45,
+ '{max_parallel_workers_per_gather, 2}', DEFAULT),
+('of strings', 'SELECT qsketch_agg(t) FROM texts', 'SELECT count(t) FROM texts', '<=', 0.8, '{}',
+ 'SELECT qsketch_total(qsketch_agg(t)) = count(*) FROM texts'),
+('ordinary plan', 'SELECT qsketch_agg(k) FROM ints', 'SELECT bit_xor(k) FROM ints', '<=', 1.15,
+ '{qsketch.enable_columnscan, off}', DEFAULT),
+('', 'SELECT qsketch_agg(k) FROM ints', 'SELECT hll_add_agg(hll_hash_bigint(k)) FROM ints', '<=', 0.9,
+ '{qsketch.enable_columnscan, off}', DEFAULT),
+('64 MB', $$SELECT qsketch_total(qsketch_agg(k, qsketch_new('sub_warp', '64MB'))) FROM ints$$,
+ 'SELECT bit_xor(k) FROM ints', '<=', 1.6, '{qsketch.enable_columnscan, off}', DEFAULT),
+('exact counts', 'SELECT qsketch_agg(k) FROM ints',
+ 'SELECT max(n) FROM (SELECT count(*) AS n FROM ints GROUP BY k) AS g', '>=', 25, '{}',
+ 'SELECT bool_and(qsketch_estimate(sk, k) >= n)
+  FROM (SELECT k, count(*) AS n FROM ints WHERE k % 100 = 0 GROUP BY k) AS g, stored'),
+('estimates', 'SELECT sum(qsketch_estimate(sk, k)) FROM keys, stored',
+ 'SELECT sum(hashint8extended(k, 0)) FROM keys, stored', '<=', 1.5, '{}',
+ 'SELECT bool_and(qsketch_estimate(sk, k) > 0) FROM keys, stored'),
+('merging', 'SELECT qsketch_total(qsketch_merge_agg(sk)) FROM many',
+ 'SELECT sum(length(sk::bytea)) FROM many', '<=', 2, '{}',
+ 'SELECT qsketch_total(qsketch_merge_agg(many.sk)) = sum(qsketch_total(many.sk)) FROM many');
+SELECT run_benchmarks(:turns) \g /dev/null
+\qecho '## Against its targets'
+\qecho
+\i print-ratios.sql
+
+--
+-- Figures and tables: points of curves
+--
+CREATE TABLE points (figure text, curve text, x float8, ms float8, rows float8);
+
+-- Measures a query several times, in the given settings.
+CREATE FUNCTION measure(figure text, curve text, x float8, rows float8, query text,
+    settings text[] DEFAULT '{}', times int DEFAULT 3) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO points
+    SELECT figure, curve, x, percentile_cont(0.5) WITHIN GROUP (ORDER BY run_ms_with(query, settings)), rows
+    FROM generate_series(1, times)
+$$;
+
+-- time per row by size of the sketch, structure and instructions
+CREATE UNLOGGED TABLE part AS SELECT k, v FROM ints LIMIT :rows / 5;
+VACUUM ANALYZE part;
+CREATE TABLE simd (name text, usable boolean);
+DO $$
+DECLARE
+    simd text;
+BEGIN
+    FOREACH simd IN ARRAY ARRAY['scalar', 'avx2', 'avx512'] LOOP
+        BEGIN
+            PERFORM set_config('qsketch.simd', simd, false);
+            INSERT INTO simd VALUES (simd, true);
+        EXCEPTION WHEN invalid_parameter_value THEN
+        END;
+    END LOOP;
+    RESET qsketch.simd;
+END $$;
+-- 512 MB of slim counters have eight times as much behind them
+SELECT measure('size', s || ' ' || simd.name, 2 ^ mb, :rows / 5,
+    format('SELECT qsketch_total(qsketch_agg(k, qsketch_new(%L, %L))) FROM part', s, 2 ^ mb * 1024 || 'kB'),
+    ARRAY['qsketch.simd', simd.name])
+FROM unnest(ARRAY['thread', 'warp', 'half_warp', 'sub_warp', 'multilevel', 'sf']) AS s,
+    unnest(ARRAY[-4, -2, 0, 2, 4, 6, 9]) AS mb, simd
+WHERE (s <> 'sf' OR mb <= 6) AND (s NOT IN ('thread', 'sf') OR simd.name = 'scalar') \g /dev/null
+
+-- workers
+SELECT measure('workers', curve, workers, :rows, query, ARRAY['max_parallel_workers_per_gather', workers::text] || settings)
+FROM generate_series(0, :workers) AS workers, (VALUES
+    ('column scan', 'SELECT qsketch_agg(k) FROM ints', '{}'::text[]),
+    ('ordinary plan', 'SELECT qsketch_agg(k) FROM ints', '{qsketch.enable_columnscan, off}'),
+    ('count(*)', 'SELECT count(*) FROM ints', '{}'),
+    ('bit_xor', 'SELECT bit_xor(k) FROM ints', '{}')) AS c(curve, query, settings) \g /dev/null
+
+-- by the number of rows
+CREATE FUNCTION rows_table(n bigint) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('CREATE UNLOGGED TABLE rows_%s AS SELECT * FROM ints LIMIT %1$s', n);
+    EXECUTE format('ANALYZE rows_%s', n);
+    RETURN 'rows_' || n;
+END $$;
+CREATE TABLE heights AS
+SELECT n::bigint AS n, rows_table(n::bigint) AS name FROM (SELECT unnest(ARRAY[1e5, 3e5, 1e6, 3e6, 1e7, 3e7, 1e8]) AS n UNION SELECT :rows) AS n
+WHERE n <= :rows;
+VACUUM;
+SELECT measure('rows', curve, n, n, format(query, name), settings) FROM heights, (VALUES
+    ('qsketch_agg, column scan', 'SELECT qsketch_agg(k) FROM %I', '{}'::text[]),
+    ('qsketch_agg, ordinary plan', 'SELECT qsketch_agg(k) FROM %I', '{qsketch.enable_columnscan, off}'),
+    ('count(*)', 'SELECT count(*) FROM %I', '{}'),
+    ('bit_xor', 'SELECT bit_xor(k) FROM %I', '{}'),
+    ('hll_add_agg', 'SELECT hll_add_agg(hll_hash_bigint(k)) FROM %I', '{}'),
+    ('tdigest', 'SELECT tdigest(k, 100) FROM %I', '{}'),
+    ('count(DISTINCT)', 'SELECT count(DISTINCT k) FROM %I', '{}'),
+    ('exact GROUP BY', 'SELECT max(n) FROM (SELECT count(*) AS n FROM %I GROUP BY k) AS g', '{}'))
+    AS c(curve, query, settings) \g /dev/null
+
+-- by the number of groups
+SELECT measure('groups', curve, groups, :rows / 5, format(query, groups)) FROM
+    unnest(ARRAY[1, 10, 100, 1e3, 1e4, 1e5, 1e6]::int[]) AS groups, (VALUES
+    ('qsketch_agg', $$SELECT count(sk) FROM (SELECT qsketch_agg(k, qsketch_new(size => '64kB')) AS sk FROM part GROUP BY v %% %s) AS g$$),
+    ('hll_add_agg', 'SELECT count(h) FROM (SELECT hll_add_agg(hll_hash_bigint(k)) AS h FROM part GROUP BY v %% %s) AS g'),
+    ('count(*)', 'SELECT count(n) FROM (SELECT count(*) AS n FROM part GROUP BY v %% %s) AS g')) AS c(curve, query) \g /dev/null
+
+-- what is done with sketches of 1 MB
+SELECT measure('life', what, position, count, query, settings) FROM (VALUES
+    (1, 'build, from uniform integers', :rows, 'SELECT qsketch_agg(k) FROM ints', '{}'::text[]),
+    (2, 'build, from Zipf-distributed integers', :rows, 'SELECT qsketch_agg(k) FROM zipf', '{}'),
+    (3, 'build, from strings', :rows, 'SELECT qsketch_agg(t) FROM texts', '{}'),
+    (4, 'build, ordinary plan', :rows, 'SELECT qsketch_agg(k) FROM ints', '{qsketch.enable_columnscan, off}'),
+    (5, 'build, ordinary plan, from strings', :rows, 'SELECT qsketch_agg(t) FROM texts', '{qsketch.enable_columnscan, off}'),
+    (6, 'estimate, of a stored sketch', least(1000000, :rows), 'SELECT sum(qsketch_estimate(sk, k)) FROM keys, stored', '{}'),
+    (7, 'estimate, of an array', least(1000000, :rows), 'SELECT length(qsketch_estimate(sk, a)::text) FROM stored, (SELECT array_agg(k) AS a FROM keys) AS a', '{}'),
+    (8, 'estimate, of each of many stored sketches', :stored, 'SELECT sum(qsketch_estimate(sk, 42::bigint)) FROM many', '{}'),
+    (9, 'merge', :stored, 'SELECT qsketch_total(qsketch_merge_agg(sk)) FROM many', '{}'),
+    (10, 'load', :stored, 'SELECT sum(length(sk::bytea)) FROM many', '{}'),
+    (11, 'store', 100, 'WITH w AS (INSERT INTO written SELECT sk || sk FROM many LIMIT 100 RETURNING 1) SELECT count(*) FROM w', '{}'))
+    AS v(position, what, count, query, settings) \g /dev/null
+
+\qecho
+\qecho '## What is done with sketches of 1 MB'
+\qecho
+\qecho '| what | how often | ms | each |'
+\qecho '|---|---:|---:|---:|'
+SELECT format('| %s | %s | %s | %s |', curve, rows, round(ms), CASE WHEN ms * 1e6 / rows < 10000
+    THEN round((ms * 1e6 / rows)::numeric, 1) || ' ns' ELSE round((ms * 1e3 / rows)::numeric) || ' µs' END)
+FROM points WHERE figure = 'life' ORDER BY x;
+
+\qecho
+\qecho '## Against other aggregates'
+\qecho
+\qecho '| over all rows | ms | ns a row | times the column scan |'
+\qecho '|---|---:|---:|---:|'
+SELECT format('| %s | %s | %s | %s |', curve, round(ms), round((ms * 1e6 / rows)::numeric, 1),
+    round((ms / first_value(ms) OVER (ORDER BY curve <> 'qsketch_agg, column scan'))::numeric, 1))
+FROM points WHERE figure = 'rows' AND x = (SELECT max(n) FROM heights) ORDER BY ms;
+
+-- For gnuplot: a block of lines for each curve, two empty lines in between.
+CREATE FUNCTION blocks(which text) RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(format(E'"%s"\n%s', curve, lines), E'\n\n\n' ORDER BY first)
+    FROM (
+        SELECT curve, min(n) AS first, string_agg(format('%s %s', x, y), E'\n' ORDER BY x) AS lines
+        FROM (
+            SELECT *, row_number() OVER () AS n, CASE which WHEN 'workers'
+                THEN first_value(ms) OVER (PARTITION BY curve ORDER BY x) / ms ELSE ms * 1e6 / rows END AS y
+            FROM points WHERE figure = which
+        ) AS p GROUP BY curve
+    ) AS c
+$$;
+\cd :folder
+\o size.dat
+SELECT blocks('size');
+\o workers.dat
+SELECT blocks('workers');
+\o rows.dat
+SELECT blocks('rows');
+\o groups.dat
+SELECT blocks('groups');
+\o

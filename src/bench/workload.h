@@ -1,0 +1,86 @@
+/*
+ * workload.h
+ *		Keys, sketches and reports of the accuracy programs.
+ *
+ * Everything is made from fixed seeds, so that a run prints the same numbers
+ * on every machine.  Any failure ends the program.
+ *
+ * src/bench/workload.h
+ */
+#ifndef QS_BENCH_WORKLOAD_H
+#define QS_BENCH_WORKLOAD_H
+
+#include <stdio.h>
+
+#include "core/noise.h"
+#include "core/unbiased.h"
+#include "engine/engine.h"
+
+/* malloc, aligned and zeroed. */
+extern const qs_memory bench_memory;
+
+/* count zeroed elements; free() them. */
+extern void *bench_alloc(size_t count, size_t bytes);
+
+/* ---- random numbers: one state per stream ---- */
+
+extern uint64_t bench_random(uint64_t *state);
+extern double bench_unit(uint64_t *state); /* 0 <= x < 1 */
+extern int64_t bench_poisson(uint64_t *state, double mean);
+
+/* ---- a stream of weighted keys ---- */
+
+typedef struct workload
+{
+	uint32_t keys;
+	uint64_t *fingerprint; /* distinct */
+	int64_t *count;        /* how often; may be 0 */
+	double rows;           /* sum of the counts */
+} workload;
+
+/*
+ * "keys" keys that occur about "rows" times in all, key i with frequency
+ * proportional to (i + 1) ^ -theta: 0 is uniform.  Counts are Poisson, as if
+ * rows were drawn one by one.
+ */
+extern void workload_init(workload *w, uint32_t keys, double rows, double theta, uint64_t seed);
+extern void workload_free(workload *w);
+
+/* ---- sketches ---- */
+
+/* What to build; "name" is how reports call it. */
+typedef struct subject
+{
+	const char *name;
+	int structure;
+	uint32_t z;
+	uint32_t masks;
+} subject;
+
+/*
+ * An empty sketch of depth 3 with the device memory that gives this load:
+ * weight per counter of a row of the thread sketch of that memory.
+ */
+extern void subject_init(qs_sketch *sk, const subject *s, double rows, double load, uint64_t seed);
+
+extern void bench_check(qs_status status);
+
+/* The host part of a full sf sketch: shares its tables, so free only the whole. */
+extern qs_sketch bench_host(const qs_sketch *sk);
+
+/* ---- reports ---- */
+
+/* One line of "PASS" or "FAIL"; returns ok.  Failures are counted. */
+extern bool report_check(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
+extern int report_failures(void);
+
+/* A file under build/bench to write to. */
+extern FILE *report_open(const char *name);
+
+/*
+ * Put what the file of that name holds between the lines <!-- name --> and
+ * <!-- end --> of a Markdown file.
+ */
+extern void report_publish(const char *name, const char *document);
+
+#endif
