@@ -17,7 +17,8 @@
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
 #   make accuracy        measured errors of all structures; analysis: against theory
-#   make bundle          server, extension and libraries in one file, for hosts without packages
+#   make bench-gpu       the GPU against the CPU inside PostgreSQL
+#   make bundle          server, extension, tests and a script that runs them on a GPU host
 #   make dist            source archive
 #   make clean
 #
