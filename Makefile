@@ -201,10 +201,10 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql accuracy analysis bundle dist
+.PHONY: bench bench-sql bench-gpu accuracy analysis bundle dist
 demo:
 	@src/bench/demo.sh
-bench bench-sql:
+bench bench-sql bench-gpu:
 	@src/bench/$@.sh
 # Both write their tables into docs/; accuracy draws its figures as well.
 accuracy: build/bench/accuracy
