@@ -17,8 +17,8 @@
  * makes sums and averages of estimates right.  For a single key, clipping to
  * 0 .. minimum is the better guess.
  *
- * A sketch that is not overloaded gains nothing: below about ten keys per
- * counter of a row the minimum is the better estimate of most keys.
+ * A sketch that tells most keys the truth gains nothing: there the minimum is
+ * the better estimate.
  *
  * Derivations and measurements: docs/accuracy.md.  src/core/unbiased.h
  */
