@@ -122,7 +122,7 @@ settled($node, 'soak');
 my $grown = worker_memory() - $memory;
 cmp_ok($grown, '<', 64 * 1024, "the worker grew by $grown kB");
 is(gpu_count($node, 'failures'), 0, 'the worker did not fail');
-note($node->safe_psql('postgres', q{
+diag($node->safe_psql('postgres', q{
 	SELECT format('%s sketches, %s keys in %s batches, %s lookups, %s merges, %s cancels, %s waits for a slot',
 				  sketches, keys, batches, lookups, merges, (SELECT count(*) FROM cancelled), slot_waits)
 	FROM qsketch_stat_gpu}));
