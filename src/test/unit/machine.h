@@ -82,12 +82,13 @@ machine_params(choices *c)
 {
 	static const int z[] = { 2, 3, 8, 64 };
 	int structure = QS_THREAD + (int) choose(c, 6);
-	uint64_t n = (1 + 2 * choose(c, 3)) << choose(c, 6);
+	uint64_t odd = 1 + 2 * choose(c, 3);
+	uint64_t n = odd << choose(c, 6);
 	int depth = 1 + (int) choose(c, 8);
 	int most = (int) qs_depth_max(structure);
 	int masks = choose(c, 20) == 0 ? 16 : (int) choose(c, 11);
-	qs_params p =
-		test_params(structure, n, depth > 5 ? most : depth, z[choose(c, 4)], masks, choose(c, 100));
+	int cells = z[choose(c, 4)];
+	qs_params p = test_params(structure, n, depth > 5 ? most : depth, cells, masks, choose(c, 100));
 
 	if (structure == QS_SF && choose(c, 4) == 0)
 		p.part = QS_PART_HOST;
@@ -232,12 +233,15 @@ machine_check_parts(const machine *m, const machine_sketch *u)
 static inline int64_t
 machine_weight(machine *m)
 {
+	uint64_t digits;
+
 	switch (choose(&m->from, 32))
 	{
 		case 0:
 			return 0;
 		case 1:
-			return (int64_t) (choose(&m->from, 256) << choose(&m->from, 45));
+			digits = choose(&m->from, 256);
+			return (int64_t) (digits << choose(&m->from, 45));
 		default:
 			return 1 + (int64_t) choose(&m->from, 200);
 	}

@@ -197,7 +197,9 @@ test_key(uint64_t i)
 static inline uint64_t
 test_skewed(test_rng *rng, uint64_t keys)
 {
-	return test_below(rng, keys) >> test_below(rng, 10);
+	uint64_t key = test_below(rng, keys);
+
+	return key >> test_below(rng, 10);
 }
 
 /* ---- parameters and sketches ---- */

@@ -137,7 +137,8 @@ halving_n_joins_neighbours(void **state)
 	for (i = 0; i < 200000; i++)
 	{
 		uint64_t hv = i < 2 ? (uint64_t) -i : test_random(&rng);
-		uint64_t n = 1 + (test_random(&rng) >> (35 + test_below(&rng, 29)));
+		uint64_t shift = 35 + test_below(&rng, 29);
+		uint64_t n = 1 + (test_random(&rng) >> shift);
 		uint32_t row = (uint32_t) test_below(&rng, 32);
 
 		assert_true(qs_reduce(hv, n) < n);
@@ -362,7 +363,7 @@ turning_moves_bits_around(void **state)
 		{
 			uint32_t mask = (uint32_t) test_random(&rng) & (uint32_t) ((UINT64_C(1) << m) - 1);
 			uint32_t wanted = mask;
-			uint64_t hv = (test_random(&rng) << 32) | (uint64_t) i << 16 | test_below(&rng, 65536);
+			uint64_t hv = (test_random(&rng) & ~(UINT64_C(65535) << 16)) | (uint64_t) i << 16;
 			uint32_t places = (uint32_t) i * m / 65536;
 			uint32_t k;
 

@@ -297,7 +297,7 @@ absent_sketches_leave_it_valid(void **state)
 			qs_free(&a);
 			qs_free(&b);
 		}
-		REQUIRE(taken > 5 && refused > 5);
+		REQUIRE(taken > 0 && refused > 0);
 	}
 	test_no_leak();
 }

@@ -112,7 +112,9 @@ slim_follows_fat(void **state)
 		test_fill(&other, 42, KEYS, 1000);
 		for (i = 0; i < 500; i++)
 		{
-			test_insert(&sk, test_key(test_below(&rng, KEYS)), (int64_t) test_below(&rng, 50));
+			uint64_t key = test_key(test_below(&rng, KEYS));
+
+			test_insert(&sk, key, (int64_t) test_below(&rng, 50));
 			require_maxima(&sk);
 			test_try_remove(&sk, test_key(test_below(&rng, KEYS)), 3);
 			require_maxima(&sk);
