@@ -8,6 +8,8 @@
 #   make fuzz            fuzzers of the untrusted formats, FUZZ_SECONDS (30) each
 #   make regress         SQL tests on a throw-away server     (REGRESS="name ..." picks some)
 #   make isolation       concurrency tests, the same way      (ISOLATION="name ...")
+#   make regress-gpu     SQL tests through the GPU worker (QSKETCH_GPU=auto: with a real GPU)
+#   make soak            many clients on the GPU worker, SOAK_SECONDS (600)
 #   make tap             tests that need servers of their own (PROVE_TESTS="file ...")
 #   make installcheck    SQL and concurrency tests on your running server, after make install
 #   make format          clang-format in place; format-check only looks
@@ -20,7 +22,8 @@
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
 #   make accuracy        measured errors of all structures; analysis: against theory
-#   make bundle          server, extension and libraries in one file, for hosts without packages
+#   make bench-gpu       the GPU against the CPU inside PostgreSQL
+#   make bundle          server, extension, tests and a script that runs them on a GPU host
 #   make dist            source archive
 #   make clean
 #
@@ -133,11 +136,15 @@ endif
 
 # ---- tests ----
 
-.PHONY: FORCE demo test unit fuzz regress isolation tap link-tests
+.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak link-tests
 test:
 	@src/test/run.sh
 regress: all
 	@src/test/run.sh regress $(REGRESS)
+regress-gpu: all
+	@src/test/run.sh gpu $(REGRESS)
+soak: all
+	@QSKETCH_SOAK_SECONDS=$(or $(SOAK_SECONDS),600) src/test/run.sh tap 020_gpu_soak.pl
 isolation: all
 	@src/test/run.sh isolation $(ISOLATION)
 tap: all
@@ -245,10 +252,10 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql accuracy analysis bundle dist
+.PHONY: bench bench-sql bench-gpu accuracy analysis bundle dist
 demo:
 	@src/bench/demo.sh
-bench bench-sql:
+bench bench-sql bench-gpu:
 	@src/bench/$@.sh
 # Both write their tables into docs/; accuracy draws its figures as well.
 accuracy: build/bench/accuracy

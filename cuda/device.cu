@@ -299,3 +299,11 @@ qs_cuda_host_free(qs_cuda *gpu, void *pointer)
 	if (pointer)
 		cudaFreeHost(pointer);
 }
+
+qs_status
+qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes)
+{
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaHostRegister(pointer, bytes, cudaHostRegisterPortable));
+	return QS_OK;
+}

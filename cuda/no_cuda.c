@@ -105,6 +105,15 @@ qs_cuda_host_free(qs_cuda *gpu, void *pointer)
 }
 
 qs_status
+qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes)
+{
+	(void) gpu;
+	(void) pointer;
+	(void) bytes;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
 qs_cuda_create(qs_cuda *gpu, const qs_params *p, qs_cuda_sketch **sketch)
 {
 	(void) gpu;

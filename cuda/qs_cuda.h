@@ -114,6 +114,9 @@ extern "C"
 	extern qs_status qs_cuda_host_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
 	extern void qs_cuda_host_free(qs_cuda *gpu, void *pointer);
 
+	/* Page-lock memory that is there already, for all devices, until the process ends. */
+	extern qs_status qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes);
+
 	/* An empty dense sketch; for sf a device part.  *sketch is NULL after an error. */
 	extern qs_status qs_cuda_create(qs_cuda *gpu, const qs_params *p, qs_cuda_sketch **sketch);
 

@@ -374,7 +374,17 @@ CREATE FUNCTION qsketch_estimate(qsketch, keys @KEY@[]) RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'qsketch_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate(qsketch, @KEY@[]) IS 'estimate of each key of an array';
 
+CREATE FUNCTION qsketch_lookup(qsketch, keys @KEY@[], OUT key @KEY@, OUT estimate bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsketch_lookup' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_lookup(qsketch, @KEY@[]) IS 'keys of an array and their estimates, as rows';
+
 --@ end
+CREATE FUNCTION qsketch_lookup(qsketch, keys anyarray, OUT key anyelement, OUT estimate bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsketch_lookup' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_lookup(qsketch, anyarray) IS 'keys of an array and their estimates, as rows';
+
 CREATE FUNCTION qsketch_estimate_keys(qsketch, keys anyarray) RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'qsketch_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate_keys(qsketch, anyarray) IS 'estimate of each key of an array';
@@ -383,3 +393,34 @@ CREATE FUNCTION qsketch_estimate_key(qsketch, key anyelement) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsketch_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate_key(qsketch, anyelement)
 	IS 'estimate of one key, which may be an array';
+
+--
+-- The GPU
+--
+
+CREATE FUNCTION qsketch_gpu(
+	OUT state text, OUT device integer, OUT name text, OUT memory bigint, OUT memory_used bigint,
+	OUT sketches bigint, OUT driver text, OUT reason text)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_gpu() IS 'GPUs in use, or why there is none';
+
+CREATE FUNCTION qsketch_gpu_counts(
+	OUT worker_pid integer, OUT sketches_now integer, OUT cached_now integer,
+	OUT cached_bytes bigint, OUT slots integer, OUT slots_free integer,
+	OUT sketches bigint, OUT batches bigint, OUT keys bigint, OUT lookups bigint,
+	OUT lookup_keys bigint, OUT merges bigint, OUT fetches bigint, OUT bytes_in bigint,
+	OUT bytes_out bigint, OUT cache_hits bigint, OUT cache_misses bigint, OUT fallbacks bigint,
+	OUT slot_waits bigint, OUT slot_wait_us bigint, OUT failures bigint)
+	RETURNS record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_gpu_counts() IS 'what the GPU worker holds and has done';
+
+CREATE VIEW qsketch_stat_gpu AS SELECT * FROM qsketch_gpu_counts();
+COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds and has done since the server was started';
+GRANT SELECT ON qsketch_stat_gpu TO public;
+
+CREATE FUNCTION qsketch_location(qsketch, OUT part text, OUT location text, OUT bytes bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_location(qsketch) IS 'where the tables of a sketch are';

@@ -84,6 +84,8 @@ typedef struct qs_sketch
 	uint8_t *extra;      /* dense: multilevel and sf */
 	uint64_t extra_used; /* multilevel: high buckets in use */
 	uint64_t extra_room; /* multilevel, owned: high buckets allocated */
+
+	void *remote; /* an engine's own: where the tables are; NULL = here */
 } qs_sketch;
 
 /*

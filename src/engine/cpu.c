@@ -33,21 +33,6 @@ insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 	return status;
 }
 
-/* Sum of the weights, or -1 if it is out of range. */
-static int64_t
-sum_weights(const int64_t *weight, size_t count)
-{
-	int64_t sum = 0;
-	size_t i;
-
-	if (!weight)
-		return (int64_t) count;
-	for (i = 0; i < count; i++)
-		if (__builtin_add_overflow(sum, weight[i], &sum))
-			return -1;
-	return sum;
-}
-
 QS_INLINE size_t
 batch_size(size_t count)
 {
@@ -57,7 +42,7 @@ batch_size(size_t count)
 static qs_status
 cpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
-	int64_t sum = sum_weights(weight, count);
+	int64_t sum = qs_weight_sum(weight, count);
 	qs_status status = qs_writable(sk);
 	size_t i;
 
@@ -110,7 +95,7 @@ remove_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 static qs_status
 cpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
-	int64_t sum = sum_weights(weight, count);
+	int64_t sum = qs_weight_sum(weight, count);
 	qs_status status = qs_writable(sk);
 	size_t i;
 
@@ -153,9 +138,27 @@ cpu_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_
 	}
 }
 
+/* Tables are always here. */
+static qs_status
+cpu_settle(qs_sketch *sk)
+{
+	(void) sk;
+	return QS_OK;
+}
+
+static size_t
+cpu_batch(const qs_sketch *sk)
+{
+	(void) sk;
+	return QS_BATCH;
+}
+
 const qs_engine qs_engine_cpu = {
 	.name = "cpu",
 	.insert = cpu_insert,
 	.remove = cpu_remove,
 	.query = cpu_query,
+	.merge = qs_merge,
+	.settle = cpu_settle,
+	.batch = cpu_batch,
 };

@@ -19,6 +19,11 @@
  */
 #include "pg/expanded.h"
 
+#include "access/parallel.h"
+#include "gpu/gpu.h"
+#include "nodes/execnodes.h"
+#include "utils/memutils.h"
+
 /* Which arguments a form of the aggregate has; 0 = does not have it. */
 typedef struct AggregateForm
 {
@@ -41,6 +46,26 @@ aggregate_context(FunctionCallInfo fcinfo)
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "aggregate function called in non-aggregate context");
 	return context;
+}
+
+/*
+ * Is this a partial state?  A leader's own must last until it is combined,
+ * which is sure only where there are no groups: others are freed when the next
+ * group comes.
+ */
+static bool
+is_partial(const AggState *node)
+{
+	return IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
+		   (IsParallelWorker() || node->aggstrategy == AGG_PLAIN);
+}
+
+/* Prepare a new state for what the calling node does with it. */
+static ExpandedSketch *
+start_state(FunctionCallInfo fcinfo, ExpandedSketch *state)
+{
+	ExpandedPlace(state, is_partial((AggState *) fcinfo->context));
+	return state;
 }
 
 /* Parameters of the template argument; its counts, if any, are not used. */
@@ -114,7 +139,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 
 		template_params(fcinfo, form, &params);
 		SketchCheck(params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
-		state = ExpandedCreate(ExpandedStatesContext(context), &params);
+		state = start_state(fcinfo, ExpandedCreate(ExpandedStatesContext(context), &params));
 	}
 	ExpandedSetKey(state, fcinfo->flinfo, KEY_ARGUMENT, PG_GET_COLLATION());
 	return state;
@@ -251,31 +276,96 @@ qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
 	return inverse(fcinfo, weighted_templated);
 }
 
+/* A sketch to be merged: where it is, or read. */
+typedef struct Operand
+{
+	ExpandedSketch *expanded; /* the sketch is this one, perhaps on a device */
+	bool ticket;              /* and was made from a ticket */
+	bool own;                 /* which may become the state */
+	SketchReader reader;      /* otherwise */
+	const qs_sketch *sketch;
+} Operand;
+
+static void
+open_operand(Operand *operand, MemoryContext context, Datum datum)
+{
+	operand->own = false;
+	operand->ticket = !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)) && GpuIsTicket(datum);
+	operand->expanded = operand->ticket
+							? ExpandedFromTicket(ExpandedOwnContext(context), datum, &operand->own)
+							: SketchExpandedIn(datum);
+	if (operand->expanded)
+	{
+		ExpandedFlush(operand->expanded);
+		operand->sketch = &operand->expanded->sketch;
+		return;
+	}
+	SketchRead(&operand->reader, datum);
+	operand->sketch = operand->reader.sketch;
+}
+
+static void
+close_operand(Operand *operand)
+{
+	if (operand->ticket)
+		MemoryContextDelete(operand->expanded->header.eoh_context);
+	else if (!operand->expanded)
+		SketchReadEnd(&operand->reader);
+}
+
+/* Merge where the counters are. */
+static void
+merge_operand(ExpandedSketch *state, const Operand *operand)
+{
+	if (operand->sketch->remote)
+		state->engine = operand->expanded->engine;
+	ExpandedFlush(state);
+	SketchCheck(state->engine->merge(&state->sketch, operand->sketch));
+}
+
+/* The state of the first sketch: a ticket's own, else a copy. */
+static ExpandedSketch *
+state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *operand)
+{
+	MemoryContext states = ExpandedStatesContext(context);
+	ExpandedSketch *state;
+
+	if (operand->own)
+	{
+		operand->ticket = false;
+		return start_state(fcinfo, operand->expanded);
+	}
+	if (!operand->sketch->remote)
+		return start_state(fcinfo, ExpandedCopy(states, operand->sketch));
+	state = start_state(fcinfo, ExpandedCreate(states, &operand->sketch->params));
+	merge_operand(state, operand);
+	return state;
+}
+
 /* Add the second sketch to the first, folding the larger if they may differ in size. */
 static Datum
 merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	ExpandedSketch *state;
-	SketchReader reader;
+	Operand operand;
 
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
-	SketchRead(&reader, PG_GETARG_DATUM(1));
+	open_operand(&operand, context, PG_GETARG_DATUM(1));
 	if (is_initial(fcinfo))
-		state = ExpandedCopy(ExpandedStatesContext(context), reader.sketch);
+		state = state_from_operand(fcinfo, context, &operand);
 	else
 	{
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
 		if (!may_fold)
-			check_same_params(&reader.sketch->params, &state->sketch.params);
-		SketchCheckMergeable(&state->sketch, reader.sketch);
-		if (reader.sketch->params.n != state->sketch.params.n)
+			check_same_params(&operand.sketch->params, &state->sketch.params);
+		SketchCheckMergeable(&state->sketch, operand.sketch);
+		if (operand.sketch->params.n != state->sketch.params.n)
 			state->folded = true;
-		ExpandedFlush(state);
-		SketchCheck(qs_merge(&state->sketch, reader.sketch));
+		merge_operand(state, &operand);
 	}
-	SketchReadEnd(&reader);
+	close_operand(&operand);
 	state->members++;
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
@@ -317,7 +407,10 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 	SketchRead(&reader, PG_GETARG_DATUM(1));
 	fresh = --state->members <= 0 || state->folded || state->sketch.params.part == QS_PART_DEVICE;
 	if (!fresh)
+	{
+		ExpandedSettle(state);
 		SketchCheck(qs_subtract(&state->sketch, reader.sketch));
+	}
 	SketchReadEnd(&reader);
 	if (fresh)
 		PG_RETURN_NULL();

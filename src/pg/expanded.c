@@ -6,8 +6,8 @@
  * expanded object that is a child of the aggregate's context is kept by the
  * executor without copying, so a row costs no more than appending a
  * fingerprint to a buffer; a full buffer goes to the engine as one batch.
- * Whoever reads the sketch flushes the buffer first, which does not change
- * the value.
+ * Whoever reads the sketch settles it first: flushes the buffer, and has the
+ * engine bring the counters here.  That does not change the value.
  *
  * States of one aggregate share a memory context: a hash aggregate asks for
  * the size of all its memory with each new group, and with a context for each
@@ -18,6 +18,7 @@
  */
 #include "pg/expanded.h"
 
+#include "gpu/gpu.h"
 #include "utils/memutils.h"
 
 #define FIRST_ROOM  16
@@ -80,6 +81,30 @@ ExpandedCopy(MemoryContext context, const qs_sketch *sketch)
 
 	SketchCheck(qs_copy(&expanded->sketch, sketch, &expanded->memory));
 	return expanded;
+}
+
+/* A partial state that was left on a device; "own" says if it belongs to us now. */
+ExpandedSketch *
+ExpandedFromTicket(MemoryContext context, Datum ticket, bool *own)
+{
+	ExpandedSketch *expanded = create_object(context);
+
+	*own = GpuOpenTicket(ticket, &expanded->sketch, &expanded->memory);
+	expanded->engine = GpuEngineOf(&expanded->sketch);
+	return expanded;
+}
+
+/*
+ * Let a new state of an aggregate be where batches are counted best.  With
+ * "partial" its only use is to be combined with others, soon: it is then
+ * passed on without its counters.
+ */
+void
+ExpandedPlace(ExpandedSketch *expanded, bool partial)
+{
+	if (expanded->sketch.remote == NULL)
+		expanded->engine = GpuChooseEngine();
+	expanded->partial = partial;
 }
 
 /* The expanded sketch that a datum points to, or NULL. */
@@ -150,6 +175,7 @@ remove_now(ExpandedSketch *expanded)
 	qs_status status;
 
 	flush_buffer(removed);
+	SketchCheck(expanded->engine->settle(&expanded->sketch));
 	status = qs_subtract(&expanded->sketch, &removed->sketch);
 	if (status == QS_UNDERFLOW)
 		ereport(ERROR,
@@ -172,6 +198,14 @@ ExpandedFlush(ExpandedSketch *expanded)
 	flush_buffer(expanded);
 	if (expanded->removed)
 		remove_now(expanded);
+}
+
+/* Flush, and have the counters here, for reading or for changing them. */
+void
+ExpandedSettle(ExpandedSketch *expanded)
+{
+	ExpandedFlush(expanded);
+	SketchCheck(expanded->engine->settle(&expanded->sketch));
 }
 
 /*
@@ -212,10 +246,11 @@ void
 ExpandedMakeRoom(ExpandedSketch *expanded)
 {
 	MemoryContext context = expanded->header.eoh_context;
-	int room = expanded->room == 0 ? FIRST_ROOM : Min(expanded->room * ROOM_GROWTH, QS_BATCH);
+	int room = expanded->room == 0 ? FIRST_ROOM : expanded->room * ROOM_GROWTH;
 
 	flush_buffer(expanded);
-	if (room == expanded->room)
+	room = Min(room, (int) expanded->engine->batch(&expanded->sketch));
+	if (room <= expanded->room)
 		return;
 	if (expanded->fingerprint)
 		pfree(expanded->fingerprint);
@@ -240,17 +275,32 @@ ExpandedWeigh(ExpandedSketch *expanded)
 		expanded->weight[i] = 1;
 }
 
+/* Is the value a ticket instead, for the combine function? */
+static bool
+is_ticket(const ExpandedSketch *expanded)
+{
+	return expanded->partial && expanded->sketch.remote != NULL;
+}
+
 static Size
 get_flat_size(ExpandedObjectHeader *header)
 {
 	ExpandedSketch *expanded = (ExpandedSketch *) header;
 
 	ExpandedFlush(expanded);
+	if (is_ticket(expanded))
+		return GpuTicketSize();
+	ExpandedSettle(expanded);
 	return SketchFlatSize(&expanded->sketch);
 }
 
 static void
 flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
-	SketchWrite(&((ExpandedSketch *) header)->sketch, result, size);
+	ExpandedSketch *expanded = (ExpandedSketch *) header;
+
+	if (is_ticket(expanded))
+		GpuWriteTicket(&expanded->sketch, result);
+	else
+		SketchWrite(&expanded->sketch, result, size);
 }

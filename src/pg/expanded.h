@@ -25,13 +25,14 @@ typedef struct ExpandedSketch
 	KeyType key;   /* of the keys that are added; type 0 = not known yet */
 	int64 members; /* keys or sketches added less removed: 0 = as if empty */
 	bool folded;   /* merged from sketches of different sizes */
+	bool partial;  /* for the combine function alone, so that a ticket will do */
 	uint8 template_header[QS_HEADER_BYTES]; /* of the template that passed last */
 
 	/* Keys not yet in the sketch. */
 	uint64 *fingerprint;
 	int64 *weight; /* NULL as long as all weights are 1 */
 	int count;
-	int room; /* at most QS_BATCH */
+	int room; /* at most what the engine likes to get at once */
 
 	/* Keys to be removed once all are added, or NULL: those of negative weight. */
 	struct ExpandedSketch *removed;
@@ -41,6 +42,8 @@ extern MemoryContext ExpandedStatesContext(MemoryContext aggregate);
 extern MemoryContext ExpandedOwnContext(MemoryContext parent);
 extern ExpandedSketch *ExpandedCreate(MemoryContext context, const qs_params *params);
 extern ExpandedSketch *ExpandedCopy(MemoryContext context, const qs_sketch *sketch);
+extern ExpandedSketch *ExpandedFromTicket(MemoryContext context, Datum ticket, bool *own);
+extern void ExpandedPlace(ExpandedSketch *expanded, bool partial);
 extern ExpandedSketch *SketchExpandedIn(Datum datum);
 extern ExpandedSketch *ExpandedForUpdate(MemoryContext aggregate, Datum datum);
 
@@ -50,6 +53,7 @@ extern void ExpandedWeigh(ExpandedSketch *expanded);
 extern void ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedFlush(ExpandedSketch *expanded);
+extern void ExpandedSettle(ExpandedSketch *expanded);
 
 /*
  * The sketch of a datum that is a read-write expanded object, which is all

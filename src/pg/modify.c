@@ -68,7 +68,7 @@ combine(FunctionCallInfo fcinfo, qs_status (*operation)(qs_sketch *, const qs_sk
 	SketchRead(&reader, PG_GETARG_DATUM(1));
 	expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
 	SketchCheckMergeable(&expanded->sketch, reader.sketch);
-	ExpandedFlush(expanded);
+	ExpandedSettle(expanded);
 	SketchCheck(operation(&expanded->sketch, reader.sketch));
 	SketchReadEnd(&reader);
 	return expanded_result(expanded);
@@ -99,7 +99,7 @@ qsketch_fold(PG_FUNCTION_ARGS)
 	uint64 n = qs_params_n(params->structure, params->depth, size);
 	qs_status status;
 
-	ExpandedFlush(expanded);
+	ExpandedSettle(expanded);
 	status = qs_fold(&expanded->sketch, n);
 	if (status == QS_NO_FOLD)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

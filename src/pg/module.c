@@ -7,6 +7,7 @@
 #include "pg/glue.h"
 
 #include "engine/kernels.h"
+#include "gpu/gpu.h"
 #include "scan/scan.h"
 #include "utils/guc.h"
 
@@ -52,5 +53,6 @@ _PG_init(void)
 		"qsketch.simd", "Instructions that the CPU engine uses; all give the same sketches.", NULL,
 		&simd_setting, 0, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
 	ColumnScanInit();
+	GpuInit();
 	MarkGUCPrefixReserved("qsketch");
 }

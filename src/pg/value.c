@@ -38,7 +38,7 @@ SketchRead(SketchReader *reader, Datum datum)
 	reader->own = NULL;
 	if (expanded)
 	{
-		ExpandedFlush(expanded);
+		ExpandedSettle(expanded);
 		reader->header = NULL;
 		reader->sketch = &expanded->sketch;
 		return;

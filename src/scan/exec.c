@@ -137,6 +137,7 @@ start_sketches(ColumnScanState *state)
 		SketchedColumn *column = &state->column[i];
 
 		column->sketch = ExpandedCreate(state->sketches, &column->params);
+		ExpandedPlace(column->sketch, state->partial);
 		KeyTypeInit(&column->sketch->key, column->key_type, column->collation);
 		column->sketch->sketch.family = column->sketch->key.family;
 		column->sketch->sketch.collation = column->sketch->key.collation;

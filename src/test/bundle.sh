@@ -4,7 +4,8 @@
 # extension as just built, the shared libraries that both need, and the Perl
 # module that the TAP tests need.
 #
-#	make bundle      here: build/bundle/pg.tar.gz
+#	make bundle      here: build/bundle, with pg.tar.gz, tree.tar.gz and gpu-host.sh
+#	gpu-host.sh      there, in a copy of that folder: all tests on the GPU
 #	QSKETCH_BUNDLE=build/bundle/pg.tar.gz src/test/run.sh regress
 #	QSKETCH_BUNDLE=build/bundle/pg.tar.gz src/test/server.sh psql
 #	                 there, in a copy of the source tree with build/bundle
@@ -32,4 +33,6 @@ mkdir -p "$SERVER_ROOT/lib" "$SOURCE/build/bundle"
 shared_libraries | xargs -I{} cp -L {} "$SERVER_ROOT/lib/"
 pack_perl_module
 tar -C "$SERVER_ROOT" -czf "$SOURCE/build/bundle/pg.tar.gz" --exclude=./home .
-ls -lh "$SOURCE/build/bundle/pg.tar.gz"
+tar -C "$SOURCE" -czf "$SOURCE/build/bundle/tree.tar.gz" src/test src/bench sql_tests expected
+cp "$SOURCE/src/test/gpu-host.sh" "$SOURCE/build/bundle/"
+ls -lh "$SOURCE/build/bundle"

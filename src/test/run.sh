@@ -5,6 +5,8 @@
 #	src/test/run.sh                    everything: packages, build, all tests
 #	src/test/run.sh regress [NAME...]  SQL tests                  sql_tests/*.sql
 #	src/test/run.sh isolation [NAME...]  concurrency tests        sql_tests/specs/*.spec
+#	src/test/run.sh gpu [NAME...]      SQL tests through the GPU worker, which emulates
+#	                                   its GPU, or with QSKETCH_GPU=auto has one
 #	src/test/run.sh tap [FILE...]      tests with own servers     sql_tests/t/*.pl
 #
 # Every step runs, also after one that failed.  The last line is always
@@ -98,6 +100,20 @@ regress() {
 	pg_regress_tests regress regress/pg_regress "$@"
 }
 
+# The SQL tests once more on a server where all that can goes through the GPU
+# worker: the same output, byte for byte.
+gpu() {
+	[ $# != 0 ] || return 0
+	title "server with a GPU worker"
+	server_restart "shared_preload_libraries = 'qsketch'" \
+		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.backend = gpu" || { count 0 1; return; }
+	pg_regress_tests regress_gpu regress/pg_regress "$@"
+	psql -XAtc "SELECT 'GPU worker: ' || keys || ' keys in ' || batches || ' batches'
+		FROM qsketch_stat_gpu" qsketch_regress_gpu
+	check "sketches were on the GPU" test "$(psql -XAtc \
+		'SELECT batches > 0 FROM qsketch_stat_gpu' qsketch_regress_gpu)" = t
+}
+
 isolation() {
 	pg_regress_tests isolation isolation/pg_isolation_regress "$@"
 }
@@ -131,6 +147,7 @@ server_tests() {
 	regress $(names sql_tests .sql)
 	isolation $(names sql_tests/specs .spec)
 	tap $(names sql_tests/t .pl | sed 's/$/.pl/')
+	gpu $(names sql_tests .sql)
 }
 
 format_check() {
@@ -153,7 +170,7 @@ everything() {
 
 case ${1:-everything} in
 everything) everything ;;
-regress | isolation | tap) with_server "$@" ;;
+regress | gpu | isolation | tap) with_server "$@" ;;
 *) echo "run.sh: unrecognized tests \"$1\"" >&2 && exit 2 ;;
 esac
 

@@ -9,6 +9,7 @@
 #	server_build GROUP      install missing packages (see setup.sh) and build
 #	server_stage            copy PostgreSQL, install the extension into the copy
 #	server_start [LINE...]  start the server, with these lines in postgresql.conf
+#	server_restart [LINE...]  start it again, with further lines
 #	as_server COMMAND...    run as the user who owns the server
 #
 # Nothing is installed into the system: PostgreSQL finds its libraries relative
@@ -89,6 +90,13 @@ server_start() {
 	} >>"$data/postgresql.conf"
 	as_server pg_ctl -D "$data" -l "$SERVER_HOME/server.log" -w start >/dev/null ||
 		{ cat "$SERVER_HOME/server.log"; return 1; }
+}
+
+server_restart() {
+	local data=$SERVER_HOME/data
+	printf '%s\n' "$@" >>"$data/postgresql.conf"
+	as_server pg_ctl -D "$data" -l "$SERVER_HOME/server.log" -m fast -w restart >/dev/null ||
+		{ tail -n 50 "$SERVER_HOME/server.log"; return 1; }
 }
 
 # Also stops servers that an interrupted test has left, and puts what a server

@@ -1,0 +1,92 @@
+# Servers with and without the worker: settings, messages, restarts, standby.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use QsketchGpu;
+use Test::More;
+
+# the module is not preloaded
+my $plain = PostgreSQL::Test::Cluster->new('plain');
+$plain->init;
+$plain->start;
+$plain->safe_psql('postgres', 'CREATE EXTENSION qsketch');
+is($plain->safe_psql('postgres', "SELECT state, reason ~ 'shared_preload_libraries' FROM qsketch_gpu()"),
+	'off|t', 'without preload qsketch_gpu() says what to do');
+is($plain->safe_psql('postgres', 'SELECT slots IS NULL FROM qsketch_stat_gpu'), 't',
+	'without preload the view is empty');
+my ($rc, $out, $err) = $plain->psql('postgres',
+	'SET qsketch.backend = gpu; SELECT qsketch_agg(i) FROM generate_series(1, 9) AS i');
+like($err, qr/qsketch.backend is gpu, but there is no GPU/, 'without preload backend = gpu is an error');
+like($err, qr/HINT:.*shared_preload_libraries/, 'which says what to do');
+is($plain->safe_psql('postgres',
+	'SELECT qsketch_total(qsketch_agg(i)) FROM generate_series(1, 9) AS i'), '9',
+	'without preload backend = auto uses the CPU');
+
+# preloaded, but off
+$plain->append_conf('postgresql.conf', "shared_preload_libraries = 'qsketch'\nqsketch.gpu_worker = off");
+$plain->restart;
+is($plain->safe_psql('postgres', 'SELECT state FROM qsketch_gpu()'), 'off', 'gpu_worker = off');
+
+# preloaded, and no GPU in this machine, or one that is not there
+$plain->append_conf('postgresql.conf', "qsketch.gpu_worker = auto\nqsketch.gpu_devices = '99'");
+$plain->restart;
+$plain->poll_query_until('postgres', "SELECT count(*) > 0 FROM qsketch_gpu() WHERE state = 'none'");
+($rc, $out, $err) = $plain->psql('postgres',
+	'SET qsketch.backend = gpu; SELECT qsketch_agg(i) FROM generate_series(1, 9) AS i');
+like($err, qr/there is no GPU: .+/, 'without a GPU backend = gpu is an error that says why');
+is($plain->safe_psql('postgres',
+	'SELECT qsketch_total(qsketch_agg(i)) FROM generate_series(1, 99999) AS i'), '99999',
+	'without a GPU backend = auto uses the CPU');
+like(slurp_file($plain->logfile), qr/LOG: .*qsketch has no usable GPU/, 'one line of the log says why');
+$plain->append_conf('postgresql.conf', "qsketch.gpu_devices = 'one'");
+ok(!$plain->restart(fail_ok => 1), 'a list of devices that is none is refused');
+$plain->stop('immediate', fail_ok => 1);
+
+# a worker that is only about to start is waited for
+my $node = gpu_node('server', 'max_parallel_workers_per_gather = 2');
+fill($node, 100_000);
+is_right($node, 'start');
+like(slurp_file($node->logfile), qr/LOG: .*qsketch uses GPU 0/, 'the log names the GPU');
+for my $turn (1 .. 3)
+{
+	$node->restart;
+	is($node->safe_psql('postgres', q{
+		SELECT qsketch_agg(k, qsketch_new('sub_warp', '256kB')) =
+			(SELECT sk FROM correct WHERE structure = 'sub_warp') FROM t}), 't',
+		"restart $turn: the first query uses the GPU");
+}
+cmp_ok(gpu_count($node, 'batches'), '>', 0, 'indeed');
+
+# crash recovery with sketches there
+my $session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_until(qr/started/, q{\echo started
+	BEGIN; DECLARE c CURSOR FOR SELECT k % 2, qsketch_agg(k) FROM t GROUP BY 1; FETCH 1 FROM c;
+	} . "\n");
+$node->poll_query_until('postgres', 'SELECT sketches_now > cached_now FROM qsketch_stat_gpu')
+	or die 'no sketch appeared';
+$node->stop('immediate');
+eval { $session->quit };
+$node->start;
+wait_for_worker($node);
+settled($node, 'crash recovery');
+is_right($node, 'crash recovery');
+
+# hot standby: its own worker, its own copies
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+wait_for_worker($standby);
+$node->wait_for_catchup($standby);
+is_right($standby, 'standby');
+cmp_ok(gpu_count($standby, 'batches'), '>', 0, 'the standby used its worker');
+settled($standby, 'standby');
+$standby->promote;
+is_right($standby, 'promoted standby');
+
+$standby->stop;
+$node->stop;
+done_testing();

@@ -1,0 +1,131 @@
+# Soak: many clients mix aggregates, merges, lookups and cancels, and compare
+# every answer with exact counts and with what the CPU makes.
+# QSKETCH_SOAK_SECONDS (15) and QSKETCH_SOAK_CLIENTS (32) say how long and how
+# many; "make soak" runs it for ten minutes.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use QsketchGpu;
+use Test::More;
+
+my $seconds = $ENV{QSKETCH_SOAK_SECONDS} // 15;
+my $clients = $ENV{QSKETCH_SOAK_CLIENTS} // 32;
+my $node = gpu_node('soak', 'max_connections = 200', 'max_parallel_workers_per_gather = 2',
+	'max_parallel_workers = 8');
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE events AS
+		SELECT i % 8 AS day, (i * 7919::bigint) % (4000 + i % 2000) AS k
+		FROM generate_series(1, 160000) AS i;
+	ANALYZE events;
+	CREATE TABLE exact AS SELECT k, count(*) AS n FROM events GROUP BY k;
+	SET qsketch.backend = cpu;
+	CREATE TABLE days AS
+		SELECT s AS structure, day, qsketch_agg(k, qsketch_new(s, '64kB')) AS sk
+		FROM events, unnest('{sub_warp,half_warp,multilevel,thread,sf}'::text[]) AS s
+		GROUP BY s, day;
+	CREATE TABLE weeks AS
+		SELECT structure, qsketch_merge_agg(sk) AS sk FROM days GROUP BY structure;
+	CREATE TABLE cancelled (at timestamptz);
+
+	CREATE FUNCTION pick() RETURNS text LANGUAGE sql AS
+		$$ SELECT (ARRAY['sub_warp', 'half_warp', 'multilevel', 'thread', 'sf'])[1 + floor(random() * 5)::int] $$;
+
+	CREATE FUNCTION soak_aggregate() RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		s text := pick();
+	BEGIN
+		IF (SELECT qsketch_agg(k, qsketch_new(s, '64kB')) <>
+				(SELECT sk FROM weeks WHERE structure = s) FROM events) THEN
+			RAISE 'WRONG: aggregate of %', s;
+		END IF;
+	END $$;
+
+	CREATE FUNCTION soak_groups() RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		s text := pick();
+	BEGIN
+		IF (SELECT count(*) FROM days JOIN
+				(SELECT day, qsketch_agg(k, qsketch_new(s, '64kB')) AS sk FROM events GROUP BY day) AS g
+				USING (day) WHERE structure = s AND days.sk = g.sk) <> 8 THEN
+			RAISE 'WRONG: groups of %', s;
+		END IF;
+	END $$;
+
+	CREATE FUNCTION soak_merge() RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		s text := pick();
+	BEGIN
+		IF (SELECT qsketch_merge_agg(sk) <> (SELECT sk FROM weeks WHERE structure = s)
+			FROM days WHERE structure = s) THEN
+			RAISE 'WRONG: merge of %', s;
+		END IF;
+	END $$;
+
+	CREATE FUNCTION soak_lookup() RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		s text := pick();
+	BEGIN
+		IF (SELECT bool_or(l.estimate < e.n OR l.estimate <> qsketch_estimate(w.sk, e.k))
+			FROM weeks AS w, qsketch_lookup(w.sk, ARRAY(SELECT k FROM exact)) AS l
+				JOIN exact AS e ON e.k = l.key
+			WHERE structure = s) THEN
+			RAISE 'WRONG: lookup in %', s;
+		END IF;
+	END $$;
+
+	CREATE FUNCTION soak_try() RETURNS void LANGUAGE plpgsql AS $$
+	BEGIN
+		PERFORM soak_aggregate();
+		PERFORM soak_groups();
+	EXCEPTION WHEN query_canceled THEN
+		INSERT INTO cancelled VALUES (now());
+	END $$});
+
+sub script
+{
+	my ($name, $sql) = @_;
+	my $file = $node->basedir . "/$name.sql";
+	append_to_file($file, $sql);
+	return $file;
+}
+
+# Resident memory of the worker, in kB, without what is shared.
+sub worker_memory
+{
+	my $status = slurp_file('/proc/' . gpu_count($node, 'worker_pid') . '/status');
+	return $status =~ /RssAnon:\s+(\d+)/ ? $1 : 0;
+}
+
+my @scripts = (
+	script('aggregate', "SELECT soak_aggregate();\n"),
+	script('groups', "SELECT soak_groups();\n"),
+	script('merge', "SELECT soak_merge();\n"),
+	script('lookup', "SELECT soak_lookup();\n"),
+	script('cancel', "\\set ms random(1, 2000)\nSET statement_timeout = :ms;\n"
+		. "SELECT soak_try();\nRESET statement_timeout;\n"));
+
+# once through everything, then the memory of the worker is what it needs
+$node->safe_psql('postgres', "SELECT soak_$_() FROM generate_series(1, 20)")
+	for qw(aggregate groups merge lookup);
+my $memory = worker_memory();
+my ($out, $err);
+my $ok = $node->run_log([ 'pgbench', '-n', '-c', $clients, '-j', '4', '-T', $seconds,
+	(map { ('-f', $_) } @scripts), 'postgres' ]);
+ok($ok, "$clients clients for $seconds s: no wrong answer and no error");
+unlike(slurp_file($node->logfile), qr/ERROR:  WRONG|PANIC:|TRAP:|terminated by signal/, 'nor in the log');
+cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM cancelled'), '>', 0, 'some were cancelled');
+settled($node, 'soak');
+my $grown = worker_memory() - $memory;
+cmp_ok($grown, '<', 64 * 1024, "the worker grew by $grown kB");
+is(gpu_count($node, 'failures'), 0, 'the worker did not fail');
+diag($node->safe_psql('postgres', q{
+	SELECT format('%s sketches, %s keys in %s batches, %s lookups, %s merges, %s cancels, %s waits for a slot',
+				  sketches, keys, batches, lookups, merges, (SELECT count(*) FROM cancelled), slot_waits)
+	FROM qsketch_stat_gpu}));
+
+$node->stop;
+done_testing();

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+#
+# The GPU against the CPU inside PostgreSQL: "make bench-gpu", on a host with a
+# GPU.  Prints a Markdown table; what is measured is in bench-gpu.sql.
+#
+# ROWS (100000000) of one bigint in shared buffers, KEYS (10000000) looked up,
+# WORKERS (cores - 1) of a parallel plan, QSKETCH_GPU (auto; emulate to try it).
+set -eu -o pipefail
+. "$(dirname "$0")/../test/server.sh"
+
+cores=$(nproc)
+rows=${ROWS:-100000000}
+workers=${WORKERS:-$((cores - 1))}
+
+# Keys from several sessions at a time, since making them takes longest.
+fill_table() {
+	local part
+	psql -Xqc 'CREATE UNLOGGED TABLE ints (k bigint)'
+	for ((part = 0; part < cores; part++)); do
+		psql -Xqc "SELECT setseed(0.$((part + 1)))" \
+			-c "INSERT INTO ints SELECT (random() * 1e12)::bigint FROM generate_series(1, $((rows / cores)))" \
+			>/dev/null &
+	done
+	wait
+}
+
+server_build bench >&2
+server_stage
+server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKETCH_GPU:-auto}" \
+	"shared_buffers = ${SHARED_BUFFERS:-8GB}" "work_mem = 1GB" "autovacuum = off" "jit = off" \
+	"max_worker_processes = 40" "max_parallel_workers = 32" "min_parallel_table_scan_size = 0"
+fill_table
+lscpu | sed -n 's/^Model name: *//p' | head -n 1
+echo "$cores cores, $workers workers, $rows rows; $(psql -XAtc 'SHOW server_version'); $(date +%F)"
+echo
+cd "$SOURCE/src/bench"
+psql -XAtq -v ON_ERROR_STOP=1 -v workers="$workers" -v keys="${KEYS:-10000000}" -f bench-gpu.sql

@@ -1,0 +1,112 @@
+-- The GPU against the CPU inside PostgreSQL, run by bench-gpu.sh with :rows,
+-- :keys and the number of :workers.
+
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS qsketch;
+\i timing.sql
+
+CREATE UNLOGGED TABLE IF NOT EXISTS ints (k bigint);
+VACUUM ANALYZE ints;
+ALTER TABLE ints SET (parallel_workers = :workers);
+SET max_parallel_workers_per_gather = :workers;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SELECT count(k) FROM ints \g /dev/null
+
+CREATE TABLE timings (what text, size text, backend text, ms float8, waited float8);
+CREATE TABLE sizes (size text);
+INSERT INTO sizes VALUES ('1MB'), ('4MB'), ('16MB'), ('64MB'), ('256MB');
+
+-- All sizes and backends in turn, several times; the first time warms up.
+-- "waited" is the share of the processes' time that they waited for a slot.
+CREATE PROCEDURE measure_aggregates(workers int) LANGUAGE plpgsql AS $$
+DECLARE
+    s sizes;
+    b text;
+    turn int;
+    before bigint;
+    ms float8;
+BEGIN
+    FOR turn IN 0 .. 5 LOOP
+        FOR s IN SELECT * FROM sizes LOOP
+            FOREACH b IN ARRAY '{cpu,gpu,auto}'::text[] LOOP
+                PERFORM set_config('qsketch.backend', b, false);
+                before := coalesce((SELECT slot_wait_us FROM qsketch_stat_gpu), 0);
+                ms := run_ms(format($q$SELECT qsketch_total(qsketch_agg(k, qsketch_new('sub_warp', %L)))
+                                    FROM ints$q$, s.size));
+                IF turn > 0 THEN
+                    INSERT INTO timings SELECT 'aggregate', s.size, b, ms,
+                        (coalesce((SELECT slot_wait_us FROM qsketch_stat_gpu), 0) - before)
+                        / 1000.0 / ms / (workers + 1);
+                END IF;
+                COMMIT;
+            END LOOP;
+        END LOOP;
+    END LOOP;
+END $$;
+CALL measure_aggregates(:workers);
+
+-- Both give the same bytes.
+SET qsketch.backend = cpu;
+CREATE TABLE stored AS SELECT qsketch_agg(k, qsketch_new('sub_warp', '256MB')) AS sk FROM ints;
+SET qsketch.backend = gpu;
+SELECT (SELECT qsketch_agg(k, qsketch_new('sub_warp', '256MB')) FROM ints) = sk AS same_bytes
+FROM stored \gset
+\if :same_bytes
+\else
+\warn 'WRONG: the GPU gives other bytes'
+\endif
+
+-- Lookups of an array in memory.  "array" is the same call on a sketch with one
+-- key, that is the handling of the arrays alone; "upload" the first lookup.
+CREATE PROCEDURE measure_lookups(keys int) LANGUAGE plpgsql AS $$
+DECLARE
+    ks bigint[];
+    tiny qsketch := (SELECT qsketch_agg(1::bigint));
+    found bigint[];
+    right_ones bigint[];
+    b text;
+    turn int;
+    start timestamptz;
+BEGIN
+    SELECT array_agg(k) INTO ks FROM (SELECT k FROM ints LIMIT keys) AS i;
+    FOR turn IN 0 .. 5 LOOP
+        FOREACH b IN ARRAY '{cpu,gpu}'::text[] LOOP
+            PERFORM set_config('qsketch.backend', b, false);
+            start := clock_timestamp();
+            SELECT qsketch_estimate(sk, ks) INTO found FROM stored;
+            INSERT INTO timings VALUES (CASE WHEN turn > 0 THEN 'lookup' ELSE 'upload' END, '256MB', b,
+                1000 * extract(epoch FROM clock_timestamp() - start));
+            IF b = 'cpu' THEN
+                right_ones := found;
+            ELSIF found <> right_ones THEN
+                RAISE 'WRONG: the GPU gives other estimates';
+            END IF;
+        END LOOP;
+        SET LOCAL qsketch.backend = cpu;
+        start := clock_timestamp();
+        found := qsketch_estimate(tiny, ks);
+        IF turn > 0 THEN
+            INSERT INTO timings VALUES ('array', '256MB', 'cpu',
+                1000 * extract(epoch FROM clock_timestamp() - start));
+        END IF;
+    END LOOP;
+END $$;
+CALL measure_lookups(:keys);
+
+\qecho '| what | size | CPU ms | GPU ms | auto ms | CPU / GPU | waited for a slot |'
+\qecho '|---|---:|---:|---:|---:|---:|---:|'
+WITH medians AS (
+    SELECT what, size, backend, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric AS ms,
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY waited)::numeric AS waited
+    FROM timings GROUP BY 1, 2, 3
+)
+SELECT format('| %s | %s | %s | %s | %s | %s | %s %% |', what, size, round(c.ms), round(g.ms), round(a.ms),
+              round(c.ms / g.ms, 2), round(100 * g.waited, 1))
+FROM (SELECT * FROM medians WHERE backend = 'cpu') AS c
+    LEFT JOIN (SELECT * FROM medians WHERE backend = 'gpu') AS g USING (what, size)
+    LEFT JOIN (SELECT * FROM medians WHERE backend = 'auto') AS a USING (what, size)
+ORDER BY what, pg_size_bytes(size);
+\qecho
+SELECT * FROM qsketch_gpu() \gx
+SELECT * FROM qsketch_stat_gpu \gx

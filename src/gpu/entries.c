@@ -1,0 +1,370 @@
+/*
+ * entries.c
+ *		The table of sketches in the worker's hands: who owns which.
+ *
+ * See shared.h for the states.  Backends find their own entries by scanning
+ * the table, which they do only if they have some: "owned" counts them.
+ *
+ * src/gpu/entries.c
+ */
+#include "gpu/shared.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+
+#define ENTRY(ref) (&gpu_shared->entry[(ref)->index])
+
+static void
+lock_entries(LWLockMode mode)
+{
+	LWLockAcquire(gpu_shared->entries, mode);
+}
+
+static void
+unlock_entries(void)
+{
+	LWLockRelease(gpu_shared->entries);
+}
+
+static int
+own_number(void)
+{
+	return GpuProcNumber(MyProc);
+}
+
+/* All of the following until the next comment like this: under "entries". */
+
+static bool
+is_owned(const GpuEntry *entry)
+{
+	return entry->state == ENTRY_LIVE || entry->state == ENTRY_LOST;
+}
+
+static bool
+is_mine(const GpuEntry *entry)
+{
+	return is_owned(entry) && entry->proc == own_number();
+}
+
+static bool
+is_named(const GpuEntry *entry, const GpuRef *ref)
+{
+	return entry->state != ENTRY_UNUSED && entry->serial == ref->serial;
+}
+
+static void
+disown(GpuEntry *entry)
+{
+	pg_atomic_fetch_sub_u32(&gpu_shared->owned[entry->proc], 1);
+	entry->handed = false;
+}
+
+/* The owner does not need it any more. */
+static void
+doom(GpuEntry *entry)
+{
+	disown(entry);
+	entry->state = ENTRY_DOOMED;
+	pg_atomic_fetch_add_u32(&gpu_shared->doomed, 1);
+}
+
+static GpuEntry *
+find_unused(void)
+{
+	int i;
+
+	for (i = 0; i < GPU_ENTRIES; i++)
+	{
+		GpuEntry *entry = &gpu_shared->entry[i];
+
+		if (entry->state == ENTRY_UNUSED && pg_atomic_read_u32(&entry->pending) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
+static void
+own(GpuEntry *entry)
+{
+	entry->serial = ++gpu_shared->last_serial;
+	entry->state = ENTRY_LIVE;
+	entry->proc = own_number();
+	entry->pid = MyProcPid;
+	entry->subid = GetCurrentSubTransactionId();
+	entry->handed = entry->evicted = false;
+	entry->bytes = 0;
+	entry->device = -1;
+	pg_atomic_fetch_add_u32(&gpu_shared->owned[entry->proc], 1);
+}
+
+/* Functions for all follow; they take the lock. */
+
+/* The worker has something to do besides requests. */
+static void
+wake_worker(void)
+{
+	if (pg_atomic_read_u32(&gpu_shared->doomed) > 0 && GpuStateNow() == GPU_READY)
+		SetLatch(gpu_shared->worker_latch);
+}
+
+/* An entry of this transaction, or false if the table is full. */
+bool
+GpuNewEntry(GpuRef *ref)
+{
+	GpuEntry *entry;
+
+	lock_entries(LW_EXCLUSIVE);
+	entry = find_unused();
+	if (entry)
+	{
+		own(entry);
+		ref->serial = entry->serial;
+		ref->index = (int) (entry - gpu_shared->entry);
+	}
+	unlock_entries();
+	return entry != NULL;
+}
+
+/* Drop an entry if it is still this backend's. */
+void
+GpuDropEntry(const GpuRef *ref)
+{
+	lock_entries(LW_EXCLUSIVE);
+	if (is_named(ENTRY(ref), ref) && is_mine(ENTRY(ref)))
+		doom(ENTRY(ref));
+	unlock_entries();
+	wake_worker();
+}
+
+/* A parallel worker gives its entry to the leader, who lives longer. */
+void
+GpuHandEntryToLeader(const GpuRef *ref)
+{
+	PGPROC *leader = MyProc->lockGroupLeader;
+
+	lock_entries(LW_EXCLUSIVE);
+	if (is_named(ENTRY(ref), ref) && is_mine(ENTRY(ref)))
+	{
+		disown(ENTRY(ref));
+		ENTRY(ref)->proc = GpuProcNumber(leader);
+		ENTRY(ref)->pid = leader->pid;
+		ENTRY(ref)->handed = true;
+		pg_atomic_fetch_add_u32(&gpu_shared->owned[ENTRY(ref)->proc], 1);
+	}
+	unlock_entries();
+}
+
+/* The leader takes an entry handed to it; false if there is none. */
+bool
+GpuAdoptEntry(const GpuRef *ref)
+{
+	bool mine;
+
+	lock_entries(LW_EXCLUSIVE);
+	mine = is_named(ENTRY(ref), ref) && is_mine(ENTRY(ref));
+	if (mine)
+	{
+		ENTRY(ref)->handed = false;
+		ENTRY(ref)->subid = GetCurrentSubTransactionId();
+	}
+	unlock_entries();
+	return mine;
+}
+
+static bool
+owns_none(void)
+{
+	return gpu_shared == NULL || MyProc == NULL || own_number() >= gpu_shared->proc_count ||
+		   pg_atomic_read_u32(&gpu_shared->owned[own_number()]) == 0;
+}
+
+/* Drop those of this backend in a subtransaction, or all. */
+static void
+drop_own(SubTransactionId subid)
+{
+	int i;
+
+	if (owns_none())
+		return;
+	lock_entries(LW_EXCLUSIVE);
+	for (i = 0; i < GPU_ENTRIES; i++)
+	{
+		GpuEntry *entry = &gpu_shared->entry[i];
+
+		if (is_mine(entry) &&
+			(subid == InvalidSubTransactionId || entry->subid == subid || entry->handed))
+			doom(entry);
+	}
+	unlock_entries();
+	wake_worker();
+}
+
+void
+GpuDropAllEntries(void)
+{
+	drop_own(InvalidSubTransactionId);
+}
+
+/*
+ * A subtransaction is rolled back: drop its entries, and those handed over
+ * that nobody has adopted.  Parallel queries start no subtransactions, so the
+ * latter came from a query inside it.
+ */
+void
+GpuDropSubEntries(SubTransactionId subid)
+{
+	drop_own(subid);
+}
+
+/* A subtransaction became part of its parent. */
+void
+GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to)
+{
+	int i;
+
+	if (owns_none())
+		return;
+	lock_entries(LW_EXCLUSIVE);
+	for (i = 0; i < GPU_ENTRIES; i++)
+		if (is_mine(&gpu_shared->entry[i]) && gpu_shared->entry[i].subid == from)
+			gpu_shared->entry[i].subid = to;
+	unlock_entries();
+}
+
+/* The copy of a stored value on a device, if there is one; "device" may be NULL. */
+bool
+GpuFindCached(const GpuKey *key, GpuRef *ref, int *device)
+{
+	bool found = false;
+	int i;
+
+	lock_entries(LW_SHARED);
+	for (i = 0; i < GPU_ENTRIES && !found; i++)
+	{
+		GpuEntry *entry = &gpu_shared->entry[i];
+
+		if (entry->state != ENTRY_CACHED || memcmp(&entry->key, key, sizeof(*key)) != 0)
+			continue;
+		found = true;
+		ref->serial = entry->serial;
+		ref->index = i;
+		if (device)
+			*device = entry->device;
+		pg_atomic_write_u64(&entry->used, pg_atomic_add_fetch_u64(&gpu_shared->clock, 1));
+	}
+	unlock_entries();
+	return found;
+}
+
+/* Leave a loaded sketch to all who look up the same value. */
+void
+GpuPublishEntry(const GpuRef *ref, const GpuKey *key)
+{
+	GpuEntry *entry = ENTRY(ref);
+
+	lock_entries(LW_EXCLUSIVE);
+	if (is_named(entry, ref) && is_mine(entry) && entry->state == ENTRY_LIVE)
+	{
+		disown(entry);
+		entry->state = ENTRY_CACHED;
+		entry->key = *key;
+		pg_atomic_write_u64(&entry->used, pg_atomic_add_fetch_u64(&gpu_shared->clock, 1));
+		pg_atomic_fetch_add_u64(&gpu_shared->cache_now, entry->bytes);
+	}
+	unlock_entries();
+	if (GpuStateNow() == GPU_READY)
+		SetLatch(gpu_shared->worker_latch); /* there may be too much now */
+}
+
+/* For the worker: doomed entries that no request names. */
+int
+GpuTakeDoomed(int *index, int room)
+{
+	int count = 0;
+	int i;
+
+	lock_entries(LW_SHARED);
+	for (i = 0; i < GPU_ENTRIES && count < room; i++)
+		if (gpu_shared->entry[i].state == ENTRY_DOOMED &&
+			pg_atomic_read_u32(&gpu_shared->entry[i].pending) == 0)
+			index[count++] = i;
+	unlock_entries();
+	return count;
+}
+
+/*
+ * For the worker: doom the cached entry of a device (-1: of any) that was not
+ * used for the longest time; false if there is none.
+ */
+bool
+GpuEvictOldest(int device)
+{
+	GpuEntry *oldest = NULL;
+	int i;
+
+	lock_entries(LW_EXCLUSIVE);
+	for (i = 0; i < GPU_ENTRIES; i++)
+	{
+		GpuEntry *entry = &gpu_shared->entry[i];
+
+		if (entry->state == ENTRY_CACHED && (device < 0 || entry->device == device) &&
+			(!oldest || pg_atomic_read_u64(&entry->used) < pg_atomic_read_u64(&oldest->used)))
+			oldest = entry;
+	}
+	if (oldest)
+	{
+		pg_atomic_fetch_sub_u64(&gpu_shared->cache_now, oldest->bytes);
+		oldest->state = ENTRY_DOOMED;
+		pg_atomic_fetch_add_u32(&gpu_shared->doomed, 1);
+	}
+	unlock_entries();
+	return oldest != NULL;
+}
+
+/* For the worker: a doomed entry's sketch is freed. */
+void
+GpuEntryFreed(int index)
+{
+	lock_entries(LW_EXCLUSIVE);
+	Assert(gpu_shared->entry[index].state == ENTRY_DOOMED);
+	gpu_shared->entry[index].state = ENTRY_UNUSED;
+	gpu_shared->entry[index].bytes = 0;
+	pg_atomic_fetch_sub_u32(&gpu_shared->doomed, 1);
+	unlock_entries();
+}
+
+/* For the worker: keys on their way to a sketch are lost; was it live? */
+bool
+GpuLoseEntry(const GpuRef *ref)
+{
+	bool live;
+
+	lock_entries(LW_EXCLUSIVE);
+	live = is_named(ENTRY(ref), ref) && ENTRY(ref)->state == ENTRY_LIVE;
+	if (live)
+		ENTRY(ref)->state = ENTRY_LOST;
+	unlock_entries();
+	return live;
+}
+
+/* For the worker: all sketches are gone. */
+void
+GpuResetEntries(void)
+{
+	int i;
+
+	lock_entries(LW_EXCLUSIVE);
+	for (i = 0; i < GPU_ENTRIES; i++)
+	{
+		GpuEntry *entry = &gpu_shared->entry[i];
+
+		entry->bytes = 0;
+		if (entry->state == ENTRY_LIVE)
+			entry->state = ENTRY_LOST;
+		else if (entry->state != ENTRY_LOST)
+			entry->state = ENTRY_UNUSED;
+	}
+	pg_atomic_write_u32(&gpu_shared->doomed, 0);
+	pg_atomic_write_u64(&gpu_shared->cache_now, 0);
+	unlock_entries();
+}

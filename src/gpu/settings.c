@@ -1,0 +1,131 @@
+/*
+ * settings.c
+ *		Settings of the GPU worker and of the backends that use it.
+ *
+ * src/gpu/settings.c
+ */
+#include "gpu/settings.h"
+#include "gpu/shared.h"
+
+#include "miscadmin.h"
+#include "utils/guc.h"
+
+int gpu_backend = BACKEND_AUTO;
+int gpu_worker_kind = WORKER_AUTO;
+int gpu_buffer_size = 64 * 1024;
+int gpu_memory_limit = 0;
+int gpu_cache_size = 4096;
+char *gpu_devices = NULL;
+int gpu_min_size = 4 * 1024;
+int gpu_min_keys = 100000;
+int gpu_timeout = 60;
+int gpu_fault = FAULT_NONE;
+
+static const struct config_enum_entry backends[] = {
+	{ "auto", BACKEND_AUTO, false },
+	{ "cpu", BACKEND_CPU, false },
+	{ "gpu", BACKEND_GPU, false },
+	{ NULL, 0, false },
+};
+
+static const struct config_enum_entry worker_kinds[] = {
+	{ "auto", WORKER_AUTO, false },
+	{ "off", WORKER_OFF, false },
+	{ "emulate", WORKER_EMULATE, false },
+	{ NULL, 0, false },
+};
+
+static const struct config_enum_entry faults[] = {
+	{ "none", FAULT_NONE, false },
+	{ "error", FAULT_ERROR, false },
+	{ "memory", FAULT_MEMORY, false },
+	{ "spill", FAULT_SPILL, false },
+	{ "slow", FAULT_SLOW, false },
+	{ "hang", FAULT_HANG, false },
+	{ NULL, 0, false },
+};
+
+/* Read a list such as "0,2"; -1 if it is none. */
+static int
+read_numbers(const char *list, int *number, int room)
+{
+	const char *at = list ? list : "";
+	int count = 0;
+
+	for (at += strspn(at, " "); *at;)
+	{
+		char *end;
+		long value = strtol(at, &end, 10);
+
+		if (end == at || value < 0 || value > 255 || count == room)
+			return -1;
+		number[count++] = (int) value;
+		at = end + strspn(end, " ");
+		if (*at == ',')
+			at += 1 + strspn(at + 1, " ");
+		else if (*at)
+			return -1;
+	}
+	return count;
+}
+
+static bool
+check_devices(char **value, void **extra, GucSource source)
+{
+	int number[GPU_DEVICES_MAX];
+
+	if (read_numbers(*value, number, GPU_DEVICES_MAX) >= 0)
+		return true;
+	GUC_check_errdetail("Expected numbers of devices, separated by commas.");
+	return false;
+}
+
+int
+GpuDeviceNumbers(int *number, int room)
+{
+	return Max(0, read_numbers(gpu_devices, number, room));
+}
+
+/* Settings of the worker, which exists only if the server loads the module. */
+static void
+define_worker_settings(void)
+{
+	DefineCustomEnumVariable(
+		"qsketch.gpu_worker", "Process that owns the GPUs: auto, off, or emulate on the CPU.", NULL,
+		&gpu_worker_kind, WORKER_AUTO, worker_kinds, PGC_POSTMASTER, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("qsketch.gpu_buffer_size",
+							"Shared memory through which keys go to the GPU worker.", NULL,
+							&gpu_buffer_size, 64 * 1024, 1024, 8 * 1024 * 1024, PGC_POSTMASTER,
+							GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomStringVariable("qsketch.gpu_devices", "Numbers of the GPUs to use; empty for all.",
+							   NULL, &gpu_devices, "", PGC_POSTMASTER, 0, check_devices, NULL,
+							   NULL);
+	DefineCustomIntVariable(
+		"qsketch.gpu_memory_limit", "Device memory that sketches may take on each GPU; 0 for all.",
+		NULL, &gpu_memory_limit, 0, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"qsketch.gpu_cache_size", "Device memory for copies of stored sketches that are looked up.",
+		NULL, &gpu_cache_size, 4096, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomEnumVariable("qsketch.gpu_fault", "Fault of the GPU worker, for tests.", NULL,
+							 &gpu_fault, FAULT_NONE, faults, PGC_SIGHUP,
+							 GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
+}
+
+void
+GpuDefineSettings(void)
+{
+	DefineCustomEnumVariable("qsketch.backend", "Where batches of keys are counted and looked up.",
+							 "Sketches and estimates are the same everywhere.", &gpu_backend,
+							 BACKEND_AUTO, backends, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("qsketch.gpu_min_size", "Smallest sketch that goes to a GPU by itself.",
+							NULL, &gpu_min_size, 32 * 1024, 0, INT_MAX / 2, PGC_USERSET,
+							GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomIntVariable("qsketch.gpu_min_keys",
+							"Fewest keys that are looked up on a GPU by themselves.", NULL,
+							&gpu_min_keys, 100000, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("qsketch.gpu_timeout",
+							"Longest wait for a GPU worker that makes no progress.", NULL,
+							&gpu_timeout, 60, 1, 3600, PGC_USERSET, GUC_UNIT_S, NULL, NULL, NULL);
+	if (process_shared_preload_libraries_in_progress)
+		define_worker_settings();
+}

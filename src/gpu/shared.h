@@ -1,0 +1,309 @@
+/*
+ * shared.h
+ *		What the GPU worker and the backends share, and who may touch what.
+ *
+ * One background worker owns the GPUs.  Backends (parallel workers too) give
+ * it requests through slots of a fixed size in main shared memory, and name
+ * sketches in its hands by their entry in a table.
+ *
+ * Slots.  A slot holds one request and its data: keys, estimates, or a piece
+ * of a table of counters.
+ *
+ *	FREE		on the list of free slots
+ *	FILLING		a backend took it, and writes the request; or it reads the reply
+ *	QUEUED		in the queue
+ *	RUNNING		the worker has taken it from the queue
+ *	DONE		the reply is there, for the backend that waits for it
+ *
+ *	backend		FREE -> FILLING -> QUEUED, DONE -> FREE
+ *	worker		QUEUED -> RUNNING -> FREE, or DONE if someone waits
+ *
+ * The queue is first in, first out, so that requests for a sketch take effect
+ * in the order in which they were made, whoever made them.  A backend that
+ * stops waiting (cancelled, failed) sets "abandoned" in a slot that is not
+ * DONE yet, and the worker frees it.  Between FREE and QUEUED backends run
+ * nothing that can fail.
+ *
+ * Entries.  An entry is a sketch in the worker's hands.
+ *
+ *	UNUSED
+ *	LIVE		belongs to a backend's transaction; keys may be on their way
+ *	CACHED		belongs to nobody: a copy of a stored value, kept for queries
+ *	DOOMED		not wanted any more, to be freed after the requests that name it
+ *	LOST		belongs to a backend, but its keys are lost: the worker failed
+ *
+ *	backend		UNUSED -> LIVE -> DOOMED or CACHED, LOST -> DOOMED
+ *	worker		DOOMED -> UNUSED once no request names it ("pending" is 0),
+ *				CACHED -> DOOMED to make room, LIVE -> LOST if keys could not be
+ *				added; when it fails or starts LIVE -> LOST and all others ->
+ *				UNUSED
+ *
+ * A LIVE entry is doomed when its state's memory goes away, at the end of the
+ * transaction or subtransaction, or when the backend exits, whichever is
+ * first.  A parallel worker hands an entry over to its leader, who adopts it
+ * or dooms it at the end of its own transaction; leaders outlive their
+ * workers.  A serial number tells an entry from later ones in the same place.
+ *
+ * Locks.
+ *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, queue,
+ *						"serving"
+ *	"entries" (LWLock)	the table of entries, except "pending" and "used",
+ *						which are atomic
+ *	Everything else is atomic, or written by the worker alone (state, pid,
+ *	devices, reason: set before "state" says so).  Nobody holds both locks.
+ *
+ * If a backend or the worker dies by a signal, the postmaster makes all of
+ * this anew.  src/gpu/shared.h
+ */
+#ifndef QS_GPU_SHARED_H
+#define QS_GPU_SHARED_H
+
+#include "postgres.h"
+
+#include "core/format.h"
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "storage/spin.h"
+
+/* Bytes of data of a slot, and what a backend sends in one. */
+#define GPU_SLOT_BYTES   ((Size) 256 * 1024)
+#define GPU_SLOT_KEYS    ((int) (GPU_SLOT_BYTES / sizeof(uint64)))
+#define GPU_SLOT_WEIGHED ((int) (GPU_SLOT_BYTES / (2 * sizeof(uint64))))
+
+#define GPU_ENTRIES     1024
+#define GPU_DEVICES_MAX 16
+#define GPU_TEXT_BYTES  256
+
+typedef enum GpuWorkerState
+{
+	GPU_OFF,      /* there is none, or it has ended */
+	GPU_STARTING, /* not started yet, or looking for devices */
+	GPU_READY,    /* serves requests */
+	GPU_NONE,     /* found no usable device: see "reason" */
+	GPU_FAILED    /* ended after an error, will be restarted */
+} GpuWorkerState;
+
+typedef enum GpuSlotState
+{
+	SLOT_FREE,
+	SLOT_FILLING,
+	SLOT_QUEUED,
+	SLOT_RUNNING,
+	SLOT_DONE
+} GpuSlotState;
+
+typedef enum GpuEntryState
+{
+	ENTRY_UNUSED,
+	ENTRY_LIVE,
+	ENTRY_CACHED,
+	ENTRY_DOOMED,
+	ENTRY_LOST
+} GpuEntryState;
+
+typedef enum GpuOp
+{
+	GPU_CREATE, /* an empty sketch */
+	GPU_LOAD,   /* a sketch whose tables will be written */
+	GPU_WRITE,  /* a piece of its tables */
+	GPU_LOADED, /* all pieces are written: take it to the device */
+	GPU_INSERT, /* keys, or keys and then weights */
+	GPU_QUERY,  /* keys; the reply has estimates in their place */
+	GPU_MERGE,  /* add sketch "other" */
+	GPU_FETCH,  /* the reply says what the tables look like */
+	GPU_READ    /* a piece of them */
+} GpuOp;
+
+/* Names an entry. */
+typedef struct GpuRef
+{
+	uint64 serial;
+	int index;
+} GpuRef;
+
+/* The state of a dense sketch without its tables. */
+typedef struct GpuShape
+{
+	qs_params params;
+	int64 total;
+	uint64 table_bytes;
+	uint64 extra_bytes;
+	uint64 extra_used; /* high buckets of a multilevel sketch */
+	bool wide;
+} GpuShape;
+
+typedef struct GpuSlot
+{
+	/* under "ring" */
+	GpuSlotState state;
+	bool abandoned;
+	int next; /* free slot */
+
+	/* the request: the backend's while FILLING, then the worker's until DONE */
+	GpuOp op;
+	bool wait;        /* someone waits for the reply */
+	int proc;         /* who */
+	GpuRef sketch;    /* .serial 0: nobody's any more */
+	GpuRef other;     /* GPU_MERGE */
+	int count;        /* keys */
+	bool weighted;    /* weights follow the keys */
+	uint64 offset;    /* GPU_WRITE, GPU_READ: in the table, or behind it in the extra table */
+	uint64 bytes;     /* likewise */
+	GpuShape shape;   /* GPU_CREATE, GPU_LOAD; reply of GPU_FETCH */
+	qs_status status; /* reply */
+	bool gone;        /* reply: there is no such sketch any more */
+} GpuSlot;
+
+/* What names a stored value: where it is stored, or a hash of all its bytes. */
+typedef struct GpuKey
+{
+	uint8 header[QS_HEADER_BYTES];
+	uint32 kind; /* a database's OID, or 0 for a hash */
+	uint64 id[2];
+} GpuKey;
+
+typedef struct GpuEntry
+{
+	GpuEntryState state;
+	uint64 serial;
+	int proc;               /* LIVE, LOST: the owner */
+	int pid;                /* likewise, for people */
+	SubTransactionId subid; /* likewise */
+	bool handed;            /* by a parallel worker, to a leader who has not adopted it */
+	bool evicted;           /* moved to the worker's own memory: fetch it back soon */
+	int device;             /* set by the worker */
+	uint64 bytes;           /* of device memory, set by the worker */
+	GpuKey key;             /* CACHED */
+	pg_atomic_uint64 used;  /* CACHED: when last, by "clock" */
+	pg_atomic_uint32 pending;
+} GpuEntry;
+
+typedef struct GpuDeviceInfo
+{
+	int number;
+	char name[64];
+	char driver[32];
+	uint64 memory_bytes;
+	pg_atomic_uint64 memory_used; /* by our sketches */
+	pg_atomic_uint64 sketches;
+} GpuDeviceInfo;
+
+/* Counts since the server was started. */
+typedef enum GpuCounter
+{
+	COUNT_CREATED,   /* sketches made or loaded */
+	COUNT_BATCHES,   /* of keys inserted */
+	COUNT_KEYS,      /* inserted */
+	COUNT_QUERIES,   /* batches of keys looked up */
+	COUNT_LOOKUPS,   /* keys looked up */
+	COUNT_MERGES,    /* of two sketches */
+	COUNT_FETCHES,   /* sketches brought back */
+	COUNT_BYTES_IN,  /* of keys and tables given to the worker */
+	COUNT_BYTES_OUT, /* of estimates and tables given back */
+	COUNT_CACHE_HITS,
+	COUNT_CACHE_MISSES,
+	COUNT_FALLBACKS,    /* sketches that stayed on or came back to the CPU for lack of memory */
+	COUNT_RING_WAITS,   /* times that a backend found no free slot */
+	COUNT_RING_WAIT_US, /* and how long they waited */
+	COUNT_RESTARTS,     /* of the worker after an error */
+	GPU_COUNTERS
+} GpuCounter;
+
+typedef struct GpuShared
+{
+	/* the worker */
+	pg_atomic_uint32 state; /* GpuWorkerState */
+	int worker_pid;
+	Latch *worker_latch;
+	char reason[GPU_TEXT_BYTES]; /* why there is no GPU, or what failed last */
+	int device_count;
+	GpuDeviceInfo device[GPU_DEVICES_MAX];
+	pg_atomic_uint64 progress; /* requests served, ever */
+
+	/* slots */
+	slock_t ring;
+	bool serving; /* the worker takes requests */
+	int slot_count;
+	int free_slot;  /* first of the list, or -1 */
+	int free_count; /* its length */
+	uint64 queue_head;
+	uint64 queue_tail;
+	ConditionVariable slot_freed;
+
+	/* entries */
+	LWLock *entries;
+	uint64 last_serial;
+	uint64 secret[4];           /* of the hash that names values */
+	pg_atomic_uint32 doomed;    /* entries in this state */
+	pg_atomic_uint64 clock;     /* for "used" */
+	pg_atomic_uint64 cache_now; /* bytes of cached sketches */
+	GpuEntry entry[GPU_ENTRIES];
+
+	pg_atomic_uint64 counter[GPU_COUNTERS];
+
+	/* Entries of each process, so that most ends of transactions cost nothing. */
+	int proc_count;
+	pg_atomic_uint32 owned[FLEXIBLE_ARRAY_MEMBER];
+} GpuShared;
+
+/* NULL without shared_preload_libraries, or with qsketch.gpu_worker = off. */
+extern PGDLLIMPORT GpuShared *gpu_shared;
+
+/* shared.c */
+extern void GpuRequestShared(void);
+extern GpuSlot *GpuSlotAt(int index);
+extern int GpuSlotIndex(const GpuSlot *slot);
+extern uint8 *GpuSlotData(const GpuSlot *slot);
+extern uint8 *GpuAllData(Size *bytes);
+extern int *GpuQueueAt(uint64 number);
+
+/* ring.c */
+extern GpuSlot *GpuTrySlot(void);
+extern void GpuFreeSlot(GpuSlot *slot);
+extern bool GpuSubmit(GpuSlot *slot);
+extern void GpuServeRequests(void);
+extern GpuSlot *GpuNextRequest(void);
+extern void GpuReply(GpuSlot *slot);
+extern bool GpuIsDone(const GpuSlot *slot);
+extern void GpuAbandonSlot(GpuSlot *slot);
+extern void GpuFailRequests(void);
+
+/* entries.c */
+extern bool GpuNewEntry(GpuRef *ref);
+extern void GpuDropEntry(const GpuRef *ref);
+extern void GpuHandEntryToLeader(const GpuRef *ref);
+extern bool GpuAdoptEntry(const GpuRef *ref);
+extern void GpuDropAllEntries(void);
+extern void GpuDropSubEntries(SubTransactionId subid);
+extern void GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to);
+extern bool GpuFindCached(const GpuKey *key, GpuRef *ref, int *device);
+extern void GpuPublishEntry(const GpuRef *ref, const GpuKey *key);
+extern int GpuTakeDoomed(int *index, int room);
+extern bool GpuEvictOldest(int device);
+extern void GpuEntryFreed(int index);
+extern bool GpuLoseEntry(const GpuRef *ref);
+extern void GpuResetEntries(void);
+
+static inline GpuWorkerState
+GpuStateNow(void)
+{
+	return gpu_shared ? (GpuWorkerState) pg_atomic_read_u32(&gpu_shared->state) : GPU_OFF;
+}
+
+static inline void
+GpuCount(GpuCounter counter, int64 n)
+{
+	pg_atomic_fetch_add_u64(&gpu_shared->counter[counter], n);
+}
+
+/* Numbers of processes, which are smaller than MaxBackends for all that run SQL. */
+#if PG_VERSION_NUM >= 170000
+#define GpuProcNumber(proc) GetNumberFromPGProc(proc)
+#else
+#define GpuProcNumber(proc) ((proc)->pgprocno)
+#endif
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * worker.c
+ *		The background worker that owns the GPUs: start, loop, end.
+ *
+ * It starts as soon as the server accepts connections, so that no query pays
+ * for creating a CUDA context, and serves requests one after the other;
+ * kernels and copies that it started go on meanwhile.  It ends
+ *
+ *	with code 0		at shutdown, or if there is no usable device: the
+ *					postmaster then leaves it, and all runs on the CPU
+ *	with code 1		after an error of the device: the postmaster starts it
+ *					again, without any of the sketches it had
+ *
+ * src/gpu/worker.c
+ */
+#include "gpu/worker.h"
+#include "gpu/settings.h"
+
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/wait_event.h"
+
+#define RESTART_SECONDS 2
+#define FAULT_SLOW_US   20000
+
+/* Register the worker, while the postmaster loads the module. */
+void
+GpuRegisterWorker(void)
+{
+	BackgroundWorker worker = { 0 };
+
+	strlcpy(worker.bgw_name, "qsketch GPU worker", BGW_MAXLEN);
+	strlcpy(worker.bgw_type, "qsketch GPU worker", BGW_MAXLEN);
+	strlcpy(worker.bgw_library_name, "qsketch", BGW_MAXLEN);
+	strlcpy(worker.bgw_function_name, "GpuWorkerMain", BGW_MAXLEN);
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = RESTART_SECONDS;
+	RegisterBackgroundWorker(&worker);
+}
+
+static void
+set_state(GpuWorkerState state)
+{
+	pg_write_barrier();
+	pg_atomic_write_u32(&gpu_shared->state, state);
+}
+
+/* However the worker ends, nobody is left waiting for it. */
+static void
+worker_ends(int code, Datum argument)
+{
+	LWLockReleaseAll();
+	if (code != 0)
+		set_state(GPU_FAILED);
+	else if (GpuStateNow() != GPU_NONE)
+		set_state(GPU_OFF);
+	GpuFailRequests();
+	GpuResetEntries();
+	gpu_shared->worker_pid = 0;
+}
+
+/* End after an error of a device. */
+void
+GpuWorkerFails(const char *reason)
+{
+	strlcpy(gpu_shared->reason, reason, GPU_TEXT_BYTES);
+	GpuCount(COUNT_RESTARTS, 1);
+	ereport(LOG,
+			(errmsg("qsketch GPU worker ends after an error: %s", reason),
+			 errdetail("Queries with sketches on the GPU fail. The worker will be restarted.")));
+	proc_exit(1);
+}
+
+static void
+start_worker(void)
+{
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	BackgroundWorkerUnblockSignals();
+	gpu_shared->worker_pid = MyProcPid;
+	gpu_shared->worker_latch = MyLatch;
+	before_shmem_exit(worker_ends, 0);
+	set_state(GPU_STARTING);
+	GpuFailRequests();
+	GpuResetEntries();
+	CurrentMemoryContext = TopMemoryContext;
+}
+
+/* Serve what is in the queue. */
+static void
+serve_all(void)
+{
+	GpuSlot *slot;
+
+	while (gpu_fault != FAULT_HANG && !ShutdownRequestPending && (slot = GpuNextRequest()) != NULL)
+	{
+		if (gpu_fault == FAULT_SLOW)
+			pg_usleep(FAULT_SLOW_US);
+		GpuServe(slot);
+		GpuReply(slot);
+		if (pg_atomic_read_u32(&gpu_shared->doomed) > 0)
+			GpuFreeDoomed();
+	}
+}
+
+static void
+run_worker(void)
+{
+	while (!ShutdownRequestPending)
+	{
+		ResetLatch(MyLatch);
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+		serve_all();
+		GpuTrimCache();
+		GpuFreeDoomed();
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1, PG_WAIT_EXTENSION);
+	}
+}
+
+void
+GpuWorkerMain(Datum argument)
+{
+	const GpuDeviceOps *ops =
+		gpu_worker_kind == WORKER_EMULATE ? &gpu_emulated_devices : &gpu_cuda_devices;
+	char reason[GPU_TEXT_BYTES] = "";
+
+	start_worker();
+	gpu_shared->device_count = GpuOpenDevices(ops, reason);
+	if (gpu_shared->device_count == 0)
+	{
+		strlcpy(gpu_shared->reason, reason, GPU_TEXT_BYTES);
+		set_state(GPU_NONE);
+		ereport(LOG, (errmsg("qsketch has no usable GPU, sketches stay on the CPU: %s", reason)));
+		proc_exit(0);
+	}
+	GpuServeRequests();
+	set_state(GPU_READY);
+	run_worker();
+	proc_exit(0);
+}

@@ -1,0 +1,246 @@
+/*
+ * gpu.c
+ *		What SQL can see of the GPU: devices, counts, where sketches are.
+ *
+ * src/pg/gpu.c
+ */
+#include "pg/expanded.h"
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "funcapi.h"
+#include "gpu/gpu.h"
+#include "utils/builtins.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* Columns of qsketch_gpu(). */
+enum
+{
+	GPU_STATE,
+	GPU_DEVICE,
+	GPU_NAME,
+	GPU_MEMORY,
+	GPU_MEMORY_USED,
+	GPU_SKETCHES,
+	GPU_DRIVER,
+	GPU_REASON,
+	GPU_COLUMNS
+};
+
+static const char *
+state_name(void)
+{
+	static const char *const name[] = { "off", "starting", "ready", "none", "failed" };
+
+	return name[GpuStateNow()];
+}
+
+/* The row without a device. */
+static void
+put_state(ReturnSetInfo *result)
+{
+	Datum values[GPU_COLUMNS] = { CStringGetTextDatum(state_name()) };
+	bool nulls[GPU_COLUMNS];
+	const char *reason = gpu_shared == NULL ? "the GPU worker is not configured; it needs "
+											  "qsketch in shared_preload_libraries"
+											: gpu_shared->reason;
+
+	memset(nulls, true, sizeof(nulls));
+	nulls[GPU_STATE] = false;
+	if (reason[0])
+	{
+		values[GPU_REASON] = CStringGetTextDatum(reason);
+		nulls[GPU_REASON] = false;
+	}
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+static void
+put_device(ReturnSetInfo *result, GpuDeviceInfo *info)
+{
+	Datum values[GPU_COLUMNS];
+	bool nulls[GPU_COLUMNS] = { 0 };
+
+	values[GPU_STATE] = CStringGetTextDatum(state_name());
+	values[GPU_DEVICE] = Int32GetDatum(info->number);
+	values[GPU_NAME] = CStringGetTextDatum(info->name);
+	values[GPU_MEMORY] = Int64GetDatum((int64) info->memory_bytes);
+	values[GPU_MEMORY_USED] = Int64GetDatum((int64) pg_atomic_read_u64(&info->memory_used));
+	values[GPU_SKETCHES] = Int64GetDatum((int64) pg_atomic_read_u64(&info->sketches));
+	values[GPU_DRIVER] = CStringGetTextDatum(info->driver);
+	nulls[GPU_MEMORY] = info->memory_bytes == 0;
+	nulls[GPU_REASON] = true;
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* qsketch_gpu(): a row for each device, or one that says why there is none. */
+PG_FUNCTION_INFO_V1(qsketch_gpu);
+Datum
+qsketch_gpu(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	int i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (GpuStateNow() != GPU_READY)
+		put_state(result);
+	else
+		for (i = 0; i < gpu_shared->device_count; i++)
+			put_device(result, &gpu_shared->device[i]);
+	PG_RETURN_NULL();
+}
+
+/* Columns of qsketch_gpu_counts() before the counters. */
+enum
+{
+	NOW_PID,
+	NOW_SKETCHES,
+	NOW_CACHED,
+	NOW_CACHED_BYTES,
+	NOW_SLOTS,
+	NOW_SLOTS_FREE,
+	NOW_COLUMNS
+};
+
+/* Entries that hold a sketch, and those of them that are copies. */
+static void
+count_entries(int *held, int *cached)
+{
+	int i;
+
+	*held = *cached = 0;
+	LWLockAcquire(gpu_shared->entries, LW_SHARED);
+	for (i = 0; i < GPU_ENTRIES; i++)
+	{
+		*held += gpu_shared->entry[i].state != ENTRY_UNUSED;
+		*cached += gpu_shared->entry[i].state == ENTRY_CACHED;
+	}
+	LWLockRelease(gpu_shared->entries);
+}
+
+/* qsketch_gpu_counts(): one row, all NULL without a worker. */
+PG_FUNCTION_INFO_V1(qsketch_gpu_counts);
+Datum
+qsketch_gpu_counts(PG_FUNCTION_ARGS)
+{
+	Datum values[NOW_COLUMNS + GPU_COUNTERS] = { 0 };
+	bool nulls[NOW_COLUMNS + GPU_COUNTERS] = { 0 };
+	TupleDesc descriptor;
+	int held = 0;
+	int cached = 0;
+	int i;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	memset(nulls, gpu_shared == NULL, sizeof(nulls));
+	if (gpu_shared)
+	{
+		count_entries(&held, &cached);
+		values[NOW_PID] = Int32GetDatum(gpu_shared->worker_pid);
+		values[NOW_SKETCHES] = Int32GetDatum(held);
+		values[NOW_CACHED] = Int32GetDatum(cached);
+		values[NOW_CACHED_BYTES] =
+			Int64GetDatum((int64) pg_atomic_read_u64(&gpu_shared->cache_now));
+		values[NOW_SLOTS] = Int32GetDatum(gpu_shared->slot_count);
+		values[NOW_SLOTS_FREE] = Int32GetDatum(gpu_shared->free_count);
+		nulls[NOW_PID] = gpu_shared->worker_pid == 0;
+		for (i = 0; i < GPU_COUNTERS; i++)
+			values[NOW_COLUMNS + i] =
+				Int64GetDatum((int64) pg_atomic_read_u64(&gpu_shared->counter[i]));
+	}
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}
+
+/* The GPU that has a copy of a value, or -1. */
+static int
+gpu_of_value(Datum datum, bool stored)
+{
+	struct varatt_external toast;
+	uint8 header[QS_HEADER_BYTES];
+	SketchReader reader;
+	GpuKey key;
+
+	if (GpuStateNow() != GPU_READY)
+		return -1;
+	if (stored)
+	{
+		VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
+		SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
+		GpuKeyOfStored(&toast, header, &key);
+		return GpuOfCopy(&key);
+	}
+	SketchRead(&reader, datum);
+	GpuKeyOfBytes(reader.header, VARSIZE(reader.header - VARHDRSZ) - VARHDRSZ, &key);
+	SketchReadEnd(&reader);
+	return GpuOfCopy(&key);
+}
+
+static void
+put_part(ReturnSetInfo *result, const char *part, int gpu, uint64 bytes)
+{
+	Datum values[3] = { CStringGetTextDatum(part),
+						CStringGetTextDatum(gpu < 0 ? "host" : psprintf("GPU %d", gpu)),
+						Int64GetDatum((int64) bytes) };
+	bool nulls[3] = { 0 };
+
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* Rows for the tables of a dense sketch; the fat table of sf is never on a GPU. */
+static void
+put_tables(ReturnSetInfo *result, const qs_sketch *sk, int gpu)
+{
+	const qs_params *p = &sk->params;
+	uint64 extra = sk->ops->extra_bytes(p, sk->wide);
+
+	if (p->structure == QS_SF)
+	{
+		if (qs_has_table(p))
+			put_part(result, "slim", gpu, sk->ops->table_bytes(p, sk->wide));
+		if (qs_has_extra(p))
+			put_part(result, "fat", -1, extra);
+	}
+	else if (p->structure == QS_MULTILEVEL)
+	{
+		put_part(result, "low", gpu, sk->ops->table_bytes(p, sk->wide));
+		if (!sk->remote)
+			put_part(result, "high", gpu, extra * sk->extra_used);
+	}
+	else
+		put_part(result, "table", gpu, sk->ops->table_bytes(p, sk->wide));
+}
+
+/*
+ * qsketch_location(qsketch): where each part of a sketch is that lookups use:
+ * on a GPU if it was made there, or if there is a copy of it.
+ */
+PG_FUNCTION_INFO_V1(qsketch_location);
+Datum
+qsketch_location(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Datum datum = PG_GETARG_DATUM(0);
+	ExpandedSketch *expanded = SketchExpandedIn(datum);
+	qs_sketch view;
+	bool stored = SketchOpenStored(&view, datum);
+	SketchReader reader;
+	const qs_sketch *sk = &view;
+	int gpu;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (expanded)
+		sk = &expanded->sketch;
+	else if (!stored)
+	{
+		SketchRead(&reader, datum);
+		sk = reader.sketch;
+	}
+	gpu = expanded ? GpuOfSketch(sk) : gpu_of_value(datum, stored);
+	if (sk->form == QS_EXPLICIT)
+		put_part(result, "entries", -1, sk->used * sizeof(qs_entry));
+	else
+		put_tables(result, sk, gpu);
+	PG_RETURN_NULL();
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+#
+# Runs what "make bundle" has packed, on a host with a GPU: nothing has to be
+# installed there, and nothing stays behind.
+#
+#	gpu-host.sh [STEP...]      all of them without a STEP
+#	  suite    the SQL tests with qsketch.backend = gpu
+#	  faults   cancelled and killed queries, the worker, memory, restarts
+#	  soak     many clients, for SOAK_SECONDS (60)
+#	  bench    the GPU against the CPU
+#
+# The last line says "ok", or which steps failed.
+set -u -o pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+export QSKETCH_BUNDLE=$here/pg.tar.gz QSKETCH_GPU=${QSKETCH_GPU:-auto}
+tree=$(mktemp -d "${TMPDIR:-/tmp}/qsketch-tree.XXXXXX")
+trap 'rm -rf "$tree"' EXIT
+tar -xzf "$here/tree.tar.gz" -C "$tree"
+cd "$tree"
+
+faults="010_gpu_cancel.pl 011_gpu_killed.pl 012_gpu_memory.pl 013_gpu_clients.pl 014_gpu_server.pl
+	015_gpu_parallel.pl"
+failed=
+
+step() {
+	case $1 in
+	suite) src/test/run.sh gpu $(cd sql_tests && echo *.sql | sed 's/\.sql//g') ;;
+	faults) src/test/run.sh tap $faults ;;
+	soak) QSKETCH_SOAK_SECONDS=${SOAK_SECONDS:-60} src/test/run.sh tap 020_gpu_soak.pl ;;
+	bench) src/bench/bench-gpu.sh ;;
+	*) echo "unrecognized step: $1" && return 2 ;;
+	esac
+}
+
+nvidia-smi --query-gpu=name,driver_version,memory.used --format=csv || :
+[ $# != 0 ] || set -- suite faults soak bench
+for name; do
+	step "$name" || failed+=" $name"
+done
+nvidia-smi --query-gpu=memory.used --format=csv || :
+if [ -n "$failed" ]; then echo "failed:$failed"; else echo ok; fi
+[ -z "$failed" ]
