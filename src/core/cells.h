@@ -37,7 +37,9 @@ typedef struct qs_shape
  * Sum and maximum of a bucket's counters.  If each key owns d of them, they
  * sum to d times the weight of the bucket's keys, and none exceeds it.  What
  * is removed but was never there can break that without any counter falling
- * below zero, and so leave counters above N, too large for their width.
+ * below zero, and so leave counters above N, too large for their width.  No
+ * removal widens the gap between the weight and a counter, so that looking
+ * after each key finds the same as looking once at the end.
  */
 typedef struct qs_tally
 {

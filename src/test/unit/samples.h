@@ -100,6 +100,17 @@ sample_build(qs_sketch *sk, const sample *s)
 	qs_free(&whole);
 }
 
+#define STRUCTURES(s) for (s = QS_THREAD; s <= QS_SF; s++)
+
+/* Empty and dense at once, so that forms are equal before and after. */
+static inline void
+sample_init_dense(qs_sketch *sk, int structure, uint64_t n, uint64_t seed)
+{
+	qs_params p = test_params(structure, n, 3, 3, 4, seed);
+
+	test_init_dense(sk, &p);
+}
+
 static inline test_bytes
 sample_bytes(const sample *s)
 {

@@ -2,39 +2,12 @@
  * test_remove.c
  *		Removing and subtracting: undone to the last byte, or refused without a trace.
  *
- * A removal is refused with QS_UNDERFLOW when it would take a counter below
- * zero, and also when it would leave counters in a bucket that no keys could
- * have left there: some larger than all the weight that is left, which would
- * be invalid when written and might not even fit the width of a counter.
+ * Keys that were there, and keys of which the sketch sees that they were not.
+ * test_absent.c has those of which it cannot.
  *
  * src/test/unit/test_remove.c
  */
 #include "samples.h"
-
-#include "core/bucket.h"
-
-#define STRUCTURES(s) for (s = QS_THREAD; s <= QS_SF; s++)
-
-/* Dense at once, so that forms are equal before and after. */
-static void
-init_dense(qs_sketch *sk, int structure, uint64_t n, uint64_t seed)
-{
-	qs_params p = test_params(structure, n, 3, 3, 4, seed);
-
-	test_init_dense(sk, &p);
-}
-
-/* The counters of the only bucket that a key owns, as numbers 0 and 1. */
-static void
-counters_of(const qs_params *p, uint64_t key, uint64_t *own)
-{
-	qs_sketch sk;
-
-	test_init_dense(&sk, p);
-	test_insert(&sk, key, 1);
-	qs_bucket_read(&sk, QS_SIDE_BEST, 0, own);
-	qs_free(&sk);
-}
 
 /* ---- what was there ---- */
 
@@ -58,7 +31,7 @@ removing_undoes_adding(void **state)
 		test_bytes before;
 
 		WHERE("%s", qs_structure_name(s));
-		init_dense(&sk, s, 64, 1);
+		sample_init_dense(&sk, s, 64, 1);
 		test_fill(&sk, 21, 1000, 5000);
 		before = test_write_valid(&sk);
 		for (i = 0; i < KEYS; i++)
@@ -123,8 +96,8 @@ subtracting_undoes_merging(void **state)
 		test_bytes before;
 
 		WHERE("%s", qs_structure_name(s));
-		init_dense(&a, s, 32, 1);
-		init_dense(&b, s, 128, 1);
+		sample_init_dense(&a, s, 32, 1);
+		sample_init_dense(&b, s, 128, 1);
 		test_fill(&a, 23, 1000, 5000);
 		test_fill(&b, 24, 1000, 9000);
 		before = test_write_valid(&a);
@@ -134,7 +107,7 @@ subtracting_undoes_merging(void **state)
 		REQUIRE(test_writes(&a, before));
 		REQUIRE_OK(qs_subtract(&a, &a));
 		qs_free(&b);
-		init_dense(&b, s, 32, 1);
+		sample_init_dense(&b, s, 32, 1);
 		REQUIRE(a.total == 0 && test_same(&a, &b));
 		free(before.data);
 		qs_free(&a);
@@ -218,145 +191,6 @@ empty_sketches_refuse(void **state)
 		require_refused(&sk, key, NULL, 2);
 		REQUIRE_OK(qs_engine_cpu.remove(&sk, key, none, 2));
 		qs_free(&sk);
-	}
-	test_no_leak();
-}
-
-/*
- * Absent keys whose counters are all positive: the sketch cannot know, but
- * what it lets go must leave it valid, to the last key and with wide counters
- * that become narrow on the way.
- */
-static void
-absent_keys_leave_it_valid(void **state)
-{
-	int s;
-	int round;
-
-	(void) state;
-	STRUCTURES(s)
-	for (round = 0; round < 60; round++)
-	{
-		int64_t unit = round % 3 == 0 ? INT64_C(1) << 28 : 1;
-		qs_sketch sk;
-		uint64_t i;
-
-		WHERE("%s, round %d", qs_structure_name(s), round);
-		init_dense(&sk, s, 1 + (uint64_t) round % 2, (uint64_t) round);
-		for (i = 0; i < 30; i++)
-			test_insert(&sk, test_key(i), unit * (int64_t) (1 + i % 4));
-		for (i = 1000; i < 1400 && sk.total > 0; i++)
-		{
-			int64_t most = test_estimate(&sk, test_key(i));
-
-			if (test_try_remove(&sk, test_key(i), most) == QS_OK)
-				test_require_valid(&sk);
-		}
-		qs_free(&sk);
-	}
-	test_no_leak();
-}
-
-/* The same for whole sketches that were never merged into this one. */
-static void
-absent_sketches_leave_it_valid(void **state)
-{
-	int s;
-	int round;
-
-	(void) state;
-	STRUCTURES(s)
-	{
-		uint64_t n = s == QS_THREAD ? 8 : 1;
-		int taken = 0;
-		int refused = 0;
-
-		for (round = 0; round < 300; round++)
-		{
-			qs_sketch a;
-			qs_sketch b;
-			test_bytes before;
-
-			WHERE("%s, round %d", qs_structure_name(s), round);
-			init_dense(&a, s, n, (uint64_t) round);
-			init_dense(&b, s, 2 * n, (uint64_t) round);
-			test_fill(&a, (uint64_t) round, 60, 60);
-			test_fill(&b, 1000 + (uint64_t) round, 60, (size_t) round % 20 + 1);
-			before = test_write_valid(&a);
-			if (qs_subtract(&a, &b) == QS_OK)
-			{
-				test_require_valid(&a);
-				taken++;
-			}
-			else
-			{
-				REQUIRE(test_writes(&a, before));
-				refused++;
-			}
-			free(before.data);
-			qs_free(&a);
-			qs_free(&b);
-		}
-		REQUIRE(taken > 0 && refused > 0);
-	}
-	test_no_leak();
-}
-
-/*
- * No counter falls below zero here, but one that all keys share would be
- * larger than all the weight that is left.
- */
-static void
-impossible_buckets_are_refused(void **state)
-{
-	int s;
-
-	(void) state;
-	for (s = QS_WARP; s <= QS_SF; s++)
-	{
-		uint64_t sum[QS_BUCKET_MAX] = { 0 };
-		uint64_t own[QS_BUCKET_MAX];
-		qs_sketch a;
-		qs_sketch b;
-		test_bytes before;
-		uint32_t shared = 0;
-		uint32_t counters;
-		uint64_t i;
-		uint32_t c;
-		bool covered = false;
-
-		WHERE("%s", qs_structure_name(s));
-		init_dense(&a, s, 1, 3);
-		counters = qs_bucket_counters(&a, QS_SIDE_BEST);
-		/* keys that share one counter, until there is something in all others */
-		for (i = 0; i < 3000; i++)
-		{
-			counters_of(&a.params, test_key(i), own);
-			while (i == 0 && own[shared] == 0)
-				shared++;
-			for (c = 0; c < counters && own[shared] > 0; c++)
-				sum[c] += own[c];
-			if (own[shared] > 0)
-				test_insert(&a, test_key(i), 1);
-		}
-		/* a key without that counter */
-		for (i = 3000; !covered; i++)
-		{
-			counters_of(&a.params, test_key(i), own);
-			covered = own[shared] == 0;
-			for (c = 0; c < counters; c++)
-				covered = covered && own[c] <= sum[c];
-		}
-		before = test_write_valid(&a);
-		REQUIRE(test_estimate(&a, test_key(i - 1)) > 0);
-		REQUIRE_STATUS(test_try_remove(&a, test_key(i - 1), 1), QS_UNDERFLOW);
-		init_dense(&b, s, 1, 3);
-		test_insert(&b, test_key(i - 1), 1);
-		REQUIRE_STATUS(qs_subtract(&a, &b), QS_UNDERFLOW);
-		REQUIRE(test_writes(&a, before));
-		free(before.data);
-		qs_free(&a);
-		qs_free(&b);
 	}
 	test_no_leak();
 }
@@ -471,9 +305,6 @@ main(void)
 		cmocka_unit_test(subtracting_undoes_merging),
 		cmocka_unit_test(refusals_change_nothing),
 		cmocka_unit_test(empty_sketches_refuse),
-		cmocka_unit_test(absent_keys_leave_it_valid),
-		cmocka_unit_test(absent_sketches_leave_it_valid),
-		cmocka_unit_test(impossible_buckets_are_refused),
 		cmocka_unit_test(larger_totals_change_nothing),
 		cmocka_unit_test(refusals_need_no_memory),
 		cmocka_unit_test(refused_subtractions_need_no_memory),

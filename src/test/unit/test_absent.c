@@ -1,0 +1,240 @@
+/*
+ * test_absent.c
+ *		Removing what was never there, though all its counters are positive.
+ *
+ * The sketch cannot know, and lets it go as long as what is left can be what
+ * other keys left.  It is refused with QS_UNDERFLOW when it would take a
+ * counter below zero, and also when a counter would be larger than all the
+ * weight that is left in its bucket: such a sketch would be invalid when
+ * written, and the counter might not even fit its width.
+ *
+ * src/test/unit/test_absent.c
+ */
+#include "samples.h"
+
+#include "core/bucket.h"
+
+/* The counters of the only bucket that a key owns, as numbers 0 and 1. */
+static void
+counters_of(const qs_params *p, uint64_t key, uint64_t *own)
+{
+	qs_sketch sk;
+
+	test_init_dense(&sk, p);
+	test_insert(&sk, key, 1);
+	qs_bucket_read(&sk, QS_SIDE_BEST, 0, own);
+	qs_free(&sk);
+}
+
+/*
+ * Absent keys whose counters are all positive: the sketch cannot know, but
+ * what it lets go must leave it valid, to the last key and with wide counters
+ * that become narrow on the way.
+ */
+static void
+absent_keys_leave_it_valid(void **state)
+{
+	int s;
+	int round;
+
+	(void) state;
+	STRUCTURES(s)
+	for (round = 0; round < 60; round++)
+	{
+		int64_t unit = round % 3 == 0 ? INT64_C(1) << 28 : 1;
+		qs_sketch sk;
+		uint64_t i;
+
+		WHERE("%s, round %d", qs_structure_name(s), round);
+		sample_init_dense(&sk, s, 1 + (uint64_t) round % 2, (uint64_t) round);
+		for (i = 0; i < 30; i++)
+			test_insert(&sk, test_key(i), unit * (int64_t) (1 + i % 4));
+		for (i = 1000; i < 1400 && sk.total > 0; i++)
+		{
+			int64_t most = test_estimate(&sk, test_key(i));
+
+			if (test_try_remove(&sk, test_key(i), most) == QS_OK)
+				test_require_valid(&sk);
+		}
+		qs_free(&sk);
+	}
+	test_no_leak();
+}
+
+/* The same for whole sketches that were never merged into this one. */
+static void
+absent_sketches_leave_it_valid(void **state)
+{
+	int s;
+	int round;
+
+	(void) state;
+	STRUCTURES(s)
+	{
+		uint64_t n = s == QS_THREAD ? 8 : 1;
+		int taken = 0;
+		int refused = 0;
+
+		for (round = 0; round < 300; round++)
+		{
+			qs_sketch a;
+			qs_sketch b;
+			test_bytes before;
+
+			WHERE("%s, round %d", qs_structure_name(s), round);
+			sample_init_dense(&a, s, n, (uint64_t) round);
+			sample_init_dense(&b, s, 2 * n, (uint64_t) round);
+			test_fill(&a, (uint64_t) round, 60, 60);
+			test_fill(&b, 1000 + (uint64_t) round, 60, (size_t) round % 20 + 1);
+			before = test_write_valid(&a);
+			if (qs_subtract(&a, &b) == QS_OK)
+			{
+				test_require_valid(&a);
+				taken++;
+			}
+			else
+			{
+				REQUIRE(test_writes(&a, before));
+				refused++;
+			}
+			free(before.data);
+			qs_free(&a);
+			qs_free(&b);
+		}
+		REQUIRE(taken > 0 && refused > 0);
+	}
+	test_no_leak();
+}
+
+/*
+ * No counter falls below zero here, but one that all keys share would be
+ * larger than all the weight that is left.
+ */
+static void
+impossible_buckets_are_refused(void **state)
+{
+	int s;
+
+	(void) state;
+	for (s = QS_WARP; s <= QS_SF; s++)
+	{
+		uint64_t sum[QS_BUCKET_MAX] = { 0 };
+		uint64_t own[QS_BUCKET_MAX];
+		qs_sketch a;
+		qs_sketch b;
+		test_bytes before;
+		uint32_t shared = 0;
+		uint32_t counters;
+		uint64_t i;
+		uint32_t c;
+		bool covered = false;
+
+		WHERE("%s", qs_structure_name(s));
+		sample_init_dense(&a, s, 1, 3);
+		counters = qs_bucket_counters(&a, QS_SIDE_BEST);
+		/* keys that share one counter, until there is something in all others */
+		for (i = 0; i < 3000; i++)
+		{
+			counters_of(&a.params, test_key(i), own);
+			while (i == 0 && own[shared] == 0)
+				shared++;
+			for (c = 0; c < counters && own[shared] > 0; c++)
+				sum[c] += own[c];
+			if (own[shared] > 0)
+				test_insert(&a, test_key(i), 1);
+		}
+		/* a key without that counter */
+		for (i = 3000; !covered; i++)
+		{
+			counters_of(&a.params, test_key(i), own);
+			covered = own[shared] == 0;
+			for (c = 0; c < counters; c++)
+				covered = covered && own[c] <= sum[c];
+		}
+		before = test_write_valid(&a);
+		REQUIRE(test_estimate(&a, test_key(i - 1)) > 0);
+		REQUIRE_STATUS(test_try_remove(&a, test_key(i - 1), 1), QS_UNDERFLOW);
+		sample_init_dense(&b, s, 1, 3);
+		test_insert(&b, test_key(i - 1), 1);
+		REQUIRE_STATUS(qs_subtract(&a, &b), QS_UNDERFLOW);
+		REQUIRE(test_writes(&a, before));
+		free(before.data);
+		qs_free(&a);
+		qs_free(&b);
+	}
+	test_no_leak();
+}
+
+/*
+ * Whether a batch of absent keys goes through depends on what it leaves, not
+ * on the order in which it gets there, nor on batches or on being a sketch.
+ */
+static void
+order_decides_nothing(void **state)
+{
+	enum
+	{
+		KEYS = 5
+	};
+	int s;
+	int round;
+	int order;
+
+	(void) state;
+	STRUCTURES(s)
+	{
+		int taken = 0;
+
+		for (round = 0; round < 300; round++)
+		{
+			test_rng rng = test_seeded((uint64_t) round);
+			qs_status wanted = QS_OK;
+			test_bytes after = { NULL, 0 };
+			uint64_t key[KEYS];
+			uint64_t i;
+
+			WHERE("%s, round %d", qs_structure_name(s), round);
+			for (i = 0; i < KEYS; i++)
+				key[i] = test_key(1000 + i);
+			for (order = 0; order < 6; order++)
+			{
+				qs_sketch sk;
+				qs_sketch minus;
+				qs_status status;
+
+				sample_init_dense(&sk, s, s == QS_THREAD ? 4 : 1, (uint64_t) round);
+				test_fill(&sk, (uint64_t) round, 200, 5 + (size_t) round % 40 * 4);
+				sample_init_dense(&minus, s, sk.params.n, (uint64_t) round);
+				REQUIRE_OK(qs_engine_cpu.insert(&minus, key, NULL, KEYS));
+				status = order == 5 ? qs_subtract(&sk, &minus)
+									: qs_engine_cpu.remove(&sk, key, NULL, KEYS);
+				if (order == 0)
+				{
+					wanted = status;
+					after = test_write_valid(&sk);
+				}
+				REQUIRE(status == wanted && test_writes(&sk, after));
+				test_shuffle(&rng, key, NULL, KEYS);
+				qs_free(&sk);
+				qs_free(&minus);
+			}
+			free(after.data);
+			taken += wanted == QS_OK;
+		}
+		REQUIRE(taken > 0 && taken < round);
+	}
+	test_no_leak();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(absent_keys_leave_it_valid),
+		cmocka_unit_test(absent_sketches_leave_it_valid),
+		cmocka_unit_test(impossible_buckets_are_refused),
+		cmocka_unit_test(order_decides_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
