@@ -4,7 +4,7 @@
 set terminal svg size 900,560 font "sans,14" background "#ffffff"
 set grid ytics xtics lc rgb "#dddddd"
 set key outside right top
-set key autotitle columnheader
+set key autotitle columnheader noenhanced
 set ytics nomirror
 set xtics nomirror
 
@@ -24,7 +24,7 @@ set title "Time per row of the column scan by size of the sketch"
 set logscale x 2
 set xlabel "MB of counters that a query touches"
 set ylabel "ns a row"
-set yrange [0:40]
+set yrange [0:*]
 plot for [i = 0:blocks("size") - 1] file("size") index i with linespoints
 unset yrange
 unset logscale
