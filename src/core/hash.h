@@ -59,11 +59,18 @@ qs_reduce(uint64_t hv, uint64_t n)
 	return qs_mul_high(hv, n);
 }
 
+/* The second mix of hv that chooses the counter of row j. */
+QS_INLINE uint64_t
+qs_row_hash(uint64_t hv, uint32_t row)
+{
+	return qs_mix64(hv + QS_ROW_STEP * row);
+}
+
 /* Counter of row j, 0 .. n-1. */
 QS_INLINE uint64_t
 qs_row_cell(uint64_t hv, uint32_t row, uint64_t n)
 {
-	return qs_reduce(qs_mix64(hv + QS_ROW_STEP * row), n);
+	return qs_reduce(qs_row_hash(hv, row), n);
 }
 
 /* Cell of the i-th selected sub-bucket, 0 .. z-1. */
