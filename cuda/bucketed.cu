@@ -35,7 +35,8 @@ __launch_bounds__(QS_BLOCK) insert_keys(const qs_view v, const qs_batch b)
 
 	while (walk.next())
 	{
-		uint64_t target = walk.active ? qs_target(qs_reduce(walk.hv, v.n), mask_of(walk.hv)) : 0;
+		uint64_t target =
+			walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
 
 		qs_walk_rounds<M>(walk, target, [&](uint32_t bucket, uint32_t mask, uint64_t weight) {
 			if (mask >> own & 1)
@@ -57,7 +58,8 @@ __launch_bounds__(QS_BLOCK) remove_keys(const qs_view v, const qs_batch b)
 
 	while (walk.next())
 	{
-		uint64_t target = walk.active ? qs_target(qs_reduce(walk.hv, v.n), mask_of(walk.hv)) : 0;
+		uint64_t target =
+			walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
 
 		qs_walk_rounds<M>(walk, target, [&](uint32_t bucket, uint32_t mask, uint64_t weight) {
 			if (mask >> own & 1)
@@ -117,7 +119,7 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < b.count; i += stride)
 	{
 		uint64_t hv = qs_hash(__ldcs(&b.key[i]), v.seed_key);
-		const Counter *bucket = (const Counter *) v.table + qs_reduce(hv, v.n) * M;
+		const Counter *bucket = (const Counter *) v.table + (uint64_t) qs_reduce_short(hv, v.n) * M;
 		Counter least;
 
 		if (M * sizeof(Counter) == 32)

@@ -28,31 +28,28 @@
 
 #include "bulk.cuh"
 
-#ifndef COARSE_BLOCK
 #define COARSE_BLOCK 512
-#endif
-#define COARSE_KEYS 8192 /* of a stretch */
-#define COARSE_EACH (COARSE_KEYS / COARSE_BLOCK)
-#ifndef FINE_BLOCK
-#define FINE_BLOCK 512
-#endif
-#define FINE_KEYS 9216 /* that fit: 1000 above the mean, 11 standard deviations */
-#define FINE_EACH (FINE_KEYS / FINE_BLOCK)
-#ifndef RESIDENT
-#define RESIDENT 1024 /* threads of an SM that registers must suffice for */
-#endif
-#ifndef FINE_RESIDENT
-#define FINE_RESIDENT RESIDENT
-#endif
+#define COARSE_KEYS  8192 /* of a stretch */
+#define COARSE_EACH  (COARSE_KEYS / COARSE_BLOCK)
+#define COARSE_AHEAD 4 /* keys that a thread reads before it hashes the first */
+#define FINE_BLOCK   512
+#define FINE_KEYS    9216 /* that fit: 1000 above the mean, 11 standard deviations */
+#define FINE_EACH    (FINE_KEYS / FINE_BLOCK)
+#define RESIDENT     3 /* blocks of an SM that registers must suffice for */
 
+#define RANK_BITS  14   /* of a place among COARSE_KEYS or FINE_KEYS */
 #define COARSE_MAX 1024 /* coarse parts */
 #define FINE_MAX   512  /* fine parts of one */
-#define GROUP_MAX  512  /* stretches of a group */
+#define GROUP_MAX  1024 /* stretches of a group */
 
-/* A batch is worth it from so many keys ... */
-#define PAYS_KEYS (UINT64_C(1) << 22)
-/* ... and with so many bytes of table for each key at most. */
-#define PAYS_BYTES 64
+/*
+ * A batch is worth it from so many keys, and with so many bytes of table for
+ * each random access at most.  Tiles of multilevel and of thread, which is
+ * partitioned for each row, cost more.
+ */
+#define PAYS_KEYS      (UINT64_C(1) << 22)
+#define PAYS_BYTES     128
+#define PAYS_BYTES_FEW 64
 
 /* How a batch is cut. */
 struct plan
@@ -132,15 +129,25 @@ qs_bulk_possible(const qs_cuda_sketch *sk)
 bool
 qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count)
 {
-	return count >= PAYS_KEYS && sk->table_bytes > sk->gpu->l2_bytes / 2 &&
-		   sk->table_bytes / PAYS_BYTES <= count;
+	bool rows = sk->params.structure == QS_THREAD;
+	uint64_t accesses = count * (rows ? sk->params.depth : 1);
+	uint64_t bytes = rows || qs_is_multilevel(sk) ? PAYS_BYTES_FEW : PAYS_BYTES;
+	size_t in_cache = rows ? sk->gpu->l2_bytes / 4 * 3 : sk->gpu->l2_bytes / 2;
+
+	return count >= PAYS_KEYS && sk->table_bytes > in_cache && sk->table_bytes / bytes <= accesses;
 }
 
-/* Most keys of one call: runs of a tile are QS_GROUPS_MAX, positions 32 bits. */
+/*
+ * Most keys of one call: a tile has QS_GROUPS_MAX runs and, unless the keys
+ * are skewed, no more keys than it can count at once.
+ */
 uint64_t
 qs_bulk_most(const qs_cuda_sketch *sk)
 {
-	uint64_t most = (uint64_t) QS_GROUPS_MAX * plan_parts(sk).group * COARSE_KEYS;
+	plan p = plan_parts(sk);
+	uint64_t runs = (uint64_t) QS_GROUPS_MAX * p.group * COARSE_KEYS;
+	uint64_t counts = qs_ceil_div(p.n, UINT64_C(1) << p.log2_buckets) * (QS_TILE_KEYS / 4 * 3);
+	uint64_t most = runs < counts ? runs : counts;
 
 	return most < QS_BULK_KEYS ? most : QS_BULK_KEYS;
 }
@@ -151,7 +158,6 @@ struct workspace
 	uint32_t *item[2]; /* after each pass */
 	uint16_t *offset;  /* of coarse parts in each stretch, and its end */
 	uint32_t *start;   /* see qs_parted */
-	uint32_t *next_tile;
 	size_t bytes;
 };
 
@@ -168,8 +174,7 @@ place(const plan &p, uint8_t *base)
 	w.item[1] = (uint32_t *) (base + items);
 	w.offset = (uint16_t *) (base + 2 * items);
 	w.start = (uint32_t *) (base + start);
-	w.next_tile = (uint32_t *) (base + start + starts);
-	w.bytes = start + starts + sizeof(uint32_t);
+	w.bytes = start + starts;
 	return w;
 }
 
@@ -215,42 +220,69 @@ template <bool ROWS>
 __device__ __forceinline__ uint32_t
 place_of(uint64_t hv, uint64_t n, uint32_t row)
 {
-	return (uint32_t) (ROWS ? qs_row_cell(hv, row, n) : qs_reduce(hv, n));
+	return qs_reduce_short(ROWS ? qs_row_hash(hv, row) : hv, n);
+}
+
+/*
+ * Hash a thread's keys: the items to "stage", in the order of the keys, and
+ * for each its part and its rank in that part.
+ */
+template <bool ROWS>
+__device__ __forceinline__ void
+hash_keys(const qs_view &v, const plan &p, uint32_t row, const uint64_t *key, uint32_t here,
+		  uint32_t *count, uint32_t *stage, uint32_t ranked[COARSE_EACH])
+{
+	uint32_t shift = p.log2_buckets + p.log2_fine;
+
+#pragma unroll
+	for (int k = 0; k < COARSE_EACH; k += COARSE_AHEAD)
+	{
+		uint64_t ahead[COARSE_AHEAD];
+
+#pragma unroll
+		for (int j = 0; j < COARSE_AHEAD; j++)
+		{
+			uint32_t i = (k + j) * COARSE_BLOCK + threadIdx.x;
+
+			ahead[j] = i < here ? __ldcs(&key[i]) : 0;
+		}
+#pragma unroll
+		for (int j = 0; j < COARSE_AHEAD; j++)
+		{
+			uint32_t i = (k + j) * COARSE_BLOCK + threadIdx.x;
+			uint64_t hv = qs_hash(ahead[j], v.seed_key);
+			uint32_t bucket = place_of<ROWS>(hv, v.n, row);
+			uint32_t part = bucket >> shift;
+
+			if (i >= here)
+				break;
+			stage[i] = (bucket & ((1u << shift) - 1)) << p.tag_bits |
+					   qs_mask_places(p.m, hv) << p.log2_masks |
+					   ((uint32_t) hv & (v.mask_count - 1));
+			ranked[k + j] = part << RANK_BITS | atomicAdd(&count[part], 1);
+		}
+	}
 }
 
 template <bool ROWS>
 __global__ void
-__launch_bounds__(COARSE_BLOCK, RESIDENT / COARSE_BLOCK)
+__launch_bounds__(COARSE_BLOCK, RESIDENT)
 	sort_coarse(const qs_view v, const qs_batch b, const plan p, uint32_t row, uint32_t *item,
 				uint16_t *offset)
 {
-	__shared__ uint4 stage[COARSE_KEYS / 4];
+	__shared__ uint4 stage4[COARSE_KEYS / 4];
 	__shared__ uint32_t count[COARSE_MAX];
 	__shared__ typename block_scan<COARSE_BLOCK>::TempStorage temp;
-	uint32_t shift = p.log2_buckets + p.log2_fine;
+	uint32_t *stage = (uint32_t *) stage4;
 	uint64_t first = (uint64_t) blockIdx.x * COARSE_KEYS;
 	uint32_t here = (uint32_t) min((uint64_t) COARSE_KEYS, b.count - first);
-	uint32_t bucket[COARSE_EACH];
-	uint32_t rank[COARSE_EACH]; /* within its part, above the tag */
+	uint32_t ranked[COARSE_EACH];
+	uint32_t value[COARSE_EACH];
 
 	for (uint32_t i = threadIdx.x; i < p.coarse; i += COARSE_BLOCK)
 		count[i] = 0;
 	__syncthreads();
-#pragma unroll
-	for (int k = 0; k < COARSE_EACH; k++)
-	{
-		uint32_t i = k * COARSE_BLOCK + threadIdx.x;
-
-		if (i < here)
-		{
-			uint64_t hv = qs_hash(__ldcs(&b.key[first + i]), v.seed_key);
-			uint32_t tag =
-				qs_mask_places(p.m, hv) << p.log2_masks | ((uint32_t) hv & (v.mask_count - 1));
-
-			bucket[k] = place_of<ROWS>(hv, v.n, row);
-			rank[k] = atomicAdd(&count[bucket[k] >> shift], 1) << p.tag_bits | tag;
-		}
-	}
+	hash_keys<ROWS>(v, p, row, b.key + first, here, count, stage, ranked);
 	__syncthreads();
 	counts_to_offsets<COARSE_BLOCK, COARSE_MAX>(count, p.coarse, temp);
 	for (uint32_t i = threadIdx.x; i <= p.coarse; i += COARSE_BLOCK)
@@ -258,16 +290,15 @@ __launch_bounds__(COARSE_BLOCK, RESIDENT / COARSE_BLOCK)
 			(uint16_t) (i < p.coarse ? count[i] : here);
 #pragma unroll
 	for (int k = 0; k < COARSE_EACH; k++)
+		value[k] = stage[k * COARSE_BLOCK + threadIdx.x];
+	__syncthreads();
+#pragma unroll
+	for (int k = 0; k < COARSE_EACH; k++)
 		if (k * COARSE_BLOCK + threadIdx.x < here)
-		{
-			uint32_t low = bucket[k] & ((1u << shift) - 1);
-
-			((uint32_t *) stage)[count[bucket[k] >> shift] + (rank[k] >> p.tag_bits)] =
-				low << p.tag_bits | (rank[k] & ((1u << p.tag_bits) - 1));
-		}
+			stage[count[ranked[k] >> RANK_BITS] + (ranked[k] & ((1u << RANK_BITS) - 1))] = value[k];
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < (here + 3) / 4; i += COARSE_BLOCK)
-		((uint4 *) (item + first))[i] = stage[i];
+		((uint4 *) (item + first))[i] = stage4[i];
 }
 
 /* A block's share of the fine pass: one coarse part in one group of stretches. */
@@ -310,13 +341,13 @@ find_share(fine_share &share, const plan &p, const uint16_t *offset,
 	counts_to_offsets<FINE_BLOCK, 2 * GROUP_MAX>(share.place, runs + 1, scan);
 }
 
-/* Call each(place, item index) for all items of a share, a warp for each run. */
+/* Call each(place, item index) for all items of a share, some lanes for each run. */
 template <typename Each>
 __device__ __forceinline__ void
-for_each_item(const fine_share &share, Each each)
+for_each_item(const fine_share &share, uint32_t lanes, Each each)
 {
-	for (uint32_t r = threadIdx.x / 32; r < share.runs; r += FINE_BLOCK / 32)
-		for (uint32_t i = share.place[r] + qs_lane(); i < share.place[r + 1]; i += 32)
+	for (uint32_t r = threadIdx.x / lanes; r < share.runs; r += FINE_BLOCK / lanes)
+		for (uint32_t i = share.place[r] + threadIdx.x % lanes; i < share.place[r + 1]; i += lanes)
 			each(i, share.run[r] + i - share.place[r]);
 }
 
@@ -325,26 +356,27 @@ __device__ __forceinline__ void
 sort_share(uint32_t *item, uint32_t total, uint32_t shift, uint32_t parts, uint32_t *count,
 		   typename block_scan<FINE_BLOCK>::TempStorage &temp, uint32_t *sorted)
 {
+	uint32_t rank[FINE_EACH / 2]; /* two to a word */
 	uint32_t value[FINE_EACH];
-	uint32_t rank[FINE_EACH];
 
 #pragma unroll
 	for (int k = 0; k < FINE_EACH; k++)
 	{
 		uint32_t i = k * FINE_BLOCK + threadIdx.x;
+		uint32_t mine = i < total ? atomicAdd(&count[item[i] >> shift], 1) : 0;
 
-		if (i < total)
-		{
-			value[k] = item[i];
-			rank[k] = atomicAdd(&count[value[k] >> shift], 1);
-		}
+		rank[k / 2] = k % 2 ? rank[k / 2] | mine << 16 : mine;
 	}
 	__syncthreads();
 	counts_to_offsets<FINE_BLOCK, FINE_MAX>(count, parts, temp);
 #pragma unroll
 	for (int k = 0; k < FINE_EACH; k++)
+		value[k] = item[k * FINE_BLOCK + threadIdx.x];
+	__syncthreads();
+#pragma unroll
+	for (int k = 0; k < FINE_EACH; k++)
 		if (k * FINE_BLOCK + threadIdx.x < total)
-			item[count[value[k] >> shift] + rank[k]] = value[k];
+			item[count[value[k] >> shift] + (rank[k / 2] >> (k % 2 * 16) & 0xffff)] = value[k];
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < total; i += FINE_BLOCK)
 		sorted[i] = item[i];
@@ -358,7 +390,7 @@ write_starts(uint32_t *start, const uint32_t *count, uint32_t parts, uint32_t ba
 }
 
 __global__ void
-__launch_bounds__(FINE_BLOCK, FINE_RESIDENT / FINE_BLOCK)
+__launch_bounds__(FINE_BLOCK, RESIDENT)
 	sort_fine(const plan p, const uint32_t *item, const uint16_t *offset, uint32_t *sorted,
 			  uint32_t *start)
 {
@@ -369,6 +401,7 @@ __launch_bounds__(FINE_BLOCK, FINE_RESIDENT / FINE_BLOCK)
 	__shared__ typename block_sum<FINE_BLOCK>::TempStorage sum;
 	uint32_t parts = 1u << p.log2_fine;
 	uint32_t shift = p.log2_buckets + p.tag_bits;
+	uint32_t lanes = p.coarse > 256 ? 8 : p.coarse > 64 ? 16 : 32; /* half the mean run */
 	uint32_t total;
 
 	for (uint32_t i = threadIdx.x; i < parts; i += FINE_BLOCK)
@@ -379,7 +412,7 @@ __launch_bounds__(FINE_BLOCK, FINE_RESIDENT / FINE_BLOCK)
 	sorted += share.base;
 	if (total <= FINE_KEYS)
 	{
-		for_each_item(share, [&](uint32_t i, uint32_t from) {
+		for_each_item(share, lanes, [&](uint32_t i, uint32_t from) {
 			__pipeline_memcpy_async(&stage[i], &item[from], sizeof(uint32_t));
 		});
 		__pipeline_commit();
@@ -390,13 +423,13 @@ __launch_bounds__(FINE_BLOCK, FINE_RESIDENT / FINE_BLOCK)
 		return;
 	}
 	/* it does not fit: count, then write each item where it goes */
-	for_each_item(share,
+	for_each_item(share, lanes,
 				  [&](uint32_t, uint32_t from) { atomicAdd(&count[item[from] >> shift], 1); });
 	__syncthreads();
 	counts_to_offsets<FINE_BLOCK, FINE_MAX>(count, parts, scan);
 	write_starts(start, count, parts, share.base, total);
 	__syncthreads();
-	for_each_item(share, [&](uint32_t, uint32_t from) {
+	for_each_item(share, lanes, [&](uint32_t, uint32_t from) {
 		sorted[atomicAdd(&count[item[from] >> shift], 1)] = item[from];
 	});
 }
@@ -417,7 +450,6 @@ insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace
 	QS_CUDA_LAUNCHED(gpu);
 	parted.item = w.item[1];
 	parted.start = w.start;
-	parted.next_tile = w.next_tile;
 	parted.first = sk->params.n * row;
 	parted.n = p.n;
 	parted.groups = p.groups;

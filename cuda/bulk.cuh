@@ -26,9 +26,11 @@
 #define QS_TILE_COUNTERS 32768 /* 64 kB: three tiles fit an SM of compute capability 9.0 */
 #define QS_TILE_BLOCK    512
 #define QS_TILE_KEYS     65535
-#define QS_RUN_LANES     16  /* lanes that read a run of keys together */
-#define QS_RUN_AHEAD     4   /* keys that a lane reads before it adds the first */
-#define QS_GROUPS_MAX    512 /* runs of a tile */
+#define QS_RUN_LANES     16    /* lanes that read a run of keys together */
+#define QS_RUN_AHEAD     4     /* keys that a lane reads before it adds the first */
+#define QS_FLUSH_AHEAD   4     /* pieces of the table that a thread reads before it writes one */
+#define QS_PREFETCH      32768 /* bytes of a tile: those of all blocks must fit the L2 cache */
+#define QS_GROUPS_MAX    512   /* runs of a tile, one for each thread */
 
 /*
  * Keys as items of 4 bytes, those of a tile in "groups" runs.  From the low
@@ -39,7 +41,6 @@ struct qs_parted
 {
 	const uint32_t *item;
 	const uint32_t *start; /* of each run: [group][coarse][fine], fine + 1 of them */
-	uint32_t *next_tile;   /* zero at first */
 	uint64_t first;        /* bucket that number 0 stands for: a row of thread */
 	uint64_t n;            /* buckets */
 	uint32_t groups;
@@ -57,74 +58,90 @@ struct qs_tile_memory
 	uint32_t begin[QS_GROUPS_MAX]; /* of runs */
 	uint32_t end[QS_GROUPS_MAX];
 	uint32_t total; /* keys of the tile */
-	uint32_t number;
 };
 
-/* Add the counts of a tile to a table of plain counters, M to a bucket. */
+/* COUNT numbers that are read and written as one. */
+template <typename Number, int COUNT> struct __align__(sizeof(Number) * COUNT) qs_pack
+{
+	Number number[COUNT];
+
+	__device__ __forceinline__ bool any() const
+	{
+		Number bits = 0;
+
+#pragma unroll
+		for (int k = 0; k < COUNT; k++)
+			bits |= number[k];
+		return bits != 0;
+	}
+};
+
+/*
+ * Add the counts of a tile to a table of plain counters, M to a bucket.  Rows
+ * of thread start anywhere, so their counters go one by one.
+ */
 template <int M, typename Counter> struct qs_plain_tile
 {
 	static constexpr int m = M;
+	static constexpr uint32_t bucket_bytes = M * sizeof(Counter);
 
 	__device__ __forceinline__ void
 	flush(const qs_view &v, uint64_t first, uint32_t buckets, const uint16_t *count)
 	{
-		Counter *table = (Counter *) v.table + first * M;
+		constexpr int EACH = M == 1 ? 1 : 4;
+		auto table = (qs_pack<Counter, EACH> *) ((Counter *) v.table + first * M);
+		auto gain = (const qs_pack<uint16_t, EACH> *) count;
+		uint32_t end = buckets * (M / EACH);
 
-		if (M == 1)
-			for (uint32_t i = threadIdx.x; i < buckets; i += QS_TILE_BLOCK)
-				table[i] += count[i];
-		else
-			for (uint32_t i = threadIdx.x; i < buckets * (M / 4); i += QS_TILE_BLOCK)
-				add_four(table + i * 4, ((const uint2 *) count)[i]);
-	}
+		for (uint32_t at = threadIdx.x; at < end; at += QS_TILE_BLOCK * QS_FLUSH_AHEAD)
+		{
+			qs_pack<Counter, EACH> old[QS_FLUSH_AHEAD];
 
-  private:
-	__device__ __forceinline__ void
-	add_four(Counter *four, uint2 gain)
-	{
-		if ((gain.x | gain.y) == 0)
-			return;
-		add_pair(four, gain.x, gain.y);
-	}
-
-	__device__ __forceinline__ void
-	add_pair(uint32_t *four, uint32_t low, uint32_t high)
-	{
-		uint4 old = __ldcs((const uint4 *) four);
-
-		__stcs((uint4 *) four, make_uint4(old.x + (low & 0xffff), old.y + (low >> 16),
-										  old.z + (high & 0xffff), old.w + (high >> 16)));
-	}
-
-	__device__ __forceinline__ void
-	add_pair(qs_u64 *four, uint32_t low, uint32_t high)
-	{
-		four[0] += low & 0xffff;
-		four[1] += low >> 16;
-		four[2] += high & 0xffff;
-		four[3] += high >> 16;
+#pragma unroll
+			for (uint32_t k = 0; k < QS_FLUSH_AHEAD; k++)
+				if (at + k * QS_TILE_BLOCK < end && gain[at + k * QS_TILE_BLOCK].any())
+					old[k] = table[at + k * QS_TILE_BLOCK];
+#pragma unroll
+			for (uint32_t k = 0; k < QS_FLUSH_AHEAD; k++)
+				if (at + k * QS_TILE_BLOCK < end && gain[at + k * QS_TILE_BLOCK].any())
+				{
+#pragma unroll
+					for (int j = 0; j < EACH; j++)
+						old[k].number[j] += gain[at + k * QS_TILE_BLOCK].number[j];
+					table[at + k * QS_TILE_BLOCK] = old[k];
+				}
+		}
 	}
 };
 
-/* Bounds of the runs of a tile, and the number of its keys. */
-__device__ __forceinline__ void
-qs_tile_runs(qs_tile_memory &s, const qs_parted &p)
+/* Bounds of a thread's run of a tile, if it has one. */
+__device__ __forceinline__ uint2
+qs_tile_run(const qs_parted &p, uint32_t number)
 {
-	uint32_t coarse = s.number / p.fine;
-	uint32_t fine = s.number % p.fine;
-	uint32_t sum = 0;
+	uint64_t row = (uint64_t) threadIdx.x * p.coarse + number / p.fine;
+	const uint32_t *start = &p.start[row * (p.fine + 1) + number % p.fine];
 
-	for (uint32_t g = threadIdx.x; g < p.groups; g += QS_TILE_BLOCK)
-	{
-		const uint32_t *start = &p.start[((uint64_t) g * p.coarse + coarse) * (p.fine + 1) + fine];
+	return threadIdx.x < p.groups ? make_uint2(start[0], start[1]) : make_uint2(0, 0);
+}
 
-		s.begin[g] = start[0];
-		s.end[g] = start[1];
-		sum += start[1] - start[0];
-	}
-	sum = __reduce_add_sync(QS_ALL_LANES, sum);
+/* Hand it to the block, and add up the keys of the tile. */
+__device__ __forceinline__ void
+qs_tile_share_run(qs_tile_memory &s, uint2 run)
+{
+	uint32_t sum = __reduce_add_sync(QS_ALL_LANES, run.y - run.x);
+
+	s.begin[threadIdx.x] = run.x;
+	s.end[threadIdx.x] = run.y;
 	if (qs_lane() == 0)
 		atomicAdd(&s.total, sum);
+}
+
+/* Bring the head of a tile into the L2 cache while its keys are counted. */
+__device__ __forceinline__ void
+qs_tile_prefetch(const uint8_t *table, uint32_t bytes)
+{
+	if (threadIdx.x * 128 < min(bytes, QS_PREFETCH))
+		asm volatile("prefetch.global.L2 [%0];" ::"l"(table + threadIdx.x * 128));
 }
 
 __device__ __forceinline__ void
@@ -149,7 +166,7 @@ qs_tile_count(qs_tile_memory &s, const qs_parted &p, uint32_t item)
 		return;
 	}
 	places = (item & ((1u << p.tag_bits) - 1)) >> p.log2_masks;
-	mask = qs_mask_turn_by(s.mask[item & ((1u << p.log2_masks) - 1)], M, places);
+	mask = qs_turn<M>(s.mask[item & ((1u << p.log2_masks) - 1)], places);
 	for (; mask != 0; mask &= mask - 1)
 	{
 		uint32_t c = first + __ffs(mask) - 1;
@@ -189,7 +206,7 @@ qs_tile_count_runs(qs_tile_memory &s, const qs_parted &p)
  * QS_TILE_KEYS of them, in portions.  Only skewed batches have such tiles.
  */
 template <typename Tile>
-__device__ __noinline__ void
+__device__ __forceinline__ void
 qs_tile_in_turns(Tile &tile, qs_tile_memory &s, const qs_view &v, const qs_parted &p,
 				 uint64_t first, uint32_t buckets)
 {
@@ -219,36 +236,38 @@ qs_tile_in_turns(Tile &tile, qs_tile_memory &s, const qs_view &v, const qs_parte
 	}
 }
 
-/* A block takes tiles one after the other until there are no more. */
+/*
+ * A block takes every gridDim-th tile.  While it counts the keys of one, the
+ * table's part and the bounds of the next tile's runs are on their way.
+ */
 template <typename Tile>
 __global__ void
 __launch_bounds__(QS_TILE_BLOCK) qs_tile_kernel(const qs_view v, const qs_parted p)
 {
 	extern __shared__ uint4 shared[];
 	qs_tile_memory &s = *(qs_tile_memory *) shared;
+	uint32_t tiles = (uint32_t) ((p.n + (1u << p.log2_buckets) - 1) >> p.log2_buckets);
+	uint2 run = qs_tile_run(p, blockIdx.x);
 	Tile tile;
 
 	if (v.masks)
 		for (uint32_t i = threadIdx.x; i < v.mask_count; i += QS_TILE_BLOCK)
 			s.mask[i] = v.masks[i];
-	for (;;)
+	for (uint32_t number = blockIdx.x; number < tiles; number += gridDim.x)
 	{
-		uint64_t bucket;
-		uint32_t buckets;
+		uint64_t bucket = (uint64_t) number << p.log2_buckets;
+		uint32_t buckets = (uint32_t) min((uint64_t) 1 << p.log2_buckets, p.n - bucket);
 
 		if (threadIdx.x == 0)
-		{
-			s.number = atomicAdd(p.next_tile, 1);
 			s.total = 0;
-		}
-		__syncthreads();
-		bucket = (uint64_t) s.number << p.log2_buckets;
-		if (bucket >= p.n)
-			return;
-		buckets = (uint32_t) min((uint64_t) 1 << p.log2_buckets, p.n - bucket);
-		qs_tile_runs(s, p);
 		qs_tile_clear(s);
 		__syncthreads();
+		qs_tile_share_run(s, run);
+		__syncthreads();
+		qs_tile_prefetch(v.table + (p.first + bucket) * Tile::bucket_bytes,
+						 buckets * Tile::bucket_bytes);
+		if (number + gridDim.x < tiles)
+			run = qs_tile_run(p, number + gridDim.x);
 		if (s.total > QS_TILE_KEYS)
 			qs_tile_in_turns(tile, s, v, p, p.first + bucket, buckets);
 		qs_tile_count_runs<Tile::m>(s, p);
@@ -270,7 +289,6 @@ qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_parted *p)
 	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
 										  (int) shared));
 	QS_TRY(qs_grid(gpu, kernel, QS_TILE_BLOCK, shared, tiles, &grid));
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(p->next_tile, 0, sizeof(uint32_t), gpu->stream));
 	kernel<<<grid, QS_TILE_BLOCK, shared, gpu->stream>>>(*v, *p);
 	QS_CUDA_LAUNCHED(gpu);
 	return QS_OK;

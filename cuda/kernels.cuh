@@ -32,6 +32,27 @@ qs_lane()
 	return threadIdx.x % 32;
 }
 
+/* qs_reduce() for n below 2^32, as it is on the device: half the work. */
+__device__ __forceinline__ uint32_t
+qs_reduce_short(uint64_t hv, uint64_t n)
+{
+	uint64_t low = (hv & UINT32_MAX) * (uint32_t) n;
+
+	return (uint32_t) (((hv >> 32) * (uint32_t) n + (low >> 32)) >> 32);
+}
+
+/* qs_mask_turn_by() for M known to the compiler, in 32 bits where they suffice. */
+template <int M>
+__device__ __forceinline__ uint32_t
+qs_turn(uint32_t mask, uint32_t places)
+{
+	if (M == 32)
+		return __funnelshift_l(mask, mask, places);
+	if (M <= 16)
+		return (mask << places | mask << places >> M % 32) & ((1u << M % 32) - 1);
+	return qs_mask_turn_by(mask, M, places);
+}
+
 /*
  * The mask of hv in a bucket of M counters; the constructor is called by all
  * threads of the block.
@@ -58,7 +79,7 @@ template <int M> struct qs_mask_lookup
 	{
 		uint32_t index = (uint32_t) hv & last;
 
-		return qs_mask_turn(is_shared ? shared[index] : __ldg(&global[index]), M, hv);
+		return qs_turn<M>(is_shared ? shared[index] : __ldg(&global[index]), qs_mask_places(M, hv));
 	}
 };
 

@@ -232,7 +232,8 @@ __launch_bounds__(QS_BLOCK)
 
 	while (walk.next())
 	{
-		uint64_t target = walk.active ? qs_target(qs_reduce(walk.hv, v.n), mask_of(walk.hv)) : 0;
+		uint64_t target =
+			walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
 
 		if (walk.ones)
 			spare = change_rounds<true>(table, high, target, 1, spare);
@@ -244,44 +245,60 @@ __launch_bounds__(QS_BLOCK)
 
 /* The least selected byte of a low bucket in registers. */
 __device__ __forceinline__ uint32_t
-low_min(const uint32_t word[LANES], uint32_t mask)
+low_min(uint4 left, uint4 right, uint32_t mask)
 {
-	uint32_t least = UINT32_MAX;
+	uint32_t least = left.x | ~spread(mask, 255);
 
-#pragma unroll
-	for (int w = 0; w < INDEX_WORD; w++)
-		least = __vminu4(least, word[w] | ~spread(mask >> (w * 4), 255));
+	least = __vminu4(least, left.y | ~spread(mask >> 4, 255));
+	least = __vminu4(least, left.z | ~spread(mask >> 8, 255));
+	least = __vminu4(least, left.w | ~spread(mask >> 12, 255));
+	least = __vminu4(least, right.x | ~spread(mask >> 16, 255));
+	least = __vminu4(least, right.y | ~spread(mask >> 20, 255));
+	least = __vminu4(least, right.z | ~spread(mask >> 24, 255));
 	least = __vminu4(least, least >> 16);
 	return min(least & 255, least >> 8 & 255);
 }
 
-/* The least selected counter of a bucket that has a high one. */
-__device__ __forceinline__ uint64_t
-counter_min(const qs_view &v, const uint8_t *low, uint32_t index, uint32_t mask)
+/* Byte i of a low bucket in registers, which cannot be indexed. */
+__device__ __forceinline__ uint32_t
+low_byte(uint4 left, uint4 right, uint32_t i)
 {
-	uint64_t first = (uint64_t) (index - QS_HIGH_INDEX_MIN) * QS_HIGH_COUNTERS;
-	uint64_t least = UINT64_MAX;
+	uint32_t first = i & 8 ? (i & 4 ? left.w : left.z) : (i & 4 ? left.y : left.x);
+	uint32_t second = i & 8 ? right.z : (i & 4 ? right.y : right.x);
+
+	return (i & 16 ? second : first) >> (i % 4 * 8) & 255;
+}
+
+/* The least selected counter of a bucket with high counters. */
+template <typename Counter>
+__device__ __forceinline__ Counter
+counter_min(const Counter *high, uint4 left, uint4 right, uint32_t mask)
+{
+	Counter least = (Counter) -1;
 
 	while (mask != 0)
 	{
-		uint64_t counter[GATHER];
+		Counter counter[GATHER];
+		uint32_t rest = mask;
 
 #pragma unroll
 		for (int k = 0; k < GATHER; k++)
 		{
-			uint32_t i = __ffs(mask) - 1;
-
-			counter[k] =
-				mask == 0 ? UINT64_MAX : low[i] + (qs_counter_get(v.extra, first + i, v.wide) << 8);
-			mask &= mask - 1;
+			counter[k] = rest == 0 ? 0 : __ldg(&high[__ffs(rest) - 1]);
+			rest &= rest - 1;
 		}
 #pragma unroll
 		for (int k = 0; k < GATHER; k++)
-			least = min(least, counter[k]);
+		{
+			if (mask != 0)
+				least = min(least, (counter[k] << 8) + low_byte(left, right, __ffs(mask) - 1));
+			mask &= mask - 1;
+		}
 	}
 	return least;
 }
 
+template <typename Counter>
 __global__ void
 __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_t *estimate)
 {
@@ -292,19 +309,18 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < b.count; i += stride)
 	{
 		uint64_t hv = qs_hash(__ldcs(&b.key[i]), v.seed_key);
-		const uint8_t *low = v.table + qs_reduce(hv, v.n) * QS_LOW_BYTES;
-		uint4 left = __ldg((const uint4 *) low);
-		uint4 right = __ldg((const uint4 *) low + 1);
-		uint32_t word[LANES] = {
-			left.x, left.y, left.z, left.w, right.x, right.y, right.z, right.w
-		};
+		const uint4 *low = (const uint4 *) v.table + (uint64_t) qs_reduce_short(hv, v.n) * 2;
+		uint4 left = __ldg(&low[0]);
+		uint4 right = __ldg(&low[1]);
 		uint32_t mask = mask_of(hv);
-		uint64_t least;
+		Counter least;
 
-		if (word[INDEX_WORD] == 0)
-			least = low_min(word, mask);
+		if (right.w == 0)
+			least = low_min(left, right, mask);
 		else
-			least = counter_min(v, low, word[INDEX_WORD], mask);
+			least = counter_min((const Counter *) v.extra +
+									(uint64_t) (right.w - QS_HIGH_INDEX_MIN) * QS_HIGH_COUNTERS,
+								left, right, mask);
 		__stcs(&estimate[i], (int64_t) least);
 	}
 }
@@ -326,10 +342,11 @@ change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
 static qs_status
 query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 {
+	auto kernel = v->wide ? query_keys<qs_u64> : query_keys<uint32_t>;
 	int grid;
 
-	QS_TRY(qs_grid(gpu, query_keys, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
-	query_keys<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b, estimate);
+	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
+	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b, estimate);
 	QS_CUDA_LAUNCHED(gpu);
 	return QS_OK;
 }
@@ -341,6 +358,7 @@ query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 struct multilevel_tile
 {
 	static constexpr int m = QS_LOW_COUNTERS;
+	static constexpr uint32_t bucket_bytes = QS_LOW_BYTES;
 	uint32_t spare = 0; /* see high_index() */
 
 	__device__ __forceinline__ void
@@ -349,26 +367,37 @@ struct multilevel_tile
 		high_access high = access_high(v, false, true);
 		uint32_t *table = (uint32_t *) v.table + first * LANES;
 
-		for (uint32_t i = threadIdx.x; i < buckets * LANES; i += blockDim.x)
-		{
-			uint32_t bucket = i / LANES, w = i % LANES;
-			uint2 gain = w == INDEX_WORD
-							 ? make_uint2(0, 0)
-							 : *(const uint2 *) &count[bucket * QS_LOW_COUNTERS + w * 4];
+		uint32_t end = buckets * LANES;
 
-			if ((gain.x | gain.y) != 0)
-				add_word(high, &table[bucket * LANES], w, gain);
+		for (uint32_t at = threadIdx.x; at < end; at += QS_TILE_BLOCK * QS_FLUSH_AHEAD)
+		{
+			uint32_t old[QS_FLUSH_AHEAD];
+
+#pragma unroll
+			for (uint32_t k = 0; k < QS_FLUSH_AHEAD; k++)
+				if (at + k * QS_TILE_BLOCK < end)
+					old[k] = table[at + k * QS_TILE_BLOCK];
+#pragma unroll
+			for (uint32_t k = 0; k < QS_FLUSH_AHEAD; k++)
+			{
+				uint32_t i = at + k * QS_TILE_BLOCK;
+
+				if (i < end && i % LANES != INDEX_WORD)
+					add_word(high, &table[i / LANES * LANES], i % LANES, old[k],
+							 *(const uint2 *) &count[i / LANES * QS_LOW_COUNTERS + i % LANES * 4]);
+			}
 		}
 	}
 
   private:
 	/* Add four counts of 16 bits to the four bytes of a word. */
 	__device__ __forceinline__ void
-	add_word(const high_access &high, uint32_t *low, uint32_t w, uint2 gain)
+	add_word(const high_access &high, uint32_t *low, uint32_t w, uint32_t old, uint2 gain)
 	{
-		uint32_t old = low[w];
 		uint32_t now = 0;
 
+		if ((gain.x | gain.y) == 0)
+			return;
 #pragma unroll
 		for (int k = 0; k < 4; k++)
 		{

@@ -9,7 +9,7 @@
  *
  *	1. each thread hashes its part of the keys and counts them by owner;
  *	2. it writes them where the owner's keys are gathered;
- *	3. each owner adds its keys with the core's own add(), 4096 at a time, and
+ *	3. each owner adds its keys with the core's own add(), a few at a time, and
  *		while their buckets are in its cache copies the slim bucket of each
  *		key to pinned memory, with its number.
  *
@@ -34,6 +34,8 @@ extern "C"
 #include "kernels.cuh"
 
 #define THREADS_MAX 256
+#define OWNED       64  /* neighbouring buckets with one owner */
+#define BATCH       512 /* keys whose counters stay in the cache between steps */
 
 /* Slim buckets of a slot: numbers, then counters. */
 template <typename Counter>
@@ -61,8 +63,9 @@ struct sf_work
 	const uint64_t *key;
 	const int64_t *weight;
 	uint64_t count;
-	uint64_t piece; /* keys of a slot */
-	int threads;
+	uint64_t piece;       /* keys of a slot */
+	int threads;          /* no more than there are stretches */
+	uint64_t share;       /* see owner_of() */
 	pthread_mutex_t gate; /* closed until all threads were started */
 	pthread_barrier_t barrier;
 	uint64_t *hv;      /* of a piece, gathered by owner */
@@ -85,13 +88,25 @@ bucket_bytes(const qs_sketch *full)
 	return QS_SF_WIDTH * (full->wide ? 8 : 4);
 }
 
-/* Which thread owns the bucket of hv?  Cache lines are not shared. */
+/* Buckets that one thread owns together: they fill whole cache lines. */
+static inline uint64_t
+stretches(const qs_sketch *full)
+{
+	return qs_ceil_div(full->params.n, OWNED);
+}
+
+/* Which thread owns the bucket of hv? */
 static inline int
 owner_of(const sf_work *w, uint64_t hv)
 {
-	uint64_t n = w->full->params.n;
+	return (int) qs_mul_high(qs_reduce(hv, w->full->params.n) / OWNED, w->share);
+}
 
-	return (int) ((unsigned __int128) (qs_reduce(hv, n) / 64 * 64) * w->threads / n);
+/* What makes owner_of() cut the stretches into even shares. */
+static uint64_t
+share_of(const sf_work *w)
+{
+	return (uint64_t) ((((unsigned __int128) w->threads << 64) - 1) / stretches(w->full));
 }
 
 /* Step 1: count this thread's part of a piece by owner. */
@@ -138,7 +153,10 @@ gather(sf_work *w, uint64_t *next, uint64_t at, uint64_t begin, uint64_t end)
 	}
 }
 
-/* Step 3: add the keys from "begin" to "end" of the gathered ones. */
+/*
+ * Step 3: add the keys from "begin" to "end" of the gathered ones.  Where the
+ * slim buckets of a batch are is known long before they are needed.
+ */
 static void
 add_owned(sf_work *w, uint64_t begin, uint64_t end)
 {
@@ -146,16 +164,18 @@ add_owned(sf_work *w, uint64_t begin, uint64_t end)
 	uint32_t *bucket = (uint32_t *) w->slot->host;
 	uint8_t *counters = w->slot->host + w->piece * sizeof(uint32_t);
 
-	for (uint64_t i = begin; i < end; i += QS_BATCH)
+	for (uint64_t i = begin; i < end; i += BATCH)
 	{
-		size_t count = end - i < QS_BATCH ? end - i : QS_BATCH;
+		size_t count = end - i < BATCH ? end - i : BATCH;
 
-		w->full->ops->add(w->full, &w->hv[i], w->weight ? &w->gathered[i] : NULL, count);
 		for (size_t k = i; k < i + count; k++)
 		{
 			bucket[k] = (uint32_t) qs_reduce(w->hv[k], w->full->params.n);
-			memcpy(counters + k * bytes, w->full->table + bucket[k] * bytes, bytes);
+			__builtin_prefetch(w->full->table + bucket[k] * bytes, 1);
 		}
+		w->full->ops->add(w->full, &w->hv[i], w->weight ? &w->gathered[i] : NULL, count);
+		for (size_t k = i; k < i + count; k++)
+			memcpy(counters + k * bytes, w->full->table + bucket[k] * bytes, bytes);
 	}
 }
 
@@ -280,6 +300,7 @@ run_threads(sf_work *w, sf_thread *thread)
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	w->threads = started;
+	w->share = share_of(w);
 	pthread_barrier_init(&w->barrier, NULL, (unsigned) started);
 	pthread_mutex_unlock(&w->gate);
 	run_thread(w, 0);
@@ -329,6 +350,8 @@ qs_cuda_sf_insert(qs_cuda_sketch *slim, qs_sketch *full, const uint64_t *key, co
 	w.count = count;
 	w.piece = slim->gpu->slot_bytes / (sizeof(uint32_t) + bucket_bytes(full)) / 64 * 64;
 	w.threads = threads < 1 ? 1 : threads > THREADS_MAX ? THREADS_MAX : threads;
+	if ((uint64_t) w.threads > stretches(full))
+		w.threads = (int) stretches(full);
 	w.gate = PTHREAD_MUTEX_INITIALIZER;
 	w.hv = (uint64_t *) malloc(w.piece * sizeof(uint64_t));
 	w.gathered = (int64_t *) malloc(weight ? w.piece * sizeof(int64_t) : 1);

@@ -254,7 +254,8 @@ qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room)
  * bucket asks for one when a counter of it reached 256, so in the life of a
  * sketch no more than ever / 256 do; and each thread of a launch may be left
  * with one that it could not place.  high_bound is what earlier launches took
- * at most; only when that does not fit is the true number read.
+ * at most; only when that does not fit is the true number read.  Room is made
+ * for twice as many, so that it need not be made often.
  */
 static qs_status
 reserve_high(qs_cuda_sketch *sk, uint64_t keys, uint64_t *loose)
@@ -265,12 +266,13 @@ reserve_high(qs_cuda_sketch *sk, uint64_t keys, uint64_t *loose)
 	*loose = keys * sk->params.depth < threads ? keys * sk->params.depth : threads;
 	if (sk->high_bound + owners + *loose > sk->high_room)
 	{
-		uint64_t used;
+		uint64_t used, room;
 
 		QS_TRY(qs_read_high_used(sk, &used));
 		sk->high_bound = used;
-		if (used + owners + *loose > sk->high_room)
-			return qs_grow_high(sk, used, used + owners + 2 * *loose);
+		room = used + owners + *loose;
+		if (room > sk->high_room && qs_grow_high(sk, used, 2 * room) == QS_NO_MEMORY)
+			return qs_grow_high(sk, used, room);
 	}
 	return QS_OK;
 }

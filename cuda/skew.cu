@@ -22,7 +22,7 @@
 #include "kernels.cuh"
 
 /* From so many keys on a sample is worth its time; tables in L2 are faster. */
-#define SAMPLED_KEYS       (UINT64_C(1) << 24)
+#define SAMPLED_KEYS       (UINT64_C(1) << 25)
 #define SAMPLED_KEYS_IN_L2 (UINT64_C(1) << 26)
 
 #define SAMPLE_BLOCK 1024
@@ -203,11 +203,12 @@ wants_bulk(const qs_cuda_sketch *sk, uint64_t count)
 	return sk->gpu->bulk == QS_BULK_ALWAYS || qs_bulk_pays(sk, count);
 }
 
+/* Before bulk always: a key in every other place would be one block's work. */
 static bool
-wants_sample(const qs_cuda_sketch *sk, uint64_t count)
+wants_sample(const qs_cuda_sketch *sk, uint64_t count, bool bulk)
 {
-	if (sk->gpu->bulk != QS_BULK_AUTO)
-		return sk->gpu->bulk == QS_BULK_ALWAYS;
+	if (bulk || sk->gpu->bulk == QS_BULK_NEVER)
+		return bulk;
 	return count >= (sk->table_bytes > sk->gpu->l2_bytes ? SAMPLED_KEYS : SAMPLED_KEYS_IN_L2);
 }
 
@@ -239,7 +240,7 @@ choose(qs_cuda_sketch *sk, const qs_batch *b, way *w)
 
 	*w = {};
 	w->bulk = wants_bulk(sk, b->count);
-	if (wants_sample(sk, b->count))
+	if (wants_sample(sk, b->count, w->bulk))
 		QS_TRY(sample(sk, b, &w->split));
 	if (w->split)
 		w->cold_bytes = b->count * sizeof(uint64_t);

@@ -27,8 +27,9 @@ __launch_bounds__(QS_BLOCK) change_keys(const qs_view v, const qs_batch b)
 	while (walk.next())
 		if (walk.active)
 			for (uint32_t row = 0; row < v.depth; row++)
-				covered &= qs_counter_change(&table[v.n * row + qs_row_cell(walk.hv, row, v.n)],
-											 walk.weight, REMOVE);
+				covered &= qs_counter_change(
+					&table[v.n * row + qs_reduce_short(qs_row_hash(walk.hv, row), v.n)],
+					walk.weight, REMOVE);
 	if (REMOVE)
 		qs_raise(v, !covered);
 }
@@ -52,7 +53,8 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 #pragma unroll
 			for (uint32_t k = 0; k < GATHER; k++)
 				counter[k] = row + k < v.depth
-								 ? __ldg(&table[v.n * (row + k) + qs_row_cell(hv, row + k, v.n)])
+								 ? __ldg(&table[v.n * (row + k) +
+												qs_reduce_short(qs_row_hash(hv, row + k), v.n)])
 								 : (Counter) -1;
 #pragma unroll
 			for (uint32_t k = 0; k < GATHER; k++)
