@@ -210,17 +210,17 @@ fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
 	{
 		size_t before = free_memory();
 		const qs_cuda_error *error;
-		bool done;
+		bool done, succeeded;
 
 		open_fixture(structure, bulk);
 		calls_left = call;
-		done = op->run() == QS_OK;
+		succeeded = op->run() == QS_OK;
 		error = qs_cuda_last_error(f.gpu);
 		/* an operation may get through although its workspace was refused */
-		expect(done || (error->name && strcmp(error->name, "cudaErrorMemoryAllocation") == 0),
+		expect(succeeded || (error->name && strcmp(error->name, "cudaErrorMemoryAllocation") == 0),
 			   op->name, call, "no name of the error");
-		done = done && calls_left >= 0;
-		if (!done)
+		done = succeeded && calls_left >= 0;
+		if (!succeeded)
 			check_unchanged(op, call);
 		close_fixture();
 		expect(free_memory() == before, op->name, call, "device memory lost");

@@ -7,10 +7,14 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "support.h"
+
+/* Large tables are in huge pages, as in the extension. */
+#define HUGE_PAGE (2u << 20)
 
 /* Keys that a Zipf distribution chooses from. */
 #define ZIPF_UNIVERSE 268435456.0
@@ -105,8 +109,10 @@ test_alloc(void *context, size_t bytes)
 	void *memory = NULL;
 
 	(void) context;
-	if (posix_memalign(&memory, 64, bytes > 0 ? bytes : 1) != 0)
+	if (posix_memalign(&memory, bytes < HUGE_PAGE ? 64 : HUGE_PAGE, bytes > 0 ? bytes : 1) != 0)
 		return NULL;
+	if (bytes >= HUGE_PAGE)
+		madvise(memory, bytes, MADV_HUGEPAGE);
 	return memset(memory, 0, bytes);
 }
 
