@@ -218,7 +218,7 @@ $(filter-out build/gpu/faults,$(GPU_TESTS)): build/gpu/%: build/gpu/test/gpu/%.o
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/faults: build/gpu/test/gpu/faults.o $(GPU_HOST) $(GPU_FAULTS)
 	gcc -o $@ $^ $(GPU_LINK)
-build/gpu/gpu_bench: build/gpu/bench/gpu_bench.o build/gpu/bench/gpu_kernels.o $(GPU_HOST) $(GPU_LIB)
+build/gpu/gpu_bench: $(addprefix build/gpu/bench/,gpu_bench.o gpu_sections.o gpu_kernels.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/run.sh: src/test/gpu/run.sh
 	@mkdir -p $(@D)
