@@ -110,6 +110,11 @@ SELECT * FROM pg_temp.same('SELECT qsketch_agg(a), qsketch_agg(k), qsketch_agg(a
 	qsketch_agg(nothing), qsketch_agg(twice), qsketch_agg(later) FROM altered');
 ALTER TABLE altered ALTER a TYPE bigint;
 SELECT * FROM pg_temp.same('SELECT qsketch_agg(a) FROM altered');
+CREATE TABLE grown (a integer) WITH (parallel_workers = 2);
+INSERT INTO grown SELECT i FROM generate_series(1, 500) AS i;
+ALTER TABLE grown ADD b bigint DEFAULT 7, ADD s smallint, ADD t text DEFAULT 'long ago';
+INSERT INTO grown SELECT i, i, i, i FROM generate_series(1, 500) AS i;
+SELECT * FROM pg_temp.same('SELECT qsketch_agg(a), qsketch_agg(b), qsketch_agg(s), qsketch_agg(t) FROM grown');
 
 -- many columns
 SELECT format('CREATE TABLE wide (%s) WITH (parallel_workers = 2)',
@@ -179,5 +184,5 @@ SELECT same, scanned FROM pg_temp.same('SELECT qsketch_agg(k) FROM (SELECT k FRO
 SELECT same FROM pg_temp.same('SELECT qsketch_agg(k) FROM (SELECT k FROM ints UNION ALL SELECT k + 1 FROM unlogged) AS u');
 SELECT same FROM pg_temp.same('SELECT qsketch_agg(k) FROM (SELECT k FROM ints UNION ALL SELECT 1 UNION ALL SELECT k FROM unlogged WHERE k < 9) AS u');
 
-DROP TABLE ints, types, nulls, padded, toasted, altered, wide, unlogged, parts, parent CASCADE;
+DROP TABLE ints, types, nulls, padded, toasted, altered, grown, wide, unlogged, parts, parent CASCADE;
 DROP TYPE mood, positive, code, pair;

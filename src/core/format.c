@@ -146,7 +146,7 @@ read_state(qs_sketch *view, const uint8_t *bytes, uint64_t *used)
 	view->total = (int64_t) qs_load64(bytes + AT_TOTAL);
 	*used = qs_load64(bytes + AT_USED);
 
-	if (view->total < 0 || (view->family == 0 && view->total > 0))
+	if (view->total < 0 || (view->family == 0 && (view->total > 0 || view->collation != 0)))
 		return QS_FORMAT_PARAMS;
 	if (view->form == QS_EXPLICIT)
 		return counter_bytes == 0 && view->params.part != QS_PART_DEVICE &&

@@ -45,7 +45,10 @@ typedef enum qs_form
 	QS_DENSE = 2
 } qs_form;
 
-/* The caller's memory.  alloc returns zeroed bytes aligned to 64, or NULL. */
+/*
+ * The caller's memory.  alloc returns zeroed bytes, aligned to 8 and from 4 kB
+ * on to 64, or NULL.
+ */
 typedef struct qs_memory
 {
 	void *(*alloc)(void *context, size_t bytes);

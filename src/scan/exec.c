@@ -329,14 +329,29 @@ shutdown(CustomScanState *node)
 	state->shared = NULL;
 }
 
+/* Where the sketches of this process were made; explicit ones count as the CPU's. */
+static const char *
+backend_names(const ColumnScanState *state)
+{
+	int others = 0;
+	int i;
+
+	for (i = 0; i < state->count; i++)
+		if (state->column[i].sketch && state->column[i].sketch->engine != &qs_engine_cpu)
+			others++;
+	if (others == 0)
+		return "cpu";
+	return others == state->count ? "gpu" : "cpu, gpu";
+}
+
 static void
 explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	const Counts *counts = &((ColumnScanState *) node)->counts;
 
-	ExplainPropertyText("Backend", "cpu", es);
 	if (!es->analyze)
 		return;
+	ExplainPropertyText("Backend", backend_names((ColumnScanState *) node), es);
 	ExplainPropertyText("Instructions", qs_kernels_now()->name, es);
 	ExplainPropertyInteger("Keys", NULL, (int64) counts->keys, es);
 	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);
