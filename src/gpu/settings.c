@@ -10,13 +10,16 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
+/* kB; measured: docs/gpu-in-postgresql.md */
+#define GPU_MIN_SIZE 1024
+
 int gpu_backend = BACKEND_AUTO;
 int gpu_worker_kind = WORKER_AUTO;
 int gpu_buffer_size = 64 * 1024;
 int gpu_memory_limit = 0;
 int gpu_cache_size = 4096;
 char *gpu_devices = NULL;
-int gpu_min_size = 4 * 1024;
+int gpu_min_size = GPU_MIN_SIZE;
 int gpu_min_keys = 100000;
 int gpu_timeout = 60;
 int gpu_fault = FAULT_NONE;
@@ -118,7 +121,7 @@ GpuDefineSettings(void)
 							 "Sketches and estimates are the same everywhere.", &gpu_backend,
 							 BACKEND_AUTO, backends, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("qsketch.gpu_min_size", "Smallest sketch that goes to a GPU by itself.",
-							NULL, &gpu_min_size, 32 * 1024, 0, INT_MAX / 2, PGC_USERSET,
+							NULL, &gpu_min_size, GPU_MIN_SIZE, 0, INT_MAX / 2, PGC_USERSET,
 							GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomIntVariable("qsketch.gpu_min_keys",
 							"Fewest keys that are looked up on a GPU by themselves.", NULL,
