@@ -15,6 +15,7 @@ enum
 {
 	AT_PART = 6,
 	AT_FAMILY = 32,
+	AT_COLLATION = 36,
 	BODY = QS_HEADER_BYTES
 };
 
@@ -125,6 +126,9 @@ counts_belong_to_a_family(void **state)
 	free(b.data);
 	b = bytes_of(QS_SUB_WARP, 0, SAMPLE_EMPTY);
 	qs_store32(b.data + AT_FAMILY, 0);
+	qs_store32(b.data + AT_COLLATION, 5);
+	require_verdict(b, QS_FORMAT_PARAMS);
+	qs_store32(b.data + AT_COLLATION, 0);
 	require_verdict(b, QS_OK);
 	free(b.data);
 }
