@@ -9,7 +9,7 @@
  * masks of the whole batch come first, in loops that the compiler makes eight
  * keys wide.
  *
- * Floor per key: one cache line read and written; in cache about 2 ns.
+ * Floor per key: one cache line read and written.
  *
  * src/engine/kernels_avx512.c
  */
