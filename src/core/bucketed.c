@@ -48,9 +48,9 @@ locate_in(const qs_sketch *sk, uint32_t m, uint64_t hv, uint64_t *cell)
 }
 
 QS_INLINE void
-fetch_in(const qs_sketch *sk, uint32_t m, const uint8_t *table, uint64_t hv)
+fetch_in(const qs_sketch *sk, uint32_t m, bool wide, const uint8_t *table, uint64_t hv)
 {
-	uint32_t bytes = m * (sk->wide ? 8 : 4);
+	uint32_t bytes = m * (wide ? 8 : 4);
 	const uint8_t *bucket = table + qs_reduce(hv, sk->params.n) * bytes;
 	uint32_t offset;
 
@@ -67,7 +67,7 @@ locate8(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 QS_INLINE void
 fetch8(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 {
-	fetch_in(sk, 8, table, hv);
+	fetch_in(sk, 8, false, table, hv);
 }
 
 QS_INLINE void
@@ -79,7 +79,7 @@ locate_any(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 QS_INLINE void
 fetch_any(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 {
-	fetch_in(sk, qs_bucket_width(sk->params.structure), table, hv);
+	fetch_in(sk, qs_bucket_width(sk->params.structure), sk->wide, table, hv);
 }
 
 static void
@@ -101,13 +101,66 @@ bucketed_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t
 	return qs_cells_remove(sk, sk->table, sk->wide, m, locate_any, hv, weight, count);
 }
 
+/* Least of the counters that the mask selects. */
+QS_INLINE uint64_t
+least_of(const uint8_t *bucket, bool wide, uint32_t mask)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (; mask != 0; mask &= mask - 1)
+	{
+		uint64_t v = qs_counter_get(bucket, (uint32_t) __builtin_ctz(mask), wide);
+
+		least = v < least ? v : least;
+	}
+	return least;
+}
+
+QS_INLINE int64_t
+query_key(const qs_sketch *sk, uint32_t m, bool wide, uint64_t hv)
+{
+	const uint8_t *bucket = sk->table + qs_reduce(hv, sk->params.n) * (m * (wide ? 8 : 4));
+
+	return (int64_t) least_of(bucket, wide, qs_mask_in(sk, m, hv));
+}
+
+QS_INLINE void
+query_in(const qs_sketch *sk, uint32_t m, bool wide, const uint64_t *hv, size_t count,
+		 int64_t *estimate)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (i + QS_PREFETCH_AHEAD < count)
+			fetch_in(sk, m, wide, sk->table, hv[i + QS_PREFETCH_AHEAD]);
+		estimate[i] = query_key(sk, m, wide, hv[i]);
+	}
+}
+
 static void
 bucketed_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
 {
 	if (!sk->wide && sk->params.structure == QS_SUB_WARP)
-		qs_cells_query(sk, sk->table, false, locate8, fetch8, hv, count, estimate);
+		query_in(sk, 8, false, hv, count, estimate);
 	else
-		qs_cells_query(sk, sk->table, sk->wide, locate_any, fetch_any, hv, count, estimate);
+		query_in(sk, qs_bucket_width(sk->params.structure), sk->wide, hv, count, estimate);
+}
+
+/* The bucket is on its way while the mask is looked up. */
+QS_INLINE int64_t
+query_one_in(const qs_sketch *sk, uint32_t m, bool wide, uint64_t hv)
+{
+	fetch_in(sk, m, wide, sk->table, hv);
+	return query_key(sk, m, wide, hv);
+}
+
+static int64_t
+bucketed_query_one(const qs_sketch *sk, uint64_t hv)
+{
+	if (!sk->wide && sk->params.structure == QS_SUB_WARP)
+		return query_one_in(sk, 8, false, hv);
+	return query_one_in(sk, qs_bucket_width(sk->params.structure), sk->wide, hv);
 }
 
 static qs_status
@@ -151,6 +204,7 @@ const qs_ops qs_bucketed_ops = {
 	.add = bucketed_add,
 	.remove = bucketed_remove,
 	.query = bucketed_query,
+	.query_one = bucketed_query_one,
 	.accumulate = accumulate,
 	.widen = widen,
 	.write = write,

@@ -332,23 +332,10 @@ qs_noise_error(const qs_noise *noise, double confidence)
 	return (int64_t) (error < noise->most ? error : noise->most);
 }
 
-/* What qsketch_estimate says of one key. */
-static int64_t
-estimate(const qs_sketch *sk, uint64_t fingerprint)
-{
-	uint64_t hv = qs_hash(fingerprint, sk->seed_key);
-	int64_t told;
-
-	if (sk->form == QS_EXPLICIT)
-		return qs_explicit_get(sk, fingerprint, hv);
-	sk->ops->query(sk, &hv, 1, &told);
-	return told;
-}
-
 qs_bounds
 qs_bounds_of(const qs_sketch *sk, const qs_noise *noise, uint64_t fingerprint, double confidence)
 {
-	int64_t told = estimate(sk, fingerprint);
+	int64_t told = qs_estimate(sk, fingerprint);
 	int64_t error = qs_noise_error(noise, confidence);
 
 	return (qs_bounds){ .lower = told > error ? told - error : 0, .estimate = told, .upper = told };

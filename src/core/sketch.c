@@ -248,6 +248,20 @@ qs_writable(const qs_sketch *sk)
 	return sk->params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK;
 }
 
+int64_t
+qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
+{
+	uint64_t hv = qs_hash(fingerprint, sk->seed_key);
+	int64_t estimate;
+
+	if (sk->form == QS_EXPLICIT)
+		return qs_explicit_get(sk, fingerprint, hv);
+	if (sk->ops->query_one)
+		return sk->ops->query_one(sk, hv);
+	sk->ops->query(sk, &hv, 1, &estimate);
+	return estimate;
+}
+
 /* Tables of "from" that "to", a dense sketch of another part, has as well. */
 static void
 copy_part(qs_sketch *to, const qs_sketch *from)

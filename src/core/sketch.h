@@ -115,6 +115,9 @@ typedef struct qs_ops
 
 	void (*query)(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate);
 
+	/* The same for one key, where that has a faster way; NULL: it has not. */
+	int64_t (*query_one)(const qs_sketch *sk, uint64_t hv);
+
 	/*
 	 * into += from, where from->n = into->n << k and "into" is wide enough;
 	 * with negative set into -= from, which fails with QS_UNDERFLOW and no
@@ -189,6 +192,9 @@ qs_mask_of(const qs_sketch *sk, uint64_t hv)
 {
 	return qs_mask_in(sk, qs_bucket_width(sk->params.structure), hv);
 }
+
+/* Estimate of one key; works on views. */
+extern int64_t qs_estimate(const qs_sketch *sk, uint64_t fingerprint);
 
 /*
  * into += from, folding the one with more buckets.  Both must be mergeable

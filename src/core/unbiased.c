@@ -205,11 +205,6 @@ qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t finger
 	if (sk->form == QS_EXPLICIT)
 		return (double) qs_explicit_get(sk, fingerprint, hv);
 	if (qs_slim_alone(sk))
-	{
-		int64_t told;
-
-		sk->ops->query(sk, &hv, 1, &told);
-		return qs_slim_estimate(noise, (double) told);
-	}
+		return qs_slim_estimate(noise, (double) qs_estimate(sk, fingerprint));
 	return mixture(estimate_both(sk, noise->mean, hv), noise->mean_weight);
 }

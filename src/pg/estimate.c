@@ -22,27 +22,35 @@ key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
 	return KeyFingerprint(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
 }
 
-/* qsketch_estimate(qsketch, key): an upper bound of the key's total weight. */
+/* Estimate from a sketch that the last row did not have. */
+static pg_noinline int64
+estimate_new(FunctionCallInfo fcinfo, Probe *probe, Datum datum)
+{
+	const qs_sketch *sketch;
+	qs_sketch view;
+
+	if (ProbeIsNew(probe, datum) && ProbeHeader(probe, datum, &view))
+		return ProbeStored(datum, &view, key_argument(fcinfo, probe, &view));
+	sketch = ProbeSketch(probe, datum);
+	return qs_estimate(sketch, key_argument(fcinfo, probe, sketch));
+}
+
+/*
+ * qsketch_estimate(qsketch, key): an upper bound of the key's total weight.
+ *
+ * Of the rows of a join with one stored sketch all but the first two find the
+ * copy that the second made, after it had checked the kind of the key.
+ */
 PG_FUNCTION_INFO_V1(qsketch_estimate);
 Datum
 qsketch_estimate(PG_FUNCTION_ARGS)
 {
 	Probe *probe = ProbeOf(fcinfo);
-	Datum datum = PG_GETARG_DATUM(0);
-	const qs_sketch *sketch;
-	qs_sketch view;
-	uint64 fingerprint;
-	int64 estimate;
+	const qs_sketch *kept = ProbeKept(probe, PG_GETARG_DATUM(0));
 
-	if (ProbeIsNew(probe, datum) && ProbeHeader(probe, datum, &view))
-	{
-		fingerprint = key_argument(fcinfo, probe, &view);
-		PG_RETURN_INT64(ProbeStored(datum, &view, fingerprint));
-	}
-	sketch = ProbeSketch(probe, datum);
-	fingerprint = key_argument(fcinfo, probe, sketch);
-	qs_engine_cpu.query(sketch, &fingerprint, 1, &estimate);
-	PG_RETURN_INT64(estimate);
+	if (unlikely(kept == NULL))
+		PG_RETURN_INT64(estimate_new(fcinfo, probe, PG_GETARG_DATUM(0)));
+	PG_RETURN_INT64(qs_estimate(kept, KeyFingerprint(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT))));
 }
 
 /*
@@ -60,12 +68,7 @@ qsketch_estimate_unbiased(PG_FUNCTION_ARGS)
 	double unbiased = qs_estimate_unbiased(sketch, noise, fingerprint);
 
 	if (PG_GETARG_BOOL(2))
-	{
-		int64 estimate;
-
-		qs_engine_cpu.query(sketch, &fingerprint, 1, &estimate);
-		unbiased = Max(0, Min(unbiased, (double) estimate));
-	}
+		unbiased = Max(0, Min(unbiased, (double) qs_estimate(sketch, fingerprint)));
 	PG_RETURN_FLOAT8(unbiased);
 }
 

@@ -16,23 +16,18 @@
 #include "core/pieces.h"
 #include "utils/memutils.h"
 
-/* The probe of the calling expression. */
+/* The first call of an expression. */
 Probe *
-ProbeOf(FunctionCallInfo fcinfo)
+ProbeCreate(FmgrInfo *flinfo)
 {
-	FmgrInfo *flinfo = fcinfo->flinfo;
+	Probe *probe = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(Probe));
 
-	if (flinfo->fn_extra == NULL)
-	{
-		Probe *probe = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(Probe));
-
-		probe->copy_context =
-			AllocSetContextCreate(flinfo->fn_mcxt, "qsketch probe", ALLOCSET_SMALL_SIZES);
-		probe->noise_context =
-			AllocSetContextCreate(flinfo->fn_mcxt, "qsketch noise", ALLOCSET_SMALL_SIZES);
-		flinfo->fn_extra = probe;
-	}
-	return flinfo->fn_extra;
+	probe->copy_context =
+		AllocSetContextCreate(flinfo->fn_mcxt, "qsketch probe", ALLOCSET_SMALL_SIZES);
+	probe->noise_context =
+		AllocSetContextCreate(flinfo->fn_mcxt, "qsketch noise", ALLOCSET_SMALL_SIZES);
+	flinfo->fn_extra = probe;
+	return probe;
 }
 
 /* Learn the type of the keys. */

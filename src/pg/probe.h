@@ -38,7 +38,27 @@ typedef struct Probe
 	uint8 noise_header[QS_HEADER_BYTES]; /* of the measured sketch */
 } Probe;
 
-extern Probe *ProbeOf(FunctionCallInfo fcinfo);
+extern Probe *ProbeCreate(FmgrInfo *flinfo);
+
+/* The copy of the sketch out of line that rows before this one had as well, or NULL. */
+static inline const qs_sketch *
+ProbeKept(const Probe *probe, Datum datum)
+{
+	if (probe->kept && VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) &&
+		memcmp(probe->toast_id, DatumGetPointer(datum), TOAST_ID_BYTES) == 0)
+		return &probe->copy->sketch;
+	return NULL;
+}
+
+/* The probe of the calling expression. */
+static inline Probe *
+ProbeOf(FunctionCallInfo fcinfo)
+{
+	Probe *probe = fcinfo->flinfo->fn_extra;
+
+	return likely(probe) ? probe : ProbeCreate(fcinfo->flinfo);
+}
+
 extern const qs_sketch *ProbeSketch(Probe *probe, Datum datum);
 extern bool ProbeIsNew(const Probe *probe, Datum datum);
 extern bool ProbeHeader(Probe *probe, Datum datum, qs_sketch *view);

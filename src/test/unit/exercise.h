@@ -47,6 +47,7 @@ exercise_queries(const qs_sketch *sk)
 
 	exercise_keys(sk, key);
 	qs_engine_cpu.query(sk, key, 8, estimate);
+	REQUIRE(estimate[0] == qs_estimate(sk, key[0]));
 }
 
 /* Merge it into an empty sketch and into a dense one of n buckets. */

@@ -167,6 +167,7 @@ machine_check(const machine *m, const machine_sketch *u)
 	machine_query(m, &u->sk, estimate);
 	for (i = 0; i < m->keys; i++)
 	{
+		REQUIRE(estimate[i] == qs_estimate(&u->sk, machine_key(m, i)));
 		REQUIRE(estimate[i] >= u->count[i] && estimate[i] <= u->sk.total);
 		REQUIRE(estimate[i] == u->count[i] || u->sk.form == QS_DENSE);
 		total += u->count[i];
