@@ -23,6 +23,18 @@ FROM template, LATERAL pg_temp.same(format(
 	'SELECT qsketch_agg(s, %1$s), qsketch_agg(i, %1$s), qsketch_agg(k, %1$s) FROM ints', expr));
 SELECT * FROM pg_temp.same('SELECT qsketch_agg(k), qsketch_agg(s), qsketch_agg(k) FROM ints');
 
+-- large sketches that many processes merge, of keys that only some of them meet; again without the leader
+CREATE TABLE large (k bigint, few bigint, nothing bigint, t text) WITH (parallel_workers = 7, autovacuum_enabled = off);
+INSERT INTO large SELECT i * 31, CASE WHEN i < 50 THEN i END, NULL, i % 3000 FROM generate_series(1, 150000) AS i;
+SELECT leader, count(*), bool_and(same) AS same, bool_and(scanned) AS scanned, min(workers), max(workers)
+FROM unnest(ARRAY['on', 'off']) AS leader, generate_series(1, 3),
+	LATERAL (SELECT set_config('parallel_leader_participation', leader, false)) AS x,
+	LATERAL pg_temp.same('SELECT qsketch_agg(k), qsketch_agg(few), qsketch_agg(nothing), qsketch_agg(t),
+		qsketch_agg(k, qsketch_new(''multilevel'', ''256kB'')), qsketch_agg(t, qsketch_new(''sf'', ''64kB'')) FROM large')
+GROUP BY leader ORDER BY leader;
+RESET parallel_leader_participation;
+SELECT same, scanned FROM pg_temp.same('SELECT qsketch_agg(nothing) FROM large');
+
 -- every kind of instructions that this processor has
 SELECT bool_and(same) FROM unnest(ARRAY['scalar', 'avx2', 'avx512']) AS simd,
 	LATERAL (SELECT set_config('qsketch.simd', simd, false)
@@ -184,5 +196,5 @@ SELECT same, scanned FROM pg_temp.same('SELECT qsketch_agg(k) FROM (SELECT k FRO
 SELECT same FROM pg_temp.same('SELECT qsketch_agg(k) FROM (SELECT k FROM ints UNION ALL SELECT k + 1 FROM unlogged) AS u');
 SELECT same FROM pg_temp.same('SELECT qsketch_agg(k) FROM (SELECT k FROM ints UNION ALL SELECT 1 UNION ALL SELECT k FROM unlogged WHERE k < 9) AS u');
 
-DROP TABLE ints, types, nulls, padded, toasted, altered, grown, wide, unlogged, parts, parent CASCADE;
+DROP TABLE ints, large, types, nulls, padded, toasted, altered, grown, wide, unlogged, parts, parent CASCADE;
 DROP TYPE mood, positive, code, pair;

@@ -18,6 +18,7 @@
  * src/pg/aggregate.c
  */
 #include "pg/expanded.h"
+#include "pg/pass.h"
 
 #include "access/parallel.h"
 #include "gpu/gpu.h"
@@ -282,6 +283,8 @@ typedef struct Operand
 	ExpandedSketch *expanded; /* the sketch is this one, perhaps on a device */
 	bool ticket;              /* and was made from a ticket */
 	bool own;                 /* which may become the state */
+	bool passed;              /* through shared memory */
+	PassedSketch shared;      /* if so */
 	SketchReader reader;      /* otherwise */
 	const qs_sketch *sketch;
 } Operand;
@@ -289,8 +292,11 @@ typedef struct Operand
 static void
 open_operand(Operand *operand, MemoryContext context, Datum datum)
 {
+	bool expanded = VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum));
+
 	operand->own = false;
-	operand->ticket = !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)) && GpuIsTicket(datum);
+	operand->ticket = !expanded && GpuIsTicket(datum);
+	operand->passed = !expanded && PassIsTicket(datum);
 	operand->expanded = operand->ticket
 							? ExpandedFromTicket(ExpandedOwnContext(context), datum, &operand->own)
 							: SketchExpandedIn(datum);
@@ -298,6 +304,12 @@ open_operand(Operand *operand, MemoryContext context, Datum datum)
 	{
 		ExpandedFlush(operand->expanded);
 		operand->sketch = &operand->expanded->sketch;
+		return;
+	}
+	if (operand->passed)
+	{
+		PassRedeem(&operand->shared, datum);
+		operand->sketch = &operand->shared.view;
 		return;
 	}
 	SketchRead(&operand->reader, datum);
@@ -309,6 +321,8 @@ close_operand(Operand *operand)
 {
 	if (operand->ticket)
 		MemoryContextDelete(operand->expanded->header.eoh_context);
+	else if (operand->passed)
+		PassFree(&operand->shared);
 	else if (!operand->expanded)
 		SketchReadEnd(&operand->reader);
 }
@@ -319,8 +333,7 @@ merge_operand(ExpandedSketch *state, const Operand *operand)
 {
 	if (operand->sketch->remote)
 		state->engine = operand->expanded->engine;
-	ExpandedFlush(state);
-	SketchCheck(state->engine->merge(&state->sketch, operand->sketch));
+	ExpandedMerge(state, operand->sketch);
 }
 
 /* The state of the first sketch: a ticket's own, else a copy. */

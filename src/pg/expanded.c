@@ -163,6 +163,7 @@ flush_buffer(ExpandedSketch *expanded)
 	if (count == 0)
 		return;
 	expanded->count = 0;
+	expanded->batches++;
 	SketchCheck(expanded->engine->insert(&expanded->sketch, expanded->fingerprint, expanded->weight,
 										 count));
 }
@@ -198,6 +199,14 @@ ExpandedFlush(ExpandedSketch *expanded)
 	flush_buffer(expanded);
 	if (expanded->removed)
 		remove_now(expanded);
+}
+
+/* Add another sketch, of the same parameters or one that folds to them. */
+void
+ExpandedMerge(ExpandedSketch *expanded, const qs_sketch *from)
+{
+	ExpandedFlush(expanded);
+	SketchCheck(expanded->engine->merge(&expanded->sketch, from));
 }
 
 /* Flush, and have the counters here, for reading or for changing them. */

@@ -32,7 +32,8 @@ typedef struct ExpandedSketch
 	uint64 *fingerprint;
 	int64 *weight; /* NULL as long as all weights are 1 */
 	int count;
-	int room; /* at most what the engine likes to get at once */
+	int room;      /* at most what the engine likes to get at once */
+	int64 batches; /* of keys that went to the engine */
 
 	/* Keys to be removed once all are added, or NULL: those of negative weight. */
 	struct ExpandedSketch *removed;
@@ -53,6 +54,7 @@ extern void ExpandedWeigh(ExpandedSketch *expanded);
 extern void ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedFlush(ExpandedSketch *expanded);
+extern void ExpandedMerge(ExpandedSketch *expanded, const qs_sketch *from);
 extern void ExpandedSettle(ExpandedSketch *expanded);
 
 /*

@@ -21,7 +21,6 @@
 #include "engine/kernels.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "port/atomics.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -30,22 +29,6 @@
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 #endif
-
-/* What EXPLAIN ANALYZE tells, over all runs. */
-typedef struct Counts
-{
-	uint64 keys;
-	uint64 pages;
-	uint64 pages_visible;
-} Counts;
-
-/* Shared by the processes of a parallel plan; the scan follows. */
-typedef struct SharedState
-{
-	pg_atomic_uint64 keys;
-	pg_atomic_uint64 pages;
-	pg_atomic_uint64 pages_visible;
-} SharedState;
 
 typedef struct ColumnScanState
 {
@@ -57,10 +40,10 @@ typedef struct ColumnScanState
 	MemoryContext scratch;  /* of hashing one page's keys */
 	TableScanDesc scan;
 	PageReader reader;
-	SharedState *shared; /* NULL in a serial plan */
-	bool ready;          /* the sketches are there */
-	bool done;           /* and were returned */
-	Counts counts;
+	SharedScan *shared; /* NULL in a serial plan */
+	bool ready;         /* the sketches are there */
+	bool done;          /* and were returned */
+	ScanCounts counts;  /* over all runs */
 } ColumnScanState;
 
 static Node *create_state(CustomScan *cscan);
@@ -144,10 +127,11 @@ start_sketches(ColumnScanState *state)
 	}
 }
 
+/* The shared state of the pages follows ours. */
 static ParallelTableScanDesc
-shared_scan(SharedState *shared)
+shared_scan(SharedScan *shared)
 {
-	return (ParallelTableScanDesc) ((char *) shared + MAXALIGN(sizeof(SharedState)));
+	return (ParallelTableScanDesc) ((char *) shared + SharedScanSize());
 }
 
 static void
@@ -162,30 +146,36 @@ start_scan(ColumnScanState *state)
 	PageReaderBegin(&state->reader, state->scan);
 }
 
-static void
-add_counts(Counts *counts, const Counts *more)
+void
+ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 {
 	counts->keys += more->keys;
+	counts->batches += more->batches;
 	counts->pages += more->pages;
 	counts->pages_visible += more->pages_visible;
+	counts->on_cpu |= more->on_cpu;
+	counts->on_gpu |= more->on_gpu;
 }
 
 static void
 count_run(ColumnScanState *state)
 {
-	Counts run = { 0, state->reader.pages, state->reader.pages_visible };
+	ScanCounts run = { .pages = state->reader.pages, .pages_visible = state->reader.pages_visible };
 	int i;
 
 	for (i = 0; i < state->count; i++)
-		run.keys += state->column[i].sketch->members;
-	if (state->shared)
 	{
-		pg_atomic_fetch_add_u64(&state->shared->keys, run.keys);
-		pg_atomic_fetch_add_u64(&state->shared->pages, run.pages);
-		pg_atomic_fetch_add_u64(&state->shared->pages_visible, run.pages_visible);
+		const ExpandedSketch *sketch = state->column[i].sketch;
+
+		run.keys += sketch->members;
+		run.batches += sketch->batches;
+		run.on_cpu |= sketch->engine == &qs_engine_cpu;
+		run.on_gpu |= sketch->engine != &qs_engine_cpu;
 	}
+	if (state->shared)
+		SharedScanCount(state->shared, &run);
 	else
-		add_counts(&state->counts, &run);
+		ScanCountsAdd(&state->counts, &run);
 }
 
 /* Read all pages into all sketches. */
@@ -198,6 +188,8 @@ run(ColumnScanState *state)
 	int i;
 
 	start_sketches(state);
+	if (state->shared)
+		SharedScanJoin(state->shared);
 	start_scan(state);
 	old = MemoryContextSwitchTo(state->scratch);
 	while (PageReaderNext(&state->reader, tuples))
@@ -213,6 +205,27 @@ run(ColumnScanState *state)
 		ExpandedFlush(state->column[i].sketch);
 	count_run(state);
 	state->ready = true;
+}
+
+/* What the node returns; false: another process does. */
+static bool
+make_row(ColumnScanState *state, Datum *row)
+{
+	MemoryContext old;
+	bool mine;
+	int i;
+
+	if (state->shared)
+	{
+		old = MemoryContextSwitchTo(state->sketches);
+		mine = SharedScanLeave(state->shared, state->css.ss.ps.state->es_query_dsa, state->column,
+							   state->count, row);
+		MemoryContextSwitchTo(old);
+		return mine;
+	}
+	for (i = 0; i < state->count; i++)
+		row[i] = EOHPGetRODatum(&state->column[i].sketch->header);
+	return true;
 }
 
 /* The one tuple. */
@@ -233,13 +246,13 @@ next(ScanState *node)
 	if (!state->ready || state->partial)
 		run(state);
 	state->done = true;
-	for (i = 0; i < state->count; i++)
+	if (!make_row(state, slot->tts_values))
 	{
-		ExpandedSketch *sketch = state->column[i].sketch;
-
-		slot->tts_isnull[i] = sketch->members == 0;
-		slot->tts_values[i] = EOHPGetRODatum(&sketch->header);
+		MemoryContextReset(state->sketches);
+		return slot;
 	}
+	for (i = 0; i < state->count; i++)
+		slot->tts_isnull[i] = state->column[i].sketch->members == 0;
 	return ExecStoreVirtualTuple(slot);
 }
 
@@ -279,27 +292,26 @@ rescan(CustomScanState *node)
 static Size
 estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 {
-	return add_size(
-		MAXALIGN(sizeof(SharedState)),
-		table_parallelscan_estimate(node->ss.ss_currentRelation, node->ss.ps.state->es_snapshot));
+	return add_size(SharedScanSize(), table_parallelscan_estimate(node->ss.ss_currentRelation,
+																  node->ss.ps.state->es_snapshot));
 }
 
 static void
 initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *shared)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
+	EState *estate = node->ss.ps.state;
 
 	state->shared = shared;
-	pg_atomic_init_u64(&state->shared->keys, 0);
-	pg_atomic_init_u64(&state->shared->pages, 0);
-	pg_atomic_init_u64(&state->shared->pages_visible, 0);
+	SharedScanInit(state->shared, estate->es_query_dsa, estate->es_query_cxt);
 	table_parallelscan_initialize(node->ss.ss_currentRelation, shared_scan(shared),
-								  node->ss.ps.state->es_snapshot);
+								  estate->es_snapshot);
 }
 
 static void
 reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *shared)
 {
+	SharedScanReset(shared, node->ss.ps.state->es_query_dsa, ((ColumnScanState *) node)->count);
 	table_parallelscan_reinitialize(node->ss.ss_currentRelation, shared_scan(shared));
 }
 
@@ -317,43 +329,35 @@ static void
 shutdown(CustomScanState *node)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
-	Counts total;
+	ScanCounts total;
 
 	if (state->shared == NULL || IsParallelWorker())
 		return;
-	total.keys = pg_atomic_read_u64(&state->shared->keys);
-	total.pages = pg_atomic_read_u64(&state->shared->pages);
-	total.pages_visible = pg_atomic_read_u64(&state->shared->pages_visible);
-	add_counts(&state->counts, &total);
+	total = SharedScanCounts(state->shared);
+	ScanCountsAdd(&state->counts, &total);
 	end(node);
 	state->shared = NULL;
 }
 
-/* Where the sketches of this process were made; explicit ones count as the CPU's. */
 static const char *
-backend_names(const ColumnScanState *state)
+backend_names(const ScanCounts *counts)
 {
-	int others = 0;
-	int i;
-
-	for (i = 0; i < state->count; i++)
-		if (state->column[i].sketch && state->column[i].sketch->engine != &qs_engine_cpu)
-			others++;
-	if (others == 0)
-		return "cpu";
-	return others == state->count ? "gpu" : "cpu, gpu";
+	if (counts->on_gpu)
+		return counts->on_cpu ? "cpu, gpu" : "gpu";
+	return "cpu";
 }
 
 static void
 explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	const Counts *counts = &((ColumnScanState *) node)->counts;
+	const ScanCounts *counts = &((ColumnScanState *) node)->counts;
 
 	if (!es->analyze)
 		return;
-	ExplainPropertyText("Backend", backend_names((ColumnScanState *) node), es);
+	ExplainPropertyText("Backend", backend_names(counts), es);
 	ExplainPropertyText("Instructions", qs_kernels_now()->name, es);
 	ExplainPropertyInteger("Keys", NULL, (int64) counts->keys, es);
+	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);
 	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);
 	ExplainPropertyInteger("All-Visible Pages", NULL, (int64) counts->pages_visible, es);
 }

@@ -11,6 +11,7 @@
  *	match.c		recognizes what can be done so
  *	plan.c		offers it to the planner
  *	exec.c		the executor node
+ *	share.c		merges what the processes of a parallel plan made
  *	pages.c		which tuples of the next page are visible
  *	columns.c	the column's value in those tuples
  *
@@ -25,6 +26,7 @@
 #include "access/htup_details.h"
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
+#include "utils/dsa.h"
 
 /* qsketch.enable_columnscan */
 extern bool columnscan_enabled;
@@ -86,6 +88,31 @@ typedef struct SketchedColumn
 	qs_params params;
 	ExpandedSketch *sketch;
 } SketchedColumn;
+
+/* What EXPLAIN ANALYZE tells. */
+typedef struct ScanCounts
+{
+	uint64 keys;
+	uint64 batches; /* of keys, given to an engine */
+	uint64 pages;
+	uint64 pages_visible; /* of these all-visible */
+	bool on_cpu;          /* some sketches were made there */
+	bool on_gpu;
+} ScanCounts;
+
+extern void ScanCountsAdd(ScanCounts *counts, const ScanCounts *more);
+
+/* share.c: what the processes of a parallel scan share. */
+typedef struct SharedScan SharedScan;
+
+extern Size SharedScanSize(void);
+extern void SharedScanInit(SharedScan *shared, dsa_area *area, MemoryContext query);
+extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
+extern void SharedScanJoin(SharedScan *shared);
+extern bool
+SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count, Datum *row);
+extern void SharedScanCount(SharedScan *shared, const ScanCounts *counts);
+extern ScanCounts SharedScanCounts(SharedScan *shared);
 
 extern void SketchedColumnInit(SketchedColumn *column, TupleDesc descriptor);
 extern void SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *tuples);
