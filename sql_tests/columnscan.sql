@@ -102,6 +102,29 @@ CREATE TABLE padded (c boolean, t text, u text) WITH (parallel_workers = 2);
 INSERT INTO padded SELECT true, repeat('s', i % 200), repeat('u', i % 130) FROM generate_series(1, 600) AS i;
 SELECT * FROM pg_temp.same('SELECT qsketch_agg(t), qsketch_agg(u), qsketch_agg(c) FROM padded');
 
+-- weights: of each width, NULL, zero and negative, of columns in front and behind, added later, generated
+CREATE DOMAIN amount AS integer;
+CREATE TABLE weighted (w2 smallint, k bigint, w8 bigint, t text, w4 integer, wd amount, k2 smallint, kd positive)
+	WITH (parallel_workers = 2);
+INSERT INTO weighted SELECT i % 5, nullif(i % 70, 3), CASE WHEN i % 11 > 0 THEN i::bigint << 12 END, 'key ' || nullif(i % 40, 7),
+	nullif(i % 9, 4), i % 3, i % 30, i % 20 + 1 FROM generate_series(1, 4000) AS i;
+ALTER TABLE weighted ADD late bigint DEFAULT 3, ADD nothing integer, ADD made integer GENERATED ALWAYS AS (w4 * 2) STORED;
+INSERT INTO weighted (k, w2, late) SELECT i, i, i FROM generate_series(1, 100) AS i;
+SELECT w, same, scanned, workers FROM unnest(ARRAY['w2', 'w8', 'w4', 'wd', 'late', 'nothing', 'made', 'w4::bigint']) AS w,
+	LATERAL pg_temp.same(format('SELECT qsketch_agg(k, %1$s), qsketch_agg(t, %1$s), qsketch_agg(k2, %1$s), qsketch_agg(kd, %1$s),
+		qsketch_agg(late, %1$s), qsketch_agg(k, %1$s, qsketch_new(''multilevel'', ''1kB'')), qsketch_agg(t) FROM weighted', w));
+SELECT w, same, scanned FROM unnest(ARRAY['w4 + 1', '5', 'abs(w4)', 'k2::numeric::bigint']) AS w,
+	LATERAL pg_temp.same(format('SELECT qsketch_agg(k, %1$s) FROM weighted', w));
+INSERT INTO weighted (w8, k) VALUES (-9223372036854775808, NULL);
+SELECT same, scanned FROM pg_temp.same('SELECT qsketch_agg(k, w8) FROM weighted');
+SET max_parallel_workers_per_gather = 0;
+INSERT INTO weighted (w4, k) SELECT -w4, k FROM weighted WHERE k % 2 = 0;
+SELECT qsketch_agg(k, w4) = (SELECT qsketch_agg(k, w4) FROM weighted WHERE k % 2 = 1) AS taken_back FROM weighted;
+INSERT INTO weighted (w4, k) VALUES (-1, 1000000);
+SELECT pg_temp.error_of('SELECT qsketch_agg(k, w4) FROM weighted');
+INSERT INTO weighted (w8, k) VALUES (-9223372036854775808, 5);
+SELECT pg_temp.error_of('SELECT qsketch_agg(k, w8) FROM weighted');
+
 -- compressed and stored out of line
 CREATE TABLE toasted (id integer, t text, b bytea) WITH (parallel_workers = 2);
 ALTER TABLE toasted ALTER b SET STORAGE EXTERNAL;
@@ -196,5 +219,5 @@ SELECT same, scanned FROM pg_temp.same('SELECT qsketch_agg(k) FROM (SELECT k FRO
 SELECT same FROM pg_temp.same('SELECT qsketch_agg(k) FROM (SELECT k FROM ints UNION ALL SELECT k + 1 FROM unlogged) AS u');
 SELECT same FROM pg_temp.same('SELECT qsketch_agg(k) FROM (SELECT k FROM ints UNION ALL SELECT 1 UNION ALL SELECT k FROM unlogged WHERE k < 9) AS u');
 
-DROP TABLE ints, large, types, nulls, padded, toasted, altered, grown, wide, unlogged, parts, parent CASCADE;
-DROP TYPE mood, positive, code, pair;
+DROP TABLE ints, large, types, nulls, weighted, padded, toasted, altered, grown, wide, unlogged, parts, parent CASCADE;
+DROP TYPE mood, positive, code, pair, amount;

@@ -191,11 +191,7 @@ transition(FunctionCallInfo fcinfo, AggregateForm form)
 	weight = weight_argument(fcinfo, form);
 	state = state_for_update(fcinfo, form);
 	fingerprint = KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT));
-	if (unlikely(weight < 0))
-		ExpandedRemoveLater(state, fingerprint, -weight);
-	else
-		ExpandedAppend(state, fingerprint, weight);
-	state->members++;
+	ExpandedCount(state, fingerprint, weight);
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
 

@@ -87,4 +87,15 @@ ExpandedAppend(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 	expanded->fingerprint[expanded->count++] = fingerprint;
 }
 
+/* Count a row's key; if its weight is negative, remove it later. */
+static inline void
+ExpandedCount(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	if (unlikely(weight < 0))
+		ExpandedRemoveLater(expanded, fingerprint, -weight);
+	else
+		ExpandedAppend(expanded, fingerprint, weight);
+	expanded->members++;
+}
+
 #endif

@@ -41,7 +41,7 @@ extern char *KeyFamilyName(uint32 family);
 extern void KeyFamilyCheckProbe(const qs_sketch *sketch, const KeyType *key);
 extern void KeyFamilyCheckSame(const qs_sketch *a, const qs_sketch *b);
 
-/* Fingerprint of a key that is not null. */
+/* Fingerprint of a key that is not null; for integers it needs to know only the kind. */
 static inline uint64
 KeyFingerprint(const KeyType *key, Datum value)
 {

@@ -43,14 +43,15 @@ fixed_offset(TupleDesc descriptor, AttrNumber attribute)
 	return -1;
 }
 
-/* "attribute" is set; learn where it lies. */
+/* Learn where a column lies. */
 void
-SketchedColumnInit(SketchedColumn *column, TupleDesc descriptor)
+ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor)
 {
-	char align = TupleDescAttr(descriptor, column->attribute - 1)->attalign;
+	Form_pg_attribute form = TupleDescAttr(descriptor, attribute - 1);
 
-	column->offset = fixed_offset(descriptor, column->attribute);
-	column->align = (uint8) att_align_nominal(1, align);
+	place->attribute = attribute;
+	place->offset = fixed_offset(descriptor, attribute);
+	place->align = (uint8) att_align_nominal(1, form->attalign);
 }
 
 /* Room for so many keys in the sketch's buffer. */
@@ -68,23 +69,30 @@ add_key(ExpandedSketch *sketch, uint64 fingerprint)
 	sketch->members++;
 }
 
-/* The general way. */
-static pg_noinline void
-add_any(SketchedColumn *column, Relation relation, HeapTupleHeader header, uint16 length)
+/* The general way; false: NULL. */
+static pg_noinline bool
+get_any(const ColumnPlace *place, Relation relation, HeapTupleHeader header, uint16 length,
+		Datum *value)
 {
 	HeapTupleData tuple;
-	Datum value;
 	bool null;
 
 	tuple.t_data = header;
 	tuple.t_len = length;
 	tuple.t_tableOid = RelationGetRelid(relation);
 	ItemPointerSetInvalid(&tuple.t_self);
-	value = heap_getattr(&tuple, column->attribute, RelationGetDescr(relation), &null);
-	if (null)
-		return;
+	*value = heap_getattr(&tuple, place->attribute, RelationGetDescr(relation), &null);
 	CHECK_FOR_INTERRUPTS();
-	add_key(column->sketch, KeyFingerprint(&column->sketch->key, value));
+	return !null;
+}
+
+static void
+add_any(SketchedColumn *column, Relation relation, HeapTupleHeader header, uint16 length)
+{
+	Datum value;
+
+	if (get_any(&column->place, relation, header, length, &value))
+		add_key(column->sketch, KeyFingerprint(&column->sketch->key, value));
 }
 
 /* Does a bitmap of NULLs say that none of the first attributes is NULL? */
@@ -101,10 +109,26 @@ none_null(const bits8 *bitmap, int attributes)
 
 /* Is the column at its fixed offset in this tuple? */
 static inline bool
-at_offset(const SketchedColumn *column, HeapTupleHeader tuple)
+at_offset(const ColumnPlace *place, HeapTupleHeader tuple)
 {
-	return HeapTupleHeaderGetNatts(tuple) >= column->attribute &&
-		   (!(tuple->t_infomask & HEAP_HASNULL) || none_null(tuple->t_bits, column->attribute));
+	return HeapTupleHeaderGetNatts(tuple) >= place->attribute &&
+		   (!(tuple->t_infomask & HEAP_HASNULL) || none_null(tuple->t_bits, place->attribute));
+}
+
+static inline const char *
+value_at(const ColumnPlace *place, HeapTupleHeader tuple)
+{
+	return (const char *) tuple + tuple->t_hoff + place->offset;
+}
+
+static inline int64
+integer_at(const char *value, KeyKind kind)
+{
+	if (kind == KEY_INT8)
+		return *(const int64 *) value;
+	if (kind == KEY_INT4)
+		return *(const int32 *) value;
+	return *(const int16 *) value;
 }
 
 /* Integers at a fixed offset; "kind" is a constant at each call. */
@@ -117,16 +141,11 @@ add_integers(SketchedColumn *column, Relation relation, const PageTuples *tuples
 	for (i = 0; i < tuples->count; i++)
 	{
 		HeapTupleHeader tuple = tuples->tuple[i];
-		const char *value = (const char *) tuple + tuple->t_hoff + column->offset;
 
-		if (unlikely(!at_offset(column, tuple)))
+		if (unlikely(!at_offset(&column->place, tuple)))
 			add_any(column, relation, tuple, tuples->length[i]);
-		else if (kind == KEY_INT8)
-			add_key(sketch, (uint64) * (const int64 *) value);
-		else if (kind == KEY_INT4)
-			add_key(sketch, (uint64) (int64) * (const int32 *) value);
 		else
-			add_key(sketch, (uint64) (int64) * (const int16 *) value);
+			add_key(sketch, (uint64) integer_at(value_at(&column->place, tuple), kind));
 	}
 }
 
@@ -139,15 +158,15 @@ add_strings(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 	for (i = 0; i < tuples->count; i++)
 	{
 		HeapTupleHeader tuple = tuples->tuple[i];
-		const char *value = (const char *) tuple + tuple->t_hoff + column->offset;
+		const char *value = value_at(&column->place, tuple);
 
-		if (unlikely(!at_offset(column, tuple)))
+		if (unlikely(!at_offset(&column->place, tuple)))
 		{
 			add_any(column, relation, tuple, tuples->length[i]);
 			continue;
 		}
 		if (!VARATT_NOT_PAD_BYTE(value))
-			value = (const char *) TYPEALIGN(column->align, value);
+			value = (const char *) TYPEALIGN(column->place.align, value);
 		if (unlikely(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
 			add_any(column, relation, tuple, tuples->length[i]);
 		else
@@ -156,13 +175,66 @@ add_strings(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 	}
 }
 
+/* An integer, wherever it lies; false: NULL. */
+static inline bool
+get_integer(const ColumnPlace *place, KeyKind kind, Relation relation, HeapTupleHeader tuple,
+			uint16 length, int64 *integer)
+{
+	Datum value;
+
+	if (likely(place->offset >= 0 && at_offset(place, tuple)))
+	{
+		*integer = integer_at(value_at(place, tuple), kind);
+		return true;
+	}
+	if (!get_any(place, relation, tuple, length, &value))
+		return false;
+	*integer = (int64) KeyFingerprint(&(KeyType){ .kind = kind }, value);
+	return true;
+}
+
+/* Keys with weights; a row without either does not count. */
+static void
+add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+{
+	const KeyType *key = &column->sketch->key;
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		HeapTupleHeader tuple = tuples->tuple[i];
+		uint16 length = tuples->length[i];
+		int64 weight;
+		int64 integer;
+		Datum value;
+
+		if (!get_integer(&column->weight, column->weight_kind, relation, tuple, length, &weight))
+			continue;
+		if (key->kind <= KEY_INT8)
+		{
+			if (!get_integer(&column->place, key->kind, relation, tuple, length, &integer))
+				continue;
+		}
+		else if (get_any(&column->place, relation, tuple, length, &value))
+			integer = (int64) KeyFingerprint(key, value);
+		else
+			continue;
+		ExpandedCount(column->sketch, (uint64) integer, SketchCheckWeight(weight));
+	}
+}
+
 /* Add the column of all tuples to its sketch. */
 void
 SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
-	KeyKind kind = column->offset >= 0 ? column->sketch->key.kind : KEY_HASHED;
+	KeyKind kind = column->place.offset >= 0 ? column->sketch->key.kind : KEY_HASHED;
 	int i;
 
+	if (column->weight.attribute)
+	{
+		add_weighted(column, relation, tuples);
+		return;
+	}
 	make_room(column->sketch, tuples->count);
 	switch (kind)
 	{

@@ -78,11 +78,13 @@ init_column(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor)
 	if (!ColumnScanMatch(aggref, &call))
 		elog(ERROR, "unexpected aggregate in QSketchScan");
 	check_permission(aggref->aggfnoid);
-	column->attribute = call.column->varattno;
+	ColumnPlaceInit(&column->place, call.key->varattno, descriptor);
+	if (call.weight)
+		ColumnPlaceInit(&column->weight, call.weight->varattno, descriptor);
+	column->weight_kind = call.weight_kind;
 	column->key_type = call.key_type;
 	column->collation = aggref->inputcollid;
 	ColumnScanParams(&call, &column->params);
-	SketchedColumnInit(column, descriptor);
 }
 
 static void

@@ -2,8 +2,8 @@
  * match.c
  *		Which aggregates and tables QSketchScan can do.
  *
- * Every aggregate must be a plain qsketch_agg(column) or qsketch_agg(column,
- * constant template), and the query must ask for all rows of a table whose
+ * Every aggregate must be a plain qsketch_agg of a column of keys, perhaps one
+ * of weights, and perhaps a constant template, and the query must ask for all rows of a table whose
  * pages are heapam's.  Whatever would be an error is left to the ordinary plan,
  * which raises it when the first key comes, and only then.
  *
@@ -16,11 +16,13 @@
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type_d.h"
 #include "commands/extension.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "parser/parsetree.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/typcache.h"
@@ -43,26 +45,57 @@ argument(Aggref *aggref, int i)
 	return list_nth_node(TargetEntry, aggref->args, i)->expr;
 }
 
-/* Are the arguments no more than a column and perhaps a constant template? */
+/* A column of the table, or NULL. */
+static Var *
+as_column(Expr *expr)
+{
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	if (!IsA(expr, Var) || ((Var *) expr)->varattno <= 0 || ((Var *) expr)->varlevelsup != 0)
+		return NULL;
+	return (Var *) expr;
+}
+
+/* Is the argument a column of integers, perhaps cast to bigint as the aggregate wants it? */
+static bool
+match_weight(Expr *expr, ColumnScanCall *call)
+{
+	if (IsA(expr, FuncExpr) &&
+		(((FuncExpr *) expr)->funcid == F_INT8_INT4 || ((FuncExpr *) expr)->funcid == F_INT8_INT2))
+		expr = linitial(((FuncExpr *) expr)->args);
+	call->weight = as_column(expr);
+	switch (call->weight ? getBaseType(call->weight->vartype) : InvalidOid)
+	{
+		case INT2OID:
+			call->weight_kind = KEY_INT2;
+			return true;
+		case INT4OID:
+			call->weight_kind = KEY_INT4;
+			return true;
+		case INT8OID:
+			call->weight_kind = KEY_INT8;
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Are the arguments no more than columns and perhaps a constant template? */
 bool
 ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 {
-	Expr *key = argument(aggref, 0);
 	int count = list_length(aggref->args);
+	bool templated = count > 1 && exprType((Node *) argument(aggref, count - 1)) == aggref->aggtype;
 
-	call->key_type = exprType((Node *) key);
-	while (IsA(key, RelabelType))
-		key = ((RelabelType *) key)->arg;
-	if (!IsA(key, Var) || ((Var *) key)->varattno <= 0 || ((Var *) key)->varlevelsup != 0)
+	memset(call, 0, sizeof(*call));
+	call->key_type = exprType((Node *) argument(aggref, 0));
+	call->key = as_column(argument(aggref, 0));
+	if (call->key == NULL || (count - templated > 1 && !match_weight(argument(aggref, 1), call)))
 		return false;
-	call->column = (Var *) key;
-	call->template = NULL;
-	if (count == 1)
+	if (!templated)
 		return true;
-	if (count != 2 || !IsA(argument(aggref, 1), Const))
-		return false;
-	call->template = (Const *) argument(aggref, 1);
-	return call->template->consttype == aggref->aggtype && !call->template->constisnull;
+	call->template = (Const *) argument(aggref, count - 1);
+	return IsA(call->template, Const) && !call->template->constisnull;
 }
 
 /* Parameters of the sketch that the call builds. */
@@ -148,7 +181,8 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 		!is_heap(rte->relid))
 		return false;
 	foreach (cell, aggregates)
-		if (!ColumnScanMatch(lfirst_node(Aggref, cell), &call) || call.column->varno != rel->relid)
+		if (!ColumnScanMatch(lfirst_node(Aggref, cell), &call) || call.key->varno != rel->relid ||
+			(call.weight && call.weight->varno != rel->relid))
 			return false;
 	return true;
 }

@@ -3,8 +3,8 @@
  *		The direct column scan: sketches of columns straight off heap pages.
  *
  * Aggregating a column through the executor costs some 30 ns a row before the
- * sketch sees a key.  For SELECT qsketch_agg(column [, template]), ... FROM
- * table, QSketchScan takes the place of Aggregate over Seq Scan: it reads page
+ * sketch sees a key.  For SELECT qsketch_agg(column [, column] [, template]),
+ * ... FROM table, QSketchScan takes the place of Aggregate over Seq Scan: it reads page
  * after page, decides visibility as a sequential scan does, and takes the
  * columns off the visible tuples into batches of keys.
  *
@@ -39,7 +39,9 @@ extern const CustomScanMethods columnscan_methods;
 /* match.c: what a qsketch_agg call that can be done asks for. */
 typedef struct ColumnScanCall
 {
-	Var *column;
+	Var *key;
+	Var *weight; /* integers; NULL: 1 each */
+	KeyKind weight_kind;
 	Const *template; /* NULL: the default parameters */
 	Oid key_type;    /* as the aggregate sees it */
 } ColumnScanCall;
@@ -77,12 +79,20 @@ extern void PageReaderBegin(PageReader *reader, TableScanDesc scan);
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
 extern void PageReaderEnd(PageReader *reader);
 
-/* One qsketch_agg of the query. */
-typedef struct SketchedColumn
+/* Where a column lies in a tuple. */
+typedef struct ColumnPlace
 {
 	AttrNumber attribute;
 	int offset;  /* in tuples without NULLs before it; -1 if it varies */
 	uint8 align; /* in bytes */
+} ColumnPlace;
+
+/* One qsketch_agg of the query. */
+typedef struct SketchedColumn
+{
+	ColumnPlace place;
+	ColumnPlace weight;  /* attribute 0: there is none */
+	KeyKind weight_kind; /* its width */
 	Oid key_type;
 	Oid collation;
 	qs_params params;
@@ -114,7 +124,7 @@ SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int 
 extern void SharedScanCount(SharedScan *shared, const ScanCounts *counts);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
 
-extern void SketchedColumnInit(SketchedColumn *column, TupleDesc descriptor);
+extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
 extern void SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *tuples);
 
 #endif
