@@ -87,6 +87,25 @@ for my $workers (0, 2)
 	is($cancelled, 10, "$workers workers: cancelled");
 	cmp_ok($ms[$#ms / 2], '<', 30 + 200, "$workers workers: soon");
 }
+
+# Beside extensions that hook into planner and executor, and look at the plan.
+SKIP: {
+	skip 'no auto_explain and pg_stat_statements here', 3
+	  if $primary->psql('postgres', "LOAD 'auto_explain'; CREATE EXTENSION pg_stat_statements");
+	my $hooked = "LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = on;
+		SET client_min_messages = log; SET auto_explain.log_level = log; SET min_parallel_table_scan_size = 0;
+		SET parallel_setup_cost = 0; SET cpu_operator_cost = 1;";
+	$primary->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'");
+	$primary->restart;
+	for my $workers (0, 2)
+	{
+		my ($out, $err) = ('', '');
+		$primary->psql('postgres', "$hooked SET max_parallel_workers_per_gather = $workers; $sketch",
+			stdout => \$out, stderr => \$err);
+		like($err, qr/QSketchScan.*Keys: \d+\n/s, "$workers workers: explained");
+	}
+	is($primary->safe_psql('postgres', "SELECT calls FROM pg_stat_statements WHERE query = '$sketch'"), '2', 'counted');
+}
 $primary->stop;
 
 done_testing();
