@@ -46,6 +46,43 @@ BEGIN
 END $$;
 CALL measure_aggregates(:workers);
 
+-- The column scan with the default sketch against counting, by number of workers.
+CREATE TABLE scaling (workers int, what text, ms float8);
+CREATE PROCEDURE measure_scaling(most int) LANGUAGE plpgsql AS $$
+DECLARE
+    w int;
+    turn int;
+BEGIN
+    FOR turn IN 0 .. 5 LOOP
+        FOR w IN SELECT DISTINCT least(n, most) FROM unnest(ARRAY[0, 1, 3, 7, most]) AS n ORDER BY 1 LOOP
+            PERFORM set_config('max_parallel_workers_per_gather', w::text, false);
+            PERFORM set_config('qsketch.backend', 'cpu', false);
+            INSERT INTO scaling VALUES (w, 'cpu', run_ms('SELECT qsketch_total(qsketch_agg(k)) FROM ints'));
+            PERFORM set_config('qsketch.backend', 'gpu', false);
+            INSERT INTO scaling VALUES (w, 'gpu', run_ms('SELECT qsketch_total(qsketch_agg(k)) FROM ints'));
+            IF turn <= 2 THEN
+                INSERT INTO scaling VALUES (w, 'count', run_ms('SELECT count(*) FROM ints'));
+            END IF;
+        END LOOP;
+        IF turn = 0 THEN
+            DELETE FROM scaling;
+        END IF;
+    END LOOP;
+END $$;
+CALL measure_scaling(:workers);
+\qecho '| workers | count(*) ms | CPU ms | GPU ms | CPU, 10^9 rows/s | GPU | CPU / count(*) |'
+\qecho '|---:|---:|---:|---:|---:|---:|---:|'
+SELECT format('| %s | %s | %s | %s | %s | %s | %s |', workers, round(count), round(cpu), round(gpu),
+              round(n / cpu / 1e6, 2), round(n / gpu / 1e6, 2), round(cpu / count, 2))
+FROM (SELECT workers,
+             percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE what = 'count')::numeric AS count,
+             percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE what = 'cpu')::numeric AS cpu,
+             percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE what = 'gpu')::numeric AS gpu
+      FROM scaling GROUP BY workers) AS s, (SELECT count(*) AS n FROM ints) AS t
+ORDER BY workers;
+\qecho
+SET max_parallel_workers_per_gather = :workers;
+
 -- Both give the same bytes.
 SET qsketch.backend = cpu;
 CREATE TABLE stored AS SELECT qsketch_agg(k, qsketch_new('sub_warp', '256MB')) AS sk FROM ints;
