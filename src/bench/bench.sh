@@ -4,11 +4,14 @@
 # its own data on a throw-away server, measures everything in one run, checks
 # the results, and writes docs/performance.md with its figures.
 #
-#	ROWS (10000000)     rows of the tables; 100000000 needs 20 GB and BUFFERS=16GB
+#	ROWS (10000000)     rows of the tables; 100000000 needs 40 GB of memory and BUFFERS=24GB
+#	MOST_ROWS (100000000, or ROWS with less than 20 GB of memory)
+#	                    rows of one more table, to show how cost grows
 #	STORED (1000)       stored sketches of 1 MB that are merged
 #	TURNS (5)           runs of each query that has a target
 #	WORKERS (3)         most parallel workers
-#	BUFFERS (4GB)       shared memory of the server
+#	BUFFERS (8GB, or 4GB with less than 20 GB of memory)
+#	                    shared memory of the server
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
@@ -26,7 +29,7 @@ document() {
 		Written by \`${settings}make bench\`, which measures all of this anew on your machine.
 
 		$(hardware). $ROWS_USED rows, all data in memory, JIT off, no parallel workers unless
-		said so; medians of $TURNS_USED runs, and of 3 in the figures. Sketches have the default
+		said so; medians of $TURNS_USED runs, and of 3 in the figures (beyond $ROWS_USED rows a single run). Sketches have the default
 		structure and size (sub_warp, 1 MB) unless said otherwise. Keys are uniform over as many
 		values as there are rows, of which 63 % occur.
 
@@ -40,11 +43,14 @@ document() {
 	figure groups "Time per row by number of groups"
 }
 
+small_memory=$(awk '/^MemTotal/ { print ($2 < 20 * 1048576) }' /proc/meminfo)
+[ "$small_memory" = 0 ] || : "${BUFFERS:=4GB}" "${MOST_ROWS:=${ROWS:-10000000}}"
 ROWS_USED=${ROWS:-10000000}
 TURNS_USED=${TURNS:-5}
-bench_server "${BUFFERS:-4GB}"
+bench_server "${BUFFERS:-8GB}"
 folder=$(mktemp -d "$SERVER_ROOT/figures.XXXXXX")
-psql -XAtq -v ON_ERROR_STOP=1 -v rows="$ROWS_USED" -v stored="${STORED:-1000}" -v turns="$TURNS_USED" \
+psql -XAtq -v ON_ERROR_STOP=1 -v rows="$ROWS_USED" -v most_rows="${MOST_ROWS:-100000000}" \
+	-v stored="${STORED:-1000}" -v turns="$TURNS_USED" \
 	-v workers="${WORKERS:-3}" -v folder="$folder" -f bench.sql | tee "$folder/tables"
 cd "$SOURCE"
 mkdir -p docs

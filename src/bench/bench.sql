@@ -1,5 +1,6 @@
 -- The benchmark's data and queries, run by bench.sh with the number of rows in
--- :rows, of stored sketches in :stored, and of runs of each in :turns.
+-- :rows, of the largest one in :most_rows, of stored sketches in :stored, and of
+-- runs of each in :turns.
 --
 -- Prints the first part of docs/performance.md and leaves the figures' numbers
 -- in the table "points".
@@ -108,18 +109,24 @@ FROM generate_series(0, :workers) AS workers, (VALUES
     ('count(*)', 'SELECT count(*) FROM ints', '{}'),
     ('bit_xor', 'SELECT bit_xor(k) FROM ints', '{}')) AS c(curve, query, settings) \g /dev/null
 
--- by the number of rows
-CREATE FUNCTION rows_table(n bigint) RETURNS text LANGUAGE plpgsql AS $$
+-- by the number of rows: more of them than the other tables have are made here, and measured once
+CREATE FUNCTION rows_table(n bigint, rows bigint) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-    EXECUTE format('CREATE UNLOGGED TABLE rows_%s AS SELECT * FROM ints LIMIT %1$s', n);
+    IF n = rows THEN
+        RETURN 'ints';
+    END IF;
+    EXECUTE format('CREATE UNLOGGED TABLE rows_%s (k bigint, v integer)', n);
+    EXECUTE format(CASE WHEN n < rows THEN 'INSERT INTO rows_%s SELECT * FROM ints LIMIT %1$s'
+        ELSE 'INSERT INTO rows_%s SELECT random() * %1$s, i FROM generate_series(1, %1$s) AS i' END, n);
     EXECUTE format('ANALYZE rows_%s', n);
     RETURN 'rows_' || n;
 END $$;
 CREATE TABLE heights AS
-SELECT n::bigint AS n, rows_table(n::bigint) AS name FROM (SELECT unnest(ARRAY[1e5, 3e5, 1e6, 3e6, 1e7, 3e7, 1e8]) AS n UNION SELECT :rows) AS n
-WHERE n <= :rows;
+SELECT n::bigint AS n, rows_table(n::bigint, :rows) AS name
+FROM (SELECT unnest(ARRAY[1e5, 3e5, 1e6, 3e6, 1e7, 3e7, 1e8]) AS n UNION SELECT :rows) AS n
+WHERE n <= greatest(:most_rows, :rows);
 VACUUM;
-SELECT measure('rows', curve, n, n, format(query, name), settings) FROM heights, (VALUES
+SELECT measure('rows', curve, n, n, format(query, name), settings, CASE WHEN n > :rows THEN 1 ELSE 3 END) FROM heights, (VALUES
     ('qsketch_agg, column scan', 'SELECT qsketch_agg(k) FROM %I', '{}'::text[]),
     ('qsketch_agg, ordinary plan', 'SELECT qsketch_agg(k) FROM %I', '{qsketch.enable_columnscan, off}'),
     ('count(*)', 'SELECT count(*) FROM %I', '{}'),
@@ -163,12 +170,17 @@ FROM points WHERE figure = 'life' ORDER BY x;
 
 \qecho
 \qecho '## Against other aggregates'
-\qecho
-\qecho '| over all rows | ms | ns a row | times the column scan |'
-\qecho '|---|---:|---:|---:|'
-SELECT format('| %s | %s | %s | %s |', curve, round(ms), round((ms * 1e6 / rows)::numeric, 1),
-    round((ms / first_value(ms) OVER (ORDER BY curve <> 'qsketch_agg, column scan'))::numeric, 1))
-FROM points WHERE figure = 'rows' AND x = (SELECT max(n) FROM heights) ORDER BY ms;
+SELECT format(E'\n| over all rows of %s and %s | ms | ns a row | times the column scan | ms | ns a row | times the column scan |',
+    :rows, max(n)) FROM heights;
+\qecho '|---|---:|---:|---:|---:|---:|---:|'
+WITH measured AS (
+    SELECT curve, ms, x, round(ms) || ' | ' || round((ms * 1e6 / rows)::numeric, 1) || ' | ' ||
+        round((ms / first_value(ms) OVER (PARTITION BY x ORDER BY curve <> 'qsketch_agg, column scan'))::numeric, 1) AS cells
+    FROM points WHERE figure = 'rows'
+)
+SELECT format('| %s | %s | %s |', curve, small.cells, large.cells)
+FROM measured AS small JOIN measured AS large USING (curve)
+WHERE small.x = :rows AND large.x = (SELECT max(n) FROM heights) ORDER BY large.ms;
 
 -- For gnuplot: a block of lines for each curve, two empty lines in between.
 CREATE FUNCTION blocks(which text) RETURNS text LANGUAGE sql AS $$
