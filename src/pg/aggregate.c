@@ -18,7 +18,6 @@
  * src/pg/aggregate.c
  */
 #include "pg/expanded.h"
-#include "pg/pass.h"
 
 #include "access/parallel.h"
 #include "gpu/gpu.h"
@@ -50,22 +49,24 @@ aggregate_context(FunctionCallInfo fcinfo)
 }
 
 /*
- * Is this a partial state?  A leader's own must last until it is combined,
+ * Whose partial state is this?  A leader's own must last until it is combined,
  * which is sure only where there are no groups: others are freed when the next
  * group comes.
  */
-static bool
-is_partial(const AggState *node)
+static PlanState *
+partial_of(AggState *node)
 {
-	return IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
-		   (IsParallelWorker() || node->aggstrategy == AGG_PLAIN);
+	bool partial = IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
+				   (IsParallelWorker() || node->aggstrategy == AGG_PLAIN);
+
+	return partial ? &node->ss.ps : NULL;
 }
 
 /* Prepare a new state for what the calling node does with it. */
 static ExpandedSketch *
 start_state(FunctionCallInfo fcinfo, ExpandedSketch *state)
 {
-	ExpandedPlace(state, is_partial((AggState *) fcinfo->context));
+	ExpandedPlace(state, partial_of((AggState *) fcinfo->context));
 	return state;
 }
 
@@ -286,7 +287,7 @@ typedef struct Operand
 } Operand;
 
 static void
-open_operand(Operand *operand, MemoryContext context, Datum datum)
+open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, Datum datum)
 {
 	bool expanded = VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum));
 
@@ -304,7 +305,7 @@ open_operand(Operand *operand, MemoryContext context, Datum datum)
 	}
 	if (operand->passed)
 	{
-		PassRedeem(&operand->shared, datum);
+		PassRedeem(&operand->shared, datum, &((AggState *) fcinfo->context)->ss.ps);
 		operand->sketch = &operand->shared.view;
 		return;
 	}
@@ -361,7 +362,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
-	open_operand(&operand, context, PG_GETARG_DATUM(1));
+	open_operand(&operand, fcinfo, context, PG_GETARG_DATUM(1));
 	if (is_initial(fcinfo))
 		state = state_from_operand(fcinfo, context, &operand);
 	else

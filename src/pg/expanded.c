@@ -18,11 +18,15 @@
  */
 #include "pg/expanded.h"
 
+#include "access/parallel.h"
 #include "gpu/gpu.h"
 #include "utils/memutils.h"
 
 #define FIRST_ROOM  16
 #define ROOM_GROWTH 4
+
+/* Sketches larger than the queue of a parallel worker do not go through it. */
+#define PASS_AT 65536
 
 static const char states_name[] = "qsketch states";
 
@@ -95,16 +99,16 @@ ExpandedFromTicket(MemoryContext context, Datum ticket, bool *own)
 }
 
 /*
- * Let a new state of an aggregate be where batches are counted best.  With
- * "partial" its only use is to be combined with others, soon: it is then
- * passed on without its counters.
+ * Let a new state of an aggregate be where batches are counted best.  If it is
+ * partial, its only use is to be combined with others, soon: it is then passed
+ * on without its counters.
  */
 void
-ExpandedPlace(ExpandedSketch *expanded, bool partial)
+ExpandedPlace(ExpandedSketch *expanded, PlanState *partial_of)
 {
 	if (expanded->sketch.remote == NULL)
 		expanded->engine = GpuChooseEngine();
-	expanded->partial = partial;
+	expanded->partial_of = partial_of;
 }
 
 /* The expanded sketch that a datum points to, or NULL. */
@@ -284,25 +288,55 @@ ExpandedWeigh(ExpandedSketch *expanded)
 		expanded->weight[i] = 1;
 }
 
-/* Is the value a ticket instead, for the combine function? */
+/* Does the combine function get a ticket of the device instead of the value? */
 static bool
 is_ticket(const ExpandedSketch *expanded)
 {
-	return expanded->partial && expanded->sketch.remote != NULL;
+	return expanded->partial_of && expanded->sketch.remote != NULL;
+}
+
+/*
+ * The memory through which a worker passes a partial sketch to the leader, or
+ * NULL.  With groups it has none: a leader that is slow to take them would let
+ * many pile up, while a full queue makes the worker wait.
+ */
+static dsa_area *
+area_of(const ExpandedSketch *expanded)
+{
+	PlanState *node = expanded->partial_of;
+
+	if (node == NULL || !IsParallelWorker() ||
+		(IsA(node, AggState) && ((AggState *) node)->aggstrategy != AGG_PLAIN))
+		return NULL;
+	return node->state->es_query_dsa;
+}
+
+/* Put a partial sketch, if it is large, where the combine function will find it. */
+static bool
+put_partial(ExpandedSketch *expanded, Size size)
+{
+	dsa_area *area = area_of(expanded);
+
+	if (area && size > PASS_AT && !DsaPointerIsValid(expanded->passed))
+		expanded->passed = PassPut(area, &expanded->sketch, size);
+	return DsaPointerIsValid(expanded->passed);
 }
 
 static Size
 get_flat_size(ExpandedObjectHeader *header)
 {
 	ExpandedSketch *expanded = (ExpandedSketch *) header;
+	Size size;
 
 	ExpandedFlush(expanded);
 	if (is_ticket(expanded))
 		return GpuTicketSize();
 	ExpandedSettle(expanded);
-	return SketchFlatSize(&expanded->sketch);
+	size = SketchFlatSize(&expanded->sketch);
+	return put_partial(expanded, size) ? PassTicketSize() : size;
 }
 
+/* A ticket is good for once: who wants the value again gets another one. */
 static void
 flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
@@ -310,6 +344,11 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 
 	if (is_ticket(expanded))
 		GpuWriteTicket(&expanded->sketch, result);
+	else if (DsaPointerIsValid(expanded->passed))
+	{
+		PassWriteTicket(result, expanded->passed, expanded->partial_of);
+		expanded->passed = InvalidDsaPointer;
+	}
 	else
 		SketchWrite(&expanded->sketch, result, size);
 }

@@ -8,6 +8,7 @@
 #define QS_PG_EXPANDED_H
 
 #include "pg/keytype.h"
+#include "pg/pass.h"
 
 #include "utils/expandeddatum.h"
 
@@ -25,7 +26,11 @@ typedef struct ExpandedSketch
 	KeyType key;   /* of the keys that are added; type 0 = not known yet */
 	int64 members; /* keys or sketches added less removed: 0 = as if empty */
 	bool folded;   /* merged from sketches of different sizes */
-	bool partial;  /* for the combine function alone, so that a ticket will do */
+
+	/* The node whose partial result it is, for the combine function alone; else NULL. */
+	PlanState *partial_of;
+	dsa_pointer passed; /* already put into shared memory as it is now, or invalid */
+
 	uint8 template_header[QS_HEADER_BYTES]; /* of the template that passed last */
 
 	/* Keys not yet in the sketch. */
@@ -44,7 +49,7 @@ extern MemoryContext ExpandedOwnContext(MemoryContext parent);
 extern ExpandedSketch *ExpandedCreate(MemoryContext context, const qs_params *params);
 extern ExpandedSketch *ExpandedCopy(MemoryContext context, const qs_sketch *sketch);
 extern ExpandedSketch *ExpandedFromTicket(MemoryContext context, Datum ticket, bool *own);
-extern void ExpandedPlace(ExpandedSketch *expanded, bool partial);
+extern void ExpandedPlace(ExpandedSketch *expanded, PlanState *partial_of);
 extern ExpandedSketch *SketchExpandedIn(Datum datum);
 extern ExpandedSketch *ExpandedForUpdate(MemoryContext aggregate, Datum datum);
 

@@ -3,15 +3,15 @@
  *		Partial sketches passed between the processes of a parallel query.
  *
  * A worker's result goes to the leader through a queue of 64 kB, piece by
- * piece.  A sketch of 1 MB goes faster through the shared memory that the
- * executor gives to the nodes of a parallel plan: its serialized bytes are
- * written there, and what goes through the queue is a ticket, a varlena that
- * only the combine function understands and that all else refuses as no
- * sketch.  The memory is freed when the ticket is redeemed, at the latest with
- * the query.
+ * piece.  A large sketch goes faster through the shared memory that Gather
+ * gives to the nodes below it: its serialized bytes are written there, and
+ * what goes through the queue is a ticket, a varlena that only the combine
+ * function understands and that all else refuses as no sketch.  The memory is
+ * freed when the ticket is redeemed, at the latest with the query.
  *
- * A process maps that memory where it likes, so a ticket names it by the
- * number that the leader gave it.
+ * Each process maps that memory where it likes, and only Gather knows where
+ * its leader has it.  So a ticket names the plan node that made it, and the
+ * leader looks for the Gather above that node.
  *
  * src/pg/pass.c
  */
@@ -19,8 +19,9 @@
 
 #include <sys/statvfs.h>
 
+#include "executor/execParallel.h"
+#include "nodes/nodeFuncs.h"
 #include "storage/dsm_impl.h"
-#include "utils/memutils.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
@@ -31,59 +32,9 @@ typedef struct Ticket
 {
 	char length[VARHDRSZ];
 	char magic[sizeof(magic)];
-	uint64 area_name;
+	int32 from; /* plan_node_id */
 	dsa_pointer bytes;
 } Ticket;
-
-/* The memory of the queries that this process leads. */
-typedef struct NamedArea
-{
-	uint64 name;
-	dsa_area *area;
-	struct NamedArea *next;
-	MemoryContextCallback forget;
-} NamedArea;
-
-static NamedArea *areas;
-
-static void
-forget_area(void *named)
-{
-	NamedArea **link = &areas;
-
-	while (*link != named)
-		link = &(*link)->next;
-	*link = (*link)->next;
-}
-
-/* Name a query's memory, in its leader, until the query's context is gone. */
-uint64
-PassArea(dsa_area *area, MemoryContext query)
-{
-	static uint64 last_name;
-	NamedArea *named = MemoryContextAlloc(query, sizeof(NamedArea));
-
-	named->name = ++last_name;
-	named->area = area;
-	named->next = areas;
-	named->forget.func = forget_area;
-	named->forget.arg = named;
-	areas = named;
-	MemoryContextRegisterResetCallback(query, &named->forget);
-	return named->name;
-}
-
-static dsa_area *
-area_of(uint64 name)
-{
-	NamedArea *named = areas;
-
-	while (named && named->name != name)
-		named = named->next;
-	if (named == NULL)
-		elog(ERROR, "ticket of a sketch is not of this query");
-	return named->area;
-}
 
 /*
  * Will the system give that much?  PostgreSQL raises an error if it does not,
@@ -102,11 +53,10 @@ has_room(Size bytes)
 	return true;
 }
 
-/* Copy a sketch into shared memory; InvalidDsaPointer if there is no room. */
+/* Copy a sketch of this flat size; InvalidDsaPointer if there is no room. */
 dsa_pointer
-PassPut(dsa_area *area, const qs_sketch *sk)
+PassPut(dsa_area *area, const qs_sketch *sk, Size size)
 {
-	Size size = SketchFlatSize(sk);
 	dsa_pointer bytes = InvalidDsaPointer;
 
 	if (has_room(size))
@@ -130,17 +80,21 @@ PassFree(PassedSketch *passed)
 	dsa_free(passed->area, passed->bytes);
 }
 
-/* Written in the current context. */
-Datum
-PassTicket(uint64 area_name, dsa_pointer bytes)
+Size
+PassTicketSize(void)
 {
-	Ticket *ticket = palloc0(sizeof(Ticket));
+	return sizeof(Ticket);
+}
 
-	SET_VARSIZE(ticket, sizeof(Ticket));
-	memcpy(ticket->magic, magic, sizeof(magic));
-	ticket->area_name = area_name;
-	ticket->bytes = bytes;
-	return PointerGetDatum(ticket);
+/* The ticket of a sketch that "from", a node below a Gather, has put. */
+void
+PassWriteTicket(struct varlena *out, dsa_pointer bytes, const PlanState *from)
+{
+	Ticket ticket = { .from = from->plan->plan_node_id, .bytes = bytes };
+
+	memcpy(ticket.magic, magic, sizeof(magic));
+	memcpy(out, &ticket, sizeof(ticket));
+	SET_VARSIZE(out, sizeof(ticket));
 }
 
 bool
@@ -153,13 +107,42 @@ PassIsTicket(Datum datum)
 		   memcmp(VARDATA_ANY(value), magic, sizeof(magic)) == 0;
 }
 
-/* Open the sketch of a ticket, in the leader; free it afterwards. */
+/* A search for a node, and the memory of the last Gather on the way to it. */
+typedef struct Search
+{
+	int node;
+	dsa_area *area;
+} Search;
+
+static bool
+find_node(PlanState *state, void *context)
+{
+	Search *search = context;
+	dsa_area *above = search->area;
+	ParallelExecutorInfo *pei = IsA(state, GatherState)        ? ((GatherState *) state)->pei
+								: IsA(state, GatherMergeState) ? ((GatherMergeState *) state)->pei
+															   : NULL;
+
+	if (pei)
+		search->area = pei->area;
+	if (state->plan->plan_node_id == search->node ||
+		planstate_tree_walker(state, find_node, search))
+		return true;
+	search->area = above;
+	return false;
+}
+
+/* Open the sketch of a ticket that came to "to", in the leader; to be freed. */
 void
-PassRedeem(PassedSketch *passed, Datum ticket)
+PassRedeem(PassedSketch *passed, Datum ticket, PlanState *to)
 {
 	Ticket copy;
+	Search search = { 0 };
 
 	memcpy((char *) &copy + VARHDRSZ, VARDATA_ANY(DatumGetPointer(ticket)),
 		   sizeof(copy) - VARHDRSZ);
-	PassGet(passed, area_of(copy.area_name), copy.bytes);
+	search.node = copy.from;
+	if (!find_node(to, &search) || search.area == NULL)
+		elog(ERROR, "sketch of a parallel worker is not there");
+	PassGet(passed, search.area, copy.bytes);
 }

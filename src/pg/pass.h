@@ -9,6 +9,7 @@
 
 #include "pg/glue.h"
 
+#include "nodes/execnodes.h"
 #include "utils/dsa.h"
 
 /* A sketch in a query's shared memory, as one of its processes sees it. */
@@ -19,13 +20,13 @@ typedef struct PassedSketch
 	qs_sketch view;
 } PassedSketch;
 
-extern uint64 PassArea(dsa_area *area, MemoryContext query);
-extern dsa_pointer PassPut(dsa_area *area, const qs_sketch *sk);
+extern dsa_pointer PassPut(dsa_area *area, const qs_sketch *sk, Size size);
 extern void PassGet(PassedSketch *passed, dsa_area *area, dsa_pointer bytes);
 extern void PassFree(PassedSketch *passed);
 
-extern Datum PassTicket(uint64 area_name, dsa_pointer bytes);
+extern Size PassTicketSize(void);
+extern void PassWriteTicket(struct varlena *out, dsa_pointer bytes, const PlanState *from);
 extern bool PassIsTicket(Datum datum);
-extern void PassRedeem(PassedSketch *passed, Datum ticket);
+extern void PassRedeem(PassedSketch *passed, Datum ticket, PlanState *to);
 
 #endif

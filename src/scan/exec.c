@@ -122,7 +122,7 @@ start_sketches(ColumnScanState *state)
 		SketchedColumn *column = &state->column[i];
 
 		column->sketch = ExpandedCreate(state->sketches, &column->params);
-		ExpandedPlace(column->sketch, state->partial);
+		ExpandedPlace(column->sketch, state->partial ? &state->css.ss.ps : NULL);
 		KeyTypeInit(&column->sketch->key, column->key_type, column->collation);
 		column->sketch->sketch.family = column->sketch->key.family;
 		column->sketch->sketch.collation = column->sketch->key.collation;
@@ -209,27 +209,6 @@ run(ColumnScanState *state)
 	state->ready = true;
 }
 
-/* What the node returns; false: another process does. */
-static bool
-make_row(ColumnScanState *state, Datum *row)
-{
-	MemoryContext old;
-	bool mine;
-	int i;
-
-	if (state->shared)
-	{
-		old = MemoryContextSwitchTo(state->sketches);
-		mine = SharedScanLeave(state->shared, state->css.ss.ps.state->es_query_dsa, state->column,
-							   state->count, row);
-		MemoryContextSwitchTo(old);
-		return mine;
-	}
-	for (i = 0; i < state->count; i++)
-		row[i] = EOHPGetRODatum(&state->column[i].sketch->header);
-	return true;
-}
-
 /* The one tuple. */
 static TupleTableSlot *
 next(ScanState *node)
@@ -248,13 +227,19 @@ next(ScanState *node)
 	if (!state->ready || state->partial)
 		run(state);
 	state->done = true;
-	if (!make_row(state, slot->tts_values))
+	if (state->shared &&
+		!SharedScanLeave(state->shared, node->ps.state->es_query_dsa, state->column, state->count))
 	{
 		MemoryContextReset(state->sketches);
 		return slot;
 	}
 	for (i = 0; i < state->count; i++)
-		slot->tts_isnull[i] = state->column[i].sketch->members == 0;
+	{
+		ExpandedSketch *sketch = state->column[i].sketch;
+
+		slot->tts_isnull[i] = sketch->members == 0;
+		slot->tts_values[i] = EOHPGetRODatum(&sketch->header);
+	}
 	return ExecStoreVirtualTuple(slot);
 }
 
@@ -305,7 +290,7 @@ initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *shared)
 	EState *estate = node->ss.ps.state;
 
 	state->shared = shared;
-	SharedScanInit(state->shared, estate->es_query_dsa, estate->es_query_cxt);
+	SharedScanInit(state->shared);
 	table_parallelscan_initialize(node->ss.ss_currentRelation, shared_scan(shared),
 								  estate->es_snapshot);
 }

@@ -116,11 +116,10 @@ extern void ScanCountsAdd(ScanCounts *counts, const ScanCounts *more);
 typedef struct SharedScan SharedScan;
 
 extern Size SharedScanSize(void);
-extern void SharedScanInit(SharedScan *shared, dsa_area *area, MemoryContext query);
+extern void SharedScanInit(SharedScan *shared);
 extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
 extern void SharedScanJoin(SharedScan *shared);
-extern bool
-SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count, Datum *row);
+extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count);
 extern void SharedScanCount(SharedScan *shared, const ScanCounts *counts);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
 

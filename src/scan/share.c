@@ -24,7 +24,6 @@
 
 #include "access/parallel.h"
 #include "miscadmin.h"
-#include "pg/pass.h"
 #include "storage/spin.h"
 
 /* One sketch of a set that a process has left. */
@@ -36,7 +35,6 @@ typedef struct LeftColumn
 
 struct SharedScan
 {
-	uint64 area_name; /* for tickets */
 	slock_t mutex;    /* of all that follows */
 	int running;      /* processes that have not left yet */
 	dsa_pointer left; /* LeftColumn[], to be taken by the next, or invalid */
@@ -49,14 +47,12 @@ SharedScanSize(void)
 	return MAXALIGN(sizeof(SharedScan));
 }
 
-/* Before the first run, in the leader; "area" is NULL if there will be no workers. */
+/* Before the first run, in the leader. */
 void
-SharedScanInit(SharedScan *shared, dsa_area *area, MemoryContext query)
+SharedScanInit(SharedScan *shared)
 {
 	memset(shared, 0, sizeof(*shared));
 	SpinLockInit(&shared->mutex);
-	if (area)
-		shared->area_name = PassArea(area, query);
 }
 
 static void
@@ -118,8 +114,10 @@ put_set(dsa_area *area, const SketchedColumn *column, int count)
 
 	for (i = 0; i < count; i++)
 	{
+		const qs_sketch *sketch = &column[i].sketch->sketch;
+
 		left[i].members = column[i].sketch->members;
-		left[i].bytes = PassPut(area, &column[i].sketch->sketch);
+		left[i].bytes = PassPut(area, sketch, SketchFlatSize(sketch));
 		if (!DsaPointerIsValid(left[i].bytes))
 		{
 			free_set(area, set, count);
@@ -196,39 +194,36 @@ is_remote(const SketchedColumn *column, int count)
 	return false;
 }
 
-/* Datums of sketches that this process returns: tickets for "copy", if valid. */
+/* The copy is what will be passed on; the set that held it goes. */
 static void
-make_row(SharedScan *shared, dsa_area *area, dsa_pointer copy, const SketchedColumn *column,
-		 int count, Datum *row)
+keep_copies(dsa_area *area, dsa_pointer set, SketchedColumn *column, int count)
 {
-	LeftColumn *left = DsaPointerIsValid(copy) ? dsa_get_address(area, copy) : NULL;
+	LeftColumn *left = dsa_get_address(area, set);
 	int i;
 
 	for (i = 0; i < count; i++)
-		row[i] = left ? PassTicket(shared->area_name, left[i].bytes)
-					  : EOHPGetRODatum(&column[i].sketch->header);
+		column[i].sketch->passed = left[i].bytes;
+	dsa_free(area, set);
 }
 
 /*
  * The end of a process's part: false if its sketches were left to another one,
- * else "row" is what it has to return.  Tickets are made in the current context.
+ * else they are to be returned.
  */
 bool
-SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count, Datum *row)
+SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count)
 {
-	bool apart = area == NULL || is_remote(column, count);
 	bool last;
-	dsa_pointer copy = merge_and_leave(shared, area, column, count, apart, &last);
+	dsa_pointer copy = merge_and_leave(shared, area, column, count,
+									   area == NULL || is_remote(column, count), &last);
 
-	if (DsaPointerIsValid(copy) && !last)
+	if (!DsaPointerIsValid(copy))
+		return true;
+	if (!last)
 		return false;
-	if (IsParallelWorker() && !apart && !DsaPointerIsValid(copy))
-		copy = put_set(area, column, count);
-	if (!IsParallelWorker() && DsaPointerIsValid(copy))
-	{
+	if (IsParallelWorker())
+		keep_copies(area, copy, column, count);
+	else
 		free_set(area, copy, count);
-		copy = InvalidDsaPointer;
-	}
-	make_row(shared, area, copy, column, count, row);
 	return true;
 }
