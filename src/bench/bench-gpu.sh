@@ -5,6 +5,8 @@
 #
 # ROWS (100000000) of one bigint in shared buffers, KEYS (10000000) looked up,
 # WORKERS (cores - 1) of a parallel plan, QSKETCH_GPU (auto; emulate to try it).
+# HUGE_PAGES=yes reserves huge pages for shared buffers first, as such a host
+# should have them, and gives them back at the end; that needs root.
 set -eu -o pipefail
 . "$(dirname "$0")/../test/server.sh"
 
@@ -24,14 +26,27 @@ fill_table() {
 	wait
 }
 
+# For shared buffers and what else the server shares.
+reserve_huge_pages() {
+	local setting=/proc/sys/vm/nr_hugepages
+	before=$(cat $setting)
+	trap 'server_remove; echo "$before" >'$setting EXIT
+	huge_pages=on
+	echo $((before + $(numfmt --from=iec "${SHARED_BUFFERS%B}") / 2097152 + 300)) >$setting
+}
+
+SHARED_BUFFERS=${SHARED_BUFFERS:-8GB}
 server_build bench >&2
 server_stage
+huge_pages=off
+[ -z "${HUGE_PAGES:-}" ] || reserve_huge_pages
 server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKETCH_GPU:-auto}" \
-	"shared_buffers = ${SHARED_BUFFERS:-8GB}" "work_mem = 1GB" "autovacuum = off" "jit = off" \
+	"shared_buffers = $SHARED_BUFFERS" "huge_pages = $huge_pages" "work_mem = 1GB" \
+	"autovacuum = off" "jit = off" \
 	"max_worker_processes = 40" "max_parallel_workers = 32" "min_parallel_table_scan_size = 0"
 fill_table
 lscpu | sed -n 's/^Model name: *//p' | head -n 1
-echo "$cores cores, $workers workers, $rows rows; $(psql -XAtc 'SHOW server_version'); $(date +%F)"
+echo "$cores cores, $workers workers, $rows rows, huge pages $huge_pages; $(psql -XAtc 'SHOW server_version'); $(date +%F)"
 echo
 cd "$SOURCE/src/bench"
 psql -XAtq -v ON_ERROR_STOP=1 -v workers="$workers" -v keys="${KEYS:-10000000}" -f bench-gpu.sql

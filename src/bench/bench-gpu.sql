@@ -83,6 +83,43 @@ ORDER BY workers;
 \qecho
 SET max_parallel_workers_per_gather = :workers;
 
+-- Groups, each with a sketch of its own, and tables so small that starting takes longest.
+CREATE UNLOGGED TABLE part AS SELECT k FROM ints LIMIT 10000000;
+CREATE UNLOGGED TABLE tiny AS SELECT k FROM ints LIMIT 50000;
+VACUUM ANALYZE part, tiny;
+CREATE TABLE grouped (number int, what text, backend text, ms float8);
+CREATE PROCEDURE measure_groups() LANGUAGE plpgsql AS $$
+DECLARE
+    groups int;
+    b text;
+    turn int;
+BEGIN
+    FOR turn IN 0 .. 3 LOOP
+        FOREACH b IN ARRAY '{cpu,gpu,auto}'::text[] LOOP
+            PERFORM set_config('qsketch.backend', b, false);
+            FOREACH groups IN ARRAY ARRAY[1, 10, 100, 1000] LOOP
+                INSERT INTO grouped VALUES (groups, 'groups', b, run_ms(format(
+                    'SELECT sum(qsketch_total(sk)) FROM (SELECT qsketch_agg(k) AS sk FROM part GROUP BY k %% %s) AS g', groups)));
+            END LOOP;
+            INSERT INTO grouped VALUES (50000, 'rows, one sketch', b, run_ms('SELECT qsketch_total(qsketch_agg(k)) FROM tiny'));
+        END LOOP;
+        IF turn = 0 THEN
+            DELETE FROM grouped;
+        END IF;
+    END LOOP;
+END $$;
+SET max_parallel_workers_per_gather = 0;
+CALL measure_groups();
+SET max_parallel_workers_per_gather = :workers;
+SELECT format('| one backend, %s rows, 1 MB each | CPU ms | GPU ms | auto ms |', count(*)) FROM part;
+\qecho '|---|---:|---:|---:|'
+SELECT format('| %s %s | %s | %s | %s |', number, what,
+    round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE backend = 'cpu')::numeric, 1),
+    round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE backend = 'gpu')::numeric, 1),
+    round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE backend = 'auto')::numeric, 1))
+FROM grouped GROUP BY what, number ORDER BY what, number;
+\qecho
+
 -- Both give the same bytes.
 SET qsketch.backend = cpu;
 CREATE TABLE stored AS SELECT qsketch_agg(k, qsketch_new('sub_warp', '256MB')) AS sk FROM ints;
