@@ -9,6 +9,9 @@
 
 #include "gpu/shared.h"
 #include "engine/engine.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 /* Settings, shared memory and worker: from _PG_init. */
 extern void GpuInit(void);

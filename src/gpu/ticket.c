@@ -18,9 +18,6 @@
 #include "gpu/remote.h"
 
 #include "access/parallel.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 static const char magic[4] = { 'Q', 'S', 'G', '1' };
 

@@ -15,9 +15,6 @@
 #include "funcapi.h"
 #include "gpu/gpu.h"
 #include "utils/array.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #define KEYS_ARGUMENT 1
 

@@ -17,6 +17,9 @@
 #include "core/format.h"
 #include "core/sketch.h"
 #include "engine/engine.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 /* Read access to a sketch, whatever the datum is made of. */
 typedef struct SketchReader

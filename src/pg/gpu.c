@@ -11,9 +11,6 @@
 #include "funcapi.h"
 #include "gpu/gpu.h"
 #include "utils/builtins.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /* Columns of qsketch_gpu(). */
 enum

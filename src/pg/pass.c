@@ -22,9 +22,6 @@
 #include "executor/execParallel.h"
 #include "nodes/nodeFuncs.h"
 #include "storage/dsm_impl.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 static const char magic[4] = { 'Q', 'S', 'P', '1' };
 
