@@ -8,10 +8,10 @@ FROM pg_depend AS d JOIN pg_extension AS e ON d.refobjid = e.oid
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'qsketch';
 SELECT classid::regclass AS kind, count(*) > 0 AS some FROM object GROUP BY 1 ORDER BY 1::text;
 
--- descriptions, but for casts and the array type
+-- descriptions, but for casts, and for the types that PostgreSQL makes by itself
 SELECT name AS without_description FROM object
 WHERE classid <> 'pg_cast'::regclass AND obj_description(objid, classid::regclass::name) IS NULL
-	AND NOT (classid = 'pg_type'::regclass AND objid = 'qsketch[]'::regtype)
+	AND NOT (classid = 'pg_type'::regclass AND objid <> 'qsketch'::regtype)
 ORDER BY name COLLATE "C";
 
 CREATE TEMP TABLE function AS

@@ -25,6 +25,6 @@ extern void GpuDone(GpuSlot *slot);
 /* Most slots that a backend holds at a time. */
 #define GPU_HELD_MAX 8
 
-extern void GpuRaiseLost(void) pg_attribute_noreturn();
+extern void GpuRaiseLost(void) __attribute__((noreturn));
 
 #endif

@@ -12,7 +12,7 @@
 /* worker.c */
 extern void GpuRegisterWorker(void);
 extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
-extern void GpuWorkerFails(const char *reason) pg_attribute_noreturn();
+extern void GpuWorkerFails(const char *reason) __attribute__((noreturn));
 
 /* serve.c */
 extern int GpuOpenDevices(const GpuDeviceOps *ops, char *reason);
