@@ -70,6 +70,8 @@ typedef struct PageReader
 	BlockNumber left; /* likewise: pages still to read */
 #endif
 	Buffer buffer;        /* pinned: the page of the last tuples */
+	Buffer ahead;         /* likewise: the one after it */
+	bool ahead_is_set;    /* even if to the end of the table */
 	bool serializable;    /* conflicts are checked tuple by tuple */
 	uint64 pages;         /* read so far */
 	uint64 pages_visible; /* of these all-visible */
