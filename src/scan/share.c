@@ -144,16 +144,28 @@ merge_set(dsa_area *area, dsa_pointer set, SketchedColumn *column, int count)
 	free_set(area, set, count);
 }
 
+/* Is a sketch on a device?  Merging can move it there. */
+static bool
+is_remote(const SketchedColumn *column, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (column[i].sketch->sketch.remote)
+			return true;
+	return false;
+}
+
 /*
  * Merge with what the others have left, and leave: with *last set nobody else
  * is in the scan.  Returns the copy of all sketches that was put for the next
  * process (or was not needed, if this is the last), or an invalid pointer.
  */
 static dsa_pointer
-merge_and_leave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count, bool apart,
-				bool *last)
+merge_and_leave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count, bool *last)
 {
 	dsa_pointer mine = InvalidDsaPointer;
+	bool apart = area == NULL;
 
 	for (;;)
 	{
@@ -161,6 +173,7 @@ merge_and_leave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int 
 		bool leave;
 
 		CHECK_FOR_INTERRUPTS();
+		apart = apart || is_remote(column, count);
 		SpinLockAcquire(&shared->mutex);
 		left = shared->left;
 		*last = shared->running == 1;
@@ -183,17 +196,6 @@ merge_and_leave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int 
 	}
 }
 
-static bool
-is_remote(const SketchedColumn *column, int count)
-{
-	int i;
-
-	for (i = 0; i < count; i++)
-		if (column[i].sketch->sketch.remote)
-			return true;
-	return false;
-}
-
 /* The copy is what will be passed on; the set that held it goes. */
 static void
 keep_copies(dsa_area *area, dsa_pointer set, SketchedColumn *column, int count)
@@ -214,8 +216,7 @@ bool
 SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count)
 {
 	bool last;
-	dsa_pointer copy = merge_and_leave(shared, area, column, count,
-									   area == NULL || is_remote(column, count), &last);
+	dsa_pointer copy = merge_and_leave(shared, area, column, count, &last);
 
 	if (!DsaPointerIsValid(copy))
 		return true;
