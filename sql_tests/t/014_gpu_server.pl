@@ -42,7 +42,9 @@ is($plain->safe_psql('postgres',
 	'without a GPU backend = auto uses the CPU');
 like(slurp_file($plain->logfile), qr/LOG: .*qsketch has no usable GPU/, 'one line of the log says why');
 $plain->append_conf('postgresql.conf', "qsketch.gpu_devices = 'one'");
-ok(!$plain->restart(fail_ok => 1), 'a list of devices that is none is refused');
+$plain->restart(fail_ok => 1);
+like(slurp_file($plain->logfile), qr/invalid value for parameter "qsketch.gpu_devices": "one"/,
+	'a list of devices that is none is refused');
 $plain->stop('immediate', fail_ok => 1);
 
 # a worker that is only about to start is waited for

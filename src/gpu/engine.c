@@ -78,12 +78,15 @@ fell_back(void)
 	GpuCount(COUNT_FALLBACKS, 1);
 }
 
-/* Send all entries of an explicit sketch. */
+/*
+ * Send all entries of an explicit sketch.  A sketch may be flushed in any memory
+ * context, also in one that cannot free (a sort's tuples, since PostgreSQL 17).
+ */
 static void
 send_entries(const GpuRef *ref, const qs_sketch *sk)
 {
-	uint64 *key = palloc(QS_EXPLICIT_MAX * sizeof(uint64));
-	int64 *count = palloc(QS_EXPLICIT_MAX * sizeof(int64));
+	uint64 key[QS_EXPLICIT_MAX];
+	int64 count[QS_EXPLICIT_MAX];
 	uint64_t position = 0;
 	size_t n = 0;
 	qs_entry e;
@@ -94,8 +97,6 @@ send_entries(const GpuRef *ref, const qs_sketch *sk)
 		count[n++] = e.count;
 	}
 	GpuSend(ref, key, count, n);
-	pfree(key);
-	pfree(count);
 }
 
 /* Make an explicit sketch dense on a device; false if there is no memory. */
