@@ -62,6 +62,24 @@ for my $turn (1 .. 3)
 }
 cmp_ok(gpu_count($node, 'batches'), '>', 0, 'indeed');
 
+# auto: to the GPU with enough keys, few of them for a large sketch, and never for a small one
+$node->safe_psql('postgres', q{
+	CREATE TABLE many AS SELECT i, (i * 7919::bigint) % 50000 AS k FROM generate_series(1, 400000) AS i;
+	ANALYZE many});
+for my $case ([ '1MB', 200_000, 0, 0 ], [ '1MB', 400_000, 0, 1 ], [ '16MB', 100_000, 0, 1 ],
+	[ '16MB', 100_000, 2, 1 ], [ '512kB', 400_000, 0, 0 ])
+{
+	my ($size, $rows, $workers, $moves) = @$case;
+	my $set = "SET max_parallel_workers_per_gather = $workers; SET qsketch.backend";
+	my $query = "SELECT md5(qsketch_agg(k, qsketch_new('sub_warp', '$size'))::text) FROM many WHERE i <= $rows";
+	my $before = gpu_count($node, 'batches');
+
+	is($node->safe_psql('postgres', "$set = auto; $query"), $node->safe_psql('postgres', "$set = cpu; $query"),
+		"auto, $size, $rows rows, $workers workers: the same sketch");
+	is(gpu_count($node, "batches > $before"), $moves ? 't' : 'f',
+		"auto, $size, $rows rows, $workers workers: where it pays");
+}
+
 # crash recovery with sketches there
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_until(qr/started/, q{\echo started

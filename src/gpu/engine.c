@@ -22,6 +22,10 @@
 #include "engine/kernels.h"
 #include "utils/memutils.h"
 
+/* Up to this size tables stay where they are until they have so many keys. */
+#define SMALL_TABLE      (8 * 1024 * 1024)
+#define SMALL_TABLE_KEYS 262144
+
 static void
 drop_remote(void *argument)
 {
@@ -70,6 +74,18 @@ wants_device(const qs_params *p)
 	if (gpu_backend == BACKEND_GPU)
 		return true;
 	return GpuStateNow() == GPU_READY && GpuIsLarge(p);
+}
+
+/*
+ * Is a sketch of so much weight worth its way there and back?  That takes some
+ * millisecond, whereas the CPU is hardly slower as long as the tables are in
+ * its caches.  qsketch.backend = gpu does not ask.
+ */
+static bool
+is_worth_moving(const qs_params *p, int64 total)
+{
+	return gpu_backend == BACKEND_GPU || qs_unit_bytes(p) * p->n > SMALL_TABLE ||
+		   total >= SMALL_TABLE_KEYS;
 }
 
 static void
@@ -204,6 +220,18 @@ gpu_settle(qs_sketch *sk)
 	return QS_OK;
 }
 
+/*
+ * May these keys move a sketch to a device?  An explicit one goes when it
+ * becomes dense, a dense one right now, with the batch that makes it worth it.
+ */
+static bool
+moves_with(qs_sketch *sk, int64 sum)
+{
+	if (!wants_device(&sk->params) || !is_worth_moving(&sk->params, sk->total + sum))
+		return false;
+	return sk->form == QS_EXPLICIT || (!is_worth_moving(&sk->params, sk->total) && move_dense(sk));
+}
+
 static qs_status
 gpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
@@ -214,11 +242,11 @@ gpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 		status = gpu_settle(sk);
 	if (status != QS_OK)
 		return status;
-	if (!sk->remote && (sk->form == QS_DENSE || !wants_device(&sk->params)))
-		return qs_engine_cpu.insert(sk, fingerprint, weight, count);
 	status = check_total(sk, sum);
 	if (status != QS_OK)
 		return status;
+	if (!sk->remote && !moves_with(sk, sum))
+		return qs_engine_cpu.insert(sk, fingerprint, weight, count);
 	sk->total += sum;
 	if (!sk->remote)
 		return insert_explicit(sk, fingerprint, weight, count);
