@@ -66,7 +66,7 @@ cmp_ok(gpu_count($node, 'batches'), '>', 0, 'indeed');
 $node->safe_psql('postgres', q{
 	CREATE TABLE many AS SELECT i, (i * 7919::bigint) % 50000 AS k FROM generate_series(1, 400000) AS i;
 	ANALYZE many});
-for my $case ([ '1MB', 200_000, 0, 0 ], [ '1MB', 400_000, 0, 1 ], [ '16MB', 100_000, 0, 1 ],
+for my $case ([ '1MB', 200_000, 0, 0 ], [ '1MB', 400_000, 0, 1 ], [ '4MB', 100_000, 0, 1 ],
 	[ '16MB', 100_000, 2, 1 ], [ '512kB', 400_000, 0, 0 ])
 {
 	my ($size, $rows, $workers, $moves) = @$case;

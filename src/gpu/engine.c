@@ -23,7 +23,7 @@
 #include "utils/memutils.h"
 
 /* Up to this size tables stay where they are until they have so many keys. */
-#define SMALL_TABLE      (8 * 1024 * 1024)
+#define SMALL_TABLE      (2 * 1024 * 1024)
 #define SMALL_TABLE_KEYS 262144
 
 static void
