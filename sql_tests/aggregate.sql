@@ -157,7 +157,24 @@ RESET max_parallel_workers_per_gather;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
+
+-- partial states of large sketches that one process makes and combines, also a parallel worker
+CREATE TABLE halves (k int, a int) PARTITION BY LIST (a);
+CREATE TABLE halves_1 PARTITION OF halves FOR VALUES IN (1) WITH (parallel_workers = 0);
+CREATE TABLE halves_2 PARTITION OF halves FOR VALUES IN (2) WITH (parallel_workers = 0);
+INSERT INTO halves SELECT i, 1 + i % 2 FROM generate_series(1, 20000) AS i;
+ANALYZE halves;
+SET enable_parallel_append = off;
+CREATE TEMP TABLE whole AS SELECT qsketch_agg(k) AS sk FROM halves WHERE a > 0;
+SET force_parallel_mode = on;
+SELECT pg_temp.plan_has('SELECT qsketch_agg(k) FROM halves WHERE a > 0', 'Partial Aggregate') AS partial,
+	pg_temp.plan_has('SELECT qsketch_agg(k) FROM halves WHERE a > 0', 'Single Copy: true') AS in_a_worker;
+SELECT sk = (SELECT qsketch_agg(k) FROM halves WHERE a > 0) AS same FROM whole;
+SELECT qsketch_total(qsketch_agg(k)) FROM halves WHERE a > 0;
+RESET force_parallel_mode;
+RESET enable_parallel_append;
 RESET enable_partitionwise_aggregate;
+DROP TABLE halves, whole;
 
 -- 100,000 groups of 10 rows: small values, hashed in memory, spilled, sorted
 CREATE TEMP TABLE row_of AS

@@ -136,39 +136,55 @@ GpuDropEntry(const GpuRef *ref)
 	wake_worker();
 }
 
+static void
+give_to(GpuEntry *entry, const PGPROC *proc)
+{
+	disown(entry);
+	entry->proc = GpuProcNumber(proc);
+	entry->pid = proc->pid;
+	pg_atomic_fetch_add_u32(&gpu_shared->owned[entry->proc], 1);
+}
+
+/* Was it handed to the leader of this parallel worker? */
+static bool
+is_leaders(const GpuEntry *entry)
+{
+	return is_owned(entry) && entry->handed && MyProc->lockGroupLeader &&
+		   entry->proc == GpuProcNumber(MyProc->lockGroupLeader);
+}
+
 /* A parallel worker gives its entry to the leader, who lives longer. */
 void
 GpuHandEntryToLeader(const GpuRef *ref)
 {
-	PGPROC *leader = MyProc->lockGroupLeader;
-
 	lock_entries(LW_EXCLUSIVE);
 	if (is_named(ENTRY(ref), ref) && is_mine(ENTRY(ref)))
 	{
-		disown(ENTRY(ref));
-		ENTRY(ref)->proc = GpuProcNumber(leader);
-		ENTRY(ref)->pid = leader->pid;
+		give_to(ENTRY(ref), MyProc->lockGroupLeader);
 		ENTRY(ref)->handed = true;
-		pg_atomic_fetch_add_u32(&gpu_shared->owned[ENTRY(ref)->proc], 1);
 	}
 	unlock_entries();
 }
 
-/* The leader takes an entry handed to it; false if there is none. */
+/*
+ * The leader takes an entry handed to it, or a worker back what it has handed;
+ * false if there is none.
+ */
 bool
 GpuAdoptEntry(const GpuRef *ref)
 {
-	bool mine;
+	GpuEntry *entry = ENTRY(ref);
+	bool found;
 
 	lock_entries(LW_EXCLUSIVE);
-	mine = is_named(ENTRY(ref), ref) && is_mine(ENTRY(ref));
-	if (mine)
+	found = is_named(entry, ref) && (is_mine(entry) || is_leaders(entry));
+	if (found)
 	{
-		ENTRY(ref)->handed = false;
-		ENTRY(ref)->subid = GetCurrentSubTransactionId();
+		give_to(entry, MyProc);
+		entry->subid = GetCurrentSubTransactionId();
 	}
 	unlock_entries();
-	return mine;
+	return found;
 }
 
 static bool

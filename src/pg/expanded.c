@@ -315,10 +315,11 @@ area_of(const ExpandedSketch *expanded)
 static bool
 put_partial(ExpandedSketch *expanded, Size size)
 {
-	dsa_area *area = area_of(expanded);
+	dsa_area *area = expanded->sized ? NULL : area_of(expanded);
 
-	if (area && size > PASS_AT && !DsaPointerIsValid(expanded->passed))
+	if (area && size > PASS_AT && !DsaPointerIsValid(expanded->passed) && PassHasRoom(size))
 		expanded->passed = PassPut(area, &expanded->sketch, size);
+	expanded->sized = true;
 	return DsaPointerIsValid(expanded->passed);
 }
 
@@ -342,6 +343,7 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
 	ExpandedSketch *expanded = (ExpandedSketch *) header;
 
+	expanded->sized = false;
 	if (is_ticket(expanded))
 		GpuWriteTicket(&expanded->sketch, result);
 	else if (DsaPointerIsValid(expanded->passed))

@@ -30,6 +30,7 @@ typedef struct ExpandedSketch
 	/* The node whose partial result it is, for the combine function alone; else NULL. */
 	PlanState *partial_of;
 	dsa_pointer passed; /* already put into shared memory as it is now, or invalid */
+	bool sized;         /* asked for its flat size, which must not change now */
 
 	uint8 template_header[QS_HEADER_BYTES]; /* of the template that passed last */
 

@@ -11,7 +11,8 @@
  *
  * Each process maps that memory where it likes, and only Gather knows where
  * its leader has it.  So a ticket names the plan node that made it, and the
- * leader looks for the Gather above that node.
+ * leader looks for the Gather above that node.  If there is none on the way,
+ * the states were combined in the worker that made them.
  *
  * src/pg/pass.c
  */
@@ -21,7 +22,11 @@
 
 #include "executor/execParallel.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
 #include "storage/dsm_impl.h"
+
+/* How much larger than what is asked of them segments may be. */
+#define SEGMENT_SLACK 3
 
 static const char magic[4] = { 'Q', 'S', 'P', '1' };
 
@@ -34,32 +39,31 @@ typedef struct Ticket
 } Ticket;
 
 /*
- * Will the system give that much?  PostgreSQL raises an error if it does not,
- * and containers often have no more than 64 MB of shared memory.
+ * Will the system give so many bytes to each process of a parallel plan, at the
+ * same time and in segments that grow?  PostgreSQL raises an error if it does
+ * not, and containers often have no more than 64 MB of shared memory.
  */
-static bool
-has_room(Size bytes)
+bool
+PassHasRoom(Size bytes)
 {
 #ifdef USE_DSM_POSIX
+	uint64 all = SEGMENT_SLACK * (uint64) bytes * (max_parallel_workers_per_gather + 2);
 	struct statvfs fs;
 
 	if (dynamic_shared_memory_type == DSM_IMPL_POSIX && statvfs("/dev/shm", &fs) == 0 &&
 		fs.f_blocks > 0)
-		return (uint64) fs.f_bavail * fs.f_frsize > 2 * (uint64) bytes;
+		return (uint64) fs.f_bavail * fs.f_frsize > all;
 #endif
 	return true;
 }
 
-/* Copy a sketch of this flat size; InvalidDsaPointer if there is no room. */
+/* Copy a sketch of this flat size, for which there is room. */
 dsa_pointer
 PassPut(dsa_area *area, const qs_sketch *sk, Size size)
 {
-	dsa_pointer bytes = InvalidDsaPointer;
+	dsa_pointer bytes = dsa_allocate_extended(area, size, DSA_ALLOC_HUGE);
 
-	if (has_room(size))
-		bytes = dsa_allocate_extended(area, size, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
-	if (DsaPointerIsValid(bytes))
-		SketchWrite(sk, dsa_get_address(area, bytes), size);
+	SketchWrite(sk, dsa_get_address(area, bytes), size);
 	return bytes;
 }
 
@@ -129,12 +133,12 @@ find_node(PlanState *state, void *context)
 	return false;
 }
 
-/* Open the sketch of a ticket that came to "to", in the leader; to be freed. */
+/* Open the sketch of a ticket that came to "to"; to be freed. */
 void
 PassRedeem(PassedSketch *passed, Datum ticket, PlanState *to)
 {
 	Ticket copy;
-	Search search = { 0 };
+	Search search = { .area = to->state->es_query_dsa };
 
 	memcpy((char *) &copy + VARHDRSZ, VARDATA_ANY(DatumGetPointer(ticket)),
 		   sizeof(copy) - VARHDRSZ);

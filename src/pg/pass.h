@@ -20,6 +20,7 @@ typedef struct PassedSketch
 	qs_sketch view;
 } PassedSketch;
 
+extern bool PassHasRoom(Size bytes);
 extern dsa_pointer PassPut(dsa_area *area, const qs_sketch *sk, Size size);
 extern void PassGet(PassedSketch *passed, dsa_area *area, dsa_pointer bytes);
 extern void PassFree(PassedSketch *passed);

@@ -198,6 +198,7 @@ static void
 add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
 	const KeyType *key = &column->sketch->key;
+	bool is_integer = key->kind <= KEY_INT8;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
@@ -210,16 +211,12 @@ add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples
 
 		if (!get_integer(&column->weight, column->weight_kind, relation, tuple, length, &weight))
 			continue;
-		if (key->kind <= KEY_INT8)
-		{
-			if (!get_integer(&column->place, key->kind, relation, tuple, length, &integer))
-				continue;
-		}
-		else if (get_any(&column->place, relation, tuple, length, &value))
-			integer = (int64) KeyFingerprint(key, value);
-		else
+		if (is_integer ? !get_integer(&column->place, key->kind, relation, tuple, length, &integer)
+					   : !get_any(&column->place, relation, tuple, length, &value))
 			continue;
-		ExpandedCount(column->sketch, (uint64) integer, SketchCheckWeight(weight));
+		SketchCheckWeight(weight);
+		ExpandedCount(column->sketch, is_integer ? (uint64) integer : KeyFingerprint(key, value),
+					  weight);
 	}
 }
 

@@ -62,8 +62,7 @@ free_set(dsa_area *area, dsa_pointer set, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (DsaPointerIsValid(column[i].bytes))
-			dsa_free(area, column[i].bytes);
+		dsa_free(area, column[i].bytes);
 	dsa_free(area, set);
 }
 
@@ -104,25 +103,27 @@ SharedScanCounts(SharedScan *shared)
 	return counts;
 }
 
-/* Copies of all sketches; invalid if one has no room. */
+/* Copies of all sketches; invalid if there is no room. */
 static dsa_pointer
 put_set(dsa_area *area, const SketchedColumn *column, int count)
 {
-	dsa_pointer set = dsa_allocate0(area, count * sizeof(LeftColumn));
-	LeftColumn *left = dsa_get_address(area, set);
+	Size size = count * sizeof(LeftColumn);
+	dsa_pointer set;
+	LeftColumn *left;
 	int i;
 
+	for (i = 0; i < count; i++)
+		size += SketchFlatSize(&column[i].sketch->sketch);
+	if (!PassHasRoom(size))
+		return InvalidDsaPointer;
+	set = dsa_allocate0(area, count * sizeof(LeftColumn));
+	left = dsa_get_address(area, set);
 	for (i = 0; i < count; i++)
 	{
 		const qs_sketch *sketch = &column[i].sketch->sketch;
 
 		left[i].members = column[i].sketch->members;
 		left[i].bytes = PassPut(area, sketch, SketchFlatSize(sketch));
-		if (!DsaPointerIsValid(left[i].bytes))
-		{
-			free_set(area, set, count);
-			return InvalidDsaPointer;
-		}
 	}
 	return set;
 }
