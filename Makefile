@@ -101,12 +101,15 @@ override with_llvm = no
 
 all: $(DATA_built)
 
-PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+# A PostgreSQL without the headers of its server cannot build extensions, though
+# it may have PGXS: Debian ships that with the client.
+HEADER := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)
+PGXS   := $(if $(HEADER),$(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null)))
 ifneq ($(PGXS),)
 include $(PGXS)
 else
 all install installcheck:
-	@echo 'no pg_config here: run src/test/setup.sh build, or set PG_CONFIG' >&2; exit 1
+	@echo 'no PostgreSQL here that can build extensions: run src/test/setup.sh build, or set PG_CONFIG' >&2; exit 1
 endif
 
 # Counters are added in loops that the compiler can vectorise.  Nothing in

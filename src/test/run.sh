@@ -150,6 +150,28 @@ server_tests() {
 	gpu $(names sql_tests .sql)
 }
 
+# half_servers: a PostgreSQL without its server's headers, or without PGXS, is
+# one whose packages are still to be installed.  A pg_config of our own, of a
+# version that never was, says where to look.
+half_servers() (
+	folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
+	cat >"$folder/pg_config" <<-'END' && chmod +x "$folder/pg_config"
+		#!/bin/sh
+		[ "$1" = --version ] && echo PostgreSQL 0.1 || echo "${0%/*}/${1#--}"
+	END
+	mkdir "$folder/bindir" "$folder/includedir-server"
+	touch "$folder/bindir/initdb" "$folder/includedir-server/postgres.h" "$folder/pgxs"
+	chmod +x "$folder/bindir/initdb"
+	lacks() { PG_CONFIG=$folder/pg_config src/test/setup.sh -n build | grep -q server-dev-0; }
+	! lacks || return
+	for part in bindir/initdb includedir-server/postgres.h pgxs; do
+		mv "$folder/$part" "$folder/away"
+		lacks || return
+		make -n PG_CONFIG="$folder/pg_config" demo >/dev/null || return
+		mv "$folder/away" "$folder/$part"
+	done
+)
+
 format_check() {
 	if command -v "${CLANG_FORMAT:-clang-format-14}" >/dev/null; then
 		check "format" make -s format-check
@@ -165,6 +187,7 @@ everything() {
 	unit_tests
 	check "layers" make -s check-layers
 	format_check
+	if command -v dpkg-query >/dev/null; then check "half a PostgreSQL" half_servers; fi
 	with_server server_tests
 }
 

@@ -2,7 +2,9 @@
 #
 # Installs the Debian packages that a target needs, if they are missing.
 #
-#	src/test/setup.sh build|test|fuzz|bench
+#	src/test/setup.sh [-n] build|test|fuzz|bench
+#
+# With -n it only prints which these are.
 #
 # Calls apt only when something is missing; as root, or through sudo.  Where it
 # may not, it prints what is missing and fails.  A PostgreSQL found through
@@ -10,12 +12,16 @@
 # No server is left behind: see install.
 set -eu
 
-group=${1:?usage: setup.sh build|test|fuzz|bench}
+dry_run=
+[ "${1:-}" != -n ] || { dry_run=yes && shift; }
+group=${1:?usage: setup.sh [-n] build|test|fuzz|bench}
 pg_config=${PG_CONFIG:-pg_config}
 
 # Can this PostgreSQL build extensions and run servers?
 server_ready() {
-	[ -f "$("$pg_config" --pgxs 2>/dev/null)" ] && [ -x "$("$pg_config" --bindir)/initdb" ]
+	[ -f "$("$pg_config" --pgxs 2>/dev/null)" ] &&
+		[ -f "$("$pg_config" --includedir-server)/postgres.h" ] &&
+		[ -x "$("$pg_config" --bindir)/initdb" ]
 }
 
 # The major version of the PostgreSQL that is there, else of the newest package.
@@ -95,6 +101,7 @@ fi
 
 major=$(server_major)
 missing=$(missing_packages)
+[ -z "$dry_run" ] || { [ -z "$missing" ] || echo "$missing"; exit 0; }
 [ -n "$missing" ] || exit 0
 if ! may_install; then
 	echo "setup.sh: missing packages, and neither root nor sudo to install them:" $missing >&2
