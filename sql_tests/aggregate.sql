@@ -166,12 +166,15 @@ INSERT INTO halves SELECT i, 1 + i % 2 FROM generate_series(1, 20000) AS i;
 ANALYZE halves;
 SET enable_parallel_append = off;
 CREATE TEMP TABLE whole AS SELECT qsketch_agg(k) AS sk FROM halves WHERE a > 0;
-SET force_parallel_mode = on;
+-- Its name until 15, and from 16 on.
+SELECT set_config(name, 'on', false) FROM pg_settings
+WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 SELECT pg_temp.plan_has('SELECT qsketch_agg(k) FROM halves WHERE a > 0', 'Partial Aggregate') AS partial,
 	pg_temp.plan_has('SELECT qsketch_agg(k) FROM halves WHERE a > 0', 'Single Copy: true') AS in_a_worker;
 SELECT sk = (SELECT qsketch_agg(k) FROM halves WHERE a > 0) AS same FROM whole;
 SELECT qsketch_total(qsketch_agg(k)) FROM halves WHERE a > 0;
-RESET force_parallel_mode;
+SELECT set_config(name, 'off', false) FROM pg_settings
+WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 RESET enable_parallel_append;
 RESET enable_partitionwise_aggregate;
 DROP TABLE halves, whole;
