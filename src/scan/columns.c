@@ -131,6 +131,17 @@ integer_at(const char *value, KeyKind kind)
 	return *(const int16 *) value;
 }
 
+/* Have the second-level cache fetch the share of the i-th tuple. */
+static inline void
+fetch_ahead(const PageTuples *tuples, int i)
+{
+	int offset = i * tuples->share;
+	int end = Min(offset + tuples->share, BLCKSZ);
+
+	for (; offset < end; offset += CACHE_LINE)
+		__builtin_prefetch(tuples->next_page + offset, 0, 2);
+}
+
 /* Integers at a fixed offset; "kind" is a constant at each call. */
 static pg_attribute_always_inline void
 add_integers(SketchedColumn *column, Relation relation, const PageTuples *tuples, KeyKind kind)
@@ -142,6 +153,7 @@ add_integers(SketchedColumn *column, Relation relation, const PageTuples *tuples
 	{
 		HeapTupleHeader tuple = tuples->tuple[i];
 
+		fetch_ahead(tuples, i);
 		if (unlikely(!at_offset(&column->place, tuple)))
 			add_any(column, relation, tuple, tuples->length[i]);
 		else
@@ -160,6 +172,7 @@ add_strings(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 		HeapTupleHeader tuple = tuples->tuple[i];
 		const char *value = value_at(&column->place, tuple);
 
+		fetch_ahead(tuples, i);
 		if (unlikely(!at_offset(&column->place, tuple)))
 		{
 			add_any(column, relation, tuple, tuples->length[i]);
@@ -209,6 +222,7 @@ add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples
 		int64 integer;
 		Datum value;
 
+		fetch_ahead(tuples, i);
 		if (!get_integer(&column->weight, column->weight_kind, relation, tuple, length, &weight))
 			continue;
 		if (is_integer ? !get_integer(&column->place, key->kind, relation, tuple, length, &integer)
@@ -249,6 +263,9 @@ SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *t
 			break;
 		default:
 			for (i = 0; i < tuples->count; i++)
+			{
+				fetch_ahead(tuples, i);
 				add_any(column, relation, tuples->tuple[i], tuples->length[i]);
+			}
 	}
 }

@@ -197,7 +197,10 @@ run(ColumnScanState *state)
 	while (PageReaderNext(&state->reader, tuples))
 	{
 		for (i = 0; i < state->count; i++)
+		{
 			SketchedColumnAdd(&state->column[i], relation, tuples);
+			tuples->share = 0; /* the first column has fetched all of it */
+		}
 		MemoryContextReset(state->scratch);
 	}
 	MemoryContextSwitchTo(old);

@@ -11,10 +11,11 @@
  * are PostgreSQL's own.  The lock is given up before the tuples are used: a
  * pinned page may get new tuples, but keeps the old ones in place.
  *
- * A page is a few kilobytes that are in no cache yet.  The second-level cache
- * is asked for the next one before this one is worked on (which saves a seventh
- * of a scan's time), the first-level cache for the tuples of this one while
- * the line pointers are walked.
+ * A page is a few kilobytes that are in no cache yet.  The second-level cache is
+ * asked for the next one while the tuples of this one are worked on, a share at
+ * each tuple: asked for all at once it would keep the processor waiting.  The
+ * first-level cache is asked for the tuples of this one while the line pointers
+ * are walked.
  *
  * src/scan/pages.c
  */
@@ -31,8 +32,6 @@
 #if PG_VERSION_NUM >= 170000
 #include "storage/read_stream.h"
 #endif
-
-#define CACHE_LINE 64
 
 /* Read the pages of a scan begun with table_beginscan() or its parallel kin. */
 void
@@ -196,23 +195,22 @@ collect(PageReader *reader, PageTuples *tuples)
 	pgstat_count_index_tuples(relation, tuples->count);
 }
 
-/*
- * Pin the next page and have the second-level cache fetch it; the first-level
- * cache is for the page at hand.
- */
 static void
 pin_ahead(PageReader *reader)
 {
-	const char *page;
-	int offset;
-
 	reader->ahead = next_buffer(reader);
 	reader->ahead_is_set = true;
-	if (!BufferIsValid(reader->ahead))
+}
+
+/* Divide the next page among the tuples of this one. */
+static void
+share_out_next(const PageReader *reader, PageTuples *tuples)
+{
+	tuples->share = 0;
+	if (!BufferIsValid(reader->ahead) || tuples->count == 0)
 		return;
-	page = BufferGetPage(reader->ahead);
-	for (offset = 0; offset < BLCKSZ; offset += CACHE_LINE)
-		__builtin_prefetch(page + offset, 0, 2);
+	tuples->next_page = BufferGetPage(reader->ahead);
+	tuples->share = TYPEALIGN(CACHE_LINE, BLCKSZ / tuples->count);
 }
 
 /* Visible tuples of the next page, perhaps none; false at the end. */
@@ -228,6 +226,7 @@ PageReaderNext(PageReader *reader, PageTuples *tuples)
 		return false;
 	pin_ahead(reader);
 	collect(reader, tuples);
+	share_out_next(reader, tuples);
 	return true;
 }
 

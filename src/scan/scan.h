@@ -51,9 +51,17 @@ extern void ColumnScanParams(const ColumnScanCall *call, qs_params *params);
 extern List *ColumnScanAggregates(List *expressions);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
-/* Visible tuples of one page, good until the next page is read. */
+/* Bytes. */
+#define CACHE_LINE 64
+
+/*
+ * Visible tuples of one page, good until the next page is read; and that page,
+ * in no cache yet, of which each tuple's turn may fetch a share.
+ */
 typedef struct PageTuples
 {
+	const char *next_page;
+	int share; /* bytes, whole cache lines; 0: there is none to be fetched */
 	int count;
 	HeapTupleHeader tuple[MaxHeapTuplesPerPage];
 	uint16 length[MaxHeapTuplesPerPage];
