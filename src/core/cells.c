@@ -6,18 +6,33 @@
  */
 #include "core/cells.h"
 
-/* Same layout, 4-byte counters: what merging mostly is; vectorizes. */
-static void
-add_same_narrow(uint8_t *into, const uint8_t *from, uint64_t count, bool negative)
+/* Counter by counter; the widths are constants at each call, so it vectorizes. */
+QS_INLINE void
+add_each(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
+		 bool negative)
 {
 	uint64_t i;
 
-	if (negative)
-		for (i = 0; i < count; i++)
-			qs_store32(into + i * 4, qs_load32(into + i * 4) - qs_load32(from + i * 4));
+	for (i = 0; i < count; i++)
+	{
+		uint64_t v = qs_counter_get(from, i, from_wide);
+		uint64_t old = qs_counter_get(into, i, into_wide);
+
+		qs_counter_set(into, i, into_wide, negative ? old - v : old + v);
+	}
+}
+
+/* Tables of one layout, which is what merging mostly meets. */
+static void
+add_same(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
+		 bool negative)
+{
+	if (from_wide)
+		add_each(into, true, from, true, count, negative);
+	else if (into_wide)
+		add_each(into, true, from, false, count, negative);
 	else
-		for (i = 0; i < count; i++)
-			qs_store32(into + i * 4, qs_load32(into + i * 4) + qs_load32(from + i * 4));
+		add_each(into, false, from, false, count, negative);
 }
 
 /* Sum of the counters of "from" that fold into counter (row, bucket, lane). */
@@ -40,9 +55,9 @@ qs_table_add(uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from
 	uint64_t buckets = shape.rows * into_n;
 	uint64_t b;
 
-	if (more == 1 && !into_wide && !from_wide)
+	if (more == 1 && into_wide >= from_wide)
 	{
-		add_same_narrow(into, from, buckets * shape.width, negative);
+		add_same(into, into_wide, from, from_wide, buckets * shape.width, negative);
 		return;
 	}
 	/* A row of "from" is "more" times as long, so rows stay aligned. */
