@@ -41,21 +41,28 @@ extern char *KeyFamilyName(uint32 family);
 extern void KeyFamilyCheckProbe(const qs_sketch *sketch, const KeyType *key);
 extern void KeyFamilyCheckSame(const qs_sketch *a, const qs_sketch *b);
 
-/* Fingerprint of a key that is not null; for integers it needs to know only the kind. */
+static inline bool
+KeyIsInteger(const KeyType *key)
+{
+	return key->kind <= KEY_INT8;
+}
+
+/* Fingerprint of an integer; nothing but the kind is needed. */
+static inline uint64
+KeyInteger(const KeyType *key, Datum value)
+{
+	if (key->kind == KEY_INT8)
+		return (uint64) DatumGetInt64(value);
+	if (key->kind == KEY_INT4)
+		return (uint64) (int64) DatumGetInt32(value);
+	return (uint64) (int64) DatumGetInt16(value);
+}
+
+/* Fingerprint of a key that is not null. */
 static inline uint64
 KeyFingerprint(const KeyType *key, Datum value)
 {
-	switch (key->kind)
-	{
-		case KEY_INT8:
-			return (uint64) DatumGetInt64(value);
-		case KEY_INT4:
-			return (uint64) (int64) DatumGetInt32(value);
-		case KEY_INT2:
-			return (uint64) (int64) DatumGetInt16(value);
-		default:
-			return KeyFingerprintSlow(key, value);
-	}
+	return KeyIsInteger(key) ? KeyInteger(key, value) : KeyFingerprintSlow(key, value);
 }
 
 #endif
