@@ -29,7 +29,8 @@ document() {
 		Written by \`${settings}make bench\`, which measures all of this anew on your machine.
 
 		$(hardware). $ROWS_USED rows, all data in memory, JIT off, no parallel workers unless
-		said so; medians of $TURNS_USED runs, and of 3 in the figures (beyond $ROWS_USED rows a single run). Sketches have the default
+		said so; medians of $TURNS_USED runs, and of 3 in the figures (beyond $ROWS_USED rows a single run). A
+		ratio is the median of those of runs made one right after the other. Sketches have the default
 		structure and size (sub_warp, 1 MB) unless said otherwise. Keys are uniform over as many
 		values as there are rows, of which 63 % occur.
 
