@@ -16,8 +16,6 @@
 #include "core/bucketed.h"
 #include "core/cells.h"
 
-#define CACHE_LINE 64
-
 static uint64_t
 table_counters(const qs_params *p)
 {
@@ -54,7 +52,7 @@ fetch_in(const qs_sketch *sk, uint32_t m, bool wide, const uint8_t *table, uint6
 	const uint8_t *bucket = table + qs_reduce(hv, sk->params.n) * bytes;
 	uint32_t offset;
 
-	for (offset = 0; offset < bytes; offset += CACHE_LINE)
+	for (offset = 0; offset < bytes; offset += QS_CACHE_LINE)
 		__builtin_prefetch(bucket + offset, 1);
 }
 

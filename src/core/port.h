@@ -28,6 +28,9 @@
 #define QS_INLINE static inline __attribute__((always_inline, unused))
 #endif
 
+/* Bytes that a processor fetches at a time. */
+#define QS_CACHE_LINE 64
+
 /* Unaligned access: a serialized sketch may start at any address. */
 QS_INLINE uint32_t
 qs_load32(const void *p)

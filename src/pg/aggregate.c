@@ -189,16 +189,13 @@ static pg_attribute_always_inline ExpandedSketch *
 append_integer(FunctionCallInfo fcinfo)
 {
 	ExpandedSketch *state;
-	uint64 fingerprint;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(KEY_ARGUMENT))
 		return NULL;
 	state = ExpandedInState(PG_GETARG_DATUM(0));
 	if (state == NULL || state->count >= state->room || state->weight || !KeyIsInteger(&state->key))
 		return NULL;
-	fingerprint = KeyInteger(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT));
-	state->fingerprint[state->count++] = fingerprint;
-	state->members++;
+	ExpandedPutKey(state, KeyInteger(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT)));
 	return state;
 }
 

@@ -80,6 +80,14 @@ ExpandedInState(Datum datum)
 	return (ExpandedSketch *) pointer.eohptr;
 }
 
+/* Count an unweighted key of a row; the buffer has room and no weights. */
+static inline void
+ExpandedPutKey(ExpandedSketch *expanded, uint64 fingerprint)
+{
+	expanded->fingerprint[expanded->count++] = fingerprint;
+	expanded->members++;
+}
+
 /* Count a key, now or with the next batch.  The weight is >= 0. */
 static inline void
 ExpandedAppend(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)

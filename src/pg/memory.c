@@ -17,7 +17,6 @@
 
 #include "utils/memutils.h"
 
-#define CACHE_LINE  64
 #define SMALL_TABLE 4096
 #define HUGE_PAGE   (2 * 1024 * 1024)
 #define LARGE_TABLE (2 * HUGE_PAGE)
@@ -28,7 +27,7 @@ alignment(size_t bytes)
 {
 	if (bytes < SMALL_TABLE)
 		return sizeof(void *);
-	return bytes < LARGE_TABLE ? CACHE_LINE : HUGE_PAGE;
+	return bytes < LARGE_TABLE ? QS_CACHE_LINE : HUGE_PAGE;
 }
 
 /* Ask for huge pages; without them all works, but slower. */

@@ -62,13 +62,6 @@ make_room(ExpandedSketch *sketch, int count)
 		ExpandedMakeRoom(sketch);
 }
 
-static inline void
-add_key(ExpandedSketch *sketch, uint64 fingerprint)
-{
-	sketch->fingerprint[sketch->count++] = fingerprint;
-	sketch->members++;
-}
-
 /* The general way; false: NULL. */
 static pg_noinline bool
 get_any(const ColumnPlace *place, Relation relation, HeapTupleHeader header, uint16 length,
@@ -92,7 +85,7 @@ add_any(SketchedColumn *column, Relation relation, HeapTupleHeader header, uint1
 	Datum value;
 
 	if (get_any(&column->place, relation, header, length, &value))
-		add_key(column->sketch, KeyFingerprint(&column->sketch->key, value));
+		ExpandedPutKey(column->sketch, KeyFingerprint(&column->sketch->key, value));
 }
 
 /* Does a bitmap of NULLs say that none of the first attributes is NULL? */
@@ -138,7 +131,7 @@ fetch_ahead(const PageTuples *tuples, int i)
 	int offset = i * tuples->share;
 	int end = Min(offset + tuples->share, BLCKSZ);
 
-	for (; offset < end; offset += CACHE_LINE)
+	for (; offset < end; offset += QS_CACHE_LINE)
 		__builtin_prefetch(tuples->next_page + offset, 0, 2);
 }
 
@@ -157,7 +150,7 @@ add_integers(SketchedColumn *column, Relation relation, const PageTuples *tuples
 		if (unlikely(!at_offset(&column->place, tuple)))
 			add_any(column, relation, tuple, tuples->length[i]);
 		else
-			add_key(sketch, (uint64) integer_at(value_at(&column->place, tuple), kind));
+			ExpandedPutKey(sketch, (uint64) integer_at(value_at(&column->place, tuple), kind));
 	}
 }
 
@@ -183,8 +176,9 @@ add_strings(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 		if (unlikely(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
 			add_any(column, relation, tuple, tuples->length[i]);
 		else
-			add_key(column->sketch, hash_bytes_extended((const unsigned char *) VARDATA_ANY(value),
-														(int) VARSIZE_ANY_EXHDR(value), 0));
+			ExpandedPutKey(column->sketch,
+						   hash_bytes_extended((const unsigned char *) VARDATA_ANY(value),
+											   (int) VARSIZE_ANY_EXHDR(value), 0));
 	}
 }
 
@@ -211,7 +205,7 @@ static void
 add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
 	const KeyType *key = &column->sketch->key;
-	bool is_integer = key->kind <= KEY_INT8;
+	bool is_integer = KeyIsInteger(key);
 	int i;
 
 	for (i = 0; i < tuples->count; i++)

@@ -210,7 +210,7 @@ share_out_next(const PageReader *reader, PageTuples *tuples)
 	if (!BufferIsValid(reader->ahead) || tuples->count == 0)
 		return;
 	tuples->next_page = BufferGetPage(reader->ahead);
-	tuples->share = TYPEALIGN(CACHE_LINE, BLCKSZ / tuples->count);
+	tuples->share = TYPEALIGN(QS_CACHE_LINE, (BLCKSZ + tuples->count - 1) / tuples->count);
 }
 
 /* Visible tuples of the next page, perhaps none; false at the end. */

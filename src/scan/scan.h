@@ -51,9 +51,6 @@ extern void ColumnScanParams(const ColumnScanCall *call, qs_params *params);
 extern List *ColumnScanAggregates(List *expressions);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
-/* Bytes. */
-#define CACHE_LINE 64
-
 /*
  * Visible tuples of one page, good until the next page is read; and that page,
  * in no cache yet, of which each tuple's turn may fetch a share.
