@@ -4,7 +4,7 @@
  *
  * src/core/format.c
  */
-#include "core/crc32c.h"
+#include "base/crc32c.h"
 #include "core/explicit.h"
 #include "core/format.h"
 

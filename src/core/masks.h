@@ -19,7 +19,7 @@
 #ifndef QS_MASKS_H
 #define QS_MASKS_H
 
-#include "core/hash.h"
+#include "base/hash.h"
 
 #define QS_MASKS_MAX     65536
 #define QS_MASK_BITS_MAX 32

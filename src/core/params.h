@@ -18,8 +18,8 @@
 #ifndef QS_PARAMS_H
 #define QS_PARAMS_H
 
-#include "core/port.h"
-#include "core/status.h"
+#include "base/port.h"
+#include "base/status.h"
 
 /* These numbers are part of the byte format. */
 typedef enum qs_structure

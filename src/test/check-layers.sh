@@ -2,7 +2,8 @@
 #
 # Checks which part of the source includes which: prints offenders and fails.
 #
-#	core    the sketches: itself and libc, but it neither allocates nor prints
+#	base    what families share: itself and libc
+#	core    the sketches: base and libc, but it neither allocates nor prints
 #	engine  the backends' tables of functions: core and libc
 #	cuda    kernels and the CUDA engine: core, engine, the CUDA toolkit
 #	pg, scan, gpu   PostgreSQL and all of the above, but no CUDA header; gpu
@@ -43,11 +44,14 @@ libc='<(assert|errno|inttypes|limits|stdalign|stdbool|stddef|stdint|stdlib|strin
 postgres='[<"](postgres|fmgr|miscadmin|funcapi|pgstat|(access|catalog|common|executor|lib|libpq|nodes|optimizer|parser|port|postmaster|storage|tcop|utils|pg|gpu|scan)/)'
 toolkit='<(cuda|cub|thrust|cooperative_groups|curand|nv)|"[^"]*\.cuh"'
 
-only src/core "\"core/|$libc"
-only src/engine "\"(core|engine)/|$libc"
-report src/core "may not allocate" < <(grep -nHE "\b(malloc|calloc|realloc|free)[(]" src/core/*.[ch] || :)
+only src/base "\"base/|$libc"
+only src/core "\"(base|core)/|$libc"
+only src/engine "\"(base|core|engine)/|$libc"
+for folder in src/base src/core; do
+	report $folder "may not allocate" < <(grep -nHE "\b(malloc|calloc|realloc|free)[(]" $folder/*.[ch] || :)
+done
 never cuda "$postgres"
-for folder in src/core src/engine src/pg src/scan src/gpu; do
+for folder in src/base src/core src/engine src/pg src/scan src/gpu; do
 	never "$folder" "$toolkit"
 	for header in cuda/*.h; do
 		[ "$folder" = src/gpu ] || never "$folder" "\"(cuda/)?${header#cuda/}"

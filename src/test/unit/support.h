@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/crc32c.h"
+#include "base/crc32c.h"
 #include "core/explicit.h"
 #include "core/format.h"
 #include "core/sketch.h"

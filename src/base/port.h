@@ -1,14 +1,15 @@
 /*
  * port.h
- *		What the core needs of its compilers: gcc, clang and nvcc.
+ *		What plain code needs of its compilers: gcc, clang and nvcc.
  *
- * The core is plain C11 that is compiled into the PostgreSQL module and whose
- * inline functions are also included by CUDA kernels.  The same bits must come
- * out on both sides, so everything here is integer arithmetic with one
- * meaning.  Serialized sketches are little-endian and are read in place, so a
- * big-endian host is refused at build time rather than wrong at run time.
+ * Base, families and engines are plain C11 that is compiled into the PostgreSQL
+ * module and whose inline functions are also included by CUDA kernels.  The
+ * same bits must come out on both sides, so everything here is integer
+ * arithmetic with one meaning.  Serialized values are little-endian and are
+ * read in place, so a big-endian host is refused at build time rather than
+ * wrong at run time.
  *
- * src/core/port.h
+ * src/base/port.h
  */
 #ifndef QS_PORT_H
 #define QS_PORT_H

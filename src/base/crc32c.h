@@ -1,13 +1,13 @@
 /*
  * crc32c.h
- *		CRC-32C (Castagnoli), the checksum of serialized sketches.
+ *		CRC-32C (Castagnoli), the checksum of serialized values.
  *
- * src/core/crc32c.h
+ * src/base/crc32c.h
  */
 #ifndef QS_CRC32C_H
 #define QS_CRC32C_H
 
-#include "core/port.h"
+#include "base/port.h"
 
 #define QS_CRC32C_INIT UINT32_C(0xFFFFFFFF)
 

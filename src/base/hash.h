@@ -15,12 +15,12 @@
  * No modulo and no floating point: CPU and GPU compute the same bits.
  * Paper: sections II-D (rows), III (bucket and mask), IV-B (cells).
  *
- * src/core/hash.h
+ * src/base/hash.h
  */
 #ifndef QS_HASH_H
 #define QS_HASH_H
 
-#include "core/port.h"
+#include "base/port.h"
 
 /* Odd constants of the second mixes: 2^64 / golden ratio, 2^64 / plastic number. */
 #define QS_ROW_STEP  UINT64_C(0x9E3779B97F4A7C15)

@@ -1,14 +1,14 @@
 /*
  * crc32c.c
- *		CRC-32C (Castagnoli), the checksum of serialized sketches.
+ *		CRC-32C (Castagnoli), the checksum of serialized values.
  *
- * PostgreSQL has one too, but the core stands without PostgreSQL.  The plain
+ * PostgreSQL has one too, but base stands without PostgreSQL.  The plain
  * version takes half a byte at a time with a table of 16; the other one uses
  * the instruction of SSE 4.2, eight bytes at a time.
  *
- * src/core/crc32c.c
+ * src/base/crc32c.c
  */
-#include "core/crc32c.h"
+#include "base/crc32c.h"
 
 /* Remainders of the 16 half bytes for the reflected polynomial 0x82F63B78. */
 static const uint32_t half_byte[16] = {

@@ -1,11 +1,12 @@
 /*
  * status.h
- *		What core and engine functions return.
+ *		What functions return that know no PostgreSQL.
  *
- * The core never prints, allocates on its own or jumps: it returns one of
- * these, and the layer above turns it into an error of its own kind.
+ * Base, families and engines never print, allocate on their own or jump: they
+ * return one of these, and the layer above turns it into an error of its own
+ * kind.
  *
- * src/core/status.h
+ * src/base/status.h
  */
 #ifndef QS_STATUS_H
 #define QS_STATUS_H

@@ -2,9 +2,9 @@
  * status.c
  *		Words for status codes.
  *
- * src/core/status.c
+ * src/base/status.c
  */
-#include "core/status.h"
+#include "base/status.h"
 
 const char *
 qs_status_text(qs_status status)
