@@ -2,7 +2,7 @@
  * bucketed.cu
  *		warp, half_warp and sub_warp on the device; also the slim table of sf.
  *
- * Layout: src/core/bucketed.c.  One template, M = 32, 16 or 8 counters of 4 or
+ * Layout: src/sketch/bucketed.c.  One template, M = 32, 16 or 8 counters of 4 or
  * 8 bytes a bucket.
  *
  * Insert: M lanes for each key, each with the counter of its own number; the d

@@ -21,7 +21,7 @@
 
 extern "C"
 {
-#include "core/multilevel.h"
+#include "sketch/multilevel.h"
 }
 
 /* Threads of a block, where nothing speaks for another number. */
@@ -120,7 +120,7 @@ struct qs_cuda_ops
 
 	/*
 	 * After a removal: set QS_FLAG_UNDERFLOW if the counters of a bucket cannot
-	 * be what keys leave, see qs_tally in core/cells.h.
+	 * be what keys leave, see qs_tally in sketch/cells.h.
 	 */
 	qs_status (*check)(qs_cuda *gpu, const qs_view *v);
 

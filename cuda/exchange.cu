@@ -12,7 +12,7 @@
  */
 extern "C"
 {
-#include "core/explicit.h"
+#include "sketch/explicit.h"
 }
 
 #include "device.cuh"

@@ -191,7 +191,7 @@ qs_raise(const qs_view &v, bool underflow)
 
 /*
  * Do the counters of a bucket, one in each of "lanes" neighbouring lanes, fit
- * each other?  See qs_tally in core/cells.h.  Called by whole warps; each lane
+ * each other?  See qs_tally in sketch/cells.h.  Called by whole warps; each lane
  * gets the answer for its bucket.
  */
 __device__ __forceinline__ bool

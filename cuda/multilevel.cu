@@ -2,7 +2,7 @@
  * multilevel.cu
  *		The multilevel sketch on the device: changing and querying keys.
  *
- * Layout: src/core/multilevel.c.  A low bucket is one sector: 28 counters of
+ * Layout: src/sketch/multilevel.c.  A low bucket is one sector: 28 counters of
  * one byte and the high index.
  *
  * Four counters share a 32-bit word, and a word is changed by one atomicAdd

@@ -28,7 +28,7 @@ extern "C"
 {
 #endif
 
-#include "core/sketch.h"
+#include "sketch/sketch.h"
 
 	typedef struct qs_cuda qs_cuda;
 	typedef struct qs_cuda_sketch qs_cuda_sketch;

@@ -3,7 +3,7 @@
  *		sf: inserting on the host with several threads, the slim table on the
  *		device kept current.
  *
- * The fat table stays in host memory (src/core/sf.c); a batch of keys changes
+ * The fat table stays in host memory (src/sketch/sf.c); a batch of keys changes
  * it there.  Each thread owns a range of buckets, so threads share nothing
  * but the batch and no counter needs an atomic operation:
  *
@@ -28,7 +28,7 @@
 
 extern "C"
 {
-#include "core/sf.h"
+#include "sketch/sf.h"
 }
 
 #include "kernels.cuh"

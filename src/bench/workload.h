@@ -12,8 +12,8 @@
 
 #include <stdio.h>
 
-#include "core/noise.h"
-#include "core/unbiased.h"
+#include "sketch/noise.h"
+#include "sketch/unbiased.h"
 #include "engine/engine.h"
 
 /* malloc, aligned and zeroed. */

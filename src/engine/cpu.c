@@ -4,7 +4,7 @@
  *
  * src/engine/cpu.c
  */
-#include "core/explicit.h"
+#include "sketch/explicit.h"
 #include "engine/engine.h"
 #include "engine/kernels.h"
 

@@ -15,7 +15,7 @@
 #ifndef QS_ENGINE_H
 #define QS_ENGINE_H
 
-#include "core/sketch.h"
+#include "sketch/sketch.h"
 
 typedef struct qs_engine
 {

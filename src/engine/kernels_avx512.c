@@ -19,7 +19,7 @@
 
 #include <immintrin.h>
 
-#include "core/multilevel.h"
+#include "sketch/multilevel.h"
 
 /* gcc must be asked for whole vectors in loops; clang does not know the word. */
 #ifdef __clang__

@@ -18,7 +18,7 @@
 #include "gpu/remote.h"
 #include "gpu/settings.h"
 
-#include "core/explicit.h"
+#include "sketch/explicit.h"
 #include "engine/kernels.h"
 #include "utils/memutils.h"
 

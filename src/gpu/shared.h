@@ -60,7 +60,7 @@
 
 #include "postgres.h"
 
-#include "core/format.h"
+#include "sketch/format.h"
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/latch.h"

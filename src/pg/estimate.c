@@ -4,7 +4,7 @@
  *
  * src/pg/estimate.c
  */
-#include "core/unbiased.h"
+#include "sketch/unbiased.h"
 #include "pg/probe.h"
 
 #include "access/htup_details.h"

@@ -3,7 +3,7 @@
  *		What the files of src/pg share: sketches as values of PostgreSQL.
  *
  * A qsketch value is a varlena whose bytes after the header are the core's
- * byte format (core/format.h).  Functions read it through a SketchReader and
+ * byte format (sketch/format.h).  Functions read it through a SketchReader and
  * change it as an expanded object (expanded.h).
  *
  * src/pg/glue.h
@@ -14,8 +14,8 @@
 #include "postgres.h"
 #include "fmgr.h"
 
-#include "core/format.h"
-#include "core/sketch.h"
+#include "sketch/format.h"
+#include "sketch/sketch.h"
 #include "engine/engine.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"

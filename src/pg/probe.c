@@ -13,7 +13,7 @@
  */
 #include "pg/probe.h"
 
-#include "core/pieces.h"
+#include "sketch/pieces.h"
 #include "utils/memutils.h"
 
 /* The first call of an expression. */

@@ -7,7 +7,7 @@
 #ifndef QS_PG_PROBE_H
 #define QS_PG_PROBE_H
 
-#include "core/noise.h"
+#include "sketch/noise.h"
 #include "pg/expanded.h"
 
 /* Bytes that identify a value stored out of line. */

@@ -3,9 +3,9 @@
 # Checks which part of the source includes which: prints offenders and fails.
 #
 #	base    what families share: itself and libc
-#	core    the sketches: base and libc, but it neither allocates nor prints
-#	engine  the backends' tables of functions: core and libc
-#	cuda    kernels and the CUDA engine: core, engine, the CUDA toolkit
+#	sketch  the sketches: base and libc, but it neither allocates nor prints
+#	engine  the backends' tables of functions: base, sketch and libc
+#	cuda    kernels and the CUDA engine: base, sketch, engine, the CUDA toolkit
 #	pg, scan, gpu   PostgreSQL and all of the above, but no CUDA header; gpu
 #	        alone sees cuda/, through its plain C headers
 #
@@ -45,13 +45,13 @@ postgres='[<"](postgres|fmgr|miscadmin|funcapi|pgstat|(access|catalog|common|exe
 toolkit='<(cuda|cub|thrust|cooperative_groups|curand|nv)|"[^"]*\.cuh"'
 
 only src/base "\"base/|$libc"
-only src/core "\"(base|core)/|$libc"
-only src/engine "\"(base|core|engine)/|$libc"
-for folder in src/base src/core; do
+only src/sketch "\"(base|sketch)/|$libc"
+only src/engine "\"(base|sketch|engine)/|$libc"
+for folder in src/base src/sketch; do
 	report $folder "may not allocate" < <(grep -nHE "\b(malloc|calloc|realloc|free)[(]" $folder/*.[ch] || :)
 done
 never cuda "$postgres"
-for folder in src/base src/core src/engine src/pg src/scan src/gpu; do
+for folder in src/base src/sketch src/engine src/pg src/scan src/gpu; do
 	never "$folder" "$toolkit"
 	for header in cuda/*.h; do
 		[ "$folder" = src/gpu ] || never "$folder" "\"(cuda/)?${header#cuda/}"

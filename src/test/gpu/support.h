@@ -15,7 +15,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "core/format.h"
+#include "sketch/format.h"
 #include "engine/engine.h"
 #include "qs_cuda.h"
 

@@ -26,9 +26,9 @@
 #include <string.h>
 
 #include "base/crc32c.h"
-#include "core/explicit.h"
-#include "core/format.h"
-#include "core/sketch.h"
+#include "sketch/explicit.h"
+#include "sketch/format.h"
+#include "sketch/sketch.h"
 #include "engine/engine.h"
 
 #ifdef TEST_WITHOUT_CMOCKA
@@ -40,7 +40,7 @@
 
 #define ALL_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Offsets of the format that tests look at or damage; see core/format.h. */
+/* Offsets of the format that tests look at or damage; see sketch/format.h. */
 enum
 {
 	TEST_AT_FORM = 5,

@@ -11,8 +11,8 @@
  */
 #include "samples.h"
 
-#include "core/bucket.h"
-#include "core/noise.h"
+#include "sketch/bucket.h"
+#include "sketch/noise.h"
 
 #define VALUES 600 /* small enough for bins of one value */
 

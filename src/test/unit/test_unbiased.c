@@ -12,8 +12,8 @@
 
 #include <math.h>
 
-#include "core/bucket.h"
-#include "core/unbiased.h"
+#include "sketch/bucket.h"
+#include "sketch/unbiased.h"
 
 /* Sum of the minima of some choices of counters. */
 typedef struct choices

@@ -2,14 +2,14 @@
  * sketch.c
  *		Life cycle of a sketch: explicit to dense, narrow to wide, copies.
  *
- * src/core/sketch.c
+ * src/sketch/sketch.c
  */
-#include "core/bucketed.h"
-#include "core/explicit.h"
-#include "core/multilevel.h"
-#include "core/sf.h"
-#include "core/sketch.h"
-#include "core/thread.h"
+#include "sketch/bucketed.h"
+#include "sketch/explicit.h"
+#include "sketch/multilevel.h"
+#include "sketch/sf.h"
+#include "sketch/sketch.h"
+#include "sketch/thread.h"
 
 const qs_ops *
 qs_ops_of(int structure)

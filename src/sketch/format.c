@@ -2,11 +2,11 @@
  * format.c
  *		The byte format of a sketch: writing, opening, validating.
  *
- * src/core/format.c
+ * src/sketch/format.c
  */
 #include "base/crc32c.h"
-#include "core/explicit.h"
-#include "core/format.h"
+#include "sketch/explicit.h"
+#include "sketch/format.h"
 
 enum
 {

@@ -22,13 +22,13 @@
  * Counters have 4 bytes, or 8 once the total weight N could reach 2^32: no
  * counter exceeds N, so counters cannot wrap and need no check of their own.
  *
- * Not thread safe.  src/core/sketch.h
+ * Not thread safe.  src/sketch/sketch.h
  */
 #ifndef QS_SKETCH_H
 #define QS_SKETCH_H
 
-#include "core/masks.h"
-#include "core/params.h"
+#include "sketch/masks.h"
+#include "sketch/params.h"
 
 /* Keys are hashed and added in batches of at most this many. */
 #define QS_BATCH 4096

@@ -11,10 +11,10 @@
  * Invariants: the counters of a bucket sum to d times the weight of its keys,
  * none exceeds that weight; the table sums to d * N.
  *
- * src/core/bucketed.c
+ * src/sketch/bucketed.c
  */
-#include "core/bucketed.h"
-#include "core/cells.h"
+#include "sketch/bucketed.h"
+#include "sketch/cells.h"
 
 static uint64_t
 table_counters(const qs_params *p)

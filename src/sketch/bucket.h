@@ -8,13 +8,13 @@
  * (8 sub-buckets of z cells, one after the other); thread has no buckets, and
  * position i of all rows takes their place.
  *
- * src/core/bucket.h
+ * src/sketch/bucket.h
  */
 #ifndef QS_BUCKET_H
 #define QS_BUCKET_H
 
-#include "core/sf.h"
-#include "core/sketch.h"
+#include "sketch/sf.h"
+#include "sketch/sketch.h"
 
 /* Most counters of a bucket: a fat one with the largest z. */
 #define QS_BUCKET_MAX (QS_SF_WIDTH * QS_Z_MAX)

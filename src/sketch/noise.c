@@ -7,12 +7,12 @@
  * counter is to be the minimum that an absent key is told, into the bins; for
  * thread one histogram per row, whose tails multiply.
  *
- * src/core/noise.c
+ * src/sketch/noise.c
  */
-#include "core/bucket.h"
-#include "core/explicit.h"
-#include "core/slim.h"
-#include "core/unbiased.h"
+#include "sketch/bucket.h"
+#include "sketch/explicit.h"
+#include "sketch/slim.h"
+#include "sketch/unbiased.h"
 
 #define LOG2_FINE 8 /* bins per doubling: 2^8 */
 #define FINE      (UINT32_C(1) << LOG2_FINE)

@@ -2,10 +2,10 @@
  * params.c
  *		Parameters of a sketch and the arithmetic of its sizes.
  *
- * src/core/params.c
+ * src/sketch/params.c
  */
-#include "core/params.h"
-#include "core/masks.h"
+#include "sketch/params.h"
+#include "sketch/masks.h"
 
 /* Indexed by qs_structure. */
 static const struct

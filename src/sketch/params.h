@@ -13,7 +13,7 @@
  * A size given by a user is the memory of the counters that a query touches
  * (bytes above times n), from 1 kB to 512 MB.
  *
- * src/core/params.h
+ * src/sketch/params.h
  */
 #ifndef QS_PARAMS_H
 #define QS_PARAMS_H

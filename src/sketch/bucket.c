@@ -2,10 +2,10 @@
  * bucket.c
  *		The counters of one bucket as numbers, whatever the structure.
  *
- * src/core/bucket.c
+ * src/sketch/bucket.c
  */
-#include "core/bucket.h"
-#include "core/multilevel.h"
+#include "sketch/bucket.h"
+#include "sketch/multilevel.h"
 
 bool
 qs_bucket_is_fat(const qs_sketch *sk, qs_side side)

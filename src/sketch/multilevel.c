@@ -21,10 +21,10 @@
  *
  * Invariants: those of a bucketed sketch with m = 28.
  *
- * src/core/multilevel.c
+ * src/sketch/multilevel.c
  */
-#include "core/cells.h"
-#include "core/multilevel.h"
+#include "sketch/cells.h"
+#include "sketch/multilevel.h"
 
 #define FIRST_ROOM 16 /* high buckets of the first allocation */
 

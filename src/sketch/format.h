@@ -33,12 +33,12 @@
  * The bytes are a function of the parameters and the multiset of keys: every
  * choice above (form, counter width, order) is determined by them.
  *
- * src/core/format.h
+ * src/sketch/format.h
  */
 #ifndef QS_FORMAT_H
 #define QS_FORMAT_H
 
-#include "core/sketch.h"
+#include "sketch/sketch.h"
 
 #define QS_FORMAT_VERSION_1 1
 #define QS_HEADER_BYTES     60

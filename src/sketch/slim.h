@@ -15,12 +15,12 @@
  * to a third of the minimum's bias is left.  Derivation and measurements:
  * docs/accuracy.md.
  *
- * src/core/slim.h
+ * src/sketch/slim.h
  */
 #ifndef QS_SLIM_H
 #define QS_SLIM_H
 
-#include "core/noise.h"
+#include "sketch/noise.h"
 
 /* Is the estimate of this dense sketch made here? */
 extern bool qs_slim_alone(const qs_sketch *sk);

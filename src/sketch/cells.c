@@ -2,9 +2,9 @@
  * cells.c
  *		Arithmetic on whole tables of counters.
  *
- * src/core/cells.c
+ * src/sketch/cells.c
  */
-#include "core/cells.h"
+#include "sketch/cells.h"
 
 /* Counter by counter; the widths are constants at each call, so it vectorizes. */
 QS_INLINE void

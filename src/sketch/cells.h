@@ -12,12 +12,12 @@
  * writing, checking).  A table is "rows" x "n" buckets of "width" counters;
  * thread has d rows of buckets of one counter, all others one row.
  *
- * src/core/cells.h
+ * src/sketch/cells.h
  */
 #ifndef QS_CELLS_H
 #define QS_CELLS_H
 
-#include "core/sketch.h"
+#include "sketch/sketch.h"
 
 /* Indexes into the table of the d counters of hv. */
 typedef void (*qs_locate)(const qs_sketch *sk, uint64_t hv, uint64_t *cell);

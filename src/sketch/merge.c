@@ -7,10 +7,10 @@
  * a bucket is the high part of hv * n, buckets 2i and 2i+1 of a sketch of n
  * buckets hold just the keys of bucket i of a sketch of n/2.
  *
- * src/core/merge.c
+ * src/sketch/merge.c
  */
-#include "core/explicit.h"
-#include "core/sketch.h"
+#include "sketch/explicit.h"
+#include "sketch/sketch.h"
 
 /* Most entries added at a time: an explicit sketch has no more. */
 typedef struct entry_arrays

@@ -2,12 +2,12 @@
  * bucketed.h
  *		warp, half_warp and sub_warp: one bucket per key, counters by mask.
  *
- * src/core/bucketed.h
+ * src/sketch/bucketed.h
  */
 #ifndef QS_BUCKETED_H
 #define QS_BUCKETED_H
 
-#include "core/sketch.h"
+#include "sketch/sketch.h"
 
 extern const qs_ops qs_bucketed_ops;
 

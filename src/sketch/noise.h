@@ -24,12 +24,12 @@
  * device part of sf tells comes from slim counters, which heavy keys share
  * with less noise than absent ones: for them, too, it holds more often.
  *
- * Derivations and measured calibration: docs/accuracy.md.  src/core/noise.h
+ * Derivations and measured calibration: docs/accuracy.md.  src/sketch/noise.h
  */
 #ifndef QS_NOISE_H
 #define QS_NOISE_H
 
-#include "core/sketch.h"
+#include "sketch/sketch.h"
 
 /* Counters that are looked at at most. */
 #define QS_NOISE_COUNTERS (UINT64_C(1) << 22)

@@ -2,12 +2,12 @@
  * explicit.h
  *		The explicit form: exact counts of few distinct keys.
  *
- * src/core/explicit.h
+ * src/sketch/explicit.h
  */
 #ifndef QS_EXPLICIT_H
 #define QS_EXPLICIT_H
 
-#include "core/sketch.h"
+#include "sketch/sketch.h"
 
 /* Exact count of a key; 0 if it is not there. */
 extern int64_t qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint, uint64_t hv);

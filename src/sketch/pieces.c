@@ -2,11 +2,11 @@
  * pieces.c
  *		The few bytes of a serialized sketch that one estimate reads.
  *
- * src/core/pieces.c
+ * src/sketch/pieces.c
  */
-#include "core/format.h"
-#include "core/multilevel.h"
-#include "core/pieces.h"
+#include "sketch/format.h"
+#include "sketch/multilevel.h"
+#include "sketch/pieces.h"
 
 /* One counter in each row. */
 static uint32_t

@@ -16,12 +16,12 @@
  * unbiased, so the weight is the one with the least mean absolute error over
  * keys that are not there, whose count is known to be zero.
  *
- * src/core/unbiased.c
+ * src/sketch/unbiased.c
  */
-#include "core/bucket.h"
-#include "core/explicit.h"
-#include "core/slim.h"
-#include "core/unbiased.h"
+#include "sketch/bucket.h"
+#include "sketch/explicit.h"
+#include "sketch/slim.h"
+#include "sketch/unbiased.h"
 
 /* Weights that are tried: multiples of 1/16. */
 #define WEIGHT_STEPS 16

@@ -12,9 +12,9 @@
  * to the power of d.  Cells below the least slim counter are not seen in F;
  * their share is set such that cells have the mean that N says they have.
  *
- * src/core/slim.c
+ * src/sketch/slim.c
  */
-#include "core/slim.h"
+#include "sketch/slim.h"
 
 /* Counts f for which g(f) is kept: every one, then steps of a sixteenth. */
 #define STEP(f) (1 + (f) / 16)

@@ -2,12 +2,12 @@
  * thread.h
  *		The thread sketch: Count-Min with d independent rows.
  *
- * src/core/thread.h
+ * src/sketch/thread.h
  */
 #ifndef QS_THREAD_H
 #define QS_THREAD_H
 
-#include "core/sketch.h"
+#include "sketch/sketch.h"
 
 extern const qs_ops qs_thread_ops;
 

@@ -14,7 +14,7 @@
  * thousands of ways to choose d of m: it costs multilevel a fifth of its
  * accuracy and warp a sixteenth.  Turned, the 1024 masks are as good as all.
  *
- * src/core/masks.h
+ * src/sketch/masks.h
  */
 #ifndef QS_MASKS_H
 #define QS_MASKS_H

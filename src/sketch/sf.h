@@ -2,12 +2,12 @@
  * sf.h
  *		The sf sketch: slim table on the device, fat table on the host.
  *
- * src/core/sf.h
+ * src/sketch/sf.h
  */
 #ifndef QS_SF_H
 #define QS_SF_H
 
-#include "core/sketch.h"
+#include "sketch/sketch.h"
 
 #define QS_SF_WIDTH 8
 

@@ -9,11 +9,11 @@
  * Serialized they are an array sorted by fingerprint, which depends on the
  * multiset of keys alone, and which is searched in place.
  *
- * src/core/explicit.c
+ * src/sketch/explicit.c
  */
 #include <stdlib.h>
 
-#include "core/explicit.h"
+#include "sketch/explicit.h"
 
 #define FIRST_SLOTS 16
 

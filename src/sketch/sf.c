@@ -20,11 +20,11 @@
  * slim = max.  Hence true <= estimate(fat) <= estimate(slim) <=
  * estimate(sub_warp of the same n and seed).
  *
- * src/core/sf.c
+ * src/sketch/sf.c
  */
-#include "core/bucketed.h"
-#include "core/cells.h"
-#include "core/sf.h"
+#include "sketch/bucketed.h"
+#include "sketch/cells.h"
+#include "sketch/sf.h"
 
 static uint64_t
 slim_counters(const qs_params *p)

@@ -2,12 +2,12 @@
  * multilevel.h
  *		The multilevel sketch: one-byte counters that overflow into high buckets.
  *
- * src/core/multilevel.h
+ * src/sketch/multilevel.h
  */
 #ifndef QS_MULTILEVEL_H
 #define QS_MULTILEVEL_H
 
-#include "core/sketch.h"
+#include "sketch/sketch.h"
 
 #define QS_LOW_COUNTERS   28   /* one-byte counters of a low bucket */
 #define QS_LOW_BYTES      32   /* those, and the 4-byte high index */

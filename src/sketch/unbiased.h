@@ -20,12 +20,12 @@
  * A sketch that tells most keys the truth gains nothing: there the minimum is
  * the better estimate.
  *
- * Derivations and measurements: docs/accuracy.md.  src/core/unbiased.h
+ * Derivations and measurements: docs/accuracy.md.  src/sketch/unbiased.h
  */
 #ifndef QS_UNBIASED_H
 #define QS_UNBIASED_H
 
-#include "core/noise.h"
+#include "sketch/noise.h"
 
 /* Does qs_estimate_unbiased() of this sketch need it measured first? */
 extern bool qs_unbiased_needs_noise(const qs_sketch *sk);

@@ -14,12 +14,12 @@
  *		qs_from_pieces(&one, &view, bytes);
  *		one.ops->query(&one, &hv, 1, &estimate);
  *
- * src/core/pieces.h
+ * src/sketch/pieces.h
  */
 #ifndef QS_PIECES_H
 #define QS_PIECES_H
 
-#include "core/sketch.h"
+#include "sketch/sketch.h"
 
 /* All pieces of one key: a fat bucket of wide counters is the largest. */
 #define QS_PIECES_BYTES (8 * 64 * 8)

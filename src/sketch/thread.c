@@ -11,10 +11,10 @@
  *
  * Invariant: every row sums to N.
  *
- * src/core/thread.c
+ * src/sketch/thread.c
  */
-#include "core/cells.h"
-#include "core/thread.h"
+#include "sketch/cells.h"
+#include "sketch/thread.h"
 
 static uint64_t
 table_bytes(const qs_params *p, bool wide)
