@@ -23,6 +23,11 @@
 
 #include "kernels.cuh"
 
+extern "C"
+{
+#include "sketch/thread.h"
+}
+
 #define QS_TILE_COUNTERS 32768 /* 64 kB: three tiles fit an SM of compute capability 9.0 */
 #define QS_TILE_BLOCK    512
 #define QS_TILE_KEYS     65535

@@ -3,9 +3,9 @@
  *		Sketches in the memory of NVIDIA GPUs, behind a plain C interface.
  *
  * A qs_cuda is one device with its streams and buffers; a qs_cuda_sketch is
- * one dense sketch in that device's memory, with the table layout that the
- * core documents.  Whatever order or path the keys took, qs_cuda_fetch() gives
- * a sketch that qs_write() turns into the very bytes the CPU engine gives.
+ * one dense sketch in that device's memory, with the table layout of src/sketch.
+ * Whatever order or path the keys took, qs_cuda_fetch() gives a sketch that
+ * qs_write() turns into the very bytes the CPU engine gives.
  *
  * Device sketches may be larger than the byte format allows (QS_SIZE_MAX), up
  * to 2^32 - 1 buckets.  An sf sketch has its slim table here and its fat table

@@ -9,7 +9,7 @@
  *
  *	1. each thread hashes its part of the keys and counts them by owner;
  *	2. it writes them where the owner's keys are gathered;
- *	3. each owner adds its keys with the core's own add(), a few at a time, and
+ *	3. each owner adds its keys with the structure's own add(), a few at a time, and
  *		while their buckets are in its cache copies the slim bucket of each
  *		key to pinned memory, with its number.
  *

@@ -2,7 +2,7 @@
  * sketch.cu
  *		Life cycle of a sketch on the device: create, widen, make room, destroy.
  *
- * Device tables have the layout of the core's dense tables, byte for byte.
+ * Device tables have the layout of dense tables on the host, byte for byte.
  *
  * cuda/sketch.cu
  */
@@ -36,7 +36,7 @@ table_bytes_of(const qs_cuda_sketch *sk, bool wide)
 	return sk->params.n * rows * sk->ops->bucket_bytes(wide);
 }
 
-/* The core's check, but for the size, which only the memory limits. */
+/* qs_params_check(), but for the size, which only the memory limits. */
 static qs_status
 check_params(const qs_params *p)
 {

@@ -3,7 +3,7 @@
  *		What the GPU worker works on: GPUs, or an emulation of them.
  *
  * A device holds dense sketches in memory of its own and works on whole
- * batches.  Statuses are those of the core: QS_NO_MEMORY where the device has
+ * batches.  Statuses are those of base: QS_NO_MEMORY where the device has
  * none left (nothing has changed then), QS_DEVICE_ERROR for anything after
  * which the device cannot be trusted; error() then says what it was.
  *

@@ -1,6 +1,6 @@
 /*
  * errors.c
- *		Status codes of core and engine as errors of PostgreSQL.
+ *		Status codes of sketches and engines as errors of PostgreSQL.
  *
  * src/pg/errors.c
  */

@@ -2,9 +2,9 @@
  * glue.h
  *		What the files of src/pg share: sketches as values of PostgreSQL.
  *
- * A qsketch value is a varlena whose bytes after the header are the core's
- * byte format (sketch/format.h).  Functions read it through a SketchReader and
- * change it as an expanded object (expanded.h).
+ * A qsketch value is a varlena whose bytes after the header are the byte format
+ * (sketch/format.h).  Functions read it through a SketchReader and change it as
+ * an expanded object (expanded.h).
  *
  * src/pg/glue.h
  */
@@ -40,7 +40,7 @@ extern struct varlena *SketchFlatten(const qs_sketch *sketch);
 extern Size SketchFlatSize(const qs_sketch *sketch);
 extern void SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size);
 
-/* memory.c: the core's allocator over a memory context */
+/* memory.c: the sketches' allocator over a memory context */
 extern const qs_memory *SketchMemory(MemoryContext context, qs_memory *memory);
 
 /* errors.c */

@@ -1,8 +1,8 @@
 /*
  * memory.c
- *		The core's allocator over a memory context.
+ *		The sketches' allocator over a memory context.
  *
- * The core wants zeroed memory aligned to a cache line and NULL, not an error,
+ * Sketches want zeroed memory aligned to a cache line and NULL, not an error,
  * when there is none.  In front of what it gets stands the pointer to what
  * PostgreSQL gave, for pfree().  Small tables are aligned to 8 bytes only:
  * they are those of small groups, of which there may be very many.  Large ones

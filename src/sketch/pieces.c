@@ -7,6 +7,7 @@
 #include "sketch/format.h"
 #include "sketch/multilevel.h"
 #include "sketch/pieces.h"
+#include "sketch/thread.h"
 
 /* One counter in each row. */
 static uint32_t

@@ -16,4 +16,14 @@ extern const qs_ops qs_sf_ops;
 /* Make the slim table what the fat one says: each counter the max of its z. */
 extern void qs_sf_refresh(qs_sketch *sk);
 
+/* Odd constant of the mixes that choose cells: 2^64 / plastic number. */
+#define QS_CELL_STEP UINT64_C(0xC13FA9A902A6328F)
+
+/* Cell of the i-th selected sub-bucket, 0 .. z-1. */
+QS_INLINE uint32_t
+qs_sf_cell(uint64_t hv, uint32_t i, uint32_t z)
+{
+	return (uint32_t) qs_reduce(qs_mix64(hv + QS_CELL_STEP * (i + 1)), z);
+}
+
 #endif

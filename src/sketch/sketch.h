@@ -27,6 +27,7 @@
 #ifndef QS_SKETCH_H
 #define QS_SKETCH_H
 
+#include "base/memory.h"
 #include "sketch/masks.h"
 #include "sketch/params.h"
 
@@ -45,17 +46,6 @@ typedef enum qs_form
 	QS_DENSE = 2
 } qs_form;
 
-/*
- * The caller's memory.  alloc returns zeroed bytes, aligned to 8 and from 4 kB
- * on to 64, or NULL.
- */
-typedef struct qs_memory
-{
-	void *(*alloc)(void *context, size_t bytes);
-	void (*release)(void *context, void *pointer);
-	void *context;
-} qs_memory;
-
 typedef struct qs_entry
 {
 	uint64_t fingerprint;
@@ -67,7 +57,7 @@ struct qs_ops;
 typedef struct qs_sketch
 {
 	qs_params params;
-	uint32_t family;    /* whose fingerprints: opaque to the core, 0 = none yet */
+	uint32_t family;    /* whose fingerprints: opaque here, 0 = none yet */
 	uint32_t collation; /* likewise */
 	int64_t total;      /* N: sum of all weights */
 

@@ -21,6 +21,7 @@
 #include "sketch/bucket.h"
 #include "sketch/explicit.h"
 #include "sketch/slim.h"
+#include "sketch/thread.h"
 #include "sketch/unbiased.h"
 
 /* Weights that are tried: multiples of 1/16. */

@@ -1,10 +1,10 @@
 /*
  * support.h
- *		What the tests of the core share: memory, random numbers, sketches, bytes.
+ *		What the tests of sketches share: memory, random numbers, sketches, bytes.
  *
- * Each test is one file that is linked with the core, so this is a header of
- * static functions.  Everything here is deterministic.  Include it before any
- * other header; fuzzers define TEST_WITHOUT_CMOCKA and stop by a trap.
+ * Each test is one file that is linked with the sketches, so this is a header
+ * of static functions.  Everything here is deterministic.  Include it before
+ * any other header; fuzzers define TEST_WITHOUT_CMOCKA and stop by a trap.
  *
  * Memory comes from a counting allocator that can be told to fail.  Blocks end
  * where they were asked to end, so that AddressSanitizer sees a step beyond
@@ -135,7 +135,7 @@ test_no_leak(void)
 	REQUIRE(test_heap_state.live == 0);
 }
 
-/* ---- random numbers: xorshift64*, unlike anything the core uses ---- */
+/* ---- random numbers: xorshift64*, unlike anything that sketches use ---- */
 
 typedef struct test_rng
 {

@@ -10,6 +10,9 @@
  */
 #include "support.h"
 
+#include "sketch/sf.h"
+#include "sketch/thread.h"
+
 /* ---- the mix ---- */
 
 /* The inverse of odd multiplication: each step of Newton doubles the good bits. */
