@@ -14,7 +14,7 @@
 
 #include "sketch/noise.h"
 #include "sketch/unbiased.h"
-#include "engine/engine.h"
+#include "engine/sketch_engine.h"
 
 /* malloc, aligned and zeroed. */
 extern const qs_memory bench_memory;

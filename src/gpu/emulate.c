@@ -10,7 +10,7 @@
 #include "gpu/device.h"
 #include "gpu/settings.h"
 
-#include "engine/engine.h"
+#include "engine/sketch_engine.h"
 
 #define ALIGNMENT 64
 

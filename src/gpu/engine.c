@@ -19,7 +19,7 @@
 #include "gpu/settings.h"
 
 #include "sketch/explicit.h"
-#include "engine/kernels.h"
+#include "engine/sketch_kernels.h"
 #include "utils/memutils.h"
 
 /* Up to this size tables stay where they are until they have so many keys. */

@@ -8,7 +8,7 @@
 #define QS_GPU_GPU_H
 
 #include "gpu/shared.h"
-#include "engine/engine.h"
+#include "engine/sketch_engine.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif

@@ -16,7 +16,7 @@
 
 #include "sketch/format.h"
 #include "sketch/sketch.h"
-#include "engine/engine.h"
+#include "engine/sketch_engine.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif

@@ -6,7 +6,7 @@
  */
 #include "pg/glue.h"
 
-#include "engine/kernels.h"
+#include "engine/sketch_kernels.h"
 #include "gpu/gpu.h"
 #include "scan/scan.h"
 #include "utils/guc.h"

@@ -18,7 +18,7 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_proc.h"
 #include "commands/explain.h"
-#include "engine/kernels.h"
+#include "engine/sketch_kernels.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/acl.h"

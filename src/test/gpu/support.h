@@ -16,7 +16,7 @@
 #include <cuda_runtime_api.h>
 
 #include "sketch/format.h"
-#include "engine/engine.h"
+#include "engine/sketch_engine.h"
 #include "qs_cuda.h"
 
 /* Stop the program: the test itself cannot go on. */

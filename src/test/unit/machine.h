@@ -24,7 +24,7 @@
 
 #include "support.h"
 
-#include "engine/kernels.h"
+#include "engine/sketch_kernels.h"
 
 #define MACHINE_SKETCHES 3
 #define MACHINE_KEYS     400

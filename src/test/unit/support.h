@@ -29,7 +29,7 @@
 #include "sketch/explicit.h"
 #include "sketch/format.h"
 #include "sketch/sketch.h"
-#include "engine/engine.h"
+#include "engine/sketch_engine.h"
 
 #ifdef TEST_WITHOUT_CMOCKA
 #define TEST_STOP() __builtin_trap()

@@ -8,7 +8,7 @@
  */
 #include "support.h"
 
-#include "engine/kernels.h"
+#include "engine/sketch_kernels.h"
 
 static const char *const sets[] = { "avx512", "avx2" };
 

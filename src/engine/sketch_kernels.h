@@ -1,5 +1,5 @@
 /*
- * kernels.h
+ * sketch_kernels.h
  *		The CPU engine's inner loops, one set for each instruction set.
  *
  * A set replaces hashing and adding a batch; what it has no fast version of it
@@ -7,7 +7,7 @@
  * the processor has is chosen at load; tests force the others.  All of them
  * give the same bytes.
  *
- * src/engine/kernels.h
+ * src/engine/sketch_kernels.h
  */
 #ifndef QS_KERNELS_H
 #define QS_KERNELS_H

@@ -1,5 +1,5 @@
 /*
- * kernels_avx512.c
+ * sketch_kernels_avx512.c
  *		Inner loops with AVX-512.
  *
  * A bucket of sub_warp is one 32-byte vector, of half_warp one of 64, of warp
@@ -11,9 +11,9 @@
  *
  * Floor per key: one cache line read and written.
  *
- * src/engine/kernels_avx512.c
+ * src/engine/sketch_kernels_avx512.c
  */
-#include "engine/kernels.h"
+#include "engine/sketch_kernels.h"
 
 #ifdef __x86_64__
 

@@ -1,5 +1,5 @@
 /*
- * engine.h
+ * sketch_engine.h
  *		Backends that work on sketches in batches, behind one table.
  *
  * The layers above never ask which backend they have: they call through a
@@ -10,7 +10,7 @@
  * sketch then is "remote" and has no tables.  Only insert() and merge() of the
  * same engine work on it until settle() has brought them back.
  *
- * src/engine/engine.h
+ * src/engine/sketch_engine.h
  */
 #ifndef QS_ENGINE_H
 #define QS_ENGINE_H

@@ -1,12 +1,12 @@
 /*
- * cpu.c
+ * sketch_cpu.c
  *		The CPU engine: hash a batch, fetch ahead, then add.
  *
- * src/engine/cpu.c
+ * src/engine/sketch_cpu.c
  */
 #include "sketch/explicit.h"
-#include "engine/engine.h"
-#include "engine/kernels.h"
+#include "engine/sketch_engine.h"
+#include "engine/sketch_kernels.h"
 
 /* One batch of at most QS_BATCH keys whose weight the sketch has room for. */
 static qs_status

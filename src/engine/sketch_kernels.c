@@ -1,10 +1,10 @@
 /*
- * kernels.c
+ * sketch_kernels.c
  *		The plain inner loops, and the choice among all sets.
  *
- * src/engine/kernels.c
+ * src/engine/sketch_kernels.c
  */
-#include "engine/kernels.h"
+#include "engine/sketch_kernels.h"
 
 static bool
 always(void)
