@@ -3,15 +3,15 @@
  *		The CPU engine's inner loops, one set for each instruction set.
  *
  * A set replaces hashing and adding a batch; what it has no fast version of it
- * leaves to the structure's own plain loop (qs_ops.add).  The best set that
- * the processor has is chosen at load; tests force the others.  All of them
- * give the same bytes.
+ * leaves to the structure's own plain loop (qs_ops.add).  All sets give the
+ * same bytes; isa.h says which one is in use.
  *
  * src/engine/sketch_kernels.h
  */
 #ifndef QS_KERNELS_H
 #define QS_KERNELS_H
 
+#include "engine/isa.h"
 #include "sketch/sketch.h"
 
 typedef void (*qs_kernel_add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight,
@@ -19,11 +19,6 @@ typedef void (*qs_kernel_add)(qs_sketch *sk, const uint64_t *hv, const int64_t *
 
 typedef struct qs_kernels
 {
-	const char *name;
-
-	/* Does this processor have the instructions? */
-	bool (*usable)(void);
-
 	/* hv of count <= QS_BATCH fingerprints. */
 	void (*hash)(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv);
 
@@ -34,7 +29,6 @@ typedef struct qs_kernels
 	qs_kernel_add add[QS_SF + 1];
 } qs_kernels;
 
-extern const qs_kernels qs_kernels_scalar;
 #ifdef __x86_64__
 extern const qs_kernels qs_kernels_avx2;
 extern const qs_kernels qs_kernels_avx512;
@@ -42,12 +36,6 @@ extern const qs_kernels qs_kernels_avx512;
 
 /* The set in use. */
 extern const qs_kernels *qs_kernels_now(void);
-
-/*
- * Use the set of this name ("scalar", "avx2", "avx512"), or the best one with
- * "auto"; false, and no change, if the processor does not have it.
- */
-extern bool qs_kernels_use(const char *name);
 
 /* Add a batch of hv to dense tables with the set in use. */
 extern void qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);

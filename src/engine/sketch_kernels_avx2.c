@@ -16,12 +16,6 @@
 
 #define AVX2 __attribute__((target("avx2")))
 
-static bool
-usable(void)
-{
-	return __builtin_cpu_supports("avx2");
-}
-
 /* AVX2 multiplies no 64-bit lanes, so this is the plain loop for better scalar code. */
 AVX2 static void
 hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
@@ -81,8 +75,6 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 }
 
 const qs_kernels qs_kernels_avx2 = {
-	.name = "avx2",
-	.usable = usable,
 	.hash = hash,
 	.add = { [QS_WARP] = add32, [QS_HALF_WARP] = add16, [QS_SUB_WARP] = add8 },
 };

@@ -28,13 +28,6 @@
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 
-static bool
-usable(void)
-{
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-		   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}
-
 AVX512 static void
 hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *restrict hv)
 {
@@ -138,8 +131,6 @@ add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 }
 
 const qs_kernels qs_kernels_avx512 = {
-	.name = "avx512",
-	.usable = usable,
 	.hash = hash,
 	.add = { [QS_WARP] = add32,
 			 [QS_HALF_WARP] = add16,

@@ -18,7 +18,7 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_proc.h"
 #include "commands/explain.h"
-#include "engine/sketch_kernels.h"
+#include "engine/isa.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -345,7 +345,7 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (!es->analyze)
 		return;
 	ExplainPropertyText("Backend", backend_names(counts), es);
-	ExplainPropertyText("Instructions", qs_kernels_now()->name, es);
+	ExplainPropertyText("Instructions", qs_isa_name(qs_isa_now()), es);
 	ExplainPropertyInteger("Keys", NULL, (int64) counts->keys, es);
 	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);
 	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);
