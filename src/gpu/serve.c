@@ -14,7 +14,7 @@
 #include "gpu/settings.h"
 #include "gpu/tables.h"
 
-#include "pg/glue.h"
+#include "pg/sketch_value.h"
 #include "utils/memutils.h"
 
 #define DOOMED_AT_ONCE 64

@@ -4,7 +4,7 @@
  *
  * src/pg/errors.c
  */
-#include "pg/glue.h"
+#include "pg/sketch_value.h"
 #include "pg/keytype.h"
 
 /* Error codes for what an operation can return. */

@@ -4,7 +4,7 @@
  *
  * src/pg/gpu.c
  */
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
 
 #include "access/detoast.h"
 #include "access/htup_details.h"

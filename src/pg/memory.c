@@ -11,7 +11,7 @@
  *
  * src/pg/memory.c
  */
-#include "pg/glue.h"
+#include "pg/sketch_value.h"
 
 #include <sys/mman.h>
 

@@ -4,7 +4,7 @@
  *
  * src/pg/module.c
  */
-#include "pg/glue.h"
+#include "pg/sketch_value.h"
 
 #include "engine/isa.h"
 #include "gpu/gpu.h"

@@ -7,7 +7,7 @@
 #ifndef QS_PG_PASS_H
 #define QS_PG_PASS_H
 
-#include "pg/glue.h"
+#include "pg/sketch_value.h"
 
 #include "nodes/execnodes.h"
 #include "utils/dsa.h"

@@ -20,7 +20,7 @@
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
 
 #include "access/heapam.h"
 #include "access/htup_details.h"

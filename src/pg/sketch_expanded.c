@@ -1,5 +1,5 @@
 /*
- * expanded.c
+ * sketch_expanded.c
  *		A sketch as an expanded object: the state of aggregates.
  *
  * The transition type of the aggregates is qsketch itself.  A read-write
@@ -14,9 +14,9 @@
  * of n groups that would take n * n steps.  All other objects have a context
  * of their own.
  *
- * src/pg/expanded.c
+ * src/pg/sketch_expanded.c
  */
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
 
 #include "access/parallel.h"
 #include "gpu/gpu.h"

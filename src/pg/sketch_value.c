@@ -1,14 +1,14 @@
 /*
- * value.c
+ * sketch_value.c
  *		Reading and writing qsketch values.
  *
  * Values inside the database came through an input function that validated
  * them, so reading one checks its header and length only, in constant time;
  * that suffices for no operation to read outside of it.
  *
- * src/pg/value.c
+ * src/pg/sketch_value.c
  */
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
 
 #include "access/detoast.h"
 #include "utils/memutils.h"

@@ -1,13 +1,13 @@
 /*
- * io.c
+ * sketch_io.c
  *		Input, output and comparison of qsketch values.
  *
  * Text is "qsketch:" and the base64 of the byte format; binary and bytea are
  * the bytes themselves.  All that comes in goes through qs_validate().
  *
- * src/pg/io.c
+ * src/pg/sketch_io.c
  */
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
 
 #include "common/base64.h"
 #include "common/hashfn.h"

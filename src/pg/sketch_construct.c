@@ -1,10 +1,10 @@
 /*
- * construct.c
+ * sketch_construct.c
  *		qsketch_new, and what it accepts as structure and size.
  *
- * src/pg/construct.c
+ * src/pg/sketch_construct.c
  */
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
 
 #include "utils/builtins.h"
 #include "utils/memutils.h"

@@ -1,15 +1,15 @@
 /*
- * glue.h
- *		What the files of src/pg share: sketches as values of PostgreSQL.
+ * sketch_value.h
+ *		Sketches as values of PostgreSQL.
  *
  * A qsketch value is a varlena whose bytes after the header are the byte format
  * (sketch/format.h).  Functions read it through a SketchReader and change it as
- * an expanded object (expanded.h).
+ * an expanded object (sketch_expanded.h).
  *
- * src/pg/glue.h
+ * src/pg/sketch_value.h
  */
-#ifndef QS_PG_GLUE_H
-#define QS_PG_GLUE_H
+#ifndef QS_PG_SKETCH_VALUE_H
+#define QS_PG_SKETCH_VALUE_H
 
 #include "postgres.h"
 #include "fmgr.h"
@@ -30,7 +30,7 @@ typedef struct SketchReader
 	const uint8 *header; /* QS_HEADER_BYTES that name the content; NULL if expanded */
 } SketchReader;
 
-/* value.c */
+/* sketch_value.c */
 extern void SketchRead(SketchReader *reader, Datum datum);
 extern void SketchReadEnd(SketchReader *reader);
 extern void SketchOpen(qs_sketch *view, struct varlena *value);
@@ -50,7 +50,7 @@ extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
 extern void SketchBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));
 
-/* construct.c */
+/* sketch_construct.c */
 extern void SketchDefaultParams(qs_params *params);
 extern uint64 SketchSizeFromText(text *size);
 extern void SketchCheckStorable(const qs_params *params);

@@ -1,10 +1,10 @@
 /*
- * inspect.c
+ * sketch_inspect.c
  *		What a sketch says of itself: qsketch_total and qsketch_info.
  *
- * src/pg/inspect.c
+ * src/pg/sketch_inspect.c
  */
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
 
 #include "access/htup_details.h"
 #include "funcapi.h"

@@ -1,14 +1,14 @@
 /*
- * probe.h
+ * sketch_probe.h
  *		Looking up keys in sketches: what is kept from row to row.
  *
- * src/pg/probe.h
+ * src/pg/sketch_probe.h
  */
 #ifndef QS_PG_PROBE_H
 #define QS_PG_PROBE_H
 
 #include "sketch/noise.h"
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
 
 /* Bytes that identify a value stored out of line. */
 #define TOAST_ID_BYTES (VARHDRSZ_EXTERNAL + sizeof(struct varatt_external))

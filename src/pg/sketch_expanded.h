@@ -1,8 +1,8 @@
 /*
- * expanded.h
+ * sketch_expanded.h
  *		A sketch as an expanded object: the state of aggregates.
  *
- * src/pg/expanded.h
+ * src/pg/sketch_expanded.h
  */
 #ifndef QS_PG_EXPANDED_H
 #define QS_PG_EXPANDED_H

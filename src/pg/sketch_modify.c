@@ -1,14 +1,14 @@
 /*
- * modify.c
+ * sketch_modify.c
  *		Adding to, removing from, merging, subtracting and folding sketches.
  *
  * Each function returns a read-write expanded object, made from its argument
  * without copying if that is one already, else as a copy: arguments never
  * change, and neither do stored values.
  *
- * src/pg/modify.c
+ * src/pg/sketch_modify.c
  */
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
 
 #define KEY_ARGUMENT    1
 #define WEIGHT_ARGUMENT 2

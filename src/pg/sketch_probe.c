@@ -1,5 +1,5 @@
 /*
- * probe.c
+ * sketch_probe.c
  *		Looking up keys in sketches: what is kept from row to row.
  *
  * A sketch of 1 MB is stored out of line, and fetching it costs some
@@ -9,9 +9,9 @@
  * changes.  A query that looks up one key in many stored sketches, on the other
  * hand, should not fetch any of them: it reads the header and the key's bucket.
  *
- * src/pg/probe.c
+ * src/pg/sketch_probe.c
  */
-#include "pg/probe.h"
+#include "pg/sketch_probe.h"
 
 #include "sketch/pieces.h"
 #include "utils/memutils.h"

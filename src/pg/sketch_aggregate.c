@@ -1,5 +1,5 @@
 /*
- * aggregate.c
+ * sketch_aggregate.c
  *		qsketch_agg and qsketch_merge_agg.
  *
  * The four forms of qsketch_agg have a transition and an inverse transition
@@ -15,9 +15,9 @@
  * is flat and so tells itself apart from every state made here, and a final
  * function turns it into NULL.
  *
- * src/pg/aggregate.c
+ * src/pg/sketch_aggregate.c
  */
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
 
 #include "access/parallel.h"
 #include "gpu/gpu.h"

@@ -1,14 +1,14 @@
 /*
- * batch.c
+ * sketch_batch.c
  *		Looking up batches of keys: qsketch_estimate of arrays, qsketch_lookup.
  *
  * A batch goes to the GPU if qsketch.backend says so.  There a stored sketch
  * stays for the next batch, and is recognized by its header and place: then
  * nothing of it is read here.
  *
- * src/pg/batch.c
+ * src/pg/sketch_batch.c
  */
-#include "pg/probe.h"
+#include "pg/sketch_probe.h"
 
 #include "access/detoast.h"
 #include "catalog/pg_type_d.h"

@@ -1,11 +1,11 @@
 /*
- * estimate.c
+ * sketch_estimate.c
  *		qsketch_estimate: how often did these keys occur?
  *
- * src/pg/estimate.c
+ * src/pg/sketch_estimate.c
  */
 #include "sketch/unbiased.h"
-#include "pg/probe.h"
+#include "pg/sketch_probe.h"
 
 #include "access/htup_details.h"
 #include "funcapi.h"
