@@ -11,7 +11,7 @@
  * src/gpu/client.c
  */
 #include "gpu/client.h"
-#include "gpu/tables.h"
+#include "gpu/sketch_tables.h"
 #include "gpu/wait.h"
 
 /* Ask for something that has one reply; its status. */

@@ -12,7 +12,7 @@
  */
 #include "gpu/worker.h"
 #include "gpu/settings.h"
-#include "gpu/tables.h"
+#include "gpu/sketch_tables.h"
 
 #include "pg/sketch_value.h"
 #include "utils/memutils.h"

@@ -1,5 +1,5 @@
 /*
- * ticket.c
+ * sketch_ticket.c
  *		A partial state on a device, passed to the combine function by name.
  *
  * The partial state of a parallel worker would go through the tuple queue as
@@ -12,10 +12,10 @@
  * The leader's own partial state is copied into a tuple, too.  Its ticket is
  * for use while the state itself, which keeps the sketch, is there.
  *
- * src/gpu/ticket.c
+ * src/gpu/sketch_ticket.c
  */
 #include "gpu/gpu.h"
-#include "gpu/remote.h"
+#include "gpu/sketch_remote.h"
 
 #include "access/parallel.h"
 

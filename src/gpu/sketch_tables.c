@@ -1,13 +1,13 @@
 /*
- * tables.c
+ * sketch_tables.c
  *		The tables of a sketch on their way through slots, piece by piece.
  *
  * Pieces are numbered by their offset in the table with the extra table
  * behind it.
  *
- * src/gpu/tables.c
+ * src/gpu/sketch_tables.c
  */
-#include "gpu/tables.h"
+#include "gpu/sketch_tables.h"
 
 void
 GpuShapeOf(GpuShape *shape, const qs_sketch *sk)

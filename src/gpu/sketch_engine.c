@@ -1,5 +1,5 @@
 /*
- * engine.c
+ * sketch_engine.c
  *		The GPU engine of backends: the state of an aggregate on a device.
  *
  * A sketch starts here, in explicit form.  When it has too many keys for that,
@@ -11,11 +11,11 @@
  * "remote" points to a GpuRemote in the sketch's memory context, which drops
  * the device's sketch when the context goes away.
  *
- * src/gpu/engine.c
+ * src/gpu/sketch_engine.c
  */
 #include "gpu/gpu.h"
 #include "gpu/client.h"
-#include "gpu/remote.h"
+#include "gpu/sketch_remote.h"
 #include "gpu/settings.h"
 
 #include "sketch/explicit.h"

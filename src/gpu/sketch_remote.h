@@ -1,8 +1,8 @@
 /*
- * remote.h
+ * sketch_remote.h
  *		What "remote" of a sketch points to when its tables are on a device.
  *
- * src/gpu/remote.h
+ * src/gpu/sketch_remote.h
  */
 #ifndef QS_GPU_REMOTE_H
 #define QS_GPU_REMOTE_H

@@ -1,5 +1,5 @@
 /*
- * cache.c
+ * sketch_cache.c
  *		Copies of stored sketches on devices, for lookups of many keys.
  *
  * A copy is named by where the value is stored (database, table, and number of
@@ -11,7 +11,7 @@
  * The worker may drop copies at any time; a lookup that finds its copy gone
  * loads the sketch anew.
  *
- * src/gpu/cache.c
+ * src/gpu/sketch_cache.c
  */
 #include "gpu/gpu.h"
 #include "gpu/client.h"

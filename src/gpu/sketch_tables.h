@@ -1,8 +1,8 @@
 /*
- * tables.h
+ * sketch_tables.h
  *		The tables of a sketch on their way through slots, piece by piece.
  *
- * src/gpu/tables.h
+ * src/gpu/sketch_tables.h
  */
 #ifndef QS_GPU_TABLES_H
 #define QS_GPU_TABLES_H
