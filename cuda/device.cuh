@@ -60,7 +60,7 @@ enum qs_change
 	QS_CHANGE_UNDO    /* adds back all of a removal that failed */
 };
 
-/* Hash table of the keys of a batch that occur often; see skew.cu. */
+/* Hash table of the keys of a batch that occur often; see sketch_skew.cu. */
 struct qs_hot
 {
 	uint64_t *key;
@@ -124,7 +124,7 @@ struct qs_cuda_ops
 	 */
 	qs_status (*check)(qs_cuda *gpu, const qs_view *v);
 
-	/* Count partitioned keys tile by tile; see bulk.cuh. */
+	/* Count partitioned keys tile by tile; see sketch_bulk.cuh. */
 	qs_status (*bulk)(qs_cuda *gpu, const qs_view *v, const qs_parted *parted);
 
 	/* Counters of a bucket; 1 for thread. */
@@ -268,7 +268,7 @@ extern qs_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
 /* High buckets taken so far. */
 extern qs_status qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used);
 
-/* ---- high.cu ---- */
+/* ---- sketch_high.cu ---- */
 
 /* into += from; see qs_cuda_ops.merge. */
 extern qs_status qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from);
@@ -288,7 +288,7 @@ extern qs_status qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, u
 /* See qs_cuda_ops.check. */
 extern qs_status qs_high_check(qs_cuda *gpu, const qs_view *v);
 
-/* ---- tables.cu ---- */
+/* ---- sketch_tables.cu ---- */
 
 /* into += from: counters of "width" = 2^log2_width, "more" buckets for one. */
 extern qs_status qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from,
@@ -304,7 +304,7 @@ qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t count
 /* Sum of weights in device memory, or -1 if it or a weight is out of range. */
 extern qs_status qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum);
 
-/* ---- batch.cu ---- */
+/* ---- sketch_batch.cu ---- */
 
 /* Sum of weights in host memory, NULL for 1 each, or -1 if it is out of range. */
 extern int64_t qs_host_weights_sum(const int64_t *weight, uint64_t count);
@@ -312,7 +312,7 @@ extern int64_t qs_host_weights_sum(const int64_t *weight, uint64_t count);
 /* One launch of ops->change. */
 extern qs_status qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change change);
 
-/* ---- skew.cu ---- */
+/* ---- sketch_skew.cu ---- */
 
 /*
  * Add keys without weights by the fastest way.  Does not fail for want of

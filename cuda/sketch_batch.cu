@@ -1,5 +1,5 @@
 /*
- * batch.cu
+ * sketch_batch.cu
  *		Batches of keys: from the device, and from the host through staging.
  *
  * Host keys go through two slots of pinned memory, each with device memory of
@@ -11,7 +11,7 @@
  * A slot holds the keys of a piece of a batch, then their weights or
  * estimates.
  *
- * cuda/batch.cu
+ * cuda/sketch_batch.cu
  */
 #include "device.cuh"
 

@@ -1,9 +1,9 @@
 /*
- * bulk.cuh
+ * sketch_bulk.cuh
  *		Adding partitioned keys tile by tile in shared memory.
  *
  * A key added directly costs a random access to device memory, however fast
- * the kernel is.  A large batch can do better: bulk.cu brings its keys into
+ * the kernel is.  A large batch can do better: sketch_bulk.cu brings its keys into
  * the order of the tiles of the table, stretches of buckets whose counts fit
  * into shared memory.  Here a block counts the keys of a tile there, with
  * counters of 16 bits, and adds the counts to the table: all accesses to
@@ -16,12 +16,12 @@
  * A counter of 16 bits cannot overflow, because no more than 65535 keys are
  * counted before the counts are added to the table.
  *
- * cuda/bulk.cuh
+ * cuda/sketch_bulk.cuh
  */
 #ifndef QS_BULK_CUH
 #define QS_BULK_CUH
 
-#include "kernels.cuh"
+#include "sketch_kernels.cuh"
 
 extern "C"
 {
@@ -299,7 +299,7 @@ qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_parted *p)
 	return QS_OK;
 }
 
-/* ---- bulk.cu ---- */
+/* ---- sketch_bulk.cu ---- */
 
 /* No more keys than this are partitioned at a time. */
 #define QS_BULK_KEYS (UINT64_C(1) << 28)

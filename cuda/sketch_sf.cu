@@ -1,5 +1,5 @@
 /*
- * sf.cu
+ * sketch_sf.cu
  *		sf: inserting on the host with several threads, the slim table on the
  *		device kept current.
  *
@@ -20,7 +20,7 @@
  *
  * Bytes per key to the device: 4 for the bucket and 32 (wide: 64) of counters.
  *
- * cuda/sf.cu
+ * cuda/sketch_sf.cu
  */
 #include <pthread.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ extern "C"
 #include "sketch/sf.h"
 }
 
-#include "kernels.cuh"
+#include "sketch_kernels.cuh"
 
 #define THREADS_MAX 256
 #define OWNED       64  /* neighbouring buckets with one owner */

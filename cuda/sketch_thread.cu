@@ -1,5 +1,5 @@
 /*
- * thread.cu
+ * sketch_thread.cu
  *		The thread sketch (Count-Min) on the device.
  *
  * Layout: src/sketch/thread.c.  Counters of 4 or 8 bytes in d rows of n.
@@ -8,10 +8,10 @@
  * key (query: 8 more for the estimate) and d random sectors, for insert d
  * random atomics.  That factor of d is what the bucketed structures save.
  *
- * cuda/thread.cu
+ * cuda/sketch_thread.cu
  */
-#include "bulk.cuh"
-#include "kernels.cuh"
+#include "sketch_bulk.cuh"
+#include "sketch_kernels.cuh"
 
 /* Rows whose counters are read before the first is used. */
 #define GATHER 4

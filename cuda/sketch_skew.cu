@@ -1,5 +1,5 @@
 /*
- * skew.cu
+ * sketch_skew.cu
  *		Choosing how a batch is inserted; keys that occur often.
  *
  * A counter that a large part of a batch wants to change is a queue, in the L2
@@ -14,12 +14,12 @@
  * Floor per key of a skewed batch: 8 bytes read, and 8 written for each cold
  * key, on top of what inserting the cold ones costs.
  *
- * Smaller batches leave equal keys to the walk of a warp (kernels.cuh).
+ * Smaller batches leave equal keys to the walk of a warp (sketch_kernels.cuh).
  *
- * cuda/skew.cu
+ * cuda/sketch_skew.cu
  */
-#include "bulk.cuh"
-#include "kernels.cuh"
+#include "sketch_bulk.cuh"
+#include "sketch_kernels.cuh"
 
 /* From so many keys on a sample is worth its time; tables in L2 are faster. */
 #define SAMPLED_KEYS       (UINT64_C(1) << 25)

@@ -1,5 +1,5 @@
 /*
- * bulk.cu
+ * sketch_bulk.cu
  *		Partitioning a batch of keys by tiles of the table.
  *
  * Two passes, each sorting stretches of some 8192 keys in shared memory, so
@@ -12,21 +12,21 @@
  *			them where the group's keys of that part belong: the offsets are in
  *			the stretches already, their sum is where it starts.
  *
- * Then bulk.cuh counts the keys tile by tile, each from one run per group.
+ * Then sketch_bulk.cuh counts the keys tile by tile, each from one run per group.
  * A key is an item of 4 bytes in between (qs_parted).  Keys of a thread sketch
  * are partitioned anew for each row.
  *
  * Skew: parts of unlike size are no harm to correctness; a share of the fine
  * pass that does not fit shared memory is sorted straight to device memory.
- * Keys that occur often were taken out by skew.cu.
+ * Keys that occur often were taken out by sketch_skew.cu.
  *
- * cuda/bulk.cu
+ * cuda/sketch_bulk.cu
  */
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 #include <cuda_pipeline.h>
 
-#include "bulk.cuh"
+#include "sketch_bulk.cuh"
 
 #define COARSE_BLOCK 512
 #define COARSE_KEYS  8192 /* of a stretch */

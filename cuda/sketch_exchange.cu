@@ -1,5 +1,5 @@
 /*
- * exchange.cu
+ * sketch_exchange.cu
  *		Sketches to and from the device, and into one another: load, fetch,
  *		merge, fold.
  *
@@ -8,7 +8,7 @@
  * what is not live, and qs_write() puts the rest into the order of their low
  * buckets.
  *
- * cuda/exchange.cu
+ * cuda/sketch_exchange.cu
  */
 extern "C"
 {

@@ -1,13 +1,13 @@
 /*
- * tables.cu
+ * sketch_tables.cu
  *		Arithmetic on whole tables of plain counters, and sums of weights.
  *
  * A thread for each counter, neighbours side by side.  Floor: each counter
  * read once and written once.
  *
- * cuda/tables.cu
+ * cuda/sketch_tables.cu
  */
-#include "kernels.cuh"
+#include "sketch_kernels.cuh"
 
 /*
  * Counter i of "into" gains the counters of "from" that fold into it: the same

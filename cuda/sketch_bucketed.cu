@@ -1,5 +1,5 @@
 /*
- * bucketed.cu
+ * sketch_bucketed.cu
  *		warp, half_warp and sub_warp on the device; also the slim table of sf.
  *
  * Layout: src/sketch/bucketed.c.  One template, M = 32, 16 or 8 counters of 4 or
@@ -15,10 +15,10 @@
  * loads of 16 bytes; of larger buckets only the selected counters, four loads
  * in flight.  Floor per key: 8 bytes in, 8 out, and as many sectors as above.
  *
- * cuda/bucketed.cu
+ * cuda/sketch_bucketed.cu
  */
-#include "bulk.cuh"
-#include "kernels.cuh"
+#include "sketch_bulk.cuh"
+#include "sketch_kernels.cuh"
 
 /* Loads in flight when single counters are read. */
 #define GATHER 4

@@ -1,5 +1,5 @@
 /*
- * kernels.cuh
+ * sketch_kernels.cuh
  *		What kernels share: masks, the walk of a warp over a batch, rounds.
  *
  * Adding keys, the way that all structures go: a warp reads 32 keys, each lane
@@ -11,9 +11,9 @@
  * Equal keys within a warp's 32 are therefore added once, with their number.
  * Looking for them costs about as much as hashing, so a warp looks at every
  * eighth of its steps, and at each step after one that had any (qs_walk).
- * Batches that are skewed as a whole are handled before, in skew.cu.
+ * Batches that are skewed as a whole are handled before, in sketch_skew.cu.
  *
- * cuda/kernels.cuh
+ * cuda/sketch_kernels.cuh
  */
 #ifndef QS_KERNELS_CUH
 #define QS_KERNELS_CUH

@@ -1,14 +1,14 @@
 /*
- * high.cu
+ * sketch_high.cu
  *		Work on all buckets of a multilevel sketch: merging, renumbering, checks.
  *
  * A warp for each bucket, lane i with counter i, so that low buckets and high
  * buckets are read and written whole.  Floor: each low bucket read once (and
  * written once where it changes), and the high buckets there are.
  *
- * cuda/high.cu
+ * cuda/sketch_high.cu
  */
-#include "kernels.cuh"
+#include "sketch_kernels.cuh"
 
 #define INDEX_WORD 7
 

@@ -1,5 +1,5 @@
 /*
- * multilevel.cu
+ * sketch_multilevel.cu
  *		The multilevel sketch on the device: changing and querying keys.
  *
  * Layout: src/sketch/multilevel.c.  A low bucket is one sector: 28 counters of
@@ -36,10 +36,10 @@
  * thread for each key, two loads of 16 bytes.  Floor: 8 bytes in, 8 out, one
  * sector, and one more for each key whose bucket has a high one.
  *
- * cuda/multilevel.cu
+ * cuda/sketch_multilevel.cu
  */
-#include "bulk.cuh"
-#include "kernels.cuh"
+#include "sketch_bulk.cuh"
+#include "sketch_kernels.cuh"
 
 #define LANES      8 /* words of a low bucket */
 #define INDEX_WORD 7
@@ -352,7 +352,7 @@ query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 }
 
 /*
- * What the tile kernel of bulk.cuh counted, into the table.  The block owns
+ * What the tile kernel of sketch_bulk.cuh counted, into the table.  The block owns
  * the bucket, so a word is read, added to byte by byte, and written.
  */
 struct multilevel_tile
