@@ -126,8 +126,10 @@ build/flags: FORCE
 	@echo '$(BUILD_FLAGS)' | cmp -s - $@ || { echo '$(CUDA_NOTE)'; echo '$(BUILD_FLAGS)' >$@; }
 -include $(OBJS:.o=.d) $(CUDA_OBJS:.o=.d)
 
-$(DATA_built): sql/$(EXTENSION).sql sql/expand.awk
-	awk -f sql/expand.awk $< >$@
+# One file for each family that there is, the oldest first.
+SQL_SRC := $(wildcard sql/qsketch.sql sql/pbf.sql sql/qsets.sql)
+$(DATA_built): $(SQL_SRC) sql/expand.awk
+	awk -f sql/expand.awk $(SQL_SRC) >$@
 
 ifeq ($(WITH_CUDA),yes)
 $(shlib): $(CUDA_LIB)

@@ -1,4 +1,4 @@
-# Makes the install script from sql/qsketch.sql: repeats the lines between
+# Makes the install script from the families' SQL: repeats the lines between
 #	--@ each NAME value...
 #	--@ end
 # for each value, with @NAME@ replaced by it.
