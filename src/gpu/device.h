@@ -15,7 +15,7 @@
 #ifndef QS_GPU_DEVICE_H
 #define QS_GPU_DEVICE_H
 
-#include "gpu/shared.h"
+#include "gpu/sketch_request.h"
 
 typedef struct GpuDeviceOps
 {

@@ -1,6 +1,6 @@
 /*
  * entries.c
- *		The table of sketches in the worker's hands: who owns which.
+ *		The table of values in the worker's hands: who owns which.
  *
  * See shared.h for the states.  Backends find their own entries by scanning
  * the table, which they do only if they have some: "owned" counts them.
@@ -84,8 +84,9 @@ find_unused(void)
 }
 
 static void
-own(GpuEntry *entry)
+own(GpuEntry *entry, GpuFamily family)
 {
+	entry->family = family;
 	entry->serial = ++gpu_shared->last_serial;
 	entry->state = ENTRY_LIVE;
 	entry->proc = own_number();
@@ -109,7 +110,7 @@ wake_worker(void)
 
 /* An entry of this transaction, or false if the table is full. */
 bool
-GpuNewEntry(GpuRef *ref)
+GpuNewEntry(GpuFamily family, GpuRef *ref)
 {
 	GpuEntry *entry;
 
@@ -117,7 +118,8 @@ GpuNewEntry(GpuRef *ref)
 	entry = find_unused();
 	if (entry)
 	{
-		own(entry);
+		own(entry, family);
+		ref->family = family;
 		ref->serial = entry->serial;
 		ref->index = (int) (entry - gpu_shared->entry);
 	}
@@ -262,6 +264,7 @@ GpuFindCached(const GpuKey *key, GpuRef *ref, int *device)
 		if (entry->state != ENTRY_CACHED || memcmp(&entry->key, key, sizeof(*key)) != 0)
 			continue;
 		found = true;
+		ref->family = entry->family;
 		ref->serial = entry->serial;
 		ref->index = i;
 		if (device)
@@ -272,7 +275,7 @@ GpuFindCached(const GpuKey *key, GpuRef *ref, int *device)
 	return found;
 }
 
-/* Leave a loaded sketch to all who look up the same value. */
+/* Leave a loaded value to all who look up the same value. */
 void
 GpuPublishEntry(const GpuRef *ref, const GpuKey *key)
 {
@@ -337,7 +340,7 @@ GpuEvictOldest(int device)
 	return oldest != NULL;
 }
 
-/* For the worker: a doomed entry's sketch is freed. */
+/* For the worker: a doomed entry's value is freed. */
 void
 GpuEntryFreed(int index)
 {
@@ -349,7 +352,7 @@ GpuEntryFreed(int index)
 	unlock_entries();
 }
 
-/* For the worker: keys on their way to a sketch are lost; was it live? */
+/* For the worker: keys on their way to a value are lost; was it live? */
 bool
 GpuLoseEntry(const GpuRef *ref)
 {
@@ -363,7 +366,7 @@ GpuLoseEntry(const GpuRef *ref)
 	return live;
 }
 
-/* For the worker: all sketches are gone. */
+/* For the worker: all values are gone. */
 void
 GpuResetEntries(void)
 {

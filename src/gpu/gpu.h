@@ -7,7 +7,7 @@
 #ifndef QS_GPU_GPU_H
 #define QS_GPU_GPU_H
 
-#include "gpu/shared.h"
+#include "gpu/sketch_request.h"
 #include "engine/sketch_engine.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"

@@ -25,7 +25,7 @@ typedef struct Holding
 	void *on_device;
 	qs_sketch *on_host;
 	int device;
-	GpuShape shape; /* on_host while it is written or read */
+	GpuSketchShape shape; /* on_host while it is written or read */
 } Holding;
 
 static Holding holding[GPU_ENTRIES];
@@ -54,7 +54,7 @@ open_device(int number, int index, char *reason)
 		return false;
 	}
 	pg_atomic_write_u64(&info->memory_used, 0);
-	pg_atomic_write_u64(&info->sketches, 0);
+	pg_atomic_write_u64(&info->values, 0);
 	ereport(LOG, (errmsg("qsketch uses GPU %d: %s, %llu MB, driver %s", number, info->name,
 						 (unsigned long long) (info->memory_bytes >> 20), info->driver)));
 	return true;
@@ -116,7 +116,7 @@ drop_device_form(Holding *h)
 		return;
 	device_ops->destroy(h->on_device);
 	h->on_device = NULL;
-	pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].sketches, 1);
+	pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
 }
 
 static void
@@ -203,7 +203,7 @@ to_device(Holding *h, int i, const qs_params *params, const qs_sketch *from)
 	if (status != QS_OK)
 		return status;
 	h->device = i;
-	pg_atomic_fetch_add_u64(&gpu_shared->device[i].sketches, 1);
+	pg_atomic_fetch_add_u64(&gpu_shared->device[i].values, 1);
 	GpuCount(COUNT_CREATED, 1);
 	return QS_OK;
 }
@@ -248,18 +248,19 @@ evict(int index)
 static qs_status
 serve_create(GpuSlot *slot)
 {
-	return to_device(&holding[slot->sketch.index], choose_device(), &slot->shape.params, NULL);
+	return to_device(&holding[slot->entry.index], choose_device(), &GpuSketchShapeIn(slot)->params,
+					 NULL);
 }
 
 static qs_status
 serve_load(GpuSlot *slot)
 {
-	Holding *h = &holding[slot->sketch.index];
+	Holding *h = &holding[slot->entry.index];
 	qs_status status;
 
 	h->on_host = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
-	h->shape = slot->shape;
-	qs_init(h->on_host, &slot->shape.params, &host_memory);
+	h->shape = *GpuSketchShapeIn(slot);
+	qs_init(h->on_host, &GpuSketchShapeIn(slot)->params, &host_memory);
 	status = GpuMakeTables(h->on_host, &h->shape);
 	if (status != QS_OK)
 		drop_host_form(h);
@@ -269,7 +270,7 @@ serve_load(GpuSlot *slot)
 static qs_status
 serve_write(GpuSlot *slot)
 {
-	Holding *h = &holding[slot->sketch.index];
+	Holding *h = &holding[slot->entry.index];
 
 	if (h->on_host == NULL)
 		return QS_NO_MEMORY;
@@ -281,7 +282,7 @@ serve_write(GpuSlot *slot)
 static qs_status
 serve_loaded(GpuSlot *slot)
 {
-	Holding *h = &holding[slot->sketch.index];
+	Holding *h = &holding[slot->entry.index];
 	qs_status status = QS_NO_MEMORY;
 
 	if (h->on_host)
@@ -293,7 +294,7 @@ serve_loaded(GpuSlot *slot)
 static qs_status
 serve_insert(GpuSlot *slot)
 {
-	Holding *h = &holding[slot->sketch.index];
+	Holding *h = &holding[slot->entry.index];
 	const uint64 *key = (const uint64 *) GpuSlotData(slot);
 	const int64 *weight = slot->weighted ? (const int64 *) (key + slot->count) : NULL;
 	qs_status status = QS_NO_MEMORY;
@@ -307,7 +308,7 @@ serve_insert(GpuSlot *slot)
 			status = device_ops->insert(h->on_device, key, weight, slot->count);
 		if (status != QS_NO_MEMORY)
 			return status;
-		status = evict(slot->sketch.index);
+		status = evict(slot->entry.index);
 		if (status != QS_OK)
 			return status;
 	}
@@ -319,7 +320,7 @@ serve_insert(GpuSlot *slot)
 static qs_status
 serve_query(GpuSlot *slot)
 {
-	Holding *h = &holding[slot->sketch.index];
+	Holding *h = &holding[slot->entry.index];
 	uint64 *key = (uint64 *) GpuSlotData(slot);
 
 	if (h->on_device == NULL)
@@ -358,33 +359,33 @@ move_to_device(Holding *h, int i)
 static qs_status
 serve_merge(GpuSlot *slot)
 {
-	Holding *into = &holding[slot->sketch.index];
+	Holding *into = &holding[slot->entry.index];
 	Holding *from = &holding[slot->other.index];
 	qs_status status = QS_OK;
 
 	GpuCount(COUNT_MERGES, 1);
 	if (into->on_host)
-		return merge_on_host(slot->sketch.index, from);
+		return merge_on_host(slot->entry.index, from);
 	if (from->on_host || from->device != into->device)
 		status = move_to_device(from, into->device);
 	if (status == QS_OK)
 		status = device_ops->merge(into->on_device, from->on_device);
 	if (status == QS_NO_MEMORY)
-		status = merge_on_host(slot->sketch.index, from);
+		status = merge_on_host(slot->entry.index, from);
 	return status;
 }
 
 static qs_status
 serve_fetch(GpuSlot *slot)
 {
-	Holding *h = &holding[slot->sketch.index];
+	Holding *h = &holding[slot->entry.index];
 	qs_status status = to_host(h);
 
 	GpuCount(COUNT_FETCHES, 1);
 	if (status == QS_OK)
 	{
 		GpuShapeOf(&h->shape, h->on_host);
-		slot->shape = h->shape;
+		*GpuSketchShapeIn(slot) = h->shape;
 	}
 	return status;
 }
@@ -392,7 +393,7 @@ serve_fetch(GpuSlot *slot)
 static qs_status
 serve_read(GpuSlot *slot)
 {
-	Holding *h = &holding[slot->sketch.index];
+	Holding *h = &holding[slot->entry.index];
 
 	if (h->on_host == NULL)
 		return QS_NO_MEMORY;
@@ -424,35 +425,35 @@ lose_sketch(GpuSlot *slot)
 {
 	if (!slot->gone)
 		strlcpy(gpu_shared->reason, qs_status_text(slot->status), GPU_TEXT_BYTES);
-	if (GpuLoseEntry(&slot->sketch))
+	if (GpuLoseEntry(&slot->entry))
 	{
-		drop_device_form(&holding[slot->sketch.index]);
-		drop_host_form(&holding[slot->sketch.index]);
+		drop_device_form(&holding[slot->entry.index]);
+		drop_host_form(&holding[slot->entry.index]);
 	}
 }
 
 static qs_status
 serve_one(GpuSlot *slot)
 {
-	switch (slot->op)
+	switch ((GpuSketchOp) slot->op)
 	{
-		case GPU_CREATE:
+		case SKETCH_CREATE:
 			return serve_create(slot);
-		case GPU_LOAD:
+		case SKETCH_LOAD:
 			return serve_load(slot);
-		case GPU_WRITE:
+		case SKETCH_WRITE:
 			return serve_write(slot);
-		case GPU_LOADED:
+		case SKETCH_LOADED:
 			return serve_loaded(slot);
-		case GPU_INSERT:
+		case SKETCH_INSERT:
 			return serve_insert(slot);
-		case GPU_QUERY:
+		case SKETCH_QUERY:
 			return serve_query(slot);
-		case GPU_MERGE:
+		case SKETCH_MERGE:
 			return serve_merge(slot);
-		case GPU_FETCH:
+		case SKETCH_FETCH:
 			return serve_fetch(slot);
-		case GPU_READ:
+		case SKETCH_READ:
 			return serve_read(slot);
 	}
 	return QS_DEVICE_ERROR;
@@ -465,9 +466,10 @@ serve_one(GpuSlot *slot)
 void
 GpuServe(GpuSlot *slot)
 {
-	bool on_device = slot->op == GPU_INSERT || slot->op == GPU_QUERY || slot->op == GPU_MERGE;
+	bool on_device =
+		slot->op == SKETCH_INSERT || slot->op == SKETCH_QUERY || slot->op == SKETCH_MERGE;
 
-	slot->gone = !is_there(&slot->sketch) || (slot->other.serial != 0 && !is_there(&slot->other));
+	slot->gone = !is_there(&slot->entry) || (slot->other.serial != 0 && !is_there(&slot->other));
 	if (slot->gone && !slot->wait)
 		lose_sketch(slot);
 	if (slot->gone || slot->abandoned)
@@ -476,8 +478,8 @@ GpuServe(GpuSlot *slot)
 		GpuWorkerFails("simulated failure");
 	slot->status = serve_one(slot);
 	if (slot->status == QS_DEVICE_ERROR)
-		GpuWorkerFails(device_ops->error(device[holding[slot->sketch.index].device]));
+		GpuWorkerFails(device_ops->error(device[holding[slot->entry.index].device]));
 	if (slot->status != QS_OK && !slot->wait)
 		lose_sketch(slot);
-	show_entry(slot->sketch.index);
+	show_entry(slot->entry.index);
 }

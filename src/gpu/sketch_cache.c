@@ -14,7 +14,7 @@
  * src/gpu/sketch_cache.c
  */
 #include "gpu/gpu.h"
-#include "gpu/client.h"
+#include "gpu/sketch_client.h"
 #include "gpu/settings.h"
 
 #include "miscadmin.h"
@@ -31,6 +31,7 @@ void
 GpuKeyOfStored(const struct varatt_external *toast, const uint8 *header, GpuKey *key)
 {
 	memset(key, 0, sizeof(*key));
+	key->family = GPU_FAMILY_SKETCH;
 	memcpy(key->header, header, QS_HEADER_BYTES);
 	key->kind = MyDatabaseId;
 	key->id[0] = toast->va_toastrelid;
@@ -64,6 +65,7 @@ GpuKeyOfBytes(const uint8 *bytes, Size length, GpuKey *key)
 	const uint64 *secret = gpu_shared->secret;
 
 	memset(key, 0, sizeof(*key));
+	key->family = GPU_FAMILY_SKETCH;
 	memcpy(key->header, bytes, QS_HEADER_BYTES);
 	key->id[0] = hash_lane(bytes, length, secret[0], secret[1]);
 	key->id[1] = hash_lane(bytes, length, secret[2], secret[3]);

@@ -14,9 +14,10 @@
  * src/gpu/sketch_engine.c
  */
 #include "gpu/gpu.h"
-#include "gpu/client.h"
+#include "gpu/sketch_client.h"
 #include "gpu/sketch_remote.h"
 #include "gpu/settings.h"
+#include "gpu/wait.h"
 
 #include "sketch/explicit.h"
 #include "engine/sketch_kernels.h"

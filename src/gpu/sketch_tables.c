@@ -2,15 +2,12 @@
  * sketch_tables.c
  *		The tables of a sketch on their way through slots, piece by piece.
  *
- * Pieces are numbered by their offset in the table with the extra table
- * behind it.
- *
  * src/gpu/sketch_tables.c
  */
 #include "gpu/sketch_tables.h"
 
 void
-GpuShapeOf(GpuShape *shape, const qs_sketch *sk)
+GpuShapeOf(GpuSketchShape *shape, const qs_sketch *sk)
 {
 	uint64 extra = sk->ops->extra_bytes(&sk->params, sk->wide);
 
@@ -27,7 +24,7 @@ GpuShapeOf(GpuShape *shape, const qs_sketch *sk)
 
 /* Room for just the high buckets that a multilevel sketch has. */
 static qs_status
-make_extra(qs_sketch *sk, const GpuShape *shape)
+make_extra(qs_sketch *sk, const GpuSketchShape *shape)
 {
 	if (sk->extra)
 		sk->memory->release(sk->memory->context, sk->extra);
@@ -43,7 +40,7 @@ make_extra(qs_sketch *sk, const GpuShape *shape)
 }
 
 qs_status
-GpuMakeTables(qs_sketch *sk, const GpuShape *shape)
+GpuMakeTables(qs_sketch *sk, const GpuSketchShape *shape)
 {
 	qs_status status;
 
@@ -58,7 +55,7 @@ GpuMakeTables(qs_sketch *sk, const GpuShape *shape)
 
 /* Where a piece starts, and how many of its bytes are there in one run. */
 static uint8 *
-find_piece(const qs_sketch *sk, const GpuShape *shape, uint64 offset, uint64 *bytes)
+find_piece(const qs_sketch *sk, const GpuSketchShape *shape, uint64 offset, uint64 *bytes)
 {
 	bool extra = offset >= shape->table_bytes;
 	uint64 end = extra ? GpuShapeBytes(shape) : shape->table_bytes;
@@ -68,7 +65,8 @@ find_piece(const qs_sketch *sk, const GpuShape *shape, uint64 offset, uint64 *by
 }
 
 void
-GpuReadPiece(const qs_sketch *sk, const GpuShape *shape, uint64 offset, uint64 bytes, uint8 *to)
+GpuReadPiece(const qs_sketch *sk, const GpuSketchShape *shape, uint64 offset, uint64 bytes,
+			 uint8 *to)
 {
 	while (bytes > 0)
 	{
@@ -83,7 +81,8 @@ GpuReadPiece(const qs_sketch *sk, const GpuShape *shape, uint64 offset, uint64 b
 }
 
 void
-GpuWritePiece(qs_sketch *sk, const GpuShape *shape, uint64 offset, uint64 bytes, const uint8 *from)
+GpuWritePiece(qs_sketch *sk, const GpuSketchShape *shape, uint64 offset, uint64 bytes,
+			  const uint8 *from)
 {
 	while (bytes > 0)
 	{

@@ -7,25 +7,25 @@
 #ifndef QS_GPU_TABLES_H
 #define QS_GPU_TABLES_H
 
-#include "gpu/shared.h"
+#include "gpu/sketch_request.h"
 
 /* Describe a dense sketch, owned or a view. */
-extern void GpuShapeOf(GpuShape *shape, const qs_sketch *sk);
+extern void GpuShapeOf(GpuSketchShape *shape, const qs_sketch *sk);
 
 /* Bytes of all tables. */
 static inline uint64
-GpuShapeBytes(const GpuShape *shape)
+GpuShapeBytes(const GpuSketchShape *shape)
 {
 	return shape->table_bytes + shape->extra_bytes;
 }
 
 /* Make an empty owned sketch dense, with tables to be written. */
-extern qs_status GpuMakeTables(qs_sketch *sk, const GpuShape *shape);
+extern qs_status GpuMakeTables(qs_sketch *sk, const GpuSketchShape *shape);
 
 /* Copy a piece out of the tables, or into them. */
-extern void
-GpuReadPiece(const qs_sketch *sk, const GpuShape *shape, uint64 offset, uint64 bytes, uint8 *to);
-extern void
-GpuWritePiece(qs_sketch *sk, const GpuShape *shape, uint64 offset, uint64 bytes, const uint8 *from);
+extern void GpuReadPiece(const qs_sketch *sk, const GpuSketchShape *shape, uint64 offset,
+						 uint64 bytes, uint8 *to);
+extern void GpuWritePiece(qs_sketch *sk, const GpuSketchShape *shape, uint64 offset, uint64 bytes,
+						  const uint8 *from);
 
 #endif

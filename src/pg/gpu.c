@@ -65,7 +65,7 @@ put_device(ReturnSetInfo *result, GpuDeviceInfo *info)
 	values[GPU_NAME] = CStringGetTextDatum(info->name);
 	values[GPU_MEMORY] = Int64GetDatum((int64) info->memory_bytes);
 	values[GPU_MEMORY_USED] = Int64GetDatum((int64) pg_atomic_read_u64(&info->memory_used));
-	values[GPU_SKETCHES] = Int64GetDatum((int64) pg_atomic_read_u64(&info->sketches));
+	values[GPU_SKETCHES] = Int64GetDatum((int64) pg_atomic_read_u64(&info->values));
 	values[GPU_DRIVER] = CStringGetTextDatum(info->driver);
 	nulls[GPU_MEMORY] = info->memory_bytes == 0;
 	nulls[GPU_REASON] = true;
