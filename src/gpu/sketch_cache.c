@@ -13,7 +13,7 @@
  *
  * src/gpu/sketch_cache.c
  */
-#include "gpu/gpu.h"
+#include "gpu/sketch_gpu.h"
 #include "gpu/sketch_client.h"
 #include "gpu/settings.h"
 

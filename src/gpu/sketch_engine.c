@@ -13,7 +13,7 @@
  *
  * src/gpu/sketch_engine.c
  */
-#include "gpu/gpu.h"
+#include "gpu/sketch_gpu.h"
 #include "gpu/sketch_client.h"
 #include "gpu/sketch_remote.h"
 #include "gpu/settings.h"
@@ -375,34 +375,6 @@ static const qs_engine gpu_engine = {
 	.settle = gpu_settle,
 	.batch = gpu_batch,
 };
-
-/* qsketch.backend asks for a GPU that is not there. */
-static void
-raise_missing(void)
-{
-	const char *why = gpu_shared == NULL      ? "the GPU worker is not configured"
-					  : gpu_shared->reason[0] ? gpu_shared->reason
-											  : "the GPU worker has not started";
-
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("qsketch.backend is gpu, but there is no GPU: %s", why),
-			 gpu_shared == NULL
-				 ? errhint("Add qsketch to shared_preload_libraries, leave qsketch.gpu_worker at "
-						   "auto, and restart the server; or set qsketch.backend to auto.")
-				 : errhint("Set qsketch.backend to auto to use the CPU until there is one.")));
-}
-
-/* Do lookups and new states use the worker at all? */
-bool
-GpuIsWanted(void)
-{
-	if (gpu_backend == BACKEND_CPU)
-		return false;
-	if (gpu_backend == BACKEND_GPU && GpuStateNow() != GPU_READY && !GpuAwaitStart())
-		raise_missing();
-	return GpuStateNow() == GPU_READY;
-}
 
 const qs_engine *
 GpuChooseEngine(void)

@@ -14,7 +14,7 @@
  *
  * src/gpu/sketch_ticket.c
  */
-#include "gpu/gpu.h"
+#include "gpu/sketch_gpu.h"
 #include "gpu/sketch_remote.h"
 
 #include "access/parallel.h"

@@ -4,7 +4,8 @@
  *
  * src/pg/module.c
  */
-#include "pg/sketch_value.h"
+#include "postgres.h"
+#include "fmgr.h"
 
 #include "engine/isa.h"
 #include "gpu/gpu.h"

@@ -20,7 +20,7 @@
 #include "pg/sketch_expanded.h"
 
 #include "access/parallel.h"
-#include "gpu/gpu.h"
+#include "gpu/sketch_gpu.h"
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
 

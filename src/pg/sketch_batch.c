@@ -13,7 +13,7 @@
 #include "access/detoast.h"
 #include "catalog/pg_type_d.h"
 #include "funcapi.h"
-#include "gpu/gpu.h"
+#include "gpu/sketch_gpu.h"
 #include "utils/array.h"
 
 #define KEYS_ARGUMENT 1

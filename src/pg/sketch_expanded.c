@@ -19,7 +19,7 @@
 #include "pg/sketch_expanded.h"
 
 #include "access/parallel.h"
-#include "gpu/gpu.h"
+#include "gpu/sketch_gpu.h"
 #include "utils/memutils.h"
 
 #define FIRST_ROOM  16
