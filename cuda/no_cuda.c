@@ -167,20 +167,6 @@ qs_cuda_total(const qs_cuda_sketch *sketch)
 	return 0;
 }
 
-bool
-qs_cuda_is_wide(const qs_cuda_sketch *sketch)
-{
-	(void) sketch;
-	return false;
-}
-
-const void *
-qs_cuda_table(const qs_cuda_sketch *sketch)
-{
-	(void) sketch;
-	return NULL;
-}
-
 qs_status
 qs_cuda_insert(qs_cuda_sketch *sketch, const uint64_t *key, const int64_t *weight, size_t count)
 {

@@ -136,10 +136,6 @@ extern "C"
 
 	extern const qs_params *qs_cuda_params(const qs_cuda_sketch *sketch);
 	extern int64_t qs_cuda_total(const qs_cuda_sketch *sketch);
-	extern bool qs_cuda_is_wide(const qs_cuda_sketch *sketch);
-
-	/* The table in device memory, for callers with kernels of their own. */
-	extern const void *qs_cuda_table(const qs_cuda_sketch *sketch);
 
 	/*
  * Add keys, with weight NULL 1 each, from host memory.  The arrays may be

@@ -334,15 +334,3 @@ qs_cuda_total(const qs_cuda_sketch *sk)
 {
 	return sk->total;
 }
-
-bool
-qs_cuda_is_wide(const qs_cuda_sketch *sk)
-{
-	return sk->view.wide;
-}
-
-const void *
-qs_cuda_table(const qs_cuda_sketch *sk)
-{
-	return sk->view.table;
-}

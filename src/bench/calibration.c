@@ -91,9 +91,9 @@ add_sketch(result *r, const qs_sketch *sk, const workload *w)
 	for (i = 0; i < KEYS; i++)
 		strange[i] = bench_random(&state);
 	bench_check(qs_noise_init(&noise, sk, &bench_memory));
-	qs_engine_cpu.query(sk, w->fingerprint, KEYS, told);
+	qs_query(sk, w->fingerprint, KEYS, told);
 	add_errors(&r->present, &noise, told, w->count);
-	qs_engine_cpu.query(sk, strange, KEYS, told);
+	qs_query(sk, strange, KEYS, told);
 	add_errors(&r->absent, &noise, told, NULL);
 	qs_noise_free(&noise);
 	free(told);

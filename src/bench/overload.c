@@ -61,7 +61,7 @@ estimate(const qs_sketch *sk, const qs_noise *noise, uint64_t key, double *way)
 	qs_noise pure = *noise;
 	int64_t told;
 
-	qs_engine_cpu.query(sk, &key, 1, &told);
+	qs_query(sk, &key, 1, &told);
 	way[MINIMUM] = (double) told;
 	way[UNBIASED] = qs_estimate_unbiased(sk, noise, key);
 	way[CLIPPED] = fmin(fmax(way[UNBIASED], 0), way[MINIMUM]);

@@ -118,8 +118,8 @@ cpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 	return QS_OK;
 }
 
-static void
-cpu_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t *estimate)
+void
+qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t *estimate)
 {
 	uint64_t hv[QS_BATCH];
 	size_t i;
@@ -154,10 +154,8 @@ cpu_batch(const qs_sketch *sk)
 }
 
 const qs_engine qs_engine_cpu = {
-	.name = "cpu",
 	.insert = cpu_insert,
 	.remove = cpu_remove,
-	.query = cpu_query,
 	.merge = qs_merge,
 	.settle = cpu_settle,
 	.batch = cpu_batch,

@@ -1,14 +1,16 @@
 /*
  * sketch_engine.h
- *		Backends that work on sketches in batches, behind one table.
+ *		Engines that change sketches in batches, behind one table.
  *
- * The layers above never ask which backend they have: they call through a
- * qs_engine.  Every engine gives byte-identical sketches.  An engine works on
- * a qs_sketch in place; keys come as fingerprints, in batches of any size.
+ * The layers above change a sketch through the engine that it was given, and
+ * ask which one that is only to tell people.  Every engine gives byte-identical
+ * sketches.  An engine works on a qs_sketch in place; keys come as
+ * fingerprints, in batches of any size.
  *
  * An engine may keep the tables of a dense sketch elsewhere, on a device: the
  * sketch then is "remote" and has no tables.  Only insert() and merge() of the
- * same engine work on it until settle() has brought them back.
+ * same engine work on it until settle() has brought them back.  So whoever
+ * reads a sketch has its tables, and reading needs no engine.
  *
  * src/engine/sketch_engine.h
  */
@@ -19,8 +21,6 @@
 
 typedef struct qs_engine
 {
-	const char *name;
-
 	/*
 	 * Add keys; weight NULL means 1 each, otherwise weights are >= 0.
 	 * QS_TOTAL_OVERFLOW and QS_READ_ONLY leave the sketch unchanged.
@@ -31,10 +31,6 @@ typedef struct qs_engine
 	/* Remove keys likewise; QS_UNDERFLOW leaves the sketch unchanged. */
 	qs_status (*remove)(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 						size_t count);
-
-	/* Estimate each key; works on views. */
-	void (*query)(const qs_sketch *sk, const uint64_t *fingerprint, size_t count,
-				  int64_t *estimate);
 
 	/* As qs_merge(). */
 	qs_status (*merge)(qs_sketch *into, const qs_sketch *from);
@@ -63,5 +59,9 @@ qs_weight_sum(const int64_t *weight, size_t count)
 
 /* The engine that is always there. */
 extern const qs_engine qs_engine_cpu;
+
+/* Estimate each key of a sketch that is not remote; works on views. */
+extern void
+qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t *estimate);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct qs_kernels
 	 * As qs_ops.add, by structure, for 1 to QS_BATCH keys and counters of 4
 	 * bytes; NULL: the plain loop.
 	 */
-	qs_kernel_add add[QS_SF + 1];
+	qs_kernel_add add[QS_STRUCTURES];
 } qs_kernels;
 
 #ifdef __x86_64__

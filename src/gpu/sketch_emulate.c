@@ -76,7 +76,7 @@ emulated_insert(void *sketch, const uint64 *key, const int64 *weight, size_t cou
 static qs_status
 emulated_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
 {
-	qs_engine_cpu.query(&((Sketch *) sketch)->sketch, key, count, estimate);
+	qs_query(&((Sketch *) sketch)->sketch, key, count, estimate);
 	return QS_OK;
 }
 

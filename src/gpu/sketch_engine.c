@@ -24,8 +24,8 @@
 #include "utils/memutils.h"
 
 /* Up to this size tables stay where they are until they have so many keys. */
-#define SMALL_TABLE      (2 * 1024 * 1024)
-#define SMALL_TABLE_KEYS 262144
+#define STAY_BYTES (2 * 1024 * 1024)
+#define STAY_KEYS  262144
 
 static void
 drop_remote(void *argument)
@@ -85,8 +85,7 @@ wants_device(const qs_params *p)
 static bool
 is_worth_moving(const qs_params *p, int64 total)
 {
-	return gpu_backend == BACKEND_GPU || qs_unit_bytes(p) * p->n > SMALL_TABLE ||
-		   total >= SMALL_TABLE_KEYS;
+	return gpu_backend == BACKEND_GPU || qs_unit_bytes(p) * p->n > STAY_BYTES || total >= STAY_KEYS;
 }
 
 static void
@@ -353,13 +352,6 @@ gpu_merge(qs_sketch *into, const qs_sketch *from)
 	return from->remote ? merge_downloaded(into, from) : qs_merge(into, from);
 }
 
-static void
-gpu_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t *estimate)
-{
-	Assert(sk->remote == NULL);
-	qs_engine_cpu.query(sk, fingerprint, count, estimate);
-}
-
 static size_t
 gpu_batch(const qs_sketch *sk)
 {
@@ -367,10 +359,8 @@ gpu_batch(const qs_sketch *sk)
 }
 
 static const qs_engine gpu_engine = {
-	.name = "gpu",
 	.insert = gpu_insert,
 	.remove = gpu_remove,
-	.query = gpu_query,
 	.merge = gpu_merge,
 	.settle = gpu_settle,
 	.batch = gpu_batch,

@@ -109,7 +109,7 @@ estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
 		if (lookup_read(sketch, stored || named ? &key : NULL, named, batch))
 			return;
 	}
-	qs_engine_cpu.query(sketch, batch->fingerprint, batch->count, batch->estimate);
+	qs_query(sketch, batch->fingerprint, batch->count, batch->estimate);
 }
 
 /* A bigint array of the same shape. */

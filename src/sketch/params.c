@@ -23,7 +23,7 @@ static const struct
 static bool
 structure_exists(int structure)
 {
-	return structure >= QS_THREAD && structure <= QS_SF;
+	return structure >= QS_THREAD && structure < QS_STRUCTURES;
 }
 
 const char *
@@ -37,7 +37,7 @@ qs_structure_by_name(const char *name, size_t length)
 {
 	int i;
 
-	for (i = QS_THREAD; i <= QS_SF; i++)
+	for (i = QS_THREAD; i < QS_STRUCTURES; i++)
 		if (strlen(structures[i].name) == length && memcmp(structures[i].name, name, length) == 0)
 			return i;
 	return 0;

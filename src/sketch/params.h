@@ -32,6 +32,9 @@ typedef enum qs_structure
 	QS_SF = 6
 } qs_structure;
 
+/* Arrays that are indexed by structure have so many elements. */
+#define QS_STRUCTURES (QS_SF + 1)
+
 /* Parts of an sf sketch; every other structure is always full. */
 typedef enum qs_part
 {

@@ -153,7 +153,7 @@ machine_query(const machine *m, const qs_sketch *sk, int64_t *estimate)
 
 	for (i = 0; i < m->keys; i++)
 		key[i] = machine_key(m, i);
-	qs_engine_cpu.query(sk, key, m->keys, estimate);
+	qs_query(sk, key, m->keys, estimate);
 }
 
 static inline void

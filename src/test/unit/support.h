@@ -266,7 +266,7 @@ test_estimate(const qs_sketch *sk, uint64_t key)
 {
 	int64_t estimate;
 
-	qs_engine_cpu.query(sk, &key, 1, &estimate);
+	qs_query(sk, &key, 1, &estimate);
 	return estimate;
 }
 
