@@ -62,7 +62,7 @@ CUDA_LINK   = $(CUDA_LIB) -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthre
 	-Wl,--exclude-libs,ALL
 CUDA_NOTE   = building with CUDA for $(CUDA_ARCHS:%=sm_%)
 else
-NO_CUDA_OBJ := $(patsubst %.c,%.o,$(wildcard cuda/no_cuda.c))
+NO_CUDA_OBJ := $(patsubst %.c,%.o,$(wildcard cuda/*no_cuda.c))
 CUDA_NOTE   = building without CUDA: $(if $(NVCC),$(if $(CUDA_SRC),WITH_CUDA=no,no kernels in cuda/),nvcc not found)
 endif
 

@@ -8,7 +8,7 @@
  */
 #include <new>
 
-#include "device.cuh"
+#include "sketch.cuh"
 
 static const qs_cuda_ops *
 ops_of(int structure)

@@ -15,7 +15,7 @@ extern "C"
 #include "sketch/explicit.h"
 }
 
-#include "device.cuh"
+#include "sketch.cuh"
 
 /* Tables of a dense sketch to the device. */
 static qs_status

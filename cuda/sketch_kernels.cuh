@@ -18,7 +18,7 @@
 #ifndef QS_KERNELS_CUH
 #define QS_KERNELS_CUH
 
-#include "device.cuh"
+#include "sketch.cuh"
 
 #define QS_ALL_LANES      0xffffffffu
 #define QS_SHARED_MASKS   1024 /* more are read through the cache */

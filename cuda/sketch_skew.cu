@@ -224,7 +224,7 @@ sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
 	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(sample_keys, cudaFuncAttributeMaxDynamicSharedMemorySize,
 										  (int) shared));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	sample_keys<<<1, SAMPLE_BLOCK, shared, gpu->stream>>>(*b, sk->view.seed_key, gpu->hot,
+	sample_keys<<<1, SAMPLE_BLOCK, shared, gpu->stream>>>(*b, sk->view.seed_key, qs_hot_of(gpu),
 														  gpu->result);
 	QS_CUDA_LAUNCHED(gpu);
 	QS_TRY(qs_read_result(gpu, 1));
@@ -259,17 +259,18 @@ static qs_status
 split(qs_cuda_sketch *sk, const way *w, qs_batch *b)
 {
 	qs_cuda *gpu = sk->gpu;
-	qs_batch hot = { gpu->hot.key, (const int64_t *) gpu->hot.weight, QS_HOT_SLOTS };
+	qs_hot hot = qs_hot_of(gpu);
+	qs_batch hot_keys = { hot.key, (const int64_t *) hot.weight, QS_HOT_SLOTS };
 	uint64_t *cold = (uint64_t *) w->work;
 	int grid;
 
 	QS_TRY(qs_grid(gpu, split_keys, SPLIT_BLOCK, 0, qs_ceil_div(b->count, SPLIT_BLOCK * SPLIT_EACH),
 				   &grid));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	split_keys<<<grid, SPLIT_BLOCK, 0, gpu->stream>>>(*b, sk->view.seed_key, gpu->hot, cold,
+	split_keys<<<grid, SPLIT_BLOCK, 0, gpu->stream>>>(*b, sk->view.seed_key, hot, cold,
 													  gpu->result);
 	QS_CUDA_LAUNCHED(gpu);
-	QS_TRY(qs_change_keys(sk, &hot, QS_CHANGE_ADD));
+	QS_TRY(qs_change_keys(sk, &hot_keys, QS_CHANGE_ADD));
 	QS_TRY(qs_read_result(gpu, 1));
 	gpu->stats.hot_keys += b->count - gpu->host_result[0];
 	b->key = cold;

@@ -8,6 +8,7 @@
 #include "gpu/sketch_device.h"
 
 #include "sketch/format.h"
+#include "sketch_cuda.h"
 
 typedef struct Sketch
 {

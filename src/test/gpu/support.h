@@ -17,7 +17,7 @@
 
 #include "sketch/format.h"
 #include "engine/sketch_engine.h"
-#include "qs_cuda.h"
+#include "sketch_cuda.h"
 
 /* Stop the program: the test itself cannot go on. */
 #define CHECK(condition)                                                    \
