@@ -126,3 +126,61 @@ GpuAskAll(const GpuTransfer *transfer)
 	GpuLeaveSlots();
 	return there;
 }
+
+/* Keys on their way to the worker, with weights, or with answers to come. */
+typedef struct Keys
+{
+	const uint64 *key;
+	const int64 *weight;
+	int64 *answer;
+} Keys;
+
+static void
+ask_keys(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Keys *keys = transfer->context;
+	uint64 *data = (uint64 *) GpuSlotData(slot);
+
+	slot->count = (int) size;
+	slot->weighted = keys->weight != NULL;
+	memcpy(data, keys->key + at, size * sizeof(uint64));
+	if (keys->weight)
+		memcpy(data + size, keys->weight + at, size * sizeof(int64));
+}
+
+static void
+take_answers(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Keys *keys = transfer->context;
+
+	memcpy(keys->answer + at, GpuSlotData(slot), size * sizeof(int64));
+}
+
+void
+GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, size_t count)
+{
+	Keys keys = { .key = key, .weight = weight };
+	GpuTransfer transfer = { .ref = ref,
+							 .op = op,
+							 .all = count,
+							 .most = weight ? GPU_SLOT_WEIGHED : GPU_SLOT_KEYS,
+							 .ask = ask_keys,
+							 .context = &keys };
+
+	GpuPostAll(&transfer);
+}
+
+bool
+GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, int64 *answer)
+{
+	Keys keys = { .key = key, .answer = answer };
+	GpuTransfer transfer = { .ref = ref,
+							 .op = op,
+							 .all = count,
+							 .most = GPU_SLOT_KEYS,
+							 .ask = ask_keys,
+							 .take = take_answers,
+							 .context = &keys };
+
+	return GpuAskAll(&transfer);
+}

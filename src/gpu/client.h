@@ -42,6 +42,13 @@ extern void GpuPostAll(const GpuTransfer *transfer);
  */
 extern bool GpuAskAll(const GpuTransfer *transfer);
 
+/* Batches of keys, with weights behind them, or NULL: 1 each. */
+extern void
+GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, size_t count);
+
+/* Batches of keys whose answers take their places; false if the value is gone. */
+extern bool GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, int64 *answer);
+
 /* Ask for something with one reply; QS_NO_MEMORY also if the value is gone. */
 extern qs_status GpuAskOne(GpuSlot *slot);
 

@@ -95,47 +95,10 @@ GpuUpload(const qs_sketch *sk, GpuRef *ref)
 	return done;
 }
 
-/* Keys on their way to the worker, with weights, or with estimates to come. */
-typedef struct Keys
-{
-	const uint64 *key;
-	const int64 *weight;
-	int64 *estimate;
-} Keys;
-
-static void
-ask_keys(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const Keys *keys = transfer->context;
-	uint64 *data = (uint64 *) GpuSlotData(slot);
-
-	slot->count = (int) size;
-	slot->weighted = keys->weight != NULL;
-	memcpy(data, keys->key + at, size * sizeof(uint64));
-	if (keys->weight)
-		memcpy(data + size, keys->weight + at, size * sizeof(int64));
-}
-
-static void
-take_estimates(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const Keys *keys = transfer->context;
-
-	memcpy(keys->estimate + at, GpuSlotData(slot), size * sizeof(int64));
-}
-
 void
 GpuSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count)
 {
-	Keys keys = { .key = key, .weight = weight };
-	GpuTransfer transfer = { .ref = ref,
-							 .op = SKETCH_INSERT,
-							 .all = count,
-							 .most = weight ? GPU_SLOT_WEIGHED : GPU_SLOT_KEYS,
-							 .ask = ask_keys,
-							 .context = &keys };
-
-	GpuPostAll(&transfer);
+	GpuPostKeys(ref, SKETCH_INSERT, key, weight, count);
 }
 
 void
@@ -150,16 +113,7 @@ GpuMergeInto(const GpuRef *ref, const GpuRef *other)
 bool
 GpuLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate)
 {
-	Keys keys = { .key = key, .estimate = estimate };
-	GpuTransfer transfer = { .ref = ref,
-							 .op = SKETCH_QUERY,
-							 .all = count,
-							 .most = GPU_SLOT_KEYS,
-							 .ask = ask_keys,
-							 .take = take_estimates,
-							 .context = &keys };
-
-	return GpuAskAll(&transfer);
+	return GpuAskKeys(ref, SKETCH_QUERY, key, count, estimate);
 }
 
 /* What the tables in the worker's hands look like; they take nothing more. */

@@ -30,9 +30,8 @@ extern void GpuWriteTicket(const qs_sketch *sk, struct varlena *out);
 extern bool GpuIsTicket(Datum datum);
 extern bool GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory);
 
-/* The number of the GPU that a sketch, or a copy of this name, is on; else -1. */
+/* The number of the GPU that a sketch is on, or -1. */
 extern int GpuOfSketch(const qs_sketch *sk);
-extern int GpuOfCopy(const GpuKey *key);
 
 /* Lookups of batches in stored sketches. */
 extern bool GpuWantsLookup(const qs_sketch *sk, size_t count);

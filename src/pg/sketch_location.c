@@ -8,6 +8,7 @@
 
 #include "access/detoast.h"
 #include "funcapi.h"
+#include "gpu/names.h"
 #include "gpu/sketch_gpu.h"
 #include "utils/builtins.h"
 
