@@ -136,8 +136,7 @@ static qs_status
 empty_host(const qs_cuda_sketch *sk, uint64_t live, qs_sketch *to, const qs_memory *memory)
 {
 	qs_init(to, &sk->params, memory);
-	to->total = sk->view.wide ? QS_WIDE_TOTAL : 0;
-	QS_TRY(qs_make_dense(to));
+	QS_TRY(qs_start_dense(to, sk->view.wide));
 	if (live > 0)
 		QS_TRY(to->ops->reserve(to, live));
 	to->extra_used = live;

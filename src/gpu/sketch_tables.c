@@ -42,11 +42,8 @@ make_extra(qs_sketch *sk, const GpuSketchShape *shape)
 qs_status
 GpuMakeTables(qs_sketch *sk, const GpuSketchShape *shape)
 {
-	qs_status status;
+	qs_status status = qs_start_dense(sk, shape->wide);
 
-	/* the width of counters follows from the total */
-	sk->total = shape->wide ? QS_WIDE_TOTAL : 0;
-	status = qs_make_dense(sk);
 	if (status == QS_OK && sk->ops->live_extra)
 		status = make_extra(sk, shape);
 	sk->total = shape->total;

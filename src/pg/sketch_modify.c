@@ -10,6 +10,8 @@
  */
 #include "pg/sketch_expanded.h"
 
+#include "sketch/sf.h"
+
 #define KEY_ARGUMENT    1
 #define WEIGHT_ARGUMENT 2
 

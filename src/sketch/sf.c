@@ -13,8 +13,8 @@
  * and the sum of two maxima is an upper bound of the maximum of sums, so
  * estimates of merged device parts remain upper bounds but can be larger than
  * those of the device part of the merged sketches.  It is always dense, takes
- * no keys and nothing can be subtracted from it.  A host part is the fat table alone: it
- * does everything, and a full sketch can be made from it.
+ * no keys and nothing can be subtracted from it.  A host part is the fat table
+ * alone: it does everything, and a full sketch can be made from it.
  *
  * Invariants: those of a bucketed sketch with m = 8z for the fat table;
  * slim = max.  Hence true <= estimate(fat) <= estimate(slim) <=
@@ -276,3 +276,75 @@ const qs_ops qs_sf_ops = {
 	.write = write,
 	.check = check,
 };
+
+/* Tables of "from" that "to", a dense sketch of another part, has as well. */
+static void
+copy_part(qs_sketch *to, const qs_sketch *from)
+{
+	if (to->table && from->table)
+		memcpy(to->table, from->table, table_bytes(&to->params, to->wide));
+	if (to->extra)
+		memcpy(to->extra, from->extra, extra_bytes(&to->params, to->wide));
+	if (!from->table)
+		qs_sf_refresh(to);
+}
+
+static qs_status
+dense_part(qs_sketch *to, const qs_sketch *from)
+{
+	qs_status status = qs_start_dense(to, from->wide);
+
+	if (status == QS_OK)
+		copy_part(to, from);
+	return status;
+}
+
+/* The device part of an explicit sketch is that of its dense form. */
+static qs_status
+dense_part_of_explicit(qs_sketch *to, const qs_sketch *from)
+{
+	qs_sketch dense;
+	qs_status status = qs_copy(&dense, from, to->memory);
+
+	if (status != QS_OK)
+		return status;
+	status = qs_make_dense(&dense);
+	if (status == QS_OK)
+		status = dense_part(to, &dense);
+	qs_free(&dense);
+	return status;
+}
+
+/* An explicit sketch of another part has the same entries. */
+static qs_status
+explicit_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *memory)
+{
+	qs_status status = qs_copy(to, from, memory);
+
+	if (status == QS_OK)
+		to->params.part = (uint8_t) part;
+	return status;
+}
+
+qs_status
+qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *memory)
+{
+	bool reachable = part == QS_PART_FULL ? from->params.part == QS_PART_HOST
+										  : from->params.part == QS_PART_FULL;
+	qs_params p = from->params;
+	qs_status status;
+
+	if (p.structure != QS_SF || !reachable)
+		return QS_WRONG_PART;
+	if (from->form == QS_EXPLICIT && part != QS_PART_DEVICE)
+		return explicit_part(to, from, part, memory);
+	p.part = (uint8_t) part;
+	qs_init(to, &p, memory);
+	to->family = from->family;
+	to->collation = from->collation;
+	to->total = from->total;
+	status = from->form == QS_DENSE ? dense_part(to, from) : dense_part_of_explicit(to, from);
+	if (status != QS_OK)
+		qs_free(to);
+	return status;
+}

@@ -2,6 +2,10 @@
  * sketch.c
  *		Life cycle of a sketch: explicit to dense, narrow to wide, copies.
  *
+ * What changes form or width is made anew beside the old, which goes only when
+ * the new is complete: out of memory, a sketch is what it was.  What a table
+ * looks like is for its structure's qs_ops to know; here it is so many bytes.
+ *
  * src/sketch/sketch.c
  */
 #include "sketch/bucketed.h"
@@ -108,6 +112,7 @@ alloc_masks(qs_sketch *sk)
 	return QS_OK;
 }
 
+/* Masks and empty tables; on failure masks may be left, which qs_free() releases. */
 static qs_status
 start_dense(qs_sketch *sk, uint64_t room)
 {
@@ -118,6 +123,13 @@ start_dense(qs_sketch *sk, uint64_t room)
 	if (status == QS_OK)
 		sk->form = QS_DENSE;
 	return status;
+}
+
+qs_status
+qs_start_dense(qs_sketch *sk, bool wide)
+{
+	sk->wide = wide;
+	return start_dense(sk, 0);
 }
 
 /* Add all entries of an explicit sketch to a dense one that has room for N. */
@@ -164,6 +176,7 @@ qs_make_dense(qs_sketch *sk)
 	return QS_OK;
 }
 
+/* Counters of 8 bytes in new tables. */
 static qs_status
 make_wide(qs_sketch *sk)
 {
@@ -207,6 +220,7 @@ copy_entries(qs_sketch *to, const qs_sketch *from)
 	return QS_OK;
 }
 
+/* Likewise the tables of a dense sketch, with room for the high buckets in use. */
 static qs_status
 copy_tables(qs_sketch *to, const qs_sketch *from)
 {
@@ -260,73 +274,4 @@ qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
 		return sk->ops->query_one(sk, hv);
 	sk->ops->query(sk, &hv, 1, &estimate);
 	return estimate;
-}
-
-/* Tables of "from" that "to", a dense sketch of another part, has as well. */
-static void
-copy_part(qs_sketch *to, const qs_sketch *from)
-{
-	uint64_t slim = qs_sf_ops.table_bytes(&to->params, to->wide);
-	uint64_t fat = qs_sf_ops.extra_bytes(&to->params, to->wide);
-
-	if (to->table && from->table)
-		memcpy(to->table, from->table, slim);
-	if (to->extra)
-		memcpy(to->extra, from->extra, fat);
-	if (!from->table)
-		qs_sf_refresh(to);
-}
-
-static qs_status
-dense_part(qs_sketch *to, const qs_sketch *from)
-{
-	qs_status status;
-
-	to->wide = from->wide;
-	status = start_dense(to, 0);
-	if (status == QS_OK)
-		copy_part(to, from);
-	return status;
-}
-
-/* The device part of an explicit sketch is that of its dense form. */
-static qs_status
-dense_part_of_explicit(qs_sketch *to, const qs_sketch *from)
-{
-	qs_sketch dense;
-	qs_status status = qs_copy(&dense, from, to->memory);
-
-	if (status != QS_OK)
-		return status;
-	status = qs_make_dense(&dense);
-	if (status == QS_OK)
-		status = dense_part(to, &dense);
-	qs_free(&dense);
-	return status;
-}
-
-qs_status
-qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *memory)
-{
-	bool reachable = part == QS_PART_FULL ? from->params.part == QS_PART_HOST
-										  : from->params.part == QS_PART_FULL;
-	qs_params p = from->params;
-	qs_status status;
-
-	if (p.structure != QS_SF || !reachable)
-		return QS_WRONG_PART;
-	p.part = (uint8_t) part;
-	qs_init(to, &p, memory);
-	to->family = from->family;
-	to->collation = from->collation;
-	to->total = from->total;
-	if (from->form == QS_DENSE)
-		status = dense_part(to, from);
-	else if (part == QS_PART_DEVICE)
-		status = dense_part_of_explicit(to, from);
-	else
-		status = copy_entries(to, from);
-	if (status != QS_OK)
-		qs_free(to);
-	return status;
 }

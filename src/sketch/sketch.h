@@ -142,6 +142,9 @@ extern qs_status qs_copy(qs_sketch *to, const qs_sketch *from, const qs_memory *
 /* Turn an explicit owned sketch dense. */
 extern qs_status qs_make_dense(qs_sketch *sk);
 
+/* Turn an empty one dense with counters of this width, for tables to be copied in. */
+extern qs_status qs_start_dense(qs_sketch *sk, bool wide);
+
 /*
  * Prepare an owned sketch for "weight" more: QS_TOTAL_OVERFLOW if N cannot
  * take it; widens dense counters when N would reach 2^32.
@@ -198,13 +201,5 @@ extern qs_status qs_subtract(qs_sketch *into, const qs_sketch *from);
 
 /* Fold an owned sketch to n buckets: params.n must be n times a power of two. */
 extern qs_status qs_fold(qs_sketch *sk, uint64_t n);
-
-/*
- * Parts of an sf sketch: "to" becomes an owned copy of the slim table
- * (QS_PART_DEVICE), of the fat table (QS_PART_HOST), or a full sketch made
- * from a host part (QS_PART_FULL).
- */
-extern qs_status
-qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *memory);
 
 #endif

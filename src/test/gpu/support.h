@@ -16,6 +16,7 @@
 #include <cuda_runtime_api.h>
 
 #include "sketch/format.h"
+#include "sketch/sf.h"
 #include "engine/sketch_engine.h"
 #include "sketch_cuda.h"
 

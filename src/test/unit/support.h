@@ -28,6 +28,7 @@
 #include "base/crc32c.h"
 #include "sketch/explicit.h"
 #include "sketch/format.h"
+#include "sketch/sf.h"
 #include "sketch/sketch.h"
 #include "engine/sketch_engine.h"
 

@@ -10,7 +10,6 @@
  */
 #include "support.h"
 
-#include "sketch/sf.h"
 #include "sketch/thread.h"
 
 /* ---- the mix ---- */
