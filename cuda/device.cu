@@ -2,12 +2,20 @@
  * device.cu
  *		Opening a device: streams, memory, workspace, errors.
  *
+ * Memory for batches is got once, when the device is opened: cudaMalloc() takes
+ * long and cudaFree() waits for the device.  The workspace grows to what the
+ * largest batch wanted and stays, until someone trims it.
+ *
+ * Errors of kernels show at a later call.  They are sticky: nothing of this
+ * process works on the device after one.
+ *
  * cuda/device.cu
  */
 #include <new>
 
 #include "staging.cuh"
 
+/* Bytes of all slots together; the default is a millisecond of the bus. */
 #define DEFAULT_STAGING (UINT64_C(64) << 20)
 #define MIN_STAGING     (UINT64_C(1) << 16)
 
@@ -66,6 +74,7 @@ qs_cuda_enter(qs_cuda *gpu)
 	return QS_OK;
 }
 
+/* Clear memory, in the order of the kernels. */
 static qs_status
 zero(qs_cuda *gpu, void *pointer, size_t bytes)
 {
@@ -133,6 +142,7 @@ qs_read_result(qs_cuda *gpu, int words)
 	return QS_OK;
 }
 
+/* What launches depend on. */
 static qs_status
 read_properties(qs_cuda *gpu)
 {
@@ -151,6 +161,7 @@ read_properties(qs_cuda *gpu)
 	return QS_OK;
 }
 
+/* Whatever fails, qs_cuda_close() cleans up: all that is not there yet is zero. */
 static qs_status
 open_device(qs_cuda *gpu)
 {

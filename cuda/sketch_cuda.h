@@ -10,6 +10,11 @@
  * to 2^32 - 1 buckets.  An sf sketch has its slim table here and its fat table
  * in a qs_sketch on the host; see qs_cuda_sf_insert().
  *
+ * The worker inside PostgreSQL creates, loads, inserts, queries, merges, fetches
+ * and destroys.  The rest is for tests and benchmarks alone: keys in device
+ * memory (..._device), removing, folding, widening, emptying, and the insertion
+ * into sf of the paper.  In PostgreSQL the CPU does these.
+ *
  * Statuses and errors are as in qs_cuda.h.  cuda/sketch_cuda.h
  */
 #ifndef QS_SKETCH_CUDA_H

@@ -9,14 +9,17 @@
  *
  *	1. each thread hashes its part of the keys and counts them by owner;
  *	2. it writes them where the owner's keys are gathered;
- *	3. each owner adds its keys with the structure's own add(), a few at a time, and
- *		while their buckets are in its cache copies the slim bucket of each
- *		key to pinned memory, with its number.
+ *	3. each owner adds its keys with the structure's own add(), a few at a
+ *		time, and while their buckets are in its cache copies the slim bucket
+ *		of each key to pinned memory, with its number.
  *
  * The device takes the slim buckets over by atomicMax: slim counters only
  * grow, so the order and how often a bucket comes do not matter.  The paper
  * copies the counters of each key on its own; here it is one transfer for a
  * slot of keys, which goes on while the next keys are added.
+ *
+ * Only tests and the benchmark call this: inside PostgreSQL sf sketches are made
+ * by the CPU, and the device gets their slim tables for lookups.
  *
  * Bytes per key to the device: 4 for the bucket and 32 (wide: 64) of counters.
  *
