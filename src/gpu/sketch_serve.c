@@ -15,7 +15,8 @@
 #include "gpu/sketch_tables.h"
 #include "gpu/worker.h"
 
-#include "pg/sketch_value.h"
+#include "engine/sketch_engine.h"
+#include "pg/memory.h"
 #include "utils/memutils.h"
 
 /* The sketch of an entry: at most one of both is there. */
@@ -62,7 +63,7 @@ own_memory(void)
 {
 	static qs_memory memory;
 
-	return SketchMemory(TopMemoryContext, &memory);
+	return ContextMemory(TopMemoryContext, &memory);
 }
 
 /* Put a sketch on a device: an empty one, or a copy of "from" if not NULL. */

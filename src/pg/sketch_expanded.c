@@ -63,7 +63,7 @@ create_object(MemoryContext context)
 	EOH_init_header(&expanded->header, &methods, context);
 	expanded->magic = EXPANDED_SKETCH_MAGIC;
 	expanded->engine = &qs_engine_cpu;
-	SketchMemory(context, &expanded->memory);
+	ContextMemory(context, &expanded->memory);
 	return expanded;
 }
 

@@ -124,7 +124,7 @@ part(FunctionCallInfo fcinfo, qs_part wanted)
 
 	SketchRead(&reader, PG_GETARG_DATUM(0));
 	status =
-		qs_sf_part(&sketch, reader.sketch, wanted, SketchMemory(CurrentMemoryContext, &memory));
+		qs_sf_part(&sketch, reader.sketch, wanted, ContextMemory(CurrentMemoryContext, &memory));
 	if (status == QS_WRONG_PART)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),

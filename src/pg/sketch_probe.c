@@ -157,7 +157,7 @@ ProbeNoise(Probe *probe, const qs_sketch *sketch)
 	probe->measured = false;
 	MemoryContextReset(probe->noise_context);
 	SketchCheck(qs_noise_init(&probe->noise, sketch,
-							  SketchMemory(probe->noise_context, &probe->noise_memory)));
+							  ContextMemory(probe->noise_context, &probe->noise_memory)));
 	if (header)
 	{
 		memcpy(probe->noise_header, header, QS_HEADER_BYTES);

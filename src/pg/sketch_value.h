@@ -15,6 +15,7 @@
 #include "fmgr.h"
 
 #include "sketch/format.h"
+#include "pg/memory.h"
 #include "sketch/sketch.h"
 #include "engine/sketch_engine.h"
 #if PG_VERSION_NUM >= 160000
@@ -39,9 +40,6 @@ extern void SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *ou
 extern struct varlena *SketchFlatten(const qs_sketch *sketch);
 extern Size SketchFlatSize(const qs_sketch *sketch);
 extern void SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size);
-
-/* memory.c: the sketches' allocator over a memory context */
-extern const qs_memory *SketchMemory(MemoryContext context, qs_memory *memory);
 
 /* errors.c */
 extern void SketchCheck(qs_status status);
