@@ -62,3 +62,16 @@ qs_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
 }
 
 #endif
+
+uint32_t
+qs_checksum(const uint8_t *bytes, size_t length, size_t field)
+{
+	static const uint8_t zero[4] = { 0 };
+	size_t after = field + sizeof(zero);
+	uint32_t crc = QS_CRC32C_INIT;
+
+	crc = qs_crc32c(crc, bytes, field);
+	crc = qs_crc32c(crc, zero, sizeof(zero));
+	crc = qs_crc32c(crc, bytes + after, length - after);
+	return crc ^ QS_CRC32C_INIT;
+}

@@ -18,6 +18,9 @@
  */
 extern uint32_t qs_crc32c(uint32_t crc, const uint8_t *bytes, size_t length);
 
+/* The final value of bytes whose four at "field", where it belongs, count as zero. */
+extern uint32_t qs_checksum(const uint8_t *bytes, size_t length, size_t field);
+
 /* The plain version, which the fast one must agree with. */
 extern uint32_t qs_crc32c_plain(uint32_t crc, const uint8_t *bytes, size_t length);
 

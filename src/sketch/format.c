@@ -95,19 +95,6 @@ write_header(const qs_sketch *sk, uint8_t *out)
 	qs_store64(out + AT_USED, used_count(sk));
 }
 
-/* CRC-32C of the bytes with the checksum field taken as zero. */
-static uint32_t
-checksum(const uint8_t *bytes, uint64_t length)
-{
-	static const uint8_t zero[4] = { 0 };
-	uint32_t crc = QS_CRC32C_INIT;
-
-	crc = qs_crc32c(crc, bytes, AT_CRC);
-	crc = qs_crc32c(crc, zero, sizeof(zero));
-	crc = qs_crc32c(crc, bytes + AT_N, length - AT_N);
-	return crc ^ QS_CRC32C_INIT;
-}
-
 void
 qs_write(const qs_sketch *sk, uint8_t *out)
 {
@@ -116,7 +103,7 @@ qs_write(const qs_sketch *sk, uint8_t *out)
 		qs_explicit_write(sk, out + QS_HEADER_BYTES);
 	else
 		sk->ops->write(sk, canonical_wide(sk), out + QS_HEADER_BYTES);
-	qs_store32(out + AT_CRC, checksum(out, qs_flat_size(sk)));
+	qs_store32(out + AT_CRC, qs_checksum(out, qs_flat_size(sk), AT_CRC));
 }
 
 static qs_status
@@ -217,7 +204,7 @@ qs_validate(const uint8_t *bytes, uint64_t length)
 
 	if (status != QS_OK)
 		return status;
-	if (qs_load32(bytes + AT_CRC) != checksum(bytes, length))
+	if (qs_load32(bytes + AT_CRC) != qs_checksum(bytes, length, AT_CRC))
 		return QS_FORMAT_CRC;
 	if (view.form == QS_EXPLICIT)
 		return qs_explicit_check(&view) ? QS_OK : QS_FORMAT_ENTRIES;
