@@ -45,9 +45,9 @@
  *
  * A LIVE entry is doomed when its state's memory goes away, at the end of the
  * transaction or subtransaction, or when the backend exits, whichever is
- * first.  A parallel worker hands an entry over to its leader, who adopts it
- * or dooms it at the end of its own transaction; leaders outlive their
- * workers.  A serial number tells an entry from later ones in the same place.
+ * first.  A process of a parallel plan hands an entry over to its leader, who
+ * adopts it or dooms it at the end of its own transaction; leaders outlive
+ * their workers.  A serial number tells an entry from later ones in the same place.
  *
  * Locks.
  *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, queue,
@@ -165,6 +165,12 @@ typedef struct GpuKey
 	uint8 header[64];
 } GpuKey;
 
+/* Names an entry that was handed over, for whoever was told. */
+typedef struct GpuNonce
+{
+	uint8 byte[16];
+} GpuNonce;
+
 typedef struct GpuEntry
 {
 	GpuEntryState state;
@@ -172,8 +178,10 @@ typedef struct GpuEntry
 	uint64 serial;
 	int proc;               /* LIVE, LOST: the owner */
 	int pid;                /* likewise, for people */
-	SubTransactionId subid; /* likewise */
-	bool handed;            /* by a parallel worker, to a leader who has not adopted it */
+	SubTransactionId subid; /* likewise; invalid: a parallel worker's, not adopted yet */
+	bool handed;            /* to a leader who has not adopted it */
+	GpuNonce nonce;         /* if so: who names it adopts it */
+	GpuShape shape;         /* likewise: what the device does not know of it */
 	bool evicted;           /* moved to the worker's own memory: fetch it back soon */
 	int device;             /* set by the worker */
 	uint64 bytes;           /* of device memory, set by the worker */
@@ -275,8 +283,8 @@ extern void GpuFailRequests(void);
 /* entries.c */
 extern bool GpuNewEntry(GpuFamily family, GpuRef *ref);
 extern void GpuDropEntry(const GpuRef *ref);
-extern void GpuHandEntryToLeader(const GpuRef *ref);
-extern bool GpuAdoptEntry(const GpuRef *ref);
+extern void GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape);
+extern bool GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *shape);
 extern void GpuDropAllEntries(void);
 extern void GpuDropSubEntries(SubTransactionId subid);
 extern void GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to);

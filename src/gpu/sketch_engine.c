@@ -32,7 +32,7 @@ drop_remote(void *argument)
 {
 	GpuRemote *remote = argument;
 
-	if (remote->ref.serial != 0 && !remote->borrowed)
+	if (remote->ref.serial != 0 && !remote->handed)
 		GpuDropEntry(&remote->ref);
 	remote->ref.serial = 0;
 }

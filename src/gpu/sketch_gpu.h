@@ -28,7 +28,7 @@ extern const qs_engine *GpuEngineOf(const qs_sketch *sk);
 extern Size GpuTicketSize(void);
 extern void GpuWriteTicket(const qs_sketch *sk, struct varlena *out);
 extern bool GpuIsTicket(Datum datum);
-extern bool GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory);
+extern void GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory);
 
 /* The number of the GPU that a sketch is on, or -1. */
 extern int GpuOfSketch(const qs_sketch *sk);

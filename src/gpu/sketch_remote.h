@@ -14,8 +14,9 @@
 /* In the sketch's memory context, which drops the device's sketch at its end. */
 typedef struct GpuRemote
 {
-	GpuRef ref;    /* serial 0: none */
-	bool borrowed; /* somebody else drops it */
+	GpuRef ref;     /* serial 0: none */
+	bool handed;    /* to whoever redeems its ticket */
+	GpuNonce nonce; /* and by which name, if so */
 	MemoryContextCallback callback;
 } GpuRemote;
 

@@ -39,7 +39,17 @@ typedef struct GpuSketchShape
 	bool wide;
 } GpuSketchShape;
 
+/* A partial sketch, as far as a device does not know it; in an entry that was handed over. */
+typedef struct GpuSketchPartial
+{
+	qs_params params;
+	int64 total;
+	uint32 family;
+	uint32 collation;
+} GpuSketchPartial;
+
 StaticAssertDecl(sizeof(GpuSketchShape) <= sizeof(GpuShape), "shape of a sketch does not fit");
+StaticAssertDecl(sizeof(GpuSketchPartial) <= sizeof(GpuShape), "partial sketch does not fit");
 StaticAssertDecl(QS_HEADER_BYTES <= sizeof(((GpuKey *) 0)->header),
 				 "header of a sketch does not fit");
 

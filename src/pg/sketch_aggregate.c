@@ -18,18 +18,11 @@
  * src/pg/sketch_aggregate.c
  */
 #include "pg/sketch_expanded.h"
+#include "pg/sketch_recognize.h"
 
-#include "access/parallel.h"
 #include "gpu/sketch_gpu.h"
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
-
-/* Which arguments a form of the aggregate has; 0 = does not have it. */
-typedef struct AggregateForm
-{
-	int weight;
-	int template;
-} AggregateForm;
 
 static const AggregateForm plain = { 0, 0 };
 static const AggregateForm weighted = { 2, 0 };
@@ -48,25 +41,23 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
-/*
- * Whose partial state is this?  A leader's own must last until it is combined,
- * which is sure only where there are no groups: others are freed when the next
- * group comes.
- */
-static PlanState *
-partial_of(AggState *node)
+/* May the state travel as a ticket?  Only if it goes to our combine function and nowhere else. */
+static bool
+may_use_ticket(FunctionCallInfo fcinfo)
 {
-	bool partial = IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
-				   (IsParallelWorker() || node->aggstrategy == AGG_PLAIN);
+	AggState *node = (AggState *) fcinfo->context;
 
-	return partial ? &node->ss.ps : NULL;
+	return IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
+		   CombinesSketches(node);
 }
 
 /* Prepare a new state for what the calling node does with it. */
 static ExpandedSketch *
 start_state(FunctionCallInfo fcinfo, ExpandedSketch *state)
 {
-	ExpandedPlace(state, partial_of((AggState *) fcinfo->context));
+	ExpandedPlace(state);
+	if (state->engine != &qs_engine_cpu)
+		state->ticket = may_use_ticket(fcinfo);
 	return state;
 }
 
@@ -307,35 +298,30 @@ qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
 typedef struct Operand
 {
 	ExpandedSketch *expanded; /* the sketch is this one, perhaps on a device */
-	bool ticket;              /* and was made from a ticket */
-	bool own;                 /* which may become the state */
-	bool passed;              /* through shared memory */
-	PassedSketch shared;      /* if so */
+	bool ticket;              /* and was made from a ticket, so that it may become the state */
 	SketchReader reader;      /* otherwise */
 	const qs_sketch *sketch;
 } Operand;
 
+/* Is this call made to combine partial states? */
+static bool
+is_combining(FunctionCallInfo fcinfo)
+{
+	AggState *node = (AggState *) fcinfo->context;
+
+	return IsA(node, AggState) && DO_AGGSPLIT_COMBINE(node->aggsplit);
+}
+
 static void
 open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, Datum datum)
 {
-	bool expanded = VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum));
-
-	operand->own = false;
-	operand->ticket = !expanded && GpuIsTicket(datum);
-	operand->passed = !expanded && PassIsTicket(datum);
-	operand->expanded = operand->ticket
-							? ExpandedFromTicket(ExpandedOwnContext(context), datum, &operand->own)
-							: SketchExpandedIn(datum);
+	operand->ticket = GpuIsTicket(datum) && is_combining(fcinfo);
+	operand->expanded = operand->ticket ? ExpandedFromTicket(ExpandedOwnContext(context), datum)
+										: SketchExpandedIn(datum);
 	if (operand->expanded)
 	{
 		ExpandedFlush(operand->expanded);
 		operand->sketch = &operand->expanded->sketch;
-		return;
-	}
-	if (operand->passed)
-	{
-		PassRedeem(&operand->shared, datum, &((AggState *) fcinfo->context)->ss.ps);
-		operand->sketch = &operand->shared.view;
 		return;
 	}
 	SketchRead(&operand->reader, datum);
@@ -347,8 +333,6 @@ close_operand(Operand *operand)
 {
 	if (operand->ticket)
 		MemoryContextDelete(operand->expanded->header.eoh_context);
-	else if (operand->passed)
-		PassFree(&operand->shared);
 	else if (!operand->expanded)
 		SketchReadEnd(&operand->reader);
 }
@@ -369,9 +353,9 @@ state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *oper
 	MemoryContext states = ExpandedStatesContext(context);
 	ExpandedSketch *state;
 
-	if (operand->own)
+	if (operand->ticket)
 	{
-		operand->ticket = false;
+		operand->ticket = false; /* not to be deleted */
 		return start_state(fcinfo, operand->expanded);
 	}
 	if (!operand->sketch->remote)
@@ -488,4 +472,29 @@ qsketch_agg_final(PG_FUNCTION_ARGS)
 	pointer = palloc(EXPANDED_POINTER_SIZE);
 	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
 	PG_RETURN_POINTER(pointer);
+}
+
+/* The form of a function of ours, or NULL if it is no transition function. */
+const AggregateForm *
+SketchTransitionForm(PGFunction transition)
+{
+	if (transition == qsketch_agg_trans)
+		return &plain;
+	if (transition == qsketch_agg_trans_weight)
+		return &weighted;
+	if (transition == qsketch_agg_trans_template)
+		return &templated;
+	return transition == qsketch_agg_trans_weight_template ? &weighted_templated : NULL;
+}
+
+bool
+IsSketchCombine(PGFunction combine)
+{
+	return combine == qsketch_agg_combine || combine == qsketch_merge_trans;
+}
+
+bool
+IsSketchFinal(PGFunction final)
+{
+	return final == qsketch_agg_final;
 }

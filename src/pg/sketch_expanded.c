@@ -18,22 +18,18 @@
  */
 #include "pg/sketch_expanded.h"
 
-#include "access/parallel.h"
 #include "gpu/sketch_gpu.h"
 #include "utils/memutils.h"
 
 #define FIRST_ROOM  16
 #define ROOM_GROWTH 4
 
-/* Sketches larger than the queue of a parallel worker do not go through it. */
-#define PASS_AT 65536
-
 static const char states_name[] = "qsketch states";
 
 static Size get_flat_size(ExpandedObjectHeader *header);
 static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
 
-static const ExpandedObjectMethods methods = { get_flat_size, flatten_into };
+const ExpandedObjectMethods expanded_sketch_methods = { get_flat_size, flatten_into };
 
 /* The context of all states of an aggregate, a child of the aggregate's. */
 MemoryContext
@@ -60,8 +56,7 @@ create_object(MemoryContext context)
 {
 	ExpandedSketch *expanded = MemoryContextAllocZero(context, sizeof(ExpandedSketch));
 
-	EOH_init_header(&expanded->header, &methods, context);
-	expanded->magic = EXPANDED_SKETCH_MAGIC;
+	EOH_init_header(&expanded->header, &expanded_sketch_methods, context);
 	expanded->engine = &qs_engine_cpu;
 	ContextMemory(context, &expanded->memory);
 	return expanded;
@@ -87,28 +82,23 @@ ExpandedCopy(MemoryContext context, const qs_sketch *sketch)
 	return expanded;
 }
 
-/* A partial state that was left on a device; "own" says if it belongs to us now. */
+/* A partial state that was left on a device, and is ours now. */
 ExpandedSketch *
-ExpandedFromTicket(MemoryContext context, Datum ticket, bool *own)
+ExpandedFromTicket(MemoryContext context, Datum ticket)
 {
 	ExpandedSketch *expanded = create_object(context);
 
-	*own = GpuOpenTicket(ticket, &expanded->sketch, &expanded->memory);
+	GpuOpenTicket(ticket, &expanded->sketch, &expanded->memory);
 	expanded->engine = GpuEngineOf(&expanded->sketch);
 	return expanded;
 }
 
-/*
- * Let a new state of an aggregate be where batches are counted best.  If it is
- * partial, its only use is to be combined with others, soon: it is then passed
- * on without its counters.
- */
+/* Let a new state of an aggregate be where batches are counted best. */
 void
-ExpandedPlace(ExpandedSketch *expanded, PlanState *partial_of)
+ExpandedPlace(ExpandedSketch *expanded)
 {
 	if (expanded->sketch.remote == NULL)
 		expanded->engine = GpuChooseEngine();
-	expanded->partial_of = partial_of;
 }
 
 /* The expanded sketch that a datum points to, or NULL. */
@@ -120,7 +110,7 @@ SketchExpandedIn(Datum datum)
 	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
 		return NULL;
 	expanded = (ExpandedSketch *) DatumGetEOHP(datum);
-	if (expanded->magic != EXPANDED_SKETCH_MAGIC)
+	if (expanded->header.eoh_methods != &expanded_sketch_methods)
 		elog(ERROR, "expanded object is not a sketch");
 	return expanded;
 }
@@ -292,65 +282,28 @@ ExpandedWeigh(ExpandedSketch *expanded)
 static bool
 is_ticket(const ExpandedSketch *expanded)
 {
-	return expanded->partial_of && expanded->sketch.remote != NULL;
-}
-
-/*
- * The memory through which a worker passes a partial sketch to the leader, or
- * NULL.  With groups it has none: a leader that is slow to take them would let
- * many pile up, while a full queue makes the worker wait.
- */
-static dsa_area *
-area_of(const ExpandedSketch *expanded)
-{
-	PlanState *node = expanded->partial_of;
-
-	if (node == NULL || !IsParallelWorker() ||
-		(IsA(node, AggState) && ((AggState *) node)->aggstrategy != AGG_PLAIN))
-		return NULL;
-	return node->state->es_query_dsa;
-}
-
-/* Put a partial sketch, if it is large, where the combine function will find it. */
-static bool
-put_partial(ExpandedSketch *expanded, Size size)
-{
-	dsa_area *area = expanded->sized ? NULL : area_of(expanded);
-
-	if (area && size > PASS_AT && !DsaPointerIsValid(expanded->passed) && PassHasRoom(size))
-		expanded->passed = PassPut(area, &expanded->sketch, size);
-	expanded->sized = true;
-	return DsaPointerIsValid(expanded->passed);
+	return expanded->ticket && expanded->sketch.remote != NULL;
 }
 
 static Size
 get_flat_size(ExpandedObjectHeader *header)
 {
 	ExpandedSketch *expanded = (ExpandedSketch *) header;
-	Size size;
 
 	ExpandedFlush(expanded);
 	if (is_ticket(expanded))
 		return GpuTicketSize();
 	ExpandedSettle(expanded);
-	size = SketchFlatSize(&expanded->sketch);
-	return put_partial(expanded, size) ? PassTicketSize() : size;
+	return SketchFlatSize(&expanded->sketch);
 }
 
-/* A ticket is good for once: who wants the value again gets another one. */
 static void
 flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
 	ExpandedSketch *expanded = (ExpandedSketch *) header;
 
-	expanded->sized = false;
 	if (is_ticket(expanded))
 		GpuWriteTicket(&expanded->sketch, result);
-	else if (DsaPointerIsValid(expanded->passed))
-	{
-		PassWriteTicket(result, expanded->passed, expanded->partial_of);
-		expanded->passed = InvalidDsaPointer;
-	}
 	else
 		SketchWrite(&expanded->sketch, result, size);
 }

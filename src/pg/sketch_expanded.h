@@ -8,16 +8,12 @@
 #define QS_PG_EXPANDED_H
 
 #include "pg/keytype.h"
-#include "pg/pass.h"
 
 #include "utils/expandeddatum.h"
 
-#define EXPANDED_SKETCH_MAGIC 0x51534B45
-
 typedef struct ExpandedSketch
 {
-	ExpandedObjectHeader header;
-	int magic; /* EXPANDED_SKETCH_MAGIC: this is ours */
+	ExpandedObjectHeader header; /* whose methods tell that this is ours */
 
 	qs_sketch sketch;        /* without the buffered keys */
 	qs_memory memory;        /* allocates in the object's context */
@@ -27,10 +23,7 @@ typedef struct ExpandedSketch
 	int64 members; /* keys or sketches added less removed: 0 = as if empty */
 	bool folded;   /* merged from sketches of different sizes */
 
-	/* The node whose partial result it is, for the combine function alone; else NULL. */
-	PlanState *partial_of;
-	dsa_pointer passed; /* already put into shared memory as it is now, or invalid */
-	bool sized;         /* asked for its flat size, which must not change now */
+	bool ticket; /* its flat form is for our combine function alone */
 
 	uint8 template_header[QS_HEADER_BYTES]; /* of the template that passed last */
 
@@ -45,12 +38,14 @@ typedef struct ExpandedSketch
 	struct ExpandedSketch *removed;
 } ExpandedSketch;
 
+extern const ExpandedObjectMethods expanded_sketch_methods;
+
 extern MemoryContext ExpandedStatesContext(MemoryContext aggregate);
 extern MemoryContext ExpandedOwnContext(MemoryContext parent);
 extern ExpandedSketch *ExpandedCreate(MemoryContext context, const qs_params *params);
 extern ExpandedSketch *ExpandedCopy(MemoryContext context, const qs_sketch *sketch);
-extern ExpandedSketch *ExpandedFromTicket(MemoryContext context, Datum ticket, bool *own);
-extern void ExpandedPlace(ExpandedSketch *expanded, PlanState *partial_of);
+extern ExpandedSketch *ExpandedFromTicket(MemoryContext context, Datum ticket);
+extern void ExpandedPlace(ExpandedSketch *expanded);
 extern ExpandedSketch *SketchExpandedIn(Datum datum);
 extern ExpandedSketch *ExpandedForUpdate(MemoryContext aggregate, Datum datum);
 
@@ -76,7 +71,7 @@ ExpandedInState(Datum datum)
 	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
 		return NULL;
 	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
-	Assert(((ExpandedSketch *) pointer.eohptr)->magic == EXPANDED_SKETCH_MAGIC);
+	Assert(pointer.eohptr->eoh_methods == &expanded_sketch_methods);
 	return (ExpandedSketch *) pointer.eohptr;
 }
 
