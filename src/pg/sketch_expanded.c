@@ -148,6 +148,22 @@ ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argument, Oid col
 	expanded->sketch.collation = expanded->key.collation;
 }
 
+/*
+ * How many keys to collect.  A hash aggregate looks at its memory when a row
+ * comes, not when results are read: so that it sees a sketch become dense, the
+ * key that may be one too many for the explicit form does not wait.
+ */
+static int
+most_room(const ExpandedSketch *expanded)
+{
+	const qs_sketch *sketch = &expanded->sketch;
+	uint64 room = expanded->engine->batch(sketch);
+
+	if (expanded->accounted && sketch->form == QS_EXPLICIT)
+		room = Min(room, qs_explicit_limit(&sketch->params) - sketch->used);
+	return (int) room;
+}
+
 /* Give the whole buffer to the engine. */
 static void
 flush_buffer(ExpandedSketch *expanded)
@@ -160,6 +176,7 @@ flush_buffer(ExpandedSketch *expanded)
 	expanded->batches++;
 	SketchCheck(expanded->engine->insert(&expanded->sketch, expanded->fingerprint, expanded->weight,
 										 count));
+	expanded->room = Min(expanded->allocated, most_room(expanded));
 }
 
 /* Remove what had to wait until everything was added. */
@@ -223,11 +240,19 @@ ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 		expanded->removed = ExpandedCreate(expanded->header.eoh_context, &expanded->sketch.params);
 		expanded->removed->sketch.family = expanded->sketch.family;
 		expanded->removed->sketch.collation = expanded->sketch.collation;
+		expanded->removed->accounted = expanded->accounted;
 	}
 	ExpandedAppend(expanded->removed, fingerprint, weight);
 }
 
-/* Add a key, or remove it if the weight is negative, without waiting. */
+/* Add a key without waiting; what is in the buffer stays there. */
+void
+ExpandedInsert(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
+}
+
+/* Add a key, or remove it if the weight is negative, with all that waits. */
 void
 ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 {
@@ -238,32 +263,43 @@ ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 		SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
 	}
 	else
-		SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
+		ExpandedInsert(expanded, fingerprint, weight);
+}
+
+/* A larger buffer in place of an empty one. */
+static void
+grow_buffer(ExpandedSketch *expanded, int keys)
+{
+	MemoryContext context = expanded->header.eoh_context;
+
+	if (expanded->fingerprint)
+		pfree(expanded->fingerprint);
+	expanded->fingerprint = MemoryContextAlloc(context, keys * sizeof(uint64));
+	if (expanded->weight)
+	{
+		pfree(expanded->weight);
+		expanded->weight = MemoryContextAlloc(context, keys * sizeof(int64));
+	}
+	expanded->allocated = keys;
 }
 
 /*
  * Make room in a full buffer: flush it, and while it is small take a larger
- * one, so that groups pay for the keys that they have.
+ * one, so that groups pay for the keys that they have.  False if there is none
+ * because not even the next key may wait.
  */
-void
+bool
 ExpandedMakeRoom(ExpandedSketch *expanded)
 {
-	MemoryContext context = expanded->header.eoh_context;
-	int room = expanded->room == 0 ? FIRST_ROOM : expanded->room * ROOM_GROWTH;
+	int next = expanded->allocated == 0 ? FIRST_ROOM : expanded->allocated * ROOM_GROWTH;
+	int most;
 
 	flush_buffer(expanded);
-	room = Min(room, (int) expanded->engine->batch(&expanded->sketch));
-	if (room <= expanded->room)
-		return;
-	if (expanded->fingerprint)
-		pfree(expanded->fingerprint);
-	expanded->fingerprint = MemoryContextAlloc(context, room * sizeof(uint64));
-	if (expanded->weight)
-	{
-		pfree(expanded->weight);
-		expanded->weight = MemoryContextAlloc(context, room * sizeof(int64));
-	}
-	expanded->room = room;
+	most = most_room(expanded);
+	if (most > expanded->allocated)
+		grow_buffer(expanded, Min(most, next));
+	expanded->room = Min(most, expanded->allocated);
+	return expanded->room > 0;
 }
 
 /* The first weight that is not 1: from now on weights are kept. */
@@ -273,7 +309,7 @@ ExpandedWeigh(ExpandedSketch *expanded)
 	int i;
 
 	expanded->weight =
-		MemoryContextAlloc(expanded->header.eoh_context, expanded->room * sizeof(int64));
+		MemoryContextAlloc(expanded->header.eoh_context, expanded->allocated * sizeof(int64));
 	for (i = 0; i < expanded->count; i++)
 		expanded->weight[i] = 1;
 }
