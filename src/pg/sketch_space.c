@@ -17,7 +17,7 @@
  *
  * src/pg/sketch_space.c
  */
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
 
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
