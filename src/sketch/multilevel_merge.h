@@ -29,9 +29,6 @@
 /* Low buckets that are added before their high ones: 4 kB. */
 #define QS_MERGE_BLOCK 128
 
-/* How many buckets of a list ahead high buckets are fetched. */
-#define QS_MERGE_AHEAD 8
-
 /* A bucket whose high counters change. */
 typedef struct qs_carry
 {
@@ -54,57 +51,40 @@ static const uint32_t qs_counter_bit[QS_LOW_COUNTERS] = {
 	1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25, 1 << 26, 1 << 27,
 };
 
+/* The widths are constants at each call, so it vectorizes. */
+QS_INLINE void
+qs_high_add_each(uint8_t *restrict into, bool into_wide, const uint8_t *restrict from,
+				 bool from_wide, uint32_t mask, bool negative)
+{
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+	{
+		uint64_t v =
+			((mask & qs_counter_bit[c]) != 0) + (from ? qs_counter_get(from, c, from_wide) : 0);
+		uint64_t old = qs_counter_get(into, c, into_wide);
+
+		qs_counter_set(into, c, into_wide, negative ? old - v : old + v);
+	}
+}
+
 /* Add carries to a high bucket, and counters; "from" may be NULL. */
 QS_INLINE void
 qs_high_add(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint32_t mask,
 			bool negative)
 {
-	uint64_t sum[QS_LOW_COUNTERS];
-	uint32_t c;
-
-	for (c = 0; c < QS_LOW_COUNTERS; c++)
-		sum[c] = (mask & qs_counter_bit[c]) != 0;
-	if (from)
-		for (c = 0; c < QS_LOW_COUNTERS; c++)
-			sum[c] += qs_counter_get(from, c, from_wide);
-	for (c = 0; c < QS_LOW_COUNTERS; c++)
-	{
-		uint64_t old = qs_counter_get(into, c, into_wide);
-
-		qs_counter_set(into, c, into_wide, negative ? old - sum[c] : old + sum[c]);
-	}
-}
-
-/* The same for counters of 4 bytes on both sides. */
-QS_INLINE void
-qs_high_add_narrow(uint8_t *into, const uint8_t *from, uint32_t mask, bool negative)
-{
-	uint32_t sum[QS_LOW_COUNTERS];
-	uint32_t c;
-
-	for (c = 0; c < QS_LOW_COUNTERS; c++)
-		sum[c] = (mask & qs_counter_bit[c]) != 0;
-	if (from)
-		for (c = 0; c < QS_LOW_COUNTERS; c++)
-			sum[c] += qs_load32(from + c * 4);
-	for (c = 0; c < QS_LOW_COUNTERS; c++)
-	{
-		uint32_t old = qs_load32(into + c * 4);
-
-		qs_store32(into + c * 4, negative ? old - sum[c] : old + sum[c]);
-	}
-}
-
-/* The high bucket of a low one is on its way, in all its cache lines. */
-QS_INLINE void
-qs_high_fetch(const qs_sketch *sk, const uint8_t *low)
-{
-	const uint8_t *high = qs_high_of(sk, low);
-	uint32_t line;
-
-	if (high)
-		for (line = 0; line < QS_HIGH_COUNTERS * (sk->wide ? 8 : 4); line += QS_CACHE_LINE)
-			__builtin_prefetch(high + line, 1);
+	if (!from && into_wide)
+		qs_high_add_each(into, true, NULL, false, mask, negative);
+	else if (!from)
+		qs_high_add_each(into, false, NULL, false, mask, negative);
+	else if (into_wide && from_wide)
+		qs_high_add_each(into, true, from, true, mask, negative);
+	else if (into_wide)
+		qs_high_add_each(into, true, from, false, mask, negative);
+	else if (from_wide)
+		qs_high_add_each(into, false, from, true, mask, negative);
+	else
+		qs_high_add_each(into, false, from, false, mask, negative);
 }
 
 /* What the list says for one block of low buckets. */
@@ -120,18 +100,13 @@ qs_list_add(qs_sketch *into, uint8_t *low, const qs_sketch *from, const uint8_t 
 		const uint8_t *add = qs_high_of(from, from_low + list[i].bucket * more * QS_LOW_BYTES);
 		uint8_t *high = qs_high_of(into, to);
 
-		if (i + QS_MERGE_AHEAD < listed)
-			qs_high_fetch(into, low + list[i + QS_MERGE_AHEAD].bucket * QS_LOW_BYTES);
 		if (!high)
 		{
 			if (into->ops->reserve(into, 1) != QS_OK)
 				return QS_NO_MEMORY;
 			high = qs_high_for_update(into, to);
 		}
-		if (!into->wide && !from->wide)
-			qs_high_add_narrow(high, add, list[i].mask, negative);
-		else
-			qs_high_add(high, into->wide, add, from->wide, list[i].mask, negative);
+		qs_high_add(high, into->wide, add, from->wide, list[i].mask, negative);
 	}
 	return QS_OK;
 }
@@ -182,43 +157,37 @@ qs_low_covers(const uint8_t *into, const uint8_t *from, uint32_t depth)
 	return wrong == 0;
 }
 
-/* Values of a bucket with counters of 4 bytes; false if one needs more. */
+/* Stands for a high bucket that is not there. */
+static const uint8_t qs_no_high[QS_LOW_COUNTERS * 4] = { 0 };
+
+/* The same with high counters of 4 bytes; *larger is set if that does not hold a value. */
 QS_INLINE bool
-qs_values_narrow(const uint8_t *low, const uint8_t *high, uint32_t *value)
-{
-	uint32_t all = 0;
-	uint32_t c;
-
-	for (c = 0; c < QS_LOW_COUNTERS; c++)
-		value[c] = low[c];
-	if (high)
-		for (c = 0; c < QS_LOW_COUNTERS; c++)
-		{
-			uint32_t v = qs_load32(high + c * 4);
-
-			all |= v;
-			value[c] += v << 8;
-		}
-	return all >> 24 == 0;
-}
-
-/* The same for values of 4 bytes. */
-QS_INLINE bool
-qs_narrow_covers(const uint32_t *into, const uint32_t *from, uint32_t depth)
+qs_narrow_covers(const uint8_t *into, const uint8_t *into_high, const uint8_t *from,
+				 const uint8_t *from_high, uint32_t depth, bool *larger)
 {
 	uint32_t rest[QS_LOW_COUNTERS];
-	uint64_t sum = 0;
-	uint64_t share;
+	uint32_t high = 0;
 	uint32_t wrong = 0;
+	uint32_t upper = 0; /* the sum of rest, in two halves of 16 bits */
+	uint32_t lower = 0;
+	uint64_t share;
 	uint32_t c;
 
 	for (c = 0; c < QS_LOW_COUNTERS; c++)
 	{
-		wrong |= into[c] < from[c];
-		rest[c] = into[c] - from[c];
-		sum += rest[c];
+		uint32_t old_high = qs_load32(into_high + c * 4);
+		uint32_t less_high = qs_load32(from_high + c * 4);
+		uint32_t old = into[c] + (old_high << 8);
+		uint32_t less = from[c] + (less_high << 8);
+
+		high |= old_high | less_high;
+		wrong |= old < less;
+		rest[c] = old - less;
+		upper += rest[c] >> 16;
+		lower += rest[c] & 0xFFFF;
 	}
-	share = sum / depth;
+	*larger = high >> 24 != 0;
+	share = (((uint64_t) upper << 16) + lower) / depth;
 	if (share < UINT32_MAX)
 		for (c = 0; c < QS_LOW_COUNTERS; c++)
 			wrong |= rest[c] > (uint32_t) share;
@@ -236,14 +205,18 @@ qs_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
 	const uint8_t *low = qs_low_bucket(from, bucket);
 	const uint8_t *old_high = qs_high_of(into, old);
 	const uint8_t *high = qs_high_of(from, low);
-	uint32_t old_value[QS_LOW_COUNTERS];
-	uint32_t value[QS_LOW_COUNTERS];
+	bool larger = into->wide || from->wide;
+	bool covered;
 
 	if (!old_high && !high)
 		return qs_low_covers(old, low, into->params.depth);
-	if (!into->wide && !from->wide && qs_values_narrow(old, old_high, old_value) &&
-		qs_values_narrow(low, high, value))
-		return qs_narrow_covers(old_value, value, into->params.depth);
+	if (!larger)
+	{
+		covered = qs_narrow_covers(old, old_high ? old_high : qs_no_high, low,
+								   high ? high : qs_no_high, into->params.depth, &larger);
+		if (!larger)
+			return covered;
+	}
 	return qs_multilevel_bucket_covers(into, from, bucket, 1);
 }
 
