@@ -142,21 +142,22 @@ ProbeSketch(Probe *probe, Datum datum)
 }
 
 /*
- * Measured noise of the sketch that ProbeSketch() gave for this row.  Measuring
- * takes milliseconds, so it is kept for the next row: a header names the
- * content well enough (parameters, total and checksum) for a statistical
- * quantity.
+ * Noise of the sketch that ProbeSketch() gave for this row, measured for one
+ * probe or for several.  Measuring takes milliseconds, so it is kept for the
+ * next row: a header names the content well enough (parameters, total and
+ * checksum) for a statistical quantity.
  */
 const qs_noise *
-ProbeNoise(Probe *probe, const qs_sketch *sketch)
+ProbeNoise(Probe *probe, const qs_sketch *sketch, int64 probes)
 {
 	const uint8 *header = probe->reader.header;
 
-	if (probe->measured && header && memcmp(probe->noise_header, header, QS_HEADER_BYTES) == 0)
+	if (probe->measured && header && memcmp(probe->noise_header, header, QS_HEADER_BYTES) == 0 &&
+		probe->noise.buckets == qs_noise_buckets(sketch, (uint64) probes))
 		return &probe->noise;
-	probe->measured = false;
+	probe->measured = probe->asked = false;
 	MemoryContextReset(probe->noise_context);
-	SketchCheck(qs_noise_init(&probe->noise, sketch,
+	SketchCheck(qs_noise_init(&probe->noise, sketch, (uint64) probes,
 							  ContextMemory(probe->noise_context, &probe->noise_memory)));
 	if (header)
 	{
@@ -164,4 +165,20 @@ ProbeNoise(Probe *probe, const qs_sketch *sketch)
 		probe->measured = true;
 	}
 	return &probe->noise;
+}
+
+/* The error of that sketch, likewise kept while all rows ask for the same. */
+int64
+ProbeError(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes)
+{
+	const qs_noise *noise = ProbeNoise(probe, sketch, probes);
+
+	if (!probe->asked || probe->confidence != confidence || probe->probes != probes)
+	{
+		probe->error = qs_noise_error(noise, confidence, (uint64) probes);
+		probe->confidence = confidence;
+		probe->probes = probes;
+		probe->asked = true;
+	}
+	return probe->error;
 }
