@@ -272,7 +272,7 @@ analysis: build/bench/analysis
 	@$<
 bench-merge: build/bench/merge
 	@src/bench/$@.sh
-build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c workload.c theory.c)
+build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
 build/bench/accuracy build/bench/analysis build/bench/merge: $(CORE_SRC) $(wildcard src/base/*.h src/sketch/*.h src/engine/*.h src/bench/*.h)

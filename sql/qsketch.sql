@@ -178,7 +178,7 @@ CREATE FUNCTION qsketch_error(qsketch, confidence double precision DEFAULT 0.95,
 	keys bigint DEFAULT 1) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_error(qsketch, double precision, bigint)
-	IS 'how much an estimate, or all of so many keys'' ones, is too large at most, with this confidence';
+	IS 'how much an estimate, or each of so many keys'' at once, is too large at most, with this confidence';
 
 CREATE FUNCTION qsketch_info(
 	qsketch,
