@@ -144,6 +144,34 @@ SELECT bool_and(qsketch_error(sk, c, n) = CASE
 FROM generate_series(1, 3), (SELECT * FROM built WHERE name = 'many') AS b,
 	(VALUES (0.5, 1), (0.5, 100), (0.99, 100), (0.99, 1)) AS v (c, n);
 
+-- a sketch that is not stored is measured anew when it has changed, though its
+-- total is the same, and only then: every time would take many minutes
+CREATE FUNCTION pg_temp.measured_anew() RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	sk qsketch := qsketch_agg(k, k % 50 * 20, qsketch_new('sub_warp', '1kB')) FROM generate_series(0, 500) AS k;
+	error bigint;
+	same boolean := true;
+	errors bigint[];
+BEGIN
+	FOR i IN 1..60 LOOP
+		sk := qsketch_add(sk, i, 9000);
+		IF i > 1 THEN
+			sk := qsketch_remove(sk, i - 1, 9000);
+		END IF;
+		error := qsketch_error(sk, 1);
+		same := same AND error = qsketch_error(sk::bytea::qsketch, 1);
+		errors := errors || error;
+	END LOOP;
+	RETURN same AND (SELECT count(DISTINCT e) > 10 FROM unnest(errors) AS e);
+END $$;
+SELECT pg_temp.measured_anew();
+SET statement_timeout = '60s';
+SELECT count(*) AS probes, count(DISTINCT error) AS errors
+FROM (SELECT qsketch_error(sk, keys => 9) AS error
+	FROM (SELECT qsketch_agg(k, n, qsketch_new('multilevel', '64MB')) AS sk FROM truth) AS s,
+		generate_series(1, 2000) OFFSET 0) AS e;
+RESET statement_timeout;
+
 -- bounds: the upper one always holds, and is the estimate; the lower one is
 -- what is left without the error
 SELECT structure, name, bool_and(upper) AS upper, bool_and(estimate) AS estimate,

@@ -26,6 +26,8 @@
 
 static const char states_name[] = "qsketch states";
 
+static uint64 last_version;
+
 static Size get_flat_size(ExpandedObjectHeader *header);
 static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
 
@@ -50,6 +52,13 @@ ExpandedOwnContext(MemoryContext parent)
 	return AllocSetContextCreate(parent, "qsketch", ALLOCSET_SMALL_SIZES);
 }
 
+/* The counts are new, or about to change. */
+static void
+set_version(ExpandedSketch *expanded)
+{
+	expanded->version = ++last_version;
+}
+
 /* The object without a sketch. */
 static ExpandedSketch *
 create_object(MemoryContext context)
@@ -57,6 +66,7 @@ create_object(MemoryContext context)
 	ExpandedSketch *expanded = MemoryContextAllocZero(context, sizeof(ExpandedSketch));
 
 	EOH_init_header(&expanded->header, &expanded_sketch_methods, context);
+	set_version(expanded);
 	expanded->engine = &qs_engine_cpu;
 	ContextMemory(context, &expanded->memory);
 	return expanded;
@@ -126,7 +136,11 @@ ExpandedForUpdate(MemoryContext aggregate, Datum datum)
 	SketchReader reader;
 
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
-		return SketchExpandedIn(datum);
+	{
+		expanded = SketchExpandedIn(datum);
+		set_version(expanded);
+		return expanded;
+	}
 	SketchRead(&reader, datum);
 	expanded = ExpandedCopy(aggregate ? ExpandedStatesContext(aggregate)
 									  : ExpandedOwnContext(CurrentMemoryContext),
@@ -174,6 +188,7 @@ flush_buffer(ExpandedSketch *expanded)
 		return;
 	expanded->count = 0;
 	expanded->batches++;
+	set_version(expanded);
 	SketchCheck(expanded->engine->insert(&expanded->sketch, expanded->fingerprint, expanded->weight,
 										 count));
 	expanded->room = Min(expanded->allocated, most_room(expanded));
@@ -187,6 +202,7 @@ remove_now(ExpandedSketch *expanded)
 	qs_status status;
 
 	flush_buffer(removed);
+	set_version(expanded);
 	SketchCheck(expanded->engine->settle(&expanded->sketch));
 	status = qs_subtract(&expanded->sketch, &removed->sketch);
 	if (status == QS_UNDERFLOW)
@@ -217,6 +233,7 @@ void
 ExpandedMerge(ExpandedSketch *expanded, const qs_sketch *from)
 {
 	ExpandedFlush(expanded);
+	set_version(expanded);
 	SketchCheck(expanded->engine->merge(&expanded->sketch, from));
 }
 
@@ -257,6 +274,7 @@ void
 ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 {
 	ExpandedFlush(expanded);
+	set_version(expanded);
 	if (weight < 0)
 	{
 		weight = -weight;

@@ -27,6 +27,9 @@ typedef struct ExpandedSketch
 
 	uint8 template_header[QS_HEADER_BYTES]; /* of the template that passed last */
 
+	/* With N it names the counts: no other object has it, nor this one with others. */
+	uint64 version;
+
 	/* Keys not yet in the sketch. */
 	uint64 *fingerprint;
 	int64 *weight; /* NULL as long as all weights are 1 */

@@ -34,9 +34,12 @@ typedef struct Probe
 	MemoryContext noise_context;
 	qs_memory noise_memory;
 	qs_noise noise;
-	bool measured;                       /* noise_header is set */
-	uint8 noise_header[QS_HEADER_BYTES]; /* of the measured sketch */
-	bool asked;                          /* the noise was asked for this: */
+	bool measured;                       /* what follows is of the measured sketch: */
+	bool noise_expanded;                 /* it has a version instead of a header */
+	uint8 noise_header[QS_HEADER_BYTES]; /* if not */
+	uint64 noise_version;                /* if so, with its N */
+	int64 noise_total;
+	bool asked; /* the noise was asked for this: */
 	double confidence;
 	int64 probes;
 	int64 error; /* what it answered */
