@@ -9,7 +9,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#define DEFAULT_STRUCTURE QS_SUB_WARP
+#define DEFAULT_STRUCTURE QS_MULTILEVEL
 #define DEFAULT_SIZE      (UINT64CONST(1) << 20)
 #define DEFAULT_DEPTH     3
 #define DEFAULT_Z         8
