@@ -11,8 +11,7 @@
 
 static const qs_cuda_error no_cuda = {
 	.status = QS_DEVICE_ERROR,
-	.name = "built without CUDA",
-	.call = "qs_cuda_open",
+	.name = "built without CUDA", /* no call failed */
 };
 
 int
