@@ -21,6 +21,7 @@
 #                        has one: copy build/gpu there and run build/gpu/run.sh
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
+#   make structures      all structures on the same rows; writes its tables into docs/choosing.md
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
@@ -258,10 +259,10 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-merge accuracy analysis bundle dist
+.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis bundle dist
 demo:
 	@src/bench/demo.sh
-bench bench-sql bench-gpu:
+bench bench-sql bench-gpu structures:
 	@src/bench/$@.sh
 # Both write their tables into docs/; accuracy draws its figures as well.
 accuracy: build/bench/accuracy

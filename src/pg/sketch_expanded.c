@@ -266,6 +266,7 @@ ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 void
 ExpandedInsert(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 {
+	set_version(expanded);
 	SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
 }
 

@@ -89,8 +89,9 @@ pg_regress_tests() {
 }
 
 stage_tests() {
-	mkdir -p "$1"
+	mkdir -p "$1/docs"
 	cp -r sql_tests "$1/sql"
+	cp README.md docs/*.md "$1/docs"
 	[ ! -d expected ] || cp -r expected "$1/expected"
 	[ ! -d sql_tests/specs ] || cp -r sql_tests/specs "$1/specs"
 	[ ! -d src/test/golden ] || cp -r src/test/golden "$1/golden"
