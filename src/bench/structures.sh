@@ -10,20 +10,6 @@
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
-page=$SOURCE/docs/choosing.md
-
-# Reads the tables; prints the page with them in the place of the old ones.
-with_tables() {
-	awk -v tables="$1" '
-		/^<!-- end of what make structures writes/ { inside = 0 }
-		!inside { print }
-		/^<!-- make structures writes/ {
-			inside = 1
-			while ((getline line <tables) > 0)
-				print line
-		}' "$page"
-}
-
 bench_server 2GB
 tables=$(mktemp "$SERVER_ROOT/tables.XXXXXX")
 {
@@ -34,6 +20,4 @@ tables=$(mktemp "$SERVER_ROOT/tables.XXXXXX")
 	psql -XAtq -v ON_ERROR_STOP=1 -v turns="${TURNS:-5}" -v clicks="${CLICKS:-yes}" -f structures.sql
 	echo
 } | tee "$tables"
-with_tables "$tables" >"$SERVER_ROOT/choosing.md"
-cp "$SERVER_ROOT/choosing.md" "$page"
-echo "written: docs/choosing.md" >&2
+put_into docs/choosing.md structures "$tables"
