@@ -17,13 +17,18 @@
 #include "optimizer/cost.h"
 #include "storage/dsm_impl.h"
 
-/* How much larger than what is asked of them segments may be. */
+/* How much larger than what is asked of them segments may be, and the first one. */
 #define SEGMENT_SLACK 3
+#define FIRST_SEGMENT (1024 * 1024)
 
 /*
  * Will the system give so many bytes to each process of a parallel plan, at the
- * same time and in segments that grow?  PostgreSQL raises an error if it does
- * not, and containers often have no more than 64 MB of shared memory.
+ * same time?  PostgreSQL raises an error if it does not, which nobody can catch
+ * in a worker, and containers often have no more than 64 MB of shared memory.
+ *
+ * A segment is as large as what is asked of it; at least, the first has 1 MB,
+ * and a later one at most that more than those before it, which cannot be more
+ * than all that is in use.
  */
 bool
 PassHasRoom(Size bytes)
@@ -34,7 +39,8 @@ PassHasRoom(Size bytes)
 
 	if (dynamic_shared_memory_type == DSM_IMPL_POSIX && statvfs("/dev/shm", &fs) == 0 &&
 		fs.f_blocks > 0)
-		return (uint64) fs.f_bavail * fs.f_frsize > all;
+		return (uint64) fs.f_bavail * fs.f_frsize >
+			   all + FIRST_SEGMENT + (uint64) (fs.f_blocks - fs.f_bfree) * fs.f_frsize;
 #endif
 	return true;
 }

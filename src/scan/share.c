@@ -19,8 +19,8 @@
  * has left finds no pages and returns a row of NULLs.
  *
  * What stands in the way of merging here is no error: sketches on a device are
- * merged there, and where shared memory is short a process returns its own
- * row.  Finalize Aggregate above adds up whatever rows come.
+ * merged there, and where they are small or shared memory is short a process
+ * returns its own row.  Finalize Aggregate above adds up whatever rows come.
  *
  * src/scan/share.c
  */
@@ -113,7 +113,7 @@ SharedScanCounts(SharedScan *shared)
 	return counts;
 }
 
-/* Copies of all sketches; invalid if there is no room. */
+/* Copies of all sketches; invalid if there is no room, or if they are so small that rows do. */
 static dsa_pointer
 put_set(dsa_area *area, const SketchedColumn *column, int count)
 {
@@ -124,7 +124,7 @@ put_set(dsa_area *area, const SketchedColumn *column, int count)
 
 	for (i = 0; i < count; i++)
 		size += SketchFlatSize(&column[i].sketch->sketch);
-	if (!PassHasRoom(size))
+	if (size <= PASS_AT || !PassHasRoom(size))
 		return InvalidDsaPointer;
 	set = dsa_allocate0(area, count * sizeof(LeftColumn));
 	left = dsa_get_address(area, set);
