@@ -22,6 +22,7 @@
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
 #   make accuracy        measured errors of all structures; analysis: against theory
+#   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
 #   make dist            source archive
@@ -259,7 +260,7 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu accuracy analysis bundle dist
+.PHONY: bench bench-sql bench-gpu bench-merge accuracy analysis bundle dist
 demo:
 	@src/bench/demo.sh
 bench bench-sql bench-gpu:
@@ -271,9 +272,12 @@ accuracy: build/bench/accuracy
 	@gnuplot src/bench/accuracy.gp && gnuplot src/bench/overload.gp
 analysis: build/bench/analysis
 	@$<
-build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c workload.c theory.c)
+bench-merge: build/bench/merge
+	@src/bench/$@.sh
+build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
-build/bench/accuracy build/bench/analysis: $(CORE_SRC) $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
+build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
+build/bench/accuracy build/bench/analysis build/bench/merge: $(CORE_SRC) $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
 

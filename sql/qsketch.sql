@@ -174,10 +174,11 @@ CREATE FUNCTION qsketch_total(qsketch) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_total(qsketch) IS 'sum of all weights';
 
-CREATE FUNCTION qsketch_error(qsketch, confidence double precision DEFAULT 0.95) RETURNS bigint
+CREATE FUNCTION qsketch_error(qsketch, confidence double precision DEFAULT 0.95,
+	keys bigint DEFAULT 1) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_error(qsketch, double precision)
-	IS 'how much an estimate is too large at most, with this confidence';
+COMMENT ON FUNCTION qsketch_error(qsketch, double precision, bigint)
+	IS 'how much an estimate, or each of so many keys'' at once, is too large at most, with this confidence';
 
 CREATE FUNCTION qsketch_info(
 	qsketch,
@@ -341,10 +342,10 @@ COMMENT ON FUNCTION qsketch_estimate_unbiased(qsketch, @KEY@, boolean)
 	IS 'estimate of the total weight of a key that is right on average';
 
 CREATE FUNCTION qsketch_bounds(qsketch, key @KEY@, confidence double precision DEFAULT 0.95,
-	OUT lower bigint, OUT estimate bigint, OUT upper bigint)
+	keys bigint DEFAULT 1, OUT lower bigint, OUT estimate bigint, OUT upper bigint)
 	AS 'MODULE_PATHNAME', 'qsketch_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_bounds(qsketch, @KEY@, double precision)
-	IS 'bounds of the total weight of a key';
+COMMENT ON FUNCTION qsketch_bounds(qsketch, @KEY@, double precision, bigint)
+	IS 'bounds of the total weight of a key, or of all of so many keys at once';
 
 CREATE FUNCTION qsketch_add(qsketch, key @KEY@) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;

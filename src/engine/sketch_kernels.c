@@ -15,7 +15,7 @@ hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
 		hv[i] = qs_hash(fingerprint[i], seed_key);
 }
 
-static const qs_kernels scalar = { .hash = hash };
+static const qs_kernels scalar = { .hash = hash, .accumulate = qs_multilevel_accumulate_plain };
 
 static const qs_kernels *const sets[QS_ISAS] = {
 	[QS_ISA_SCALAR] = &scalar,
@@ -29,6 +29,19 @@ const qs_kernels *
 qs_kernels_now(void)
 {
 	return sets[qs_isa_now()];
+}
+
+static qs_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	return qs_kernels_now()->accumulate(into, from, negative);
+}
+
+/* At load: sketches merge with the set in use. */
+__attribute__((constructor)) static void
+provide_accumulate(void)
+{
+	qs_multilevel_accumulate = accumulate;
 }
 
 void

@@ -2,9 +2,9 @@
  * sketch_kernels.h
  *		The CPU engine's inner loops, one set for each instruction set.
  *
- * A set replaces hashing and adding a batch; what it has no fast version of it
- * leaves to the structure's own plain loop (qs_ops.add).  All sets give the
- * same bytes; isa.h says which one is in use.
+ * A set replaces hashing, adding a batch, and merging multilevel sketches; what
+ * it has no fast version of it leaves to the structure's own plain loop
+ * (qs_ops.add).  All sets give the same bytes; isa.h says which one is in use.
  *
  * src/engine/sketch_kernels.h
  */
@@ -12,7 +12,7 @@
 #define QS_KERNELS_H
 
 #include "engine/isa.h"
-#include "sketch/sketch.h"
+#include "sketch/multilevel.h"
 
 typedef void (*qs_kernel_add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight,
 							  size_t count);
@@ -27,6 +27,9 @@ typedef struct qs_kernels
 	 * bytes; NULL: the plain loop.
 	 */
 	qs_kernel_add add[QS_STRUCTURES];
+
+	/* As qs_ops.accumulate of multilevel. */
+	qs_accumulate accumulate;
 } qs_kernels;
 
 #ifdef __x86_64__

@@ -14,6 +14,8 @@
 
 #include <immintrin.h>
 
+#include "sketch/multilevel_merge.h"
+
 #define AVX2 __attribute__((target("avx2")))
 
 /* AVX2 multiplies no 64-bit lanes, so this is the plain loop for better scalar code. */
@@ -74,9 +76,42 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 	add8s(sk, 32, hv, weight, count);
 }
 
+/* A byte has carried if the sum is less than what was added; see qs_low_add. */
+AVX2 QS_INLINE size_t
+low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
+		qs_carry *list)
+{
+	const __m256i counters = _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, -1, 0);
+	size_t listed = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += more * QS_LOW_BYTES)
+	{
+		__m256i old = _mm256_loadu_si256((const void *) into);
+		__m256i bucket = _mm256_loadu_si256((const void *) from);
+		__m256i v = _mm256_and_si256(bucket, counters);
+		__m256i sum = negative ? _mm256_sub_epi8(old, v) : _mm256_add_epi8(old, v);
+		__m256i larger = negative ? old : sum;
+		__m256i fits = _mm256_cmpeq_epi8(_mm256_max_epu8(larger, v), larger);
+		uint32_t mask = ~(uint32_t) _mm256_movemask_epi8(fits);
+
+		_mm256_storeu_si256((void *) into, sum);
+		if ((mask | qs_load32(from + QS_LOW_COUNTERS)) != 0)
+			list[listed++] = (qs_carry){ (uint32_t) i, mask };
+	}
+	return listed;
+}
+
+AVX2 static qs_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	return qs_multilevel_accumulate_by(into, from, negative, low_add);
+}
+
 const qs_kernels qs_kernels_avx2 = {
 	.hash = hash,
 	.add = { [QS_WARP] = add32, [QS_HALF_WARP] = add16, [QS_SUB_WARP] = add8 },
+	.accumulate = accumulate,
 };
 
 #endif

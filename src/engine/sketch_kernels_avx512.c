@@ -19,7 +19,7 @@
 
 #include <immintrin.h>
 
-#include "sketch/multilevel.h"
+#include "sketch/multilevel_merge.h"
 
 /* gcc must be asked for whole vectors in loops; clang does not know the word. */
 #ifdef __clang__
@@ -130,12 +130,43 @@ add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 	}
 }
 
+/* A byte has carried if the sum is less than what was added; see qs_low_add. */
+AVX512 QS_INLINE size_t
+low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
+		qs_carry *list)
+{
+	const __mmask32 counters = (UINT32_C(1) << QS_LOW_COUNTERS) - 1;
+	size_t listed = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += more * QS_LOW_BYTES)
+	{
+		__m256i old = _mm256_loadu_si256((const void *) into);
+		__m256i v = _mm256_loadu_si256((const void *) from);
+		__m256i sum = negative ? _mm256_mask_sub_epi8(old, counters, old, v)
+							   : _mm256_mask_add_epi8(old, counters, old, v);
+		uint32_t mask = _mm256_mask_cmplt_epu8_mask(counters, negative ? old : sum, v);
+
+		_mm256_storeu_si256((void *) into, sum);
+		if ((mask | qs_load32(from + QS_LOW_COUNTERS)) != 0)
+			list[listed++] = (qs_carry){ (uint32_t) i, mask };
+	}
+	return listed;
+}
+
+AVX512 static qs_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	return qs_multilevel_accumulate_by(into, from, negative, low_add);
+}
+
 const qs_kernels qs_kernels_avx512 = {
 	.hash = hash,
 	.add = { [QS_WARP] = add32,
 			 [QS_HALF_WARP] = add16,
 			 [QS_SUB_WARP] = add8,
 			 [QS_MULTILEVEL] = add_low },
+	.accumulate = accumulate,
 };
 
 #endif

@@ -51,6 +51,14 @@ may_use_ticket(FunctionCallInfo fcinfo)
 		   CombinesSketches(node);
 }
 
+/* Does the node compare the memory of its states with work_mem? */
+static bool
+is_hashed(const AggState *node)
+{
+	return IsA(node, AggState) &&
+		   (node->aggstrategy == AGG_HASHED || node->aggstrategy == AGG_MIXED);
+}
+
 /* Prepare a new state for what the calling node does with it. */
 static ExpandedSketch *
 start_state(FunctionCallInfo fcinfo, ExpandedSketch *state)
@@ -58,6 +66,7 @@ start_state(FunctionCallInfo fcinfo, ExpandedSketch *state)
 	ExpandedPlace(state);
 	if (state->engine != &qs_engine_cpu)
 		state->ticket = may_use_ticket(fcinfo);
+	state->accounted = is_hashed((AggState *) fcinfo->context);
 	return state;
 }
 

@@ -64,7 +64,7 @@ qsketch_estimate_unbiased(PG_FUNCTION_ARGS)
 	Probe *probe = ProbeOf(fcinfo);
 	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
 	uint64 fingerprint = key_argument(fcinfo, probe, sketch);
-	const qs_noise *noise = qs_unbiased_needs_noise(sketch) ? ProbeNoise(probe, sketch) : NULL;
+	const qs_noise *noise = qs_unbiased_needs_noise(sketch) ? ProbeNoise(probe, sketch, 1) : NULL;
 	double unbiased = qs_estimate_unbiased(sketch, noise, fingerprint);
 
 	if (PG_GETARG_BOOL(2))
@@ -83,9 +83,24 @@ confidence_argument(FunctionCallInfo fcinfo, int argument)
 	return confidence;
 }
 
+/* Number of keys that are probed and that the confidence is to hold for at once. */
+static int64
+keys_argument(FunctionCallInfo fcinfo, int argument)
+{
+	int64 keys = PG_GETARG_INT64(argument);
+
+	if (keys < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("keys must be at least 1, not " INT64_FORMAT, keys),
+				 errhint("Give the number of distinct keys that are probed, of which you may then "
+						 "pick any.")));
+	return keys;
+}
+
 /*
- * qsketch_error(qsketch, confidence): what an absent key would be told at most
- * with this confidence.
+ * qsketch_error(qsketch, confidence, keys): how much too large the estimates of
+ * so many keys are at most, with this confidence.
  */
 PG_FUNCTION_INFO_V1(qsketch_error);
 Datum
@@ -94,11 +109,12 @@ qsketch_error(PG_FUNCTION_ARGS)
 	Probe *probe = ProbeOf(fcinfo);
 	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
 	double confidence = confidence_argument(fcinfo, 1);
+	int64 keys = keys_argument(fcinfo, 2);
 
-	PG_RETURN_INT64(qs_noise_error(ProbeNoise(probe, sketch), confidence));
+	PG_RETURN_INT64(ProbeError(probe, sketch, confidence, keys));
 }
 
-/* qsketch_bounds(qsketch, key, confidence): lower bound, estimate, upper bound. */
+/* qsketch_bounds(qsketch, key, confidence, keys): lower bound, estimate, upper bound. */
 PG_FUNCTION_INFO_V1(qsketch_bounds);
 Datum
 qsketch_bounds(PG_FUNCTION_ARGS)
@@ -106,8 +122,10 @@ qsketch_bounds(PG_FUNCTION_ARGS)
 	Probe *probe = ProbeOf(fcinfo);
 	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
 	double confidence = confidence_argument(fcinfo, 2);
+	int64 keys = keys_argument(fcinfo, 3);
 	uint64 fingerprint = key_argument(fcinfo, probe, sketch);
-	qs_bounds bounds = qs_bounds_of(sketch, ProbeNoise(probe, sketch), fingerprint, confidence);
+	int64 error = ProbeError(probe, sketch, confidence, keys);
+	qs_bounds bounds = qs_bounds_of(sketch, fingerprint, error);
 	Datum values[] = { Int64GetDatum(bounds.lower), Int64GetDatum(bounds.estimate),
 					   Int64GetDatum(bounds.upper) };
 	bool nulls[lengthof(values)] = { 0 };

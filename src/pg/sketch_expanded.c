@@ -26,6 +26,8 @@
 
 static const char states_name[] = "qsketch states";
 
+static uint64 last_version;
+
 static Size get_flat_size(ExpandedObjectHeader *header);
 static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
 
@@ -50,6 +52,13 @@ ExpandedOwnContext(MemoryContext parent)
 	return AllocSetContextCreate(parent, "qsketch", ALLOCSET_SMALL_SIZES);
 }
 
+/* The counts are new, or about to change. */
+static void
+set_version(ExpandedSketch *expanded)
+{
+	expanded->version = ++last_version;
+}
+
 /* The object without a sketch. */
 static ExpandedSketch *
 create_object(MemoryContext context)
@@ -57,6 +66,7 @@ create_object(MemoryContext context)
 	ExpandedSketch *expanded = MemoryContextAllocZero(context, sizeof(ExpandedSketch));
 
 	EOH_init_header(&expanded->header, &expanded_sketch_methods, context);
+	set_version(expanded);
 	expanded->engine = &qs_engine_cpu;
 	ContextMemory(context, &expanded->memory);
 	return expanded;
@@ -126,7 +136,11 @@ ExpandedForUpdate(MemoryContext aggregate, Datum datum)
 	SketchReader reader;
 
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
-		return SketchExpandedIn(datum);
+	{
+		expanded = SketchExpandedIn(datum);
+		set_version(expanded);
+		return expanded;
+	}
 	SketchRead(&reader, datum);
 	expanded = ExpandedCopy(aggregate ? ExpandedStatesContext(aggregate)
 									  : ExpandedOwnContext(CurrentMemoryContext),
@@ -148,6 +162,22 @@ ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argument, Oid col
 	expanded->sketch.collation = expanded->key.collation;
 }
 
+/*
+ * How many keys to collect.  A hash aggregate looks at its memory when a row
+ * comes, not when results are read: so that it sees a sketch become dense, the
+ * key that may be one too many for the explicit form does not wait.
+ */
+static int
+most_room(const ExpandedSketch *expanded)
+{
+	const qs_sketch *sketch = &expanded->sketch;
+	uint64 room = expanded->engine->batch(sketch);
+
+	if (expanded->accounted && sketch->form == QS_EXPLICIT)
+		room = Min(room, qs_explicit_limit(&sketch->params) - sketch->used);
+	return (int) room;
+}
+
 /* Give the whole buffer to the engine. */
 static void
 flush_buffer(ExpandedSketch *expanded)
@@ -158,8 +188,10 @@ flush_buffer(ExpandedSketch *expanded)
 		return;
 	expanded->count = 0;
 	expanded->batches++;
+	set_version(expanded);
 	SketchCheck(expanded->engine->insert(&expanded->sketch, expanded->fingerprint, expanded->weight,
 										 count));
+	expanded->room = Min(expanded->allocated, most_room(expanded));
 }
 
 /* Remove what had to wait until everything was added. */
@@ -170,6 +202,7 @@ remove_now(ExpandedSketch *expanded)
 	qs_status status;
 
 	flush_buffer(removed);
+	set_version(expanded);
 	SketchCheck(expanded->engine->settle(&expanded->sketch));
 	status = qs_subtract(&expanded->sketch, &removed->sketch);
 	if (status == QS_UNDERFLOW)
@@ -200,6 +233,7 @@ void
 ExpandedMerge(ExpandedSketch *expanded, const qs_sketch *from)
 {
 	ExpandedFlush(expanded);
+	set_version(expanded);
 	SketchCheck(expanded->engine->merge(&expanded->sketch, from));
 }
 
@@ -223,47 +257,67 @@ ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 		expanded->removed = ExpandedCreate(expanded->header.eoh_context, &expanded->sketch.params);
 		expanded->removed->sketch.family = expanded->sketch.family;
 		expanded->removed->sketch.collation = expanded->sketch.collation;
+		expanded->removed->accounted = expanded->accounted;
 	}
 	ExpandedAppend(expanded->removed, fingerprint, weight);
 }
 
-/* Add a key, or remove it if the weight is negative, without waiting. */
+/* Add a key without waiting; what is in the buffer stays there. */
+void
+ExpandedInsert(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
+}
+
+/* Add a key, or remove it if the weight is negative, with all that waits. */
 void
 ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 {
 	ExpandedFlush(expanded);
+	set_version(expanded);
 	if (weight < 0)
 	{
 		weight = -weight;
 		SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
 	}
 	else
-		SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
+		ExpandedInsert(expanded, fingerprint, weight);
+}
+
+/* A larger buffer in place of an empty one. */
+static void
+grow_buffer(ExpandedSketch *expanded, int keys)
+{
+	MemoryContext context = expanded->header.eoh_context;
+
+	if (expanded->fingerprint)
+		pfree(expanded->fingerprint);
+	expanded->fingerprint = MemoryContextAlloc(context, keys * sizeof(uint64));
+	if (expanded->weight)
+	{
+		pfree(expanded->weight);
+		expanded->weight = MemoryContextAlloc(context, keys * sizeof(int64));
+	}
+	expanded->allocated = keys;
 }
 
 /*
  * Make room in a full buffer: flush it, and while it is small take a larger
- * one, so that groups pay for the keys that they have.
+ * one, so that groups pay for the keys that they have.  False if there is none
+ * because not even the next key may wait.
  */
-void
+bool
 ExpandedMakeRoom(ExpandedSketch *expanded)
 {
-	MemoryContext context = expanded->header.eoh_context;
-	int room = expanded->room == 0 ? FIRST_ROOM : expanded->room * ROOM_GROWTH;
+	int next = expanded->allocated == 0 ? FIRST_ROOM : expanded->allocated * ROOM_GROWTH;
+	int most;
 
 	flush_buffer(expanded);
-	room = Min(room, (int) expanded->engine->batch(&expanded->sketch));
-	if (room <= expanded->room)
-		return;
-	if (expanded->fingerprint)
-		pfree(expanded->fingerprint);
-	expanded->fingerprint = MemoryContextAlloc(context, room * sizeof(uint64));
-	if (expanded->weight)
-	{
-		pfree(expanded->weight);
-		expanded->weight = MemoryContextAlloc(context, room * sizeof(int64));
-	}
-	expanded->room = room;
+	most = most_room(expanded);
+	if (most > expanded->allocated)
+		grow_buffer(expanded, Min(most, next));
+	expanded->room = Min(most, expanded->allocated);
+	return expanded->room > 0;
 }
 
 /* The first weight that is not 1: from now on weights are kept. */
@@ -273,7 +327,7 @@ ExpandedWeigh(ExpandedSketch *expanded)
 	int i;
 
 	expanded->weight =
-		MemoryContextAlloc(expanded->header.eoh_context, expanded->room * sizeof(int64));
+		MemoryContextAlloc(expanded->header.eoh_context, expanded->allocated * sizeof(int64));
 	for (i = 0; i < expanded->count; i++)
 		expanded->weight[i] = 1;
 }

@@ -27,12 +27,17 @@ typedef struct ExpandedSketch
 
 	uint8 template_header[QS_HEADER_BYTES]; /* of the template that passed last */
 
+	/* With N it names the counts: no other object has it, nor this one with others. */
+	uint64 version;
+
 	/* Keys not yet in the sketch. */
 	uint64 *fingerprint;
 	int64 *weight; /* NULL as long as all weights are 1 */
 	int count;
-	int room;      /* at most what the engine likes to get at once */
-	int64 batches; /* of keys that went to the engine */
+	int room;       /* keys at which it is full: at most what the engine likes to get at once */
+	int allocated;  /* and at most this */
+	bool accounted; /* PostgreSQL watches how much memory it takes, row by row */
+	int64 batches;  /* of keys that went to the engine */
 
 	/* Keys to be removed once all are added, or NULL: those of negative weight. */
 	struct ExpandedSketch *removed;
@@ -50,7 +55,8 @@ extern ExpandedSketch *SketchExpandedIn(Datum datum);
 extern ExpandedSketch *ExpandedForUpdate(MemoryContext aggregate, Datum datum);
 
 extern void ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argument, Oid collation);
-extern void ExpandedMakeRoom(ExpandedSketch *expanded);
+extern bool ExpandedMakeRoom(ExpandedSketch *expanded);
+extern void ExpandedInsert(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedWeigh(ExpandedSketch *expanded);
 extern void ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
@@ -87,8 +93,11 @@ ExpandedPutKey(ExpandedSketch *expanded, uint64 fingerprint)
 static inline void
 ExpandedAppend(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 {
-	if (expanded->count == expanded->room)
-		ExpandedMakeRoom(expanded);
+	if (expanded->count == expanded->room && !ExpandedMakeRoom(expanded))
+	{
+		ExpandedInsert(expanded, fingerprint, weight);
+		return;
+	}
 	if (weight != 1 && expanded->weight == NULL)
 		ExpandedWeigh(expanded);
 	if (expanded->weight)

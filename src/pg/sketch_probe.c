@@ -141,27 +141,64 @@ ProbeSketch(Probe *probe, Datum datum)
 	return sketch;
 }
 
-/*
- * Measured noise of the sketch that ProbeSketch() gave for this row.  Measuring
- * takes milliseconds, so it is kept for the next row: a header names the
- * content well enough (parameters, total and checksum) for a statistical
- * quantity.
- */
-const qs_noise *
-ProbeNoise(Probe *probe, const qs_sketch *sketch)
+/* Is the noise that of the sketch of this row, as it is now? */
+static bool
+is_measured(const Probe *probe, const qs_sketch *sketch)
 {
 	const uint8 *header = probe->reader.header;
 
-	if (probe->measured && header && memcmp(probe->noise_header, header, QS_HEADER_BYTES) == 0)
-		return &probe->noise;
-	probe->measured = false;
-	MemoryContextReset(probe->noise_context);
-	SketchCheck(qs_noise_init(&probe->noise, sketch,
-							  ContextMemory(probe->noise_context, &probe->noise_memory)));
+	if (!probe->measured || probe->noise_expanded != (header == NULL))
+		return false;
 	if (header)
-	{
+		return memcmp(probe->noise_header, header, QS_HEADER_BYTES) == 0;
+	return probe->noise_version == probe->reader.version && probe->noise_total == sketch->total;
+}
+
+static void
+note_measured(Probe *probe, const qs_sketch *sketch)
+{
+	const uint8 *header = probe->reader.header;
+
+	probe->measured = true;
+	probe->noise_expanded = header == NULL;
+	if (header)
 		memcpy(probe->noise_header, header, QS_HEADER_BYTES);
-		probe->measured = true;
-	}
+	probe->noise_version = probe->reader.version;
+	probe->noise_total = sketch->total;
+}
+
+/*
+ * Noise of the sketch that ProbeSketch() gave for this row, measured for one
+ * probe or for several.  Measuring takes milliseconds, so it is kept for the
+ * next row: a header names the content well enough (parameters, total and
+ * checksum) for a statistical quantity.
+ */
+const qs_noise *
+ProbeNoise(Probe *probe, const qs_sketch *sketch, int64 probes)
+{
+	if (is_measured(probe, sketch) &&
+		probe->noise.buckets == qs_noise_buckets(sketch, (uint64) probes))
+		return &probe->noise;
+	probe->measured = probe->asked = false;
+	MemoryContextReset(probe->noise_context);
+	SketchCheck(qs_noise_init(&probe->noise, sketch, (uint64) probes,
+							  ContextMemory(probe->noise_context, &probe->noise_memory)));
+	note_measured(probe, sketch);
 	return &probe->noise;
+}
+
+/* The error of that sketch, likewise kept while all rows ask for the same. */
+int64
+ProbeError(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes)
+{
+	const qs_noise *noise = ProbeNoise(probe, sketch, probes);
+
+	if (!probe->asked || probe->confidence != confidence || probe->probes != probes)
+	{
+		probe->error = qs_noise_error(noise, confidence, (uint64) probes);
+		probe->confidence = confidence;
+		probe->probes = probes;
+		probe->asked = true;
+	}
+	return probe->error;
 }

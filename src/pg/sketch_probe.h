@@ -16,8 +16,8 @@
 /*
  * One per calling expression, in fn_extra.  Remembers the type of the keys,
  * the last sketch stored out of line (the first row that names it reads what
- * it needs, the second keeps a copy, all others use that) and the last measured
- * noise.
+ * it needs, the second keeps a copy, all others use that), the last measured
+ * noise and the last error taken from it.
  */
 typedef struct Probe
 {
@@ -34,8 +34,15 @@ typedef struct Probe
 	MemoryContext noise_context;
 	qs_memory noise_memory;
 	qs_noise noise;
-	bool measured;                       /* noise_header is set */
-	uint8 noise_header[QS_HEADER_BYTES]; /* of the measured sketch */
+	bool measured;                       /* what follows is of the measured sketch: */
+	bool noise_expanded;                 /* it has a version instead of a header */
+	uint8 noise_header[QS_HEADER_BYTES]; /* if not */
+	uint64 noise_version;                /* if so, with its N */
+	int64 noise_total;
+	bool asked; /* the noise was asked for this: */
+	double confidence;
+	int64 probes;
+	int64 error; /* what it answered */
 } Probe;
 
 extern Probe *ProbeCreate(FmgrInfo *flinfo);
@@ -63,7 +70,8 @@ extern const qs_sketch *ProbeSketch(Probe *probe, Datum datum);
 extern bool ProbeIsNew(const Probe *probe, Datum datum);
 extern bool ProbeHeader(Probe *probe, Datum datum, qs_sketch *view);
 extern int64 ProbeStored(Datum datum, const qs_sketch *view, uint64 fingerprint);
-extern const qs_noise *ProbeNoise(Probe *probe, const qs_sketch *sketch);
+extern const qs_noise *ProbeNoise(Probe *probe, const qs_sketch *sketch, int64 probes);
+extern int64 ProbeError(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes);
 extern void ProbeSetKey(Probe *probe, Oid type, Oid collation);
 
 #endif

@@ -40,6 +40,7 @@ SketchRead(SketchReader *reader, Datum datum)
 	{
 		ExpandedSettle(expanded);
 		reader->header = NULL;
+		reader->version = expanded->version;
 		reader->sketch = &expanded->sketch;
 		return;
 	}

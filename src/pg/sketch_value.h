@@ -29,6 +29,7 @@ typedef struct SketchReader
 	qs_sketch view;      /* what "sketch" points to unless it is expanded */
 	struct varlena *own; /* detoasted copy to be freed, or NULL */
 	const uint8 *header; /* QS_HEADER_BYTES that name the content; NULL if expanded */
+	uint64 version;      /* names it, with N, if expanded */
 } SketchReader;
 
 /* sketch_value.c */

@@ -324,18 +324,6 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 		add_table_paths(&grouping, input, aggregates);
 }
 
-/*
- * Planner support of the transition functions.  Its answer, that the default
- * cost is right, matters less than that the planner asks: the module is loaded
- * before the paths of even a session's first query are made.
- */
-PG_FUNCTION_INFO_V1(qsketch_support);
-Datum
-qsketch_support(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_POINTER(NULL);
-}
-
 /* Settings, hook and node, at load. */
 void
 ColumnScanInit(void)

@@ -73,7 +73,7 @@ qs_dense_size(const qs_params *p, bool wide)
 }
 
 static void
-write_header(const qs_sketch *sk, uint8_t *out)
+write_header(const qs_sketch *sk, uint64_t used, uint8_t *out)
 {
 	bool dense = sk->form == QS_DENSE;
 
@@ -92,18 +92,22 @@ write_header(const qs_sketch *sk, uint8_t *out)
 	qs_store32(out + AT_FAMILY, sk->family);
 	qs_store32(out + AT_COLLATION, sk->collation);
 	qs_store64(out + AT_TOTAL, (uint64_t) sk->total);
-	qs_store64(out + AT_USED, used_count(sk));
+	qs_store64(out + AT_USED, used);
 }
 
 void
 qs_write(const qs_sketch *sk, uint8_t *out)
 {
-	write_header(sk, out);
+	uint64_t used = used_count(sk); /* counts high buckets one by one */
+
+	write_header(sk, used, out);
 	if (sk->form == QS_EXPLICIT)
 		qs_explicit_write(sk, out + QS_HEADER_BYTES);
 	else
 		sk->ops->write(sk, canonical_wide(sk), out + QS_HEADER_BYTES);
-	qs_store32(out + AT_CRC, qs_checksum(out, qs_flat_size(sk), AT_CRC));
+	qs_store32(
+		out + AT_CRC,
+		qs_checksum(out, QS_HEADER_BYTES + body_bytes(sk, canonical_wide(sk), used), AT_CRC));
 }
 
 static qs_status

@@ -42,62 +42,12 @@ extra_bytes(const qs_params *p, bool wide)
 	return QS_HIGH_COUNTERS * (wide ? 8 : 4);
 }
 
-static uint8_t *
-low_bucket(const qs_sketch *sk, uint64_t bucket)
-{
-	return sk->table + bucket * QS_LOW_BYTES;
-}
-
-static uint8_t *
-high_bucket(const qs_sketch *sk, uint64_t number)
-{
-	return sk->extra + number * extra_bytes(&sk->params, sk->wide);
-}
-
-/*
- * The high bucket of a low one, or NULL.  An index that names none, as only
- * damaged bytes have it, counts as NULL.
- */
-static uint8_t *
-high_of(const qs_sketch *sk, const uint8_t *low)
-{
-	uint32_t index = qs_load32(low + QS_LOW_COUNTERS);
-
-	if (index < QS_HIGH_INDEX_MIN || index - QS_HIGH_INDEX_MIN >= sk->extra_used)
-		return NULL;
-	return high_bucket(sk, index - QS_HIGH_INDEX_MIN);
-}
-
-/*
- * The same, taking a new one if need be; reserve() made sure there is one.
- * Only copies of damaged bytes, where high buckets can be named by nobody, run
- * out of them; they get the last one.
- */
-static uint8_t *
-high_for_update(qs_sketch *sk, uint8_t *low)
-{
-	uint8_t *high = high_of(sk, low);
-
-	if (high)
-		return high;
-	if (sk->extra_used < sk->extra_room)
-		sk->extra_used++;
-	qs_store32(low + QS_LOW_COUNTERS, (uint32_t) (QS_HIGH_INDEX_MIN + sk->extra_used - 1));
-	return high_bucket(sk, sk->extra_used - 1);
-}
-
-QS_INLINE uint64_t
-get(const uint8_t *low, const uint8_t *high, bool wide, uint32_t i)
-{
-	return low[i] + (high ? qs_counter_get(high, i, wide) << 8 : 0);
-}
-
 static void
 set(qs_sketch *sk, uint8_t *low, uint32_t i, uint64_t value)
 {
 	low[i] = (uint8_t) value;
-	if (value > 255 || high_of(sk, low))
-		qs_counter_set(high_for_update(sk, low), i, sk->wide, value >> 8);
+	if (value > 255 || qs_high_of(sk, low))
+		qs_counter_set(qs_high_for_update(sk, low), i, sk->wide, value >> 8);
 }
 
 /*
@@ -143,12 +93,12 @@ multilevel_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t 
 	for (i = 0; i < count; i++)
 	{
 		uint64_t w = weight ? (uint64_t) weight[i] : 1;
-		uint8_t *low = low_bucket(sk, qs_reduce(hv[i], sk->params.n));
+		uint8_t *low = qs_low_bucket(sk, qs_reduce(hv[i], sk->params.n));
 		uint32_t mask;
 
 		if (i + QS_PREFETCH_AHEAD < count)
-			__builtin_prefetch(low_bucket(sk, qs_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)),
-							   1);
+			__builtin_prefetch(
+				qs_low_bucket(sk, qs_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)), 1);
 		for (mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv[i]); mask != 0; mask &= mask - 1)
 		{
 			uint32_t c = (uint32_t) __builtin_ctz(mask);
@@ -157,7 +107,7 @@ multilevel_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t 
 			low[c] = (uint8_t) sum;
 			if (sum > 255)
 			{
-				uint8_t *high = high_for_update(sk, low);
+				uint8_t *high = qs_high_for_update(sk, low);
 
 				qs_counter_set(high, c, sk->wide, qs_counter_get(high, c, sk->wide) + (sum >> 8));
 			}
@@ -168,14 +118,14 @@ multilevel_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t 
 static uint64_t
 estimate_one(const qs_sketch *sk, uint64_t hv)
 {
-	const uint8_t *low = low_bucket(sk, qs_reduce(hv, sk->params.n));
-	const uint8_t *high = high_of(sk, low);
+	const uint8_t *low = qs_low_bucket(sk, qs_reduce(hv, sk->params.n));
+	const uint8_t *high = qs_high_of(sk, low);
 	uint64_t least = UINT64_MAX;
 	uint32_t mask;
 
 	for (mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv); mask != 0; mask &= mask - 1)
 	{
-		uint64_t v = get(low, high, sk->wide, (uint32_t) __builtin_ctz(mask));
+		uint64_t v = qs_multilevel_get(low, high, sk->wide, (uint32_t) __builtin_ctz(mask));
 
 		if (v < least)
 			least = v;
@@ -191,7 +141,7 @@ take(qs_sketch *sk, uint8_t *low, uint32_t mask, uint64_t w)
 	{
 		uint32_t c = (uint32_t) __builtin_ctz(mask);
 
-		set(sk, low, c, get(low, high_of(sk, low), sk->wide, c) - w);
+		set(sk, low, c, qs_multilevel_get(low, qs_high_of(sk, low), sk->wide, c) - w);
 	}
 }
 
@@ -199,12 +149,12 @@ take(qs_sketch *sk, uint8_t *low, uint32_t mask, uint64_t w)
 static bool
 bucket_fits(const qs_sketch *sk, const uint8_t *low)
 {
-	const uint8_t *high = high_of(sk, low);
+	const uint8_t *high = qs_high_of(sk, low);
 	qs_tally tally = { 0, 0 };
 	uint32_t c;
 
 	for (c = 0; c < QS_LOW_COUNTERS; c++)
-		qs_tally_add(&tally, get(low, high, sk->wide, c));
+		qs_tally_add(&tally, qs_multilevel_get(low, high, sk->wide, c));
 	return qs_tally_fits(&tally, sk->params.depth);
 }
 
@@ -216,7 +166,7 @@ multilevel_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size
 	for (i = 0; i < count; i++)
 	{
 		uint64_t w = weight ? (uint64_t) weight[i] : 1;
-		uint8_t *low = low_bucket(sk, qs_reduce(hv[i], sk->params.n));
+		uint8_t *low = qs_low_bucket(sk, qs_reduce(hv[i], sk->params.n));
 		uint32_t mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv[i]);
 
 		if (estimate_one(sk, hv[i]) < w)
@@ -239,89 +189,27 @@ multilevel_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t 
 	for (i = 0; i < count; i++)
 	{
 		if (i + QS_PREFETCH_AHEAD < count)
-			__builtin_prefetch(low_bucket(sk, qs_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)));
+			__builtin_prefetch(
+				qs_low_bucket(sk, qs_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)));
 		estimate[i] = (int64_t) estimate_one(sk, hv[i]);
-	}
-}
-
-/* Counter values of the buckets of "from" that fold into one bucket. */
-static void
-folded_values(const qs_sketch *from, uint64_t bucket, uint64_t more, uint64_t *value)
-{
-	uint64_t k;
-
-	memset(value, 0, QS_LOW_COUNTERS * sizeof(*value));
-	for (k = 0; k < more; k++)
-	{
-		const uint8_t *low = low_bucket(from, bucket * more + k);
-		const uint8_t *high = high_of(from, low);
-		uint32_t c;
-
-		for (c = 0; c < QS_LOW_COUNTERS; c++)
-			value[c] += get(low, high, from->wide, c);
 	}
 }
 
 void
 qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
 {
-	folded_values(sk, bucket, 1, value);
-}
+	const uint8_t *low = qs_low_bucket(sk, bucket);
+	const uint8_t *high = qs_high_of(sk, low);
+	uint32_t c;
 
-static bool
-covers(const qs_sketch *into, const qs_sketch *from, uint64_t more)
-{
-	uint64_t value[QS_LOW_COUNTERS];
-	uint64_t b;
-
-	for (b = 0; b < into->params.n; b++)
-	{
-		const uint8_t *low = low_bucket(into, b);
-		const uint8_t *high = high_of(into, low);
-		qs_tally rest = { 0, 0 };
-		uint32_t c;
-
-		folded_values(from, b, more, value);
-		for (c = 0; c < QS_LOW_COUNTERS; c++)
-		{
-			uint64_t old = get(low, high, into->wide, c);
-
-			if (old < value[c])
-				return false;
-			qs_tally_add(&rest, old - value[c]);
-		}
-		if (!qs_tally_fits(&rest, into->params.depth))
-			return false;
-	}
-	return true;
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+		value[c] = qs_multilevel_get(low, high, sk->wide, c);
 }
 
 static qs_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
-	uint64_t more = from->params.n / into->params.n;
-	uint64_t value[QS_LOW_COUNTERS];
-	uint64_t b;
-
-	if (negative && !covers(into, from, more))
-		return QS_UNDERFLOW;
-	for (b = 0; b < into->params.n; b++)
-	{
-		uint8_t *low = low_bucket(into, b);
-		uint32_t c;
-
-		if (reserve(into, 1) != QS_OK)
-			return QS_NO_MEMORY;
-		folded_values(from, b, more, value);
-		for (c = 0; c < QS_LOW_COUNTERS; c++)
-			if (value[c] != 0)
-			{
-				uint64_t old = get(low, high_of(into, low), into->wide, c);
-
-				set(into, low, c, negative ? old - value[c] : old + value[c]);
-			}
-	}
-	return QS_OK;
+	return qs_multilevel_accumulate(into, from, negative);
 }
 
 static void
@@ -340,7 +228,7 @@ widen(qs_sketch *to, const qs_sketch *from)
 
 	memcpy(to->table, from->table, table_bytes(&to->params, true));
 	for (i = 0; i < from->extra_used; i++)
-		convert_high(high_bucket(to, i), true, high_bucket(from, i), from->wide);
+		convert_high(qs_high_bucket(to, i), true, qs_high_bucket(from, i), from->wide);
 }
 
 /* Is the high bucket there and not all zero? */
@@ -365,7 +253,7 @@ live_extra(const qs_sketch *sk)
 
 	if (sk->extra_used > 0)
 		for (b = 0; b < sk->params.n; b++)
-			live += is_live(sk, high_of(sk, low_bucket(sk, b)));
+			live += is_live(sk, qs_high_of(sk, qs_low_bucket(sk, b)));
 	return live;
 }
 
@@ -379,7 +267,7 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 	memcpy(out, sk->table, table_bytes(&sk->params, wide));
 	for (b = 0; b < sk->params.n; b++)
 	{
-		const uint8_t *high = high_of(sk, low_bucket(sk, b));
+		const uint8_t *high = qs_high_of(sk, qs_low_bucket(sk, b));
 		bool live = is_live(sk, high);
 
 		qs_store32(out + b * QS_LOW_BYTES + QS_LOW_COUNTERS, live ? index++ : 0);
@@ -402,7 +290,7 @@ check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsig
 	{
 		if (high && qs_counter_get(high, c, sk->wide) > (uint64_t) sk->total >> 8)
 			return false;
-		qs_tally_add(&tally, get(low, high, sk->wide, c));
+		qs_tally_add(&tally, qs_multilevel_get(low, high, sk->wide, c));
 	}
 	for (c = QS_LOW_COUNTERS; high && c < QS_HIGH_COUNTERS; c++)
 		if (qs_counter_get(high, c, sk->wide) != 0)
@@ -423,9 +311,9 @@ check(const qs_sketch *sk)
 
 	for (b = 0; b < sk->params.n; b++)
 	{
-		const uint8_t *low = low_bucket(sk, b);
+		const uint8_t *low = qs_low_bucket(sk, b);
 		uint32_t index = qs_load32(low + QS_LOW_COUNTERS);
-		const uint8_t *high = high_of(sk, low);
+		const uint8_t *high = qs_high_of(sk, low);
 
 		if (index != 0 && (index != QS_HIGH_INDEX_MIN + seen++ || !is_live(sk, high)))
 			return false;

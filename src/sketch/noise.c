@@ -17,7 +17,7 @@
 #define LOG2_FINE 8 /* bins per doubling: 2^8 */
 #define FINE      (UINT32_C(1) << LOG2_FINE)
 
-/* Chances that differ by less are equal. */
+/* Chances that differ by less than this share of them are equal. */
 #define ROUNDING 1e-9
 
 /* ---- bins ---- */
@@ -56,16 +56,21 @@ bin_start(uint32_t bin)
 
 /* ---- which buckets ---- */
 
-/* Number of buckets (thread: positions of the rows) that are looked at. */
-static uint64_t
-visit_count(const qs_sketch *sk)
+/*
+ * Thread: positions of the rows.  Some buckets stand for all where one probe is
+ * asked for; among many the rarest noise counts, which must not be missed.
+ */
+uint64_t
+qs_noise_buckets(const qs_sketch *sk, uint64_t probes)
 {
 	uint64_t room = QS_NOISE_COUNTERS / qs_bucket_counters(sk, QS_SIDE_TOLD);
 
-	return sk->params.n < room ? sk->params.n : room;
+	if (sk->form == QS_EXPLICIT)
+		return 0;
+	return probes > 1 || sk->params.n < room ? sk->params.n : room;
 }
 
-/* Read the i-th of them: all if count = n, else evenly spaced. */
+/* Read the i-th of "count" buckets: all if count = n, else evenly spaced. */
 static void
 visit(const qs_sketch *sk, uint64_t i, uint64_t count, uint64_t *value)
 {
@@ -75,15 +80,15 @@ visit(const qs_sketch *sk, uint64_t i, uint64_t count, uint64_t *value)
 }
 
 static void
-find_range(const qs_sketch *sk, uint64_t *least, uint64_t *most)
+find_range(qs_noise *noise, const qs_sketch *sk)
 {
 	uint32_t counters = qs_bucket_counters(sk, QS_SIDE_TOLD);
-	uint64_t count = visit_count(sk);
+	uint64_t count = noise->buckets;
 	uint64_t value[QS_BUCKET_MAX];
 	uint64_t i;
 
-	*least = UINT64_MAX;
-	*most = 0;
+	noise->base = UINT64_MAX;
+	noise->most = 0;
 	for (i = 0; i < count; i++)
 	{
 		uint32_t j;
@@ -91,8 +96,8 @@ find_range(const qs_sketch *sk, uint64_t *least, uint64_t *most)
 		visit(sk, i, count, value);
 		for (j = 0; j < counters; j++)
 		{
-			*least = value[j] < *least ? value[j] : *least;
-			*most = value[j] > *most ? value[j] : *most;
+			noise->base = value[j] < noise->base ? value[j] : noise->base;
+			noise->most = value[j] > noise->most ? value[j] : noise->most;
 		}
 	}
 }
@@ -104,7 +109,7 @@ static void
 fill_plain(qs_noise *noise, const qs_sketch *sk)
 {
 	uint32_t counters = qs_bucket_counters(sk, QS_SIDE_TOLD);
-	uint64_t count = visit_count(sk);
+	uint64_t count = noise->buckets;
 	double chance[QS_MASK_BITS_MAX];
 	uint64_t value[QS_BUCKET_MAX];
 	uint64_t i;
@@ -126,7 +131,7 @@ static void
 fill_fat(qs_noise *noise, const qs_sketch *sk)
 {
 	uint32_t z = sk->params.z;
-	uint64_t count = visit_count(sk);
+	uint64_t count = noise->buckets;
 	uint64_t cell[QS_BUCKET_MAX];
 	uint64_t value[QS_BUCKET_MAX + 1];
 	double chance[QS_BUCKET_MAX + 1];
@@ -174,7 +179,7 @@ static qs_status
 fill_thread(qs_noise *noise, const qs_sketch *sk)
 {
 	uint32_t depth = sk->params.depth;
-	uint64_t count = visit_count(sk);
+	uint64_t count = noise->buckets;
 	uint64_t value[QS_BUCKET_MAX];
 	double *rows =
 		noise->memory->alloc(noise->memory->context, sizeof(double) * noise->bins * depth);
@@ -201,6 +206,61 @@ fill_thread(qs_noise *noise, const qs_sketch *sk)
 	}
 	noise->memory->release(noise->memory->context, rows);
 	return QS_OK;
+}
+
+/* ---- masks that keys share ---- */
+
+static uint32_t
+common_divisor(uint32_t a, uint32_t b)
+{
+	while (b != 0)
+	{
+		uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Ways to choose k of n. */
+static double
+choices(uint32_t n, uint32_t k)
+{
+	double ways = 1;
+	uint32_t i;
+
+	for (i = 0; i < k; i++)
+		ways = ways * (n - i) / (i + 1);
+	return ways;
+}
+
+/*
+ * How much oftener than by chance two keys of a bucket share their mask.  A
+ * table of H masks makes them draw the same one with chance 1/H; turned
+ * independently (masks.h), it is equal again with chance o / C(m, d), o being
+ * the number of masks of which no two are turns of each other: by Burnside's
+ * lemma the mean, over all turns, of the masks that a turn leaves as they are.
+ * Two different ones of the table are equal with chance 1 / C(m, d).
+ */
+static double
+mask_repeats(const qs_sketch *sk)
+{
+	uint32_t m = qs_bucket_width(sk->params.structure);
+	uint32_t d = sk->params.depth;
+	double fixed = 0;
+	uint32_t turn;
+
+	if (sk->params.structure == QS_THREAD)
+		return 1;
+	for (turn = 0; turn < m; turn++)
+	{
+		uint32_t cycles = common_divisor(m, turn);
+
+		if (d % (m / cycles) == 0)
+			fixed += choices(cycles, d / (m / cycles));
+	}
+	return 1 + (fixed / m - 1) / qs_mask_count(&sk->params);
 }
 
 /* ---- the distribution ---- */
@@ -246,15 +306,17 @@ fill(qs_noise *noise, const qs_sketch *sk)
 }
 
 qs_status
-qs_noise_init(qs_noise *noise, const qs_sketch *sk, const qs_memory *memory)
+qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qs_memory *memory)
 {
 	qs_status status;
 
 	memset(noise, 0, sizeof(*noise));
 	noise->memory = memory;
-	if (sk->form == QS_EXPLICIT)
+	noise->buckets = qs_noise_buckets(sk, probes);
+	if (noise->buckets == 0)
 		return QS_OK;
-	find_range(sk, &noise->base, &noise->most);
+	noise->repeats = mask_repeats(sk);
+	find_range(noise, sk);
 	noise->bins = bin_of(noise->most - noise->base) + 1;
 	noise->above = memory->alloc(memory->context, sizeof(double) * noise->bins);
 	if (!noise->above)
@@ -318,25 +380,35 @@ part_of_bin(const qs_noise *noise, uint32_t bin, double tail)
 	return part < 0 ? 1 : (uint64_t) part + 1;
 }
 
+/*
+ * For several probes the whole bin is needed: its rarest noise may be a single
+ * heavy key's, anywhere in it.
+ */
 int64_t
-qs_noise_error(const qs_noise *noise, double confidence)
+qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes)
 {
-	double tail = 1 - confidence + ROUNDING;
-	uint64_t error;
+	double tail = (1 - confidence) * (1 + ROUNDING);
+	uint64_t distance;
 	uint32_t bin;
 
 	if (noise->bins == 0)
 		return 0;
+	if (probes > 1)
+		tail /= (double) probes * noise->repeats;
 	bin = find_bin(noise, tail);
-	error = noise->base + bin_start(bin) + part_of_bin(noise, bin, tail) - 1;
-	return (int64_t) (error < noise->most ? error : noise->most);
+	distance = bin_start(bin);
+	distance += (probes > 1 ? qs_noise_bin_width(bin) : part_of_bin(noise, bin, tail)) - 1;
+	if (distance > noise->most - noise->base)
+		distance = noise->most - noise->base;
+	distance += noise->base;
+	return distance < INT64_MAX ? (int64_t) distance : INT64_MAX;
 }
 
+/* Damaged bytes may tell less than nothing; the error is never below 0. */
 qs_bounds
-qs_bounds_of(const qs_sketch *sk, const qs_noise *noise, uint64_t fingerprint, double confidence)
+qs_bounds_of(const qs_sketch *sk, uint64_t fingerprint, int64_t error)
 {
 	int64_t told = qs_estimate(sk, fingerprint);
-	int64_t error = qs_noise_error(noise, confidence);
 
 	return (qs_bounds){ .lower = told > error ? told - error : 0, .estimate = told, .upper = told };
 }
