@@ -37,7 +37,9 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION)
 MODULE_big = qsketch
 PG_CONFIG ?= pg_config
 
-CORE_SRC := $(wildcard src/base/*.c src/sketch/*.c src/engine/*.c)
+# What knows no PostgreSQL; of the families those that are there.
+CORE     := base sketch filter sets engine
+CORE_SRC := $(wildcard $(CORE:%=src/%/*.c))
 PG_SRC   := $(wildcard src/pg/*.c src/scan/*.c src/gpu/*.c)
 CUDA_SRC := $(wildcard cuda/*.cu)
 
@@ -117,7 +119,7 @@ endif
 # Counters are added in loops that the compiler can vectorise.  Nothing in
 # these folders is called by name from SQL.
 ifndef COVERAGE
-src/base/%.o src/sketch/%.o src/engine/%.o: override CFLAGS += -O3 -fvisibility=hidden
+$(CORE_SRC:.c=.o): override CFLAGS += -O3 -fvisibility=hidden
 endif
 
 # Changed flags rebuild everything, changed headers what includes them.
@@ -276,7 +278,7 @@ bench-merge: build/bench/merge
 build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
-build/bench/accuracy build/bench/analysis build/bench/merge: $(CORE_SRC) $(wildcard src/base/*.h src/sketch/*.h src/engine/*.h src/bench/*.h)
+build/bench/accuracy build/bench/analysis build/bench/merge: $(CORE_SRC) $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
 

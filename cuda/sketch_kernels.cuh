@@ -1,6 +1,7 @@
 /*
  * sketch_kernels.cuh
- *		What kernels share: masks, the walk of a warp over a batch, rounds.
+ *		What the kernels of sketches share: masks, the walk of a warp over a batch,
+ *		rounds.
  *
  * Adding keys, the way that all structures go: a warp reads 32 keys, each lane
  * hashes its own, and then the lanes work on the keys of all in rounds, so
@@ -15,31 +16,14 @@
  *
  * cuda/sketch_kernels.cuh
  */
-#ifndef QS_KERNELS_CUH
-#define QS_KERNELS_CUH
+#ifndef QS_SKETCH_KERNELS_CUH
+#define QS_SKETCH_KERNELS_CUH
 
+#include "kernels.cuh"
 #include "sketch.cuh"
 
-#define QS_ALL_LANES      0xffffffffu
 #define QS_SHARED_MASKS   1024 /* more are read through the cache */
 #define QS_LOOK_FOR_EQUAL 8    /* steps between looks for equal keys; 2^k */
-
-typedef unsigned long long qs_u64; /* the name atomicAdd() knows it by */
-
-__device__ __forceinline__ uint32_t
-qs_lane()
-{
-	return threadIdx.x % 32;
-}
-
-/* qs_reduce() for n below 2^32, as it is on the device: half the work. */
-__device__ __forceinline__ uint32_t
-qs_reduce_short(uint64_t hv, uint64_t n)
-{
-	uint64_t low = (hv & UINT32_MAX) * (uint32_t) n;
-
-	return (uint32_t) (((hv >> 32) * (uint32_t) n + (low >> 32)) >> 32);
-}
 
 /* qs_mask_turn_by() for M known to the compiler, in 32 bits where they suffice. */
 template <int M>

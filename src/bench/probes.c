@@ -126,7 +126,7 @@ add_sketch(result *r, const qs_sketch *sk, const workload *w)
 	size_t level;
 
 	bench_check(qs_noise_init(&noise, sk, w->keys, &bench_memory));
-	qs_engine_cpu.query(sk, w->fingerprint, w->keys, told);
+	qs_query(sk, w->fingerprint, w->keys, told);
 	for (level = 0; level < LEVELS; level++)
 	{
 		error = qs_noise_error(&noise, levels[level], w->keys);

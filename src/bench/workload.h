@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "sketch/noise.h"
+#include "sketch/sf.h"
 #include "sketch/unbiased.h"
 #include "engine/sketch_engine.h"
 

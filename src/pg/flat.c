@@ -15,6 +15,9 @@
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 /* Most bytes of bad input that an error message shows. */
 #define SHOWN 40

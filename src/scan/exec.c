@@ -160,17 +160,6 @@ start_scan(ColumnScanState *state)
 	PageReaderBegin(&state->reader, state->scan);
 }
 
-void
-ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
-{
-	counts->keys += more->keys;
-	counts->batches += more->batches;
-	counts->pages += more->pages;
-	counts->pages_visible += more->pages_visible;
-	counts->on_cpu |= more->on_cpu;
-	counts->on_gpu |= more->on_gpu;
-}
-
 static void
 count_run(ColumnScanState *state)
 {

@@ -4,9 +4,9 @@
  *
  * Aggregating a column through the executor costs some 30 ns a row before the
  * sketch sees a key.  For SELECT qsketch_agg(column [, column] [, template]),
- * ... FROM table, QSketchScan takes the place of Aggregate over Seq Scan: it reads page
- * after page, decides visibility as a sequential scan does, and takes the
- * columns off the visible tuples into batches of keys.
+ * ... FROM table, QSketchScan takes the place of Aggregate over Seq Scan: it
+ * reads page after page, decides visibility as a sequential scan does, and takes
+ * the columns off the visible tuples into batches of keys.
  *
  *	match.c		recognizes what can be done so
  *	plan.c		offers it to the planner
@@ -119,7 +119,16 @@ typedef struct ScanCounts
 	bool on_gpu;
 } ScanCounts;
 
-extern void ScanCountsAdd(ScanCounts *counts, const ScanCounts *more);
+static inline void
+ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
+{
+	counts->keys += more->keys;
+	counts->batches += more->batches;
+	counts->pages += more->pages;
+	counts->pages_visible += more->pages_visible;
+	counts->on_cpu |= more->on_cpu;
+	counts->on_gpu |= more->on_gpu;
+}
 
 /* share.c: what the processes of a parallel scan share. */
 typedef struct SharedScan SharedScan;

@@ -166,14 +166,14 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	uint64_t n = into->params.n;
 	uint64_t more = from->params.n / n;
-	qs_shape shape = { .rows = 1,
-					   .width = qs_bucket_width(into->params.structure),
-					   .owned = into->params.depth };
+	qs_layout layout = { .rows = 1,
+						 .width = qs_bucket_width(into->params.structure),
+						 .owned = into->params.depth };
 
 	if (negative &&
-		!qs_table_covers(into->table, into->wide, n, from->table, from->wide, more, shape))
+		!qs_table_covers(into->table, into->wide, n, from->table, from->wide, more, layout))
 		return QS_UNDERFLOW;
-	qs_table_add(into->table, into->wide, n, from->table, from->wide, more, shape, negative);
+	qs_table_add(into->table, into->wide, n, from->table, from->wide, more, layout, negative);
 	return QS_OK;
 }
 

@@ -50,14 +50,14 @@ folded(const uint8_t *from, bool wide, uint64_t bucket, uint64_t more, uint32_t 
 
 void
 qs_table_add(uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from, bool from_wide,
-			 uint64_t more, qs_shape shape, bool negative)
+			 uint64_t more, qs_layout layout, bool negative)
 {
-	uint64_t buckets = shape.rows * into_n;
+	uint64_t buckets = layout.rows * into_n;
 	uint64_t b;
 
 	if (more == 1 && into_wide >= from_wide)
 	{
-		add_same(into, into_wide, from, from_wide, buckets * shape.width, negative);
+		add_same(into, into_wide, from, from_wide, buckets * layout.width, negative);
 		return;
 	}
 	/* A row of "from" is "more" times as long, so rows stay aligned. */
@@ -65,10 +65,10 @@ qs_table_add(uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from
 	{
 		uint32_t lane;
 
-		for (lane = 0; lane < shape.width; lane++)
+		for (lane = 0; lane < layout.width; lane++)
 		{
-			uint64_t i = b * shape.width + lane;
-			uint64_t v = folded(from, from_wide, b, more, shape.width, lane);
+			uint64_t i = b * layout.width + lane;
+			uint64_t v = folded(from, from_wide, b, more, layout.width, lane);
 			uint64_t old = qs_counter_get(into, i, into_wide);
 
 			qs_counter_set(into, i, into_wide, negative ? old - v : old + v);
@@ -78,9 +78,9 @@ qs_table_add(uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from
 
 bool
 qs_table_covers(const uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from,
-				bool from_wide, uint64_t more, qs_shape shape)
+				bool from_wide, uint64_t more, qs_layout layout)
 {
-	uint64_t buckets = shape.rows * into_n;
+	uint64_t buckets = layout.rows * into_n;
 	uint64_t b;
 
 	for (b = 0; b < buckets; b++)
@@ -88,16 +88,16 @@ qs_table_covers(const uint8_t *into, bool into_wide, uint64_t into_n, const uint
 		qs_tally rest = { 0, 0 };
 		uint32_t lane;
 
-		for (lane = 0; lane < shape.width; lane++)
+		for (lane = 0; lane < layout.width; lane++)
 		{
-			uint64_t old = qs_counter_get(into, b * shape.width + lane, into_wide);
-			uint64_t v = folded(from, from_wide, b, more, shape.width, lane);
+			uint64_t old = qs_counter_get(into, b * layout.width + lane, into_wide);
+			uint64_t v = folded(from, from_wide, b, more, layout.width, lane);
 
 			if (old < v)
 				return false;
 			qs_tally_add(&rest, old - v);
 		}
-		if (!qs_tally_fits(&rest, shape.owned))
+		if (!qs_tally_fits(&rest, layout.owned))
 			return false;
 	}
 	return true;

@@ -26,12 +26,12 @@ typedef void (*qs_locate)(const qs_sketch *sk, uint64_t hv, uint64_t *cell);
 typedef void (*qs_fetch)(const qs_sketch *sk, const uint8_t *table, uint64_t hv);
 
 /* One row of buckets, or d rows of single counters. */
-typedef struct qs_shape
+typedef struct qs_layout
 {
 	uint32_t rows;
 	uint32_t width;
 	uint32_t owned; /* counters of a bucket that each of its keys owns */
-} qs_shape;
+} qs_layout;
 
 /*
  * Sum and maximum of a bucket's counters.  If each key owns d of them, they
@@ -169,11 +169,11 @@ qs_cells_query(const qs_sketch *sk, const uint8_t *table, bool wide, qs_locate l
  * (a power of two) buckets for each of "into".
  */
 extern void qs_table_add(uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from,
-						 bool from_wide, uint64_t more, qs_shape shape, bool negative);
+						 bool from_wide, uint64_t more, qs_layout layout, bool negative);
 
 /* Would the subtraction leave counters that are not negative and fit each other? */
 extern bool qs_table_covers(const uint8_t *into, bool into_wide, uint64_t into_n,
-							const uint8_t *from, bool from_wide, uint64_t more, qs_shape shape);
+							const uint8_t *from, bool from_wide, uint64_t more, qs_layout layout);
 
 /* Copy counters between widths; values fit by the rule of N. */
 extern void

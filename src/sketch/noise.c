@@ -14,45 +14,8 @@
 #include "sketch/slim.h"
 #include "sketch/unbiased.h"
 
-#define LOG2_FINE 8 /* bins per doubling: 2^8 */
-#define FINE      (UINT32_C(1) << LOG2_FINE)
-
 /* Chances that differ by less than this share of them are equal. */
 #define ROUNDING 1e-9
-
-/* ---- bins ---- */
-
-static uint32_t
-bin_of(uint64_t distance)
-{
-	uint32_t shift;
-
-	if (distance < 2 * FINE)
-		return (uint32_t) distance;
-	shift = 63 - (uint32_t) __builtin_clzll(distance) - LOG2_FINE;
-	return (shift << LOG2_FINE) + (uint32_t) (distance >> shift);
-}
-
-uint64_t
-qs_noise_bin_width(uint32_t bin)
-{
-	return bin < 2 * FINE ? 1 : UINT64_C(1) << ((bin >> LOG2_FINE) - 1);
-}
-
-uint32_t
-qs_noise_bin(const qs_noise *noise, uint64_t value)
-{
-	uint32_t bin = bin_of(value - noise->base);
-
-	return bin < noise->bins ? bin : noise->bins - 1;
-}
-
-/* Least distance from the base that falls into the bin. */
-static uint64_t
-bin_start(uint32_t bin)
-{
-	return bin < 2 * FINE ? bin : (FINE + bin % FINE) * qs_noise_bin_width(bin);
-}
 
 /* ---- which buckets ---- */
 
@@ -122,7 +85,7 @@ fill_plain(qs_noise *noise, const qs_sketch *sk)
 		visit(sk, i, count, value);
 		qs_values_sort(value, counters);
 		for (j = 0; j <= counters - sk->params.depth; j++)
-			noise->above[bin_of(value[j] - noise->base)] += chance[j] / (double) count;
+			noise->above[qs_bin_of(value[j] - noise->base)] += chance[j] / (double) count;
 	}
 }
 
@@ -151,7 +114,7 @@ fill_fat(qs_noise *noise, const qs_sketch *sk)
 		values = qs_fat_chances(cell, z, size, sk->params.depth, value, chance);
 		for (j = 0; j < values; j++)
 			if (value[j] >= noise->base)
-				noise->above[bin_of(value[j] - noise->base)] += chance[j] / (double) count;
+				noise->above[qs_bin_of(value[j] - noise->base)] += chance[j] / (double) count;
 	}
 }
 
@@ -192,7 +155,8 @@ fill_thread(qs_noise *noise, const qs_sketch *sk)
 	{
 		visit(sk, i, count, value);
 		for (j = 0; j < depth; j++)
-			rows[(size_t) j * noise->bins + bin_of(value[j] - noise->base)] += 1.0 / (double) count;
+			rows[(size_t) j * noise->bins + qs_bin_of(value[j] - noise->base)] +=
+				1.0 / (double) count;
 	}
 	for (i = 0; i < noise->bins; i++)
 		noise->above[i] = 1;
@@ -284,7 +248,7 @@ mean_noise(const qs_noise *noise)
 
 	for (i = 0; i < noise->bins; i++)
 	{
-		double width = (double) qs_noise_bin_width(i);
+		double width = (double) qs_bin_width(i);
 		double before = tail_before(noise, i);
 
 		sum += width * before - (before - noise->above[i]) * (width + 1) / 2;
@@ -317,7 +281,7 @@ qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qs_me
 		return QS_OK;
 	noise->repeats = mask_repeats(sk);
 	find_range(noise, sk);
-	noise->bins = bin_of(noise->most - noise->base) + 1;
+	noise->bins = qs_bin_of(noise->most - noise->base) + 1;
 	noise->above = memory->alloc(memory->context, sizeof(double) * noise->bins);
 	if (!noise->above)
 		return QS_NO_MEMORY;
@@ -369,7 +333,7 @@ static uint64_t
 part_of_bin(const qs_noise *noise, uint32_t bin, double tail)
 {
 	double before = tail_before(noise, bin);
-	uint64_t width = qs_noise_bin_width(bin);
+	uint64_t width = qs_bin_width(bin);
 	double part;
 
 	if (width == 1 || before <= noise->above[bin])
@@ -396,8 +360,8 @@ qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes)
 	if (probes > 1)
 		tail /= (double) probes * noise->repeats;
 	bin = find_bin(noise, tail);
-	distance = bin_start(bin);
-	distance += (probes > 1 ? qs_noise_bin_width(bin) : part_of_bin(noise, bin, tail)) - 1;
+	distance = qs_bin_start(bin);
+	distance += (probes > 1 ? qs_bin_width(bin) : part_of_bin(noise, bin, tail)) - 1;
 	if (distance > noise->most - noise->base)
 		distance = noise->most - noise->base;
 	distance += noise->base;

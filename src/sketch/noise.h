@@ -42,6 +42,7 @@
 #ifndef QS_NOISE_H
 #define QS_NOISE_H
 
+#include "sketch/bins.h"
 #include "sketch/sketch.h"
 
 /* Counters that are looked at at most for one probe. */
@@ -70,9 +71,14 @@ typedef struct qs_bounds
 	int64_t upper;    /* always holds while weights removed were added before */
 } qs_bounds;
 
-/* Bin of a noise of at least the base, and how many values it has. */
-extern uint32_t qs_noise_bin(const qs_noise *noise, uint64_t value);
-extern uint64_t qs_noise_bin_width(uint32_t bin);
+/* Bin of a noise of at least the base. */
+QS_INLINE uint32_t
+qs_noise_bin(const qs_noise *noise, uint64_t value)
+{
+	uint32_t bin = qs_bin_of(value - noise->base);
+
+	return bin < noise->bins ? bin : noise->bins - 1;
+}
 
 /* Buckets that are looked at for this many probes; none in explicit form. */
 extern uint64_t qs_noise_buckets(const qs_sketch *sk, uint64_t probes);

@@ -181,9 +181,9 @@ static qs_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	bool device = into->params.part == QS_PART_DEVICE;
-	qs_shape shape = { .rows = 1,
-					   .width = QS_SF_WIDTH * (device ? 1u : into->params.z),
-					   .owned = into->params.depth };
+	qs_layout layout = { .rows = 1,
+						 .width = QS_SF_WIDTH * (device ? 1u : into->params.z),
+						 .owned = into->params.depth };
 	uint64_t n = into->params.n;
 	uint64_t more = from->params.n / n;
 	uint8_t *to = device ? into->table : into->extra;
@@ -191,9 +191,9 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 
 	if (negative && device)
 		return QS_READ_ONLY;
-	if (negative && !qs_table_covers(to, into->wide, n, source, from->wide, more, shape))
+	if (negative && !qs_table_covers(to, into->wide, n, source, from->wide, more, layout))
 		return QS_UNDERFLOW;
-	qs_table_add(to, into->wide, n, source, from->wide, more, shape, negative);
+	qs_table_add(to, into->wide, n, source, from->wide, more, layout, negative);
 	qs_sf_refresh(into);
 	return QS_OK;
 }

@@ -89,7 +89,7 @@ fit_low_cells(cells *c, const qs_sketch *sk)
 	c->low = (double) noise->base;
 	c->share = root(1 / slim, sk->params.z);
 	for (i = 0; i < noise->bins; i++)
-		seen += (1 - c->own[i]) * (double) qs_noise_bin_width(i);
+		seen += (1 - c->own[i]) * (double) qs_bin_width(i);
 	if (seen > mean)
 		c->low -= 2 * (seen - mean) / c->share;
 	if (c->low < 0)
@@ -107,7 +107,7 @@ expect_told(const cells *c, uint32_t depth, double f)
 
 	for (i = 0; i < c->noise->bins; i++)
 	{
-		double width = (double) qs_noise_bin_width(i);
+		double width = (double) qs_bin_width(i);
 		double after, part;
 
 		v += width;

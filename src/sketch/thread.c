@@ -72,10 +72,10 @@ thread_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *est
 	qs_cells_query(sk, sk->table, sk->wide, locate, fetch, hv, count, estimate);
 }
 
-static qs_shape
-shape_of(const qs_sketch *sk)
+static qs_layout
+layout_of(const qs_sketch *sk)
 {
-	return (qs_shape){ .rows = sk->params.depth, .width = 1, .owned = 1 };
+	return (qs_layout){ .rows = sk->params.depth, .width = 1, .owned = 1 };
 }
 
 static qs_status
@@ -84,10 +84,10 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 	uint64_t n = into->params.n;
 	uint64_t more = from->params.n / n;
 
-	if (negative &&
-		!qs_table_covers(into->table, into->wide, n, from->table, from->wide, more, shape_of(into)))
+	if (negative && !qs_table_covers(into->table, into->wide, n, from->table, from->wide, more,
+									 layout_of(into)))
 		return QS_UNDERFLOW;
-	qs_table_add(into->table, into->wide, n, from->table, from->wide, more, shape_of(into),
+	qs_table_add(into->table, into->wide, n, from->table, from->wide, more, layout_of(into),
 				 negative);
 	return QS_OK;
 }

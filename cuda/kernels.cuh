@@ -1,0 +1,34 @@
+/*
+ * kernels.cuh
+ *		Words that the kernels of all families use.
+ *
+ * cuda/kernels.cuh
+ */
+#ifndef QS_KERNELS_CUH
+#define QS_KERNELS_CUH
+
+extern "C"
+{
+#include "base/hash.h"
+}
+
+#define QS_ALL_LANES 0xffffffffu
+
+typedef unsigned long long qs_u64; /* the name atomicAdd() knows it by */
+
+__device__ __forceinline__ uint32_t
+qs_lane()
+{
+	return threadIdx.x % 32;
+}
+
+/* qs_reduce() for n below 2^32, as it is on the device: half the work. */
+__device__ __forceinline__ uint32_t
+qs_reduce_short(uint64_t hv, uint64_t n)
+{
+	uint64_t low = (hv & UINT32_MAX) * (uint32_t) n;
+
+	return (uint32_t) (((hv >> 32) * (uint32_t) n + (low >> 32)) >> 32);
+}
+
+#endif
