@@ -118,7 +118,7 @@ done
 # A name proves nothing: see src/README.md, "What is trusted".
 for folder in src/pg src/scan src/gpu; do
 	report $folder "may not tell objects of the catalog by their names" < <(grep -nHE \
-		'\b(strcmp|getExtensionOfObject|get_extension_oid|LookupFuncName|TypenameGetTypid|OpernameGetOprid)[(]' \
+		'str(n?case)?cmp[(].*(name|NameStr)|\b(getExtensionOfObject|get_extension_oid|LookupFuncName|TypenameGetTypid|OpernameGetOprid)[(]' \
 		$folder/*.[ch] || :)
 done
 
