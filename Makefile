@@ -156,8 +156,13 @@ soak: all
 	@QSKETCH_SOAK_SECONDS=$(or $(SOAK_SECONDS),600) src/test/run.sh tap 020_gpu_soak.pl
 isolation: all
 	@src/test/run.sh isolation $(ISOLATION)
-tap: all
+tap: all build/test/worker_partial.so
 	@src/test/run.sh tap $(PROVE_TESTS)
+
+# What some TAP tests load into their servers.
+build/test/%.so: src/test/modules/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
 
 link-tests:
 	@mkdir -p build/links

@@ -254,7 +254,7 @@ COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sk
 -- build repeats what stands between the marks for each type.
 --
 
---@ each KEY smallint integer bigint text bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
+--@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
 CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT qsketch_support;
@@ -371,7 +371,7 @@ COMMENT ON FUNCTION qsketch_remove(qsketch, @KEY@, bigint) IS 'sketch with a wei
 -- qsketch_estimate_key takes an array as one key.
 --
 
---@ each KEY smallint integer bigint text varchar bpchar bytea uuid numeric real float8 date timestamp timestamptz inet boolean
+--@ each KEY smallint integer bigint text varchar bpchar "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean
 CREATE FUNCTION qsketch_estimate(qsketch, keys @KEY@[]) RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'qsketch_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate(qsketch, @KEY@[]) IS 'estimate of each key of an array';

@@ -27,11 +27,12 @@ bad_text(const FlatType *type, const char *text, const char *detail)
 {
 	int length = (int) strlen(text);
 	int shown = pg_mbcliplen(text, length, SHOWN);
+	char *hint = shown < length ? NULL : type->hint(text);
 
 	ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 					errmsg("invalid input syntax for type %s: \"%.*s%s\"", type->name, shown, text,
 						   shown < length ? "..." : ""),
-					errdetail("%s", detail)));
+					errdetail("%s", detail), hint ? errhint("%s", hint) : 0));
 }
 
 /*

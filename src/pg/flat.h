@@ -21,6 +21,9 @@ typedef struct FlatType
 
 	/* Raise an error of this SQLSTATE unless a value from outside is valid. */
 	void (*validate)(struct varlena *value, int sqlstate);
+
+	/* What to write instead of a short text that is no value, or NULL. */
+	char *(*hint)(const char *text);
 } FlatType;
 
 extern Datum FlatIn(const FlatType *type, FunctionCallInfo fcinfo);

@@ -17,6 +17,7 @@
  *
  * src/pg/sketch_aggregate.c
  */
+#include "pg/keyexpr.h"
 #include "pg/sketch_expanded.h"
 #include "pg/sketch_recognize.h"
 
@@ -132,6 +133,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	ExpandedSketch *state;
+	KeyArgument key;
 
 	if (!is_initial(fcinfo))
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
@@ -143,7 +145,9 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 		SketchCheck(params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
 		state = start_state(fcinfo, ExpandedCreate(ExpandedStatesContext(context), &params));
 	}
-	ExpandedSetKey(state, fcinfo->flinfo, KEY_ARGUMENT, PG_GET_COLLATION());
+	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
+	KeyTypeInit(&state->key, key.type, key.collation);
+	ExpandedSetKind(state, &state->key);
 	return state;
 }
 

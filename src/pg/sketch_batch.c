@@ -8,6 +8,7 @@
  *
  * src/pg/sketch_batch.c
  */
+#include "pg/keyexpr.h"
 #include "pg/sketch_probe.h"
 
 #include "access/detoast.h"
@@ -35,7 +36,7 @@ alloc_array(int count, Size size)
 
 /* Keys of an array, whose type the probe knows. */
 static void
-read_keys(const Probe *probe, ArrayType *keys, Batch *batch)
+read_keys(Probe *probe, const qs_sketch *sketch, ArrayType *keys, Batch *batch)
 {
 	const KeyType *type = &probe->key;
 	int i;
@@ -45,7 +46,7 @@ read_keys(const Probe *probe, ArrayType *keys, Batch *batch)
 	batch->fingerprint = alloc_array(batch->count, sizeof(uint64));
 	batch->estimate = alloc_array(batch->count, sizeof(int64));
 	for (i = 0; i < batch->count; i++)
-		batch->fingerprint[i] = batch->null[i] ? 0 : KeyFingerprint(type, batch->key[i]);
+		batch->fingerprint[i] = batch->null[i] ? 0 : ProbeFingerprint(probe, sketch, batch->key[i]);
 }
 
 /* Look up in the copy on a device of a sketch stored out of line. */
@@ -97,8 +98,10 @@ estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
 	bool named;
 
 	ProbeSetKey(probe, ARR_ELEMTYPE(keys), PG_GET_COLLATION());
-	KeyFamilyCheckProbe(sketch, &probe->key);
-	read_keys(probe, keys, batch);
+	probe->literal = probe->key.type == TEXTOID && KeyIsLiteral(fcinfo, KEYS_ARGUMENT);
+	if (!probe->literal)
+		KeyFamilyCheckProbe(sketch, &probe->key);
+	read_keys(probe, sketch, keys, batch);
 	if (stored && lookup_stored(datum, &view, &key, batch))
 		return;
 	if (stored)

@@ -6,20 +6,30 @@
  */
 #include "sketch/unbiased.h"
 #include "pg/sketch_probe.h"
+#include "pg/keyexpr.h"
 
 #include "access/htup_details.h"
 #include "funcapi.h"
 
 #define KEY_ARGUMENT 1
 
+static pg_noinline void
+learn_key(FunctionCallInfo fcinfo, Probe *probe)
+{
+	KeyArgument key;
+
+	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
+	ProbeSetKey(probe, key.type, key.collation);
+	probe->literal = key.literal;
+}
+
 /* Fingerprint of the key argument, checked to be of the sketch's kind. */
 static uint64
 key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
 {
-	if (probe->key.type == InvalidOid)
-		ProbeSetKey(probe, KeyTypeOfArgument(fcinfo->flinfo, KEY_ARGUMENT), PG_GET_COLLATION());
-	KeyFamilyCheckProbe(sketch, &probe->key);
-	return KeyFingerprint(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
+	if (unlikely(probe->key.type == InvalidOid))
+		learn_key(fcinfo, probe);
+	return ProbeFingerprint(probe, sketch, PG_GETARG_DATUM(KEY_ARGUMENT));
 }
 
 /* Estimate from a sketch that the last row did not have. */
@@ -39,7 +49,7 @@ estimate_new(FunctionCallInfo fcinfo, Probe *probe, Datum datum)
  * qsketch_estimate(qsketch, key): an upper bound of the key's total weight.
  *
  * Of the rows of a join with one stored sketch all but the first two find the
- * copy that the second made, after it had checked the kind of the key.
+ * copy that the second made, after it had learned the type of the key.
  */
 PG_FUNCTION_INFO_V1(qsketch_estimate);
 Datum
@@ -50,7 +60,8 @@ qsketch_estimate(PG_FUNCTION_ARGS)
 
 	if (unlikely(kept == NULL))
 		PG_RETURN_INT64(estimate_new(fcinfo, probe, PG_GETARG_DATUM(0)));
-	PG_RETURN_INT64(qs_estimate(kept, KeyFingerprint(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT))));
+	PG_RETURN_INT64(
+		qs_estimate(kept, ProbeFingerprint(probe, kept, PG_GETARG_DATUM(KEY_ARGUMENT))));
 }
 
 /*

@@ -149,17 +149,13 @@ ExpandedForUpdate(MemoryContext aggregate, Datum datum)
 	return expanded;
 }
 
-/*
- * Learn the type of the keys that will be added, from an argument of the
- * calling function, and check that it fits the keys already there.
- */
+/* Check that keys that will be added fit those already there, and record their kind. */
 void
-ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argument, Oid collation)
+ExpandedSetKind(ExpandedSketch *expanded, const KeyType *key)
 {
-	KeyTypeInit(&expanded->key, KeyTypeOfArgument(flinfo, argument), collation);
-	KeyFamilyCheckProbe(&expanded->sketch, &expanded->key);
-	expanded->sketch.family = expanded->key.family;
-	expanded->sketch.collation = expanded->key.collation;
+	KeyFamilyCheckProbe(&expanded->sketch, key);
+	expanded->sketch.family = key->family;
+	expanded->sketch.collation = key->collation;
 }
 
 /*

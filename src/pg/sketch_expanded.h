@@ -54,7 +54,7 @@ extern void ExpandedPlace(ExpandedSketch *expanded);
 extern ExpandedSketch *SketchExpandedIn(Datum datum);
 extern ExpandedSketch *ExpandedForUpdate(MemoryContext aggregate, Datum datum);
 
-extern void ExpandedSetKey(ExpandedSketch *expanded, FmgrInfo *flinfo, int argument, Oid collation);
+extern void ExpandedSetKind(ExpandedSketch *expanded, const KeyType *key);
 extern bool ExpandedMakeRoom(ExpandedSketch *expanded);
 extern void ExpandedInsert(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedWeigh(ExpandedSketch *expanded);

@@ -26,11 +26,38 @@ validate(struct varlena *value, int sqlstate)
 	SketchCheckStorable(&view.params);
 }
 
+/* Is it a size, such as 1MB? */
+static bool
+is_size(const char *text)
+{
+	static const char *const units[] = { "", "B", "bytes", "kB", "MB", "GB", "TB", "PB" };
+	size_t digits = strspn(text, "0123456789.");
+	const char *unit = text + digits + strspn(text + digits, " ");
+	int i;
+
+	for (i = 0; digits > 0 && i < lengthof(units); i++)
+		if (pg_strcasecmp(unit, units[i]) == 0)
+			return true;
+	return false;
+}
+
+/* A size or the name of a structure is meant as a template. */
+static char *
+hint(const char *text)
+{
+	if (is_size(text))
+		return psprintf("A template of this size is qsketch_new(size => '%s').", text);
+	if (qs_structure_by_name(text, strlen(text)) != 0)
+		return psprintf("A template of this structure is qsketch_new('%s').", text);
+	return NULL;
+}
+
 static const FlatType qsketch = {
 	.name = "qsketch",
 	.noun = "sketch",
 	.prefix = "qsketch:",
 	.validate = validate,
+	.hint = hint,
 };
 
 FLAT_FUNCTIONS(qsketch, qsketch);

@@ -8,6 +8,8 @@
  *
  * src/pg/sketch_modify.c
  */
+#include "pg/keyexpr.h"
+#include "pg/keyread.h"
 #include "pg/sketch_expanded.h"
 
 #include "sketch/sf.h"
@@ -19,6 +21,27 @@ static Datum
 expanded_result(ExpandedSketch *expanded)
 {
 	return EOHPGetRWDatum(&expanded->header);
+}
+
+/*
+ * Fingerprint of the key in the arguments; a literal is read as the sketch's
+ * other keys.  The key's type is not left in the object: states of aggregates
+ * alone have one, which says what their transition function passes.
+ */
+static uint64
+key_argument(FunctionCallInfo fcinfo, ExpandedSketch *expanded)
+{
+	Datum value = PG_GETARG_DATUM(KEY_ARGUMENT);
+	KeyReader reader = { 0 };
+	KeyArgument argument;
+	KeyType key;
+
+	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
+	KeyTypeInit(&key, argument.type, argument.collation);
+	if (argument.literal && !KeyFits(&key, &expanded->sketch))
+		return KeyReadText(&reader, CurrentMemoryContext, &expanded->sketch, &key, value);
+	ExpandedSetKind(expanded, &key);
+	return KeyFingerprint(&key, value);
 }
 
 /*
@@ -40,8 +63,7 @@ add_key(FunctionCallInfo fcinfo, int sign)
 	if (has_weight)
 		weight = SketchCheckWeight(PG_GETARG_INT64(WEIGHT_ARGUMENT));
 	expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
-	ExpandedSetKey(expanded, fcinfo->flinfo, KEY_ARGUMENT, PG_GET_COLLATION());
-	fingerprint = KeyFingerprint(&expanded->key, PG_GETARG_DATUM(KEY_ARGUMENT));
+	fingerprint = key_argument(fcinfo, expanded);
 	ExpandedAddNow(expanded, fingerprint, sign * weight);
 	return expanded_result(expanded);
 }

@@ -38,6 +38,15 @@ ProbeSetKey(Probe *probe, Oid type, Oid collation)
 		KeyTypeInit(&probe->key, type, collation);
 }
 
+/* The same for a sketch of other keys: a literal is read as one of those. */
+uint64
+ProbeMisfit(Probe *probe, const qs_sketch *sketch, Datum value)
+{
+	if (!probe->literal)
+		KeyFamilyCheckProbe(sketch, &probe->key);
+	return KeyReadText(&probe->literals, GetMemoryChunkContext(probe), sketch, &probe->key, value);
+}
+
 /* Forget the last sketch and note the next. */
 static void
 note_sketch(Probe *probe, const char *toast_id)

@@ -9,6 +9,7 @@
 
 #include "sketch/noise.h"
 #include "pg/sketch_expanded.h"
+#include "pg/keyread.h"
 
 /* Bytes that identify a value stored out of line. */
 #define TOAST_ID_BYTES (VARHDRSZ_EXTERNAL + sizeof(struct varatt_external))
@@ -22,6 +23,8 @@
 typedef struct Probe
 {
 	KeyType key;
+	bool literal;        /* the key is text that may be read as another type */
+	KeyReader literals;  /* which does that */
 	SketchReader reader; /* of the row at hand */
 
 	MemoryContext copy_context;
@@ -73,5 +76,14 @@ extern int64 ProbeStored(Datum datum, const qs_sketch *view, uint64 fingerprint)
 extern const qs_noise *ProbeNoise(Probe *probe, const qs_sketch *sketch, int64 probes);
 extern int64 ProbeError(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes);
 extern void ProbeSetKey(Probe *probe, Oid type, Oid collation);
+extern uint64 ProbeMisfit(Probe *probe, const qs_sketch *sketch, Datum value);
+
+/* Fingerprint of a key, of the type that the probe knows, for this sketch. */
+static inline uint64
+ProbeFingerprint(Probe *probe, const qs_sketch *sketch, Datum value)
+{
+	return likely(KeyFits(&probe->key, sketch)) ? KeyFingerprint(&probe->key, value)
+												: ProbeMisfit(probe, sketch, value);
+}
 
 #endif

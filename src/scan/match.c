@@ -10,6 +10,7 @@
  *
  * src/scan/match.c
  */
+#include "pg/keyexpr.h"
 #include "scan/scan.h"
 
 #include "access/table.h"
@@ -23,7 +24,6 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/typcache.h"
 
 /* The i-th argument of an aggregate. */
 static Expr *
@@ -77,8 +77,10 @@ match_aggregate(Aggref *aggref, ColumnScanCall *call)
 		aggref->aggvariadic ||
 		list_length(aggref->args) != 1 + (form->weight != 0) + (form->template != 0))
 		return false;
-	call->key_type = IsPolymorphicType(call->aggregate.key_type) ? linitial_oid(aggref->aggargtypes)
-																 : call->aggregate.key_type;
+	call->key_type = KeyTypeOfExpr(IsPolymorphicType(call->aggregate.key_type)
+									   ? linitial_oid(aggref->aggargtypes)
+									   : call->aggregate.key_type,
+								   (Node *) argument(aggref, 0));
 	return true;
 }
 
@@ -124,9 +126,7 @@ takes_keys(const ColumnScanCall *call)
 	qs_params params;
 
 	ColumnScanParams(call, &params);
-	return params.part != QS_PART_DEVICE &&
-		   OidIsValid(
-			   lookup_type_cache(call->key_type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc);
+	return params.part != QS_PART_DEVICE && KeyTypeHasHash(call->key_type);
 }
 
 static bool
@@ -138,13 +138,35 @@ is_plain(Aggref *aggref)
 		   aggref->agglevelsup == 0 && ColumnScanMatch(aggref, &call) && takes_keys(&call);
 }
 
+static List *
+pull_aggregates(Node *expressions)
+{
+	return pull_var_clause(expressions, PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
+											PVC_INCLUDE_PLACEHOLDERS);
+}
+
+/* Raise an error if the planner takes aggregates of different keys for one. */
+void
+ColumnScanCheckShared(PlannerInfo *root)
+{
+	List *found = list_concat(pull_aggregates((Node *) root->processed_tlist),
+							  pull_aggregates(root->parse->havingQual));
+	RecognizedAggregate recognized;
+	List *aggregates = NIL;
+	ListCell *cell;
+
+	foreach (cell, found)
+		if (IsA(lfirst(cell), Aggref) &&
+			RecognizeAggregate(lfirst_node(Aggref, cell)->aggfnoid, &recognized))
+			aggregates = lappend(aggregates, lfirst(cell));
+	KeyCheckSharedAggregates(aggregates);
+}
+
 /* All aggregates of the expressions, if each can be done; else NIL. */
 List *
 ColumnScanAggregates(List *expressions)
 {
-	List *found =
-		pull_var_clause((Node *) expressions, PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
-												  PVC_INCLUDE_PLACEHOLDERS);
+	List *found = pull_aggregates((Node *) expressions);
 	List *aggregates = NIL;
 	ListCell *cell;
 

@@ -310,8 +310,10 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 
 	if (previous_hook)
 		previous_hook(root, stage, input, output, extra);
-	if (stage != UPPERREL_GROUP_AGG || !columnscan_enabled || !root->parse->hasAggs ||
-		!is_whole(root, input))
+	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs)
+		return;
+	ColumnScanCheckShared(root);
+	if (!columnscan_enabled || !is_whole(root, input))
 		return;
 	aggregates = ColumnScanAggregates(output->reltarget->exprs);
 	if (aggregates == NIL)

@@ -50,6 +50,7 @@ typedef struct ColumnScanCall
 
 extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
 extern void ColumnScanParams(const ColumnScanCall *call, qs_params *params);
+extern void ColumnScanCheckShared(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 

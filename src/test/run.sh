@@ -95,6 +95,7 @@ stage_tests() {
 	[ ! -d expected ] || cp -r expected "$1/expected"
 	[ ! -d sql_tests/specs ] || cp -r sql_tests/specs "$1/specs"
 	[ ! -d src/test/golden ] || cp -r src/test/golden "$1/golden"
+	cp build/test/*.so "$1/" 2>/dev/null || :
 	[ ${#RUN_AS[@]} = 0 ] || chown -R nobody: "$1"
 }
 
@@ -185,7 +186,7 @@ format_check() {
 everything() {
 	export WERROR=1
 	check "packages" src/test/setup.sh test
-	check "build" make -s -j "$(nproc)"
+	check "build" make -s -j "$(nproc)" all build/test/worker_partial.so
 	unit_tests
 	check "layers" make -s check-layers
 	format_check
