@@ -10,8 +10,7 @@
 #include "qs_cuda.h"
 
 static const qs_cuda_error no_cuda = {
-	.status = QS_DEVICE_ERROR,
-	.name = "built without CUDA", /* no call failed */
+	.status = QS_DEVICE_ERROR, .name = "built without CUDA", /* no call failed */
 };
 
 int

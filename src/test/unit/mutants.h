@@ -214,34 +214,51 @@ estimate_from_pieces(test_bytes b, const qs_sketch *view, uint64_t key)
 	return estimate;
 }
 
-/* What is measured from a sketch that is valid has some sense. */
+/* What is told of keys, with an error of the sketch, has some sense. */
+static void
+bounds_of_valid(test_bytes b, const qs_sketch *view, const qs_noise *noise, int64_t error)
+{
+	uint64_t key[8];
+	uint64_t i;
+
+	exercise_keys(view, key);
+	for (i = 0; i < ALL_OF(key); i++)
+	{
+		qs_bounds bounds = qs_bounds_of(view, key[i], error);
+		double unbiased = qs_estimate_unbiased(view, noise, key[i]);
+
+		REQUIRE(bounds.lower >= 0 && bounds.lower <= bounds.estimate &&
+				bounds.estimate <= bounds.upper && bounds.estimate <= view->total);
+		REQUIRE(unbiased == unbiased && unbiased <= (double) view->total + 1);
+		if (view->form == QS_DENSE)
+			REQUIRE(estimate_from_pieces(b, view, key[i]) == bounds.estimate);
+	}
+}
+
+/* So has what is measured from a sketch that is valid, for one probe and for more. */
 static void
 measure_valid(test_bytes b)
 {
 	static const double confidence[] = { 0, 0.5, 0.95, 1 };
+	static const uint64_t probes[] = { 1, 1000 };
 	qs_sketch view;
 	qs_noise noise;
-	uint64_t key[8];
 	uint64_t i;
+	uint64_t p;
 
 	REQUIRE_OK(qs_open(&view, b.data, b.length));
-	exercise_keys(&view, key);
-	REQUIRE_OK(qs_noise_init(&noise, &view, &test_heap));
-	for (i = 0; i < ALL_OF(confidence); i++)
-		REQUIRE(qs_noise_error(&noise, confidence[i]) >= 0 &&
-				qs_noise_error(&noise, confidence[i]) <= view.total);
-	for (i = 0; i < ALL_OF(key); i++)
+	for (p = 0; p < ALL_OF(probes); p++)
 	{
-		qs_bounds bounds = qs_bounds_of(&view, &noise, key[i], 0.95);
-		double unbiased = qs_estimate_unbiased(&view, &noise, key[i]);
+		REQUIRE_OK(qs_noise_init(&noise, &view, probes[p], &test_heap));
+		for (i = 0; i < ALL_OF(confidence); i++)
+		{
+			int64_t error = qs_noise_error(&noise, confidence[i], probes[p]);
 
-		REQUIRE(bounds.lower >= 0 && bounds.lower <= bounds.estimate &&
-				bounds.estimate <= bounds.upper && bounds.estimate <= view.total);
-		REQUIRE(unbiased == unbiased && unbiased <= (double) view.total + 1);
-		if (view.form == QS_DENSE)
-			REQUIRE(estimate_from_pieces(b, &view, key[i]) == bounds.estimate);
+			REQUIRE(error >= 0 && error <= view.total);
+			bounds_of_valid(b, &view, &noise, error);
+		}
+		qs_noise_free(&noise);
 	}
-	qs_noise_free(&noise);
 	test_no_leak();
 }
 
