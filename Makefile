@@ -35,7 +35,7 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION)
 MODULE_big = qsketch
 PG_CONFIG ?= pg_config
 
-CORE_SRC := $(wildcard src/core/*.c src/engine/*.c)
+CORE_SRC := $(wildcard src/core/*.c src/filter/*.c src/engine/*.c)
 PG_SRC   := $(wildcard src/pg/*.c src/scan/*.c src/gpu/*.c)
 CUDA_SRC := $(wildcard cuda/*.cu)
 
@@ -115,7 +115,7 @@ endif
 # Counters are added in loops that the compiler can vectorise.  Nothing in
 # these folders is called by name from SQL.
 ifndef COVERAGE
-src/core/%.o src/engine/%.o: override CFLAGS += -O3 -fvisibility=hidden
+src/core/%.o src/filter/%.o src/engine/%.o: override CFLAGS += -O3 -fvisibility=hidden
 endif
 
 # Changed flags rebuild everything, changed headers what includes them.
@@ -269,7 +269,7 @@ analysis: build/bench/analysis
 	@$<
 build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
-build/bench/accuracy build/bench/analysis: $(CORE_SRC) $(wildcard src/core/*.h src/engine/*.h src/bench/*.h)
+build/bench/accuracy build/bench/analysis: $(CORE_SRC) $(wildcard src/core/*.h src/filter/*.h src/engine/*.h src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
 
