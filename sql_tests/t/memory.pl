@@ -52,6 +52,36 @@ peak_below($baseline + 50, '100,000 groups of 10 rows, spilled', q{SET work_mem 
 	  . "SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
 peak_below($baseline + 50, '100,000 groups of 10 rows, sorted', q{SET enable_hashagg = off;}
 	  . "SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
+
+# Groups that become dense: as large as they get when all have been created, they
+# must be few at a time, and what EXPLAIN tells must be what they take.
+$node->safe_psql('postgres', q{
+	CREATE TABLE interleaved AS SELECT i % 500 AS g, i AS k FROM generate_series(1, 500 * 2500) AS i;
+	ANALYZE interleaved;
+});
+for my $structure ('sub_warp', 'multilevel')
+{
+	my $dense = "SELECT g, qsketch_agg(k, qsketch_new('$structure', '1MB')) AS s FROM interleaved GROUP BY g";
+
+	peak_below($baseline + 50, "500 groups of 2,500 keys, $structure, hashed", q{SET work_mem = '4MB';
+		SET enable_sort = off;} . "SELECT count(*), sum(qsketch_total(s)) FROM ($dense) AS g");
+	my ($told) = $node->safe_psql('postgres', q{SET work_mem = '1GB'; SET enable_sort = off; }
+		  . "EXPLAIN (ANALYZE, TIMING OFF) SELECT sum(qsketch_total(s)) FROM ($dense) AS g") =~
+	  /HashAggregate.*Batches: 1  Memory Usage: (\d+)kB/s;
+	cmp_ok($told // 0, '>', 500 * 1024, "$structure: 500 sketches of 1 MB are accounted for");
+}
+# One key too many, and the planner misled: the sketches are dense before the
+# next group comes, so that the executor keeps no more groups than it has room for.
+$node->safe_psql('postgres', q{
+	CREATE TABLE ordered (g int, k int);
+	ALTER TABLE ordered ALTER COLUMN k SET (n_distinct = 10);
+	INSERT INTO ordered SELECT i / 2049, i % 2049 FROM generate_series(0, 500 * 2049 - 1) AS i;
+	ANALYZE ordered;
+});
+peak_below($baseline + 100, '500 groups of 2,049 keys, one after the other', q{SET work_mem = '4MB';
+	SET enable_sort = off; SELECT count(*), sum(qsketch_total(s))
+	FROM (SELECT g, qsketch_agg(k) AS s FROM ordered GROUP BY g) AS g});
+
 peak_below($baseline + 50, 'merging 100,000 sketches',
 	"CREATE TEMP TABLE s AS $groups; SELECT qsketch_total(qsketch_merge_agg(s)) FROM s");
 peak_below($baseline + 50, 'a sliding window over 300,000 rows', q{

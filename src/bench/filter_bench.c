@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "engine/kernels.h"
+#include "engine/isa.h"
 #include "filter_workload.h"
 
 #define DOCUMENT "docs/filter.md"
@@ -120,7 +120,7 @@ insert_by_hashes(double frequency, const uint64_t *key, FILE *table, FILE *data)
 		{
 			keep_best(&coins, time_coins(&f, key, ROWS / 10) * 10);
 			for (s = 0; s < SETS; s++)
-				if (qs_kernels_use(sets[s]))
+				if (qs_isa_use(sets[s]))
 					keep_best(&ours[s], time_insert(&f, key, ROWS));
 		}
 		fprintf(table, "| %.0f | %d | %.0f | %.2f | %.1f |", frequency, hashes[i],
@@ -181,7 +181,7 @@ lookups(const uint64_t *key)
 		time_insert(&f, key, ROWS);
 		for (round = 0; round < ROUNDS; round++)
 			for (s = 0; s < SETS; s++)
-				if (qs_kernels_use(sets[s]))
+				if (qs_isa_use(sets[s]))
 				{
 					double start = now();
 
@@ -330,7 +330,7 @@ bloom(const uint64_t *key)
 	{
 		time_usual(&usual, &b, key);
 		for (s = 0; s < SETS; s++)
-			if (qs_kernels_use(sets[s]))
+			if (qs_isa_use(sets[s]))
 				time_ours(&ours[s], &f, key, other, found);
 	}
 	fprintf(table,

@@ -332,7 +332,7 @@ sketch_errors(errors *e, const stream *s, const workload *w, uint64_t bytes)
 
 		bench_check(qs_engine_cpu.insert(&sk, &w->fingerprint[i], &weight, 1));
 	}
-	bench_check(qs_noise_init(&noise, &sk, &bench_memory));
+	bench_check(qs_noise_init(&noise, &sk, 1, &bench_memory));
 	for (i = 0; i < w->keys; i++)
 		add_error(e, w, i, qs_estimate_unbiased(&sk, &noise, w->fingerprint[i]));
 	qs_noise_free(&noise);

@@ -1,11 +1,10 @@
 /*
  * filter_kernels.c
- *		The plain inner loops of filters, and the choice among all sets.
+ *		The plain inner loops of filters, and the table of all sets.
  *
  * src/engine/filter_kernels.c
  */
 #include "engine/filter_kernels.h"
-#include "engine/kernels.h"
 
 static size_t
 busy(uint64_t nonce_key, const uint64_t *row, uint64_t first, size_t count, uint64_t idle,
@@ -35,8 +34,7 @@ query(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count, 
 		out[i] = qf_query_from(bits, p, h[i], 0);
 }
 
-const qf_kernels qf_kernels_scalar = {
-	.name = "scalar",
+static const qf_kernels scalar = {
 	.busy = busy,
 	.positions = positions,
 	.set = set,
@@ -44,16 +42,16 @@ const qf_kernels qf_kernels_scalar = {
 	.unite = qf_unite,
 };
 
+static const qf_kernels *const sets[QS_ISAS] = {
+	[QS_ISA_SCALAR] = &scalar,
+#ifdef __x86_64__
+	[QS_ISA_AVX2] = &qf_kernels_avx2,
+	[QS_ISA_AVX512] = &qf_kernels_avx512,
+#endif
+};
+
 const qf_kernels *
 qf_kernels_now(void)
 {
-#ifdef __x86_64__
-	const qs_kernels *now = qs_kernels_now();
-
-	if (now == &qs_kernels_avx512)
-		return &qf_kernels_avx512;
-	if (now == &qs_kernels_avx2)
-		return &qf_kernels_avx2;
-#endif
-	return &qf_kernels_scalar;
+	return sets[qs_isa_now()];
 }

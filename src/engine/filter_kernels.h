@@ -2,8 +2,7 @@
  * filter_kernels.h
  *		The inner loops of filters on the CPU, one set for each instruction set.
  *
- * The set in use follows that of sketches (kernels.h).  All of them give the
- * same bits.  The inline functions here are the plain loops; fast versions
+ * isa.h chooses the set.  All of them give the same bits.  The inline functions here are the plain loops; fast versions
  * leave what does not fill a vector to them.
  *
  * src/engine/filter_kernels.h
@@ -12,6 +11,7 @@
 #define QF_KERNELS_H
 
 #include "engine/filter_engine.h"
+#include "engine/isa.h"
 
 /* Rows, keys and positions are worked on so many at a time. */
 #define QF_CHUNK 1024
@@ -28,8 +28,6 @@ typedef struct qf_busy
 
 typedef struct qf_kernels
 {
-	const char *name;
-
 	/*
 	 * Rows whose first draw is not below "idle", of up to QF_CHUNK: numbers
 	 * from "first" on, or, if not NULL, those of "row".  Returns how many.
@@ -50,7 +48,6 @@ typedef struct qf_kernels
 	qf_unite_words unite;
 } qf_kernels;
 
-extern const qf_kernels qf_kernels_scalar;
 #ifdef __x86_64__
 extern const qf_kernels qf_kernels_avx2;
 extern const qf_kernels qf_kernels_avx512;

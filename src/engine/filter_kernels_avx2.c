@@ -142,7 +142,6 @@ unite(uint8_t *into, const uint8_t *from, uint64_t words)
 }
 
 const qf_kernels qf_kernels_avx2 = {
-	.name = "avx2",
 	.busy = busy,
 	.positions = positions,
 	.set = set,

@@ -144,7 +144,6 @@ unite(uint8_t *into, const uint8_t *from, uint64_t words)
 }
 
 const qf_kernels qf_kernels_avx512 = {
-	.name = "avx512",
 	.busy = busy,
 	.positions = positions,
 	.set = set,

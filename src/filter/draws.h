@@ -36,7 +36,7 @@
 #ifndef QF_DRAWS_H
 #define QF_DRAWS_H
 
-#include "core/hash.h"
+#include "base/hash.h"
 #include "filter/params.h"
 
 /* Odd constant of the positions. */

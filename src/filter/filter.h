@@ -28,7 +28,7 @@
 #ifndef QF_FILTER_H
 #define QF_FILTER_H
 
-#include "core/sketch.h" /* qs_memory */
+#include "base/memory.h"
 #include "filter/draws.h"
 
 #define QF_ROWS_UNKNOWN (-1)

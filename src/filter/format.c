@@ -4,7 +4,7 @@
  *
  * src/filter/format.c
  */
-#include "core/crc32c.h"
+#include "base/crc32c.h"
 #include "filter/format.h"
 
 enum

@@ -36,8 +36,8 @@
 #ifndef QF_PARAMS_H
 #define QF_PARAMS_H
 
-#include "core/port.h"
-#include "core/status.h"
+#include "base/port.h"
+#include "base/status.h"
 
 #define QF_BITS_MIN      UINT64_C(64)
 #define QF_BITS_MAX      ((UINT64_C(1) << 32) - (UINT64_C(1) << 21)) /* positions are 4 bytes */

@@ -1,10 +1,10 @@
 /*
  * errors.c
- *		Status codes of core and engine as errors of PostgreSQL.
+ *		Status codes of sketches and engines as errors of PostgreSQL.
  *
  * src/pg/errors.c
  */
-#include "pg/glue.h"
+#include "pg/sketch_value.h"
 #include "pg/keytype.h"
 
 /* Error codes for what an operation can return. */
@@ -79,10 +79,53 @@ describe(const qs_params *p)
 					qs_mask_count(p), p->z, (int64) p->seed);
 }
 
+/* The call that makes a sketch of this structure and size, as one would write it. */
+static char *
+template_of(const qs_params *p)
+{
+	uint64 bytes = qs_unit_bytes(p) * p->n;
+	const char *unit = "";
+
+	if (bytes % (1 << 20) == 0)
+	{
+		bytes >>= 20;
+		unit = "MB";
+	}
+	else if (bytes % (1 << 10) == 0)
+	{
+		bytes >>= 10;
+		unit = "kB";
+	}
+	return psprintf("qsketch_new('%s', '" UINT64_FORMAT "%s')", qs_structure_name(p->structure),
+					bytes, unit);
+}
+
+/*
+ * Structures differ mostly where sketches were stored while another one was
+ * the default: say how to go on with these.
+ */
+static void
+check_same_structure(const qs_params *a, const qs_params *b)
+{
+	qs_params preset;
+
+	if (a->structure == b->structure)
+		return;
+	SketchDefaultParams(&preset);
+	ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+					errmsg("cannot combine sketches of structures %s and %s",
+						   qs_structure_name(a->structure), qs_structure_name(b->structure)),
+					errhint("To go on with stored sketches of another structure than the default, "
+							"%s, give qsketch_agg a template: %s.",
+							qs_structure_name(preset.structure),
+							template_of(a->structure == preset.structure ? b : a))));
+}
+
 /* Raise an error unless two sketches can be merged or subtracted. */
 void
 SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
 {
+	check_same_structure(&a->params, &b->params);
 	if (!qs_params_mergeable(&a->params, &b->params))
 		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
 						errmsg("different sketch parameters: %s and %s", describe(&a->params),

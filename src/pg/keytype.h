@@ -7,7 +7,7 @@
 #ifndef QS_PG_KEYTYPE_H
 #define QS_PG_KEYTYPE_H
 
-#include "pg/glue.h"
+#include "pg/sketch_value.h"
 
 typedef enum KeyKind
 {

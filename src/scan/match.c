@@ -2,9 +2,10 @@
  * match.c
  *		Which aggregates and tables QSketchScan can do.
  *
- * Every aggregate must be a plain qsketch_agg of a column of keys, perhaps one
- * of weights, and perhaps a constant template, and the query must ask for all rows of a table whose
- * pages are heapam's.  Whatever would be an error is left to the ordinary plan,
+ * Every aggregate must be a plain qsketch_agg (or another that is made of the
+ * same functions, see pg/sketch_recognize.c) of a column of keys, perhaps one of
+ * weights, and perhaps a constant template, and the query must ask for all rows
+ * of a table whose pages are heapam's.  Whatever would be an error is left to the ordinary plan,
  * which raises it when the first key comes, and only then.
  *
  * src/scan/match.c
@@ -12,12 +13,9 @@
 #include "scan/scan.h"
 
 #include "access/table.h"
-#include "catalog/dependency.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
-#include "commands/extension.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -26,17 +24,6 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/typcache.h"
-
-/* Is the aggregate the extension's own qsketch_agg? */
-static bool
-is_sketch_aggregate(Oid function)
-{
-	char *name = get_func_name(function);
-
-	return name && strcmp(name, "qsketch_agg") == 0 &&
-		   getExtensionOfObject(ProcedureRelationId, function) ==
-			   get_extension_oid("qsketch", true);
-}
 
 /* The i-th argument of an aggregate. */
 static Expr *
@@ -80,21 +67,37 @@ match_weight(Expr *expr, ColumnScanCall *call)
 	}
 }
 
+/* Is this a call of an aggregate of ours, whose arguments are what it declares? */
+static bool
+match_aggregate(Aggref *aggref, ColumnScanCall *call)
+{
+	const AggregateForm *form = &call->aggregate.form;
+
+	if (!RecognizeAggregate(aggref->aggfnoid, &call->aggregate) || aggref->aggstar ||
+		aggref->aggvariadic ||
+		list_length(aggref->args) != 1 + (form->weight != 0) + (form->template != 0))
+		return false;
+	call->key_type = IsPolymorphicType(call->aggregate.key_type) ? linitial_oid(aggref->aggargtypes)
+																 : call->aggregate.key_type;
+	return true;
+}
+
 /* Are the arguments no more than columns and perhaps a constant template? */
 bool
 ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 {
-	int count = list_length(aggref->args);
-	bool templated = count > 1 && exprType((Node *) argument(aggref, count - 1)) == aggref->aggtype;
+	const AggregateForm *form = &call->aggregate.form;
 
 	memset(call, 0, sizeof(*call));
-	call->key_type = exprType((Node *) argument(aggref, 0));
-	call->key = as_column(argument(aggref, 0));
-	if (call->key == NULL || (count - templated > 1 && !match_weight(argument(aggref, 1), call)))
+	if (!match_aggregate(aggref, call))
 		return false;
-	if (!templated)
+	call->key = as_column(argument(aggref, 0));
+	if (call->key == NULL ||
+		(form->weight && !match_weight(argument(aggref, form->weight - 1), call)))
+		return false;
+	if (form->template == 0)
 		return true;
-	call->template = (Const *) argument(aggref, count - 1);
+	call->template = (Const *) argument(aggref, form->template - 1);
 	return IsA(call->template, Const) && !call->template->constisnull;
 }
 
@@ -132,8 +135,7 @@ is_plain(Aggref *aggref)
 	ColumnScanCall call;
 
 	return aggref->aggdistinct == NIL && aggref->aggorder == NIL && aggref->aggfilter == NULL &&
-		   aggref->agglevelsup == 0 && is_sketch_aggregate(aggref->aggfnoid) &&
-		   ColumnScanMatch(aggref, &call) && takes_keys(&call);
+		   aggref->agglevelsup == 0 && ColumnScanMatch(aggref, &call) && takes_keys(&call);
 }
 
 /* All aggregates of the expressions, if each can be done; else NIL. */

@@ -20,7 +20,8 @@
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
+#include "pg/sketch_recognize.h"
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
@@ -39,11 +40,12 @@ extern const CustomScanMethods columnscan_methods;
 /* match.c: what a qsketch_agg call that can be done asks for. */
 typedef struct ColumnScanCall
 {
+	RecognizedAggregate aggregate;
 	Var *key;
 	Var *weight; /* integers; NULL: 1 each */
 	KeyKind weight_kind;
 	Const *template; /* NULL: the default parameters */
-	Oid key_type;    /* as the aggregate sees it */
+	Oid key_type;    /* as the transition function sees it */
 } ColumnScanCall;
 
 extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
@@ -126,7 +128,8 @@ extern Size SharedScanSize(void);
 extern void SharedScanInit(SharedScan *shared);
 extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
 extern void SharedScanJoin(SharedScan *shared);
-extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count);
+extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count,
+							bool collect);
 extern void SharedScanCount(SharedScan *shared, const ScanCounts *counts);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
 

@@ -6,7 +6,7 @@
  */
 #include "filter_support.h"
 
-#include "engine/kernels.h"
+#include "engine/isa.h"
 
 #define ROWS 6000
 #define KEYS 700
@@ -104,7 +104,7 @@ every_path_sets_the_same_bits(void **state)
 			bool found[KEYS];
 			uint64_t probe[KEYS];
 
-			if (!qs_kernels_use(sets[c]))
+			if (!qs_isa_use(sets[c]))
 				continue;
 			start(&f, &shapes[i]);
 			WHERE("%s, %s", shapes[i].name, sets[c]);
@@ -121,7 +121,7 @@ every_path_sets_the_same_bits(void **state)
 			}
 			qf_free(&f);
 		}
-		qs_kernels_use("auto");
+		qs_isa_use("auto");
 		qf_free(&wanted);
 	}
 	test_no_leak();
