@@ -266,7 +266,7 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis bundle dist
+.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench bundle dist
 demo:
 	@src/bench/demo.sh
 bench bench-sql bench-gpu structures:
@@ -283,7 +283,16 @@ bench-merge: build/bench/merge
 build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
-build/bench/accuracy build/bench/analysis build/bench/merge: $(CORE_SRC) $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
+# Both write their tables into docs/filter.md and draw a figure.
+filter-accuracy filter-bench: filter-%: build/bench/filter_%
+	@command -v gnuplot >/dev/null || src/test/setup.sh bench
+	@$<
+	@gnuplot src/bench/filter_$*.gp
+build/bench/filter_accuracy: $(addprefix src/bench/,filter_accuracy.c filter_theory.c filter_overloaded.c \
+	filter_compare.c filter_workload.c workload.c)
+build/bench/filter_bench: $(addprefix src/bench/,filter_bench.c filter_workload.c workload.c)
+build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_accuracy build/bench/filter_bench: \
+	$(CORE_SRC) $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
 

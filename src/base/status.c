@@ -37,6 +37,18 @@ qs_status_text(qs_status status)
 			return "z out of range";
 		case QS_BAD_MASKS:
 			return "number of masks out of range";
+		case QS_BAD_PRESET:
+			return "unrecognized preset";
+		case QS_BAD_ROWS:
+			return "number of rows out of range";
+		case QS_BAD_FREQUENCY:
+			return "frequency out of range";
+		case QS_BAD_ERROR:
+			return "error out of range";
+		case QS_BAD_HASHES:
+			return "number of hashes out of range";
+		case QS_BAD_RATE:
+			return "false positive rate out of range";
 		case QS_FORMAT_SHORT:
 			return "shorter than its header";
 		case QS_FORMAT_MAGIC:
@@ -55,6 +67,8 @@ qs_status_text(qs_status status)
 			return "entries are not sorted, positive and complete";
 		case QS_FORMAT_COUNTERS:
 			return "counters contradict the total weight";
+		case QS_FORMAT_BITS:
+			return "bits contradict their number";
 		case QS_DEVICE_ERROR:
 			return "device error";
 	}

@@ -30,6 +30,12 @@ typedef enum qs_status
 	QS_BAD_DEPTH,
 	QS_BAD_Z,
 	QS_BAD_MASKS,
+	QS_BAD_PRESET,
+	QS_BAD_ROWS,
+	QS_BAD_FREQUENCY,
+	QS_BAD_ERROR,
+	QS_BAD_HASHES,
+	QS_BAD_RATE,
 
 	/* the byte format, in the order in which the validator looks */
 	QS_FORMAT_SHORT,
@@ -41,6 +47,7 @@ typedef enum qs_status
 	QS_FORMAT_CRC,
 	QS_FORMAT_ENTRIES,
 	QS_FORMAT_COUNTERS,
+	QS_FORMAT_BITS,
 
 	/* accelerators */
 	QS_DEVICE_ERROR /* the engine knows more */

@@ -82,7 +82,7 @@ finished() {
 		report "$1" "includes no family any more: take it off the list of unfinished files" <<<"$1"
 }
 
-libc='<(assert|errno|inttypes|limits|stdalign|stdbool|stddef|stdint|stdlib|string|immintrin|cpuid)\.h>'
+libc='<(assert|errno|inttypes|limits|math|stdalign|stdbool|stddef|stdint|stdlib|string|immintrin|cpuid)\.h>'
 postgres='[<"](postgres|fmgr|miscadmin|funcapi|pgstat|(access|catalog|common|executor|lib|libpq|nodes|optimizer|parser|port|postmaster|storage|tcop|utils|pg|gpu|scan)/)'
 toolkit='<(cuda|cub|thrust|cooperative_groups|curand|nv)|"[^"]*\.cuh"'
 
