@@ -158,6 +158,15 @@ RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 
+-- stored sketches as templates: their parameters count, however often they come
+CREATE TABLE stored_template AS SELECT structure, qsketch_agg(k, qsketch_new(structure, '64kB')) AS sk
+FROM generate_series(1, 5000) AS k, unnest('{sub_warp,warp}'::text[]) AS structure GROUP BY structure;
+SELECT structure, bool_and(pg_column_size(sk) > 8192) AS out_of_line,
+	bool_and(qsketch_agg = (SELECT qsketch_agg(k, qsketch_new(structure, '64kB')) FROM generate_series(1, 20000) AS k)) AS same
+FROM stored_template, LATERAL (SELECT qsketch_agg(k, sk) FROM generate_series(1, 20000) AS k) AS a
+GROUP BY structure ORDER BY structure;
+SELECT qsketch_agg(k, sk) FROM stored_template, generate_series(1, 3) AS k;
+
 -- partial states of large sketches that one process makes and combines, also a parallel worker
 CREATE TABLE halves (k int, a int) PARTITION BY LIST (a);
 CREATE TABLE halves_1 PARTITION OF halves FOR VALUES IN (1) WITH (parallel_workers = 0);

@@ -100,23 +100,43 @@ check_same_params(const qs_params *a, const qs_params *b)
 }
 
 /*
+ * Bytes that are the same only for the same template: its header, or where it
+ * is stored out of line, the pointer to there; NULL of other forms.
+ */
+static pg_attribute_always_inline const char *
+template_mark(FunctionCallInfo fcinfo, AggregateForm form, Size *length)
+{
+	const char *template = DatumGetPointer(PG_GETARG_DATUM(form.template));
+
+	if (PG_ARGISNULL(form.template))
+		return NULL;
+	*length = QS_HEADER_BYTES;
+	if (VARATT_IS_4B_U(template))
+		return VARDATA(template);
+	if (!VARATT_IS_EXTERNAL_ONDISK(template))
+		return NULL;
+	*length = VARSIZE_EXTERNAL(template);
+	return template;
+}
+
+/*
  * All rows of a group must name the same template, or plans would matter.  A
- * template is nearly always a constant: its header's bytes tell at little cost
- * that it is the same as for the first row.
+ * template is nearly always a constant, or a stored sketch: its mark tells at
+ * little cost that it is the same as for the row before.
  */
 static pg_attribute_always_inline void
 check_template(FunctionCallInfo fcinfo, AggregateForm form, ExpandedSketch *state)
 {
-	const char *template = DatumGetPointer(PG_GETARG_DATUM(form.template));
-	bool plain = !PG_ARGISNULL(form.template) && VARATT_IS_4B_U(template);
+	Size length;
+	const char *mark = template_mark(fcinfo, form, &length);
 	qs_params params;
 
-	if (plain && memcmp(VARDATA(template), state->template_header, QS_HEADER_BYTES) == 0)
+	if (mark && memcmp(mark, state->template_mark, length) == 0)
 		return;
 	template_params(fcinfo, form, &params);
 	check_same_params(&params, &state->sketch.params);
-	if (plain)
-		memcpy(state->template_header, VARDATA(template), QS_HEADER_BYTES);
+	if (mark)
+		memcpy(state->template_mark, mark, length);
 }
 
 /* Has nothing been counted yet? */

@@ -25,7 +25,7 @@ typedef struct ExpandedSketch
 
 	bool ticket; /* its flat form is for our combine function alone */
 
-	uint8 template_header[QS_HEADER_BYTES]; /* of the template that passed last */
+	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
 
 	/* With N it names the counts: no other object has it, nor this one with others. */
 	uint64 version;
