@@ -177,19 +177,32 @@ KeyFamilyTypes(uint32 family)
 	return text.data;
 }
 
+static bool
+has_cast(Oid from, Oid to)
+{
+	Oid function;
+
+	return find_coercion_pathway(to, from, COERCION_EXPLICIT, &function) != COERCION_PATH_NONE;
+}
+
 /*
  * How to give the key the sketch's type.  A cast that changes nothing (from
  * text to citext) is taken back by the implicit one to text, and the planner
  * drops both: only the polymorphic function, which needs none, sees it.
  */
 static char *
-cast_hint(Oid wanted, const KeyType *key)
+cast_hint(uint32 family, const KeyType *key)
 {
+	Oid wanted = KeyFamilyType(family);
 	char *type;
 
 	if (!OidIsValid(wanted))
-		return "Cast the key to the type that the sketch was built from.";
+		return list_member_oid(types_of(family), ANYARRAYOID)
+				   ? "Use qsketch_estimate_key(sketch, key), which takes an array as one key."
+				   : "Cast the key to the type that the sketch was built from.";
 	type = format_type_be(wanted);
+	if (!has_cast(key->type, wanted))
+		return psprintf("Give a key of type %s.", type);
 	if (wanted != key->type && IsBinaryCoercible(wanted, key->type))
 		return psprintf("Use qsketch_estimate_key(sketch, key::%s), or a key that is %s without a "
 						"cast: the planner drops casts that change nothing.",
@@ -203,7 +216,7 @@ raise_mismatch(uint32 family, const KeyType *key)
 	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 					errmsg("cannot use a key of type %s with a sketch of %s keys",
 						   format_type_be(key->type), KeyFamilyTypes(family)),
-					errhint("%s", cast_hint(KeyFamilyType(family), key))));
+					errhint("%s", cast_hint(family, key))));
 }
 
 /* Raise an error unless the sketch holds fingerprints of such keys. */
