@@ -21,6 +21,7 @@ FROM (VALUES (1, $$'tread'$$), (2, $$''$$), (3, $$'Thread'$$), (4, $$repeat('x',
 	(40, $$'sf', z => 1$$), (41, $$'sf', z => 65$$), (42, $$z => 0$$), (43, $$'sf', z => 258$$))
 	AS v(n, call)
 ORDER BY n;
+SELECT qsketch_new('16MB');
 
 -- the ends of the ranges
 SELECT count(*) AS sketches

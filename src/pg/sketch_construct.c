@@ -45,7 +45,8 @@ structure_from_text(text *name)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("unrecognized structure: \"%s\"", text_to_cstring(name)),
 						errhint("Structures are thread, warp, half_warp, sub_warp, multilevel "
-								"and sf.")));
+								"and sf; a size alone is given by name, as in "
+								"qsketch_new(size => '64kB').")));
 	return structure;
 }
 
