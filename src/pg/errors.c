@@ -79,8 +79,8 @@ structure_of(const qs_params *p)
 }
 
 /* Size as qsketch_new() takes it. */
-static const char *
-size_of(const qs_params *p)
+char *
+SketchSizeText(const qs_params *p)
 {
 	uint64 bytes = qs_unit_bytes(p) * p->n;
 
@@ -107,7 +107,7 @@ differences(const qs_params *a, const qs_params *b)
 
 	initStringInfo(&text);
 	append_difference(&text, "structure", structure_of(a), structure_of(b));
-	append_difference(&text, "size", size_of(a), size_of(b));
+	append_difference(&text, "size", SketchSizeText(a), SketchSizeText(b));
 	append_difference(&text, "depth", psprintf("%d", a->depth), psprintf("%d", b->depth));
 	if (same_structure)
 	{
@@ -135,7 +135,7 @@ hint_template(const qs_params *a, const qs_params *b)
 	return errhint("To go on with stored sketches of another structure than the default, %s, give "
 				   "qsketch_agg a template: qsketch_new('%s', '%s').",
 				   qs_structure_name(preset.structure), qs_structure_name(old->structure),
-				   size_of(old));
+				   SketchSizeText(old));
 }
 
 /* Raise an error unless two sketches can be merged or subtracted. */

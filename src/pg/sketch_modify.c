@@ -13,6 +13,7 @@
 #include "pg/sketch_expanded.h"
 
 #include "sketch/sf.h"
+#include "utils/builtins.h"
 
 #define KEY_ARGUMENT    1
 #define WEIGHT_ARGUMENT 2
@@ -127,8 +128,8 @@ qsketch_fold(PG_FUNCTION_ARGS)
 	status = qs_fold(&expanded->sketch, n);
 	if (status == QS_NO_FOLD)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("cannot fold sketch of " UINT64_FORMAT " buckets to " UINT64_FORMAT,
-							   params->n, n),
+						errmsg("cannot fold sketch of size %s to \"%s\"", SketchSizeText(params),
+							   text_to_cstring(PG_GETARG_TEXT_PP(1))),
 						errhint("The size must be that of the sketch divided by a power of two.")));
 	SketchCheck(status);
 	return expanded_result(expanded);

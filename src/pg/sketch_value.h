@@ -46,6 +46,7 @@ extern void SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size)
 extern void SketchCheck(qs_status status);
 extern int64 SketchCheckWeight(int64 weight);
 extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
+extern char *SketchSizeText(const qs_params *params);
 extern void SketchBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));
 
