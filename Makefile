@@ -35,7 +35,7 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION)
 MODULE_big = qsketch
 PG_CONFIG ?= pg_config
 
-CORE_SRC := $(wildcard src/core/*.c src/engine/*.c)
+CORE_SRC := $(wildcard src/core/*.c src/sets/*.c src/engine/*.c)
 PG_SRC   := $(wildcard src/pg/*.c src/scan/*.c src/gpu/*.c)
 CUDA_SRC := $(wildcard cuda/*.cu)
 
@@ -115,7 +115,7 @@ endif
 # Counters are added in loops that the compiler can vectorise.  Nothing in
 # these folders is called by name from SQL.
 ifndef COVERAGE
-src/core/%.o src/engine/%.o: override CFLAGS += -O3 -fvisibility=hidden
+src/core/%.o src/sets/%.o src/engine/%.o: override CFLAGS += -O3 -fvisibility=hidden
 endif
 
 # Changed flags rebuild everything, changed headers what includes them.

@@ -3,7 +3,9 @@
 # Checks which part of the source includes which: prints offenders and fails.
 #
 #	core    the sketches: itself and libc, but it neither allocates nor prints
-#	engine  the backends' tables of functions: core and libc
+#	sets    intersection of sets: itself, libc, and what core has for all families;
+#	        it neither allocates nor prints
+#	engine  the backends' tables of functions: core, sets and libc
 #	cuda    kernels and the CUDA engine: core, engine, the CUDA toolkit
 #	pg, scan, gpu   PostgreSQL and all of the above, but no CUDA header; gpu
 #	        alone sees cuda/, through its plain C headers
@@ -44,10 +46,13 @@ postgres='[<"](postgres|fmgr|miscadmin|funcapi|pgstat|(access|catalog|common|exe
 toolkit='<(cuda|cub|thrust|cooperative_groups|curand|nv)|"[^"]*\.cuh"'
 
 only src/core "\"core/|$libc"
-only src/engine "\"(core|engine)/|$libc"
-report src/core "may not allocate" < <(grep -nHE "\b(malloc|calloc|realloc|free)[(]" src/core/*.[ch] || :)
+only src/sets "\"(core|sets)/|$libc"
+only src/engine "\"(core|sets|engine)/|$libc"
+for folder in src/core src/sets; do
+	report $folder "may not allocate" < <(grep -nHE "\b(malloc|calloc|realloc|free)[(]" $folder/*.[ch] || :)
+done
 never cuda "$postgres"
-for folder in src/core src/engine src/pg src/scan src/gpu; do
+for folder in src/core src/sets src/engine src/pg src/scan src/gpu; do
 	never "$folder" "$toolkit"
 	for header in cuda/*.h; do
 		[ "$folder" = src/gpu ] || never "$folder" "\"(cuda/)?${header#cuda/}"

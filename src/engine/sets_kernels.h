@@ -1,0 +1,23 @@
+/*
+ * sets_kernels.h
+ *		The sets family's inner loops for each instruction set, and the choice.
+ *
+ * The best set that the processor has is chosen at load, by the same choice as
+ * that of the sketches; tests force the others.
+ *
+ * src/engine/sets_kernels.h
+ */
+#ifndef QI_SETS_KERNELS_H
+#define QI_SETS_KERNELS_H
+
+#include "sets/kernels.h"
+
+#ifdef __x86_64__
+extern const qi_kernels qi_kernels_avx2;
+extern const qi_kernels qi_kernels_avx512;
+#endif
+
+/* The set in use; qs_kernels_use() changes it. */
+extern const qi_kernels *qi_kernels_now(void);
+
+#endif
