@@ -22,6 +22,7 @@
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
 #   make accuracy        measured errors of all structures; analysis: against theory
+#   make sets-bench      speed of the sets family; writes docs/sets-performance.md
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
 #   make dist            source archive
@@ -255,7 +256,7 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu accuracy analysis bundle dist
+.PHONY: bench bench-sql bench-gpu accuracy analysis sets-bench bundle dist
 demo:
 	@src/bench/demo.sh
 bench bench-sql bench-gpu:
@@ -272,6 +273,17 @@ build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/accuracy build/bench/analysis: $(CORE_SRC) $(wildcard src/core/*.h src/engine/*.h src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
+
+# SECTIONS="targets single multiple model" picks some, which are only printed.
+sets-bench: build/bench/sets_bench
+	@src/bench/sets-bench.sh $(SECTIONS)
+build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_data.c) $(CORE_SRC) \
+		build/bench/sets_std.o $(wildcard src/core/*.h src/sets/*.h src/engine/*.h src/bench/*.h)
+	@mkdir -p $(@D)
+	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c %.o,$^) -lm -lpthread
+build/bench/sets_std.o: src/bench/sets_std.cpp
+	@mkdir -p $(@D)
+	g++ -O3 -Wall -Wextra -c -o $@ $<
 
 bundle: all
 	@src/test/bundle.sh
