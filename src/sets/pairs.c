@@ -175,22 +175,89 @@ find_more(qi_job *job)
 	return true;
 }
 
-/* The pair of the row and a column; false: it does not pass. */
-static bool
-make_pair(const qi_job *job, uint32_t column, qi_pair *pair)
+/* What all pairs of a row share, so that a loop over them need not look it up. */
+typedef struct row_view
+{
+	const qi_filter *filter;
+	const void *count;
+	const uint32_t *column_size;
+	const uint32_t *column_set;
+	uint64_t itself; /* the column that is the row, or none */
+	uint32_t set;
+	uint32_t size;
+	bool wide;
+} row_view;
+
+static row_view
+view_row(const qi_job *job)
 {
 	const qi_block *b = job->head;
-	uint32_t common = b->wide_row ? ((const uint32_t *) job->count)[column]
-								  : ((const uint16_t *) job->count)[column];
-	uint32_t sizes = sizes_of(job, &b->row)[job->row] + sizes_of(job, &b->column)[column];
 
-	pair->a = sets_of(job, &b->row)[job->row];
-	pair->b = sets_of(job, &b->column)[column];
+	return (row_view){ .filter = &b->filter,
+					   .count = job->count,
+					   .column_size = sizes_of(job, &b->column),
+					   .column_set = sets_of(job, &b->column),
+					   .itself = b->same ? job->row : UINT64_MAX,
+					   .set = sets_of(job, &b->row)[job->row],
+					   .size = sizes_of(job, &b->row)[job->row],
+					   .wide = b->wide_row };
+}
+
+/* The pair of the row and a column; false: it does not pass. */
+QS_INLINE bool
+make_pair(const row_view *row, uint32_t column, qi_pair *pair)
+{
+	uint32_t common = row->wide ? ((const uint32_t *) row->count)[column]
+								: ((const uint16_t *) row->count)[column];
+
+	pair->a = row->set;
+	pair->b = row->column_set[column];
 	pair->common = common;
-	pair->either = sizes - common;
-	if (b->same && column == job->row)
-		return false;
-	return qi_filter_pass(&b->filter, common, pair->either);
+	pair->either = row->size + row->column_size[column] - common;
+	return column != row->itself && qi_filter_pass(row->filter, common, pair->either);
+}
+
+/*
+ * The same for many columns of which all pass, as when only the count matters:
+ * a loop without a condition.
+ */
+static void
+make_pairs(const row_view *row, const uint32_t *column, uint64_t count, qi_pair *out)
+{
+	const uint16_t *narrow = row->count;
+	const uint32_t *wide = row->count;
+	uint64_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint32_t common = row->wide ? wide[column[i]] : narrow[column[i]];
+		uint32_t either = row->size + row->column_size[column[i]] - common;
+
+		out[i] = (qi_pair){ row->set, row->column_set[column[i]], common, either };
+	}
+}
+
+/* Hand out what was found, as far as there is room; returns how many pairs. */
+static uint64_t
+take_found(qi_job *job, qi_pair *out, uint64_t room)
+{
+	row_view row = view_row(job);
+	const uint32_t *found = job->found;
+	uint32_t at = job->found_next;
+	uint32_t end = job->found_count;
+	uint64_t n = 0;
+
+	/* what was found has the least count; a row is no later column of its own */
+	if (job->head->tail && row.filter->numerator == 0 && !job->head->prefix)
+	{
+		n = end - at < room ? end - at : room;
+		make_pairs(&row, found + at, n, out);
+		at += (uint32_t) n;
+	}
+	while (n < room && at < end)
+		n += make_pair(&row, found[at++], &out[n]);
+	job->found_next = at;
+	return n;
 }
 
 /* ---- the best of a row ---- */
@@ -314,8 +381,8 @@ next_all(qi_job *job, qi_pair *out, uint64_t room, uint64_t *count)
 			if (status != QS_OK)
 				return status;
 		}
-		while (n < room && job->found_next < job->found_count)
-			n += make_pair(job, job->found[job->found_next++], &out[n]);
+		if (job->found_next < job->found_count)
+			n += take_found(job, out + n, room - n);
 		if (job->found_next == job->found_count && !find_more(job))
 		{
 			job->row += job->step;
@@ -331,18 +398,20 @@ static qs_status
 best_of_row(qi_job *job)
 {
 	qs_status status;
+	row_view row;
 
 	if (!qi_spend(job, 20 + (job->head->column.sets >> 3)))
 		return QS_CANCELLED;
 	status = start_row(job);
 	if (status != QS_OK)
 		return status;
+	row = view_row(job);
 	do
 		while (job->found_next < job->found_count)
 		{
 			qi_pair pair;
 
-			if (make_pair(job, job->found[job->found_next++], &pair))
+			if (make_pair(&row, job->found[job->found_next++], &pair))
 				offer(job, &pair);
 		}
 	while (find_more(job));

@@ -12,11 +12,11 @@
 
 /* ---- constants of the cost model, ns ---- */
 
-#define NS_EVENT     0.75 /* one increment of a counter */
+#define NS_EVENT     0.4 /* one increment of a counter */
 #define NS_ENTRY     2.5  /* one element of a row: its list begins somewhere else */
 #define NS_BUILD     9.0  /* one element put into the index */
 #define NS_SCAN      0.03 /* one counter cleared and looked at */
-#define NS_COLUMN    1.2  /* 512 bits added by sum_columns() */
+#define NS_COLUMN    2.5  /* 512 bits added by sum_columns() */
 #define NS_SPREAD    45.0 /* 512 counters made of them */
 #define NS_CANDIDATE 2.0  /* one event of the index of prefixes */
 #define NS_PAIR      12.0 /* beginning one pair */
@@ -28,8 +28,8 @@
 #define NS_SORT      8.0  /* one element sorted by rarity */
 #define NS_CUT       60.0 /* one cut of a merge path */
 
-/* Columns of bits larger than this leave the fast caches. */
-#define MOST_BITS (UINT64_C(64) << 20)
+/* Columns of bits that take more than this leave the second-level cache. */
+#define MOST_BITS (UINT64_C(4) << 20)
 
 /* All bitmaps at once may take this, unless a limit is given or they are asked for. */
 #define MOST_RESIDENT (UINT64_C(1) << 30)

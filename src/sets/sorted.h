@@ -27,6 +27,19 @@
  */
 #define QI_SLACK 16
 
+/*
+ * How far to go on: "by" or 0.  Compilers like to make a branch of it, which is
+ * guessed wrong half of the time; the empty instruction hides the value.
+ */
+QS_INLINE uint64_t
+qi_step(bool go_on, uint64_t by)
+{
+	uint64_t step = (uint64_t) go_on * by;
+
+	__asm__("" : "+r"(step));
+	return step;
+}
+
 /* Is the array strictly ascending, that is, a set already? */
 extern bool qi_sorted32(const int32_t *a, uint64_t n);
 extern bool qi_sorted64(const int64_t *a, uint64_t n);

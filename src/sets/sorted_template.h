@@ -41,8 +41,8 @@ QI_NAME(qi_merge_count)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t
 		QI_WORD y = b[j];
 
 		common += x == y;
-		i += x <= y;
-		j += y <= x;
+		i += qi_step(x <= y, 1);
+		j += qi_step(y <= x, 1);
 	}
 	return common;
 }
@@ -61,8 +61,8 @@ QI_NAME(qi_merge)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t m, QI
 
 		out[common] = x;
 		common += x == y;
-		i += x <= y;
-		j += y <= x;
+		i += qi_step(x <= y, 1);
+		j += qi_step(y <= x, 1);
 	}
 	return common;
 }
