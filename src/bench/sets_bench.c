@@ -193,7 +193,7 @@ single(void)
 				char name[80];
 
 				snprintf(name, sizeof(name), "%s 1e%d 1e%d", names[d], 8 + u, 6 + n);
-				time_subjects(&s, n == 0 ? 9 : 4, best);
+				time_subjects(&s, n == 0 ? 5 : 2, best);
 				print_single(name, &s, best);
 				free_two(&s);
 			}
@@ -410,7 +410,7 @@ multiple_of(const char *name, const qi_collection *c, int64_t min_count)
 			printf(" - |");
 			continue;
 		}
-		o = best_pairs(&one, subjects[i].pairwise ? step : 1, 1, 3);
+		o = best_pairs(&one, subjects[i].pairwise ? step : 1, 1, subjects[i].pairwise ? 1 : 3);
 		print_seconds(o.prepare + o.count);
 	}
 	printf("\n");
@@ -445,7 +445,6 @@ multiple(void)
 	for (i = 0; i < SUBJECT_COUNT; i++)
 		printf("---:|");
 	printf("\n");
-	multiple_generated(&zipf_1e8, 5);
 	multiple_generated(&enron, 1);
 	multiple_generated(&orkut, 2);
 	multiple_generated(&twitter, 3);
@@ -455,6 +454,7 @@ multiple(void)
 	if (data_enron(&c))
 		multiple_of("email-Enron (real)", &c, 10);
 	qi_collection_free(&c);
+	multiple_generated(&zipf_1e8, 5);
 }
 
 /* ---- targets ---- */

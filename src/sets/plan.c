@@ -12,7 +12,7 @@
 
 /* ---- constants of the cost model, ns ---- */
 
-#define NS_EVENT     0.4 /* one increment of a counter */
+#define NS_EVENT     0.4  /* one increment of a counter */
 #define NS_ENTRY     2.5  /* one element of a row: its list begins somewhere else */
 #define NS_BUILD     9.0  /* one element put into the index */
 #define NS_SCAN      0.03 /* one counter cleared and looked at */
@@ -314,21 +314,6 @@ make_prefixes(qi_preparation *p)
 	return QS_OK;
 }
 
-/* Are prefixes asked for, or so short that they may pay for being made? */
-static bool
-prefixes_promise(const qi_preparation *p)
-{
-	const qi_request *r = &p->request;
-
-	if (qi_filter_passes_nothing(&r->filter) || r->variant == QI_VARIANT_OFF ||
-		(r->method != QI_AUTO && r->method != QI_INDEX))
-		return false;
-	if (r->variant == QI_VARIANT_ON)
-		return true;
-	return r->rows_wanted == 0 && p->plan.events * NS_EVENT > p->column.elements * NS_SORT * 2 &&
-		   prefix_room(p, &p->column) < p->column.elements / 2;
-}
-
 /* ---- costs ---- */
 
 static double
@@ -456,19 +441,46 @@ cost_index(qi_preparation *p, const sums *s)
 	plan->cost[QI_HYBRID] = build + scan + (entries - heavy) * NS_ENTRY +
 							s->share * plan->light_events * NS_EVENT +
 							s->blocks * (heavy * NS_COLUMN + rows * NS_SPREAD);
-	if (plan->prefix_events != UINT64_MAX)
-	{
-		/* a candidate may come several times; at most every pair is one */
-		double candidates = s->share * plan->prefix_events;
-		double distinct = candidates < s->pairs ? candidates : s->pairs;
-		double check = NS_PAIR + (s->row + s->column) * NS_MERGE;
-		double cost =
-			s->element * (NS_SORT + NS_BUILD / 2) + candidates * NS_CANDIDATE + distinct * check;
+}
 
-		plan->prefix = p->request.variant == QI_VARIANT_ON || cost < plan->cost[QI_INDEX];
-		if (plan->prefix)
-			plan->cost[QI_INDEX] = cost;
-	}
+/*
+ * Are prefixes asked for, or so short that they may pay for being made?  To
+ * know their events they must be made, so that must be little against the
+ * cheapest method so far.
+ */
+static bool
+prefixes_promise(const qi_preparation *p)
+{
+	const qi_request *r = &p->request;
+	double cheapest = p->plan.cost[QI_INDEX];
+	int method;
+
+	if (qi_filter_passes_nothing(&r->filter) || r->variant == QI_VARIANT_OFF ||
+		(r->method != QI_AUTO && r->method != QI_INDEX))
+		return false;
+	if (r->variant == QI_VARIANT_ON)
+		return true;
+	for (method = QI_MERGE; r->method == QI_AUTO && method < QI_METHODS; method++)
+		if (p->plan.cost[method] < cheapest)
+			cheapest = p->plan.cost[method];
+	return r->rows_wanted == 0 && cheapest > (double) p->column.elements * NS_SORT * 2 &&
+		   prefix_room(p, &p->column) < p->column.elements / 2;
+}
+
+/* The index of prefixes, which are made already. */
+static void
+cost_prefixes(qi_preparation *p, const sums *s)
+{
+	qi_plan *plan = &p->plan;
+	/* a candidate may come several times; at most every pair is one */
+	double candidates = s->share * (double) plan->prefix_events;
+	double distinct = candidates < s->pairs ? candidates : s->pairs;
+	double check = NS_PAIR + (s->row + s->column) * NS_MERGE;
+	double cost = s->element * NS_BUILD / 2 + candidates * NS_CANDIDATE + distinct * check;
+
+	plan->prefix = p->request.variant == QI_VARIANT_ON || cost < plan->cost[QI_INDEX];
+	if (plan->prefix)
+		plan->cost[QI_INDEX] = cost;
 }
 
 /* Bytes of each method, which also says whether it is possible. */
@@ -534,7 +546,7 @@ measure(qi_preparation *p)
 	plan->universe = p->column.collection->universe;
 	plan->events = events_below(p, UINT64_MAX);
 	plan->prefix_events = UINT64_MAX;
-	return prefixes_promise(p) ? make_prefixes(p) : QS_OK;
+	return QS_OK;
 }
 
 /* Do both collections have keys of one kind? */
@@ -570,6 +582,13 @@ qi_prepare(qi_preparation *p, const qi_request *request)
 	choose_heavy(p);
 	cost_pairwise(p, &s);
 	cost_index(p, &s);
+	if (prefixes_promise(p))
+	{
+		status = make_prefixes(p);
+		if (status != QS_OK)
+			return status;
+		cost_prefixes(p, &s);
+	}
 	limit_memory(p);
 	return choose_method(p);
 }
