@@ -463,7 +463,7 @@ prefixes_promise(const qi_preparation *p)
 	for (method = QI_MERGE; r->method == QI_AUTO && method < QI_METHODS; method++)
 		if (p->plan.cost[method] < cheapest)
 			cheapest = p->plan.cost[method];
-	return r->rows_wanted == 0 && cheapest > (double) p->column.elements * NS_SORT * 2 &&
+	return r->rows_wanted == 0 && cheapest > (double) p->column.elements * NS_SORT * 3 &&
 		   prefix_room(p, &p->column) < p->column.elements / 2;
 }
 
