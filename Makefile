@@ -21,7 +21,9 @@
 #                        has one: copy build/gpu there and run build/gpu/run.sh
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
+#   make structures      all structures on the same rows; writes its tables into docs/choosing.md
 #   make accuracy        measured errors of all structures; analysis: against theory
+#   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
 #   make sets-bench      speed of the sets family; writes docs/sets-performance.md
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
@@ -36,7 +38,9 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION)
 MODULE_big = qsketch
 PG_CONFIG ?= pg_config
 
-CORE_SRC := $(wildcard src/core/*.c src/sets/*.c src/engine/*.c)
+# What knows no PostgreSQL; of the families those that are there.
+CORE     := base sketch filter sets engine
+CORE_SRC := $(wildcard $(CORE:%=src/%/*.c))
 PG_SRC   := $(wildcard src/pg/*.c src/scan/*.c src/gpu/*.c)
 CUDA_SRC := $(wildcard cuda/*.cu)
 
@@ -63,7 +67,7 @@ CUDA_LINK   = $(CUDA_LIB) -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthre
 	-Wl,--exclude-libs,ALL
 CUDA_NOTE   = building with CUDA for $(CUDA_ARCHS:%=sm_%)
 else
-NO_CUDA_OBJ := $(patsubst %.c,%.o,$(wildcard cuda/no_cuda.c))
+NO_CUDA_OBJ := $(patsubst %.c,%.o,$(wildcard cuda/*no_cuda.c))
 CUDA_NOTE   = building without CUDA: $(if $(NVCC),$(if $(CUDA_SRC),WITH_CUDA=no,no kernels in cuda/),nvcc not found)
 endif
 
@@ -116,7 +120,7 @@ endif
 # Counters are added in loops that the compiler can vectorise.  Nothing in
 # these folders is called by name from SQL.
 ifndef COVERAGE
-src/core/%.o src/sets/%.o src/engine/%.o: override CFLAGS += -O3 -fvisibility=hidden
+$(CORE_SRC:.c=.o): override CFLAGS += -O3 -fvisibility=hidden
 endif
 
 # Changed flags rebuild everything, changed headers what includes them.
@@ -127,8 +131,10 @@ build/flags: FORCE
 	@echo '$(BUILD_FLAGS)' | cmp -s - $@ || { echo '$(CUDA_NOTE)'; echo '$(BUILD_FLAGS)' >$@; }
 -include $(OBJS:.o=.d) $(CUDA_OBJS:.o=.d)
 
-$(DATA_built): sql/$(EXTENSION).sql sql/expand.awk
-	awk -f sql/expand.awk $< >$@
+# One file for each family that there is, the oldest first.
+SQL_SRC := $(wildcard sql/qsketch.sql sql/pbf.sql sql/qsets.sql)
+$(DATA_built): $(SQL_SRC) sql/expand.awk
+	awk -f sql/expand.awk $(SQL_SRC) >$@
 
 ifeq ($(WITH_CUDA),yes)
 $(shlib): $(CUDA_LIB)
@@ -151,8 +157,13 @@ soak: all
 	@QSKETCH_SOAK_SECONDS=$(or $(SOAK_SECONDS),600) src/test/run.sh tap 020_gpu_soak.pl
 isolation: all
 	@src/test/run.sh isolation $(ISOLATION)
-tap: all
+tap: all build/test/worker_partial.so
 	@src/test/run.sh tap $(PROVE_TESTS)
+
+# What some TAP tests load into their servers.
+build/test/%.so: src/test/modules/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
 
 link-tests:
 	@mkdir -p build/links
@@ -256,10 +267,10 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu accuracy analysis sets-bench bundle dist
+.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench bundle dist
 demo:
 	@src/bench/demo.sh
-bench bench-sql bench-gpu:
+bench bench-sql bench-gpu structures:
 	@src/bench/$@.sh
 # Both write their tables into docs/; accuracy draws its figures as well.
 accuracy: build/bench/accuracy
@@ -268,9 +279,21 @@ accuracy: build/bench/accuracy
 	@gnuplot src/bench/accuracy.gp && gnuplot src/bench/overload.gp
 analysis: build/bench/analysis
 	@$<
-build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c workload.c theory.c)
+bench-merge: build/bench/merge
+	@src/bench/$@.sh
+build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
-build/bench/accuracy build/bench/analysis: $(CORE_SRC) $(wildcard src/core/*.h src/engine/*.h src/bench/*.h)
+build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
+# Both write their tables into docs/filter.md and draw a figure.
+filter-accuracy filter-bench: filter-%: build/bench/filter_%
+	@command -v gnuplot >/dev/null || src/test/setup.sh bench
+	@$<
+	@gnuplot src/bench/filter_$*.gp
+build/bench/filter_accuracy: $(addprefix src/bench/,filter_accuracy.c filter_theory.c filter_overloaded.c \
+	filter_compare.c filter_workload.c workload.c)
+build/bench/filter_bench: $(addprefix src/bench/,filter_bench.c filter_workload.c workload.c)
+build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_accuracy build/bench/filter_bench: \
+	$(CORE_SRC) $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
 
@@ -278,7 +301,7 @@ build/bench/accuracy build/bench/analysis: $(CORE_SRC) $(wildcard src/core/*.h s
 sets-bench: build/bench/sets_bench
 	@src/bench/sets-bench.sh $(SECTIONS)
 build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_data.c) $(CORE_SRC) \
-		build/bench/sets_std.o $(wildcard src/core/*.h src/sets/*.h src/engine/*.h src/bench/*.h)
+		build/bench/sets_std.o $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c %.o,$^) -lm -lpthread
 build/bench/sets_std.o: src/bench/sets_std.cpp

@@ -1,13 +1,21 @@
 /*
  * device.cu
- *		Opening a device: streams, staging buffers, workspace, errors.
+ *		Opening a device: streams, memory, workspace, errors.
+ *
+ * Memory for batches is got once, when the device is opened: cudaMalloc() takes
+ * long and cudaFree() waits for the device.  The workspace grows to what the
+ * largest batch wanted and stays, until someone trims it.
+ *
+ * Errors of kernels show at a later call.  They are sticky: nothing of this
+ * process works on the device after one.
  *
  * cuda/device.cu
  */
 #include <new>
 
-#include "device.cuh"
+#include "staging.cuh"
 
+/* Bytes of all slots together; the default is a millisecond of the bus. */
 #define DEFAULT_STAGING (UINT64_C(64) << 20)
 #define MIN_STAGING     (UINT64_C(1) << 16)
 
@@ -66,6 +74,7 @@ qs_cuda_enter(qs_cuda *gpu)
 	return QS_OK;
 }
 
+/* Clear memory, in the order of the kernels. */
 static qs_status
 zero(qs_cuda *gpu, void *pointer, size_t bytes)
 {
@@ -133,31 +142,7 @@ qs_read_result(qs_cuda *gpu, int words)
 	return QS_OK;
 }
 
-static qs_status
-open_slot(qs_cuda *gpu, qs_slot *slot)
-{
-	QS_CUDA_TRY(gpu, cudaMallocHost(&slot->host, gpu->slot_bytes));
-	QS_TRY(qs_device_alloc(gpu, gpu->slot_bytes, (void **) &slot->device));
-	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->arrived, cudaEventDisableTiming));
-	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->done, cudaEventDisableTiming));
-	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->left, cudaEventDisableTiming));
-	return QS_OK;
-}
-
-static void
-close_slot(qs_cuda *gpu, qs_slot *slot)
-{
-	if (slot->host)
-		cudaFreeHost(slot->host);
-	qs_device_free(gpu, slot->device, gpu->slot_bytes);
-	if (slot->arrived)
-		cudaEventDestroy(slot->arrived);
-	if (slot->done)
-		cudaEventDestroy(slot->done);
-	if (slot->left)
-		cudaEventDestroy(slot->left);
-}
-
+/* What launches depend on. */
 static qs_status
 read_properties(qs_cuda *gpu)
 {
@@ -176,6 +161,7 @@ read_properties(qs_cuda *gpu)
 	return QS_OK;
 }
 
+/* Whatever fails, qs_cuda_close() cleans up: all that is not there yet is zero. */
 static qs_status
 open_device(qs_cuda *gpu)
 {
@@ -184,12 +170,9 @@ open_device(qs_cuda *gpu)
 	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->in, cudaStreamNonBlocking));
 	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->out, cudaStreamNonBlocking));
 	QS_TRY(qs_device_alloc(gpu, QS_RESULT_WORDS * sizeof(uint64_t), (void **) &gpu->result));
-	QS_TRY(qs_device_alloc(gpu, QS_HOT_SLOTS * sizeof(uint64_t), (void **) &gpu->hot.key));
-	QS_TRY(qs_device_alloc(gpu, QS_HOT_SLOTS * sizeof(uint64_t), (void **) &gpu->hot.weight));
+	QS_TRY(qs_device_alloc(gpu, QS_SCRATCH_WORDS * sizeof(uint64_t), (void **) &gpu->scratch));
 	QS_CUDA_TRY(gpu, cudaMallocHost(&gpu->host_result, QS_RESULT_WORDS * sizeof(uint64_t)));
-	for (int i = 0; i < QS_SLOTS; i++)
-		QS_TRY(open_slot(gpu, &gpu->slot[i]));
-	return QS_OK;
+	return qs_staging_open(gpu);
 }
 
 qs_status
@@ -230,12 +213,10 @@ qs_cuda_close(qs_cuda *gpu)
 	cudaSetDevice(gpu->device);
 	if (gpu->stream)
 		cudaStreamSynchronize(gpu->stream);
-	for (int i = 0; i < QS_SLOTS; i++)
-		close_slot(gpu, &gpu->slot[i]);
+	qs_staging_close(gpu);
 	qs_cuda_trim(gpu);
 	qs_device_free(gpu, gpu->result, QS_RESULT_WORDS * sizeof(uint64_t));
-	qs_device_free(gpu, gpu->hot.key, QS_HOT_SLOTS * sizeof(uint64_t));
-	qs_device_free(gpu, gpu->hot.weight, QS_HOT_SLOTS * sizeof(uint64_t));
+	qs_device_free(gpu, gpu->scratch, QS_SCRATCH_WORDS * sizeof(uint64_t));
 	if (gpu->host_result)
 		cudaFreeHost(gpu->host_result);
 	if (gpu->stream)

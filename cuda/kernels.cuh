@@ -1,28 +1,18 @@
 /*
  * kernels.cuh
- *		What kernels share: masks, the walk of a warp over a batch, rounds.
- *
- * Adding keys, the way that all structures go: a warp reads 32 keys, each lane
- * hashes its own, and then the lanes work on the keys of all in rounds, so
- * that the counters of one bucket are changed by neighbouring lanes in one
- * instruction and the hash is computed once per key (qs_rounds).
- *
- * Equal keys: counters that many keys share are a queue in the L2 cache.
- * Equal keys within a warp's 32 are therefore added once, with their number.
- * Looking for them costs about as much as hashing, so a warp looks at every
- * eighth of its steps, and at each step after one that had any (qs_walk).
- * Batches that are skewed as a whole are handled before, in skew.cu.
+ *		Words that the kernels of all families use.
  *
  * cuda/kernels.cuh
  */
 #ifndef QS_KERNELS_CUH
 #define QS_KERNELS_CUH
 
-#include "device.cuh"
+extern "C"
+{
+#include "base/hash.h"
+}
 
-#define QS_ALL_LANES      0xffffffffu
-#define QS_SHARED_MASKS   1024 /* more are read through the cache */
-#define QS_LOOK_FOR_EQUAL 8    /* steps between looks for equal keys; 2^k */
+#define QS_ALL_LANES 0xffffffffu
 
 typedef unsigned long long qs_u64; /* the name atomicAdd() knows it by */
 
@@ -39,191 +29,6 @@ qs_reduce_short(uint64_t hv, uint64_t n)
 	uint64_t low = (hv & UINT32_MAX) * (uint32_t) n;
 
 	return (uint32_t) (((hv >> 32) * (uint32_t) n + (low >> 32)) >> 32);
-}
-
-/* qs_mask_turn_by() for M known to the compiler, in 32 bits where they suffice. */
-template <int M>
-__device__ __forceinline__ uint32_t
-qs_turn(uint32_t mask, uint32_t places)
-{
-	if (M == 32)
-		return __funnelshift_l(mask, mask, places);
-	if (M <= 16)
-		return (mask << places | mask << places >> M % 32) & ((1u << M % 32) - 1);
-	return qs_mask_turn_by(mask, M, places);
-}
-
-/*
- * The mask of hv in a bucket of M counters; the constructor is called by all
- * threads of the block.
- */
-template <int M> struct qs_mask_lookup
-{
-	const uint32_t *shared, *global;
-	uint32_t last;
-	bool is_shared;
-
-	__device__ __forceinline__
-	qs_mask_lookup(const qs_view &v, uint32_t *room)
-		: shared(room), global(v.masks), last(v.mask_count - 1),
-		  is_shared(v.mask_count <= QS_SHARED_MASKS)
-	{
-		if (is_shared)
-			for (uint32_t i = threadIdx.x; i < v.mask_count; i += blockDim.x)
-				room[i] = v.masks[i];
-		__syncthreads();
-	}
-
-	__device__ __forceinline__ uint32_t
-	operator()(uint64_t hv) const
-	{
-		uint32_t index = (uint32_t) hv & last;
-
-		return qs_turn<M>(is_shared ? shared[index] : __ldg(&global[index]), qs_mask_places(M, hv));
-	}
-};
-
-/*
- * A warp's walk over a batch, 32 keys at a step.  After next(), each lane has
- * one key: "active" if it is to be added, with "weight".  "ones" says that all
- * weights of the warp are 1.  Lanes beyond the end are inactive, and all lanes
- * stay together, so the caller may shuffle.
- */
-template <bool WEIGHTED> struct qs_walk
-{
-	const qs_batch &batch;
-	uint64_t seed_key, at, stride;
-	uint64_t hv, weight;
-	uint32_t step;
-	bool active, ones, skewed;
-
-	__device__ __forceinline__
-	qs_walk(const qs_view &v, const qs_batch &b)
-		: batch(b), seed_key(v.seed_key), step(0), ones(!WEIGHTED), skewed(false)
-	{
-		at = (uint64_t) blockIdx.x * blockDim.x + (threadIdx.x & ~31u);
-		stride = (uint64_t) gridDim.x * blockDim.x;
-	}
-
-	__device__ __forceinline__ bool
-	next()
-	{
-		uint64_t i = at + qs_lane();
-
-		if (at >= batch.count)
-			return false;
-		active = i < batch.count;
-		hv = qs_hash(active ? __ldcs(&batch.key[i]) : 0, seed_key);
-		if (WEIGHTED)
-			weight = !active ? 0 : batch.weight ? (uint64_t) __ldcs(&batch.weight[i]) : 1;
-		else
-			join_equal();
-		at += stride;
-		return true;
-	}
-
-  private:
-	__device__ __forceinline__ void
-	join_equal()
-	{
-		weight = 1;
-		ones = true;
-		if (skewed || step++ % QS_LOOK_FOR_EQUAL == 0)
-		{
-			uint32_t same =
-				__match_any_sync(QS_ALL_LANES, hv) & __ballot_sync(QS_ALL_LANES, active);
-
-			skewed = __any_sync(QS_ALL_LANES, active && (same & (same - 1)) != 0);
-			if (skewed)
-			{
-				weight = __popc(same);
-				active = active && __ffs(same) - 1 == (int) qs_lane();
-				ones = false;
-			}
-		}
-	}
-};
-
-/* Bucket and mask of a key in one word, as qs_rounds() passes them around. */
-__device__ __forceinline__ uint64_t
-qs_target(uint64_t bucket, uint32_t mask)
-{
-	return bucket << 32 | mask;
-}
-
-/*
- * Call apply(bucket, mask, weight) for the 32 keys of a warp in rounds of
- * 32 / LANES keys, by LANES neighbouring lanes for each.  Inactive keys have
- * target 0, which selects no counter.
- */
-template <int LANES, bool ONES, typename Apply>
-__device__ __forceinline__ void
-qs_rounds(uint64_t target, uint64_t weight, Apply apply)
-{
-#pragma unroll
-	for (int round = 0; round < LANES; round++)
-	{
-		int source = round * (32 / LANES) + qs_lane() / LANES;
-		uint64_t t = __shfl_sync(QS_ALL_LANES, target, source);
-		uint64_t w = ONES ? 1 : __shfl_sync(QS_ALL_LANES, weight, source);
-
-		apply((uint32_t) (t >> 32), (uint32_t) t, w);
-	}
-}
-
-/* The rounds of one step of a walk. */
-template <int LANES, bool WEIGHTED, typename Apply>
-__device__ __forceinline__ void
-qs_walk_rounds(const qs_walk<WEIGHTED> &walk, uint64_t target, Apply apply)
-{
-	if (walk.ones)
-		qs_rounds<LANES, true>(target, 1, apply);
-	else
-		qs_rounds<LANES, false>(target, walk.weight, apply);
-}
-
-__device__ __forceinline__ void
-qs_raise(const qs_view &v, bool underflow)
-{
-	if (underflow)
-		atomicOr(v.flags, QS_FLAG_UNDERFLOW);
-}
-
-/*
- * Do the counters of a bucket, one in each of "lanes" neighbouring lanes, fit
- * each other?  See qs_tally in core/cells.h.  Called by whole warps; each lane
- * gets the answer for its bucket.
- */
-__device__ __forceinline__ bool
-qs_lanes_fit(uint64_t counter, int lanes, uint32_t depth)
-{
-	uint64_t most = counter;
-	uint64_t low = counter & UINT32_MAX, high = counter >> 32;
-
-	for (int step = lanes / 2; step > 0; step /= 2)
-	{
-		most = max(most, __shfl_xor_sync(QS_ALL_LANES, most, step));
-		low += __shfl_xor_sync(QS_ALL_LANES, low, step);
-		high += __shfl_xor_sync(QS_ALL_LANES, high, step);
-	}
-	return (unsigned __int128) most * depth <= ((unsigned __int128) high << 32) + low;
-}
-
-/*
- * Add to a counter, or take away.  Whatever the order, all removals of a batch
- * succeed if and only if each counter covers the sum of those that meet it;
- * the one that first goes below zero sees it.
- */
-template <typename Counter>
-__device__ __forceinline__ bool
-qs_counter_change(Counter *counter, uint64_t weight, bool remove)
-{
-	if (!remove)
-	{
-		atomicAdd(counter, (Counter) weight);
-		return true;
-	}
-	return atomicAdd(counter, (Counter) (0 - weight)) >= weight;
 }
 
 #endif

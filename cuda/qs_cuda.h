@@ -1,21 +1,15 @@
 /*
  * qs_cuda.h
- *		Sketches in the memory of NVIDIA GPUs, behind a plain C interface.
+ *		NVIDIA GPUs behind a plain C interface: devices, errors, host memory.
  *
- * A qs_cuda is one device with its streams and buffers; a qs_cuda_sketch is
- * one dense sketch in that device's memory, with the table layout that the
- * core documents.  Whatever order or path the keys took, qs_cuda_fetch() gives
- * a sketch that qs_write() turns into the very bytes the CPU engine gives.
- *
- * Device sketches may be larger than the byte format allows (QS_SIZE_MAX), up
- * to 2^32 - 1 buckets.  An sf sketch has its slim table here and its fat table
- * in a qs_sketch on the host; see qs_cuda_sf_insert().
+ * A qs_cuda is one device with its streams and buffers; what lies in its memory
+ * is for the families: sketch_cuda.h.
  *
  * All functions that can fail return a qs_status: QS_NO_MEMORY where the
  * device has no memory, QS_DEVICE_ERROR for any other error of CUDA, after
  * which qs_cuda_last_error() tells more.  Errors that CUDA calls sticky
  * (a failed kernel) end the usefulness of the process's context: close
- * everything.  One qs_cuda and its sketches belong to one thread at a time.
+ * everything.  One qs_cuda and what it holds belong to one thread at a time.
  *
  * Without CUDA the same functions come from no_cuda.c, where every device is
  * missing.  cuda/qs_cuda.h
@@ -28,10 +22,10 @@ extern "C"
 {
 #endif
 
-#include "core/sketch.h"
+#include "base/port.h"
+#include "base/status.h"
 
 	typedef struct qs_cuda qs_cuda;
-	typedef struct qs_cuda_sketch qs_cuda_sketch;
 
 	typedef struct qs_cuda_error
 	{
@@ -91,10 +85,10 @@ extern "C"
 	extern qs_status
 	qs_cuda_open(int device, const qs_cuda_options *options, qs_cuda **gpu, qs_cuda_error *error);
 
-	/* Close it after its sketches were destroyed; NULL is allowed. */
+	/* Close it after what it held was destroyed; NULL is allowed. */
 	extern void qs_cuda_close(qs_cuda *gpu);
 
-	/* The last error of a function of this device or of one of its sketches. */
+	/* The last error of a function of this device or of what it holds. */
 	extern const qs_cuda_error *qs_cuda_last_error(const qs_cuda *gpu);
 
 	extern void qs_cuda_get_stats(const qs_cuda *gpu, qs_cuda_stats *stats);
@@ -116,77 +110,6 @@ extern "C"
 
 	/* Page-lock memory that is there already, for all devices, until the process ends. */
 	extern qs_status qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes);
-
-	/* An empty dense sketch; for sf a device part.  *sketch is NULL after an error. */
-	extern qs_status qs_cuda_create(qs_cuda *gpu, const qs_params *p, qs_cuda_sketch **sketch);
-
-	extern void qs_cuda_destroy(qs_cuda_sketch *sketch);
-
-	/*
- * A copy of an owned sketch or a view; explicit ones become dense.  Of a full
- * sf sketch the slim table is loaded; a host part is refused.
- */
-	extern qs_status qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch);
-
-	/* An owned copy in host memory; "to" is uninitialized, as for qs_copy(). */
-	extern qs_status qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qs_memory *memory);
-
-	/* Empty the sketch again. */
-	extern qs_status qs_cuda_reset(qs_cuda_sketch *sketch);
-
-	extern const qs_params *qs_cuda_params(const qs_cuda_sketch *sketch);
-	extern int64_t qs_cuda_total(const qs_cuda_sketch *sketch);
-	extern bool qs_cuda_is_wide(const qs_cuda_sketch *sketch);
-
-	/* The table in device memory, for callers with kernels of their own. */
-	extern const void *qs_cuda_table(const qs_cuda_sketch *sketch);
-
-	/*
- * Add keys, with weight NULL 1 each, from host memory.  The arrays may be
- * reused on return.  QS_TOTAL_OVERFLOW, QS_READ_ONLY (sf) and QS_NO_MEMORY
- * leave the sketch unchanged.
- */
-	extern qs_status qs_cuda_insert(qs_cuda_sketch *sketch, const uint64_t *key,
-									const int64_t *weight, size_t count);
-
-	/*
- * Likewise from device memory, where the keys must have arrived: kernels run on
- * a stream of their own.  They must stay as they are until qs_cuda_sync().
- */
-	extern qs_status qs_cuda_insert_device(qs_cuda_sketch *sketch, const uint64_t *key,
-										   const int64_t *weight, size_t count);
-
-	/* Remove keys; QS_UNDERFLOW leaves the sketch unchanged. */
-	extern qs_status qs_cuda_remove(qs_cuda_sketch *sketch, const uint64_t *key,
-									const int64_t *weight, size_t count);
-	extern qs_status qs_cuda_remove_device(qs_cuda_sketch *sketch, const uint64_t *key,
-										   const int64_t *weight, size_t count);
-
-	/* Estimate each key, from and to host memory. */
-	extern qs_status
-	qs_cuda_query(qs_cuda_sketch *sketch, const uint64_t *key, size_t count, int64_t *estimate);
-
-	/* Likewise from and to device memory, complete after qs_cuda_sync(). */
-	extern qs_status qs_cuda_query_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count,
-										  int64_t *estimate);
-
-	/* into += from, folding the one with more buckets; both of one device. */
-	extern qs_status qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from);
-
-	/* Fold to n buckets: QS_NO_FOLD unless halving leads there. */
-	extern qs_status qs_cuda_fold(qs_cuda_sketch *sketch, uint64_t n);
-
-	/* Make counters 8 bytes; inserts do it by themselves when N needs it. */
-	extern qs_status qs_cuda_widen(qs_cuda_sketch *sketch);
-
-	/*
- * Add keys to "full", a dense full sf sketch on the host, with "threads"
- * threads, and bring "slim", its device part, up to date.  After QS_NO_MEMORY,
- * QS_TOTAL_OVERFLOW and QS_MISMATCH nothing has changed; after QS_DEVICE_ERROR
- * "full" is complete and "slim" has to be loaded anew.
- */
-	extern qs_status qs_cuda_sf_insert(qs_cuda_sketch *slim, qs_sketch *full, const uint64_t *key,
-									   const int64_t *weight, size_t count, int threads);
 
 #ifdef __cplusplus
 }

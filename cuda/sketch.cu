@@ -2,13 +2,19 @@
  * sketch.cu
  *		Life cycle of a sketch on the device: create, widen, make room, destroy.
  *
- * Device tables have the layout of the core's dense tables, byte for byte.
+ * Device tables have the layout of dense tables on the host, byte for byte.
+ * What grows is made anew beside the old, which goes only when the new is
+ * complete: out of memory, a sketch is what it was.
+ *
+ * The high buckets of multilevel are the hard part: a kernel takes them, and
+ * cannot ask for memory.  So before each launch there is room for as many as it
+ * could take; see reserve_high().
  *
  * cuda/sketch.cu
  */
 #include <new>
 
-#include "device.cuh"
+#include "sketch.cuh"
 
 static const qs_cuda_ops *
 ops_of(int structure)
@@ -28,6 +34,7 @@ ops_of(int structure)
 	}
 }
 
+/* A wide table of multilevel is as large as a narrow one: its high buckets are wide. */
 static size_t
 table_bytes_of(const qs_cuda_sketch *sk, bool wide)
 {
@@ -36,7 +43,7 @@ table_bytes_of(const qs_cuda_sketch *sk, bool wide)
 	return sk->params.n * rows * sk->ops->bucket_bytes(wide);
 }
 
-/* The core's check, but for the size, which only the memory limits. */
+/* qs_params_check(), but for the size, which only the memory limits. */
 static qs_status
 check_params(const qs_params *p)
 {
@@ -47,6 +54,7 @@ check_params(const qs_params *p)
 	return p->n >= 1 && p->n <= UINT32_MAX ? QS_OK : QS_BAD_SIZE;
 }
 
+/* A thread for each mask: the table of a sketch on the host, computed here. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	fill_masks(uint32_t *masks, uint32_t count, uint64_t seed_key, uint32_t m, uint32_t d)
@@ -89,6 +97,7 @@ create_memory(qs_cuda_sketch *sk)
 	return create_masks(sk);
 }
 
+/* A sketch without memory; one of sf is its device part. */
 static qs_cuda_sketch *
 new_sketch(qs_cuda *gpu, const qs_params *p, bool wide)
 {
@@ -137,6 +146,7 @@ qs_cuda_create(qs_cuda *gpu, const qs_params *p, qs_cuda_sketch **sketch)
 	return qs_cuda_create_like(gpu, p, false, sketch);
 }
 
+/* Free the tables, but not the masks. */
 static void
 free_counts(qs_cuda_sketch *sk)
 {
@@ -333,16 +343,4 @@ int64_t
 qs_cuda_total(const qs_cuda_sketch *sk)
 {
 	return sk->total;
-}
-
-bool
-qs_cuda_is_wide(const qs_cuda_sketch *sk)
-{
-	return sk->view.wide;
-}
-
-const void *
-qs_cuda_table(const qs_cuda_sketch *sk)
-{
-	return sk->view.table;
 }

@@ -137,7 +137,7 @@ COMMENT ON OPERATOR FAMILY qsketch_ops USING hash IS 'hash operators of sketches
 --
 
 CREATE FUNCTION qsketch_new(
-	structure text DEFAULT 'sub_warp', size text DEFAULT '1MB', depth integer DEFAULT 3,
+	structure text DEFAULT 'multilevel', size text DEFAULT '1MB', depth integer DEFAULT 3,
 	z integer DEFAULT 8, masks integer DEFAULT 1024, seed bigint DEFAULT 0) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_new(text, text, integer, integer, integer, bigint)
@@ -174,10 +174,11 @@ CREATE FUNCTION qsketch_total(qsketch) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_total(qsketch) IS 'sum of all weights';
 
-CREATE FUNCTION qsketch_error(qsketch, confidence double precision DEFAULT 0.95) RETURNS bigint
+CREATE FUNCTION qsketch_error(qsketch, confidence double precision DEFAULT 0.95,
+	keys bigint DEFAULT 1) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_error(qsketch, double precision)
-	IS 'how much an estimate is too large at most, with this confidence';
+COMMENT ON FUNCTION qsketch_error(qsketch, double precision, bigint)
+	IS 'how much an estimate, or each of so many keys'' at once, is too large at most, with this confidence';
 
 CREATE FUNCTION qsketch_info(
 	qsketch,
@@ -227,6 +228,7 @@ COMMENT ON FUNCTION qsketch_merge_inverse(qsketch, qsketch) IS 'aggregate suppor
 
 -- Moving aggregates start with qsketch_new(), since NULL is no state for them;
 -- the final function makes it NULL again.
+--@ let EMPTY 'qsketch:UVNLAQUBAAADAAoATSnK6gCAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
 CREATE FUNCTION qsketch_moving_final(qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_moving_final(qsketch) IS 'aggregate support';
@@ -240,7 +242,7 @@ CREATE AGGREGATE qsketch_merge_agg(qsketch) (
 	COMBINEFUNC = qsketch_merge_trans, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 65536, MSFUNC = qsketch_merge_trans,
 	MINVFUNC = qsketch_merge_inverse, MFINALFUNC = qsketch_moving_final,
-	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sketches';
@@ -252,7 +254,7 @@ COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sk
 -- build repeats what stands between the marks for each type.
 --
 
---@ each KEY smallint integer bigint text bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
+--@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
 CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT qsketch_support;
@@ -294,7 +296,7 @@ CREATE AGGREGATE qsketch_agg(@KEY@) (
 	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
 	MFINALFUNC = qsketch_moving_final,
-	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_agg(@KEY@) IS 'sketch of keys';
@@ -304,7 +306,7 @@ CREATE AGGREGATE qsketch_agg(@KEY@, weight bigint) (
 	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
 	MFINALFUNC = qsketch_moving_final,
-	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_agg(@KEY@, bigint) IS 'sketch of weighted keys';
@@ -314,7 +316,7 @@ CREATE AGGREGATE qsketch_agg(@KEY@, template qsketch) (
 	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
 	MFINALFUNC = qsketch_moving_final,
-	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_agg(@KEY@, qsketch) IS 'sketch of keys with the parameters of a template';
@@ -324,7 +326,7 @@ CREATE AGGREGATE qsketch_agg(@KEY@, weight bigint, template qsketch) (
 	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
 	MFINALFUNC = qsketch_moving_final,
-	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_agg(@KEY@, bigint, qsketch)
@@ -341,10 +343,10 @@ COMMENT ON FUNCTION qsketch_estimate_unbiased(qsketch, @KEY@, boolean)
 	IS 'estimate of the total weight of a key that is right on average';
 
 CREATE FUNCTION qsketch_bounds(qsketch, key @KEY@, confidence double precision DEFAULT 0.95,
-	OUT lower bigint, OUT estimate bigint, OUT upper bigint)
+	keys bigint DEFAULT 1, OUT lower bigint, OUT estimate bigint, OUT upper bigint)
 	AS 'MODULE_PATHNAME', 'qsketch_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_bounds(qsketch, @KEY@, double precision)
-	IS 'bounds of the total weight of a key';
+COMMENT ON FUNCTION qsketch_bounds(qsketch, @KEY@, double precision, bigint)
+	IS 'bounds of the total weight of a key, or of all of so many keys at once';
 
 CREATE FUNCTION qsketch_add(qsketch, key @KEY@) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -369,7 +371,7 @@ COMMENT ON FUNCTION qsketch_remove(qsketch, @KEY@, bigint) IS 'sketch with a wei
 -- qsketch_estimate_key takes an array as one key.
 --
 
---@ each KEY smallint integer bigint text varchar bpchar bytea uuid numeric real float8 date timestamp timestamptz inet boolean
+--@ each KEY smallint integer bigint text varchar bpchar "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean
 CREATE FUNCTION qsketch_estimate(qsketch, keys @KEY@[]) RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'qsketch_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate(qsketch, @KEY@[]) IS 'estimate of each key of an array';

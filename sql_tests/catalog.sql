@@ -42,6 +42,9 @@ GROUP BY key ORDER BY key::text COLLATE "C";
 SELECT f.name AS incomplete FROM function AS f JOIN pg_aggregate ON aggfnoid = f.oid
 WHERE aggcombinefn = 0 OR aggminvtransfn = 0 OR aggmtransfn = 0 OR aggtransspace = 0 OR aggmtransspace = 0
 	OR aggtranstype <> 'qsketch'::regtype OR aggmtranstype <> 'qsketch'::regtype;
+-- moving ones start with the sketch that qsketch_new() makes
+SELECT count(*) FILTER (WHERE aggminitval::qsketch IS DISTINCT FROM qsketch_new()) AS other_starts
+FROM pg_aggregate JOIN function AS f ON aggfnoid = f.oid;
 SELECT amname, opcname, amvalidate(c.oid) AS valid FROM pg_opclass AS c JOIN pg_am AS a ON opcmethod = a.oid
 WHERE opcintype = 'qsketch'::regtype ORDER BY amname;
 

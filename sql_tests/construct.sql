@@ -2,7 +2,7 @@
 -- Making sketches, and what they say of themselves.
 --
 SELECT * FROM qsketch_info(qsketch_new());
-SELECT qsketch_new() = qsketch_new('sub_warp', '1MB', 3, 8, 1024, 0) AS defaults,
+SELECT qsketch_new() = qsketch_new('multilevel', '1MB', 3, 8, 1024, 0) AS defaults,
 	qsketch_new(size => '1024kB', masks => 1024) = qsketch_new(depth => 3, seed => 0) AS named,
 	qsketch_new(seed => 1) = qsketch_new() AS other_seed;
 

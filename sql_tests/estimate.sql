@@ -123,6 +123,55 @@ SELECT pg_temp.error_of(format('SELECT qsketch_error(qsketch_new(), %s)', c)),
 	pg_temp.error_of(format('SELECT qsketch_bounds(qsketch_new(), 1, %s)', c))
 FROM unnest('{-0.1,1.1,''NaN''::float8,''Infinity''::float8}'::text[]) AS c;
 
+-- for many keys at once: never smaller than for one, growing with their number,
+-- never beyond the largest
+SELECT structure, name, bool_and(qsketch_error(sk, 0.9, 1) = qsketch_error(sk, 0.9)) AS one,
+	bool_and(qsketch_error(sk, 0.9, 1) <= qsketch_error(sk, 0.9, 2)
+		AND qsketch_error(sk, 0.9, 2) <= qsketch_error(sk, 0.9, 1000)
+		AND qsketch_error(sk, 0.9, 1000) <= qsketch_error(sk, keys => 9223372036854775807)) AS grows,
+	bool_and(qsketch_error(sk, keys => 9223372036854775807) <= qsketch_error(sk, 1)) AS bounded,
+	bool_and(qsketch_error(sk, keys => NULL) IS NULL) AS null
+FROM built GROUP BY structure, name ORDER BY 1, 2;
+SELECT pg_temp.error_of(format('SELECT qsketch_error(qsketch_new(), keys => %s)', n)),
+	pg_temp.error_of(format('SELECT qsketch_bounds(qsketch_new(), 1, keys => %s)', n))
+FROM unnest('{0,-1,-9223372036854775808}'::bigint[]) AS n;
+
+-- what is kept from row to row is what was asked for
+SELECT bool_and(qsketch_error(sk, c, n) = CASE
+		WHEN c = 0.5 AND n = 1 THEN qsketch_error(sk, 0.5) WHEN c = 0.5 THEN qsketch_error(sk, 0.5, 100)
+		WHEN n = 1 THEN qsketch_error(sk, 0.99) ELSE qsketch_error(sk, 0.99, 100) END) AS same,
+	count(DISTINCT qsketch_error(sk, c, n)) > 4 AS different
+FROM generate_series(1, 3), (SELECT * FROM built WHERE name = 'many') AS b,
+	(VALUES (0.5, 1), (0.5, 100), (0.99, 100), (0.99, 1)) AS v (c, n);
+
+-- a sketch that is not stored is measured anew when it has changed, though its
+-- total is the same, and only then: every time would take many minutes
+CREATE FUNCTION pg_temp.measured_anew() RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	sk qsketch := qsketch_agg(k, k % 50 * 20, qsketch_new('sub_warp', '1kB')) FROM generate_series(0, 500) AS k;
+	error bigint;
+	same boolean := true;
+	errors bigint[];
+BEGIN
+	FOR i IN 1..60 LOOP
+		sk := qsketch_add(sk, i, 9000);
+		IF i > 1 THEN
+			sk := qsketch_remove(sk, i - 1, 9000);
+		END IF;
+		error := qsketch_error(sk, 1);
+		same := same AND error = qsketch_error(sk::bytea::qsketch, 1);
+		errors := errors || error;
+	END LOOP;
+	RETURN same AND (SELECT count(DISTINCT e) > 10 FROM unnest(errors) AS e);
+END $$;
+SELECT pg_temp.measured_anew();
+SET statement_timeout = '60s';
+SELECT count(*) AS probes, count(DISTINCT error) AS errors
+FROM (SELECT qsketch_error(sk, keys => 9) AS error
+	FROM (SELECT qsketch_agg(k, n, qsketch_new('multilevel', '64MB')) AS sk FROM truth) AS s,
+		generate_series(1, 2000) OFFSET 0) AS e;
+RESET statement_timeout;
+
 -- bounds: the upper one always holds, and is the estimate; the lower one is
 -- what is left without the error
 SELECT structure, name, bool_and(upper) AS upper, bool_and(estimate) AS estimate,
@@ -132,6 +181,14 @@ FROM built, LATERAL (SELECT bool_and(b.upper >= t.n) AS upper, bool_and(b.estima
 		avg((b.lower <= t.n)::int) >= 0.9 AS lower, bool_and(b.lower = t.n) AS exact
 	FROM (SELECT k, CASE WHEN name = 'few' AND k > 30 THEN 0 ELSE n END AS n FROM truth
 			WHERE k % 7 = 0) AS t, qsketch_bounds(sk, k) AS b OFFSET 0) AS b
+GROUP BY structure, name ORDER BY 1, 2;
+
+-- the lower one for all keys at once; the error is subtracted, and no more
+SELECT structure, name, bool_and(held) AS held, bool_and(subtracted) AS subtracted, bool_and(looser) AS looser
+FROM built, LATERAL (SELECT bool_and(b.lower <= t.n) AS held, bool_and(b.lower <= one.lower) AS looser,
+		bool_and(b.lower = greatest(b.estimate - qsketch_error(sk, keys => 5000), 0)) AS subtracted
+	FROM (SELECT k, CASE WHEN name = 'few' AND k > 30 THEN 0 ELSE n END AS n FROM truth) AS t,
+		qsketch_bounds(sk, k, keys => 5000) AS b, qsketch_bounds(sk, k) AS one OFFSET 0) AS b
 GROUP BY structure, name ORDER BY 1, 2;
 
 -- unbiased: exact in explicit form, clipped to 0 and the estimate if asked

@@ -99,7 +99,7 @@ BEGIN
 		BEGIN
 			EXECUTE 'SELECT ' || call USING sk;
 		EXCEPTION WHEN OTHERS THEN
-			IF sqlstate NOT IN ('22000', '22003', '22023', '42804', '42809', '55000', '42P21') THEN
+			IF sqlstate NOT IN ('22000', '22003', '22023', '22P02', '42804', '42809', '55000', '42P21') THEN
 				states := states || call || ' ' || sqlstate || ' ' || sqlerrm;
 			END IF;
 		END;

@@ -43,6 +43,7 @@ INSERT INTO keys (a, b) VALUES
 	('interval ''1 month''', 'interval ''31 days'''),
 	('inet ''10.0.0.1''', 'inet ''10.0.0.1/32'''), ('inet ''10.0.0.1/24''', 'inet ''10.0.0.1/25'''),
 	('inet ''10.0.0.1''', 'cidr ''10.0.0.1'''), ('macaddr ''08:00:2b:01:02:03''', 'macaddr ''08002b:010203'''),
+	('''a''::"char"', '''a''::"char"'), ('''a''::"char"', '''b''::"char"'),
 	('1::oid', '1::oid'), ('1::oid', '2::oid'), ('''pg_class''::regclass', '''pg_class''::regclass'),
 	('pg_lsn ''0/1''', 'pg_lsn ''0/1'''), ('''(0,1)''::tid', '''(0,2)''::tid'),
 	('''ok''::mood', '''ok''::mood'), ('''ok''::mood', '''sad''::mood'),
@@ -139,22 +140,81 @@ SELECT qsketch_agg(i) AS i, qsketch_agg(t) AS t, qsketch_agg(n) AS n, qsketch_ag
 	qsketch_agg(da) AS da, qsketch_agg(ts) AS ts, qsketch_agg(tz) AS tz, qsketch_agg(u) AS u,
 	qsketch_agg(e) AS e FROM many WHERE many.i < 5;
 SELECT statement, pg_temp.error_of('SELECT ' || statement || ' FROM kind') AS error
-FROM unnest(ARRAY['qsketch_estimate(i, ''1'')', 'qsketch_estimate(i, 1.0)',
+FROM unnest(ARRAY['qsketch_estimate(i, concat(''1''))', 'qsketch_estimate(i, 1.0)',
 	'qsketch_estimate(i, 1::float8)', 'qsketch_estimate(i, ARRAY[1.0])',
-	'qsketch_estimate(i, ''{1}''::text[])', 'qsketch_estimate_key(i, ARRAY[1])',
+	'qsketch_estimate_key(i, ARRAY[1])',
 	'qsketch_estimate_keys(i, ''{sad}''::mood[])', 'qsketch_estimate(t, 1)',
 	'qsketch_estimate(t, ''a''::bytea)', 'qsketch_estimate(n, 1)', 'qsketch_estimate(n, 1::float8)',
 	'qsketch_estimate(d, 1)', 'qsketch_estimate(da, timestamp ''2000-01-01'')',
 	'qsketch_estimate(ts, timestamptz ''2000-01-01'')', 'qsketch_estimate(e, ''sad'')',
-	'qsketch_estimate(u, '''')', 'qsketch_add(i, ''1'')', 'qsketch_remove(i, ''1'')', 'i || t', 't - i',
+	'qsketch_estimate(u, concat(''x''))', 'qsketch_add(i, concat(''1''))', 'qsketch_remove(i, concat(''1''))',
+	'i || t', 't - i',
 	'qsketch_merge(n, d)',
-	'qsketch_bounds(i, 1.0)', 'qsketch_estimate_unbiased(i, ''1'')'])
+	'qsketch_bounds(i, 1.0)', 'qsketch_estimate_unbiased(i, concat(''1''))'])
 	WITH ORDINALITY AS s(statement, n)
 ORDER BY n;
 SELECT qsketch_merge_agg(s) FROM (SELECT i AS s FROM kind UNION ALL SELECT t FROM kind) AS s;
 SELECT qsketch_estimate(i || qsketch_new(), 3) AS left, qsketch_estimate(qsketch_new() || i, 3) AS right,
 	qsketch_estimate(t, 'x'::label) AS label, qsketch_estimate(i, 3::positive) AS positive
 FROM kind;
+
+-- a literal, or a parameter, is read as the type of the sketch's keys
+CREATE TEMP TABLE literal (n serial, type text, key text, absent text, bad text);
+INSERT INTO literal (type, key, absent, bad) VALUES
+	('smallint', '7', '-7', '7.5'), ('int', ' 7', '8', 'x'), ('bigint', '7', '77', '9223372036854775808'),
+	('numeric', '1.00', '2', '1..'), ('real', '0.5', '0.25', '0.1'), ('float8', '-0', '1', '0.1'), ('float8', '1e300', 'NaN', ''), ('float8', '1e-300', 'infinity', 'x'),
+	('text', 'a', 'A', NULL), ('varchar', 'a', 'a ', NULL), ('name', 'a', 'b', NULL),
+	('char(3)', 'a', 'b', NULL), ('"char"', 'a', 'b', NULL), ('bytea', '\x00', '\x', '\xg'),
+	('boolean', 'yes', 'f', 'maybe'), ('uuid', '{0000000000000000000000000000000A}', '0000000000000000000000000000000b', ''),
+	('inet', '10.0.0.1', '10.0.0.2', '10.0.0.256'), ('cidr', '10.0.0.0/8', '10.0.0.0/9', '10'),
+	('macaddr', '08:00:2b:01:02:03', '08:00:2b:01:02:04', 'x'), ('oid', '7', '8', 'x'), ('jsonb', '{"a": 1}', '{"a":2}', '{'),
+	('date', '2024-02-29', '2024-03-01', '2024-02-30'), ('date', 'infinity', '-infinity', 'never'),
+	('timestamp', '2024-02-29 12:00', '2024-02-29T12:01:00.5', '2024-02-29 25:00'),
+	('timestamptz', '2024-02-29 12:00+00', '2024-02-29T12:00:01Z', '2024-02-29 12:00+99'),
+	('time', '12:00', '12:00:01', '25:00'), ('timetz', '12:00+02', '12:00-02', '25:00+00');
+CREATE FUNCTION pg_temp.read_literal(type text, key text, absent text, bad text, OUT bulk bigint[],
+	OUT others text, OUT added bigint, OUT error text) LANGUAGE plpgsql AS $$
+DECLARE sk qsketch;
+BEGIN
+	EXECUTE format('SELECT qsketch_agg(k) FROM (SELECT %L::%s AS k FROM generate_series(1, 3)) AS k', key, type) INTO sk;
+	EXECUTE format('SELECT qsketch_estimate($1, ARRAY[%L, %L, NULL]::text[])', key, absent) INTO bulk USING sk;
+	EXECUTE format('SELECT concat_ws('' '', qsketch_estimate($1, %1$L), qsketch_estimate($1, %2$L),
+		qsketch_estimate_unbiased($1, %1$L), qsketch_bounds($1, %1$L))', key, absent) INTO others USING sk;
+	added := qsketch_estimate(qsketch_remove(qsketch_add(qsketch_add(sk, key), key, 5), key, 2), key);
+	IF bad IS NOT NULL THEN
+		error := pg_temp.error_of(format('SELECT qsketch_estimate(%L, %L)', sk, bad));
+	END IF;
+END $$;
+SELECT type, r.* FROM literal, pg_temp.read_literal(type, key, absent, bad) AS r ORDER BY n;
+PREPARE with_parameter(text) AS SELECT qsketch_estimate(i, $1), qsketch_estimate(u, $1) FROM kind;
+EXECUTE with_parameter('3');
+SET plan_cache_mode = force_generic_plan;
+PREPARE generic(text) AS SELECT qsketch_estimate(i, $1) AS i, qsketch_estimate(t, $1) AS t FROM kind;
+EXECUTE generic('3');
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+-- sketches of many kinds in one column: each as it needs
+SELECT qsketch_estimate(s, '3') FROM (SELECT unnest(ARRAY[i, t, n, qsketch_new(), d, i]) AS s FROM kind) AS s;
+-- but a column of text is text
+SELECT qsketch_estimate(i, k) FROM kind, (VALUES ('3'), ('4')) AS k(k);
+-- dates and times in a form that means the same under all settings
+SELECT t, v, pg_temp.error_of(format('SELECT qsketch_estimate(qsketch_agg(%1$L::%2$s), %1$L)', v, t)) AS error
+FROM (VALUES (1, 'date', '29.02.2024'), (2, 'date', 'today'), (3, 'date', '2024-02-29 BC'),
+	(4, 'date', '24-2-9'), (5, 'date', '2024-2-9'), (6, 'timestamp', 'now'), (7, 'timestamp', '2024-02-29'), (13, 'timestamp', '2024-02-29 noon'),
+	(8, 'timestamptz', '2024-02-29 12:00'), (9, 'timestamptz', '2024-02-29 12:00 CET'),
+	(10, 'timestamptz', '2024-02-29 12:00-03:30'), (11, 'timetz', '12:00 UTC'), (12, 'interval', '1 day'))
+	AS v(n, t, v)
+ORDER BY n;
+
+-- a size or a structure in place of a template
+SELECT qsketch_agg(i, 1, '1MB') FROM many;
+SELECT qsketch_agg(i, 1, 'multilevel') FROM many;
+SELECT '16 kb'::qsketch;
+SELECT 'gigantic'::qsketch;
+
+-- transition functions are for aggregates, also with what other functions made
+SELECT qsketch_agg_trans(qsketch_add(sk, t), k)
+FROM (SELECT qsketch_new() AS sk, t, i AS k FROM many ORDER BY i LIMIT 1) AS s;
 
 -- keys of an extension or a user: the family is known by its name
 CREATE FUNCTION point_hash(point, bigint) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS

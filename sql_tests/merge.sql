@@ -82,6 +82,18 @@ FROM (VALUES (1, $$'warp'$$, $$'thread'$$), (2, 'seed => 1', 'seed => 2'), (3, '
 	(8, $$'multilevel'$$, $$'sub_warp'$$)) AS v(n, a, b)
 ORDER BY n;
 
+-- sketches stored while another structure was the default: the error says how
+-- to go on with them, and that is a way
+CREATE TEMP TABLE days AS SELECT 1 AS day, qsketch_agg(k, qsketch_new('sub_warp', '64kB')) AS sk
+FROM generate_series(1, 5000) AS k;
+INSERT INTO days SELECT 2, qsketch_agg(k) FROM generate_series(1, 5000) AS k;
+SELECT qsketch_merge_agg(sk ORDER BY day) FROM days;
+SELECT qsketch_merge_agg(sk ORDER BY day DESC) FROM days;
+SELECT qsketch_new('thread') - qsketch_new('sf', '1500');
+UPDATE days SET sk = (SELECT qsketch_agg(k, qsketch_new('sub_warp', '64kB')) FROM generate_series(1, 5000) AS k)
+WHERE day = 2;
+SELECT qsketch_total(qsketch_merge_agg(sk)) AS total FROM days;
+
 -- subtracting what was never there is an error, and changes nothing
 CREATE FUNCTION pg_temp.subtract(a qsketch, b qsketch) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE before qsketch := a::text::qsketch;
@@ -134,7 +146,7 @@ SELECT n, pg_temp.error_of('SELECT ' || replace(replace(replace(call, 'FULL', 'q
 FROM unnest(ARRAY['qsketch_add(DEVICE, 1)', 'qsketch_remove(DEVICE, 1)', 'DEVICE - DEVICE', 'DEVICE || FULL',
 	'FULL || DEVICE', 'HOST || FULL', 'HOST - DEVICE', 'DEVICE || HOST', 'qsketch_sf_device(DEVICE)',
 	'qsketch_sf_device(HOST)', 'qsketch_sf_host(HOST)', 'qsketch_sf_host(DEVICE)', 'qsketch_sf_full(FULL)',
-	'qsketch_sf_full(DEVICE)', 'qsketch_sf_device(qsketch_new())', 'qsketch_sf_host(qsketch_new(''thread''))',
+	'qsketch_sf_full(DEVICE)', 'qsketch_sf_device(qsketch_new(''sub_warp''))', 'qsketch_sf_host(qsketch_new(''thread''))',
 	'qsketch_sf_full(qsketch_new(''multilevel''))', 'qsketch_merge_agg(s) FROM (VALUES (FULL), (DEVICE)) AS v(s)'])
 	WITH ORDINALITY AS v(call, n)
 ORDER BY n;

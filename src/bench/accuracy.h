@@ -17,4 +17,7 @@ extern void accuracy_overload(void);
 /* How often a confidence holds, over many seeds. */
 extern void accuracy_calibration(void);
 
+/* How often one holds for all of many keys at once. */
+extern void accuracy_probes(void);
+
 #endif

@@ -13,7 +13,7 @@
  */
 #include <math.h>
 
-#include "core/masks.h"
+#include "sketch/masks.h"
 #include "theory.h"
 #include "workload.h"
 

@@ -13,9 +13,12 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SELECT count(k) FROM ints \g /dev/null
 
-CREATE TABLE timings (what text, size text, backend text, ms float8, waited float8);
-CREATE TABLE sizes (size text);
-INSERT INTO sizes VALUES ('1MB'), ('4MB'), ('16MB'), ('64MB'), ('256MB');
+CREATE TABLE timings (what text, structure text, size text, backend text, ms float8, waited float8);
+CREATE TABLE sizes (structure text, size text);
+-- the default structure in all sizes, and what was the default before in some
+INSERT INTO sizes VALUES ('multilevel', '256kB'), ('multilevel', '512kB'), ('multilevel', '1MB'), ('multilevel', '2MB'),
+    ('multilevel', '4MB'), ('multilevel', '16MB'), ('multilevel', '64MB'), ('multilevel', '256MB'),
+    ('sub_warp', '1MB'), ('sub_warp', '16MB'), ('sub_warp', '256MB');
 
 -- All sizes and backends in turn, several times; the first time warms up.
 -- "waited" is the share of the processes' time that they waited for a slot.
@@ -32,10 +35,10 @@ BEGIN
             FOREACH b IN ARRAY '{cpu,gpu,auto}'::text[] LOOP
                 PERFORM set_config('qsketch.backend', b, false);
                 before := coalesce((SELECT slot_wait_us FROM qsketch_stat_gpu), 0);
-                ms := run_ms(format($q$SELECT qsketch_total(qsketch_agg(k, qsketch_new('sub_warp', %L)))
-                                    FROM ints$q$, s.size));
+                ms := run_ms(format($q$SELECT qsketch_total(qsketch_agg(k, qsketch_new(%L, %L)))
+                                    FROM ints$q$, s.structure, s.size));
                 IF turn > 0 THEN
-                    INSERT INTO timings SELECT 'aggregate', s.size, b, ms,
+                    INSERT INTO timings SELECT 'aggregate', s.structure, s.size, b, ms,
                         (coalesce((SELECT slot_wait_us FROM qsketch_stat_gpu), 0) - before)
                         / 1000.0 / ms / (workers + 1);
                 END IF;
@@ -122,9 +125,9 @@ FROM grouped GROUP BY what, number ORDER BY what, number;
 
 -- Both give the same bytes.
 SET qsketch.backend = cpu;
-CREATE TABLE stored AS SELECT qsketch_agg(k, qsketch_new('sub_warp', '256MB')) AS sk FROM ints;
+CREATE TABLE stored AS SELECT qsketch_agg(k, qsketch_new('multilevel', '256MB')) AS sk FROM ints;
 SET qsketch.backend = gpu;
-SELECT (SELECT qsketch_agg(k, qsketch_new('sub_warp', '256MB')) FROM ints) = sk AS same_bytes
+SELECT (SELECT qsketch_agg(k, qsketch_new('multilevel', '256MB')) FROM ints) = sk AS same_bytes
 FROM stored \gset
 \if :same_bytes
 \else
@@ -149,7 +152,7 @@ BEGIN
             PERFORM set_config('qsketch.backend', b, false);
             start := clock_timestamp();
             SELECT qsketch_estimate(sk, ks) INTO found FROM stored;
-            INSERT INTO timings VALUES (CASE WHEN turn > 0 THEN 'lookup' ELSE 'upload' END, '256MB', b,
+            INSERT INTO timings VALUES (CASE WHEN turn > 0 THEN 'lookup' ELSE 'upload' END, 'multilevel', '256MB', b,
                 1000 * extract(epoch FROM clock_timestamp() - start));
             IF b = 'cpu' THEN
                 right_ones := found;
@@ -161,26 +164,26 @@ BEGIN
         start := clock_timestamp();
         found := qsketch_estimate(tiny, ks);
         IF turn > 0 THEN
-            INSERT INTO timings VALUES ('array', '256MB', 'cpu',
+            INSERT INTO timings VALUES ('array', 'multilevel', '256MB', 'cpu',
                 1000 * extract(epoch FROM clock_timestamp() - start));
         END IF;
     END LOOP;
 END $$;
 CALL measure_lookups(:keys);
 
-\qecho '| what | size | CPU ms | GPU ms | auto ms | CPU / GPU | waited for a slot |'
-\qecho '|---|---:|---:|---:|---:|---:|---:|'
+\qecho '| what | structure | size | CPU ms | GPU ms | auto ms | CPU / GPU | waited for a slot |'
+\qecho '|---|---|---:|---:|---:|---:|---:|---:|'
 WITH medians AS (
-    SELECT what, size, backend, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric AS ms,
+    SELECT what, structure, size, backend, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric AS ms,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY waited)::numeric AS waited
-    FROM timings GROUP BY 1, 2, 3
+    FROM timings GROUP BY 1, 2, 3, 4
 )
-SELECT format('| %s | %s | %s | %s | %s | %s | %s %% |', what, size, round(c.ms), round(g.ms), round(a.ms),
+SELECT format('| %s | %s | %s | %s | %s | %s | %s | %s %% |', what, structure, size, round(c.ms), round(g.ms), round(a.ms),
               round(c.ms / g.ms, 2), round(100 * g.waited, 1))
 FROM (SELECT * FROM medians WHERE backend = 'cpu') AS c
-    LEFT JOIN (SELECT * FROM medians WHERE backend = 'gpu') AS g USING (what, size)
-    LEFT JOIN (SELECT * FROM medians WHERE backend = 'auto') AS a USING (what, size)
-ORDER BY what, pg_size_bytes(size);
+    LEFT JOIN (SELECT * FROM medians WHERE backend = 'gpu') AS g USING (what, structure, size)
+    LEFT JOIN (SELECT * FROM medians WHERE backend = 'auto') AS a USING (what, structure, size)
+ORDER BY what, structure, pg_size_bytes(size);
 \qecho
 SELECT * FROM qsketch_gpu() \gx
 SELECT * FROM qsketch_stat_gpu \gx

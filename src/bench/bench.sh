@@ -2,7 +2,8 @@
 #
 # The speed of the extension inside PostgreSQL, in full: "make bench".  Builds
 # its own data on a throw-away server, measures everything in one run, checks
-# the results, and writes docs/performance.md with its figures.
+# the results, and writes docs/performance.md with its figures, and what README.md
+# and docs/recipes.md say of them.
 #
 #	ROWS (10000000)     rows of the tables; 100000000 needs 40 GB of memory and BUFFERS=24GB
 #	MOST_ROWS (100000000, or ROWS with less than 20 GB of memory)
@@ -31,7 +32,7 @@ document() {
 		$(hardware). $ROWS_USED rows, all data in memory, JIT off, no parallel workers unless
 		said so; medians of $TURNS_USED runs, and of 3 in the figures (beyond $ROWS_USED rows a single run). A
 		ratio is the median of those of runs made one right after the other. Sketches have the default
-		structure and size (sub_warp, 1 MB) unless said otherwise. Keys are uniform over as many
+		structure and size (multilevel, 1 MB) unless said otherwise. Keys are uniform over as many
 		values as there are rows, of which 63 % occur.
 
 	EOF
@@ -58,3 +59,5 @@ mkdir -p docs
 document "$folder/tables" >docs/performance.md
 gnuplot -e "folder = '$folder'" src/bench/bench.gp
 echo "written: docs/performance.md and its figures" >&2
+put_into README.md bench "$folder/readme"
+put_into docs/recipes.md bench "$folder/week"

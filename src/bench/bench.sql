@@ -46,7 +46,7 @@ INSERT INTO benchmarks (what, query, rival, bound, target, settings, holds) VALU
  '{qsketch.enable_columnscan, off}', DEFAULT),
 ('', 'SELECT qsketch_agg(k) FROM ints', 'SELECT hll_add_agg(hll_hash_bigint(k)) FROM ints', '<=', 0.9,
  '{qsketch.enable_columnscan, off}', DEFAULT),
-('64 MB', $$SELECT qsketch_total(qsketch_agg(k, qsketch_new('sub_warp', '64MB'))) FROM ints$$,
+('64 MB', $$SELECT qsketch_total(qsketch_agg(k, qsketch_new(size => '64MB'))) FROM ints$$,
  'SELECT bit_xor(k) FROM ints', '<=', 1.6, '{qsketch.enable_columnscan, off}', DEFAULT),
 ('exact counts', 'SELECT qsketch_agg(k) FROM ints',
  'SELECT max(n) FROM (SELECT count(*) AS n FROM ints GROUP BY k) AS g', '>=', 25, '{}',
@@ -62,6 +62,48 @@ SELECT run_benchmarks(:turns) \g /dev/null
 \qecho '## Against its targets'
 \qecho
 \i print-ratios.sql
+
+--
+-- The default structure against sub_warp, which was the default before: the same
+-- work with sketches of the same size
+--
+CREATE TABLE stored_sub_warp AS SELECT qsketch_agg(k, qsketch_new('sub_warp')) AS sk FROM ints;
+CREATE UNLOGGED TABLE many_sub_warp AS SELECT i AS day, sk FROM stored_sub_warp, generate_series(1, :stored) AS i;
+VACUUM ANALYZE stored_sub_warp, many_sub_warp;
+SELECT pg_prewarm('many_sub_warp') \g /dev/null
+TRUNCATE benchmarks, timings;
+DROP TABLE results;
+
+-- The rival of each query is made from it: other tables, another template.
+CREATE FUNCTION with_sub_warp(query text) RETURNS text LANGUAGE sql AS $$
+    SELECT regexp_replace(regexp_replace(regexp_replace(query,
+        '\m(stored|many)\M', '\1_sub_warp', 'g'),
+        'qsketch_agg\((\w+)\)', 'qsketch_agg(\1, qsketch_new(''sub_warp''))', 'g'),
+        'qsketch_new\(size => ', 'qsketch_new(''sub_warp'', ', 'g')
+$$;
+INSERT INTO benchmarks (what, query, rival, bound, target, settings)
+SELECT what, query, with_sub_warp(query), '<=', CASE what WHEN 'merging' THEN 1.5 ELSE 1.1 END, settings FROM (VALUES
+    ('column scan', 'SELECT qsketch_agg(k) FROM ints', '{}'::text[]),
+    ('of a table just loaded', 'SELECT qsketch_agg(k) FROM fresh', '{}'),
+    ('with 2 workers', 'SELECT qsketch_agg(k) FROM ints', '{max_parallel_workers_per_gather, 2}'),
+    ('of Zipf-distributed keys', 'SELECT qsketch_agg(k) FROM zipf', '{}'),
+    ('of strings', 'SELECT qsketch_agg(t) FROM texts', '{}'),
+    ('64 MB', $$SELECT qsketch_total(qsketch_agg(k, qsketch_new(size => '64MB'))) FROM ints$$, '{}'),
+    ('ordinary plan', 'SELECT qsketch_agg(k) FROM ints', '{qsketch.enable_columnscan, off}'),
+    ('of strings', 'SELECT qsketch_agg(t) FROM texts', '{qsketch.enable_columnscan, off}'),
+    ('groups', $$SELECT count(sk) FROM (SELECT qsketch_agg(k, qsketch_new(size => '64kB')) AS sk FROM keys GROUP BY k % 1000) AS g$$, '{}'),
+    ('moving window', $$SELECT sum(n) FROM (SELECT qsketch_total(qsketch_agg(k, qsketch_new(size => '64kB')) OVER (ROWS 5000 PRECEDING)) AS n FROM (SELECT k FROM keys LIMIT 20000) AS k) AS w$$, '{}'),
+    ('estimates', 'SELECT sum(qsketch_estimate(sk, k)) FROM keys, stored', '{}'),
+    ('of an array', 'SELECT cardinality(qsketch_estimate(sk, a)) FROM stored, batch', '{}'),
+    ('of many stored sketches', 'SELECT sum(qsketch_estimate(sk, 42::bigint)) FROM many', '{}'),
+    ('merging', 'SELECT qsketch_total(qsketch_merge_agg(sk)) FROM many', '{}'),
+    ('loading', 'SELECT sum(length(sk::bytea)) FROM many', '{}')) AS v(what, query, settings);
+SELECT run_benchmarks(:turns) \g /dev/null
+\qecho
+\qecho '## The default structure against sub_warp'
+\qecho
+\i print-ratios.sql
+DROP TABLE many_sub_warp;
 
 --
 -- Figures and tables: points of curves
@@ -182,6 +224,16 @@ SELECT format('| %s | %s | %s |', curve, small.cells, large.cells)
 FROM measured AS small JOIN measured AS large USING (curve)
 WHERE small.x = :rows AND large.x = (SELECT max(n) FROM heights) ORDER BY large.ms;
 
+-- One week: keys looked up in seven stored sketches, one by one, as an array in
+-- each, and in their merge
+SELECT measure('week', way, n, n, format(query, n), '{}', :turns) FROM unnest(ARRAY[1, 100, 10000]) AS n, (VALUES
+    ('each', 'SELECT sum(e) FROM (SELECT k, sum(qsketch_estimate(sk, k)) AS e
+        FROM (SELECT sk FROM many LIMIT 7) AS m, (SELECT k FROM keys LIMIT %s) AS k GROUP BY k) AS s'),
+    ('arrays', 'SELECT sum(e) FROM (SELECT l.key, sum(l.estimate) AS e
+        FROM (SELECT sk FROM many LIMIT 7) AS m, qsketch_lookup(sk, ARRAY(SELECT k FROM keys LIMIT %s)) AS l GROUP BY l.key) AS s'),
+    ('merge', 'SELECT sum(qsketch_estimate(week, k)) FROM (SELECT qsketch_merge_agg(sk) AS week
+        FROM (SELECT sk FROM many LIMIT 7) AS m) AS w, (SELECT k FROM keys LIMIT %s) AS k')) AS v(way, query) \g /dev/null
+
 -- For gnuplot: a block of lines for each curve, two empty lines in between.
 CREATE FUNCTION blocks(which text) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(format(E'"%s"\n%s', curve, lines), E'\n\n\n' ORDER BY first)
@@ -194,6 +246,15 @@ CREATE FUNCTION blocks(which text) RETURNS text LANGUAGE sql AS $$
         ) AS p GROUP BY curve
     ) AS c
 $$;
+-- For the other pages: how often the time of the column scan, and times of a week.
+CREATE FUNCTION times(aggregate text) RETURNS numeric LANGUAGE sql AS $$
+    SELECT round((max(ms) FILTER (WHERE curve = aggregate) /
+        max(ms) FILTER (WHERE curve = 'qsketch_agg, column scan'))::numeric, 1)
+    FROM points WHERE figure = 'rows' AND x = (SELECT max(rows) FROM points WHERE figure = 'workers')
+$$;
+CREATE FUNCTION ms_of(keys float8, way text) RETURNS numeric LANGUAGE sql AS $$
+    SELECT round(ms::numeric, CASE WHEN ms < 10 THEN 1 ELSE 0 END) FROM points WHERE figure = 'week' AND x = keys AND curve = way
+$$;
 \cd :folder
 \o size.dat
 SELECT blocks('size');
@@ -203,4 +264,12 @@ SELECT blocks('workers');
 SELECT blocks('rows');
 \o groups.dat
 SELECT blocks('groups');
+\o readme
+SELECT format(E'Over %s rows `count(*)` took %s times as long as the column scan, `hll_add_agg` %s times and\nexact counts by `GROUP BY` %s times.',
+    :rows, times('count(*)'), times('hll_add_agg'), times('exact GROUP BY'));
+\o week
+SELECT E'\n| keys | sum of estimates, ms | of arrays, ms | estimates of the merge, ms |\n|---:|---:|---:|---:|';
+SELECT format('| %s | %s | %s | %s |', x, ms_of(x, 'each'), ms_of(x, 'arrays'), ms_of(x, 'merge'))
+FROM points WHERE figure = 'week' AND curve = 'each' ORDER BY x;
+SELECT '';
 \o

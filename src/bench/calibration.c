@@ -62,7 +62,7 @@ add_errors(shares *s, const qs_noise *noise, const int64_t *told, const int64_t 
 
 	for (level = 0; level < LEVELS; level++)
 	{
-		int64_t error = qs_noise_error(noise, levels[level]);
+		int64_t error = qs_noise_error(noise, levels[level], 1);
 		uint32_t within = 0;
 		uint32_t below = 0;
 		uint32_t i;
@@ -90,10 +90,10 @@ add_sketch(result *r, const qs_sketch *sk, const workload *w)
 
 	for (i = 0; i < KEYS; i++)
 		strange[i] = bench_random(&state);
-	bench_check(qs_noise_init(&noise, sk, &bench_memory));
-	qs_engine_cpu.query(sk, w->fingerprint, KEYS, told);
+	bench_check(qs_noise_init(&noise, sk, 1, &bench_memory));
+	qs_query(sk, w->fingerprint, KEYS, told);
 	add_errors(&r->present, &noise, told, w->count);
-	qs_engine_cpu.query(sk, strange, KEYS, told);
+	qs_query(sk, strange, KEYS, told);
 	add_errors(&r->absent, &noise, told, NULL);
 	qs_noise_free(&noise);
 	free(told);

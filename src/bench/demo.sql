@@ -30,27 +30,47 @@ CREATE TABLE direct AS SELECT qsketch_agg(needs) AS sk FROM edges;
 CREATE TABLE exact AS SELECT needs, count(*) AS n FROM edges GROUP BY needs;
 
 CREATE TABLE small AS
-    SELECT qsketch_agg(needs, qsketch_new('sub_warp', '64kB')) AS sk FROM edges;
+    SELECT qsketch_agg(needs, qsketch_new(size => '64kB')) AS sk FROM edges;
 
-\echo 'The twenty most needed packages by counting, from the sketch of the default'
-\echo 'size, and from one of 64 kB (error = estimate - exact; it is never negative):'
+-- The twenty keys with the largest estimates among all keys, as somebody finds
+-- them who has not counted; beside them where counting puts them.  Ties share a
+-- rank, the better one.
+CREATE FUNCTION top_by_estimate(sk qsketch, counts regclass, key_column name)
+    RETURNS TABLE (key text, estimate bigint, exact bigint, error bigint, place bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY EXECUTE format('SELECT %1$I::text, e, n, e - n, rank FROM
+        (SELECT %1$I, n, qsketch_estimate($1, %1$I) AS e, rank() OVER (ORDER BY n DESC) FROM %2$s) AS probed
+        ORDER BY e DESC, %1$I LIMIT 20', key_column, counts) USING sk;
+END $$;
+-- The same beside the twenty that counting finds.
+CREATE FUNCTION top_20(sk qsketch, counts regclass, key_column name)
+    RETURNS TABLE ("place" bigint, "by estimate" text, estimate bigint, exact bigint, error bigint,
+        "by counting" text, count bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY EXECUTE format('SELECT e.row, e.key, e.estimate, e.exact, e.error, c.key, c.n FROM
+        (SELECT *, row_number() OVER () AS row FROM top_by_estimate($1, %2$L, %1$L)) AS e
+        JOIN (SELECT %1$I::text AS key, n, row_number() OVER (ORDER BY n DESC, %1$I) AS row FROM %2$s) AS c USING (row)
+        ORDER BY row', key_column, counts) USING sk;
+END $$;
+
+\echo 'Every package is looked up in the sketch: the twenty with the largest estimates,'
+\echo 'what they really have (error = estimate - exact; it is never negative), and'
+\echo 'beside them the twenty that counting finds:'
 \echo
-CREATE TABLE top AS SELECT needs, n FROM exact ORDER BY n DESC, needs LIMIT 20;
-SELECT needs AS package, n AS exact, estimate, estimate - n AS error,
-       in_64kb AS "in 64 kB", in_64kb - n AS error
-FROM (SELECT needs, n, qsketch_estimate(direct.sk, needs) AS estimate,
-             qsketch_estimate(small.sk, needs) AS in_64kb
-      FROM top, direct, small) AS e
-ORDER BY n DESC, needs;
-
-\echo 'The same from a rollup, the merge of the stored sketches of all sections:'
+\echo '    SELECT needs, qsketch_estimate(sk, needs) FROM (SELECT DISTINCT needs FROM edges) AS e, direct'
+\echo '    ORDER BY 2 DESC LIMIT 20;'
+\echo
+SELECT t.* FROM direct, top_20(sk, 'exact', 'needs') AS t;
+\echo 'The same from a sketch of 64 kB, and from a rollup, the merge of the stored'
+\echo 'sketches of all sections (place = by counting):'
 \echo
 \echo '    SELECT qsketch_merge_agg(sk) FROM by_section;'
 \echo
 CREATE TABLE rollup AS SELECT qsketch_merge_agg(sk) AS sk FROM by_section;
-SELECT needs AS package, n AS exact, estimate, estimate - n AS error
-FROM (SELECT needs, n, qsketch_estimate(sk, needs) AS estimate FROM top, rollup) AS e
-ORDER BY n DESC, needs;
+SELECT s.key AS "from 64 kB", s.estimate, s.error, s.place, r.key AS "from the rollup", r.estimate, r.error, r.place
+FROM (SELECT t.*, row_number() OVER () FROM small, top_by_estimate(sk, 'exact', 'needs') AS t) AS s
+    JOIN (SELECT t.*, row_number() OVER () FROM rollup, top_by_estimate(sk, 'exact', 'needs') AS t) AS r USING (row_number)
+ORDER BY row_number;
 
 SELECT direct.sk = rollup.sk AS "the rollup equals the direct sketch, byte for byte"
 FROM direct, rollup;
@@ -63,7 +83,7 @@ SELECT 'sketch' AS what, pg_size_pretty(pg_column_size(sk)::bigint) AS size,
 FROM direct
 UNION ALL
 SELECT 'sketch of 64 kB', pg_size_pretty(pg_column_size(sk)::bigint),
-       best_ms($$SELECT qsketch_agg(needs, qsketch_new('sub_warp', '64kB')) FROM edges$$)
+       best_ms($$SELECT qsketch_agg(needs, qsketch_new(size => '64kB')) FROM edges$$)
 FROM small
 UNION ALL
 SELECT 'exact counts', pg_size_pretty(pg_table_size('exact')),
@@ -81,22 +101,22 @@ CREATE UNLOGGED TABLE events AS
            floor((1 - random() * 0.748811356849042) ^ -10)::bigint AS user_id
     FROM generate_series(1, 10000000) AS i;
 VACUUM ANALYZE events;
-DROP TABLE exact, top, direct, rollup;
+DROP TABLE exact, direct, rollup;
 CREATE TABLE exact AS SELECT user_id, count(*) AS n FROM events GROUP BY user_id;
 CREATE TABLE direct AS SELECT qsketch_agg(user_id) AS sk FROM events;
 
 \echo '    SELECT qsketch_agg(user_id) FROM events;'
 \echo
-SELECT user_id, n AS exact, estimate, estimate - n AS error
-FROM (SELECT user_id, n, qsketch_estimate(sk, user_id) AS estimate
-      FROM (SELECT * FROM exact ORDER BY n DESC, user_id LIMIT 20) AS top, direct) AS e
-ORDER BY n DESC, user_id;
+\echo 'Every user is looked up: the twenty with the largest estimates, and the twenty'
+\echo 'that counting finds:'
+\echo
+SELECT t.* FROM direct, top_20(sk, 'exact', 'user_id') AS t;
 
 \echo 'Over all users, including those who occur once:'
 \echo
 SELECT count(*) AS users, round(avg(estimate - n), 1) AS "mean error",
        percentile_disc(0.99) WITHIN GROUP (ORDER BY estimate - n) AS "99 % of errors up to",
-       min(estimate - n) AS "smallest error"
+       max(estimate - n) AS "largest", min(estimate - n) AS "smallest"
 FROM (SELECT n, qsketch_estimate(sk, user_id) AS estimate FROM exact, direct) AS e;
 
 CREATE TABLE daily AS SELECT day, qsketch_agg(user_id) AS sk FROM events GROUP BY day;

@@ -114,7 +114,7 @@ mean_relative_error(const qs_sketch *sk, const stream *s)
 	{
 		uint32_t n = s->used - i < QS_BATCH ? s->used - i : QS_BATCH;
 
-		qs_engine_cpu.query(sk, s->distinct + i, n, told);
+		qs_query(sk, s->distinct + i, n, told);
 		for (k = 0; k < n; k++)
 			sum += (double) (told[k] - s->count[i + k]) / s->count[i + k];
 	}

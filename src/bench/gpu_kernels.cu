@@ -8,7 +8,7 @@
 
 extern "C"
 {
-#include "core/masks.h"
+#include "sketch/thread.h"
 }
 
 #include "gpu_kernels.h"

@@ -20,7 +20,7 @@ extern "C"
 {
 #endif
 
-#include "core/params.h"
+#include "sketch/params.h"
 
 	/* Keys as key_at() of src/test/gpu/support.h makes them; kind is a key_kind. */
 	extern int gk_keys(void *stream, int kind, uint64_t seed, uint64_t *key, uint64_t count);

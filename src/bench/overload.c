@@ -61,7 +61,7 @@ estimate(const qs_sketch *sk, const qs_noise *noise, uint64_t key, double *way)
 	qs_noise pure = *noise;
 	int64_t told;
 
-	qs_engine_cpu.query(sk, &key, 1, &told);
+	qs_query(sk, &key, 1, &told);
 	way[MINIMUM] = (double) told;
 	way[UNBIASED] = qs_estimate_unbiased(sk, noise, key);
 	way[CLIPPED] = fmin(fmax(way[UNBIASED], 0), way[MINIMUM]);
@@ -112,7 +112,7 @@ measure(const subject *s, double theta, double load, uint32_t seeds)
 		workload_init(&w, KEYS, ROWS, theta, seed);
 		subject_init(&sk, s, w.rows, load, seed);
 		bench_check(qs_engine_cpu.insert(&sk, w.fingerprint, w.count, w.keys));
-		bench_check(qs_noise_init(&noise, &sk, &bench_memory));
+		bench_check(qs_noise_init(&noise, &sk, 1, &bench_memory));
 		add_seed(&t, &sk, &noise, &w, seeds);
 		qs_noise_free(&noise);
 		qs_free(&sk);

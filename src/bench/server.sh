@@ -10,6 +10,27 @@ hardware() {
 	echo "$model, $(nproc) cores, $memory of memory; PostgreSQL $(psql -XAtc 'SHOW server_version'); $(date +%F)"
 }
 
+# put_into PAGE TARGET FILE: puts the lines of FILE between those of the page that
+# say "make TARGET writes what follows" and where that ends.
+put_into() {
+	local written
+	written=$(mktemp "$SERVER_ROOT/page.XXXXXX")
+	grep -q "^<!-- make $2 writes what follows -->" "$SOURCE/$1" &&
+		grep -q "^<!-- end of what make $2 writes -->" "$SOURCE/$1" ||
+		{ echo "$1 has no place for what make $2 writes" >&2; return 1; }
+	awk -v lines="$3" -v begin="<!-- make $2 writes what follows -->" \
+		-v end="<!-- end of what make $2 writes -->" '
+		$0 == end { inside = 0 }
+		!inside { print }
+		$0 == begin {
+			inside = 1
+			while ((getline line <lines) > 0)
+				print line
+		}' "$SOURCE/$1" >"$written"
+	cat "$written" >"$SOURCE/$1"
+	echo "written: $1" >&2
+}
+
 # bench_server BUFFERS: builds, starts a server with so much shared memory, and
 # goes where the SQL files are.
 bench_server() {

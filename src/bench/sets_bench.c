@@ -18,7 +18,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "engine/kernels.h"
+#include "engine/isa.h"
 #include "engine/sets_kernels.h"
 #include "sets/pairs.h"
 #include "sets_data.h"
@@ -77,8 +77,8 @@ enum
 static bool
 usable(int subject)
 {
-	return subject < QI_INDEX || (subject >= STD && subject < SUBJECTS &&
-								  (subject != AVX2_ONLY || qs_kernels_use("avx2")));
+	return subject < QI_INDEX ||
+		   (subject >= STD && subject < SUBJECTS && (subject != AVX2_ONLY || qs_isa_use("avx2")));
 }
 
 static uint64_t
@@ -122,13 +122,13 @@ time_subjects(two_sets *s, int runs, double *best)
 
 			if (!usable(subject))
 				continue;
-			qs_kernels_use(subject == AVX2_ONLY ? "avx2" : "auto");
+			qs_isa_use(subject == AVX2_ONLY ? "avx2" : "auto");
 			start = now();
 			require(intersect(subject, s) == s->common, "wrong count");
 			took = now() - start;
 			best[subject] = took < best[subject] ? took : best[subject];
 		}
-	qs_kernels_use("auto");
+	qs_isa_use("auto");
 }
 
 static two_sets

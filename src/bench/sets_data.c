@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#include "core/hash.h"
+#include "base/hash.h"
 
 static void *
 data_alloc(void *context, size_t bytes)

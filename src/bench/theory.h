@@ -13,7 +13,7 @@
 #ifndef QS_BENCH_THEORY_H
 #define QS_BENCH_THEORY_H
 
-#include "core/params.h"
+#include "sketch/params.h"
 
 /* Counters per key in the exact formulas for buckets. */
 #define THEORY_DEPTH 3

@@ -12,9 +12,10 @@
 
 #include <stdio.h>
 
-#include "core/noise.h"
-#include "core/unbiased.h"
-#include "engine/engine.h"
+#include "sketch/noise.h"
+#include "sketch/sf.h"
+#include "sketch/unbiased.h"
+#include "engine/sketch_engine.h"
 
 /* malloc, aligned and zeroed. */
 extern const qs_memory bench_memory;

@@ -4,19 +4,19 @@
  *
  * src/engine/sets_kernels.c
  */
-#include "engine/kernels.h"
+#include "engine/isa.h"
 #include "engine/sets_kernels.h"
+
+static const qi_kernels *const sets[QS_ISAS] = {
+	[QS_ISA_SCALAR] = &qi_kernels_plain,
+#ifdef __x86_64__
+	[QS_ISA_AVX2] = &qi_kernels_avx2,
+	[QS_ISA_AVX512] = &qi_kernels_avx512,
+#endif
+};
 
 const qi_kernels *
 qi_kernels_now(void)
 {
-#ifdef __x86_64__
-	const char *name = qs_kernels_now()->name;
-
-	if (strcmp(name, qi_kernels_avx512.name) == 0)
-		return &qi_kernels_avx512;
-	if (strcmp(name, qi_kernels_avx2.name) == 0)
-		return &qi_kernels_avx2;
-#endif
-	return &qi_kernels_plain;
+	return sets[qs_isa_now()];
 }

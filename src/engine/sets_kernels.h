@@ -20,7 +20,7 @@ extern const qi_kernels qi_kernels_avx512;
 extern uint64_t qi_count32_avx2(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
 #endif
 
-/* The set in use; qs_kernels_use() changes it. */
+/* The set in use; qs_isa_use() changes it. */
 extern const qi_kernels *qi_kernels_now(void);
 
 #endif

@@ -1,22 +1,50 @@
 /*
  * client.c
- *		A backend's side of the GPU worker: sketches there, and calls.
+ *		A backend's calls to the GPU worker: one request, or many in a row.
  *
- * Keys and merges are posted: the backend goes on at once, and an error shows
- * when the sketch is fetched.  All else waits for its reply.  Long transfers
- * keep several slots on their way, but take a further one only if it is free:
- * who holds replies never waits for a slot, so that backends cannot block one
+ * What is posted is done in the background: the backend goes on at once, and
+ * an error shows when the value is asked for.  Long transfers with replies keep
+ * several slots on their way, but take a further one only if it is free: who
+ * holds replies never waits for a slot, so that backends cannot block one
  * another.
  *
  * src/gpu/client.c
  */
 #include "gpu/client.h"
-#include "gpu/tables.h"
+#include "gpu/gpu.h"
+#include "gpu/settings.h"
 #include "gpu/wait.h"
 
-/* Ask for something that has one reply; its status. */
-static qs_status
-ask(GpuSlot *slot)
+/* qsketch.backend asks for a GPU that is not there. */
+static void
+raise_missing(void)
+{
+	const char *why = gpu_shared == NULL      ? "the GPU worker is not configured"
+					  : gpu_shared->reason[0] ? gpu_shared->reason
+											  : "the GPU worker has not started";
+
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("qsketch.backend is gpu, but there is no GPU: %s", why),
+			 gpu_shared == NULL
+				 ? errhint("Add qsketch to shared_preload_libraries, leave qsketch.gpu_worker at "
+						   "auto, and restart the server; or set qsketch.backend to auto.")
+				 : errhint("Set qsketch.backend to auto to use the CPU until there is one.")));
+}
+
+/* Do lookups and new states use the worker at all? */
+bool
+GpuIsWanted(void)
+{
+	if (gpu_backend == BACKEND_CPU)
+		return false;
+	if (gpu_backend == BACKEND_GPU && GpuStateNow() != GPU_READY && !GpuAwaitStart())
+		raise_missing();
+	return GpuStateNow() == GPU_READY;
+}
+
+qs_status
+GpuAskOne(GpuSlot *slot)
 {
 	qs_status status;
 
@@ -27,211 +55,132 @@ ask(GpuSlot *slot)
 	return status;
 }
 
-bool
-GpuCreate(const qs_params *params, GpuRef *ref)
+void
+GpuPostAll(const GpuTransfer *transfer)
 {
-	GpuSlot *slot;
+	uint64 at;
 
-	if (!GpuNewEntry(ref))
-		return false;
-	slot = GpuTakeSlot(GPU_CREATE, ref, false);
-	slot->shape.params = *params;
-	if (ask(slot) == QS_OK)
-		return true;
-	GpuDropEntry(ref);
-	return false;
-}
-
-static void
-send_tables(const qs_sketch *sk, const GpuShape *shape, const GpuRef *ref)
-{
-	uint64 all = GpuShapeBytes(shape);
-	uint64 offset;
-
-	for (offset = 0; offset < all; offset += GPU_SLOT_BYTES)
+	for (at = 0; at < transfer->all; at += transfer->most)
 	{
-		GpuSlot *slot = GpuTakeSlot(GPU_WRITE, ref, false);
+		GpuSlot *slot = GpuTakeSlot(transfer->ref, transfer->op, false);
 
-		slot->offset = offset;
-		slot->bytes = Min(all - offset, GPU_SLOT_BYTES);
-		GpuReadPiece(sk, shape, offset, slot->bytes, GpuSlotData(slot));
+		transfer->ask(transfer, slot, at, Min(transfer->all - at, transfer->most));
 		GpuPost(slot);
 	}
 }
 
-bool
-GpuUpload(const qs_sketch *sk, GpuRef *ref)
+/* Slots whose replies are on their way, oldest first, and what they are for. */
+typedef struct Way
 {
-	GpuShape shape;
-	GpuSlot *slot;
-	bool done;
+	GpuSlot *slot[GPU_HELD_MAX];
+	uint64 first; /* numbers of the oldest, and of the next */
+	uint64 last;
+	uint64 next; /* what is to be asked for next */
+	uint64 done; /* up to which replies were taken */
+} Way;
 
-	GpuShapeOf(&shape, sk);
-	if (sk->params.structure == QS_SF)
-	{
-		shape.params.part = QS_PART_DEVICE;
-		shape.extra_bytes = 0;
-	}
-	if (!GpuNewEntry(ref))
-		return false;
-	slot = GpuTakeSlot(GPU_LOAD, ref, false);
-	slot->shape = shape;
-	done = ask(slot) == QS_OK;
-	if (done)
-	{
-		send_tables(sk, &shape, ref);
-		done = ask(GpuTakeSlot(GPU_LOADED, ref, false)) == QS_OK;
-	}
-	if (!done)
-		GpuDropEntry(ref);
-	return done;
-}
-
-void
-GpuSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count)
-{
-	size_t most = weight ? GPU_SLOT_WEIGHED : GPU_SLOT_KEYS;
-	size_t i;
-
-	for (i = 0; i < count; i += most)
-	{
-		GpuSlot *slot = GpuTakeSlot(GPU_INSERT, ref, false);
-		uint64 *data = (uint64 *) GpuSlotData(slot);
-
-		slot->count = (int) Min(count - i, most);
-		slot->weighted = weight != NULL;
-		memcpy(data, key + i, slot->count * sizeof(uint64));
-		if (weight)
-			memcpy(data + slot->count, weight + i, slot->count * sizeof(int64));
-		GpuPost(slot);
-	}
-}
-
-void
-GpuMergeInto(const GpuRef *ref, const GpuRef *other)
-{
-	GpuSlot *slot = GpuTakeSlot(GPU_MERGE, ref, false);
-
-	slot->other = *other;
-	GpuPost(slot);
-}
-
-/*
- * A transfer in pieces, of which several are on their way at a time: "start"
- * fills a slot with the request for the next piece, or returns false when
- * there is none; "finish" takes the reply.
- */
-typedef struct Transfer
-{
-	const GpuRef *ref;
-	GpuOp op;
-	uint64 next; /* piece to be asked for, in keys or bytes */
-	uint64 done; /* of which the reply was read */
-	uint64 all;
-	uint64 most; /* in one slot */
-	const uint64 *key;
-	int64 *estimate;
-	qs_sketch *sketch;
-	const GpuShape *shape;
-} Transfer;
-
-static void
-ask_piece(const Transfer *t, GpuSlot *slot, uint64 size)
-{
-	if (t->op == GPU_QUERY)
-	{
-		slot->count = (int) size;
-		memcpy(GpuSlotData(slot), t->key + t->next, size * sizeof(uint64));
-	}
-	else
-	{
-		slot->offset = t->next;
-		slot->bytes = size;
-	}
-	GpuAsk(slot);
-}
-
-static void
-take_piece(const Transfer *t, GpuSlot *slot, uint64 size)
-{
-	if (t->op == GPU_QUERY)
-		memcpy(t->estimate + t->done, GpuSlotData(slot), size * sizeof(int64));
-	else
-		GpuWritePiece(t->sketch, t->shape, t->done, size, GpuSlotData(slot));
-}
-
-/* Run a transfer; false if the sketch is gone. */
+/* Ask for the next piece, if there is one and a slot for it. */
 static bool
-transfer(Transfer *t)
+ask_next(const GpuTransfer *transfer, Way *way)
 {
-	GpuSlot *way[GPU_HELD_MAX];
-	uint64 first = 0; /* numbers of the oldest slot on its way, and of the next */
-	uint64 last = 0;
-	bool there = true;
+	uint64 size = Min(transfer->all - way->next, transfer->most);
+	GpuSlot *slot = NULL;
 
-	while (there && t->done < t->all)
-	{
-		uint64 size = Min(t->all - t->next, t->most);
-		GpuSlot *slot = NULL;
+	if (size > 0 && way->last - way->first < GPU_HELD_MAX)
+		slot = GpuTakeSlot(transfer->ref, transfer->op, way->last > way->first);
+	if (slot == NULL)
+		return false;
+	transfer->ask(transfer, slot, way->next, size);
+	GpuAsk(slot);
+	way->slot[way->last++ % GPU_HELD_MAX] = slot;
+	way->next += size;
+	return true;
+}
 
-		if (size > 0 && last - first < GPU_HELD_MAX)
-			slot = GpuTakeSlot(t->op, t->ref, last > first);
-		if (slot)
-		{
-			ask_piece(t, slot, size);
-			way[last++ % GPU_HELD_MAX] = slot;
-			t->next += size;
-			continue;
-		}
-		slot = way[first++ % GPU_HELD_MAX];
-		size = Min(t->all - t->done, t->most);
-		GpuAwait(slot);
-		there = !slot->gone && slot->status == QS_OK;
-		if (there)
-			take_piece(t, slot, size);
-		t->done += size;
-		GpuDone(slot);
-	}
-	GpuLeaveSlots();
+/* Take the oldest reply; false if the value is gone. */
+static bool
+take_oldest(const GpuTransfer *transfer, Way *way)
+{
+	GpuSlot *slot = way->slot[way->first++ % GPU_HELD_MAX];
+	uint64 size = Min(transfer->all - way->done, transfer->most);
+	bool there;
+
+	GpuAwait(slot);
+	there = !slot->gone && slot->status == QS_OK;
+	if (there)
+		transfer->take(transfer, slot, way->done, size);
+	way->done += size;
+	GpuDone(slot);
 	return there;
 }
 
 bool
-GpuLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate)
+GpuAskAll(const GpuTransfer *transfer)
 {
-	Transfer t = { .ref = ref,
-				   .op = GPU_QUERY,
-				   .all = count,
-				   .most = GPU_SLOT_KEYS,
-				   .key = key,
-				   .estimate = estimate };
+	Way way = { .first = 0 };
+	bool there = true;
 
-	return transfer(&t);
+	while (there && way.done < transfer->all)
+		if (!ask_next(transfer, &way))
+			there = take_oldest(transfer, &way);
+	GpuLeaveSlots();
+	return there;
 }
 
-qs_status
-GpuDownload(const GpuRef *ref, qs_sketch *sk)
+/* Keys on their way to the worker, with weights, or with answers to come. */
+typedef struct Keys
 {
-	GpuShape shape;
-	GpuSlot *slot = GpuTakeSlot(GPU_FETCH, ref, false);
-	Transfer t = {
-		.ref = ref, .op = GPU_READ, .most = GPU_SLOT_BYTES, .sketch = sk, .shape = &shape
-	};
-	qs_status status;
-	bool gone;
+	const uint64 *key;
+	const int64 *weight;
+	int64 *answer;
+} Keys;
 
-	GpuAsk(slot);
-	GpuAwait(slot);
-	shape = slot->shape;
-	gone = slot->gone;
-	status = slot->status;
-	GpuDone(slot);
-	if (gone)
-		GpuRaiseLost();
-	if (status == QS_OK)
-		status = GpuMakeTables(sk, &shape);
-	t.all = GpuShapeBytes(&shape);
-	if (status == QS_OK && !transfer(&t))
-		GpuRaiseLost();
-	return status;
+static void
+ask_keys(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Keys *keys = transfer->context;
+	uint64 *data = (uint64 *) GpuSlotData(slot);
+
+	slot->count = (int) size;
+	slot->weighted = keys->weight != NULL;
+	memcpy(data, keys->key + at, size * sizeof(uint64));
+	if (keys->weight)
+		memcpy(data + size, keys->weight + at, size * sizeof(int64));
+}
+
+static void
+take_answers(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Keys *keys = transfer->context;
+
+	memcpy(keys->answer + at, GpuSlotData(slot), size * sizeof(int64));
+}
+
+void
+GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, size_t count)
+{
+	Keys keys = { .key = key, .weight = weight };
+	GpuTransfer transfer = { .ref = ref,
+							 .op = op,
+							 .all = count,
+							 .most = weight ? GPU_SLOT_WEIGHED : GPU_SLOT_KEYS,
+							 .ask = ask_keys,
+							 .context = &keys };
+
+	GpuPostAll(&transfer);
+}
+
+bool
+GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, int64 *answer)
+{
+	Keys keys = { .key = key, .answer = answer };
+	GpuTransfer transfer = { .ref = ref,
+							 .op = op,
+							 .all = count,
+							 .most = GPU_SLOT_KEYS,
+							 .ask = ask_keys,
+							 .take = take_answers,
+							 .context = &keys };
+
+	return GpuAskAll(&transfer);
 }

@@ -1,9 +1,10 @@
 /*
  * client.h
- *		A backend's side of the GPU worker: sketches there, and calls.
+ *		A backend's calls to the GPU worker: one request, or many in a row.
  *
  * All of these wait where they must, with interrupts served and a limit, and
- * raise an error if the worker has failed or does not answer.
+ * raise an error if the worker has failed or does not answer.  What requests
+ * mean is for the families' clients to know (sketch_client.h).
  *
  * src/gpu/client.h
  */
@@ -12,31 +13,43 @@
 
 #include "gpu/shared.h"
 
-/* Wait while the worker starts; is it there then? */
-extern bool GpuAwaitStart(void);
+/*
+ * A large thing that goes through slots in pieces.  Sizes and places are
+ * counted as the family likes: in keys, or in bytes.
+ */
+typedef struct GpuTransfer
+{
+	const GpuRef *ref;
+	int op;
+	uint64 all;  /* size of the whole */
+	uint64 most; /* of a piece */
 
-/* An empty sketch on a device; false if there is no memory for it. */
-extern bool GpuCreate(const qs_params *params, GpuRef *ref);
+	/* Write the request for a piece; "op" and the entry are there already. */
+	void (*ask)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
-/* A copy of a dense sketch, of an sf sketch its slim table; likewise. */
-extern bool GpuUpload(const qs_sketch *sk, GpuRef *ref);
+	/* Take the reply. */
+	void (*take)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
-/* Add keys, in the background; weight NULL: 1 each. */
-extern void GpuSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count);
+	void *context; /* for both */
+} GpuTransfer;
 
-/* Add a sketch to another, in the background. */
-extern void GpuMergeInto(const GpuRef *ref, const GpuRef *other);
-
-/* Estimate keys; false if the sketch is not there any more. */
-extern bool GpuLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate);
+/* Post all pieces, in order; nobody waits, and "take" is not called. */
+extern void GpuPostAll(const GpuTransfer *transfer);
 
 /*
- * Make "sk", an empty owned sketch, a dense one with the tables of the one in
- * the worker's hands, which takes nothing more and has to be dropped.
+ * Ask for all pieces, several at a time, and take the replies in order; false
+ * if the value is gone.
  */
-extern qs_status GpuDownload(const GpuRef *ref, qs_sketch *sk);
+extern bool GpuAskAll(const GpuTransfer *transfer);
 
-/* Leave the slots whose replies a failed call still waits for. */
-extern void GpuLeaveSlots(void);
+/* Batches of keys, with weights behind them, or NULL: 1 each. */
+extern void
+GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, size_t count);
+
+/* Batches of keys whose answers take their places; false if the value is gone. */
+extern bool GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, int64 *answer);
+
+/* Ask for something with one reply; QS_NO_MEMORY also if the value is gone. */
+extern qs_status GpuAskOne(GpuSlot *slot);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * entries.c
- *		The table of sketches in the worker's hands: who owns which.
+ *		The table of values in the worker's hands: who owns which.
  *
  * See shared.h for the states.  Backends find their own entries by scanning
  * the table, which they do only if they have some: "owned" counts them.
@@ -57,6 +57,7 @@ disown(GpuEntry *entry)
 {
 	pg_atomic_fetch_sub_u32(&gpu_shared->owned[entry->proc], 1);
 	entry->handed = false;
+	memset(&entry->nonce, 0, sizeof(entry->nonce));
 }
 
 /* The owner does not need it any more. */
@@ -84,8 +85,9 @@ find_unused(void)
 }
 
 static void
-own(GpuEntry *entry)
+own(GpuEntry *entry, GpuFamily family)
 {
+	entry->family = family;
 	entry->serial = ++gpu_shared->last_serial;
 	entry->state = ENTRY_LIVE;
 	entry->proc = own_number();
@@ -109,7 +111,7 @@ wake_worker(void)
 
 /* An entry of this transaction, or false if the table is full. */
 bool
-GpuNewEntry(GpuRef *ref)
+GpuNewEntry(GpuFamily family, GpuRef *ref)
 {
 	GpuEntry *entry;
 
@@ -117,7 +119,8 @@ GpuNewEntry(GpuRef *ref)
 	entry = find_unused();
 	if (entry)
 	{
-		own(entry);
+		own(entry, family);
+		ref->family = family;
 		ref->serial = entry->serial;
 		ref->index = (int) (entry - gpu_shared->entry);
 	}
@@ -145,41 +148,62 @@ give_to(GpuEntry *entry, const PGPROC *proc)
 	pg_atomic_fetch_add_u32(&gpu_shared->owned[entry->proc], 1);
 }
 
-/* Was it handed to the leader of this parallel worker? */
-static bool
-is_leaders(const GpuEntry *entry)
+/* The process that combines what this one made. */
+static const PGPROC *
+combiner(void)
 {
-	return is_owned(entry) && entry->handed && MyProc->lockGroupLeader &&
-		   entry->proc == GpuProcNumber(MyProc->lockGroupLeader);
+	return MyProc->lockGroupLeader ? MyProc->lockGroupLeader : MyProc;
 }
 
-/* A parallel worker gives its entry to the leader, who lives longer. */
+/* Give an entry to whoever redeems its ticket; until then to the leader, who outlives workers. */
 void
-GpuHandEntryToLeader(const GpuRef *ref)
+GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape)
 {
+	GpuEntry *entry = ENTRY(ref);
+
 	lock_entries(LW_EXCLUSIVE);
-	if (is_named(ENTRY(ref), ref) && is_mine(ENTRY(ref)))
+	if (is_named(entry, ref) && is_mine(entry))
 	{
-		give_to(ENTRY(ref), MyProc->lockGroupLeader);
-		ENTRY(ref)->handed = true;
+		if (combiner() != MyProc)
+			entry->subid = InvalidSubTransactionId;
+		give_to(entry, combiner());
+		entry->handed = true;
+		entry->nonce = *nonce;
+		entry->shape = *shape;
 	}
 	unlock_entries();
 }
 
+/* Was it handed to this backend, or by a parallel worker like this to its leader? */
+static bool
+is_handed(const GpuEntry *entry)
+{
+	return is_owned(entry) && entry->handed && entry->proc == GpuProcNumber(combiner());
+}
+
 /*
  * The leader takes an entry handed to it, or a worker back what it has handed;
- * false if there is none.
+ * false if there is none of this name.
  */
 bool
-GpuAdoptEntry(const GpuRef *ref)
+GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *shape)
 {
-	GpuEntry *entry = ENTRY(ref);
-	bool found;
+	bool found = false;
+	int i;
 
 	lock_entries(LW_EXCLUSIVE);
-	found = is_named(entry, ref) && (is_mine(entry) || is_leaders(entry));
-	if (found)
+	for (i = 0; i < GPU_ENTRIES && !found; i++)
 	{
+		GpuEntry *entry = &gpu_shared->entry[i];
+
+		if (!is_handed(entry) || entry->family != family ||
+			memcmp(&entry->nonce, nonce, sizeof(*nonce)) != 0)
+			continue;
+		found = true;
+		ref->serial = entry->serial;
+		ref->index = i;
+		ref->family = family;
+		*shape = entry->shape;
 		give_to(entry, MyProc);
 		entry->subid = GetCurrentSubTransactionId();
 	}
@@ -207,8 +231,8 @@ drop_own(SubTransactionId subid)
 	{
 		GpuEntry *entry = &gpu_shared->entry[i];
 
-		if (is_mine(entry) &&
-			(subid == InvalidSubTransactionId || entry->subid == subid || entry->handed))
+		if (is_mine(entry) && (subid == InvalidSubTransactionId || entry->subid == subid ||
+							   entry->subid == InvalidSubTransactionId))
 			doom(entry);
 	}
 	unlock_entries();
@@ -262,6 +286,7 @@ GpuFindCached(const GpuKey *key, GpuRef *ref, int *device)
 		if (entry->state != ENTRY_CACHED || memcmp(&entry->key, key, sizeof(*key)) != 0)
 			continue;
 		found = true;
+		ref->family = entry->family;
 		ref->serial = entry->serial;
 		ref->index = i;
 		if (device)
@@ -272,7 +297,7 @@ GpuFindCached(const GpuKey *key, GpuRef *ref, int *device)
 	return found;
 }
 
-/* Leave a loaded sketch to all who look up the same value. */
+/* Leave a loaded value to all who look up the same value. */
 void
 GpuPublishEntry(const GpuRef *ref, const GpuKey *key)
 {
@@ -337,7 +362,7 @@ GpuEvictOldest(int device)
 	return oldest != NULL;
 }
 
-/* For the worker: a doomed entry's sketch is freed. */
+/* For the worker: a doomed entry's value is freed. */
 void
 GpuEntryFreed(int index)
 {
@@ -349,7 +374,7 @@ GpuEntryFreed(int index)
 	unlock_entries();
 }
 
-/* For the worker: keys on their way to a sketch are lost; was it live? */
+/* For the worker: keys on their way to a value are lost; was it live? */
 bool
 GpuLoseEntry(const GpuRef *ref)
 {
@@ -363,7 +388,7 @@ GpuLoseEntry(const GpuRef *ref)
 	return live;
 }
 
-/* For the worker: all sketches are gone. */
+/* For the worker: all values are gone. */
 void
 GpuResetEntries(void)
 {

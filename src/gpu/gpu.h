@@ -1,6 +1,6 @@
 /*
  * gpu.h
- *		The GPU as the SQL functions see it: an engine, lookups, tickets.
+ *		The GPU as the rest of the module sees it; sketch_gpu.h for sketches.
  *
  * src/gpu/gpu.h
  */
@@ -8,10 +8,6 @@
 #define QS_GPU_GPU_H
 
 #include "gpu/shared.h"
-#include "engine/engine.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /* Settings, shared memory and worker: from _PG_init. */
 extern void GpuInit(void);
@@ -21,31 +17,5 @@ extern void GpuInit(void);
  * not there.
  */
 extern bool GpuIsWanted(void);
-extern bool GpuIsLarge(const qs_params *p);
-
-/* The engine for new sketches, as qsketch.backend wants it. */
-extern const qs_engine *GpuChooseEngine(void);
-
-/* The engine of a sketch that is on a device, or not. */
-extern const qs_engine *GpuEngineOf(const qs_sketch *sk);
-
-/* A partial state on a device, passed to the combine function as a varlena. */
-extern Size GpuTicketSize(void);
-extern void GpuWriteTicket(const qs_sketch *sk, struct varlena *out);
-extern bool GpuIsTicket(Datum datum);
-extern bool GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory);
-
-/* The number of the GPU that a sketch, or a copy of this name, is on; else -1. */
-extern int GpuOfSketch(const qs_sketch *sk);
-extern int GpuOfCopy(const GpuKey *key);
-
-/* Lookups of batches in stored sketches. */
-extern bool GpuWantsLookup(const qs_sketch *sk, size_t count);
-extern void GpuKeyOfStored(const struct varatt_external *toast, const uint8 *header, GpuKey *key);
-extern void GpuKeyOfBytes(const uint8 *bytes, Size length, GpuKey *key);
-extern bool
-GpuLookupCached(const GpuKey *key, const uint64 *fingerprint, size_t count, int64 *estimate);
-extern bool GpuLookupLoaded(const qs_sketch *sk, const GpuKey *key, const uint64 *fingerprint,
-							size_t count, int64 *estimate);
 
 #endif

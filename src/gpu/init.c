@@ -8,8 +8,8 @@
  * src/gpu/init.c
  */
 #include "gpu/gpu.h"
-#include "gpu/client.h"
 #include "gpu/settings.h"
+#include "gpu/wait.h"
 #include "gpu/worker.h"
 
 #include "access/xact.h"

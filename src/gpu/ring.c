@@ -60,7 +60,7 @@ GpuSubmit(GpuSlot *slot)
 {
 	bool serving;
 
-	count_pending(&slot->sketch, 1);
+	count_pending(&slot->entry, 1);
 	count_pending(&slot->other, 1);
 	slot->proc = GpuProcNumber(MyProc);
 	slot->status = QS_OK;
@@ -79,7 +79,7 @@ GpuSubmit(GpuSlot *slot)
 		SetLatch(gpu_shared->worker_latch);
 	else
 	{
-		count_pending(&slot->sketch, -1);
+		count_pending(&slot->entry, -1);
 		count_pending(&slot->other, -1);
 	}
 	return serving;
@@ -116,7 +116,7 @@ GpuReply(GpuSlot *slot)
 {
 	Latch *latch = NULL;
 
-	count_pending(&slot->sketch, -1);
+	count_pending(&slot->entry, -1);
 	count_pending(&slot->other, -1);
 	SpinLockAcquire(&gpu_shared->ring);
 	if (slot->wait && !slot->abandoned)

@@ -106,7 +106,7 @@ init_shared(void)
 	for (i = 0; i < GPU_DEVICES_MAX; i++)
 	{
 		pg_atomic_init_u64(&gpu_shared->device[i].memory_used, 0);
-		pg_atomic_init_u64(&gpu_shared->device[i].sketches, 0);
+		pg_atomic_init_u64(&gpu_shared->device[i].values, 0);
 	}
 	for (i = 0; i < GPU_COUNTERS; i++)
 		pg_atomic_init_u64(&gpu_shared->counter[i], 0);

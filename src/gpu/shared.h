@@ -4,10 +4,15 @@
  *
  * One background worker owns the GPUs.  Backends (parallel workers too) give
  * it requests through slots of a fixed size in main shared memory, and name
- * sketches in its hands by their entry in a table.
+ * values in its hands by their entry in a table.
  *
- * Slots.  A slot holds one request and its data: keys, estimates, or a piece
- * of a table of counters.
+ * Families.  A value is of a family, and entries, slots and names of stored
+ * values say of which.  What can be asked of a value, what its data in slots
+ * mean and what describes it (its "shape") is for the family alone to know: its
+ * client in the backends and its servant in the worker agree on that.
+ *
+ * Slots.  A slot holds one request and its data: keys, answers, or a piece of
+ * something large.
  *
  *	FREE		on the list of free slots
  *	FILLING		a backend took it, and writes the request; or it reads the reply
@@ -18,13 +23,13 @@
  *	backend		FREE -> FILLING -> QUEUED, DONE -> FREE
  *	worker		QUEUED -> RUNNING -> FREE, or DONE if someone waits
  *
- * The queue is first in, first out, so that requests for a sketch take effect
+ * The queue is first in, first out, so that requests for a value take effect
  * in the order in which they were made, whoever made them.  A backend that
  * stops waiting (cancelled, failed) sets "abandoned" in a slot that is not
  * DONE yet, and the worker frees it.  Between FREE and QUEUED backends run
  * nothing that can fail.
  *
- * Entries.  An entry is a sketch in the worker's hands.
+ * Entries.  An entry is a value in the worker's hands.
  *
  *	UNUSED
  *	LIVE		belongs to a backend's transaction; keys may be on their way
@@ -40,9 +45,9 @@
  *
  * A LIVE entry is doomed when its state's memory goes away, at the end of the
  * transaction or subtransaction, or when the backend exits, whichever is
- * first.  A parallel worker hands an entry over to its leader, who adopts it
- * or dooms it at the end of its own transaction; leaders outlive their
- * workers.  A serial number tells an entry from later ones in the same place.
+ * first.  A process of a parallel plan hands an entry over to its leader, who
+ * adopts it or dooms it at the end of its own transaction; leaders outlive
+ * their workers.  A serial number tells an entry from later ones in the same place.
  *
  * Locks.
  *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, queue,
@@ -60,7 +65,7 @@
 
 #include "postgres.h"
 
-#include "core/format.h"
+#include "base/status.h"
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/latch.h"
@@ -104,35 +109,25 @@ typedef enum GpuEntryState
 	ENTRY_LOST
 } GpuEntryState;
 
-typedef enum GpuOp
+typedef enum GpuFamily
 {
-	GPU_CREATE, /* an empty sketch */
-	GPU_LOAD,   /* a sketch whose tables will be written */
-	GPU_WRITE,  /* a piece of its tables */
-	GPU_LOADED, /* all pieces are written: take it to the device */
-	GPU_INSERT, /* keys, or keys and then weights */
-	GPU_QUERY,  /* keys; the reply has estimates in their place */
-	GPU_MERGE,  /* add sketch "other" */
-	GPU_FETCH,  /* the reply says what the tables look like */
-	GPU_READ    /* a piece of them */
-} GpuOp;
+	GPU_FAMILY_SKETCH,
+	GPU_FAMILIES /* how many there are */
+} GpuFamily;
 
 /* Names an entry. */
 typedef struct GpuRef
 {
-	uint64 serial;
+	uint64 serial; /* 0: none */
 	int index;
+	GpuFamily family;
 } GpuRef;
 
-/* The state of a dense sketch without its tables. */
-typedef struct GpuShape
+/* What a family says of a value besides its data: a struct of its own. */
+typedef union GpuShape
 {
-	qs_params params;
-	int64 total;
-	uint64 table_bytes;
-	uint64 extra_bytes;
-	uint64 extra_used; /* high buckets of a multilevel sketch */
-	bool wide;
+	uint8 bytes[128];
+	uint64 align;
 } GpuShape;
 
 typedef struct GpuSlot
@@ -143,36 +138,50 @@ typedef struct GpuSlot
 	int next; /* free slot */
 
 	/* the request: the backend's while FILLING, then the worker's until DONE */
-	GpuOp op;
 	bool wait;        /* someone waits for the reply */
 	int proc;         /* who */
-	GpuRef sketch;    /* .serial 0: nobody's any more */
-	GpuRef other;     /* GPU_MERGE */
+	GpuRef entry;     /* the value that it is about */
+	GpuRef other;     /* another one that it needs, or serial 0 */
+	int op;           /* what to do, as the family numbers it; so are the next five */
 	int count;        /* keys */
 	bool weighted;    /* weights follow the keys */
-	uint64 offset;    /* GPU_WRITE, GPU_READ: in the table, or behind it in the extra table */
+	uint64 offset;    /* of a piece */
 	uint64 bytes;     /* likewise */
-	GpuShape shape;   /* GPU_CREATE, GPU_LOAD; reply of GPU_FETCH */
+	GpuShape shape;   /* request or reply */
 	qs_status status; /* reply */
-	bool gone;        /* reply: there is no such sketch any more */
+	bool gone;        /* reply: there is no such value any more */
 } GpuSlot;
 
-/* What names a stored value: where it is stored, or a hash of all its bytes. */
+/*
+ * What names a stored value: its family, its first bytes, and where it is
+ * stored or a hash of all its bytes.  Zeroed, then filled: names are compared
+ * byte by byte.
+ */
 typedef struct GpuKey
 {
-	uint8 header[QS_HEADER_BYTES];
-	uint32 kind; /* a database's OID, or 0 for a hash */
+	uint32 family; /* GpuFamily */
+	uint32 kind;   /* a database's OID, or 0 for a hash */
 	uint64 id[2];
+	uint8 header[64];
 } GpuKey;
+
+/* Names an entry that was handed over, for whoever was told. */
+typedef struct GpuNonce
+{
+	uint8 byte[16];
+} GpuNonce;
 
 typedef struct GpuEntry
 {
 	GpuEntryState state;
+	GpuFamily family;
 	uint64 serial;
 	int proc;               /* LIVE, LOST: the owner */
 	int pid;                /* likewise, for people */
-	SubTransactionId subid; /* likewise */
-	bool handed;            /* by a parallel worker, to a leader who has not adopted it */
+	SubTransactionId subid; /* likewise; invalid: a parallel worker's, not adopted yet */
+	bool handed;            /* to a leader who has not adopted it */
+	GpuNonce nonce;         /* if so: who names it adopts it */
+	GpuShape shape;         /* likewise: what the device does not know of it */
 	bool evicted;           /* moved to the worker's own memory: fetch it back soon */
 	int device;             /* set by the worker */
 	uint64 bytes;           /* of device memory, set by the worker */
@@ -187,25 +196,25 @@ typedef struct GpuDeviceInfo
 	char name[64];
 	char driver[32];
 	uint64 memory_bytes;
-	pg_atomic_uint64 memory_used; /* by our sketches */
-	pg_atomic_uint64 sketches;
+	pg_atomic_uint64 memory_used; /* by our values */
+	pg_atomic_uint64 values;
 } GpuDeviceInfo;
 
 /* Counts since the server was started. */
 typedef enum GpuCounter
 {
-	COUNT_CREATED,   /* sketches made or loaded */
+	COUNT_CREATED,   /* values made or loaded */
 	COUNT_BATCHES,   /* of keys inserted */
 	COUNT_KEYS,      /* inserted */
 	COUNT_QUERIES,   /* batches of keys looked up */
 	COUNT_LOOKUPS,   /* keys looked up */
-	COUNT_MERGES,    /* of two sketches */
-	COUNT_FETCHES,   /* sketches brought back */
+	COUNT_MERGES,    /* of two values */
+	COUNT_FETCHES,   /* values brought back */
 	COUNT_BYTES_IN,  /* of keys and tables given to the worker */
-	COUNT_BYTES_OUT, /* of estimates and tables given back */
+	COUNT_BYTES_OUT, /* of answers and tables given back */
 	COUNT_CACHE_HITS,
 	COUNT_CACHE_MISSES,
-	COUNT_FALLBACKS,    /* sketches that stayed on or came back to the CPU for lack of memory */
+	COUNT_FALLBACKS,    /* values that stayed on or came back to the CPU for lack of memory */
 	COUNT_RING_WAITS,   /* times that a backend found no free slot */
 	COUNT_RING_WAIT_US, /* and how long they waited */
 	COUNT_RESTARTS,     /* of the worker after an error */
@@ -239,7 +248,7 @@ typedef struct GpuShared
 	uint64 secret[4];           /* of the hash that names values */
 	pg_atomic_uint32 doomed;    /* entries in this state */
 	pg_atomic_uint64 clock;     /* for "used" */
-	pg_atomic_uint64 cache_now; /* bytes of cached sketches */
+	pg_atomic_uint64 cache_now; /* bytes of cached values */
 	GpuEntry entry[GPU_ENTRIES];
 
 	pg_atomic_uint64 counter[GPU_COUNTERS];
@@ -272,10 +281,10 @@ extern void GpuAbandonSlot(GpuSlot *slot);
 extern void GpuFailRequests(void);
 
 /* entries.c */
-extern bool GpuNewEntry(GpuRef *ref);
+extern bool GpuNewEntry(GpuFamily family, GpuRef *ref);
 extern void GpuDropEntry(const GpuRef *ref);
-extern void GpuHandEntryToLeader(const GpuRef *ref);
-extern bool GpuAdoptEntry(const GpuRef *ref);
+extern void GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape);
+extern bool GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *shape);
 extern void GpuDropAllEntries(void);
 extern void GpuDropSubEntries(SubTransactionId subid);
 extern void GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to);

@@ -12,7 +12,6 @@
  * src/gpu/wait.c
  */
 #include "gpu/wait.h"
-#include "gpu/client.h"
 #include "gpu/settings.h"
 
 #include "miscadmin.h"
@@ -68,7 +67,7 @@ start_event(void)
 	return wait_event("QsketchGpuStart", &event);
 }
 
-/* The worker failed while this query had a sketch there. */
+/* The worker failed while this query had a value there. */
 void
 GpuRaiseLost(void)
 {
@@ -136,7 +135,7 @@ wait_for_slot(void)
 }
 
 GpuSlot *
-GpuTakeSlot(GpuOp op, const GpuRef *ref, bool try)
+GpuTakeSlot(const GpuRef *ref, int op, bool try)
 {
 	GpuSlot *slot = GpuTrySlot();
 
@@ -145,7 +144,7 @@ GpuTakeSlot(GpuOp op, const GpuRef *ref, bool try)
 	if (slot == NULL)
 		slot = wait_for_slot();
 	slot->op = op;
-	slot->sketch = *ref;
+	slot->entry = *ref;
 	slot->other.serial = 0;
 	slot->wait = false;
 	return slot;

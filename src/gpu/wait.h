@@ -10,7 +10,7 @@
 #include "gpu/shared.h"
 
 /* A free slot, made ready for a request; NULL at once if "try" and there is none. */
-extern GpuSlot *GpuTakeSlot(GpuOp op, const GpuRef *ref, bool try);
+extern GpuSlot *GpuTakeSlot(const GpuRef *ref, int op, bool try);
 
 /* Submit a request whose reply nobody waits for. */
 extern void GpuPost(GpuSlot *slot);
@@ -21,6 +21,12 @@ extern void GpuAwait(GpuSlot *slot);
 
 /* Done with a reply. */
 extern void GpuDone(GpuSlot *slot);
+
+/* Leave the slots whose replies a failed call still waits for. */
+extern void GpuLeaveSlots(void);
+
+/* Wait while the worker starts; is it there then? */
+extern bool GpuAwaitStart(void);
 
 /* Most slots that a backend holds at a time. */
 #define GPU_HELD_MAX 8

@@ -9,7 +9,7 @@
  *	with code 0		at shutdown, or if there is no usable device: the
  *					postmaster then leaves it, and all runs on the CPU
  *	with code 1		after an error of the device: the postmaster starts it
- *					again, without any of the sketches it had
+ *					again, without any of the values it had
  *
  * src/gpu/worker.c
  */
@@ -65,8 +65,8 @@ worker_ends(int code, Datum argument)
 }
 
 /* End after an error of a device. */
-void
-GpuWorkerFails(const char *reason)
+static void
+fail(const char *reason)
 {
 	strlcpy(gpu_shared->reason, reason, GPU_TEXT_BYTES);
 	GpuCount(COUNT_RESTARTS, 1);
@@ -96,12 +96,15 @@ static void
 serve_all(void)
 {
 	GpuSlot *slot;
+	const char *error;
 
 	while (gpu_fault != FAULT_HANG && !ShutdownRequestPending && (slot = GpuNextRequest()) != NULL)
 	{
 		if (gpu_fault == FAULT_SLOW)
 			pg_usleep(FAULT_SLOW_US);
-		GpuServe(slot);
+		error = GpuServe(slot);
+		if (error)
+			fail(error);
 		GpuReply(slot);
 		if (pg_atomic_read_u32(&gpu_shared->doomed) > 0)
 			GpuFreeDoomed();

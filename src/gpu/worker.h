@@ -1,6 +1,13 @@
 /*
  * worker.h
- *		Inside the GPU worker: devices, sketches, requests.
+ *		Inside the GPU worker: its devices, room on them, servants of families.
+ *
+ *	worker.c	start, loop, end
+ *	serve.c		a request: is its value still there, what did it come to?
+ *	room.c		values that nobody wants any more, and room for others
+ *	devices.c	the devices
+ *
+ * Each calls only those below it, and the servants, through their table.
  *
  * src/gpu/worker.h
  */
@@ -9,15 +16,55 @@
 
 #include "gpu/device.h"
 
+/* Where the value of an entry is. */
+typedef struct GpuPlace
+{
+	int device; /* which it is on, was on, or will be on */
+	bool on_device;
+	uint64 bytes; /* of device memory */
+} GpuPlace;
+
+/*
+ * What a family does in the worker.  It keeps its values itself, by the number
+ * of their entry.
+ */
+typedef struct GpuServant
+{
+	/*
+	 * Answer a request whose entries are there.  QS_DEVICE_ERROR ends the
+	 * worker; any other failure of a request that nobody waits for makes the
+	 * value LOST.
+	 */
+	qs_status (*serve)(GpuSlot *slot);
+
+	/* Free the value, if there is one. */
+	void (*drop)(int index);
+
+	GpuPlace (*place)(int index);
+} GpuServant;
+
+/* sketch_serve.c */
+extern const GpuServant gpu_sketch_servant;
+
 /* worker.c */
 extern void GpuRegisterWorker(void);
 extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
-extern void GpuWorkerFails(const char *reason) __attribute__((noreturn));
 
 /* serve.c */
-extern int GpuOpenDevices(const GpuDeviceOps *ops, char *reason);
-extern void GpuServe(GpuSlot *slot);
+extern const char *GpuServe(GpuSlot *slot);
+
+/* room.c */
+extern const GpuServant *GpuServantOf(GpuFamily family);
 extern void GpuFreeDoomed(void);
 extern void GpuTrimCache(void);
+extern bool GpuMakeRoom(int device);
+
+/* devices.c */
+extern const GpuDeviceOps *gpu_device_ops;
+extern void *gpu_device[GPU_DEVICES_MAX];
+extern int GpuOpenDevices(const GpuDeviceOps *ops, char *reason);
+extern int GpuChooseDevice(void);
+extern void GpuShowMemory(int device);
+extern const char *GpuDeviceError(int device);
 
 #endif

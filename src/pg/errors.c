@@ -1,11 +1,13 @@
 /*
  * errors.c
- *		Status codes of core and engine as errors of PostgreSQL.
+ *		Status codes of sketches and engines as errors of PostgreSQL.
  *
  * src/pg/errors.c
  */
-#include "pg/glue.h"
+#include "pg/sketch_value.h"
 #include "pg/keytype.h"
+
+#include "lib/stringinfo.h"
 
 /* Error codes for what an operation can return. */
 static int
@@ -68,15 +70,72 @@ SketchCheckWeight(int64 weight)
 	return weight;
 }
 
-static char *
-describe(const qs_params *p)
+static const char *
+structure_of(const qs_params *p)
 {
 	static const char *const part[] = { "", " device part", " host part" };
 
-	return psprintf("%s%s (" UINT64_FORMAT " buckets, depth %d, %u masks, z %d, seed " INT64_FORMAT
-					")",
-					qs_structure_name(p->structure), part[p->part], p->n, p->depth,
-					qs_mask_count(p), p->z, (int64) p->seed);
+	return psprintf("%s%s", qs_structure_name(p->structure), part[p->part]);
+}
+
+/* Size as qsketch_new() takes it. */
+static const char *
+size_of(const qs_params *p)
+{
+	uint64 bytes = qs_unit_bytes(p) * p->n;
+
+	if (bytes % (1024 * 1024) == 0)
+		return psprintf(UINT64_FORMAT "MB", bytes / (1024 * 1024));
+	if (bytes % 1024 == 0)
+		return psprintf(UINT64_FORMAT "kB", bytes / 1024);
+	return psprintf(UINT64_FORMAT, bytes);
+}
+
+static void
+append_difference(StringInfo text, const char *what, const char *a, const char *b)
+{
+	if (strcmp(a, b) != 0)
+		appendStringInfo(text, "%s%s %s and %s", text->len ? ", " : "", what, a, b);
+}
+
+/* Parameters in which two sketches differ, with the values of both. */
+static char *
+differences(const qs_params *a, const qs_params *b)
+{
+	bool same_structure = a->structure == b->structure && a->part == b->part;
+	StringInfoData text;
+
+	initStringInfo(&text);
+	append_difference(&text, "structure", structure_of(a), structure_of(b));
+	append_difference(&text, "size", size_of(a), size_of(b));
+	append_difference(&text, "depth", psprintf("%d", a->depth), psprintf("%d", b->depth));
+	if (same_structure)
+	{
+		append_difference(&text, "masks", psprintf("%u", qs_mask_count(a)),
+						  psprintf("%u", qs_mask_count(b)));
+		append_difference(&text, "z", psprintf("%d", a->z), psprintf("%d", b->z));
+	}
+	append_difference(&text, "seed", psprintf(INT64_FORMAT, (int64) a->seed),
+					  psprintf(INT64_FORMAT, (int64) b->seed));
+	return text.data;
+}
+
+/*
+ * Structures differ mostly where sketches were stored while another one was
+ * the default: say how to go on with these.
+ */
+static int
+hint_template(const qs_params *a, const qs_params *b)
+{
+	const qs_params *old;
+	qs_params preset;
+
+	SketchDefaultParams(&preset);
+	old = a->structure == preset.structure ? b : a;
+	return errhint("To go on with stored sketches of another structure than the default, %s, give "
+				   "qsketch_agg a template: qsketch_new('%s', '%s').",
+				   qs_structure_name(preset.structure), qs_structure_name(old->structure),
+				   size_of(old));
 }
 
 /* Raise an error unless two sketches can be merged or subtracted. */
@@ -85,10 +144,11 @@ SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
 {
 	if (!qs_params_mergeable(&a->params, &b->params))
 		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("different sketch parameters: %s and %s", describe(&a->params),
-							   describe(&b->params)),
-						errhint("Structure, depth, masks, z and seed must be equal; numbers of "
-								"buckets may differ by a power of two.")));
+						errmsg("sketches differ: %s", differences(&a->params, &b->params)),
+						a->params.structure != b->params.structure
+							? hint_template(&a->params, &b->params)
+							: errhint("Structure, depth, masks, z and seed must be equal; sizes "
+									  "may differ by a power of two.")));
 	if (a->family != 0 && b->family != 0)
 		KeyFamilyCheckSame(a, b);
 }

@@ -1,12 +1,12 @@
 /*
  * gpu.c
- *		What SQL can see of the GPU: devices, counts, where sketches are.
+ *		What SQL can see of the GPU: devices and counts.
  *
  * src/pg/gpu.c
  */
-#include "pg/expanded.h"
+#include "postgres.h"
+#include "fmgr.h"
 
-#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "funcapi.h"
 #include "gpu/gpu.h"
@@ -65,7 +65,7 @@ put_device(ReturnSetInfo *result, GpuDeviceInfo *info)
 	values[GPU_NAME] = CStringGetTextDatum(info->name);
 	values[GPU_MEMORY] = Int64GetDatum((int64) info->memory_bytes);
 	values[GPU_MEMORY_USED] = Int64GetDatum((int64) pg_atomic_read_u64(&info->memory_used));
-	values[GPU_SKETCHES] = Int64GetDatum((int64) pg_atomic_read_u64(&info->sketches));
+	values[GPU_SKETCHES] = Int64GetDatum((int64) pg_atomic_read_u64(&info->values));
 	values[GPU_DRIVER] = CStringGetTextDatum(info->driver);
 	nulls[GPU_MEMORY] = info->memory_bytes == 0;
 	nulls[GPU_REASON] = true;
@@ -148,96 +148,4 @@ qsketch_gpu_counts(PG_FUNCTION_ARGS)
 				Int64GetDatum((int64) pg_atomic_read_u64(&gpu_shared->counter[i]));
 	}
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
-}
-
-/* The GPU that has a copy of a value, or -1. */
-static int
-gpu_of_value(Datum datum, bool stored)
-{
-	struct varatt_external toast;
-	uint8 header[QS_HEADER_BYTES];
-	SketchReader reader;
-	GpuKey key;
-
-	if (GpuStateNow() != GPU_READY)
-		return -1;
-	if (stored)
-	{
-		VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
-		SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
-		GpuKeyOfStored(&toast, header, &key);
-		return GpuOfCopy(&key);
-	}
-	SketchRead(&reader, datum);
-	GpuKeyOfBytes(reader.header, VARSIZE(reader.header - VARHDRSZ) - VARHDRSZ, &key);
-	SketchReadEnd(&reader);
-	return GpuOfCopy(&key);
-}
-
-static void
-put_part(ReturnSetInfo *result, const char *part, int gpu, uint64 bytes)
-{
-	Datum values[3] = { CStringGetTextDatum(part),
-						CStringGetTextDatum(gpu < 0 ? "host" : psprintf("GPU %d", gpu)),
-						Int64GetDatum((int64) bytes) };
-	bool nulls[3] = { 0 };
-
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-}
-
-/* Rows for the tables of a dense sketch; the fat table of sf is never on a GPU. */
-static void
-put_tables(ReturnSetInfo *result, const qs_sketch *sk, int gpu)
-{
-	const qs_params *p = &sk->params;
-	uint64 extra = sk->ops->extra_bytes(p, sk->wide);
-
-	if (p->structure == QS_SF)
-	{
-		if (qs_has_table(p))
-			put_part(result, "slim", gpu, sk->ops->table_bytes(p, sk->wide));
-		if (qs_has_extra(p))
-			put_part(result, "fat", -1, extra);
-	}
-	else if (p->structure == QS_MULTILEVEL)
-	{
-		put_part(result, "low", gpu, sk->ops->table_bytes(p, sk->wide));
-		if (!sk->remote)
-			put_part(result, "high", gpu, extra * sk->extra_used);
-	}
-	else
-		put_part(result, "table", gpu, sk->ops->table_bytes(p, sk->wide));
-}
-
-/*
- * qsketch_location(qsketch): where each part of a sketch is that lookups use:
- * on a GPU if it was made there, or if there is a copy of it.
- */
-PG_FUNCTION_INFO_V1(qsketch_location);
-Datum
-qsketch_location(PG_FUNCTION_ARGS)
-{
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	Datum datum = PG_GETARG_DATUM(0);
-	ExpandedSketch *expanded = SketchExpandedIn(datum);
-	qs_sketch view;
-	bool stored = SketchOpenStored(&view, datum);
-	SketchReader reader;
-	const qs_sketch *sk = &view;
-	int gpu;
-
-	InitMaterializedSRF(fcinfo, 0);
-	if (expanded)
-		sk = &expanded->sketch;
-	else if (!stored)
-	{
-		SketchRead(&reader, datum);
-		sk = reader.sketch;
-	}
-	gpu = expanded ? GpuOfSketch(sk) : gpu_of_value(datum, stored);
-	if (sk->form == QS_EXPLICIT)
-		put_part(result, "entries", -1, sk->used * sizeof(qs_entry));
-	else
-		put_tables(result, sk, gpu);
-	PG_RETURN_NULL();
 }

@@ -23,92 +23,22 @@
  */
 #include "pg/keytype.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/table.h"
-#include "catalog/pg_am_d.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"
-#include "catalog/pg_opfamily.h"
 #include "catalog/pg_type_d.h"
-#include "access/transam.h"
 #include "common/hashfn.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
-
-#define NAMED_FAMILY UINT32_C(0x80000000)
-
-static uint32
-hash_name(const char *name)
-{
-	return hash_bytes((const unsigned char *) name, (int) strlen(name)) | NAMED_FAMILY;
-}
-
-/* Name of an operator family of the catalog, or NULL. */
-static char *
-opfamily_name(Oid opfamily)
-{
-	HeapTuple tuple = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(opfamily));
-	char *name = NULL;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		name = pstrdup(NameStr(((Form_pg_opfamily) GETSTRUCT(tuple))->opfname));
-		ReleaseSysCache(tuple);
-	}
-	return name;
-}
-
-static uint32
-family_id(Oid opfamily)
-{
-	if (opfamily < FirstNormalObjectId)
-		return opfamily;
-	return hash_name(opfamily_name(opfamily));
-}
 
 static uint32
 family_of(Oid base_type, const TypeCacheEntry *entry)
 {
 	if (base_type == BPCHAROID)
 		entry = lookup_type_cache(TEXTOID, TYPECACHE_HASH_OPFAMILY);
-	return family_id(entry->hash_opf);
-}
-
-/* Name of the hash family whose name has this hash, or NULL; for messages. */
-static char *
-find_named_family(uint32 family)
-{
-	Relation catalog = table_open(OperatorFamilyRelationId, AccessShareLock);
-	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
-	char *name = NULL;
-	HeapTuple tuple;
-
-	while (name == NULL && HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_opfamily form = (Form_pg_opfamily) GETSTRUCT(tuple);
-
-		if (form->opfmethod == HASH_AM_OID && hash_name(NameStr(form->opfname)) == family)
-			name = pstrdup(NameStr(form->opfname));
-	}
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-	return name;
-}
-
-/* Name of the family recorded in a sketch; NULL if there is none yet. */
-char *
-KeyFamilyName(uint32 family)
-{
-	char *name;
-
-	if (family == 0)
-		return NULL;
-	name = family & NAMED_FAMILY ? find_named_family(family) : opfamily_name(family);
-	return name ? name : psprintf("unrecognized family %u", family);
+	return KeyFamilyId(entry->hash_opf);
 }
 
 static uint32
@@ -116,7 +46,7 @@ collation_id(Oid collation)
 {
 	if (!OidIsValid(collation) || get_collation_isdeterministic(collation))
 		return 0;
-	return hash_name(get_collation_name(collation));
+	return KeyNameId(get_collation_name(collation));
 }
 
 static KeyKind
@@ -140,13 +70,31 @@ kind_of(Oid base_type, uint32 collation, Oid input_collation)
 	}
 }
 
+/*
+ * The equality operator is asked for as well: then the cache gives no hash
+ * function to a type that has its own equality but no hash operator class, and
+ * would borrow that of a type to which it is binary coercible.
+ */
+static TypeCacheEntry *
+hash_of(Oid type)
+{
+	return lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_HASH_OPFAMILY |
+									   TYPECACHE_HASH_EXTENDED_PROC |
+									   TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+}
+
+/* Can values of the type be keys? */
+bool
+KeyTypeHasHash(Oid type)
+{
+	return OidIsValid(hash_of(type)->hash_extended_proc);
+}
+
 /* Describe keys of a type; "collation" is the function call's. */
 void
 KeyTypeInit(KeyType *key, Oid type, Oid collation)
 {
-	TypeCacheEntry *entry =
-		lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY | TYPECACHE_HASH_EXTENDED_PROC |
-									TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+	TypeCacheEntry *entry = hash_of(type);
 	Oid base_type = getBaseType(type);
 
 	if (!OidIsValid(entry->hash_extended_proc))
@@ -163,31 +111,6 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 	key->align = entry->typalign;
 	key->hash = &entry->hash_extended_proc_finfo;
 	key->type = type;
-}
-
-/*
- * Type of an argument: as declared, or as resolved where it is polymorphic.
- * The declaration comes first since it is there for every caller, also those
- * that call without an expression tree.
- */
-Oid
-KeyTypeOfArgument(FmgrInfo *flinfo, int argument)
-{
-	Oid *types;
-	int count;
-	Oid type;
-
-	(void) get_func_signature(flinfo->fn_oid, &types, &count);
-	if (argument >= count)
-		elog(ERROR, "function %u has no argument %d", flinfo->fn_oid, argument);
-	type = types[argument];
-	pfree(types);
-	if (IsPolymorphicType(type))
-		type = get_fn_expr_argtype(flinfo, argument);
-	if (!OidIsValid(type))
-		ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
-						errmsg("could not determine the type of the keys")));
-	return type;
 }
 
 static uint64
@@ -228,40 +151,4 @@ KeyFingerprintSlow(const KeyType *key, Datum value)
 		return label_fingerprint(DatumGetObjectId(value));
 	return DatumGetUInt64(
 		FunctionCall2Coll(key->hash, key->input_collation, value, Int64GetDatum(0)));
-}
-
-/* Raise an error unless the sketch holds fingerprints of such keys. */
-void
-KeyFamilyCheckProbe(const qs_sketch *sketch, const KeyType *key)
-{
-	if (sketch->family == 0 ||
-		(sketch->family == key->family && sketch->collation == key->collation))
-		return;
-	if (sketch->family == key->family)
-		ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH),
-						errmsg("sketch was built under another collation than the key has"),
-						errhint("Nondeterministic collations decide which strings are equal; use "
-								"COLLATE to give the key the collation of the sketch.")));
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("cannot use a key of type %s with a sketch of %s keys",
-					format_type_be(key->type), KeyFamilyName(sketch->family)),
-			 errdetail("Keys of type %s are hashed by operator family %s, those of the sketch by "
-					   "%s.",
-					   format_type_be(key->type), KeyFamilyName(key->family),
-					   KeyFamilyName(sketch->family)),
-			 errhint("Cast the key to the type that the sketch was built from.")));
-}
-
-/* Raise an error unless both sketches hold fingerprints of one kind of keys. */
-void
-KeyFamilyCheckSame(const qs_sketch *a, const qs_sketch *b)
-{
-	if (a->family != b->family)
-		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-						errmsg("sketches of different keys: %s and %s", KeyFamilyName(a->family),
-							   KeyFamilyName(b->family))));
-	if (a->collation != b->collation)
-		ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH),
-						errmsg("sketches were built under different collations")));
 }

@@ -7,7 +7,7 @@
 #ifndef QS_PG_KEYTYPE_H
 #define QS_PG_KEYTYPE_H
 
-#include "pg/glue.h"
+#include "pg/sketch_value.h"
 
 typedef enum KeyKind
 {
@@ -33,13 +33,26 @@ typedef struct KeyType
 	FmgrInfo *hash; /* in the type cache, or NULL */
 } KeyType;
 
+extern bool KeyTypeHasHash(Oid type);
 extern void KeyTypeInit(KeyType *key, Oid type, Oid collation);
-extern Oid KeyTypeOfArgument(FmgrInfo *flinfo, int argument);
 extern uint64 KeyFingerprintSlow(const KeyType *key, Datum value);
 
+/* keyfamily.c */
+extern uint32 KeyNameId(const char *name);
+extern uint32 KeyFamilyId(Oid opfamily);
 extern char *KeyFamilyName(uint32 family);
+extern Oid KeyFamilyType(uint32 family);
+extern char *KeyFamilyTypes(uint32 family);
 extern void KeyFamilyCheckProbe(const qs_sketch *sketch, const KeyType *key);
 extern void KeyFamilyCheckSame(const qs_sketch *a, const qs_sketch *b);
+
+/* Does the sketch hold fingerprints of such keys, or none? */
+static inline bool
+KeyFits(const KeyType *key, const qs_sketch *sketch)
+{
+	return sketch->family == 0 ||
+		   (sketch->family == key->family && sketch->collation == key->collation);
+}
 
 static inline bool
 KeyIsInteger(const KeyType *key)

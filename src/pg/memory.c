@@ -1,8 +1,8 @@
 /*
  * memory.c
- *		The core's allocator over a memory context.
+ *		A memory context as the allocator of what knows no PostgreSQL.
  *
- * The core wants zeroed memory aligned to a cache line and NULL, not an error,
+ * Families want zeroed memory aligned to a cache line and NULL, not an error,
  * when there is none.  In front of what it gets stands the pointer to what
  * PostgreSQL gave, for pfree().  Small tables are aligned to 8 bytes only:
  * they are those of small groups, of which there may be very many.  Large ones
@@ -11,7 +11,7 @@
  *
  * src/pg/memory.c
  */
-#include "pg/glue.h"
+#include "pg/memory.h"
 
 #include <sys/mman.h>
 
@@ -40,7 +40,7 @@ want_huge_pages(char *aligned, size_t bytes)
 }
 
 static void *
-sketch_alloc(void *context, size_t bytes)
+context_alloc(void *context, size_t bytes)
 {
 	size_t align = alignment(bytes);
 	char *raw;
@@ -59,18 +59,17 @@ sketch_alloc(void *context, size_t bytes)
 }
 
 static void
-sketch_release(void *context, void *pointer)
+context_release(void *context, void *pointer)
 {
 	(void) context;
 	pfree(((void **) pointer)[-1]);
 }
 
-/* Fill and return "memory" so that it serves from "context". */
 const qs_memory *
-SketchMemory(MemoryContext context, qs_memory *memory)
+ContextMemory(MemoryContext context, qs_memory *memory)
 {
-	memory->alloc = sketch_alloc;
-	memory->release = sketch_release;
+	memory->alloc = context_alloc;
+	memory->release = context_release;
 	memory->context = context;
 	return memory;
 }

@@ -4,9 +4,10 @@
  *
  * src/pg/module.c
  */
-#include "pg/glue.h"
+#include "postgres.h"
+#include "fmgr.h"
 
-#include "engine/kernels.h"
+#include "engine/isa.h"
 #include "gpu/gpu.h"
 #include "scan/scan.h"
 #include "utils/guc.h"
@@ -15,35 +16,32 @@ PG_MODULE_MAGIC;
 
 void _PG_init(void);
 
-/* Values of qsketch.simd index this. */
-static const char *const simd_names[] = { "auto", "avx512", "avx2", "scalar" };
+/* Values of qsketch.simd: a qs_isa, or the best one. */
+#define SIMD_AUTO QS_ISAS
 
 static const struct config_enum_entry simd_options[] = {
-	{ "auto", 0, false },   { "avx512", 1, false }, { "avx2", 2, false },
-	{ "scalar", 3, false }, { NULL, 0, false },
+	{ "auto", SIMD_AUTO, false },
+	{ "avx512", QS_ISA_AVX512, false },
+	{ "avx2", QS_ISA_AVX2, false },
+	{ "scalar", QS_ISA_SCALAR, false },
+	{ NULL, 0, false },
 };
 
-static int simd_setting = 0;
+static int simd_setting = SIMD_AUTO;
 
-/* Trying a set is the way to know whether the processor has it. */
 static bool
 check_simd(int *value, void **extra, GucSource source)
 {
-	const char *before = qs_kernels_now()->name;
-
-	if (!qs_kernels_use(simd_names[*value]))
-	{
-		GUC_check_errdetail("This processor does not have the instructions.");
-		return false;
-	}
-	qs_kernels_use(before);
-	return true;
+	if (*value == SIMD_AUTO || qs_isa_usable((qs_isa) *value))
+		return true;
+	GUC_check_errdetail("This processor does not have the instructions.");
+	return false;
 }
 
 static void
 assign_simd(int value, void *extra)
 {
-	qs_kernels_use(simd_names[value]);
+	qs_isa_use(value == SIMD_AUTO ? "auto" : qs_isa_name((qs_isa) value));
 }
 
 void
@@ -51,7 +49,7 @@ _PG_init(void)
 {
 	DefineCustomEnumVariable(
 		"qsketch.simd", "Instructions that the CPU engine uses; all give the same sketches.", NULL,
-		&simd_setting, 0, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
+		&simd_setting, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
 	ColumnScanInit();
 	GpuInit();
 	MarkGUCPrefixReserved("qsketch");

@@ -18,7 +18,7 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_proc.h"
 #include "commands/explain.h"
-#include "engine/kernels.h"
+#include "engine/isa.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -36,6 +36,7 @@ typedef struct ColumnScanState
 	int count;
 	SketchedColumn *column;
 	bool partial;
+	bool alone;             /* the leader has no other scan to do when this one ends */
 	MemoryContext sketches; /* of the current result */
 	MemoryContext scratch;  /* of hashing one page's keys */
 	TableScanDesc scan;
@@ -53,20 +54,29 @@ const CustomScanMethods columnscan_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-/* May the user call the aggregate?  As ExecInitAgg() asks. */
+/* May this role call a function?  An error if not. */
 static void
-check_permission(Oid function)
+check_permission(Oid function, Oid role, ObjectType kind)
 {
 	AclResult result;
 
 #if PG_VERSION_NUM >= 160000
-	result = object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);
+	result = object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE);
 #else
-	result = pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE);
+	result = pg_proc_aclcheck(function, role, ACL_EXECUTE);
 #endif
 	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_AGGREGATE, get_func_name(function));
+		aclcheck_error(result, kind, get_func_name(function));
 	InvokeFunctionExecuteHook(function);
+}
+
+/* As ExecInitAgg() asks: the user for the aggregate, its owner for what it calls. */
+static void
+check_permissions(Oid function, const RecognizedAggregate *aggregate)
+{
+	check_permission(function, GetUserId(), OBJECT_AGGREGATE);
+	check_permission(aggregate->transition, aggregate->owner, OBJECT_FUNCTION);
+	check_permission(aggregate->final, aggregate->owner, OBJECT_FUNCTION);
 }
 
 /* What the plan's list of aggregates says of one column. */
@@ -77,7 +87,7 @@ init_column(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor)
 
 	if (!ColumnScanMatch(aggref, &call))
 		elog(ERROR, "unexpected aggregate in QSketchScan");
-	check_permission(aggref->aggfnoid);
+	check_permissions(aggref->aggfnoid, &call.aggregate);
 	ColumnPlaceInit(&column->place, call.key->varattno, descriptor);
 	if (call.weight)
 		ColumnPlaceInit(&column->weight, call.weight->varattno, descriptor);
@@ -104,6 +114,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 		init_column(&state->column[state->count++], aggref, descriptor);
 		state->partial = aggref->aggsplit != AGGSPLIT_SIMPLE;
 	}
+	state->alone = boolVal(linitial(cscan->custom_private));
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 	state->scratch =
@@ -122,7 +133,8 @@ start_sketches(ColumnScanState *state)
 		SketchedColumn *column = &state->column[i];
 
 		column->sketch = ExpandedCreate(state->sketches, &column->params);
-		ExpandedPlace(column->sketch, state->partial ? &state->css.ss.ps : NULL);
+		ExpandedPlace(column->sketch);
+		column->sketch->ticket = state->partial;
 		KeyTypeInit(&column->sketch->key, column->key_type, column->collation);
 		column->sketch->sketch.family = column->sketch->key.family;
 		column->sketch->sketch.collation = column->sketch->key.collation;
@@ -146,17 +158,6 @@ start_scan(ColumnScanState *state)
 		state->scan = state->shared ? table_beginscan_parallel(relation, shared_scan(state->shared))
 									: table_beginscan(relation, snapshot, 0, NULL);
 	PageReaderBegin(&state->reader, state->scan);
-}
-
-void
-ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
-{
-	counts->keys += more->keys;
-	counts->batches += more->batches;
-	counts->pages += more->pages;
-	counts->pages_visible += more->pages_visible;
-	counts->on_cpu |= more->on_cpu;
-	counts->on_gpu |= more->on_gpu;
 }
 
 static void
@@ -230,8 +231,8 @@ next(ScanState *node)
 	if (!state->ready || state->partial)
 		run(state);
 	state->done = true;
-	if (state->shared &&
-		!SharedScanLeave(state->shared, node->ps.state->es_query_dsa, state->column, state->count))
+	if (state->shared && !SharedScanLeave(state->shared, node->ps.state->es_query_dsa,
+										  state->column, state->count, state->alone))
 	{
 		MemoryContextReset(state->sketches);
 		return slot;
@@ -345,7 +346,7 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (!es->analyze)
 		return;
 	ExplainPropertyText("Backend", backend_names(counts), es);
-	ExplainPropertyText("Instructions", qs_kernels_now()->name, es);
+	ExplainPropertyText("Instructions", qs_isa_name(qs_isa_now()), es);
 	ExplainPropertyInteger("Keys", NULL, (int64) counts->keys, es);
 	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);
 	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);

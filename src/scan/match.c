@@ -2,22 +2,21 @@
  * match.c
  *		Which aggregates and tables QSketchScan can do.
  *
- * Every aggregate must be a plain qsketch_agg of a column of keys, perhaps one
- * of weights, and perhaps a constant template, and the query must ask for all rows of a table whose
- * pages are heapam's.  Whatever would be an error is left to the ordinary plan,
+ * Every aggregate must be a plain qsketch_agg (or another that is made of the
+ * same functions, see pg/sketch_recognize.c) of a column of keys, perhaps one of
+ * weights, and perhaps a constant template, and the query must ask for all rows
+ * of a table whose pages are heapam's.  Whatever would be an error is left to the ordinary plan,
  * which raises it when the first key comes, and only then.
  *
  * src/scan/match.c
  */
+#include "pg/keyexpr.h"
 #include "scan/scan.h"
 
 #include "access/table.h"
-#include "catalog/dependency.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
-#include "commands/extension.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -25,18 +24,6 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/typcache.h"
-
-/* Is the aggregate the extension's own qsketch_agg? */
-static bool
-is_sketch_aggregate(Oid function)
-{
-	char *name = get_func_name(function);
-
-	return name && strcmp(name, "qsketch_agg") == 0 &&
-		   getExtensionOfObject(ProcedureRelationId, function) ==
-			   get_extension_oid("qsketch", true);
-}
 
 /* The i-th argument of an aggregate. */
 static Expr *
@@ -80,21 +67,39 @@ match_weight(Expr *expr, ColumnScanCall *call)
 	}
 }
 
+/* Is this a call of an aggregate of ours, whose arguments are what it declares? */
+static bool
+match_aggregate(Aggref *aggref, ColumnScanCall *call)
+{
+	const AggregateForm *form = &call->aggregate.form;
+
+	if (!RecognizeAggregate(aggref->aggfnoid, &call->aggregate) || aggref->aggstar ||
+		aggref->aggvariadic ||
+		list_length(aggref->args) != 1 + (form->weight != 0) + (form->template != 0))
+		return false;
+	call->key_type = KeyTypeOfExpr(IsPolymorphicType(call->aggregate.key_type)
+									   ? linitial_oid(aggref->aggargtypes)
+									   : call->aggregate.key_type,
+								   (Node *) argument(aggref, 0));
+	return true;
+}
+
 /* Are the arguments no more than columns and perhaps a constant template? */
 bool
 ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 {
-	int count = list_length(aggref->args);
-	bool templated = count > 1 && exprType((Node *) argument(aggref, count - 1)) == aggref->aggtype;
+	const AggregateForm *form = &call->aggregate.form;
 
 	memset(call, 0, sizeof(*call));
-	call->key_type = exprType((Node *) argument(aggref, 0));
-	call->key = as_column(argument(aggref, 0));
-	if (call->key == NULL || (count - templated > 1 && !match_weight(argument(aggref, 1), call)))
+	if (!match_aggregate(aggref, call))
 		return false;
-	if (!templated)
+	call->key = as_column(argument(aggref, 0));
+	if (call->key == NULL ||
+		(form->weight && !match_weight(argument(aggref, form->weight - 1), call)))
+		return false;
+	if (form->template == 0)
 		return true;
-	call->template = (Const *) argument(aggref, count - 1);
+	call->template = (Const *) argument(aggref, form->template - 1);
 	return IsA(call->template, Const) && !call->template->constisnull;
 }
 
@@ -121,9 +126,7 @@ takes_keys(const ColumnScanCall *call)
 	qs_params params;
 
 	ColumnScanParams(call, &params);
-	return params.part != QS_PART_DEVICE &&
-		   OidIsValid(
-			   lookup_type_cache(call->key_type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc);
+	return params.part != QS_PART_DEVICE && KeyTypeHasHash(call->key_type);
 }
 
 static bool
@@ -132,17 +135,38 @@ is_plain(Aggref *aggref)
 	ColumnScanCall call;
 
 	return aggref->aggdistinct == NIL && aggref->aggorder == NIL && aggref->aggfilter == NULL &&
-		   aggref->agglevelsup == 0 && is_sketch_aggregate(aggref->aggfnoid) &&
-		   ColumnScanMatch(aggref, &call) && takes_keys(&call);
+		   aggref->agglevelsup == 0 && ColumnScanMatch(aggref, &call) && takes_keys(&call);
+}
+
+static List *
+pull_aggregates(Node *expressions)
+{
+	return pull_var_clause(expressions, PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
+											PVC_INCLUDE_PLACEHOLDERS);
+}
+
+/* Raise an error if the planner takes aggregates of different keys for one. */
+void
+ColumnScanCheckShared(PlannerInfo *root)
+{
+	List *found = list_concat(pull_aggregates((Node *) root->processed_tlist),
+							  pull_aggregates(root->parse->havingQual));
+	RecognizedAggregate recognized;
+	List *aggregates = NIL;
+	ListCell *cell;
+
+	foreach (cell, found)
+		if (IsA(lfirst(cell), Aggref) &&
+			RecognizeAggregate(lfirst_node(Aggref, cell)->aggfnoid, &recognized))
+			aggregates = lappend(aggregates, lfirst(cell));
+	KeyCheckSharedAggregates(aggregates);
 }
 
 /* All aggregates of the expressions, if each can be done; else NIL. */
 List *
 ColumnScanAggregates(List *expressions)
 {
-	List *found =
-		pull_var_clause((Node *) expressions, PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
-												  PVC_INCLUDE_PLACEHOLDERS);
+	List *found = pull_aggregates((Node *) expressions);
 	List *aggregates = NIL;
 	ListCell *cell;
 

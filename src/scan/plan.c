@@ -53,7 +53,7 @@ typedef struct Grouping
 	PathTarget *target;  /* their target */
 } Grouping;
 
-/* The plan node of a path. */
+/* The plan node of a path; private to it is only that last item. */
 static Plan *
 plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		  List *custom_plans)
@@ -68,6 +68,7 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 					makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = intVal(lsecond(path->custom_private));
+	scan->custom_private = list_make1(lthird(path->custom_private));
 	scan->flags = path->flags;
 	scan->methods = &columnscan_methods;
 	return &scan->scan.plan;
@@ -126,7 +127,10 @@ set_costs(Path *path, RelOptInfo *table, List *aggregates)
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;
 }
 
-/* A scan of a table that gives the target, whose aggregates are these. */
+/*
+ * A scan of a table that gives the target, whose aggregates are these.  The
+ * last private item tells that nothing else stands below its Gather.
+ */
 static Path *
 make_path(Grouping *grouping, RelOptInfo *table, RelOptInfo *parent, PathTarget *target,
 		  List *aggregates, int workers)
@@ -140,7 +144,8 @@ make_path(Grouping *grouping, RelOptInfo *table, RelOptInfo *parent, PathTarget 
 	path->path.parallel_safe = table->consider_parallel && grouping->output->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private = list_make2(aggregates, makeInteger(table->relid));
+	path->custom_private =
+		list_make3(aggregates, makeInteger(table->relid), makeBoolean(parent == grouping->partial));
 	path->methods = &path_methods;
 	set_costs(&path->path, table, aggregates);
 	return &path->path;
@@ -305,8 +310,10 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 
 	if (previous_hook)
 		previous_hook(root, stage, input, output, extra);
-	if (stage != UPPERREL_GROUP_AGG || !columnscan_enabled || !root->parse->hasAggs ||
-		!is_whole(root, input))
+	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs)
+		return;
+	ColumnScanCheckShared(root);
+	if (!columnscan_enabled || !is_whole(root, input))
 		return;
 	aggregates = ColumnScanAggregates(output->reltarget->exprs);
 	if (aggregates == NIL)
@@ -317,18 +324,6 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 		add_children_paths(&grouping, input);
 	else if (ColumnScanTable(root, input, aggregates))
 		add_table_paths(&grouping, input, aggregates);
-}
-
-/*
- * Planner support of the transition functions.  Its answer, that the default
- * cost is right, matters less than that the planner asks: the module is loaded
- * before the paths of even a session's first query are made.
- */
-PG_FUNCTION_INFO_V1(qsketch_support);
-Datum
-qsketch_support(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_POINTER(NULL);
 }
 
 /* Settings, hook and node, at load. */

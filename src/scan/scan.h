@@ -4,9 +4,9 @@
  *
  * Aggregating a column through the executor costs some 30 ns a row before the
  * sketch sees a key.  For SELECT qsketch_agg(column [, column] [, template]),
- * ... FROM table, QSketchScan takes the place of Aggregate over Seq Scan: it reads page
- * after page, decides visibility as a sequential scan does, and takes the
- * columns off the visible tuples into batches of keys.
+ * ... FROM table, QSketchScan takes the place of Aggregate over Seq Scan: it
+ * reads page after page, decides visibility as a sequential scan does, and takes
+ * the columns off the visible tuples into batches of keys.
  *
  *	match.c		recognizes what can be done so
  *	plan.c		offers it to the planner
@@ -20,7 +20,8 @@
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
-#include "pg/expanded.h"
+#include "pg/sketch_expanded.h"
+#include "pg/sketch_recognize.h"
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
@@ -39,15 +40,17 @@ extern const CustomScanMethods columnscan_methods;
 /* match.c: what a qsketch_agg call that can be done asks for. */
 typedef struct ColumnScanCall
 {
+	RecognizedAggregate aggregate;
 	Var *key;
 	Var *weight; /* integers; NULL: 1 each */
 	KeyKind weight_kind;
 	Const *template; /* NULL: the default parameters */
-	Oid key_type;    /* as the aggregate sees it */
+	Oid key_type;    /* as the transition function sees it */
 } ColumnScanCall;
 
 extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
 extern void ColumnScanParams(const ColumnScanCall *call, qs_params *params);
+extern void ColumnScanCheckShared(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
@@ -117,7 +120,16 @@ typedef struct ScanCounts
 	bool on_gpu;
 } ScanCounts;
 
-extern void ScanCountsAdd(ScanCounts *counts, const ScanCounts *more);
+static inline void
+ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
+{
+	counts->keys += more->keys;
+	counts->batches += more->batches;
+	counts->pages += more->pages;
+	counts->pages_visible += more->pages_visible;
+	counts->on_cpu |= more->on_cpu;
+	counts->on_gpu |= more->on_gpu;
+}
 
 /* share.c: what the processes of a parallel scan share. */
 typedef struct SharedScan SharedScan;
@@ -126,7 +138,8 @@ extern Size SharedScanSize(void);
 extern void SharedScanInit(SharedScan *shared);
 extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
 extern void SharedScanJoin(SharedScan *shared);
-extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count);
+extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count,
+							bool collect);
 extern void SharedScanCount(SharedScan *shared, const ScanCounts *counts);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
 

@@ -4,27 +4,35 @@
  *
  * Each process has sketches of its own, which takes no atomic operations, and
  * when it runs out of pages it merges them with those of another, or leaves
- * them to another: in a tree, and nobody waits.
+ * them to another: in a tree.
  *
- *	The first to finish puts its sketches into shared memory and returns no row.
+ *	The first worker to finish puts its sketches into shared memory and returns
+ *	no row.
  *	The next one takes them, adds them to its own and goes on in the same way.
- *	The last one has them all and returns them.
+ *	The leader takes whatever lies there until all others have left, and returns
+ *	the sum: nothing goes through a queue.  It has nothing else to do but wait for
+ *	the others, unless there are further scans (partitions): then it leaves its
+ *	sketches, too, and the last of all processes returns them.
  *
  * At most one set of sketches lies there at a time, for nobody leaves one
  * without having looked for another.  A process that comes after the last one
  * has left finds no pages and returns a row of NULLs.
  *
  * What stands in the way of merging here is no error: sketches on a device are
- * merged there, and where shared memory is short a process returns its own
- * row.  Finalize Aggregate above adds up whatever rows come.
+ * merged there, and where they are small or shared memory is short a process
+ * returns its own row.  Finalize Aggregate above adds up whatever rows come.
  *
  * src/scan/share.c
  */
 #include "scan/scan.h"
 
+#include "pg/pass.h"
+
 #include "access/parallel.h"
 #include "miscadmin.h"
+#include "storage/condition_variable.h"
 #include "storage/spin.h"
+#include "utils/wait_event.h"
 
 /* One sketch of a set that a process has left. */
 typedef struct LeftColumn
@@ -39,6 +47,7 @@ struct SharedScan
 	int running;      /* processes that have not left yet */
 	dsa_pointer left; /* LeftColumn[], to be taken by the next, or invalid */
 	ScanCounts counts;
+	ConditionVariable changed; /* a process has left */
 };
 
 Size
@@ -53,6 +62,7 @@ SharedScanInit(SharedScan *shared)
 {
 	memset(shared, 0, sizeof(*shared));
 	SpinLockInit(&shared->mutex);
+	ConditionVariableInit(&shared->changed);
 }
 
 static void
@@ -103,7 +113,7 @@ SharedScanCounts(SharedScan *shared)
 	return counts;
 }
 
-/* Copies of all sketches; invalid if there is no room. */
+/* Copies of all sketches; invalid if there is no room, or if they are so small that rows do. */
 static dsa_pointer
 put_set(dsa_area *area, const SketchedColumn *column, int count)
 {
@@ -114,7 +124,7 @@ put_set(dsa_area *area, const SketchedColumn *column, int count)
 
 	for (i = 0; i < count; i++)
 		size += SketchFlatSize(&column[i].sketch->sketch);
-	if (!PassHasRoom(size))
+	if (size <= PASS_AT || !PassHasRoom(size))
 		return InvalidDsaPointer;
 	set = dsa_allocate0(area, count * sizeof(LeftColumn));
 	left = dsa_get_address(area, set);
@@ -136,10 +146,10 @@ merge_set(dsa_area *area, dsa_pointer set, SketchedColumn *column, int count)
 
 	for (i = 0; i < count; i++)
 	{
-		PassedSketch passed;
+		qs_sketch view;
 
-		PassGet(&passed, area, left[i].bytes);
-		ExpandedMerge(column[i].sketch, &passed.view);
+		PassGet(&view, area, left[i].bytes);
+		ExpandedMerge(column[i].sketch, &view);
 		column[i].sketch->members += left[i].members;
 	}
 	free_set(area, set, count);
@@ -157,75 +167,89 @@ is_remote(const SketchedColumn *column, int count)
 	return false;
 }
 
-/*
- * Merge with what the others have left, and leave: with *last set nobody else
- * is in the scan.  Returns the copy of all sketches that was put for the next
- * process (or was not needed, if this is the last), or an invalid pointer.
- */
-static dsa_pointer
-merge_and_leave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count, bool *last)
+/* What a process does next, having looked at the shared state. */
+typedef enum Step
 {
-	dsa_pointer mine = InvalidDsaPointer;
-	bool apart = area == NULL;
+	STEP_TAKE,  /* merge the set that was taken */
+	STEP_PUT,   /* copy its sketches, to leave them */
+	STEP_WAIT,  /* until another process has left */
+	STEP_LEFT,  /* its copy is left to another process */
+	STEP_RETURN /* it has left, and returns its sketches */
+} Step;
 
-	for (;;)
-	{
-		dsa_pointer left;
-		bool leave;
+/* One process at its end. */
+typedef struct Leaver
+{
+	bool collects;    /* waits for all others */
+	bool apart;       /* cannot merge here */
+	dsa_pointer mine; /* copy of its sketches, or invalid */
+} Leaver;
 
-		CHECK_FOR_INTERRUPTS();
-		apart = apart || is_remote(column, count);
-		SpinLockAcquire(&shared->mutex);
-		left = shared->left;
-		*last = shared->running == 1;
-		leave = !DsaPointerIsValid(left) && (*last || apart || DsaPointerIsValid(mine));
-		shared->left = leave && !*last ? mine : InvalidDsaPointer;
-		shared->running -= leave;
-		SpinLockRelease(&shared->mutex);
-		if (leave)
-			return mine;
-		if (DsaPointerIsValid(left))
-		{
-			merge_set(area, left, column, count);
-			if (DsaPointerIsValid(mine))
-				free_set(area, mine, count);
-			mine = InvalidDsaPointer;
-			continue;
-		}
-		mine = put_set(area, column, count);
-		apart = !DsaPointerIsValid(mine);
-	}
+/* Look once, and take a set or leave if that is what is to be done. */
+static Step
+look(SharedScan *shared, const Leaver *leaver, dsa_pointer *taken)
+{
+	Step step;
+
+	SpinLockAcquire(&shared->mutex);
+	*taken = shared->left;
+	if (DsaPointerIsValid(*taken))
+		step = STEP_TAKE;
+	else if (leaver->apart || shared->running == 1)
+		step = STEP_RETURN;
+	else if (leaver->collects)
+		step = STEP_WAIT;
+	else
+		step = DsaPointerIsValid(leaver->mine) ? STEP_LEFT : STEP_PUT;
+	shared->left = step == STEP_LEFT ? leaver->mine : InvalidDsaPointer;
+	if (step == STEP_LEFT || step == STEP_RETURN)
+		shared->running--;
+	SpinLockRelease(&shared->mutex);
+	if (step == STEP_LEFT || step == STEP_RETURN)
+		ConditionVariableBroadcast(&shared->changed);
+	return step;
 }
 
-/* The copy is what will be passed on; the set that held it goes. */
 static void
-keep_copies(dsa_area *area, dsa_pointer set, SketchedColumn *column, int count)
+drop_copy(dsa_area *area, Leaver *leaver, int count)
 {
-	LeftColumn *left = dsa_get_address(area, set);
-	int i;
-
-	for (i = 0; i < count; i++)
-		column[i].sketch->passed = left[i].bytes;
-	dsa_free(area, set);
+	if (DsaPointerIsValid(leaver->mine))
+		free_set(area, leaver->mine, count);
+	leaver->mine = InvalidDsaPointer;
 }
 
 /*
  * The end of a process's part: false if its sketches were left to another one,
- * else they are to be returned.
+ * else they are to be returned.  "collect": if this is the leader, it may wait.
  */
 bool
-SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count)
+SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count, bool collect)
 {
-	bool last;
-	dsa_pointer copy = merge_and_leave(shared, area, column, count, &last);
+	Leaver leaver = { .collects = collect && !IsParallelWorker(), .mine = InvalidDsaPointer };
+	dsa_pointer taken;
+	Step step;
 
-	if (!DsaPointerIsValid(copy))
-		return true;
-	if (!last)
-		return false;
-	if (IsParallelWorker())
-		keep_copies(area, copy, column, count);
-	else
-		free_set(area, copy, count);
-	return true;
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		leaver.apart = leaver.apart || area == NULL || is_remote(column, count);
+		step = look(shared, &leaver, &taken);
+		if (step == STEP_TAKE)
+		{
+			merge_set(area, taken, column, count);
+			drop_copy(area, &leaver, count);
+		}
+		else if (step == STEP_PUT)
+		{
+			leaver.mine = put_set(area, column, count);
+			leaver.apart = !DsaPointerIsValid(leaver.mine);
+		}
+		else if (step == STEP_WAIT)
+			ConditionVariableSleep(&shared->changed, PG_WAIT_EXTENSION);
+	}
+	while (step != STEP_LEFT && step != STEP_RETURN);
+	ConditionVariableCancelSleep();
+	if (step == STEP_RETURN)
+		drop_copy(area, &leaver, count);
+	return step == STEP_RETURN;
 }

@@ -6,7 +6,7 @@
  */
 #include "sets/builder.h"
 
-#include "core/hash.h"
+#include "base/hash.h"
 
 /* A key to be sorted, and its label. */
 typedef struct item

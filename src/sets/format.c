@@ -6,7 +6,7 @@
  */
 #include "sets/format.h"
 
-#include "core/crc32c.h"
+#include "base/crc32c.h"
 
 enum
 {

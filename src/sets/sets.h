@@ -18,9 +18,9 @@
 #ifndef QI_SETS_H
 #define QI_SETS_H
 
-#include "core/port.h"
-#include "core/sketch.h" /* qs_memory */
-#include "core/status.h"
+#include "base/port.h"
+#include "base/memory.h" /* qs_memory */
+#include "base/status.h"
 
 /*
  * Sets of a collection, and elements that occur in it, are numbered; positions

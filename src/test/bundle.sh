@@ -23,16 +23,18 @@ shared_libraries() {
 
 pack_perl_module() {
 	local run
-	run=$(perl -MIPC::Run -e 'print $INC{"IPC/Run.pm"}' 2>/dev/null) || return 0
+	run=$(perl -MIPC::Run -e 'print $INC{"IPC/Run.pm"}' 2>/dev/null) ||
+		{ echo "bundle.sh: no IPC::Run to pack, without which no TAP test runs" >&2 && return 1; }
 	mkdir -p "$SERVER_ROOT/perl5/IPC"
 	cp -r "$run" "${run%.pm}" "$SERVER_ROOT/perl5/IPC/"
 }
 
+"$SOURCE/src/test/setup.sh" test
 server_stage
 mkdir -p "$SERVER_ROOT/lib" "$SOURCE/build/bundle"
 shared_libraries | xargs -I{} cp -L {} "$SERVER_ROOT/lib/"
 pack_perl_module
 tar -C "$SERVER_ROOT" -czf "$SOURCE/build/bundle/pg.tar.gz" --exclude=./home .
-tar -C "$SOURCE" -czf "$SOURCE/build/bundle/tree.tar.gz" src/test src/bench sql_tests expected
+tar -C "$SOURCE" -czf "$SOURCE/build/bundle/tree.tar.gz" src/test src/bench sql_tests expected README.md docs
 cp "$SOURCE/src/test/gpu-host.sh" "$SOURCE/build/bundle/"
 ls -lh "$SOURCE/build/bundle"

@@ -11,8 +11,9 @@
 #
 # Every step runs, also after one that failed.  The last line is always
 # "N passed, N failed", of unit tests, SQL, isolation and TAP tests, and checks;
-# the exit status says whether any failed.  What the SQL tests printed is in
-# build/regress/results, to be copied to expected/ when it is right.
+# the exit status says whether any failed or none ran.  What the SQL tests
+# printed is in build/regress/results, to be copied to expected/ when it is
+# right.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 cd "$SOURCE"
@@ -88,11 +89,13 @@ pg_regress_tests() {
 }
 
 stage_tests() {
-	mkdir -p "$1"
+	mkdir -p "$1/docs"
 	cp -r sql_tests "$1/sql"
+	cp README.md docs/*.md "$1/docs"
 	[ ! -d expected ] || cp -r expected "$1/expected"
 	[ ! -d sql_tests/specs ] || cp -r sql_tests/specs "$1/specs"
 	[ ! -d src/test/golden ] || cp -r src/test/golden "$1/golden"
+	cp build/test/*.so "$1/" 2>/dev/null || :
 	[ ${#RUN_AS[@]} = 0 ] || chown -R nobody: "$1"
 }
 
@@ -183,7 +186,7 @@ format_check() {
 everything() {
 	export WERROR=1
 	check "packages" src/test/setup.sh test
-	check "build" make -s -j "$(nproc)"
+	check "build" make -s -j "$(nproc)" all build/test/worker_partial.so
 	unit_tests
 	check "layers" make -s check-layers
 	format_check
@@ -197,5 +200,6 @@ regress | gpu | isolation | tap) with_server "$@" ;;
 *) echo "run.sh: unrecognized tests \"$1\"" >&2 && exit 2 ;;
 esac
 
+[ $((passed + failed)) != 0 ] || title "nothing was run, which is a failure"
 printf '\n%d passed, %d failed\n' $passed $failed
-[ $failed = 0 ]
+[ $passed != 0 ] && [ $failed = 0 ]

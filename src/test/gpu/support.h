@@ -15,9 +15,10 @@
 
 #include <cuda_runtime_api.h>
 
-#include "core/format.h"
-#include "engine/engine.h"
-#include "qs_cuda.h"
+#include "sketch/format.h"
+#include "sketch/sf.h"
+#include "engine/sketch_engine.h"
+#include "sketch_cuda.h"
 
 /* Stop the program: the test itself cannot go on. */
 #define CHECK(condition)                                                    \
@@ -55,7 +56,7 @@ extern uint64_t key_at(key_kind kind, uint64_t seed, uint64_t i);
 /* Fill an array with keys number first .. first + count - 1, on all cores. */
 extern void make_keys(uint64_t *key, key_kind kind, uint64_t seed, uint64_t first, uint64_t count);
 
-/* The C library's memory, zeroed and aligned as the core wants it. */
+/* The C library's memory, zeroed and aligned as sketches want it. */
 extern const qs_memory test_memory;
 
 extern double seconds(void);

@@ -24,7 +24,7 @@
 
 #include "support.h"
 
-#include "engine/kernels.h"
+#include "engine/sketch_kernels.h"
 
 #define MACHINE_SKETCHES 3
 #define MACHINE_KEYS     400
@@ -128,7 +128,7 @@ machine_stop(machine *m)
 
 	for (i = 0; i < MACHINE_SKETCHES; i++)
 		qs_free(&m->unit[i].sk);
-	qs_kernels_use("auto");
+	qs_isa_use("auto");
 	test_no_leak();
 }
 
@@ -153,7 +153,7 @@ machine_query(const machine *m, const qs_sketch *sk, int64_t *estimate)
 
 	for (i = 0; i < m->keys; i++)
 		key[i] = machine_key(m, i);
-	qs_engine_cpu.query(sk, key, m->keys, estimate);
+	qs_query(sk, key, m->keys, estimate);
 }
 
 static inline void
@@ -392,12 +392,12 @@ machine_fold(machine_sketch *u)
 static inline void
 machine_step(machine *m)
 {
-	static const char *const kernels[] = { "scalar", "avx2", "avx512", "auto" };
+	static const char *const levels[] = { "scalar", "avx2", "avx512", "auto" };
 	machine_sketch *u = &m->unit[choose(&m->from, MACHINE_SKETCHES)];
 	machine_sketch *v = &m->unit[choose(&m->from, MACHINE_SKETCHES)];
 	uint64_t what = choose(&m->from, 16);
 
-	qs_kernels_use(kernels[choose(&m->from, 4)]);
+	qs_isa_use(levels[choose(&m->from, 4)]);
 	if (what < 5)
 		machine_insert(m, u);
 	else if (what < 7)

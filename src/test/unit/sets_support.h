@@ -10,7 +10,7 @@
 
 #include "support.h"
 
-#include "engine/kernels.h"
+#include "engine/isa.h"
 #include "engine/sets_kernels.h"
 #include "sets/builder.h"
 #include "sets/format.h"
@@ -25,13 +25,13 @@ test_tables(const qi_kernels *table[3])
 	size_t i;
 
 	for (i = 0; i < ALL_OF(names); i++)
-		if (qs_kernels_use(names[i]))
+		if (qs_isa_use(names[i]))
 		{
 			table[count] = qi_kernels_now();
 			REQUIRE(strcmp(table[count]->name, names[i]) == 0);
 			count++;
 		}
-	qs_kernels_use("auto");
+	qs_isa_use("auto");
 	return count;
 }
 

@@ -1,10 +1,10 @@
 /*
  * support.h
- *		What the tests of the core share: memory, random numbers, sketches, bytes.
+ *		What the tests of sketches share: memory, random numbers, sketches, bytes.
  *
- * Each test is one file that is linked with the core, so this is a header of
- * static functions.  Everything here is deterministic.  Include it before any
- * other header; fuzzers define TEST_WITHOUT_CMOCKA and stop by a trap.
+ * Each test is one file that is linked with the sketches, so this is a header
+ * of static functions.  Everything here is deterministic.  Include it before
+ * any other header; fuzzers define TEST_WITHOUT_CMOCKA and stop by a trap.
  *
  * Memory comes from a counting allocator that can be told to fail.  Blocks end
  * where they were asked to end, so that AddressSanitizer sees a step beyond
@@ -25,11 +25,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/crc32c.h"
-#include "core/explicit.h"
-#include "core/format.h"
-#include "core/sketch.h"
-#include "engine/engine.h"
+#include "base/crc32c.h"
+#include "sketch/explicit.h"
+#include "sketch/format.h"
+#include "sketch/sf.h"
+#include "sketch/sketch.h"
+#include "engine/sketch_engine.h"
 
 #ifdef TEST_WITHOUT_CMOCKA
 #define TEST_STOP() __builtin_trap()
@@ -40,7 +41,7 @@
 
 #define ALL_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Offsets of the format that tests look at or damage; see core/format.h. */
+/* Offsets of the format that tests look at or damage; see sketch/format.h. */
 enum
 {
 	TEST_AT_FORM = 5,
@@ -135,7 +136,7 @@ test_no_leak(void)
 	REQUIRE(test_heap_state.live == 0);
 }
 
-/* ---- random numbers: xorshift64*, unlike anything the core uses ---- */
+/* ---- random numbers: xorshift64*, unlike anything that sketches use ---- */
 
 typedef struct test_rng
 {
@@ -266,7 +267,7 @@ test_estimate(const qs_sketch *sk, uint64_t key)
 {
 	int64_t estimate;
 
-	qs_engine_cpu.query(sk, &key, 1, &estimate);
+	qs_query(sk, &key, 1, &estimate);
 	return estimate;
 }
 

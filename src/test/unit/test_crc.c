@@ -74,6 +74,28 @@ continues_from_parts(void **state)
 	}
 }
 
+/* What stands in the field does not matter; it counts as zero. */
+static void
+goes_around_its_field(void **state)
+{
+	uint8_t bytes[40];
+	uint32_t wanted;
+	size_t field;
+
+	(void) state;
+	for (field = 0; field + 4 <= sizeof(bytes); field++)
+	{
+		memset(bytes, 0x5A, sizeof(bytes));
+		memset(bytes + field, 0, 4);
+		wanted = whole(qs_crc32c_plain, bytes, sizeof(bytes));
+		assert_int_equal(qs_checksum(bytes, sizeof(bytes), field), wanted);
+		qs_store32(bytes + field, 0xDEADBEEF);
+		assert_int_equal(qs_checksum(bytes, sizeof(bytes), field), wanted);
+		bytes[(field + 4) % sizeof(bytes)] ^= 1;
+		assert_int_not_equal(qs_checksum(bytes, sizeof(bytes), field), wanted);
+	}
+}
+
 int
 main(void)
 {
@@ -81,6 +103,7 @@ main(void)
 		cmocka_unit_test(known_values),
 		cmocka_unit_test(fast_is_plain),
 		cmocka_unit_test(continues_from_parts),
+		cmocka_unit_test(goes_around_its_field),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,8 @@
  */
 #include "support.h"
 
+#include "sketch/thread.h"
+
 /* ---- the mix ---- */
 
 /* The inverse of odd multiplication: each step of Newton doubles the good bits. */

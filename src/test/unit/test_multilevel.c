@@ -11,7 +11,7 @@
  */
 #include "support.h"
 
-#include "core/multilevel.h"
+#include "sketch/multilevel.h"
 
 typedef struct reference
 {

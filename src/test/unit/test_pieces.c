@@ -9,7 +9,7 @@
  */
 #include "samples.h"
 
-#include "core/pieces.h"
+#include "sketch/pieces.h"
 
 static uint8_t *
 append(uint8_t *to, test_bytes b, qs_piece piece)

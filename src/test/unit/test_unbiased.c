@@ -12,8 +12,8 @@
 
 #include <math.h>
 
-#include "core/bucket.h"
-#include "core/unbiased.h"
+#include "sketch/bucket.h"
+#include "sketch/unbiased.h"
 
 /* Sum of the minima of some choices of counters. */
 typedef struct choices
@@ -155,7 +155,7 @@ plain_is_as_defined(void **state)
 		WHERE("case %zu", i);
 		test_init_dense(&sk, &p);
 		test_fill(&sk, i, 500, 3000);
-		REQUIRE_OK(qs_noise_init(&noise, &sk, &test_heap));
+		REQUIRE_OK(qs_noise_init(&noise, &sk, 1, &test_heap));
 		check_plain(&sk, &noise);
 		qs_noise_free(&noise);
 		qs_free(&sk);
@@ -180,7 +180,7 @@ fat_is_as_defined(void **state)
 		test_init_dense(&sk, &p);
 		test_fill(&sk, 5, 500, 3000);
 		REQUIRE_OK(qs_sf_part(&host, &sk, QS_PART_HOST, &test_heap));
-		REQUIRE_OK(qs_noise_init(&noise, &host, &test_heap));
+		REQUIRE_OK(qs_noise_init(&noise, &host, 1, &test_heap));
 		noise.mean_weight = 0;
 		for (i = 0; i < 100; i++)
 		{
@@ -213,7 +213,7 @@ samples_can_be_asked(void **state)
 		WHERE("%s", samples[i].name);
 		sample_build(&sk, &samples[i]);
 		REQUIRE(qs_unbiased_needs_noise(&sk) == (sk.form == QS_DENSE));
-		REQUIRE_OK(qs_noise_init(&noise, &sk, &test_heap));
+		REQUIRE_OK(qs_noise_init(&noise, &sk, 1, &test_heap));
 		for (k = 0; k < 50; k++)
 		{
 			double told = (double) test_estimate(&sk, test_key(k));
@@ -340,7 +340,7 @@ measure(int structure, double theta, double load, qs_part part)
 			qs_free(&sk);
 			sk = piece;
 		}
-		REQUIRE_OK(qs_noise_init(&noise, &sk, &test_heap));
+		REQUIRE_OK(qs_noise_init(&noise, &sk, 1, &test_heap));
 		add_worth(&w, &sk, &noise);
 		qs_noise_free(&noise);
 		qs_free(&sk);

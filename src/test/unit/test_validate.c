@@ -9,7 +9,7 @@
  */
 #include "samples.h"
 
-#include "core/multilevel.h"
+#include "sketch/multilevel.h"
 
 enum
 {

@@ -1,0 +1,203 @@
+/*
+ * sketch.cuh
+ *		What the files of the CUDA engine for sketches share on the host side.
+ *
+ * cuda/sketch.cuh
+ */
+#ifndef QS_SKETCH_CUH
+#define QS_SKETCH_CUH
+
+#include "sketch_cuda.h"
+#include "staging.cuh"
+
+extern "C"
+{
+#include "sketch/multilevel.h"
+}
+
+/* What a kernel needs to know of a sketch; passed by value. */
+struct qs_view
+{
+	uint8_t *table;
+	uint8_t *extra;        /* multilevel: high buckets */
+	const uint32_t *masks; /* mask_count of them; thread: NULL */
+	uint32_t *high_used;   /* multilevel: high buckets taken */
+	uint32_t *flags;       /* QS_FLAG_... */
+	uint64_t n;
+	uint64_t seed_key;
+	uint32_t depth;
+	uint32_t mask_count;
+	bool wide;
+};
+
+/* A counter would have fallen below zero. */
+#define QS_FLAG_UNDERFLOW 1u
+
+enum qs_change
+{
+	QS_CHANGE_ADD,
+	QS_CHANGE_REMOVE, /* sets QS_FLAG_UNDERFLOW */
+	QS_CHANGE_UNDO    /* adds back all of a removal that failed */
+};
+
+/* Hash table of the keys of a batch that occur often; see sketch_skew.cu. */
+struct qs_hot
+{
+	uint64_t *key;
+	uint64_t *weight;
+};
+
+#define QS_HOT_SLOTS 2048
+
+static_assert(2 * QS_HOT_SLOTS <= QS_SCRATCH_WORDS, "keys and weights fit");
+
+/* The one of a device, in its scratch memory. */
+static inline qs_hot
+qs_hot_of(const qs_cuda *gpu)
+{
+	return { gpu->scratch, gpu->scratch + QS_HOT_SLOTS };
+}
+
+struct qs_parted;
+
+/* What a structure does on the device.  All work is queued on gpu->stream. */
+struct qs_cuda_ops
+{
+	/* Apply a change; room for high buckets has been made. */
+	qs_status (*change)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change);
+
+	qs_status (*query)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate);
+
+	/* into += from, which has a power of two more buckets; room was made. */
+	qs_status (*merge)(qs_cuda *gpu, const qs_view *into, const qs_view *from);
+
+	/*
+	 * After a removal: set QS_FLAG_UNDERFLOW if the counters of a bucket cannot
+	 * be what keys leave, see qs_tally in sketch/cells.h.
+	 */
+	qs_status (*check)(qs_cuda *gpu, const qs_view *v);
+
+	/* Count partitioned keys tile by tile; see sketch_bulk.cuh. */
+	qs_status (*bulk)(qs_cuda *gpu, const qs_view *v, const qs_parted *parted);
+
+	/* Counters of a bucket; 1 for thread. */
+	uint32_t m;
+
+	/* Bytes of a bucket in the table with counters of this width. */
+	uint32_t (*bucket_bytes)(bool wide);
+};
+
+/* Small words that the kernels of one sketch write, in one allocation. */
+struct qs_words
+{
+	uint32_t high_used;
+	uint32_t flags;
+};
+
+struct qs_cuda_sketch
+{
+	qs_cuda *gpu;
+	const qs_cuda_ops *ops;
+	qs_params params;
+	uint32_t family, collation;
+	int64_t total;
+	qs_view view;
+	size_t table_bytes;
+	size_t extra_bytes;
+	uint64_t high_bound; /* multilevel: high buckets taken at most */
+	uint64_t high_room;  /* multilevel: high buckets allocated */
+	uint64_t ever;       /* multilevel: weight that could have raised counters */
+};
+
+extern const qs_cuda_ops qs_sub_warp_cuda, qs_half_warp_cuda, qs_warp_cuda;
+extern const qs_cuda_ops qs_thread_cuda, qs_multilevel_cuda;
+
+static inline bool
+qs_is_multilevel(const qs_cuda_sketch *sk)
+{
+	return sk->params.structure == QS_MULTILEVEL;
+}
+
+static inline size_t
+qs_high_bytes(bool wide)
+{
+	return QS_HIGH_COUNTERS * (wide ? 8 : 4);
+}
+
+/* ---- sketch.cu ---- */
+
+/*
+ * Overflow check, widening and room for "weight" more, which comes with "keys"
+ * keys (none: with another sketch); see qs_prepare().
+ */
+extern qs_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys);
+
+/*
+ * Before each launch that adds up to "keys" keys: is there still room for the
+ * high buckets it may take?
+ */
+extern qs_status qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys);
+
+/* An empty sketch with counters of the given width. */
+extern qs_status
+qs_cuda_create_like(qs_cuda *gpu, const qs_params *p, bool wide, qs_cuda_sketch **sketch);
+
+/* A table of "room" high buckets; the first "used" are kept. */
+extern qs_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
+
+/* High buckets taken so far. */
+extern qs_status qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used);
+
+/* ---- sketch_high.cu ---- */
+
+/* into += from; see qs_cuda_ops.merge. */
+extern qs_status qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from);
+
+/* Make high indexes that name none of "high" high buckets 0. */
+extern qs_status qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high);
+
+/* How many high buckets are not all zero? */
+extern qs_status qs_high_live(qs_cuda *gpu, const qs_view *v, uint64_t *live);
+
+/* Copy those into "to", numbering them anew, in no order. */
+extern qs_status qs_high_compact(qs_cuda *gpu, const qs_view *v, uint8_t *to);
+
+/* 4-byte high counters to 8-byte ones. */
+extern qs_status qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high);
+
+/* See qs_cuda_ops.check. */
+extern qs_status qs_high_check(qs_cuda *gpu, const qs_view *v);
+
+/* ---- sketch_tables.cu ---- */
+
+/* into += from: counters of "width" = 2^log2_width, "more" buckets for one. */
+extern qs_status qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from,
+								   uint64_t buckets, uint32_t log2_width);
+
+/* See qs_cuda_ops.check. */
+extern qs_status qs_counters_check(qs_cuda *gpu, const qs_view *v, uint32_t log2_width);
+
+/* 4-byte counters to 8-byte ones. */
+extern qs_status
+qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t counters);
+
+/* Sum of weights in device memory, or -1 if it or a weight is out of range. */
+extern qs_status qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum);
+
+/* ---- sketch_batch.cu ---- */
+
+/* Sum of weights in host memory, NULL for 1 each, or -1 if it is out of range. */
+extern int64_t qs_host_weights_sum(const int64_t *weight, uint64_t count);
+
+/* One launch of ops->change. */
+extern qs_status qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change change);
+
+/* ---- sketch_skew.cu ---- */
+
+/*
+ * Add keys without weights by the fastest way.  Does not fail for want of
+ * memory: ways that need workspace are taken only if there is some.
+ */
+extern qs_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * sketch_bucketed.cu
+ *		warp, half_warp and sub_warp on the device; also the slim table of sf.
+ *
+ * Layout: src/sketch/bucketed.c.  One template, M = 32, 16 or 8 counters of 4 or
+ * 8 bytes a bucket.
+ *
+ * Insert: M lanes for each key, each with the counter of its own number; the d
+ * that the mask selects are changed by one instruction, without reading
+ * (RED).  Floor per key: 8 bytes of key and one atomic transaction for each
+ * 32-byte sector with a selected counter: sub_warp 1; half_warp and warp with
+ * d = 3: 1.8 and 2.37.
+ *
+ * Query: a thread for each key.  A bucket of one sector is read whole by two
+ * loads of 16 bytes; of larger buckets only the selected counters, four loads
+ * in flight.  Floor per key: 8 bytes in, 8 out, and as many sectors as above.
+ *
+ * cuda/sketch_bucketed.cu
+ */
+#include "sketch_bulk.cuh"
+#include "sketch_kernels.cuh"
+
+/* Loads in flight when single counters are read. */
+#define GATHER 4
+
+template <int M, typename Counter, bool WEIGHTED>
+__global__ void
+__launch_bounds__(QS_BLOCK) insert_keys(const qs_view v, const qs_batch b)
+{
+	__shared__ uint32_t room[QS_SHARED_MASKS];
+	qs_mask_lookup<M> mask_of(v, room);
+	qs_walk<WEIGHTED> walk(v, b);
+	uint32_t own = qs_lane() % M;
+	Counter *counters = (Counter *) v.table + own;
+
+	while (walk.next())
+	{
+		uint64_t target =
+			walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
+
+		qs_walk_rounds<M>(walk, target, [&](uint32_t bucket, uint32_t mask, uint64_t weight) {
+			if (mask >> own & 1)
+				atomicAdd(&counters[(uint64_t) bucket * M], (Counter) weight);
+		});
+	}
+}
+
+template <int M, typename Counter>
+__global__ void
+__launch_bounds__(QS_BLOCK) remove_keys(const qs_view v, const qs_batch b)
+{
+	__shared__ uint32_t room[QS_SHARED_MASKS];
+	qs_mask_lookup<M> mask_of(v, room);
+	qs_walk<true> walk(v, b);
+	uint32_t own = qs_lane() % M;
+	Counter *counters = (Counter *) v.table + own;
+	bool covered = true;
+
+	while (walk.next())
+	{
+		uint64_t target =
+			walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
+
+		qs_walk_rounds<M>(walk, target, [&](uint32_t bucket, uint32_t mask, uint64_t weight) {
+			if (mask >> own & 1)
+				covered &= qs_counter_change(&counters[(uint64_t) bucket * M], weight, true);
+		});
+	}
+	qs_raise(v, !covered);
+}
+
+/* The least of the counters that the mask selects, in a bucket of one sector. */
+__device__ __forceinline__ uint32_t
+sector_min(const uint4 *sector, uint32_t mask)
+{
+	uint4 low = __ldg(&sector[0]);
+	uint4 high = __ldg(&sector[1]);
+	uint32_t counter[8] = { low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w };
+	uint32_t least = UINT32_MAX;
+
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		least = min(least, mask >> i & 1 ? counter[i] : UINT32_MAX);
+	return least;
+}
+
+/* Likewise in any bucket, reading the selected counters alone. */
+template <typename Counter>
+__device__ __forceinline__ Counter
+gather_min(const Counter *bucket, uint32_t mask)
+{
+	Counter least = (Counter) -1;
+
+	while (mask != 0)
+	{
+		Counter counter[GATHER];
+
+#pragma unroll
+		for (int i = 0; i < GATHER; i++)
+		{
+			counter[i] = mask != 0 ? __ldg(&bucket[__ffs(mask) - 1]) : (Counter) -1;
+			mask &= mask - 1;
+		}
+#pragma unroll
+		for (int i = 0; i < GATHER; i++)
+			least = min(least, counter[i]);
+	}
+	return least;
+}
+
+template <int M, typename Counter>
+__global__ void
+__launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_t *estimate)
+{
+	__shared__ uint32_t room[QS_SHARED_MASKS];
+	qs_mask_lookup<M> mask_of(v, room);
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < b.count; i += stride)
+	{
+		uint64_t hv = qs_hash(__ldcs(&b.key[i]), v.seed_key);
+		const Counter *bucket = (const Counter *) v.table + (uint64_t) qs_reduce_short(hv, v.n) * M;
+		Counter least;
+
+		if (M * sizeof(Counter) == 32)
+			least = sector_min((const uint4 *) bucket, mask_of(hv));
+		else
+			least = gather_min(bucket, mask_of(hv));
+		__stcs(&estimate[i], (int64_t) least);
+	}
+}
+
+template <int M, typename Counter>
+static qs_status
+change_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
+{
+	auto kernel = change == QS_CHANGE_REMOVE ? remove_keys<M, Counter>
+				  : b->weight                ? insert_keys<M, Counter, true>
+											 : insert_keys<M, Counter, false>;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
+	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+template <int M>
+static qs_status
+change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
+{
+	return v->wide ? change_counters<M, qs_u64>(gpu, v, b, change)
+				   : change_counters<M, uint32_t>(gpu, v, b, change);
+}
+
+template <int M>
+static qs_status
+query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
+{
+	auto kernel = v->wide ? query_keys<M, qs_u64> : query_keys<M, uint32_t>;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
+	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b, estimate);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+template <int LOG2_M>
+static qs_status
+merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
+{
+	return qs_counters_merge(gpu, into, from, into->n, LOG2_M);
+}
+
+template <int M>
+static qs_status
+bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
+{
+	return v->wide ? qs_add_tiles<qs_plain_tile<M, qs_u64>>(gpu, v, parted)
+				   : qs_add_tiles<qs_plain_tile<M, uint32_t>>(gpu, v, parted);
+}
+
+template <int LOG2_M>
+static qs_status
+check(qs_cuda *gpu, const qs_view *v)
+{
+	return qs_counters_check(gpu, v, LOG2_M);
+}
+
+template <int M>
+static uint32_t
+bucket_bytes(bool wide)
+{
+	return M * (wide ? 8 : 4);
+}
+
+const qs_cuda_ops qs_sub_warp_cuda = { change<8>, query<8>, merge<3>,       check<3>,
+									   bulk<8>,   8,        bucket_bytes<8> };
+const qs_cuda_ops qs_half_warp_cuda = { change<16>, query<16>, merge<4>,        check<4>,
+										bulk<16>,   16,        bucket_bytes<16> };
+const qs_cuda_ops qs_warp_cuda = { change<32>, query<32>, merge<5>,        check<5>,
+								   bulk<32>,   32,        bucket_bytes<32> };

@@ -1,0 +1,477 @@
+/*
+ * sketch_bulk.cu
+ *		Partitioning a batch of keys by tiles of the table.
+ *
+ * Two passes, each sorting stretches of some 8192 keys in shared memory, so
+ * that all writes are coalesced and neither needs a histogram beforehand:
+ *
+ *	coarse	a block takes 8192 keys, hashes them, sorts them by coarse part and
+ *			writes them as one stretch, with the offset of each part in it.
+ *	fine	a block takes the runs of one coarse part from a group of such
+ *			stretches, about 8192 keys again, sorts them by fine part and writes
+ *			them where the group's keys of that part belong: the offsets are in
+ *			the stretches already, their sum is where it starts.
+ *
+ * Then sketch_bulk.cuh counts the keys tile by tile, each from one run per group.
+ * A key is an item of 4 bytes in between (qs_parted).  Keys of a thread sketch
+ * are partitioned anew for each row.
+ *
+ * Skew: parts of unlike size are no harm to correctness; a share of the fine
+ * pass that does not fit shared memory is sorted straight to device memory.
+ * Keys that occur often were taken out by sketch_skew.cu.
+ *
+ * cuda/sketch_bulk.cu
+ */
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+#include <cuda_pipeline.h>
+
+#include "sketch_bulk.cuh"
+
+#define COARSE_BLOCK 512
+#define COARSE_KEYS  8192 /* of a stretch */
+#define COARSE_EACH  (COARSE_KEYS / COARSE_BLOCK)
+#define COARSE_AHEAD 4 /* keys that a thread reads before it hashes the first */
+#define FINE_BLOCK   512
+#define FINE_KEYS    9216 /* that fit: 1000 above the mean, 11 standard deviations */
+#define FINE_EACH    (FINE_KEYS / FINE_BLOCK)
+#define RESIDENT     3 /* blocks of an SM that registers must suffice for */
+
+#define RANK_BITS  14   /* of a place among COARSE_KEYS or FINE_KEYS */
+#define COARSE_MAX 1024 /* coarse parts */
+#define FINE_MAX   512  /* fine parts of one */
+#define GROUP_MAX  1024 /* stretches of a group */
+
+/*
+ * A batch is worth it from so many keys, and with so many bytes of table for
+ * each random access at most.  Tiles of multilevel and of thread, which is
+ * partitioned for each row, cost more.
+ */
+#define PAYS_KEYS      (UINT64_C(1) << 22)
+#define PAYS_BYTES     128
+#define PAYS_BYTES_FEW 64
+
+/* How a batch is cut. */
+struct plan
+{
+	uint64_t n;
+	uint32_t m; /* counters of a bucket */
+	uint32_t log2_masks;
+	uint32_t tag_bits;     /* of an item: mask index and places */
+	uint32_t log2_buckets; /* of a tile */
+	uint32_t log2_fine;    /* fine parts of a coarse one */
+	uint32_t coarse;       /* coarse parts */
+	uint32_t stretches;    /* blocks of the coarse pass */
+	uint32_t group;        /* stretches that a block of the fine pass reads */
+	uint32_t groups;
+};
+
+static uint32_t
+log2_floor(uint64_t v)
+{
+	return 63 - __builtin_clzll(v);
+}
+
+static uint32_t
+log2_ceil(uint64_t v)
+{
+	return v <= 1 ? 0 : log2_floor(v - 1) + 1;
+}
+
+/*
+ * What does not depend on the number of keys.  About as many coarse as fine
+ * parts are best, but a bucket's number in its coarse part must fit an item.
+ */
+static plan
+plan_parts(const qs_cuda_sketch *sk)
+{
+	plan p = {};
+	uint64_t tiles;
+	uint32_t most_fine;
+
+	p.n = sk->params.n;
+	p.m = sk->ops->m;
+	p.log2_masks = sk->params.log2_masks;
+	p.tag_bits = p.log2_masks + log2_ceil(p.m);
+	p.log2_buckets = log2_floor(QS_TILE_COUNTERS / p.m);
+	tiles = qs_ceil_div(p.n, UINT64_C(1) << p.log2_buckets);
+	p.log2_fine = log2_ceil(tiles) / 2;
+	most_fine = 32 - p.tag_bits - p.log2_buckets;
+	if (p.log2_fine > most_fine)
+		p.log2_fine = most_fine;
+	p.coarse = (uint32_t) qs_ceil_div(tiles, UINT64_C(1) << p.log2_fine);
+	p.group = p.coarse < GROUP_MAX ? p.coarse : GROUP_MAX;
+	return p;
+}
+
+static plan
+plan_batch(const qs_cuda_sketch *sk, uint64_t count)
+{
+	plan p = plan_parts(sk);
+
+	p.stretches = (uint32_t) qs_ceil_div(count, COARSE_KEYS);
+	p.groups = (uint32_t) qs_ceil_div(p.stretches, p.group);
+	return p;
+}
+
+bool
+qs_bulk_possible(const qs_cuda_sketch *sk)
+{
+	plan p;
+
+	if (sk->view.mask_count > QS_SHARED_MASKS || sizeof(qs_tile_memory) > sk->gpu->shared_max)
+		return false;
+	p = plan_parts(sk);
+	return p.coarse <= COARSE_MAX && (UINT32_C(1) << p.log2_fine) <= FINE_MAX;
+}
+
+/* Where the table is in the L2 cache, going there directly is no slower. */
+bool
+qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count)
+{
+	bool rows = sk->params.structure == QS_THREAD;
+	uint64_t accesses = count * (rows ? sk->params.depth : 1);
+	uint64_t bytes = rows || qs_is_multilevel(sk) ? PAYS_BYTES_FEW : PAYS_BYTES;
+	size_t in_cache = rows ? sk->gpu->l2_bytes / 4 * 3 : sk->gpu->l2_bytes / 2;
+
+	return count >= PAYS_KEYS && sk->table_bytes > in_cache && sk->table_bytes / bytes <= accesses;
+}
+
+/*
+ * Most keys of one call: a tile has QS_GROUPS_MAX runs and, unless the keys
+ * are skewed, no more keys than it can count at once.
+ */
+uint64_t
+qs_bulk_most(const qs_cuda_sketch *sk)
+{
+	plan p = plan_parts(sk);
+	uint64_t runs = (uint64_t) QS_GROUPS_MAX * p.group * COARSE_KEYS;
+	uint64_t counts = qs_ceil_div(p.n, UINT64_C(1) << p.log2_buckets) * (QS_TILE_KEYS / 4 * 3);
+	uint64_t most = runs < counts ? runs : counts;
+
+	return most < QS_BULK_KEYS ? most : QS_BULK_KEYS;
+}
+
+/* The parts of the workspace. */
+struct workspace
+{
+	uint32_t *item[2]; /* after each pass */
+	uint16_t *offset;  /* of coarse parts in each stretch, and its end */
+	uint32_t *start;   /* see qs_parted */
+	size_t bytes;
+};
+
+static workspace
+place(const plan &p, uint8_t *base)
+{
+	size_t items = (size_t) p.stretches * COARSE_KEYS * sizeof(uint32_t);
+	size_t offsets = (size_t) p.stretches * (p.coarse + 1) * sizeof(uint16_t);
+	size_t starts = (size_t) p.groups * p.coarse * ((1u << p.log2_fine) + 1) * sizeof(uint32_t);
+	size_t start = 2 * items + qs_ceil_div(offsets, 256) * 256;
+	workspace w;
+
+	w.item[0] = (uint32_t *) base;
+	w.item[1] = (uint32_t *) (base + items);
+	w.offset = (uint16_t *) (base + 2 * items);
+	w.start = (uint32_t *) (base + start);
+	w.bytes = start + starts;
+	return w;
+}
+
+size_t
+qs_bulk_bytes(const qs_cuda_sketch *sk, uint64_t count)
+{
+	return place(plan_batch(sk, count), NULL).bytes;
+}
+
+template <int BLOCK> using block_scan = cub::BlockScan<uint32_t, BLOCK, cub::BLOCK_SCAN_WARP_SCANS>;
+template <int BLOCK>
+using block_sum = cub::BlockReduce<uint32_t, BLOCK, cub::BLOCK_REDUCE_WARP_REDUCTIONS>;
+
+/* Counts of "parts" <= MOST parts to the offsets where they start; in place. */
+template <int BLOCK, int MOST>
+__device__ __forceinline__ void
+counts_to_offsets(uint32_t *count, uint32_t parts, typename block_scan<BLOCK>::TempStorage &temp)
+{
+	constexpr int EACH = MOST > BLOCK ? MOST / BLOCK : 1;
+	uint32_t mine[EACH];
+
+#pragma unroll
+	for (int k = 0; k < EACH; k++)
+	{
+		uint32_t i = threadIdx.x * EACH + k;
+
+		mine[k] = i < parts ? count[i] : 0;
+	}
+	block_scan<BLOCK>(temp).ExclusiveSum(mine, mine);
+#pragma unroll
+	for (int k = 0; k < EACH; k++)
+	{
+		uint32_t i = threadIdx.x * EACH + k;
+
+		if (i < parts)
+			count[i] = mine[k];
+	}
+	__syncthreads();
+}
+
+/* Bucket of hv, or its counter in a row of the thread sketch. */
+template <bool ROWS>
+__device__ __forceinline__ uint32_t
+place_of(uint64_t hv, uint64_t n, uint32_t row)
+{
+	return qs_reduce_short(ROWS ? qs_row_hash(hv, row) : hv, n);
+}
+
+/*
+ * Hash a thread's keys: the items to "stage", in the order of the keys, and
+ * for each its part and its rank in that part.
+ */
+template <bool ROWS>
+__device__ __forceinline__ void
+hash_keys(const qs_view &v, const plan &p, uint32_t row, const uint64_t *key, uint32_t here,
+		  uint32_t *count, uint32_t *stage, uint32_t ranked[COARSE_EACH])
+{
+	uint32_t shift = p.log2_buckets + p.log2_fine;
+
+#pragma unroll
+	for (int k = 0; k < COARSE_EACH; k += COARSE_AHEAD)
+	{
+		uint64_t ahead[COARSE_AHEAD];
+
+#pragma unroll
+		for (int j = 0; j < COARSE_AHEAD; j++)
+		{
+			uint32_t i = (k + j) * COARSE_BLOCK + threadIdx.x;
+
+			ahead[j] = i < here ? __ldcs(&key[i]) : 0;
+		}
+#pragma unroll
+		for (int j = 0; j < COARSE_AHEAD; j++)
+		{
+			uint32_t i = (k + j) * COARSE_BLOCK + threadIdx.x;
+			uint64_t hv = qs_hash(ahead[j], v.seed_key);
+			uint32_t bucket = place_of<ROWS>(hv, v.n, row);
+			uint32_t part = bucket >> shift;
+
+			if (i >= here)
+				break;
+			stage[i] = (bucket & ((1u << shift) - 1)) << p.tag_bits |
+					   qs_mask_places(p.m, hv) << p.log2_masks |
+					   ((uint32_t) hv & (v.mask_count - 1));
+			ranked[k + j] = part << RANK_BITS | atomicAdd(&count[part], 1);
+		}
+	}
+}
+
+template <bool ROWS>
+__global__ void
+__launch_bounds__(COARSE_BLOCK, RESIDENT)
+	sort_coarse(const qs_view v, const qs_batch b, const plan p, uint32_t row, uint32_t *item,
+				uint16_t *offset)
+{
+	__shared__ uint4 stage4[COARSE_KEYS / 4];
+	__shared__ uint32_t count[COARSE_MAX];
+	__shared__ typename block_scan<COARSE_BLOCK>::TempStorage temp;
+	uint32_t *stage = (uint32_t *) stage4;
+	uint64_t first = (uint64_t) blockIdx.x * COARSE_KEYS;
+	uint32_t here = (uint32_t) min((uint64_t) COARSE_KEYS, b.count - first);
+	uint32_t ranked[COARSE_EACH];
+	uint32_t value[COARSE_EACH];
+
+	for (uint32_t i = threadIdx.x; i < p.coarse; i += COARSE_BLOCK)
+		count[i] = 0;
+	__syncthreads();
+	hash_keys<ROWS>(v, p, row, b.key + first, here, count, stage, ranked);
+	__syncthreads();
+	counts_to_offsets<COARSE_BLOCK, COARSE_MAX>(count, p.coarse, temp);
+	for (uint32_t i = threadIdx.x; i <= p.coarse; i += COARSE_BLOCK)
+		offset[(uint64_t) blockIdx.x * (p.coarse + 1) + i] =
+			(uint16_t) (i < p.coarse ? count[i] : here);
+#pragma unroll
+	for (int k = 0; k < COARSE_EACH; k++)
+		value[k] = stage[k * COARSE_BLOCK + threadIdx.x];
+	__syncthreads();
+#pragma unroll
+	for (int k = 0; k < COARSE_EACH; k++)
+		if (k * COARSE_BLOCK + threadIdx.x < here)
+			stage[count[ranked[k] >> RANK_BITS] + (ranked[k] & ((1u << RANK_BITS) - 1))] = value[k];
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < (here + 3) / 4; i += COARSE_BLOCK)
+		((uint4 *) (item + first))[i] = stage4[i];
+}
+
+/* A block's share of the fine pass: one coarse part in one group of stretches. */
+struct fine_share
+{
+	uint32_t run[GROUP_MAX];       /* where each run is in the items ... */
+	uint32_t place[GROUP_MAX + 1]; /* ... and in the sequence of all, and the end */
+	uint32_t runs;
+	uint32_t base; /* where the sorted items go */
+};
+
+__device__ __forceinline__ void
+find_share(fine_share &share, const plan &p, const uint16_t *offset,
+		   typename block_scan<FINE_BLOCK>::TempStorage &scan,
+		   typename block_sum<FINE_BLOCK>::TempStorage &sum)
+{
+	uint32_t part = blockIdx.x % p.coarse;
+	uint32_t stretch = blockIdx.x / p.coarse * p.group;
+	uint32_t runs = min(p.group, p.stretches - stretch);
+	uint32_t before = 0;
+
+	for (uint32_t r = threadIdx.x; r < runs; r += FINE_BLOCK)
+	{
+		const uint16_t *o = &offset[(uint64_t) (stretch + r) * (p.coarse + 1) + part];
+		uint32_t begin = o[0];
+
+		share.run[r] = (stretch + r) * COARSE_KEYS + begin;
+		share.place[r] = o[1] - begin;
+		before += begin;
+	}
+	if (threadIdx.x == 0)
+		share.place[runs] = 0;
+	before = block_sum<FINE_BLOCK>(sum).Sum(before);
+	if (threadIdx.x == 0)
+	{
+		share.runs = runs;
+		share.base = stretch * COARSE_KEYS + before;
+	}
+	__syncthreads();
+	counts_to_offsets<FINE_BLOCK, 2 * GROUP_MAX>(share.place, runs + 1, scan);
+}
+
+/* Call each(place, item index) for all items of a share, some lanes for each run. */
+template <typename Each>
+__device__ __forceinline__ void
+for_each_item(const fine_share &share, uint32_t lanes, Each each)
+{
+	for (uint32_t r = threadIdx.x / lanes; r < share.runs; r += FINE_BLOCK / lanes)
+		for (uint32_t i = share.place[r] + threadIdx.x % lanes; i < share.place[r + 1]; i += lanes)
+			each(i, share.run[r] + i - share.place[r]);
+}
+
+/* Sort a share in shared memory by the bits from "shift" on, then write it. */
+__device__ __forceinline__ void
+sort_share(uint32_t *item, uint32_t total, uint32_t shift, uint32_t parts, uint32_t *count,
+		   typename block_scan<FINE_BLOCK>::TempStorage &temp, uint32_t *sorted)
+{
+	uint32_t rank[FINE_EACH / 2]; /* two to a word */
+	uint32_t value[FINE_EACH];
+
+#pragma unroll
+	for (int k = 0; k < FINE_EACH; k++)
+	{
+		uint32_t i = k * FINE_BLOCK + threadIdx.x;
+		uint32_t mine = i < total ? atomicAdd(&count[item[i] >> shift], 1) : 0;
+
+		rank[k / 2] = k % 2 ? rank[k / 2] | mine << 16 : mine;
+	}
+	__syncthreads();
+	counts_to_offsets<FINE_BLOCK, FINE_MAX>(count, parts, temp);
+#pragma unroll
+	for (int k = 0; k < FINE_EACH; k++)
+		value[k] = item[k * FINE_BLOCK + threadIdx.x];
+	__syncthreads();
+#pragma unroll
+	for (int k = 0; k < FINE_EACH; k++)
+		if (k * FINE_BLOCK + threadIdx.x < total)
+			item[count[value[k] >> shift] + (rank[k / 2] >> (k % 2 * 16) & 0xffff)] = value[k];
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < total; i += FINE_BLOCK)
+		sorted[i] = item[i];
+}
+
+__device__ __forceinline__ void
+write_starts(uint32_t *start, const uint32_t *count, uint32_t parts, uint32_t base, uint32_t total)
+{
+	for (uint32_t i = threadIdx.x; i <= parts; i += FINE_BLOCK)
+		start[i] = base + (i < parts ? count[i] : total);
+}
+
+__global__ void
+__launch_bounds__(FINE_BLOCK, RESIDENT)
+	sort_fine(const plan p, const uint32_t *item, const uint16_t *offset, uint32_t *sorted,
+			  uint32_t *start)
+{
+	__shared__ uint32_t stage[FINE_KEYS];
+	__shared__ uint32_t count[FINE_MAX];
+	__shared__ fine_share share;
+	__shared__ typename block_scan<FINE_BLOCK>::TempStorage scan;
+	__shared__ typename block_sum<FINE_BLOCK>::TempStorage sum;
+	uint32_t parts = 1u << p.log2_fine;
+	uint32_t shift = p.log2_buckets + p.tag_bits;
+	uint32_t lanes = p.coarse > 256 ? 8 : p.coarse > 64 ? 16 : 32; /* half the mean run */
+	uint32_t total;
+
+	for (uint32_t i = threadIdx.x; i < parts; i += FINE_BLOCK)
+		count[i] = 0;
+	find_share(share, p, offset, scan, sum);
+	total = share.place[share.runs];
+	start += (uint64_t) blockIdx.x * (parts + 1);
+	sorted += share.base;
+	if (total <= FINE_KEYS)
+	{
+		for_each_item(share, lanes, [&](uint32_t i, uint32_t from) {
+			__pipeline_memcpy_async(&stage[i], &item[from], sizeof(uint32_t));
+		});
+		__pipeline_commit();
+		__pipeline_wait_prior(0);
+		__syncthreads();
+		sort_share(stage, total, shift, parts, count, scan, sorted);
+		write_starts(start, count, parts, share.base, total);
+		return;
+	}
+	/* it does not fit: count, then write each item where it goes */
+	for_each_item(share, lanes,
+				  [&](uint32_t, uint32_t from) { atomicAdd(&count[item[from] >> shift], 1); });
+	__syncthreads();
+	counts_to_offsets<FINE_BLOCK, FINE_MAX>(count, parts, scan);
+	write_starts(start, count, parts, share.base, total);
+	__syncthreads();
+	for_each_item(share, lanes, [&](uint32_t, uint32_t from) {
+		sorted[atomicAdd(&count[item[from] >> shift], 1)] = item[from];
+	});
+}
+
+/* Partition and add; "row" matters to thread only. */
+static qs_status
+insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace &w, uint32_t row)
+{
+	qs_cuda *gpu = sk->gpu;
+	auto coarse = sk->params.structure == QS_THREAD ? sort_coarse<true> : sort_coarse<false>;
+	qs_parted parted = {};
+
+	coarse<<<p.stretches, COARSE_BLOCK, 0, gpu->stream>>>(sk->view, *b, p, row, w.item[0],
+														  w.offset);
+	QS_CUDA_LAUNCHED(gpu);
+	sort_fine<<<p.groups * p.coarse, FINE_BLOCK, 0, gpu->stream>>>(p, w.item[0], w.offset,
+																   w.item[1], w.start);
+	QS_CUDA_LAUNCHED(gpu);
+	parted.item = w.item[1];
+	parted.start = w.start;
+	parted.first = sk->params.n * row;
+	parted.n = p.n;
+	parted.groups = p.groups;
+	parted.coarse = p.coarse;
+	parted.fine = 1u << p.log2_fine;
+	parted.log2_masks = p.log2_masks;
+	parted.tag_bits = p.tag_bits;
+	parted.log2_buckets = p.log2_buckets;
+	QS_TRY(qs_reserve_launch(sk, b->count));
+	return sk->ops->bulk(gpu, &sk->view, &parted);
+}
+
+qs_status
+qs_bulk_insert(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work)
+{
+	plan p = plan_batch(sk, b->count);
+	workspace w = place(p, work);
+	uint32_t rows = sk->params.structure == QS_THREAD ? sk->params.depth : 1;
+	uint32_t row;
+
+	for (row = 0; row < rows; row++)
+		QS_TRY(insert_row(sk, b, p, w, row));
+	sk->gpu->stats.bulk_keys += b->count;
+	return QS_OK;
+}

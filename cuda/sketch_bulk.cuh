@@ -1,0 +1,322 @@
+/*
+ * sketch_bulk.cuh
+ *		Adding partitioned keys tile by tile in shared memory.
+ *
+ * A key added directly costs a random access to device memory, however fast
+ * the kernel is.  A large batch can do better: sketch_bulk.cu brings its keys into
+ * the order of the tiles of the table, stretches of buckets whose counts fit
+ * into shared memory.  Here a block counts the keys of a tile there, with
+ * counters of 16 bits, and adds the counts to the table: all accesses to
+ * device memory are long runs.
+ *
+ * Floor per key: 8 bytes of key, 4 bytes written and read by each of two
+ * passes of partitioning, so 24, and the table read and written once per
+ * batch: 2 * 32 / (keys per bucket of 32 bytes) more.
+ *
+ * A counter of 16 bits cannot overflow, because no more than 65535 keys are
+ * counted before the counts are added to the table.
+ *
+ * cuda/sketch_bulk.cuh
+ */
+#ifndef QS_BULK_CUH
+#define QS_BULK_CUH
+
+#include "sketch_kernels.cuh"
+
+extern "C"
+{
+#include "sketch/thread.h"
+}
+
+#define QS_TILE_COUNTERS 32768 /* 64 kB: three tiles fit an SM of compute capability 9.0 */
+#define QS_TILE_BLOCK    512
+#define QS_TILE_KEYS     65535
+#define QS_RUN_LANES     16    /* lanes that read a run of keys together */
+#define QS_RUN_AHEAD     4     /* keys that a lane reads before it adds the first */
+#define QS_FLUSH_AHEAD   4     /* pieces of the table that a thread reads before it writes one */
+#define QS_PREFETCH      32768 /* bytes of a tile: those of all blocks must fit the L2 cache */
+#define QS_GROUPS_MAX    512   /* runs of a tile, one for each thread */
+
+/*
+ * Keys as items of 4 bytes, those of a tile in "groups" runs.  From the low
+ * end an item has the index of its mask, the places it is turned by, and its
+ * bucket.  A tile is the fine-th part of a coarse part of the buckets.
+ */
+struct qs_parted
+{
+	const uint32_t *item;
+	const uint32_t *start; /* of each run: [group][coarse][fine], fine + 1 of them */
+	uint64_t first;        /* bucket that number 0 stands for: a row of thread */
+	uint64_t n;            /* buckets */
+	uint32_t groups;
+	uint32_t coarse, fine; /* parts */
+	uint32_t log2_masks;
+	uint32_t tag_bits;     /* of an item, below its bucket */
+	uint32_t log2_buckets; /* of a tile */
+};
+
+/* What a block has in shared memory. */
+struct qs_tile_memory
+{
+	uint16_t count[QS_TILE_COUNTERS];
+	uint32_t mask[QS_SHARED_MASKS];
+	uint32_t begin[QS_GROUPS_MAX]; /* of runs */
+	uint32_t end[QS_GROUPS_MAX];
+	uint32_t total; /* keys of the tile */
+};
+
+/* COUNT numbers that are read and written as one. */
+template <typename Number, int COUNT> struct __align__(sizeof(Number) * COUNT) qs_pack
+{
+	Number number[COUNT];
+
+	__device__ __forceinline__ bool any() const
+	{
+		Number bits = 0;
+
+#pragma unroll
+		for (int k = 0; k < COUNT; k++)
+			bits |= number[k];
+		return bits != 0;
+	}
+};
+
+/*
+ * Add the counts of a tile to a table of plain counters, M to a bucket.  Rows
+ * of thread start anywhere, so their counters go one by one.
+ */
+template <int M, typename Counter> struct qs_plain_tile
+{
+	static constexpr int m = M;
+	static constexpr uint32_t bucket_bytes = M * sizeof(Counter);
+
+	__device__ __forceinline__ void
+	flush(const qs_view &v, uint64_t first, uint32_t buckets, const uint16_t *count)
+	{
+		constexpr int EACH = M == 1 ? 1 : 4;
+		auto table = (qs_pack<Counter, EACH> *) ((Counter *) v.table + first * M);
+		auto gain = (const qs_pack<uint16_t, EACH> *) count;
+		uint32_t end = buckets * (M / EACH);
+
+		for (uint32_t at = threadIdx.x; at < end; at += QS_TILE_BLOCK * QS_FLUSH_AHEAD)
+		{
+			qs_pack<Counter, EACH> old[QS_FLUSH_AHEAD];
+
+#pragma unroll
+			for (uint32_t k = 0; k < QS_FLUSH_AHEAD; k++)
+				if (at + k * QS_TILE_BLOCK < end && gain[at + k * QS_TILE_BLOCK].any())
+					old[k] = table[at + k * QS_TILE_BLOCK];
+#pragma unroll
+			for (uint32_t k = 0; k < QS_FLUSH_AHEAD; k++)
+				if (at + k * QS_TILE_BLOCK < end && gain[at + k * QS_TILE_BLOCK].any())
+				{
+#pragma unroll
+					for (int j = 0; j < EACH; j++)
+						old[k].number[j] += gain[at + k * QS_TILE_BLOCK].number[j];
+					table[at + k * QS_TILE_BLOCK] = old[k];
+				}
+		}
+	}
+};
+
+/* Bounds of a thread's run of a tile, if it has one. */
+__device__ __forceinline__ uint2
+qs_tile_run(const qs_parted &p, uint32_t number)
+{
+	uint64_t row = (uint64_t) threadIdx.x * p.coarse + number / p.fine;
+	const uint32_t *start = &p.start[row * (p.fine + 1) + number % p.fine];
+
+	return threadIdx.x < p.groups ? make_uint2(start[0], start[1]) : make_uint2(0, 0);
+}
+
+/* Hand it to the block, and add up the keys of the tile. */
+__device__ __forceinline__ void
+qs_tile_share_run(qs_tile_memory &s, uint2 run)
+{
+	uint32_t sum = __reduce_add_sync(QS_ALL_LANES, run.y - run.x);
+
+	s.begin[threadIdx.x] = run.x;
+	s.end[threadIdx.x] = run.y;
+	if (qs_lane() == 0)
+		atomicAdd(&s.total, sum);
+}
+
+/* Bring the head of a tile into the L2 cache while its keys are counted. */
+__device__ __forceinline__ void
+qs_tile_prefetch(const uint8_t *table, uint32_t bytes)
+{
+	if (threadIdx.x * 128 < min(bytes, QS_PREFETCH))
+		asm volatile("prefetch.global.L2 [%0];" ::"l"(table + threadIdx.x * 128));
+}
+
+__device__ __forceinline__ void
+qs_tile_clear(qs_tile_memory &s)
+{
+	for (uint32_t i = threadIdx.x; i < QS_TILE_COUNTERS / 8; i += QS_TILE_BLOCK)
+		((uint4 *) s.count)[i] = make_uint4(0, 0, 0, 0);
+}
+
+/* Count one item. */
+template <int M>
+__device__ __forceinline__ void
+qs_tile_count(qs_tile_memory &s, const qs_parted &p, uint32_t item)
+{
+	uint32_t first = (item >> p.tag_bits & ((1u << p.log2_buckets) - 1)) * M;
+	uint32_t *pairs = (uint32_t *) s.count;
+	uint32_t places, mask;
+
+	if (M == 1)
+	{
+		atomicAdd(&pairs[first / 2], 1u << (first % 2 * 16));
+		return;
+	}
+	places = (item & ((1u << p.tag_bits) - 1)) >> p.log2_masks;
+	mask = qs_turn<M>(s.mask[item & ((1u << p.log2_masks) - 1)], places);
+	for (; mask != 0; mask &= mask - 1)
+	{
+		uint32_t c = first + __ffs(mask) - 1;
+
+		atomicAdd(&pairs[c / 2], 1u << (c % 2 * 16));
+	}
+}
+
+/* Count all items from s.begin to s.end. */
+template <int M>
+__device__ __forceinline__ void
+qs_tile_count_runs(qs_tile_memory &s, const qs_parted &p)
+{
+	for (uint32_t g = threadIdx.x / QS_RUN_LANES; g < p.groups; g += QS_TILE_BLOCK / QS_RUN_LANES)
+	{
+		uint32_t end = s.end[g];
+
+		for (uint32_t i = s.begin[g] + threadIdx.x % QS_RUN_LANES; i < end;
+			 i += QS_RUN_LANES * QS_RUN_AHEAD)
+		{
+			uint32_t item[QS_RUN_AHEAD];
+
+#pragma unroll
+			for (uint32_t k = 0; k < QS_RUN_AHEAD; k++)
+				if (i + k * QS_RUN_LANES < end)
+					item[k] = __ldcs(&p.item[i + k * QS_RUN_LANES]);
+#pragma unroll
+			for (uint32_t k = 0; k < QS_RUN_AHEAD; k++)
+				if (i + k * QS_RUN_LANES < end)
+					qs_tile_count<M>(s, p, item[k]);
+		}
+	}
+}
+
+/*
+ * A tile with more keys than its counters can take: all but the last
+ * QS_TILE_KEYS of them, in portions.  Only skewed batches have such tiles.
+ */
+template <typename Tile>
+__device__ __forceinline__ void
+qs_tile_in_turns(Tile &tile, qs_tile_memory &s, const qs_view &v, const qs_parted &p,
+				 uint64_t first, uint32_t buckets)
+{
+	while (s.total > QS_TILE_KEYS)
+	{
+		uint32_t room = QS_TILE_KEYS;
+
+		for (uint32_t g = 0; g < p.groups && room > 0; g++)
+		{
+			uint32_t begin = s.begin[g], end = s.end[g];
+			uint32_t take = min(end - begin, room);
+
+			for (uint32_t i = begin + threadIdx.x; i < begin + take; i += QS_TILE_BLOCK)
+				qs_tile_count<Tile::m>(s, p, p.item[i]);
+			room -= take;
+			__syncthreads();
+			if (threadIdx.x == 0)
+				s.begin[g] = begin + take;
+			__syncthreads();
+		}
+		tile.flush(v, first, buckets, s.count);
+		__syncthreads();
+		qs_tile_clear(s);
+		if (threadIdx.x == 0)
+			s.total -= QS_TILE_KEYS;
+		__syncthreads();
+	}
+}
+
+/*
+ * A block takes every gridDim-th tile.  While it counts the keys of one, the
+ * table's part and the bounds of the next tile's runs are on their way.
+ */
+template <typename Tile>
+__global__ void
+__launch_bounds__(QS_TILE_BLOCK) qs_tile_kernel(const qs_view v, const qs_parted p)
+{
+	extern __shared__ uint4 shared[];
+	qs_tile_memory &s = *(qs_tile_memory *) shared;
+	uint32_t tiles = (uint32_t) ((p.n + (1u << p.log2_buckets) - 1) >> p.log2_buckets);
+	uint2 run = qs_tile_run(p, blockIdx.x);
+	Tile tile;
+
+	if (v.masks)
+		for (uint32_t i = threadIdx.x; i < v.mask_count; i += QS_TILE_BLOCK)
+			s.mask[i] = v.masks[i];
+	for (uint32_t number = blockIdx.x; number < tiles; number += gridDim.x)
+	{
+		uint64_t bucket = (uint64_t) number << p.log2_buckets;
+		uint32_t buckets = (uint32_t) min((uint64_t) 1 << p.log2_buckets, p.n - bucket);
+
+		if (threadIdx.x == 0)
+			s.total = 0;
+		qs_tile_clear(s);
+		__syncthreads();
+		qs_tile_share_run(s, run);
+		__syncthreads();
+		qs_tile_prefetch(v.table + (p.first + bucket) * Tile::bucket_bytes,
+						 buckets * Tile::bucket_bytes);
+		if (number + gridDim.x < tiles)
+			run = qs_tile_run(p, number + gridDim.x);
+		if (s.total > QS_TILE_KEYS)
+			qs_tile_in_turns(tile, s, v, p, p.first + bucket, buckets);
+		qs_tile_count_runs<Tile::m>(s, p);
+		__syncthreads();
+		tile.flush(v, p.first + bucket, buckets, s.count);
+		__syncthreads();
+	}
+}
+
+template <typename Tile>
+static qs_status
+qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_parted *p)
+{
+	auto kernel = qs_tile_kernel<Tile>;
+	size_t shared = sizeof(qs_tile_memory);
+	uint64_t tiles = qs_ceil_div(p->n, (uint64_t) 1 << p->log2_buckets);
+	int grid;
+
+	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+										  (int) shared));
+	QS_TRY(qs_grid(gpu, kernel, QS_TILE_BLOCK, shared, tiles, &grid));
+	kernel<<<grid, QS_TILE_BLOCK, shared, gpu->stream>>>(*v, *p);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+/* ---- sketch_bulk.cu ---- */
+
+/* No more keys than this are partitioned at a time. */
+#define QS_BULK_KEYS (UINT64_C(1) << 28)
+
+/* Can the keys of this sketch be partitioned at all? */
+extern bool qs_bulk_possible(const qs_cuda_sketch *sk);
+
+/* Is it faster than adding "count" keys directly? */
+extern bool qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count);
+
+/* Most keys of one qs_bulk_insert(). */
+extern uint64_t qs_bulk_most(const qs_cuda_sketch *sk);
+
+/* Bytes of workspace for "count" keys. */
+extern size_t qs_bulk_bytes(const qs_cuda_sketch *sk, uint64_t count);
+
+/* Add keys without weights, at most qs_bulk_most(), in such a workspace. */
+extern qs_status qs_bulk_insert(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work);
+
+#endif

@@ -1,0 +1,224 @@
+/*
+ * sketch_exchange.cu
+ *		Sketches to and from the device, and into one another: load, fetch,
+ *		merge, fold.
+ *
+ * Tables are copied as they are.  The high buckets of multilevel are in the
+ * order in which they were asked for, some perhaps unused; fetching leaves out
+ * what is not live, and qs_write() puts the rest into the order of their low
+ * buckets.
+ *
+ * cuda/sketch_exchange.cu
+ */
+extern "C"
+{
+#include "sketch/explicit.h"
+}
+
+#include "sketch.cuh"
+
+/* Tables of a dense sketch to the device. */
+static qs_status
+load_tables(qs_cuda_sketch *sk, const qs_sketch *from)
+{
+	qs_cuda *gpu = sk->gpu;
+	uint64_t high = qs_is_multilevel(sk) ? from->extra_used : 0;
+	uint32_t used = (uint32_t) high;
+
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(sk->view.table, from->table, sk->table_bytes,
+									 cudaMemcpyHostToDevice, gpu->stream));
+	gpu->stats.bytes_in += sk->table_bytes;
+	if (qs_is_multilevel(sk))
+	{
+		QS_TRY(qs_grow_high(sk, 0, high));
+		QS_CUDA_TRY(gpu, cudaMemcpyAsync(sk->view.extra, from->extra, sk->extra_bytes,
+										 cudaMemcpyHostToDevice, gpu->stream));
+		gpu->stats.bytes_in += sk->extra_bytes;
+		QS_CUDA_TRY(gpu, cudaMemcpyAsync(sk->view.high_used, &used, sizeof(used),
+										 cudaMemcpyHostToDevice, gpu->stream));
+		QS_TRY(qs_high_sanitize(gpu, &sk->view, high));
+		sk->high_bound = high;
+		sk->ever = (uint64_t) from->total;
+	}
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	sk->total = from->total;
+	return QS_OK;
+}
+
+/* The entries of an explicit sketch, as the batch of weighted keys they are. */
+static qs_status
+load_entries(qs_cuda_sketch *sk, const qs_sketch *from)
+{
+	uint64_t key[QS_EXPLICIT_MAX];
+	int64_t count[QS_EXPLICIT_MAX];
+	uint64_t position = 0;
+	size_t entries = 0;
+	qs_entry e;
+
+	while (entries < QS_EXPLICIT_MAX && qs_explicit_next(from, &position, &e))
+	{
+		key[entries] = e.fingerprint;
+		count[entries++] = e.count;
+	}
+	return qs_cuda_insert(sk, key, count, entries);
+}
+
+qs_status
+qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch)
+{
+	bool dense = from->form == QS_DENSE;
+	qs_status status;
+
+	*sketch = NULL;
+	if (from->params.structure == QS_SF && (!dense || !qs_has_table(&from->params)))
+		return QS_WRONG_PART;
+	QS_TRY(qs_cuda_create_like(gpu, &from->params, dense && from->wide, sketch));
+	(*sketch)->family = from->family;
+	(*sketch)->collation = from->collation;
+	status = dense ? load_tables(*sketch, from) : load_entries(*sketch, from);
+	if (status != QS_OK)
+	{
+		qs_cuda_destroy(*sketch);
+		*sketch = NULL;
+	}
+	return status;
+}
+
+/* Leave out high buckets that are not live; *live says how many there are. */
+static qs_status
+compact_high(qs_cuda_sketch *sk, uint64_t *live)
+{
+	qs_cuda *gpu = sk->gpu;
+	size_t bytes;
+	uint8_t *extra;
+	qs_status status;
+	uint32_t used;
+
+	QS_TRY(qs_high_live(gpu, &sk->view, live));
+	bytes = *live * qs_high_bytes(sk->view.wide);
+	QS_TRY(qs_device_alloc(gpu, bytes, (void **) &extra));
+	status = qs_high_compact(gpu, &sk->view, extra);
+	if (status != QS_OK)
+	{
+		qs_device_free(gpu, extra, bytes);
+		return status;
+	}
+	qs_device_free(gpu, sk->view.extra, sk->extra_bytes);
+	sk->view.extra = extra;
+	sk->extra_bytes = bytes;
+	sk->high_room = sk->high_bound = *live;
+	used = (uint32_t) *live;
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(sk->view.high_used, &used, sizeof(used),
+									 cudaMemcpyHostToDevice, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	return QS_OK;
+}
+
+/* Tables from the device into a dense sketch with room for them. */
+static qs_status
+fetch_tables(qs_cuda_sketch *sk, qs_sketch *to)
+{
+	qs_cuda *gpu = sk->gpu;
+
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to->table, sk->view.table, sk->table_bytes,
+									 cudaMemcpyDeviceToHost, gpu->stream));
+	if (to->extra_used > 0)
+		QS_CUDA_TRY(gpu, cudaMemcpyAsync(to->extra, sk->view.extra,
+										 to->extra_used * qs_high_bytes(sk->view.wide),
+										 cudaMemcpyDeviceToHost, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	gpu->stats.bytes_out += sk->table_bytes + to->extra_used * qs_high_bytes(sk->view.wide);
+	return QS_OK;
+}
+
+/* An empty dense sketch on the host with counters as wide as on the device. */
+static qs_status
+empty_host(const qs_cuda_sketch *sk, uint64_t live, qs_sketch *to, const qs_memory *memory)
+{
+	qs_init(to, &sk->params, memory);
+	QS_TRY(qs_start_dense(to, sk->view.wide));
+	if (live > 0)
+		QS_TRY(to->ops->reserve(to, live));
+	to->extra_used = live;
+	to->family = sk->family;
+	to->collation = sk->collation;
+	to->total = sk->total;
+	return QS_OK;
+}
+
+qs_status
+qs_cuda_fetch(qs_cuda_sketch *sk, qs_sketch *to, const qs_memory *memory)
+{
+	uint64_t live = 0;
+	qs_status status;
+
+	QS_TRY(qs_cuda_sync(sk->gpu));
+	if (qs_is_multilevel(sk))
+		QS_TRY(compact_high(sk, &live));
+	status = empty_host(sk, live, to, memory);
+	if (status == QS_OK)
+		status = fetch_tables(sk, to);
+	if (status != QS_OK)
+		qs_free(to);
+	return status;
+}
+
+/* A sketch like "sk" with n buckets and the keys of "sk"; takes its place. */
+static qs_status
+fold(qs_cuda_sketch *sk, uint64_t n)
+{
+	qs_cuda_sketch *folded;
+	qs_params p = sk->params;
+	qs_status status;
+
+	p.n = n;
+	QS_TRY(qs_cuda_create_like(sk->gpu, &p, sk->view.wide, &folded));
+	status = qs_cuda_prepare(folded, sk->total, 0);
+	if (status == QS_OK)
+		status = sk->ops->merge(sk->gpu, &folded->view, &sk->view);
+	if (status == QS_OK)
+	{
+		qs_cuda_sketch old = *sk;
+
+		folded->total = sk->total;
+		folded->family = sk->family;
+		folded->collation = sk->collation;
+		*sk = *folded;
+		*folded = old;
+	}
+	qs_cuda_destroy(folded);
+	return status;
+}
+
+qs_status
+qs_cuda_fold(qs_cuda_sketch *sk, uint64_t n)
+{
+	qs_params target = sk->params;
+
+	target.n = n;
+	if (n < 1 || n > sk->params.n || !qs_params_mergeable(&sk->params, &target))
+		return QS_NO_FOLD;
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	return n == sk->params.n ? QS_OK : fold(sk, n);
+}
+
+qs_status
+qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from)
+{
+	if (into->gpu != from->gpu || !qs_params_mergeable(&into->params, &from->params))
+		return QS_MISMATCH;
+	if (from->total > INT64_MAX - into->total)
+		return QS_TOTAL_OVERFLOW;
+	QS_TRY(qs_cuda_enter(into->gpu));
+	if (into->params.n > from->params.n)
+		QS_TRY(fold(into, from->params.n));
+	QS_TRY(qs_cuda_prepare(into, from->total, 0));
+	QS_TRY(into->ops->merge(into->gpu, &into->view, &from->view));
+	if (into->family == 0)
+	{
+		into->family = from->family;
+		into->collation = from->collation;
+	}
+	into->total += from->total;
+	return QS_OK;
+}

@@ -1,0 +1,225 @@
+/*
+ * sketch_high.cu
+ *		Work on all buckets of a multilevel sketch: merging, renumbering, checks.
+ *
+ * A warp for each bucket, lane i with counter i, so that low buckets and high
+ * buckets are read and written whole.  Floor: each low bucket read once (and
+ * written once where it changes), and the high buckets there are.
+ *
+ * cuda/sketch_high.cu
+ */
+#include "sketch_kernels.cuh"
+
+#define INDEX_WORD 7
+
+/* Number of the high bucket, or -1. */
+__device__ __forceinline__ int64_t
+high_number(const uint8_t *low)
+{
+	uint32_t index = ((const uint32_t *) low)[INDEX_WORD];
+
+	return index < QS_HIGH_INDEX_MIN ? -1 : (int64_t) index - QS_HIGH_INDEX_MIN;
+}
+
+/* A lane's counter of a high bucket. */
+__device__ __forceinline__ uint64_t
+high_counter(const qs_view &v, int64_t number)
+{
+	if (number < 0 || qs_lane() >= QS_LOW_COUNTERS)
+		return 0;
+	return qs_counter_get(v.extra, (uint64_t) number * QS_HIGH_COUNTERS + qs_lane(), v.wide);
+}
+
+__device__ __forceinline__ void
+set_high_counter(uint8_t *extra, bool wide, int64_t number, uint64_t value)
+{
+	qs_counter_set(extra, (uint64_t) number * QS_HIGH_COUNTERS + qs_lane(), wide, value);
+}
+
+/* A lane's counter of a bucket, low and high. */
+__device__ __forceinline__ uint64_t
+counter(const qs_view &v, uint64_t bucket)
+{
+	const uint8_t *low = v.table + bucket * QS_LOW_BYTES;
+
+	if (qs_lane() >= QS_LOW_COUNTERS)
+		return 0;
+	return low[qs_lane()] + (high_counter(v, high_number(low)) << 8);
+}
+
+/* Call each(bucket) for all buckets, by whole warps. */
+template <typename Each>
+__device__ __forceinline__ void
+for_each_bucket(uint64_t n, Each each)
+{
+	uint64_t warps = (uint64_t) gridDim.x * blockDim.x / 32;
+
+	for (uint64_t b = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) / 32; b < n; b += warps)
+		each(b);
+}
+
+/* Blocks for "buckets" warps. */
+template <typename Kernel>
+static qs_status
+warp_grid(qs_cuda *gpu, Kernel kernel, uint64_t buckets, int *grid)
+{
+	return qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(buckets, QS_BLOCK / 32), grid);
+}
+
+/* Set a bucket to new values; takes a high bucket if it needs one. */
+__device__ __forceinline__ void
+set_bucket(const qs_view &v, uint64_t bucket, uint64_t value)
+{
+	uint8_t *low = v.table + bucket * QS_LOW_BYTES;
+	int64_t number = high_number(low);
+
+	if (number < 0 && __any_sync(QS_ALL_LANES, value > 255))
+	{
+		uint32_t taken = qs_lane() == 0 ? atomicAdd(v.high_used, 1) : 0;
+
+		number = __shfl_sync(QS_ALL_LANES, taken, 0);
+		if (qs_lane() == 0)
+			((uint32_t *) low)[INDEX_WORD] = (uint32_t) number + QS_HIGH_INDEX_MIN;
+	}
+	__syncwarp();
+	if (qs_lane() < QS_LOW_COUNTERS)
+		low[qs_lane()] = (uint8_t) value;
+	if (number >= 0)
+		set_high_counter(v.extra, v.wide, number, value >> 8);
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) merge_buckets(const qs_view into, const qs_view from, uint64_t more)
+{
+	for_each_bucket(into.n, [&](uint64_t bucket) {
+		uint64_t value = counter(into, bucket);
+		uint64_t gain = 0;
+
+		for (uint64_t k = 0; k < more; k++)
+			gain += counter(from, bucket * more + k);
+		__syncwarp();
+		if (__any_sync(QS_ALL_LANES, gain != 0))
+			set_bucket(into, bucket, value + gain);
+	});
+}
+
+qs_status
+qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
+{
+	int grid;
+
+	QS_TRY(warp_grid(gpu, merge_buckets, into->n, &grid));
+	merge_buckets<<<grid, QS_BLOCK, 0, gpu->stream>>>(*into, *from, from->n / into->n);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) sanitize_buckets(const qs_view v, uint64_t high)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t b = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; b < v.n; b += stride)
+	{
+		uint8_t *low = v.table + b * QS_LOW_BYTES;
+
+		if (high_number(low) < 0 || (uint64_t) high_number(low) >= high)
+			((uint32_t *) low)[INDEX_WORD] = 0;
+	}
+}
+
+qs_status
+qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high)
+{
+	int grid;
+
+	QS_TRY(qs_grid(gpu, sanitize_buckets, QS_BLOCK, 0, qs_ceil_div(v->n, QS_BLOCK), &grid));
+	sanitize_buckets<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, high);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+/*
+ * Count live high buckets in *live; with "to" not NULL copy each there, as the
+ * number it is counted with, and change the low bucket's index.
+ */
+__global__ void
+__launch_bounds__(QS_BLOCK) collect_live(const qs_view v, uint8_t *to, uint64_t *live)
+{
+	for_each_bucket(v.n, [&](uint64_t bucket) {
+		uint8_t *low = v.table + bucket * QS_LOW_BYTES;
+		int64_t number = high_number(low);
+		uint64_t value = high_counter(v, number);
+		bool is_live = __any_sync(QS_ALL_LANES, value != 0);
+		uint64_t next = 0;
+
+		if (is_live && qs_lane() == 0)
+			next = atomicAdd((qs_u64 *) live, 1);
+		next = __shfl_sync(QS_ALL_LANES, next, 0);
+		if (!to || number < 0)
+			return;
+		if (qs_lane() == 0)
+			((uint32_t *) low)[INDEX_WORD] = is_live ? (uint32_t) next + QS_HIGH_INDEX_MIN : 0;
+		if (is_live)
+			set_high_counter(to, v.wide, (int64_t) next, value);
+	});
+}
+
+static qs_status
+collect(qs_cuda *gpu, const qs_view *v, uint8_t *to)
+{
+	int grid;
+
+	QS_TRY(warp_grid(gpu, collect_live, v->n, &grid));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
+	collect_live<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, to, gpu->result);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+qs_status
+qs_high_live(qs_cuda *gpu, const qs_view *v, uint64_t *live)
+{
+	QS_TRY(collect(gpu, v, NULL));
+	QS_TRY(qs_read_result(gpu, 1));
+	*live = gpu->host_result[0];
+	return QS_OK;
+}
+
+qs_status
+qs_high_compact(qs_cuda *gpu, const qs_view *v, uint8_t *to)
+{
+	return collect(gpu, v, to);
+}
+
+qs_status
+qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high)
+{
+	return high == 0 ? QS_OK : qs_counters_widen(gpu, to, from, high * QS_HIGH_COUNTERS);
+}
+
+/* A counter is negative if its high part is: no true one has the upper bit. */
+__global__ void
+__launch_bounds__(QS_BLOCK) check_buckets(const qs_view v)
+{
+	uint32_t sign = v.wide ? 63 : 31;
+
+	for_each_bucket(v.n, [&](uint64_t bucket) {
+		int64_t number = high_number(v.table + bucket * QS_LOW_BYTES);
+		bool negative = high_counter(v, number) >> sign != 0;
+		bool fits = qs_lanes_fit(counter(v, bucket), 32, v.depth);
+
+		qs_raise(v, negative || !fits);
+	});
+}
+
+qs_status
+qs_high_check(qs_cuda *gpu, const qs_view *v)
+{
+	int grid;
+
+	QS_TRY(warp_grid(gpu, check_buckets, v->n, &grid));
+	check_buckets<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}

@@ -1,0 +1,428 @@
+/*
+ * sketch_multilevel.cu
+ *		The multilevel sketch on the device: changing and querying keys.
+ *
+ * Layout: src/sketch/multilevel.c.  A low bucket is one sector: 28 counters of
+ * one byte and the high index.
+ *
+ * Four counters share a 32-bit word, and a word is changed by one atomicAdd
+ * that returns what it held.  A byte that passes 255 carries into its
+ * neighbour, where other threads may meet the carry before it is put right.
+ * What makes this exact without locks and without compare-and-swap is
+ * accounting: the thread whose addition crossed the boundary of byte i
+ *
+ *	- owes high[i] one, and
+ *	- takes the carry back: it subtracts 1 from byte i + 1.
+ *
+ * That subtraction may cross a boundary itself, because meanwhile others
+ * changed the byte; such a borrow is counted with its sign and put right in
+ * the same way, one byte higher each time, so after at most four steps nothing
+ * is left over.  For each boundary the sum of signed crossings X_i is what
+ * high[i] received and what byte i + 1 gave back, so when all threads are done
+ *
+ *	byte[i] = added[i] - 256 * X_i,		0 <= byte[i] <= 255
+ *
+ * whatever the order was: low + 256 * high is exact.  Removal is the mirror
+ * image.  Nobody ever waits, and equal keys cost no retries.
+ *
+ * High buckets: the first crossing in a bucket happens while its bytes are
+ * true, so a bucket asks for a high one only if one of its counters reached
+ * 256: no more than N / 256 buckets do.  Who asks takes a number and offers it
+ * to the bucket by compare-and-swap; who comes second keeps its number for
+ * next time.  Room for both is made before the launch (qs_cuda_prepare).
+ *
+ * Insert: 8 lanes for each key, 7 with a word each.  Floor per key: 8 bytes of
+ * key and one atomic transaction on one sector, as for sub_warp.  Query: a
+ * thread for each key, two loads of 16 bytes.  Floor: 8 bytes in, 8 out, one
+ * sector, and one more for each key whose bucket has a high one.
+ *
+ * cuda/sketch_multilevel.cu
+ */
+#include "sketch_bulk.cuh"
+#include "sketch_kernels.cuh"
+
+#define LANES      8 /* words of a low bucket */
+#define INDEX_WORD 7
+#define GATHER     4 /* high counters whose loads are in flight together */
+
+/* Bits that a carry into bytes 1, 2 and 3 of a word changes. */
+#define CARRY_BITS 0x01010100u
+
+/* Of each boundary: was it crossed?  Bits of "into" are where carries went. */
+struct crossing
+{
+	uint32_t into; /* boundaries 0, 1, 2: bits 8, 16, 24 */
+	bool out;      /* boundary 3 */
+
+	__device__ __forceinline__ bool
+	any() const
+	{
+		return into != 0 || out;
+	}
+};
+
+__device__ __forceinline__ crossing
+crossed(uint32_t old, uint32_t delta, bool minus)
+{
+	uint32_t now = minus ? old - delta : old + delta;
+
+	return { (old ^ delta ^ now) & CARRY_BITS, minus ? old < delta : now < old };
+}
+
+/* Bits 0 .. 3 to the bytes 0 .. 3 of a word, times a value of 8 bits. */
+__device__ __forceinline__ uint32_t
+spread(uint32_t bits, uint32_t value)
+{
+	return (((bits & 15) * 0x00204081u) & 0x01010101u) * value;
+}
+
+/* What delivering to high buckets needs; small, and passed by value. */
+struct high_access
+{
+	uint8_t *extra;
+	uint32_t *used;
+	bool wide;
+	bool minus;    /* take away instead of adding */
+	bool allocate; /* may take high buckets */
+};
+
+/* A thread's own: a high index that nobody uses yet, or 0. */
+#define UNCOVERED 0x80000000u /* bit in "spare": a counter fell below zero */
+
+/* High index of a bucket, taking a high bucket if need be; or 0. */
+__device__ __forceinline__ uint32_t
+high_index(const high_access &high, uint32_t *low, uint32_t &spare)
+{
+	uint32_t index = atomicAdd(&low[INDEX_WORD], 0);
+
+	if (index != 0 || !high.allocate)
+		return index;
+	if (spare == 0)
+		spare = QS_HIGH_INDEX_MIN + atomicAdd(high.used, 1);
+	index = atomicCAS(&low[INDEX_WORD], 0, spare);
+	if (index != 0)
+		return index;
+	index = spare;
+	spare = 0;
+	return index;
+}
+
+/*
+ * high[counter] += amount.  A bucket without a high one gives nothing: it
+ * cannot cover what is removed.  Undoing then gives it nothing back.
+ */
+__device__ __forceinline__ void
+deliver(const high_access &high, uint32_t *low, uint32_t counter, int64_t amount, uint32_t &spare)
+{
+	uint32_t index = high_index(high, low, spare);
+	uint64_t at = (uint64_t) (index - QS_HIGH_INDEX_MIN) * QS_HIGH_COUNTERS + counter;
+
+	if (index == 0)
+		spare |= UNCOVERED;
+	else if (high.wide)
+		atomicAdd((qs_u64 *) high.extra + at, (qs_u64) amount);
+	else
+		atomicAdd((uint32_t *) high.extra + at, (uint32_t) amount);
+}
+
+/*
+ * After word "w" of a bucket was changed by "weight" in each byte of "bits"
+ * and had held "old": account for crossed boundaries, put them right, and
+ * deliver them together with the weight above one byte.  Returns "spare".
+ */
+__device__ __noinline__ uint32_t
+settle(high_access high, uint32_t *low, uint32_t w, uint32_t bits, uint64_t weight, uint32_t old,
+	   uint32_t spare)
+{
+	int sign = high.minus ? -1 : 1;
+	crossing c = crossed(old, spread(bits, weight & 255), high.minus);
+	int64_t net[4];
+
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		net[i] = bits >> i & 1 ? sign * (int64_t) (weight >> 8) : 0;
+	while (c.any())
+	{
+		uint32_t back = c.into;
+
+#pragma unroll
+		for (int i = 0; i < 3; i++)
+			net[i] += back >> (8 * i + 8) & 1 ? sign : 0;
+		net[3] += c.out ? sign : 0;
+		if (back == 0)
+			break;
+		sign = -sign;
+		old = atomicAdd(&low[w], sign > 0 ? back : 0 - back);
+		c = crossed(old, back, sign < 0);
+	}
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		if (net[i] != 0)
+			deliver(high, low, w * 4 + i, net[i], spare);
+	return spare;
+}
+
+/* Does a change of a word need settle()? */
+__device__ __forceinline__ bool
+is_unsettled(uint32_t old, uint32_t bits, uint64_t weight, bool minus)
+{
+	return bits != 0 && (weight > 255 || crossed(old, spread(bits, weight & 255), minus).any());
+}
+
+/*
+ * Change the counters of a warp's keys.  The atomics of all rounds are issued
+ * before the first result is looked at: eight transactions in flight for each
+ * lane.  Returns "spare".
+ */
+template <bool ONES>
+__device__ __forceinline__ uint32_t
+change_rounds(uint32_t *table, const high_access &high, uint64_t target, uint64_t weight,
+			  uint32_t spare)
+{
+	uint32_t own = qs_lane() % LANES;
+	uint32_t old[LANES];
+	bool unsettled = false;
+	int round = 0;
+
+	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t bucket, uint32_t mask, uint64_t w) {
+		uint32_t bits = mask >> (own * 4) & 15;
+		uint32_t delta = spread(bits, w & 255);
+
+		old[round] = 0;
+		if (bits != 0)
+			old[round] =
+				atomicAdd(&table[(uint64_t) bucket * LANES + own], high.minus ? 0 - delta : delta);
+		round++;
+	});
+	round = 0;
+	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t, uint32_t mask, uint64_t w) {
+		unsettled |= is_unsettled(old[round++], mask >> (own * 4) & 15, w, high.minus);
+	});
+	if (!__any_sync(QS_ALL_LANES, unsettled))
+		return spare;
+	round = 0;
+	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t bucket, uint32_t mask, uint64_t w) {
+		uint32_t bits = mask >> (own * 4) & 15;
+
+		if (is_unsettled(old[round], bits, w, high.minus))
+			spare =
+				settle(high, &table[(uint64_t) bucket * LANES], own, bits, w, old[round], spare);
+		round++;
+	});
+	return spare;
+}
+
+static __device__ __forceinline__ high_access
+access_high(const qs_view &v, bool minus, bool allocate)
+{
+	return { v.extra, v.high_used, v.wide, minus, allocate };
+}
+
+template <bool WEIGHTED>
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	change_keys(const qs_view v, const qs_batch b, bool minus, bool allocate)
+{
+	__shared__ uint32_t room[QS_SHARED_MASKS];
+	qs_mask_lookup<QS_LOW_COUNTERS> mask_of(v, room);
+	qs_walk<WEIGHTED> walk(v, b);
+	high_access high = access_high(v, minus, allocate);
+	uint32_t *table = (uint32_t *) v.table;
+	uint32_t spare = 0;
+
+	while (walk.next())
+	{
+		uint64_t target =
+			walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
+
+		if (walk.ones)
+			spare = change_rounds<true>(table, high, target, 1, spare);
+		else
+			spare = change_rounds<false>(table, high, target, walk.weight, spare);
+	}
+	qs_raise(v, minus && (spare & UNCOVERED));
+}
+
+/* The least selected byte of a low bucket in registers. */
+__device__ __forceinline__ uint32_t
+low_min(uint4 left, uint4 right, uint32_t mask)
+{
+	uint32_t least = left.x | ~spread(mask, 255);
+
+	least = __vminu4(least, left.y | ~spread(mask >> 4, 255));
+	least = __vminu4(least, left.z | ~spread(mask >> 8, 255));
+	least = __vminu4(least, left.w | ~spread(mask >> 12, 255));
+	least = __vminu4(least, right.x | ~spread(mask >> 16, 255));
+	least = __vminu4(least, right.y | ~spread(mask >> 20, 255));
+	least = __vminu4(least, right.z | ~spread(mask >> 24, 255));
+	least = __vminu4(least, least >> 16);
+	return min(least & 255, least >> 8 & 255);
+}
+
+/* Byte i of a low bucket in registers, which cannot be indexed. */
+__device__ __forceinline__ uint32_t
+low_byte(uint4 left, uint4 right, uint32_t i)
+{
+	uint32_t first = i & 8 ? (i & 4 ? left.w : left.z) : (i & 4 ? left.y : left.x);
+	uint32_t second = i & 8 ? right.z : (i & 4 ? right.y : right.x);
+
+	return (i & 16 ? second : first) >> (i % 4 * 8) & 255;
+}
+
+/* The least selected counter of a bucket with high counters. */
+template <typename Counter>
+__device__ __forceinline__ Counter
+counter_min(const Counter *high, uint4 left, uint4 right, uint32_t mask)
+{
+	Counter least = (Counter) -1;
+
+	while (mask != 0)
+	{
+		Counter counter[GATHER];
+		uint32_t rest = mask;
+
+#pragma unroll
+		for (int k = 0; k < GATHER; k++)
+		{
+			counter[k] = rest == 0 ? 0 : __ldg(&high[__ffs(rest) - 1]);
+			rest &= rest - 1;
+		}
+#pragma unroll
+		for (int k = 0; k < GATHER; k++)
+		{
+			if (mask != 0)
+				least = min(least, (counter[k] << 8) + low_byte(left, right, __ffs(mask) - 1));
+			mask &= mask - 1;
+		}
+	}
+	return least;
+}
+
+template <typename Counter>
+__global__ void
+__launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_t *estimate)
+{
+	__shared__ uint32_t room[QS_SHARED_MASKS];
+	qs_mask_lookup<QS_LOW_COUNTERS> mask_of(v, room);
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < b.count; i += stride)
+	{
+		uint64_t hv = qs_hash(__ldcs(&b.key[i]), v.seed_key);
+		const uint4 *low = (const uint4 *) v.table + (uint64_t) qs_reduce_short(hv, v.n) * 2;
+		uint4 left = __ldg(&low[0]);
+		uint4 right = __ldg(&low[1]);
+		uint32_t mask = mask_of(hv);
+		Counter least;
+
+		if (right.w == 0)
+			least = low_min(left, right, mask);
+		else
+			least = counter_min((const Counter *) v.extra +
+									(uint64_t) (right.w - QS_HIGH_INDEX_MIN) * QS_HIGH_COUNTERS,
+								left, right, mask);
+		__stcs(&estimate[i], (int64_t) least);
+	}
+}
+
+static qs_status
+change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
+{
+	bool weighted = b->weight || change == QS_CHANGE_REMOVE;
+	auto kernel = weighted ? change_keys<true> : change_keys<false>;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
+	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b, change == QS_CHANGE_REMOVE,
+											   change == QS_CHANGE_ADD);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+static qs_status
+query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
+{
+	auto kernel = v->wide ? query_keys<qs_u64> : query_keys<uint32_t>;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
+	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b, estimate);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+/*
+ * What the tile kernel of sketch_bulk.cuh counted, into the table.  The block owns
+ * the bucket, so a word is read, added to byte by byte, and written.
+ */
+struct multilevel_tile
+{
+	static constexpr int m = QS_LOW_COUNTERS;
+	static constexpr uint32_t bucket_bytes = QS_LOW_BYTES;
+	uint32_t spare = 0; /* see high_index() */
+
+	__device__ __forceinline__ void
+	flush(const qs_view &v, uint64_t first, uint32_t buckets, const uint16_t *count)
+	{
+		high_access high = access_high(v, false, true);
+		uint32_t *table = (uint32_t *) v.table + first * LANES;
+
+		uint32_t end = buckets * LANES;
+
+		for (uint32_t at = threadIdx.x; at < end; at += QS_TILE_BLOCK * QS_FLUSH_AHEAD)
+		{
+			uint32_t old[QS_FLUSH_AHEAD];
+
+#pragma unroll
+			for (uint32_t k = 0; k < QS_FLUSH_AHEAD; k++)
+				if (at + k * QS_TILE_BLOCK < end)
+					old[k] = table[at + k * QS_TILE_BLOCK];
+#pragma unroll
+			for (uint32_t k = 0; k < QS_FLUSH_AHEAD; k++)
+			{
+				uint32_t i = at + k * QS_TILE_BLOCK;
+
+				if (i < end && i % LANES != INDEX_WORD)
+					add_word(high, &table[i / LANES * LANES], i % LANES, old[k],
+							 *(const uint2 *) &count[i / LANES * QS_LOW_COUNTERS + i % LANES * 4]);
+			}
+		}
+	}
+
+  private:
+	/* Add four counts of 16 bits to the four bytes of a word. */
+	__device__ __forceinline__ void
+	add_word(const high_access &high, uint32_t *low, uint32_t w, uint32_t old, uint2 gain)
+	{
+		uint32_t now = 0;
+
+		if ((gain.x | gain.y) == 0)
+			return;
+#pragma unroll
+		for (int k = 0; k < 4; k++)
+		{
+			uint32_t sum =
+				(old >> (8 * k) & 255) + ((k < 2 ? gain.x : gain.y) >> (16 * (k % 2)) & 0xffff);
+
+			now |= (sum & 255) << (8 * k);
+			if (sum > 255)
+				deliver(high, low, w * 4 + k, sum >> 8, spare);
+		}
+		low[w] = now;
+	}
+};
+
+static qs_status
+bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
+{
+	return qs_add_tiles<multilevel_tile>(gpu, v, parted);
+}
+
+static uint32_t
+bucket_bytes(bool)
+{
+	return QS_LOW_BYTES;
+}
+
+const qs_cuda_ops qs_multilevel_cuda = { change, query,           qs_high_merge, qs_high_check,
+										 bulk,   QS_LOW_COUNTERS, bucket_bytes };

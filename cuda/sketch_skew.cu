@@ -1,0 +1,336 @@
+/*
+ * sketch_skew.cu
+ *		Choosing how a batch is inserted; keys that occur often.
+ *
+ * A counter that a large part of a batch wants to change is a queue, in the L2
+ * cache as in shared memory.  So a large batch is looked at first: one block
+ * samples 4096 keys, and those that come up three times or more are hot.  If
+ * hot keys make up a noticeable part, a pass over the batch counts them in
+ * shared memory and copies the others; then both are inserted: the few hot
+ * keys with their weights, the cold ones by bulk or directly, in either case
+ * without any key that occurs often.  A batch without hot keys costs the
+ * sample alone, some 20 us.
+ *
+ * Floor per key of a skewed batch: 8 bytes read, and 8 written for each cold
+ * key, on top of what inserting the cold ones costs.
+ *
+ * Smaller batches leave equal keys to the walk of a warp (sketch_kernels.cuh).
+ *
+ * cuda/sketch_skew.cu
+ */
+#include "sketch_bulk.cuh"
+#include "sketch_kernels.cuh"
+
+/* From so many keys on a sample is worth its time; tables in L2 are faster. */
+#define SAMPLED_KEYS       (UINT64_C(1) << 25)
+#define SAMPLED_KEYS_IN_L2 (UINT64_C(1) << 26)
+
+#define SAMPLE_BLOCK 1024
+#define SAMPLE       4096
+#define SAMPLE_SLOTS (2 * SAMPLE)
+#define HOT_HITS     3  /* of a sampled key that is hot */
+#define SPLIT_HITS   16 /* of all hot keys together, to do something about them */
+#define SPLIT_BLOCK  512
+#define SPLIT_EACH   8 /* keys of a thread at a step */
+
+static_assert(QS_HOT_SLOTS * 2 >= 3 * SAMPLE / HOT_HITS, "at most two thirds full");
+
+/*
+ * Stands for "no key" in hash tables.  A key of this value is never hot, which
+ * makes a batch of it slower but not wrong.
+ */
+#define NO_KEY UINT64_C(0x6B1D5C0FFEE5A17E)
+
+/* Slot of a key in an open-addressing table: its own, or a free one. */
+__device__ __forceinline__ uint32_t
+find_slot(const uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key)
+{
+	uint32_t i = (uint32_t) qs_reduce(qs_hash(key, seed_key), count);
+
+	while (slots[i] != key && slots[i] != NO_KEY)
+		i = (i + 1) % count;
+	return i;
+}
+
+/* The same while other threads take slots, taking a free one. */
+__device__ __forceinline__ uint32_t
+take_slot(uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key)
+{
+	uint32_t i = (uint32_t) qs_reduce(qs_hash(key, seed_key), count);
+
+	for (;; i = (i + 1) % count)
+	{
+		uint64_t found = atomicCAS((qs_u64 *) &slots[i], NO_KEY, key);
+
+		if (found == NO_KEY || found == key)
+			return i;
+	}
+}
+
+/*
+ * Fill hot->key with the hot keys of a sample, and *hits with the number of
+ * samples that they are.  One block.
+ */
+__global__ void
+__launch_bounds__(SAMPLE_BLOCK)
+	sample_keys(const qs_batch b, uint64_t seed_key, const qs_hot hot, uint64_t *hits)
+{
+	extern __shared__ uint64_t slots[];
+	uint32_t *count = (uint32_t *) (slots + SAMPLE_SLOTS);
+
+	for (uint32_t i = threadIdx.x; i < SAMPLE_SLOTS; i += SAMPLE_BLOCK)
+	{
+		slots[i] = NO_KEY;
+		count[i] = 0;
+	}
+	for (uint32_t i = threadIdx.x; i < QS_HOT_SLOTS; i += SAMPLE_BLOCK)
+	{
+		hot.key[i] = NO_KEY;
+		hot.weight[i] = 0;
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < SAMPLE; i += SAMPLE_BLOCK)
+	{
+		uint64_t key = b.key[qs_reduce(qs_mix64(i + 1), b.count)];
+
+		if (key != NO_KEY)
+			atomicAdd(&count[take_slot(slots, SAMPLE_SLOTS, key, seed_key)], 1);
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < SAMPLE_SLOTS; i += SAMPLE_BLOCK)
+		if (count[i] >= HOT_HITS)
+		{
+			take_slot(hot.key, QS_HOT_SLOTS, slots[i], seed_key);
+			atomicAdd((qs_u64 *) hits, count[i]);
+		}
+}
+
+/* What the threads of a block share while they split keys. */
+struct split_block
+{
+	uint64_t key[QS_HOT_SLOTS];
+	uint32_t weight[QS_HOT_SLOTS];
+	uint32_t cold;  /* cold keys of this step */
+	uint64_t first; /* where they go */
+};
+
+/*
+ * One step of a block: count hot keys, keep cold ones.  Each warp finds out
+ * how many it keeps, then where they go.
+ */
+__device__ __forceinline__ void
+split_step(split_block &block, const qs_batch &b, uint64_t first, uint64_t seed_key, uint64_t *cold,
+		   uint64_t *cold_count)
+{
+	uint64_t key[SPLIT_EACH];
+	uint32_t place[SPLIT_EACH]; /* among the cold keys of the warp, or -1 */
+	uint32_t kept = 0, base = 0;
+
+#pragma unroll
+	for (int k = 0; k < SPLIT_EACH; k++)
+	{
+		uint64_t i = first + k * SPLIT_BLOCK + threadIdx.x;
+
+		key[k] = i < b.count ? __ldcs(&b.key[i]) : 0;
+	}
+#pragma unroll
+	for (int k = 0; k < SPLIT_EACH; k++)
+	{
+		bool valid = first + k * SPLIT_BLOCK + threadIdx.x < b.count;
+		uint32_t slot = find_slot(block.key, QS_HOT_SLOTS, key[k], seed_key);
+		bool hot = block.key[slot] != NO_KEY;
+		uint32_t colds = __ballot_sync(QS_ALL_LANES, valid && !hot);
+
+		if (valid && hot)
+			atomicAdd(&block.weight[slot], 1);
+		place[k] = valid && !hot ? kept + __popc(colds & ((1u << qs_lane()) - 1)) : UINT32_MAX;
+		kept += __popc(colds);
+	}
+	if (qs_lane() == 0)
+		base = atomicAdd(&block.cold, kept);
+	base = __shfl_sync(QS_ALL_LANES, base, 0);
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		block.first = atomicAdd((qs_u64 *) cold_count, block.cold);
+		block.cold = 0;
+	}
+	__syncthreads();
+#pragma unroll
+	for (int k = 0; k < SPLIT_EACH; k++)
+		if (place[k] != UINT32_MAX)
+			cold[block.first + base + place[k]] = key[k];
+}
+
+__global__ void
+__launch_bounds__(SPLIT_BLOCK) split_keys(const qs_batch b, uint64_t seed_key, const qs_hot hot,
+										  uint64_t *cold, uint64_t *cold_count)
+{
+	__shared__ split_block block;
+	uint64_t stride = (uint64_t) gridDim.x * SPLIT_BLOCK * SPLIT_EACH;
+
+	for (uint32_t i = threadIdx.x; i < QS_HOT_SLOTS; i += SPLIT_BLOCK)
+	{
+		block.key[i] = hot.key[i];
+		block.weight[i] = 0;
+	}
+	if (threadIdx.x == 0)
+		block.cold = 0;
+	__syncthreads();
+	for (uint64_t first = (uint64_t) blockIdx.x * SPLIT_BLOCK * SPLIT_EACH; first < b.count;
+		 first += stride)
+		split_step(block, b, first, seed_key, cold, cold_count);
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < QS_HOT_SLOTS; i += SPLIT_BLOCK)
+		if (block.weight[i] != 0)
+			atomicAdd((qs_u64 *) &hot.weight[i], block.weight[i]);
+}
+
+/* How a stretch of a batch will be inserted. */
+struct way
+{
+	bool split; /* hot keys first */
+	bool bulk;
+	uint8_t *work;
+	size_t cold_bytes; /* of it, for cold keys */
+};
+
+static bool
+wants_bulk(const qs_cuda_sketch *sk, uint64_t count)
+{
+	if (sk->gpu->bulk == QS_BULK_NEVER || !qs_bulk_possible(sk))
+		return false;
+	return sk->gpu->bulk == QS_BULK_ALWAYS || qs_bulk_pays(sk, count);
+}
+
+/* Before bulk always: a key in every other place would be one block's work. */
+static bool
+wants_sample(const qs_cuda_sketch *sk, uint64_t count, bool bulk)
+{
+	if (bulk || sk->gpu->bulk == QS_BULK_NEVER)
+		return bulk;
+	return count >= (sk->table_bytes > sk->gpu->l2_bytes ? SAMPLED_KEYS : SAMPLED_KEYS_IN_L2);
+}
+
+static qs_status
+sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
+{
+	qs_cuda *gpu = sk->gpu;
+	size_t shared = SAMPLE_SLOTS * (sizeof(uint64_t) + sizeof(uint32_t));
+
+	*split = false;
+	if (shared > gpu->shared_max)
+		return QS_OK;
+	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(sample_keys, cudaFuncAttributeMaxDynamicSharedMemorySize,
+										  (int) shared));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
+	sample_keys<<<1, SAMPLE_BLOCK, shared, gpu->stream>>>(*b, sk->view.seed_key, qs_hot_of(gpu),
+														  gpu->result);
+	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_read_result(gpu, 1));
+	*split = gpu->host_result[0] >= SPLIT_HITS;
+	return QS_OK;
+}
+
+/* Decide and get the workspace; QS_NO_MEMORY if there is not enough of it. */
+static qs_status
+choose(qs_cuda_sketch *sk, const qs_batch *b, way *w)
+{
+	size_t bytes = 0;
+
+	*w = {};
+	w->bulk = wants_bulk(sk, b->count);
+	if (wants_sample(sk, b->count, w->bulk))
+		QS_TRY(sample(sk, b, &w->split));
+	if (w->split)
+		w->cold_bytes = b->count * sizeof(uint64_t);
+	if (w->bulk)
+	{
+		uint64_t most = qs_bulk_most(sk);
+
+		bytes = qs_bulk_bytes(sk, b->count < most ? b->count : most);
+	}
+	bytes += qs_ceil_div(w->cold_bytes, 256) * 256;
+	return bytes > 0 ? qs_workspace(sk->gpu, bytes, &w->work) : QS_OK;
+}
+
+/* Insert hot keys with their weights; *b becomes the cold ones. */
+static qs_status
+split(qs_cuda_sketch *sk, const way *w, qs_batch *b)
+{
+	qs_cuda *gpu = sk->gpu;
+	qs_hot hot = qs_hot_of(gpu);
+	qs_batch hot_keys = { hot.key, (const int64_t *) hot.weight, QS_HOT_SLOTS };
+	uint64_t *cold = (uint64_t *) w->work;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, split_keys, SPLIT_BLOCK, 0, qs_ceil_div(b->count, SPLIT_BLOCK * SPLIT_EACH),
+				   &grid));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
+	split_keys<<<grid, SPLIT_BLOCK, 0, gpu->stream>>>(*b, sk->view.seed_key, hot, cold,
+													  gpu->result);
+	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_change_keys(sk, &hot_keys, QS_CHANGE_ADD));
+	QS_TRY(qs_read_result(gpu, 1));
+	gpu->stats.hot_keys += b->count - gpu->host_result[0];
+	b->key = cold;
+	b->count = gpu->host_result[0];
+	return QS_OK;
+}
+
+static qs_status
+insert_bulk(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work)
+{
+	uint64_t most = qs_bulk_most(sk);
+	uint64_t at;
+
+	for (at = 0; at < b->count; at += most)
+	{
+		qs_batch part = { b->key + at, NULL, b->count - at < most ? b->count - at : most };
+
+		QS_TRY(qs_bulk_insert(sk, &part, work));
+	}
+	return QS_OK;
+}
+
+static qs_status
+insert_way(qs_cuda_sketch *sk, const qs_batch *b, const way *w)
+{
+	qs_batch left = *b;
+
+	if (w->split)
+		QS_TRY(split(sk, w, &left));
+	if (left.count == 0)
+		return QS_OK;
+	/* The few that are left may be better off without partitioning. */
+	if (w->bulk && wants_bulk(sk, left.count))
+		return insert_bulk(sk, &left, w->work + qs_ceil_div(w->cold_bytes, 256) * 256);
+	return qs_change_keys(sk, &left, QS_CHANGE_ADD);
+}
+
+qs_status
+qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b)
+{
+	uint64_t piece = QS_BULK_KEYS;
+	uint64_t at = 0;
+
+	while (at < b->count)
+	{
+		qs_batch part = { b->key + at, NULL, b->count - at < piece ? b->count - at : piece };
+		way w;
+		qs_status status = choose(sk, &part, &w);
+
+		if (status == QS_NO_MEMORY && part.count >= SAMPLED_KEYS)
+		{
+			piece = part.count / 2;
+			continue;
+		}
+		if (status == QS_NO_MEMORY)
+			w = {};
+		else if (status != QS_OK)
+			return status;
+		QS_TRY(insert_way(sk, &part, &w));
+		at += part.count;
+	}
+	return QS_OK;
+}

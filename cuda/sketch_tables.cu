@@ -1,0 +1,150 @@
+/*
+ * sketch_tables.cu
+ *		Arithmetic on whole tables of plain counters, and sums of weights.
+ *
+ * A thread for each counter, neighbours side by side.  Floor: each counter
+ * read once and written once.
+ *
+ * cuda/sketch_tables.cu
+ */
+#include "sketch_kernels.cuh"
+
+/*
+ * Counter i of "into" gains the counters of "from" that fold into it: the same
+ * one of each of "more" neighbouring buckets.
+ */
+template <typename Into, typename From>
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	merge_counters(Into *into, const From *from, uint64_t count, uint64_t more, uint32_t log2_width)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+	{
+		uint64_t bucket = (i >> log2_width) * more;
+		uint64_t lane = i & ((UINT64_C(1) << log2_width) - 1);
+		uint64_t sum = 0;
+
+		for (uint64_t k = 0; k < more; k++)
+			sum += __ldcs(&from[((bucket + k) << log2_width) + lane]);
+		into[i] += (Into) sum;
+	}
+}
+
+template <typename Into, typename From>
+static qs_status
+merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t buckets, uint32_t log2_width)
+{
+	auto kernel = merge_counters<Into, From>;
+	uint64_t count = buckets << log2_width;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(count, QS_BLOCK), &grid));
+	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>((Into *) into->table, (const From *) from->table,
+											   count, from->n / into->n, log2_width);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+qs_status
+qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t buckets,
+				  uint32_t log2_width)
+{
+	if (into->wide)
+		return from->wide ? merge<qs_u64, qs_u64>(gpu, into, from, buckets, log2_width)
+						  : merge<qs_u64, uint32_t>(gpu, into, from, buckets, log2_width);
+	return from->wide ? merge<uint32_t, qs_u64>(gpu, into, from, buckets, log2_width)
+					  : merge<uint32_t, uint32_t>(gpu, into, from, buckets, log2_width);
+}
+
+/* 2^log2_width neighbouring lanes for each bucket; all lanes stay to the end. */
+template <typename Counter>
+__global__ void
+__launch_bounds__(QS_BLOCK) check_counters(const qs_view v, uint32_t log2_width)
+{
+	const Counter *table = (const Counter *) v.table;
+	uint64_t count = v.n << log2_width;
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i - qs_lane() < count;
+		 i += stride)
+		qs_raise(v, !qs_lanes_fit(i < count ? table[i] : 0, 1 << log2_width, v.depth));
+}
+
+qs_status
+qs_counters_check(qs_cuda *gpu, const qs_view *v, uint32_t log2_width)
+{
+	auto kernel = v->wide ? check_counters<qs_u64> : check_counters<uint32_t>;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(v->n << log2_width, QS_BLOCK), &grid));
+	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, log2_width);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) widen_counters(uint64_t *to, const uint32_t *from, uint64_t count)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+		__stcs(&to[i], (uint64_t) __ldcs(&from[i]));
+}
+
+qs_status
+qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t counters)
+{
+	int grid;
+
+	QS_TRY(qs_grid(gpu, widen_counters, QS_BLOCK, 0, qs_ceil_div(counters, QS_BLOCK), &grid));
+	widen_counters<<<grid, QS_BLOCK, 0, gpu->stream>>>((uint64_t *) to, (const uint32_t *) from,
+													   counters);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+/* Sums of the low and of the high halves, neither of which can overflow. */
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	sum_weights(const int64_t *weight, uint64_t count, uint64_t *low, uint64_t *high)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+	uint64_t low_sum = 0, high_sum = 0;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+	{
+		uint64_t w = (uint64_t) __ldcs(&weight[i]);
+
+		low_sum += w & UINT32_MAX;
+		high_sum += w >> 32;
+	}
+	for (int lanes = 16; lanes > 0; lanes /= 2)
+	{
+		low_sum += __shfl_down_sync(QS_ALL_LANES, low_sum, lanes);
+		high_sum += __shfl_down_sync(QS_ALL_LANES, high_sum, lanes);
+	}
+	if (qs_lane() == 0)
+	{
+		atomicAdd((qs_u64 *) low, low_sum);
+		atomicAdd((qs_u64 *) high, high_sum);
+	}
+}
+
+qs_status
+qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum)
+{
+	unsigned __int128 total;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, sum_weights, QS_BLOCK, 0, qs_ceil_div(count, QS_BLOCK), &grid));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, 2 * sizeof(uint64_t), gpu->stream));
+	sum_weights<<<grid, QS_BLOCK, 0, gpu->stream>>>(weight, count, &gpu->result[0],
+													&gpu->result[1]);
+	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_read_result(gpu, 2));
+	total = ((unsigned __int128) gpu->host_result[1] << 32) + gpu->host_result[0];
+	*sum = total > INT64_MAX ? -1 : (int64_t) total;
+	return QS_OK;
+}

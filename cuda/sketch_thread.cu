@@ -1,0 +1,128 @@
+/*
+ * sketch_thread.cu
+ *		The thread sketch (Count-Min) on the device.
+ *
+ * Layout: src/sketch/thread.c.  Counters of 4 or 8 bytes in d rows of n.
+ *
+ * A thread for each key, one counter in each row.  Floor per key: 8 bytes of
+ * key (query: 8 more for the estimate) and d random sectors, for insert d
+ * random atomics.  That factor of d is what the bucketed structures save.
+ *
+ * cuda/sketch_thread.cu
+ */
+#include "sketch_bulk.cuh"
+#include "sketch_kernels.cuh"
+
+/* Rows whose counters are read before the first is used. */
+#define GATHER 4
+
+template <typename Counter, bool WEIGHTED, bool REMOVE>
+__global__ void
+__launch_bounds__(QS_BLOCK) change_keys(const qs_view v, const qs_batch b)
+{
+	qs_walk<WEIGHTED> walk(v, b);
+	Counter *table = (Counter *) v.table;
+	bool covered = true;
+
+	while (walk.next())
+		if (walk.active)
+			for (uint32_t row = 0; row < v.depth; row++)
+				covered &= qs_counter_change(
+					&table[v.n * row + qs_reduce_short(qs_row_hash(walk.hv, row), v.n)],
+					walk.weight, REMOVE);
+	if (REMOVE)
+		qs_raise(v, !covered);
+}
+
+template <typename Counter>
+__global__ void
+__launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_t *estimate)
+{
+	const Counter *table = (const Counter *) v.table;
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < b.count; i += stride)
+	{
+		uint64_t hv = qs_hash(__ldcs(&b.key[i]), v.seed_key);
+		Counter least = (Counter) -1;
+
+		for (uint32_t row = 0; row < v.depth; row += GATHER)
+		{
+			Counter counter[GATHER];
+
+#pragma unroll
+			for (uint32_t k = 0; k < GATHER; k++)
+				counter[k] = row + k < v.depth
+								 ? __ldg(&table[v.n * (row + k) +
+												qs_reduce_short(qs_row_hash(hv, row + k), v.n)])
+								 : (Counter) -1;
+#pragma unroll
+			for (uint32_t k = 0; k < GATHER; k++)
+				least = min(least, counter[k]);
+		}
+		__stcs(&estimate[i], (int64_t) least);
+	}
+}
+
+template <typename Counter>
+static qs_status
+change_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
+{
+	auto kernel = change == QS_CHANGE_REMOVE ? change_keys<Counter, true, true>
+				  : b->weight                ? change_keys<Counter, true, false>
+											 : change_keys<Counter, false, false>;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
+	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+static qs_status
+change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
+{
+	return v->wide ? change_counters<qs_u64>(gpu, v, b, change)
+				   : change_counters<uint32_t>(gpu, v, b, change);
+}
+
+static qs_status
+query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
+{
+	auto kernel = v->wide ? query_keys<qs_u64> : query_keys<uint32_t>;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
+	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b, estimate);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+/* Rows fold by themselves: one of "from" is a power of two times as long. */
+static qs_status
+merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
+{
+	return qs_counters_merge(gpu, into, from, into->n * into->depth, 0);
+}
+
+static qs_status
+bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
+{
+	return v->wide ? qs_add_tiles<qs_plain_tile<1, qs_u64>>(gpu, v, parted)
+				   : qs_add_tiles<qs_plain_tile<1, uint32_t>>(gpu, v, parted);
+}
+
+static uint32_t
+bucket_bytes(bool wide)
+{
+	return wide ? 8 : 4;
+}
+
+/* Counters of one key are in different rows: there is nothing to contradict. */
+static qs_status
+check(qs_cuda *, const qs_view *)
+{
+	return QS_OK;
+}
+
+const qs_cuda_ops qs_thread_cuda = { change, query, merge, check, bulk, 1, bucket_bytes };

@@ -1,0 +1,156 @@
+/*
+ * staging.cu
+ *		Batches of keys on their way from the host to a device, and answers back.
+ *
+ * cuda/staging.cu
+ */
+#include "staging.cuh"
+
+static qs_status
+open_slot(qs_cuda *gpu, qs_slot *slot)
+{
+	QS_CUDA_TRY(gpu, cudaMallocHost(&slot->host, gpu->slot_bytes));
+	QS_TRY(qs_device_alloc(gpu, gpu->slot_bytes, (void **) &slot->device));
+	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->arrived, cudaEventDisableTiming));
+	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->done, cudaEventDisableTiming));
+	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->left, cudaEventDisableTiming));
+	return QS_OK;
+}
+
+static void
+close_slot(qs_cuda *gpu, qs_slot *slot)
+{
+	if (slot->host)
+		cudaFreeHost(slot->host);
+	qs_device_free(gpu, slot->device, gpu->slot_bytes);
+	if (slot->arrived)
+		cudaEventDestroy(slot->arrived);
+	if (slot->done)
+		cudaEventDestroy(slot->done);
+	if (slot->left)
+		cudaEventDestroy(slot->left);
+}
+
+qs_status
+qs_staging_open(qs_cuda *gpu)
+{
+	for (int i = 0; i < QS_SLOTS; i++)
+		QS_TRY(open_slot(gpu, &gpu->slot[i]));
+	return QS_OK;
+}
+
+void
+qs_staging_close(qs_cuda *gpu)
+{
+	for (int i = 0; i < QS_SLOTS; i++)
+		close_slot(gpu, &gpu->slot[i]);
+}
+
+/* Is this memory that the device can copy from by itself? */
+static bool
+is_pinned(const void *pointer)
+{
+	cudaPointerAttributes attributes;
+
+	if (!pointer)
+		return false;
+	if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess)
+	{
+		cudaGetLastError();
+		return false;
+	}
+	return attributes.type == cudaMemoryTypeHost;
+}
+
+qs_host_batch
+qs_describe(const uint64_t *key, const int64_t *weight, int64_t *answer, uint64_t count)
+{
+	return { key, weight, answer, count, is_pinned(key), is_pinned(weight), is_pinned(answer) };
+}
+
+/* Bytes of a key in a slot. */
+static size_t
+each_bytes(const qs_host_batch *b)
+{
+	return sizeof(uint64_t) + (b->weight || b->answer ? sizeof(int64_t) : 0);
+}
+
+uint64_t
+qs_piece_keys(const qs_cuda *gpu, const qs_host_batch *b)
+{
+	return gpu->slot_bytes / each_bytes(b);
+}
+
+/* Queue the copy of an array into a slot, at the same offset on both sides. */
+static qs_status
+copy_in(qs_cuda *gpu, qs_slot *slot, size_t offset, const void *from, bool pinned, size_t bytes)
+{
+	if (!pinned)
+		from = memcpy(slot->host + offset, from, bytes);
+	QS_CUDA_TRY(
+		gpu, cudaMemcpyAsync(slot->device + offset, from, bytes, cudaMemcpyHostToDevice, gpu->in));
+	gpu->stats.bytes_in += bytes;
+	return QS_OK;
+}
+
+qs_status
+qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t at, uint64_t count,
+			 qs_batch *ready)
+{
+	size_t second = qs_piece_keys(gpu, b) * sizeof(uint64_t);
+
+	/* the copy before the last one is out of host memory, its kernel done */
+	QS_CUDA_TRY(gpu, cudaEventSynchronize(slot->arrived));
+	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->in, slot->done, 0));
+	QS_TRY(copy_in(gpu, slot, 0, b->key + at, b->pinned_key, count * sizeof(uint64_t)));
+	if (b->weight)
+		QS_TRY(
+			copy_in(gpu, slot, second, b->weight + at, b->pinned_weight, count * sizeof(int64_t)));
+	QS_CUDA_TRY(gpu, cudaEventRecord(slot->arrived, gpu->in));
+	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->stream, slot->arrived, 0));
+	ready->key = (const uint64_t *) slot->device;
+	ready->weight = b->weight ? (const int64_t *) (slot->device + second) : NULL;
+	ready->count = count;
+	return QS_OK;
+}
+
+/* Behind the keys of a slot. */
+static size_t
+answers_offset(const qs_cuda *gpu, const qs_host_batch *b)
+{
+	return qs_piece_keys(gpu, b) * sizeof(uint64_t);
+}
+
+int64_t *
+qs_slot_answers(const qs_cuda *gpu, const qs_slot *slot, const qs_host_batch *b)
+{
+	return (int64_t *) (slot->device + answers_offset(gpu, b));
+}
+
+qs_status
+qs_send_answers(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, const qs_pending *p)
+{
+	size_t offset = answers_offset(gpu, b);
+	size_t bytes = p->count * sizeof(int64_t);
+	void *to = b->pinned_answer ? (void *) (b->answer + p->at) : slot->host + offset;
+
+	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, slot->done, 0));
+	QS_CUDA_TRY(
+		gpu, cudaMemcpyAsync(to, slot->device + offset, bytes, cudaMemcpyDeviceToHost, gpu->out));
+	QS_CUDA_TRY(gpu, cudaEventRecord(slot->left, gpu->out));
+	gpu->stats.bytes_out += bytes;
+	return QS_OK;
+}
+
+qs_status
+qs_drain_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, qs_pending *p)
+{
+	if (p->count == 0)
+		return QS_OK;
+	QS_CUDA_TRY(gpu, cudaEventSynchronize(slot->left));
+	if (!b->pinned_answer)
+		memcpy(b->answer + p->at, slot->host + answers_offset(gpu, b), p->count * sizeof(int64_t));
+	p->count = 0;
+	return QS_OK;
+}

@@ -1,0 +1,116 @@
+# Memory: many small groups, sliding windows and long aggregations take no more
+# of it than they should.  The backend's peak is what the kernel says it was.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+plan skip_all => 'no /proc/self/status here'
+  unless -r '/proc/self/status' && slurp_file('/proc/self/status') =~ /^VmHWM:/m;
+
+my $node = PostgreSQL::Test::Cluster->new('memory');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_buffers = 16MB\njit = off\nmax_parallel_workers_per_gather = 0");
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION qsketch;
+	CREATE FUNCTION peak_mb() RETURNS int LANGUAGE sql AS
+	$$ SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\s*(\d+)')::int / 1024 $$;
+	CREATE TABLE row_of AS
+	SELECT g, g + 13 * i AS k FROM generate_series(1, 100000) AS g, generate_series(1, 10) AS i;
+	ANALYZE row_of;
+});
+
+# A new backend, one query, its peak in MB.
+sub peak_of
+{
+	my ($query) = @_;
+	my @lines = split /\n/, $node->safe_psql('postgres', "$query; SELECT peak_mb()");
+
+	return $lines[-1];
+}
+
+my $baseline = peak_of('SELECT qsketch_total(qsketch_new())');
+note "a backend alone: $baseline MB";
+
+sub peak_below
+{
+	my ($limit, $name, $query) = @_;
+	my $peak = peak_of($query);
+
+	note "$name: $peak MB";
+	cmp_ok($peak, '<', $limit, "$name: below $limit MB");
+}
+
+my $groups = 'SELECT g, qsketch_agg(k) AS s FROM row_of GROUP BY g';
+peak_below(400, '100,000 groups of 10 rows, hashed',
+	"SET work_mem = '2GB'; SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
+peak_below($baseline + 50, '100,000 groups of 10 rows, spilled', q{SET work_mem = '4MB'; SET enable_sort = off;}
+	  . "SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
+peak_below($baseline + 50, '100,000 groups of 10 rows, sorted', q{SET enable_hashagg = off;}
+	  . "SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
+
+# Groups that become dense: as large as they get when all have been created, they
+# must be few at a time, and what EXPLAIN tells must be what they take.
+$node->safe_psql('postgres', q{
+	CREATE TABLE interleaved AS SELECT i % 500 AS g, i AS k FROM generate_series(1, 500 * 2500) AS i;
+	ANALYZE interleaved;
+});
+for my $structure ('sub_warp', 'multilevel')
+{
+	my $dense = "SELECT g, qsketch_agg(k, qsketch_new('$structure', '1MB')) AS s FROM interleaved GROUP BY g";
+
+	peak_below($baseline + 50, "500 groups of 2,500 keys, $structure, hashed", q{SET work_mem = '4MB';
+		SET enable_sort = off;} . "SELECT count(*), sum(qsketch_total(s)) FROM ($dense) AS g");
+	my ($told) = $node->safe_psql('postgres', q{SET work_mem = '1GB'; SET enable_sort = off; }
+		  . "EXPLAIN (ANALYZE, TIMING OFF) SELECT sum(qsketch_total(s)) FROM ($dense) AS g") =~
+	  /HashAggregate.*Batches: 1  Memory Usage: (\d+)kB/s;
+	cmp_ok($told // 0, '>', 500 * 1024, "$structure: 500 sketches of 1 MB are accounted for");
+}
+# One key too many, and the planner misled: the sketches are dense before the
+# next group comes, so that the executor keeps no more groups than it has room for.
+$node->safe_psql('postgres', q{
+	CREATE TABLE ordered (g int, k int);
+	ALTER TABLE ordered ALTER COLUMN k SET (n_distinct = 10);
+	INSERT INTO ordered SELECT i / 2049, i % 2049 FROM generate_series(0, 500 * 2049 - 1) AS i;
+	ANALYZE ordered;
+});
+peak_below($baseline + 100, '500 groups of 2,049 keys, one after the other', q{SET work_mem = '4MB';
+	SET enable_sort = off; SELECT count(*), sum(qsketch_total(s))
+	FROM (SELECT g, qsketch_agg(k) AS s FROM ordered GROUP BY g) AS g});
+
+peak_below($baseline + 50, 'merging 100,000 sketches',
+	"CREATE TEMP TABLE s AS $groups; SELECT qsketch_total(qsketch_merge_agg(s)) FROM s");
+peak_below($baseline + 50, 'a sliding window over 300,000 rows', q{
+	SELECT sum(t) FROM (SELECT qsketch_total(qsketch_agg(k) OVER (ROWS 20 PRECEDING)) AS t
+		FROM row_of LIMIT 300000) AS w});
+peak_below($baseline + 50, 'a sliding window of merges', q{
+	SELECT sum(t) FROM (SELECT qsketch_total(qsketch_merge_agg(qsketch_add(qsketch_new(), k))
+		OVER (ROWS 20 PRECEDING)) AS t FROM row_of LIMIT 300000) AS w});
+peak_below($baseline + 50, 'windows whose frame is emptied again and again', q{
+	SELECT sum(t) FROM (SELECT qsketch_total(qsketch_agg(CASE WHEN k % 3 = 0 THEN k END)
+		OVER (ROWS 1 PRECEDING)) AS t FROM row_of LIMIT 300000) AS w});
+peak_below($baseline + 50, 'negative weights, read in each row of a window', q{
+	SELECT sum(t) FROM (SELECT qsketch_total(qsketch_agg(k % 10, CASE WHEN i % 2 = 0 THEN 2 ELSE -1 END)
+		OVER (ORDER BY i)) AS t
+		FROM (SELECT (i / 2) AS k, i FROM generate_series(0, 20000) AS i) AS r) AS w});
+peak_below($baseline + 50, 'a million estimates of text keys', q{
+	CREATE TEMP TABLE t AS SELECT qsketch_agg(k::text) AS sk FROM row_of;
+	SELECT sum(qsketch_estimate(sk, k::text)) FROM row_of, t});
+peak_below($baseline + 50, 'a million rows of long text keys', q{
+	SELECT qsketch_total(qsketch_agg(repeat(k::text, 300))) FROM row_of});
+peak_below($baseline + 50, 'estimates of 2,000 stored sketches', q{
+	CREATE TEMP TABLE t AS SELECT k % 200 AS n, qsketch_agg(k, qsketch_new(size => '64kB')) AS sk
+		FROM row_of GROUP BY k % 200;
+	SELECT sum(qsketch_estimate(sk, i)), sum(qsketch_error(sk)) FROM t, generate_series(1, 10) AS i});
+peak_below($baseline + 50, 'adding 20,000 keys one by one', q{
+	DO $$ DECLARE sk qsketch := qsketch_new(size => '16kB'); BEGIN
+		FOR i IN 1 .. 20000 LOOP sk := qsketch_add(sk, i); END LOOP; END $$});
+peak_below($baseline + 150, 'one sketch of 64 MB', q{
+	SELECT qsketch_total(qsketch_agg(k, qsketch_new(size => '64MB'))) FROM row_of});
+
+$node->stop;
+done_testing();

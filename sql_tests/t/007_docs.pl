@@ -1,0 +1,147 @@
+# Every SQL example of README.md and docs/*.md: what stands in ```sql blocks is
+# run in order, one database and one session for each page, and what stands in
+# the block after it (``` without a language) must be what it prints.
+#
+# Above a block that cannot be run, or whose output is not the same everywhere,
+# the page says so and why:
+#	<!-- not run: REASON -->
+#	<!-- output varies: REASON -->
+# Where the output shown is an error, the page goes on after it.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $marker = '== block ';
+
+# The blocks of a page: where it starts, its language, its lines, and the
+# comment above it.
+sub blocks
+{
+	my ($file) = @_;
+	my (@blocks, $block, $comment);
+	my $number = 0;
+
+	foreach my $line (split /\n/, slurp_file($file))
+	{
+		$number++;
+		if ($block)
+		{
+			if ($line eq '```') { push @blocks, $block; undef $block; $comment = '' }
+			else { $block->{text} .= "$line\n" }
+		}
+		elsif ($line =~ /^```(\w*)$/)
+		{
+			$block = { line => $number, language => $1, text => '', comment => $comment // '',
+				follows => @blocks && $blocks[-1]{alone} ? $blocks[-1] : undef };
+			$block->{alone} = 1;
+		}
+		elsif ($line =~ /^<!-- (.*) -->$/) { $comment = $1 }
+		elsif ($line ne '')
+		{
+			$comment = '';
+			$blocks[-1]{alone} = 0 if @blocks;    # text between: what follows is no output of it
+		}
+	}
+	return @blocks;
+}
+
+# The examples: SQL, and where it is shown the output.
+sub examples
+{
+	my ($page, @blocks) = @_;
+	my @examples;
+
+	foreach my $block (@blocks)
+	{
+		if ($block->{language} eq 'sql')
+		{
+			if ($block->{comment} =~ /^not run: (.+)/) { note("$page:$block->{line} is not run: $1") }
+			else { push @examples, $block }
+		}
+		elsif ($block->{language} eq '' && $block->{follows} && $block->{follows}{language} eq 'sql')
+		{
+			if ($block->{comment} =~ /^output varies: (.+)/) { note("$page:$block->{line} varies: $1") }
+			else { $block->{follows}{output} = $block->{text} }
+		}
+	}
+	return @examples;
+}
+
+# One script of all of them, with marks between on both ways out.
+sub script
+{
+	my $script = "\\pset format aligned\n\\pset tuples_only off\n";
+
+	foreach my $example (@_)
+	{
+		my $stop = ($example->{output} // '') =~ /^ERROR:/ ? 'off' : 'on';
+		$script .= "\\set ON_ERROR_STOP $stop\n\\echo '$marker$example->{line}'\n\\warn '$marker$example->{line}'\n";
+		$script .= $example->{text};
+	}
+	return $script;
+}
+
+# What was printed, by line of the block; without blanks at the ends of lines.
+sub printed
+{
+	my ($text) = @_;
+	my %printed;
+	my $at = 0;
+
+	foreach my $line (split /\n/, $text)
+	{
+		$line =~ s/^psql:<stdin>:\d+: //;
+		$line =~ s/\s+$//;
+		if ($line =~ /^$marker(\d+)$/) { $at = $1; $printed{$at} = '' }
+		else { $printed{$at} .= "$line\n" }
+	}
+	return \%printed;
+}
+
+# Blank lines at the ends do not matter.
+sub trimmed
+{
+	my ($text) = @_;
+	$text =~ s/[ \t]+$//mg;
+	$text =~ s/\A\n+|\n+\z//g;
+	return $text;
+}
+
+sub run_page
+{
+	my ($node, $file) = @_;
+	my ($page) = $file =~ m{([^/]+)$};
+	my @examples = examples($page, blocks($file));
+	my ($database) = lc($page) =~ /^([a-z0-9_-]+)/;
+	my ($stdout, $stderr);
+
+	return unless @examples;
+	$node->safe_psql('postgres', qq{CREATE DATABASE "$database"});
+	$node->safe_psql($database, 'CREATE EXTENSION qsketch')
+		unless grep { $_->{text} =~ /CREATE EXTENSION qsketch/ } @examples;
+	$node->psql($database, script(@examples), stdout => \$stdout, stderr => \$stderr, on_error_stop => 0);
+	my ($out, $err) = (printed($stdout), printed($stderr));
+	foreach my $example (@examples)
+	{
+		my $name = "$page:$example->{line}";
+		my $expected = $example->{output};
+		my $errors = $err->{ $example->{line} };
+
+		if (!defined $errors) { fail("$name was not reached"); next }
+		my $failed = $errors =~ /^(ERROR|FATAL):/m;
+		if (!defined $expected) { ok(!$failed, "$name runs") or diag($errors) }
+		elsif ($expected =~ /^ERROR:/) { is(trimmed($errors), trimmed($expected), "$name fails as shown") }
+		else { is(trimmed($failed ? $errors : $out->{ $example->{line} }), trimmed($expected), "$name prints what is shown") }
+	}
+}
+
+my $node = PostgreSQL::Test::Cluster->new('docs');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\nshared_buffers = 256MB\nmax_wal_size = 4GB");
+$node->start;
+my @pages = glob("$ENV{TESTDIR}/docs/*.md");
+ok(@pages > 1, 'there are pages');
+run_page($node, $_) foreach @pages;
+done_testing();

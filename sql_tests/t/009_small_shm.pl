@@ -1,0 +1,85 @@
+# Little shared memory: parallel plans that pass sketches through it go on
+# without it where it is short.  The test starts itself anew with a /dev/shm of
+# its own, which it may make in a user namespace; where there are none, it is
+# skipped.
+
+use strict;
+use warnings;
+
+use Test::More;
+
+# Before PostgreSQL's modules, which redirect the output.
+BEGIN
+{
+	if (!$ENV{QSKETCH_OWN_SHM})
+	{
+		# root of a namespace may mount, but PostgreSQL wants to be anybody else
+		my @enter = ('unshare', '-Urm', 'sh', '-c',
+			'mount -t tmpfs -o size=64m tmpfs /dev/shm && exec unshare -U --map-user=1000 --map-group=1000 "$@"', 'sh');
+		plan skip_all => 'no namespace with a /dev/shm of its own' if system(@enter, 'true');
+		$ENV{QSKETCH_OWN_SHM} = 1;
+		exec @enter, $^X, (map { "-I$_" } @INC), $0 or die "exec: $!";
+	}
+}
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+
+sub free_kb
+{
+	return `df -k --output=avail /dev/shm` =~ /(\d+)\s*$/ ? $1 : die 'df';
+}
+
+# Leave so many kB of it.
+sub leave
+{
+	my ($kb) = @_;
+
+	unlink '/dev/shm/filler';
+	open(my $file, '>', '/dev/shm/filler') or die "filler: $!";
+	syswrite $file, "\0" x 1024 for 1 .. free_kb() - $kb;
+	close $file;
+	note free_kb() . ' kB left';
+}
+
+my $node = PostgreSQL::Test::Cluster->new('small_shm');
+$node->init;
+$node->append_conf('postgresql.conf', join("\n", 'jit = off', 'dynamic_shared_memory_type = posix',
+	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
+	'cpu_operator_cost = 1', ''));
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION qsketch;
+	CREATE TABLE t WITH (parallel_workers = 3) AS SELECT i % 40000 AS k FROM generate_series(1, 400000) AS i;
+	ANALYZE t;
+	SET max_parallel_workers_per_gather = 0;
+	CREATE TABLE correct AS SELECT s, qsketch_agg(k, qsketch_new('sub_warp', s)) AS sk
+	FROM t, unnest('{1kB,32kB,64kB,128kB,1MB,4MB}'::text[]) AS s GROUP BY s;
+});
+
+sub try_all
+{
+	my ($scan, $what, @structures) = @_;
+	my $set = "SET qsketch.enable_columnscan = $scan; SET max_parallel_workers_per_gather = 3;";
+
+	for my $kept (@structures)
+	{
+		my ($out, $err) = ('', '');
+		my $query = "SELECT qsketch_agg(k, qsketch_new('sub_warp', '$kept')) = (SELECT sk FROM correct WHERE s = '$kept') FROM t;";
+
+		$node->psql('postgres', $set . $query x 5, stdout => \$out, stderr => \$err, on_error_stop => 0);
+		is("$out$err", join("\n", ('t') x 5), "column scan $scan, $what: $kept");
+	}
+	like($node->safe_psql('postgres', "$set EXPLAIN SELECT qsketch_agg(k) FROM t"),
+		$scan eq 'on' ? qr/Gather.*QSketchScan/s : qr/Gather.*Seq Scan/s, "column scan $scan, $what: parallel");
+}
+
+# What the server itself wants of it, it has then.
+try_all($_, 'all', '1kB', '1MB') for 'on', 'off';
+for my $kb (856, 3000, 9000)
+{
+	leave($kb);
+	try_all($_, "$kb kB", '1kB', '32kB', '64kB', '128kB', '1MB', '4MB') for 'on', 'off';
+}
+$node->stop;
+done_testing();

@@ -1,0 +1,97 @@
+# Aggregates whose arguments come in a row, through another aggregate, as when
+# Citus pushes them down: the key's collation and type are those of the row's
+# first field.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $module = "$ENV{TESTDIR}/worker_partial.so";
+plan skip_all => 'no test module' unless -f $module;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', 'jit = off');
+$node->start;
+
+my $contrib = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'citext'");
+my $icu = $node->safe_psql('postgres',
+	"SELECT count(*) > 0 AND getdatabaseencoding() = 'UTF8' FROM pg_collation WHERE collprovider = 'i'") eq 't';
+$node->safe_psql('postgres', qq{
+	CREATE EXTENSION qsketch;
+	CREATE FUNCTION worker_partial_trans(internal, oid, anyelement) RETURNS internal
+		AS '$module' LANGUAGE C PARALLEL SAFE;
+	CREATE FUNCTION worker_partial_final(internal, oid, anyelement) RETURNS bytea
+		AS '$module' LANGUAGE C PARALLEL SAFE;
+	CREATE AGGREGATE worker_partial(oid, anyelement) (SFUNC = worker_partial_trans, STYPE = internal,
+		FINALFUNC = worker_partial_final, FINALFUNC_EXTRA);
+	CREATE TABLE t (w text, i int, d date, n bigint, v varchar);
+	INSERT INTO t SELECT k, i, date '2000-01-01' + i, i % 5, k FROM
+		(SELECT i, CASE i % 2 WHEN 0 THEN 'KEY' ELSE 'key' END || i % 100 AS k FROM generate_series(1, 1000) AS i) AS s;
+	CREATE TYPE pair AS (a text, b bigint);
+});
+
+# The sketch that the wrapped call makes, and that of the call itself.
+sub same
+{
+	my ($name, $types, $arguments, $row, $table) = @_;
+	my $sql = "SELECT worker_partial('qsketch_agg($types)'::regprocedure, $row)::qsketch
+		= qsketch_agg($arguments) FROM @{[$table // 't']}";
+	my ($ret, $out, $err) = $node->psql('postgres', $sql);
+
+	is($out, 't', $name) or diag($err);
+}
+
+my $new = "qsketch_new('multilevel', '64kB')";
+same('text', 'text', 'w', 'w');
+same('text and weight', 'text, bigint', 'w, n', 'ROW(w, n)');
+same('text and template', 'text, qsketch', "w, $new", "ROW(w, $new)");
+same('text, weight and template', 'text, bigint, qsketch', "w, n, $new", "ROW(w, n, $new)");
+same('varchar', 'text, bigint', 'v, n', 'ROW(v::text, n)');
+same('an expression', 'text, bigint', "w || 'x', n", "ROW(w || 'x', n)");
+same('integers', 'bigint, bigint', 'i, n', 'ROW(i::bigint, n)');
+same('dates', 'date, bigint', 'd, n', 'ROW(d, n)');
+same('text under a collation', 'text, bigint', 'w COLLATE "POSIX", n', 'ROW(w COLLATE "POSIX", n)');
+
+# Keys that are rows themselves are no rows of arguments; polymorphic keys need
+# an expression that such a caller does not give.
+my ($ret, $out, $err) = $node->psql('postgres',
+	"SELECT worker_partial('qsketch_agg(anyelement)'::regprocedure, ROW(w, n)::pair) FROM t");
+like($err, qr/could not determine the type of the keys/, 'a row as key');
+
+SKIP:
+{
+	skip 'no ICU', 3 unless $icu;
+	$node->safe_psql('postgres', q{
+		CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+		CREATE TABLE folded AS SELECT w COLLATE nocase AS w, n FROM t;
+	});
+	same('nondeterministic', 'text, bigint', 'w, n', 'ROW(w, n)', 'folded');
+	same('nondeterministic, explicit', 'text, bigint', 'w COLLATE nocase, n', 'ROW(w COLLATE nocase, n)');
+	is($node->safe_psql('postgres', "SELECT qsketch_estimate(worker_partial(
+		'qsketch_agg(text, bigint)'::regprocedure, ROW(w, 1::bigint))::qsketch, 'Key1' COLLATE nocase) FROM folded"),
+		10, 'nondeterministic: estimate');
+}
+
+SKIP:
+{
+	skip 'no citext', 3 unless $contrib;
+	$node->safe_psql('postgres', q{
+		CREATE EXTENSION citext;
+		CREATE TABLE ci AS SELECT w::citext AS c, w, n FROM t;
+	});
+	my $total = "FROM ci";
+	is($node->safe_psql('postgres', "SELECT qsketch_estimate(worker_partial(
+		'qsketch_agg(text, bigint)'::regprocedure, ROW(c::text, 1::bigint))::qsketch, 'KEY2') FROM ci"), 10,
+		'citext cast to text is text');
+	is($node->safe_psql('postgres', "SELECT (qsketch_info(worker_partial(
+		'qsketch_agg(text)'::regprocedure, c::text)::qsketch)).key_family FROM ci"), 'text_ops', 'alone as well');
+	is($node->safe_psql('postgres', "SELECT (qsketch_info(worker_partial(
+		'qsketch_agg(text, bigint)'::regprocedure, ROW(w, n))::qsketch)).key_family FROM ci"), 'text_ops', 'and text');
+}
+
+$node->stop;
+done_testing();

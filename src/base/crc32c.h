@@ -1,0 +1,27 @@
+/*
+ * crc32c.h
+ *		CRC-32C (Castagnoli), the checksum of serialized values.
+ *
+ * src/base/crc32c.h
+ */
+#ifndef QS_CRC32C_H
+#define QS_CRC32C_H
+
+#include "base/port.h"
+
+#define QS_CRC32C_INIT UINT32_C(0xFFFFFFFF)
+
+/*
+ * Continue a checksum that began with QS_CRC32C_INIT; the result is the final
+ * value exclusive-or QS_CRC32C_INIT.  Uses the processor's instruction if it
+ * has one.
+ */
+extern uint32_t qs_crc32c(uint32_t crc, const uint8_t *bytes, size_t length);
+
+/* The final value of bytes whose four at "field", where it belongs, count as zero. */
+extern uint32_t qs_checksum(const uint8_t *bytes, size_t length, size_t field);
+
+/* The plain version, which the fast one must agree with. */
+extern uint32_t qs_crc32c_plain(uint32_t crc, const uint8_t *bytes, size_t length);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * hash.h
+ *		From a key's fingerprint to its hash, and from there to a place.
+ *
+ * A key reaches a family as a 64-bit fingerprint (the value itself for
+ * integers, a 64-bit hash for everything else).  One full-avalanche mix gives
+ * hv, and every choice is taken from hv.  A place among n is its high bits,
+ * (hv * n) >> 64, so that halving n joins neighbours; further places come from
+ * a second mix of hv.
+ *
+ * No modulo and no floating point: CPU and GPU compute the same bits.
+ *
+ * src/base/hash.h
+ */
+#ifndef QS_HASH_H
+#define QS_HASH_H
+
+#include "base/port.h"
+
+/* Odd constant of streams of numbers and of second mixes: 2^64 / golden ratio. */
+#define QS_ROW_STEP UINT64_C(0x9E3779B97F4A7C15)
+
+/* Full-avalanche bijection of 64 bits (the finalizer of splitmix64). */
+QS_INLINE uint64_t
+qs_mix64(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= UINT64_C(0xBF58476D1CE4E5B9);
+	x ^= x >> 27;
+	x *= UINT64_C(0x94D049BB133111EB);
+	x ^= x >> 31;
+	return x;
+}
+
+/* What a seed contributes to each hash; computed once per sketch. */
+QS_INLINE uint64_t
+qs_seed_key(uint64_t seed)
+{
+	return qs_mix64(seed + QS_ROW_STEP);
+}
+
+/* hv of a fingerprint.  A bijection, so distinct fingerprints never share hv. */
+QS_INLINE uint64_t
+qs_hash(uint64_t fingerprint, uint64_t seed_key)
+{
+	return qs_mix64(fingerprint ^ seed_key);
+}
+
+/* hv mapped to 0 .. n-1 by its high bits. */
+QS_INLINE uint64_t
+qs_reduce(uint64_t hv, uint64_t n)
+{
+	return qs_mul_high(hv, n);
+}
+
+#endif

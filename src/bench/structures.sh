@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+#
+# All structures on the same rows: "make structures".  Builds its own data on a
+# throw-away server, measures how fast and how right each structure is, checks
+# what the default sketch must find, and writes the tables into docs/choosing.md,
+# between the lines that mark them.
+#
+#	TURNS (5)      runs of each query; the shortest counts
+#	CLICKS (yes)   no leaves out the 20 million clicks
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+
+bench_server 2GB
+tables=$(mktemp "$SERVER_ROOT/tables.XXXXXX")
+{
+	echo
+	echo "By \`make structures\`; build, estimate and merge are the shortest of ${TURNS:-5} runs, in one process."
+	hardware
+	echo
+	psql -XAtq -v ON_ERROR_STOP=1 -v turns="${TURNS:-5}" -v clicks="${CLICKS:-yes}" -f structures.sql
+	echo
+} | tee "$tables"
+put_into docs/choosing.md structures "$tables"

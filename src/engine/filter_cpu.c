@@ -1,0 +1,308 @@
+/*
+ * filter_cpu.c
+ *		The CPU engine of filters: from rows to positions to bits.
+ *
+ * Insertion finds the rows that set anything, follows their draws, collects the
+ * inputs of positions and, a chunk at a time, makes them positions and sets
+ * those with the cache lines fetched ahead.
+ *
+ * Floor of a row: k p + 1 draws and, for each bit set, one position and one
+ * cache line.  A Bloom filter draws nothing: k positions and lines.
+ *
+ * src/engine/filter_cpu.c
+ */
+#include "engine/filter_kernels.h"
+
+/* Inputs of positions on their way into the filter. */
+typedef struct sink
+{
+	qf_filter *f;
+	const qf_kernels *kernels;
+	qs_status status;
+	size_t count;
+	uint64_t input[QF_CHUNK];
+} sink;
+
+static void
+flush(sink *s)
+{
+	uint32_t position[QF_CHUNK];
+
+	s->kernels->positions(s->input, s->count, s->f->params.m, position);
+	if (s->f->form == QF_DENSE)
+		s->f->ones += s->kernels->set(s->f->bits, position, s->count);
+	else if (s->status == QS_OK)
+		s->status = qf_set(s->f, position, s->count);
+	s->count = 0;
+}
+
+/* Take one more, of which there are "count"; returns how many there are now. */
+QS_INLINE size_t
+take(sink *s, size_t count, uint64_t input)
+{
+	s->input[count++] = input;
+	if (count < QF_CHUNK)
+		return count;
+	s->count = count;
+	flush(s);
+	return 0;
+}
+
+/* The positions of a key that a row's draws choose. */
+static void
+take_drawn(sink *s, const qf_gaps *gaps, uint64_t h, uint64_t base)
+{
+	uint32_t k = s->f->params.k;
+	size_t count = s->count;
+	uint32_t j = 0;
+	uint64_t t = 0;
+
+	while (j < k)
+	{
+		uint32_t gap = qf_gap(gaps, qf_draw(base, t++));
+
+		j += gap;
+		if (j < k && gap < QF_GAPS)
+			count = take(s, count, qf_position_input(h, j++));
+	}
+	s->count = count;
+}
+
+/* The same for several copies at once. */
+static void
+take_copies(sink *s, uint64_t copies, uint64_t h, uint64_t base)
+{
+	uint64_t q = qf_power(s->f->params.q, copies);
+	uint32_t k = s->f->params.k;
+	size_t count = s->count;
+	uint32_t j = 0;
+	uint64_t t = 0;
+
+	while (j < k)
+	{
+		uint32_t gap = qf_gap_by_steps(q, QF_GAPS, qf_draw(base, t++));
+
+		j += gap;
+		if (j < k && gap < QF_GAPS)
+			count = take(s, count, qf_position_input(h, j++));
+	}
+	s->count = count;
+}
+
+/* The inputs of position j of many keys. */
+QS_INLINE void
+inputs_of(const uint64_t *h, uint32_t j, size_t count, uint64_t *input)
+{
+	uint64_t add = qf_position_input(0, j);
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		input[i] = h[i] + add;
+}
+
+/* Position after position of a chunk of keys. */
+static void
+insert_bloom_chunk(sink *s, const uint64_t *fingerprint, const int64_t *copies, size_t count)
+{
+	uint64_t h[QF_CHUNK];
+	size_t used = 0;
+	size_t i;
+	uint32_t j;
+
+	for (i = 0; i < count; i++)
+	{
+		h[used] = qf_hash(fingerprint[i], s->f->seed_key);
+		used += !copies || copies[i] > 0;
+	}
+	for (j = 0; j < s->f->params.k; j++)
+	{
+		inputs_of(h, j, used, s->input);
+		s->count = used;
+		flush(s);
+	}
+}
+
+QS_INLINE size_t
+chunk_size(size_t count)
+{
+	return count < QF_CHUNK ? count : QF_CHUNK;
+}
+
+static void
+insert_bloom(sink *s, const qf_batch *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->count; i += QF_CHUNK)
+		insert_bloom_chunk(s, b->fingerprint + i, b->copies ? b->copies + i : NULL,
+						   chunk_size(b->count - i));
+}
+
+static void
+insert_copies(sink *s, const qf_batch *b)
+{
+	uint64_t nonce_key = qf_nonce_key(b->nonce);
+	size_t i;
+
+	for (i = 0; i < b->count; i++)
+		if (b->copies[i] > 0)
+		{
+			uint64_t base = qf_draw_base(nonce_key, b->row ? b->row[i] : b->first_row + i);
+
+			take_copies(s, (uint64_t) b->copies[i], qf_hash(b->fingerprint[i], s->f->seed_key),
+						base);
+		}
+}
+
+static void
+insert_rows(sink *s, const qf_batch *b)
+{
+	uint64_t nonce_key = qf_nonce_key(b->nonce);
+	qf_gaps gaps;
+	qf_busy busy;
+	uint64_t idle;
+	size_t start, found, i;
+
+	qf_gaps_make(&gaps, &s->f->params);
+	idle = qf_idle_below(&gaps, s->f->params.k);
+	for (start = 0; start < b->count; start += QF_CHUNK)
+	{
+		size_t count = chunk_size(b->count - start);
+
+		found = s->kernels->busy(nonce_key, b->row ? b->row + start : NULL, b->first_row + start,
+								 count, idle, &busy);
+		for (i = 0; i < found; i++)
+			take_drawn(s, &gaps, qf_hash(b->fingerprint[start + busy.index[i]], s->f->seed_key),
+					   busy.base[i]);
+	}
+}
+
+/* Rows of a batch, or -1 if that is out of range. */
+static int64_t
+batch_rows(const qf_batch *b)
+{
+	int64_t sum = 0;
+	size_t i;
+
+	if (!b->copies)
+		return (int64_t) b->count;
+	for (i = 0; i < b->count; i++)
+		if (__builtin_add_overflow(sum, b->copies[i], &sum))
+			return -1;
+	return sum;
+}
+
+static qs_status
+cpu_insert(qf_filter *f, const qf_batch *b)
+{
+	int64_t rows = batch_rows(b);
+	qs_status status = rows < 0 ? QS_TOTAL_OVERFLOW : qf_count_rows(f, rows, b->row == NULL);
+	sink s;
+
+	if (status != QS_OK)
+		return status;
+	s.f = f;
+	s.kernels = qf_kernels_now();
+	s.status = QS_OK;
+	s.count = 0;
+	if (qf_is_bloom(&f->params))
+		insert_bloom(&s, b);
+	else if (b->copies)
+		insert_copies(&s, b);
+	else
+		insert_rows(&s, b);
+	flush(&s);
+	return s.status;
+}
+
+static void
+cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_t *set)
+{
+	uint64_t h[QF_CHUNK];
+	size_t i;
+
+	for (i = 0; i < count && f->form != QF_DENSE; i++)
+		set[i] = qf_count(f, fingerprint[i]);
+	while (i < count)
+	{
+		size_t n = chunk_size(count - i);
+		size_t c;
+
+		for (c = 0; c < n; c++)
+			h[c] = qf_hash(fingerprint[i + c], f->seed_key);
+		qf_kernels_now()->query(f->bits, &f->params, h, n, set + i);
+		i += n;
+	}
+}
+
+/*
+ * Of so many keys those whose bit is set, in place, with the cache lines
+ * fetched ahead.  Returns how many are left.
+ */
+static size_t
+keep(const uint8_t *bits, const uint32_t *position, uint64_t *h, uint32_t *index, size_t count)
+{
+	size_t kept = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		__builtin_prefetch(bits + position[i + QF_AHEAD] / 8);
+		h[kept] = h[i];
+		index[kept] = index[i];
+		kept += qf_bit(bits, position[i]);
+	}
+	return kept;
+}
+
+/* A chunk of keys, position after position of those that are left. */
+static void
+contains_chunk(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
+{
+	const qf_kernels *kernels = qf_kernels_now();
+	uint64_t h[QF_CHUNK], input[QF_CHUNK];
+	uint32_t index[QF_CHUNK], position[QF_CHUNK + QF_AHEAD] = { 0 };
+	size_t left = count;
+	size_t i;
+	uint32_t j;
+
+	for (i = 0; i < count; i++)
+	{
+		h[i] = qf_hash(fingerprint[i], f->seed_key);
+		index[i] = (uint32_t) i;
+		found[i] = false;
+	}
+	for (j = 0; j < f->params.k && left > 0; j++)
+	{
+		inputs_of(h, j, left, input);
+		kernels->positions(input, left, f->params.m, position);
+		left = keep(f->bits, position, h, index, left);
+	}
+	for (i = 0; i < left; i++)
+		found[index[i]] = true;
+}
+
+static void
+cpu_contains(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
+{
+	size_t i;
+
+	for (i = 0; i < count && f->form != QF_DENSE; i++)
+		found[i] = qf_count(f, fingerprint[i]) == f->params.k;
+	for (; i < count; i += QF_CHUNK)
+		contains_chunk(f, fingerprint + i, chunk_size(count - i), found + i);
+}
+
+static qs_status
+cpu_merge(qf_filter *into, const qf_filter *from)
+{
+	return qf_merge(into, from, qf_kernels_now()->unite);
+}
+
+const qf_engine qf_engine_cpu = {
+	.name = "cpu",
+	.insert = cpu_insert,
+	.query = cpu_query,
+	.contains = cpu_contains,
+	.merge = cpu_merge,
+};

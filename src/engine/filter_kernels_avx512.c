@@ -1,0 +1,154 @@
+/*
+ * filter_kernels_avx512.c
+ *		Inner loops of filters with AVX-512.
+ *
+ * Eight rows, positions or keys to a vector; bits are gathered.  Most rows of a
+ * frequency filter end with their first draw, so that a row costs two mixes and
+ * a comparison, an eighth of four multiplications.
+ *
+ * src/engine/filter_kernels_avx512.c
+ */
+#include "engine/filter_kernels.h"
+
+#ifdef __x86_64__
+
+#include <immintrin.h>
+
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt")))
+
+AVX512 static inline __m512i
+mix8(__m512i x)
+{
+	x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 30));
+	x = _mm512_mullo_epi64(x, _mm512_set1_epi64((long long) UINT64_C(0xBF58476D1CE4E5B9)));
+	x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 27));
+	x = _mm512_mullo_epi64(x, _mm512_set1_epi64((long long) UINT64_C(0x94D049BB133111EB)));
+	return _mm512_xor_si512(x, _mm512_srli_epi64(x, 31));
+}
+
+/* Positions of eight inputs: the product with m, which has 96 bits, in two halves. */
+AVX512 static inline __m256i
+positions8(__m512i input, __m512i m)
+{
+	__m512i x = mix8(input);
+	__m512i low = _mm512_srli_epi64(_mm512_mul_epu32(x, m), 32);
+	__m512i high = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), m);
+
+	return _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_add_epi64(high, low), 32));
+}
+
+/* Which of eight bits are set. */
+AVX512 static inline __mmask8
+bits8(const uint8_t *bits, __m256i position)
+{
+	__m256i word = _mm256_i32gather_epi32((const void *) bits, _mm256_srli_epi32(position, 5), 4);
+	__m256i place = _mm256_and_si256(position, _mm256_set1_epi32(31));
+
+	return _mm256_test_epi32_mask(word, _mm256_sllv_epi32(_mm256_set1_epi32(1), place));
+}
+
+/* a, a + step, .. a + 7 step */
+AVX512 static inline __m512i
+series8(uint64_t a, uint64_t step)
+{
+	const __m512i seq = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+	__m512i steps = _mm512_mullo_epi64(seq, _mm512_set1_epi64((long long) step));
+
+	return _mm512_add_epi64(_mm512_set1_epi64((long long) a), steps);
+}
+
+/*
+ * Store the chosen of eight numbers and indexes; returns how many.  What is
+ * behind them is overwritten, up to eight in all: compressing in a register and
+ * storing it whole is many times faster than compressing into memory on some
+ * processors.
+ */
+AVX512 static inline size_t
+store_chosen8(__mmask8 chosen, __m512i number, __m256i index, uint64_t *numbers, uint32_t *indexes)
+{
+	_mm512_storeu_si512(numbers, _mm512_maskz_compress_epi64(chosen, number));
+	_mm256_storeu_si256((void *) indexes, _mm256_maskz_compress_epi32(chosen, index));
+	return (size_t) __builtin_popcount(chosen);
+}
+
+AVX512 static size_t
+busy(uint64_t nonce_key, const uint64_t *row, uint64_t first, size_t count, uint64_t idle,
+	 qf_busy *out)
+{
+	__m512i nonce = _mm512_set1_epi64((long long) nonce_key);
+	__m512i limit = _mm512_set1_epi64((long long) idle);
+	__m512i number = series8(first, 1);
+	__m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+	size_t found = 0;
+	size_t i;
+
+	for (i = 0; i + 8 <= count; i += 8)
+	{
+		__m512i base = mix8(row ? _mm512_loadu_si512(row + i) : number);
+		__mmask8 draws;
+
+		base = _mm512_xor_si512(base, nonce);
+		draws = _mm512_cmpge_epu64_mask(mix8(base), limit);
+		found += store_chosen8(draws, base, index, out->base + found, out->index + found);
+		number = _mm512_add_epi64(number, _mm512_set1_epi64(8));
+		index = _mm256_add_epi32(index, _mm256_set1_epi32(8));
+	}
+	return qf_busy_from(nonce_key, row, first, i, count, idle, out, found);
+}
+
+AVX512 static void
+positions(const uint64_t *input, size_t count, uint64_t m, uint32_t *position)
+{
+	__m512i bits = _mm512_set1_epi64((long long) m);
+	size_t i;
+
+	for (i = 0; i + 8 <= count; i += 8)
+		_mm256_storeu_si256((void *) (position + i),
+							positions8(_mm512_loadu_si512(input + i), bits));
+	qf_positions_from(input, i, count, m, position);
+}
+
+AVX512 static uint64_t
+set(uint8_t *bits, const uint32_t *position, size_t count)
+{
+	return qf_set_ahead(bits, position, count);
+}
+
+AVX512 static void
+query(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count, uint32_t *out)
+{
+	__m512i m = _mm512_set1_epi64((long long) p->m);
+	__m512i first = series8(QF_POSITION_STEP, QF_POSITION_STEP);
+	__m512i step = _mm512_set1_epi64((long long) (QF_POSITION_STEP * 8));
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		__m512i input = _mm512_add_epi64(first, _mm512_set1_epi64((long long) h[i]));
+		uint32_t ones = 0;
+		uint32_t j;
+
+		for (j = 0; j + 8 <= p->k; j += 8)
+		{
+			ones += (uint32_t) __builtin_popcount(bits8(bits, positions8(input, m)));
+			input = _mm512_add_epi64(input, step);
+		}
+		out[i] = ones + qf_query_from(bits, p, h[i], j);
+	}
+}
+
+AVX512 static uint64_t
+unite(uint8_t *into, const uint8_t *from, uint64_t words)
+{
+	return qf_unite_counting(into, from, words);
+}
+
+const qf_kernels qf_kernels_avx512 = {
+	.busy = busy,
+	.positions = positions,
+	.set = set,
+	.query = query,
+	.unite = unite,
+};
+
+#endif

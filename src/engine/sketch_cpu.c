@@ -1,0 +1,162 @@
+/*
+ * sketch_cpu.c
+ *		The CPU engine: hash a batch, fetch ahead, then add.
+ *
+ * src/engine/sketch_cpu.c
+ */
+#include "sketch/explicit.h"
+#include "engine/sketch_engine.h"
+#include "engine/sketch_kernels.h"
+
+/* One batch of at most QS_BATCH keys whose weight the sketch has room for. */
+static qs_status
+insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	uint64_t hv[QS_BATCH];
+	size_t done = 0;
+	qs_status status = QS_OK;
+
+	qs_kernels_now()->hash(sk->seed_key, fingerprint, count, hv);
+	if (sk->form == QS_EXPLICIT)
+	{
+		status = qs_explicit_add(sk, fingerprint, hv, weight, count, &done);
+		if (status != QS_OK || done == count)
+			return status;
+		status = qs_make_dense(sk);
+		if (status != QS_OK)
+			return status;
+	}
+	if (sk->ops->reserve)
+		status = sk->ops->reserve(sk, count - done);
+	if (status == QS_OK)
+		qs_kernels_add(sk, hv + done, weight ? weight + done : NULL, count - done);
+	return status;
+}
+
+QS_INLINE size_t
+batch_size(size_t count)
+{
+	return count < QS_BATCH ? count : QS_BATCH;
+}
+
+static qs_status
+cpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	int64_t sum = qs_weight_sum(weight, count);
+	qs_status status = qs_writable(sk);
+	size_t i;
+
+	if (status == QS_OK)
+		status = sum < 0 ? QS_TOTAL_OVERFLOW : qs_prepare(sk, sum);
+	if (status != QS_OK)
+		return status;
+	sk->total += sum;
+	for (i = 0; i < count && status == QS_OK; i += QS_BATCH)
+		status =
+			insert_batch(sk, fingerprint + i, weight ? weight + i : NULL, batch_size(count - i));
+	return status;
+}
+
+/*
+ * Add back the first "count" keys after a removal that failed.  They were
+ * there, so that neither form takes memory for them.
+ */
+static void
+undo_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	uint64_t hv[QS_BATCH];
+	size_t i;
+	size_t done;
+
+	for (i = 0; i < count; i += QS_BATCH)
+	{
+		const int64_t *w = weight ? weight + i : NULL;
+		size_t n = batch_size(count - i);
+
+		qs_kernels_now()->hash(sk->seed_key, fingerprint + i, n, hv);
+		if (sk->form == QS_EXPLICIT)
+			qs_explicit_add(sk, fingerprint + i, hv, w, n, &done);
+		else
+			sk->ops->add(sk, hv, w, n);
+	}
+}
+
+static size_t
+remove_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	uint64_t hv[QS_BATCH];
+
+	qs_kernels_now()->hash(sk->seed_key, fingerprint, count, hv);
+	if (sk->form == QS_EXPLICIT)
+		return qs_explicit_remove(sk, fingerprint, hv, weight, count);
+	return sk->ops->remove(sk, hv, weight, count);
+}
+
+static qs_status
+cpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	int64_t sum = qs_weight_sum(weight, count);
+	qs_status status = qs_writable(sk);
+	size_t i;
+
+	if (status != QS_OK)
+		return status;
+	if (sum < 0 || sum > sk->total)
+		return QS_UNDERFLOW;
+	for (i = 0; i < count; i += QS_BATCH)
+	{
+		size_t n = batch_size(count - i);
+		size_t done = remove_batch(sk, fingerprint + i, weight ? weight + i : NULL, n);
+
+		if (done < n)
+		{
+			undo_remove(sk, fingerprint, weight, i + done);
+			return QS_UNDERFLOW;
+		}
+	}
+	sk->total -= sum;
+	return QS_OK;
+}
+
+void
+qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t *estimate)
+{
+	uint64_t hv[QS_BATCH];
+	size_t i;
+
+	for (i = 0; i < count; i += QS_BATCH)
+	{
+		size_t n = batch_size(count - i);
+		size_t k;
+
+		qs_kernels_now()->hash(sk->seed_key, fingerprint + i, n, hv);
+		if (sk->form == QS_DENSE)
+			sk->ops->query(sk, hv, n, estimate + i);
+		else
+			for (k = 0; k < n; k++)
+				estimate[i + k] = qs_explicit_get(sk, fingerprint[i + k], hv[k]);
+	}
+}
+
+/* Tables are always here. */
+static qs_status
+cpu_settle(qs_sketch *sk)
+{
+	(void) sk;
+	return QS_OK;
+}
+
+static size_t
+cpu_batch(const qs_sketch *sk)
+{
+	(void) sk;
+	return QS_BATCH;
+}
+
+const qs_engine qs_engine_cpu = {
+	.insert = cpu_insert,
+	.remove = cpu_remove,
+	.merge = qs_merge,
+	.settle = cpu_settle,
+	.batch = cpu_batch,
+};

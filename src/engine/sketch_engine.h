@@ -1,0 +1,67 @@
+/*
+ * sketch_engine.h
+ *		Engines that change sketches in batches, behind one table.
+ *
+ * The layers above change a sketch through the engine that it was given, and
+ * ask which one that is only to tell people.  Every engine gives byte-identical
+ * sketches.  An engine works on a qs_sketch in place; keys come as
+ * fingerprints, in batches of any size.
+ *
+ * An engine may keep the tables of a dense sketch elsewhere, on a device: the
+ * sketch then is "remote" and has no tables.  Only insert() and merge() of the
+ * same engine work on it until settle() has brought them back.  So whoever
+ * reads a sketch has its tables, and reading needs no engine.
+ *
+ * src/engine/sketch_engine.h
+ */
+#ifndef QS_ENGINE_H
+#define QS_ENGINE_H
+
+#include "sketch/sketch.h"
+
+typedef struct qs_engine
+{
+	/*
+	 * Add keys; weight NULL means 1 each, otherwise weights are >= 0.
+	 * QS_TOTAL_OVERFLOW and QS_READ_ONLY leave the sketch unchanged.
+	 */
+	qs_status (*insert)(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
+						size_t count);
+
+	/* Remove keys likewise; QS_UNDERFLOW leaves the sketch unchanged. */
+	qs_status (*remove)(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
+						size_t count);
+
+	/* As qs_merge(). */
+	qs_status (*merge)(qs_sketch *into, const qs_sketch *from);
+
+	/* Bring the tables here; they stay. */
+	qs_status (*settle)(qs_sketch *sk);
+
+	/* How many keys to collect before an insert into this sketch. */
+	size_t (*batch)(const qs_sketch *sk);
+} qs_engine;
+
+/* Sum of the weights of a batch, or -1 if it is out of range. */
+QS_INLINE int64_t
+qs_weight_sum(const int64_t *weight, size_t count)
+{
+	int64_t sum = 0;
+	size_t i;
+
+	if (!weight)
+		return (int64_t) count;
+	for (i = 0; i < count; i++)
+		if (__builtin_add_overflow(sum, weight[i], &sum))
+			return -1;
+	return sum;
+}
+
+/* The engine that is always there. */
+extern const qs_engine qs_engine_cpu;
+
+/* Estimate each key of a sketch that is not remote; works on views. */
+extern void
+qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t *estimate);
+
+#endif

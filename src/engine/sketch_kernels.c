@@ -1,0 +1,58 @@
+/*
+ * sketch_kernels.c
+ *		The plain inner loops, and the table of all sets.
+ *
+ * src/engine/sketch_kernels.c
+ */
+#include "engine/sketch_kernels.h"
+
+static void
+hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		hv[i] = qs_hash(fingerprint[i], seed_key);
+}
+
+static const qs_kernels scalar = { .hash = hash, .accumulate = qs_multilevel_accumulate_plain };
+
+static const qs_kernels *const sets[QS_ISAS] = {
+	[QS_ISA_SCALAR] = &scalar,
+#ifdef __x86_64__
+	[QS_ISA_AVX2] = &qs_kernels_avx2,
+	[QS_ISA_AVX512] = &qs_kernels_avx512,
+#endif
+};
+
+const qs_kernels *
+qs_kernels_now(void)
+{
+	return sets[qs_isa_now()];
+}
+
+static qs_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	return qs_kernels_now()->accumulate(into, from, negative);
+}
+
+/* At load: sketches merge with the set in use. */
+__attribute__((constructor)) static void
+provide_accumulate(void)
+{
+	qs_multilevel_accumulate = accumulate;
+}
+
+void
+qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	qs_kernel_add add = sk->wide ? NULL : qs_kernels_now()->add[sk->params.structure];
+
+	if (count == 0)
+		return;
+	if (add)
+		add(sk, hv, weight, count);
+	else
+		sk->ops->add(sk, hv, weight, count);
+}

@@ -1,0 +1,73 @@
+/*
+ * sketch_kernels.h
+ *		The CPU engine's inner loops, one set for each instruction set.
+ *
+ * A set replaces hashing, adding a batch, and merging multilevel sketches; what
+ * it has no fast version of it leaves to the structure's own plain loop
+ * (qs_ops.add).  All sets give the same bytes; isa.h says which one is in use.
+ *
+ * src/engine/sketch_kernels.h
+ */
+#ifndef QS_KERNELS_H
+#define QS_KERNELS_H
+
+#include "engine/isa.h"
+#include "sketch/multilevel.h"
+
+typedef void (*qs_kernel_add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight,
+							  size_t count);
+
+typedef struct qs_kernels
+{
+	/* hv of count <= QS_BATCH fingerprints. */
+	void (*hash)(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv);
+
+	/*
+	 * As qs_ops.add, by structure, for 1 to QS_BATCH keys and counters of 4
+	 * bytes; NULL: the plain loop.
+	 */
+	qs_kernel_add add[QS_STRUCTURES];
+
+	/* As qs_ops.accumulate of multilevel. */
+	qs_accumulate accumulate;
+} qs_kernels;
+
+#ifdef __x86_64__
+extern const qs_kernels qs_kernels_avx2;
+extern const qs_kernels qs_kernels_avx512;
+#endif
+
+/* The set in use. */
+extern const qs_kernels *qs_kernels_now(void);
+
+/* Add a batch of hv to dense tables with the set in use. */
+extern void qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
+
+/*
+ * Buckets and masks of a batch, in the form that vector instructions like:
+ * what qs_reduce() and qs_mask_in() give, computed without 128-bit products.
+ * n < 2^32 for all bucketed structures, so the product has 96 bits.  "masks"
+ * of the sketch must be there.  "bucket" has room for QS_PREFETCH_AHEAD more,
+ * which repeat the last, so that loops can fetch ahead without a test.
+ */
+QS_INLINE void
+qs_locate_batch(const qs_sketch *sk, uint32_t m, const uint64_t *hv, size_t count,
+				uint32_t *restrict bucket, uint32_t *restrict mask)
+{
+	const uint32_t *masks = sk->masks;
+	uint64_t n = sk->params.n;
+	uint32_t last = qs_mask_count(&sk->params) - 1;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint64_t low = (hv[i] & UINT32_MAX) * n >> 32;
+
+		bucket[i] = (uint32_t) (((hv[i] >> 32) * n + low) >> 32);
+		mask[i] = qs_mask_turn(masks[(uint32_t) hv[i] & last], m, hv[i]);
+	}
+	for (i = count; i < count + QS_PREFETCH_AHEAD; i++)
+		bucket[i] = bucket[count - 1];
+}
+
+#endif

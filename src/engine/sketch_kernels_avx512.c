@@ -1,0 +1,172 @@
+/*
+ * sketch_kernels_avx512.c
+ *		Inner loops with AVX-512.
+ *
+ * A bucket of sub_warp is one 32-byte vector, of half_warp one of 64, of warp
+ * two: a key costs a load, an addition under its mask and a store for each.  A
+ * low bucket of multilevel is one vector of 32 byte counters; the few keys
+ * that make one overflow are left to the plain loop.  Hashes, buckets and
+ * masks of the whole batch come first, in loops that the compiler makes eight
+ * keys wide.
+ *
+ * Floor per key: one cache line read and written.
+ *
+ * src/engine/sketch_kernels_avx512.c
+ */
+#include "engine/sketch_kernels.h"
+
+#ifdef __x86_64__
+
+#include <immintrin.h>
+
+#include "sketch/multilevel_merge.h"
+
+/* gcc must be asked for whole vectors in loops; clang does not know the word. */
+#ifdef __clang__
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#else
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#endif
+
+AVX512 static void
+hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *restrict hv)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		hv[i] = qs_hash(fingerprint[i], seed_key);
+}
+
+QS_INLINE uint32_t
+weight_of(const int64_t *weight, size_t i)
+{
+	return weight ? (uint32_t) weight[i] : 1;
+}
+
+AVX512 static void
+add8(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
+	uint32_t mask[QS_BATCH];
+	size_t i;
+
+	qs_locate_batch(sk, 8, hv, count, bucket, mask);
+	for (i = 0; i < count; i++)
+	{
+		uint8_t *p = sk->table + (size_t) bucket[i] * 32;
+		__m256i v = _mm256_loadu_si256((const void *) p);
+		__m256i w = _mm256_set1_epi32((int) weight_of(weight, i));
+
+		__builtin_prefetch(sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD] * 32, 1);
+		_mm256_storeu_si256((void *) p, _mm256_mask_add_epi32(v, (__mmask8) mask[i], v, w));
+	}
+}
+
+/* m = 16 or 32: one or two vectors of 16 counters. */
+AVX512 QS_INLINE void
+add16s(qs_sketch *sk, uint32_t m, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
+	uint32_t mask[QS_BATCH];
+	size_t i;
+
+	qs_locate_batch(sk, m, hv, count, bucket, mask);
+	for (i = 0; i < count; i++)
+	{
+		uint8_t *p = sk->table + (size_t) bucket[i] * m * 4;
+		const uint8_t *next = sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD] * m * 4;
+		__m512i w = _mm512_set1_epi32((int) weight_of(weight, i));
+		uint32_t half;
+
+		for (half = 0; half < m / 16; half++)
+		{
+			__m512i v = _mm512_loadu_si512(p + half * 64);
+
+			__builtin_prefetch(next + half * 64, 1);
+			v = _mm512_mask_add_epi32(v, (__mmask16) (mask[i] >> (half * 16)), v, w);
+			_mm512_storeu_si512(p + half * 64, v);
+		}
+	}
+}
+
+AVX512 static void
+add16(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	add16s(sk, 16, hv, weight, count);
+}
+
+AVX512 static void
+add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	add16s(sk, 32, hv, weight, count);
+}
+
+/* Byte counters; weights other than 1 go the plain way. */
+AVX512 static void
+add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
+	uint32_t mask[QS_BATCH];
+	const __m256i one = _mm256_set1_epi8(1);
+	size_t i;
+
+	if (weight)
+	{
+		sk->ops->add(sk, hv, weight, count);
+		return;
+	}
+	qs_locate_batch(sk, QS_LOW_COUNTERS, hv, count, bucket, mask);
+	for (i = 0; i < count; i++)
+	{
+		uint8_t *p = sk->table + (size_t) bucket[i] * QS_LOW_BYTES;
+		__m256i v = _mm256_loadu_si256((const void *) p);
+		__m256i sum = _mm256_mask_add_epi8(v, mask[i], v, one);
+
+		__builtin_prefetch(sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD] * QS_LOW_BYTES, 1);
+		if (__builtin_expect(_mm256_mask_testn_epi8_mask(mask[i], sum, sum) != 0, 0))
+			sk->ops->add(sk, &hv[i], NULL, 1);
+		else
+			_mm256_storeu_si256((void *) p, sum);
+	}
+}
+
+/* A byte has carried if the sum is less than what was added; see qs_low_add. */
+AVX512 QS_INLINE size_t
+low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
+		qs_carry *list)
+{
+	const __mmask32 counters = (UINT32_C(1) << QS_LOW_COUNTERS) - 1;
+	size_t listed = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += more * QS_LOW_BYTES)
+	{
+		__m256i old = _mm256_loadu_si256((const void *) into);
+		__m256i v = _mm256_loadu_si256((const void *) from);
+		__m256i sum = negative ? _mm256_mask_sub_epi8(old, counters, old, v)
+							   : _mm256_mask_add_epi8(old, counters, old, v);
+		uint32_t mask = _mm256_mask_cmplt_epu8_mask(counters, negative ? old : sum, v);
+
+		_mm256_storeu_si256((void *) into, sum);
+		if ((mask | qs_load32(from + QS_LOW_COUNTERS)) != 0)
+			list[listed++] = (qs_carry){ (uint32_t) i, mask };
+	}
+	return listed;
+}
+
+AVX512 static qs_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	return qs_multilevel_accumulate_by(into, from, negative, low_add);
+}
+
+const qs_kernels qs_kernels_avx512 = {
+	.hash = hash,
+	.add = { [QS_WARP] = add32,
+			 [QS_HALF_WARP] = add16,
+			 [QS_SUB_WARP] = add8,
+			 [QS_MULTILEVEL] = add_low },
+	.accumulate = accumulate,
+};
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * draws.c
+ *		The table of gaps, and powers of the probability.
+ *
+ * src/filter/draws.c
+ */
+#include "filter/draws.h"
+
+void
+qf_gaps_make(qf_gaps *gaps, const qf_params *p)
+{
+	uint64_t beyond = p->q;
+	uint32_t b = QF_GUIDE;
+	uint32_t i;
+
+	gaps->count = p->k < QF_GAPS ? p->k : QF_GAPS;
+	gaps->guide[b] = 0;
+	for (i = 0; i < gaps->count; i++)
+	{
+		/* s falls: entries of the guide above it have only those before it. */
+		while (b > 0 && beyond <= (uint64_t) (b - 1) << (64 - QF_GUIDE_BITS))
+			gaps->guide[--b] = (uint16_t) i;
+		gaps->beyond[i] = beyond;
+		beyond = qs_mul_high(beyond, p->q);
+	}
+	while (b > 0)
+		gaps->guide[--b] = (uint16_t) i;
+}
+
+uint64_t
+qf_power(uint64_t q, uint64_t copies)
+{
+	uint64_t power = 0;
+	bool any = false;
+
+	for (; copies > 0; copies >>= 1)
+	{
+		if (copies & 1)
+			power = any ? qs_mul_high(power, q) : q;
+		any = any || (copies & 1);
+		q = qs_mul_high(q, q);
+	}
+	return power;
+}

@@ -1,0 +1,155 @@
+/*
+ * draws.h
+ *		Which of a key's positions an insertion sets: integers only.
+ *
+ * A key has k positions,
+ *
+ *	h = mix64(fingerprint ^ f(seed))
+ *	position j = mulhi64(mix64(h + (j + 1) * C), m)			j = 0 .. k - 1
+ *
+ * whose high-part product makes halving m join neighbouring bits.  A row has a
+ * stream of random numbers that depends on the nonce and the row alone,
+ *
+ *	base = f(nonce) ^ mix64(row)
+ *	draw t = mix64(base + t * golden ratio)					t = 0, 1, ..
+ *
+ * so neither order nor batches nor threads can change what a row sets, and the
+ * filter is a pure union over rows.  Setting each position with probability p
+ * needs no coin a position: the gaps between set ones are geometric.
+ *
+ *	j = 0
+ *	loop	g = gap of the next draw, j += g; stop at j >= k
+ *			unless g is QF_GAPS: set position j, j += 1
+ *
+ * A draw r skips position after position while r < 2^64 P(gap > i) = s(i), where
+ * s(0) = q and s(i + 1) = mulhi64(s(i), q), but at most QF_GAPS of them: then
+ * it is drawn again, as the geometric distribution has no memory.  This takes
+ * k p + 1 draws a row (k / QF_GAPS more where k is larger than that).
+ *
+ * c copies of a row set each position with probability 1 - q^c: the same with
+ * q^c by squaring in place of q.
+ *
+ * A table of s, which is short-lived, gives a gap at once.
+ *
+ * src/filter/draws.h
+ */
+#ifndef QF_DRAWS_H
+#define QF_DRAWS_H
+
+#include "base/hash.h"
+#include "filter/params.h"
+
+/* Odd constant of the positions. */
+#define QF_POSITION_STEP UINT64_C(0xD1342543DE82EF95)
+
+/* Most positions that one draw skips. */
+#define QF_GAPS 1024
+
+/* The table is entered by the highest bits of a draw; a step or none is left. */
+#define QF_GUIDE_BITS 10
+#define QF_GUIDE      (1 << QF_GUIDE_BITS)
+
+typedef struct qf_gaps
+{
+	uint32_t count;               /* of s: k, but at most QF_GAPS */
+	uint16_t guide[QF_GUIDE + 1]; /* how many s exceed b << (64 - QF_GUIDE_BITS) */
+	uint64_t beyond[QF_GAPS];     /* s */
+} qf_gaps;
+
+/* Make the table for parameters with q > 0. */
+extern void qf_gaps_make(qf_gaps *gaps, const qf_params *p);
+
+/* 1 - p of "copies" copies at once, copies > 0. */
+extern uint64_t qf_power(uint64_t q, uint64_t copies);
+
+/* h of a fingerprint; seed_key is qs_seed_key(seed). */
+QS_INLINE uint64_t
+qf_hash(uint64_t fingerprint, uint64_t seed_key)
+{
+	return qs_hash(fingerprint, seed_key);
+}
+
+/* What is mixed and reduced to position j. */
+QS_INLINE uint64_t
+qf_position_input(uint64_t h, uint32_t j)
+{
+	return h + (j + UINT64_C(1)) * QF_POSITION_STEP;
+}
+
+QS_INLINE uint32_t
+qf_position_of(uint64_t input, uint64_t m)
+{
+	return (uint32_t) qs_reduce(qs_mix64(input), m);
+}
+
+QS_INLINE uint32_t
+qf_position(uint64_t h, uint32_t j, uint64_t m)
+{
+	return qf_position_of(qf_position_input(h, j), m);
+}
+
+/* What a nonce contributes to the draws; computed once per batch. */
+QS_INLINE uint64_t
+qf_nonce_key(uint64_t nonce)
+{
+	return qs_seed_key(nonce);
+}
+
+QS_INLINE uint64_t
+qf_draw_base(uint64_t nonce_key, uint64_t row)
+{
+	return nonce_key ^ qs_mix64(row);
+}
+
+QS_INLINE uint64_t
+qf_draw(uint64_t base, uint64_t t)
+{
+	return qs_mix64(base + QS_ROW_STEP * t);
+}
+
+/*
+ * A first draw below this skips all of the row's positions, which is the usual
+ * case where k p is small; 0 if no draw can.
+ */
+QS_INLINE uint64_t
+qf_idle_below(const qf_gaps *gaps, uint32_t k)
+{
+	return gaps->count == k ? gaps->beyond[k - 1] : 0;
+}
+
+/* The gap of a draw, 0 .. count. */
+QS_INLINE uint32_t
+qf_gap(const qf_gaps *gaps, uint64_t draw)
+{
+	uint32_t b = (uint32_t) (draw >> (64 - QF_GUIDE_BITS));
+	uint32_t low = gaps->guide[b + 1];
+	uint32_t high = gaps->guide[b];
+
+	while (low < high)
+	{
+		uint32_t middle = (low + high) / 2;
+
+		if (draw < gaps->beyond[middle])
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The same without a table, one position after the other. */
+QS_INLINE uint32_t
+qf_gap_by_steps(uint64_t q, uint32_t most, uint64_t draw)
+{
+	uint64_t beyond = q;
+	uint32_t gap = 0;
+
+	while (gap < most && draw < beyond)
+	{
+		beyond = qs_mul_high(beyond, q);
+		gap++;
+	}
+	return gap;
+}
+
+#endif

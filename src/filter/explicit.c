@@ -1,0 +1,142 @@
+/*
+ * explicit.c
+ *		A filter with few set bits: their positions.
+ *
+ * Owned, they are in an open-addressing hash table with linear probing, at most
+ * half full, that grows from 256 bytes to four times the largest list.  In a
+ * view they are sorted and searched in place.  A list does not say which row
+ * set what, so it is a function of the bits alone.
+ *
+ * src/filter/explicit.c
+ */
+#include <stdlib.h>
+
+#include "filter/filter.h"
+
+#define FIRST_SLOTS 64
+
+/* No position: m is less than 2^32. */
+#define EMPTY UINT32_MAX
+
+/* Slot of the position, or the empty slot where it belongs. */
+static uint32_t *
+find_slot(const qf_filter *f, uint32_t position)
+{
+	uint32_t *slot = (uint32_t *) (void *) f->positions;
+	uint64_t i = qs_reduce(position * QS_ROW_STEP, f->slots);
+
+	while (slot[i] != EMPTY && slot[i] != position)
+		i = (i + 1) & (f->slots - 1);
+	return &slot[i];
+}
+
+static bool
+has_sorted(const qf_filter *f, uint32_t position)
+{
+	uint64_t low = 0;
+	uint64_t high = f->ones;
+
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+		uint32_t there = qs_load32(f->positions + middle * 4);
+
+		if (there == position)
+			return true;
+		if (there < position)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+bool
+qf_explicit_has(const qf_filter *f, uint32_t position)
+{
+	if (f->ones == 0)
+		return false;
+	return f->view ? has_sorted(f, position) : *find_slot(f, position) == position;
+}
+
+bool
+qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position)
+{
+	uint64_t end = f->view ? f->ones : f->slots;
+
+	while (*at < end)
+	{
+		*position = qs_load32(f->positions + (*at)++ * 4);
+		if (f->view || *position != EMPTY)
+			return true;
+	}
+	return false;
+}
+
+/* Double the table (or make the first one). */
+static qs_status
+grow(qf_filter *f)
+{
+	qf_filter bigger = *f;
+	uint64_t at = 0;
+	uint32_t position;
+
+	bigger.slots = f->slots ? f->slots * 2 : FIRST_SLOTS;
+	bigger.positions = f->memory->alloc(f->memory->context, bigger.slots * 4);
+	if (!bigger.positions)
+		return QS_NO_MEMORY;
+	memset(bigger.positions, 0xFF, bigger.slots * 4);
+	while (qf_explicit_next(f, &at, &position))
+		*find_slot(&bigger, position) = position;
+	if (f->positions)
+		f->memory->release(f->memory->context, f->positions);
+	*f = bigger;
+	return QS_OK;
+}
+
+qs_status
+qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *done)
+{
+	uint64_t limit = qf_explicit_limit(&f->params);
+
+	for (*done = 0; *done < count; (*done)++)
+	{
+		uint32_t *slot = f->slots ? find_slot(f, position[*done]) : NULL;
+
+		if (slot && *slot == position[*done])
+			continue;
+		if (f->ones >= limit)
+			return QS_OK;
+		if (f->ones * 2 >= f->slots)
+		{
+			if (grow(f) != QS_OK)
+				return QS_NO_MEMORY;
+			slot = find_slot(f, position[*done]);
+		}
+		*slot = position[*done];
+		f->ones++;
+	}
+	return QS_OK;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	uint32_t x = qs_load32(a);
+	uint32_t y = qs_load32(b);
+
+	return (x > y) - (x < y);
+}
+
+void
+qf_explicit_write(const qf_filter *f, uint8_t *out)
+{
+	uint64_t at = 0;
+	uint64_t i;
+	uint32_t position;
+
+	for (i = 0; qf_explicit_next(f, &at, &position); i++)
+		qs_store32(out + i * 4, position);
+	if (!f->view)
+		qsort(out, i, 4, compare);
+}

@@ -1,0 +1,133 @@
+/*
+ * filter.c
+ *		Life cycle of a filter, and setting bits.
+ *
+ * src/filter/filter.c
+ */
+#include "filter/filter.h"
+
+void
+qf_init(qf_filter *f, const qf_params *p, const qs_memory *memory)
+{
+	memset(f, 0, sizeof(*f));
+	f->params = *p;
+	f->form = QF_EXPLICIT;
+	f->seed_key = qs_seed_key(p->seed);
+	f->memory = memory;
+}
+
+static void
+release(const qf_filter *f, uint8_t *block)
+{
+	if (block)
+		f->memory->release(f->memory->context, block);
+}
+
+void
+qf_free(qf_filter *f)
+{
+	release(f, f->positions);
+	release(f, f->bits);
+	f->positions = NULL;
+	f->bits = NULL;
+}
+
+static uint8_t *
+alloc_bits(const qf_filter *f)
+{
+	return f->memory->alloc(f->memory->context, qf_words(&f->params) * 8);
+}
+
+qs_status
+qf_make_dense(qf_filter *f)
+{
+	uint8_t *bits = alloc_bits(f);
+	uint64_t at = 0;
+	uint32_t position;
+
+	if (!bits)
+		return QS_NO_MEMORY;
+	while (qf_explicit_next(f, &at, &position))
+		qf_set_bit(bits, position);
+	release(f, f->positions);
+	f->positions = NULL;
+	f->slots = 0;
+	f->bits = bits;
+	f->form = QF_DENSE;
+	return QS_OK;
+}
+
+qs_status
+qf_copy(qf_filter *to, const qf_filter *from, const qs_memory *memory)
+{
+	qs_status status = QS_OK;
+
+	qf_init(to, &from->params, memory);
+	to->family = from->family;
+	to->collation = from->collation;
+	to->rows = from->rows;
+	if (from->form == QF_EXPLICIT)
+		status = qf_unite_explicit(to, from, 0);
+	else
+	{
+		to->bits = alloc_bits(to);
+		if (!to->bits)
+			return QS_NO_MEMORY;
+		memcpy(to->bits, from->bits, qf_words(&to->params) * 8);
+		to->form = QF_DENSE;
+		to->ones = from->ones;
+	}
+	if (status != QS_OK)
+		qf_free(to);
+	return status;
+}
+
+qs_status
+qf_count_rows(qf_filter *f, int64_t rows, bool countable)
+{
+	if (rows == 0)
+		return QS_OK;
+	if (f->rows == QF_ROWS_UNKNOWN || !countable || qf_is_bloom(&f->params))
+		f->rows = QF_ROWS_UNKNOWN;
+	else if (__builtin_add_overflow(f->rows, rows, &rows))
+		return QS_TOTAL_OVERFLOW;
+	else
+		f->rows = rows;
+	return QS_OK;
+}
+
+qs_status
+qf_set(qf_filter *f, const uint32_t *position, size_t count)
+{
+	size_t i = 0;
+	qs_status status;
+
+	if (f->form == QF_EXPLICIT)
+	{
+		status = qf_explicit_add(f, position, count, &i);
+		if (status != QS_OK || i == count)
+			return status;
+		status = qf_make_dense(f);
+		if (status != QS_OK)
+			return status;
+	}
+	for (; i < count; i++)
+		f->ones += qf_set_bit(f->bits, position[i]);
+	return QS_OK;
+}
+
+uint32_t
+qf_count(const qf_filter *f, uint64_t fingerprint)
+{
+	uint64_t h = qf_hash(fingerprint, f->seed_key);
+	uint32_t set = 0;
+	uint32_t j;
+
+	for (j = 0; j < f->params.k; j++)
+	{
+		uint32_t position = qf_position(h, j, f->params.m);
+
+		set += f->form == QF_DENSE ? qf_bit(f->bits, position) : qf_explicit_has(f, position);
+	}
+	return set;
+}

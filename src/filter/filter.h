@@ -1,0 +1,143 @@
+/*
+ * filter.h
+ *		A probabilistic Bloom filter in memory: state and life cycle.
+ *
+ * m bits, all zero at first.  Each insertion sets each of its key's k positions
+ * with probability p, so that the number of set ones tells about how often the
+ * key came (estimate.h), and with p = 1 whether it came at all.  The bits are a
+ * union over rows: merging is OR, and nothing can be removed.  What a row sets
+ * is in draws.h.
+ *
+ * The number of rows is kept only where each insertion counts once.  Where rows
+ * have ids of their own, and in a Bloom filter, inserting again changes no bit
+ * and must change nothing else: there it is QF_ROWS_UNKNOWN from the first row
+ * on.  Merging what overlaps then gives the same bytes as merging what does not.
+ *
+ * A filter is either owned (its memory comes from the caller's allocator) or a
+ * view of serialized bytes, read only.
+ *
+ * Explicit form: few set bits, as their positions.  Owned: an open-addressing
+ * hash table of them.  View: sorted.  With more than qf_explicit_limit() the
+ * filter becomes dense, and stays so in memory; which form is written depends
+ * on the number of set bits alone (format.h).
+ *
+ * Dense form: words of 64 bits, position i is bit i % 64 of word i / 64.
+ *
+ * Not thread safe.  src/filter/filter.h
+ */
+#ifndef QF_FILTER_H
+#define QF_FILTER_H
+
+#include "base/memory.h"
+#include "filter/draws.h"
+
+#define QF_ROWS_UNKNOWN (-1)
+
+typedef enum qf_form
+{
+	QF_EXPLICIT = 1,
+	QF_DENSE = 2
+} qf_form;
+
+typedef struct qf_filter
+{
+	qf_params params;
+	uint32_t family;    /* whose fingerprints: opaque here, 0 = none yet */
+	uint32_t collation; /* likewise */
+	int64_t rows;       /* insertions so far, or QF_ROWS_UNKNOWN */
+	uint64_t ones;      /* set bits */
+
+	uint8_t form; /* qf_form */
+	bool view;
+
+	uint64_t seed_key;       /* qs_seed_key(params.seed) */
+	const qs_memory *memory; /* NULL for a view */
+
+	uint8_t *positions; /* explicit: slots of 4 bytes, or sorted in a view */
+	uint64_t slots;     /* explicit, owned: a power of two */
+	uint8_t *bits;      /* dense */
+} qf_filter;
+
+/* An empty owned filter in explicit form; needs no memory yet. */
+extern void qf_init(qf_filter *f, const qf_params *p, const qs_memory *memory);
+
+/* Release the memory of an owned filter. */
+extern void qf_free(qf_filter *f);
+
+/* An owned copy of "from" (owned or view) in "to", which is uninitialized. */
+extern qs_status qf_copy(qf_filter *to, const qf_filter *from, const qs_memory *memory);
+
+/* Turn an explicit owned filter dense. */
+extern qs_status qf_make_dense(qf_filter *f);
+
+/*
+ * Count rows: "rows" more, or, if they are not to be counted (above) and there
+ * is one, QF_ROWS_UNKNOWN.  QS_TOTAL_OVERFLOW leaves the filter unchanged.
+ */
+extern qs_status qf_count_rows(qf_filter *f, int64_t rows, bool countable);
+
+/* Set bits of an owned filter, in either form; positions are below m. */
+extern qs_status qf_set(qf_filter *f, const uint32_t *position, size_t count);
+
+/* How many of the key's k positions are set; works on views. */
+extern uint32_t qf_count(const qf_filter *f, uint64_t fingerprint);
+
+/* into |= from, word by word; returns the set bits of the result. */
+typedef uint64_t (*qf_unite_words)(uint8_t *into, const uint8_t *from, uint64_t words);
+extern uint64_t qf_unite(uint8_t *into, const uint8_t *from, uint64_t words);
+
+/*
+ * into |= from, halving the one with more bits.  Both must be mergeable (else
+ * QS_MISMATCH) and of one family, which the caller has checked.  "into" is
+ * owned and unchanged on error, except that it may have been halved or have
+ * taken some of the bits when it is QS_NO_MEMORY.  "unite" is qf_unite or a
+ * faster one.
+ */
+extern qs_status qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite);
+
+/* Set the positions of an explicit filter, halved so many times. */
+extern qs_status qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings);
+
+/* Halve an owned filter to m bits; QS_NO_FOLD: that is not possible. */
+extern qs_status qf_fold(qf_filter *f, uint64_t m);
+
+/* ---- dense bits, plain ---- */
+
+QS_INLINE bool
+qf_bit(const uint8_t *bits, uint32_t position)
+{
+	return bits[position / 8] >> position % 8 & 1;
+}
+
+/* Set a bit; 1 if it was not. */
+QS_INLINE uint32_t
+qf_set_bit(uint8_t *bits, uint32_t position)
+{
+	uint8_t old = bits[position / 8];
+
+	bits[position / 8] = (uint8_t) (old | 1 << position % 8);
+	return ~(uint32_t) old >> position % 8 & 1;
+}
+
+/* Set bits among so many words. */
+extern uint64_t qf_ones(const uint8_t *bits, uint64_t words);
+
+/* ---- explicit positions (explicit.c) ---- */
+
+/* Is the position among those of an explicit filter? */
+extern bool qf_explicit_has(const qf_filter *f, uint32_t position);
+
+/*
+ * Add positions to an owned explicit filter until it has as many as it may;
+ * "done" tells how many of them were looked at.
+ */
+extern qs_status
+qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *done);
+
+/* Step through the positions: "at" starts at 0; false at the end. */
+extern bool qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position);
+
+/* Write them in ascending order, 4 bytes each. */
+extern void qf_explicit_write(const qf_filter *f, uint8_t *out);
+
+#endif

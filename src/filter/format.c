@@ -1,0 +1,207 @@
+/*
+ * format.c
+ *		The byte format of a filter: writing, opening, validating.
+ *
+ * src/filter/format.c
+ */
+#include "base/crc32c.h"
+#include "filter/format.h"
+
+enum
+{
+	AT_VERSION = 3,
+	AT_FORM = 4,
+	AT_RESERVED = 5,
+	AT_K = 8,
+	AT_CRC = 12,
+	AT_M = 16,
+	AT_SEED = 24,
+	AT_FAMILY = 32,
+	AT_COLLATION = 36,
+	AT_ROWS = 40,
+	AT_Q = 48,
+	AT_ONES = 56
+};
+
+static const char magic[3] = { 'P', 'B', 'F' };
+
+/* The form in which so many set bits are written, whatever memory has. */
+static uint8_t
+canonical_form(const qf_params *p, uint64_t ones)
+{
+	return ones <= qf_explicit_limit(p) ? QF_EXPLICIT : QF_DENSE;
+}
+
+static uint64_t
+body_bytes(const qf_params *p, uint8_t form, uint64_t ones)
+{
+	return form == QF_EXPLICIT ? ones * 4 : qf_words(p) * 8;
+}
+
+uint64_t
+qf_flat_size(const qf_filter *f)
+{
+	return QF_HEADER_BYTES + body_bytes(&f->params, canonical_form(&f->params, f->ones), f->ones);
+}
+
+uint64_t
+qf_dense_size(const qf_params *p)
+{
+	return QF_HEADER_BYTES + body_bytes(p, QF_DENSE, 0);
+}
+
+static void
+write_header(const qf_filter *f, uint8_t *out)
+{
+	memset(out, 0, QF_HEADER_BYTES);
+	memcpy(out, magic, sizeof(magic));
+	out[AT_VERSION] = QF_FORMAT_VERSION_1;
+	out[AT_FORM] = canonical_form(&f->params, f->ones);
+	qs_store32(out + AT_K, f->params.k);
+	qs_store64(out + AT_M, f->params.m);
+	qs_store64(out + AT_SEED, f->params.seed);
+	qs_store32(out + AT_FAMILY, f->family);
+	qs_store32(out + AT_COLLATION, f->collation);
+	qs_store64(out + AT_ROWS, (uint64_t) f->rows);
+	qs_store64(out + AT_Q, f->params.q);
+	qs_store32(out + AT_ONES, (uint32_t) f->ones);
+}
+
+/* The positions of few set bits of a dense filter, which halving can leave. */
+static void
+write_positions(const qf_filter *f, uint8_t *out)
+{
+	uint64_t i;
+
+	for (i = 0; i < qf_words(&f->params); i++)
+	{
+		uint64_t w;
+
+		for (w = qs_load64(f->bits + i * 8); w != 0; w &= w - 1, out += 4)
+			qs_store32(out, (uint32_t) (i * 64) + (uint32_t) __builtin_ctzll(w));
+	}
+}
+
+/* CRC-32C of the bytes with the checksum field taken as zero. */
+static uint32_t
+checksum(const uint8_t *bytes, uint64_t length)
+{
+	static const uint8_t zero[4] = { 0 };
+	uint32_t crc = QS_CRC32C_INIT;
+
+	crc = qs_crc32c(crc, bytes, AT_CRC);
+	crc = qs_crc32c(crc, zero, sizeof(zero));
+	crc = qs_crc32c(crc, bytes + AT_M, length - AT_M);
+	return crc ^ QS_CRC32C_INIT;
+}
+
+void
+qf_write(const qf_filter *f, uint8_t *out)
+{
+	uint8_t *body = out + QF_HEADER_BYTES;
+
+	write_header(f, out);
+	if (f->form == QF_EXPLICIT)
+		qf_explicit_write(f, body);
+	else if (out[AT_FORM] == QF_EXPLICIT)
+		write_positions(f, body);
+	else
+		memcpy(body, f->bits, qf_words(&f->params) * 8);
+	qs_store32(out + AT_CRC, checksum(out, qf_flat_size(f)));
+}
+
+/* Do rows, set bits and family fit one another? */
+static bool
+state_fits(const qf_filter *f)
+{
+	if (f->rows < QF_ROWS_UNKNOWN || f->ones > f->params.m)
+		return false;
+	if (f->rows == 0)
+		return f->ones == 0 && f->family == 0 && f->collation == 0;
+	if (f->family == 0)
+		return false;
+	if (qf_is_bloom(&f->params))
+		return f->rows == QF_ROWS_UNKNOWN && f->ones > 0;
+	return f->rows == QF_ROWS_UNKNOWN || (f->ones - 1) / f->params.k < (uint64_t) f->rows ||
+		   f->ones == 0;
+}
+
+qs_status
+qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length)
+{
+	static const uint8_t zero[AT_K - AT_RESERVED] = { 0 };
+	qf_params p;
+
+	if (length < QF_HEADER_BYTES)
+		return QS_FORMAT_SHORT;
+	if (memcmp(bytes, magic, sizeof(magic)) != 0)
+		return QS_FORMAT_MAGIC;
+	if (bytes[AT_VERSION] != QF_FORMAT_VERSION_1)
+		return QS_FORMAT_VERSION;
+	p = (qf_params){ .seed = qs_load64(bytes + AT_SEED),
+					 .m = qs_load64(bytes + AT_M),
+					 .q = qs_load64(bytes + AT_Q),
+					 .k = qs_load32(bytes + AT_K) };
+	if (qf_params_check(&p) != QS_OK)
+		return QS_FORMAT_PARAMS;
+	qf_init(view, &p, NULL);
+	view->view = true;
+	view->form = bytes[AT_FORM];
+	view->family = qs_load32(bytes + AT_FAMILY);
+	view->collation = qs_load32(bytes + AT_COLLATION);
+	view->rows = (int64_t) qs_load64(bytes + AT_ROWS);
+	view->ones = qs_load32(bytes + AT_ONES);
+	if (!state_fits(view) || view->form != canonical_form(&p, view->ones))
+		return QS_FORMAT_PARAMS;
+	if (memcmp(bytes + AT_RESERVED, zero, sizeof(zero)) != 0)
+		return QS_FORMAT_RESERVED;
+	if (length != QF_HEADER_BYTES + body_bytes(&p, view->form, view->ones))
+		return QS_FORMAT_LENGTH;
+	/* A view is never written to; it shares its type with owned filters. */
+	*(view->form == QF_EXPLICIT ? &view->positions : &view->bits) =
+		(uint8_t *) (uintptr_t) bytes + QF_HEADER_BYTES;
+	return QS_OK;
+}
+
+static bool
+positions_ascend(const qf_filter *f)
+{
+	uint64_t next = 0; /* the least that the next may be */
+	uint64_t i;
+
+	for (i = 0; i < f->ones; i++)
+	{
+		uint32_t position = qs_load32(f->positions + i * 4);
+
+		if (position < next)
+			return false;
+		next = position + UINT64_C(1);
+	}
+	return next <= f->params.m;
+}
+
+static qs_status
+check_bits(const qf_filter *f)
+{
+	uint64_t words = qf_words(&f->params);
+	uint64_t last = qs_load64(f->bits + (words - 1) * 8);
+
+	if (f->params.m % 64 != 0 && last >> f->params.m % 64 != 0)
+		return QS_FORMAT_RESERVED;
+	return qf_ones(f->bits, words) == f->ones ? QS_OK : QS_FORMAT_BITS;
+}
+
+qs_status
+qf_validate(const uint8_t *bytes, uint64_t length)
+{
+	qf_filter view;
+	qs_status status = qf_open(&view, bytes, length);
+
+	if (status != QS_OK)
+		return status;
+	if (qs_load32(bytes + AT_CRC) != checksum(bytes, length))
+		return QS_FORMAT_CRC;
+	if (view.form == QF_EXPLICIT)
+		return positions_ascend(&view) ? QS_OK : QS_FORMAT_BITS;
+	return check_bits(&view);
+}

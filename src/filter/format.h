@@ -1,0 +1,63 @@
+/*
+ * format.h
+ *		The byte format of a filter, version 1.
+ *
+ * Little-endian, one header of 60 bytes and a body.  Inside PostgreSQL these
+ * are the bytes after the 4-byte varlena header, so the body starts at 64.
+ *
+ *	offset	bytes	field
+ *	0		3		magic "PBF"
+ *	3		1		version, 1
+ *	4		1		form (qf_form)
+ *	5		3		reserved, 0
+ *	8		4		k
+ *	12		4		CRC-32C of all bytes with this field 0
+ *	16		8		m
+ *	24		8		seed
+ *	32		4		family of the keys, 0 = none yet
+ *	36		4		collation of the keys, 0 = does not matter
+ *	40		8		rows, 0 .. 2^63 - 1, or -1: unknown
+ *	48		8		q = (1 - p) * 2^64, 0: a Bloom filter
+ *	56		4		set bits
+ *
+ * Body, explicit: the positions of the set bits, ascending, 4 bytes each.
+ * Body, dense: words of 8 bytes, bit i % 64 of word i / 64; what is beyond m in
+ * the last one is zero.
+ *
+ * The form follows from the number of set bits (qf_explicit_limit), so the bytes
+ * are a function of the parameters, the bits and the rows.
+ *
+ * src/filter/format.h
+ */
+#ifndef QF_FORMAT_H
+#define QF_FORMAT_H
+
+#include "filter/filter.h"
+
+#define QF_FORMAT_VERSION_1 1
+#define QF_HEADER_BYTES     60
+
+/* Bytes that qf_write() will write. */
+extern uint64_t qf_flat_size(const qf_filter *f);
+
+/* Serialize into exactly qf_flat_size() bytes. */
+extern void qf_write(const qf_filter *f, uint8_t *out);
+
+/*
+ * Make "view" a read-only filter inside "bytes", which must stay.  Looks at
+ * header and length only: for bytes that were validated when they came in, and
+ * safe for any others: whatever the body holds, nothing outside of it is read
+ * or written.
+ */
+extern qs_status qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length);
+
+/*
+ * The one validator for bytes from outside: qf_open(), the checksum, and that
+ * the body is what qf_write() writes.
+ */
+extern qs_status qf_validate(const uint8_t *bytes, uint64_t length);
+
+/* Bytes of the dense form: what a filter of these parameters grows to. */
+extern uint64_t qf_dense_size(const qf_params *p);
+
+#endif

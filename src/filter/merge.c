@@ -1,0 +1,192 @@
+/*
+ * merge.c
+ *		Merging and halving filters.
+ *
+ * Halving joins bits 2i and 2i + 1, which is where a key's positions go when m
+ * is halved (draws.h); so a filter halved and then merged is the same as one
+ * merged and then halved.
+ *
+ * src/filter/merge.c
+ */
+#include "filter/filter.h"
+
+/* The even bits of a word, moved together into its lower half. */
+static uint64_t
+even_bits(uint64_t w)
+{
+	w &= UINT64_C(0x5555555555555555);
+	w = (w | w >> 1) & UINT64_C(0x3333333333333333);
+	w = (w | w >> 2) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+	w = (w | w >> 4) & UINT64_C(0x00FF00FF00FF00FF);
+	w = (w | w >> 8) & UINT64_C(0x0000FFFF0000FFFF);
+	return (w | w >> 16) & UINT64_C(0x00000000FFFFFFFF);
+}
+
+/* Word "at" of the bits after so many halvings, out of "words" before. */
+static uint64_t
+halved_word(const uint8_t *bits, uint64_t words, uint64_t at, int halvings)
+{
+	uint64_t low, high;
+
+	if (halvings == 0)
+		return at < words ? qs_load64(bits + at * 8) : 0;
+	low = halved_word(bits, words, at * 2, halvings - 1);
+	high = halved_word(bits, words, at * 2 + 1, halvings - 1);
+	return even_bits(low | low >> 1) | even_bits(high | high >> 1) << 32;
+}
+
+/* Bits set in a word, without an instruction for it. */
+static uint64_t
+ones_of(uint64_t w)
+{
+	w -= w >> 1 & UINT64_C(0x5555555555555555);
+	w = (w & UINT64_C(0x3333333333333333)) + (w >> 2 & UINT64_C(0x3333333333333333));
+	w = (w + (w >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+	return w * UINT64_C(0x0101010101010101) >> 56;
+}
+
+uint64_t
+qf_ones(const uint8_t *bits, uint64_t words)
+{
+	uint64_t ones = 0;
+	uint64_t i;
+
+	for (i = 0; i < words; i++)
+		ones += ones_of(qs_load64(bits + i * 8));
+	return ones;
+}
+
+uint64_t
+qf_unite(uint8_t *into, const uint8_t *from, uint64_t words)
+{
+	uint64_t ones = 0;
+	uint64_t i;
+
+	for (i = 0; i < words; i++)
+	{
+		uint64_t w = qs_load64(into + i * 8) | qs_load64(from + i * 8);
+
+		qs_store64(into + i * 8, w);
+		ones += ones_of(w);
+	}
+	return ones;
+}
+
+qs_status
+qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings)
+{
+	uint64_t at = 0;
+	uint32_t position;
+	qs_status status = QS_OK;
+
+	while (status == QS_OK && qf_explicit_next(from, &at, &position))
+	{
+		/* Bytes that nobody validated may have others. */
+		if (position >= from->params.m)
+			continue;
+		position >>= halvings;
+		status = qf_set(into, &position, 1);
+	}
+	return status;
+}
+
+/* The positions go to a new table. */
+static qs_status
+fold_explicit(qf_filter *f, const qf_params *p, int halvings)
+{
+	qf_filter folded;
+	qs_status status;
+
+	qf_init(&folded, p, f->memory);
+	folded.family = f->family;
+	folded.collation = f->collation;
+	folded.rows = f->rows;
+	status = qf_unite_explicit(&folded, f, halvings);
+	qf_free(status == QS_OK ? f : &folded);
+	if (status == QS_OK)
+		*f = folded;
+	return status;
+}
+
+/* In place: a word is written after all that it and those before it come from. */
+static void
+fold_dense(qf_filter *f, const qf_params *p, int halvings)
+{
+	uint64_t words = qf_words(&f->params);
+	uint64_t i;
+
+	for (i = 0; i < qf_words(p); i++)
+		qs_store64(f->bits + i * 8, halved_word(f->bits, words, i, halvings));
+	f->params = *p;
+	f->ones = qf_ones(f->bits, qf_words(p));
+}
+
+qs_status
+qf_fold(qf_filter *f, uint64_t m)
+{
+	int halvings = qf_params_halvings(f->params.m, m);
+	qf_params p = f->params;
+
+	p.m = m;
+	if (halvings < 0 || qf_params_check(&p) != QS_OK)
+		return QS_NO_FOLD;
+	if (halvings == 0)
+		return QS_OK;
+	if (f->form == QF_EXPLICIT)
+		return fold_explicit(f, &p, halvings);
+	fold_dense(f, &p, halvings);
+	return QS_OK;
+}
+
+static qs_status
+unite_dense(qf_filter *into, const qf_filter *from, int halvings, qf_unite_words unite)
+{
+	uint64_t i;
+	qs_status status = into->form == QF_DENSE ? QS_OK : qf_make_dense(into);
+
+	if (status != QS_OK)
+		return status;
+	if (halvings == 0)
+		into->ones = unite(into->bits, from->bits, qf_words(&into->params));
+	else
+	{
+		for (i = 0; i < qf_words(&into->params); i++)
+		{
+			uint64_t w = halved_word(from->bits, qf_words(&from->params), i, halvings);
+
+			qs_store64(into->bits + i * 8, qs_load64(into->bits + i * 8) | w);
+		}
+		into->ones = qf_ones(into->bits, qf_words(&into->params));
+	}
+	return QS_OK;
+}
+
+qs_status
+qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite)
+{
+	qf_filter counted = *into;
+	bool countable = from->rows != QF_ROWS_UNKNOWN;
+	qs_status status;
+
+	if (!qf_params_mergeable(&into->params, &from->params))
+		return QS_MISMATCH;
+	status = qf_count_rows(&counted, countable ? from->rows : 1, countable);
+	if (status == QS_OK && into->params.m > from->params.m)
+		status = qf_fold(into, from->params.m);
+	if (status == QS_OK)
+	{
+		int halvings = qf_params_halvings(from->params.m, into->params.m);
+
+		status = from->form == QF_EXPLICIT ? qf_unite_explicit(into, from, halvings)
+										   : unite_dense(into, from, halvings, unite);
+	}
+	if (status != QS_OK)
+		return status;
+	into->rows = counted.rows;
+	if (into->family == 0)
+	{
+		into->family = from->family;
+		into->collation = from->collation;
+	}
+	return QS_OK;
+}

@@ -1,0 +1,131 @@
+/*
+ * params.h
+ *		Parameters of a probabilistic Bloom filter, and how they are chosen.
+ *
+ *	m		bits
+ *	k		positions of a key; they may coincide
+ *	p		probability with which an insertion sets each of them
+ *	seed	of the positions
+ *
+ * p is kept as q = 1 - p in 64-bit fixed point, so that q = 0 says p = 1
+ * exactly: a Bloom filter.  Two filters can be merged if k, q and seed are
+ * equal and m differs by a power of two at most.
+ *
+ * A frequency filter is chosen for n rows and a frequency f that should be
+ * told best.  With t = f |ln q|, what a key of that frequency gives, and the
+ * load L = k n p / m, what all others add to a position:
+ *
+ *	p = 1 - exp(-t / f)		k = (exp(t + L) - 1) / (t error)^2		m = k n p / L
+ *
+ *	preset		t		L		bits per n / f at 10 %		k at 10 %
+ *	balanced	1.000	0.300	890							267
+ *	compact		0.797	0.797	618 (the fewest)			618
+ *	fast		1.590	0.105	2664						176 (nearly the fewest)
+ *	paper		as the paper: share of wrong bits e = 0.1, k as given, p cut to three
+ *				digits as in its Table 1
+ *
+ * The same request must give the same parameters on every machine, or filters
+ * made on two of them could not be merged.  So presets are constants, p is
+ * rounded to 24 significant bits and m rounded up to 11: a last bit in which
+ * two C libraries differ (the only functions used are expm1, log and pow)
+ * changes nothing but once in a hundred million requests.  What counts
+ * afterwards are the integers, which every filter carries.
+ *
+ * src/filter/params.h
+ */
+#ifndef QF_PARAMS_H
+#define QF_PARAMS_H
+
+#include "base/port.h"
+#include "base/status.h"
+
+#define QF_BITS_MIN      UINT64_C(64)
+#define QF_BITS_MAX      ((UINT64_C(1) << 32) - (UINT64_C(1) << 21)) /* positions are 4 bytes */
+#define QF_HASHES_MAX    65536
+#define QF_ROWS_MAX      (INT64_C(1) << 50)
+#define QF_FREQUENCY_MAX (INT64_C(1) << 40)
+#define QF_ERROR_MIN     0.01
+#define QF_ERROR_MAX     1.0
+#define QF_RATE_MIN      1e-9
+#define QF_RATE_MAX      0.5
+#define QF_EXPLICIT_MAX  8192
+
+typedef struct qf_params
+{
+	uint64_t seed;
+	uint64_t m;
+	uint64_t q; /* (1 - p) * 2^64 */
+	uint32_t k;
+} qf_params;
+
+typedef enum qf_preset
+{
+	QF_BALANCED,
+	QF_COMPACT,
+	QF_FAST,
+	QF_PAPER,
+	QF_PRESETS
+} qf_preset;
+
+/* What a user asks for. */
+typedef struct qf_request
+{
+	int64_t rows;      /* insertions, not distinct keys */
+	int64_t frequency; /* that should be told best, at most rows */
+	double error;      /* relative standard deviation there */
+	int64_t k;         /* 0: what the error needs; the paper's preset wants one */
+	uint64_t seed;
+	int preset; /* qf_preset */
+} qf_request;
+
+/* Name in SQL, or NULL if there is no such preset. */
+extern const char *qf_preset_name(int preset);
+
+/* qf_preset of a name, or -1. */
+extern int qf_preset_by_name(const char *name, size_t length);
+
+/*
+ * Parameters for a request.  QS_BAD_ROWS, QS_BAD_FREQUENCY, QS_BAD_ERROR,
+ * QS_BAD_HASHES or QS_BAD_PRESET name what is out of range; QS_BAD_SIZE: more
+ * than QF_BITS_MAX bits would be needed.
+ */
+extern qs_status qf_params_make(qf_params *p, const qf_request *request);
+
+/* A Bloom filter (p = 1) for so many distinct keys; QS_BAD_RATE, or as above. */
+extern qs_status
+qf_params_make_bloom(qf_params *p, int64_t keys, double false_positive_rate, uint64_t seed);
+
+/* Range check of parameters that come from outside. */
+extern qs_status qf_params_check(const qf_params *p);
+
+/* Do two filters differ in nothing but a power of two in m? */
+extern bool qf_params_mergeable(const qf_params *a, const qf_params *b);
+
+/*
+ * How often must "from" be halved to be "to"; -1: that is not possible.
+ */
+extern int qf_params_halvings(uint64_t from, uint64_t to);
+
+/* Set bits up to which a filter is kept as a list of them: half of the bits' memory. */
+QS_INLINE uint64_t
+qf_explicit_limit(const qf_params *p)
+{
+	uint64_t limit = p->m / 64;
+
+	return limit < QF_EXPLICIT_MAX ? limit : QF_EXPLICIT_MAX;
+}
+
+/* Eight-byte words of the bits; what is beyond m in the last one is zero. */
+QS_INLINE uint64_t
+qf_words(const qf_params *p)
+{
+	return (p->m + 63) / 64;
+}
+
+QS_INLINE bool
+qf_is_bloom(const qf_params *p)
+{
+	return p->q == 0;
+}
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * cuda.h
+ *		Devices that are GPUs, as the families' parts of them see them.
+ *
+ * src/gpu/cuda.h
+ */
+#ifndef QS_GPU_CUDA_H
+#define QS_GPU_CUDA_H
+
+#include "gpu/device.h"
+
+#include "qs_cuda.h"
+
+typedef struct GpuCudaDevice
+{
+	qs_cuda *gpu;
+	uint64 base; /* device memory that is not for values */
+	char error[GPU_TEXT_BYTES];
+} GpuCudaDevice;
+
+/* Device memory without the workspace: by how much it grew is what a value took. */
+extern uint64 GpuCudaHeld(const GpuCudaDevice *device);
+
+/* Is there room for so many bytes, by the limit that the settings give? */
+extern bool GpuCudaHasRoom(const GpuCudaDevice *device, uint64 bytes);
+
+/* What they do for each family. */
+extern const struct GpuSketchDeviceOps gpu_cuda_sketches; /* sketch_cuda.c */
+
+#endif

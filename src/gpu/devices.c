@@ -1,0 +1,103 @@
+/*
+ * devices.c
+ *		The devices of the GPU worker: opening them, choosing one, their memory.
+ *
+ * src/gpu/devices.c
+ */
+#include "gpu/settings.h"
+#include "gpu/worker.h"
+
+const GpuDeviceOps *gpu_device_ops;
+void *gpu_device[GPU_DEVICES_MAX];
+
+uint64
+GpuMemoryLimit(void)
+{
+	return gpu_memory_limit > 0 ? (uint64) gpu_memory_limit << 20 : PG_UINT64_MAX;
+}
+
+/* Open one device as device number "index" of this server. */
+static bool
+open_device(int number, int index, char *reason)
+{
+	GpuDeviceInfo *info = &gpu_shared->device[index];
+
+	info->number = number;
+	gpu_device[index] = gpu_device_ops->open(number, info, reason);
+	if (gpu_device[index] == NULL)
+	{
+		ereport(LOG, (errmsg("could not use GPU %d: %s", number, reason)));
+		return false;
+	}
+	pg_atomic_write_u64(&info->memory_used, 0);
+	pg_atomic_write_u64(&info->values, 0);
+	ereport(LOG, (errmsg("qsketch uses GPU %d: %s, %llu MB, driver %s", number, info->name,
+						 (unsigned long long) (info->memory_bytes >> 20), info->driver)));
+	return true;
+}
+
+/* The slots' data, so that devices copy from and to them directly. */
+static void
+pin_slots(void)
+{
+	Size bytes;
+	uint8 *slots = GpuAllData(&bytes);
+
+	if (!gpu_device_ops->pin(gpu_device[0], slots, bytes))
+		ereport(LOG, (errmsg("qsketch copies keys to the GPU without page-locked memory")));
+}
+
+/* Open the devices that the settings name; returns how many. */
+int
+GpuOpenDevices(const GpuDeviceOps *ops, char *reason)
+{
+	int number[GPU_DEVICES_MAX];
+	int named = GpuDeviceNumbers(number, GPU_DEVICES_MAX);
+	int there = ops->count(reason);
+	int opened = 0;
+	int i;
+
+	gpu_device_ops = ops;
+	for (i = 0; i < (named > 0 ? named : Min(there, GPU_DEVICES_MAX)); i++)
+	{
+		int wanted = named > 0 ? number[i] : i;
+
+		if (wanted >= there)
+			ereport(LOG, (errmsg("could not use GPU %d: there are %d", wanted, there)));
+		else if (open_device(wanted, opened, reason))
+			opened++;
+	}
+	if (opened > 0)
+		pin_slots();
+	return opened;
+}
+
+/* The device with the least on it. */
+int
+GpuChooseDevice(void)
+{
+	int best = 0;
+	int i;
+
+	for (i = 1; i < gpu_shared->device_count; i++)
+		if (gpu_device_ops->memory_used(gpu_device[i]) <
+			gpu_device_ops->memory_used(gpu_device[best]))
+			best = i;
+	return best;
+}
+
+/* Tell the others how much there is on a device. */
+void
+GpuShowMemory(int device)
+{
+	pg_atomic_write_u64(&gpu_shared->device[device].memory_used,
+						gpu_device_ops->memory_used(gpu_device[device]));
+}
+
+/* What was wrong with it last. */
+const char *
+GpuDeviceError(int device)
+{
+	return gpu_fault == FAULT_ERROR ? "simulated failure"
+									: gpu_device_ops->error(gpu_device[device]);
+}

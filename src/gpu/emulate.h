@@ -1,0 +1,24 @@
+/*
+ * emulate.h
+ *		Devices made of the CPU engines, as the families' parts of them see them.
+ *
+ * src/gpu/emulate.h
+ */
+#ifndef QS_GPU_EMULATE_H
+#define QS_GPU_EMULATE_H
+
+#include "gpu/device.h"
+
+#include "base/memory.h"
+
+typedef struct GpuEmulatedDevice
+{
+	qs_memory memory; /* counted and limited; context: this device */
+	uint64 used;
+	bool unlimited; /* for the moment */
+} GpuEmulatedDevice;
+
+/* What they do for each family. */
+extern const struct GpuSketchDeviceOps gpu_emulated_sketches; /* sketch_emulate.c */
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * sketch_client.c
+ *		A backend's side of the GPU worker: sketches there, and calls.
+ *
+ * Keys and merges are posted; an error shows when the sketch is fetched.  All
+ * else waits for its reply.
+ *
+ * src/gpu/sketch_client.c
+ */
+#include "gpu/sketch_client.h"
+#include "gpu/client.h"
+#include "gpu/sketch_tables.h"
+#include "gpu/wait.h"
+
+bool
+GpuCreate(const qs_params *params, GpuRef *ref)
+{
+	GpuSlot *slot;
+
+	if (!GpuNewEntry(GPU_FAMILY_SKETCH, ref))
+		return false;
+	slot = GpuTakeSlot(ref, SKETCH_CREATE, false);
+	GpuSketchShapeIn(slot)->params = *params;
+	if (GpuAskOne(slot) == QS_OK)
+		return true;
+	GpuDropEntry(ref);
+	return false;
+}
+
+/* Tables on their way to the worker, or back. */
+typedef struct Tables
+{
+	GpuSketchShape shape;
+	const qs_sketch *from;
+	qs_sketch *to;
+} Tables;
+
+static void
+ask_tables(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Tables *tables = transfer->context;
+
+	slot->offset = at;
+	slot->bytes = size;
+	if (tables->from)
+		GpuReadPiece(tables->from, &tables->shape, at, size, GpuSlotData(slot));
+}
+
+static void
+take_tables(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Tables *tables = transfer->context;
+
+	GpuWritePiece(tables->to, &tables->shape, at, size, GpuSlotData(slot));
+}
+
+static void
+send_tables(Tables *tables, const GpuRef *ref)
+{
+	GpuTransfer transfer = { .ref = ref,
+							 .op = SKETCH_WRITE,
+							 .all = GpuShapeBytes(&tables->shape),
+							 .most = GPU_SLOT_BYTES,
+							 .ask = ask_tables,
+							 .context = tables };
+
+	GpuPostAll(&transfer);
+}
+
+bool
+GpuUpload(const qs_sketch *sk, GpuRef *ref)
+{
+	Tables tables = { .from = sk };
+	GpuSlot *slot;
+	bool done;
+
+	GpuShapeOf(&tables.shape, sk);
+	if (sk->params.structure == QS_SF)
+	{
+		tables.shape.params.part = QS_PART_DEVICE;
+		tables.shape.extra_bytes = 0;
+	}
+	if (!GpuNewEntry(GPU_FAMILY_SKETCH, ref))
+		return false;
+	slot = GpuTakeSlot(ref, SKETCH_LOAD, false);
+	*GpuSketchShapeIn(slot) = tables.shape;
+	done = GpuAskOne(slot) == QS_OK;
+	if (done)
+	{
+		send_tables(&tables, ref);
+		done = GpuAskOne(GpuTakeSlot(ref, SKETCH_LOADED, false)) == QS_OK;
+	}
+	if (!done)
+		GpuDropEntry(ref);
+	return done;
+}
+
+void
+GpuSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count)
+{
+	GpuPostKeys(ref, SKETCH_INSERT, key, weight, count);
+}
+
+void
+GpuMergeInto(const GpuRef *ref, const GpuRef *other)
+{
+	GpuSlot *slot = GpuTakeSlot(ref, SKETCH_MERGE, false);
+
+	slot->other = *other;
+	GpuPost(slot);
+}
+
+bool
+GpuLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate)
+{
+	return GpuAskKeys(ref, SKETCH_QUERY, key, count, estimate);
+}
+
+/* What the tables in the worker's hands look like; they take nothing more. */
+static qs_status
+fetch_shape(const GpuRef *ref, GpuSketchShape *shape)
+{
+	GpuSlot *slot = GpuTakeSlot(ref, SKETCH_FETCH, false);
+	qs_status status;
+	bool gone;
+
+	GpuAsk(slot);
+	GpuAwait(slot);
+	*shape = *GpuSketchShapeIn(slot);
+	gone = slot->gone;
+	status = slot->status;
+	GpuDone(slot);
+	if (gone)
+		GpuRaiseLost();
+	return status;
+}
+
+qs_status
+GpuDownload(const GpuRef *ref, qs_sketch *sk)
+{
+	Tables tables = { .to = sk };
+	GpuTransfer transfer = { .ref = ref,
+							 .op = SKETCH_READ,
+							 .most = GPU_SLOT_BYTES,
+							 .ask = ask_tables,
+							 .take = take_tables,
+							 .context = &tables };
+	qs_status status = fetch_shape(ref, &tables.shape);
+
+	if (status == QS_OK)
+		status = GpuMakeTables(sk, &tables.shape);
+	transfer.all = GpuShapeBytes(&tables.shape);
+	if (status == QS_OK && !GpuAskAll(&transfer))
+		GpuRaiseLost();
+	return status;
+}

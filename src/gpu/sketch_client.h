@@ -1,0 +1,35 @@
+/*
+ * sketch_client.h
+ *		A backend's side of the GPU worker: sketches there, and calls.
+ *
+ * All of these wait where they must; see client.h.
+ *
+ * src/gpu/sketch_client.h
+ */
+#ifndef QS_GPU_SKETCH_CLIENT_H
+#define QS_GPU_SKETCH_CLIENT_H
+
+#include "gpu/sketch_request.h"
+
+/* An empty sketch on a device; false if there is no memory for it. */
+extern bool GpuCreate(const qs_params *params, GpuRef *ref);
+
+/* A copy of a dense sketch, of an sf sketch its slim table; likewise. */
+extern bool GpuUpload(const qs_sketch *sk, GpuRef *ref);
+
+/* Add keys, in the background; weight NULL: 1 each. */
+extern void GpuSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count);
+
+/* Add a sketch to another, in the background. */
+extern void GpuMergeInto(const GpuRef *ref, const GpuRef *other);
+
+/* Estimate keys; false if the sketch is not there any more. */
+extern bool GpuLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate);
+
+/*
+ * Make "sk", an empty owned sketch, a dense one with the tables of the one in
+ * the worker's hands, which takes nothing more and has to be dropped.
+ */
+extern qs_status GpuDownload(const GpuRef *ref, qs_sketch *sk);
+
+#endif

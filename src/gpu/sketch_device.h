@@ -1,0 +1,38 @@
+/*
+ * sketch_device.h
+ *		What sketches ask of a device.
+ *
+ * A device holds dense sketches in memory of its own and works on whole
+ * batches.  Statuses are as in device.h.
+ *
+ * src/gpu/sketch_device.h
+ */
+#ifndef QS_GPU_SKETCH_DEVICE_H
+#define QS_GPU_SKETCH_DEVICE_H
+
+#include "gpu/device.h"
+
+#include "sketch/sketch.h"
+
+typedef struct GpuSketchDeviceOps
+{
+	/* A sketch without keys, or a copy of a dense one; *sketch is NULL on failure. */
+	qs_status (*create)(void *device, const qs_params *params, void **sketch);
+	qs_status (*load)(void *device, const qs_sketch *from, void **sketch);
+	void (*destroy)(void *sketch);
+
+	/* The keys may change once this returns; weights NULL mean 1 each. */
+	qs_status (*insert)(void *sketch, const uint64 *key, const int64 *weight, size_t count);
+	qs_status (*query)(void *sketch, const uint64 *key, size_t count, int64 *estimate);
+
+	/* Add "from", a sketch of the same device. */
+	qs_status (*merge)(void *sketch, const void *from);
+
+	/* An owned copy. */
+	qs_status (*fetch)(void *sketch, qs_sketch *to, const qs_memory *memory);
+
+	/* Its device memory. */
+	uint64 (*bytes)(const void *sketch);
+} GpuSketchDeviceOps;
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * sketch_emulate.c
+ *		Sketches on a device that is made of the CPU engine.
+ *
+ * src/gpu/sketch_emulate.c
+ */
+#include "gpu/emulate.h"
+#include "gpu/sketch_device.h"
+
+#include "engine/sketch_engine.h"
+
+typedef struct Sketch
+{
+	GpuEmulatedDevice *device;
+	qs_sketch sketch;
+} Sketch;
+
+/* The result of making a sketch: "made" if status is QS_OK. */
+static qs_status
+keep(qs_status status, Sketch *made, void **sketch)
+{
+	*sketch = status == QS_OK ? made : NULL;
+	if (status != QS_OK)
+		free(made);
+	return status;
+}
+
+static qs_status
+emulated_create(void *device, const qs_params *params, void **sketch)
+{
+	Sketch *made = calloc(1, sizeof(Sketch));
+	qs_status status = QS_NO_MEMORY;
+
+	if (made)
+	{
+		made->device = device;
+		qs_init(&made->sketch, params, &made->device->memory);
+		status = qs_make_dense(&made->sketch);
+		if (status != QS_OK)
+			qs_free(&made->sketch);
+	}
+	return keep(status, made, sketch);
+}
+
+static qs_status
+emulated_load(void *device, const qs_sketch *from, void **sketch)
+{
+	Sketch *made = calloc(1, sizeof(Sketch));
+	qs_status status = QS_NO_MEMORY;
+
+	if (made)
+	{
+		made->device = device;
+		status = qs_copy(&made->sketch, from, &made->device->memory);
+	}
+	return keep(status, made, sketch);
+}
+
+static void
+emulated_destroy(void *sketch)
+{
+	qs_free(&((Sketch *) sketch)->sketch);
+	free(sketch);
+}
+
+/* What could fail comes first, so that a failure changes nothing. */
+static qs_status
+emulated_insert(void *sketch, const uint64 *key, const int64 *weight, size_t count)
+{
+	qs_sketch *sk = &((Sketch *) sketch)->sketch;
+	qs_status status = sk->ops->reserve ? sk->ops->reserve(sk, count) : QS_OK;
+
+	return status == QS_OK ? qs_engine_cpu.insert(sk, key, weight, count) : status;
+}
+
+static qs_status
+emulated_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
+{
+	qs_query(&((Sketch *) sketch)->sketch, key, count, estimate);
+	return QS_OK;
+}
+
+/* A merge that runs out of memory half way could not be undone. */
+static qs_status
+emulated_merge(void *sketch, const void *from)
+{
+	Sketch *into = sketch;
+	qs_status status;
+
+	into->device->unlimited = true;
+	status = qs_merge(&into->sketch, &((const Sketch *) from)->sketch);
+	into->device->unlimited = false;
+	return status == QS_NO_MEMORY ? QS_DEVICE_ERROR : status;
+}
+
+static qs_status
+emulated_fetch(void *sketch, qs_sketch *to, const qs_memory *memory)
+{
+	return qs_copy(to, &((Sketch *) sketch)->sketch, memory);
+}
+
+static uint64
+emulated_bytes(const void *sketch)
+{
+	const qs_sketch *sk = &((const Sketch *) sketch)->sketch;
+	uint64 extra = sk->ops->extra_bytes(&sk->params, sk->wide);
+
+	return sk->ops->table_bytes(&sk->params, sk->wide) +
+		   (sk->ops->live_extra ? extra * sk->extra_room : extra);
+}
+
+const GpuSketchDeviceOps gpu_emulated_sketches = {
+	.create = emulated_create,
+	.load = emulated_load,
+	.destroy = emulated_destroy,
+	.insert = emulated_insert,
+	.query = emulated_query,
+	.merge = emulated_merge,
+	.fetch = emulated_fetch,
+	.bytes = emulated_bytes,
+};

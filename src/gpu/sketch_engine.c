@@ -1,0 +1,387 @@
+/*
+ * sketch_engine.c
+ *		The GPU engine of backends: the state of an aggregate on a device.
+ *
+ * A sketch starts here, in explicit form.  When it has too many keys for that,
+ * and is large enough for the GPU to pay, it is made dense on a device: its
+ * entries and all further keys are sent there, and only the total is known
+ * here.  Whoever wants to read it settles it: its tables come back, and stay.
+ * sf sketches are kept by the CPU, whose memory their fat tables are for.
+ *
+ * "remote" points to a GpuRemote in the sketch's memory context, which drops
+ * the device's sketch when the context goes away.
+ *
+ * src/gpu/sketch_engine.c
+ */
+#include "gpu/sketch_gpu.h"
+#include "gpu/sketch_client.h"
+#include "gpu/sketch_remote.h"
+#include "gpu/settings.h"
+#include "gpu/wait.h"
+
+#include "sketch/explicit.h"
+#include "engine/sketch_kernels.h"
+#include "utils/memutils.h"
+
+/* Up to this size tables stay where they are until they have so many keys. */
+#define STAY_BYTES (2 * 1024 * 1024)
+#define STAY_KEYS  262144
+
+static void
+drop_remote(void *argument)
+{
+	GpuRemote *remote = argument;
+
+	if (remote->ref.serial != 0 && !remote->handed)
+		GpuDropEntry(&remote->ref);
+	remote->ref.serial = 0;
+}
+
+static GpuRemote *
+remote_of(const qs_sketch *sk)
+{
+	return sk->remote;
+}
+
+/* The tables of a sketch are on a device now. */
+void
+GpuBecomeRemote(qs_sketch *sk, const GpuRef *ref)
+{
+	MemoryContext context = sk->memory->context;
+	GpuRemote *remote = MemoryContextAllocZero(context, sizeof(GpuRemote));
+
+	remote->ref = *ref;
+	remote->callback.func = drop_remote;
+	remote->callback.arg = remote;
+	MemoryContextRegisterResetCallback(context, &remote->callback);
+	qs_free(sk);
+	sk->form = QS_DENSE;
+	sk->remote = remote;
+}
+
+/* Are the tables that a key touches so large that the GPU is faster? */
+bool
+GpuIsLarge(const qs_params *p)
+{
+	return qs_unit_bytes(p) * p->n >= (uint64) gpu_min_size * 1024;
+}
+
+/* Should sketches of these parameters go to a device? */
+static bool
+wants_device(const qs_params *p)
+{
+	if (p->structure == QS_SF || gpu_backend == BACKEND_CPU)
+		return false;
+	if (gpu_backend == BACKEND_GPU)
+		return true;
+	return GpuStateNow() == GPU_READY && GpuIsLarge(p);
+}
+
+/*
+ * Is a sketch of so much weight worth its way there and back?  That takes some
+ * millisecond, whereas the CPU is hardly slower as long as the tables are in
+ * its caches.  qsketch.backend = gpu does not ask.
+ */
+static bool
+is_worth_moving(const qs_params *p, int64 total)
+{
+	return gpu_backend == BACKEND_GPU || qs_unit_bytes(p) * p->n > STAY_BYTES || total >= STAY_KEYS;
+}
+
+static void
+fell_back(void)
+{
+	GpuCount(COUNT_FALLBACKS, 1);
+}
+
+/*
+ * Send all entries of an explicit sketch.  A sketch may be flushed in any memory
+ * context, also in one that cannot free (a sort's tuples, since PostgreSQL 17).
+ */
+static void
+send_entries(const GpuRef *ref, const qs_sketch *sk)
+{
+	uint64 key[QS_EXPLICIT_MAX];
+	int64 count[QS_EXPLICIT_MAX];
+	uint64_t position = 0;
+	size_t n = 0;
+	qs_entry e;
+
+	while (n < QS_EXPLICIT_MAX && qs_explicit_next(sk, &position, &e))
+	{
+		key[n] = e.fingerprint;
+		count[n++] = e.count;
+	}
+	GpuSend(ref, key, count, n);
+}
+
+/* Make an explicit sketch dense on a device; false if there is no memory. */
+static bool
+move_explicit(qs_sketch *sk)
+{
+	GpuRef ref;
+
+	if (!GpuCreate(&sk->params, &ref))
+	{
+		fell_back();
+		return false;
+	}
+	send_entries(&ref, sk);
+	GpuBecomeRemote(sk, &ref);
+	return true;
+}
+
+/* Likewise a dense one. */
+static bool
+move_dense(qs_sketch *sk)
+{
+	GpuRef ref;
+
+	if (!GpuUpload(sk, &ref))
+	{
+		fell_back();
+		return false;
+	}
+	GpuBecomeRemote(sk, &ref);
+	return true;
+}
+
+/* Keys that are too many for the explicit form, which has "total" for them. */
+static qs_status
+insert_rest(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	if (move_explicit(sk))
+	{
+		GpuSend(&remote_of(sk)->ref, fingerprint, weight, count);
+		return QS_OK;
+	}
+	sk->total -= qs_weight_sum(weight, count);
+	return qs_engine_cpu.insert(sk, fingerprint, weight, count);
+}
+
+/* Keys into an explicit sketch that goes to a device when it becomes dense. */
+static qs_status
+insert_explicit(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	uint64_t hv[QS_BATCH];
+	size_t i;
+	size_t n;
+
+	for (i = 0; i < count; i += n)
+	{
+		const int64_t *w = weight ? weight + i : NULL;
+		size_t done;
+
+		n = Min(count - i, QS_BATCH);
+		qs_kernels_now()->hash(sk->seed_key, fingerprint + i, n, hv);
+		if (qs_explicit_add(sk, fingerprint + i, hv, w, n, &done) != QS_OK)
+			return QS_NO_MEMORY;
+		if (done < n)
+			return insert_rest(sk, fingerprint + i + done, w ? w + done : NULL, count - i - done);
+	}
+	return QS_OK;
+}
+
+static qs_status
+check_total(const qs_sketch *sk, int64_t sum)
+{
+	if (sum < 0 || sum > INT64_MAX - sk->total)
+		return QS_TOTAL_OVERFLOW;
+	return qs_writable(sk);
+}
+
+/* Did the device have no memory for it to grow? */
+static bool
+was_evicted(const qs_sketch *sk)
+{
+	return gpu_shared->entry[remote_of(sk)->ref.index].evicted;
+}
+
+static qs_status
+gpu_settle(qs_sketch *sk)
+{
+	GpuRemote *remote = remote_of(sk);
+	qs_sketch here;
+	qs_status status;
+
+	if (remote == NULL)
+		return QS_OK;
+	qs_init(&here, &sk->params, sk->memory);
+	here.family = sk->family;
+	here.collation = sk->collation;
+	status = GpuDownload(&remote->ref, &here);
+	if (status != QS_OK)
+		return status;
+	if (here.total != sk->total)
+		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT,
+			 (int64) here.total, (int64) sk->total);
+	drop_remote(remote);
+	*sk = here;
+	return QS_OK;
+}
+
+/*
+ * May these keys move a sketch to a device?  An explicit one goes when it
+ * becomes dense, a dense one right now, with the batch that makes it worth it.
+ */
+static bool
+moves_with(qs_sketch *sk, int64 sum)
+{
+	if (!wants_device(&sk->params) || !is_worth_moving(&sk->params, sk->total + sum))
+		return false;
+	return sk->form == QS_EXPLICIT || (!is_worth_moving(&sk->params, sk->total) && move_dense(sk));
+}
+
+static qs_status
+gpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	int64_t sum = qs_weight_sum(weight, count);
+	qs_status status = QS_OK;
+
+	if (sk->remote && was_evicted(sk))
+		status = gpu_settle(sk);
+	if (status != QS_OK)
+		return status;
+	status = check_total(sk, sum);
+	if (status != QS_OK)
+		return status;
+	if (!sk->remote && !moves_with(sk, sum))
+		return qs_engine_cpu.insert(sk, fingerprint, weight, count);
+	sk->total += sum;
+	if (!sk->remote)
+		return insert_explicit(sk, fingerprint, weight, count);
+	GpuSend(&remote_of(sk)->ref, fingerprint, weight, count);
+	return QS_OK;
+}
+
+static qs_status
+gpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	qs_status status = gpu_settle(sk);
+
+	return status == QS_OK ? qs_engine_cpu.remove(sk, fingerprint, weight, count) : status;
+}
+
+/* What the state of a merge knows of both without their tables. */
+static void
+merge_state(qs_sketch *into, const qs_sketch *from)
+{
+	into->total += from->total;
+	into->params.n = Min(into->params.n, from->params.n);
+	if (into->family == 0)
+	{
+		into->family = from->family;
+		into->collation = from->collation;
+	}
+}
+
+/* A dense sketch that is here into a remote one; false: no memory for it there. */
+static bool
+merge_uploaded(qs_sketch *into, const qs_sketch *from)
+{
+	GpuRef ref;
+
+	if (!GpuUpload(from, &ref))
+		return false;
+	GpuMergeInto(&remote_of(into)->ref, &ref);
+	GpuDropEntry(&ref);
+	return true;
+}
+
+/* A remote sketch into one that stays here. */
+static qs_status
+merge_downloaded(qs_sketch *into, const qs_sketch *from)
+{
+	qs_sketch copy;
+	qs_status status;
+
+	qs_init(&copy, &from->params, into->memory);
+	copy.family = from->family;
+	copy.collation = from->collation;
+	status = GpuDownload(&remote_of(from)->ref, &copy);
+	if (status == QS_OK)
+		status = qs_merge(into, &copy);
+	qs_free(&copy);
+	return status;
+}
+
+/* Merge into a remote sketch; false: settle it, and merge here. */
+static bool
+merge_into_remote(qs_sketch *into, const qs_sketch *from)
+{
+	if (from->remote)
+		GpuMergeInto(&remote_of(into)->ref, &remote_of(from)->ref);
+	else if (from->form == QS_EXPLICIT && from->params.n < into->params.n)
+		return false;
+	else if (from->form == QS_EXPLICIT)
+		send_entries(&remote_of(into)->ref, from);
+	else if (!merge_uploaded(into, from))
+		return false;
+	merge_state(into, from);
+	return true;
+}
+
+/* Move "into" to a device if the merge is better done there. */
+static void
+move_for_merge(qs_sketch *into, const qs_sketch *from)
+{
+	if (into->remote || !wants_device(&into->params))
+		return;
+	if (into->form == QS_EXPLICIT && from->remote)
+		(void) move_explicit(into);
+	else if (into->form == QS_DENSE && (from->remote || gpu_backend == BACKEND_GPU))
+		(void) move_dense(into);
+}
+
+static qs_status
+gpu_merge(qs_sketch *into, const qs_sketch *from)
+{
+	qs_status status = QS_OK;
+
+	if (from->total > INT64_MAX - into->total)
+		return QS_TOTAL_OVERFLOW;
+	move_for_merge(into, from);
+	if (into->remote)
+	{
+		if (merge_into_remote(into, from))
+			return QS_OK;
+		status = gpu_settle(into);
+	}
+	if (status != QS_OK)
+		return status;
+	return from->remote ? merge_downloaded(into, from) : qs_merge(into, from);
+}
+
+static size_t
+gpu_batch(const qs_sketch *sk)
+{
+	return sk->remote ? GPU_SLOT_KEYS : QS_BATCH;
+}
+
+static const qs_engine gpu_engine = {
+	.insert = gpu_insert,
+	.remove = gpu_remove,
+	.merge = gpu_merge,
+	.settle = gpu_settle,
+	.batch = gpu_batch,
+};
+
+const qs_engine *
+GpuChooseEngine(void)
+{
+	return GpuIsWanted() ? &gpu_engine : &qs_engine_cpu;
+}
+
+const qs_engine *
+GpuEngineOf(const qs_sketch *sk)
+{
+	return sk->remote ? &gpu_engine : &qs_engine_cpu;
+}
+
+int
+GpuOfSketch(const qs_sketch *sk)
+{
+	int device = sk->remote ? gpu_shared->entry[remote_of(sk)->ref.index].device : -1;
+
+	return device < 0 ? -1 : gpu_shared->device[device].number;
+}

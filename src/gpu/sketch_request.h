@@ -1,0 +1,63 @@
+/*
+ * sketch_request.h
+ *		What backends ask of the worker's sketches: numbers, and what slots hold.
+ *
+ * A dense sketch goes to the worker and comes back piece by piece.  Pieces are
+ * numbered by their offset in the table of counters, with the extra table
+ * behind it.
+ *
+ * src/gpu/sketch_request.h
+ */
+#ifndef QS_GPU_SKETCH_REQUEST_H
+#define QS_GPU_SKETCH_REQUEST_H
+
+#include "gpu/shared.h"
+
+#include "sketch/format.h"
+
+typedef enum GpuSketchOp
+{
+	SKETCH_CREATE, /* an empty sketch */
+	SKETCH_LOAD,   /* a sketch whose tables will be written */
+	SKETCH_WRITE,  /* a piece of its tables */
+	SKETCH_LOADED, /* all pieces are written: take it to the device */
+	SKETCH_INSERT, /* keys, or keys and then weights */
+	SKETCH_QUERY,  /* keys; the reply has estimates in their place */
+	SKETCH_MERGE,  /* add sketch "other" */
+	SKETCH_FETCH,  /* the reply says what the tables look like */
+	SKETCH_READ    /* a piece of them */
+} GpuSketchOp;
+
+/* The state of a dense sketch without its tables; of a new one "params" alone. */
+typedef struct GpuSketchShape
+{
+	qs_params params;
+	int64 total;
+	uint64 table_bytes;
+	uint64 extra_bytes;
+	uint64 extra_used; /* high buckets of a multilevel sketch */
+	bool wide;
+} GpuSketchShape;
+
+/* A partial sketch, as far as a device does not know it; in an entry that was handed over. */
+typedef struct GpuSketchPartial
+{
+	qs_params params;
+	int64 total;
+	uint32 family;
+	uint32 collation;
+} GpuSketchPartial;
+
+StaticAssertDecl(sizeof(GpuSketchShape) <= sizeof(GpuShape), "shape of a sketch does not fit");
+StaticAssertDecl(sizeof(GpuSketchPartial) <= sizeof(GpuShape), "partial sketch does not fit");
+StaticAssertDecl(QS_HEADER_BYTES <= sizeof(((GpuKey *) 0)->header),
+				 "header of a sketch does not fit");
+
+/* The shape in a slot: SKETCH_CREATE, SKETCH_LOAD, and the reply of SKETCH_FETCH. */
+static inline GpuSketchShape *
+GpuSketchShapeIn(GpuSlot *slot)
+{
+	return (GpuSketchShape *) slot->shape.bytes;
+}
+
+#endif

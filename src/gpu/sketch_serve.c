@@ -1,0 +1,340 @@
+/*
+ * sketch_serve.c
+ *		What the GPU worker does with sketches: the servant of their requests.
+ *
+ * For each entry of the shared table the worker has the sketch itself: on a
+ * device, or in its own memory.  The latter is where tables are put together
+ * before they go to a device, and where they are after they came back: to be
+ * fetched, or because the device had no memory for them to grow.  Such a
+ * sketch goes on working, through the CPU engine, so that no keys are lost.
+ *
+ * src/gpu/sketch_serve.c
+ */
+#include "gpu/settings.h"
+#include "gpu/sketch_device.h"
+#include "gpu/sketch_tables.h"
+#include "gpu/worker.h"
+
+#include "engine/sketch_engine.h"
+#include "pg/memory.h"
+#include "utils/memutils.h"
+
+/* The sketch of an entry: at most one of both is there. */
+typedef struct Holding
+{
+	void *on_device;
+	qs_sketch *on_host;
+	int device;
+	GpuSketchShape shape; /* on_host while it is written or read */
+} Holding;
+
+static Holding holding[GPU_ENTRIES];
+
+/* What sketches ask of the devices. */
+static const GpuSketchDeviceOps *
+device_ops(void)
+{
+	return gpu_device_ops->sketch;
+}
+
+static void
+drop_device_form(Holding *h)
+{
+	if (h->on_device == NULL)
+		return;
+	device_ops()->destroy(h->on_device);
+	h->on_device = NULL;
+	pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
+}
+
+static void
+drop_host_form(Holding *h)
+{
+	if (h->on_host == NULL)
+		return;
+	qs_free(h->on_host);
+	pfree(h->on_host);
+	h->on_host = NULL;
+}
+
+/* The worker's own memory. */
+static const qs_memory *
+own_memory(void)
+{
+	static qs_memory memory;
+
+	return ContextMemory(TopMemoryContext, &memory);
+}
+
+/* Put a sketch on a device: an empty one, or a copy of "from" if not NULL. */
+static qs_status
+to_device(Holding *h, int i, const qs_params *params, const qs_sketch *from)
+{
+	qs_status status = QS_NO_MEMORY;
+
+	if (gpu_fault == FAULT_MEMORY)
+		return QS_NO_MEMORY;
+	do
+	{
+		status = from ? device_ops()->load(gpu_device[i], from, &h->on_device)
+					  : device_ops()->create(gpu_device[i], params, &h->on_device);
+	}
+	while (status == QS_NO_MEMORY && GpuMakeRoom(i));
+	if (status != QS_OK)
+		return status;
+	h->device = i;
+	pg_atomic_fetch_add_u64(&gpu_shared->device[i].values, 1);
+	GpuCount(COUNT_CREATED, 1);
+	return QS_OK;
+}
+
+/* Bring a sketch back from its device, for good. */
+static qs_status
+to_host(Holding *h)
+{
+	qs_sketch *copy;
+	qs_status status;
+
+	if (h->on_host)
+		return QS_OK;
+	if (h->on_device == NULL)
+		return QS_NO_MEMORY;
+	copy = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
+	status = device_ops()->fetch(h->on_device, copy, own_memory());
+	if (status != QS_OK)
+	{
+		pfree(copy);
+		return status;
+	}
+	drop_device_form(h);
+	h->on_host = copy;
+	return QS_OK;
+}
+
+/* Likewise because its device has no memory for it to grow. */
+static qs_status
+evict(int index)
+{
+	qs_status status = to_host(&holding[index]);
+
+	if (status == QS_OK)
+	{
+		gpu_shared->entry[index].evicted = true;
+		GpuCount(COUNT_FALLBACKS, 1);
+	}
+	return status;
+}
+
+static qs_status
+serve_create(GpuSlot *slot)
+{
+	return to_device(&holding[slot->entry.index], GpuChooseDevice(),
+					 &GpuSketchShapeIn(slot)->params, NULL);
+}
+
+static qs_status
+serve_load(GpuSlot *slot)
+{
+	Holding *h = &holding[slot->entry.index];
+	qs_status status;
+
+	h->on_host = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
+	h->shape = *GpuSketchShapeIn(slot);
+	qs_init(h->on_host, &GpuSketchShapeIn(slot)->params, own_memory());
+	status = GpuMakeTables(h->on_host, &h->shape);
+	if (status != QS_OK)
+		drop_host_form(h);
+	return status;
+}
+
+static qs_status
+serve_write(GpuSlot *slot)
+{
+	Holding *h = &holding[slot->entry.index];
+
+	if (h->on_host == NULL)
+		return QS_NO_MEMORY;
+	GpuWritePiece(h->on_host, &h->shape, slot->offset, slot->bytes, GpuSlotData(slot));
+	GpuCount(COUNT_BYTES_IN, slot->bytes);
+	return QS_OK;
+}
+
+static qs_status
+serve_loaded(GpuSlot *slot)
+{
+	Holding *h = &holding[slot->entry.index];
+	qs_status status = QS_NO_MEMORY;
+
+	if (h->on_host)
+		status = to_device(h, GpuChooseDevice(), NULL, h->on_host);
+	drop_host_form(h);
+	return status;
+}
+
+static qs_status
+serve_insert(GpuSlot *slot)
+{
+	Holding *h = &holding[slot->entry.index];
+	const uint64 *key = (const uint64 *) GpuSlotData(slot);
+	const int64 *weight = slot->weighted ? (const int64 *) (key + slot->count) : NULL;
+	qs_status status = QS_NO_MEMORY;
+
+	if (gpu_fault == FAULT_ERROR)
+		return QS_DEVICE_ERROR;
+	GpuCount(COUNT_BATCHES, 1);
+	GpuCount(COUNT_KEYS, slot->count);
+	GpuCount(COUNT_BYTES_IN, slot->count * (slot->weighted ? 16 : 8));
+	if (h->on_device)
+	{
+		if (gpu_fault != FAULT_SPILL)
+			status = device_ops()->insert(h->on_device, key, weight, slot->count);
+		if (status != QS_NO_MEMORY)
+			return status;
+		status = evict(slot->entry.index);
+		if (status != QS_OK)
+			return status;
+	}
+	if (h->on_host == NULL)
+		return QS_NO_MEMORY;
+	return qs_engine_cpu.insert(h->on_host, key, weight, slot->count);
+}
+
+static qs_status
+serve_query(GpuSlot *slot)
+{
+	Holding *h = &holding[slot->entry.index];
+	uint64 *key = (uint64 *) GpuSlotData(slot);
+
+	if (gpu_fault == FAULT_ERROR)
+		return QS_DEVICE_ERROR;
+	if (h->on_device == NULL)
+		return QS_NO_MEMORY;
+	GpuCount(COUNT_QUERIES, 1);
+	GpuCount(COUNT_LOOKUPS, slot->count);
+	GpuCount(COUNT_BYTES_IN, slot->count * 8);
+	GpuCount(COUNT_BYTES_OUT, slot->count * 8);
+	return device_ops()->query(h->on_device, key, slot->count, (int64 *) key);
+}
+
+/* Merge where at least one of both is in the worker's memory. */
+static qs_status
+merge_on_host(int into, Holding *from)
+{
+	qs_status status = evict(into);
+
+	if (status == QS_OK)
+		status = to_host(from);
+	return status == QS_OK ? qs_merge(holding[into].on_host, from->on_host) : status;
+}
+
+/* The sketch of another device as one of this device; the original goes. */
+static qs_status
+move_to_device(Holding *h, int i)
+{
+	qs_status status = to_host(h);
+
+	if (status == QS_OK)
+		status = to_device(h, i, NULL, h->on_host);
+	if (status == QS_OK)
+		drop_host_form(h);
+	return status;
+}
+
+static qs_status
+serve_merge(GpuSlot *slot)
+{
+	Holding *into = &holding[slot->entry.index];
+	Holding *from = &holding[slot->other.index];
+	qs_status status = QS_OK;
+
+	if (gpu_fault == FAULT_ERROR)
+		return QS_DEVICE_ERROR;
+	GpuCount(COUNT_MERGES, 1);
+	if (into->on_host)
+		return merge_on_host(slot->entry.index, from);
+	if (from->on_host || from->device != into->device)
+		status = move_to_device(from, into->device);
+	if (status == QS_OK)
+		status = device_ops()->merge(into->on_device, from->on_device);
+	if (status == QS_NO_MEMORY)
+		status = merge_on_host(slot->entry.index, from);
+	return status;
+}
+
+static qs_status
+serve_fetch(GpuSlot *slot)
+{
+	Holding *h = &holding[slot->entry.index];
+	qs_status status = to_host(h);
+
+	GpuCount(COUNT_FETCHES, 1);
+	if (status == QS_OK)
+	{
+		GpuShapeOf(&h->shape, h->on_host);
+		*GpuSketchShapeIn(slot) = h->shape;
+	}
+	return status;
+}
+
+static qs_status
+serve_read(GpuSlot *slot)
+{
+	Holding *h = &holding[slot->entry.index];
+
+	if (h->on_host == NULL)
+		return QS_NO_MEMORY;
+	GpuReadPiece(h->on_host, &h->shape, slot->offset, slot->bytes, GpuSlotData(slot));
+	GpuCount(COUNT_BYTES_OUT, slot->bytes);
+	return QS_OK;
+}
+
+static qs_status
+serve_sketch(GpuSlot *slot)
+{
+	switch ((GpuSketchOp) slot->op)
+	{
+		case SKETCH_CREATE:
+			return serve_create(slot);
+		case SKETCH_LOAD:
+			return serve_load(slot);
+		case SKETCH_WRITE:
+			return serve_write(slot);
+		case SKETCH_LOADED:
+			return serve_loaded(slot);
+		case SKETCH_INSERT:
+			return serve_insert(slot);
+		case SKETCH_QUERY:
+			return serve_query(slot);
+		case SKETCH_MERGE:
+			return serve_merge(slot);
+		case SKETCH_FETCH:
+			return serve_fetch(slot);
+		case SKETCH_READ:
+			return serve_read(slot);
+	}
+	return QS_DEVICE_ERROR;
+}
+
+static void
+drop_sketch(int index)
+{
+	drop_device_form(&holding[index]);
+	drop_host_form(&holding[index]);
+}
+
+static GpuPlace
+place_of_sketch(int index)
+{
+	const Holding *h = &holding[index];
+	GpuPlace place = { .device = h->device, .on_device = h->on_device != NULL };
+
+	if (place.on_device)
+		place.bytes = device_ops()->bytes(h->on_device);
+	return place;
+}
+
+const GpuServant gpu_sketch_servant = {
+	.serve = serve_sketch,
+	.drop = drop_sketch,
+	.place = place_of_sketch,
+};

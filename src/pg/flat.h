@@ -1,0 +1,66 @@
+/*
+ * flat.h
+ *		Types whose values are the bytes of a format: text, binary, comparison.
+ *
+ * A family's type says what it is called and what is valid; the functions that
+ * SQL needs of every type come from here.
+ *
+ * src/pg/flat.h
+ */
+#ifndef QS_PG_FLAT_H
+#define QS_PG_FLAT_H
+
+#include "postgres.h"
+#include "fmgr.h"
+
+typedef struct FlatType
+{
+	const char *name;   /* in SQL */
+	const char *noun;   /* what people call a value */
+	const char *prefix; /* of its text */
+
+	/* Raise an error of this SQLSTATE unless a value from outside is valid. */
+	void (*validate)(struct varlena *value, int sqlstate);
+
+	/* What to write instead of a short text that is no value, or NULL. */
+	char *(*hint)(const char *text);
+} FlatType;
+
+extern Datum FlatIn(const FlatType *type, FunctionCallInfo fcinfo);
+extern Datum FlatOut(const FlatType *type, FunctionCallInfo fcinfo);
+extern Datum FlatReceive(const FlatType *type, FunctionCallInfo fcinfo);
+extern Datum FlatSend(FunctionCallInfo fcinfo);
+extern Datum FlatToBytea(FunctionCallInfo fcinfo);
+extern Datum FlatFromBytea(const FlatType *type, FunctionCallInfo fcinfo);
+extern int FlatCompare(FunctionCallInfo fcinfo);
+extern Datum FlatHash(FunctionCallInfo fcinfo);
+
+#define FLAT_FUNCTION(name, result) \
+	PG_FUNCTION_INFO_V1(name);      \
+	Datum name(PG_FUNCTION_ARGS)    \
+	{                               \
+		return result;              \
+	}                               \
+	extern Datum name(PG_FUNCTION_ARGS)
+
+#define FLAT_COMPARISON(name, relation) \
+	FLAT_FUNCTION(name, BoolGetDatum(FlatCompare(fcinfo) relation 0))
+
+/* The functions of a type, as SQL calls them: NAME_in and so on. */
+#define FLAT_FUNCTIONS(name, type)                                  \
+	FLAT_FUNCTION(name##_in, FlatIn(&type, fcinfo));                \
+	FLAT_FUNCTION(name##_out, FlatOut(&type, fcinfo));              \
+	FLAT_FUNCTION(name##_recv, FlatReceive(&type, fcinfo));         \
+	FLAT_FUNCTION(name##_send, FlatSend(fcinfo));                   \
+	FLAT_FUNCTION(name##_to_bytea, FlatToBytea(fcinfo));            \
+	FLAT_FUNCTION(name##_from_bytea, FlatFromBytea(&type, fcinfo)); \
+	FLAT_COMPARISON(name##_eq, ==);                                 \
+	FLAT_COMPARISON(name##_ne, !=);                                 \
+	FLAT_COMPARISON(name##_lt, <);                                  \
+	FLAT_COMPARISON(name##_le, <=);                                 \
+	FLAT_COMPARISON(name##_ge, >=);                                 \
+	FLAT_COMPARISON(name##_gt, >);                                  \
+	FLAT_FUNCTION(name##_cmp, Int32GetDatum(FlatCompare(fcinfo)));  \
+	FLAT_FUNCTION(name##_hash, FlatHash(fcinfo))
+
+#endif

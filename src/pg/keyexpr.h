@@ -1,0 +1,26 @@
+/*
+ * keyexpr.h
+ *		What the expression of a call tells of its key.
+ *
+ * src/pg/keyexpr.h
+ */
+#ifndef QS_PG_KEYEXPR_H
+#define QS_PG_KEYEXPR_H
+
+#include "pg/keytype.h"
+
+#include "nodes/primnodes.h"
+
+typedef struct KeyArgument
+{
+	Oid type;      /* whose equality decides */
+	Oid collation; /* for hashing */
+	bool literal;  /* text of a constant or parameter: may stand for any type */
+} KeyArgument;
+
+extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument);
+extern bool KeyIsLiteral(FunctionCallInfo fcinfo, int argument);
+extern Oid KeyTypeOfExpr(Oid declared, const Node *expr);
+extern void KeyCheckSharedAggregates(const List *aggregates);
+
+#endif

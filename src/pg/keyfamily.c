@@ -1,0 +1,234 @@
+/*
+ * keyfamily.c
+ *		Which keys a sketch holds: the family in its header, by name and by type.
+ *
+ * A hash operator family is recorded by its OID if it is built in, else by a
+ * hash of its name (keytype.c says why).  Users know types, so messages name
+ * the types whose default hash operator class is of the family.  Most families
+ * are of one type; of the others, three have one that takes what all of their
+ * types can say: bigint, double precision and text.
+ *
+ * src/pg/keyfamily.c
+ */
+#include "pg/keytype.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type_d.h"
+#include "common/hashfn.h"
+#include "lib/stringinfo.h"
+#include "nodes/pg_list.h"
+#include "parser/parse_coerce.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#define NAMED_FAMILY UINT32_C(0x80000000)
+
+/* What stands for the name of a family or collation. */
+uint32
+KeyNameId(const char *name)
+{
+	return hash_bytes((const unsigned char *) name, (int) strlen(name)) | NAMED_FAMILY;
+}
+
+/* Name of an operator family of the catalog, or NULL. */
+static char *
+opfamily_name(Oid opfamily)
+{
+	HeapTuple tuple = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(opfamily));
+	char *name = NULL;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		name = pstrdup(NameStr(((Form_pg_opfamily) GETSTRUCT(tuple))->opfname));
+		ReleaseSysCache(tuple);
+	}
+	return name;
+}
+
+/* What a sketch records of the operator family. */
+uint32
+KeyFamilyId(Oid opfamily)
+{
+	char *name;
+
+	if (opfamily < FirstNormalObjectId)
+		return opfamily;
+	name = opfamily_name(opfamily);
+	if (name == NULL)
+		elog(ERROR, "cache lookup failed for operator family %u", opfamily);
+	return KeyNameId(name);
+}
+
+/* Name of the hash family whose name has this hash, or NULL; for messages. */
+static char *
+find_named_family(uint32 family)
+{
+	Relation catalog = table_open(OperatorFamilyRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
+	char *name = NULL;
+	HeapTuple tuple;
+
+	while (name == NULL && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_opfamily form = (Form_pg_opfamily) GETSTRUCT(tuple);
+
+		if (form->opfmethod == HASH_AM_OID && KeyNameId(NameStr(form->opfname)) == family)
+			name = pstrdup(NameStr(form->opfname));
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return name;
+}
+
+/* Name of the family recorded in a sketch; NULL if there is none yet. */
+char *
+KeyFamilyName(uint32 family)
+{
+	char *name;
+
+	if (family == 0)
+		return NULL;
+	name = family & NAMED_FAMILY ? find_named_family(family) : opfamily_name(family);
+	return name ? name : psprintf("unrecognized family %u", family);
+}
+
+/* Types whose default hash operator class is of the family, in the order of their OIDs. */
+static List *
+types_of(uint32 family)
+{
+	CatCList *classes = SearchSysCacheList1(CLAAMNAMENSP, ObjectIdGetDatum(HASH_AM_OID));
+	List *types = NIL;
+	int i;
+
+	for (i = 0; i < classes->n_members; i++)
+	{
+		Form_pg_opclass form = (Form_pg_opclass) GETSTRUCT(&classes->members[i]->tuple);
+
+		if (form->opcdefault && KeyFamilyId(form->opcfamily) == family)
+			types = lappend_oid(types, form->opcintype);
+	}
+	ReleaseSysCacheList(classes);
+	list_sort(types, list_oid_cmp);
+	return types;
+}
+
+/* The one type that can stand for all of the family, or InvalidOid. */
+Oid
+KeyFamilyType(uint32 family)
+{
+	static const Oid chosen[] = { INT8OID, FLOAT8OID, TEXTOID };
+	List *types;
+	int i;
+
+	for (i = 0; i < lengthof(chosen); i++)
+		if (KeyFamilyId(lookup_type_cache(chosen[i], TYPECACHE_HASH_OPFAMILY)->hash_opf) == family)
+			return chosen[i];
+	types = types_of(family);
+	if (list_length(types) != 1 || get_typtype(linitial_oid(types)) == TYPTYPE_PSEUDO)
+		return InvalidOid;
+	return linitial_oid(types);
+}
+
+/* What keys of a type are called, also where it is one of many types. */
+static const char *
+type_name(Oid type)
+{
+	switch (type)
+	{
+		case INT8OID:
+			return "integer";
+		case ANYARRAYOID:
+			return "array";
+		case ANYENUMOID:
+			return "enum";
+		case ANYRANGEOID:
+			return "range";
+		case ANYMULTIRANGEOID:
+			return "multirange";
+		default:
+			return format_type_be(type);
+	}
+}
+
+/* What the keys of a family are called in messages. */
+char *
+KeyFamilyTypes(uint32 family)
+{
+	Oid type = KeyFamilyType(family);
+	List *types = OidIsValid(type) ? list_make1_oid(type) : types_of(family);
+	StringInfoData text;
+	ListCell *cell;
+
+	if (types == NIL)
+		return KeyFamilyName(family);
+	initStringInfo(&text);
+	foreach (cell, types)
+		appendStringInfo(&text, "%s%s", text.len ? ", " : "", type_name(lfirst_oid(cell)));
+	return text.data;
+}
+
+/*
+ * How to give the key the sketch's type.  A cast that changes nothing (from
+ * text to citext) is taken back by the implicit one to text, and the planner
+ * drops both: only the polymorphic function, which needs none, sees it.
+ */
+static char *
+cast_hint(Oid wanted, const KeyType *key)
+{
+	char *type;
+
+	if (!OidIsValid(wanted))
+		return "Cast the key to the type that the sketch was built from.";
+	type = format_type_be(wanted);
+	if (wanted != key->type && IsBinaryCoercible(wanted, key->type))
+		return psprintf("Use qsketch_estimate_key(sketch, key::%s), or a key that is %s without a "
+						"cast: the planner drops casts that change nothing.",
+						type, type);
+	return psprintf("Cast the key to type %s.", type);
+}
+
+static void
+raise_mismatch(uint32 family, const KeyType *key)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("cannot use a key of type %s with a sketch of %s keys",
+						   format_type_be(key->type), KeyFamilyTypes(family)),
+					errhint("%s", cast_hint(KeyFamilyType(family), key))));
+}
+
+/* Raise an error unless the sketch holds fingerprints of such keys. */
+void
+KeyFamilyCheckProbe(const qs_sketch *sketch, const KeyType *key)
+{
+	if (KeyFits(key, sketch))
+		return;
+	if (sketch->family != key->family)
+		raise_mismatch(sketch->family, key);
+	ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH),
+					errmsg("sketch was built under another collation than the key has"),
+					errhint("Nondeterministic collations decide which strings are equal; use "
+							"COLLATE to give the key the collation of the sketch.")));
+}
+
+/* Raise an error unless both sketches hold fingerprints of one kind of keys. */
+void
+KeyFamilyCheckSame(const qs_sketch *a, const qs_sketch *b)
+{
+	if (a->family != b->family)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("sketches differ: %s keys and %s keys", KeyFamilyTypes(a->family),
+							   KeyFamilyTypes(b->family))));
+	if (a->collation != b->collation)
+		ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH),
+						errmsg("sketches were built under different collations")));
+}

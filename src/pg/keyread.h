@@ -1,0 +1,23 @@
+/*
+ * keyread.h
+ *		Keys written as text, read as the type of a sketch's keys.
+ *
+ * src/pg/keyread.h
+ */
+#ifndef QS_PG_KEYREAD_H
+#define QS_PG_KEYREAD_H
+
+#include "pg/keytype.h"
+
+/* Zeroed: reads nothing yet. */
+typedef struct KeyReader
+{
+	KeyType key;    /* what the text is read as */
+	FmgrInfo input; /* of that type */
+	Oid parameter;  /* of the input function */
+} KeyReader;
+
+extern uint64 KeyReadText(KeyReader *reader, MemoryContext context, const qs_sketch *sketch,
+						  const KeyType *given, Datum value);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * sketch_batch.c
+ *		Looking up batches of keys: qsketch_estimate of arrays, qsketch_lookup.
+ *
+ * A batch goes to the GPU if qsketch.backend says so.  There a stored sketch
+ * stays for the next batch, and is recognized by its header and place: then
+ * nothing of it is read here.
+ *
+ * src/pg/sketch_batch.c
+ */
+#include "pg/keyexpr.h"
+#include "pg/sketch_probe.h"
+
+#include "access/detoast.h"
+#include "catalog/pg_type_d.h"
+#include "funcapi.h"
+#include "gpu/sketch_gpu.h"
+#include "utils/array.h"
+
+#define KEYS_ARGUMENT 1
+
+typedef struct Batch
+{
+	Datum *key;
+	bool *null;
+	uint64 *fingerprint; /* 0 for NULL */
+	int64 *estimate;
+	int count;
+} Batch;
+
+static void *
+alloc_array(int count, Size size)
+{
+	return palloc_extended(Max(count, 1) * size, MCXT_ALLOC_HUGE);
+}
+
+/* Keys of an array, whose type the probe knows. */
+static void
+read_keys(Probe *probe, const qs_sketch *sketch, ArrayType *keys, Batch *batch)
+{
+	const KeyType *type = &probe->key;
+	int i;
+
+	deconstruct_array(keys, type->type, type->length, type->by_value, type->align, &batch->key,
+					  &batch->null, &batch->count);
+	batch->fingerprint = alloc_array(batch->count, sizeof(uint64));
+	batch->estimate = alloc_array(batch->count, sizeof(int64));
+	for (i = 0; i < batch->count; i++)
+		batch->fingerprint[i] = batch->null[i] ? 0 : ProbeFingerprint(probe, sketch, batch->key[i]);
+}
+
+/* Look up in the copy on a device of a sketch stored out of line. */
+static bool
+lookup_stored(Datum datum, const qs_sketch *view, GpuKey *key, Batch *batch)
+{
+	uint8 header[QS_HEADER_BYTES];
+	struct varatt_external toast;
+
+	if (!GpuWantsLookup(view, batch->count))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
+	SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
+	GpuKeyOfStored(&toast, header, key);
+	return GpuLookupCached(key, batch->fingerprint, batch->count, batch->estimate);
+}
+
+/* The name of a sketch that is all in memory; false if it has no bytes. */
+static bool
+name_flat(const Probe *probe, Datum datum, GpuKey *key)
+{
+	const uint8 *bytes = probe->reader.header;
+
+	if (bytes == NULL || VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
+		return false;
+	GpuKeyOfBytes(bytes, VARSIZE(bytes - VARHDRSZ) - VARHDRSZ, key);
+	return true;
+}
+
+/* Look up in a sketch that was read, on a device; false: without success. */
+static bool
+lookup_read(const qs_sketch *sketch, GpuKey *key, bool cached, Batch *batch)
+{
+	if (cached && GpuLookupCached(key, batch->fingerprint, batch->count, batch->estimate))
+		return true;
+	return GpuLookupLoaded(sketch, key, batch->fingerprint, batch->count, batch->estimate);
+}
+
+/* Estimate all keys of an array. */
+static void
+estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
+{
+	Probe *probe = ProbeOf(fcinfo);
+	Datum datum = PG_GETARG_DATUM(0);
+	qs_sketch view;
+	bool stored = SketchOpenStored(&view, datum);
+	const qs_sketch *sketch = stored ? &view : ProbeSketch(probe, datum);
+	GpuKey key;
+	bool named;
+
+	ProbeSetKey(probe, ARR_ELEMTYPE(keys), PG_GET_COLLATION());
+	probe->literal = probe->key.type == TEXTOID && KeyIsLiteral(fcinfo, KEYS_ARGUMENT);
+	if (!probe->literal)
+		KeyFamilyCheckProbe(sketch, &probe->key);
+	read_keys(probe, sketch, keys, batch);
+	if (stored && lookup_stored(datum, &view, &key, batch))
+		return;
+	if (stored)
+		sketch = ProbeSketch(probe, datum);
+	if (GpuWantsLookup(sketch, batch->count))
+	{
+		named = !stored && name_flat(probe, datum, &key);
+		if (lookup_read(sketch, stored || named ? &key : NULL, named, batch))
+			return;
+	}
+	qs_query(sketch, batch->fingerprint, batch->count, batch->estimate);
+}
+
+/* A bigint array of the same shape. */
+static ArrayType *
+array_like(ArrayType *like, const Batch *batch)
+{
+	Datum *values = alloc_array(batch->count, sizeof(Datum));
+	int i;
+
+	for (i = 0; i < batch->count; i++)
+		values[i] = Int64GetDatum(batch->estimate[i]);
+	return construct_md_array(values, batch->null, ARR_NDIM(like), ARR_DIMS(like), ARR_LBOUND(like),
+							  INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+}
+
+/*
+ * qsketch_estimate(qsketch, key[]): one estimate for each element, NULL for
+ * NULL.
+ */
+PG_FUNCTION_INFO_V1(qsketch_estimate_array);
+Datum
+qsketch_estimate_array(PG_FUNCTION_ARGS)
+{
+	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
+	Batch batch;
+
+	estimate_batch(fcinfo, keys, &batch);
+	PG_RETURN_ARRAYTYPE_P(array_like(keys, &batch));
+}
+
+/* qsketch_lookup(qsketch, key[]): rows of key and estimate. */
+PG_FUNCTION_INFO_V1(qsketch_lookup);
+Datum
+qsketch_lookup(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Batch batch;
+	int i;
+
+	estimate_batch(fcinfo, PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT), &batch);
+	InitMaterializedSRF(fcinfo, 0);
+	for (i = 0; i < batch.count; i++)
+	{
+		Datum values[2] = { batch.key[i], Int64GetDatum(batch.estimate[i]) };
+		bool nulls[2] = { batch.null[i], batch.null[i] };
+
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	PG_RETURN_NULL();
+}

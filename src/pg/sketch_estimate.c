@@ -1,0 +1,148 @@
+/*
+ * sketch_estimate.c
+ *		qsketch_estimate: how often did these keys occur?
+ *
+ * src/pg/sketch_estimate.c
+ */
+#include "sketch/unbiased.h"
+#include "pg/sketch_probe.h"
+#include "pg/keyexpr.h"
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+
+#define KEY_ARGUMENT 1
+
+static pg_noinline void
+learn_key(FunctionCallInfo fcinfo, Probe *probe)
+{
+	KeyArgument key;
+
+	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
+	ProbeSetKey(probe, key.type, key.collation);
+	probe->literal = key.literal;
+}
+
+/* Fingerprint of the key argument, checked to be of the sketch's kind. */
+static uint64
+key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
+{
+	if (unlikely(probe->key.type == InvalidOid))
+		learn_key(fcinfo, probe);
+	return ProbeFingerprint(probe, sketch, PG_GETARG_DATUM(KEY_ARGUMENT));
+}
+
+/* Estimate from a sketch that the last row did not have. */
+static pg_noinline int64
+estimate_new(FunctionCallInfo fcinfo, Probe *probe, Datum datum)
+{
+	const qs_sketch *sketch;
+	qs_sketch view;
+
+	if (ProbeIsNew(probe, datum) && ProbeHeader(probe, datum, &view))
+		return ProbeStored(datum, &view, key_argument(fcinfo, probe, &view));
+	sketch = ProbeSketch(probe, datum);
+	return qs_estimate(sketch, key_argument(fcinfo, probe, sketch));
+}
+
+/*
+ * qsketch_estimate(qsketch, key): an upper bound of the key's total weight.
+ *
+ * Of the rows of a join with one stored sketch all but the first two find the
+ * copy that the second made, after it had learned the type of the key.
+ */
+PG_FUNCTION_INFO_V1(qsketch_estimate);
+Datum
+qsketch_estimate(PG_FUNCTION_ARGS)
+{
+	Probe *probe = ProbeOf(fcinfo);
+	const qs_sketch *kept = ProbeKept(probe, PG_GETARG_DATUM(0));
+
+	if (unlikely(kept == NULL))
+		PG_RETURN_INT64(estimate_new(fcinfo, probe, PG_GETARG_DATUM(0)));
+	PG_RETURN_INT64(
+		qs_estimate(kept, ProbeFingerprint(probe, kept, PG_GETARG_DATUM(KEY_ARGUMENT))));
+}
+
+/*
+ * qsketch_estimate_unbiased(qsketch, key, clip): the estimate less the noise
+ * seen next to the key; with clip not below 0 and not above the estimate.
+ */
+PG_FUNCTION_INFO_V1(qsketch_estimate_unbiased);
+Datum
+qsketch_estimate_unbiased(PG_FUNCTION_ARGS)
+{
+	Probe *probe = ProbeOf(fcinfo);
+	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
+	uint64 fingerprint = key_argument(fcinfo, probe, sketch);
+	const qs_noise *noise = qs_unbiased_needs_noise(sketch) ? ProbeNoise(probe, sketch, 1) : NULL;
+	double unbiased = qs_estimate_unbiased(sketch, noise, fingerprint);
+
+	if (PG_GETARG_BOOL(2))
+		unbiased = Max(0, Min(unbiased, (double) qs_estimate(sketch, fingerprint)));
+	PG_RETURN_FLOAT8(unbiased);
+}
+
+static double
+confidence_argument(FunctionCallInfo fcinfo, int argument)
+{
+	double confidence = PG_GETARG_FLOAT8(argument);
+
+	if (!(confidence >= 0 && confidence <= 1))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("confidence must be between 0 and 1, not %g", confidence)));
+	return confidence;
+}
+
+/* Number of keys that are probed and that the confidence is to hold for at once. */
+static int64
+keys_argument(FunctionCallInfo fcinfo, int argument)
+{
+	int64 keys = PG_GETARG_INT64(argument);
+
+	if (keys < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("keys must be at least 1, not " INT64_FORMAT, keys),
+				 errhint("Give the number of distinct keys that are probed, of which you may then "
+						 "pick any.")));
+	return keys;
+}
+
+/*
+ * qsketch_error(qsketch, confidence, keys): how much too large the estimates of
+ * so many keys are at most, with this confidence.
+ */
+PG_FUNCTION_INFO_V1(qsketch_error);
+Datum
+qsketch_error(PG_FUNCTION_ARGS)
+{
+	Probe *probe = ProbeOf(fcinfo);
+	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
+	double confidence = confidence_argument(fcinfo, 1);
+	int64 keys = keys_argument(fcinfo, 2);
+
+	PG_RETURN_INT64(ProbeError(probe, sketch, confidence, keys));
+}
+
+/* qsketch_bounds(qsketch, key, confidence, keys): lower bound, estimate, upper bound. */
+PG_FUNCTION_INFO_V1(qsketch_bounds);
+Datum
+qsketch_bounds(PG_FUNCTION_ARGS)
+{
+	Probe *probe = ProbeOf(fcinfo);
+	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
+	double confidence = confidence_argument(fcinfo, 2);
+	int64 keys = keys_argument(fcinfo, 3);
+	uint64 fingerprint = key_argument(fcinfo, probe, sketch);
+	int64 error = ProbeError(probe, sketch, confidence, keys);
+	qs_bounds bounds = qs_bounds_of(sketch, fingerprint, error);
+	Datum values[] = { Int64GetDatum(bounds.lower), Int64GetDatum(bounds.estimate),
+					   Int64GetDatum(bounds.upper) };
+	bool nulls[lengthof(values)] = { 0 };
+	TupleDesc descriptor;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}

@@ -1,0 +1,360 @@
+/*
+ * sketch_expanded.c
+ *		A sketch as an expanded object: the state of aggregates.
+ *
+ * The transition type of the aggregates is qsketch itself.  A read-write
+ * expanded object that is a child of the aggregate's context is kept by the
+ * executor without copying, so a row costs no more than appending a
+ * fingerprint to a buffer; a full buffer goes to the engine as one batch.
+ * Whoever reads the sketch settles it first: flushes the buffer, and has the
+ * engine bring the counters here.  That does not change the value.
+ *
+ * States of one aggregate share a memory context: a hash aggregate asks for
+ * the size of all its memory with each new group, and with a context for each
+ * of n groups that would take n * n steps.  All other objects have a context
+ * of their own.
+ *
+ * src/pg/sketch_expanded.c
+ */
+#include "pg/sketch_expanded.h"
+
+#include "gpu/sketch_gpu.h"
+#include "utils/memutils.h"
+
+#define FIRST_ROOM  16
+#define ROOM_GROWTH 4
+
+static const char states_name[] = "qsketch states";
+
+static uint64 last_version;
+
+static Size get_flat_size(ExpandedObjectHeader *header);
+static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
+
+const ExpandedObjectMethods expanded_sketch_methods = { get_flat_size, flatten_into };
+
+/* The context of all states of an aggregate, a child of the aggregate's. */
+MemoryContext
+ExpandedStatesContext(MemoryContext aggregate)
+{
+	MemoryContext child;
+
+	for (child = aggregate->firstchild; child != NULL; child = child->nextchild)
+		if (child->name == states_name)
+			return child;
+	return AllocSetContextCreateInternal(aggregate, states_name, ALLOCSET_DEFAULT_SIZES);
+}
+
+/* A context for one object. */
+MemoryContext
+ExpandedOwnContext(MemoryContext parent)
+{
+	return AllocSetContextCreate(parent, "qsketch", ALLOCSET_SMALL_SIZES);
+}
+
+/* The counts are new, or about to change. */
+static void
+set_version(ExpandedSketch *expanded)
+{
+	expanded->version = ++last_version;
+}
+
+/* The object without a sketch. */
+static ExpandedSketch *
+create_object(MemoryContext context)
+{
+	ExpandedSketch *expanded = MemoryContextAllocZero(context, sizeof(ExpandedSketch));
+
+	EOH_init_header(&expanded->header, &expanded_sketch_methods, context);
+	set_version(expanded);
+	expanded->engine = &qs_engine_cpu;
+	ContextMemory(context, &expanded->memory);
+	return expanded;
+}
+
+/* An empty sketch that lives in "context". */
+ExpandedSketch *
+ExpandedCreate(MemoryContext context, const qs_params *params)
+{
+	ExpandedSketch *expanded = create_object(context);
+
+	qs_init(&expanded->sketch, params, &expanded->memory);
+	return expanded;
+}
+
+/* A copy of a sketch that lives in "context". */
+ExpandedSketch *
+ExpandedCopy(MemoryContext context, const qs_sketch *sketch)
+{
+	ExpandedSketch *expanded = create_object(context);
+
+	SketchCheck(qs_copy(&expanded->sketch, sketch, &expanded->memory));
+	return expanded;
+}
+
+/* A partial state that was left on a device, and is ours now. */
+ExpandedSketch *
+ExpandedFromTicket(MemoryContext context, Datum ticket)
+{
+	ExpandedSketch *expanded = create_object(context);
+
+	GpuOpenTicket(ticket, &expanded->sketch, &expanded->memory);
+	expanded->engine = GpuEngineOf(&expanded->sketch);
+	return expanded;
+}
+
+/* Let a new state of an aggregate be where batches are counted best. */
+void
+ExpandedPlace(ExpandedSketch *expanded)
+{
+	if (expanded->sketch.remote == NULL)
+		expanded->engine = GpuChooseEngine();
+}
+
+/* The expanded sketch that a datum points to, or NULL. */
+ExpandedSketch *
+SketchExpandedIn(Datum datum)
+{
+	ExpandedSketch *expanded;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
+		return NULL;
+	expanded = (ExpandedSketch *) DatumGetEOHP(datum);
+	if (expanded->header.eoh_methods != &expanded_sketch_methods)
+		elog(ERROR, "expanded object is not a sketch");
+	return expanded;
+}
+
+/*
+ * The sketch of a datum for changing: itself if the datum allows that, else a
+ * copy in the states of "aggregate", or with NULL in a context of its own.
+ */
+ExpandedSketch *
+ExpandedForUpdate(MemoryContext aggregate, Datum datum)
+{
+	ExpandedSketch *expanded;
+	SketchReader reader;
+
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+	{
+		expanded = SketchExpandedIn(datum);
+		set_version(expanded);
+		return expanded;
+	}
+	SketchRead(&reader, datum);
+	expanded = ExpandedCopy(aggregate ? ExpandedStatesContext(aggregate)
+									  : ExpandedOwnContext(CurrentMemoryContext),
+							reader.sketch);
+	SketchReadEnd(&reader);
+	return expanded;
+}
+
+/* Check that keys that will be added fit those already there, and record their kind. */
+void
+ExpandedSetKind(ExpandedSketch *expanded, const KeyType *key)
+{
+	KeyFamilyCheckProbe(&expanded->sketch, key);
+	expanded->sketch.family = key->family;
+	expanded->sketch.collation = key->collation;
+}
+
+/*
+ * How many keys to collect.  A hash aggregate looks at its memory when a row
+ * comes, not when results are read: so that it sees a sketch become dense, the
+ * key that may be one too many for the explicit form does not wait.
+ */
+static int
+most_room(const ExpandedSketch *expanded)
+{
+	const qs_sketch *sketch = &expanded->sketch;
+	uint64 room = expanded->engine->batch(sketch);
+
+	if (expanded->accounted && sketch->form == QS_EXPLICIT)
+		room = Min(room, qs_explicit_limit(&sketch->params) - sketch->used);
+	return (int) room;
+}
+
+/* Give the whole buffer to the engine. */
+static void
+flush_buffer(ExpandedSketch *expanded)
+{
+	int count = expanded->count;
+
+	if (count == 0)
+		return;
+	expanded->count = 0;
+	expanded->batches++;
+	set_version(expanded);
+	SketchCheck(expanded->engine->insert(&expanded->sketch, expanded->fingerprint, expanded->weight,
+										 count));
+	expanded->room = Min(expanded->allocated, most_room(expanded));
+}
+
+/* Remove what had to wait until everything was added. */
+static void
+remove_now(ExpandedSketch *expanded)
+{
+	ExpandedSketch *removed = expanded->removed;
+	qs_status status;
+
+	flush_buffer(removed);
+	set_version(expanded);
+	SketchCheck(expanded->engine->settle(&expanded->sketch));
+	status = qs_subtract(&expanded->sketch, &removed->sketch);
+	if (status == QS_UNDERFLOW)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION), errmsg("weights of a key sum to less than zero"),
+				 errhint("In a parallel plan they must not do so within the rows of a worker; "
+						 "set max_parallel_workers_per_gather to 0 if they can.")));
+	SketchCheck(status);
+	expanded->removed = NULL;
+	qs_free(&removed->sketch);
+	pfree(removed->fingerprint);
+	if (removed->weight)
+		pfree(removed->weight);
+	pfree(removed);
+}
+
+/* Bring the sketch up to date: count what is in the buffer, then remove. */
+void
+ExpandedFlush(ExpandedSketch *expanded)
+{
+	flush_buffer(expanded);
+	if (expanded->removed)
+		remove_now(expanded);
+}
+
+/* Add another sketch, of the same parameters or one that folds to them. */
+void
+ExpandedMerge(ExpandedSketch *expanded, const qs_sketch *from)
+{
+	ExpandedFlush(expanded);
+	set_version(expanded);
+	SketchCheck(expanded->engine->merge(&expanded->sketch, from));
+}
+
+/* Flush, and have the counters here, for reading or for changing them. */
+void
+ExpandedSettle(ExpandedSketch *expanded)
+{
+	ExpandedFlush(expanded);
+	SketchCheck(expanded->engine->settle(&expanded->sketch));
+}
+
+/*
+ * Remove a key when the sketch is next read: rows come in any order, and a
+ * negative weight may come before the positive one that it takes back.
+ */
+void
+ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	if (expanded->removed == NULL)
+	{
+		expanded->removed = ExpandedCreate(expanded->header.eoh_context, &expanded->sketch.params);
+		expanded->removed->sketch.family = expanded->sketch.family;
+		expanded->removed->sketch.collation = expanded->sketch.collation;
+		expanded->removed->accounted = expanded->accounted;
+	}
+	ExpandedAppend(expanded->removed, fingerprint, weight);
+}
+
+/* Add a key without waiting; what is in the buffer stays there. */
+void
+ExpandedInsert(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	set_version(expanded);
+	SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
+}
+
+/* Add a key, or remove it if the weight is negative, with all that waits. */
+void
+ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	ExpandedFlush(expanded);
+	set_version(expanded);
+	if (weight < 0)
+	{
+		weight = -weight;
+		SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
+	}
+	else
+		ExpandedInsert(expanded, fingerprint, weight);
+}
+
+/* A larger buffer in place of an empty one. */
+static void
+grow_buffer(ExpandedSketch *expanded, int keys)
+{
+	MemoryContext context = expanded->header.eoh_context;
+
+	if (expanded->fingerprint)
+		pfree(expanded->fingerprint);
+	expanded->fingerprint = MemoryContextAlloc(context, keys * sizeof(uint64));
+	if (expanded->weight)
+	{
+		pfree(expanded->weight);
+		expanded->weight = MemoryContextAlloc(context, keys * sizeof(int64));
+	}
+	expanded->allocated = keys;
+}
+
+/*
+ * Make room in a full buffer: flush it, and while it is small take a larger
+ * one, so that groups pay for the keys that they have.  False if there is none
+ * because not even the next key may wait.
+ */
+bool
+ExpandedMakeRoom(ExpandedSketch *expanded)
+{
+	int next = expanded->allocated == 0 ? FIRST_ROOM : expanded->allocated * ROOM_GROWTH;
+	int most;
+
+	flush_buffer(expanded);
+	most = most_room(expanded);
+	if (most > expanded->allocated)
+		grow_buffer(expanded, Min(most, next));
+	expanded->room = Min(most, expanded->allocated);
+	return expanded->room > 0;
+}
+
+/* The first weight that is not 1: from now on weights are kept. */
+void
+ExpandedWeigh(ExpandedSketch *expanded)
+{
+	int i;
+
+	expanded->weight =
+		MemoryContextAlloc(expanded->header.eoh_context, expanded->allocated * sizeof(int64));
+	for (i = 0; i < expanded->count; i++)
+		expanded->weight[i] = 1;
+}
+
+/* Does the combine function get a ticket of the device instead of the value? */
+static bool
+is_ticket(const ExpandedSketch *expanded)
+{
+	return expanded->ticket && expanded->sketch.remote != NULL;
+}
+
+static Size
+get_flat_size(ExpandedObjectHeader *header)
+{
+	ExpandedSketch *expanded = (ExpandedSketch *) header;
+
+	ExpandedFlush(expanded);
+	if (is_ticket(expanded))
+		return GpuTicketSize();
+	ExpandedSettle(expanded);
+	return SketchFlatSize(&expanded->sketch);
+}
+
+static void
+flatten_into(ExpandedObjectHeader *header, void *result, Size size)
+{
+	ExpandedSketch *expanded = (ExpandedSketch *) header;
+
+	if (is_ticket(expanded))
+		GpuWriteTicket(&expanded->sketch, result);
+	else
+		SketchWrite(&expanded->sketch, result, size);
+}

@@ -1,0 +1,119 @@
+/*
+ * sketch_expanded.h
+ *		A sketch as an expanded object: the state of aggregates.
+ *
+ * src/pg/sketch_expanded.h
+ */
+#ifndef QS_PG_EXPANDED_H
+#define QS_PG_EXPANDED_H
+
+#include "pg/keytype.h"
+
+#include "utils/expandeddatum.h"
+
+typedef struct ExpandedSketch
+{
+	ExpandedObjectHeader header; /* whose methods tell that this is ours */
+
+	qs_sketch sketch;        /* without the buffered keys */
+	qs_memory memory;        /* allocates in the object's context */
+	const qs_engine *engine; /* where batches go */
+
+	KeyType key;   /* of the keys that are added; type 0 = not known yet */
+	int64 members; /* keys or sketches added less removed: 0 = as if empty */
+	bool folded;   /* merged from sketches of different sizes */
+
+	bool ticket; /* its flat form is for our combine function alone */
+
+	uint8 template_header[QS_HEADER_BYTES]; /* of the template that passed last */
+
+	/* With N it names the counts: no other object has it, nor this one with others. */
+	uint64 version;
+
+	/* Keys not yet in the sketch. */
+	uint64 *fingerprint;
+	int64 *weight; /* NULL as long as all weights are 1 */
+	int count;
+	int room;       /* keys at which it is full: at most what the engine likes to get at once */
+	int allocated;  /* and at most this */
+	bool accounted; /* PostgreSQL watches how much memory it takes, row by row */
+	int64 batches;  /* of keys that went to the engine */
+
+	/* Keys to be removed once all are added, or NULL: those of negative weight. */
+	struct ExpandedSketch *removed;
+} ExpandedSketch;
+
+extern const ExpandedObjectMethods expanded_sketch_methods;
+
+extern MemoryContext ExpandedStatesContext(MemoryContext aggregate);
+extern MemoryContext ExpandedOwnContext(MemoryContext parent);
+extern ExpandedSketch *ExpandedCreate(MemoryContext context, const qs_params *params);
+extern ExpandedSketch *ExpandedCopy(MemoryContext context, const qs_sketch *sketch);
+extern ExpandedSketch *ExpandedFromTicket(MemoryContext context, Datum ticket);
+extern void ExpandedPlace(ExpandedSketch *expanded);
+extern ExpandedSketch *SketchExpandedIn(Datum datum);
+extern ExpandedSketch *ExpandedForUpdate(MemoryContext aggregate, Datum datum);
+
+extern void ExpandedSetKind(ExpandedSketch *expanded, const KeyType *key);
+extern bool ExpandedMakeRoom(ExpandedSketch *expanded);
+extern void ExpandedInsert(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
+extern void ExpandedWeigh(ExpandedSketch *expanded);
+extern void ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
+extern void ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
+extern void ExpandedFlush(ExpandedSketch *expanded);
+extern void ExpandedMerge(ExpandedSketch *expanded, const qs_sketch *from);
+extern void ExpandedSettle(ExpandedSketch *expanded);
+
+/*
+ * The sketch of a datum that is a read-write expanded object, which is all
+ * that a transition function meets after its first row; else NULL.  What
+ * DatumGetEOHP() does, without a call.
+ */
+static inline ExpandedSketch *
+ExpandedInState(Datum datum)
+{
+	struct varatt_expanded pointer;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+		return NULL;
+	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
+	Assert(pointer.eohptr->eoh_methods == &expanded_sketch_methods);
+	return (ExpandedSketch *) pointer.eohptr;
+}
+
+/* Count an unweighted key of a row; the buffer has room and no weights. */
+static inline void
+ExpandedPutKey(ExpandedSketch *expanded, uint64 fingerprint)
+{
+	expanded->fingerprint[expanded->count++] = fingerprint;
+	expanded->members++;
+}
+
+/* Count a key, now or with the next batch.  The weight is >= 0. */
+static inline void
+ExpandedAppend(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	if (expanded->count == expanded->room && !ExpandedMakeRoom(expanded))
+	{
+		ExpandedInsert(expanded, fingerprint, weight);
+		return;
+	}
+	if (weight != 1 && expanded->weight == NULL)
+		ExpandedWeigh(expanded);
+	if (expanded->weight)
+		expanded->weight[expanded->count] = weight;
+	expanded->fingerprint[expanded->count++] = fingerprint;
+}
+
+/* Count a row's key; if its weight is negative, remove it later. */
+static inline void
+ExpandedCount(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
+{
+	if (unlikely(weight < 0))
+		ExpandedRemoveLater(expanded, fingerprint, -weight);
+	else
+		ExpandedAppend(expanded, fingerprint, weight);
+	expanded->members++;
+}
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * sketch_inspect.c
+ *		What a sketch says of itself: qsketch_total and qsketch_info.
+ *
+ * src/pg/sketch_inspect.c
+ */
+#include "pg/sketch_expanded.h"
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+
+PG_FUNCTION_INFO_V1(qsketch_total);
+Datum
+qsketch_total(PG_FUNCTION_ARGS)
+{
+	Datum datum = PG_GETARG_DATUM(0);
+	SketchReader reader;
+	int64 total;
+
+	if (SketchOpenStored(&reader.view, datum))
+		PG_RETURN_INT64(reader.view.total);
+	SketchRead(&reader, datum);
+	total = reader.sketch->total;
+	SketchReadEnd(&reader);
+	PG_RETURN_INT64(total);
+}
+
+/* Columns of qsketch_info(), in the order of its declaration. */
+enum
+{
+	INFO_STRUCTURE,
+	INFO_SIZE,
+	INFO_DEPTH,
+	INFO_WIDTH,
+	INFO_BUCKETS,
+	INFO_MASKS,
+	INFO_Z,
+	INFO_SEED,
+	INFO_COUNTER_BYTES,
+	INFO_TOTAL,
+	INFO_FORM,
+	INFO_PART,
+	INFO_KEY_FAMILY,
+	INFO_COLUMNS
+};
+
+static const char *
+form_name(const qs_sketch *sk)
+{
+	return sk->form == QS_EXPLICIT ? "explicit" : "dense";
+}
+
+static const char *
+part_name(const qs_sketch *sk)
+{
+	static const char *const name[] = { "full", "device", "host" };
+
+	return name[sk->params.part];
+}
+
+/* A thread sketch has rows of n counters, all others n buckets of m. */
+static void
+fill_layout(const qs_params *p, Datum *values, bool *nulls)
+{
+	bool thread = p->structure == QS_THREAD;
+
+	values[INFO_WIDTH] = Int64GetDatum(thread ? (int64) p->n : qs_bucket_width(p->structure));
+	values[INFO_BUCKETS] = Int64GetDatum((int64) p->n);
+	values[INFO_MASKS] = Int32GetDatum((int32) qs_mask_count(p));
+	values[INFO_Z] = Int32GetDatum(p->z);
+	nulls[INFO_BUCKETS] = thread;
+	nulls[INFO_MASKS] = thread;
+	nulls[INFO_Z] = p->structure != QS_SF;
+}
+
+static void
+fill_info(const qs_sketch *sk, Datum *values, bool *nulls)
+{
+	const qs_params *p = &sk->params;
+	char *family = KeyFamilyName(sk->family);
+
+	values[INFO_STRUCTURE] = CStringGetTextDatum(qs_structure_name(p->structure));
+	values[INFO_SIZE] = Int64GetDatum((int64) (qs_unit_bytes(p) * p->n));
+	values[INFO_DEPTH] = Int32GetDatum(p->depth);
+	values[INFO_SEED] = Int64GetDatum((int64) p->seed);
+	values[INFO_COUNTER_BYTES] = Int32GetDatum(sk->total >= QS_WIDE_TOTAL ? 8 : 4);
+	values[INFO_TOTAL] = Int64GetDatum(sk->total);
+	values[INFO_FORM] = CStringGetTextDatum(form_name(sk));
+	values[INFO_PART] = CStringGetTextDatum(part_name(sk));
+	if (family)
+		values[INFO_KEY_FAMILY] = CStringGetTextDatum(family);
+	nulls[INFO_KEY_FAMILY] = family == NULL;
+	nulls[INFO_COUNTER_BYTES] = sk->form == QS_EXPLICIT;
+	fill_layout(p, values, nulls);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_info);
+Datum
+qsketch_info(PG_FUNCTION_ARGS)
+{
+	Datum values[INFO_COLUMNS] = { 0 };
+	bool nulls[INFO_COLUMNS] = { 0 };
+	TupleDesc descriptor;
+	SketchReader reader;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	if (SketchOpenStored(&reader.view, PG_GETARG_DATUM(0)))
+		fill_info(&reader.view, values, nulls);
+	else
+	{
+		SketchRead(&reader, PG_GETARG_DATUM(0));
+		fill_info(reader.sketch, values, nulls);
+		SketchReadEnd(&reader);
+	}
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}

@@ -1,0 +1,183 @@
+/*
+ * sketch_modify.c
+ *		Adding to, removing from, merging, subtracting and folding sketches.
+ *
+ * Each function returns a read-write expanded object, made from its argument
+ * without copying if that is one already, else as a copy: arguments never
+ * change, and neither do stored values.
+ *
+ * src/pg/sketch_modify.c
+ */
+#include "pg/keyexpr.h"
+#include "pg/keyread.h"
+#include "pg/sketch_expanded.h"
+
+#include "sketch/sf.h"
+
+#define KEY_ARGUMENT    1
+#define WEIGHT_ARGUMENT 2
+
+static Datum
+expanded_result(ExpandedSketch *expanded)
+{
+	return EOHPGetRWDatum(&expanded->header);
+}
+
+/*
+ * Fingerprint of the key in the arguments; a literal is read as the sketch's
+ * other keys.  The key's type is not left in the object: states of aggregates
+ * alone have one, which says what their transition function passes.
+ */
+static uint64
+key_argument(FunctionCallInfo fcinfo, ExpandedSketch *expanded)
+{
+	Datum value = PG_GETARG_DATUM(KEY_ARGUMENT);
+	KeyReader reader = { 0 };
+	KeyArgument argument;
+	KeyType key;
+
+	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
+	KeyTypeInit(&key, argument.type, argument.collation);
+	if (argument.literal && !KeyFits(&key, &expanded->sketch))
+		return KeyReadText(&reader, CurrentMemoryContext, &expanded->sketch, &key, value);
+	ExpandedSetKind(expanded, &key);
+	return KeyFingerprint(&key, value);
+}
+
+/*
+ * Add (sign 1) or remove (sign -1) the key in the arguments.  A NULL key or
+ * weight changes nothing; a NULL sketch gives NULL.
+ */
+static Datum
+add_key(FunctionCallInfo fcinfo, int sign)
+{
+	bool has_weight = PG_NARGS() > WEIGHT_ARGUMENT;
+	int64 weight = 1;
+	ExpandedSketch *expanded;
+	uint64 fingerprint;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(KEY_ARGUMENT) || (has_weight && PG_ARGISNULL(WEIGHT_ARGUMENT)))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	if (has_weight)
+		weight = SketchCheckWeight(PG_GETARG_INT64(WEIGHT_ARGUMENT));
+	expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
+	fingerprint = key_argument(fcinfo, expanded);
+	ExpandedAddNow(expanded, fingerprint, sign * weight);
+	return expanded_result(expanded);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_add);
+Datum
+qsketch_add(PG_FUNCTION_ARGS)
+{
+	return add_key(fcinfo, 1);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_remove);
+Datum
+qsketch_remove(PG_FUNCTION_ARGS)
+{
+	return add_key(fcinfo, -1);
+}
+
+/* Merge or subtract the second sketch. */
+static Datum
+combine(FunctionCallInfo fcinfo, qs_status (*operation)(qs_sketch *, const qs_sketch *))
+{
+	SketchReader reader;
+	ExpandedSketch *expanded;
+
+	SketchRead(&reader, PG_GETARG_DATUM(1));
+	expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
+	SketchCheckMergeable(&expanded->sketch, reader.sketch);
+	ExpandedSettle(expanded);
+	SketchCheck(operation(&expanded->sketch, reader.sketch));
+	SketchReadEnd(&reader);
+	return expanded_result(expanded);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_merge);
+Datum
+qsketch_merge(PG_FUNCTION_ARGS)
+{
+	return combine(fcinfo, qs_merge);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_subtract);
+Datum
+qsketch_subtract(PG_FUNCTION_ARGS)
+{
+	return combine(fcinfo, qs_subtract);
+}
+
+/* qsketch_fold(qsketch, size): the same counts in less memory. */
+PG_FUNCTION_INFO_V1(qsketch_fold);
+Datum
+qsketch_fold(PG_FUNCTION_ARGS)
+{
+	uint64 size = SketchSizeFromText(PG_GETARG_TEXT_PP(1));
+	ExpandedSketch *expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
+	qs_params *params = &expanded->sketch.params;
+	uint64 n = qs_params_n(params->structure, params->depth, size);
+	qs_status status;
+
+	ExpandedSettle(expanded);
+	status = qs_fold(&expanded->sketch, n);
+	if (status == QS_NO_FOLD)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("cannot fold sketch of " UINT64_FORMAT " buckets to " UINT64_FORMAT,
+							   params->n, n),
+						errhint("The size must be that of the sketch divided by a power of two.")));
+	SketchCheck(status);
+	return expanded_result(expanded);
+}
+
+/* The given part of an sf sketch. */
+static Datum
+part(FunctionCallInfo fcinfo, qs_part wanted)
+{
+	SketchReader reader;
+	qs_sketch sketch;
+	qs_memory memory;
+	qs_status status;
+	struct varlena *result;
+
+	SketchRead(&reader, PG_GETARG_DATUM(0));
+	status =
+		qs_sf_part(&sketch, reader.sketch, wanted, ContextMemory(CurrentMemoryContext, &memory));
+	if (status == QS_WRONG_PART)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("sketch of structure %s has no such part",
+						qs_structure_name(reader.sketch->params.structure)),
+				 errhint("Device and host part are taken from a full sf sketch, and a full one is "
+						 "made from a host part.")));
+	SketchCheck(status);
+	result = SketchFlatten(&sketch);
+	qs_free(&sketch);
+	SketchReadEnd(&reader);
+	PG_RETURN_POINTER(result);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_sf_device);
+Datum
+qsketch_sf_device(PG_FUNCTION_ARGS)
+{
+	return part(fcinfo, QS_PART_DEVICE);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_sf_host);
+Datum
+qsketch_sf_host(PG_FUNCTION_ARGS)
+{
+	return part(fcinfo, QS_PART_HOST);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_sf_full);
+Datum
+qsketch_sf_full(PG_FUNCTION_ARGS)
+{
+	return part(fcinfo, QS_PART_FULL);
+}

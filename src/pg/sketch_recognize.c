@@ -1,0 +1,128 @@
+/*
+ * sketch_recognize.c
+ *		Which aggregates of the catalog are ours.
+ *
+ * A name proves nothing, and neither does being part of the extension: that is
+ * trusted, so its owner may be anyone who may create objects in the database,
+ * and may add his own objects to it.  An aggregate is ours if it computes what
+ * ours compute: its functions are C functions of this library, told by their
+ * addresses, and nothing else can differ.  Only superusers declare C functions,
+ * so the types in such a declaration can be trusted, too.
+ *
+ * src/pg/sketch_recognize.c
+ */
+#include "pg/sketch_recognize.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_language_d.h"
+#include "catalog/pg_proc.h"
+#include "executor/nodeAgg.h"
+#include "utils/syscache.h"
+
+/* What an aggregate is made of. */
+typedef struct Parts
+{
+	FormData_pg_aggregate fixed;
+	bool initial; /* it has an initial value */
+} Parts;
+
+static bool
+read_parts(Oid aggregate, Parts *parts)
+{
+	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	memcpy(&parts->fixed, GETSTRUCT(tuple), sizeof(parts->fixed));
+	parts->initial = !heap_attisnull(tuple, Anum_pg_aggregate_agginitval, NULL);
+	ReleaseSysCache(tuple);
+	return true;
+}
+
+/* The C function behind a function of the catalog that is not called through others; else NULL. */
+static PGFunction
+address_of(Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	bool in_c;
+	FmgrInfo info;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	in_c = ((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId;
+	ReleaseSysCache(tuple);
+	if (!in_c)
+		return NULL;
+	fmgr_info(function, &info);
+	return info.fn_addr;
+}
+
+static Oid
+owner_of(Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
+/* The types of state and key, if the transition function has one state type throughout. */
+static bool
+read_types(Oid transition, Oid state_type, Oid *key_type)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(transition));
+	Form_pg_proc form;
+	bool fits;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_proc) GETSTRUCT(tuple);
+	fits = form->pronargs >= 2 && form->prorettype == state_type &&
+		   form->proargtypes.values[0] == state_type;
+	if (fits)
+		*key_type = form->proargtypes.values[1];
+	ReleaseSysCache(tuple);
+	return fits;
+}
+
+/* Does the aggregate compute what a qsketch_agg computes? */
+bool
+RecognizeAggregate(Oid aggregate, RecognizedAggregate *recognized)
+{
+	Parts parts;
+	const AggregateForm *form;
+
+	if (!read_parts(aggregate, &parts) || parts.initial || parts.fixed.aggkind != AGGKIND_NORMAL ||
+		parts.fixed.aggfinalextra)
+		return false;
+	form = SketchTransitionForm(address_of(parts.fixed.aggtransfn));
+	if (form == NULL || !IsSketchCombine(address_of(parts.fixed.aggcombinefn)) ||
+		!IsSketchFinal(address_of(parts.fixed.aggfinalfn)))
+		return false;
+	recognized->form = *form;
+	recognized->transition = parts.fixed.aggtransfn;
+	recognized->final = parts.fixed.aggfinalfn;
+	recognized->owner = owner_of(aggregate);
+	return read_types(parts.fixed.aggtransfn, parts.fixed.aggtranstype, &recognized->key_type);
+}
+
+/*
+ * Will the partial state that a node is making be seen by our combine function,
+ * and by nothing else?  Aggregates with one transition function can share a
+ * state, and combine it in ways of their own.
+ */
+bool
+CombinesSketches(const AggState *node)
+{
+	const AggStatePerTransData *state = node->curpertrans;
+	Parts parts;
+
+	return state && !state->aggshared && read_parts(state->aggref->aggfnoid, &parts) &&
+		   IsSketchCombine(address_of(parts.fixed.aggcombinefn));
+}

@@ -1,0 +1,133 @@
+/*
+ * sketch_value.c
+ *		Reading and writing qsketch values.
+ *
+ * Values inside the database came through an input function that validated
+ * them, so reading one checks its header and length only, in constant time;
+ * that suffices for no operation to read outside of it.
+ *
+ * src/pg/sketch_value.c
+ */
+#include "pg/sketch_expanded.h"
+
+#include "access/detoast.h"
+#include "utils/memutils.h"
+
+/* A view of a detoasted value. */
+void
+SketchOpen(qs_sketch *view, struct varlena *value)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qs_status status = qs_open(view, bytes, length);
+
+	if (status != QS_OK)
+		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
+}
+
+/*
+ * Read access to a sketch until SketchReadEnd() or the end of the datum.  An
+ * expanded sketch is read where it is, with all its keys counted.
+ */
+void
+SketchRead(SketchReader *reader, Datum datum)
+{
+	ExpandedSketch *expanded = SketchExpandedIn(datum);
+	struct varlena *value;
+
+	reader->own = NULL;
+	if (expanded)
+	{
+		ExpandedSettle(expanded);
+		reader->header = NULL;
+		reader->version = expanded->version;
+		reader->sketch = &expanded->sketch;
+		return;
+	}
+	value = PG_DETOAST_DATUM(datum);
+	if ((Pointer) value != DatumGetPointer(datum))
+		reader->own = value;
+	SketchOpen(&reader->view, value);
+	reader->sketch = &reader->view;
+	reader->header = (const uint8 *) VARDATA(value);
+}
+
+/* Free what reading allocated, for callers that read many in one context. */
+void
+SketchReadEnd(SketchReader *reader)
+{
+	if (reader->own)
+		pfree(reader->own);
+	reader->own = NULL;
+}
+
+/* Copy some of the bytes of a sketch that SketchOpenStored() opened. */
+void
+SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
+{
+	struct varlena *slice =
+		detoast_attr_slice((struct varlena *) DatumGetPointer(datum), (int32) offset, bytes);
+
+	if (VARSIZE_ANY_EXHDR(slice) != bytes)
+		SketchBadFormat(QS_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, (uint8 *) VARDATA_ANY(slice),
+						VARSIZE_ANY_EXHDR(slice));
+	memcpy(out, VARDATA_ANY(slice), bytes);
+	pfree(slice);
+}
+
+/*
+ * Open a sketch stored out of line by its header alone, the only part that is
+ * read.  False if the datum is not stored so that parts of it can be read.
+ */
+bool
+SketchOpenStored(qs_sketch *view, Datum datum)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	uint8 header[QS_HEADER_BYTES];
+	struct varatt_external pointer;
+	Size length;
+	qs_status status;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	length = pointer.va_rawsize - VARHDRSZ;
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || length < QS_HEADER_BYTES)
+		return false;
+	SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
+	status = qs_open(view, header, length);
+	if (status != QS_OK)
+		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, header, length);
+	return true;
+}
+
+/* Bytes of the varlena, checked against what PostgreSQL can store. */
+Size
+SketchFlatSize(const qs_sketch *sketch)
+{
+	uint64 size = VARHDRSZ + qs_flat_size(sketch);
+
+	if (size > MaxAllocSize)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("sketch would need %llu bytes, more than the limit of %llu",
+							   (unsigned long long) size, (unsigned long long) MaxAllocSize)));
+	return (Size) size;
+}
+
+void
+SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size)
+{
+	SET_VARSIZE(out, size);
+	qs_write(sketch, (uint8 *) VARDATA(out));
+}
+
+/* A palloc'd value. */
+struct varlena *
+SketchFlatten(const qs_sketch *sketch)
+{
+	Size size = SketchFlatSize(sketch);
+	struct varlena *out = palloc(size);
+
+	SketchWrite(sketch, out, size);
+	return out;
+}

@@ -1,0 +1,210 @@
+/*
+ * bucketed.c
+ *		warp, half_warp and sub_warp: one bucket per key, counters by mask.
+ *
+ * Paper: Algorithms 2 and 3.  The table is n buckets of m counters, m = 32, 16
+ * or 8.  A key owns the d counters of its bucket that its mask selects, so an
+ * operation touches 4, 2 or 1 neighbouring sectors of 32 bytes instead of d
+ * random ones.  The counters of a bucket are shared by the same keys, which
+ * costs some accuracy: the smaller m, the more.
+ *
+ * Invariants: the counters of a bucket sum to d times the weight of its keys,
+ * none exceeds that weight; the table sums to d * N.
+ *
+ * src/sketch/bucketed.c
+ */
+#include "sketch/bucketed.h"
+#include "sketch/cells.h"
+
+static uint64_t
+table_counters(const qs_params *p)
+{
+	return p->n * qs_bucket_width(p->structure);
+}
+
+static uint64_t
+table_bytes(const qs_params *p, bool wide)
+{
+	return table_counters(p) * (wide ? 8 : 4);
+}
+
+static uint64_t
+extra_bytes(const qs_params *p, bool wide)
+{
+	(void) p;
+	(void) wide;
+	return 0;
+}
+
+/*
+ * The same code for each m, with m known to the compiler.
+ */
+QS_INLINE void
+locate_in(const qs_sketch *sk, uint32_t m, uint64_t hv, uint64_t *cell)
+{
+	qs_bucket_cells(qs_reduce(hv, sk->params.n) * m, qs_mask_in(sk, m, hv), cell);
+}
+
+QS_INLINE void
+fetch_in(const qs_sketch *sk, uint32_t m, bool wide, const uint8_t *table, uint64_t hv)
+{
+	uint32_t bytes = m * (wide ? 8 : 4);
+	const uint8_t *bucket = table + qs_reduce(hv, sk->params.n) * bytes;
+	uint32_t offset;
+
+	for (offset = 0; offset < bytes; offset += QS_CACHE_LINE)
+		__builtin_prefetch(bucket + offset, 1);
+}
+
+QS_INLINE void
+locate8(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	locate_in(sk, 8, hv, cell);
+}
+
+QS_INLINE void
+fetch8(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
+{
+	fetch_in(sk, 8, false, table, hv);
+}
+
+QS_INLINE void
+locate_any(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	locate_in(sk, qs_bucket_width(sk->params.structure), hv, cell);
+}
+
+QS_INLINE void
+fetch_any(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
+{
+	fetch_in(sk, qs_bucket_width(sk->params.structure), sk->wide, table, hv);
+}
+
+static void
+bucketed_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	if (sk->wide)
+		qs_cells_add(sk, sk->table, true, locate_any, fetch_any, hv, weight, count);
+	else if (sk->params.structure == QS_SUB_WARP)
+		qs_cells_add(sk, sk->table, false, locate8, fetch8, hv, weight, count);
+	else
+		qs_cells_add(sk, sk->table, false, locate_any, fetch_any, hv, weight, count);
+}
+
+static size_t
+bucketed_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	uint32_t m = qs_bucket_width(sk->params.structure);
+
+	return qs_cells_remove(sk, sk->table, sk->wide, m, locate_any, hv, weight, count);
+}
+
+/* Least of the counters that the mask selects. */
+QS_INLINE uint64_t
+least_of(const uint8_t *bucket, bool wide, uint32_t mask)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (; mask != 0; mask &= mask - 1)
+	{
+		uint64_t v = qs_counter_get(bucket, (uint32_t) __builtin_ctz(mask), wide);
+
+		least = v < least ? v : least;
+	}
+	return least;
+}
+
+QS_INLINE int64_t
+query_key(const qs_sketch *sk, uint32_t m, bool wide, uint64_t hv)
+{
+	const uint8_t *bucket = sk->table + qs_reduce(hv, sk->params.n) * (m * (wide ? 8 : 4));
+
+	return (int64_t) least_of(bucket, wide, qs_mask_in(sk, m, hv));
+}
+
+QS_INLINE void
+query_in(const qs_sketch *sk, uint32_t m, bool wide, const uint64_t *hv, size_t count,
+		 int64_t *estimate)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (i + QS_PREFETCH_AHEAD < count)
+			fetch_in(sk, m, wide, sk->table, hv[i + QS_PREFETCH_AHEAD]);
+		estimate[i] = query_key(sk, m, wide, hv[i]);
+	}
+}
+
+static void
+bucketed_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
+{
+	if (!sk->wide && sk->params.structure == QS_SUB_WARP)
+		query_in(sk, 8, false, hv, count, estimate);
+	else
+		query_in(sk, qs_bucket_width(sk->params.structure), sk->wide, hv, count, estimate);
+}
+
+/* The bucket is on its way while the mask is looked up. */
+QS_INLINE int64_t
+query_one_in(const qs_sketch *sk, uint32_t m, bool wide, uint64_t hv)
+{
+	fetch_in(sk, m, wide, sk->table, hv);
+	return query_key(sk, m, wide, hv);
+}
+
+static int64_t
+bucketed_query_one(const qs_sketch *sk, uint64_t hv)
+{
+	if (!sk->wide && sk->params.structure == QS_SUB_WARP)
+		return query_one_in(sk, 8, false, hv);
+	return query_one_in(sk, qs_bucket_width(sk->params.structure), sk->wide, hv);
+}
+
+static qs_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	uint64_t n = into->params.n;
+	uint64_t more = from->params.n / n;
+	qs_layout layout = { .rows = 1,
+						 .width = qs_bucket_width(into->params.structure),
+						 .owned = into->params.depth };
+
+	if (negative &&
+		!qs_table_covers(into->table, into->wide, n, from->table, from->wide, more, layout))
+		return QS_UNDERFLOW;
+	qs_table_add(into->table, into->wide, n, from->table, from->wide, more, layout, negative);
+	return QS_OK;
+}
+
+static void
+widen(qs_sketch *to, const qs_sketch *from)
+{
+	qs_table_convert(to->table, true, from->table, false, table_counters(&to->params));
+}
+
+static void
+write(const qs_sketch *sk, bool wide, uint8_t *out)
+{
+	qs_table_convert(out, wide, sk->table, sk->wide, table_counters(&sk->params));
+}
+
+static bool
+check(const qs_sketch *sk)
+{
+	return qs_table_check(sk->table, sk->wide, sk->params.n, qs_bucket_width(sk->params.structure),
+						  sk->params.depth, sk->total);
+}
+
+const qs_ops qs_bucketed_ops = {
+	.table_bytes = table_bytes,
+	.extra_bytes = extra_bytes,
+	.add = bucketed_add,
+	.remove = bucketed_remove,
+	.query = bucketed_query,
+	.query_one = bucketed_query_one,
+	.accumulate = accumulate,
+	.widen = widen,
+	.write = write,
+	.check = check,
+};

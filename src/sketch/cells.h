@@ -1,0 +1,189 @@
+/*
+ * cells.h
+ *		The loops that structures with plain counters share.
+ *
+ * Apart from multilevel, a key of any structure simply owns d counters of a
+ * table.  A structure says where they are (qs_locate) and which cache lines to
+ * fetch ahead (qs_fetch); the loops here do the rest.  Both functions and
+ * "wide" are constants at each call, so the compiler makes one tight loop of
+ * each use.
+ *
+ * Also here: the arithmetic on whole tables (adding with fold, widening,
+ * writing, checking).  A table is "rows" x "n" buckets of "width" counters;
+ * thread has d rows of buckets of one counter, all others one row.
+ *
+ * src/sketch/cells.h
+ */
+#ifndef QS_CELLS_H
+#define QS_CELLS_H
+
+#include "sketch/sketch.h"
+
+/* Indexes into the table of the d counters of hv. */
+typedef void (*qs_locate)(const qs_sketch *sk, uint64_t hv, uint64_t *cell);
+
+/* Prefetch what locate() will name. */
+typedef void (*qs_fetch)(const qs_sketch *sk, const uint8_t *table, uint64_t hv);
+
+/* One row of buckets, or d rows of single counters. */
+typedef struct qs_layout
+{
+	uint32_t rows;
+	uint32_t width;
+	uint32_t owned; /* counters of a bucket that each of its keys owns */
+} qs_layout;
+
+/*
+ * Sum and maximum of a bucket's counters.  If each key owns d of them, they
+ * sum to d times the weight of the bucket's keys, and none exceeds it.  What
+ * is removed but was never there can break that without any counter falling
+ * below zero, and so leave counters above N, too large for their width.  No
+ * removal widens the gap between the weight and a counter, so that looking
+ * after each key finds the same as looking once at the end.
+ */
+typedef struct qs_tally
+{
+	unsigned __int128 sum;
+	uint64_t most;
+} qs_tally;
+
+QS_INLINE void
+qs_tally_add(qs_tally *tally, uint64_t counter)
+{
+	tally->sum += counter;
+	if (counter > tally->most)
+		tally->most = counter;
+}
+
+/* Does no counter exceed the weight that the sum stands for? */
+QS_INLINE bool
+qs_tally_fits(const qs_tally *tally, uint32_t owned)
+{
+	return (unsigned __int128) tally->most * owned <= tally->sum;
+}
+
+QS_INLINE void
+qs_cells_add(qs_sketch *sk, uint8_t *table, bool wide, qs_locate locate, qs_fetch fetch,
+			 const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	uint32_t d = sk->params.depth;
+	uint64_t cell[QS_DEPTH_MAX];
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint64_t w = weight ? (uint64_t) weight[i] : 1;
+		uint32_t j;
+
+		if (i + QS_PREFETCH_AHEAD < count)
+			fetch(sk, table, hv[i + QS_PREFETCH_AHEAD]);
+		locate(sk, hv[i], cell);
+		for (j = 0; j < d; j++)
+			qs_counter_set(table, cell[j], wide, qs_counter_get(table, cell[j], wide) + w);
+	}
+}
+
+QS_INLINE uint64_t
+qs_cells_min(const uint8_t *table, bool wide, const uint64_t *cell, uint32_t d)
+{
+	uint64_t least = qs_counter_get(table, cell[0], wide);
+	uint32_t j;
+
+	for (j = 1; j < d; j++)
+	{
+		uint64_t v = qs_counter_get(table, cell[j], wide);
+
+		if (v < least)
+			least = v;
+	}
+	return least;
+}
+
+/* Take w from (or, negated, give it back to) the d counters. */
+QS_INLINE void
+qs_cells_take(uint8_t *table, bool wide, const uint64_t *cell, uint32_t d, uint64_t w)
+{
+	uint32_t j;
+
+	for (j = 0; j < d; j++)
+		qs_counter_set(table, cell[j], wide, qs_counter_get(table, cell[j], wide) - w);
+}
+
+/* The counters of one bucket; see qs_tally. */
+QS_INLINE bool
+qs_bucket_fits(const uint8_t *table, bool wide, uint64_t first, uint32_t width, uint32_t owned)
+{
+	qs_tally tally = { 0, 0 };
+	uint32_t lane;
+
+	for (lane = 0; lane < width; lane++)
+		qs_tally_add(&tally, qs_counter_get(table, first + lane, wide));
+	return qs_tally_fits(&tally, owned);
+}
+
+/* See qs_ops.remove; "width" counters make a bucket, 0 if they stand alone. */
+QS_INLINE size_t
+qs_cells_remove(qs_sketch *sk, uint8_t *table, bool wide, uint32_t width, qs_locate locate,
+				const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	uint32_t d = sk->params.depth;
+	uint64_t cell[QS_DEPTH_MAX];
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint64_t w = weight ? (uint64_t) weight[i] : 1;
+
+		locate(sk, hv[i], cell);
+		if (qs_cells_min(table, wide, cell, d) < w)
+			break;
+		qs_cells_take(table, wide, cell, d, w);
+		if (width > 0 && !qs_bucket_fits(table, wide, cell[0] / width * width, width, d))
+		{
+			qs_cells_take(table, wide, cell, d, -w);
+			break;
+		}
+	}
+	return i;
+}
+
+QS_INLINE void
+qs_cells_query(const qs_sketch *sk, const uint8_t *table, bool wide, qs_locate locate,
+			   qs_fetch fetch, const uint64_t *hv, size_t count, int64_t *estimate)
+{
+	uint32_t d = sk->params.depth;
+	uint64_t cell[QS_DEPTH_MAX];
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (i + QS_PREFETCH_AHEAD < count)
+			fetch(sk, table, hv[i + QS_PREFETCH_AHEAD]);
+		locate(sk, hv[i], cell);
+		estimate[i] = (int64_t) qs_cells_min(table, wide, cell, d);
+	}
+}
+
+/*
+ * into += from, or into -= from, where "from" has more = from_n / into_n
+ * (a power of two) buckets for each of "into".
+ */
+extern void qs_table_add(uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from,
+						 bool from_wide, uint64_t more, qs_layout layout, bool negative);
+
+/* Would the subtraction leave counters that are not negative and fit each other? */
+extern bool qs_table_covers(const uint8_t *into, bool into_wide, uint64_t into_n,
+							const uint8_t *from, bool from_wide, uint64_t more, qs_layout layout);
+
+/* Copy counters between widths; values fit by the rule of N. */
+extern void
+qs_table_convert(uint8_t *to, bool to_wide, const uint8_t *from, bool from_wide, uint64_t count);
+
+/*
+ * Does each bucket sum to a multiple of d with no counter above its share,
+ * and do all of them sum to d * total?
+ */
+extern bool qs_table_check(const uint8_t *table, bool wide, uint64_t n, uint32_t width,
+						   uint32_t depth, int64_t total);
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * explicit.c
+ *		The explicit form: exact counts of few distinct keys.
+ *
+ * A sketch of a small group costs 16 bytes per distinct key and is exact.  In
+ * memory the entries lie in an open-addressing hash table (linear probing,
+ * slot = high bits of hv, at most three quarters full, doubling), so that a
+ * stream with few distinct keys is counted at the speed of a hash table.
+ * Serialized they are an array sorted by fingerprint, which depends on the
+ * multiset of keys alone, and which is searched in place.
+ *
+ * src/sketch/explicit.c
+ */
+#include <stdlib.h>
+
+#include "sketch/explicit.h"
+
+#define FIRST_SLOTS 16
+
+static qs_entry
+load_entry(const uint8_t *entries, uint64_t i)
+{
+	qs_entry e;
+
+	memcpy(&e, entries + i * sizeof(qs_entry), sizeof(e));
+	return e;
+}
+
+/* Slot of the key, or the empty slot where it belongs. */
+static qs_entry *
+find_slot(const qs_sketch *sk, uint64_t fingerprint, uint64_t hv)
+{
+	qs_entry *slot = (qs_entry *) sk->entries;
+	uint64_t i = qs_reduce(hv, sk->slots);
+
+	while (slot[i].count != 0 && slot[i].fingerprint != fingerprint)
+		i = (i + 1) & (sk->slots - 1);
+	return &slot[i];
+}
+
+static int64_t
+get_sorted(const qs_sketch *sk, uint64_t fingerprint)
+{
+	uint64_t low = 0;
+	uint64_t high = sk->used;
+
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+		qs_entry e = load_entry(sk->entries, middle);
+
+		if (e.fingerprint == fingerprint)
+			return e.count;
+		if (e.fingerprint < fingerprint)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return 0;
+}
+
+int64_t
+qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint, uint64_t hv)
+{
+	if (sk->used == 0)
+		return 0;
+	if (sk->view)
+		return get_sorted(sk, fingerprint);
+	return find_slot(sk, fingerprint, hv)->count;
+}
+
+/* Double the table (or make the first one). */
+static qs_status
+grow(qs_sketch *sk)
+{
+	qs_sketch bigger = *sk;
+	uint64_t position = 0;
+	qs_entry e;
+
+	bigger.slots = sk->slots ? sk->slots * 2 : FIRST_SLOTS;
+	bigger.entries = sk->memory->alloc(sk->memory->context, bigger.slots * sizeof(qs_entry));
+	if (!bigger.entries)
+		return QS_NO_MEMORY;
+	while (qs_explicit_next(sk, &position, &e))
+		*find_slot(&bigger, e.fingerprint, qs_hash(e.fingerprint, sk->seed_key)) = e;
+	if (sk->entries)
+		sk->memory->release(sk->memory->context, sk->entries);
+	*sk = bigger;
+	return QS_OK;
+}
+
+/* An entry for a new key, at its slot or in a bigger table; NULL: no memory. */
+static qs_entry *
+new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint, uint64_t hv)
+{
+	if (sk->used >= sk->slots / 4 * 3)
+	{
+		if (grow(sk) != QS_OK)
+			return NULL;
+		slot = find_slot(sk, fingerprint, hv);
+	}
+	slot->fingerprint = fingerprint;
+	sk->used++;
+	return slot;
+}
+
+/*
+ * Counts and weights of a view that nobody validated can be anything; unsigned
+ * arithmetic keeps that harmless.
+ */
+qs_status
+qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
+				const int64_t *weight, size_t count, size_t *done)
+{
+	uint64_t limit = qs_explicit_limit(&sk->params);
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		int64_t w = weight ? weight[i] : 1;
+		qs_entry *e = sk->slots ? find_slot(sk, fingerprint[i], hv[i]) : NULL;
+
+		if (w == 0)
+			continue;
+		if (!e || e->count == 0)
+		{
+			if (sk->used == limit)
+				break;
+			e = new_entry(sk, e, fingerprint[i], hv[i]);
+			if (!e)
+				return QS_NO_MEMORY;
+		}
+		e->count = (int64_t) ((uint64_t) e->count + (uint64_t) w);
+	}
+	*done = i;
+	return QS_OK;
+}
+
+/* Empty a slot and move up the entries that had to pass over it. */
+static void
+delete_slot(qs_sketch *sk, qs_entry *hole)
+{
+	qs_entry *slot = (qs_entry *) sk->entries;
+	uint64_t last = sk->slots - 1;
+	uint64_t gap = (uint64_t) (hole - slot);
+	uint64_t i = gap;
+
+	for (;;)
+	{
+		uint64_t home;
+
+		i = (i + 1) & last;
+		if (slot[i].count == 0)
+			break;
+		home = qs_reduce(qs_hash(slot[i].fingerprint, sk->seed_key), sk->slots);
+		if (((i - home) & last) >= ((i - gap) & last))
+		{
+			slot[gap] = slot[i];
+			gap = i;
+		}
+	}
+	memset(&slot[gap], 0, sizeof(qs_entry));
+	sk->used--;
+}
+
+size_t
+qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
+				   const int64_t *weight, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		int64_t w = weight ? weight[i] : 1;
+		qs_entry *e;
+
+		if (w == 0)
+			continue;
+		if (sk->used == 0)
+			break;
+		e = find_slot(sk, fingerprint[i], hv[i]);
+		if ((uint64_t) e->count < (uint64_t) w)
+			break;
+		e->count = (int64_t) ((uint64_t) e->count - (uint64_t) w);
+		if (e->count == 0)
+			delete_slot(sk, e);
+	}
+	return i;
+}
+
+bool
+qs_explicit_next(const qs_sketch *sk, uint64_t *position, qs_entry *entry)
+{
+	uint64_t end = sk->view ? sk->used : sk->slots;
+
+	while (*position < end)
+	{
+		*entry = load_entry(sk->entries, (*position)++);
+		if (entry->count != 0)
+			return true;
+	}
+	return false;
+}
+
+static int
+compare_entries(const void *a, const void *b)
+{
+	uint64_t x = qs_load64(a);
+	uint64_t y = qs_load64(b);
+
+	return (x > y) - (x < y);
+}
+
+void
+qs_explicit_write(const qs_sketch *sk, uint8_t *out)
+{
+	uint64_t position = 0;
+	uint64_t n = 0;
+	qs_entry e;
+
+	if (sk->view)
+	{
+		memcpy(out, sk->entries, sk->used * sizeof(e));
+		return;
+	}
+	while (qs_explicit_next(sk, &position, &e))
+		memcpy(out + n++ * sizeof(e), &e, sizeof(e));
+	qsort(out, n, sizeof(e), compare_entries);
+}
+
+bool
+qs_explicit_check(const qs_sketch *sk)
+{
+	int64_t rest = sk->total;
+	uint64_t previous = 0;
+	uint64_t i;
+
+	for (i = 0; i < sk->used; i++)
+	{
+		qs_entry e = load_entry(sk->entries, i);
+
+		if (e.count < 1 || e.count > rest || (i > 0 && e.fingerprint <= previous))
+			return false;
+		rest -= e.count;
+		previous = e.fingerprint;
+	}
+	return rest == 0;
+}

@@ -1,0 +1,38 @@
+/*
+ * explicit.h
+ *		The explicit form: exact counts of few distinct keys.
+ *
+ * src/sketch/explicit.h
+ */
+#ifndef QS_EXPLICIT_H
+#define QS_EXPLICIT_H
+
+#include "sketch/sketch.h"
+
+/* Exact count of a key; 0 if it is not there. */
+extern int64_t qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint, uint64_t hv);
+
+/*
+ * Add keys (weight NULL: 1 each; weights positive) until all are in or the
+ * limit of distinct keys would be passed; *done says how many are in.
+ */
+extern qs_status qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
+								 const int64_t *weight, size_t count, size_t *done);
+
+/* Remove keys; returns how many before one with too small a count. */
+extern size_t qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
+								 const int64_t *weight, size_t count);
+
+/*
+ * Visit entries: starts with *position = 0, false at the end.  The order is
+ * that of the table and means nothing.
+ */
+extern bool qs_explicit_next(const qs_sketch *sk, uint64_t *position, qs_entry *entry);
+
+/* Write all entries sorted by fingerprint: 16 bytes each, "used" of them. */
+extern void qs_explicit_write(const qs_sketch *sk, uint8_t *out);
+
+/* Are the entries of a view strictly ascending, positive and N in sum? */
+extern bool qs_explicit_check(const qs_sketch *sk);
+
+#endif

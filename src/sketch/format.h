@@ -1,0 +1,68 @@
+/*
+ * format.h
+ *		The byte format of a sketch, version 1.
+ *
+ * Little-endian, one header of 60 bytes and a body.  Inside PostgreSQL these
+ * are the bytes after the 4-byte varlena header, so the body starts at 64.
+ *
+ *	offset	bytes	field
+ *	0		3		magic "QSK"
+ *	3		1		version, 1
+ *	4		1		structure (qs_structure)
+ *	5		1		form (qs_form)
+ *	6		1		part of an sf sketch (qs_part), else 0
+ *	7		1		counter bytes: 0 explicit, 4 (N < 2^32) or 8 dense
+ *	8		1		depth d
+ *	9		1		z of an sf sketch, else 0
+ *	10		1		log2 of the number of masks; thread 0
+ *	11		1		reserved, 0
+ *	12		4		CRC-32C of all bytes with this field 0
+ *	16		8		n
+ *	24		8		seed
+ *	32		4		family of the keys, 0 = none yet
+ *	36		4		collation of the keys, 0 = does not matter
+ *	40		8		total weight N, 0 .. 2^63 - 1
+ *	48		8		explicit: entries; multilevel: high buckets; else 0
+ *	56		4		reserved, 0
+ *
+ * Body, explicit: entries of 8-byte fingerprint and 8-byte count, ascending by
+ * fingerprint, counts positive.  Body, dense: the structure's table, then its
+ * extra table (sf: fat; multilevel: high buckets in the order of their low
+ * buckets, none all zero).
+ *
+ * The bytes are a function of the parameters and the multiset of keys: every
+ * choice above (form, counter width, order) is determined by them.
+ *
+ * src/sketch/format.h
+ */
+#ifndef QS_FORMAT_H
+#define QS_FORMAT_H
+
+#include "sketch/sketch.h"
+
+#define QS_FORMAT_VERSION_1 1
+#define QS_HEADER_BYTES     60
+
+/* Bytes that qs_write() will write. */
+extern uint64_t qs_flat_size(const qs_sketch *sk);
+
+/* Serialize an owned sketch or a view. */
+extern void qs_write(const qs_sketch *sk, uint8_t *out);
+
+/*
+ * Make "view" a view of bytes, after checking the header and the length in
+ * constant time: whatever the body holds, no operation on the view reads
+ * outside of it.
+ */
+extern qs_status qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length);
+
+/*
+ * The one validator for bytes from outside: qs_open(), the checksum, and all
+ * invariants of form and structure.
+ */
+extern qs_status qs_validate(const uint8_t *bytes, uint64_t length);
+
+/* Bytes of the smallest dense form: what a sketch of these parameters grows to. */
+extern uint64_t qs_dense_size(const qs_params *p, bool wide);
+
+#endif

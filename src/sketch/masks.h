@@ -1,0 +1,73 @@
+/*
+ * masks.h
+ *		Hash masks: which d of a bucket's m counters belong to a key.
+ *
+ * A sketch has H masks (a power of two up to 65536), each with exactly d of m
+ * bits set, drawn without bias from a stream that depends on (seed, m, d) and
+ * the mask's index alone.  So a mask can be computed by itself, without the
+ * table, and a table of H masks begins with the table of H/2.  Bit i selects
+ * counter i.  Paper: section III-A.
+ *
+ * A key's mask is one of the table, turned by 0 .. m-1 places.  Two keys of a
+ * bucket with the same mask cannot be told apart, and with 1024 masks alone
+ * that happens 4 to 6 times as often as chance demands when there are
+ * thousands of ways to choose d of m: it costs multilevel a fifth of its
+ * accuracy and warp a sixteenth.  Turned, the 1024 masks are as good as all.
+ *
+ * src/sketch/masks.h
+ */
+#ifndef QS_MASKS_H
+#define QS_MASKS_H
+
+#include "base/hash.h"
+
+#define QS_MASKS_MAX     65536
+#define QS_MASK_BITS_MAX 32
+
+/*
+ * Mask number "index" with d bits out of m: Floyd's sampling, one draw of 32
+ * bits per bit.  Costs d mixes; hot loops look it up in a table instead.
+ */
+QS_INLINE uint32_t
+qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
+{
+	uint64_t state = qs_mix64(seed_key ^ ((uint64_t) m << 40 | (uint64_t) d << 32 | index));
+	uint32_t mask = 0;
+	uint32_t j;
+
+	for (j = m - d; j < m; j++)
+	{
+		uint64_t draw = qs_mix64(state += QS_ROW_STEP) >> 32;
+		uint32_t bit = UINT32_C(1) << (uint32_t) ((draw * (j + 1)) >> 32);
+
+		mask |= (mask & bit) ? UINT32_C(1) << j : bit;
+	}
+	return mask;
+}
+
+/*
+ * By how many places hv turns its mask: from the 16 bits of hv above those
+ * that index the table (and below those that choose among up to 2^32 buckets).
+ */
+QS_INLINE uint32_t
+qs_mask_places(uint32_t m, uint64_t hv)
+{
+	return (((uint32_t) hv >> 16) * m) >> 16;
+}
+
+QS_INLINE uint32_t
+qs_mask_turn_by(uint32_t mask, uint32_t m, uint32_t places)
+{
+	uint64_t twice = (uint64_t) mask << places;
+
+	return (uint32_t) ((twice | twice >> m) & ((UINT64_C(1) << m) - 1));
+}
+
+/* The mask as hv turns it. */
+QS_INLINE uint32_t
+qs_mask_turn(uint32_t mask, uint32_t m, uint64_t hv)
+{
+	return qs_mask_turn_by(mask, m, qs_mask_places(m, hv));
+}
+
+#endif

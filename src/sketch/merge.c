@@ -1,0 +1,207 @@
+/*
+ * merge.c
+ *		Merging, subtracting and folding sketches.
+ *
+ * All three rest on one operation of the structures, accumulate(), which adds
+ * a dense sketch into one with as many buckets or a power of two fewer.  Since
+ * a bucket is the high part of hv * n, buckets 2i and 2i+1 of a sketch of n
+ * buckets hold just the keys of bucket i of a sketch of n/2.
+ *
+ * src/sketch/merge.c
+ */
+#include "sketch/explicit.h"
+#include "sketch/sketch.h"
+
+/* Most entries added at a time: an explicit sketch has no more. */
+typedef struct entry_arrays
+{
+	uint64_t fingerprint[QS_EXPLICIT_MAX];
+	uint64_t hv[QS_EXPLICIT_MAX];
+	int64_t count[QS_EXPLICIT_MAX];
+} entry_arrays;
+
+static size_t
+entries_to_arrays(const qs_sketch *from, entry_arrays *a)
+{
+	uint64_t position = 0;
+	size_t n = 0;
+	qs_entry e;
+
+	while (qs_explicit_next(from, &position, &e))
+	{
+		a->fingerprint[n] = e.fingerprint;
+		a->hv[n] = qs_hash(e.fingerprint, from->seed_key);
+		a->count[n++] = e.count;
+	}
+	return n;
+}
+
+/*
+ * Entries of "from" into "into", whose total counts them already, and which
+ * turns dense when they are too many.
+ */
+static qs_status
+add_explicit(qs_sketch *into, const qs_sketch *from)
+{
+	entry_arrays a;
+	size_t n = entries_to_arrays(from, &a);
+	size_t done = 0;
+	qs_status status = QS_OK;
+
+	if (into->form == QS_EXPLICIT)
+	{
+		status = qs_explicit_add(into, a.fingerprint, a.hv, a.count, n, &done);
+		if (status != QS_OK || done == n)
+			return status;
+		status = qs_make_dense(into);
+		if (status != QS_OK)
+			return status;
+	}
+	if (into->ops->reserve)
+		status = into->ops->reserve(into, n - done);
+	if (status == QS_OK)
+		into->ops->add(into, a.hv + done, a.count + done, n - done);
+	return status;
+}
+
+/* A dense sketch of n buckets, wide enough for "total", with nothing in it. */
+static qs_status
+empty_dense(qs_sketch *to, const qs_sketch *like, uint64_t n, int64_t total)
+{
+	qs_params p = like->params;
+
+	p.n = n;
+	qs_init(to, &p, like->memory);
+	to->family = like->family;
+	to->collation = like->collation;
+	to->total = total;
+	return qs_make_dense(to);
+}
+
+qs_status
+qs_fold(qs_sketch *sk, uint64_t n)
+{
+	qs_sketch folded;
+	qs_params target = sk->params;
+	qs_status status;
+
+	target.n = n;
+	if (n < 1 || n > sk->params.n || !qs_params_mergeable(&sk->params, &target))
+		return QS_NO_FOLD;
+	if (n == sk->params.n)
+		return QS_OK;
+	if (sk->form == QS_EXPLICIT)
+	{
+		sk->params.n = n;
+		return sk->used > qs_explicit_limit(&sk->params) ? qs_make_dense(sk) : QS_OK;
+	}
+	status = empty_dense(&folded, sk, n, sk->total);
+	if (status == QS_OK)
+		status = folded.ops->accumulate(&folded, sk, false);
+	if (status != QS_OK)
+	{
+		qs_free(&folded);
+		return status;
+	}
+	qs_free(sk);
+	*sk = folded;
+	return QS_OK;
+}
+
+/* Bring "into" to no more buckets than "from" has; they are mergeable. */
+static qs_status
+fold_to(qs_sketch *into, const qs_sketch *from)
+{
+	return into->params.n > from->params.n ? qs_fold(into, from->params.n) : QS_OK;
+}
+
+/* Take over what an empty sketch does not know yet. */
+static void
+adopt_family(qs_sketch *into, const qs_sketch *from)
+{
+	if (into->family == 0)
+	{
+		into->family = from->family;
+		into->collation = from->collation;
+	}
+}
+
+qs_status
+qs_merge(qs_sketch *into, const qs_sketch *from)
+{
+	qs_status status;
+
+	if (!qs_params_mergeable(&into->params, &from->params))
+		return QS_MISMATCH;
+	if (from->total > INT64_MAX - into->total)
+		return QS_TOTAL_OVERFLOW;
+	status = fold_to(into, from);
+	if (status == QS_OK)
+		status = qs_prepare(into, from->total);
+	if (status != QS_OK)
+		return status;
+	if (from->form == QS_DENSE && into->form == QS_EXPLICIT)
+	{
+		int64_t total = into->total;
+
+		/* dense with counters for the sum of both */
+		into->total += from->total;
+		status = qs_make_dense(into);
+		into->total = total;
+		if (status != QS_OK)
+			return status;
+	}
+	adopt_family(into, from);
+	into->total += from->total;
+	if (from->form == QS_DENSE)
+		return into->ops->accumulate(into, from, false);
+	return add_explicit(into, from);
+}
+
+/* Entries of "from" out of "into"; all or nothing. */
+static qs_status
+remove_explicit(qs_sketch *into, const qs_sketch *from)
+{
+	entry_arrays a;
+	size_t n = entries_to_arrays(from, &a);
+	size_t done;
+
+	if (into->form == QS_EXPLICIT)
+	{
+		done = qs_explicit_remove(into, a.fingerprint, a.hv, a.count, n);
+		if (done < n)
+			qs_explicit_add(into, a.fingerprint, a.hv, a.count, done, &(size_t){ 0 });
+	}
+	else
+	{
+		done = into->ops->remove(into, a.hv, a.count, n);
+		if (done < n)
+			into->ops->add(into, a.hv, a.count, done);
+	}
+	return done < n ? QS_UNDERFLOW : QS_OK;
+}
+
+qs_status
+qs_subtract(qs_sketch *into, const qs_sketch *from)
+{
+	qs_status status;
+
+	if (!qs_params_mergeable(&into->params, &from->params))
+		return QS_MISMATCH;
+	if (into->params.part == QS_PART_DEVICE)
+		return QS_READ_ONLY;
+	if (from->total > into->total)
+		return QS_UNDERFLOW;
+	status = fold_to(into, from);
+	if (status == QS_OK && from->form == QS_DENSE)
+		status = qs_make_dense(into);
+	if (status != QS_OK)
+		return status;
+	if (from->form == QS_DENSE)
+		status = into->ops->accumulate(into, from, true);
+	else
+		status = remove_explicit(into, from);
+	if (status == QS_OK)
+		into->total -= from->total;
+	return status;
+}

@@ -1,0 +1,338 @@
+/*
+ * multilevel.c
+ *		The multilevel sketch: one-byte counters that overflow into high buckets.
+ *
+ * Paper: Algorithms 4 and 5 (MSWS).  A low bucket ("table") is one 32-byte
+ * sector:
+ *
+ *	byte 0 .. 27	counters, modulo 256
+ *	byte 28 .. 31	high index: 0, or 1024 + number of its high bucket
+ *
+ * A high bucket ("extra") has 32 counters of 4 (wide: 8) bytes, 28 of them
+ * used.  Counter i of a bucket is low[i] + 256 * high[i]: where the paper
+ * estimates with two minima, here the value is exact, so the sketch does not
+ * depend on the order of keys, can be merged and removed from, and equals a
+ * sketch with buckets of 28 wide counters, in less than a third of the memory
+ * as long as few counters pass 255.
+ *
+ * A high bucket is given to a low bucket when one of its counters first passes
+ * 255.  Serialized, high buckets are in the order of their low buckets and
+ * those that are all zero again are left out.
+ *
+ * Invariants: those of a bucketed sketch with m = 28.
+ *
+ * src/sketch/multilevel.c
+ */
+#include "sketch/cells.h"
+#include "sketch/multilevel.h"
+
+#define FIRST_ROOM 16 /* high buckets of the first allocation */
+
+static uint64_t
+table_bytes(const qs_params *p, bool wide)
+{
+	(void) wide;
+	return p->n * QS_LOW_BYTES;
+}
+
+static uint64_t
+extra_bytes(const qs_params *p, bool wide)
+{
+	(void) p;
+	return QS_HIGH_COUNTERS * (wide ? 8 : 4);
+}
+
+static void
+set(qs_sketch *sk, uint8_t *low, uint32_t i, uint64_t value)
+{
+	low[i] = (uint8_t) value;
+	if (value > 255 || qs_high_of(sk, low))
+		qs_counter_set(qs_high_for_update(sk, low), i, sk->wide, value >> 8);
+}
+
+/*
+ * Room for as many high buckets as "count" keys can ask for.  The table of
+ * high buckets grows by half at least, so that growing costs little per key.
+ */
+static qs_status
+reserve(qs_sketch *sk, size_t count)
+{
+	uint64_t most = sk->params.n;
+	uint64_t want = sk->extra_used + count;
+	uint64_t bytes = extra_bytes(&sk->params, sk->wide);
+	uint8_t *bigger;
+
+	if (want > most)
+		want = most;
+	if (want <= sk->extra_room)
+		return QS_OK;
+	if (want < FIRST_ROOM)
+		want = FIRST_ROOM;
+	if (want < sk->extra_room + sk->extra_room / 2)
+		want = sk->extra_room + sk->extra_room / 2;
+	if (want > most)
+		want = most;
+	bigger = sk->memory->alloc(sk->memory->context, want * bytes);
+	if (!bigger)
+		return QS_NO_MEMORY;
+	if (sk->extra)
+	{
+		memcpy(bigger, sk->extra, sk->extra_used * bytes);
+		sk->memory->release(sk->memory->context, sk->extra);
+	}
+	sk->extra = bigger;
+	sk->extra_room = want;
+	return QS_OK;
+}
+
+static void
+multilevel_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint64_t w = weight ? (uint64_t) weight[i] : 1;
+		uint8_t *low = qs_low_bucket(sk, qs_reduce(hv[i], sk->params.n));
+		uint32_t mask;
+
+		if (i + QS_PREFETCH_AHEAD < count)
+			__builtin_prefetch(
+				qs_low_bucket(sk, qs_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)), 1);
+		for (mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv[i]); mask != 0; mask &= mask - 1)
+		{
+			uint32_t c = (uint32_t) __builtin_ctz(mask);
+			uint64_t sum = low[c] + w;
+
+			low[c] = (uint8_t) sum;
+			if (sum > 255)
+			{
+				uint8_t *high = qs_high_for_update(sk, low);
+
+				qs_counter_set(high, c, sk->wide, qs_counter_get(high, c, sk->wide) + (sum >> 8));
+			}
+		}
+	}
+}
+
+static uint64_t
+estimate_one(const qs_sketch *sk, uint64_t hv)
+{
+	const uint8_t *low = qs_low_bucket(sk, qs_reduce(hv, sk->params.n));
+	const uint8_t *high = qs_high_of(sk, low);
+	uint64_t least = UINT64_MAX;
+	uint32_t mask;
+
+	for (mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv); mask != 0; mask &= mask - 1)
+	{
+		uint64_t v = qs_multilevel_get(low, high, sk->wide, (uint32_t) __builtin_ctz(mask));
+
+		if (v < least)
+			least = v;
+	}
+	return least;
+}
+
+/* Take w from (or, negated, give it back to) the counters that a mask selects. */
+static void
+take(qs_sketch *sk, uint8_t *low, uint32_t mask, uint64_t w)
+{
+	for (; mask != 0; mask &= mask - 1)
+	{
+		uint32_t c = (uint32_t) __builtin_ctz(mask);
+
+		set(sk, low, c, qs_multilevel_get(low, qs_high_of(sk, low), sk->wide, c) - w);
+	}
+}
+
+/* See qs_tally. */
+static bool
+bucket_fits(const qs_sketch *sk, const uint8_t *low)
+{
+	const uint8_t *high = qs_high_of(sk, low);
+	qs_tally tally = { 0, 0 };
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+		qs_tally_add(&tally, qs_multilevel_get(low, high, sk->wide, c));
+	return qs_tally_fits(&tally, sk->params.depth);
+}
+
+static size_t
+multilevel_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint64_t w = weight ? (uint64_t) weight[i] : 1;
+		uint8_t *low = qs_low_bucket(sk, qs_reduce(hv[i], sk->params.n));
+		uint32_t mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv[i]);
+
+		if (estimate_one(sk, hv[i]) < w)
+			break;
+		take(sk, low, mask, w);
+		if (!bucket_fits(sk, low))
+		{
+			take(sk, low, mask, -w);
+			break;
+		}
+	}
+	return i;
+}
+
+static void
+multilevel_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (i + QS_PREFETCH_AHEAD < count)
+			__builtin_prefetch(
+				qs_low_bucket(sk, qs_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)));
+		estimate[i] = (int64_t) estimate_one(sk, hv[i]);
+	}
+}
+
+void
+qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
+{
+	const uint8_t *low = qs_low_bucket(sk, bucket);
+	const uint8_t *high = qs_high_of(sk, low);
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+		value[c] = qs_multilevel_get(low, high, sk->wide, c);
+}
+
+static qs_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	return qs_multilevel_accumulate(into, from, negative);
+}
+
+static void
+convert_high(uint8_t *to, bool to_wide, const uint8_t *from, bool from_wide)
+{
+	uint32_t i;
+
+	for (i = 0; i < QS_HIGH_COUNTERS; i++)
+		qs_counter_set(to, i, to_wide, qs_counter_get(from, i, from_wide));
+}
+
+static void
+widen(qs_sketch *to, const qs_sketch *from)
+{
+	uint64_t i;
+
+	memcpy(to->table, from->table, table_bytes(&to->params, true));
+	for (i = 0; i < from->extra_used; i++)
+		convert_high(qs_high_bucket(to, i), true, qs_high_bucket(from, i), from->wide);
+}
+
+/* Is the high bucket there and not all zero? */
+static bool
+is_live(const qs_sketch *sk, const uint8_t *high)
+{
+	uint32_t i;
+
+	if (high)
+		for (i = 0; i < QS_LOW_COUNTERS; i++)
+			if (qs_counter_get(high, i, sk->wide) != 0)
+				return true;
+	return false;
+}
+
+/* Counted as write() finds them: damaged bytes may name one twice or never. */
+static uint64_t
+live_extra(const qs_sketch *sk)
+{
+	uint64_t live = 0;
+	uint64_t b;
+
+	if (sk->extra_used > 0)
+		for (b = 0; b < sk->params.n; b++)
+			live += is_live(sk, qs_high_of(sk, qs_low_bucket(sk, b)));
+	return live;
+}
+
+static void
+write(const qs_sketch *sk, bool wide, uint8_t *out)
+{
+	uint8_t *next = out + table_bytes(&sk->params, wide);
+	uint32_t index = QS_HIGH_INDEX_MIN;
+	uint64_t b;
+
+	memcpy(out, sk->table, table_bytes(&sk->params, wide));
+	for (b = 0; b < sk->params.n; b++)
+	{
+		const uint8_t *high = qs_high_of(sk, qs_low_bucket(sk, b));
+		bool live = is_live(sk, high);
+
+		qs_store32(out + b * QS_LOW_BYTES + QS_LOW_COUNTERS, live ? index++ : 0);
+		if (live)
+		{
+			convert_high(next, wide, high, sk->wide);
+			next += extra_bytes(&sk->params, wide);
+		}
+	}
+}
+
+/* Does the bucket sum to d times the weight of its keys?  *rest loses the sum. */
+static bool
+check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsigned __int128 *rest)
+{
+	qs_tally tally = { 0, 0 };
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+	{
+		if (high && qs_counter_get(high, c, sk->wide) > (uint64_t) sk->total >> 8)
+			return false;
+		qs_tally_add(&tally, qs_multilevel_get(low, high, sk->wide, c));
+	}
+	for (c = QS_LOW_COUNTERS; high && c < QS_HIGH_COUNTERS; c++)
+		if (qs_counter_get(high, c, sk->wide) != 0)
+			return false;
+	if (tally.sum > *rest || tally.sum % sk->params.depth != 0 ||
+		!qs_tally_fits(&tally, sk->params.depth))
+		return false;
+	*rest -= tally.sum;
+	return true;
+}
+
+static bool
+check(const qs_sketch *sk)
+{
+	unsigned __int128 rest = (unsigned __int128) (uint64_t) sk->total * sk->params.depth;
+	uint64_t seen = 0;
+	uint64_t b;
+
+	for (b = 0; b < sk->params.n; b++)
+	{
+		const uint8_t *low = qs_low_bucket(sk, b);
+		uint32_t index = qs_load32(low + QS_LOW_COUNTERS);
+		const uint8_t *high = qs_high_of(sk, low);
+
+		if (index != 0 && (index != QS_HIGH_INDEX_MIN + seen++ || !is_live(sk, high)))
+			return false;
+		if (!check_bucket(sk, low, high, &rest))
+			return false;
+	}
+	return rest == 0 && seen == sk->extra_used;
+}
+
+const qs_ops qs_multilevel_ops = {
+	.table_bytes = table_bytes,
+	.extra_bytes = extra_bytes,
+	.reserve = reserve,
+	.add = multilevel_add,
+	.remove = multilevel_remove,
+	.query = multilevel_query,
+	.accumulate = accumulate,
+	.widen = widen,
+	.live_extra = live_extra,
+	.write = write,
+	.check = check,
+};

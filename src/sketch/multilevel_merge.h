@@ -1,0 +1,258 @@
+/*
+ * multilevel_merge.h
+ *		Adding and subtracting tables of multilevel sketches.
+ *
+ * A counter is low + 256 * high, so two tables add up as numbers of two digits
+ * do: the low counters byte by byte, modulo 256, and what they carry goes to
+ * the high counters together with those of the other sketch.  Only buckets
+ * that carry, or that bring a high bucket, are looked at again: they are
+ * listed, a block of buckets at a time while those are in the cache.
+ * Subtracting is the same with borrows.  A fold adds the "more" buckets that
+ * become one, one after the other.
+ *
+ * The loops are compiled once for each instruction set (engine/kernels.h),
+ * which differ in how they add low buckets; multilevel_merge.c has the plain
+ * way.
+ *
+ * Floor: both low tables read and one written, and the same for each high
+ * bucket that changes, which has four (wide: eight) times the bytes of a low
+ * one.
+ *
+ * src/core/multilevel_merge.h
+ */
+#ifndef QS_MULTILEVEL_MERGE_H
+#define QS_MULTILEVEL_MERGE_H
+
+#include "sketch/cells.h"
+#include "sketch/multilevel.h"
+
+/* Low buckets that are added before their high ones: 4 kB. */
+#define QS_MERGE_BLOCK 128
+
+/* A bucket whose high counters change. */
+typedef struct qs_carry
+{
+	uint32_t bucket; /* its number in the block */
+	uint32_t mask;   /* of the counters that carried or borrowed */
+} qs_carry;
+
+/*
+ * Add the counters of every "more"th low bucket of "from" to "count" ones, or
+ * subtract them, and list those that carry or bring a high index.  Returns how
+ * many are listed.  The indexes of "into" stay.
+ */
+typedef size_t (*qs_low_add)(uint8_t *into, const uint8_t *from, uint64_t more, size_t count,
+							 bool negative, qs_carry *list);
+
+/* One bit for each counter of a bucket: vectors compare with it. */
+static const uint32_t qs_counter_bit[QS_LOW_COUNTERS] = {
+	1 << 0,  1 << 1,  1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,  1 << 8,  1 << 9,
+	1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 19,
+	1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25, 1 << 26, 1 << 27,
+};
+
+/* The widths are constants at each call, so it vectorizes. */
+QS_INLINE void
+qs_high_add_each(uint8_t *restrict into, bool into_wide, const uint8_t *restrict from,
+				 bool from_wide, uint32_t mask, bool negative)
+{
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+	{
+		uint64_t v =
+			((mask & qs_counter_bit[c]) != 0) + (from ? qs_counter_get(from, c, from_wide) : 0);
+		uint64_t old = qs_counter_get(into, c, into_wide);
+
+		qs_counter_set(into, c, into_wide, negative ? old - v : old + v);
+	}
+}
+
+/* Add carries to a high bucket, and counters; "from" may be NULL. */
+QS_INLINE void
+qs_high_add(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint32_t mask,
+			bool negative)
+{
+	if (!from && into_wide)
+		qs_high_add_each(into, true, NULL, false, mask, negative);
+	else if (!from)
+		qs_high_add_each(into, false, NULL, false, mask, negative);
+	else if (into_wide && from_wide)
+		qs_high_add_each(into, true, from, true, mask, negative);
+	else if (into_wide)
+		qs_high_add_each(into, true, from, false, mask, negative);
+	else if (from_wide)
+		qs_high_add_each(into, false, from, true, mask, negative);
+	else
+		qs_high_add_each(into, false, from, false, mask, negative);
+}
+
+/* What the list says for one block of low buckets. */
+QS_INLINE qs_status
+qs_list_add(qs_sketch *into, uint8_t *low, const qs_sketch *from, const uint8_t *from_low,
+			uint64_t more, bool negative, const qs_carry *list, size_t listed)
+{
+	size_t i;
+
+	for (i = 0; i < listed; i++)
+	{
+		uint8_t *to = low + list[i].bucket * QS_LOW_BYTES;
+		const uint8_t *add = qs_high_of(from, from_low + list[i].bucket * more * QS_LOW_BYTES);
+		uint8_t *high = qs_high_of(into, to);
+
+		if (!high)
+		{
+			if (into->ops->reserve(into, 1) != QS_OK)
+				return QS_NO_MEMORY;
+			high = qs_high_for_update(into, to);
+		}
+		qs_high_add(high, into->wide, add, from->wide, list[i].mask, negative);
+	}
+	return QS_OK;
+}
+
+QS_INLINE qs_status
+qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t more, bool negative,
+			  qs_low_add low_add)
+{
+	qs_carry list[QS_MERGE_BLOCK];
+	uint64_t b;
+	uint64_t k;
+
+	for (b = 0; b < into->params.n; b += QS_MERGE_BLOCK)
+		for (k = 0; k < more; k++)
+		{
+			uint64_t left = into->params.n - b;
+			uint8_t *low = qs_low_bucket(into, b);
+			const uint8_t *add = qs_low_bucket(from, b * more + k);
+			size_t listed = low_add(low, add, more, left < QS_MERGE_BLOCK ? left : QS_MERGE_BLOCK,
+									negative, list);
+
+			if (qs_list_add(into, low, from, add, more, negative, list, listed) != QS_OK)
+				return QS_NO_MEMORY;
+		}
+	return QS_OK;
+}
+
+/* ---- would a subtraction leave counters that are not negative and fit? ---- */
+
+/* One-byte counters on both sides; see qs_tally_fits() for what must hold. */
+QS_INLINE bool
+qs_low_covers(const uint8_t *into, const uint8_t *from, uint32_t depth)
+{
+	uint16_t rest[QS_LOW_COUNTERS];
+	uint16_t sum = 0;
+	uint16_t wrong = 0;
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+	{
+		wrong |= (uint16_t) (into[c] < from[c]);
+		rest[c] = (uint16_t) (into[c] - from[c]);
+		sum = (uint16_t) (sum + rest[c]);
+	}
+	/* at most 28 * 255 on both sides, or wrong already */
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+		wrong |= (uint16_t) ((uint16_t) (rest[c] * depth) > sum);
+	return wrong == 0;
+}
+
+/* Stands for a high bucket that is not there. */
+static const uint8_t qs_no_high[QS_LOW_COUNTERS * 4] = { 0 };
+
+/* The same with high counters of 4 bytes; *larger is set if that does not hold a value. */
+QS_INLINE bool
+qs_narrow_covers(const uint8_t *into, const uint8_t *into_high, const uint8_t *from,
+				 const uint8_t *from_high, uint32_t depth, bool *larger)
+{
+	uint32_t rest[QS_LOW_COUNTERS];
+	uint32_t high = 0;
+	uint32_t wrong = 0;
+	uint32_t upper = 0; /* the sum of rest, in two halves of 16 bits */
+	uint32_t lower = 0;
+	uint64_t share;
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+	{
+		uint32_t old_high = qs_load32(into_high + c * 4);
+		uint32_t less_high = qs_load32(from_high + c * 4);
+		uint32_t old = into[c] + (old_high << 8);
+		uint32_t less = from[c] + (less_high << 8);
+
+		high |= old_high | less_high;
+		wrong |= old < less;
+		rest[c] = old - less;
+		upper += rest[c] >> 16;
+		lower += rest[c] & 0xFFFF;
+	}
+	*larger = high >> 24 != 0;
+	share = (((uint64_t) upper << 16) + lower) / depth;
+	if (share < UINT32_MAX)
+		for (c = 0; c < QS_LOW_COUNTERS; c++)
+			wrong |= rest[c] > (uint32_t) share;
+	return wrong == 0;
+}
+
+/* Any buckets; "more" of "from" fold into one. */
+extern bool qs_multilevel_bucket_covers(const qs_sketch *into, const qs_sketch *from,
+										uint64_t bucket, uint64_t more);
+
+QS_INLINE bool
+qs_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
+{
+	const uint8_t *old = qs_low_bucket(into, bucket);
+	const uint8_t *low = qs_low_bucket(from, bucket);
+	const uint8_t *old_high = qs_high_of(into, old);
+	const uint8_t *high = qs_high_of(from, low);
+	bool larger = into->wide || from->wide;
+	bool covered;
+
+	if (!old_high && !high)
+		return qs_low_covers(old, low, into->params.depth);
+	if (!larger)
+	{
+		covered = qs_narrow_covers(old, old_high ? old_high : qs_no_high, low,
+								   high ? high : qs_no_high, into->params.depth, &larger);
+		if (!larger)
+			return covered;
+	}
+	return qs_multilevel_bucket_covers(into, from, bucket, 1);
+}
+
+QS_INLINE bool
+qs_blocks_cover(const qs_sketch *into, const qs_sketch *from, uint64_t more)
+{
+	uint64_t b;
+
+	if (more == 1)
+	{
+		for (b = 0; b < into->params.n; b++)
+			if (!qs_bucket_covers(into, from, b))
+				return false;
+		return true;
+	}
+	for (b = 0; b < into->params.n; b++)
+		if (!qs_multilevel_bucket_covers(into, from, b, more))
+			return false;
+	return true;
+}
+
+/* See qs_ops.accumulate; low_add is a constant at each call. */
+QS_INLINE qs_status
+qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negative,
+							qs_low_add low_add)
+{
+	uint64_t more = from->params.n / into->params.n;
+	uint64_t least = from->extra_used / more; /* high buckets that there will be */
+
+	if (negative)
+		return qs_blocks_cover(into, from, more) ? qs_blocks_add(into, from, more, true, low_add)
+												 : QS_UNDERFLOW;
+	if (least > into->extra_used &&
+		into->ops->reserve(into, (size_t) (least - into->extra_used)) != QS_OK)
+		return QS_NO_MEMORY;
+	return qs_blocks_add(into, from, more, false, low_add);
+}
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * params.c
+ *		Parameters of a sketch and the arithmetic of its sizes.
+ *
+ * src/sketch/params.c
+ */
+#include "sketch/params.h"
+#include "sketch/masks.h"
+
+/* Indexed by qs_structure. */
+static const struct
+{
+	const char *name;
+	uint8_t width; /* m */
+	uint8_t unit;  /* bytes of a bucket; thread: of a counter */
+	uint8_t depth_max;
+} structures[] = {
+	[QS_THREAD] = { "thread", 0, 4, QS_THREAD_DEPTH_MAX }, [QS_WARP] = { "warp", 32, 128, 32 },
+	[QS_HALF_WARP] = { "half_warp", 16, 64, 16 },          [QS_SUB_WARP] = { "sub_warp", 8, 32, 8 },
+	[QS_MULTILEVEL] = { "multilevel", 28, 32, 28 },        [QS_SF] = { "sf", 8, 32, 8 },
+};
+
+static bool
+structure_exists(int structure)
+{
+	return structure >= QS_THREAD && structure < QS_STRUCTURES;
+}
+
+const char *
+qs_structure_name(int structure)
+{
+	return structure_exists(structure) ? structures[structure].name : NULL;
+}
+
+int
+qs_structure_by_name(const char *name, size_t length)
+{
+	int i;
+
+	for (i = QS_THREAD; i < QS_STRUCTURES; i++)
+		if (strlen(structures[i].name) == length && memcmp(structures[i].name, name, length) == 0)
+			return i;
+	return 0;
+}
+
+uint32_t
+qs_bucket_width(int structure)
+{
+	return structures[structure].width;
+}
+
+uint32_t
+qs_depth_max(int structure)
+{
+	return structures[structure].depth_max;
+}
+
+uint64_t
+qs_unit_bytes(const qs_params *p)
+{
+	uint64_t unit = structures[p->structure].unit;
+
+	return p->structure == QS_THREAD ? unit * p->depth : unit;
+}
+
+/*
+ * Buckets fit a size exactly.  The rows of a thread sketch do not when d is no
+ * power of two; there n is rounded down to what keeps sizes that are powers of
+ * two apart foldable into each other: n(2 * size) = 2 * n(size).
+ */
+uint64_t
+qs_params_n(int structure, uint32_t depth, uint64_t size)
+{
+	uint64_t unit = structures[structure].unit;
+	uint64_t grain = 1;
+
+	if (structure == QS_THREAD)
+	{
+		unit *= depth;
+		while (size / grain >= 2 * QS_SIZE_MIN)
+			grain *= 2;
+	}
+	return size / grain / unit * grain;
+}
+
+static int
+log2_exact(int64_t v)
+{
+	int k;
+
+	for (k = 0; k < 63; k++)
+		if (v == INT64_C(1) << k)
+			return k;
+	return -1;
+}
+
+qs_status
+qs_params_make(qs_params *p, int structure, uint64_t size, int64_t depth, int64_t z, int64_t masks,
+			   uint64_t seed)
+{
+	if (!structure_exists(structure))
+		return QS_BAD_STRUCTURE;
+	if (size < QS_SIZE_MIN || size > QS_SIZE_MAX)
+		return QS_BAD_SIZE;
+	if (depth < 1 || depth > structures[structure].depth_max)
+		return QS_BAD_DEPTH;
+	if (z < QS_Z_MIN || z > QS_Z_MAX)
+		return QS_BAD_Z;
+	if (masks > QS_MASKS_MAX || log2_exact(masks) < 0)
+		return QS_BAD_MASKS;
+
+	memset(p, 0, sizeof(*p));
+	p->seed = seed;
+	p->structure = (uint8_t) structure;
+	p->depth = (uint8_t) depth;
+	p->n = qs_params_n(structure, p->depth, size);
+	if (structure == QS_SF)
+		p->z = (uint8_t) z;
+	if (structure != QS_THREAD)
+		p->log2_masks = (uint8_t) log2_exact(masks);
+	return QS_OK;
+}
+
+qs_status
+qs_params_check(const qs_params *p)
+{
+	bool sf = p->structure == QS_SF;
+
+	if (!structure_exists(p->structure) || p->part > QS_PART_HOST)
+		return QS_BAD_STRUCTURE;
+	if (p->part != QS_PART_FULL && !sf)
+		return QS_BAD_STRUCTURE;
+	if (p->depth < 1 || p->depth > structures[p->structure].depth_max)
+		return QS_BAD_DEPTH;
+	if (sf ? p->z < QS_Z_MIN || p->z > QS_Z_MAX : p->z != 0)
+		return QS_BAD_Z;
+	if (p->log2_masks > (p->structure == QS_THREAD ? 0 : 16))
+		return QS_BAD_MASKS;
+	if (p->n < 1 || p->n > QS_SIZE_MAX / qs_unit_bytes(p))
+		return QS_BAD_SIZE;
+	return QS_OK;
+}
+
+bool
+qs_params_mergeable(const qs_params *a, const qs_params *b)
+{
+	uint64_t small = a->n < b->n ? a->n : b->n;
+	uint64_t large = a->n < b->n ? b->n : a->n;
+
+	if (a->structure != b->structure || a->part != b->part || a->depth != b->depth ||
+		a->z != b->z || a->log2_masks != b->log2_masks || a->seed != b->seed)
+		return false;
+	return large % small == 0 && log2_exact((int64_t) (large / small)) >= 0;
+}
+
+uint32_t
+qs_explicit_limit(const qs_params *p)
+{
+	uint64_t limit = qs_unit_bytes(p) * p->n / 32;
+
+	if (limit < 1)
+		return 1;
+	return limit < QS_EXPLICIT_MAX ? (uint32_t) limit : QS_EXPLICIT_MAX;
+}

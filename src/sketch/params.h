@@ -1,0 +1,114 @@
+/*
+ * params.h
+ *		Parameters of a sketch and the arithmetic of its sizes.
+ *
+ *	structure		m	bytes of a bucket		n counts
+ *	thread			-	4 per row and counter	counters of a row
+ *	warp			32	128						buckets
+ *	half_warp		16	64						buckets
+ *	sub_warp		8	32						buckets
+ *	multilevel		28	32 (low bucket)			low buckets
+ *	sf				8	32 (slim bucket)		slim buckets; fat: z times that
+ *
+ * A size given by a user is the memory of the counters that a query touches
+ * (bytes above times n), from 1 kB to 512 MB.
+ *
+ * src/sketch/params.h
+ */
+#ifndef QS_PARAMS_H
+#define QS_PARAMS_H
+
+#include "base/port.h"
+#include "base/status.h"
+
+/* These numbers are part of the byte format. */
+typedef enum qs_structure
+{
+	QS_THREAD = 1,
+	QS_WARP = 2,
+	QS_HALF_WARP = 3,
+	QS_SUB_WARP = 4,
+	QS_MULTILEVEL = 5,
+	QS_SF = 6
+} qs_structure;
+
+/* Arrays that are indexed by structure have so many elements. */
+#define QS_STRUCTURES (QS_SF + 1)
+
+/* Parts of an sf sketch; every other structure is always full. */
+typedef enum qs_part
+{
+	QS_PART_FULL = 0,
+	QS_PART_DEVICE = 1, /* the slim table alone */
+	QS_PART_HOST = 2    /* the fat table alone */
+} qs_part;
+
+#define QS_SIZE_MIN         (UINT64_C(1) << 10)
+#define QS_SIZE_MAX         (UINT64_C(1) << 29)
+#define QS_THREAD_DEPTH_MAX 32
+#define QS_DEPTH_MAX        32 /* over all structures */
+#define QS_Z_MIN            2
+#define QS_Z_MAX            64
+#define QS_EXPLICIT_MAX     2048
+
+/*
+ * Always canonical: what a structure does not have (z, masks) is zero, so
+ * that equal sketches have equal parameters.
+ */
+typedef struct qs_params
+{
+	uint64_t seed;
+	uint64_t n;         /* buckets; for thread the counters of a row */
+	uint8_t structure;  /* qs_structure */
+	uint8_t part;       /* qs_part */
+	uint8_t depth;      /* d: counters per key */
+	uint8_t z;          /* sf: fat counters per slim counter */
+	uint8_t log2_masks; /* number of masks H = 2^log2_masks */
+} qs_params;
+
+/* Name in SQL, or NULL if there is no such structure. */
+extern const char *qs_structure_name(int structure);
+
+/* qs_structure of a name, or 0. */
+extern int qs_structure_by_name(const char *name, size_t length);
+
+/* m: counters of a bucket that masks choose from; 0 for thread. */
+extern uint32_t qs_bucket_width(int structure);
+
+/* Largest depth of a structure. */
+extern uint32_t qs_depth_max(int structure);
+
+/* Bytes that a query touches per n: one bucket, or one counter of each row. */
+extern uint64_t qs_unit_bytes(const qs_params *p);
+
+/*
+ * Fill "p" from what a user says: size in bytes, number of masks (a power of
+ * two).  Sizes that are no multiple of a bucket are rounded down.
+ */
+extern qs_status qs_params_make(qs_params *p, int structure, uint64_t size, int64_t depth,
+								int64_t z, int64_t masks, uint64_t seed);
+
+/* Range check of parameters that come from outside. */
+extern qs_status qs_params_check(const qs_params *p);
+
+/* n of the same sketch with another size in bytes. */
+extern uint64_t qs_params_n(int structure, uint32_t depth, uint64_t size);
+
+/* Do two sketches differ in nothing but a power of two in n? */
+extern bool qs_params_mergeable(const qs_params *a, const qs_params *b);
+
+/*
+ * Distinct keys up to which a sketch stays explicit: entries of 16 bytes may
+ * take half of the memory that a query touches, and at most QS_EXPLICIT_MAX.
+ * Depends on the parameters alone and does not grow when a sketch is folded;
+ * the parts of an sf sketch have the limit of the whole.
+ */
+extern uint32_t qs_explicit_limit(const qs_params *p);
+
+QS_INLINE uint32_t
+qs_mask_count(const qs_params *p)
+{
+	return UINT32_C(1) << p->log2_masks;
+}
+
+#endif

@@ -1,0 +1,350 @@
+/*
+ * sf.c
+ *		The sf sketch: slim table on the device, fat table on the host.
+ *
+ * Paper: Algorithm 6 (SFSWS).  The fat table ("extra") has n buckets of 8
+ * sub-buckets of z cells; a key owns one cell in each of the d sub-buckets
+ * that its mask selects.  The slim table ("table") has n buckets of 8
+ * counters, each always the maximum of the z cells of its sub-bucket; it is
+ * what is queried, and has the size and speed of a sub_warp sketch at nearly
+ * the accuracy of one z times as large.
+ *
+ * A device part is the slim table alone: queries; merging adds slim counters,
+ * and the sum of two maxima is an upper bound of the maximum of sums, so
+ * estimates of merged device parts remain upper bounds but can be larger than
+ * those of the device part of the merged sketches.  It is always dense, takes
+ * no keys and nothing can be subtracted from it.  A host part is the fat table
+ * alone: it does everything, and a full sketch can be made from it.
+ *
+ * Invariants: those of a bucketed sketch with m = 8z for the fat table;
+ * slim = max.  Hence true <= estimate(fat) <= estimate(slim) <=
+ * estimate(sub_warp of the same n and seed).
+ *
+ * src/sketch/sf.c
+ */
+#include "sketch/bucketed.h"
+#include "sketch/cells.h"
+#include "sketch/sf.h"
+
+static uint64_t
+slim_counters(const qs_params *p)
+{
+	return qs_has_table(p) ? p->n * QS_SF_WIDTH : 0;
+}
+
+static uint64_t
+fat_counters(const qs_params *p)
+{
+	return qs_has_extra(p) ? p->n * QS_SF_WIDTH * p->z : 0;
+}
+
+static uint64_t
+table_bytes(const qs_params *p, bool wide)
+{
+	return slim_counters(p) * (wide ? 8 : 4);
+}
+
+static uint64_t
+extra_bytes(const qs_params *p, bool wide)
+{
+	return fat_counters(p) * (wide ? 8 : 4);
+}
+
+/* Counters in the slim table. */
+QS_INLINE void
+locate_slim(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	qs_bucket_cells(qs_reduce(hv, sk->params.n) * QS_SF_WIDTH, qs_mask_in(sk, QS_SF_WIDTH, hv),
+					cell);
+}
+
+QS_INLINE void
+fetch_slim(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
+{
+	uint32_t bytes = QS_SF_WIDTH * (sk->wide ? 8 : 4);
+
+	__builtin_prefetch(table + qs_reduce(hv, sk->params.n) * bytes, 1);
+}
+
+/* Cells in the fat table. */
+QS_INLINE void
+locate_fat(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	uint32_t z = sk->params.z;
+	uint32_t i;
+
+	locate_slim(sk, hv, cell);
+	for (i = 0; i < sk->params.depth; i++)
+		cell[i] = cell[i] * z + qs_sf_cell(hv, i, z);
+}
+
+QS_INLINE void
+fetch_fat(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
+{
+	uint64_t cell[QS_DEPTH_MAX];
+	uint32_t i;
+
+	locate_fat(sk, hv, cell);
+	for (i = 0; i < sk->params.depth; i++)
+		__builtin_prefetch(table + cell[i] * (sk->wide ? 8 : 4), 1);
+}
+
+/* The maximum of sub-bucket "sub" of the fat table. */
+static uint64_t
+sub_bucket_max(const qs_sketch *sk, uint64_t sub)
+{
+	uint64_t most = 0;
+	uint32_t k;
+
+	for (k = 0; k < sk->params.z; k++)
+	{
+		uint64_t v = qs_counter_get(sk->extra, sub * sk->params.z + k, sk->wide);
+
+		if (v > most)
+			most = v;
+	}
+	return most;
+}
+
+void
+qs_sf_refresh(qs_sketch *sk)
+{
+	uint64_t i;
+
+	if (sk->params.part == QS_PART_FULL)
+		for (i = 0; i < slim_counters(&sk->params); i++)
+			qs_counter_set(sk->table, i, sk->wide, sub_bucket_max(sk, i));
+}
+
+/* After fat cells grew: slim counters follow them up. */
+static void
+raise_slim(qs_sketch *sk, const uint64_t *hv, size_t count)
+{
+	uint32_t z = sk->params.z;
+	uint64_t cell[QS_DEPTH_MAX];
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint32_t j;
+
+		locate_fat(sk, hv[i], cell);
+		for (j = 0; j < sk->params.depth; j++)
+		{
+			uint64_t v = qs_counter_get(sk->extra, cell[j], sk->wide);
+
+			if (v > qs_counter_get(sk->table, cell[j] / z, sk->wide))
+				qs_counter_set(sk->table, cell[j] / z, sk->wide, v);
+		}
+	}
+}
+
+static void
+sf_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	qs_cells_add(sk, sk->extra, sk->wide, locate_fat, fetch_fat, hv, weight, count);
+	if (sk->params.part == QS_PART_FULL)
+		raise_slim(sk, hv, count);
+}
+
+static size_t
+sf_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	size_t done = qs_cells_remove(sk, sk->extra, sk->wide, QS_SF_WIDTH * sk->params.z, locate_fat,
+								  hv, weight, count);
+	uint64_t cell[QS_DEPTH_MAX];
+	size_t i;
+
+	if (sk->params.part == QS_PART_FULL)
+		for (i = 0; i < done; i++)
+		{
+			uint32_t j;
+
+			locate_slim(sk, hv[i], cell);
+			for (j = 0; j < sk->params.depth; j++)
+				qs_counter_set(sk->table, cell[j], sk->wide, sub_bucket_max(sk, cell[j]));
+		}
+	return done;
+}
+
+static void
+sf_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
+{
+	if (qs_has_table(&sk->params))
+		qs_cells_query(sk, sk->table, sk->wide, locate_slim, fetch_slim, hv, count, estimate);
+	else
+		qs_cells_query(sk, sk->extra, sk->wide, locate_fat, fetch_fat, hv, count, estimate);
+}
+
+/* Device parts add their slim tables, all others their fat ones. */
+static qs_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	bool device = into->params.part == QS_PART_DEVICE;
+	qs_layout layout = { .rows = 1,
+						 .width = QS_SF_WIDTH * (device ? 1u : into->params.z),
+						 .owned = into->params.depth };
+	uint64_t n = into->params.n;
+	uint64_t more = from->params.n / n;
+	uint8_t *to = device ? into->table : into->extra;
+	const uint8_t *source = device ? from->table : from->extra;
+
+	if (negative && device)
+		return QS_READ_ONLY;
+	if (negative && !qs_table_covers(to, into->wide, n, source, from->wide, more, layout))
+		return QS_UNDERFLOW;
+	qs_table_add(to, into->wide, n, source, from->wide, more, layout, negative);
+	qs_sf_refresh(into);
+	return QS_OK;
+}
+
+static void
+convert(uint8_t *table, uint8_t *extra, bool wide, const qs_sketch *from)
+{
+	if (table)
+		qs_table_convert(table, wide, from->table, from->wide, slim_counters(&from->params));
+	if (extra)
+		qs_table_convert(extra, wide, from->extra, from->wide, fat_counters(&from->params));
+}
+
+static void
+widen(qs_sketch *to, const qs_sketch *from)
+{
+	convert(to->table, to->extra, true, from);
+}
+
+static void
+write(const qs_sketch *sk, bool wide, uint8_t *out)
+{
+	convert(qs_has_table(&sk->params) ? out : NULL,
+			qs_has_extra(&sk->params) ? out + table_bytes(&sk->params, wide) : NULL, wide, sk);
+}
+
+/*
+ * A slim table alone.  The weight W of a bucket is not known, but bounded: no
+ * counter exceeds it, the counters sum to d * W at most, and their z cells to
+ * d * W exactly.  N must be possible as the sum of all W.  That stays so when
+ * parts are merged and folded.
+ */
+static bool
+check_device(const qs_sketch *sk)
+{
+	uint32_t d = sk->params.depth;
+	unsigned __int128 least = 0;
+	unsigned __int128 most = 0;
+	uint64_t b;
+
+	for (b = 0; b < sk->params.n; b++)
+	{
+		qs_tally tally = { 0, 0 };
+		unsigned __int128 shared;
+		uint32_t i;
+
+		for (i = 0; i < QS_SF_WIDTH; i++)
+			qs_tally_add(&tally, qs_counter_get(sk->table, b * QS_SF_WIDTH + i, sk->wide));
+		shared = (tally.sum + d - 1) / d;
+		least += shared > tally.most ? shared : tally.most;
+		most += tally.sum * sk->params.z / d;
+	}
+	return least <= (uint64_t) sk->total && most >= (uint64_t) sk->total;
+}
+
+static bool
+check(const qs_sketch *sk)
+{
+	uint64_t i;
+
+	if (!qs_has_extra(&sk->params))
+		return check_device(sk);
+	if (!qs_table_check(sk->extra, sk->wide, sk->params.n, QS_SF_WIDTH * sk->params.z,
+						sk->params.depth, sk->total))
+		return false;
+	for (i = 0; i < slim_counters(&sk->params); i++)
+		if (qs_counter_get(sk->table, i, sk->wide) != sub_bucket_max(sk, i))
+			return false;
+	return true;
+}
+
+const qs_ops qs_sf_ops = {
+	.table_bytes = table_bytes,
+	.extra_bytes = extra_bytes,
+	.add = sf_add,
+	.remove = sf_remove,
+	.query = sf_query,
+	.accumulate = accumulate,
+	.widen = widen,
+	.write = write,
+	.check = check,
+};
+
+/* Tables of "from" that "to", a dense sketch of another part, has as well. */
+static void
+copy_part(qs_sketch *to, const qs_sketch *from)
+{
+	if (to->table && from->table)
+		memcpy(to->table, from->table, table_bytes(&to->params, to->wide));
+	if (to->extra)
+		memcpy(to->extra, from->extra, extra_bytes(&to->params, to->wide));
+	if (!from->table)
+		qs_sf_refresh(to);
+}
+
+static qs_status
+dense_part(qs_sketch *to, const qs_sketch *from)
+{
+	qs_status status = qs_start_dense(to, from->wide);
+
+	if (status == QS_OK)
+		copy_part(to, from);
+	return status;
+}
+
+/* The device part of an explicit sketch is that of its dense form. */
+static qs_status
+dense_part_of_explicit(qs_sketch *to, const qs_sketch *from)
+{
+	qs_sketch dense;
+	qs_status status = qs_copy(&dense, from, to->memory);
+
+	if (status != QS_OK)
+		return status;
+	status = qs_make_dense(&dense);
+	if (status == QS_OK)
+		status = dense_part(to, &dense);
+	qs_free(&dense);
+	return status;
+}
+
+/* An explicit sketch of another part has the same entries. */
+static qs_status
+explicit_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *memory)
+{
+	qs_status status = qs_copy(to, from, memory);
+
+	if (status == QS_OK)
+		to->params.part = (uint8_t) part;
+	return status;
+}
+
+qs_status
+qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *memory)
+{
+	bool reachable = part == QS_PART_FULL ? from->params.part == QS_PART_HOST
+										  : from->params.part == QS_PART_FULL;
+	qs_params p = from->params;
+	qs_status status;
+
+	if (p.structure != QS_SF || !reachable)
+		return QS_WRONG_PART;
+	if (from->form == QS_EXPLICIT && part != QS_PART_DEVICE)
+		return explicit_part(to, from, part, memory);
+	p.part = (uint8_t) part;
+	qs_init(to, &p, memory);
+	to->family = from->family;
+	to->collation = from->collation;
+	to->total = from->total;
+	status = from->form == QS_DENSE ? dense_part(to, from) : dense_part_of_explicit(to, from);
+	if (status != QS_OK)
+		qs_free(to);
+	return status;
+}

@@ -1,0 +1,37 @@
+/*
+ * sf.h
+ *		The sf sketch: slim table on the device, fat table on the host.
+ *
+ * src/sketch/sf.h
+ */
+#ifndef QS_SF_H
+#define QS_SF_H
+
+#include "sketch/sketch.h"
+
+#define QS_SF_WIDTH 8
+
+extern const qs_ops qs_sf_ops;
+
+/* Make the slim table what the fat one says: each counter the max of its z. */
+extern void qs_sf_refresh(qs_sketch *sk);
+
+/*
+ * Parts of an sf sketch: "to" becomes an owned copy of the slim table
+ * (QS_PART_DEVICE), of the fat table (QS_PART_HOST), or a full sketch made
+ * from a host part (QS_PART_FULL).
+ */
+extern qs_status
+qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *memory);
+
+/* Odd constant of the mixes that choose cells: 2^64 / plastic number. */
+#define QS_CELL_STEP UINT64_C(0xC13FA9A902A6328F)
+
+/* Cell of the i-th selected sub-bucket, 0 .. z-1. */
+QS_INLINE uint32_t
+qs_sf_cell(uint64_t hv, uint32_t i, uint32_t z)
+{
+	return (uint32_t) qs_reduce(qs_mix64(hv + QS_CELL_STEP * (i + 1)), z);
+}
+
+#endif

@@ -1,0 +1,277 @@
+/*
+ * sketch.c
+ *		Life cycle of a sketch: explicit to dense, narrow to wide, copies.
+ *
+ * What changes form or width is made anew beside the old, which goes only when
+ * the new is complete: out of memory, a sketch is what it was.  What a table
+ * looks like is for its structure's qs_ops to know; here it is so many bytes.
+ *
+ * src/sketch/sketch.c
+ */
+#include "sketch/bucketed.h"
+#include "sketch/explicit.h"
+#include "sketch/multilevel.h"
+#include "sketch/sf.h"
+#include "sketch/sketch.h"
+#include "sketch/thread.h"
+
+const qs_ops *
+qs_ops_of(int structure)
+{
+	switch (structure)
+	{
+		case QS_THREAD:
+			return &qs_thread_ops;
+		case QS_MULTILEVEL:
+			return &qs_multilevel_ops;
+		case QS_SF:
+			return &qs_sf_ops;
+		default:
+			return &qs_bucketed_ops;
+	}
+}
+
+void
+qs_init(qs_sketch *sk, const qs_params *p, const qs_memory *memory)
+{
+	memset(sk, 0, sizeof(*sk));
+	sk->params = *p;
+	sk->form = QS_EXPLICIT;
+	sk->seed_key = qs_seed_key(p->seed);
+	sk->ops = qs_ops_of(p->structure);
+	sk->memory = memory;
+}
+
+static void
+release(const qs_sketch *sk, void *pointer)
+{
+	if (pointer)
+		sk->memory->release(sk->memory->context, pointer);
+}
+
+/* Release what holds counts, but not the masks. */
+static void
+free_counts(qs_sketch *sk)
+{
+	release(sk, sk->entries);
+	release(sk, sk->table);
+	release(sk, sk->extra);
+	sk->entries = sk->table = sk->extra = NULL;
+	sk->used = sk->slots = 0;
+	sk->extra_used = sk->extra_room = 0;
+}
+
+void
+qs_free(qs_sketch *sk)
+{
+	free_counts(sk);
+	release(sk, sk->masks);
+	sk->masks = NULL;
+}
+
+/* Zeroed tables for a dense sketch; "room" high buckets for multilevel. */
+static qs_status
+alloc_tables(qs_sketch *sk, uint64_t room)
+{
+	uint64_t table = sk->ops->table_bytes(&sk->params, sk->wide);
+	uint64_t extra = sk->ops->extra_bytes(&sk->params, sk->wide);
+
+	sk->table = sk->extra = NULL;
+	sk->extra_used = sk->extra_room = 0;
+	if (sk->ops->live_extra)
+	{
+		extra *= room;
+		sk->extra_room = room;
+	}
+	if (table > 0 && !(sk->table = sk->memory->alloc(sk->memory->context, table)))
+		return QS_NO_MEMORY;
+	if (extra > 0 && !(sk->extra = sk->memory->alloc(sk->memory->context, extra)))
+	{
+		release(sk, sk->table);
+		sk->table = NULL;
+		return QS_NO_MEMORY;
+	}
+	return QS_OK;
+}
+
+/* The table of masks, which dense sketches that take keys look up. */
+static qs_status
+alloc_masks(qs_sketch *sk)
+{
+	uint32_t m = qs_bucket_width(sk->params.structure);
+	uint32_t count = qs_mask_count(&sk->params);
+	uint32_t i;
+
+	if (sk->masks || m == 0)
+		return QS_OK;
+	sk->masks = sk->memory->alloc(sk->memory->context, count * sizeof(uint32_t));
+	if (!sk->masks)
+		return QS_NO_MEMORY;
+	for (i = 0; i < count; i++)
+		sk->masks[i] = qs_mask(sk->seed_key, m, sk->params.depth, i);
+	return QS_OK;
+}
+
+/* Masks and empty tables; on failure masks may be left, which qs_free() releases. */
+static qs_status
+start_dense(qs_sketch *sk, uint64_t room)
+{
+	qs_status status = alloc_masks(sk);
+
+	if (status == QS_OK)
+		status = alloc_tables(sk, room);
+	if (status == QS_OK)
+		sk->form = QS_DENSE;
+	return status;
+}
+
+qs_status
+qs_start_dense(qs_sketch *sk, bool wide)
+{
+	sk->wide = wide;
+	return start_dense(sk, 0);
+}
+
+/* Add all entries of an explicit sketch to a dense one that has room for N. */
+static qs_status
+add_entries(qs_sketch *dense, const qs_sketch *from)
+{
+	uint64_t position = 0;
+	qs_entry e;
+
+	while (qs_explicit_next(from, &position, &e))
+	{
+		uint64_t hv = qs_hash(e.fingerprint, dense->seed_key);
+
+		if (dense->ops->reserve && dense->ops->reserve(dense, 1) != QS_OK)
+			return QS_NO_MEMORY;
+		dense->ops->add(dense, &hv, &e.count, 1);
+	}
+	return QS_OK;
+}
+
+qs_status
+qs_make_dense(qs_sketch *sk)
+{
+	qs_sketch dense = *sk;
+	qs_status status;
+
+	if (sk->form == QS_DENSE)
+		return QS_OK;
+	dense.wide = sk->total >= QS_WIDE_TOTAL;
+	dense.entries = NULL;
+	dense.used = dense.slots = 0;
+	status = start_dense(&dense, 0);
+	sk->masks = dense.masks;
+	if (status == QS_OK)
+		status = add_entries(&dense, sk);
+	if (status != QS_OK)
+	{
+		if (dense.form == QS_DENSE)
+			free_counts(&dense);
+		return status;
+	}
+	free_counts(sk);
+	*sk = dense;
+	return QS_OK;
+}
+
+/* Counters of 8 bytes in new tables. */
+static qs_status
+make_wide(qs_sketch *sk)
+{
+	qs_sketch wide = *sk;
+
+	wide.wide = true;
+	if (alloc_tables(&wide, sk->extra_room) != QS_OK)
+		return QS_NO_MEMORY;
+	wide.extra_used = sk->extra_used;
+	sk->ops->widen(&wide, sk);
+	free_counts(sk);
+	*sk = wide;
+	return QS_OK;
+}
+
+qs_status
+qs_prepare(qs_sketch *sk, int64_t weight)
+{
+	if (weight > INT64_MAX - sk->total)
+		return QS_TOTAL_OVERFLOW;
+	if (sk->form == QS_DENSE && !sk->wide && sk->total + weight >= QS_WIDE_TOTAL)
+		return make_wide(sk);
+	return QS_OK;
+}
+
+/* Entries of "from" into the hash table of an empty explicit sketch. */
+static qs_status
+copy_entries(qs_sketch *to, const qs_sketch *from)
+{
+	uint64_t position = 0;
+	qs_entry e;
+
+	while (qs_explicit_next(from, &position, &e))
+	{
+		uint64_t hv = qs_hash(e.fingerprint, to->seed_key);
+		size_t done;
+
+		if (qs_explicit_add(to, &e.fingerprint, &hv, &e.count, 1, &done) != QS_OK)
+			return QS_NO_MEMORY;
+	}
+	return QS_OK;
+}
+
+/* Likewise the tables of a dense sketch, with room for the high buckets in use. */
+static qs_status
+copy_tables(qs_sketch *to, const qs_sketch *from)
+{
+	uint64_t extra = from->ops->extra_bytes(&from->params, from->wide);
+	qs_status status;
+
+	to->wide = from->wide;
+	status = start_dense(to, from->extra_used);
+	if (status != QS_OK)
+		return status;
+	to->extra_used = from->extra_used;
+	if (from->ops->live_extra)
+		extra *= from->extra_used;
+	if (to->table)
+		memcpy(to->table, from->table, from->ops->table_bytes(&from->params, from->wide));
+	if (to->extra)
+		memcpy(to->extra, from->extra, extra);
+	return QS_OK;
+}
+
+qs_status
+qs_copy(qs_sketch *to, const qs_sketch *from, const qs_memory *memory)
+{
+	qs_status status;
+
+	qs_init(to, &from->params, memory);
+	to->family = from->family;
+	to->collation = from->collation;
+	to->total = from->total;
+	status = from->form == QS_EXPLICIT ? copy_entries(to, from) : copy_tables(to, from);
+	if (status != QS_OK)
+		qs_free(to);
+	return status;
+}
+
+qs_status
+qs_writable(const qs_sketch *sk)
+{
+	return sk->params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK;
+}
+
+int64_t
+qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
+{
+	uint64_t hv = qs_hash(fingerprint, sk->seed_key);
+	int64_t estimate;
+
+	if (sk->form == QS_EXPLICIT)
+		return qs_explicit_get(sk, fingerprint, hv);
+	if (sk->ops->query_one)
+		return sk->ops->query_one(sk, hv);
+	sk->ops->query(sk, &hv, 1, &estimate);
+	return estimate;
+}

@@ -1,0 +1,205 @@
+/*
+ * sketch.h
+ *		A sketch in memory: state, life cycle and the operations on it.
+ *
+ * A qs_sketch is either owned (its tables come from the caller's allocator and
+ * may change) or a view (its tables lie inside serialized bytes, read only).
+ * Queries, merging from and serializing work on both.
+ *
+ * Explicit form: few distinct keys, kept exactly.  Owned: an open-addressing
+ * hash table of entries, slot by the high bits of hv.  View: entries sorted by
+ * fingerprint.  Beyond qs_explicit_limit() distinct keys the sketch becomes
+ * dense and stays so.
+ *
+ * Dense form: tables of counters, whose layout the structure's file describes.
+ *
+ *	structure		table			extra
+ *	thread			d rows of n		-
+ *	warp and kin	n buckets		-
+ *	multilevel		n low buckets	high buckets
+ *	sf				n slim buckets	n fat buckets
+ *
+ * Counters have 4 bytes, or 8 once the total weight N could reach 2^32: no
+ * counter exceeds N, so counters cannot wrap and need no check of their own.
+ *
+ * Not thread safe.  src/sketch/sketch.h
+ */
+#ifndef QS_SKETCH_H
+#define QS_SKETCH_H
+
+#include "base/memory.h"
+#include "sketch/masks.h"
+#include "sketch/params.h"
+
+/* Keys are hashed and added in batches of at most this many. */
+#define QS_BATCH 4096
+
+/* How far ahead of the counters to be changed the loops fetch cache lines. */
+#define QS_PREFETCH_AHEAD 16
+
+/* From this total weight on counters have 8 bytes. */
+#define QS_WIDE_TOTAL (INT64_C(1) << 32)
+
+typedef enum qs_form
+{
+	QS_EXPLICIT = 1,
+	QS_DENSE = 2
+} qs_form;
+
+typedef struct qs_entry
+{
+	uint64_t fingerprint;
+	int64_t count; /* 0: empty slot */
+} qs_entry;
+
+struct qs_ops;
+
+typedef struct qs_sketch
+{
+	qs_params params;
+	uint32_t family;    /* whose fingerprints: opaque here, 0 = none yet */
+	uint32_t collation; /* likewise */
+	int64_t total;      /* N: sum of all weights */
+
+	uint8_t form; /* qs_form */
+	bool wide;    /* counters of 8 bytes */
+	bool view;    /* tables are inside serialized bytes */
+
+	uint64_t seed_key; /* qs_seed_key(params.seed) */
+	const struct qs_ops *ops;
+	const qs_memory *memory; /* NULL for a view */
+	uint32_t *masks;         /* table of H masks, or NULL: computed one by one */
+
+	uint8_t *entries;    /* explicit: qs_entry slots, or sorted in a view */
+	uint64_t used;       /* explicit: distinct keys */
+	uint64_t slots;      /* explicit, owned: a power of two */
+	uint8_t *table;      /* dense */
+	uint8_t *extra;      /* dense: multilevel and sf */
+	uint64_t extra_used; /* multilevel: high buckets in use */
+	uint64_t extra_room; /* multilevel, owned: high buckets allocated */
+
+	void *remote; /* an engine's own: where the tables are; NULL = here */
+} qs_sketch;
+
+/*
+ * What a structure does with dense tables.  Arrays of hv have at most QS_BATCH
+ * elements; weights are positive.  Every member is set unless said otherwise.
+ */
+typedef struct qs_ops
+{
+	/* Bytes of "table" and of "extra" (multilevel: one high bucket). */
+	uint64_t (*table_bytes)(const qs_params *p, bool wide);
+	uint64_t (*extra_bytes)(const qs_params *p, bool wide);
+
+	/* Make room so that add() of "count" keys cannot fail; NULL: none needed. */
+	qs_status (*reserve)(qs_sketch *sk, size_t count);
+
+	/* Add; weight NULL means 1 each. */
+	void (*add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
+
+	/*
+	 * Remove; returns how many keys it removed before one whose counters are
+	 * too small, which it leaves alone.
+	 */
+	size_t (*remove)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
+
+	void (*query)(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate);
+
+	/* The same for one key, where that has a faster way; NULL: it has not. */
+	int64_t (*query_one)(const qs_sketch *sk, uint64_t hv);
+
+	/*
+	 * into += from, where from->n = into->n << k and "into" is wide enough;
+	 * with negative set into -= from, which fails with QS_UNDERFLOW and no
+	 * change.
+	 */
+	qs_status (*accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
+
+	/* Change 4-byte to 8-byte counters in new tables; "to" has the tables. */
+	void (*widen)(qs_sketch *to, const qs_sketch *from);
+
+	/* High buckets that serializing will write; NULL: none. */
+	uint64_t (*live_extra)(const qs_sketch *sk);
+
+	/* Write the dense body with 8-byte (wide) or 4-byte counters. */
+	void (*write)(const qs_sketch *sk, bool wide, uint8_t *out);
+
+	/* Do the counters of an opened view obey the structure's invariants? */
+	bool (*check)(const qs_sketch *sk);
+} qs_ops;
+
+extern const qs_ops *qs_ops_of(int structure);
+
+/* An empty owned sketch in explicit form; needs no memory yet. */
+extern void qs_init(qs_sketch *sk, const qs_params *p, const qs_memory *memory);
+
+/* Release all tables of an owned sketch. */
+extern void qs_free(qs_sketch *sk);
+
+/* An owned copy of "from" (owned or view) in "to", which is uninitialized. */
+extern qs_status qs_copy(qs_sketch *to, const qs_sketch *from, const qs_memory *memory);
+
+/* Turn an explicit owned sketch dense. */
+extern qs_status qs_make_dense(qs_sketch *sk);
+
+/* Turn an empty one dense with counters of this width, for tables to be copied in. */
+extern qs_status qs_start_dense(qs_sketch *sk, bool wide);
+
+/*
+ * Prepare an owned sketch for "weight" more: QS_TOTAL_OVERFLOW if N cannot
+ * take it; widens dense counters when N would reach 2^32.
+ */
+extern qs_status qs_prepare(qs_sketch *sk, int64_t weight);
+
+/*
+ * Can keys be added (QS_READ_ONLY for a device part)?
+ */
+extern qs_status qs_writable(const qs_sketch *sk);
+
+/* Is the part of the sketch that stores exact cells there (not a device part)? */
+QS_INLINE bool
+qs_has_extra(const qs_params *p)
+{
+	return p->structure == QS_SF && p->part != QS_PART_DEVICE;
+}
+
+QS_INLINE bool
+qs_has_table(const qs_params *p)
+{
+	return p->part != QS_PART_HOST;
+}
+
+/* The mask of hv in a bucket of m counters. */
+QS_INLINE uint32_t
+qs_mask_in(const qs_sketch *sk, uint32_t m, uint64_t hv)
+{
+	uint32_t index = (uint32_t) hv & (qs_mask_count(&sk->params) - 1);
+	uint32_t mask =
+		sk->masks ? sk->masks[index] : qs_mask(sk->seed_key, m, sk->params.depth, index);
+
+	return qs_mask_turn(mask, m, hv);
+}
+
+QS_INLINE uint32_t
+qs_mask_of(const qs_sketch *sk, uint64_t hv)
+{
+	return qs_mask_in(sk, qs_bucket_width(sk->params.structure), hv);
+}
+
+/* Estimate of one key; works on views. */
+extern int64_t qs_estimate(const qs_sketch *sk, uint64_t fingerprint);
+
+/*
+ * into += from, folding the one with more buckets.  Both must be mergeable
+ * (else QS_MISMATCH) and of one family, which the caller has checked.  "into"
+ * is owned; unchanged on error except QS_NO_MEMORY.
+ */
+extern qs_status qs_merge(qs_sketch *into, const qs_sketch *from);
+
+/* into -= from, likewise; QS_UNDERFLOW leaves the counts of "into" unchanged. */
+extern qs_status qs_subtract(qs_sketch *into, const qs_sketch *from);
+
+/* Fold an owned sketch to n buckets: params.n must be n times a power of two. */
+extern qs_status qs_fold(qs_sketch *sk, uint64_t n);
+
+#endif

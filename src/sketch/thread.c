@@ -1,0 +1,130 @@
+/*
+ * thread.c
+ *		The thread sketch: Count-Min with d independent rows.
+ *
+ * Paper: Algorithm 1, after Cormode and Muthukrishnan's Count-Min sketch.  The
+ * table is d rows of n counters, row after row; a key owns one counter in each
+ * row, n * row + (second mix of hv, high bits).  Every operation touches d
+ * random cache lines, which is why the bucketed structures exist; in return
+ * the counters of a key are independent, and the estimate is the best of all
+ * structures with counters of one size.
+ *
+ * Invariant: every row sums to N.
+ *
+ * src/sketch/thread.c
+ */
+#include "sketch/cells.h"
+#include "sketch/thread.h"
+
+static uint64_t
+table_bytes(const qs_params *p, bool wide)
+{
+	return p->n * p->depth * (wide ? 8 : 4);
+}
+
+static uint64_t
+extra_bytes(const qs_params *p, bool wide)
+{
+	(void) p;
+	(void) wide;
+	return 0;
+}
+
+QS_INLINE void
+locate(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	uint64_t n = sk->params.n;
+	uint32_t j;
+
+	for (j = 0; j < sk->params.depth; j++)
+		cell[j] = n * j + qs_row_cell(hv, j, n);
+}
+
+QS_INLINE void
+fetch(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
+{
+	uint64_t cell[QS_DEPTH_MAX];
+	uint32_t j;
+
+	locate(sk, hv, cell);
+	for (j = 0; j < sk->params.depth; j++)
+		__builtin_prefetch(table + cell[j] * (sk->wide ? 8 : 4), 1);
+}
+
+static void
+thread_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	if (sk->wide)
+		qs_cells_add(sk, sk->table, true, locate, fetch, hv, weight, count);
+	else
+		qs_cells_add(sk, sk->table, false, locate, fetch, hv, weight, count);
+}
+
+static size_t
+thread_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	return qs_cells_remove(sk, sk->table, sk->wide, 0, locate, hv, weight, count);
+}
+
+static void
+thread_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
+{
+	qs_cells_query(sk, sk->table, sk->wide, locate, fetch, hv, count, estimate);
+}
+
+static qs_layout
+layout_of(const qs_sketch *sk)
+{
+	return (qs_layout){ .rows = sk->params.depth, .width = 1, .owned = 1 };
+}
+
+static qs_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	uint64_t n = into->params.n;
+	uint64_t more = from->params.n / n;
+
+	if (negative && !qs_table_covers(into->table, into->wide, n, from->table, from->wide, more,
+									 layout_of(into)))
+		return QS_UNDERFLOW;
+	qs_table_add(into->table, into->wide, n, from->table, from->wide, more, layout_of(into),
+				 negative);
+	return QS_OK;
+}
+
+static void
+widen(qs_sketch *to, const qs_sketch *from)
+{
+	qs_table_convert(to->table, true, from->table, false, to->params.n * to->params.depth);
+}
+
+static void
+write(const qs_sketch *sk, bool wide, uint8_t *out)
+{
+	qs_table_convert(out, wide, sk->table, sk->wide, sk->params.n * sk->params.depth);
+}
+
+/* A row is one bucket of n counters, of which each key owns one. */
+static bool
+check(const qs_sketch *sk)
+{
+	uint64_t n = sk->params.n;
+	uint32_t j;
+
+	for (j = 0; j < sk->params.depth; j++)
+		if (!qs_table_check(sk->table + n * j * (sk->wide ? 8 : 4), sk->wide, n, 1, 1, sk->total))
+			return false;
+	return true;
+}
+
+const qs_ops qs_thread_ops = {
+	.table_bytes = table_bytes,
+	.extra_bytes = extra_bytes,
+	.add = thread_add,
+	.remove = thread_remove,
+	.query = thread_query,
+	.accumulate = accumulate,
+	.widen = widen,
+	.write = write,
+	.check = check,
+};

@@ -1,0 +1,292 @@
+/*
+ * mutants.h
+ *		Sketches with small damage that their checksum does not tell of.
+ *
+ * Arbitrary bytes seldom get past the header.  Here a sketch that is sound, of
+ * a structure, form and width that are chosen, is changed in some bytes, fields
+ * and counters, half of the time so that sums may still agree: what one counter
+ * gets another one loses, or the total follows.  Then the checksum is repaired.
+ * What the validator takes must be good for everything that can be done with a
+ * sketch; what it refuses must still do no harm to code that looks at headers
+ * alone.  See exercise.h.
+ *
+ * Run under AddressSanitizer and UBSan, by test_mutants.c and the fuzzer.
+ *
+ * src/test/unit/mutants.h
+ */
+#ifndef QS_TEST_MUTANTS_H
+#define QS_TEST_MUTANTS_H
+
+#include "exercise.h"
+#include "samples.h"
+
+#include "sketch/noise.h"
+#include "sketch/pieces.h"
+#include "sketch/unbiased.h"
+
+#define MOST_CHANGES 4
+
+/* Choices: from the input as long as there is any, then random. */
+typedef struct mutator
+{
+	const uint8_t *data;
+	size_t left;
+	test_rng rng;
+} mutator;
+
+static inline uint64_t
+choose(mutator *m, uint64_t bound)
+{
+	uint64_t value = 0;
+	int i;
+
+	if (m->left == 0)
+		return test_below(&m->rng, bound);
+	for (i = 0; i < 2 && m->left > 0; i++, m->left--)
+		value = value << 8 | *m->data++;
+	return value % bound;
+}
+
+/* A copy of a sample, each of which is made once. */
+static test_bytes
+sound_bytes(uint64_t number)
+{
+	static test_bytes made[ALL_OF(samples)];
+
+	if (made[number].data == NULL)
+		made[number] = sample_bytes(&samples[number]);
+	return test_bytes_of(made[number].data, made[number].length);
+}
+
+/* Values at which something changes: widths, limits, the sign. */
+static uint64_t
+edge(mutator *m)
+{
+	static const uint64_t edges[] = { 0,
+									  1,
+									  2,
+									  127,
+									  128,
+									  255,
+									  256,
+									  1023,
+									  1024,
+									  65535,
+									  INT32_MAX,
+									  UINT32_MAX,
+									  INT64_MAX,
+									  UINT64_MAX,
+									  UINT64_MAX / 3,
+									  UINT64_C(1) << 32 };
+
+	return edges[choose(m, ALL_OF(edges))] + choose(m, 3) - 1;
+}
+
+static uint64_t
+get_field(const test_bytes *b, uint64_t at, uint32_t width)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, b->data + at, width);
+	return value;
+}
+
+static void
+set_field(test_bytes *b, uint64_t at, uint32_t width, uint64_t value)
+{
+	memcpy(b->data + at, &value, width);
+}
+
+/* Where a field of the header or a counter (or half an entry) of the body begins. */
+static uint64_t
+place(mutator *m, const test_bytes *b, uint32_t width)
+{
+	uint64_t fields = b->length / width;
+
+	if (b->length == QS_HEADER_BYTES || choose(m, 4) == 0)
+		fields = QS_HEADER_BYTES / width;
+	return choose(m, fields) * width;
+}
+
+static uint64_t
+changed(mutator *m, uint64_t old)
+{
+	switch (choose(m, 4))
+	{
+		case 0:
+			return edge(m);
+		case 1:
+			return old ^ UINT64_C(1) << choose(m, 64);
+		case 2:
+			return old + 1 + choose(m, 300);
+		default:
+			return old - 1 - choose(m, 300);
+	}
+}
+
+/* Move some of one counter of the body to another one. */
+static void
+move_count(mutator *m, test_bytes *b, uint32_t width)
+{
+	uint64_t counters = (b->length - QS_HEADER_BYTES) / width;
+	uint64_t from;
+	uint64_t to;
+	uint64_t some;
+
+	if (counters < 2)
+		return;
+	from = QS_HEADER_BYTES + choose(m, counters) * width;
+	to = choose(m, 2) ? QS_HEADER_BYTES + choose(m, counters) * width
+					  : from + width * (1 + choose(m, 7));
+	if (to + width > b->length)
+		return;
+	some = choose(m, 2) ? get_field(b, from, width) : 1 + choose(m, 3);
+	set_field(b, from, width, get_field(b, from, width) - some);
+	set_field(b, to, width, get_field(b, to, width) + some);
+}
+
+/* Change a counter, and the total by as much or by a depth-th of it. */
+static void
+change_with_total(mutator *m, test_bytes *b, uint32_t width)
+{
+	uint64_t depth = b->data[8] ? b->data[8] : 1;
+	uint64_t counters = (b->length - QS_HEADER_BYTES) / width;
+	uint64_t at;
+	uint64_t more = (1 + choose(m, 3)) * (choose(m, 2) ? depth : 1);
+
+	if (counters == 0)
+		return;
+	if (choose(m, 2))
+		more <<= choose(m, 62);
+	at = QS_HEADER_BYTES + choose(m, counters) * width;
+	set_field(b, at, width, get_field(b, at, width) + more);
+	set_field(b, TEST_AT_TOTAL, 8,
+			  get_field(b, TEST_AT_TOTAL, 8) + (choose(m, 2) ? more / depth : more));
+}
+
+static void
+mutate(mutator *m, test_bytes *b)
+{
+	static const uint32_t widths[] = { 1, 4, 8 };
+	uint32_t width = widths[choose(m, 3)];
+	uint64_t at;
+
+	switch (choose(m, 4))
+	{
+		case 0:
+			change_with_total(m, b, width);
+			break;
+		case 1:
+			move_count(m, b, width);
+			break;
+		default:
+			at = place(m, b, width);
+			set_field(b, at, width, changed(m, get_field(b, at, width)));
+	}
+}
+
+/* The estimate of one key from the bytes that its pieces are. */
+static int64_t
+estimate_from_pieces(test_bytes b, const qs_sketch *view, uint64_t key)
+{
+	uint8_t bytes[QS_PIECES_BYTES];
+	qs_piece piece[QS_DEPTH_MAX];
+	uint64_t hv = qs_hash(key, view->seed_key);
+	uint32_t count = qs_pieces(view, hv, piece);
+	uint64_t length = 0;
+	qs_sketch one;
+	int64_t estimate;
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		REQUIRE(piece[i].offset + piece[i].bytes <= b.length);
+		memcpy(bytes + length, b.data + piece[i].offset, piece[i].bytes);
+		length += piece[i].bytes;
+	}
+	if (qs_high_piece(view, bytes, piece))
+	{
+		REQUIRE(piece[0].offset + piece[0].bytes <= b.length);
+		memcpy(bytes + length, b.data + piece[0].offset, piece[0].bytes);
+	}
+	qs_from_pieces(&one, view, bytes);
+	one.ops->query(&one, &hv, 1, &estimate);
+	return estimate;
+}
+
+/* What is told of keys, with an error of the sketch, has some sense. */
+static void
+bounds_of_valid(test_bytes b, const qs_sketch *view, const qs_noise *noise, int64_t error)
+{
+	uint64_t key[8];
+	uint64_t i;
+
+	exercise_keys(view, key);
+	for (i = 0; i < ALL_OF(key); i++)
+	{
+		qs_bounds bounds = qs_bounds_of(view, key[i], error);
+		double unbiased = qs_estimate_unbiased(view, noise, key[i]);
+
+		REQUIRE(bounds.lower >= 0 && bounds.lower <= bounds.estimate &&
+				bounds.estimate <= bounds.upper && bounds.estimate <= view->total);
+		REQUIRE(unbiased == unbiased && unbiased <= (double) view->total + 1);
+		if (view->form == QS_DENSE)
+			REQUIRE(estimate_from_pieces(b, view, key[i]) == bounds.estimate);
+	}
+}
+
+/* So has what is measured from a sketch that is valid, for one probe and for more. */
+static void
+measure_valid(test_bytes b)
+{
+	static const double confidence[] = { 0, 0.5, 0.95, 1 };
+	static const uint64_t probes[] = { 1, 1000 };
+	qs_sketch view;
+	qs_noise noise;
+	uint64_t i;
+	uint64_t p;
+
+	REQUIRE_OK(qs_open(&view, b.data, b.length));
+	for (p = 0; p < ALL_OF(probes); p++)
+	{
+		REQUIRE_OK(qs_noise_init(&noise, &view, probes[p], &test_heap));
+		for (i = 0; i < ALL_OF(confidence); i++)
+		{
+			int64_t error = qs_noise_error(&noise, confidence[i], probes[p]);
+
+			REQUIRE(error >= 0 && error <= view.total);
+			bounds_of_valid(b, &view, &noise, error);
+		}
+		qs_noise_free(&noise);
+	}
+	test_no_leak();
+}
+
+/* One mutant; was it valid? */
+static bool
+try_mutant(mutator *m)
+{
+	test_bytes b = sound_bytes(choose(m, ALL_OF(samples)));
+	uint64_t changes = 1 + choose(m, MOST_CHANGES);
+	qs_sketch view;
+	bool valid;
+
+	while (changes-- > 0)
+		mutate(m, &b);
+	test_repair_crc(b.data, b.length);
+	valid = qs_validate(b.data, b.length) == QS_OK;
+	REQUIRE(!valid || qs_open(&view, b.data, b.length) == QS_OK);
+	if (qs_open(&view, b.data, b.length) == QS_OK)
+		exercise_opened(b);
+	if (valid)
+	{
+		exercise_valid(b);
+		/* measuring a device part takes as long as all else of a thousand mutants */
+		if (view.params.part != QS_PART_DEVICE || choose(m, 16) == 0)
+			measure_valid(b);
+	}
+	free(b.data);
+	return valid;
+}
+
+#endif
