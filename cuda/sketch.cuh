@@ -99,7 +99,7 @@ struct qs_cuda_sketch
 	qs_cuda *gpu;
 	const qs_cuda_ops *ops;
 	qs_params params;
-	uint32_t family, collation;
+	qs_keys keys;
 	int64_t total;
 	qs_view view;
 	size_t table_bytes;

@@ -5,9 +5,10 @@
  * src/pg/errors.c
  */
 #include "pg/sketch_value.h"
-#include "pg/keytype.h"
 
 #include "lib/stringinfo.h"
+
+const KeyHolder sketch_key_holder = { "sketch", "sketches", "qsketch_estimate_key" };
 
 /* Error codes for what an operation can return. */
 static int
@@ -149,8 +150,7 @@ SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
 							? hint_template(&a->params, &b->params)
 							: errhint("Structure, depth, masks, z and seed must be equal; sizes "
 									  "may differ by a power of two.")));
-	if (a->family != 0 && b->family != 0)
-		KeyFamilyCheckSame(a, b);
+	KeyFamilyCheckSame(&a->keys, &b->keys, &sketch_key_holder);
 }
 
 /* Raise the error of bytes that are no sketch. */

@@ -153,9 +153,8 @@ ExpandedForUpdate(MemoryContext aggregate, Datum datum)
 void
 ExpandedSetKind(ExpandedSketch *expanded, const KeyType *key)
 {
-	KeyFamilyCheckProbe(&expanded->sketch, key);
-	expanded->sketch.family = key->family;
-	expanded->sketch.collation = key->collation;
+	KeyFamilyCheckProbe(&expanded->sketch.keys, key, &sketch_key_holder);
+	expanded->sketch.keys = key->keys;
 }
 
 /*
@@ -251,8 +250,7 @@ ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 	if (expanded->removed == NULL)
 	{
 		expanded->removed = ExpandedCreate(expanded->header.eoh_context, &expanded->sketch.params);
-		expanded->removed->sketch.family = expanded->sketch.family;
-		expanded->removed->sketch.collation = expanded->sketch.collation;
+		expanded->removed->sketch.keys = expanded->sketch.keys;
 		expanded->removed->accounted = expanded->accounted;
 	}
 	ExpandedAppend(expanded->removed, fingerprint, weight);

@@ -7,7 +7,7 @@
 #ifndef QS_PG_EXPANDED_H
 #define QS_PG_EXPANDED_H
 
-#include "pg/keytype.h"
+#include "pg/sketch_value.h"
 
 #include "utils/expandeddatum.h"
 

@@ -43,8 +43,9 @@ uint64
 ProbeMisfit(Probe *probe, const qs_sketch *sketch, Datum value)
 {
 	if (!probe->literal)
-		KeyFamilyCheckProbe(sketch, &probe->key);
-	return KeyReadText(&probe->literals, GetMemoryChunkContext(probe), sketch, &probe->key, value);
+		KeyFamilyCheckProbe(&sketch->keys, &probe->key, &sketch_key_holder);
+	return KeyReadText(&probe->literals, GetMemoryChunkContext(probe), &sketch->keys,
+					   &sketch_key_holder, &probe->key, value);
 }
 
 /* Forget the last sketch and note the next. */

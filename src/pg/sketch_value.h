@@ -15,6 +15,7 @@
 #include "fmgr.h"
 
 #include "sketch/format.h"
+#include "pg/keytype.h"
 #include "pg/memory.h"
 #include "sketch/sketch.h"
 #include "engine/sketch_engine.h"
@@ -43,6 +44,7 @@ extern Size SketchFlatSize(const qs_sketch *sketch);
 extern void SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size);
 
 /* errors.c */
+extern const KeyHolder sketch_key_holder;
 extern void SketchCheck(qs_status status);
 extern int64 SketchCheckWeight(int64 weight);
 extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);

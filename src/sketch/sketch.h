@@ -27,6 +27,7 @@
 #ifndef QS_SKETCH_H
 #define QS_SKETCH_H
 
+#include "base/keys.h"
 #include "base/memory.h"
 #include "sketch/masks.h"
 #include "sketch/params.h"
@@ -57,9 +58,8 @@ struct qs_ops;
 typedef struct qs_sketch
 {
 	qs_params params;
-	uint32_t family;    /* whose fingerprints: opaque here, 0 = none yet */
-	uint32_t collation; /* likewise */
-	int64_t total;      /* N: sum of all weights */
+	qs_keys keys;
+	int64_t total; /* N: sum of all weights */
 
 	uint8_t form; /* qs_form */
 	bool wide;    /* counters of 8 bytes */
