@@ -197,7 +197,8 @@ append_integer(FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(KEY_ARGUMENT))
 		return NULL;
 	state = ExpandedInState(PG_GETARG_DATUM(0));
-	if (state == NULL || state->count >= state->room || state->weight || !KeyIsInteger(&state->key))
+	if (state == NULL || KeyBufferIsFull(&state->buffer) || state->buffer.weight ||
+		!KeyIsInteger(&state->key))
 		return NULL;
 	ExpandedPutKey(state, KeyInteger(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT)));
 	return state;

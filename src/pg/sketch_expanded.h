@@ -7,6 +7,7 @@
 #ifndef QS_PG_EXPANDED_H
 #define QS_PG_EXPANDED_H
 
+#include "pg/keybuffer.h"
 #include "pg/sketch_value.h"
 
 #include "utils/expandeddatum.h"
@@ -30,14 +31,9 @@ typedef struct ExpandedSketch
 	/* With N it names the counts: no other object has it, nor this one with others. */
 	uint64 version;
 
-	/* Keys not yet in the sketch. */
-	uint64 *fingerprint;
-	int64 *weight; /* NULL as long as all weights are 1 */
-	int count;
-	int room;       /* keys at which it is full: at most what the engine likes to get at once */
-	int allocated;  /* and at most this */
-	bool accounted; /* PostgreSQL watches how much memory it takes, row by row */
-	int64 batches;  /* of keys that went to the engine */
+	KeyBuffer buffer; /* keys not yet in the sketch: what the engine likes to get at once */
+	bool accounted;   /* PostgreSQL watches how much memory it takes, row by row */
+	int64 batches;    /* of keys that went to the engine */
 
 	/* Keys to be removed once all are added, or NULL: those of negative weight. */
 	struct ExpandedSketch *removed;
@@ -57,7 +53,6 @@ extern ExpandedSketch *ExpandedForUpdate(MemoryContext aggregate, Datum datum);
 extern void ExpandedSetKind(ExpandedSketch *expanded, const KeyType *key);
 extern bool ExpandedMakeRoom(ExpandedSketch *expanded);
 extern void ExpandedInsert(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
-extern void ExpandedWeigh(ExpandedSketch *expanded);
 extern void ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedFlush(ExpandedSketch *expanded);
@@ -85,7 +80,7 @@ ExpandedInState(Datum datum)
 static inline void
 ExpandedPutKey(ExpandedSketch *expanded, uint64 fingerprint)
 {
-	expanded->fingerprint[expanded->count++] = fingerprint;
+	KeyBufferPut(&expanded->buffer, fingerprint);
 	expanded->members++;
 }
 
@@ -93,16 +88,10 @@ ExpandedPutKey(ExpandedSketch *expanded, uint64 fingerprint)
 static inline void
 ExpandedAppend(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 {
-	if (expanded->count == expanded->room && !ExpandedMakeRoom(expanded))
-	{
+	if (KeyBufferIsFull(&expanded->buffer) && !ExpandedMakeRoom(expanded))
 		ExpandedInsert(expanded, fingerprint, weight);
-		return;
-	}
-	if (weight != 1 && expanded->weight == NULL)
-		ExpandedWeigh(expanded);
-	if (expanded->weight)
-		expanded->weight[expanded->count] = weight;
-	expanded->fingerprint[expanded->count++] = fingerprint;
+	else
+		KeyBufferAppend(&expanded->buffer, fingerprint, weight);
 }
 
 /* Count a row's key; if its weight is negative, remove it later. */
