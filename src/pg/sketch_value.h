@@ -43,7 +43,7 @@ extern struct varlena *SketchFlatten(const qs_sketch *sketch);
 extern Size SketchFlatSize(const qs_sketch *sketch);
 extern void SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size);
 
-/* errors.c */
+/* sketch_errors.c */
 extern const KeyHolder sketch_key_holder;
 extern void SketchCheck(qs_status status);
 extern int64 SketchCheckWeight(int64 weight);
