@@ -186,9 +186,6 @@ extern qs_status qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t co
 
 /* ---- sketch_batch.cu ---- */
 
-/* Sum of weights in host memory, NULL for 1 each, or -1 if it is out of range. */
-extern int64_t qs_host_weights_sum(const int64_t *weight, uint64_t count);
-
 /* One launch of ops->change. */
 extern qs_status qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change change);
 

@@ -10,10 +10,10 @@
  * The state is an expanded qsketch in the aggregate's context, and partial
  * states travel as ordinary values.  The final function hands out a read-only
  * pointer to the state, so that qsketch_estimate(qsketch_agg(k), 42) reads it
- * where it is.  NULL means that nothing was counted yet.  Moving aggregates may not have NULL for
- * a state: theirs starts as the empty sketch that the declaration gives, which
- * is flat and so tells itself apart from every state made here, and a final
- * function turns it into NULL.
+ * where it is.  NULL means that nothing was counted yet.  Moving aggregates may
+ * not have NULL for a state: theirs starts as the empty sketch that the
+ * declaration gives, which is flat and so tells itself apart from every state
+ * made here, and a final function turns it into NULL.
  *
  * src/pg/sketch_aggregate.c
  */
@@ -108,14 +108,14 @@ static pg_attribute_always_inline void
 check_template(FunctionCallInfo fcinfo, AggregateForm form, ExpandedSketch *state)
 {
 	const char *template = DatumGetPointer(PG_GETARG_DATUM(form.template));
-	bool plain = !PG_ARGISNULL(form.template) && VARATT_IS_4B_U(template);
+	bool flat = !PG_ARGISNULL(form.template) && VARATT_IS_4B_U(template);
 	qs_params params;
 
-	if (plain && memcmp(VARDATA(template), state->template_header, QS_HEADER_BYTES) == 0)
+	if (flat && memcmp(VARDATA(template), state->template_header, QS_HEADER_BYTES) == 0)
 		return;
 	template_params(fcinfo, form, &params);
 	check_same_params(&params, &state->sketch.params);
-	if (plain)
+	if (flat)
 		memcpy(state->template_header, VARDATA(template), QS_HEADER_BYTES);
 }
 

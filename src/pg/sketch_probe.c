@@ -2,8 +2,8 @@
  * sketch_probe.c
  *		Looking up keys in sketches: what is kept from row to row.
  *
- * A sketch of 1 MB is stored out of line, and fetching it costs some
- * thousand times an estimate.  A query that looks up many keys in one stored sketch
+ * A sketch of 1 MB is stored out of line, and fetching it costs some thousand
+ * times an estimate.  A query that looks up many keys in one stored sketch
  * therefore must fetch it once, also when it comes anew with each row of a
  * join.  It is recognized by its toast pointer: the value behind one never
  * changes.  A query that looks up one key in many stored sketches, on the other

@@ -186,6 +186,21 @@ qs_mask_of(const qs_sketch *sk, uint64_t hv)
 	return qs_mask_in(sk, qs_bucket_width(sk->params.structure), hv);
 }
 
+/* Sum of the weights of a batch, NULL for 1 each, or -1 if it is out of range. */
+static inline int64_t
+qs_weight_sum(const int64_t *weight, size_t count)
+{
+	int64_t sum = 0;
+	size_t i;
+
+	if (!weight)
+		return (int64_t) count;
+	for (i = 0; i < count; i++)
+		if (__builtin_add_overflow(sum, weight[i], &sum))
+			return -1;
+	return sum;
+}
+
 /* Estimate of one key; works on views. */
 extern int64_t qs_estimate(const qs_sketch *sk, uint64_t fingerprint);
 
