@@ -123,6 +123,42 @@ SketchExpandedIn(Datum datum)
 }
 
 /*
+ * Read access to a sketch until SketchReadEnd() or the end of the datum.  An
+ * expanded sketch is read where it is, with all its keys counted.
+ */
+void
+SketchRead(SketchReader *reader, Datum datum)
+{
+	ExpandedSketch *expanded = SketchExpandedIn(datum);
+	struct varlena *value;
+
+	reader->own = NULL;
+	if (expanded)
+	{
+		ExpandedSettle(expanded);
+		reader->header = NULL;
+		reader->version = expanded->version;
+		reader->sketch = &expanded->sketch;
+		return;
+	}
+	value = PG_DETOAST_DATUM(datum);
+	if ((Pointer) value != DatumGetPointer(datum))
+		reader->own = value;
+	SketchOpen(&reader->view, value);
+	reader->sketch = &reader->view;
+	reader->header = (const uint8 *) VARDATA(value);
+}
+
+/* Free what reading allocated, for callers that read many in one context. */
+void
+SketchReadEnd(SketchReader *reader)
+{
+	if (reader->own)
+		pfree(reader->own);
+	reader->own = NULL;
+}
+
+/*
  * The sketch of a datum for changing: itself if the datum allows that, else a
  * copy in the states of "aggregate", or with NULL in a context of its own.
  */

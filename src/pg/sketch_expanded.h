@@ -39,6 +39,16 @@ typedef struct ExpandedSketch
 	struct ExpandedSketch *removed;
 } ExpandedSketch;
 
+/* Read access to a sketch, whatever the datum is made of. */
+typedef struct SketchReader
+{
+	const qs_sketch *sketch;
+	qs_sketch view;      /* what "sketch" points to unless it is expanded */
+	struct varlena *own; /* detoasted copy to be freed, or NULL */
+	const uint8 *header; /* QS_HEADER_BYTES that name the content; NULL if expanded */
+	uint64 version;      /* names it, with N, if expanded */
+} SketchReader;
+
 extern const ExpandedObjectMethods expanded_sketch_methods;
 
 extern MemoryContext ExpandedStatesContext(MemoryContext aggregate);
@@ -48,6 +58,8 @@ extern ExpandedSketch *ExpandedCopy(MemoryContext context, const qs_sketch *sket
 extern ExpandedSketch *ExpandedFromTicket(MemoryContext context, Datum ticket);
 extern void ExpandedPlace(ExpandedSketch *expanded);
 extern ExpandedSketch *SketchExpandedIn(Datum datum);
+extern void SketchRead(SketchReader *reader, Datum datum);
+extern void SketchReadEnd(SketchReader *reader);
 extern ExpandedSketch *ExpandedForUpdate(MemoryContext aggregate, Datum datum);
 
 extern void ExpandedSetKind(ExpandedSketch *expanded, const KeyType *key);
