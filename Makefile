@@ -131,9 +131,9 @@ build/flags: FORCE
 	@echo '$(BUILD_FLAGS)' | cmp -s - $@ || { echo '$(CUDA_NOTE)'; echo '$(BUILD_FLAGS)' >$@; }
 -include $(OBJS:.o=.d) $(CUDA_OBJS:.o=.d)
 
-# One file for each family that there is, the oldest first.
+# One file for each family that there is, the oldest first; they use flat.sql.
 SQL_SRC := $(wildcard sql/qsketch.sql sql/pbf.sql sql/qsets.sql)
-$(DATA_built): $(SQL_SRC) sql/expand.awk
+$(DATA_built): $(SQL_SRC) sql/flat.sql sql/expand.awk
 	awk -f sql/expand.awk $(SQL_SRC) >$@
 
 ifeq ($(WITH_CUDA),yes)
