@@ -24,6 +24,7 @@
 #   make structures      all structures on the same rows; writes its tables into docs/choosing.md
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
+#   make sets-bench      speed of the sets family; writes docs/sets-performance.md
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
 #   make dist            source archive
@@ -130,9 +131,9 @@ build/flags: FORCE
 	@echo '$(BUILD_FLAGS)' | cmp -s - $@ || { echo '$(CUDA_NOTE)'; echo '$(BUILD_FLAGS)' >$@; }
 -include $(OBJS:.o=.d) $(CUDA_OBJS:.o=.d)
 
-# One file for each family that there is, the oldest first.
+# One file for each family that there is, the oldest first; they use flat.sql.
 SQL_SRC := $(wildcard sql/qsketch.sql sql/pbf.sql sql/qsets.sql)
-$(DATA_built): $(SQL_SRC) sql/expand.awk
+$(DATA_built): $(SQL_SRC) sql/flat.sql sql/expand.awk
 	awk -f sql/expand.awk $(SQL_SRC) >$@
 
 ifeq ($(WITH_CUDA),yes)
@@ -266,7 +267,7 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench bundle dist
+.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench bundle dist
 demo:
 	@src/bench/demo.sh
 bench bench-sql bench-gpu structures:
@@ -295,6 +296,17 @@ build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_a
 	$(CORE_SRC) $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
+
+# SECTIONS="targets single multiple model" picks some, which are only printed.
+sets-bench: build/bench/sets_bench
+	@src/bench/sets-bench.sh $(SECTIONS)
+build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_data.c) $(CORE_SRC) \
+		build/bench/sets_std.o $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
+	@mkdir -p $(@D)
+	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c %.o,$^) -lm -lpthread
+build/bench/sets_std.o: src/bench/sets_std.cpp
+	@mkdir -p $(@D)
+	g++ -O3 -Wall -Wextra -c -o $@ $<
 
 bundle: all
 	@src/test/bundle.sh

@@ -99,7 +99,7 @@ struct qs_cuda_sketch
 	qs_cuda *gpu;
 	const qs_cuda_ops *ops;
 	qs_params params;
-	uint32_t family, collation;
+	qs_keys keys;
 	int64_t total;
 	qs_view view;
 	size_t table_bytes;
@@ -185,9 +185,6 @@ qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t count
 extern qs_status qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum);
 
 /* ---- sketch_batch.cu ---- */
-
-/* Sum of weights in host memory, NULL for 1 each, or -1 if it is out of range. */
-extern int64_t qs_host_weights_sum(const int64_t *weight, uint64_t count);
 
 /* One launch of ops->change. */
 extern qs_status qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change change);

@@ -40,19 +40,6 @@ change_host(qs_cuda_sketch *sk, const qs_host_batch *b, qs_change change)
 	return QS_OK;
 }
 
-int64_t
-qs_host_weights_sum(const int64_t *weight, uint64_t count)
-{
-	int64_t sum = 0;
-
-	if (!weight)
-		return (int64_t) count;
-	for (uint64_t i = 0; i < count; i++)
-		if (__builtin_add_overflow(sum, weight[i], &sum))
-			return -1;
-	return sum;
-}
-
 static qs_status
 sum_device_weights(qs_cuda *gpu, const qs_batch *b, int64_t *sum)
 {
@@ -83,7 +70,7 @@ qs_cuda_insert(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, s
 	qs_host_batch b;
 
 	QS_TRY(qs_cuda_enter(sk->gpu));
-	QS_TRY(start_insert(sk, qs_host_weights_sum(weight, count), count));
+	QS_TRY(start_insert(sk, qs_weight_sum(weight, count), count));
 	b = qs_describe(key, weight, NULL, count);
 	return change_host(sk, &b, QS_CHANGE_ADD);
 }
@@ -137,7 +124,7 @@ finish_remove(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
 qs_status
 qs_cuda_remove(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
 {
-	int64_t sum = qs_host_weights_sum(weight, count);
+	int64_t sum = qs_weight_sum(weight, count);
 	qs_host_batch b;
 	bool underflow;
 

@@ -73,8 +73,7 @@ qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch)
 	if (from->params.structure == QS_SF && (!dense || !qs_has_table(&from->params)))
 		return QS_WRONG_PART;
 	QS_TRY(qs_cuda_create_like(gpu, &from->params, dense && from->wide, sketch));
-	(*sketch)->family = from->family;
-	(*sketch)->collation = from->collation;
+	(*sketch)->keys = from->keys;
 	status = dense ? load_tables(*sketch, from) : load_entries(*sketch, from);
 	if (status != QS_OK)
 	{
@@ -140,8 +139,7 @@ empty_host(const qs_cuda_sketch *sk, uint64_t live, qs_sketch *to, const qs_memo
 	if (live > 0)
 		QS_TRY(to->ops->reserve(to, live));
 	to->extra_used = live;
-	to->family = sk->family;
-	to->collation = sk->collation;
+	to->keys = sk->keys;
 	to->total = sk->total;
 	return QS_OK;
 }
@@ -181,8 +179,7 @@ fold(qs_cuda_sketch *sk, uint64_t n)
 		qs_cuda_sketch old = *sk;
 
 		folded->total = sk->total;
-		folded->family = sk->family;
-		folded->collation = sk->collation;
+		folded->keys = sk->keys;
 		*sk = *folded;
 		*folded = old;
 	}
@@ -214,11 +211,7 @@ qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from)
 		QS_TRY(fold(into, from->params.n));
 	QS_TRY(qs_cuda_prepare(into, from->total, 0));
 	QS_TRY(into->ops->merge(into->gpu, &into->view, &from->view));
-	if (into->family == 0)
-	{
-		into->family = from->family;
-		into->collation = from->collation;
-	}
+	qs_keys_adopt(&into->keys, &from->keys);
 	into->total += from->total;
 	return QS_OK;
 }

@@ -339,7 +339,7 @@ qs_cuda_sf_insert(qs_cuda_sketch *slim, qs_sketch *full, const uint64_t *key, co
 				  size_t count, int threads)
 {
 	sf_thread thread[THREADS_MAX];
-	int64_t sum = qs_host_weights_sum(weight, count);
+	int64_t sum = qs_weight_sum(weight, count);
 	sf_work w = {};
 
 	QS_TRY(qs_cuda_sync(slim->gpu));

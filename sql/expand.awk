@@ -4,6 +4,14 @@
 # for each value, with @NAME@ replaced by it, and replaces @NAME@ by the value in
 # all lines that follow
 #	--@ let NAME value
+# and puts in a file of the same folder, with @NAME@ replaced by the value, for
+#	--@ use FILE NAME=value...
+/^--@ use / { path = FILENAME; sub(/[^\/]*$/, $3, path)
+	while ((got = getline line < path) > 0) {
+		for (i = 4; i <= NF; i++) { split($i, word, "="); gsub("@" word[1] "@", word[2], line) }
+		print line }
+	if (got < 0) { print "cannot read " path >"/dev/stderr"; exit 1 }
+	close(path); next }
 /^--@ let / { constant["@" $3 "@"] = $4
 	next }
 /^--@ each / { name = "@" $3 "@"; n = 0; lines = 0

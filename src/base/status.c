@@ -67,6 +67,16 @@ qs_status_text(qs_status status)
 			return "entries are not sorted, positive and complete";
 		case QS_FORMAT_COUNTERS:
 			return "counters contradict the total weight";
+		case QS_CANCELLED:
+			return "cancelled";
+		case QS_TOO_MANY:
+			return "too many sets or elements";
+		case QS_BAD_FILTER:
+			return "filter out of range";
+		case QS_BAD_METHOD:
+			return "unrecognized method";
+		case QS_NO_ROOM:
+			return "more memory needed than allowed";
 		case QS_FORMAT_BITS:
 			return "bits contradict their number";
 		case QS_DEVICE_ERROR:

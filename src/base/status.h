@@ -49,6 +49,13 @@ typedef enum qs_status
 	QS_FORMAT_COUNTERS,
 	QS_FORMAT_BITS,
 
+	/* sets */
+	QS_CANCELLED,  /* the caller's interrupt said so */
+	QS_TOO_MANY,   /* more sets or elements than can be numbered */
+	QS_BAD_FILTER, /* least count or Jaccard index out of range */
+	QS_BAD_METHOD,
+	QS_NO_ROOM, /* the method needs more memory than it may take */
+
 	/* accelerators */
 	QS_DEVICE_ERROR /* the engine knows more */
 } qs_status;

@@ -28,7 +28,7 @@ fill(qf_filter *f, double load, int parts)
 		feeder feed;
 
 		qf_init(&one, &f->params, &bench_memory);
-		one.family = 1;
+		one.keys.family = 1;
 		feeder_start(&feed, &one, (uint64_t) part * 1000 + 1);
 		for (i = 0; i < KEYS; i++)
 			feed_rows(&feed, filter_key(1, i), (uint64_t) FREQUENCY / (uint64_t) parts);
@@ -140,7 +140,7 @@ accuracy_bloom(void)
 
 		bench_check(qf_params_make_bloom(&p, BLOOM_KEYS, rates[r], 0));
 		qf_init(&f, &p, &bench_memory);
-		f.family = 1;
+		f.keys.family = 1;
 		feeder_start(&feed, &f, 0);
 		for (i = 0; i < BLOOM_KEYS; i++)
 			feed_rows(&feed, filter_key(1, i), 1 + i % 2);

@@ -20,7 +20,7 @@ filter_start(qf_filter *f, qf_preset preset, double rows, double frequency, doub
 
 	bench_check(qf_params_make(&p, &r));
 	qf_init(f, &p, &bench_memory);
-	f->family = 1;
+	f->keys.family = 1;
 }
 
 void

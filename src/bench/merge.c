@@ -88,7 +88,7 @@ build(qs_sketch *sk, int structure, uint64_t size, const workload *w)
 
 	bench_check(qs_params_make(&p, structure, size, 3, 8, 1024, 7));
 	qs_init(sk, &p, &bench_memory);
-	sk->family = 1;
+	sk->keys.family = 1;
 	bench_check(qs_make_dense(sk));
 	bench_check(qs_engine_cpu.insert(sk, w->fingerprint, w->count, w->keys));
 }

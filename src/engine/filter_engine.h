@@ -2,9 +2,9 @@
  * filter_engine.h
  *		Backends that work on filters in batches, behind one table.
  *
- * As sketch_engine.h for sketches.  Every engine sets the same bits.  Which bits a row
- * sets depends on its key, the nonce and its row number alone, so rows may be
- * given in any order and in batches of any size.
+ * As sketch_engine.h for sketches.  Every engine sets the same bits.  Which bits
+ * a row sets depends on its key, the nonce and its row number alone, so rows may
+ * be given in any order and in batches of any size.
  *
  * src/engine/filter_engine.h
  */

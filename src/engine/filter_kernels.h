@@ -2,8 +2,9 @@
  * filter_kernels.h
  *		The inner loops of filters on the CPU, one set for each instruction set.
  *
- * isa.h chooses the set.  All of them give the same bits.  The inline functions here are the plain loops; fast versions
- * leave what does not fill a vector to them.
+ * isa.h chooses the set.  All of them give the same bits.  The inline functions
+ * here are the plain loops; fast versions leave what does not fill a vector to
+ * them.
  *
  * src/engine/filter_kernels.h
  */

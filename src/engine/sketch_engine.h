@@ -42,21 +42,6 @@ typedef struct qs_engine
 	size_t (*batch)(const qs_sketch *sk);
 } qs_engine;
 
-/* Sum of the weights of a batch, or -1 if it is out of range. */
-QS_INLINE int64_t
-qs_weight_sum(const int64_t *weight, size_t count)
-{
-	int64_t sum = 0;
-	size_t i;
-
-	if (!weight)
-		return (int64_t) count;
-	for (i = 0; i < count; i++)
-		if (__builtin_add_overflow(sum, weight[i], &sum))
-			return -1;
-	return sum;
-}
-
 /* The engine that is always there. */
 extern const qs_engine qs_engine_cpu;
 

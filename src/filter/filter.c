@@ -63,8 +63,7 @@ qf_copy(qf_filter *to, const qf_filter *from, const qs_memory *memory)
 	qs_status status = QS_OK;
 
 	qf_init(to, &from->params, memory);
-	to->family = from->family;
-	to->collation = from->collation;
+	to->keys = from->keys;
 	to->rows = from->rows;
 	if (from->form == QF_EXPLICIT)
 		status = qf_unite_explicit(to, from, 0);

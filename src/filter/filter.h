@@ -28,6 +28,7 @@
 #ifndef QF_FILTER_H
 #define QF_FILTER_H
 
+#include "base/keys.h"
 #include "base/memory.h"
 #include "filter/draws.h"
 
@@ -42,10 +43,9 @@ typedef enum qf_form
 typedef struct qf_filter
 {
 	qf_params params;
-	uint32_t family;    /* whose fingerprints: opaque here, 0 = none yet */
-	uint32_t collation; /* likewise */
-	int64_t rows;       /* insertions so far, or QF_ROWS_UNKNOWN */
-	uint64_t ones;      /* set bits */
+	qs_keys keys;
+	int64_t rows;  /* insertions so far, or QF_ROWS_UNKNOWN */
+	uint64_t ones; /* set bits */
 
 	uint8_t form; /* qf_form */
 	bool view;

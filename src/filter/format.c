@@ -60,8 +60,8 @@ write_header(const qf_filter *f, uint8_t *out)
 	qs_store32(out + AT_K, f->params.k);
 	qs_store64(out + AT_M, f->params.m);
 	qs_store64(out + AT_SEED, f->params.seed);
-	qs_store32(out + AT_FAMILY, f->family);
-	qs_store32(out + AT_COLLATION, f->collation);
+	qs_store32(out + AT_FAMILY, f->keys.family);
+	qs_store32(out + AT_COLLATION, f->keys.collation);
 	qs_store64(out + AT_ROWS, (uint64_t) f->rows);
 	qs_store64(out + AT_Q, f->params.q);
 	qs_store32(out + AT_ONES, (uint32_t) f->ones);
@@ -117,8 +117,8 @@ state_fits(const qf_filter *f)
 	if (f->rows < QF_ROWS_UNKNOWN || f->ones > f->params.m)
 		return false;
 	if (f->rows == 0)
-		return f->ones == 0 && f->family == 0 && f->collation == 0;
-	if (f->family == 0)
+		return f->ones == 0 && f->keys.family == 0 && f->keys.collation == 0;
+	if (f->keys.family == 0)
 		return false;
 	if (qf_is_bloom(&f->params))
 		return f->rows == QF_ROWS_UNKNOWN && f->ones > 0;
@@ -147,8 +147,8 @@ qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length)
 	qf_init(view, &p, NULL);
 	view->view = true;
 	view->form = bytes[AT_FORM];
-	view->family = qs_load32(bytes + AT_FAMILY);
-	view->collation = qs_load32(bytes + AT_COLLATION);
+	view->keys.family = qs_load32(bytes + AT_FAMILY);
+	view->keys.collation = qs_load32(bytes + AT_COLLATION);
 	view->rows = (int64_t) qs_load64(bytes + AT_ROWS);
 	view->ones = qs_load32(bytes + AT_ONES);
 	if (!state_fits(view) || view->form != canonical_form(&p, view->ones))

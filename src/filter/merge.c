@@ -98,8 +98,7 @@ fold_explicit(qf_filter *f, const qf_params *p, int halvings)
 	qs_status status;
 
 	qf_init(&folded, p, f->memory);
-	folded.family = f->family;
-	folded.collation = f->collation;
+	folded.keys = f->keys;
 	folded.rows = f->rows;
 	status = qf_unite_explicit(&folded, f, halvings);
 	qf_free(status == QS_OK ? f : &folded);
@@ -183,10 +182,6 @@ qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite)
 	if (status != QS_OK)
 		return status;
 	into->rows = counted.rows;
-	if (into->family == 0)
-	{
-		into->family = from->family;
-		into->collation = from->collation;
-	}
+	qs_keys_adopt(&into->keys, &from->keys);
 	return QS_OK;
 }

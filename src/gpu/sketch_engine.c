@@ -207,8 +207,7 @@ gpu_settle(qs_sketch *sk)
 	if (remote == NULL)
 		return QS_OK;
 	qs_init(&here, &sk->params, sk->memory);
-	here.family = sk->family;
-	here.collation = sk->collation;
+	here.keys = sk->keys;
 	status = GpuDownload(&remote->ref, &here);
 	if (status != QS_OK)
 		return status;
@@ -268,11 +267,7 @@ merge_state(qs_sketch *into, const qs_sketch *from)
 {
 	into->total += from->total;
 	into->params.n = Min(into->params.n, from->params.n);
-	if (into->family == 0)
-	{
-		into->family = from->family;
-		into->collation = from->collation;
-	}
+	qs_keys_adopt(&into->keys, &from->keys);
 }
 
 /* A dense sketch that is here into a remote one; false: no memory for it there. */
@@ -296,8 +291,7 @@ merge_downloaded(qs_sketch *into, const qs_sketch *from)
 	qs_status status;
 
 	qs_init(&copy, &from->params, into->memory);
-	copy.family = from->family;
-	copy.collation = from->collation;
+	copy.keys = from->keys;
 	status = GpuDownload(&remote_of(from)->ref, &copy);
 	if (status == QS_OK)
 		status = qs_merge(into, &copy);

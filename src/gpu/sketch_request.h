@@ -44,8 +44,7 @@ typedef struct GpuSketchPartial
 {
 	qs_params params;
 	int64 total;
-	uint32 family;
-	uint32 collation;
+	qs_keys keys;
 } GpuSketchPartial;
 
 StaticAssertDecl(sizeof(GpuSketchShape) <= sizeof(GpuShape), "shape of a sketch does not fit");

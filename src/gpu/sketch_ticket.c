@@ -55,10 +55,7 @@ GpuWriteTicket(const qs_sketch *sk, struct varlena *out)
 
 	if (!remote->handed)
 	{
-		GpuSketchPartial partial = { .params = sk->params,
-									 .total = sk->total,
-									 .family = sk->family,
-									 .collation = sk->collation };
+		GpuSketchPartial partial = { .params = sk->params, .total = sk->total, .keys = sk->keys };
 		GpuShape shape = { 0 };
 
 		memcpy(&shape, &partial, sizeof(partial));
@@ -100,7 +97,6 @@ GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory)
 	memcpy(&partial, &shape, sizeof(partial));
 	qs_init(sk, &partial.params, memory);
 	sk->total = partial.total;
-	sk->family = partial.family;
-	sk->collation = partial.collation;
+	sk->keys = partial.keys;
 	GpuBecomeRemote(sk, &ref);
 }

@@ -77,7 +77,7 @@ GpuRaiseLost(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
 			 errmsg("GPU operation failed: %s", reason[0] ? reason : "the GPU worker has ended"),
-			 errdetail("The query had a sketch on the GPU."),
+			 errdetail("The query had data on the GPU."),
 			 errhint("Repeat the query, with qsketch.backend = cpu to do without the GPU.")));
 }
 

@@ -70,9 +70,8 @@ fail(const char *reason)
 {
 	strlcpy(gpu_shared->reason, reason, GPU_TEXT_BYTES);
 	GpuCount(COUNT_RESTARTS, 1);
-	ereport(LOG,
-			(errmsg("qsketch GPU worker ends after an error: %s", reason),
-			 errdetail("Queries with sketches on the GPU fail. The worker will be restarted.")));
+	ereport(LOG, (errmsg("qsketch GPU worker ends after an error: %s", reason),
+				  errdetail("Queries with data on the GPU fail. The worker will be restarted.")));
 	proc_exit(1);
 }
 
@@ -142,7 +141,7 @@ GpuWorkerMain(Datum argument)
 	{
 		strlcpy(gpu_shared->reason, reason, GPU_TEXT_BYTES);
 		set_state(GPU_NONE);
-		ereport(LOG, (errmsg("qsketch has no usable GPU, sketches stay on the CPU: %s", reason)));
+		ereport(LOG, (errmsg("qsketch has no usable GPU, all is done on the CPU: %s", reason)));
 		proc_exit(0);
 	}
 	GpuServeRequests();

@@ -1,13 +1,15 @@
 /*
  * errors.c
- *		Status codes of sketches and engines as errors of PostgreSQL.
+ *		Status codes as errors of PostgreSQL.
+ *
+ * What is the same for all families: SQLSTATEs, and the words around a status.
+ * A family says what its values are called, and gives the hints.
  *
  * src/pg/errors.c
  */
-#include "pg/sketch_value.h"
-#include "pg/keytype.h"
+#include "pg/errors.h"
 
-#include "lib/stringinfo.h"
+#define VERSION_AT 3
 
 /* Error codes for what an operation can return. */
 static int
@@ -32,135 +34,48 @@ sqlstate_of(qs_status status)
 	}
 }
 
-static const char *
-hint_of(qs_status status)
-{
-	switch (status)
-	{
-		case QS_TOTAL_OVERFLOW:
-			return "The sum of all weights of a sketch is at most 9223372036854775807.";
-		case QS_UNDERFLOW:
-			return "Remove or subtract only what was added before, with the same weight.";
-		case QS_READ_ONLY:
-			return "Add to and subtract from the full sketch or its host part.";
-		default:
-			return NULL;
-	}
-}
-
-/* Raise the error of a status unless it is QS_OK. */
+/* Raise the error of an operation; the hint may be NULL. */
 void
-SketchCheck(qs_status status)
+StatusRaise(qs_status status, const char *noun, const char *hint)
 {
-	const char *hint = hint_of(status);
-
-	if (status != QS_OK)
-		ereport(ERROR, (errcode(sqlstate_of(status)),
-						errmsg("cannot change sketch: %s", qs_status_text(status)),
-						hint ? errhint("%s", hint) : 0));
+	ereport(ERROR, (errcode(sqlstate_of(status)),
+					errmsg("cannot change %s: %s", noun, qs_status_text(status)),
+					hint ? errhint("%s", hint) : 0));
+	pg_unreachable();
 }
 
-/* The weight, which must have a negative. */
-int64
-SketchCheckWeight(int64 weight)
+/*
+ * Raise the error of bytes that are no value in this version of its format.
+ * Every format starts with a magic of three letters and its version.
+ */
+void
+StatusRaiseFormat(qs_status status, int sqlstate, const char *noun, int version, const uint8 *bytes,
+				  Size length)
 {
-	if (unlikely(weight == PG_INT64_MIN))
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("weight " INT64_FORMAT " is out of range", weight)));
-	return weight;
+	if (status == QS_FORMAT_VERSION)
+		ereport(ERROR, (errcode(sqlstate),
+						errmsg("unsupported %s format version %d", noun, bytes[VERSION_AT]),
+						errdetail("This version of qsketch reads version %d.", version)));
+	ereport(ERROR, (errcode(sqlstate), errmsg("invalid %s: %s", noun, qs_status_text(status)),
+					errdetail("The value has %llu bytes.", (unsigned long long) length)));
+	pg_unreachable();
 }
 
-static const char *
-structure_of(const qs_params *p)
-{
-	static const char *const part[] = { "", " device part", " host part" };
-
-	return psprintf("%s%s", qs_structure_name(p->structure), part[p->part]);
-}
-
-/* Size as qsketch_new() takes it. */
-char *
-SketchSizeText(const qs_params *p)
-{
-	uint64 bytes = qs_unit_bytes(p) * p->n;
-
-	if (bytes % (1024 * 1024) == 0)
-		return psprintf(UINT64_FORMAT "MB", bytes / (1024 * 1024));
-	if (bytes % 1024 == 0)
-		return psprintf(UINT64_FORMAT "kB", bytes / 1024);
-	return psprintf(UINT64_FORMAT, bytes);
-}
-
-static void
-append_difference(StringInfo text, const char *what, const char *a, const char *b)
+/* Append to a list in what two values differ, if they do: "what A and B". */
+void
+AppendDifference(StringInfo text, const char *what, const char *a, const char *b)
 {
 	if (strcmp(a, b) != 0)
 		appendStringInfo(text, "%s%s %s and %s", text->len ? ", " : "", what, a, b);
 }
 
-/* Parameters in which two sketches differ, with the values of both. */
-static char *
-differences(const qs_params *a, const qs_params *b)
+/* A size as our functions take it: "64kB". */
+const char *
+TextOfSize(uint64 bytes)
 {
-	bool same_structure = a->structure == b->structure && a->part == b->part;
-	StringInfoData text;
-
-	initStringInfo(&text);
-	append_difference(&text, "structure", structure_of(a), structure_of(b));
-	append_difference(&text, "size", SketchSizeText(a), SketchSizeText(b));
-	append_difference(&text, "depth", psprintf("%d", a->depth), psprintf("%d", b->depth));
-	if (same_structure)
-	{
-		append_difference(&text, "masks", psprintf("%u", qs_mask_count(a)),
-						  psprintf("%u", qs_mask_count(b)));
-		append_difference(&text, "z", psprintf("%d", a->z), psprintf("%d", b->z));
-	}
-	append_difference(&text, "seed", psprintf(INT64_FORMAT, (int64) a->seed),
-					  psprintf(INT64_FORMAT, (int64) b->seed));
-	return text.data;
-}
-
-/*
- * Structures differ mostly where sketches were stored while another one was
- * the default: say how to go on with these.
- */
-static int
-hint_template(const qs_params *a, const qs_params *b)
-{
-	const qs_params *old;
-	qs_params preset;
-
-	SketchDefaultParams(&preset);
-	old = a->structure == preset.structure ? b : a;
-	return errhint("To go on with stored sketches of another structure than the default, %s, give "
-				   "qsketch_agg a template: qsketch_new('%s', '%s').",
-				   qs_structure_name(preset.structure), qs_structure_name(old->structure),
-				   SketchSizeText(old));
-}
-
-/* Raise an error unless two sketches can be merged or subtracted. */
-void
-SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
-{
-	if (!qs_params_mergeable(&a->params, &b->params))
-		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("sketches differ: %s", differences(&a->params, &b->params)),
-						a->params.structure != b->params.structure
-							? hint_template(&a->params, &b->params)
-							: errhint("Structure, depth, masks, z and seed must be equal; sizes "
-									  "may differ by a power of two.")));
-	if (a->family != 0 && b->family != 0)
-		KeyFamilyCheckSame(a, b);
-}
-
-/* Raise the error of bytes that are no sketch. */
-void
-SketchBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
-{
-	if (status == QS_FORMAT_VERSION)
-		ereport(ERROR,
-				(errcode(sqlstate), errmsg("unsupported sketch format version %d", bytes[3]),
-				 errdetail("This version of qsketch reads version %d.", QS_FORMAT_VERSION_1)));
-	ereport(ERROR, (errcode(sqlstate), errmsg("invalid sketch: %s", qs_status_text(status)),
-					errdetail("The value has %llu bytes.", (unsigned long long) length)));
+	if (bytes % (1024 * 1024) == 0)
+		return psprintf(UINT64_FORMAT "MB", bytes / (1024 * 1024));
+	if (bytes % 1024 == 0)
+		return psprintf(UINT64_FORMAT "kB", bytes / 1024);
+	return psprintf(UINT64_FORMAT, bytes);
 }

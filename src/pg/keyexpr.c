@@ -21,7 +21,7 @@
  * An explicit cast is meant, and stays: c::text is text.  Limits come from the
  * planner, which drops casts that change nothing.  It folds those of constants,
  * so that 'a'::citext arrives as a text constant; like any other that one may be
- * read as the type of the sketch's keys (keyread.c).  Of t::citext, where t is
+ * read as the type of those that are held (keyread.c).  Of t::citext, where t is
  * text and text is wanted, it leaves t.  Of c::varchar it leaves one implicit
  * cast, so that it counts as c.
  *
@@ -151,12 +151,13 @@ static void
 require_same_type(Oid a, Oid b)
 {
 	if (a != b)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("cannot tell a sketch of %s keys from one of %s keys in one query",
-							   format_type_be(a), format_type_be(b)),
-						errdetail("The types are cast to one another without any change."),
-						errhint("Use two queries, or a cast that changes the expression, such as "
-								"key::text || ''.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot tell an aggregate of %s keys from one of %s keys in one query",
+						format_type_be(a), format_type_be(b)),
+				 errdetail("The types are cast to one another without any change."),
+				 errhint("Use two queries, or a cast that changes the expression, such as "
+						 "key::text || ''.")));
 }
 
 /* Can this be the argument of the row at hand?  A column is known by where its value lies. */

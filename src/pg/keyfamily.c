@@ -1,6 +1,6 @@
 /*
  * keyfamily.c
- *		Which keys a sketch holds: the family in its header, by name and by type.
+ *		Which keys a value holds: the family in its header, by name and by type.
  *
  * A hash operator family is recorded by its OID if it is built in, else by a
  * hash of its name (keytype.c says why).  Users know types, so messages name
@@ -55,7 +55,7 @@ opfamily_name(Oid opfamily)
 	return name;
 }
 
-/* What a sketch records of the operator family. */
+/* What a value records of the operator family. */
 uint32
 KeyFamilyId(Oid opfamily)
 {
@@ -90,7 +90,7 @@ find_named_family(uint32 family)
 	return name;
 }
 
-/* Name of the family recorded in a sketch; NULL if there is none yet. */
+/* Name of the family recorded in a value; NULL if there is none yet. */
 char *
 KeyFamilyName(uint32 family)
 {
@@ -186,62 +186,67 @@ has_cast(Oid from, Oid to)
 }
 
 /*
- * How to give the key the sketch's type.  A cast that changes nothing (from
+ * How to give the key the type of those held.  A cast that changes nothing (from
  * text to citext) is taken back by the implicit one to text, and the planner
  * drops both: only the polymorphic function, which needs none, sees it.
  */
 static char *
-cast_hint(uint32 family, const KeyType *key)
+cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
 {
 	Oid wanted = KeyFamilyType(family);
 	char *type;
 
 	if (!OidIsValid(wanted))
 		return list_member_oid(types_of(family), ANYARRAYOID)
-				   ? "Use qsketch_estimate_key(sketch, key), which takes an array as one key."
-				   : "Cast the key to the type that the sketch was built from.";
+				   ? psprintf("Use %s(%s, key), which takes an array as one key.", holder->lookup,
+							  holder->one)
+				   : psprintf("Cast the key to the type that the %s was built from.", holder->one);
 	type = format_type_be(wanted);
 	if (!has_cast(key->type, wanted))
 		return psprintf("Give a key of type %s.", type);
 	if (wanted != key->type && IsBinaryCoercible(wanted, key->type))
-		return psprintf("Use qsketch_estimate_key(sketch, key::%s), or a key that is %s without a "
-						"cast: the planner drops casts that change nothing.",
-						type, type);
+		return psprintf("Use %s(%s, key::%s), or a key that is %s without a cast: the planner "
+						"drops casts that change nothing.",
+						holder->lookup, holder->one, type, type);
 	return psprintf("Cast the key to type %s.", type);
 }
 
 static void
-raise_mismatch(uint32 family, const KeyType *key)
+raise_mismatch(uint32 family, const KeyType *key, const KeyHolder *holder)
 {
 	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-					errmsg("cannot use a key of type %s with a sketch of %s keys",
-						   format_type_be(key->type), KeyFamilyTypes(family)),
-					errhint("%s", cast_hint(family, key))));
+					errmsg("cannot use a key of type %s with a %s of %s keys",
+						   format_type_be(key->type), holder->one, KeyFamilyTypes(family)),
+					errhint("%s", cast_hint(family, key, holder))));
 }
 
-/* Raise an error unless the sketch holds fingerprints of such keys. */
+/* Raise an error unless what holds these is for such keys. */
 void
-KeyFamilyCheckProbe(const qs_sketch *sketch, const KeyType *key)
+KeyFamilyCheckProbe(const qs_keys *held, const KeyType *key, const KeyHolder *holder)
 {
-	if (KeyFits(key, sketch))
+	if (KeyFits(key, held))
 		return;
-	if (sketch->family != key->family)
-		raise_mismatch(sketch->family, key);
-	ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH),
-					errmsg("sketch was built under another collation than the key has"),
-					errhint("Nondeterministic collations decide which strings are equal; use "
-							"COLLATE to give the key the collation of the sketch.")));
+	if (held->family != key->keys.family)
+		raise_mismatch(held->family, key, holder);
+	ereport(ERROR,
+			(errcode(ERRCODE_COLLATION_MISMATCH),
+			 errmsg("%s was built under another collation than the key has", holder->one),
+			 errhint("Nondeterministic collations decide which strings are equal; use COLLATE to "
+					 "give the key the collation of the %s.",
+					 holder->one)));
 }
 
-/* Raise an error unless both sketches hold fingerprints of one kind of keys. */
+/* Raise an error unless two values hold fingerprints of one kind of keys, or one holds none. */
 void
-KeyFamilyCheckSame(const qs_sketch *a, const qs_sketch *b)
+KeyFamilyCheckSame(const qs_keys *a, const qs_keys *b, const KeyHolder *holder)
 {
+	if (qs_keys_none(a) || qs_keys_none(b))
+		return;
 	if (a->family != b->family)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-						errmsg("sketches differ: %s keys and %s keys", KeyFamilyTypes(a->family),
-							   KeyFamilyTypes(b->family))));
+						errmsg("%s differ: %s keys and %s keys", holder->many,
+							   KeyFamilyTypes(a->family), KeyFamilyTypes(b->family))));
 	if (a->collation != b->collation)
 		ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH),
-						errmsg("sketches were built under different collations")));
+						errmsg("%s were built under different collations", holder->many)));
 }

@@ -1,10 +1,10 @@
 /*
  * keyread.c
- *		Keys written as text, read as the type of a sketch's keys.
+ *		Keys written as text, read as the type of those that a value holds.
  *
  * An unknown literal and a driver's parameter without a type become text, for
  * the functions of keys are declared for all types: qsketch_estimate(sk,
- * '10.0.0.1') asks for a text.  Where the sketch knows better, because its
+ * '10.0.0.1') asks for a text.  Where the value knows better, because its
  * family of keys is that of one type, the text is read by that type's input
  * function, as if the literal had been one of that type.
  *
@@ -100,49 +100,51 @@ check_immutable(const KeyReader *reader, const char *text)
 
 /*
  * A number with a fraction may be one as real and another as double precision,
- * and the sketch does not say which of the two its keys were.
+ * and what holds them does not say which of the two its keys were.
  */
 static void
-check_unambiguous(const KeyReader *reader, const char *text, Datum value)
+check_unambiguous(const KeyReader *reader, const KeyHolder *holder, const char *text, Datum value)
 {
 	float8 wide = reader->key.type == FLOAT8OID ? DatumGetFloat8(value) : 0;
 	float4 narrow = (float4) wide;
 
 	if (narrow != wide && !isnan(wide) && !isinf(narrow) && narrow != 0)
-		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-						errmsg("\"%s\" is not the same key as real and as double precision", text),
-						errhint("Cast the key to the one that the sketch was built from.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("\"%s\" is not the same key as real and as double precision", text),
+				 errhint("Cast the key to the one that the %s was built from.", holder->one)));
 }
 
-/* Learn how to read keys of the sketch's type. */
+/* Learn how to read keys of the type of those that are held. */
 static void
-learn(KeyReader *reader, MemoryContext context, const qs_sketch *sketch, const KeyType *given)
+learn(KeyReader *reader, MemoryContext context, const qs_keys *held, const KeyHolder *holder,
+	  const KeyType *given)
 {
-	Oid type = KeyFamilyType(sketch->family);
+	Oid type = KeyFamilyType(held->family);
 	Oid input;
 
 	if (!OidIsValid(type))
-		KeyFamilyCheckProbe(sketch, given);
+		KeyFamilyCheckProbe(held, given, holder);
 	KeyTypeInit(&reader->key, type, given->input_collation);
 	getTypeInputInfo(type, &input, &reader->parameter);
 	fmgr_info_cxt(input, &reader->input, context);
 }
 
 /*
- * Fingerprint of a key given as text to a sketch of other keys; an error if it
+ * Fingerprint of a key given as text to what holds other keys; an error if it
  * cannot be read as one.  The context is where the reader lives.
  */
 uint64
-KeyReadText(KeyReader *reader, MemoryContext context, const qs_sketch *sketch, const KeyType *given,
-			Datum value)
+KeyReadText(KeyReader *reader, MemoryContext context, const qs_keys *held, const KeyHolder *holder,
+			const KeyType *given, Datum value)
 {
 	char *string = TextDatumGetCString(value);
 
-	if (reader->key.type == InvalidOid || reader->key.family != sketch->family)
-		learn(reader, context, sketch, given);
-	KeyFamilyCheckProbe(sketch, &reader->key);
+	if (reader->key.type == InvalidOid || reader->key.keys.family != held->family)
+		learn(reader, context, held, holder, given);
+	KeyFamilyCheckProbe(held, &reader->key, holder);
 	value = InputFunctionCall(&reader->input, string, reader->parameter, -1);
 	check_immutable(reader, string);
-	check_unambiguous(reader, string, value);
+	check_unambiguous(reader, holder, string, value);
 	return KeyFingerprint(&reader->key, value);
 }

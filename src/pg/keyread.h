@@ -1,6 +1,6 @@
 /*
  * keyread.h
- *		Keys written as text, read as the type of a sketch's keys.
+ *		Keys written as text, read as the type of those that a value holds.
  *
  * src/pg/keyread.h
  */
@@ -17,7 +17,7 @@ typedef struct KeyReader
 	Oid parameter;  /* of the input function */
 } KeyReader;
 
-extern uint64 KeyReadText(KeyReader *reader, MemoryContext context, const qs_sketch *sketch,
-						  const KeyType *given, Datum value);
+extern uint64 KeyReadText(KeyReader *reader, MemoryContext context, const qs_keys *held,
+						  const KeyHolder *holder, const KeyType *given, Datum value);
 
 #endif

@@ -7,7 +7,7 @@
  * other types go through the extended hash function of their default hash
  * operator class.  Except enums: theirs hashes OIDs, which do not survive dump
  * and restore, so that a fingerprint is made from the label.  (Arrays and rows
- * of enums are hashed by OID.)  A sketch records whose fingerprints it holds:
+ * of enums are hashed by OID.)  A value records whose fingerprints it holds:
  *
  *	family		the hash operator family.  Within a family equal values of
  *				different types hash alike (integer_ops, float_ops), between
@@ -101,11 +101,11 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
 						errmsg("could not identify an extended hash function for type %s",
 							   format_type_be(type)),
-						errhint("Keys of a sketch need a type with a hash operator class.")));
+						errhint("Keys need a type with a hash operator class.")));
 	key->input_collation = collation;
-	key->family = family_of(base_type, entry);
-	key->collation = collation_id(collation);
-	key->kind = kind_of(base_type, key->collation, collation);
+	key->keys.family = family_of(base_type, entry);
+	key->keys.collation = collation_id(collation);
+	key->kind = kind_of(base_type, key->keys.collation, collation);
 	key->length = entry->typlen;
 	key->by_value = entry->typbyval;
 	key->align = entry->typalign;

@@ -7,7 +7,10 @@
 #ifndef QS_PG_KEYTYPE_H
 #define QS_PG_KEYTYPE_H
 
-#include "pg/sketch_value.h"
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "base/keys.h"
 
 typedef enum KeyKind
 {
@@ -24,14 +27,21 @@ typedef struct KeyType
 {
 	Oid type;
 	Oid input_collation;
-	uint32 family;    /* goes into the sketch; never 0 */
-	uint32 collation; /* goes into the sketch; 0 unless it decides equality */
+	qs_keys keys; /* what a value records of them: collation 0 unless it decides equality */
 	KeyKind kind;
 	int16 length; /* of the type, as in pg_type; likewise the next two */
 	bool by_value;
 	char align;
 	FmgrInfo *hash; /* in the type cache, or NULL */
 } KeyType;
+
+/* What messages about keys call the values that hold them. */
+typedef struct KeyHolder
+{
+	const char *one;
+	const char *many;
+	const char *lookup; /* our function whose keys are of any type, without casts */
+} KeyHolder;
 
 extern bool KeyTypeHasHash(Oid type);
 extern void KeyTypeInit(KeyType *key, Oid type, Oid collation);
@@ -43,15 +53,14 @@ extern uint32 KeyFamilyId(Oid opfamily);
 extern char *KeyFamilyName(uint32 family);
 extern Oid KeyFamilyType(uint32 family);
 extern char *KeyFamilyTypes(uint32 family);
-extern void KeyFamilyCheckProbe(const qs_sketch *sketch, const KeyType *key);
-extern void KeyFamilyCheckSame(const qs_sketch *a, const qs_sketch *b);
+extern void KeyFamilyCheckProbe(const qs_keys *held, const KeyType *key, const KeyHolder *holder);
+extern void KeyFamilyCheckSame(const qs_keys *a, const qs_keys *b, const KeyHolder *holder);
 
-/* Does the sketch hold fingerprints of such keys, or none? */
+/* Are these the keys of a value that holds fingerprints of such, or none? */
 static inline bool
-KeyFits(const KeyType *key, const qs_sketch *sketch)
+KeyFits(const KeyType *key, const qs_keys *held)
 {
-	return sketch->family == 0 ||
-		   (sketch->family == key->family && sketch->collation == key->collation);
+	return qs_keys_none(held) || qs_keys_same(held, &key->keys);
 }
 
 static inline bool

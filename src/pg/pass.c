@@ -1,9 +1,9 @@
 /*
  * pass.c
- *		Sketches passed between the processes of a parallel scan.
+ *		Values passed between the processes of a parallel scan.
  *
  * What goes to the leader as a value goes through a queue of 64 kB, piece by
- * piece.  The processes of a scan merge their sketches faster in the shared
+ * piece.  The processes of a scan merge their values faster in the shared
  * memory that Gather gives to the nodes below it: each writes serialized bytes
  * there, and notes where in the scan's own shared state, which nothing but the
  * scan can read or write.
@@ -45,19 +45,13 @@ PassHasRoom(Size bytes)
 	return true;
 }
 
-/* Copy a sketch of this flat size, for which there is room. */
-dsa_pointer
-PassPut(dsa_area *area, const qs_sketch *sk, Size size)
+/*
+ * Memory for a value of this size, for which there is room.  The caller writes
+ * it; whoever has the place finds it there until it is freed.
+ */
+void *
+PassPut(dsa_area *area, Size size, dsa_pointer *place)
 {
-	dsa_pointer bytes = dsa_allocate_extended(area, size, DSA_ALLOC_HUGE);
-
-	SketchWrite(sk, dsa_get_address(area, bytes), size);
-	return bytes;
-}
-
-/* The sketch that was put there, which stays there. */
-void
-PassGet(qs_sketch *view, dsa_area *area, dsa_pointer bytes)
-{
-	SketchOpen(view, dsa_get_address(area, bytes));
+	*place = dsa_allocate_extended(area, size, DSA_ALLOC_HUGE);
+	return dsa_get_address(area, *place);
 }

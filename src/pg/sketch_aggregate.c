@@ -1,6 +1,6 @@
 /*
  * sketch_aggregate.c
- *		qsketch_agg and qsketch_merge_agg.
+ *		qsketch_agg: its states, and the keys of rows.
  *
  * The four forms of qsketch_agg have a transition and an inverse transition
  * function each, declared once for every key type: the C code learns the type
@@ -10,20 +10,16 @@
  * The state is an expanded qsketch in the aggregate's context, and partial
  * states travel as ordinary values.  The final function hands out a read-only
  * pointer to the state, so that qsketch_estimate(qsketch_agg(k), 42) reads it
- * where it is.  NULL means that nothing was counted yet.  Moving aggregates may not have NULL for
- * a state: theirs starts as the empty sketch that the declaration gives, which
- * is flat and so tells itself apart from every state made here, and a final
- * function turns it into NULL.
+ * where it is.  NULL means that nothing was counted yet.  Moving aggregates may
+ * not have NULL for a state: theirs starts as the empty sketch that the
+ * declaration gives, which is flat and so tells itself apart from every state
+ * made here, and a final function turns it into NULL.
  *
  * src/pg/sketch_aggregate.c
  */
-#include "pg/keyexpr.h"
-#include "pg/sketch_expanded.h"
-#include "pg/sketch_recognize.h"
+#include "pg/sketch_aggregate.h"
 
-#include "gpu/sketch_gpu.h"
-#include "nodes/execnodes.h"
-#include "utils/memutils.h"
+#include "pg/keyexpr.h"
 
 static const AggregateForm plain = { 0, 0 };
 static const AggregateForm weighted = { 2, 0 };
@@ -32,8 +28,9 @@ static const AggregateForm weighted_templated = { 2, 3 };
 
 #define KEY_ARGUMENT 1
 
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
+/* Where states live. */
+MemoryContext
+AggregateContext(FunctionCallInfo fcinfo)
 {
 	MemoryContext context;
 
@@ -61,8 +58,8 @@ is_hashed(const AggState *node)
 }
 
 /* Prepare a new state for what the calling node does with it. */
-static ExpandedSketch *
-start_state(FunctionCallInfo fcinfo, ExpandedSketch *state)
+ExpandedSketch *
+AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state)
 {
 	ExpandedPlace(state);
 	if (state->engine != &qs_engine_cpu)
@@ -90,8 +87,9 @@ template_params(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
-static void
-check_same_params(const qs_params *a, const qs_params *b)
+/* Raise an error unless the templates of two rows, or states, are one. */
+void
+AggregateCheckParams(const qs_params *a, const qs_params *b)
 {
 	if (memcmp(a, b, sizeof(*a)) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -134,14 +132,14 @@ check_template(FunctionCallInfo fcinfo, AggregateForm form, ExpandedSketch *stat
 	if (mark && memcmp(mark, state->template_mark, length) == 0)
 		return;
 	template_params(fcinfo, form, &params);
-	check_same_params(&params, &state->sketch.params);
+	AggregateCheckParams(&params, &state->sketch.params);
 	if (mark)
 		memcpy(state->template_mark, mark, length);
 }
 
 /* Has nothing been counted yet? */
-static bool
-is_initial(FunctionCallInfo fcinfo)
+bool
+AggregateIsInitial(FunctionCallInfo fcinfo)
 {
 	return PG_ARGISNULL(0) || (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW &&
 							   !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(PG_GETARG_DATUM(0))));
@@ -151,11 +149,11 @@ is_initial(FunctionCallInfo fcinfo)
 static pg_noinline ExpandedSketch *
 first_state(FunctionCallInfo fcinfo, AggregateForm form)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = AggregateContext(fcinfo);
 	ExpandedSketch *state;
 	KeyArgument key;
 
-	if (!is_initial(fcinfo))
+	if (!AggregateIsInitial(fcinfo))
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
 	else
 	{
@@ -163,7 +161,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 
 		template_params(fcinfo, form, &params);
 		SketchCheck(params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
-		state = start_state(fcinfo, ExpandedCreate(ExpandedStatesContext(context), &params));
+		state = AggregateStart(fcinfo, ExpandedCreate(ExpandedStatesContext(context), &params));
 	}
 	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
 	KeyTypeInit(&state->key, key.type, key.collation);
@@ -196,8 +194,9 @@ is_skipped(FunctionCallInfo fcinfo, AggregateForm form)
 	return PG_ARGISNULL(KEY_ARGUMENT) || (form.weight && PG_ARGISNULL(form.weight));
 }
 
-static Datum
-unchanged_state(FunctionCallInfo fcinfo)
+/* What a row returns that does not count. */
+Datum
+AggregateUnchanged(FunctionCallInfo fcinfo)
 {
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -217,7 +216,8 @@ append_integer(FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(KEY_ARGUMENT))
 		return NULL;
 	state = ExpandedInState(PG_GETARG_DATUM(0));
-	if (state == NULL || state->count >= state->room || state->weight || !KeyIsInteger(&state->key))
+	if (state == NULL || KeyBufferIsFull(&state->buffer) || state->buffer.weight ||
+		!KeyIsInteger(&state->key))
 		return NULL;
 	ExpandedPutKey(state, KeyInteger(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT)));
 	return state;
@@ -231,7 +231,7 @@ transition(FunctionCallInfo fcinfo, AggregateForm form)
 	int64 weight;
 
 	if (is_skipped(fcinfo, form))
-		return unchanged_state(fcinfo);
+		return AggregateUnchanged(fcinfo);
 	weight = weight_argument(fcinfo, form);
 	state = state_for_update(fcinfo, form);
 	fingerprint = KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT));
@@ -251,7 +251,7 @@ inverse(FunctionCallInfo fcinfo, AggregateForm form)
 	int64 weight;
 
 	if (is_skipped(fcinfo, form))
-		return unchanged_state(fcinfo);
+		return AggregateUnchanged(fcinfo);
 	weight = weight_argument(fcinfo, form);
 	state = state_for_update(fcinfo, form);
 	if (--state->members <= 0)
@@ -327,186 +327,6 @@ qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
 	return inverse(fcinfo, weighted_templated);
 }
 
-/* A sketch to be merged: where it is, or read. */
-typedef struct Operand
-{
-	ExpandedSketch *expanded; /* the sketch is this one, perhaps on a device */
-	bool ticket;              /* and was made from a ticket, so that it may become the state */
-	SketchReader reader;      /* otherwise */
-	const qs_sketch *sketch;
-} Operand;
-
-/* Is this call made to combine partial states? */
-static bool
-is_combining(FunctionCallInfo fcinfo)
-{
-	AggState *node = (AggState *) fcinfo->context;
-
-	return IsA(node, AggState) && DO_AGGSPLIT_COMBINE(node->aggsplit);
-}
-
-static void
-open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, Datum datum)
-{
-	operand->ticket = GpuIsTicket(datum) && is_combining(fcinfo);
-	operand->expanded = operand->ticket ? ExpandedFromTicket(ExpandedOwnContext(context), datum)
-										: SketchExpandedIn(datum);
-	if (operand->expanded)
-	{
-		ExpandedFlush(operand->expanded);
-		operand->sketch = &operand->expanded->sketch;
-		return;
-	}
-	SketchRead(&operand->reader, datum);
-	operand->sketch = operand->reader.sketch;
-}
-
-static void
-close_operand(Operand *operand)
-{
-	if (operand->ticket)
-		MemoryContextDelete(operand->expanded->header.eoh_context);
-	else if (!operand->expanded)
-		SketchReadEnd(&operand->reader);
-}
-
-/* Merge where the counters are. */
-static void
-merge_operand(ExpandedSketch *state, const Operand *operand)
-{
-	if (operand->sketch->remote)
-		state->engine = operand->expanded->engine;
-	ExpandedMerge(state, operand->sketch);
-}
-
-/* The state of the first sketch: a ticket's own, else a copy. */
-static ExpandedSketch *
-state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *operand)
-{
-	MemoryContext states = ExpandedStatesContext(context);
-	ExpandedSketch *state;
-
-	if (operand->ticket)
-	{
-		operand->ticket = false; /* not to be deleted */
-		return start_state(fcinfo, operand->expanded);
-	}
-	if (!operand->sketch->remote)
-		return start_state(fcinfo, ExpandedCopy(states, operand->sketch));
-	state = start_state(fcinfo, ExpandedCreate(states, &operand->sketch->params));
-	merge_operand(state, operand);
-	return state;
-}
-
-/* Add the second sketch to the first, folding the larger if they may differ in size. */
-static Datum
-merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
-{
-	MemoryContext context = aggregate_context(fcinfo);
-	ExpandedSketch *state;
-	Operand operand;
-
-	if (PG_ARGISNULL(1))
-		return unchanged_state(fcinfo);
-	open_operand(&operand, fcinfo, context, PG_GETARG_DATUM(1));
-	if (is_initial(fcinfo))
-		state = state_from_operand(fcinfo, context, &operand);
-	else
-	{
-		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
-		if (!may_fold)
-			check_same_params(&operand.sketch->params, &state->sketch.params);
-		SketchCheckMergeable(&state->sketch, operand.sketch);
-		if (operand.sketch->params.n != state->sketch.params.n)
-			state->folded = true;
-		merge_operand(state, &operand);
-	}
-	close_operand(&operand);
-	state->members++;
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
-}
-
-/* qsketch_agg_combine(qsketch, qsketch): combine partial states of qsketch_agg. */
-PG_FUNCTION_INFO_V1(qsketch_agg_combine);
-Datum
-qsketch_agg_combine(PG_FUNCTION_ARGS)
-{
-	return merge_into_state(fcinfo, false);
-}
-
-/* qsketch_merge_trans(qsketch, qsketch): a row, or a partial state, of qsketch_merge_agg. */
-PG_FUNCTION_INFO_V1(qsketch_merge_trans);
-Datum
-qsketch_merge_trans(PG_FUNCTION_ARGS)
-{
-	return merge_into_state(fcinfo, true);
-}
-
-/*
- * qsketch_merge_inverse(qsketch, qsketch): subtract a sketch that leaves the
- * window frame.  NULL, which asks for a fresh start, when none is left, when
- * the merged sketch was folded to the size of one that may be gone now, and
- * for device parts, which cannot be subtracted.
- */
-PG_FUNCTION_INFO_V1(qsketch_merge_inverse);
-Datum
-qsketch_merge_inverse(PG_FUNCTION_ARGS)
-{
-	MemoryContext context = aggregate_context(fcinfo);
-	ExpandedSketch *state;
-	SketchReader reader;
-	bool fresh;
-
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		return unchanged_state(fcinfo);
-	state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
-	SketchRead(&reader, PG_GETARG_DATUM(1));
-	fresh = --state->members <= 0 || state->folded || state->sketch.params.part == QS_PART_DEVICE;
-	if (!fresh)
-	{
-		ExpandedSettle(state);
-		SketchCheck(qs_subtract(&state->sketch, reader.sketch));
-	}
-	SketchReadEnd(&reader);
-	if (fresh)
-		PG_RETURN_NULL();
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
-}
-
-/*
- * qsketch_moving_final(qsketch): result of a moving aggregate, NULL if nothing
- * was counted.
- */
-PG_FUNCTION_INFO_V1(qsketch_moving_final);
-Datum
-qsketch_moving_final(PG_FUNCTION_ARGS)
-{
-	(void) aggregate_context(fcinfo);
-	if (is_initial(fcinfo))
-		PG_RETURN_NULL();
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-}
-
-/*
- * qsketch_agg_final(qsketch): the state, to be read where it is.  A pointer in
- * the caller's memory tells the executor that there is nothing to copy; before
- * PostgreSQL 16 it would flatten the sketch otherwise.
- */
-PG_FUNCTION_INFO_V1(qsketch_agg_final);
-Datum
-qsketch_agg_final(PG_FUNCTION_ARGS)
-{
-	ExpandedSketch *state = PG_ARGISNULL(0) ? NULL : SketchExpandedIn(PG_GETARG_DATUM(0));
-	void *pointer;
-
-	(void) aggregate_context(fcinfo);
-	if (state == NULL)
-		return unchanged_state(fcinfo);
-	pointer = palloc(EXPANDED_POINTER_SIZE);
-	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
-	PG_RETURN_POINTER(pointer);
-}
-
 /* The form of a function of ours, or NULL if it is no transition function. */
 const AggregateForm *
 SketchTransitionForm(PGFunction transition)
@@ -518,16 +338,4 @@ SketchTransitionForm(PGFunction transition)
 	if (transition == qsketch_agg_trans_template)
 		return &templated;
 	return transition == qsketch_agg_trans_weight_template ? &weighted_templated : NULL;
-}
-
-bool
-IsSketchCombine(PGFunction combine)
-{
-	return combine == qsketch_agg_combine || combine == qsketch_merge_trans;
-}
-
-bool
-IsSketchFinal(PGFunction final)
-{
-	return final == qsketch_agg_final;
 }

@@ -100,7 +100,7 @@ estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
 	ProbeSetKey(probe, ARR_ELEMTYPE(keys), PG_GET_COLLATION());
 	probe->literal = probe->key.type == TEXTOID && KeyIsLiteral(fcinfo, KEYS_ARGUMENT);
 	if (!probe->literal)
-		KeyFamilyCheckProbe(sketch, &probe->key);
+		KeyFamilyCheckProbe(&sketch->keys, &probe->key, &sketch_key_holder);
 	read_keys(probe, sketch, keys, batch);
 	if (stored && lookup_stored(datum, &view, &key, batch))
 		return;

@@ -21,9 +21,6 @@
 #include "gpu/sketch_gpu.h"
 #include "utils/memutils.h"
 
-#define FIRST_ROOM  16
-#define ROOM_GROWTH 4
-
 static const char states_name[] = "qsketch states";
 
 static uint64 last_version;
@@ -126,6 +123,42 @@ SketchExpandedIn(Datum datum)
 }
 
 /*
+ * Read access to a sketch until SketchReadEnd() or the end of the datum.  An
+ * expanded sketch is read where it is, with all its keys counted.
+ */
+void
+SketchRead(SketchReader *reader, Datum datum)
+{
+	ExpandedSketch *expanded = SketchExpandedIn(datum);
+	struct varlena *value;
+
+	reader->own = NULL;
+	if (expanded)
+	{
+		ExpandedSettle(expanded);
+		reader->header = NULL;
+		reader->version = expanded->version;
+		reader->sketch = &expanded->sketch;
+		return;
+	}
+	value = PG_DETOAST_DATUM(datum);
+	if ((Pointer) value != DatumGetPointer(datum))
+		reader->own = value;
+	SketchOpen(&reader->view, value);
+	reader->sketch = &reader->view;
+	reader->header = (const uint8 *) VARDATA(value);
+}
+
+/* Free what reading allocated, for callers that read many in one context. */
+void
+SketchReadEnd(SketchReader *reader)
+{
+	if (reader->own)
+		pfree(reader->own);
+	reader->own = NULL;
+}
+
+/*
  * The sketch of a datum for changing: itself if the datum allows that, else a
  * copy in the states of "aggregate", or with NULL in a context of its own.
  */
@@ -153,9 +186,8 @@ ExpandedForUpdate(MemoryContext aggregate, Datum datum)
 void
 ExpandedSetKind(ExpandedSketch *expanded, const KeyType *key)
 {
-	KeyFamilyCheckProbe(&expanded->sketch, key);
-	expanded->sketch.family = key->family;
-	expanded->sketch.collation = key->collation;
+	KeyFamilyCheckProbe(&expanded->sketch.keys, key, &sketch_key_holder);
+	expanded->sketch.keys = key->keys;
 }
 
 /*
@@ -178,16 +210,17 @@ most_room(const ExpandedSketch *expanded)
 static void
 flush_buffer(ExpandedSketch *expanded)
 {
-	int count = expanded->count;
+	KeyBuffer *buffer = &expanded->buffer;
+	int count = buffer->count;
 
 	if (count == 0)
 		return;
-	expanded->count = 0;
+	buffer->count = 0;
 	expanded->batches++;
 	set_version(expanded);
-	SketchCheck(expanded->engine->insert(&expanded->sketch, expanded->fingerprint, expanded->weight,
-										 count));
-	expanded->room = Min(expanded->allocated, most_room(expanded));
+	SketchCheck(
+		expanded->engine->insert(&expanded->sketch, buffer->fingerprint, buffer->weight, count));
+	KeyBufferLimit(buffer, most_room(expanded));
 }
 
 /* Remove what had to wait until everything was added. */
@@ -209,9 +242,7 @@ remove_now(ExpandedSketch *expanded)
 	SketchCheck(status);
 	expanded->removed = NULL;
 	qs_free(&removed->sketch);
-	pfree(removed->fingerprint);
-	if (removed->weight)
-		pfree(removed->weight);
+	KeyBufferFree(&removed->buffer);
 	pfree(removed);
 }
 
@@ -251,8 +282,7 @@ ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 	if (expanded->removed == NULL)
 	{
 		expanded->removed = ExpandedCreate(expanded->header.eoh_context, &expanded->sketch.params);
-		expanded->removed->sketch.family = expanded->sketch.family;
-		expanded->removed->sketch.collation = expanded->sketch.collation;
+		expanded->removed->sketch.keys = expanded->sketch.keys;
 		expanded->removed->accounted = expanded->accounted;
 	}
 	ExpandedAppend(expanded->removed, fingerprint, weight);
@@ -281,52 +311,16 @@ ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 		ExpandedInsert(expanded, fingerprint, weight);
 }
 
-/* A larger buffer in place of an empty one. */
-static void
-grow_buffer(ExpandedSketch *expanded, int keys)
-{
-	MemoryContext context = expanded->header.eoh_context;
-
-	if (expanded->fingerprint)
-		pfree(expanded->fingerprint);
-	expanded->fingerprint = MemoryContextAlloc(context, keys * sizeof(uint64));
-	if (expanded->weight)
-	{
-		pfree(expanded->weight);
-		expanded->weight = MemoryContextAlloc(context, keys * sizeof(int64));
-	}
-	expanded->allocated = keys;
-}
-
 /*
  * Make room in a full buffer: flush it, and while it is small take a larger
- * one, so that groups pay for the keys that they have.  False if there is none
- * because not even the next key may wait.
+ * one.  False if there is none because not even the next key may wait.
  */
 bool
 ExpandedMakeRoom(ExpandedSketch *expanded)
 {
-	int next = expanded->allocated == 0 ? FIRST_ROOM : expanded->allocated * ROOM_GROWTH;
-	int most;
-
 	flush_buffer(expanded);
-	most = most_room(expanded);
-	if (most > expanded->allocated)
-		grow_buffer(expanded, Min(most, next));
-	expanded->room = Min(most, expanded->allocated);
-	return expanded->room > 0;
-}
-
-/* The first weight that is not 1: from now on weights are kept. */
-void
-ExpandedWeigh(ExpandedSketch *expanded)
-{
-	int i;
-
-	expanded->weight =
-		MemoryContextAlloc(expanded->header.eoh_context, expanded->allocated * sizeof(int64));
-	for (i = 0; i < expanded->count; i++)
-		expanded->weight[i] = 1;
+	KeyBufferGrow(&expanded->buffer, expanded->header.eoh_context, most_room(expanded));
+	return expanded->buffer.room > 0;
 }
 
 /* Does the combine function get a ticket of the device instead of the value? */

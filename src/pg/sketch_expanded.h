@@ -7,7 +7,8 @@
 #ifndef QS_PG_EXPANDED_H
 #define QS_PG_EXPANDED_H
 
-#include "pg/keytype.h"
+#include "pg/keybuffer.h"
+#include "pg/sketch_value.h"
 
 #include "utils/expandeddatum.h"
 
@@ -30,18 +31,23 @@ typedef struct ExpandedSketch
 	/* With N it names the counts: no other object has it, nor this one with others. */
 	uint64 version;
 
-	/* Keys not yet in the sketch. */
-	uint64 *fingerprint;
-	int64 *weight; /* NULL as long as all weights are 1 */
-	int count;
-	int room;       /* keys at which it is full: at most what the engine likes to get at once */
-	int allocated;  /* and at most this */
-	bool accounted; /* PostgreSQL watches how much memory it takes, row by row */
-	int64 batches;  /* of keys that went to the engine */
+	KeyBuffer buffer; /* keys not yet in the sketch: what the engine likes to get at once */
+	bool accounted;   /* PostgreSQL watches how much memory it takes, row by row */
+	int64 batches;    /* of keys that went to the engine */
 
 	/* Keys to be removed once all are added, or NULL: those of negative weight. */
 	struct ExpandedSketch *removed;
 } ExpandedSketch;
+
+/* Read access to a sketch, whatever the datum is made of. */
+typedef struct SketchReader
+{
+	const qs_sketch *sketch;
+	qs_sketch view;      /* what "sketch" points to unless it is expanded */
+	struct varlena *own; /* detoasted copy to be freed, or NULL */
+	const uint8 *header; /* QS_HEADER_BYTES that name the content; NULL if expanded */
+	uint64 version;      /* names it, with N, if expanded */
+} SketchReader;
 
 extern const ExpandedObjectMethods expanded_sketch_methods;
 
@@ -52,12 +58,13 @@ extern ExpandedSketch *ExpandedCopy(MemoryContext context, const qs_sketch *sket
 extern ExpandedSketch *ExpandedFromTicket(MemoryContext context, Datum ticket);
 extern void ExpandedPlace(ExpandedSketch *expanded);
 extern ExpandedSketch *SketchExpandedIn(Datum datum);
+extern void SketchRead(SketchReader *reader, Datum datum);
+extern void SketchReadEnd(SketchReader *reader);
 extern ExpandedSketch *ExpandedForUpdate(MemoryContext aggregate, Datum datum);
 
 extern void ExpandedSetKind(ExpandedSketch *expanded, const KeyType *key);
 extern bool ExpandedMakeRoom(ExpandedSketch *expanded);
 extern void ExpandedInsert(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
-extern void ExpandedWeigh(ExpandedSketch *expanded);
 extern void ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedFlush(ExpandedSketch *expanded);
@@ -85,7 +92,7 @@ ExpandedInState(Datum datum)
 static inline void
 ExpandedPutKey(ExpandedSketch *expanded, uint64 fingerprint)
 {
-	expanded->fingerprint[expanded->count++] = fingerprint;
+	KeyBufferPut(&expanded->buffer, fingerprint);
 	expanded->members++;
 }
 
@@ -93,16 +100,10 @@ ExpandedPutKey(ExpandedSketch *expanded, uint64 fingerprint)
 static inline void
 ExpandedAppend(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 {
-	if (expanded->count == expanded->room && !ExpandedMakeRoom(expanded))
-	{
+	if (KeyBufferIsFull(&expanded->buffer) && !ExpandedMakeRoom(expanded))
 		ExpandedInsert(expanded, fingerprint, weight);
-		return;
-	}
-	if (weight != 1 && expanded->weight == NULL)
-		ExpandedWeigh(expanded);
-	if (expanded->weight)
-		expanded->weight[expanded->count] = weight;
-	expanded->fingerprint[expanded->count++] = fingerprint;
+	else
+		KeyBufferAppend(&expanded->buffer, fingerprint, weight);
 }
 
 /* Count a row's key; if its weight is negative, remove it later. */

@@ -78,7 +78,7 @@ static void
 fill_info(const qs_sketch *sk, Datum *values, bool *nulls)
 {
 	const qs_params *p = &sk->params;
-	char *family = KeyFamilyName(sk->family);
+	char *family = KeyFamilyName(sk->keys.family);
 
 	values[INFO_STRUCTURE] = CStringGetTextDatum(qs_structure_name(p->structure));
 	values[INFO_SIZE] = Int64GetDatum((int64) (qs_unit_bytes(p) * p->n));

@@ -39,8 +39,9 @@ key_argument(FunctionCallInfo fcinfo, ExpandedSketch *expanded)
 
 	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
 	KeyTypeInit(&key, argument.type, argument.collation);
-	if (argument.literal && !KeyFits(&key, &expanded->sketch))
-		return KeyReadText(&reader, CurrentMemoryContext, &expanded->sketch, &key, value);
+	if (argument.literal && !KeyFits(&key, &expanded->sketch.keys))
+		return KeyReadText(&reader, CurrentMemoryContext, &expanded->sketch.keys,
+						   &sketch_key_holder, &key, value);
 	ExpandedSetKind(expanded, &key);
 	return KeyFingerprint(&key, value);
 }

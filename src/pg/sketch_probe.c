@@ -2,8 +2,8 @@
  * sketch_probe.c
  *		Looking up keys in sketches: what is kept from row to row.
  *
- * A sketch of 1 MB is stored out of line, and fetching it costs some
- * thousand times an estimate.  A query that looks up many keys in one stored sketch
+ * A sketch of 1 MB is stored out of line, and fetching it costs some thousand
+ * times an estimate.  A query that looks up many keys in one stored sketch
  * therefore must fetch it once, also when it comes anew with each row of a
  * join.  It is recognized by its toast pointer: the value behind one never
  * changes.  A query that looks up one key in many stored sketches, on the other
@@ -43,8 +43,9 @@ uint64
 ProbeMisfit(Probe *probe, const qs_sketch *sketch, Datum value)
 {
 	if (!probe->literal)
-		KeyFamilyCheckProbe(sketch, &probe->key);
-	return KeyReadText(&probe->literals, GetMemoryChunkContext(probe), sketch, &probe->key, value);
+		KeyFamilyCheckProbe(&sketch->keys, &probe->key, &sketch_key_holder);
+	return KeyReadText(&probe->literals, GetMemoryChunkContext(probe), &sketch->keys,
+					   &sketch_key_holder, &probe->key, value);
 }
 
 /* Forget the last sketch and note the next. */

@@ -82,8 +82,8 @@ extern uint64 ProbeMisfit(Probe *probe, const qs_sketch *sketch, Datum value);
 static inline uint64
 ProbeFingerprint(Probe *probe, const qs_sketch *sketch, Datum value)
 {
-	return likely(KeyFits(&probe->key, sketch)) ? KeyFingerprint(&probe->key, value)
-												: ProbeMisfit(probe, sketch, value);
+	return likely(KeyFits(&probe->key, &sketch->keys)) ? KeyFingerprint(&probe->key, value)
+													   : ProbeMisfit(probe, sketch, value);
 }
 
 #endif

@@ -32,8 +32,10 @@ typedef struct RecognizedAggregate
 extern bool RecognizeAggregate(Oid aggregate, RecognizedAggregate *recognized);
 extern bool CombinesSketches(const AggState *node);
 
-/* aggregate.c */
+/* sketch_aggregate.c */
 extern const AggregateForm *SketchTransitionForm(PGFunction transition);
+
+/* sketch_merge_aggregate.c */
 extern bool IsSketchCombine(PGFunction combine);
 extern bool IsSketchFinal(PGFunction final);
 

@@ -8,7 +8,7 @@
  *
  * src/pg/sketch_value.c
  */
-#include "pg/sketch_expanded.h"
+#include "pg/sketch_value.h"
 
 #include "access/detoast.h"
 #include "utils/memutils.h"
@@ -23,42 +23,6 @@ SketchOpen(qs_sketch *view, struct varlena *value)
 
 	if (status != QS_OK)
 		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
-}
-
-/*
- * Read access to a sketch until SketchReadEnd() or the end of the datum.  An
- * expanded sketch is read where it is, with all its keys counted.
- */
-void
-SketchRead(SketchReader *reader, Datum datum)
-{
-	ExpandedSketch *expanded = SketchExpandedIn(datum);
-	struct varlena *value;
-
-	reader->own = NULL;
-	if (expanded)
-	{
-		ExpandedSettle(expanded);
-		reader->header = NULL;
-		reader->version = expanded->version;
-		reader->sketch = &expanded->sketch;
-		return;
-	}
-	value = PG_DETOAST_DATUM(datum);
-	if ((Pointer) value != DatumGetPointer(datum))
-		reader->own = value;
-	SketchOpen(&reader->view, value);
-	reader->sketch = &reader->view;
-	reader->header = (const uint8 *) VARDATA(value);
-}
-
-/* Free what reading allocated, for callers that read many in one context. */
-void
-SketchReadEnd(SketchReader *reader)
-{
-	if (reader->own)
-		pfree(reader->own);
-	reader->own = NULL;
 }
 
 /* Copy some of the bytes of a sketch that SketchOpenStored() opened. */

@@ -4,7 +4,7 @@
  *
  * A qsketch value is a varlena whose bytes after the header are the byte format
  * (sketch/format.h).  Functions read it through a SketchReader and change it as
- * an expanded object (sketch_expanded.h).
+ * an expanded object (both in sketch_expanded.h).
  *
  * src/pg/sketch_value.h
  */
@@ -15,6 +15,7 @@
 #include "fmgr.h"
 
 #include "sketch/format.h"
+#include "pg/keytype.h"
 #include "pg/memory.h"
 #include "sketch/sketch.h"
 #include "engine/sketch_engine.h"
@@ -22,19 +23,7 @@
 #include "varatt.h"
 #endif
 
-/* Read access to a sketch, whatever the datum is made of. */
-typedef struct SketchReader
-{
-	const qs_sketch *sketch;
-	qs_sketch view;      /* what "sketch" points to unless it is expanded */
-	struct varlena *own; /* detoasted copy to be freed, or NULL */
-	const uint8 *header; /* QS_HEADER_BYTES that name the content; NULL if expanded */
-	uint64 version;      /* names it, with N, if expanded */
-} SketchReader;
-
 /* sketch_value.c */
-extern void SketchRead(SketchReader *reader, Datum datum);
-extern void SketchReadEnd(SketchReader *reader);
 extern void SketchOpen(qs_sketch *view, struct varlena *value);
 extern bool SketchOpenStored(qs_sketch *view, Datum datum);
 extern void SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
@@ -42,11 +31,12 @@ extern struct varlena *SketchFlatten(const qs_sketch *sketch);
 extern Size SketchFlatSize(const qs_sketch *sketch);
 extern void SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size);
 
-/* errors.c */
+/* sketch_errors.c */
+extern const KeyHolder sketch_key_holder;
 extern void SketchCheck(qs_status status);
 extern int64 SketchCheckWeight(int64 weight);
 extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
-extern char *SketchSizeText(const qs_params *params);
+extern const char *SketchSizeText(const qs_params *params);
 extern void SketchBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));
 

@@ -58,7 +58,7 @@ ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor)
 static void
 make_room(ExpandedSketch *sketch, int count)
 {
-	while (sketch->room - sketch->count < count)
+	while (sketch->buffer.room - sketch->buffer.count < count)
 		ExpandedMakeRoom(sketch);
 }
 

@@ -136,8 +136,7 @@ start_sketches(ColumnScanState *state)
 		ExpandedPlace(column->sketch);
 		column->sketch->ticket = state->partial;
 		KeyTypeInit(&column->sketch->key, column->key_type, column->collation);
-		column->sketch->sketch.family = column->sketch->key.family;
-		column->sketch->sketch.collation = column->sketch->key.collation;
+		column->sketch->sketch.keys = column->sketch->key.keys;
 	}
 }
 

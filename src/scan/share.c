@@ -131,9 +131,10 @@ put_set(dsa_area *area, const SketchedColumn *column, int count)
 	for (i = 0; i < count; i++)
 	{
 		const qs_sketch *sketch = &column[i].sketch->sketch;
+		Size bytes = SketchFlatSize(sketch);
 
 		left[i].members = column[i].sketch->members;
-		left[i].bytes = PassPut(area, sketch, SketchFlatSize(sketch));
+		SketchWrite(sketch, PassPut(area, bytes, &left[i].bytes), bytes);
 	}
 	return set;
 }
@@ -148,7 +149,7 @@ merge_set(dsa_area *area, dsa_pointer set, SketchedColumn *column, int count)
 	{
 		qs_sketch view;
 
-		PassGet(&view, area, left[i].bytes);
+		SketchOpen(&view, dsa_get_address(area, left[i].bytes));
 		ExpandedMerge(column[i].sketch, &view);
 		column[i].sketch->members += left[i].members;
 	}

@@ -89,8 +89,8 @@ write_header(const qs_sketch *sk, uint64_t used, uint8_t *out)
 	out[AT_LOG2_MASKS] = sk->params.log2_masks;
 	qs_store64(out + AT_N, sk->params.n);
 	qs_store64(out + AT_SEED, sk->params.seed);
-	qs_store32(out + AT_FAMILY, sk->family);
-	qs_store32(out + AT_COLLATION, sk->collation);
+	qs_store32(out + AT_FAMILY, sk->keys.family);
+	qs_store32(out + AT_COLLATION, sk->keys.collation);
 	qs_store64(out + AT_TOTAL, (uint64_t) sk->total);
 	qs_store64(out + AT_USED, used);
 }
@@ -132,12 +132,13 @@ read_state(qs_sketch *view, const uint8_t *bytes, uint64_t *used)
 
 	view->form = bytes[AT_FORM];
 	view->wide = counter_bytes == 8;
-	view->family = qs_load32(bytes + AT_FAMILY);
-	view->collation = qs_load32(bytes + AT_COLLATION);
+	view->keys.family = qs_load32(bytes + AT_FAMILY);
+	view->keys.collation = qs_load32(bytes + AT_COLLATION);
 	view->total = (int64_t) qs_load64(bytes + AT_TOTAL);
 	*used = qs_load64(bytes + AT_USED);
 
-	if (view->total < 0 || (view->family == 0 && (view->total > 0 || view->collation != 0)))
+	if (view->total < 0 ||
+		(view->keys.family == 0 && (view->total > 0 || view->keys.collation != 0)))
 		return QS_FORMAT_PARAMS;
 	if (view->form == QS_EXPLICIT)
 		return counter_bytes == 0 && view->params.part != QS_PART_DEVICE &&

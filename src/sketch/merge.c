@@ -72,8 +72,7 @@ empty_dense(qs_sketch *to, const qs_sketch *like, uint64_t n, int64_t total)
 
 	p.n = n;
 	qs_init(to, &p, like->memory);
-	to->family = like->family;
-	to->collation = like->collation;
+	to->keys = like->keys;
 	to->total = total;
 	return qs_make_dense(to);
 }
@@ -115,17 +114,6 @@ fold_to(qs_sketch *into, const qs_sketch *from)
 	return into->params.n > from->params.n ? qs_fold(into, from->params.n) : QS_OK;
 }
 
-/* Take over what an empty sketch does not know yet. */
-static void
-adopt_family(qs_sketch *into, const qs_sketch *from)
-{
-	if (into->family == 0)
-	{
-		into->family = from->family;
-		into->collation = from->collation;
-	}
-}
-
 qs_status
 qs_merge(qs_sketch *into, const qs_sketch *from)
 {
@@ -151,7 +139,7 @@ qs_merge(qs_sketch *into, const qs_sketch *from)
 		if (status != QS_OK)
 			return status;
 	}
-	adopt_family(into, from);
+	qs_keys_adopt(&into->keys, &from->keys);
 	into->total += from->total;
 	if (from->form == QS_DENSE)
 		return into->ops->accumulate(into, from, false);

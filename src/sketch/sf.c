@@ -340,8 +340,7 @@ qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *
 		return explicit_part(to, from, part, memory);
 	p.part = (uint8_t) part;
 	qs_init(to, &p, memory);
-	to->family = from->family;
-	to->collation = from->collation;
+	to->keys = from->keys;
 	to->total = from->total;
 	status = from->form == QS_DENSE ? dense_part(to, from) : dense_part_of_explicit(to, from);
 	if (status != QS_OK)

@@ -247,8 +247,7 @@ qs_copy(qs_sketch *to, const qs_sketch *from, const qs_memory *memory)
 	qs_status status;
 
 	qs_init(to, &from->params, memory);
-	to->family = from->family;
-	to->collation = from->collation;
+	to->keys = from->keys;
 	to->total = from->total;
 	status = from->form == QS_EXPLICIT ? copy_entries(to, from) : copy_tables(to, from);
 	if (status != QS_OK)

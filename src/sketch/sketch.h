@@ -27,6 +27,7 @@
 #ifndef QS_SKETCH_H
 #define QS_SKETCH_H
 
+#include "base/keys.h"
 #include "base/memory.h"
 #include "sketch/masks.h"
 #include "sketch/params.h"
@@ -57,9 +58,8 @@ struct qs_ops;
 typedef struct qs_sketch
 {
 	qs_params params;
-	uint32_t family;    /* whose fingerprints: opaque here, 0 = none yet */
-	uint32_t collation; /* likewise */
-	int64_t total;      /* N: sum of all weights */
+	qs_keys keys;
+	int64_t total; /* N: sum of all weights */
 
 	uint8_t form; /* qs_form */
 	bool wide;    /* counters of 8 bytes */
@@ -184,6 +184,21 @@ QS_INLINE uint32_t
 qs_mask_of(const qs_sketch *sk, uint64_t hv)
 {
 	return qs_mask_in(sk, qs_bucket_width(sk->params.structure), hv);
+}
+
+/* Sum of the weights of a batch, NULL for 1 each, or -1 if it is out of range. */
+static inline int64_t
+qs_weight_sum(const int64_t *weight, size_t count)
+{
+	int64_t sum = 0;
+	size_t i;
+
+	if (!weight)
+		return (int64_t) count;
+	for (i = 0; i < count; i++)
+		if (__builtin_add_overflow(sum, weight[i], &sum))
+			return -1;
+	return sum;
 }
 
 /* Estimate of one key; works on views. */

@@ -12,7 +12,6 @@
 #
 # In gpu, pg and cuda a file belongs to the family whose prefix it has, and may
 # not include another's; one without a prefix is for all, and includes none.
-# "unfinished" are those that still do.
 #
 # Base and families neither allocate nor print, so they can be used, tested and
 # compiled by nvcc without PostgreSQL, and a build without CUDA needs nothing
@@ -21,7 +20,6 @@ set -eu
 cd "$(dirname "$0")/../.."
 
 families="sketch filter sets"
-unfinished="src/pg/keytype.h src/pg/pass.h src/pg/errors.c"
 status=0
 
 # includes FILE...: FILE:LINE:its #include lines.
@@ -76,12 +74,6 @@ others() {
 	echo $list
 }
 
-# finished FILE: one of the unfinished has to include a family.
-finished() {
-	[ -n "$(includes "$1" | grep -E "include[[:space:]]*($(headers_of $families))" || :)" ] ||
-		report "$1" "includes no family any more: take it off the list of unfinished files" <<<"$1"
-}
-
 libc='<(assert|errno|inttypes|limits|math|stdalign|stdbool|stddef|stdint|stdlib|string|immintrin|cpuid)\.h>'
 postgres='[<"](postgres|fmgr|miscadmin|funcapi|pgstat|(access|catalog|common|executor|lib|libpq|nodes|optimizer|parser|port|postmaster|storage|tcop|utils|pg|gpu|scan)/)'
 toolkit='<(cuda|cub|thrust|cooperative_groups|curand|nv)|"[^"]*\.cuh"'
@@ -99,11 +91,7 @@ for folder in src/base $(printf 'src/%s ' $families); do
 done
 
 for file in src/gpu/*.[ch] src/pg/*.[ch] cuda/*.[ch] cuda/*.cu*; do
-	family=$(family_of "$file")
-	case " $(echo $unfinished) " in
-	*" $file "*) finished "$file" ;;
-	*) never "$(headers_of $(others "$family"))" "$file" ;;
-	esac
+	never "$(headers_of $(others "$(family_of "$file")"))" "$file"
 done
 
 never "$postgres" cuda/*.[ch] cuda/*.cu*

@@ -232,7 +232,7 @@ reload(test_case *t)
 	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QS_OK);
 	bytes = qs_flat_size(&fetched);
 	flat = malloc(bytes + 1);
-	fetched.family = t->cpu.family = 1;
+	fetched.keys.family = t->cpu.keys.family = 1;
 	qs_write(&fetched, flat + 1);
 	expect(t, qs_validate(flat + 1, bytes) == QS_OK, "validity");
 	CHECK(qs_open(&view, flat + 1, bytes) == QS_OK);
@@ -261,12 +261,12 @@ compare(test_case *t)
 	qs_sketch fetched;
 
 	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QS_OK);
-	fetched.family = t->cpu.family;
+	fetched.keys.family = t->cpu.keys.family;
 	if (is_sf(t))
 	{
 		qs_sketch part;
 
-		t->full.family = t->cpu.family;
+		t->full.keys.family = t->cpu.keys.family;
 		expect(t, same_bytes(&t->cpu, &t->full), "fat and slim table");
 		CHECK(qs_sf_part(&part, &t->cpu, QS_PART_DEVICE, &test_memory) == QS_OK);
 		expect(t, same_bytes(&part, &fetched), "slim table");

@@ -161,7 +161,7 @@ exercise_insert_remove(const qs_sketch *view, test_bytes b)
 
 	exercise_keys(view, key);
 	REQUIRE_OK(qs_copy(&copy, view, &test_heap));
-	copy.family = TEST_FAMILY; /* whoever inserts knows whose keys they are */
+	copy.keys.family = TEST_FAMILY; /* whoever inserts knows whose keys they are */
 	status = qs_engine_cpu.insert(&copy, key, weight, 8);
 	if (status == QS_OK)
 	{
@@ -170,7 +170,7 @@ exercise_insert_remove(const qs_sketch *view, test_bytes b)
 	}
 	else
 		REQUIRE(status == (view->params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_TOTAL_OVERFLOW));
-	copy.family = view->family;
+	copy.keys.family = view->keys.family;
 	if (copy.form == view->form)
 		REQUIRE(test_writes(&copy, b));
 	qs_free(&copy);

@@ -27,8 +27,8 @@ static inline void
 filter_init(qf_filter *f, const qf_params *p)
 {
 	qf_init(f, p, &test_heap);
-	f->family = TEST_FAMILY;
-	f->collation = TEST_COLLATION;
+	f->keys.family = TEST_FAMILY;
+	f->keys.collation = TEST_COLLATION;
 }
 
 /* "count" rows of keys, numbered from "first" on. */

@@ -233,8 +233,8 @@ static inline void
 test_init(qs_sketch *sk, const qs_params *p)
 {
 	qs_init(sk, p, &test_heap);
-	sk->family = TEST_FAMILY;
-	sk->collation = TEST_COLLATION;
+	sk->keys.family = TEST_FAMILY;
+	sk->keys.collation = TEST_COLLATION;
 }
 
 static inline void

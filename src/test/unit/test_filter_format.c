@@ -61,7 +61,7 @@ sample(const struct golden *g)
 
 	WHERE("%s", g->name);
 	qf_init(&f, &p, &test_heap);
-	f.family = g->rows > 0;
+	f.keys.family = g->rows > 0;
 	insert_stream(&f, g);
 	b = filter_bytes(&f);
 	qf_free(&f);

@@ -88,7 +88,7 @@ build(qs_sketch *sk, const struct golden *g)
 
 	REQUIRE_OK(qs_params_make(&p, g->structure, 1024, 3, 8, 1024, 42));
 	qs_init(&full, &p, &test_heap);
-	full.family = g->content != EMPTY;
+	full.keys.family = g->content != EMPTY;
 	if (g->content != EMPTY)
 		insert_stream(&full, g->content == EXPLICIT ? 24 : 20000);
 	if (g->content == WIDE)

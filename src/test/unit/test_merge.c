@@ -406,13 +406,13 @@ empty_sketches_adopt_the_family(void **state)
 	test_init(&full, &p);
 	test_insert(&full, 1, 1);
 	REQUIRE_OK(qs_merge(&empty, &full));
-	assert_int_equal(empty.family, TEST_FAMILY);
-	assert_int_equal(empty.collation, TEST_COLLATION);
+	assert_int_equal(empty.keys.family, TEST_FAMILY);
+	assert_int_equal(empty.keys.collation, TEST_COLLATION);
 	REQUIRE(test_same(&empty, &full));
 	qs_free(&empty);
 	qs_init(&empty, &p, &test_heap);
 	REQUIRE_OK(qs_merge(&full, &empty));
-	assert_int_equal(full.family, TEST_FAMILY);
+	assert_int_equal(full.keys.family, TEST_FAMILY);
 	qs_free(&full);
 	test_no_leak();
 }

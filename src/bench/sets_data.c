@@ -1,0 +1,274 @@
+/*
+ * sets_data.c
+ *		Sets and collections for the benchmark.
+ *
+ * Zipf numbers come by rejection from the integral of their density (Hoermann
+ * and Derflinger), so that any universe costs the same.
+ *
+ * src/bench/sets_data.c
+ */
+#define _POSIX_C_SOURCE 200809L /* popen, posix_memalign */
+
+#include "sets_data.h"
+
+#include <math.h>
+
+#include "base/hash.h"
+
+static void *
+data_alloc(void *context, size_t bytes)
+{
+	void *p;
+
+	(void) context;
+	if (posix_memalign(&p, 64, bytes) != 0)
+		return NULL;
+	return memset(p, 0, bytes);
+}
+
+static void
+data_release(void *context, void *pointer)
+{
+	(void) context;
+	free(pointer);
+}
+
+const qs_memory data_memory = { data_alloc, data_release, NULL };
+
+static void
+require(bool condition, const char *what)
+{
+	if (condition)
+		return;
+	fprintf(stderr, "%s\n", what);
+	exit(1);
+}
+
+static uint64_t
+next_random(uint64_t *state)
+{
+	return qs_mix64(*state += UINT64_C(0x9E3779B97F4A7C15));
+}
+
+static double
+next_unit(uint64_t *state)
+{
+	return (double) (next_random(state) >> 11) * 0x1p-53;
+}
+
+typedef struct zipf
+{
+	double n;
+	double theta; /* not 1 */
+	double first;
+	double last;
+	double shortcut;
+} zipf;
+
+static double
+integral(const zipf *z, double x)
+{
+	return (pow(x, 1 - z->theta) - 1) / (1 - z->theta);
+}
+
+static double
+inverse(const zipf *z, double y)
+{
+	return pow(1 + y * (1 - z->theta), 1 / (1 - z->theta));
+}
+
+static zipf
+make_zipf(uint64_t n, double theta)
+{
+	zipf z = { (double) n, theta, 0, 0, 0 };
+
+	z.first = integral(&z, 1.5) - 1;
+	z.last = integral(&z, z.n + 0.5);
+	z.shortcut = 2 - inverse(&z, integral(&z, 2.5) - pow(2, -theta));
+	return z;
+}
+
+static uint32_t
+next_zipf(const zipf *z, uint64_t *state)
+{
+	for (;;)
+	{
+		double u = z->last + next_unit(state) * (z->first - z->last);
+		double x = inverse(z, u);
+		double k = floor(x + 0.5);
+
+		k = k < 1 ? 1 : k > z->n ? z->n : k;
+		if (k - x <= z->shortcut || u >= integral(z, k + 0.5) - pow(k, -z->theta))
+			return (uint32_t) k - 1;
+	}
+}
+
+static uint32_t
+next_normal(uint64_t universe, double deviation, uint64_t *state)
+{
+	double radius = sqrt(-2 * log(1 - next_unit(state)));
+	double x =
+		(double) universe / 2 + deviation * radius * cos(6.283185307179586 * next_unit(state));
+
+	return x < 0 ? 0 : x >= (double) universe ? (uint32_t) universe - 1 : (uint32_t) x;
+}
+
+uint32_t *
+data_set(distribution d, uint64_t universe, uint64_t draws, uint64_t seed, uint64_t *count)
+{
+	uint32_t *set = malloc((draws + QI_SLACK) * sizeof(*set));
+	uint32_t *scratch = malloc(draws * sizeof(*scratch));
+	zipf z = make_zipf(universe, 0.9);
+	uint64_t state = qs_mix64(seed);
+	uint64_t i;
+
+	require(set && scratch, "out of memory");
+	for (i = 0; i < draws; i++)
+		set[i] = d == UNIFORM  ? (uint32_t) qs_mul_high(next_random(&state), universe)
+				 : d == NORMAL ? next_normal(universe, (double) draws / 10, &state)
+							   : next_zipf(&z, &state);
+	*count = draws;
+	qi_sort_unique32((int32_t *) set, count, (int32_t *) scratch, NULL);
+	free(scratch);
+	return set;
+}
+
+/* A size from the truncated Pareto distribution. */
+static uint64_t
+next_size(const recipe *r, uint64_t *state)
+{
+	double low = pow(r->least, r->alpha);
+	double high = pow(r->most, r->alpha);
+	double u = next_unit(state);
+
+	return (uint64_t) pow(-(u * high - u * low - high) / (high * low), -1 / r->alpha);
+}
+
+/* Draw until the set has its size; a surplus is dropped at random. */
+static uint64_t
+draw_set(const recipe *r, const zipf *z, uint64_t *state, uint32_t *set, uint32_t *scratch)
+{
+	uint64_t size = r->alpha > 0 ? next_size(r, state) : r->draws;
+	uint64_t count = 0;
+
+	do
+	{
+		uint64_t more = r->alpha > 0 ? (size - count) * 5 / 4 + 4 : size;
+
+		for (; more > 0; more--)
+			set[count++] = next_zipf(z, state);
+		qi_sort_unique32((int32_t *) set, &count, (int32_t *) scratch, NULL);
+	}
+	while (r->alpha > 0 && count < size);
+	for (; count > size; count--)
+	{
+		uint64_t gone = next_random(state) % count;
+
+		memmove(set + gone, set + gone + 1, (count - gone - 1) * sizeof(*set));
+	}
+	return count;
+}
+
+void
+data_collection(qi_collection *c, const recipe *r, uint64_t seed)
+{
+	uint64_t most = 2 * ((uint64_t) r->most + r->draws) + 100;
+	uint32_t *set = malloc(most * sizeof(*set));
+	uint32_t *scratch = malloc(most * sizeof(*scratch));
+	int64_t *id = malloc(most * sizeof(*id));
+	uint64_t *low = malloc(most * sizeof(*low));
+	zipf z = make_zipf(r->universe, r->theta);
+	qi_builder b;
+	uint64_t i;
+
+	require(set && scratch && id && low, "out of memory");
+	qi_builder_init(&b, false, 1, 0, &data_memory, NULL);
+	for (i = 0; i < r->sets; i++)
+	{
+		uint64_t state = qs_mix64(seed + i * 77);
+		uint64_t n = draw_set(r, &z, &state, set, scratch);
+		uint64_t e;
+
+		for (e = 0; e < n; e++)
+		{
+			id[e] = (int64_t) i;
+			low[e] = set[e];
+		}
+		require(qi_builder_add(&b, id, low, NULL, n) == QS_OK, "out of memory");
+	}
+	require(qi_builder_finish(&b, c) == QS_OK, "out of memory");
+	qi_builder_free(&b);
+	free(set);
+	free(scratch);
+	free(id);
+	free(low);
+}
+
+#define DATA "../shared/data/"
+
+/* Sessions are lines of numbers. */
+static void
+add_lines(FILE *f, qi_builder *b, uint64_t most)
+{
+	char line[1 << 16];
+	int64_t set = 0;
+
+	while ((uint64_t) set < most && fgets(line, sizeof(line), f))
+	{
+		char *at = line;
+		char *end;
+		uint64_t item;
+
+		set++;
+		for (item = strtoull(at, &end, 10); end != at; item = strtoull(at, &end, 10))
+		{
+			require(qi_builder_add(b, &set, &item, NULL, 1) == QS_OK, "out of memory");
+			at = end;
+		}
+	}
+}
+
+static void
+add_edges(FILE *f, qi_builder *b)
+{
+	long long from;
+	long long to;
+
+	while (fscanf(f, "%lld %lld", &from, &to) == 2)
+	{
+		int64_t set = from;
+		uint64_t element = (uint64_t) to;
+
+		require(qi_builder_add(b, &set, &element, NULL, 1) == QS_OK, "out of memory");
+	}
+}
+
+static bool
+read_file(qi_collection *c, const char *command, uint64_t sessions)
+{
+	FILE *f = popen(command, "r");
+	qi_builder b;
+
+	require(f != NULL, "could not run zcat");
+	qi_builder_init(&b, false, 1, 0, &data_memory, NULL);
+	if (sessions > 0)
+		add_lines(f, &b, sessions);
+	else
+		add_edges(f, &b);
+	pclose(f);
+	require(qi_builder_finish(&b, c) == QS_OK, "out of memory");
+	qi_builder_free(&b);
+	return c->sets > 0;
+}
+
+bool
+data_kosarak(qi_collection *c, uint64_t sessions)
+{
+	return read_file(c, "zcat " DATA "kosarak-36682-transactions.dat.gz 2>/dev/null", sessions);
+}
+
+bool
+data_enron(qi_collection *c)
+{
+	return read_file(c, "zcat " DATA "email-enron-edges.tsv.gz 2>/dev/null", 0);
+}

@@ -1,0 +1,48 @@
+/*
+ * sets_data.h
+ *		Sets and collections for the benchmark: generated after the paper's
+ *		description, and real ones.
+ *
+ * src/bench/sets_data.h
+ */
+#ifndef QI_SETS_DATA_H
+#define QI_SETS_DATA_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sets/builder.h"
+
+extern const qs_memory data_memory;
+
+typedef enum distribution
+{
+	UNIFORM,
+	NORMAL, /* standard deviation: draws / 10 */
+	ZIPF    /* theta 0.9 */
+} distribution;
+
+/* The distinct ones of so many draws from 0 .. universe-1, ascending; free() them. */
+extern uint32_t *
+data_set(distribution d, uint64_t universe, uint64_t draws, uint64_t seed, uint64_t *count);
+
+/* How to make a collection: sizes by a truncated Pareto distribution, elements by Zipf's. */
+typedef struct recipe
+{
+	const char *name;
+	uint64_t sets;
+	uint64_t universe;
+	double theta;
+	double least;
+	double most;
+	double alpha; /* 0: "draws" draws a set */
+	uint64_t draws;
+} recipe;
+
+extern void data_collection(qi_collection *c, const recipe *r, uint64_t seed);
+
+/* The first so many sessions of kosarak; the neighbours in email-Enron; false: not here. */
+extern bool data_kosarak(qi_collection *c, uint64_t sessions);
+extern bool data_enron(qi_collection *c);
+
+#endif

@@ -1,0 +1,382 @@
+/*
+ * sets_avx2.c
+ *		The sets family's inner loops with AVX2.
+ *
+ * The same ideas as in sets_avx512.c with vectors of half the width and
+ * without masks.
+ *
+ * src/engine/sets_avx2.c
+ */
+#include "engine/sets_kernels.h"
+
+#ifdef __x86_64__
+
+#include <immintrin.h>
+
+#define AVX2        __attribute__((target("avx2,popcnt")))
+#define AVX2_INLINE static inline __attribute__((always_inline, target("avx2,popcnt")))
+
+/* Elements of the smaller set from which on a merge is worth halving. */
+#define TWO_STREAMS 64
+
+AVX2_INLINE __m256i
+load(const void *p)
+{
+	return _mm256_loadu_si256(p);
+}
+
+AVX2 static bool
+sorted32(const int32_t *a, uint64_t n)
+{
+	uint64_t i = 0;
+
+	for (; i + 9 <= n; i += 8)
+		if (_mm256_movemask_epi8(_mm256_cmpgt_epi32(load(a + i + 1), load(a + i))) != -1)
+			return false;
+	return qi_sorted32(a + i, n - i);
+}
+
+AVX2 static bool
+sorted64(const int64_t *a, uint64_t n)
+{
+	uint64_t i = 0;
+
+	for (; i + 5 <= n; i += 4)
+		if (_mm256_movemask_epi8(_mm256_cmpgt_epi64(load(a + i + 1), load(a + i))) != -1)
+			return false;
+	return qi_sorted64(a + i, n - i);
+}
+
+/* Which of the 8 elements of x are in y, as a mask of 8 bits. */
+AVX2_INLINE uint32_t
+members8(__m256i x, __m256i y)
+{
+	__m256i z = _mm256_permute2x128_si256(y, y, 1);
+	__m256i found = _mm256_or_si256(_mm256_cmpeq_epi32(x, y), _mm256_cmpeq_epi32(x, z));
+
+#define TURN(v, by) _mm256_cmpeq_epi32(x, _mm256_shuffle_epi32(v, by))
+	found = _mm256_or_si256(found, _mm256_or_si256(TURN(y, 0x39), TURN(z, 0x39)));
+	found = _mm256_or_si256(found, _mm256_or_si256(TURN(y, 0x4E), TURN(z, 0x4E)));
+	found = _mm256_or_si256(found, _mm256_or_si256(TURN(y, 0x93), TURN(z, 0x93)));
+#undef TURN
+	return (uint32_t) _mm256_movemask_ps(_mm256_castsi256_ps(found));
+}
+
+AVX2_INLINE uint64_t
+merge32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out)
+{
+	uint64_t i = 0;
+	uint64_t j = 0;
+	uint64_t common = 0;
+
+	while (i + 8 <= n && j + 8 <= m)
+	{
+		int32_t last_a = a[i + 7];
+		int32_t last_b = b[j + 7];
+		uint32_t found = members8(load(a + i), load(b + j));
+
+		if (out)
+			for (uint32_t f = found, c = 0; f != 0; f &= f - 1)
+				out[common + c++] = a[i + (uint32_t) __builtin_ctz(f)];
+		common += (uint64_t) _mm_popcnt_u32(found);
+		i += qi_step(last_a <= last_b, 8);
+		j += qi_step(last_b <= last_a, 8);
+	}
+	if (out)
+		return common + qi_merge32(a + i, n - i, b + j, m - j, out + common);
+	return common + qi_merge_count32(a + i, n - i, b + j, m - j);
+}
+
+/* Compare a block of each set, and go on in one of them or both. */
+AVX2_INLINE uint64_t
+count_block32(const int32_t **a, const int32_t **b)
+{
+	int32_t last_a = (*a)[7];
+	int32_t last_b = (*b)[7];
+	uint32_t found = members8(load(*a), load(*b));
+
+	*a += qi_step(last_a <= last_b, 8);
+	*b += qi_step(last_b <= last_a, 8);
+	return (uint64_t) _mm_popcnt_u32(found);
+}
+
+/* The first element of b that is >= x. */
+static const int32_t *
+first_not_below(const int32_t *b, uint64_t m, int32_t x)
+{
+	while (m > 0)
+	{
+		uint64_t half = m / 2;
+
+		if (b[half] < x)
+		{
+			b += half + 1;
+			m -= half + 1;
+		}
+		else
+			m = half;
+	}
+	return b;
+}
+
+/*
+ * A step of the merge waits for the loads of the step before, so the halves of
+ * large sets are merged in turns: one computes while the other waits.
+ */
+AVX2 uint64_t
+qi_count32_avx2(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
+{
+	const int32_t *end_a = a + n;
+	const int32_t *end_b = b + m;
+	const int32_t *half_a = a + n / 2;
+	const int32_t *half_b;
+	const int32_t *x = half_a;
+	const int32_t *y;
+	uint64_t common = 0;
+
+	if (n < TWO_STREAMS || m < TWO_STREAMS)
+		return merge32(a, n, b, m, NULL);
+	half_b = y = first_not_below(b, m, *half_a);
+	while (half_a - a >= 8 && half_b - b >= 8 && end_a - x >= 8 && end_b - y >= 8)
+	{
+		common += count_block32(&a, &b);
+		common += count_block32(&x, &y);
+	}
+	common += merge32(a, (uint64_t) (half_a - a), b, (uint64_t) (half_b - b), NULL);
+	return common + merge32(x, (uint64_t) (end_a - x), y, (uint64_t) (end_b - y), NULL);
+}
+
+AVX2 static uint64_t
+intersect32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out)
+{
+	return merge32(a, n, b, m, out);
+}
+
+/* Which of the 4 elements of x are in y. */
+AVX2_INLINE uint32_t
+members4(__m256i x, __m256i y)
+{
+#define TURN(by) _mm256_cmpeq_epi64(x, _mm256_permute4x64_epi64(y, by))
+	__m256i found = _mm256_or_si256(_mm256_or_si256(_mm256_cmpeq_epi64(x, y), TURN(0x39)),
+									_mm256_or_si256(TURN(0x4E), TURN(0x93)));
+#undef TURN
+
+	return (uint32_t) _mm256_movemask_pd(_mm256_castsi256_pd(found));
+}
+
+AVX2_INLINE uint64_t
+merge64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out)
+{
+	uint64_t i = 0;
+	uint64_t j = 0;
+	uint64_t common = 0;
+
+	while (i + 4 <= n && j + 4 <= m)
+	{
+		int64_t last_a = a[i + 3];
+		int64_t last_b = b[j + 3];
+		uint32_t found = members4(load(a + i), load(b + j));
+
+		if (out)
+			for (uint32_t f = found, c = 0; f != 0; f &= f - 1)
+				out[common + c++] = a[i + (uint32_t) __builtin_ctz(f)];
+		common += (uint64_t) _mm_popcnt_u32(found);
+		i += qi_step(last_a <= last_b, 4);
+		j += qi_step(last_b <= last_a, 4);
+	}
+	if (out)
+		return common + qi_merge64(a + i, n - i, b + j, m - j, out + common);
+	return common + qi_merge_count64(a + i, n - i, b + j, m - j);
+}
+
+AVX2 static uint64_t
+count64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m)
+{
+	return merge64(a, n, b, m, NULL);
+}
+
+AVX2 static uint64_t
+intersect64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out)
+{
+	return merge64(a, n, b, m, out);
+}
+
+AVX2 static uint64_t
+and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
+{
+	const __m256i table =
+		_mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+	const __m256i low = _mm256_set1_epi8(15);
+	__m256i sum = _mm256_setzero_si256();
+	uint64_t part[4];
+	uint64_t i = 0;
+
+	for (; i + 4 <= words; i += 4)
+	{
+		__m256i both = _mm256_and_si256(load(a + i), load(b + i));
+		__m256i bytes = _mm256_add_epi8(
+			_mm256_shuffle_epi8(table, _mm256_and_si256(both, low)),
+			_mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(both, 4), low)));
+
+		sum = _mm256_add_epi64(sum, _mm256_sad_epu8(bytes, _mm256_setzero_si256()));
+	}
+	_mm256_storeu_si256((__m256i *) part, sum);
+	return part[0] + part[1] + part[2] + part[3] +
+		   qi_kernels_plain.and_count(a + i, b + i, words - i);
+}
+
+/* A full adder of 256 bits at a time: *sum becomes their parity. */
+AVX2_INLINE __m256i
+carry_of(__m256i *sum, __m256i x, __m256i y)
+{
+	__m256i odd = _mm256_xor_si256(x, y);
+	__m256i carry = _mm256_or_si256(_mm256_and_si256(x, y), _mm256_and_si256(odd, *sum));
+
+	*sum = _mm256_xor_si256(*sum, odd);
+	return carry;
+}
+
+/* Carry "x" into the planes from "at" on, which are bits of 256 counters. */
+AVX2_INLINE void
+ripple(__m256i *plane, int at, __m256i x)
+{
+	for (; !_mm256_testz_si256(x, x); at++)
+	{
+		__m256i carry = _mm256_and_si256(plane[at], x);
+
+		plane[at] = _mm256_xor_si256(plane[at], x);
+		x = carry;
+	}
+}
+
+/* Planes to numbers: each counter looks for its bit in a copy of 16 bits. */
+AVX2_INLINE void
+spread(const __m256i *plane, int planes, uint16_t *out)
+{
+	const __m256i bit = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096,
+										  8192, 16384, -32768);
+	uint16_t mask[16][16];
+	int p;
+	int i;
+
+	for (p = 0; p < planes; p++)
+		_mm256_storeu_si256((__m256i *) mask[p], plane[p]);
+	for (i = 0; i < 16; i++)
+	{
+		__m256i sum = _mm256_setzero_si256();
+
+		for (p = 0; p < planes; p++)
+		{
+			__m256i mine = _mm256_and_si256(_mm256_set1_epi16((short) mask[p][i]), bit);
+			__m256i has = _mm256_cmpeq_epi16(mine, bit);
+
+			sum = _mm256_or_si256(sum, _mm256_and_si256(has, _mm256_set1_epi16((short) (1 << p))));
+		}
+		_mm256_storeu_si256((__m256i *) (out + i * 16), sum);
+	}
+}
+
+AVX2_INLINE void
+sum_half(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16_t *out)
+{
+	__m256i plane[17];
+	uint32_t c = 0;
+	int p;
+
+#define COLUMN(i) load(column[i] + at)
+	for (p = 0; p < 17; p++)
+		plane[p] = _mm256_setzero_si256();
+	for (; c + 8 <= columns; c += 8)
+	{
+		__m256i two1 = carry_of(&plane[0], COLUMN(c), COLUMN(c + 1));
+		__m256i two2 = carry_of(&plane[0], COLUMN(c + 2), COLUMN(c + 3));
+		__m256i two3 = carry_of(&plane[0], COLUMN(c + 4), COLUMN(c + 5));
+		__m256i two4 = carry_of(&plane[0], COLUMN(c + 6), COLUMN(c + 7));
+		__m256i four1 = carry_of(&plane[1], two1, two2);
+		__m256i four2 = carry_of(&plane[1], two3, two4);
+
+		ripple(plane, 3, carry_of(&plane[2], four1, four2));
+	}
+	for (; c < columns; c++)
+		ripple(plane, 0, COLUMN(c));
+#undef COLUMN
+	spread(plane, 32 - __builtin_clz(columns | 1), out);
+}
+
+AVX2 static void
+sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16_t *out)
+{
+	sum_half(column, columns, at, out);
+	sum_half(column, columns, at + 4, out + 256);
+}
+
+AVX2 static uint32_t
+find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t *out)
+{
+	__m256i bound = _mm256_set1_epi16((short) least);
+	uint32_t *end = out;
+	uint32_t i = from;
+
+	for (; i + 32 <= to; i += 32)
+	{
+		__m256i x = load(row + i);
+		__m256i y = load(row + i + 16);
+		__m256i reach_x = _mm256_cmpeq_epi16(_mm256_max_epu16(x, bound), x);
+		__m256i reach_y = _mm256_cmpeq_epi16(_mm256_max_epu16(y, bound), y);
+		/* packing takes halves of both in turn; the permutation puts them in order */
+		__m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi16(reach_x, reach_y), 0xD8);
+		uint32_t found = (uint32_t) _mm256_movemask_epi8(both);
+
+		if (found != 0)
+			end = qi_emit_bits(found, i, end);
+	}
+	return (uint32_t) (end - out) + qi_kernels_plain.find16(row, i, to, least, end);
+}
+
+AVX2 static uint32_t
+find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t *out)
+{
+	__m256i bound = _mm256_set1_epi32((int) least);
+	uint32_t *end = out;
+	uint32_t i = from;
+
+	for (; i + 8 <= to; i += 8)
+	{
+		__m256i x = load(row + i);
+		__m256i reach = _mm256_cmpeq_epi32(_mm256_max_epu32(x, bound), x);
+		uint32_t found = (uint32_t) _mm256_movemask_ps(_mm256_castsi256_ps(reach));
+
+		if (found != 0)
+			end = qi_emit_bits(found, i, end);
+	}
+	return (uint32_t) (end - out) + qi_kernels_plain.find32(row, i, to, least, end);
+}
+
+/* Gathering eight words is no faster than eight loads, so probe is the plain one's loop. */
+AVX2 static uint64_t
+probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
+{
+	uint64_t sum = 0;
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		sum += bits[element[i] / 64] >> element[i] % 64 & 1;
+	return sum;
+}
+
+const qi_kernels qi_kernels_avx2 = {
+	.name = "avx2",
+	.sorted32 = sorted32,
+	.sorted64 = sorted64,
+	.count32 = qi_count32_avx2,
+	.count64 = count64,
+	.intersect32 = intersect32,
+	.intersect64 = intersect64,
+	.and_count = and_count,
+	.probe = probe,
+	.sum_columns = sum_columns,
+	.find16 = find16,
+	.find32 = find32,
+};
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * sets_kernels.h
+ *		The sets family's inner loops for each instruction set, and the choice.
+ *
+ * The best set that the processor has is chosen at load, by the same choice as
+ * that of the sketches; tests force the others.
+ *
+ * src/engine/sets_kernels.h
+ */
+#ifndef QI_SETS_KERNELS_H
+#define QI_SETS_KERNELS_H
+
+#include "sets/kernels.h"
+
+#ifdef __x86_64__
+extern const qi_kernels qi_kernels_avx2;
+extern const qi_kernels qi_kernels_avx512;
+
+/* The count of both. */
+extern uint64_t qi_count32_avx2(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
+#endif
+
+/* The set in use; qs_isa_use() changes it. */
+extern const qi_kernels *qi_kernels_now(void);
+
+#endif

@@ -1,0 +1,120 @@
+/*
+ * sketch_errors.c
+ *		What is said of sketches in errors, and errors that only they have.
+ *
+ * src/pg/sketch_errors.c
+ */
+#include "pg/errors.h"
+#include "pg/sketch_value.h"
+
+const KeyHolder sketch_key_holder = { "sketch", "sketches", "qsketch_estimate_key" };
+
+static const char *
+hint_of(qs_status status)
+{
+	switch (status)
+	{
+		case QS_TOTAL_OVERFLOW:
+			return "The sum of all weights of a sketch is at most 9223372036854775807.";
+		case QS_UNDERFLOW:
+			return "Remove or subtract only what was added before, with the same weight.";
+		case QS_READ_ONLY:
+			return "Add to and subtract from the full sketch or its host part.";
+		default:
+			return NULL;
+	}
+}
+
+/* Raise the error of a status unless it is QS_OK. */
+void
+SketchCheck(qs_status status)
+{
+	if (unlikely(status != QS_OK))
+		StatusRaise(status, sketch_key_holder.one, hint_of(status));
+}
+
+/* The weight, which must have a negative. */
+int64
+SketchCheckWeight(int64 weight)
+{
+	if (unlikely(weight == PG_INT64_MIN))
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+						errmsg("weight " INT64_FORMAT " is out of range", weight)));
+	return weight;
+}
+
+static const char *
+structure_of(const qs_params *p)
+{
+	static const char *const part[] = { "", " device part", " host part" };
+
+	return psprintf("%s%s", qs_structure_name(p->structure), part[p->part]);
+}
+
+/* Size as qsketch_new() takes it. */
+const char *
+SketchSizeText(const qs_params *p)
+{
+	return TextOfSize(qs_unit_bytes(p) * p->n);
+}
+
+/* Parameters in which two sketches differ, with the values of both. */
+static char *
+differences(const qs_params *a, const qs_params *b)
+{
+	bool same_structure = a->structure == b->structure && a->part == b->part;
+	StringInfoData text;
+
+	initStringInfo(&text);
+	AppendDifference(&text, "structure", structure_of(a), structure_of(b));
+	AppendDifference(&text, "size", SketchSizeText(a), SketchSizeText(b));
+	AppendDifference(&text, "depth", psprintf("%d", a->depth), psprintf("%d", b->depth));
+	if (same_structure)
+	{
+		AppendDifference(&text, "masks", psprintf("%u", qs_mask_count(a)),
+						 psprintf("%u", qs_mask_count(b)));
+		AppendDifference(&text, "z", psprintf("%d", a->z), psprintf("%d", b->z));
+	}
+	AppendDifference(&text, "seed", psprintf(INT64_FORMAT, (int64) a->seed),
+					 psprintf(INT64_FORMAT, (int64) b->seed));
+	return text.data;
+}
+
+/*
+ * Structures differ mostly where sketches were stored while another one was
+ * the default: say how to go on with these.
+ */
+static int
+hint_template(const qs_params *a, const qs_params *b)
+{
+	const qs_params *old;
+	qs_params preset;
+
+	SketchDefaultParams(&preset);
+	old = a->structure == preset.structure ? b : a;
+	return errhint("To go on with stored sketches of another structure than the default, %s, give "
+				   "qsketch_agg a template: qsketch_new('%s', '%s').",
+				   qs_structure_name(preset.structure), qs_structure_name(old->structure),
+				   SketchSizeText(old));
+}
+
+/* Raise an error unless two sketches can be merged or subtracted. */
+void
+SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
+{
+	if (!qs_params_mergeable(&a->params, &b->params))
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+						errmsg("sketches differ: %s", differences(&a->params, &b->params)),
+						a->params.structure != b->params.structure
+							? hint_template(&a->params, &b->params)
+							: errhint("Structure, depth, masks, z and seed must be equal; sizes "
+									  "may differ by a power of two.")));
+	KeyFamilyCheckSame(&a->keys, &b->keys, &sketch_key_holder);
+}
+
+/* Raise the error of bytes that are no sketch. */
+void
+SketchBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
+{
+	StatusRaiseFormat(status, sqlstate, sketch_key_holder.one, QS_FORMAT_VERSION_1, bytes, length);
+}

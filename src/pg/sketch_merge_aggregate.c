@@ -1,0 +1,205 @@
+/*
+ * sketch_merge_aggregate.c
+ *		qsketch_merge_agg, and what combines and finishes states of qsketch_agg.
+ *
+ * Sketches are merged where they are: one on a device there, if the state may
+ * be there, too.  States are as sketch_aggregate.c says.
+ *
+ * src/pg/sketch_merge_aggregate.c
+ */
+#include "pg/sketch_aggregate.h"
+
+#include "gpu/sketch_gpu.h"
+#include "utils/memutils.h"
+
+/* A sketch to be merged: where it is, or read. */
+typedef struct Operand
+{
+	ExpandedSketch *expanded; /* the sketch is this one, perhaps on a device */
+	bool ticket;              /* and was made from a ticket, so that it may become the state */
+	SketchReader reader;      /* otherwise */
+	const qs_sketch *sketch;
+} Operand;
+
+/* Is this call made to combine partial states? */
+static bool
+is_combining(FunctionCallInfo fcinfo)
+{
+	AggState *node = (AggState *) fcinfo->context;
+
+	return IsA(node, AggState) && DO_AGGSPLIT_COMBINE(node->aggsplit);
+}
+
+static void
+open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, Datum datum)
+{
+	operand->ticket = GpuIsTicket(datum) && is_combining(fcinfo);
+	operand->expanded = operand->ticket ? ExpandedFromTicket(ExpandedOwnContext(context), datum)
+										: SketchExpandedIn(datum);
+	if (operand->expanded)
+	{
+		ExpandedFlush(operand->expanded);
+		operand->sketch = &operand->expanded->sketch;
+		return;
+	}
+	SketchRead(&operand->reader, datum);
+	operand->sketch = operand->reader.sketch;
+}
+
+static void
+close_operand(Operand *operand)
+{
+	if (operand->ticket)
+		MemoryContextDelete(operand->expanded->header.eoh_context);
+	else if (!operand->expanded)
+		SketchReadEnd(&operand->reader);
+}
+
+/* Merge where the counters are. */
+static void
+merge_operand(ExpandedSketch *state, const Operand *operand)
+{
+	if (operand->sketch->remote)
+		state->engine = operand->expanded->engine;
+	ExpandedMerge(state, operand->sketch);
+}
+
+/* The state of the first sketch: a ticket's own, else a copy. */
+static ExpandedSketch *
+state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *operand)
+{
+	MemoryContext states = ExpandedStatesContext(context);
+	ExpandedSketch *state;
+
+	if (operand->ticket)
+	{
+		operand->ticket = false; /* not to be deleted */
+		return AggregateStart(fcinfo, operand->expanded);
+	}
+	if (!operand->sketch->remote)
+		return AggregateStart(fcinfo, ExpandedCopy(states, operand->sketch));
+	state = AggregateStart(fcinfo, ExpandedCreate(states, &operand->sketch->params));
+	merge_operand(state, operand);
+	return state;
+}
+
+/* Add the second sketch to the first, folding the larger if they may differ in size. */
+static Datum
+merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
+{
+	MemoryContext context = AggregateContext(fcinfo);
+	ExpandedSketch *state;
+	Operand operand;
+
+	if (PG_ARGISNULL(1))
+		return AggregateUnchanged(fcinfo);
+	open_operand(&operand, fcinfo, context, PG_GETARG_DATUM(1));
+	if (AggregateIsInitial(fcinfo))
+		state = state_from_operand(fcinfo, context, &operand);
+	else
+	{
+		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
+		if (!may_fold)
+			AggregateCheckParams(&operand.sketch->params, &state->sketch.params);
+		SketchCheckMergeable(&state->sketch, operand.sketch);
+		if (operand.sketch->params.n != state->sketch.params.n)
+			state->folded = true;
+		merge_operand(state, &operand);
+	}
+	close_operand(&operand);
+	state->members++;
+	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}
+
+/* qsketch_agg_combine(qsketch, qsketch): combine partial states of qsketch_agg. */
+PG_FUNCTION_INFO_V1(qsketch_agg_combine);
+Datum
+qsketch_agg_combine(PG_FUNCTION_ARGS)
+{
+	return merge_into_state(fcinfo, false);
+}
+
+/* qsketch_merge_trans(qsketch, qsketch): a row, or a partial state, of qsketch_merge_agg. */
+PG_FUNCTION_INFO_V1(qsketch_merge_trans);
+Datum
+qsketch_merge_trans(PG_FUNCTION_ARGS)
+{
+	return merge_into_state(fcinfo, true);
+}
+
+/*
+ * qsketch_merge_inverse(qsketch, qsketch): subtract a sketch that leaves the
+ * window frame.  NULL, which asks for a fresh start, when none is left, when
+ * the merged sketch was folded to the size of one that may be gone now, and
+ * for device parts, which cannot be subtracted.
+ */
+PG_FUNCTION_INFO_V1(qsketch_merge_inverse);
+Datum
+qsketch_merge_inverse(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = AggregateContext(fcinfo);
+	ExpandedSketch *state;
+	SketchReader reader;
+	bool fresh;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return AggregateUnchanged(fcinfo);
+	state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
+	SketchRead(&reader, PG_GETARG_DATUM(1));
+	fresh = --state->members <= 0 || state->folded || state->sketch.params.part == QS_PART_DEVICE;
+	if (!fresh)
+	{
+		ExpandedSettle(state);
+		SketchCheck(qs_subtract(&state->sketch, reader.sketch));
+	}
+	SketchReadEnd(&reader);
+	if (fresh)
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}
+
+/*
+ * qsketch_moving_final(qsketch): result of a moving aggregate, NULL if nothing
+ * was counted.
+ */
+PG_FUNCTION_INFO_V1(qsketch_moving_final);
+Datum
+qsketch_moving_final(PG_FUNCTION_ARGS)
+{
+	(void) AggregateContext(fcinfo);
+	if (AggregateIsInitial(fcinfo))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/*
+ * qsketch_agg_final(qsketch): the state, to be read where it is.  A pointer in
+ * the caller's memory tells the executor that there is nothing to copy; before
+ * PostgreSQL 16 it would flatten the sketch otherwise.
+ */
+PG_FUNCTION_INFO_V1(qsketch_agg_final);
+Datum
+qsketch_agg_final(PG_FUNCTION_ARGS)
+{
+	ExpandedSketch *state = PG_ARGISNULL(0) ? NULL : SketchExpandedIn(PG_GETARG_DATUM(0));
+	void *pointer;
+
+	(void) AggregateContext(fcinfo);
+	if (state == NULL)
+		return AggregateUnchanged(fcinfo);
+	pointer = palloc(EXPANDED_POINTER_SIZE);
+	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
+	PG_RETURN_POINTER(pointer);
+}
+
+bool
+IsSketchCombine(PGFunction combine)
+{
+	return combine == qsketch_agg_combine || combine == qsketch_merge_trans;
+}
+
+bool
+IsSketchFinal(PGFunction final)
+{
+	return final == qsketch_agg_final;
+}

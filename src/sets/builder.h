@@ -1,0 +1,78 @@
+/*
+ * builder.h
+ *		Making a collection of rows (set id, element) in any order.
+ *
+ * Ids and elements get labels in the order in which they first come, by two
+ * hash tables; a row is kept as eight bytes, its two labels.  At the end the
+ * labels become ranks, and one radix sort of the rows groups them by set, in
+ * the order of their elements, with the duplicates side by side.  When many
+ * rows have come, duplicates are dropped on the way, so that memory is bounded
+ * by twice the distinct rows.  Merging collections is building one of their
+ * rows, without hashing: once for each distinct element, not for each row.
+ *
+ * src/sets/builder.h
+ */
+#ifndef QI_BUILDER_H
+#define QI_BUILDER_H
+
+#include "sets/collection.h"
+
+/* Rows are taken in batches of this many, so that table lookups overlap. */
+#define QI_BATCH 256
+
+/* From so many rows on duplicates are dropped before more memory is taken. */
+#define QI_COMPACT (UINT64_C(1) << 24)
+
+typedef struct qi_slot
+{
+	uint64_t low;
+	uint32_t label; /* + 1; 0: empty */
+} qi_slot;
+
+/* Labels of keys, by open addressing, at most half full. */
+typedef struct qi_labels
+{
+	qi_slot *slot;
+	uint64_t slots; /* a power of two, or 0 */
+	uint64_t *low;  /* the key of each label */
+	uint64_t *high; /* NULL: keys of 64 bits */
+	uint64_t used;
+	uint64_t room; /* labels that low and high have room for */
+	bool wide;
+} qi_labels;
+
+typedef struct qi_builder
+{
+	qi_labels sets;
+	qi_labels elements;
+	uint64_t *row; /* set's label << 32 | element's label */
+	uint64_t rows;
+	uint64_t room;
+	uint32_t family;
+	uint32_t collation;
+	const qs_memory *memory;
+	const qi_interrupt *interrupt;
+} qi_builder;
+
+/* An empty builder; needs no memory yet. */
+extern void qi_builder_init(qi_builder *b, bool wide, uint32_t family, uint32_t collation,
+							const qs_memory *memory, const qi_interrupt *interrupt);
+extern void qi_builder_free(qi_builder *b);
+
+/*
+ * Add rows; high is NULL unless the builder is wide.  QS_NO_MEMORY,
+ * QS_TOO_MANY and QS_CANCELLED leave it fit only to be freed.
+ */
+extern qs_status qi_builder_add(qi_builder *b, const int64_t *id, const uint64_t *low,
+								const uint64_t *high, uint64_t rows);
+
+/* Add the rows of a collection of the same width and family. */
+extern qs_status qi_builder_add_collection(qi_builder *b, const qi_collection *c);
+
+/* The collection of all rows; the builder stays as it is but for dropped duplicates. */
+extern qs_status qi_builder_finish(qi_builder *b, qi_collection *out);
+
+/* Bytes of all arrays. */
+extern uint64_t qi_builder_memory(const qi_builder *b);
+
+#endif

@@ -1,0 +1,159 @@
+/*
+ * collection.c
+ *		A collection of sets in memory.
+ *
+ * src/sets/collection.c
+ */
+#include "sets/collection.h"
+
+qs_status
+qi_collection_alloc(qi_collection *c, const qs_memory *memory)
+{
+	c->memory = memory;
+	c->id = qi_alloc(memory, c->sets, sizeof(*c->id));
+	c->offset = qi_alloc(memory, c->sets + 1, sizeof(*c->offset));
+	c->rank = qi_alloc(memory, c->elements, sizeof(*c->rank));
+	c->low = qi_alloc(memory, c->universe, sizeof(*c->low));
+	c->high = c->wide ? qi_alloc(memory, c->universe, sizeof(*c->high)) : NULL;
+	if (c->id && c->offset && c->rank && c->low && (c->high || !c->wide))
+		return QS_OK;
+	qi_collection_free(c);
+	return QS_NO_MEMORY;
+}
+
+void
+qi_collection_free(qi_collection *c)
+{
+	qi_release(c->memory, c->id);
+	qi_release(c->memory, c->offset);
+	qi_release(c->memory, c->rank);
+	qi_release(c->memory, c->low);
+	qi_release(c->memory, c->high);
+	c->id = NULL;
+	c->offset = NULL;
+	c->rank = NULL;
+	c->low = NULL;
+	c->high = NULL;
+}
+
+uint64_t
+qi_collection_memory(const qi_collection *c)
+{
+	return c->sets * sizeof(*c->id) + (c->sets + 1) * sizeof(*c->offset) +
+		   c->elements * sizeof(*c->rank) + c->universe * sizeof(*c->low) * (c->wide ? 2 : 1);
+}
+
+int64_t
+qi_collection_find(const qi_collection *c, int64_t id)
+{
+	uint64_t low = 0;
+	uint64_t high = c->sets;
+
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+
+		if (c->id[middle] < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < c->sets && c->id[low] == id ? (int64_t) low : -1;
+}
+
+void
+qi_collection_map(const qi_collection *from, const qi_collection *to, uint32_t *map)
+{
+	uint64_t i;
+	uint64_t j = 0;
+
+	for (i = 0; i < from->universe; i++)
+	{
+		while (j < to->universe && qi_element_compare(to, j, from, i) < 0)
+			j++;
+		map[i] =
+			j < to->universe && qi_element_compare(to, j, from, i) == 0 ? (uint32_t) j : UINT32_MAX;
+	}
+}
+
+/* Mark what the chosen sets have, and count sets and elements; ids ascend and differ. */
+static void
+measure_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uint64_t ids,
+			   uint32_t *used)
+{
+	uint64_t i;
+	uint64_t e;
+
+	for (i = 0; i < ids; i++)
+	{
+		int64_t set = qi_collection_find(from, id[i]);
+
+		if (set < 0)
+			continue;
+		to->sets++;
+		to->elements += qi_set_size(from, (uint64_t) set);
+		for (e = from->offset[set]; e < from->offset[set + 1]; e++)
+			used[from->rank[e]] = 1;
+	}
+	for (i = 0; i < from->universe; i++)
+		to->universe += used[i];
+}
+
+static void
+copy_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uint64_t ids,
+			uint32_t *rank_of)
+{
+	uint64_t set = 0;
+	uint64_t rank = 0;
+	uint64_t i;
+	uint64_t e;
+
+	for (i = 0; i < from->universe; i++)
+	{
+		if (!rank_of[i])
+			continue;
+		to->low[rank] = from->low[i];
+		if (to->wide)
+			to->high[rank] = from->high[i];
+		rank_of[i] = (uint32_t) rank++;
+	}
+	for (i = 0; i < ids; i++)
+	{
+		int64_t source = qi_collection_find(from, id[i]);
+		uint64_t at = to->offset[set];
+
+		if (source < 0)
+			continue;
+		for (e = from->offset[source]; e < from->offset[source + 1]; e++)
+			to->rank[at++] = rank_of[from->rank[e]];
+		to->id[set++] = id[i];
+		to->offset[set] = at;
+	}
+}
+
+qs_status
+qi_collection_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uint64_t ids,
+					 const qs_memory *memory)
+{
+	uint32_t *used = qi_alloc(memory, from->universe, sizeof(*used));
+	int64_t *chosen = qi_alloc(memory, ids, sizeof(*chosen));
+	int64_t *scratch = qi_alloc(memory, ids, sizeof(*scratch));
+	qs_status status = QS_NO_MEMORY;
+
+	*to = (qi_collection){ .family = from->family, .collation = from->collation };
+	to->wide = from->wide;
+	if (used && chosen && scratch)
+	{
+		if (ids > 0)
+			memcpy(chosen, id, ids * sizeof(*chosen));
+		qi_sort_unique64(chosen, &ids, scratch, NULL);
+		measure_subset(to, from, chosen, ids, used);
+		status = qi_collection_alloc(to, memory);
+		if (status == QS_OK)
+			copy_subset(to, from, chosen, ids, used);
+	}
+	qi_release(memory, used);
+	qi_release(memory, chosen);
+	qi_release(memory, scratch);
+	return status;
+}

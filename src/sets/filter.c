@@ -1,0 +1,102 @@
+/*
+ * filter.c
+ *		Which pairs are wanted.
+ *
+ * src/sets/filter.c
+ */
+#include "sets/filter.h"
+
+typedef unsigned __int128 u128;
+
+/* No union reaches 2^32, so every pair with a common element passes below this. */
+#define LEAST_JACCARD 0x1p-33
+
+/*
+ * The simplest fraction strictly between a/b and c/d, by their common continued
+ * fraction: while both have the same whole part it is a term of the result;
+ * then the next whole number is the simplest.  All are below 2^100.
+ */
+static void
+simplest_between(u128 a, u128 b, u128 c, u128 d, u128 *p, u128 *q)
+{
+	u128 whole = a / b;
+	u128 rest_p;
+	u128 rest_q;
+
+	if ((whole + 1) * d < c)
+	{
+		*p = whole + 1;
+		*q = 1;
+		return;
+	}
+	/* x = whole + 1 / y with y between d / (c - whole d) and b / (a - whole b) */
+	if (a == whole * b)
+	{
+		/* y has no upper bound: the first whole number beyond its lower one */
+		rest_p = d / (c - whole * d) + 1;
+		rest_q = 1;
+	}
+	else
+		simplest_between(d, c - whole * d, b, a - whole * b, &rest_p, &rest_q);
+	*p = whole * rest_p + rest_q;
+	*q = rest_p;
+}
+
+/* The simplest fraction among the reals that round to j, LEAST_JACCARD <= j < 1. */
+static void
+fraction_of(double j, uint64_t *numerator, uint64_t *denominator)
+{
+	uint64_t bits;
+	uint64_t mantissa;
+	int shift;
+	u128 p;
+	u128 q;
+
+	memcpy(&bits, &j, sizeof(bits));
+	mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+	shift = 1075 - (int) (bits >> 52);
+	/* half a unit in the last place to both sides; nearer below a power of two */
+	if (mantissa == UINT64_C(1) << 52)
+		simplest_between((u128) mantissa * 4 - 1, (u128) 1 << (shift + 2), (u128) mantissa * 2 + 1,
+						 (u128) 1 << (shift + 1), &p, &q);
+	else
+		simplest_between((u128) mantissa * 2 - 1, (u128) 1 << (shift + 1), (u128) mantissa * 2 + 1,
+						 (u128) 1 << (shift + 1), &p, &q);
+	*numerator = (uint64_t) p;
+	*denominator = (uint64_t) q;
+}
+
+qs_status
+qi_filter_init(qi_filter *f, int64_t min_count, double min_jaccard, uint64_t top)
+{
+	if (min_count < 0 || !(min_jaccard >= 0 && min_jaccard <= 1))
+		return QS_BAD_FILTER;
+	f->min_count = (uint64_t) min_count;
+	f->top = top;
+	f->numerator = min_jaccard > 0;
+	f->denominator = 1;
+	if (min_jaccard >= LEAST_JACCARD && min_jaccard < 1)
+		fraction_of(min_jaccard, &f->numerator, &f->denominator);
+	else if (min_jaccard > 0 && min_jaccard < 1)
+		f->denominator = UINT64_C(1) << 33;
+	return QS_OK;
+}
+
+uint64_t
+qi_filter_least(const qi_filter *f, uint64_t size)
+{
+	u128 least = ((u128) size * f->numerator + f->denominator - 1) / f->denominator;
+
+	return least > f->min_count ? (uint64_t) least : f->min_count;
+}
+
+void
+qi_filter_sizes(const qi_filter *f, uint64_t size, uint64_t *least, uint64_t *most)
+{
+	*least = qi_filter_least(f, size);
+	*most = UINT64_MAX;
+	if (f->numerator > 0)
+		*most = (uint64_t) ((u128) size * f->denominator / f->numerator);
+	if (size < f->min_count)
+		*most = 0;
+}

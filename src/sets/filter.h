@@ -1,0 +1,84 @@
+/*
+ * filter.h
+ *		Which pairs are wanted: least count, least Jaccard index, the best.
+ *
+ * The Jaccard index of a pair is common / union, two integers, and is compared
+ * with the wanted least one as such.  The wanted one comes as a double, which
+ * for most fractions is only the nearest number to what was meant: 0.8 is
+ * slightly more than 4/5.  So it is taken for the simplest fraction that
+ * rounds to that double: 0.8 means 4/5, and 1.0 / 3 means 1/3.  For pairs whose
+ * union is below 2^26 this is the same as comparing the quotient in double
+ * precision with the double; beyond it is exact where that is not.
+ *
+ * The Jaccard index of two empty sets is taken as 0.
+ *
+ * src/sets/filter.h
+ */
+#ifndef QI_FILTER_H
+#define QI_FILTER_H
+
+#include "sets/sets.h"
+
+typedef struct qi_filter
+{
+	uint64_t min_count;
+	uint64_t numerator; /* of the least Jaccard index */
+	uint64_t denominator;
+	uint64_t top; /* the best so many of each set; 0: all */
+} qi_filter;
+
+/* A pair that passed: numbers of its sets, elements in both, elements in either. */
+typedef struct qi_pair
+{
+	uint32_t a;
+	uint32_t b;
+	uint32_t common;
+	uint32_t either;
+} qi_pair;
+
+/*
+ * QS_BAD_FILTER if min_count < 0 or min_jaccard is not in 0 .. 1.
+ */
+extern qs_status qi_filter_init(qi_filter *f, int64_t min_count, double min_jaccard, uint64_t top);
+
+/* Can sets with nothing in common pass? */
+QS_INLINE bool
+qi_filter_passes_nothing(const qi_filter *f)
+{
+	return f->min_count == 0 && f->numerator == 0;
+}
+
+/* Does a pair with so many elements in common and in either pass? */
+QS_INLINE bool
+qi_filter_pass(const qi_filter *f, uint64_t common, uint64_t either)
+{
+	if (either == 0)
+		either = 1;
+	return common >= f->min_count &&
+		   (f->numerator == 0 || (unsigned __int128) common * f->denominator >=
+									 (unsigned __int128) either * f->numerator);
+}
+
+/*
+ * The least count with which a set of this size can pass together with any
+ * other: J <= common / union <= common / size.
+ */
+extern uint64_t qi_filter_least(const qi_filter *f, uint64_t size);
+
+/* Sizes that the other set of a pair may have: size * J .. size / J, and at least min_count. */
+extern void qi_filter_sizes(const qi_filter *f, uint64_t size, uint64_t *least, uint64_t *most);
+
+/*
+ * The order of "top": the greater Jaccard index first, then the smaller b.
+ * Is x before y?
+ */
+QS_INLINE bool
+qi_pair_better(const qi_pair *x, const qi_pair *y)
+{
+	uint64_t left = (uint64_t) x->common * y->either;
+	uint64_t right = (uint64_t) y->common * x->either;
+
+	return left != right ? left > right : x->b < y->b;
+}
+
+#endif

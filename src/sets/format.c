@@ -1,0 +1,363 @@
+/*
+ * format.c
+ *		The byte format of a collection of sets.
+ *
+ * src/sets/format.c
+ */
+#include "sets/format.h"
+
+#include "base/crc32c.h"
+
+enum
+{
+	AT_VERSION = 3,
+	AT_KIND = 4,
+	AT_RESERVED_1 = 5,
+	AT_CRC = 12,
+	AT_FAMILY = 16,
+	AT_COLLATION = 20,
+	AT_SETS = 24,
+	AT_ELEMENTS = 32,
+	AT_UNIVERSE = 40,
+	AT_BODY = 48,
+	AT_RESERVED_2 = 56,
+
+	KIND_INTEGERS = 1,
+	KIND_FINGERPRINTS = 2,
+
+	LONGEST_NUMBER = 10
+};
+
+static const char magic[3] = { 'Q', 'S', 'S' };
+
+/* Where the next bytes go; p NULL: they are only counted. */
+typedef struct writer
+{
+	uint8_t *p;
+	uint64_t length;
+} writer;
+
+static void
+put_fixed(writer *w, uint64_t x)
+{
+	if (w->p)
+		qs_store64(w->p + w->length, x);
+	w->length += 8;
+}
+
+static void
+put_number(writer *w, uint64_t x)
+{
+	for (; x >= 128; x >>= 7)
+	{
+		if (w->p)
+			w->p[w->length] = (uint8_t) (x | 128);
+		w->length++;
+	}
+	if (w->p)
+		w->p[w->length] = (uint8_t) x;
+	w->length++;
+}
+
+/* The first of an ascending sequence in full, the others by their distance. */
+static void
+put_next(writer *w, uint64_t i, uint64_t x, uint64_t before)
+{
+	if (i == 0)
+		put_fixed(w, x);
+	else
+		put_number(w, x - before - 1);
+}
+
+static void
+put_body(writer *w, const qi_collection *c)
+{
+	uint64_t set;
+	uint64_t i;
+
+	for (i = 0; i < c->universe; i++)
+	{
+		if (c->wide)
+		{
+			put_fixed(w, c->high[i]);
+			put_fixed(w, c->low[i]);
+		}
+		else
+			put_next(w, i, c->low[i], i > 0 ? c->low[i - 1] : 0);
+	}
+	for (set = 0; set < c->sets; set++)
+	{
+		put_next(w, set, (uint64_t) c->id[set], set > 0 ? (uint64_t) c->id[set - 1] : 0);
+		put_number(w, c->offset[set + 1] - c->offset[set] - 1);
+		put_number(w, c->rank[c->offset[set]]);
+		for (i = c->offset[set] + 1; i < c->offset[set + 1]; i++)
+			put_number(w, c->rank[i] - c->rank[i - 1] - 1);
+	}
+}
+
+uint64_t
+qi_flat_size(const qi_collection *c)
+{
+	writer w = { NULL, QI_HEADER_BYTES };
+
+	put_body(&w, c);
+	return w.length;
+}
+
+static uint32_t
+checksum(const uint8_t *bytes, uint64_t length)
+{
+	static const uint8_t zero[4] = { 0 };
+	uint32_t crc = QS_CRC32C_INIT;
+
+	crc = qs_crc32c(crc, bytes, AT_CRC);
+	crc = qs_crc32c(crc, zero, sizeof(zero));
+	crc = qs_crc32c(crc, bytes + AT_FAMILY, length - AT_FAMILY);
+	return crc ^ QS_CRC32C_INIT;
+}
+
+void
+qi_write(const qi_collection *c, uint8_t *out)
+{
+	writer w = { out, QI_HEADER_BYTES };
+
+	memset(out, 0, QI_HEADER_BYTES);
+	memcpy(out, magic, sizeof(magic));
+	out[AT_VERSION] = QI_FORMAT_VERSION;
+	out[AT_KIND] = c->wide ? KIND_FINGERPRINTS : KIND_INTEGERS;
+	qs_store32(out + AT_FAMILY, c->family);
+	qs_store32(out + AT_COLLATION, c->collation);
+	qs_store64(out + AT_SETS, c->sets);
+	qs_store64(out + AT_ELEMENTS, c->elements);
+	qs_store64(out + AT_UNIVERSE, c->universe);
+	put_body(&w, c);
+	qs_store64(out + AT_BODY, w.length - QI_HEADER_BYTES);
+	qs_store32(out + AT_CRC, checksum(out, w.length));
+}
+
+/* ---- reading ---- */
+
+/* Bytes yet to be read; "bad" once they broke a rule, and then for good. */
+typedef struct reader
+{
+	const uint8_t *p;
+	const uint8_t *end;
+	bool bad;
+} reader;
+
+static uint64_t
+get_fixed(reader *r)
+{
+	uint64_t x = 0;
+
+	if (r->end - r->p < 8)
+		r->bad = true;
+	else
+	{
+		x = qs_load64(r->p);
+		r->p += 8;
+	}
+	return x;
+}
+
+/* A number of more than one byte, or at the end of the bytes. */
+static uint64_t
+get_long_number(reader *r)
+{
+	uint64_t x = 0;
+	int i;
+
+	for (i = 0; i < LONGEST_NUMBER && r->p < r->end; i++)
+	{
+		uint8_t byte = *r->p++;
+
+		if (i == LONGEST_NUMBER - 1 && byte > 1)
+			break; /* more than 64 bits */
+		x |= (uint64_t) (byte & 127) << i * 7;
+		if (byte < 128)
+		{
+			if (byte == 0 && i > 0)
+				break; /* could be shorter */
+			return x;
+		}
+	}
+	r->bad = true;
+	return 0;
+}
+
+QS_INLINE uint64_t
+get_number(reader *r)
+{
+	if (r->p < r->end && *r->p < 128)
+		return *r->p++;
+	return get_long_number(r);
+}
+
+/* The next of an ascending sequence of signed numbers, "before" the one before. */
+static int64_t
+get_next(reader *r, uint64_t i, int64_t before)
+{
+	uint64_t gap;
+
+	if (i == 0)
+		return (int64_t) get_fixed(r);
+	gap = get_number(r);
+	if (gap >= (uint64_t) INT64_MAX - (uint64_t) before)
+		r->bad = true;
+	return (int64_t) ((uint64_t) before + gap + 1);
+}
+
+static void
+read_universe(reader *r, qi_collection *c)
+{
+	uint64_t i;
+
+	for (i = 0; i < c->universe && !r->bad; i++)
+	{
+		if (!c->wide)
+		{
+			c->low[i] = (uint64_t) get_next(r, i, i > 0 ? (int64_t) c->low[i - 1] : 0);
+			continue;
+		}
+		c->high[i] = get_fixed(r);
+		c->low[i] = get_fixed(r);
+		if (i > 0 && qi_element_compare(c, i - 1, c, i) >= 0)
+			r->bad = true;
+	}
+}
+
+static void
+read_ranks(reader *r, qi_collection *c, uint64_t at, uint64_t size, uint8_t *seen)
+{
+	uint64_t rank = 0;
+	uint64_t i;
+
+	for (i = 0; i < size && !r->bad; i++)
+	{
+		uint64_t gap = get_number(r);
+
+		if (gap >= c->universe)
+		{
+			r->bad = true;
+			return;
+		}
+		rank = i > 0 ? rank + gap + 1 : gap;
+		if (rank >= c->universe)
+		{
+			r->bad = true;
+			return;
+		}
+		c->rank[at + i] = (uint32_t) rank;
+		seen[rank] = 1;
+	}
+}
+
+static qs_status
+read_sets(reader *r, qi_collection *c, uint8_t *seen, const qi_interrupt *interrupt)
+{
+	uint64_t asked = 0;
+	uint64_t set;
+	uint64_t i;
+
+	for (set = 0; set < c->sets && !r->bad; set++)
+	{
+		uint64_t at = c->offset[set];
+		uint64_t size;
+
+		c->id[set] = get_next(r, set, set > 0 ? c->id[set - 1] : 0);
+		size = get_number(r);
+		if (r->bad || size >= c->elements - at)
+			return QS_FORMAT_ENTRIES;
+		c->offset[set + 1] = at + size + 1;
+		read_ranks(r, c, at, size + 1, seen);
+		if (at - asked >= QI_PATIENCE && qi_stopped(interrupt))
+			return QS_CANCELLED;
+		asked = at - asked >= QI_PATIENCE ? at : asked;
+	}
+	if (r->bad || r->p != r->end || c->offset[c->sets] != c->elements)
+		return QS_FORMAT_ENTRIES;
+	for (i = 0; i < c->universe; i++)
+		if (!seen[i])
+			return QS_FORMAT_ENTRIES;
+	return QS_OK;
+}
+
+static bool
+reserved_bits_zero(const uint8_t *bytes)
+{
+	int i;
+
+	for (i = AT_RESERVED_1; i < AT_CRC; i++)
+		if (bytes[i] != 0)
+			return false;
+	return qs_load64(bytes + AT_RESERVED_2) == 0;
+}
+
+/* A set takes at least two bytes beside those of its elements. */
+static bool
+sizes_possible(const qi_collection *c, uint64_t body)
+{
+	if (c->sets > QI_MAX_SETS || c->universe > QI_MAX_UNIVERSE || c->elements > QI_MAX_ELEMENTS ||
+		c->sets > c->elements || c->universe > c->elements)
+		return false;
+	if (c->elements > 0 && (c->sets == 0 || c->universe == 0))
+		return false;
+	return c->elements + 2 * c->sets + c->universe * (c->wide ? 16 : 1) <= body;
+}
+
+static qs_status
+read_header(qi_collection *c, const uint8_t *bytes, uint64_t length)
+{
+	uint8_t kind;
+
+	memset(c, 0, sizeof(*c));
+	if (length < QI_HEADER_BYTES)
+		return QS_FORMAT_SHORT;
+	if (memcmp(bytes, magic, sizeof(magic)) != 0)
+		return QS_FORMAT_MAGIC;
+	if (bytes[AT_VERSION] != QI_FORMAT_VERSION)
+		return QS_FORMAT_VERSION;
+	kind = bytes[AT_KIND];
+	c->wide = kind == KIND_FINGERPRINTS;
+	c->family = qs_load32(bytes + AT_FAMILY);
+	c->collation = qs_load32(bytes + AT_COLLATION);
+	c->sets = qs_load64(bytes + AT_SETS);
+	c->elements = qs_load64(bytes + AT_ELEMENTS);
+	c->universe = qs_load64(bytes + AT_UNIVERSE);
+	if ((kind != KIND_INTEGERS && kind != KIND_FINGERPRINTS) ||
+		(c->family == 0 && (c->sets > 0 || c->collation != 0)))
+		return QS_FORMAT_PARAMS;
+	if (!reserved_bits_zero(bytes))
+		return QS_FORMAT_RESERVED;
+	if (qs_load64(bytes + AT_BODY) != length - QI_HEADER_BYTES ||
+		!sizes_possible(c, length - QI_HEADER_BYTES))
+		return QS_FORMAT_LENGTH;
+	return checksum(bytes, length) == qs_load32(bytes + AT_CRC) ? QS_OK : QS_FORMAT_CRC;
+}
+
+qs_status
+qi_read(qi_collection *c, const uint8_t *bytes, uint64_t length, const qs_memory *memory,
+		const qi_interrupt *interrupt)
+{
+	qs_status status = read_header(c, bytes, length);
+	reader r = { bytes + QI_HEADER_BYTES, bytes + length, false };
+	uint8_t *seen;
+
+	if (status != QS_OK)
+		return status;
+	status = qi_collection_alloc(c, memory);
+	if (status != QS_OK)
+		return status;
+	seen = qi_alloc(memory, c->universe, 1);
+	if (!seen)
+		status = QS_NO_MEMORY;
+	else
+	{
+		read_universe(&r, c);
+		status = r.bad ? QS_FORMAT_ENTRIES : read_sets(&r, c, seen, interrupt);
+	}
+	qi_release(memory, seen);
+	if (status != QS_OK)
+		qi_collection_free(c);
+	return status;
+}

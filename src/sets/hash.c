@@ -1,0 +1,79 @@
+/*
+ * hash.c
+ *		HI, hash-based intersection: the smaller set in buckets, the other probes.
+ *
+ * Paper, section 3 (Pandey and others, H-INDEX).  There buckets have a fixed
+ * room; here the elements of a bucket lie one after the other in an array of
+ * exactly n, so that nothing can overflow.  O(n) to build, O(m) to probe, two
+ * random accesses each.
+ *
+ * src/sets/hash.c
+ */
+#include "sets/single.h"
+
+/* log2 of the buckets: one to two elements each. */
+static uint32_t
+bucket_bits(uint64_t n)
+{
+	return n < 4 ? 1 : 63 - (uint32_t) __builtin_clzll(n);
+}
+
+uint64_t
+qi_hash_starts(uint64_t n)
+{
+	return (UINT64_C(1) << bucket_bits(n)) + 1;
+}
+
+/* Multiplicative hashing (2^32 / golden ratio); n < 2^31, so bits < 32. */
+static inline uint32_t
+bucket_of(const qi_hash *h, uint32_t x)
+{
+	return x * UINT32_C(0x9E3779B1) >> h->shift;
+}
+
+void
+qi_hash_build(qi_hash *h, const uint32_t *a, uint64_t n)
+{
+	uint64_t starts = qi_hash_starts(n);
+	uint64_t i;
+
+	h->shift = 32 - bucket_bits(n);
+	memset(h->start, 0, starts * sizeof(*h->start));
+	for (i = 0; i < n; i++)
+		h->start[bucket_of(h, a[i])]++;
+	for (i = 1; i < starts; i++)
+		h->start[i] += h->start[i - 1];
+	/* start[] now holds ends; placing an element moves its bucket's down to its start */
+	for (i = n; i > 0; i--)
+		h->item[--h->start[bucket_of(h, a[i - 1])]] = a[i - 1];
+}
+
+uint64_t
+qi_hash_count(const qi_hash *h, const uint32_t *b, uint64_t m)
+{
+	uint64_t common = 0;
+	uint64_t i;
+
+	for (i = 0; i < m; i++)
+	{
+		uint32_t bucket = bucket_of(h, b[i]);
+		uint32_t at;
+
+		for (at = h->start[bucket]; at < h->start[bucket + 1]; at++)
+			common += h->item[at] == b[i];
+	}
+	return common;
+}
+
+uint64_t
+qi_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
+{
+	uint32_t start[QI_PIECE + 2];
+	uint32_t item[QI_PIECE + 1];
+	qi_hash h = { start, item, 0 };
+
+	if (n > m)
+		return qi_hash_piece(b, m, a, n);
+	qi_hash_build(&h, a, n);
+	return qi_hash_count(&h, b, m);
+}

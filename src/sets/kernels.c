@@ -1,0 +1,138 @@
+/*
+ * kernels.c
+ *		The plain inner loops, and the choice between merging and galloping.
+ *
+ * src/sets/kernels.c
+ */
+#include "sets/kernels.h"
+
+static uint64_t
+and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
+{
+	uint64_t sum = 0;
+	uint64_t i;
+
+	for (i = 0; i < words; i++)
+		sum += (uint64_t) __builtin_popcountll(a[i] & b[i]);
+	return sum;
+}
+
+static uint64_t
+probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
+{
+	uint64_t sum = 0;
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		sum += bits[element[i] / 64] >> element[i] % 64 & 1;
+	return sum;
+}
+
+static void
+sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16_t *out)
+{
+	uint32_t c;
+	uint32_t w;
+
+	memset(out, 0, QI_BLOCK * sizeof(*out));
+	for (c = 0; c < columns; c++)
+		for (w = 0; w < QI_BLOCK_WORDS; w++)
+		{
+			uint64_t word = column[c][at + w];
+
+			for (; word != 0; word &= word - 1)
+				out[w * 64 + (uint32_t) __builtin_ctzll(word)]++;
+		}
+}
+
+static uint32_t
+find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t *out)
+{
+	uint32_t found = 0;
+	uint32_t i;
+
+	for (i = from; i < to; i++)
+	{
+		out[found] = i;
+		found += row[i] >= least;
+	}
+	return found;
+}
+
+static uint32_t
+find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t *out)
+{
+	uint32_t found = 0;
+	uint32_t i;
+
+	for (i = from; i < to; i++)
+	{
+		out[found] = i;
+		found += row[i] >= least;
+	}
+	return found;
+}
+
+const qi_kernels qi_kernels_plain = {
+	.name = "scalar",
+	.sorted32 = qi_sorted32,
+	.sorted64 = qi_sorted64,
+	.count32 = qi_merge_count32,
+	.count64 = qi_merge_count64,
+	.intersect32 = qi_merge32,
+	.intersect64 = qi_merge64,
+	.and_count = and_count,
+	.probe = probe,
+	.sum_columns = sum_columns,
+	.find16 = find16,
+	.find32 = find32,
+};
+
+/* Is a set of n elements so much smaller than one of m that it should gallop? */
+static bool
+much_smaller(uint64_t n, uint64_t m)
+{
+	return n < m / QI_GALLOP_RATIO;
+}
+
+uint64_t
+qi_count32(const qi_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
+{
+	if (much_smaller(n, m))
+		return qi_gallop32(a, n, b, m, NULL);
+	if (much_smaller(m, n))
+		return qi_gallop32(b, m, a, n, NULL);
+	return k->count32(a, n, b, m);
+}
+
+uint64_t
+qi_count64(const qi_kernels *k, const int64_t *a, uint64_t n, const int64_t *b, uint64_t m)
+{
+	if (much_smaller(n, m))
+		return qi_gallop64(a, n, b, m, NULL);
+	if (much_smaller(m, n))
+		return qi_gallop64(b, m, a, n, NULL);
+	return k->count64(a, n, b, m);
+}
+
+uint64_t
+qi_intersect32(const qi_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m,
+			   int32_t *out)
+{
+	if (much_smaller(n, m))
+		return qi_gallop32(a, n, b, m, out);
+	if (much_smaller(m, n))
+		return qi_gallop32(b, m, a, n, out);
+	return k->intersect32(a, n, b, m, out);
+}
+
+uint64_t
+qi_intersect64(const qi_kernels *k, const int64_t *a, uint64_t n, const int64_t *b, uint64_t m,
+			   int64_t *out)
+{
+	if (much_smaller(n, m))
+		return qi_gallop64(a, n, b, m, out);
+	if (much_smaller(m, n))
+		return qi_gallop64(b, m, a, n, out);
+	return k->intersect64(a, n, b, m, out);
+}

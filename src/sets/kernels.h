@@ -1,0 +1,84 @@
+/*
+ * kernels.h
+ *		The inner loops of the sets family, one table for each instruction set.
+ *
+ * The plain table is here; engine/sets_*.c have the fast ones and choose.
+ * Functions of this family that need a loop take the table as an argument, so
+ * that tests can run each of them with each table.  All give the same results.
+ *
+ * src/sets/kernels.h
+ */
+#ifndef QI_KERNELS_H
+#define QI_KERNELS_H
+
+#include "sets/sorted.h"
+
+/* Sets in one step of sum_columns(): the bits of the widest vector. */
+#define QI_BLOCK       512
+#define QI_BLOCK_WORDS (QI_BLOCK / 64)
+
+/* Columns that one call of sum_columns() can add. */
+#define QI_MAX_COLUMNS 65535
+
+typedef struct qi_kernels
+{
+	const char *name;
+
+	/* As the plain functions of sorted.h. */
+	bool (*sorted32)(const int32_t *a, uint64_t n);
+	bool (*sorted64)(const int64_t *a, uint64_t n);
+	uint64_t (*count32)(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
+	uint64_t (*count64)(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m);
+	uint64_t (*intersect32)(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m,
+							int32_t *out);
+	uint64_t (*intersect64)(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m,
+							int64_t *out);
+
+	/* Bits set in both of two bitmaps. */
+	uint64_t (*and_count)(const uint64_t *a, const uint64_t *b, uint64_t words);
+
+	/* How many of n elements have their bit set. */
+	uint64_t (*probe)(const uint64_t *bits, const uint32_t *element, uint64_t n);
+
+	/*
+	 * One block of a bit matrix that is stored by columns: out[s] = in how many
+	 * of the columns is bit s of the QI_BLOCK bits from word "at" on set.
+	 */
+	void (*sum_columns)(const uint64_t *const *column, uint32_t columns, uint64_t at,
+						uint16_t *out);
+
+	/*
+	 * The positions from .. to-1 of counters that are at least "least", in
+	 * ascending order, into "out", which has room for to - from + QI_SLACK.
+	 */
+	uint32_t (*find16)(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least,
+					   uint32_t *out);
+	uint32_t (*find32)(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least,
+					   uint32_t *out);
+} qi_kernels;
+
+extern const qi_kernels qi_kernels_plain;
+
+/*
+ * Number of common elements of two sets, and the elements, by whichever of
+ * merging and galloping suits their sizes.
+ */
+extern uint64_t
+qi_count32(const qi_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
+extern uint64_t
+qi_count64(const qi_kernels *k, const int64_t *a, uint64_t n, const int64_t *b, uint64_t m);
+extern uint64_t qi_intersect32(const qi_kernels *k, const int32_t *a, uint64_t n, const int32_t *b,
+							   uint64_t m, int32_t *out);
+extern uint64_t qi_intersect64(const qi_kernels *k, const int64_t *a, uint64_t n, const int64_t *b,
+							   uint64_t m, int64_t *out);
+
+/* Number the bits of a word that are set from "base" on; returns the end of "out". */
+QS_INLINE uint32_t *
+qi_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
+{
+	for (; word != 0; word &= word - 1)
+		*out++ = base + (uint32_t) __builtin_ctzll(word);
+	return out;
+}
+
+#endif

@@ -1,0 +1,456 @@
+/*
+ * pairs.c
+ *		All pairs: a share of the rows, and the pairs of it that pass.
+ *
+ * src/sets/pairs.c
+ */
+#include "sets/pairs.h"
+
+#include "sets/block.h"
+
+/* Counters looked at in one go. */
+#define SCAN 4096
+
+static const uint32_t *
+sets_of(const qi_job *job, const qi_block_side *side)
+{
+	return (const uint32_t *) (job->block + side->set);
+}
+
+static const uint32_t *
+sizes_of(const qi_job *job, const qi_block_side *side)
+{
+	return (const uint32_t *) (job->block + side->size);
+}
+
+/* ---- life cycle ---- */
+
+/* Candidates of prefixes may be all columns, and are sorted; else they come in portions. */
+static uint64_t
+found_room(const qi_block *b)
+{
+	return b->prefix ? 2 * qi_row_room(b) : SCAN + QI_SLACK;
+}
+
+static bool
+alloc_for_method(qi_job *job)
+{
+	const qi_block *b = job->head;
+	const qs_memory *m = job->memory;
+	bool all = true;
+
+	if (b->prefix)
+		all = (job->stamp = qi_alloc(m, b->column.sets, sizeof(*job->stamp)));
+	if (b->method == QI_BITMAP && !b->resident)
+		all = (job->bits = qi_alloc(m, b->bitmap_words, sizeof(*job->bits)));
+	if (b->method == QI_HASH)
+	{
+		job->hash.start = qi_alloc(m, qi_hash_starts(b->largest_row), sizeof(uint32_t));
+		job->hash.item = qi_alloc(m, b->largest_row, sizeof(uint32_t));
+		all = job->hash.start && job->hash.item;
+	}
+	if (b->method == QI_HYBRID)
+		all = (job->columns = qi_alloc(m, b->most_heavy, sizeof(*job->columns)));
+	return all;
+}
+
+qs_status
+qi_job_open(qi_job *job, const void *block, const qi_kernels *kernels, const qs_memory *memory,
+			const qi_interrupt *interrupt)
+{
+	const qi_block *b = block;
+	uint64_t top = b->filter.top < b->column.sets ? b->filter.top : b->column.sets;
+
+	memset(job, 0, sizeof(*job));
+	job->block = block;
+	job->head = b;
+	job->kernels = kernels;
+	job->memory = memory;
+	job->interrupt = interrupt;
+	job->patience = QI_PATIENCE;
+	job->count = qi_alloc(memory, qi_row_room(b), b->wide_row ? 4 : 2);
+	job->found = qi_alloc(memory, found_room(b), sizeof(*job->found));
+	if (b->filter.top > 0)
+		job->best = qi_alloc(memory, 2 * top, sizeof(*job->best));
+	job->best_room = top;
+	if (!job->count || !job->found || (b->filter.top > 0 && !job->best) || !alloc_for_method(job))
+		return QS_NO_MEMORY;
+	return QS_OK;
+}
+
+void
+qi_job_close(qi_job *job)
+{
+	qi_release(job->memory, job->count);
+	qi_release(job->memory, job->found);
+	qi_release(job->memory, job->best);
+	qi_release(job->memory, job->stamp);
+	qi_release(job->memory, job->bits);
+	qi_release(job->memory, job->hash.start);
+	qi_release(job->memory, job->hash.item);
+	qi_release(job->memory, job->columns);
+}
+
+uint64_t
+qi_job_rows(const qi_job *job)
+{
+	return job->head->row.sets;
+}
+
+void
+qi_job_share(qi_job *job, uint64_t first, uint64_t end, uint64_t step)
+{
+	uint64_t rows = job->head->row.sets;
+
+	job->row = first;
+	job->end = end < rows ? end : rows;
+	job->step = step;
+	job->counted = false;
+	job->best_ready = false;
+}
+
+int64_t
+qi_job_row_of(const qi_job *job, uint32_t set)
+{
+	const uint32_t *sets = sets_of(job, &job->head->row);
+	uint64_t low = 0;
+	uint64_t high = job->head->row.sets;
+
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+
+		if (sets[middle] < set)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < job->head->row.sets && sets[low] == set ? (int64_t) low : -1;
+}
+
+/* ---- rows ---- */
+
+/* Count the job's row; a row of which no counter can be large enough has nothing found. */
+static qs_status
+start_row(qi_job *job)
+{
+	const qi_block *b = job->head;
+	uint32_t size = sizes_of(job, &b->row)[job->row];
+	uint64_t least = qi_filter_least(&b->filter, size);
+
+	job->counted = true;
+	job->found_count = 0;
+	job->found_next = 0;
+	job->best_count = 0;
+	job->from = b->tail ? (uint32_t) job->row + 1 : 0;
+	if (least == 0 && !qi_filter_passes_nothing(&b->filter))
+		least = 1;
+	job->next = (uint32_t) b->column.sets;
+	if (least > size || job->from >= b->column.sets)
+		return QS_OK;
+	job->least = (uint32_t) least;
+	job->next = job->from;
+	return qi_count_row(job);
+}
+
+/* Look at the next counters; false: the row has no more. */
+static bool
+find_more(qi_job *job)
+{
+	uint32_t columns = (uint32_t) job->head->column.sets;
+	uint32_t from = job->next;
+	uint32_t to = columns - from < SCAN ? columns : from + SCAN;
+
+	if (from == columns)
+		return false;
+	job->found_next = 0;
+	if (job->head->wide_row)
+		job->found_count = job->kernels->find32(job->count, from, to, job->least, job->found);
+	else if (job->least > UINT16_MAX)
+		job->found_count = 0;
+	else
+		job->found_count =
+			job->kernels->find16(job->count, from, to, (uint16_t) job->least, job->found);
+	job->next = to;
+	return true;
+}
+
+/* What all pairs of a row share, so that a loop over them need not look it up. */
+typedef struct row_view
+{
+	const qi_filter *filter;
+	const void *count;
+	const uint32_t *column_size;
+	const uint32_t *column_set;
+	uint64_t itself; /* the column that is the row, or none */
+	uint32_t set;
+	uint32_t size;
+	bool wide;
+} row_view;
+
+static row_view
+view_row(const qi_job *job)
+{
+	const qi_block *b = job->head;
+
+	return (row_view){ .filter = &b->filter,
+					   .count = job->count,
+					   .column_size = sizes_of(job, &b->column),
+					   .column_set = sets_of(job, &b->column),
+					   .itself = b->same ? job->row : UINT64_MAX,
+					   .set = sets_of(job, &b->row)[job->row],
+					   .size = sizes_of(job, &b->row)[job->row],
+					   .wide = b->wide_row };
+}
+
+/* The pair of the row and a column; false: it does not pass. */
+QS_INLINE bool
+make_pair(const row_view *row, uint32_t column, qi_pair *pair)
+{
+	uint32_t common = row->wide ? ((const uint32_t *) row->count)[column]
+								: ((const uint16_t *) row->count)[column];
+
+	pair->a = row->set;
+	pair->b = row->column_set[column];
+	pair->common = common;
+	pair->either = row->size + row->column_size[column] - common;
+	return column != row->itself && qi_filter_pass(row->filter, common, pair->either);
+}
+
+/*
+ * The same for many columns of which all pass, as when only the count matters:
+ * a loop without a condition.
+ */
+static void
+make_pairs(const row_view *row, const uint32_t *column, uint64_t count, qi_pair *out)
+{
+	const uint16_t *narrow = row->count;
+	const uint32_t *wide = row->count;
+	uint64_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint32_t common = row->wide ? wide[column[i]] : narrow[column[i]];
+		uint32_t either = row->size + row->column_size[column[i]] - common;
+
+		out[i] = (qi_pair){ row->set, row->column_set[column[i]], common, either };
+	}
+}
+
+/* Hand out what was found, as far as there is room; returns how many pairs. */
+static uint64_t
+take_found(qi_job *job, qi_pair *out, uint64_t room)
+{
+	row_view row = view_row(job);
+	const uint32_t *found = job->found;
+	uint32_t at = job->found_next;
+	uint32_t end = job->found_count;
+	uint64_t n = 0;
+
+	/* what was found has the least count; a row is no later column of its own */
+	if (job->head->tail && row.filter->numerator == 0 && !job->head->prefix)
+	{
+		n = end - at < room ? end - at : room;
+		make_pairs(&row, found + at, n, out);
+		at += (uint32_t) n;
+	}
+	while (n < room && at < end)
+		n += make_pair(&row, found[at++], &out[n]);
+	job->found_next = at;
+	return n;
+}
+
+/* ---- the best of a row ---- */
+
+/* Let the item at the root of a heap of the worst sink to its place. */
+static void
+sink(qi_pair *heap, uint64_t count)
+{
+	qi_pair x = heap[0];
+	uint64_t at = 0;
+
+	for (;;)
+	{
+		uint64_t child = 2 * at + 1;
+
+		if (child + 1 < count && qi_pair_better(&heap[child], &heap[child + 1]))
+			child++;
+		if (child >= count || !qi_pair_better(&x, &heap[child]))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = x;
+}
+
+static void
+offer(qi_job *job, const qi_pair *pair)
+{
+	qi_pair *heap = job->best;
+	uint64_t at = job->best_count;
+
+	if (at == job->best_room)
+	{
+		if (!qi_pair_better(pair, &heap[0]))
+			return;
+		heap[0] = *pair;
+		sink(heap, at);
+		return;
+	}
+	for (; at > 0 && qi_pair_better(&heap[(at - 1) / 2], pair); at = (at - 1) / 2)
+		heap[at] = heap[(at - 1) / 2];
+	heap[at] = *pair;
+	job->best_count++;
+}
+
+QS_INLINE bool
+pair_before(const qi_pair *x, const qi_pair *y)
+{
+	return x->a != y->a ? x->a < y->a : x->b < y->b;
+}
+
+/* Sort by a, then b: a merge sort from the bottom; the result is in "pair". */
+static void
+sort_pairs(qi_pair *pair, uint64_t count, qi_pair *scratch)
+{
+	qi_pair *from = pair;
+	qi_pair *to = scratch;
+	uint64_t width;
+
+	for (width = 1; width < count; width *= 2)
+	{
+		uint64_t at;
+		qi_pair *other = from;
+
+		for (at = 0; at < count; at += 2 * width)
+		{
+			uint64_t i = at;
+			uint64_t middle = at + width < count ? at + width : count;
+			uint64_t j = middle;
+			uint64_t end = at + 2 * width < count ? at + 2 * width : count;
+			uint64_t k;
+
+			for (k = at; k < end; k++)
+				to[k] = i < middle && (j == end || !pair_before(&from[j], &from[i])) ? from[i++]
+																					 : from[j++];
+		}
+		from = to;
+		to = other;
+	}
+	if (from != pair && count > 0)
+		memcpy(pair, from, count * sizeof(*pair));
+}
+
+uint64_t
+qi_finish_top(qi_pair *pair, uint64_t count, qi_pair *scratch)
+{
+	uint64_t kept = 0;
+	uint64_t i;
+
+	for (i = 0; i < count; i++)
+		if (pair[i].a > pair[i].b)
+		{
+			uint32_t a = pair[i].a;
+
+			pair[i].a = pair[i].b;
+			pair[i].b = a;
+		}
+	sort_pairs(pair, count, scratch);
+	for (i = 0; i < count; i++)
+		if (kept == 0 || pair_before(&pair[kept - 1], &pair[i]))
+			pair[kept++] = pair[i];
+	return kept;
+}
+
+/* ---- handing out ---- */
+
+static qs_status
+next_all(qi_job *job, qi_pair *out, uint64_t room, uint64_t *count)
+{
+	uint64_t n = 0;
+
+	while (n < room && job->row < job->end)
+	{
+		if (!job->counted)
+		{
+			qs_status status;
+
+			if (!qi_spend(job, 20 + (job->head->column.sets >> 4)))
+				return QS_CANCELLED;
+			status = start_row(job);
+			if (status != QS_OK)
+				return status;
+		}
+		if (job->found_next < job->found_count)
+			n += take_found(job, out + n, room - n);
+		if (job->found_next == job->found_count && !find_more(job))
+		{
+			job->row += job->step;
+			job->counted = false;
+		}
+	}
+	*count = n;
+	return QS_OK;
+}
+
+/* All pairs of one row, of which the best stay. */
+static qs_status
+best_of_row(qi_job *job)
+{
+	qs_status status;
+	row_view row;
+
+	if (!qi_spend(job, 20 + (job->head->column.sets >> 3)))
+		return QS_CANCELLED;
+	status = start_row(job);
+	if (status != QS_OK)
+		return status;
+	row = view_row(job);
+	do
+		while (job->found_next < job->found_count)
+		{
+			qi_pair pair;
+
+			if (make_pair(&row, job->found[job->found_next++], &pair))
+				offer(job, &pair);
+		}
+	while (find_more(job));
+	sort_pairs(job->best, job->best_count, job->best + job->best_room);
+	job->best_next = 0;
+	job->best_ready = true;
+	return QS_OK;
+}
+
+static qs_status
+next_best(qi_job *job, qi_pair *out, uint64_t room, uint64_t *count)
+{
+	uint64_t n = 0;
+
+	while (n < room && job->row < job->end)
+	{
+		if (!job->best_ready)
+		{
+			qs_status status = best_of_row(job);
+
+			if (status != QS_OK)
+				return status;
+		}
+		while (n < room && job->best_next < job->best_count)
+			out[n++] = job->best[job->best_next++];
+		if (job->best_next == job->best_count)
+		{
+			job->row += job->step;
+			job->best_ready = false;
+		}
+	}
+	*count = n;
+	return QS_OK;
+}
+
+qs_status
+qi_job_next(qi_job *job, qi_pair *out, uint64_t room, uint64_t *count)
+{
+	*count = 0;
+	return job->head->filter.top > 0 ? next_best(job, out, room, count)
+									 : next_all(job, out, room, count);
+}

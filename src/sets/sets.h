@@ -1,0 +1,67 @@
+/*
+ * sets.h
+ *		What all files of the sets family share.
+ *
+ * Exact intersection of sets of integers: of two sorted arrays (sorted.h), and
+ * of all pairs of a collection of sets (collection.h, pairs.h).  The methods
+ * and their names come from the paper "An Evaluation of Large Set Intersection
+ * Techniques on GPUs" (Bellas and Gounaris); a method's file says from where
+ * in it, and what it costs.
+ *
+ * As in the core, memory is the caller's, errors are status codes, and nothing
+ * here prints, jumps or keeps state of its own.  What takes long asks now and
+ * then, at least every few milliseconds, whether to go on; the answer may also
+ * be a jump out of the function, as all memory is the caller's.
+ *
+ * src/sets/sets.h
+ */
+#ifndef QI_SETS_H
+#define QI_SETS_H
+
+#include "base/port.h"
+#include "base/memory.h" /* qs_memory */
+#include "base/status.h"
+
+/*
+ * Sets of a collection, and elements that occur in it, are numbered; positions
+ * in lists of sets must fit beside a set's number (index.h).
+ */
+#define QI_MAX_SETS     ((UINT64_C(1) << 28) - 1)
+#define QI_MAX_UNIVERSE ((UINT64_C(1) << 31) - 1)
+#define QI_MAX_ELEMENTS (UINT64_C(1) << 36)
+
+/* How many steps of about a nanosecond pass between two questions. */
+#define QI_PATIENCE (1 << 20)
+
+/* Whether to stop; function NULL: never. */
+typedef struct qi_interrupt
+{
+	bool (*stop)(void *context);
+	void *context;
+} qi_interrupt;
+
+QS_INLINE bool
+qi_stopped(const qi_interrupt *i)
+{
+	return i && i->stop && i->stop(i->context);
+}
+
+/* Memory of "count" items of "size" bytes, or NULL; none is asked for 0. */
+QS_INLINE void *
+qi_alloc(const qs_memory *memory, uint64_t count, size_t size)
+{
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(count, (uint64_t) size, &bytes) || bytes > SIZE_MAX / 2)
+		return NULL;
+	return memory->alloc(memory->context, bytes > 0 ? (size_t) bytes : 1);
+}
+
+QS_INLINE void
+qi_release(const qs_memory *memory, void *pointer)
+{
+	if (pointer)
+		memory->release(memory->context, pointer);
+}
+
+#endif

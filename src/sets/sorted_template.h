@@ -1,0 +1,233 @@
+/*
+ * sorted_template.h
+ *		The functions of sorted.h for one width of integer.
+ *
+ * Included by sorted.c once for each width, as PostgreSQL does with
+ * lib/sort_template.h.  The includer defines
+ *
+ *	QI_WORD		the signed integer type
+ *	QI_KEY		the unsigned type of the same width
+ *	QI_BITS		its width in bits
+ *	QI_NAME(x)	the name of function x for this width
+ *
+ * src/sets/sorted_template.h
+ */
+
+bool
+QI_NAME(qi_sorted)(const QI_WORD *a, uint64_t n)
+{
+	uint64_t i;
+
+	for (i = 1; i < n; i++)
+		if (a[i - 1] >= a[i])
+			return false;
+	return true;
+}
+
+/*
+ * The plain two-pointer merge.  Its steps depend on comparisons that nobody
+ * can predict, so they move the pointers by arithmetic instead of by branches.
+ */
+uint64_t
+QI_NAME(qi_merge_count)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t m)
+{
+	uint64_t i = 0;
+	uint64_t j = 0;
+	uint64_t common = 0;
+
+	while (i < n && j < m)
+	{
+		QI_WORD x = a[i];
+		QI_WORD y = b[j];
+
+		common += x == y;
+		i += qi_step(x <= y, 1);
+		j += qi_step(y <= x, 1);
+	}
+	return common;
+}
+
+uint64_t
+QI_NAME(qi_merge)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t m, QI_WORD *out)
+{
+	uint64_t i = 0;
+	uint64_t j = 0;
+	uint64_t common = 0;
+
+	while (i < n && j < m)
+	{
+		QI_WORD x = a[i];
+		QI_WORD y = b[j];
+
+		out[common] = x;
+		common += x == y;
+		i += qi_step(x <= y, 1);
+		j += qi_step(y <= x, 1);
+	}
+	return common;
+}
+
+/*
+ * The first position >= from whose element is >= x: doubling steps, then a
+ * binary search between the last two.  O(log distance).
+ */
+static inline uint64_t
+QI_NAME(gallop)(const QI_WORD *b, uint64_t from, uint64_t m, QI_WORD x)
+{
+	uint64_t step = 1;
+	uint64_t low = from;
+	uint64_t high;
+
+	while (low + step <= m && b[low + step - 1] < x)
+	{
+		low += step;
+		step *= 2;
+	}
+	high = low + step <= m ? low + step - 1 : m;
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+
+		if (b[middle] < x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t
+QI_NAME(qi_gallop)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t m, QI_WORD *out)
+{
+	uint64_t i;
+	uint64_t j = 0;
+	uint64_t common = 0;
+
+	for (i = 0; i < n; i++)
+	{
+		j = QI_NAME(gallop)(b, j, m, a[i]);
+		if (j == m)
+			break;
+		if (b[j] != a[i])
+			continue;
+		if (out)
+			out[common] = a[i];
+		common++;
+	}
+	return common;
+}
+
+/* The key by which the sign orders, too. */
+static inline QI_KEY
+QI_NAME(ordered)(QI_WORD x)
+{
+	return (QI_KEY) x ^ (QI_KEY) 1 << (QI_BITS - 1);
+}
+
+static void
+QI_NAME(insertion_sort)(QI_WORD *a, uint64_t n)
+{
+	uint64_t i;
+
+	for (i = 1; i < n; i++)
+	{
+		QI_WORD x = a[i];
+		uint64_t j = i;
+
+		for (; j > 0 && a[j - 1] > x; j--)
+			a[j] = a[j - 1];
+		a[j] = x;
+	}
+}
+
+/* One stable pass of the radix sort by the 8 bits from "shift" on. */
+static void
+QI_NAME(scatter)(const QI_WORD *from, uint64_t n, int shift, uint64_t *place, QI_WORD *to)
+{
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		to[place[(QI_NAME(ordered)(from[i]) >> shift) & 255]++] = from[i];
+}
+
+/* Turn counts into first places; false if all keys have the same digit. */
+static bool
+QI_NAME(places)(uint64_t *count, uint64_t n)
+{
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < 256; i++)
+	{
+		uint64_t c = count[i];
+
+		if (c == n)
+			return false;
+		count[i] = sum;
+		sum += c;
+	}
+	return true;
+}
+
+/*
+ * Radix sort from the lowest byte up; bytes in which all agree cost nothing.
+ * The result is in "a"; false if it was stopped.
+ */
+static bool
+QI_NAME(radix_sort)(QI_WORD *a, uint64_t n, QI_WORD *scratch, const qi_interrupt *interrupt)
+{
+	uint64_t count[QI_BITS / 8][256];
+	QI_WORD *from = a;
+	QI_WORD *to = scratch;
+	uint64_t i;
+	int digit;
+
+	memset(count, 0, sizeof(count));
+	for (i = 0; i < n; i++)
+	{
+		if (i % QI_PATIENCE == 0 && qi_stopped(interrupt))
+			return false;
+		for (digit = 0; digit < QI_BITS / 8; digit++)
+			count[digit][(QI_NAME(ordered)(a[i]) >> digit * 8) & 255]++;
+	}
+	for (digit = 0; digit < QI_BITS / 8; digit++)
+	{
+		if (!QI_NAME(places)(count[digit], n))
+			continue;
+		for (i = 0; i < n; i += QI_PATIENCE)
+		{
+			if (qi_stopped(interrupt))
+				return false;
+			QI_NAME(scatter)
+			(from + i, n - i < QI_PATIENCE ? n - i : QI_PATIENCE, digit * 8, count[digit], to);
+		}
+		to = from;
+		from = from == a ? scratch : a;
+	}
+	if (from != a)
+		memcpy(a, from, n * sizeof(QI_WORD));
+	return true;
+}
+
+bool
+QI_NAME(qi_sort_unique)(QI_WORD *a, uint64_t *n, QI_WORD *scratch, const qi_interrupt *interrupt)
+{
+	uint64_t count = *n;
+	uint64_t kept = 0;
+	uint64_t i;
+
+	if (count <= QI_SMALL_SORT)
+		QI_NAME(insertion_sort)(a, count);
+	else if (!QI_NAME(radix_sort)(a, count, scratch, interrupt))
+		return false;
+	for (i = 0; i < count; i++)
+		if (i == 0 || a[i] != a[kept - 1])
+			a[kept++] = a[i];
+	*n = kept;
+	return true;
+}
+
+#undef QI_WORD
+#undef QI_KEY
+#undef QI_BITS
+#undef QI_NAME

@@ -1,0 +1,165 @@
+/*
+ * sets_support.h
+ *		What the tests of the sets family share: tables of loops, random sets and
+ *		collections, and the naive answers.
+ *
+ * src/test/unit/sets_support.h
+ */
+#ifndef QI_TEST_SUPPORT_H
+#define QI_TEST_SUPPORT_H
+
+#include "support.h"
+
+#include "engine/isa.h"
+#include "engine/sets_kernels.h"
+#include "sets/builder.h"
+#include "sets/format.h"
+#include "sets/pairs.h"
+
+/* The tables of inner loops that this processor can run; returns how many. */
+static inline size_t
+test_tables(const qi_kernels *table[3])
+{
+	static const char *const names[] = { "scalar", "avx2", "avx512" };
+	size_t count = 0;
+	size_t i;
+
+	for (i = 0; i < ALL_OF(names); i++)
+		if (qs_isa_use(names[i]))
+		{
+			table[count] = qi_kernels_now();
+			REQUIRE(strcmp(table[count]->name, names[i]) == 0);
+			count++;
+		}
+	qs_isa_use("auto");
+	return count;
+}
+
+/* malloc of exactly so many items, so that a step beyond them is seen. */
+static inline void *
+test_array(uint64_t count, size_t size)
+{
+	void *p = malloc(count * size > 0 ? count * size : 1);
+
+	REQUIRE(p != NULL);
+	return p;
+}
+
+/* A random ascending array of about n numbers below "universe", plus "base". */
+static inline uint64_t
+test_set(test_rng *rng, uint64_t n, uint64_t universe, int64_t base, int64_t *out)
+{
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		out[i] = (int64_t) ((uint64_t) base + test_below(rng, universe));
+	for (i = 1; i < n; i++)
+	{
+		int64_t x = out[i];
+		uint64_t j = i;
+
+		for (; j > 0 && out[j - 1] > x; j--)
+			out[j] = out[j - 1];
+		out[j] = x;
+	}
+	universe = n;
+	n = 0;
+	for (i = 0; i < universe; i++)
+		if (i == 0 || out[i] != out[n - 1])
+			out[n++] = out[i];
+	return n;
+}
+
+/* Common elements, each searched for in the whole other set: O(n m). */
+static inline uint64_t
+test_naive_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
+{
+	uint64_t common = 0;
+	uint64_t i;
+	uint64_t j;
+
+	for (i = 0; i < n; i++)
+		for (j = 0; j < m; j++)
+			common += a[i] == b[j];
+	return common;
+}
+
+/* ---- collections ---- */
+
+#define TEST_QI_FAMILY 1976
+
+/* Any element's upper half, for fingerprints. */
+static inline uint64_t
+test_upper(uint64_t low)
+{
+	return low % 3; /* many equal upper halves */
+}
+
+static inline void
+test_add(qi_builder *b, int64_t id, uint64_t low)
+{
+	uint64_t high = test_upper(low);
+
+	REQUIRE_OK(qi_builder_add(b, &id, &low, b->elements.wide ? &high : NULL, 1));
+}
+
+static inline void
+test_builder(qi_builder *b, bool wide)
+{
+	qi_builder_init(b, wide, TEST_QI_FAMILY, 0, &test_heap, NULL);
+}
+
+/* A made-up collection: sizes and elements of many kinds, by a seed. */
+static inline void
+test_collection(qi_collection *c, uint64_t seed, bool wide)
+{
+	test_rng rng = test_seeded(seed);
+	uint64_t sets = test_below(&rng, 40);
+	uint64_t universe = 1 + test_below(&rng, 1 + (UINT64_C(1) << test_below(&rng, 9)));
+	uint64_t most = 1 + test_below(&rng, 60);
+	uint64_t common = test_below(&rng, 3); /* 0: an element is in all sets */
+	int64_t base = (int64_t) test_random(&rng);
+	qi_builder b;
+	uint64_t set;
+
+	test_builder(&b, wide);
+	for (set = 0; set < sets; set++)
+	{
+		int64_t id = (int64_t) (test_random(&rng) >> test_below(&rng, 64));
+		uint64_t size = test_below(&rng, most) + (common > 0);
+		uint64_t i;
+
+		if (common == 0)
+			test_add(&b, id, (uint64_t) base);
+		for (i = 0; i < size; i++)
+			test_add(&b, id, (uint64_t) base + test_skewed(&rng, universe));
+	}
+	REQUIRE_OK(qi_builder_finish(&b, c));
+	qi_builder_free(&b);
+}
+
+static inline bool
+test_same_collection(const qi_collection *a, const qi_collection *b)
+{
+	return a->wide == b->wide && a->family == b->family && a->sets == b->sets &&
+		   a->elements == b->elements && a->universe == b->universe &&
+		   memcmp(a->id, b->id, a->sets * sizeof(*a->id)) == 0 &&
+		   memcmp(a->offset, b->offset, (a->sets + 1) * sizeof(*a->offset)) == 0 &&
+		   memcmp(a->rank, b->rank, a->elements * sizeof(*a->rank)) == 0 &&
+		   memcmp(a->low, b->low, a->universe * sizeof(*a->low)) == 0 &&
+		   (!a->wide || memcmp(a->high, b->high, a->universe * sizeof(*a->high)) == 0);
+}
+
+static inline test_bytes
+test_flat(const qi_collection *c)
+{
+	test_bytes b;
+
+	b.length = qi_flat_size(c);
+	b.data = test_array(b.length, 1);
+	memset(b.data, 0xA5, b.length);
+	qi_write(c, b.data);
+	return b;
+}
+
+#endif
