@@ -13,9 +13,10 @@ BEGIN
 {
 	if (!$ENV{QSKETCH_OWN_SHM})
 	{
-		# root of a namespace may mount, but PostgreSQL wants to be anybody else
-		my @enter = ('unshare', '-Urm', 'sh', '-c',
-			'mount -t tmpfs -o size=64m tmpfs /dev/shm && exec unshare -U --map-user=1000 --map-group=1000 "$@"', 'sh');
+		# root of a namespace may mount, but PostgreSQL wants to be somebody else, whom the system knows
+		my ($user, $group) = ($>, $) + 0);
+		my @enter = ('unshare', '-Urm', 'sh', '-c', 'mount -t tmpfs -o size=64m tmpfs /dev/shm &&
+			exec unshare -U --map-user=' . $user . ' --map-group=' . $group . ' "$@"', 'sh');
 		plan skip_all => 'no namespace with a /dev/shm of its own' if system(@enter, 'true');
 		$ENV{QSKETCH_OWN_SHM} = 1;
 		exec @enter, $^X, (map { "-I$_" } @INC), $0 or die "exec: $!";

@@ -142,7 +142,7 @@ static pair
 estimate_thread(const qs_sketch *sk, double mean_noise, uint64_t hv)
 {
 	uint64_t n = sk->params.n;
-	uint64_t own[QS_DEPTH_MAX];
+	uint64_t own[QS_DEPTH_MAX] = { 0 }; /* link-time optimization cannot know that d > 0 */
 	uint32_t j;
 
 	for (j = 0; j < sk->params.depth; j++)
