@@ -24,6 +24,7 @@
 #include "gpu/sketch_gpu.h"
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
+#include "utils/regproc.h"
 
 static const AggregateForm plain = { 0, 0 };
 static const AggregateForm weighted = { 2, 0 };
@@ -60,10 +61,27 @@ is_hashed(const AggState *node)
 		   (node->aggstrategy == AGG_HASHED || node->aggstrategy == AGG_MIXED);
 }
 
+/* Raise an error if functions of others get the state of a moving aggregate. */
+static void
+check_moving(FunctionCallInfo fcinfo)
+{
+	const WindowAggState *node = (const WindowAggState *) fcinfo->context;
+	Oid aggregate =
+		IsA(node, WindowAggState) ? MovesElsewhere(node, fcinfo->flinfo->fn_oid) : InvalidOid;
+
+	if (OidIsValid(aggregate))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("moving aggregate %s mixes functions of qsketch with others",
+						format_procedure(aggregate)),
+				 errhint("MSFUNC and MINVFUNC must both be functions of qsketch, or neither.")));
+}
+
 /* Prepare a new state for what the calling node does with it. */
 static ExpandedSketch *
 start_state(FunctionCallInfo fcinfo, ExpandedSketch *state)
 {
+	check_moving(fcinfo);
 	ExpandedPlace(state);
 	if (state->engine != &qs_engine_cpu)
 		state->ticket = may_use_ticket(fcinfo);
@@ -510,4 +528,14 @@ bool
 IsSketchFinal(PGFunction final)
 {
 	return final == qsketch_agg_final;
+}
+
+/* Is it one that changes the state of a moving aggregate, or starts one? */
+bool
+IsSketchMover(PGFunction function)
+{
+	return SketchTransitionForm(function) != NULL || IsSketchCombine(function) ||
+		   function == qsketch_agg_inverse || function == qsketch_agg_inverse_weight ||
+		   function == qsketch_agg_inverse_template ||
+		   function == qsketch_agg_inverse_weight_template || function == qsketch_merge_inverse;
 }

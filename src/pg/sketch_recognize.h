@@ -31,10 +31,12 @@ typedef struct RecognizedAggregate
 
 extern bool RecognizeAggregate(Oid aggregate, RecognizedAggregate *recognized);
 extern bool CombinesSketches(const AggState *node);
+extern Oid MovesElsewhere(const WindowAggState *node, Oid function);
 
 /* aggregate.c */
 extern const AggregateForm *SketchTransitionForm(PGFunction transition);
 extern bool IsSketchCombine(PGFunction combine);
 extern bool IsSketchFinal(PGFunction final);
+extern bool IsSketchMover(PGFunction function);
 
 #endif
