@@ -100,6 +100,28 @@ SELECT s.kept(k) = qsketch_agg(k), s.the_same(k) = qsketch_agg(k) FROM events;
 CREATE AGGREGATE s.combining(qsketch) (SFUNC = qsketch_agg_combine, STYPE = qsketch, COMBINEFUNC = qsketch_agg_combine);
 SELECT s.combining(sk) = (SELECT qsketch_agg(k) FROM events) FROM (SELECT qsketch_agg(k) AS sk FROM events GROUP BY small) AS g;
 
+-- In a moving aggregate all that gets a state is ours: PL/pgSQL keeps what it may change, and frees it.
+CREATE FUNCTION s.back(a qsketch, k anyelement) RETURNS qsketch LANGUAGE plpgsql AS $$ BEGIN RETURN a; END $$;
+CREATE FUNCTION s.anew(a qsketch, k anyelement) RETURNS qsketch LANGUAGE plpgsql AS $$ BEGIN RETURN qsketch_new(); END $$;
+SELECT qsketch_new() AS empty \gset
+CREATE AGGREGATE s.moved(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch,
+	MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse, MSTYPE = qsketch, MINITCOND = :'empty', MFINALFUNC = qsketch_moving_final);
+CREATE AGGREGATE s.back_out(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch,
+	MSFUNC = qsketch_agg_trans, MINVFUNC = s.back, MSTYPE = qsketch, MINITCOND = :'empty');
+CREATE AGGREGATE s.back_in(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch,
+	MSFUNC = s.back, MINVFUNC = qsketch_agg_trans, MSTYPE = qsketch, MINITCOND = :'empty');
+CREATE AGGREGATE s.anew_out(bigint, bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch,
+	MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_remove, MSTYPE = qsketch, MINITCOND = :'empty');
+CREATE AGGREGATE s.merge_out(qsketch) (SFUNC = qsketch_merge_trans, STYPE = qsketch,
+	MSFUNC = qsketch_merge_trans, MINVFUNC = s.anew, MSTYPE = qsketch, MINITCOND = :'empty');
+CREATE AGGREGATE s.combine_out(qsketch) (SFUNC = qsketch_merge_trans, STYPE = qsketch,
+	MSFUNC = qsketch_agg_combine, MINVFUNC = s.back, MSTYPE = qsketch, MINITCOND = :'empty');
+CREATE AGGREGATE s.own_moves(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch,
+	MSFUNC = s.anew, MINVFUNC = s.back, MSTYPE = qsketch, MINITCOND = :'empty');
+SELECT call, pg_temp.error_of(format('SELECT count(qsketch_total(sk)) FROM (SELECT s.%s OVER
+	(ORDER BY k ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS sk FROM events) AS e', call))
+FROM unnest('{moved(k),back_out(k),back_in(k),"anew_out(k, weight)",merge_out(qsketch_new()),combine_out(qsketch_new()),own_moves(k)}'::text[]) AS call;
+SELECT qsketch_total(s.back_out(k)) FROM events;
 
 \c :tests
 DROP DATABASE regress_recognize;

@@ -21,6 +21,9 @@
 
 #include "pg/keyexpr.h"
 
+#include "nodes/execnodes.h"
+#include "utils/regproc.h"
+
 static const AggregateForm plain = { 0, 0 };
 static const AggregateForm weighted = { 2, 0 };
 static const AggregateForm templated = { 0, 2 };
@@ -57,10 +60,27 @@ is_hashed(const AggState *node)
 		   (node->aggstrategy == AGG_HASHED || node->aggstrategy == AGG_MIXED);
 }
 
+/* Raise an error if functions of others get the state of a moving aggregate. */
+static void
+check_moving(FunctionCallInfo fcinfo)
+{
+	const WindowAggState *node = (const WindowAggState *) fcinfo->context;
+	Oid aggregate =
+		IsA(node, WindowAggState) ? MovesElsewhere(node, fcinfo->flinfo->fn_oid) : InvalidOid;
+
+	if (OidIsValid(aggregate))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("moving aggregate %s mixes functions of qsketch with others",
+						format_procedure(aggregate)),
+				 errhint("MSFUNC and MINVFUNC must both be functions of qsketch, or neither.")));
+}
+
 /* Prepare a new state for what the calling node does with it. */
 ExpandedSketch *
 AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state)
 {
+	check_moving(fcinfo);
 	ExpandedPlace(state);
 	if (state->engine != &qs_engine_cpu)
 		state->ticket = may_use_ticket(fcinfo);
@@ -338,4 +358,13 @@ SketchTransitionForm(PGFunction transition)
 	if (transition == qsketch_agg_trans_template)
 		return &templated;
 	return transition == qsketch_agg_trans_weight_template ? &weighted_templated : NULL;
+}
+
+/* Is it one of the inverse transition functions? */
+bool
+IsSketchInverse(PGFunction function)
+{
+	return function == qsketch_agg_inverse || function == qsketch_agg_inverse_weight ||
+		   function == qsketch_agg_inverse_template ||
+		   function == qsketch_agg_inverse_weight_template;
 }

@@ -203,3 +203,11 @@ IsSketchFinal(PGFunction final)
 {
 	return final == qsketch_agg_final;
 }
+
+/* Is it one that changes the state of a moving aggregate, or starts one? */
+bool
+IsSketchMover(PGFunction function)
+{
+	return SketchTransitionForm(function) != NULL || IsSketchInverse(function) ||
+		   IsSketchCombine(function) || function == qsketch_merge_inverse;
+}

@@ -113,6 +113,32 @@ RecognizeAggregate(Oid aggregate, RecognizedAggregate *recognized)
 }
 
 /*
+ * A moving aggregate whose frames begin or go on with this function, but that
+ * lets another than ours change the states, too: an executor hands out states
+ * that can be changed where they are, and PL/pgSQL would keep such a one, and
+ * free it.  InvalidOid if the node has none.
+ */
+Oid
+MovesElsewhere(const WindowAggState *node, Oid function)
+{
+	ListCell *cell;
+
+	foreach (cell, node->funcs)
+	{
+		Oid aggregate = ((WindowFuncExprState *) lfirst(cell))->wfunc->winfnoid;
+		Parts parts;
+
+		if (!read_parts(aggregate, &parts) || !OidIsValid(parts.fixed.aggmtransfn) ||
+			(parts.fixed.aggmtransfn != function && parts.fixed.aggminvtransfn != function))
+			continue;
+		if (!IsSketchMover(address_of(parts.fixed.aggmtransfn)) ||
+			!IsSketchMover(address_of(parts.fixed.aggminvtransfn)))
+			return aggregate;
+	}
+	return InvalidOid;
+}
+
+/*
  * Will the partial state that a node is making be seen by our combine function,
  * and by nothing else?  Aggregates with one transition function can share a
  * state, and combine it in ways of their own.

@@ -31,12 +31,15 @@ typedef struct RecognizedAggregate
 
 extern bool RecognizeAggregate(Oid aggregate, RecognizedAggregate *recognized);
 extern bool CombinesSketches(const AggState *node);
+extern Oid MovesElsewhere(const WindowAggState *node, Oid function);
 
 /* sketch_aggregate.c */
 extern const AggregateForm *SketchTransitionForm(PGFunction transition);
+extern bool IsSketchInverse(PGFunction function);
 
 /* sketch_merge_aggregate.c */
 extern bool IsSketchCombine(PGFunction combine);
 extern bool IsSketchFinal(PGFunction final);
+extern bool IsSketchMover(PGFunction function);
 
 #endif
