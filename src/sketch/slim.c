@@ -141,9 +141,10 @@ qs_slim_measure(qs_noise *noise, const qs_sketch *sk)
 {
 	const qs_memory *memory = noise->memory;
 	cells c = { .noise = noise };
+	uint64_t most = noise->most < INT64_MAX ? noise->most : INT64_MAX; /* damaged bytes say more */
 	uint64_t f;
 
-	for (f = 0; f <= noise->most; f += STEP(f))
+	for (f = 0; f <= most; f += STEP(f))
 		noise->counts++;
 	c.own = memory->alloc(memory->context, sizeof(double) * noise->bins * 2);
 	noise->told = memory->alloc(memory->context, sizeof(double) * noise->counts);
@@ -151,7 +152,7 @@ qs_slim_measure(qs_noise *noise, const qs_sketch *sk)
 	{
 		c.others = c.own + noise->bins;
 		fill_cells(&c, sk);
-		for (f = 0, noise->counts = 0; f <= noise->most; f += STEP(f))
+		for (f = 0, noise->counts = 0; f <= most; f += STEP(f))
 			noise->told[noise->counts++] = expect_told(&c, sk->params.depth, (double) f);
 	}
 	if (c.own)

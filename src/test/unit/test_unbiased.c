@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "sketch/bucket.h"
+#include "sketch/sf.h"
 #include "sketch/unbiased.h"
 
 /* Sum of the minima of some choices of counters. */
@@ -407,6 +408,28 @@ it_helps_a_device_part(void **state)
 	}
 }
 
+/* Counters that no valid sketch has, as damaged bytes may: measuring them ends. */
+static void
+it_measures_what_is_damaged(void **state)
+{
+	qs_params p = test_params(QS_SF, 4, 3, 4, 0, 0);
+	qs_sketch full;
+	qs_sketch device;
+	qs_noise noise;
+
+	(void) state;
+	test_init_dense(&full, &p);
+	test_insert(&full, 1, QS_WIDE_TOTAL);
+	REQUIRE(qs_sf_part(&device, &full, QS_PART_DEVICE, &test_heap) == QS_OK);
+	memset(device.table, 0xff, device.ops->table_bytes(&device.params, device.wide) / 2);
+	REQUIRE(qs_noise_init(&noise, &device, 1, &test_heap) == QS_OK);
+	REQUIRE(qs_noise_error(&noise, 1, 1) >= 0);
+	qs_noise_free(&noise);
+	qs_free(&device);
+	qs_free(&full);
+	test_no_leak();
+}
+
 int
 main(void)
 {
@@ -414,7 +437,7 @@ main(void)
 		cmocka_unit_test(plain_is_as_defined),    cmocka_unit_test(fat_is_as_defined),
 		cmocka_unit_test(samples_can_be_asked),   cmocka_unit_test(it_pays_on_uniform_keys),
 		cmocka_unit_test(it_pays_on_skewed_keys), cmocka_unit_test(it_pays_in_every_structure),
-		cmocka_unit_test(it_helps_a_device_part),
+		cmocka_unit_test(it_helps_a_device_part), cmocka_unit_test(it_measures_what_is_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
