@@ -189,13 +189,16 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	return state;
 }
 
-/* The state to be changed by a row whose key is not null. */
+/*
+ * The state to be changed by a row whose key is not null.  Without an aggregate
+ * around the call it is none of ours, whatever it is: first_state() refuses it.
+ */
 static pg_attribute_always_inline ExpandedSketch *
 state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	ExpandedSketch *state = PG_ARGISNULL(0) ? NULL : ExpandedInState(PG_GETARG_DATUM(0));
 
-	if (unlikely(state == NULL || state->key.type == InvalidOid))
+	if (unlikely(state == NULL || state->key.type == InvalidOid || fcinfo->context == NULL))
 		state = first_state(fcinfo, form);
 	if (form.template != 0)
 		check_template(fcinfo, form, state);
@@ -233,7 +236,7 @@ append_integer(FunctionCallInfo fcinfo)
 {
 	ExpandedSketch *state;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(KEY_ARGUMENT))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(KEY_ARGUMENT) || fcinfo->context == NULL)
 		return NULL;
 	state = ExpandedInState(PG_GETARG_DATUM(0));
 	if (state == NULL || KeyBufferIsFull(&state->buffer) || state->buffer.weight ||

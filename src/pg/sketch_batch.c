@@ -14,10 +14,14 @@
 #include "access/detoast.h"
 #include "catalog/pg_type_d.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "gpu/sketch_gpu.h"
 #include "utils/array.h"
 
 #define KEYS_ARGUMENT 1
+
+/* Keys between two looks at whether the query was cancelled. */
+#define KEYS_AT_ONCE 262144
 
 typedef struct Batch
 {
@@ -46,7 +50,25 @@ read_keys(Probe *probe, const qs_sketch *sketch, ArrayType *keys, Batch *batch)
 	batch->fingerprint = alloc_array(batch->count, sizeof(uint64));
 	batch->estimate = alloc_array(batch->count, sizeof(int64));
 	for (i = 0; i < batch->count; i++)
+	{
+		if (i % KEYS_AT_ONCE == 0)
+			CHECK_FOR_INTERRUPTS();
 		batch->fingerprint[i] = batch->null[i] ? 0 : ProbeFingerprint(probe, sketch, batch->key[i]);
+	}
+}
+
+/* Look up here. */
+static void
+query(const qs_sketch *sketch, Batch *batch)
+{
+	int i;
+
+	for (i = 0; i < batch->count; i += KEYS_AT_ONCE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		qs_query(sketch, batch->fingerprint + i, Min(batch->count - i, KEYS_AT_ONCE),
+				 batch->estimate + i);
+	}
 }
 
 /* Look up in the copy on a device of a sketch stored out of line. */
@@ -112,7 +134,7 @@ estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
 		if (lookup_read(sketch, stored || named ? &key : NULL, named, batch))
 			return;
 	}
-	qs_query(sketch, batch->fingerprint, batch->count, batch->estimate);
+	query(sketch, batch);
 }
 
 /* A bigint array of the same shape. */
