@@ -121,9 +121,10 @@ isolation() {
 	pg_regress_tests isolation isolation/pg_isolation_regress "$@"
 }
 
-# Each file is one test: PostgreSQL's own Perl modules, IPC::Run and prove.
+# Each file is one test, or none if it skips itself: PostgreSQL's own Perl modules,
+# IPC::Run and prove.
 tap() {
-	local file stage=$SERVER_HOME/tap
+	local file status stage=$SERVER_HOME/tap
 	[ $# != 0 ] || return 0
 	if ! command -v prove >/dev/null || ! perl -I"$SERVER_ROOT/perl5" -MIPC::Run -e1 2>/dev/null; then
 		title "TAP tests skipped: no prove or no IPC::Run"
@@ -131,10 +132,14 @@ tap() {
 	fi
 	stage_tests "$stage"
 	for file; do
-		check "$file" as_server env TESTDIR="$stage" TESTDATADIR="$stage/tmp_check" \
+		title "$file"
+		status=0
+		as_server env TESTDIR="$stage" TESTDATADIR="$stage/tmp_check" \
 			TESTLOGDIR="$stage/tmp_check/log" PGPORT=65432 PG_REGRESS="$PGXS_TEST/regress/pg_regress" \
 			prove -I "$PGXS_TEST/perl" -I "$SERVER_ROOT/perl5" -I "$stage/sql/t" \
-			"$stage/sql/t/${file##*/}"
+			"$stage/sql/t/${file##*/}" 2>&1 | tee "$build/tap.log" || status=1
+		if [ $status != 0 ]; then count 0 1
+		elif ! grep -q '^Result: NOTESTS' "$build/tap.log"; then count 1 0; fi # else it says why
 	done
 	rm -rf "${build:?}/tap"
 	cp -r "$stage/tmp_check/log" "$build/tap" || :
