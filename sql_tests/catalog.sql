@@ -11,7 +11,7 @@ SELECT classid::regclass AS kind, count(*) > 0 AS some FROM object GROUP BY 1 OR
 -- descriptions, but for casts, and for the types that PostgreSQL makes by itself
 SELECT name AS without_description FROM object
 WHERE classid <> 'pg_cast'::regclass AND obj_description(objid, classid::regclass::name) IS NULL
-	AND NOT (classid = 'pg_type'::regclass AND objid <> 'qsketch'::regtype)
+	AND NOT (classid = 'pg_type'::regclass AND objid NOT IN ('qsketch'::regtype, 'pbf'::regtype))
 ORDER BY name COLLATE "C";
 
 CREATE TEMP TABLE function AS
@@ -21,7 +21,7 @@ SELECT name AS not_parallel_safe FROM function WHERE proparallel <> 's';
 SELECT name AS security_definer FROM function WHERE prosecdef;
 SELECT name AS leakproof FROM function WHERE proleakproof;
 SELECT name AS with_settings FROM function WHERE proconfig IS NOT NULL;
-SELECT proname, provolatile FROM function WHERE provolatile <> 'i' ORDER BY name COLLATE "C";
+SELECT DISTINCT proname, provolatile FROM function WHERE provolatile <> 'i' ORDER BY proname;
 SELECT proname AS not_strict FROM function WHERE NOT proisstrict AND prokind = 'f'
 GROUP BY proname ORDER BY proname COLLATE "C";
 SELECT name AS without_declared_library FROM function WHERE prokind = 'f' AND probin <> '$libdir/qsketch';
@@ -38,15 +38,25 @@ WHERE proname IN ('qsketch_agg', 'qsketch_add', 'qsketch_remove', 'qsketch_estim
 	'qsketch_estimate_unbiased', 'qsketch_bounds')
 GROUP BY key ORDER BY key::text COLLATE "C";
 
--- all aggregates have what parallel and moving aggregation need
+SELECT key, count(*) FILTER (WHERE proname LIKE 'pbf%agg') AS agg,
+	count(*) FILTER (WHERE proname = 'pbf_add') AS add,
+	count(*) FILTER (WHERE proname = 'pbf_estimate') AS estimate,
+	count(*) FILTER (WHERE proname = 'pbf_contains') AS contains,
+	count(*) FILTER (WHERE proname = 'pbf_bounds') AS bounds
+FROM function, LATERAL (SELECT proargtypes[CASE prokind WHEN 'a' THEN 0 ELSE 1 END]::regtype AS key) AS k
+WHERE proname IN ('pbf_agg', 'pbf_row_agg', 'pbf_count_agg', 'pbf_add', 'pbf_estimate', 'pbf_contains', 'pbf_bounds')
+GROUP BY key ORDER BY key::text COLLATE "C";
+
+-- all aggregates have what parallel aggregation needs, those of sketches what moving aggregation needs
 SELECT f.name AS incomplete FROM function AS f JOIN pg_aggregate ON aggfnoid = f.oid
-WHERE aggcombinefn = 0 OR aggminvtransfn = 0 OR aggmtransfn = 0 OR aggtransspace = 0 OR aggmtransspace = 0
-	OR aggtranstype <> 'qsketch'::regtype OR aggmtranstype <> 'qsketch'::regtype;
+WHERE aggcombinefn = 0 OR aggtransspace = 0 OR aggtranstype NOT IN ('qsketch'::regtype, 'pbf'::regtype)
+	OR (aggtranstype = 'qsketch'::regtype AND (aggminvtransfn = 0 OR aggmtransfn = 0 OR aggmtransspace = 0
+		OR aggmtranstype <> 'qsketch'::regtype));
 -- moving ones start with the sketch that qsketch_new() makes
 SELECT count(*) FILTER (WHERE aggminitval::qsketch IS DISTINCT FROM qsketch_new()) AS other_starts
-FROM pg_aggregate JOIN function AS f ON aggfnoid = f.oid;
+FROM pg_aggregate JOIN function AS f ON aggfnoid = f.oid WHERE aggtranstype = 'qsketch'::regtype;
 SELECT amname, opcname, amvalidate(c.oid) AS valid FROM pg_opclass AS c JOIN pg_am AS a ON opcmethod = a.oid
-WHERE opcintype = 'qsketch'::regtype ORDER BY amname;
+WHERE opcintype IN ('qsketch'::regtype, 'pbf'::regtype) ORDER BY opcname, amname;
 
 -- a schema of one's choice, also later; nothing depends on the search path
 DROP EXTENSION qsketch;
@@ -57,6 +67,9 @@ FROM generate_series(1, 10) AS i;
 SELECT i, "Sketches".qsketch_total("Sketches".qsketch_agg(i) OVER (ORDER BY i ROWS 1 PRECEDING)) AS total
 FROM generate_series(1, 3) AS i ORDER BY i;
 SELECT "Sketches".qsketch_estimate("Sketches".qsketch_new(), 'a') AS estimate;
+SELECT "Sketches".pbf_contains("Sketches".pbf_agg(i, "Sketches".pbf_new_bloom(10)) OPERATOR("Sketches".|)
+	"Sketches".pbf_new_bloom(10), 7) AS contains
+FROM generate_series(1, 10) AS i;
 CREATE SCHEMA other;
 CREATE TABLE kept AS SELECT "Sketches".qsketch_agg(i) AS sk FROM generate_series(1, 10) AS i;
 ALTER EXTENSION qsketch SET SCHEMA other;

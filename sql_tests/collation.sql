@@ -43,6 +43,11 @@ CREATE TEMP TABLE mixed (a text COLLATE nocase, b text COLLATE noaccent);
 INSERT INTO mixed VALUES ('a', 'b');
 SELECT qsketch_agg(a || b) FROM mixed;
 SELECT qsketch_estimate(qsketch_new(), a || b) FROM mixed;
+-- filters as well
+SELECT pbf_contains(f, 'ABC' COLLATE nocase) AS equal, pbf_contains(f, 'abd' COLLATE nocase) AS other
+FROM (SELECT pbf_agg('Abc' COLLATE nocase, pbf_new_bloom(10, 1e-9)) AS f) AS s;
+SELECT pbf_contains(pbf_agg('Abc' COLLATE nocase, pbf_new_bloom(10)), 'ABC' COLLATE "C");
+SELECT pbf_agg('Abc' COLLATE nocase, pbf_new_bloom(10)) | pbf_agg('Abc' COLLATE noaccent, pbf_new_bloom(10));
 DROP TABLE word, mixed;
 DROP COLLATION nocase, noaccent;
 \else

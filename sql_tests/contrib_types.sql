@@ -173,6 +173,15 @@ SELECT qsketch_agg(c) OVER (), qsketch_agg(c::text) OVER () FROM people;
 SELECT qsketch_estimate(qsketch_agg(c), 'USER1') AS citext, qsketch_estimate(qsketch_agg(c::text || ''), 'USER1') AS text,
 	qsketch_estimate(qsketch_agg(t), 'USER1') AS t FROM people;
 
+-- filters as well: in rows and windows, by ids and counts
+SELECT pbf_contains(pbf_agg(c, pbf_new_bloom(100, 1e-9)), 'USER1') AS agg,
+	pbf_contains(pbf_row_agg(c, 1, pbf_new_bloom(100, 1e-9)), 'uSER1') AS row_agg,
+	pbf_contains(pbf_count_agg(c, 1, pbf_new_bloom(100, 1e-9)), 'UsER1') AS count_agg,
+	pbf_contains(pbf_agg(t, pbf_new_bloom(100, 1e-9)), 'uSeR1') AS text FROM people;
+SELECT DISTINCT pbf_contains(pbf_agg(c, pbf_new_bloom(100, 1e-9)) OVER (), 'USER1') AS window FROM people;
+SELECT (pbf_info(pbf_agg(c, pbf_new_bloom(100)))).key_family, (pbf_info(pbf_agg(c::text || '', pbf_new_bloom(100)))).key_family AS text FROM people;
+SELECT pbf_contains(pbf_agg(c, pbf_new_bloom(100)), t) FROM people GROUP BY t;
+
 -- equality, but no hash: no keys
 SET client_min_messages = warning;
 CREATE TYPE parity;

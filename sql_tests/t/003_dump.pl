@@ -38,6 +38,14 @@ $node->safe_psql('postgres', q{
 		total bigint GENERATED ALWAYS AS (qsketch_total(sk)) STORED);
 	INSERT INTO strict DEFAULT VALUES;
 	CREATE INDEX ON sketch USING hash (sk);
+	CREATE TABLE filter (name text, f pbf);
+	INSERT INTO filter SELECT 'dense', pbf_row_agg(k % 100, k, pbf_new(10000, 100, seed => -5)) FROM generate_series(1, 10000) AS k;
+	INSERT INTO filter SELECT 'explicit', pbf_count_agg(k, 3, pbf_new(1000000, 100)) FROM generate_series(1, 20) AS k;
+	INSERT INTO filter SELECT 'bloom', pbf_agg(k::text, pbf_new_bloom(1000)) FROM generate_series(1, 1000) AS k;
+	INSERT INTO filter SELECT 'mood', pbf_agg(m, pbf_new_bloom(10, 1e-9)) FROM unnest('{ok,ok}'::mood[]) AS m;
+	INSERT INTO filter VALUES ('empty', pbf_new(10, 1)), ('null', NULL);
+	CREATE INDEX ON filter USING btree (md5(f::text));
+	CREATE VIEW merged_filters AS SELECT pbf_merge_agg(f) AS f FROM filter WHERE name = 'bloom';
 	CREATE VIEW totals AS SELECT name, qsketch_total(sk) FROM sketch;
 	CREATE MATERIALIZED VIEW merged AS SELECT qsketch_merge_agg(sk) AS sk FROM keyed WHERE kind = 'text';
 });
@@ -45,6 +53,8 @@ $node->safe_psql('postgres', q{
 my $all = q{SELECT name, md5(sk::text), octet_length(sk::bytea) FROM sketch ORDER BY name, 2};
 my $before = $node->safe_psql('postgres', $all);
 is(scalar(split /\n/, $before), 31, 'sketches of all kinds');
+my $filters = q{SELECT name, md5(f::text), octet_length(f::bytea) FROM filter ORDER BY name};
+my $filters_before = $node->safe_psql('postgres', $filters);
 
 foreach my $format ('plain', 'custom')
 {
@@ -62,6 +72,11 @@ foreach my $format ('plain', 'custom')
 		: [ 'pg_restore', '-d', $node->connstr("restored_$format"), $file ],
 		"restored $format");
 	is($node->safe_psql("restored_$format", $all), $before, "$format: same bytes");
+	is($node->safe_psql("restored_$format", $filters), $filters_before, "$format: same filters");
+	is( $node->safe_psql("restored_$format", q{
+			SELECT pbf_contains(f, 'ok'::mood), pbf_contains(f, 'sad'::mood), (SELECT pbf_contains(f, '77') FROM merged_filters)
+			FROM filter WHERE name = 'mood'}),
+		't|f|t', "$format: keys of filters are found");
 	is( $node->safe_psql("restored_$format", q{
 			SELECT kind, CASE kind WHEN 'mood' THEN qsketch_estimate(sk, 'ok'::mood)
 				WHEN 'pair' THEN qsketch_estimate(sk, ROW(1, 'a')::pair)
@@ -86,6 +101,12 @@ foreach my $format ('text', 'csv', 'binary')
 	is( $node->safe_psql('postgres', qq{SELECT name, md5(sk::text), octet_length(sk::bytea)
 			FROM copied_$format ORDER BY name, 2}),
 		$before, "COPY as $format: same bytes");
+	$node->safe_psql('postgres', qq{
+		COPY filter TO '$file.filter' (FORMAT $format);
+		CREATE TABLE filter_$format (LIKE filter);
+		COPY filter_$format FROM '$file.filter' (FORMAT $format)});
+	is( $node->safe_psql('postgres', $filters =~ s/FROM filter/FROM filter_$format/r),
+		$filters_before, "COPY as $format: same filters");
 }
 
 # Garbage in COPY BINARY: damaged sketches, cut ones, noise of any length.
@@ -140,6 +161,31 @@ is( $node->safe_psql('postgres', qq{
 	'COPY BINARY refuses ' . scalar(@bad) . ' fields that are no sketches');
 is($node->safe_psql('postgres', 'SELECT count(*), sum(qsketch_total(sk)) FROM target'), '1|10',
 	'and takes the one that is');
+
+# The same bytes are no filters either, nor are damaged ones.
+my $filter = pack 'H*', $node->safe_psql('postgres',
+	q{SELECT encode(f::bytea, 'hex') FROM filter WHERE name = 'explicit'});
+foreach my $at (0 .. length($filter) - 1)
+{
+	my $bytes = $filter;
+
+	substr($bytes, $at, 1) = chr((ord(substr $bytes, $at, 1) + 1 + int rand 255) % 256);
+	append_binary("$dir/bad." . ($last + 1 + $at), $bytes);
+}
+my $last_filter = $last + length $filter;
+append_binary("$dir/filter", $filter);
+is( $node->safe_psql('postgres', qq{
+		CREATE TABLE filter_target (f pbf);
+		COPY filter_target FROM '$dir/filter' (FORMAT binary);
+		CREATE FUNCTION state_of_filter(file text) RETURNS text LANGUAGE plpgsql AS \$\$
+		BEGIN
+			EXECUTE format('COPY filter_target FROM %L (FORMAT binary)', file);
+			RETURN 'accepted';
+		EXCEPTION WHEN OTHERS THEN RETURN sqlstate;
+		END \$\$;
+		SELECT state_of_filter('$dir/bad.' || i), count(*) FROM generate_series(0, $last_filter) AS i GROUP BY 1}),
+	"22P03|" . ($last_filter + 1),
+	'COPY BINARY refuses ' . ($last_filter + 1) . ' fields that are no filters');
 
 # The bytes are the binary form.
 is($node->safe_psql('postgres', qq{

@@ -115,6 +115,14 @@ qf_set(qf_filter *f, const uint32_t *position, size_t count)
 	return QS_OK;
 }
 
+static bool
+is_set(const qf_filter *f, uint64_t h, uint32_t j)
+{
+	uint32_t position = qf_position(h, j, f->params.m);
+
+	return f->form == QF_DENSE ? qf_bit(f->bits, position) : qf_explicit_has(f, position);
+}
+
 uint32_t
 qf_count(const qf_filter *f, uint64_t fingerprint)
 {
@@ -123,10 +131,18 @@ qf_count(const qf_filter *f, uint64_t fingerprint)
 	uint32_t j;
 
 	for (j = 0; j < f->params.k; j++)
-	{
-		uint32_t position = qf_position(h, j, f->params.m);
-
-		set += f->form == QF_DENSE ? qf_bit(f->bits, position) : qf_explicit_has(f, position);
-	}
+		set += is_set(f, h, j);
 	return set;
+}
+
+bool
+qf_has(const qf_filter *f, uint64_t fingerprint)
+{
+	uint64_t h = qf_hash(fingerprint, f->seed_key);
+	uint32_t j;
+
+	for (j = 0; j < f->params.k; j++)
+		if (!is_set(f, h, j))
+			return false;
+	return true;
 }

@@ -82,6 +82,9 @@ extern qs_status qf_set(qf_filter *f, const uint32_t *position, size_t count);
 /* How many of the key's k positions are set; works on views. */
 extern uint32_t qf_count(const qf_filter *f, uint64_t fingerprint);
 
+/* Are all of them?  Looks no further than the first zero. */
+extern bool qf_has(const qf_filter *f, uint64_t fingerprint);
+
 /* into |= from, word by word; returns the set bits of the result. */
 typedef uint64_t (*qf_unite_words)(uint8_t *into, const uint8_t *from, uint64_t words);
 extern uint64_t qf_unite(uint8_t *into, const uint8_t *from, uint64_t words);

@@ -169,6 +169,21 @@ qf_params_halvings(uint64_t from, uint64_t to)
 	return from == to ? halvings : -1;
 }
 
+int
+qf_params_foldable(const qf_params *p)
+{
+	qf_params half = *p;
+	int halvings = 0;
+
+	for (; half.m % 2 == 0; halvings++)
+	{
+		half.m /= 2;
+		if (qf_params_check(&half) != QS_OK)
+			break;
+	}
+	return halvings;
+}
+
 bool
 qf_params_mergeable(const qf_params *a, const qf_params *b)
 {

@@ -106,6 +106,9 @@ extern bool qf_params_mergeable(const qf_params *a, const qf_params *b);
  */
 extern int qf_params_halvings(uint64_t from, uint64_t to);
 
+/* How often can a filter be halved? */
+extern int qf_params_foldable(const qf_params *p);
+
 /* Set bits up to which a filter is kept as a list of them: half of the bits' memory. */
 QS_INLINE uint64_t
 qf_explicit_limit(const qf_params *p)
@@ -120,6 +123,13 @@ QS_INLINE uint64_t
 qf_words(const qf_params *p)
 {
 	return (p->m + 63) / 64;
+}
+
+/* p, for people; 1 exactly for a Bloom filter only. */
+QS_INLINE double
+qf_probability(const qf_params *p)
+{
+	return p->q == 0 ? 1 : (double) -p->q / 18446744073709551616.0;
 }
 
 QS_INLINE bool

@@ -9,6 +9,7 @@
 
 #include "engine/isa.h"
 #include "gpu/gpu.h"
+#include "pg/nonce.h"
 #include "scan/scan.h"
 #include "utils/guc.h"
 
@@ -52,5 +53,6 @@ _PG_init(void)
 		&simd_setting, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
 	ColumnScanInit();
 	GpuInit();
+	NonceInit();
 	MarkGUCPrefixReserved("qsketch");
 }

@@ -1,0 +1,88 @@
+--
+-- Lookups: pbf_estimate, pbf_bounds, pbf_contains, of keys and arrays of keys of
+-- all types; what a filter says of itself; adding to one.
+--
+CREATE TABLE stored (n int, f pbf);
+INSERT INTO stored SELECT n, pbf_row_agg(i % 100, i, pbf_new(10000, 100, seed => n))
+FROM generate_series(1, 3) AS n, generate_series(1, 10000) AS i GROUP BY n;
+SELECT n, round(pbf_estimate(f, 5)::numeric, 2) AS estimate, round(pbf_estimate(f, 5, 'unbiased')::numeric, 2) AS unbiased,
+	pbf_contains(f, 5) AS contains, pbf_contains(f, 500) AS absent FROM stored ORDER BY n;
+SELECT count(*) FILTER (WHERE pbf_estimate(f, k) = 0) AS clamped, min(pbf_estimate(f, k, 'unbiased')) < 0 AS signed
+FROM stored, generate_series(1000, 1099) AS k;
+-- one filter for many keys, many filters for one key, and an array
+SELECT bool_and(pbf_estimate(f, k) = (pbf_estimate(f, ARRAY[NULL, k, 3]))[2]) AS same,
+	bool_and(pbf_contains(f, k) = (pbf_contains(f, ARRAY[NULL, k, 3]))[2]) AS contains
+FROM stored, generate_series(0, 120) AS k;
+SELECT pbf_estimate(f, ARRAY[[1, NULL], [NULL, NULL::int]])::numeric(10,2)[], pbf_contains(f, '{}'::int[]) FROM stored WHERE n = 1;
+SELECT (b).lower < 100 AND 100 < (b).upper AS held, (b).lower <= (b).estimate AND (b).estimate <= (b).upper AS ordered
+FROM stored, pbf_bounds(f, 7, 0.999) AS b;
+SELECT lower, estimate, round(upper::numeric, 6) AS upper FROM pbf_bounds(pbf_new(1000, 10), 7);
+SELECT lower > 0 AS lower, estimate > 30 AS estimate, upper FROM pbf_bounds((SELECT pbf_row_agg(1, i, pbf_new(1000, 10)) FROM generate_series(1, 1000) AS i), 1);
+-- NULL
+SELECT pbf_estimate(f, NULL::int) IS NULL, pbf_contains(NULL, 1) IS NULL, pbf_estimate(f, 1, NULL) IS NULL FROM stored WHERE n = 1;
+-- errors
+SELECT pbf_estimate(f, 5, 'best') FROM stored;
+SELECT pbf_estimate(f, 5, 'paper') FROM stored;
+SELECT pbf_bounds(f, 5, 1.5) FROM stored;
+SELECT pbf_bounds(f, 5, 'NaN') FROM stored;
+SELECT pbf_distinct(f) FROM stored;
+SELECT pbf_estimate(pbf_new_bloom(10), 1);
+SELECT pbf_bounds(pbf_new_bloom(10), 1);
+SELECT pbf_estimate(pbf_new_bloom(10), ARRAY[1]);
+SELECT pbf_contains(f, 'a'::text) FROM stored;
+SELECT pbf_contains(f, ARRAY['a'::bytea]) FROM stored;
+SELECT pbf_contains(f, 'abc') FROM stored;
+SELECT pbf_add(f, 1.5) FROM stored;
+SELECT pbf_add(f, point(1, 1)) FROM stored;
+-- literals are read as the keys are
+SELECT pbf_contains(f, '5') AS five, pbf_contains(f, ARRAY['5', '500']) AS both FROM stored WHERE n = 1;
+-- the paper's way needs rows
+SELECT abs(pbf_estimate(f, 5, 'paper') - 100) < 40 AS close
+FROM (SELECT pbf_agg(i % 100, pbf_new(10000, 100, 0.05)) AS f FROM generate_series(1, 10000) AS i) AS s;
+
+-- all types of keys, and others
+CREATE TYPE mood AS ENUM ('sad', 'happy');
+CREATE TABLE keys (name text, one text, two text);
+INSERT INTO keys VALUES ('smallint', '1', '2'), ('integer', '1', '2'), ('bigint', '1', '2'), ('text', 'a', 'b'),
+	('varchar', 'a', 'b'), ('char(3)', 'a', 'b'), ('"char"', 'a', 'b'), ('bytea', '\x00', '\x01'),
+	('uuid', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12'), ('numeric', '1.0', '2'),
+	('real', '1', '2'), ('float8', '-0', '1'), ('date', '2020-01-01', '2020-01-02'), ('timestamp', '2020-01-01', '2020-01-02'),
+	('timestamptz', '2020-01-01', '2020-01-02'), ('inet', '10.0.0.1', '10.0.0.2'), ('boolean', 't', 'f'), ('mood', 'sad', 'happy'),
+	('interval', '1 day', '2 days'), ('jsonb', '{"a": 1}', '{"a": 2}'), ('int[]', '{1}', '{2}'), ('int4range', '[1,2)', '[2,3)'), ('name', 'a', 'b');
+CREATE FUNCTION pg_temp.try(query text) RETURNS text LANGUAGE plpgsql AS
+$$ DECLARE r text; BEGIN EXECUTE query INTO r; RETURN r; EXCEPTION WHEN OTHERS THEN RETURN sqlstate || ' ' || sqlerrm; END $$;
+SELECT name, pg_temp.try(format('SELECT concat_ws('' '', pbf_contains_key(f, %2$L::%1$s), pbf_contains_key(f, %3$L::%1$s),
+	pbf_contains_keys(f, ARRAY[%2$L::%1$s, %3$L::%1$s]), (pbf_info(f)).key_family)
+	FROM (SELECT pbf_agg(k, pbf_new_bloom(100, 1e-9)) AS f FROM (VALUES (%2$L::%1$s), (NULL)) AS v(k)) AS s', name, one, two)) AS found
+FROM keys ORDER BY name;
+SELECT name, pg_temp.try(format('SELECT pbf_contains(pbf_add(pbf_add(pbf_new_bloom(10, 1e-9), %2$L::%1$s), %2$L::%1$s, 5), %2$L::%1$s)', name, one)) AS added
+FROM keys WHERE name <> 'int[]' ORDER BY name;
+
+-- adding: a NULL changes nothing; with an id twice is once; PL/pgSQL adds in place
+SELECT pbf_add(NULL::pbf, 1) IS NULL, pbf_add(f, NULL::int) = f, pbf_add(f, 1, NULL) = f, pbf_add(f, 5, 105) = f AS again FROM stored;
+SELECT rows FROM pbf_info(pbf_add(pbf_add(pbf_new(10, 1), 1), 2));
+SELECT rows IS NULL AS unknown FROM pbf_info(pbf_add(pbf_new(10, 1), 1, 2));
+CREATE FUNCTION pg_temp.added(n int) RETURNS pbf LANGUAGE plpgsql AS
+$$ DECLARE f pbf := pbf_new(10000, 100); BEGIN
+	FOR i IN 1 .. n LOOP f := pbf_add(f, i % 100, i); END LOOP;
+	RETURN f;
+END $$;
+SELECT pg_temp.added(10000) = (SELECT pbf_row_agg(i % 100, i, pbf_new(10000, 100)) FROM generate_series(1, 10000) AS i) AS same;
+
+-- stored out of line, in line, compressed, expanded: the same
+SELECT n, pg_column_size(f) > 2000 AS large FROM stored ORDER BY n;
+CREATE TABLE compressed (LIKE stored);
+ALTER TABLE compressed ALTER f SET STORAGE extended;
+INSERT INTO compressed SELECT n, pbf_row_agg(i % 10, i, pbf_new(100000, 100, seed => n)) FROM generate_series(1, 3) AS n, generate_series(1, 600) AS i GROUP BY n;
+CREATE TABLE plain (LIKE stored);
+INSERT INTO plain SELECT * FROM compressed;
+SELECT bool_and(c.f = p.f), bool_and(pbf_fill(c.f) = pbf_fill(p.f)), bool_and(pbf_info(c.f) = pbf_info(p.f)),
+	bool_and(pbf_estimate(c.f, k) = pbf_estimate(p.f, k)), bool_and((c.f | p.f) = c.f)
+FROM compressed AS c JOIN plain AS p USING (n), generate_series(1, 10) AS k;
+-- comparison, grouping, indexes
+CREATE INDEX ON stored USING hash (f);
+SELECT count(*), count(DISTINCT f) FROM (SELECT f FROM stored UNION ALL SELECT f FROM stored) AS s;
+SELECT count(*) FROM stored AS a JOIN stored AS b ON a.f = b.f;
+SELECT bool_and((a.f < b.f) = (b.f > a.f) AND (a.f <= b.f) = NOT (a.f > b.f) AND (a.f <> b.f) = (a.n <> b.n)) FROM stored AS a, stored AS b;
+DROP TABLE stored, keys, compressed, plain;
+DROP TYPE mood;

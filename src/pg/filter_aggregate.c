@@ -1,0 +1,241 @@
+/*
+ * filter_aggregate.c
+ *		pbf_agg, pbf_row_agg, pbf_count_agg and pbf_merge_agg.
+ *
+ * Declared once for every key type, as the aggregates of sketches are, and made
+ * the same way (sketch_aggregate.c): the state is an expanded pbf in the
+ * aggregate's context, partial states travel as ordinary values, and nothing is
+ * kept in the FmgrInfo.  There is no inverse: a window frame whose start moves
+ * is computed anew.
+ *
+ * src/pg/filter_aggregate.c
+ */
+#include "pg/filter_expanded.h"
+#include "pg/keyexpr.h"
+
+#include "nodes/execnodes.h"
+
+#define KEY_ARGUMENT    1
+#define NUMBER_ARGUMENT 2
+
+static int
+template_argument(FilterInput input)
+{
+	return input == FILTER_ROWS ? NUMBER_ARGUMENT : NUMBER_ARGUMENT + 1;
+}
+
+static MemoryContext
+aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "aggregate function called in non-aggregate context");
+	return context;
+}
+
+/* Does the node compare the memory of its states with work_mem? */
+static bool
+is_hashed(const AggState *node)
+{
+	return IsA(node, AggState) &&
+		   (node->aggstrategy == AGG_HASHED || node->aggstrategy == AGG_MIXED);
+}
+
+/* A new state is accounted as the calling node does it. */
+static ExpandedFilter *
+start_state(FunctionCallInfo fcinfo, ExpandedFilter *state)
+{
+	state->accounted = is_hashed((AggState *) fcinfo->context);
+	return state;
+}
+
+/* Parameters of the template argument; what it holds, if anything, is not used. */
+static void
+template_params(FunctionCallInfo fcinfo, int argument, qf_params *params)
+{
+	FilterReader reader;
+
+	if (PG_ARGISNULL(argument))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("template of a filter must not be null")));
+	FilterRead(&reader, PG_GETARG_DATUM(argument));
+	*params = reader.filter->params;
+	FilterReadEnd(&reader);
+}
+
+static void
+check_same_params(const qf_params *a, const qf_params *b)
+{
+	if (a->m != b->m || a->k != b->k || a->q != b->q || a->seed != b->seed)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("template differs between rows of one group"),
+						errhint("Group by the template, or use one for all rows.")));
+}
+
+/* Has this very header passed before?  A template is nearly always a constant. */
+static pg_attribute_always_inline bool
+is_known_template(FunctionCallInfo fcinfo, int argument, const ExpandedFilter *state)
+{
+	const char *template = DatumGetPointer(PG_GETARG_DATUM(argument));
+
+	return !PG_ARGISNULL(argument) && VARATT_IS_4B_U(template) &&
+		   VARSIZE(template) >= VARHDRSZ + QF_HEADER_BYTES &&
+		   memcmp(VARDATA(template), state->template_header, QF_HEADER_BYTES) == 0;
+}
+
+/* All rows of a group must name the same template, or plans would matter. */
+static pg_noinline void
+check_template(FunctionCallInfo fcinfo, int argument, ExpandedFilter *state)
+{
+	const char *template = DatumGetPointer(PG_GETARG_DATUM(argument));
+	qf_params params;
+
+	template_params(fcinfo, argument, &params);
+	check_same_params(&params, &state->filter.params);
+	if (VARATT_IS_4B_U(template) && VARSIZE(template) >= VARHDRSZ + QF_HEADER_BYTES)
+		memcpy(state->template_header, VARDATA(template), QF_HEADER_BYTES);
+}
+
+/* The state of the first row of a group, or after states were combined. */
+static pg_noinline ExpandedFilter *
+first_state(FunctionCallInfo fcinfo, FilterInput input)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	ExpandedFilter *state;
+	KeyArgument argument;
+	KeyType key;
+
+	if (!PG_ARGISNULL(0))
+		state = FilterForUpdate(context, PG_GETARG_DATUM(0));
+	else
+	{
+		qf_params params;
+
+		template_params(fcinfo, template_argument(input), &params);
+		state = start_state(fcinfo, FilterCreate(FilterStatesContext(context), &params));
+	}
+	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
+	KeyTypeInit(&key, argument.type, argument.collation);
+	FilterSetInput(state, &key, input);
+	return state;
+}
+
+static Datum
+unchanged_state(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/* How often a row counts. */
+static int64
+check_copies(int64 copies)
+{
+	if (copies < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("count must not be negative, but is " INT64_FORMAT, copies),
+						errhint("Nothing can be removed from a filter.")));
+	return copies;
+}
+
+static pg_attribute_always_inline Datum
+transition(FunctionCallInfo fcinfo, FilterInput input)
+{
+	ExpandedFilter *state = PG_ARGISNULL(0) ? NULL : FilterInState(PG_GETARG_DATUM(0));
+	int64 number = 1;
+
+	if (PG_ARGISNULL(KEY_ARGUMENT) || (input != FILTER_ROWS && PG_ARGISNULL(NUMBER_ARGUMENT)))
+		return unchanged_state(fcinfo);
+	if (unlikely(state == NULL || state->key.type == InvalidOid || state->input != input))
+		state = first_state(fcinfo, input);
+	if (unlikely(!is_known_template(fcinfo, template_argument(input), state)))
+		check_template(fcinfo, template_argument(input), state);
+	if (input != FILTER_ROWS)
+		number = PG_GETARG_INT64(NUMBER_ARGUMENT);
+	if (input != FILTER_COPIES || check_copies(number) > 0)
+		FilterPut(state, KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT)), number);
+	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}
+
+PG_FUNCTION_INFO_V1(pbf_agg_trans);
+Datum
+pbf_agg_trans(PG_FUNCTION_ARGS)
+{
+	return transition(fcinfo, FILTER_ROWS);
+}
+
+PG_FUNCTION_INFO_V1(pbf_row_agg_trans);
+Datum
+pbf_row_agg_trans(PG_FUNCTION_ARGS)
+{
+	return transition(fcinfo, FILTER_IDS);
+}
+
+PG_FUNCTION_INFO_V1(pbf_count_agg_trans);
+Datum
+pbf_count_agg_trans(PG_FUNCTION_ARGS)
+{
+	return transition(fcinfo, FILTER_COPIES);
+}
+
+/* Add the second filter to the first, folding the larger if they may differ in size. */
+static Datum
+merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	ExpandedFilter *state;
+	FilterReader reader;
+
+	if (PG_ARGISNULL(1))
+		return unchanged_state(fcinfo);
+	FilterRead(&reader, PG_GETARG_DATUM(1));
+	if (PG_ARGISNULL(0))
+		state = start_state(fcinfo, FilterCopy(FilterStatesContext(context), reader.filter));
+	else
+	{
+		state = FilterForUpdate(context, PG_GETARG_DATUM(0));
+		if (!may_fold)
+			check_same_params(&reader.filter->params, &state->filter.params);
+		FilterMerge(state, reader.filter);
+	}
+	FilterReadEnd(&reader);
+	state->members++;
+	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}
+
+/* pbf_agg_combine(pbf, pbf): combine partial states of aggregates of keys. */
+PG_FUNCTION_INFO_V1(pbf_agg_combine);
+Datum
+pbf_agg_combine(PG_FUNCTION_ARGS)
+{
+	return merge_into_state(fcinfo, false);
+}
+
+/* pbf_merge_trans(pbf, pbf): add a stored filter to the state. */
+PG_FUNCTION_INFO_V1(pbf_merge_trans);
+Datum
+pbf_merge_trans(PG_FUNCTION_ARGS)
+{
+	return merge_into_state(fcinfo, true);
+}
+
+/*
+ * pbf_agg_final(pbf): the state, to be read where it is.  A pointer in the
+ * caller's memory tells the executor that there is nothing to copy.
+ */
+PG_FUNCTION_INFO_V1(pbf_agg_final);
+Datum
+pbf_agg_final(PG_FUNCTION_ARGS)
+{
+	ExpandedFilter *state = PG_ARGISNULL(0) ? NULL : FilterExpandedIn(PG_GETARG_DATUM(0));
+	void *pointer;
+
+	(void) aggregate_context(fcinfo);
+	if (state == NULL)
+		return unchanged_state(fcinfo);
+	pointer = palloc(EXPANDED_POINTER_SIZE);
+	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
+	PG_RETURN_POINTER(pointer);
+}

@@ -1,0 +1,129 @@
+/*
+ * filter_construct.c
+ *		pbf_new and pbf_new_bloom: empty filters.
+ *
+ * src/pg/filter_construct.c
+ */
+#include "pg/filter_value.h"
+
+#include "utils/builtins.h"
+
+static void
+check_integer(const char *what, int64 value, int64 least, int64 most)
+{
+	if (value < least || value > most)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s must be between " INT64_FORMAT " and " INT64_FORMAT
+							   ", not " INT64_FORMAT,
+							   what, least, most, value)));
+}
+
+static void
+check_fraction(const char *what, double value, double least, double most)
+{
+	if (!(value >= least && value <= most))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s must be between %g and %g, not %g", what, least, most, value)));
+}
+
+static int
+preset_from_text(text *name)
+{
+	int preset = qf_preset_by_name(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
+
+	if (preset < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("unrecognized preset: \"%s\"", text_to_cstring(name)),
+						errhint("Presets are balanced, compact, fast and paper.")));
+	return preset;
+}
+
+/* Raise an error for what ranges of single parameters do not tell. */
+static void
+check_request(qs_status status, const qf_request *request)
+{
+	if (status == QS_BAD_SIZE)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("filter for " INT64_FORMAT " rows and frequency " INT64_FORMAT
+							   " with error %g would need more than %llu bits",
+							   request->rows, request->frequency, request->error,
+							   (unsigned long long) QF_BITS_MAX),
+						errhint("Ask for a higher frequency, a greater error or fewer rows.")));
+	if (status == QS_BAD_HASHES && request->k == 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("preset paper needs the number of hashes"),
+						errhint("Give k, such as k => 200.")));
+	if (status == QS_BAD_HASHES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of hashes " INT64_FORMAT " is more than the filter would have bits",
+						request->k),
+				 errhint("Ask for fewer hashes or more rows.")));
+	if (status == QS_BAD_FREQUENCY)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("frequency " INT64_FORMAT
+							   " is too low for preset paper with " INT64_FORMAT " rows",
+							   request->frequency, request->rows),
+						errhint("Use pbf_new_bloom for keys that are there or not.")));
+	FilterCheck(status);
+}
+
+static Datum
+empty_filter(const qf_params *params)
+{
+	qf_filter filter;
+
+	qf_init(&filter, params, NULL);
+	return PointerGetDatum(FilterFlatten(&filter));
+}
+
+/*
+ * pbf_new(rows, frequency, error, preset, k, seed): a filter that tells
+ * frequencies.  Only k may be NULL: as many as the error needs.
+ */
+PG_FUNCTION_INFO_V1(pbf_new);
+Datum
+pbf_new(PG_FUNCTION_ARGS)
+{
+	qf_request request = { 0 };
+	qf_params params;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(3) || PG_ARGISNULL(5))
+		PG_RETURN_NULL();
+	request.rows = PG_GETARG_INT64(0);
+	request.frequency = PG_GETARG_INT64(1);
+	request.error = PG_GETARG_FLOAT8(2);
+	request.preset = preset_from_text(PG_GETARG_TEXT_PP(3));
+	request.k = PG_ARGISNULL(4) ? 0 : PG_GETARG_INT32(4);
+	request.seed = (uint64) PG_GETARG_INT64(5);
+	check_integer("number of rows", request.rows, 1, QF_ROWS_MAX);
+	check_integer("frequency", request.frequency, 1, Min(QF_FREQUENCY_MAX, request.rows));
+	check_fraction("error", request.error, QF_ERROR_MIN, QF_ERROR_MAX);
+	if (!PG_ARGISNULL(4))
+		check_integer("number of hashes", request.k, 1, QF_HASHES_MAX);
+	check_request(qf_params_make(&params, &request), &request);
+	return empty_filter(&params);
+}
+
+/* pbf_new_bloom(keys, false_positive_rate, seed): one that tells what was there. */
+PG_FUNCTION_INFO_V1(pbf_new_bloom);
+Datum
+pbf_new_bloom(PG_FUNCTION_ARGS)
+{
+	int64 keys = PG_GETARG_INT64(0);
+	double rate = PG_GETARG_FLOAT8(1);
+	qf_params params;
+	qs_status status;
+
+	check_integer("number of keys", keys, 1, QF_ROWS_MAX);
+	check_fraction("false positive rate", rate, QF_RATE_MIN, QF_RATE_MAX);
+	status = qf_params_make_bloom(&params, keys, rate, (uint64) PG_GETARG_INT64(2));
+	if (status == QS_BAD_SIZE)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("Bloom filter for " INT64_FORMAT
+							   " keys with false positive rate %g would need more than %llu bits",
+							   keys, rate, (unsigned long long) QF_BITS_MAX),
+						errhint("Ask for a higher rate or fewer keys.")));
+	FilterCheck(status);
+	return empty_filter(&params);
+}

@@ -1,0 +1,61 @@
+/*
+ * filter_errors.c
+ *		Status codes of filters as errors of PostgreSQL.
+ *
+ * src/pg/filter_errors.c
+ */
+#include "pg/errors.h"
+#include "pg/filter_value.h"
+
+const KeyHolder filter_key_holder = { "filter", "filters", "pbf_estimate_key" };
+
+/* Raise the error of a status unless it is QS_OK. */
+void
+FilterCheck(qs_status status)
+{
+	if (status == QS_TOTAL_OVERFLOW)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("number of rows out of range"),
+				 errhint("A filter counts at most 9223372036854775807 rows.")));
+	if (status != QS_OK)
+		StatusRaise(status, "filter", NULL);
+}
+
+/* Parameters in which two filters differ, with the values of both. */
+static char *
+differences(const qf_params *a, const qf_params *b)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (a->m != b->m)
+		appendStringInfo(&text, ", bits " UINT64_FORMAT " and " UINT64_FORMAT, a->m, b->m);
+	if (a->k != b->k)
+		appendStringInfo(&text, ", hashes %u and %u", a->k, b->k);
+	if (a->q != b->q)
+		appendStringInfo(&text, ", probability %.9g and %.9g", qf_probability(a),
+						 qf_probability(b));
+	if (a->seed != b->seed)
+		appendStringInfo(&text, ", seed " INT64_FORMAT " and " INT64_FORMAT, (int64) a->seed,
+						 (int64) b->seed);
+	return text.data + 2;
+}
+
+/* Raise an error unless two filters can be merged. */
+void
+FilterCheckMergeable(const qf_filter *a, const qf_filter *b)
+{
+	if (!qf_params_mergeable(&a->params, &b->params))
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+						errmsg("filters differ: %s", differences(&a->params, &b->params)),
+						errhint("Hashes, probability and seed must be equal; bits may differ by a "
+								"power of two.")));
+	KeyFamilyCheckSame(&a->keys, &b->keys, &filter_key_holder);
+}
+
+/* Raise the error of bytes that are no filter. */
+void
+FilterBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
+{
+	StatusRaiseFormat(status, sqlstate, "filter", QF_FORMAT_VERSION_1, bytes, length);
+}

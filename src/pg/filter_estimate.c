@@ -1,0 +1,128 @@
+/*
+ * filter_estimate.c
+ *		pbf_estimate, pbf_bounds and pbf_contains.
+ *
+ * src/pg/filter_estimate.c
+ */
+#include "pg/filter_probe.h"
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+
+#define METHOD_ARGUMENT 2
+
+static const char *const methods[] = { "corrected", "unbiased", "paper" };
+
+/* The method that an argument names. */
+FilterMethod
+FilterMethodArgument(FunctionCallInfo fcinfo, int argument)
+{
+	text *name = PG_GETARG_TEXT_PP(argument);
+	int i;
+
+	for (i = 0; i < lengthof(methods); i++)
+		if (VARSIZE_ANY_EXHDR(name) == strlen(methods[i]) &&
+			memcmp(VARDATA_ANY(name), methods[i], strlen(methods[i])) == 0)
+			return i;
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("unrecognized method: \"%s\"", text_to_cstring(name)),
+					errhint("Methods are corrected, unbiased and paper.")));
+}
+
+/* What all estimates of a filter have in common; an error if there are none. */
+void
+FilterScale(const qf_filter *filter, FilterMethod method, qf_scale *scale)
+{
+	if (qf_is_bloom(&filter->params))
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("a Bloom filter does not tell frequencies"),
+						errhint("Use pbf_contains to ask whether a key was there, or a filter made "
+								"by pbf_new.")));
+	if (method == FILTER_PAPER && filter->rows == QF_ROWS_UNKNOWN)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("method paper needs the number of rows, which this filter does not "
+							   "know"),
+						errhint("A filter of rows with ids counts none; use method corrected.")));
+	qf_scale_make(scale, filter);
+}
+
+double
+FilterEstimate(const qf_scale *scale, FilterMethod method, uint32 set)
+{
+	if (method == FILTER_PAPER)
+		return qf_estimate_paper(scale, set);
+	return method == FILTER_UNBIASED ? qf_estimate(scale, set) : Max(0, qf_estimate(scale, set));
+}
+
+/* How many positions of the key argument are set. */
+static uint32
+set_positions(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter)
+{
+	uint64 fingerprint = FilterKeyArgument(fcinfo, probe, filter);
+	uint32 set;
+
+	qf_engine_cpu.query(filter, &fingerprint, 1, &set);
+	return set;
+}
+
+/* pbf_estimate(pbf, key, method): about how often the key came. */
+PG_FUNCTION_INFO_V1(pbf_estimate);
+Datum
+pbf_estimate(PG_FUNCTION_ARGS)
+{
+	FilterMethod method = FilterMethodArgument(fcinfo, METHOD_ARGUMENT);
+	FilterProbe *probe = FilterProbeOf(fcinfo);
+	const qf_filter *filter = FilterProbed(probe, PG_GETARG_DATUM(0));
+	qf_scale scale;
+
+	FilterScale(filter, method, &scale);
+	PG_RETURN_FLOAT8(FilterEstimate(&scale, method, set_positions(fcinfo, probe, filter)));
+}
+
+/* pbf_contains(pbf, key): are all positions of the key set? */
+PG_FUNCTION_INFO_V1(pbf_contains);
+Datum
+pbf_contains(PG_FUNCTION_ARGS)
+{
+	FilterProbe *probe = FilterProbeOf(fcinfo);
+	const qf_filter *filter = FilterProbed(probe, PG_GETARG_DATUM(0));
+	uint64 fingerprint = FilterKeyArgument(fcinfo, probe, filter);
+
+	PG_RETURN_BOOL(qf_has(filter, fingerprint));
+}
+
+static double
+confidence_argument(FunctionCallInfo fcinfo, int argument)
+{
+	double confidence = PG_GETARG_FLOAT8(argument);
+
+	if (!(confidence >= 0 && confidence <= 1))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("confidence must be between 0 and 1, not %g", confidence)));
+	return confidence;
+}
+
+/* pbf_bounds(pbf, key, confidence): lower bound, estimate, upper bound. */
+PG_FUNCTION_INFO_V1(pbf_bounds);
+Datum
+pbf_bounds(PG_FUNCTION_ARGS)
+{
+	FilterProbe *probe = FilterProbeOf(fcinfo);
+	const qf_filter *filter = FilterProbed(probe, PG_GETARG_DATUM(0));
+	double deviations = qf_deviations(confidence_argument(fcinfo, 2));
+	Datum values[3];
+	bool nulls[lengthof(values)] = { 0 };
+	TupleDesc descriptor;
+	qf_bounds bounds;
+	qf_scale scale;
+
+	FilterScale(filter, FILTER_CORRECTED, &scale);
+	bounds = qf_bounds_of(&scale, set_positions(fcinfo, probe, filter), deviations);
+	values[0] = Float8GetDatum(bounds.lower);
+	values[1] = Float8GetDatum(bounds.estimate);
+	values[2] = Float8GetDatum(bounds.upper);
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}

@@ -1,0 +1,216 @@
+/*
+ * filter_expanded.c
+ *		A filter as an expanded object: the state of aggregates.
+ *
+ * As with sketches (sketch_expanded.c): a row costs no more than appending a
+ * fingerprint to a buffer, and a full buffer goes to the engine as one batch.
+ * Rows get their numbers from their places in the buffer, so that what they set
+ * does not depend on when it is flushed.  Whoever reads the filter flushes it
+ * first, which does not change the value.
+ *
+ * A filter records whose keys it holds with its first row, not before: without
+ * rows it is the same as a new one.
+ *
+ * src/pg/filter_expanded.c
+ */
+#include "pg/filter_expanded.h"
+
+#include "pg/nonce.h"
+#include "utils/memutils.h"
+
+static const char states_name[] = "pbf states";
+
+static Size get_flat_size(ExpandedObjectHeader *header);
+static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
+
+const ExpandedObjectMethods expanded_filter_methods = { get_flat_size, flatten_into };
+
+/* The context of all states of an aggregate, a child of the aggregate's. */
+MemoryContext
+FilterStatesContext(MemoryContext aggregate)
+{
+	MemoryContext child;
+
+	for (child = aggregate->firstchild; child != NULL; child = child->nextchild)
+		if (child->name == states_name)
+			return child;
+	return AllocSetContextCreateInternal(aggregate, states_name, ALLOCSET_DEFAULT_SIZES);
+}
+
+/* The object without a filter. */
+static ExpandedFilter *
+create_object(MemoryContext context)
+{
+	ExpandedFilter *expanded = MemoryContextAllocZero(context, sizeof(ExpandedFilter));
+
+	EOH_init_header(&expanded->header, &expanded_filter_methods, context);
+	ContextMemory(context, &expanded->memory);
+	return expanded;
+}
+
+/* An empty filter that lives in "context". */
+ExpandedFilter *
+FilterCreate(MemoryContext context, const qf_params *params)
+{
+	ExpandedFilter *expanded = create_object(context);
+
+	qf_init(&expanded->filter, params, &expanded->memory);
+	return expanded;
+}
+
+/* A copy of a filter that lives in "context". */
+ExpandedFilter *
+FilterCopy(MemoryContext context, const qf_filter *filter)
+{
+	ExpandedFilter *expanded = create_object(context);
+
+	FilterCheck(qf_copy(&expanded->filter, filter, &expanded->memory));
+	return expanded;
+}
+
+/* The expanded filter that a datum points to, or NULL. */
+ExpandedFilter *
+FilterExpandedIn(Datum datum)
+{
+	ExpandedFilter *expanded;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
+		return NULL;
+	expanded = (ExpandedFilter *) DatumGetEOHP(datum);
+	if (expanded->header.eoh_methods != &expanded_filter_methods)
+		elog(ERROR, "expanded object is not a filter");
+	return expanded;
+}
+
+/*
+ * The filter of a datum for changing: itself if the datum allows that, else a
+ * copy in the states of "aggregate", or with NULL in a context of its own.
+ */
+ExpandedFilter *
+FilterForUpdate(MemoryContext aggregate, Datum datum)
+{
+	ExpandedFilter *expanded;
+	FilterReader reader;
+
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+		return FilterExpandedIn(datum);
+	FilterRead(&reader, datum);
+	expanded = FilterCopy(
+		aggregate ? FilterStatesContext(aggregate)
+				  : AllocSetContextCreate(CurrentMemoryContext, "pbf", ALLOCSET_SMALL_SIZES),
+		reader.filter);
+	FilterReadEnd(&reader);
+	return expanded;
+}
+
+/* The buffer as a batch for the engine. */
+static qf_batch
+batch_of(ExpandedFilter *expanded)
+{
+	KeyBuffer *buffer = &expanded->buffer;
+	bool ids = expanded->input == FILTER_IDS;
+
+	if (ids && buffer->weight == NULL) /* all of them are 1 */
+		KeyBufferWeigh(buffer);
+	return (qf_batch){ .fingerprint = buffer->fingerprint,
+					   .count = buffer->count,
+					   .nonce = ids ? 0 : expanded->nonce,
+					   .first_row = expanded->row,
+					   .row = ids ? (const uint64 *) buffer->weight : NULL,
+					   .copies = ids ? NULL : buffer->weight };
+}
+
+/* Bits that a row sets at most, or on average if that says enough. */
+static double
+bits_of_row(const ExpandedFilter *expanded)
+{
+	const qf_params *params = &expanded->filter.params;
+
+	return expanded->input == FILTER_COPIES ? params->k : params->k * qf_probability(params);
+}
+
+/*
+ * How many rows to collect.  A hash aggregate looks at its memory when a row
+ * comes, not when results are read: so that it sees a filter become dense, rows
+ * that may make it so do not wait.
+ */
+static int
+most_room(const ExpandedFilter *expanded)
+{
+	const qf_filter *filter = &expanded->filter;
+	double left = (double) qf_explicit_limit(&filter->params) - (double) filter->ones;
+
+	if (!expanded->accounted || filter->form != QF_EXPLICIT)
+		return QF_BATCH;
+	return (int) Max(1, Min(QF_BATCH, left / 2 / bits_of_row(expanded)));
+}
+
+/* Give the whole buffer to the engine.  What raises an error stays in it. */
+void
+FilterFlush(ExpandedFilter *expanded)
+{
+	qf_filter *filter = &expanded->filter;
+	int64 rows = filter->rows;
+	qf_batch batch;
+	qs_status status;
+
+	if (expanded->buffer.count == 0)
+		return;
+	KeyFamilyCheckProbe(&filter->keys, &expanded->key, &filter_key_holder);
+	batch = batch_of(expanded);
+	status = qf_engine_cpu.insert(filter, &batch);
+	if (status != QS_OK)
+		filter->rows = rows;
+	FilterCheck(status);
+	filter->keys = expanded->key.keys;
+	expanded->row += batch.count;
+	expanded->buffer.count = 0;
+	expanded->batches++;
+	KeyBufferLimit(&expanded->buffer, most_room(expanded));
+}
+
+/* Make room for a row in a full buffer: flush it, and let it grow. */
+void
+FilterMakeRoom(ExpandedFilter *expanded)
+{
+	FilterFlush(expanded);
+	KeyBufferGrow(&expanded->buffer, expanded->header.eoh_context, most_room(expanded));
+}
+
+/* Learn what rows that will be put consist of, and that their keys fit those already there. */
+void
+FilterSetInput(ExpandedFilter *expanded, const KeyType *key, FilterInput input)
+{
+	FilterFlush(expanded);
+	KeyFamilyCheckProbe(&expanded->filter.keys, key, &filter_key_holder);
+	expanded->key = *key;
+	if (expanded->input != input)
+		KeyBufferFree(&expanded->buffer);
+	expanded->input = input;
+	if (input != FILTER_IDS && expanded->nonce == 0 && !qf_is_bloom(&expanded->filter.params))
+		expanded->nonce = NonceNew();
+}
+
+/* Add another filter, of the same parameters or one that folds to them. */
+void
+FilterMerge(ExpandedFilter *expanded, const qf_filter *from)
+{
+	FilterFlush(expanded);
+	FilterCheckMergeable(&expanded->filter, from);
+	FilterCheck(qf_engine_cpu.merge(&expanded->filter, from));
+}
+
+static Size
+get_flat_size(ExpandedObjectHeader *header)
+{
+	ExpandedFilter *expanded = (ExpandedFilter *) header;
+
+	FilterFlush(expanded);
+	return FilterFlatSize(&expanded->filter);
+}
+
+static void
+flatten_into(ExpandedObjectHeader *header, void *result, Size size)
+{
+	FilterWrite(&((ExpandedFilter *) header)->filter, result, size);
+}

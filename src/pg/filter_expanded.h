@@ -1,0 +1,83 @@
+/*
+ * filter_expanded.h
+ *		A filter as an expanded object: the state of aggregates.
+ *
+ * src/pg/filter_expanded.h
+ */
+#ifndef QS_PG_FILTER_EXPANDED_H
+#define QS_PG_FILTER_EXPANDED_H
+
+#include "pg/filter_value.h"
+#include "pg/keybuffer.h"
+#include "pg/keytype.h"
+
+#include "utils/expandeddatum.h"
+
+/* What a number that comes with each key is. */
+typedef enum FilterInput
+{
+	FILTER_ROWS,  /* 1: rows are numbered as they come */
+	FILTER_IDS,   /* the row's id */
+	FILTER_COPIES /* how often the row counts, 1 or more */
+} FilterInput;
+
+typedef struct ExpandedFilter
+{
+	ExpandedObjectHeader header; /* whose methods tell that this is ours */
+
+	qf_filter filter; /* without the buffered keys */
+	qs_memory memory; /* allocates in the object's context */
+
+	KeyType key;   /* of the keys that are inserted; type 0 = not known yet */
+	int64 members; /* rows or filters so far: 0 = as if empty */
+
+	uint8 template_header[QF_HEADER_BYTES]; /* of the template that passed last */
+
+	/* Of rows without ids: what the draws are taken from, 0 = nothing yet. */
+	uint64 nonce;
+	uint64 row; /* number of the first one in the buffer */
+
+	FilterInput input;
+	KeyBuffer buffer; /* rows not yet in the filter; their weights are what "input" says */
+	bool accounted;   /* PostgreSQL watches how much memory it takes, row by row */
+	int64 batches;    /* that went to the engine */
+} ExpandedFilter;
+
+extern const ExpandedObjectMethods expanded_filter_methods;
+
+extern ExpandedFilter *FilterCreate(MemoryContext context, const qf_params *params);
+extern ExpandedFilter *FilterCopy(MemoryContext context, const qf_filter *filter);
+extern ExpandedFilter *FilterExpandedIn(Datum datum);
+extern ExpandedFilter *FilterForUpdate(MemoryContext aggregate, Datum datum);
+extern MemoryContext FilterStatesContext(MemoryContext aggregate);
+
+extern void FilterSetInput(ExpandedFilter *expanded, const KeyType *key, FilterInput input);
+extern void FilterMakeRoom(ExpandedFilter *expanded);
+extern void FilterFlush(ExpandedFilter *expanded);
+extern void FilterMerge(ExpandedFilter *expanded, const qf_filter *from);
+
+/* The filter of a datum that is a read-write expanded object of ours, else NULL. */
+static inline ExpandedFilter *
+FilterInState(Datum datum)
+{
+	struct varatt_expanded pointer;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+		return NULL;
+	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
+	if (pointer.eohptr->eoh_methods != &expanded_filter_methods)
+		return NULL;
+	return (ExpandedFilter *) pointer.eohptr;
+}
+
+/* Insert a row's key with the next batch. */
+static inline void
+FilterPut(ExpandedFilter *expanded, uint64 fingerprint, int64 number)
+{
+	if (unlikely(KeyBufferIsFull(&expanded->buffer)))
+		FilterMakeRoom(expanded);
+	KeyBufferAppend(&expanded->buffer, fingerprint, number);
+	expanded->members++;
+}
+
+#endif

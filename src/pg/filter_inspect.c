@@ -1,0 +1,115 @@
+/*
+ * filter_inspect.c
+ *		What a filter says of itself: pbf_fill, pbf_distinct and pbf_info.
+ *
+ * All of it is in the header, so that nothing else of a stored filter is read.
+ *
+ * src/pg/filter_inspect.c
+ */
+#include "pg/filter_value.h"
+
+#include "access/htup_details.h"
+#include "filter/estimate.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+
+/* The header of the first argument, in which nothing but that can be read. */
+static qf_filter
+header_argument(FunctionCallInfo fcinfo)
+{
+	Datum datum = PG_GETARG_DATUM(0);
+	FilterReader reader;
+	qf_filter header;
+
+	if (FilterOpenStored(&header, datum))
+		return header;
+	FilterRead(&reader, datum);
+	header = *reader.filter;
+	FilterReadEnd(&reader);
+	return header;
+}
+
+static double
+fill_of(const qf_filter *filter)
+{
+	return (double) filter->ones / (double) filter->params.m;
+}
+
+/* pbf_fill(pbf): share of set bits. */
+PG_FUNCTION_INFO_V1(pbf_fill);
+Datum
+pbf_fill(PG_FUNCTION_ARGS)
+{
+	qf_filter filter = header_argument(fcinfo);
+
+	PG_RETURN_FLOAT8(fill_of(&filter));
+}
+
+/* pbf_distinct(pbf): about how many distinct keys are in a Bloom filter. */
+PG_FUNCTION_INFO_V1(pbf_distinct);
+Datum
+pbf_distinct(PG_FUNCTION_ARGS)
+{
+	qf_filter filter = header_argument(fcinfo);
+
+	if (!qf_is_bloom(&filter.params))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a filter of probability %g does not tell how many distinct keys it has",
+						qf_probability(&filter.params)),
+				 errhint("Use a Bloom filter, made by pbf_new_bloom.")));
+	PG_RETURN_FLOAT8(Max(0, qf_distinct(&filter)));
+}
+
+/* Columns of pbf_info(), in the order of its declaration. */
+enum
+{
+	INFO_BITS,
+	INFO_BYTES,
+	INFO_HASHES,
+	INFO_PROBABILITY,
+	INFO_SEED,
+	INFO_ROWS,
+	INFO_SET_BITS,
+	INFO_FILL,
+	INFO_FORM,
+	INFO_KEY_FAMILY,
+	INFO_COLUMNS
+};
+
+static void
+fill_info(const qf_filter *filter, Datum *values, bool *nulls)
+{
+	char *family = KeyFamilyName(filter->keys.family);
+
+	values[INFO_BITS] = Int64GetDatum((int64) filter->params.m);
+	values[INFO_BYTES] = Int64GetDatum((int64) qf_words(&filter->params) * 8);
+	values[INFO_HASHES] = Int32GetDatum((int32) filter->params.k);
+	values[INFO_PROBABILITY] = Float8GetDatum(qf_probability(&filter->params));
+	values[INFO_SEED] = Int64GetDatum((int64) filter->params.seed);
+	values[INFO_ROWS] = Int64GetDatum(filter->rows);
+	nulls[INFO_ROWS] = filter->rows == QF_ROWS_UNKNOWN;
+	values[INFO_SET_BITS] = Int64GetDatum((int64) filter->ones);
+	values[INFO_FILL] = Float8GetDatum(fill_of(filter));
+	values[INFO_FORM] = CStringGetTextDatum(
+		filter->ones <= qf_explicit_limit(&filter->params) ? "explicit" : "dense");
+	if (family)
+		values[INFO_KEY_FAMILY] = CStringGetTextDatum(family);
+	nulls[INFO_KEY_FAMILY] = family == NULL;
+}
+
+/* pbf_info(pbf): parameters and state. */
+PG_FUNCTION_INFO_V1(pbf_info);
+Datum
+pbf_info(PG_FUNCTION_ARGS)
+{
+	qf_filter filter = header_argument(fcinfo);
+	Datum values[INFO_COLUMNS] = { 0 };
+	bool nulls[INFO_COLUMNS] = { 0 };
+	TupleDesc descriptor;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	fill_info(&filter, values, nulls);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}

@@ -1,0 +1,41 @@
+/*
+ * filter_io.c
+ *		Input, output and comparison of pbf values.
+ *
+ * src/pg/filter_io.c
+ */
+#include "pg/flat.h"
+#include "pg/filter_value.h"
+
+/* Raise an error unless a value made from outside is a valid filter. */
+static void
+validate(struct varlena *value, int sqlstate)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qs_status status = qf_validate(bytes, length);
+
+	if (status != QS_OK)
+		FilterBadFormat(status, sqlstate, bytes, length);
+}
+
+/* A number is meant as the rows, or the keys, of a template. */
+static char *
+hint(const char *text)
+{
+	if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0')
+		return psprintf("A template for so many rows is pbf_new(%s, frequency), one for so many "
+						"distinct keys of a Bloom filter pbf_new_bloom(%s).",
+						text, text);
+	return NULL;
+}
+
+static const FlatType pbf = {
+	.name = "pbf",
+	.noun = "filter",
+	.prefix = "pbf:",
+	.validate = validate,
+	.hint = hint,
+};
+
+FLAT_FUNCTIONS(pbf, pbf);

@@ -1,0 +1,116 @@
+/*
+ * filter_modify.c
+ *		Adding to, merging and folding filters.
+ *
+ * As for sketches: each function returns a read-write expanded object, made from
+ * its argument without copying if that is one already; arguments never change.
+ *
+ * src/pg/filter_modify.c
+ */
+#include "pg/filter_expanded.h"
+#include "pg/keyexpr.h"
+#include "pg/keyread.h"
+
+#define KEY_ARGUMENT 1
+#define ID_ARGUMENT  2
+
+static Datum
+expanded_result(ExpandedFilter *expanded)
+{
+	return EOHPGetRWDatum(&expanded->header);
+}
+
+/* The type of the key argument; that of the filter's other keys if it is a literal. */
+static uint64
+key_argument(FunctionCallInfo fcinfo, const ExpandedFilter *expanded, KeyType *key)
+{
+	Datum value = PG_GETARG_DATUM(KEY_ARGUMENT);
+	KeyReader reader = { 0 };
+	KeyArgument argument;
+	uint64 fingerprint;
+
+	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
+	KeyTypeInit(key, argument.type, argument.collation);
+	if (!argument.literal || KeyFits(key, &expanded->filter.keys))
+		return KeyFingerprint(key, value);
+	fingerprint = KeyReadText(&reader, CurrentMemoryContext, &expanded->filter.keys,
+							  &filter_key_holder, key, value);
+	*key = reader.key;
+	return fingerprint;
+}
+
+/*
+ * Insert the key in the arguments at once.  A NULL key or id changes nothing; a
+ * NULL filter gives NULL.  The key's type is not left in the object: states of
+ * aggregates alone have one, which says what their transition function passes.
+ */
+static Datum
+add_key(FunctionCallInfo fcinfo, FilterInput input)
+{
+	ExpandedFilter *expanded;
+	uint64 fingerprint;
+	KeyType key;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(KEY_ARGUMENT) || (input == FILTER_IDS && PG_ARGISNULL(ID_ARGUMENT)))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	expanded = FilterForUpdate(NULL, PG_GETARG_DATUM(0));
+	FilterFlush(expanded);
+	fingerprint = key_argument(fcinfo, expanded, &key);
+	FilterSetInput(expanded, &key, input);
+	FilterPut(expanded, fingerprint, input == FILTER_IDS ? PG_GETARG_INT64(ID_ARGUMENT) : 1);
+	FilterFlush(expanded);
+	expanded->key.type = InvalidOid;
+	return expanded_result(expanded);
+}
+
+PG_FUNCTION_INFO_V1(pbf_add);
+Datum
+pbf_add(PG_FUNCTION_ARGS)
+{
+	return add_key(fcinfo, FILTER_ROWS);
+}
+
+PG_FUNCTION_INFO_V1(pbf_add_row);
+Datum
+pbf_add_row(PG_FUNCTION_ARGS)
+{
+	return add_key(fcinfo, FILTER_IDS);
+}
+
+/* pbf_merge(pbf, pbf): the union of their bits. */
+PG_FUNCTION_INFO_V1(pbf_merge);
+Datum
+pbf_merge(PG_FUNCTION_ARGS)
+{
+	FilterReader reader;
+	ExpandedFilter *expanded;
+
+	FilterRead(&reader, PG_GETARG_DATUM(1));
+	expanded = FilterForUpdate(NULL, PG_GETARG_DATUM(0));
+	FilterMerge(expanded, reader.filter);
+	FilterReadEnd(&reader);
+	return expanded_result(expanded);
+}
+
+/* pbf_fold(pbf, halvings): the same in half of the bits, so many times. */
+PG_FUNCTION_INFO_V1(pbf_fold);
+Datum
+pbf_fold(PG_FUNCTION_ARGS)
+{
+	int32 halvings = PG_GETARG_INT32(1);
+	ExpandedFilter *expanded;
+	int most;
+
+	expanded = FilterForUpdate(NULL, PG_GETARG_DATUM(0));
+	FilterFlush(expanded);
+	most = qf_params_foldable(&expanded->filter.params);
+	if (halvings < 0 || halvings > most)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("cannot fold filter of " UINT64_FORMAT " bits %d times",
+							   expanded->filter.params.m, halvings),
+						errhint("This one can be folded 0 to %d times.", most)));
+	FilterCheck(qf_fold(&expanded->filter, expanded->filter.params.m >> halvings));
+	return expanded_result(expanded);
+}

@@ -1,0 +1,60 @@
+/*
+ * filter_probe.h
+ *		Looking up keys in filters: what is kept from row to row.
+ *
+ * src/pg/filter_probe.h
+ */
+#ifndef QS_PG_FILTER_PROBE_H
+#define QS_PG_FILTER_PROBE_H
+
+#include "filter/estimate.h"
+#include "pg/filter_expanded.h"
+#include "pg/keyread.h"
+#include "pg/stored.h"
+
+/*
+ * One per calling expression, in fn_extra.  Remembers the type of the keys and
+ * the last filter stored out of line: the first row that names it reads it, the
+ * second keeps a copy, all others use that.
+ */
+typedef struct FilterProbe
+{
+	KeyType key;
+	bool literal;        /* the key is text that may be read as another type */
+	KeyReader literals;  /* which does that */
+	FilterReader reader; /* of the row at hand */
+
+	MemoryContext copy_context;
+	StoredId stored;
+	ExpandedFilter *copy; /* NULL: not kept yet */
+} FilterProbe;
+
+extern FilterProbe *FilterProbeOf(FunctionCallInfo fcinfo);
+extern const qf_filter *FilterProbed(FilterProbe *probe, Datum datum);
+extern void FilterProbeSetKey(FilterProbe *probe, Oid type, Oid collation);
+extern uint64 FilterMisfit(FilterProbe *probe, const qf_filter *filter, Datum value);
+extern uint64
+FilterKeyArgument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter);
+
+/* Fingerprint of a key, of the type that the probe knows, for this filter. */
+static inline uint64
+FilterFingerprint(FilterProbe *probe, const qf_filter *filter, Datum value)
+{
+	return likely(KeyFits(&probe->key, &filter->keys)) ? KeyFingerprint(&probe->key, value)
+													   : FilterMisfit(probe, filter, value);
+}
+
+/* What a lookup tells, of a frequency filter. */
+typedef enum FilterMethod
+{
+	FILTER_CORRECTED, /* right on average, but not below 0 */
+	FILTER_UNBIASED,  /* the same with its sign */
+	FILTER_PAPER      /* the paper's, for comparison */
+} FilterMethod;
+
+/* filter_estimate.c */
+extern FilterMethod FilterMethodArgument(FunctionCallInfo fcinfo, int argument);
+extern void FilterScale(const qf_filter *filter, FilterMethod method, qf_scale *scale);
+extern double FilterEstimate(const qf_scale *scale, FilterMethod method, uint32 set);
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * filter_value.c
+ *		Reading and writing pbf values.
+ *
+ * As with sketches, values inside the database were validated when they came
+ * in.  Reading one checks its header and length only, which suffices for no
+ * operation to read or write outside of it.
+ *
+ * src/pg/filter_value.c
+ */
+#include "pg/filter_expanded.h"
+
+#include "access/detoast.h"
+#include "utils/memutils.h"
+
+/* A view of a detoasted value. */
+void
+FilterOpen(qf_filter *view, struct varlena *value)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qs_status status = qf_open(view, bytes, length);
+
+	if (status != QS_OK)
+		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
+}
+
+/*
+ * Read access to a filter until FilterReadEnd() or the end of the datum.  An
+ * expanded filter is read where it is, with all its keys inserted.
+ */
+void
+FilterRead(FilterReader *reader, Datum datum)
+{
+	ExpandedFilter *expanded = FilterExpandedIn(datum);
+	struct varlena *value;
+
+	reader->own = NULL;
+	if (expanded)
+	{
+		FilterFlush(expanded);
+		reader->filter = &expanded->filter;
+		return;
+	}
+	value = PG_DETOAST_DATUM(datum);
+	if ((Pointer) value != DatumGetPointer(datum))
+		reader->own = value;
+	FilterOpen(&reader->view, value);
+	reader->filter = &reader->view;
+}
+
+/* Free what reading allocated, for callers that read many in one context. */
+void
+FilterReadEnd(FilterReader *reader)
+{
+	if (reader->own)
+		pfree(reader->own);
+	reader->own = NULL;
+}
+
+/*
+ * Open a filter stored out of line by its header alone, the only part that is
+ * read: good for what is in the header.  False if the datum is not stored so
+ * that parts of it can be read.
+ */
+bool
+FilterOpenStored(qf_filter *view, Datum datum)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	struct varatt_external pointer;
+	struct varlena *header;
+	Size length;
+	qs_status status;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	length = pointer.va_rawsize - VARHDRSZ;
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || length < QF_HEADER_BYTES)
+		return false;
+	header = detoast_attr_slice(value, 0, QF_HEADER_BYTES);
+	if (VARSIZE_ANY_EXHDR(header) != QF_HEADER_BYTES)
+		FilterBadFormat(QS_FORMAT_SHORT, ERRCODE_DATA_CORRUPTED, NULL, VARSIZE_ANY_EXHDR(header));
+	status = qf_open(view, (const uint8 *) VARDATA_ANY(header), length);
+	if (status != QS_OK)
+		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, (const uint8 *) VARDATA_ANY(header),
+						length);
+	view->positions = view->bits = NULL;
+	pfree(header);
+	return true;
+}
+
+/* Bytes of the varlena: half a gigabyte at most, which PostgreSQL can store. */
+Size
+FilterFlatSize(const qf_filter *filter)
+{
+	StaticAssertStmt(VARHDRSZ + QF_HEADER_BYTES + QF_BITS_MAX / 8 <= MaxAllocSize,
+					 "the largest filter cannot be stored");
+	return VARHDRSZ + (Size) qf_flat_size(filter);
+}
+
+void
+FilterWrite(const qf_filter *filter, struct varlena *out, Size size)
+{
+	SET_VARSIZE(out, size);
+	qf_write(filter, (uint8 *) VARDATA(out));
+}
+
+/* A palloc'd value. */
+struct varlena *
+FilterFlatten(const qf_filter *filter)
+{
+	Size size = FilterFlatSize(filter);
+	struct varlena *out = palloc(size);
+
+	FilterWrite(filter, out, size);
+	return out;
+}

@@ -1,0 +1,49 @@
+/*
+ * filter_value.h
+ *		Probabilistic Bloom filters as values of PostgreSQL.
+ *
+ * A pbf value is a varlena whose bytes after the header are the byte format
+ * (filter/format.h).  Functions read it through a FilterReader and change it as
+ * an expanded object (filter_expanded.h).
+ *
+ * src/pg/filter_value.h
+ */
+#ifndef QS_PG_FILTER_VALUE_H
+#define QS_PG_FILTER_VALUE_H
+
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "filter/format.h"
+#include "pg/keytype.h"
+#include "pg/memory.h"
+#include "engine/filter_engine.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* Read access to a filter, whatever the datum is made of. */
+typedef struct FilterReader
+{
+	const qf_filter *filter;
+	qf_filter view;      /* what "filter" points to unless it is expanded */
+	struct varlena *own; /* detoasted copy to be freed, or NULL */
+} FilterReader;
+
+/* filter_value.c */
+extern void FilterRead(FilterReader *reader, Datum datum);
+extern void FilterReadEnd(FilterReader *reader);
+extern void FilterOpen(qf_filter *view, struct varlena *value);
+extern bool FilterOpenStored(qf_filter *view, Datum datum);
+extern struct varlena *FilterFlatten(const qf_filter *filter);
+extern Size FilterFlatSize(const qf_filter *filter);
+extern void FilterWrite(const qf_filter *filter, struct varlena *out, Size size);
+
+/* filter_errors.c */
+extern const KeyHolder filter_key_holder;
+extern void FilterCheck(qs_status status);
+extern void FilterCheckMergeable(const qf_filter *a, const qf_filter *b);
+extern void FilterBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
+	__attribute__((noreturn));
+
+#endif
