@@ -1,0 +1,250 @@
+/*
+ * sets_array.c
+ *		Set operations on arrays of integers.
+ *
+ * An array stands for the set of its elements.  One pass of vector comparisons
+ * finds out whether it is strictly ascending already; only if it is not, it is
+ * copied, sorted and freed of duplicates.  smallint becomes integer on the way
+ * in, as the loops are made for 4 and 8 bytes.
+ *
+ * The arguments' element type is read from the arrays, not from the
+ * declaration.
+ *
+ * src/pg/sets_array.c
+ */
+#include "pg/sets_value.h"
+
+#include "catalog/pg_type_d.h"
+#include "engine/sets_kernels.h"
+#include "utils/array.h"
+#include "utils/memutils.h"
+
+/* A set, as ascending integers of 4 or 8 bytes. */
+typedef struct Operand
+{
+	Oid type; /* of the array's elements */
+	bool wide;
+	const void *item;
+	uint64 count;
+} Operand;
+
+static void *
+huge_alloc(uint64 count, Size size)
+{
+	return MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * size);
+}
+
+static void
+check_array(const ArrayType *array)
+{
+	Oid type = ARR_ELEMTYPE(array);
+
+	if (type != INT2OID && type != INT4OID && type != INT8OID)
+		elog(ERROR, "array of type %u is no set of integers", type);
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("a set must be one-dimensional"),
+				 errdetail("The array has %d dimensions.", ARR_NDIM(array))));
+	if (array_contains_nulls((ArrayType *) array))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("a set must not contain nulls"),
+				 errhint("Remove them with array_remove(array, NULL).")));
+}
+
+static int32 *
+widened(const int16 *from, uint64 count)
+{
+	int32 *to = huge_alloc(count, sizeof(int32));
+	uint64 i;
+
+	for (i = 0; i < count; i++)
+		to[i] = from[i];
+	return to;
+}
+
+/* A sorted copy without duplicates. */
+static void
+sort_operand(Operand *set)
+{
+	Size width = set->wide ? sizeof(int64) : sizeof(int32);
+	void *item = huge_alloc(set->count, width);
+	void *scratch = set->count > QI_SMALL_SORT ? huge_alloc(set->count, width) : NULL;
+
+	memcpy(item, set->item, set->count * width);
+	if (set->wide)
+		qi_sort_unique64(item, &set->count, scratch, &sets_interrupt);
+	else
+		qi_sort_unique32(item, &set->count, scratch, &sets_interrupt);
+	if (scratch)
+		pfree(scratch);
+	set->item = item;
+}
+
+static void
+open_operand(Operand *set, const qi_kernels *kernels, Datum datum)
+{
+	ArrayType *array = DatumGetArrayTypeP(datum);
+	bool sorted;
+
+	check_array(array);
+	set->type = ARR_ELEMTYPE(array);
+	set->wide = set->type == INT8OID;
+	set->item = ARR_DATA_PTR(array);
+	set->count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	if (set->type == INT2OID)
+		set->item = widened(set->item, set->count);
+	sorted = set->wide ? kernels->sorted64(set->item, set->count)
+					   : kernels->sorted32(set->item, set->count);
+	if (!sorted)
+		sort_operand(set);
+}
+
+static const qi_kernels *
+open_operands(FunctionCallInfo fcinfo, Operand *a, Operand *b)
+{
+	const qi_kernels *kernels = qi_kernels_now();
+
+	open_operand(a, kernels, PG_GETARG_DATUM(0));
+	open_operand(b, kernels, PG_GETARG_DATUM(1));
+	if (a->type != b->type)
+		elog(ERROR, "arrays of types %u and %u are no sets of one type", a->type, b->type);
+	return kernels;
+}
+
+/* Open both sets and count what they have in common. */
+static uint64
+common_of(FunctionCallInfo fcinfo, Operand *a, Operand *b)
+{
+	const qi_kernels *kernels = open_operands(fcinfo, a, b);
+
+	if (a->wide)
+		return qi_count64(kernels, a->item, a->count, b->item, b->count);
+	return qi_count32(kernels, a->item, a->count, b->item, b->count);
+}
+
+static double
+quotient(uint64 part, uint64 whole)
+{
+	return whole == 0 ? 0 : (double) part / (double) whole;
+}
+
+/* set_intersect_count(integer[], integer[]) */
+PG_FUNCTION_INFO_V1(qsets_array_intersect_count);
+Datum
+qsets_array_intersect_count(PG_FUNCTION_ARGS)
+{
+	Operand a;
+	Operand b;
+
+	PG_RETURN_INT64(common_of(fcinfo, &a, &b));
+}
+
+/* set_union_count(integer[], integer[]) */
+PG_FUNCTION_INFO_V1(qsets_array_union_count);
+Datum
+qsets_array_union_count(PG_FUNCTION_ARGS)
+{
+	Operand a;
+	Operand b;
+	uint64 common = common_of(fcinfo, &a, &b);
+
+	PG_RETURN_INT64(a.count + b.count - common);
+}
+
+/* set_difference_count(integer[], integer[]): elements of the first alone */
+PG_FUNCTION_INFO_V1(qsets_array_difference_count);
+Datum
+qsets_array_difference_count(PG_FUNCTION_ARGS)
+{
+	Operand a;
+	Operand b;
+	uint64 common = common_of(fcinfo, &a, &b);
+
+	PG_RETURN_INT64(a.count - common);
+}
+
+/* set_jaccard(integer[], integer[]): 0 for two empty sets */
+PG_FUNCTION_INFO_V1(qsets_array_jaccard);
+Datum
+qsets_array_jaccard(PG_FUNCTION_ARGS)
+{
+	Operand a;
+	Operand b;
+	uint64 common = common_of(fcinfo, &a, &b);
+
+	PG_RETURN_FLOAT8(quotient(common, a.count + b.count - common));
+}
+
+/* set_overlap(integer[], integer[]): the part of the smaller set; 0 if it is empty */
+PG_FUNCTION_INFO_V1(qsets_array_overlap);
+Datum
+qsets_array_overlap(PG_FUNCTION_ARGS)
+{
+	Operand a;
+	Operand b;
+	uint64 common = common_of(fcinfo, &a, &b);
+
+	PG_RETURN_FLOAT8(quotient(common, Min(a.count, b.count)));
+}
+
+/* set_contains_all(integer[], integer[]): is the second a subset of the first? */
+PG_FUNCTION_INFO_V1(qsets_array_contains_all);
+Datum
+qsets_array_contains_all(PG_FUNCTION_ARGS)
+{
+	Operand a;
+	Operand b;
+	uint64 common = common_of(fcinfo, &a, &b);
+
+	PG_RETURN_BOOL(common == b.count);
+}
+
+/* An array of "count" elements that lie behind the room for its header. */
+static ArrayType *
+finish_array(ArrayType *array, uint64 count, Oid type, Size width)
+{
+	SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(1) + count * width);
+	array->ndim = 1;
+	array->dataoffset = 0;
+	array->elemtype = type;
+	ARR_DIMS(array)[0] = (int) count;
+	ARR_LBOUND(array)[0] = 1;
+	return array;
+}
+
+static void
+narrow(int16 *to, const int32 *from, uint64 count)
+{
+	uint64 i;
+
+	for (i = 0; i < count; i++)
+		to[i] = (int16) from[i];
+}
+
+/* set_intersect(integer[], integer[]): ascending */
+PG_FUNCTION_INFO_V1(qsets_array_intersect);
+Datum
+qsets_array_intersect(PG_FUNCTION_ARGS)
+{
+	Operand a;
+	Operand b;
+	const qi_kernels *kernels = open_operands(fcinfo, &a, &b);
+	uint64 room = Min(a.count, b.count) + QI_SLACK;
+	Size width = a.wide ? sizeof(int64) : sizeof(int32);
+	char *array = huge_alloc(ARR_OVERHEAD_NONULLS(1) + room * width, 1);
+	void *item = array + ARR_OVERHEAD_NONULLS(1);
+	uint64 count;
+
+	if (a.wide)
+		count = qi_intersect64(kernels, a.item, a.count, b.item, b.count, item);
+	else
+		count = qi_intersect32(kernels, a.item, a.count, b.item, b.count, item);
+	if (count == 0)
+		PG_RETURN_ARRAYTYPE_P(construct_empty_array(a.type));
+	if (a.type == INT2OID)
+	{
+		narrow(item, item, count);
+		width = sizeof(int16);
+	}
+	PG_RETURN_ARRAYTYPE_P(finish_array((ArrayType *) array, count, a.type, width));
+}

@@ -1,0 +1,24 @@
+/*
+ * sets_value.h
+ *		What functions on sets share: interrupts and errors.
+ *
+ * src/pg/sets_value.h
+ */
+#ifndef QS_PG_SETS_VALUE_H
+#define QS_PG_SETS_VALUE_H
+
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "pg/keytype.h"
+#include "sets/sets.h"
+
+/* Lets PostgreSQL cancel long loops. */
+extern const qi_interrupt sets_interrupt;
+
+extern const KeyHolder sets_key_holder;
+extern void SetsCheck(qs_status status);
+extern void SetsBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
+	__attribute__((noreturn));
+
+#endif
