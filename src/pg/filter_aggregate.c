@@ -10,6 +10,7 @@
  *
  * src/pg/filter_aggregate.c
  */
+#include "pg/filter_aggregate.h"
 #include "pg/filter_expanded.h"
 #include "pg/keyexpr.h"
 
@@ -239,3 +240,29 @@ pbf_agg_final(PG_FUNCTION_ARGS)
 	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
 	PG_RETURN_POINTER(pointer);
 }
+
+static const AggregateForm of_rows = { 0, 2 };
+static const AggregateForm numbered = { 2, 3 };
+
+/* The form of a function of ours, or NULL if it is no transition function. */
+static const AggregateForm *
+transition_form(PGFunction transition)
+{
+	if (transition == pbf_agg_trans)
+		return &of_rows;
+	return transition == pbf_row_agg_trans || transition == pbf_count_agg_trans ? &numbered : NULL;
+}
+
+static bool
+combines(PGFunction function)
+{
+	return function == pbf_agg_combine || function == pbf_merge_trans;
+}
+
+static bool
+finishes(PGFunction function)
+{
+	return function == pbf_agg_final;
+}
+
+const AggregateFunctions filter_functions = { transition_form, combines, finishes };

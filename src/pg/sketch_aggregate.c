@@ -46,7 +46,7 @@ may_use_ticket(FunctionCallInfo fcinfo)
 	AggState *node = (AggState *) fcinfo->context;
 
 	return IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
-		   CombinesSketches(node);
+		   CombinesStates(node, &sketch_functions);
 }
 
 /* Does the node compare the memory of its states with work_mem? */
@@ -308,8 +308,8 @@ qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
 }
 
 /* The form of a function of ours, or NULL if it is no transition function. */
-const AggregateForm *
-SketchTransitionForm(PGFunction transition)
+static const AggregateForm *
+transition_form(PGFunction transition)
 {
 	if (transition == qsketch_agg_trans)
 		return &plain;
@@ -319,3 +319,5 @@ SketchTransitionForm(PGFunction transition)
 		return &templated;
 	return transition == qsketch_agg_trans_weight_template ? &weighted_templated : NULL;
 }
+
+const AggregateFunctions sketch_functions = { transition_form, IsSketchCombine, IsSketchFinal };

@@ -1,5 +1,5 @@
 /*
- * sketch_recognize.c
+ * recognize.c
  *		Which aggregates of the catalog are ours.
  *
  * A name proves nothing, and neither does being part of the extension: that is
@@ -9,9 +9,9 @@
  * addresses, and nothing else can differ.  Only superusers declare C functions,
  * so the types in such a declaration can be trusted, too.
  *
- * src/pg/sketch_recognize.c
+ * src/pg/recognize.c
  */
-#include "pg/sketch_recognize.h"
+#include "pg/recognize.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
@@ -91,9 +91,10 @@ read_types(Oid transition, Oid state_type, Oid *key_type)
 	return fits;
 }
 
-/* Does the aggregate compute what a qsketch_agg computes? */
+/* Is the aggregate made of these functions, and of nothing else? */
 bool
-RecognizeAggregate(Oid aggregate, RecognizedAggregate *recognized)
+RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
+				   RecognizedAggregate *recognized)
 {
 	Parts parts;
 	const AggregateForm *form;
@@ -101,9 +102,9 @@ RecognizeAggregate(Oid aggregate, RecognizedAggregate *recognized)
 	if (!read_parts(aggregate, &parts) || parts.initial || parts.fixed.aggkind != AGGKIND_NORMAL ||
 		parts.fixed.aggfinalextra)
 		return false;
-	form = SketchTransitionForm(address_of(parts.fixed.aggtransfn));
-	if (form == NULL || !IsSketchCombine(address_of(parts.fixed.aggcombinefn)) ||
-		!IsSketchFinal(address_of(parts.fixed.aggfinalfn)))
+	form = functions->form(address_of(parts.fixed.aggtransfn));
+	if (form == NULL || !functions->combines(address_of(parts.fixed.aggcombinefn)) ||
+		!functions->finishes(address_of(parts.fixed.aggfinalfn)))
 		return false;
 	recognized->form = *form;
 	recognized->transition = parts.fixed.aggtransfn;
@@ -118,11 +119,11 @@ RecognizeAggregate(Oid aggregate, RecognizedAggregate *recognized)
  * state, and combine it in ways of their own.
  */
 bool
-CombinesSketches(const AggState *node)
+CombinesStates(const AggState *node, const AggregateFunctions *functions)
 {
 	const AggStatePerTransData *state = node->curpertrans;
 	Parts parts;
 
 	return state && !state->aggshared && read_parts(state->aggref->aggfnoid, &parts) &&
-		   IsSketchCombine(address_of(parts.fixed.aggcombinefn));
+		   functions->combines(address_of(parts.fixed.aggcombinefn));
 }
