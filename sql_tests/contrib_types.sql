@@ -181,6 +181,8 @@ SELECT pbf_contains(pbf_agg(c, pbf_new_bloom(100, 1e-9)), 'USER1') AS agg,
 SELECT DISTINCT pbf_contains(pbf_agg(c, pbf_new_bloom(100, 1e-9)) OVER (), 'USER1') AS window FROM people;
 SELECT (pbf_info(pbf_agg(c, pbf_new_bloom(100)))).key_family, (pbf_info(pbf_agg(c::text || '', pbf_new_bloom(100)))).key_family AS text FROM people;
 SELECT pbf_contains(pbf_agg(c, pbf_new_bloom(100)), t) FROM people GROUP BY t;
+SELECT pbf_agg(c, pbf_new_bloom(100)) IS NOT NULL AND pbf_agg(c::text, pbf_new_bloom(100)) IS NOT NULL FROM people;
+SELECT pbf_row_agg(c, 1, pbf_new_bloom(100)) IS NOT NULL AND pbf_row_agg(c::text, 1, pbf_new_bloom(100)) IS NOT NULL FROM people;
 
 -- equality, but no hash: no keys
 SET client_min_messages = warning;

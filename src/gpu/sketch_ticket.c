@@ -13,7 +13,7 @@
  * (or the worker itself, if states are combined there) can redeem it, once, and
  * while the entry lives: no longer than the leader's transaction.  For all else
  * it is no sketch.  Aggregates that would show their partial states to anything
- * but our combine function get no tickets, but whole sketches (pg/sketch_recognize.c).
+ * but our combine function get no tickets, but whole sketches (pg/recognize.c).
  *
  * src/gpu/sketch_ticket.c
  */

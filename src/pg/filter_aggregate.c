@@ -10,6 +10,7 @@
  *
  * src/pg/filter_aggregate.c
  */
+#include "pg/filter_aggregate.h"
 #include "pg/filter_expanded.h"
 #include "pg/keyexpr.h"
 
@@ -46,6 +47,7 @@ is_hashed(const AggState *node)
 static ExpandedFilter *
 start_state(FunctionCallInfo fcinfo, ExpandedFilter *state)
 {
+	CheckMoving(fcinfo, &filter_functions);
 	state->accounted = is_hashed((AggState *) fcinfo->context);
 	return state;
 }
@@ -148,7 +150,8 @@ transition(FunctionCallInfo fcinfo, FilterInput input)
 
 	if (PG_ARGISNULL(KEY_ARGUMENT) || (input != FILTER_ROWS && PG_ARGISNULL(NUMBER_ARGUMENT)))
 		return unchanged_state(fcinfo);
-	if (unlikely(state == NULL || state->key.type == InvalidOid || state->input != input))
+	if (unlikely(state == NULL || state->key.type == InvalidOid || state->input != input ||
+				 fcinfo->context == NULL))
 		state = first_state(fcinfo, input);
 	if (unlikely(!is_known_template(fcinfo, template_argument(input), state)))
 		check_template(fcinfo, template_argument(input), state);
@@ -239,3 +242,36 @@ pbf_agg_final(PG_FUNCTION_ARGS)
 	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
 	PG_RETURN_POINTER(pointer);
 }
+
+static const AggregateForm of_rows = { 0, 2 };
+static const AggregateForm numbered = { 2, 3 };
+
+/* The form of a function of ours, or NULL if it is no transition function. */
+static const AggregateForm *
+transition_form(PGFunction transition)
+{
+	if (transition == pbf_agg_trans)
+		return &of_rows;
+	return transition == pbf_row_agg_trans || transition == pbf_count_agg_trans ? &numbered : NULL;
+}
+
+static bool
+combines(PGFunction function)
+{
+	return function == pbf_agg_combine || function == pbf_merge_trans;
+}
+
+static bool
+finishes(PGFunction function)
+{
+	return function == pbf_agg_final;
+}
+
+/* There is no inverse: a moving aggregate with one of these has another's for that. */
+static bool
+moves(PGFunction function)
+{
+	return transition_form(function) != NULL || combines(function);
+}
+
+const AggregateFunctions filter_functions = { transition_form, combines, finishes, moves };

@@ -22,7 +22,6 @@
 #include "pg/keyexpr.h"
 
 #include "nodes/execnodes.h"
-#include "utils/regproc.h"
 
 static const AggregateForm plain = { 0, 0 };
 static const AggregateForm weighted = { 2, 0 };
@@ -49,7 +48,7 @@ may_use_ticket(FunctionCallInfo fcinfo)
 	AggState *node = (AggState *) fcinfo->context;
 
 	return IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
-		   CombinesSketches(node);
+		   CombinesStates(node, &sketch_functions);
 }
 
 /* Does the node compare the memory of its states with work_mem? */
@@ -60,27 +59,11 @@ is_hashed(const AggState *node)
 		   (node->aggstrategy == AGG_HASHED || node->aggstrategy == AGG_MIXED);
 }
 
-/* Raise an error if functions of others get the state of a moving aggregate. */
-static void
-check_moving(FunctionCallInfo fcinfo)
-{
-	const WindowAggState *node = (const WindowAggState *) fcinfo->context;
-	Oid aggregate =
-		IsA(node, WindowAggState) ? MovesElsewhere(node, fcinfo->flinfo->fn_oid) : InvalidOid;
-
-	if (OidIsValid(aggregate))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("moving aggregate %s mixes functions of qsketch with others",
-						format_procedure(aggregate)),
-				 errhint("MSFUNC and MINVFUNC must both be functions of qsketch, or neither.")));
-}
-
 /* Prepare a new state for what the calling node does with it. */
 ExpandedSketch *
 AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state)
 {
-	check_moving(fcinfo);
+	CheckMoving(fcinfo, &sketch_functions);
 	ExpandedPlace(state);
 	if (state->engine != &qs_engine_cpu)
 		state->ticket = may_use_ticket(fcinfo);
@@ -351,8 +334,8 @@ qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
 }
 
 /* The form of a function of ours, or NULL if it is no transition function. */
-const AggregateForm *
-SketchTransitionForm(PGFunction transition)
+static const AggregateForm *
+transition_form(PGFunction transition)
 {
 	if (transition == qsketch_agg_trans)
 		return &plain;
@@ -363,11 +346,15 @@ SketchTransitionForm(PGFunction transition)
 	return transition == qsketch_agg_trans_weight_template ? &weighted_templated : NULL;
 }
 
-/* Is it one of the inverse transition functions? */
-bool
-IsSketchInverse(PGFunction function)
+/* Is it one that changes the state of a moving aggregate, or starts one? */
+static bool
+moves(PGFunction function)
 {
-	return function == qsketch_agg_inverse || function == qsketch_agg_inverse_weight ||
-		   function == qsketch_agg_inverse_template ||
+	return transition_form(function) != NULL || IsSketchCombine(function) ||
+		   IsSketchMergeInverse(function) || function == qsketch_agg_inverse ||
+		   function == qsketch_agg_inverse_weight || function == qsketch_agg_inverse_template ||
 		   function == qsketch_agg_inverse_weight_template;
 }
+
+const AggregateFunctions sketch_functions = { transition_form, IsSketchCombine, IsSketchFinal,
+											  moves };

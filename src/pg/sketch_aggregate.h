@@ -8,12 +8,19 @@
 #define QS_PG_SKETCH_AGGREGATE_H
 
 #include "pg/sketch_expanded.h"
-#include "pg/sketch_recognize.h"
+#include "pg/recognize.h"
+
+extern const AggregateFunctions sketch_functions;
 
 extern MemoryContext AggregateContext(FunctionCallInfo fcinfo);
 extern ExpandedSketch *AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state);
 extern void AggregateCheckParams(const qs_params *a, const qs_params *b);
 extern bool AggregateIsInitial(FunctionCallInfo fcinfo);
 extern Datum AggregateUnchanged(FunctionCallInfo fcinfo);
+
+/* sketch_merge_aggregate.c */
+extern bool IsSketchCombine(PGFunction combine);
+extern bool IsSketchFinal(PGFunction final);
+extern bool IsSketchMergeInverse(PGFunction function);
 
 #endif

@@ -204,10 +204,8 @@ IsSketchFinal(PGFunction final)
 	return final == qsketch_agg_final;
 }
 
-/* Is it one that changes the state of a moving aggregate, or starts one? */
 bool
-IsSketchMover(PGFunction function)
+IsSketchMergeInverse(PGFunction function)
 {
-	return SketchTransitionForm(function) != NULL || IsSketchInverse(function) ||
-		   IsSketchCombine(function) || function == qsketch_merge_inverse;
+	return function == qsketch_merge_inverse;
 }

@@ -54,12 +54,12 @@ ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor)
 	place->align = (uint8) att_align_nominal(1, form->attalign);
 }
 
-/* Room for so many keys in the sketch's buffer. */
+/* Room for so many keys in the state's buffer. */
 static void
-make_room(ExpandedSketch *sketch, int count)
+make_room(SketchedColumn *column, int count)
 {
-	while (sketch->buffer.room - sketch->buffer.count < count)
-		ExpandedMakeRoom(sketch);
+	while (column->buffer->room - column->buffer->count < count)
+		column->family->make_room(column);
 }
 
 /* The general way; false: NULL. */
@@ -85,7 +85,7 @@ add_any(SketchedColumn *column, Relation relation, HeapTupleHeader header, uint1
 	Datum value;
 
 	if (get_any(&column->place, relation, header, length, &value))
-		ExpandedPutKey(column->sketch, KeyFingerprint(&column->sketch->key, value));
+		KeyBufferPut(column->buffer, KeyFingerprint(column->key, value));
 }
 
 /* Does a bitmap of NULLs say that none of the first attributes is NULL? */
@@ -139,7 +139,7 @@ fetch_ahead(const PageTuples *tuples, int i)
 static pg_attribute_always_inline void
 add_integers(SketchedColumn *column, Relation relation, const PageTuples *tuples, KeyKind kind)
 {
-	ExpandedSketch *sketch = column->sketch;
+	KeyBuffer *buffer = column->buffer;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
@@ -150,7 +150,7 @@ add_integers(SketchedColumn *column, Relation relation, const PageTuples *tuples
 		if (unlikely(!at_offset(&column->place, tuple)))
 			add_any(column, relation, tuple, tuples->length[i]);
 		else
-			ExpandedPutKey(sketch, (uint64) integer_at(value_at(&column->place, tuple), kind));
+			KeyBufferPut(buffer, (uint64) integer_at(value_at(&column->place, tuple), kind));
 	}
 }
 
@@ -176,9 +176,9 @@ add_strings(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 		if (unlikely(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
 			add_any(column, relation, tuple, tuples->length[i]);
 		else
-			ExpandedPutKey(column->sketch,
-						   hash_bytes_extended((const unsigned char *) VARDATA_ANY(value),
-											   (int) VARSIZE_ANY_EXHDR(value), 0));
+			KeyBufferPut(column->buffer,
+						 hash_bytes_extended((const unsigned char *) VARDATA_ANY(value),
+											 (int) VARSIZE_ANY_EXHDR(value), 0));
 	}
 }
 
@@ -204,7 +204,7 @@ get_integer(const ColumnPlace *place, KeyKind kind, Relation relation, HeapTuple
 static void
 add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
-	const KeyType *key = &column->sketch->key;
+	const KeyType *key = column->key;
 	bool is_integer = KeyIsInteger(key);
 	int i;
 
@@ -228,19 +228,13 @@ add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples
 	}
 }
 
-/* Add the column of all tuples to its sketch. */
-void
-SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+/* Add the column of all tuples to its state, whose buffer has room for them. */
+static void
+add_keys(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
-	KeyKind kind = column->place.offset >= 0 ? column->sketch->key.kind : KEY_HASHED;
+	KeyKind kind = column->place.offset >= 0 ? column->key->kind : KEY_HASHED;
 	int i;
 
-	if (column->weight.attribute)
-	{
-		add_weighted(column, relation, tuples);
-		return;
-	}
-	make_room(column->sketch, tuples->count);
 	switch (kind)
 	{
 		case KEY_INT8:
@@ -262,4 +256,21 @@ SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *t
 				add_any(column, relation, tuples->tuple[i], tuples->length[i]);
 			}
 	}
+}
+
+/* Add the column of all tuples to its state. */
+void
+SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+{
+	int before;
+
+	if (column->weight.attribute)
+	{
+		add_weighted(column, relation, tuples);
+		return;
+	}
+	make_room(column, tuples->count);
+	before = column->buffer->count;
+	add_keys(column, relation, tuples);
+	*column->members += column->buffer->count - before;
 }

@@ -94,7 +94,8 @@ init_column(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor)
 	column->weight_kind = call.weight_kind;
 	column->key_type = call.key_type;
 	column->collation = aggref->inputcollid;
-	ColumnScanParams(&call, &column->params);
+	column->family = call.family;
+	column->template = call.template;
 }
 
 static void
@@ -132,11 +133,7 @@ start_sketches(ColumnScanState *state)
 	{
 		SketchedColumn *column = &state->column[i];
 
-		column->sketch = ExpandedCreate(state->sketches, &column->params);
-		ExpandedPlace(column->sketch);
-		column->sketch->ticket = state->partial;
-		KeyTypeInit(&column->sketch->key, column->key_type, column->collation);
-		column->sketch->sketch.keys = column->sketch->key.keys;
+		column->family->start(column, state->sketches, state->partial);
 	}
 }
 
@@ -167,12 +164,12 @@ count_run(ColumnScanState *state)
 
 	for (i = 0; i < state->count; i++)
 	{
-		const ExpandedSketch *sketch = state->column[i].sketch;
+		const SketchedColumn *column = &state->column[i];
 
-		run.keys += sketch->members;
-		run.batches += sketch->batches;
-		run.on_cpu |= sketch->engine == &qs_engine_cpu;
-		run.on_gpu |= sketch->engine != &qs_engine_cpu;
+		run.keys += *column->members;
+		run.batches += *column->batches;
+		run.on_cpu |= SketchedColumnIsOnCpu(column);
+		run.on_gpu |= !SketchedColumnIsOnCpu(column);
 	}
 	if (state->shared)
 		SharedScanCount(state->shared, &run);
@@ -207,7 +204,7 @@ run(ColumnScanState *state)
 	PageReaderEnd(&state->reader);
 	pfree(tuples);
 	for (i = 0; i < state->count; i++)
-		ExpandedFlush(state->column[i].sketch);
+		state->column[i].family->flush(&state->column[i]);
 	count_run(state);
 	state->ready = true;
 }
@@ -238,10 +235,10 @@ next(ScanState *node)
 	}
 	for (i = 0; i < state->count; i++)
 	{
-		ExpandedSketch *sketch = state->column[i].sketch;
+		const SketchedColumn *column = &state->column[i];
 
-		slot->tts_isnull[i] = sketch->members == 0;
-		slot->tts_values[i] = EOHPGetRODatum(&sketch->header);
+		slot->tts_isnull[i] = *column->members == 0;
+		slot->tts_values[i] = EOHPGetRODatum(column->header);
 	}
 	return ExecStoreVirtualTuple(slot);
 }

@@ -2,8 +2,8 @@
  * match.c
  *		Which aggregates and tables QSketchScan can do.
  *
- * Every aggregate must be a plain qsketch_agg (or another that is made of the
- * same functions, see pg/sketch_recognize.c) of a column of keys, perhaps one of
+ * Every aggregate must be a plain qsketch_agg or pbf_agg (or another that is made of the
+ * same functions, see pg/recognize.c) of a column of keys, perhaps one of
  * weights, and perhaps a constant template, and the query must ask for all rows
  * of a table whose pages are heapam's.  Whatever would be an error is left to
  * the ordinary plan, which raises it when the first key comes, and only then.
@@ -67,13 +67,26 @@ match_weight(Expr *expr, ColumnScanCall *call)
 	}
 }
 
+/* The family whose aggregate this is, or NULL. */
+static const ColumnFamily *
+recognize(Oid aggregate, RecognizedAggregate *recognized)
+{
+	int i;
+
+	for (i = 0; i < COLUMN_FAMILIES; i++)
+		if (RecognizeAggregate(aggregate, column_families[i].functions, recognized))
+			return &column_families[i];
+	return NULL;
+}
+
 /* Is this a call of an aggregate of ours, whose arguments are what it declares? */
 static bool
 match_aggregate(Aggref *aggref, ColumnScanCall *call)
 {
 	const AggregateForm *form = &call->aggregate.form;
 
-	if (!RecognizeAggregate(aggref->aggfnoid, &call->aggregate) || aggref->aggstar ||
+	call->family = recognize(aggref->aggfnoid, &call->aggregate);
+	if (call->family == NULL || (form->weight && !call->family->weights) || aggref->aggstar ||
 		aggref->aggvariadic ||
 		list_length(aggref->args) != 1 + (form->weight != 0) + (form->template != 0))
 		return false;
@@ -103,30 +116,11 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 	return IsA(call->template, Const) && !call->template->constisnull;
 }
 
-/* Parameters of the sketch that the call builds. */
-void
-ColumnScanParams(const ColumnScanCall *call, qs_params *params)
-{
-	SketchReader reader;
-
-	if (call->template == NULL)
-	{
-		SketchDefaultParams(params);
-		return;
-	}
-	SketchRead(&reader, call->template->constvalue);
-	*params = reader.sketch->params;
-	SketchReadEnd(&reader);
-}
-
-/* Will no key raise an error?  Device parts take none, some types have no hash. */
+/* Will no key raise an error?  Some types have no hash. */
 static bool
 takes_keys(const ColumnScanCall *call)
 {
-	qs_params params;
-
-	ColumnScanParams(call, &params);
-	return params.part != QS_PART_DEVICE && KeyTypeHasHash(call->key_type);
+	return call->family->takes_keys(call->template) && KeyTypeHasHash(call->key_type);
 }
 
 static bool
@@ -157,7 +151,7 @@ ColumnScanCheckShared(PlannerInfo *root)
 
 	foreach (cell, found)
 		if (IsA(lfirst(cell), Aggref) &&
-			RecognizeAggregate(lfirst_node(Aggref, cell)->aggfnoid, &recognized))
+			recognize(lfirst_node(Aggref, cell)->aggfnoid, &recognized))
 			aggregates = lappend(aggregates, lfirst(cell));
 	KeyCheckSharedAggregates(aggregates);
 }

@@ -90,14 +90,11 @@ merge_cost(List *aggregates, double rows)
 	{
 		Aggref *aggref = lfirst_node(Aggref, cell);
 		ColumnScanCall call;
-		qs_params params;
 
 		if (aggref->aggsplit == AGGSPLIT_SIMPLE || !ColumnScanMatch(aggref, &call))
 			continue;
-		ColumnScanParams(&call, &params);
-		if (rows > qs_explicit_limit(&params))
-			cost += (double) qs_ops_of(params.structure)->table_bytes(&params, false) / BLCKSZ *
-					MERGE_SHARE * cpu_tuple_cost;
+		cost +=
+			call.family->table_bytes(call.template, rows) / BLCKSZ * MERGE_SHARE * cpu_tuple_cost;
 	}
 	return cost;
 }

@@ -8,6 +8,7 @@
  * reads page after page, decides visibility as a sequential scan does, and takes
  * the columns off the visible tuples into batches of keys.
  *
+ *	families.c	what families differ in
  *	match.c		recognizes what can be done so
  *	plan.c		offers it to the planner
  *	exec.c		the executor node
@@ -20,8 +21,9 @@
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
+#include "pg/filter_expanded.h"
+#include "pg/recognize.h"
 #include "pg/sketch_expanded.h"
-#include "pg/sketch_recognize.h"
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
@@ -37,9 +39,12 @@ extern void ColumnScanInit(void);
 /* exec.c */
 extern const CustomScanMethods columnscan_methods;
 
+typedef struct ColumnFamily ColumnFamily;
+
 /* match.c: what a qsketch_agg call that can be done asks for. */
 typedef struct ColumnScanCall
 {
+	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
 	Var *key;
 	Var *weight; /* integers; NULL: 1 each */
@@ -49,7 +54,6 @@ typedef struct ColumnScanCall
 } ColumnScanCall;
 
 extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
-extern void ColumnScanParams(const ColumnScanCall *call, qs_params *params);
 extern void ColumnScanCheckShared(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
@@ -105,9 +109,48 @@ typedef struct SketchedColumn
 	KeyKind weight_kind; /* its width */
 	Oid key_type;
 	Oid collation;
-	qs_params params;
+	const ColumnFamily *family;
+	const Const *template; /* NULL: the default parameters */
+
+	/* The state of this run, one of these, and what is the same in both. */
 	ExpandedSketch *sketch;
+	ExpandedFilter *filter;
+	ExpandedObjectHeader *header;
+	KeyBuffer *buffer;
+	const KeyType *key;
+	int64 *members;
+	const int64 *batches;
 } SketchedColumn;
+
+/* families.c: what families differ in. */
+struct ColumnFamily
+{
+	const AggregateFunctions *functions;
+	bool weights; /* can be columns, too */
+	bool (*takes_keys)(const Const *template);
+	double (*table_bytes)(const Const *template, double rows); /* that such a state merges */
+	void (*start)(SketchedColumn *column, MemoryContext context, bool partial);
+	void (*make_room)(SketchedColumn *column);
+	void (*flush)(SketchedColumn *column);
+	void (*merge)(SketchedColumn *column, struct varlena *value);
+};
+
+#define COLUMN_FAMILIES 2
+
+extern const ColumnFamily column_families[COLUMN_FAMILIES];
+
+/* Is its state on a device? */
+static inline bool
+SketchedColumnIsRemote(const SketchedColumn *column)
+{
+	return column->sketch && column->sketch->sketch.remote;
+}
+
+static inline bool
+SketchedColumnIsOnCpu(const SketchedColumn *column)
+{
+	return column->sketch == NULL || column->sketch->engine == &qs_engine_cpu;
+}
 
 /* What EXPLAIN ANALYZE tells. */
 typedef struct ScanCounts

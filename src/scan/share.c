@@ -123,18 +123,17 @@ put_set(dsa_area *area, const SketchedColumn *column, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		size += SketchFlatSize(&column[i].sketch->sketch);
+		size += EOH_get_flat_size(column[i].header);
 	if (size <= PASS_AT || !PassHasRoom(size))
 		return InvalidDsaPointer;
 	set = dsa_allocate0(area, count * sizeof(LeftColumn));
 	left = dsa_get_address(area, set);
 	for (i = 0; i < count; i++)
 	{
-		const qs_sketch *sketch = &column[i].sketch->sketch;
-		Size bytes = SketchFlatSize(sketch);
+		Size bytes = EOH_get_flat_size(column[i].header);
 
-		left[i].members = column[i].sketch->members;
-		SketchWrite(sketch, PassPut(area, bytes, &left[i].bytes), bytes);
+		left[i].members = *column[i].members;
+		EOH_flatten_into(column[i].header, PassPut(area, bytes, &left[i].bytes), bytes);
 	}
 	return set;
 }
@@ -147,11 +146,8 @@ merge_set(dsa_area *area, dsa_pointer set, SketchedColumn *column, int count)
 
 	for (i = 0; i < count; i++)
 	{
-		qs_sketch view;
-
-		SketchOpen(&view, dsa_get_address(area, left[i].bytes));
-		ExpandedMerge(column[i].sketch, &view);
-		column[i].sketch->members += left[i].members;
+		column[i].family->merge(&column[i], dsa_get_address(area, left[i].bytes));
+		*column[i].members += left[i].members;
 	}
 	free_set(area, set, count);
 }
@@ -163,7 +159,7 @@ is_remote(const SketchedColumn *column, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (column[i].sketch->sketch.remote)
+		if (SketchedColumnIsRemote(&column[i]))
 			return true;
 	return false;
 }

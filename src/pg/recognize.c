@@ -1,5 +1,5 @@
 /*
- * sketch_recognize.c
+ * recognize.c
  *		Which aggregates of the catalog are ours.
  *
  * A name proves nothing, and neither does being part of the extension: that is
@@ -9,15 +9,16 @@
  * addresses, and nothing else can differ.  Only superusers declare C functions,
  * so the types in such a declaration can be trusted, too.
  *
- * src/pg/sketch_recognize.c
+ * src/pg/recognize.c
  */
-#include "pg/sketch_recognize.h"
+#include "pg/recognize.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
 #include "executor/nodeAgg.h"
+#include "utils/regproc.h"
 #include "utils/syscache.h"
 
 /* What an aggregate is made of. */
@@ -91,9 +92,10 @@ read_types(Oid transition, Oid state_type, Oid *key_type)
 	return fits;
 }
 
-/* Does the aggregate compute what a qsketch_agg computes? */
+/* Is the aggregate made of these functions, and of nothing else? */
 bool
-RecognizeAggregate(Oid aggregate, RecognizedAggregate *recognized)
+RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
+				   RecognizedAggregate *recognized)
 {
 	Parts parts;
 	const AggregateForm *form;
@@ -101,9 +103,9 @@ RecognizeAggregate(Oid aggregate, RecognizedAggregate *recognized)
 	if (!read_parts(aggregate, &parts) || parts.initial || parts.fixed.aggkind != AGGKIND_NORMAL ||
 		parts.fixed.aggfinalextra)
 		return false;
-	form = SketchTransitionForm(address_of(parts.fixed.aggtransfn));
-	if (form == NULL || !IsSketchCombine(address_of(parts.fixed.aggcombinefn)) ||
-		!IsSketchFinal(address_of(parts.fixed.aggfinalfn)))
+	form = functions->form(address_of(parts.fixed.aggtransfn));
+	if (form == NULL || !functions->combines(address_of(parts.fixed.aggcombinefn)) ||
+		!functions->finishes(address_of(parts.fixed.aggfinalfn)))
 		return false;
 	recognized->form = *form;
 	recognized->transition = parts.fixed.aggtransfn;
@@ -114,12 +116,10 @@ RecognizeAggregate(Oid aggregate, RecognizedAggregate *recognized)
 
 /*
  * A moving aggregate whose frames begin or go on with this function, but that
- * lets another than ours change the states, too: an executor hands out states
- * that can be changed where they are, and PL/pgSQL would keep such a one, and
- * free it.  InvalidOid if the node has none.
+ * lets another than ours change the states, too; InvalidOid if the node has none.
  */
-Oid
-MovesElsewhere(const WindowAggState *node, Oid function)
+static Oid
+moves_elsewhere(const WindowAggState *node, Oid function, const AggregateFunctions *functions)
 {
 	ListCell *cell;
 
@@ -131,11 +131,32 @@ MovesElsewhere(const WindowAggState *node, Oid function)
 		if (!read_parts(aggregate, &parts) || !OidIsValid(parts.fixed.aggmtransfn) ||
 			(parts.fixed.aggmtransfn != function && parts.fixed.aggminvtransfn != function))
 			continue;
-		if (!IsSketchMover(address_of(parts.fixed.aggmtransfn)) ||
-			!IsSketchMover(address_of(parts.fixed.aggminvtransfn)))
+		if (!functions->moves(address_of(parts.fixed.aggmtransfn)) ||
+			!functions->moves(address_of(parts.fixed.aggminvtransfn)))
 			return aggregate;
 	}
 	return InvalidOid;
+}
+
+/*
+ * Raise an error if functions of others get the state that this call makes: an
+ * executor hands out states of moving aggregates so that they can be changed
+ * where they are, and PL/pgSQL would keep such a one, and free it.
+ */
+void
+CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
+{
+	const WindowAggState *node = (const WindowAggState *) fcinfo->context;
+	Oid aggregate = IsA(node, WindowAggState)
+						? moves_elsewhere(node, fcinfo->flinfo->fn_oid, functions)
+						: InvalidOid;
+
+	if (OidIsValid(aggregate))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("moving aggregate %s mixes functions of qsketch with others",
+						format_procedure(aggregate)),
+				 errhint("MSFUNC and MINVFUNC must both be functions of qsketch, or neither.")));
 }
 
 /*
@@ -144,11 +165,11 @@ MovesElsewhere(const WindowAggState *node, Oid function)
  * state, and combine it in ways of their own.
  */
 bool
-CombinesSketches(const AggState *node)
+CombinesStates(const AggState *node, const AggregateFunctions *functions)
 {
 	const AggStatePerTransData *state = node->curpertrans;
 	Parts parts;
 
 	return state && !state->aggshared && read_parts(state->aggref->aggfnoid, &parts) &&
-		   IsSketchCombine(address_of(parts.fixed.aggcombinefn));
+		   functions->combines(address_of(parts.fixed.aggcombinefn));
 }

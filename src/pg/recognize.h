@@ -1,0 +1,46 @@
+/*
+ * recognize.h
+ *		Which aggregates of the catalog are ours.
+ *
+ * src/pg/recognize.h
+ */
+#ifndef QS_PG_RECOGNIZE_H
+#define QS_PG_RECOGNIZE_H
+
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "nodes/execnodes.h"
+
+/* Which arguments of the transition function are what; 0 = it has none. */
+typedef struct AggregateForm
+{
+	int weight;
+	int template;
+} AggregateForm;
+
+/* The C functions that the aggregates of keys of a family are made of. */
+typedef struct AggregateFunctions
+{
+	const AggregateForm *(*form)(PGFunction transition); /* NULL: it is none of them */
+	bool (*combines)(PGFunction function);
+	bool (*finishes)(PGFunction function);
+	bool (*moves)(PGFunction function); /* changes the state of a moving aggregate */
+} AggregateFunctions;
+
+/* An aggregate that is made of them. */
+typedef struct RecognizedAggregate
+{
+	AggregateForm form;
+	Oid transition;
+	Oid final;
+	Oid owner;    /* who must be allowed to call these two */
+	Oid key_type; /* as the transition function declares it */
+} RecognizedAggregate;
+
+extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
+							   RecognizedAggregate *recognized);
+extern void CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions);
+extern bool CombinesStates(const AggState *node, const AggregateFunctions *functions);
+
+#endif

@@ -1,0 +1,161 @@
+/*
+ * families.c
+ *		What the column scan does differently for sketches and filters.
+ *
+ * src/scan/families.c
+ */
+#include "scan/scan.h"
+
+#include "pg/filter_aggregate.h"
+#include "pg/sketch_aggregate.h"
+
+/* Parameters of a sketch's template, or the default ones. */
+static void
+sketch_params(const Const *template, qs_params *params)
+{
+	SketchReader reader;
+
+	if (template == NULL)
+	{
+		SketchDefaultParams(params);
+		return;
+	}
+	SketchRead(&reader, template->constvalue);
+	*params = reader.sketch->params;
+	SketchReadEnd(&reader);
+}
+
+/* Device parts take none. */
+static bool
+sketch_takes_keys(const Const *template)
+{
+	qs_params params;
+
+	sketch_params(template, &params);
+	return params.part != QS_PART_DEVICE;
+}
+
+static double
+sketch_table_bytes(const Const *template, double rows)
+{
+	qs_params params;
+
+	sketch_params(template, &params);
+	if (rows <= qs_explicit_limit(&params))
+		return 0;
+	return (double) qs_ops_of(params.structure)->table_bytes(&params, false);
+}
+
+static void
+sketch_start(SketchedColumn *column, MemoryContext context, bool partial)
+{
+	qs_params params;
+	ExpandedSketch *sketch;
+
+	sketch_params(column->template, &params);
+	sketch = column->sketch = ExpandedCreate(context, &params);
+	ExpandedPlace(sketch);
+	sketch->ticket = partial;
+	KeyTypeInit(&sketch->key, column->key_type, column->collation);
+	sketch->sketch.keys = sketch->key.keys;
+	column->header = &sketch->header;
+	column->buffer = &sketch->buffer;
+	column->key = &sketch->key;
+	column->members = &sketch->members;
+	column->batches = &sketch->batches;
+}
+
+static void
+sketch_make_room(SketchedColumn *column)
+{
+	ExpandedMakeRoom(column->sketch);
+}
+
+static void
+sketch_flush(SketchedColumn *column)
+{
+	ExpandedFlush(column->sketch);
+}
+
+static void
+sketch_merge(SketchedColumn *column, struct varlena *value)
+{
+	qs_sketch view;
+
+	SketchOpen(&view, value);
+	ExpandedMerge(column->sketch, &view);
+}
+
+static void
+filter_params(const Const *template, qf_params *params)
+{
+	FilterReader reader;
+
+	FilterRead(&reader, template->constvalue);
+	*params = reader.filter->params;
+	FilterReadEnd(&reader);
+}
+
+static bool
+filter_takes_keys(const Const *template)
+{
+	return template != NULL;
+}
+
+static double
+filter_table_bytes(const Const *template, double rows)
+{
+	qf_params params;
+
+	filter_params(template, &params);
+	if (rows * params.k * qf_probability(&params) <= (double) qf_explicit_limit(&params))
+		return 0;
+	return (double) qf_words(&params) * 8;
+}
+
+/* Each process has a nonce of its own, so that rows may be numbered as they come. */
+static void
+filter_start(SketchedColumn *column, MemoryContext context, bool partial)
+{
+	qf_params params;
+	ExpandedFilter *filter;
+	KeyType key;
+
+	filter_params(column->template, &params);
+	filter = column->filter = FilterCreate(context, &params);
+	KeyTypeInit(&key, column->key_type, column->collation);
+	FilterSetInput(filter, &key, FILTER_ROWS);
+	column->header = &filter->header;
+	column->buffer = &filter->buffer;
+	column->key = &filter->key;
+	column->members = &filter->members;
+	column->batches = &filter->batches;
+}
+
+static void
+filter_make_room(SketchedColumn *column)
+{
+	FilterMakeRoom(column->filter);
+}
+
+static void
+filter_flush(SketchedColumn *column)
+{
+	FilterFlush(column->filter);
+}
+
+static void
+filter_merge(SketchedColumn *column, struct varlena *value)
+{
+	qf_filter view;
+
+	FilterOpen(&view, value);
+	FilterMerge(column->filter, &view);
+}
+
+const ColumnFamily column_families[COLUMN_FAMILIES] = {
+	{ &sketch_functions, true, sketch_takes_keys, sketch_table_bytes, sketch_start,
+	  sketch_make_room, sketch_flush, sketch_merge },
+	{ &filter_functions, false, filter_takes_keys, filter_table_bytes, filter_start,
+	  filter_make_room, filter_flush, filter_merge },
+};
