@@ -67,6 +67,10 @@ CREATE FUNCTION pbf_merge_trans(pbf, pbf) RETURNS pbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_merge_trans(pbf, pbf) IS 'aggregate support';
 
+CREATE FUNCTION pbf_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbf_support(internal) IS 'planner support';
+
 CREATE FUNCTION pbf_agg_final(pbf) RETURNS pbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_agg_final(pbf) IS 'aggregate support';
@@ -85,15 +89,18 @@ COMMENT ON AGGREGATE pbf_merge_agg(pbf) IS 'filter of the rows of all filters';
 
 --@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
 CREATE FUNCTION pbf_agg_trans(pbf, @KEY@, pbf) RETURNS pbf
-	AS 'MODULE_PATHNAME', 'pbf_agg_trans' LANGUAGE C VOLATILE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'pbf_agg_trans' LANGUAGE C VOLATILE PARALLEL SAFE
+	SUPPORT pbf_support;
 COMMENT ON FUNCTION pbf_agg_trans(pbf, @KEY@, pbf) IS 'aggregate support';
 
 CREATE FUNCTION pbf_row_agg_trans(pbf, @KEY@, bigint, pbf) RETURNS pbf
-	AS 'MODULE_PATHNAME', 'pbf_row_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'pbf_row_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT pbf_support;
 COMMENT ON FUNCTION pbf_row_agg_trans(pbf, @KEY@, bigint, pbf) IS 'aggregate support';
 
 CREATE FUNCTION pbf_count_agg_trans(pbf, @KEY@, bigint, pbf) RETURNS pbf
-	AS 'MODULE_PATHNAME', 'pbf_count_agg_trans' LANGUAGE C VOLATILE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'pbf_count_agg_trans' LANGUAGE C VOLATILE PARALLEL SAFE
+	SUPPORT pbf_support;
 COMMENT ON FUNCTION pbf_count_agg_trans(pbf, @KEY@, bigint, pbf) IS 'aggregate support';
 
 CREATE AGGREGATE pbf_agg(@KEY@, template pbf) (

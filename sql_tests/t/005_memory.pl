@@ -53,6 +53,22 @@ peak_below($baseline + 50, '100,000 groups of 10 rows, spilled', q{SET work_mem 
 peak_below($baseline + 50, '100,000 groups of 10 rows, sorted', q{SET enable_hashagg = off;}
 	  . "SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
 
+# Filters: explicit in each group, or dense in each.
+my $filters = 'SELECT g, pbf_agg(k, pbf_new(100000, 100)) AS f FROM filtered GROUP BY g';
+$node->safe_psql('postgres', q{
+	CREATE TABLE filtered AS SELECT i % 10000 AS g, i AS k FROM generate_series(1, 1000000) AS i;
+	ANALYZE filtered;
+	CREATE TABLE twohundred AS SELECT i % 200 AS g, i AS k FROM generate_series(1, 1000000) AS i;
+	ANALYZE twohundred;
+});
+peak_below($baseline + 50, '10,000 groups of 100 rows, filters, hashed', q{SET work_mem = '4MB'; SET enable_sort = off;}
+	  . "SELECT count(*), sum(pbf_fill(f)) FROM ($filters) AS g");
+peak_below($baseline + 50, '10,000 groups of 100 rows, filters, sorted', q{SET work_mem = '4MB'; SET enable_hashagg = off;}
+	  . "SELECT count(*), sum(pbf_fill(f)) FROM ($filters) AS g");
+$filters = 'SELECT g, pbf_agg(k, pbf_new_bloom(1000000)) AS f FROM twohundred GROUP BY g';
+peak_below($baseline + 70, '200 groups of 5,000 keys, dense Bloom filters, hashed', q{SET work_mem = '4MB'; SET enable_sort = off;}
+	  . "SELECT count(*), sum(pbf_fill(f)) FROM ($filters) AS g");
+
 # Groups that become dense: as large as they get when all have been created, they
 # must be few at a time, and what EXPLAIN tells must be what they take.
 $node->safe_psql('postgres', q{
