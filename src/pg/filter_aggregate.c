@@ -47,7 +47,6 @@ is_hashed(const AggState *node)
 static ExpandedFilter *
 start_state(FunctionCallInfo fcinfo, ExpandedFilter *state)
 {
-	CheckMoving(fcinfo, &filter_functions);
 	state->accounted = is_hashed((AggState *) fcinfo->context);
 	return state;
 }
@@ -108,6 +107,7 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 	KeyArgument argument;
 	KeyType key;
 
+	CheckMoving(fcinfo, &filter_functions);
 	if (!PG_ARGISNULL(0))
 		state = FilterForUpdate(context, PG_GETARG_DATUM(0));
 	else
@@ -193,6 +193,8 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
+	if (PG_ARGISNULL(0) || FilterInState(PG_GETARG_DATUM(0)) == NULL)
+		CheckMoving(fcinfo, &filter_functions);
 	FilterRead(&reader, PG_GETARG_DATUM(1));
 	if (PG_ARGISNULL(0))
 		state = start_state(fcinfo, FilterCopy(FilterStatesContext(context), reader.filter));
