@@ -119,9 +119,11 @@ SELECT pg_temp.started(k, pbf_new_bloom(10)) = pbf_new_bloom(10) AS same FROM st
 DROP TABLE stream;
 
 -- a moving aggregate whose inverse is another's gets no state of ours
-CREATE FUNCTION pg_temp.leave(a pbf, k bigint, t pbf) RETURNS pbf LANGUAGE plpgsql AS $$ BEGIN RETURN a; END $$;
+CREATE FUNCTION filter_leave(a pbf, k bigint, t pbf) RETURNS pbf LANGUAGE plpgsql AS $$ BEGIN RETURN a; END $$;
 SELECT pbf_new_bloom(1000)::text AS empty \gset
-SELECT format('CREATE AGGREGATE pg_temp.moving(bigint, pbf) (SFUNC = pbf_agg_trans, STYPE = pbf, MSFUNC = pbf_agg_trans,
-	MINVFUNC = pg_temp.leave, MSTYPE = pbf, MINITCOND = %L)', :'empty') \gexec
-SELECT pbf_fill(pg_temp.moving(k, pbf_new_bloom(1000)) OVER (ORDER BY k ROWS BETWEEN 3 PRECEDING AND CURRENT ROW))
+SELECT format('CREATE AGGREGATE filter_moving(bigint, pbf) (SFUNC = pbf_agg_trans, STYPE = pbf, MSFUNC = pbf_agg_trans,
+	MINVFUNC = filter_leave, MSTYPE = pbf, MINITCOND = %L)', :'empty') \gexec
+SELECT pbf_fill(filter_moving(k, pbf_new_bloom(1000)) OVER (ORDER BY k ROWS BETWEEN 3 PRECEDING AND CURRENT ROW))
 FROM generate_series(1, 100) AS k;
+DROP AGGREGATE filter_moving(bigint, pbf);
+DROP FUNCTION filter_leave;
