@@ -11,7 +11,7 @@ SELECT classid::regclass AS kind, count(*) > 0 AS some FROM object GROUP BY 1 OR
 -- descriptions, but for casts, and for the types that PostgreSQL makes by itself
 SELECT name AS without_description FROM object
 WHERE classid <> 'pg_cast'::regclass AND obj_description(objid, classid::regclass::name) IS NULL
-	AND NOT (classid = 'pg_type'::regclass AND objid <> 'qsketch'::regtype)
+	AND NOT (classid = 'pg_type'::regclass AND objid NOT IN ('qsketch'::regtype, 'qsets'::regtype))
 ORDER BY name COLLATE "C";
 
 CREATE TEMP TABLE function AS
@@ -38,15 +38,16 @@ WHERE proname IN ('qsketch_agg', 'qsketch_add', 'qsketch_remove', 'qsketch_estim
 	'qsketch_estimate_unbiased', 'qsketch_bounds')
 GROUP BY key ORDER BY key::text COLLATE "C";
 
--- all aggregates have what parallel and moving aggregation need
+-- all aggregates have what parallel aggregation needs, those of sketches also for moving
 SELECT f.name AS incomplete FROM function AS f JOIN pg_aggregate ON aggfnoid = f.oid
-WHERE aggcombinefn = 0 OR aggminvtransfn = 0 OR aggmtransfn = 0 OR aggtransspace = 0 OR aggmtransspace = 0
-	OR aggtranstype <> 'qsketch'::regtype OR aggmtranstype <> 'qsketch'::regtype;
+WHERE aggcombinefn = 0 OR aggtransspace = 0 OR aggtranstype NOT IN ('qsketch'::regtype, 'qsets'::regtype)
+	OR aggtranstype = 'qsketch'::regtype
+		AND (aggminvtransfn = 0 OR aggmtransfn = 0 OR aggmtransspace = 0 OR aggmtranstype <> 'qsketch'::regtype);
 -- moving ones start with the sketch that qsketch_new() makes
 SELECT count(*) FILTER (WHERE aggminitval::qsketch IS DISTINCT FROM qsketch_new()) AS other_starts
-FROM pg_aggregate JOIN function AS f ON aggfnoid = f.oid;
+FROM pg_aggregate JOIN function AS f ON aggfnoid = f.oid WHERE aggmtranstype <> 0;
 SELECT amname, opcname, amvalidate(c.oid) AS valid FROM pg_opclass AS c JOIN pg_am AS a ON opcmethod = a.oid
-WHERE opcintype = 'qsketch'::regtype ORDER BY amname;
+WHERE opcintype IN ('qsketch'::regtype, 'qsets'::regtype) ORDER BY amname, opcname;
 
 -- a schema of one's choice, also later; nothing depends on the search path
 DROP EXTENSION qsketch;
