@@ -20,6 +20,7 @@ SELECT qsets_agg(1, point(1, 1));
 SELECT qsets_agg(s, a) = qsets_agg(s, e) AS same FROM (VALUES (1, '{1,2,NULL,2}'::int[]), (2, '{{3,4},{5,5}}'), (3, '{}'), (4, NULL)) AS v(s, a)
 	LEFT JOIN LATERAL unnest(a) AS e ON true;
 SELECT qsets_agg(1, '{a,b}'::text[]) = qsets_agg(1, '{b,a,b}'::text[]) AS same;
+SELECT qsets_agg(1, '{a,b}'::varchar[]::text[]) = qsets_agg(1, '{a,b}'::text[]) AS same;
 
 -- any order, any grouping, any plan
 CREATE TABLE member AS SELECT (i * 31) % 97 AS s, (i * 7919) % 1009 AS e FROM generate_series(1, 20000) AS i;

@@ -14,6 +14,7 @@
 #include "pg/sets_expanded.h"
 
 #include "catalog/pg_type_d.h"
+#include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #if PG_VERSION_NUM >= 160000
@@ -141,8 +142,8 @@ qsets_agg_trans_array(PG_FUNCTION_ARGS)
 		return unchanged(fcinfo);
 	state = state_for_row(fcinfo, true);
 	array = PG_GETARG_ARRAYTYPE_P(ELEMENT_ARGUMENT);
-	if (ARR_ELEMTYPE(array) != getBaseType(state->key.type) &&
-		ARR_ELEMTYPE(array) != state->key.type)
+	if (ARR_ELEMTYPE(array) != state->key.type &&
+		!IsBinaryCoercible(ARR_ELEMTYPE(array), getBaseType(state->key.type)))
 		elog(ERROR, "array has elements of type %u instead of %u", ARR_ELEMTYPE(array),
 			 state->key.type);
 	iterator = array_create_iterator(array, 0, NULL);
