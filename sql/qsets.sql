@@ -39,3 +39,135 @@ COMMENT ON FUNCTION set_contains_all(@INTEGER@[], @INTEGER@[])
 	IS 'does the first set have all elements of the second?';
 
 --@ end
+
+--
+-- Collections of sets
+--
+
+--@ use flat.sql TYPE=qsets NOUN=collection NOUNS=collections
+COMMENT ON TYPE qsets IS 'collection of sets of keys';
+
+CREATE FUNCTION qsets_merge(qsets, qsets) RETURNS qsets
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_merge(qsets, qsets) IS 'union, set by set';
+
+CREATE OPERATOR || (
+	LEFTARG = qsets, RIGHTARG = qsets, FUNCTION = qsets_merge, COMMUTATOR = ||
+);
+COMMENT ON OPERATOR || (qsets, qsets) IS 'merge';
+
+CREATE FUNCTION qsets_count(qsets) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_count(qsets) IS 'number of sets';
+
+CREATE FUNCTION qsets_ids(qsets) RETURNS bigint[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_ids(qsets) IS 'ids of the sets, ascending';
+
+CREATE FUNCTION qsets_cardinality(qsets, set_id bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_cardinality(qsets, bigint) IS 'number of elements of a set';
+
+CREATE FUNCTION qsets_elements(qsets, set_id bigint) RETURNS bigint[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_elements(qsets, bigint) IS 'elements of a set as numbers, ascending';
+
+CREATE FUNCTION qsets_subset(qsets, set_ids bigint[]) RETURNS qsets
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_subset(qsets, bigint[]) IS 'the sets with these ids';
+
+CREATE FUNCTION qsets_info(
+	qsets,
+	OUT sets bigint, OUT elements bigint, OUT distinct_elements bigint, OUT largest bigint,
+	OUT exact boolean, OUT key_family text, OUT memory bigint, OUT bytes bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_info(qsets) IS 'numbers and sizes of a collection';
+
+CREATE FUNCTION set_intersect_count(qsets, a bigint, b bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION set_intersect_count(qsets, bigint, bigint)
+	IS 'number of common elements of two sets of a collection';
+
+--
+-- Making collections.  Declared for each type of elements, as qsketch_agg is.
+--
+
+CREATE FUNCTION qsets_merge_trans(qsets, qsets) RETURNS qsets
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_merge_trans(qsets, qsets) IS 'aggregate support';
+
+CREATE FUNCTION qsets_agg_final(qsets) RETURNS qsets
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_agg_final(qsets) IS 'aggregate support';
+
+CREATE AGGREGATE qsets_merge_agg(qsets) (
+	STYPE = qsets, SSPACE = 65536, SFUNC = qsets_merge_trans,
+	COMBINEFUNC = qsets_merge_trans, FINALFUNC = qsets_agg_final, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qsets_merge_agg(qsets) IS 'union of collections, set by set';
+
+--@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
+CREATE FUNCTION qsets_agg_trans(qsets, bigint, @KEY@) RETURNS qsets
+	AS 'MODULE_PATHNAME', 'qsets_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_agg_trans(qsets, bigint, @KEY@) IS 'aggregate support';
+
+CREATE AGGREGATE qsets_agg(set_id bigint, element @KEY@) (
+	STYPE = qsets, SSPACE = 65536, SFUNC = qsets_agg_trans,
+	COMBINEFUNC = qsets_merge_trans, FINALFUNC = qsets_agg_final, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qsets_agg(bigint, @KEY@) IS 'collection of sets of element';
+
+--@ end
+--@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean
+CREATE FUNCTION qsets_agg_trans(qsets, bigint, @KEY@[]) RETURNS qsets
+	AS 'MODULE_PATHNAME', 'qsets_agg_trans_array' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_agg_trans(qsets, bigint, @KEY@[]) IS 'aggregate support';
+
+CREATE AGGREGATE qsets_agg(set_id bigint, elements @KEY@[]) (
+	STYPE = qsets, SSPACE = 65536, SFUNC = qsets_agg_trans,
+	COMBINEFUNC = qsets_merge_trans, FINALFUNC = qsets_agg_final, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qsets_agg(bigint, @KEY@[]) IS 'collection of sets of elements';
+
+--@ end
+
+--
+-- Pairs of sets.  NULL stands for the default.
+--
+
+CREATE FUNCTION set_pairs(
+	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	top integer DEFAULT NULL, method text DEFAULT 'auto',
+	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_pairs' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION set_pairs(qsets, bigint, double precision, integer, text)
+	IS 'pairs of sets that have much in common';
+
+CREATE FUNCTION set_pairs(
+	qsets, qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	top integer DEFAULT NULL, method text DEFAULT 'auto',
+	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_pairs_between' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION set_pairs(qsets, qsets, bigint, double precision, integer, text)
+	IS 'pairs of a set of the first and one of the second collection that have much in common';
+
+CREATE FUNCTION set_similar(
+	qsets, set_id bigint, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	top integer DEFAULT 10, method text DEFAULT 'auto',
+	OUT id bigint, OUT common bigint, OUT jaccard double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_similar' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION set_similar(qsets, bigint, bigint, double precision, integer, text)
+	IS 'sets that have most in common with one, the nearest first';
+
+CREATE FUNCTION set_pairs_plan(
+	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	top integer DEFAULT NULL, method text DEFAULT 'auto',
+	OUT method_name text, OUT chosen boolean, OUT milliseconds double precision,
+	OUT memory bigint, OUT note text)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_pairs_plan' LANGUAGE C STABLE PARALLEL SAFE ROWS 8;
+COMMENT ON FUNCTION set_pairs_plan(qsets, bigint, double precision, integer, text)
+	IS 'what each method of set_pairs would cost, and which one it takes';

@@ -47,11 +47,20 @@ $node->safe_psql('postgres', q{
 	CREATE INDEX ON filter USING btree (md5(f::text));
 	CREATE VIEW merged_filters AS SELECT pbf_merge_agg(f) AS f FROM filter WHERE name = 'bloom';
 	CREATE VIEW totals AS SELECT name, qsketch_total(sk) FROM sketch;
+	CREATE TABLE sets (name text PRIMARY KEY, s qsets);
+	CREATE INDEX ON sets USING hash (s);
+	INSERT INTO sets SELECT 'numbers', qsets_agg(i % 100, i) FROM generate_series(1, 10000) AS i;
+	INSERT INTO sets SELECT 'texts', qsets_agg(i % 7, i::text) FROM generate_series(1, 100) AS i;
+	INSERT INTO sets SELECT 'moods', qsets_agg(1, m) FROM unnest('{ok,happy}'::mood[]) AS m;
+	INSERT INTO sets SELECT 'none', qsets_subset(s, '{}') FROM sets LIMIT 1;
 	CREATE MATERIALIZED VIEW merged AS SELECT qsketch_merge_agg(sk) AS sk FROM keyed WHERE kind = 'text';
 });
 
 my $all = q{SELECT name, md5(sk::text), octet_length(sk::bytea) FROM sketch ORDER BY name, 2};
 my $before = $node->safe_psql('postgres', $all);
+my $all_sets = q{SELECT name, md5(s::text), octet_length(s::bytea), qsets_count(s) FROM sets ORDER BY name};
+my $sets_before = $node->safe_psql('postgres', $all_sets);
+is(scalar(split /\n/, $sets_before), 4, 'collections of sets of all kinds');
 is(scalar(split /\n/, $before), 31, 'sketches of all kinds');
 my $filters = q{SELECT name, md5(f::text), octet_length(f::bytea) FROM filter ORDER BY name};
 my $filters_before = $node->safe_psql('postgres', $filters);
@@ -77,6 +86,10 @@ foreach my $format ('plain', 'custom')
 			SELECT pbf_contains(f, 'ok'::mood), pbf_contains(f, 'sad'::mood), (SELECT pbf_contains(f, '77') FROM merged_filters)
 			FROM filter WHERE name = 'mood'}),
 		't|f|t', "$format: keys of filters are found");
+	is($node->safe_psql("restored_$format", $all_sets), $sets_before, "$format: same collections of sets");
+	is( $node->safe_psql("restored_$format",
+			q{SELECT qsets_cardinality(s || qsets_agg(1, 'sad'::mood), 1) FROM sets, generate_series(1, 1) WHERE name = 'moods' GROUP BY s}),
+		'3', "$format: collections of enums go on");
 	is( $node->safe_psql("restored_$format", q{
 			SELECT kind, CASE kind WHEN 'mood' THEN qsketch_estimate(sk, 'ok'::mood)
 				WHEN 'pair' THEN qsketch_estimate(sk, ROW(1, 'a')::pair)
@@ -108,6 +121,13 @@ foreach my $format ('text', 'csv', 'binary')
 	is( $node->safe_psql('postgres', $filters =~ s/FROM filter/FROM filter_$format/r),
 		$filters_before, "COPY as $format: same filters");
 }
+
+$node->safe_psql('postgres', qq{
+	COPY sets TO '$dir/sets' (FORMAT binary);
+	CREATE TABLE copied_sets (LIKE sets);
+	COPY copied_sets FROM '$dir/sets' (FORMAT binary)});
+is( $node->safe_psql('postgres', 'SELECT count(*) FROM sets JOIN copied_sets USING (name, s)'),
+	'4', 'COPY as binary: same collections of sets');
 
 # Garbage in COPY BINARY: damaged sketches, cut ones, noise of any length.
 my $header = "PGCOPY\n\377\r\n\0" . pack('NN', 0, 0);

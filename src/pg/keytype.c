@@ -114,7 +114,7 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 }
 
 static uint64
-label_fingerprint(Oid value)
+label_fingerprint(Oid value, uint64 seed)
 {
 	HeapTuple tuple = SearchSysCache1(ENUMOID, ObjectIdGetDatum(value));
 	const char *label;
@@ -124,7 +124,7 @@ label_fingerprint(Oid value)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 						errmsg("invalid internal value for enum: %u", value)));
 	label = NameStr(((Form_pg_enum) GETSTRUCT(tuple))->enumlabel);
-	hash = hash_bytes_extended((const unsigned char *) label, (int) strlen(label), 0);
+	hash = hash_bytes_extended((const unsigned char *) label, (int) strlen(label), seed);
 	ReleaseSysCache(tuple);
 	return hash;
 }
@@ -135,20 +135,20 @@ label_fingerprint(Oid value)
  * through fmgr and the look at the collation for each key.
  */
 uint64
-KeyFingerprintSlow(const KeyType *key, Datum value)
+KeyFingerprintSeeded(const KeyType *key, Datum value, uint64 seed)
 {
 	if (key->kind == KEY_BYTES)
 	{
 		struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
 		uint64 hash = hash_bytes_extended((unsigned char *) VARDATA_ANY(bytes),
-										  (int) VARSIZE_ANY_EXHDR(bytes), 0);
+										  (int) VARSIZE_ANY_EXHDR(bytes), seed);
 
 		if ((Pointer) bytes != DatumGetPointer(value))
 			pfree(bytes);
 		return hash;
 	}
 	if (key->kind == KEY_ENUM)
-		return label_fingerprint(DatumGetObjectId(value));
+		return label_fingerprint(DatumGetObjectId(value), seed);
 	return DatumGetUInt64(
-		FunctionCall2Coll(key->hash, key->input_collation, value, Int64GetDatum(0)));
+		FunctionCall2Coll(key->hash, key->input_collation, value, UInt64GetDatum(seed)));
 }

@@ -45,7 +45,7 @@ typedef struct KeyHolder
 
 extern bool KeyTypeHasHash(Oid type);
 extern void KeyTypeInit(KeyType *key, Oid type, Oid collation);
-extern uint64 KeyFingerprintSlow(const KeyType *key, Datum value);
+extern uint64 KeyFingerprintSeeded(const KeyType *key, Datum value, uint64 seed);
 
 /* keyfamily.c */
 extern uint32 KeyNameId(const char *name);
@@ -84,7 +84,7 @@ KeyInteger(const KeyType *key, Datum value)
 static inline uint64
 KeyFingerprint(const KeyType *key, Datum value)
 {
-	return KeyIsInteger(key) ? KeyInteger(key, value) : KeyFingerprintSlow(key, value);
+	return KeyIsInteger(key) ? KeyInteger(key, value) : KeyFingerprintSeeded(key, value, 0);
 }
 
 #endif

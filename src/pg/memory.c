@@ -1,6 +1,7 @@
 /*
  * memory.c
- *		A memory context as the allocator of what knows no PostgreSQL.
+ *		A memory context as the allocator of what knows no PostgreSQL, and a
+ *		context for the states of aggregates.
  *
  * Families want zeroed memory aligned to a cache line and NULL, not an error,
  * when there is none.  In front of what it gets stands the pointer to what
@@ -63,6 +64,21 @@ context_release(void *context, void *pointer)
 {
 	(void) context;
 	pfree(((void **) pointer)[-1]);
+}
+
+/*
+ * The context of this name for all states of an aggregate, a child of the
+ * aggregate's; the name is known by its address.
+ */
+MemoryContext
+StatesContext(MemoryContext aggregate, const char *name)
+{
+	MemoryContext child;
+
+	for (child = aggregate->firstchild; child != NULL; child = child->nextchild)
+		if (child->name == name)
+			return child;
+	return AllocSetContextCreateInternal(aggregate, name, ALLOCSET_DEFAULT_SIZES);
 }
 
 const qs_memory *

@@ -13,5 +13,6 @@
 
 /* Fill and return "memory" so that it serves from "context". */
 extern const qs_memory *ContextMemory(MemoryContext context, qs_memory *memory);
+extern MemoryContext StatesContext(MemoryContext aggregate, const char *name);
 
 #endif

@@ -34,12 +34,7 @@ const ExpandedObjectMethods expanded_sketch_methods = { get_flat_size, flatten_i
 MemoryContext
 ExpandedStatesContext(MemoryContext aggregate)
 {
-	MemoryContext child;
-
-	for (child = aggregate->firstchild; child != NULL; child = child->nextchild)
-		if (child->name == states_name)
-			return child;
-	return AllocSetContextCreateInternal(aggregate, states_name, ALLOCSET_DEFAULT_SIZES);
+	return StatesContext(aggregate, states_name);
 }
 
 /* A context for one object. */

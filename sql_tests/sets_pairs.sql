@@ -1,0 +1,129 @@
+--
+-- All pairs of sets are those of the SQL self-join: for every method and
+-- instruction set, within a collection and between two, with every filter.
+--
+CREATE TABLE collected AS
+SELECT n, s::bigint, e::bigint FROM (VALUES (1, 40, 60, 500), (2, 25, 8, 150), (3, 60, 2000, 900), (4, 1, 30, 20)) AS v(n, sets, universe, rows),
+	LATERAL (SELECT (random() * sets)::int - sets / 2 AS s, (universe * random() ^ 2)::int - 5 AS e FROM generate_series(1, rows), LATERAL (SELECT n) AS each) AS r;
+-- equal sets, a subset, a singleton, one element in all sets, the ends of 64 bits
+INSERT INTO collected SELECT 1, s, e FROM generate_series(100, 104) AS s, generate_series(1, 20) AS e;
+INSERT INTO collected SELECT 1, 105, e FROM generate_series(1, 10) AS e;
+INSERT INTO collected VALUES (1, 106, 1), (5, -9223372036854775808, 9223372036854775807), (5, 9223372036854775807, 9223372036854775807), (5, 0, -9223372036854775808);
+INSERT INTO collected SELECT DISTINCT n, s, 7 FROM collected WHERE n = 2;
+CREATE TABLE collection AS
+SELECT n, qsets_agg(s, e) AS number, qsets_agg(s, e::text) AS text, qsets_agg(s, md5(e::text)::uuid) AS uuid FROM collected GROUP BY n;
+CREATE TABLE joined AS
+WITH d AS (SELECT DISTINCT n, s, e FROM collected), size AS (SELECT n, s, count(*) FROM d GROUP BY n, s)
+SELECT x.n, x.s AS a, y.s AS b, count(dx.e) AS common, x.count + y.count - count(dx.e) AS either
+FROM size AS x JOIN size AS y ON x.n = y.n AND x.s < y.s
+	LEFT JOIN (d AS dx JOIN d AS dy ON dx.n = dy.n AND dx.e = dy.e AND dx.s < dy.s) ON dx.n = x.n AND dx.s = x.s AND dy.s = y.s
+GROUP BY x.n, x.s, y.s, x.count, y.count;
+CREATE TABLE filter AS SELECT * FROM (VALUES (1, 0.0), (2, 0.0), (5, 0.0), (0, 0.0), (1, 0.5), (1, 0.1), (3, 0.3333333333333333), (1, 1.0), (20, 0.0), (1000, 0.0)) AS f(min_count, min_jaccard);
+
+-- pairs that only one side has
+CREATE FUNCTION wrong_pairs(simd text, how text) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	BEGIN
+		PERFORM set_config('qsketch.simd', simd, true);
+	EXCEPTION WHEN invalid_parameter_value THEN
+		RETURN 0; -- not on this processor
+	END;
+	RETURN (SELECT count(*) FROM (
+			SELECT n, min_count, min_jaccard, kind, p.* FROM collection, filter,
+				LATERAL (VALUES ('number', number), ('text', text), ('uuid', uuid)) AS k(kind, sets),
+				set_pairs(sets, min_count, min_jaccard, method => how) AS p) AS given
+		FULL JOIN (
+			SELECT n, f.min_count, f.min_jaccard, kind, a, b, common, common::float8 / either AS jaccard FROM joined, filter AS f, unnest('{number,text,uuid}'::text[]) AS kind
+			WHERE common >= min_count AND common::numeric / either >= min_jaccard) AS wanted
+		USING (n, min_count, min_jaccard, kind, a, b, common, jaccard)
+		WHERE given IS NULL OR wanted IS NULL);
+END $$;
+SELECT count(*) > 1000 AS enough FROM joined WHERE common > 0;
+SELECT how, wrong_pairs('scalar', how) AS scalar, wrong_pairs('avx2', how) AS avx2, wrong_pairs('avx512', how) AS avx512
+FROM unnest('{auto,merge,search,merge_search,hash,merge_hash,bitmap,index,hybrid}'::text[]) AS how;
+
+-- between two collections, the same one in another order of ids among them
+SELECT how, count(*) AS wrong FROM unnest('{auto,merge,search,merge_search,hash,merge_hash,bitmap,index,hybrid}'::text[]) AS how,
+	LATERAL (SELECT * FROM (SELECT p.* FROM collection AS x, collection AS y, set_pairs(x.number, y.number, 2, 0.05, method => how) AS p WHERE x.n = 1 AND y.n = 2) AS given
+		FULL JOIN (WITH d AS (SELECT DISTINCT n, s, e FROM collected), size AS (SELECT n, s, count(*) FROM d GROUP BY n, s)
+			SELECT x.s AS a, y.s AS b, count(*) AS common, count(*)::float8 / (sx.count + sy.count - count(*)) AS jaccard
+			FROM d AS x JOIN d AS y USING (e) JOIN size AS sx ON sx.n = 1 AND sx.s = x.s JOIN size AS sy ON sy.n = 2 AND sy.s = y.s
+			WHERE x.n = 1 AND y.n = 2 GROUP BY x.s, y.s, sx.count, sy.count
+			HAVING count(*) >= 2 AND count(*) * 20 >= sx.count + sy.count - count(*)) AS wanted
+		USING (a, b, common, jaccard) WHERE given IS NULL OR wanted IS NULL) AS differ
+GROUP BY how;
+SELECT how, count(wrong) AS wrong FROM unnest('{auto,index,merge}'::text[]) AS how
+	LEFT JOIN LATERAL (SELECT 1 AS wrong FROM (SELECT p.* FROM collection, set_pairs(number, number, method => how) AS p WHERE n = 2) AS given
+	FULL JOIN (SELECT a, b, common FROM joined WHERE n = 2 AND common > 0 UNION ALL SELECT b, a, common FROM joined WHERE n = 2 AND common > 0
+		UNION ALL SELECT s, s, count(DISTINCT e) FROM collected WHERE n = 2 GROUP BY s) AS wanted USING (a, b, common)
+	WHERE given IS NULL OR wanted IS NULL) AS differ ON true GROUP BY how ORDER BY how;
+
+-- the best of each set; ties by id
+CREATE VIEW ranked AS
+SELECT n, a, b, common, either, row_number() OVER (PARTITION BY n, a ORDER BY common::numeric / either DESC, b) AS rank
+FROM (SELECT n, a, b, common, either FROM joined UNION ALL SELECT n, b, a, common, either FROM joined) AS both_ways WHERE common > 0;
+CREATE FUNCTION wrong_top(how text, t int) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN (SELECT count(*) FROM (SELECT n, p.* FROM collection, set_pairs(number, top => t, method => how) AS p) AS given
+		FULL JOIN (SELECT DISTINCT n, least(a, b) AS a, greatest(a, b) AS b, common FROM ranked WHERE rank <= t) AS wanted USING (n, a, b, common)
+		WHERE given IS NULL OR wanted IS NULL);
+END $$;
+SELECT how, wrong_top(how, 1) AS one, wrong_top(how, 3) AS three, wrong_top(how, 1000) AS all
+FROM unnest('{auto,merge,search,merge_search,hash,merge_hash,bitmap,index,hybrid}'::text[]) AS how;
+SELECT t, count(*) = (SELECT count(DISTINCT (n, least(a, b), greatest(a, b))) FROM ranked WHERE rank <= t) AS right
+FROM unnest('{1,3,1000}'::int[]) AS t, collection, set_pairs(number, top => t) GROUP BY t ORDER BY t;
+SELECT count(*) AS wrong FROM (SELECT n, s, p.id, p.common, p.rank FROM (SELECT DISTINCT n, s FROM collected) AS x JOIN collection USING (n),
+		set_similar(number, s, top => 3) WITH ORDINALITY AS p(id, common, jaccard, rank)) AS given
+	FULL JOIN (SELECT n, a AS s, b AS id, common, rank FROM ranked WHERE rank <= 3) AS wanted USING (n, s, id, common, rank)
+WHERE given IS NULL OR wanted IS NULL;
+
+-- in order of a, then b, from FROM and from the select list
+SELECT count(*) AS unordered FROM collection, LATERAL (SELECT array_agg((a, b)) AS given, array_agg((a, b) ORDER BY a, b) AS ordered
+	FROM set_pairs(number)) AS p WHERE given <> ordered;
+SELECT count(*) AS differ FROM (SELECT n, (set_pairs(number, 2)).* FROM collection) AS x
+	FULL JOIN (SELECT n, p.* FROM collection, set_pairs(number, 2) AS p) AS y USING (n, a, b, common, jaccard) WHERE x IS NULL OR y IS NULL;
+SELECT (set_pairs(number, 20)).* FROM collection WHERE n = 1 LIMIT 2;
+SELECT p.* FROM collection, set_pairs(number) AS p WHERE n = 5;
+SELECT set_intersect_count(number, 100, 105) AS ten, set_intersect_count(text, 100, 100) AS all, set_intersect_count(number, 100, 999) AS none FROM collection WHERE n = 1;
+
+-- NULLs, nothing, and what is refused
+SELECT count(*) AS none FROM set_pairs(NULL);
+SELECT count(*) AS none FROM collection, set_similar(number, 999);
+SELECT count(*) AS none FROM collection, set_similar(number, NULL);
+SELECT count(*) > 0 AS defaults FROM collection, set_pairs(number, NULL::bigint, NULL, NULL, NULL);
+SELECT count(*) AS none FROM collection, set_pairs(qsets_subset(number, '{}'));
+SELECT * FROM set_pairs((SELECT number FROM collection WHERE n = 1), -1);
+SELECT * FROM set_pairs((SELECT number FROM collection WHERE n = 1), min_jaccard => 1.5);
+SELECT * FROM set_pairs((SELECT number FROM collection WHERE n = 1), min_jaccard => 'NaN');
+SELECT * FROM set_pairs((SELECT number FROM collection WHERE n = 1), top => 0);
+SELECT * FROM set_pairs((SELECT number FROM collection WHERE n = 1), method => 'magic');
+SELECT * FROM collection, set_pairs(number, text) WHERE n = 1;
+
+-- the plan
+SELECT method_name, milliseconds IS NOT NULL AS possible, memory > 0 AS memory FROM collection, set_pairs_plan(number) WHERE n = 1;
+SELECT method_name FROM collection, set_pairs_plan(number, method => 'hash') WHERE n = 1 AND chosen;
+
+-- limits of memory and time
+CREATE TABLE large AS SELECT qsets_agg(i % 5000, (i * 7919::bigint) % 60013) AS sets FROM generate_series(1, 500000) AS i;
+SET work_mem = '64kB';
+DO $$
+BEGIN
+	PERFORM count(*) FROM large, set_pairs(sets, 20);
+EXCEPTION WHEN configuration_limit_exceeded THEN
+	RAISE INFO '%', regexp_replace(SQLERRM, '\d+', 'N');
+END $$;
+RESET work_mem;
+SET statement_timeout = 100;
+DO $$
+DECLARE
+	start timestamptz := clock_timestamp();
+BEGIN
+	PERFORM count(*) FROM large, set_pairs(sets, 0, method => 'merge');
+EXCEPTION WHEN query_canceled THEN
+	RAISE INFO 'canceled %', CASE WHEN clock_timestamp() - start < '5 s' THEN 'soon' ELSE 'late' END;
+END $$;
+RESET statement_timeout;
+DROP TABLE collected, collection, filter, large;
+DROP VIEW ranked;
+DROP TABLE joined;
+DROP FUNCTION wrong_pairs, wrong_top;

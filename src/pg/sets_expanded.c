@@ -1,0 +1,256 @@
+/*
+ * sets_expanded.c
+ *		A collection of sets as an expanded object: what functions return, and
+ *		the state of aggregates.
+ *
+ * It may be larger than 1 GB; only flat bytes are limited.  A read-write object
+ * that is a child of the aggregate's context is kept by the executor without
+ * copying.  Rows are collected in a batch, which goes to a builder.  Whoever
+ * reads the collection settles it first, which does not change the value: the
+ * builder's rows become the collection, and the builder is freed.  Should more
+ * rows come, the collection goes into a new builder.
+ *
+ * States of one aggregate share a memory context (sketch_expanded.c says why).
+ *
+ * src/pg/sets_expanded.c
+ */
+#include "pg/sets_expanded.h"
+
+#include "sets/format.h"
+#include "utils/memutils.h"
+
+#define FIRST_ROOM 8
+
+static const char states_name[] = "qsets states";
+
+static Size get_flat_size(ExpandedObjectHeader *header);
+static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
+
+static const ExpandedObjectMethods methods = { get_flat_size, flatten_into };
+
+/* An empty collection in a context. */
+ExpandedSets *
+SetsCreate(MemoryContext context)
+{
+	ExpandedSets *sets = MemoryContextAllocZero(context, sizeof(ExpandedSets));
+
+	EOH_init_header(&sets->header, &methods, context);
+	ContextMemory(context, &sets->memory);
+	SetsCheck(qi_collection_alloc(&sets->collection, &sets->memory));
+	return sets;
+}
+
+/* An empty collection with a context of its own, to be returned. */
+ExpandedSets *
+SetsNew(void)
+{
+	return SetsCreate(AllocSetContextCreate(CurrentMemoryContext, "qsets", ALLOCSET_SMALL_SIZES));
+}
+
+/* The context of all states of an aggregate. */
+MemoryContext
+SetsStatesContext(MemoryContext aggregate)
+{
+	return StatesContext(aggregate, states_name);
+}
+
+/* The expanded collection that a datum points to, or NULL. */
+ExpandedSets *
+SetsExpandedIn(Datum datum)
+{
+	ExpandedObjectHeader *header;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
+		return NULL;
+	header = DatumGetEOHP(datum);
+	if (header->eoh_methods != &methods)
+		elog(ERROR, "expanded object is not a collection of sets");
+	return (ExpandedSets *) header;
+}
+
+/* Let rows of such elements come, or raise an error if there are others. */
+void
+SetsBuild(ExpandedSets *sets, bool wide, const qs_keys *keys)
+{
+	qi_collection *old = &sets->collection;
+	qi_builder *builder = &sets->builder;
+	qs_keys held = { old->family, old->collation };
+
+	if (sets->building)
+	{
+		held.family = builder->family;
+		held.collation = builder->collation;
+	}
+	KeyFamilyCheckSame(&held, keys, &sets_key_holder);
+	if (sets->building)
+		return;
+	qi_builder_init(builder, wide, keys->family, keys->collation, &sets->memory, &sets_interrupt);
+	if (old->sets > 0)
+		SetsCheck(qi_builder_add_collection(builder, old));
+	qi_collection_free(old);
+	sets->building = true;
+}
+
+/* Give the batch to the builder. */
+static void
+flush(ExpandedSets *sets)
+{
+	uint32 rows = sets->waiting;
+
+	sets->waiting = 0;
+	if (rows > 0)
+		SetsCheck(qi_builder_add(&sets->builder, sets->id, sets->low,
+								 sets->exact ? NULL : sets->high, rows));
+}
+
+static void *
+grown(ExpandedSets *sets, void *array, uint32 room)
+{
+	Size bytes = room * sizeof(uint64);
+
+	return array ? repalloc(array, bytes) : MemoryContextAlloc(sets->header.eoh_context, bytes);
+}
+
+/* Empty a full batch, or let it grow: many groups are small. */
+static void
+make_room(ExpandedSets *sets)
+{
+	uint32 room = sets->room ? sets->room * 2 : FIRST_ROOM;
+
+	if (sets->room == QI_BATCH)
+	{
+		flush(sets);
+		return;
+	}
+	sets->id = grown(sets, sets->id, room);
+	sets->low = grown(sets, sets->low, room);
+	if (!sets->exact)
+		sets->high = grown(sets, sets->high, room);
+	sets->room = room;
+}
+
+/* An element of an exact type as a number. */
+static uint64
+number_of(const KeyType *key, Datum element)
+{
+	if (KeyIsInteger(key))
+		return KeyInteger(key, element);
+	switch (key->length)
+	{
+		case sizeof(bool):
+			return DatumGetBool(element);
+		case sizeof(int32):
+			return (uint64) (int64) DatumGetInt32(element);
+		default:
+			return (uint64) DatumGetInt64(element);
+	}
+}
+
+/* Add a row; the key's type is known. */
+void
+SetsAddKey(ExpandedSets *sets, int64 id, Datum element)
+{
+	uint32 at;
+
+	if (sets->waiting == sets->room)
+		make_room(sets);
+	at = sets->waiting;
+	sets->id[at] = id;
+	if (sets->exact)
+		sets->low[at] = number_of(&sets->key, element);
+	else
+	{
+		sets->low[at] = KeyFingerprintSeeded(&sets->key, element, 0);
+		sets->high[at] = KeyFingerprintSeeded(&sets->key, element, 1);
+	}
+	sets->waiting++;
+}
+
+/* Add all rows of a collection. */
+void
+SetsAddCollection(ExpandedSets *sets, const qi_collection *from)
+{
+	qs_keys keys = { from->family, from->collation };
+
+	if (from->sets == 0)
+		return;
+	SetsBuild(sets, from->wide, &keys);
+	SetsCheck(qi_builder_add_collection(&sets->builder, from));
+}
+
+/* Have all rows in the collection. */
+void
+SetsSettle(ExpandedSets *sets)
+{
+	if (!sets->building)
+		return;
+	flush(sets);
+	SetsCheck(qi_builder_finish(&sets->builder, &sets->collection));
+	qi_builder_free(&sets->builder);
+	sets->building = false;
+}
+
+/* Read access to a collection until SetsReadEnd() or the end of the datum. */
+void
+SetsRead(SetsReader *reader, Datum datum)
+{
+	ExpandedSets *sets = SetsExpandedIn(datum);
+	struct varlena *value;
+	const uint8 *bytes;
+	Size length;
+	qs_status status;
+
+	reader->expanded = sets != NULL;
+	if (sets)
+	{
+		SetsSettle(sets);
+		reader->collection = &sets->collection;
+		return;
+	}
+	value = PG_DETOAST_DATUM(datum);
+	bytes = (const uint8 *) VARDATA(value);
+	length = VARSIZE(value) - VARHDRSZ;
+	status = qi_read(&reader->own, bytes, length,
+					 ContextMemory(CurrentMemoryContext, &reader->memory), &sets_interrupt);
+	if (status != QS_OK)
+		SetsBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
+	if ((Pointer) value != DatumGetPointer(datum))
+		pfree(value);
+	reader->collection = &reader->own;
+}
+
+/* Free what reading allocated. */
+void
+SetsReadEnd(SetsReader *reader)
+{
+	if (!reader->expanded)
+		qi_collection_free(&reader->own);
+}
+
+static Size
+get_flat_size(ExpandedObjectHeader *header)
+{
+	ExpandedSets *sets = (ExpandedSets *) header;
+	uint64 size;
+
+	SetsSettle(sets);
+	size = VARHDRSZ + qi_flat_size(&sets->collection);
+	if (size > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("collection of sets would need %llu bytes, more than the limit of %llu",
+						(unsigned long long) size, (unsigned long long) MaxAllocSize),
+				 errhint("It can be used within a query, but not stored.  Workers of a parallel "
+						 "plan pass it on as if it was stored; set "
+						 "max_parallel_workers_per_gather to 0 for such a query.")));
+	return (Size) size;
+}
+
+static void
+flatten_into(ExpandedObjectHeader *header, void *result, Size size)
+{
+	ExpandedSets *sets = (ExpandedSets *) header;
+
+	SET_VARSIZE(result, size);
+	qi_write(&sets->collection, (uint8 *) VARDATA(result));
+}

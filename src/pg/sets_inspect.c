@@ -1,0 +1,240 @@
+/*
+ * sets_inspect.c
+ *		What a collection of sets consists of, parts of it, and merging two.
+ *
+ * src/pg/sets_inspect.c
+ */
+#include "pg/sets_expanded.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type_d.h"
+#include "engine/sets_kernels.h"
+#include "funcapi.h"
+#include "sets/format.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+/* qsets_merge(qsets, qsets) */
+PG_FUNCTION_INFO_V1(qsets_merge);
+Datum
+qsets_merge(PG_FUNCTION_ARGS)
+{
+	ExpandedSets *merged = SetsNew();
+	SetsReader reader;
+	int i;
+
+	for (i = 0; i < 2; i++)
+	{
+		SetsRead(&reader, PG_GETARG_DATUM(i));
+		SetsAddCollection(merged, reader.collection);
+		SetsReadEnd(&reader);
+	}
+	SetsSettle(merged);
+	PG_RETURN_DATUM(EOHPGetRWDatum(&merged->header));
+}
+
+/* qsets_count(qsets): number of sets */
+PG_FUNCTION_INFO_V1(qsets_count);
+Datum
+qsets_count(PG_FUNCTION_ARGS)
+{
+	SetsReader reader;
+	int64 sets;
+
+	SetsRead(&reader, PG_GETARG_DATUM(0));
+	sets = (int64) reader.collection->sets;
+	SetsReadEnd(&reader);
+	PG_RETURN_INT64(sets);
+}
+
+static Datum
+array_of(const int64 *number, uint64 count)
+{
+	Size bytes = ARR_OVERHEAD_NONULLS(1) + count * sizeof(int64);
+	ArrayType *array;
+
+	if (count == 0)
+		PG_RETURN_ARRAYTYPE_P(construct_empty_array(INT8OID));
+	array = palloc0(bytes);
+	SET_VARSIZE(array, bytes);
+	array->ndim = 1;
+	array->elemtype = INT8OID;
+	ARR_DIMS(array)[0] = (int) count;
+	ARR_LBOUND(array)[0] = 1;
+	memcpy(ARR_DATA_PTR(array), number, count * sizeof(int64));
+	PG_RETURN_ARRAYTYPE_P(array);
+}
+
+/* qsets_ids(qsets): the sets' ids, ascending */
+PG_FUNCTION_INFO_V1(qsets_ids);
+Datum
+qsets_ids(PG_FUNCTION_ARGS)
+{
+	SetsReader reader;
+	Datum ids;
+
+	SetsRead(&reader, PG_GETARG_DATUM(0));
+	ids = array_of(reader.collection->id, reader.collection->sets);
+	SetsReadEnd(&reader);
+	PG_RETURN_DATUM(ids);
+}
+
+/* qsets_cardinality(qsets, id): 0 if there is no such set, as sets are not empty */
+PG_FUNCTION_INFO_V1(qsets_cardinality);
+Datum
+qsets_cardinality(PG_FUNCTION_ARGS)
+{
+	SetsReader reader;
+	int64 set;
+	int64 size;
+
+	SetsRead(&reader, PG_GETARG_DATUM(0));
+	set = qi_collection_find(reader.collection, PG_GETARG_INT64(1));
+	size = set < 0 ? 0 : qi_set_size(reader.collection, set);
+	SetsReadEnd(&reader);
+	PG_RETURN_INT64(size);
+}
+
+/* qsets_elements(qsets, id): numbers, ascending; none if there is no such set */
+PG_FUNCTION_INFO_V1(qsets_elements);
+Datum
+qsets_elements(PG_FUNCTION_ARGS)
+{
+	const qi_collection *c;
+	SetsReader reader;
+	int64 set;
+	int64 *number;
+	uint64 size;
+	uint64 i;
+
+	SetsRead(&reader, PG_GETARG_DATUM(0));
+	c = reader.collection;
+	if (c->wide)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a collection of %s keys does not know its elements",
+						KeyFamilyTypes(c->family)),
+				 errdetail("Elements that are no numbers, dates or times are kept as fingerprints "
+						   "of 128 bits.")));
+	set = qi_collection_find(c, PG_GETARG_INT64(1));
+	size = set < 0 ? 0 : qi_set_size(c, set);
+	number = palloc_extended(Max(size, 1) * sizeof(int64), MCXT_ALLOC_HUGE);
+	for (i = 0; i < size; i++)
+		number[i] = (int64) c->low[qi_set_ranks(c, set)[i]];
+	SetsReadEnd(&reader);
+	PG_RETURN_DATUM(array_of(number, size));
+}
+
+/* The ids of an array that are not null. */
+static int64 *
+ids_of(ArrayType *array, uint64 *count)
+{
+	Datum *value;
+	bool *null;
+	int items;
+	int64 *id;
+	int i;
+
+	deconstruct_array(array, INT8OID, sizeof(int64), true, TYPALIGN_DOUBLE, &value, &null, &items);
+	id = palloc(Max(items, 1) * sizeof(int64));
+	*count = 0;
+	for (i = 0; i < items; i++)
+		if (!null[i])
+			id[(*count)++] = DatumGetInt64(value[i]);
+	return id;
+}
+
+/* qsets_subset(qsets, ids bigint[]): the sets of these ids, as far as they are there */
+PG_FUNCTION_INFO_V1(qsets_subset);
+Datum
+qsets_subset(PG_FUNCTION_ARGS)
+{
+	uint64 count;
+	int64 *id = ids_of(PG_GETARG_ARRAYTYPE_P(1), &count);
+	ExpandedSets *subset = SetsNew();
+	SetsReader reader;
+
+	SetsRead(&reader, PG_GETARG_DATUM(0));
+	qi_collection_free(&subset->collection);
+	SetsCheck(
+		qi_collection_subset(&subset->collection, reader.collection, id, count, &subset->memory));
+	SetsReadEnd(&reader);
+	PG_RETURN_DATUM(EOHPGetRWDatum(&subset->header));
+}
+
+/* set_intersect_count(qsets, id, id): 0 if a set is not there */
+PG_FUNCTION_INFO_V1(qsets_intersect_count);
+Datum
+qsets_intersect_count(PG_FUNCTION_ARGS)
+{
+	const qi_collection *c;
+	SetsReader reader;
+	int64 a;
+	int64 b;
+	uint64 common = 0;
+
+	SetsRead(&reader, PG_GETARG_DATUM(0));
+	c = reader.collection;
+	a = qi_collection_find(c, PG_GETARG_INT64(1));
+	b = qi_collection_find(c, PG_GETARG_INT64(2));
+	if (a >= 0 && b >= 0)
+		common = qi_count32(qi_kernels_now(), (const int32 *) qi_set_ranks(c, a), qi_set_size(c, a),
+							(const int32 *) qi_set_ranks(c, b), qi_set_size(c, b));
+	SetsReadEnd(&reader);
+	PG_RETURN_INT64(common);
+}
+
+/* Columns of qsets_info(), in the order of its declaration. */
+enum
+{
+	INFO_SETS,
+	INFO_ELEMENTS,
+	INFO_DISTINCT,
+	INFO_LARGEST,
+	INFO_EXACT,
+	INFO_FAMILY,
+	INFO_MEMORY,
+	INFO_BYTES,
+	INFO_COLUMNS
+};
+
+static uint32
+largest_of(const qi_collection *c)
+{
+	uint32 largest = 0;
+	uint64 i;
+
+	for (i = 0; i < c->sets; i++)
+		largest = Max(largest, qi_set_size(c, i));
+	return largest;
+}
+
+PG_FUNCTION_INFO_V1(qsets_info);
+Datum
+qsets_info(PG_FUNCTION_ARGS)
+{
+	Datum values[INFO_COLUMNS] = { 0 };
+	bool nulls[INFO_COLUMNS] = { 0 };
+	TupleDesc descriptor;
+	const qi_collection *c;
+	SetsReader reader;
+	char *family;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	SetsRead(&reader, PG_GETARG_DATUM(0));
+	c = reader.collection;
+	family = KeyFamilyName(c->family);
+	values[INFO_SETS] = Int64GetDatum(c->sets);
+	values[INFO_ELEMENTS] = Int64GetDatum(c->elements);
+	values[INFO_DISTINCT] = Int64GetDatum(c->universe);
+	values[INFO_LARGEST] = Int64GetDatum(largest_of(c));
+	values[INFO_EXACT] = BoolGetDatum(!c->wide);
+	if (family)
+		values[INFO_FAMILY] = CStringGetTextDatum(family);
+	nulls[INFO_FAMILY] = family == NULL;
+	values[INFO_MEMORY] = Int64GetDatum(qi_collection_memory(c));
+	values[INFO_BYTES] = Int64GetDatum(qi_flat_size(c));
+	SetsReadEnd(&reader);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}

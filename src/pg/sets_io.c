@@ -1,0 +1,47 @@
+/*
+ * sets_io.c
+ *		Input, output and comparison of qsets values.
+ *
+ * src/pg/sets_io.c
+ */
+#include "pg/flat.h"
+#include "pg/memory.h"
+#include "pg/sets_value.h"
+
+#include "sets/format.h"
+
+/* Raise an error unless a value made from outside is a valid collection: read all of it. */
+static void
+validate(struct varlena *value, int sqlstate)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qi_collection collection;
+	qs_memory memory;
+	qs_status status;
+
+	status = qi_read(&collection, bytes, length, ContextMemory(CurrentMemoryContext, &memory),
+					 &sets_interrupt);
+	if (status == QS_NO_MEMORY)
+		SetsCheck(status);
+	if (status != QS_OK)
+		SetsBadFormat(status, sqlstate, bytes, length);
+	qi_collection_free(&collection);
+}
+
+static char *
+hint(const char *text)
+{
+	(void) text;
+	return "Make collections with qsets_agg(set_id, element).";
+}
+
+static const FlatType qsets = {
+	.name = "qsets",
+	.noun = "collection of sets",
+	.prefix = "qsets:",
+	.validate = validate,
+	.hint = hint,
+};
+
+FLAT_FUNCTIONS(qsets, qsets);
