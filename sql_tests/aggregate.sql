@@ -166,6 +166,7 @@ SELECT structure, bool_and(pg_column_size(sk) > 8192) AS out_of_line,
 FROM stored_template, LATERAL (SELECT qsketch_agg(k, sk) FROM generate_series(1, 20000) AS k) AS a
 GROUP BY structure ORDER BY structure;
 SELECT qsketch_agg(k, sk) FROM stored_template, generate_series(1, 3) AS k;
+DROP TABLE stored_template;
 
 -- partial states of large sketches that one process makes and combines, also a parallel worker
 CREATE TABLE halves (k int, a int) PARTITION BY LIST (a);
