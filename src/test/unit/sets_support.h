@@ -150,6 +150,32 @@ test_same_collection(const qi_collection *a, const qi_collection *b)
 		   (!a->wide || memcmp(a->high, b->high, a->universe * sizeof(*a->high)) == 0);
 }
 
+/* The rules of collection.h. */
+static inline void
+test_require_collection(const qi_collection *c)
+{
+	uint8_t *seen = test_array(c->universe, 1);
+	uint64_t i;
+	uint64_t set;
+
+	memset(seen, 0, c->universe);
+	REQUIRE(c->offset[0] == 0 && c->offset[c->sets] == c->elements);
+	for (set = 0; set < c->sets; set++)
+	{
+		REQUIRE(set == 0 || c->id[set - 1] < c->id[set]);
+		REQUIRE(c->offset[set] < c->offset[set + 1]);
+		for (i = c->offset[set]; i < c->offset[set + 1]; i++)
+		{
+			REQUIRE(c->rank[i] < c->universe);
+			REQUIRE(i == c->offset[set] || c->rank[i - 1] < c->rank[i]);
+			seen[c->rank[i]] = 1;
+		}
+	}
+	for (i = 0; i < c->universe; i++)
+		REQUIRE(seen[i] && (i == 0 || qi_element_compare(c, i - 1, c, i) < 0));
+	free(seen);
+}
+
 static inline test_bytes
 test_flat(const qi_collection *c)
 {
