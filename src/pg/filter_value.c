@@ -10,7 +10,6 @@
  */
 #include "pg/filter_expanded.h"
 
-#include "access/detoast.h"
 #include "utils/memutils.h"
 
 /* A view of a detoasted value. */
@@ -42,9 +41,7 @@ FilterRead(FilterReader *reader, Datum datum)
 		reader->filter = &expanded->filter;
 		return;
 	}
-	value = PG_DETOAST_DATUM(datum);
-	if ((Pointer) value != DatumGetPointer(datum))
-		reader->own = value;
+	value = ValueDetoast(datum, &reader->own);
 	FilterOpen(&reader->view, value);
 	reader->filter = &reader->view;
 }
@@ -66,27 +63,18 @@ FilterReadEnd(FilterReader *reader)
 bool
 FilterOpenStored(qf_filter *view, Datum datum)
 {
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
-	struct varatt_external pointer;
-	struct varlena *header;
+	uint8 header[QF_HEADER_BYTES];
 	Size length;
 	qs_status status;
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+	if (!ValueHasParts(datum, sizeof(header), &length))
 		return false;
-	VARATT_EXTERNAL_GET_POINTER(pointer, value);
-	length = pointer.va_rawsize - VARHDRSZ;
-	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || length < QF_HEADER_BYTES)
-		return false;
-	header = detoast_attr_slice(value, 0, QF_HEADER_BYTES);
-	if (VARSIZE_ANY_EXHDR(header) != QF_HEADER_BYTES)
-		FilterBadFormat(QS_FORMAT_SHORT, ERRCODE_DATA_CORRUPTED, NULL, VARSIZE_ANY_EXHDR(header));
-	status = qf_open(view, (const uint8 *) VARDATA_ANY(header), length);
+	if (!ValueReadPart(datum, 0, sizeof(header), header))
+		FilterBadFormat(QS_FORMAT_SHORT, ERRCODE_DATA_CORRUPTED, NULL, length);
+	status = qf_open(view, header, length);
 	if (status != QS_OK)
-		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, (const uint8 *) VARDATA_ANY(header),
-						length);
+		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, header, length);
 	view->positions = view->bits = NULL;
-	pfree(header);
 	return true;
 }
 

@@ -58,14 +58,7 @@ SetsStatesContext(MemoryContext aggregate)
 ExpandedSets *
 SetsExpandedIn(Datum datum)
 {
-	ExpandedObjectHeader *header;
-
-	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
-		return NULL;
-	header = DatumGetEOHP(datum);
-	if (header->eoh_methods != &methods)
-		elog(ERROR, "expanded object is not a collection of sets");
-	return (ExpandedSets *) header;
+	return (ExpandedSets *) ValueExpandedIn(datum, &methods, "a collection of sets");
 }
 
 /* Let rows of such elements come, or raise an error if there are others. */
@@ -196,6 +189,7 @@ SetsRead(SetsReader *reader, Datum datum)
 {
 	ExpandedSets *sets = SetsExpandedIn(datum);
 	struct varlena *value;
+	struct varlena *own;
 	const uint8 *bytes;
 	Size length;
 	qs_status status;
@@ -207,15 +201,15 @@ SetsRead(SetsReader *reader, Datum datum)
 		reader->collection = &sets->collection;
 		return;
 	}
-	value = PG_DETOAST_DATUM(datum);
+	value = ValueDetoast(datum, &own);
 	bytes = (const uint8 *) VARDATA(value);
 	length = VARSIZE(value) - VARHDRSZ;
 	status = qi_read(&reader->own, bytes, length,
 					 ContextMemory(CurrentMemoryContext, &reader->memory), &sets_interrupt);
 	if (status != QS_OK)
 		SetsBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
-	if ((Pointer) value != DatumGetPointer(datum))
-		pfree(value);
+	if (own)
+		pfree(own);
 	reader->collection = &reader->own;
 }
 

@@ -9,9 +9,9 @@
 
 #include "pg/memory.h"
 #include "pg/sets_value.h"
+#include "pg/value.h"
 
 #include "sets/builder.h"
-#include "utils/expandeddatum.h"
 
 typedef struct ExpandedSets
 {
