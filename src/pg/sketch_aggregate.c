@@ -30,17 +30,6 @@ static const AggregateForm weighted_templated = { 2, 3 };
 
 #define KEY_ARGUMENT 1
 
-/* Where states live. */
-MemoryContext
-AggregateContext(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate function called in non-aggregate context");
-	return context;
-}
-
 /* May the state travel as a ticket?  Only if it goes to our combine function and nowhere else. */
 static bool
 may_use_ticket(FunctionCallInfo fcinfo)
@@ -51,23 +40,15 @@ may_use_ticket(FunctionCallInfo fcinfo)
 		   CombinesStates(node, &sketch_functions);
 }
 
-/* Does the node compare the memory of its states with work_mem? */
-static bool
-is_hashed(const AggState *node)
-{
-	return IsA(node, AggState) &&
-		   (node->aggstrategy == AGG_HASHED || node->aggstrategy == AGG_MIXED);
-}
-
 /* Prepare a new state for what the calling node does with it. */
 ExpandedSketch *
-AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state)
+SketchStateStart(FunctionCallInfo fcinfo, ExpandedSketch *state)
 {
 	CheckMoving(fcinfo, &sketch_functions);
 	ExpandedPlace(state);
 	if (state->engine != &qs_engine_cpu)
 		state->ticket = may_use_ticket(fcinfo);
-	state->accounted = is_hashed((AggState *) fcinfo->context);
+	state->accounted = AggregateIsHashed(fcinfo);
 	return state;
 }
 
@@ -92,7 +73,7 @@ template_params(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
 
 /* Raise an error unless the templates of two rows, or states, are one. */
 void
-AggregateCheckParams(const qs_params *a, const qs_params *b)
+SketchStateCheckParams(const qs_params *a, const qs_params *b)
 {
 	if (memcmp(a, b, sizeof(*a)) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -135,14 +116,14 @@ check_template(FunctionCallInfo fcinfo, AggregateForm form, ExpandedSketch *stat
 	if (mark && memcmp(mark, state->template_mark, length) == 0)
 		return;
 	template_params(fcinfo, form, &params);
-	AggregateCheckParams(&params, &state->sketch.params);
+	SketchStateCheckParams(&params, &state->sketch.params);
 	if (mark)
 		memcpy(state->template_mark, mark, length);
 }
 
 /* Has nothing been counted yet? */
 bool
-AggregateIsInitial(FunctionCallInfo fcinfo)
+SketchStateIsInitial(FunctionCallInfo fcinfo)
 {
 	return PG_ARGISNULL(0) || (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW &&
 							   !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(PG_GETARG_DATUM(0))));
@@ -156,7 +137,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	ExpandedSketch *state;
 	KeyArgument key;
 
-	if (!AggregateIsInitial(fcinfo))
+	if (!SketchStateIsInitial(fcinfo))
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
 	else
 	{
@@ -164,7 +145,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 
 		template_params(fcinfo, form, &params);
 		SketchCheck(params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
-		state = AggregateStart(fcinfo, ExpandedCreate(ExpandedStatesContext(context), &params));
+		state = SketchStateStart(fcinfo, ExpandedCreate(ExpandedStatesContext(context), &params));
 	}
 	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
 	KeyTypeInit(&state->key, key.type, key.collation);
@@ -198,15 +179,6 @@ static pg_attribute_always_inline bool
 is_skipped(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	return PG_ARGISNULL(KEY_ARGUMENT) || (form.weight && PG_ARGISNULL(form.weight));
-}
-
-/* What a row returns that does not count. */
-Datum
-AggregateUnchanged(FunctionCallInfo fcinfo)
-{
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
 /*

@@ -74,11 +74,11 @@ state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *oper
 	if (operand->ticket)
 	{
 		operand->ticket = false; /* not to be deleted */
-		return AggregateStart(fcinfo, operand->expanded);
+		return SketchStateStart(fcinfo, operand->expanded);
 	}
 	if (!operand->sketch->remote)
-		return AggregateStart(fcinfo, ExpandedCopy(states, operand->sketch));
-	state = AggregateStart(fcinfo, ExpandedCreate(states, &operand->sketch->params));
+		return SketchStateStart(fcinfo, ExpandedCopy(states, operand->sketch));
+	state = SketchStateStart(fcinfo, ExpandedCreate(states, &operand->sketch->params));
 	merge_operand(state, operand);
 	return state;
 }
@@ -94,13 +94,13 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 	if (PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	open_operand(&operand, fcinfo, context, PG_GETARG_DATUM(1));
-	if (AggregateIsInitial(fcinfo))
+	if (SketchStateIsInitial(fcinfo))
 		state = state_from_operand(fcinfo, context, &operand);
 	else
 	{
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
 		if (!may_fold)
-			AggregateCheckParams(&operand.sketch->params, &state->sketch.params);
+			SketchStateCheckParams(&operand.sketch->params, &state->sketch.params);
 		SketchCheckMergeable(&state->sketch, operand.sketch);
 		if (operand.sketch->params.n != state->sketch.params.n)
 			state->folded = true;
@@ -167,29 +167,20 @@ Datum
 qsketch_moving_final(PG_FUNCTION_ARGS)
 {
 	(void) AggregateContext(fcinfo);
-	if (AggregateIsInitial(fcinfo))
+	if (SketchStateIsInitial(fcinfo))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/*
- * qsketch_agg_final(qsketch): the state, to be read where it is.  A pointer in
- * the caller's memory tells the executor that there is nothing to copy; before
- * PostgreSQL 16 it would flatten the sketch otherwise.
- */
+/* qsketch_agg_final(qsketch): the state, to be read where it is. */
 PG_FUNCTION_INFO_V1(qsketch_agg_final);
 Datum
 qsketch_agg_final(PG_FUNCTION_ARGS)
 {
 	ExpandedSketch *state = PG_ARGISNULL(0) ? NULL : SketchExpandedIn(PG_GETARG_DATUM(0));
-	void *pointer;
 
 	(void) AggregateContext(fcinfo);
-	if (state == NULL)
-		return AggregateUnchanged(fcinfo);
-	pointer = palloc(EXPANDED_POINTER_SIZE);
-	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
-	PG_RETURN_POINTER(pointer);
+	return state ? AggregateResult(&state->header) : AggregateUnchanged(fcinfo);
 }
 
 bool
