@@ -330,25 +330,17 @@ change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
 {
 	bool weighted = b->weight || change == QS_CHANGE_REMOVE;
 	auto kernel = weighted ? change_keys<true> : change_keys<false>;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
-	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b, change == QS_CHANGE_REMOVE,
-											   change == QS_CHANGE_ADD);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, kernel, b->count, *v, *b, change == QS_CHANGE_REMOVE,
+					 change == QS_CHANGE_ADD);
 }
 
 static qs_status
 query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 {
 	auto kernel = v->wide ? query_keys<qs_u64> : query_keys<uint32_t>;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
-	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b, estimate);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, kernel, b->count, *v, *b, estimate);
 }
 
 /*
