@@ -300,7 +300,8 @@ build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_a
 # SECTIONS="targets single multiple model" picks some, which are only printed.
 sets-bench: build/bench/sets_bench
 	@src/bench/sets-bench.sh $(SECTIONS)
-build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_data.c) $(CORE_SRC) \
+build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_single.c \
+		sets_multiple.c sets_targets.c sets_model.c sets_data.c) $(CORE_SRC) \
 		build/bench/sets_std.o $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c %.o,$^) -lm -lpthread

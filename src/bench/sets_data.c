@@ -35,15 +35,6 @@ data_release(void *context, void *pointer)
 
 const qs_memory data_memory = { data_alloc, data_release, NULL };
 
-static void
-require(bool condition, const char *what)
-{
-	if (condition)
-		return;
-	fprintf(stderr, "%s\n", what);
-	exit(1);
-}
-
 static uint64_t
 next_random(uint64_t *state)
 {

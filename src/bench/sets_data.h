@@ -15,6 +15,16 @@
 
 extern const qs_memory data_memory;
 
+/* End the program unless the condition holds. */
+static inline void
+require(bool condition, const char *what)
+{
+	if (condition)
+		return;
+	fprintf(stderr, "%s\n", what);
+	exit(1);
+}
+
 typedef enum distribution
 {
 	UNIFORM,
