@@ -1,6 +1,6 @@
 /*
  * sets_pairs.c
- *		All pairs of sets: set_pairs, set_similar.
+ *		All pairs of sets: set_pairs, set_similar, set_pairs_plan.
  *
  * The collections are read, measured and written into one block by the method
  * that costs least; from then on only the block, the ids and a row of counters
@@ -13,16 +13,27 @@
  *
  * src/pg/sets_pairs.c
  */
-#include "pg/sets_request.h"
+#include "pg/sets_expanded.h"
 
 #include "engine/sets_kernels.h"
+#include "executor/nodeHash.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "sets/pairs.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
 /* Pairs pulled at once. */
 #define BATCH 1024
+
+/* Where the arguments of a form begin that all forms have. */
+typedef struct Form
+{
+	int columns; /* argument: the other collection, or 0 */
+	int options; /* argument: min_count; min_jaccard, top and method follow */
+} Form;
 
 typedef struct PairScan
 {
@@ -41,6 +52,53 @@ typedef struct PairScan
 	uint64 next;
 	bool complete; /* they are all that there are */
 } PairScan;
+
+static int
+method_argument(FunctionCallInfo fcinfo, int argument)
+{
+	char *name;
+	int method;
+
+	if (PG_ARGISNULL(argument))
+		return QI_AUTO;
+	name = text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	method = qi_method_of(name);
+	if (method < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", name),
+				 errhint("Methods are auto, merge, search, merge_search, hash, merge_hash, "
+						 "bitmap, index and hybrid.")));
+	return method;
+}
+
+static uint64
+top_argument(FunctionCallInfo fcinfo, int argument)
+{
+	int32 top;
+
+	if (PG_ARGISNULL(argument))
+		return 0;
+	top = PG_GETARG_INT32(argument);
+	if (top < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("top must be at least 1, not %d", top), errhint("NULL gives all pairs.")));
+	return (uint64) top;
+}
+
+static void
+filter_arguments(FunctionCallInfo fcinfo, int first, qi_filter *filter)
+{
+	int64 min_count = PG_ARGISNULL(first) ? 1 : PG_GETARG_INT64(first);
+	double min_jaccard = PG_ARGISNULL(first + 1) ? 0 : PG_GETARG_FLOAT8(first + 1);
+
+	if (min_count < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("min_count must not be negative, but is " INT64_FORMAT, min_count)));
+	if (qi_filter_init(filter, min_count, min_jaccard, top_argument(fcinfo, first + 2)) != QS_OK)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("min_jaccard must be between 0 and 1, not %g", min_jaccard)));
+}
 
 /* Say how much memory the request would need. */
 static void
@@ -270,9 +328,34 @@ return_rows(FunctionCallInfo fcinfo, OpenPairs open)
 	return return_row(fcinfo, open);
 }
 
+/* What the arguments ask for, and the collections that it is asked of. */
+static void
+request_arguments(FunctionCallInfo fcinfo, Form form, qi_request *request, SetsReader *reader)
+{
+	memset(request, 0, sizeof(*request));
+	filter_arguments(fcinfo, form.options, &request->filter);
+	request->method = method_argument(fcinfo, form.options + 3);
+	request->memory_limit = get_hash_memory_limit();
+	request->interrupt = &sets_interrupt;
+	SetsRead(&reader[0], PG_GETARG_DATUM(0));
+	request->rows = reader[0].collection;
+	if (form.columns == 0)
+		return;
+	SetsRead(&reader[1], PG_GETARG_DATUM(form.columns));
+	request->columns = reader[1].collection;
+}
+
+static void
+end_readers(Form form, SetsReader *reader)
+{
+	SetsReadEnd(&reader[0]);
+	if (form.columns)
+		SetsReadEnd(&reader[1]);
+}
+
 /* NULL if a collection is NULL. */
 static PairScan *
-open_pairs(FunctionCallInfo fcinfo, SetsForm form)
+open_pairs(FunctionCallInfo fcinfo, Form form)
 {
 	SetsReader reader[2];
 	qi_request request;
@@ -281,10 +364,10 @@ open_pairs(FunctionCallInfo fcinfo, SetsForm form)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(form.columns))
 		return NULL;
 	scan = create_scan(fcinfo);
-	SetsRequestRead(fcinfo, form, &request, reader);
+	request_arguments(fcinfo, form, &request, reader);
 	request.memory = &scan->memory;
 	open_job(scan, &request);
-	SetsRequestEnd(form, reader);
+	end_readers(form, reader);
 	qi_job_share(&scan->job, 0, qi_job_rows(&scan->job), 1);
 	if (form.columns == 0 && request.filter.top > 0)
 		finish_top(scan);
@@ -294,13 +377,13 @@ open_pairs(FunctionCallInfo fcinfo, SetsForm form)
 static PairScan *
 open_within(FunctionCallInfo fcinfo)
 {
-	return open_pairs(fcinfo, (SetsForm){ .columns = 0, .options = 1 });
+	return open_pairs(fcinfo, (Form){ .columns = 0, .options = 1 });
 }
 
 static PairScan *
 open_between(FunctionCallInfo fcinfo)
 {
-	return open_pairs(fcinfo, (SetsForm){ .columns = 1, .options = 2 });
+	return open_pairs(fcinfo, (Form){ .columns = 1, .options = 2 });
 }
 
 /* set_pairs(qsets, min_count, min_jaccard, top, method) */
@@ -330,7 +413,7 @@ compare_similar(const void *a, const void *b)
 static PairScan *
 open_similar(FunctionCallInfo fcinfo)
 {
-	SetsForm form = { .columns = 0, .options = 2 };
+	Form form = { .columns = 0, .options = 2 };
 	SetsReader reader[2];
 	qi_request request;
 	PairScan *scan;
@@ -340,7 +423,7 @@ open_similar(FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return NULL;
 	scan = create_scan(fcinfo);
-	SetsRequestRead(fcinfo, form, &request, reader);
+	request_arguments(fcinfo, form, &request, reader);
 	request.memory = &scan->memory;
 	request.directed = true;
 	request.rows_wanted = 1;
@@ -350,7 +433,7 @@ open_similar(FunctionCallInfo fcinfo)
 		open_job(scan, &request);
 		row = qi_job_row_of(&scan->job, (uint32) set);
 	}
-	SetsRequestEnd(form, reader);
+	end_readers(form, reader);
 	if (row < 0)
 		return NULL;
 	qi_job_share(&scan->job, row, row + 1, 1);
@@ -365,4 +448,80 @@ Datum
 qsets_similar(PG_FUNCTION_ARGS)
 {
 	return return_rows(fcinfo, open_similar);
+}
+
+/* Columns of set_pairs_plan(), in the order of its declaration. */
+enum
+{
+	PLAN_METHOD,
+	PLAN_CHOSEN,
+	PLAN_MILLISECONDS,
+	PLAN_MEMORY,
+	PLAN_NOTE,
+	PLAN_COLUMNS
+};
+
+/* What else there is to say of a method. */
+static char *
+note_of(const qi_plan *plan, int method, uint64 limit)
+{
+	if (plan->memory[method] > limit)
+		return "needs more than work_mem";
+	if (method == QI_INDEX)
+		return psprintf("%llu events%s",
+						(unsigned long long) (plan->prefix ? plan->prefix_events : plan->events),
+						plan->prefix ? " of prefixes" : "");
+	if (method == QI_HYBRID)
+		return psprintf("%llu heavy elements, %llu events of the others",
+						(unsigned long long) plan->heavy, (unsigned long long) plan->light_events);
+	return method == QI_BITMAP && plan->resident ? "all bitmaps at once" : NULL;
+}
+
+static void
+fill_plan(const qi_plan *plan, int method, bool possible, uint64 limit, Datum *values, bool *nulls)
+{
+	char *note = note_of(plan, method, limit);
+
+	memset(nulls, 0, PLAN_COLUMNS * sizeof(bool));
+	values[PLAN_METHOD] = CStringGetTextDatum(qi_method_name(method));
+	values[PLAN_CHOSEN] = BoolGetDatum(possible && plan->method == method);
+	values[PLAN_MILLISECONDS] = Float8GetDatum(plan->cost[method] / 1e6);
+	nulls[PLAN_MILLISECONDS] = plan->cost[method] < 0;
+	values[PLAN_MEMORY] = Int64GetDatum((int64) plan->memory[method]);
+	values[PLAN_NOTE] = note ? CStringGetTextDatum(note) : (Datum) 0;
+	nulls[PLAN_NOTE] = note == NULL;
+}
+
+/* set_pairs_plan(qsets, min_count, min_jaccard, top, method): what each method would cost */
+PG_FUNCTION_INFO_V1(qsets_pairs_plan);
+Datum
+qsets_pairs_plan(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Form form = { .columns = 0, .options = 1 };
+	qi_preparation preparation;
+	SetsReader reader[2];
+	qi_request request;
+	qs_memory memory;
+	qs_status status;
+	Datum values[PLAN_COLUMNS];
+	bool nulls[PLAN_COLUMNS];
+	int method;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0))
+		return (Datum) 0;
+	request_arguments(fcinfo, form, &request, reader);
+	request.memory = ContextMemory(CurrentMemoryContext, &memory);
+	status = qi_prepare(&preparation, &request);
+	if (status != QS_OK && status != QS_NO_ROOM)
+		SetsCheck(status);
+	for (method = QI_MERGE; method < QI_METHODS; method++)
+	{
+		fill_plan(&preparation.plan, method, status == QS_OK, request.memory_limit, values, nulls);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	qi_prepared_free(&preparation);
+	end_readers(form, reader);
+	return (Datum) 0;
 }
