@@ -8,8 +8,6 @@
  */
 #include "pg/aggregate.h"
 
-#include "nodes/execnodes.h"
-
 MemoryContext
 AggregateContext(FunctionCallInfo fcinfo)
 {
@@ -21,10 +19,8 @@ AggregateContext(FunctionCallInfo fcinfo)
 }
 
 bool
-AggregateIsHashed(FunctionCallInfo fcinfo)
+AggregateIsHashed(const AggState *node)
 {
-	const AggState *node = (AggState *) fcinfo->context;
-
 	return IsA(node, AggState) &&
 		   (node->aggstrategy == AGG_HASHED || node->aggstrategy == AGG_MIXED);
 }

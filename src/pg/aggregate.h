@@ -10,13 +10,14 @@
 #include "postgres.h"
 #include "fmgr.h"
 
+#include "nodes/execnodes.h"
 #include "utils/expandeddatum.h"
 
 /* Where states live; an error where the call is not made by an aggregate. */
 extern MemoryContext AggregateContext(FunctionCallInfo fcinfo);
 
-/* Does the calling node compare the memory of its states with work_mem? */
-extern bool AggregateIsHashed(FunctionCallInfo fcinfo);
+/* Does the node compare the memory of its states with work_mem? */
+extern bool AggregateIsHashed(const AggState *node);
 
 /* What a row returns that does not count: the state, or NULL. */
 extern Datum AggregateUnchanged(FunctionCallInfo fcinfo);

@@ -29,7 +29,7 @@ template_argument(FilterInput input)
 static ExpandedFilter *
 start_state(FunctionCallInfo fcinfo, ExpandedFilter *state)
 {
-	state->accounted = AggregateIsHashed(fcinfo);
+	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	return state;
 }
 

@@ -42,13 +42,13 @@ may_use_ticket(FunctionCallInfo fcinfo)
 
 /* Prepare a new state for what the calling node does with it. */
 ExpandedSketch *
-SketchStateStart(FunctionCallInfo fcinfo, ExpandedSketch *state)
+AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state)
 {
 	CheckMoving(fcinfo, &sketch_functions);
 	ExpandedPlace(state);
 	if (state->engine != &qs_engine_cpu)
 		state->ticket = may_use_ticket(fcinfo);
-	state->accounted = AggregateIsHashed(fcinfo);
+	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	return state;
 }
 
@@ -73,7 +73,7 @@ template_params(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
 
 /* Raise an error unless the templates of two rows, or states, are one. */
 void
-SketchStateCheckParams(const qs_params *a, const qs_params *b)
+AggregateCheckParams(const qs_params *a, const qs_params *b)
 {
 	if (memcmp(a, b, sizeof(*a)) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -116,14 +116,14 @@ check_template(FunctionCallInfo fcinfo, AggregateForm form, ExpandedSketch *stat
 	if (mark && memcmp(mark, state->template_mark, length) == 0)
 		return;
 	template_params(fcinfo, form, &params);
-	SketchStateCheckParams(&params, &state->sketch.params);
+	AggregateCheckParams(&params, &state->sketch.params);
 	if (mark)
 		memcpy(state->template_mark, mark, length);
 }
 
 /* Has nothing been counted yet? */
 bool
-SketchStateIsInitial(FunctionCallInfo fcinfo)
+AggregateIsInitial(FunctionCallInfo fcinfo)
 {
 	return PG_ARGISNULL(0) || (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW &&
 							   !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(PG_GETARG_DATUM(0))));
@@ -137,7 +137,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	ExpandedSketch *state;
 	KeyArgument key;
 
-	if (!SketchStateIsInitial(fcinfo))
+	if (!AggregateIsInitial(fcinfo))
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
 	else
 	{
@@ -145,7 +145,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 
 		template_params(fcinfo, form, &params);
 		SketchCheck(params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
-		state = SketchStateStart(fcinfo, ExpandedCreate(ExpandedStatesContext(context), &params));
+		state = AggregateStart(fcinfo, ExpandedCreate(ExpandedStatesContext(context), &params));
 	}
 	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
 	KeyTypeInit(&state->key, key.type, key.collation);

@@ -13,9 +13,9 @@
 
 extern const AggregateFunctions sketch_functions;
 
-extern ExpandedSketch *SketchStateStart(FunctionCallInfo fcinfo, ExpandedSketch *state);
-extern void SketchStateCheckParams(const qs_params *a, const qs_params *b);
-extern bool SketchStateIsInitial(FunctionCallInfo fcinfo);
+extern ExpandedSketch *AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state);
+extern void AggregateCheckParams(const qs_params *a, const qs_params *b);
+extern bool AggregateIsInitial(FunctionCallInfo fcinfo);
 
 /* sketch_merge_aggregate.c */
 extern bool IsSketchCombine(PGFunction combine);

@@ -74,11 +74,11 @@ state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *oper
 	if (operand->ticket)
 	{
 		operand->ticket = false; /* not to be deleted */
-		return SketchStateStart(fcinfo, operand->expanded);
+		return AggregateStart(fcinfo, operand->expanded);
 	}
 	if (!operand->sketch->remote)
-		return SketchStateStart(fcinfo, ExpandedCopy(states, operand->sketch));
-	state = SketchStateStart(fcinfo, ExpandedCreate(states, &operand->sketch->params));
+		return AggregateStart(fcinfo, ExpandedCopy(states, operand->sketch));
+	state = AggregateStart(fcinfo, ExpandedCreate(states, &operand->sketch->params));
 	merge_operand(state, operand);
 	return state;
 }
@@ -94,13 +94,13 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 	if (PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	open_operand(&operand, fcinfo, context, PG_GETARG_DATUM(1));
-	if (SketchStateIsInitial(fcinfo))
+	if (AggregateIsInitial(fcinfo))
 		state = state_from_operand(fcinfo, context, &operand);
 	else
 	{
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
 		if (!may_fold)
-			SketchStateCheckParams(&operand.sketch->params, &state->sketch.params);
+			AggregateCheckParams(&operand.sketch->params, &state->sketch.params);
 		SketchCheckMergeable(&state->sketch, operand.sketch);
 		if (operand.sketch->params.n != state->sketch.params.n)
 			state->folded = true;
@@ -167,7 +167,7 @@ Datum
 qsketch_moving_final(PG_FUNCTION_ARGS)
 {
 	(void) AggregateContext(fcinfo);
-	if (SketchStateIsInitial(fcinfo))
+	if (AggregateIsInitial(fcinfo))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
