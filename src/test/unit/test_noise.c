@@ -259,7 +259,7 @@ it_holds_for_keys(void **state)
 	int skewed;
 
 	(void) state;
-	for (s = QS_THREAD; s <= QS_SF; s++)
+	for (s = QS_THREAD; s < QS_STRUCTURES; s++)
 		for (skewed = 0; skewed < 2; skewed++)
 		{
 			qs_params p = test_usual_params(s, s == QS_THREAD ? 2000 : 2000 * 3 / 8);

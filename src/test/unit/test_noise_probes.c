@@ -182,7 +182,7 @@ it_holds_for_all_keys_at_once(void **state)
 	int s;
 
 	(void) state;
-	for (s = QS_THREAD; s <= QS_SF; s++)
+	for (s = QS_THREAD; s < QS_STRUCTURES; s++)
 		check_seeds(s, QS_PART_FULL, 10);
 	check_seeds(QS_SF, QS_PART_DEVICE, 10);
 	check_seeds(QS_SF, QS_PART_HOST, 10);
