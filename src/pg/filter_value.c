@@ -10,6 +10,7 @@
  */
 #include "pg/filter_expanded.h"
 
+#include "access/detoast.h"
 #include "utils/memutils.h"
 
 /* A view of a detoasted value. */
@@ -63,18 +64,27 @@ FilterReadEnd(FilterReader *reader)
 bool
 FilterOpenStored(qf_filter *view, Datum datum)
 {
-	uint8 header[QF_HEADER_BYTES];
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	struct varatt_external pointer;
+	struct varlena *header;
 	Size length;
 	qs_status status;
 
-	if (!ValueHasParts(datum, sizeof(header), &length))
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
 		return false;
-	if (!ValueReadPart(datum, 0, sizeof(header), header))
-		FilterBadFormat(QS_FORMAT_SHORT, ERRCODE_DATA_CORRUPTED, NULL, length);
-	status = qf_open(view, header, length);
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	length = pointer.va_rawsize - VARHDRSZ;
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || length < QF_HEADER_BYTES)
+		return false;
+	header = detoast_attr_slice(value, 0, QF_HEADER_BYTES);
+	if (VARSIZE_ANY_EXHDR(header) != QF_HEADER_BYTES)
+		FilterBadFormat(QS_FORMAT_SHORT, ERRCODE_DATA_CORRUPTED, NULL, VARSIZE_ANY_EXHDR(header));
+	status = qf_open(view, (const uint8 *) VARDATA_ANY(header), length);
 	if (status != QS_OK)
-		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, header, length);
+		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, (const uint8 *) VARDATA_ANY(header),
+						length);
 	view->positions = view->bits = NULL;
+	pfree(header);
 	return true;
 }
 

@@ -9,7 +9,6 @@
  * src/pg/sketch_value.c
  */
 #include "pg/sketch_value.h"
-#include "pg/value.h"
 
 #include "access/detoast.h"
 #include "utils/memutils.h"
@@ -30,9 +29,14 @@ SketchOpen(qs_sketch *view, struct varlena *value)
 void
 SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 {
-	if (!ValueReadPart(datum, offset, bytes, out))
-		SketchBadFormat(QS_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, NULL,
-						toast_raw_datum_size(datum) - VARHDRSZ);
+	struct varlena *slice =
+		detoast_attr_slice((struct varlena *) DatumGetPointer(datum), (int32) offset, bytes);
+
+	if (VARSIZE_ANY_EXHDR(slice) != bytes)
+		SketchBadFormat(QS_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, (uint8 *) VARDATA_ANY(slice),
+						VARSIZE_ANY_EXHDR(slice));
+	memcpy(out, VARDATA_ANY(slice), bytes);
+	pfree(slice);
 }
 
 /*
@@ -42,11 +46,17 @@ SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 bool
 SketchOpenStored(qs_sketch *view, Datum datum)
 {
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	uint8 header[QS_HEADER_BYTES];
+	struct varatt_external pointer;
 	Size length;
 	qs_status status;
 
-	if (!ValueHasParts(datum, sizeof(header), &length))
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	length = pointer.va_rawsize - VARHDRSZ;
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || length < QS_HEADER_BYTES)
 		return false;
 	SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
 	status = qs_open(view, header, length);

@@ -1,7 +1,6 @@
 /*
  * value.h
- *		Values of any of our types, by what PostgreSQL makes of them: expanded
- *		objects, and values of which only a part is read.
+ *		Values of any of our types, as expanded objects and detoasted.
  *
  * src/pg/value.h
  */
@@ -40,14 +39,5 @@ ValueInState(Datum datum)
 
 /* The flat value of a datum; *own is a copy to be freed, or NULL. */
 extern struct varlena *ValueDetoast(Datum datum, struct varlena **own);
-
-/*
- * Is the value stored so that parts of it can be read, and has at least this
- * many bytes?  Then *length says how many.
- */
-extern bool ValueHasParts(Datum datum, Size least, Size *length);
-
-/* Copy a part of such a value.  False if it is not all there. */
-extern bool ValueReadPart(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
 
 #endif
