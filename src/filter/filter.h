@@ -23,7 +23,9 @@
  *
  * Dense form: words of 64 bits, position i is bit i % 64 of word i / 64.
  *
- * Not thread safe.  src/filter/filter.h
+ * Not thread safe.
+ *
+ * src/filter/filter.h
  */
 #ifndef QF_FILTER_H
 #define QF_FILTER_H

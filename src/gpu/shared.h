@@ -58,7 +58,9 @@
  *	devices, reason: set before "state" says so).  Nobody holds both locks.
  *
  * If a backend or the worker dies by a signal, the postmaster makes all of
- * this anew.  src/gpu/shared.h
+ * this anew.
+ *
+ * src/gpu/shared.h
  */
 #ifndef QS_GPU_SHARED_H
 #define QS_GPU_SHARED_H

@@ -2,11 +2,12 @@
  * match.c
  *		Which aggregates and tables QSketchScan can do.
  *
- * Every aggregate must be a plain qsketch_agg or pbf_agg (or another that is made of the
- * same functions, see pg/recognize.c) of a column of keys, perhaps one of
- * weights, and perhaps a constant template, and the query must ask for all rows
- * of a table whose pages are heapam's.  Whatever would be an error is left to
- * the ordinary plan, which raises it when the first key comes, and only then.
+ * Every aggregate must be a plain qsketch_agg or pbf_agg (or another that is
+ * made of the same functions, see pg/recognize.c) of a column of keys, perhaps
+ * one of weights, and perhaps a constant template, and the query must ask for
+ * all rows of a table whose pages are heapam's.  Whatever would be an error is
+ * left to the ordinary plan, which raises it when the first key comes, and only
+ * then.
  *
  * src/scan/match.c
  */

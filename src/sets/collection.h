@@ -15,7 +15,9 @@
  *	low[], high[0 .. universe-1]	the value of a rank; integers have no high
  *
  * Methods also take collections with empty sets, which only tests make.
- * Never changed once it is made.  src/sets/collection.h
+ * Never changed once it is made.
+ *
+ * src/sets/collection.h
  */
 #ifndef QI_COLLECTION_H
 #define QI_COLLECTION_H

@@ -2,7 +2,7 @@
  * multilevel_merge.c
  *		Adding and subtracting tables of multilevel sketches, the plain way.
  *
- * src/core/multilevel_merge.c
+ * src/sketch/multilevel_merge.c
  */
 #include "sketch/multilevel_merge.h"
 

@@ -10,7 +10,7 @@
  * Subtracting is the same with borrows.  A fold adds the "more" buckets that
  * become one, one after the other.
  *
- * The loops are compiled once for each instruction set (engine/kernels.h),
+ * The loops are compiled once for each instruction set (engine/sketch_kernels.h),
  * which differ in how they add low buckets; multilevel_merge.c has the plain
  * way.
  *
@@ -18,7 +18,7 @@
  * bucket that changes, which has four (wide: eight) times the bytes of a low
  * one.
  *
- * src/core/multilevel_merge.h
+ * src/sketch/multilevel_merge.h
  */
 #ifndef QS_MULTILEVEL_MERGE_H
 #define QS_MULTILEVEL_MERGE_H
