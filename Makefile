@@ -146,7 +146,7 @@ endif
 
 # ---- tests ----
 
-.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak link-tests
+.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak link-tests test-modules
 test:
 	@src/test/run.sh
 regress: all
@@ -157,10 +157,11 @@ soak: all
 	@QSKETCH_SOAK_SECONDS=$(or $(SOAK_SECONDS),600) src/test/run.sh tap 020_gpu_soak.pl
 isolation: all
 	@src/test/run.sh isolation $(ISOLATION)
-tap: all build/test/worker_partial.so
+tap: all test-modules
 	@src/test/run.sh tap $(PROVE_TESTS)
 
 # What some TAP tests load into their servers.
+test-modules: $(patsubst src/test/modules/%.c,build/test/%.so,$(wildcard src/test/modules/*.c))
 build/test/%.so: src/test/modules/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
@@ -308,7 +309,7 @@ build/bench/sets_std.o: src/bench/sets_std.cpp
 	@mkdir -p $(@D)
 	g++ -O3 -Wall -Wextra -c -o $@ $<
 
-bundle: all
+bundle: all test-modules
 	@src/test/bundle.sh
 dist:
 	@mkdir -p build
