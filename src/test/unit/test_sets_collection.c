@@ -28,32 +28,6 @@ repair(test_bytes b)
 	qs_store32(b.data + AT_CRC, crc);
 }
 
-/* The rules of collection.h. */
-static void
-require_valid(const qi_collection *c)
-{
-	uint8_t *seen = test_array(c->universe, 1);
-	uint64_t i;
-	uint64_t set;
-
-	memset(seen, 0, c->universe);
-	REQUIRE(c->offset[0] == 0 && c->offset[c->sets] == c->elements);
-	for (set = 0; set < c->sets; set++)
-	{
-		REQUIRE(set == 0 || c->id[set - 1] < c->id[set]);
-		REQUIRE(c->offset[set] < c->offset[set + 1]);
-		for (i = c->offset[set]; i < c->offset[set + 1]; i++)
-		{
-			REQUIRE(c->rank[i] < c->universe);
-			REQUIRE(i == c->offset[set] || c->rank[i - 1] < c->rank[i]);
-			seen[c->rank[i]] = 1;
-		}
-	}
-	for (i = 0; i < c->universe; i++)
-		REQUIRE(seen[i] && (i == 0 || qi_element_compare(c, i - 1, c, i) < 0));
-	free(seen);
-}
-
 /* Rows of small numbers, as bits of a table. */
 #define SIDE 24
 
@@ -96,7 +70,7 @@ require_table(const qi_collection *c, table t)
 	uint64_t set;
 	uint64_t element;
 
-	require_valid(c);
+	test_require_collection(c);
 	for (set = 0; set < SIDE; set++)
 		for (element = 0; element < SIDE; element++)
 			REQUIRE(in_collection(c, set, element) == (t[set][element] != 0));
@@ -165,7 +139,7 @@ order_and_batches_do_not_matter(void **state)
 	REQUIRE(qi_builder_memory(&forward) > ROWS * 8);
 	REQUIRE_OK(qi_builder_finish(&forward, &a));
 	REQUIRE_OK(qi_builder_finish(&backward, &b));
-	require_valid(&a);
+	test_require_collection(&a);
 	REQUIRE(test_same_collection(&a, &b));
 	REQUIRE(qi_collection_memory(&a) > a.elements * 4);
 	qi_collection_free(&a);
@@ -326,7 +300,7 @@ extreme_values(void **state)
 		for (j = 0; j <= i; j++)
 			test_add(&b, ends[i], (uint64_t) ends[j]);
 	REQUIRE_OK(qi_builder_finish(&b, &c));
-	require_valid(&c);
+	test_require_collection(&c);
 	REQUIRE(c.id[0] == INT64_MIN && c.id[6] == INT64_MAX);
 	REQUIRE((int64_t) c.low[0] == INT64_MIN && (int64_t) c.low[6] == INT64_MAX);
 	bytes = test_flat(&c);
@@ -388,7 +362,7 @@ try(test_bytes b)
 		/* what is accepted is canonical: it is written as it was read */
 		test_bytes again = test_flat(&c);
 
-		require_valid(&c);
+		test_require_collection(&c);
 		REQUIRE(test_equal_bytes(b, again));
 		free(again.data);
 		qi_collection_free(&c);
