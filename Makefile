@@ -5,7 +5,7 @@
 #   make demo            build, start a throw-away server, show the extension on real data
 #   make test            everything that can be tested without a GPU; ends with the counts
 #   make unit            tests of the sketches alone, without PostgreSQL, under sanitizers
-#   make fuzz            fuzzers of the untrusted formats, FUZZ_SECONDS (30) each
+#   make fuzz            fuzzers of untrusted bytes, FUZZ_SECONDS (30) each
 #   make regress         SQL tests on a throw-away server     (REGRESS="name ..." picks some)
 #   make isolation       concurrency tests, the same way      (ISOLATION="name ...")
 #   make regress-gpu     SQL tests through the GPU worker (QSKETCH_GPU=auto: with a real GPU)
@@ -146,7 +146,7 @@ endif
 
 # ---- tests ----
 
-.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak link-tests
+.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak link-tests test-modules
 test:
 	@src/test/run.sh
 regress: all
@@ -157,10 +157,11 @@ soak: all
 	@QSKETCH_SOAK_SECONDS=$(or $(SOAK_SECONDS),600) src/test/run.sh tap 020_gpu_soak.pl
 isolation: all
 	@src/test/run.sh isolation $(ISOLATION)
-tap: all build/test/worker_partial.so
+tap: all test-modules
 	@src/test/run.sh tap $(PROVE_TESTS)
 
 # What some TAP tests load into their servers.
+test-modules: $(patsubst src/test/modules/%.c,build/test/%.so,$(wildcard src/test/modules/*.c))
 build/test/%.so: src/test/modules/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
@@ -181,14 +182,27 @@ FUZZ      := $(patsubst src/test/fuzz/%.c,build/fuzz/%,$(wildcard src/test/fuzz/
 UNIT_OBJS := $(CORE_SRC:src/%.c=build/unit/%.o)
 FUZZ_OBJS := $(CORE_SRC:src/%.c=build/fuzz/%.o)
 FUZZ_SECONDS ?= 30
-.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS)
+
+# Tickets are tested with code of the server, compiled against PostgreSQL's headers.
+TICKETS      := gpu/entries.o gpu/sketch_ticket.o
+SERVER_FLAGS  = -std=gnu11 $(CPPFLAGS) $(addprefix -Wno-,unused-parameter sign-compare missing-field-initializers ignored-attributes)
+ifeq ($(PGXS),)
+UNIT := $(filter-out %_tickets,$(UNIT))
+FUZZ := $(filter-out %_tickets,$(FUZZ))
+endif
+build/unit/test_tickets: $(TICKETS:%=build/unit/%)
+build/fuzz/fuzz_tickets: $(TICKETS:%=build/fuzz/%)
+build/unit/test_tickets build/fuzz/fuzz_tickets: private SAN_FLAGS += $(SERVER_FLAGS)
+build/unit/gpu/%.o build/fuzz/gpu/%.o: SAN_FLAGS += $(SERVER_FLAGS)
+
+.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) $(TICKETS:%=build/unit/%) $(TICKETS:%=build/fuzz/%)
 -include $(wildcard build/unit/*.d build/unit/*/*.d build/fuzz/*.d build/fuzz/*/*.d)
 
 unit: $(UNIT)
 	@status=0; for t in $(UNIT); do echo "== $$t"; $$t || status=1; done; exit $$status
 $(UNIT): build/unit/%: src/test/unit/%.c $(UNIT_OBJS)
 	@mkdir -p $(@D)
-	$(UNIT_CC) -o $@ $< $(UNIT_OBJS) -lcmocka -lm
+	$(UNIT_CC) -o $@ $(filter %.c %.o,$^) -lcmocka -lm
 build/unit/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(UNIT_CC) -c -o $@ $<
@@ -200,7 +214,7 @@ fuzz: $(FUZZ)
 		build/fuzz/corpus/$$(basename $$f) $(wildcard src/test/golden); done
 $(FUZZ): build/fuzz/%: src/test/fuzz/%.c $(FUZZ_OBJS)
 	@mkdir -p $(@D)
-	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZ_OBJS) -lm
+	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.c %.o,$^) -lm
 build/fuzz/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
@@ -309,7 +323,7 @@ build/bench/sets_std.o: src/bench/sets_std.cpp
 	@mkdir -p $(@D)
 	g++ -O3 -Wall -Wextra -c -o $@ $<
 
-bundle: all
+bundle: all test-modules
 	@src/test/bundle.sh
 dist:
 	@mkdir -p build

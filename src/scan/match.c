@@ -50,7 +50,10 @@ match_weight(Expr *expr, ColumnScanCall *call)
 {
 	if (IsA(expr, FuncExpr) &&
 		(((FuncExpr *) expr)->funcid == F_INT8_INT4 || ((FuncExpr *) expr)->funcid == F_INT8_INT2))
+	{
+		call->weight_cast = ((FuncExpr *) expr)->funcid;
 		expr = linitial(((FuncExpr *) expr)->args);
+	}
 	call->weight = as_column(expr);
 	switch (call->weight ? getBaseType(call->weight->vartype) : InvalidOid)
 	{

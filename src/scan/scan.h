@@ -49,6 +49,7 @@ typedef struct ColumnScanCall
 	Var *key;
 	Var *weight; /* integers; NULL: 1 each */
 	KeyKind weight_kind;
+	Oid weight_cast; /* the function that makes them bigint, if there is one */
 	Const *template; /* NULL: the default parameters */
 	Oid key_type;    /* as the transition function sees it */
 } ColumnScanCall;
