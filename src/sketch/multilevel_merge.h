@@ -10,15 +10,20 @@
  * Subtracting is the same with borrows.  A fold adds the "more" buckets that
  * become one, one after the other.
  *
+ * Where many sketches are merged into one, that one has high buckets nearly
+ * everywhere, and each merge carries into nearly all of them.  Then carries are
+ * counted in a table of their own (qs_sketch.carries), a byte for each counter,
+ * which is added to the high ones when it could overflow and in the end.
+ *
  * The loops are compiled once for each instruction set (engine/kernels.h),
  * which differ in how they add low buckets; multilevel_merge.c has the plain
  * way.
  *
  * Floor: both low tables read and one written, and the same for each high
  * bucket that changes, which has four (wide: eight) times the bytes of a low
- * one.
+ * one; of many merges the low tables, and the carries read and written.
  *
- * src/core/multilevel_merge.h
+ * src/sketch/multilevel_merge.h
  */
 #ifndef QS_MULTILEVEL_MERGE_H
 #define QS_MULTILEVEL_MERGE_H
@@ -39,10 +44,11 @@ typedef struct qs_carry
 /*
  * Add the counters of every "more"th low bucket of "from" to "count" ones, or
  * subtract them, and list those that carry or bring a high index.  Returns how
- * many are listed.  The indexes of "into" stay.
+ * many are listed.  The indexes of "into" stay.  With "carries" these count the
+ * carries of an addition, and only high indexes are listed.
  */
 typedef size_t (*qs_low_add)(uint8_t *into, const uint8_t *from, uint64_t more, size_t count,
-							 bool negative, qs_carry *list);
+							 bool negative, uint8_t *carries, qs_carry *list);
 
 /* One bit for each counter of a bucket: vectors compare with it. */
 static const uint32_t qs_counter_bit[QS_LOW_COUNTERS] = {
@@ -112,7 +118,7 @@ qs_list_add(qs_sketch *into, uint8_t *low, const qs_sketch *from, const uint8_t 
 }
 
 QS_INLINE qs_status
-qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t more, bool negative,
+qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t more, bool negative, bool defer,
 			  qs_low_add low_add)
 {
 	qs_carry list[QS_MERGE_BLOCK];
@@ -125,8 +131,10 @@ qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t more, bool negati
 			uint64_t left = into->params.n - b;
 			uint8_t *low = qs_low_bucket(into, b);
 			const uint8_t *add = qs_low_bucket(from, b * more + k);
-			size_t listed = low_add(low, add, more, left < QS_MERGE_BLOCK ? left : QS_MERGE_BLOCK,
-									negative, list);
+			size_t count = left < QS_MERGE_BLOCK ? left : QS_MERGE_BLOCK;
+			size_t listed = defer ? low_add(low, add, more, count, false,
+											into->carries + b * QS_LOW_BYTES, list)
+								  : low_add(low, add, more, count, negative, NULL, list);
 
 			if (qs_list_add(into, low, from, add, more, negative, list, listed) != QS_OK)
 				return QS_NO_MEMORY;
@@ -238,6 +246,17 @@ qs_blocks_cover(const qs_sketch *into, const qs_sketch *from, uint64_t more)
 	return true;
 }
 
+/*
+ * Is "into" ready to defer, and is there something to?  What has high buckets
+ * of its own changes those of "into" whatever is done with carries.
+ */
+QS_INLINE bool
+qs_defers(const qs_sketch *into, const qs_sketch *from)
+{
+	return into->carries && from->params.n == into->params.n &&
+		   from->extra_used < from->params.n / 4;
+}
+
 /* See qs_ops.accumulate; low_add is a constant at each call. */
 QS_INLINE qs_status
 qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negative,
@@ -246,13 +265,19 @@ qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negativ
 	uint64_t more = from->params.n / into->params.n;
 	uint64_t least = from->extra_used / more; /* high buckets that there will be */
 
+	bool defer = qs_defers(into, from);
+
 	if (negative)
-		return qs_blocks_cover(into, from, more) ? qs_blocks_add(into, from, more, true, low_add)
-												 : QS_UNDERFLOW;
+		return qs_blocks_cover(into, from, more)
+				   ? qs_blocks_add(into, from, more, true, false, low_add)
+				   : QS_UNDERFLOW;
+	if (defer && into->carried == UINT8_MAX && qs_multilevel_settle(into) != QS_OK)
+		return QS_NO_MEMORY;
+	into->carried += defer;
 	if (least > into->extra_used &&
 		into->ops->reserve(into, (size_t) (least - into->extra_used)) != QS_OK)
 		return QS_NO_MEMORY;
-	return qs_blocks_add(into, from, more, false, low_add);
+	return qs_blocks_add(into, from, more, false, defer, low_add);
 }
 
 #endif
