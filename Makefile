@@ -26,6 +26,8 @@
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
 #   make sets-bench      speed of the sets family; writes docs/sets-performance.md
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
+#   make figures         bench, structures, accuracy, analysis, filter-accuracy, filter-bench and
+#                        sets-bench in turn: all tables and figures that take no GPU, anew
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
 #   make dist            source archive
 #   make clean
@@ -281,7 +283,7 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench bundle dist
+.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench figures bundle dist
 demo:
 	@src/bench/demo.sh
 bench bench-sql bench-gpu structures:
@@ -322,6 +324,11 @@ build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_single.c \
 build/bench/sets_std.o: src/bench/sets_std.cpp
 	@mkdir -p $(@D)
 	g++ -O3 -Wall -Wextra -c -o $@ $<
+
+# One after the other: each has the machine to itself.
+figures:
+	@set -e; for t in bench structures accuracy analysis filter-accuracy filter-bench sets-bench; do \
+		echo "== $$t"; $(MAKE) -s $$t; done
 
 bundle: all test-modules
 	@src/test/bundle.sh
