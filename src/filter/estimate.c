@@ -119,8 +119,13 @@ qf_relative_sd(const qf_scale *s, double frequency)
 	return sqrt(expm1(t - s->log_zero) / s->k) / t;
 }
 
+/* In a blocked filter only keys of its own block can set a bit. */
 double
 qf_distinct(const qf_filter *f)
 {
-	return -(double) f->params.m / f->params.k * log(zero_share(f));
+	bool blocked = f->params.layout == QF_BLOCKED;
+	double bits = blocked ? QF_BLOCK_BITS : (double) f->params.m;
+	double chance = -expm1(f->params.k * log1p(-1 / bits));
+
+	return log(zero_share(f)) / log1p(-chance * bits / (double) f->params.m);
 }

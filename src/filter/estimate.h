@@ -90,7 +90,11 @@ extern qf_bounds qf_bounds_of(const qf_scale *scale, uint32_t set, double deviat
 /* Standard deviation of the estimates of this frequency, as a share of it. */
 extern double qf_relative_sd(const qf_scale *scale, double frequency);
 
-/* Distinct keys of a Bloom filter; m keys' worth of half a bit if it is full. */
+/*
+ * Distinct keys of a Bloom filter, from its share z of zero bits: a key sets a
+ * given bit with chance c, so n keys leave z = (1 - c)^n.  Half a zero bit if it is
+ * full.
+ */
 extern double qf_distinct(const qf_filter *f);
 
 #endif

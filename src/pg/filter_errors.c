@@ -38,6 +38,9 @@ differences(const qf_params *a, const qf_params *b)
 	if (a->seed != b->seed)
 		appendStringInfo(&text, ", seed " INT64_FORMAT " and " INT64_FORMAT, (int64) a->seed,
 						 (int64) b->seed);
+	if (a->layout != b->layout)
+		appendStringInfo(&text, ", layout %s and %s", qf_layout_name((int) a->layout),
+						 qf_layout_name((int) b->layout));
 	return text.data + 2;
 }
 
@@ -46,10 +49,11 @@ void
 FilterCheckMergeable(const qf_filter *a, const qf_filter *b)
 {
 	if (!qf_params_mergeable(&a->params, &b->params))
-		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("filters differ: %s", differences(&a->params, &b->params)),
-						errhint("Hashes, probability and seed must be equal; bits may differ by a "
-								"power of two.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("filters differ: %s", differences(&a->params, &b->params)),
+				 errhint("Hashes, probability, seed and layout must be equal; bits may differ "
+						 "by a power of two.")));
 	KeyFamilyCheckSame(&a->keys, &b->keys, &filter_key_holder);
 }
 

@@ -188,6 +188,9 @@ distinct_keys_of_a_bloom_filter(void **state)
 
 	(void) state;
 	assert_true(fabs(qf_distinct(&f) / ((1 << 24) * log(2) / 7) - 1) < 1e-6);
+	f.params.layout = QF_BLOCKED;
+	assert_true(fabs(qf_distinct(&f) / ((1 << 24) * log(2) / (512 * (1 - pow(511 / 512.0, 7)))) -
+					 1) < 1e-4);
 	f.ones = 0;
 	assert_true(qf_distinct(&f) == 0);
 	f.ones = f.params.m;
