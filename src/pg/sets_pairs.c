@@ -62,8 +62,8 @@ open_between(FunctionCallInfo fcinfo, bool parallel)
 }
 
 /* Columns of a pair: a, b, common, jaccard. */
-static void
-fill_row(const PairScan *scan, const qi_pair *pair, Datum *values)
+void
+PairColumns(const PairScan *scan, const qi_pair *pair, Datum *values)
 {
 	values[0] = Int64GetDatum(scan->row_id[pair->a]);
 	values[1] = Int64GetDatum(scan->column_id[pair->b]);
@@ -89,7 +89,7 @@ store_rows(FunctionCallInfo fcinfo, OpenPairs open)
 	scan = open(fcinfo, true);
 	while (scan && (pair = PairScanNext(scan)) != NULL)
 	{
-		fill_row(scan, pair, values);
+		PairColumns(scan, pair, values);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	MemoryContextSwitchTo(old);
@@ -140,7 +140,7 @@ return_row(FunctionCallInfo fcinfo, OpenPairs open)
 	pair = rows->scan ? PairScanNext(rows->scan) : NULL;
 	if (pair == NULL)
 		SRF_RETURN_DONE(call);
-	fill_row(rows->scan, pair, values);
+	PairColumns(rows->scan, pair, values);
 	SRF_RETURN_NEXT(call, HeapTupleGetDatum(heap_form_tuple(rows->descriptor, values, nulls)));
 }
 
@@ -169,4 +169,13 @@ Datum
 qsets_pairs_between(PG_FUNCTION_ARGS)
 {
 	return return_rows(fcinfo, open_between);
+}
+
+/* How the pairs of a C function are opened; NULL if it is none that gives pairs. */
+OpenPairs
+PairsOpenerOf(PGFunction function)
+{
+	if (function == qsets_pairs)
+		return open_within;
+	return function == qsets_pairs_between ? open_between : NULL;
 }

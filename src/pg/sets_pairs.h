@@ -90,4 +90,7 @@ PairJaccard(const qi_pair *pair)
 /* Pairs of what a call asks for, perhaps by parallel workers; NULL if a collection is NULL. */
 typedef PairScan *(*OpenPairs)(FunctionCallInfo fcinfo, bool parallel);
 
+extern OpenPairs PairsOpenerOf(PGFunction function);
+extern void PairColumns(const PairScan *scan, const qi_pair *pair, Datum *values);
+
 #endif

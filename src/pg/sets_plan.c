@@ -1,6 +1,7 @@
 /*
  * sets_plan.c
- *		All pairs of sets: what each method would cost, and which one is taken.
+ *		All pairs of sets: what each method would cost, and which one is taken;
+ *		planner support.
  *
  * src/pg/sets_plan.c
  */
@@ -88,4 +89,16 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 	qi_prepared_free(&preparation);
 	PairsCollectionsEnd(form, reader);
 	return (Datum) 0;
+}
+
+/*
+ * Planner support of set_pairs.  It has nothing to say, but the planner asks for
+ * the number of rows before it makes paths, which loads the module in time for
+ * its hook (scan/pairs_plan.c) to see a session's first query.
+ */
+PG_FUNCTION_INFO_V1(qsets_pairs_support);
+Datum
+qsets_pairs_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(NULL);
 }
