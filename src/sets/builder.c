@@ -8,6 +8,9 @@
 
 #include "base/hash.h"
 
+/* Slots of keys that come later are fetched so many keys ahead. */
+#define TRANSLATE_AHEAD 16
+
 /* A key to be sorted, and its label. */
 typedef struct item
 {
@@ -273,6 +276,104 @@ qi_builder_add_collection(qi_builder *b, const qi_collection *c)
 		status = too_many(b) ? QS_TOO_MANY : QS_OK;
 	}
 	qi_release(b->memory, label);
+	return status;
+}
+
+/* ---- images ---- */
+
+/* What an image begins with; keys of sets, lower and upper halves of elements, and rows follow. */
+typedef struct image_head
+{
+	uint64_t sets;
+	uint64_t elements;
+	uint64_t rows;
+	uint64_t wide;
+} image_head;
+
+uint64_t
+qi_builder_image_bytes(const qi_builder *b)
+{
+	return sizeof(image_head) +
+		   (b->sets.used + b->elements.used * (b->elements.wide ? 2 : 1) + b->rows) *
+			   sizeof(uint64_t);
+}
+
+static uint64_t *
+put_array(uint64_t *to, const uint64_t *from, uint64_t count)
+{
+	if (count > 0)
+		memcpy(to, from, count * sizeof(*to));
+	return to + count;
+}
+
+void
+qi_builder_write(const qi_builder *b, void *image)
+{
+	image_head *head = image;
+	uint64_t *at = (uint64_t *) (head + 1);
+
+	*head = (image_head){ b->sets.used, b->elements.used, b->rows, b->elements.wide };
+	at = put_array(at, b->sets.low, b->sets.used);
+	at = put_array(at, b->elements.low, b->elements.used);
+	if (b->elements.wide)
+		at = put_array(at, b->elements.high, b->elements.used);
+	put_array(at, b->row, b->rows);
+}
+
+/* label[label in the image] = label of that key here; there is room. */
+static void
+translate(qi_labels *l, const uint64_t *low, const uint64_t *high, uint64_t count, uint32_t *label)
+{
+	uint64_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (i + TRANSLATE_AHEAD < count)
+			__builtin_prefetch(&l->slot[first_slot(l, low[i + TRANSLATE_AHEAD])]);
+		label[i] = label_of(l, low[i], high ? high[i] : 0);
+	}
+}
+
+static bool
+add_translated(qi_builder *b, const uint64_t *row, uint64_t rows, const uint32_t *set,
+			   const uint32_t *element)
+{
+	uint64_t *to = b->row + b->rows;
+	uint64_t i;
+
+	for (i = 0; i < rows; i++)
+	{
+		if (i % QI_PATIENCE == 0 && qi_stopped(b->interrupt))
+			return false;
+		to[i] = (uint64_t) set[row[i] >> 32] << 32 | element[row[i] & UINT32_MAX];
+	}
+	b->rows += rows;
+	return true;
+}
+
+qs_status
+qi_builder_add_image(qi_builder *b, const void *image)
+{
+	const image_head *head = image;
+	const uint64_t *id = (const uint64_t *) (head + 1);
+	const uint64_t *low = id + head->sets;
+	const uint64_t *high = head->wide ? low + head->elements : NULL;
+	const uint64_t *row = low + head->elements * (head->wide ? 2 : 1);
+	uint32_t *set = qi_alloc(b->memory, head->sets, sizeof(*set));
+	uint32_t *element = qi_alloc(b->memory, head->elements, sizeof(*element));
+	qs_status status =
+		set && element ? reserve(b, head->sets, head->elements, head->rows) : QS_NO_MEMORY;
+
+	if (status == QS_OK)
+	{
+		translate(&b->sets, id, NULL, head->sets, set);
+		translate(&b->elements, low, high, head->elements, element);
+		status = add_translated(b, row, head->rows, set, element) ? QS_OK : QS_CANCELLED;
+	}
+	if (status == QS_OK && too_many(b))
+		status = QS_TOO_MANY;
+	qi_release(b->memory, set);
+	qi_release(b->memory, element);
 	return status;
 }
 

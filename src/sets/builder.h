@@ -69,6 +69,16 @@ extern qs_status qi_builder_add(qi_builder *b, const int64_t *id, const uint64_t
 /* Add the rows of a collection of the same width and family. */
 extern qs_status qi_builder_add_collection(qi_builder *b, const qi_collection *c);
 
+/*
+ * A copy of a builder without pointers, by which another process on this
+ * machine goes on: the keys of its labels, then its rows.  Neither is sorted, so
+ * making it is copying.  "image" is aligned to 8 bytes and comes from
+ * qi_builder_write(): nothing in it is checked.
+ */
+extern uint64_t qi_builder_image_bytes(const qi_builder *b);
+extern void qi_builder_write(const qi_builder *b, void *image);
+extern qs_status qi_builder_add_image(qi_builder *b, const void *image);
+
 /* The collection of all rows; the builder stays as it is but for dropped duplicates. */
 extern qs_status qi_builder_finish(qi_builder *b, qi_collection *out);
 
