@@ -190,7 +190,7 @@ SetsAddKey(ExpandedSets *sets, int64 id, Datum element)
 		sets->high[sets->waiting - 1] = KeyFingerprintSeeded(&sets->key, element, 1);
 }
 
-/* Add all rows of a collection. */
+/* Add all rows of a collection; the first one is only copied. */
 void
 SetsAddCollection(ExpandedSets *sets, const qi_collection *from)
 {
@@ -198,6 +198,12 @@ SetsAddCollection(ExpandedSets *sets, const qi_collection *from)
 
 	if (from->sets == 0)
 		return;
+	if (!sets->building && sets->collection.sets == 0)
+	{
+		qi_collection_free(&sets->collection);
+		SetsCheck(qi_collection_copy(&sets->collection, from, &sets->memory));
+		return;
+	}
 	SetsBuild(sets, from->wide, &keys);
 	SetsCheck(qi_builder_add_collection(&sets->builder, from));
 }
