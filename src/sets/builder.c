@@ -68,7 +68,7 @@ compact(qi_builder *b)
 static qs_status
 reserve_rows(qi_builder *b, uint64_t more)
 {
-	uint64_t room = b->room ? b->room : 1024;
+	uint64_t room = b->room ? b->room : 64;
 	uint64_t *row;
 
 	if (b->rows + more <= b->room)
