@@ -25,6 +25,7 @@
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
 #   make sets-bench      speed of the sets family; writes docs/sets-performance.md
+#   make sets-bench-sql  the same inside PostgreSQL, against other ways (DUCKDB=folder)
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make figures         bench, structures, accuracy, analysis, filter-accuracy, filter-bench and
 #                        sets-bench in turn: all tables and figures that take no GPU, anew
@@ -283,7 +284,7 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench figures bundle dist
+.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql figures bundle dist
 demo:
 	@src/bench/demo.sh
 bench bench-sql bench-gpu structures:
@@ -312,6 +313,9 @@ build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_a
 	$(CORE_SRC) $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
+
+sets-bench-sql:
+	@src/bench/sets.sh
 
 # SECTIONS="targets single multiple model" picks some, which are only printed.
 sets-bench: build/bench/sets_bench

@@ -243,4 +243,5 @@ moves(PGFunction function)
 	return transition_form(function) != NULL || combines(function);
 }
 
-const AggregateFunctions filter_functions = { transition_form, combines, finishes, moves };
+const AggregateFunctions filter_functions = { KEY_ARGUMENT, transition_form, combines, finishes,
+											  moves };

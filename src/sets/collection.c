@@ -36,6 +36,24 @@ qi_collection_free(qi_collection *c)
 	c->high = NULL;
 }
 
+qs_status
+qi_collection_copy(qi_collection *to, const qi_collection *from, const qs_memory *memory)
+{
+	qs_status status;
+
+	*to = *from;
+	status = qi_collection_alloc(to, memory);
+	if (status != QS_OK)
+		return status;
+	memcpy(to->id, from->id, from->sets * sizeof(*to->id));
+	memcpy(to->offset, from->offset, (from->sets + 1) * sizeof(*to->offset));
+	memcpy(to->rank, from->rank, from->elements * sizeof(*to->rank));
+	memcpy(to->low, from->low, from->universe * sizeof(*to->low));
+	if (from->wide)
+		memcpy(to->high, from->high, from->universe * sizeof(*to->high));
+	return QS_OK;
+}
+
 uint64_t
 qi_collection_memory(const qi_collection *c)
 {

@@ -47,6 +47,10 @@ typedef struct qi_collection
 extern qs_status qi_collection_alloc(qi_collection *c, const qs_memory *memory);
 extern void qi_collection_free(qi_collection *c);
 
+/* A copy with memory of its own. */
+extern qs_status
+qi_collection_copy(qi_collection *to, const qi_collection *from, const qs_memory *memory);
+
 /* Bytes of all arrays. */
 extern uint64_t qi_collection_memory(const qi_collection *c);
 
