@@ -86,22 +86,19 @@ struct qi_bits
 	uint32_t *other;    /* the columns', or the same */
 };
 
-/* Elements of at least this degree; fills column, end, columns. */
+/* Elements of at least this degree: fill column and end. */
 extern qs_status
-qi_bits_choose(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t degree, qi_bits *bits);
+qi_bits_choose(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t degree, const qi_bits *bits);
 
-/* Elements first .. first + count - 1; fills column, columns. */
+/* Elements first .. first + count - 1: fill column. */
 extern qs_status qi_bits_range(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t first,
-							   uint64_t count, qi_bits *bits);
+							   uint64_t count, const qi_bits *bits);
 
 /* Fill a zeroed matrix with the bits of a collection's sets. */
 extern qs_status
 qi_bits_fill(qs_cuda *gpu, const qi_cuda_sets *s, const qi_bits *bits, uint32_t *matrix);
 
-/*
- * Add the product of the strip's rows with all columns to a zeroed strip; with
- * "tail" only what later columns need.
- */
+/* strip = the product of its rows with all columns; with "tail" only what later columns need. */
 extern qs_status qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how,
 								  const qi_strip *strip);
 
@@ -147,12 +144,11 @@ struct qi_rows
 	qi_filter filter;
 	uint32_t block_columns; /* columns whose counters are held at a time */
 	uint32_t blocks;
-	bool wide; /* counters of 4 bytes */
 	int threads;
 	uint64_t shared; /* bytes */
 };
 
-/* Choose counters and blocks of columns; without lists there are none. */
+/* Choose blocks of threads and of columns. */
 extern void qi_rows_plan(qs_cuda *gpu, qi_rows *r);
 
 /* Count and filter; a unit is a row and a block of columns.  "strip" is without counts for index. */

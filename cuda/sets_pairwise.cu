@@ -25,9 +25,11 @@
 #include "sets.cuh"
 
 #define THREADS 256
-#define EACH    8
+#define WARPS   (THREADS / 32)
+#define EACH    13 /* odd, so that neighbouring threads begin in other banks */
 #define PIECE   (THREADS * EACH)
-#define SLOTS   (2 * PIECE) /* of a piece's hash table: at most half are taken */
+#define SLOTS   8192 /* of a piece's hash table: at most half are taken */
+#define CUTS    (2 * WARPS) /* found at a time */
 
 #define NOTHING UINT32_MAX /* no element has this number */
 
@@ -63,17 +65,17 @@ is_possible(const pairs &p, const set &a, const set &b, uint64_t least)
 	return a.count > 0 && b.count > 0 && a.count >= least && b.count >= least;
 }
 
-/* As qi_path_cut(). */
-__device__ void
-cut_path(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, uint64_t diagonal,
-		 uint64_t *x, uint64_t *y)
+/* As qi_path_cut(), in a piece. */
+__device__ __forceinline__ void
+cut_path(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m, uint32_t diagonal,
+		 uint32_t *x, uint32_t *y)
 {
-	uint64_t low = diagonal > m ? diagonal - m : 0;
-	uint64_t high = diagonal < n ? diagonal : n;
+	uint32_t low = diagonal > m ? diagonal - m : 0;
+	uint32_t high = diagonal < n ? diagonal : n;
 
 	while (low < high)
 	{
-		uint64_t middle = low + (high - low) / 2;
+		uint32_t middle = (low + high) / 2;
 
 		if (a[middle] <= b[diagonal - middle - 1])
 			low = middle + 1;
@@ -134,54 +136,104 @@ find_slot(const uint32_t *table, uint32_t mask, uint32_t element)
 struct piece
 {
 	uint32_t element[PIECE + 1];
-	uint64_t x[2], y[2];
+	uint32_t x[THREADS + 1], y[THREADS + 1]; /* cuts within it */
+	uint64_t cut_x[CUTS], cut_y[CUTS];       /* where some pieces begin */
 };
 
+/* cut_path() by a warp: 32 places looked at in each round, not one after another. */
 __device__ void
-load_piece(piece *s, const set &a, const set &b, uint64_t number, uint32_t *n, uint32_t *m)
+cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t *y)
+{
+	uint64_t low = diagonal > b.count ? diagonal - b.count : 0;
+	uint64_t high = diagonal < a.count ? diagonal : a.count;
+
+	while (low < high)
+	{
+		uint64_t step = (high - low + 31) / 32;
+		uint64_t at = low + qs_lane() * step;
+		bool before = at < high && a.element[at] <= b.element[diagonal - at - 1];
+		uint32_t lanes = __popc(__ballot_sync(QS_ALL_LANES, before));
+
+		/* the last place that is before, and the first that is not */
+		high = lanes < 32 && low + lanes * step < high ? low + lanes * step : high;
+		low = lanes > 0 ? low + (lanes - 1) * step + 1 : low;
+	}
+	*x = low;
+	*y = diagonal - low;
+	if (*x > 0 && *y < b.count && a.element[*x - 1] == b.element[*y])
+		(*y)++;
+}
+
+/* Where pieces first .. first + count - 1 begin; each warp finds some. */
+__device__ void
+find_cuts(piece *s, const set &a, const set &b, uint64_t first, uint32_t count)
 {
 	uint64_t total = a.count + b.count;
 
-	if (threadIdx.x < 2)
+	for (uint32_t i = threadIdx.x / 32; i < count; i += WARPS)
 	{
-		uint64_t diagonal = (number + threadIdx.x) * PIECE;
+		uint64_t diagonal = (first + i) * PIECE;
+		uint64_t x, y;
 
-		cut_path(a.element, a.count, b.element, b.count, diagonal < total ? diagonal : total,
-				 &s->x[threadIdx.x], &s->y[threadIdx.x]);
+		cut_by_warp(a, b, diagonal < total ? diagonal : total, &x, &y);
+		if (qs_lane() == 0)
+		{
+			s->cut_x[i] = x;
+			s->cut_y[i] = y;
+		}
 	}
-	__syncthreads();
-	*n = (uint32_t) (s->x[1] - s->x[0]);
-	*m = (uint32_t) (s->y[1] - s->y[0]);
-	for (uint32_t i = threadIdx.x; i < *n; i += THREADS)
-		s->element[i] = a.element[s->x[0] + i];
-	for (uint32_t i = threadIdx.x; i < *m; i += THREADS)
-		s->element[*n + i] = b.element[s->y[0] + i];
 	__syncthreads();
 }
 
-/* Each thread merges its share of the piece's path. */
-__device__ uint32_t
-merge_piece(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
+__device__ void
+load_piece(piece *s, const set &a, const set &b, uint32_t cut, uint32_t *n, uint32_t *m)
 {
+	*n = (uint32_t) (s->cut_x[cut + 1] - s->cut_x[cut]);
+	*m = (uint32_t) (s->cut_y[cut + 1] - s->cut_y[cut]);
+	for (uint32_t i = threadIdx.x; i < *n; i += THREADS)
+		s->element[i] = a.element[s->cut_x[cut] + i];
+	for (uint32_t i = threadIdx.x; i < *m; i += THREADS)
+		s->element[*n + i] = b.element[s->cut_y[cut] + i];
+	__syncthreads();
+}
+
+/* Each thread merges its share of the piece's path; all threads come here. */
+__device__ uint32_t
+merge_piece(piece *s, uint32_t n, uint32_t m)
+{
+	const uint32_t *a = s->element, *b = s->element + n;
 	uint32_t total = n + m, begin = threadIdx.x * EACH;
-	uint64_t x, y, end_x, end_y;
 	uint32_t common = 0;
 
-	if (begin >= total)
-		return 0;
-	/* the one element more, if there is one, is the last thread's */
-	uint32_t end = threadIdx.x == THREADS - 1 || begin + EACH > total ? total : begin + EACH;
-	cut_path(a, n, b, m, begin, &x, &y);
-	cut_path(a, n, b, m, end, &end_x, &end_y);
-	while (x < end_x && y < end_y)
+	cut_path(a, n, b, m, begin < total ? begin : total, &s->x[threadIdx.x], &s->y[threadIdx.x]);
+	if (threadIdx.x == 0)
 	{
-		uint32_t left = a[x], right = b[y];
+		/* the one element more, if there is one, is the last thread's */
+		s->x[THREADS] = n;
+		s->y[THREADS] = m;
+	}
+	__syncthreads();
+	uint32_t i = s->x[threadIdx.x], end_i = s->x[threadIdx.x + 1];
+	uint32_t j = s->y[threadIdx.x], end_j = s->y[threadIdx.x + 1];
+
+	if (i == end_i || j == end_j)
+		return 0;
+	uint32_t left = a[i], right = b[j];
+
+	for (;;)
+	{
+		bool next_i = left <= right, next_j = right <= left;
 
 		common += left == right;
-		x += left <= right;
-		y += right <= left;
+		i += next_i;
+		j += next_j;
+		if (i == end_i || j == end_j)
+			return common;
+		if (next_i)
+			left = a[i];
+		if (next_j)
+			right = b[j];
 	}
-	return common;
 }
 
 __device__ uint32_t
@@ -227,18 +279,40 @@ search_part(const set &small, const set &large, uint64_t number)
 
 template <int Method>
 __device__ uint32_t
-count_piece(piece *s, uint32_t *table, const set &a, const set &b, uint64_t number)
+count_piece(piece *s, uint32_t *table, const set &a, const set &b, uint32_t cut)
 {
 	uint32_t n, m;
 
-	if (Method == QI_SEARCH)
-		return a.count < b.count ? search_part(a, b, number) : search_part(b, a, number);
-	load_piece(s, a, b, number, &n, &m);
+	load_piece(s, a, b, cut, &n, &m);
 	if (Method == QI_MERGE)
-		return merge_piece(s->element, n, s->element + n, m);
+		return merge_piece(s, n, m);
 	if (Method == QI_MERGE_SEARCH)
 		return search_piece(s->element, n, s->element + n, m);
 	return hash_piece(table, s->element, n, s->element + n, m);
+}
+
+/* Pieces from .. to - 1 of a pair. */
+template <int Method>
+__device__ uint32_t
+count_pieces(piece *s, uint32_t *table, const set &a, const set &b, uint64_t from, uint64_t to)
+{
+	uint32_t common = 0;
+
+	for (; Method == QI_SEARCH && from < to; from++)
+		common += a.count < b.count ? search_part(a, b, from) : search_part(b, a, from);
+	while (from < to)
+	{
+		uint32_t count = to - from < CUTS - 1 ? (uint32_t) (to - from) : CUTS - 1;
+
+		find_cuts(s, a, b, from, count + 1);
+		for (uint32_t cut = 0; cut < count; cut++)
+		{
+			common += count_piece<Method>(s, table, a, b, cut);
+			__syncthreads();
+		}
+		from += count;
+	}
+	return common;
 }
 
 template <int Method>
@@ -265,7 +339,7 @@ __launch_bounds__(THREADS) count_pairs(const pairs p)
 		uint64_t row = p.first + i / p.columns, column = i % p.columns;
 		set a, b;
 		uint64_t pieces;
-		uint32_t common = 0;
+		uint32_t common;
 
 		if (p.tail && column <= row)
 			continue;
@@ -274,11 +348,8 @@ __launch_bounds__(THREADS) count_pairs(const pairs p)
 		if (!is_possible(p, a, b, qi_filter_least(&p.filter, a.count)))
 			continue;
 		pieces = pieces_of<Method>(a, b);
-		for (uint64_t number = blockIdx.y; number < pieces; number += gridDim.y)
-		{
-			common += count_piece<Method>(&s, table, a, b, number);
-			__syncthreads();
-		}
+		common = count_pieces<Method>(&s, table, a, b, pieces * blockIdx.y / gridDim.y,
+									  pieces * (blockIdx.y + 1) / gridDim.y);
 		for (int d = 16; d; d >>= 1)
 			common += __shfl_down_sync(QS_ALL_LANES, common, d);
 		if (qs_lane() == 0 && common > 0)

@@ -18,6 +18,8 @@
  *
  * cuda/sets_product.cu
  */
+#include <cuda_pipeline.h>
+
 #include "kernels.cuh"
 #include "sets.cuh"
 
@@ -52,25 +54,23 @@ __launch_bounds__(QS_BLOCK)
 }
 
 qs_status
-qi_bits_choose(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t degree, qi_bits *bits)
+qi_bits_choose(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t degree, const qi_bits *bits)
 {
 	uint64_t universe = columns->universe;
+	qs_u64 *next = (qs_u64 *) gpu->result;
 	int grid;
 
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(*gpu->result), gpu->stream));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(next, 0, sizeof(*next), gpu->stream));
 	QS_TRY(qs_grid(gpu, choose_heavy, QS_BLOCK, 0, qs_ceil_div(universe, QS_BLOCK), &grid));
 	choose_heavy<<<grid, QS_BLOCK, 0, gpu->stream>>>(columns->index.start, universe, degree,
-													 bits->column, bits->end,
-													 (qs_u64 *) gpu->result);
+													 bits->column, bits->end, next);
 	QS_CUDA_LAUNCHED(gpu);
-	QS_TRY(qs_read_result(gpu, 1));
-	bits->columns = gpu->host_result[0];
 	return QS_OK;
 }
 
 qs_status
 qi_bits_range(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t first, uint64_t count,
-			  qi_bits *bits)
+			  const qi_bits *bits)
 {
 	uint64_t universe = columns->universe;
 	int grid;
@@ -78,7 +78,6 @@ qi_bits_range(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t first, uint64_
 	QS_TRY(qs_grid(gpu, choose_range, QS_BLOCK, 0, qs_ceil_div(universe, QS_BLOCK), &grid));
 	choose_range<<<grid, QS_BLOCK, 0, gpu->stream>>>(universe, first, count, bits->column);
 	QS_CUDA_LAUNCHED(gpu);
-	bits->columns = count;
 	return QS_OK;
 }
 
@@ -124,9 +123,21 @@ struct factors
 	uint64_t part; /* words of one block of a tile */
 	uint64_t first; /* the strip's first row */
 	bool tail;
+	bool add; /* to what is there: several blocks share a tile */
 	uint32_t *count;
 	uint64_t width;
 };
+
+__device__ __forceinline__ void
+put_count(const factors &f, uint64_t row, uint64_t column, uint32_t count)
+{
+	uint32_t *to = &f.count[row * f.width + column];
+
+	if (!f.add)
+		*to = count;
+	else if (count != 0)
+		atomicAdd(to, count);
+}
 
 /* Does no row of the tile want any of its columns? */
 __device__ __forceinline__ bool
@@ -145,15 +156,34 @@ multiply_bits(int *sum, const uint32_t *a, const uint32_t *b)
 				 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* Bring QI_BIT_WORDS words of a tile's sets into shared memory. */
+/* One step's words of a tile, of both factors. */
+struct step
+{
+	uint32_t row[QI_TILE][PITCH], column[QI_TILE][PITCH];
+};
+
+/* Queue the copy of QI_BIT_WORDS words of a tile's sets into shared memory. */
 __device__ __forceinline__ void
-load_bits(uint32_t (*to)[PITCH], const uint32_t *from, uint64_t words, uint64_t at)
+load_bits(uint32_t (*to)[PITCH], const uint32_t *from, uint64_t words)
 {
 	const int quads = QI_BIT_WORDS / 4;
 
-	for (int i = threadIdx.x; i < QI_TILE * quads; i += THREADS)
-		*(uint4 *) &to[i / quads][i % quads * 4] =
-			*(const uint4 *) &from[(uint64_t) (i / quads) * words + at + i % quads * 4];
+#pragma unroll
+	for (int k = 0; k < QI_TILE * quads / THREADS; k++)
+	{
+		int i = threadIdx.x + k * THREADS;
+
+		__pipeline_memcpy_async(&to[i / quads][i % quads * 4],
+								&from[(uint64_t) (i / quads) * words + i % quads * 4], 16);
+	}
+}
+
+__device__ __forceinline__ void
+load_step(step *to, const uint32_t *row, const uint32_t *column, uint64_t words)
+{
+	load_bits(to->row, row, words);
+	load_bits(to->column, column, words);
+	__pipeline_commit();
 }
 
 /*
@@ -164,21 +194,30 @@ load_bits(uint32_t (*to)[PITCH], const uint32_t *from, uint64_t words, uint64_t 
 __global__ void
 __launch_bounds__(THREADS) multiply_tensor(const factors f)
 {
-	__shared__ __align__(16) uint32_t a[QI_TILE][PITCH];
-	__shared__ __align__(16) uint32_t b[QI_TILE][PITCH];
+	__shared__ __align__(16) step steps[2];
 	const uint64_t row = (uint64_t) blockIdx.x * QI_TILE, column = (uint64_t) blockIdx.y * QI_TILE;
 	const uint64_t from = blockIdx.z * f.part;
 	const uint64_t to = f.words - from < f.part ? f.words : from + f.part;
+	const uint32_t *next_row = f.row + row * f.words + from;
+	const uint32_t *next_column = f.column + column * f.words + from;
 	const int warp = threadIdx.x / 32, group = qs_lane() / 4, word = qs_lane() % 4;
 	const int top = warp % 2 * 64, left = warp / 2 * 32;
 	int sum[4][4][4] = {};
+	int now = 0;
 
 	if (is_idle(f, row, column, QI_TILE))
 		return;
-	for (uint64_t at = from; at < to; at += QI_BIT_WORDS)
+	load_step(&steps[0], next_row, next_column, f.words);
+	for (uint64_t at = from; at < to; at += QI_BIT_WORDS, now ^= 1)
 	{
-		load_bits(a, f.row + row * f.words, f.words, at);
-		load_bits(b, f.column + column * f.words, f.words, at);
+		const step *here = &steps[now];
+
+		/* the next step is on its way while this one is multiplied */
+		next_row += QI_BIT_WORDS;
+		next_column += QI_BIT_WORDS;
+		if (at + QI_BIT_WORDS < to)
+			load_step(&steps[now ^ 1], next_row, next_column, f.words);
+		__pipeline_wait_prior(at + QI_BIT_WORDS < to ? 1 : 0);
 		__syncthreads();
 #pragma unroll
 		for (int s = 0; s < QI_BIT_WORDS; s += 8)
@@ -186,11 +225,12 @@ __launch_bounds__(THREADS) multiply_tensor(const factors f)
 			uint32_t x[4][4], y[4][2];
 
 			for (int i = 0; i < 4; i++)
-				for (int half = 0; half < 4; half++)
-					x[i][half] = a[top + i * 16 + group + half % 2 * 8][s + word + half / 2 * 4];
+				for (int part = 0; part < 4; part++)
+					x[i][part] =
+						here->row[top + i * 16 + group + part % 2 * 8][s + word + part / 2 * 4];
 			for (int j = 0; j < 4; j++)
-				for (int half = 0; half < 2; half++)
-					y[j][half] = b[left + j * 8 + group][s + word + half * 4];
+				for (int part = 0; part < 2; part++)
+					y[j][part] = here->column[left + j * 8 + group][s + word + part * 4];
 			for (int i = 0; i < 4; i++)
 				for (int j = 0; j < 4; j++)
 					multiply_bits(sum[i][j], x[i], y[j]);
@@ -204,8 +244,7 @@ __launch_bounds__(THREADS) multiply_tensor(const factors f)
 				uint64_t r = row + top + i * 16 + group + k / 2 * 8;
 				uint64_t c = column + left + j * 8 + word * 2 + k % 2;
 
-				if (sum[i][j][k] != 0)
-					atomicAdd(&f.count[r * f.width + c], (uint32_t) sum[i][j][k]);
+				put_count(f, r, c, (uint32_t) sum[i][j][k]);
 			}
 }
 
@@ -242,8 +281,7 @@ __launch_bounds__(THREADS) multiply_popc(const factors f)
 	}
 	for (int i = 0; i < 4; i++)
 		for (int j = 0; j < 4; j++)
-			if (sum[i][j] != 0)
-				atomicAdd(&f.count[(row + y * 4 + i) * f.width + column + x + 16 * j], sum[i][j]);
+			put_count(f, row + y * 4 + i, column + x + 16 * j, sum[i][j]);
 }
 
 /* ---- host ---- */
@@ -272,6 +310,7 @@ qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how, c
 				  0,
 				  strip->first,
 				  tail,
+				  false,
 				  strip->count,
 				  strip->width };
 
@@ -287,6 +326,11 @@ qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how, c
 		parts = bits->words / 256 > 0 ? bits->words / 256 : 1;
 	f.part = qs_ceil_div(qs_ceil_div(bits->words, parts), QI_BIT_WORDS) * QI_BIT_WORDS;
 	grid.z = (unsigned) qs_ceil_div(bits->words, f.part);
+	f.add = grid.z > 1;
+	if (f.add)
+		QS_CUDA_TRY(gpu, cudaMemsetAsync(strip->count, 0,
+										 grid.x * side * strip->width * sizeof(*strip->count),
+										 gpu->stream));
 	if (tensor)
 		multiply_tensor<<<grid, THREADS, 0, gpu->stream>>>(f);
 	else

@@ -11,10 +11,13 @@
  * elements, which is one a clock for each of 32 banks; columns of an event are
  * random, so that a warp's 32 meet in some bank 3.5 times on average.
  *
- * Lists of 32 and more are walked by whole warps, four steps at once; short
- * ones are shared out over the lanes, since most lists are short.  Within one
+ * The events of lists of 32 and more are shared out evenly over the block's
+ * warps; those of short ones, which most are, over the lanes of one.  Within one
  * collection only the later columns of a list are wanted, which begin at the
  * row's own place in it.
+ *
+ * Counters have 4 bytes: adding one to such is an instruction of its own, three
+ * times as fast as adding what counts in half a word.
  *
  * The best "top" of a row are found by the radix of a 64-bit number that orders
  * pairs as qi_pair_better() does.
@@ -24,11 +27,13 @@
 #include "kernels.cuh"
 #include "sets.cuh"
 
-#define WARPS_MAX 32
-#define DIGIT     256
+#define THREADS_MAX 1024
+#define WARPS_MAX   (THREADS_MAX / 32)
+#define SHORT_LIST  32
+#define DIGIT       256
 
 /* Shared memory that the kernel's own variables and each block of threads cost. */
-#define OWN_SHARED 4096
+#define OWN_SHARED 12288
 
 /* What the kernel is given. */
 struct task
@@ -60,25 +65,11 @@ struct unit
 
 /* ---- counters ---- */
 
-template <bool Wide>
-__device__ __forceinline__ void
-count_one(uint32_t *counter, uint32_t i)
-{
-	if (Wide)
-		atomicAdd(&counter[i], 1);
-	else
-		atomicAdd(&counter[i >> 1], 1u << (i % 2 * 16));
-}
-
-template <bool Wide>
 __device__ __forceinline__ uint32_t
 get_count(const uint32_t *counter, const unit &u, uint32_t column)
 {
-	uint32_t i = column - u.first;
-	uint32_t c = 0;
+	uint32_t c = u.counted ? counter[column - u.first] : 0;
 
-	if (u.counted)
-		c = Wide ? counter[i] : counter[i >> 1] >> (i % 2 * 16) & 0xffff;
 	return u.strip ? c + u.strip[column] : c;
 }
 
@@ -120,10 +111,10 @@ find_part(const task &t, const unit &u, uint64_t i, uint32_t *at, uint32_t *leng
 	*length = end > *at ? end - *at : 0;
 }
 
-/* A list of a warp: four steps at once keep four loads on their way. */
-template <typename Set, bool Wide>
+/* A part of a list, by a warp: four steps at once keep four loads on their way. */
+template <typename Set>
 __device__ __forceinline__ void
-walk_list(const Set *list, uint32_t length, uint32_t first, uint32_t *counter)
+walk_list(const Set *list, uint32_t length, uint32_t *counter)
 {
 	uint32_t i = qs_lane();
 
@@ -131,29 +122,35 @@ walk_list(const Set *list, uint32_t length, uint32_t first, uint32_t *counter)
 	{
 		uint32_t x0 = list[i], x1 = list[i + 32], x2 = list[i + 64], x3 = list[i + 96];
 
-		count_one<Wide>(counter, x0 - first);
-		count_one<Wide>(counter, x1 - first);
-		count_one<Wide>(counter, x2 - first);
-		count_one<Wide>(counter, x3 - first);
+		atomicAdd(&counter[x0], 1);
+		atomicAdd(&counter[x1], 1);
+		atomicAdd(&counter[x2], 1);
+		atomicAdd(&counter[x3], 1);
 	}
 	for (; i < length; i += 32)
-		count_one<Wide>(counter, list[i] - first);
+		atomicAdd(&counter[list[i]], 1);
+}
+
+/* The sum of a warp's values up to each lane's own. */
+__device__ __forceinline__ uint32_t
+sum_lanes(uint32_t value)
+{
+	for (int d = 1; d < 32; d <<= 1)
+	{
+		uint32_t before = __shfl_up_sync(QS_ALL_LANES, value, d);
+
+		if (qs_lane() >= d)
+			value += before;
+	}
+	return value;
 }
 
 /* Short lists of a warp's lanes, shared out: each event goes to one lane. */
-template <typename Set, bool Wide>
+template <typename Set>
 __device__ __forceinline__ void
-walk_short(const Set *list, uint32_t at, uint32_t length, uint32_t first, uint32_t *counter)
+walk_short(const Set *list, uint32_t at, uint32_t length, uint32_t *counter)
 {
-	uint32_t sum = length;
-
-	for (int d = 1; d < 32; d <<= 1)
-	{
-		uint32_t before = __shfl_up_sync(QS_ALL_LANES, sum, d);
-
-		if (qs_lane() >= d)
-			sum += before;
-	}
+	uint32_t sum = sum_lanes(length);
 	uint32_t total = __shfl_sync(QS_ALL_LANES, sum, 31);
 	uint32_t begin = sum - length;
 
@@ -168,34 +165,89 @@ walk_short(const Set *list, uint32_t at, uint32_t length, uint32_t first, uint32
 		uint32_t from = __shfl_sync(QS_ALL_LANES, at, l) - __shfl_sync(QS_ALL_LANES, begin, l);
 
 		if (x < total)
-			count_one<Wide>(counter, list[from + x] - first);
+			atomicAdd(&counter[list[from + x]], 1);
 	}
 }
 
-template <typename Set, bool Wide>
+/* Long lists of a block's threads: where each begins, and the events up to its end. */
+struct batch
+{
+	uint32_t at[THREADS_MAX];
+	uint32_t end[THREADS_MAX];
+	uint32_t warp[WARPS_MAX];
+};
+
+/* Each thread brings a list, of no length if it has none; returns all events. */
+__device__ uint32_t
+share_lists(batch *s, uint32_t at, uint32_t length)
+{
+	uint32_t sum = sum_lanes(length);
+	uint32_t warp = threadIdx.x / 32;
+
+	s->at[threadIdx.x] = at;
+	if (qs_lane() == 31)
+		s->warp[warp] = sum;
+	__syncthreads();
+	if (warp == 0)
+	{
+		uint32_t before = qs_lane() < blockDim.x / 32 ? s->warp[qs_lane()] : 0;
+
+		s->warp[qs_lane()] = sum_lanes(before);
+	}
+	__syncthreads();
+	s->end[threadIdx.x] = sum + (warp > 0 ? s->warp[warp - 1] : 0);
+	__syncthreads();
+	return s->end[blockDim.x - 1];
+}
+
+/*
+ * An equal share of the events for each warp, so that the list of an element
+ * that nearly all sets have keeps no warp longer than the others.
+ */
+template <typename Set>
 __device__ void
-add_lists(const task &t, const unit &u, uint32_t *counter)
+walk_long(const batch *s, uint32_t events, const Set *list, uint32_t *counter)
+{
+	uint32_t warps = blockDim.x / 32, warp = threadIdx.x / 32;
+	uint32_t from = (uint32_t) ((uint64_t) events * warp / warps);
+	uint32_t to = (uint32_t) ((uint64_t) events * (warp + 1) / warps);
+	uint32_t l = 0; /* the list that event "from" is of */
+
+	for (uint32_t step = blockDim.x / 2; step > 0; step /= 2)
+		if (s->end[l + step - 1] <= from)
+			l += step;
+	while (from < to)
+	{
+		uint32_t begin = l > 0 ? s->end[l - 1] : 0;
+		uint32_t end = s->end[l] < to ? s->end[l] : to;
+
+		if (end > from)
+			walk_list(list + s->at[l] + (from - begin), end - from, counter);
+		from = end > from ? end : from;
+		l++;
+	}
+}
+
+/* "counter" is that of column 0, which may be before those that there are. */
+template <typename Set>
+__device__ void
+add_lists(const task &t, const unit &u, batch *s, uint32_t *counter)
 {
 	const Set *list = (const Set *) t.list;
 	uint64_t end = t.row_offset[u.row + 1];
 
-	/* all lanes of a warp stay to its last elements */
-	for (uint64_t i = t.row_offset[u.row] + threadIdx.x; i - qs_lane() < end; i += blockDim.x)
+	/* all threads of the block stay to its last elements */
+	for (uint64_t i = t.row_offset[u.row]; i < end; i += blockDim.x)
 	{
-		uint32_t at = 0, length = 0;
-		uint32_t many;
+		uint32_t at = 0, length = 0, events;
 
-		if (i < end)
-			find_part<Set>(t, u, i, &at, &length);
-		many = __ballot_sync(QS_ALL_LANES, length >= 32);
-		for (; many; many &= many - 1)
-		{
-			int l = __ffs(many) - 1;
-
-			walk_list<Set, Wide>(list + __shfl_sync(QS_ALL_LANES, at, l),
-								 __shfl_sync(QS_ALL_LANES, length, l), u.first, counter);
-		}
-		walk_short<Set, Wide>(list, at, length < 32 ? length : 0, u.first, counter);
+		if (i + threadIdx.x < end)
+			find_part<Set>(t, u, i + threadIdx.x, &at, &length);
+		walk_short<Set>(list, at, length < SHORT_LIST ? length : 0, counter);
+		if (!__syncthreads_or(length >= SHORT_LIST))
+			continue;
+		events = share_lists(s, at, length < SHORT_LIST ? 0 : length);
+		walk_long<Set>(s, events, list, counter);
 	}
 }
 
@@ -247,7 +299,6 @@ struct cut
  * Where the best "top" of the unit end: one digit of 8 bits a round, the
  * greatest first, as long as the digit's pairs are more than are still free.
  */
-template <bool Wide>
 __device__ cut
 find_cut(const task &t, const unit &u, const uint32_t *counter)
 {
@@ -263,7 +314,7 @@ find_cut(const task &t, const unit &u, const uint32_t *counter)
 		__syncthreads();
 		for (uint32_t b = u.from + threadIdx.x; b < u.to; b += blockDim.x)
 		{
-			uint32_t common = get_count<Wide>(counter, u, b);
+			uint32_t common = get_count(counter, u, b);
 			uint64_t number;
 
 			if (!is_wanted(t, u, b, common))
@@ -322,7 +373,6 @@ columns_of_warp(const unit &u, uint32_t *from, uint32_t *to)
 }
 
 /* Wanted pairs of a warp's columns, those above the cut and those on it. */
-template <bool Wide>
 __device__ uint2
 count_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter)
 {
@@ -333,7 +383,7 @@ count_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter
 	for (uint32_t base = from; base < to; base += 32)
 	{
 		uint32_t b = base + qs_lane();
-		int j = b < to ? judge(t, u, c, b, get_count<Wide>(counter, u, b)) : 0;
+		int j = b < to ? judge(t, u, c, b, get_count(counter, u, b)) : 0;
 
 		n.x += __popc(__ballot_sync(QS_ALL_LANES, j == 1));
 		n.y += __popc(__ballot_sync(QS_ALL_LANES, j == 2));
@@ -342,7 +392,6 @@ count_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter
 }
 
 /* Write them from "at" on; "equal" on the cut came before. */
-template <bool Wide>
 __device__ void
 write_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter, uint64_t at,
 			 uint32_t equal)
@@ -354,7 +403,7 @@ write_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter
 	for (uint32_t base = from; base < to; base += 32)
 	{
 		uint32_t b = base + qs_lane();
-		uint32_t common = b < to ? get_count<Wide>(counter, u, b) : 0;
+		uint32_t common = b < to ? get_count(counter, u, b) : 0;
 		int j = b < to ? judge(t, u, c, b, common) : 0;
 		uint32_t on = __ballot_sync(QS_ALL_LANES, j == 2);
 		bool take = j == 1 || (j == 2 && equal + __popc(on & before) < c.equal);
@@ -388,14 +437,13 @@ reserve(const task &t, uint64_t unit_number, uint32_t total, uint64_t *at)
 	return *at + total <= t.out.room;
 }
 
-template <bool Wide>
 __device__ void
 hand_out(const task &t, const unit &u, uint64_t unit_number, const cut &c, const uint32_t *counter)
 {
 	__shared__ uint2 of_warp[WARPS_MAX]; /* first counts, then what came before */
 	__shared__ uint64_t start;
 	__shared__ bool room;
-	uint2 n = count_wanted<Wide>(t, u, c, counter);
+	uint2 n = count_wanted(t, u, c, counter);
 
 	if (qs_lane() == 0)
 		of_warp[threadIdx.x / 32] = n;
@@ -417,7 +465,7 @@ hand_out(const task &t, const unit &u, uint64_t unit_number, const cut &c, const
 	}
 	__syncthreads();
 	if (room && n.x + n.y > 0)
-		write_wanted<Wide>(t, u, c, counter, start + of_warp[threadIdx.x / 32].x,
+		write_wanted(t, u, c, counter, start + of_warp[threadIdx.x / 32].x,
 						   of_warp[threadIdx.x / 32].y);
 }
 
@@ -449,32 +497,32 @@ unit_of(const task &t, uint64_t number)
 }
 
 /* The counters of a unit, from its lists; all of its threads meet at the end. */
-template <typename Set, bool Wide>
+template <typename Set>
 __device__ void
-count_lists(const task &t, const unit &u, uint32_t *counter)
+count_lists(const task &t, const unit &u, batch *s, uint32_t *counter)
 {
-	for (uint32_t i = threadIdx.x; i < t.block_columns >> (Wide ? 0 : 1); i += blockDim.x)
+	for (uint32_t i = threadIdx.x; i < t.block_columns; i += blockDim.x)
 		counter[i] = 0;
 	__syncthreads();
-	add_lists<Set, Wide>(t, u, counter);
+	add_lists<Set>(t, u, s, counter - u.first);
 	__syncthreads();
 }
 
-template <bool Wide>
 __device__ void
 store_counts(const unit &u, const uint32_t *counter)
 {
 	for (uint32_t b = u.from + threadIdx.x; b < u.to; b += blockDim.x)
-		u.strip[b] = get_count<Wide>(counter, u, b);
+		u.strip[b] = get_count(counter, u, b);
 }
 
 /* Two blocks of 1024 threads, or four of 512, must have their registers. */
-template <typename Set, bool Wide>
+template <typename Set, bool Top>
 __global__ void
-__launch_bounds__(1024, 2) work_rows(const task t)
+__launch_bounds__(THREADS_MAX, 2) work_rows(const task t)
 {
 	extern __shared__ uint32_t counter[];
 	__shared__ uint32_t taken;
+	__shared__ batch lists;
 
 	for (;;)
 	{
@@ -496,15 +544,15 @@ __launch_bounds__(1024, 2) work_rows(const task t)
 			continue;
 		}
 		if (t.lists)
-			count_lists<Set, Wide>(t, u, counter);
+			count_lists<Set>(t, u, &lists, counter);
 		if (t.into_strip)
 		{
-			store_counts<Wide>(u, counter);
+			store_counts(u, counter);
 			continue;
 		}
-		if (t.filter.top > 0)
-			c = find_cut<Wide>(t, u, counter);
-		hand_out<Wide>(t, u, number, c, counter);
+		if (Top)
+			c = find_cut(t, u, counter);
+		hand_out(t, u, number, c, counter);
 	}
 }
 
@@ -520,48 +568,31 @@ __launch_bounds__(QS_BLOCK)
 
 /* ---- host ---- */
 
-static uint64_t
-counter_bytes(uint64_t columns, bool wide)
-{
-	return qs_ceil_div(columns, 64) * 64 * (wide ? 4 : 2);
-}
-
 /*
- * Wide counters and small blocks while all threads of a multiprocessor are at
- * work; then narrow ones, where they suffice, and large blocks; then some of
- * the columns at a time.
+ * All columns at a time and small blocks while all threads of a multiprocessor
+ * are at work; then large blocks; then some of the columns at a time.
  */
 void
 qi_rows_plan(qs_cuda *gpu, qi_rows *r)
 {
 	uint64_t columns = r->columns->sets > 0 ? r->columns->sets : 1;
-	uint64_t most = r->rows->largest < r->columns->largest ? r->rows->largest : r->columns->largest;
-	uint64_t all = gpu->shared_max - OWN_SHARED;
+	uint64_t most = (gpu->shared_max - 2 * OWN_SHARED) / sizeof(uint32_t);
 
-	r->wide = true;
-	r->threads = 512;
-	r->block_columns = (uint32_t) qs_ceil_div(columns, 64) * 64;
-	if (!r->lists)
-	{
-		r->blocks = 1;
-		r->shared = 0;
-		return;
-	}
-	if (counter_bytes(columns, true) > all / 4)
-		r->threads = 1024;
-	if (counter_bytes(columns, true) > all / 2 && most <= UINT16_MAX)
-		r->wide = false;
-	if (counter_bytes(columns, r->wide) > all)
-		r->block_columns = (uint32_t) (all / 2 / (r->wide ? 4 : 2) / 64 * 64);
+	r->threads = THREADS_MAX / 2;
+	r->block_columns = (uint32_t) columns;
+	if (r->lists && columns > most / 4)
+		r->threads = THREADS_MAX;
+	if (r->lists && columns > most / 2)
+		r->block_columns = (uint32_t) qs_ceil_div(columns, qs_ceil_div(columns, most / 2));
 	r->blocks = (uint32_t) qs_ceil_div(columns, r->block_columns);
-	r->shared = counter_bytes(r->block_columns, r->wide);
+	r->shared = r->lists ? r->block_columns * sizeof(uint32_t) : 0;
 }
 
-template <typename Set, bool Wide>
+template <typename Set>
 static qs_status
 launch(qs_cuda *gpu, const qi_rows *r, const task *t)
 {
-	auto kernel = work_rows<Set, Wide>;
+	auto kernel = t->filter.top > 0 && !t->into_strip ? work_rows<Set, true> : work_rows<Set, false>;
 	int grid;
 
 	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -600,9 +631,7 @@ qi_rows_run(qs_cuda *gpu, const qi_rows *r, const qi_strip *strip, const qi_outp
 	t.out = *out;
 	t.next = (uint32_t *) gpu->scratch;
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(t.next, 0, sizeof(*t.next), gpu->stream));
-	if (qi_short_list(c))
-		return r->wide ? launch<uint16_t, true>(gpu, r, &t) : launch<uint16_t, false>(gpu, r, &t);
-	return r->wide ? launch<uint32_t, true>(gpu, r, &t) : launch<uint32_t, false>(gpu, r, &t);
+	return qi_short_list(c) ? launch<uint16_t>(gpu, r, &t) : launch<uint32_t>(gpu, r, &t);
 }
 
 qs_status

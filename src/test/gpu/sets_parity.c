@@ -60,7 +60,7 @@ draw_shape(void)
 {
 	shape s;
 
-	s.sets = ONE_OF(1, 2, 5, 40, 130, 700, 3000);
+	s.sets = ONE_OF(1, 2, 5, 40, 130, 300, 700, 2000);
 	s.size = ONE_OF(1, 3, 20, 100);
 	s.universe = ONE_OF(1, 10, 300, 5000, 100000);
 	s.skew = (int) draw(4);
@@ -266,7 +266,7 @@ try_methods(qs_cuda *gpu, uint64_t number, const qi_request *cpu, qi_cuda_reques
 	ask_cpu(cpu, device->first_row, rows, &want);
 	for (device->method = QI_AUTO; device->method < QI_METHODS; device->method++)
 	{
-		ask_gpu(gpu, device, ONE_OF(1, 100, 100000), &got);
+		ask_gpu(gpu, device, want.count < 1000 ? ONE_OF(1, 7, 5000) : 100000, &got);
 		compare(number, what, device->method, &want, &got);
 		comparisons++;
 		if (count_gpu(gpu, device) == want.count)
