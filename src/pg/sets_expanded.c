@@ -88,6 +88,7 @@ SetsBuild(ExpandedSets *sets, bool wide, const qs_keys *keys)
 	if (old->sets > 0)
 		SetsCheck(qi_builder_add_collection(builder, old));
 	qi_collection_free(old);
+	sets->version = 0;
 	sets->building = true;
 }
 
@@ -188,6 +189,18 @@ SetsSettle(ExpandedSets *sets)
 	SetsCheck(qi_builder_finish(&sets->builder, &sets->collection));
 	qi_builder_free(&sets->builder);
 	sets->building = false;
+}
+
+/* A number that the collection keeps as long as it stays the same. */
+uint64
+SetsVersion(ExpandedSets *sets)
+{
+	static uint64 versions = 0;
+
+	SetsSettle(sets);
+	if (sets->version == 0)
+		sets->version = ++versions;
+	return sets->version;
 }
 
 /* Read access to a collection until SetsReadEnd() or the end of the datum. */

@@ -21,6 +21,8 @@ typedef struct ExpandedSets
 	KeyType key; /* of the elements that are added; type 0 = not known yet */
 	bool exact;  /* elements are these integers themselves */
 
+	uint64 version; /* of the collection: a number that no other in this process has */
+
 	/*
 	 * The rows are in the collection, or, as long as some come, in the builder
 	 * and the batch.
@@ -54,6 +56,7 @@ extern void SetsBuild(ExpandedSets *sets, bool wide, const qs_keys *keys);
 extern void SetsAddKey(ExpandedSets *sets, int64 id, Datum element);
 extern void SetsAddCollection(ExpandedSets *sets, const qi_collection *from);
 extern void SetsSettle(ExpandedSets *sets);
+extern uint64 SetsVersion(ExpandedSets *sets);
 
 extern void SetsRead(SetsReader *reader, Datum datum);
 extern void SetsReadEnd(SetsReader *reader);
