@@ -8,9 +8,6 @@
 
 #include "sets.cuh"
 
-/* Sizes that are made of offsets at a time. */
-#define SIZES 65536
-
 qs_status
 qi_device_alloc(qs_cuda *gpu, uint64_t *held, uint64_t bytes, void **pointer)
 {
@@ -34,9 +31,8 @@ create_arrays(qi_cuda_sets *s)
 	qs_cuda *gpu = s->gpu;
 
 	QS_TRY(qs_cuda_enter(gpu));
-	QS_TRY(qi_device_alloc(gpu, &s->bytes, (s->sets + 1) * sizeof(*s->offset),
-						   (void **) &s->offset));
-	QS_TRY(qi_device_alloc(gpu, &s->bytes, s->sets * sizeof(*s->size), (void **) &s->size));
+	QS_TRY(
+		qi_device_alloc(gpu, &s->bytes, (s->sets + 1) * sizeof(*s->offset), (void **) &s->offset));
 	return qi_device_alloc(gpu, &s->bytes, s->elements * sizeof(*s->element),
 						   (void **) &s->element);
 }
@@ -76,7 +72,6 @@ qi_cuda_sets_destroy(qi_cuda_sets *s)
 	cudaSetDevice(s->gpu->device);
 	qi_index_free(s);
 	qi_device_free(s->gpu, &s->bytes, s->offset, (s->sets + 1) * sizeof(*s->offset));
-	qi_device_free(s->gpu, &s->bytes, s->size, s->sets * sizeof(*s->size));
 	qi_device_free(s->gpu, &s->bytes, s->element, s->elements * sizeof(*s->element));
 	delete s;
 }
@@ -101,41 +96,19 @@ put(qs_cuda *gpu, void *to, const void *from, size_t bytes)
 qs_status
 qi_cuda_sets_put_offsets(qi_cuda_sets *s, uint64_t first, const uint64_t *offset, size_t count)
 {
-	return put(s->gpu, s->offset + first, offset, count * sizeof(*offset));
-}
-
-qs_status
-qi_cuda_sets_put_sizes(qi_cuda_sets *s, uint64_t first, const uint32_t *size, size_t count)
-{
 	for (size_t i = 0; i < count; i++)
-		if (size[i] > s->largest)
-			s->largest = size[i];
-	return put(s->gpu, s->size + first, size, count * sizeof(*size));
+	{
+		if (first + i > 0 && offset[i] - s->last > s->largest)
+			s->largest = offset[i] - s->last;
+		s->last = offset[i];
+	}
+	return put(s->gpu, s->offset + first, offset, count * sizeof(*offset));
 }
 
 qs_status
 qi_cuda_sets_put_elements(qi_cuda_sets *s, uint64_t first, const uint32_t *element, size_t count)
 {
 	return put(s->gpu, s->element + first, element, count * sizeof(*element));
-}
-
-/* Sizes of all sets, where every element is here. */
-static qs_status
-put_all_sizes(qi_cuda_sets *s, const qi_collection *from)
-{
-	uint32_t *size = new (std::nothrow) uint32_t[SIZES];
-	qs_status status = size ? QS_OK : QS_NO_MEMORY;
-
-	for (uint64_t at = 0; status == QS_OK && at < s->sets; at += SIZES)
-	{
-		size_t count = s->sets - at < SIZES ? s->sets - at : SIZES;
-
-		for (size_t i = 0; i < count; i++)
-			size[i] = qi_set_size(from, at + i);
-		status = qi_cuda_sets_put_sizes(s, at, size, count);
-	}
-	delete[] size;
-	return status;
 }
 
 qs_status
@@ -146,8 +119,6 @@ qi_cuda_sets_load(qs_cuda *gpu, const qi_collection *from, qi_cuda_sets **to)
 	if (status != QS_OK)
 		return status;
 	status = qi_cuda_sets_put_offsets(*to, 0, from->offset, from->sets + 1);
-	if (status == QS_OK)
-		status = put_all_sizes(*to, from);
 	if (status == QS_OK && from->elements > 0)
 		status = qi_cuda_sets_put_elements(*to, 0, from->rank, from->elements);
 	if (status != QS_OK)

@@ -35,13 +35,13 @@ struct qi_cuda_sets
 	uint64_t sets;
 	uint64_t elements;
 	uint64_t universe;
-	uint64_t *offset;   /* sets + 1 */
-	uint32_t *size;     /* elements of each, those that are not here as well */
-	uint32_t *element;  /* ascending within a set */
-	qi_index index;     /* of this collection as columns */
-	uint64_t largest;   /* elements of the largest set */
-	uint64_t bytes;     /* held */
-	uint64_t *bin;      /* host: elements by degree, sets + 1; with the index */
+	uint64_t *offset;  /* sets + 1 */
+	uint32_t *element; /* ascending within a set */
+	qi_index index;    /* of this collection as columns */
+	uint64_t largest;  /* elements of the largest set */
+	uint64_t last;     /* offset that was put in last */
+	uint64_t bytes;    /* held */
+	uint64_t *bin;     /* host: elements by degree, sets + 1; with the index */
 };
 
 /* Sets are numbered in 2 bytes? */
@@ -78,12 +78,12 @@ extern void qi_index_free(qi_cuda_sets *s);
 /* Elements as columns of bits: those of a degree, or a range of them. */
 struct qi_bits
 {
-	uint32_t *column;   /* universe: the element's bit, or UINT32_MAX */
-	uint32_t *end;      /* universe: end of the lists of all other elements, else 0 */
-	uint64_t columns;   /* how many */
-	uint64_t words;     /* of a set's bits, a multiple of QI_BIT_WORDS */
-	uint32_t *row;      /* the rows' bits, with room for whole tiles from any row on */
-	uint32_t *other;    /* the columns', or the same */
+	uint32_t *column; /* universe: the element's bit, or UINT32_MAX */
+	uint32_t *end;    /* universe: end of the lists of all other elements, else 0 */
+	uint64_t columns; /* how many */
+	uint64_t words;   /* of a set's bits, a multiple of QI_BIT_WORDS */
+	uint32_t *row;    /* the rows' bits, with room for whole tiles from any row on */
+	uint32_t *other;  /* the columns', or the same */
 };
 
 /* Elements of at least this degree: fill column and end. */
@@ -123,10 +123,10 @@ struct qi_output
 {
 	qi_pair *pair;
 	uint64_t room;
-	uint64_t *start;   /* of each unit: where its pairs begin */
-	uint32_t *found;   /* how many */
-	uint64_t *cursor;  /* pairs that there are, also where they found no room */
-	bool placed;       /* start is given, less this ... */
+	uint64_t *start;  /* of each unit: where its pairs begin */
+	uint32_t *found;  /* how many */
+	uint64_t *cursor; /* pairs that there are, also where they found no room */
+	bool placed;      /* start is given, less this ... */
 	uint64_t base;
 	uint64_t first_unit; /* the units to be made */
 	uint64_t units;
@@ -136,10 +136,10 @@ struct qi_rows
 {
 	const qi_cuda_sets *rows;
 	const qi_cuda_sets *columns;
-	bool tail;  /* later columns only */
-	bool same;  /* within one collection */
-	bool lists; /* add those of the index */
-	bool into_strip; /* to the strip only, and hand out nothing */
+	bool tail;           /* later columns only */
+	bool same;           /* within one collection */
+	bool lists;          /* add those of the index */
+	bool into_strip;     /* to the strip only, and hand out nothing */
 	const uint32_t *end; /* of the lists; NULL: all of them */
 	qi_filter filter;
 	uint32_t block_columns; /* columns whose counters are held at a time */

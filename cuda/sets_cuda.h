@@ -34,20 +34,17 @@ extern "C"
 										 uint64_t universe, qi_cuda_sets **to);
 
 	/*
-	 * Parts of the arrays of src/sets/collection.h, from "first" on.  A set's size
-	 * is larger than the number of its elements here where some of them occur
-	 * nowhere in the collection that it will be compared with.
+	 * Parts of the arrays of src/sets/collection.h, from "first" on, offsets in
+	 * their order.  Two collections that are to be compared must number elements
+	 * alike: qi_collection_join().
 	 */
 	extern qs_status
 	qi_cuda_sets_put_offsets(qi_cuda_sets *s, uint64_t first, const uint64_t *offset, size_t count);
-	extern qs_status
-	qi_cuda_sets_put_sizes(qi_cuda_sets *s, uint64_t first, const uint32_t *size, size_t count);
 	extern qs_status qi_cuda_sets_put_elements(qi_cuda_sets *s, uint64_t first,
 											   const uint32_t *element, size_t count);
 
 	/* All of a collection. */
-	extern qs_status
-	qi_cuda_sets_load(qs_cuda *gpu, const qi_collection *from, qi_cuda_sets **to);
+	extern qs_status qi_cuda_sets_load(qs_cuda *gpu, const qi_collection *from, qi_cuda_sets **to);
 
 	extern void qi_cuda_sets_destroy(qi_cuda_sets *s);
 
@@ -89,16 +86,16 @@ extern "C"
 		double rows_ms;    /* lists, and filtering */
 	} qi_cuda_report;
 
-	/* Begin; elements of rows must have the numbers that they have in columns. */
 	extern qs_status
 	qi_cuda_pairs_open(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs **pairs);
 
 	/*
 	 * The next pairs, up to "room", in the order of qi_job_next(), which with
-	 * "top" is that of directed pairs: see qi_finish_top().  *count 0: the end.
+	 * "top" is that of directed pairs: see qi_finish_top().  Counts one strip at
+	 * most, so there may be none although it is not over.
 	 */
-	extern qs_status
-	qi_cuda_pairs_next(qi_cuda_pairs *pairs, qi_pair *out, uint64_t room, uint64_t *count);
+	extern qs_status qi_cuda_pairs_next(qi_cuda_pairs *pairs, qi_pair *out, uint64_t room,
+										uint64_t *count, bool *over);
 
 	/* All that is left, counted and filtered on the device but not brought here. */
 	extern qs_status qi_cuda_pairs_count(qi_cuda_pairs *pairs, uint64_t *count);

@@ -151,8 +151,8 @@ sort_elements(qi_cuda_sets *s, scratch *t)
 	number_all<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->number, n);
 	QS_CUDA_LAUNCHED(gpu);
 	QS_CUDA_TRY(gpu, cub::DeviceRadixSort::SortPairs(t->cub, t->cub_bytes, s->element, t->sorted,
-													 t->number, t->from, n, 0,
-													 bits_of(s->universe), gpu->stream));
+													 t->number, t->from, n, 0, bits_of(s->universe),
+													 gpu->stream));
 	return QS_OK;
 }
 
@@ -188,7 +188,8 @@ count_bins(qi_cuda_sets *s)
 	s->bin = new (std::nothrow) uint64_t[s->sets + 1];
 	if (!s->bin)
 		return QS_NO_MEMORY;
-	QS_TRY(qs_workspace(gpu, bytes, &bin)); /* in the order of the kernels: the sort is done with it */
+	QS_TRY(
+		qs_workspace(gpu, bytes, &bin)); /* in the order of the kernels: the sort is done with it */
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(bin, 0, bytes, gpu->stream));
 	QS_TRY(qs_grid(gpu, count_degrees, QS_BLOCK, 0, qs_ceil_div(s->universe, QS_BLOCK), &grid));
 	count_degrees<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->index.start, s->universe, s->sets + 1,
@@ -214,7 +215,8 @@ make_index(qi_cuda_sets *s)
 
 	QS_TRY(qi_device_alloc(s->gpu, &s->bytes, (s->universe + 1) * sizeof(*x->start),
 						   (void **) &x->start));
-	QS_TRY(qi_device_alloc(s->gpu, &s->bytes, s->elements * sizeof(*x->place), (void **) &x->place));
+	QS_TRY(
+		qi_device_alloc(s->gpu, &s->bytes, s->elements * sizeof(*x->place), (void **) &x->place));
 	QS_TRY(qi_device_alloc(s->gpu, &s->bytes, list_bytes(s), &x->list));
 	if (s->elements > 0)
 	{

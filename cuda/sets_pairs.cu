@@ -50,11 +50,11 @@ struct qi_cuda_pairs
 	uint64_t most_rows; /* of a strip */
 	uint64_t end;       /* of the rows wanted */
 	qi_output out;
-	uint64_t *place;      /* on the device: where the pairs of each unit belong */
-	qi_pair *ordered;     /* on the device: pairs of whole units, in order */
-	uint32_t *found_here; /* on the host: pairs of each unit ... */
-	uint64_t *place_here; /* ... and of all before it */
-	uint64_t next_unit;   /* the next whose pairs are not in "ordered" yet */
+	uint64_t *place;       /* on the device: where the pairs of each unit belong */
+	qi_pair *ordered;      /* on the device: pairs of whole units, in order */
+	uint32_t *found_here;  /* on the host: pairs of each unit ... */
+	uint64_t *place_here;  /* ... and of all before it */
+	uint64_t next_unit;    /* the next whose pairs are not in "ordered" yet */
 	uint64_t ready, taken; /* pairs in "ordered" */
 	uint64_t held;
 	cudaEvent_t at[PHASES];
@@ -551,18 +551,19 @@ is_over(const qi_cuda_pairs *p)
 }
 
 qs_status
-qi_cuda_pairs_next(qi_cuda_pairs *p, qi_pair *out, uint64_t room, uint64_t *count)
+qi_cuda_pairs_next(qi_cuda_pairs *p, qi_pair *out, uint64_t room, uint64_t *count, bool *over)
 {
 	qs_cuda *gpu = p->gpu;
 
 	*count = 0;
 	QS_TRY(qs_cuda_enter(gpu));
-	while (p->taken == p->ready && !is_over(p))
+	if (p->taken == p->ready && !is_over(p))
 	{
 		p->taken = p->ready = 0;
 		QS_TRY(make_ready(p));
 	}
 	*count = p->ready - p->taken < room ? p->ready - p->taken : room;
+	*over = *count == 0 && is_over(p);
 	if (*count == 0)
 		return QS_OK;
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(out, p->ordered + p->taken, *count * sizeof(*out),

@@ -28,7 +28,7 @@
 #define WARPS   (THREADS / 32)
 #define EACH    13 /* odd, so that neighbouring threads begin in other banks */
 #define PIECE   (THREADS * EACH)
-#define SLOTS   8192 /* of a piece's hash table: at most half are taken */
+#define SLOTS   8192        /* of a piece's hash table: at most half are taken */
 #define CUTS    (2 * WARPS) /* found at a time */
 
 #define NOTHING UINT32_MAX /* no element has this number */
@@ -477,8 +477,8 @@ launch_rows(qs_cuda *gpu, const qi_pairwise *p, pairs *t)
 	QS_TRY(qs_workspace(gpu, grid * t->table_words * sizeof(*t->table), &work));
 	t->table = (uint32_t *) work;
 	if (bitmap)
-		QS_CUDA_TRY(gpu, cudaMemsetAsync(work, 0, grid * t->table_words * sizeof(*t->table),
-										 gpu->stream));
+		QS_CUDA_TRY(
+			gpu, cudaMemsetAsync(work, 0, grid * t->table_words * sizeof(*t->table), gpu->stream));
 	kernel<<<grid, THREADS, 0, gpu->stream>>>(*t);
 	QS_CUDA_LAUNCHED(gpu);
 	return QS_OK;

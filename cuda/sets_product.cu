@@ -120,7 +120,7 @@ struct factors
 {
 	const uint32_t *row, *column;
 	uint64_t words;
-	uint64_t part; /* words of one block of a tile */
+	uint64_t part;  /* words of one block of a tile */
 	uint64_t first; /* the strip's first row */
 	bool tail;
 	bool add; /* to what is there: several blocks share a tile */
@@ -292,13 +292,15 @@ has_bits(qs_cuda *gpu, bool *has)
 {
 	int major;
 
-	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->device));
+	QS_CUDA_TRY(gpu,
+				cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->device));
 	*has = major >= 8 && major < 10;
 	return QS_OK;
 }
 
 qs_status
-qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how, const qi_strip *strip)
+qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how,
+				 const qi_strip *strip)
 {
 	bool tensor = how == QI_PRODUCT_TENSOR;
 	uint32_t side;

@@ -30,6 +30,13 @@
 #define THREADS_MAX 1024
 #define WARPS_MAX   (THREADS_MAX / 32)
 #define SHORT_LIST  32
+
+/* Two blocks of 1024 threads, or four of 512, must have their registers, where so many can run. */
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ % 100 == 0 && __CUDA_ARCH__ <= 1030)
+#define BLOCKS_LEAST 2
+#else
+#define BLOCKS_LEAST 1
+#endif
 #define DIGIT       256
 
 /* Shared memory that the kernel's own variables and each block of threads cost. */
@@ -38,8 +45,8 @@
 /* What the kernel is given. */
 struct task
 {
-	const uint64_t *row_offset;
-	const uint32_t *row_element, *row_size, *column_size;
+	const uint64_t *row_offset, *column_offset;
+	const uint32_t *row_element;
 	const uint32_t *start, *end, *place;
 	const void *list;
 	uint32_t *strip;
@@ -253,6 +260,12 @@ add_lists(const task &t, const unit &u, batch *s, uint32_t *counter)
 
 /* ---- the filter ---- */
 
+__device__ __forceinline__ uint32_t
+size_of(const task &t, uint32_t column)
+{
+	return (uint32_t) (t.column_offset[column + 1] - t.column_offset[column]);
+}
+
 /* qi_filter_pass() and more: is this pair wanted, but for "top"? */
 __device__ __forceinline__ bool
 is_wanted(const task &t, const unit &u, uint32_t column, uint32_t common)
@@ -263,7 +276,7 @@ is_wanted(const task &t, const unit &u, uint32_t column, uint32_t common)
 		return false;
 	if (t.filter.numerator == 0)
 		return true;
-	either = (uint64_t) u.size + t.column_size[column] - common;
+	either = (uint64_t) u.size + size_of(t, column) - common;
 	return qi_filter_pass(&t.filter, common, either);
 }
 
@@ -275,7 +288,7 @@ is_wanted(const task &t, const unit &u, uint32_t column, uint32_t common)
 __device__ uint64_t
 jaccard_bits(const task &t, const unit &u, uint32_t column, uint32_t common)
 {
-	uint64_t either = (uint64_t) u.size + t.column_size[column] - common;
+	uint64_t either = (uint64_t) u.size + size_of(t, column) - common;
 	uint64_t high, low;
 
 	if (either == 0)
@@ -411,7 +424,7 @@ write_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter
 
 		if (take)
 			t.out.pair[at + __popc(taken & before)] = { u.row, b, common,
-														u.size + t.column_size[b] - common };
+														u.size + size_of(t, b) - common };
 		at += __popc(taken);
 		equal += __popc(on);
 	}
@@ -466,7 +479,7 @@ hand_out(const task &t, const unit &u, uint64_t unit_number, const cut &c, const
 	__syncthreads();
 	if (room && n.x + n.y > 0)
 		write_wanted(t, u, c, counter, start + of_warp[threadIdx.x / 32].x,
-						   of_warp[threadIdx.x / 32].y);
+					 of_warp[threadIdx.x / 32].y);
 }
 
 /* ---- the kernel ---- */
@@ -484,7 +497,7 @@ unit_of(const task &t, uint64_t number)
 	u.from = t.tail && u.first <= u.row ? u.row + 1 : u.first;
 	if (u.from > u.to)
 		u.from = u.to;
-	u.size = t.row_size[row];
+	u.size = (uint32_t) (t.row_offset[row + 1] - t.row_offset[row]);
 	least = qi_filter_least(&t.filter, u.size);
 	if (least == 0 && !qi_filter_passes_nothing(&t.filter))
 		least = 1;
@@ -515,10 +528,9 @@ store_counts(const unit &u, const uint32_t *counter)
 		u.strip[b] = get_count(counter, u, b);
 }
 
-/* Two blocks of 1024 threads, or four of 512, must have their registers. */
 template <typename Set, bool Top>
 __global__ void
-__launch_bounds__(THREADS_MAX, 2) work_rows(const task t)
+__launch_bounds__(THREADS_MAX, BLOCKS_LEAST) work_rows(const task t)
 {
 	extern __shared__ uint32_t counter[];
 	__shared__ uint32_t taken;
@@ -592,7 +604,8 @@ template <typename Set>
 static qs_status
 launch(qs_cuda *gpu, const qi_rows *r, const task *t)
 {
-	auto kernel = t->filter.top > 0 && !t->into_strip ? work_rows<Set, true> : work_rows<Set, false>;
+	auto kernel =
+		t->filter.top > 0 && !t->into_strip ? work_rows<Set, true> : work_rows<Set, false>;
 	int grid;
 
 	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -611,8 +624,7 @@ qi_rows_run(qs_cuda *gpu, const qi_rows *r, const qi_strip *strip, const qi_outp
 
 	t.row_offset = r->rows->offset;
 	t.row_element = r->rows->element;
-	t.row_size = r->rows->size;
-	t.column_size = c->size;
+	t.column_offset = c->offset;
 	t.start = c->index.start;
 	t.place = c->index.place;
 	t.list = c->index.list;

@@ -249,16 +249,17 @@ end_to_end(qs_cuda *gpu, const qi_collection *c, qi_cuda_request r, qi_pair *out
 		double start = seconds();
 		qi_cuda_pairs *pairs;
 		uint64_t count;
+		bool over;
 
 		total = 0;
 		must(qi_cuda_sets_load(gpu, c, &r.rows), gpu, "load");
 		must(qi_cuda_pairs_open(gpu, &r, &pairs), gpu, "open");
 		do
 		{
-			must(qi_cuda_pairs_next(pairs, out, room, &count), gpu, "next");
+			must(qi_cuda_pairs_next(pairs, out, room, &count, &over), gpu, "next");
 			total += count;
 		}
-		while (count > 0);
+		while (!over);
 		qi_cuda_pairs_close(pairs);
 		qi_cuda_sets_destroy(r.rows);
 		if (seconds() - start < *least)
@@ -300,7 +301,8 @@ methods(qs_cuda *gpu, const char *section, qi_cuda_request *r, uint64_t want, bo
 }
 
 static void
-collection(qs_cuda *gpu, const char *section, const recipe *recipe, uint64_t seed, bool all, bool cpu)
+collection(qs_cuda *gpu, const char *section, const recipe *recipe, uint64_t seed, bool all,
+		   bool cpu)
 {
 	static const uint64_t room = UINT64_C(1) << 20;
 	qi_pair *out = (qi_pair *) malloc(room * sizeof(*out));
@@ -407,12 +409,13 @@ single(qs_cuda *gpu)
 		qi_cuda_pairs *pairs;
 		qi_pair pair = {};
 		uint64_t count;
+		bool over;
 		measured m;
 
 		r.method = method[i];
 		m = count_gpu(gpu, &r);
 		must(qi_cuda_pairs_open(gpu, &r, &pairs), gpu, "open");
-		must(qi_cuda_pairs_next(pairs, &pair, 1, &count), gpu, "next");
+		must(qi_cuda_pairs_next(pairs, &pair, 1, &count, &over), gpu, "next");
 		qi_cuda_pairs_close(pairs);
 		check("single", qi_method_name(r.method), pair.common, want);
 		line("single", qi_method_name(r.method), m.product, "ms");

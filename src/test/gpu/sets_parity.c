@@ -30,8 +30,9 @@ one_of(const uint64_t *choice, size_t count)
 	return choice[draw(count)];
 }
 
-#define ONE_OF(...) \
-	one_of((const uint64_t[]){ __VA_ARGS__ }, sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+#define ONE_OF(...)                           \
+	one_of((const uint64_t[]){ __VA_ARGS__ }, \
+		   sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
 
 /* ---- collections ---- */
 
@@ -144,16 +145,11 @@ ask_gpu(qs_cuda *gpu, const qi_cuda_request *r, uint64_t room, answer *a)
 {
 	qi_cuda_pairs *pairs;
 	uint64_t count;
+	bool over = false;
 	qs_status status = qi_cuda_pairs_open(gpu, r, &pairs);
 
-	a->count = 0;
-	while (status == QS_OK)
-	{
-		status = qi_cuda_pairs_next(pairs, more_room(a, room), room, &count);
-		if (status != QS_OK || count == 0)
-			break;
-		a->count += count;
-	}
+	for (a->count = 0; status == QS_OK && !over; a->count += count)
+		status = qi_cuda_pairs_next(pairs, more_room(a, room), room, &count, &over);
 	if (status != QS_OK)
 		fprintf(stderr, "status %d: %s in %s\n", status, qs_cuda_last_error(gpu)->name,
 				qs_cuda_last_error(gpu)->call);
@@ -221,39 +217,37 @@ draw_request(qi_request *cpu, qi_cuda_request *gpu)
 	}
 }
 
-/*
- * The elements of the rows as numbers of the columns; those that no column has
- * are left out, but count for the size.
- */
+/* A collection with other numbers for its elements. */
 static qi_cuda_sets *
-load_mapped(qs_cuda *gpu, const qi_collection *rows, const qi_collection *columns)
+load_numbered(qs_cuda *gpu, const qi_collection *c, const uint32_t *number, uint64_t universe)
 {
-	uint32_t *map = qi_alloc(&test_memory, rows->universe, sizeof(*map));
-	uint32_t *element = qi_alloc(&test_memory, rows->elements, sizeof(*element));
-	uint32_t *size = qi_alloc(&test_memory, rows->sets, sizeof(*size));
-	uint64_t *offset = qi_alloc(&test_memory, rows->sets + 1, sizeof(*offset));
-	uint64_t kept = 0;
+	uint32_t *element = qi_alloc(&test_memory, c->elements, sizeof(*element));
 	qi_cuda_sets *sets;
 
-	CHECK(map && element && size && offset);
-	qi_collection_map(rows, columns, map);
-	for (uint64_t s = 0; s < rows->sets; s++)
-	{
-		size[s] = qi_set_size(rows, s);
-		for (uint64_t i = rows->offset[s]; i < rows->offset[s + 1]; i++)
-			if (map[rows->rank[i]] != UINT32_MAX)
-				element[kept++] = map[rows->rank[i]];
-		offset[s + 1] = kept;
-	}
-	CHECK(qi_cuda_sets_create(gpu, rows->sets, kept, columns->universe, &sets) == QS_OK);
-	CHECK(qi_cuda_sets_put_offsets(sets, 0, offset, rows->sets + 1) == QS_OK);
-	CHECK(qi_cuda_sets_put_sizes(sets, 0, size, rows->sets) == QS_OK);
-	CHECK(kept == 0 || qi_cuda_sets_put_elements(sets, 0, element, kept) == QS_OK);
-	qi_release(&test_memory, map);
+	CHECK(element);
+	for (uint64_t i = 0; i < c->elements; i++)
+		element[i] = number[c->rank[i]];
+	CHECK(qi_cuda_sets_create(gpu, c->sets, c->elements, universe, &sets) == QS_OK);
+	CHECK(qi_cuda_sets_put_offsets(sets, 0, c->offset, c->sets + 1) == QS_OK);
+	CHECK(qi_cuda_sets_put_elements(sets, 0, element, c->elements) == QS_OK);
 	qi_release(&test_memory, element);
-	qi_release(&test_memory, size);
-	qi_release(&test_memory, offset);
 	return sets;
+}
+
+static void
+load_both(qs_cuda *gpu, const qi_collection *rows, const qi_collection *columns,
+		  qi_cuda_request *request)
+{
+	uint32_t *of_rows = qi_alloc(&test_memory, rows->universe, sizeof(*of_rows));
+	uint32_t *of_columns = qi_alloc(&test_memory, columns->universe, sizeof(*of_columns));
+	uint64_t universe;
+
+	CHECK(of_rows && of_columns);
+	universe = qi_collection_join(rows, columns, of_rows, of_columns);
+	request->rows = load_numbered(gpu, rows, of_rows, universe);
+	request->columns = load_numbered(gpu, columns, of_columns, universe);
+	qi_release(&test_memory, of_rows);
+	qi_release(&test_memory, of_columns);
 }
 
 static void
@@ -300,8 +294,7 @@ try_case(qs_cuda *gpu, uint64_t number)
 	if (both)
 	{
 		cpu.columns = &two;
-		CHECK(qi_cuda_sets_load(gpu, &two, &device.columns) == QS_OK);
-		device.rows = load_mapped(gpu, &one, &two);
+		load_both(gpu, &one, &two, &device);
 	}
 	else
 		CHECK(qi_cuda_sets_load(gpu, &one, &device.rows) == QS_OK);
