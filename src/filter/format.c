@@ -11,7 +11,8 @@ enum
 {
 	AT_VERSION = 3,
 	AT_FORM = 4,
-	AT_RESERVED = 5,
+	AT_LAYOUT = 5,
+	AT_RESERVED = 6,
 	AT_K = 8,
 	AT_CRC = 12,
 	AT_M = 16,
@@ -57,6 +58,7 @@ write_header(const qf_filter *f, uint8_t *out)
 	memcpy(out, magic, sizeof(magic));
 	out[AT_VERSION] = QF_FORMAT_VERSION_1;
 	out[AT_FORM] = canonical_form(&f->params, f->ones);
+	out[AT_LAYOUT] = (uint8_t) f->params.layout;
 	qs_store32(out + AT_K, f->params.k);
 	qs_store64(out + AT_M, f->params.m);
 	qs_store64(out + AT_SEED, f->params.seed);
@@ -128,7 +130,8 @@ qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length)
 	p = (qf_params){ .seed = qs_load64(bytes + AT_SEED),
 					 .m = qs_load64(bytes + AT_M),
 					 .q = qs_load64(bytes + AT_Q),
-					 .k = qs_load32(bytes + AT_K) };
+					 .k = qs_load32(bytes + AT_K),
+					 .layout = bytes[AT_LAYOUT] };
 	if (qf_params_check(&p) != QS_OK)
 		return QS_FORMAT_PARAMS;
 	qf_init(view, &p, NULL);

@@ -50,7 +50,8 @@ template_params(FunctionCallInfo fcinfo, int argument, qf_params *params)
 static void
 check_same_params(const qf_params *a, const qf_params *b)
 {
-	if (a->m != b->m || a->k != b->k || a->q != b->q || a->seed != b->seed)
+	if (a->m != b->m || a->k != b->k || a->q != b->q || a->seed != b->seed ||
+		a->layout != b->layout)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("template differs between rows of one group"),
 						errhint("Group by the template, or use one for all rows.")));
@@ -242,4 +243,5 @@ moves(PGFunction function)
 	return transition_form(function) != NULL || combines(function);
 }
 
-const AggregateFunctions filter_functions = { transition_form, combines, finishes, moves };
+const AggregateFunctions filter_functions = { KEY_ARGUMENT, transition_form, combines, finishes,
+											  moves };

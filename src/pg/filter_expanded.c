@@ -144,7 +144,7 @@ FilterFlush(ExpandedFilter *expanded)
 
 	if (expanded->buffer.count == 0)
 		return;
-	KeyFamilyCheckProbe(&filter->keys, &expanded->key, &filter_key_holder);
+	KeyFamilyCheckProbe(&filter->keys, &expanded->key, FilterKeyHolder(filter));
 	batch = batch_of(expanded);
 	status = qf_engine_cpu.insert(filter, &batch);
 	if (status != QS_OK)
@@ -170,7 +170,7 @@ void
 FilterSetInput(ExpandedFilter *expanded, const KeyType *key, FilterInput input)
 {
 	FilterFlush(expanded);
-	KeyFamilyCheckProbe(&expanded->filter.keys, key, &filter_key_holder);
+	KeyFamilyCheckProbe(&expanded->filter.keys, key, FilterKeyHolder(&expanded->filter));
 	expanded->key = *key;
 	if (expanded->input != input)
 		KeyBufferFree(&expanded->buffer);

@@ -10,12 +10,12 @@
  *
  * src/pg/sets_aggregate.c
  */
+#include "pg/sets_aggregate.h"
+
 #include "pg/aggregate.h"
 #include "pg/keyexpr.h"
-#include "pg/recognize.h"
 #include "pg/sets_expanded.h"
 
-#include "catalog/pg_type_d.h"
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
@@ -30,6 +30,29 @@ extern Datum qsets_agg_trans(PG_FUNCTION_ARGS);
 extern Datum qsets_agg_trans_array(PG_FUNCTION_ARGS);
 extern Datum qsets_merge_trans(PG_FUNCTION_ARGS);
 
+extern Datum qsets_agg_final(PG_FUNCTION_ARGS);
+
+static const AggregateForm numbered = { .weight = ID_ARGUMENT };
+
+/* Only that of plain elements: an array is more than one key. */
+static const AggregateForm *
+transition_form(PGFunction transition)
+{
+	return transition == qsets_agg_trans ? &numbered : NULL;
+}
+
+static bool
+combines(PGFunction function)
+{
+	return function == qsets_merge_trans;
+}
+
+static bool
+finishes(PGFunction function)
+{
+	return function == qsets_agg_final;
+}
+
 /* There is no inverse: a moving aggregate with one of these has another's for that. */
 static bool
 moves(PGFunction function)
@@ -38,7 +61,8 @@ moves(PGFunction function)
 		   function == qsets_merge_trans;
 }
 
-static const AggregateFunctions sets_functions = { .moves = moves };
+const AggregateFunctions sets_functions = { ELEMENT_ARGUMENT, transition_form, combines, finishes,
+											moves };
 
 /* The state to be changed: the argument, or a new one with its rows. */
 static ExpandedSets *
@@ -61,25 +85,6 @@ state_for_update(FunctionCallInfo fcinfo)
 	return state;
 }
 
-/* Are elements of the type kept as they are? */
-static bool
-is_exact(Oid type)
-{
-	switch (getBaseType(type))
-	{
-		case BOOLOID:
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case DATEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return true;
-		default:
-			return false;
-	}
-}
-
 /* Learn what elements are; those of an array if the argument is one of several. */
 static void
 learn_key(FunctionCallInfo fcinfo, ExpandedSets *state, bool array)
@@ -95,8 +100,7 @@ learn_key(FunctionCallInfo fcinfo, ExpandedSets *state, bool array)
 			elog(ERROR, "type %u is no array", key.type);
 		key.type = type;
 	}
-	KeyTypeInit(&state->key, key.type, key.collation);
-	state->exact = is_exact(key.type);
+	SetsTakeKeys(state, key.type, key.collation);
 }
 
 /* The state with which a row's elements can be added. */

@@ -328,5 +328,5 @@ moves(PGFunction function)
 		   function == qsketch_agg_inverse_weight_template;
 }
 
-const AggregateFunctions sketch_functions = { transition_form, IsSketchCombine, IsSketchFinal,
-											  moves };
+const AggregateFunctions sketch_functions = { KEY_ARGUMENT, transition_form, IsSketchCombine,
+											  IsSketchFinal, moves };

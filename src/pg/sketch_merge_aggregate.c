@@ -38,7 +38,10 @@ open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, D
 										: SketchExpandedIn(datum);
 	if (operand->expanded)
 	{
-		ExpandedFlush(operand->expanded);
+		if (operand->expanded->sketch.remote)
+			ExpandedFlush(operand->expanded);
+		else
+			ExpandedSettle(operand->expanded);
 		operand->sketch = &operand->expanded->sketch;
 		return;
 	}
@@ -55,12 +58,15 @@ close_operand(Operand *operand)
 		SketchReadEnd(&operand->reader);
 }
 
-/* Merge where the counters are. */
+/* Merge where the counters are; an engine finishes what it began before another takes over. */
 static void
 merge_operand(ExpandedSketch *state, const Operand *operand)
 {
-	if (operand->sketch->remote)
+	if (operand->sketch->remote && state->engine != operand->expanded->engine)
+	{
+		ExpandedSettle(state);
 		state->engine = operand->expanded->engine;
+	}
 	ExpandedMerge(state, operand->sketch);
 }
 

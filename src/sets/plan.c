@@ -158,6 +158,7 @@ cost_index(qi_preparation *p, const sums *s)
 	double heavy = heavy_entries(p) * s->share;
 	double rows = s->share * plan->rows;
 
+	plan->build[QI_INDEX] = plan->build[QI_HYBRID] = build;
 	plan->cost[QI_INDEX] = build + scan + entries * NS_ENTRY + s->share * plan->events * NS_EVENT;
 	plan->cost[QI_HYBRID] = build + scan + (entries - heavy) * NS_ENTRY +
 							s->share * plan->light_events * NS_EVENT +
@@ -197,11 +198,14 @@ cost_prefixes(qi_preparation *p, const sums *s)
 	double candidates = s->share * (double) plan->prefix_events;
 	double distinct = candidates < s->pairs ? candidates : s->pairs;
 	double check = NS_PAIR + (s->row + s->column) * NS_MERGE;
-	double cost = s->element * NS_BUILD / 2 + candidates * NS_CANDIDATE + distinct * check;
+	double build = s->element * NS_BUILD / 2;
+	double cost = build + candidates * NS_CANDIDATE + distinct * check;
 
 	plan->prefix = p->request.variant == QI_VARIANT_ON || cost < plan->cost[QI_INDEX];
-	if (plan->prefix)
-		plan->cost[QI_INDEX] = cost;
+	if (!plan->prefix)
+		return;
+	plan->cost[QI_INDEX] = cost;
+	plan->build[QI_INDEX] = build;
 }
 
 /* Bytes of each method, which also says whether it is possible. */
