@@ -178,24 +178,15 @@ qsketch_moving_final(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/*
- * qsketch_agg_final(qsketch): the state, to be read where it is.  A pointer in
- * the caller's memory tells the executor that there is nothing to copy; before
- * PostgreSQL 16 it would flatten the sketch otherwise.
- */
+/* qsketch_agg_final(qsketch): the state, to be read where it is. */
 PG_FUNCTION_INFO_V1(qsketch_agg_final);
 Datum
 qsketch_agg_final(PG_FUNCTION_ARGS)
 {
 	ExpandedSketch *state = PG_ARGISNULL(0) ? NULL : SketchExpandedIn(PG_GETARG_DATUM(0));
-	void *pointer;
 
 	(void) AggregateContext(fcinfo);
-	if (state == NULL)
-		return AggregateUnchanged(fcinfo);
-	pointer = palloc(EXPANDED_POINTER_SIZE);
-	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
-	PG_RETURN_POINTER(pointer);
+	return state ? AggregateResult(&state->header) : AggregateUnchanged(fcinfo);
 }
 
 bool

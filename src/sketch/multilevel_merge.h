@@ -15,7 +15,7 @@
  * counted in a table of their own (qs_sketch.carries), a byte for each counter,
  * which is added to the high ones when it could overflow and in the end.
  *
- * The loops are compiled once for each instruction set (engine/kernels.h),
+ * The loops are compiled once for each instruction set (engine/sketch_kernels.h),
  * which differ in how they add low buckets; multilevel_merge.c has the plain
  * way.
  *

@@ -22,7 +22,9 @@
  * Counters have 4 bytes, or 8 once the total weight N could reach 2^32: no
  * counter exceeds N, so counters cannot wrap and need no check of their own.
  *
- * Not thread safe.  src/sketch/sketch.h
+ * Not thread safe.
+ *
+ * src/sketch/sketch.h
  */
 #ifndef QS_SKETCH_H
 #define QS_SKETCH_H
