@@ -357,6 +357,8 @@ figures:
 bundle: all test-modules
 	@src/test/bundle.sh
 dist:
+	@[ "$$(grep -c '"version": "$(EXTVERSION)"' META.json)" = 2 ] || \
+		{ echo 'META.json is not of version $(EXTVERSION)' >&2; exit 1; }
 	@mkdir -p build
 	git archive --format=zip --prefix=$(EXTENSION)-$(EXTVERSION)/ \
 		-o build/$(EXTENSION)-$(EXTVERSION).zip HEAD
