@@ -32,9 +32,10 @@ qsketch_version(PG_FUNCTION_ARGS)
 	for (i = 0; i < lengthof(served); i++)
 		if (strcmp(served[i], sql) == 0)
 			PG_RETURN_TEXT_P(cstring_to_text(OWN));
-	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					errmsg("library qsketch %s does not serve SQL of version \"%s\"", OWN, sql),
-					errhint("Install the library and the SQL files of one version. If that is done, an "
-							"older library is still loaded: restart the server if it preloads "
-							"qsketch, or start a new session.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("library qsketch %s does not serve SQL of version \"%s\"", OWN, sql),
+			 errhint("Install the library and the SQL files of one version. If that is done, an "
+					 "older library is still loaded: restart the server if it preloads "
+					 "qsketch, or start a new session.")));
 }
