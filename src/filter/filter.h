@@ -25,7 +25,9 @@
  * of a blocked Bloom filter is a cache line in memory; inside serialized bytes,
  * which are not so aligned, it may be in two.
  *
- * Not thread safe.  src/filter/filter.h
+ * Not thread safe.
+ *
+ * src/filter/filter.h
  */
 #ifndef QF_FILTER_H
 #define QF_FILTER_H

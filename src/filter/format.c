@@ -84,19 +84,6 @@ write_positions(const qf_filter *f, uint8_t *out)
 	}
 }
 
-/* CRC-32C of the bytes with the checksum field taken as zero. */
-static uint32_t
-checksum(const uint8_t *bytes, uint64_t length)
-{
-	static const uint8_t zero[4] = { 0 };
-	uint32_t crc = QS_CRC32C_INIT;
-
-	crc = qs_crc32c(crc, bytes, AT_CRC);
-	crc = qs_crc32c(crc, zero, sizeof(zero));
-	crc = qs_crc32c(crc, bytes + AT_M, length - AT_M);
-	return crc ^ QS_CRC32C_INIT;
-}
-
 void
 qf_write(const qf_filter *f, uint8_t *out)
 {
@@ -109,7 +96,7 @@ qf_write(const qf_filter *f, uint8_t *out)
 		write_positions(f, body);
 	else
 		memcpy(body, f->bits, qf_words(&f->params) * 8);
-	qs_store32(out + AT_CRC, checksum(out, qf_flat_size(f)));
+	qs_store32(out + AT_CRC, qs_checksum(out, qf_flat_size(f), AT_CRC));
 }
 
 /* Do rows, set bits and family fit one another? */
@@ -202,7 +189,7 @@ qf_validate(const uint8_t *bytes, uint64_t length)
 
 	if (status != QS_OK)
 		return status;
-	if (qs_load32(bytes + AT_CRC) != checksum(bytes, length))
+	if (qs_load32(bytes + AT_CRC) != qs_checksum(bytes, length, AT_CRC))
 		return QS_FORMAT_CRC;
 	if (view.form == QF_EXPLICIT)
 		return positions_ascend(&view) ? QS_OK : QS_FORMAT_BITS;

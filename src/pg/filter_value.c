@@ -42,9 +42,7 @@ FilterRead(FilterReader *reader, Datum datum)
 		reader->filter = &expanded->filter;
 		return;
 	}
-	value = PG_DETOAST_DATUM(datum);
-	if ((Pointer) value != DatumGetPointer(datum))
-		reader->own = value;
+	value = ValueDetoast(datum, &reader->own);
 	FilterOpen(&reader->view, value);
 	reader->filter = &reader->view;
 }
