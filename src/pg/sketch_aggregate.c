@@ -52,8 +52,8 @@ may_use_ticket(FunctionCallInfo fcinfo)
 }
 
 /* Does the node compare the memory of its states with work_mem? */
-static bool
-is_hashed(const AggState *node)
+bool
+AggregateIsHashed(const AggState *node)
 {
 	return IsA(node, AggState) &&
 		   (node->aggstrategy == AGG_HASHED || node->aggstrategy == AGG_MIXED);
@@ -67,13 +67,13 @@ AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state)
 	ExpandedPlace(state);
 	if (state->engine != &qs_engine_cpu)
 		state->ticket = may_use_ticket(fcinfo);
-	state->accounted = is_hashed((AggState *) fcinfo->context);
+	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	return state;
 }
 
 /* Parameters of the template argument; its counts, if any, are not used. */
-static void
-template_params(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
+void
+AggregateTemplate(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
 {
 	SketchReader reader;
 
@@ -88,6 +88,7 @@ template_params(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
 	SketchRead(&reader, PG_GETARG_DATUM(form.template));
 	*params = reader.sketch->params;
 	SketchReadEnd(&reader);
+	SketchCheck(params->part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
 }
 
 /* Raise an error unless the templates of two rows, or states, are one. */
@@ -125,19 +126,20 @@ template_mark(FunctionCallInfo fcinfo, AggregateForm form, Size *length)
  * template is nearly always a constant, or a stored sketch: its mark tells at
  * little cost that it is the same as for the row before.
  */
-static pg_attribute_always_inline void
-check_template(FunctionCallInfo fcinfo, AggregateForm form, ExpandedSketch *state)
+void
+AggregateCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form, const qs_params *expected,
+					   uint8 *mark_before)
 {
 	Size length;
 	const char *mark = template_mark(fcinfo, form, &length);
 	qs_params params;
 
-	if (mark && memcmp(mark, state->template_mark, length) == 0)
+	if (mark && memcmp(mark, mark_before, length) == 0)
 		return;
-	template_params(fcinfo, form, &params);
-	AggregateCheckParams(&params, &state->sketch.params);
+	AggregateTemplate(fcinfo, form, &params);
+	AggregateCheckParams(&params, expected);
 	if (mark)
-		memcpy(state->template_mark, mark, length);
+		memcpy(mark_before, mark, length);
 }
 
 /* Has nothing been counted yet? */
@@ -162,8 +164,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	{
 		qs_params params;
 
-		template_params(fcinfo, form, &params);
-		SketchCheck(params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
+		AggregateTemplate(fcinfo, form, &params);
 		state = AggregateStart(fcinfo, ExpandedCreate(ExpandedStatesContext(context), &params));
 	}
 	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
@@ -184,7 +185,7 @@ state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
 	if (unlikely(state == NULL || state->key.type == InvalidOid || fcinfo->context == NULL))
 		state = first_state(fcinfo, form);
 	if (form.template != 0)
-		check_template(fcinfo, form, state);
+		AggregateCheckTemplate(fcinfo, form, &state->sketch.params, state->template_mark);
 	return state;
 }
 

@@ -14,7 +14,11 @@ extern const AggregateFunctions sketch_functions;
 
 extern MemoryContext AggregateContext(FunctionCallInfo fcinfo);
 extern ExpandedSketch *AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state);
+extern bool AggregateIsHashed(const AggState *node);
+extern void AggregateTemplate(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params);
 extern void AggregateCheckParams(const qs_params *a, const qs_params *b);
+extern void AggregateCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form,
+								   const qs_params *expected, uint8 *mark_before);
 extern bool AggregateIsInitial(FunctionCallInfo fcinfo);
 extern Datum AggregateUnchanged(FunctionCallInfo fcinfo);
 
