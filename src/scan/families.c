@@ -1,6 +1,6 @@
 /*
  * families.c
- *		What the column scan does differently for sketches and filters.
+ *		What the column scan does differently for sketches, filters and top keys.
  *
  * src/scan/families.c
  */
@@ -8,6 +8,10 @@
 
 #include "pg/filter_aggregate.h"
 #include "pg/sketch_aggregate.h"
+#include "pg/sketch_top_aggregate.h"
+
+#include "catalog/pg_type_d.h"
+#include "utils/lsyscache.h"
 
 /* Parameters of a sketch's template, or the default ones. */
 static void
@@ -27,11 +31,11 @@ sketch_params(const Const *template, qs_params *params)
 
 /* Device parts take none. */
 static bool
-sketch_takes_keys(const Const *template)
+sketch_takes_keys(const ColumnScanCall *call)
 {
 	qs_params params;
 
-	sketch_params(template, &params);
+	sketch_params(call->template, &params);
 	return params.part != QS_PART_DEVICE;
 }
 
@@ -97,9 +101,9 @@ filter_params(const Const *template, qf_params *params)
 }
 
 static bool
-filter_takes_keys(const Const *template)
+filter_takes_keys(const ColumnScanCall *call)
 {
-	return template != NULL;
+	return call->template != NULL;
 }
 
 static double
@@ -153,9 +157,57 @@ filter_merge(SketchedColumn *column, struct varlena *value)
 	FilterMerge(column->filter, &view);
 }
 
+/* Integers are the keys that need no values beside them. */
+static bool
+top_takes_keys(const ColumnScanCall *call)
+{
+	int32 n = DatumGetInt32(call->limit->constvalue);
+	Oid type = getBaseType(call->key_type);
+
+	return n >= 1 && n <= QS_TOP_MAX && sketch_takes_keys(call) &&
+		   (type == INT2OID || type == INT4OID || type == INT8OID);
+}
+
+static void
+top_start(SketchedColumn *column, MemoryContext context, bool partial)
+{
+	qs_params params;
+	ExpandedTop *top;
+
+	sketch_params(column->template, &params);
+	top = column->top =
+		TopCreate(context, &params, (uint32) DatumGetInt32(column->limit->constvalue));
+	TopSetKey(top, column->key_type, column->collation);
+	column->header = &top->header;
+	column->buffer = &top->buffer;
+	column->key = &top->key;
+	column->members = &top->members;
+	column->batches = &top->batches;
+}
+
+static void
+top_make_room(SketchedColumn *column)
+{
+	TopMakeRoom(column->top);
+}
+
+static void
+top_flush(SketchedColumn *column)
+{
+	TopFlush(column->top);
+}
+
+static void
+top_merge(SketchedColumn *column, struct varlena *value)
+{
+	TopMergeFlat(column->top, value);
+}
+
 const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	{ &sketch_functions, true, sketch_takes_keys, sketch_table_bytes, sketch_start,
 	  sketch_make_room, sketch_flush, sketch_merge },
 	{ &filter_functions, false, filter_takes_keys, filter_table_bytes, filter_start,
 	  filter_make_room, filter_flush, filter_merge },
+	{ &top_functions, false, top_takes_keys, sketch_table_bytes, top_start, top_make_room,
+	  top_flush, top_merge },
 };

@@ -24,6 +24,7 @@
 #include "pg/filter_expanded.h"
 #include "pg/recognize.h"
 #include "pg/sketch_expanded.h"
+#include "pg/sketch_top_expanded.h"
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
@@ -50,6 +51,7 @@ typedef struct ColumnScanCall
 	Var *weight; /* integers; NULL: 1 each */
 	KeyKind weight_kind;
 	Const *template; /* NULL: the default parameters */
+	Const *limit;    /* how many keys are of interest; NULL: it has none */
 	Oid key_type;    /* as the transition function sees it */
 } ColumnScanCall;
 
@@ -111,10 +113,12 @@ typedef struct SketchedColumn
 	Oid collation;
 	const ColumnFamily *family;
 	const Const *template; /* NULL: the default parameters */
+	const Const *limit;    /* NULL: it has none */
 
-	/* The state of this run, one of these, and what is the same in both. */
+	/* The state of this run, one of these, and what is the same in all. */
 	ExpandedSketch *sketch;
 	ExpandedFilter *filter;
+	ExpandedTop *top;
 	ExpandedObjectHeader *header;
 	KeyBuffer *buffer;
 	const KeyType *key;
@@ -127,7 +131,7 @@ struct ColumnFamily
 {
 	const AggregateFunctions *functions;
 	bool weights; /* can be columns, too */
-	bool (*takes_keys)(const Const *template);
+	bool (*takes_keys)(const ColumnScanCall *call);
 	double (*table_bytes)(const Const *template, double rows); /* that such a state merges */
 	void (*start)(SketchedColumn *column, MemoryContext context, bool partial);
 	void (*make_room)(SketchedColumn *column);
@@ -135,7 +139,7 @@ struct ColumnFamily
 	void (*merge)(SketchedColumn *column, struct varlena *value);
 };
 
-#define COLUMN_FAMILIES 2
+#define COLUMN_FAMILIES 3
 
 extern const ColumnFamily column_families[COLUMN_FAMILIES];
 
