@@ -41,6 +41,19 @@ CREATE FUNCTION qtop_info(qtop, OUT n integer, OUT candidates bigint, OUT bound 
 COMMENT ON FUNCTION qtop_info(qtop)
 	IS 'what a list was made for, its candidates, and how often any other key occurred at most';
 
+CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, OUT key text, OUT count bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20 COST 1000000;
+COMMENT ON FUNCTION qtop_exact(regclass, name, integer)
+	IS 'the n most frequent keys of a column as text, with their exact counts';
+
+CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, key_type anyelement,
+	OUT key anyelement, OUT count bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20 COST 1000000;
+COMMENT ON FUNCTION qtop_exact(regclass, name, integer, anyelement)
+	IS 'the n most frequent keys of a column, with their exact counts';
+
 --
 -- Aggregates
 --
@@ -97,6 +110,10 @@ CREATE AGGREGATE qtop_agg(@KEY@, n integer, template qsketch) (
 );
 COMMENT ON AGGREGATE qtop_agg(@KEY@, integer, qsketch)
 	IS 'the n most frequent keys, with a sketch of all that has the parameters of a template';
+
+CREATE FUNCTION qtop_has(qtop, key @KEY@) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'qtop_has' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_has(qtop, @KEY@) IS 'is a key among the candidates?';
 
 CREATE FUNCTION qtop_add(qtop, key @KEY@) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;

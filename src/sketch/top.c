@@ -40,21 +40,45 @@ qs_top_free(qs_top *top)
 
 /* ---- finding ---- */
 
+/*
+ * A slot of the hash table is 0, or 1 + the candidate's index with some more bits
+ * of its hash, so that a key that is none is told without a look at others.
+ */
+#define INDEX_BITS 22
+#define INDEX_MASK ((UINT32_C(1) << INDEX_BITS) - 1)
+
+static uint32_t
+tag_of(uint64_t hash)
+{
+	return (uint32_t) hash & ~INDEX_MASK;
+}
+
 /* Where the key is in the hash table, or would be. */
 static uint32_t *
 find_slot(const qs_top *top, uint64_t fingerprint)
 {
-	uint64_t i = qs_reduce(qs_mix64(fingerprint), top->slots);
+	uint64_t hash = qs_mix64(fingerprint);
+	uint64_t i = qs_reduce(hash, top->slots);
 
-	while (top->slot[i] != 0 && top->key[top->slot[i] - 1].fingerprint != fingerprint)
-		i = (i + 1) & (top->slots - 1);
+	for (; top->slot[i] != 0; i = (i + 1) & (top->slots - 1))
+		if ((top->slot[i] & ~INDEX_MASK) == tag_of(hash) &&
+			top->key[(top->slot[i] & INDEX_MASK) - 1].fingerprint == fingerprint)
+			break;
 	return &top->slot[i];
+}
+
+static void
+fill_slot(const qs_top *top, uint64_t i)
+{
+	uint64_t fingerprint = top->key[i].fingerprint;
+
+	*find_slot(top, fingerprint) = tag_of(qs_mix64(fingerprint)) | (uint32_t) (i + 1);
 }
 
 qs_top_key *
 qs_top_lookup(const qs_top *top, uint64_t fingerprint)
 {
-	uint32_t number = top->count > 0 ? *find_slot(top, fingerprint) : 0;
+	uint32_t number = top->count > 0 ? *find_slot(top, fingerprint) & INDEX_MASK : 0;
 
 	return number == 0 ? NULL : &top->key[number - 1];
 }
@@ -67,7 +91,7 @@ index_all(qs_top *top)
 
 	memset(top->slot, 0, top->slots * sizeof(*top->slot));
 	for (i = 0; i < top->count; i++)
-		*find_slot(top, top->key[i].fingerprint) = (uint32_t) i + 1;
+		fill_slot(top, i);
 }
 
 static bool
@@ -121,7 +145,8 @@ grow(qs_top *top)
 {
 	const qs_memory *memory = top->memory;
 	uint64_t room = top->room ? top->room * 2 : FIRST_ROOM;
-	qs_top_key *key = memory->alloc(memory->context, room * sizeof(*key));
+	qs_top_key *key =
+		room > INDEX_MASK ? NULL : memory->alloc(memory->context, room * sizeof(*key));
 	uint32_t *slot = key ? memory->alloc(memory->context, room * 2 * sizeof(*slot)) : NULL;
 
 	if (!slot)
@@ -186,8 +211,8 @@ qs_top_admit(qs_top *top, const qs_sketch *sk, const qs_top_key *key)
 		if (status != QS_OK)
 			return status;
 	}
-	top->key[top->count++] = *key;
-	*find_slot(top, key->fingerprint) = (uint32_t) top->count;
+	top->key[top->count] = *key;
+	fill_slot(top, top->count++);
 	if (top->count >= 2 * qs_top_capacity(top->n))
 		prune(top, sk);
 	return QS_OK;
@@ -328,8 +353,8 @@ add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
 		status = qs_top_set_text(into, &key, key.text, key.length);
 		if (status != QS_OK)
 			return status;
-		into->key[into->count++] = key;
-		*find_slot(into, key.fingerprint) = (uint32_t) into->count;
+		into->key[into->count] = key;
+		fill_slot(into, into->count++);
 	}
 	return QS_OK;
 }
