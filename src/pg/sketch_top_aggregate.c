@@ -177,23 +177,15 @@ qtop_merge_trans(PG_FUNCTION_ARGS)
 	return merge_into_state(fcinfo, true);
 }
 
-/*
- * qtop_agg_final(qtop): the state, to be read where it is.  A pointer in the
- * caller's memory tells the executor that there is nothing to copy.
- */
+/* qtop_agg_final(qtop): the state, to be read where it is. */
 PG_FUNCTION_INFO_V1(qtop_agg_final);
 Datum
 qtop_agg_final(PG_FUNCTION_ARGS)
 {
 	ExpandedTop *state = PG_ARGISNULL(0) ? NULL : TopExpandedIn(PG_GETARG_DATUM(0));
-	void *pointer;
 
 	(void) AggregateContext(fcinfo);
-	if (state == NULL)
-		return AggregateUnchanged(fcinfo);
-	pointer = palloc(EXPANDED_POINTER_SIZE);
-	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
-	PG_RETURN_POINTER(pointer);
+	return state ? AggregateResult(&state->header) : AggregateUnchanged(fcinfo);
 }
 
 /* The form of a function of ours, or NULL if it is no transition function. */
@@ -224,4 +216,5 @@ moves(PGFunction function)
 	return transition_form(function) != NULL || combines(function);
 }
 
-const AggregateFunctions top_functions = { transition_form, combines, finishes, moves };
+const AggregateFunctions top_functions = { KEY_ARGUMENT, transition_form, combines, finishes,
+										   moves };

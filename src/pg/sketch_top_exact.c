@@ -34,6 +34,7 @@
  *
  * src/pg/sketch_top_exact.c
  */
+#include "pg/recognize.h"
 #include "pg/sketch_top_expanded.h"
 
 #include "access/htup_details.h"
@@ -184,14 +185,12 @@ run(const char *query, Oid type, Datum value)
 static Datum
 result_of_type(PGFunction output, Oid *type, bool *null)
 {
-	FmgrInfo info;
 	Oid function;
 	bool varlena;
 
 	*type = SPI_gettypeid(SPI_tuptable->tupdesc, 1);
 	getTypeOutputInfo(*type, &function, &varlena);
-	fmgr_info(function, &info);
-	if (info.fn_addr != output)
+	if (CFunctionOf(function) != output)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 						errmsg("a function of qsketch is hidden by another one"),
 						errdetail("Its result has type %s.", format_type_be(*type))));
