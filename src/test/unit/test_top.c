@@ -4,124 +4,22 @@
  *		exact counts, for all structures and merge trees; their byte format, with
  *		hostile bytes behind checksums that fit.
  *
- * The text of a key is its fingerprint in hexadecimal digits, so that it tells
- * whether it is where it belongs.
+ * src/test/golden has the samples of top_support.h.  To write them anew:
+ * GOLDEN_WRITE=1 build/unit/test_top, from the top of the source.
  *
  * src/test/unit/test_top.c
  */
-#include "support.h"
-
-#include "engine/sketch_top.h"
-#include "sketch/top_format.h"
-
-#define KEYS 20000
-
-/* Offsets of the format; see sketch/top_format.h. */
-enum
-{
-	AT_N = 4,
-	AT_CRC = 8,
-	AT_TEXTS = 12,
-	AT_ENCODING = 13,
-	AT_BOUND = 16,
-	AT_SKETCH = 24,
-	AT_COUNT = 32,
-	AT_TEXT_BYTES = 40
-};
-
-/* A sketch with candidates, and the truth. */
-typedef struct counted
-{
-	qs_sketch sketch;
-	qs_top top;
-	int64_t *truth; /* of KEYS keys */
-} counted;
-
-static void
-begin(counted *c, const qs_params *p, uint32_t n, bool texts)
-{
-	test_init(&c->sketch, p);
-	qs_top_init(&c->top, n, &test_heap);
-	c->top.texts = texts;
-	c->top.encoding = texts ? 6 : 0;
-	c->truth = calloc(KEYS, sizeof(*c->truth));
-}
-
-static void
-end(counted *c)
-{
-	qs_free(&c->sketch);
-	qs_top_free(&c->top);
-	free(c->truth);
-}
-
-static void
-text_of(uint64_t fingerprint, char *text)
-{
-	sprintf(text, "%llx", (unsigned long long) fingerprint);
-}
-
-/* A batch, as the layers above count it. */
-static qs_status
-try_batch(counted *c, const uint64_t *key, const int64_t *weight, size_t count)
-{
-	qs_status status = qs_engine_cpu.insert(&c->sketch, key, weight, count);
-	char text[20];
-	uint64_t i;
-
-	if (status == QS_OK)
-		status = qs_top_batch(&c->top, &c->sketch, key, weight, count);
-	for (i = c->top.fresh; status == QS_OK && i < c->top.count; i++)
-	{
-		qs_top_key *k = &c->top.key[i];
-
-		if (k->row == QS_TOP_NO_ROW)
-			continue;
-		REQUIRE(c->top.texts && k->row < count && key[k->row] == k->fingerprint);
-		text_of(k->fingerprint, text);
-		status = qs_top_set_text(&c->top, k, (const uint8_t *) text, (uint32_t) strlen(text));
-	}
-	if (status == QS_OK)
-		qs_top_batch_done(&c->top);
-	return status;
-}
-
-/* Rows in batches of any size, of "keys" keys from the first one on, the first ones more often. */
-static void
-fill(counted *c, test_rng *rng, uint64_t first, uint64_t keys, size_t rows)
-{
-	static uint64_t key[QS_BATCH];
-	static int64_t weight[QS_BATCH];
-
-	while (rows > 0)
-	{
-		size_t n = 1 + test_below(rng, QS_BATCH);
-		bool weighted = test_below(rng, 4) == 0;
-		size_t i;
-
-		n = n < rows ? n : rows;
-		for (i = 0; i < n; i++)
-		{
-			uint64_t number = first + test_skewed(rng, keys);
-
-			key[i] = test_key(number);
-			weight[i] = weighted ? (int64_t) test_below(rng, 4) : 1;
-			c->truth[number] += weight[i];
-		}
-		REQUIRE_OK(try_batch(c, key, weighted ? weight : NULL, n));
-		rows -= n;
-	}
-}
+#include "top_support.h"
 
 /* Everything that top.h promises. */
 static void
-check(counted *c)
+check(top_counted *c)
 {
 	uint64_t distinct = 0;
 	uint64_t i;
 
 	qs_top_finish(&c->top, &c->sketch);
-	for (i = 0; i < KEYS; i++)
+	for (i = 0; i < TOP_KEYS; i++)
 	{
 		uint64_t fingerprint = test_key(i);
 		qs_top_key key;
@@ -136,7 +34,7 @@ check(counted *c)
 		REQUIRE(key.fingerprint == fingerprint && key.lower >= 1 && key.before >= 0);
 		REQUIRE(key.lower <= c->truth[i] && c->truth[i] <= key.lower + key.before);
 		REQUIRE(key.lower + key.before <= test_estimate(&c->sketch, fingerprint));
-		text_of(fingerprint, text);
+		top_text(fingerprint, text);
 		REQUIRE(c->top.texts ? key.length == strlen(text) && memcmp(key.text, text, key.length) == 0
 							 : key.length == 0);
 	}
@@ -144,19 +42,6 @@ check(counted *c)
 		REQUIRE(c->top.count == distinct && c->top.bound == 0);
 	else
 		REQUIRE(c->top.count <= qs_top_capacity(c->top.n));
-}
-
-static test_bytes
-write_top(counted *c)
-{
-	test_bytes b;
-
-	qs_top_finish(&c->top, &c->sketch);
-	b.length = qs_top_flat_size(&c->top, &c->sketch);
-	b.data = malloc(b.length);
-	memset(b.data, 0xA5, b.length);
-	qs_top_write(&c->top, &c->sketch, b.data);
-	return b;
 }
 
 static qs_params
@@ -171,9 +56,13 @@ static const struct
 	uint32_t n;
 	uint64_t keys;
 	size_t rows;
-} sizes[] = { { 1, 1, 1 },          { 10, 100, 300 },     { 10, KEYS, 100 },
-			  { 10, KEYS, 60000 },  { 100, KEYS, 60000 }, { 3, KEYS / 2, 200000 },
-			  { 5000, KEYS, 60000 } };
+} sizes[] = { { 1, 1, 1 },
+			  { 10, 100, 300 },
+			  { 10, TOP_KEYS, 100 },
+			  { 10, TOP_KEYS, 60000 },
+			  { 100, TOP_KEYS, 60000 },
+			  { 3, TOP_KEYS / 2, 200000 },
+			  { 5000, TOP_KEYS, 60000 } };
 
 static void
 promises_are_kept(void **state)
@@ -187,13 +76,13 @@ promises_are_kept(void **state)
 		{
 			qs_params p = params_of(structure);
 			test_rng rng = test_seeded(i + 1);
-			counted c;
+			top_counted c;
 
 			WHERE("structure %d, size %zu", structure, i);
-			begin(&c, &p, sizes[i].n, i % 2 == 0);
-			fill(&c, &rng, 0, sizes[i].keys, sizes[i].rows);
+			top_begin(&c, &p, sizes[i].n, i % 2 == 0);
+			top_fill(&c, &rng, 0, sizes[i].keys, sizes[i].rows);
 			check(&c);
-			end(&c);
+			top_end(&c);
 			test_no_leak();
 		}
 }
@@ -206,36 +95,36 @@ sketches_are_the_same_without(void **state)
 	test_rng rng = test_seeded(9);
 	test_rng again = test_seeded(9);
 	qs_sketch alone;
-	counted c;
+	top_counted c;
 	size_t i;
 
 	(void) state;
-	begin(&c, &p, 10, false);
+	top_begin(&c, &p, 10, false);
 	test_init(&alone, &p);
 	for (i = 0; i < 30000; i++)
 	{
-		uint64_t key = test_key(test_skewed(&rng, KEYS));
+		uint64_t key = test_key(test_skewed(&rng, TOP_KEYS));
 
-		REQUIRE_OK(try_batch(&c, &key, NULL, 1));
-		test_insert(&alone, test_key(test_skewed(&again, KEYS)), 1);
+		REQUIRE_OK(top_try_batch(&c, &key, NULL, 1));
+		test_insert(&alone, test_key(test_skewed(&again, TOP_KEYS)), 1);
 	}
 	REQUIRE(test_same(&c.sketch, &alone));
 	qs_free(&alone);
-	end(&c);
+	top_end(&c);
 }
 
-/* Frequent keys come early, so that nearly all of their rows are counted. */
+/* Frequent keys come early, so that nearly all of their rows are top_counted. */
 static void
 frequent_keys_are_nearly_exact(void **state)
 {
 	qs_params p = test_usual_params(QS_MULTILEVEL, 8192);
 	test_rng rng = test_seeded(77);
-	counted c;
+	top_counted c;
 	uint64_t i;
 
 	(void) state;
-	begin(&c, &p, 10, false);
-	fill(&c, &rng, 0, KEYS, 400000);
+	top_begin(&c, &p, 10, false);
+	top_fill(&c, &rng, 0, TOP_KEYS, 400000);
 	qs_top_finish(&c.top, &c.sketch);
 	for (i = 0; i < 10; i++)
 	{
@@ -244,18 +133,18 @@ frequent_keys_are_nearly_exact(void **state)
 		REQUIRE(qs_top_find(&c.top, test_key(i), &key));
 		REQUIRE(key.before <= 3 && c.truth[i] > 500);
 	}
-	end(&c);
+	top_end(&c);
 }
 
 /* into += from through bytes or not; frees "from". */
 static void
-merge(counted *into, counted *from, bool flat)
+merge(top_counted *into, top_counted *from, bool flat)
 {
 	uint64_t i;
 
 	if (flat)
 	{
-		test_bytes b = write_top(from);
+		test_bytes b = top_write(from);
 		qs_sketch sketch;
 		qs_top view;
 
@@ -266,9 +155,9 @@ merge(counted *into, counted *from, bool flat)
 	}
 	else
 		REQUIRE_OK(qs_top_merge(&into->top, &into->sketch, &from->top, &from->sketch));
-	for (i = 0; i < KEYS; i++)
+	for (i = 0; i < TOP_KEYS; i++)
 		into->truth[i] += from->truth[i];
-	end(from);
+	top_end(from);
 }
 
 /* Parts of any size, of other keys, in any tree. */
@@ -282,16 +171,16 @@ merged_lists_keep_promises(void **state)
 	for (round = 0; round < 40; round++)
 	{
 		qs_params p = params_of(1 + round % (QS_STRUCTURES - 1));
-		counted part[8];
+		top_counted part[8];
 		int parts = 2 + (int) test_below(&rng, 7);
 		int i;
 
 		WHERE("round %d", round);
 		for (i = 0; i < parts; i++)
 		{
-			begin(&part[i], &p, 10 + (uint32_t) test_below(&rng, 10), round % 2 == 0);
-			fill(&part[i], &rng, test_below(&rng, KEYS / 2), test_below(&rng, 2) ? 50 : KEYS / 2,
-				 1 + test_below(&rng, 20000));
+			top_begin(&part[i], &p, 10 + (uint32_t) test_below(&rng, 10), round % 2 == 0);
+			top_fill(&part[i], &rng, test_below(&rng, TOP_KEYS / 2),
+					 test_below(&rng, 2) ? 50 : TOP_KEYS / 2, 1 + test_below(&rng, 20000));
 		}
 		for (; parts > 1; parts--)
 		{
@@ -299,10 +188,10 @@ merged_lists_keep_promises(void **state)
 
 			merge(&part[a], &part[parts - 1], test_below(&rng, 2));
 			if (test_below(&rng, 2))
-				fill(&part[a], &rng, 0, KEYS, test_below(&rng, 5000));
+				top_fill(&part[a], &rng, 0, TOP_KEYS, test_below(&rng, 5000));
 			check(&part[a]);
 		}
-		end(&part[0]);
+		top_end(&part[0]);
 		test_no_leak();
 	}
 }
@@ -323,18 +212,18 @@ explicit_lists_are_the_same_in_any_order(void **state)
 		key[i] = test_key(test_skewed(&rng, 1500));
 	for (round = 0; round < 10; round++)
 	{
-		counted a, b;
+		top_counted a, b;
 		test_bytes bytes;
 		size_t cut = test_below(&rng, ALL_OF(key) - 1) + 1;
 
-		begin(&a, &p, 5, true);
-		begin(&b, &p, 5, true);
+		top_begin(&a, &p, 5, true);
+		top_begin(&b, &p, 5, true);
 		test_shuffle(&rng, key, NULL, ALL_OF(key));
-		REQUIRE_OK(try_batch(&a, key, NULL, cut));
-		REQUIRE_OK(try_batch(&b, key + cut, NULL, ALL_OF(key) - cut));
+		REQUIRE_OK(top_try_batch(&a, key, NULL, cut));
+		REQUIRE_OK(top_try_batch(&b, key + cut, NULL, ALL_OF(key) - cut));
 		merge(&a, &b, round % 2);
 		REQUIRE(a.sketch.form == QS_EXPLICIT);
-		bytes = write_top(&a);
+		bytes = top_write(&a);
 		if (round == 0)
 			first = bytes;
 		else
@@ -342,30 +231,44 @@ explicit_lists_are_the_same_in_any_order(void **state)
 			REQUIRE(test_equal_bytes(first, bytes));
 			free(bytes.data);
 		}
-		end(&a);
+		top_end(&a);
 	}
 	free(first.data);
 	test_no_leak();
 }
 
-static test_bytes
-sample(int kind)
+/* The format of the samples is that of the files. */
+static void
+lists_are_as_they_were(void **state)
 {
-	static const size_t rows[] = { 0, 40, 20000, 40, 20000 };
-	qs_params p = test_usual_params(kind > 2 ? QS_WARP : QS_MULTILEVEL, 64);
-	test_rng rng = test_seeded(3);
-	counted c;
-	test_bytes b;
+	static const char *const name[] = { "empty", "explicit_texts", "dense", "warp_explicit",
+										"warp_dense_texts" };
+	int kind;
 
-	begin(&c, &p, 4, kind % 2 == 1 || kind == 4);
-	fill(&c, &rng, 0, rows[kind] > 40 ? KEYS : 20, rows[kind]);
-	b = write_top(&c);
-	REQUIRE_OK(qs_top_validate(b.data, b.length));
-	end(&c);
-	return b;
+	(void) state;
+	for (kind = 0; kind < TOP_SAMPLES; kind++)
+	{
+		test_bytes b = top_sample(kind);
+		uint8_t *there = malloc(b.length + 1);
+		char path[200];
+		FILE *file;
+
+		WHERE("%s", name[kind]);
+		snprintf(path, sizeof(path), "src/test/golden/top_%s.bin", name[kind]);
+		if (getenv("GOLDEN_WRITE"))
+		{
+			file = fopen(path, "wb");
+			REQUIRE(file && fwrite(b.data, 1, b.length, file) == b.length && fclose(file) == 0);
+		}
+		file = fopen(path, "rb");
+		REQUIRE(file != NULL);
+		REQUIRE(fread(there, 1, b.length + 1, file) == b.length);
+		REQUIRE(memcmp(there, b.data, b.length) == 0);
+		fclose(file);
+		free(there);
+		free(b.data);
+	}
 }
-
-#define SAMPLES 5
 
 static void
 copies_are_the_same(void **state)
@@ -373,82 +276,26 @@ copies_are_the_same(void **state)
 	int kind;
 
 	(void) state;
-	for (kind = 0; kind < SAMPLES; kind++)
+	for (kind = 0; kind < TOP_SAMPLES; kind++)
 	{
-		test_bytes b = sample(kind);
+		test_bytes b = top_sample(kind);
 		test_bytes again;
 		qs_sketch sketch;
 		qs_top view;
-		counted c;
+		top_counted c;
 
 		WHERE("sample %d", kind);
 		c.truth = NULL;
 		REQUIRE_OK(qs_top_open(&view, &sketch, b.data, b.length));
 		REQUIRE_OK(qs_copy(&c.sketch, &sketch, &test_heap));
 		REQUIRE_OK(qs_top_copy(&c.top, &view, &test_heap));
-		again = write_top(&c);
+		again = top_write(&c);
 		REQUIRE(test_equal_bytes(b, again));
 		free(again.data);
 		free(b.data);
-		end(&c);
+		top_end(&c);
 		test_no_leak();
 	}
-}
-
-/* All that is done with bytes from outside, once they are taken. */
-static void
-use(const uint8_t *bytes, uint64_t length)
-{
-	qs_sketch sketch;
-	qs_top view;
-	counted c;
-	uint64_t i;
-	uint64_t sum = 0;
-	uint64_t key = test_key(1);
-
-	if (qs_top_open(&view, &sketch, bytes, length) != QS_OK)
-		return;
-	for (i = 0; i < view.count; i++)
-	{
-		qs_top_key k = qs_top_get(&view, i);
-		uint32_t j;
-
-		for (j = 0; j < k.length; j++)
-			sum += k.text[j];
-		qs_top_find(&view, k.fingerprint + 1, &k);
-	}
-	REQUIRE(sum != 1);
-	if (qs_top_validate(bytes, length) != QS_OK)
-		return;
-	c.truth = NULL;
-	REQUIRE_OK(qs_copy(&c.sketch, &sketch, &test_heap));
-	REQUIRE_OK(qs_top_copy(&c.top, &view, &test_heap));
-	if (qs_keys_none(&c.sketch.keys))
-		c.sketch.keys.family = TEST_FAMILY;
-	if (qs_top_merge(&c.top, &c.sketch, &view, &sketch) == QS_OK &&
-		qs_writable(&c.sketch) == QS_OK && try_batch(&c, &key, NULL, 1) == QS_OK)
-	{
-		test_bytes b = write_top(&c);
-
-		REQUIRE_OK(qs_top_validate(b.data, b.length));
-		free(b.data);
-	}
-	end(&c);
-	test_no_leak();
-}
-
-/* Both checksums as they must be for what the bytes are now. */
-static void
-repair(uint8_t *bytes, uint64_t length)
-{
-	uint64_t sketch;
-
-	if (length < QS_TOP_HEADER_BYTES)
-		return;
-	sketch = qs_load64(bytes + AT_SKETCH);
-	if (sketch <= length - QS_TOP_HEADER_BYTES && sketch >= QS_HEADER_BYTES)
-		test_repair_crc(bytes + QS_TOP_HEADER_BYTES, sketch);
-	qs_store32(bytes + AT_CRC, qs_checksum(bytes, length, AT_CRC));
 }
 
 static void
@@ -458,22 +305,22 @@ damage_is_found(void **state)
 	uint64_t i;
 
 	(void) state;
-	for (kind = 0; kind < SAMPLES; kind++)
+	for (kind = 0; kind < TOP_SAMPLES; kind++)
 	{
-		test_bytes b = sample(kind);
+		test_bytes b = top_sample(kind);
 
 		for (i = 0; i < b.length; i++)
 		{
 			test_bytes cut = test_bytes_of(b.data, i);
 
 			REQUIRE(qs_top_validate(cut.data, cut.length) != QS_OK);
-			use(cut.data, cut.length);
-			repair(cut.data, cut.length);
+			top_use(cut.data, cut.length);
+			top_repair(cut.data, cut.length);
 			REQUIRE(qs_top_validate(cut.data, cut.length) != QS_OK);
 			free(cut.data);
 			b.data[i] ^= (uint8_t) (1 << i % 8);
 			REQUIRE(qs_top_validate(b.data, b.length) != QS_OK);
-			use(b.data, b.length);
+			top_use(b.data, b.length);
 			b.data[i] ^= (uint8_t) (1 << i % 8);
 		}
 		free(b.data);
@@ -496,17 +343,17 @@ mutants_do_no_harm(void **state)
 									  UINT64_MAX / 32,
 									  UINT64_C(1) << 59 };
 	test_rng rng = test_seeded(31);
-	test_bytes sound[SAMPLES];
+	test_bytes sound[TOP_SAMPLES];
 	int accepted = 0;
 	int round;
 	int i;
 
 	(void) state;
-	for (i = 0; i < SAMPLES; i++)
-		sound[i] = sample(i);
+	for (i = 0; i < TOP_SAMPLES; i++)
+		sound[i] = top_sample(i);
 	for (round = 0; round < 30000; round++)
 	{
-		const test_bytes *s = &sound[test_below(&rng, SAMPLES)];
+		const test_bytes *s = &sound[test_below(&rng, TOP_SAMPLES)];
 		test_bytes m = test_bytes_of(s->data, s->length);
 		uint64_t list = QS_TOP_HEADER_BYTES + qs_load64(m.data + AT_SKETCH);
 		int changes = 1 + (int) test_below(&rng, 3);
@@ -523,12 +370,12 @@ mutants_do_no_harm(void **state)
 			else
 				m.data[at] ^= (uint8_t) (1 << test_below(&rng, 8));
 		}
-		repair(m.data, m.length);
+		top_repair(m.data, m.length);
 		accepted += qs_top_validate(m.data, m.length) == QS_OK;
-		use(m.data, m.length);
+		top_use(m.data, m.length);
 		free(m.data);
 	}
-	for (i = 0; i < SAMPLES; i++)
+	for (i = 0; i < TOP_SAMPLES; i++)
 		free(sound[i].data);
 	REQUIRE(accepted > 100 && accepted < 15000);
 }
@@ -537,11 +384,11 @@ mutants_do_no_harm(void **state)
 static void
 require_refused(int kind, uint64_t at, uint64_t value, int bytes, qs_status wanted)
 {
-	test_bytes b = sample(kind);
+	test_bytes b = top_sample(kind);
 
 	WHERE("sample %d, offset %llu", kind, (unsigned long long) at);
 	memcpy(b.data + at, &value, (size_t) bytes);
-	repair(b.data, b.length);
+	top_repair(b.data, b.length);
 	REQUIRE_STATUS(qs_top_validate(b.data, b.length), wanted);
 	free(b.data);
 }
@@ -549,7 +396,7 @@ require_refused(int kind, uint64_t at, uint64_t value, int bytes, qs_status want
 static void
 contradictions_are_refused(void **state)
 {
-	test_bytes b = sample(4);
+	test_bytes b = top_sample(4);
 	uint64_t list = QS_TOP_HEADER_BYTES + qs_load64(b.data + AT_SKETCH);
 	uint64_t texts = qs_load64(b.data + AT_TEXT_BYTES);
 	uint64_t last = list + (qs_load64(b.data + AT_COUNT) - 1) * QS_TOP_ENTRY_BYTES;
@@ -596,20 +443,20 @@ memory_may_run_out(void **state)
 	{
 		qs_params p = params_of(QS_MULTILEVEL);
 		uint64_t key[600];
-		counted a, b;
+		top_counted a, b;
 		size_t i;
 
-		begin(&a, &p, 10, true);
-		begin(&b, &p, 10, true);
+		top_begin(&a, &p, 10, true);
+		top_begin(&b, &p, 10, true);
 		for (i = 0; i < ALL_OF(key); i++)
 			key[i] = test_key(i * 7 % 900);
 		test_fail_at(k);
-		failed = try_batch(&a, key, NULL, ALL_OF(key)) == QS_NO_MEMORY ||
-				 try_batch(&b, key, NULL, 200) == QS_NO_MEMORY ||
+		failed = top_try_batch(&a, key, NULL, ALL_OF(key)) == QS_NO_MEMORY ||
+				 top_try_batch(&b, key, NULL, 200) == QS_NO_MEMORY ||
 				 qs_top_merge(&a.top, &a.sketch, &b.top, &b.sketch) == QS_NO_MEMORY;
 		test_fail_at(0);
-		end(&a);
-		end(&b);
+		top_end(&a);
+		top_end(&b);
 		test_no_leak();
 	}
 	REQUIRE(k > 100);
@@ -624,6 +471,7 @@ main(void)
 		cmocka_unit_test(frequent_keys_are_nearly_exact),
 		cmocka_unit_test(merged_lists_keep_promises),
 		cmocka_unit_test(explicit_lists_are_the_same_in_any_order),
+		cmocka_unit_test(lists_are_as_they_were),
 		cmocka_unit_test(copies_are_the_same),
 		cmocka_unit_test(damage_is_found),
 		cmocka_unit_test(mutants_do_no_harm),
