@@ -8,8 +8,10 @@
  *	1. qtop_agg finds candidates C, and a bound b,
  *	2. GROUP BY counts those rows exactly whose key is one of them.
  *
- * Let t be the n-th largest of these counts.  A key that is not in C occurred b
- * times at most (sketch/top.h).  So if b < t, then none of the others is among
+ * A key that is not in C occurred b times at most (sketch/top.h).  Most candidates
+ * are too rare to be counted: those whose upper bound is below the n-th largest
+ * lower bound leave C, and b becomes the largest of their upper bounds if it was
+ * smaller.  Let t be the n-th largest count of those that stay.  If b < t, then none of the others is among
  * the n most frequent ones, nor as frequent as the last of these: the answer is
  * that of GROUP BY, ties included.  The same holds if b = 0, when there are no
  * others.
@@ -197,6 +199,31 @@ result_of_type(PGFunction output, Oid *type, bool *null)
 	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, null);
 }
 
+static int
+compare_descending(const void *a, const void *b)
+{
+	int64 x = *(const int64 *) a;
+	int64 y = *(const int64 *) b;
+
+	return (x < y) - (x > y);
+}
+
+/* The n-th largest lower bound; 0 if there are not so many. */
+static int64
+nth_lower(const qs_top *top, int32 n)
+{
+	int64 *lower;
+	uint64 i;
+
+	if (top->count < n)
+		return 0;
+	lower = palloc(top->count * sizeof(int64));
+	for (i = 0; i < top->count; i++)
+		lower[i] = qs_top_get(top, i).lower;
+	qsort(lower, top->count, sizeof(int64), compare_descending);
+	return lower[n - 1];
+}
+
 /* First pass: candidates; NULL if there are no keys. */
 static ExpandedTop *
 find_candidates(const Question *q, Oid *type)
@@ -216,6 +243,8 @@ find_candidates(const Question *q, Oid *type)
 	top = TopCopy(CurrentMemoryContext, &reader);
 	TopReadEnd(&reader);
 	SPI_freetuptable(SPI_tuptable);
+	if (top->sketch.form == QS_DENSE)
+		qs_top_drop_below(&top->top, nth_lower(&top->top, q->n));
 	return top;
 }
 

@@ -268,6 +268,31 @@ qs_top_finish(qs_top *top, const qs_sketch *sk)
 	index_all(top);
 }
 
+void
+qs_top_drop_below(qs_top *top, int64_t least)
+{
+	uint64_t kept = 0;
+	uint64_t i;
+
+	if (top->count == 0)
+		return;
+	for (i = 0; i < top->count; i++)
+	{
+		int64_t upper = top->key[i].lower + top->key[i].before;
+
+		if (upper >= least)
+		{
+			top->key[kept++] = top->key[i];
+			continue;
+		}
+		if (upper > top->bound)
+			top->bound = upper;
+		release(top, top->key[i].text);
+	}
+	top->count = kept;
+	index_all(top);
+}
+
 /* ---- copying and merging ---- */
 
 qs_status

@@ -130,6 +130,12 @@ qs_top_set_text(qs_top *top, qs_top_key *key, const uint8_t *text, uint32_t leng
 extern void qs_top_finish(qs_top *top, const qs_sketch *sk);
 
 /*
+ * Drop owned candidates that occurred less often than this, at most; the bound
+ * then holds for them, too.
+ */
+extern void qs_top_drop_below(qs_top *top, int64_t least);
+
+/*
  * into += from, with their sketches, which must be mergeable and of one family.
  * The smaller n holds.  "into" is owned, undefined after an error.
  */

@@ -196,6 +196,32 @@ merged_lists_keep_promises(void **state)
 	}
 }
 
+/* What is dropped is bounded, and what stays is found. */
+static void
+dropping_keeps_promises(void **state)
+{
+	qs_params p = test_usual_params(QS_MULTILEVEL, 4096);
+	test_rng rng = test_seeded(6);
+	top_counted c;
+	int64_t least;
+	uint64_t i;
+
+	(void) state;
+	top_begin(&c, &p, 100, true);
+	top_fill(&c, &rng, 0, TOP_KEYS, 100000);
+	check(&c);
+	for (least = 1; c.top.count > 0; least *= 2)
+	{
+		qs_top_drop_below(&c.top, least);
+		for (i = 0; i < c.top.count; i++)
+			REQUIRE(c.top.key[i].lower + c.top.key[i].before >= least);
+		check(&c);
+	}
+	REQUIRE(least > 1000);
+	top_end(&c);
+	test_no_leak();
+}
+
 /* While sketches are explicit the order of rows and merges means nothing. */
 static void
 explicit_lists_are_the_same_in_any_order(void **state)
@@ -470,6 +496,7 @@ main(void)
 		cmocka_unit_test(sketches_are_the_same_without),
 		cmocka_unit_test(frequent_keys_are_nearly_exact),
 		cmocka_unit_test(merged_lists_keep_promises),
+		cmocka_unit_test(dropping_keeps_promises),
 		cmocka_unit_test(explicit_lists_are_the_same_in_any_order),
 		cmocka_unit_test(lists_are_as_they_were),
 		cmocka_unit_test(copies_are_the_same),
