@@ -37,7 +37,7 @@
 #else
 #define BLOCKS_LEAST 1
 #endif
-#define DIGIT       256
+#define DIGIT 256
 
 /* Shared memory that the kernel's own variables and each block of threads cost. */
 #define OWN_SHARED 12288
