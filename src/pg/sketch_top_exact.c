@@ -11,10 +11,10 @@
  * A key that is not in C occurred b times at most (sketch/top.h).  Most candidates
  * are too rare to be counted: those whose upper bound is below the n-th largest
  * lower bound leave C, and b becomes the largest of their upper bounds if it was
- * smaller.  Let t be the n-th largest count of those that stay.  If b < t, then none of the others is among
- * the n most frequent ones, nor as frequent as the last of these: the answer is
- * that of GROUP BY, ties included.  The same holds if b = 0, when there are no
- * others.
+ * smaller.  Let t be the n-th largest count of those that stay.  If b < t, then
+ * none of the others is among the n most frequent ones, nor as frequent as the
+ * last of these: the answer is that of GROUP BY, ties included.  The same holds if
+ * b = 0, when there are no others.
  *
  * If b is not that small, keys are too much alike for that sketch, and
  *

@@ -23,7 +23,7 @@
 #include "utils/memutils.h"
 
 /* Values that wait take no more than this, unless a single one does. */
-#define ARENA_MAX   (256 * 1024)
+#define ARENA_MAX   (64 * 1024)
 #define ARENA_FIRST 256
 
 static const char states_name[] = "qtop states";
