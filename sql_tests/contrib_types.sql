@@ -148,6 +148,13 @@ BEGIN
 	RAISE NOTICE 'in PL/pgSQL: %, %', qsketch_estimate(s, k), qsketch_estimate((SELECT c FROM built), k);
 END $$;
 
+-- filters: the function that the hint names exists for their kind
+SELECT pbf_contains(f, 'USER1') AS literal, pbf_contains(f, 'uSer1'::citext) AS citext
+FROM (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
+SELECT pbf_contains(f, t::citext) FROM people, (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
+SELECT pbf_estimate(f, t::citext) FROM people, (SELECT pbf_agg(c, pbf_new(100, 10)) AS f FROM people) AS s;
+SELECT bool_and(pbf_contains_key(f, t::citext)) AS found FROM people, (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
+
 -- casts of constants and parameters, folded or not, ask alike
 SET plan_cache_mode = force_generic_plan;
 PREPARE ask(citext) AS SELECT qsketch_estimate(c, $1) AS c, qsketch_estimate(t, $1) AS t FROM built;

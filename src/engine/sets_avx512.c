@@ -251,56 +251,26 @@ spread(const __m512i *plane, int planes, uint16_t *out)
 	}
 }
 
-/* Add up to eight columns, those missing being zero: how many is the same for a whole row. */
-AVX512_INLINE void
-add_eight(__m512i *plane, const uint64_t *const *column, uint32_t columns, uint64_t at)
+AVX512_INLINE __m512i
+load(const void *p)
 {
-	const __m512i none = _mm512_setzero_si512();
-	__m512i two1;
-	__m512i two2 = none;
-	__m512i two3 = none;
-	__m512i two4 = none;
-	__m512i four1;
-
-#define COLUMN(i) (columns > (i) ? _mm512_loadu_si512(column[i] + at) : none)
-	two1 = carry_of(&plane[0], COLUMN(0), COLUMN(1));
-	if (columns > 2)
-		two2 = carry_of(&plane[0], COLUMN(2), COLUMN(3));
-	four1 = carry_of(&plane[1], two1, two2);
-	if (columns <= 4)
-	{
-		ripple(plane, 2, four1);
-		return;
-	}
-	two3 = carry_of(&plane[0], COLUMN(4), COLUMN(5));
-	if (columns > 6)
-		two4 = carry_of(&plane[0], COLUMN(6), COLUMN(7));
-	ripple(plane, 3, carry_of(&plane[2], four1, carry_of(&plane[1], two3, two4)));
-#undef COLUMN
+	return _mm512_loadu_si512(p);
 }
 
-/*
- * Columns are added eight at a time by carry-save adders (Harley and Seal), so
- * that a column costs about two logical operations for 512 sets.
- */
+#define QI_VECTOR        __m512i
+#define QI_VECTOR_INLINE AVX512_INLINE
+#include "engine/sets_adder.h"
+
 AVX512 static void
 sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16_t *out)
 {
-	__m512i plane[17];
-	uint32_t c = 0;
-	int planes = 32 - __builtin_clz(columns | 1);
-	int p;
+	__m512i plane[QI_PLANES];
 
-	for (p = 0; p < 3 || p <= planes; p++)
-		plane[p] = _mm512_setzero_si512();
-	for (; c + 8 <= columns; c += 8)
-		add_eight(plane, column + c, 8, at);
-	if (c < columns)
-		add_eight(plane, column + c, columns - c, at);
-	if (planes <= 8)
-		spread_bytes(plane, planes, out);
+	add_columns(column, columns, at, plane);
+	if (planes_of(columns) <= 8)
+		spread_bytes(plane, planes_of(columns), out);
 	else
-		spread(plane, planes, out);
+		spread(plane, planes_of(columns), out);
 }
 
 /* Store the numbers of the bits that are set, counted from base; returns the end. */

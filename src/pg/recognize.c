@@ -1,6 +1,6 @@
 /*
  * recognize.c
- *		Which aggregates of the catalog are ours.
+ *		Which aggregates and functions of the catalog are ours.
  *
  * A name proves nothing, and neither does being part of the extension: that is
  * trusted, so its owner may be anyone who may create objects in the database,
@@ -42,8 +42,8 @@ read_parts(Oid aggregate, Parts *parts)
 }
 
 /* The C function behind a function of the catalog that is not called through others; else NULL. */
-static PGFunction
-address_of(Oid function)
+PGFunction
+CFunctionOf(Oid function)
 {
 	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	bool in_c;
@@ -103,9 +103,9 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 	if (!read_parts(aggregate, &parts) || parts.initial || parts.fixed.aggkind != AGGKIND_NORMAL ||
 		parts.fixed.aggfinalextra)
 		return false;
-	form = functions->form(address_of(parts.fixed.aggtransfn));
-	if (form == NULL || !functions->combines(address_of(parts.fixed.aggcombinefn)) ||
-		!functions->finishes(address_of(parts.fixed.aggfinalfn)))
+	form = functions->form(CFunctionOf(parts.fixed.aggtransfn));
+	if (form == NULL || !functions->combines(CFunctionOf(parts.fixed.aggcombinefn)) ||
+		!functions->finishes(CFunctionOf(parts.fixed.aggfinalfn)))
 		return false;
 	recognized->form = *form;
 	recognized->transition = parts.fixed.aggtransfn;
@@ -132,8 +132,8 @@ moves_elsewhere(const WindowAggState *node, Oid function, const AggregateFunctio
 		if (!read_parts(aggregate, &parts) || !OidIsValid(parts.fixed.aggmtransfn) ||
 			(parts.fixed.aggmtransfn != function && parts.fixed.aggminvtransfn != function))
 			continue;
-		if (!functions->moves(address_of(parts.fixed.aggmtransfn)) ||
-			!functions->moves(address_of(parts.fixed.aggminvtransfn)))
+		if (!functions->moves(CFunctionOf(parts.fixed.aggmtransfn)) ||
+			!functions->moves(CFunctionOf(parts.fixed.aggminvtransfn)))
 			return aggregate;
 	}
 	return InvalidOid;
@@ -172,5 +172,5 @@ CombinesStates(const AggState *node, const AggregateFunctions *functions)
 	Parts parts;
 
 	return state && !state->aggshared && read_parts(state->aggref->aggfnoid, &parts) &&
-		   functions->combines(address_of(parts.fixed.aggcombinefn));
+		   functions->combines(CFunctionOf(parts.fixed.aggcombinefn));
 }

@@ -1,6 +1,6 @@
 /*
  * recognize.h
- *		Which aggregates of the catalog are ours.
+ *		Which aggregates and functions of the catalog are ours.
  *
  * src/pg/recognize.h
  */
@@ -39,6 +39,7 @@ typedef struct RecognizedAggregate
 	Oid key_type; /* as the transition function declares it */
 } RecognizedAggregate;
 
+extern PGFunction CFunctionOf(Oid function);
 extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 							   RecognizedAggregate *recognized);
 extern void CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions);

@@ -12,6 +12,7 @@
  */
 #include "pg/sets_aggregate.h"
 
+#include "pg/aggregate.h"
 #include "pg/keyexpr.h"
 #include "pg/sets_expanded.h"
 
@@ -24,16 +25,6 @@
 
 #define ID_ARGUMENT      1
 #define ELEMENT_ARGUMENT 2
-
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate function called in non-aggregate context");
-	return context;
-}
 
 extern Datum qsets_agg_trans(PG_FUNCTION_ARGS);
 extern Datum qsets_agg_trans_array(PG_FUNCTION_ARGS);
@@ -73,19 +64,11 @@ moves(PGFunction function)
 const AggregateFunctions sets_functions = { ELEMENT_ARGUMENT, transition_form, combines, finishes,
 											moves };
 
-static Datum
-unchanged(FunctionCallInfo fcinfo)
-{
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-}
-
 /* The state to be changed: the argument, or a new one with its rows. */
 static ExpandedSets *
 state_for_update(FunctionCallInfo fcinfo)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = AggregateContext(fcinfo);
 	ExpandedSets *state;
 	SetsReader reader;
 
@@ -141,7 +124,7 @@ qsets_agg_trans(PG_FUNCTION_ARGS)
 	ExpandedSets *state;
 
 	if (PG_ARGISNULL(ID_ARGUMENT) || PG_ARGISNULL(ELEMENT_ARGUMENT))
-		return unchanged(fcinfo);
+		return AggregateUnchanged(fcinfo);
 	state = state_for_row(fcinfo, false);
 	SetsAddKey(state, PG_GETARG_INT64(ID_ARGUMENT), PG_GETARG_DATUM(ELEMENT_ARGUMENT));
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
@@ -159,7 +142,7 @@ qsets_agg_trans_array(PG_FUNCTION_ARGS)
 	bool null;
 
 	if (PG_ARGISNULL(ID_ARGUMENT) || PG_ARGISNULL(ELEMENT_ARGUMENT))
-		return unchanged(fcinfo);
+		return AggregateUnchanged(fcinfo);
 	state = state_for_row(fcinfo, true);
 	array = PG_GETARG_ARRAYTYPE_P(ELEMENT_ARGUMENT);
 	if (ARR_ELEMTYPE(array) != state->key.type &&
@@ -183,7 +166,7 @@ qsets_merge_trans(PG_FUNCTION_ARGS)
 	SetsReader reader;
 
 	if (PG_ARGISNULL(1))
-		return unchanged(fcinfo);
+		return AggregateUnchanged(fcinfo);
 	state = state_for_update(fcinfo);
 	SetsRead(&reader, PG_GETARG_DATUM(1));
 	SetsAddCollection(state, reader.collection);
@@ -191,22 +174,16 @@ qsets_merge_trans(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
 
-/*
- * qsets_agg_final(qsets): the state, to be read where it is.  A pointer in the
- * caller's memory tells the executor that there is nothing to copy.
- */
+/* qsets_agg_final(qsets): the state, to be read where it is. */
 PG_FUNCTION_INFO_V1(qsets_agg_final);
 Datum
 qsets_agg_final(PG_FUNCTION_ARGS)
 {
 	ExpandedSets *state = PG_ARGISNULL(0) ? NULL : SetsExpandedIn(PG_GETARG_DATUM(0));
-	void *pointer;
 
-	(void) aggregate_context(fcinfo);
+	(void) AggregateContext(fcinfo);
 	if (state == NULL)
-		return unchanged(fcinfo);
+		return AggregateUnchanged(fcinfo);
 	SetsSettle(state);
-	pointer = palloc(EXPANDED_POINTER_SIZE);
-	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
-	PG_RETURN_POINTER(pointer);
+	return AggregateResult(&state->header);
 }

@@ -60,14 +60,7 @@ SetsStatesContext(MemoryContext aggregate)
 ExpandedSets *
 SetsExpandedIn(Datum datum)
 {
-	ExpandedObjectHeader *header;
-
-	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
-		return NULL;
-	header = DatumGetEOHP(datum);
-	if (header->eoh_methods != &methods)
-		elog(ERROR, "expanded object is not a collection of sets");
-	return (ExpandedSets *) header;
+	return (ExpandedSets *) ValueExpandedIn(datum, &methods, "a collection of sets");
 }
 
 /* Are elements of the type kept as they are? */
@@ -117,6 +110,7 @@ SetsBuild(ExpandedSets *sets, bool wide, const qs_keys *keys)
 	if (old->sets > 0)
 		SetsCheck(qi_builder_add_collection(builder, old));
 	qi_collection_free(old);
+	sets->version = 0;
 	sets->building = true;
 }
 
@@ -245,12 +239,25 @@ SetsSettle(ExpandedSets *sets)
 	sets->building = false;
 }
 
+/* A number that the collection keeps as long as it stays the same. */
+uint64
+SetsVersion(ExpandedSets *sets)
+{
+	static uint64 versions = 0;
+
+	SetsSettle(sets);
+	if (sets->version == 0)
+		sets->version = ++versions;
+	return sets->version;
+}
+
 /* Read access to a collection until SetsReadEnd() or the end of the datum. */
 void
 SetsRead(SetsReader *reader, Datum datum)
 {
 	ExpandedSets *sets = SetsExpandedIn(datum);
 	struct varlena *value;
+	struct varlena *own;
 	const uint8 *bytes;
 	Size length;
 	qs_status status;
@@ -262,15 +269,15 @@ SetsRead(SetsReader *reader, Datum datum)
 		reader->collection = &sets->collection;
 		return;
 	}
-	value = PG_DETOAST_DATUM(datum);
+	value = ValueDetoast(datum, &own);
 	bytes = (const uint8 *) VARDATA(value);
 	length = VARSIZE(value) - VARHDRSZ;
 	status = qi_read(&reader->own, bytes, length,
 					 ContextMemory(CurrentMemoryContext, &reader->memory), &sets_interrupt);
 	if (status != QS_OK)
 		SetsBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
-	if ((Pointer) value != DatumGetPointer(datum))
-		pfree(value);
+	if (own)
+		pfree(own);
 	reader->collection = &reader->own;
 }
 

@@ -9,9 +9,9 @@
 
 #include "pg/memory.h"
 #include "pg/sets_value.h"
+#include "pg/value.h"
 
 #include "sets/builder.h"
-#include "utils/expandeddatum.h"
 
 typedef struct ExpandedSets
 {
@@ -20,6 +20,8 @@ typedef struct ExpandedSets
 
 	KeyType key; /* of the elements that are added; type 0 = not known yet */
 	bool exact;  /* elements are these integers themselves */
+
+	uint64 version; /* of the collection: a number that no other in this process has */
 
 	/*
 	 * The rows are in the collection, or, as long as some come, in the builder
@@ -63,6 +65,7 @@ extern Size SetsImageSize(ExpandedSets *sets);
 extern void SetsWriteImage(ExpandedSets *sets, void *image);
 extern void SetsAddImage(ExpandedSets *sets, const void *image);
 extern void SetsSettle(ExpandedSets *sets);
+extern uint64 SetsVersion(ExpandedSets *sets);
 
 /* Add a row whose element is a number; rows of such elements may come. */
 static inline void

@@ -4,9 +4,10 @@
  *
  * Every aggregate must be a plain qsketch_agg, pbf_agg or qsets_agg (or another
  * that is made of the same functions, see pg/recognize.c) of a column of keys,
- * perhaps one of weights or ids, and perhaps a constant template, and the query must ask for all rows
- * of a table whose pages are heapam's.  Whatever would be an error is left to
- * the ordinary plan, which raises it when the first key comes, and only then.
+ * perhaps one of weights or ids, and perhaps a constant template, and the query
+ * must ask for all rows of a table whose pages are heapam's.  Whatever would be
+ * an error is left to the ordinary plan, which raises it when the first key
+ * comes, and only then.
  *
  * src/scan/match.c
  */
@@ -49,7 +50,10 @@ match_weight(Expr *expr, ColumnScanCall *call)
 {
 	if (IsA(expr, FuncExpr) &&
 		(((FuncExpr *) expr)->funcid == F_INT8_INT4 || ((FuncExpr *) expr)->funcid == F_INT8_INT2))
+	{
+		call->weight_cast = ((FuncExpr *) expr)->funcid;
 		expr = linitial(((FuncExpr *) expr)->args);
+	}
 	call->weight = as_column(expr);
 	switch (call->weight ? getBaseType(call->weight->vartype) : InvalidOid)
 	{

@@ -51,6 +51,7 @@ typedef struct ColumnScanCall
 	Var *key;
 	Var *weight; /* integers: weights, or ids of sets; NULL: there are none */
 	KeyKind weight_kind;
+	Oid weight_cast; /* the function that makes them bigint, if there is one */
 	Const *template; /* NULL: the default parameters */
 	Oid key_type;    /* as the transition function sees it */
 } ColumnScanCall;

@@ -175,3 +175,24 @@ qi_collection_subset(qi_collection *to, const qi_collection *from, const int64_t
 	qi_release(memory, scratch);
 	return status;
 }
+
+uint64_t
+qi_collection_join(const qi_collection *a, const qi_collection *b, uint32_t *number_a,
+				   uint32_t *number_b)
+{
+	uint64_t i = 0;
+	uint64_t j = 0;
+	uint64_t numbers = 0;
+
+	while (i < a->universe || j < b->universe)
+	{
+		int order = i == a->universe ? 1 : j == b->universe ? -1 : qi_element_compare(a, i, b, j);
+
+		if (order <= 0)
+			number_a[i++] = (uint32_t) numbers;
+		if (order >= 0)
+			number_b[j++] = (uint32_t) numbers;
+		numbers++;
+	}
+	return numbers;
+}

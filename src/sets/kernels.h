@@ -75,6 +75,18 @@ extern uint64_t qi_intersect32(const qi_kernels *k, const int32_t *a, uint64_t n
 extern uint64_t qi_intersect64(const qi_kernels *k, const int64_t *a, uint64_t n, const int64_t *b,
 							   uint64_t m, int64_t *out);
 
+/* The plain loop of probe, for any instruction set to be compiled for. */
+QS_INLINE uint64_t
+qi_probe_each(const uint64_t *bits, const uint32_t *element, uint64_t n)
+{
+	uint64_t sum = 0;
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		sum += bits[element[i] / 64] >> element[i] % 64 & 1;
+	return sum;
+}
+
 /* Positions whose size is at most "most", in place; returns how many. */
 QS_INLINE uint32_t
 qi_keep_sizes(const uint32_t *size, uint32_t most, uint32_t *position, uint32_t count)
