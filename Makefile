@@ -25,6 +25,7 @@
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
 #   make sets-bench      speed of the sets family; writes docs/sets-performance.md
+#   make sets-model      how often the cost model chooses the fastest method; fails below 90 %
 #   make sets-bench-sql  the same inside PostgreSQL, against other ways (DUCKDB=folder)
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make figures         bench, structures, accuracy, analysis, filter-accuracy, filter-bench and
@@ -287,7 +288,7 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql figures bundle dist
+.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle dist
 demo:
 	@src/bench/demo.sh
 bench bench-sql bench-gpu structures:
@@ -325,6 +326,11 @@ build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_a
 
 sets-bench-sql:
 	@src/bench/sets.sh
+
+# Does auto choose well?  Fails if not.
+sets-model: build/bench/sets_bench
+	@src/bench/sets-bench.sh model | tee build/bench/sets-model
+	@! grep -q FAIL build/bench/sets-model
 
 # SECTIONS="targets single multiple model" picks some, which are only printed.
 sets-bench: build/bench/sets_bench

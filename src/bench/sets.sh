@@ -9,7 +9,7 @@
 #	TURNS (5)           runs of each query
 #	DUCKDB              a folder with node_modules/@duckdb/node-api, made by
 #	                    "npm install @duckdb/node-api" there
-#	DATA (../shared/data)  where kosarak is
+#	QSKETCH_DATA (../shared/data)  where kosarak is
 #	DUCKDB_ALL (no)     yes: also by DuckDB all sessions, which takes minutes
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
@@ -71,7 +71,7 @@ wrong=0
 intarray=0
 kosarak=0
 if has_intarray; then intarray=1; else leave_out "intarray, which is not installed"; fi
-if zcat "${DATA:-$SOURCE/../shared/data}/kosarak-36682-transactions.dat.gz" >"$SESSIONS" 2>/dev/null; then
+if zcat "${QSKETCH_DATA:-$SOURCE/../shared/data}/kosarak-36682-transactions.dat.gz" >"$SESSIONS" 2>/dev/null; then
 	kosarak=1
 else
 	leave_out "kosarak, as its file is not in ../shared/data"
