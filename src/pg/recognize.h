@@ -41,6 +41,7 @@ typedef struct RecognizedAggregate
 } RecognizedAggregate;
 
 extern PGFunction CFunctionOf(Oid function);
+extern void CheckCalls(Node *node);
 extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 							   RecognizedAggregate *recognized);
 extern void CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions);

@@ -47,6 +47,7 @@
 #include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/plancache.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
@@ -162,6 +163,26 @@ describe(FunctionCallInfo fcinfo, Question *question)
 }
 
 /*
+ * The names in a query of ours must mean functions of ours: the schema of the
+ * extension may belong to anyone, who can put better matches there.
+ */
+static void
+check_names(SPIPlanPtr plan)
+{
+	ListCell *source;
+	ListCell *query;
+
+	foreach (source, SPI_plan_get_plan_sources(plan))
+		foreach (query, ((CachedPlanSource *) lfirst(source))->query_list)
+		{
+			Query *q = lfirst_node(Query, query);
+
+			CheckCalls((Node *) q->targetList);
+			CheckCalls((Node *) q->jointree);
+		}
+}
+
+/*
  * Run a query, under the snapshot of the caller, with one parameter or none.
  * The plan is generic, so that no copies of the parameter, which may be large,
  * get into it.
@@ -175,6 +196,7 @@ run(const char *query, Oid type, Datum value)
 
 	if (plan == NULL)
 		elog(ERROR, "could not prepare query: %s", SPI_result_code_string(SPI_result));
+	check_names(plan);
 	result = SPI_execute_plan(plan, &value, NULL, true, 0);
 	if (result != SPI_OK_SELECT)
 		elog(ERROR, "could not run query: %s", SPI_result_code_string(result));
