@@ -96,6 +96,10 @@ CREATE FUNCTION qsets_merge_trans(qsets, qsets) RETURNS qsets
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_merge_trans(qsets, qsets) IS 'aggregate support';
 
+CREATE FUNCTION qsets_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_support(internal) IS 'planner support';
+
 CREATE FUNCTION qsets_agg_final(qsets) RETURNS qsets
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_agg_final(qsets) IS 'aggregate support';
@@ -108,7 +112,8 @@ COMMENT ON AGGREGATE qsets_merge_agg(qsets) IS 'union of collections, set by set
 
 --@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
 CREATE FUNCTION qsets_agg_trans(qsets, bigint, @KEY@) RETURNS qsets
-	AS 'MODULE_PATHNAME', 'qsets_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsets_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsets_support;
 COMMENT ON FUNCTION qsets_agg_trans(qsets, bigint, @KEY@) IS 'aggregate support';
 
 CREATE AGGREGATE qsets_agg(set_id bigint, element @KEY@) (
@@ -120,7 +125,8 @@ COMMENT ON AGGREGATE qsets_agg(bigint, @KEY@) IS 'collection of sets of element'
 --@ end
 --@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean
 CREATE FUNCTION qsets_agg_trans(qsets, bigint, @KEY@[]) RETURNS qsets
-	AS 'MODULE_PATHNAME', 'qsets_agg_trans_array' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsets_agg_trans_array' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsets_support;
 COMMENT ON FUNCTION qsets_agg_trans(qsets, bigint, @KEY@[]) IS 'aggregate support';
 
 CREATE AGGREGATE qsets_agg(set_id bigint, elements @KEY@[]) (

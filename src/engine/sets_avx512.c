@@ -208,7 +208,29 @@ ripple(__m512i *plane, int at, __m512i x)
 	}
 }
 
-/* Planes to numbers: plane p adds 2^p to the counters whose bit it has. */
+/* Planes to numbers: plane p adds 2^p to the counters whose bit it has.  Up to 8 make bytes. */
+AVX512_INLINE void
+spread_bytes(const __m512i *plane, int planes, uint16_t *out)
+{
+	uint64_t mask[8][8];
+	int p;
+	int i;
+
+	for (p = 0; p < planes; p++)
+		_mm512_storeu_si512(mask[p], plane[p]);
+	for (i = 0; i < 8; i++)
+	{
+		__m512i sum = _mm512_maskz_set1_epi8((__mmask64) mask[0][i], 1);
+
+		for (p = 1; p < planes; p++)
+			sum = _mm512_mask_add_epi8(sum, (__mmask64) mask[p][i], sum,
+									   _mm512_set1_epi8((char) (1 << p)));
+		_mm512_storeu_si512(out + i * 64, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(sum)));
+		_mm512_storeu_si512(out + i * 64 + 32,
+							_mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(sum, 1)));
+	}
+}
+
 AVX512_INLINE void
 spread(const __m512i *plane, int planes, uint16_t *out)
 {
@@ -223,42 +245,32 @@ spread(const __m512i *plane, int planes, uint16_t *out)
 		__m512i sum = _mm512_setzero_si512();
 
 		for (p = 0; p < planes; p++)
-			sum = _mm512_or_si512(
-				sum, _mm512_maskz_set1_epi16((__mmask32) mask[p][i], (short) (1 << p)));
+			sum = _mm512_mask_add_epi16(sum, (__mmask32) mask[p][i], sum,
+										_mm512_set1_epi16((short) (1 << p)));
 		_mm512_storeu_si512(out + i * 32, sum);
 	}
 }
 
-/*
- * Columns are added eight at a time by carry-save adders (Harley and Seal), so
- * that a column costs about two logical operations for 512 sets.
- */
+AVX512_INLINE __m512i
+load(const void *p)
+{
+	return _mm512_loadu_si512(p);
+}
+
+#define QI_VECTOR        __m512i
+#define QI_VECTOR_INLINE AVX512_INLINE
+#include "engine/sets_adder.h"
+
 AVX512 static void
 sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16_t *out)
 {
-	__m512i plane[17];
-	uint32_t c = 0;
-	int planes = 32 - __builtin_clz(columns | 1);
-	int p;
+	__m512i plane[QI_PLANES];
 
-#define COLUMN(i) _mm512_loadu_si512(column[i] + at)
-	for (p = 0; p < 17; p++)
-		plane[p] = _mm512_setzero_si512();
-	for (; c + 8 <= columns; c += 8)
-	{
-		__m512i two1 = carry_of(&plane[0], COLUMN(c), COLUMN(c + 1));
-		__m512i two2 = carry_of(&plane[0], COLUMN(c + 2), COLUMN(c + 3));
-		__m512i two3 = carry_of(&plane[0], COLUMN(c + 4), COLUMN(c + 5));
-		__m512i two4 = carry_of(&plane[0], COLUMN(c + 6), COLUMN(c + 7));
-		__m512i four1 = carry_of(&plane[1], two1, two2);
-		__m512i four2 = carry_of(&plane[1], two3, two4);
-
-		ripple(plane, 3, carry_of(&plane[2], four1, four2));
-	}
-	for (; c < columns; c++)
-		ripple(plane, 0, COLUMN(c));
-#undef COLUMN
-	spread(plane, planes, out);
+	add_columns(column, columns, at, plane);
+	if (planes_of(columns) <= 8)
+		spread_bytes(plane, planes_of(columns), out);
+	else
+		spread(plane, planes_of(columns), out);
 }
 
 /* Store the numbers of the bits that are set, counted from base; returns the end. */
@@ -297,6 +309,35 @@ find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t
 }
 
 AVX512 static uint32_t
+find16_sized(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to, uint16_t least,
+			 uint32_t most, uint32_t *out)
+{
+	__m512i bound = _mm512_set1_epi16((short) least);
+	__m512i limit = _mm512_set1_epi32((int) most);
+	uint32_t *end = out;
+	uint32_t i = from;
+
+	for (; i + 32 <= to; i += 32)
+	{
+		__mmask32 found = _mm512_cmpge_epu16_mask(_mm512_loadu_si512(row + i), bound);
+		__mmask16 low;
+		__mmask16 high;
+
+		if (found == 0)
+			continue;
+		low = _mm512_mask_cmple_epu32_mask((__mmask16) found, _mm512_loadu_si512(size + i), limit);
+		high = _mm512_mask_cmple_epu32_mask((__mmask16) (found >> 16),
+											_mm512_loadu_si512(size + i + 16), limit);
+		if (low != 0)
+			end = emit16(low, numbers(i), end);
+		if (high != 0)
+			end = emit16(high, numbers(i + 16), end);
+	}
+	return (uint32_t) (end - out) +
+		   qi_kernels_plain.find16_sized(row, size, i, to, least, most, end);
+}
+
+AVX512 static uint32_t
 find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t *out)
 {
 	__m512i bound = _mm512_set1_epi32((int) least);
@@ -325,6 +366,7 @@ const qi_kernels qi_kernels_avx512 = {
 	.probe = probe,
 	.sum_columns = sum_columns,
 	.find16 = find16,
+	.find16_sized = find16_sized,
 	.find32 = find32,
 };
 

@@ -75,7 +75,7 @@ owner_of(Oid function)
 
 /* The types of state and key, if the transition function has one state type throughout. */
 static bool
-read_types(Oid transition, Oid state_type, Oid *key_type)
+read_types(Oid transition, Oid state_type, int key, Oid *key_type)
 {
 	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(transition));
 	Form_pg_proc form;
@@ -84,10 +84,10 @@ read_types(Oid transition, Oid state_type, Oid *key_type)
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	form = (Form_pg_proc) GETSTRUCT(tuple);
-	fits = form->pronargs >= 2 && form->prorettype == state_type &&
+	fits = form->pronargs > key && form->prorettype == state_type &&
 		   form->proargtypes.values[0] == state_type;
 	if (fits)
-		*key_type = form->proargtypes.values[1];
+		*key_type = form->proargtypes.values[key];
 	ReleaseSysCache(tuple);
 	return fits;
 }
@@ -111,7 +111,8 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 	recognized->transition = parts.fixed.aggtransfn;
 	recognized->final = parts.fixed.aggfinalfn;
 	recognized->owner = owner_of(aggregate);
-	return read_types(parts.fixed.aggtransfn, parts.fixed.aggtranstype, &recognized->key_type);
+	return read_types(parts.fixed.aggtransfn, parts.fixed.aggtranstype, functions->key,
+					  &recognized->key_type);
 }
 
 /*

@@ -42,7 +42,8 @@ open_pairs(FunctionCallInfo fcinfo, PairsForm form, bool parallel)
 	PairsArguments(fcinfo, form, &request);
 	scan = PairScanCreate(&request);
 	PairsCollections(fcinfo, form, &request, reader);
-	PairScanOpen(scan, &request, parallel);
+	if (!PairScanOpenGpu(scan, &request))
+		PairScanOpen(scan, &request, parallel);
 	PairsCollectionsEnd(form, reader);
 	if (form.columns == 0 && request.filter.top > 0)
 		finish_top(scan);

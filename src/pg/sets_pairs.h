@@ -9,6 +9,7 @@
 
 #include "pg/sets_expanded.h"
 
+#include "gpu/sets_gpu.h"
 #include "sets/pairs.h"
 
 /* Pairs pulled at once. */
@@ -26,6 +27,7 @@ typedef struct PairsForm
 extern void PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qi_request *request);
 extern void
 PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qi_request *request, SetsReader *reader);
+extern void PairsCheckKeys(const qi_request *request);
 extern void PairsCollectionsEnd(PairsForm form, SetsReader *reader);
 extern bool PairsPrepare(qi_preparation *preparation, const qi_request *request, bool no_room_ok);
 
@@ -49,6 +51,7 @@ typedef struct PairScan
 	int planned;          /* workers */
 	int launched;         /* of them */
 	PairWorkers *workers; /* who count, or NULL: the job alone does */
+	GpuPairs *gpu;        /* or a GPU, or NULL */
 	void *block;
 	qi_job job;
 	int64 *row_id; /* by number of set */
@@ -63,6 +66,7 @@ typedef struct PairScan
 } PairScan;
 
 extern PairScan *PairScanCreate(qi_request *request);
+extern bool PairScanOpenGpu(PairScan *scan, const qi_request *request);
 extern void PairScanOpen(PairScan *scan, const qi_request *request, bool parallel);
 extern bool PairScanTry(PairScan *scan, const qi_request *request);
 extern void PairScanRewind(PairScan *scan);

@@ -92,6 +92,18 @@ PairsCollectionsEnd(PairsForm form, SetsReader *reader)
 		SetsReadEnd(&reader[1]);
 }
 
+/* Two collections must have keys of one kind. */
+void
+PairsCheckKeys(const qi_request *request)
+{
+	qs_keys a = { request->rows->family, request->rows->collation };
+	qs_keys b = { a.family, a.collation };
+
+	if (request->columns)
+		b = (qs_keys){ request->columns->family, request->columns->collation };
+	KeyFamilyCheckSame(&a, &b, &sets_key_holder);
+}
+
 /* Say how much memory the request would need. */
 static void
 raise_no_room(const qi_plan *plan, const qi_request *request)
@@ -128,12 +140,7 @@ PairsPrepare(qi_preparation *preparation, const qi_request *request, bool no_roo
 	if (status == QS_NO_ROOM)
 		raise_no_room(&preparation->plan, request);
 	if (status == QS_MISMATCH)
-	{
-		qs_keys a = { request->rows->family, request->rows->collation };
-		qs_keys b = { request->columns->family, request->columns->collation };
-
-		KeyFamilyCheckSame(&a, &b, &sets_key_holder);
-	}
+		PairsCheckKeys(request);
 	SetsCheck(status);
 	return true;
 }

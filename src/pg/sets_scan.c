@@ -6,7 +6,8 @@
  * that costs least; from then on only the block, the ids and a row of counters
  * are needed.  Pairs are pulled from it in batches, by this process alone or,
  * where there is enough to do, together with parallel workers
- * (sets_parallel.c).  The pairs and their order are the same.
+ * (sets_parallel.c), or they come from a GPU.  The pairs and their order are the
+ * same.
  *
  * src/pg/sets_scan.c
  */
@@ -40,14 +41,37 @@ PairScanCreate(qi_request *request)
 	return scan;
 }
 
+static void
+keep_ids(PairScan *scan, const qi_request *request)
+{
+	scan->row_id = copied_ids(&scan->memory, request->rows);
+	scan->column_id = request->columns ? copied_ids(&scan->memory, request->columns) : scan->row_id;
+}
+
+/* Have a GPU find all pairs of the request; false if it is not to, or has no room. */
+bool
+PairScanOpenGpu(PairScan *scan, const qi_request *request)
+{
+	uint64 elements = request->rows->elements + (request->columns ? request->columns->elements : 0);
+
+	if (!GpuWantsPairs(elements))
+		return false;
+	if (request->rows->sets > 0 && request->columns && request->columns->sets > 0)
+		PairsCheckKeys(request);
+	scan->gpu = GpuPairsOpen(request);
+	if (scan->gpu == NULL)
+		return false;
+	keep_ids(scan, request);
+	return true;
+}
+
 /* Fill the prepared input and open a job on it, or start workers. */
 static void
 open_prepared(PairScan *scan, qi_preparation *preparation, bool parallel)
 {
 	const qi_request *request = &preparation->request;
 
-	scan->row_id = copied_ids(&scan->memory, request->rows);
-	scan->column_id = request->columns ? copied_ids(&scan->memory, request->columns) : scan->row_id;
+	keep_ids(scan, request);
 	scan->method = preparation->plan.method;
 	scan->planned = parallel ? PairWorkersPlanned(&preparation->plan, scan->method) : 0;
 	if (scan->planned > 0)
@@ -96,7 +120,9 @@ pull(PairScan *scan, qi_pair *out)
 	uint64 count;
 
 	CHECK_FOR_INTERRUPTS(); /* what is done with pairs may take longer than finding them */
-	if (scan->workers)
+	if (scan->gpu)
+		count = GpuPairsNext(scan->gpu, out, PAIRS_BATCH);
+	else if (scan->workers)
 		count = PairWorkersNext(scan->workers, out, PAIRS_BATCH);
 	else
 		SetsCheck(qi_job_next(&scan->job, out, PAIRS_BATCH, &count));
@@ -158,12 +184,15 @@ PairScanRewind(PairScan *scan)
 	scan->complete = false;
 }
 
-/* Let the workers go, if they have not; memory goes with its context. */
+/* Let the workers or the GPU go, if they have not; memory goes with its context. */
 void
 PairScanClose(PairScan *scan)
 {
 	if (scan->workers)
 		PairWorkersEnd(scan->workers);
+	if (scan->gpu)
+		GpuPairsClose(scan->gpu);
 	scan->workers = NULL;
+	scan->gpu = NULL;
 	scan->complete = true;
 }

@@ -75,7 +75,7 @@ typedef struct qi_plan
 	uint64_t memory[QI_METHODS];
 } qi_plan;
 
-/* What qi_prepare() knows; private to plan.c and block.c. */
+/* What qi_prepare() knows; private to measure.c, plan.c and block.c. */
 typedef struct qi_side
 {
 	const qi_collection *collection;
@@ -113,8 +113,9 @@ typedef struct qi_preparation
 
 /*
  * Measure and plan.  QS_MISMATCH: the collections have keys of different kinds.
- * QS_NO_ROOM: no method fits in memory_limit, or the one asked for does not.  Call qi_prepared_free() whatever the result.  The
- * collections must stay until qi_fill() is done.
+ * QS_NO_ROOM: no method fits in memory_limit, or the one asked for does not.
+ * Call qi_prepared_free() whatever the result.  The collections must stay until
+ * qi_fill() is done.
  */
 extern qs_status qi_prepare(qi_preparation *p, const qi_request *request);
 extern void qi_prepared_free(qi_preparation *p);
@@ -142,6 +143,7 @@ typedef struct qi_job
 	uint32_t from;  /* first column that was counted */
 	uint32_t next;  /* next column to be looked at */
 	uint32_t least; /* counters below this are no pairs */
+	uint64_t most;  /* and columns larger than this */
 
 	/* columns whose counters reach it, and how far they have been handed out */
 	uint32_t *found;
