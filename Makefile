@@ -25,6 +25,7 @@
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
 #   make sets-bench      speed of the sets family; writes docs/sets-performance.md
+#   make sets-model      how often the cost model chooses the fastest method; fails below 90 %
 #   make sets-bench-sql  the same inside PostgreSQL, against other ways (DUCKDB=folder)
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make figures         bench, structures, accuracy, analysis, filter-accuracy, filter-bench and
@@ -138,7 +139,7 @@ build/flags: FORCE
 -include $(OBJS:.o=.d) $(CUDA_OBJS:.o=.d)
 
 # One file for each family that there is, the oldest first; they use flat.sql.
-SQL_SRC := $(wildcard sql/qsketch.sql sql/pbf.sql sql/qsets.sql)
+SQL_SRC := $(wildcard sql/qsketch.sql sql/pbf.sql sql/qsets.sql sql/qtop.sql)
 INSTALL_SQL := sql/$(EXTENSION)--$(EXTVERSION).sql
 $(INSTALL_SQL): $(SQL_SRC) sql/flat.sql sql/expand.awk $(EXTENSION).control
 	awk -v VERSION=$(EXTVERSION) -f sql/expand.awk $(SQL_SRC) >$@
@@ -298,7 +299,7 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql figures bundle dist
+.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle dist
 demo:
 	@src/bench/demo.sh
 bench bench-sql bench-gpu structures:
@@ -336,6 +337,11 @@ build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_a
 
 sets-bench-sql:
 	@src/bench/sets.sh
+
+# Does auto choose well?  Fails if not.
+sets-model: build/bench/sets_bench
+	@src/bench/sets-bench.sh model | tee build/bench/sets-model
+	@! grep -q FAIL build/bench/sets-model
 
 # SECTIONS="targets single multiple model" picks some, which are only printed.
 sets-bench: build/bench/sets_bench

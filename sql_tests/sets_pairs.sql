@@ -77,6 +77,22 @@ SELECT count(*) AS wrong FROM (SELECT n, s, p.id, p.common, p.rank FROM (SELECT 
 	FULL JOIN (SELECT n, a AS s, b AS id, common, rank FROM ranked WHERE rank <= 3) AS wanted USING (n, s, id, common, rank)
 WHERE given IS NULL OR wanted IS NULL;
 
+-- what set_similar keeps from row to row changes nothing: collections stored out of line, inline, expanded, by turns; other options
+CREATE TABLE asked AS SELECT n, s FROM (SELECT DISTINCT n, s FROM collected WHERE n < 4 UNION ALL SELECT n, 999 FROM generate_series(1, 3) AS n) AS x ORDER BY md5(s::text || n);
+CREATE TABLE outside (LIKE collection);
+ALTER TABLE outside ALTER COLUMN number SET STORAGE EXTERNAL;
+INSERT INTO outside SELECT n, qsets_agg(s * 7 - 3000, e + 100000 * more), NULL, NULL FROM collected, generate_series(0, 19) AS more WHERE n < 4 GROUP BY n;
+INSERT INTO asked SELECT n, s * 7 - 3000 FROM asked;
+SELECT bool_or(pg_column_size(number) > 3000) AS stored_outside FROM outside;
+SELECT kind, count(*) > 50 AS enough, count(*) FILTER (WHERE kept.* IS DISTINCT FROM single.*) AS wrong
+FROM (SELECT 'stored' AS kind, n, number AS q FROM outside UNION ALL SELECT 'inline', n, number FROM collection WHERE n < 4
+		UNION ALL SELECT 'expanded', n, qsets_merge(number, number) FROM collection WHERE n < 4) AS c JOIN asked USING (n),
+	LATERAL (SELECT array_agg(p) AS pairs FROM set_similar(q, s, 1, 0.01 * abs(s % 3), top => 4) AS p) AS kept,
+	LATERAL (SELECT array_agg(ROW(id, common, jaccard) ORDER BY jaccard DESC, id) AS pairs FROM (
+		SELECT CASE WHEN a = s THEN b ELSE a END AS id, common, jaccard FROM set_pairs(q, 1, 0.01 * abs(s % 3)) WHERE a = s OR b = s ORDER BY jaccard DESC, 1 LIMIT 4) AS p) AS single
+GROUP BY kind ORDER BY kind;
+DROP TABLE asked, outside;
+
 -- in order of a, then b, from FROM and from the select list
 SELECT count(*) AS unordered FROM collection, LATERAL (SELECT array_agg((a, b)) AS given, array_agg((a, b) ORDER BY a, b) AS ordered
 	FROM set_pairs(number)) AS p WHERE given <> ordered;

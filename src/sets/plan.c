@@ -11,14 +11,14 @@
 #include "sets/block.h"
 #include "sets/measure.h"
 
-/* ---- constants of the cost model, ns ---- */
+/* ---- constants of the cost model, ns: AMD EPYC (Zen 4), 2026-11-22, while others worked ---- */
 
-#define NS_EVENT     0.4  /* one increment of a counter */
+#define NS_EVENT     0.27 /* one increment of a counter */
 #define NS_ENTRY     2.5  /* one element of a row: its list begins somewhere else */
-#define NS_BUILD     9.0  /* one element put into the index */
+#define NS_BUILD     8.0  /* one element put into the index */
 #define NS_SCAN      0.03 /* one counter cleared and looked at */
-#define NS_COLUMN    2.5  /* 512 bits added by sum_columns() */
-#define NS_SPREAD    45.0 /* 512 counters made of them */
+#define NS_COLUMN    1.7  /* 512 bits added by sum_columns() */
+#define NS_SPREAD    25.0 /* 512 counters made of them */
 #define NS_CANDIDATE 2.0  /* one event of the index of prefixes */
 #define NS_PAIR      12.0 /* beginning one pair */
 #define NS_MERGE     0.35 /* one element of a merge */
@@ -26,7 +26,7 @@
 #define NS_HASH      2.0  /* one probe of a hash table in the cache */
 #define NS_PROBE     0.6  /* one probe of a bitmap in the cache */
 #define NS_AND       1.4  /* 512 bits of two bitmaps */
-#define NS_SORT      8.0  /* one element sorted by rarity */
+#define NS_SORT      12.0 /* one element sorted by rarity */
 #define NS_CUT       60.0 /* one cut of a merge path */
 
 /* Columns of bits that take more than this leave the second-level cache. */
@@ -185,7 +185,7 @@ prefixes_promise(const qi_preparation *p)
 	for (method = QI_MERGE; r->method == QI_AUTO && method < QI_METHODS; method++)
 		if (p->plan.cost[method] < cheapest)
 			cheapest = p->plan.cost[method];
-	return r->rows_wanted == 0 && cheapest > (double) p->column.elements * NS_SORT * 3 &&
+	return r->rows_wanted == 0 && cheapest > (double) p->column.elements * NS_SORT * 2 &&
 		   qi_prefix_room(p, &p->column) < p->column.elements / 2;
 }
 
