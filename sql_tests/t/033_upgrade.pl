@@ -81,7 +81,7 @@ my $fill = q{
 	CREATE INDEX ON sketch USING hash (sk);
 	CREATE INDEX ON sketch USING btree (md5(sk::text));
 	CREATE TABLE daily (day int, sk qsketch DEFAULT qsketch_new(size => '4kB'));
-	INSERT INTO daily SELECT k % 7, qsketch_agg(k, qsketch_new(size => '4kB')) FROM generate_series(1, 20000) AS k GROUP BY 1;
+	INSERT INTO daily SELECT k % 7, qsketch_agg(k, qsketch_new('sub_warp', '4kB')) FROM generate_series(1, 20000) AS k GROUP BY 1;
 	CREATE MATERIALIZED VIEW rollup AS SELECT qsketch_merge_agg(sk) AS sk FROM daily;
 	CREATE VIEW estimates AS SELECT name, qsketch_estimate(sk, 7) AS seven, qsketch_estimate(sk, ARRAY[1, 2]) AS both,
 		qsketch_estimate_unbiased(sk, 7) AS unbiased FROM sketch WHERE name <> 'text' AND name NOT LIKE 'device%';
@@ -153,6 +153,10 @@ sub upgrade
 	is_deeply(answers($name), $before, "$name: also when made anew");
 	is( $node->safe_psql($name, 'SELECT DISTINCT (qsketch_info(sk)).structure FROM moving_keys'),
 		'multilevel', "$name: moving aggregates start with the new default");
+	$node->safe_psql($name, 'INSERT INTO daily (day) VALUES (7)', @as);
+	is( $node->safe_psql($name, 'SELECT (qsketch_info(sk)).structure, count(*) FROM daily GROUP BY 1 ORDER BY count(*)'),
+		"multilevel|1\nsub_warp|7", "$name: and so do columns' defaults, beside what is stored");
+	$node->safe_psql($name, 'DELETE FROM daily WHERE day = 7', @as);
 	$node->safe_psql($name, 'DROP VIEW in_the_way');
 	dump_and_restore($name, $before);
 
@@ -182,10 +186,8 @@ foreach my $old (@old)
 	upgrade($old, 'chief');
 }
 
-# Before scripts do anything else they ask the library, which says what it does not serve.
-my ($status, $out, $err) = $node->psql('postgres', q{CREATE EXTENSION qsketch; SELECT qsketch_version('9.9.9')});
-like($err, qr/ERROR:  library qsketch \Q$version\E does not serve SQL of version "9\.9\.9".*HINT:  Install/s,
-	'SQL that the library does not know is refused');
+# Before scripts do anything else they ask the library, which says what it does not
+# serve: here the same scripts, if they were of a version to come.
 my $scripts = `pg_config --sharedir`;
 chomp $scripts;
 foreach my $script ("qsketch--$version", map { "qsketch--$_--$version" } @old)
@@ -195,6 +197,13 @@ foreach my $script ("qsketch--$version", map { "qsketch--$_--$version" } @old)
 	$sql =~ s/^(\\|--).*\n|\A\s+//mg;
 	like($sql, qr/\A\s*CREATE FUNCTION qsketch_version\([^;]*;\s*COMMENT ON FUNCTION qsketch_version[^;]*;\s*SELECT qsketch_version\('\Q$version\E'::text\);/,
 		"$script asks first");
+	$sql =~ s/\Q'$version'\E/'9.9.9'/g;
+	$sql =~ s/MODULE_PATHNAME/\$libdir\/qsketch/g;
+	append_to_file("$dir/$script", $sql);
+	$node->command_fails_like(
+		[ 'psql', '-qX1', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('template1'), '-f', "$dir/$script" ],
+		qr/ERROR:  library qsketch \Q$version\E does not serve SQL of version "9\.9\.9"\nHINT:  Install/,
+		"$script of a later version is refused");
 }
 
 $node->stop;
