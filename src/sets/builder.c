@@ -81,7 +81,7 @@ first_slot(const qi_labels *l, uint64_t low)
 
 /* The slots anew, twice as many. */
 static qs_status
-grow_slots(qi_labels *l, const qs_memory *memory)
+grow_slots(qi_labels *l, const qs_memory *memory, const qi_interrupt *interrupt)
 {
 	uint64_t slots = l->slots ? l->slots * 2 : 1024;
 	qi_slot *slot = qi_alloc(memory, slots, sizeof(*slot));
@@ -96,6 +96,8 @@ grow_slots(qi_labels *l, const qs_memory *memory)
 	{
 		uint64_t at = first_slot(l, l->low[i]);
 
+		if (i % QI_PATIENCE == QI_PATIENCE - 1 && qi_stopped(interrupt))
+			return QS_CANCELLED;
 		while (slot[at].label != 0)
 			at = (at + 1) & (slots - 1);
 		slot[at] = (qi_slot){ l->low[i], (uint32_t) i + 1 };
@@ -105,14 +107,16 @@ grow_slots(qi_labels *l, const qs_memory *memory)
 
 /* Make sure of room for "more" new labels. */
 static qs_status
-reserve_labels(qi_labels *l, uint64_t more, const qs_memory *memory)
+reserve_labels(qi_labels *l, uint64_t more, const qs_memory *memory, const qi_interrupt *interrupt)
 {
+	qs_status status = QS_OK;
 	uint64_t *array;
 	uint64_t room;
 
-	while (l->slots < (l->used + more) * 2)
-		if (grow_slots(l, memory) != QS_OK)
-			return QS_NO_MEMORY;
+	while (status == QS_OK && l->slots < (l->used + more) * 2)
+		status = grow_slots(l, memory, interrupt);
+	if (status != QS_OK)
+		return status;
 	if (l->used + more <= l->room)
 		return QS_OK;
 	room = l->slots / 2;
@@ -192,10 +196,10 @@ reserve_rows(qi_builder *b, uint64_t more)
 static qs_status
 reserve(qi_builder *b, uint64_t sets, uint64_t elements, uint64_t rows)
 {
-	qs_status status = reserve_labels(&b->sets, sets, b->memory);
+	qs_status status = reserve_labels(&b->sets, sets, b->memory, b->interrupt);
 
 	if (status == QS_OK)
-		status = reserve_labels(&b->elements, elements, b->memory);
+		status = reserve_labels(&b->elements, elements, b->memory, b->interrupt);
 	if (status == QS_OK)
 		status = reserve_rows(b, rows);
 	return status;
@@ -251,26 +255,56 @@ qi_builder_add(qi_builder *b, const int64_t *id, const uint64_t *low, const uint
 	return QS_OK;
 }
 
+/* The labels of a collection's elements, for which there is room. */
+static bool
+label_elements(qi_builder *b, const qi_collection *c, uint32_t *label)
+{
+	uint64_t i;
+
+	for (i = 0; i < c->universe; i++)
+	{
+		if (i % QI_PATIENCE == QI_PATIENCE - 1 && qi_stopped(b->interrupt))
+			return false;
+		label[i] = label_of(&b->elements, c->low[i], c->wide ? c->high[i] : 0);
+	}
+	return true;
+}
+
+/* The rows of a collection, likewise. */
+static bool
+add_sets(qi_builder *b, const qi_collection *c, const uint32_t *label)
+{
+	uint64_t asked = 0;
+	uint64_t set;
+	uint64_t i;
+
+	for (set = 0; set < c->sets; set++)
+	{
+		uint64_t upper = (uint64_t) label_of(&b->sets, (uint64_t) c->id[set], 0) << 32;
+
+		for (i = c->offset[set]; i < c->offset[set + 1]; i++)
+			b->row[b->rows++] = upper | label[c->rank[i]];
+		if (i - asked < QI_PATIENCE)
+			continue;
+		if (qi_stopped(b->interrupt))
+			return false;
+		asked = i;
+	}
+	return true;
+}
+
 qs_status
 qi_builder_add_collection(qi_builder *b, const qi_collection *c)
 {
 	uint32_t *label = qi_alloc(b->memory, c->universe, sizeof(*label));
 	qs_status status = label ? reserve(b, c->sets, c->universe, c->elements) : QS_NO_MEMORY;
-	uint64_t set;
-	uint64_t i;
 
 	if (status == QS_OK)
 	{
-		for (i = 0; i < c->universe; i++)
-			label[i] = label_of(&b->elements, c->low[i], c->wide ? c->high[i] : 0);
-		for (set = 0; set < c->sets; set++)
-		{
-			uint64_t upper = (uint64_t) label_of(&b->sets, (uint64_t) c->id[set], 0) << 32;
-
-			for (i = c->offset[set]; i < c->offset[set + 1]; i++)
-				b->row[b->rows++] = upper | label[c->rank[i]];
-		}
-		status = too_many(b) ? QS_TOO_MANY : QS_OK;
+		if (!label_elements(b, c, label) || !add_sets(b, c, label))
+			status = QS_CANCELLED;
+		else if (too_many(b))
+			status = QS_TOO_MANY;
 	}
 	qi_release(b->memory, label);
 	return status;
@@ -344,6 +378,8 @@ rank_labels(const qi_labels *l, uint32_t *rank, uint64_t *low, uint64_t *high, q
 		status = QS_CANCELLED;
 	for (i = 0; status == QS_OK && i < l->used; i++)
 	{
+		if (i % QI_PATIENCE == QI_PATIENCE - 1 && qi_stopped(b->interrupt))
+			status = QS_CANCELLED;
 		rank[items[i].label] = (uint32_t) i;
 		low[i] = l->low[items[i].label];
 		if (high)
@@ -385,8 +421,8 @@ rank_rows(qi_builder *b, uint64_t *row, uint64_t *scratch, const uint32_t *set_r
 			   : QS_CANCELLED;
 }
 
-static void
-split_rows(qi_collection *c, const uint64_t *row)
+static bool
+split_rows(qi_collection *c, const uint64_t *row, const qi_interrupt *interrupt)
 {
 	int shift = bits_below(c->universe);
 	uint64_t i;
@@ -394,11 +430,14 @@ split_rows(qi_collection *c, const uint64_t *row)
 
 	for (i = 0; i < c->elements; i++)
 	{
+		if (i % QI_PATIENCE == QI_PATIENCE - 1 && qi_stopped(interrupt))
+			return false;
 		c->rank[i] = (uint32_t) (row[i] & ((UINT64_C(1) << shift) - 1));
 		c->offset[(row[i] >> shift) + 1]++;
 	}
 	for (set = 0; set < c->sets; set++)
 		c->offset[set + 1] += c->offset[set];
+	return true;
 }
 
 static qs_status
@@ -418,14 +457,14 @@ finish(qi_builder *b, qi_collection *out, uint32_t *set_rank, uint32_t *element_
 		status = rank_labels(&b->elements, element_rank, out->low, out->high, b);
 	if (status == QS_OK)
 		status = rank_rows(b, row, scratch, set_rank, element_rank, &rows);
-	if (status != QS_OK)
+	if (status == QS_OK)
 	{
-		qi_collection_free(out);
-		return status;
+		out->elements = rows;
+		status = split_rows(out, row, b->interrupt) ? QS_OK : QS_CANCELLED;
 	}
-	out->elements = rows;
-	split_rows(out, row);
-	return QS_OK;
+	if (status != QS_OK)
+		qi_collection_free(out);
+	return status;
 }
 
 qs_status
