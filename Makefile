@@ -25,7 +25,10 @@
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
 #   make sets-bench      speed of the sets family; writes docs/sets-performance.md
+#   make sets-bench-sql  the same inside PostgreSQL, against other ways (DUCKDB=folder)
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
+#   make figures         bench, structures, accuracy, analysis, filter-accuracy, filter-bench and
+#                        sets-bench in turn: all tables and figures that take no GPU, anew
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
 #   make dist            source archive
 #   make clean
@@ -225,6 +228,7 @@ build/fuzz/%.o: src/%.c
 .PHONY: gpu-build gpu-test gpu-sanitize gpu-bench
 GPU_ARCHS   ?= $(CUDA_ARCHS)
 GPU_TESTS   := $(patsubst src/test/gpu/%.c,build/gpu/%,$(filter-out %/support.c,$(wildcard src/test/gpu/*.c)))
+GPU_FAULTY   = build/gpu/faults build/gpu/sets_faults
 GPU_NVCC     = $(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) \
 	$(foreach a,$(GPU_ARCHS),-gencode arch=compute_$a,code=sm_$a)
 GPU_CC       = gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -Isrc/bench -Icuda -I$(CUDA_ROOT)/include -MMD -MP
@@ -235,7 +239,7 @@ GPU_LINK     = -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
 .SECONDARY: $(GPU_HOST) $(GPU_LIB) $(GPU_FAULTS)
 -include $(wildcard build/gpu/*.d build/gpu/*/*.d build/gpu/*/*/*.d)
 
-gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/run.sh
+gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/gpu_sets build/gpu/run.sh
 gpu-test gpu-sanitize: gpu-%: gpu-build
 	@build/gpu/run.sh $*
 gpu-bench: gpu-build
@@ -243,11 +247,13 @@ gpu-bench: gpu-build
 	@build/gpu/run.sh profile >build/gpu/counters.csv || :
 	@command -v gnuplot >/dev/null || src/test/setup.sh bench
 	@src/bench/gpu_report.sh build/gpu/gpu-bench.tsv build/gpu/counters.csv
-$(filter-out build/gpu/faults,$(GPU_TESTS)): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_LIB)
+$(filter-out $(GPU_FAULTY),$(GPU_TESTS)): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
-build/gpu/faults: build/gpu/test/gpu/faults.o $(GPU_HOST) $(GPU_FAULTS)
+$(GPU_FAULTY): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_FAULTS)
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/gpu_bench: $(addprefix build/gpu/bench/,gpu_bench.o gpu_sections.o gpu_kernels.o) $(GPU_HOST) $(GPU_LIB)
+	gcc -o $@ $^ $(GPU_LINK)
+build/gpu/gpu_sets: $(addprefix build/gpu/bench/,gpu_sets.o sets_data.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/run.sh: src/test/gpu/run.sh
 	@mkdir -p $(@D)
@@ -281,7 +287,7 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench bundle dist
+.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql figures bundle dist
 demo:
 	@src/bench/demo.sh
 bench bench-sql bench-gpu structures:
@@ -298,11 +304,17 @@ bench-merge: build/bench/merge
 build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
-# Both write their tables into docs/filter.md and draw a figure.
+# Both write their tables into docs/filter.md and draw a figure; then filter-bench
+# goes on inside PostgreSQL.
 filter-accuracy filter-bench: filter-%: build/bench/filter_%
 	@command -v gnuplot >/dev/null || src/test/setup.sh bench
 	@$<
 	@gnuplot src/bench/filter_$*.gp
+	@[ $* = accuracy ] || src/bench/filter-bench.sh
+filter-bench: build/bench/pg_filters.so
+build/bench/pg_filters.so: src/bench/pg_filters.c src/pg/memory.o $(CORE_SRC:.c=.o)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $^
 build/bench/filter_accuracy: $(addprefix src/bench/,filter_accuracy.c filter_theory.c filter_overloaded.c \
 	filter_compare.c filter_workload.c workload.c)
 build/bench/filter_bench: $(addprefix src/bench/,filter_bench.c filter_workload.c workload.c)
@@ -311,16 +323,25 @@ build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_a
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
 
+sets-bench-sql:
+	@src/bench/sets.sh
+
 # SECTIONS="targets single multiple model" picks some, which are only printed.
 sets-bench: build/bench/sets_bench
 	@src/bench/sets-bench.sh $(SECTIONS)
-build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_data.c) $(CORE_SRC) \
+build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_single.c \
+		sets_multiple.c sets_targets.c sets_model.c sets_data.c) $(CORE_SRC) \
 		build/bench/sets_std.o $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c %.o,$^) -lm -lpthread
 build/bench/sets_std.o: src/bench/sets_std.cpp
 	@mkdir -p $(@D)
 	g++ -O3 -Wall -Wextra -c -o $@ $<
+
+# One after the other: each has the machine to itself.
+figures:
+	@set -e; for t in bench structures accuracy analysis filter-accuracy filter-bench sets-bench; do \
+		echo "== $$t"; $(MAKE) -s $$t; done
 
 bundle: all test-modules
 	@src/test/bundle.sh

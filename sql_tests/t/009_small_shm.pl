@@ -70,6 +70,8 @@ sub start_node
 		SET max_parallel_workers_per_gather = 0;
 		CREATE TABLE correct AS SELECT s, qsketch_agg(k, qsketch_new('sub_warp', s)) AS sk
 		FROM t, unnest('{1kB,32kB,64kB,128kB,1MB,4MB}'::text[]) AS s GROUP BY s;
+		CREATE TABLE sets AS SELECT qsets_agg(i / 100, (i * 7919::bigint) % 60013) AS s FROM generate_series(1, 600000) AS i;
+		CREATE TABLE pairs AS SELECT count(*) AS n, sum(a + 3 * b + common) AS sum FROM sets, set_pairs(s, 2);
 	});
 }
 
@@ -90,14 +92,34 @@ sub try_all
 		$scan eq 'on' ? qr/Gather.*QSketchScan/s : qr/Gather.*Seq Scan/s, "column scan $scan, $what: parallel");
 }
 
+# Pairs of sets: workers, or the leader alone where the collection does not fit.
+sub try_pairs
+{
+	my ($what, $workers) = @_;
+
+	for my $way ('on', 'off')
+	{
+		my ($out, $err) = ('', '');
+
+		$node->psql('postgres', "SET work_mem = '64MB'; SET max_parallel_workers_per_gather = 3; SET qsketch.enable_pairscan = $way;
+			SET client_min_messages = debug1;
+			SELECT (count(*), sum(a + 3 * b + common)) = (SELECT (n, sum) FROM pairs) FROM sets, set_pairs(s, 2);",
+			stdout => \$out, stderr => \$err, on_error_stop => 0);
+		is($out, 't', "pairs of sets, node $way, $what") or diag $err;
+		like($err, $workers, "pairs of sets, node $way, $what: workers");
+	}
+}
+
 # What the server itself wants of it, it has then.
 for my $type ('posix', 'mmap')
 {
 	start_node($type);
 	try_all($_, "$type, all", '1kB', '1MB') for 'on', 'off';
+	try_pairs("$type, all", qr/launched 3 of 3/);
 	for my $kb (856, 3000, 9000)
 	{
 		leave($kb);
+		try_pairs("$type, $kb kB", $kb < 9000 ? qr/^((?!launched).)*$/s : qr/launched 3 of 3/);
 		try_all($_, "$type, $kb kB", '1kB', '32kB', '64kB', '128kB', '1MB', '4MB') for 'on', 'off';
 	}
 	unlink '/dev/shm/filler';

@@ -31,6 +31,8 @@ typedef struct FilterProbe
 
 extern FilterProbe *FilterProbeOf(FunctionCallInfo fcinfo);
 extern const qf_filter *FilterProbed(FilterProbe *probe, Datum datum);
+extern bool FilterInParts(FilterProbe *probe, Datum datum, qf_filter *view);
+extern uint32 FilterPartsSet(Datum datum, const qf_filter *view, uint64 fingerprint, bool all);
 extern void FilterProbeSetKey(FilterProbe *probe, Oid type, Oid collation);
 extern uint64 FilterMisfit(FilterProbe *probe, const qf_filter *filter, Datum value);
 extern uint64

@@ -89,6 +89,27 @@ PassHasRoom(Size bytes)
 }
 
 /*
+ * Is there room for segments of so many bytes in all, and for what else is
+ * small?  Of other kinds of shared memory nobody knows.
+ */
+bool
+PassSegmentsFit(Size bytes)
+{
+	struct statvfs fs;
+	const char *where = NULL;
+
+	if (dynamic_shared_memory_type == DSM_IMPL_MMAP)
+		where = PG_DYNSHMEM_DIR;
+#ifdef USE_DSM_POSIX
+	if (dynamic_shared_memory_type == DSM_IMPL_POSIX)
+		where = "/dev/shm";
+#endif
+	if (where == NULL || statvfs(where, &fs) != 0 || fs.f_blocks == 0)
+		return true;
+	return (uint64) fs.f_bavail * fs.f_frsize > (uint64) bytes + FIRST_SEGMENT;
+}
+
+/*
  * Memory for a value of this size, for which there is room.  The caller writes
  * it; whoever has the place finds it there until it is freed.
  */

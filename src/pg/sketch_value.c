@@ -11,7 +11,7 @@
  */
 #include "pg/sketch_value.h"
 
-#include "access/detoast.h"
+#include "pg/stored.h"
 #include "utils/memutils.h"
 
 /*
@@ -41,14 +41,10 @@ SketchOpen(qs_sketch *view, struct varlena *value)
 void
 SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 {
-	struct varlena *slice =
-		detoast_attr_slice((struct varlena *) DatumGetPointer(datum), (int32) offset, bytes);
+	uint32 length = bytes;
 
-	if (VARSIZE_ANY_EXHDR(slice) != bytes)
-		SketchBadFormat(QS_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, (uint8 *) VARDATA_ANY(slice),
-						VARSIZE_ANY_EXHDR(slice));
-	memcpy(out, VARDATA_ANY(slice), bytes);
-	pfree(slice);
+	if (!StoredRead(datum, offset, &length, out))
+		SketchBadFormat(QS_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, out, length);
 }
 
 /*

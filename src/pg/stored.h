@@ -1,6 +1,7 @@
 /*
  * stored.h
- *		Recognizing a value stored out of line that the last row had as well.
+ *		Values stored out of line: recognizing one that the last row had as well,
+ *		and reading parts of one.
  *
  * The value behind a toast pointer never changes.
  *
@@ -10,6 +11,8 @@
 #define QS_PG_STORED_H
 
 #include "postgres.h"
+
+#include "access/detoast.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
@@ -37,6 +40,24 @@ StoredIdNote(StoredId *id, Datum datum)
 {
 	id->seen = true;
 	memcpy(id->bytes, DatumGetPointer(datum), TOAST_ID_BYTES);
+}
+
+/*
+ * Bytes of a value after its varlena header.  False if it has fewer, which "out"
+ * then holds with their number in "bytes".
+ */
+static inline bool
+StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out)
+{
+	struct varlena *slice =
+		detoast_attr_slice((struct varlena *) DatumGetPointer(datum), (int32) offset, *bytes);
+	uint32 length = VARSIZE_ANY_EXHDR(slice);
+	bool all = length == *bytes;
+
+	*bytes = length;
+	memcpy(out, VARDATA_ANY(slice), length);
+	pfree(slice);
+	return all;
 }
 
 #endif

@@ -51,9 +51,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	read_bytes(b);
 	if (size >= QI_HEADER_BYTES)
 	{
-		qs_store32(b.data + TEST_AT_CRC, 0);
-		qs_store32(b.data + TEST_AT_CRC,
-				   qs_crc32c(QS_CRC32C_INIT, b.data, b.length) ^ QS_CRC32C_INIT);
+		test_repair_crc(b.data, b.length);
 		read_bytes(b);
 	}
 	free(b.data);

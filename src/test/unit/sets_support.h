@@ -150,18 +150,6 @@ test_same_collection(const qi_collection *a, const qi_collection *b)
 		   (!a->wide || memcmp(a->high, b->high, a->universe * sizeof(*a->high)) == 0);
 }
 
-static inline test_bytes
-test_flat(const qi_collection *c)
-{
-	test_bytes b;
-
-	b.length = qi_flat_size(c);
-	b.data = test_array(b.length, 1);
-	memset(b.data, 0xA5, b.length);
-	qi_write(c, b.data);
-	return b;
-}
-
 /* The rules of collection.h. */
 static inline void
 test_require_collection(const qi_collection *c)
@@ -186,6 +174,18 @@ test_require_collection(const qi_collection *c)
 	for (i = 0; i < c->universe; i++)
 		REQUIRE(seen[i] && (i == 0 || qi_element_compare(c, i - 1, c, i) < 0));
 	free(seen);
+}
+
+static inline test_bytes
+test_flat(const qi_collection *c)
+{
+	test_bytes b;
+
+	b.length = qi_flat_size(c);
+	b.data = test_array(b.length, 1);
+	memset(b.data, 0xA5, b.length);
+	qi_write(c, b.data);
+	return b;
 }
 
 /* ---- pairs ---- */
