@@ -135,7 +135,7 @@ build/flags: FORCE
 -include $(OBJS:.o=.d) $(CUDA_OBJS:.o=.d)
 
 # One file for each family that there is, the oldest first; they use flat.sql.
-SQL_SRC := $(wildcard sql/qsketch.sql sql/pbf.sql sql/qsets.sql)
+SQL_SRC := $(wildcard sql/qsketch.sql sql/pbf.sql sql/qsets.sql sql/qtop.sql)
 $(DATA_built): $(SQL_SRC) sql/flat.sql sql/expand.awk
 	awk -f sql/expand.awk $(SQL_SRC) >$@
 

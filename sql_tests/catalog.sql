@@ -11,7 +11,7 @@ SELECT classid::regclass AS kind, count(*) > 0 AS some FROM object GROUP BY 1 OR
 -- descriptions, but for casts, and for the types that PostgreSQL makes by itself
 SELECT name AS without_description FROM object
 WHERE classid <> 'pg_cast'::regclass AND obj_description(objid, classid::regclass::name) IS NULL
-	AND NOT (classid = 'pg_type'::regclass AND objid NOT IN ('qsketch'::regtype, 'pbf'::regtype, 'qsets'::regtype))
+	AND NOT (classid = 'pg_type'::regclass AND objid NOT IN ('qsketch'::regtype, 'pbf'::regtype, 'qsets'::regtype, 'qtop'::regtype))
 ORDER BY name COLLATE "C";
 
 CREATE TEMP TABLE function AS
@@ -47,16 +47,20 @@ FROM function, LATERAL (SELECT proargtypes[CASE prokind WHEN 'a' THEN 0 ELSE 1 E
 WHERE proname IN ('pbf_agg', 'pbf_row_agg', 'pbf_count_agg', 'pbf_add', 'pbf_estimate', 'pbf_contains', 'pbf_bounds')
 GROUP BY key ORDER BY key::text COLLATE "C";
 
+SELECT key, count(*) FILTER (WHERE proname = 'qtop_agg') AS agg, count(*) FILTER (WHERE proname = 'qtop_add') AS add
+FROM function, LATERAL (SELECT proargtypes[CASE prokind WHEN 'a' THEN 0 ELSE 1 END]::regtype AS key) AS k
+WHERE proname IN ('qtop_agg', 'qtop_add') GROUP BY key ORDER BY key::text COLLATE "C";
+
 -- all aggregates have what parallel aggregation needs, those of sketches what moving aggregation needs
 SELECT f.name AS incomplete FROM function AS f JOIN pg_aggregate ON aggfnoid = f.oid
-WHERE aggcombinefn = 0 OR aggtransspace = 0 OR aggtranstype NOT IN ('qsketch'::regtype, 'pbf'::regtype, 'qsets'::regtype)
+WHERE aggcombinefn = 0 OR aggtransspace = 0 OR aggtranstype NOT IN ('qsketch'::regtype, 'pbf'::regtype, 'qsets'::regtype, 'qtop'::regtype)
 	OR (aggtranstype = 'qsketch'::regtype AND (aggminvtransfn = 0 OR aggmtransfn = 0 OR aggmtransspace = 0
 		OR aggmtranstype <> 'qsketch'::regtype));
 -- moving ones start with the sketch that qsketch_new() makes
 SELECT count(*) FILTER (WHERE aggminitval::qsketch IS DISTINCT FROM qsketch_new()) AS other_starts
 FROM pg_aggregate JOIN function AS f ON aggfnoid = f.oid WHERE aggtranstype = 'qsketch'::regtype;
 SELECT amname, opcname, amvalidate(c.oid) AS valid FROM pg_opclass AS c JOIN pg_am AS a ON opcmethod = a.oid
-WHERE opcintype IN ('qsketch'::regtype, 'pbf'::regtype, 'qsets'::regtype) ORDER BY opcname, amname;
+WHERE opcintype IN ('qsketch'::regtype, 'pbf'::regtype, 'qsets'::regtype, 'qtop'::regtype) ORDER BY opcname, amname;
 
 -- a schema of one's choice, also later; nothing depends on the search path
 DROP EXTENSION qsketch;

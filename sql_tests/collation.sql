@@ -48,6 +48,9 @@ SELECT pbf_contains(f, 'ABC' COLLATE nocase) AS equal, pbf_contains(f, 'abd' COL
 FROM (SELECT pbf_agg('Abc' COLLATE nocase, pbf_new_bloom(10, 1e-9)) AS f) AS s;
 SELECT pbf_contains(pbf_agg('Abc' COLLATE nocase, pbf_new_bloom(10)), 'ABC' COLLATE "C");
 SELECT pbf_agg('Abc' COLLATE nocase, pbf_new_bloom(10)) | pbf_agg('Abc' COLLATE noaccent, pbf_new_bloom(10));
+-- top keys as well
+SELECT * FROM qtop_list((SELECT qtop_agg(w, 3) FROM word), 3, NULL::text COLLATE nocase);
+SELECT * FROM qtop_list((SELECT qtop_agg(w, 3) FROM word), 3, NULL::text);
 DROP TABLE word, mixed;
 DROP COLLATION nocase, noaccent;
 \else

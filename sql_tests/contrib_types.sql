@@ -215,6 +215,10 @@ CREATE FUNCTION parity_eq(parity, parity) RETURNS boolean LANGUAGE sql IMMUTABLE
 CREATE OPERATOR = (LEFTARG = parity, RIGHTARG = parity, FUNCTION = parity_eq);
 CREATE OPERATOR CLASS parity_ops DEFAULT FOR TYPE parity USING btree AS OPERATOR 3 =, FUNCTION 1 parity_cmp(parity, parity);
 SELECT qsketch_agg(p) FROM unnest('{a,a,A}'::parity[]) AS p;
+-- top keys as well: one of the equal ones is shown
+SELECT * FROM qtop_list((SELECT qtop_agg(k, 3) FROM unnest('{Abc,aBC,abd}'::citext[]) AS k), 3, NULL::citext);
+SELECT * FROM qtop_list((SELECT qtop_agg(k, 3) FROM unnest('{Abc,aBC,abd}'::citext[]) AS k), 3, NULL::text);
+SELECT count(*) FROM qtop_list((SELECT qtop_agg(k::text, 3) FROM unnest('{Abc,aBC,abd}'::citext[]) AS k), 3, NULL::text);
 DROP TABLE people, built;
 SET client_min_messages = warning;
 DROP TYPE parity CASCADE;

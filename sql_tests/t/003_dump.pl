@@ -53,6 +53,13 @@ $node->safe_psql('postgres', q{
 	INSERT INTO sets SELECT 'texts', qsets_agg(i % 7, i::text) FROM generate_series(1, 100) AS i;
 	INSERT INTO sets SELECT 'moods', qsets_agg(1, m) FROM unnest('{ok,happy}'::mood[]) AS m;
 	INSERT INTO sets SELECT 'none', qsets_subset(s, '{}') FROM sets LIMIT 1;
+	CREATE TABLE top (name text, t qtop);
+	INSERT INTO top SELECT 'numbers', qtop_agg(i % 5000 * (i % 7), 20) FROM generate_series(1, 50000) AS i;
+	INSERT INTO top SELECT 'texts', qtop_agg('käse ' || i % 3000, 5, qsketch_new('warp', '4kB')) FROM generate_series(1, 10000) AS i;
+	INSERT INTO top SELECT 'moods', qtop_agg(m, 2) FROM unnest('{ok,ok,happy}'::mood[]) AS m;
+	INSERT INTO top SELECT 'pairs', qtop_agg(ROW(1, 'a')::pair, 2) FROM generate_series(1, 3);
+	INSERT INTO top SELECT 'arrays', qtop_agg(ARRAY['sad', 'ok']::mood[], 2) FROM generate_series(1, 3);
+	INSERT INTO top VALUES ('empty', qtop_new(3)), ('null', NULL);
 	CREATE MATERIALIZED VIEW merged AS SELECT qsketch_merge_agg(sk) AS sk FROM keyed WHERE kind = 'text';
 });
 
@@ -64,6 +71,14 @@ is(scalar(split /\n/, $sets_before), 4, 'collections of sets of all kinds');
 is(scalar(split /\n/, $before), 31, 'sketches of all kinds');
 my $filters = q{SELECT name, md5(f::text), octet_length(f::bytea) FROM filter ORDER BY name};
 my $filters_before = $node->safe_psql('postgres', $filters);
+
+my $tops = q{SELECT name, md5(t::text), octet_length(t::bytea), (SELECT string_agg(concat_ws(',', key, estimate, lower), ' ')
+	FROM qtop_text(t, (qtop_info(t)).n)) FROM top ORDER BY name};
+my $tops_before = $node->safe_psql('postgres', $tops);
+my $top_keys = q{SELECT (SELECT string_agg(key || ' ' || lower, ', ') FROM top, qtop_list(t, 2, NULL::mood) WHERE name = 'moods'),
+	(SELECT (key).b FROM top, qtop_list(t, 2, NULL::pair) WHERE name = 'pairs'),
+	(SELECT key = '{sad,ok}' FROM top, qtop_text(t, 1) WHERE name = 'arrays'),
+	(SELECT max(key) LIKE 'käse %' FROM top, qtop_list(t, 5, NULL::text) WHERE name = 'texts')};
 
 foreach my $format ('plain', 'custom')
 {
@@ -86,6 +101,9 @@ foreach my $format ('plain', 'custom')
 			SELECT pbf_contains(f, 'ok'::mood), pbf_contains(f, 'sad'::mood), (SELECT pbf_contains(f, '77') FROM merged_filters)
 			FROM filter WHERE name = 'mood'}),
 		't|f|t', "$format: keys of filters are found");
+	is($node->safe_psql("restored_$format", $tops), $tops_before, "$format: same lists of top keys");
+	is($node->safe_psql("restored_$format", $top_keys),
+		'ok 2, happy 1|a|t|t', "$format: and their keys come back, though their types have other OIDs");
 	is($node->safe_psql("restored_$format", $all_sets), $sets_before, "$format: same collections of sets");
 	is( $node->safe_psql("restored_$format",
 			q{SELECT qsets_cardinality(s || qsets_agg(1, 'sad'::mood), 1) FROM sets, generate_series(1, 1) WHERE name = 'moods' GROUP BY s}),
@@ -120,6 +138,12 @@ foreach my $format ('text', 'csv', 'binary')
 		COPY filter_$format FROM '$file.filter' (FORMAT $format)});
 	is( $node->safe_psql('postgres', $filters =~ s/FROM filter/FROM filter_$format/r),
 		$filters_before, "COPY as $format: same filters");
+	$node->safe_psql('postgres', qq{
+		COPY top TO '$file.top' (FORMAT $format);
+		CREATE TABLE top_$format (LIKE top);
+		COPY top_$format FROM '$file.top' (FORMAT $format)});
+	is( $node->safe_psql('postgres', $tops =~ s/FROM top /FROM top_$format /r),
+		$tops_before, "COPY as $format: same lists of top keys");
 }
 
 $node->safe_psql('postgres', qq{
@@ -206,6 +230,30 @@ is( $node->safe_psql('postgres', qq{
 		SELECT state_of_filter('$dir/bad.' || i), count(*) FROM generate_series(0, $last_filter) AS i GROUP BY 1}),
 	"22P03|" . ($last_filter + 1),
 	'COPY BINARY refuses ' . ($last_filter + 1) . ' fields that are no filters');
+
+# Nor are they lists of top keys, nor damaged ones.
+my $top = pack 'H*', $node->safe_psql('postgres', q{SELECT encode(t::bytea, 'hex') FROM top WHERE name = 'moods'});
+foreach my $at (0 .. length($top) - 1)
+{
+	my $bytes = $top;
+
+	substr($bytes, $at, 1) = chr((ord(substr $bytes, $at, 1) + 1 + int rand 255) % 256);
+	append_binary("$dir/bad." . ($last_filter + 1 + $at), $bytes);
+}
+my $last_top = $last_filter + length $top;
+append_binary("$dir/top", $top);
+is( $node->safe_psql('postgres', qq{
+		CREATE TABLE top_target (t qtop);
+		COPY top_target FROM '$dir/top' (FORMAT binary);
+		CREATE FUNCTION state_of_top(file text) RETURNS text LANGUAGE plpgsql AS \$\$
+		BEGIN
+			EXECUTE format('COPY top_target FROM %L (FORMAT binary)', file);
+			RETURN 'accepted';
+		EXCEPTION WHEN OTHERS THEN RETURN sqlstate;
+		END \$\$;
+		SELECT state_of_top('$dir/bad.' || i), count(*) FROM generate_series(0, $last_top) AS i GROUP BY 1}),
+	"22P03|" . ($last_top + 1),
+	'COPY BINARY refuses ' . ($last_top + 1) . ' fields that are no lists of top keys');
 
 # The bytes are the binary form.
 is($node->safe_psql('postgres', qq{

@@ -146,5 +146,6 @@ KeyReadText(KeyReader *reader, MemoryContext context, const qs_keys *held, const
 	value = InputFunctionCall(&reader->input, string, reader->parameter, -1);
 	check_immutable(reader, string);
 	check_unambiguous(reader, holder, string, value);
+	reader->value = value;
 	return KeyFingerprint(&reader->key, value);
 }

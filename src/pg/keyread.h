@@ -15,6 +15,7 @@ typedef struct KeyReader
 	KeyType key;    /* what the text is read as */
 	FmgrInfo input; /* of that type */
 	Oid parameter;  /* of the input function */
+	Datum value;    /* the last key that was read */
 } KeyReader;
 
 extern uint64 KeyReadText(KeyReader *reader, MemoryContext context, const qs_keys *held,

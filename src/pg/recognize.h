@@ -17,6 +17,7 @@ typedef struct AggregateForm
 {
 	int weight; /* or another number beside the key: an id, a count */
 	int template;
+	int limit; /* how many keys are of interest */
 } AggregateForm;
 
 /* The C functions that the aggregates of keys of a family are made of. */

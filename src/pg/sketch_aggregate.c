@@ -53,8 +53,8 @@ AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state)
 }
 
 /* Parameters of the template argument; its counts, if any, are not used. */
-static void
-template_params(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
+void
+AggregateTemplate(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
 {
 	SketchReader reader;
 
@@ -69,6 +69,7 @@ template_params(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
 	SketchRead(&reader, PG_GETARG_DATUM(form.template));
 	*params = reader.sketch->params;
 	SketchReadEnd(&reader);
+	SketchCheck(params->part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
 }
 
 /* Raise an error unless the templates of two rows, or states, are one. */
@@ -106,19 +107,20 @@ template_mark(FunctionCallInfo fcinfo, AggregateForm form, Size *length)
  * template is nearly always a constant, or a stored sketch: its mark tells at
  * little cost that it is the same as for the row before.
  */
-static pg_attribute_always_inline void
-check_template(FunctionCallInfo fcinfo, AggregateForm form, ExpandedSketch *state)
+void
+AggregateCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form, const qs_params *expected,
+					   uint8 *mark_before)
 {
 	Size length;
 	const char *mark = template_mark(fcinfo, form, &length);
 	qs_params params;
 
-	if (mark && memcmp(mark, state->template_mark, length) == 0)
+	if (mark && memcmp(mark, mark_before, length) == 0)
 		return;
-	template_params(fcinfo, form, &params);
-	AggregateCheckParams(&params, &state->sketch.params);
+	AggregateTemplate(fcinfo, form, &params);
+	AggregateCheckParams(&params, expected);
 	if (mark)
-		memcpy(state->template_mark, mark, length);
+		memcpy(mark_before, mark, length);
 }
 
 /* Has nothing been counted yet? */
@@ -143,8 +145,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	{
 		qs_params params;
 
-		template_params(fcinfo, form, &params);
-		SketchCheck(params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
+		AggregateTemplate(fcinfo, form, &params);
 		state = AggregateStart(fcinfo, ExpandedCreate(ExpandedStatesContext(context), &params));
 	}
 	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
@@ -165,7 +166,7 @@ state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
 	if (unlikely(state == NULL || state->key.type == InvalidOid || fcinfo->context == NULL))
 		state = first_state(fcinfo, form);
 	if (form.template != 0)
-		check_template(fcinfo, form, state);
+		AggregateCheckTemplate(fcinfo, form, &state->sketch.params, state->template_mark);
 	return state;
 }
 

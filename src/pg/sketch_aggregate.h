@@ -14,7 +14,10 @@
 extern const AggregateFunctions sketch_functions;
 
 extern ExpandedSketch *AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state);
+extern void AggregateTemplate(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params);
 extern void AggregateCheckParams(const qs_params *a, const qs_params *b);
+extern void AggregateCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form,
+								   const qs_params *expected, uint8 *mark_before);
 extern bool AggregateIsInitial(FunctionCallInfo fcinfo);
 
 /* sketch_merge_aggregate.c */

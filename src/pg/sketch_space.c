@@ -5,6 +5,7 @@
  * src/pg/sketch_space.c
  */
 #include "pg/sketch_expanded.h"
+#include "pg/sketch_space.h"
 #include "pg/space.h"
 
 /* Bytes of a key of the explicit form: a table half full of entries, and the buffer. */
@@ -24,8 +25,9 @@ params_of(const Const *template, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
-static double
-state_space(const Const *template, double keys, double rows)
+/* Bytes of the state of a group of so many distinct keys; the template is NULL if not known. */
+double
+SketchStateSpace(const Const *template, double keys)
 {
 	qs_params params;
 
@@ -34,6 +36,12 @@ state_space(const Const *template, double keys, double rows)
 		return sizeof(ExpandedSketch) + keys * EXPLICIT_KEY;
 	return sizeof(ExpandedSketch) + qs_dense_size(&params, false) +
 		   qs_mask_count(&params) * sizeof(uint32) + QS_BATCH * sizeof(uint64);
+}
+
+static double
+state_space(const Const *template, double keys, double rows)
+{
+	return SketchStateSpace(template, keys);
 }
 
 PG_FUNCTION_INFO_V1(qsketch_support);

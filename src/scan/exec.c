@@ -103,6 +103,7 @@ init_column(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor)
 	column->collation = aggref->inputcollid;
 	column->family = call.family;
 	column->template = call.template;
+	column->limit = call.limit;
 }
 
 static void

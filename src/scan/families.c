@@ -1,6 +1,6 @@
 /*
  * families.c
- *		What the column scan does differently for sketches, filters and sets.
+ *		What the column scan does differently for sketches, filters, sets and top keys.
  *
  * src/scan/families.c
  */
@@ -9,6 +9,10 @@
 #include "pg/filter_aggregate.h"
 #include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
+#include "pg/sketch_top_aggregate.h"
+
+#include "catalog/pg_type_d.h"
+#include "utils/lsyscache.h"
 
 /* Serialized bytes, for families that have them at hand. */
 static Size
@@ -41,11 +45,11 @@ sketch_params(const Const *template, qs_params *params)
 
 /* Device parts take none. */
 static bool
-sketch_takes_keys(const Const *template)
+sketch_takes_keys(const ColumnScanCall *call)
 {
 	qs_params params;
 
-	sketch_params(template, &params);
+	sketch_params(call->template, &params);
 	return params.part != QS_PART_DEVICE;
 }
 
@@ -111,9 +115,9 @@ filter_params(const Const *template, qf_params *params)
 }
 
 static bool
-filter_takes_keys(const Const *template)
+filter_takes_keys(const ColumnScanCall *call)
 {
-	return template != NULL;
+	return call->template != NULL;
 }
 
 static double
@@ -167,8 +171,54 @@ filter_merge(SketchedColumn *column, void *value)
 	FilterMerge(column->filter, &view);
 }
 
+/* Integers are the keys that need no values beside them. */
 static bool
-sets_takes_keys(const Const *template)
+top_takes_keys(const ColumnScanCall *call)
+{
+	int32 n = DatumGetInt32(call->limit->constvalue);
+	Oid type = getBaseType(call->key_type);
+
+	return n >= 1 && n <= QS_TOP_MAX && sketch_takes_keys(call) &&
+		   (type == INT2OID || type == INT4OID || type == INT8OID);
+}
+
+static void
+top_start(SketchedColumn *column, MemoryContext context, bool partial)
+{
+	qs_params params;
+	ExpandedTop *top;
+
+	sketch_params(column->template, &params);
+	top = column->top =
+		TopCreate(context, &params, (uint32) DatumGetInt32(column->limit->constvalue));
+	TopSetKey(top, column->key_type, column->collation);
+	column->header = &top->header;
+	column->buffer = &top->buffer;
+	column->key = &top->key;
+	column->members = &top->members;
+	column->batches = &top->batches;
+}
+
+static void
+top_make_room(SketchedColumn *column)
+{
+	TopMakeRoom(column->top);
+}
+
+static void
+top_flush(SketchedColumn *column)
+{
+	TopFlush(column->top);
+}
+
+static void
+top_merge(SketchedColumn *column, void *value)
+{
+	TopMergeFlat(column->top, value);
+}
+
+static bool
+sets_takes_keys(const ColumnScanCall *call)
 {
 	return true;
 }
@@ -224,4 +274,6 @@ const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	  filter_make_room, filter_flush, flat_bytes, flatten, filter_merge },
 	{ &sets_functions, true, sets_takes_keys, sets_table_bytes, sets_start, NULL, sets_flush,
 	  sets_pass_bytes, sets_pass, sets_merge },
+	{ &top_functions, false, top_takes_keys, sketch_table_bytes, top_start, top_make_room,
+	  top_flush, flat_bytes, flatten, top_merge },
 };

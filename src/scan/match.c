@@ -2,12 +2,12 @@
  * match.c
  *		Which aggregates and tables QSketchScan can do.
  *
- * Every aggregate must be a plain qsketch_agg, pbf_agg or qsets_agg (or another
- * that is made of the same functions, see pg/recognize.c) of a column of keys,
- * perhaps one of weights or ids, and perhaps a constant template, and the query
- * must ask for all rows of a table whose pages are heapam's.  Whatever would be
- * an error is left to the ordinary plan, which raises it when the first key
- * comes, and only then.
+ * Every aggregate must be a plain qsketch_agg, pbf_agg, qsets_agg or qtop_agg (or
+ * another that is made of the same functions, see pg/recognize.c) of a column of
+ * keys, perhaps one of weights or ids, and perhaps constants, and the query must
+ * ask for all rows of a table whose pages are heapam's.  Whatever would be an
+ * error is left to the ordinary plan, which raises it when the first key comes,
+ * and only then.
  *
  * src/scan/match.c
  */
@@ -93,7 +93,8 @@ match_aggregate(Aggref *aggref, ColumnScanCall *call)
 	call->family = recognize(aggref->aggfnoid, &call->aggregate);
 	if (call->family == NULL || (form->weight && !call->family->weights) || aggref->aggstar ||
 		aggref->aggvariadic ||
-		list_length(aggref->args) != 1 + (form->weight != 0) + (form->template != 0))
+		list_length(aggref->args) !=
+			1 + (form->weight != 0) + (form->limit != 0) + (form->template != 0))
 		return false;
 	key = call->family->functions->key - 1;
 	call->key_type = KeyTypeOfExpr(IsPolymorphicType(call->aggregate.key_type)
@@ -103,7 +104,16 @@ match_aggregate(Aggref *aggref, ColumnScanCall *call)
 	return true;
 }
 
-/* Are the arguments no more than columns and perhaps a constant template? */
+/* A constant argument that is not null; NULL: it is something else. */
+static Const *
+match_constant(Aggref *aggref, int i)
+{
+	Expr *expr = argument(aggref, i);
+
+	return IsA(expr, Const) && !((Const *) expr)->constisnull ? (Const *) expr : NULL;
+}
+
+/* Are the arguments no more than columns and perhaps constants? */
 bool
 ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 {
@@ -116,17 +126,18 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 	if (call->key == NULL ||
 		(form->weight && !match_weight(argument(aggref, form->weight - 1), call)))
 		return false;
-	if (form->template == 0)
-		return true;
-	call->template = (Const *) argument(aggref, form->template - 1);
-	return IsA(call->template, Const) && !call->template->constisnull;
+	if (form->limit)
+		call->limit = match_constant(aggref, form->limit - 1);
+	if (form->template)
+		call->template = match_constant(aggref, form->template - 1);
+	return (call->limit || !form->limit) && (call->template || !form->template);
 }
 
 /* Will no key raise an error?  Some types have no hash. */
 static bool
 takes_keys(const ColumnScanCall *call)
 {
-	return call->family->takes_keys(call->template) && KeyTypeHasHash(call->key_type);
+	return call->family->takes_keys(call) && KeyTypeHasHash(call->key_type);
 }
 
 static bool

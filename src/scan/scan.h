@@ -26,6 +26,7 @@
 #include "pg/recognize.h"
 #include "pg/sets_expanded.h"
 #include "pg/sketch_expanded.h"
+#include "pg/sketch_top_expanded.h"
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
@@ -53,6 +54,7 @@ typedef struct ColumnScanCall
 	KeyKind weight_kind;
 	Oid weight_cast; /* the function that makes them bigint, if there is one */
 	Const *template; /* NULL: the default parameters */
+	Const *limit;    /* how many keys are of interest; NULL: it has none */
 	Oid key_type;    /* as the transition function sees it */
 } ColumnScanCall;
 
@@ -114,11 +116,13 @@ typedef struct SketchedColumn
 	Oid collation;
 	const ColumnFamily *family;
 	const Const *template; /* NULL: the default parameters */
+	const Const *limit;    /* NULL: it has none */
 
-	/* The state of this run, one of these, and what is the same in both. */
+	/* The state of this run, one of these, and what is the same in all. */
 	ExpandedSketch *sketch;
 	ExpandedFilter *filter;
 	ExpandedSets *sets;
+	ExpandedTop *top;
 	ExpandedObjectHeader *header;
 	KeyBuffer *buffer; /* NULL: sets have their own */
 	const KeyType *key;
@@ -131,7 +135,7 @@ struct ColumnFamily
 {
 	const AggregateFunctions *functions;
 	bool weights; /* can be columns, too */
-	bool (*takes_keys)(const Const *template);
+	bool (*takes_keys)(const ColumnScanCall *call);
 	double (*table_bytes)(const Const *template, double rows); /* that such a state merges */
 	void (*start)(SketchedColumn *column, MemoryContext context, bool partial);
 	void (*make_room)(SketchedColumn *column);
@@ -143,7 +147,7 @@ struct ColumnFamily
 	void (*merge)(SketchedColumn *column, void *place);
 };
 
-#define COLUMN_FAMILIES 3
+#define COLUMN_FAMILIES 4
 
 extern const ColumnFamily column_families[COLUMN_FAMILIES];
 

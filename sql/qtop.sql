@@ -1,0 +1,126 @@
+--
+-- The most frequent keys: a sketch with candidates
+--
+
+--@ use flat.sql TYPE=qtop NOUN=list NOUNS=lists
+COMMENT ON TYPE qtop IS 'sketch of keys, with the most frequent of them';
+
+CREATE FUNCTION qtop_new(n integer, template qsketch DEFAULT qsketch_new()) RETURNS qtop
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_new(integer, qsketch) IS 'empty list for the n most frequent keys';
+
+CREATE FUNCTION qtop_merge(qtop, qtop) RETURNS qtop
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_merge(qtop, qtop) IS 'most frequent keys of both';
+
+CREATE OPERATOR || (
+	LEFTARG = qtop, RIGHTARG = qtop, FUNCTION = qtop_merge, COMMUTATOR = ||
+);
+COMMENT ON OPERATOR || (qtop, qtop) IS 'merge';
+
+CREATE FUNCTION qtop_sketch(qtop) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_sketch(qtop) IS 'sketch of all keys';
+
+CREATE FUNCTION qtop_list(qtop, n integer, key_type anyelement,
+	OUT key anyelement, OUT estimate bigint, OUT lower bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION qtop_list(qtop, integer, anyelement)
+	IS 'the n most frequent keys, how often each occurred at most, and how often at least';
+
+CREATE FUNCTION qtop_text(qtop, n integer, OUT key text, OUT estimate bigint, OUT lower bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION qtop_text(qtop, integer)
+	IS 'the n most frequent keys as text, how often each occurred at most, and how often at least';
+
+CREATE FUNCTION qtop_info(qtop, OUT n integer, OUT candidates bigint, OUT bound bigint,
+	OUT total bigint, OUT key_family text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_info(qtop)
+	IS 'what a list was made for, its candidates, and how often any other key occurred at most';
+
+CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, OUT key text, OUT count bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20 COST 1000000;
+COMMENT ON FUNCTION qtop_exact(regclass, name, integer)
+	IS 'the n most frequent keys of a column as text, with their exact counts';
+
+CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, key_type anyelement,
+	OUT key anyelement, OUT count bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20 COST 1000000;
+COMMENT ON FUNCTION qtop_exact(regclass, name, integer, anyelement)
+	IS 'the n most frequent keys of a column, with their exact counts';
+
+--
+-- Aggregates
+--
+
+CREATE FUNCTION qtop_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_support(internal) IS 'planner support';
+
+CREATE FUNCTION qtop_agg_combine(qtop, qtop) RETURNS qtop
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_agg_combine(qtop, qtop) IS 'aggregate support';
+
+CREATE FUNCTION qtop_merge_trans(qtop, qtop) RETURNS qtop
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_merge_trans(qtop, qtop) IS 'aggregate support';
+
+CREATE FUNCTION qtop_agg_final(qtop) RETURNS qtop
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_agg_final(qtop) IS 'aggregate support';
+
+CREATE AGGREGATE qtop_merge_agg(qtop) (
+	STYPE = qtop, SSPACE = 65536, SFUNC = qtop_merge_trans,
+	COMBINEFUNC = qtop_merge_trans, FINALFUNC = qtop_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qtop_merge_agg(qtop) IS 'most frequent keys of all lists';
+
+--
+-- Functions of keys, for each type of keys as those of sketches
+--
+
+--@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
+CREATE FUNCTION qtop_agg_trans(qtop, @KEY@, integer) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qtop_support;
+COMMENT ON FUNCTION qtop_agg_trans(qtop, @KEY@, integer) IS 'aggregate support';
+
+CREATE FUNCTION qtop_agg_trans(qtop, @KEY@, integer, qsketch) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_agg_trans_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qtop_support;
+COMMENT ON FUNCTION qtop_agg_trans(qtop, @KEY@, integer, qsketch) IS 'aggregate support';
+
+CREATE AGGREGATE qtop_agg(@KEY@, n integer) (
+	STYPE = qtop, SSPACE = 4096, SFUNC = qtop_agg_trans,
+	COMBINEFUNC = qtop_agg_combine, FINALFUNC = qtop_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qtop_agg(@KEY@, integer) IS 'the n most frequent keys, with a sketch of all';
+
+CREATE AGGREGATE qtop_agg(@KEY@, n integer, template qsketch) (
+	STYPE = qtop, SSPACE = 4096, SFUNC = qtop_agg_trans,
+	COMBINEFUNC = qtop_agg_combine, FINALFUNC = qtop_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qtop_agg(@KEY@, integer, qsketch)
+	IS 'the n most frequent keys, with a sketch of all that has the parameters of a template';
+
+CREATE FUNCTION qtop_has(qtop, key @KEY@) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'qtop_has' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_has(qtop, @KEY@) IS 'is a key among the candidates?';
+
+CREATE FUNCTION qtop_add(qtop, key @KEY@) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_add(qtop, @KEY@) IS 'list with a key counted';
+
+CREATE FUNCTION qtop_add(qtop, key @KEY@, weight bigint) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_add(qtop, @KEY@, bigint) IS 'list with a weighted key counted';
+
+--@ end

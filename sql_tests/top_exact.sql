@@ -1,0 +1,123 @@
+--
+-- qtop_exact: what GROUP BY ... ORDER BY count(*) DESC LIMIT gives, in every case
+--
+CREATE FUNCTION pg_temp.error_of(statement text) RETURNS text LANGUAGE plpgsql AS
+$$ BEGIN EXECUTE statement; RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN RETURN sqlstate || ' ' || sqlerrm; END $$;
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE DOMAIN small AS int CHECK (value < 1000000);
+CREATE SCHEMA "Odd ""schema";
+-- skewed, even, distinct and few keys of several types; NULLs
+CREATE TABLE "Odd ""schema"."a ""table" AS
+SELECT z AS skewed, (r * 7919::bigint) % 3001 AS even, r AS "dis ""tinct", r % 3 AS few, 'key ' || z AS "text",
+	(r % 100)::small AS domain, (ARRAY['sad', 'ok', 'happy'])[1 + r % 3]::mood AS mood, NULL::int AS nothing,
+	CASE WHEN r % 5 > 0 THEN z END AS some, ARRAY[z, 1] AS "array", (z / 4.0)::real AS real
+FROM (SELECT r::int, floor(20000 ^ ((r * 0.61803398874989484820::numeric % 1)::float8))::int AS z FROM generate_series(1, 40000) AS r) AS s;
+
+CREATE FUNCTION pg_temp.compare(tab regclass, col name, n int, OUT as_text boolean, OUT typed boolean, OUT rows bigint) LANGUAGE plpgsql AS $$
+DECLARE type text := format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = tab AND attname = col;
+	expected text := format('SELECT %I, count(*) FROM %s WHERE %1$I IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT %3$s', col, tab, n);
+	a text; b text; c text; BEGIN
+	EXECUTE format('SELECT string_agg(k::text || '':'' || n, '' ''), count(*) FROM (%s) AS e(k, n)', expected) INTO a, rows;
+	EXECUTE 'SELECT string_agg(key || '':'' || count, '' '') FROM qtop_exact($1, $2, $3)' INTO b USING tab, col, n;
+	EXECUTE format('SELECT string_agg(key::text || '':'' || count, '' '') FROM qtop_exact($1, $2, $3, NULL::%s)', type) INTO c USING tab, col, n;
+	as_text := b IS NOT DISTINCT FROM a;
+	typed := c IS NOT DISTINCT FROM a;
+END $$;
+SELECT col, n, c.* FROM unnest('{skewed,even,"dis \"tinct",few,text,domain,mood,nothing,some,array,real}'::name[]) WITH ORDINALITY AS u(col, i),
+	unnest(ARRAY[1, 10, 1500]) AS n, pg_temp.compare('"Odd ""schema"."a ""table"', col, n) AS c ORDER BY i, n;
+SELECT * FROM qtop_exact('"Odd ""schema"."a ""table"', 'skewed', 3);
+SELECT key + 1 AS next, count FROM qtop_exact('"Odd ""schema"."a ""table"', 'skewed', 2, NULL::int);
+SELECT pg_typeof(key) FROM qtop_exact('"Odd ""schema"."a ""table"', 'domain', 1, NULL::small);
+SELECT count(*) FROM qtop_exact('"Odd ""schema"."a ""table"', 'skewed', NULL);
+
+-- an overloaded sketch: more keys than the first pass can tell apart
+CREATE TABLE loaded AS SELECT (i * 40503::bigint) % 400009 AS k FROM generate_series(1, 800000) AS i;
+INSERT INTO loaded SELECT 17 FROM generate_series(1, 3);
+INSERT INTO loaded SELECT -5 FROM generate_series(1, 5);
+UPDATE pg_class SET reltuples = 1 WHERE oid = 'loaded'::regclass;
+SELECT (qtop_info(qtop_agg(k, 1000))).bound >= 5 AS alike FROM loaded;
+SELECT * FROM pg_temp.compare('loaded', 'k', 2);
+SELECT * FROM qtop_exact('loaded', 'k', 2);
+
+-- views, partitions, parallel plans
+CREATE VIEW seen AS SELECT skewed, "text" FROM "Odd ""schema"."a ""table" WHERE few > 0;
+SELECT * FROM pg_temp.compare('seen', 'text', 20);
+CREATE TABLE parted (k int, p int) PARTITION BY LIST (p);
+CREATE TABLE parted_0 PARTITION OF parted FOR VALUES IN (0);
+CREATE TABLE parted_1 PARTITION OF parted DEFAULT;
+INSERT INTO parted SELECT skewed, few FROM "Odd ""schema"."a ""table";
+SELECT * FROM pg_temp.compare('parted', 'k', 20);
+SET max_parallel_workers_per_gather = 3;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT * FROM pg_temp.compare('parted', 'k', 20);
+SELECT * FROM pg_temp.compare('loaded', 'k', 2);
+RESET max_parallel_workers_per_gather;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+-- rows that the query's own transaction has made, and only those that its snapshot sees
+BEGIN;
+INSERT INTO parted SELECT 99999999, 1 FROM generate_series(1, 90000);
+SELECT * FROM qtop_exact('parted', 'k', 1);
+ROLLBACK;
+SELECT key <> '99999999' AS rolled_back FROM qtop_exact('parted', 'k', 1);
+
+-- privileges and row security are those of the caller
+CREATE ROLE qtop_reader;
+GRANT USAGE ON SCHEMA "Odd ""schema" TO qtop_reader;
+GRANT SELECT (k) ON parted TO qtop_reader;
+CREATE TABLE secret (owner name, k int);
+INSERT INTO secret SELECT 'qtop_reader', 1 FROM generate_series(1, 3) UNION ALL SELECT 'other', 2 FROM generate_series(1, 5);
+ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON secret USING (owner = current_user);
+GRANT SELECT ON secret TO qtop_reader;
+SET ROLE qtop_reader;
+SELECT count(*) FROM qtop_exact('parted', 'k', 5);
+SELECT * FROM qtop_exact('secret', 'k', 5);
+SELECT pg_temp.error_of(statement) FROM unnest(ARRAY['SELECT * FROM qtop_exact(''parted'', ''p'', 5)', 'SELECT * FROM qtop_exact(''loaded'', ''k'', 5)',
+	'SELECT * FROM qtop_exact(''"Odd ""schema"."a ""table"'', ''few'', 5)']) AS statement;
+RESET ROLE;
+SELECT * FROM qtop_exact('secret', 'k', 5);
+
+-- nothing of the search path is called
+CREATE SCHEMA trap;
+CREATE FUNCTION trap.count() RETURNS int LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
+CREATE FUNCTION trap.ge(bigint, bigint) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
+CREATE OPERATOR trap.>= (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = trap.ge);
+SET search_path = trap, pg_catalog, public;
+SELECT key FROM qtop_exact('public.loaded', 'k', 2);
+RESET search_path;
+
+-- errors
+SELECT statement, pg_temp.error_of(statement) FROM unnest(ARRAY['SELECT * FROM qtop_exact(''loaded'', ''x'', 2)',
+	'SELECT * FROM qtop_exact(''loaded'', ''k'', 0)', 'SELECT * FROM qtop_exact(''loaded'', ''k'', 2, NULL::text)',
+	'SELECT * FROM qtop_exact(''loaded'', ''k'', 2, NULL::int)', 'SELECT * FROM qtop_exact(0, ''k'', 2)',
+	'SELECT * FROM qtop_exact(''nowhere'', ''k'', 2)', 'SELECT * FROM qtop_exact(''pg_class_oid_index'', ''oid'', 2)',
+	'SELECT * FROM qtop_exact(''pg_class'', ''relacl'', 2)', 'SELECT * FROM qtop_exact(''pg_statistic'', ''stavalues1'', 2)']) AS statement;
+CREATE FUNCTION qtop_agg_trap(state bigint, k mood, n int, s qsketch) RETURNS bigint LANGUAGE sql AS 'SELECT 42::bigint';
+CREATE AGGREGATE qtop_agg(mood, int, qsketch) (STYPE = bigint, SFUNC = qtop_agg_trap);
+SELECT * FROM qtop_exact('"Odd ""schema"."a ""table"', 'mood', 2);
+DROP AGGREGATE qtop_agg(mood, int, qsketch);
+DROP FUNCTION qtop_agg_trap;
+
+-- is a key among the candidates?
+CREATE TABLE lists AS SELECT qtop_agg(k, 5) AS t FROM generate_series(1, 5) AS k;
+SELECT k, qtop_has(t, k) FROM lists, unnest(ARRAY[1, 5, 6, NULL]) AS k;
+SELECT k, qtop_has(t, k) FROM (SELECT qtop_agg(k, 5) AS t FROM unnest('{10.0.0.1,::1}'::inet[]) AS k) AS s, unnest('{10.0.0.1,10.0.0.2}'::inet[]) AS k;
+SELECT qtop_has(t, '10.0.0.1') AS literal FROM (SELECT qtop_agg(k, 5) AS t FROM unnest('{10.0.0.1,::1}'::inet[]) AS k) AS s;
+SELECT qtop_has(t, 'x'::text) FROM lists;
+-- lists that change from row to row, flat and stored out of line
+CREATE TABLE several AS SELECT p, qtop_agg(p * 1000 + k % 200, 5, qsketch_new(size => '4kB')) AS t FROM generate_series(1, 4) AS p, generate_series(1, 2000) AS k GROUP BY p;
+SELECT p, count(*) FILTER (WHERE qtop_has(t, q * 1000 + k)) = CASE p WHEN q THEN (qtop_info(t)).candidates ELSE 0 END AS own
+FROM several, generate_series(1, 4) AS q, generate_series(0, 199) AS k GROUP BY p, q, t ORDER BY p, q;
+SELECT count(*) FILTER (WHERE qtop_has(t, k)) = sum((qtop_info(t)).candidates) / 4000 AS alternating
+FROM (SELECT k, t FROM generate_series(1000, 4999) AS k, several ORDER BY k, p) AS s;
+DROP TABLE "Odd ""schema"."a ""table", loaded, parted, secret, lists, several CASCADE;
+DROP SCHEMA trap CASCADE;
+DROP SCHEMA "Odd ""schema";
+DROP TYPE mood;
+DROP DOMAIN small;
+DROP ROLE qtop_reader;

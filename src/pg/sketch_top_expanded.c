@@ -1,0 +1,358 @@
+/*
+ * sketch_top_expanded.c
+ *		A sketch with its most frequent keys as an expanded object: the state of
+ *		aggregates, and what functions return.
+ *
+ * As expanded sketches (sketch_expanded.c) it collects keys in a buffer and
+ * hands all of them at once to the engine, that of the CPU, since the keys of
+ * the batch are then looked up where their counters are.  Keys that are
+ * integers are their own fingerprints.  Of others the buffer keeps the values,
+ * too: copies, if they are passed by reference, in an arena that is reused for
+ * each batch.  Only those that become candidates are written as text.
+ *
+ * States of one aggregate share a memory context (sketch_expanded.c says why).
+ *
+ * src/pg/sketch_top_expanded.c
+ */
+#include "pg/sketch_top_expanded.h"
+
+#include "engine/sketch_top.h"
+#include "mb/pg_wchar.h"
+#include "sketch/top_format.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+
+/* Values that wait take no more than this, unless a single one does. */
+#define ARENA_MAX   (64 * 1024)
+#define ARENA_FIRST 256
+
+static const char states_name[] = "qtop states";
+
+static Size get_flat_size(ExpandedObjectHeader *header);
+static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
+
+const ExpandedObjectMethods expanded_top_methods = { get_flat_size, flatten_into };
+
+/* The context of all states of an aggregate, a child of the aggregate's. */
+MemoryContext
+TopStatesContext(MemoryContext aggregate)
+{
+	return StatesContext(aggregate, states_name);
+}
+
+static ExpandedTop *
+create_object(MemoryContext context)
+{
+	ExpandedTop *top = MemoryContextAllocZero(context, sizeof(ExpandedTop));
+
+	EOH_init_header(&top->header, &expanded_top_methods, context);
+	ContextMemory(context, &top->memory);
+	return top;
+}
+
+/* An empty one that lives in "context". */
+ExpandedTop *
+TopCreate(MemoryContext context, const qs_params *params, uint32 n)
+{
+	ExpandedTop *top = create_object(context);
+
+	qs_init(&top->sketch, params, &top->memory);
+	qs_top_init(&top->top, n, &top->memory);
+	return top;
+}
+
+/* A copy of what was read that lives in "context". */
+ExpandedTop *
+TopCopy(MemoryContext context, const TopReader *from)
+{
+	ExpandedTop *top = create_object(context);
+
+	SketchCheck(qs_copy(&top->sketch, from->sketch, &top->memory));
+	SketchCheck(qs_top_copy(&top->top, from->top, &top->memory));
+	return top;
+}
+
+/* The expanded object that a datum points to, or NULL. */
+ExpandedTop *
+TopExpandedIn(Datum datum)
+{
+	ExpandedObjectHeader *header;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
+		return NULL;
+	header = DatumGetEOHP(datum);
+	if (header->eoh_methods != &expanded_top_methods)
+		elog(ERROR, "expanded object is no list of top keys");
+	return (ExpandedTop *) header;
+}
+
+/* Read access until TopReadEnd() or the end of the datum. */
+void
+TopRead(TopReader *reader, Datum datum)
+{
+	ExpandedTop *expanded = TopExpandedIn(datum);
+	struct varlena *value;
+
+	reader->own = NULL;
+	if (expanded)
+	{
+		TopSettle(expanded);
+		reader->top = &expanded->top;
+		reader->sketch = &expanded->sketch;
+		return;
+	}
+	value = PG_DETOAST_DATUM(datum);
+	if ((Pointer) value != DatumGetPointer(datum))
+		reader->own = value;
+	TopOpen(&reader->view, &reader->sketch_view, value);
+	reader->top = &reader->view;
+	reader->sketch = &reader->sketch_view;
+}
+
+/* Free what reading allocated. */
+void
+TopReadEnd(TopReader *reader)
+{
+	if (reader->own)
+		pfree(reader->own);
+	reader->own = NULL;
+}
+
+/*
+ * For changing: itself if the datum allows that, else a copy in the states of
+ * "aggregate", or with NULL in a context of its own.
+ */
+ExpandedTop *
+TopForUpdate(MemoryContext aggregate, Datum datum)
+{
+	TopReader reader;
+	ExpandedTop *top;
+
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+		return TopExpandedIn(datum);
+	TopRead(&reader, datum);
+	top = TopCopy(aggregate
+					  ? TopStatesContext(aggregate)
+					  : AllocSetContextCreate(CurrentMemoryContext, "qtop", ALLOCSET_SMALL_SIZES),
+				  &reader);
+	TopReadEnd(&reader);
+	return top;
+}
+
+/* Learn the type of the keys that will be added, which must fit those already there. */
+void
+TopSetKey(ExpandedTop *top, Oid type, Oid collation)
+{
+	KeyTypeInit(&top->key, type, collation);
+	KeyFamilyCheckProbe(&top->sketch.keys, &top->key, &top_key_holder);
+	top->sketch.keys = top->key.keys;
+	top->top.texts = !KeyIsInteger(&top->key);
+	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
+	if (top->top.texts)
+		KeyWriterInit(&top->writer, type, top->header.eoh_context);
+}
+
+/* ---- batches ---- */
+
+/* How many keys to collect: see most_room() in sketch_expanded.c. */
+static int
+most_room(const ExpandedTop *top)
+{
+	const qs_sketch *sketch = &top->sketch;
+	uint64 room = qs_engine_cpu.batch(sketch);
+
+	if (top->accounted && sketch->form == QS_EXPLICIT)
+		room = Min(room, Max(1, qs_explicit_limit(&sketch->params) - sketch->used));
+	return (int) room;
+}
+
+/* The value of a key in the buffer. */
+static Datum
+value_of(const ExpandedTop *top, uint32 row)
+{
+	return top->key.by_value ? top->value[row] : PointerGetDatum(top->arena + top->value[row]);
+}
+
+/* Write those keys of the last batch that have become candidates. */
+static void
+write_fresh(ExpandedTop *top)
+{
+	bool begun = false;
+	int level = 0;
+	uint64 i;
+
+	for (i = top->top.fresh; i < top->top.count; i++)
+	{
+		qs_top_key *key = &top->top.key[i];
+		const char *text;
+		uint32 length;
+
+		if (key->row == QS_TOP_NO_ROW)
+			continue;
+		if (!begun && !top->writer.plain)
+			level = KeyTextBegin();
+		begun = true;
+		text = KeyWrite(&top->writer, value_of(top, key->row), &length);
+		SketchCheck(qs_top_set_text(&top->top, key, (const uint8 *) text, length));
+	}
+	if (begun && !top->writer.plain)
+		KeyTextEnd(level);
+}
+
+/* Count the keys in the buffer. */
+void
+TopFlush(ExpandedTop *top)
+{
+	KeyBuffer *buffer = &top->buffer;
+	int count = buffer->count;
+
+	if (count == 0)
+		return;
+	buffer->count = 0;
+	top->batches++;
+	SketchCheck(qs_engine_cpu.insert(&top->sketch, buffer->fingerprint, NULL, count));
+	SketchCheck(qs_top_batch(&top->top, &top->sketch, buffer->fingerprint, NULL, count));
+	write_fresh(top);
+	qs_top_batch_done(&top->top);
+	top->arena_used = 0;
+	KeyBufferLimit(buffer, most_room(top));
+}
+
+/* Make room in a full buffer: count what is in it, and while it is small take a larger one. */
+void
+TopMakeRoom(ExpandedTop *top)
+{
+	int before = top->buffer.allocated;
+
+	TopFlush(top);
+	KeyBufferGrow(&top->buffer, top->header.eoh_context, most_room(top));
+	if (!top->top.texts || (top->buffer.allocated == before && top->value))
+		return;
+	if (top->value)
+		pfree(top->value);
+	top->value = MemoryContextAlloc(top->header.eoh_context, top->buffer.allocated * sizeof(Datum));
+}
+
+/* Room for so many bytes more in the arena. */
+static void
+grow_arena(ExpandedTop *top, Size bytes)
+{
+	Size size = Max(ARENA_FIRST, top->arena_size);
+
+	while (size < top->arena_used + bytes)
+		size *= 2;
+	if (top->arena)
+		top->arena = repalloc_huge(top->arena, size);
+	else
+		top->arena = MemoryContextAllocHuge(top->header.eoh_context, size);
+	top->arena_size = size;
+}
+
+/* Keep a value by reference; its place in the arena. */
+static Size
+keep_value(ExpandedTop *top, Datum value)
+{
+	Size bytes = datumGetSize(value, false, top->key.length);
+	Size place = top->arena_used;
+
+	if (place + bytes > top->arena_size)
+		grow_arena(top, bytes);
+	memcpy(top->arena + place, DatumGetPointer(value), bytes);
+	top->arena_used += MAXALIGN(bytes);
+	return place;
+}
+
+/* Count a row's key, now or with the next batch. */
+void
+TopCount(ExpandedTop *top, Datum value)
+{
+	const KeyType *key = &top->key;
+	Datum plain = value;
+	int row;
+
+	if (KeyBufferIsFull(&top->buffer) || top->arena_used > ARENA_MAX)
+		TopMakeRoom(top);
+	top->members++;
+	row = top->buffer.count;
+	if (key->length == -1)
+		plain = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
+	if (top->top.texts)
+		top->value[row] = key->by_value ? plain : (Datum) keep_value(top, plain);
+	KeyBufferPut(&top->buffer, KeyFingerprint(key, plain));
+	if (plain != value)
+		pfree(DatumGetPointer(plain));
+}
+
+/* Count a key without a buffer; what is there was counted.  The weight is positive. */
+void
+TopCountNow(ExpandedTop *top, uint64 fingerprint, const char *text, uint32 length, int64 weight)
+{
+	qs_top *list = &top->top;
+	qs_top_key *key;
+
+	TopFlush(top);
+	SketchCheck(qs_engine_cpu.insert(&top->sketch, &fingerprint, &weight, 1));
+	SketchCheck(qs_top_batch(list, &top->sketch, &fingerprint, &weight, 1));
+	key = qs_top_lookup(list, fingerprint);
+	if (key && key->row != QS_TOP_NO_ROW)
+		SketchCheck(qs_top_set_text(list, key, (const uint8 *) text, length));
+	qs_top_batch_done(list);
+}
+
+/* Have everything counted and the candidates in order. */
+void
+TopSettle(ExpandedTop *top)
+{
+	TopFlush(top);
+	qs_top_finish(&top->top, &top->sketch);
+}
+
+/* Add another, whose sketch can be merged. */
+void
+TopMerge(ExpandedTop *top, const qs_top *from, const qs_sketch *from_sketch)
+{
+	TopFlush(top);
+	if (!qs_keys_none(&top->sketch.keys) && !qs_keys_none(&from_sketch->keys) &&
+		top->top.count > 0 && from->count > 0 && top->top.texts != from->texts)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("lists of top keys differ in how they keep their keys")));
+	SketchCheck(qs_top_merge(&top->top, &top->sketch, from, from_sketch));
+	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
+}
+
+/* Add a value that another process of the query has written. */
+void
+TopMergeFlat(ExpandedTop *top, struct varlena *value)
+{
+	qs_top view;
+	qs_sketch sketch;
+
+	TopOpen(&view, &sketch, value);
+	TopMerge(top, &view, &sketch);
+}
+
+static Size
+get_flat_size(ExpandedObjectHeader *header)
+{
+	ExpandedTop *top = (ExpandedTop *) header;
+	uint64 size;
+
+	TopSettle(top);
+	size = VARHDRSZ + qs_top_flat_size(&top->top, &top->sketch);
+	if (size > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("list of top keys would need %llu bytes, more than the limit of %llu",
+						(unsigned long long) size, (unsigned long long) MaxAllocSize),
+				 errhint("Ask for fewer keys, or choose a smaller sketch.")));
+	return (Size) size;
+}
+
+static void
+flatten_into(ExpandedObjectHeader *header, void *result, Size size)
+{
+	ExpandedTop *top = (ExpandedTop *) header;
+
+	SET_VARSIZE(result, size);
+	qs_top_write(&top->top, &top->sketch, (uint8 *) VARDATA(result));
+}

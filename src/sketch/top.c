@@ -1,0 +1,407 @@
+/*
+ * top.c
+ *		The most frequent keys of a sketch: candidates.
+ *
+ * src/sketch/top.c
+ */
+#include <stdlib.h>
+
+#include "sketch/top.h"
+#include "sketch/top_format.h"
+
+#define FIRST_ROOM 16
+
+void
+qs_top_init(qs_top *top, uint32_t n, const qs_memory *memory)
+{
+	memset(top, 0, sizeof(*top));
+	top->n = n;
+	top->memory = memory;
+}
+
+static void
+release(const qs_top *top, void *block)
+{
+	if (block)
+		top->memory->release(top->memory->context, block);
+}
+
+void
+qs_top_free(qs_top *top)
+{
+	uint64_t i;
+
+	for (i = 0; i < top->count; i++)
+		release(top, top->key[i].text);
+	release(top, top->key);
+	release(top, top->slot);
+	qs_top_init(top, top->n, top->memory);
+}
+
+/* ---- finding ---- */
+
+/*
+ * A slot of the hash table is 0, or 1 + the candidate's index with some more bits
+ * of its hash, so that a key that is none is told without a look at others.
+ */
+#define INDEX_BITS 22
+#define INDEX_MASK ((UINT32_C(1) << INDEX_BITS) - 1)
+
+static uint32_t
+tag_of(uint64_t hash)
+{
+	return (uint32_t) hash & ~INDEX_MASK;
+}
+
+/* Where the key is in the hash table, or would be. */
+static uint32_t *
+find_slot(const qs_top *top, uint64_t fingerprint)
+{
+	uint64_t hash = qs_mix64(fingerprint);
+	uint64_t i = qs_reduce(hash, top->slots);
+
+	for (; top->slot[i] != 0; i = (i + 1) & (top->slots - 1))
+		if ((top->slot[i] & ~INDEX_MASK) == tag_of(hash) &&
+			top->key[(top->slot[i] & INDEX_MASK) - 1].fingerprint == fingerprint)
+			break;
+	return &top->slot[i];
+}
+
+static void
+fill_slot(const qs_top *top, uint64_t i)
+{
+	uint64_t fingerprint = top->key[i].fingerprint;
+
+	*find_slot(top, fingerprint) = tag_of(qs_mix64(fingerprint)) | (uint32_t) (i + 1);
+}
+
+qs_top_key *
+qs_top_lookup(const qs_top *top, uint64_t fingerprint)
+{
+	uint32_t number = top->count > 0 ? *find_slot(top, fingerprint) & INDEX_MASK : 0;
+
+	return number == 0 ? NULL : &top->key[number - 1];
+}
+
+/* The whole hash table anew, after candidates changed places. */
+static void
+index_all(qs_top *top)
+{
+	uint64_t i;
+
+	memset(top->slot, 0, top->slots * sizeof(*top->slot));
+	for (i = 0; i < top->count; i++)
+		fill_slot(top, i);
+}
+
+static bool
+find_in_view(const qs_top *top, uint64_t fingerprint, qs_top_key *key)
+{
+	uint64_t low = 0;
+	uint64_t high = top->count;
+
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+		uint64_t there = qs_load64(top->entries + middle * QS_TOP_ENTRY_BYTES);
+
+		if (there == fingerprint)
+		{
+			*key = qs_top_get(top, middle);
+			return true;
+		}
+		if (there < fingerprint)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+bool
+qs_top_find(const qs_top *top, uint64_t fingerprint, qs_top_key *key)
+{
+	const qs_top_key *there;
+
+	if (top->view)
+		return find_in_view(top, fingerprint, key);
+	there = qs_top_lookup(top, fingerprint);
+	if (there)
+		*key = *there;
+	return there != NULL;
+}
+
+qs_top_key
+qs_top_get(const qs_top *top, uint64_t i)
+{
+	return top->view ? qs_top_entry(top, i) : top->key[i];
+}
+
+/* ---- coming and going ---- */
+
+/* Twice the room, with a hash table that is at most half full. */
+static qs_status
+grow(qs_top *top)
+{
+	const qs_memory *memory = top->memory;
+	uint64_t room = top->room ? top->room * 2 : FIRST_ROOM;
+	qs_top_key *key =
+		room > INDEX_MASK ? NULL : memory->alloc(memory->context, room * sizeof(*key));
+	uint32_t *slot = key ? memory->alloc(memory->context, room * 2 * sizeof(*slot)) : NULL;
+
+	if (!slot)
+	{
+		release(top, key);
+		return QS_NO_MEMORY;
+	}
+	if (top->count > 0)
+		memcpy(key, top->key, top->count * sizeof(*key));
+	release(top, top->key);
+	release(top, top->slot);
+	top->key = key;
+	top->slot = slot;
+	top->room = room;
+	top->slots = room * 2;
+	index_all(top);
+	return QS_OK;
+}
+
+/* Largest estimates first; what is equal in a fixed order. */
+static int
+compare_estimates(const void *a, const void *b)
+{
+	const qs_top_key *x = a;
+	const qs_top_key *y = b;
+
+	if (x->estimate != y->estimate)
+		return x->estimate > y->estimate ? -1 : 1;
+	return (x->fingerprint > y->fingerprint) - (x->fingerprint < y->fingerprint);
+}
+
+/* Drop candidates beyond the capacity, if the sketch is not exact. */
+static void
+prune(qs_top *top, const qs_sketch *sk)
+{
+	uint64_t capacity = qs_top_capacity(top->n);
+	uint64_t i;
+
+	if (sk->form == QS_EXPLICIT || top->count <= capacity)
+		return;
+	for (i = 0; i < top->count; i++)
+		top->key[i].estimate = qs_estimate(sk, top->key[i].fingerprint);
+	qsort(top->key, top->count, sizeof(*top->key), compare_estimates);
+	if (top->key[capacity].estimate > top->threshold)
+		top->threshold = top->key[capacity].estimate;
+	if (top->threshold > top->bound)
+		top->bound = top->threshold;
+	for (i = capacity; i < top->count; i++)
+		release(top, top->key[i].text);
+	top->count = capacity;
+	top->fresh = 0;
+	index_all(top);
+}
+
+qs_status
+qs_top_admit(qs_top *top, const qs_sketch *sk, const qs_top_key *key)
+{
+	if (top->count == top->room)
+	{
+		qs_status status = grow(top);
+
+		if (status != QS_OK)
+			return status;
+	}
+	top->key[top->count] = *key;
+	fill_slot(top, top->count++);
+	if (top->count >= 2 * qs_top_capacity(top->n))
+		prune(top, sk);
+	return QS_OK;
+}
+
+qs_status
+qs_top_set_text(qs_top *top, qs_top_key *key, const uint8_t *text, uint32_t length)
+{
+	key->row = QS_TOP_NO_ROW;
+	key->length = length;
+	key->text = NULL;
+	if (length == 0)
+		return QS_OK;
+	key->text = top->memory->alloc(top->memory->context, length);
+	if (!key->text)
+		return QS_NO_MEMORY;
+	memcpy(key->text, text, length);
+	return QS_OK;
+}
+
+static int
+compare_fingerprints(const void *a, const void *b)
+{
+	const qs_top_key *x = a;
+	const qs_top_key *y = b;
+
+	return (x->fingerprint > y->fingerprint) - (x->fingerprint < y->fingerprint);
+}
+
+/* The sketch's own estimate bounds a key, too. */
+static void
+tighten(qs_top_key *key, const qs_sketch *sk)
+{
+	int64_t most;
+
+	key->estimate = qs_estimate(sk, key->fingerprint);
+	most = key->estimate - key->lower;
+	if (key->before > most)
+		key->before = most > 0 ? most : 0;
+}
+
+void
+qs_top_finish(qs_top *top, const qs_sketch *sk)
+{
+	uint64_t i;
+
+	prune(top, sk);
+	for (i = 0; i < top->count; i++)
+		tighten(&top->key[i], sk);
+	if (top->count < 2)
+		return;
+	qsort(top->key, top->count, sizeof(*top->key), compare_fingerprints);
+	index_all(top);
+}
+
+void
+qs_top_drop_below(qs_top *top, int64_t least)
+{
+	uint64_t kept = 0;
+	uint64_t i;
+
+	if (top->count == 0)
+		return;
+	for (i = 0; i < top->count; i++)
+	{
+		int64_t upper = top->key[i].lower + top->key[i].before;
+
+		if (upper >= least)
+		{
+			top->key[kept++] = top->key[i];
+			continue;
+		}
+		if (upper > top->bound)
+			top->bound = upper;
+		release(top, top->key[i].text);
+	}
+	top->count = kept;
+	index_all(top);
+}
+
+/* ---- copying and merging ---- */
+
+qs_status
+qs_top_copy(qs_top *to, const qs_top *from, const qs_memory *memory)
+{
+	qs_status status = QS_OK;
+	uint64_t i;
+
+	qs_top_init(to, from->n, memory);
+	to->bound = from->bound;
+	to->threshold = from->threshold;
+	to->texts = from->texts;
+	to->encoding = from->encoding;
+	for (i = 0; i < from->count && status == QS_OK; i++)
+	{
+		qs_top_key key = qs_top_get(from, i);
+
+		while (to->room < from->count && status == QS_OK)
+			status = grow(to);
+		if (status == QS_OK)
+			status = qs_top_set_text(to, &key, key.text, key.length);
+		if (status == QS_OK)
+			to->key[to->count++] = key;
+	}
+	if (status != QS_OK)
+		qs_top_free(to);
+	else if (to->count > 0)
+		index_all(to);
+	return status;
+}
+
+/* How often a key that is none of the candidates has occurred at most. */
+static int64_t
+most_of_others(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
+{
+	int64_t estimate = top->bound > 0 ? qs_estimate(sk, fingerprint) : 0;
+
+	return estimate < top->bound ? estimate : top->bound;
+}
+
+/* Add to the candidates of "into" what "from" says of them. */
+static void
+add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
+{
+	uint64_t i;
+
+	for (i = 0; i < into->count; i++)
+	{
+		qs_top_key *key = &into->key[i];
+		qs_top_key other;
+
+		if (!qs_top_find(from, key->fingerprint, &other))
+		{
+			key->before += most_of_others(from, from_sketch, key->fingerprint);
+			continue;
+		}
+		key->lower += other.lower;
+		key->before += other.before;
+	}
+}
+
+/*
+ * Add those that "into" did not have.  None may go before the sketches are
+ * merged, so there is room for all of them first.
+ */
+static qs_status
+add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
+{
+	uint64_t known = into->count;
+	qs_status status = QS_OK;
+	uint64_t i;
+
+	while (into->room < known + from->count)
+		if ((status = grow(into)) != QS_OK)
+			return status;
+	for (i = 0; i < from->count; i++)
+	{
+		qs_top_key key = qs_top_get(from, i);
+
+		if (qs_top_lookup(into, key.fingerprint))
+			continue;
+		key.before += most_of_others(into, sketch, key.fingerprint);
+		status = qs_top_set_text(into, &key, key.text, key.length);
+		if (status != QS_OK)
+			return status;
+		into->key[into->count] = key;
+		fill_slot(into, into->count++);
+	}
+	return QS_OK;
+}
+
+qs_status
+qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch)
+{
+	qs_status status;
+
+	if (from_sketch->total > INT64_MAX - sketch->total)
+		return QS_TOTAL_OVERFLOW;
+	add_known(into, from, from_sketch);
+	status = add_unknown(into, sketch, from);
+	if (status != QS_OK)
+		return status;
+	into->bound += from->bound;
+	into->threshold = 0;
+	into->texts |= from->texts;
+	if (from->n < into->n)
+		into->n = from->n;
+	status = qs_merge(sketch, from_sketch);
+	if (status == QS_OK)
+		prune(into, sketch);
+	return status;
+}

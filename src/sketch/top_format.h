@@ -1,0 +1,66 @@
+/*
+ * top_format.h
+ *		The byte format of a sketch with its most frequent keys, version 1.
+ *
+ * Little-endian: a header of 64 bytes, the sketch in its own format (format.h),
+ * entries of the candidates, their texts.
+ *
+ *	offset	bytes	field
+ *	0		3		magic "QTP"
+ *	3		1		version, 1
+ *	4		4		n, 1 .. QS_TOP_MAX
+ *	8		4		CRC-32C of all bytes with this field 0
+ *	12		1		1: keys have texts; 0: keys are their fingerprints, or there are none
+ *	13		1		encoding of the texts, the caller's number; 0 without texts
+ *	14		2		reserved, 0
+ *	16		8		bound
+ *	24		8		bytes of the sketch
+ *	32		8		candidates
+ *	40		8		bytes of all texts
+ *	48		16		reserved, 0
+ *
+ * An entry has 32 bytes; they ascend by fingerprint:
+ *
+ *	0		8		fingerprint
+ *	8		8		lower, at least 1
+ *	16		8		before; lower + before is at most the sketch's estimate
+ *	24		8		end of the text among all texts; it starts at the last one's end
+ *
+ * Of an explicit sketch all keys are there, exact: lower is the count, before is
+ * 0, and so is the bound.  Of a dense one there are at most qs_top_capacity(n).
+ *
+ * src/sketch/top_format.h
+ */
+#ifndef QS_TOP_FORMAT_H
+#define QS_TOP_FORMAT_H
+
+#include "sketch/top.h"
+
+#define QS_TOP_FORMAT_VERSION_1 1
+#define QS_TOP_AT_VERSION       3
+#define QS_TOP_HEADER_BYTES     64
+#define QS_TOP_ENTRY_BYTES      32
+
+/* Entry i of a view. */
+extern qs_top_key qs_top_entry(const qs_top *top, uint64_t i);
+
+/* Bytes that qs_top_write() will write; of owned candidates, after qs_top_finish(). */
+extern uint64_t qs_top_flat_size(const qs_top *top, const qs_sketch *sk);
+
+/* Serialize, likewise. */
+extern void qs_top_write(const qs_top *top, const qs_sketch *sk, uint8_t *out);
+
+/*
+ * Make "view" and "sketch" views of bytes, after checking all lengths: whatever
+ * the bytes hold, no operation on the views reads outside of them.
+ */
+extern qs_status
+qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t length);
+
+/* The one validator for bytes from outside: everything above, and the sketch. */
+extern qs_status qs_top_validate(const uint8_t *bytes, uint64_t length);
+
+/* The bytes of the sketch inside bytes that qs_top_open() has opened. */
+extern const uint8_t *qs_top_sketch_bytes(const uint8_t *bytes, uint64_t *length);
+
+#endif

@@ -1,0 +1,510 @@
+/*
+ * test_top.c
+ *		The most frequent keys of sketches: what is promised of them, against
+ *		exact counts, for all structures and merge trees; their byte format, with
+ *		hostile bytes behind checksums that fit.
+ *
+ * src/test/golden has the samples of top_support.h.  To write them anew:
+ * GOLDEN_WRITE=1 build/unit/test_top, from the top of the source.
+ *
+ * src/test/unit/test_top.c
+ */
+#include "top_support.h"
+
+/* Everything that top.h promises. */
+static void
+check(top_counted *c)
+{
+	uint64_t distinct = 0;
+	uint64_t i;
+
+	qs_top_finish(&c->top, &c->sketch);
+	for (i = 0; i < TOP_KEYS; i++)
+	{
+		uint64_t fingerprint = test_key(i);
+		qs_top_key key;
+		char text[20];
+
+		distinct += c->truth[i] > 0;
+		if (!qs_top_find(&c->top, fingerprint, &key))
+		{
+			REQUIRE(c->truth[i] <= c->top.bound);
+			continue;
+		}
+		REQUIRE(key.fingerprint == fingerprint && key.lower >= 1 && key.before >= 0);
+		REQUIRE(key.lower <= c->truth[i] && c->truth[i] <= key.lower + key.before);
+		REQUIRE(key.lower + key.before <= test_estimate(&c->sketch, fingerprint));
+		top_text(fingerprint, text);
+		REQUIRE(c->top.texts ? key.length == strlen(text) && memcmp(key.text, text, key.length) == 0
+							 : key.length == 0);
+	}
+	if (c->sketch.form == QS_EXPLICIT)
+		REQUIRE(c->top.count == distinct && c->top.bound == 0);
+	else
+		REQUIRE(c->top.count <= qs_top_capacity(c->top.n));
+}
+
+static qs_params
+params_of(int structure)
+{
+	return test_usual_params(structure, structure == QS_THREAD ? 3000 : 256);
+}
+
+/* n, keys and rows that give explicit, half full and overloaded sketches. */
+static const struct
+{
+	uint32_t n;
+	uint64_t keys;
+	size_t rows;
+} sizes[] = { { 1, 1, 1 },
+			  { 10, 100, 300 },
+			  { 10, TOP_KEYS, 100 },
+			  { 10, TOP_KEYS, 60000 },
+			  { 100, TOP_KEYS, 60000 },
+			  { 3, TOP_KEYS / 2, 200000 },
+			  { 5000, TOP_KEYS, 60000 } };
+
+static void
+promises_are_kept(void **state)
+{
+	int structure;
+	size_t i;
+
+	(void) state;
+	for (structure = 1; structure < QS_STRUCTURES; structure++)
+		for (i = 0; i < ALL_OF(sizes); i++)
+		{
+			qs_params p = params_of(structure);
+			test_rng rng = test_seeded(i + 1);
+			top_counted c;
+
+			WHERE("structure %d, size %zu", structure, i);
+			top_begin(&c, &p, sizes[i].n, i % 2 == 0);
+			top_fill(&c, &rng, 0, sizes[i].keys, sizes[i].rows);
+			check(&c);
+			top_end(&c);
+			test_no_leak();
+		}
+}
+
+/* The candidates change nothing about the sketch. */
+static void
+sketches_are_the_same_without(void **state)
+{
+	qs_params p = params_of(QS_MULTILEVEL);
+	test_rng rng = test_seeded(9);
+	test_rng again = test_seeded(9);
+	qs_sketch alone;
+	top_counted c;
+	size_t i;
+
+	(void) state;
+	top_begin(&c, &p, 10, false);
+	test_init(&alone, &p);
+	for (i = 0; i < 30000; i++)
+	{
+		uint64_t key = test_key(test_skewed(&rng, TOP_KEYS));
+
+		REQUIRE_OK(top_try_batch(&c, &key, NULL, 1));
+		test_insert(&alone, test_key(test_skewed(&again, TOP_KEYS)), 1);
+	}
+	REQUIRE(test_same(&c.sketch, &alone));
+	qs_free(&alone);
+	top_end(&c);
+}
+
+/* Frequent keys come early, so that nearly all of their rows are top_counted. */
+static void
+frequent_keys_are_nearly_exact(void **state)
+{
+	qs_params p = test_usual_params(QS_MULTILEVEL, 8192);
+	test_rng rng = test_seeded(77);
+	top_counted c;
+	uint64_t i;
+
+	(void) state;
+	top_begin(&c, &p, 10, false);
+	top_fill(&c, &rng, 0, TOP_KEYS, 400000);
+	qs_top_finish(&c.top, &c.sketch);
+	for (i = 0; i < 10; i++)
+	{
+		qs_top_key key;
+
+		REQUIRE(qs_top_find(&c.top, test_key(i), &key));
+		REQUIRE(key.before <= 3 && c.truth[i] > 500);
+	}
+	top_end(&c);
+}
+
+/* into += from through bytes or not; frees "from". */
+static void
+merge(top_counted *into, top_counted *from, bool flat)
+{
+	uint64_t i;
+
+	if (flat)
+	{
+		test_bytes b = top_write(from);
+		qs_sketch sketch;
+		qs_top view;
+
+		REQUIRE_OK(qs_top_validate(b.data, b.length));
+		REQUIRE_OK(qs_top_open(&view, &sketch, b.data, b.length));
+		REQUIRE_OK(qs_top_merge(&into->top, &into->sketch, &view, &sketch));
+		free(b.data);
+	}
+	else
+		REQUIRE_OK(qs_top_merge(&into->top, &into->sketch, &from->top, &from->sketch));
+	for (i = 0; i < TOP_KEYS; i++)
+		into->truth[i] += from->truth[i];
+	top_end(from);
+}
+
+/* Parts of any size, of other keys, in any tree. */
+static void
+merged_lists_keep_promises(void **state)
+{
+	test_rng rng = test_seeded(5);
+	int round;
+
+	(void) state;
+	for (round = 0; round < 40; round++)
+	{
+		qs_params p = params_of(1 + round % (QS_STRUCTURES - 1));
+		top_counted part[8];
+		int parts = 2 + (int) test_below(&rng, 7);
+		int i;
+
+		WHERE("round %d", round);
+		for (i = 0; i < parts; i++)
+		{
+			top_begin(&part[i], &p, 10 + (uint32_t) test_below(&rng, 10), round % 2 == 0);
+			top_fill(&part[i], &rng, test_below(&rng, TOP_KEYS / 2),
+					 test_below(&rng, 2) ? 50 : TOP_KEYS / 2, 1 + test_below(&rng, 20000));
+		}
+		for (; parts > 1; parts--)
+		{
+			int a = (int) test_below(&rng, (uint64_t) parts - 1);
+
+			merge(&part[a], &part[parts - 1], test_below(&rng, 2));
+			if (test_below(&rng, 2))
+				top_fill(&part[a], &rng, 0, TOP_KEYS, test_below(&rng, 5000));
+			check(&part[a]);
+		}
+		top_end(&part[0]);
+		test_no_leak();
+	}
+}
+
+/* What is dropped is bounded, and what stays is found. */
+static void
+dropping_keeps_promises(void **state)
+{
+	qs_params p = test_usual_params(QS_MULTILEVEL, 4096);
+	test_rng rng = test_seeded(6);
+	top_counted c;
+	int64_t least;
+	uint64_t i;
+
+	(void) state;
+	top_begin(&c, &p, 100, true);
+	top_fill(&c, &rng, 0, TOP_KEYS, 100000);
+	check(&c);
+	for (least = 1; c.top.count > 0; least *= 2)
+	{
+		qs_top_drop_below(&c.top, least);
+		for (i = 0; i < c.top.count; i++)
+			REQUIRE(c.top.key[i].lower + c.top.key[i].before >= least);
+		check(&c);
+	}
+	REQUIRE(least > 1000);
+	top_end(&c);
+	test_no_leak();
+}
+
+/* While sketches are explicit the order of rows and merges means nothing. */
+static void
+explicit_lists_are_the_same_in_any_order(void **state)
+{
+	qs_params p = test_usual_params(QS_MULTILEVEL, 8192);
+	test_rng rng = test_seeded(11);
+	uint64_t key[3000];
+	test_bytes first = { 0 };
+	int round;
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < ALL_OF(key); i++)
+		key[i] = test_key(test_skewed(&rng, 1500));
+	for (round = 0; round < 10; round++)
+	{
+		top_counted a, b;
+		test_bytes bytes;
+		size_t cut = test_below(&rng, ALL_OF(key) - 1) + 1;
+
+		top_begin(&a, &p, 5, true);
+		top_begin(&b, &p, 5, true);
+		test_shuffle(&rng, key, NULL, ALL_OF(key));
+		REQUIRE_OK(top_try_batch(&a, key, NULL, cut));
+		REQUIRE_OK(top_try_batch(&b, key + cut, NULL, ALL_OF(key) - cut));
+		merge(&a, &b, round % 2);
+		REQUIRE(a.sketch.form == QS_EXPLICIT);
+		bytes = top_write(&a);
+		if (round == 0)
+			first = bytes;
+		else
+		{
+			REQUIRE(test_equal_bytes(first, bytes));
+			free(bytes.data);
+		}
+		top_end(&a);
+	}
+	free(first.data);
+	test_no_leak();
+}
+
+/* The format of the samples is that of the files. */
+static void
+lists_are_as_they_were(void **state)
+{
+	static const char *const name[] = { "empty", "explicit_texts", "dense", "warp_explicit",
+										"warp_dense_texts" };
+	int kind;
+
+	(void) state;
+	for (kind = 0; kind < TOP_SAMPLES; kind++)
+	{
+		test_bytes b = top_sample(kind);
+		uint8_t *there = malloc(b.length + 1);
+		char path[200];
+		FILE *file;
+
+		WHERE("%s", name[kind]);
+		snprintf(path, sizeof(path), "src/test/golden/top_%s.bin", name[kind]);
+		if (getenv("GOLDEN_WRITE"))
+		{
+			file = fopen(path, "wb");
+			REQUIRE(file && fwrite(b.data, 1, b.length, file) == b.length && fclose(file) == 0);
+		}
+		file = fopen(path, "rb");
+		REQUIRE(file != NULL);
+		REQUIRE(fread(there, 1, b.length + 1, file) == b.length);
+		REQUIRE(memcmp(there, b.data, b.length) == 0);
+		fclose(file);
+		free(there);
+		free(b.data);
+	}
+}
+
+static void
+copies_are_the_same(void **state)
+{
+	int kind;
+
+	(void) state;
+	for (kind = 0; kind < TOP_SAMPLES; kind++)
+	{
+		test_bytes b = top_sample(kind);
+		test_bytes again;
+		qs_sketch sketch;
+		qs_top view;
+		top_counted c;
+
+		WHERE("sample %d", kind);
+		c.truth = NULL;
+		REQUIRE_OK(qs_top_open(&view, &sketch, b.data, b.length));
+		REQUIRE_OK(qs_copy(&c.sketch, &sketch, &test_heap));
+		REQUIRE_OK(qs_top_copy(&c.top, &view, &test_heap));
+		again = top_write(&c);
+		REQUIRE(test_equal_bytes(b, again));
+		free(again.data);
+		free(b.data);
+		top_end(&c);
+		test_no_leak();
+	}
+}
+
+static void
+damage_is_found(void **state)
+{
+	int kind;
+	uint64_t i;
+
+	(void) state;
+	for (kind = 0; kind < TOP_SAMPLES; kind++)
+	{
+		test_bytes b = top_sample(kind);
+
+		for (i = 0; i < b.length; i++)
+		{
+			test_bytes cut = test_bytes_of(b.data, i);
+
+			REQUIRE(qs_top_validate(cut.data, cut.length) != QS_OK);
+			top_use(cut.data, cut.length);
+			top_repair(cut.data, cut.length);
+			REQUIRE(qs_top_validate(cut.data, cut.length) != QS_OK);
+			free(cut.data);
+			b.data[i] ^= (uint8_t) (1 << i % 8);
+			REQUIRE(qs_top_validate(b.data, b.length) != QS_OK);
+			top_use(b.data, b.length);
+			b.data[i] ^= (uint8_t) (1 << i % 8);
+		}
+		free(b.data);
+	}
+}
+
+/* Changes in some bytes and fields, behind checksums that fit. */
+static void
+mutants_do_no_harm(void **state)
+{
+	static const uint64_t edges[] = { 0,
+									  1,
+									  127,
+									  128,
+									  255,
+									  INT32_MAX,
+									  UINT32_MAX,
+									  INT64_MAX,
+									  UINT64_MAX,
+									  UINT64_MAX / 32,
+									  UINT64_C(1) << 59 };
+	test_rng rng = test_seeded(31);
+	test_bytes sound[TOP_SAMPLES];
+	int accepted = 0;
+	int round;
+	int i;
+
+	(void) state;
+	for (i = 0; i < TOP_SAMPLES; i++)
+		sound[i] = top_sample(i);
+	for (round = 0; round < 30000; round++)
+	{
+		const test_bytes *s = &sound[test_below(&rng, TOP_SAMPLES)];
+		test_bytes m = test_bytes_of(s->data, s->length);
+		uint64_t list = QS_TOP_HEADER_BYTES + qs_load64(m.data + AT_SKETCH);
+		int changes = 1 + (int) test_below(&rng, 3);
+
+		WHERE("round %d", round);
+		while (changes-- > 0)
+		{
+			bool header = test_below(&rng, 2) || list == m.length;
+			uint64_t at = header ? test_below(&rng, QS_TOP_HEADER_BYTES + QS_HEADER_BYTES)
+								 : list + test_below(&rng, m.length - list);
+
+			if (test_below(&rng, 2) && at / 8 * 8 + 8 <= m.length)
+				qs_store64(m.data + at / 8 * 8, edges[test_below(&rng, ALL_OF(edges))]);
+			else
+				m.data[at] ^= (uint8_t) (1 << test_below(&rng, 8));
+		}
+		top_repair(m.data, m.length);
+		accepted += qs_top_validate(m.data, m.length) == QS_OK;
+		top_use(m.data, m.length);
+		free(m.data);
+	}
+	for (i = 0; i < TOP_SAMPLES; i++)
+		free(sound[i].data);
+	REQUIRE(accepted > 100 && accepted < 15000);
+}
+
+/* Refused for this reason, though both checksums fit. */
+static void
+require_refused(int kind, uint64_t at, uint64_t value, int bytes, qs_status wanted)
+{
+	test_bytes b = top_sample(kind);
+
+	WHERE("sample %d, offset %llu", kind, (unsigned long long) at);
+	memcpy(b.data + at, &value, (size_t) bytes);
+	top_repair(b.data, b.length);
+	REQUIRE_STATUS(qs_top_validate(b.data, b.length), wanted);
+	free(b.data);
+}
+
+static void
+contradictions_are_refused(void **state)
+{
+	test_bytes b = top_sample(4);
+	uint64_t list = QS_TOP_HEADER_BYTES + qs_load64(b.data + AT_SKETCH);
+	uint64_t texts = qs_load64(b.data + AT_TEXT_BYTES);
+	uint64_t last = list + (qs_load64(b.data + AT_COUNT) - 1) * QS_TOP_ENTRY_BYTES;
+
+	(void) state;
+	require_refused(4, 0, 'X', 1, QS_FORMAT_MAGIC);
+	require_refused(4, 3, 2, 1, QS_FORMAT_VERSION);
+	require_refused(4, AT_N, 0, 4, QS_FORMAT_PARAMS);
+	require_refused(4, AT_N, QS_TOP_MAX + 1, 4, QS_FORMAT_PARAMS);
+	require_refused(4, AT_N, 3, 4, QS_FORMAT_PARAMS); /* more candidates than that */
+	require_refused(4, AT_TEXTS, 2, 1, QS_FORMAT_PARAMS);
+	require_refused(2, AT_ENCODING, 6, 1, QS_FORMAT_PARAMS);
+	require_refused(0, AT_TEXTS, 1, 1, QS_FORMAT_PARAMS);
+	require_refused(4, 14, 1, 2, QS_FORMAT_RESERVED);
+	require_refused(4, 63, 1, 1, QS_FORMAT_RESERVED);
+	require_refused(4, AT_BOUND, (uint64_t) -1, 8, QS_FORMAT_PARAMS);
+	require_refused(4, AT_BOUND, INT64_MAX, 8, QS_FORMAT_PARAMS);
+	require_refused(1, AT_BOUND, 1, 8, QS_FORMAT_PARAMS); /* it is exact */
+	require_refused(1, AT_COUNT, 1, 8, QS_FORMAT_PARAMS);
+	require_refused(4, AT_SKETCH, UINT64_MAX, 8, QS_FORMAT_LENGTH);
+	require_refused(4, AT_COUNT, 0, 8, QS_FORMAT_PARAMS);
+	require_refused(4, AT_COUNT, 1, 8, QS_FORMAT_LENGTH);
+	require_refused(4, AT_TEXT_BYTES, texts + 1, 8, QS_FORMAT_LENGTH);
+	require_refused(4, AT_TEXT_BYTES, UINT64_MAX, 8, QS_FORMAT_LENGTH);
+	require_refused(4, list + 24, UINT64_MAX, 8, QS_FORMAT_LENGTH);
+	require_refused(4, last + 24, texts - 1, 8, QS_FORMAT_LENGTH);
+	require_refused(4, list, UINT64_MAX, 8, QS_FORMAT_ENTRIES);
+	require_refused(4, list + 8, 0, 8, QS_FORMAT_ENTRIES);
+	require_refused(4, list + 8, INT64_MAX, 8, QS_FORMAT_ENTRIES);
+	require_refused(4, list + 16, (uint64_t) -1, 8, QS_FORMAT_ENTRIES);
+	require_refused(4, list + 16, INT64_MAX, 8, QS_FORMAT_ENTRIES);
+	free(b.data);
+}
+
+/* Whatever allocation fails, the status says so and all is freed. */
+static void
+memory_may_run_out(void **state)
+{
+	long k;
+	bool failed = true;
+
+	(void) state;
+	for (k = 1; failed; k++)
+	{
+		qs_params p = params_of(QS_MULTILEVEL);
+		uint64_t key[600];
+		top_counted a, b;
+		size_t i;
+
+		top_begin(&a, &p, 10, true);
+		top_begin(&b, &p, 10, true);
+		for (i = 0; i < ALL_OF(key); i++)
+			key[i] = test_key(i * 7 % 900);
+		test_fail_at(k);
+		failed = top_try_batch(&a, key, NULL, ALL_OF(key)) == QS_NO_MEMORY ||
+				 top_try_batch(&b, key, NULL, 200) == QS_NO_MEMORY ||
+				 qs_top_merge(&a.top, &a.sketch, &b.top, &b.sketch) == QS_NO_MEMORY;
+		test_fail_at(0);
+		top_end(&a);
+		top_end(&b);
+		test_no_leak();
+	}
+	REQUIRE(k > 100);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(promises_are_kept),
+		cmocka_unit_test(sketches_are_the_same_without),
+		cmocka_unit_test(frequent_keys_are_nearly_exact),
+		cmocka_unit_test(merged_lists_keep_promises),
+		cmocka_unit_test(dropping_keeps_promises),
+		cmocka_unit_test(explicit_lists_are_the_same_in_any_order),
+		cmocka_unit_test(lists_are_as_they_were),
+		cmocka_unit_test(copies_are_the_same),
+		cmocka_unit_test(damage_is_found),
+		cmocka_unit_test(mutants_do_no_harm),
+		cmocka_unit_test(contradictions_are_refused),
+		cmocka_unit_test(memory_may_run_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
