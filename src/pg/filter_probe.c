@@ -2,13 +2,14 @@
  * filter_probe.c
  *		Looking up keys in filters: what is kept from row to row.
  *
- * A query that looks up many keys in one stored filter must fetch it once, also
- * when it comes anew with each row of a join.
+ * A query that looks up many keys in stored filters must fetch each once, also
+ * when it comes anew with each row of a join: copies are kept (stored.h).
  *
  * src/pg/filter_probe.c
  */
 #include "pg/filter_probe.h"
 
+#include "miscadmin.h"
 #include "pg/keyexpr.h"
 #include "utils/memutils.h"
 
@@ -24,33 +25,36 @@ FilterProbeOf(FunctionCallInfo fcinfo)
 	if (likely(probe))
 		return probe;
 	probe = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(FilterProbe));
-	probe->copy_context = AllocSetContextCreate(flinfo->fn_mcxt, "pbf probe", ALLOCSET_SMALL_SIZES);
+	StoredInit(&probe->filters, flinfo->fn_mcxt, sizeof(StoredFilter), get_hash_memory_limit());
 	flinfo->fn_extra = probe;
 	return probe;
+}
+
+/* Keep a copy of the filter that was read. */
+static void
+keep_copy(FilterProbe *probe, StoredFilter *stored)
+{
+	stored->copy = NULL;
+	MemoryContextReset(stored->stored.context);
+	stored->copy = FilterCopy(stored->stored.context, probe->reader.filter);
+	StoredKept(&probe->filters, &stored->stored);
+	FilterReadEnd(&probe->reader);
 }
 
 /* The filter of this row, for reading; good until the row ends. */
 const qf_filter *
 FilterProbed(FilterProbe *probe, Datum datum)
 {
-	bool same = StoredIdIs(&probe->stored, datum);
+	StoredFilter *stored = (StoredFilter *) StoredFind(&probe->filters, datum);
 
-	if (same && probe->copy)
-		return &probe->copy->filter;
+	if (stored && stored->copy)
+		return &stored->copy->filter;
 	FilterRead(&probe->reader, datum);
-	if (same)
-	{
-		probe->copy = FilterCopy(probe->copy_context, probe->reader.filter);
-		FilterReadEnd(&probe->reader);
-		return &probe->copy->filter;
-	}
-	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
-	{
-		StoredIdNote(&probe->stored, datum);
-		probe->copy = NULL;
-		MemoryContextReset(probe->copy_context);
-	}
-	return probe->reader.filter;
+	if (stored == NULL ||
+		!StoredMayKeep(&probe->filters, &stored->stored, stored->stored.id.va_rawsize))
+		return probe->reader.filter;
+	keep_copy(probe, stored);
+	return &stored->copy->filter;
 }
 
 /* Learn the type of the keys. */

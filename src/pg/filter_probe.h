@@ -12,10 +12,17 @@
 #include "pg/keyread.h"
 #include "pg/stored.h"
 
+/* A filter stored out of line. */
+typedef struct StoredFilter
+{
+	StoredValue stored;
+	ExpandedFilter *copy; /* NULL: not kept */
+} StoredFilter;
+
 /*
  * One per calling expression, in fn_extra.  Remembers the type of the keys and
- * the last filter stored out of line: the first row that names it reads it, the
- * second keeps a copy, all others use that.
+ * filters stored out of line: the first row that names one reads it, and keeps
+ * a copy if there is room; else the second does, in the place of others.
  */
 typedef struct FilterProbe
 {
@@ -24,9 +31,7 @@ typedef struct FilterProbe
 	KeyReader literals;  /* which does that */
 	FilterReader reader; /* of the row at hand */
 
-	MemoryContext copy_context;
-	StoredId stored;
-	ExpandedFilter *copy; /* NULL: not kept yet */
+	StoredCache filters; /* of StoredFilter */
 } FilterProbe;
 
 extern FilterProbe *FilterProbeOf(FunctionCallInfo fcinfo);

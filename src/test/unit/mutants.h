@@ -224,7 +224,7 @@ bounds_of_valid(test_bytes b, const qs_sketch *view, const qs_noise *noise, int6
 	exercise_keys(view, key);
 	for (i = 0; i < ALL_OF(key); i++)
 	{
-		qs_bounds bounds = qs_bounds_of(view, key[i], error);
+		qs_bounds bounds = qs_bounds_of(qs_estimate(view, key[i]), error);
 		double unbiased = qs_estimate_unbiased(view, noise, key[i]);
 
 		REQUIRE(bounds.lower >= 0 && bounds.lower <= bounds.estimate &&
