@@ -56,6 +56,17 @@ CREATE FUNCTION qsketch_error(qsketch, confidence double precision DEFAULT 0.95,
 COMMENT ON FUNCTION qsketch_error(qsketch, double precision, bigint)
 	IS 'how much an estimate, or each of so many keys'' at once, is too large at most, with this confidence';
 
+CREATE FUNCTION qsketch_inner_product(a qsketch, b qsketch,
+	OUT estimate double precision, OUT standard_error double precision)
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_inner_product(qsketch, qsketch)
+	IS 'sum over all keys of the products of their counts: size of the join of both';
+
+CREATE FUNCTION qsketch_second_moment(qsketch,
+	OUT estimate double precision, OUT standard_error double precision)
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_second_moment(qsketch) IS 'sum of the squares of the counts of all keys';
+
 CREATE FUNCTION qsketch_info(
 	qsketch,
 	OUT structure text, OUT size bigint, OUT depth integer, OUT width bigint,

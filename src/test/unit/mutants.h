@@ -22,6 +22,7 @@
 
 #include "sketch/noise.h"
 #include "sketch/pieces.h"
+#include "sketch/product.h"
 #include "sketch/unbiased.h"
 
 #define MOST_CHANGES 4
@@ -241,12 +242,18 @@ measure_valid(test_bytes b)
 {
 	static const double confidence[] = { 0, 0.5, 0.95, 1 };
 	static const uint64_t probes[] = { 1, 1000 };
+	qs_product product;
 	qs_sketch view;
 	qs_noise noise;
 	uint64_t i;
 	uint64_t p;
 
 	REQUIRE_OK(qs_open(&view, b.data, b.length));
+	if (qs_has_product(&view))
+	{
+		REQUIRE_OK(qs_inner_product(&view, &view, &test_heap, &product));
+		REQUIRE(product.estimate >= 0 && product.standard_error >= 0);
+	}
 	for (p = 0; p < ALL_OF(probes); p++)
 	{
 		REQUIRE_OK(qs_noise_init(&noise, &view, probes[p], &test_heap));
