@@ -85,6 +85,7 @@ FilterKeyArgument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *
 
 		KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
 		FilterProbeSetKey(probe, key.type, key.collation);
+		KeyTypeLearn(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
 		probe->literal = key.literal;
 	}
 	return FilterFingerprint(probe, filter, PG_GETARG_DATUM(KEY_ARGUMENT));

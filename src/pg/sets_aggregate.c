@@ -113,6 +113,8 @@ learn_key(FunctionCallInfo fcinfo, ExpandedSets *state, bool array)
 		key.type = type;
 	}
 	KeyTypeInit(&state->key, key.type, key.collation);
+	if (!array)
+		KeyTypeLearn(&state->key, PG_GETARG_DATUM(ELEMENT_ARGUMENT));
 	state->exact = is_exact(key.type);
 }
 

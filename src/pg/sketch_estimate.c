@@ -20,6 +20,7 @@ learn_key(FunctionCallInfo fcinfo, Probe *probe)
 
 	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
 	ProbeSetKey(probe, key.type, key.collation);
+	KeyTypeLearn(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
 	probe->literal = key.literal;
 }
 
