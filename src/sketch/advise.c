@@ -80,6 +80,7 @@ measure_model(qs_forecast *forecast, const qs_sketch *model, double times, doubl
 {
 	double mean =
 		share_of_counter(&model->params) * (double) model->total / (double) model->params.n;
+	uint32_t cells = model->params.structure == QS_SF ? model->params.z : 1;
 	qs_noise noise;
 	qs_status status = qs_noise_init(&noise, model, 1, memory);
 
@@ -87,6 +88,7 @@ measure_model(qs_forecast *forecast, const qs_sketch *model, double times, doubl
 		return status;
 	forecast->error = (double) qs_noise_error(&noise, confidence, 1);
 	qs_noise_free(&noise);
+	mean /= cells; /* the largest of these is told */
 	if (times > 1)
 		forecast->error = mean * times + (forecast->error - mean) * sqrt(times);
 	forecast->stored_bytes = (double) (qs_flat_size(model) - QS_HEADER_BYTES);
