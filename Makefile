@@ -5,7 +5,7 @@
 #   make demo            build, start a throw-away server, show the extension on real data
 #   make test            everything that can be tested without a GPU; ends with the counts
 #   make unit            tests of the sketches alone, without PostgreSQL, under sanitizers
-#   make fuzz            fuzzers of the untrusted formats, FUZZ_SECONDS (30) each
+#   make fuzz            fuzzers of untrusted bytes, FUZZ_SECONDS (30) each
 #   make regress         SQL tests on a throw-away server     (REGRESS="name ..." picks some)
 #   make isolation       concurrency tests, the same way      (ISOLATION="name ...")
 #   make regress-gpu     SQL tests through the GPU worker (QSKETCH_GPU=auto: with a real GPU)
@@ -25,7 +25,10 @@
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
 #   make sets-bench      speed of the sets family; writes docs/sets-performance.md
+#   make sets-bench-sql  the same inside PostgreSQL, against other ways (DUCKDB=folder)
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
+#   make figures         bench, structures, accuracy, analysis, filter-accuracy, filter-bench and
+#                        sets-bench in turn: all tables and figures that take no GPU, anew
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
 #   make dist            source archive
 #   make clean
@@ -146,7 +149,7 @@ endif
 
 # ---- tests ----
 
-.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak link-tests
+.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak link-tests test-modules
 test:
 	@src/test/run.sh
 regress: all
@@ -157,10 +160,11 @@ soak: all
 	@QSKETCH_SOAK_SECONDS=$(or $(SOAK_SECONDS),600) src/test/run.sh tap 020_gpu_soak.pl
 isolation: all
 	@src/test/run.sh isolation $(ISOLATION)
-tap: all build/test/worker_partial.so
+tap: all test-modules
 	@src/test/run.sh tap $(PROVE_TESTS)
 
 # What some TAP tests load into their servers.
+test-modules: $(patsubst src/test/modules/%.c,build/test/%.so,$(wildcard src/test/modules/*.c))
 build/test/%.so: src/test/modules/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
@@ -181,14 +185,27 @@ FUZZ      := $(patsubst src/test/fuzz/%.c,build/fuzz/%,$(wildcard src/test/fuzz/
 UNIT_OBJS := $(CORE_SRC:src/%.c=build/unit/%.o)
 FUZZ_OBJS := $(CORE_SRC:src/%.c=build/fuzz/%.o)
 FUZZ_SECONDS ?= 30
-.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS)
+
+# Tickets are tested with code of the server, compiled against PostgreSQL's headers.
+TICKETS      := gpu/entries.o gpu/sketch_ticket.o
+SERVER_FLAGS  = -std=gnu11 $(CPPFLAGS) $(addprefix -Wno-,unused-parameter sign-compare missing-field-initializers ignored-attributes)
+ifeq ($(PGXS),)
+UNIT := $(filter-out %_tickets,$(UNIT))
+FUZZ := $(filter-out %_tickets,$(FUZZ))
+endif
+build/unit/test_tickets: $(TICKETS:%=build/unit/%)
+build/fuzz/fuzz_tickets: $(TICKETS:%=build/fuzz/%)
+build/unit/test_tickets build/fuzz/fuzz_tickets: private SAN_FLAGS += $(SERVER_FLAGS)
+build/unit/gpu/%.o build/fuzz/gpu/%.o: SAN_FLAGS += $(SERVER_FLAGS)
+
+.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) $(TICKETS:%=build/unit/%) $(TICKETS:%=build/fuzz/%)
 -include $(wildcard build/unit/*.d build/unit/*/*.d build/fuzz/*.d build/fuzz/*/*.d)
 
 unit: $(UNIT)
 	@status=0; for t in $(UNIT); do echo "== $$t"; $$t || status=1; done; exit $$status
 $(UNIT): build/unit/%: src/test/unit/%.c $(UNIT_OBJS)
 	@mkdir -p $(@D)
-	$(UNIT_CC) -o $@ $< $(UNIT_OBJS) -lcmocka -lm
+	$(UNIT_CC) -o $@ $(filter %.c %.o,$^) -lcmocka -lm
 build/unit/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(UNIT_CC) -c -o $@ $<
@@ -200,7 +217,7 @@ fuzz: $(FUZZ)
 		build/fuzz/corpus/$$(basename $$f) $(wildcard src/test/golden); done
 $(FUZZ): build/fuzz/%: src/test/fuzz/%.c $(FUZZ_OBJS)
 	@mkdir -p $(@D)
-	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZ_OBJS) -lm
+	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.c %.o,$^) -lm
 build/fuzz/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
@@ -211,6 +228,7 @@ build/fuzz/%.o: src/%.c
 .PHONY: gpu-build gpu-test gpu-sanitize gpu-bench
 GPU_ARCHS   ?= $(CUDA_ARCHS)
 GPU_TESTS   := $(patsubst src/test/gpu/%.c,build/gpu/%,$(filter-out %/support.c,$(wildcard src/test/gpu/*.c)))
+GPU_FAULTY   = build/gpu/faults build/gpu/sets_faults
 GPU_NVCC     = $(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) \
 	$(foreach a,$(GPU_ARCHS),-gencode arch=compute_$a,code=sm_$a)
 GPU_CC       = gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -Isrc/bench -Icuda -I$(CUDA_ROOT)/include -MMD -MP
@@ -221,7 +239,7 @@ GPU_LINK     = -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
 .SECONDARY: $(GPU_HOST) $(GPU_LIB) $(GPU_FAULTS)
 -include $(wildcard build/gpu/*.d build/gpu/*/*.d build/gpu/*/*/*.d)
 
-gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/run.sh
+gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/gpu_sets build/gpu/run.sh
 gpu-test gpu-sanitize: gpu-%: gpu-build
 	@build/gpu/run.sh $*
 gpu-bench: gpu-build
@@ -229,11 +247,13 @@ gpu-bench: gpu-build
 	@build/gpu/run.sh profile >build/gpu/counters.csv || :
 	@command -v gnuplot >/dev/null || src/test/setup.sh bench
 	@src/bench/gpu_report.sh build/gpu/gpu-bench.tsv build/gpu/counters.csv
-$(filter-out build/gpu/faults,$(GPU_TESTS)): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_LIB)
+$(filter-out $(GPU_FAULTY),$(GPU_TESTS)): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
-build/gpu/faults: build/gpu/test/gpu/faults.o $(GPU_HOST) $(GPU_FAULTS)
+$(GPU_FAULTY): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_FAULTS)
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/gpu_bench: $(addprefix build/gpu/bench/,gpu_bench.o gpu_sections.o gpu_kernels.o) $(GPU_HOST) $(GPU_LIB)
+	gcc -o $@ $^ $(GPU_LINK)
+build/gpu/gpu_sets: $(addprefix build/gpu/bench/,gpu_sets.o sets_data.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/run.sh: src/test/gpu/run.sh
 	@mkdir -p $(@D)
@@ -267,7 +287,7 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench bundle dist
+.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql figures bundle dist
 demo:
 	@src/bench/demo.sh
 bench bench-sql bench-gpu structures:
@@ -297,10 +317,14 @@ build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_a
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
 
+sets-bench-sql:
+	@src/bench/sets.sh
+
 # SECTIONS="targets single multiple model" picks some, which are only printed.
 sets-bench: build/bench/sets_bench
 	@src/bench/sets-bench.sh $(SECTIONS)
-build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_data.c) $(CORE_SRC) \
+build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_single.c \
+		sets_multiple.c sets_targets.c sets_model.c sets_data.c) $(CORE_SRC) \
 		build/bench/sets_std.o $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c %.o,$^) -lm -lpthread
@@ -308,7 +332,12 @@ build/bench/sets_std.o: src/bench/sets_std.cpp
 	@mkdir -p $(@D)
 	g++ -O3 -Wall -Wextra -c -o $@ $<
 
-bundle: all
+# One after the other: each has the machine to itself.
+figures:
+	@set -e; for t in bench structures accuracy analysis filter-accuracy filter-bench sets-bench; do \
+		echo "== $$t"; $(MAKE) -s $$t; done
+
+bundle: all test-modules
 	@src/test/bundle.sh
 dist:
 	@mkdir -p build

@@ -8,7 +8,7 @@
  *
  * Errors: each CUDA call goes through QS_CUDA_TRY, which notes the error in
  * the qs_cuda and returns from the caller.  Launches are followed by
- * QS_CUDA_LAUNCHED.
+ * QS_CUDA_LAUNCHED; qs_launch() does both.
  *
  * cuda/device.cuh
  */
@@ -112,6 +112,12 @@ extern qs_status qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer);
 /* Copy the first words of gpu->result to gpu->host_result and wait. */
 extern qs_status qs_read_result(qs_cuda *gpu, int words);
 
+static inline uint64_t
+qs_ceil_div(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
+
 /* Blocks that fill the device, but no more than "wanted". */
 template <typename Kernel>
 static qs_status
@@ -126,10 +132,20 @@ qs_grid(qs_cuda *gpu, Kernel kernel, int block, size_t shared, uint64_t wanted, 
 	return QS_OK;
 }
 
-static inline uint64_t
-qs_ceil_div(uint64_t a, uint64_t b)
+/*
+ * Launch a kernel with a thread for each item, or, if that is more than fill
+ * the device, as many as do and take the items in strides.
+ */
+template <typename... Parameters, typename... Arguments>
+static qs_status
+qs_launch(qs_cuda *gpu, void (*kernel)(Parameters...), uint64_t items, Arguments... arguments)
 {
-	return (a + b - 1) / b;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(items, QS_BLOCK), &grid));
+	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(arguments...);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
 }
 
 #endif

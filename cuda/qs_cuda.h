@@ -12,7 +12,9 @@
  * everything.  One qs_cuda and what it holds belong to one thread at a time.
  *
  * Without CUDA the same functions come from no_cuda.c, where every device is
- * missing.  cuda/qs_cuda.h
+ * missing.
+ *
+ * cuda/qs_cuda.h
  */
 #ifndef QS_CUDA_H
 #define QS_CUDA_H

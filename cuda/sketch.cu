@@ -231,6 +231,15 @@ qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used)
 	return QS_OK;
 }
 
+void
+qs_replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room)
+{
+	qs_device_free(sk->gpu, sk->view.extra, sk->extra_bytes);
+	sk->view.extra = extra;
+	sk->extra_bytes = room * qs_high_bytes(sk->view.wide);
+	sk->high_room = room;
+}
+
 qs_status
 qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room)
 {
@@ -252,10 +261,7 @@ qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room)
 		qs_device_free(gpu, extra, bytes);
 		return status;
 	}
-	qs_device_free(gpu, sk->view.extra, sk->extra_bytes);
-	sk->view.extra = extra;
-	sk->extra_bytes = bytes;
-	sk->high_room = room;
+	qs_replace_high(sk, extra, room);
 	return QS_OK;
 }
 

@@ -145,6 +145,9 @@ qs_cuda_create_like(qs_cuda *gpu, const qs_params *p, bool wide, qs_cuda_sketch 
 /* A table of "room" high buckets; the first "used" are kept. */
 extern qs_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
 
+/* Another table of "room" high buckets in place of the one there was, which is freed. */
+extern void qs_replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room);
+
 /* High buckets taken so far. */
 extern qs_status qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used);
 
@@ -170,7 +173,7 @@ extern qs_status qs_high_check(qs_cuda *gpu, const qs_view *v);
 
 /* ---- sketch_tables.cu ---- */
 
-/* into += from: counters of "width" = 2^log2_width, "more" buckets for one. */
+/* into += from, which may have more buckets: "buckets" of 2^log2_width counters. */
 extern qs_status qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from,
 								   uint64_t buckets, uint32_t log2_width);
 

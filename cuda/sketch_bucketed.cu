@@ -137,12 +137,8 @@ change_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change cha
 	auto kernel = change == QS_CHANGE_REMOVE ? remove_keys<M, Counter>
 				  : b->weight                ? insert_keys<M, Counter, true>
 											 : insert_keys<M, Counter, false>;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
-	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, kernel, b->count, *v, *b);
 }
 
 template <int M>
@@ -158,12 +154,8 @@ static qs_status
 query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 {
 	auto kernel = v->wide ? query_keys<M, qs_u64> : query_keys<M, uint32_t>;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
-	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b, estimate);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, kernel, b->count, *v, *b, estimate);
 }
 
 template <int LOG2_M>

@@ -3,11 +3,11 @@
  *		Adding partitioned keys tile by tile in shared memory.
  *
  * A key added directly costs a random access to device memory, however fast
- * the kernel is.  A large batch can do better: sketch_bulk.cu brings its keys into
- * the order of the tiles of the table, stretches of buckets whose counts fit
- * into shared memory.  Here a block counts the keys of a tile there, with
- * counters of 16 bits, and adds the counts to the table: all accesses to
- * device memory are long runs.
+ * the kernel is.  A large batch can do better: sketch_bulk.cu brings its keys
+ * into the order of the tiles of the table, stretches of buckets whose counts
+ * fit into shared memory.  Here a block counts the keys of a tile there, with
+ * counters of 16 bits, and adds the counts to the table: all accesses to device
+ * memory are long runs.
  *
  * Floor per key: 8 bytes of key, 4 bytes written and read by each of two
  * passes of partitioning, so 24, and the table read and written once per

@@ -15,7 +15,9 @@
  * memory (..._device), removing, folding, widening, emptying, and the insertion
  * into sf of the paper.  In PostgreSQL the CPU does these.
  *
- * Statuses and errors are as in qs_cuda.h.  cuda/sketch_cuda.h
+ * Statuses and errors are as in qs_cuda.h.
+ *
+ * cuda/sketch_cuda.h
  */
 #ifndef QS_SKETCH_CUDA_H
 #define QS_SKETCH_CUDA_H

@@ -102,10 +102,8 @@ compact_high(qs_cuda_sketch *sk, uint64_t *live)
 		qs_device_free(gpu, extra, bytes);
 		return status;
 	}
-	qs_device_free(gpu, sk->view.extra, sk->extra_bytes);
-	sk->view.extra = extra;
-	sk->extra_bytes = bytes;
-	sk->high_room = sk->high_bound = *live;
+	qs_replace_high(sk, extra, *live);
+	sk->high_bound = *live;
 	used = (uint32_t) *live;
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(sk->view.high_used, &used, sizeof(used),
 									 cudaMemcpyHostToDevice, gpu->stream));

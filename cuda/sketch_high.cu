@@ -58,14 +58,6 @@ for_each_bucket(uint64_t n, Each each)
 		each(b);
 }
 
-/* Blocks for "buckets" warps. */
-template <typename Kernel>
-static qs_status
-warp_grid(qs_cuda *gpu, Kernel kernel, uint64_t buckets, int *grid)
-{
-	return qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(buckets, QS_BLOCK / 32), grid);
-}
-
 /* Set a bucket to new values; takes a high bucket if it needs one. */
 __device__ __forceinline__ void
 set_bucket(const qs_view &v, uint64_t bucket, uint64_t value)
@@ -106,12 +98,7 @@ __launch_bounds__(QS_BLOCK) merge_buckets(const qs_view into, const qs_view from
 qs_status
 qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
 {
-	int grid;
-
-	QS_TRY(warp_grid(gpu, merge_buckets, into->n, &grid));
-	merge_buckets<<<grid, QS_BLOCK, 0, gpu->stream>>>(*into, *from, from->n / into->n);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, merge_buckets, into->n * 32, *into, *from, from->n / into->n);
 }
 
 __global__ void
@@ -131,12 +118,7 @@ __launch_bounds__(QS_BLOCK) sanitize_buckets(const qs_view v, uint64_t high)
 qs_status
 qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high)
 {
-	int grid;
-
-	QS_TRY(qs_grid(gpu, sanitize_buckets, QS_BLOCK, 0, qs_ceil_div(v->n, QS_BLOCK), &grid));
-	sanitize_buckets<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, high);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, sanitize_buckets, v->n, *v, high);
 }
 
 /*
@@ -168,13 +150,8 @@ __launch_bounds__(QS_BLOCK) collect_live(const qs_view v, uint8_t *to, uint64_t 
 static qs_status
 collect(qs_cuda *gpu, const qs_view *v, uint8_t *to)
 {
-	int grid;
-
-	QS_TRY(warp_grid(gpu, collect_live, v->n, &grid));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	collect_live<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, to, gpu->result);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, collect_live, v->n * 32, *v, to, gpu->result);
 }
 
 qs_status
@@ -216,10 +193,5 @@ __launch_bounds__(QS_BLOCK) check_buckets(const qs_view v)
 qs_status
 qs_high_check(qs_cuda *gpu, const qs_view *v)
 {
-	int grid;
-
-	QS_TRY(warp_grid(gpu, check_buckets, v->n, &grid));
-	check_buckets<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, check_buckets, v->n * 32, *v);
 }

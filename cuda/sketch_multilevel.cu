@@ -29,7 +29,7 @@
  * true, so a bucket asks for a high one only if one of its counters reached
  * 256: no more than N / 256 buckets do.  Who asks takes a number and offers it
  * to the bucket by compare-and-swap; who comes second keeps its number for
- * next time.  Room for both is made before the launch (qs_cuda_prepare).
+ * next time.  Room for both is made before the launch (qs_reserve_launch).
  *
  * Insert: 8 lanes for each key, 7 with a word each.  Floor per key: 8 bytes of
  * key and one atomic transaction on one sector, as for sub_warp.  Query: a
@@ -330,30 +330,22 @@ change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
 {
 	bool weighted = b->weight || change == QS_CHANGE_REMOVE;
 	auto kernel = weighted ? change_keys<true> : change_keys<false>;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
-	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b, change == QS_CHANGE_REMOVE,
-											   change == QS_CHANGE_ADD);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, kernel, b->count, *v, *b, change == QS_CHANGE_REMOVE,
+					 change == QS_CHANGE_ADD);
 }
 
 static qs_status
 query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 {
 	auto kernel = v->wide ? query_keys<qs_u64> : query_keys<uint32_t>;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
-	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b, estimate);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, kernel, b->count, *v, *b, estimate);
 }
 
 /*
- * What the tile kernel of sketch_bulk.cuh counted, into the table.  The block owns
- * the bucket, so a word is read, added to byte by byte, and written.
+ * What the tile kernel of sketch_bulk.cuh counted, into the table.  The block
+ * owns the bucket, so a word is read, added to byte by byte, and written.
  */
 struct multilevel_tile
 {

@@ -207,7 +207,6 @@ send_slot(sf_work *w, uint64_t count)
 	const uint32_t *bucket = (const uint32_t *) w->slot->device;
 	const uint8_t *counters = w->slot->device + numbers;
 	uint8_t *table = w->slim->view.table;
-	int grid;
 
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(w->slot->device, w->slot->host, count * sizeof(uint32_t),
 									 cudaMemcpyHostToDevice, gpu->in));
@@ -215,15 +214,12 @@ send_slot(sf_work *w, uint64_t count)
 									 cudaMemcpyHostToDevice, gpu->in));
 	QS_CUDA_TRY(gpu, cudaEventRecord(w->slot->arrived, gpu->in));
 	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->stream, w->slot->arrived, 0));
-	QS_TRY(qs_grid(gpu, raise_slim<uint32_t>, QS_BLOCK, 0,
-				   qs_ceil_div(count * QS_SF_WIDTH, QS_BLOCK), &grid));
 	if (w->full->wide)
-		raise_slim<<<grid, QS_BLOCK, 0, gpu->stream>>>((qs_u64 *) table, bucket,
-													   (const qs_u64 *) counters, count);
+		QS_TRY(qs_launch(gpu, raise_slim<qs_u64>, count * QS_SF_WIDTH, (qs_u64 *) table, bucket,
+						 (const qs_u64 *) counters, count));
 	else
-		raise_slim<<<grid, QS_BLOCK, 0, gpu->stream>>>((uint32_t *) table, bucket,
-													   (const uint32_t *) counters, count);
-	QS_CUDA_LAUNCHED(gpu);
+		QS_TRY(qs_launch(gpu, raise_slim<uint32_t>, count * QS_SF_WIDTH, (uint32_t *) table, bucket,
+						 (const uint32_t *) counters, count));
 	QS_CUDA_TRY(gpu, cudaEventRecord(w->slot->done, gpu->stream));
 	gpu->stats.bytes_in += count * sizeof(uint32_t) + bytes;
 	return QS_OK;

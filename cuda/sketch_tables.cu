@@ -38,13 +38,9 @@ merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t buckets, 
 {
 	auto kernel = merge_counters<Into, From>;
 	uint64_t count = buckets << log2_width;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(count, QS_BLOCK), &grid));
-	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>((Into *) into->table, (const From *) from->table,
-											   count, from->n / into->n, log2_width);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, kernel, count, (Into *) into->table, (const From *) from->table, count,
+					 from->n / into->n, log2_width);
 }
 
 qs_status
@@ -76,12 +72,8 @@ qs_status
 qs_counters_check(qs_cuda *gpu, const qs_view *v, uint32_t log2_width)
 {
 	auto kernel = v->wide ? check_counters<qs_u64> : check_counters<uint32_t>;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(v->n << log2_width, QS_BLOCK), &grid));
-	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, log2_width);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, kernel, v->n << log2_width, *v, log2_width);
 }
 
 __global__ void
@@ -96,13 +88,8 @@ __launch_bounds__(QS_BLOCK) widen_counters(uint64_t *to, const uint32_t *from, u
 qs_status
 qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t counters)
 {
-	int grid;
-
-	QS_TRY(qs_grid(gpu, widen_counters, QS_BLOCK, 0, qs_ceil_div(counters, QS_BLOCK), &grid));
-	widen_counters<<<grid, QS_BLOCK, 0, gpu->stream>>>((uint64_t *) to, (const uint32_t *) from,
-													   counters);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, widen_counters, counters, (uint64_t *) to, (const uint32_t *) from,
+					 counters);
 }
 
 /* Sums of the low and of the high halves, neither of which can overflow. */
@@ -136,13 +123,9 @@ qs_status
 qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum)
 {
 	unsigned __int128 total;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, sum_weights, QS_BLOCK, 0, qs_ceil_div(count, QS_BLOCK), &grid));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, 2 * sizeof(uint64_t), gpu->stream));
-	sum_weights<<<grid, QS_BLOCK, 0, gpu->stream>>>(weight, count, &gpu->result[0],
-													&gpu->result[1]);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launch(gpu, sum_weights, count, weight, count, &gpu->result[0], &gpu->result[1]));
 	QS_TRY(qs_read_result(gpu, 2));
 	total = ((unsigned __int128) gpu->host_result[1] << 32) + gpu->host_result[0];
 	*sum = total > INT64_MAX ? -1 : (int64_t) total;

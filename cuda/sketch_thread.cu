@@ -71,12 +71,8 @@ change_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change cha
 	auto kernel = change == QS_CHANGE_REMOVE ? change_keys<Counter, true, true>
 				  : b->weight                ? change_keys<Counter, true, false>
 											 : change_keys<Counter, false, false>;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
-	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, kernel, b->count, *v, *b);
 }
 
 static qs_status
@@ -90,12 +86,8 @@ static qs_status
 query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 {
 	auto kernel = v->wide ? query_keys<qs_u64> : query_keys<uint32_t>;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(b->count, QS_BLOCK), &grid));
-	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *b, estimate);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return qs_launch(gpu, kernel, b->count, *v, *b, estimate);
 }
 
 /* Rows fold by themselves: one of "from" is a power of two times as long. */

@@ -17,9 +17,10 @@ COMMENT ON FUNCTION pbf_new(bigint, bigint, double precision, text, integer, big
 	IS 'empty filter that tells frequencies, the template of aggregates';
 
 CREATE FUNCTION pbf_new_bloom(
-	keys bigint, false_positive_rate double precision DEFAULT 0.01, seed bigint DEFAULT 0) RETURNS pbf
+	keys bigint, false_positive_rate double precision DEFAULT 0.01, seed bigint DEFAULT 0,
+	layout text DEFAULT 'blocked') RETURNS pbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_new_bloom(bigint, double precision, bigint)
+COMMENT ON FUNCTION pbf_new_bloom(bigint, double precision, bigint, text)
 	IS 'empty Bloom filter, the template of aggregates';
 
 --
@@ -50,7 +51,7 @@ COMMENT ON FUNCTION pbf_distinct(pbf) IS 'about how many distinct keys are in a 
 CREATE FUNCTION pbf_info(
 	pbf,
 	OUT bits bigint, OUT bytes bigint, OUT hashes integer, OUT probability double precision,
-	OUT seed bigint, OUT rows bigint, OUT set_bits bigint, OUT fill double precision,
+	OUT layout text, OUT seed bigint, OUT rows bigint, OUT set_bits bigint, OUT fill double precision,
 	OUT form text, OUT key_family text)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_info(pbf) IS 'parameters and state of a filter';

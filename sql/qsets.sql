@@ -96,6 +96,10 @@ CREATE FUNCTION qsets_merge_trans(qsets, qsets) RETURNS qsets
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_merge_trans(qsets, qsets) IS 'aggregate support';
 
+CREATE FUNCTION qsets_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_support(internal) IS 'planner support';
+
 CREATE FUNCTION qsets_agg_final(qsets) RETURNS qsets
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_agg_final(qsets) IS 'aggregate support';
@@ -108,7 +112,8 @@ COMMENT ON AGGREGATE qsets_merge_agg(qsets) IS 'union of collections, set by set
 
 --@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
 CREATE FUNCTION qsets_agg_trans(qsets, bigint, @KEY@) RETURNS qsets
-	AS 'MODULE_PATHNAME', 'qsets_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsets_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsets_support;
 COMMENT ON FUNCTION qsets_agg_trans(qsets, bigint, @KEY@) IS 'aggregate support';
 
 CREATE AGGREGATE qsets_agg(set_id bigint, element @KEY@) (
@@ -120,7 +125,8 @@ COMMENT ON AGGREGATE qsets_agg(bigint, @KEY@) IS 'collection of sets of element'
 --@ end
 --@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean
 CREATE FUNCTION qsets_agg_trans(qsets, bigint, @KEY@[]) RETURNS qsets
-	AS 'MODULE_PATHNAME', 'qsets_agg_trans_array' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsets_agg_trans_array' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsets_support;
 COMMENT ON FUNCTION qsets_agg_trans(qsets, bigint, @KEY@[]) IS 'aggregate support';
 
 CREATE AGGREGATE qsets_agg(set_id bigint, elements @KEY@[]) (
@@ -135,12 +141,17 @@ COMMENT ON AGGREGATE qsets_agg(bigint, @KEY@[]) IS 'collection of sets of elemen
 -- Pairs of sets.  NULL stands for the default.
 --
 
+CREATE FUNCTION set_pairs_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsets_pairs_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION set_pairs_support(internal) IS 'planner support';
+
 CREATE FUNCTION set_pairs(
 	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'qsets_pairs' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsets_pairs' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
+	SUPPORT set_pairs_support;
 COMMENT ON FUNCTION set_pairs(qsets, bigint, double precision, integer, text)
 	IS 'pairs of sets that have much in common';
 
@@ -149,7 +160,8 @@ CREATE FUNCTION set_pairs(
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'qsets_pairs_between' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsets_pairs_between' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
+	SUPPORT set_pairs_support;
 COMMENT ON FUNCTION set_pairs(qsets, qsets, bigint, double precision, integer, text)
 	IS 'pairs of a set of the first and one of the second collection that have much in common';
 
@@ -166,7 +178,7 @@ CREATE FUNCTION set_pairs_plan(
 	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT method_name text, OUT chosen boolean, OUT milliseconds double precision,
-	OUT memory bigint, OUT note text)
+	OUT memory bigint, OUT workers integer, OUT note text)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_pairs_plan' LANGUAGE C STABLE PARALLEL SAFE ROWS 8;
 COMMENT ON FUNCTION set_pairs_plan(qsets, bigint, double precision, integer, text)

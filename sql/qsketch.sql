@@ -322,7 +322,8 @@ CREATE FUNCTION qsketch_gpu_counts(
 	OUT sketches bigint, OUT batches bigint, OUT keys bigint, OUT lookups bigint,
 	OUT lookup_keys bigint, OUT merges bigint, OUT fetches bigint, OUT bytes_in bigint,
 	OUT bytes_out bigint, OUT cache_hits bigint, OUT cache_misses bigint, OUT fallbacks bigint,
-	OUT slot_waits bigint, OUT slot_wait_us bigint, OUT failures bigint)
+	OUT slot_waits bigint, OUT slot_wait_us bigint, OUT failures bigint, OUT set_searches bigint,
+	OUT set_pairs bigint)
 	RETURNS record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_gpu_counts() IS 'what the GPU worker holds and has done';

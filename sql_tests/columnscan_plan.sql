@@ -160,6 +160,20 @@ SET ROLE columnscan_user;
 SELECT pg_temp.error_of('SELECT qsketch_agg(t) FROM events');
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION qsketch_agg(text) TO public;
+-- and of the cast that makes a weight bigint
+GRANT SELECT (id) ON events TO columnscan_user;
+SET ROLE columnscan_user;
+SELECT pg_temp.scans('SELECT qsketch_agg(t, id) FROM events');
+SELECT pg_temp.error_of('SELECT qsketch_agg(t, id) FROM events');
+RESET ROLE;
+REVOKE EXECUTE ON FUNCTION int8(integer) FROM public;
+SET ROLE columnscan_user;
+SELECT pg_temp.error_of('SELECT qsketch_agg(t, id) FROM events');
+SET qsketch.enable_columnscan = off;
+SELECT pg_temp.error_of('SELECT qsketch_agg(t, id) FROM events');
+RESET qsketch.enable_columnscan;
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION int8(integer) TO public;
 
 -- row security: for those whom it concerns no scan, and no more rows
 GRANT SELECT ON events TO columnscan_user;

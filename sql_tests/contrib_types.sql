@@ -148,6 +148,13 @@ BEGIN
 	RAISE NOTICE 'in PL/pgSQL: %, %', qsketch_estimate(s, k), qsketch_estimate((SELECT c FROM built), k);
 END $$;
 
+-- filters: the function that the hint names exists for their kind
+SELECT pbf_contains(f, 'USER1') AS literal, pbf_contains(f, 'uSer1'::citext) AS citext
+FROM (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
+SELECT pbf_contains(f, t::citext) FROM people, (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
+SELECT pbf_estimate(f, t::citext) FROM people, (SELECT pbf_agg(c, pbf_new(100, 10)) AS f FROM people) AS s;
+SELECT bool_and(pbf_contains_key(f, t::citext)) AS found FROM people, (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
+
 -- casts of constants and parameters, folded or not, ask alike
 SET plan_cache_mode = force_generic_plan;
 PREPARE ask(citext) AS SELECT qsketch_estimate(c, $1) AS c, qsketch_estimate(t, $1) AS t FROM built;
@@ -184,6 +191,14 @@ SELECT pbf_contains(pbf_agg(c, pbf_new_bloom(100)), t) FROM people GROUP BY t;
 SELECT pbf_agg(c, pbf_new_bloom(100)) IS NOT NULL AND pbf_agg(c::text, pbf_new_bloom(100)) IS NOT NULL FROM people;
 SELECT pbf_row_agg(c, 1, pbf_new_bloom(100)) IS NOT NULL AND pbf_row_agg(c::text, 1, pbf_new_bloom(100)) IS NOT NULL FROM people;
 
+-- sets as well
+SELECT (qsets_info(qsets_agg(w, c))).distinct_elements AS citext, (qsets_info(qsets_agg(w, t))).distinct_elements AS text,
+	(qsets_info(qsets_agg(w, c))).key_family AS family, pg_temp.plan_has('SELECT qsets_agg(w, c) FROM people', 'QSketchScan') AS scan FROM people;
+SET qsketch.enable_columnscan = off;
+SELECT (qsets_info(qsets_agg(w, c))).distinct_elements AS citext, (qsets_info(qsets_agg(w, t))).distinct_elements AS text FROM people;
+RESET qsketch.enable_columnscan;
+SELECT qsets_agg(w, c) IS NOT NULL AND qsets_agg(w, c::text) IS NOT NULL FROM people;
+SELECT qsets_agg(w, t) IS NOT NULL AND qsets_agg(w, t COLLATE "C") IS NOT NULL AND qsets_agg(w, v) = qsets_agg(w, v::text) FROM people;
 -- equality, but no hash: no keys
 SET client_min_messages = warning;
 CREATE TYPE parity;

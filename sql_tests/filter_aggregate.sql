@@ -111,7 +111,7 @@ SELECT pbf_merge_agg(h.f) = (SELECT pbf_row_agg(i, i, pbf_new(1000, 10)) FROM gr
 -- Aggregates of users around these functions: partial states are whole values.
 CREATE AGGREGATE pg_temp.raw(int, bigint, pbf) (SFUNC = pbf_row_agg_trans, STYPE = pbf);
 CREATE AGGREGATE pg_temp.started(int, pbf) (SFUNC = pbf_agg_trans, STYPE = pbf, COMBINEFUNC = pbf_merge,
-	INITCOND = 'pbf:UEJGAQEAAAAHAAAAMnGxY4AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', PARALLEL = SAFE);
+	INITCOND = 'pbf:UEJGAQEBAAAHAAAAjX3DUwACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', PARALLEL = SAFE);
 SELECT pg_temp.raw(k, i, :template) = pbf_row_agg(k, i, :template) AS same FROM stream;
 SELECT pg_temp.started(k % 5, pbf_new_bloom(10)) = pbf_agg(k % 5, pbf_new_bloom(10)) AS same FROM stream;
 SELECT pg_temp.started(k % 5, pbf_new_bloom(11, 0.2)) FROM stream;

@@ -43,7 +43,22 @@ SELECT pbf_new_bloom(10, 0);
 SELECT pbf_new_bloom(10, 0.51);
 SELECT pbf_new_bloom(10, 'NaN');
 SELECT pbf_new_bloom(1000000000000);
+SELECT pbf_new_bloom(440000000);
+SELECT pbf_new_bloom(450000000, layout => 'standard');
+SELECT pbf_new_bloom(10, layout => 'Blocked');
+SELECT pbf_new_bloom(10, layout => '');
+SELECT pbf_new_bloom(10, layout => NULL) IS NULL;
+-- bits a key, and what layouts have in common
+SELECT rate, round(b.bits / 1e6, 2) AS blocked, round(s.bits / 1e6, 2) AS standard, b.hashes = s.hashes AS same_hashes,
+	b.layout, s.layout, b.bits % 512 AS rest
+FROM unnest('{0.5,0.1,0.01,0.001,0.0001,0.00001}'::float8[]) AS rate, pbf_info(pbf_new_bloom(1000000, rate)) AS b,
+	pbf_info(pbf_new_bloom(1000000, rate, 0, 'standard')) AS s;
+-- of rows that ask differently in turn
+SELECT count(DISTINCT pbf_new_bloom(1000 + n % 3, 0.01 * (1 + n % 2), n % 5)) FROM generate_series(1, 300) AS n;
+SELECT pbf_new_bloom(1000) | pbf_new_bloom(1000, layout => 'standard');
+SELECT pbf_agg(1, t) FROM (VALUES (pbf_new_bloom(8000)), (pbf_new_bloom(8000, 0.01, 0, 'standard'))) AS v(t);
 -- the largest and the smallest
-SELECT bits, hashes FROM pbf_info(pbf_new_bloom(440000000)) AS i;
+SELECT bits, hashes FROM pbf_info(pbf_new_bloom(430000000)) AS i;
+SELECT bits, hashes FROM pbf_info(pbf_new_bloom(440000000, layout => 'standard')) AS i;
 SELECT bits, hashes FROM pbf_info(pbf_new_bloom(1, 0.5)) AS i;
 SELECT bits, hashes FROM pbf_info(pbf_new(1, 1, 1)) AS i;

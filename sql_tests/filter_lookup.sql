@@ -79,10 +79,35 @@ INSERT INTO plain SELECT * FROM compressed;
 SELECT bool_and(c.f = p.f), bool_and(pbf_fill(c.f) = pbf_fill(p.f)), bool_and(pbf_info(c.f) = pbf_info(p.f)),
 	bool_and(pbf_estimate(c.f, k) = pbf_estimate(p.f, k)), bool_and((c.f | p.f) = c.f)
 FROM compressed AS c JOIN plain AS p USING (n), generate_series(1, 10) AS k;
+-- Of a large stored filter only the key's bits are read, the first time; all, the second time.
+CREATE TABLE large (n int, f pbf);
+INSERT INTO large SELECT n, pbf_agg(i + n, pbf_new_bloom(2000000 + n, 0.01, 0, CASE WHEN n % 2 = 0 THEN 'blocked' ELSE 'standard' END))
+FROM generate_series(0, 1) AS n, generate_series(1, 20000) AS i GROUP BY n;
+INSERT INTO large SELECT 2, pbf_count_agg(i, 10000, pbf_new(1000000000, 10000, 0.5, k => 4)) FROM generate_series(1, 5000) AS i;
+INSERT INTO large SELECT 3, pbf_row_agg(i % 500, i, pbf_new(1000000, 1000)) FROM generate_series(1, 50000) AS i;
+SELECT n, layout, form, pg_column_size(f) > 40000 AS large FROM large, pbf_info(f) ORDER BY n;
+SELECT n, bool_and(pbf_contains(f, k) = (pbf_contains(f, ARRAY[k]))[1]) AS same, count(*) FILTER (WHERE pbf_contains(f, k)) AS found
+FROM generate_series(19990, 20010) AS k, large GROUP BY n ORDER BY n;
+SELECT n, bool_and(pbf_estimate(f, k, 'unbiased') = (pbf_estimate(f, ARRAY[k], 'unbiased'))[1]) AS same,
+	bool_and((pbf_bounds(f, k)).estimate = pbf_estimate(f, k)) AS bounds
+FROM generate_series(490, 510) AS k, large WHERE n > 1 GROUP BY n ORDER BY n;
+SELECT n, pbf_contains(f, '20000') FROM large WHERE n < 2 ORDER BY n;
+SELECT pbf_contains(f, 'a'::text) FROM large WHERE n = 0;
+SELECT pbf_estimate(f, 1) FROM large WHERE n = 0;
+CREATE FUNCTION pg_temp.pages_read(query text) RETURNS int LANGUAGE plpgsql AS $$ DECLARE plan json; BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || query INTO plan;
+	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::int + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::int;
+END $$;
+SELECT pg_temp.pages_read('SELECT pbf_contains(f, 5) FROM large WHERE n = 0') < 15 AS blocked,
+	pg_temp.pages_read('SELECT pbf_contains(f, 5) FROM large WHERE n = 1') < 60 AS standard,
+	pg_temp.pages_read('SELECT pbf_estimate(f, 5) FROM large WHERE n = 2') < 30 AS estimate,
+	pg_temp.pages_read('SELECT pbf_contains(f, 5), pbf_contains(f, 5) FROM large WHERE n = 0') < 30 AS two,
+	pg_temp.pages_read('SELECT pbf_contains(f, ARRAY[5]) FROM large WHERE n = 0') > 250 AS whole,
+	pg_temp.pages_read('SELECT pbf_contains(f, i) FROM large, generate_series(1, 100) AS i WHERE n = 0') < 600 AS once;
 -- comparison, grouping, indexes
 CREATE INDEX ON stored USING hash (f);
 SELECT count(*), count(DISTINCT f) FROM (SELECT f FROM stored UNION ALL SELECT f FROM stored) AS s;
 SELECT count(*) FROM stored AS a JOIN stored AS b ON a.f = b.f;
 SELECT bool_and((a.f < b.f) = (b.f > a.f) AND (a.f <= b.f) = NOT (a.f > b.f) AND (a.f <> b.f) = (a.n <> b.n)) FROM stored AS a, stored AS b;
-DROP TABLE stored, keys, compressed, plain;
+DROP TABLE stored, keys, compressed, plain, large;
 DROP TYPE mood;

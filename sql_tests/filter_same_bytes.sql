@@ -15,7 +15,8 @@ CREATE TEMP TABLE kind (name text, call text);
 INSERT INTO kind VALUES ('frequency', 'pbf_row_agg(k, id, pbf_new(20000, 20))'),
 	('explicit', 'pbf_row_agg(k, id, pbf_new(200000000, 10000000))'),
 	('seed', 'pbf_row_agg(k, id, pbf_new(20000, 200, 0.3, ''fast'', seed => 5))'),
-	('bloom', 'pbf_agg(k, pbf_new_bloom(3000))'), ('bloom with ids', 'pbf_row_agg(k, id, pbf_new_bloom(3000))');
+	('bloom', 'pbf_agg(k, pbf_new_bloom(3000))'), ('standard bloom', 'pbf_agg(k, pbf_new_bloom(3000, 0.02, 3, ''standard''))'),
+	('few of blocks', 'pbf_agg(k % 10, pbf_new_bloom(300000))'), ('bloom with ids', 'pbf_row_agg(k, id, pbf_new_bloom(3000))');
 CREATE TEMP TABLE way (name text, query text);
 INSERT INTO way VALUES
 ('serial', 'SELECT %s FROM event'),
@@ -58,6 +59,12 @@ FROM half AS a, half AS b WHERE a.n = 0 AND b.n = 1;
 SELECT pbf_fold(f, -1) FROM half;
 SELECT pbf_fold(f, 12) FROM half;
 SELECT bits, fill FROM half, pbf_info(pbf_fold(f, 11)) WHERE n = 0;
+
+CREATE TEMP TABLE half_bloom AS
+SELECT layout, id % 2 AS n, pbf_agg(k, pbf_new_bloom(3000, 0.001, 0, layout)) AS f
+FROM event, unnest('{blocked,standard}'::text[]) AS layout GROUP BY layout, id % 2;
+SELECT layout, count(*), bool_and(pbf_fold(a.f | b.f) = pbf_fold(a.f) | pbf_fold(b.f)) AS folded, bool_and(pbf_fold(a.f | b.f, 2) = pbf_fold(a.f, 2) | b.f) AS mixed
+FROM half_bloom AS a JOIN half_bloom AS b USING (layout) WHERE a.n = 0 AND b.n = 1 GROUP BY layout ORDER BY layout;
 
 -- Without ids, in parallel: all rows are counted, and estimates are as good.
 SET max_parallel_workers_per_gather = 3;

@@ -13,6 +13,9 @@ ALTER TABLE f_scan SET (parallel_workers = 3);
 VACUUM ANALYZE f_scan;
 SET max_parallel_workers_per_gather = 0;
 EXPLAIN (COSTS OFF) SELECT pbf_agg(b, pbf_new(30000, 300)) FROM f_scan;
+-- what was done, as for sketches
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+	SELECT pbf_agg(b, pbf_new(30000, 300)), pbf_agg(i, pbf_new_bloom(30000)) FROM f_scan \g (format=unaligned tuples_only=on) | grep -v Instructions | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/'
 
 CREATE TEMP TABLE query AS
 SELECT format('pbf_agg(%s, pbf_new_bloom(3000))', k) AS call FROM unnest('{i,b,t,d,n}'::text[]) AS k;
@@ -61,6 +64,20 @@ FROM (SELECT pbf_agg(b, pbf_new(30000, 300)) AS f FROM f_scan) AS s, pbf_info(f)
 SELECT rows, abs(pbf_estimate(f, 7) / 300 - 1) < 0.5 AS close
 FROM (SELECT pbf_agg(b, pbf_new(3000000, 300)) AS f FROM f_scan) AS s, pbf_info(f);
 SELECT (pbf_info(pbf_agg(n, pbf_new(30000, 300)))).rows FROM f_scan;
+
+-- partitions, also aggregated one by one: the same bits
+CREATE TABLE f_parted (i int, b bigint) PARTITION BY RANGE (i);
+CREATE TABLE f_parted_1 PARTITION OF f_parted FOR VALUES FROM (MINVALUE) TO (10000);
+CREATE TABLE f_parted_2 PARTITION OF f_parted FOR VALUES FROM (10000) TO (MAXVALUE);
+INSERT INTO f_parted SELECT i, b FROM f_scan;
+ANALYZE f_parted;
+SET enable_partitionwise_aggregate = on;
+SELECT bool_and(bloom = (SELECT pbf_agg(b, pbf_new_bloom(3000)) FROM f_scan)) AS bloom,
+	bool_and(ids = (SELECT pbf_row_agg(b, i, pbf_new(30000, 300)) FROM f_scan)) AS ids, sum(rows) AS rows
+FROM (SELECT pbf_agg(b, pbf_new_bloom(3000)) AS bloom, pbf_row_agg(b, i, pbf_new(30000, 300)) AS ids,
+	(pbf_info(pbf_agg(b, pbf_new(30000, 300)))).rows FROM f_parted) AS s;
+RESET enable_partitionwise_aggregate;
+DROP TABLE f_parted;
 
 -- left to the ordinary plan: conditions, groups, ids, counts, DISTINCT, templates of rows, NULL
 SET max_parallel_workers_per_gather = 0;

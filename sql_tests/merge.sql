@@ -53,6 +53,26 @@ FROM (VALUES (NULL::qsketch)) AS v(s);
 SELECT qsketch_total(qsketch_merge_agg(s)) AS total, qsketch_merge_agg(s) FILTER (WHERE false) IS NULL AS none
 FROM (VALUES (NULL::qsketch), (qsketch_add(qsketch_new(), 1)), (NULL), (qsketch_new())) AS v(s);
 
+-- so often that what merges leave for later comes to more than they can leave, alone and
+-- between other sketches; a window reads after each merge
+CREATE TEMP TABLE often AS
+SELECT structure, t, qsketch_agg(k, 1 + k % 40, t) AS one, qsketch_agg(k, 300 * (1 + k % 40), t) AS all_300,
+	qsketch_agg(k, 5000 + k, t) AS heavy
+FROM unnest(ARRAY['multilevel', 'sub_warp']) AS structure, qsketch_new(structure, '1kB') AS t,
+	generate_series(1, 300) AS k GROUP BY structure, t;
+SELECT structure, (SELECT qsketch_merge_agg(CASE WHEN i > 0 THEN one END) FROM generate_series(1, 300) AS i) = all_300 AS alone,
+	(SELECT qsketch_merge_agg(CASE WHEN i % 100 = 2 THEN heavy ELSE one END) FROM generate_series(0, 303) AS i)
+		= qsketch_merge(all_300, heavy || heavy || heavy || heavy) AS with_heavy
+FROM often ORDER BY structure;
+CREATE TEMP TABLE steps AS
+SELECT structure, i, CASE i % 5 WHEN 3 THEN heavy WHEN 4 THEN all_300 ELSE one END AS s FROM often, generate_series(1, 30) AS i;
+SELECT structure, bool_and(running = (SELECT qsketch_merge_agg(s) FROM steps AS r WHERE r.structure = w.structure AND r.i <= w.i)) AS running,
+	bool_and(moving = (SELECT qsketch_merge_agg(s) FROM steps AS r WHERE r.structure = w.structure AND r.i BETWEEN w.i - 3 AND w.i))
+		AS moving
+FROM (SELECT structure, i, qsketch_merge_agg(s) OVER (PARTITION BY structure ORDER BY i) AS running,
+		qsketch_merge_agg(s) OVER (PARTITION BY structure ORDER BY i ROWS 3 PRECEDING) AS moving FROM steps) AS w
+GROUP BY structure ORDER BY structure;
+
 -- different sizes: the result has the smaller, from either side
 SELECT structure, count(*), bool_and(a || b = c) AS large_small, bool_and(b || a = c) AS small_large,
 	bool_and((SELECT qsketch_merge_agg(s ORDER BY n) FROM (VALUES (1, a), (2, b)) AS v(n, s)) = c) AS agg,

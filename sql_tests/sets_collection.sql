@@ -33,12 +33,14 @@ FROM whole;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
+SET qsketch.enable_columnscan = off;
 EXPLAIN (COSTS off) SELECT qsets_agg(s, e) FROM member;
 SELECT c = (SELECT qsets_agg(s, e) FROM member) AS parallel, t = (SELECT qsets_agg(s, e::text) FROM member) AS text,
 	c = (SELECT qsets_merge_agg(c) FROM whole) AS merged FROM whole;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
+RESET qsketch.enable_columnscan;
 SELECT count(*) AS sets, bool_and(qsets_elements(c, s) = (SELECT array_agg(DISTINCT e::bigint ORDER BY e::bigint) FROM member AS m WHERE m.s = x.s)) AS equal
 FROM (SELECT DISTINCT s FROM member) AS x, whole;
 SELECT i, qsets_elements(qsets_agg(1, i) OVER (ORDER BY i), 1) FROM generate_series(1, 4) AS i;

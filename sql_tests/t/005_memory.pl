@@ -128,5 +128,19 @@ peak_below($baseline + 50, 'adding 20,000 keys one by one', q{
 peak_below($baseline + 150, 'one sketch of 64 MB', q{
 	SELECT qsketch_total(qsketch_agg(k, qsketch_new(size => '64MB'))) FROM row_of});
 
+# All pairs of 100,000 sets: the counters of a row, never a matrix; likewise in each worker.
+my $alike = q{SELECT count(*) FROM (SELECT qsets_agg(s, (s / 2)::bigint * 131 + e * (7 + s % 2 * 7 * (e / 95))) AS q
+	FROM generate_series(1, 100000) AS s, generate_series(1, 100) AS e) AS c, set_pairs(q, min_jaccard => 0.8)};
+peak_below(1000, 'pairs of 100,000 sets of 100 elements', "SET work_mem = '256MB'; $alike");
+peak_below(1000, 'the same by parallel workers', "SET work_mem = '256MB'; SET max_parallel_workers_per_gather = 2; $alike");
+
+# Many pairs go on as they are found, and into a tuple store where they must be kept.
+my $many = 'SELECT count(*) FROM (SELECT qsets_agg(s, e) AS q FROM generate_series(1, 3000) AS s, generate_series(1, 5) AS e) AS c, set_pairs(q)';
+peak_below($baseline + 50, 'four million pairs', $many);
+peak_below($baseline + 50, 'four million pairs, stored', "SET qsketch.enable_pairscan = off; SET work_mem = '4MB'; $many");
+peak_below($baseline + 100, 'sets similar to 2,000 of a stored collection, one by one', q{
+	CREATE TEMP TABLE c AS SELECT qsets_agg(g, k) AS q FROM row_of;
+	SELECT sum(common) FROM generate_series(1, 2000) AS i, c, set_similar(q, i)});
+
 $node->stop;
 done_testing();

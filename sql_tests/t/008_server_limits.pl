@@ -38,60 +38,103 @@ my %spilled = (
 	'hashed groups' => "SET enable_sort = off; SELECT sum(qsketch_total(s)) FROM ($groups) AS x;",
 	'sorted groups' => "SET enable_hashagg = off; SELECT sum(qsketch_total(s)) FROM ($groups) AS x;",
 	'sorted sketches' => "SELECT sum(qsketch_total(s)) FROM (SELECT * FROM ($groups) AS x ORDER BY g % 7, s::text DESC OFFSET 0) AS y;",
+	'hashed filters' => "SET enable_sort = off; SELECT sum((pbf_info(f)).rows) FROM (SELECT g, pbf_agg(k, pbf_new(300, 1)) AS f FROM t GROUP BY g) AS x;",
+	'sorted collections' => "SET enable_hashagg = off; SELECT sum((qsets_info(s)).elements) FROM (SELECT g, qsets_agg(k, g) AS s FROM t GROUP BY g) AS x;",
+	'pairs of sets' => "SET work_mem = '4MB'; SELECT count(*) FROM (SELECT qsets_agg(g, k % 9) AS s FROM t) AS x, LATERAL set_pairs(s);",
 	'materialized sketches' => "WITH c AS MATERIALIZED ($groups) SELECT sum(qsketch_total(a.s)) FROM c AS a, c AS b WHERE a.g = b.g;",
 );
+my %result = ('sorted collections' => 63000, 'pairs of sets' => 700 * 699 / 2);
 for my $what (sort keys %spilled)
 {
 	my $leak = 'SELECT count(*) FROM pg_ls_tmpdir();';
 
 	is(query("$limit \\set VERBOSITY sqlstate\n$spilled{$what} RESET ALL; $leak"), "0ERROR:  53400", "$what: too large");
-	is(query("$limit RESET temp_file_limit; $spilled{$what} $leak"), "200000\n0", "$what: without a limit");
+	is(query("$limit RESET temp_file_limit; $spilled{$what} $leak"), ($result{$what} // 200000) . "\n0", "$what: without a limit");
 }
 
-# All clients that may come, each with parallel plans.
+# All clients that may come, at the same time, each with parallel plans.  They
+# wait for one another: for a lock that the first of them holds.
+sub wait_for
+{
+	my ($session, $condition, $what) = @_;
+
+	for (1 .. 1800)
+	{
+		return if $session->query_safe("SELECT $condition") eq 't';
+		select undef, undef, undef, 0.1;
+	}
+	die "waited in vain: $what";
+}
+
 for my $backend ('cpu', 'gpu')
 {
 	my $expected = $node->safe_psql('postgres', 'SET max_parallel_workers_per_gather = 0; SELECT md5(qsketch_agg(k)::text) FROM t');
-	my $script = "SET qsketch.backend = $backend; SET max_parallel_workers_per_gather = 3;\n"
+	my $script = "SELECT pg_advisory_lock_shared(1);
+		SET qsketch.backend = $backend; SET max_parallel_workers_per_gather = 3;\n"
 	  . "SELECT md5(qsketch_agg(k)::text) FROM t;\n" x 2
 	  . "SET qsketch.enable_columnscan = off;\nSELECT md5(qsketch_agg(k)::text) FROM t;\n";
-	my @client = map { { in => $script, out => '', err => '' } } 1 .. 40;
+	my $first = $node->background_psql('postgres');
+	my $clients = $first->query_safe(q{SELECT current_setting('max_connections')::int - 1});
+	my $before = $first->query_safe('SELECT keys FROM qsketch_stat_gpu');
+	my @client = map { { out => '', err => '' } } 1 .. $clients;
+	my $file = PostgreSQL::Test::Utils::tempdir_short() . '/script';
+	append_to_file($file, $script);
 
+	$first->query_safe('SELECT pg_advisory_lock(1)');
 	$_->{run} = IPC::Run::start(
-		[ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \$_->{in}, '>', \$_->{out}, '2>', \$_->{err}) for @client;
+		[ 'psql', '-XAtq', '-f', $file, '-d', $node->connstr('postgres') ], '>', \$_->{out}, '2>', \$_->{err}) for @client;
+	wait_for($first, "count(*) = $clients FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", "$backend: all clients");
+	my ($status, $out, $err) = $node->psql('postgres', 'SELECT 1');
+	like($err, qr/too many clients/, "$backend: there is no room for another client");
+	$first->query_safe('SELECT pg_advisory_unlock(1)');
 	$_->{run}->finish for @client;
-	is(scalar(grep { $_->{out} ne "$expected\n" x 3 || $_->{err} ne '' } @client), 0, "$backend: 40 clients are all right")
+	is(scalar(grep { $_->{out} ne "\n" . "$expected\n" x 3 || $_->{err} ne '' } @client), 0,
+		"$backend: all of $clients clients are right")
 	  or diag($client[0]{out}, $client[0]{err});
+	my $keys = $first->query_safe('SELECT keys FROM qsketch_stat_gpu') - $before;
+	cmp_ok($keys, $backend eq 'gpu' ? '>' : '==', 0, "$backend: where keys were counted");
+	$first->quit;
 }
 is(query(q{SELECT sketches_now = cached_now AND slots_free = slots FROM qsketch_stat_gpu;}), 't', 'gpu: nothing is left');
 $node->stop;
 
-# A snapshot too old: pages changed since then are refused, as by other scans.
+# A snapshot too old: pages changed since then are refused, as by other scans, and
+# others are not.
 SKIP: {
 	my ($major) = $node->config_data('--version') =~ /(\d+)/;
 
-	skip 'no old_snapshot_threshold', 4 if $major >= 17;
+	skip 'no old_snapshot_threshold', 16 if $major >= 17;
 	my $old = PostgreSQL::Test::Cluster->new('old');
 	$old->init;
-	$old->append_conf('postgresql.conf', "old_snapshot_threshold = 0\nautovacuum = off\njit = off\nmax_parallel_workers_per_gather = 0");
+	$old->append_conf('postgresql.conf', join("\n", 'old_snapshot_threshold = 0', 'autovacuum = off', 'jit = off',
+		'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'cpu_operator_cost = 1', ''));
 	$old->start;
-	$old->safe_psql('postgres', q{CREATE EXTENSION qsketch; CREATE TABLE t (k int) WITH (fillfactor = 50);
-		INSERT INTO t SELECT i FROM generate_series(1, 20000) AS i; ANALYZE t});
-	for my $scan ('on', 'off')
+	$old->safe_psql('postgres', q{CREATE EXTENSION qsketch;
+		CREATE TABLE t (k int) WITH (fillfactor = 50, parallel_workers = 2);
+		CREATE TABLE calm (k int) WITH (parallel_workers = 2);
+		INSERT INTO t SELECT i FROM generate_series(1, 20000) AS i; INSERT INTO calm SELECT k FROM t; ANALYZE});
+	my @way = map { { scan => $_->[0], workers => $_->[1], what => "column scan $_->[0], $_->[1] workers",
+		set => "SET qsketch.enable_columnscan = $_->[0]; SET max_parallel_workers_per_gather = $_->[1];" } }
+		([ 'on', 0 ], [ 'on', 2 ], [ 'off', 0 ], [ 'off', 2 ]);
+	for my $way (@way)
 	{
-		my $sketch = "SET qsketch.enable_columnscan = $scan; SELECT qsketch_total(qsketch_agg(k)) FROM t;";
-		my $update = 'UPDATE t SET k = k + 1 WHERE k % 10 = 0';
+		like($old->safe_psql('postgres', "$way->{set} EXPLAIN SELECT qsketch_agg(k) FROM t"),
+			$way->{scan} eq 'on' ? qr/QSketchScan/ : qr/Seq Scan/, "$way->{what}: plan");
+		$way->{reader} = $old->background_psql('postgres', on_error_stop => 0);
+		$way->{reader}->query("$way->{set} BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;");
+	}
+	# a threshold of 0 means five seconds; pages are pruned by who changes them next
+	sleep 6;
+	$old->safe_psql('postgres', 'UPDATE t SET k = k + 1 WHERE k % 10 = 0') for 1 .. 4;
+	for my $way (@way)
+	{
+		my $total = 'SELECT qsketch_total(qsketch_agg(k)) FROM';
 
-		like($old->safe_psql('postgres', "SET qsketch.enable_columnscan = $scan; EXPLAIN SELECT qsketch_agg(k) FROM t"),
-			$scan eq 'on' ? qr/QSketchScan/ : qr/Seq Scan/, "column scan $scan: plan");
-		my $reader = $old->background_psql('postgres', on_error_stop => 0);
-		$reader->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
-		# a threshold of 0 means five seconds; pages are pruned by who changes them next
-		sleep 6;
-		$old->safe_psql('postgres', $update) for 1 .. 4;
-		my ($out) = $reader->query($sketch);
-		like($reader->{stderr} . ($out // ''), qr/snapshot too old/, "column scan $scan: snapshot too old");
-		eval { $reader->quit };
+		is(scalar($way->{reader}->query("$total calm;")), 20000, "$way->{what}: a table that did not change");
+		my ($out) = $way->{reader}->query("$total t;");
+		like($way->{reader}->{stderr}, qr/snapshot too old/, "$way->{what}: snapshot too old");
+		unlike($out // '', qr/\d/, "$way->{what}: no result");
+		eval { $way->{reader}->quit };
 	}
 	$old->stop;
 }

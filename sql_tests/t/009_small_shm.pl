@@ -1,7 +1,7 @@
 # Little shared memory: parallel plans that pass sketches through it go on
-# without it where it is short.  The test starts itself anew with a /dev/shm of
-# its own, which it may make in a user namespace; where there are none, it is
-# skipped.
+# without it where it is short, be it in /dev/shm or in the server's own files.
+# The test starts itself anew with a /dev/shm of its own, which it may make in a
+# user namespace; where there are none, it is skipped.
 
 use strict;
 use warnings;
@@ -43,20 +43,37 @@ sub leave
 	note free_kb() . ' kB left';
 }
 
-my $node = PostgreSQL::Test::Cluster->new('small_shm');
-$node->init;
-$node->append_conf('postgresql.conf', join("\n", 'jit = off', 'dynamic_shared_memory_type = posix',
-	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
-	'cpu_operator_cost = 1', ''));
-$node->start;
-$node->safe_psql('postgres', q{
-	CREATE EXTENSION qsketch;
-	CREATE TABLE t WITH (parallel_workers = 3) AS SELECT i % 40000 AS k FROM generate_series(1, 400000) AS i;
-	ANALYZE t;
-	SET max_parallel_workers_per_gather = 0;
-	CREATE TABLE correct AS SELECT s, qsketch_agg(k, qsketch_new('sub_warp', s)) AS sk
-	FROM t, unnest('{1kB,32kB,64kB,128kB,1MB,4MB}'::text[]) AS s GROUP BY s;
-});
+my $node;
+
+sub start_node
+{
+	my ($type) = @_;
+
+	$node = PostgreSQL::Test::Cluster->new("small_$type");
+	$node->init;
+	$node->append_conf('postgresql.conf', join("\n", 'jit = off', "dynamic_shared_memory_type = $type",
+		'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
+		'cpu_operator_cost = 1', ''));
+	if ($type eq 'mmap')
+	{
+		# so that its files are where room can be made short
+		my $files = $node->data_dir . '/pg_dynshmem';
+		rmdir $files or die "rmdir: $!";
+		mkdir '/dev/shm/files' or die "mkdir: $!";
+		symlink '/dev/shm/files', $files or die "symlink: $!";
+	}
+	$node->start;
+	$node->safe_psql('postgres', q{
+		CREATE EXTENSION qsketch;
+		CREATE TABLE t WITH (parallel_workers = 3) AS SELECT i % 40000 AS k FROM generate_series(1, 400000) AS i;
+		ANALYZE t;
+		SET max_parallel_workers_per_gather = 0;
+		CREATE TABLE correct AS SELECT s, qsketch_agg(k, qsketch_new('sub_warp', s)) AS sk
+		FROM t, unnest('{1kB,32kB,64kB,128kB,1MB,4MB}'::text[]) AS s GROUP BY s;
+		CREATE TABLE sets AS SELECT qsets_agg(i / 100, (i * 7919::bigint) % 60013) AS s FROM generate_series(1, 600000) AS i;
+		CREATE TABLE pairs AS SELECT count(*) AS n, sum(a + 3 * b + common) AS sum FROM sets, set_pairs(s, 2);
+	});
+}
 
 sub try_all
 {
@@ -75,12 +92,37 @@ sub try_all
 		$scan eq 'on' ? qr/Gather.*QSketchScan/s : qr/Gather.*Seq Scan/s, "column scan $scan, $what: parallel");
 }
 
-# What the server itself wants of it, it has then.
-try_all($_, 'all', '1kB', '1MB') for 'on', 'off';
-for my $kb (856, 3000, 9000)
+# Pairs of sets: workers, or the leader alone where the collection does not fit.
+sub try_pairs
 {
-	leave($kb);
-	try_all($_, "$kb kB", '1kB', '32kB', '64kB', '128kB', '1MB', '4MB') for 'on', 'off';
+	my ($what, $workers) = @_;
+
+	for my $way ('on', 'off')
+	{
+		my ($out, $err) = ('', '');
+
+		$node->psql('postgres', "SET work_mem = '64MB'; SET max_parallel_workers_per_gather = 3; SET qsketch.enable_pairscan = $way;
+			SET client_min_messages = debug1;
+			SELECT (count(*), sum(a + 3 * b + common)) = (SELECT (n, sum) FROM pairs) FROM sets, set_pairs(s, 2);",
+			stdout => \$out, stderr => \$err, on_error_stop => 0);
+		is($out, 't', "pairs of sets, node $way, $what") or diag $err;
+		like($err, $workers, "pairs of sets, node $way, $what: workers");
+	}
 }
-$node->stop;
+
+# What the server itself wants of it, it has then.
+for my $type ('posix', 'mmap')
+{
+	start_node($type);
+	try_all($_, "$type, all", '1kB', '1MB') for 'on', 'off';
+	try_pairs("$type, all", qr/launched 3 of 3/);
+	for my $kb (856, 3000, 9000)
+	{
+		leave($kb);
+		try_pairs("$type, $kb kB", $kb < 9000 ? qr/^((?!launched).)*$/s : qr/launched 3 of 3/);
+		try_all($_, "$type, $kb kB", '1kB', '32kB', '64kB', '128kB', '1MB', '4MB') for 'on', 'off';
+	}
+	unlink '/dev/shm/filler';
+	$node->stop;
+}
 done_testing();

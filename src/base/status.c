@@ -49,6 +49,8 @@ qs_status_text(qs_status status)
 			return "number of hashes out of range";
 		case QS_BAD_RATE:
 			return "false positive rate out of range";
+		case QS_BAD_LAYOUT:
+			return "unrecognized layout";
 		case QS_FORMAT_SHORT:
 			return "shorter than its header";
 		case QS_FORMAT_MAGIC:

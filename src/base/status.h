@@ -36,6 +36,7 @@ typedef enum qs_status
 	QS_BAD_ERROR,
 	QS_BAD_HASHES,
 	QS_BAD_RATE,
+	QS_BAD_LAYOUT,
 
 	/* the byte format, in the order in which the validator looks */
 	QS_FORMAT_SHORT,

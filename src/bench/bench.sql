@@ -116,13 +116,20 @@ DROP TABLE many_sub_warp;
 --
 CREATE TABLE points (figure text, curve text, x float8, ms float8, rows float8);
 
--- Measures a query several times, in the given settings.
+-- Measures a query several times, in the given settings; less often where that takes
+-- long, since it is short runs that others disturb.
 CREATE FUNCTION measure(figure text, curve text, x float8, rows float8, query text,
-    settings text[] DEFAULT '{}', times int DEFAULT 3) RETURNS void LANGUAGE sql AS $$
+    settings text[] DEFAULT '{}', times int DEFAULT 3) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    ms float8[] := '{}';
+BEGIN
+    FOR run IN 1 .. times LOOP
+        ms := ms || run_ms_with(query, settings);
+        EXIT WHEN (SELECT sum(m) > 2000 FROM unnest(ms) AS m);
+    END LOOP;
     INSERT INTO points
-    SELECT figure, curve, x, percentile_cont(0.5) WITHIN GROUP (ORDER BY run_ms_with(query, settings)), rows
-    FROM generate_series(1, times)
-$$;
+    SELECT figure, curve, x, percentile_cont(0.5) WITHIN GROUP (ORDER BY m), rows FROM unnest(ms) AS m;
+END $$;
 
 -- time per row by size of the sketch, structure and instructions
 CREATE UNLOGGED TABLE part AS SELECT k, v FROM ints LIMIT :rows / 5;
@@ -157,7 +164,7 @@ FROM generate_series(0, :workers) AS workers, (VALUES
     ('count(*)', 'SELECT count(*) FROM ints', '{}'),
     ('bit_xor', 'SELECT bit_xor(k) FROM ints', '{}')) AS c(curve, query, settings) \g /dev/null
 
--- by the number of rows: more of them than the other tables have are made here, and measured once
+-- by the number of rows: more of them than the other tables have are made here
 CREATE FUNCTION rows_table(n bigint, rows bigint) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     IF n = rows THEN
@@ -174,7 +181,7 @@ SELECT n::bigint AS n, rows_table(n::bigint, :rows) AS name
 FROM (SELECT unnest(ARRAY[1e5, 3e5, 1e6, 3e6, 1e7, 3e7, 1e8]) AS n UNION SELECT :rows) AS n
 WHERE n <= greatest(:most_rows, :rows);
 VACUUM;
-SELECT measure('rows', curve, n, n, format(query, name), settings, CASE WHEN n > :rows THEN 1 ELSE 3 END) FROM heights, (VALUES
+SELECT measure('rows', curve, n, n, format(query, name), settings) FROM heights, (VALUES
     ('qsketch_agg, column scan', 'SELECT qsketch_agg(k) FROM %I', '{}'::text[]),
     ('qsketch_agg, ordinary plan', 'SELECT qsketch_agg(k) FROM %I', '{qsketch.enable_columnscan, off}'),
     ('count(*)', 'SELECT count(*) FROM %I', '{}'),

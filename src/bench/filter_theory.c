@@ -250,6 +250,79 @@ frequencies(void)
 	qf_free(&f);
 }
 
+/* ---- a key that is most of all rows ---- */
+
+/* Estimates of rare keys spread more. */
+static int
+trials_of(double share)
+{
+	return share < 0.5 ? 40000 : 8000;
+}
+
+static void
+check_few(double ratio, double share, FILE *table)
+{
+	double truth = share * DESIGN, rows = ratio * DESIGN, theory = 0, held = 0;
+	moments ours = { 0 };
+	int trials = trials_of(share);
+	double bias, error;
+	qf_filter f;
+	int i;
+
+	filter_start(&f, QF_BALANCED, rows, DESIGN, 0.1, 0);
+	bench_check(qf_make_dense(&f));
+	for (i = 0; i < trials; i++)
+	{
+		qf_scale scale;
+		qf_bounds b;
+		feeder feed;
+		uint32_t set;
+
+		memset(f.bits, 0, qf_words(&f.params) * 8);
+		f.ones = 0;
+		feeder_start(&feed, &f, (uint64_t) i);
+		feed_rows(&feed, filter_key(1, (uint64_t) i), (uint64_t) truth);
+		feed_noise(&feed, (uint64_t) (rows - truth));
+		feeder_end(&feed);
+		qf_scale_make(&scale, &f);
+		set = filter_set_of(&f, filter_key(1, (uint64_t) i));
+		b = qf_bounds_of(&scale, set, qf_deviations(0.95));
+		held += b.lower <= truth && truth <= b.upper;
+		moments_add(&ours, qf_estimate(&scale, set) / truth);
+		theory += qf_relative_sd(&scale, truth) / trials;
+	}
+	bias = moments_mean(&ours) - 1;
+	error = moments_sd(&ours) / sqrt(trials);
+	held /= trials;
+	report_check(fabs(bias) <= 0.01 && fabs(moments_sd(&ours) / theory - 1) <= 0.05 &&
+					 fabs(held - 0.95) <= 0.01,
+				 "%.1f f of %.1f f rows: bias %+.2f %% (+- %.2f), sd %.3f of theory's, %.4f held",
+				 share, ratio, 100 * bias, 100 * error, moments_sd(&ours) / theory, held);
+	fprintf(table, "| %.1f | %.1f | %.1f %% | %+.2f %% | %.2f %% | %.2f %% | %.1f %% |\n", ratio,
+			share, 100.0 * f.params.k / (double) f.params.m, 100 * bias, 100 * moments_sd(&ours),
+			100 * theory, 100 * held);
+	qf_free(&f);
+}
+
+static void
+few_rows(void)
+{
+	static const double ratios[] = { 1, 1.5, 3 };
+	static const double shares[] = { 0.1, 0.5, 1, 1.5 };
+	FILE *table = report_open("filter-few");
+	size_t r, s;
+
+	fprintf(
+		table,
+		"| rows / f | frequency / f | k / m | bias | relative sd | theory | 95 %% bounds hold |\n"
+		"|---|---|---|---|---|---|---|\n");
+	for (r = 0; r < sizeof(ratios) / sizeof(ratios[0]); r++)
+		for (s = 0; s < sizeof(shares) / sizeof(shares[0]); s++)
+			if (shares[s] <= ratios[r])
+				check_few(ratios[r], shares[s], table);
+	fclose(table);
+}
+
 /* ---- presets ---- */
 
 static void
@@ -303,5 +376,6 @@ accuracy_theory(void)
 {
 	binomial();
 	frequencies();
+	few_rows();
 	presets();
 }

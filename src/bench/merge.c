@@ -6,7 +6,8 @@
  * as those of stored sketches and of parallel plans may; what it is merged into
  * is a sketch of "parts" times its weight.  Each turn merges, which is timed,
  * and subtracts again, which is timed too, so that all turns start alike, and
- * folds a copy to half.  The structures take turns, and a ratio is the median
+ * folds a copy to half; and merges a hundred times into a copy, as aggregates
+ * do, which read the sum only once.  The structures take turns, and a ratio is the median
  * of those of one turn.  The last columns compare with the floor: a loop that
  * does nothing but read and write as many bytes as the sketches have, those of
  * high buckets included.
@@ -29,10 +30,12 @@
 #define BUCKET     32 /* bytes of both structures, without high buckets */
 #define KEYS       8  /* for each bucket */
 #define STRUCTURES 2
+#define MANY       100 /* merges of an aggregate */
 
 enum
 {
 	MERGE,
+	ONE_OF_MANY,
 	SUBTRACT,
 	FOLD,
 	FLOOR,
@@ -233,6 +236,24 @@ floor_ms(uint8_t *memory, uint64_t into, uint64_t from)
 	return now_ms() - start;
 }
 
+/* As qsketch_merge_agg does it: the first merge after a copy, and the rest. */
+static double
+many_ms(const subject_pair *pair)
+{
+	qs_sketch copy;
+	double start;
+	int i;
+
+	bench_check(qs_copy(&copy, &pair->into, &bench_memory));
+	start = now_ms();
+	for (i = 0; i < MANY; i++)
+		bench_check(qs_merge_deferred(&copy, &pair->from));
+	bench_check(qs_settle(&copy));
+	start = now_ms() - start;
+	qs_free(&copy);
+	return start / MANY;
+}
+
 static void
 time_pair(subject_pair *pair, uint8_t *memory, int turn)
 {
@@ -251,6 +272,7 @@ time_pair(subject_pair *pair, uint8_t *memory, int turn)
 	bench_check(qs_fold(&copy, copy.params.n / 2));
 	pair->ms[FOLD][turn] = now_ms() - start;
 	qs_free(&copy);
+	pair->ms[ONE_OF_MANY][turn] = many_ms(pair);
 	pair->ms[FLOOR][turn] = floor_ms(memory, into, from);
 }
 
@@ -299,7 +321,8 @@ report(uint64_t size, size_t load)
 	for (what = MERGE; what <= FOLD; what++)
 		printf(" %.3f / %.3f = %.2f |", median(pair[1].ms[what], NULL),
 			   median(pair[0].ms[what], NULL), median(pair[1].ms[what], pair[0].ms[what]));
-	printf(" %.2f | %.2f |%s\n", median(pair[1].ms[MERGE], pair[1].ms[FLOOR]),
+	printf(" %.2f | %.2f | %.2f |%s\n", median(pair[1].ms[MERGE], pair[1].ms[FLOOR]),
+		   median(pair[1].ms[ONE_OF_MANY], pair[1].ms[FLOOR]),
 		   median(pair[0].ms[MERGE], pair[0].ms[FLOOR]), right ? "" : " WRONG");
 	fflush(stdout);
 	free_pairs(pair);
@@ -323,8 +346,10 @@ main(int argc, char **argv)
 	printf(
 		"Milliseconds of the processor, multilevel / sub_warp, with %s; bytes as multiples of the\n"
 		"size, into + from.\n\n"
-		"| size | load | bytes | merge | subtract | fold | merge / floor | sub_warp's |\n"
-		"|---|---|---|---|---|---|---|---|\n",
+		"| size | load | bytes | merge | one of 100 merges | subtract | fold | merge / floor | of "
+		"100 / "
+		"floor | sub_warp's |\n"
+		"|---|---|---|---|---|---|---|---|---|---|\n",
 		qs_isa_name(qs_isa_now()));
 	for (size = 0; size < COUNT_OF(sizes); size++)
 		for (load = 0; load < COUNT_OF(loads); load++)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
-# Runs the benchmark of the sets family and writes docs/sets-performance.md;
-# with sections named, only prints them.
+# Runs the benchmark of the sets family and writes docs/sets-performance.md, all
+# but what make sets-bench-sql has written there; with sections named, only
+# prints them.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -9,15 +10,20 @@ if [ $# -gt 0 ]; then
 	exec build/bench/sets_bench "$@"
 fi
 out=build/bench/sets-performance.md
+page=docs/sets-performance.md
 {
 	echo '# Performance of the sets family'
 	echo
-	echo 'Written by `make sets-bench`, which measures all of this anew on your machine. What the'
-	echo 'columns mean is in [sets.md](sets.md).'
+	echo 'Written by `make sets-bench` and, the part inside PostgreSQL, by `make sets-bench-sql`, which'
+	echo 'measure all of this anew on your machine. What the columns mean is in [sets.md](sets.md).'
 	echo
 	echo "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) processors," \
 		"$(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo) of memory;" \
 		"$(gcc --version | head -1); $(date +%F)."
 	build/bench/sets_bench
+	echo
+	echo '## Inside PostgreSQL'
+	echo
+	sed -n '/^<!-- make sets-bench-sql writes/,/^<!-- end of what make sets-bench-sql/p' $page
 } >$out
-cp $out docs/sets-performance.md
+cp $out $page

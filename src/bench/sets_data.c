@@ -12,6 +12,7 @@
 #include "sets_data.h"
 
 #include <math.h>
+#include <pthread.h>
 
 #include "base/hash.h"
 
@@ -34,15 +35,6 @@ data_release(void *context, void *pointer)
 }
 
 const qs_memory data_memory = { data_alloc, data_release, NULL };
-
-static void
-require(bool condition, const char *what)
-{
-	if (condition)
-		return;
-	fprintf(stderr, "%s\n", what);
-	exit(1);
-}
 
 static uint64_t
 next_random(uint64_t *state)
@@ -202,6 +194,83 @@ data_collection(qi_collection *c, const recipe *r, uint64_t seed)
 	free(scratch);
 	free(id);
 	free(low);
+}
+
+/* A thread's part of data_drawn(): every so many sets. */
+typedef struct drawing
+{
+	const recipe *r;
+	uint64_t seed;
+	uint64_t first;
+	uint64_t step;
+	uint32_t **set;
+	uint64_t *size;
+	pthread_t thread;
+} drawing;
+
+static void *
+draw_part(void *context)
+{
+	drawing *d = context;
+	uint64_t most = 2 * ((uint64_t) d->r->most + d->r->draws) + 100;
+	uint32_t *set = malloc(most * sizeof(*set));
+	uint32_t *scratch = malloc(most * sizeof(*scratch));
+	zipf z = make_zipf(d->r->universe, d->r->theta);
+	uint64_t i;
+
+	require(set && scratch, "out of memory");
+	for (i = d->first; i < d->r->sets; i += d->step)
+	{
+		uint64_t state = qs_mix64(d->seed + i * 77);
+
+		d->size[i] = draw_set(d->r, &z, &state, set, scratch);
+		d->set[i] = malloc((d->size[i] + 1) * sizeof(*set));
+		require(d->set[i], "out of memory");
+		memcpy(d->set[i], set, d->size[i] * sizeof(*set));
+	}
+	free(set);
+	free(scratch);
+	return NULL;
+}
+
+void
+data_drawn(qi_collection *c, const recipe *r, uint64_t seed, int threads)
+{
+	drawing *d = calloc((size_t) threads, sizeof(*d));
+	uint32_t **set = calloc(r->sets, sizeof(*set));
+	uint64_t *size = calloc(r->sets, sizeof(*size));
+	uint64_t at = 0;
+	uint64_t i;
+	int t;
+
+	require(d && set && size, "out of memory");
+	for (t = 0; t < threads; t++)
+	{
+		d[t] = (drawing){ r, seed, (uint64_t) t, (uint64_t) threads, set, size, 0 };
+		require(pthread_create(&d[t].thread, NULL, draw_part, &d[t]) == 0, "no thread");
+	}
+	for (t = 0; t < threads; t++)
+		pthread_join(d[t].thread, NULL);
+	memset(c, 0, sizeof(*c));
+	c->family = 1;
+	c->sets = r->sets;
+	c->universe = r->universe;
+	for (i = 0; i < r->sets; i++)
+		c->elements += size[i];
+	require(qi_collection_alloc(c, &data_memory) == QS_OK, "out of memory");
+	for (i = 0; i < r->sets; i++)
+	{
+		c->id[i] = (int64_t) i;
+		memcpy(c->rank + at, set[i], size[i] * sizeof(*c->rank));
+		at += size[i];
+		c->offset[i + 1] = at;
+		free(set[i]);
+	}
+	for (i = 0; i < r->universe; i++)
+		c->low[i] = i;
+	free(d);
+	free(set);
+	free(size);
 }
 
 #define DATA "../shared/data/"

@@ -15,6 +15,16 @@
 
 extern const qs_memory data_memory;
 
+/* End the program unless the condition holds. */
+static inline void
+require(bool condition, const char *what)
+{
+	if (condition)
+		return;
+	fprintf(stderr, "%s\n", what);
+	exit(1);
+}
+
 typedef enum distribution
 {
 	UNIFORM,
@@ -40,6 +50,12 @@ typedef struct recipe
 } recipe;
 
 extern void data_collection(qi_collection *c, const recipe *r, uint64_t seed);
+
+/*
+ * The same sets, made by so many threads, with the numbers that were drawn for
+ * ranks, so that some elements of the universe may be in no set.
+ */
+extern void data_drawn(qi_collection *c, const recipe *r, uint64_t seed, int threads);
 
 /* The first so many sessions of kosarak; the neighbours in email-Enron; false: not here. */
 extern bool data_kosarak(qi_collection *c, uint64_t sessions);

@@ -276,31 +276,17 @@ spread(const __m256i *plane, int planes, uint16_t *out)
 	}
 }
 
+#define QI_VECTOR        __m256i
+#define QI_VECTOR_INLINE AVX2_INLINE
+#include "engine/sets_adder.h"
+
 AVX2_INLINE void
 sum_half(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16_t *out)
 {
-	__m256i plane[17];
-	uint32_t c = 0;
-	int p;
+	__m256i plane[QI_PLANES];
 
-#define COLUMN(i) load(column[i] + at)
-	for (p = 0; p < 17; p++)
-		plane[p] = _mm256_setzero_si256();
-	for (; c + 8 <= columns; c += 8)
-	{
-		__m256i two1 = carry_of(&plane[0], COLUMN(c), COLUMN(c + 1));
-		__m256i two2 = carry_of(&plane[0], COLUMN(c + 2), COLUMN(c + 3));
-		__m256i two3 = carry_of(&plane[0], COLUMN(c + 4), COLUMN(c + 5));
-		__m256i two4 = carry_of(&plane[0], COLUMN(c + 6), COLUMN(c + 7));
-		__m256i four1 = carry_of(&plane[1], two1, two2);
-		__m256i four2 = carry_of(&plane[1], two3, two4);
-
-		ripple(plane, 3, carry_of(&plane[2], four1, four2));
-	}
-	for (; c < columns; c++)
-		ripple(plane, 0, COLUMN(c));
-#undef COLUMN
-	spread(plane, 32 - __builtin_clz(columns | 1), out);
+	add_columns(column, columns, at, plane);
+	spread(plane, planes_of(columns), out);
 }
 
 AVX2 static void
@@ -352,16 +338,11 @@ find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t
 	return (uint32_t) (end - out) + qi_kernels_plain.find32(row, i, to, least, end);
 }
 
-/* Gathering eight words is no faster than eight loads, so probe is the plain one's loop. */
+/* Gathering eight words is no faster than the plain loop, which the compiler makes four wide. */
 AVX2 static uint64_t
 probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
 {
-	uint64_t sum = 0;
-	uint64_t i;
-
-	for (i = 0; i < n; i++)
-		sum += bits[element[i] / 64] >> element[i] % 64 & 1;
-	return sum;
+	return qi_probe_each(bits, element, n);
 }
 
 const qi_kernels qi_kernels_avx2 = {

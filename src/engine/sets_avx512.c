@@ -229,36 +229,23 @@ spread(const __m512i *plane, int planes, uint16_t *out)
 	}
 }
 
-/*
- * Columns are added eight at a time by carry-save adders (Harley and Seal), so
- * that a column costs about two logical operations for 512 sets.
- */
+AVX512_INLINE __m512i
+load(const void *p)
+{
+	return _mm512_loadu_si512(p);
+}
+
+#define QI_VECTOR        __m512i
+#define QI_VECTOR_INLINE AVX512_INLINE
+#include "engine/sets_adder.h"
+
 AVX512 static void
 sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16_t *out)
 {
-	__m512i plane[17];
-	uint32_t c = 0;
-	int planes = 32 - __builtin_clz(columns | 1);
-	int p;
+	__m512i plane[QI_PLANES];
 
-#define COLUMN(i) _mm512_loadu_si512(column[i] + at)
-	for (p = 0; p < 17; p++)
-		plane[p] = _mm512_setzero_si512();
-	for (; c + 8 <= columns; c += 8)
-	{
-		__m512i two1 = carry_of(&plane[0], COLUMN(c), COLUMN(c + 1));
-		__m512i two2 = carry_of(&plane[0], COLUMN(c + 2), COLUMN(c + 3));
-		__m512i two3 = carry_of(&plane[0], COLUMN(c + 4), COLUMN(c + 5));
-		__m512i two4 = carry_of(&plane[0], COLUMN(c + 6), COLUMN(c + 7));
-		__m512i four1 = carry_of(&plane[1], two1, two2);
-		__m512i four2 = carry_of(&plane[1], two3, two4);
-
-		ripple(plane, 3, carry_of(&plane[2], four1, four2));
-	}
-	for (; c < columns; c++)
-		ripple(plane, 0, COLUMN(c));
-#undef COLUMN
-	spread(plane, planes, out);
+	add_columns(column, columns, at, plane);
+	spread(plane, planes_of(columns), out);
 }
 
 /* Store the numbers of the bits that are set, counted from base; returns the end. */

@@ -99,6 +99,8 @@ cpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 	qs_status status = qs_writable(sk);
 	size_t i;
 
+	if (status == QS_OK)
+		status = qs_settle(sk);
 	if (status != QS_OK)
 		return status;
 	if (sum < 0 || sum > sk->total)
@@ -138,14 +140,6 @@ qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t
 	}
 }
 
-/* Tables are always here. */
-static qs_status
-cpu_settle(qs_sketch *sk)
-{
-	(void) sk;
-	return QS_OK;
-}
-
 static size_t
 cpu_batch(const qs_sketch *sk)
 {
@@ -156,7 +150,7 @@ cpu_batch(const qs_sketch *sk)
 const qs_engine qs_engine_cpu = {
 	.insert = cpu_insert,
 	.remove = cpu_remove,
-	.merge = qs_merge,
-	.settle = cpu_settle,
+	.merge = qs_merge_deferred,
+	.settle = qs_settle,
 	.batch = cpu_batch,
 };

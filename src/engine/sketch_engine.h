@@ -9,8 +9,9 @@
  *
  * An engine may keep the tables of a dense sketch elsewhere, on a device: the
  * sketch then is "remote" and has no tables.  Only insert() and merge() of the
- * same engine work on it until settle() has brought them back.  So whoever
- * reads a sketch has its tables, and reading needs no engine.
+ * same engine work on it until settle() has brought them back.  On the CPU,
+ * too, what merges have left is finished by settle().  So whoever reads a
+ * sketch has its tables, and reading needs no engine.
  *
  * src/engine/sketch_engine.h
  */
@@ -32,10 +33,10 @@ typedef struct qs_engine
 	qs_status (*remove)(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 						size_t count);
 
-	/* As qs_merge(). */
+	/* As qs_merge(), or as qs_merge_deferred(). */
 	qs_status (*merge)(qs_sketch *into, const qs_sketch *from);
 
-	/* Bring the tables here; they stay. */
+	/* Bring the tables here, where they stay, and up to date. */
 	qs_status (*settle)(qs_sketch *sk);
 
 	/* How many keys to collect before an insert into this sketch. */

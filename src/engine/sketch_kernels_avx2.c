@@ -79,7 +79,7 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 /* A byte has carried if the sum is less than what was added; see qs_low_add. */
 AVX2 QS_INLINE size_t
 low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
-		qs_carry *list)
+		uint8_t *carries, qs_carry *list)
 {
 	const __m256i counters = _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, -1, 0);
 	size_t listed = 0;
@@ -96,6 +96,14 @@ low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool ne
 		uint32_t mask = ~(uint32_t) _mm256_movemask_epi8(fits);
 
 		_mm256_storeu_si256((void *) into, sum);
+		if (carries)
+		{
+			__m256i *count_of = (__m256i *) (carries + i * QS_LOW_BYTES);
+			__m256i carried = _mm256_add_epi8(fits, _mm256_set1_epi8(1));
+
+			_mm256_storeu_si256(count_of, _mm256_add_epi8(_mm256_loadu_si256(count_of), carried));
+			mask = 0;
+		}
 		if ((mask | qs_load32(from + QS_LOW_COUNTERS)) != 0)
 			list[listed++] = (qs_carry){ (uint32_t) i, mask };
 	}

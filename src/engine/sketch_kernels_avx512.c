@@ -133,9 +133,10 @@ add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 /* A byte has carried if the sum is less than what was added; see qs_low_add. */
 AVX512 QS_INLINE size_t
 low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
-		qs_carry *list)
+		uint8_t *carries, qs_carry *list)
 {
 	const __mmask32 counters = (UINT32_C(1) << QS_LOW_COUNTERS) - 1;
+	const __m256i one = _mm256_set1_epi8(1);
 	size_t listed = 0;
 	size_t i;
 
@@ -148,6 +149,14 @@ low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool ne
 		uint32_t mask = _mm256_mask_cmplt_epu8_mask(counters, negative ? old : sum, v);
 
 		_mm256_storeu_si256((void *) into, sum);
+		if (carries)
+		{
+			void *count_of = carries + i * QS_LOW_BYTES;
+			__m256i carried = _mm256_loadu_si256(count_of);
+
+			_mm256_storeu_si256(count_of, _mm256_mask_add_epi8(carried, mask, carried, one));
+			mask = 0;
+		}
 		if ((mask | qs_load32(from + QS_LOW_COUNTERS)) != 0)
 			list[listed++] = (qs_carry){ (uint32_t) i, mask };
 	}

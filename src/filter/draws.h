@@ -7,7 +7,14 @@
  *	h = mix64(fingerprint ^ f(seed))
  *	position j = mulhi64(mix64(h + (j + 1) * C), m)			j = 0 .. k - 1
  *
- * whose high-part product makes halving m join neighbouring bits.  A row has a
+ * whose high-part product makes halving m join neighbouring bits.  In a blocked
+ * Bloom filter they are all in one block of 512 bits, so that a key costs one
+ * cache line and not k,
+ *
+ *	block = mulhi64(h, m / 512)
+ *	bit j of it = 9 bits of mix64(h + (j / 7 + 1) * C), from bit 9 (j % 7) on
+ *
+ * and halving m joins neighbouring blocks.  A row has a
  * stream of random numbers that depends on the nonce and the row alone,
  *
  *	base = f(nonce) ^ mix64(row)
@@ -44,6 +51,9 @@
 
 /* Most positions that one draw skips. */
 #define QF_GAPS 1024
+
+/* Bits of a block that one mixed word gives. */
+#define QF_BLOCK_DRAWS (64 / QF_BLOCK_LOG)
 
 /* The table is entered by the highest bits of a draw; a step or none is left. */
 #define QF_GUIDE_BITS 10
@@ -86,6 +96,32 @@ QS_INLINE uint32_t
 qf_position(uint64_t h, uint32_t j, uint64_t m)
 {
 	return qf_position_of(qf_position_input(h, j), m);
+}
+
+/* The first position of the block of h. */
+QS_INLINE uint32_t
+qf_block(uint64_t h, uint64_t m)
+{
+	return (uint32_t) qs_reduce(h, m / QF_BLOCK_BITS) * QF_BLOCK_BITS;
+}
+
+/* Bits j = QF_BLOCK_DRAWS * group .. of the block of h, QF_BLOCK_LOG bits each, lowest first. */
+QS_INLINE uint64_t
+qf_block_draw(uint64_t h, uint32_t group)
+{
+	return qs_mix64(qf_position_input(h, group));
+}
+
+/* Position j in any layout; loops over j take draw after draw instead. */
+QS_INLINE uint32_t
+qf_any_position(const qf_params *p, uint64_t h, uint32_t j)
+{
+	uint64_t draw;
+
+	if (p->layout != QF_BLOCKED)
+		return qf_position(h, j, p->m);
+	draw = qf_block_draw(h, j / QF_BLOCK_DRAWS) >> j % QF_BLOCK_DRAWS * QF_BLOCK_LOG;
+	return qf_block(h, p->m) + (uint32_t) (draw % QF_BLOCK_BITS);
 }
 
 /* What a nonce contributes to the draws; computed once per batch. */

@@ -47,19 +47,12 @@ qf_scale_make(qf_scale *scale, const qf_filter *f)
 	scale->rows = f->rows == QF_ROWS_UNKNOWN ? NAN : (double) f->rows;
 }
 
-/* ln z' where the share w of the key's positions is zero. */
-static double
-log_zero_of_others(const qf_scale *s, double w)
-{
-	return s->log_zero + s->k / s->m * (1 - w / s->zero);
-}
-
 double
 qf_estimate(const qf_scale *s, uint32_t set)
 {
 	uint32_t zeros = (uint32_t) s->k - set;
 
-	return (s->harmonic - harmonic(zeros) + log_zero_of_others(s, zeros / s->k)) / s->step;
+	return (s->harmonic - harmonic(zeros) + s->log_zero) / s->step;
 }
 
 double
@@ -94,7 +87,7 @@ qf_deviations(double confidence)
 static double
 frequency_at(const qf_scale *s, double w)
 {
-	double f = w > 0 ? (log_zero_of_others(s, w) - log(w)) / s->step : INFINITY;
+	double f = w > 0 ? (s->log_zero - log(w)) / s->step : INFINITY;
 
 	return f > 0 ? f : 0;
 }
@@ -126,8 +119,13 @@ qf_relative_sd(const qf_scale *s, double frequency)
 	return sqrt(expm1(t - s->log_zero) / s->k) / t;
 }
 
+/* In a blocked filter only keys of its own block can set a bit. */
 double
 qf_distinct(const qf_filter *f)
 {
-	return -(double) f->params.m / f->params.k * log(zero_share(f));
+	bool blocked = f->params.layout == QF_BLOCKED;
+	double bits = blocked ? QF_BLOCK_BITS : (double) f->params.m;
+	double chance = -expm1(f->params.k * log1p(-1 / bits));
+
+	return log(zero_share(f)) / log1p(-chance * bits / (double) f->params.m);
 }

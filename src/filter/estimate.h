@@ -18,10 +18,20 @@
  * 200, and has no value when all positions are set; this is then the value of
  * half a zero position.)
  *
- * ln z'.  The share z of zero bits in the whole filter, one number kept
- * current, has the key's own bits in it: ln z' = ln z + (k / m) (1 - w / z').
- * Neither the number of rows nor the design enters, so this is as right for
- * skewed keys, after merges and beyond the design load.
+ * ln z'.  Taken for it is the share z of zero bits in the whole filter, one number
+ * kept current.  It has the key's own bits in it, but so has w: with a = (1 - p)^f,
+ * any bit is hit by the key's k positions in
+ *
+ *	z = z' (1 - (1 - a) / m)^k
+ *
+ * and that of one of its positions by the k - 1 others
+ *
+ *	w = z' a (1 - (1 - a) / m)^(k - 1)
+ *
+ * so that w / z is a but for 1 / m, also where a key's positions are a third of the
+ * filter.  Neither the number of rows nor the design enters, so this is as right
+ * for skewed keys, for a key that is most of all rows, after merges and beyond the
+ * design load.
  *
  * Floating point, and the C library's logarithms: estimates may differ in their
  * last bits between machines, filters never do.  p = 1 tells no frequencies.
@@ -80,7 +90,11 @@ extern qf_bounds qf_bounds_of(const qf_scale *scale, uint32_t set, double deviat
 /* Standard deviation of the estimates of this frequency, as a share of it. */
 extern double qf_relative_sd(const qf_scale *scale, double frequency);
 
-/* Distinct keys of a Bloom filter; m keys' worth of half a bit if it is full. */
+/*
+ * Distinct keys of a Bloom filter, from its share z of zero bits: a key sets a
+ * given bit with chance c, so n keys leave z = (1 - c)^n.  Half a zero bit if it is
+ * full.
+ */
 extern double qf_distinct(const qf_filter *f);
 
 #endif

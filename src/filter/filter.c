@@ -118,7 +118,7 @@ qf_set(qf_filter *f, const uint32_t *position, size_t count)
 static bool
 is_set(const qf_filter *f, uint64_t h, uint32_t j)
 {
-	uint32_t position = qf_position(h, j, f->params.m);
+	uint32_t position = qf_any_position(&f->params, h, j);
 
 	return f->form == QF_DENSE ? qf_bit(f->bits, position) : qf_explicit_has(f, position);
 }
@@ -141,6 +141,8 @@ qf_has(const qf_filter *f, uint64_t fingerprint)
 	uint64_t h = qf_hash(fingerprint, f->seed_key);
 	uint32_t j;
 
+	if (f->form == QF_DENSE && f->params.layout == QF_BLOCKED)
+		return qf_block_has(f->bits, &f->params, h);
 	for (j = 0; j < f->params.k; j++)
 		if (!is_set(f, h, j))
 			return false;

@@ -21,9 +21,13 @@
  * filter becomes dense, and stays so in memory; which form is written depends
  * on the number of set bits alone (format.h).
  *
- * Dense form: words of 64 bits, position i is bit i % 64 of word i / 64.
+ * Dense form: words of 64 bits, position i is bit i % 64 of word i / 64.  A block
+ * of a blocked Bloom filter is a cache line in memory; inside serialized bytes,
+ * which are not so aligned, it may be in two.
  *
- * Not thread safe.  src/filter/filter.h
+ * Not thread safe.
+ *
+ * src/filter/filter.h
  */
 #ifndef QF_FILTER_H
 #define QF_FILTER_H
@@ -120,6 +124,46 @@ qf_set_bit(uint8_t *bits, uint32_t position)
 
 	bits[position / 8] = (uint8_t) (old | 1 << position % 8);
 	return ~(uint32_t) old >> position % 8 & 1;
+}
+
+/* ---- dense bits of a blocked filter, a key at a time ---- */
+
+/* Set all positions of h; returns how many were zero. */
+QS_INLINE uint32_t
+qf_block_set(uint8_t *bits, const qf_params *p, uint64_t h)
+{
+	uint8_t *block = bits + qf_block(h, p->m) / 8;
+	uint32_t ones = 0;
+	uint32_t j, end;
+
+	for (j = 0; j < p->k; j = end)
+	{
+		uint64_t draw = qf_block_draw(h, j / QF_BLOCK_DRAWS);
+
+		end = p->k - j < QF_BLOCK_DRAWS ? p->k : j + QF_BLOCK_DRAWS;
+		for (; j < end; j++, draw >>= QF_BLOCK_LOG)
+			ones += qf_set_bit(block, (uint32_t) (draw % QF_BLOCK_BITS));
+	}
+	return ones;
+}
+
+/* Are all positions of h set? */
+QS_INLINE bool
+qf_block_has(const uint8_t *bits, const qf_params *p, uint64_t h)
+{
+	const uint8_t *block = bits + qf_block(h, p->m) / 8;
+	uint32_t j, end;
+
+	for (j = 0; j < p->k; j = end)
+	{
+		uint64_t draw = qf_block_draw(h, j / QF_BLOCK_DRAWS);
+
+		end = p->k - j < QF_BLOCK_DRAWS ? p->k : j + QF_BLOCK_DRAWS;
+		for (; j < end; j++, draw >>= QF_BLOCK_LOG)
+			if (!qf_bit(block, (uint32_t) (draw % QF_BLOCK_BITS)))
+				return false;
+	}
+	return true;
 }
 
 /* Set bits among so many words. */

@@ -11,7 +11,8 @@ enum
 {
 	AT_VERSION = 3,
 	AT_FORM = 4,
-	AT_RESERVED = 5,
+	AT_LAYOUT = 5,
+	AT_RESERVED = 6,
 	AT_K = 8,
 	AT_CRC = 12,
 	AT_M = 16,
@@ -57,6 +58,7 @@ write_header(const qf_filter *f, uint8_t *out)
 	memcpy(out, magic, sizeof(magic));
 	out[AT_VERSION] = QF_FORMAT_VERSION_1;
 	out[AT_FORM] = canonical_form(&f->params, f->ones);
+	out[AT_LAYOUT] = (uint8_t) f->params.layout;
 	qs_store32(out + AT_K, f->params.k);
 	qs_store64(out + AT_M, f->params.m);
 	qs_store64(out + AT_SEED, f->params.seed);
@@ -82,19 +84,6 @@ write_positions(const qf_filter *f, uint8_t *out)
 	}
 }
 
-/* CRC-32C of the bytes with the checksum field taken as zero. */
-static uint32_t
-checksum(const uint8_t *bytes, uint64_t length)
-{
-	static const uint8_t zero[4] = { 0 };
-	uint32_t crc = QS_CRC32C_INIT;
-
-	crc = qs_crc32c(crc, bytes, AT_CRC);
-	crc = qs_crc32c(crc, zero, sizeof(zero));
-	crc = qs_crc32c(crc, bytes + AT_M, length - AT_M);
-	return crc ^ QS_CRC32C_INIT;
-}
-
 void
 qf_write(const qf_filter *f, uint8_t *out)
 {
@@ -107,7 +96,7 @@ qf_write(const qf_filter *f, uint8_t *out)
 		write_positions(f, body);
 	else
 		memcpy(body, f->bits, qf_words(&f->params) * 8);
-	qs_store32(out + AT_CRC, checksum(out, qf_flat_size(f)));
+	qs_store32(out + AT_CRC, qs_checksum(out, qf_flat_size(f), AT_CRC));
 }
 
 /* Do rows, set bits and family fit one another? */
@@ -141,7 +130,8 @@ qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length)
 	p = (qf_params){ .seed = qs_load64(bytes + AT_SEED),
 					 .m = qs_load64(bytes + AT_M),
 					 .q = qs_load64(bytes + AT_Q),
-					 .k = qs_load32(bytes + AT_K) };
+					 .k = qs_load32(bytes + AT_K),
+					 .layout = bytes[AT_LAYOUT] };
 	if (qf_params_check(&p) != QS_OK)
 		return QS_FORMAT_PARAMS;
 	qf_init(view, &p, NULL);
@@ -199,7 +189,7 @@ qf_validate(const uint8_t *bytes, uint64_t length)
 
 	if (status != QS_OK)
 		return status;
-	if (qs_load32(bytes + AT_CRC) != checksum(bytes, length))
+	if (qs_load32(bytes + AT_CRC) != qs_checksum(bytes, length, AT_CRC))
 		return QS_FORMAT_CRC;
 	if (view.form == QF_EXPLICIT)
 		return positions_ascend(&view) ? QS_OK : QS_FORMAT_BITS;

@@ -9,7 +9,8 @@
  *	0		3		magic "PBF"
  *	3		1		version, 1
  *	4		1		form (qf_form)
- *	5		3		reserved, 0
+ *	5		1		layout (qf_layout)
+ *	6		2		reserved, 0
  *	8		4		k
  *	12		4		CRC-32C of all bytes with this field 0
  *	16		8		m

@@ -2,9 +2,9 @@
  * merge.c
  *		Merging and halving filters.
  *
- * Halving joins bits 2i and 2i + 1, which is where a key's positions go when m
- * is halved (draws.h); so a filter halved and then merged is the same as one
- * merged and then halved.
+ * Halving joins bits 2i and 2i + 1, in a blocked filter blocks 2i and 2i + 1, which
+ * is where a key's positions go when m is halved (draws.h); so a filter halved
+ * and then merged is the same as one merged and then halved.
  *
  * src/filter/merge.c
  */
@@ -33,6 +33,36 @@ halved_word(const uint8_t *bits, uint64_t words, uint64_t at, int halvings)
 	low = halved_word(bits, words, at * 2, halvings - 1);
 	high = halved_word(bits, words, at * 2 + 1, halvings - 1);
 	return even_bits(low | low >> 1) | even_bits(high | high >> 1) << 32;
+}
+
+/* The same where blocks are joined. */
+static uint64_t
+joined_word(const uint8_t *bits, uint64_t at, int halvings)
+{
+	const uint64_t block_words = QF_BLOCK_BITS / 64;
+	uint64_t first = (at / block_words << halvings) * block_words + at % block_words;
+	uint64_t joined = 0;
+	uint64_t i;
+
+	for (i = 0; i < UINT64_C(1) << halvings; i++)
+		joined |= qs_load64(bits + (first + i * block_words) * 8);
+	return joined;
+}
+
+static uint64_t
+folded_word(const qf_filter *f, uint64_t at, int halvings)
+{
+	return f->params.layout == QF_BLOCKED
+			   ? joined_word(f->bits, at, halvings)
+			   : halved_word(f->bits, qf_words(&f->params), at, halvings);
+}
+
+static uint32_t
+folded_position(const qf_params *p, uint32_t position, int halvings)
+{
+	if (p->layout != QF_BLOCKED)
+		return position >> halvings;
+	return position / QF_BLOCK_BITS >> halvings << QF_BLOCK_LOG | position % QF_BLOCK_BITS;
 }
 
 /* Bits set in a word, without an instruction for it. */
@@ -84,7 +114,7 @@ qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings)
 		/* Bytes that nobody validated may have others. */
 		if (position >= from->params.m)
 			continue;
-		position >>= halvings;
+		position = folded_position(&from->params, position, halvings);
 		status = qf_set(into, &position, 1);
 	}
 	return status;
@@ -111,11 +141,10 @@ fold_explicit(qf_filter *f, const qf_params *p, int halvings)
 static void
 fold_dense(qf_filter *f, const qf_params *p, int halvings)
 {
-	uint64_t words = qf_words(&f->params);
 	uint64_t i;
 
 	for (i = 0; i < qf_words(p); i++)
-		qs_store64(f->bits + i * 8, halved_word(f->bits, words, i, halvings));
+		qs_store64(f->bits + i * 8, folded_word(f, i, halvings));
 	f->params = *p;
 	f->ones = qf_ones(f->bits, qf_words(p));
 }
@@ -151,7 +180,7 @@ unite_dense(qf_filter *into, const qf_filter *from, int halvings, qf_unite_words
 	{
 		for (i = 0; i < qf_words(&into->params); i++)
 		{
-			uint64_t w = halved_word(from->bits, qf_words(&from->params), i, halvings);
+			uint64_t w = folded_word(from, i, halvings);
 
 			qs_store64(into->bits + i * 8, qs_load64(into->bits + i * 8) | w);
 		}

@@ -138,4 +138,5 @@ const GpuDeviceOps gpu_cuda_devices = {
 	.memory_used = cuda_memory_used,
 	.error = cuda_error,
 	.sketch = &gpu_cuda_sketches,
+	.sets = &gpu_cuda_sets,
 };

@@ -98,4 +98,5 @@ const GpuDeviceOps gpu_emulated_devices = {
 	.memory_used = emulated_memory_used,
 	.error = emulated_error,
 	.sketch = &gpu_emulated_sketches,
+	.sets = &gpu_emulated_sets,
 };

@@ -20,5 +20,6 @@ typedef struct GpuEmulatedDevice
 
 /* What they do for each family. */
 extern const struct GpuSketchDeviceOps gpu_emulated_sketches; /* sketch_emulate.c */
+extern const struct GpuSetsDeviceOps gpu_emulated_sets;       /* sets_emulate.c */
 
 #endif

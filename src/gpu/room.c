@@ -15,6 +15,7 @@ GpuServantOf(GpuFamily family)
 {
 	static const GpuServant *const servant[GPU_FAMILIES] = {
 		[GPU_FAMILY_SKETCH] = &gpu_sketch_servant,
+		[GPU_FAMILY_SETS] = &gpu_sets_servant,
 	};
 
 	return servant[family];

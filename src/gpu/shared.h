@@ -58,7 +58,9 @@
  *	devices, reason: set before "state" says so).  Nobody holds both locks.
  *
  * If a backend or the worker dies by a signal, the postmaster makes all of
- * this anew.  src/gpu/shared.h
+ * this anew.
+ *
+ * src/gpu/shared.h
  */
 #ifndef QS_GPU_SHARED_H
 #define QS_GPU_SHARED_H
@@ -112,6 +114,7 @@ typedef enum GpuEntryState
 typedef enum GpuFamily
 {
 	GPU_FAMILY_SKETCH,
+	GPU_FAMILY_SETS,
 	GPU_FAMILIES /* how many there are */
 } GpuFamily;
 
@@ -218,6 +221,8 @@ typedef enum GpuCounter
 	COUNT_RING_WAITS,   /* times that a backend found no free slot */
 	COUNT_RING_WAIT_US, /* and how long they waited */
 	COUNT_RESTARTS,     /* of the worker after an error */
+	COUNT_SEARCHES,     /* for pairs of sets */
+	COUNT_PAIRS,        /* of sets, given back */
 	GPU_COUNTERS
 } GpuCounter;
 

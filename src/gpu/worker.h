@@ -43,8 +43,9 @@ typedef struct GpuServant
 	GpuPlace (*place)(int index);
 } GpuServant;
 
-/* sketch_serve.c */
+/* sketch_serve.c, sets_serve.c */
 extern const GpuServant gpu_sketch_servant;
+extern const GpuServant gpu_sets_servant;
 
 /* worker.c */
 extern void GpuRegisterWorker(void);

@@ -11,10 +11,10 @@
  * src/pg/filter_aggregate.c
  */
 #include "pg/filter_aggregate.h"
+
+#include "pg/aggregate.h"
 #include "pg/filter_expanded.h"
 #include "pg/keyexpr.h"
-
-#include "nodes/execnodes.h"
 
 #define KEY_ARGUMENT    1
 #define NUMBER_ARGUMENT 2
@@ -25,29 +25,11 @@ template_argument(FilterInput input)
 	return input == FILTER_ROWS ? NUMBER_ARGUMENT : NUMBER_ARGUMENT + 1;
 }
 
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate function called in non-aggregate context");
-	return context;
-}
-
-/* Does the node compare the memory of its states with work_mem? */
-static bool
-is_hashed(const AggState *node)
-{
-	return IsA(node, AggState) &&
-		   (node->aggstrategy == AGG_HASHED || node->aggstrategy == AGG_MIXED);
-}
-
 /* A new state is accounted as the calling node does it. */
 static ExpandedFilter *
 start_state(FunctionCallInfo fcinfo, ExpandedFilter *state)
 {
-	state->accounted = is_hashed((AggState *) fcinfo->context);
+	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	return state;
 }
 
@@ -68,7 +50,8 @@ template_params(FunctionCallInfo fcinfo, int argument, qf_params *params)
 static void
 check_same_params(const qf_params *a, const qf_params *b)
 {
-	if (a->m != b->m || a->k != b->k || a->q != b->q || a->seed != b->seed)
+	if (a->m != b->m || a->k != b->k || a->q != b->q || a->seed != b->seed ||
+		a->layout != b->layout)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("template differs between rows of one group"),
 						errhint("Group by the template, or use one for all rows.")));
@@ -102,7 +85,7 @@ check_template(FunctionCallInfo fcinfo, int argument, ExpandedFilter *state)
 static pg_noinline ExpandedFilter *
 first_state(FunctionCallInfo fcinfo, FilterInput input)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = AggregateContext(fcinfo);
 	ExpandedFilter *state;
 	KeyArgument argument;
 	KeyType key;
@@ -124,14 +107,6 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 	return state;
 }
 
-static Datum
-unchanged_state(FunctionCallInfo fcinfo)
-{
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-}
-
 /* How often a row counts. */
 static int64
 check_copies(int64 copies)
@@ -150,7 +125,7 @@ transition(FunctionCallInfo fcinfo, FilterInput input)
 	int64 number = 1;
 
 	if (PG_ARGISNULL(KEY_ARGUMENT) || (input != FILTER_ROWS && PG_ARGISNULL(NUMBER_ARGUMENT)))
-		return unchanged_state(fcinfo);
+		return AggregateUnchanged(fcinfo);
 	if (unlikely(state == NULL || state->key.type == InvalidOid || state->input != input ||
 				 fcinfo->context == NULL))
 		state = first_state(fcinfo, input);
@@ -188,12 +163,12 @@ pbf_count_agg_trans(PG_FUNCTION_ARGS)
 static Datum
 merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = AggregateContext(fcinfo);
 	ExpandedFilter *state;
 	FilterReader reader;
 
 	if (PG_ARGISNULL(1))
-		return unchanged_state(fcinfo);
+		return AggregateUnchanged(fcinfo);
 	if (PG_ARGISNULL(0) || FilterInState(PG_GETARG_DATUM(0)) == NULL)
 		CheckMoving(fcinfo, &filter_functions);
 	FilterRead(&reader, PG_GETARG_DATUM(1));
@@ -227,23 +202,15 @@ pbf_merge_trans(PG_FUNCTION_ARGS)
 	return merge_into_state(fcinfo, true);
 }
 
-/*
- * pbf_agg_final(pbf): the state, to be read where it is.  A pointer in the
- * caller's memory tells the executor that there is nothing to copy.
- */
+/* pbf_agg_final(pbf): the state, to be read where it is. */
 PG_FUNCTION_INFO_V1(pbf_agg_final);
 Datum
 pbf_agg_final(PG_FUNCTION_ARGS)
 {
 	ExpandedFilter *state = PG_ARGISNULL(0) ? NULL : FilterExpandedIn(PG_GETARG_DATUM(0));
-	void *pointer;
 
-	(void) aggregate_context(fcinfo);
-	if (state == NULL)
-		return unchanged_state(fcinfo);
-	pointer = palloc(EXPANDED_POINTER_SIZE);
-	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
-	PG_RETURN_POINTER(pointer);
+	(void) AggregateContext(fcinfo);
+	return state ? AggregateResult(&state->header) : AggregateUnchanged(fcinfo);
 }
 
 static const AggregateForm of_rows = { 0, 2 };
@@ -277,4 +244,5 @@ moves(PGFunction function)
 	return transition_form(function) != NULL || combines(function);
 }
 
-const AggregateFunctions filter_functions = { transition_form, combines, finishes, moves };
+const AggregateFunctions filter_functions = { KEY_ARGUMENT, transition_form, combines, finishes,
+											  moves };

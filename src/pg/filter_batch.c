@@ -39,7 +39,7 @@ read_keys(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter, 
 	FilterProbeSetKey(probe, ARR_ELEMTYPE(keys), PG_GET_COLLATION());
 	probe->literal = type->type == TEXTOID && KeyIsLiteral(fcinfo, KEYS_ARGUMENT);
 	if (!probe->literal)
-		KeyFamilyCheckProbe(&filter->keys, type, &filter_key_holder);
+		KeyFamilyCheckProbe(&filter->keys, type, FilterKeyHolder(filter));
 	deconstruct_array(keys, type->type, type->length, type->by_value, type->align, &key,
 					  &batch->null, &batch->count);
 	batch->fingerprint = alloc_array(batch->count, sizeof(uint64));

@@ -38,6 +38,18 @@ preset_from_text(text *name)
 	return preset;
 }
 
+static int
+layout_from_text(text *name)
+{
+	int layout = qf_layout_by_name(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
+
+	if (layout < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("unrecognized layout: \"%s\"", text_to_cstring(name)),
+						errhint("Layouts are blocked and standard.")));
+	return layout;
+}
+
 /* Raise an error for what ranges of single parameters do not tell. */
 static void
 check_request(qs_status status, const qf_request *request)
@@ -105,25 +117,60 @@ pbf_new(PG_FUNCTION_ARGS)
 	return empty_filter(&params);
 }
 
-/* pbf_new_bloom(keys, false_positive_rate, seed): one that tells what was there. */
+/*
+ * The last request of a calling expression.  Finding the size of a blocked filter
+ * takes a tenth of a millisecond, and a template that is no constant is asked for
+ * with every row.
+ */
+typedef struct BloomRequest
+{
+	int64 keys;
+	double rate;
+	int layout;
+	qf_params params; /* but for the seed */
+} BloomRequest;
+
+static void
+make_bloom(BloomRequest *request, int64 keys, double rate, int layout)
+{
+	qs_status status;
+
+	check_integer("number of keys", keys, 1, QF_ROWS_MAX);
+	check_fraction("false positive rate", rate, QF_RATE_MIN, QF_RATE_MAX);
+	status = qf_params_make_bloom(&request->params, keys, rate, 0, layout);
+	if (status == QS_BAD_SIZE)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("Bloom filter for " INT64_FORMAT
+						" keys with false positive rate %g would need more than %llu bits",
+						keys, rate, (unsigned long long) QF_BITS_MAX),
+				 layout == QF_BLOCKED
+					 ? errhint("Ask for a higher rate or fewer keys, or for layout standard, "
+							   "which takes fewer bits.")
+					 : errhint("Ask for a higher rate or fewer keys.")));
+	FilterCheck(status);
+	request->keys = keys;
+	request->rate = rate;
+	request->layout = layout;
+}
+
+/* pbf_new_bloom(keys, false_positive_rate, seed, layout): one that tells what was there. */
 PG_FUNCTION_INFO_V1(pbf_new_bloom);
 Datum
 pbf_new_bloom(PG_FUNCTION_ARGS)
 {
 	int64 keys = PG_GETARG_INT64(0);
 	double rate = PG_GETARG_FLOAT8(1);
+	int layout = layout_from_text(PG_GETARG_TEXT_PP(3));
+	BloomRequest *last = fcinfo->flinfo->fn_extra;
 	qf_params params;
-	qs_status status;
 
-	check_integer("number of keys", keys, 1, QF_ROWS_MAX);
-	check_fraction("false positive rate", rate, QF_RATE_MIN, QF_RATE_MAX);
-	status = qf_params_make_bloom(&params, keys, rate, (uint64) PG_GETARG_INT64(2));
-	if (status == QS_BAD_SIZE)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("Bloom filter for " INT64_FORMAT
-							   " keys with false positive rate %g would need more than %llu bits",
-							   keys, rate, (unsigned long long) QF_BITS_MAX),
-						errhint("Ask for a higher rate or fewer keys.")));
-	FilterCheck(status);
+	if (last == NULL)
+		last = fcinfo->flinfo->fn_extra =
+			MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(BloomRequest));
+	if (last->keys != keys || last->rate != rate || last->layout != layout)
+		make_bloom(last, keys, rate, layout);
+	params = last->params;
+	params.seed = (uint64) PG_GETARG_INT64(2);
 	return empty_filter(&params);
 }

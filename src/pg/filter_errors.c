@@ -7,7 +7,15 @@
 #include "pg/errors.h"
 #include "pg/filter_value.h"
 
-const KeyHolder filter_key_holder = { "filter", "filters", "pbf_estimate_key" };
+/* What messages about keys say of a filter: a Bloom filter has no estimates. */
+const KeyHolder *
+FilterKeyHolder(const qf_filter *filter)
+{
+	static const KeyHolder of_frequencies = { "filter", "filters", "pbf_estimate_key" };
+	static const KeyHolder bloom = { "filter", "filters", "pbf_contains_key" };
+
+	return qf_is_bloom(&filter->params) ? &bloom : &of_frequencies;
+}
 
 /* Raise the error of a status unless it is QS_OK. */
 void
@@ -38,6 +46,9 @@ differences(const qf_params *a, const qf_params *b)
 	if (a->seed != b->seed)
 		appendStringInfo(&text, ", seed " INT64_FORMAT " and " INT64_FORMAT, (int64) a->seed,
 						 (int64) b->seed);
+	if (a->layout != b->layout)
+		appendStringInfo(&text, ", layout %s and %s", qf_layout_name((int) a->layout),
+						 qf_layout_name((int) b->layout));
 	return text.data + 2;
 }
 
@@ -46,11 +57,12 @@ void
 FilterCheckMergeable(const qf_filter *a, const qf_filter *b)
 {
 	if (!qf_params_mergeable(&a->params, &b->params))
-		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("filters differ: %s", differences(&a->params, &b->params)),
-						errhint("Hashes, probability and seed must be equal; bits may differ by a "
-								"power of two.")));
-	KeyFamilyCheckSame(&a->keys, &b->keys, &filter_key_holder);
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("filters differ: %s", differences(&a->params, &b->params)),
+				 errhint("Hashes, probability, seed and layout must be equal; bits may differ "
+						 "by a power of two.")));
+	KeyFamilyCheckSame(&a->keys, &b->keys, FilterKeyHolder(a));
 }
 
 /* Raise the error of bytes that are no filter. */

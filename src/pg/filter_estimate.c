@@ -55,13 +55,22 @@ FilterEstimate(const qf_scale *scale, FilterMethod method, uint32 set)
 	return method == FILTER_UNBIASED ? qf_estimate(scale, set) : Max(0, qf_estimate(scale, set));
 }
 
-/* How many positions of the key argument are set. */
+/* How many positions of the key argument are set, and the scale of their filter. */
 static uint32
-set_positions(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter)
+set_positions(FunctionCallInfo fcinfo, FilterMethod method, qf_scale *scale)
 {
-	uint64 fingerprint = FilterKeyArgument(fcinfo, probe, filter);
+	FilterProbe *probe = FilterProbeOf(fcinfo);
+	Datum datum = PG_GETARG_DATUM(0);
+	qf_filter view;
+	bool parts = FilterInParts(probe, datum, &view);
+	const qf_filter *filter = parts ? &view : FilterWhole(probe, datum);
+	uint64 fingerprint;
 	uint32 set;
 
+	FilterScale(filter, method, scale);
+	fingerprint = FilterKeyArgument(fcinfo, probe, filter);
+	if (parts)
+		return FilterPartsSet(datum, filter, fingerprint, false);
 	qf_engine_cpu.query(filter, &fingerprint, 1, &set);
 	return set;
 }
@@ -72,12 +81,10 @@ Datum
 pbf_estimate(PG_FUNCTION_ARGS)
 {
 	FilterMethod method = FilterMethodArgument(fcinfo, METHOD_ARGUMENT);
-	FilterProbe *probe = FilterProbeOf(fcinfo);
-	const qf_filter *filter = FilterProbed(probe, PG_GETARG_DATUM(0));
 	qf_scale scale;
+	uint32 set = set_positions(fcinfo, method, &scale);
 
-	FilterScale(filter, method, &scale);
-	PG_RETURN_FLOAT8(FilterEstimate(&scale, method, set_positions(fcinfo, probe, filter)));
+	PG_RETURN_FLOAT8(FilterEstimate(&scale, method, set));
 }
 
 /* pbf_contains(pbf, key): are all positions of the key set? */
@@ -86,9 +93,18 @@ Datum
 pbf_contains(PG_FUNCTION_ARGS)
 {
 	FilterProbe *probe = FilterProbeOf(fcinfo);
-	const qf_filter *filter = FilterProbed(probe, PG_GETARG_DATUM(0));
-	uint64 fingerprint = FilterKeyArgument(fcinfo, probe, filter);
+	Datum datum = PG_GETARG_DATUM(0);
+	qf_filter view;
+	const qf_filter *filter;
+	uint64 fingerprint;
 
+	if (FilterInParts(probe, datum, &view))
+	{
+		fingerprint = FilterKeyArgument(fcinfo, probe, &view);
+		PG_RETURN_BOOL(FilterPartsSet(datum, &view, fingerprint, true) == view.params.k);
+	}
+	filter = FilterWhole(probe, datum);
+	fingerprint = FilterKeyArgument(fcinfo, probe, filter);
 	PG_RETURN_BOOL(qf_has(filter, fingerprint));
 }
 
@@ -108,8 +124,6 @@ PG_FUNCTION_INFO_V1(pbf_bounds);
 Datum
 pbf_bounds(PG_FUNCTION_ARGS)
 {
-	FilterProbe *probe = FilterProbeOf(fcinfo);
-	const qf_filter *filter = FilterProbed(probe, PG_GETARG_DATUM(0));
 	double deviations = qf_deviations(confidence_argument(fcinfo, 2));
 	Datum values[3];
 	bool nulls[lengthof(values)] = { 0 };
@@ -117,8 +131,7 @@ pbf_bounds(PG_FUNCTION_ARGS)
 	qf_bounds bounds;
 	qf_scale scale;
 
-	FilterScale(filter, FILTER_CORRECTED, &scale);
-	bounds = qf_bounds_of(&scale, set_positions(fcinfo, probe, filter), deviations);
+	bounds = qf_bounds_of(&scale, set_positions(fcinfo, FILTER_CORRECTED, &scale), deviations);
 	values[0] = Float8GetDatum(bounds.lower);
 	values[1] = Float8GetDatum(bounds.estimate);
 	values[2] = Float8GetDatum(bounds.upper);

@@ -29,12 +29,7 @@ const ExpandedObjectMethods expanded_filter_methods = { get_flat_size, flatten_i
 MemoryContext
 FilterStatesContext(MemoryContext aggregate)
 {
-	MemoryContext child;
-
-	for (child = aggregate->firstchild; child != NULL; child = child->nextchild)
-		if (child->name == states_name)
-			return child;
-	return AllocSetContextCreateInternal(aggregate, states_name, ALLOCSET_DEFAULT_SIZES);
+	return StatesContext(aggregate, states_name);
 }
 
 /* The object without a filter. */
@@ -72,14 +67,7 @@ FilterCopy(MemoryContext context, const qf_filter *filter)
 ExpandedFilter *
 FilterExpandedIn(Datum datum)
 {
-	ExpandedFilter *expanded;
-
-	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
-		return NULL;
-	expanded = (ExpandedFilter *) DatumGetEOHP(datum);
-	if (expanded->header.eoh_methods != &expanded_filter_methods)
-		elog(ERROR, "expanded object is not a filter");
-	return expanded;
+	return (ExpandedFilter *) ValueExpandedIn(datum, &expanded_filter_methods, "a filter");
 }
 
 /*
@@ -156,7 +144,7 @@ FilterFlush(ExpandedFilter *expanded)
 
 	if (expanded->buffer.count == 0)
 		return;
-	KeyFamilyCheckProbe(&filter->keys, &expanded->key, &filter_key_holder);
+	KeyFamilyCheckProbe(&filter->keys, &expanded->key, FilterKeyHolder(filter));
 	batch = batch_of(expanded);
 	status = qf_engine_cpu.insert(filter, &batch);
 	if (status != QS_OK)
@@ -182,7 +170,7 @@ void
 FilterSetInput(ExpandedFilter *expanded, const KeyType *key, FilterInput input)
 {
 	FilterFlush(expanded);
-	KeyFamilyCheckProbe(&expanded->filter.keys, key, &filter_key_holder);
+	KeyFamilyCheckProbe(&expanded->filter.keys, key, FilterKeyHolder(&expanded->filter));
 	expanded->key = *key;
 	if (expanded->input != input)
 		KeyBufferFree(&expanded->buffer);

@@ -10,8 +10,7 @@
 #include "pg/filter_value.h"
 #include "pg/keybuffer.h"
 #include "pg/keytype.h"
-
-#include "utils/expandeddatum.h"
+#include "pg/value.h"
 
 /* What a number that comes with each key is. */
 typedef enum FilterInput
@@ -60,14 +59,11 @@ extern void FilterMerge(ExpandedFilter *expanded, const qf_filter *from);
 static inline ExpandedFilter *
 FilterInState(Datum datum)
 {
-	struct varatt_expanded pointer;
+	ExpandedObjectHeader *header = ValueInState(datum);
 
-	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+	if (header == NULL || header->eoh_methods != &expanded_filter_methods)
 		return NULL;
-	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
-	if (pointer.eohptr->eoh_methods != &expanded_filter_methods)
-		return NULL;
-	return (ExpandedFilter *) pointer.eohptr;
+	return (ExpandedFilter *) header;
 }
 
 /* Insert a row's key with the next batch. */

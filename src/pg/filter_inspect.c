@@ -68,6 +68,7 @@ enum
 	INFO_BYTES,
 	INFO_HASHES,
 	INFO_PROBABILITY,
+	INFO_LAYOUT,
 	INFO_SEED,
 	INFO_ROWS,
 	INFO_SET_BITS,
@@ -86,6 +87,7 @@ fill_info(const qf_filter *filter, Datum *values, bool *nulls)
 	values[INFO_BYTES] = Int64GetDatum((int64) qf_words(&filter->params) * 8);
 	values[INFO_HASHES] = Int32GetDatum((int32) filter->params.k);
 	values[INFO_PROBABILITY] = Float8GetDatum(qf_probability(&filter->params));
+	values[INFO_LAYOUT] = CStringGetTextDatum(qf_layout_name((int) filter->params.layout));
 	values[INFO_SEED] = Int64GetDatum((int64) filter->params.seed);
 	values[INFO_ROWS] = Int64GetDatum(filter->rows);
 	nulls[INFO_ROWS] = filter->rows == QF_ROWS_UNKNOWN;

@@ -35,7 +35,7 @@ key_argument(FunctionCallInfo fcinfo, const ExpandedFilter *expanded, KeyType *k
 	if (!argument.literal || KeyFits(key, &expanded->filter.keys))
 		return KeyFingerprint(key, value);
 	fingerprint = KeyReadText(&reader, CurrentMemoryContext, &expanded->filter.keys,
-							  &filter_key_holder, key, value);
+							  FilterKeyHolder(&expanded->filter), key, value);
 	*key = reader.key;
 	return fingerprint;
 }

@@ -3,12 +3,16 @@
  *		Looking up keys in filters: what is kept from row to row.
  *
  * A query that looks up many keys in stored filters must fetch each once, also
- * when it comes anew with each row of a join: copies are kept (stored.h).
+ * when it comes anew with each row of a join: copies are kept (stored.h), of each
+ * that comes again, as far as there is room.  One that looks up a key in many
+ * stored filters should not fetch all of each: a blocked Bloom filter has the key's
+ * bits in one place, and of a large filter the key's positions are few.
  *
  * src/pg/filter_probe.c
  */
 #include "pg/filter_probe.h"
 
+#include "access/heaptoast.h"
 #include "miscadmin.h"
 #include "pg/keyexpr.h"
 #include "utils/memutils.h"
@@ -30,6 +34,76 @@ FilterProbeOf(FunctionCallInfo fcinfo)
 	return probe;
 }
 
+/*
+ * Fetching one position takes as long as so many chunks of a value that is fetched
+ * as a whole (measured with 1 MB: 5 to 8).
+ */
+#define CHUNKS_PER_POSITION 8
+
+static bool
+parts_pay(const qf_filter *view)
+{
+	uint64 parts = view->params.layout == QF_BLOCKED ? 1 : view->params.k;
+
+	return parts * CHUNKS_PER_POSITION < qf_words(&view->params) * 8 / TOAST_MAX_CHUNK_SIZE;
+}
+
+/* May a copy of the filter of this row be kept? */
+static bool
+has_room(FilterProbe *probe)
+{
+	return StoredMayKeep(&probe->filters, &probe->stored->stored,
+						 probe->stored->stored.id.va_rawsize);
+}
+
+/*
+ * Is this a stored filter of which there is no copy, better read in parts?  It is
+ * then opened by its header, and FilterPartsSet() has the rest; else FilterWhole().
+ */
+bool
+FilterInParts(FilterProbe *probe, Datum datum, qf_filter *view)
+{
+	StoredFilter *stored = (StoredFilter *) StoredFind(&probe->filters, datum);
+
+	probe->stored = stored;
+	if (stored == NULL || stored->copy || (StoredAgain(&stored->stored) && has_room(probe)))
+		return false;
+	return FilterOpenStored(view, datum) && view->form == QF_DENSE && parts_pay(view);
+}
+
+/*
+ * How many positions of a key are set in such a filter; if the question is whether
+ * all of them are, no further than the first that is not.
+ */
+uint32
+FilterPartsSet(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
+{
+	uint64 h = qf_hash(fingerprint, view->seed_key);
+	uint32 set = 0;
+	uint32 j;
+
+	if (view->params.layout == QF_BLOCKED)
+	{
+		uint8 block[QF_BLOCK_BITS / 8];
+		qf_filter one = *view;
+
+		FilterReadStored(datum, QF_HEADER_BYTES + qf_block(h, view->params.m) / 8, sizeof(block),
+						 block);
+		one.params.m = QF_BLOCK_BITS;
+		one.bits = block;
+		return qf_count(&one, fingerprint);
+	}
+	for (j = 0; j < view->params.k && (set == j || !all); j++)
+	{
+		uint32 position = qf_position(h, j, view->params.m);
+		uint8 byte;
+
+		FilterReadStored(datum, QF_HEADER_BYTES + position / 8, 1, &byte);
+		set += qf_bit(&byte, position % 8);
+	}
+	return set;
+}
+
 /* Keep a copy of the filter that was read. */
 static void
 keep_copy(FilterProbe *probe, StoredFilter *stored)
@@ -41,20 +115,27 @@ keep_copy(FilterProbe *probe, StoredFilter *stored)
 	FilterReadEnd(&probe->reader);
 }
 
-/* The filter of this row, for reading; good until the row ends. */
+/* The filter of which FilterInParts() said that it is not read in parts. */
 const qf_filter *
-FilterProbed(FilterProbe *probe, Datum datum)
+FilterWhole(FilterProbe *probe, Datum datum)
 {
-	StoredFilter *stored = (StoredFilter *) StoredFind(&probe->filters, datum);
+	StoredFilter *stored = probe->stored;
 
 	if (stored && stored->copy)
 		return &stored->copy->filter;
 	FilterRead(&probe->reader, datum);
-	if (stored == NULL ||
-		!StoredMayKeep(&probe->filters, &stored->stored, stored->stored.id.va_rawsize))
+	if (stored == NULL || !has_room(probe))
 		return probe->reader.filter;
 	keep_copy(probe, stored);
 	return &stored->copy->filter;
+}
+
+/* The filter of this row, for reading; good until the row ends. */
+const qf_filter *
+FilterProbed(FilterProbe *probe, Datum datum)
+{
+	probe->stored = (StoredFilter *) StoredFind(&probe->filters, datum);
+	return FilterWhole(probe, datum);
 }
 
 /* Learn the type of the keys. */
@@ -70,9 +151,9 @@ uint64
 FilterMisfit(FilterProbe *probe, const qf_filter *filter, Datum value)
 {
 	if (!probe->literal)
-		KeyFamilyCheckProbe(&filter->keys, &probe->key, &filter_key_holder);
+		KeyFamilyCheckProbe(&filter->keys, &probe->key, FilterKeyHolder(filter));
 	return KeyReadText(&probe->literals, GetMemoryChunkContext(probe), &filter->keys,
-					   &filter_key_holder, &probe->key, value);
+					   FilterKeyHolder(filter), &probe->key, value);
 }
 
 /* Fingerprint of the key argument, checked to be of the filter's kind. */

@@ -21,8 +21,8 @@ typedef struct StoredFilter
 
 /*
  * One per calling expression, in fn_extra.  Remembers the type of the keys and
- * filters stored out of line: the first row that names one reads it, and keeps
- * a copy if there is room; else the second does, in the place of others.
+ * filters stored out of line: the first row that names one reads parts of it, or
+ * keeps a copy if there is room; the second keeps one in the place of others.
  */
 typedef struct FilterProbe
 {
@@ -31,11 +31,15 @@ typedef struct FilterProbe
 	KeyReader literals;  /* which does that */
 	FilterReader reader; /* of the row at hand */
 
-	StoredCache filters; /* of StoredFilter */
+	StoredCache filters;  /* of StoredFilter */
+	StoredFilter *stored; /* of the row at hand, or NULL */
 } FilterProbe;
 
 extern FilterProbe *FilterProbeOf(FunctionCallInfo fcinfo);
 extern const qf_filter *FilterProbed(FilterProbe *probe, Datum datum);
+extern const qf_filter *FilterWhole(FilterProbe *probe, Datum datum);
+extern bool FilterInParts(FilterProbe *probe, Datum datum, qf_filter *view);
+extern uint32 FilterPartsSet(Datum datum, const qf_filter *view, uint64 fingerprint, bool all);
 extern void FilterProbeSetKey(FilterProbe *probe, Oid type, Oid collation);
 extern uint64 FilterMisfit(FilterProbe *probe, const qf_filter *filter, Datum value);
 extern uint64

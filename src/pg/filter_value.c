@@ -10,7 +10,7 @@
  */
 #include "pg/filter_expanded.h"
 
-#include "access/detoast.h"
+#include "pg/stored.h"
 #include "utils/memutils.h"
 
 /* A view of a detoasted value. */
@@ -42,9 +42,7 @@ FilterRead(FilterReader *reader, Datum datum)
 		reader->filter = &expanded->filter;
 		return;
 	}
-	value = PG_DETOAST_DATUM(datum);
-	if ((Pointer) value != DatumGetPointer(datum))
-		reader->own = value;
+	value = ValueDetoast(datum, &reader->own);
 	FilterOpen(&reader->view, value);
 	reader->filter = &reader->view;
 }
@@ -58,6 +56,16 @@ FilterReadEnd(FilterReader *reader)
 	reader->own = NULL;
 }
 
+/* Bytes of a filter stored out of line; an error if it is shorter than its header says. */
+void
+FilterReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
+{
+	uint32 length = bytes;
+
+	if (!StoredRead(datum, offset, &length, out))
+		FilterBadFormat(QS_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, out, length);
+}
+
 /*
  * Open a filter stored out of line by its header alone, the only part that is
  * read: good for what is in the header.  False if the datum is not stored so
@@ -68,7 +76,7 @@ FilterOpenStored(qf_filter *view, Datum datum)
 {
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	struct varatt_external pointer;
-	struct varlena *header;
+	uint8 header[QF_HEADER_BYTES];
 	Size length;
 	qs_status status;
 
@@ -78,15 +86,11 @@ FilterOpenStored(qf_filter *view, Datum datum)
 	length = pointer.va_rawsize - VARHDRSZ;
 	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || length < QF_HEADER_BYTES)
 		return false;
-	header = detoast_attr_slice(value, 0, QF_HEADER_BYTES);
-	if (VARSIZE_ANY_EXHDR(header) != QF_HEADER_BYTES)
-		FilterBadFormat(QS_FORMAT_SHORT, ERRCODE_DATA_CORRUPTED, NULL, VARSIZE_ANY_EXHDR(header));
-	status = qf_open(view, (const uint8 *) VARDATA_ANY(header), length);
+	FilterReadStored(datum, 0, QF_HEADER_BYTES, header);
+	status = qf_open(view, header, length);
 	if (status != QS_OK)
-		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, (const uint8 *) VARDATA_ANY(header),
-						length);
+		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, header, length);
 	view->positions = view->bits = NULL;
-	pfree(header);
 	return true;
 }
 

@@ -34,13 +34,14 @@ typedef struct FilterReader
 extern void FilterRead(FilterReader *reader, Datum datum);
 extern void FilterReadEnd(FilterReader *reader);
 extern void FilterOpen(qf_filter *view, struct varlena *value);
+extern void FilterReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
 extern bool FilterOpenStored(qf_filter *view, Datum datum);
 extern struct varlena *FilterFlatten(const qf_filter *filter);
 extern Size FilterFlatSize(const qf_filter *filter);
 extern void FilterWrite(const qf_filter *filter, struct varlena *out, Size size);
 
 /* filter_errors.c */
-extern const KeyHolder filter_key_holder;
+extern const KeyHolder *FilterKeyHolder(const qf_filter *filter);
 extern void FilterCheck(qs_status status);
 extern void FilterCheckMergeable(const qf_filter *a, const qf_filter *b);
 extern void FilterBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)

@@ -22,7 +22,7 @@ typedef struct FlatType
 	/* Raise an error of this SQLSTATE unless a value from outside is valid. */
 	void (*validate)(struct varlena *value, int sqlstate);
 
-	/* What to write instead of a short text that is no value, or NULL. */
+	/* What to write instead of a short text that is no value; may return NULL. */
 	char *(*hint)(const char *text);
 } FlatType;
 

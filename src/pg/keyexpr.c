@@ -13,8 +13,8 @@
  *						which: those that may be meant must agree
  *	wrapped aggregates	some aggregate calls ours with its own Aggref in the
  *						context (Citus: worker_partial_agg).  The key is its last
- *						argument, or, where ours takes more than a key, the first
- *						field of the row that its last argument packs them in.
+ *						argument, or, where ours takes more than a key, a field of
+ *						the row that its last argument packs them in.
  *						Such a call also lacks the key's collation, since a row
  *						has none.
  *
@@ -101,13 +101,16 @@ is_transition_of(Oid function, Oid aggregate)
 
 /* The key in the arguments of an aggregate that wraps ours, or NULL. */
 static const Node *
-wrapped_key(const Aggref *wrapper, Oid transition)
+wrapped_key(const Aggref *wrapper, Oid transition, int argument)
 {
 	const Node *last = aggregate_argument(wrapper, list_length(wrapper->aggargtypes) - 1);
 
 	if (get_func_nargs(transition) == STATE_AND_KEY)
 		return last;
-	return last && IsA(last, RowExpr) ? linitial(((const RowExpr *) last)->args) : NULL;
+	if (last == NULL || !IsA(last, RowExpr) ||
+		argument > list_length(((const RowExpr *) last)->args))
+		return NULL;
+	return list_nth(((const RowExpr *) last)->args, argument - 1);
 }
 
 /*
@@ -126,7 +129,7 @@ aggregate_key(FunctionCallInfo fcinfo, int argument, bool *wrapped)
 	if (is_transition_of(function, aggref->aggfnoid))
 		return aggregate_argument(aggref, argument - 1);
 	*wrapped = true;
-	return wrapped_key(aggref, function);
+	return wrapped_key(aggref, function, argument);
 }
 
 /* Learn the key's type, and its collation if the call has none, in an aggregate. */
@@ -206,17 +209,18 @@ learn_from_window(KeyArgument *key, FunctionCallInfo fcinfo, int argument)
 
 /*
  * To the planner qsketch_agg(c) and qsketch_agg(c::text) are one aggregate,
- * computed once.  Raise an error where that is wrong.
+ * computed once.  Raise an error where that is wrong.  "key": which argument of
+ * these it is, from 1 on.
  */
 void
-KeyCheckSharedAggregates(const List *aggregates)
+KeyCheckSharedAggregates(const List *aggregates, int key)
 {
 	ListCell *a, *b;
 
 	foreach (a, aggregates)
 	{
 		const Aggref *one = lfirst_node(Aggref, a);
-		const Node *expr = aggregate_argument(one, 0);
+		const Node *expr = aggregate_argument(one, key - 1);
 
 		if (expr == NULL || !IsA(expr, RelabelType))
 			continue;
@@ -225,8 +229,9 @@ KeyCheckSharedAggregates(const List *aggregates)
 			const Aggref *other = lfirst_node(Aggref, b);
 
 			if (other->aggno == one->aggno)
-				require_same_type(KeyTypeOfExpr(exprType(expr), expr),
-								  KeyTypeOfExpr(exprType(expr), aggregate_argument(other, 0)));
+				require_same_type(
+					KeyTypeOfExpr(exprType(expr), expr),
+					KeyTypeOfExpr(exprType(expr), aggregate_argument(other, key - 1)));
 		}
 	}
 }

@@ -21,6 +21,6 @@ typedef struct KeyArgument
 extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument);
 extern bool KeyIsLiteral(FunctionCallInfo fcinfo, int argument);
 extern Oid KeyTypeOfExpr(Oid declared, const Node *expr);
-extern void KeyCheckSharedAggregates(const List *aggregates);
+extern void KeyCheckSharedAggregates(const List *aggregates, int key);
 
 #endif

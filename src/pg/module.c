@@ -10,6 +10,7 @@
 #include "engine/isa.h"
 #include "gpu/gpu.h"
 #include "pg/nonce.h"
+#include "scan/pairs.h"
 #include "scan/scan.h"
 #include "utils/guc.h"
 
@@ -52,6 +53,7 @@ _PG_init(void)
 		"qsketch.simd", "Instructions that the CPU engine uses; all give the same sketches.", NULL,
 		&simd_setting, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
 	ColumnScanInit();
+	PairsNodeInit();
 	GpuInit();
 	NonceInit();
 	MarkGUCPrefixReserved("qsketch");

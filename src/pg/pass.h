@@ -15,6 +15,7 @@
 #define PASS_AT 65536
 
 extern bool PassHasRoom(Size bytes);
+extern bool PassSegmentsFit(Size bytes);
 extern void *PassPut(dsa_area *area, Size size, dsa_pointer *place);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * recognize.c
- *		Which aggregates of the catalog are ours.
+ *		Which aggregates and functions of the catalog are ours.
  *
  * A name proves nothing, and neither does being part of the extension: that is
  * trusted, so its owner may be anyone who may create objects in the database,
@@ -42,8 +42,8 @@ read_parts(Oid aggregate, Parts *parts)
 }
 
 /* The C function behind a function of the catalog that is not called through others; else NULL. */
-static PGFunction
-address_of(Oid function)
+PGFunction
+CFunctionOf(Oid function)
 {
 	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	bool in_c;
@@ -75,7 +75,7 @@ owner_of(Oid function)
 
 /* The types of state and key, if the transition function has one state type throughout. */
 static bool
-read_types(Oid transition, Oid state_type, Oid *key_type)
+read_types(Oid transition, Oid state_type, int key, Oid *key_type)
 {
 	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(transition));
 	Form_pg_proc form;
@@ -84,10 +84,10 @@ read_types(Oid transition, Oid state_type, Oid *key_type)
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	form = (Form_pg_proc) GETSTRUCT(tuple);
-	fits = form->pronargs >= 2 && form->prorettype == state_type &&
+	fits = form->pronargs > key && form->prorettype == state_type &&
 		   form->proargtypes.values[0] == state_type;
 	if (fits)
-		*key_type = form->proargtypes.values[1];
+		*key_type = form->proargtypes.values[key];
 	ReleaseSysCache(tuple);
 	return fits;
 }
@@ -103,15 +103,16 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 	if (!read_parts(aggregate, &parts) || parts.initial || parts.fixed.aggkind != AGGKIND_NORMAL ||
 		parts.fixed.aggfinalextra)
 		return false;
-	form = functions->form(address_of(parts.fixed.aggtransfn));
-	if (form == NULL || !functions->combines(address_of(parts.fixed.aggcombinefn)) ||
-		!functions->finishes(address_of(parts.fixed.aggfinalfn)))
+	form = functions->form(CFunctionOf(parts.fixed.aggtransfn));
+	if (form == NULL || !functions->combines(CFunctionOf(parts.fixed.aggcombinefn)) ||
+		!functions->finishes(CFunctionOf(parts.fixed.aggfinalfn)))
 		return false;
 	recognized->form = *form;
 	recognized->transition = parts.fixed.aggtransfn;
 	recognized->final = parts.fixed.aggfinalfn;
 	recognized->owner = owner_of(aggregate);
-	return read_types(parts.fixed.aggtransfn, parts.fixed.aggtranstype, &recognized->key_type);
+	return read_types(parts.fixed.aggtransfn, parts.fixed.aggtranstype, functions->key,
+					  &recognized->key_type);
 }
 
 /*
@@ -131,8 +132,8 @@ moves_elsewhere(const WindowAggState *node, Oid function, const AggregateFunctio
 		if (!read_parts(aggregate, &parts) || !OidIsValid(parts.fixed.aggmtransfn) ||
 			(parts.fixed.aggmtransfn != function && parts.fixed.aggminvtransfn != function))
 			continue;
-		if (!functions->moves(address_of(parts.fixed.aggmtransfn)) ||
-			!functions->moves(address_of(parts.fixed.aggminvtransfn)))
+		if (!functions->moves(CFunctionOf(parts.fixed.aggmtransfn)) ||
+			!functions->moves(CFunctionOf(parts.fixed.aggminvtransfn)))
 			return aggregate;
 	}
 	return InvalidOid;
@@ -171,5 +172,5 @@ CombinesStates(const AggState *node, const AggregateFunctions *functions)
 	Parts parts;
 
 	return state && !state->aggshared && read_parts(state->aggref->aggfnoid, &parts) &&
-		   functions->combines(address_of(parts.fixed.aggcombinefn));
+		   functions->combines(CFunctionOf(parts.fixed.aggcombinefn));
 }

@@ -1,6 +1,6 @@
 /*
  * recognize.h
- *		Which aggregates of the catalog are ours.
+ *		Which aggregates and functions of the catalog are ours.
  *
  * src/pg/recognize.h
  */
@@ -12,16 +12,17 @@
 
 #include "nodes/execnodes.h"
 
-/* Which arguments of the transition function are what; 0 = it has none. */
+/* Which arguments of the aggregate are what, from 1 on; 0 = it has none. */
 typedef struct AggregateForm
 {
-	int weight;
+	int weight; /* or another number beside the key: an id, a count */
 	int template;
 } AggregateForm;
 
 /* The C functions that the aggregates of keys of a family are made of. */
 typedef struct AggregateFunctions
 {
+	int key;                                             /* which argument it is, from 1 on */
 	const AggregateForm *(*form)(PGFunction transition); /* NULL: it is none of them */
 	bool (*combines)(PGFunction function);
 	bool (*finishes)(PGFunction function);
@@ -38,6 +39,7 @@ typedef struct RecognizedAggregate
 	Oid key_type; /* as the transition function declares it */
 } RecognizedAggregate;
 
+extern PGFunction CFunctionOf(Oid function);
 extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 							   RecognizedAggregate *recognized);
 extern void CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions);

@@ -10,11 +10,12 @@
  *
  * src/pg/sets_aggregate.c
  */
+#include "pg/sets_aggregate.h"
+
+#include "pg/aggregate.h"
 #include "pg/keyexpr.h"
-#include "pg/recognize.h"
 #include "pg/sets_expanded.h"
 
-#include "catalog/pg_type_d.h"
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
@@ -25,19 +26,32 @@
 #define ID_ARGUMENT      1
 #define ELEMENT_ARGUMENT 2
 
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate function called in non-aggregate context");
-	return context;
-}
-
 extern Datum qsets_agg_trans(PG_FUNCTION_ARGS);
 extern Datum qsets_agg_trans_array(PG_FUNCTION_ARGS);
 extern Datum qsets_merge_trans(PG_FUNCTION_ARGS);
+
+extern Datum qsets_agg_final(PG_FUNCTION_ARGS);
+
+static const AggregateForm numbered = { .weight = ID_ARGUMENT };
+
+/* Only that of plain elements: an array is more than one key. */
+static const AggregateForm *
+transition_form(PGFunction transition)
+{
+	return transition == qsets_agg_trans ? &numbered : NULL;
+}
+
+static bool
+combines(PGFunction function)
+{
+	return function == qsets_merge_trans;
+}
+
+static bool
+finishes(PGFunction function)
+{
+	return function == qsets_agg_final;
+}
 
 /* There is no inverse: a moving aggregate with one of these has another's for that. */
 static bool
@@ -47,21 +61,14 @@ moves(PGFunction function)
 		   function == qsets_merge_trans;
 }
 
-static const AggregateFunctions sets_functions = { .moves = moves };
-
-static Datum
-unchanged(FunctionCallInfo fcinfo)
-{
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-}
+const AggregateFunctions sets_functions = { ELEMENT_ARGUMENT, transition_form, combines, finishes,
+											moves };
 
 /* The state to be changed: the argument, or a new one with its rows. */
 static ExpandedSets *
 state_for_update(FunctionCallInfo fcinfo)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = AggregateContext(fcinfo);
 	ExpandedSets *state;
 	SetsReader reader;
 
@@ -76,25 +83,6 @@ state_for_update(FunctionCallInfo fcinfo)
 		SetsReadEnd(&reader);
 	}
 	return state;
-}
-
-/* Are elements of the type kept as they are? */
-static bool
-is_exact(Oid type)
-{
-	switch (getBaseType(type))
-	{
-		case BOOLOID:
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case DATEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return true;
-		default:
-			return false;
-	}
 }
 
 /* Learn what elements are; those of an array if the argument is one of several. */
@@ -112,10 +100,9 @@ learn_key(FunctionCallInfo fcinfo, ExpandedSets *state, bool array)
 			elog(ERROR, "type %u is no array", key.type);
 		key.type = type;
 	}
-	KeyTypeInit(&state->key, key.type, key.collation);
+	SetsTakeKeys(state, key.type, key.collation);
 	if (!array)
 		KeyTypeLearn(&state->key, PG_GETARG_DATUM(ELEMENT_ARGUMENT));
-	state->exact = is_exact(key.type);
 }
 
 /* The state with which a row's elements can be added. */
@@ -139,7 +126,7 @@ qsets_agg_trans(PG_FUNCTION_ARGS)
 	ExpandedSets *state;
 
 	if (PG_ARGISNULL(ID_ARGUMENT) || PG_ARGISNULL(ELEMENT_ARGUMENT))
-		return unchanged(fcinfo);
+		return AggregateUnchanged(fcinfo);
 	state = state_for_row(fcinfo, false);
 	SetsAddKey(state, PG_GETARG_INT64(ID_ARGUMENT), PG_GETARG_DATUM(ELEMENT_ARGUMENT));
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
@@ -157,7 +144,7 @@ qsets_agg_trans_array(PG_FUNCTION_ARGS)
 	bool null;
 
 	if (PG_ARGISNULL(ID_ARGUMENT) || PG_ARGISNULL(ELEMENT_ARGUMENT))
-		return unchanged(fcinfo);
+		return AggregateUnchanged(fcinfo);
 	state = state_for_row(fcinfo, true);
 	array = PG_GETARG_ARRAYTYPE_P(ELEMENT_ARGUMENT);
 	if (ARR_ELEMTYPE(array) != state->key.type &&
@@ -181,7 +168,7 @@ qsets_merge_trans(PG_FUNCTION_ARGS)
 	SetsReader reader;
 
 	if (PG_ARGISNULL(1))
-		return unchanged(fcinfo);
+		return AggregateUnchanged(fcinfo);
 	state = state_for_update(fcinfo);
 	SetsRead(&reader, PG_GETARG_DATUM(1));
 	SetsAddCollection(state, reader.collection);
@@ -189,22 +176,16 @@ qsets_merge_trans(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
 
-/*
- * qsets_agg_final(qsets): the state, to be read where it is.  A pointer in the
- * caller's memory tells the executor that there is nothing to copy.
- */
+/* qsets_agg_final(qsets): the state, to be read where it is. */
 PG_FUNCTION_INFO_V1(qsets_agg_final);
 Datum
 qsets_agg_final(PG_FUNCTION_ARGS)
 {
 	ExpandedSets *state = PG_ARGISNULL(0) ? NULL : SetsExpandedIn(PG_GETARG_DATUM(0));
-	void *pointer;
 
-	(void) aggregate_context(fcinfo);
+	(void) AggregateContext(fcinfo);
 	if (state == NULL)
-		return unchanged(fcinfo);
+		return AggregateUnchanged(fcinfo);
 	SetsSettle(state);
-	pointer = palloc(EXPANDED_POINTER_SIZE);
-	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
-	PG_RETURN_POINTER(pointer);
+	return AggregateResult(&state->header);
 }

@@ -16,7 +16,9 @@
  */
 #include "pg/sets_expanded.h"
 
+#include "catalog/pg_type_d.h"
 #include "sets/format.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #define FIRST_ROOM 8
@@ -58,14 +60,34 @@ SetsStatesContext(MemoryContext aggregate)
 ExpandedSets *
 SetsExpandedIn(Datum datum)
 {
-	ExpandedObjectHeader *header;
+	return (ExpandedSets *) ValueExpandedIn(datum, &methods, "a collection of sets");
+}
 
-	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
-		return NULL;
-	header = DatumGetEOHP(datum);
-	if (header->eoh_methods != &methods)
-		elog(ERROR, "expanded object is not a collection of sets");
-	return (ExpandedSets *) header;
+/* Are elements of the type kept as they are? */
+static bool
+is_exact(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* What the elements of the rows will be. */
+void
+SetsTakeKeys(ExpandedSets *sets, Oid type, Oid collation)
+{
+	KeyTypeInit(&sets->key, type, collation);
+	sets->exact = is_exact(type);
 }
 
 /* Let rows of such elements come, or raise an error if there are others. */
@@ -88,19 +110,23 @@ SetsBuild(ExpandedSets *sets, bool wide, const qs_keys *keys)
 	if (old->sets > 0)
 		SetsCheck(qi_builder_add_collection(builder, old));
 	qi_collection_free(old);
+	sets->version = 0;
 	sets->building = true;
 }
 
 /* Give the batch to the builder. */
-static void
-flush(ExpandedSets *sets)
+void
+SetsFlush(ExpandedSets *sets)
 {
 	uint32 rows = sets->waiting;
 
 	sets->waiting = 0;
-	if (rows > 0)
-		SetsCheck(qi_builder_add(&sets->builder, sets->id, sets->low,
-								 sets->exact ? NULL : sets->high, rows));
+	if (rows == 0)
+		return;
+	SetsCheck(
+		qi_builder_add(&sets->builder, sets->id, sets->low, sets->exact ? NULL : sets->high, rows));
+	sets->rows += rows;
+	sets->batches++;
 }
 
 static void *
@@ -112,14 +138,14 @@ grown(ExpandedSets *sets, void *array, uint32 room)
 }
 
 /* Empty a full batch, or let it grow: many groups are small. */
-static void
-make_room(ExpandedSets *sets)
+void
+SetsMakeRoom(ExpandedSets *sets)
 {
 	uint32 room = sets->room ? sets->room * 2 : FIRST_ROOM;
 
 	if (sets->room == QI_BATCH)
 	{
-		flush(sets);
+		SetsFlush(sets);
 		return;
 	}
 	sets->id = grown(sets, sets->id, room);
@@ -150,23 +176,15 @@ number_of(const KeyType *key, Datum element)
 void
 SetsAddKey(ExpandedSets *sets, int64 id, Datum element)
 {
-	uint32 at;
+	uint64 low =
+		sets->exact ? number_of(&sets->key, element) : KeyFingerprintSeeded(&sets->key, element, 0);
 
-	if (sets->waiting == sets->room)
-		make_room(sets);
-	at = sets->waiting;
-	sets->id[at] = id;
-	if (sets->exact)
-		sets->low[at] = number_of(&sets->key, element);
-	else
-	{
-		sets->low[at] = KeyFingerprintSeeded(&sets->key, element, 0);
-		sets->high[at] = KeyFingerprintSeeded(&sets->key, element, 1);
-	}
-	sets->waiting++;
+	SetsAddNumber(sets, id, low);
+	if (!sets->exact)
+		sets->high[sets->waiting - 1] = KeyFingerprintSeeded(&sets->key, element, 1);
 }
 
-/* Add all rows of a collection. */
+/* Add all rows of a collection; the first one is only copied. */
 void
 SetsAddCollection(ExpandedSets *sets, const qi_collection *from)
 {
@@ -174,8 +192,39 @@ SetsAddCollection(ExpandedSets *sets, const qi_collection *from)
 
 	if (from->sets == 0)
 		return;
+	if (!sets->building && sets->collection.sets == 0)
+	{
+		qi_collection_free(&sets->collection);
+		SetsCheck(qi_collection_copy(&sets->collection, from, &sets->memory));
+		return;
+	}
 	SetsBuild(sets, from->wide, &keys);
 	SetsCheck(qi_builder_add_collection(&sets->builder, from));
+}
+
+/*
+ * The rows as they are while some come, for another process that goes on with
+ * them: not sorted, and not limited to 1 GB.
+ */
+Size
+SetsImageSize(ExpandedSets *sets)
+{
+	Assert(sets->building);
+	SetsFlush(sets);
+	return (Size) qi_builder_image_bytes(&sets->builder);
+}
+
+void
+SetsWriteImage(ExpandedSets *sets, void *image)
+{
+	qi_builder_write(&sets->builder, image);
+}
+
+void
+SetsAddImage(ExpandedSets *sets, const void *image)
+{
+	Assert(sets->building);
+	SetsCheck(qi_builder_add_image(&sets->builder, image));
 }
 
 /* Have all rows in the collection. */
@@ -184,10 +233,22 @@ SetsSettle(ExpandedSets *sets)
 {
 	if (!sets->building)
 		return;
-	flush(sets);
+	SetsFlush(sets);
 	SetsCheck(qi_builder_finish(&sets->builder, &sets->collection));
 	qi_builder_free(&sets->builder);
 	sets->building = false;
+}
+
+/* A number that the collection keeps as long as it stays the same. */
+uint64
+SetsVersion(ExpandedSets *sets)
+{
+	static uint64 versions = 0;
+
+	SetsSettle(sets);
+	if (sets->version == 0)
+		sets->version = ++versions;
+	return sets->version;
 }
 
 /* Read access to a collection until SetsReadEnd() or the end of the datum. */
@@ -196,6 +257,7 @@ SetsRead(SetsReader *reader, Datum datum)
 {
 	ExpandedSets *sets = SetsExpandedIn(datum);
 	struct varlena *value;
+	struct varlena *own;
 	const uint8 *bytes;
 	Size length;
 	qs_status status;
@@ -207,15 +269,15 @@ SetsRead(SetsReader *reader, Datum datum)
 		reader->collection = &sets->collection;
 		return;
 	}
-	value = PG_DETOAST_DATUM(datum);
+	value = ValueDetoast(datum, &own);
 	bytes = (const uint8 *) VARDATA(value);
 	length = VARSIZE(value) - VARHDRSZ;
 	status = qi_read(&reader->own, bytes, length,
 					 ContextMemory(CurrentMemoryContext, &reader->memory), &sets_interrupt);
 	if (status != QS_OK)
 		SetsBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
-	if ((Pointer) value != DatumGetPointer(datum))
-		pfree(value);
+	if (own)
+		pfree(own);
 	reader->collection = &reader->own;
 }
 

@@ -9,9 +9,9 @@
 
 #include "pg/memory.h"
 #include "pg/sets_value.h"
+#include "pg/value.h"
 
 #include "sets/builder.h"
-#include "utils/expandeddatum.h"
 
 typedef struct ExpandedSets
 {
@@ -20,6 +20,8 @@ typedef struct ExpandedSets
 
 	KeyType key; /* of the elements that are added; type 0 = not known yet */
 	bool exact;  /* elements are these integers themselves */
+
+	uint64 version; /* of the collection: a number that no other in this process has */
 
 	/*
 	 * The rows are in the collection, or, as long as some come, in the builder
@@ -35,6 +37,9 @@ typedef struct ExpandedSets
 	int64 *id;
 	uint64 *low;
 	uint64 *high;
+
+	int64 rows;    /* given to the builder so far, duplicates among them */
+	int64 batches; /* in so many batches */
 } ExpandedSets;
 
 /* Read access to a collection, whatever the datum is made of. */
@@ -51,9 +56,26 @@ extern ExpandedSets *SetsNew(void);
 extern MemoryContext SetsStatesContext(MemoryContext aggregate);
 extern ExpandedSets *SetsExpandedIn(Datum datum);
 extern void SetsBuild(ExpandedSets *sets, bool wide, const qs_keys *keys);
+extern void SetsTakeKeys(ExpandedSets *sets, Oid type, Oid collation);
+extern void SetsMakeRoom(ExpandedSets *sets);
 extern void SetsAddKey(ExpandedSets *sets, int64 id, Datum element);
+extern void SetsFlush(ExpandedSets *sets);
 extern void SetsAddCollection(ExpandedSets *sets, const qi_collection *from);
+extern Size SetsImageSize(ExpandedSets *sets);
+extern void SetsWriteImage(ExpandedSets *sets, void *image);
+extern void SetsAddImage(ExpandedSets *sets, const void *image);
 extern void SetsSettle(ExpandedSets *sets);
+extern uint64 SetsVersion(ExpandedSets *sets);
+
+/* Add a row whose element is a number; rows of such elements may come. */
+static inline void
+SetsAddNumber(ExpandedSets *sets, int64 id, uint64 number)
+{
+	if (unlikely(sets->waiting == sets->room))
+		SetsMakeRoom(sets);
+	sets->id[sets->waiting] = id;
+	sets->low[sets->waiting++] = number;
+}
 
 extern void SetsRead(SetsReader *reader, Datum datum);
 extern void SetsReadEnd(SetsReader *reader);

@@ -30,17 +30,6 @@ static const AggregateForm weighted_templated = { 2, 3 };
 
 #define KEY_ARGUMENT 1
 
-/* Where states live. */
-MemoryContext
-AggregateContext(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate function called in non-aggregate context");
-	return context;
-}
-
 /* May the state travel as a ticket?  Only if it goes to our combine function and nowhere else. */
 static bool
 may_use_ticket(FunctionCallInfo fcinfo)
@@ -51,14 +40,6 @@ may_use_ticket(FunctionCallInfo fcinfo)
 		   CombinesStates(node, &sketch_functions);
 }
 
-/* Does the node compare the memory of its states with work_mem? */
-static bool
-is_hashed(const AggState *node)
-{
-	return IsA(node, AggState) &&
-		   (node->aggstrategy == AGG_HASHED || node->aggstrategy == AGG_MIXED);
-}
-
 /* Prepare a new state for what the calling node does with it. */
 ExpandedSketch *
 AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state)
@@ -67,7 +48,7 @@ AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state)
 	ExpandedPlace(state);
 	if (state->engine != &qs_engine_cpu)
 		state->ticket = may_use_ticket(fcinfo);
-	state->accounted = is_hashed((AggState *) fcinfo->context);
+	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	return state;
 }
 
@@ -199,15 +180,6 @@ static pg_attribute_always_inline bool
 is_skipped(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	return PG_ARGISNULL(KEY_ARGUMENT) || (form.weight && PG_ARGISNULL(form.weight));
-}
-
-/* What a row returns that does not count. */
-Datum
-AggregateUnchanged(FunctionCallInfo fcinfo)
-{
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
 /*
@@ -357,5 +329,5 @@ moves(PGFunction function)
 		   function == qsketch_agg_inverse_weight_template;
 }
 
-const AggregateFunctions sketch_functions = { transition_form, IsSketchCombine, IsSketchFinal,
-											  moves };
+const AggregateFunctions sketch_functions = { KEY_ARGUMENT, transition_form, IsSketchCombine,
+											  IsSketchFinal, moves };

@@ -7,16 +7,15 @@
 #ifndef QS_PG_SKETCH_AGGREGATE_H
 #define QS_PG_SKETCH_AGGREGATE_H
 
-#include "pg/sketch_expanded.h"
+#include "pg/aggregate.h"
 #include "pg/recognize.h"
+#include "pg/sketch_expanded.h"
 
 extern const AggregateFunctions sketch_functions;
 
-extern MemoryContext AggregateContext(FunctionCallInfo fcinfo);
 extern ExpandedSketch *AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state);
 extern void AggregateCheckParams(const qs_params *a, const qs_params *b);
 extern bool AggregateIsInitial(FunctionCallInfo fcinfo);
-extern Datum AggregateUnchanged(FunctionCallInfo fcinfo);
 
 /* sketch_merge_aggregate.c */
 extern bool IsSketchCombine(PGFunction combine);

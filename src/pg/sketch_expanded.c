@@ -107,14 +107,7 @@ ExpandedPlace(ExpandedSketch *expanded)
 ExpandedSketch *
 SketchExpandedIn(Datum datum)
 {
-	ExpandedSketch *expanded;
-
-	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
-		return NULL;
-	expanded = (ExpandedSketch *) DatumGetEOHP(datum);
-	if (expanded->header.eoh_methods != &expanded_sketch_methods)
-		elog(ERROR, "expanded object is not a sketch");
-	return expanded;
+	return (ExpandedSketch *) ValueExpandedIn(datum, &expanded_sketch_methods, "a sketch");
 }
 
 /*
@@ -136,9 +129,7 @@ SketchRead(SketchReader *reader, Datum datum)
 		reader->sketch = &expanded->sketch;
 		return;
 	}
-	value = PG_DETOAST_DATUM(datum);
-	if ((Pointer) value != DatumGetPointer(datum))
-		reader->own = value;
+	value = ValueDetoast(datum, &reader->own);
 	SketchOpen(&reader->view, value);
 	reader->sketch = &reader->view;
 	reader->header = (const uint8 *) VARDATA(value);

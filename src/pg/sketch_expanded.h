@@ -9,8 +9,7 @@
 
 #include "pg/keybuffer.h"
 #include "pg/sketch_value.h"
-
-#include "utils/expandeddatum.h"
+#include "pg/value.h"
 
 typedef struct ExpandedSketch
 {
@@ -71,21 +70,14 @@ extern void ExpandedFlush(ExpandedSketch *expanded);
 extern void ExpandedMerge(ExpandedSketch *expanded, const qs_sketch *from);
 extern void ExpandedSettle(ExpandedSketch *expanded);
 
-/*
- * The sketch of a datum that is a read-write expanded object, which is all
- * that a transition function meets after its first row; else NULL.  What
- * DatumGetEOHP() does, without a call.
- */
+/* The sketch of a datum that is a read-write expanded object, else NULL. */
 static inline ExpandedSketch *
 ExpandedInState(Datum datum)
 {
-	struct varatt_expanded pointer;
+	ExpandedObjectHeader *header = ValueInState(datum);
 
-	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
-		return NULL;
-	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
-	Assert(pointer.eohptr->eoh_methods == &expanded_sketch_methods);
-	return (ExpandedSketch *) pointer.eohptr;
+	Assert(header == NULL || header->eoh_methods == &expanded_sketch_methods);
+	return (ExpandedSketch *) header;
 }
 
 /* Count an unweighted key of a row; the buffer has room and no weights. */

@@ -23,7 +23,6 @@ validate(struct varlena *value, int sqlstate)
 	if (status != QS_OK)
 		SketchBadFormat(status, sqlstate, bytes, length);
 	SketchOpen(&view, value);
-	SketchCheckStorable(&view.params);
 }
 
 /* Is it a size, such as 1MB? */

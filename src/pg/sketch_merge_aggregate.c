@@ -38,7 +38,10 @@ open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, D
 										: SketchExpandedIn(datum);
 	if (operand->expanded)
 	{
-		ExpandedFlush(operand->expanded);
+		if (operand->expanded->sketch.remote)
+			ExpandedFlush(operand->expanded);
+		else
+			ExpandedSettle(operand->expanded);
 		operand->sketch = &operand->expanded->sketch;
 		return;
 	}
@@ -55,12 +58,15 @@ close_operand(Operand *operand)
 		SketchReadEnd(&operand->reader);
 }
 
-/* Merge where the counters are. */
+/* Merge where the counters are; an engine finishes what it began before another takes over. */
 static void
 merge_operand(ExpandedSketch *state, const Operand *operand)
 {
-	if (operand->sketch->remote)
+	if (operand->sketch->remote && state->engine != operand->expanded->engine)
+	{
+		ExpandedSettle(state);
 		state->engine = operand->expanded->engine;
+	}
 	ExpandedMerge(state, operand->sketch);
 }
 
@@ -172,24 +178,15 @@ qsketch_moving_final(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/*
- * qsketch_agg_final(qsketch): the state, to be read where it is.  A pointer in
- * the caller's memory tells the executor that there is nothing to copy; before
- * PostgreSQL 16 it would flatten the sketch otherwise.
- */
+/* qsketch_agg_final(qsketch): the state, to be read where it is. */
 PG_FUNCTION_INFO_V1(qsketch_agg_final);
 Datum
 qsketch_agg_final(PG_FUNCTION_ARGS)
 {
 	ExpandedSketch *state = PG_ARGISNULL(0) ? NULL : SketchExpandedIn(PG_GETARG_DATUM(0));
-	void *pointer;
 
 	(void) AggregateContext(fcinfo);
-	if (state == NULL)
-		return AggregateUnchanged(fcinfo);
-	pointer = palloc(EXPANDED_POINTER_SIZE);
-	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
-	PG_RETURN_POINTER(pointer);
+	return state ? AggregateResult(&state->header) : AggregateUnchanged(fcinfo);
 }
 
 bool

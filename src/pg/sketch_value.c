@@ -4,39 +4,47 @@
  *
  * Values inside the database came through an input function that validated
  * them, so reading one checks its header and length only, in constant time;
- * that suffices for no operation to read outside of it.
+ * that suffices for no operation to read outside of it, or to take more memory
+ * than the largest sketch.
  *
  * src/pg/sketch_value.c
  */
 #include "pg/sketch_value.h"
 
-#include "access/detoast.h"
+#include "pg/stored.h"
 #include "utils/memutils.h"
+
+/*
+ * Open bytes of so great a length, of which only the header is read.  The few
+ * entries of an explicit sketch say nothing of the size that it claims; the
+ * tables of a dense one do.
+ */
+static void
+open_bytes(qs_sketch *view, const uint8 *bytes, Size length)
+{
+	qs_status status = qs_open(view, bytes, length);
+
+	if (status != QS_OK)
+		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
+	if (view->form == QS_EXPLICIT)
+		SketchCheckStorable(&view->params);
+}
 
 /* A view of a detoasted value. */
 void
 SketchOpen(qs_sketch *view, struct varlena *value)
 {
-	const uint8 *bytes = (const uint8 *) VARDATA(value);
-	Size length = VARSIZE(value) - VARHDRSZ;
-	qs_status status = qs_open(view, bytes, length);
-
-	if (status != QS_OK)
-		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
+	open_bytes(view, (const uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ);
 }
 
 /* Copy some of the bytes of a sketch that SketchOpenStored() opened. */
 void
 SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 {
-	struct varlena *slice =
-		detoast_attr_slice((struct varlena *) DatumGetPointer(datum), (int32) offset, bytes);
+	uint32 length = bytes;
 
-	if (VARSIZE_ANY_EXHDR(slice) != bytes)
-		SketchBadFormat(QS_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, (uint8 *) VARDATA_ANY(slice),
-						VARSIZE_ANY_EXHDR(slice));
-	memcpy(out, VARDATA_ANY(slice), bytes);
-	pfree(slice);
+	if (!StoredRead(datum, offset, &length, out))
+		SketchBadFormat(QS_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, out, length);
 }
 
 /*
@@ -50,7 +58,6 @@ SketchOpenStored(qs_sketch *view, Datum datum)
 	uint8 header[QS_HEADER_BYTES];
 	struct varatt_external pointer;
 	Size length;
-	qs_status status;
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(value))
 		return false;
@@ -59,9 +66,7 @@ SketchOpenStored(qs_sketch *view, Datum datum)
 	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || length < QS_HEADER_BYTES)
 		return false;
 	SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
-	status = qs_open(view, header, length);
-	if (status != QS_OK)
-		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, header, length);
+	open_bytes(view, header, length);
 	return true;
 }
 

@@ -1,8 +1,9 @@
 /*
  * stored.h
- *		What is kept of values stored out of line that a query reads again and again.
+ *		Values stored out of line: recognizing one that the last row had as well,
+ *		keeping what a query reads again and again, and reading parts of one.
  *
- * A cache of one calling expression, in its fn_extra.  A value is known by its
+ * A cache is of one calling expression, in its fn_extra.  A value is known by its
  * toast pointer: the value behind one never changes.  The same pointer could
  * name another only after the first was vacuumed away and four billion OIDs
  * were given out, all within the transaction, beyond which no expression keeps
@@ -101,6 +102,51 @@ static inline StoredValue *
 StoredGuess(const StoredValue *value)
 {
 	return value->after && value->after->context ? value->after : NULL;
+}
+
+/* ---- one value, and parts of one ---- */
+
+#define TOAST_ID_BYTES (VARHDRSZ_EXTERNAL + sizeof(struct varatt_external))
+
+/* Zeroed: none was seen yet. */
+typedef struct StoredId
+{
+	bool seen;
+	char bytes[TOAST_ID_BYTES];
+} StoredId;
+
+/* Is this the value that was noted? */
+static inline bool
+StoredIdIs(const StoredId *id, Datum datum)
+{
+	return id->seen && VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) &&
+		   memcmp(id->bytes, DatumGetPointer(datum), TOAST_ID_BYTES) == 0;
+}
+
+/* Note a value that is stored out of line. */
+static inline void
+StoredIdNote(StoredId *id, Datum datum)
+{
+	id->seen = true;
+	memcpy(id->bytes, DatumGetPointer(datum), TOAST_ID_BYTES);
+}
+
+/*
+ * Bytes of a value after its varlena header.  False if it has fewer, which "out"
+ * then holds with their number in "bytes".
+ */
+static inline bool
+StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out)
+{
+	struct varlena *slice =
+		detoast_attr_slice((struct varlena *) DatumGetPointer(datum), (int32) offset, *bytes);
+	uint32 length = VARSIZE_ANY_EXHDR(slice);
+	bool all = length == *bytes;
+
+	*bytes = length;
+	memcpy(out, VARDATA_ANY(slice), length);
+	pfree(slice);
+	return all;
 }
 
 #endif

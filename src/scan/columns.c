@@ -228,6 +228,35 @@ add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples
 	}
 }
 
+/* Elements of sets; a row without an id or an element does not count. */
+static void
+add_members(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+{
+	const KeyType *key = column->key;
+	bool is_integer = KeyIsInteger(key);
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		HeapTupleHeader tuple = tuples->tuple[i];
+		uint16 length = tuples->length[i];
+		int64 id;
+		int64 integer;
+		Datum value;
+
+		fetch_ahead(tuples, i);
+		if (!get_integer(&column->weight, column->weight_kind, relation, tuple, length, &id))
+			continue;
+		if (is_integer)
+		{
+			if (get_integer(&column->place, key->kind, relation, tuple, length, &integer))
+				SetsAddNumber(column->sets, id, (uint64) integer);
+		}
+		else if (get_any(&column->place, relation, tuple, length, &value))
+			SetsAddKey(column->sets, id, value);
+	}
+}
+
 /* Add the column of all tuples to its state, whose buffer has room for them. */
 static void
 add_keys(SketchedColumn *column, Relation relation, const PageTuples *tuples)
@@ -264,6 +293,11 @@ SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *t
 {
 	int before;
 
+	if (column->sets)
+	{
+		add_members(column, relation, tuples);
+		return;
+	}
 	if (column->weight.attribute)
 	{
 		add_weighted(column, relation, tuples);

@@ -70,13 +70,20 @@ check_permission(Oid function, Oid role, ObjectType kind)
 	InvokeFunctionExecuteHook(function);
 }
 
-/* As ExecInitAgg() asks: the user for the aggregate, its owner for what it calls. */
+/*
+ * As ExecInitAgg() asks: the user for the aggregate and for what is called in
+ * its arguments, its owner for what it calls.
+ */
 static void
-check_permissions(Oid function, const RecognizedAggregate *aggregate)
+check_permissions(Oid function, const ColumnScanCall *call)
 {
+	const RecognizedAggregate *aggregate = &call->aggregate;
+
 	check_permission(function, GetUserId(), OBJECT_AGGREGATE);
 	check_permission(aggregate->transition, aggregate->owner, OBJECT_FUNCTION);
 	check_permission(aggregate->final, aggregate->owner, OBJECT_FUNCTION);
+	if (OidIsValid(call->weight_cast))
+		check_permission(call->weight_cast, GetUserId(), OBJECT_FUNCTION);
 }
 
 /* What the plan's list of aggregates says of one column. */
@@ -87,7 +94,7 @@ init_column(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor)
 
 	if (!ColumnScanMatch(aggref, &call))
 		elog(ERROR, "unexpected aggregate in QSketchScan");
-	check_permissions(aggref->aggfnoid, &call.aggregate);
+	check_permissions(aggref->aggfnoid, &call);
 	ColumnPlaceInit(&column->place, call.key->varattno, descriptor);
 	if (call.weight)
 		ColumnPlaceInit(&column->weight, call.weight->varattno, descriptor);

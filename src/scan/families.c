@@ -1,13 +1,27 @@
 /*
  * families.c
- *		What the column scan does differently for sketches and filters.
+ *		What the column scan does differently for sketches, filters and sets.
  *
  * src/scan/families.c
  */
 #include "scan/scan.h"
 
 #include "pg/filter_aggregate.h"
+#include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
+
+/* Serialized bytes, for families that have them at hand. */
+static Size
+flat_bytes(SketchedColumn *column)
+{
+	return EOH_get_flat_size(column->header);
+}
+
+static void
+flatten(SketchedColumn *column, void *place, Size bytes)
+{
+	EOH_flatten_into(column->header, place, bytes);
+}
 
 /* Parameters of a sketch's template, or the default ones. */
 static void
@@ -78,7 +92,7 @@ sketch_flush(SketchedColumn *column)
 }
 
 static void
-sketch_merge(SketchedColumn *column, struct varlena *value)
+sketch_merge(SketchedColumn *column, void *value)
 {
 	qs_sketch view;
 
@@ -145,7 +159,7 @@ filter_flush(SketchedColumn *column)
 }
 
 static void
-filter_merge(SketchedColumn *column, struct varlena *value)
+filter_merge(SketchedColumn *column, void *value)
 {
 	qf_filter view;
 
@@ -153,9 +167,61 @@ filter_merge(SketchedColumn *column, struct varlena *value)
 	FilterMerge(column->filter, &view);
 }
 
+static bool
+sets_takes_keys(const Const *template)
+{
+	return true;
+}
+
+/* Each row travels as its two numbers. */
+static double
+sets_table_bytes(const Const *template, double rows)
+{
+	return rows * 2 * sizeof(uint32);
+}
+
+static void
+sets_start(SketchedColumn *column, MemoryContext context, bool partial)
+{
+	ExpandedSets *sets = column->sets = SetsCreate(context);
+
+	SetsTakeKeys(sets, column->key_type, column->collation);
+	SetsBuild(sets, !sets->exact, &sets->key.keys);
+	column->header = &sets->header;
+	column->key = &sets->key;
+	column->members = &sets->rows;
+	column->batches = &sets->batches;
+}
+
+static void
+sets_flush(SketchedColumn *column)
+{
+	SetsFlush(column->sets);
+}
+
+static Size
+sets_pass_bytes(SketchedColumn *column)
+{
+	return SetsImageSize(column->sets);
+}
+
+static void
+sets_pass(SketchedColumn *column, void *place, Size bytes)
+{
+	SetsWriteImage(column->sets, place);
+}
+
+static void
+sets_merge(SketchedColumn *column, void *place)
+{
+	SetsAddImage(column->sets, place);
+}
+
 const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	{ &sketch_functions, true, sketch_takes_keys, sketch_table_bytes, sketch_start,
-	  sketch_make_room, sketch_flush, sketch_merge },
+	  sketch_make_room, sketch_flush, flat_bytes, flatten, sketch_merge },
 	{ &filter_functions, false, filter_takes_keys, filter_table_bytes, filter_start,
-	  filter_make_room, filter_flush, filter_merge },
+	  filter_make_room, filter_flush, flat_bytes, flatten, filter_merge },
+	{ &sets_functions, true, sets_takes_keys, sets_table_bytes, sets_start, NULL, sets_flush,
+	  sets_pass_bytes, sets_pass, sets_merge },
 };

@@ -2,11 +2,12 @@
  * match.c
  *		Which aggregates and tables QSketchScan can do.
  *
- * Every aggregate must be a plain qsketch_agg or pbf_agg (or another that is made of the
- * same functions, see pg/recognize.c) of a column of keys, perhaps one of
- * weights, and perhaps a constant template, and the query must ask for all rows
- * of a table whose pages are heapam's.  Whatever would be an error is left to
- * the ordinary plan, which raises it when the first key comes, and only then.
+ * Every aggregate must be a plain qsketch_agg, pbf_agg or qsets_agg (or another
+ * that is made of the same functions, see pg/recognize.c) of a column of keys,
+ * perhaps one of weights or ids, and perhaps a constant template, and the query
+ * must ask for all rows of a table whose pages are heapam's.  Whatever would be
+ * an error is left to the ordinary plan, which raises it when the first key
+ * comes, and only then.
  *
  * src/scan/match.c
  */
@@ -49,7 +50,10 @@ match_weight(Expr *expr, ColumnScanCall *call)
 {
 	if (IsA(expr, FuncExpr) &&
 		(((FuncExpr *) expr)->funcid == F_INT8_INT4 || ((FuncExpr *) expr)->funcid == F_INT8_INT2))
+	{
+		call->weight_cast = ((FuncExpr *) expr)->funcid;
 		expr = linitial(((FuncExpr *) expr)->args);
+	}
 	call->weight = as_column(expr);
 	switch (call->weight ? getBaseType(call->weight->vartype) : InvalidOid)
 	{
@@ -84,16 +88,18 @@ static bool
 match_aggregate(Aggref *aggref, ColumnScanCall *call)
 {
 	const AggregateForm *form = &call->aggregate.form;
+	int key;
 
 	call->family = recognize(aggref->aggfnoid, &call->aggregate);
 	if (call->family == NULL || (form->weight && !call->family->weights) || aggref->aggstar ||
 		aggref->aggvariadic ||
 		list_length(aggref->args) != 1 + (form->weight != 0) + (form->template != 0))
 		return false;
+	key = call->family->functions->key - 1;
 	call->key_type = KeyTypeOfExpr(IsPolymorphicType(call->aggregate.key_type)
-									   ? linitial_oid(aggref->aggargtypes)
+									   ? list_nth_oid(aggref->aggargtypes, key)
 									   : call->aggregate.key_type,
-								   (Node *) argument(aggref, 0));
+								   (Node *) argument(aggref, key));
 	return true;
 }
 
@@ -106,7 +112,7 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 	memset(call, 0, sizeof(*call));
 	if (!match_aggregate(aggref, call))
 		return false;
-	call->key = as_column(argument(aggref, 0));
+	call->key = as_column(argument(aggref, call->family->functions->key - 1));
 	if (call->key == NULL ||
 		(form->weight && !match_weight(argument(aggref, form->weight - 1), call)))
 		return false;
@@ -146,14 +152,20 @@ ColumnScanCheckShared(PlannerInfo *root)
 	List *found = list_concat(pull_aggregates((Node *) root->processed_tlist),
 							  pull_aggregates(root->parse->havingQual));
 	RecognizedAggregate recognized;
-	List *aggregates = NIL;
+	int family;
 	ListCell *cell;
 
-	foreach (cell, found)
-		if (IsA(lfirst(cell), Aggref) &&
-			recognize(lfirst_node(Aggref, cell)->aggfnoid, &recognized))
-			aggregates = lappend(aggregates, lfirst(cell));
-	KeyCheckSharedAggregates(aggregates);
+	for (family = 0; family < COLUMN_FAMILIES; family++)
+	{
+		const AggregateFunctions *functions = column_families[family].functions;
+		List *aggregates = NIL;
+
+		foreach (cell, found)
+			if (IsA(lfirst(cell), Aggref) &&
+				RecognizeAggregate(lfirst_node(Aggref, cell)->aggfnoid, functions, &recognized))
+				aggregates = lappend(aggregates, lfirst(cell));
+		KeyCheckSharedAggregates(aggregates, functions->key);
+	}
 }
 
 /* All aggregates of the expressions, if each can be done; else NIL. */

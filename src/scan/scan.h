@@ -4,7 +4,8 @@
  *
  * Aggregating a column through the executor costs some 30 ns a row before the
  * sketch sees a key.  For SELECT qsketch_agg(column [, column] [, template]),
- * ... FROM table, QSketchScan takes the place of Aggregate over Seq Scan: it
+ * ... FROM table, or another family's aggregate, QSketchScan takes the place of
+ * Aggregate over Seq Scan: it
  * reads page after page, decides visibility as a sequential scan does, and takes
  * the columns off the visible tuples into batches of keys.
  *
@@ -23,6 +24,7 @@
 
 #include "pg/filter_expanded.h"
 #include "pg/recognize.h"
+#include "pg/sets_expanded.h"
 #include "pg/sketch_expanded.h"
 
 #include "access/heapam.h"
@@ -47,8 +49,9 @@ typedef struct ColumnScanCall
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
 	Var *key;
-	Var *weight; /* integers; NULL: 1 each */
+	Var *weight; /* integers: weights, or ids of sets; NULL: there are none */
 	KeyKind weight_kind;
+	Oid weight_cast; /* the function that makes them bigint, if there is one */
 	Const *template; /* NULL: the default parameters */
 	Oid key_type;    /* as the transition function sees it */
 } ColumnScanCall;
@@ -115,8 +118,9 @@ typedef struct SketchedColumn
 	/* The state of this run, one of these, and what is the same in both. */
 	ExpandedSketch *sketch;
 	ExpandedFilter *filter;
+	ExpandedSets *sets;
 	ExpandedObjectHeader *header;
-	KeyBuffer *buffer;
+	KeyBuffer *buffer; /* NULL: sets have their own */
 	const KeyType *key;
 	int64 *members;
 	const int64 *batches;
@@ -132,10 +136,14 @@ struct ColumnFamily
 	void (*start)(SketchedColumn *column, MemoryContext context, bool partial);
 	void (*make_room)(SketchedColumn *column);
 	void (*flush)(SketchedColumn *column);
-	void (*merge)(SketchedColumn *column, struct varlena *value);
+
+	/* How a state gets to another process, in shared memory, and into its state. */
+	Size (*pass_bytes)(SketchedColumn *column);
+	void (*pass)(SketchedColumn *column, void *place, Size bytes);
+	void (*merge)(SketchedColumn *column, void *place);
 };
 
-#define COLUMN_FAMILIES 2
+#define COLUMN_FAMILIES 3
 
 extern const ColumnFamily column_families[COLUMN_FAMILIES];
 

@@ -115,7 +115,7 @@ SharedScanCounts(SharedScan *shared)
 
 /* Copies of all sketches; invalid if there is no room, or if they are so small that rows do. */
 static dsa_pointer
-put_set(dsa_area *area, const SketchedColumn *column, int count)
+put_set(dsa_area *area, SketchedColumn *column, int count)
 {
 	Size size = count * sizeof(LeftColumn);
 	dsa_pointer set;
@@ -123,17 +123,17 @@ put_set(dsa_area *area, const SketchedColumn *column, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		size += EOH_get_flat_size(column[i].header);
+		size += column[i].family->pass_bytes(&column[i]);
 	if (size <= PASS_AT || !PassHasRoom(size))
 		return InvalidDsaPointer;
 	set = dsa_allocate0(area, count * sizeof(LeftColumn));
 	left = dsa_get_address(area, set);
 	for (i = 0; i < count; i++)
 	{
-		Size bytes = EOH_get_flat_size(column[i].header);
+		Size bytes = column[i].family->pass_bytes(&column[i]);
 
 		left[i].members = *column[i].members;
-		EOH_flatten_into(column[i].header, PassPut(area, bytes, &left[i].bytes), bytes);
+		column[i].family->pass(&column[i], PassPut(area, bytes, &left[i].bytes), bytes);
 	}
 	return set;
 }

@@ -6,14 +6,9 @@
  */
 #include "sets/builder.h"
 
-#include "base/hash.h"
-
-/* A key to be sorted, and its label. */
-typedef struct item
-{
-	uint64_t key;
-	uint64_t label;
-} item;
+/* The ends of so many sets at once stay in the cache; of more, one of PARTS of them do. */
+#define FEW_SETS 4096
+#define PARTS    256
 
 void
 qi_builder_init(qi_builder *b, bool wide, uint32_t family, uint32_t collation,
@@ -27,38 +22,22 @@ qi_builder_init(qi_builder *b, bool wide, uint32_t family, uint32_t collation,
 	b->interrupt = interrupt;
 }
 
-static void
-free_labels(qi_labels *l, const qs_memory *memory)
-{
-	qi_release(memory, l->slot);
-	qi_release(memory, l->low);
-	qi_release(memory, l->high);
-}
-
 void
 qi_builder_free(qi_builder *b)
 {
-	free_labels(&b->sets, b->memory);
-	free_labels(&b->elements, b->memory);
+	qi_labels_free(&b->sets, b->memory);
+	qi_labels_free(&b->elements, b->memory);
 	qi_release(b->memory, b->row);
 	b->row = NULL;
-	memset(&b->sets, 0, sizeof(b->sets));
-	memset(&b->elements, 0, sizeof(b->elements));
-}
-
-static uint64_t
-labels_memory(const qi_labels *l)
-{
-	return l->slots * sizeof(*l->slot) + l->room * sizeof(*l->low) * (l->wide ? 2 : 1);
 }
 
 uint64_t
 qi_builder_memory(const qi_builder *b)
 {
-	return labels_memory(&b->sets) + labels_memory(&b->elements) + b->room * sizeof(*b->row);
+	return qi_labels_memory(&b->sets) + qi_labels_memory(&b->elements) + b->room * sizeof(*b->row);
 }
 
-/* ---- labels ---- */
+/* ---- rows ---- */
 
 /* An array of "room" items with the first "used" of an old one, which is released. */
 static uint64_t *
@@ -72,82 +51,6 @@ grow_array(const qs_memory *memory, uint64_t *old, uint64_t used, uint64_t room)
 		qi_release(memory, old);
 	return array;
 }
-
-QS_INLINE uint64_t
-first_slot(const qi_labels *l, uint64_t low)
-{
-	return qs_mix64(low) & (l->slots - 1);
-}
-
-/* The slots anew, twice as many. */
-static qs_status
-grow_slots(qi_labels *l, const qs_memory *memory)
-{
-	uint64_t slots = l->slots ? l->slots * 2 : 1024;
-	qi_slot *slot = qi_alloc(memory, slots, sizeof(*slot));
-	uint64_t i;
-
-	if (!slot)
-		return QS_NO_MEMORY;
-	qi_release(memory, l->slot);
-	l->slot = slot;
-	l->slots = slots;
-	for (i = 0; i < l->used; i++)
-	{
-		uint64_t at = first_slot(l, l->low[i]);
-
-		while (slot[at].label != 0)
-			at = (at + 1) & (slots - 1);
-		slot[at] = (qi_slot){ l->low[i], (uint32_t) i + 1 };
-	}
-	return QS_OK;
-}
-
-/* Make sure of room for "more" new labels. */
-static qs_status
-reserve_labels(qi_labels *l, uint64_t more, const qs_memory *memory)
-{
-	uint64_t *array;
-	uint64_t room;
-
-	while (l->slots < (l->used + more) * 2)
-		if (grow_slots(l, memory) != QS_OK)
-			return QS_NO_MEMORY;
-	if (l->used + more <= l->room)
-		return QS_OK;
-	room = l->slots / 2;
-	array = grow_array(memory, l->low, l->used, room);
-	if (!array)
-		return QS_NO_MEMORY;
-	l->low = array;
-	if (l->wide)
-	{
-		array = grow_array(memory, l->high, l->used, room);
-		if (!array)
-			return QS_NO_MEMORY;
-		l->high = array;
-	}
-	l->room = room;
-	return QS_OK;
-}
-
-/* The label of a key, a new one if need be; there is room. */
-QS_INLINE uint32_t
-label_of(qi_labels *l, uint64_t low, uint64_t high)
-{
-	uint64_t at = first_slot(l, low);
-
-	for (; l->slot[at].label != 0; at = (at + 1) & (l->slots - 1))
-		if (l->slot[at].low == low && (!l->wide || l->high[l->slot[at].label - 1] == high))
-			return l->slot[at].label - 1;
-	l->low[l->used] = low;
-	if (l->wide)
-		l->high[l->used] = high;
-	l->slot[at] = (qi_slot){ low, (uint32_t) ++l->used };
-	return (uint32_t) l->used - 1;
-}
-
-/* ---- rows ---- */
 
 static qs_status
 compact(qi_builder *b)
@@ -165,7 +68,7 @@ compact(qi_builder *b)
 static qs_status
 reserve_rows(qi_builder *b, uint64_t more)
 {
-	uint64_t room = b->room ? b->room : 1024;
+	uint64_t room = b->room ? b->room : 64;
 	uint64_t *row;
 
 	if (b->rows + more <= b->room)
@@ -189,18 +92,6 @@ reserve_rows(qi_builder *b, uint64_t more)
 	return QS_OK;
 }
 
-static qs_status
-reserve(qi_builder *b, uint64_t sets, uint64_t elements, uint64_t rows)
-{
-	qs_status status = reserve_labels(&b->sets, sets, b->memory);
-
-	if (status == QS_OK)
-		status = reserve_labels(&b->elements, elements, b->memory);
-	if (status == QS_OK)
-		status = reserve_rows(b, rows);
-	return status;
-}
-
 /* Beyond any of the limits, with or without the duplicates? */
 static bool
 too_many(const qi_builder *b)
@@ -209,242 +100,359 @@ too_many(const qi_builder *b)
 		   b->rows > QI_MAX_ELEMENTS;
 }
 
-static void
-add_batch(qi_builder *b, const int64_t *id, const uint64_t *low, const uint64_t *high,
-		  uint64_t rows)
+static qs_status
+add_batch(qi_builder *b, const int64_t *id, const uint64_t *low, const uint64_t *high, uint32_t n)
 {
+	uint32_t set[QI_BATCH];
+	uint32_t element[QI_BATCH];
+	qs_status status = reserve_rows(b, n);
 	uint64_t *row = b->row + b->rows;
-	uint64_t set = 0;
-	uint64_t i;
+	uint32_t i;
 
-	for (i = 0; i < rows; i++)
-	{
-		__builtin_prefetch(&b->elements.slot[first_slot(&b->elements, low[i])]);
-		__builtin_prefetch(&b->sets.slot[first_slot(&b->sets, (uint64_t) id[i])]);
-	}
-	for (i = 0; i < rows; i++)
-	{
-		if (i == 0 || id[i] != id[i - 1])
-			set = (uint64_t) label_of(&b->sets, (uint64_t) id[i], 0) << 32;
-		row[i] = set | label_of(&b->elements, low[i], high ? high[i] : 0);
-	}
-	b->rows += rows;
+	if (status == QS_OK)
+		status = qi_labels_of(&b->sets, (const uint64_t *) id, NULL, n, set, b->memory);
+	if (status == QS_OK)
+		status = qi_labels_of(&b->elements, low, high, n, element, b->memory);
+	if (status != QS_OK)
+		return status;
+	for (i = 0; i < n; i++)
+		row[i] = (uint64_t) set[i] << 32 | element[i];
+	b->rows += n;
+	return too_many(b) ? QS_TOO_MANY : QS_OK;
 }
 
 qs_status
 qi_builder_add(qi_builder *b, const int64_t *id, const uint64_t *low, const uint64_t *high,
 			   uint64_t rows)
 {
+	qs_status status = QS_OK;
 	uint64_t i;
 
-	for (i = 0; i < rows; i += QI_BATCH)
-	{
-		uint64_t n = rows - i < QI_BATCH ? rows - i : QI_BATCH;
-		qs_status status = reserve(b, n, n, n);
+	for (i = 0; status == QS_OK && i < rows; i += QI_BATCH)
+		status = add_batch(b, id + i, low + i, high ? high + i : NULL,
+						   rows - i < QI_BATCH ? (uint32_t) (rows - i) : QI_BATCH);
+	return status;
+}
 
-		if (status != QS_OK)
-			return status;
-		add_batch(b, id + i, low + i, high ? high + i : NULL, n);
-		if (too_many(b))
-			return QS_TOO_MANY;
+/* Labels here of another's sets and elements; both arrays are to be released. */
+typedef struct translation
+{
+	uint32_t *set;
+	uint32_t *element;
+} translation;
+
+/* Make the translation, and room for rows. */
+static qs_status
+translate(qi_builder *b, const uint64_t *id, uint64_t sets, const uint64_t *low,
+		  const uint64_t *high, uint64_t elements, uint64_t rows, translation *t)
+{
+	qs_status status;
+
+	t->set = qi_alloc(b->memory, sets, sizeof(*t->set));
+	t->element = qi_alloc(b->memory, elements, sizeof(*t->element));
+	status = t->set && t->element ? reserve_rows(b, rows) : QS_NO_MEMORY;
+	if (status == QS_OK)
+		status = qi_labels_of_all(&b->sets, id, NULL, sets, t->set, b->memory);
+	if (status == QS_OK)
+		status = qi_labels_of_all(&b->elements, low, high, elements, t->element, b->memory);
+	return status;
+}
+
+static void
+translation_free(translation *t, const qs_memory *memory)
+{
+	qi_release(memory, t->set);
+	qi_release(memory, t->element);
+}
+
+static bool
+add_sets(qi_builder *b, const qi_collection *c, const translation *t)
+{
+	uint64_t set;
+	uint64_t i;
+	uint64_t asked = 0;
+
+	for (set = 0; set < c->sets; set++)
+	{
+		uint64_t upper = (uint64_t) t->set[set] << 32;
+
+		for (i = c->offset[set]; i < c->offset[set + 1]; i++)
+			b->row[b->rows++] = upper | t->element[c->rank[i]];
+		if (i - asked < QI_PATIENCE)
+			continue;
+		asked = i;
+		if (qi_stopped(b->interrupt))
+			return false;
 	}
-	return QS_OK;
+	return true;
 }
 
 qs_status
 qi_builder_add_collection(qi_builder *b, const qi_collection *c)
 {
-	uint32_t *label = qi_alloc(b->memory, c->universe, sizeof(*label));
-	qs_status status = label ? reserve(b, c->sets, c->universe, c->elements) : QS_NO_MEMORY;
-	uint64_t set;
+	translation t;
+	qs_status status = translate(b, (const uint64_t *) c->id, c->sets, c->low, c->high, c->universe,
+								 c->elements, &t);
+
+	if (status == QS_OK && !add_sets(b, c, &t))
+		status = QS_CANCELLED;
+	if (status == QS_OK && too_many(b))
+		status = QS_TOO_MANY;
+	translation_free(&t, b->memory);
+	return status;
+}
+
+/* ---- images ---- */
+
+/* What an image begins with; keys of sets, lower and upper halves of elements, and rows follow. */
+typedef struct image_head
+{
+	uint64_t sets;
+	uint64_t elements;
+	uint64_t rows;
+	uint64_t wide;
+} image_head;
+
+uint64_t
+qi_builder_image_bytes(const qi_builder *b)
+{
+	return sizeof(image_head) +
+		   (b->sets.used + b->elements.used * (b->elements.wide ? 2 : 1) + b->rows) *
+			   sizeof(uint64_t);
+}
+
+static uint64_t *
+put_array(uint64_t *to, const uint64_t *from, uint64_t count)
+{
+	if (count > 0)
+		memcpy(to, from, count * sizeof(*to));
+	return to + count;
+}
+
+void
+qi_builder_write(const qi_builder *b, void *image)
+{
+	image_head *head = image;
+	uint64_t *at = (uint64_t *) (head + 1);
+
+	*head = (image_head){ b->sets.used, b->elements.used, b->rows, b->elements.wide };
+	at = put_array(at, b->sets.low, b->sets.used);
+	at = put_array(at, b->elements.low, b->elements.used);
+	if (b->elements.wide)
+		at = put_array(at, b->elements.high, b->elements.used);
+	put_array(at, b->row, b->rows);
+}
+
+static bool
+add_rows(qi_builder *b, const uint64_t *row, uint64_t rows, const translation *t)
+{
+	uint64_t *to = b->row + b->rows;
 	uint64_t i;
 
-	if (status == QS_OK)
+	for (i = 0; i < rows; i++)
 	{
-		for (i = 0; i < c->universe; i++)
-			label[i] = label_of(&b->elements, c->low[i], c->wide ? c->high[i] : 0);
-		for (set = 0; set < c->sets; set++)
-		{
-			uint64_t upper = (uint64_t) label_of(&b->sets, (uint64_t) c->id[set], 0) << 32;
-
-			for (i = c->offset[set]; i < c->offset[set + 1]; i++)
-				b->row[b->rows++] = upper | label[c->rank[i]];
-		}
-		status = too_many(b) ? QS_TOO_MANY : QS_OK;
+		if (i % QI_PATIENCE == 0 && qi_stopped(b->interrupt))
+			return false;
+		to[i] = (uint64_t) t->set[row[i] >> 32] << 32 | t->element[row[i] & UINT32_MAX];
 	}
-	qi_release(b->memory, label);
+	b->rows += rows;
+	return true;
+}
+
+qs_status
+qi_builder_add_image(qi_builder *b, const void *image)
+{
+	const image_head *head = image;
+	const uint64_t *id = (const uint64_t *) (head + 1);
+	const uint64_t *low = id + head->sets;
+	const uint64_t *high = head->wide ? low + head->elements : NULL;
+	const uint64_t *row = low + head->elements * (head->wide ? 2 : 1);
+	translation t;
+	qs_status status = translate(b, id, head->sets, low, high, head->elements, head->rows, &t);
+
+	if (status == QS_OK && !add_rows(b, row, head->rows, &t))
+		status = QS_CANCELLED;
+	if (status == QS_OK && too_many(b))
+		status = QS_TOO_MANY;
+	translation_free(&t, b->memory);
 	return status;
 }
 
 /* ---- the end ---- */
 
-/* Sort by key, stably: radix, lowest byte first, bytes in which all agree skipped. */
+/* What is needed on the way only; to be released. */
+typedef struct ranks
+{
+	uint32_t *set;
+	uint32_t *element;
+	uint64_t *place;
+} ranks;
+
+/* Where each set's elements begin, in the order of the ids; duplicates count. */
 static bool
-sort_items(item **items, uint64_t n, item **scratch, const qi_interrupt *interrupt)
+place_sets(const qi_builder *b, const uint32_t *set_rank, uint64_t *offset)
 {
-	int shift;
-
-	for (shift = 0; shift < 64; shift += 8)
-	{
-		uint64_t place[256] = { 0 };
-		item *from = *items;
-		uint64_t sum = 0;
-		uint64_t i;
-
-		for (i = 0; i < n; i++)
-			place[from[i].key >> shift & 255]++;
-		if (n == 0 || place[from[0].key >> shift & 255] == n)
-			continue;
-		for (i = 0; i < 256; i++)
-		{
-			uint64_t count = place[i];
-
-			place[i] = sum;
-			sum += count;
-		}
-		for (i = 0; i < n; i++)
-		{
-			if (i % QI_PATIENCE == 0 && qi_stopped(interrupt))
-				return false;
-			(*scratch)[place[from[i].key >> shift & 255]++] = from[i];
-		}
-		*items = *scratch;
-		*scratch = from;
-	}
-	return true;
-}
-
-/* Items of all labels in the order of their keys; signed keys unless wide. */
-static bool
-order_labels(const qi_labels *l, item **items, item **scratch, const qi_interrupt *interrupt)
-{
-	uint64_t i;
-
-	for (i = 0; i < l->used; i++)
-		(*items)[i] = (item){ l->wide ? l->low[i] : l->low[i] ^ UINT64_C(1) << 63, i };
-	if (!sort_items(items, l->used, scratch, interrupt))
-		return false;
-	if (!l->wide)
-		return true;
-	for (i = 0; i < l->used; i++)
-		(*items)[i].key = l->high[(*items)[i].label];
-	return sort_items(items, l->used, scratch, interrupt);
-}
-
-/* rank[label], and the keys in their order. */
-static qs_status
-rank_labels(const qi_labels *l, uint32_t *rank, uint64_t *low, uint64_t *high, qi_builder *b)
-{
-	item *items = qi_alloc(b->memory, l->used, sizeof(item));
-	item *scratch = qi_alloc(b->memory, l->used, sizeof(item));
-	qs_status status = items && scratch ? QS_OK : QS_NO_MEMORY;
-	uint64_t i;
-
-	if (status == QS_OK && !order_labels(l, &items, &scratch, b->interrupt))
-		status = QS_CANCELLED;
-	for (i = 0; status == QS_OK && i < l->used; i++)
-	{
-		rank[items[i].label] = (uint32_t) i;
-		low[i] = l->low[items[i].label];
-		if (high)
-			high[i] = l->high[items[i].label];
-	}
-	qi_release(b->memory, items);
-	qi_release(b->memory, scratch);
-	return status;
-}
-
-/* Bits that numbers below n need. */
-static int
-bits_below(uint64_t n)
-{
-	return n > 1 ? 64 - __builtin_clzll(n - 1) : 0;
-}
-
-/*
- * Ranks instead of labels in "row", sorted.  The ranks are packed closely, so
- * that the sort has fewer bytes to look at.
- */
-static qs_status
-rank_rows(qi_builder *b, uint64_t *row, uint64_t *scratch, const uint32_t *set_rank,
-		  const uint32_t *element_rank, uint64_t *rows)
-{
-	int shift = bits_below(b->elements.used);
 	uint64_t i;
 
 	for (i = 0; i < b->rows; i++)
 	{
 		if (i % QI_PATIENCE == 0 && qi_stopped(b->interrupt))
-			return QS_CANCELLED;
-		row[i] =
-			(uint64_t) set_rank[b->row[i] >> 32] << shift | element_rank[b->row[i] & UINT32_MAX];
+			return false;
+		offset[set_rank[b->row[i] >> 32] + 1]++;
 	}
-	*rows = b->rows;
-	return qi_sort_unique64((int64_t *) row, rows, (int64_t *) scratch, b->interrupt)
-			   ? QS_OK
-			   : QS_CANCELLED;
+	for (i = 0; i < b->sets.used; i++)
+		offset[i + 1] += offset[i];
+	return true;
 }
 
-static void
-split_rows(qi_collection *c, const uint64_t *row)
+/* A row in ranks. */
+QS_INLINE uint64_t
+ranked(const ranks *r, uint64_t row)
 {
-	int shift = bits_below(c->universe);
-	uint64_t i;
-	uint64_t set;
+	return (uint64_t) r->set[row >> 32] << 32 | r->element[row & UINT32_MAX];
+}
 
-	for (i = 0; i < c->elements; i++)
+/* Each row's element to its set, in any order; place[set] goes on to its end. */
+static bool
+scatter(const qi_builder *b, const ranks *r, uint32_t *rank)
+{
+	uint64_t i;
+
+	for (i = 0; i < b->rows; i++)
 	{
-		c->rank[i] = (uint32_t) (row[i] & ((UINT64_C(1) << shift) - 1));
-		c->offset[(row[i] >> shift) + 1]++;
+		uint64_t row = ranked(r, b->row[i]);
+
+		if (i % QI_PATIENCE == 0 && qi_stopped(b->interrupt))
+			return false;
+		rank[r->place[row >> 32]++] = (uint32_t) row;
 	}
+	return true;
+}
+
+/*
+ * The same for so many sets that the places written to would not stay in the
+ * cache: rows first go to one of PARTS ranges of sets, where those that follow
+ * one another in memory are few.
+ */
+static qs_status
+scatter_in_parts(const qi_builder *b, const ranks *r, const uint64_t *offset, uint32_t *rank)
+{
+	uint64_t *row = qi_alloc(b->memory, b->rows, sizeof(*row));
+	uint64_t part[PARTS];
+	uint64_t i;
+	int shift = 0;
+	bool stopped = false;
+
+	if (!row)
+		return QS_NO_MEMORY;
+	while ((b->sets.used - 1) >> shift >= PARTS)
+		shift++;
+	for (i = 0; i <= (b->sets.used - 1) >> shift; i++)
+		part[i] = offset[i << shift];
+	for (i = 0; i < b->rows && !stopped; i++)
+	{
+		uint64_t x = ranked(r, b->row[i]);
+
+		stopped = i % QI_PATIENCE == 0 && qi_stopped(b->interrupt);
+		row[part[x >> 32 >> shift]++] = x;
+	}
+	for (i = 0; i < b->rows && !stopped; i++)
+	{
+		stopped = i % QI_PATIENCE == 0 && qi_stopped(b->interrupt);
+		rank[r->place[row[i] >> 32]++] = (uint32_t) row[i];
+	}
+	qi_release(b->memory, row);
+	return stopped ? QS_CANCELLED : QS_OK;
+}
+
+/* Make sets of the lists of elements: sorted, each element once, without gaps. */
+static qs_status
+sort_sets(qi_collection *c, const qs_memory *memory, const qi_interrupt *interrupt)
+{
+	uint64_t most = 0;
+	uint64_t kept = 0;
+	uint64_t asked = 0;
+	uint64_t begin = 0;
+	uint64_t set;
+	uint32_t *scratch;
+	qs_status status = QS_OK;
+
 	for (set = 0; set < c->sets; set++)
-		c->offset[set + 1] += c->offset[set];
+		if (c->offset[set + 1] - c->offset[set] > most)
+			most = c->offset[set + 1] - c->offset[set];
+	scratch = qi_alloc(memory, most, sizeof(*scratch));
+	if (!scratch)
+		return QS_NO_MEMORY;
+	for (set = 0; set < c->sets && status == QS_OK; set++)
+	{
+		uint64_t end = c->offset[set + 1];
+		uint64_t count = end - begin;
+		bool long_ago = end - asked >= QI_PATIENCE / 8;
+
+		if (long_ago)
+			asked = end;
+		if ((long_ago && qi_stopped(interrupt)) ||
+			!qi_sort_unique32((int32_t *) c->rank + begin, &count, (int32_t *) scratch, interrupt))
+			status = QS_CANCELLED;
+		memmove(c->rank + kept, c->rank + begin, count * sizeof(*c->rank));
+		kept += count;
+		begin = end;
+		c->offset[set + 1] = kept;
+	}
+	c->elements = kept;
+	qi_release(memory, scratch);
+	return status;
 }
 
 static qs_status
-finish(qi_builder *b, qi_collection *out, uint32_t *set_rank, uint32_t *element_rank, uint64_t *row,
-	   uint64_t *scratch)
+fill(qi_builder *b, qi_collection *out, const ranks *r)
 {
-	qs_status status;
-	uint64_t rows;
+	qs_status status =
+		qi_labels_rank(&b->sets, r->set, (uint64_t *) out->id, NULL, b->memory, b->interrupt);
 
-	out->sets = b->sets.used;
-	out->universe = b->elements.used;
-	out->elements = b->rows; /* an upper bound until duplicates are gone */
-	status = qi_collection_alloc(out, b->memory);
 	if (status == QS_OK)
-		status = rank_labels(&b->sets, set_rank, (uint64_t *) out->id, NULL, b);
-	if (status == QS_OK)
-		status = rank_labels(&b->elements, element_rank, out->low, out->high, b);
-	if (status == QS_OK)
-		status = rank_rows(b, row, scratch, set_rank, element_rank, &rows);
+		status =
+			qi_labels_rank(&b->elements, r->element, out->low, out->high, b->memory, b->interrupt);
 	if (status != QS_OK)
-	{
-		qi_collection_free(out);
 		return status;
-	}
-	out->elements = rows;
-	split_rows(out, row);
-	return QS_OK;
+	if (!place_sets(b, r->set, out->offset))
+		return QS_CANCELLED;
+	memcpy(r->place, out->offset, out->sets * sizeof(*r->place));
+	if (out->sets > FEW_SETS)
+		status = scatter_in_parts(b, r, out->offset, out->rank);
+	else
+		status = scatter(b, r, out->rank) ? QS_OK : QS_CANCELLED;
+	return status == QS_OK ? sort_sets(out, b->memory, b->interrupt) : status;
 }
 
+/*
+ * Rows are put to their sets in any order, and each set is then sorted by
+ * itself, where it stays in the cache.
+ */
 qs_status
 qi_builder_finish(qi_builder *b, qi_collection *out)
 {
-	uint32_t *set_rank = qi_alloc(b->memory, b->sets.used, sizeof(*set_rank));
-	uint32_t *element_rank = qi_alloc(b->memory, b->elements.used, sizeof(*element_rank));
-	uint64_t *row = qi_alloc(b->memory, b->rows, sizeof(*row));
-	uint64_t *scratch = qi_alloc(b->memory, b->rows, sizeof(*scratch));
+	ranks r = { qi_alloc(b->memory, b->sets.used, sizeof(*r.set)),
+				qi_alloc(b->memory, b->elements.used, sizeof(*r.element)),
+				qi_alloc(b->memory, b->sets.used, sizeof(*r.place)) };
 	qs_status status = QS_NO_MEMORY;
 
 	*out = (qi_collection){ .family = b->family, .collation = b->collation };
 	out->wide = b->elements.wide;
+	out->sets = b->sets.used;
+	out->universe = b->elements.used;
+	out->elements = b->rows; /* an upper bound until duplicates are gone */
 	out->memory = b->memory;
-	if (set_rank && element_rank && row && scratch)
-		status = finish(b, out, set_rank, element_rank, row, scratch);
-	qi_release(b->memory, set_rank);
-	qi_release(b->memory, element_rank);
-	qi_release(b->memory, row);
-	qi_release(b->memory, scratch);
+	if (r.set && r.element && r.place)
+		status = qi_collection_alloc(out, b->memory);
+	if (status == QS_OK)
+	{
+		status = fill(b, out, &r);
+		if (status != QS_OK)
+			qi_collection_free(out);
+	}
+	qi_release(b->memory, r.set);
+	qi_release(b->memory, r.element);
+	qi_release(b->memory, r.place);
 	return status;
 }

@@ -2,13 +2,13 @@
  * builder.h
  *		Making a collection of rows (set id, element) in any order.
  *
- * Ids and elements get labels in the order in which they first come, by two
- * hash tables; a row is kept as eight bytes, its two labels.  At the end the
- * labels become ranks, and one radix sort of the rows groups them by set, in
- * the order of their elements, with the duplicates side by side.  When many
- * rows have come, duplicates are dropped on the way, so that memory is bounded
- * by twice the distinct rows.  Merging collections is building one of their
- * rows, without hashing: once for each distinct element, not for each row.
+ * Ids and elements get labels in the order in which they first come (labels.h);
+ * a row is kept as eight bytes, its two labels.  At the end the labels become
+ * ranks, one pass puts each row's element to its set, and each set is sorted by
+ * itself.  When many rows have come, duplicates are dropped on the way, so that
+ * memory is bounded by twice the distinct rows.  Merging collections is building
+ * one of their rows, looking labels up once for each distinct element, not for
+ * each row.
  *
  * src/sets/builder.h
  */
@@ -16,30 +16,13 @@
 #define QI_BUILDER_H
 
 #include "sets/collection.h"
+#include "sets/labels.h"
 
 /* Rows are taken in batches of this many, so that table lookups overlap. */
-#define QI_BATCH 256
+#define QI_BATCH QI_LABELS_AT_ONCE
 
 /* From so many rows on duplicates are dropped before more memory is taken. */
 #define QI_COMPACT (UINT64_C(1) << 24)
-
-typedef struct qi_slot
-{
-	uint64_t low;
-	uint32_t label; /* + 1; 0: empty */
-} qi_slot;
-
-/* Labels of keys, by open addressing, at most half full. */
-typedef struct qi_labels
-{
-	qi_slot *slot;
-	uint64_t slots; /* a power of two, or 0 */
-	uint64_t *low;  /* the key of each label */
-	uint64_t *high; /* NULL: keys of 64 bits */
-	uint64_t used;
-	uint64_t room; /* labels that low and high have room for */
-	bool wide;
-} qi_labels;
 
 typedef struct qi_builder
 {
@@ -68,6 +51,16 @@ extern qs_status qi_builder_add(qi_builder *b, const int64_t *id, const uint64_t
 
 /* Add the rows of a collection of the same width and family. */
 extern qs_status qi_builder_add_collection(qi_builder *b, const qi_collection *c);
+
+/*
+ * A copy of a builder without pointers, by which another process on this
+ * machine goes on: the keys of its labels, then its rows.  Neither is sorted, so
+ * making it is copying.  "image" is aligned to 8 bytes and comes from
+ * qi_builder_write(): nothing in it is checked.
+ */
+extern uint64_t qi_builder_image_bytes(const qi_builder *b);
+extern void qi_builder_write(const qi_builder *b, void *image);
+extern qs_status qi_builder_add_image(qi_builder *b, const void *image);
 
 /* The collection of all rows; the builder stays as it is but for dropped duplicates. */
 extern qs_status qi_builder_finish(qi_builder *b, qi_collection *out);

@@ -36,6 +36,24 @@ qi_collection_free(qi_collection *c)
 	c->high = NULL;
 }
 
+qs_status
+qi_collection_copy(qi_collection *to, const qi_collection *from, const qs_memory *memory)
+{
+	qs_status status;
+
+	*to = *from;
+	status = qi_collection_alloc(to, memory);
+	if (status != QS_OK)
+		return status;
+	memcpy(to->id, from->id, from->sets * sizeof(*to->id));
+	memcpy(to->offset, from->offset, (from->sets + 1) * sizeof(*to->offset));
+	memcpy(to->rank, from->rank, from->elements * sizeof(*to->rank));
+	memcpy(to->low, from->low, from->universe * sizeof(*to->low));
+	if (from->wide)
+		memcpy(to->high, from->high, from->universe * sizeof(*to->high));
+	return QS_OK;
+}
+
 uint64_t
 qi_collection_memory(const qi_collection *c)
 {
@@ -156,4 +174,25 @@ qi_collection_subset(qi_collection *to, const qi_collection *from, const int64_t
 	qi_release(memory, chosen);
 	qi_release(memory, scratch);
 	return status;
+}
+
+uint64_t
+qi_collection_join(const qi_collection *a, const qi_collection *b, uint32_t *number_a,
+				   uint32_t *number_b)
+{
+	uint64_t i = 0;
+	uint64_t j = 0;
+	uint64_t numbers = 0;
+
+	while (i < a->universe || j < b->universe)
+	{
+		int order = i == a->universe ? 1 : j == b->universe ? -1 : qi_element_compare(a, i, b, j);
+
+		if (order <= 0)
+			number_a[i++] = (uint32_t) numbers;
+		if (order >= 0)
+			number_b[j++] = (uint32_t) numbers;
+		numbers++;
+	}
+	return numbers;
 }

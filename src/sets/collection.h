@@ -15,7 +15,9 @@
  *	low[], high[0 .. universe-1]	the value of a rank; integers have no high
  *
  * Methods also take collections with empty sets, which only tests make.
- * Never changed once it is made.  src/sets/collection.h
+ * Never changed once it is made.
+ *
+ * src/sets/collection.h
  */
 #ifndef QI_COLLECTION_H
 #define QI_COLLECTION_H
@@ -45,6 +47,10 @@ typedef struct qi_collection
 extern qs_status qi_collection_alloc(qi_collection *c, const qs_memory *memory);
 extern void qi_collection_free(qi_collection *c);
 
+/* A copy with memory of its own. */
+extern qs_status
+qi_collection_copy(qi_collection *to, const qi_collection *from, const qs_memory *memory);
+
 /* Bytes of all arrays. */
 extern uint64_t qi_collection_memory(const qi_collection *c);
 
@@ -63,6 +69,13 @@ extern qs_status qi_collection_subset(qi_collection *to, const qi_collection *fr
  * has none.  O(universes).
  */
 extern void qi_collection_map(const qi_collection *from, const qi_collection *to, uint32_t *map);
+
+/*
+ * Numbers for the elements of two collections, in their order and alike in
+ * both: number_a[rank in a], number_b[rank in b].  Returns how many there are.
+ */
+extern uint64_t qi_collection_join(const qi_collection *a, const qi_collection *b,
+								   uint32_t *number_a, uint32_t *number_b);
 
 QS_INLINE uint32_t
 qi_set_size(const qi_collection *c, uint64_t set)

@@ -82,14 +82,6 @@ qi_filter_init(qi_filter *f, int64_t min_count, double min_jaccard, uint64_t top
 	return QS_OK;
 }
 
-uint64_t
-qi_filter_least(const qi_filter *f, uint64_t size)
-{
-	u128 least = ((u128) size * f->numerator + f->denominator - 1) / f->denominator;
-
-	return least > f->min_count ? (uint64_t) least : f->min_count;
-}
-
 void
 qi_filter_sizes(const qi_filter *f, uint64_t size, uint64_t *least, uint64_t *most)
 {

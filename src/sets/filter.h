@@ -63,7 +63,14 @@ qi_filter_pass(const qi_filter *f, uint64_t common, uint64_t either)
  * The least count with which a set of this size can pass together with any
  * other: J <= common / union <= common / size.
  */
-extern uint64_t qi_filter_least(const qi_filter *f, uint64_t size);
+QS_INLINE uint64_t
+qi_filter_least(const qi_filter *f, uint64_t size)
+{
+	unsigned __int128 least =
+		((unsigned __int128) size * f->numerator + f->denominator - 1) / f->denominator;
+
+	return least > f->min_count ? (uint64_t) least : f->min_count;
+}
 
 /* Sizes that the other set of a pair may have: size * J .. size / J, and at least min_count. */
 extern void qi_filter_sizes(const qi_filter *f, uint64_t size, uint64_t *least, uint64_t *most);

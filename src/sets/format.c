@@ -104,18 +104,6 @@ qi_flat_size(const qi_collection *c)
 	return w.length;
 }
 
-static uint32_t
-checksum(const uint8_t *bytes, uint64_t length)
-{
-	static const uint8_t zero[4] = { 0 };
-	uint32_t crc = QS_CRC32C_INIT;
-
-	crc = qs_crc32c(crc, bytes, AT_CRC);
-	crc = qs_crc32c(crc, zero, sizeof(zero));
-	crc = qs_crc32c(crc, bytes + AT_FAMILY, length - AT_FAMILY);
-	return crc ^ QS_CRC32C_INIT;
-}
-
 void
 qi_write(const qi_collection *c, uint8_t *out)
 {
@@ -132,7 +120,7 @@ qi_write(const qi_collection *c, uint8_t *out)
 	qs_store64(out + AT_UNIVERSE, c->universe);
 	put_body(&w, c);
 	qs_store64(out + AT_BODY, w.length - QI_HEADER_BYTES);
-	qs_store32(out + AT_CRC, checksum(out, w.length));
+	qs_store32(out + AT_CRC, qs_checksum(out, w.length, AT_CRC));
 }
 
 /* ---- reading ---- */
@@ -332,7 +320,7 @@ read_header(qi_collection *c, const uint8_t *bytes, uint64_t length)
 	if (qs_load64(bytes + AT_BODY) != length - QI_HEADER_BYTES ||
 		!sizes_possible(c, length - QI_HEADER_BYTES))
 		return QS_FORMAT_LENGTH;
-	return checksum(bytes, length) == qs_load32(bytes + AT_CRC) ? QS_OK : QS_FORMAT_CRC;
+	return qs_checksum(bytes, length, AT_CRC) == qs_load32(bytes + AT_CRC) ? QS_OK : QS_FORMAT_CRC;
 }
 
 qs_status

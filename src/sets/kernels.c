@@ -20,12 +20,7 @@ and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 static uint64_t
 probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
 {
-	uint64_t sum = 0;
-	uint64_t i;
-
-	for (i = 0; i < n; i++)
-		sum += bits[element[i] / 64] >> element[i] % 64 & 1;
-	return sum;
+	return qi_probe_each(bits, element, n);
 }
 
 static void

@@ -72,6 +72,18 @@ extern uint64_t qi_intersect32(const qi_kernels *k, const int32_t *a, uint64_t n
 extern uint64_t qi_intersect64(const qi_kernels *k, const int64_t *a, uint64_t n, const int64_t *b,
 							   uint64_t m, int64_t *out);
 
+/* The plain loop of probe, for any instruction set to be compiled for. */
+QS_INLINE uint64_t
+qi_probe_each(const uint64_t *bits, const uint32_t *element, uint64_t n)
+{
+	uint64_t sum = 0;
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		sum += bits[element[i] / 64] >> element[i] % 64 & 1;
+	return sum;
+}
+
 /* Number the bits of a word that are set from "base" on; returns the end of "out". */
 QS_INLINE uint32_t *
 qi_emit_bits(uint64_t word, uint32_t base, uint32_t *out)

@@ -71,10 +71,11 @@ typedef struct qi_plan
 
 	/* Estimated ns on one processor, and bytes, of each method; cost < 0: not possible. */
 	double cost[QI_METHODS];
+	double build[QI_METHODS]; /* of which before the first row, by one process */
 	uint64_t memory[QI_METHODS];
 } qi_plan;
 
-/* What qi_prepare() knows; private to plan.c and block.c. */
+/* What qi_prepare() knows; private to measure.c, plan.c and block.c. */
 typedef struct qi_side
 {
 	const qi_collection *collection;
@@ -112,8 +113,9 @@ typedef struct qi_preparation
 
 /*
  * Measure and plan.  QS_MISMATCH: the collections have keys of different kinds.
- * QS_NO_ROOM: no method fits in memory_limit, or the one asked for does not.  Call qi_prepared_free() whatever the result.  The
- * collections must stay until qi_fill() is done.
+ * QS_NO_ROOM: no method fits in memory_limit, or the one asked for does not.
+ * Call qi_prepared_free() whatever the result.  The collections must stay until
+ * qi_fill() is done.
  */
 extern qs_status qi_prepare(qi_preparation *p, const qi_request *request);
 extern void qi_prepared_free(qi_preparation *p);
@@ -170,6 +172,12 @@ extern uint64_t qi_job_rows(const qi_job *job);
 
 /* Take on rows first, first + step, ... below end. */
 extern void qi_job_share(qi_job *job, uint64_t first, uint64_t end, uint64_t step);
+
+/*
+ * Cut all rows into ranges of about the same work: share i is rows first[i] ..
+ * first[i + 1] - 1, and may be empty.  "first" has room for shares + 1.
+ */
+extern qs_status qi_job_split(qi_job *job, uint64_t *first, uint64_t shares);
 
 /*
  * The row of a set of the first collection, or -1 if it is too small for any

@@ -1,14 +1,15 @@
 /*
  * plan.c
- *		All pairs: measuring the input, and the choice of the method by cost.
+ *		All pairs: the choice of the method by cost.
  *
  * The costs are those of one processor, in ns, from counts that are exact (the
- * index's events, also with prefixes) and constants that make sets-bench
- * measures (docs/sets.md).  Only their ratios matter.
+ * index's events, also with prefixes; measure.c) and constants that make
+ * sets-bench measures (docs/sets.md).  Only their ratios matter.
  *
  * src/sets/plan.c
  */
 #include "sets/block.h"
+#include "sets/measure.h"
 
 /* ---- constants of the cost model, ns ---- */
 
@@ -33,286 +34,6 @@
 
 /* All bitmaps at once may take this, unless a limit is given or they are asked for. */
 #define MOST_RESIDENT (UINT64_C(1) << 30)
-
-static bool
-within_one(const qi_request *r)
-{
-	return r->columns == NULL;
-}
-
-/* ---- measuring ---- */
-
-/* Sets that can be part of a pair. */
-static qs_status
-keep_sets(qi_side *s, const qi_request *r)
-{
-	uint64_t least = qi_filter_passes_nothing(&r->filter) ? 0 : 1;
-	uint64_t i;
-
-	if (least < r->filter.min_count)
-		least = r->filter.min_count;
-	s->kept = qi_alloc(r->memory, s->collection->sets, sizeof(*s->kept));
-	if (!s->kept)
-		return QS_NO_MEMORY;
-	for (i = 0; i < s->collection->sets; i++)
-	{
-		uint64_t size = qi_set_size(s->collection, i);
-
-		if (size < least)
-			continue;
-		s->kept[s->sets++] = (uint32_t) i;
-		if (size > s->largest)
-			s->largest = size;
-	}
-	return QS_OK;
-}
-
-static qs_status
-count_degrees(qi_side *s, const qi_request *r, uint32_t *degree)
-{
-	uint64_t asked = 0;
-	uint64_t seen = 0;
-	uint64_t i;
-	uint64_t e;
-
-	for (i = 0; i < s->sets; i++)
-	{
-		const uint32_t *rank = qi_set_ranks(s->collection, s->kept[i]);
-		uint64_t size = qi_set_size(s->collection, s->kept[i]);
-
-		for (e = 0; e < size; e++)
-		{
-			uint32_t element = s->map ? s->map[rank[e]] : rank[e];
-
-			if (element == UINT32_MAX)
-				continue;
-			degree[element]++;
-			s->elements++;
-		}
-		seen += size;
-		if (seen - asked < QI_PATIENCE)
-			continue;
-		asked = seen;
-		if (qi_stopped(r->interrupt))
-			return QS_CANCELLED;
-	}
-	return QS_OK;
-}
-
-static qs_status
-measure_columns(qi_preparation *p)
-{
-	const qi_request *r = &p->request;
-	qi_side *c = &p->column;
-	qs_status status = keep_sets(c, r);
-
-	if (status != QS_OK)
-		return status;
-	p->degree = qi_alloc(r->memory, c->collection->universe, sizeof(*p->degree));
-	if (!p->degree)
-		return QS_NO_MEMORY;
-	return count_degrees(c, r, p->degree);
-}
-
-static qs_status
-measure_rows(qi_preparation *p)
-{
-	const qi_request *r = &p->request;
-	const qi_collection *columns = p->column.collection;
-	qs_status status;
-
-	if (within_one(r))
-	{
-		p->row = p->column;
-		p->row_degree = p->degree;
-		return QS_OK;
-	}
-	status = keep_sets(&p->row, r);
-	if (status != QS_OK)
-		return status;
-	p->map = qi_alloc(r->memory, r->rows->universe, sizeof(*p->map));
-	p->row_degree = qi_alloc(r->memory, columns->universe, sizeof(*p->row_degree));
-	if (!p->map || !p->row_degree)
-		return QS_NO_MEMORY;
-	qi_collection_map(r->rows, columns, p->map);
-	p->row.map = p->map;
-	return count_degrees(&p->row, r, p->row_degree);
-}
-
-static qs_status
-count_bins(qi_preparation *p)
-{
-	uint64_t i;
-
-	p->bin = qi_alloc(p->request.memory, p->column.sets + 1, sizeof(*p->bin));
-	if (!p->bin)
-		return QS_NO_MEMORY;
-	for (i = 0; i < p->column.collection->universe; i++)
-	{
-		qi_bin *bin = &p->bin[p->degree[i]];
-
-		if (i % QI_PATIENCE == 0 && qi_stopped(p->request.interrupt))
-			return QS_CANCELLED;
-		bin->elements++;
-		bin->occurrences += p->row_degree[i];
-	}
-	return QS_OK;
-}
-
-/* Events of lists of the elements whose degree is below a bound. */
-static uint64_t
-events_below(const qi_preparation *p, uint64_t bound)
-{
-	uint64_t events = 0;
-	uint64_t d;
-
-	for (d = 1; d <= p->column.sets && d < bound; d++)
-		events += p->plan.tail ? p->bin[d].elements * (d * (d - 1) / 2) : p->bin[d].occurrences * d;
-	return events;
-}
-
-/* ---- prefixes ---- */
-
-/*
- * Prefix filtering: two sets with at least t elements in common share one of
- * the first |A| - t + 1 of A and of the first |B| - t + 1 of B in any common
- * order.  In the order of rarity those have the shortest lists.
- */
-static uint64_t
-prefix_length(const qi_preparation *p, uint64_t size)
-{
-	uint64_t least = qi_filter_least(&p->request.filter, size);
-
-	return least <= size ? size - least + 1 : 0;
-}
-
-/* Elements' numbers by rarity: a counting sort by degree. */
-static qs_status
-order_by_rarity(const qi_preparation *p, uint32_t *rarity)
-{
-	const qs_memory *memory = p->request.memory;
-	uint64_t universe = p->column.collection->universe;
-	uint64_t *place = qi_alloc(memory, p->column.sets + 2, sizeof(*place));
-	uint64_t i;
-
-	if (!place)
-		return QS_NO_MEMORY;
-	for (i = 0; i <= p->column.sets; i++)
-		place[i + 1] = place[i] + p->bin[i].elements;
-	for (i = 0; i < universe; i++)
-		rarity[i] = (uint32_t) place[p->degree[i]]++;
-	qi_release(memory, place);
-	return QS_OK;
-}
-
-/*
- * The rarest elements of one set.  Elements that no column has are rarer still:
- * they take their part of the prefix, and no list.
- */
-static uint64_t
-take_prefix(const qi_preparation *p, const qi_side *s, uint64_t i, const uint32_t *rarity,
-			uint32_t *out)
-{
-	uint32_t *item = (uint32_t *) p->buffer;
-	uint64_t count;
-	const uint32_t *element = qi_side_elements(p, s, i, &count);
-	uint64_t size = qi_set_size(s->collection, s->kept[i]);
-	uint64_t length = prefix_length(p, size);
-	uint64_t absent = size - count;
-	uint64_t e;
-
-	for (e = 0; e < count; e++)
-		item[e] = rarity[element[e]];
-	qi_sort_unique32((int32_t *) item, &count, (int32_t *) item + s->largest, NULL);
-	length = length > absent ? length - absent : 0;
-	if (length > count)
-		length = count;
-	memcpy(out, item, length * sizeof(*out));
-	return length;
-}
-
-/* Elements in all prefixes, an upper bound. */
-static uint64_t
-prefix_room(const qi_preparation *p, const qi_side *s)
-{
-	uint64_t room = 0;
-	uint64_t i;
-
-	for (i = 0; i < s->sets; i++)
-		room += prefix_length(p, qi_set_size(s->collection, s->kept[i]));
-	return room;
-}
-
-static qs_status
-take_prefixes(const qi_preparation *p, qi_side *s, const uint32_t *rarity)
-{
-	const qs_memory *memory = p->request.memory;
-	uint64_t asked = 0;
-	uint64_t at = 0;
-	uint64_t i;
-
-	s->prefix_offset = qi_alloc(memory, s->sets + 1, sizeof(*s->prefix_offset));
-	s->prefix = qi_alloc(memory, prefix_room(p, s), sizeof(*s->prefix));
-	if (!s->prefix_offset || !s->prefix)
-		return QS_NO_MEMORY;
-	for (i = 0; i < s->sets; i++)
-	{
-		at += take_prefix(p, s, i, rarity, s->prefix + at);
-		s->prefix_offset[i + 1] = at;
-		asked += qi_set_size(s->collection, s->kept[i]);
-		if (asked < QI_PATIENCE / 16)
-			continue;
-		asked = 0;
-		if (qi_stopped(p->request.interrupt))
-			return QS_CANCELLED;
-	}
-	s->prefix_elements = at;
-	return QS_OK;
-}
-
-/* Events of the lists of prefixes. */
-static uint64_t
-prefix_events(const qi_preparation *p)
-{
-	uint64_t events = 0;
-	uint64_t i;
-
-	for (i = 0; p->plan.tail && i < p->column.collection->universe; i++)
-	{
-		uint64_t d = p->prefix_degree[i];
-
-		events += d * (d - (d > 0)) / 2;
-	}
-	for (i = 0; !p->plan.tail && i < p->row.prefix_elements; i++)
-		events += p->prefix_degree[p->row.prefix[i]];
-	return events;
-}
-
-static qs_status
-make_prefixes(qi_preparation *p)
-{
-	const qs_memory *memory = p->request.memory;
-	uint64_t universe = p->column.collection->universe;
-	uint32_t *rarity = qi_alloc(memory, universe, sizeof(*rarity));
-	qs_status status;
-	uint64_t i;
-
-	p->prefix_degree = qi_alloc(memory, universe, sizeof(*p->prefix_degree));
-	status = rarity && p->prefix_degree ? order_by_rarity(p, rarity) : QS_NO_MEMORY;
-	if (status == QS_OK)
-		status = take_prefixes(p, &p->column, rarity);
-	if (status == QS_OK && within_one(&p->request))
-		p->row = p->column;
-	else if (status == QS_OK)
-		status = take_prefixes(p, &p->row, rarity);
-	qi_release(memory, rarity);
-	if (status != QS_OK)
-		return status;
-	for (i = 0; i < p->column.prefix_elements; i++)
-		p->prefix_degree[p->column.prefix[i]]++;
-	p->plan.prefix_events = prefix_events(p);
-	return QS_OK;
-}
 
 /* ---- costs ---- */
 
@@ -384,7 +105,7 @@ choose_heavy(qi_preparation *p)
 			break;
 	}
 	p->heavy_degree = bound;
-	plan->light_events = events_below(p, bound);
+	plan->light_events = qi_events_below(p, bound);
 }
 
 /* Occurrences of heavy elements in rows. */
@@ -437,6 +158,7 @@ cost_index(qi_preparation *p, const sums *s)
 	double heavy = heavy_entries(p) * s->share;
 	double rows = s->share * plan->rows;
 
+	plan->build[QI_INDEX] = plan->build[QI_HYBRID] = build;
 	plan->cost[QI_INDEX] = build + scan + entries * NS_ENTRY + s->share * plan->events * NS_EVENT;
 	plan->cost[QI_HYBRID] = build + scan + (entries - heavy) * NS_ENTRY +
 							s->share * plan->light_events * NS_EVENT +
@@ -464,7 +186,7 @@ prefixes_promise(const qi_preparation *p)
 		if (p->plan.cost[method] < cheapest)
 			cheapest = p->plan.cost[method];
 	return r->rows_wanted == 0 && cheapest > (double) p->column.elements * NS_SORT * 3 &&
-		   prefix_room(p, &p->column) < p->column.elements / 2;
+		   qi_prefix_room(p, &p->column) < p->column.elements / 2;
 }
 
 /* The index of prefixes, which are made already. */
@@ -476,11 +198,14 @@ cost_prefixes(qi_preparation *p, const sums *s)
 	double candidates = s->share * (double) plan->prefix_events;
 	double distinct = candidates < s->pairs ? candidates : s->pairs;
 	double check = NS_PAIR + (s->row + s->column) * NS_MERGE;
-	double cost = s->element * NS_BUILD / 2 + candidates * NS_CANDIDATE + distinct * check;
+	double build = s->element * NS_BUILD / 2;
+	double cost = build + candidates * NS_CANDIDATE + distinct * check;
 
 	plan->prefix = p->request.variant == QI_VARIANT_ON || cost < plan->cost[QI_INDEX];
-	if (plan->prefix)
-		plan->cost[QI_INDEX] = cost;
+	if (!plan->prefix)
+		return;
+	plan->cost[QI_INDEX] = cost;
+	plan->build[QI_INDEX] = build;
 }
 
 /* Bytes of each method, which also says whether it is possible. */
@@ -523,32 +248,6 @@ choose_method(qi_preparation *p)
 	return QS_OK;
 }
 
-static qs_status
-measure(qi_preparation *p)
-{
-	qi_plan *plan = &p->plan;
-	qs_status status = measure_columns(p);
-
-	if (status == QS_OK)
-		status = measure_rows(p);
-	if (status == QS_OK)
-		status = count_bins(p);
-	if (status != QS_OK)
-		return status;
-	p->buffer =
-		qi_alloc(p->request.memory, p->row.largest + p->column.largest + 1, 3 * sizeof(uint32_t));
-	if (!p->buffer)
-		return QS_NO_MEMORY;
-	plan->rows = p->row.sets;
-	plan->columns = p->column.sets;
-	plan->row_elements = p->row.elements;
-	plan->column_elements = p->column.elements;
-	plan->universe = p->column.collection->universe;
-	plan->events = events_below(p, UINT64_MAX);
-	plan->prefix_events = UINT64_MAX;
-	return QS_OK;
-}
-
 /* Do both collections have keys of one kind? */
 static bool
 same_keys(const qi_collection *a, const qi_collection *b)
@@ -568,14 +267,14 @@ qi_prepare(qi_preparation *p, const qi_request *request)
 	p->request = *request;
 	p->column.collection = request->columns ? request->columns : request->rows;
 	p->row.collection = request->rows;
-	p->plan.tail = within_one(request) && !request->directed && request->filter.top == 0;
+	p->plan.tail = qi_within_one(request) && !request->directed && request->filter.top == 0;
 	if (request->method < QI_AUTO || request->method >= QI_METHODS)
 		return QS_BAD_METHOD;
 	if (p->column.collection->sets > QI_MAX_SETS || request->rows->sets > QI_MAX_SETS)
 		return QS_TOO_MANY;
 	if (!same_keys(p->column.collection, request->rows))
 		return QS_MISMATCH;
-	status = measure(p);
+	status = qi_measure(p);
 	if (status != QS_OK)
 		return status;
 	s = sums_of(p);
@@ -584,7 +283,7 @@ qi_prepare(qi_preparation *p, const qi_request *request)
 	cost_index(p, &s);
 	if (prefixes_promise(p))
 	{
-		status = make_prefixes(p);
+		status = qi_make_prefixes(p);
 		if (status != QS_OK)
 			return status;
 		cost_prefixes(p, &s);

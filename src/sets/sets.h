@@ -24,7 +24,7 @@
 
 /*
  * Sets of a collection, and elements that occur in it, are numbered; positions
- * in lists of sets must fit beside a set's number (index.h).
+ * in lists of sets must fit beside a set's number (block.h).
  */
 #define QI_MAX_SETS     ((UINT64_C(1) << 28) - 1)
 #define QI_MAX_UNIVERSE ((UINT64_C(1) << 31) - 1)

@@ -36,7 +36,9 @@ qi_step(bool go_on, uint64_t by)
 {
 	uint64_t step = (uint64_t) go_on * by;
 
+#ifndef __CUDA_ARCH__
 	__asm__("" : "+r"(step));
+#endif
 	return step;
 }
 

@@ -28,14 +28,6 @@ table_bytes(const qs_params *p, bool wide)
 	return table_counters(p) * (wide ? 8 : 4);
 }
 
-static uint64_t
-extra_bytes(const qs_params *p, bool wide)
-{
-	(void) p;
-	(void) wide;
-	return 0;
-}
-
 /*
  * The same code for each m, with m known to the compiler.
  */
@@ -198,7 +190,7 @@ check(const qs_sketch *sk)
 
 const qs_ops qs_bucketed_ops = {
 	.table_bytes = table_bytes,
-	.extra_bytes = extra_bytes,
+	.extra_bytes = qs_no_extra_bytes,
 	.add = bucketed_add,
 	.remove = bucketed_remove,
 	.query = bucketed_query,

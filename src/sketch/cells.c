@@ -6,6 +6,14 @@
  */
 #include "sketch/cells.h"
 
+uint64_t
+qs_no_extra_bytes(const qs_params *p, bool wide)
+{
+	(void) p;
+	(void) wide;
+	return 0;
+}
+
 /* Counter by counter; the widths are constants at each call, so it vectorizes. */
 QS_INLINE void
 add_each(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,

@@ -62,6 +62,16 @@ qs_tally_fits(const qs_tally *tally, uint32_t owned)
 	return (unsigned __int128) tally->most * owned <= tally->sum;
 }
 
+/* Prefetch d counters. */
+QS_INLINE void
+qs_cells_fetch(const uint8_t *table, bool wide, const uint64_t *cell, uint32_t d)
+{
+	uint32_t j;
+
+	for (j = 0; j < d; j++)
+		__builtin_prefetch(table + cell[j] * (wide ? 8 : 4), 1);
+}
+
 QS_INLINE void
 qs_cells_add(qs_sketch *sk, uint8_t *table, bool wide, qs_locate locate, qs_fetch fetch,
 			 const uint64_t *hv, const int64_t *weight, size_t count)
@@ -163,6 +173,9 @@ qs_cells_query(const qs_sketch *sk, const uint8_t *table, bool wide, qs_locate l
 		estimate[i] = (int64_t) qs_cells_min(table, wide, cell, d);
 	}
 }
+
+/* See qs_ops.extra_bytes: there is nothing beside the table. */
+extern uint64_t qs_no_extra_bytes(const qs_params *p, bool wide);
 
 /*
  * into += from, or into -= from, where "from" has more = from_n / into_n

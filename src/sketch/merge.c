@@ -89,6 +89,9 @@ qs_fold(qs_sketch *sk, uint64_t n)
 		return QS_NO_FOLD;
 	if (n == sk->params.n)
 		return QS_OK;
+	status = qs_settle(sk);
+	if (status != QS_OK)
+		return status;
 	if (sk->form == QS_EXPLICIT)
 	{
 		sk->params.n = n;
@@ -146,6 +149,24 @@ qs_merge(qs_sketch *into, const qs_sketch *from)
 	return add_explicit(into, from);
 }
 
+/*
+ * A sketch that was merged into and not read since will be merged into again:
+ * the first merge tells, and is the only one where each is read, as in windows.
+ */
+qs_status
+qs_merge_deferred(qs_sketch *into, const qs_sketch *from)
+{
+	qs_status status = QS_OK;
+
+	if (into->merges > 0 && !into->carries && into->form == QS_DENSE && into->ops->defer)
+		status = into->ops->defer(into);
+	if (status == QS_OK)
+		status = qs_merge(into, from);
+	if (status == QS_OK && into->merges < UINT32_MAX)
+		into->merges++;
+	return status;
+}
+
 /* Entries of "from" out of "into"; all or nothing. */
 static qs_status
 remove_explicit(qs_sketch *into, const qs_sketch *from)
@@ -180,7 +201,9 @@ qs_subtract(qs_sketch *into, const qs_sketch *from)
 		return QS_READ_ONLY;
 	if (from->total > into->total)
 		return QS_UNDERFLOW;
-	status = fold_to(into, from);
+	status = qs_settle(into);
+	if (status == QS_OK)
+		status = fold_to(into, from);
 	if (status == QS_OK && from->form == QS_DENSE)
 		status = qs_make_dense(into);
 	if (status != QS_OK)

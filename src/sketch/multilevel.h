@@ -76,6 +76,10 @@ qs_multilevel_accumulate_plain(qs_sketch *into, const qs_sketch *from, bool nega
 /* The plain one, or at load the engine's, which knows what the processor has. */
 extern qs_accumulate qs_multilevel_accumulate;
 
+/* See qs_ops. */
+extern qs_status qs_multilevel_defer(qs_sketch *sk);
+extern qs_status qs_multilevel_settle(qs_sketch *sk);
+
 /* The 28 counter values of a low bucket. */
 extern void qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value);
 

@@ -2,9 +2,69 @@
  * multilevel_merge.c
  *		Adding and subtracting tables of multilevel sketches, the plain way.
  *
- * src/core/multilevel_merge.c
+ * src/sketch/multilevel_merge.c
  */
 #include "sketch/multilevel_merge.h"
+
+/*
+ * Deferring pays once a large part of the buckets have high ones: then most
+ * merges carry into nearly all of them, and those have four or eight times the
+ * bytes of the carries.
+ */
+qs_status
+qs_multilevel_defer(qs_sketch *sk)
+{
+	if (sk->extra_used < sk->params.n / 4)
+		return QS_OK;
+	sk->carries = sk->memory->alloc(sk->memory->context, sk->params.n * QS_LOW_BYTES);
+	return sk->carries ? QS_OK : QS_NO_MEMORY;
+}
+
+/* Add what a bucket has carried to its high one. */
+static qs_status
+settle_bucket(qs_sketch *sk, uint8_t *low, uint8_t *carries)
+{
+	uint8_t *high = qs_high_of(sk, low);
+	uint32_t c;
+
+	if (!high)
+	{
+		if (sk->ops->reserve(sk, 1) != QS_OK)
+			return QS_NO_MEMORY;
+		high = qs_high_for_update(sk, low);
+	}
+	if (sk->wide)
+		for (c = 0; c < QS_LOW_COUNTERS; c++)
+			qs_counter_set(high, c, true, qs_counter_get(high, c, true) + carries[c]);
+	else
+		for (c = 0; c < QS_LOW_COUNTERS; c++)
+			qs_counter_set(high, c, false, qs_counter_get(high, c, false) + carries[c]);
+	memset(carries, 0, QS_LOW_BYTES);
+	return QS_OK;
+}
+
+QS_INLINE bool
+is_zero(const uint8_t *carries)
+{
+	return (qs_load64(carries) | qs_load64(carries + 8) | qs_load64(carries + 16) |
+			qs_load64(carries + 24)) == 0;
+}
+
+qs_status
+qs_multilevel_settle(qs_sketch *sk)
+{
+	uint64_t b;
+
+	for (b = 0; b < sk->params.n; b++)
+	{
+		uint8_t *carries = sk->carries + b * QS_LOW_BYTES;
+
+		if (!is_zero(carries) && settle_bucket(sk, qs_low_bucket(sk, b), carries) != QS_OK)
+			return QS_NO_MEMORY;
+	}
+	sk->carried = 0;
+	return QS_OK;
+}
 
 /* Add one low bucket; returns the mask of the counters that carried. */
 QS_INLINE uint32_t
@@ -23,17 +83,36 @@ add_bucket(uint8_t *into, const uint8_t *from, bool negative)
 	return mask;
 }
 
+/* Add one low bucket, and count what its counters carry. */
+QS_INLINE void
+add_and_carry(uint8_t *restrict into, const uint8_t *restrict from, uint8_t *restrict carries)
+{
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+	{
+		uint32_t sum = (uint32_t) into[c] + from[c];
+
+		into[c] = (uint8_t) sum;
+		carries[c] = (uint8_t) (carries[c] + (sum >> 8));
+	}
+}
+
 static size_t
 low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
-		qs_carry *list)
+		uint8_t *carries, qs_carry *list)
 {
 	size_t listed = 0;
 	size_t i;
 
 	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += more * QS_LOW_BYTES)
 	{
-		uint32_t mask = add_bucket(into, from, negative);
+		uint32_t mask = 0;
 
+		if (carries)
+			add_and_carry(into, from, carries + i * QS_LOW_BYTES);
+		else
+			mask = add_bucket(into, from, negative);
 		if ((mask | qs_load32(from + QS_LOW_COUNTERS)) != 0)
 			list[listed++] = (qs_carry){ (uint32_t) i, mask };
 	}

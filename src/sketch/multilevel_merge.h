@@ -10,15 +10,20 @@
  * Subtracting is the same with borrows.  A fold adds the "more" buckets that
  * become one, one after the other.
  *
- * The loops are compiled once for each instruction set (engine/kernels.h),
+ * Where many sketches are merged into one, that one has high buckets nearly
+ * everywhere, and each merge carries into nearly all of them.  Then carries are
+ * counted in a table of their own (qs_sketch.carries), a byte for each counter,
+ * which is added to the high ones when it could overflow and in the end.
+ *
+ * The loops are compiled once for each instruction set (engine/sketch_kernels.h),
  * which differ in how they add low buckets; multilevel_merge.c has the plain
  * way.
  *
  * Floor: both low tables read and one written, and the same for each high
  * bucket that changes, which has four (wide: eight) times the bytes of a low
- * one.
+ * one; of many merges the low tables, and the carries read and written.
  *
- * src/core/multilevel_merge.h
+ * src/sketch/multilevel_merge.h
  */
 #ifndef QS_MULTILEVEL_MERGE_H
 #define QS_MULTILEVEL_MERGE_H
@@ -39,10 +44,11 @@ typedef struct qs_carry
 /*
  * Add the counters of every "more"th low bucket of "from" to "count" ones, or
  * subtract them, and list those that carry or bring a high index.  Returns how
- * many are listed.  The indexes of "into" stay.
+ * many are listed.  The indexes of "into" stay.  With "carries" these count the
+ * carries of an addition, and only high indexes are listed.
  */
 typedef size_t (*qs_low_add)(uint8_t *into, const uint8_t *from, uint64_t more, size_t count,
-							 bool negative, qs_carry *list);
+							 bool negative, uint8_t *carries, qs_carry *list);
 
 /* One bit for each counter of a bucket: vectors compare with it. */
 static const uint32_t qs_counter_bit[QS_LOW_COUNTERS] = {
@@ -111,87 +117,126 @@ qs_list_add(qs_sketch *into, uint8_t *low, const qs_sketch *from, const uint8_t 
 	return QS_OK;
 }
 
+/* How many low buckets the block from bucket b on has. */
+QS_INLINE size_t
+qs_block_size(const qs_sketch *into, uint64_t b)
+{
+	uint64_t left = into->params.n - b;
+
+	return left < QS_MERGE_BLOCK ? left : QS_MERGE_BLOCK;
+}
+
+/* The block from bucket b on. */
 QS_INLINE qs_status
-qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t more, bool negative,
-			  qs_low_add low_add)
+qs_block_add(qs_sketch *into, const qs_sketch *from, uint64_t b, uint64_t more, bool negative,
+			 bool defer, qs_low_add low_add)
 {
 	qs_carry list[QS_MERGE_BLOCK];
-	uint64_t b;
+	size_t count = qs_block_size(into, b);
+	uint8_t *low = qs_low_bucket(into, b);
 	uint64_t k;
 
-	for (b = 0; b < into->params.n; b += QS_MERGE_BLOCK)
-		for (k = 0; k < more; k++)
-		{
-			uint64_t left = into->params.n - b;
-			uint8_t *low = qs_low_bucket(into, b);
-			const uint8_t *add = qs_low_bucket(from, b * more + k);
-			size_t listed = low_add(low, add, more, left < QS_MERGE_BLOCK ? left : QS_MERGE_BLOCK,
-									negative, list);
+	for (k = 0; k < more; k++)
+	{
+		const uint8_t *add = qs_low_bucket(from, b * more + k);
+		size_t listed =
+			defer ? low_add(low, add, more, count, false, into->carries + b * QS_LOW_BYTES, list)
+				  : low_add(low, add, more, count, negative, NULL, list);
 
-			if (qs_list_add(into, low, from, add, more, negative, list, listed) != QS_OK)
-				return QS_NO_MEMORY;
-		}
+		if (qs_list_add(into, low, from, add, more, negative, list, listed) != QS_OK)
+			return QS_NO_MEMORY;
+	}
+	return QS_OK;
+}
+
+/* All blocks before bucket "end". */
+QS_INLINE qs_status
+qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, uint64_t more, bool defer,
+			  qs_low_add low_add)
+{
+	uint64_t b;
+
+	for (b = 0; b < end; b += QS_MERGE_BLOCK)
+		if (qs_block_add(into, from, b, more, false, defer, low_add) != QS_OK)
+			return QS_NO_MEMORY;
 	return QS_OK;
 }
 
 /* ---- would a subtraction leave counters that are not negative and fit? ---- */
 
-/* One-byte counters on both sides; see qs_tally_fits() for what must hold. */
-QS_INLINE bool
-qs_low_covers(const uint8_t *into, const uint8_t *from, uint32_t depth)
+/*
+ * The counters of a low bucket, and zeros in place of its high index: the
+ * loops below then take whole vectors, to which the last four lanes bring
+ * nothing, as those of a high bucket are zero.
+ */
+QS_INLINE void
+qs_low_read(uint8_t *counters, const uint8_t *low)
 {
-	uint16_t rest[QS_LOW_COUNTERS];
-	uint16_t sum = 0;
-	uint16_t wrong = 0;
 	uint32_t c;
 
-	for (c = 0; c < QS_LOW_COUNTERS; c++)
+	for (c = 0; c < QS_LOW_BYTES; c++)
+		counters[c] = c < QS_LOW_COUNTERS ? low[c] : 0;
+}
+
+/* One-byte counters on both sides; see qs_tally_fits() for what must hold. */
+QS_INLINE bool
+qs_low_covers(const uint8_t *into_low, const uint8_t *from_low, uint32_t depth)
+{
+	uint8_t into[QS_LOW_BYTES];
+	uint8_t from[QS_LOW_BYTES];
+	uint8_t wrong = 0;
+	uint8_t most = 0;
+	uint32_t sum = 0;
+	uint32_t c;
+
+	qs_low_read(into, into_low);
+	qs_low_read(from, from_low);
+	for (c = 0; c < QS_LOW_BYTES; c++)
 	{
-		wrong |= (uint16_t) (into[c] < from[c]);
-		rest[c] = (uint16_t) (into[c] - from[c]);
-		sum = (uint16_t) (sum + rest[c]);
+		uint8_t rest = (uint8_t) (into[c] - from[c]);
+
+		wrong |= (uint8_t) (into[c] < from[c]);
+		most = rest > most ? rest : most;
+		sum += rest;
 	}
-	/* at most 28 * 255 on both sides, or wrong already */
-	for (c = 0; c < QS_LOW_COUNTERS; c++)
-		wrong |= (uint16_t) ((uint16_t) (rest[c] * depth) > sum);
-	return wrong == 0;
+	return wrong == 0 && most * depth <= sum;
 }
 
 /* Stands for a high bucket that is not there. */
-static const uint8_t qs_no_high[QS_LOW_COUNTERS * 4] = { 0 };
+static const uint8_t qs_no_high[QS_HIGH_COUNTERS * 4] = { 0 };
 
 /* The same with high counters of 4 bytes; *larger is set if that does not hold a value. */
 QS_INLINE bool
-qs_narrow_covers(const uint8_t *into, const uint8_t *into_high, const uint8_t *from,
+qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_t *from_low,
 				 const uint8_t *from_high, uint32_t depth, bool *larger)
 {
-	uint32_t rest[QS_LOW_COUNTERS];
+	uint8_t into[QS_LOW_BYTES];
+	uint8_t from[QS_LOW_BYTES];
 	uint32_t high = 0;
 	uint32_t wrong = 0;
-	uint32_t upper = 0; /* the sum of rest, in two halves of 16 bits */
+	uint32_t most = 0;
+	uint32_t upper = 0; /* the sum of what is left, in two halves of 16 bits */
 	uint32_t lower = 0;
-	uint64_t share;
 	uint32_t c;
 
-	for (c = 0; c < QS_LOW_COUNTERS; c++)
+	qs_low_read(into, into_low);
+	qs_low_read(from, from_low);
+	for (c = 0; c < QS_HIGH_COUNTERS; c++)
 	{
 		uint32_t old_high = qs_load32(into_high + c * 4);
 		uint32_t less_high = qs_load32(from_high + c * 4);
 		uint32_t old = into[c] + (old_high << 8);
 		uint32_t less = from[c] + (less_high << 8);
+		uint32_t rest = old - less;
 
 		high |= old_high | less_high;
 		wrong |= old < less;
-		rest[c] = old - less;
-		upper += rest[c] >> 16;
-		lower += rest[c] & 0xFFFF;
+		most = rest > most ? rest : most;
+		upper += rest >> 16;
+		lower += rest & 0xFFFF;
 	}
 	*larger = high >> 24 != 0;
-	share = (((uint64_t) upper << 16) + lower) / depth;
-	if (share < UINT32_MAX)
-		for (c = 0; c < QS_LOW_COUNTERS; c++)
-			wrong |= rest[c] > (uint32_t) share;
-	return wrong == 0;
+	return wrong == 0 && (uint64_t) most * depth <= ((uint64_t) upper << 16) + lower;
 }
 
 /* Any buckets; "more" of "from" fold into one. */
@@ -220,22 +265,50 @@ qs_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
 	return qs_multilevel_bucket_covers(into, from, bucket, 1);
 }
 
+/* The block from bucket "first" on. */
 QS_INLINE bool
-qs_blocks_cover(const qs_sketch *into, const qs_sketch *from, uint64_t more)
+qs_block_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first, uint64_t more)
+{
+	uint64_t end = first + qs_block_size(into, first);
+	uint64_t b;
+
+	for (b = first; b < end; b++)
+		if (!(more == 1 ? qs_bucket_covers(into, from, b)
+						: qs_multilevel_bucket_covers(into, from, b, more)))
+			return false;
+	return true;
+}
+
+/*
+ * Each block is checked and subtracted while it is in the cache.  Sums are
+ * modulo the counters' width, so what was subtracted before one that cannot
+ * be is added again exactly, and needs no memory: its high buckets are there.
+ */
+QS_INLINE qs_status
+qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, uint64_t more, qs_low_add low_add)
 {
 	uint64_t b;
 
-	if (more == 1)
+	for (b = 0; b < into->params.n; b += QS_MERGE_BLOCK)
 	{
-		for (b = 0; b < into->params.n; b++)
-			if (!qs_bucket_covers(into, from, b))
-				return false;
-		return true;
+		if (!qs_block_covers(into, from, b, more))
+			return qs_blocks_add(into, from, b, more, false, low_add) == QS_OK ? QS_UNDERFLOW
+																			   : QS_NO_MEMORY;
+		if (qs_block_add(into, from, b, more, true, false, low_add) != QS_OK)
+			return QS_NO_MEMORY;
 	}
-	for (b = 0; b < into->params.n; b++)
-		if (!qs_multilevel_bucket_covers(into, from, b, more))
-			return false;
-	return true;
+	return QS_OK;
+}
+
+/*
+ * Is "into" ready to defer, and is there something to?  What has high buckets
+ * of its own changes those of "into" whatever is done with carries.
+ */
+QS_INLINE bool
+qs_defers(const qs_sketch *into, const qs_sketch *from)
+{
+	return into->carries && from->params.n == into->params.n &&
+		   from->extra_used < from->params.n / 4;
 }
 
 /* See qs_ops.accumulate; low_add is a constant at each call. */
@@ -246,13 +319,17 @@ qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negativ
 	uint64_t more = from->params.n / into->params.n;
 	uint64_t least = from->extra_used / more; /* high buckets that there will be */
 
+	bool defer = qs_defers(into, from);
+
 	if (negative)
-		return qs_blocks_cover(into, from, more) ? qs_blocks_add(into, from, more, true, low_add)
-												 : QS_UNDERFLOW;
+		return qs_blocks_subtract(into, from, more, low_add);
+	if (defer && into->carried == UINT8_MAX && qs_multilevel_settle(into) != QS_OK)
+		return QS_NO_MEMORY;
+	into->carried += defer;
 	if (least > into->extra_used &&
 		into->ops->reserve(into, (size_t) (least - into->extra_used)) != QS_OK)
 		return QS_NO_MEMORY;
-	return qs_blocks_add(into, from, more, false, low_add);
+	return qs_blocks_add(into, from, into->params.n, more, defer, low_add);
 }
 
 #endif

@@ -29,15 +29,16 @@
  *
  * Limits: a noise below base + 512 is a bin of its own; above, bins are 1/256
  * of the distance from the base wide and are interpolated (for several probes:
- * taken in whole).  Counts are
- * integers, so that a confidence between two of them cannot be had: the error
- * is then the larger one, and holds more often than asked for.  What a full or
- * device part of sf tells comes from slim counters, which heavy keys share
- * with less noise than absent ones: for them, too, it holds more often.  For
- * one probe masks count as drawn from all C(m, d), which takes a table of at
- * least C(m, d) / m masks to be nearly so.
+ * taken in whole).  Counts are integers, so that a confidence between two of
+ * them cannot be had: the error is then the larger one, and holds more often
+ * than asked for.  What a full or device part of sf tells comes from slim
+ * counters, which heavy keys share with less noise than absent ones: for them,
+ * too, it holds more often.  For one probe masks count as drawn from all
+ * C(m, d), which takes a table of at least C(m, d) / m masks to be nearly so.
  *
- * Derivations and measured calibration: docs/accuracy.md.  src/sketch/noise.h
+ * Derivations and measured calibration: docs/accuracy.md.
+ *
+ * src/sketch/noise.h
  */
 #ifndef QS_NOISE_H
 #define QS_NOISE_H

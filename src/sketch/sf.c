@@ -82,11 +82,9 @@ QS_INLINE void
 fetch_fat(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 {
 	uint64_t cell[QS_DEPTH_MAX];
-	uint32_t i;
 
 	locate_fat(sk, hv, cell);
-	for (i = 0; i < sk->params.depth; i++)
-		__builtin_prefetch(table + cell[i] * (sk->wide ? 8 : 4), 1);
+	qs_cells_fetch(table, sk->wide, cell, sk->params.depth);
 }
 
 /* The maximum of sub-bucket "sub" of the fat table. */

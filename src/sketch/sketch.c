@@ -56,9 +56,11 @@ free_counts(qs_sketch *sk)
 	release(sk, sk->entries);
 	release(sk, sk->table);
 	release(sk, sk->extra);
-	sk->entries = sk->table = sk->extra = NULL;
+	release(sk, sk->carries);
+	sk->entries = sk->table = sk->extra = sk->carries = NULL;
 	sk->used = sk->slots = 0;
 	sk->extra_used = sk->extra_room = 0;
+	sk->carried = sk->merges = 0;
 }
 
 void
@@ -180,15 +182,29 @@ qs_make_dense(qs_sketch *sk)
 static qs_status
 make_wide(qs_sketch *sk)
 {
+	qs_status status = qs_settle(sk);
 	qs_sketch wide = *sk;
 
 	wide.wide = true;
-	if (alloc_tables(&wide, sk->extra_room) != QS_OK)
+	if (status != QS_OK || alloc_tables(&wide, sk->extra_room) != QS_OK)
 		return QS_NO_MEMORY;
 	wide.extra_used = sk->extra_used;
 	sk->ops->widen(&wide, sk);
 	free_counts(sk);
 	*sk = wide;
+	return QS_OK;
+}
+
+qs_status
+qs_settle(qs_sketch *sk)
+{
+	qs_status status = sk->carries ? sk->ops->settle(sk) : QS_OK;
+
+	if (status != QS_OK)
+		return status;
+	release(sk, sk->carries);
+	sk->carries = NULL;
+	sk->merges = 0;
 	return QS_OK;
 }
 

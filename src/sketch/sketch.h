@@ -22,7 +22,9 @@
  * Counters have 4 bytes, or 8 once the total weight N could reach 2^32: no
  * counter exceeds N, so counters cannot wrap and need no check of their own.
  *
- * Not thread safe.  src/sketch/sketch.h
+ * Not thread safe.
+ *
+ * src/sketch/sketch.h
  */
 #ifndef QS_SKETCH_H
 #define QS_SKETCH_H
@@ -78,6 +80,11 @@ typedef struct qs_sketch
 	uint64_t extra_used; /* multilevel: high buckets in use */
 	uint64_t extra_room; /* multilevel, owned: high buckets allocated */
 
+	/* Owned, dense, between qs_merge_deferred() and qs_settle(); else NULL and 0. */
+	uint8_t *carries; /* multilevel: what its high counters lack, a byte for each */
+	uint32_t carried; /* how many merges are in there: no byte is larger */
+	uint32_t merges;  /* how many there were */
+
 	void *remote; /* an engine's own: where the tables are; NULL = here */
 } qs_sketch;
 
@@ -114,6 +121,13 @@ typedef struct qs_ops
 	 * change.
 	 */
 	qs_status (*accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
+
+	/*
+	 * Get ready for many merges, which from then on may leave to settle() what
+	 * costs less when it is done once.  Both NULL: nothing does.
+	 */
+	qs_status (*defer)(qs_sketch *sk);
+	qs_status (*settle)(qs_sketch *sk);
 
 	/* Change 4-byte to 8-byte counters in new tables; "to" has the tables. */
 	void (*widen)(qs_sketch *to, const qs_sketch *from);
@@ -213,6 +227,15 @@ extern void qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint);
  * is owned; unchanged on error except QS_NO_MEMORY.
  */
 extern qs_status qs_merge(qs_sketch *into, const qs_sketch *from);
+
+/*
+ * The same, for one merge of many: may leave work to qs_settle().  Until that
+ * was called nothing may read "into", or copy it; it may be changed and freed.
+ */
+extern qs_status qs_merge_deferred(qs_sketch *into, const qs_sketch *from);
+
+/* Finish what qs_merge_deferred() left; QS_NO_MEMORY leaves the rest as it was. */
+extern qs_status qs_settle(qs_sketch *sk);
 
 /* into -= from, likewise; QS_UNDERFLOW leaves the counts of "into" unchanged. */
 extern qs_status qs_subtract(qs_sketch *into, const qs_sketch *from);

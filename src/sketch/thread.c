@@ -22,14 +22,6 @@ table_bytes(const qs_params *p, bool wide)
 	return p->n * p->depth * (wide ? 8 : 4);
 }
 
-static uint64_t
-extra_bytes(const qs_params *p, bool wide)
-{
-	(void) p;
-	(void) wide;
-	return 0;
-}
-
 QS_INLINE void
 locate(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {
@@ -44,11 +36,9 @@ QS_INLINE void
 fetch(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 {
 	uint64_t cell[QS_DEPTH_MAX];
-	uint32_t j;
 
 	locate(sk, hv, cell);
-	for (j = 0; j < sk->params.depth; j++)
-		__builtin_prefetch(table + cell[j] * (sk->wide ? 8 : 4), 1);
+	qs_cells_fetch(table, sk->wide, cell, sk->params.depth);
 }
 
 static void
@@ -119,7 +109,7 @@ check(const qs_sketch *sk)
 
 const qs_ops qs_thread_ops = {
 	.table_bytes = table_bytes,
-	.extra_bytes = extra_bytes,
+	.extra_bytes = qs_no_extra_bytes,
 	.add = thread_add,
 	.remove = thread_remove,
 	.query = thread_query,

@@ -20,7 +20,9 @@
  * A sketch that tells most keys the truth gains nothing: there the minimum is
  * the better estimate.
  *
- * Derivations and measurements: docs/accuracy.md.  src/sketch/unbiased.h
+ * Derivations and measurements: docs/accuracy.md.
+ *
+ * src/sketch/unbiased.h
  */
 #ifndef QS_UNBIASED_H
 #define QS_UNBIASED_H

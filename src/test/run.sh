@@ -191,7 +191,7 @@ format_check() {
 everything() {
 	export WERROR=1
 	check "packages" src/test/setup.sh test
-	check "build" make -s -j "$(nproc)" all build/test/worker_partial.so
+	check "build" make -s -j "$(nproc)" all test-modules
 	unit_tests
 	check "layers" make -s check-layers
 	format_check

@@ -6,10 +6,11 @@
 #	run.sh test [cases]    parity of random cases, of large ones, and faults
 #	run.sh sanitize        small cases under the four tools of compute-sanitizer
 #	run.sh bench [section ...]   the benchmark's lines, to gpu-bench.tsv beside it
+#	run.sh sets [section ...]    that of all pairs of sets, to gpu-sets.tsv
 #	run.sh profile         counters of the main kernels, by ncu
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-what=${1:?test, sanitize, bench or profile}
+what=${1:?test, sanitize, bench, sets or profile}
 shift
 
 # find TOOL: its path, also where it is not on the PATH.
@@ -25,6 +26,8 @@ sanitize() {
 		echo "== $tool"
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/parity" 0 "${1:-12}" || status=1
+		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
+			"$here/sets_parity" 0 "$((${1:-12} / 3))" || status=1
 	done
 	return $status
 }
@@ -48,10 +51,13 @@ test)
 	"$here/parity" 0 "${1:-4000}" || status=1
 	"$here/large" || status=1
 	"$here/faults" || status=1
+	"$here/sets_parity" 0 "$((${1:-4000} / 4))" || status=1
+	"$here/sets_faults" || status=1
 	exit $status
 	;;
 sanitize) sanitize "$@" ;;
 bench) "$here/gpu_bench" "$@" | tee "$here/gpu-bench.tsv" ;;
+sets) "$here/gpu_sets" "$@" | tee "$here/gpu-sets.tsv" ;;
 profile) profile ;;
 *) echo "unrecognized: $what" >&2 && exit 2 ;;
 esac

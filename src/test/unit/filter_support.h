@@ -23,6 +23,16 @@ filter_params(uint64_t m, uint32_t k, double p, uint64_t seed)
 	return params;
 }
 
+/* The same for a Bloom filter of this layout. */
+static inline qf_params
+filter_bloom_params(uint64_t m, uint32_t k, uint32_t layout, uint64_t seed)
+{
+	qf_params params = { .seed = seed, .m = m, .k = k, .layout = layout };
+
+	REQUIRE_OK(qf_params_check(&params));
+	return params;
+}
+
 static inline void
 filter_init(qf_filter *f, const qf_params *p)
 {
@@ -144,7 +154,7 @@ filter_exercise(test_bytes b)
 	filter_init(&merged, &p);
 	filter_merge_any(&merged, &copy);
 	filter_merge_any(&merged, &view);
-	if (p.m % 2 == 0 && p.m / 2 >= QF_BITS_MIN && p.m / 2 >= p.k)
+	if (qf_params_foldable(&p) > 0)
 	{
 		REQUIRE_OK(qf_fold(&copy, p.m / 2));
 		filter_merge_any(&copy, &view);

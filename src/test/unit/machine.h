@@ -333,6 +333,29 @@ machine_merge(machine *m, machine_sketch *u, machine_sketch *v)
 	u->shrunk |= v->shrunk;
 }
 
+/* Merge its bytes a few times, and look only afterwards. */
+static inline void
+machine_merge_often(machine *m, machine_sketch *u, machine_sketch *v)
+{
+	int64_t times = 1 + (int64_t) choose(&m->from, 4);
+	test_bytes bytes = test_write(&v->sk);
+	qs_sketch view;
+	uint64_t i;
+	int64_t t;
+
+	REQUIRE_OK(qs_open(&view, bytes.data, bytes.length));
+	if (view.total <= (INT64_MAX - u->sk.total) / times)
+	{
+		for (i = 0; i < m->keys; i++)
+			u->count[i] += times * v->count[i];
+		for (t = 0; t < times; t++)
+			REQUIRE_OK(qs_merge_deferred(&u->sk, &view));
+		REQUIRE_OK(qs_settle(&u->sk));
+		u->shrunk |= v->shrunk;
+	}
+	free(bytes.data);
+}
+
 /* Subtract what was merged; what was not is refused or leaves a valid sketch. */
 static inline void
 machine_subtract(machine *m, machine_sketch *u, machine_sketch *v)
@@ -404,8 +427,10 @@ machine_step(machine *m)
 		machine_remove(m, u);
 	else if (what == 7)
 		machine_refuse(m, u);
-	else if (what < 10)
+	else if (what == 8)
 		machine_merge(m, u, v);
+	else if (what == 9)
+		machine_merge_often(m, u, v);
 	else if (what == 10)
 		machine_subtract(m, u, v);
 	else if (what == 11)

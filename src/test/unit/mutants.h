@@ -18,35 +18,13 @@
 #define QS_TEST_MUTANTS_H
 
 #include "exercise.h"
+#include "mutator.h"
 #include "samples.h"
 
 #include "sketch/noise.h"
 #include "sketch/pieces.h"
 #include "sketch/product.h"
 #include "sketch/unbiased.h"
-
-#define MOST_CHANGES 4
-
-/* Choices: from the input as long as there is any, then random. */
-typedef struct mutator
-{
-	const uint8_t *data;
-	size_t left;
-	test_rng rng;
-} mutator;
-
-static inline uint64_t
-choose(mutator *m, uint64_t bound)
-{
-	uint64_t value = 0;
-	int i;
-
-	if (m->left == 0)
-		return test_below(&m->rng, bound);
-	for (i = 0; i < 2 && m->left > 0; i++, m->left--)
-		value = value << 8 | *m->data++;
-	return value % bound;
-}
 
 /* A copy of a sample, each of which is made once. */
 static test_bytes
@@ -59,45 +37,6 @@ sound_bytes(uint64_t number)
 	return test_bytes_of(made[number].data, made[number].length);
 }
 
-/* Values at which something changes: widths, limits, the sign. */
-static uint64_t
-edge(mutator *m)
-{
-	static const uint64_t edges[] = { 0,
-									  1,
-									  2,
-									  127,
-									  128,
-									  255,
-									  256,
-									  1023,
-									  1024,
-									  65535,
-									  INT32_MAX,
-									  UINT32_MAX,
-									  INT64_MAX,
-									  UINT64_MAX,
-									  UINT64_MAX / 3,
-									  UINT64_C(1) << 32 };
-
-	return edges[choose(m, ALL_OF(edges))] + choose(m, 3) - 1;
-}
-
-static uint64_t
-get_field(const test_bytes *b, uint64_t at, uint32_t width)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, b->data + at, width);
-	return value;
-}
-
-static void
-set_field(test_bytes *b, uint64_t at, uint32_t width, uint64_t value)
-{
-	memcpy(b->data + at, &value, width);
-}
-
 /* Where a field of the header or a counter (or half an entry) of the body begins. */
 static uint64_t
 place(mutator *m, const test_bytes *b, uint32_t width)
@@ -107,22 +46,6 @@ place(mutator *m, const test_bytes *b, uint32_t width)
 	if (b->length == QS_HEADER_BYTES || choose(m, 4) == 0)
 		fields = QS_HEADER_BYTES / width;
 	return choose(m, fields) * width;
-}
-
-static uint64_t
-changed(mutator *m, uint64_t old)
-{
-	switch (choose(m, 4))
-	{
-		case 0:
-			return edge(m);
-		case 1:
-			return old ^ UINT64_C(1) << choose(m, 64);
-		case 2:
-			return old + 1 + choose(m, 300);
-		default:
-			return old - 1 - choose(m, 300);
-	}
 }
 
 /* Move some of one counter of the body to another one. */

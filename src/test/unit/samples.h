@@ -100,7 +100,7 @@ sample_build(qs_sketch *sk, const sample *s)
 	qs_free(&whole);
 }
 
-#define STRUCTURES(s) for (s = QS_THREAD; s <= QS_SF; s++)
+#define STRUCTURES(s) for (s = QS_THREAD; s < QS_STRUCTURES; s++)
 
 /* Empty and dense at once, so that forms are equal before and after. */
 static inline void

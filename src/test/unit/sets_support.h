@@ -150,6 +150,32 @@ test_same_collection(const qi_collection *a, const qi_collection *b)
 		   (!a->wide || memcmp(a->high, b->high, a->universe * sizeof(*a->high)) == 0);
 }
 
+/* The rules of collection.h. */
+static inline void
+test_require_collection(const qi_collection *c)
+{
+	uint8_t *seen = test_array(c->universe, 1);
+	uint64_t i;
+	uint64_t set;
+
+	memset(seen, 0, c->universe);
+	REQUIRE(c->offset[0] == 0 && c->offset[c->sets] == c->elements);
+	for (set = 0; set < c->sets; set++)
+	{
+		REQUIRE(set == 0 || c->id[set - 1] < c->id[set]);
+		REQUIRE(c->offset[set] < c->offset[set + 1]);
+		for (i = c->offset[set]; i < c->offset[set + 1]; i++)
+		{
+			REQUIRE(c->rank[i] < c->universe);
+			REQUIRE(i == c->offset[set] || c->rank[i - 1] < c->rank[i]);
+			seen[c->rank[i]] = 1;
+		}
+	}
+	for (i = 0; i < c->universe; i++)
+		REQUIRE(seen[i] && (i == 0 || qi_element_compare(c, i - 1, c, i) < 0));
+	free(seen);
+}
+
 static inline test_bytes
 test_flat(const qi_collection *c)
 {
@@ -160,6 +186,51 @@ test_flat(const qi_collection *c)
 	memset(b.data, 0xA5, b.length);
 	qi_write(c, b.data);
 	return b;
+}
+
+/* ---- pairs ---- */
+
+#define TEST_MOST_PAIRS 4096
+
+/* The first pairs by a method, of a request that four bytes choose. */
+static inline uint64_t
+test_pairs(const qi_collection *c, const uint8_t *choice, int method, qi_pair *out)
+{
+	qi_request r = { .rows = c, .method = method, .memory = &test_heap };
+	qi_preparation p;
+	uint64_t count;
+	void *block;
+	qi_job job;
+
+	REQUIRE_OK(qi_filter_init(&r.filter, choice[0] % 4, choice[1] / 255.0, choice[2] % 3));
+	r.variant = choice[3] % 3;
+	r.directed = choice[3] & 128;
+	REQUIRE_OK(qi_prepare(&p, &r));
+	block = calloc(p.plan.bytes, 1);
+	REQUIRE(block != NULL);
+	REQUIRE_OK(qi_fill(&p, block));
+	qi_prepared_free(&p);
+	REQUIRE_OK(qi_job_open(&job, block, qi_kernels_now(), &test_heap, NULL));
+	qi_job_share(&job, 0, qi_job_rows(&job), 1);
+	REQUIRE_OK(qi_job_next(&job, out, TEST_MOST_PAIRS, &count));
+	qi_job_close(&job);
+	free(block);
+	return count;
+}
+
+static inline void
+test_methods_agree(const qi_collection *c, const uint8_t *choice)
+{
+	static qi_pair wanted[TEST_MOST_PAIRS];
+	static qi_pair got[TEST_MOST_PAIRS];
+	uint64_t count = test_pairs(c, choice, QI_MERGE, wanted);
+	int method;
+
+	for (method = QI_AUTO; method < QI_METHODS; method++)
+	{
+		REQUIRE(test_pairs(c, choice, method, got) == count);
+		REQUIRE(memcmp(wanted, got, count * sizeof(*got)) == 0);
+	}
 }
 
 #endif

@@ -116,7 +116,7 @@ impossible_buckets_are_refused(void **state)
 	int s;
 
 	(void) state;
-	for (s = QS_WARP; s <= QS_SF; s++)
+	for (s = QS_WARP; s < QS_STRUCTURES; s++)
 	{
 		uint64_t sum[QS_BUCKET_MAX] = { 0 };
 		uint64_t own[QS_BUCKET_MAX];

@@ -18,11 +18,20 @@ static const struct shape
 	uint64_t m;
 	uint32_t k;
 	double p;
+	uint32_t layout;
 } shapes[] = {
-	{ "few bits", 1 << 22, 100, 1e-5 }, { "usual", 1 << 16, 267, 0.001 },
-	{ "many", 98304, 200, 0.03 },       { "odd", 58466, 200, 0.0308 },
-	{ "one hash", 4096, 1, 0.5 },       { "long", 1 << 19, 5000, 0.0003 },
-	{ "bloom", 1 << 14, 7, 1 },         { "small", 64, 3, 0.01 },
+	{ "few bits", 1 << 22, 100, 1e-5, QF_STANDARD },
+	{ "usual", 1 << 16, 267, 0.001, QF_STANDARD },
+	{ "many", 98304, 200, 0.03, QF_STANDARD },
+	{ "odd", 58466, 200, 0.0308, QF_STANDARD },
+	{ "one hash", 4096, 1, 0.5, QF_STANDARD },
+	{ "long", 1 << 19, 5000, 0.0003, QF_STANDARD },
+	{ "bloom", 1 << 14, 7, 1, QF_STANDARD },
+	{ "small", 64, 3, 0.01, QF_STANDARD },
+	{ "blocked", 1 << 14, 7, 1, QF_BLOCKED },
+	{ "many in a block", 3 << 13, 20, 1, QF_BLOCKED },
+	{ "one block", 512, 1, 1, QF_BLOCKED },
+	{ "few of many blocks", 1 << 20, 3, 1, QF_BLOCKED },
 };
 
 static uint64_t keys[ROWS];
@@ -43,7 +52,18 @@ make_rows(void **state)
 	return 0;
 }
 
-/* The definition in draws.h, position by position, with nothing clever. */
+/* The definition in draws.h, with nothing clever. */
+static uint32_t
+position_by_definition(const qf_params *p, uint64_t h, uint32_t j)
+{
+	uint64_t draw;
+
+	if (p->layout == QF_STANDARD)
+		return (uint32_t) qs_mul_high(qs_mix64(h + (j + 1) * QF_POSITION_STEP), p->m);
+	draw = qs_mix64(h + (j / 7 + 1) * QF_POSITION_STEP);
+	return (uint32_t) (qs_mul_high(h, p->m / 512) * 512 + (draw >> 9 * (j % 7)) % 512);
+}
+
 static void
 insert_by_definition(qf_filter *f, uint64_t key, uint64_t row, uint64_t nonce, uint64_t copies)
 {
@@ -65,7 +85,7 @@ insert_by_definition(qf_filter *f, uint64_t key, uint64_t row, uint64_t nonce, u
 		j += gap;
 		if (gap == QF_GAPS || j >= f->params.k)
 			continue;
-		position = (uint32_t) qs_mul_high(qs_mix64(h + (j + 1) * QF_POSITION_STEP), f->params.m);
+		position = position_by_definition(&f->params, h, j);
 		REQUIRE_OK(qf_set(f, &position, 1));
 		j++;
 	}
@@ -75,7 +95,8 @@ insert_by_definition(qf_filter *f, uint64_t key, uint64_t row, uint64_t nonce, u
 static void
 start(qf_filter *f, const struct shape *s)
 {
-	qf_params p = filter_params(s->m, s->k, s->p, 11);
+	qf_params p = s->p < 1 ? filter_params(s->m, s->k, s->p, 11)
+						   : filter_bloom_params(s->m, s->k, s->layout, 11);
 
 	WHERE("%s", s->name);
 	filter_init(f, &p);
@@ -317,9 +338,9 @@ halving_and_merging_commute(void **state)
 			qf_filter a, b, merged, small;
 			qf_params p;
 
-			if (m << halvings != shapes[i].m || m < QF_BITS_MIN || m < shapes[i].k)
-				break;
 			start(&a, &shapes[i]);
+			if (halvings > qf_params_foldable(&a.params))
+				break;
 			start(&b, &shapes[i]);
 			WHERE("%s, %d halvings", shapes[i].name, halvings);
 			filter_insert(&a, keys, ROWS / 2, 0, 1);
@@ -367,6 +388,10 @@ sizes_that_halving_does_not_reach_are_refused(void **state)
 	qf_free(&f);
 	start(&f, &shapes[5]);
 	REQUIRE_STATUS(qf_fold(&f, 4096), QS_NO_FOLD); /* less than k */
+	qf_free(&f);
+	start(&f, &shapes[9]);
+	REQUIRE_OK(qf_fold(&f, 3 << 9));
+	REQUIRE_STATUS(qf_fold(&f, 3 << 8), QS_NO_FOLD); /* half a block */
 	qf_free(&f);
 }
 
@@ -423,7 +448,7 @@ failing_memory_is_reported(void **state)
 			if (status == QS_OK && (status = qf_copy(&copy, &f, &test_heap)) == QS_OK)
 			{
 				status = qf_engine_cpu.merge(&copy, &f);
-				if (status == QS_OK && f.params.m >= 128 && f.params.m / 2 >= f.params.k)
+				if (status == QS_OK && qf_params_foldable(&f.params) > 0)
 					status = qf_fold(&copy, f.params.m / 2);
 				qf_free(&copy);
 			}

@@ -69,6 +69,52 @@ estimates_are_unbiased(void **state)
 		}
 }
 
+/*
+ * Also where the key is all rows there are, so that its positions are a third of
+ * the filter and many are the same bit.
+ */
+static void
+estimates_are_unbiased_where_one_key_is_all_rows(void **state)
+{
+	enum
+	{
+		FREQUENCY = 200,
+		TRIALS = 4000
+	};
+	qf_request r = { .rows = FREQUENCY, .frequency = FREQUENCY, .error = 0.1 };
+	uint64_t keys[FREQUENCY];
+	double sum = 0, squares = 0, mean, sd, theory = 0;
+	qf_params p;
+	size_t i;
+	int t;
+
+	(void) state;
+	REQUIRE_OK(qf_params_make(&p, &r));
+	assert_true(p.m < p.k * 4);
+	for (t = 0; t < TRIALS; t++)
+	{
+		double told;
+		qf_scale s;
+		qf_filter f;
+
+		for (i = 0; i < FREQUENCY; i++)
+			keys[i] = test_key((uint64_t) t);
+		filter_init(&f, &p);
+		filter_insert(&f, keys, FREQUENCY, 0, (uint64_t) t);
+		qf_scale_make(&s, &f);
+		told = qf_estimate(&s, filter_query(&f, keys[0])) / FREQUENCY;
+		sum += told;
+		squares += told * told;
+		theory += qf_relative_sd(&s, FREQUENCY) / TRIALS;
+		qf_free(&f);
+	}
+	mean = sum / TRIALS;
+	sd = sqrt(squares / TRIALS - mean * mean);
+	WHERE("mean %g, sd %g", mean, sd);
+	REQUIRE(fabs(mean - 1) < 0.01); /* its standard deviation is 0.0015 */
+	REQUIRE(fabs(sd / theory - 1) < 0.05);
+}
+
 static void
 deviations_are_those_of_the_normal_distribution(void **state)
 {
@@ -142,6 +188,9 @@ distinct_keys_of_a_bloom_filter(void **state)
 
 	(void) state;
 	assert_true(fabs(qf_distinct(&f) / ((1 << 24) * log(2) / 7) - 1) < 1e-6);
+	f.params.layout = QF_BLOCKED;
+	assert_true(fabs(qf_distinct(&f) / ((1 << 24) * log(2) / (512 * (1 - pow(511 / 512.0, 7)))) -
+					 1) < 1e-4);
 	f.ones = 0;
 	assert_true(qf_distinct(&f) == 0);
 	f.ones = f.params.m;
@@ -153,6 +202,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(estimates_are_unbiased),
+		cmocka_unit_test(estimates_are_unbiased_where_one_key_is_all_rows),
 		cmocka_unit_test(deviations_are_those_of_the_normal_distribution),
 		cmocka_unit_test(bounds_enclose_the_estimate),
 		cmocka_unit_test(the_papers_estimate_is_the_papers),

@@ -21,14 +21,17 @@ static const struct golden
 	double p;
 	size_t rows;
 	bool ids; /* rows have ids: 3 times their number */
+	uint32_t layout;
 } golden[] = {
-	{ "filter_empty", 8192, 200, 0.01, 0, false },
-	{ "filter_explicit", 8192, 200, 0.01, 24, false },
-	{ "filter_dense", 8192, 200, 0.01, 1000, false },
-	{ "filter_odd", 5846, 200, 0.0308, 200, false },
-	{ "filter_ids", 8192, 1500, 0.0005, 2000, true },
-	{ "filter_bloom_explicit", 8192, 7, 1, 10, false },
-	{ "filter_bloom", 8192, 7, 1, 800, false },
+	{ "filter_empty", 8192, 200, 0.01, 0, false, QF_STANDARD },
+	{ "filter_explicit", 8192, 200, 0.01, 24, false, QF_STANDARD },
+	{ "filter_dense", 8192, 200, 0.01, 1000, false, QF_STANDARD },
+	{ "filter_odd", 5846, 200, 0.0308, 200, false, QF_STANDARD },
+	{ "filter_ids", 8192, 1500, 0.0005, 2000, true, QF_STANDARD },
+	{ "filter_bloom_explicit", 8192, 7, 1, 10, false, QF_STANDARD },
+	{ "filter_bloom", 8192, 7, 1, 800, false, QF_STANDARD },
+	{ "filter_blocked_explicit", 8192, 7, 1, 10, false, QF_BLOCKED },
+	{ "filter_blocked", 8192, 9, 1, 800, false, QF_BLOCKED },
 };
 
 static void
@@ -55,7 +58,8 @@ insert_stream(qf_filter *f, const struct golden *g)
 static test_bytes
 sample(const struct golden *g)
 {
-	qf_params p = filter_params(g->m, g->k, g->p, 42);
+	qf_params p = g->p < 1 ? filter_params(g->m, g->k, g->p, 42)
+						   : filter_bloom_params(g->m, g->k, g->layout, 42);
 	qf_filter f;
 	test_bytes b;
 
@@ -217,7 +221,12 @@ contradictions_are_refused_though_the_checksum_fits(void **state)
 	require_refused("filter_dense", 3, 2, 1, QS_FORMAT_VERSION);
 	require_refused("filter_dense", 4, QF_EXPLICIT, 1, QS_FORMAT_PARAMS);
 	require_refused("filter_dense", 4, 3, 1, QS_FORMAT_PARAMS);
-	require_refused("filter_dense", 5, 1, 1, QS_FORMAT_RESERVED);
+	require_refused("filter_dense", 5, QF_BLOCKED, 1, QS_FORMAT_PARAMS); /* p is not 1 */
+	require_refused("filter_blocked", 5, QF_LAYOUTS, 1, QS_FORMAT_PARAMS);
+	require_refused("filter_blocked", 5, 255, 1, QS_FORMAT_PARAMS);
+	require_refused("filter_blocked", 16, 8192 + 64, 8, QS_FORMAT_PARAMS); /* part of a block */
+	require_refused("filter_blocked", 48, 1, 8, QS_FORMAT_PARAMS);
+	require_refused("filter_dense", 6, 1, 1, QS_FORMAT_RESERVED);
 	require_refused("filter_dense", 7, 1, 1, QS_FORMAT_RESERVED);
 	require_refused("filter_dense", 8, 0, 4, QS_FORMAT_PARAMS);     /* k */
 	require_refused("filter_dense", 8, 65537, 4, QS_FORMAT_PARAMS); /* k */

@@ -107,11 +107,95 @@ bloom_parameters_give_the_rate(void **state)
 		qf_params p;
 		double rate;
 
-		REQUIRE_OK(qf_params_make_bloom(&p, 1000000, rates[i], 5));
+		REQUIRE_OK(qf_params_make_bloom(&p, 1000000, rates[i], 5, QF_STANDARD));
 		rate = pow(-expm1(-(double) p.k * 1e6 / (double) p.m), p.k);
 		REQUIRE(p.q == 0 && p.seed == 5);
 		REQUIRE(rate <= rates[i] && rate > rates[i] * 0.98);
 	}
+}
+
+/*
+ * The chance that k random bits of a block are set after so many random ones
+ * were, from the whole distribution of how many different ones those are.
+ */
+static void
+block_rates(uint32_t k, uint32_t throws, double *rate)
+{
+	double chance[QF_BLOCK_BITS + 1] = { 1 };
+	uint32_t t, set;
+
+	for (t = 0; t <= throws; t++)
+	{
+		rate[t] = 0;
+		for (set = QF_BLOCK_BITS; set <= QF_BLOCK_BITS; set--)
+		{
+			rate[t] += chance[set] * pow(set / 512.0, k);
+			chance[set] *= set / 512.0;
+			if (set > 0)
+				chance[set] += chance[set - 1] * (513.0 - set) / 512;
+		}
+	}
+}
+
+/* The least blocked filter has the rate, summed over what blocks can have, and hardly less. */
+static void
+blocked_parameters_give_the_rate(void **state)
+{
+	static const double rates[] = { 0.5, 0.1, 0.01, 0.001, 1e-5, 1e-9 };
+	static const double more[] = { 1.0, 1.01, 1.04, 1.09, 1.26, 1.97 }; /* bits than standard */
+	static double block[30 * 700];
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < ALL_OF(rates); i++)
+	{
+		qf_params p, standard;
+		double mean, rate = 0;
+		uint32_t n;
+
+		REQUIRE_OK(qf_params_make_bloom(&p, 1000000, rates[i], 5, QF_BLOCKED));
+		REQUIRE_OK(qf_params_make_bloom(&standard, 1000000, rates[i], 5, QF_STANDARD));
+		WHERE("rate %g, k %u, m %g", rates[i], p.k, (double) p.m);
+		mean = 1e6 * QF_BLOCK_BITS / (double) p.m;
+		block_rates(p.k, p.k * 600, block);
+		for (n = 0; n <= 600; n++)
+			rate += exp(n * log(mean) - mean - lgamma(n + 1.0)) * block[n * p.k];
+		REQUIRE(p.layout == QF_BLOCKED && p.q == 0 && p.seed == 5 && p.k == standard.k);
+		REQUIRE(rate < rates[i] * 1.003 && rate > rates[i] * 0.98);
+		REQUIRE(fabs(qf_blocked_rate(&p, 1e6) / rate - 1) < 0.004);
+		REQUIRE((double) p.m <= (double) standard.m * (more[i] + 0.005));
+	}
+}
+
+/* Few keys: blocks have binomially many, and one block has all. */
+static void
+small_blocked_filters_have_their_rate(void **state)
+{
+	static const int64_t keys[] = { 1, 2, 10, 100, 3000 };
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < ALL_OF(keys); i++)
+	{
+		qf_params p, less;
+
+		REQUIRE_OK(qf_params_make_bloom(&p, keys[i], 0.001, 0, QF_BLOCKED));
+		REQUIRE(p.m % QF_BLOCK_BITS == 0 && qf_blocked_rate(&p, (double) keys[i]) <= 0.001);
+		less = p;
+		less.m -= less.m / 100 + QF_BLOCK_BITS;
+		REQUIRE(p.m == QF_BLOCK_BITS || qf_blocked_rate(&less, (double) keys[i]) > 0.001);
+	}
+}
+
+static void
+layouts_have_names(void **state)
+{
+	(void) state;
+	assert_int_equal(qf_layout_by_name("blocked", 7), QF_BLOCKED);
+	assert_int_equal(qf_layout_by_name("standard", 8), QF_STANDARD);
+	assert_int_equal(qf_layout_by_name("blocked", 6), -1);
+	assert_null(qf_layout_name(QF_LAYOUTS));
+	assert_null(qf_layout_name(-1));
 }
 
 static qf_request
@@ -153,6 +237,7 @@ what_is_out_of_range_is_named(void **state)
 	};
 	qf_params p;
 	size_t i;
+	int layout;
 
 	(void) state;
 	for (i = 0; i < ALL_OF(cases); i++)
@@ -162,12 +247,17 @@ what_is_out_of_range_is_named(void **state)
 		if (cases[i].status == QS_OK)
 			REQUIRE_OK(qf_params_check(&p));
 	}
-	REQUIRE_STATUS(qf_params_make_bloom(&p, 0, 0.01, 0), QS_BAD_ROWS);
-	REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0, 0), QS_BAD_RATE);
-	REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0.51, 0), QS_BAD_RATE);
-	REQUIRE_STATUS(qf_params_make_bloom(&p, 10, (double) NAN, 0), QS_BAD_RATE);
-	REQUIRE_STATUS(qf_params_make_bloom(&p, QF_ROWS_MAX, 0.01, 0), QS_BAD_SIZE);
-	REQUIRE_OK(qf_params_make_bloom(&p, 1, QF_RATE_MIN, 0));
+	for (layout = 0; layout < QF_LAYOUTS; layout++)
+	{
+		REQUIRE_STATUS(qf_params_make_bloom(&p, 0, 0.01, 0, layout), QS_BAD_ROWS);
+		REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0, 0, layout), QS_BAD_RATE);
+		REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0.51, 0, layout), QS_BAD_RATE);
+		REQUIRE_STATUS(qf_params_make_bloom(&p, 10, (double) NAN, 0, layout), QS_BAD_RATE);
+		REQUIRE_STATUS(qf_params_make_bloom(&p, QF_ROWS_MAX, 0.01, 0, layout), QS_BAD_SIZE);
+		REQUIRE_OK(qf_params_make_bloom(&p, 1, QF_RATE_MIN, 0, layout));
+	}
+	REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0.01, 0, -1), QS_BAD_LAYOUT);
+	REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0.01, 0, QF_LAYOUTS), QS_BAD_LAYOUT);
 	REQUIRE_OK(qf_params_check(&p));
 }
 
@@ -227,6 +317,9 @@ main(void)
 		cmocka_unit_test(presets_follow_their_formulas),
 		cmocka_unit_test(chosen_sizes_can_be_halved),
 		cmocka_unit_test(bloom_parameters_give_the_rate),
+		cmocka_unit_test(blocked_parameters_give_the_rate),
+		cmocka_unit_test(small_blocked_filters_have_their_rate),
+		cmocka_unit_test(layouts_have_names),
 		cmocka_unit_test(what_is_out_of_range_is_named),
 		cmocka_unit_test(table_of_gaps_agrees_with_steps),
 		cmocka_unit_test(powers_are_those_of_several_copies),

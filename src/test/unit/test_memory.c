@@ -243,7 +243,7 @@ freeing_after_a_failed_batch(void **state)
 	(void) state;
 	for (i = 0; i < ALL_OF(key); i++)
 		key[i] = test_key(i);
-	for (s = QS_THREAD; s <= QS_SF; s++)
+	for (s = QS_THREAD; s < QS_STRUCTURES; s++)
 		for (k = 1; k < 20; k++)
 		{
 			qs_params p = test_usual_params(s, 128);

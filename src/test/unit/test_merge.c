@@ -31,7 +31,7 @@ for_each_stream(void (*check)(const stream *s))
 	size_t k;
 	size_t i;
 
-	for (structure = QS_THREAD; structure <= QS_SF; structure++)
+	for (structure = QS_THREAD; structure < QS_STRUCTURES; structure++)
 		for (k = 0; k < ALL_OF(distinct); k++)
 		{
 			int depth = 1 + (int) test_below(&rng, 5);

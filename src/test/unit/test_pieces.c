@@ -85,7 +85,7 @@ the_largest_pieces_fit(void **state)
 	int s;
 
 	(void) state;
-	for (s = QS_THREAD; s <= QS_SF; s++)
+	for (s = QS_THREAD; s < QS_STRUCTURES; s++)
 	{
 		qs_params p = test_params(s, 8, (int) qs_depth_max(s), 64, 16, 3);
 		qs_sketch sk;

@@ -384,7 +384,7 @@ it_pays_in_every_structure(void **state)
 	int s;
 
 	(void) state;
-	for (s = QS_THREAD; s <= QS_SF; s++)
+	for (s = QS_THREAD; s < QS_STRUCTURES; s++)
 	{
 		worth w = measure(s, 0, 1000, QS_PART_FULL);
 

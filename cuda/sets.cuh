@@ -1,0 +1,162 @@
+/*
+ * sets.cuh
+ *		What the files of the CUDA engine for sets share on the host side.
+ *
+ * Counts of common elements are made a *strip* of rows at a time:
+ *
+ *	sets_product.cu		a strip of counts from bit matrices
+ *	sets_pairwise.cu	a strip of counts, one pair after another (the paper)
+ *	sets_rows.cu		adds the lists of the inverted index to what is in the
+ *						strip, one row at a time, and hands out what passes
+ *
+ * so every method ends in the same kernel: index has no strip, hybrid both, the
+ * others no lists.
+ *
+ * cuda/sets.cuh
+ */
+#ifndef QI_SETS_CUH
+#define QI_SETS_CUH
+
+#include "device.cuh"
+#include "sets_cuda.h"
+
+/* The inverted index: for each element the sets that have it, ascending. */
+struct qi_index
+{
+	uint32_t *start; /* universe + 1 */
+	uint32_t *place; /* elements: where in its list the set of this element stands */
+	void *list;      /* elements: sets, of 2 bytes while these suffice, else 4 */
+	bool made;
+};
+
+struct qi_cuda_sets
+{
+	qs_cuda *gpu;
+	uint64_t sets;
+	uint64_t elements;
+	uint64_t universe;
+	uint64_t *offset;  /* sets + 1 */
+	uint32_t *element; /* ascending within a set */
+	qi_index index;    /* of this collection as columns */
+	uint64_t largest;  /* elements of the largest set */
+	uint64_t last;     /* offset that was put in last */
+	uint64_t bytes;    /* held */
+	uint64_t *bin;     /* host: elements by degree, sets + 1; with the index */
+};
+
+/* Sets are numbered in 2 bytes? */
+static inline bool
+qi_short_list(const qi_cuda_sets *s)
+{
+	return s->sets <= UINT16_MAX + UINT64_C(1);
+}
+
+/* Counts of rows first .. first + rows - 1: count[row - first][column]. */
+struct qi_strip
+{
+	uint32_t *count;
+	uint64_t first;
+	uint64_t rows;
+	uint64_t width; /* counts of a row, the columns rounded up */
+};
+
+/* Rows and columns of a product come in tiles of this many, its bits in steps of so many words. */
+#define QI_TILE      128
+#define QI_BIT_WORDS 16
+
+/* Memory of a collection or a search, counted. */
+extern qs_status qi_device_alloc(qs_cuda *gpu, uint64_t *held, uint64_t bytes, void **pointer);
+extern void qi_device_free(qs_cuda *gpu, uint64_t *held, void *pointer, uint64_t bytes);
+
+/* ---- sets_index.cu ---- */
+
+extern qs_status qi_index_make(qi_cuda_sets *s);
+extern void qi_index_free(qi_cuda_sets *s);
+
+/* ---- sets_product.cu ---- */
+
+/* Elements as columns of bits: those of a degree, or a range of them. */
+struct qi_bits
+{
+	uint32_t *column; /* universe: the element's bit, or UINT32_MAX */
+	uint32_t *end;    /* universe: end of the lists of all other elements, else 0 */
+	uint64_t columns; /* how many */
+	uint64_t words;   /* of a set's bits, a multiple of QI_BIT_WORDS */
+	uint32_t *row;    /* the rows' bits, with room for whole tiles from any row on */
+	uint32_t *other;  /* the columns', or the same */
+};
+
+/* Elements of at least this degree: fill column and end. */
+extern qs_status
+qi_bits_choose(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t degree, const qi_bits *bits);
+
+/* Elements first .. first + count - 1: fill column. */
+extern qs_status qi_bits_range(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t first,
+							   uint64_t count, const qi_bits *bits);
+
+/* Fill a zeroed matrix with the bits of a collection's sets. */
+extern qs_status
+qi_bits_fill(qs_cuda *gpu, const qi_cuda_sets *s, const qi_bits *bits, uint32_t *matrix);
+
+/* strip = the product of its rows with all columns; with "tail" only what later columns need. */
+extern qs_status qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how,
+								  const qi_strip *strip);
+
+/* ---- sets_pairwise.cu ---- */
+
+struct qi_pairwise
+{
+	const qi_cuda_sets *rows;
+	const qi_cuda_sets *columns;
+	bool tail;
+	qi_filter filter;
+	int method;
+};
+
+/* strip = the counts of all its pairs, one after another. */
+extern qs_status qi_pairwise_count(qs_cuda *gpu, const qi_pairwise *p, const qi_strip *strip);
+
+/* ---- sets_rows.cu ---- */
+
+/* Where pairs that pass go. */
+struct qi_output
+{
+	qi_pair *pair;
+	uint64_t room;
+	uint64_t *start;  /* of each unit: where its pairs begin */
+	uint32_t *found;  /* how many */
+	uint64_t *cursor; /* pairs that there are, also where they found no room */
+	bool placed;      /* start is given, less this ... */
+	uint64_t base;
+	uint64_t first_unit; /* the units to be made */
+	uint64_t units;
+};
+
+struct qi_rows
+{
+	const qi_cuda_sets *rows;
+	const qi_cuda_sets *columns;
+	bool tail;           /* later columns only */
+	bool same;           /* within one collection */
+	bool lists;          /* add those of the index */
+	bool into_strip;     /* to the strip only, and hand out nothing */
+	const uint32_t *end; /* of the lists; NULL: all of them */
+	qi_filter filter;
+	uint32_t block_columns; /* columns whose counters are held at a time */
+	uint32_t blocks;
+	int threads;
+	uint64_t shared; /* bytes */
+};
+
+/* Choose blocks of threads and of columns. */
+extern void qi_rows_plan(qs_cuda *gpu, qi_rows *r);
+
+/* Count and filter; a unit is a row and a block of columns.  "strip" is without counts for index. */
+extern qs_status
+qi_rows_run(qs_cuda *gpu, const qi_rows *r, const qi_strip *strip, const qi_output *out);
+
+/* Bring units into order: each one's pairs from where they are to place[unit]. */
+extern qs_status qi_rows_order(qs_cuda *gpu, const qi_output *out, const uint64_t *place,
+							   uint64_t units, qi_pair *to);
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * sets_index.cu
+ *		The inverted index of a collection: for each element the sets that have it.
+ *
+ * The elements are sorted by number, stably, so that a list has its sets in
+ * ascending order: one radix sort (CUB) of pairs of 4 bytes.  "place" is its
+ * permutation the other way round: from an element of a set into its list.
+ * Floor: the passes of the sort, each of which reads and writes 16 bytes an
+ * element, one for every 8 bits of the universe.
+ *
+ * With the lists the number of elements of each degree is known, by which
+ * sets_pairs.cu decides what becomes a column of bits.
+ *
+ * cuda/sets_index.cu
+ */
+#include <new>
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include "kernels.cuh"
+#include "sets.cuh"
+
+/* A warp for each set: its number beside each of its elements. */
+__global__ void
+__launch_bounds__(QS_BLOCK) number_owners(const uint64_t *offset, uint64_t sets, uint32_t *owner)
+{
+	uint64_t warps = (uint64_t) gridDim.x * blockDim.x / 32;
+
+	for (uint64_t s = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) / 32; s < sets; s += warps)
+		for (uint64_t i = offset[s] + qs_lane(); i < offset[s + 1]; i += 32)
+			owner[i] = (uint32_t) s;
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) number_all(uint32_t *number, uint64_t count)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+		number[i] = (uint32_t) i;
+}
+
+/* After the sort: "from" says where each entry of the lists stood. */
+template <typename Set>
+__global__ void
+__launch_bounds__(QS_BLOCK) make_lists(const uint32_t *from, const uint32_t *owner, uint64_t count,
+									   Set *list, uint32_t *place)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+	{
+		uint32_t f = from[i];
+
+		list[i] = (Set) owner[f];
+		place[f] = (uint32_t) i;
+	}
+}
+
+/* Where each element's list begins; one that no set has gets an empty list. */
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	find_starts(const uint32_t *sorted, uint64_t count, uint32_t *start, uint64_t universe)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i <= count; i += stride)
+	{
+		uint64_t after = i > 0 ? (uint64_t) sorted[i - 1] + 1 : 0;
+		uint64_t here = i < count ? sorted[i] : universe;
+
+		for (uint64_t e = after; e <= here; e++)
+			start[e] = (uint32_t) i;
+	}
+}
+
+/* Most elements are rare, so the first bins are counted in the block. */
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	count_degrees(const uint32_t *start, uint64_t universe, uint64_t bins, qs_u64 *bin)
+{
+	__shared__ uint32_t rare[QS_BLOCK];
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	rare[threadIdx.x] = 0;
+	__syncthreads();
+	for (uint64_t e = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; e < universe; e += stride)
+	{
+		uint32_t degree = start[e + 1] - start[e];
+
+		if (degree < QS_BLOCK)
+			atomicAdd(&rare[degree], 1);
+		else
+			atomicAdd(&bin[degree], 1);
+	}
+	__syncthreads();
+	if (threadIdx.x < bins && rare[threadIdx.x] > 0)
+		atomicAdd(&bin[threadIdx.x], rare[threadIdx.x]);
+}
+
+/* ---- host ---- */
+
+static int
+bits_of(uint64_t universe)
+{
+	int bits = 1;
+
+	while (bits < 32 && (universe - (universe > 0)) >> bits != 0)
+		bits++;
+	return bits;
+}
+
+/* The sort's memory: four arrays of the elements, and CUB's own. */
+struct scratch
+{
+	uint32_t *owner, *number, *from, *sorted;
+	void *cub;
+	size_t cub_bytes;
+};
+
+static qs_status
+get_scratch(qi_cuda_sets *s, scratch *t)
+{
+	uint64_t n = s->elements;
+	size_t each = qs_ceil_div(n * sizeof(uint32_t), 256) * 256;
+	uint8_t *work;
+
+	QS_CUDA_TRY(s->gpu, cub::DeviceRadixSort::SortPairs(NULL, t->cub_bytes, s->element, t->sorted,
+														t->number, t->from, n, 0,
+														bits_of(s->universe), s->gpu->stream));
+	QS_TRY(qs_workspace(s->gpu, 4 * each + t->cub_bytes + 1, &work));
+	t->owner = (uint32_t *) work;
+	t->number = (uint32_t *) (work + each);
+	t->from = (uint32_t *) (work + 2 * each);
+	t->sorted = (uint32_t *) (work + 3 * each);
+	t->cub = work + 4 * each;
+	return QS_OK;
+}
+
+static qs_status
+sort_elements(qi_cuda_sets *s, scratch *t)
+{
+	qs_cuda *gpu = s->gpu;
+	uint64_t n = s->elements;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, number_owners, QS_BLOCK, 0, qs_ceil_div(s->sets * 32, QS_BLOCK), &grid));
+	number_owners<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->offset, s->sets, t->owner);
+	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_grid(gpu, number_all, QS_BLOCK, 0, qs_ceil_div(n, QS_BLOCK), &grid));
+	number_all<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->number, n);
+	QS_CUDA_LAUNCHED(gpu);
+	QS_CUDA_TRY(gpu, cub::DeviceRadixSort::SortPairs(t->cub, t->cub_bytes, s->element, t->sorted,
+													 t->number, t->from, n, 0, bits_of(s->universe),
+													 gpu->stream));
+	return QS_OK;
+}
+
+static qs_status
+fill_index(qi_cuda_sets *s, const scratch *t)
+{
+	qs_cuda *gpu = s->gpu;
+	uint64_t n = s->elements;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, make_lists<uint32_t>, QS_BLOCK, 0, qs_ceil_div(n, QS_BLOCK), &grid));
+	if (qi_short_list(s))
+		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, n,
+													   (uint16_t *) s->index.list, s->index.place);
+	else
+		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, n,
+													   (uint32_t *) s->index.list, s->index.place);
+	QS_CUDA_LAUNCHED(gpu);
+	find_starts<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->sorted, n, s->index.start, s->universe);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+/* Elements by degree, brought to the host. */
+static qs_status
+count_bins(qi_cuda_sets *s)
+{
+	qs_cuda *gpu = s->gpu;
+	size_t bytes = (s->sets + 1) * sizeof(uint64_t);
+	uint8_t *bin;
+	int grid;
+
+	s->bin = new (std::nothrow) uint64_t[s->sets + 1];
+	if (!s->bin)
+		return QS_NO_MEMORY;
+	QS_TRY(
+		qs_workspace(gpu, bytes, &bin)); /* in the order of the kernels: the sort is done with it */
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(bin, 0, bytes, gpu->stream));
+	QS_TRY(qs_grid(gpu, count_degrees, QS_BLOCK, 0, qs_ceil_div(s->universe, QS_BLOCK), &grid));
+	count_degrees<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->index.start, s->universe, s->sets + 1,
+													  (qs_u64 *) bin);
+	QS_CUDA_LAUNCHED(gpu);
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(s->bin, bin, bytes, cudaMemcpyDeviceToHost, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	gpu->stats.bytes_out += bytes;
+	return QS_OK;
+}
+
+static uint64_t
+list_bytes(const qi_cuda_sets *s)
+{
+	return s->elements * (qi_short_list(s) ? sizeof(uint16_t) : sizeof(uint32_t));
+}
+
+static qs_status
+make_index(qi_cuda_sets *s)
+{
+	scratch t = {};
+	qi_index *x = &s->index;
+
+	QS_TRY(qi_device_alloc(s->gpu, &s->bytes, (s->universe + 1) * sizeof(*x->start),
+						   (void **) &x->start));
+	QS_TRY(
+		qi_device_alloc(s->gpu, &s->bytes, s->elements * sizeof(*x->place), (void **) &x->place));
+	QS_TRY(qi_device_alloc(s->gpu, &s->bytes, list_bytes(s), &x->list));
+	if (s->elements > 0)
+	{
+		QS_TRY(get_scratch(s, &t));
+		QS_TRY(sort_elements(s, &t));
+		QS_TRY(fill_index(s, &t));
+	}
+	return count_bins(s);
+}
+
+qs_status
+qi_index_make(qi_cuda_sets *s)
+{
+	qs_status status;
+
+	if (s->index.made)
+		return QS_OK;
+	status = make_index(s);
+	if (status != QS_OK)
+		qi_index_free(s);
+	else
+		s->index.made = true;
+	return status;
+}
+
+void
+qi_index_free(qi_cuda_sets *s)
+{
+	qi_index *x = &s->index;
+
+	qi_device_free(s->gpu, &s->bytes, x->start, (s->universe + 1) * sizeof(*x->start));
+	qi_device_free(s->gpu, &s->bytes, x->place, s->elements * sizeof(*x->place));
+	qi_device_free(s->gpu, &s->bytes, x->list, list_bytes(s));
+	delete[] s->bin;
+	*x = {};
+	s->bin = NULL;
+}

@@ -1,0 +1,81 @@
+/*
+ * sets_no_cuda.c
+ *		The interface of sets_cuda.h where it was built without CUDA.
+ *
+ * Nothing can be opened, so these functions are never reached; they answer all
+ * the same.  What only tests and benchmarks call is not here.
+ *
+ * cuda/sets_no_cuda.c
+ */
+#include "sets_cuda.h"
+
+qs_status
+qi_cuda_sets_create(qs_cuda *gpu, uint64_t sets, uint64_t elements, uint64_t universe,
+					qi_cuda_sets **to)
+{
+	(void) gpu;
+	(void) sets;
+	(void) elements;
+	(void) universe;
+	*to = NULL;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qi_cuda_sets_put_offsets(qi_cuda_sets *s, uint64_t first, const uint64_t *offset, size_t count)
+{
+	(void) s;
+	(void) first;
+	(void) offset;
+	(void) count;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qi_cuda_sets_put_elements(qi_cuda_sets *s, uint64_t first, const uint32_t *element, size_t count)
+{
+	(void) s;
+	(void) first;
+	(void) element;
+	(void) count;
+	return QS_DEVICE_ERROR;
+}
+
+void
+qi_cuda_sets_destroy(qi_cuda_sets *s)
+{
+	(void) s;
+}
+
+uint64_t
+qi_cuda_sets_bytes(const qi_cuda_sets *s)
+{
+	(void) s;
+	return 0;
+}
+
+qs_status
+qi_cuda_pairs_open(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs **pairs)
+{
+	(void) gpu;
+	(void) request;
+	*pairs = NULL;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qi_cuda_pairs_next(qi_cuda_pairs *pairs, qi_pair *out, uint64_t room, uint64_t *count, bool *over)
+{
+	(void) pairs;
+	(void) out;
+	(void) room;
+	*count = 0;
+	*over = true;
+	return QS_DEVICE_ERROR;
+}
+
+void
+qi_cuda_pairs_close(qi_cuda_pairs *pairs)
+{
+	(void) pairs;
+}

@@ -1,0 +1,342 @@
+/*
+ * sets_product.cu
+ *		A strip of counts as the product of two bit matrices.
+ *
+ * A set is a row of bits, one for each element chosen, and the count of a pair
+ * is the number of bits that both have.  Tensor cores make 16 x 8 x 256 of
+ * them an instruction (mma.b1.and.popc); the other kernel counts with the popc
+ * instruction and is what the first is tested against, and what devices have
+ * whose tensor cores take no bits.
+ *
+ * Floor: 2^18 bits a clock and multiprocessor by tensor cores, 16 words of 32
+ * bits by popc.  Each block of threads makes a tile of QI_TILE x QI_TILE counts
+ * and reads its bits by way of shared memory; where there are too few tiles to
+ * fill the device, several blocks share one, each with a part of the bits.
+ *
+ * This is the paper's BI (section 3, naive: all bitmaps resident) when all
+ * elements are chosen, and the heavy half of hybrid when the frequent ones are.
+ *
+ * cuda/sets_product.cu
+ */
+#include <cuda_pipeline.h>
+
+#include "kernels.cuh"
+#include "sets.cuh"
+
+#define THREADS 256
+#define PITCH   (QI_BIT_WORDS + 4) /* of a row in shared memory: no bank twice */
+
+/* ---- which elements ---- */
+
+__global__ void
+__launch_bounds__(QS_BLOCK) choose_heavy(const uint32_t *start, uint64_t universe, uint64_t degree,
+										 uint32_t *column, uint32_t *end, qs_u64 *columns)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t e = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; e < universe; e += stride)
+	{
+		bool heavy = start[e + 1] - start[e] >= degree;
+
+		column[e] = heavy ? (uint32_t) atomicAdd(columns, 1) : UINT32_MAX;
+		end[e] = heavy ? 0 : start[e + 1];
+	}
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	choose_range(uint64_t universe, uint64_t first, uint64_t count, uint32_t *column)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t e = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; e < universe; e += stride)
+		column[e] = e >= first && e - first < count ? (uint32_t) (e - first) : UINT32_MAX;
+}
+
+qs_status
+qi_bits_choose(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t degree, const qi_bits *bits)
+{
+	uint64_t universe = columns->universe;
+	qs_u64 *next = (qs_u64 *) gpu->result;
+	int grid;
+
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(next, 0, sizeof(*next), gpu->stream));
+	QS_TRY(qs_grid(gpu, choose_heavy, QS_BLOCK, 0, qs_ceil_div(universe, QS_BLOCK), &grid));
+	choose_heavy<<<grid, QS_BLOCK, 0, gpu->stream>>>(columns->index.start, universe, degree,
+													 bits->column, bits->end, next);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+qs_status
+qi_bits_range(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t first, uint64_t count,
+			  const qi_bits *bits)
+{
+	uint64_t universe = columns->universe;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, choose_range, QS_BLOCK, 0, qs_ceil_div(universe, QS_BLOCK), &grid));
+	choose_range<<<grid, QS_BLOCK, 0, gpu->stream>>>(universe, first, count, bits->column);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+/* ---- bits ---- */
+
+/* A warp for each set. */
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	fill_bits(const uint64_t *offset, const uint32_t *element, uint64_t sets,
+			  const uint32_t *column, uint32_t *matrix, uint64_t words)
+{
+	uint64_t warps = (uint64_t) gridDim.x * blockDim.x / 32;
+
+	for (uint64_t s = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) / 32; s < sets; s += warps)
+		for (uint64_t i = offset[s] + qs_lane(); i < offset[s + 1]; i += 32)
+		{
+			uint32_t c = column[element[i]];
+
+			if (c != UINT32_MAX)
+				atomicOr(&matrix[s * words + c / 32], 1u << (c % 32));
+		}
+}
+
+qs_status
+qi_bits_fill(qs_cuda *gpu, const qi_cuda_sets *s, const qi_bits *bits, uint32_t *matrix)
+{
+	int grid;
+
+	QS_TRY(qs_grid(gpu, fill_bits, QS_BLOCK, 0, qs_ceil_div(s->sets * 32, QS_BLOCK), &grid));
+	fill_bits<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->offset, s->element, s->sets, bits->column,
+												  matrix, bits->words);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+/* ---- products ---- */
+
+/* What a kernel is given: matrices from the strip's first row on. */
+struct factors
+{
+	const uint32_t *row, *column;
+	uint64_t words;
+	uint64_t part;  /* words of one block of a tile */
+	uint64_t first; /* the strip's first row */
+	bool tail;
+	bool add; /* to what is there: several blocks share a tile */
+	uint32_t *count;
+	uint64_t width;
+};
+
+__device__ __forceinline__ void
+put_count(const factors &f, uint64_t row, uint64_t column, uint32_t count)
+{
+	uint32_t *to = &f.count[row * f.width + column];
+
+	if (!f.add)
+		*to = count;
+	else if (count != 0)
+		atomicAdd(to, count);
+}
+
+/* Does no row of the tile want any of its columns? */
+__device__ __forceinline__ bool
+is_idle(const factors &f, uint64_t row, uint64_t column, uint32_t size)
+{
+	return f.tail && column + size <= f.first + row + 1;
+}
+
+/* 16 x 8 counts of 256 bits each. */
+__device__ __forceinline__ void
+multiply_bits(int *sum, const uint32_t *a, const uint32_t *b)
+{
+	asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc "
+				 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+				 : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
+				 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/* One step's words of a tile, of both factors. */
+struct step
+{
+	uint32_t row[QI_TILE][PITCH], column[QI_TILE][PITCH];
+};
+
+/* Queue the copy of QI_BIT_WORDS words of a tile's sets into shared memory. */
+__device__ __forceinline__ void
+load_bits(uint32_t (*to)[PITCH], const uint32_t *from, uint64_t words)
+{
+	const int quads = QI_BIT_WORDS / 4;
+
+#pragma unroll
+	for (int k = 0; k < QI_TILE * quads / THREADS; k++)
+	{
+		int i = threadIdx.x + k * THREADS;
+
+		__pipeline_memcpy_async(&to[i / quads][i % quads * 4],
+								&from[(uint64_t) (i / quads) * words + i % quads * 4], 16);
+	}
+}
+
+__device__ __forceinline__ void
+load_step(step *to, const uint32_t *row, const uint32_t *column, uint64_t words)
+{
+	load_bits(to->row, row, words);
+	load_bits(to->column, column, words);
+	__pipeline_commit();
+}
+
+/*
+ * Eight warps, each with 64 x 32 counts of the tile: 4 x 4 fragments.  The
+ * layout of fragments is the instruction's: a lane has rows lane / 4 and 8 more,
+ * words lane % 4 and 4 more.
+ */
+__global__ void
+__launch_bounds__(THREADS) multiply_tensor(const factors f)
+{
+	__shared__ __align__(16) step steps[2];
+	const uint64_t row = (uint64_t) blockIdx.x * QI_TILE, column = (uint64_t) blockIdx.y * QI_TILE;
+	const uint64_t from = blockIdx.z * f.part;
+	const uint64_t to = f.words - from < f.part ? f.words : from + f.part;
+	const uint32_t *next_row = f.row + row * f.words + from;
+	const uint32_t *next_column = f.column + column * f.words + from;
+	const int warp = threadIdx.x / 32, group = qs_lane() / 4, word = qs_lane() % 4;
+	const int top = warp % 2 * 64, left = warp / 2 * 32;
+	int sum[4][4][4] = {};
+	int now = 0;
+
+	if (is_idle(f, row, column, QI_TILE))
+		return;
+	load_step(&steps[0], next_row, next_column, f.words);
+	for (uint64_t at = from; at < to; at += QI_BIT_WORDS, now ^= 1)
+	{
+		const step *here = &steps[now];
+
+		/* the next step is on its way while this one is multiplied */
+		next_row += QI_BIT_WORDS;
+		next_column += QI_BIT_WORDS;
+		if (at + QI_BIT_WORDS < to)
+			load_step(&steps[now ^ 1], next_row, next_column, f.words);
+		__pipeline_wait_prior(at + QI_BIT_WORDS < to ? 1 : 0);
+		__syncthreads();
+#pragma unroll
+		for (int s = 0; s < QI_BIT_WORDS; s += 8)
+		{
+			uint32_t x[4][4], y[4][2];
+
+			for (int i = 0; i < 4; i++)
+				for (int part = 0; part < 4; part++)
+					x[i][part] =
+						here->row[top + i * 16 + group + part % 2 * 8][s + word + part / 2 * 4];
+			for (int j = 0; j < 4; j++)
+				for (int part = 0; part < 2; part++)
+					y[j][part] = here->column[left + j * 8 + group][s + word + part * 4];
+			for (int i = 0; i < 4; i++)
+				for (int j = 0; j < 4; j++)
+					multiply_bits(sum[i][j], x[i], y[j]);
+		}
+		__syncthreads();
+	}
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < 4; j++)
+			for (int k = 0; k < 4; k++)
+			{
+				uint64_t r = row + top + i * 16 + group + k / 2 * 8;
+				uint64_t c = column + left + j * 8 + word * 2 + k % 2;
+
+				put_count(f, r, c, (uint32_t) sum[i][j][k]);
+			}
+}
+
+/* Tiles of half the side; a thread has 4 x 4 counts. */
+#define HALF (QI_TILE / 2)
+
+__global__ void
+__launch_bounds__(THREADS) multiply_popc(const factors f)
+{
+	__shared__ uint32_t a[HALF][QI_BIT_WORDS + 1], b[HALF][QI_BIT_WORDS + 1];
+	const uint64_t row = (uint64_t) blockIdx.x * HALF, column = (uint64_t) blockIdx.y * HALF;
+	const uint64_t from = blockIdx.z * f.part;
+	const uint64_t to = f.words - from < f.part ? f.words : from + f.part;
+	const int x = threadIdx.x % 16, y = threadIdx.x / 16;
+	uint32_t sum[4][4] = {};
+
+	if (is_idle(f, row, column, HALF))
+		return;
+	for (uint64_t at = from; at < to; at += QI_BIT_WORDS)
+	{
+		for (int i = threadIdx.x; i < HALF * QI_BIT_WORDS; i += THREADS)
+		{
+			int r = i / QI_BIT_WORDS, w = i % QI_BIT_WORDS;
+
+			a[r][w] = f.row[(row + r) * f.words + at + w];
+			b[r][w] = f.column[(column + r) * f.words + at + w];
+		}
+		__syncthreads();
+		for (int w = 0; w < QI_BIT_WORDS; w++)
+			for (int i = 0; i < 4; i++)
+				for (int j = 0; j < 4; j++)
+					sum[i][j] += __popc(a[y * 4 + i][w] & b[x + 16 * j][w]);
+		__syncthreads();
+	}
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < 4; j++)
+			put_count(f, row + y * 4 + i, column + x + 16 * j, sum[i][j]);
+}
+
+/* ---- host ---- */
+
+/* Do the device's tensor cores take bits?  From 8.0 on, and until they lost it. */
+static qs_status
+has_bits(qs_cuda *gpu, bool *has)
+{
+	int major;
+
+	QS_CUDA_TRY(gpu,
+				cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->device));
+	*has = major >= 8 && major < 10;
+	return QS_OK;
+}
+
+qs_status
+qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how,
+				 const qi_strip *strip)
+{
+	bool tensor = how == QI_PRODUCT_TENSOR;
+	uint32_t side;
+	uint64_t tiles, parts;
+	dim3 grid;
+	factors f = { bits->row + strip->first * bits->words,
+				  bits->other,
+				  bits->words,
+				  0,
+				  strip->first,
+				  tail,
+				  false,
+				  strip->count,
+				  strip->width };
+
+	if (how == QI_PRODUCT_AUTO)
+		QS_TRY(has_bits(gpu, &tensor));
+	side = tensor ? QI_TILE : HALF;
+	grid.x = (unsigned) qs_ceil_div(strip->rows, side);
+	grid.y = (unsigned) (strip->width / side);
+	tiles = (uint64_t) grid.x * grid.y;
+	/* eight blocks for each multiprocessor, but no less than 256 words each */
+	parts = qs_ceil_div((uint64_t) gpu->multiprocessors * 8, tiles);
+	if (parts > bits->words / 256)
+		parts = bits->words / 256 > 0 ? bits->words / 256 : 1;
+	f.part = qs_ceil_div(qs_ceil_div(bits->words, parts), QI_BIT_WORDS) * QI_BIT_WORDS;
+	grid.z = (unsigned) qs_ceil_div(bits->words, f.part);
+	f.add = grid.z > 1;
+	if (f.add)
+		QS_CUDA_TRY(gpu, cudaMemsetAsync(strip->count, 0,
+										 grid.x * side * strip->width * sizeof(*strip->count),
+										 gpu->stream));
+	if (tensor)
+		multiply_tensor<<<grid, THREADS, 0, gpu->stream>>>(f);
+	else
+		multiply_popc<<<grid, THREADS, 0, gpu->stream>>>(f);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}

@@ -1,0 +1,96 @@
+# Pairs of sets through the GPU worker: the CPU's pairs, in every form of the
+# call, and whatever goes wrong.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use QsketchGpu;
+use Test::More;
+
+my $node = gpu_node('sets');
+$node->safe_psql('postgres', q{
+	CREATE TABLE item AS
+		SELECT s, (hashint8(s * 1000 + i) & 2147483647) % (10 + s % 500) AS e
+		FROM generate_series(1::bigint, 600) AS s, generate_series(1, 40) AS i;
+	CREATE TABLE kept AS SELECT qsets_agg(s, e) AS c, qsets_agg(s, e) FILTER (WHERE s > 400) AS d,
+		qsets_agg(s, 'e' || e) AS text FROM item;
+	CREATE TABLE alone AS SELECT qsets_agg(s + 5000, e + 100000) AS c FROM item WHERE s < 10;});
+
+# The same rows, in the same order, from the CPU and from the worker; and did they come from it?
+sub is_same
+{
+	my ($name, $query, $settings) = @_;
+	my $before = gpu_count($node, 'set_searches');
+	my $wanted = $node->safe_psql('postgres', "SET qsketch.backend = cpu; $query");
+	my $got = $node->safe_psql('postgres', ($settings // '') . "; $query");
+
+	ok($got eq $wanted, "$name: the same pairs");
+	isnt($wanted, '', "$name: and there are some");
+	cmp_ok(gpu_count($node, 'set_searches'), '>', $before, "$name: from the worker");
+}
+
+is_same('all', 'SELECT p.* FROM kept, set_pairs(c) AS p');
+is_same('least count', 'SELECT p.* FROM kept, set_pairs(c, min_count => 20) AS p');
+is_same('nothing in common', 'SELECT count(*), sum(common) FROM kept, set_pairs(c, min_count => 0) AS p');
+is_same('Jaccard', 'SELECT p.* FROM kept, set_pairs(c, min_jaccard => 0.5) AS p');
+is_same('top', 'SELECT p.* FROM kept, set_pairs(c, top => 3) AS p');
+is_same('between', 'SELECT p.* FROM kept, set_pairs(c, d, min_count => 10) AS p');
+is_same('between, top', 'SELECT p.* FROM kept, set_pairs(d, c, top => 2) AS p');
+is_same('between strangers', 'SELECT count(*), sum(common) FROM kept, alone, set_pairs(kept.c, alone.c, min_count => 0) AS p');
+is_same('text', 'SELECT p.* FROM kept, set_pairs(text, min_count => 20) AS p');
+is_same("method $_", "SELECT p.* FROM kept, set_pairs(c, min_count => 20, method => '$_') AS p")
+  foreach qw(merge search merge_search hash merge_hash bitmap index hybrid);
+is_same('select list', 'SELECT set_pairs(c, min_count => 20) FROM kept');
+is_same('select list, not to the end', 'SELECT set_pairs(c) FROM kept LIMIT 5');
+is_same('auto, large enough', 'SELECT p.* FROM kept, set_pairs(c, min_count => 20) AS p',
+	'SET qsketch.backend = auto; SET qsketch.gpu_min_elements = 100');
+settled($node, 'pairs');
+
+my $before = gpu_count($node, 'set_searches');
+$node->safe_psql('postgres', q{SET qsketch.backend = auto; SELECT count(*) FROM kept, set_pairs(c)});
+is(gpu_count($node, 'set_searches'), $before, 'auto, few elements: on the CPU');
+
+# a cursor that is not read to the end, and a subtransaction that is rolled back
+$node->safe_psql('postgres', q{
+	BEGIN;
+	DECLARE one CURSOR FOR SELECT set_pairs(c) FROM kept;
+	FETCH 10 FROM one;
+	SAVEPOINT s;
+	DECLARE other CURSOR FOR SELECT set_pairs(c, d) FROM kept;
+	FETCH 10 FROM other;
+	ROLLBACK TO s;
+	FETCH 10 FROM one;
+	COMMIT;});
+settled($node, 'cursors');
+
+# no memory: the CPU does it
+set_fault($node, 'memory');
+$before = gpu_count($node, 'fallbacks');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM kept, set_pairs(c, min_count => 20)'),
+	$node->safe_psql('postgres', 'SET qsketch.backend = cpu; SELECT count(*) FROM kept, set_pairs(c, min_count => 20)'),
+	'no memory: the same pairs');
+cmp_ok(gpu_count($node, 'fallbacks'), '>', $before, 'no memory: from the CPU');
+settled($node, 'no memory');
+
+# a broken device: an error, and then all is well again
+set_fault($node, 'error');
+my ($status, $out, $err) = $node->psql('postgres', 'SELECT count(*) FROM kept, set_pairs(c)');
+isnt($status, 0, 'a broken device: the query fails');
+like($err, qr/GPU operation failed/, 'and says why');
+set_fault($node, 'none');
+wait_for_worker($node);
+is_same('after a broken device', 'SELECT p.* FROM kept, set_pairs(c, min_count => 20) AS p');
+
+# cancelled while the worker is slow
+set_fault($node, 'slow');
+($status, $out, $err) = $node->psql('postgres', q{
+	SET statement_timeout = 100;
+	SELECT count(*) FROM kept, generate_series(1, 1000), set_pairs(c)});
+like($err, qr/statement timeout/, 'a slow device: the query is cancelled');
+set_fault($node, 'none');
+settled($node, 'cancelled');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+#
+# The sets family inside PostgreSQL, against intarray, a self-join in SQL and DuckDB:
+# "make sets-bench-sql".  Writes its table into docs/sets-performance.md.  What
+# is not installed here is left out, with a word.
+#
+#	ROWS (10000000)     rows of which a collection is built
+#	DRAWS (10000000)    of each of the two stored arrays
+#	TURNS (5)           runs of each query
+#	DUCKDB              a folder with node_modules/@duckdb/node-api, made by
+#	                    "npm install @duckdb/node-api" there
+#	DATA (../shared/data)  where kosarak is
+#	DUCKDB_ALL (no)     yes: also by DuckDB all sessions, which takes minutes
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+
+left_out=()
+leave_out() {
+	left_out+=("$1")
+	echo "left out: $1" >&2
+}
+
+has_intarray() {
+	[ "$(psql -XAtc "SELECT count(*) FROM pg_available_extensions WHERE name = 'intarray'")" = 1 ]
+}
+
+# duckdb MOST_ID MIN_COUNT: pairs, sums, milliseconds.
+duckdb() {
+	NODE_PATH=$DUCKDB/node_modules node sets-duckdb.js "$folder/session.csv" 2 "$1" "$2"
+}
+
+# row WHAT MS THEIRS TARGET SAME: one line of the table, ours against DuckDB's milliseconds.
+row() {
+	awk -v what="$1" -v ours="$2" -v theirs="$3" -v target="$4" -v same="$5" 'BEGIN {
+		ratio = ours / theirs
+		printf "| %s | `set_pairs` | %.0f | DuckDB, 2 threads | %.0f | %.4f | <= %s | %s |\n",
+			what, ours, theirs, ratio, target, same != "yes" ? "WRONG" : ratio <= target ? "PASS" : "FAIL"
+	}'
+}
+
+# compare WHAT KEY MOST_ID MIN_COUNT MS TARGET: DuckDB's pairs against those that "ours" has.
+compare() {
+	local answer same=no
+	answer=$(duckdb "$3" "$4")
+	[ "$2 ${answer% *}" != "$(grep "^$2 " "$folder/ours")" ] || same=yes
+	row "$1" "$5" "${answer##* }" "$6" "$same"
+	[ $same = yes ] || wrong=1
+}
+
+duckdb_rows() {
+	compare "kosarak, 6,000 sessions, at least 5 in common" first 6000 5 "$(cat "$folder/first_ms")" 0.1
+	if [ "${DUCKDB_ALL:-no}" = yes ]; then
+		compare "kosarak, all sessions, at least 20 in common" all 1000000 20 "$(cat "$folder/all_ms")" 0.1
+	fi
+}
+
+alone_rows() {
+	awk '{ printf "| kosarak, all sessions, at least 20 in common, from the table | `set_pairs` | %.0f | | | | <= 1000 ms | %s |\n",
+		$1, $1 <= 1000 ? "PASS" : "FAIL" }' "$folder/all_ms"
+	awk -F'|' '{ printf "| kosarak, at least 3: %d pairs counted in SQL | `set_pairs` | %.0f | | | %.1f M rows/s | >= 5 M rows/s | %s |\n",
+		$1, $2, $1 / $2 / 1000, $1 / $2 >= 5000 ? "PASS" : "FAIL" }' "$folder/rows_ms"
+}
+
+export SESSIONS
+SESSIONS=$(mktemp)
+bench_server "${BUFFERS:-2GB}"
+export FOLDER
+folder=$(mktemp -d "$SERVER_ROOT/sets.XXXXXX")
+FOLDER=$folder
+wrong=0
+intarray=0
+kosarak=0
+if has_intarray; then intarray=1; else leave_out "intarray, which is not installed"; fi
+if zcat "${DATA:-$SOURCE/../shared/data}/kosarak-36682-transactions.dat.gz" >"$SESSIONS" 2>/dev/null; then
+	kosarak=1
+else
+	leave_out "kosarak, as its file is not in ../shared/data"
+fi
+chmod a+r "$SESSIONS"
+{
+	echo "$(hardware). Medians of ${TURNS:-5} runs in one process, by turns with the rival's; the self-join ran"
+	echo "once. \`WRONG\` would say that results differ."
+	echo
+	psql -XAtq -v ON_ERROR_STOP=1 -v rows="${ROWS:-10000000}" -v draws="${DRAWS:-10000000}" \
+		-v turns="${TURNS:-5}" -v intarray=$intarray -v kosarak=$kosarak -v folder="$folder" -f sets.sql
+	[ $kosarak = 0 ] || alone_rows
+	if [ $kosarak = 1 ] && [ -n "${DUCKDB:-}" ] && [ -d "$DUCKDB/node_modules/@duckdb" ] && command -v node >/dev/null; then
+		duckdb_rows
+	else
+		leave_out "DuckDB: set DUCKDB to a folder where \"npm install @duckdb/node-api\" ran"
+	fi
+	for what in ${left_out[@]+"${left_out[@]}"}; do
+		printf '\nNot measured: %s.\n' "$what"
+	done
+} | tee "$folder/table"
+rm -f "$SESSIONS"
+grep -q "| WRONG |" "$folder/table" && { echo "a result is wrong" >&2; exit 1; }
+put_into docs/sets-performance.md sets-bench-sql "$folder/table"

@@ -1,0 +1,100 @@
+/*
+ * sets_pairs.h
+ *		All pairs of sets: from the arguments of a call to the pairs.
+ *
+ * src/pg/sets_pairs.h
+ */
+#ifndef QS_PG_SETS_PAIRS_H
+#define QS_PG_SETS_PAIRS_H
+
+#include "pg/sets_expanded.h"
+
+#include "gpu/sets_gpu.h"
+#include "sets/pairs.h"
+
+/* Pairs pulled at once. */
+#define PAIRS_BATCH 1024
+
+/* ---- sets_request.c ---- */
+
+/* Where the arguments of a form begin that all forms have. */
+typedef struct PairsForm
+{
+	int columns; /* argument: the other collection, or 0 */
+	int options; /* argument: min_count; min_jaccard, top and method follow */
+} PairsForm;
+
+extern void PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qi_request *request);
+extern void
+PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qi_request *request, SetsReader *reader);
+extern void PairsCheckKeys(const qi_request *request);
+extern void PairsCollectionsEnd(PairsForm form, SetsReader *reader);
+extern bool PairsPrepare(qi_preparation *preparation, const qi_request *request, bool no_room_ok);
+
+/* ---- sets_parallel.c ---- */
+
+typedef struct PairWorkers PairWorkers;
+
+extern int PairWorkersPlanned(const qi_plan *plan, int method);
+extern PairWorkers *PairWorkersStart(qi_preparation *preparation, int workers);
+extern uint64 PairWorkersNext(PairWorkers *workers, qi_pair *out, uint64 room);
+extern void PairWorkersEnd(PairWorkers *workers);
+extern int PairWorkersLaunched(const PairWorkers *workers);
+
+/* ---- sets_scan.c ---- */
+
+/* Pairs on their way. */
+typedef struct PairScan
+{
+	qs_memory memory; /* of the context in which it was opened */
+	int method;
+	int planned;          /* workers */
+	int launched;         /* of them */
+	PairWorkers *workers; /* who count, or NULL: the job alone does */
+	GpuPairs *gpu;        /* or a GPU, or NULL */
+	void *block;
+	qi_job job;
+	int64 *row_id; /* by number of set */
+	int64 *column_id;
+
+	/* Pairs at hand. */
+	qi_pair *pair;
+	uint64 room;
+	uint64 count;
+	uint64 next;
+	bool complete; /* they are all that there are */
+} PairScan;
+
+extern PairScan *PairScanCreate(qi_request *request);
+extern bool PairScanOpenGpu(PairScan *scan, const qi_request *request);
+extern void PairScanOpen(PairScan *scan, const qi_request *request, bool parallel);
+extern bool PairScanTry(PairScan *scan, const qi_request *request);
+extern void PairScanRewind(PairScan *scan);
+extern void PairScanCollect(PairScan *scan);
+extern bool PairScanFill(PairScan *scan);
+extern void PairScanClose(PairScan *scan);
+
+/* The next pair, or NULL. */
+static inline const qi_pair *
+PairScanNext(PairScan *scan)
+{
+	if (unlikely(scan->next == scan->count) && !PairScanFill(scan))
+		return NULL;
+	return &scan->pair[scan->next++];
+}
+
+static inline double
+PairJaccard(const qi_pair *pair)
+{
+	return pair->either == 0 ? 0 : (double) pair->common / pair->either;
+}
+
+/* ---- sets_pairs.c ---- */
+
+/* Pairs of what a call asks for, perhaps by parallel workers; NULL if a collection is NULL. */
+typedef PairScan *(*OpenPairs)(FunctionCallInfo fcinfo, bool parallel);
+
+extern OpenPairs PairsOpenerOf(PGFunction function);
+extern void PairColumns(const PairScan *scan, const qi_pair *pair, Datum *values);
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * sets_plan.c
+ *		All pairs of sets: what each method would cost, and which one is taken;
+ *		planner support.
+ *
+ * src/pg/sets_plan.c
+ */
+#include "pg/sets_pairs.h"
+
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+/* Columns of set_pairs_plan(), in the order of its declaration. */
+enum
+{
+	PLAN_METHOD,
+	PLAN_CHOSEN,
+	PLAN_MILLISECONDS,
+	PLAN_MEMORY,
+	PLAN_WORKERS,
+	PLAN_NOTE,
+	PLAN_COLUMNS
+};
+
+/* What else there is to say of a method. */
+static char *
+note_of(const qi_plan *plan, int method, uint64 limit)
+{
+	if (plan->memory[method] > limit)
+		return "needs more than work_mem";
+	if (method == QI_INDEX)
+		return psprintf("%llu events%s",
+						(unsigned long long) (plan->prefix ? plan->prefix_events : plan->events),
+						plan->prefix ? " of prefixes" : "");
+	if (method == QI_HYBRID)
+		return psprintf("%llu heavy elements, %llu events of the others",
+						(unsigned long long) plan->heavy, (unsigned long long) plan->light_events);
+	return method == QI_BITMAP && plan->resident ? "all bitmaps at once" : NULL;
+}
+
+static void
+fill_plan(const qi_plan *plan, int method, bool possible, uint64 limit, Datum *values, bool *nulls)
+{
+	char *note = note_of(plan, method, limit);
+
+	memset(nulls, 0, PLAN_COLUMNS * sizeof(bool));
+	values[PLAN_METHOD] = CStringGetTextDatum(qi_method_name(method));
+	values[PLAN_CHOSEN] = BoolGetDatum(possible && plan->method == method);
+	values[PLAN_MILLISECONDS] = Float8GetDatum(plan->cost[method] / 1e6);
+	nulls[PLAN_MILLISECONDS] = plan->cost[method] < 0;
+	values[PLAN_MEMORY] = Int64GetDatum((int64) plan->memory[method]);
+	values[PLAN_WORKERS] = Int32GetDatum(PairWorkersPlanned(plan, method));
+	nulls[PLAN_WORKERS] = plan->cost[method] < 0;
+	values[PLAN_NOTE] = note ? CStringGetTextDatum(note) : (Datum) 0;
+	nulls[PLAN_NOTE] = note == NULL;
+}
+
+/* set_pairs_plan(qsets, min_count, min_jaccard, top, method): a row for each method */
+PG_FUNCTION_INFO_V1(qsets_pairs_plan);
+Datum
+qsets_pairs_plan(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	PairsForm form = { .columns = 0, .options = 1 };
+	qi_preparation preparation;
+	SetsReader reader[2];
+	qi_request request;
+	qs_memory memory;
+	qs_status status;
+	Datum values[PLAN_COLUMNS];
+	bool nulls[PLAN_COLUMNS];
+	int method;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0))
+		return (Datum) 0;
+	PairsArguments(fcinfo, form, &request);
+	PairsCollections(fcinfo, form, &request, reader);
+	request.memory = ContextMemory(CurrentMemoryContext, &memory);
+	status = qi_prepare(&preparation, &request);
+	if (status != QS_OK && status != QS_NO_ROOM)
+		SetsCheck(status);
+	for (method = QI_MERGE; method < QI_METHODS; method++)
+	{
+		fill_plan(&preparation.plan, method, status == QS_OK, request.memory_limit, values, nulls);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	qi_prepared_free(&preparation);
+	PairsCollectionsEnd(form, reader);
+	return (Datum) 0;
+}
+
+/*
+ * Planner support of set_pairs.  It has nothing to say, but the planner asks for
+ * the number of rows before it makes paths, which loads the module in time for
+ * its hook (scan/pairs_plan.c) to see a session's first query.
+ */
+PG_FUNCTION_INFO_V1(qsets_pairs_support);
+Datum
+qsets_pairs_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(NULL);
+}

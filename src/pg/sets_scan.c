@@ -1,0 +1,196 @@
+/*
+ * sets_scan.c
+ *		All pairs of sets: pulling pairs from the prepared input.
+ *
+ * The collections are read, measured and written into one block by the method
+ * that costs least; from then on only the block, the ids and a row of counters
+ * are needed.  Pairs are pulled from it in batches, by this process alone or,
+ * where there is enough to do, together with parallel workers
+ * (sets_parallel.c), or they come from a GPU.  The pairs and their order are the
+ * same.
+ *
+ * src/pg/sets_scan.c
+ */
+#include "pg/sets_pairs.h"
+
+#include "engine/sets_kernels.h"
+
+static int64 *
+copied_ids(const qs_memory *memory, const qi_collection *c)
+{
+	int64 *id = qi_alloc(memory, c->sets, sizeof(int64));
+
+	if (id == NULL)
+		SetsCheck(QS_NO_MEMORY);
+	memcpy(id, c->id, c->sets * sizeof(int64));
+	return id;
+}
+
+/* A scan in the current context, whose memory the request is to use. */
+PairScan *
+PairScanCreate(qi_request *request)
+{
+	PairScan *scan = palloc0(sizeof(PairScan));
+
+	request->memory = ContextMemory(CurrentMemoryContext, &scan->memory);
+	scan->room = PAIRS_BATCH;
+	scan->pair = qi_alloc(&scan->memory, scan->room, sizeof(qi_pair));
+	if (scan->pair == NULL)
+		SetsCheck(QS_NO_MEMORY);
+	return scan;
+}
+
+static void
+keep_ids(PairScan *scan, const qi_request *request)
+{
+	scan->row_id = copied_ids(&scan->memory, request->rows);
+	scan->column_id = request->columns ? copied_ids(&scan->memory, request->columns) : scan->row_id;
+}
+
+/* Have a GPU find all pairs of the request; false if it is not to, or has no room. */
+bool
+PairScanOpenGpu(PairScan *scan, const qi_request *request)
+{
+	uint64 elements = request->rows->elements + (request->columns ? request->columns->elements : 0);
+
+	if (!GpuWantsPairs(elements))
+		return false;
+	if (request->rows->sets > 0 && request->columns && request->columns->sets > 0)
+		PairsCheckKeys(request);
+	scan->gpu = GpuPairsOpen(request);
+	if (scan->gpu == NULL)
+		return false;
+	keep_ids(scan, request);
+	return true;
+}
+
+/* Fill the prepared input and open a job on it, or start workers. */
+static void
+open_prepared(PairScan *scan, qi_preparation *preparation, bool parallel)
+{
+	const qi_request *request = &preparation->request;
+
+	keep_ids(scan, request);
+	scan->method = preparation->plan.method;
+	scan->planned = parallel ? PairWorkersPlanned(&preparation->plan, scan->method) : 0;
+	if (scan->planned > 0)
+		scan->workers = PairWorkersStart(preparation, scan->planned);
+	if (scan->workers)
+	{
+		scan->launched = PairWorkersLaunched(scan->workers);
+		return;
+	}
+	scan->block = qi_alloc(&scan->memory, preparation->plan.bytes, 1);
+	if (scan->block == NULL)
+		SetsCheck(QS_NO_MEMORY);
+	SetsCheck(qi_fill(preparation, scan->block));
+	qi_prepared_free(preparation);
+	SetsCheck(
+		qi_job_open(&scan->job, scan->block, qi_kernels_now(), &scan->memory, &sets_interrupt));
+	qi_job_share(&scan->job, 0, qi_job_rows(&scan->job), 1);
+}
+
+/* Have all pairs of the request before it. */
+void
+PairScanOpen(PairScan *scan, const qi_request *request, bool parallel)
+{
+	qi_preparation preparation;
+
+	PairsPrepare(&preparation, request, false);
+	open_prepared(scan, &preparation, parallel);
+}
+
+/* Likewise, but false if that would need more memory than allowed. */
+bool
+PairScanTry(PairScan *scan, const qi_request *request)
+{
+	qi_preparation preparation;
+
+	if (!PairsPrepare(&preparation, request, true))
+		return false;
+	open_prepared(scan, &preparation, false);
+	return true;
+}
+
+/* Up to PAIRS_BATCH further pairs; 0: there are no more. */
+static uint64
+pull(PairScan *scan, qi_pair *out)
+{
+	uint64 count;
+
+	if (scan->gpu)
+		count = GpuPairsNext(scan->gpu, out, PAIRS_BATCH);
+	else if (scan->workers)
+		count = PairWorkersNext(scan->workers, out, PAIRS_BATCH);
+	else
+		SetsCheck(qi_job_next(&scan->job, out, PAIRS_BATCH, &count));
+	if (count == 0)
+		PairScanClose(scan);
+	return count;
+}
+
+/* Room for another batch. */
+static void
+grow(PairScan *scan)
+{
+	qi_pair *pair;
+
+	if (scan->room - scan->count >= PAIRS_BATCH)
+		return;
+	pair = qi_alloc(&scan->memory, scan->room * 2, sizeof(qi_pair));
+	if (pair == NULL)
+		SetsCheck(QS_NO_MEMORY);
+	memcpy(pair, scan->pair, scan->count * sizeof(qi_pair));
+	qi_release(&scan->memory, scan->pair);
+	scan->pair = pair;
+	scan->room *= 2;
+}
+
+/* Have all pairs at hand. */
+void
+PairScanCollect(PairScan *scan)
+{
+	uint64 pulled;
+
+	do
+	{
+		grow(scan);
+		pulled = pull(scan, scan->pair + scan->count);
+		scan->count += pulled;
+	}
+	while (pulled > 0);
+	scan->complete = true;
+}
+
+/* Have further pairs at hand; false if there are none. */
+bool
+PairScanFill(PairScan *scan)
+{
+	if (scan->complete)
+		return false;
+	scan->next = 0;
+	scan->count = pull(scan, scan->pair);
+	scan->complete = scan->count == 0;
+	return !scan->complete;
+}
+
+/* Have none at hand again; the job may be given another share. */
+void
+PairScanRewind(PairScan *scan)
+{
+	scan->count = scan->next = 0;
+	scan->complete = false;
+}
+
+/* Let the workers or the GPU go, if they have not; memory goes with its context. */
+void
+PairScanClose(PairScan *scan)
+{
+	if (scan->workers)
+		PairWorkersEnd(scan->workers);
+	if (scan->gpu)
+		GpuPairsClose(scan->gpu);
+	scan->workers = NULL;
+	scan->gpu = NULL;
+	scan->complete = true;
+}

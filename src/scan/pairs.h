@@ -1,0 +1,23 @@
+/*
+ * pairs.h
+ *		QSketchPairs: set_pairs in FROM, row by row.
+ *
+ * src/scan/pairs.h
+ */
+#ifndef QS_SCAN_PAIRS_H
+#define QS_SCAN_PAIRS_H
+
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+
+/* a, b, common, jaccard */
+#define PAIRS_NODE_COLUMNS 4
+
+/* pairs_plan.c */
+extern void PairsNodeInit(void);
+
+/* pairs_exec.c */
+extern const CustomScanMethods pairs_node_methods;
+
+#endif

@@ -1,0 +1,191 @@
+/*
+ * pairs_exec.c
+ *		QSketchPairs: set_pairs in FROM, row by row.
+ *
+ * PostgreSQL puts all rows of a function in FROM into a tuple store before the
+ * first is used, which for many pairs goes to disk and takes ten times as long
+ * as finding them.  This node hands them on as they are found; LIMIT ends the
+ * work early.
+ *
+ * It is offered in place of Function Scan where set_pairs stands alone in an
+ * item of FROM, recognized by the address of its C function, in a query that
+ * only reads.  While it returns rows its parallel workers are there, so the
+ * whole query has to be in parallel mode, as with Gather: the node asks for that
+ * in the plan, and starts workers if the executor agreed (a client that fetches
+ * some rows at a time gets none).  Where the planner allows no parallel mode
+ * (INSERT, cursors, PL/pgSQL loops) Function Scan stays: there set_pairs may
+ * have workers for the time of one call.
+ *
+ * A rescan begins anew; the declared cost of set_pairs makes the planner put
+ * Materialize above it where that might happen often.
+ *
+ * src/scan/pairs_exec.c
+ */
+#include "scan/pairs.h"
+
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "pg/sets_pairs.h"
+#include "utils/memutils.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
+typedef struct PairsNode
+{
+	CustomScanState css;
+	SetExprState *call;
+	OpenPairs open;
+	MemoryContext context; /* of the scan */
+	PairScan *scan;        /* NULL: there are no pairs, or none were asked for yet */
+	bool opened;
+
+	/* for EXPLAIN, over all runs */
+	const char *method; /* of the last */
+	int64 planned;
+	int64 launched;
+} PairsNode;
+
+static Node *create_state(CustomScan *cscan);
+
+const CustomScanMethods pairs_node_methods = {
+	.CustomName = "QSketchPairs",
+	.CreateCustomScanState = create_state,
+};
+
+/* Permissions are checked as those of any function in FROM. */
+static void
+begin(CustomScanState *css, EState *estate, int eflags)
+{
+	PairsNode *node = (PairsNode *) css;
+	CustomScan *plan = (CustomScan *) css->ss.ps.plan;
+
+	node->call = ExecInitTableFunctionResult(linitial(plan->custom_exprs),
+											 css->ss.ps.ps_ExprContext, &css->ss.ps);
+	node->open = PairsOpenerOf(node->call->func.fn_addr);
+	if (node->open == NULL)
+		elog(ERROR, "unexpected function in QSketchPairs");
+	node->context =
+		AllocSetContextCreate(estate->es_query_cxt, "QSketchPairs", ALLOCSET_DEFAULT_SIZES);
+}
+
+/* Let the scan go. */
+static void
+close_scan(PairsNode *node)
+{
+	if (node->scan)
+		PairScanClose(node->scan);
+	node->scan = NULL;
+	node->opened = false;
+	MemoryContextReset(node->context);
+}
+
+static void
+open_scan(PairsNode *node)
+{
+	ExprContext *econtext = node->css.ss.ps.ps_ExprContext;
+	FunctionCallInfo fcinfo = node->call->fcinfo;
+	MemoryContext old = MemoryContextSwitchTo(node->context);
+	ListCell *cell;
+	int i = 0;
+
+	foreach (cell, node->call->args)
+	{
+		fcinfo->args[i].value = ExecEvalExpr(lfirst(cell), econtext, &fcinfo->args[i].isnull);
+		i++;
+	}
+	node->scan = node->open(fcinfo, node->css.ss.ps.state->es_use_parallel_mode);
+	node->opened = true;
+	MemoryContextSwitchTo(old);
+	if (node->scan == NULL)
+		return;
+	node->method = qi_method_name(node->scan->method);
+	node->planned += node->scan->planned;
+	node->launched += node->scan->launched;
+}
+
+/* The next pair. */
+static TupleTableSlot *
+next(ScanState *ss)
+{
+	PairsNode *node = (PairsNode *) ss;
+	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
+	const qi_pair *pair;
+
+	ExecClearTuple(slot);
+	if (!node->opened)
+		open_scan(node);
+	pair = node->scan ? PairScanNext(node->scan) : NULL;
+	if (pair == NULL)
+		return slot;
+	PairColumns(node->scan, pair, slot->tts_values);
+	return ExecStoreVirtualTuple(slot);
+}
+
+static bool
+recheck(ScanState *ss, TupleTableSlot *slot)
+{
+	return true;
+}
+
+static TupleTableSlot *
+exec(CustomScanState *css)
+{
+	return ExecScan(&css->ss, next, recheck);
+}
+
+static void
+end(CustomScanState *css)
+{
+	close_scan((PairsNode *) css);
+}
+
+static void
+rescan(CustomScanState *css)
+{
+	close_scan((PairsNode *) css);
+	ExecScanReScan(&css->ss);
+}
+
+/* Nobody wants more: end the workers before parallel mode ends. */
+static void
+shutdown(CustomScanState *css)
+{
+	PairsNode *node = (PairsNode *) css;
+
+	if (node->scan && node->scan->workers)
+		PairScanClose(node->scan);
+}
+
+static void
+explain(CustomScanState *css, List *ancestors, ExplainState *es)
+{
+	PairsNode *node = (PairsNode *) css;
+
+	if (!es->analyze)
+		return;
+	if (node->method)
+		ExplainPropertyText("Method", node->method, es);
+	ExplainPropertyInteger("Workers Planned", NULL, node->planned, es);
+	ExplainPropertyInteger("Workers Launched", NULL, node->launched, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "QSketchPairs",
+	.BeginCustomScan = begin,
+	.ExecCustomScan = exec,
+	.EndCustomScan = end,
+	.ReScanCustomScan = rescan,
+	.ShutdownCustomScan = shutdown,
+	.ExplainCustomScan = explain,
+};
+
+static Node *
+create_state(CustomScan *cscan)
+{
+	PairsNode *node = (PairsNode *) newNode(sizeof(PairsNode), T_CustomScanState);
+
+	node->css.methods = &exec_methods;
+	return (Node *) node;
+}

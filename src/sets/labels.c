@@ -1,0 +1,398 @@
+/*
+ * labels.c
+ *		Labels of keys: numbers in the order in which they first come.
+ *
+ * src/sets/labels.c
+ */
+#include "sets/labels.h"
+
+#include "base/hash.h"
+
+/* The first slots. */
+#define FIRST_SLOTS 64
+
+/*
+ * Keys are dense if their range has at most so many places for each: the array
+ * then has at most twice as many, of 4 bytes each.
+ */
+#define SPARSEST 8
+
+/* Direct tables below this size are in a cache anyway. */
+#define FETCHED (UINT64_C(1) << 17)
+
+/* A key to be sorted, and its label. */
+typedef struct item
+{
+	uint64_t key;
+	uint64_t label;
+} item;
+
+void
+qi_labels_free(qi_labels *l, const qs_memory *memory)
+{
+	qi_release(memory, l->slot);
+	qi_release(memory, l->direct);
+	qi_release(memory, l->low);
+	qi_release(memory, l->high);
+	memset(l, 0, sizeof(*l));
+}
+
+uint64_t
+qi_labels_memory(const qi_labels *l)
+{
+	return l->slots * sizeof(*l->slot) + l->span * sizeof(*l->direct) +
+		   l->room * sizeof(*l->low) * (l->wide ? 2 : 1);
+}
+
+/* ---- slots ---- */
+
+QS_INLINE uint64_t
+first_slot(const qi_labels *l, uint64_t low)
+{
+	return qs_mix64(low) & (l->slots - 1);
+}
+
+/* So many slots with all labels in them, in place of what there was. */
+static qs_status
+make_slots(qi_labels *l, uint64_t slots, const qs_memory *memory)
+{
+	qi_slot *slot = qi_alloc(memory, slots, sizeof(*slot));
+	uint64_t i;
+
+	if (!slot)
+		return QS_NO_MEMORY;
+	qi_release(memory, l->slot);
+	qi_release(memory, l->direct);
+	l->direct = NULL;
+	l->span = 0;
+	l->slot = slot;
+	l->slots = slots;
+	for (i = 0; i < l->used; i++)
+	{
+		uint64_t at = first_slot(l, l->low[i]);
+
+		while (slot[at].label != 0)
+			at = (at + 1) & (slots - 1);
+		slot[at] = (qi_slot){ l->low[i], (uint32_t) i + 1 };
+	}
+	return QS_OK;
+}
+
+/* A new label; there is room. */
+QS_INLINE uint32_t
+new_label(qi_labels *l, uint64_t low, uint64_t high)
+{
+	l->low[l->used] = low;
+	if (l->wide)
+		l->high[l->used] = high;
+	return (uint32_t) l->used++;
+}
+
+static uint32_t
+label_in_slots(qi_labels *l, uint64_t low, uint64_t high)
+{
+	uint64_t at = first_slot(l, low);
+
+	for (; l->slot[at].label != 0; at = (at + 1) & (l->slots - 1))
+		if (l->slot[at].low == low && (!l->wide || l->high[l->slot[at].label - 1] == high))
+			return l->slot[at].label - 1;
+	l->slot[at].low = low;
+	return (l->slot[at].label = new_label(l, low, high) + 1) - 1;
+}
+
+static void
+look_up_in_slots(qi_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n,
+				 uint32_t *label)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		__builtin_prefetch(&l->slot[first_slot(l, low[i])]);
+	for (i = 0; i < n; i++)
+	{
+		bool again = i > 0 && low[i] == low[i - 1] && (!high || high[i] == high[i - 1]);
+
+		label[i] = again ? label[i - 1] : label_in_slots(l, low[i], high ? high[i] : 0);
+	}
+}
+
+/* ---- direct ---- */
+
+static bool
+in_range(const qi_labels *l, const uint64_t *low, uint32_t n)
+{
+	bool outside = false;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		outside |= low[i] - l->base >= l->span;
+	return !outside;
+}
+
+static void
+widen(const uint64_t *key, uint64_t n, int64_t *least, int64_t *most)
+{
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+	{
+		int64_t k = (int64_t) key[i];
+
+		*least = k < *least ? k : *least;
+		*most = k > *most ? k : *most;
+	}
+}
+
+/*
+ * Have a direct table of all keys and of some more, if they are dense; else
+ * leave what there is.  It reaches further to the side on which keys were
+ * missing, as ids that grow do, so that it is not made anew for each few.
+ */
+static qs_status
+make_direct(qi_labels *l, const uint64_t *more, uint32_t n, const qs_memory *memory)
+{
+	int64_t least = (int64_t) more[0];
+	int64_t most = least;
+	uint64_t width;
+	uint64_t span = FIRST_SLOTS;
+	uint32_t *direct;
+	uint64_t i;
+
+	widen(l->low, l->used, &least, &most);
+	widen(more, n, &least, &most);
+	width = (uint64_t) most - (uint64_t) least;
+	if (width >= SPARSEST * (l->used + n))
+		return QS_OK;
+	while (span <= width)
+		span *= 2;
+	direct = qi_alloc(memory, span, sizeof(*direct));
+	if (!direct)
+		return QS_NO_MEMORY;
+	l->base = l->direct && (uint64_t) least - l->base >= l->span ? (uint64_t) most - span + 1
+																 : (uint64_t) least;
+	for (i = 0; i < l->used; i++)
+		direct[l->low[i] - l->base] = (uint32_t) i + 1;
+	qi_release(memory, l->direct);
+	qi_release(memory, l->slot);
+	l->direct = direct;
+	l->span = span;
+	l->slot = NULL;
+	l->slots = 0;
+	return QS_OK;
+}
+
+static void
+look_up_direct(qi_labels *l, const uint64_t *low, uint32_t n, uint32_t *label)
+{
+	uint32_t *direct = l->direct;
+	uint64_t base = l->base;
+	uint32_t i;
+
+	for (i = 0; l->span >= FETCHED && i < n; i++)
+		__builtin_prefetch(&direct[low[i] - base]);
+	for (i = 0; i < n; i++)
+	{
+		uint32_t *place = &direct[low[i] - base];
+
+		if (*place == 0)
+			*place = new_label(l, low[i], 0) + 1;
+		label[i] = *place - 1;
+	}
+}
+
+/* ---- both ---- */
+
+/* An array of "room" items with the first "used" of an old one, which is released. */
+static uint64_t *
+grow_array(const qs_memory *memory, uint64_t *old, uint64_t used, uint64_t room)
+{
+	uint64_t *array = qi_alloc(memory, room, sizeof(*array));
+
+	if (array && used > 0)
+		memcpy(array, old, used * sizeof(*array));
+	if (array)
+		qi_release(memory, old);
+	return array;
+}
+
+/* Make sure of room for the keys of so many new labels. */
+static qs_status
+reserve_keys(qi_labels *l, uint64_t more, const qs_memory *memory)
+{
+	uint64_t room = l->room ? l->room * 2 : FIRST_SLOTS / 2;
+	uint64_t *array;
+
+	if (l->used + more <= l->room)
+		return QS_OK;
+	while (room < l->used + more)
+		room *= 2;
+	array = grow_array(memory, l->low, l->used, room);
+	if (!array)
+		return QS_NO_MEMORY;
+	l->low = array;
+	if (l->wide)
+	{
+		array = grow_array(memory, l->high, l->used, room);
+		if (!array)
+			return QS_NO_MEMORY;
+		l->high = array;
+	}
+	l->room = room;
+	return QS_OK;
+}
+
+/* Make sure that the table can take these keys. */
+static qs_status
+reserve(qi_labels *l, const uint64_t *low, uint32_t n, const qs_memory *memory)
+{
+	uint64_t slots = FIRST_SLOTS;
+	qs_status status = reserve_keys(l, n, memory);
+
+	if (status != QS_OK)
+		return status;
+	if (l->direct ? in_range(l, low, n) : l->slots >= (l->used + n) * 2)
+		return QS_OK;
+	if (!l->wide)
+	{
+		status = make_direct(l, low, n, memory);
+		if (status != QS_OK || (l->direct && in_range(l, low, n)))
+			return status;
+	}
+	while (slots < (l->used + n) * 2)
+		slots *= 2;
+	return make_slots(l, slots, memory);
+}
+
+qs_status
+qi_labels_of(qi_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n, uint32_t *label,
+			 const qs_memory *memory)
+{
+	qs_status status = n > 0 ? reserve(l, low, n, memory) : QS_OK;
+
+	if (status != QS_OK)
+		return status;
+	if (l->direct)
+		look_up_direct(l, low, n, label);
+	else
+		look_up_in_slots(l, low, high, n, label);
+	return QS_OK;
+}
+
+qs_status
+qi_labels_of_all(qi_labels *l, const uint64_t *low, const uint64_t *high, uint64_t n,
+				 uint32_t *label, const qs_memory *memory)
+{
+	qs_status status = QS_OK;
+	uint64_t i;
+
+	for (i = 0; status == QS_OK && i < n; i += QI_LABELS_AT_ONCE)
+		status = qi_labels_of(l, low + i, high ? high + i : NULL,
+							  n - i < QI_LABELS_AT_ONCE ? (uint32_t) (n - i) : QI_LABELS_AT_ONCE,
+							  label + i, memory);
+	return status;
+}
+
+/* ---- order ---- */
+
+/* Sort by key, stably: radix, lowest byte first, bytes in which all agree skipped. */
+static bool
+sort_items(item **items, uint64_t n, item **scratch, const qi_interrupt *interrupt)
+{
+	int shift;
+
+	for (shift = 0; shift < 64; shift += 8)
+	{
+		uint64_t place[256] = { 0 };
+		item *from = *items;
+		uint64_t sum = 0;
+		uint64_t i;
+
+		for (i = 0; i < n; i++)
+			place[from[i].key >> shift & 255]++;
+		if (n == 0 || place[from[0].key >> shift & 255] == n)
+			continue;
+		for (i = 0; i < 256; i++)
+		{
+			uint64_t count = place[i];
+
+			place[i] = sum;
+			sum += count;
+		}
+		for (i = 0; i < n; i++)
+		{
+			if (i % QI_PATIENCE == 0 && qi_stopped(interrupt))
+				return false;
+			(*scratch)[place[from[i].key >> shift & 255]++] = from[i];
+		}
+		*items = *scratch;
+		*scratch = from;
+	}
+	return true;
+}
+
+/* Items of all labels in the order of their keys; signed keys unless wide. */
+static bool
+order_labels(const qi_labels *l, item **items, item **scratch, const qi_interrupt *interrupt)
+{
+	uint64_t i;
+
+	for (i = 0; i < l->used; i++)
+		(*items)[i] = (item){ l->wide ? l->low[i] : l->low[i] ^ UINT64_C(1) << 63, i };
+	if (!sort_items(items, l->used, scratch, interrupt))
+		return false;
+	if (!l->wide)
+		return true;
+	for (i = 0; i < l->used; i++)
+		(*items)[i].key = l->high[(*items)[i].label];
+	return sort_items(items, l->used, scratch, interrupt);
+}
+
+static qs_status
+rank_slots(const qi_labels *l, uint32_t *rank, uint64_t *low, uint64_t *high,
+		   const qs_memory *memory, const qi_interrupt *interrupt)
+{
+	item *items = qi_alloc(memory, l->used, sizeof(item));
+	item *scratch = qi_alloc(memory, l->used, sizeof(item));
+	qs_status status = items && scratch ? QS_OK : QS_NO_MEMORY;
+	uint64_t i;
+
+	if (status == QS_OK && !order_labels(l, &items, &scratch, interrupt))
+		status = QS_CANCELLED;
+	for (i = 0; status == QS_OK && i < l->used; i++)
+	{
+		rank[items[i].label] = (uint32_t) i;
+		low[i] = l->low[items[i].label];
+		if (high)
+			high[i] = l->high[items[i].label];
+	}
+	qi_release(memory, items);
+	qi_release(memory, scratch);
+	return status;
+}
+
+/* The direct table has the labels in the order of their keys. */
+static qs_status
+rank_direct(const qi_labels *l, uint32_t *rank, uint64_t *low, const qi_interrupt *interrupt)
+{
+	uint32_t ranks = 0;
+	uint64_t i;
+
+	for (i = 0; i < l->span; i++)
+	{
+		if (i % QI_PATIENCE == 0 && qi_stopped(interrupt))
+			return QS_CANCELLED;
+		if (l->direct[i] == 0)
+			continue;
+		low[ranks] = l->base + i;
+		rank[l->direct[i] - 1] = ranks++;
+	}
+	return QS_OK;
+}
+
+qs_status
+qi_labels_rank(const qi_labels *l, uint32_t *rank, uint64_t *low, uint64_t *high,
+			   const qs_memory *memory, const qi_interrupt *interrupt)
+{
+	return l->direct ? rank_direct(l, rank, low, interrupt)
+					 : rank_slots(l, rank, low, high, memory, interrupt);
+}

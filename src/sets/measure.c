@@ -1,0 +1,310 @@
+/*
+ * measure.c
+ *		All pairs: measuring the input, and the prefixes of its sets.
+ *
+ * What is counted is exact: the sets that can be part of a pair, how many of
+ * them have each element, and from those degrees the steps of an index.  It
+ * costs one look at each element.  Prefixes must be made before their steps can
+ * be counted, so plan.c asks for them only where they may pay.
+ *
+ * src/sets/measure.c
+ */
+#include "sets/measure.h"
+
+/* ---- measuring ---- */
+
+/* Sets that can be part of a pair. */
+static qs_status
+keep_sets(qi_side *s, const qi_request *r)
+{
+	uint64_t least = qi_filter_passes_nothing(&r->filter) ? 0 : 1;
+	uint64_t i;
+
+	if (least < r->filter.min_count)
+		least = r->filter.min_count;
+	s->kept = qi_alloc(r->memory, s->collection->sets, sizeof(*s->kept));
+	if (!s->kept)
+		return QS_NO_MEMORY;
+	for (i = 0; i < s->collection->sets; i++)
+	{
+		uint64_t size = qi_set_size(s->collection, i);
+
+		if (size < least)
+			continue;
+		s->kept[s->sets++] = (uint32_t) i;
+		if (size > s->largest)
+			s->largest = size;
+	}
+	return QS_OK;
+}
+
+static qs_status
+count_degrees(qi_side *s, const qi_request *r, uint32_t *degree)
+{
+	uint64_t asked = 0;
+	uint64_t seen = 0;
+	uint64_t i;
+	uint64_t e;
+
+	for (i = 0; i < s->sets; i++)
+	{
+		const uint32_t *rank = qi_set_ranks(s->collection, s->kept[i]);
+		uint64_t size = qi_set_size(s->collection, s->kept[i]);
+
+		for (e = 0; e < size; e++)
+		{
+			uint32_t element = s->map ? s->map[rank[e]] : rank[e];
+
+			if (element == UINT32_MAX)
+				continue;
+			degree[element]++;
+			s->elements++;
+		}
+		seen += size;
+		if (seen - asked < QI_PATIENCE)
+			continue;
+		asked = seen;
+		if (qi_stopped(r->interrupt))
+			return QS_CANCELLED;
+	}
+	return QS_OK;
+}
+
+static qs_status
+measure_columns(qi_preparation *p)
+{
+	const qi_request *r = &p->request;
+	qi_side *c = &p->column;
+	qs_status status = keep_sets(c, r);
+
+	if (status != QS_OK)
+		return status;
+	p->degree = qi_alloc(r->memory, c->collection->universe, sizeof(*p->degree));
+	if (!p->degree)
+		return QS_NO_MEMORY;
+	return count_degrees(c, r, p->degree);
+}
+
+static qs_status
+measure_rows(qi_preparation *p)
+{
+	const qi_request *r = &p->request;
+	const qi_collection *columns = p->column.collection;
+	qs_status status;
+
+	if (qi_within_one(r))
+	{
+		p->row = p->column;
+		p->row_degree = p->degree;
+		return QS_OK;
+	}
+	status = keep_sets(&p->row, r);
+	if (status != QS_OK)
+		return status;
+	p->map = qi_alloc(r->memory, r->rows->universe, sizeof(*p->map));
+	p->row_degree = qi_alloc(r->memory, columns->universe, sizeof(*p->row_degree));
+	if (!p->map || !p->row_degree)
+		return QS_NO_MEMORY;
+	qi_collection_map(r->rows, columns, p->map);
+	p->row.map = p->map;
+	return count_degrees(&p->row, r, p->row_degree);
+}
+
+static qs_status
+count_bins(qi_preparation *p)
+{
+	uint64_t i;
+
+	p->bin = qi_alloc(p->request.memory, p->column.sets + 1, sizeof(*p->bin));
+	if (!p->bin)
+		return QS_NO_MEMORY;
+	for (i = 0; i < p->column.collection->universe; i++)
+	{
+		qi_bin *bin = &p->bin[p->degree[i]];
+
+		if (i % QI_PATIENCE == 0 && qi_stopped(p->request.interrupt))
+			return QS_CANCELLED;
+		bin->elements++;
+		bin->occurrences += p->row_degree[i];
+	}
+	return QS_OK;
+}
+
+uint64_t
+qi_events_below(const qi_preparation *p, uint64_t bound)
+{
+	uint64_t events = 0;
+	uint64_t d;
+
+	for (d = 1; d <= p->column.sets && d < bound; d++)
+		events += p->plan.tail ? p->bin[d].elements * (d * (d - 1) / 2) : p->bin[d].occurrences * d;
+	return events;
+}
+
+/* ---- prefixes ---- */
+
+/*
+ * Prefix filtering: two sets with at least t elements in common share one of
+ * the first |A| - t + 1 of A and of the first |B| - t + 1 of B in any common
+ * order.  In the order of rarity those have the shortest lists.
+ */
+static uint64_t
+prefix_length(const qi_preparation *p, uint64_t size)
+{
+	uint64_t least = qi_filter_least(&p->request.filter, size);
+
+	return least <= size ? size - least + 1 : 0;
+}
+
+/* Elements' numbers by rarity: a counting sort by degree. */
+static qs_status
+order_by_rarity(const qi_preparation *p, uint32_t *rarity)
+{
+	const qs_memory *memory = p->request.memory;
+	uint64_t universe = p->column.collection->universe;
+	uint64_t *place = qi_alloc(memory, p->column.sets + 2, sizeof(*place));
+	uint64_t i;
+
+	if (!place)
+		return QS_NO_MEMORY;
+	for (i = 0; i <= p->column.sets; i++)
+		place[i + 1] = place[i] + p->bin[i].elements;
+	for (i = 0; i < universe; i++)
+		rarity[i] = (uint32_t) place[p->degree[i]]++;
+	qi_release(memory, place);
+	return QS_OK;
+}
+
+/*
+ * The rarest elements of one set.  Elements that no column has are rarer still:
+ * they take their part of the prefix, and no list.
+ */
+static uint64_t
+take_prefix(const qi_preparation *p, const qi_side *s, uint64_t i, const uint32_t *rarity,
+			uint32_t *out)
+{
+	uint32_t *item = (uint32_t *) p->buffer;
+	uint64_t count;
+	const uint32_t *element = qi_side_elements(p, s, i, &count);
+	uint64_t size = qi_set_size(s->collection, s->kept[i]);
+	uint64_t length = prefix_length(p, size);
+	uint64_t absent = size - count;
+	uint64_t e;
+
+	for (e = 0; e < count; e++)
+		item[e] = rarity[element[e]];
+	qi_sort_unique32((int32_t *) item, &count, (int32_t *) item + s->largest, NULL);
+	length = length > absent ? length - absent : 0;
+	if (length > count)
+		length = count;
+	memcpy(out, item, length * sizeof(*out));
+	return length;
+}
+
+uint64_t
+qi_prefix_room(const qi_preparation *p, const qi_side *s)
+{
+	uint64_t room = 0;
+	uint64_t i;
+
+	for (i = 0; i < s->sets; i++)
+		room += prefix_length(p, qi_set_size(s->collection, s->kept[i]));
+	return room;
+}
+
+static qs_status
+take_prefixes(const qi_preparation *p, qi_side *s, const uint32_t *rarity)
+{
+	const qs_memory *memory = p->request.memory;
+	uint64_t asked = 0;
+	uint64_t at = 0;
+	uint64_t i;
+
+	s->prefix_offset = qi_alloc(memory, s->sets + 1, sizeof(*s->prefix_offset));
+	s->prefix = qi_alloc(memory, qi_prefix_room(p, s), sizeof(*s->prefix));
+	if (!s->prefix_offset || !s->prefix)
+		return QS_NO_MEMORY;
+	for (i = 0; i < s->sets; i++)
+	{
+		at += take_prefix(p, s, i, rarity, s->prefix + at);
+		s->prefix_offset[i + 1] = at;
+		asked += qi_set_size(s->collection, s->kept[i]);
+		if (asked < QI_PATIENCE / 16)
+			continue;
+		asked = 0;
+		if (qi_stopped(p->request.interrupt))
+			return QS_CANCELLED;
+	}
+	s->prefix_elements = at;
+	return QS_OK;
+}
+
+/* Events of the lists of prefixes. */
+static uint64_t
+prefix_events(const qi_preparation *p)
+{
+	uint64_t events = 0;
+	uint64_t i;
+
+	for (i = 0; p->plan.tail && i < p->column.collection->universe; i++)
+	{
+		uint64_t d = p->prefix_degree[i];
+
+		events += d * (d - (d > 0)) / 2;
+	}
+	for (i = 0; !p->plan.tail && i < p->row.prefix_elements; i++)
+		events += p->prefix_degree[p->row.prefix[i]];
+	return events;
+}
+
+qs_status
+qi_make_prefixes(qi_preparation *p)
+{
+	const qs_memory *memory = p->request.memory;
+	uint64_t universe = p->column.collection->universe;
+	uint32_t *rarity = qi_alloc(memory, universe, sizeof(*rarity));
+	qs_status status;
+	uint64_t i;
+
+	p->prefix_degree = qi_alloc(memory, universe, sizeof(*p->prefix_degree));
+	status = rarity && p->prefix_degree ? order_by_rarity(p, rarity) : QS_NO_MEMORY;
+	if (status == QS_OK)
+		status = take_prefixes(p, &p->column, rarity);
+	if (status == QS_OK && qi_within_one(&p->request))
+		p->row = p->column;
+	else if (status == QS_OK)
+		status = take_prefixes(p, &p->row, rarity);
+	qi_release(memory, rarity);
+	if (status != QS_OK)
+		return status;
+	for (i = 0; i < p->column.prefix_elements; i++)
+		p->prefix_degree[p->column.prefix[i]]++;
+	p->plan.prefix_events = prefix_events(p);
+	return QS_OK;
+}
+
+qs_status
+qi_measure(qi_preparation *p)
+{
+	qi_plan *plan = &p->plan;
+	qs_status status = measure_columns(p);
+
+	if (status == QS_OK)
+		status = measure_rows(p);
+	if (status == QS_OK)
+		status = count_bins(p);
+	if (status != QS_OK)
+		return status;
+	p->buffer =
+		qi_alloc(p->request.memory, p->row.largest + p->column.largest + 1, 3 * sizeof(uint32_t));
+	if (!p->buffer)
+		return QS_NO_MEMORY;
+	plan->rows = p->row.sets;
+	plan->columns = p->column.sets;
+	plan->row_elements = p->row.elements;
+	plan->column_elements = p->column.elements;
+	plan->universe = p->column.collection->universe;
+	plan->events = qi_events_below(p, UINT64_MAX);
+	plan->prefix_events = UINT64_MAX;
+	return QS_OK;
+}

@@ -1,0 +1,148 @@
+/*
+ * sets_faults.c
+ *		Every CUDA call of a search for pairs of sets fails once: nothing leaks,
+ *		errors have names, and the next search finds all pairs.
+ *
+ * As faults.c: the library is built with QS_CUDA_FAULTS, and a search is made
+ * again and again with its first, second, third ... call failing until it gets
+ * through.
+ *
+ * src/test/gpu/sets_faults.c
+ */
+#include "support.h"
+
+#include "sets/builder.h"
+#include "sets_cuda.h"
+
+#define SETS  300
+#define ROWS  20000
+#define PIECE 5000
+
+static long calls_left = -1; /* before the one that fails; negative: none does */
+static int failures;
+
+bool
+qs_cuda_fault(void)
+{
+	return calls_left >= 0 && calls_left-- == 0;
+}
+
+static void
+expect(bool condition, int method, long call, const char *what)
+{
+	if (condition)
+		return;
+	failures++;
+	fprintf(stderr, "%s, call %ld: %s\n", qi_method_name(method), call, what);
+}
+
+static void
+make_collection(qi_collection *c)
+{
+	qi_builder b;
+
+	qi_builder_init(&b, false, 1, 0, &test_memory, NULL);
+	for (uint64_t i = 0; i < ROWS; i++)
+	{
+		uint64_t random = qs_mix64(i);
+		int64_t id = (int64_t) (random % SETS);
+		uint64_t element = (random >> 20) % (1 + (random >> 40) % 3000);
+
+		CHECK(qi_builder_add(&b, &id, &element, NULL, 1) == QS_OK);
+	}
+	CHECK(qi_builder_finish(&b, c) == QS_OK);
+	qi_builder_free(&b);
+}
+
+/* Load, search, and bring the pairs back; in pieces that make it count some rows again. */
+static qs_status
+find_pairs(qs_cuda *gpu, const qi_collection *c, int method, bool both, uint64_t *pairs)
+{
+	static qi_pair out[PIECE];
+	qi_cuda_request r = { .method = method, .strip_rows = 128, .pair_room = PIECE };
+	qi_cuda_pairs *search = NULL;
+	qs_status status;
+	bool over = false;
+
+	*pairs = 0;
+	CHECK(qi_filter_init(&r.filter, 1, 0, both ? 5 : 0) == QS_OK);
+	status = qi_cuda_sets_load(gpu, c, &r.rows);
+	if (status == QS_OK && both)
+		status = qi_cuda_sets_load(gpu, c, &r.columns);
+	if (status == QS_OK)
+		status = qi_cuda_pairs_open(gpu, &r, &search);
+	while (status == QS_OK && !over)
+	{
+		uint64_t count;
+
+		status = qi_cuda_pairs_next(search, out, PIECE, &count, &over);
+		*pairs += count;
+	}
+	qi_cuda_pairs_close(search);
+	qi_cuda_sets_destroy(r.rows);
+	qi_cuda_sets_destroy(r.columns);
+	return status;
+}
+
+/* Let call after call fail; returns how many there are. */
+static long
+fail_each(const qi_collection *c, int method, bool both)
+{
+	qs_cuda_options options = { .staging_bytes = 1 << 20 };
+	qs_cuda_error error;
+	qs_cuda_stats stats;
+	qs_cuda *gpu;
+	uint64_t base, wanted, pairs;
+
+	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QS_OK);
+	qs_cuda_get_stats(gpu, &stats);
+	base = stats.device_bytes;
+	CHECK(find_pairs(gpu, c, method, both, &wanted) == QS_OK);
+	CHECK(wanted > 0);
+	for (long call = 0;; call++)
+	{
+		qs_status status;
+		bool done;
+
+		calls_left = call;
+		status = find_pairs(gpu, c, method, both, &pairs);
+		done = status == QS_OK && calls_left >= 0;
+		calls_left = -1;
+		expect(status != QS_OK || pairs == wanted, method, call, "wrong pairs");
+		expect(status == QS_OK ||
+				   strcmp(qs_cuda_last_error(gpu)->name, "cudaErrorMemoryAllocation") == 0,
+			   method, call, "no name of the error");
+		qs_cuda_trim(gpu);
+		qs_cuda_get_stats(gpu, &stats);
+		expect(stats.device_bytes == base, method, call, "device memory lost");
+		expect(find_pairs(gpu, c, method, both, &pairs) == QS_OK && pairs == wanted, method, call,
+			   "the next search fails");
+		if (!done)
+			continue;
+		qs_cuda_close(gpu);
+		return call;
+	}
+}
+
+int
+main(void)
+{
+	qi_collection c;
+	qs_cuda_error error;
+	long calls = 0;
+
+	if (qs_cuda_device_count(&error) == 0)
+	{
+		printf("no usable device: %s\n", error.name);
+		return 2;
+	}
+	make_collection(&c);
+	for (int method = QI_MERGE; method < QI_METHODS; method++)
+	{
+		calls += fail_each(&c, method, false);
+		calls += fail_each(&c, method, true);
+	}
+	qi_collection_free(&c);
+	printf("faults of sets: %ld calls failed one by one, %d failures\n", calls, failures);
+	return failures != 0;
+}

@@ -1,0 +1,338 @@
+/*
+ * sets_parity.c
+ *		All pairs on the GPU against all pairs on the CPU: random collections,
+ *		every method, every way of asking.
+ *
+ *	sets_parity [first case] [cases]
+ *
+ * A case is a function of its number.  The CPU's answer is that of its index,
+ * which the unit tests hold against a double loop.
+ *
+ * src/test/gpu/sets_parity.c
+ */
+#include "support.h"
+
+#include "engine/sets_kernels.h"
+#include "sets/builder.h"
+#include "sets_cuda.h"
+
+static uint64_t state;
+
+static uint64_t
+draw(uint64_t below)
+{
+	return qs_mul_high(qs_mix64(state += UINT64_C(0x9E3779B97F4A7C15)), below);
+}
+
+static uint64_t
+one_of(const uint64_t *choice, size_t count)
+{
+	return choice[draw(count)];
+}
+
+#define ONE_OF(...)                           \
+	one_of((const uint64_t[]){ __VA_ARGS__ }, \
+		   sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+/* ---- collections ---- */
+
+/* Elements are drawn so that small numbers are frequent, by a power of a uniform number. */
+static uint64_t
+draw_element(uint64_t universe, int skew)
+{
+	uint64_t u = draw(UINT64_C(1) << 32);
+
+	for (int i = 0; i < skew; i++)
+		u = u * draw(UINT64_C(1) << 32) >> 32;
+	return u * universe >> 32;
+}
+
+typedef struct shape
+{
+	uint64_t sets;
+	uint64_t size; /* average */
+	uint64_t universe;
+	int skew;
+	bool huge; /* one set is a hundred times as large */
+} shape;
+
+static shape
+draw_shape(void)
+{
+	shape s;
+
+	s.sets = ONE_OF(1, 2, 5, 40, 130, 300, 700, 2000);
+	s.size = ONE_OF(1, 3, 20, 100);
+	s.universe = ONE_OF(1, 10, 300, 5000, 100000);
+	s.skew = (int) draw(4);
+	s.huge = draw(4) == 0;
+	return s;
+}
+
+static void
+make_collection(qi_collection *c, const shape *s)
+{
+	qi_builder b;
+
+	qi_builder_init(&b, false, 1, 0, &test_memory, NULL);
+	for (uint64_t i = 0; i < s->sets; i++)
+	{
+		uint64_t size = 1 + draw(2 * s->size) * (s->huge && i == s->sets / 2 ? 100 : 1);
+
+		for (uint64_t e = 0; e < size; e++)
+		{
+			int64_t id = (int64_t) (i * 3);
+			uint64_t element = draw_element(s->universe, s->skew);
+
+			CHECK(qi_builder_add(&b, &id, &element, NULL, 1) == QS_OK);
+		}
+	}
+	CHECK(qi_builder_finish(&b, c) == QS_OK);
+	qi_builder_free(&b);
+}
+
+/* ---- answers ---- */
+
+typedef struct answer
+{
+	qi_pair *pair;
+	uint64_t count, room;
+} answer;
+
+static qi_pair *
+more_room(answer *a, uint64_t room)
+{
+	if (a->count + room > a->room)
+	{
+		a->room = 2 * (a->count + room);
+		a->pair = realloc(a->pair, a->room * sizeof(*a->pair));
+		CHECK(a->pair);
+	}
+	return a->pair + a->count;
+}
+
+static void
+ask_cpu(const qi_request *r, uint64_t first, uint64_t rows, answer *a)
+{
+	qi_preparation p;
+	qi_job job;
+	void *block;
+	uint64_t count;
+
+	CHECK(qi_prepare(&p, r) == QS_OK);
+	block = qi_alloc(&test_memory, p.plan.bytes, 1);
+	CHECK(block && qi_fill(&p, block) == QS_OK);
+	qi_prepared_free(&p);
+	CHECK(qi_job_open(&job, block, qi_kernels_now(), &test_memory, NULL) == QS_OK);
+	qi_job_share(&job, 0, qi_job_rows(&job), 1);
+	a->count = 0;
+	do
+	{
+		qi_pair *to = more_room(a, 1000);
+
+		CHECK(qi_job_next(&job, to, 1000, &count) == QS_OK);
+		for (uint64_t i = 0; i < count; i++)
+			if (to[i].a >= first && to[i].a - first < rows)
+				a->pair[a->count++] = to[i];
+	}
+	while (count > 0);
+	qi_job_close(&job);
+	qi_release(&test_memory, block);
+}
+
+static void
+ask_gpu(qs_cuda *gpu, const qi_cuda_request *r, uint64_t room, answer *a)
+{
+	qi_cuda_pairs *pairs;
+	uint64_t count;
+	bool over = false;
+	qs_status status = qi_cuda_pairs_open(gpu, r, &pairs);
+
+	for (a->count = 0; status == QS_OK && !over; a->count += count)
+		status = qi_cuda_pairs_next(pairs, more_room(a, room), room, &count, &over);
+	if (status != QS_OK)
+		fprintf(stderr, "status %d: %s in %s\n", status, qs_cuda_last_error(gpu)->name,
+				qs_cuda_last_error(gpu)->call);
+	CHECK(status == QS_OK);
+	qi_cuda_pairs_close(pairs);
+}
+
+static uint64_t
+count_gpu(qs_cuda *gpu, const qi_cuda_request *r)
+{
+	qi_cuda_pairs *pairs;
+	uint64_t count;
+
+	CHECK(qi_cuda_pairs_open(gpu, r, &pairs) == QS_OK);
+	CHECK(qi_cuda_pairs_count(pairs, &count) == QS_OK);
+	qi_cuda_pairs_close(pairs);
+	return count;
+}
+
+/* ---- a case ---- */
+
+static uint64_t comparisons, differences;
+
+static void
+compare(uint64_t number, const char *what, int method, const answer *want, const answer *got)
+{
+	comparisons++;
+	if (want->count == got->count &&
+		(want->count == 0 || memcmp(want->pair, got->pair, want->count * sizeof(qi_pair)) == 0))
+		return;
+	differences++;
+	fprintf(stderr, "case %lu, %s, %s: %lu pairs, should be %lu\n", (unsigned long) number, what,
+			qi_method_name(method), (unsigned long) got->count, (unsigned long) want->count);
+	for (uint64_t i = 0; i < want->count && i < got->count; i++)
+		if (memcmp(&want->pair[i], &got->pair[i], sizeof(qi_pair)) != 0)
+		{
+			fprintf(stderr, "  pair %lu: (%u %u %u %u), should be (%u %u %u %u)\n",
+					(unsigned long) i, got->pair[i].a, got->pair[i].b, got->pair[i].common,
+					got->pair[i].either, want->pair[i].a, want->pair[i].b, want->pair[i].common,
+					want->pair[i].either);
+			return;
+		}
+}
+
+/* A request, the same for both. */
+static void
+draw_request(qi_request *cpu, qi_cuda_request *gpu)
+{
+	double jaccard = draw(3) == 0 ? (double) draw(20) / 20 : 0;
+	uint64_t top = draw(4) == 0 ? ONE_OF(1, 2, 10, 1000) : 0;
+	int64_t least = (int64_t) ONE_OF(0, 1, 1, 2, 5, 40);
+
+	CHECK(qi_filter_init(&cpu->filter, least, jaccard, top) == QS_OK);
+	gpu->filter = cpu->filter;
+	gpu->directed = cpu->directed = draw(4) == 0;
+	gpu->strip_rows = ONE_OF(0, 0, 1, 300);
+	gpu->pair_room = ONE_OF(0, 0, 1, 5000);
+	gpu->heavy = ONE_OF(0, 2, 5, 50, 100000);
+	gpu->product = (qi_product) draw(3);
+	gpu->variant = (int) draw(3);
+	if (draw(4) == 0)
+	{
+		gpu->first_row = draw(50);
+		gpu->row_count = draw(3);
+	}
+}
+
+/* A collection with other numbers for its elements. */
+static qi_cuda_sets *
+load_numbered(qs_cuda *gpu, const qi_collection *c, const uint32_t *number, uint64_t universe)
+{
+	uint32_t *element = qi_alloc(&test_memory, c->elements, sizeof(*element));
+	qi_cuda_sets *sets;
+
+	CHECK(element);
+	for (uint64_t i = 0; i < c->elements; i++)
+		element[i] = number[c->rank[i]];
+	CHECK(qi_cuda_sets_create(gpu, c->sets, c->elements, universe, &sets) == QS_OK);
+	CHECK(qi_cuda_sets_put_offsets(sets, 0, c->offset, c->sets + 1) == QS_OK);
+	CHECK(qi_cuda_sets_put_elements(sets, 0, element, c->elements) == QS_OK);
+	qi_release(&test_memory, element);
+	return sets;
+}
+
+static void
+load_both(qs_cuda *gpu, const qi_collection *rows, const qi_collection *columns,
+		  qi_cuda_request *request)
+{
+	uint32_t *of_rows = qi_alloc(&test_memory, rows->universe, sizeof(*of_rows));
+	uint32_t *of_columns = qi_alloc(&test_memory, columns->universe, sizeof(*of_columns));
+	uint64_t universe;
+
+	CHECK(of_rows && of_columns);
+	universe = qi_collection_join(rows, columns, of_rows, of_columns);
+	request->rows = load_numbered(gpu, rows, of_rows, universe);
+	request->columns = load_numbered(gpu, columns, of_columns, universe);
+	qi_release(&test_memory, of_rows);
+	qi_release(&test_memory, of_columns);
+}
+
+static void
+try_methods(qs_cuda *gpu, uint64_t number, const qi_request *cpu, qi_cuda_request *device)
+{
+	static answer want, got;
+	const char *what = cpu->columns ? "two collections" : "one collection";
+	uint64_t rows = device->row_count > 0 ? device->row_count : UINT64_MAX;
+
+	ask_cpu(cpu, device->first_row, rows, &want);
+	for (device->method = QI_AUTO; device->method < QI_METHODS; device->method++)
+	{
+		ask_gpu(gpu, device, want.count < 1000 ? ONE_OF(1, 7, 5000) : 100000, &got);
+		compare(number, what, device->method, &want, &got);
+		comparisons++;
+		if (count_gpu(gpu, device) == want.count)
+			continue;
+		differences++;
+		fprintf(stderr, "case %lu, %s, %s: counted otherwise\n", (unsigned long) number, what,
+				qi_method_name(device->method));
+	}
+}
+
+static void
+try_case(qs_cuda *gpu, uint64_t number)
+{
+	shape s;
+	qi_collection one, two;
+	qi_request cpu = { .method = QI_INDEX, .variant = QI_VARIANT_OFF, .memory = &test_memory };
+	qi_cuda_request device = { 0 };
+	bool both;
+
+	state = qs_mix64(number);
+	s = draw_shape();
+	make_collection(&one, &s);
+	both = draw(3) == 0;
+	if (both)
+	{
+		s.sets = 1 + draw(300);
+		make_collection(&two, &s);
+	}
+	cpu.rows = &one;
+	draw_request(&cpu, &device);
+	if (both)
+	{
+		cpu.columns = &two;
+		load_both(gpu, &one, &two, &device);
+	}
+	else
+		CHECK(qi_cuda_sets_load(gpu, &one, &device.rows) == QS_OK);
+	try_methods(gpu, number, &cpu, &device);
+	qi_cuda_sets_destroy(device.rows);
+	qi_collection_free(&one);
+	if (!both)
+		return;
+	qi_cuda_sets_destroy(device.columns);
+	qi_collection_free(&two);
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000;
+	qs_cuda_options options = { .staging_bytes = 1 << 20 };
+	qs_cuda_error error;
+	qs_cuda_stats stats;
+	qs_cuda *gpu;
+	uint64_t before;
+
+	if (qs_cuda_device_count(&error) == 0)
+	{
+		fprintf(stderr, "no usable GPU: %s\n", error.name);
+		return 2;
+	}
+	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QS_OK);
+	qs_cuda_get_stats(gpu, &stats);
+	before = stats.device_bytes;
+	for (uint64_t i = first; i < first + cases; i++)
+		try_case(gpu, i);
+	qs_cuda_trim(gpu);
+	qs_cuda_get_stats(gpu, &stats);
+	printf("sets: %lu cases, %lu comparisons, %lu differences, %ld bytes left\n",
+		   (unsigned long) cases, (unsigned long) comparisons, (unsigned long) differences,
+		   (long) (stats.device_bytes - before));
+	qs_cuda_close(gpu);
+	return differences == 0 && stats.device_bytes == before ? 0 : 1;
+}

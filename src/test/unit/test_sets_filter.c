@@ -1,0 +1,111 @@
+/*
+ * test_sets_filter.c
+ *		Which pairs are wanted: thresholds as fractions, exact at every boundary.
+ *
+ * src/test/unit/test_sets_filter.c
+ */
+#include "sets_support.h"
+
+/* Known fractions, and those that no threshold may be. */
+static void
+fractions(void **state)
+{
+	static const struct
+	{
+		double jaccard;
+		uint64_t numerator, denominator;
+	} known[] = {
+		{ 0, 0, 1 },
+		{ 1, 1, 1 },
+		{ 0.5, 1, 2 },
+		{ 0.8, 4, 5 },
+		{ 1.0 / 3, 1, 3 },
+		{ 0.1, 1, 10 },
+		{ 0.95, 19, 20 },
+		{ 2.0 / 3, 2, 3 },
+		{ 0.333333, 333333, 1000000 },
+		{ 0.125, 1, 8 },
+		{ 0x1p-33, 1, UINT64_C(1) << 33 },
+		{ 0x1p-1074, 1, UINT64_C(1) << 33 },
+	};
+	qi_filter f;
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < ALL_OF(known); i++)
+	{
+		WHERE("case %d", (int) i);
+		REQUIRE_OK(qi_filter_init(&f, 1, known[i].jaccard, 0));
+		REQUIRE(f.numerator == known[i].numerator && f.denominator == known[i].denominator);
+	}
+	REQUIRE_STATUS(qi_filter_init(&f, -1, 0, 0), QS_BAD_FILTER);
+	REQUIRE_STATUS(qi_filter_init(&f, 0, -0.1, 0), QS_BAD_FILTER);
+	REQUIRE_STATUS(qi_filter_init(&f, 0, 1.0001, 0), QS_BAD_FILTER);
+	REQUIRE_STATUS(qi_filter_init(&f, 0, strtod("nan", NULL), 0), QS_BAD_FILTER);
+}
+
+/* Any number but the smallest is the quotient that stands for it. */
+static void
+fractions_are_exact(void **state)
+{
+	test_rng rng = test_seeded(11);
+	qi_filter f;
+	int i;
+
+	(void) state;
+	for (i = 0; i < 100000; i++)
+	{
+		double j = (double) (test_random(&rng) >> 11) * 0x1p-53;
+
+		j = j / (double) (UINT64_C(1) << test_below(&rng, 30));
+		if (j < 0x1p-33)
+			continue;
+		REQUIRE_OK(qi_filter_init(&f, 1, j, 0));
+		REQUIRE((double) f.numerator / (double) f.denominator == j);
+	}
+}
+
+/* The same answers as the quotient in double precision, at and beside every boundary. */
+static void
+boundaries_are_exact(void **state)
+{
+	uint64_t either;
+	uint64_t common;
+
+	(void) state;
+	for (either = 1; either < 60; either++)
+		for (common = 0; common <= either; common++)
+		{
+			uint64_t c;
+			uint64_t e;
+			double j = (double) common / (double) either;
+			qi_filter f;
+			uint64_t least;
+			uint64_t most;
+
+			REQUIRE_OK(qi_filter_init(&f, 0, j, 0));
+			for (e = 1; e < 60; e++)
+				for (c = 0; c <= e; c++)
+					REQUIRE(qi_filter_pass(&f, c, e) == (c * either >= common * e));
+			/* what can pass with a set of this size is within the bounds */
+			for (e = 1; e < 60; e++)
+			{
+				qi_filter_sizes(&f, either, &least, &most);
+				c = e < either ? e : either;
+				if (qi_filter_pass(&f, c, e + either - c))
+					REQUIRE(e >= least && e <= most && c >= qi_filter_least(&f, e));
+			}
+		}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fractions),
+		cmocka_unit_test(fractions_are_exact),
+		cmocka_unit_test(boundaries_are_exact),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
