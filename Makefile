@@ -304,11 +304,17 @@ bench-merge: build/bench/merge
 build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
-# Both write their tables into docs/filter.md and draw a figure.
+# Both write their tables into docs/filter.md and draw a figure; then filter-bench
+# goes on inside PostgreSQL.
 filter-accuracy filter-bench: filter-%: build/bench/filter_%
 	@command -v gnuplot >/dev/null || src/test/setup.sh bench
 	@$<
 	@gnuplot src/bench/filter_$*.gp
+	@[ $* = accuracy ] || src/bench/filter-bench.sh
+filter-bench: build/bench/pg_filters.so
+build/bench/pg_filters.so: src/bench/pg_filters.c src/pg/memory.o $(CORE_SRC:.c=.o)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $^
 build/bench/filter_accuracy: $(addprefix src/bench/,filter_accuracy.c filter_theory.c filter_overloaded.c \
 	filter_compare.c filter_workload.c workload.c)
 build/bench/filter_bench: $(addprefix src/bench/,filter_bench.c filter_workload.c workload.c)

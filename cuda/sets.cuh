@@ -73,6 +73,11 @@ extern void qi_device_free(qs_cuda *gpu, uint64_t *held, void *pointer, uint64_t
 extern qs_status qi_index_make(qi_cuda_sets *s);
 extern void qi_index_free(qi_cuda_sets *s);
 
+/* ---- sets_choice.cu ---- */
+
+/* The method for a request whose columns have their index; hybrid: from which degree on bits. */
+extern int qi_choose_method(const qi_cuda_request *r, bool tail, uint64_t *degree);
+
 /* ---- sets_product.cu ---- */
 
 /* Elements as columns of bits: those of a degree, or a range of them. */

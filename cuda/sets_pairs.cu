@@ -1,6 +1,6 @@
 /*
  * sets_pairs.cu
- *		All pairs: the choice of the method, strips, and handing out.
+ *		All pairs: strips of rows, and handing out.
  *
  * A search goes through its rows strip by strip.  For each strip the counts are
  * made by the method's kernels, and the last of them hands out the pairs that
@@ -9,19 +9,11 @@
  * than there is room for, the rows are counted once more, in pieces that fit,
  * each pair straight to its place.
  *
- * The cost model has three constants, of an H200 (docs/sets-performance.md); a
- * device that is slower in all of them decides the same.
- *
  * cuda/sets_pairs.cu
  */
 #include <new>
 
 #include "sets.cuh"
-
-/* Events of lists and bits of products in a second; bytes of a strip, written and read. */
-#define EVENTS_PER_S 9e11
-#define BITS_PER_S   1.9e15
-#define BYTES_PER_S  3e12
 
 /* Counts that are held at a time, and pairs, unless a request says otherwise. */
 #define MOST_STRIP   (UINT64_C(2) << 30)
@@ -60,73 +52,6 @@ struct qi_cuda_pairs
 	cudaEvent_t at[PHASES];
 	qi_cuda_report report;
 };
-
-/* ---- the choice ---- */
-
-/* Events of the lists of all elements of a degree. */
-static double
-events_of(const qi_cuda_pairs *p, uint64_t degree)
-{
-	double elements = (double) p->columns->bin[degree];
-	double d = (double) degree;
-
-	if (p->tail)
-		return elements * d * (d - 1) / 2;
-	/* rows have them as often as columns, as far as is known */
-	return elements * d * d * (double) p->request.rows->elements / (double) p->columns->elements;
-}
-
-/*
- * The degree from which on columns of bits are cheaper than lists: a column
- * costs the same whatever its degree, so that going down from the most frequent
- * elements the cost falls, and then rises.  0: no column of bits pays.
- */
-static uint64_t
-choose_degree(const qi_cuda_pairs *p, double *lists, double *hybrid)
-{
-	double pairs = (double) p->request.rows->sets * (double) p->columns->sets / (p->tail ? 2 : 1);
-	double events = 0;
-	double left, heavy = 0;
-	uint64_t best = 0;
-
-	for (uint64_t d = 1; d <= p->columns->sets; d++)
-		events += events_of(p, d);
-	*lists = *hybrid = events / EVENTS_PER_S;
-	left = events;
-	for (uint64_t d = p->columns->sets; d >= 2; d--)
-	{
-		double cost;
-
-		if (p->columns->bin[d] == 0)
-			continue;
-		heavy += (double) p->columns->bin[d];
-		left -= events_of(p, d);
-		cost = left / EVENTS_PER_S + heavy * pairs / BITS_PER_S + pairs * 8 / BYTES_PER_S;
-		if (best != 0 && cost > *hybrid)
-			break;
-		if (best == 0 || cost < *hybrid)
-		{
-			*hybrid = cost;
-			best = d;
-		}
-	}
-	return best;
-}
-
-static void
-choose_method(qi_cuda_pairs *p)
-{
-	double lists, hybrid;
-	uint64_t degree = choose_degree(p, &lists, &hybrid);
-	int method = p->request.method;
-
-	if (method == QI_AUTO)
-		method = degree > 0 && hybrid < lists ? QI_HYBRID : QI_INDEX;
-	if (p->request.heavy > 0)
-		degree = p->request.heavy;
-	p->report.method = method;
-	p->report.heavy_degree = method == QI_HYBRID ? (degree > 0 ? degree : UINT64_MAX) : 0;
-}
 
 /* ---- what a search holds ---- */
 
@@ -332,7 +257,7 @@ open_search(qi_cuda_pairs *p)
 	for (int i = 0; i < PHASES; i++)
 		QS_CUDA_TRY(p->gpu, cudaEventCreate(&p->at[i]));
 	QS_TRY(make_index(p));
-	choose_method(p);
+	p->report.method = qi_choose_method(&p->request, p->tail, &p->report.heavy_degree);
 	plan_rows(p);
 	QS_TRY(open_bits(p));
 	QS_TRY(open_strip(p));
@@ -344,16 +269,13 @@ open_search(qi_cuda_pairs *p)
 	return elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &p->report.product_ms);
 }
 
-qs_status
-qi_cuda_pairs_open(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs **pairs)
+static qs_status
+open_pairs(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs **pairs)
 {
 	qi_cuda_pairs *p;
 	qs_status status;
 	uint64_t sets = request->rows->sets;
 
-	*pairs = NULL;
-	if (request->method < QI_AUTO || request->method >= QI_METHODS)
-		return QS_BAD_METHOD;
 	p = new (std::nothrow) qi_cuda_pairs();
 	if (!p)
 		return QS_NO_MEMORY;
@@ -373,6 +295,23 @@ qi_cuda_pairs_open(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs *
 	}
 	*pairs = p;
 	return QS_OK;
+}
+
+/* The bits of hybrid may take more memory than there is; lists need the least. */
+qs_status
+qi_cuda_pairs_open(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs **pairs)
+{
+	qi_cuda_request lists = *request;
+	qs_status status;
+
+	*pairs = NULL;
+	if (request->method < QI_AUTO || request->method >= QI_METHODS)
+		return QS_BAD_METHOD;
+	status = open_pairs(gpu, request, pairs);
+	lists.method = QI_INDEX;
+	if (status == QS_NO_MEMORY && request->method == QI_AUTO)
+		status = open_pairs(gpu, &lists, pairs);
+	return status;
 }
 
 void

@@ -10,9 +10,7 @@
  *	search			OBS		each element of the smaller set searched in the larger
  *	merge_search	IP-OBS	the search within a piece
  *	merge_hash		IP-HI	a hash table of the piece's part of one set
- *	hash			HI		the row's hash table, probed by all its columns
- *	bitmap			BI		the row's bitmap likewise (dynamic: one at a time; all
- *							of them resident are sets_product.cu's)
+ *	hash, bitmap	HI, BI	in sets_probe.cu (all bitmaps resident: sets_product.cu)
  *
  * A piece is PIECE elements of both sets; the rule for equal elements at a cut
  * is that of src/sets/path.c.  Floor of the first four: the elements of both
@@ -21,49 +19,13 @@
  *
  * cuda/sets_pairwise.cu
  */
-#include "kernels.cuh"
-#include "sets.cuh"
+#include "sets_pairwise.cuh"
 
-#define THREADS 256
-#define WARPS   (THREADS / 32)
-#define EACH    13 /* odd, so that neighbouring threads begin in other banks */
-#define PIECE   (THREADS * EACH)
-#define SLOTS   8192        /* of a piece's hash table: at most half are taken */
-#define CUTS    (2 * WARPS) /* found at a time */
-
-#define NOTHING UINT32_MAX /* no element has this number */
-
-struct pairs
-{
-	const uint64_t *row_offset, *column_offset;
-	const uint32_t *row_element, *column_element;
-	uint64_t first, rows, columns;
-	bool tail;
-	qi_filter filter;
-	uint32_t *count;
-	uint64_t width;
-	uint32_t *table; /* hash, bitmap: of each block */
-	uint64_t table_words;
-};
-
-struct set
-{
-	const uint32_t *element;
-	uint64_t count;
-};
-
-__device__ __forceinline__ set
-set_of(const uint64_t *offset, const uint32_t *element, uint64_t s)
-{
-	return { element + offset[s], offset[s + 1] - offset[s] };
-}
-
-/* Are both sets large enough?  What is not counted stays 0. */
-__device__ __forceinline__ bool
-is_possible(const pairs &p, const set &a, const set &b, uint64_t least)
-{
-	return a.count > 0 && b.count > 0 && a.count >= least && b.count >= least;
-}
+#define WARPS (THREADS / 32)
+#define EACH  13 /* odd, so that neighbouring threads begin in other banks */
+#define PIECE (THREADS * EACH)
+#define SLOTS 8192        /* of a piece's hash table: at most half are taken */
+#define CUTS  (2 * WARPS) /* found at a time */
 
 /* As qi_path_cut(), in a piece. */
 __device__ __forceinline__ void
@@ -103,31 +65,6 @@ has_element(const uint32_t *b, uint64_t m, uint32_t element)
 			high = middle;
 	}
 	return low < m && b[low] == element;
-}
-
-__device__ __forceinline__ uint32_t
-slot_of(uint32_t element, uint32_t mask)
-{
-	return (element * 0x9E3779B1u >> 7) & mask;
-}
-
-__device__ __forceinline__ void
-put_slot(uint32_t *table, uint32_t mask, uint32_t element)
-{
-	uint32_t i = slot_of(element, mask);
-
-	while (atomicCAS(&table[i], NOTHING, element) != NOTHING)
-		i = (i + 1) & mask;
-}
-
-__device__ __forceinline__ bool
-find_slot(const uint32_t *table, uint32_t mask, uint32_t element)
-{
-	uint32_t i = slot_of(element, mask);
-
-	while (table[i] != NOTHING && table[i] != element)
-		i = (i + 1) & mask;
-	return table[i] == element;
 }
 
 /* ---- a piece of a pair ---- */
@@ -357,80 +294,6 @@ __launch_bounds__(THREADS) count_pairs(const pairs p)
 	}
 }
 
-/* ---- a row's table, probed by all columns ---- */
-
-/* A table that takes "count" elements at most half. */
-__device__ __forceinline__ uint32_t
-mask_for(uint64_t count)
-{
-	uint32_t slots = 64;
-
-	while (slots < 2 * count)
-		slots *= 2;
-	return slots - 1;
-}
-
-template <bool Bitmap>
-__device__ void
-fill_table(uint32_t *table, const set &a, uint32_t mask)
-{
-	for (uint64_t i = threadIdx.x; !Bitmap && i <= mask; i += THREADS)
-		table[i] = NOTHING;
-	__syncthreads();
-	for (uint64_t i = threadIdx.x; i < a.count; i += THREADS)
-		if (Bitmap)
-			atomicOr(&table[a.element[i] / 32], 1u << (a.element[i] % 32));
-		else
-			put_slot(table, mask, a.element[i]);
-	__syncthreads();
-}
-
-/* A bitmap is zero between rows, since it may be far larger than a row. */
-template <bool Bitmap>
-__device__ void
-clear_table(uint32_t *table, const set &a)
-{
-	__syncthreads();
-	for (uint64_t i = threadIdx.x; Bitmap && i < a.count; i += THREADS)
-		table[a.element[i] / 32] = 0;
-	__syncthreads();
-}
-
-/* A block for each row; a warp for each of its columns. */
-template <bool Bitmap>
-__global__ void
-__launch_bounds__(THREADS) probe_rows(const pairs p)
-{
-	uint32_t *table = p.table + blockIdx.x * p.table_words;
-
-	for (uint64_t r = blockIdx.x; r < p.rows; r += gridDim.x)
-	{
-		uint64_t row = p.first + r;
-		set a = set_of(p.row_offset, p.row_element, row);
-		uint64_t least = qi_filter_least(&p.filter, a.count);
-		uint32_t mask = mask_for(a.count);
-
-		fill_table<Bitmap>(table, a, mask);
-		for (uint64_t c = (p.tail ? row + 1 : 0) + threadIdx.x / 32; c < p.columns;
-			 c += THREADS / 32)
-		{
-			set b = set_of(p.column_offset, p.column_element, c);
-			uint32_t common = 0;
-
-			if (!is_possible(p, a, b, least))
-				continue;
-			for (uint64_t i = qs_lane(); i < b.count; i += 32)
-				common += Bitmap ? table[b.element[i] / 32] >> b.element[i] % 32 & 1
-								 : find_slot(table, mask, b.element[i]);
-			for (int d = 16; d; d >>= 1)
-				common += __shfl_down_sync(QS_ALL_LANES, common, d);
-			if (qs_lane() == 0)
-				p.count[r * p.width + c] = common;
-		}
-		clear_table<Bitmap>(table, a);
-	}
-}
-
 /* ---- host ---- */
 
 static qs_status
@@ -446,39 +309,6 @@ launch_pairs(qs_cuda *gpu, void (*kernel)(const pairs), const pairs *t, uint64_t
 	grid.y = (unsigned) (blocks / grid.x > 1 ? blocks / grid.x : 1);
 	if (grid.y > pieces)
 		grid.y = (unsigned) (pieces > 0 ? pieces : 1);
-	kernel<<<grid, THREADS, 0, gpu->stream>>>(*t);
-	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
-}
-
-/* Words of a table for the largest row. */
-static uint64_t
-table_words(const qi_pairwise *p)
-{
-	uint64_t slots = 64;
-
-	if (p->method == QI_BITMAP)
-		return qs_ceil_div(p->columns->universe, 32) + 1;
-	while (slots < 2 * p->rows->largest)
-		slots *= 2;
-	return slots;
-}
-
-static qs_status
-launch_rows(qs_cuda *gpu, const qi_pairwise *p, pairs *t)
-{
-	bool bitmap = p->method == QI_BITMAP;
-	auto kernel = bitmap ? probe_rows<true> : probe_rows<false>;
-	uint8_t *work;
-	int grid;
-
-	t->table_words = table_words(p);
-	QS_TRY(qs_grid(gpu, kernel, THREADS, 0, t->rows, &grid));
-	QS_TRY(qs_workspace(gpu, grid * t->table_words * sizeof(*t->table), &work));
-	t->table = (uint32_t *) work;
-	if (bitmap)
-		QS_CUDA_TRY(
-			gpu, cudaMemsetAsync(work, 0, grid * t->table_words * sizeof(*t->table), gpu->stream));
 	kernel<<<grid, THREADS, 0, gpu->stream>>>(*t);
 	QS_CUDA_LAUNCHED(gpu);
 	return QS_OK;
@@ -515,6 +345,6 @@ qi_pairwise_count(qs_cuda *gpu, const qi_pairwise *p, const qi_strip *strip)
 		case QI_MERGE_HASH:
 			return launch_pairs(gpu, count_pairs<QI_MERGE_HASH>, &t, largest);
 		default:
-			return launch_rows(gpu, p, &t);
+			return qi_probe_rows(gpu, p, &t);
 	}
 }

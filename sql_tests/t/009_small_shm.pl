@@ -70,8 +70,8 @@ sub start_node
 		SET max_parallel_workers_per_gather = 0;
 		CREATE TABLE correct AS SELECT s, qsketch_agg(k, qsketch_new('sub_warp', s)) AS sk
 		FROM t, unnest('{1kB,32kB,64kB,128kB,1MB,4MB}'::text[]) AS s GROUP BY s;
-		CREATE TABLE sets AS SELECT qsets_agg(i / 100, (i * 7919::bigint) % 60013) AS s FROM generate_series(1, 600000) AS i;
-		CREATE TABLE pairs AS SELECT count(*) AS n, sum(a + 3 * b + common) AS sum FROM sets, set_pairs(s, 2);
+		CREATE TABLE sets WITH (parallel_workers = 0) AS SELECT qsets_agg(i / 100, (i * 7919::bigint) % 60013) AS s FROM generate_series(1, 600000) AS i;
+		CREATE TABLE pairs WITH (parallel_workers = 0) AS SELECT count(*) AS n, sum(a + 3 * b + common) AS sum FROM sets, set_pairs(s, 2);
 	});
 }
 
@@ -103,7 +103,7 @@ sub try_pairs
 
 		$node->psql('postgres', "SET work_mem = '64MB'; SET max_parallel_workers_per_gather = 3; SET qsketch.enable_pairscan = $way;
 			SET client_min_messages = debug1;
-			SELECT (count(*), sum(a + 3 * b + common)) = (SELECT (n, sum) FROM pairs) FROM sets, set_pairs(s, 2);",
+			SELECT ROW(count(*), sum(a + 3 * b + common)) = (SELECT n, sum FROM pairs) FROM sets, set_pairs(s, 2);",
 			stdout => \$out, stderr => \$err, on_error_stop => 0);
 		is($out, 't', "pairs of sets, node $way, $what") or diag $err;
 		like($err, $workers, "pairs of sets, node $way, $what: workers");

@@ -65,7 +65,8 @@ document "$folder/tables" >docs/performance.md
 gnuplot -e "folder = '$folder'" src/bench/bench.gp
 echo "written: docs/performance.md and its figures" >&2
 for page in readme week; do
-	printf '\nMeasured on %s.\n' "$(hardware)" >>"$folder/$page"
+	# what ends with empty lines gets but one
+	printf '%s\n\nMeasured on %s.\n' "$(cat "$folder/$page")" "$(hardware)" >"$folder/$page.lines"
 done
-put_into README.md bench "$folder/readme"
-put_into docs/recipes.md bench "$folder/week"
+put_into README.md bench "$folder/readme.lines"
+put_into docs/recipes.md bench "$folder/week.lines"

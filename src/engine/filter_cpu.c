@@ -149,7 +149,7 @@ insert_blocks(sink *s, const uint64_t *h, size_t count)
 static void
 insert_bloom_chunk(sink *s, const uint64_t *fingerprint, const int64_t *copies, size_t count)
 {
-	uint64_t h[QF_CHUNK + QF_AHEAD] = { 0 };
+	uint64_t h[QF_CHUNK + QF_AHEAD];
 	size_t used = 0;
 	size_t i;
 
@@ -158,6 +158,7 @@ insert_bloom_chunk(sink *s, const uint64_t *fingerprint, const int64_t *copies, 
 		h[used] = qf_hash(fingerprint[i], s->f->seed_key);
 		used += !copies || copies[i] > 0;
 	}
+	memset(h + used, 0, QF_AHEAD * sizeof(*h));
 	if (s->f->params.layout == QF_BLOCKED)
 		insert_blocks(s, h, used);
 	else
@@ -302,11 +303,12 @@ keep(const uint8_t *bits, const uint32_t *position, uint64_t *h, uint32_t *index
 static void
 blocks_contain(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {
-	uint64_t h[QF_CHUNK + QF_AHEAD] = { 0 };
+	uint64_t h[QF_CHUNK + QF_AHEAD];
 	size_t i;
 
 	for (i = 0; i < count; i++)
 		h[i] = qf_hash(fingerprint[i], f->seed_key);
+	memset(h + count, 0, QF_AHEAD * sizeof(*h));
 	for (i = 0; i < count; i++)
 	{
 		fetch_block(f, h[i + QF_AHEAD]);

@@ -20,6 +20,41 @@
 /* Planes for the counters of QI_MAX_COLUMNS columns, and one that stays empty. */
 #define QI_PLANES 17
 
+/* How many planes the sums of so many columns can reach. */
+QS_INLINE int
+planes_of(uint32_t columns)
+{
+	return 32 - __builtin_clz(columns | 1);
+}
+
+/* Add up to eight columns, those missing being zero: how many is the same for a whole row. */
+QI_VECTOR_INLINE void
+add_eight(QI_VECTOR *plane, const uint64_t *const *column, uint32_t columns, uint64_t at)
+{
+	const QI_VECTOR none = { 0 };
+	QI_VECTOR two1;
+	QI_VECTOR two2 = none;
+	QI_VECTOR two3 = none;
+	QI_VECTOR two4 = none;
+	QI_VECTOR four1;
+
+#define COLUMN(i) (columns > (i) ? load(column[i] + at) : none)
+	two1 = carry_of(&plane[0], COLUMN(0), COLUMN(1));
+	if (columns > 2)
+		two2 = carry_of(&plane[0], COLUMN(2), COLUMN(3));
+	four1 = carry_of(&plane[1], two1, two2);
+	if (columns <= 4)
+	{
+		ripple(plane, 2, four1);
+		return;
+	}
+	two3 = carry_of(&plane[0], COLUMN(4), COLUMN(5));
+	if (columns > 6)
+		two4 = carry_of(&plane[0], COLUMN(6), COLUMN(7));
+	ripple(plane, 3, carry_of(&plane[2], four1, carry_of(&plane[1], two3, two4)));
+#undef COLUMN
+}
+
 QI_VECTOR_INLINE void
 add_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, QI_VECTOR *plane)
 {
@@ -27,28 +62,10 @@ add_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, QI_VEC
 	uint32_t c = 0;
 	int p;
 
-#define COLUMN(i) load(column[i] + at)
-	for (p = 0; p < QI_PLANES; p++)
+	for (p = 0; p < 3 || p <= planes_of(columns); p++)
 		plane[p] = zero;
 	for (; c + 8 <= columns; c += 8)
-	{
-		QI_VECTOR two1 = carry_of(&plane[0], COLUMN(c), COLUMN(c + 1));
-		QI_VECTOR two2 = carry_of(&plane[0], COLUMN(c + 2), COLUMN(c + 3));
-		QI_VECTOR two3 = carry_of(&plane[0], COLUMN(c + 4), COLUMN(c + 5));
-		QI_VECTOR two4 = carry_of(&plane[0], COLUMN(c + 6), COLUMN(c + 7));
-		QI_VECTOR four1 = carry_of(&plane[1], two1, two2);
-		QI_VECTOR four2 = carry_of(&plane[1], two3, two4);
-
-		ripple(plane, 3, carry_of(&plane[2], four1, four2));
-	}
-	for (; c < columns; c++)
-		ripple(plane, 0, COLUMN(c));
-#undef COLUMN
-}
-
-/* How many planes the sums of so many columns can reach. */
-QS_INLINE int
-planes_of(uint32_t columns)
-{
-	return 32 - __builtin_clz(columns | 1);
+		add_eight(plane, column + c, 8, at);
+	if (c < columns)
+		add_eight(plane, column + c, columns - c, at);
 }

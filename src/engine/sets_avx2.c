@@ -319,6 +319,13 @@ find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t
 	return (uint32_t) (end - out) + qi_kernels_plain.find16(row, i, to, least, end);
 }
 
+static uint32_t
+find16_sized(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to, uint16_t least,
+			 uint32_t most, uint32_t *out)
+{
+	return qi_keep_sizes(size, most, out, find16(row, from, to, least, out));
+}
+
 AVX2 static uint32_t
 find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t *out)
 {
@@ -357,6 +364,7 @@ const qi_kernels qi_kernels_avx2 = {
 	.probe = probe,
 	.sum_columns = sum_columns,
 	.find16 = find16,
+	.find16_sized = find16_sized,
 	.find32 = find32,
 };
 

@@ -208,7 +208,29 @@ ripple(__m512i *plane, int at, __m512i x)
 	}
 }
 
-/* Planes to numbers: plane p adds 2^p to the counters whose bit it has. */
+/* Planes to numbers: plane p adds 2^p to the counters whose bit it has.  Up to 8 make bytes. */
+AVX512_INLINE void
+spread_bytes(const __m512i *plane, int planes, uint16_t *out)
+{
+	uint64_t mask[8][8];
+	int p;
+	int i;
+
+	for (p = 0; p < planes; p++)
+		_mm512_storeu_si512(mask[p], plane[p]);
+	for (i = 0; i < 8; i++)
+	{
+		__m512i sum = _mm512_maskz_set1_epi8((__mmask64) mask[0][i], 1);
+
+		for (p = 1; p < planes; p++)
+			sum = _mm512_mask_add_epi8(sum, (__mmask64) mask[p][i], sum,
+									   _mm512_set1_epi8((char) (1 << p)));
+		_mm512_storeu_si512(out + i * 64, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(sum)));
+		_mm512_storeu_si512(out + i * 64 + 32,
+							_mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(sum, 1)));
+	}
+}
+
 AVX512_INLINE void
 spread(const __m512i *plane, int planes, uint16_t *out)
 {
@@ -223,8 +245,8 @@ spread(const __m512i *plane, int planes, uint16_t *out)
 		__m512i sum = _mm512_setzero_si512();
 
 		for (p = 0; p < planes; p++)
-			sum = _mm512_or_si512(
-				sum, _mm512_maskz_set1_epi16((__mmask32) mask[p][i], (short) (1 << p)));
+			sum = _mm512_mask_add_epi16(sum, (__mmask32) mask[p][i], sum,
+										_mm512_set1_epi16((short) (1 << p)));
 		_mm512_storeu_si512(out + i * 32, sum);
 	}
 }
@@ -245,7 +267,10 @@ sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16
 	__m512i plane[QI_PLANES];
 
 	add_columns(column, columns, at, plane);
-	spread(plane, planes_of(columns), out);
+	if (planes_of(columns) <= 8)
+		spread_bytes(plane, planes_of(columns), out);
+	else
+		spread(plane, planes_of(columns), out);
 }
 
 /* Store the numbers of the bits that are set, counted from base; returns the end. */
@@ -284,6 +309,35 @@ find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t
 }
 
 AVX512 static uint32_t
+find16_sized(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to, uint16_t least,
+			 uint32_t most, uint32_t *out)
+{
+	__m512i bound = _mm512_set1_epi16((short) least);
+	__m512i limit = _mm512_set1_epi32((int) most);
+	uint32_t *end = out;
+	uint32_t i = from;
+
+	for (; i + 32 <= to; i += 32)
+	{
+		__mmask32 found = _mm512_cmpge_epu16_mask(_mm512_loadu_si512(row + i), bound);
+		__mmask16 low;
+		__mmask16 high;
+
+		if (found == 0)
+			continue;
+		low = _mm512_mask_cmple_epu32_mask((__mmask16) found, _mm512_loadu_si512(size + i), limit);
+		high = _mm512_mask_cmple_epu32_mask((__mmask16) (found >> 16),
+											_mm512_loadu_si512(size + i + 16), limit);
+		if (low != 0)
+			end = emit16(low, numbers(i), end);
+		if (high != 0)
+			end = emit16(high, numbers(i + 16), end);
+	}
+	return (uint32_t) (end - out) +
+		   qi_kernels_plain.find16_sized(row, size, i, to, least, most, end);
+}
+
+AVX512 static uint32_t
 find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t *out)
 {
 	__m512i bound = _mm512_set1_epi32((int) least);
@@ -312,6 +366,7 @@ const qi_kernels qi_kernels_avx512 = {
 	.probe = probe,
 	.sum_columns = sum_columns,
 	.find16 = find16,
+	.find16_sized = find16_sized,
 	.find32 = find32,
 };
 

@@ -4,8 +4,8 @@
  *
  * A bucket of sub_warp is one 32-byte vector, of half_warp one of 64, of warp
  * two: a key costs a load, an addition under its mask and a store for each.  A
- * low bucket of multilevel is one vector of 32 byte counters; the few keys
- * that make one overflow are left to the plain loop.  Hashes, buckets and
+ * low bucket of multilevel is one vector of 32 byte counters; the few that
+ * overflow are carried one by one.  Hashes, buckets and
  * masks of the whole batch come first, in loops that the compiler makes eight
  * keys wide.
  *
@@ -101,6 +101,20 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 	add16s(sk, 32, hv, weight, count);
 }
 
+/* Counters of a low bucket have passed 255. */
+static __attribute__((noinline)) void
+carry(qs_sketch *sk, uint8_t *low, uint32_t counters)
+{
+	uint8_t *high = qs_high_for_update(sk, low);
+
+	for (; counters != 0; counters &= counters - 1)
+	{
+		uint32_t c = (uint32_t) __builtin_ctz(counters);
+
+		qs_counter_set(high, c, false, qs_counter_get(high, c, false) + 1);
+	}
+}
+
 /* Byte counters; weights other than 1 go the plain way. */
 AVX512 static void
 add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
@@ -123,10 +137,9 @@ add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 		__m256i sum = _mm256_mask_add_epi8(v, mask[i], v, one);
 
 		__builtin_prefetch(sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD] * QS_LOW_BYTES, 1);
+		_mm256_storeu_si256((void *) p, sum);
 		if (__builtin_expect(_mm256_mask_testn_epi8_mask(mask[i], sum, sum) != 0, 0))
-			sk->ops->add(sk, &hv[i], NULL, 1);
-		else
-			_mm256_storeu_si256((void *) p, sum);
+			carry(sk, p, _mm256_mask_testn_epi8_mask(mask[i], sum, sum));
 	}
 }
 

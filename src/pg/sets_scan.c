@@ -14,6 +14,7 @@
 #include "pg/sets_pairs.h"
 
 #include "engine/sets_kernels.h"
+#include "miscadmin.h"
 
 static int64 *
 copied_ids(const qs_memory *memory, const qi_collection *c)
@@ -118,6 +119,7 @@ pull(PairScan *scan, qi_pair *out)
 {
 	uint64 count;
 
+	CHECK_FOR_INTERRUPTS(); /* what is done with pairs may take longer than finding them */
 	if (scan->gpu)
 		count = GpuPairsNext(scan->gpu, out, PAIRS_BATCH);
 	else if (scan->workers)

@@ -55,6 +55,13 @@ find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t
 }
 
 static uint32_t
+find16_sized(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to, uint16_t least,
+			 uint32_t most, uint32_t *out)
+{
+	return qi_keep_sizes(size, most, out, find16(row, from, to, least, out));
+}
+
+static uint32_t
 find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t *out)
 {
 	uint32_t found = 0;
@@ -80,6 +87,7 @@ const qi_kernels qi_kernels_plain = {
 	.probe = probe,
 	.sum_columns = sum_columns,
 	.find16 = find16,
+	.find16_sized = find16_sized,
 	.find32 = find32,
 };
 

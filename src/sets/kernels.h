@@ -53,6 +53,9 @@ typedef struct qi_kernels
 	 */
 	uint32_t (*find16)(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least,
 					   uint32_t *out);
+	/* The same of those whose size is at most "most". */
+	uint32_t (*find16_sized)(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to,
+							 uint16_t least, uint32_t most, uint32_t *out);
 	uint32_t (*find32)(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least,
 					   uint32_t *out);
 } qi_kernels;
@@ -82,6 +85,23 @@ qi_probe_each(const uint64_t *bits, const uint32_t *element, uint64_t n)
 	for (i = 0; i < n; i++)
 		sum += bits[element[i] / 64] >> element[i] % 64 & 1;
 	return sum;
+}
+
+/* Positions whose size is at most "most", in place; returns how many. */
+QS_INLINE uint32_t
+qi_keep_sizes(const uint32_t *size, uint32_t most, uint32_t *position, uint32_t count)
+{
+	uint32_t kept = 0;
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint32_t x = position[i];
+
+		position[kept] = x;
+		kept += size[x] <= most;
+	}
+	return kept;
 }
 
 /* Number the bits of a word that are set from "base" on; returns the end of "out". */

@@ -136,8 +136,9 @@ start_row(qi_job *job)
 {
 	const qi_block *b = job->head;
 	uint32_t size = sizes_of(job, &b->row)[job->row];
-	uint64_t least = qi_filter_least(&b->filter, size);
+	uint64_t least;
 
+	qi_filter_sizes(&b->filter, size, &least, &job->most);
 	job->counted = true;
 	job->found_count = 0;
 	job->found_next = 0;
@@ -168,6 +169,10 @@ find_more(qi_job *job)
 		job->found_count = job->kernels->find32(job->count, from, to, job->least, job->found);
 	else if (job->least > UINT16_MAX)
 		job->found_count = 0;
+	else if (job->most < UINT32_MAX)
+		job->found_count =
+			job->kernels->find16_sized(job->count, sizes_of(job, &job->head->column), from, to,
+									   (uint16_t) job->least, (uint32_t) job->most, job->found);
 	else
 		job->found_count =
 			job->kernels->find16(job->count, from, to, (uint16_t) job->least, job->found);

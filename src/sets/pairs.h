@@ -143,6 +143,7 @@ typedef struct qi_job
 	uint32_t from;  /* first column that was counted */
 	uint32_t next;  /* next column to be looked at */
 	uint32_t least; /* counters below this are no pairs */
+	uint64_t most;  /* and columns larger than this */
 
 	/* columns whose counters reach it, and how far they have been handed out */
 	uint32_t *found;

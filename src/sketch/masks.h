@@ -58,9 +58,10 @@ qs_mask_places(uint32_t m, uint64_t hv)
 QS_INLINE uint32_t
 qs_mask_turn_by(uint32_t mask, uint32_t m, uint32_t places)
 {
-	uint64_t twice = (uint64_t) mask << places;
+	/* in two steps, since m may be 32 and places 0 */
+	uint32_t below = mask >> 1 >> (m - 1 - places);
 
-	return (uint32_t) ((twice | twice >> m) & ((UINT64_C(1) << m) - 1));
+	return (mask << places | below) & (UINT32_MAX >> (32 - m));
 }
 
 /* The mask as hv turns it. */

@@ -107,6 +107,42 @@ absent_sketches_leave_it_valid(void **state)
 }
 
 /*
+ * Fill a sketch of one bucket with keys that share one counter, until there is
+ * something in all others; returns a key without that counter whose own are
+ * all large enough for it to be removed.
+ */
+static uint64_t
+fill_around(qs_sketch *sk)
+{
+	uint64_t sum[QS_BUCKET_MAX] = { 0 };
+	uint64_t own[QS_BUCKET_MAX];
+	uint32_t counters = qs_bucket_counters(sk, QS_SIDE_BEST);
+	uint32_t shared = 0;
+	bool covered = false;
+	uint64_t i;
+	uint32_t c;
+
+	for (i = 0; i < 3000; i++)
+	{
+		counters_of(&sk->params, test_key(i), own);
+		while (i == 0 && own[shared] == 0)
+			shared++;
+		for (c = 0; c < counters && own[shared] > 0; c++)
+			sum[c] += own[c];
+		if (own[shared] > 0)
+			test_insert(sk, test_key(i), 1);
+	}
+	for (i = 3000; !covered; i++)
+	{
+		counters_of(&sk->params, test_key(i), own);
+		covered = own[shared] == 0;
+		for (c = 0; c < counters; c++)
+			covered = covered && own[c] <= sum[c];
+	}
+	return test_key(i - 1);
+}
+
+/*
  * No counter falls below zero here, but one that all keys share would be
  * larger than all the weight that is left.
  */
@@ -118,44 +154,19 @@ impossible_buckets_are_refused(void **state)
 	(void) state;
 	for (s = QS_WARP; s < QS_STRUCTURES; s++)
 	{
-		uint64_t sum[QS_BUCKET_MAX] = { 0 };
-		uint64_t own[QS_BUCKET_MAX];
 		qs_sketch a;
 		qs_sketch b;
 		test_bytes before;
-		uint32_t shared = 0;
-		uint32_t counters;
-		uint64_t i;
-		uint32_t c;
-		bool covered = false;
+		uint64_t key;
 
 		WHERE("%s", qs_structure_name(s));
 		sample_init_dense(&a, s, 1, 3);
-		counters = qs_bucket_counters(&a, QS_SIDE_BEST);
-		/* keys that share one counter, until there is something in all others */
-		for (i = 0; i < 3000; i++)
-		{
-			counters_of(&a.params, test_key(i), own);
-			while (i == 0 && own[shared] == 0)
-				shared++;
-			for (c = 0; c < counters && own[shared] > 0; c++)
-				sum[c] += own[c];
-			if (own[shared] > 0)
-				test_insert(&a, test_key(i), 1);
-		}
-		/* a key without that counter */
-		for (i = 3000; !covered; i++)
-		{
-			counters_of(&a.params, test_key(i), own);
-			covered = own[shared] == 0;
-			for (c = 0; c < counters; c++)
-				covered = covered && own[c] <= sum[c];
-		}
+		key = fill_around(&a);
 		before = test_write_valid(&a);
-		REQUIRE(test_estimate(&a, test_key(i - 1)) > 0);
-		REQUIRE_STATUS(test_try_remove(&a, test_key(i - 1), 1), QS_UNDERFLOW);
+		REQUIRE(test_estimate(&a, key) > 0);
+		REQUIRE_STATUS(test_try_remove(&a, key, 1), QS_UNDERFLOW);
 		sample_init_dense(&b, s, 1, 3);
-		test_insert(&b, test_key(i - 1), 1);
+		test_insert(&b, key, 1);
 		REQUIRE_STATUS(qs_subtract(&a, &b), QS_UNDERFLOW);
 		REQUIRE(test_writes(&a, before));
 		free(before.data);
@@ -165,6 +176,58 @@ impossible_buckets_are_refused(void **state)
 	test_no_leak();
 }
 
+enum
+{
+	ABSENT = 5
+};
+
+/* Take keys that were never there from a sketch: 0 to 4 in a batch, 5 as another sketch. */
+static qs_status
+take_absent(int s, uint64_t round, const uint64_t *key, int way, qs_sketch *sk)
+{
+	qs_sketch minus;
+	qs_status status;
+
+	sample_init_dense(sk, s, s == QS_THREAD ? 4 : 1, round);
+	test_fill(sk, round, 200, 5 + (size_t) round % 40 * 4);
+	sample_init_dense(&minus, s, sk->params.n, round);
+	REQUIRE_OK(qs_engine_cpu.insert(&minus, key, NULL, ABSENT));
+	status = way == 5 ? qs_subtract(sk, &minus) : qs_engine_cpu.remove(sk, key, NULL, ABSENT);
+	qs_free(&minus);
+	return status;
+}
+
+/* All ways, in orders that change; returns what all of them say. */
+static qs_status
+take_in_any_order(int s, uint64_t round)
+{
+	test_rng rng = test_seeded(round);
+	qs_status wanted = QS_OK;
+	test_bytes after = { NULL, 0 };
+	uint64_t key[ABSENT];
+	uint64_t i;
+	int way;
+
+	for (i = 0; i < ABSENT; i++)
+		key[i] = test_key(1000 + i);
+	for (way = 0; way < 6; way++)
+	{
+		qs_sketch sk;
+		qs_status status = take_absent(s, round, key, way, &sk);
+
+		if (way == 0)
+		{
+			wanted = status;
+			after = test_write_valid(&sk);
+		}
+		REQUIRE(status == wanted && test_writes(&sk, after));
+		test_shuffle(&rng, key, NULL, ABSENT);
+		qs_free(&sk);
+	}
+	free(after.data);
+	return wanted;
+}
+
 /*
  * Whether a batch of absent keys goes through depends on what it leaves, not
  * on the order in which it gets there, nor on batches or on being a sketch.
@@ -172,13 +235,8 @@ impossible_buckets_are_refused(void **state)
 static void
 order_decides_nothing(void **state)
 {
-	enum
-	{
-		KEYS = 5
-	};
 	int s;
 	int round;
-	int order;
 
 	(void) state;
 	STRUCTURES(s)
@@ -187,39 +245,8 @@ order_decides_nothing(void **state)
 
 		for (round = 0; round < 300; round++)
 		{
-			test_rng rng = test_seeded((uint64_t) round);
-			qs_status wanted = QS_OK;
-			test_bytes after = { NULL, 0 };
-			uint64_t key[KEYS];
-			uint64_t i;
-
 			WHERE("%s, round %d", qs_structure_name(s), round);
-			for (i = 0; i < KEYS; i++)
-				key[i] = test_key(1000 + i);
-			for (order = 0; order < 6; order++)
-			{
-				qs_sketch sk;
-				qs_sketch minus;
-				qs_status status;
-
-				sample_init_dense(&sk, s, s == QS_THREAD ? 4 : 1, (uint64_t) round);
-				test_fill(&sk, (uint64_t) round, 200, 5 + (size_t) round % 40 * 4);
-				sample_init_dense(&minus, s, sk.params.n, (uint64_t) round);
-				REQUIRE_OK(qs_engine_cpu.insert(&minus, key, NULL, KEYS));
-				status = order == 5 ? qs_subtract(&sk, &minus)
-									: qs_engine_cpu.remove(&sk, key, NULL, KEYS);
-				if (order == 0)
-				{
-					wanted = status;
-					after = test_write_valid(&sk);
-				}
-				REQUIRE(status == wanted && test_writes(&sk, after));
-				test_shuffle(&rng, key, NULL, KEYS);
-				qs_free(&sk);
-				qs_free(&minus);
-			}
-			free(after.data);
-			taken += wanted == QS_OK;
+			taken += take_in_any_order(s, (uint64_t) round) == QS_OK;
 		}
 		REQUIRE(taken > 0 && taken < round);
 	}

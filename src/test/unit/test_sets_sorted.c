@@ -444,11 +444,17 @@ positions(void **state)
 					if (row16[k] >= bounds[i])
 						REQUIRE(at < found && out[at++] == k);
 				REQUIRE(at == found);
-				found = table[t]->find32(row32, from, n, bounds[i], out);
+				found =
+					table[t]->find16_sized(row16, row32, from, n, (uint16_t) bounds[i], 9000, out);
+				for (k = from, at = 0; k < n; k++)
+					if (row16[k] >= bounds[i] && row32[k] <= 9000)
+						REQUIRE(at < found && out[at++] == k);
 				REQUIRE(at == found);
+				found = table[t]->find32(row32, from, n, bounds[i], out);
 				for (k = from, at = 0; k < n; k++)
 					if (row32[k] >= bounds[i])
-						REQUIRE(out[at++] == k);
+						REQUIRE(at < found && out[at++] == k);
+				REQUIRE(at == found);
 			}
 		free(row16);
 		free(row32);

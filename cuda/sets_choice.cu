@@ -1,0 +1,88 @@
+/*
+ * sets_choice.cu
+ *		All pairs: lists or hybrid, and which elements become columns of bits.
+ *
+ * The cost model has three constants, of an H200 (docs/sets-gpu.md); a device
+ * that is slower in all of them decides the same.
+ *
+ * cuda/sets_choice.cu
+ */
+#include "sets.cuh"
+
+/* Events of lists and bits of products in a second; bytes of a strip, written and read. */
+#define EVENTS_PER_S 9e11
+#define BITS_PER_S   1.9e15
+#define BYTES_PER_S  3e12
+
+/* What is asked: all sets of one against all of the other, or later ones. */
+struct question
+{
+	const qi_cuda_sets *rows, *columns;
+	bool tail;
+};
+
+/* Events of the lists of all elements of a degree. */
+static double
+events_of(const question &q, uint64_t degree)
+{
+	double elements = (double) q.columns->bin[degree];
+	double d = (double) degree;
+
+	if (q.tail)
+		return elements * d * (d - 1) / 2;
+	/* rows have them as often as columns, as far as is known */
+	return elements * d * d * (double) q.rows->elements / (double) q.columns->elements;
+}
+
+/*
+ * The degree from which on columns of bits are cheaper than lists: a column
+ * costs the same whatever its degree, so that going down from the most frequent
+ * elements the cost falls, and then rises.  0: no column of bits pays.
+ */
+static uint64_t
+choose_degree(const question &q, double *lists, double *hybrid)
+{
+	double pairs = (double) q.rows->sets * (double) q.columns->sets / (q.tail ? 2 : 1);
+	double events = 0;
+	double left, heavy = 0;
+	uint64_t best = 0;
+
+	for (uint64_t d = 1; d <= q.columns->sets; d++)
+		events += events_of(q, d);
+	*lists = *hybrid = events / EVENTS_PER_S;
+	left = events;
+	for (uint64_t d = q.columns->sets; d >= 2; d--)
+	{
+		double cost;
+
+		if (q.columns->bin[d] == 0)
+			continue;
+		heavy += (double) q.columns->bin[d];
+		left -= events_of(q, d);
+		cost = left / EVENTS_PER_S + heavy * pairs / BITS_PER_S + pairs * 8 / BYTES_PER_S;
+		if (best != 0 && cost > *hybrid)
+			break;
+		if (best == 0 || cost < *hybrid)
+		{
+			*hybrid = cost;
+			best = d;
+		}
+	}
+	return best;
+}
+
+int
+qi_choose_method(const qi_cuda_request *r, bool tail, uint64_t *degree)
+{
+	question q = { r->rows, r->columns ? r->columns : r->rows, tail };
+	double lists, hybrid;
+	uint64_t best = choose_degree(q, &lists, &hybrid);
+	int method = r->method;
+
+	if (method == QI_AUTO)
+		method = best > 0 && hybrid < lists ? QI_HYBRID : QI_INDEX;
+	if (r->heavy > 0)
+		best = r->heavy;
+	*degree = method != QI_HYBRID ? 0 : best > 0 ? best : UINT64_MAX;
+	return method;
+}

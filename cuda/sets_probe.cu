@@ -1,0 +1,116 @@
+/*
+ * sets_probe.cu
+ *		A strip of counts by a table of each row, which all its columns probe.
+ *
+ * HI and BI of the paper (section 3): a hash table, or a bitmap of the whole
+ * universe, of one row at a time, in global memory.  Floor: every element of
+ * every column read, and looked up, for each row.
+ *
+ * cuda/sets_probe.cu
+ */
+#include "sets_pairwise.cuh"
+
+/* A table that takes "count" elements at most half. */
+__device__ __forceinline__ uint32_t
+mask_for(uint64_t count)
+{
+	uint32_t slots = 64;
+
+	while (slots < 2 * count)
+		slots *= 2;
+	return slots - 1;
+}
+
+template <bool Bitmap>
+__device__ void
+fill_table(uint32_t *table, const set &a, uint32_t mask)
+{
+	for (uint64_t i = threadIdx.x; !Bitmap && i <= mask; i += THREADS)
+		table[i] = NOTHING;
+	__syncthreads();
+	for (uint64_t i = threadIdx.x; i < a.count; i += THREADS)
+		if (Bitmap)
+			atomicOr(&table[a.element[i] / 32], 1u << (a.element[i] % 32));
+		else
+			put_slot(table, mask, a.element[i]);
+	__syncthreads();
+}
+
+/* A bitmap is zero between rows, since it may be far larger than a row. */
+template <bool Bitmap>
+__device__ void
+clear_table(uint32_t *table, const set &a)
+{
+	__syncthreads();
+	for (uint64_t i = threadIdx.x; Bitmap && i < a.count; i += THREADS)
+		table[a.element[i] / 32] = 0;
+	__syncthreads();
+}
+
+/* A block for each row; a warp for each of its columns. */
+template <bool Bitmap>
+__global__ void
+__launch_bounds__(THREADS) probe_rows(const pairs p)
+{
+	uint32_t *table = p.table + blockIdx.x * p.table_words;
+
+	for (uint64_t r = blockIdx.x; r < p.rows; r += gridDim.x)
+	{
+		uint64_t row = p.first + r;
+		set a = set_of(p.row_offset, p.row_element, row);
+		uint64_t least = qi_filter_least(&p.filter, a.count);
+		uint32_t mask = mask_for(a.count);
+
+		fill_table<Bitmap>(table, a, mask);
+		for (uint64_t c = (p.tail ? row + 1 : 0) + threadIdx.x / 32; c < p.columns;
+			 c += THREADS / 32)
+		{
+			set b = set_of(p.column_offset, p.column_element, c);
+			uint32_t common = 0;
+
+			if (!is_possible(p, a, b, least))
+				continue;
+			for (uint64_t i = qs_lane(); i < b.count; i += 32)
+				common += Bitmap ? table[b.element[i] / 32] >> b.element[i] % 32 & 1
+								 : find_slot(table, mask, b.element[i]);
+			for (int d = 16; d; d >>= 1)
+				common += __shfl_down_sync(QS_ALL_LANES, common, d);
+			if (qs_lane() == 0)
+				p.count[r * p.width + c] = common;
+		}
+		clear_table<Bitmap>(table, a);
+	}
+}
+
+/* Words of a table for the largest row. */
+static uint64_t
+table_words(const qi_pairwise *p)
+{
+	uint64_t slots = 64;
+
+	if (p->method == QI_BITMAP)
+		return qs_ceil_div(p->columns->universe, 32) + 1;
+	while (slots < 2 * p->rows->largest)
+		slots *= 2;
+	return slots;
+}
+
+qs_status
+qi_probe_rows(qs_cuda *gpu, const qi_pairwise *p, pairs *t)
+{
+	bool bitmap = p->method == QI_BITMAP;
+	auto kernel = bitmap ? probe_rows<true> : probe_rows<false>;
+	uint8_t *work;
+	int grid;
+
+	t->table_words = table_words(p);
+	QS_TRY(qs_grid(gpu, kernel, THREADS, 0, t->rows, &grid));
+	QS_TRY(qs_workspace(gpu, grid * t->table_words * sizeof(*t->table), &work));
+	t->table = (uint32_t *) work;
+	if (bitmap)
+		QS_CUDA_TRY(
+			gpu, cudaMemsetAsync(work, 0, grid * t->table_words * sizeof(*t->table), gpu->stream));
+	kernel<<<grid, THREADS, 0, gpu->stream>>>(*t);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}

@@ -1,0 +1,53 @@
+/*
+ * sets_row.cuh
+ *		What the parts of the kernel in sets_rows.cu share: a unit of its work.
+ *
+ * cuda/sets_row.cuh
+ */
+#ifndef QI_SETS_ROW_CUH
+#define QI_SETS_ROW_CUH
+
+#include "kernels.cuh"
+#include "sets.cuh"
+
+#define THREADS_MAX 1024
+#define WARPS_MAX   (THREADS_MAX / 32)
+
+/* What the kernel is given. */
+struct task
+{
+	const uint64_t *row_offset, *column_offset;
+	const uint32_t *row_element;
+	const uint32_t *start, *end, *place;
+	const void *list;
+	uint32_t *strip;
+	uint64_t strip_first, strip_width;
+	uint32_t columns, block_columns, blocks;
+	bool tail, same, lists, into_strip;
+	qi_filter filter;
+	qi_output out;
+	uint32_t *next;
+};
+
+/* The unit that a block works on. */
+struct unit
+{
+	uint32_t row;
+	uint32_t from, to; /* columns */
+	uint32_t first;    /* column of the first counter */
+	uint32_t size;     /* of the row */
+	uint32_t least;    /* counts below it are not wanted */
+	bool counted;      /* there are counters */
+	uint32_t *strip;   /* the row's counts there, or NULL */
+};
+
+/* What is counted so far of a column. */
+__device__ __forceinline__ uint32_t
+get_count(const uint32_t *counter, const unit &u, uint32_t column)
+{
+	uint32_t c = u.counted ? counter[column - u.first] : 0;
+
+	return u.strip ? c + u.strip[column] : c;
+}
+
+#endif
