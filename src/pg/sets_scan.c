@@ -62,6 +62,7 @@ PairScanOpenGpu(PairScan *scan, const qi_request *request)
 	scan->gpu = GpuPairsOpen(request);
 	if (scan->gpu == NULL)
 		return false;
+	scan->method = request->method;
 	keep_ids(scan, request);
 	return true;
 }
