@@ -313,7 +313,7 @@ analysis: build/bench/analysis
 	@$<
 bench-merge: build/bench/merge
 	@src/bench/$@.sh
-build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c workload.c theory.c)
+build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
 # Both write their tables into docs/filter.md and draw a figure; then filter-bench

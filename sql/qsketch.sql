@@ -29,6 +29,13 @@ CREATE FUNCTION qsketch_new(
 COMMENT ON FUNCTION qsketch_new(text, text, integer, integer, integer, bigint)
 	IS 'empty sketch, also the template of aggregates';
 
+CREATE FUNCTION qsketch_new_for(rows bigint, error double precision,
+	confidence double precision DEFAULT 0.95, structure text DEFAULT 'auto',
+	distinct_keys bigint DEFAULT NULL) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_new_for(bigint, double precision, double precision, text, bigint)
+	IS 'empty sketch of the least size whose error, in rows, is expected to be no more';
+
 --
 -- Functions of two sketches
 --
@@ -65,6 +72,24 @@ CREATE FUNCTION qsketch_error(qsketch, confidence double precision DEFAULT 0.95,
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_error(qsketch, double precision, bigint)
 	IS 'how much an estimate, or each of so many keys'' at once, is too large at most, with this confidence';
+
+CREATE FUNCTION qsketch_advise(qsketch, confidence double precision DEFAULT 0.95,
+	OUT size bigint, OUT stored_bytes bigint, OUT error bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_advise(qsketch, double precision)
+	IS 'what half the size of a sketch would give, itself, and twice the size';
+
+CREATE FUNCTION qsketch_inner_product(a qsketch, b qsketch,
+	OUT estimate double precision, OUT standard_error double precision)
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_inner_product(qsketch, qsketch)
+	IS 'sum over all keys of the products of their counts: size of the join of both';
+
+CREATE FUNCTION qsketch_second_moment(qsketch,
+	OUT estimate double precision, OUT standard_error double precision)
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_second_moment(qsketch) IS 'sum of the squares of the counts of all keys';
 
 CREATE FUNCTION qsketch_info(
 	qsketch,
@@ -103,6 +128,10 @@ COMMENT ON FUNCTION qsketch_agg_combine(qsketch, qsketch) IS 'aggregate support'
 CREATE FUNCTION qsketch_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_support(internal) IS 'planner support';
+
+CREATE FUNCTION qsketch_modify_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_modify_support(internal) IS 'planner support';
 
 CREATE FUNCTION qsketch_merge_trans(qsketch, qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -235,19 +264,23 @@ COMMENT ON FUNCTION qsketch_bounds(qsketch, @KEY@, double precision, bigint)
 	IS 'bounds of the total weight of a key, or of all of so many keys at once';
 
 CREATE FUNCTION qsketch_add(qsketch, key @KEY@) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsketch_modify_support;
 COMMENT ON FUNCTION qsketch_add(qsketch, @KEY@) IS 'sketch with a key added';
 
 CREATE FUNCTION qsketch_add(qsketch, key @KEY@, weight bigint) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsketch_modify_support;
 COMMENT ON FUNCTION qsketch_add(qsketch, @KEY@, bigint) IS 'sketch with a weighted key added';
 
 CREATE FUNCTION qsketch_remove(qsketch, key @KEY@) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsketch_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsketch_modify_support;
 COMMENT ON FUNCTION qsketch_remove(qsketch, @KEY@) IS 'sketch with a key removed';
 
 CREATE FUNCTION qsketch_remove(qsketch, key @KEY@, weight bigint) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsketch_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsketch_modify_support;
 COMMENT ON FUNCTION qsketch_remove(qsketch, @KEY@, bigint) IS 'sketch with a weighted key removed';
 
 --@ end

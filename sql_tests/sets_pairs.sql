@@ -145,3 +145,6 @@ DROP TABLE collected, collection, filter, large;
 DROP VIEW ranked;
 DROP TABLE joined;
 DROP FUNCTION wrong_pairs, wrong_top;
+
+-- "top" keeps pairs in memory, but not any number of them
+SELECT count(*) FROM (SELECT qsets_agg(i, 1) AS s FROM generate_series(1, 6000) AS i) AS x, set_pairs(s, top => 2147483647);

@@ -46,6 +46,8 @@ is_same('select list', 'SELECT set_pairs(c, min_count => 20) FROM kept');
 is_same('select list, not to the end', 'SELECT set_pairs(c) FROM kept LIMIT 5');
 is_same('auto, large enough', 'SELECT p.* FROM kept, set_pairs(c, min_count => 20) AS p',
 	'SET qsketch.backend = auto; SET qsketch.gpu_min_elements = 100');
+like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off) SELECT p.* FROM kept, set_pairs(c) AS p'),
+	qr/QSketchPairs.*Backend: gpu/s, 'EXPLAIN says that it was a GPU');
 settled($node, 'pairs');
 
 my $before = gpu_count($node, 'set_searches');

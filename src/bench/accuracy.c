@@ -5,7 +5,7 @@
  * Prints what must hold with PASS or FAIL, writes the tables into
  * docs/accuracy.md and the data of the figures to build/bench.  Fails if
  * anything does not hold.  Takes a few minutes and 2 GB; a name (figure7,
- * overload, calibration, probes) picks a part and writes no document.
+ * overload, calibration, probes, products) picks a part and writes no document.
  *
  * src/bench/accuracy.c
  */
@@ -24,6 +24,7 @@ static const struct
 	{ "overload", accuracy_overload, { "overload", "overload-all" } },
 	{ "calibration", accuracy_calibration, { "calibration" } },
 	{ "probes", accuracy_probes, { "probes", "probes-many" } },
+	{ "products", accuracy_products, { "products" } },
 };
 
 int

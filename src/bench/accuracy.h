@@ -20,4 +20,7 @@ extern void accuracy_calibration(void);
 /* How often one holds for all of many keys at once. */
 extern void accuracy_probes(void);
 
+/* Inner products and second moments, and their standard errors. */
+extern void accuracy_products(void);
+
 #endif

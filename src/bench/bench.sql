@@ -24,9 +24,11 @@ CREATE UNLOGGED TABLE texts AS SELECT 'user ' || lpad(k::text, 12, '0') AS t FRO
 CREATE UNLOGGED TABLE keys AS SELECT k FROM ints LIMIT 1000000;
 CREATE TABLE stored AS SELECT qsketch_agg(k) AS sk FROM ints;
 CREATE UNLOGGED TABLE many AS SELECT i AS day, sk FROM stored, generate_series(1, :stored) AS i;
+CREATE UNLOGGED TABLE days AS SELECT * FROM many LIMIT 30;
+CREATE UNLOGGED TABLE probes AS SELECT k FROM keys LIMIT 20000;
 CREATE UNLOGGED TABLE batch AS SELECT array_agg(k) AS a FROM keys;
 CREATE UNLOGGED TABLE written (sk qsketch);
-VACUUM ANALYZE ints, zipf, texts, keys, stored, many;
+VACUUM ANALYZE ints, zipf, texts, keys, stored, many, days, probes;
 ANALYZE fresh;
 SELECT pg_prewarm(t) FROM unnest(ARRAY['ints', 'zipf', 'texts', 'keys', 'fresh', 'many']) AS t \g /dev/null
 
@@ -69,6 +71,10 @@ INSERT INTO benchmarks (what, query, rival, bound, target, settings, holds) VALU
 ('estimates', 'SELECT sum(qsketch_estimate(sk, k)) FROM keys, stored',
  'SELECT sum(hashint8extended(k, 0)) FROM keys, stored', '<=', 1.5, '{}',
  'SELECT bool_and(qsketch_estimate(sk, k) > 0) FROM keys, stored'),
+('30 sketches for each key', 'SELECT sum((SELECT sum(qsketch_estimate(sk, k)) FROM days)) FROM probes',
+ 'SELECT sum((SELECT sum(qsketch_estimate(sk, k)) FROM probes)) FROM days', '<=', 1.5, '{work_mem, 64MB}',
+ 'SELECT (SELECT sum((SELECT sum(qsketch_estimate(sk, k)) FROM days)) FROM probes) =
+    sum((SELECT sum(qsketch_estimate(sk, k)) FROM probes)) FROM days'),
 ('merging', 'SELECT qsketch_total(qsketch_merge_agg(sk)) FROM many',
  'SELECT sum(length(sk::bytea)) FROM many', '<=', 2, '{}',
  'SELECT qsketch_total(qsketch_merge_agg(many.sk)) = sum(qsketch_total(many.sk)) FROM many');

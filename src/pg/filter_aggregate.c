@@ -102,6 +102,7 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 	}
 	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
 	KeyTypeInit(&key, argument.type, argument.collation);
+	KeyTypeLearn(&key, PG_GETARG_DATUM(KEY_ARGUMENT));
 	FilterSetInput(state, &key, input);
 	return state;
 }

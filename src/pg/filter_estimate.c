@@ -63,7 +63,7 @@ set_positions(FunctionCallInfo fcinfo, FilterMethod method, qf_scale *scale)
 	Datum datum = PG_GETARG_DATUM(0);
 	qf_filter view;
 	bool parts = FilterInParts(probe, datum, &view);
-	const qf_filter *filter = parts ? &view : FilterProbed(probe, datum);
+	const qf_filter *filter = parts ? &view : FilterWhole(probe, datum);
 	uint64 fingerprint;
 	uint32 set;
 
@@ -103,7 +103,7 @@ pbf_contains(PG_FUNCTION_ARGS)
 		fingerprint = FilterKeyArgument(fcinfo, probe, &view);
 		PG_RETURN_BOOL(FilterPartsSet(datum, &view, fingerprint, true) == view.params.k);
 	}
-	filter = FilterProbed(probe, datum);
+	filter = FilterWhole(probe, datum);
 	fingerprint = FilterKeyArgument(fcinfo, probe, filter);
 	PG_RETURN_BOOL(qf_has(filter, fingerprint));
 }

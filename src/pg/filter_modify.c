@@ -31,6 +31,7 @@ key_argument(FunctionCallInfo fcinfo, const ExpandedFilter *expanded, KeyType *k
 
 	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
 	KeyTypeInit(key, argument.type, argument.collation);
+	KeyTypeLearn(key, value);
 	if (!argument.literal || KeyFits(key, &expanded->filter.keys))
 		return KeyFingerprint(key, value);
 	fingerprint = KeyReadText(&reader, CurrentMemoryContext, &expanded->filter.keys,

@@ -2,8 +2,9 @@
  * filter_probe.c
  *		Looking up keys in filters: what is kept from row to row.
  *
- * A query that looks up many keys in one stored filter must fetch it once, also
- * when it comes anew with each row of a join.  One that looks up a key in many
+ * A query that looks up many keys in stored filters must fetch each once, also
+ * when it comes anew with each row of a join: copies are kept (stored.h), of each
+ * that comes again, as far as there is room.  One that looks up a key in many
  * stored filters should not fetch all of each: a blocked Bloom filter has the key's
  * bits in one place, and of a large filter the key's positions are few.
  *
@@ -12,6 +13,7 @@
 #include "pg/filter_probe.h"
 
 #include "access/heaptoast.h"
+#include "miscadmin.h"
 #include "pg/keyexpr.h"
 #include "utils/memutils.h"
 
@@ -27,7 +29,7 @@ FilterProbeOf(FunctionCallInfo fcinfo)
 	if (likely(probe))
 		return probe;
 	probe = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(FilterProbe));
-	probe->copy_context = AllocSetContextCreate(flinfo->fn_mcxt, "pbf probe", ALLOCSET_SMALL_SIZES);
+	StoredInit(&probe->filters, flinfo->fn_mcxt, sizeof(StoredFilter), get_hash_memory_limit());
 	flinfo->fn_extra = probe;
 	return probe;
 }
@@ -46,27 +48,27 @@ parts_pay(const qf_filter *view)
 	return parts * CHUNKS_PER_POSITION < qf_words(&view->params) * 8 / TOAST_MAX_CHUNK_SIZE;
 }
 
-/* Forget the last filter and note the next. */
-static void
-note_filter(FilterProbe *probe, Datum datum)
+/* May a copy of the filter of this row be kept? */
+static bool
+has_room(FilterProbe *probe)
 {
-	StoredIdNote(&probe->stored, datum);
-	probe->copy = NULL;
-	MemoryContextReset(probe->copy_context);
+	return StoredMayKeep(&probe->filters, &probe->stored->stored,
+						 probe->stored->stored.id.va_rawsize);
 }
 
 /*
- * Is this a new stored filter, better read in parts?  It is then noted and
- * opened by its header; FilterPartsSet() has the rest.
+ * Is this a stored filter of which there is no copy, better read in parts?  It is
+ * then opened by its header, and FilterPartsSet() has the rest; else FilterWhole().
  */
 bool
 FilterInParts(FilterProbe *probe, Datum datum, qf_filter *view)
 {
-	if (StoredIdIs(&probe->stored, datum) || !FilterOpenStored(view, datum) ||
-		view->form != QF_DENSE || !parts_pay(view))
+	StoredFilter *stored = (StoredFilter *) StoredFind(&probe->filters, datum);
+
+	probe->stored = stored;
+	if (stored == NULL || stored->copy || (StoredAgain(&stored->stored) && has_room(probe)))
 		return false;
-	note_filter(probe, datum);
-	return true;
+	return FilterOpenStored(view, datum) && view->form == QF_DENSE && parts_pay(view);
 }
 
 /*
@@ -102,24 +104,38 @@ FilterPartsSet(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
 	return set;
 }
 
+/* Keep a copy of the filter that was read. */
+static void
+keep_copy(FilterProbe *probe, StoredFilter *stored)
+{
+	stored->copy = NULL;
+	MemoryContextReset(stored->stored.context);
+	stored->copy = FilterCopy(stored->stored.context, probe->reader.filter);
+	StoredKept(&probe->filters, &stored->stored);
+	FilterReadEnd(&probe->reader);
+}
+
+/* The filter of which FilterInParts() said that it is not read in parts. */
+const qf_filter *
+FilterWhole(FilterProbe *probe, Datum datum)
+{
+	StoredFilter *stored = probe->stored;
+
+	if (stored && stored->copy)
+		return &stored->copy->filter;
+	FilterRead(&probe->reader, datum);
+	if (stored == NULL || !has_room(probe))
+		return probe->reader.filter;
+	keep_copy(probe, stored);
+	return &stored->copy->filter;
+}
+
 /* The filter of this row, for reading; good until the row ends. */
 const qf_filter *
 FilterProbed(FilterProbe *probe, Datum datum)
 {
-	bool same = StoredIdIs(&probe->stored, datum);
-
-	if (same && probe->copy)
-		return &probe->copy->filter;
-	FilterRead(&probe->reader, datum);
-	if (same)
-	{
-		probe->copy = FilterCopy(probe->copy_context, probe->reader.filter);
-		FilterReadEnd(&probe->reader);
-		return &probe->copy->filter;
-	}
-	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
-		note_filter(probe, datum);
-	return probe->reader.filter;
+	probe->stored = (StoredFilter *) StoredFind(&probe->filters, datum);
+	return FilterWhole(probe, datum);
 }
 
 /* Learn the type of the keys. */
@@ -150,6 +166,7 @@ FilterKeyArgument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *
 
 		KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
 		FilterProbeSetKey(probe, key.type, key.collation);
+		KeyTypeLearn(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
 		probe->literal = key.literal;
 	}
 	return FilterFingerprint(probe, filter, PG_GETARG_DATUM(KEY_ARGUMENT));

@@ -12,10 +12,17 @@
 #include "pg/keyread.h"
 #include "pg/stored.h"
 
+/* A filter stored out of line. */
+typedef struct StoredFilter
+{
+	StoredValue stored;
+	ExpandedFilter *copy; /* NULL: not kept */
+} StoredFilter;
+
 /*
  * One per calling expression, in fn_extra.  Remembers the type of the keys and
- * the last filter stored out of line: the first row that names it reads it, the
- * second keeps a copy, all others use that.
+ * filters stored out of line: the first row that names one reads parts of it, or
+ * keeps a copy if there is room; the second keeps one in the place of others.
  */
 typedef struct FilterProbe
 {
@@ -24,13 +31,13 @@ typedef struct FilterProbe
 	KeyReader literals;  /* which does that */
 	FilterReader reader; /* of the row at hand */
 
-	MemoryContext copy_context;
-	StoredId stored;
-	ExpandedFilter *copy; /* NULL: not kept yet */
+	StoredCache filters;  /* of StoredFilter */
+	StoredFilter *stored; /* of the row at hand, or NULL */
 } FilterProbe;
 
 extern FilterProbe *FilterProbeOf(FunctionCallInfo fcinfo);
 extern const qf_filter *FilterProbed(FilterProbe *probe, Datum datum);
+extern const qf_filter *FilterWhole(FilterProbe *probe, Datum datum);
 extern bool FilterInParts(FilterProbe *probe, Datum datum, qf_filter *view);
 extern uint32 FilterPartsSet(Datum datum, const qf_filter *view, uint64 fingerprint, bool all);
 extern void FilterProbeSetKey(FilterProbe *probe, Oid type, Oid collation);

@@ -10,7 +10,7 @@
  *
  * src/pg/keyfamily.c
  */
-#include "pg/keytype.h"
+#include "pg/keyrow.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -220,6 +220,19 @@ raise_mismatch(uint32 family, const KeyType *key, const KeyHolder *holder)
 					errhint("%s", cast_hint(family, key, holder))));
 }
 
+/* Arrays, ranges or rows of other types. */
+static void
+raise_other_content(const KeyType *key, const KeyHolder *holder)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DATATYPE_MISMATCH),
+		 errmsg("cannot use a key of type %s with a %s of %s keys that contain other types",
+				format_type_be(key->type), holder->one, KeyFamilyTypes(key->keys.family)),
+		 errhint("Cast the key, or the columns of a row, to the types that the %s was built from.",
+				 holder->one)));
+}
+
 /* Raise an error unless what holds these is for such keys. */
 void
 KeyFamilyCheckProbe(const qs_keys *held, const KeyType *key, const KeyHolder *holder)
@@ -228,6 +241,8 @@ KeyFamilyCheckProbe(const qs_keys *held, const KeyType *key, const KeyHolder *ho
 		return;
 	if (held->family != key->keys.family)
 		raise_mismatch(held->family, key, holder);
+	if (KeyIsContent(held->collation) || KeyIsContent(key->keys.collation))
+		raise_other_content(key, holder);
 	ereport(ERROR,
 			(errcode(ERRCODE_COLLATION_MISMATCH),
 			 errmsg("%s was built under another collation than the key has", holder->one),
@@ -246,7 +261,12 @@ KeyFamilyCheckSame(const qs_keys *a, const qs_keys *b, const KeyHolder *holder)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 						errmsg("%s differ: %s keys and %s keys", holder->many,
 							   KeyFamilyTypes(a->family), KeyFamilyTypes(b->family))));
-	if (a->collation != b->collation)
-		ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH),
-						errmsg("%s were built under different collations", holder->many)));
+	if (a->collation == b->collation)
+		return;
+	if (KeyIsContent(a->collation) || KeyIsContent(b->collation))
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("%s differ: %s keys that contain different types", holder->many,
+							   KeyFamilyTypes(a->family))));
+	ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH),
+					errmsg("%s were built under different collations", holder->many)));
 }

@@ -17,11 +17,15 @@
  *				are text without trailing blanks: that is what they arrive as
  *				where a function is declared for text.
  *	collation	a hash of the collation's name, for nondeterministic ones only:
- *				they alone decide which strings are equal.
+ *				they alone decide which strings are equal.  Of arrays, ranges and
+ *				rows a hash of what they contain instead (keyrow.c).
+ *
+ * The hash function of numeric has one value for NaN and both infinities, which
+ * SQL calls different; the infinities have fingerprints of their own here.
  *
  * src/pg/keytype.c
  */
-#include "pg/keytype.h"
+#include "pg/keyrow.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_collation.h"
@@ -30,6 +34,7 @@
 #include "common/hashfn.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
@@ -49,6 +54,20 @@ collation_id(Oid collation)
 	return KeyNameId(get_collation_name(collation));
 }
 
+/* What a value records of keys of a type, which need not have a hash function. */
+qs_keys
+KeysOf(Oid type, Oid collation)
+{
+	Oid base_type = getBaseType(type);
+	qs_keys keys;
+
+	keys.family = family_of(base_type, lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY));
+	keys.collation = KeyContent(base_type, collation);
+	if (keys.collation == 0)
+		keys.collation = collation_id(collation);
+	return keys;
+}
+
 static KeyKind
 kind_of(Oid base_type, uint32 collation, Oid input_collation)
 {
@@ -65,6 +84,10 @@ kind_of(Oid base_type, uint32 collation, Oid input_collation)
 			return collation == 0 && OidIsValid(input_collation) ? KEY_BYTES : KEY_HASHED;
 		case BYTEAOID:
 			return KEY_BYTES;
+		case NUMERICOID:
+			return KEY_NUMERIC;
+		case RECORDOID:
+			return KEY_ROW;
 		default:
 			return type_is_enum(base_type) ? KEY_ENUM : KEY_HASHED;
 	}
@@ -87,30 +110,65 @@ hash_of(Oid type)
 bool
 KeyTypeHasHash(Oid type)
 {
-	return OidIsValid(hash_of(type)->hash_extended_proc);
+	return type == RECORDOID || OidIsValid(hash_of(type)->hash_extended_proc);
 }
 
-/* Describe keys of a type; "collation" is the function call's. */
+/* Describe keys of a type; "collation" is the function call's.  For anonymous rows KeyTypeLearn() must follow. */
 void
 KeyTypeInit(KeyType *key, Oid type, Oid collation)
 {
 	TypeCacheEntry *entry = hash_of(type);
 	Oid base_type = getBaseType(type);
 
-	if (!OidIsValid(entry->hash_extended_proc))
+	if (!KeyTypeHasHash(type))
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
 						errmsg("could not identify an extended hash function for type %s",
 							   format_type_be(type)),
 						errhint("Keys need a type with a hash operator class.")));
 	key->input_collation = collation;
-	key->keys.family = family_of(base_type, entry);
-	key->keys.collation = collation_id(collation);
+	key->keys = KeysOf(type, collation);
 	key->kind = kind_of(base_type, key->keys.collation, collation);
 	key->length = entry->typlen;
 	key->by_value = entry->typbyval;
 	key->align = entry->typalign;
 	key->hash = &entry->hash_extended_proc_finfo;
 	key->type = type;
+}
+
+/* Learn what anonymous rows contain, from the first. */
+void
+KeyTypeLearn(KeyType *key, Datum value)
+{
+	HeapTupleHeader row;
+
+	if (key->kind != KEY_ROW)
+		return;
+	row = DatumGetHeapTupleHeader(value);
+	key->row_type = HeapTupleHeaderGetTypeId(row);
+	key->row_typmod = HeapTupleHeaderGetTypMod(row);
+	key->keys.collation = KeyRowContent(key->row_type, key->row_typmod);
+}
+
+static uint64
+call_hash(const KeyType *key, Datum value, uint64 seed)
+{
+	return DatumGetUInt64(
+		FunctionCall2Coll(key->hash, key->input_collation, value, UInt64GetDatum(seed)));
+}
+
+static uint64
+numeric_fingerprint(const KeyType *key, Datum value, uint64 seed)
+{
+	static const char *const infinity[] = { "-Infinity", "Infinity" };
+	Numeric number = DatumGetNumeric(value);
+	bool positive;
+
+	if (!numeric_is_inf(number))
+		return call_hash(key, NumericGetDatum(number), seed);
+	positive = DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(number),
+												NumericGetDatum(int64_to_numeric(0))));
+	return hash_bytes_extended((const unsigned char *) infinity[positive],
+							   (int) strlen(infinity[positive]), seed);
 }
 
 static uint64
@@ -149,6 +207,9 @@ KeyFingerprintSeeded(const KeyType *key, Datum value, uint64 seed)
 	}
 	if (key->kind == KEY_ENUM)
 		return label_fingerprint(DatumGetObjectId(value), seed);
-	return DatumGetUInt64(
-		FunctionCall2Coll(key->hash, key->input_collation, value, UInt64GetDatum(seed)));
+	if (key->kind == KEY_NUMERIC)
+		return numeric_fingerprint(key, value, seed);
+	if (key->kind == KEY_ROW)
+		return KeyRowFingerprint(key, value, seed);
+	return call_hash(key, value, seed);
 }

@@ -19,6 +19,8 @@ typedef enum KeyKind
 	KEY_INT8,
 	KEY_BYTES, /* varlena whose equality is that of its bytes */
 	KEY_ENUM,  /* through the label */
+	KEY_NUMERIC,
+	KEY_ROW,   /* anonymous: what it contains each value says */
 	KEY_HASHED /* through the extended hash function of the type */
 } KeyKind;
 
@@ -27,12 +29,15 @@ typedef struct KeyType
 {
 	Oid type;
 	Oid input_collation;
-	qs_keys keys; /* what a value records of them: collation 0 unless it decides equality */
+	qs_keys keys; /* what a value records of them: collation 0 unless it decides equality, or they
+				   * contain others (keyrow.c) */
 	KeyKind kind;
 	int16 length; /* of the type, as in pg_type; likewise the next two */
 	bool by_value;
 	char align;
-	FmgrInfo *hash; /* in the type cache, or NULL */
+	FmgrInfo *hash;   /* in the type cache, or NULL */
+	Oid row_type;     /* of anonymous rows, as the first one had it; */
+	int32 row_typmod; /* both name a row type of the session */
 } KeyType;
 
 /* What messages about keys call the values that hold them. */
@@ -45,6 +50,8 @@ typedef struct KeyHolder
 
 extern bool KeyTypeHasHash(Oid type);
 extern void KeyTypeInit(KeyType *key, Oid type, Oid collation);
+extern void KeyTypeLearn(KeyType *key, Datum value);
+extern qs_keys KeysOf(Oid type, Oid collation);
 extern uint64 KeyFingerprintSeeded(const KeyType *key, Datum value, uint64 seed);
 
 /* keyfamily.c */

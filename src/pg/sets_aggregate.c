@@ -101,6 +101,8 @@ learn_key(FunctionCallInfo fcinfo, ExpandedSets *state, bool array)
 		key.type = type;
 	}
 	SetsTakeKeys(state, key.type, key.collation);
+	if (!array)
+		KeyTypeLearn(&state->key, PG_GETARG_DATUM(ELEMENT_ARGUMENT));
 }
 
 /* The state with which a row's elements can be added. */

@@ -156,8 +156,8 @@ qsets_subset(PG_FUNCTION_ARGS)
 
 	SetsRead(&reader, PG_GETARG_DATUM(0));
 	qi_collection_free(&subset->collection);
-	SetsCheck(
-		qi_collection_subset(&subset->collection, reader.collection, id, count, &subset->memory));
+	SetsCheck(qi_collection_subset(&subset->collection, reader.collection, id, count,
+								   &subset->memory, &sets_interrupt));
 	SetsReadEnd(&reader);
 	PG_RETURN_DATUM(EOHPGetRWDatum(&subset->header));
 }

@@ -15,6 +15,7 @@
 
 #include "engine/sets_kernels.h"
 #include "miscadmin.h"
+#include "utils/memutils.h"
 
 static int64 *
 copied_ids(const qs_memory *memory, const qi_collection *c)
@@ -61,6 +62,7 @@ PairScanOpenGpu(PairScan *scan, const qi_request *request)
 	scan->gpu = GpuPairsOpen(request);
 	if (scan->gpu == NULL)
 		return false;
+	scan->method = request->method;
 	keep_ids(scan, request);
 	return true;
 }
@@ -131,7 +133,10 @@ pull(PairScan *scan, qi_pair *out)
 	return count;
 }
 
-/* Room for another batch. */
+/*
+ * Room for another batch.  Small collections have many pairs, which work_mem
+ * says nothing about: they may take as much as one value of PostgreSQL.
+ */
 static void
 grow(PairScan *scan)
 {
@@ -139,6 +144,11 @@ grow(PairScan *scan)
 
 	if (scan->room - scan->count >= PAIRS_BATCH)
 		return;
+	if (scan->room * 2 * sizeof(qi_pair) > MaxAllocSize)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("more than %llu pairs of sets would have to be kept in memory",
+							   (unsigned long long) scan->room),
+						errhint("Set top lower, or min_count or min_jaccard higher.")));
 	pair = qi_alloc(&scan->memory, scan->room * 2, sizeof(qi_pair));
 	if (pair == NULL)
 		SetsCheck(QS_NO_MEMORY);

@@ -150,6 +150,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	}
 	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
 	KeyTypeInit(&state->key, key.type, key.collation);
+	KeyTypeLearn(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT));
 	ExpandedSetKind(state, &state->key);
 	return state;
 }

@@ -15,12 +15,19 @@
 #define DEFAULT_Z         8
 #define DEFAULT_MASKS     1024
 
-/* What qsketch_new() without arguments gives. */
+/* What qsketch_new() gives for a structure and a size. */
+void
+SketchParamsOf(qs_params *params, int structure, uint64 size)
+{
+	SketchCheck(
+		qs_params_make(params, structure, size, DEFAULT_DEPTH, DEFAULT_Z, DEFAULT_MASKS, 0));
+}
+
+/* And without arguments. */
 void
 SketchDefaultParams(qs_params *params)
 {
-	SketchCheck(qs_params_make(params, DEFAULT_STRUCTURE, DEFAULT_SIZE, DEFAULT_DEPTH, DEFAULT_Z,
-							   DEFAULT_MASKS, 0));
+	SketchParamsOf(params, DEFAULT_STRUCTURE, DEFAULT_SIZE);
 }
 
 /* Bytes of a size such as '64kB', in the syntax of pg_size_bytes(). */
@@ -36,8 +43,8 @@ SketchSizeFromText(text *size)
 	return bytes;
 }
 
-static int
-structure_from_text(text *name)
+int
+SketchStructureFromText(text *name)
 {
 	int structure = qs_structure_by_name(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
 
@@ -85,7 +92,7 @@ PG_FUNCTION_INFO_V1(qsketch_new);
 Datum
 qsketch_new(PG_FUNCTION_ARGS)
 {
-	int structure = structure_from_text(PG_GETARG_TEXT_PP(0));
+	int structure = SketchStructureFromText(PG_GETARG_TEXT_PP(0));
 	uint64 size = SketchSizeFromText(PG_GETARG_TEXT_PP(1));
 	int32 depth = PG_GETARG_INT32(2);
 	int32 z = PG_GETARG_INT32(3);

@@ -20,6 +20,7 @@ learn_key(FunctionCallInfo fcinfo, Probe *probe)
 
 	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
 	ProbeSetKey(probe, key.type, key.collation);
+	KeyTypeLearn(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
 	probe->literal = key.literal;
 }
 
@@ -32,16 +33,21 @@ key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
 	return ProbeFingerprint(probe, sketch, PG_GETARG_DATUM(KEY_ARGUMENT));
 }
 
-/* Estimate from a sketch that the last row did not have. */
+/*
+ * Estimate from a sketch of which there is no copy.  One that is stored out of
+ * line is copied when it comes again, if there is room.
+ */
 static pg_noinline int64
-estimate_new(FunctionCallInfo fcinfo, Probe *probe, Datum datum)
+estimate_not_kept(FunctionCallInfo fcinfo, Probe *probe, StoredSketch *stored)
 {
-	const qs_sketch *sketch;
-	qs_sketch view;
+	Datum datum = PG_GETARG_DATUM(0);
+	const qs_sketch *sketch = NULL;
 
-	if (ProbeIsNew(probe, datum) && ProbeHeader(probe, datum, &view))
-		return ProbeStored(datum, &view, key_argument(fcinfo, probe, &view));
-	sketch = ProbeSketch(probe, datum);
+	if (stored && !(StoredAgain(&stored->stored) && ProbeHasRoom(probe, stored)))
+		sketch = ProbeHeader(stored, datum);
+	if (sketch)
+		return ProbePieces(datum, sketch, key_argument(fcinfo, probe, sketch));
+	sketch = stored ? ProbeRead(probe, stored, datum) : ProbeSketch(probe, datum);
 	return qs_estimate(sketch, key_argument(fcinfo, probe, sketch));
 }
 
@@ -49,19 +55,24 @@ estimate_new(FunctionCallInfo fcinfo, Probe *probe, Datum datum)
  * qsketch_estimate(qsketch, key): an upper bound of the key's total weight.
  *
  * Of the rows of a join with one stored sketch all but the first two find the
- * copy that the second made, after it had learned the type of the key.
+ * copy that the second made, after it had learned the type of the key.  Where
+ * sketches come in turns it is likely to be the same key in the next.
  */
 PG_FUNCTION_INFO_V1(qsketch_estimate);
 Datum
 qsketch_estimate(PG_FUNCTION_ARGS)
 {
 	Probe *probe = ProbeOf(fcinfo);
-	const qs_sketch *kept = ProbeKept(probe, PG_GETARG_DATUM(0));
+	StoredSketch *stored = ProbeStored(probe, PG_GETARG_DATUM(0));
+	const qs_sketch *kept;
+	uint64 fingerprint;
 
-	if (unlikely(kept == NULL))
-		PG_RETURN_INT64(estimate_new(fcinfo, probe, PG_GETARG_DATUM(0)));
-	PG_RETURN_INT64(
-		qs_estimate(kept, ProbeFingerprint(probe, kept, PG_GETARG_DATUM(KEY_ARGUMENT))));
+	if (unlikely(stored == NULL || stored->copy == NULL))
+		PG_RETURN_INT64(estimate_not_kept(fcinfo, probe, stored));
+	kept = &stored->copy->sketch;
+	fingerprint = ProbeFingerprint(probe, kept, PG_GETARG_DATUM(KEY_ARGUMENT));
+	ProbeGuess(stored, fingerprint);
+	PG_RETURN_INT64(qs_estimate(kept, fingerprint));
 }
 
 /*
@@ -73,7 +84,7 @@ Datum
 qsketch_estimate_unbiased(PG_FUNCTION_ARGS)
 {
 	Probe *probe = ProbeOf(fcinfo);
-	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
+	const qs_sketch *sketch = ProbeSketchToMeasure(probe, PG_GETARG_DATUM(0));
 	uint64 fingerprint = key_argument(fcinfo, probe, sketch);
 	const qs_noise *noise = qs_unbiased_needs_noise(sketch) ? ProbeNoise(probe, sketch, 1) : NULL;
 	double unbiased = qs_estimate_unbiased(sketch, noise, fingerprint);
@@ -121,9 +132,9 @@ Datum
 qsketch_error(PG_FUNCTION_ARGS)
 {
 	Probe *probe = ProbeOf(fcinfo);
-	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
 	double confidence = confidence_argument(fcinfo, 1);
 	int64 keys = keys_argument(fcinfo, 2);
+	const qs_sketch *sketch = ProbeSketchForError(probe, PG_GETARG_DATUM(0), keys);
 
 	PG_RETURN_INT64(ProbeError(probe, sketch, confidence, keys));
 }
@@ -134,12 +145,13 @@ Datum
 qsketch_bounds(PG_FUNCTION_ARGS)
 {
 	Probe *probe = ProbeOf(fcinfo);
-	const qs_sketch *sketch = ProbeSketch(probe, PG_GETARG_DATUM(0));
+	Datum datum = PG_GETARG_DATUM(0);
 	double confidence = confidence_argument(fcinfo, 2);
 	int64 keys = keys_argument(fcinfo, 3);
+	const qs_sketch *sketch = ProbeSketchForError(probe, datum, keys);
 	uint64 fingerprint = key_argument(fcinfo, probe, sketch);
 	int64 error = ProbeError(probe, sketch, confidence, keys);
-	qs_bounds bounds = qs_bounds_of(sketch, fingerprint, error);
+	qs_bounds bounds = qs_bounds_of(ProbeEstimate(datum, sketch, fingerprint), error);
 	Datum values[] = { Int64GetDatum(bounds.lower), Int64GetDatum(bounds.estimate),
 					   Int64GetDatum(bounds.upper) };
 	bool nulls[lengthof(values)] = { 0 };

@@ -221,10 +221,14 @@ remove_now(ExpandedSketch *expanded)
 	SketchCheck(expanded->engine->settle(&expanded->sketch));
 	status = qs_subtract(&expanded->sketch, &removed->sketch);
 	if (status == QS_UNDERFLOW)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION), errmsg("weights of a key sum to less than zero"),
-				 errhint("In a parallel plan they must not do so within the rows of a worker; "
-						 "set max_parallel_workers_per_gather to 0 if they can.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION), errmsg("weights of a key sum to less than zero"),
+			 errhint(
+				 "They must not do so within the rows of one worker of a parallel plan, or of one "
+				 "shard. Have each key's rows counted together: set "
+				 "max_parallel_workers_per_gather to 0, or write ORDER BY inside of the "
+				 "aggregate, which is then not split.")));
 	SketchCheck(status);
 	expanded->removed = NULL;
 	qs_free(&removed->sketch);

@@ -15,6 +15,11 @@
 #include "sketch/sf.h"
 #include "utils/builtins.h"
 
+#if PG_VERSION_NUM >= 180000
+#include "nodes/primnodes.h"
+#include "nodes/supportnodes.h"
+#endif
+
 #define KEY_ARGUMENT    1
 #define WEIGHT_ARGUMENT 2
 
@@ -25,12 +30,13 @@ expanded_result(ExpandedSketch *expanded)
 }
 
 /*
- * Fingerprint of the key in the arguments; a literal is read as the sketch's
- * other keys.  The key's type is not left in the object: states of aggregates
- * alone have one, which says what their transition function passes.
+ * Fingerprint of the key in the arguments, and what the sketch's keys are with
+ * it; a literal is read as the other keys.  The key's type is not left in the
+ * object: states of aggregates alone have one, which says what their transition
+ * function passes.
  */
 static uint64
-key_argument(FunctionCallInfo fcinfo, ExpandedSketch *expanded)
+key_argument(FunctionCallInfo fcinfo, const ExpandedSketch *expanded, qs_keys *keys)
 {
 	Datum value = PG_GETARG_DATUM(KEY_ARGUMENT);
 	KeyReader reader = { 0 };
@@ -39,10 +45,13 @@ key_argument(FunctionCallInfo fcinfo, ExpandedSketch *expanded)
 
 	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
 	KeyTypeInit(&key, argument.type, argument.collation);
-	if (argument.literal && !KeyFits(&key, &expanded->sketch.keys))
+	KeyTypeLearn(&key, value);
+	*keys = expanded->sketch.keys;
+	if (argument.literal && !KeyFits(&key, keys))
 		return KeyReadText(&reader, CurrentMemoryContext, &expanded->sketch.keys,
 						   &sketch_key_holder, &key, value);
-	ExpandedSetKind(expanded, &key);
+	KeyFamilyCheckProbe(keys, &key, &sketch_key_holder);
+	*keys = key.keys;
 	return KeyFingerprint(&key, value);
 }
 
@@ -57,6 +66,7 @@ add_key(FunctionCallInfo fcinfo, int sign)
 	int64 weight = 1;
 	ExpandedSketch *expanded;
 	uint64 fingerprint;
+	qs_keys keys;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -65,9 +75,34 @@ add_key(FunctionCallInfo fcinfo, int sign)
 	if (has_weight)
 		weight = SketchCheckWeight(PG_GETARG_INT64(WEIGHT_ARGUMENT));
 	expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
-	fingerprint = key_argument(fcinfo, expanded);
+	fingerprint = key_argument(fcinfo, expanded, &keys);
 	ExpandedAddNow(expanded, fingerprint, sign * weight);
+	expanded->sketch.keys = keys;
 	return expanded_result(expanded);
+}
+
+/*
+ * Planner support of adding and removing: PL/pgSQL may give the variable that is
+ * assigned to itself, sk := qsketch_add(sk, k), to be changed where it is, as
+ * ExpandedForUpdate() does.  Where that fails the variable is as before.
+ */
+PG_FUNCTION_INFO_V1(qsketch_modify_support);
+Datum
+qsketch_modify_support(PG_FUNCTION_ARGS)
+{
+#if PG_VERSION_NUM >= 180000
+	SupportRequestModifyInPlace *request = (SupportRequestModifyInPlace *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestModifyInPlace))
+	{
+		Param *sketch = (Param *) linitial(request->args);
+
+		if (sketch && IsA(sketch, Param) && sketch->paramkind == PARAM_EXTERN &&
+			sketch->paramid == request->paramid)
+			PG_RETURN_POINTER(sketch);
+	}
+#endif
+	PG_RETURN_POINTER(NULL);
 }
 
 PG_FUNCTION_INFO_V1(qsketch_add);

@@ -3,29 +3,41 @@
  *		Looking up keys in sketches: what is kept from row to row.
  *
  * A sketch of 1 MB is stored out of line, and fetching it costs some thousand
- * times an estimate.  A query that looks up many keys in one stored sketch
- * therefore must fetch it once, also when it comes anew with each row of a
- * join.  It is recognized by its toast pointer: the value behind one never
- * changes.  A query that looks up one key in many stored sketches, on the other
- * hand, should not fetch any of them: it reads the header and the key's bucket.
+ * times an estimate.  A query that looks up many keys in stored sketches
+ * therefore must fetch each once, also when it comes anew with each row of a
+ * join: copies are kept (stored.h).  A query that looks up one key in many
+ * stored sketches, on the other hand, should not fetch any of them: it reads the
+ * header and the key's bucket.  So does one that goes round more sketches than
+ * may be kept, and of those it knows the header.
  *
  * src/pg/sketch_probe.c
  */
 #include "pg/sketch_probe.h"
 
+#include "miscadmin.h"
 #include "sketch/pieces.h"
 #include "utils/memutils.h"
 
-/* The first call of an expression. */
+/* What is measured may take this share of what copies may, in addition. */
+#define NOISE_SHARE 4
+
+static void
+init_measured(Measured *measured, MemoryContext parent)
+{
+	if (measured->context == NULL)
+		measured->context = AllocSetContextCreate(parent, "qsketch noise", ALLOCSET_SMALL_SIZES);
+}
+
+/* The first call of an expression.  It may keep what a hash table of an executor node may take. */
 Probe *
 ProbeCreate(FmgrInfo *flinfo)
 {
 	Probe *probe = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(Probe));
+	Size limit = get_hash_memory_limit();
 
-	probe->copy_context =
-		AllocSetContextCreate(flinfo->fn_mcxt, "qsketch probe", ALLOCSET_SMALL_SIZES);
-	probe->noise_context =
-		AllocSetContextCreate(flinfo->fn_mcxt, "qsketch noise", ALLOCSET_SMALL_SIZES);
+	StoredInit(&probe->sketches, flinfo->fn_mcxt, sizeof(StoredSketch), limit);
+	StoredInit(&probe->noises, flinfo->fn_mcxt, sizeof(StoredNoise), limit / NOISE_SHARE);
+	init_measured(&probe->other, flinfo->fn_mcxt);
 	flinfo->fn_extra = probe;
 	return probe;
 }
@@ -48,45 +60,24 @@ ProbeMisfit(Probe *probe, const qs_sketch *sketch, Datum value)
 					   &sketch_key_holder, &probe->key, value);
 }
 
-/* Forget the last sketch and note the next. */
-static void
-note_sketch(Probe *probe, const char *toast_id)
-{
-	MemoryContextReset(probe->copy_context);
-	probe->kept = false;
-	probe->seen = true;
-	memcpy(probe->toast_id, toast_id, TOAST_ID_BYTES);
-}
-
-static bool
-is_noted(const Probe *probe, Datum datum)
-{
-	return probe->seen && memcmp(probe->toast_id, DatumGetPointer(datum), TOAST_ID_BYTES) == 0;
-}
-
-/* Is this a sketch, stored out of line, other than that of the last row? */
-bool
-ProbeIsNew(const Probe *probe, Datum datum)
-{
-	return VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) && !is_noted(probe, datum);
-}
-
 /*
- * Note a new stored sketch and open it by its header.  False if it must be
- * read whole: it is explicit, or stored in a way that has no parts.
+ * A stored sketch opened by its header.  NULL if it must be read whole: it is
+ * explicit, or stored in a way that has no parts.
  */
-bool
-ProbeHeader(Probe *probe, Datum datum, qs_sketch *view)
+const qs_sketch *
+ProbeHeader(StoredSketch *stored, Datum datum)
 {
-	if (!SketchOpenStored(view, datum) || view->form != QS_DENSE)
-		return false;
-	note_sketch(probe, DatumGetPointer(datum));
-	return true;
+	if (!stored->opened)
+		stored->opened = SketchOpenStored(&stored->view, datum) && stored->view.form == QS_DENSE;
+	if (!stored->opened)
+		return NULL;
+	stored->view.table = stored->view.extra = NULL;
+	return &stored->view;
 }
 
 /* Estimate of a key in a stored sketch whose header is open. */
 int64
-ProbeStored(Datum datum, const qs_sketch *view, uint64 fingerprint)
+ProbePieces(Datum datum, const qs_sketch *view, uint64 fingerprint)
 {
 	uint64 hv = qs_hash(fingerprint, view->seed_key);
 	uint8 bytes[QS_PIECES_BYTES];
@@ -109,106 +100,200 @@ ProbeStored(Datum datum, const qs_sketch *view, uint64 fingerprint)
 	return estimate;
 }
 
-/* A sketch stored out of line. */
-static const qs_sketch *
-stored_sketch(Probe *probe, Datum datum)
+/* May a copy of the sketch be kept? */
+bool
+ProbeHasRoom(Probe *probe, StoredSketch *stored)
 {
-	const char *toast_id = DatumGetPointer(datum);
-	bool same = is_noted(probe, datum);
+	return StoredMayKeep(&probe->sketches, &stored->stored, stored->stored.id.va_rawsize);
+}
 
-	if (same && probe->kept)
-	{
-		probe->reader.header = probe->copy_header;
-		return &probe->copy->sketch;
-	}
-	SketchRead(&probe->reader, datum);
-	if (!same)
-	{
-		note_sketch(probe, toast_id);
-		return probe->reader.sketch;
-	}
-	probe->copy = ExpandedCopy(probe->copy_context, probe->reader.sketch);
-	probe->kept = true;
-	memcpy(probe->copy_header, probe->reader.header, QS_HEADER_BYTES);
+/* Keep a copy of the sketch that was read. */
+static void
+keep_copy(Probe *probe, StoredSketch *stored)
+{
+	stored->copy = NULL;
+	MemoryContextReset(stored->stored.context);
+	memcpy(stored->header, probe->reader.header, QS_HEADER_BYTES);
+	stored->copy = ExpandedCopy(stored->stored.context, probe->reader.sketch);
+	StoredKept(&probe->sketches, &stored->stored);
 	SketchReadEnd(&probe->reader);
-	probe->reader.header = probe->copy_header;
-	return &probe->copy->sketch;
+}
+
+/*
+ * All of a stored sketch: its copy, which is made if there is room for it.
+ * Where the sketch comes for the first time it takes no other's.
+ */
+const qs_sketch *
+ProbeRead(Probe *probe, StoredSketch *stored, Datum datum)
+{
+	if (stored->copy == NULL)
+	{
+		SketchRead(&probe->reader, datum);
+		if (!ProbeHasRoom(probe, stored))
+			return probe->reader.sketch;
+		keep_copy(probe, stored);
+	}
+	probe->reader.header = stored->header;
+	return &stored->copy->sketch;
 }
 
 /* The sketch of this row, for reading; good until the row ends. */
 const qs_sketch *
 ProbeSketch(Probe *probe, Datum datum)
 {
-	const qs_sketch *sketch;
+	StoredSketch *stored = ProbeStored(probe, datum);
 
-	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
-		sketch = stored_sketch(probe, datum);
-	else
-	{
-		SketchRead(&probe->reader, datum);
-		sketch = probe->reader.sketch;
-	}
-	return sketch;
+	if (stored)
+		return ProbeRead(probe, stored, datum);
+	SketchRead(&probe->reader, datum);
+	return probe->reader.sketch;
 }
 
-/* Is the noise that of the sketch of this row, as it is now? */
+/* ---- noise ---- */
+
+/* Is the other noise that of the sketch of this row, as it is now? */
 static bool
-is_measured(const Probe *probe, const qs_sketch *sketch)
+is_other(const Probe *probe, const qs_sketch *sketch)
 {
 	const uint8 *header = probe->reader.header;
 
-	if (!probe->measured || probe->noise_expanded != (header == NULL))
+	if (!probe->other.there || probe->other_expanded != (header == NULL))
 		return false;
 	if (header)
-		return memcmp(probe->noise_header, header, QS_HEADER_BYTES) == 0;
-	return probe->noise_version == probe->reader.version && probe->noise_total == sketch->total;
+		return memcmp(probe->other_header, header, QS_HEADER_BYTES) == 0;
+	return probe->other_version == probe->reader.version && probe->other_total == sketch->total;
 }
 
 static void
-note_measured(Probe *probe, const qs_sketch *sketch)
+note_other(Probe *probe, const qs_sketch *sketch)
 {
 	const uint8 *header = probe->reader.header;
 
-	probe->measured = true;
-	probe->noise_expanded = header == NULL;
+	probe->other_expanded = header == NULL;
 	if (header)
-		memcpy(probe->noise_header, header, QS_HEADER_BYTES);
-	probe->noise_version = probe->reader.version;
-	probe->noise_total = sketch->total;
+		memcpy(probe->other_header, header, QS_HEADER_BYTES);
+	probe->other_version = probe->reader.version;
+	probe->other_total = sketch->total;
+}
+
+static void
+measure(Measured *measured, const qs_sketch *sketch, int64 probes)
+{
+	measured->there = measured->asked = false;
+	MemoryContextReset(measured->context);
+	SketchCheck(qs_noise_init(&measured->noise, sketch, (uint64) probes,
+							  ContextMemory(measured->context, &measured->memory)));
+	measured->there = true;
+}
+
+static bool
+is_for(const Measured *measured, const qs_sketch *sketch, int64 probes)
+{
+	return measured->there && measured->noise.buckets == qs_noise_buckets(sketch, (uint64) probes);
+}
+
+/* Most bytes that are measured of a sketch. */
+static Size
+noise_size(void)
+{
+	return (qs_bin_of(UINT64_MAX) + 1) * sizeof(double);
 }
 
 /*
- * Noise of the sketch that ProbeSketch() gave for this row, measured for one
- * probe or for several.  Measuring takes milliseconds, so it is kept for the
- * next row: a header names the content well enough (parameters, total and
- * checksum) for a statistical quantity.
+ * Where the noise of the sketch of this row is, or is to be: with that of other
+ * stored sketches, or in the one place for all that is not kept.  A header
+ * names the content well enough (parameters, total and checksum) for a
+ * statistical quantity.
  */
+static Measured *
+place_of(Probe *probe, const qs_sketch *sketch)
+{
+	StoredNoise *stored = probe->noise;
+
+	if (stored &&
+		(stored->measured.there || StoredMayKeep(&probe->noises, &stored->stored, noise_size())))
+	{
+		init_measured(&stored->measured, stored->stored.context);
+		return &stored->measured;
+	}
+	if (!is_other(probe, sketch))
+		probe->other.there = false;
+	note_other(probe, sketch);
+	return &probe->other;
+}
+
+/* The sketch of the row measured for one probe or for several, which takes milliseconds, once. */
+static Measured *
+measured_of(Probe *probe, const qs_sketch *sketch, int64 probes)
+{
+	Measured *measured = place_of(probe, sketch);
+
+	if (is_for(measured, sketch, probes))
+		return measured;
+	measure(measured, sketch, probes);
+	if (measured != &probe->other)
+		StoredKept(&probe->noises, &probe->noise->stored);
+	return measured;
+}
+
+/* The sketch of this row for ProbeNoise(). */
+const qs_sketch *
+ProbeSketchToMeasure(Probe *probe, Datum datum)
+{
+	probe->noise = (StoredNoise *) StoredFind(&probe->noises, datum);
+	return ProbeSketch(probe, datum);
+}
+
+/*
+ * The sketch of this row for ProbeError() and ProbeEstimate(): of a stored one
+ * that was measured and is not kept no more than the header.
+ */
+const qs_sketch *
+ProbeSketchForError(Probe *probe, Datum datum, int64 probes)
+{
+	StoredSketch *stored = ProbeStored(probe, datum);
+	const qs_sketch *view;
+
+	probe->noise = (StoredNoise *) StoredFind(&probe->noises, datum);
+	if (stored == NULL)
+		return ProbeSketch(probe, datum);
+	if (stored->copy == NULL && probe->noise->measured.there)
+	{
+		view = ProbeHeader(stored, datum);
+		if (view && is_for(&probe->noise->measured, view, probes))
+			return view;
+	}
+	return ProbeRead(probe, stored, datum);
+}
+
+/* Estimate of a key in the sketch that ProbeSketchForError() gave. */
+int64
+ProbeEstimate(Datum datum, const qs_sketch *sketch, uint64 fingerprint)
+{
+	bool header = sketch->form == QS_DENSE && sketch->table == NULL && sketch->extra == NULL;
+
+	return header ? ProbePieces(datum, sketch, fingerprint) : qs_estimate(sketch, fingerprint);
+}
+
+/* Noise of the sketch that ProbeSketchToMeasure() gave for this row. */
 const qs_noise *
 ProbeNoise(Probe *probe, const qs_sketch *sketch, int64 probes)
 {
-	if (is_measured(probe, sketch) &&
-		probe->noise.buckets == qs_noise_buckets(sketch, (uint64) probes))
-		return &probe->noise;
-	probe->measured = probe->asked = false;
-	MemoryContextReset(probe->noise_context);
-	SketchCheck(qs_noise_init(&probe->noise, sketch, (uint64) probes,
-							  ContextMemory(probe->noise_context, &probe->noise_memory)));
-	note_measured(probe, sketch);
-	return &probe->noise;
+	return &measured_of(probe, sketch, probes)->noise;
 }
 
-/* The error of that sketch, likewise kept while all rows ask for the same. */
+/* The error of the sketch that ProbeSketchForError() gave, kept while all rows ask for the same. */
 int64
 ProbeError(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes)
 {
-	const qs_noise *noise = ProbeNoise(probe, sketch, probes);
+	Measured *measured = measured_of(probe, sketch, probes);
 
-	if (!probe->asked || probe->confidence != confidence || probe->probes != probes)
+	if (!measured->asked || measured->confidence != confidence || measured->probes != probes)
 	{
-		probe->error = qs_noise_error(noise, confidence, (uint64) probes);
-		probe->confidence = confidence;
-		probe->probes = probes;
-		probe->asked = true;
+		measured->error = qs_noise_error(&measured->noise, confidence, (uint64) probes);
+		measured->confidence = confidence;
+		measured->probes = probes;
+		measured->asked = true;
 	}
-	return probe->error;
+	return measured->error;
 }

@@ -10,15 +10,42 @@
 #include "sketch/noise.h"
 #include "pg/sketch_expanded.h"
 #include "pg/keyread.h"
+#include "pg/stored.h"
 
-/* Bytes that identify a value stored out of line. */
-#define TOAST_ID_BYTES (VARHDRSZ_EXTERNAL + sizeof(struct varatt_external))
+/* A sketch stored out of line. */
+typedef struct StoredSketch
+{
+	StoredValue stored;
+	bool opened;                   /* there is a view of its header, for reading parts of it */
+	qs_sketch view;                /* that view, without tables */
+	uint8 header[QS_HEADER_BYTES]; /* of the copy */
+	ExpandedSketch *copy;          /* NULL: not kept */
+} StoredSketch;
+
+/* What was measured of a sketch. */
+typedef struct Measured
+{
+	MemoryContext context; /* of the noise */
+	qs_memory memory;
+	bool there; /* the noise is; */
+	qs_noise noise;
+	bool asked; /* it was asked for this: */
+	double confidence;
+	int64 probes;
+	int64 error; /* what it answered */
+} Measured;
+
+typedef struct StoredNoise
+{
+	StoredValue stored;
+	Measured measured;
+} StoredNoise;
 
 /*
  * One per calling expression, in fn_extra.  Remembers the type of the keys,
- * the last sketch stored out of line (the first row that names it reads what
- * it needs, the second keeps a copy, all others use that), the last measured
- * noise and the last error taken from it.
+ * the sketches stored out of line (the first row that names one reads what it
+ * needs, the second keeps a copy, all others use that), and noise: that of
+ * stored sketches by their place, and the last that was measured of others.
  */
 typedef struct Probe
 {
@@ -27,37 +54,34 @@ typedef struct Probe
 	KeyReader literals;  /* which does that */
 	SketchReader reader; /* of the row at hand */
 
-	MemoryContext copy_context;
-	bool seen;                          /* toast_id is set */
-	bool kept;                          /* so is the copy */
-	char toast_id[TOAST_ID_BYTES];      /* of the last sketch out of line */
-	uint8 copy_header[QS_HEADER_BYTES]; /* of the copied sketch */
-	ExpandedSketch *copy;
+	StoredCache sketches; /* of StoredSketch */
+	StoredCache noises;   /* of StoredNoise */
+	StoredNoise *noise;   /* of the row at hand, if its sketch is stored out of line */
 
-	MemoryContext noise_context;
-	qs_memory noise_memory;
-	qs_noise noise;
-	bool measured;                       /* what follows is of the measured sketch: */
-	bool noise_expanded;                 /* it has a version instead of a header */
-	uint8 noise_header[QS_HEADER_BYTES]; /* if not */
-	uint64 noise_version;                /* if so, with its N */
-	int64 noise_total;
-	bool asked; /* the noise was asked for this: */
-	double confidence;
-	int64 probes;
-	int64 error; /* what it answered */
+	Measured other;      /* of a sketch that is not stored out of line, or not kept */
+	bool other_expanded; /* it has a version instead of a header */
+	uint8 other_header[QS_HEADER_BYTES]; /* if not */
+	uint64 other_version;                /* if so, with its N */
+	int64 other_total;
 } Probe;
 
 extern Probe *ProbeCreate(FmgrInfo *flinfo);
 
-/* The copy of the sketch out of line that rows before this one had as well, or NULL. */
-static inline const qs_sketch *
-ProbeKept(const Probe *probe, Datum datum)
+/* The sketch of a row if it is stored out of line, else NULL. */
+static inline StoredSketch *
+ProbeStored(Probe *probe, Datum datum)
 {
-	if (probe->kept && VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) &&
-		memcmp(probe->toast_id, DatumGetPointer(datum), TOAST_ID_BYTES) == 0)
-		return &probe->copy->sketch;
-	return NULL;
+	return (StoredSketch *) StoredFind(&probe->sketches, datum);
+}
+
+/* The key may be looked up in the copy of the next sketch. */
+static inline void
+ProbeGuess(const StoredSketch *stored, uint64 fingerprint)
+{
+	const StoredSketch *next = (const StoredSketch *) StoredGuess(&stored->stored);
+
+	if (next && next->copy)
+		qs_estimate_soon(&next->copy->sketch, fingerprint);
 }
 
 /* The probe of the calling expression. */
@@ -70,9 +94,13 @@ ProbeOf(FunctionCallInfo fcinfo)
 }
 
 extern const qs_sketch *ProbeSketch(Probe *probe, Datum datum);
-extern bool ProbeIsNew(const Probe *probe, Datum datum);
-extern bool ProbeHeader(Probe *probe, Datum datum, qs_sketch *view);
-extern int64 ProbeStored(Datum datum, const qs_sketch *view, uint64 fingerprint);
+extern const qs_sketch *ProbeRead(Probe *probe, StoredSketch *stored, Datum datum);
+extern bool ProbeHasRoom(Probe *probe, StoredSketch *stored);
+extern const qs_sketch *ProbeHeader(StoredSketch *stored, Datum datum);
+extern int64 ProbePieces(Datum datum, const qs_sketch *view, uint64 fingerprint);
+extern const qs_sketch *ProbeSketchToMeasure(Probe *probe, Datum datum);
+extern const qs_sketch *ProbeSketchForError(Probe *probe, Datum datum, int64 probes);
+extern int64 ProbeEstimate(Datum datum, const qs_sketch *sketch, uint64 fingerprint);
 extern const qs_noise *ProbeNoise(Probe *probe, const qs_sketch *sketch, int64 probes);
 extern int64 ProbeError(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes);
 extern void ProbeSetKey(Probe *probe, Oid type, Oid collation);

@@ -42,6 +42,8 @@ extern void SketchBadFormat(qs_status status, int sqlstate, const uint8 *bytes, 
 
 /* sketch_construct.c */
 extern void SketchDefaultParams(qs_params *params);
+extern int SketchStructureFromText(text *name);
+extern void SketchParamsOf(qs_params *params, int structure, uint64 size);
 extern uint64 SketchSizeFromText(text *size);
 extern void SketchCheckStorable(const qs_params *params);
 

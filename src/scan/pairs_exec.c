@@ -43,6 +43,7 @@ typedef struct PairsNode
 
 	/* for EXPLAIN, over all runs */
 	const char *method; /* of the last */
+	bool gpu;           /* likewise: a GPU found the pairs */
 	int64 planned;
 	int64 launched;
 } PairsNode;
@@ -101,6 +102,7 @@ open_scan(PairsNode *node)
 	if (node->scan == NULL)
 		return;
 	node->method = qi_method_name(node->scan->method);
+	node->gpu = node->scan->gpu != NULL;
 	node->planned += node->scan->planned;
 	node->launched += node->scan->launched;
 }
@@ -166,7 +168,10 @@ explain(CustomScanState *css, List *ancestors, ExplainState *es)
 	if (!es->analyze)
 		return;
 	if (node->method)
+	{
+		ExplainPropertyText("Backend", node->gpu ? "gpu" : "cpu", es);
 		ExplainPropertyText("Method", node->method, es);
+	}
 	ExplainPropertyInteger("Workers Planned", NULL, node->planned, es);
 	ExplainPropertyInteger("Workers Launched", NULL, node->launched, es);
 }

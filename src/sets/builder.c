@@ -152,9 +152,10 @@ translate(qi_builder *b, const uint64_t *id, uint64_t sets, const uint64_t *low,
 	t->element = qi_alloc(b->memory, elements, sizeof(*t->element));
 	status = t->set && t->element ? reserve_rows(b, rows) : QS_NO_MEMORY;
 	if (status == QS_OK)
-		status = qi_labels_of_all(&b->sets, id, NULL, sets, t->set, b->memory);
+		status = qi_labels_of_all(&b->sets, id, NULL, sets, t->set, b->memory, b->interrupt);
 	if (status == QS_OK)
-		status = qi_labels_of_all(&b->elements, low, high, elements, t->element, b->memory);
+		status = qi_labels_of_all(&b->elements, low, high, elements, t->element, b->memory,
+								  b->interrupt);
 	return status;
 }
 

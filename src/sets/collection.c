@@ -94,11 +94,26 @@ qi_collection_map(const qi_collection *from, const qi_collection *to, uint32_t *
 	}
 }
 
-/* Mark what the chosen sets have, and count sets and elements; ids ascend and differ. */
-static void
-measure_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uint64_t ids,
-			   uint32_t *used)
+/* What finding a set by its id takes, in steps. */
+#define FIND_STEPS 64
+
+/* Count steps; false if it is time to stop. */
+static bool
+may_go_on(uint64_t *steps, uint64_t more, const qi_interrupt *interrupt)
 {
+	*steps += more;
+	if (*steps < QI_PATIENCE)
+		return true;
+	*steps = 0;
+	return !qi_stopped(interrupt);
+}
+
+/* Mark what the chosen sets have, and count sets and elements; ids ascend and differ. */
+static bool
+measure_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uint64_t ids,
+			   uint32_t *used, const qi_interrupt *interrupt)
+{
+	uint64_t steps = 0;
 	uint64_t i;
 	uint64_t e;
 
@@ -106,6 +121,9 @@ measure_subset(qi_collection *to, const qi_collection *from, const int64_t *id, 
 	{
 		int64_t set = qi_collection_find(from, id[i]);
 
+		if (!may_go_on(&steps, FIND_STEPS + (set < 0 ? 0 : qi_set_size(from, (uint64_t) set)),
+					   interrupt))
+			return false;
 		if (set < 0)
 			continue;
 		to->sets++;
@@ -115,12 +133,14 @@ measure_subset(qi_collection *to, const qi_collection *from, const int64_t *id, 
 	}
 	for (i = 0; i < from->universe; i++)
 		to->universe += used[i];
+	return true;
 }
 
-static void
+static bool
 copy_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uint64_t ids,
-			uint32_t *rank_of)
+			uint32_t *rank_of, const qi_interrupt *interrupt)
 {
+	uint64_t steps = 0;
 	uint64_t set = 0;
 	uint64_t rank = 0;
 	uint64_t i;
@@ -138,20 +158,25 @@ copy_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uin
 	for (i = 0; i < ids; i++)
 	{
 		int64_t source = qi_collection_find(from, id[i]);
-		uint64_t at = to->offset[set];
+		uint64_t begin = to->offset[set];
+		uint64_t at = begin;
 
-		if (source < 0)
-			continue;
-		for (e = from->offset[source]; e < from->offset[source + 1]; e++)
-			to->rank[at++] = rank_of[from->rank[e]];
-		to->id[set++] = id[i];
-		to->offset[set] = at;
+		if (source >= 0)
+		{
+			for (e = from->offset[source]; e < from->offset[source + 1]; e++)
+				to->rank[at++] = rank_of[from->rank[e]];
+			to->id[set++] = id[i];
+			to->offset[set] = at;
+		}
+		if (!may_go_on(&steps, FIND_STEPS + at - begin, interrupt))
+			return false;
 	}
+	return true;
 }
 
 qs_status
 qi_collection_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uint64_t ids,
-					 const qs_memory *memory)
+					 const qs_memory *memory, const qi_interrupt *interrupt)
 {
 	uint32_t *used = qi_alloc(memory, from->universe, sizeof(*used));
 	int64_t *chosen = qi_alloc(memory, ids, sizeof(*chosen));
@@ -164,11 +189,15 @@ qi_collection_subset(qi_collection *to, const qi_collection *from, const int64_t
 	{
 		if (ids > 0)
 			memcpy(chosen, id, ids * sizeof(*chosen));
-		qi_sort_unique64(chosen, &ids, scratch, NULL);
-		measure_subset(to, from, chosen, ids, used);
-		status = qi_collection_alloc(to, memory);
-		if (status == QS_OK)
-			copy_subset(to, from, chosen, ids, used);
+		status = qi_sort_unique64(chosen, &ids, scratch, interrupt) &&
+						 measure_subset(to, from, chosen, ids, used, interrupt)
+					 ? qi_collection_alloc(to, memory)
+					 : QS_CANCELLED;
+		if (status == QS_OK && !copy_subset(to, from, chosen, ids, used, interrupt))
+		{
+			qi_collection_free(to);
+			status = QS_CANCELLED;
+		}
 	}
 	qi_release(memory, used);
 	qi_release(memory, chosen);

@@ -61,8 +61,9 @@ extern int64_t qi_collection_find(const qi_collection *c, int64_t id);
  * The sets of these ids (any order, any ids) as a collection of their own,
  * with its own ranks.
  */
-extern qs_status qi_collection_subset(qi_collection *to, const qi_collection *from,
-									  const int64_t *id, uint64_t ids, const qs_memory *memory);
+extern qs_status
+qi_collection_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uint64_t ids,
+					 const qs_memory *memory, const qi_interrupt *interrupt);
 
 /*
  * map[rank in "from"] = rank of the same element in "to", or UINT32_MAX if it

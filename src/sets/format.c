@@ -195,13 +195,15 @@ get_next(reader *r, uint64_t i, int64_t before)
 	return (int64_t) ((uint64_t) before + gap + 1);
 }
 
-static void
-read_universe(reader *r, qi_collection *c)
+static qs_status
+read_universe(reader *r, qi_collection *c, const qi_interrupt *interrupt)
 {
 	uint64_t i;
 
 	for (i = 0; i < c->universe && !r->bad; i++)
 	{
+		if (i % QI_PATIENCE == QI_PATIENCE - 1 && qi_stopped(interrupt))
+			return QS_CANCELLED;
 		if (!c->wide)
 		{
 			c->low[i] = (uint64_t) get_next(r, i, i > 0 ? (int64_t) c->low[i - 1] : 0);
@@ -212,6 +214,7 @@ read_universe(reader *r, qi_collection *c)
 		if (i > 0 && qi_element_compare(c, i - 1, c, i) >= 0)
 			r->bad = true;
 	}
+	return r->bad ? QS_FORMAT_ENTRIES : QS_OK;
 }
 
 static void
@@ -341,8 +344,9 @@ qi_read(qi_collection *c, const uint8_t *bytes, uint64_t length, const qs_memory
 		status = QS_NO_MEMORY;
 	else
 	{
-		read_universe(&r, c);
-		status = r.bad ? QS_FORMAT_ENTRIES : read_sets(&r, c, seen, interrupt);
+		status = read_universe(&r, c, interrupt);
+		if (status == QS_OK)
+			status = read_sets(&r, c, seen, interrupt);
 	}
 	qi_release(memory, seen);
 	if (status != QS_OK)

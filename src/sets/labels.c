@@ -280,15 +280,24 @@ qi_labels_of(qi_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n
 
 qs_status
 qi_labels_of_all(qi_labels *l, const uint64_t *low, const uint64_t *high, uint64_t n,
-				 uint32_t *label, const qs_memory *memory)
+				 uint32_t *label, const qs_memory *memory, const qi_interrupt *interrupt)
 {
 	qs_status status = QS_OK;
+	uint64_t asked = 0;
 	uint64_t i;
 
 	for (i = 0; status == QS_OK && i < n; i += QI_LABELS_AT_ONCE)
+	{
+		if (i - asked >= QI_PATIENCE)
+		{
+			if (qi_stopped(interrupt))
+				return QS_CANCELLED;
+			asked = i;
+		}
 		status = qi_labels_of(l, low + i, high ? high + i : NULL,
 							  n - i < QI_LABELS_AT_ONCE ? (uint32_t) (n - i) : QI_LABELS_AT_ONCE,
 							  label + i, memory);
+	}
 	return status;
 }
 

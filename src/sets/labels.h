@@ -59,8 +59,9 @@ extern qs_status qi_labels_of(qi_labels *l, const uint64_t *low, const uint64_t 
 							  uint32_t *label, const qs_memory *memory);
 
 /* Likewise for any number of keys. */
-extern qs_status qi_labels_of_all(qi_labels *l, const uint64_t *low, const uint64_t *high,
-								  uint64_t n, uint32_t *label, const qs_memory *memory);
+extern qs_status
+qi_labels_of_all(qi_labels *l, const uint64_t *low, const uint64_t *high, uint64_t n,
+				 uint32_t *label, const qs_memory *memory, const qi_interrupt *interrupt);
 
 /*
  * rank[label]: the place of the label's key in the order of all; and the keys in

@@ -370,9 +370,7 @@ qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes)
 
 /* Damaged bytes may tell less than nothing; the error is never below 0. */
 qs_bounds
-qs_bounds_of(const qs_sketch *sk, uint64_t fingerprint, int64_t error)
+qs_bounds_of(int64_t told, int64_t error)
 {
-	int64_t told = qs_estimate(sk, fingerprint);
-
 	return (qs_bounds){ .lower = told > error ? told - error : 0, .estimate = told, .upper = told };
 }

@@ -99,7 +99,7 @@ extern void qs_noise_free(qs_noise *noise);
  */
 extern int64_t qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes);
 
-/* Bounds of one key's count, with an error of the sketch, which is not below 0. */
-extern qs_bounds qs_bounds_of(const qs_sketch *sk, uint64_t fingerprint, int64_t error);
+/* Bounds of the count of a key that is told this, with an error of the sketch, which is not below 0. */
+extern qs_bounds qs_bounds_of(int64_t told, int64_t error);
 
 #endif

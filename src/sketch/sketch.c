@@ -290,3 +290,16 @@ qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
 	sk->ops->query(sk, &hv, 1, &estimate);
 	return estimate;
 }
+
+/*
+ * A bucket is the high part of hv * n, so that of hv times the bytes of all
+ * buckets is a byte of it.
+ */
+void
+qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint)
+{
+	uint64_t hv = qs_hash(fingerprint, sk->seed_key);
+
+	if (sk->table && sk->params.structure != QS_THREAD)
+		__builtin_prefetch(sk->table + qs_reduce(hv, sk->ops->table_bytes(&sk->params, sk->wide)));
+}

@@ -218,6 +218,9 @@ qs_weight_sum(const int64_t *weight, size_t count)
 /* Estimate of one key; works on views. */
 extern int64_t qs_estimate(const qs_sketch *sk, uint64_t fingerprint);
 
+/* Estimate a key soon: what that reads of the table, unless it is thread's, is fetched. */
+extern void qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint);
+
 /*
  * into += from, folding the one with more buckets.  Both must be mergeable
  * (else QS_MISMATCH) and of one family, which the caller has checked.  "into"

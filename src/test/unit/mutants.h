@@ -23,6 +23,7 @@
 
 #include "sketch/noise.h"
 #include "sketch/pieces.h"
+#include "sketch/product.h"
 #include "sketch/unbiased.h"
 
 /* A copy of a sample, each of which is made once. */
@@ -147,7 +148,7 @@ bounds_of_valid(test_bytes b, const qs_sketch *view, const qs_noise *noise, int6
 	exercise_keys(view, key);
 	for (i = 0; i < ALL_OF(key); i++)
 	{
-		qs_bounds bounds = qs_bounds_of(view, key[i], error);
+		qs_bounds bounds = qs_bounds_of(qs_estimate(view, key[i]), error);
 		double unbiased = qs_estimate_unbiased(view, noise, key[i]);
 
 		REQUIRE(bounds.lower >= 0 && bounds.lower <= bounds.estimate &&
@@ -164,12 +165,18 @@ measure_valid(test_bytes b)
 {
 	static const double confidence[] = { 0, 0.5, 0.95, 1 };
 	static const uint64_t probes[] = { 1, 1000 };
+	qs_product product;
 	qs_sketch view;
 	qs_noise noise;
 	uint64_t i;
 	uint64_t p;
 
 	REQUIRE_OK(qs_open(&view, b.data, b.length));
+	if (qs_has_product(&view))
+	{
+		REQUIRE_OK(qs_inner_product(&view, &view, &test_heap, &product));
+		REQUIRE(product.estimate >= 0 && product.standard_error >= 0);
+	}
 	for (p = 0; p < ALL_OF(probes); p++)
 	{
 		REQUIRE_OK(qs_noise_init(&noise, &view, probes[p], &test_heap));

@@ -189,7 +189,7 @@ exercise_parts_of_collection(const qi_collection *c)
 	qi_collection all;
 	qi_builder b;
 
-	REQUIRE_OK(qi_collection_subset(&some, c, id, 2, &test_heap));
+	REQUIRE_OK(qi_collection_subset(&some, c, id, 2, &test_heap, NULL));
 	test_require_collection(&some);
 	map = test_array(some.universe, sizeof(*map));
 	qi_collection_map(&some, c, map);

@@ -297,7 +297,7 @@ bounds_hold(void **state)
 	error = qs_noise_error(&noise, 0.9, 1);
 	for (i = 0; i < KEYS; i++)
 	{
-		qs_bounds b = qs_bounds_of(&sk, key[i], error);
+		qs_bounds b = qs_bounds_of(qs_estimate(&sk, key[i]), error);
 
 		REQUIRE(b.estimate == test_estimate(&sk, key[i]) && b.upper == b.estimate);
 		REQUIRE(b.upper >= count[i] && b.lower >= 0 && b.lower <= b.upper);
@@ -412,7 +412,7 @@ impossible_counters_are_harmless(void **state)
 			for (k = 0; k < 2 * ALL_OF(levels); k++)
 			{
 				int64_t error = qs_noise_error(&noise, levels[k / 2], k % 2 ? UINT64_MAX : 1);
-				qs_bounds bounds = qs_bounds_of(&sk, 1, error);
+				qs_bounds bounds = qs_bounds_of(qs_estimate(&sk, 1), error);
 
 				REQUIRE(error >= 0 && (uint64_t) error <= noise.most);
 				REQUIRE(bounds.lower >= 0 && bounds.lower <= (bounds.upper > 0 ? bounds.upper : 0));

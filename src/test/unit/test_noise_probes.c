@@ -126,7 +126,7 @@ all_within(const qs_sketch *sk, int64_t error)
 	int i;
 
 	for (i = 0; i < PROBES; i++)
-		if (qs_bounds_of(sk, key[i], error).lower > count[i])
+		if (qs_bounds_of(qs_estimate(sk, key[i]), error).lower > count[i])
 			return false;
 	return true;
 }

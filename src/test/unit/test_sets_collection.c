@@ -194,7 +194,7 @@ subsets(void **state)
 		for (i = 0; i < SIDE; i++)
 			if (!chosen[i])
 				memset(t[i], 0, SIDE);
-		REQUIRE_OK(qi_collection_subset(&some, &c, id, 10, &test_heap));
+		REQUIRE_OK(qi_collection_subset(&some, &c, id, 10, &test_heap, NULL));
 		require_table(&some, t);
 		qi_collection_free(&some);
 		qi_collection_free(&c);
@@ -265,13 +265,137 @@ no_memory_to_build(void **state)
 	test_no_leak();
 }
 
+/* ---- interrupts ---- */
+
+/* Asked for the last time by the question number "left". */
+typedef struct patience
+{
+	uint64_t asked;
+	uint64_t left;
+} patience;
+
+static bool
+count_question(void *context)
+{
+	patience *p = context;
+
+	p->asked++;
+	return p->asked == p->left;
+}
+
+/* Rows of many sets or of few, elements all different: 2^22 of each. */
+static void
+large_collection(qi_collection *c, uint64_t sets, const qi_interrupt *interrupt)
+{
+	enum
+	{
+		ROWS = 4 * QI_PATIENCE
+	};
+	int64_t *id = test_array(ROWS, sizeof(*id));
+	uint64_t *low = test_array(ROWS, sizeof(*low));
+	qi_builder b;
+	uint64_t i;
+
+	for (i = 0; i < ROWS; i++)
+	{
+		id[i] = (int64_t) (i % sets);
+		low[i] = i;
+	}
+	qi_builder_init(&b, false, TEST_QI_FAMILY, 0, &test_heap, interrupt);
+	REQUIRE_OK(qi_builder_add(&b, id, low, NULL, ROWS));
+	REQUIRE_OK(qi_builder_finish(&b, c));
+	qi_builder_free(&b);
+	free(id);
+	free(low);
+}
+
+/* What is done with a large collection, step by step. */
+typedef enum large_work
+{
+	WORK_READ,
+	WORK_ADD,
+	WORK_FINISH,
+	WORK_SUBSET,
+	LARGE_WORKS
+} large_work;
+
+static qs_status
+do_large_work(large_work work, const qi_collection *c, test_bytes bytes,
+			  const qi_interrupt *interrupt, patience *p)
+{
+	qi_builder b;
+	qi_collection out = { 0 };
+	qs_status status = QS_OK;
+
+	qi_builder_init(&b, false, TEST_QI_FAMILY, 0, &test_heap, work == WORK_ADD ? interrupt : NULL);
+	if (work == WORK_READ)
+		status = qi_read(&out, bytes.data, bytes.length, &test_heap, interrupt);
+	if (work == WORK_SUBSET)
+		status = qi_collection_subset(&out, c, c->id, c->sets, &test_heap, interrupt);
+	if (work == WORK_ADD || work == WORK_FINISH)
+		status = qi_builder_add_collection(&b, c);
+	if (work == WORK_FINISH)
+	{
+		REQUIRE_OK(status);
+		p->asked = 0;
+		b.interrupt = interrupt;
+		status = qi_builder_finish(&b, &out);
+	}
+	if (status == QS_OK && work != WORK_ADD)
+		qi_collection_free(&out);
+	qi_builder_free(&b);
+	return status;
+}
+
+/* Every few million steps something asks, and stops if it is told to, whenever that is. */
+static void
+long_work_can_be_stopped(void **state)
+{
+	static const uint64_t wanted[LARGE_WORKS] = { 7, 6, 40, 10 };
+	qi_collection c;
+	test_bytes bytes;
+	uint64_t sets;
+	int work;
+
+	(void) state;
+	for (sets = 100; sets <= 4 * QI_PATIENCE; sets *= 41943)
+	{
+		large_collection(&c, sets, NULL);
+		bytes = test_flat(&c);
+		for (work = 0; work < LARGE_WORKS; work++)
+		{
+			patience p = { 0, 0 };
+			qi_interrupt interrupt = { count_question, &p };
+			uint64_t all;
+
+			WHERE("work %d on %llu sets", work, (unsigned long long) sets);
+			REQUIRE_OK(do_large_work((large_work) work, &c, bytes, &interrupt, &p));
+			all = p.asked;
+			REQUIRE(all >= wanted[work]);
+			for (p.left = 1; p.left <= all; p.left += 1 + all / 5)
+			{
+				p.asked = 0;
+				REQUIRE_STATUS(do_large_work((large_work) work, &c, bytes, &interrupt, &p),
+							   QS_CANCELLED);
+			}
+		}
+		free(bytes.data);
+		qi_collection_free(&c);
+		test_no_leak();
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_its_rows),      cmocka_unit_test(order_and_batches_do_not_matter),
-		cmocka_unit_test(merges_are_unions), cmocka_unit_test(subsets),
-		cmocka_unit_test(maps_of_ranks),     cmocka_unit_test(no_memory_to_build),
+		cmocka_unit_test(has_its_rows),
+		cmocka_unit_test(order_and_batches_do_not_matter),
+		cmocka_unit_test(merges_are_unions),
+		cmocka_unit_test(subsets),
+		cmocka_unit_test(maps_of_ranks),
+		cmocka_unit_test(no_memory_to_build),
+		cmocka_unit_test(long_work_can_be_stopped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,55 @@
+--
+-- The least size for an error, and what half or twice the size would give.
+--
+-- sizes grow with the rows, and with the accuracy that is wanted
+SELECT s AS structure, rows, error, i.size, i.structure AS taken
+FROM unnest('{auto,thread,warp,half_warp,sub_warp,multilevel,sf}'::text[]) AS s,
+	(VALUES (100000, 10), (1000000, 10), (1000000, 100), (1000000, 1000)) AS v(rows, error),
+	qsketch_info(qsketch_new_for(rows, error, 0.95, s)) AS i
+ORDER BY s, rows, error;
+
+-- as measured: the sketch that is proposed has the error, the next smaller one has not (uniform keys)
+CREATE TABLE uniform AS SELECT hashint8(i)::bigint AS k FROM generate_series(1, 200000) AS i;
+CREATE TABLE proposed AS
+	SELECT s AS structure, error, confidence, qsketch_new_for(200000, error, confidence, s) AS template
+	FROM unnest('{thread,warp,half_warp,sub_warp,multilevel,sf}'::text[]) AS s,
+		(VALUES (3.0, 0.95), (40, 0.95), (40, 0.5), (300, 0.99)) AS v(error, confidence);
+SELECT structure, error, confidence, (qsketch_info(sk)).size, qsketch_error(sk, confidence) <= error AS fits,
+	qsketch_error(qsketch_fold(sk, (qsketch_info(sk)).size / 2 || ' bytes'), confidence) > error AS least
+FROM proposed, LATERAL (SELECT qsketch_agg(k, template) AS sk FROM uniform) AS a
+ORDER BY structure, error, confidence;
+
+-- few distinct keys are exact; so is what is asked to be
+SELECT (qsketch_info(qsketch_new_for(1000000, 0, distinct_keys => 1000))).size AS explicit,
+	(qsketch_info(qsketch_new_for(1000000, 0, distinct_keys => 10000))).size AS dense,
+	(qsketch_info(qsketch_new_for(1000000, 0, distinct_keys => 1000000))).size AS all_distinct,
+	(qsketch_info(qsketch_new_for(1, 0))).size AS one;
+-- many rows
+SELECT (qsketch_info(qsketch_new_for(100000000000, 1000))).size, (qsketch_info(qsketch_new_for(9223372036854775807, 1e19))).size AS any;
+SELECT qsketch_new_for(NULL, 1) IS NULL AS null_rows, qsketch_new_for(1, NULL) IS NULL AS null_error,
+	qsketch_new_for(100, 1, distinct_keys => NULL) = qsketch_new_for(100, 1) AS default_keys;
+
+SELECT qsketch_new_for(0, 1);
+SELECT qsketch_new_for(100, -1);
+SELECT qsketch_new_for(100, 'NaN');
+SELECT qsketch_new_for(100, 1, 1);
+SELECT qsketch_new_for(100, 1, structure => 'best');
+SELECT qsketch_new_for(100, 1, distinct_keys => 101);
+SELECT qsketch_new_for(100, 1, distinct_keys => 0);
+SELECT qsketch_new_for(1000000000000, 1, structure => 'warp');
+
+-- of a sketch that is built: half is exact, twice is near
+CREATE TABLE built AS SELECT s AS structure, qsketch_agg(k, qsketch_new(s, '64kB')) AS sk, qsketch_agg(k, qsketch_new(s, '128kB')) AS twice
+	FROM unnest('{thread,warp,half_warp,sub_warp,multilevel,sf}'::text[]) AS s, uniform GROUP BY s;
+SELECT structure, a.size, a.error = qsketch_error(p.sk) AND a.stored_bytes = octet_length(p.sk::bytea) AS exact,
+	a.error BETWEEN qsketch_error(p.sk) * 0.9 AND qsketch_error(p.sk) * 1.5 AS error_near,
+	a.stored_bytes BETWEEN octet_length(p.sk::bytea) * 0.9 AND octet_length(p.sk::bytea) * 1.5 AS bytes_near
+FROM built, ROWS FROM (qsketch_advise(sk)) WITH ORDINALITY AS a(size, stored_bytes, error, n),
+	LATERAL (VALUES (1, qsketch_fold(sk, (qsketch_info(sk)).size / 2 || ' bytes')), (2, sk), (3, twice)) AS p(n, sk)
+WHERE a.n = p.n ORDER BY structure, a.n;
+SELECT * FROM qsketch_advise(qsketch_new());
+SELECT * FROM qsketch_advise((SELECT qsketch_agg(k) FROM generate_series(1, 10) AS k), 0.5);
+SELECT count(*) FROM qsketch_advise(qsketch_new(size => '512MB'));
+SELECT * FROM qsketch_advise(NULL);
+SELECT * FROM qsketch_advise(qsketch_new(), 2);
+DROP TABLE uniform, proposed, built;

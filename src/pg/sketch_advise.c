@@ -1,0 +1,270 @@
+/*
+ * sketch_advise.c
+ *		qsketch_new_for and qsketch_advise: which size for which error?
+ *
+ * src/pg/sketch_advise.c
+ */
+#include <math.h>
+
+#include "sketch/advise.h"
+#include "sketch/noise.h"
+#include "pg/sketch_expanded.h"
+
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+/* ---- before it is built ---- */
+
+/* What a sketch is wanted for. */
+typedef struct Wanted
+{
+	double rows;
+	double keys;
+	double error;
+	double confidence;
+} Wanted;
+
+static double
+confidence_argument(FunctionCallInfo fcinfo, int argument)
+{
+	double confidence = PG_GETARG_FLOAT8(argument);
+
+	if (!(confidence >= 0 && confidence < 1))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("confidence must be at least 0 and below 1, not %g", confidence)));
+	return confidence;
+}
+
+static void
+read_wanted(FunctionCallInfo fcinfo, Wanted *wanted)
+{
+	int64 rows = PG_GETARG_INT64(0);
+	int64 keys = PG_ARGISNULL(4) ? rows : PG_GETARG_INT64(4);
+
+	if (rows < 1)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("rows must be at least 1, not " INT64_FORMAT, rows)));
+	if (keys < 1 || keys > rows)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("distinct_keys must be between 1 and the number of rows, " INT64_FORMAT
+						", not " INT64_FORMAT,
+						rows, keys)));
+	wanted->rows = (double) rows;
+	wanted->keys = (double) keys;
+	wanted->error = PG_GETARG_FLOAT8(1);
+	wanted->confidence = confidence_argument(fcinfo, 2);
+	if (!(wanted->error >= 0))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("error must be at least 0, not %g", wanted->error),
+						errhint("It is the number of rows by which estimates may be too large.")));
+}
+
+static void
+forecast(qs_forecast *forecast, const qs_params *params, const Wanted *wanted)
+{
+	qs_memory memory;
+
+	CHECK_FOR_INTERRUPTS();
+	SketchCheck(qs_forecast_make(forecast, params, wanted->rows, wanted->keys, wanted->confidence,
+								 ContextMemory(CurrentMemoryContext, &memory)));
+}
+
+/*
+ * The least size that will do, and what it gives; false if none will, which
+ * leaves the largest.  The error falls as the size grows.
+ */
+static bool
+find_size(qs_params *params, qs_forecast *found, int structure, const Wanted *wanted)
+{
+	uint64 low = QS_SIZE_MIN;
+	uint64 high = QS_SIZE_MAX;
+
+	SketchParamsOf(params, structure, high);
+	while (VARHDRSZ + qs_dense_size(params, false) > MaxAllocSize)
+		SketchParamsOf(params, structure, high /= 2);
+	forecast(found, params, wanted);
+	if (found->error > wanted->error)
+		return false;
+	while (low < high)
+	{
+		uint64 middle = UINT64CONST(1)
+						<< ((pg_leftmost_one_pos64(low) + pg_leftmost_one_pos64(high)) / 2);
+
+		SketchParamsOf(params, structure, middle);
+		forecast(found, params, wanted);
+		if (found->error <= wanted->error)
+			high = middle;
+		else
+			low = 2 * middle;
+	}
+	SketchParamsOf(params, structure, high);
+	forecast(found, params, wanted);
+	return true;
+}
+
+static void
+raise_no_size(const qs_params *params, const qs_forecast *best, const Wanted *wanted)
+{
+	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					errmsg("no sketch of structure %s has an error of %g after %.0f rows",
+						   qs_structure_name(params->structure), wanted->error, wanted->rows),
+					errdetail("One of size %s is expected to have an error of %.0f.",
+							  SketchSizeText(params), ceil(best->error)),
+					errhint("Allow a larger error or a smaller confidence, or spread the rows over "
+							"several sketches.")));
+}
+
+/* Of the structures that tell a key from one bucket, that which stores less. */
+static bool
+find_structure(qs_params *params, qs_forecast *found, const Wanted *wanted)
+{
+	qs_params other;
+	qs_forecast its;
+	bool fits = find_size(params, found, QS_MULTILEVEL, wanted);
+
+	if (find_size(&other, &its, QS_WARP, wanted) &&
+		(!fits || its.stored_bytes < found->stored_bytes))
+	{
+		*params = other;
+		*found = its;
+		fits = true;
+	}
+	return fits;
+}
+
+static bool
+is_auto(const text *name)
+{
+	return VARSIZE_ANY_EXHDR(name) == 4 && memcmp(VARDATA_ANY(name), "auto", 4) == 0;
+}
+
+/* qsketch_new_for(rows, error, confidence, structure, distinct_keys): an empty sketch. */
+PG_FUNCTION_INFO_V1(qsketch_new_for);
+Datum
+qsketch_new_for(PG_FUNCTION_ARGS)
+{
+	qs_forecast found;
+	qs_params params;
+	qs_sketch sketch;
+	Wanted wanted;
+	text *structure;
+	bool fits;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
+		PG_RETURN_NULL();
+	structure = PG_GETARG_TEXT_PP(3);
+	read_wanted(fcinfo, &wanted);
+	fits = is_auto(structure)
+			   ? find_structure(&params, &found, &wanted)
+			   : find_size(&params, &found, SketchStructureFromText(structure), &wanted);
+	if (!fits)
+		raise_no_size(&params, &found, &wanted);
+	qs_init(&sketch, &params, NULL);
+	PG_RETURN_POINTER(SketchFlatten(&sketch));
+}
+
+/* ---- of one that is built ---- */
+
+/* What a sketch is or would be. */
+typedef struct Advice
+{
+	qs_params params;
+	double stored_bytes;
+	double error;
+} Advice;
+
+static Advice
+advice_of(const qs_sketch *sketch, double confidence)
+{
+	Advice advice = { .params = sketch->params, .stored_bytes = (double) qs_flat_size(sketch) };
+	qs_memory memory;
+	qs_noise noise;
+
+	SketchCheck(qs_noise_init(&noise, sketch, 1, ContextMemory(CurrentMemoryContext, &memory)));
+	advice.error = (double) qs_noise_error(&noise, confidence, 1);
+	qs_noise_free(&noise);
+	return advice;
+}
+
+/* The sketch folded to half its size; false if that cannot be done. */
+static bool
+half_of(Advice *half, const qs_sketch *sketch, double confidence)
+{
+	qs_memory memory;
+	qs_sketch copy;
+	qs_status status;
+
+	SketchCheck(qs_copy(&copy, sketch, ContextMemory(CurrentMemoryContext, &memory)));
+	status = qs_fold(&copy, sketch->params.n / 2);
+	if (status == QS_OK)
+		*half = advice_of(&copy, confidence);
+	qs_free(&copy);
+	if (status != QS_NO_FOLD)
+		SketchCheck(status);
+	return status == QS_OK;
+}
+
+/*
+ * Twice the size makes at least as much of a difference as half of it did.
+ * What is stored beyond the tables (multilevel's high buckets) goes on likewise.
+ */
+static Advice
+twice_of(const qs_sketch *sketch, const Advice *own, const Advice *half)
+{
+	Advice twice = *own;
+	double beyond = own->stored_bytes - (double) qs_dense_size(&own->params, sketch->wide);
+	double beyond_half = half->stored_bytes - (double) qs_dense_size(&half->params, sketch->wide);
+
+	twice.params.n *= 2;
+	if (half->error > 0)
+		twice.error = ceil(own->error * Min(1, own->error / half->error));
+	if (sketch->form == QS_EXPLICIT)
+		return twice;
+	twice.stored_bytes = (double) qs_dense_size(&twice.params, sketch->wide);
+	if (beyond_half > 0)
+		twice.stored_bytes += beyond * Min(2, beyond / beyond_half);
+	return twice;
+}
+
+static void
+put_advice(ReturnSetInfo *result, const Advice *advice)
+{
+	uint64 size = qs_unit_bytes(&advice->params) * advice->params.n;
+	bool nulls[3] = { false };
+	Datum values[3] = { Int64GetDatum((int64) size), Int64GetDatum((int64) advice->stored_bytes),
+						Int64GetDatum((int64) Min(advice->error, (double) (PG_INT64_MAX / 2))) };
+
+	if (size <= QS_SIZE_MAX)
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* qsketch_advise(qsketch, confidence): half the size if it can be had, itself, twice the size. */
+PG_FUNCTION_INFO_V1(qsketch_advise);
+Datum
+qsketch_advise(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	double confidence = confidence_argument(fcinfo, 1);
+	Advice own, half, twice;
+	SketchReader reader;
+	bool has_half;
+
+	SketchRead(&reader, PG_GETARG_DATUM(0));
+	own = advice_of(reader.sketch, confidence);
+	has_half = half_of(&half, reader.sketch, confidence);
+	InitMaterializedSRF(fcinfo, 0);
+	if (has_half)
+		put_advice(result, &half);
+	put_advice(result, &own);
+	if (has_half)
+	{
+		twice = twice_of(reader.sketch, &own, &half);
+		put_advice(result, &twice);
+	}
+	SketchReadEnd(&reader);
+	PG_RETURN_NULL();
+}

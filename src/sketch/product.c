@@ -1,0 +1,410 @@
+/*
+ * product.c
+ *		How many pairs of equal keys two sketches have: the size of a join.
+ *
+ * The variance of a bucket's product is k times the sum, over pairs of different
+ * keys, of f_x f_x g_y g_y + f_x g_x f_y g_y: the second moments F and G of the
+ * bucket's counts multiplied, and its product squared, less what single keys
+ * add to either.  k is the variance of how often two keys meet, in units in
+ * which a key meets itself once: 1 / (m - 1) for plain counters.  Where one heavy
+ * key makes nearly all of the second moment, its counters are seen, and are
+ * taken apart; keys of other buckets count as light, which is a little too much.
+ *
+ * src/sketch/product.c
+ */
+#include <math.h>
+
+#include "sketch/bucket.h"
+#include "sketch/explicit.h"
+#include "sketch/product.h"
+
+/* Share of a bucket's variance from which on the d largest counters are those of one key. */
+#define HEAVY_SHARE 0.9
+
+/* What all buckets have in common. */
+typedef struct layout
+{
+	uint32_t m;     /* counters */
+	uint32_t d;     /* of them a key's */
+	double unit;    /* what a key's product is counted in <a, b> less the mean: d - d * d / m */
+	double meeting; /* variance of how often two keys meet; k above */
+} layout;
+
+/* Sums over counters less a mean. */
+typedef struct moments
+{
+	double aa;
+	double bb;
+	double ab;
+} moments;
+
+/* What a bucket, a row or all of them come to. */
+typedef struct term
+{
+	double product;
+	double variance;
+} term;
+
+bool
+qs_has_product(const qs_sketch *sk)
+{
+	return sk->params.part != QS_PART_DEVICE;
+}
+
+/* ---- one bucket ---- */
+
+/* Mean of those counters that are in the set, or of the others. */
+static double
+mean_of(const uint64_t *value, const bool *in, bool wanted, uint32_t count)
+{
+	unsigned __int128 sum = 0;
+	uint32_t number = 0;
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		if (in[i] == wanted)
+		{
+			sum += value[i];
+			number++;
+		}
+	return (double) sum / number;
+}
+
+/* The d largest counters. */
+static void
+find_largest(const uint64_t *value, const layout *l, bool *in)
+{
+	uint32_t i, found;
+
+	memset(in, 0, l->m * sizeof(bool));
+	for (found = 0; found < l->d; found++)
+	{
+		uint32_t best = l->m;
+
+		for (i = 0; i < l->m; i++)
+			if (!in[i] && (best == l->m || value[i] > value[best]))
+				best = i;
+		in[best] = true;
+	}
+}
+
+/* How far apart the means of the counters in the set and of the others are. */
+static double
+contrast(const uint64_t *value, const bool *in, uint32_t count)
+{
+	return mean_of(value, in, true, count) - mean_of(value, in, false, count);
+}
+
+/* Moments about the means of two kinds of counters, or with none in the set of all. */
+static moments
+moments_about(const uint64_t *a, const uint64_t *b, const bool *in, const double *mean_a,
+			  const double *mean_b, uint32_t count)
+{
+	moments s = { 0, 0, 0 };
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		double x = (double) a[i] - mean_a[in[i]];
+		double y = (double) b[i] - mean_b[in[i]];
+
+		s.aa += x * x;
+		s.bb += y * y;
+		s.ab += x * y;
+	}
+	return s;
+}
+
+static moments
+bucket_moments(const uint64_t *a, const uint64_t *b, const bool *in, uint32_t count)
+{
+	bool none[QS_BUCKET_MAX] = { false };
+	double mean_a[2] = { mean_of(a, none, false, count) };
+	double mean_b[2] = { mean_of(b, none, false, count) };
+
+	if (in)
+	{
+		mean_a[0] = mean_of(a, in, false, count);
+		mean_a[1] = mean_of(a, in, true, count);
+		mean_b[0] = mean_of(b, in, false, count);
+		mean_b[1] = mean_of(b, in, true, count);
+	}
+	return moments_about(a, b, in ? in : none, mean_a, mean_b, count);
+}
+
+/* Sum over pairs of different keys where all are light. */
+static double
+light_pairs(const layout *l, const moments *s)
+{
+	double k = l->meeting;
+	double squares = s->aa / l->unit * (s->bb / l->unit);
+	double product = s->ab / l->unit * (s->ab / l->unit);
+
+	return (2 * (squares + 2 * product) / (1 + 2 * k) + (squares - product) / (1 - k)) / 3;
+}
+
+/* The same where one key owns the counters of the set: its pairs with the others, and theirs. */
+static double
+heavy_pairs(const layout *l, const uint64_t *a, const uint64_t *b, const bool *in)
+{
+	double f = contrast(a, in, l->m);
+	double g = contrast(b, in, l->m);
+	moments s = bucket_moments(a, b, in, l->m);
+	double scale = (l->m - 1.0) / (l->m - 2.0) / l->unit;
+	double aa = s.aa * scale;
+	double bb = s.bb * scale;
+	double ab = s.ab * scale;
+
+	return f * f * bb + g * g * aa + 2 * f * g * ab + aa * bb + ab * ab;
+}
+
+/* How much of the variance of counters the difference between their d largest and the others makes. */
+static double
+heavy_share(const layout *l, const uint64_t *value, double variance, bool *in)
+{
+	double f;
+
+	find_largest(value, l, in);
+	f = contrast(value, in, l->m);
+	return variance > 0 ? f * f * l->unit / variance : 1;
+}
+
+static term
+bucket_term(const layout *l, const uint64_t *a, const uint64_t *b)
+{
+	bool in_a[QS_BUCKET_MAX];
+	bool in_b[QS_BUCKET_MAX];
+	moments s = bucket_moments(a, b, NULL, l->m);
+	double share_a = heavy_share(l, a, s.aa, in_a);
+	double share_b = heavy_share(l, b, s.bb, in_b);
+	double pairs;
+
+	if (share_a < HEAVY_SHARE && share_b < HEAVY_SHARE)
+		pairs = light_pairs(l, &s);
+	else
+		pairs = heavy_pairs(l, a, b, share_a >= share_b ? in_a : in_b);
+	return (term){ .product = s.ab / l->unit, .variance = l->meeting * pairs };
+}
+
+/* ---- all buckets ---- */
+
+/* In how many sub-buckets two keys meet varies, and in each they share a cell with chance 1 / z. */
+static double
+fat_meeting(uint32_t d, uint32_t z, double unit)
+{
+	double p = (double) d / QS_SF_WIDTH;
+	double shared = d * p;
+	double varies = shared * (1 - p) * (QS_SF_WIDTH - d) / (QS_SF_WIDTH - 1);
+
+	return (shared * (1 - 1.0 / z) / z + varies / z / z) / (unit * unit);
+}
+
+static layout
+layout_of(const qs_sketch *sk)
+{
+	uint32_t m = qs_bucket_counters(sk, QS_SIDE_BEST);
+	uint32_t d = sk->params.depth;
+	layout l = { .m = m, .d = d, .unit = d - (double) d * d / m, .meeting = 1 / (m - 1.0) };
+
+	if (qs_bucket_is_fat(sk, QS_SIDE_BEST))
+		l.meeting = fat_meeting(d, sk->params.z, l.unit);
+	return l;
+}
+
+static qs_product
+sum_of_buckets(const qs_sketch *a, const qs_sketch *b)
+{
+	layout l = layout_of(a);
+	uint64_t value_a[QS_BUCKET_MAX];
+	uint64_t value_b[QS_BUCKET_MAX];
+	term sum = { 0, 0 };
+	uint64_t i;
+
+	for (i = 0; i < a->params.n; i++)
+	{
+		term one;
+
+		qs_bucket_read(a, QS_SIDE_BEST, i, value_a);
+		qs_bucket_read(b, QS_SIDE_BEST, i, value_b);
+		one = bucket_term(&l, value_a, value_b);
+		sum.product += one.product;
+		sum.variance += one.variance;
+	}
+	return (qs_product){ .estimate = sum.product,
+						 .standard_error = sum.variance > 0 ? sqrt(sum.variance) : 0 };
+}
+
+/* ---- rows of counters: thread's, or the totals of buckets all of whose counters are a key's ---- */
+
+static double
+median(double *value, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 1; i < count; i++)
+	{
+		double v = value[i];
+		uint32_t j = i;
+
+		for (; j > 0 && value[j - 1] > v; j--)
+			value[j] = value[j - 1];
+		value[j] = v;
+	}
+	return (value[(count - 1) / 2] + value[count / 2]) / 2;
+}
+
+/* Variance of the median of so many normally distributed numbers of variance 1. */
+static double
+median_variance(uint32_t count)
+{
+	static const double pi = 3.14159265358979323846;
+
+	return count == 2 ? 0.5 : pi / (2 * (count - 1) + pi);
+}
+
+/* Sums over the counters of one row less their mean. */
+typedef struct row
+{
+	moments s;
+	double aabb;
+} row;
+
+static void
+count_counter(row *r, double a, double b)
+{
+	r->s.aa += a * a;
+	r->s.bb += b * b;
+	r->s.ab += a * b;
+	r->aabb += a * a * b * b;
+}
+
+/* Here keys that meet are one counter, and pairs of different keys those of different counters. */
+static term
+row_term(const row *r, double n)
+{
+	double unit = 1 - 1 / n;
+	double pairs = r->s.aa * r->s.bb + r->s.ab * r->s.ab - 2 * r->aabb;
+
+	return (term){ .product = r->s.ab / unit, .variance = pairs / (n - 1) };
+}
+
+static void
+read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r)
+{
+	double mean_a = (double) a->total / (double) a->params.n;
+	double mean_b = (double) b->total / (double) b->params.n;
+	uint64_t value_a[QS_BUCKET_MAX];
+	uint64_t value_b[QS_BUCKET_MAX];
+	uint64_t i;
+	uint32_t j;
+
+	for (i = 0; i < a->params.n; i++)
+	{
+		qs_bucket_read(a, QS_SIDE_BEST, i, value_a);
+		qs_bucket_read(b, QS_SIDE_BEST, i, value_b);
+		for (j = 0; j < rows; j++)
+			count_counter(&r[j], (double) value_a[j] - mean_a, (double) value_b[j] - mean_b);
+	}
+}
+
+static qs_product
+median_of_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows)
+{
+	row r[QS_DEPTH_MAX] = { { { 0, 0, 0 }, 0 } };
+	double product[QS_DEPTH_MAX] = { 0 }; /* link-time optimization cannot know that d > 0 */
+	double variance[QS_DEPTH_MAX] = { 0 };
+	double middle;
+	uint32_t j;
+
+	read_rows(a, b, rows, r);
+	for (j = 0; j < rows; j++)
+	{
+		term one = row_term(&r[j], (double) a->params.n);
+
+		product[j] = one.product;
+		variance[j] = one.variance;
+	}
+	middle = median(variance, rows) * median_variance(rows);
+	return (qs_product){ .estimate = median(product, rows),
+						 .standard_error = middle > 0 ? sqrt(middle) : 0 };
+}
+
+/* One counter for all keys says nothing but that the product is between none and all. */
+static qs_product
+unknown_product(const qs_sketch *a, const qs_sketch *b)
+{
+	double most = (double) a->total * (double) b->total;
+
+	return (qs_product){ .estimate = most / 2, .standard_error = most / 2 };
+}
+
+static qs_product
+dense_product(const qs_sketch *a, const qs_sketch *b)
+{
+	bool thread = a->params.structure == QS_THREAD;
+
+	if (!thread && qs_bucket_counters(a, QS_SIDE_BEST) > a->params.depth)
+		return sum_of_buckets(a, b);
+	if (a->params.n == 1)
+		return unknown_product(a, b);
+	return median_of_rows(a, b, thread ? a->params.depth : 1);
+}
+
+/* ---- any two sketches ---- */
+
+static qs_product
+exact_product(const qs_sketch *a, const qs_sketch *b)
+{
+	unsigned __int128 sum = 0;
+	uint64_t position = 0;
+	qs_entry e;
+
+	while (qs_explicit_next(a, &position, &e))
+		sum += (unsigned __int128) e.count *
+			   (uint64_t) qs_explicit_get(b, e.fingerprint, qs_hash(e.fingerprint, b->seed_key));
+	return (qs_product){ .estimate = (double) sum, .standard_error = 0 };
+}
+
+/* The sketch itself, or a copy of it that is dense and has n buckets. */
+static qs_status
+dense_of(const qs_sketch **dense, qs_sketch *copy, const qs_sketch *sk, uint64_t n,
+		 const qs_memory *memory)
+{
+	qs_status status;
+
+	*dense = sk;
+	if (sk->form == QS_DENSE && sk->params.n == n)
+		return QS_OK;
+	*dense = copy;
+	status = qs_copy(copy, sk, memory);
+	if (status == QS_OK)
+		status = qs_fold(copy, n);
+	if (status == QS_OK && copy->form == QS_EXPLICIT)
+		status = qs_make_dense(copy);
+	return status;
+}
+
+qs_status
+qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory, qs_product *out)
+{
+	uint64_t n = a->params.n < b->params.n ? a->params.n : b->params.n;
+	qs_sketch copy_a, copy_b;
+	const qs_sketch *dense_a, *dense_b;
+	qs_status status;
+
+	if (a->form == QS_EXPLICIT && b->form == QS_EXPLICIT)
+	{
+		*out = exact_product(a, b);
+		return QS_OK;
+	}
+	qs_init(&copy_a, &a->params, memory);
+	qs_init(&copy_b, &b->params, memory);
+	status = dense_of(&dense_a, &copy_a, a, n, memory);
+	if (status == QS_OK)
+		status = dense_of(&dense_b, &copy_b, b, n, memory);
+	if (status == QS_OK)
+		*out = dense_product(dense_a, dense_b);
+	qs_free(&copy_a);
+	qs_free(&copy_b);
+	return status;
+}
