@@ -99,5 +99,5 @@ ORDER BY n;
 
 -- weights of one key that sum to less than zero
 SELECT qsketch_agg(user_id, -1::bigint) FROM views;
-DROP TABLE views, sketches, contain;
+DROP TABLE views, sketches, contain, tops;
 DROP TYPE view, wide_view;
