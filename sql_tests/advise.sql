@@ -32,6 +32,8 @@ SELECT qsketch_new_for(NULL, 1) IS NULL AS null_rows, qsketch_new_for(1, NULL) I
 SELECT qsketch_new_for(0, 1);
 SELECT qsketch_new_for(100, -1);
 SELECT qsketch_new_for(100, 'NaN');
+-- most mean a share of the rows
+SELECT (qsketch_info(qsketch_new_for(100, 0.01))).size;
 SELECT qsketch_new_for(100, 1, 1);
 SELECT qsketch_new_for(100, 1, structure => 'best');
 SELECT qsketch_new_for(100, 1, distinct_keys => 101);

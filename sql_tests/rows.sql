@@ -46,6 +46,31 @@ RESET max_parallel_workers_per_gather;
 SELECT bool_and(pbf_contains(f, ROW(user_id, page))) AS all_found, bool_or(pbf_contains(f, ROW(user_id, 'none'))) AS others
 FROM (SELECT pbf_agg(ROW(user_id, page), pbf_new_bloom(1000, 1e-9)) AS f FROM views) AS f, views;
 
+-- arrays of rows
+SELECT qsketch_estimate_keys(pairs, ARRAY[ROW(1, 'p1'), NULL, ROW(1::bigint, 'none'::text)]) AS estimates, qsketch_estimate_keys(pairs, ARRAY[NULL::record]) AS null_row,
+	qsketch_estimate_keys(pairs, ARRAY[]::record[]) AS none FROM sketches WHERE size = '1MB';
+SELECT l.* FROM sketches, qsketch_lookup(pairs, ARRAY[ROW(1, 'p1')]) AS l WHERE size = '1MB';
+SELECT pbf_contains_keys(pbf_agg(ROW(user_id, page), pbf_new_bloom(1000, 1e-9)), ARRAY[ROW(1, 'p1'), ROW(1, 'none'), NULL]) AS contains FROM views;
+SELECT qsketch_estimate_keys(pairs, ARRAY[ROW(1, 2)]) FROM sketches;
+SELECT qsketch_estimate_keys(pairs, ARRAY[ROW(1, 'p1'), ROW(1)]) FROM sketches;
+SELECT pbf_contains_keys(pbf_agg(ROW(user_id, page), pbf_new_bloom(1000)), ARRAY[ROW('1', 'p1')]) FROM views;
+
+-- lists of top keys, whose rows come back as a composite type with such columns
+CREATE TABLE tops AS SELECT qtop_agg(ROW(user_id, page), 3) AS t FROM (SELECT * FROM views UNION ALL SELECT * FROM views WHERE user_id = 4 AND page = 'p4') AS v;
+SELECT key FROM tops, qtop_text(t, 1);
+SELECT key, (key).page, estimate, lower FROM tops, qtop_list(t, 1, NULL::wide_view);
+SELECT qtop_has(t, ROW(4, 'p4')) AS literal, qtop_has(t, ROW(4::bigint, 'p4'::text)) AS typed, qtop_has(t, ROW(4, 'p9')) AS absent,
+	qsketch_estimate(qtop_sketch(t), ROW(4, 'p4')) AS estimate FROM tops;
+SELECT key, estimate FROM tops, qtop_text(qtop_add(qtop_merge(t, t), ROW(8, 'x'), 500), 1);
+SET max_parallel_workers_per_gather = 2;
+SELECT qtop_sketch(qtop_agg(ROW(user_id, page), 3)) = (SELECT pairs FROM sketches WHERE size = '1MB') AS parallel FROM views;
+RESET max_parallel_workers_per_gather;
+SELECT qtop_list(t, 1, NULL::record) FROM tops;
+SELECT qtop_list(t, 1, NULL::text) FROM tops;
+SELECT qtop_has(t, 4) FROM tops;
+SELECT qtop_has(t, ROW('4', 'p4')) FROM tops;
+SELECT qtop_agg(k, 3) FROM (VALUES (ROW(1, 'a')), (ROW('a', 1))) AS v(k);
+
 -- one column, none, a row in a row
 SELECT qsketch_estimate(qsketch_agg(ROW(user_id)), ROW(3)) AS one FROM views;
 SELECT qsketch_estimate(qsketch_agg(ROW()), ROW()) AS none FROM views;
@@ -74,5 +99,5 @@ ORDER BY n;
 
 -- weights of one key that sum to less than zero
 SELECT qsketch_agg(user_id, -1::bigint) FROM views;
-DROP TABLE views, sketches, contain;
+DROP TABLE views, sketches, contain, tops;
 DROP TYPE view, wide_view;

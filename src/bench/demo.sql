@@ -112,6 +112,16 @@ CREATE TABLE direct AS SELECT qsketch_agg(user_id) AS sk FROM events;
 \echo
 SELECT t.* FROM direct, top_20(sk, 'exact', 'user_id') AS t;
 
+\echo 'A list of top keys finds them without asking for any user: each has occurred'
+\echo 'at least "lower" and at most "estimate" times. qtop_exact counts them:'
+\echo
+\echo '    SELECT * FROM qtop_list((SELECT qtop_agg(user_id, 5) FROM events), 5, NULL::bigint);'
+\echo '    SELECT * FROM qtop_exact(''events'', ''user_id'', 5, NULL::bigint);'
+\echo
+SELECT key AS user_id, lower, estimate, count
+FROM qtop_list((SELECT qtop_agg(user_id, 5) FROM events), 5, NULL::bigint)
+FULL JOIN qtop_exact('events', 'user_id', 5, NULL::bigint) USING (key) ORDER BY count DESC;
+
 \echo 'Over all users, including those who occur once:'
 \echo
 SELECT count(*) AS users, round(avg(estimate - n), 1) AS "mean error",
@@ -133,7 +143,9 @@ SELECT 'sketch' AS what, pg_size_pretty(pg_column_size(sk)::bigint) AS size,
 FROM direct
 UNION ALL
 SELECT 'exact counts', pg_size_pretty(pg_table_size('exact')),
-       best_ms('SELECT max(n) FROM (SELECT user_id, count(*) AS n FROM events GROUP BY user_id) AS g');
+       best_ms('SELECT max(n) FROM (SELECT user_id, count(*) AS n FROM events GROUP BY user_id) AS g')
+UNION ALL
+SELECT 'top 5, counted', NULL, best_ms('SELECT qtop_exact(''events'', ''user_id'', 5)');
 
 \echo '== 3. Packages that depend on nearly the same things =='
 \echo

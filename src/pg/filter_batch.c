@@ -32,16 +32,16 @@ static void
 read_keys(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter, ArrayType *keys,
 		  Batch *batch)
 {
-	const KeyType *type = &probe->key;
+	KeyType *type = &probe->key;
 	Datum *key;
 	int i;
 
 	FilterProbeSetKey(probe, ARR_ELEMTYPE(keys), PG_GET_COLLATION());
 	probe->literal = type->type == TEXTOID && KeyIsLiteral(fcinfo, KEYS_ARGUMENT);
-	if (!probe->literal)
-		KeyFamilyCheckProbe(&filter->keys, type, FilterKeyHolder(filter));
 	deconstruct_array(keys, type->type, type->length, type->by_value, type->align, &key,
 					  &batch->null, &batch->count);
+	if (KeyTypeLearnArray(type, key, batch->null, batch->count) && !probe->literal)
+		KeyFamilyCheckProbe(&filter->keys, type, FilterKeyHolder(filter));
 	batch->fingerprint = alloc_array(batch->count, sizeof(uint64));
 	batch->answer = alloc_array(batch->count, sizeof(Datum));
 	for (i = 0; i < batch->count; i++)

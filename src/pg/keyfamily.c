@@ -196,6 +196,8 @@ cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
 	Oid wanted = KeyFamilyType(family);
 	char *type;
 
+	if (list_member_oid(types_of(family), RECORDOID))
+		return pstrdup("Give a row of as many columns, as in ROW(1, 'a').");
 	if (!OidIsValid(wanted))
 		return list_member_oid(types_of(family), ANYARRAYOID)
 				   ? psprintf("Use %s(%s, key), which takes an array as one key.", holder->lookup,

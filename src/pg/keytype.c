@@ -149,6 +149,19 @@ KeyTypeLearn(KeyType *key, Datum value)
 	key->keys.collation = KeyRowContent(key->row_type, key->row_typmod);
 }
 
+/* Likewise from the first of some that is not NULL; false if there are only rows that are. */
+bool
+KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count)
+{
+	int i = 0;
+
+	while (i < count && null[i])
+		i++;
+	if (i < count)
+		KeyTypeLearn(key, value[i]);
+	return i < count || key->kind != KEY_ROW;
+}
+
 static uint64
 call_hash(const KeyType *key, Datum value, uint64 seed)
 {

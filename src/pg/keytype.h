@@ -51,6 +51,7 @@ typedef struct KeyHolder
 extern bool KeyTypeHasHash(Oid type);
 extern void KeyTypeInit(KeyType *key, Oid type, Oid collation);
 extern void KeyTypeLearn(KeyType *key, Datum value);
+extern bool KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count);
 extern qs_keys KeysOf(Oid type, Oid collation);
 extern uint64 KeyFingerprintSeeded(const KeyType *key, Datum value, uint64 seed);
 

@@ -61,6 +61,12 @@ read_wanted(FunctionCallInfo fcinfo, Wanted *wanted)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("error must be at least 0, not %g", wanted->error),
 						errhint("It is the number of rows by which estimates may be too large.")));
+	if (wanted->error > 0 && wanted->error < 1)
+		ereport(NOTICE,
+				(errmsg("an error of %g is less than one row and asks for exact estimates",
+						wanted->error),
+				 errhint("The error is a number of rows; for that share of the rows give %g.",
+						 wanted->error * wanted->rows)));
 }
 
 static void

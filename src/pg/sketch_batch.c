@@ -42,11 +42,13 @@ alloc_array(int count, Size size)
 static void
 read_keys(Probe *probe, const qs_sketch *sketch, ArrayType *keys, Batch *batch)
 {
-	const KeyType *type = &probe->key;
+	KeyType *type = &probe->key;
 	int i;
 
 	deconstruct_array(keys, type->type, type->length, type->by_value, type->align, &batch->key,
 					  &batch->null, &batch->count);
+	if (KeyTypeLearnArray(type, batch->key, batch->null, batch->count) && !probe->literal)
+		KeyFamilyCheckProbe(&sketch->keys, type, &sketch_key_holder);
 	batch->fingerprint = alloc_array(batch->count, sizeof(uint64));
 	batch->estimate = alloc_array(batch->count, sizeof(int64));
 	for (i = 0; i < batch->count; i++)
@@ -121,8 +123,6 @@ estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
 
 	ProbeSetKey(probe, ARR_ELEMTYPE(keys), PG_GET_COLLATION());
 	probe->literal = probe->key.type == TEXTOID && KeyIsLiteral(fcinfo, KEYS_ARGUMENT);
-	if (!probe->literal)
-		KeyFamilyCheckProbe(&sketch->keys, &probe->key, &sketch_key_holder);
 	read_keys(probe, sketch, keys, batch);
 	if (stored && lookup_stored(datum, &view, &key, batch))
 		return;

@@ -51,6 +51,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	MemoryContext context = AggregateContext(fcinfo);
 	ExpandedTop *state;
 	KeyArgument key;
+	KeyType type;
 
 	CheckMoving(fcinfo, &top_functions);
 	if (!PG_ARGISNULL(0))
@@ -64,7 +65,9 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	}
 	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
-	TopSetKey(state, key.type, key.collation);
+	KeyTypeInit(&type, key.type, key.collation);
+	KeyTypeLearn(&type, PG_GETARG_DATUM(KEY_ARGUMENT));
+	TopSetKey(state, &type);
 	return state;
 }
 

@@ -124,7 +124,8 @@ describe_column(Oid relid, Name column, Question *question)
 	if (number == InvalidAttrNumber)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
 						errmsg("column \"%s\" of relation \"%s\" does not exist", NameStr(*column),
-							   get_rel_name(relid))));
+							   get_rel_name(relid)),
+						errhint("Name one column, in upper and lower case as the table has it.")));
 	type = get_atttype(relid, number);
 	question->column = psprintf("t.%s", quote_identifier(NameStr(*column)));
 	question->sorted = OidIsValid(lookup_type_cache(type, TYPECACHE_LT_OPR)->lt_opr);
@@ -133,12 +134,13 @@ describe_column(Oid relid, Name column, Question *question)
 
 /* How to show keys as the type that the caller has named. */
 static char *
-cast_to(const Question *question, Oid from, Oid to)
+cast_to(const Question *question, const char *name, Oid from, Oid to)
 {
 	if (!IsBinaryCoercible(from, to))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column has type %s, not %s", format_type_be(from), format_type_be(to)),
+				 errmsg("column \"%s\" has type %s, not %s", name, format_type_be(from),
+						format_type_be(to)),
 				 errhint("Name the type of the column, as in NULL::%s, or leave it out to have "
 						 "keys as text.",
 						 format_type_be(from))));
@@ -159,7 +161,8 @@ describe(FunctionCallInfo fcinfo, Question *question)
 	if (PG_NARGS() == 3)
 		question->key = psprintf("%s::pg_catalog.text", question->column);
 	else
-		question->key = cast_to(question, type, get_fn_expr_argtype(fcinfo->flinfo, 3));
+		question->key = cast_to(question, NameStr(*PG_GETARG_NAME(1)), type,
+								get_fn_expr_argtype(fcinfo->flinfo, 3));
 }
 
 /*

@@ -111,6 +111,12 @@ parser_of(FunctionCallInfo fcinfo, const TopReader *reader, KeyParser *parser)
 	KeyArgument argument;
 
 	KeyArgumentOf(&argument, fcinfo, TYPE_ARGUMENT);
+	if (argument.type == RECORDOID)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("cannot read keys as type %s", format_type_be(argument.type)),
+			 errhint("Name a composite type with columns of the keys' types, or use qtop_text.")));
 	KeyParserInit(parser, argument.type, argument.collation, CurrentMemoryContext);
 	if (reader->top->count > 0 && (keys->family != parser->key.keys.family ||
 								   reader->top->texts == KeyIsInteger(&parser->key)))
