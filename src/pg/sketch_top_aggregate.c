@@ -50,7 +50,8 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	MemoryContext context = AggregateContext(fcinfo);
 	ExpandedTop *state;
-	KeyArgument key;
+	KeyArgument argument;
+	KeyType key;
 
 	CheckMoving(fcinfo, &top_functions);
 	if (!PG_ARGISNULL(0))
@@ -63,8 +64,10 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 		state = TopCreate(TopStatesContext(context), &params, n_argument(fcinfo));
 	}
 	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
-	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
-	TopSetKey(state, key.type, key.collation);
+	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
+	KeyTypeInit(&key, argument.type, argument.collation);
+	KeyTypeLearn(&key, PG_GETARG_DATUM(KEY_ARGUMENT));
+	TopSetKey(state, &key);
 	return state;
 }
 

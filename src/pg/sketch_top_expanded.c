@@ -139,17 +139,17 @@ TopForUpdate(MemoryContext aggregate, Datum datum)
 	return top;
 }
 
-/* Learn the type of the keys that will be added, which must fit those already there. */
+/* Learn what keys will be added, which must fit those already there. */
 void
-TopSetKey(ExpandedTop *top, Oid type, Oid collation)
+TopSetKey(ExpandedTop *top, const KeyType *key)
 {
-	KeyTypeInit(&top->key, type, collation);
+	top->key = *key;
 	KeyFamilyCheckProbe(&top->sketch.keys, &top->key, &top_key_holder);
 	top->sketch.keys = top->key.keys;
 	top->top.texts = !KeyIsInteger(&top->key);
 	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
 	if (top->top.texts)
-		KeyWriterInit(&top->writer, type, top->header.eoh_context);
+		KeyWriterInit(&top->writer, key->type, top->header.eoh_context);
 }
 
 /* ---- batches ---- */

@@ -57,7 +57,7 @@ extern ExpandedTop *TopForUpdate(MemoryContext aggregate, Datum datum);
 extern void TopRead(TopReader *reader, Datum datum);
 extern void TopReadEnd(TopReader *reader);
 
-extern void TopSetKey(ExpandedTop *top, Oid type, Oid collation);
+extern void TopSetKey(ExpandedTop *top, const KeyType *key);
 extern void TopMakeRoom(ExpandedTop *top);
 extern void TopCount(ExpandedTop *top, Datum value);
 extern void

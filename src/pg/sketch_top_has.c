@@ -44,6 +44,7 @@ create_probe(FunctionCallInfo fcinfo)
 
 	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
 	KeyTypeInit(&probe->key, key.type, key.collation);
+	KeyTypeLearn(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
 	probe->literal = key.literal;
 	probe->context = AllocSetContextCreate(flinfo->fn_mcxt, "qtop probe", ALLOCSET_SMALL_SIZES);
 	flinfo->fn_extra = probe;

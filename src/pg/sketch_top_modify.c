@@ -46,6 +46,7 @@ key_argument(FunctionCallInfo fcinfo, const qs_keys *held, NewKey *key)
 
 	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
 	KeyTypeInit(&key->type, argument.type, argument.collation);
+	KeyTypeLearn(&key->type, value);
 	if (argument.literal && !KeyFits(&key->type, held))
 	{
 		KeyReader reader = { 0 };
@@ -95,7 +96,7 @@ qtop_add(PG_FUNCTION_ARGS)
 	weight = weight_argument(fcinfo);
 	top = TopForUpdate(NULL, PG_GETARG_DATUM(0));
 	key_argument(fcinfo, &top->sketch.keys, &key);
-	TopSetKey(top, key.type.type, key.type.input_collation);
+	TopSetKey(top, &key.type);
 	TopCountNow(top, key.fingerprint, key.text, key.length, weight);
 	top->key.type = InvalidOid;
 	PG_RETURN_DATUM(EOHPGetRWDatum(&top->header));

@@ -187,11 +187,13 @@ top_start(SketchedColumn *column, MemoryContext context, bool partial)
 {
 	qs_params params;
 	ExpandedTop *top;
+	KeyType key;
 
 	sketch_params(column->template, &params);
 	top = column->top =
 		TopCreate(context, &params, (uint32) DatumGetInt32(column->limit->constvalue));
-	TopSetKey(top, column->key_type, column->collation);
+	KeyTypeInit(&key, column->key_type, column->collation);
+	TopSetKey(top, &key);
 	column->header = &top->header;
 	column->buffer = &top->buffer;
 	column->key = &top->key;
