@@ -40,6 +40,8 @@
 EXTENSION  = qsketch
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
 MODULE_big = qsketch
+# Versions that can be upgraded, whose SQL is kept as it was.
+OLD_VERSIONS := $(patsubst sql/old/%.sql,%,$(wildcard sql/old/*.sql))
 PG_CONFIG ?= pg_config
 
 # What knows no PostgreSQL; of the families those that are there.
@@ -82,8 +84,8 @@ PG_CPPFLAGS  = -I$(srcdir)/src -I$(srcdir)/cuda
 PG_CFLAGS    = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	-MMD -MP
 SHLIB_LINK   = $(CUDA_LINK)
-DATA         = $(wildcard sql/*--*--*.sql)
-DATA_built   = sql/$(EXTENSION)--$(EXTVERSION).sql
+DATA_built   = sql/$(EXTENSION)--$(EXTVERSION).sql \
+	$(foreach v,$(OLD_VERSIONS),sql/$(EXTENSION)--$v.sql sql/$(EXTENSION)--$v--$(EXTVERSION).sql)
 EXTRA_CLEAN  = build $(OBJS:.o=.d) $(wildcard cuda/*.[oad] src/*/*.gcno src/*/*.gcda cuda/*.gcno)
 
 ifdef WERROR
@@ -109,6 +111,7 @@ REGRESS_PREP   = link-tests
 override with_llvm = no
 
 all: $(DATA_built)
+.DELETE_ON_ERROR:
 
 # A PostgreSQL without the headers of its server cannot build extensions, though
 # it may have PGXS: Debian ships that with the client.
@@ -137,8 +140,16 @@ build/flags: FORCE
 
 # One file for each family that there is, the oldest first; they use flat.sql.
 SQL_SRC := $(wildcard sql/qsketch.sql sql/pbf.sql sql/qsets.sql sql/qtop.sql)
-$(DATA_built): $(SQL_SRC) sql/flat.sql sql/expand.awk
-	awk -f sql/expand.awk $(SQL_SRC) >$@
+INSTALL_SQL := sql/$(EXTENSION)--$(EXTVERSION).sql
+$(INSTALL_SQL): $(SQL_SRC) sql/flat.sql sql/expand.awk $(EXTENSION).control
+	awk -v VERSION=$(EXTVERSION) -f sql/expand.awk $(SQL_SRC) >$@
+
+# Upgrades are what two install scripts differ in, so they cannot be forgotten.
+$(OLD_VERSIONS:%=sql/$(EXTENSION)--%.sql): sql/$(EXTENSION)--%.sql: sql/old/%.sql sql/expand.awk
+	awk -v VERSION=$* -f sql/expand.awk $< >$@
+$(OLD_VERSIONS:%=sql/$(EXTENSION)--%--$(EXTVERSION).sql): \
+		sql/$(EXTENSION)--%--$(EXTVERSION).sql: sql/$(EXTENSION)--%.sql $(INSTALL_SQL) sql/upgrade.awk
+	awk -f sql/upgrade.awk $< $(INSTALL_SQL) >$@
 
 ifeq ($(WITH_CUDA),yes)
 $(shlib): $(CUDA_LIB)
@@ -352,6 +363,8 @@ figures:
 bundle: all test-modules
 	@src/test/bundle.sh
 dist:
+	@[ "$$(grep -c '"version": "$(EXTVERSION)"' META.json)" = 2 ] || \
+		{ echo 'META.json is not of version $(EXTVERSION)' >&2; exit 1; }
 	@mkdir -p build
 	git archive --format=zip --prefix=$(EXTENSION)-$(EXTVERSION)/ \
 		-o build/$(EXTENSION)-$(EXTVERSION).zip HEAD

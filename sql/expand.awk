@@ -6,6 +6,8 @@
 #	--@ let NAME value
 # and puts in a file of the same folder, with @NAME@ replaced by the value, for
 #	--@ use FILE NAME=value...
+# @VERSION@ is the version that "awk -v VERSION=..." names.
+BEGIN { constant["@VERSION@"] = VERSION }
 /^--@ use / { path = FILENAME; sub(/[^\/]*$/, $3, path)
 	while ((got = getline line < path) > 0) {
 		for (i = 4; i <= NF; i++) { split($i, word, "="); gsub("@" word[1] "@", word[2], line) }

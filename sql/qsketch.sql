@@ -2,6 +2,16 @@
 \echo Use "CREATE EXTENSION qsketch" to load this file. \quit
 
 --
+-- Whether the loaded library serves this SQL: asked before anything else.  The
+-- argument's type is given, so that no other function of the name can be meant.
+--
+
+CREATE FUNCTION qsketch_version(sql text DEFAULT '@VERSION@') RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_version(text) IS 'version of the loaded library, if it serves this version of the SQL';
+SELECT qsketch_version('@VERSION@'::text);
+
+--
 -- The type
 --
 

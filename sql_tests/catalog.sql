@@ -26,6 +26,10 @@ SELECT proname AS not_strict FROM function WHERE NOT proisstrict AND prokind = '
 GROUP BY proname ORDER BY proname COLLATE "C";
 SELECT name AS without_declared_library FROM function WHERE prokind = 'f' AND probin <> '$libdir/qsketch';
 
+-- the library serves its own SQL and that before it, and is of the version that is installed
+SELECT qsketch_version() = extversion AS own, qsketch_version() = qsketch_version('0.1.0') AS older
+FROM pg_extension WHERE extname = 'qsketch';
+
 -- every type of keys has every function, and every form of the aggregate
 SELECT key, count(*) FILTER (WHERE proname = 'qsketch_agg') AS agg,
 	count(*) FILTER (WHERE proname = 'qsketch_add') AS add,

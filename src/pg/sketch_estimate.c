@@ -105,11 +105,14 @@ confidence_argument(FunctionCallInfo fcinfo, int argument)
 	return confidence;
 }
 
-/* Number of keys that are probed and that the confidence is to hold for at once. */
+/*
+ * Number of keys that are probed and that the confidence is to hold for at once.
+ * The SQL of 0.1.0 does not declare this argument.
+ */
 static int64
 keys_argument(FunctionCallInfo fcinfo, int argument)
 {
-	int64 keys = PG_GETARG_INT64(argument);
+	int64 keys = PG_NARGS() > argument ? PG_GETARG_INT64(argument) : 1;
 
 	if (keys < 1)
 		ereport(ERROR,

@@ -1,0 +1,426 @@
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION qsketch" to load this file. \quit
+
+--
+-- The type
+--
+
+CREATE TYPE qsketch;
+
+CREATE FUNCTION qsketch_in(cstring) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_in(cstring) IS 'I/O';
+
+CREATE FUNCTION qsketch_out(qsketch) RETURNS cstring
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_out(qsketch) IS 'I/O';
+
+CREATE FUNCTION qsketch_recv(internal) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_recv(internal) IS 'I/O';
+
+CREATE FUNCTION qsketch_send(qsketch) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_send(qsketch) IS 'I/O';
+
+-- storage external: counters do not compress well, and uncompressed values
+-- can be read in part
+CREATE TYPE qsketch (
+	INPUT = qsketch_in,
+	OUTPUT = qsketch_out,
+	RECEIVE = qsketch_recv,
+	SEND = qsketch_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = double,
+	STORAGE = external
+);
+COMMENT ON TYPE qsketch IS 'sketch of the frequencies of keys';
+
+CREATE FUNCTION qsketch_to_bytea(qsketch) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_to_bytea(qsketch) IS 'bytes of a sketch';
+
+CREATE FUNCTION qsketch_from_bytea(bytea) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_from_bytea(bytea) IS 'sketch from its bytes, validated';
+
+CREATE CAST (qsketch AS bytea) WITH FUNCTION qsketch_to_bytea(qsketch);
+CREATE CAST (bytea AS qsketch) WITH FUNCTION qsketch_from_bytea(bytea);
+
+--
+-- Comparison: equal parameters and equal counts are equal bytes.  Their order
+-- means nothing; DISTINCT inside of aggregates asks for one.
+--
+
+CREATE FUNCTION qsketch_eq(qsketch, qsketch) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_eq(qsketch, qsketch) IS 'implementation of = operator';
+
+CREATE FUNCTION qsketch_ne(qsketch, qsketch) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_ne(qsketch, qsketch) IS 'implementation of <> operator';
+
+CREATE FUNCTION qsketch_lt(qsketch, qsketch) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_lt(qsketch, qsketch) IS 'implementation of < operator';
+
+CREATE FUNCTION qsketch_le(qsketch, qsketch) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_le(qsketch, qsketch) IS 'implementation of <= operator';
+
+CREATE FUNCTION qsketch_ge(qsketch, qsketch) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_ge(qsketch, qsketch) IS 'implementation of >= operator';
+
+CREATE FUNCTION qsketch_gt(qsketch, qsketch) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_gt(qsketch, qsketch) IS 'implementation of > operator';
+
+CREATE FUNCTION qsketch_cmp(qsketch, qsketch) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_cmp(qsketch, qsketch) IS 'less-equal-greater';
+
+CREATE FUNCTION qsketch_hash(qsketch) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_hash(qsketch) IS 'hash';
+
+CREATE OPERATOR = (
+	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_eq,
+	COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
+);
+COMMENT ON OPERATOR = (qsketch, qsketch) IS 'equal';
+
+CREATE OPERATOR <> (
+	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_ne,
+	COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (qsketch, qsketch) IS 'not equal';
+
+CREATE OPERATOR < (
+	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_lt,
+	COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (qsketch, qsketch) IS 'less than';
+
+CREATE OPERATOR <= (
+	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_le,
+	COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (qsketch, qsketch) IS 'less than or equal';
+
+CREATE OPERATOR >= (
+	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_ge,
+	COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (qsketch, qsketch) IS 'greater than or equal';
+
+CREATE OPERATOR > (
+	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_gt,
+	COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (qsketch, qsketch) IS 'greater than';
+
+CREATE OPERATOR CLASS qsketch_ops DEFAULT FOR TYPE qsketch USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 qsketch_cmp(qsketch, qsketch);
+COMMENT ON OPERATOR CLASS qsketch_ops USING btree IS 'order of sketches';
+COMMENT ON OPERATOR FAMILY qsketch_ops USING btree IS 'order of sketches';
+
+CREATE OPERATOR CLASS qsketch_ops DEFAULT FOR TYPE qsketch USING hash AS
+	OPERATOR 1 =,
+	FUNCTION 1 qsketch_hash(qsketch);
+COMMENT ON OPERATOR CLASS qsketch_ops USING hash IS 'hash operators of sketches';
+COMMENT ON OPERATOR FAMILY qsketch_ops USING hash IS 'hash operators of sketches';
+
+--
+-- Construction
+--
+
+CREATE FUNCTION qsketch_new(
+	structure text DEFAULT 'sub_warp', size text DEFAULT '1MB', depth integer DEFAULT 3,
+	z integer DEFAULT 8, masks integer DEFAULT 1024, seed bigint DEFAULT 0) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_new(text, text, integer, integer, integer, bigint)
+	IS 'empty sketch, also the template of aggregates';
+
+--
+-- Functions of two sketches
+--
+
+CREATE FUNCTION qsketch_merge(qsketch, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_merge(qsketch, qsketch) IS 'sketch of the keys of both';
+
+CREATE OPERATOR || (
+	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_merge, COMMUTATOR = ||
+);
+COMMENT ON OPERATOR || (qsketch, qsketch) IS 'merge';
+
+CREATE FUNCTION qsketch_subtract(qsketch, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_subtract(qsketch, qsketch)
+	IS 'sketch of the keys of the first without those of the second';
+
+CREATE OPERATOR - (
+	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_subtract
+);
+COMMENT ON OPERATOR - (qsketch, qsketch) IS 'subtract';
+
+--
+-- Functions of one sketch
+--
+
+CREATE FUNCTION qsketch_total(qsketch) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_total(qsketch) IS 'sum of all weights';
+
+CREATE FUNCTION qsketch_error(qsketch, confidence double precision DEFAULT 0.95) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_error(qsketch, double precision)
+	IS 'how much an estimate is too large at most, with this confidence';
+
+CREATE FUNCTION qsketch_info(
+	qsketch,
+	OUT structure text, OUT size bigint, OUT depth integer, OUT width bigint,
+	OUT buckets bigint, OUT masks integer, OUT z integer, OUT seed bigint,
+	OUT counter_bytes integer, OUT total bigint, OUT form text, OUT part text,
+	OUT key_family text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_info(qsketch) IS 'parameters and state of a sketch';
+
+CREATE FUNCTION qsketch_fold(qsketch, size text) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_fold(qsketch, text)
+	IS 'same counts in a size smaller by a power of two';
+
+CREATE FUNCTION qsketch_sf_device(qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_sf_device(qsketch) IS 'slim table of an sf sketch alone';
+
+CREATE FUNCTION qsketch_sf_host(qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_sf_host(qsketch) IS 'fat table of an sf sketch alone';
+
+CREATE FUNCTION qsketch_sf_full(qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_sf_full(qsketch) IS 'full sf sketch from its host part';
+
+--
+-- Merging stored sketches
+--
+
+CREATE FUNCTION qsketch_agg_combine(qsketch, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_agg_combine(qsketch, qsketch) IS 'aggregate support';
+
+CREATE FUNCTION qsketch_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_support(internal) IS 'planner support';
+
+CREATE FUNCTION qsketch_merge_trans(qsketch, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_merge_trans(qsketch, qsketch) IS 'aggregate support';
+
+CREATE FUNCTION qsketch_merge_inverse(qsketch, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_merge_inverse(qsketch, qsketch) IS 'aggregate support';
+
+-- Moving aggregates start with qsketch_new(), since NULL is no state for them;
+-- the final function makes it NULL again.
+CREATE FUNCTION qsketch_moving_final(qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_moving_final(qsketch) IS 'aggregate support';
+
+CREATE FUNCTION qsketch_agg_final(qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_agg_final(qsketch) IS 'aggregate support';
+
+CREATE AGGREGATE qsketch_merge_agg(qsketch) (
+	STYPE = qsketch, SSPACE = 65536, SFUNC = qsketch_merge_trans,
+	COMBINEFUNC = qsketch_merge_trans, FINALFUNC = qsketch_agg_final,
+	MSTYPE = qsketch, MSSPACE = 65536, MSFUNC = qsketch_merge_trans,
+	MINVFUNC = qsketch_merge_inverse, MFINALFUNC = qsketch_moving_final,
+	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sketches';
+
+--
+-- Functions of sketch and key.  Declared for each type of keys by itself, and
+-- polymorphic for all others: unknown literals resolve to text, and systems
+-- that push aggregates down (Citus, postgres_fdw) want concrete types.  The
+-- build repeats what stands between the marks for each type.
+--
+
+--@ each KEY smallint integer bigint text bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
+CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsketch_support;
+COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@) IS 'aggregate support';
+
+CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsketch_support;
+COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint) IS 'aggregate support';
+
+CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsketch_support;
+COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@, qsketch) IS 'aggregate support';
+
+CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT qsketch_support;
+COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint, qsketch) IS 'aggregate support';
+
+CREATE FUNCTION qsketch_agg_inverse(qsketch, @KEY@) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_agg_inverse(qsketch, @KEY@) IS 'aggregate support';
+
+CREATE FUNCTION qsketch_agg_inverse(qsketch, @KEY@, bigint) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_agg_inverse(qsketch, @KEY@, bigint) IS 'aggregate support';
+
+CREATE FUNCTION qsketch_agg_inverse(qsketch, @KEY@, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_agg_inverse(qsketch, @KEY@, qsketch) IS 'aggregate support';
+
+CREATE FUNCTION qsketch_agg_inverse(qsketch, @KEY@, bigint, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_agg_inverse(qsketch, @KEY@, bigint, qsketch) IS 'aggregate support';
+
+CREATE AGGREGATE qsketch_agg(@KEY@) (
+	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
+	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
+	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
+	MFINALFUNC = qsketch_moving_final,
+	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qsketch_agg(@KEY@) IS 'sketch of keys';
+
+CREATE AGGREGATE qsketch_agg(@KEY@, weight bigint) (
+	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
+	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
+	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
+	MFINALFUNC = qsketch_moving_final,
+	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qsketch_agg(@KEY@, bigint) IS 'sketch of weighted keys';
+
+CREATE AGGREGATE qsketch_agg(@KEY@, template qsketch) (
+	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
+	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
+	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
+	MFINALFUNC = qsketch_moving_final,
+	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qsketch_agg(@KEY@, qsketch) IS 'sketch of keys with the parameters of a template';
+
+CREATE AGGREGATE qsketch_agg(@KEY@, weight bigint, template qsketch) (
+	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
+	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
+	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
+	MFINALFUNC = qsketch_moving_final,
+	MINITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qsketch_agg(@KEY@, bigint, qsketch)
+	IS 'sketch of weighted keys with the parameters of a template';
+
+CREATE FUNCTION qsketch_estimate(qsketch, key @KEY@) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsketch_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_estimate(qsketch, @KEY@) IS 'upper bound of the total weight of a key';
+
+CREATE FUNCTION qsketch_estimate_unbiased(qsketch, key @KEY@, clip boolean DEFAULT false)
+	RETURNS double precision
+	AS 'MODULE_PATHNAME', 'qsketch_estimate_unbiased' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_estimate_unbiased(qsketch, @KEY@, boolean)
+	IS 'estimate of the total weight of a key that is right on average';
+
+CREATE FUNCTION qsketch_bounds(qsketch, key @KEY@, confidence double precision DEFAULT 0.95,
+	OUT lower bigint, OUT estimate bigint, OUT upper bigint)
+	AS 'MODULE_PATHNAME', 'qsketch_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_bounds(qsketch, @KEY@, double precision)
+	IS 'bounds of the total weight of a key';
+
+CREATE FUNCTION qsketch_add(qsketch, key @KEY@) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_add(qsketch, @KEY@) IS 'sketch with a key added';
+
+CREATE FUNCTION qsketch_add(qsketch, key @KEY@, weight bigint) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_add(qsketch, @KEY@, bigint) IS 'sketch with a weighted key added';
+
+CREATE FUNCTION qsketch_remove(qsketch, key @KEY@) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_remove(qsketch, @KEY@) IS 'sketch with a key removed';
+
+CREATE FUNCTION qsketch_remove(qsketch, key @KEY@, weight bigint) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_remove(qsketch, @KEY@, bigint) IS 'sketch with a weighted key removed';
+
+--@ end
+--
+-- Batches of keys.  An array is a batch where its element type is declared
+-- here; qsketch_estimate_keys takes batches of any other type, and
+-- qsketch_estimate_key takes an array as one key.
+--
+
+--@ each KEY smallint integer bigint text varchar bpchar bytea uuid numeric real float8 date timestamp timestamptz inet boolean
+CREATE FUNCTION qsketch_estimate(qsketch, keys @KEY@[]) RETURNS bigint[]
+	AS 'MODULE_PATHNAME', 'qsketch_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_estimate(qsketch, @KEY@[]) IS 'estimate of each key of an array';
+
+CREATE FUNCTION qsketch_lookup(qsketch, keys @KEY@[], OUT key @KEY@, OUT estimate bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsketch_lookup' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_lookup(qsketch, @KEY@[]) IS 'keys of an array and their estimates, as rows';
+
+--@ end
+CREATE FUNCTION qsketch_lookup(qsketch, keys anyarray, OUT key anyelement, OUT estimate bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsketch_lookup' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_lookup(qsketch, anyarray) IS 'keys of an array and their estimates, as rows';
+
+CREATE FUNCTION qsketch_estimate_keys(qsketch, keys anyarray) RETURNS bigint[]
+	AS 'MODULE_PATHNAME', 'qsketch_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_estimate_keys(qsketch, anyarray) IS 'estimate of each key of an array';
+
+CREATE FUNCTION qsketch_estimate_key(qsketch, key anyelement) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsketch_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_estimate_key(qsketch, anyelement)
+	IS 'estimate of one key, which may be an array';
+
+--
+-- The GPU
+--
+
+CREATE FUNCTION qsketch_gpu(
+	OUT state text, OUT device integer, OUT name text, OUT memory bigint, OUT memory_used bigint,
+	OUT sketches bigint, OUT driver text, OUT reason text)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_gpu() IS 'GPUs in use, or why there is none';
+
+CREATE FUNCTION qsketch_gpu_counts(
+	OUT worker_pid integer, OUT sketches_now integer, OUT cached_now integer,
+	OUT cached_bytes bigint, OUT slots integer, OUT slots_free integer,
+	OUT sketches bigint, OUT batches bigint, OUT keys bigint, OUT lookups bigint,
+	OUT lookup_keys bigint, OUT merges bigint, OUT fetches bigint, OUT bytes_in bigint,
+	OUT bytes_out bigint, OUT cache_hits bigint, OUT cache_misses bigint, OUT fallbacks bigint,
+	OUT slot_waits bigint, OUT slot_wait_us bigint, OUT failures bigint)
+	RETURNS record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_gpu_counts() IS 'what the GPU worker holds and has done';
+
+CREATE VIEW qsketch_stat_gpu AS SELECT * FROM qsketch_gpu_counts();
+COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds and has done since the server was started';
+GRANT SELECT ON qsketch_stat_gpu TO public;
+
+CREATE FUNCTION qsketch_location(qsketch, OUT part text, OUT location text, OUT bytes bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_location(qsketch) IS 'where the tables of a sketch are';
