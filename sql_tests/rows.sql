@@ -85,6 +85,16 @@ FROM unnest(ARRAY['qsketch_estimate(pairs, ROW(1))', 'qsketch_estimate(pairs, RO
 ORDER BY n;
 SELECT pg_temp.error_of('SELECT qsketch_agg(k) FROM (SELECT CASE WHEN i = 1 THEN ROW(i) ELSE ROW(i::text) END AS k FROM generate_series(1, 2) AS i) AS s') AS mixed;
 
+-- anonymous rows in lists of top keys
+SELECT * FROM qtop_text((SELECT qtop_agg(ROW(user_id % 3, page), 2) FROM views WHERE user_id < 8), 2) ORDER BY key;
+CREATE TABLE lists AS SELECT qtop_agg(ROW(user_id, page), 3) AS t FROM views WHERE user_id = 1 AND page < 'p3';
+SELECT t = qtop_agg(ROW(v.user_id, v.page)::view, 3) AS same FROM lists, views AS v WHERE v.user_id = 1 AND v.page < 'p3' GROUP BY t;
+SELECT (key).page, estimate FROM lists, qtop_list(t, 3, NULL::view) ORDER BY page;
+SELECT qtop_has(t, ROW(1, 'p1')) AS literal, qtop_has(t, ROW(1, 'p1')::view) AS named, qtop_has(t, ROW(1, 'p5')) AS absent,
+	qtop_add(t, ROW(1, 'p1'), 5) = qtop_add(t, ROW(1, 'p1')::view, 5) AS added FROM lists;
+SELECT pg_temp.error_of('SELECT ' || call || ' FROM lists') AS error FROM unnest('{"qtop_add(t, ROW(1, 2))","qtop_has(t, ROW(1))"}'::text[]) AS call;
+DROP TABLE lists;
+
 -- arrays and ranges of other types are other keys, those of the same family are not
 CREATE TABLE contain AS SELECT qsketch_agg(ARRAY[1, 2]) AS ints, qsketch_agg(ARRAY['1', '2']) AS texts, qsketch_agg(int4range(1, 3)) AS ranges,
 	qsketch_agg('{[1,3)}'::int4multirange) AS multiranges;

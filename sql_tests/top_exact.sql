@@ -31,6 +31,12 @@ SELECT key + 1 AS next, count FROM qtop_exact('"Odd ""schema"."a ""table"', 'ske
 SELECT pg_typeof(key) FROM qtop_exact('"Odd ""schema"."a ""table"', 'domain', 1, NULL::small);
 SELECT count(*) FROM qtop_exact('"Odd ""schema"."a ""table"', 'skewed', NULL);
 
+-- keys of type char(n), which without n are one character in some contexts, are shown whole
+CREATE TABLE padded AS SELECT k::char(5) FROM unnest('{abcd,abcd,axyz}'::text[]) AS k;
+SELECT * FROM qtop_exact('padded', 'k', 2, NULL::char(5));
+SELECT * FROM qtop_exact('padded', 'k', 2, NULL::bpchar);
+DROP TABLE padded;
+
 -- an overloaded sketch: more keys than the first pass can tell apart
 CREATE TABLE loaded AS SELECT (i * 40503::bigint) % 400009 AS k FROM generate_series(1, 800000) AS i;
 INSERT INTO loaded SELECT 17 FROM generate_series(1, 3);

@@ -29,6 +29,10 @@ $node->safe_psql('postgres', q{
 	INSERT INTO wide SELECT k * n FROM key, generate_series(1, 20) AS n;
 	CREATE TABLE filter AS SELECT pbf_agg(k, pbf_new_bloom(50000000)) AS f FROM key;
 	CREATE TABLE filters AS SELECT k % 500 AS id, pbf_agg(k, pbf_new_bloom(20000)) AS f FROM key GROUP BY k % 500;
+	CREATE TYPE row_0 AS (a int, b int);
+	DO $$ BEGIN FOR i IN 1 .. 20 LOOP
+		EXECUTE format('CREATE TYPE row_%s AS (a row_%s, b row_%2$s)', i, i - 1);
+	END LOOP; END $$;
 	VACUUM ANALYZE;
 });
 
@@ -62,6 +66,8 @@ my @work = (
 	[ 'lookups in a filter', "SELECT count(*) FROM filter, $many WHERE pbf_contains(f, k)" ],
 	[ 'batches of lookups in a filter', "SELECT count(pbf_contains(f, a)) FROM filter,
 		(SELECT array_agg(k) AS a FROM key) AS a, generate_series(1, 100000)" ],
+	[ 'a product of sketches of 64 MB', 'SELECT qsketch_second_moment(sk) FROM stored' ],
+	[ 'the content of rows of rows', "SELECT qsketch_agg('(,)'::row_20)" ],
 	[ 'scanning a column', "SELECT qsketch_agg(k, qsketch_new(size => '64MB')) FROM wide" ]);
 
 foreach my $work (@work)

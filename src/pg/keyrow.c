@@ -22,6 +22,7 @@
 #include "catalog/pg_type_d.h"
 #include "common/hashfn.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -66,6 +67,9 @@ content_of_columns(TupleDesc descriptor)
 	int count = 0;
 	int i;
 
+	/* rows of rows have as many columns as somebody likes: each level doubles them */
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	for (i = 0; i < descriptor->natts; i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(descriptor, i);

@@ -144,7 +144,10 @@ cast_to(const Question *question, const char *name, Oid from, Oid to)
 				 errhint("Name the type of the column, as in NULL::%s, or leave it out to have "
 						 "keys as text.",
 						 format_type_be(from))));
-	return psprintf("%s::%s", question->column, format_type_be_qualified(to));
+	/* "character" alone would be character(1), but no length is meant */
+	return psprintf(
+		"%s::%s", question->column,
+		format_type_extended(to, -1, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
 }
 
 static void

@@ -139,7 +139,7 @@ TopForUpdate(MemoryContext aggregate, Datum datum)
 	return top;
 }
 
-/* Learn the type of the keys that will be added, which must fit those already there. */
+/* Learn what keys will be added, which must fit those already there. */
 void
 TopSetKey(ExpandedTop *top, const KeyType *key)
 {

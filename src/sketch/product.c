@@ -21,6 +21,9 @@
 /* Share of a bucket's variance from which on the d largest counters are those of one key. */
 #define HEAVY_SHARE 0.9
 
+/* Buckets between two pauses. */
+#define PAUSE 4096
+
 /* What all buckets have in common. */
 typedef struct layout
 {
@@ -44,6 +47,13 @@ typedef struct term
 	double product;
 	double variance;
 } term;
+
+static void
+pause_at(qs_pause pause, uint64_t bucket)
+{
+	if (pause && bucket % PAUSE == 0)
+		pause();
+}
 
 bool
 qs_has_product(const qs_sketch *sk)
@@ -212,7 +222,7 @@ layout_of(const qs_sketch *sk)
 }
 
 static qs_product
-sum_of_buckets(const qs_sketch *a, const qs_sketch *b)
+sum_of_buckets(const qs_sketch *a, const qs_sketch *b, qs_pause pause)
 {
 	layout l = layout_of(a);
 	uint64_t value_a[QS_BUCKET_MAX];
@@ -224,6 +234,7 @@ sum_of_buckets(const qs_sketch *a, const qs_sketch *b)
 	{
 		term one;
 
+		pause_at(pause, i);
 		qs_bucket_read(a, QS_SIDE_BEST, i, value_a);
 		qs_bucket_read(b, QS_SIDE_BEST, i, value_b);
 		one = bucket_term(&l, value_a, value_b);
@@ -289,7 +300,7 @@ row_term(const row *r, double n)
 }
 
 static void
-read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r)
+read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r, qs_pause pause)
 {
 	double mean_a = (double) a->total / (double) a->params.n;
 	double mean_b = (double) b->total / (double) b->params.n;
@@ -300,6 +311,7 @@ read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r)
 
 	for (i = 0; i < a->params.n; i++)
 	{
+		pause_at(pause, i);
 		qs_bucket_read(a, QS_SIDE_BEST, i, value_a);
 		qs_bucket_read(b, QS_SIDE_BEST, i, value_b);
 		for (j = 0; j < rows; j++)
@@ -308,7 +320,7 @@ read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r)
 }
 
 static qs_product
-median_of_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows)
+median_of_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, qs_pause pause)
 {
 	row r[QS_DEPTH_MAX] = { { { 0, 0, 0 }, 0 } };
 	double product[QS_DEPTH_MAX] = { 0 }; /* link-time optimization cannot know that d > 0 */
@@ -316,7 +328,7 @@ median_of_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows)
 	double middle;
 	uint32_t j;
 
-	read_rows(a, b, rows, r);
+	read_rows(a, b, rows, r, pause);
 	for (j = 0; j < rows; j++)
 	{
 		term one = row_term(&r[j], (double) a->params.n);
@@ -339,15 +351,15 @@ unknown_product(const qs_sketch *a, const qs_sketch *b)
 }
 
 static qs_product
-dense_product(const qs_sketch *a, const qs_sketch *b)
+dense_product(const qs_sketch *a, const qs_sketch *b, qs_pause pause)
 {
 	bool thread = a->params.structure == QS_THREAD;
 
 	if (!thread && qs_bucket_counters(a, QS_SIDE_BEST) > a->params.depth)
-		return sum_of_buckets(a, b);
+		return sum_of_buckets(a, b, pause);
 	if (a->params.n == 1)
 		return unknown_product(a, b);
-	return median_of_rows(a, b, thread ? a->params.depth : 1);
+	return median_of_rows(a, b, thread ? a->params.depth : 1, pause);
 }
 
 /* ---- any two sketches ---- */
@@ -385,7 +397,8 @@ dense_of(const qs_sketch **dense, qs_sketch *copy, const qs_sketch *sk, uint64_t
 }
 
 qs_status
-qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory, qs_product *out)
+qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory, qs_pause pause,
+				 qs_product *out)
 {
 	uint64_t n = a->params.n < b->params.n ? a->params.n : b->params.n;
 	qs_sketch copy_a, copy_b;
@@ -403,7 +416,7 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory
 	if (status == QS_OK)
 		status = dense_of(&dense_b, &copy_b, b, n, memory);
 	if (status == QS_OK)
-		*out = dense_product(dense_a, dense_b);
+		*out = dense_product(dense_a, dense_b, pause);
 	qs_free(&copy_a);
 	qs_free(&copy_b);
 	return status;
