@@ -96,6 +96,18 @@ size_for(float4 rows)
 	return mb;
 }
 
+/* The name of a schema, as SQL writes it; one that is dropped meanwhile has none. */
+static char *
+schema_name(Oid schema)
+{
+	char *name = get_namespace_name(schema);
+
+	if (name == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
+						errmsg("schema with OID %u does not exist", schema)));
+	return pstrdup(quote_identifier(name));
+}
+
 /* The table by its name, and what is known of its rows. */
 static void
 describe_table(Oid relid, Question *question)
@@ -107,9 +119,8 @@ describe_table(Oid relid, Question *question)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 						errmsg("relation with OID %u does not exist", relid)));
 	form = (Form_pg_class) GETSTRUCT(tuple);
-	question->table =
-		psprintf("%s AS t", quote_qualified_identifier(get_namespace_name(form->relnamespace),
-													   NameStr(form->relname)));
+	question->table = psprintf("%s.%s AS t", schema_name(form->relnamespace),
+							   quote_identifier(NameStr(form->relname)));
 	question->size_mb = size_for(form->reltuples);
 	ReleaseSysCache(tuple);
 }
@@ -157,8 +168,7 @@ describe(FunctionCallInfo fcinfo, Question *question)
 	Oid type;
 
 	question->n = (int32) TopCheckN(PG_GETARG_INT32(2));
-	question->schema =
-		(char *) quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
+	question->schema = schema_name(get_func_namespace(fcinfo->flinfo->fn_oid));
 	describe_table(relid, question);
 	type = describe_column(relid, PG_GETARG_NAME(1), question);
 	if (PG_NARGS() == 3)
