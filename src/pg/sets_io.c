@@ -9,6 +9,9 @@
 #include "pg/sets_value.h"
 
 #include "sets/format.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 /* Raise an error unless a value made from outside is a valid collection: read all of it. */
 static void
