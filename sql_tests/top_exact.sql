@@ -101,7 +101,7 @@ RESET search_path;
 SELECT statement, pg_temp.error_of(statement) FROM unnest(ARRAY['SELECT * FROM qtop_exact(''loaded'', ''x'', 2)',
 	'SELECT * FROM qtop_exact(''loaded'', ''k'', 0)', 'SELECT * FROM qtop_exact(''loaded'', ''k'', 2, NULL::text)',
 	'SELECT * FROM qtop_exact(''loaded'', ''k'', 2, NULL::int)', 'SELECT * FROM qtop_exact(0, ''k'', 2)',
-	'SELECT * FROM qtop_exact(''nowhere'', ''k'', 2)', 'SELECT * FROM qtop_exact(''pg_class_oid_index'', ''oid'', 2)',
+	'SELECT * FROM qtop_exact(''nowhere'', ''k'', 2)',
 	'SELECT * FROM qtop_exact(''pg_class'', ''relacl'', 2)', 'SELECT * FROM qtop_exact(''pg_statistic'', ''stavalues1'', 2)']) AS statement;
 CREATE FUNCTION qtop_agg_trap(state bigint, k mood, n int, s qsketch) RETURNS bigint LANGUAGE sql AS 'SELECT 42::bigint';
 CREATE AGGREGATE qtop_agg(mood, int, qsketch) (STYPE = bigint, SFUNC = qtop_agg_trap);
