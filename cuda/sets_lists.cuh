@@ -7,8 +7,8 @@
  * collection only the later columns of a list are wanted, which begin at the
  * row's own place in it.
  *
- * Counters have 4 bytes: adding one to such is an instruction of its own, three
- * times as fast as adding what counts in half a word.
+ * Counters have 4 bytes, so that counting is adding one, for which there is an
+ * instruction; columns that do not fit are counted in blocks.
  *
  * cuda/sets_lists.cuh
  */

@@ -286,7 +286,7 @@ __launch_bounds__(THREADS) multiply_popc(const factors f)
 
 /* ---- host ---- */
 
-/* Do the device's tensor cores take bits?  From 8.0 on, and until they lost it. */
+/* Are the device's tensor cores used for bits?  Of 8.x and 9.x; tried on 9.0 alone. */
 static qs_status
 has_bits(qs_cuda *gpu, bool *has)
 {

@@ -30,17 +30,23 @@ static const struct filter_sample
 	double p;
 	size_t rows;
 	bool ids; /* rows have ids */
+	bool blocked;
 } filter_samples[] = {
-	{ 8192, 200, 0.01, 0, false }, { 8192, 200, 0.01, 24, false },  { 8192, 200, 0.01, 400, false },
-	{ 5846, 20, 0.2, 100, false }, { 4096, 50, 0.05, 1000, false }, { 65536, 50, 0.05, 100, false },
-	{ 4096, 100, 0.02, 60, true }, { 64, 7, 0.5, 2, false },        { 64, 64, 0.9, 1, true },
-	{ 8192, 7, 1, 10, false },     { 1024, 7, 1, 100, false },      { 100, 3, 1, 200, false },
+	{ 8192, 200, 0.01, 0, false, false },   { 8192, 200, 0.01, 24, false, false },
+	{ 8192, 200, 0.01, 400, false, false }, { 5846, 20, 0.2, 100, false, false },
+	{ 4096, 50, 0.05, 1000, false, false }, { 65536, 50, 0.05, 100, false, false },
+	{ 4096, 100, 0.02, 60, true, false },   { 64, 7, 0.5, 2, false, false },
+	{ 64, 64, 0.9, 1, true, false },        { 8192, 7, 1, 10, false, false },
+	{ 1024, 7, 1, 100, false, false },      { 100, 3, 1, 200, false, false },
+	{ 8192, 7, 1, 10, false, true },        { 1024, 7, 1, 100, false, true },
+	{ 512, 3, 1, 0, false, true },
 };
 
 static inline test_bytes
 make_filter_sample(const struct filter_sample *s)
 {
-	qf_params p = filter_params(s->m, s->k, s->p, s->m % 11);
+	qf_params p = s->blocked ? filter_bloom_params(s->m, s->k, QF_BLOCKED, s->m % 11)
+							 : filter_params(s->m, s->k, s->p, s->m % 11);
 	uint64_t i;
 	qf_filter f;
 	test_bytes b;
