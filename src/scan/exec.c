@@ -30,6 +30,9 @@
 #include "commands/explain_state.h"
 #endif
 
+/* Pages between two reports of how far the scan has come. */
+#define REPORT_PAGES 32
+
 typedef struct ColumnScanState
 {
 	CustomScanState css;
@@ -45,6 +48,7 @@ typedef struct ColumnScanState
 	bool ready;         /* the sketches are there */
 	bool done;          /* and were returned */
 	ScanCounts counts;  /* over all runs */
+	ActivityHandle activity;
 } ColumnScanState;
 
 static Node *create_state(CustomScan *cscan);
@@ -165,7 +169,7 @@ start_scan(ColumnScanState *state)
 }
 
 static void
-count_run(ColumnScanState *state)
+count_run(ColumnScanState *state, bool first)
 {
 	ScanCounts run = { .pages = state->reader.pages, .pages_visible = state->reader.pages_visible };
 	int i;
@@ -179,6 +183,7 @@ count_run(ColumnScanState *state)
 		run.on_cpu |= SketchedColumnIsOnCpu(column);
 		run.on_gpu |= !SketchedColumnIsOnCpu(column);
 	}
+	ScanReportRun(&run, first);
 	if (state->shared)
 		SharedScanCount(state->shared, &run);
 	else
@@ -191,13 +196,15 @@ run(ColumnScanState *state)
 {
 	Relation relation = state->css.ss.ss_currentRelation;
 	PageTuples *tuples = palloc(sizeof(PageTuples));
+	bool first = true;
 	MemoryContext old;
 	int i;
 
 	start_sketches(state);
 	if (state->shared)
-		SharedScanJoin(state->shared);
+		first = SharedScanJoin(state->shared);
 	start_scan(state);
+	state->activity = ScanReportBegin(&state->reader, state->shared);
 	old = MemoryContextSwitchTo(state->scratch);
 	while (PageReaderNext(&state->reader, tuples))
 	{
@@ -207,13 +214,17 @@ run(ColumnScanState *state)
 			tuples->share = 0; /* the first column has fetched all of it */
 		}
 		MemoryContextReset(state->scratch);
+		if (state->reader.pages % REPORT_PAGES == 0)
+			ScanReport(&state->activity, &state->reader, state->column, state->count);
 	}
 	MemoryContextSwitchTo(old);
 	PageReaderEnd(&state->reader);
 	pfree(tuples);
 	for (i = 0; i < state->count; i++)
 		state->column[i].family->flush(&state->column[i]);
-	count_run(state);
+	count_run(state, first);
+	ScanReport(&state->activity, &state->reader, state->column, state->count);
+	ActivitySet(&state->activity, VALUE_PHASE, PHASE_MERGING);
 	state->ready = true;
 }
 
@@ -223,6 +234,7 @@ next(ScanState *node)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	bool left;
 	int i;
 
 	ExecClearTuple(slot);
@@ -235,8 +247,10 @@ next(ScanState *node)
 	if (!state->ready || state->partial)
 		run(state);
 	state->done = true;
-	if (state->shared && !SharedScanLeave(state->shared, node->ps.state->es_query_dsa,
-										  state->column, state->count, state->alone))
+	left = state->shared && !SharedScanLeave(state->shared, node->ps.state->es_query_dsa,
+											 state->column, state->count, state->alone);
+	ActivityEnd(&state->activity);
+	if (left)
 	{
 		MemoryContextReset(state->sketches);
 		return slot;
