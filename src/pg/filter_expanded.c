@@ -15,6 +15,7 @@
  */
 #include "pg/filter_expanded.h"
 
+#include "pg/activity.h"
 #include "pg/nonce.h"
 #include "utils/memutils.h"
 
@@ -154,6 +155,7 @@ FilterFlush(ExpandedFilter *expanded)
 	expanded->row += batch.count;
 	expanded->buffer.count = 0;
 	expanded->batches++;
+	StatCountBatch(false, batch.count);
 	KeyBufferLimit(&expanded->buffer, most_room(expanded));
 }
 

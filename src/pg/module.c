@@ -9,6 +9,7 @@
 
 #include "engine/isa.h"
 #include "gpu/gpu.h"
+#include "pg/activity.h"
 #include "pg/nonce.h"
 #include "scan/pairs.h"
 #include "scan/scan.h"
@@ -56,5 +57,6 @@ _PG_init(void)
 	PairsNodeInit();
 	GpuInit();
 	NonceInit();
+	ActivityInit();
 	MarkGUCPrefixReserved("qsketch");
 }

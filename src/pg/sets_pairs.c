@@ -41,6 +41,7 @@ open_pairs(FunctionCallInfo fcinfo, PairsForm form, bool parallel)
 		return NULL;
 	PairsArguments(fcinfo, form, &request);
 	scan = PairScanCreate(&request);
+	PairScanShow(scan);
 	PairsCollections(fcinfo, form, &request, reader);
 	if (!PairScanOpenGpu(scan, &request))
 		PairScanOpen(scan, &request, parallel);

@@ -15,6 +15,7 @@
  *	plan.c		offers it to the planner
  *	exec.c		the executor node
  *	share.c		merges what the processes of a parallel plan made
+ *	report.c	tells other sessions how far it has come
  *	pages.c		which tuples of the next page are visible
  *	conditions.h	which of these the query wants: conditions.c, operands.c,
  *				select.c, rows.c
@@ -25,6 +26,7 @@
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
+#include "pg/activity.h"
 #include "pg/filter_expanded.h"
 #include "pg/recognize.h"
 #include "pg/sets_expanded.h"
@@ -217,11 +219,18 @@ typedef struct SharedScan SharedScan;
 extern Size SharedScanSize(void);
 extern void SharedScanInit(SharedScan *shared);
 extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
-extern void SharedScanJoin(SharedScan *shared);
+extern bool SharedScanJoin(SharedScan *shared);
+extern uint64 SharedScanId(const SharedScan *shared);
 extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count,
 							bool collect);
 extern void SharedScanCount(SharedScan *shared, const ScanCounts *counts);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
+
+/* report.c */
+extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
+extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
+					   const SketchedColumn *column, int count);
+extern void ScanReportRun(const ScanCounts *run, bool first);
 
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
 extern void SketchedColumnAdd(SketchedColumn *column, Relation relation, PageTuples *tuples);
