@@ -33,7 +33,7 @@ typedef struct rival
 /* All run in turns, at least so often, and more while they are fast. */
 #define LEAST_TURNS 5
 #define MOST_TURNS  60
-#define SECONDS     0.4
+#define SECONDS     0.2
 
 static double
 total(const rival *r)
@@ -64,12 +64,12 @@ take_turns(rival *r, int rivals)
 static int
 find_rivals(rival *r, const qi_collection *c, int64_t min_count, double min_jaccard)
 {
+	const outcome none = { .prepare = 0 };
 	int rivals = 1;
 	double limit;
 	size_t i;
 
-	r[0] =
-		(rival){ "auto", request_of(c, min_count, min_jaccard, QI_AUTO, QI_VARIANT_AUTO), { 0 } };
+	r[0] = (rival){ "auto", request_of(c, min_count, min_jaccard, QI_AUTO, QI_VARIANT_AUTO), none };
 	limit = 8 * best_pairs(&r[0].request, 1, 1, 2).count + 0.01;
 	for (i = 0; i < METHOD_COUNT + 1; i++)
 	{
@@ -80,7 +80,7 @@ find_rivals(rival *r, const qi_collection *c, int64_t min_count, double min_jacc
 
 		require(qi_prepare(&p, &one) == QS_OK, "could not prepare");
 		if (p.plan.cost[v.method] * 1e-9 < limit)
-			r[rivals++] = (rival){ v.name, one, { 0 } };
+			r[rivals++] = (rival){ v.name, one, none };
 		qi_prepared_free(&p);
 	}
 	return rivals;

@@ -23,16 +23,20 @@
 #define NS_CANDIDATE 2.0  /* one event of the index of prefixes */
 #define NS_CHECK     70.0 /* beginning to merge a candidate: its set lies somewhere else */
 #define NS_CHECKED   0.5  /* one element of it */
+#define NS_LOOK      1.0  /* one pair's sizes looked at */
 #define NS_PAIR      40.0 /* beginning one merge of neighbours */
 #define NS_MERGE     0.36 /* one element of it */
 #define NS_SEARCH    0.6  /* one step of a binary search */
 #define NS_HASH      7.5  /* one probe of a hash table in the cache */
 #define NS_PROBE     0.47 /* one probe of a bitmap in the cache */
-#define NS_BITMAP    4.0  /* beginning one pair with bitmaps */
+#define NS_BITMAP    4.0  /* beginning one pair otherwise */
 #define NS_AND       1.7  /* 512 bits of two bitmaps */
 #define NS_WORD      2.3  /* one word of the bitmaps of all sets made */
 #define NS_SORT      14.0 /* one element sorted by rarity */
 #define NS_CUT       60.0 /* one cut of a merge path */
+
+/* Sets of either side by which sizes are judged. */
+#define SOME_SETS 100
 
 /* From so many distinct elements on what is kept of each does not stay in the caches. */
 #define FAR_UNIVERSE (UINT64_C(1) << 19)
@@ -60,12 +64,43 @@ typedef struct sums
 {
 	double share;   /* of the rows that are wanted */
 	double pairs;   /* of the rows wanted */
-	double others;  /* elements of columns that all rows see, together */
+	double alike;   /* of which sizes allow that they pass */
+	double others;  /* elements of the columns of these, together */
 	double row;     /* average elements of a row */
 	double column;  /* and of a column */
 	double element; /* average elements of both sides */
 	double blocks;  /* of columns that a row sees, on average */
 } sums;
+
+/* The share of pairs whose sizes allow that they pass, from some of each side's sets. */
+static double
+share_alike(const qi_preparation *p)
+{
+	const qi_side *r = &p->row;
+	const qi_side *c = &p->column;
+	uint64_t alike = 0;
+	uint64_t pairs = 0;
+	uint64_t i;
+	uint64_t j;
+
+	if (p->request.filter.numerator == 0)
+		return 1;
+	for (i = 0; i < r->sets; i += r->sets / SOME_SETS + 1)
+	{
+		uint64_t least;
+		uint64_t most;
+
+		qi_filter_sizes(&p->request.filter, qi_set_size(r->collection, r->kept[i]), &least, &most);
+		for (j = 0; j < c->sets; j += c->sets / SOME_SETS + 1)
+		{
+			uint64_t size = qi_set_size(c->collection, c->kept[j]);
+
+			alike += size >= least && size <= most;
+			pairs++;
+		}
+	}
+	return (double) alike / (double) pairs;
+}
 
 static sums
 sums_of(const qi_preparation *p)
@@ -81,7 +116,8 @@ sums_of(const qi_preparation *p)
 		return s;
 	s.share = (double) wanted / plan->rows;
 	s.pairs = half * wanted * plan->columns;
-	s.others = half * wanted * plan->column_elements;
+	s.alike = s.pairs * share_alike(p);
+	s.others = s.alike / plan->columns * plan->column_elements;
 	s.row = (double) plan->row_elements / plan->rows;
 	s.column = (double) plan->column_elements / plan->columns;
 	s.element = s.share * plan->row_elements + plan->column_elements;
@@ -134,20 +170,22 @@ cost_pairwise(qi_preparation *p, const sums *s)
 	double *cost = p->plan.cost;
 	double small = s->row < s->column ? s->row : s->column;
 	double large = s->row + s->column - small;
-	double both = s->pairs * (s->row + s->column);
-	double cuts = s->pairs * ((s->row + s->column) / QI_PIECE + 1) * NS_CUT;
+	double both = s->alike * (s->row + s->column);
+	double cuts = s->alike * ((s->row + s->column) / QI_PIECE + 1) * NS_CUT;
 	double words = (double) qi_bitmap_words(p->plan.universe);
-	double dynamic = s->others * NS_PROBE + s->pairs * NS_BITMAP;
 	double made = p->plan.tail ? (double) p->plan.rows : (double) p->plan.rows + p->plan.columns;
-	double naive =
-		s->pairs * (NS_BITMAP + words / QI_BLOCK_WORDS * NS_AND) + made * words * NS_WORD;
+	double merges = s->pairs * NS_LOOK + s->alike * NS_PAIR;
+	double others = s->pairs * NS_LOOK + s->alike * NS_BITMAP;
+	double begun = s->share * p->plan.row_elements;
+	double dynamic = others + (s->others + begun) * NS_PROBE;
+	double naive = others + s->alike * words / QI_BLOCK_WORDS * NS_AND + made * words * NS_WORD;
 	int variant = p->request.variant;
 
-	cost[QI_MERGE] = s->pairs * NS_PAIR + both * NS_MERGE;
-	cost[QI_SEARCH] = s->pairs * (NS_BITMAP + small * (log2_of(large) + 1) * NS_SEARCH);
+	cost[QI_MERGE] = merges + both * NS_MERGE;
+	cost[QI_SEARCH] = others + s->alike * small * (log2_of(large) + 1) * NS_SEARCH;
 	cost[QI_MERGE_SEARCH] = cost[QI_SEARCH] + cuts;
-	cost[QI_HASH] = s->pairs * NS_BITMAP + s->others * NS_HASH;
-	cost[QI_MERGE_HASH] = s->pairs * NS_PAIR + both * NS_HASH + cuts;
+	cost[QI_HASH] = others + (s->others + begun) * NS_HASH;
+	cost[QI_MERGE_HASH] = merges + both * NS_HASH + cuts;
 	p->plan.resident = variant == QI_VARIANT_ON || (variant == QI_VARIANT_AUTO && naive < dynamic);
 	if (p->plan.resident && variant == QI_VARIANT_AUTO)
 	{
@@ -201,9 +239,9 @@ prefix_count(const sums *s, double events)
 {
 	/* a candidate may come several times; at most every pair is one */
 	double candidates = s->share * events;
-	double distinct = candidates < s->pairs ? candidates : s->pairs;
+	double merged = (candidates < s->pairs ? candidates / s->pairs : 1) * s->alike;
 
-	return candidates * NS_CANDIDATE + distinct * (NS_CHECK + (s->row + s->column) * NS_CHECKED);
+	return candidates * NS_CANDIDATE + merged * (NS_CHECK + (s->row + s->column) * NS_CHECKED);
 }
 
 /* Prefixes' elements at most: those that are sorted, and those put into the index. */
