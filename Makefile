@@ -161,7 +161,7 @@ endif
 
 # ---- tests ----
 
-.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak link-tests test-modules
+.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak matrix link-tests test-modules
 test:
 	@src/test/run.sh
 regress: all
@@ -180,6 +180,9 @@ test-modules: $(patsubst src/test/modules/%.c,build/test/%.so,$(wildcard src/tes
 build/test/%.so: src/test/modules/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
+
+matrix:
+	@src/test/matrix.sh $(VERSIONS)
 
 link-tests:
 	@mkdir -p build/links
