@@ -54,6 +54,7 @@ _PG_init(void)
 		"qsketch.simd", "Instructions that the CPU engine uses; all give the same sketches.", NULL,
 		&simd_setting, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
 	ColumnScanInit();
+	WorkerPartialInit();
 	PairsNodeInit();
 	GpuInit();
 	NonceInit();

@@ -44,6 +44,9 @@ extern bool columnscan_enabled;
 
 extern void ColumnScanInit(void);
 
+/* worker_partial.c */
+extern void WorkerPartialInit(void);
+
 /* exec.c */
 extern const CustomScanMethods columnscan_methods;
 
