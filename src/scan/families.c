@@ -142,6 +142,7 @@ filter_start(SketchedColumn *column, MemoryContext context, bool partial)
 
 	filter_params(column->template, &params);
 	filter = column->filter = FilterCreate(context, &params);
+	FilterPlace(filter);
 	KeyTypeInit(&key, column->key_type, column->collation);
 	FilterSetInput(filter, &key, FILTER_ROWS);
 	column->header = &filter->header;

@@ -191,6 +191,8 @@ SketchedColumnIsRemote(const SketchedColumn *column)
 static inline bool
 SketchedColumnIsOnCpu(const SketchedColumn *column)
 {
+	if (column->filter)
+		return column->filter->engine == &qf_engine_cpu;
 	return column->sketch == NULL || column->sketch->engine == &qs_engine_cpu;
 }
 
