@@ -52,6 +52,8 @@ typedef struct PairScan
 	int launched;         /* of them */
 	PairWorkers *workers; /* who count, or NULL: the job alone does */
 	GpuPairs *gpu;        /* or a GPU, or NULL */
+	int devices;          /* GPUs that do */
+	char why[GPU_TEXT_BYTES];
 	void *block;
 	qi_job job;
 	int64 *row_id; /* by number of set */
@@ -66,7 +68,8 @@ typedef struct PairScan
 } PairScan;
 
 extern PairScan *PairScanCreate(qi_request *request);
-extern bool PairScanOpenGpu(PairScan *scan, const qi_request *request);
+extern bool PairScanOpenKept(PairScan *scan, qi_request *request, Datum rows);
+extern bool PairScanOpenGpu(PairScan *scan, const qi_request *request, Datum rows);
 extern void PairScanOpen(PairScan *scan, const qi_request *request, bool parallel);
 extern bool PairScanTry(PairScan *scan, const qi_request *request);
 extern void PairScanRewind(PairScan *scan);
