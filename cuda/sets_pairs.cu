@@ -25,14 +25,14 @@ count_strip(qi_cuda_pairs *p)
 	qs_cuda *gpu = p->gpu;
 	qi_pairwise pairwise = { p->request.rows,   p->columns,       p->tail,
 							 p->request.filter, p->report.method, p->table };
-	uint64_t rows = qs_ceil_div(p->strip.rows, QI_TILE) * QI_TILE;
 
 	if (!p->strip.count)
 		return QS_OK;
 	if (p->bits.columns > 0)
 		return qi_bits_multiply(gpu, &p->bits, p->tail, p->request.product, &p->strip);
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(p->strip.count, 0, rows * p->strip.width * sizeof(uint32_t),
-									 gpu->stream));
+	QS_CUDA_TRY(gpu,
+				cudaMemsetAsync(p->strip.count, 0,
+								p->strip.rows * p->strip.width * sizeof(uint32_t), gpu->stream));
 	if (has_lists(p))
 		return QS_OK;
 	return qi_pairwise_count(gpu, &pairwise, &p->strip);
