@@ -54,6 +54,8 @@ typedef struct PairScan
 	int launched;         /* of them */
 	PairWorkers *workers; /* who count, or NULL: the job alone does */
 	GpuPairs *gpu;        /* or a GPU, or NULL */
+	int devices;          /* GPUs that do */
+	char why[GPU_TEXT_BYTES];
 	void *block;
 	qi_job job;
 	qi_interrupt interrupt; /* of the job: tells how far it is */
@@ -74,7 +76,8 @@ typedef struct PairScan
 
 extern PairScan *PairScanCreate(qi_request *request);
 extern void PairScanShow(PairScan *scan);
-extern bool PairScanOpenGpu(PairScan *scan, const qi_request *request);
+extern bool PairScanOpenKept(PairScan *scan, qi_request *request, Datum rows);
+extern bool PairScanOpenGpu(PairScan *scan, const qi_request *request, Datum rows);
 extern void PairScanOpen(PairScan *scan, const qi_request *request, bool parallel);
 extern bool PairScanTry(PairScan *scan, const qi_request *request);
 extern void PairScanRewind(PairScan *scan);

@@ -6,15 +6,18 @@
  * that costs least; from then on only the block, the ids and a row of counters
  * are needed.  Pairs are pulled from it in batches, by this process alone or,
  * where there is enough to do, together with parallel workers
- * (sets_parallel.c), or they come from a GPU.  The pairs and their order are the
- * same.
+ * (sets_parallel.c), or they come from a GPU, which may even have kept the
+ * collection.  The pairs and their order are the same.
  *
  * src/pg/sets_scan.c
  */
 #include "pg/sets_pairs.h"
 
 #include "engine/sets_kernels.h"
+#include "gpu/names.h"
 #include "miscadmin.h"
+#include "pg/stored.h"
+#include "sets/format.h"
 #include "utils/memutils.h"
 
 static int64 *
@@ -88,22 +91,79 @@ keep_ids(PairScan *scan, const qi_request *request)
 	scan->column_id = request->columns ? copied_ids(&scan->memory, request->columns) : scan->row_id;
 }
 
-/* Have a GPU find all pairs of the request; false if it is not to, or has no room. */
+/*
+ * What a collection that is stored out of line is called where a copy of it may
+ * be kept, and what its header says of it; false: it has no name.  Nothing is
+ * known of the header, but a copy of this name was made of a valid value.
+ */
+static bool
+name_stored(Datum datum, GpuKey *name, GpuKept *kept)
+{
+	uint8 header[QI_HEADER_BYTES];
+	uint32 bytes = sizeof(header);
+	struct varatt_external toast;
+
+	if (gpu_shared == NULL || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) ||
+		!StoredRead(datum, 0, &bytes, header))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
+	GpuNameStored(GPU_FAMILY_SETS, &toast, header, sizeof(header), name);
+	qi_read_sizes(header, &kept->sets, &kept->elements);
+	return true;
+}
+
+/* A GPU does it, for so many rows. */
+static void
+use_gpu(PairScan *scan, uint64 rows)
+{
+	scan->method = GpuPairsMethod(scan->gpu);
+	scan->devices = GpuPairsDevices(scan->gpu);
+	begin_search(scan, rows);
+}
+
+/*
+ * Have a GPU find all pairs of the sets of a collection that is kept there,
+ * without reading it; false if there is none.
+ */
 bool
-PairScanOpenGpu(PairScan *scan, const qi_request *request)
+PairScanOpenKept(PairScan *scan, qi_request *request, Datum rows)
+{
+	GpuKey name;
+	GpuKept kept;
+
+	if (!name_stored(rows, &name, &kept) || !GpuWantsPairs(kept.elements, scan->why))
+		return false;
+	scan->gpu = GpuPairsOpenKept(request, &name, &kept);
+	if (scan->gpu == NULL)
+		return false;
+	use_gpu(scan, kept.sets);
+	scan->row_id = scan->column_id = kept.id;
+	return true;
+}
+
+/* Likewise those of the request; false if it is not to, or has no room. */
+bool
+PairScanOpenGpu(PairScan *scan, const qi_request *request, Datum rows)
 {
 	uint64 elements = request->rows->elements + (request->columns ? request->columns->elements : 0);
+	GpuKey name;
+	GpuKept kept;
+	bool named;
 
-	if (!GpuWantsPairs(elements))
+	if (!GpuWantsPairs(elements, scan->why))
 		return false;
 	if (request->rows->sets > 0 && request->columns && request->columns->sets > 0)
 		PairsCheckKeys(request);
-	scan->gpu = GpuPairsOpen(request);
+	named = !request->columns && name_stored(rows, &name, &kept);
+	scan->gpu = GpuPairsOpen(request, named ? &name : NULL, scan->why);
 	if (scan->gpu == NULL)
+	{
+		ereport(DEBUG1,
+				(errmsg_internal("the CPU looks for pairs of sets, not the GPU: %s", scan->why)));
 		return false;
-	scan->method = request->method;
+	}
+	use_gpu(scan, request->rows->sets);
 	keep_ids(scan, request);
-	begin_search(scan, request->rows->sets);
 	return true;
 }
 
