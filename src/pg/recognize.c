@@ -153,7 +153,7 @@ RecognizeCount(Oid aggregate, RecognizedAggregate *recognized)
 	memset(recognized, 0, sizeof(*recognized));
 	recognized->transition = parts.fixed.aggtransfn;
 	recognized->final = parts.fixed.aggfinalfn;
-	recognized->owner = owner_of(aggregate);
+	recognized->owner = FunctionOwner(aggregate);
 	return true;
 }
 
