@@ -14,7 +14,8 @@
 #	           whose server is kept as build/chroot/VERSION/pg.tar.gz
 #	package    the Debian packages are built, checked, installed, and tested
 #
-# PROVE_TESTS and REGRESS pick tests, as they do for make.  The logs are
+# PROVE_TESTS and REGRESS pick tests, as they do for make, and DEB_BUILD_OPTIONS=nocheck
+# saves the tests that packages run when they are built.  The logs are
 # build/chroot/VERSION/STEP.log.  What chroot.sh needs is needed here.
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."
@@ -126,7 +127,7 @@ inside() {
 package() {
 	local status=0 out=build/chroot/$1 started=$SECONDS
 	{
-		src/test/chroot.sh "$2" env WITH_CUDA=no bash -c "src/test/package.sh build &&
+		src/test/chroot.sh "$2" env WITH_CUDA=no DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-}" bash -c "src/test/package.sh build &&
 			rm -rf /out/$1/deb && cp -r build/deb /out/$1/deb" &&
 			src/test/chroot.sh "$2" src/test/package.sh test "/out/$1/deb"
 	} >"$out/package.log" 2>&1 || status=$?
