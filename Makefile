@@ -289,7 +289,7 @@ build/gpu/faulty/%.o: cuda/%.cu
 # ---- source checks ----
 # Other versions of clang-format lay code out differently, so the version is fixed.
 
-.PHONY: format format-check check-layers
+.PHONY: format format-check check-layers check-release
 CLANG_FORMAT ?= clang-format-14
 FORMATTED     = $(wildcard src/*/*.[ch] src/test/*/*.[ch] src/bench/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
 format:
@@ -299,10 +299,12 @@ format-check:
 		{ echo "not formatted: $$f"; status=1; }; done; exit $$status
 check-layers:
 	@src/test/check-layers.sh
+check-release:
+	@src/test/check-release.pl
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle dist
+.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle deb dist check-dist
 demo:
 	@src/bench/demo.sh
 bench bench-sql bench-gpu structures:
@@ -365,9 +367,11 @@ figures:
 
 bundle: all test-modules
 	@src/test/bundle.sh
+DIST := build/$(EXTENSION)-$(EXTVERSION).zip
+deb:
+	@src/test/package.sh build
 dist:
-	@[ "$$(grep -c '"version": "$(EXTVERSION)"' META.json)" = 2 ] || \
-		{ echo 'META.json is not of version $(EXTVERSION)' >&2; exit 1; }
 	@mkdir -p build
-	git archive --format=zip --prefix=$(EXTENSION)-$(EXTVERSION)/ \
-		-o build/$(EXTENSION)-$(EXTVERSION).zip HEAD
+	git archive --format=zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(DIST) HEAD
+check-dist: dist
+	@src/test/check-dist.sh $(DIST)

@@ -14,7 +14,8 @@
 #	           whose server is kept as build/chroot/VERSION/pg.tar.gz
 #	package    the Debian packages are built, checked, installed, and tested
 #
-# PROVE_TESTS and REGRESS pick tests, as they do for make.  The logs are
+# PROVE_TESTS and REGRESS pick tests, as they do for make, and DEB_BUILD_OPTIONS=nocheck
+# saves the tests that packages run when they are built.  The logs are
 # build/chroot/VERSION/STEP.log.  What chroot.sh needs is needed here.
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."
@@ -88,7 +89,6 @@ step() {
 	isolation) as_tester src/test/run.sh isolation $(tests sql_tests/specs .spec) ;;
 	tap) as_tester src/test/run.sh tap ${PROVE_TESTS:-$(ls sql_tests/t | grep '\.pl$')} ;;
 	upgrade) upgrade "$2" ;;
-	package) src/test/package.sh ;;
 	*) echo "matrix.sh: unrecognized step \"$1\"" >&2 && return 1 ;;
 	esac
 }
@@ -100,7 +100,8 @@ tests() {
 # What a step came to: its counts, or that it did or did not work.
 verdict() {
 	local counts
-	counts=$(sed -n 's/^\([0-9]* passed, [0-9]* failed\)$/\1/p' "$2" | tail -n 1)
+	counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$2" |
+		awk '{ p += $1; f += $2 } END { if (NR) print p + 0 " passed, " f + 0 " failed" }')
 	if [ "$1" != 0 ] && [[ $counts == *' 0 failed' ]]; then counts=; fi
 	if [ -n "$counts" ]; then echo "$counts"
 	elif [ "$1" != 0 ]; then echo FAILED
@@ -122,10 +123,14 @@ inside() {
 	done
 }
 
-# Packages are built and tested in copies that have nothing else.
+# Packages are built in one copy and tested in another, which have nothing else.
 package() {
 	local status=0 out=build/chroot/$1 started=$SECONDS
-	src/test/chroot.sh "$2" env WITH_CUDA=no src/test/package.sh test >"$out/package.log" 2>&1 || status=$?
+	{
+		src/test/chroot.sh "$2" env WITH_CUDA=no DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-}" bash -c "src/test/package.sh build &&
+			rm -rf /out/$1/deb && cp -r build/deb /out/$1/deb" &&
+			src/test/chroot.sh "$2" src/test/package.sh test "/out/$1/deb"
+	} >"$out/package.log" 2>&1 || status=$?
 	verdict $status "$out/package.log" >"$out/package"
 	echo "PostgreSQL $1: package: $(cat "$out/package") ($((SECONDS - started)) s)"
 }
