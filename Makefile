@@ -17,8 +17,9 @@
 #   make gpu-test        GPU against CPU, byte by byte, and faults; needs a GPU to run
 #   make gpu-sanitize    the same in small under compute-sanitizer
 #   make gpu-bench       speed on the GPU; writes docs/gpu-performance.md
-#   make gpu-build       builds these three, and benchmarks of sets and filters, also where there is no GPU, for a host that
-#                        has one: copy build/gpu there and run build/gpu/run.sh
+#   make gpu-build       builds these three and the benchmarks of sets and filters, also
+#                        where there is no GPU, for a host that has one: copy build/gpu
+#                        there and run build/gpu/run.sh
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
 #   make structures      all structures on the same rows; writes its tables into docs/choosing.md
