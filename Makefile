@@ -17,8 +17,9 @@
 #   make gpu-test        GPU against CPU, byte by byte, and faults; needs a GPU to run
 #   make gpu-sanitize    the same in small under compute-sanitizer
 #   make gpu-bench       speed on the GPU; writes docs/gpu-performance.md
-#   make gpu-build       builds these three, also where there is no GPU, for a host that
-#                        has one: copy build/gpu there and run build/gpu/run.sh
+#   make gpu-build       builds these three and the benchmarks of sets and filters, also
+#                        where there is no GPU, for a host that has one: copy build/gpu
+#                        there and run build/gpu/run.sh
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
 #   make structures      all structures on the same rows; writes its tables into docs/choosing.md
@@ -254,7 +255,7 @@ GPU_LINK     = -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
 .SECONDARY: $(GPU_HOST) $(GPU_LIB) $(GPU_FAULTS)
 -include $(wildcard build/gpu/*.d build/gpu/*/*.d build/gpu/*/*/*.d)
 
-gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/gpu_sets build/gpu/run.sh
+gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/gpu_sets build/gpu/gpu_filter build/gpu/run.sh
 gpu-test gpu-sanitize: gpu-%: gpu-build
 	@build/gpu/run.sh $*
 gpu-bench: gpu-build
@@ -269,6 +270,8 @@ $(GPU_FAULTY): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_FAULTS)
 build/gpu/gpu_bench: $(addprefix build/gpu/bench/,gpu_bench.o gpu_sections.o gpu_kernels.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/gpu_sets: $(addprefix build/gpu/bench/,gpu_sets.o sets_data.o) $(GPU_HOST) $(GPU_LIB)
+	gcc -o $@ $^ $(GPU_LINK)
+build/gpu/gpu_filter: $(addprefix build/gpu/bench/,gpu_filter.o gpu_filter_kernels.o gpu_filter_host.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/run.sh: src/test/gpu/run.sh
 	@mkdir -p $(@D)

@@ -75,13 +75,17 @@ move(qf_filter *f)
 		GpuCount(COUNT_FALLBACKS, 1);
 }
 
-/* Should filters of these parameters go to a device? */
+/*
+ * Should filters of these parameters go to a device?  Rows that set less than one
+ * bit on average cost the CPU little more than it takes to send them.
+ */
 static bool
 wants_device(const qf_params *p)
 {
 	if (gpu_backend != BACKEND_AUTO)
 		return gpu_backend == BACKEND_GPU;
-	return GpuStateNow() == GPU_READY && qf_dense_size(p) >= (uint64) gpu_min_size * 1024;
+	return GpuStateNow() == GPU_READY && qf_dense_size(p) >= (uint64) gpu_min_size * 1024 &&
+		   p->k * qf_probability(p) >= 1;
 }
 
 /*
