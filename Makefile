@@ -28,6 +28,7 @@
 #   make sets-model      how often the cost model chooses the fastest method; fails below 90 %
 #   make sets-bench-sql  the same inside PostgreSQL, against other ways (DUCKDB=folder)
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
+#   make bench-gpu-sets  the same for all pairs of sets
 #   make figures         bench, structures, accuracy, analysis, filter-accuracy, filter-bench and
 #                        sets-bench in turn: all tables and figures that take no GPU, anew
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
@@ -299,10 +300,10 @@ check-layers:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle dist
+.PHONY: bench bench-sql bench-gpu bench-gpu-sets bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle dist
 demo:
 	@src/bench/demo.sh
-bench bench-sql bench-gpu structures:
+bench bench-sql bench-gpu bench-gpu-sets structures:
 	@src/bench/$@.sh
 # Both write their tables into docs/; accuracy draws its figures as well.
 accuracy: build/bench/accuracy
