@@ -162,7 +162,7 @@ endif
 
 # ---- tests ----
 
-.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak link-tests test-modules
+.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak matrix link-tests test-modules
 test:
 	@src/test/run.sh
 regress: all
@@ -181,6 +181,9 @@ test-modules: $(patsubst src/test/modules/%.c,build/test/%.so,$(wildcard src/tes
 build/test/%.so: src/test/modules/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
+
+matrix:
+	@src/test/matrix.sh $(VERSIONS)
 
 link-tests:
 	@mkdir -p build/links
@@ -241,7 +244,7 @@ build/fuzz/%.o: src/%.c
 .PHONY: gpu-build gpu-test gpu-sanitize gpu-bench
 GPU_ARCHS   ?= $(CUDA_ARCHS)
 GPU_TESTS   := $(patsubst src/test/gpu/%.c,build/gpu/%,$(filter-out %/support.c,$(wildcard src/test/gpu/*.c)))
-GPU_FAULTY   = build/gpu/faults build/gpu/sets_faults
+GPU_FAULTY   = build/gpu/faults build/gpu/sets_faults build/gpu/filter_faults
 GPU_NVCC     = $(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) \
 	$(foreach a,$(GPU_ARCHS),-gencode arch=compute_$a,code=sm_$a)
 GPU_CC       = gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -Isrc/bench -Icuda -I$(CUDA_ROOT)/include -MMD -MP

@@ -115,6 +115,7 @@ typedef enum GpuFamily
 {
 	GPU_FAMILY_SKETCH,
 	GPU_FAMILY_SETS,
+	GPU_FAMILY_FILTER,
 	GPU_FAMILIES /* how many there are */
 } GpuFamily;
 

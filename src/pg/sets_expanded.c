@@ -17,6 +17,7 @@
 #include "pg/sets_expanded.h"
 
 #include "catalog/pg_type_d.h"
+#include "pg/activity.h"
 #include "sets/format.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -127,6 +128,7 @@ SetsFlush(ExpandedSets *sets)
 		qi_builder_add(&sets->builder, sets->id, sets->low, sets->exact ? NULL : sets->high, rows));
 	sets->rows += rows;
 	sets->batches++;
+	StatCountBatch(false, rows);
 }
 
 static void *

@@ -53,6 +53,7 @@ open_pairs(FunctionCallInfo fcinfo, PairsForm form, bool parallel)
 		return NULL;
 	PairsArguments(fcinfo, form, &request);
 	scan = PairScanCreate(&request);
+	PairScanShow(scan);
 	if (form.columns != 0 || !PairScanOpenKept(scan, &request, PG_GETARG_DATUM(0)))
 		open_read(fcinfo, form, scan, &request, parallel);
 	if (form.columns == 0 && request.filter.top > 0)

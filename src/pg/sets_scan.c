@@ -46,6 +46,45 @@ PairScanCreate(qi_request *request)
 }
 
 static void
+end_activity(void *activity)
+{
+	ActivityEnd(activity);
+}
+
+/* Let others see how far the scan is, as long as its context lives; count what it finds. */
+void
+PairScanShow(PairScan *scan)
+{
+	scan->shown = true;
+	scan->activity = ActivityBegin(ACTIVITY_PAIRS, InvalidOid, 0);
+	scan->callback.func = end_activity;
+	scan->callback.arg = &scan->activity;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &scan->callback);
+}
+
+/* Tell that the search begins, among so many rows. */
+static void
+begin_search(const PairScan *scan, uint64 rows)
+{
+	ActivitySet(&scan->activity, VALUE_TOTAL, rows);
+	ActivitySet(&scan->activity, VALUE_ON_GPU, scan->gpu != NULL);
+	ActivitySet(&scan->activity, VALUE_WORKERS, scan->launched);
+	ActivitySet(&scan->activity, VALUE_PHASE, PHASE_RUNNING);
+	if (scan->shown)
+		StatCount(scan->gpu ? STAT_SEARCHES_GPU : STAT_SEARCHES_CPU, 1);
+}
+
+/* The job asks now and then whether to go on. */
+static bool
+stop(void *context)
+{
+	const PairScan *scan = context;
+
+	ActivitySet(&scan->activity, VALUE_DONE, scan->job.row);
+	return qi_stopped(&sets_interrupt);
+}
+
+static void
 keep_ids(PairScan *scan, const qi_request *request)
 {
 	scan->row_id = copied_ids(&scan->memory, request->rows);
@@ -73,12 +112,13 @@ name_stored(Datum datum, GpuKey *name, GpuKept *kept)
 	return true;
 }
 
-/* A GPU does it. */
+/* A GPU does it, for so many rows. */
 static void
-use_gpu(PairScan *scan)
+use_gpu(PairScan *scan, uint64 rows)
 {
 	scan->method = GpuPairsMethod(scan->gpu);
 	scan->devices = GpuPairsDevices(scan->gpu);
+	begin_search(scan, rows);
 }
 
 /*
@@ -96,7 +136,7 @@ PairScanOpenKept(PairScan *scan, qi_request *request, Datum rows)
 	scan->gpu = GpuPairsOpenKept(request, &name, &kept);
 	if (scan->gpu == NULL)
 		return false;
-	use_gpu(scan);
+	use_gpu(scan, kept.sets);
 	scan->row_id = scan->column_id = kept.id;
 	return true;
 }
@@ -122,7 +162,7 @@ PairScanOpenGpu(PairScan *scan, const qi_request *request, Datum rows)
 				(errmsg_internal("the CPU looks for pairs of sets, not the GPU: %s", scan->why)));
 		return false;
 	}
-	use_gpu(scan);
+	use_gpu(scan, request->rows->sets);
 	keep_ids(scan, request);
 	return true;
 }
@@ -132,15 +172,17 @@ static void
 open_prepared(PairScan *scan, qi_preparation *preparation, bool parallel)
 {
 	const qi_request *request = &preparation->request;
+	uint64 rows = preparation->plan.rows;
 
 	keep_ids(scan, request);
 	scan->method = preparation->plan.method;
 	scan->planned = parallel ? PairWorkersPlanned(&preparation->plan, scan->method) : 0;
 	if (scan->planned > 0)
-		scan->workers = PairWorkersStart(preparation, scan->planned);
+		scan->workers = PairWorkersStart(preparation, scan->planned, &scan->activity);
 	if (scan->workers)
 	{
 		scan->launched = PairWorkersLaunched(scan->workers);
+		begin_search(scan, rows);
 		return;
 	}
 	scan->block = qi_alloc(&scan->memory, preparation->plan.bytes, 1);
@@ -148,9 +190,11 @@ open_prepared(PairScan *scan, qi_preparation *preparation, bool parallel)
 		SetsCheck(QS_NO_MEMORY);
 	SetsCheck(qi_fill(preparation, scan->block));
 	qi_prepared_free(preparation);
+	scan->interrupt = (qi_interrupt){ stop, scan };
 	SetsCheck(
-		qi_job_open(&scan->job, scan->block, qi_kernels_now(), &scan->memory, &sets_interrupt));
+		qi_job_open(&scan->job, scan->block, qi_kernels_now(), &scan->memory, &scan->interrupt));
 	qi_job_share(&scan->job, 0, qi_job_rows(&scan->job), 1);
+	begin_search(scan, rows);
 }
 
 /* Have all pairs of the request before it. */
@@ -175,6 +219,18 @@ PairScanTry(PairScan *scan, const qi_request *request)
 	return true;
 }
 
+/* Tell of pairs that were found. */
+static void
+report(PairScan *scan, const qi_pair *pair, uint64 count)
+{
+	scan->found += count;
+	ActivitySet(&scan->activity, VALUE_FOUND, scan->found);
+	if (scan->gpu && count > 0)
+		ActivitySet(&scan->activity, VALUE_DONE, pair[count - 1].a);
+	if (scan->shown)
+		StatCount(STAT_PAIRS, count);
+}
+
 /* Up to PAIRS_BATCH further pairs; 0: there are no more. */
 static uint64
 pull(PairScan *scan, qi_pair *out)
@@ -188,6 +244,7 @@ pull(PairScan *scan, qi_pair *out)
 		count = PairWorkersNext(scan->workers, out, PAIRS_BATCH);
 	else
 		SetsCheck(qi_job_next(&scan->job, out, PAIRS_BATCH, &count));
+	report(scan, out, count);
 	if (count == 0)
 		PairScanClose(scan);
 	return count;
@@ -265,4 +322,5 @@ PairScanClose(PairScan *scan)
 	scan->workers = NULL;
 	scan->gpu = NULL;
 	scan->complete = true;
+	ActivityEnd(&scan->activity);
 }

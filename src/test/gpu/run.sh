@@ -29,6 +29,8 @@ sanitize() {
 			"$here/parity" 0 "${1:-12}" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/sets_parity" 0 "$((${1:-12} / 3))" || status=1
+		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
+			"$here/filter_parity" 0 "${1:-12}" || status=1
 	done
 	return $status
 }
@@ -54,6 +56,8 @@ test)
 	"$here/faults" || status=1
 	"$here/sets_parity" 0 "$((${1:-4000} / 4))" || status=1
 	"$here/sets_faults" || status=1
+	"$here/filter_parity" 0 "${1:-4000}" large || status=1
+	"$here/filter_faults" || status=1
 	exit $status
 	;;
 sanitize) sanitize "$@" ;;
