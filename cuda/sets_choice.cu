@@ -15,7 +15,7 @@
 #define BYTES_PER_S  3e12
 
 /* Elements of both sets of a pair, by the paper's methods, for which times are only expected. */
-#define ELEMENTS_PER_S 2e11
+#define ELEMENTS_PER_S 1e11
 
 /* What is asked: all sets of one against all of the other, or later ones. */
 struct question

@@ -20,6 +20,7 @@
 #include "gpu/settings.h"
 #include "gpu/wait.h"
 
+#include "portability/instr_time.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -27,18 +28,9 @@
 #define SHARE_MS   20
 #define MOST_SHARE 65536
 
-/* What is on a device. */
-typedef struct Part
-{
-	int device;
-	GpuRef rows;
-	GpuRef columns; /* serial 0: within one collection */
-	GpuRef search;
-} Part;
-
 struct GpuPairs
 {
-	Part part[GPU_DEVICES_MAX];
+	GpuPart part[GPU_DEVICES_MAX];
 	int parts;
 	int method;    /* as the device chose it */
 	uint64 *first; /* rows of share i: first[i] .. first[i + 1] - 1 */
@@ -48,6 +40,10 @@ struct GpuPairs
 	uint64 count;
 	uint64 next;
 	TimestampTz since; /* when there was some progress last */
+	double index_ms;   /* what it took, for who wants to know */
+	double upload_ms;
+	double prepare_ms;
+	double wait_ms; /* for pairs */
 	MemoryContextCallback callback;
 };
 
@@ -96,120 +92,18 @@ GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
 
 /* ---- collections and searches on devices ---- */
 
-/* The device with the least on it. */
-static int
-choose_device(void)
+/* Milliseconds since the last call, or since "since" was set. */
+static double
+lap(instr_time *since)
 {
-	int best = 0;
-	int i;
+	instr_time now;
+	instr_time passed;
 
-	for (i = 1; i < gpu_shared->device_count; i++)
-		if (pg_atomic_read_u64(&gpu_shared->device[i].memory_used) <
-			pg_atomic_read_u64(&gpu_shared->device[best].memory_used))
-			best = i;
-	return best;
-}
-
-/* Both of two collections, with common numbers. */
-static bool
-upload_both(Part *part, const qi_request *r)
-{
-	GpuUpload a = { .collection = r->rows };
-	GpuUpload b = { .collection = r->columns, .index = true };
-	uint32 *number_a = qi_alloc(r->memory, r->rows->universe, sizeof(uint32));
-	uint32 *number_b = qi_alloc(r->memory, r->columns->universe, sizeof(uint32));
-	bool done = false;
-
-	if (number_a && number_b)
-	{
-		a.universe = b.universe = qi_collection_join(r->rows, r->columns, number_a, number_b);
-		a.number = number_a;
-		b.number = number_b;
-		done = GpuSetsUpload(&a, part->device, &part->rows) &&
-			   GpuSetsUpload(&b, part->device, &part->columns);
-	}
-	qi_release(r->memory, number_a);
-	qi_release(r->memory, number_b);
-	return done;
-}
-
-/* The first part's collections. */
-static bool
-place_first(Part *part, const Opening *o)
-{
-	const qi_request *r = o->request;
-	GpuUpload rows = { .collection = r->rows, .ids = o->name != NULL, .index = true };
-
-	part->device = choose_device();
-	if (r->columns)
-		return upload_both(part, r);
-	rows.universe = r->rows->universe;
-	return GpuSetsUpload(&rows, part->device, &part->rows);
-}
-
-/* A further part's, from the first. */
-static bool
-place_copy(Part *part, const Part *from, const Opening *o)
-{
-	if (o->name && GpuSetsFind(o->name, part->device, &part->rows))
-		return true;
-	return GpuSetsCopy(&from->rows, part->device, &part->rows) &&
-		   (from->columns.serial == 0 || GpuSetsCopy(&from->columns, part->device, &part->columns));
-}
-
-/* The search, prepared. */
-static bool
-open_search(Part *part, const qi_request *r, GpuSetsReply *reply)
-{
-	GpuSlot *slot;
-	qs_status status;
-
-	if (!GpuNewEntry(GPU_FAMILY_SETS, &part->search))
-		return false;
-	slot = GpuTakeSlot(&part->search, SETS_SEARCH, false);
-	slot->other = part->rows;
-	*(GpuSetsSearch *) slot->shape.bytes =
-		(GpuSetsSearch){ .filter = r->filter, .method = r->method, .directed = r->directed };
-	if (GpuAskOne(slot) != QS_OK)
-		return false;
-	if (part->columns.serial != 0)
-	{
-		slot = GpuTakeSlot(&part->search, SETS_AGAINST, false);
-		slot->other = part->columns;
-		if (GpuAskOne(slot) != QS_OK)
-			return false;
-	}
-	slot = GpuTakeSlot(&part->search, SETS_OPEN, false);
-	GpuAsk(slot);
-	GpuAwait(slot);
-	status = slot->gone ? QS_NO_MEMORY : slot->status;
-	*reply = *(const GpuSetsReply *) slot->shape.bytes;
-	GpuDone(slot);
-	return status == QS_OK;
-}
-
-static void
-drop_entry(GpuRef *ref)
-{
-	if (ref->serial != 0)
-		GpuDropEntry(ref);
-	ref->serial = 0;
-}
-
-static void
-drop_part(Part *part)
-{
-	drop_entry(&part->search);
-	drop_entry(&part->rows);
-	drop_entry(&part->columns);
-}
-
-/* Leave the part's collection to later searches. */
-static void
-keep(const Part *part, const Opening *o)
-{
-	if (o->name && !o->request->columns)
-		GpuSetsKeep(o->name, part->device, &part->rows);
+	INSTR_TIME_SET_CURRENT(now);
+	passed = now;
+	INSTR_TIME_SUBTRACT(passed, *since);
+	*since = now;
+	return INSTR_TIME_GET_MILLISEC(passed);
 }
 
 /* Have the other devices work, too, those that have room. */
@@ -221,15 +115,15 @@ spread(GpuPairs *pairs, const Opening *o)
 
 	for (device = 0; device < gpu_shared->device_count; device++)
 	{
-		Part *part = &pairs->part[pairs->parts];
+		GpuPart *part = &pairs->part[pairs->parts];
 
 		if (device == pairs->part[0].device)
 			continue;
 		part->device = device;
-		if (place_copy(part, &pairs->part[0], o) && open_search(part, o->request, &reply))
+		if (GpuPartCopy(part, &pairs->part[0], o->name) && GpuPartSearch(part, o->request, &reply))
 			pairs->parts++;
 		else
-			drop_part(part);
+			GpuPartDrop(part);
 	}
 }
 
@@ -313,11 +207,14 @@ ask_more(GpuPairs *pairs)
 	GpuSlot *slot =
 		GpuTakeSlot(&pairs->part[pairs->share % pairs->parts].search, SETS_PAIRS, false);
 	qs_status status;
+	instr_time since;
 	bool over;
 	bool gone;
 
+	INSTR_TIME_SET_CURRENT(since);
 	GpuAsk(slot);
 	GpuAwait(slot);
+	pairs->wait_ms += lap(&since);
 	gone = slot->gone;
 	status = slot->status;
 	pairs->next = 0;
@@ -369,12 +266,17 @@ drop(void *argument)
 	int i;
 
 	for (i = 0; i < GPU_DEVICES_MAX; i++)
-		drop_part(&pairs->part[i]);
+		GpuPartDrop(&pairs->part[i]);
 }
 
 void
 GpuPairsClose(GpuPairs *pairs)
 {
+	ereport(DEBUG1,
+			(errmsg_internal("pairs of sets by %d GPUs: %.1f ms upload, %.1f ms index, %.1f ms "
+							 "preparation, %.1f ms waiting for pairs",
+							 pairs->parts, pairs->upload_ms, pairs->index_ms, pairs->prepare_ms,
+							 pairs->wait_ms)));
 	drop(pairs);
 }
 
@@ -392,7 +294,7 @@ GpuPairsDevices(const GpuPairs *pairs)
 
 /* A copy that is kept on any device. */
 static bool
-find_kept(Part *part, Opening *o)
+find_kept(GpuPart *part, Opening *o)
 {
 	for (part->device = 0; part->device < gpu_shared->device_count; part->device++)
 		if (GpuSetsFind(o->name, part->device, &part->rows) &&
@@ -408,20 +310,26 @@ find_kept(Part *part, Opening *o)
 static bool
 open_all(GpuPairs *pairs, Opening *o)
 {
-	Part *first = &pairs->part[0];
+	GpuPart *first = &pairs->part[0];
 	GpuSetsReply reply;
+	instr_time since;
 	int i;
 
-	if (!(o->kept ? find_kept(first, o) : place_first(first, o)) ||
-		!open_search(first, o->request, &reply))
+	INSTR_TIME_SET_CURRENT(since);
+	if (!(o->kept ? find_kept(first, o)
+				  : GpuPartPlace(first, o->request, o->name != NULL, &pairs->index_ms)))
+		return false;
+	pairs->upload_ms = lap(&since) - pairs->index_ms;
+	if (!GpuPartSearch(first, o->request, &reply))
 		return false;
 	pairs->parts = 1;
 	pairs->method = reply.method;
 	if (gpu_shared->device_count > 1 && reply.ms >= gpu_split_time)
 		spread(pairs, o);
-	for (i = 0; i < pairs->parts; i++)
-		keep(&pairs->part[i], o);
+	for (i = 0; i < pairs->parts && o->name; i++)
+		GpuSetsKeep(o->name, pairs->part[i].device, &pairs->part[i].rows);
 	begin_shares(pairs, o, reply.ms);
+	pairs->prepare_ms = lap(&since);
 	while (pairs->count == 0 && has_more(pairs))
 		if (ask_more(pairs) != QS_OK)
 			return false;

@@ -1,7 +1,8 @@
 /*
  * sets_client.h
  *		A backend's side of the GPU worker, for sets: collections there
- *		(sets_upload.c), and searches in them (sets_client.c).
+ *		(sets_upload.c), with a search in them on a device (sets_part.c), and on
+ *		all devices (sets_client.c).
  *
  * What fails for lack of memory there is false, and nothing is left behind but
  * the entry, which the caller drops.
@@ -24,7 +25,8 @@ typedef struct GpuUpload
 	bool index; /* it has columns */
 } GpuUpload;
 
-extern bool GpuSetsUpload(const GpuUpload *upload, int device, GpuRef *ref);
+/* "index_ms" is added what its index took. */
+extern bool GpuSetsUpload(const GpuUpload *upload, int device, GpuRef *ref, double *index_ms);
 
 /* A copy on another device of one that is there. */
 extern bool GpuSetsCopy(const GpuRef *from, int device, GpuRef *ref);
@@ -35,5 +37,27 @@ extern void GpuSetsKeep(const GpuKey *name, int device, const GpuRef *ref);
 
 /* Sizes and ids of a kept one, into memory of the current context; false: it is gone. */
 extern bool GpuSetsDescribe(const GpuRef *ref, GpuKept *kept);
+
+/* ---- sets_part.c ---- */
+
+/* What is on a device. */
+typedef struct GpuPart
+{
+	int device;
+	GpuRef rows;
+	GpuRef columns; /* serial 0: within one collection */
+	GpuRef search;
+} GpuPart;
+
+/* The collections of a request to a device. */
+extern bool GpuPartPlace(GpuPart *part, const qi_request *request, bool ids, double *index_ms);
+
+/* Those of another part to the part's device, if none of this name (or NULL) is there. */
+extern bool GpuPartCopy(GpuPart *part, const GpuPart *from, const GpuKey *name);
+
+/* A search in them, prepared. */
+extern bool GpuPartSearch(GpuPart *part, const qi_request *request, GpuSetsReply *reply);
+
+extern void GpuPartDrop(GpuPart *part);
 
 #endif

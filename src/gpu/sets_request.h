@@ -58,8 +58,8 @@ typedef struct GpuSetsRows
 typedef struct GpuSetsReply
 {
 	bool over; /* there will be no more pairs of these rows */
-	/* of a search that is open */
-	double ms;  /* expected of all rows; 0: not known */
+	/* of a search that is open; an index has only the first */
+	double ms;  /* expected of all rows, 0: not known; what the index took */
 	int method; /* qi_method that was chosen */
 } GpuSetsReply;
 

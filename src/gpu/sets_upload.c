@@ -80,8 +80,22 @@ create(const GpuUpload *upload, int device, const GpuRef *ref)
 	return GpuAskOne(slot) == QS_OK;
 }
 
+static bool
+make_index(const GpuRef *ref, double *ms)
+{
+	GpuSlot *slot = GpuTakeSlot(ref, SETS_INDEX, false);
+	qs_status status;
+
+	GpuAsk(slot);
+	GpuAwait(slot);
+	status = slot->gone ? QS_NO_MEMORY : slot->status;
+	*ms += ((const GpuSetsReply *) slot->shape.bytes)->ms;
+	GpuDone(slot);
+	return status == QS_OK;
+}
+
 bool
-GpuSetsUpload(const GpuUpload *upload, int device, GpuRef *ref)
+GpuSetsUpload(const GpuUpload *upload, int device, GpuRef *ref, double *index_ms)
 {
 	const qi_collection *c = upload->collection;
 
@@ -91,7 +105,7 @@ GpuSetsUpload(const GpuUpload *upload, int device, GpuRef *ref)
 		post_array(upload, ref, SETS_IDS, c->sets);
 	post_array(upload, ref, SETS_OFFSETS, c->sets + 1);
 	post_array(upload, ref, SETS_ELEMENTS, c->elements);
-	return !upload->index || GpuAskOne(GpuTakeSlot(ref, SETS_INDEX, false)) == QS_OK;
+	return !upload->index || make_index(ref, index_ms);
 }
 
 bool
