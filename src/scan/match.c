@@ -4,7 +4,7 @@
  *
  * Every aggregate must be a plain qsketch_agg, pbf_agg, qsets_agg or qtop_agg (or
  * another that is made of the same functions, see pg/recognize.c) of a column of
- * keys, perhaps one of weights or ids, and perhaps constants, and the query must
+ * keys, or ROW() of several, perhaps one of weights or ids, and perhaps constants, and the query must
  * ask for all rows of a table whose pages are heapam's.  Whatever would be an
  * error is left to the ordinary plan, which raises it when the first key comes,
  * and only then.
@@ -113,6 +113,28 @@ match_constant(Aggref *aggref, int i)
 	return IsA(expr, Const) && !((Const *) expr)->constisnull ? (Const *) expr : NULL;
 }
 
+/* A column of keys, or ROW() of several of one table. */
+static bool
+match_key(Expr *expr, ColumnScanCall *call)
+{
+	ListCell *cell;
+
+	call->key = as_column(expr);
+	if (call->key || !IsA(expr, RowExpr) || !RowKeyTakes((RowExpr *) expr))
+		return call->key != NULL;
+	call->row = (RowExpr *) expr;
+	foreach (cell, call->row->args)
+	{
+		Var *var = as_column(lfirst(cell));
+
+		if (var == NULL || (call->key && var->varno != call->key->varno))
+			return false;
+		if (call->key == NULL)
+			call->key = var;
+	}
+	return call->key != NULL;
+}
+
 /* Are the arguments no more than columns and perhaps constants? */
 bool
 ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
@@ -122,8 +144,7 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 	memset(call, 0, sizeof(*call));
 	if (!match_aggregate(aggref, call))
 		return false;
-	call->key = as_column(argument(aggref, call->family->functions->key - 1));
-	if (call->key == NULL ||
+	if (!match_key(argument(aggref, call->family->functions->key - 1), call) ||
 		(form->weight && !match_weight(argument(aggref, form->weight - 1), call)))
 		return false;
 	if (form->limit)

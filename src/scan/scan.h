@@ -17,6 +17,7 @@
  *	report.c	tells other sessions how far it has come
  *	pages.c		which tuples of the next page are visible
  *	columns.c	the column's value in those tuples
+ *	rowkey.c	likewise of keys of several columns
  *
  * src/scan/scan.h
  */
@@ -51,8 +52,9 @@ typedef struct ColumnScanCall
 {
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
-	Var *key;
-	Var *weight; /* integers: weights, or ids of sets; NULL: there are none */
+	Var *key;     /* of several columns the first */
+	RowExpr *row; /* these columns; NULL: there is one */
+	Var *weight;  /* integers: weights, or ids of sets; NULL: there are none */
 	KeyKind weight_kind;
 	Oid weight_cast; /* the function that makes them bigint, if there is one */
 	Const *template; /* NULL: the default parameters */
@@ -108,6 +110,15 @@ typedef struct ColumnPlace
 	uint8 align; /* in bytes */
 } ColumnPlace;
 
+/* rowkey.c: keys of several columns. */
+typedef struct RowKey RowKey;
+
+extern bool RowKeyTakes(const RowExpr *row);
+extern RowKey *RowKeyCreate(const RowExpr *row, TupleDesc descriptor);
+extern uint32 RowKeyContent(const RowKey *key);
+extern uint64 RowKeyFingerprint(const RowKey *key, Relation relation, HeapTupleHeader tuple,
+								uint16 length, uint64 seed);
+
 /* One qsketch_agg of the query. */
 typedef struct SketchedColumn
 {
@@ -116,6 +127,7 @@ typedef struct SketchedColumn
 	KeyKind weight_kind; /* its width */
 	Oid key_type;
 	Oid collation;
+	RowKey *row; /* keys of several columns; NULL: of one */
 	const ColumnFamily *family;
 	const Const *template; /* NULL: the default parameters */
 	const Const *limit;    /* NULL: it has none */
