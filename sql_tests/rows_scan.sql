@@ -44,6 +44,8 @@ SELECT columns, s.* FROM row_columns, pg_temp.same(format('SELECT qsets_agg(w, R
 WHERE columns IN ('i4, i2', 't, v', 'nc, i4', 'added, added_text, added_after');
 SELECT * FROM pg_temp.same($$SELECT qsketch_agg(ROW(i4, t)), qsketch_agg(i4), qsketch_agg(ROW(t, i4)), pbf_agg(ROW(i2, d), pbf_new_bloom(1000)) FROM row_scan$$);
 SELECT * FROM pg_temp.same('SELECT qsketch_agg(ROW(w, dom, b)) FROM row_scan');
+-- some rows only, and counts beside them
+SELECT * FROM pg_temp.same($$SELECT qsketch_agg(ROW(i4, t)) FILTER (WHERE w < 3), pbf_agg(ROW(t, v), pbf_new_bloom(9000)), count(*) FROM row_scan WHERE i2 > 0$$);
 
 -- they are keys like all others
 SET max_parallel_workers_per_gather = 0;
@@ -70,5 +72,4 @@ SELECT same, scanned FROM pg_temp.same('SELECT qsketch_agg(ROW(c, b), a) FROM ro
 SELECT call, pg_temp.scans(format('SELECT %s FROM row_scan', call)) FROM unnest(ARRAY['qsketch_agg(ROW(i4, ROW(t, i2)))', 'qsketch_agg(row_scan)', 'qsketch_agg(ROW(i4, t)::row_pair)',
 	'qsketch_agg(ROW(i4, lower(t)))', 'qsketch_agg(ROW(i4, 1))', 'qtop_agg(ROW(i4, t), 3)', 'qsketch_agg(ROW())', 'qsketch_agg(ROW(i4, ctid))', 'qsketch_agg(ROW(i4, j))']) AS call;
 SELECT qsketch_agg(ROW(i4, j)) FROM row_scan;
-SELECT * FROM pg_temp.same('SELECT qsketch_agg(ROW(i4, t)) FROM row_scan WHERE false');
 DROP TABLE row_scan, row_empty, row_parted;

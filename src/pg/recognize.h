@@ -44,6 +44,7 @@ extern PGFunction CFunctionOf(Oid function);
 extern void CheckCalls(Node *node);
 extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 							   RecognizedAggregate *recognized);
+extern bool RecognizeCount(Oid aggregate, RecognizedAggregate *recognized);
 extern void CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions);
 extern bool CombinesStates(const AggState *node, const AggregateFunctions *functions);
 

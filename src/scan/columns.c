@@ -273,12 +273,36 @@ add_keys(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 	}
 }
 
-/* Add the column of all tuples to its state. */
-void
-SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+/* Count the tuples, or the values in them that are not NULL. */
+static void
+count_rows(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+{
+	int i;
+
+	if (column->place.attribute == 0)
+	{
+		column->rows += tuples->count;
+		return;
+	}
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		column->rows +=
+			!ColumnIsNull(&column->place, relation, tuples->tuple[i], tuples->length[i]);
+	}
+}
+
+/* Add the column of all tuples to its state, of whatever kind. */
+static void
+add_tuples(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
 	int before;
 
+	if (column->header == NULL)
+	{
+		count_rows(column, relation, tuples);
+		return;
+	}
 	if (column->sets)
 	{
 		add_members(column, relation, tuples);
@@ -296,4 +320,13 @@ SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *t
 	else
 		add_keys(column, relation, tuples);
 	*column->members += column->buffer->count - before;
+}
+
+/* Add the column of all tuples to its state. */
+void
+SketchedColumnAdd(SketchedColumn *column, Relation relation, PageTuples *tuples)
+{
+	add_tuples(column, relation, tuples);
+	if (column->place.attribute)
+		tuples->share = 0; /* the first that looks at the tuples fetches all of the next page */
 }

@@ -40,6 +40,17 @@ ColumnAt(const ColumnPlace *place, HeapTupleHeader tuple)
 	return (const char *) tuple + tuple->t_hoff + place->offset;
 }
 
+/* Only the bitmap of NULLs is looked at, if the tuple has the column. */
+static inline bool
+ColumnIsNull(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, uint16 length)
+{
+	Datum value;
+
+	if (unlikely(HeapTupleHeaderGetNatts(tuple) < place->attribute))
+		return !ColumnGetAny(place, relation, tuple, length, &value);
+	return (tuple->t_infomask & HEAP_HASNULL) && att_isnull(place->attribute - 1, tuple->t_bits);
+}
+
 static inline int64
 ColumnInteger(const char *value, KeyKind kind)
 {

@@ -1,6 +1,7 @@
 /*
  * families.c
- *		What the column scan does differently for sketches, filters, sets and top keys.
+ *		What the column scan does differently for sketches, filters, sets and top keys,
+ *		and for counts of rows beside them.
  *
  * src/scan/families.c
  */
@@ -278,6 +279,55 @@ sets_merge(SketchedColumn *column, void *place)
 {
 	SetsAddImage(column->sets, place);
 }
+
+static bool
+count_takes_keys(const ColumnScanCall *call)
+{
+	return true;
+}
+
+static double
+count_table_bytes(const Const *template, double rows)
+{
+	return 0;
+}
+
+static void
+count_start(SketchedColumn *column, MemoryContext context, bool partial)
+{
+	static const int64 none = 0;
+
+	column->rows = 0;
+	column->members = &column->rows;
+	column->batches = &none;
+}
+
+static void
+count_flush(SketchedColumn *column)
+{
+}
+
+static Size
+count_pass_bytes(SketchedColumn *column)
+{
+	return sizeof(column->rows);
+}
+
+static void
+count_pass(SketchedColumn *column, void *place, Size bytes)
+{
+	memcpy(place, &column->rows, bytes);
+}
+
+/* Whoever merges adds up the members, and these are all that there is. */
+static void
+count_merge(SketchedColumn *column, void *place)
+{
+}
+
+const ColumnFamily column_count = { NULL,        false,      count_takes_keys, count_table_bytes,
+									count_start, NULL,       count_flush,      count_pass_bytes,
+									count_pass,  count_merge };
 
 const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	{ &sketch_functions, true, sketch_takes_keys, sketch_table_bytes, sketch_start,

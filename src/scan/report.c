@@ -32,7 +32,7 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const Sketc
 
 	for (i = 0; i < count; i++)
 	{
-		keys += *column[i].members;
+		keys += column[i].header ? *column[i].members : 0;
 		on_gpu |= SketchedColumnIsRemote(&column[i]);
 	}
 	ActivitySet(activity, ACTIVITY_DONE, reader->pages);
