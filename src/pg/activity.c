@@ -183,7 +183,7 @@ free_place(void)
 	{
 		if (begun[i] == InvalidSubTransactionId)
 			return i;
-		if (pg_atomic_read_u64(&own(i)->value[VALUE_PHASE]) == PHASE_FINISHED)
+		if (pg_atomic_read_u64(&own(i)->value[ACTIVITY_PHASE]) == PHASE_FINISHED)
 			finished = i;
 	}
 	return finished;
@@ -251,7 +251,7 @@ ActivityEnd(ActivityHandle *handle)
 		activity->command == ACTIVITY_NONE)
 		return;
 	if (IsParallelWorker())
-		pg_atomic_write_u64(&activity->value[VALUE_PHASE], PHASE_FINISHED);
+		pg_atomic_write_u64(&activity->value[ACTIVITY_PHASE], PHASE_FINISHED);
 	else
 		clear((int) (activity - own(0)));
 }

@@ -32,12 +32,12 @@ typedef enum ActivityPhase
 
 typedef enum ActivityValue
 {
-	VALUE_PHASE,
-	VALUE_ON_GPU,
-	VALUE_WORKERS,
-	VALUE_TOTAL, /* pages, or sets; 0: not known yet */
-	VALUE_DONE,  /* of them */
-	VALUE_FOUND, /* keys, or pairs */
+	ACTIVITY_PHASE,
+	ACTIVITY_ON_GPU,
+	ACTIVITY_WORKERS,
+	ACTIVITY_TOTAL, /* pages, or sets; 0: not known yet */
+	ACTIVITY_DONE,  /* of them */
+	ACTIVITY_FOUND, /* keys, or pairs */
 	ACTIVITY_VALUES
 } ActivityValue;
 

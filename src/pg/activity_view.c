@@ -151,22 +151,22 @@ put_details(Row *row, const Seen *seen)
 	static const char *const phase_of_scan[] = { "starting", "scanning", "merging", "finished" };
 	static const char *const phase_of_pairs[] = { "preparing", "searching", "merging", "finished" };
 	bool scan = seen->command == ACTIVITY_SCAN;
-	uint64 phase = Min(seen->value[VALUE_PHASE], PHASE_FINISHED);
+	uint64 phase = Min(seen->value[ACTIVITY_PHASE], PHASE_FINISHED);
 
 	put_number(row, COLUMN_ID, seen->id);
 	put_text(row, COLUMN_COMMAND, scan ? "column scan" : "set_pairs");
 	put_text(row, COLUMN_PHASE, scan ? phase_of_scan[phase] : phase_of_pairs[phase]);
-	put_text(row, COLUMN_BACKEND, seen->value[VALUE_ON_GPU] ? "gpu" : "cpu");
-	put_number(row, COLUMN_WORKERS, seen->value[VALUE_WORKERS]);
+	put_text(row, COLUMN_BACKEND, seen->value[ACTIVITY_ON_GPU] ? "gpu" : "cpu");
+	put_number(row, COLUMN_WORKERS, seen->value[ACTIVITY_WORKERS]);
 	if (scan)
 		put(row, COLUMN_RELATION, ObjectIdGetDatum(seen->relation));
-	if (seen->value[VALUE_TOTAL] > 0)
+	if (seen->value[ACTIVITY_TOTAL] > 0)
 	{
-		put_number(row, scan ? COLUMN_PAGES : COLUMN_SETS, seen->value[VALUE_TOTAL]);
+		put_number(row, scan ? COLUMN_PAGES : COLUMN_SETS, seen->value[ACTIVITY_TOTAL]);
 		put_number(row, scan ? COLUMN_PAGES_DONE : COLUMN_SETS_DONE,
-				   Min(seen->value[VALUE_DONE], seen->value[VALUE_TOTAL]));
+				   Min(seen->value[ACTIVITY_DONE], seen->value[ACTIVITY_TOTAL]));
 	}
-	put_number(row, scan ? COLUMN_KEYS : COLUMN_PAIRS, seen->value[VALUE_FOUND]);
+	put_number(row, scan ? COLUMN_KEYS : COLUMN_PAIRS, seen->value[ACTIVITY_FOUND]);
 }
 
 /* qsketch_progress_of_processes(): a row for each process of each command. */

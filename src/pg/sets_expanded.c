@@ -178,12 +178,11 @@ number_of(const KeyType *key, Datum element)
 void
 SetsAddKey(ExpandedSets *sets, int64 id, Datum element)
 {
-	uint64 low =
-		sets->exact ? number_of(&sets->key, element) : KeyFingerprintSeeded(&sets->key, element, 0);
-
-	SetsAddNumber(sets, id, low);
-	if (!sets->exact)
-		sets->high[sets->waiting - 1] = KeyFingerprintSeeded(&sets->key, element, 1);
+	if (sets->exact)
+		SetsAddNumber(sets, id, number_of(&sets->key, element));
+	else
+		SetsAddHash(sets, id, KeyFingerprintSeeded(&sets->key, element, 0),
+					KeyFingerprintSeeded(&sets->key, element, 1));
 }
 
 /* Add all rows of a collection; the first one is only copied. */

@@ -171,7 +171,7 @@ report(const PairWorkers *w)
 {
 	uint32 taken = pg_atomic_read_u32(&w->shared->next);
 
-	ActivitySet(w->activity, VALUE_DONE, w->shared->first[Min(taken, w->shared->shares)]);
+	ActivitySet(w->activity, ACTIVITY_DONE, w->shared->first[Min(taken, w->shared->shares)]);
 }
 
 /* The next pairs, up to "room" of them, in the order of all; 0: there are no more. */

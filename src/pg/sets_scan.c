@@ -66,10 +66,10 @@ PairScanShow(PairScan *scan)
 static void
 begin_search(const PairScan *scan, uint64 rows)
 {
-	ActivitySet(&scan->activity, VALUE_TOTAL, rows);
-	ActivitySet(&scan->activity, VALUE_ON_GPU, scan->gpu != NULL);
-	ActivitySet(&scan->activity, VALUE_WORKERS, scan->launched);
-	ActivitySet(&scan->activity, VALUE_PHASE, PHASE_RUNNING);
+	ActivitySet(&scan->activity, ACTIVITY_TOTAL, rows);
+	ActivitySet(&scan->activity, ACTIVITY_ON_GPU, scan->gpu != NULL);
+	ActivitySet(&scan->activity, ACTIVITY_WORKERS, scan->launched);
+	ActivitySet(&scan->activity, ACTIVITY_PHASE, PHASE_RUNNING);
 	if (scan->shown)
 		StatCount(scan->gpu ? STAT_SEARCHES_GPU : STAT_SEARCHES_CPU, 1);
 }
@@ -80,7 +80,7 @@ stop(void *context)
 {
 	const PairScan *scan = context;
 
-	ActivitySet(&scan->activity, VALUE_DONE, scan->job.row);
+	ActivitySet(&scan->activity, ACTIVITY_DONE, scan->job.row);
 	return qi_stopped(&sets_interrupt);
 }
 
@@ -224,9 +224,9 @@ static void
 report(PairScan *scan, const qi_pair *pair, uint64 count)
 {
 	scan->found += count;
-	ActivitySet(&scan->activity, VALUE_FOUND, scan->found);
+	ActivitySet(&scan->activity, ACTIVITY_FOUND, scan->found);
 	if (scan->gpu && count > 0)
-		ActivitySet(&scan->activity, VALUE_DONE, pair[count - 1].a);
+		ActivitySet(&scan->activity, ACTIVITY_DONE, pair[count - 1].a);
 	if (scan->shown)
 		StatCount(STAT_PAIRS, count);
 }

@@ -110,6 +110,7 @@ init_column(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor)
 	column->weight_kind = call.weight_kind;
 	column->key_type = call.key_type;
 	column->collation = aggref->inputcollid;
+	column->row = call.row ? RowKeyCreate(call.row, descriptor) : NULL;
 	column->family = call.family;
 	column->template = call.template;
 	column->limit = call.limit;
@@ -285,7 +286,7 @@ run(ColumnScanState *state)
 		state->column[i].family->flush(&state->column[i]);
 	count_run(state, first);
 	ScanReport(&state->activity, &state->reader, state->column, state->count);
-	ActivitySet(&state->activity, VALUE_PHASE, PHASE_MERGING);
+	ActivitySet(&state->activity, ACTIVITY_PHASE, PHASE_MERGING);
 	state->ready = true;
 }
 

@@ -16,8 +16,8 @@ ScanReportBegin(const PageReader *reader, const SharedScan *shared)
 	ActivityHandle activity =
 		ActivityBegin(ACTIVITY_SCAN, relation, shared ? SharedScanId(shared) : 0);
 
-	ActivitySet(&activity, VALUE_TOTAL, reader->scan->rs_nblocks);
-	ActivitySet(&activity, VALUE_PHASE, PHASE_RUNNING);
+	ActivitySet(&activity, ACTIVITY_TOTAL, reader->scan->rs_nblocks);
+	ActivitySet(&activity, ACTIVITY_PHASE, PHASE_RUNNING);
 	return activity;
 }
 
@@ -32,12 +32,12 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const Sketc
 
 	for (i = 0; i < count; i++)
 	{
-		keys += *column[i].members;
+		keys += column[i].header ? *column[i].members : 0;
 		on_gpu |= SketchedColumnIsRemote(&column[i]);
 	}
-	ActivitySet(activity, VALUE_DONE, reader->pages);
-	ActivitySet(activity, VALUE_FOUND, keys);
-	ActivitySet(activity, VALUE_ON_GPU, on_gpu);
+	ActivitySet(activity, ACTIVITY_DONE, reader->pages);
+	ActivitySet(activity, ACTIVITY_FOUND, keys);
+	ActivitySet(activity, ACTIVITY_ON_GPU, on_gpu);
 }
 
 /* Count what this process did; its keys and batches were counted by those who took them. */

@@ -20,6 +20,7 @@
  *	conditions.h	which of these the query wants: conditions.c, operands.c,
  *				select.c, rows.c
  *	columns.c	the column's value in those tuples
+ *	rowkey.c	likewise of keys of several columns
  *
  * src/scan/scan.h
  */
@@ -57,7 +58,8 @@ typedef struct ColumnScanCall
 {
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
-	Var *key; /* NULL: count(*) */
+	Var *key;     /* of several columns the first; NULL: count(*) */
+	RowExpr *row; /* these columns; NULL: there is one */
 	Expr *filter;
 	Var *weight; /* integers: weights, or ids of sets; NULL: there are none */
 	KeyKind weight_kind;
@@ -125,6 +127,15 @@ typedef struct ColumnPlace
 	uint8 align; /* in bytes */
 } ColumnPlace;
 
+/* rowkey.c: keys of several columns. */
+typedef struct RowKey RowKey;
+
+extern bool RowKeyTakes(const RowExpr *row);
+extern RowKey *RowKeyCreate(const RowExpr *row, TupleDesc descriptor);
+extern uint32 RowKeyContent(const RowKey *key);
+extern uint64 RowKeyFingerprint(const RowKey *key, Relation relation, HeapTupleHeader tuple,
+								uint16 length, uint64 seed);
+
 /* One qsketch_agg of the query, or count. */
 typedef struct SketchedColumn
 {
@@ -133,6 +144,7 @@ typedef struct SketchedColumn
 	KeyKind weight_kind; /* its width */
 	Oid key_type;
 	Oid collation;
+	RowKey *row; /* keys of several columns; NULL: of one */
 	const ColumnFamily *family;
 	const Const *template; /* NULL: the default parameters */
 	const Const *limit;    /* NULL: it has none */
