@@ -120,11 +120,12 @@ void
 GpuDefineSettings(void)
 {
 	DefineCustomEnumVariable("qsketch.backend", "Where batches of keys are counted and looked up.",
-							 "Sketches, filters and what they tell are the same everywhere.", &gpu_backend,
-							 BACKEND_AUTO, backends, PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("qsketch.gpu_min_size", "Smallest sketch or filter that goes to a GPU by itself.",
-							NULL, &gpu_min_size, GPU_MIN_SIZE, 0, INT_MAX / 2, PGC_USERSET,
-							GUC_UNIT_KB, NULL, NULL, NULL);
+							 "Sketches, filters and what they tell are the same everywhere.",
+							 &gpu_backend, BACKEND_AUTO, backends, PGC_USERSET, 0, NULL, NULL,
+							 NULL);
+	DefineCustomIntVariable(
+		"qsketch.gpu_min_size", "Smallest sketch or filter that goes to a GPU by itself.", NULL,
+		&gpu_min_size, GPU_MIN_SIZE, 0, INT_MAX / 2, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomIntVariable("qsketch.gpu_min_keys",
 							"Fewest keys that are looked up on a GPU by themselves.", NULL,
 							&gpu_min_keys, 100000, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
