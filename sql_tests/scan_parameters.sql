@@ -138,7 +138,7 @@ SET max_parallel_workers_per_gather = 0;
 RESET plan_cache_mode;
 SELECT d, (SELECT qsketch_total(qsketch_agg(k)) FROM parts WHERE day = d), (SELECT count(*) FROM parts WHERE day = d) FROM unnest(ARRAY[5, 15, 1000, 25, NULL]) AS d;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) SELECT d, (SELECT qsketch_agg(k) FROM parts WHERE day = d) FROM unnest(ARRAY[5, 15]) AS d
-	\g (format=unaligned tuples_only=on) | grep -oE '\(QSketchScan.*' | sed 's/ parts_[123] / /; s/(actual.*loops=/(loops=/'
+	\g (format=unaligned tuples_only=on) | grep -oE '\(QSketchScan.*' | sed -E 's/ on (parts_.)( parts_.)? \(/ on \1 (/; s/\(actual.*loops=/(loops=/'
 
 DROP VIEW barrier;
 DROP TABLE visits, parts;
