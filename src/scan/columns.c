@@ -152,12 +152,32 @@ get_integer(const ColumnPlace *place, KeyKind kind, Relation relation, HeapTuple
 	return true;
 }
 
+/* A key, wherever it lies; false: NULL. */
+static inline bool
+get_fingerprint(const SketchedColumn *column, Relation relation, HeapTupleHeader tuple,
+				uint16 length, uint64 *fingerprint)
+{
+	const KeyType *key = column->key;
+	Datum value;
+
+	if (column->row)
+	{
+		*fingerprint = RowKeyFingerprint(column->row, relation, tuple, length, 0);
+		return true;
+	}
+	if (KeyIsInteger(key))
+		return get_integer(&column->place, key->kind, relation, tuple, length,
+						   (int64 *) fingerprint);
+	if (!ColumnGetAny(&column->place, relation, tuple, length, &value))
+		return false;
+	*fingerprint = KeyFingerprint(key, value);
+	return true;
+}
+
 /* Keys with weights; a row without either does not count. */
 static void
 add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
-	const KeyType *key = column->key;
-	bool is_integer = KeyIsInteger(key);
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
@@ -165,18 +185,14 @@ add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples
 		HeapTupleHeader tuple = tuples->tuple[i];
 		uint16 length = tuples->length[i];
 		int64 weight;
-		int64 integer;
-		Datum value;
+		uint64 key;
 
 		FetchAhead(tuples, i);
-		if (!get_integer(&column->weight, column->weight_kind, relation, tuple, length, &weight))
-			continue;
-		if (is_integer ? !get_integer(&column->place, key->kind, relation, tuple, length, &integer)
-					   : !ColumnGetAny(&column->place, relation, tuple, length, &value))
+		if (!get_integer(&column->weight, column->weight_kind, relation, tuple, length, &weight) ||
+			!get_fingerprint(column, relation, tuple, length, &key))
 			continue;
 		SketchCheckWeight(weight);
-		ExpandedCount(column->sketch, is_integer ? (uint64) integer : KeyFingerprint(key, value),
-					  weight);
+		ExpandedCount(column->sketch, key, weight);
 	}
 }
 
@@ -199,13 +215,31 @@ add_members(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 		FetchAhead(tuples, i);
 		if (!get_integer(&column->weight, column->weight_kind, relation, tuple, length, &id))
 			continue;
-		if (is_integer)
+		if (column->row)
+			SetsAddHash(column->sets, id,
+						RowKeyFingerprint(column->row, relation, tuple, length, 0),
+						RowKeyFingerprint(column->row, relation, tuple, length, 1));
+		else if (is_integer)
 		{
 			if (get_integer(&column->place, key->kind, relation, tuple, length, &integer))
 				SetsAddNumber(column->sets, id, (uint64) integer);
 		}
 		else if (ColumnGetAny(&column->place, relation, tuple, length, &value))
 			SetsAddKey(column->sets, id, value);
+	}
+}
+
+/* Keys of several columns; none is NULL, though they may be. */
+static void
+add_rows(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+{
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		KeyBufferPut(column->buffer, RowKeyFingerprint(column->row, relation, tuples->tuple[i],
+													   tuples->length[i], 0));
 	}
 }
 
@@ -281,7 +315,10 @@ add_tuples(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 	}
 	make_room(column, tuples->count);
 	before = column->buffer->count;
-	add_keys(column, relation, tuples);
+	if (column->row)
+		add_rows(column, relation, tuples);
+	else
+		add_keys(column, relation, tuples);
 	*column->members += column->buffer->count - before;
 }
 

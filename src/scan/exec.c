@@ -32,6 +32,9 @@
 #include "commands/explain_state.h"
 #endif
 
+/* Pages between two reports of how far the scan has come. */
+#define REPORT_PAGES 32
+
 typedef struct ColumnScanState
 {
 	CustomScanState css;
@@ -48,6 +51,7 @@ typedef struct ColumnScanState
 	bool ready;         /* the sketches are there, for the parameters of now */
 	bool done;          /* and were returned */
 	ScanCounts counts;  /* over all runs */
+	ActivityHandle activity;
 } ColumnScanState;
 
 static Node *create_state(CustomScan *cscan);
@@ -106,6 +110,7 @@ init_column(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor)
 	column->weight_kind = call.weight_kind;
 	column->key_type = call.key_type;
 	column->collation = aggref->inputcollid;
+	column->row = call.row ? RowKeyCreate(call.row, descriptor) : NULL;
 	column->family = call.family;
 	column->template = call.template;
 	column->limit = call.limit;
@@ -209,7 +214,7 @@ start_scan(ColumnScanState *state)
 }
 
 static void
-count_run(ColumnScanState *state)
+count_run(ColumnScanState *state, bool first)
 {
 	ScanCounts run = { .pages = state->reader.pages, .pages_visible = state->reader.pages_visible };
 	int i;
@@ -225,6 +230,7 @@ count_run(ColumnScanState *state)
 		run.on_cpu |= SketchedColumnIsOnCpu(column);
 		run.on_gpu |= !SketchedColumnIsOnCpu(column);
 	}
+	ScanReportRun(&run, first);
 	if (state->shared)
 		SharedScanCount(state->shared, &run);
 	else
@@ -254,19 +260,23 @@ static void
 run(ColumnScanState *state)
 {
 	PageTuples *tuples = palloc(sizeof(PageTuples));
+	bool first = true;
 	MemoryContext old;
 	int i;
 
 	start_sketches(state);
 	WantedRowsStart(&state->rows);
 	if (state->shared)
-		SharedScanJoin(state->shared);
+		first = SharedScanJoin(state->shared);
 	start_scan(state);
+	state->activity = ScanReportBegin(&state->reader, state->shared);
 	old = MemoryContextSwitchTo(state->scratch);
 	while (PageReaderNext(&state->reader, tuples))
 	{
 		add_tuples(state, tuples);
 		MemoryContextReset(state->scratch);
+		if (state->reader.pages % REPORT_PAGES == 0)
+			ScanReport(&state->activity, &state->reader, state->column, state->count);
 	}
 	MemoryContextSwitchTo(old);
 	WantedRowsEnd(&state->rows);
@@ -274,7 +284,9 @@ run(ColumnScanState *state)
 	pfree(tuples);
 	for (i = 0; i < state->count; i++)
 		state->column[i].family->flush(&state->column[i]);
-	count_run(state);
+	count_run(state, first);
+	ScanReport(&state->activity, &state->reader, state->column, state->count);
+	ActivitySet(&state->activity, ACTIVITY_PHASE, PHASE_MERGING);
 	state->ready = true;
 }
 
@@ -284,6 +296,7 @@ next(ScanState *node)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	bool left;
 	int i;
 
 	ExecClearTuple(slot);
@@ -296,8 +309,10 @@ next(ScanState *node)
 	if (!state->ready || state->partial)
 		run(state);
 	state->done = true;
-	if (state->shared && !SharedScanLeave(state->shared, node->ps.state->es_query_dsa,
-										  state->column, state->count, state->alone))
+	left = state->shared && !SharedScanLeave(state->shared, node->ps.state->es_query_dsa,
+											 state->column, state->count, state->alone);
+	ActivityEnd(&state->activity);
+	if (left)
 	{
 		MemoryContextReset(state->sketches);
 		return slot;

@@ -44,6 +44,15 @@ sketch_params(const Const *template, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
+/* What the keys are; those of several columns are comparable if these are. */
+static void
+init_key(KeyType *key, const SketchedColumn *column)
+{
+	KeyTypeInit(key, column->key_type, column->collation);
+	if (column->row)
+		key->keys.collation = RowKeyContent(column->row);
+}
+
 /* Device parts take none. */
 static bool
 sketch_takes_keys(const ColumnScanCall *call)
@@ -75,7 +84,7 @@ sketch_start(SketchedColumn *column, MemoryContext context, bool partial)
 	sketch = column->sketch = ExpandedCreate(context, &params);
 	ExpandedPlace(sketch);
 	sketch->ticket = partial;
-	KeyTypeInit(&sketch->key, column->key_type, column->collation);
+	init_key(&sketch->key, column);
 	sketch->sketch.keys = sketch->key.keys;
 	column->header = &sketch->header;
 	column->buffer = &sketch->buffer;
@@ -142,7 +151,8 @@ filter_start(SketchedColumn *column, MemoryContext context, bool partial)
 
 	filter_params(column->template, &params);
 	filter = column->filter = FilterCreate(context, &params);
-	KeyTypeInit(&key, column->key_type, column->collation);
+	FilterPlace(filter);
+	init_key(&key, column);
 	FilterSetInput(filter, &key, FILTER_ROWS);
 	column->header = &filter->header;
 	column->buffer = &filter->buffer;
@@ -193,7 +203,7 @@ top_start(SketchedColumn *column, MemoryContext context, bool partial)
 	sketch_params(column->template, &params);
 	top = column->top =
 		TopCreate(context, &params, (uint32) DatumGetInt32(column->limit->constvalue));
-	KeyTypeInit(&key, column->key_type, column->collation);
+	init_key(&key, column);
 	TopSetKey(top, &key);
 	column->header = &top->header;
 	column->buffer = &top->buffer;
@@ -239,6 +249,7 @@ sets_start(SketchedColumn *column, MemoryContext context, bool partial)
 	ExpandedSets *sets = column->sets = SetsCreate(context);
 
 	SetsTakeKeys(sets, column->key_type, column->collation);
+	init_key(&sets->key, column);
 	SetsBuild(sets, !sets->exact, &sets->key.keys);
 	column->header = &sets->header;
 	column->key = &sets->key;

@@ -4,10 +4,10 @@
  *
  * Every aggregate must be a plain qsketch_agg, pbf_agg, qsets_agg or qtop_agg (or
  * another that is made of the same functions, see pg/recognize.c) of a column of
- * keys, perhaps one of weights or ids, and perhaps constants, or beside these a
- * count; and the table's pages must be heapam's.  Whatever would be an error is
- * left to the ordinary plan, which raises it when the first key comes, and only
- * then.
+ * keys, or ROW() of several, perhaps one of weights or ids, and perhaps constants,
+ * or beside these a count; and the table's pages must be heapam's.  Whatever
+ * would be an error is left to the ordinary plan, which raises it when the first
+ * key comes, and only then.
  *
  * Any condition will do, on rows or on those of one aggregate, that gives the
  * same answer a page at a time as a row at a time: not volatile functions.
@@ -132,6 +132,28 @@ match_count(Aggref *aggref, ColumnScanCall *call)
 	return aggref->aggstar || call->key;
 }
 
+/* A column of keys, or ROW() of several of one table. */
+static bool
+match_key(Expr *expr, ColumnScanCall *call)
+{
+	ListCell *cell;
+
+	call->key = as_column(expr);
+	if (call->key || !IsA(expr, RowExpr) || !RowKeyTakes((RowExpr *) expr))
+		return call->key != NULL;
+	call->row = (RowExpr *) expr;
+	foreach (cell, call->row->args)
+	{
+		Var *var = as_column(lfirst(cell));
+
+		if (var == NULL || (call->key && var->varno != call->key->varno))
+			return false;
+		if (call->key == NULL)
+			call->key = var;
+	}
+	return call->key != NULL;
+}
+
 /* Are the arguments no more than columns and perhaps constants? */
 bool
 ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
@@ -144,8 +166,7 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 		return true;
 	if (!match_aggregate(aggref, call))
 		return false;
-	call->key = as_column(argument(aggref, call->family->functions->key - 1));
-	if (call->key == NULL ||
+	if (!match_key(argument(aggref, call->family->functions->key - 1), call) ||
 		(form->weight && !match_weight(argument(aggref, form->weight - 1), call)))
 		return false;
 	if (form->limit)

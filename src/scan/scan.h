@@ -15,16 +15,19 @@
  *	plan.c		offers it to the planner
  *	exec.c		the executor node
  *	share.c		merges what the processes of a parallel plan made
+ *	report.c	tells other sessions how far it has come
  *	pages.c		which tuples of the next page are visible
  *	conditions.h	which of these the query wants: conditions.c, operands.c,
  *				select.c, rows.c
  *	columns.c	the column's value in those tuples
+ *	rowkey.c	likewise of keys of several columns
  *
  * src/scan/scan.h
  */
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
+#include "pg/activity.h"
 #include "pg/filter_expanded.h"
 #include "pg/recognize.h"
 #include "pg/sets_expanded.h"
@@ -42,6 +45,9 @@ extern bool columnscan_enabled;
 
 extern void ColumnScanInit(void);
 
+/* worker_partial.c */
+extern void WorkerPartialInit(void);
+
 /* exec.c */
 extern const CustomScanMethods columnscan_methods;
 
@@ -52,7 +58,8 @@ typedef struct ColumnScanCall
 {
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
-	Var *key; /* NULL: count(*) */
+	Var *key;     /* of several columns the first; NULL: count(*) */
+	RowExpr *row; /* these columns; NULL: there is one */
 	Expr *filter;
 	Var *weight; /* integers: weights, or ids of sets; NULL: there are none */
 	KeyKind weight_kind;
@@ -120,6 +127,15 @@ typedef struct ColumnPlace
 	uint8 align; /* in bytes */
 } ColumnPlace;
 
+/* rowkey.c: keys of several columns. */
+typedef struct RowKey RowKey;
+
+extern bool RowKeyTakes(const RowExpr *row);
+extern RowKey *RowKeyCreate(const RowExpr *row, TupleDesc descriptor);
+extern uint32 RowKeyContent(const RowKey *key);
+extern uint64 RowKeyFingerprint(const RowKey *key, Relation relation, HeapTupleHeader tuple,
+								uint16 length, uint64 seed);
+
 /* One qsketch_agg of the query, or count. */
 typedef struct SketchedColumn
 {
@@ -128,6 +144,7 @@ typedef struct SketchedColumn
 	KeyKind weight_kind; /* its width */
 	Oid key_type;
 	Oid collation;
+	RowKey *row; /* keys of several columns; NULL: of one */
 	const ColumnFamily *family;
 	const Const *template; /* NULL: the default parameters */
 	const Const *limit;    /* NULL: it has none */
@@ -186,6 +203,8 @@ SketchedColumnIsRemote(const SketchedColumn *column)
 static inline bool
 SketchedColumnIsOnCpu(const SketchedColumn *column)
 {
+	if (column->filter)
+		return column->filter->engine == &qf_engine_cpu;
 	return column->sketch == NULL || column->sketch->engine == &qs_engine_cpu;
 }
 
@@ -217,11 +236,18 @@ typedef struct SharedScan SharedScan;
 extern Size SharedScanSize(void);
 extern void SharedScanInit(SharedScan *shared);
 extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
-extern void SharedScanJoin(SharedScan *shared);
+extern bool SharedScanJoin(SharedScan *shared);
+extern uint64 SharedScanId(const SharedScan *shared);
 extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count,
 							bool collect);
 extern void SharedScanCount(SharedScan *shared, const ScanCounts *counts);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
+
+/* report.c */
+extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
+extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
+					   const SketchedColumn *column, int count);
+extern void ScanReportRun(const ScanCounts *run, bool first);
 
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
 extern void SketchedColumnAdd(SketchedColumn *column, Relation relation, PageTuples *tuples);
