@@ -199,6 +199,90 @@ is( $node->safe_psql('postgres', qq{
 	"22P03|" . ($last_top + 1),
 	'COPY BINARY refuses ' . ($last_top + 1) . ' fields that are no lists of top keys');
 
+# Nor are they collections of sets, nor damaged ones, nor those whose damage the checksum does not tell of.
+sub crc32c
+{
+	my $crc = 0xFFFFFFFF;
+
+	foreach my $byte (unpack 'C*', shift)
+	{
+		$crc ^= $byte;
+		$crc = $crc & 1 ? ($crc >> 1) ^ 0x82F63B78 : $crc >> 1 foreach 1 .. 8;
+	}
+	return $crc ^ 0xFFFFFFFF;
+}
+
+sub with_checksum
+{
+	my ($bytes) = @_;
+
+	substr($bytes, 12, 4) = "\0" x 4;
+	substr($bytes, 12, 4) = pack 'V', crc32c($bytes);
+	return $bytes;
+}
+
+my $sets = pack 'H*', $node->safe_psql('postgres', q{SELECT encode(s::bytea, 'hex') FROM sets WHERE name = 'moods'});
+is(unpack('H*', with_checksum($sets)), unpack('H*', $sets), 'the test knows the checksum of collections');
+my @bad_sets = ('', "\0", 'QSS', $sets . "\0", substr($sets, 0, -1), substr($sets, 1), $sets . $sets, with_checksum($sets . "\0"));
+foreach my $at (0 .. length($sets) - 1)
+{
+	my $bytes = $sets;
+
+	substr($bytes, $at, 1) = chr((ord(substr $bytes, $at, 1) + 1 + int rand 255) % 256);
+	push @bad_sets, $bytes, substr($sets, 0, $at);
+}
+# Counts as large as can be, of sets, elements, distinct elements and bytes.
+foreach my $at (24, 32, 40, 48)
+{
+	foreach my $count ("\xFF" x 8, "\xFF" x 3 . "\0" x 5, pack('V2', 0, 15))
+	{
+		my $bytes = $sets;
+
+		substr($bytes, $at, 8) = $count;
+		push @bad_sets, with_checksum($bytes);
+	}
+}
+my $last_sets = $last_top + @bad_sets;
+append_binary("$dir/bad." . ($last_top + 1 + $_), $bad_sets[$_]) foreach 0 .. $#bad_sets;
+append_binary("$dir/sets.good", $sets);
+is( $node->safe_psql('postgres', qq{
+		SET statement_timeout = '60s';
+		CREATE TABLE sets_target (s qsets);
+		COPY sets_target FROM '$dir/sets.good' (FORMAT binary);
+		CREATE FUNCTION state_of_sets(file text) RETURNS text LANGUAGE plpgsql AS \$\$
+		BEGIN
+			EXECUTE format('COPY sets_target FROM %L (FORMAT binary)', file);
+			RETURN 'accepted';
+		EXCEPTION WHEN OTHERS THEN RETURN sqlstate;
+		END \$\$;
+		SELECT state_of_sets('$dir/bad.' || i), count(*) FROM generate_series(0, $last_sets) AS i GROUP BY 1}),
+	"22P03|" . ($last_sets + 1),
+	'COPY BINARY refuses ' . ($last_sets + 1) . ' fields that are no collections of sets');
+
+# Whatever the checksum cannot tell of is refused, or it is a collection.
+my @mutants;
+foreach my $i (1 .. 400)
+{
+	my $bytes = $sets;
+
+	foreach (1 .. 1 + int rand 3)
+	{
+		my $at = 16 + int rand(length($bytes) - 16);
+		substr($bytes, $at, 1) = chr int rand 256;
+	}
+	push @mutants, with_checksum($bytes);
+}
+append_binary("$dir/mutant.$_", $mutants[$_]) foreach 0 .. $#mutants;
+my $states = $node->safe_psql('postgres', qq{
+		SET statement_timeout = '60s';
+		SELECT string_agg(DISTINCT state_of_sets('$dir/mutant.' || i), ' ') FROM generate_series(0, $#mutants) AS i});
+note "bytes behind a good checksum: $states, " . $node->safe_psql('postgres', 'SELECT count(*) FROM sets_target') . ' taken';
+like($states, qr/^22P03( accepted)?$/, 'behind its checksum, too');
+is( $node->safe_psql('postgres', q{
+		SELECT bool_and(s = (s::text)::qsets AND qsets_count(s) = (SELECT count(*) FROM unnest(qsets_ids(s)) AS id WHERE qsets_cardinality(s, id) > 0)
+			AND (SELECT bool_and(common > 0) IS NOT FALSE FROM set_pairs(s))) FROM sets_target}),
+	't', 'and what is taken is a collection');
+
 # The bytes are the binary form.
 is($node->safe_psql('postgres', qq{
 		CREATE TABLE bytes (b bytea);

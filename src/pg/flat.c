@@ -9,7 +9,8 @@
  */
 #include "pg/flat.h"
 
-#include "common/base64.h"
+#include "engine/base64.h"
+
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
@@ -35,22 +36,6 @@ bad_text(const FlatType *type, const char *text, const char *detail)
 					errdetail("%s", detail), hint ? errhint("%s", hint) : 0));
 }
 
-/*
- * Length of base64 text, and of the bytes that it stands for at most.  The
- * functions of PostgreSQL overflow for the largest values.
- */
-static int64
-encoded_length(Size bytes)
-{
-	return (int64) ((bytes + 2) / 3 * 4);
-}
-
-static int
-decoded_length(const char *code)
-{
-	return (int) (strlen(code) / 4 * 3 + 3);
-}
-
 Datum
 FlatIn(const FlatType *type, FunctionCallInfo fcinfo)
 {
@@ -58,15 +43,14 @@ FlatIn(const FlatType *type, FunctionCallInfo fcinfo)
 	Size skip = strlen(type->prefix);
 	const char *code = text + skip;
 	struct varlena *value;
-	int room;
-	int length;
+	size_t code_length;
+	size_t length;
 
 	if (strncmp(text, type->prefix, skip) != 0)
 		bad_text(type, text, psprintf("A %s starts with \"%s\".", type->noun, type->prefix));
-	room = decoded_length(code);
-	value = palloc(VARHDRSZ + room);
-	length = pg_b64_decode(code, (int) strlen(code), (void *) VARDATA(value), room);
-	if (length < 0)
+	code_length = strlen(code);
+	value = palloc(VARHDRSZ + qs_base64_bytes(code_length));
+	if (!qs_base64_decode(code, code_length, (uint8 *) VARDATA(value), &length))
 		bad_text(type, text, psprintf("What follows \"%s\" is not base64.", type->prefix));
 	SET_VARSIZE(value, VARHDRSZ + length);
 	type->validate(value, ERRCODE_INVALID_TEXT_REPRESENTATION);
@@ -84,23 +68,20 @@ Datum
 FlatOut(const FlatType *type, FunctionCallInfo fcinfo)
 {
 	struct varlena *value = flat_argument(PG_GETARG_DATUM(0));
-	int length = (int) (VARSIZE(value) - VARHDRSZ);
-	int skip = (int) strlen(type->prefix);
-	int64 room = skip + encoded_length(length) + 1;
+	Size bytes = VARSIZE(value) - VARHDRSZ;
+	Size skip = strlen(type->prefix);
+	Size room = skip + qs_base64_length(bytes) + 1;
 	char *out;
-	int written;
 
-	if (room > (int64) MaxAllocSize)
+	if (room > MaxAllocSize)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("text form of %s would need %lld bytes, more than the limit of %lld",
 							   type->noun, (long long) room, (long long) MaxAllocSize),
 						errhint("Use binary format.")));
 	out = palloc(room);
 	memcpy(out, type->prefix, skip);
-	written = pg_b64_encode((const void *) VARDATA(value), length, out + skip, (int) (room - skip));
-	if (written < 0)
-		elog(ERROR, "could not encode %s", type->noun);
-	out[skip + written] = '\0';
+	qs_base64_encode((const uint8 *) VARDATA(value), bytes, out + skip);
+	out[room - 1] = '\0';
 	PG_RETURN_CSTRING(out);
 }
 
