@@ -7,6 +7,7 @@
  */
 #include "scan/scan.h"
 
+#include "gpu/sketch_gpu.h"
 #include "pg/filter_aggregate.h"
 #include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
@@ -51,6 +52,27 @@ init_key(KeyType *key, const SketchedColumn *column)
 	KeyTypeInit(key, column->key_type, column->collation);
 	if (column->row)
 		key->keys.collation = RowKeyContent(column->row);
+}
+
+/* Why will a call not count on a GPU? */
+const char *
+ColumnGpuReason(const Aggref *aggref)
+{
+	RecognizedAggregate aggregate;
+	const Const *template = NULL;
+	qs_params params;
+
+	if (!RecognizeAggregate(aggref->aggfnoid, &sketch_functions, &aggregate) ||
+		list_length(aggref->args) < aggregate.form.template)
+		return NULL;
+	if (aggregate.form.template)
+		template =
+			(const Const *) list_nth_node(TargetEntry, aggref->args, aggregate.form.template - 1)
+				->expr;
+	if (template && (!IsA(template, Const) || template->constisnull))
+		return NULL;
+	sketch_params(template, &params);
+	return GpuSketchReason(&params);
 }
 
 /* Device parts take none. */
