@@ -361,23 +361,24 @@ is_whole(PlannerInfo *root, RelOptInfo *input)
 {
 	Query *parse = root->parse;
 
-	return parse->groupClause == NIL && parse->groupingSets == NIL && !root->hasHavingQual &&
-		   input->reloptkind == RELOPT_BASEREL && !IS_DUMMY_REL(input);
+	if (parse->groupClause != NIL || parse->groupingSets != NIL)
+		return ScanRefuse("GROUP BY");
+	if (root->hasHavingQual)
+		return ScanRefuse("HAVING");
+	if (IS_JOIN_REL(input))
+		return ScanRefuse("a join");
+	return (input->reloptkind == RELOPT_BASEREL && !IS_DUMMY_REL(input)) ||
+		   ScanRefuse("nothing to be read");
 }
 
 static void
-add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
-		  void *extra)
+offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
 	Grouping grouping = { .root = root, .output = output };
 	List *aggregates;
 
-	if (previous_hook)
-		previous_hook(root, stage, input, output, extra);
-	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs)
-		return;
-	ColumnScanCheckShared(root);
-	if (!columnscan_enabled || !is_whole(root, input))
+	if (!(columnscan_enabled || ScanRefuse("qsketch.enable_columnscan is off")) ||
+		!is_whole(root, input))
 		return;
 	aggregates = ColumnScanAggregates(output->reltarget->exprs);
 	if (aggregates == NIL)
@@ -388,6 +389,57 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 		add_children_paths(&grouping, input);
 	else if (ColumnScanTable(root, input, aggregates))
 		add_table_paths(&grouping, input, aggregates);
+}
+
+/* Is it one of ours, or an aggregate over such? */
+static bool
+is_column_scan(const Path *path)
+{
+	switch (nodeTag(path))
+	{
+		case T_CustomPath:
+			return ((const CustomPath *) path)->methods == &path_methods;
+		case T_AggPath:
+			return is_column_scan(((const AggPath *) path)->subpath);
+		case T_GatherPath:
+			return is_column_scan(((const GatherPath *) path)->subpath);
+		case T_AppendPath:
+			return ((const AppendPath *) path)->subpaths != NIL &&
+				   is_column_scan(linitial(((const AppendPath *) path)->subpaths));
+		default:
+			return false;
+	}
+}
+
+/* Will the planner take it?  It takes the cheapest, unless what comes later has a reason not to. */
+static bool
+is_taken(const RelOptInfo *output)
+{
+	const Path *cheapest = NULL;
+	ListCell *cell;
+
+	foreach (cell, output->pathlist)
+	{
+		const Path *path = lfirst(cell);
+
+		if (cheapest == NULL || path->total_cost < cheapest->total_cost)
+			cheapest = path;
+	}
+	return cheapest && is_column_scan(cheapest);
+}
+
+static void
+add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
+		  void *extra)
+{
+	if (previous_hook)
+		previous_hook(root, stage, input, output, extra);
+	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs || !ColumnScanCheckShared(root))
+		return;
+	scan_refusal = NULL;
+	offer_paths(root, input, output);
+	if (ScanReasonsWanted(root))
+		ScanTellReasons(root, !is_taken(output));
 }
 
 /* Settings, hook and node, at load. */
@@ -401,4 +453,5 @@ ColumnScanInit(void)
 	ScanCollectInit();
 	previous_hook = create_upper_paths_hook;
 	create_upper_paths_hook = add_paths;
+	ScanReasonsInit();
 }

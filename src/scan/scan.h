@@ -13,6 +13,7 @@
  *	families.c	what families differ in
  *	match.c		recognizes what can be done so
  *	plan.c		offers it to the planner
+ *	why.c		says why it was not taken
  *	exec.c		the executor node
  *	share.c		merges what the processes of a parallel plan made
  *	collect.c	hands the sketches of a partition on to the next one
@@ -54,6 +55,21 @@ extern const CustomScanMethods columnscan_methods;
 
 typedef struct ColumnFamily ColumnFamily;
 
+/* why.c: what stood in the way of the last query that was looked at; NULL: nothing. */
+extern const char *scan_refusal;
+
+/* It cannot be done so; false. */
+static inline bool
+ScanRefuse(const char *reason)
+{
+	scan_refusal = reason;
+	return false;
+}
+
+extern bool ScanReasonsWanted(const PlannerInfo *root);
+extern void ScanTellReasons(PlannerInfo *root, bool scan_not_taken);
+extern void ScanReasonsInit(void);
+
 /* match.c: what a qsketch_agg call that can be done asks for. */
 typedef struct ColumnScanCall
 {
@@ -71,7 +87,7 @@ typedef struct ColumnScanCall
 } ColumnScanCall;
 
 extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
-extern void ColumnScanCheckShared(PlannerInfo *root);
+extern bool ColumnScanCheckShared(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
@@ -209,6 +225,9 @@ SketchedColumnResult(const SketchedColumn *column, bool *null)
 	*null = column->header && *column->members == 0;
 	return column->header ? EOHPGetRODatum(column->header) : Int64GetDatum(column->rows);
 }
+
+/* Why will a call of an aggregate not count on a GPU?  NULL: it may, or nobody can say. */
+extern const char *ColumnGpuReason(const Aggref *aggref);
 
 /* Is its state on a device? */
 static inline bool
