@@ -175,7 +175,7 @@ RESET qsketch.enable_columnscan;
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION int8(integer) TO public;
 
--- row security: for those whom it concerns no scan, and no more rows
+-- row security: for those whom it concerns no more rows
 GRANT SELECT ON events TO columnscan_user;
 CREATE POLICY own ON events USING (owner = current_user);
 ALTER TABLE events ENABLE ROW LEVEL SECURITY;

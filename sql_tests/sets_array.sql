@@ -71,3 +71,36 @@ SELECT set_intersect_count(even, by_three) AS sixes, set_union_count(even, by_th
 FROM large_sets;
 DROP TABLE random_sets, expected, large_sets;
 DROP FUNCTION wrong_arrays;
+
+-- Large stored arrays are read in slices: of any number of them, of either width, ending
+-- where a slice ends or beside it, with small ones and those in memory.
+CREATE TABLE sliced (n int, step int, a int[], b bigint[]);
+ALTER TABLE sliced ALTER a SET STORAGE EXTERNAL, ALTER b SET STORAGE EXTERNAL;
+INSERT INTO sliced SELECT n, step, array_agg(i * step), array_agg(i * step - 5000000000)
+FROM (VALUES (10, 7), (262140, 2), (300000, 3), (393215, 1), (393216, 2), (393217, 5), (3, 1000000)) AS s (n, step), generate_series(1, n) AS i
+GROUP BY n, step;
+SELECT count(*) AS pairs, bool_and(set_intersect_count(x.a, y.a) = common) AS ints, bool_and(set_intersect_count(x.b, y.b) = common) AS bigints,
+	bool_and(set_union_count(x.a, y.a) = x.n + y.n - common AND set_difference_count(x.b, y.b) = x.n - common) AS counts,
+	bool_and(set_contains_all(x.a, y.a) = (common = y.n) AND set_jaccard(x.b, y.b) = common::float8 / (x.n + y.n - common)
+		AND set_overlap(x.a, y.a) = common::float8 / least(x.n, y.n)) AS ratios
+FROM sliced AS x, sliced AS y,
+	LATERAL (SELECT least(x.n * x.step, y.n * y.step) / (x.step / gcd(x.step, y.step) * y.step) AS common) AS z;
+SELECT bool_and(set_intersect_count(x.a, y.a || '{}') = set_intersect_count(x.a || '{}', y.a || '{}')) AS in_memory FROM sliced AS x, sliced AS y;
+-- What is no set yet is found out wherever it is: at the end of the first, in the second, where slices meet.
+CREATE TABLE unsorted (what text, a int[]);
+ALTER TABLE unsorted ALTER a SET STORAGE EXTERNAL;
+INSERT INTO unsorted SELECT what, array_agg(i ORDER BY f) FROM generate_series(1, 300000) AS i,
+	LATERAL (VALUES ('last', i), ('doubled', i), ('swapped', CASE i WHEN 65536 THEN 65537 WHEN 65537 THEN 65536 ELSE i END),
+		('descending', -i)) AS v (what, f) GROUP BY what;
+UPDATE unsorted SET a = a || 4 WHERE what = 'last';
+UPDATE unsorted SET a = a[:131072] || a[131072:] WHERE what = 'doubled';
+SELECT what, set_intersect_count(a, ARRAY[4, 65536, 65537, 131072, 300001]) AS with_small, set_union_count(a, s.large) AS with_large,
+	set_difference_count(s.large, a) AS after_large FROM unsorted, (SELECT a AS large FROM sliced WHERE n = 393215) AS s ORDER BY what;
+-- And what is none at all.
+CREATE TABLE no_set (a int[]);
+ALTER TABLE no_set ALTER a SET STORAGE EXTERNAL;
+INSERT INTO no_set SELECT array_agg(nullif(i, 299999)) FROM generate_series(1, 300000) AS i;
+SELECT set_intersect_count(a, a) FROM no_set;
+UPDATE no_set SET a = (SELECT array_agg(ARRAY[i, i + 1]) FROM generate_series(1, 150000) AS i);
+SELECT set_intersect_count('{1}', a) FROM no_set;
+DROP TABLE sliced, unsorted, no_set;

@@ -273,7 +273,8 @@ data_drawn(qi_collection *c, const recipe *r, uint64_t seed, int threads)
 	free(size);
 }
 
-#define DATA "../shared/data/"
+/* For the shell. */
+#define DATA "\"${QSKETCH_DATA:-../shared/data}\"/"
 
 /* Sessions are lines of numbers. */
 static void

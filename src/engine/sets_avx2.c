@@ -221,8 +221,7 @@ and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 		sum = _mm256_add_epi64(sum, _mm256_sad_epu8(bytes, _mm256_setzero_si256()));
 	}
 	_mm256_storeu_si256((__m256i *) part, sum);
-	return part[0] + part[1] + part[2] + part[3] +
-		   qi_kernels_plain.and_count(a + i, b + i, words - i);
+	return part[0] + part[1] + part[2] + part[3] + qi_and_count_each(a + i, b + i, words - i);
 }
 
 /* A full adder of 256 bits at a time: *sum becomes their parity. */

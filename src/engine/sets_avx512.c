@@ -162,8 +162,7 @@ and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 
 		sum = _mm512_add_epi64(sum, _mm512_sad_epu8(bytes, _mm512_setzero_si512()));
 	}
-	return (uint64_t) _mm512_reduce_add_epi64(sum) +
-		   qi_kernels_plain.and_count(a + i, b + i, words - i);
+	return (uint64_t) _mm512_reduce_add_epi64(sum) + qi_and_count_each(a + i, b + i, words - i);
 }
 
 /* Sixteen words at a time are gathered, half of a 64-bit word each. */

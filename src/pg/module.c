@@ -9,6 +9,7 @@
 
 #include "engine/isa.h"
 #include "gpu/gpu.h"
+#include "pg/activity.h"
 #include "pg/nonce.h"
 #include "scan/pairs.h"
 #include "scan/scan.h"
@@ -57,5 +58,6 @@ _PG_init(void)
 	PairsNodeInit();
 	GpuInit();
 	NonceInit();
+	ActivityInit();
 	MarkGUCPrefixReserved("qsketch");
 }

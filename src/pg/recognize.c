@@ -19,6 +19,7 @@
 #include "catalog/pg_proc.h"
 #include "executor/nodeAgg.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
 
@@ -139,6 +140,21 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 	recognized->final = parts.aggfinalfn;
 	recognized->owner = FunctionOwner(aggregate);
 	return read_types(parts.aggtransfn, parts.aggtranstype, functions->key, &recognized->key_type);
+}
+
+/* Is it count(*) or count(value)?  These are built in, and have no final function. */
+bool
+RecognizeCount(Oid aggregate, RecognizedAggregate *recognized)
+{
+	Parts parts;
+
+	if ((aggregate != F_COUNT_ && aggregate != F_COUNT_ANY) || !read_parts(aggregate, &parts))
+		return false;
+	memset(recognized, 0, sizeof(*recognized));
+	recognized->transition = parts.fixed.aggtransfn;
+	recognized->final = parts.fixed.aggfinalfn;
+	recognized->owner = FunctionOwner(aggregate);
+	return true;
 }
 
 /*

@@ -5,13 +5,15 @@
  * An array stands for the set of its elements.  One pass of vector comparisons
  * finds out whether it is strictly ascending already; only if it is not, it is
  * copied, sorted and freed of duplicates.  smallint becomes integer on the way
- * in, as the loops are made for 4 and 8 bytes.
+ * in, as the loops are made for 4 and 8 bytes.  Large arrays that are stored
+ * uncompressed are counted as they are read (sets_slices.c).
  *
  * The arguments' element type is read from the arrays, not from the
  * declaration.
  *
  * src/pg/sets_array.c
  */
+#include "pg/sets_slices.h"
 #include "pg/sets_value.h"
 
 #include "catalog/pg_type_d.h"
@@ -111,12 +113,51 @@ open_operands(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 	return kernels;
 }
 
-/* Open both sets and count what they have in common. */
+/* A set in slices, if it is worth it; else all of it. */
+static void
+open_slices(SetSlices *slices, Operand *set, const qi_kernels *kernels, Datum datum)
+{
+	if (SetSlicesOpen(slices, datum))
+	{
+		*set = (Operand){ slices->type, slices->wide, NULL, slices->count };
+		return;
+	}
+	open_operand(set, kernels, datum);
+	SetSlicesOfMemory(slices, set->item, set->count, set->wide);
+}
+
+/*
+ * Count in slices, where at least one of the sets is worth it.  False: neither
+ * is, or it takes all of both, and perhaps an error, to find the sets.
+ */
+static bool
+count_in_slices(FunctionCallInfo fcinfo, Operand *a, Operand *b, uint64 *common)
+{
+	const qi_kernels *kernels = qi_kernels_now();
+	SetSlices x;
+	SetSlices y;
+	bool counted;
+
+	if (!SetSlicesOpen(&x, PG_GETARG_DATUM(0)) && !SetSlicesOpen(&y, PG_GETARG_DATUM(1)))
+		return false;
+	open_slices(&x, a, kernels, PG_GETARG_DATUM(0));
+	open_slices(&y, b, kernels, PG_GETARG_DATUM(1));
+	counted = a->type == b->type && SetSlicesCommon(kernels, &x, &y, common);
+	SetSlicesClose(&x);
+	SetSlicesClose(&y);
+	return counted;
+}
+
+/* Find both sets and count what they have in common. */
 static uint64
 common_of(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 {
-	const qi_kernels *kernels = open_operands(fcinfo, a, b);
+	const qi_kernels *kernels;
+	uint64 common;
 
+	if (count_in_slices(fcinfo, a, b, &common))
+		return common;
+	kernels = open_operands(fcinfo, a, b);
 	if (a->wide)
 		return qi_count64(kernels, a->item, a->count, b->item, b->count);
 	return qi_count32(kernels, a->item, a->count, b->item, b->count);

@@ -3,9 +3,20 @@
  *		Offering QSketchScan to the planner.
  *
  * Offered where it can do all that the query asks of the table: only
- * aggregates that match.c knows, no GROUP BY, HAVING, conditions (so no row
- * security either) or TABLESAMPLE.  In all other cases, and where it is not
- * cheaper, the ordinary plan is used.
+ * aggregates that match.c knows and conditions that conditions.c tests, no GROUP
+ * BY, HAVING or TABLESAMPLE.  In all other cases, and where it is not cheaper (an
+ * index may find the few rows that a condition keeps), the ordinary plan is used.
+ *
+ * A path belongs to the table that it scans, although it gives the aggregates of
+ * its rows: so the planner hands the table's conditions to plan_path(), row
+ * security included, in the order of security level and cost that every scan
+ * must keep, and prunes partitions of Append when it is executed.
+ *
+ * In the plan the conditions are the node's qual, where EXPLAIN, parameters,
+ * permissions and dependencies are taken care of.  setrefs.c makes a qual of a
+ * node with a custom_scan_tlist refer to that list, so behind the aggregates it
+ * has each column that conditions need; exec.c turns the references back into
+ * columns of the table.  FILTERs stay in their aggregates.
  *
  *	one table, serial		QSketchScan
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
@@ -16,7 +27,7 @@
  *
  * src/scan/plan.c
  */
-#include "scan/scan.h"
+#include "scan/conditions.h"
 
 #include "nodes/makefuncs.h"
 #include "optimizer/appendinfo.h"
@@ -26,6 +37,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "optimizer/prep.h"
+#include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/guc.h"
@@ -66,6 +78,12 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 		scan->custom_scan_tlist =
 			lappend(scan->custom_scan_tlist,
 					makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
+	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	foreach (cell, pull_var_clause((Node *) scan->scan.plan.qual, 0))
+		if (!tlist_member(lfirst(cell), scan->custom_scan_tlist))
+			scan->custom_scan_tlist =
+				lappend(scan->custom_scan_tlist,
+						makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = intVal(lsecond(path->custom_private));
 	scan->custom_private = list_make1(lthird(path->custom_private));
@@ -108,43 +126,60 @@ processes(int workers)
 	return workers > 0 ? workers + leader : 1;
 }
 
+/* What each tuple costs that passes the conditions: its keys, and FILTERs. */
+static Cost
+key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
+{
+	Cost cost = 0;
+	ListCell *cell;
+
+	foreach (cell, aggregates)
+		cost += KEY_SHARE * cpu_operator_cost +
+				ScanConditionsCost(root, make_ands_implicit(lfirst_node(Aggref, cell)->aggfilter),
+								   startup);
+	return cost;
+}
+
 /* All pages, and a fraction of what the executor takes for each tuple. */
 static void
-set_costs(Path *path, RelOptInfo *table, List *aggregates)
+set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates)
 {
-	double rows = table->tuples / processes(path->parallel_workers);
+	double share = processes(path->parallel_workers);
+	double tuples = table->tuples / share;
+	double rows = table->rows / share;
+	Cost startup = path->pathtarget->cost.startup;
+	Cost condition_cost =
+		ScanConditionsCost(root, extract_actual_clauses(table->baserestrictinfo, false), &startup);
 	double page_cost;
 
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
 	path->startup_cost = table->pages * page_cost + merge_cost(aggregates, rows) +
-						 rows * (TUPLE_SHARE * cpu_tuple_cost +
-								 KEY_SHARE * cpu_operator_cost * list_length(aggregates)) +
-						 path->pathtarget->cost.startup;
+						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
+						 rows * key_cost(root, aggregates, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;
 }
 
 /*
- * A scan of a table that gives the target, whose aggregates are these.  The
- * last private item tells that nothing else stands below its Gather.
+ * A scan of a table that gives the target, whose aggregates are these.  "alone"
+ * tells that nothing else stands below its Gather.
  */
 static Path *
-make_path(Grouping *grouping, RelOptInfo *table, RelOptInfo *parent, PathTarget *target,
-		  List *aggregates, int workers)
+make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggregates, int workers,
+		  bool alone)
 {
 	CustomPath *path = makeNode(CustomPath);
 
 	path->path.pathtype = T_CustomScan;
-	path->path.parent = parent;
+	path->path.parent = table;
 	path->path.pathtarget = target;
 	path->path.parallel_aware = workers > 0;
 	path->path.parallel_safe = table->consider_parallel && grouping->output->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private =
-		list_make3(aggregates, makeInteger(table->relid), makeBoolean(parent == grouping->partial));
+	path->custom_private = list_make3(aggregates, makeInteger(table->relid), makeBoolean(alone));
 	path->methods = &path_methods;
-	set_costs(&path->path, table, aggregates);
+	set_costs(grouping->root, &path->path, table, aggregates);
 	return &path->path;
 }
 
@@ -188,14 +223,23 @@ add_gather_path(Grouping *grouping, Path *path)
 															grouping->target, NULL, &groups));
 }
 
-/* A partial path of the input that the planner made, or NULL: no parallel plan. */
+/*
+ * A partial path of the input that the planner made, or NULL: no parallel plan.
+ * Of several it is the one with the most workers, as ours reads all pages.
+ */
 static Path *
 parallel_model(Grouping *grouping, RelOptInfo *input)
 {
+	Path *model = NULL;
+	ListCell *cell;
+
 	if (!input->consider_parallel || !grouping->output->consider_parallel ||
-		input->partial_pathlist == NIL || grouping->partial->partial_pathlist == NIL)
+		grouping->partial->partial_pathlist == NIL)
 		return NULL;
-	return linitial(input->partial_pathlist);
+	foreach (cell, input->partial_pathlist)
+		if (model == NULL || ((Path *) lfirst(cell))->parallel_workers > model->parallel_workers)
+			model = lfirst(cell);
+	return model;
 }
 
 /* Paths over one table. */
@@ -204,11 +248,12 @@ add_table_paths(Grouping *grouping, RelOptInfo *table, List *aggregates)
 {
 	Path *model = parallel_model(grouping, table);
 
-	add_path(grouping->output, make_path(grouping, table, grouping->output,
-										 grouping->output->reltarget, aggregates, 0));
+	add_path(grouping->output,
+			 make_path(grouping, table, grouping->output->reltarget, aggregates, 0, false));
 	if (model)
-		add_gather_path(grouping, make_path(grouping, table, grouping->partial, grouping->target,
-											grouping->target->exprs, model->parallel_workers));
+		add_gather_path(grouping,
+						make_path(grouping, table, grouping->target, grouping->target->exprs,
+								  model->parallel_workers, true));
 }
 
 /* The target with a child's columns in place of its parent's. */
@@ -235,7 +280,6 @@ child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, L
 	{
 		AppendRelInfo *info = lfirst_node(AppendRelInfo, cell);
 		RelOptInfo *child = root->simple_rel_array[info->child_relid];
-		RelOptInfo *upper;
 		PathTarget *translated;
 
 		if (info->parent_relid != parent || child == NULL || IS_DUMMY_REL(child))
@@ -249,9 +293,8 @@ child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, L
 		}
 		if (!ColumnScanTable(root, child, translated->exprs))
 			return false;
-		upper = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, child->relids);
 		*paths = lappend(*paths,
-						 make_path(grouping, child, upper, translated, translated->exprs, workers));
+						 make_path(grouping, child, translated, translated->exprs, workers, false));
 	}
 	return true;
 }
@@ -266,7 +309,7 @@ make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
 
 	if (!child_paths(grouping, parent->relid, grouping->target, workers, &paths) || paths == NIL)
 		return NULL;
-	path = (Path *) create_append_path(grouping->root, grouping->partial, model ? NIL : paths,
+	path = (Path *) create_append_path(grouping->root, parent, model ? NIL : paths,
 									   model ? paths : NIL, NIL, NULL, workers,
 									   model && model->parallel_aware, -1);
 	path->pathtarget = grouping->target;
@@ -294,8 +337,7 @@ is_whole(PlannerInfo *root, RelOptInfo *input)
 	Query *parse = root->parse;
 
 	return parse->groupClause == NIL && parse->groupingSets == NIL && !root->hasHavingQual &&
-		   parse->jointree->quals == NULL && input->reloptkind == RELOPT_BASEREL &&
-		   input->baserestrictinfo == NIL && !IS_DUMMY_REL(input);
+		   input->reloptkind == RELOPT_BASEREL && !IS_DUMMY_REL(input);
 }
 
 static void

@@ -9,12 +9,7 @@
 static uint64_t
 and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 {
-	uint64_t sum = 0;
-	uint64_t i;
-
-	for (i = 0; i < words; i++)
-		sum += (uint64_t) __builtin_popcountll(a[i] & b[i]);
-	return sum;
+	return qi_and_count_each(a, b, words);
 }
 
 static uint64_t

@@ -87,6 +87,18 @@ qi_probe_each(const uint64_t *bits, const uint32_t *element, uint64_t n)
 	return sum;
 }
 
+/* The plain loop of and_count, likewise: what vectors leave of two bitmaps. */
+QS_INLINE uint64_t
+qi_and_count_each(const uint64_t *a, const uint64_t *b, uint64_t words)
+{
+	uint64_t sum = 0;
+	uint64_t i;
+
+	for (i = 0; i < words; i++)
+		sum += (uint64_t) __builtin_popcountll(a[i] & b[i]);
+	return sum;
+}
+
 /* Positions whose size is at most "most", in place; returns how many. */
 QS_INLINE uint32_t
 qi_keep_sizes(const uint32_t *size, uint32_t most, uint32_t *position, uint32_t count)

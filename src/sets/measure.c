@@ -156,23 +156,26 @@ prefix_length(const qi_preparation *p, uint64_t size)
 	return least <= size ? size - least + 1 : 0;
 }
 
-/* Elements' numbers by rarity: a counting sort by degree. */
+/* Elements' numbers by rarity: a counting sort by degree, once. */
 static qs_status
-order_by_rarity(const qi_preparation *p, uint32_t *rarity)
+order_by_rarity(qi_preparation *p)
 {
 	const qs_memory *memory = p->request.memory;
 	uint64_t universe = p->column.collection->universe;
-	uint64_t *place = qi_alloc(memory, p->column.sets + 2, sizeof(*place));
+	uint64_t *place;
 	uint64_t i;
 
-	if (!place)
-		return QS_NO_MEMORY;
-	for (i = 0; i <= p->column.sets; i++)
+	if (p->rarity)
+		return QS_OK;
+	place = qi_alloc(memory, p->column.sets + 2, sizeof(*place));
+	p->rarity = qi_alloc(memory, universe, sizeof(*p->rarity));
+	p->prefix_degree = qi_alloc(memory, universe, sizeof(*p->prefix_degree));
+	for (i = 0; place && i <= p->column.sets; i++)
 		place[i + 1] = place[i] + p->bin[i].elements;
-	for (i = 0; i < universe; i++)
-		rarity[i] = (uint32_t) place[p->degree[i]]++;
+	for (i = 0; place && p->rarity && i < universe; i++)
+		p->rarity[i] = (uint32_t) place[p->degree[i]]++;
 	qi_release(memory, place);
-	return QS_OK;
+	return place && p->rarity && p->prefix_degree ? QS_OK : QS_NO_MEMORY;
 }
 
 /*
@@ -180,8 +183,7 @@ order_by_rarity(const qi_preparation *p, uint32_t *rarity)
  * they take their part of the prefix, and no list.
  */
 static uint64_t
-take_prefix(const qi_preparation *p, const qi_side *s, uint64_t i, const uint32_t *rarity,
-			uint32_t *out)
+take_prefix(const qi_preparation *p, const qi_side *s, uint64_t i, uint32_t *out)
 {
 	uint32_t *item = (uint32_t *) p->buffer;
 	uint64_t count;
@@ -192,7 +194,7 @@ take_prefix(const qi_preparation *p, const qi_side *s, uint64_t i, const uint32_
 	uint64_t e;
 
 	for (e = 0; e < count; e++)
-		item[e] = rarity[element[e]];
+		item[e] = p->rarity[element[e]];
 	qi_sort_unique32((int32_t *) item, &count, (int32_t *) item + s->largest, NULL);
 	length = length > absent ? length - absent : 0;
 	if (length > count)
@@ -213,7 +215,7 @@ qi_prefix_room(const qi_preparation *p, const qi_side *s)
 }
 
 static qs_status
-take_prefixes(const qi_preparation *p, qi_side *s, const uint32_t *rarity)
+take_prefixes(const qi_preparation *p, qi_side *s)
 {
 	const qs_memory *memory = p->request.memory;
 	uint64_t asked = 0;
@@ -226,7 +228,7 @@ take_prefixes(const qi_preparation *p, qi_side *s, const uint32_t *rarity)
 		return QS_NO_MEMORY;
 	for (i = 0; i < s->sets; i++)
 	{
-		at += take_prefix(p, s, i, rarity, s->prefix + at);
+		at += take_prefix(p, s, i, s->prefix + at);
 		s->prefix_offset[i + 1] = at;
 		asked += qi_set_size(s->collection, s->kept[i]);
 		if (asked < QI_PATIENCE / 16)
@@ -260,26 +262,69 @@ prefix_events(const qi_preparation *p)
 qs_status
 qi_make_prefixes(qi_preparation *p)
 {
-	const qs_memory *memory = p->request.memory;
-	uint64_t universe = p->column.collection->universe;
-	uint32_t *rarity = qi_alloc(memory, universe, sizeof(*rarity));
-	qs_status status;
+	qs_status status = order_by_rarity(p);
 	uint64_t i;
 
-	p->prefix_degree = qi_alloc(memory, universe, sizeof(*p->prefix_degree));
-	status = rarity && p->prefix_degree ? order_by_rarity(p, rarity) : QS_NO_MEMORY;
 	if (status == QS_OK)
-		status = take_prefixes(p, &p->column, rarity);
+		status = take_prefixes(p, &p->column);
 	if (status == QS_OK && qi_within_one(&p->request))
 		p->row = p->column;
 	else if (status == QS_OK)
-		status = take_prefixes(p, &p->row, rarity);
-	qi_release(memory, rarity);
+		status = take_prefixes(p, &p->row);
 	if (status != QS_OK)
 		return status;
 	for (i = 0; i < p->column.prefix_elements; i++)
 		p->prefix_degree[p->column.prefix[i]]++;
 	p->plan.prefix_events = prefix_events(p);
+	return QS_OK;
+}
+
+/*
+ * Each prefix of a side's sample meets the lists of those before it, and makes
+ * its elements' lists longer if "more": returns how many entries it met.
+ */
+static double
+meet_sample(const qi_preparation *p, const qi_side *s, bool more)
+{
+	uint32_t *prefix = (uint32_t *) p->buffer + 2 * s->largest; /* behind take_prefix()'s work */
+	uint64_t met = 0;
+	uint64_t count;
+	uint64_t i;
+	uint64_t e;
+
+	for (i = 0; i < s->sets; i += QI_SAMPLE)
+	{
+		count = take_prefix(p, s, i, prefix);
+		for (e = 0; e < count; e++)
+		{
+			met += p->prefix_degree[prefix[e]];
+			p->prefix_degree[prefix[e]] += more;
+		}
+		if (i % (QI_SAMPLE * 64) == 0 && qi_stopped(p->request.interrupt))
+			return -1;
+	}
+	return (double) met;
+}
+
+/* Both sets of an event must be in the sample, so one stands for QI_SAMPLE * QI_SAMPLE. */
+qs_status
+qi_sample_prefixes(qi_preparation *p, double *events)
+{
+	bool within = qi_within_one(&p->request);
+	qs_status status = order_by_rarity(p);
+	double met;
+
+	if (status != QS_OK)
+		return status;
+	met = meet_sample(p, &p->column, true);
+	if (met >= 0 && !within)
+		met = meet_sample(p, &p->row, false);
+	if (met < 0)
+		return QS_CANCELLED;
+	if (within && !p->plan.tail)
+		met *= 2;
+	memset(p->prefix_degree, 0, p->column.collection->universe * sizeof(*p->prefix_degree));
+	*events = met * QI_SAMPLE * QI_SAMPLE;
 	return QS_OK;
 }
 

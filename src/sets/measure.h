@@ -25,6 +25,15 @@ extern uint64_t qi_events_below(const qi_preparation *p, uint64_t bound);
 /* Elements in all prefixes, an upper bound. */
 extern uint64_t qi_prefix_room(const qi_preparation *p, const qi_side *s);
 
+/*
+ * About how many events the lists of prefixes will have, from the prefixes of
+ * one set in QI_SAMPLE.  In collections whose sets are alike the elements'
+ * degrees would do; but real ones have small sets of frequent elements.
+ */
+#define QI_SAMPLE 16
+
+extern qs_status qi_sample_prefixes(qi_preparation *p, double *events);
+
 /* The prefixes of all sets, and the events of their lists. */
 extern qs_status qi_make_prefixes(qi_preparation *p);
 

@@ -106,6 +106,7 @@ typedef struct qi_preparation
 	uint32_t *degree;        /* in how many columns kept an element is */
 	uint32_t *row_degree;    /* in how many rows; the same within one collection */
 	qi_bin *bin;             /* by degree */
+	uint32_t *rarity;        /* elements' numbers by rarity; NULL: not needed so far */
 	uint32_t *prefix_degree; /* by rarity: in how many columns' prefixes */
 	uint64_t *buffer;        /* room for three of the largest sets, in 4 bytes each */
 	uint64_t heavy_degree;   /* hybrid: from this degree on */

@@ -14,20 +14,32 @@
 /* ---- constants of the cost model, ns: AMD EPYC (Zen 4), 2026-11-22, while others worked ---- */
 
 #define NS_EVENT     0.27 /* one increment of a counter */
-#define NS_ENTRY     2.5  /* one element of a row: its list begins somewhere else */
-#define NS_BUILD     8.0  /* one element put into the index */
-#define NS_SCAN      0.03 /* one counter cleared and looked at */
-#define NS_COLUMN    1.7  /* 512 bits added by sum_columns() */
+#define NS_ENTRY     5.0  /* one element of a row: its list begins somewhere else */
+#define NS_BUILD     4.0  /* one element put into the index */
+#define NS_BUILD_FAR 9.0  /* the same where elements are too many for the caches */
+#define NS_SCAN      0.05 /* one counter cleared and looked at */
+#define NS_COLUMN    1.9  /* 512 bits added by sum_columns() */
 #define NS_SPREAD    25.0 /* 512 counters made of them */
 #define NS_CANDIDATE 2.0  /* one event of the index of prefixes */
-#define NS_PAIR      12.0 /* beginning one pair */
-#define NS_MERGE     0.35 /* one element of a merge */
-#define NS_SEARCH    0.9  /* one step of a binary search */
-#define NS_HASH      2.0  /* one probe of a hash table in the cache */
-#define NS_PROBE     0.6  /* one probe of a bitmap in the cache */
-#define NS_AND       1.4  /* 512 bits of two bitmaps */
-#define NS_SORT      12.0 /* one element sorted by rarity */
+#define NS_CHECK     70.0 /* beginning to merge a candidate: its set lies somewhere else */
+#define NS_CHECKED   0.5  /* one element of it */
+#define NS_LOOK      1.0  /* one pair's sizes looked at */
+#define NS_PAIR      40.0 /* beginning one merge of neighbours */
+#define NS_MERGE     0.36 /* one element of it */
+#define NS_SEARCH    0.6  /* one step of a binary search */
+#define NS_HASH      7.5  /* one probe of a hash table in the cache */
+#define NS_PROBE     0.47 /* one probe of a bitmap in the cache */
+#define NS_BITMAP    4.0  /* beginning one pair otherwise */
+#define NS_AND       1.7  /* 512 bits of two bitmaps */
+#define NS_WORD      2.3  /* one word of the bitmaps of all sets made */
+#define NS_SORT      14.0 /* one element sorted by rarity */
 #define NS_CUT       60.0 /* one cut of a merge path */
+
+/* Sets of either side by which sizes are judged. */
+#define SOME_SETS 100
+
+/* From so many distinct elements on what is kept of each does not stay in the caches. */
+#define FAR_UNIVERSE (UINT64_C(1) << 19)
 
 /* Columns of bits that take more than this leave the second-level cache. */
 #define MOST_BITS (UINT64_C(4) << 20)
@@ -52,12 +64,43 @@ typedef struct sums
 {
 	double share;   /* of the rows that are wanted */
 	double pairs;   /* of the rows wanted */
-	double others;  /* elements of columns that all rows see, together */
+	double alike;   /* of which sizes allow that they pass */
+	double others;  /* elements of the columns of these, together */
 	double row;     /* average elements of a row */
 	double column;  /* and of a column */
 	double element; /* average elements of both sides */
 	double blocks;  /* of columns that a row sees, on average */
 } sums;
+
+/* The share of pairs whose sizes allow that they pass, from some of each side's sets. */
+static double
+share_alike(const qi_preparation *p)
+{
+	const qi_side *r = &p->row;
+	const qi_side *c = &p->column;
+	uint64_t alike = 0;
+	uint64_t pairs = 0;
+	uint64_t i;
+	uint64_t j;
+
+	if (p->request.filter.numerator == 0)
+		return 1;
+	for (i = 0; i < r->sets; i += r->sets / SOME_SETS + 1)
+	{
+		uint64_t least;
+		uint64_t most;
+
+		qi_filter_sizes(&p->request.filter, qi_set_size(r->collection, r->kept[i]), &least, &most);
+		for (j = 0; j < c->sets; j += c->sets / SOME_SETS + 1)
+		{
+			uint64_t size = qi_set_size(c->collection, c->kept[j]);
+
+			alike += size >= least && size <= most;
+			pairs++;
+		}
+	}
+	return (double) alike / (double) pairs;
+}
 
 static sums
 sums_of(const qi_preparation *p)
@@ -73,7 +116,8 @@ sums_of(const qi_preparation *p)
 		return s;
 	s.share = (double) wanted / plan->rows;
 	s.pairs = half * wanted * plan->columns;
-	s.others = half * wanted * plan->column_elements;
+	s.alike = s.pairs * share_alike(p);
+	s.others = s.alike / plan->columns * plan->column_elements;
 	s.row = (double) plan->row_elements / plan->rows;
 	s.column = (double) plan->column_elements / plan->columns;
 	s.element = s.share * plan->row_elements + plan->column_elements;
@@ -126,18 +170,22 @@ cost_pairwise(qi_preparation *p, const sums *s)
 	double *cost = p->plan.cost;
 	double small = s->row < s->column ? s->row : s->column;
 	double large = s->row + s->column - small;
-	double both = s->pairs * (s->row + s->column);
-	double cuts = s->pairs * ((s->row + s->column) / QI_PIECE + 1) * NS_CUT;
+	double both = s->alike * (s->row + s->column);
+	double cuts = s->alike * ((s->row + s->column) / QI_PIECE + 1) * NS_CUT;
 	double words = (double) qi_bitmap_words(p->plan.universe);
-	double dynamic = s->others * NS_PROBE + s->pairs * NS_PAIR / 4;
-	double naive = s->pairs * (NS_PAIR / 4 + words / QI_BLOCK_WORDS * NS_AND);
+	double made = p->plan.tail ? (double) p->plan.rows : (double) p->plan.rows + p->plan.columns;
+	double merges = s->pairs * NS_LOOK + s->alike * NS_PAIR;
+	double others = s->pairs * NS_LOOK + s->alike * NS_BITMAP;
+	double begun = s->share * p->plan.row_elements;
+	double dynamic = others + (s->others + begun) * NS_PROBE;
+	double naive = others + s->alike * words / QI_BLOCK_WORDS * NS_AND + made * words * NS_WORD;
 	int variant = p->request.variant;
 
-	cost[QI_MERGE] = s->pairs * NS_PAIR + both * NS_MERGE;
-	cost[QI_SEARCH] = s->pairs * (NS_PAIR + small * (log2_of(large) + 1) * NS_SEARCH);
+	cost[QI_MERGE] = merges + both * NS_MERGE;
+	cost[QI_SEARCH] = others + s->alike * small * (log2_of(large) + 1) * NS_SEARCH;
 	cost[QI_MERGE_SEARCH] = cost[QI_SEARCH] + cuts;
-	cost[QI_HASH] = s->pairs * NS_PAIR / 2 + s->others * NS_HASH;
-	cost[QI_MERGE_HASH] = s->pairs * NS_PAIR + both * NS_HASH + cuts;
+	cost[QI_HASH] = others + (s->others + begun) * NS_HASH;
+	cost[QI_MERGE_HASH] = merges + both * NS_HASH + cuts;
 	p->plan.resident = variant == QI_VARIANT_ON || (variant == QI_VARIANT_AUTO && naive < dynamic);
 	if (p->plan.resident && variant == QI_VARIANT_AUTO)
 	{
@@ -148,15 +196,22 @@ cost_pairwise(qi_preparation *p, const sums *s)
 	cost[QI_BITMAP] = p->plan.resident ? naive : dynamic;
 }
 
+/* One element put into the index. */
+static double
+build_one(const qi_preparation *p)
+{
+	return p->plan.universe < FAR_UNIVERSE ? NS_BUILD : NS_BUILD_FAR;
+}
+
 static void
 cost_index(qi_preparation *p, const sums *s)
 {
 	qi_plan *plan = &p->plan;
 	double scan = s->pairs * NS_SCAN;
-	double build = s->element * NS_BUILD;
+	double build = s->element * build_one(p);
 	double entries = s->share * plan->row_elements;
 	double heavy = heavy_entries(p) * s->share;
-	double rows = s->share * plan->rows;
+	double rows = heavy < s->share * plan->rows ? heavy : s->share * plan->rows; /* that have any */
 
 	plan->build[QI_INDEX] = plan->build[QI_HYBRID] = build;
 	plan->cost[QI_INDEX] = build + scan + entries * NS_ENTRY + s->share * plan->events * NS_EVENT;
@@ -165,28 +220,74 @@ cost_index(qi_preparation *p, const sums *s)
 							s->blocks * (heavy * NS_COLUMN + rows * NS_SPREAD);
 }
 
-/*
- * Are prefixes asked for, or so short that they may pay for being made?  To
- * know their events they must be made, so that must be little against the
- * cheapest method so far.
- */
-static bool
-prefixes_promise(const qi_preparation *p)
+/* The least cost so far of what may be chosen. */
+static double
+cheapest_so_far(const qi_preparation *p)
 {
-	const qi_request *r = &p->request;
 	double cheapest = p->plan.cost[QI_INDEX];
 	int method;
 
-	if (qi_filter_passes_nothing(&r->filter) || r->variant == QI_VARIANT_OFF ||
-		(r->method != QI_AUTO && r->method != QI_INDEX))
-		return false;
-	if (r->variant == QI_VARIANT_ON)
-		return true;
-	for (method = QI_MERGE; r->method == QI_AUTO && method < QI_METHODS; method++)
+	for (method = QI_MERGE; p->request.method == QI_AUTO && method < QI_METHODS; method++)
 		if (p->plan.cost[method] < cheapest)
 			cheapest = p->plan.cost[method];
-	return r->rows_wanted == 0 && cheapest > (double) p->column.elements * NS_SORT * 2 &&
-		   qi_prefix_room(p, &p->column) < p->column.elements / 2;
+	return cheapest;
+}
+
+/* Counting by it, if their lists have so many events. */
+static double
+prefix_count(const sums *s, double events)
+{
+	/* a candidate may come several times; at most every pair is one */
+	double candidates = s->share * events;
+	double merged = (candidates < s->pairs ? candidates / s->pairs : 1) * s->alike;
+
+	return candidates * NS_CANDIDATE + merged * (NS_CHECK + (s->row + s->column) * NS_CHECKED);
+}
+
+/* Prefixes' elements at most: those that are sorted, and those put into the index. */
+static double
+prefix_preparation(const qi_preparation *p)
+{
+	double sorted = (double) p->column.elements;
+	double entered = (double) qi_prefix_room(p, &p->column);
+
+	if (!qi_within_one(&p->request))
+	{
+		sorted += (double) p->row.elements;
+		entered += (double) qi_prefix_room(p, &p->row);
+	}
+	else
+		entered *= 2;
+	return sorted * NS_SORT + entered * build_one(p);
+}
+
+/*
+ * Are prefixes asked for, or likely to pay for being made?  Their events are
+ * known once they are made, which costs more than a whole search by another
+ * method may, so those of a sample of the sets decide.
+ */
+static qs_status
+prefixes_promise(qi_preparation *p, const sums *s, bool *promise)
+{
+	const qi_request *r = &p->request;
+	double cheapest = cheapest_so_far(p);
+	double preparation;
+	double events;
+	qs_status status;
+
+	*promise = false;
+	if (qi_filter_passes_nothing(&r->filter) || r->variant == QI_VARIANT_OFF ||
+		(r->method != QI_AUTO && r->method != QI_INDEX))
+		return QS_OK;
+	*promise = r->variant == QI_VARIANT_ON;
+	if (*promise || r->rows_wanted != 0 || cheapest < (double) p->column.elements * NS_SORT)
+		return QS_OK;
+	preparation = prefix_preparation(p);
+	if (cheapest < preparation)
+		return QS_OK;
+	status = qi_sample_prefixes(p, &events);
+	*promise = status == QS_OK && preparation + prefix_count(s, events) < cheapest;
+	return status;
 }
 
 /* The index of prefixes, which are made already. */
@@ -194,12 +295,9 @@ static void
 cost_prefixes(qi_preparation *p, const sums *s)
 {
 	qi_plan *plan = &p->plan;
-	/* a candidate may come several times; at most every pair is one */
-	double candidates = s->share * (double) plan->prefix_events;
-	double distinct = candidates < s->pairs ? candidates : s->pairs;
-	double check = NS_PAIR + (s->row + s->column) * NS_MERGE;
-	double build = s->element * NS_BUILD / 2;
-	double cost = build + candidates * NS_CANDIDATE + distinct * check;
+	double entered = (double) (p->column.prefix_elements + p->row.prefix_elements);
+	double build = entered * build_one(p);
+	double cost = build + prefix_count(s, (double) plan->prefix_events);
 
 	plan->prefix = p->request.variant == QI_VARIANT_ON || cost < plan->cost[QI_INDEX];
 	if (!plan->prefix)
@@ -261,6 +359,7 @@ qs_status
 qi_prepare(qi_preparation *p, const qi_request *request)
 {
 	qs_status status;
+	bool prefixes;
 	sums s;
 
 	memset(p, 0, sizeof(*p));
@@ -281,13 +380,13 @@ qi_prepare(qi_preparation *p, const qi_request *request)
 	choose_heavy(p);
 	cost_pairwise(p, &s);
 	cost_index(p, &s);
-	if (prefixes_promise(p))
-	{
+	status = prefixes_promise(p, &s, &prefixes);
+	if (status == QS_OK && prefixes)
 		status = qi_make_prefixes(p);
-		if (status != QS_OK)
-			return status;
+	if (status != QS_OK)
+		return status;
+	if (prefixes)
 		cost_prefixes(p, &s);
-	}
 	limit_memory(p);
 	return choose_method(p);
 }
@@ -313,6 +412,7 @@ qi_prepared_free(qi_preparation *p)
 	qi_release(memory, p->degree);
 	qi_release(memory, p->bin);
 	qi_release(memory, p->map);
+	qi_release(memory, p->rarity);
 	qi_release(memory, p->prefix_degree);
 	qi_release(memory, p->buffer);
 }
