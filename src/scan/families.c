@@ -269,10 +269,11 @@ top_merge(SketchedColumn *column, void *value)
 	TopMergeFlat(column->top, value);
 }
 
+/* An array is more than one element. */
 static bool
 sets_takes_keys(const ColumnScanCall *call)
 {
-	return true;
+	return !OidIsValid(get_base_element_type(call->key_type));
 }
 
 /* Each row travels as its two numbers. */
