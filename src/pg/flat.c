@@ -2,13 +2,16 @@
  * flat.c
  *		Types whose values are the bytes of a format: text, binary, comparison.
  *
- * Text is the type's prefix and the base64 of the bytes; binary and bytea are
- * the bytes themselves.  All that comes in is validated.
+ * Text is the type's prefix and the base64 of the bytes; or, where that takes
+ * less, of the packed bytes (base/pack.h) behind a tilde: tables of few keys are
+ * mostly zeros.  Both are read.  Binary and bytea are the bytes themselves.  All
+ * that comes in is validated.
  *
  * src/pg/flat.c
  */
 #include "pg/flat.h"
 
+#include "base/pack.h"
 #include "engine/base64.h"
 
 #include "common/hashfn.h"
@@ -19,6 +22,13 @@
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
+
+/* What marks packed bytes: no digit of base64. */
+#define PACKED '~'
+
+/* Only values of so many bytes are packed, and only into so much of them. */
+#define PACK_AT         1024
+#define PACK_ROOM(size) ((size) / 4 * 3)
 
 /* Most bytes of bad input that an error message shows. */
 #define SHOWN 40
@@ -36,6 +46,48 @@ bad_text(const FlatType *type, const char *text, const char *detail)
 					errdetail("%s", detail), hint ? errhint("%s", hint) : 0));
 }
 
+/* The bytes that base64 stands for, with room for so many more in front; NULL: it is none. */
+static uint8 *
+decoded(const char *code, Size front, size_t *length)
+{
+	Size code_length = strlen(code);
+	uint8 *bytes = palloc(front + qs_base64_bytes(code_length));
+
+	return qs_base64_decode(code, code_length, bytes + front, length) ? bytes : NULL;
+}
+
+/* A value from base64 of its bytes, or NULL. */
+static struct varlena *
+from_plain(const char *code)
+{
+	size_t length;
+	struct varlena *value = (struct varlena *) decoded(code, VARHDRSZ, &length);
+
+	if (value)
+		SET_VARSIZE(value, VARHDRSZ + length);
+	return value;
+}
+
+/* Likewise of its packed bytes. */
+static struct varlena *
+from_packed(const char *code)
+{
+	size_t length;
+	uint8 *packed = decoded(code, 0, &length);
+	struct varlena *value;
+	uint32 count;
+
+	if (packed == NULL || !qs_unpacked_count(packed, length, &count) ||
+		count > MaxAllocSize - VARHDRSZ - QS_PACK_SLACK)
+		return NULL;
+	value = palloc(VARHDRSZ + count + QS_PACK_SLACK);
+	SET_VARSIZE(value, VARHDRSZ + count);
+	if (!qs_unpack(packed, length, (uint8 *) VARDATA(value), count))
+		return NULL;
+	pfree(packed);
+	return value;
+}
+
 Datum
 FlatIn(const FlatType *type, FunctionCallInfo fcinfo)
 {
@@ -43,16 +95,15 @@ FlatIn(const FlatType *type, FunctionCallInfo fcinfo)
 	Size skip = strlen(type->prefix);
 	const char *code = text + skip;
 	struct varlena *value;
-	size_t code_length;
-	size_t length;
 
 	if (strncmp(text, type->prefix, skip) != 0)
 		bad_text(type, text, psprintf("A %s starts with \"%s\".", type->noun, type->prefix));
-	code_length = strlen(code);
-	value = palloc(VARHDRSZ + qs_base64_bytes(code_length));
-	if (!qs_base64_decode(code, code_length, (uint8 *) VARDATA(value), &length))
-		bad_text(type, text, psprintf("What follows \"%s\" is not base64.", type->prefix));
-	SET_VARSIZE(value, VARHDRSZ + length);
+	value = *code == PACKED ? from_packed(code + 1) : from_plain(code);
+	if (value == NULL)
+		bad_text(type, text,
+				 *code == PACKED
+					 ? psprintf("What follows \"%s%c\" are no packed bytes.", type->prefix, PACKED)
+					 : psprintf("What follows \"%s\" is not base64.", type->prefix));
 	type->validate(value, ERRCODE_INVALID_TEXT_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }
@@ -64,13 +115,35 @@ flat_argument(Datum datum)
 	return PG_DETOAST_DATUM(datum);
 }
 
+/*
+ * The packed bytes of a value of so many, and how many these are; NULL, and no
+ * change: they would be too many to be worth it.
+ */
+static uint8 *
+packed_bytes(const struct varlena *value, Size *length)
+{
+	Size size = *length;
+	uint8 *packed;
+
+	if (size < PACK_AT)
+		return NULL;
+	packed = palloc(PACK_ROOM(size) + QS_PACK_SLACK);
+	*length = qs_pack((const uint8 *) VARDATA(value), (uint32) size, packed, PACK_ROOM(size));
+	if (*length > 0)
+		return packed;
+	pfree(packed);
+	*length = size;
+	return NULL;
+}
+
 Datum
 FlatOut(const FlatType *type, FunctionCallInfo fcinfo)
 {
 	struct varlena *value = flat_argument(PG_GETARG_DATUM(0));
-	Size bytes = VARSIZE(value) - VARHDRSZ;
-	Size skip = strlen(type->prefix);
-	Size room = skip + qs_base64_length(bytes) + 1;
+	Size length = VARSIZE(value) - VARHDRSZ;
+	uint8 *packed = packed_bytes(value, &length);
+	Size skip = strlen(type->prefix) + (packed ? 1 : 0);
+	Size room = skip + qs_base64_length(length) + 1;
 	char *out;
 
 	if (room > MaxAllocSize)
@@ -79,9 +152,13 @@ FlatOut(const FlatType *type, FunctionCallInfo fcinfo)
 							   type->noun, (long long) room, (long long) MaxAllocSize),
 						errhint("Use binary format.")));
 	out = palloc(room);
-	memcpy(out, type->prefix, skip);
-	qs_base64_encode((const uint8 *) VARDATA(value), bytes, out + skip);
+	memcpy(out, type->prefix, strlen(type->prefix));
+	if (packed)
+		out[skip - 1] = PACKED;
+	qs_base64_encode(packed ? packed : (const uint8 *) VARDATA(value), length, out + skip);
 	out[room - 1] = '\0';
+	if (packed)
+		pfree(packed);
 	PG_RETURN_CSTRING(out);
 }
 
