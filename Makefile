@@ -379,7 +379,7 @@ bundle: all test-modules
 DIST := build/$(EXTENSION)-$(EXTVERSION).zip
 deb:
 	@src/test/package.sh build
-dist:
+dist: check-release
 	@mkdir -p build
 	git archive --format=zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(DIST) HEAD
 check-dist: dist

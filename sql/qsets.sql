@@ -123,19 +123,6 @@ CREATE AGGREGATE qsets_agg(set_id bigint, element @KEY@) (
 COMMENT ON AGGREGATE qsets_agg(bigint, @KEY@) IS 'collection of sets of element';
 
 --@ end
---@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean
-CREATE FUNCTION qsets_agg_trans(qsets, bigint, @KEY@[]) RETURNS qsets
-	AS 'MODULE_PATHNAME', 'qsets_agg_trans_array' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT qsets_support;
-COMMENT ON FUNCTION qsets_agg_trans(qsets, bigint, @KEY@[]) IS 'aggregate support';
-
-CREATE AGGREGATE qsets_agg(set_id bigint, elements @KEY@[]) (
-	STYPE = qsets, SSPACE = 65536, SFUNC = qsets_agg_trans,
-	COMBINEFUNC = qsets_merge_trans, FINALFUNC = qsets_agg_final, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE qsets_agg(bigint, @KEY@[]) IS 'collection of sets of elements';
-
---@ end
 
 --
 -- Pairs of sets.  NULL stands for the default.

@@ -351,7 +351,7 @@ CREATE FUNCTION qsketch_progress_of_processes(
 	OUT phase text, OUT backend text, OUT workers bigint, OUT pages_total bigint, OUT pages_done bigint,
 	OUT keys bigint, OUT sets_total bigint, OUT sets_done bigint, OUT pairs bigint)
 	RETURNS SETOF record
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_progress_of_processes() IS 'column scans and calls of set_pairs that are running, by process';
 
 CREATE VIEW qsketch_progress AS

@@ -124,6 +124,12 @@ SELECT (SELECT bool_and(qsketch_estimate(sk, c) = 6) FROM people, (SELECT qsketc
 	(SELECT qsketch_estimate(qsketch_merge_agg(sk), 'USER1')
 		FROM (SELECT qsketch_agg(c) AS sk FROM people GROUP BY t) AS s) AS merged;
 
+-- sets of them, single and in arrays
+SELECT qsets_agg(1, c) = qsets_agg(1, a) AS arrays, qsets_agg(1, c) = qsets_agg(1, d) AS domain, qsets_agg(1, c) = qsets_agg(1, n) AS of_domain,
+	qsets_cardinality(qsets_agg(1, a), 1) AS keys, (qsets_info(qsets_agg(1, a))).key_family,
+	qsets_cardinality(qsets_agg(1, a::text[]), 1) AS texts
+FROM people, LATERAL (SELECT ARRAY[c, lower(c::text)::citext] AS a, ARRAY[d] AS n) AS x;
+
 -- asking: citext, literals, arrays; text is of another kind
 CREATE TEMP TABLE built AS
 SELECT qsketch_agg(c) AS c, qsketch_agg(d) AS d, qsketch_agg(t) AS t FROM people;

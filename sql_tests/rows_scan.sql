@@ -29,7 +29,7 @@ DELETE FROM row_scan WHERE i4 = 77;
 VACUUM ANALYZE row_scan;
 
 SET max_parallel_workers_per_gather = 0;
-EXPLAIN (VERBOSE, COSTS OFF) SELECT qsketch_agg(ROW(i4, t)) FROM row_scan;
+EXPLAIN (COSTS OFF) SELECT qsketch_agg(ROW(i4, t)) FROM row_scan;
 CREATE TEMP TABLE row_columns (columns text);
 INSERT INTO row_columns VALUES ('i4, i2'), ('i8, i4'), ('i4, t'), ('t, i4'), ('t, v'), ('i2, i4, i8, t, v'), ('nc, i4'), ('t, nc'), ('c, v'), ('d, ts'), ('n, f'), ('b, m'),
 	('u, ar'), ('p, i4'), ('dom, bt'), ('long, i4'), ('long, t'), ('i4, added'), ('added, added_text, added_after'), ('i4'), ('i4, i4'), ('nc COLLATE "C", t COLLATE row_nocase'),

@@ -21,6 +21,25 @@ SELECT qsets_agg(s, a) = qsets_agg(s, e) AS same FROM (VALUES (1, '{1,2,NULL,2}'
 	LEFT JOIN LATERAL unnest(a) AS e ON true;
 SELECT qsets_agg(1, '{a,b}'::text[]) = qsets_agg(1, '{b,a,b}'::text[]) AS same;
 SELECT qsets_agg(1, '{a,b}'::varchar[]::text[]) = qsets_agg(1, '{a,b}'::text[]) AS same;
+-- arrays of any type bring their elements, those of domains, too
+CREATE TYPE fruit AS ENUM ('apple', 'fig', 'plum');
+CREATE DOMAIN fruits AS fruit[];
+CREATE DOMAIN kind AS fruit;
+SELECT qsets_agg(s, a) = qsets_agg(s, e) AS enums, qsets_agg(s, a::fruits) = qsets_agg(s, e) AS domain, qsets_agg(s, a::kind[]) = qsets_agg(s, e) AS of_domain,
+	qsets_agg(s, a::varchar[]) = qsets_agg(s, e::varchar) AS varchar, qsets_agg(s, a::bpchar[]) = qsets_agg(s, e::bpchar) AS bpchar,
+	qsets_agg(s, a::name[]) = qsets_agg(s, e::name) AS name
+FROM (VALUES (1, '{apple,fig,NULL,fig}'::fruit[]), (2, '{{plum,apple},{fig,fig}}'), (3, '{}'), (4, NULL)) AS v (s, a) LEFT JOIN LATERAL unnest(a) AS e ON true;
+SELECT qsets_cardinality(qsets_agg(1, ARRAY[interval '1 h', '60 min', '2 h']), 1) AS intervals, qsets_cardinality(qsets_agg(1, '{1,2,2}'::oid[]), 1) AS oids,
+	qsets_elements(qsets_agg(1, '{2020-01-02,2000-01-01}'::date[]), 1) AS dates, qsets_cardinality(qsets_agg(1, ARRAY[ROW(1, 'a'), ROW(1, 'b'), ROW(1, 'a')]), 1) AS rows;
+SELECT qsets_cardinality(qsets_agg(i, a), 3) AS late FROM (VALUES (1, '{}'::record[]), (2, ARRAY[NULL::record]), (3, ARRAY[NULL, ROW(1, 'a'), ROW(2, 'b')])) AS v (i, a);
+SELECT qsets_agg(1, a) FROM (VALUES (ARRAY[ROW(1, 'a')]), (ARRAY[ROW('a', 1)])) AS v (a);
+SELECT qsets_agg(1, ARRAY['(1,2)'::point]);
+CREATE TABLE arrays AS SELECT i AS s, ARRAY[i, i + 1] AS a FROM generate_series(1, 9) AS i;
+EXPLAIN (COSTS OFF) SELECT qsets_agg(s, a) FROM arrays;
+SELECT qsets_count(c), qsets_elements(c, 4) FROM (SELECT qsets_agg(s, a) AS c FROM arrays) AS x;
+DROP TABLE arrays;
+DROP DOMAIN fruits, kind;
+DROP TYPE fruit;
 
 -- any order, any grouping, any plan
 CREATE TABLE member AS SELECT (i * 31) % 97 AS s, (i * 7919) % 1009 AS e FROM generate_series(1, 20000) AS i;

@@ -11,7 +11,7 @@ use QsketchGpu;
 use Time::HiRes qw(time);
 use Test::More;
 
-my $node = gpu_node('devices', "qsketch.gpu_devices = '0,1,2'", 'jit = off');
+my $node = gpu_node('devices', "qsketch.gpu_devices = '0,1,2'", 'jit = off', 'max_parallel_workers_per_gather = 0');
 my $devices = $node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu()');
 my $split = 'SET qsketch.gpu_split_time = 0';
 
@@ -130,7 +130,7 @@ $session->query_until(qr/started/, "\\echo started\nSELECT /* long */ count(*) F
 ok($node->poll_query_until('postgres', q{SELECT set_searches > 0 AND pg_sleep(0.5) IS NOT NULL FROM qsketch_stat_gpu}), 'a long search');
 my $began = gpu_count($node, 'set_searches');
 is($node->safe_psql('postgres', $pairs), on_cpu($pairs), 'others are served meanwhile');
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%/* long%' AND state = 'active' AND pid <> pg_backend_pid()}),
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%/* long%' AND state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()}),
 	1, 'while it goes on');
 my $start = time;
 $node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%/* long%' AND pid <> pg_backend_pid()});

@@ -206,6 +206,13 @@ for my $role ('bob', 'watcher')
 }
 is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_stat', extra_params => [ '-U', 'bob' ]), '1', 'all may read them');
 
+# keys and batches by where they are counted: small sketches stay here as long as they are explicit
+$node->safe_psql('postgres', 'SELECT qsketch_stat_reset()');
+$node->safe_psql('postgres', q{SET qsketch.backend = gpu; SET qsketch.enable_columnscan = off;
+	SELECT qsketch_total(qsketch_agg(k)), (pbf_info(pbf_agg(k, pbf_new_bloom(100000)))).rows, cardinality(array_agg(k)) FROM fast});
+is($node->safe_psql('postgres', qq{SELECT keys_cpu + keys_gpu, keys_gpu > 1.5 * $rows, batches_gpu > 0, column_scans FROM qsketch_stat}),
+	2 * $rows . '|t|t|0', 'keys on a GPU, without a column scan');
+
 # nothing is told where activities are not tracked
 $run = start($superuser, 'SET track_activities = off', $scan);
 $node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'});

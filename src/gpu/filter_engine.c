@@ -76,16 +76,29 @@ move(qf_filter *f)
 }
 
 /*
- * Should filters of these parameters go to a device?  Rows that set less than one
- * bit on average cost the CPU little more than it takes to send them.
+ * Rows that set less than one bit on average cost the CPU little more than it takes
+ * to send them.
  */
+const char *
+GpuFilterReason(const qf_params *p)
+{
+	if (gpu_backend == BACKEND_GPU)
+		return NULL;
+	if (gpu_backend == BACKEND_CPU)
+		return "qsketch.backend is cpu";
+	if (GpuStateNow() != GPU_READY)
+		return GpuMissingReason();
+	if (qf_dense_size(p) < (uint64) gpu_min_size * 1024)
+		return "the filter is smaller than qsketch.gpu_min_size";
+	return p->k * qf_probability(p) < 1 ? "rows set less than one bit of the filter on average"
+										: NULL;
+}
+
+/* Should filters of these parameters go to a device? */
 static bool
 wants_device(const qf_params *p)
 {
-	if (gpu_backend != BACKEND_AUTO)
-		return gpu_backend == BACKEND_GPU;
-	return GpuStateNow() == GPU_READY && qf_dense_size(p) >= (uint64) gpu_min_size * 1024 &&
-		   p->k * qf_probability(p) >= 1;
+	return GpuFilterReason(p) == NULL;
 }
 
 /*

@@ -15,6 +15,9 @@
 #include "varatt.h"
 #endif
 
+/* Why do filters of these parameters not go to a GPU, however many rows they get?  NULL: they do. */
+extern const char *GpuFilterReason(const qf_params *p);
+
 /* The engine for new filters that take rows, as qsketch.backend wants it. */
 extern const qf_engine *GpuFilterEngine(void);
 

@@ -166,7 +166,7 @@ FilterFlush(ExpandedFilter *expanded)
 	expanded->row += batch.count;
 	expanded->buffer.count = 0;
 	expanded->batches++;
-	StatCountBatch(false, batch.count);
+	StatCountBatch(filter->remote != NULL, batch.count);
 	KeyBufferLimit(&expanded->buffer, most_room(expanded));
 }
 

@@ -27,14 +27,12 @@
 #define ELEMENT_ARGUMENT 2
 
 extern Datum qsets_agg_trans(PG_FUNCTION_ARGS);
-extern Datum qsets_agg_trans_array(PG_FUNCTION_ARGS);
 extern Datum qsets_merge_trans(PG_FUNCTION_ARGS);
 
 extern Datum qsets_agg_final(PG_FUNCTION_ARGS);
 
 static const AggregateForm numbered = { .weight = ID_ARGUMENT };
 
-/* Only that of plain elements: an array is more than one key. */
 static const AggregateForm *
 transition_form(PGFunction transition)
 {
@@ -57,8 +55,7 @@ finishes(PGFunction function)
 static bool
 moves(PGFunction function)
 {
-	return function == qsets_agg_trans || function == qsets_agg_trans_array ||
-		   function == qsets_merge_trans;
+	return function == qsets_agg_trans || function == qsets_merge_trans;
 }
 
 const AggregateFunctions sets_functions = { ELEMENT_ARGUMENT, transition_form, combines, finishes,
@@ -85,77 +82,80 @@ state_for_update(FunctionCallInfo fcinfo)
 	return state;
 }
 
-/* Learn what elements are; those of an array if the argument is one of several. */
+/* A row's elements: the argument, or those of an array. */
+typedef struct Elements
+{
+	Datum one;
+	bool none;
+	Datum *value;
+	bool *null;
+	int count;
+} Elements;
+
+/* Learn of what type elements are, which is an array's if the argument is one of any type. */
 static void
-learn_key(FunctionCallInfo fcinfo, ExpandedSets *state, bool array)
+learn_type(FunctionCallInfo fcinfo, ExpandedSets *state)
 {
 	KeyArgument key;
+	Oid type;
 
 	KeyArgumentOf(&key, fcinfo, ELEMENT_ARGUMENT);
-	if (array)
-	{
-		Oid type = get_base_element_type(key.type);
-
-		if (!OidIsValid(type))
-			elog(ERROR, "type %u is no array", key.type);
-		key.type = type;
-	}
-	SetsTakeKeys(state, key.type, key.collation);
-	if (!array)
-		KeyTypeLearn(&state->key, PG_GETARG_DATUM(ELEMENT_ARGUMENT));
+	type = get_base_element_type(key.type);
+	state->arrays = OidIsValid(type);
+	SetsTakeKeys(state, state->arrays ? type : key.type, key.collation);
 }
 
-/* The state with which a row's elements can be added. */
-static ExpandedSets *
-state_for_row(FunctionCallInfo fcinfo, bool array)
+/* Take an array of any dimensions apart. */
+static void
+take_apart(Elements *elements, const ExpandedSets *state, Datum argument)
 {
-	ExpandedSets *state = state_for_update(fcinfo);
+	ArrayType *array = DatumGetArrayTypeP(argument);
+	Oid type = ARR_ELEMTYPE(array);
+	int16 length;
+	bool by_value;
+	char align;
 
-	if (unlikely(state->key.type == InvalidOid))
-		learn_key(fcinfo, state, array);
-	if (unlikely(!state->building))
-		SetsBuild(state, !state->exact, &state->key.keys);
-	return state;
+	if (type != state->key.type && !IsBinaryCoercible(type, getBaseType(state->key.type)))
+		elog(ERROR, "array has elements of type %u instead of %u", type, state->key.type);
+	get_typlenbyvalalign(type, &length, &by_value, &align);
+	deconstruct_array(array, type, length, by_value, align, &elements->value, &elements->null,
+					  &elements->count);
 }
 
-/* qsets_agg_trans(qsets, set_id bigint, element KEY) */
+static void
+elements_of(Elements *elements, const ExpandedSets *state, Datum argument)
+{
+	if (state->arrays)
+	{
+		take_apart(elements, state, argument);
+		return;
+	}
+	*elements = (Elements){ .one = argument, .count = 1 };
+	elements->value = &elements->one;
+	elements->null = &elements->none;
+}
+
+/* qsets_agg_trans(qsets, set_id bigint, element KEY), which may be an array of elements */
 PG_FUNCTION_INFO_V1(qsets_agg_trans);
 Datum
 qsets_agg_trans(PG_FUNCTION_ARGS)
 {
 	ExpandedSets *state;
+	Elements elements;
+	int i;
 
 	if (PG_ARGISNULL(ID_ARGUMENT) || PG_ARGISNULL(ELEMENT_ARGUMENT))
 		return AggregateUnchanged(fcinfo);
-	state = state_for_row(fcinfo, false);
-	SetsAddKey(state, PG_GETARG_INT64(ID_ARGUMENT), PG_GETARG_DATUM(ELEMENT_ARGUMENT));
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
-}
-
-/* qsets_agg_trans(qsets, set_id bigint, elements KEY[]): of any dimensions */
-PG_FUNCTION_INFO_V1(qsets_agg_trans_array);
-Datum
-qsets_agg_trans_array(PG_FUNCTION_ARGS)
-{
-	ExpandedSets *state;
-	ArrayType *array;
-	ArrayIterator iterator;
-	Datum element;
-	bool null;
-
-	if (PG_ARGISNULL(ID_ARGUMENT) || PG_ARGISNULL(ELEMENT_ARGUMENT))
-		return AggregateUnchanged(fcinfo);
-	state = state_for_row(fcinfo, true);
-	array = PG_GETARG_ARRAYTYPE_P(ELEMENT_ARGUMENT);
-	if (ARR_ELEMTYPE(array) != state->key.type &&
-		!IsBinaryCoercible(ARR_ELEMTYPE(array), getBaseType(state->key.type)))
-		elog(ERROR, "array has elements of type %u instead of %u", ARR_ELEMTYPE(array),
-			 state->key.type);
-	iterator = array_create_iterator(array, 0, NULL);
-	while (array_iterate(iterator, &element, &null))
-		if (!null)
-			SetsAddKey(state, PG_GETARG_INT64(ID_ARGUMENT), element);
-	array_free_iterator(iterator);
+	state = state_for_update(fcinfo);
+	if (unlikely(state->key.type == InvalidOid))
+		learn_type(fcinfo, state);
+	elements_of(&elements, state, PG_GETARG_DATUM(ELEMENT_ARGUMENT));
+	if (unlikely(!state->building) &&
+		KeyTypeLearnArray(&state->key, elements.value, elements.null, elements.count))
+		SetsBuild(state, !state->exact, &state->key.keys);
+	for (i = 0; i < elements.count; i++)
+		if (!elements.null[i])
+			SetsAddKey(state, PG_GETARG_INT64(ID_ARGUMENT), elements.value[i]);
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
 

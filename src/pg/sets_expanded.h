@@ -20,6 +20,7 @@ typedef struct ExpandedSets
 
 	KeyType key; /* of the elements that are added; type 0 = not known yet */
 	bool exact;  /* elements are these integers themselves */
+	bool arrays; /* a row of the aggregate brings an array of them */
 
 	uint64 version; /* of the collection: a number that no other in this process has */
 

@@ -365,11 +365,15 @@ ScanConditionsEnd(ScanConditions *conditions)
 	ResetExprContext(conditions->context);
 }
 
-/* What the planner expects testing a row to cost. */
+/*
+ * What testing all of them on a row costs.  The planner takes some tests for free,
+ * and so are ours then; a long list is searched, not gone through.
+ */
 Cost
 ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup)
 {
-	Cost per_row = 0;
+	Cost on_page = 0;
+	Cost by_executor = 0;
 	ListCell *cell;
 
 	foreach (cell, clauses)
@@ -378,8 +382,12 @@ ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup)
 
 		cost_qual_eval_node(&cost, lfirst(cell), root);
 		*startup += cost.startup;
-		per_row += is_on_page(lfirst(cell)) ? PAGE_TEST_SHARE * cpu_operator_cost
-											: cost.per_tuple + EXPRESSION_SHARE * cpu_tuple_cost;
+		if (is_on_page(lfirst(cell)))
+			on_page += PAGE_TEST_SHARE * Min(cost.per_tuple, cpu_operator_cost);
+		else if (by_executor == 0)
+			by_executor = EXPRESSION_SHARE * cpu_tuple_cost + cost.per_tuple;
+		else
+			by_executor += cost.per_tuple;
 	}
-	return per_row;
+	return on_page + by_executor;
 }

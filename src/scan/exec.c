@@ -42,6 +42,7 @@ typedef struct ColumnScanState
 	SketchedColumn *column;
 	WantedRows rows;
 	bool partial;
+	ScanHandover *handover; /* NULL: it has sketches of its own */
 	bool alone;             /* the leader has no other scan to do when this one ends */
 	MemoryContext sketches; /* of the current result */
 	MemoryContext scratch;  /* of hashing one page's keys */
@@ -173,24 +174,29 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	init_rows(state);
 	init_columns(state);
 	state->alone = boolVal(linitial(cscan->custom_private));
+	if (intVal(lsecond(cscan->custom_private)) >= 0)
+		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 	state->scratch =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan keys", ALLOCSET_DEFAULT_SIZES);
 }
 
-/* Empty sketches, for each run. */
+/* Empty sketches, for each run, or those that the scan before this one has filled. */
 static void
 start_sketches(ColumnScanState *state)
 {
+	MemoryContext context = state->sketches;
 	int i;
 
 	MemoryContextReset(state->sketches);
+	if (state->handover && ScanHandoverTake(state->handover, state->column, state->count, &context))
+		return;
 	for (i = 0; i < state->count; i++)
 	{
 		SketchedColumn *column = &state->column[i];
 
-		column->family->start(column, state->sketches, state->partial);
+		column->family->start(column, context, state->partial);
 	}
 }
 
@@ -213,10 +219,11 @@ start_scan(ColumnScanState *state)
 	PageReaderBegin(&state->reader, state->scan);
 }
 
-static void
-count_run(ColumnScanState *state, bool first)
+/* What the sketches have got so far. */
+static ScanCounts
+count_keys(const ColumnScanState *state)
 {
-	ScanCounts run = { .pages = state->reader.pages, .pages_visible = state->reader.pages_visible };
+	ScanCounts counts = { 0 };
 	int i;
 
 	for (i = 0; i < state->count; i++)
@@ -225,11 +232,24 @@ count_run(ColumnScanState *state, bool first)
 
 		if (column->header == NULL)
 			continue;
-		run.keys += *column->members;
-		run.batches += *column->batches;
-		run.on_cpu |= SketchedColumnIsOnCpu(column);
-		run.on_gpu |= !SketchedColumnIsOnCpu(column);
+		counts.keys += *column->members;
+		counts.batches += *column->batches;
+		counts.on_cpu |= SketchedColumnIsOnCpu(column);
+		counts.on_gpu |= !SketchedColumnIsOnCpu(column);
 	}
+	return counts;
+}
+
+/* Count what this run did; "before" was there when it began. */
+static void
+count_run(ColumnScanState *state, const ScanCounts *before, bool first)
+{
+	ScanCounts run = count_keys(state);
+
+	run.keys -= before->keys;
+	run.batches -= before->batches;
+	run.pages = state->reader.pages;
+	run.pages_visible = state->reader.pages_visible;
 	ScanReportRun(&run, first);
 	if (state->shared)
 		SharedScanCount(state->shared, &run);
@@ -261,10 +281,12 @@ run(ColumnScanState *state)
 {
 	PageTuples *tuples = palloc(sizeof(PageTuples));
 	bool first = true;
+	ScanCounts before;
 	MemoryContext old;
 	int i;
 
 	start_sketches(state);
+	before = count_keys(state);
 	WantedRowsStart(&state->rows);
 	if (state->shared)
 		first = SharedScanJoin(state->shared);
@@ -284,7 +306,7 @@ run(ColumnScanState *state)
 	pfree(tuples);
 	for (i = 0; i < state->count; i++)
 		state->column[i].family->flush(&state->column[i]);
-	count_run(state, first);
+	count_run(state, &before, first);
 	ScanReport(&state->activity, &state->reader, state->column, state->count);
 	ActivitySet(&state->activity, ACTIVITY_PHASE, PHASE_MERGING);
 	state->ready = true;
@@ -312,7 +334,9 @@ next(ScanState *node)
 	left = state->shared && !SharedScanLeave(state->shared, node->ps.state->es_query_dsa,
 											 state->column, state->count, state->alone);
 	ActivityEnd(&state->activity);
-	if (left)
+	if (state->handover)
+		ScanHandoverGive(state->handover, state->column);
+	if (left || state->handover)
 	{
 		MemoryContextReset(state->sketches);
 		return slot;

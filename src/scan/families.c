@@ -7,6 +7,8 @@
  */
 #include "scan/scan.h"
 
+#include "gpu/filter_gpu.h"
+#include "gpu/sketch_gpu.h"
 #include "pg/filter_aggregate.h"
 #include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
@@ -182,6 +184,43 @@ filter_merge(SketchedColumn *column, void *value)
 	FilterMerge(column->filter, &view);
 }
 
+/* The template of a call that is no more than a constant; false: something else. */
+static bool
+constant_template(const Aggref *aggref, const AggregateForm *form, const Const **template)
+{
+	*template = NULL;
+	if (form->template == 0 || list_length(aggref->args) < form->template)
+		return form->template == 0;
+	*template = (const Const *) list_nth_node(TargetEntry, aggref->args, form->template - 1)->expr;
+	return IsA(*template, Const) && !(*template)->constisnull;
+}
+
+/* Why will a call not count on a GPU? */
+const char *
+ColumnGpuReason(const Aggref *aggref)
+{
+	RecognizedAggregate aggregate;
+	const Const *template;
+
+	if (RecognizeAggregate(aggref->aggfnoid, &sketch_functions, &aggregate) &&
+		constant_template(aggref, &aggregate.form, &template))
+	{
+		qs_params params;
+
+		sketch_params(template, &params);
+		return GpuSketchReason(&params);
+	}
+	if (RecognizeAggregate(aggref->aggfnoid, &filter_functions, &aggregate) &&
+		constant_template(aggref, &aggregate.form, &template) && template)
+	{
+		qf_params params;
+
+		filter_params(template, &params);
+		return GpuFilterReason(&params);
+	}
+	return NULL;
+}
+
 /* Integers are the keys that need no values beside them. */
 static bool
 top_takes_keys(const ColumnScanCall *call)
@@ -230,10 +269,11 @@ top_merge(SketchedColumn *column, void *value)
 	TopMergeFlat(column->top, value);
 }
 
+/* An array is more than one element. */
 static bool
 sets_takes_keys(const ColumnScanCall *call)
 {
-	return true;
+	return !OidIsValid(get_base_element_type(call->key_type));
 }
 
 /* Each row travels as its two numbers. */

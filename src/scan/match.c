@@ -74,7 +74,7 @@ match_weight(Expr *expr, ColumnScanCall *call)
 			call->weight_kind = KEY_INT8;
 			return true;
 		default:
-			return false;
+			return ScanRefuse("weights or ids are no column of integers");
 	}
 }
 
@@ -98,11 +98,12 @@ match_aggregate(Aggref *aggref, ColumnScanCall *call)
 	int key;
 
 	call->family = recognize(aggref->aggfnoid, &call->aggregate);
-	if (call->family == NULL || (form->weight && !call->family->weights) || aggref->aggstar ||
-		aggref->aggvariadic ||
+	if (call->family == NULL)
+		return ScanRefuse("another aggregate beside them");
+	if ((form->weight && !call->family->weights) || aggref->aggstar || aggref->aggvariadic ||
 		list_length(aggref->args) !=
 			1 + (form->weight != 0) + (form->limit != 0) + (form->template != 0))
-		return false;
+		return ScanRefuse("an aggregate of this form");
 	key = call->family->functions->key - 1;
 	call->key_type = KeyTypeOfExpr(IsPolymorphicType(call->aggregate.key_type)
 									   ? list_nth_oid(aggref->aggargtypes, key)
@@ -139,19 +140,21 @@ match_key(Expr *expr, ColumnScanCall *call)
 	ListCell *cell;
 
 	call->key = as_column(expr);
-	if (call->key || !IsA(expr, RowExpr) || !RowKeyTakes((RowExpr *) expr))
-		return call->key != NULL;
+	if (call->key)
+		return true;
+	if (!IsA(expr, RowExpr) || !RowKeyTakes((RowExpr *) expr))
+		return ScanRefuse("a key that is no column");
 	call->row = (RowExpr *) expr;
 	foreach (cell, call->row->args)
 	{
 		Var *var = as_column(lfirst(cell));
 
 		if (var == NULL || (call->key && var->varno != call->key->varno))
-			return false;
+			return ScanRefuse("a key of several that are no columns of one table");
 		if (call->key == NULL)
 			call->key = var;
 	}
-	return call->key != NULL;
+	return call->key != NULL || ScanRefuse("a key that is no column");
 }
 
 /* Are the arguments no more than columns and perhaps constants? */
@@ -173,15 +176,17 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 		call->limit = match_constant(aggref, form->limit - 1);
 	if (form->template)
 		call->template = match_constant(aggref, form->template - 1);
-	return (call->limit || !form->limit) && (call->template || !form->template);
+	return ((call->limit || !form->limit) && (call->template || !form->template)) ||
+		   ScanRefuse("a template or number that is no constant");
 }
 
 /* Will no key raise an error?  Some types have no hash. */
 static bool
 takes_keys(const ColumnScanCall *call)
 {
-	return call->family->takes_keys(call) &&
-		   (call->family == &column_count || KeyTypeHasHash(call->key_type));
+	return (call->family->takes_keys(call) &&
+			(call->family == &column_count || KeyTypeHasHash(call->key_type))) ||
+		   ScanRefuse("keys of this type, or this template");
 }
 
 static bool
@@ -189,8 +194,9 @@ is_plain(Aggref *aggref)
 {
 	ColumnScanCall call;
 
-	return aggref->aggdistinct == NIL && aggref->aggorder == NIL && aggref->agglevelsup == 0 &&
-		   ColumnScanMatch(aggref, &call) && takes_keys(&call);
+	if (aggref->aggdistinct != NIL || aggref->aggorder != NIL || aggref->agglevelsup != 0)
+		return ScanRefuse("DISTINCT or ORDER BY in an aggregate");
+	return ColumnScanMatch(aggref, &call) && takes_keys(&call);
 }
 
 static List *
@@ -200,13 +206,17 @@ pull_aggregates(Node *expressions)
 											PVC_INCLUDE_PLACEHOLDERS);
 }
 
-/* Raise an error if the planner takes aggregates of different keys for one. */
-void
+/*
+ * Are there aggregates of ours?  An error if the planner takes aggregates of
+ * different keys for one.
+ */
+bool
 ColumnScanCheckShared(PlannerInfo *root)
 {
 	List *found = list_concat(pull_aggregates((Node *) root->processed_tlist),
 							  pull_aggregates(root->parse->havingQual));
 	RecognizedAggregate recognized;
+	bool ours = false;
 	int family;
 	ListCell *cell;
 
@@ -220,7 +230,9 @@ ColumnScanCheckShared(PlannerInfo *root)
 				RecognizeAggregate(lfirst_node(Aggref, cell)->aggfnoid, functions, &recognized))
 				aggregates = lappend(aggregates, lfirst(cell));
 		KeyCheckSharedAggregates(aggregates, functions->key);
+		ours |= aggregates != NIL;
 	}
+	return ours;
 }
 
 /* All aggregates of the expressions, if each can be done and not all are counts; else NIL. */
@@ -237,6 +249,8 @@ ColumnScanAggregates(List *expressions)
 	{
 		Node *node = lfirst(cell);
 
+		if (!IsA(node, Aggref))
+			(void) ScanRefuse("columns outside of aggregates");
 		if (!IsA(node, Aggref) || !is_plain((Aggref *) node))
 			return NIL;
 		ours |= !RecognizeCount(((Aggref *) node)->aggfnoid, &count);
@@ -275,9 +289,13 @@ asks_for_more(Node *node, void *context)
 static bool
 takes_condition(PlannerInfo *root, RelOptInfo *rel, Node *condition)
 {
-	return bms_is_subset(pull_varnos(root, condition), rel->relids) &&
-		   !contain_volatile_functions(condition) && !contain_subplans(condition) &&
-		   !asks_for_more(condition, NULL);
+	if (contain_volatile_functions(condition))
+		return ScanRefuse("a condition with a volatile function");
+	if (contain_subplans(condition))
+		return ScanRefuse("a condition with a subquery for each row");
+	return (bms_is_subset(pull_varnos(root, condition), rel->relids) &&
+			!asks_for_more(condition, NULL)) ||
+		   ScanRefuse("a condition on more than the table's columns");
 }
 
 /* One-time conditions are left to the ordinary plan, which does not even look at the table. */
@@ -290,7 +308,9 @@ takes_conditions(PlannerInfo *root, RelOptInfo *rel)
 	{
 		RestrictInfo *info = lfirst_node(RestrictInfo, cell);
 
-		if (info->pseudoconstant || !takes_condition(root, rel, (Node *) info->clause))
+		if (info->pseudoconstant)
+			return ScanRefuse("a condition that is the same for all rows");
+		if (!takes_condition(root, rel, (Node *) info->clause))
 			return false;
 	}
 	return true;
@@ -300,9 +320,10 @@ takes_conditions(PlannerInfo *root, RelOptInfo *rel)
 static bool
 takes_call(PlannerInfo *root, RelOptInfo *rel, const ColumnScanCall *call)
 {
-	return (call->key == NULL || call->key->varno == rel->relid) &&
-		   (call->weight == NULL || call->weight->varno == rel->relid) &&
-		   takes_condition(root, rel, (Node *) call->filter);
+	if ((call->key && call->key->varno != rel->relid) ||
+		(call->weight && call->weight->varno != rel->relid))
+		return ScanRefuse("keys or weights from elsewhere");
+	return takes_condition(root, rel, (Node *) call->filter);
 }
 
 /* Is this one heap table, with conditions that can be tested, and are its columns aggregated? */
@@ -313,9 +334,14 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 	ColumnScanCall call;
 	ListCell *cell;
 
-	if (rel->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||
-		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
-		!is_heap(rte->relid) || !takes_conditions(root, rel))
+	if (rel->rtekind != RTE_RELATION || rte->inh)
+		return ScanRefuse("no table in FROM");
+	if (rte->tablesample != NULL)
+		return ScanRefuse("TABLESAMPLE");
+	if ((rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
+		!is_heap(rte->relid))
+		return ScanRefuse("a table that is no heap");
+	if (!takes_conditions(root, rel))
 		return false;
 	foreach (cell, aggregates)
 		if (!ColumnScanMatch(lfirst_node(Aggref, cell), &call) || !takes_call(root, rel, &call))

@@ -20,7 +20,8 @@
  *
  *	one table, serial		QSketchScan
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
- *	partitions, children	Finalize Aggregate, [Gather,] Append, QSketchScan each
+ *	partitions, children	Finalize Aggregate, [Gather,] Append, QSketchScan each,
+ *							and if it is serial QSketchCollect
  *
  * Under Finalize Aggregate it stands where Partial Aggregate over Seq Scan
  * would.  If the children are not all of a kind that can be scanned so, none is.
@@ -33,6 +34,7 @@
 #include "optimizer/appendinfo.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paramassign.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
@@ -86,7 +88,7 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 						makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = intVal(lsecond(path->custom_private));
-	scan->custom_private = list_make1(lthird(path->custom_private));
+	scan->custom_private = list_make2(lthird(path->custom_private), lfourth(path->custom_private));
 	scan->flags = path->flags;
 	scan->methods = &columnscan_methods;
 	return &scan->scan.plan;
@@ -177,7 +179,8 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 	path->path.parallel_safe = table->consider_parallel && grouping->output->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private = list_make3(aggregates, makeInteger(table->relid), makeBoolean(alone));
+	path->custom_private =
+		list_make4(aggregates, makeInteger(table->relid), makeBoolean(alone), makeInteger(-1));
 	path->methods = &path_methods;
 	set_costs(grouping->root, &path->path, table, aggregates);
 	return &path->path;
@@ -299,6 +302,26 @@ child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, L
 	return true;
 }
 
+/*
+ * Have several scans fill the same sketches.  Their keys must be of the same type,
+ * as columns of partitions and other children of tables are.
+ */
+static List *
+hand_over(Grouping *grouping, RelOptInfo *parent, List *paths)
+{
+	PlannerInfo *root = grouping->root;
+	ListCell *cell;
+	int param;
+
+	if (list_length(paths) < 2 || planner_rt_fetch(parent->relid, root)->rtekind != RTE_RELATION)
+		return paths;
+	param = assign_special_exec_param(root);
+	foreach (cell, paths)
+		lfourth(((CustomPath *) lfirst(cell))->custom_private) = makeInteger(param);
+	return lappend(paths, ScanCollectPath(grouping->partial, grouping->target,
+										  ((Path *) linitial(paths))->parallel_safe, param));
+}
+
 /* Append over a scan of each child, or NULL.  "model" is of a parallel plan. */
 static Path *
 make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
@@ -309,6 +332,8 @@ make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
 
 	if (!child_paths(grouping, parent->relid, grouping->target, workers, &paths) || paths == NIL)
 		return NULL;
+	if (model == NULL)
+		paths = hand_over(grouping, parent, paths);
 	path = (Path *) create_append_path(grouping->root, parent, model ? NIL : paths,
 									   model ? paths : NIL, NIL, NULL, workers,
 									   model && model->parallel_aware, -1);
@@ -336,23 +361,24 @@ is_whole(PlannerInfo *root, RelOptInfo *input)
 {
 	Query *parse = root->parse;
 
-	return parse->groupClause == NIL && parse->groupingSets == NIL && !root->hasHavingQual &&
-		   input->reloptkind == RELOPT_BASEREL && !IS_DUMMY_REL(input);
+	if (parse->groupClause != NIL || parse->groupingSets != NIL)
+		return ScanRefuse("GROUP BY");
+	if (root->hasHavingQual)
+		return ScanRefuse("HAVING");
+	if (IS_JOIN_REL(input))
+		return ScanRefuse("a join");
+	return (input->reloptkind == RELOPT_BASEREL && !IS_DUMMY_REL(input)) ||
+		   ScanRefuse("nothing to be read");
 }
 
 static void
-add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
-		  void *extra)
+offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
 	Grouping grouping = { .root = root, .output = output };
 	List *aggregates;
 
-	if (previous_hook)
-		previous_hook(root, stage, input, output, extra);
-	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs)
-		return;
-	ColumnScanCheckShared(root);
-	if (!columnscan_enabled || !is_whole(root, input))
+	if (!(columnscan_enabled || ScanRefuse("qsketch.enable_columnscan is off")) ||
+		!is_whole(root, input))
 		return;
 	aggregates = ColumnScanAggregates(output->reltarget->exprs);
 	if (aggregates == NIL)
@@ -365,6 +391,57 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 		add_table_paths(&grouping, input, aggregates);
 }
 
+/* Is it one of ours, or an aggregate over such? */
+static bool
+is_column_scan(const Path *path)
+{
+	switch (nodeTag(path))
+	{
+		case T_CustomPath:
+			return ((const CustomPath *) path)->methods == &path_methods;
+		case T_AggPath:
+			return is_column_scan(((const AggPath *) path)->subpath);
+		case T_GatherPath:
+			return is_column_scan(((const GatherPath *) path)->subpath);
+		case T_AppendPath:
+			return ((const AppendPath *) path)->subpaths != NIL &&
+				   is_column_scan(linitial(((const AppendPath *) path)->subpaths));
+		default:
+			return false;
+	}
+}
+
+/* Will the planner take it?  It takes the cheapest, unless what comes later has a reason not to. */
+static bool
+is_taken(const RelOptInfo *output)
+{
+	const Path *cheapest = NULL;
+	ListCell *cell;
+
+	foreach (cell, output->pathlist)
+	{
+		const Path *path = lfirst(cell);
+
+		if (cheapest == NULL || path->total_cost < cheapest->total_cost)
+			cheapest = path;
+	}
+	return cheapest && is_column_scan(cheapest);
+}
+
+static void
+add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
+		  void *extra)
+{
+	if (previous_hook)
+		previous_hook(root, stage, input, output, extra);
+	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs || !ColumnScanCheckShared(root))
+		return;
+	scan_refusal = NULL;
+	offer_paths(root, input, output);
+	if (ScanReasonsWanted(root))
+		ScanTellReasons(root, !is_taken(output));
+}
+
 /* Settings, hook and node, at load. */
 void
 ColumnScanInit(void)
@@ -373,6 +450,8 @@ ColumnScanInit(void)
 							 "Enables the planner's use of QSketchScan.", NULL, &columnscan_enabled,
 							 true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&columnscan_methods);
+	ScanCollectInit();
 	previous_hook = create_upper_paths_hook;
 	create_upper_paths_hook = add_paths;
+	ScanReasonsInit();
 }

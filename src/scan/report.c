@@ -33,7 +33,8 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const Sketc
 	for (i = 0; i < count; i++)
 	{
 		keys += column[i].header ? *column[i].members : 0;
-		on_gpu |= SketchedColumnIsRemote(&column[i]);
+		on_gpu |= SketchedColumnIsRemote(&column[i]) ||
+				  (column[i].filter && column[i].filter->filter.remote);
 	}
 	ActivitySet(activity, ACTIVITY_DONE, reader->pages);
 	ActivitySet(activity, ACTIVITY_FOUND, keys);

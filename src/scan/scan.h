@@ -13,8 +13,10 @@
  *	families.c	what families differ in
  *	match.c		recognizes what can be done so
  *	plan.c		offers it to the planner
+ *	why.c		says why it was not taken
  *	exec.c		the executor node
  *	share.c		merges what the processes of a parallel plan made
+ *	collect.c	hands the sketches of a partition on to the next one
  *	report.c	tells other sessions how far it has come
  *	pages.c		which tuples of the next page are visible
  *	conditions.h	which of these the query wants: conditions.c, operands.c,
@@ -53,6 +55,21 @@ extern const CustomScanMethods columnscan_methods;
 
 typedef struct ColumnFamily ColumnFamily;
 
+/* why.c: what stood in the way of the last query that was looked at; NULL: nothing. */
+extern const char *scan_refusal;
+
+/* It cannot be done so; false. */
+static inline bool
+ScanRefuse(const char *reason)
+{
+	scan_refusal = reason;
+	return false;
+}
+
+extern bool ScanReasonsWanted(const PlannerInfo *root);
+extern void ScanTellReasons(PlannerInfo *root, bool scan_not_taken);
+extern void ScanReasonsInit(void);
+
 /* match.c: what a qsketch_agg call that can be done asks for. */
 typedef struct ColumnScanCall
 {
@@ -70,7 +87,7 @@ typedef struct ColumnScanCall
 } ColumnScanCall;
 
 extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
-extern void ColumnScanCheckShared(PlannerInfo *root);
+extern bool ColumnScanCheckShared(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
@@ -185,6 +202,22 @@ struct ColumnFamily
 extern const ColumnFamily column_families[COLUMN_FAMILIES];
 extern const ColumnFamily column_count; /* count(*) and count(column), beside the others */
 
+/* Go on with the state of another column. */
+static inline void
+SketchedColumnTakeOver(SketchedColumn *column, const SketchedColumn *other)
+{
+	column->sketch = other->sketch;
+	column->filter = other->filter;
+	column->sets = other->sets;
+	column->top = other->top;
+	column->rows = other->rows;
+	column->header = other->header;
+	column->buffer = other->buffer;
+	column->key = other->key;
+	column->members = other->header ? other->members : &column->rows;
+	column->batches = other->batches;
+}
+
 /* The aggregate's value; a sketch of no keys is NULL. */
 static inline Datum
 SketchedColumnResult(const SketchedColumn *column, bool *null)
@@ -192,6 +225,9 @@ SketchedColumnResult(const SketchedColumn *column, bool *null)
 	*null = column->header && *column->members == 0;
 	return column->header ? EOHPGetRODatum(column->header) : Int64GetDatum(column->rows);
 }
+
+/* Why will a call of an aggregate not count on a GPU?  NULL: it may, or nobody can say. */
+extern const char *ColumnGpuReason(const Aggref *aggref);
 
 /* Is its state on a device? */
 static inline bool
@@ -229,6 +265,16 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 	counts->on_cpu |= more->on_cpu;
 	counts->on_gpu |= more->on_gpu;
 }
+
+/* collect.c: sketches that scans of several tables fill one after the other. */
+typedef struct ScanHandover ScanHandover;
+
+extern ScanHandover *ScanHandoverOf(EState *estate, int param);
+extern bool
+ScanHandoverTake(ScanHandover *handover, SketchedColumn *column, int count, MemoryContext *context);
+extern void ScanHandoverGive(ScanHandover *handover, SketchedColumn *column);
+extern Path *ScanCollectPath(RelOptInfo *rel, PathTarget *target, bool parallel_safe, int param);
+extern void ScanCollectInit(void);
 
 /* share.c: what the processes of a parallel scan share. */
 typedef struct SharedScan SharedScan;

@@ -74,10 +74,21 @@ inside='
 mkdir -p "$chroots"
 [ -d "$base" ] || make_base
 copy=$(mktemp -d "$chroots/copy.XXXXXX")
-trap 'rm -rf --one-file-system "$copy"' EXIT
+child=
+# With unshare, which takes no milder signal, all that it started ends.
+leave() {
+	[ -z "$child" ] || { kill -KILL "$child" && wait "$child"; } 2>/dev/null || :
+	rm -rf --one-file-system "$copy"
+}
+trap leave EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 chmod 755 "$copy"
 prepare
 unshare --mount --pid --fork --kill-child --propagation private bash -eu -c "$inside" chroot.sh \
-	"$base" "$copy" "$chroots/packages-$suite" "$source/build/chroot" "$@"
+	"$base" "$copy" "$chroots/packages-$suite" "$source/build/chroot" "$@" <&0 &
+child=$!
+status=0
+wait "$child" || status=$?
+child=
+exit $status
