@@ -79,9 +79,18 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_path,
 };
 
+/* Among how many the rows are shared, by the planner's own rule. */
+static double
+processes(int workers)
+{
+	double leader = parallel_leader_participation ? Max(0, 1 - 0.3 * workers) : 0;
+
+	return workers > 0 ? workers + leader : 1;
+}
+
 /* What partial results cost that one sketch of all rows does not. */
 static Cost
-merge_cost(List *aggregates, double rows)
+merge_cost(List *aggregates, double rows, int workers)
 {
 	Cost cost = 0;
 	ListCell *cell;
@@ -93,19 +102,10 @@ merge_cost(List *aggregates, double rows)
 
 		if (aggref->aggsplit == AGGSPLIT_SIMPLE || !ColumnScanMatch(aggref, &call))
 			continue;
-		cost +=
-			call.family->table_bytes(call.template, rows) / BLCKSZ * MERGE_SHARE * cpu_tuple_cost;
+		cost += call.family->table_bytes(call.template, rows, processes(workers) - 1) / BLCKSZ *
+				MERGE_SHARE * cpu_tuple_cost;
 	}
 	return cost;
-}
-
-/* Among how many the rows are shared, by the planner's own rule. */
-static double
-processes(int workers)
-{
-	double leader = parallel_leader_participation ? Max(0, 1 - 0.3 * workers) : 0;
-
-	return workers > 0 ? workers + leader : 1;
 }
 
 /* All pages, and a fraction of what the executor takes for each tuple. */
@@ -117,7 +117,8 @@ set_costs(Path *path, RelOptInfo *table, List *aggregates)
 
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
-	path->startup_cost = table->pages * page_cost + merge_cost(aggregates, rows) +
+	path->startup_cost = table->pages * page_cost +
+						 merge_cost(aggregates, rows, path->parallel_workers) +
 						 rows * (TUPLE_SHARE * cpu_tuple_cost +
 								 KEY_SHARE * cpu_operator_cost * list_length(aggregates)) +
 						 path->pathtarget->cost.startup;
