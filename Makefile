@@ -17,8 +17,9 @@
 #   make gpu-test        GPU against CPU, byte by byte, and faults; needs a GPU to run
 #   make gpu-sanitize    the same in small under compute-sanitizer
 #   make gpu-bench       speed on the GPU; writes docs/gpu-performance.md
-#   make gpu-build       builds these three, also where there is no GPU, for a host that
-#                        has one: copy build/gpu there and run build/gpu/run.sh
+#   make gpu-build       builds these three and the benchmarks of sets and filters, also
+#                        where there is no GPU, for a host that has one: copy build/gpu
+#                        there and run build/gpu/run.sh
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
 #   make structures      all structures on the same rows; writes its tables into docs/choosing.md
@@ -28,6 +29,7 @@
 #   make sets-model      how often the cost model chooses the fastest method; fails below 90 %
 #   make sets-bench-sql  the same inside PostgreSQL, against other ways (DUCKDB=folder)
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
+#   make bench-gpu-sets  the same for all pairs of sets
 #   make figures         bench, structures, accuracy, analysis, filter-accuracy, filter-bench and
 #                        sets-bench in turn: all tables and figures that take no GPU, anew
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
@@ -161,7 +163,7 @@ endif
 
 # ---- tests ----
 
-.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak link-tests test-modules
+.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak matrix link-tests test-modules
 test:
 	@src/test/run.sh
 regress: all
@@ -180,6 +182,9 @@ test-modules: $(patsubst src/test/modules/%.c,build/test/%.so,$(wildcard src/tes
 build/test/%.so: src/test/modules/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
+
+matrix:
+	@src/test/matrix.sh $(VERSIONS)
 
 link-tests:
 	@mkdir -p build/links
@@ -240,7 +245,7 @@ build/fuzz/%.o: src/%.c
 .PHONY: gpu-build gpu-test gpu-sanitize gpu-bench
 GPU_ARCHS   ?= $(CUDA_ARCHS)
 GPU_TESTS   := $(patsubst src/test/gpu/%.c,build/gpu/%,$(filter-out %/support.c,$(wildcard src/test/gpu/*.c)))
-GPU_FAULTY   = build/gpu/faults build/gpu/sets_faults
+GPU_FAULTY   = build/gpu/faults build/gpu/sets_faults build/gpu/filter_faults
 GPU_NVCC     = $(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) \
 	$(foreach a,$(GPU_ARCHS),-gencode arch=compute_$a,code=sm_$a)
 GPU_CC       = gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -Isrc/bench -Icuda -I$(CUDA_ROOT)/include -MMD -MP
@@ -251,7 +256,8 @@ GPU_LINK     = -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
 .SECONDARY: $(GPU_HOST) $(GPU_LIB) $(GPU_FAULTS)
 -include $(wildcard build/gpu/*.d build/gpu/*/*.d build/gpu/*/*/*.d)
 
-gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/gpu_sets build/gpu/run.sh
+gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/gpu_sets build/gpu/gpu_filter build/gpu/run.sh \
+	$(if $(filter 90,$(GPU_ARCHS)),build/gpu/gpu_wgmma)
 gpu-test gpu-sanitize: gpu-%: gpu-build
 	@build/gpu/run.sh $*
 gpu-bench: gpu-build
@@ -265,8 +271,14 @@ $(GPU_FAULTY): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_FAULTS)
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/gpu_bench: $(addprefix build/gpu/bench/,gpu_bench.o gpu_sections.o gpu_kernels.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
-build/gpu/gpu_sets: $(addprefix build/gpu/bench/,gpu_sets.o sets_data.o) $(GPU_HOST) $(GPU_LIB)
+build/gpu/gpu_sets: $(addprefix build/gpu/bench/,gpu_sets.o gpu_sets_parts.o sets_data.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
+build/gpu/gpu_filter: $(addprefix build/gpu/bench/,gpu_filter.o gpu_filter_kernels.o gpu_filter_host.o) $(GPU_HOST) $(GPU_LIB)
+	gcc -o $@ $^ $(GPU_LINK)
+# Of an instruction that no other architecture has.
+build/gpu/gpu_wgmma: src/bench/gpu_wgmma.cu
+	@mkdir -p $(@D)
+	$(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) -gencode arch=compute_90a,code=sm_90a -o $@ $<
 build/gpu/run.sh: src/test/gpu/run.sh
 	@mkdir -p $(@D)
 	cp $< $@
@@ -286,7 +298,7 @@ build/gpu/faulty/%.o: cuda/%.cu
 # ---- source checks ----
 # Other versions of clang-format lay code out differently, so the version is fixed.
 
-.PHONY: format format-check check-layers
+.PHONY: format format-check check-layers check-release
 CLANG_FORMAT ?= clang-format-14
 FORMATTED     = $(wildcard src/*/*.[ch] src/test/*/*.[ch] src/bench/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
 format:
@@ -296,13 +308,15 @@ format-check:
 		{ echo "not formatted: $$f"; status=1; }; done; exit $$status
 check-layers:
 	@src/test/check-layers.sh
+check-release:
+	@src/test/check-release.pl
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle dist
+.PHONY: bench bench-sql bench-gpu bench-gpu-sets bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle deb dist check-dist
 demo:
 	@src/bench/demo.sh
-bench bench-sql bench-gpu structures:
+bench bench-sql bench-gpu bench-gpu-sets structures:
 	@src/bench/$@.sh
 # Both write their tables into docs/; accuracy draws its figures as well.
 accuracy: build/bench/accuracy
@@ -362,9 +376,11 @@ figures:
 
 bundle: all test-modules
 	@src/test/bundle.sh
-dist:
-	@[ "$$(grep -c '"version": "$(EXTVERSION)"' META.json)" = 2 ] || \
-		{ echo 'META.json is not of version $(EXTVERSION)' >&2; exit 1; }
+DIST := build/$(EXTENSION)-$(EXTVERSION).zip
+deb:
+	@src/test/package.sh build
+dist: check-release
 	@mkdir -p build
-	git archive --format=zip --prefix=$(EXTENSION)-$(EXTVERSION)/ \
-		-o build/$(EXTENSION)-$(EXTVERSION).zip HEAD
+	git archive --format=zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(DIST) HEAD
+check-dist: dist
+	@src/test/check-dist.sh $(DIST)

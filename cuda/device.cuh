@@ -50,6 +50,7 @@ struct qs_cuda
 	uint64_t *scratch;     /* more words on the device, for what a family likes */
 	uint8_t *work;         /* workspace; grows, freed by qs_cuda_trim() */
 	size_t work_bytes;
+	uint64_t limit; /* of device_bytes, for families that ask; 0: none */
 	qs_cuda_bulk bulk;
 	qs_cuda_error error;
 	qs_cuda_stats stats;

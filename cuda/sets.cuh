@@ -68,15 +68,25 @@ struct qi_strip
 extern qs_status qi_device_alloc(qs_cuda *gpu, uint64_t *held, uint64_t bytes, void **pointer);
 extern void qi_device_free(qs_cuda *gpu, uint64_t *held, void *pointer, uint64_t bytes);
 
+/* The workspace, within the limit, too; and how much may still be allocated. */
+extern qs_status qi_workspace(qs_cuda *gpu, uint64_t bytes, uint8_t **pointer);
+extern qs_status qi_device_room(qs_cuda *gpu, uint64_t *bytes);
+
+/* From a collection's device to another's, in the order of the latter's kernels. */
+extern qs_status qi_peer_copy(qi_cuda_sets *to, void *at, const qi_cuda_sets *from,
+							  const void *pointer, uint64_t bytes);
+
 /* ---- sets_index.cu ---- */
 
 extern qs_status qi_index_make(qi_cuda_sets *s);
+extern qs_status qi_index_copy(qi_cuda_sets *to, const qi_cuda_sets *from);
 extern void qi_index_free(qi_cuda_sets *s);
 
 /* ---- sets_choice.cu ---- */
 
 /* The method for a request whose columns have their index; hybrid: from which degree on bits. */
-extern int qi_choose_method(const qi_cuda_request *r, bool tail, uint64_t *degree);
+extern int
+qi_choose_method(const qi_cuda_request *r, bool tail, uint64_t *degree, double *expected_ms);
 
 /* ---- sets_product.cu ---- */
 
@@ -116,7 +126,11 @@ struct qi_pairwise
 	bool tail;
 	qi_filter filter;
 	int method;
+	uint32_t *table; /* of methods that probe one */
 };
+
+/* Bytes of that table, for strips of so many rows; 0: none. */
+extern qs_status qi_probe_bytes(qs_cuda *gpu, const qi_pairwise *p, uint64_t rows, uint64_t *bytes);
 
 /* strip = the counts of all its pairs, one after another. */
 extern qs_status qi_pairwise_count(qs_cuda *gpu, const qi_pairwise *p, const qi_strip *strip);
@@ -160,8 +174,11 @@ extern void qi_rows_plan(qs_cuda *gpu, qi_rows *r);
 extern qs_status
 qi_rows_run(qs_cuda *gpu, const qi_rows *r, const qi_strip *strip, const qi_output *out);
 
-/* Bring units into order: each one's pairs from where they are to place[unit]. */
-extern qs_status qi_rows_order(qs_cuda *gpu, const qi_output *out, const uint64_t *place,
-							   uint64_t units, qi_pair *to);
+/*
+ * Bring units into order, if their pairs have all found room: place[unit] is where
+ * each one's pairs belong, place[units] how many all are.
+ */
+extern qs_status
+qi_rows_order(qs_cuda *gpu, const qi_output *out, uint64_t *place, uint64_t units, qi_pair *to);
 
 #endif

@@ -2,7 +2,7 @@
  * sets_choice.cu
  *		All pairs: lists or hybrid, and which elements become columns of bits.
  *
- * The cost model has three constants, of an H200 (docs/sets-gpu.md); a device
+ * The cost model has few constants, of an H200 (docs/sets-gpu.md); a device
  * that is slower in all of them decides the same.
  *
  * cuda/sets_choice.cu
@@ -13,6 +13,9 @@
 #define EVENTS_PER_S 9e11
 #define BITS_PER_S   1.9e15
 #define BYTES_PER_S  3e12
+
+/* Elements of both sets of a pair, by the paper's methods, for which times are only expected. */
+#define ELEMENTS_PER_S 1e11
 
 /* What is asked: all sets of one against all of the other, or later ones. */
 struct question
@@ -71,8 +74,22 @@ choose_degree(const question &q, double *lists, double *hybrid)
 	return best;
 }
 
+/* Seconds of a method that goes through pairs one after the other, or multiplies all bits. */
+static double
+cost_of_pairs(const question &q, int method, bool resident)
+{
+	double pairs = (double) q.rows->sets * (double) q.columns->sets / (q.tail ? 2 : 1);
+	double each =
+		(double) q.rows->elements / (double) (q.rows->sets > 0 ? q.rows->sets : 1) +
+		(double) q.columns->elements / (double) (q.columns->sets > 0 ? q.columns->sets : 1);
+
+	if (method == QI_BITMAP && resident)
+		return pairs * (double) q.columns->universe / BITS_PER_S;
+	return pairs * each / ELEMENTS_PER_S;
+}
+
 int
-qi_choose_method(const qi_cuda_request *r, bool tail, uint64_t *degree)
+qi_choose_method(const qi_cuda_request *r, bool tail, uint64_t *degree, double *expected_ms)
 {
 	question q = { r->rows, r->columns ? r->columns : r->rows, tail };
 	double lists, hybrid;
@@ -81,6 +98,12 @@ qi_choose_method(const qi_cuda_request *r, bool tail, uint64_t *degree)
 
 	if (method == QI_AUTO)
 		method = best > 0 && hybrid < lists ? QI_HYBRID : QI_INDEX;
+	if (method == QI_INDEX)
+		*expected_ms = lists * 1e3;
+	else if (method == QI_HYBRID)
+		*expected_ms = hybrid * 1e3;
+	else
+		*expected_ms = cost_of_pairs(q, method, r->variant != QI_VARIANT_OFF) * 1e3;
 	if (r->heavy > 0)
 		best = r->heavy;
 	*degree = method != QI_HYBRID ? 0 : best > 0 ? best : UINT64_MAX;

@@ -46,10 +46,24 @@ extern "C"
 	/* All of a collection. */
 	extern qs_status qi_cuda_sets_load(qs_cuda *gpu, const qi_collection *from, qi_cuda_sets **to);
 
+	/* A copy on this device of one on any, with its index if it has one. */
+	extern qs_status qi_cuda_sets_copy(qs_cuda *gpu, const qi_cuda_sets *from, qi_cuda_sets **to);
+
+	/* Its index, which the first search would make. */
+	extern qs_status qi_cuda_sets_index(qi_cuda_sets *s);
+
 	extern void qi_cuda_sets_destroy(qi_cuda_sets *s);
+
+	extern uint64_t qi_cuda_sets_count(const qi_cuda_sets *s);
 
 	/* Device memory that it holds, its index included. */
 	extern uint64_t qi_cuda_sets_bytes(const qi_cuda_sets *s);
+
+	/*
+	 * Device memory that collections and searches may come to take, together with
+	 * all else that the device holds; 0: all there is.  Beyond it is QS_NO_MEMORY.
+	 */
+	extern void qi_cuda_limit(qs_cuda *gpu, uint64_t bytes);
 
 	typedef enum qi_product
 	{
@@ -81,6 +95,7 @@ extern "C"
 		uint64_t heavy_degree; /* hybrid */
 		uint64_t heavy;        /* elements as columns of bits */
 		uint64_t strips;
+		double expected_ms;    /* of all rows, before */
 		double index_ms;   /* made for this search; 0: was there */
 		double product_ms; /* bits and their product, or counting pairwise */
 		double rows_ms;    /* lists, and filtering */
@@ -88,6 +103,19 @@ extern "C"
 
 	extern qs_status
 	qi_cuda_pairs_open(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs **pairs);
+
+	/* Its device memory. */
+	extern uint64_t qi_cuda_pairs_bytes(const qi_cuda_pairs *pairs);
+
+	/* Go on with rows first .. end - 1, and no others. */
+	extern void qi_cuda_pairs_rows(qi_cuda_pairs *pairs, uint64_t first, uint64_t end);
+
+	/*
+	 * Start what qi_cuda_pairs_next() waits for; and would it have to wait?
+	 * A strip takes some 50 ms at most, as far as can be expected.
+	 */
+	extern qs_status qi_cuda_pairs_start(qi_cuda_pairs *pairs);
+	extern qs_status qi_cuda_pairs_ready(qi_cuda_pairs *pairs, bool *ready);
 
 	/*
 	 * The next pairs, up to "room", in the order of qi_job_next(), which with

@@ -9,7 +9,7 @@
  * element, one for every 8 bits of the universe.
  *
  * With the lists the number of elements of each degree is known, by which
- * sets_pairs.cu decides what becomes a column of bits.
+ * sets_choice.cu decides what becomes a column of bits.
  *
  * cuda/sets_index.cu
  */
@@ -128,7 +128,7 @@ get_scratch(qi_cuda_sets *s, scratch *t)
 	QS_CUDA_TRY(s->gpu, cub::DeviceRadixSort::SortPairs(NULL, t->cub_bytes, s->element, t->sorted,
 														t->number, t->from, n, 0,
 														bits_of(s->universe), s->gpu->stream));
-	QS_TRY(qs_workspace(s->gpu, 4 * each + t->cub_bytes + 1, &work));
+	QS_TRY(qi_workspace(s->gpu, 4 * each + t->cub_bytes + 1, &work));
 	t->owner = (uint32_t *) work;
 	t->number = (uint32_t *) (work + each);
 	t->from = (uint32_t *) (work + 2 * each);
@@ -189,7 +189,7 @@ count_bins(qi_cuda_sets *s)
 	if (!s->bin)
 		return QS_NO_MEMORY;
 	QS_TRY(
-		qs_workspace(gpu, bytes, &bin)); /* in the order of the kernels: the sort is done with it */
+		qi_workspace(gpu, bytes, &bin)); /* in the order of the kernels: the sort is done with it */
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(bin, 0, bytes, gpu->stream));
 	QS_TRY(qs_grid(gpu, count_degrees, QS_BLOCK, 0, qs_ceil_div(s->universe, QS_BLOCK), &grid));
 	count_degrees<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->index.start, s->universe, s->sets + 1,
@@ -208,16 +208,23 @@ list_bytes(const qi_cuda_sets *s)
 }
 
 static qs_status
-make_index(qi_cuda_sets *s)
+alloc_index(qi_cuda_sets *s)
 {
-	scratch t = {};
 	qi_index *x = &s->index;
 
 	QS_TRY(qi_device_alloc(s->gpu, &s->bytes, (s->universe + 1) * sizeof(*x->start),
 						   (void **) &x->start));
 	QS_TRY(
 		qi_device_alloc(s->gpu, &s->bytes, s->elements * sizeof(*x->place), (void **) &x->place));
-	QS_TRY(qi_device_alloc(s->gpu, &s->bytes, list_bytes(s), &x->list));
+	return qi_device_alloc(s->gpu, &s->bytes, list_bytes(s), &x->list);
+}
+
+static qs_status
+make_index(qi_cuda_sets *s)
+{
+	scratch t = {};
+
+	QS_TRY(alloc_index(s));
 	if (s->elements > 0)
 	{
 		QS_TRY(get_scratch(s, &t));
@@ -239,6 +246,46 @@ qi_index_make(qi_cuda_sets *s)
 		qi_index_free(s);
 	else
 		s->index.made = true;
+	return status;
+}
+
+qs_status
+qi_cuda_sets_index(qi_cuda_sets *s)
+{
+	QS_TRY(qs_cuda_enter(s->gpu));
+	return qi_index_make(s);
+}
+
+/* A copy of one that is there. */
+static qs_status
+copy_index(qi_cuda_sets *to, const qi_cuda_sets *from)
+{
+	qi_index *x = &to->index;
+
+	QS_TRY(alloc_index(to));
+	QS_TRY(qi_peer_copy(to, x->start, from, from->index.start,
+						(from->universe + 1) * sizeof(*x->start)));
+	QS_TRY(qi_peer_copy(to, x->place, from, from->index.place, from->elements * sizeof(*x->place)));
+	QS_TRY(qi_peer_copy(to, x->list, from, from->index.list, list_bytes(from)));
+	to->bin = new (std::nothrow) uint64_t[from->sets + 1];
+	if (!to->bin)
+		return QS_NO_MEMORY;
+	memcpy(to->bin, from->bin, (from->sets + 1) * sizeof(*to->bin));
+	return QS_OK;
+}
+
+qs_status
+qi_index_copy(qi_cuda_sets *to, const qi_cuda_sets *from)
+{
+	qs_status status;
+
+	if (!from->index.made)
+		return QS_OK;
+	status = copy_index(to, from);
+	if (status != QS_OK)
+		qi_index_free(to);
+	else
+		to->index.made = true;
 	return status;
 }
 

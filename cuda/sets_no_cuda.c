@@ -7,6 +7,8 @@
  *
  * cuda/sets_no_cuda.c
  */
+#include <string.h>
+
 #include "sets_cuda.h"
 
 qs_status
@@ -41,6 +43,29 @@ qi_cuda_sets_put_elements(qi_cuda_sets *s, uint64_t first, const uint32_t *eleme
 	return QS_DEVICE_ERROR;
 }
 
+qs_status
+qi_cuda_sets_copy(qs_cuda *gpu, const qi_cuda_sets *from, qi_cuda_sets **to)
+{
+	(void) gpu;
+	(void) from;
+	*to = NULL;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qi_cuda_sets_index(qi_cuda_sets *s)
+{
+	(void) s;
+	return QS_DEVICE_ERROR;
+}
+
+void
+qi_cuda_limit(qs_cuda *gpu, uint64_t bytes)
+{
+	(void) gpu;
+	(void) bytes;
+}
+
 void
 qi_cuda_sets_destroy(qi_cuda_sets *s)
 {
@@ -60,6 +85,43 @@ qi_cuda_pairs_open(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs *
 	(void) gpu;
 	(void) request;
 	*pairs = NULL;
+	return QS_DEVICE_ERROR;
+}
+
+void
+qi_cuda_pairs_report(const qi_cuda_pairs *pairs, qi_cuda_report *report)
+{
+	(void) pairs;
+	memset(report, 0, sizeof(*report));
+}
+
+uint64_t
+qi_cuda_pairs_bytes(const qi_cuda_pairs *pairs)
+{
+	(void) pairs;
+	return 0;
+}
+
+void
+qi_cuda_pairs_rows(qi_cuda_pairs *pairs, uint64_t first, uint64_t end)
+{
+	(void) pairs;
+	(void) first;
+	(void) end;
+}
+
+qs_status
+qi_cuda_pairs_start(qi_cuda_pairs *pairs)
+{
+	(void) pairs;
+	return QS_DEVICE_ERROR;
+}
+
+qs_status
+qi_cuda_pairs_ready(qi_cuda_pairs *pairs, bool *ready)
+{
+	(void) pairs;
+	*ready = true;
 	return QS_DEVICE_ERROR;
 }
 

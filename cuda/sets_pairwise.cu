@@ -6,49 +6,24 @@
  * product of bits are compared with.  Nothing chooses them by itself.
  *
  *	merge			IP		a pair's merge path cut into pieces, each merged in
- *							shared memory by all threads of a block
+ *							shared memory by all warps of a block (sets_merge.cuh)
  *	search			OBS		each element of the smaller set searched in the larger
  *	merge_search	IP-OBS	the search within a piece
  *	merge_hash		IP-HI	a hash table of the piece's part of one set
  *	hash, bitmap	HI, BI	in sets_probe.cu (all bitmaps resident: sets_product.cu)
  *
- * A piece is PIECE elements of both sets; the rule for equal elements at a cut
- * is that of src/sets/path.c.  Floor of the first four: the elements of both
+ * A piece has so many elements of both sets; the rule for equal elements at a
+ * cut is that of src/sets/path.c.  Floor of the first four: the elements of both
  * sets read once for each pair.  A single pair of large sets has many pieces, so
  * that blocks share it.
  *
  * cuda/sets_pairwise.cu
  */
-#include "sets_pairwise.cuh"
+#include "sets_merge.cuh"
 
-#define WARPS (THREADS / 32)
-#define EACH  13 /* odd, so that neighbouring threads begin in other banks */
-#define PIECE (THREADS * EACH)
-#define SLOTS 8192        /* of a piece's hash table: at most half are taken */
+#define SLOTS 8192 /* of a piece's hash table: at most half of them are taken */
+#define PIECE 3328
 #define CUTS  (2 * WARPS) /* found at a time */
-
-/* As qi_path_cut(), in a piece. */
-__device__ __forceinline__ void
-cut_path(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m, uint32_t diagonal,
-		 uint32_t *x, uint32_t *y)
-{
-	uint32_t low = diagonal > m ? diagonal - m : 0;
-	uint32_t high = diagonal < n ? diagonal : n;
-
-	while (low < high)
-	{
-		uint32_t middle = (low + high) / 2;
-
-		if (a[middle] <= b[diagonal - middle - 1])
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*x = low;
-	*y = diagonal - low;
-	if (*x > 0 && *y < m && a[*x - 1] == b[*y])
-		(*y)++;
-}
 
 __device__ bool
 has_element(const uint32_t *b, uint64_t m, uint32_t element)
@@ -69,15 +44,28 @@ has_element(const uint32_t *b, uint64_t m, uint32_t element)
 
 /* ---- a piece of a pair ---- */
 
-/* Both parts of a piece, in shared memory: a's, then b's; a match at a cut makes one more. */
-struct piece
+/* Where some pieces begin. */
+struct cuts
 {
-	uint32_t element[PIECE + 1];
-	uint32_t x[THREADS + 1], y[THREADS + 1]; /* cuts within it */
-	uint64_t cut_x[CUTS], cut_y[CUTS];       /* where some pieces begin */
+	uint64_t x[CUTS], y[CUTS];
 };
 
-/* cut_path() by a warp: 32 places looked at in each round, not one after another. */
+/* Both parts of a piece, in shared memory: a's, then b's; a match at a cut makes one more. */
+template <int Method> struct piece
+{
+	static const uint32_t size = PIECE;
+	uint32_t element[PIECE + 1];
+	cuts cut;
+};
+
+template <> struct piece<QI_MERGE>
+{
+	static const uint32_t size = MERGE_PIECE;
+	merging merge;
+	cuts cut;
+};
+
+/* As qi_path_cut(), by a warp: 32 places looked at in each round, not one after another. */
 __device__ void
 cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t *y)
 {
@@ -101,76 +89,42 @@ cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t
 		(*y)++;
 }
 
+/* A part of a pair's path, from diagonal to diagonal, in pieces of the same size. */
+struct part
+{
+	uint64_t from, to;
+	uint32_t pieces;
+};
+
 /* Where pieces first .. first + count - 1 begin; each warp finds some. */
 __device__ void
-find_cuts(piece *s, const set &a, const set &b, uint64_t first, uint32_t count)
+find_cuts(cuts *c, const set &a, const set &b, const part &p, uint32_t first, uint32_t count)
 {
-	uint64_t total = a.count + b.count;
-
 	for (uint32_t i = threadIdx.x / 32; i < count; i += WARPS)
 	{
-		uint64_t diagonal = (first + i) * PIECE;
 		uint64_t x, y;
 
-		cut_by_warp(a, b, diagonal < total ? diagonal : total, &x, &y);
+		cut_by_warp(a, b, p.from + (p.to - p.from) * (first + i) / p.pieces, &x, &y);
 		if (qs_lane() == 0)
 		{
-			s->cut_x[i] = x;
-			s->cut_y[i] = y;
+			c->x[i] = x;
+			c->y[i] = y;
 		}
 	}
 	__syncthreads();
 }
 
+template <int Method>
 __device__ void
-load_piece(piece *s, const set &a, const set &b, uint32_t cut, uint32_t *n, uint32_t *m)
+load_piece(piece<Method> *s, const set &a, const set &b, uint32_t cut, uint32_t *n, uint32_t *m)
 {
-	*n = (uint32_t) (s->cut_x[cut + 1] - s->cut_x[cut]);
-	*m = (uint32_t) (s->cut_y[cut + 1] - s->cut_y[cut]);
+	*n = (uint32_t) (s->cut.x[cut + 1] - s->cut.x[cut]);
+	*m = (uint32_t) (s->cut.y[cut + 1] - s->cut.y[cut]);
 	for (uint32_t i = threadIdx.x; i < *n; i += THREADS)
-		s->element[i] = a.element[s->cut_x[cut] + i];
+		s->element[i] = a.element[s->cut.x[cut] + i];
 	for (uint32_t i = threadIdx.x; i < *m; i += THREADS)
-		s->element[*n + i] = b.element[s->cut_y[cut] + i];
+		s->element[*n + i] = b.element[s->cut.y[cut] + i];
 	__syncthreads();
-}
-
-/* Each thread merges its share of the piece's path; all threads come here. */
-__device__ uint32_t
-merge_piece(piece *s, uint32_t n, uint32_t m)
-{
-	const uint32_t *a = s->element, *b = s->element + n;
-	uint32_t total = n + m, begin = threadIdx.x * EACH;
-	uint32_t common = 0;
-
-	cut_path(a, n, b, m, begin < total ? begin : total, &s->x[threadIdx.x], &s->y[threadIdx.x]);
-	if (threadIdx.x == 0)
-	{
-		/* the one element more, if there is one, is the last thread's */
-		s->x[THREADS] = n;
-		s->y[THREADS] = m;
-	}
-	__syncthreads();
-	uint32_t i = s->x[threadIdx.x], end_i = s->x[threadIdx.x + 1];
-	uint32_t j = s->y[threadIdx.x], end_j = s->y[threadIdx.x + 1];
-
-	if (i == end_i || j == end_j)
-		return 0;
-	uint32_t left = a[i], right = b[j];
-
-	for (;;)
-	{
-		bool next_i = left <= right, next_j = right <= left;
-
-		common += left == right;
-		i += next_i;
-		j += next_j;
-		if (i == end_i || j == end_j)
-			return common;
-		if (next_i)
-			left = a[i];
-		if (next_j)
-			right = b[j];
-	}
 }
 
 __device__ uint32_t
@@ -199,12 +153,10 @@ hash_piece(uint32_t *table, const uint32_t *a, uint32_t n, const uint32_t *b, ui
 	return common;
 }
 
-/* A part of the smaller set, searched in all of the larger one. */
+/* Elements from .. to - 1 of the smaller set, searched in all of the larger one. */
 __device__ uint32_t
-search_part(const set &small, const set &large, uint64_t number)
+search_part(const set &small, const set &large, uint64_t from, uint64_t to)
 {
-	uint64_t from = number * PIECE;
-	uint64_t to = small.count - from < PIECE ? small.count : from + PIECE;
 	uint32_t common = 0;
 
 	for (uint64_t i = from + threadIdx.x; i < to; i += THREADS)
@@ -216,66 +168,70 @@ search_part(const set &small, const set &large, uint64_t number)
 
 template <int Method>
 __device__ uint32_t
-count_piece(piece *s, uint32_t *table, const set &a, const set &b, uint32_t cut)
+count_piece(piece<Method> *s, uint32_t *table, const set &a, const set &b, uint32_t cut)
 {
-	uint32_t n, m;
+	[[maybe_unused]] uint32_t n, m;
 
-	load_piece(s, a, b, cut, &n, &m);
-	if (Method == QI_MERGE)
-		return merge_piece(s, n, m);
-	if (Method == QI_MERGE_SEARCH)
-		return search_piece(s->element, n, s->element + n, m);
-	return hash_piece(table, s->element, n, s->element + n, m);
+	if constexpr (Method == QI_MERGE)
+		return merge_piece(
+			&s->merge, a.element + s->cut.x[cut], (uint32_t) (s->cut.x[cut + 1] - s->cut.x[cut]),
+			b.element + s->cut.y[cut], (uint32_t) (s->cut.y[cut + 1] - s->cut.y[cut]));
+	else
+	{
+		load_piece(s, a, b, cut, &n, &m);
+		if (Method == QI_MERGE_SEARCH)
+			return search_piece(s->element, n, s->element + n, m);
+		return hash_piece(table, s->element, n, s->element + n, m);
+	}
 }
 
-/* Pieces from .. to - 1 of a pair. */
+/* One of some equal parts of a pair's path. */
 template <int Method>
 __device__ uint32_t
-count_pieces(piece *s, uint32_t *table, const set &a, const set &b, uint64_t from, uint64_t to)
+count_part(piece<Method> *s, uint32_t *table, const set &a, const set &b, uint32_t number,
+		   uint32_t parts)
 {
+	uint64_t steps = a.count + b.count;
+	part p = { steps * number / parts, steps * (number + 1) / parts, 0 };
 	uint32_t common = 0;
 
-	for (; Method == QI_SEARCH && from < to; from++)
-		common += a.count < b.count ? search_part(a, b, from) : search_part(b, a, from);
-	while (from < to)
+	p.pieces = (uint32_t) ((p.to - p.from + s->size - 1) / s->size);
+	for (uint32_t first = 0; first < p.pieces; first += CUTS - 1)
 	{
-		uint32_t count = to - from < CUTS - 1 ? (uint32_t) (to - from) : CUTS - 1;
+		uint32_t count = p.pieces - first < CUTS - 1 ? p.pieces - first : CUTS - 1;
 
-		find_cuts(s, a, b, from, count + 1);
+		find_cuts(&s->cut, a, b, p, first, count + 1);
 		for (uint32_t cut = 0; cut < count; cut++)
 		{
 			common += count_piece<Method>(s, table, a, b, cut);
 			__syncthreads();
 		}
-		from += count;
 	}
 	return common;
 }
 
-template <int Method>
-__device__ __forceinline__ uint64_t
-pieces_of(const set &a, const set &b)
+/* Likewise by searching; of the smaller set's elements. */
+__device__ uint32_t
+search_pair(const set &a, const set &b, uint32_t number, uint32_t parts)
 {
-	uint64_t elements = a.count + b.count;
+	const set &small = a.count < b.count ? a : b, &large = a.count < b.count ? b : a;
 
-	if (Method == QI_SEARCH)
-		elements = a.count < b.count ? a.count : b.count;
-	return (elements + PIECE - 1) / PIECE;
+	return search_part(small, large, small.count * number / parts,
+					   small.count * (number + 1) / parts);
 }
 
-/* Blocks in x share the pairs, blocks in y the pieces of each. */
+/* Blocks in x share the pairs, blocks in y each of them. */
 template <int Method>
 __global__ void
-__launch_bounds__(THREADS) count_pairs(const pairs p)
+__launch_bounds__(THREADS, Method == QI_MERGE ? MERGE_BLOCKS : 1) count_pairs(const pairs p)
 {
-	__shared__ piece s;
+	__shared__ piece<Method> s;
 	__shared__ uint32_t table[Method == QI_MERGE_HASH ? SLOTS : 1];
 
 	for (uint64_t i = blockIdx.x; i < p.rows * p.columns; i += gridDim.x)
 	{
 		uint64_t row = p.first + i / p.columns, column = i % p.columns;
 		set a, b;
-		uint64_t pieces;
 		uint32_t common;
 
 		if (p.tail && column <= row)
@@ -284,9 +240,8 @@ __launch_bounds__(THREADS) count_pairs(const pairs p)
 		b = set_of(p.column_offset, p.column_element, column);
 		if (!is_possible(p, a, b, qi_filter_least(&p.filter, a.count)))
 			continue;
-		pieces = pieces_of<Method>(a, b);
-		common = count_pieces<Method>(&s, table, a, b, pieces * blockIdx.y / gridDim.y,
-									  pieces * (blockIdx.y + 1) / gridDim.y);
+		common = Method == QI_SEARCH ? search_pair(a, b, blockIdx.y, gridDim.y)
+									 : count_part<Method>(&s, table, a, b, blockIdx.y, gridDim.y);
 		for (int d = 16; d; d >>= 1)
 			common += __shfl_down_sync(QS_ALL_LANES, common, d);
 		if (qs_lane() == 0 && common > 0)
@@ -296,20 +251,21 @@ __launch_bounds__(THREADS) count_pairs(const pairs p)
 
 /* ---- host ---- */
 
+template <int Method>
 static qs_status
-launch_pairs(qs_cuda *gpu, void (*kernel)(const pairs), const pairs *t, uint64_t largest)
+launch_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 {
 	uint64_t all = t->rows * t->columns;
-	uint64_t pieces = qs_ceil_div(largest, PIECE);
+	uint64_t pieces = qs_ceil_div(largest, piece<Method>::size);
 	int blocks;
 	dim3 grid;
 
-	QS_TRY(qs_grid(gpu, kernel, THREADS, 0, UINT64_MAX, &blocks));
+	QS_TRY(qs_grid(gpu, count_pairs<Method>, THREADS, 0, UINT64_MAX, &blocks));
 	grid.x = (unsigned) (all < (uint64_t) blocks ? all : blocks);
 	grid.y = (unsigned) (blocks / grid.x > 1 ? blocks / grid.x : 1);
 	if (grid.y > pieces)
 		grid.y = (unsigned) (pieces > 0 ? pieces : 1);
-	kernel<<<grid, THREADS, 0, gpu->stream>>>(*t);
+	count_pairs<Method><<<grid, THREADS, 0, gpu->stream>>>(*t);
 	QS_CUDA_LAUNCHED(gpu);
 	return QS_OK;
 }
@@ -337,13 +293,13 @@ qi_pairwise_count(qs_cuda *gpu, const qi_pairwise *p, const qi_strip *strip)
 	switch (p->method)
 	{
 		case QI_MERGE:
-			return launch_pairs(gpu, count_pairs<QI_MERGE>, &t, largest);
+			return launch_pairs<QI_MERGE>(gpu, &t, largest);
 		case QI_SEARCH:
-			return launch_pairs(gpu, count_pairs<QI_SEARCH>, &t, largest);
+			return launch_pairs<QI_SEARCH>(gpu, &t, largest);
 		case QI_MERGE_SEARCH:
-			return launch_pairs(gpu, count_pairs<QI_MERGE_SEARCH>, &t, largest);
+			return launch_pairs<QI_MERGE_SEARCH>(gpu, &t, largest);
 		case QI_MERGE_HASH:
-			return launch_pairs(gpu, count_pairs<QI_MERGE_HASH>, &t, largest);
+			return launch_pairs<QI_MERGE_HASH>(gpu, &t, largest);
 		default:
 			return qi_probe_rows(gpu, p, &t);
 	}

@@ -95,22 +95,35 @@ table_words(const qi_pairwise *p)
 	return slots;
 }
 
+static auto
+kernel_of(const qi_pairwise *p)
+{
+	return p->method == QI_BITMAP ? probe_rows<true> : probe_rows<false>;
+}
+
+qs_status
+qi_probe_bytes(qs_cuda *gpu, const qi_pairwise *p, uint64_t rows, uint64_t *bytes)
+{
+	int grid = 0;
+
+	if (p->method == QI_HASH || p->method == QI_BITMAP)
+		QS_TRY(qs_grid(gpu, kernel_of(p), THREADS, 0, rows, &grid));
+	*bytes = grid * table_words(p) * sizeof(uint32_t);
+	return QS_OK;
+}
+
 qs_status
 qi_probe_rows(qs_cuda *gpu, const qi_pairwise *p, pairs *t)
 {
-	bool bitmap = p->method == QI_BITMAP;
-	auto kernel = bitmap ? probe_rows<true> : probe_rows<false>;
-	uint8_t *work;
 	int grid;
 
+	t->table = p->table;
 	t->table_words = table_words(p);
-	QS_TRY(qs_grid(gpu, kernel, THREADS, 0, t->rows, &grid));
-	QS_TRY(qs_workspace(gpu, grid * t->table_words * sizeof(*t->table), &work));
-	t->table = (uint32_t *) work;
-	if (bitmap)
-		QS_CUDA_TRY(
-			gpu, cudaMemsetAsync(work, 0, grid * t->table_words * sizeof(*t->table), gpu->stream));
-	kernel<<<grid, THREADS, 0, gpu->stream>>>(*t);
+	QS_TRY(qs_grid(gpu, kernel_of(p), THREADS, 0, t->rows, &grid));
+	if (p->method == QI_BITMAP)
+		QS_CUDA_TRY(gpu, cudaMemsetAsync(t->table, 0, grid * t->table_words * sizeof(*t->table),
+										 gpu->stream));
+	kernel_of(p)<<<grid, THREADS, 0, gpu->stream>>>(*t);
 	QS_CUDA_LAUNCHED(gpu);
 	return QS_OK;
 }

@@ -111,11 +111,47 @@ __launch_bounds__(THREADS_MAX, BLOCKS_LEAST) work_rows(const task t)
 	}
 }
 
+/* One block: the sum of "found" before each unit, and of all. */
+__global__ void
+__launch_bounds__(THREADS_MAX) place_units(const uint32_t *found, uint64_t units, uint64_t *place)
+{
+	__shared__ uint64_t before[THREADS_MAX + 1];
+	uint64_t each = (units + THREADS_MAX - 1) / THREADS_MAX;
+	uint64_t first = threadIdx.x * each;
+	uint64_t end = units < first + each ? units : first + each;
+	uint64_t sum = 0;
+
+	for (uint64_t n = first; n < end; n++)
+		sum += found[n];
+	before[threadIdx.x + 1] = sum;
+	if (threadIdx.x == 0)
+		before[0] = 0;
+	__syncthreads();
+	for (int d = 1; d <= THREADS_MAX; d *= 2)
+	{
+		uint64_t more = threadIdx.x + 1 >= d ? before[threadIdx.x + 1 - d] : 0;
+
+		__syncthreads();
+		before[threadIdx.x + 1] += more;
+		__syncthreads();
+	}
+	sum = before[threadIdx.x];
+	for (uint64_t n = first; n < end; n++)
+	{
+		place[n] = sum;
+		sum += found[n];
+	}
+	if (threadIdx.x == 0)
+		place[units] = before[THREADS_MAX];
+}
+
 /* A block for each unit: its pairs to where they belong. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	order_pairs(const qi_output out, const uint64_t *place, uint64_t units, qi_pair *to)
 {
+	if (place[units] > out.room)
+		return;
 	for (uint64_t n = blockIdx.x; n < units; n += gridDim.x)
 		for (uint32_t i = threadIdx.x; i < out.found[n]; i += blockDim.x)
 			to[place[n] + i] = out.pair[out.start[n] + i];
@@ -190,11 +226,12 @@ qi_rows_run(qs_cuda *gpu, const qi_rows *r, const qi_strip *strip, const qi_outp
 }
 
 qs_status
-qi_rows_order(qs_cuda *gpu, const qi_output *out, const uint64_t *place, uint64_t units,
-			  qi_pair *to)
+qi_rows_order(qs_cuda *gpu, const qi_output *out, uint64_t *place, uint64_t units, qi_pair *to)
 {
 	int grid;
 
+	place_units<<<1, THREADS_MAX, 0, gpu->stream>>>(out->found, units, place);
+	QS_CUDA_LAUNCHED(gpu);
 	QS_TRY(qs_grid(gpu, order_pairs, QS_BLOCK, 0, units, &grid));
 	order_pairs<<<grid, QS_BLOCK, 0, gpu->stream>>>(*out, place, units, to);
 	QS_CUDA_LAUNCHED(gpu);

@@ -342,6 +342,47 @@ CREATE VIEW qsketch_stat_gpu AS SELECT * FROM qsketch_gpu_counts();
 COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds and has done since the server was started';
 GRANT SELECT ON qsketch_stat_gpu TO public;
 
+--
+-- What backends are at, and what they have done
+--
+
+CREATE FUNCTION qsketch_progress_of_processes(
+	OUT pid integer, OUT leader_pid integer, OUT datid oid, OUT id bigint, OUT relid oid, OUT command text,
+	OUT phase text, OUT backend text, OUT workers bigint, OUT pages_total bigint, OUT pages_done bigint,
+	OUT keys bigint, OUT sets_total bigint, OUT sets_done bigint, OUT pairs bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_progress_of_processes() IS 'column scans and calls of set_pairs that are running, by process';
+
+CREATE VIEW qsketch_progress AS
+	SELECT coalesce(p.leader_pid, p.pid) AS pid, p.datid, d.datname, p.relid, p.command,
+		coalesce(min(p.phase) FILTER (WHERE p.leader_pid IS NULL), min(p.phase)) AS phase,
+		string_agg(DISTINCT p.backend, ', ' ORDER BY p.backend) AS backend,
+		max(p.workers) + count(p.leader_pid) AS workers,
+		max(p.pages_total) AS pages_total, sum(p.pages_done)::bigint AS pages_done, sum(p.keys)::bigint AS keys,
+		max(p.sets_total) AS sets_total, sum(p.sets_done)::bigint AS sets_done, sum(p.pairs)::bigint AS pairs
+	FROM qsketch_progress_of_processes() AS p LEFT JOIN pg_catalog.pg_database AS d ON d.oid = p.datid
+	GROUP BY coalesce(p.leader_pid, p.pid), p.datid, d.datname, p.relid, p.command, p.id;
+COMMENT ON VIEW qsketch_progress IS 'column scans and calls of set_pairs that are running';
+GRANT SELECT ON qsketch_progress TO public;
+
+CREATE FUNCTION qsketch_stat_counts(
+	OUT column_scans bigint, OUT pages bigint, OUT pages_all_visible bigint, OUT batches_cpu bigint,
+	OUT batches_gpu bigint, OUT keys_cpu bigint, OUT keys_gpu bigint, OUT pair_searches_cpu bigint,
+	OUT pair_searches_gpu bigint, OUT pairs bigint, OUT stats_reset timestamptz)
+	RETURNS record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_stat_counts() IS 'what all backends have done';
+
+CREATE VIEW qsketch_stat AS SELECT * FROM qsketch_stat_counts();
+COMMENT ON VIEW qsketch_stat IS 'what all backends have done since the server was started or qsketch_stat_reset() called';
+GRANT SELECT ON qsketch_stat TO public;
+
+CREATE FUNCTION qsketch_stat_reset() RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_stat_reset() IS 'count anew in qsketch_stat';
+REVOKE ALL ON FUNCTION qsketch_stat_reset() FROM public;
+
 CREATE FUNCTION qsketch_location(qsketch, OUT part text, OUT location text, OUT bytes bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;

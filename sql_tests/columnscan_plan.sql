@@ -18,7 +18,9 @@ CREATE TABLE one AS SELECT qsketch_new('thread', '1kB') AS sk, 1::bigint AS k;
 
 -- what it looks like
 EXPLAIN (COSTS OFF) SELECT qsketch_agg(k) FROM events;
+SET qsketch.backend = cpu; -- which the plan says
 EXPLAIN (COSTS OFF, VERBOSE) SELECT qsketch_total(qsketch_agg(k)) + 1, qsketch_agg(t) FROM events AS e;
+RESET qsketch.backend;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF)
 	SELECT qsketch_agg(k, qsketch_new('sf', '1kB')), qsketch_agg(id) FROM events \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Backend' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/'
 SET max_parallel_workers_per_gather = 2;
@@ -175,7 +177,7 @@ RESET qsketch.enable_columnscan;
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION int8(integer) TO public;
 
--- row security: for those whom it concerns no scan, and no more rows
+-- row security: for those whom it concerns no more rows
 GRANT SELECT ON events TO columnscan_user;
 CREATE POLICY own ON events USING (owner = current_user);
 ALTER TABLE events ENABLE ROW LEVEL SECURITY;

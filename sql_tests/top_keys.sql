@@ -132,7 +132,7 @@ DROP AGGREGATE moving_top(int, int);
 DROP FUNCTION keep;
 
 -- text and binary, order and equality
-SELECT t::text LIKE 'qtop:UVRQ%' AS text, t::text::qtop = t AND t::bytea::qtop = t AS same,
+SELECT t::text LIKE 'qtop:%' AS text, t::text::qtop = t AND t::bytea::qtop = t AS same,
 	t < t AS less, t <= t AS not_greater FROM top ORDER BY s, n LIMIT 2;
 SELECT count(DISTINCT t) FROM (SELECT t FROM top UNION ALL SELECT t FROM top) AS twice;
 DROP TABLE zipf, exact, top, part, parallel CASCADE;

@@ -50,3 +50,25 @@ SELECT (ARRAY[qsketch_new(), qsketch_new('sf')])[2] = qsketch_new('sf') AS eleme
 	ROW(qsketch_new())::text LIKE '(qsketch:%)' AS row_text;
 CREATE DOMAIN pg_temp.small_sketch AS qsketch CHECK (pg_column_size(value) < 100);
 SELECT qsketch_total(qsketch_add(qsketch_new()::pg_temp.small_sketch, 1)) AS total;
+-- text of values that are mostly zeros: shorter, and the longer one is read, too
+CREATE TEMP TABLE sparse AS
+	SELECT 1 AS n, qsketch_agg(i)::bytea AS bytes, qsketch_agg(i)::text AS text FROM generate_series(1, 5000) AS i
+	UNION ALL SELECT 2, pbf_agg(i, pbf_new_bloom(100000))::bytea, pbf_agg(i, pbf_new_bloom(100000))::text FROM generate_series(1, 2000) AS i
+	UNION ALL SELECT 3, qsketch_agg(i, qsketch_new('multilevel', '4kB'))::bytea,
+		qsketch_agg(i, qsketch_new('multilevel', '4kB'))::text FROM generate_series(1, 5000) AS i;
+SELECT n, length(text) < length(bytes) AS shorter, text ~ '^[a-z]+:~' AS packed,
+	CASE n WHEN 2 THEN text::pbf::bytea ELSE text::qsketch::bytea END = bytes AS same,
+	CASE n WHEN 2 THEN ('pbf:' || long)::pbf::bytea ELSE ('qsketch:' || long)::qsketch::bytea END = bytes AS same_long
+FROM sparse, translate(encode(bytes, 'base64'), E'\n', '') AS long ORDER BY n;
+CREATE FUNCTION pg_temp.reads(input text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM input::qsketch;
+	RETURN 'ok';
+EXCEPTION WHEN OTHERS THEN
+	RETURN sqlstate || ' ' || left(sqlerrm, 100);
+END $$;
+SELECT pg_temp.reads(input) FROM (VALUES (1, 'qsketch:~'), (2, 'qsketch:~A'), (3, 'qsketch:~~'), (4, 'qsketch:~AAAAAA=='),
+	(5, 'qsketch:~/////wD/'), (6, 'qsketch:~CAAAAAAA'), (7, 'qsketch:~CAAAAP8B')) AS v (n, input) ORDER BY n;
+SELECT 'qsketch:~AAAA'::qsketch;
+SELECT pg_temp.reads(overlay(text PLACING CASE substr(text, place, 1) WHEN 'A' THEN 'B' ELSE 'A' END FROM place FOR 1))
+	LIKE '22P02 %' AS refused, count(*) FROM sparse, generate_series(10, 3000, 97) AS place WHERE n = 1 GROUP BY 1;

@@ -7,78 +7,22 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use QsketchValues;
 
 my $node = PostgreSQL::Test::Cluster->new('dump');
 $node->init;
 $node->start;
 my $dir = PostgreSQL::Test::Utils::tempdir;
 
-# All structures, forms and parts; keys whose types are known by OID or name.
-$node->safe_psql('postgres', q{
-	CREATE EXTENSION qsketch;
-	CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
-	CREATE TYPE pair AS (a int, b text);
-	CREATE DOMAIN small AS qsketch CHECK (qsketch_total(value) < 10);
-	CREATE TABLE sketch (name text, sk qsketch);
-	INSERT INTO sketch
-	SELECT concat_ws(' ', s, n, w), qsketch_agg(k, w, qsketch_new(s, '2kB', z => 3, seed => -5))
-	FROM unnest('{thread,warp,half_warp,sub_warp,multilevel,sf}'::text[]) AS s,
-		(VALUES (10, 1), (3000, 1), (3000, 10000000)) AS v(n, w),
-		generate_series(1, n) AS k GROUP BY s, n, w;
-	INSERT INTO sketch SELECT s, qsketch_new(s, '1kB') FROM unnest('{thread,multilevel,sf}'::text[]) AS s;
-	INSERT INTO sketch SELECT 'device ' || name, qsketch_sf_device(sk) FROM sketch WHERE name LIKE 'sf%';
-	INSERT INTO sketch SELECT 'host ' || name, qsketch_sf_host(sk) FROM sketch WHERE name LIKE 'sf%';
-	INSERT INTO sketch SELECT 'large', qsketch_agg(k, qsketch_new('warp', '2MB')) FROM generate_series(1, 100000) AS k;
-	INSERT INTO sketch VALUES ('null', NULL);
-	CREATE TABLE keyed (kind text, sk qsketch);
-	INSERT INTO keyed SELECT 'mood', qsketch_agg(m) FROM unnest('{ok,ok,happy}'::mood[]) AS m;
-	INSERT INTO keyed SELECT 'pair', qsketch_agg(ROW(1, 'a')::pair) FROM generate_series(1, 3);
-	INSERT INTO keyed SELECT 'text', qsketch_agg(t) FROM unnest('{a,b,a}'::text[]) AS t;
-	CREATE TABLE strict (sk small DEFAULT qsketch_add(qsketch_new(), 1, 7),
-		total bigint GENERATED ALWAYS AS (qsketch_total(sk)) STORED);
-	INSERT INTO strict DEFAULT VALUES;
-	CREATE INDEX ON sketch USING hash (sk);
-	CREATE TABLE filter (name text, f pbf);
-	INSERT INTO filter SELECT 'dense', pbf_row_agg(k % 100, k, pbf_new(10000, 100, seed => -5)) FROM generate_series(1, 10000) AS k;
-	INSERT INTO filter SELECT 'explicit', pbf_count_agg(k, 3, pbf_new(1000000, 100)) FROM generate_series(1, 20) AS k;
-	INSERT INTO filter SELECT 'bloom', pbf_agg(k::text, pbf_new_bloom(1000)) FROM generate_series(1, 1000) AS k;
-	INSERT INTO filter SELECT 'mood', pbf_agg(m, pbf_new_bloom(10, 1e-9)) FROM unnest('{ok,ok}'::mood[]) AS m;
-	INSERT INTO filter VALUES ('empty', pbf_new(10, 1)), ('null', NULL);
-	CREATE INDEX ON filter USING btree (md5(f::text));
-	CREATE VIEW merged_filters AS SELECT pbf_merge_agg(f) AS f FROM filter WHERE name = 'bloom';
-	CREATE VIEW totals AS SELECT name, qsketch_total(sk) FROM sketch;
-	CREATE TABLE sets (name text PRIMARY KEY, s qsets);
-	CREATE INDEX ON sets USING hash (s);
-	INSERT INTO sets SELECT 'numbers', qsets_agg(i % 100, i) FROM generate_series(1, 10000) AS i;
-	INSERT INTO sets SELECT 'texts', qsets_agg(i % 7, i::text) FROM generate_series(1, 100) AS i;
-	INSERT INTO sets SELECT 'moods', qsets_agg(1, m) FROM unnest('{ok,happy}'::mood[]) AS m;
-	INSERT INTO sets SELECT 'none', qsets_subset(s, '{}') FROM sets LIMIT 1;
-	CREATE TABLE top (name text, t qtop);
-	INSERT INTO top SELECT 'numbers', qtop_agg(i % 5000 * (i % 7), 20) FROM generate_series(1, 50000) AS i;
-	INSERT INTO top SELECT 'texts', qtop_agg('käse ' || i % 3000, 5, qsketch_new('warp', '4kB')) FROM generate_series(1, 10000) AS i;
-	INSERT INTO top SELECT 'moods', qtop_agg(m, 2) FROM unnest('{ok,ok,happy}'::mood[]) AS m;
-	INSERT INTO top SELECT 'pairs', qtop_agg(ROW(1, 'a')::pair, 2) FROM generate_series(1, 3);
-	INSERT INTO top SELECT 'arrays', qtop_agg(ARRAY['sad', 'ok']::mood[], 2) FROM generate_series(1, 3);
-	INSERT INTO top VALUES ('empty', qtop_new(3)), ('null', NULL);
-	CREATE MATERIALIZED VIEW merged AS SELECT qsketch_merge_agg(sk) AS sk FROM keyed WHERE kind = 'text';
-});
+$node->safe_psql('postgres', $QsketchValues::fill);
 
-my $all = q{SELECT name, md5(sk::text), octet_length(sk::bytea) FROM sketch ORDER BY name, 2};
-my $before = $node->safe_psql('postgres', $all);
-my $all_sets = q{SELECT name, md5(s::text), octet_length(s::bytea), qsets_count(s) FROM sets ORDER BY name};
-my $sets_before = $node->safe_psql('postgres', $all_sets);
+my $before = $node->safe_psql('postgres', $QsketchValues::sketches);
+my $sets_before = $node->safe_psql('postgres', $QsketchValues::sets);
 is(scalar(split /\n/, $sets_before), 4, 'collections of sets of all kinds');
 is(scalar(split /\n/, $before), 31, 'sketches of all kinds');
-my $filters = q{SELECT name, md5(f::text), octet_length(f::bytea) FROM filter ORDER BY name};
-my $filters_before = $node->safe_psql('postgres', $filters);
+my $filters_before = $node->safe_psql('postgres', $QsketchValues::filters);
 
-my $tops = q{SELECT name, md5(t::text), octet_length(t::bytea), (SELECT string_agg(concat_ws(',', key, estimate, lower), ' ')
-	FROM qtop_text(t, (qtop_info(t)).n)) FROM top ORDER BY name};
-my $tops_before = $node->safe_psql('postgres', $tops);
-my $top_keys = q{SELECT (SELECT string_agg(key || ' ' || lower, ', ') FROM top, qtop_list(t, 2, NULL::mood) WHERE name = 'moods'),
-	(SELECT (key).b FROM top, qtop_list(t, 2, NULL::pair) WHERE name = 'pairs'),
-	(SELECT key = '{sad,ok}' FROM top, qtop_text(t, 1) WHERE name = 'arrays'),
-	(SELECT max(key) LIKE 'käse %' FROM top, qtop_list(t, 5, NULL::text) WHERE name = 'texts')};
+my $tops_before = $node->safe_psql('postgres', $QsketchValues::tops);
 
 foreach my $format ('plain', 'custom')
 {
@@ -95,16 +39,16 @@ foreach my $format ('plain', 'custom')
 		? [ 'psql', '-qXv', 'ON_ERROR_STOP=1', '-d', $node->connstr("restored_$format"), '-f', $file ]
 		: [ 'pg_restore', '-d', $node->connstr("restored_$format"), $file ],
 		"restored $format");
-	is($node->safe_psql("restored_$format", $all), $before, "$format: same bytes");
-	is($node->safe_psql("restored_$format", $filters), $filters_before, "$format: same filters");
+	is($node->safe_psql("restored_$format", $QsketchValues::sketches), $before, "$format: same bytes");
+	is($node->safe_psql("restored_$format", $QsketchValues::filters), $filters_before, "$format: same filters");
 	is( $node->safe_psql("restored_$format", q{
 			SELECT pbf_contains(f, 'ok'::mood), pbf_contains(f, 'sad'::mood), (SELECT pbf_contains(f, '77') FROM merged_filters)
 			FROM filter WHERE name = 'mood'}),
 		't|f|t', "$format: keys of filters are found");
-	is($node->safe_psql("restored_$format", $tops), $tops_before, "$format: same lists of top keys");
-	is($node->safe_psql("restored_$format", $top_keys),
+	is($node->safe_psql("restored_$format", $QsketchValues::tops), $tops_before, "$format: same lists of top keys");
+	is($node->safe_psql("restored_$format", $QsketchValues::top_keys),
 		'ok 2, happy 1|a|t|t', "$format: and their keys come back, though their types have other OIDs");
-	is($node->safe_psql("restored_$format", $all_sets), $sets_before, "$format: same collections of sets");
+	is($node->safe_psql("restored_$format", $QsketchValues::sets), $sets_before, "$format: same collections of sets");
 	is( $node->safe_psql("restored_$format",
 			q{SELECT qsets_cardinality(s || qsets_agg(1, 'sad'::mood), 1) FROM sets, generate_series(1, 1) WHERE name = 'moods' GROUP BY s}),
 		'3', "$format: collections of enums go on");
@@ -136,13 +80,13 @@ foreach my $format ('text', 'csv', 'binary')
 		COPY filter TO '$file.filter' (FORMAT $format);
 		CREATE TABLE filter_$format (LIKE filter);
 		COPY filter_$format FROM '$file.filter' (FORMAT $format)});
-	is( $node->safe_psql('postgres', $filters =~ s/FROM filter/FROM filter_$format/r),
+	is( $node->safe_psql('postgres', $QsketchValues::filters =~ s/FROM filter/FROM filter_$format/r),
 		$filters_before, "COPY as $format: same filters");
 	$node->safe_psql('postgres', qq{
 		COPY top TO '$file.top' (FORMAT $format);
 		CREATE TABLE top_$format (LIKE top);
 		COPY top_$format FROM '$file.top' (FORMAT $format)});
-	is( $node->safe_psql('postgres', $tops =~ s/FROM top /FROM top_$format /r),
+	is( $node->safe_psql('postgres', $QsketchValues::tops =~ s/FROM top /FROM top_$format /r),
 		$tops_before, "COPY as $format: same lists of top keys");
 }
 

@@ -139,6 +139,8 @@ sub run_page
 
 my $node = PostgreSQL::Test::Cluster->new('docs');
 $node->init;
+# some views need shared memory, on PostgreSQL before 17
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'qsketch'\nqsketch.gpu_worker = off");
 $node->append_conf('postgresql.conf', "autovacuum = off\nshared_buffers = 256MB\nmax_wal_size = 4GB");
 $node->start;
 my @pages = glob("$ENV{TESTDIR}/docs/*.md");

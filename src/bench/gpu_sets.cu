@@ -14,20 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernels.cuh"
-#include "sets.cuh"
-
-extern "C"
-{
-#include "engine/sets_kernels.h"
-#include "sets_data.h"
-}
-
-#define RUNS 5
+#include "gpu_sets.h"
 
 static int wrong;
 
-static double
+double
 seconds(void)
 {
 	struct timespec t;
@@ -36,14 +27,14 @@ seconds(void)
 	return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
 }
 
-static void
+void
 line(const char *section, const char *what, double figure, const char *unit)
 {
 	printf("%s\t%s\t%.4g\t%s\n", section, what, figure, unit);
 	fflush(stdout);
 }
 
-static void
+void
 must(qs_status status, qs_cuda *gpu, const char *what)
 {
 	if (status == QS_OK)
@@ -137,14 +128,7 @@ count_cpu(const qi_collection *c, const qi_filter *filter, int threads, double *
 
 /* ---- the GPU ---- */
 
-typedef struct measured
-{
-	double product, rows; /* ms on the device, least of all runs */
-	uint64_t pairs;
-	qi_cuda_report report;
-} measured;
-
-static measured
+measured
 count_gpu(qs_cuda *gpu, const qi_cuda_request *r)
 {
 	measured best = { 1e9, 1e9, 0, {} };
@@ -166,7 +150,7 @@ count_gpu(qs_cuda *gpu, const qi_cuda_request *r)
 	return best;
 }
 
-static void
+void
 check(const char *section, const char *what, uint64_t got, uint64_t want)
 {
 	if (got == want)
@@ -234,6 +218,59 @@ threshold_for(qs_cuda *gpu, qi_cuda_request *r, uint64_t most)
 			high = middle;
 	}
 	return low;
+}
+
+/* A sum that depends on every pair and its count; "last" of them are left in "out". */
+static uint64_t
+sum_pairs(qs_cuda *gpu, const qi_cuda_request *r, qi_pair *out, uint64_t room, uint64_t *last)
+{
+	qi_cuda_pairs *pairs;
+	uint64_t count, sum = 0;
+	bool over;
+
+	must(qi_cuda_pairs_open(gpu, r, &pairs), gpu, "open");
+	do
+	{
+		must(qi_cuda_pairs_next(pairs, out, room, &count, &over), gpu, "next");
+		*last = count > 0 ? count : *last;
+		for (uint64_t i = 0; i < count; i++)
+			sum += qs_mix64(((uint64_t) out[i].a << 32 | out[i].b) ^ qs_mix64(out[i].common));
+	}
+	while (!over);
+	qi_cuda_pairs_close(pairs);
+	return sum;
+}
+
+/* Some pairs against the CPU's merging of two sets, where all would take too long. */
+static void
+check_some(const char *section, const qi_collection *c, const qi_pair *pair, uint64_t count)
+{
+	for (uint64_t i = 0; i < 100 && count > 0; i++)
+	{
+		const qi_pair *p = &pair[qs_mix64(i) % count];
+
+		check(section, "a pair's count", p->common,
+			  qi_count32(qi_kernels_now(), (const int32_t *) qi_set_ranks(c, p->a),
+						 qi_set_size(c, p->a), (const int32_t *) qi_set_ranks(c, p->b),
+						 qi_set_size(c, p->b)));
+	}
+}
+
+/*
+ * Lists against bits, pair by pair, and some of them against the CPU: these two
+ * share no code that counts.
+ */
+static void
+check_methods(qs_cuda *gpu, const char *section, const qi_collection *c, qi_cuda_request r,
+			  qi_pair *out, uint64_t room)
+{
+	uint64_t sum, last = 0;
+
+	r.method = QI_INDEX;
+	sum = sum_pairs(gpu, &r, out, room, &last);
+	r.method = QI_HYBRID;
+	check(section, "hybrid's pairs", sum_pairs(gpu, &r, out, room, &last), sum);
+	check_some(section, c, out, last);
 }
 
 /* Everything from the collection in host memory to the pairs in host memory. */
@@ -309,10 +346,12 @@ collection(qs_cuda *gpu, const char *section, const recipe *recipe, uint64_t see
 	qi_cuda_request r = {};
 	qi_collection c;
 	qi_plan plan = {};
-	double prepare = 0, count = 0, least;
+	double prepare = 0, count = 0, least, start;
 	measured m;
 
+	start = seconds();
 	data_drawn(&c, recipe, seed, cores());
+	line(section, "making the collection, all cores", seconds() - start, "s");
 	r.rows = load(gpu, section, &c);
 	qi_filter_init(&r.filter, 1, 0, 0);
 	r.filter.min_count = threshold_for(gpu, &r, 1000000);
@@ -327,6 +366,8 @@ collection(qs_cuda *gpu, const char *section, const recipe *recipe, uint64_t see
 		line(section, qi_method_name(plan.method), cores(), "threads");
 	}
 	methods(gpu, section, &r, m.pairs, all);
+	if (!cpu)
+		check_methods(gpu, section, &c, r, out, room);
 	qi_cuda_sets_destroy(r.rows);
 	r.method = QI_AUTO;
 	r.variant = QI_VARIANT_AUTO;
@@ -337,167 +378,6 @@ collection(qs_cuda *gpu, const char *section, const recipe *recipe, uint64_t see
 	qi_collection_free(&c);
 	free(out);
 	qs_cuda_trim(gpu);
-}
-
-/* ---- one pair ---- */
-
-/* A collection of one set, of the even or odd multiples among 0 .. universe - 1, at random. */
-static void
-one_set(qi_collection *c, uint64_t universe, uint64_t draws, uint64_t seed)
-{
-	uint64_t count;
-	uint32_t *set = data_set(UNIFORM, universe, draws, seed, &count);
-
-	memset(c, 0, sizeof(*c));
-	c->sets = 1;
-	c->elements = count;
-	c->universe = universe;
-	if (qi_collection_alloc(c, &data_memory) != QS_OK)
-		exit(2);
-	memcpy(c->rank, set, count * sizeof(*set));
-	c->offset[1] = count;
-	free(set);
-}
-
-static double
-copy_bandwidth(qs_cuda *gpu, size_t bytes)
-{
-	void *a, *b;
-	cudaEvent_t at[2];
-	float ms, best = 1e9;
-
-	if (cudaMalloc(&a, bytes) || cudaMalloc(&b, bytes) || cudaEventCreate(&at[0]) ||
-		cudaEventCreate(&at[1]))
-		exit(2);
-	for (int i = 0; i < RUNS; i++)
-	{
-		cudaEventRecord(at[0], gpu->stream);
-		cudaMemcpyAsync(b, a, bytes, cudaMemcpyDeviceToDevice, gpu->stream);
-		cudaEventRecord(at[1], gpu->stream);
-		cudaEventSynchronize(at[1]);
-		cudaEventElapsedTime(&ms, at[0], at[1]);
-		best = ms < best ? ms : best;
-	}
-	cudaFree(a);
-	cudaFree(b);
-	return 2.0 * (double) bytes / best / 1e6;
-}
-
-static void
-single(qs_cuda *gpu)
-{
-	static const int method[] = { QI_MERGE, QI_SEARCH, QI_MERGE_SEARCH, QI_MERGE_HASH };
-	qi_collection a, b;
-	qi_cuda_request r = {};
-	uint64_t want;
-	double start, copy = copy_bandwidth(gpu, UINT64_C(1) << 30);
-
-	one_set(&a, 100000000, 10000000, 1);
-	one_set(&b, 100000000, 10000000, 2);
-	start = seconds();
-	want = qi_count32(qi_kernels_now(), (int32_t *) a.rank, a.elements, (int32_t *) b.rank,
-					  b.elements);
-	line("single", "elements of both", (double) (a.elements + b.elements), "");
-	line("single", "CPU, one core", (seconds() - start) * 1e3, "ms");
-	line("single", "copy bandwidth, read and written", copy, "GB/s");
-	must(qi_cuda_sets_load(gpu, &a, &r.rows), gpu, "load");
-	must(qi_cuda_sets_load(gpu, &b, &r.columns), gpu, "load");
-	qi_filter_init(&r.filter, 0, 0, 0);
-	for (int i = 0; i < 4; i++)
-	{
-		char what[100];
-		qi_cuda_pairs *pairs;
-		qi_pair pair = {};
-		uint64_t count;
-		bool over;
-		measured m;
-
-		r.method = method[i];
-		m = count_gpu(gpu, &r);
-		must(qi_cuda_pairs_open(gpu, &r, &pairs), gpu, "open");
-		must(qi_cuda_pairs_next(pairs, &pair, 1, &count, &over), gpu, "next");
-		qi_cuda_pairs_close(pairs);
-		check("single", qi_method_name(r.method), pair.common, want);
-		line("single", qi_method_name(r.method), m.product, "ms");
-		snprintf(what, sizeof(what), "%s, bytes read against copying", qi_method_name(r.method));
-		line("single", what, (double) (a.elements + b.elements) * 4 / m.product / 1e6 / copy, "");
-	}
-	qi_cuda_sets_destroy(r.rows);
-	qi_cuda_sets_destroy(r.columns);
-	qi_collection_free(&a);
-	qi_collection_free(&b);
-}
-
-/* ---- product ---- */
-
-__global__ void
-random_bits(uint32_t *bits, uint64_t words)
-{
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < words; i += stride)
-		bits[i] = (uint32_t) (qs_mix64(i) & qs_mix64(i + words));
-}
-
-__global__ void
-compare_counts(const uint32_t *a, const uint32_t *b, uint64_t sets, unsigned long long *different)
-{
-	for (uint64_t i = blockIdx.x; i < sets; i += gridDim.x)
-		for (uint64_t j = i + 1 + threadIdx.x; j < sets; j += blockDim.x)
-			if (a[i * sets + j] != b[i * sets + j])
-				atomicAdd(different, 1);
-}
-
-static float
-time_product(qs_cuda *gpu, const qi_bits *bits, qi_product how, const qi_strip *strip)
-{
-	cudaEvent_t at[2];
-	float ms, best = 1e9;
-
-	cudaEventCreate(&at[0]);
-	cudaEventCreate(&at[1]);
-	for (int i = 0; i < RUNS; i++)
-	{
-		cudaMemsetAsync(strip->count, 0, strip->rows * strip->width * 4, gpu->stream);
-		cudaEventRecord(at[0], gpu->stream);
-		must(qi_bits_multiply(gpu, bits, true, how, strip), gpu, "product");
-		cudaEventRecord(at[1], gpu->stream);
-		must(qs_cuda_sync(gpu), gpu, "product");
-		cudaEventElapsedTime(&ms, at[0], at[1]);
-		best = ms < best ? ms : best;
-	}
-	return best;
-}
-
-static void
-product(qs_cuda *gpu)
-{
-	const uint64_t sets = 8192, words = 8192;
-	double operations = (double) sets * (sets + QI_TILE) / 2 * words * 32;
-	qi_bits bits = {};
-	qi_strip tensor = { NULL, 0, sets, sets }, popc = tensor;
-	uint64_t held = 0;
-
-	bits.words = words;
-	bits.columns = words * 32;
-	must(qi_device_alloc(gpu, &held, sets * words * 4, (void **) &bits.row), gpu, "bits");
-	must(qi_device_alloc(gpu, &held, sets * sets * 4, (void **) &tensor.count), gpu, "counts");
-	must(qi_device_alloc(gpu, &held, sets * sets * 4, (void **) &popc.count), gpu, "counts");
-	bits.other = bits.row;
-	random_bits<<<1024, 256, 0, gpu->stream>>>(bits.row, sets * words);
-	line("product", "tensor cores, k = 8192",
-		 operations / time_product(gpu, &bits, QI_PRODUCT_TENSOR, &tensor) / 1e12,
-		 "Pbit-operations/s");
-	line("product", "popc, k = 8192",
-		 operations / time_product(gpu, &bits, QI_PRODUCT_POPC, &popc) / 1e12, "Pbit-operations/s");
-	cudaMemsetAsync(gpu->result, 0, 8, gpu->stream);
-	compare_counts<<<1024, 256, 0, gpu->stream>>>(tensor.count, popc.count, sets,
-												  (unsigned long long *) gpu->result);
-	must(qs_read_result(gpu, 1), gpu, "compare");
-	check("product", "counts that differ", gpu->host_result[0], 0);
-	qi_device_free(gpu, &held, bits.row, sets * words * 4);
-	qi_device_free(gpu, &held, tensor.count, sets * sets * 4);
-	qi_device_free(gpu, &held, popc.count, sets * sets * 4);
 }
 
 /* ---- sections ---- */
@@ -528,9 +408,9 @@ main(int argc, char **argv)
 		return 2;
 	}
 	if (asked(argc, argv, "product"))
-		product(gpu);
+		bench_product(gpu);
 	if (asked(argc, argv, "single"))
-		single(gpu);
+		bench_single(gpu);
 	if (asked(argc, argv, "enron"))
 		collection(gpu, "enron", &enron, 1, true, true);
 	if (asked(argc, argv, "orkut"))

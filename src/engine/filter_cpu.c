@@ -220,9 +220,8 @@ insert_rows(sink *s, const qf_batch *b)
 	}
 }
 
-/* Rows of a batch, or -1 if that is out of range. */
-static int64_t
-batch_rows(const qf_batch *b)
+int64_t
+qf_batch_rows(const qf_batch *b)
 {
 	int64_t sum = 0;
 	size_t i;
@@ -238,7 +237,7 @@ batch_rows(const qf_batch *b)
 static qs_status
 cpu_insert(qf_filter *f, const qf_batch *b)
 {
-	int64_t rows = batch_rows(b);
+	int64_t rows = qf_batch_rows(b);
 	qs_status status = rows < 0 ? QS_TOTAL_OVERFLOW : qf_count_rows(f, rows, b->row == NULL);
 	sink s;
 
@@ -365,10 +364,26 @@ cpu_merge(qf_filter *into, const qf_filter *from)
 	return qf_merge(into, from, qf_kernels_now()->unite);
 }
 
+static qs_status
+cpu_settle(qf_filter *f)
+{
+	(void) f;
+	return QS_OK;
+}
+
+static size_t
+cpu_batch(const qf_filter *f)
+{
+	(void) f;
+	return QF_BATCH;
+}
+
 const qf_engine qf_engine_cpu = {
 	.name = "cpu",
 	.insert = cpu_insert,
 	.query = cpu_query,
 	.contains = cpu_contains,
 	.merge = cpu_merge,
+	.settle = cpu_settle,
+	.batch = cpu_batch,
 };

@@ -6,6 +6,10 @@
  * a row sets depends on its key, the nonce and its row number alone, so rows may
  * be given in any order and in batches of any size.
  *
+ * An engine may keep the bits of a dense filter elsewhere, on a device: the filter
+ * then is "remote".  Only insert() and merge() of the same engine work on it until
+ * settle() has brought them back.  Lookups are here for filters that are here.
+ *
  * src/engine/filter_engine.h
  */
 #ifndef QF_ENGINE_H
@@ -47,10 +51,19 @@ typedef struct qf_engine
 	/* Are all positions of each key set?  Looks no further than the first zero. */
 	void (*contains)(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found);
 
-	/* As qf_merge(). */
+	/* As qf_merge(); "from" is not remote. */
 	qs_status (*merge)(qf_filter *into, const qf_filter *from);
+
+	/* Bring the bits here, where they stay. */
+	qs_status (*settle)(qf_filter *f);
+
+	/* How many rows to collect before an insert into this filter. */
+	size_t (*batch)(const qf_filter *f);
 } qf_engine;
 
 extern const qf_engine qf_engine_cpu;
+
+/* Rows of a batch, or -1 if that is out of range. */
+extern int64_t qf_batch_rows(const qf_batch *batch);
 
 #endif

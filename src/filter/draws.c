@@ -1,6 +1,6 @@
 /*
  * draws.c
- *		The table of gaps, and powers of the probability.
+ *		The table of gaps.
  *
  * src/filter/draws.c
  */
@@ -25,20 +25,4 @@ qf_gaps_make(qf_gaps *gaps, const qf_params *p)
 	}
 	while (b > 0)
 		gaps->guide[--b] = (uint16_t) i;
-}
-
-uint64_t
-qf_power(uint64_t q, uint64_t copies)
-{
-	uint64_t power = 0;
-	bool any = false;
-
-	for (; copies > 0; copies >>= 1)
-	{
-		if (copies & 1)
-			power = any ? qs_mul_high(power, q) : q;
-		any = any || (copies & 1);
-		q = qs_mul_high(q, q);
-	}
-	return power;
 }

@@ -70,7 +70,21 @@ typedef struct qf_gaps
 extern void qf_gaps_make(qf_gaps *gaps, const qf_params *p);
 
 /* 1 - p of "copies" copies at once, copies > 0. */
-extern uint64_t qf_power(uint64_t q, uint64_t copies);
+QS_INLINE uint64_t
+qf_power(uint64_t q, uint64_t copies)
+{
+	uint64_t power = 0;
+	bool any = false;
+
+	for (; copies > 0; copies >>= 1)
+	{
+		if (copies & 1)
+			power = any ? qs_mul_high(power, q) : q;
+		any = any || (copies & 1);
+		q = qs_mul_high(q, q);
+	}
+	return power;
+}
 
 /* h of a fingerprint; seed_key is qs_seed_key(seed). */
 QS_INLINE uint64_t

@@ -14,7 +14,9 @@
  * on.  Merging what overlaps then gives the same bytes as merging what does not.
  *
  * A filter is either owned (its memory comes from the caller's allocator) or a
- * view of serialized bytes, read only.
+ * view of serialized bytes, read only.  An owned dense one may be "remote": an
+ * engine keeps its bits on a device, and must settle it before anything here is
+ * called.
  *
  * Explicit form: few set bits, as their positions.  Owned: an open-addressing
  * hash table of them.  View: sorted.  With more than qf_explicit_limit() the
@@ -60,6 +62,7 @@ typedef struct qf_filter
 	uint8_t *positions; /* explicit: slots of 4 bytes, or sorted in a view */
 	uint64_t slots;     /* explicit, owned: a power of two */
 	uint8_t *bits;      /* dense */
+	void *remote;       /* dense: the engine's, whose bits are elsewhere; else NULL */
 } qf_filter;
 
 /* An empty owned filter in explicit form; needs no memory yet. */

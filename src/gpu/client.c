@@ -15,17 +15,21 @@
 #include "gpu/settings.h"
 #include "gpu/wait.h"
 
+const char *
+GpuMissingReason(void)
+{
+	if (gpu_shared == NULL)
+		return "the GPU worker is not configured";
+	return gpu_shared->reason[0] ? gpu_shared->reason : "the GPU worker has not started";
+}
+
 /* qsketch.backend asks for a GPU that is not there. */
 static void
 raise_missing(void)
 {
-	const char *why = gpu_shared == NULL      ? "the GPU worker is not configured"
-					  : gpu_shared->reason[0] ? gpu_shared->reason
-											  : "the GPU worker has not started";
-
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("qsketch.backend is gpu, but there is no GPU: %s", why),
+			 errmsg("qsketch.backend is gpu, but there is no GPU: %s", GpuMissingReason()),
 			 gpu_shared == NULL
 				 ? errhint("Add qsketch to shared_preload_libraries, leave qsketch.gpu_worker at "
 						   "auto, and restart the server; or set qsketch.backend to auto.")

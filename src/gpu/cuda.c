@@ -139,4 +139,5 @@ const GpuDeviceOps gpu_cuda_devices = {
 	.error = cuda_error,
 	.sketch = &gpu_cuda_sketches,
 	.sets = &gpu_cuda_sets,
+	.filter = &gpu_cuda_filters,
 };

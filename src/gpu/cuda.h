@@ -27,5 +27,6 @@ extern bool GpuCudaHasRoom(const GpuCudaDevice *device, uint64 bytes);
 /* What they do for each family. */
 extern const struct GpuSketchDeviceOps gpu_cuda_sketches; /* sketch_cuda.c */
 extern const struct GpuSetsDeviceOps gpu_cuda_sets;       /* sets_cuda.c */
+extern const struct GpuFilterDeviceOps gpu_cuda_filters;  /* filter_cuda.c */
 
 #endif

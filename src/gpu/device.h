@@ -35,6 +35,7 @@ typedef struct GpuDeviceOps
 	/* What each family asks of it. */
 	const struct GpuSketchDeviceOps *sketch; /* sketch_device.h */
 	const struct GpuSetsDeviceOps *sets;     /* sets_device.h */
+	const struct GpuFilterDeviceOps *filter; /* filter_device.h */
 } GpuDeviceOps;
 
 extern const GpuDeviceOps gpu_emulated_devices;

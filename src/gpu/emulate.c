@@ -99,4 +99,5 @@ const GpuDeviceOps gpu_emulated_devices = {
 	.error = emulated_error,
 	.sketch = &gpu_emulated_sketches,
 	.sets = &gpu_emulated_sets,
+	.filter = &gpu_emulated_filters,
 };

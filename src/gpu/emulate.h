@@ -21,5 +21,6 @@ typedef struct GpuEmulatedDevice
 /* What they do for each family. */
 extern const struct GpuSketchDeviceOps gpu_emulated_sketches; /* sketch_emulate.c */
 extern const struct GpuSetsDeviceOps gpu_emulated_sets;       /* sets_emulate.c */
+extern const struct GpuFilterDeviceOps gpu_emulated_filters;  /* filter_emulate.c */
 
 #endif

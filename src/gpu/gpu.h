@@ -18,4 +18,7 @@ extern void GpuInit(void);
  */
 extern bool GpuIsWanted(void);
 
+/* Why there is none, where there is none. */
+extern const char *GpuMissingReason(void);
+
 #endif

@@ -94,6 +94,18 @@ GpuServeRequests(void)
 	SpinLockRelease(&gpu_shared->ring);
 }
 
+/* For the worker: does nobody wait for it? */
+bool
+GpuIsIdle(void)
+{
+	bool idle;
+
+	SpinLockAcquire(&gpu_shared->ring);
+	idle = gpu_shared->queue_head == gpu_shared->queue_tail;
+	SpinLockRelease(&gpu_shared->ring);
+	return idle;
+}
+
 /* The worker's next request, or NULL. */
 GpuSlot *
 GpuNextRequest(void)

@@ -16,6 +16,7 @@ GpuServantOf(GpuFamily family)
 	static const GpuServant *const servant[GPU_FAMILIES] = {
 		[GPU_FAMILY_SKETCH] = &gpu_sketch_servant,
 		[GPU_FAMILY_SETS] = &gpu_sets_servant,
+		[GPU_FAMILY_FILTER] = &gpu_filter_servant,
 	};
 
 	return servant[family];

@@ -1,140 +1,260 @@
 /*
  * sets_client.c
- *		A backend's side of the GPU worker: collections there, and their pairs.
+ *		A backend's side of the GPU worker: searches for pairs.
  *
- * Collections are posted in pieces; that they could not be stored shows when
- * the search is asked for.  Only element numbers go there: what ids and numbers
- * stand for stays here.  Of two collections the numbers are those of all their
- * elements together.
+ * A search that might take long is spread over all devices: each has the whole
+ * collection.  The rows are cut into shares of about the same work, and device i
+ * of n takes shares i, i + n, ...; their pairs are handed out share by share,
+ * which is the order of the rows, while all devices work on the next ones.
  *
- * Each reply has as many pairs as a slot takes.  While the backend works on
- * them, the worker serves others.
+ * Each reply has as many pairs as a slot takes, or none so far.  While the
+ * backend works on them, and between any two, the worker serves others.
+ *
+ * Nothing is handed out before the first reply is there.  Up to then a lost
+ * worker loses nothing: with qsketch.backend = auto the CPU begins anew.
  *
  * src/gpu/sets_client.c
  */
 #include "gpu/client.h"
-#include "gpu/sets_gpu.h"
-#include "gpu/sets_request.h"
+#include "gpu/sets_client.h"
 #include "gpu/settings.h"
 #include "gpu/wait.h"
 
+#include "portability/instr_time.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+/* A share should take so many ms, so that none keeps the others waiting. */
+#define SHARE_MS   20
+#define MOST_SHARE 65536
 
 struct GpuPairs
 {
-	GpuRef rows;
-	GpuRef columns; /* serial 0: within one collection */
-	qi_pair *pair;  /* of the last reply */
+	GpuPart part[GPU_DEVICES_MAX];
+	int parts;
+	int method;    /* as the device chose it */
+	uint64 *first; /* rows of share i: first[i] .. first[i + 1] - 1 */
+	uint64 shares;
+	uint64 share;  /* whose pairs are handed out */
+	qi_pair *pair; /* of the last reply */
 	uint64 count;
 	uint64 next;
-	bool over;
+	TimestampTz since; /* when there was some progress last */
+	double index_ms;   /* what it took, for who wants to know */
+	double upload_ms;
+	double prepare_ms;
+	double wait_ms; /* for pairs */
 	MemoryContextCallback callback;
 };
 
+/* What is asked for, and how. */
+typedef struct Opening
+{
+	const qi_request *request; /* without collections if it is kept there */
+	const GpuKey *name;        /* or NULL */
+	GpuKept *kept;             /* or NULL */
+	const uint64 *offset;      /* of the rows */
+	uint64 sets;
+	char *why;
+} Opening;
+
+/* ---- whether ---- */
+
+static const char *
+reason_of_cpu(void)
+{
+	if (gpu_backend == BACKEND_CPU)
+		return "qsketch.backend is cpu";
+	if (gpu_shared == NULL)
+		return "the GPU worker is not configured";
+	if (GpuStateNow() == GPU_NONE)
+		return gpu_shared->reason;
+	return "the GPU worker is not ready";
+}
+
 bool
-GpuWantsPairs(uint64 elements)
+GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
 {
+	bool enough = elements >= (uint64) gpu_min_elements;
+
 	if (!GpuIsWanted())
+	{
+		strlcpy(why, reason_of_cpu(), GPU_TEXT_BYTES);
 		return false;
-	return gpu_backend == BACKEND_GPU || elements >= (uint64) gpu_min_elements;
+	}
+	if (gpu_backend == BACKEND_GPU)
+		strlcpy(why, "qsketch.backend is gpu", GPU_TEXT_BYTES);
+	else
+		snprintf(why, GPU_TEXT_BYTES, "%llu elements, qsketch.gpu_min_elements is %d",
+				 (unsigned long long) elements, gpu_min_elements);
+	return gpu_backend == BACKEND_GPU || enough;
 }
 
-/* ---- there ---- */
+/* ---- collections and searches on devices ---- */
 
-/* A collection on its way. */
-typedef struct Upload
+/* Milliseconds since the last call, or since "since" was set. */
+static double
+lap(instr_time *since)
 {
-	const qi_collection *collection;
-	const uint32 *number; /* of its elements; NULL: their ranks */
-} Upload;
+	instr_time now;
+	instr_time passed;
 
-static void
-ask_offsets(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const Upload *upload = transfer->context;
-
-	slot->offset = at;
-	slot->count = (int) size;
-	memcpy(GpuSlotData(slot), upload->collection->offset + at, size * sizeof(uint64));
+	INSTR_TIME_SET_CURRENT(now);
+	passed = now;
+	INSTR_TIME_SUBTRACT(passed, *since);
+	*since = now;
+	return INSTR_TIME_GET_MILLISEC(passed);
 }
 
+/* Have the other devices work, too, those that have room. */
 static void
-ask_elements(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+spread(GpuPairs *pairs, const Opening *o)
 {
-	const Upload *upload = transfer->context;
-	const uint32 *rank = upload->collection->rank + at;
-	uint32 *data = (uint32 *) GpuSlotData(slot);
+	GpuSetsReply reply;
+	int device;
+
+	for (device = 0; device < gpu_shared->device_count; device++)
+	{
+		GpuPart *part = &pairs->part[pairs->parts];
+
+		if (device == pairs->part[0].device)
+			continue;
+		part->device = device;
+		if (GpuPartCopy(part, &pairs->part[0], o->name) && GpuPartSearch(part, o->request, &reply))
+			pairs->parts++;
+		else
+			GpuPartDrop(part);
+	}
+}
+
+/* ---- shares ---- */
+
+/*
+ * Cut the rows into shares of about the same work: that of a row is taken to grow
+ * with its elements and with the columns that it is compared with.
+ */
+static void
+cut_rows(GpuPairs *pairs, const Opening *o)
+{
+	const qi_request *r = o->request;
+	bool tail = !r->columns && !r->directed && r->filter.top == 0;
+	double sum = 0;
+	double done = 0;
+	uint64 next = 1;
 	uint64 i;
 
-	slot->offset = at;
-	slot->count = (int) size;
-	if (upload->number == NULL)
-		memcpy(data, rank, size * sizeof(uint32));
-	for (i = 0; upload->number && i < size; i++)
-		data[i] = upload->number[rank[i]];
+#define WORK(i) ((double) (o->offset[(i) + 1] - o->offset[i] + 1) * (tail ? o->sets - (i) : 1))
+	pairs->first = palloc0((pairs->shares + 1) * sizeof(uint64));
+	for (i = 0; i < o->sets; i++)
+		sum += WORK(i);
+	for (i = 0; i < o->sets && next < pairs->shares; i++)
+	{
+		done += WORK(i);
+		while (next < pairs->shares && done >= sum * next / pairs->shares)
+			pairs->first[next++] = i + 1;
+	}
+#undef WORK
+	while (next <= pairs->shares)
+		pairs->first[next++] = o->sets;
 }
 
-static bool
-upload(const qi_collection *c, const uint32 *number, uint64 universe, GpuRef *ref)
+static void
+begin_share(GpuPairs *pairs, uint64 share)
 {
-	Upload what = { .collection = c, .number = number };
-	GpuTransfer offsets = { .ref = ref,
-							.op = SETS_OFFSETS,
-							.all = c->sets + 1,
-							.most = GPU_SLOT_OFFSETS,
-							.ask = ask_offsets,
-							.context = &what };
-	GpuTransfer elements = { .ref = ref,
-							 .op = SETS_ELEMENTS,
-							 .all = c->elements,
-							 .most = GPU_SLOT_ELEMENTS,
-							 .ask = ask_elements,
-							 .context = &what };
 	GpuSlot *slot;
 
-	if (!GpuNewEntry(GPU_FAMILY_SETS, ref))
-		return false;
-	slot = GpuTakeSlot(ref, SETS_CREATE, false);
-	*(GpuSetsShape *) slot->shape.bytes =
-		(GpuSetsShape){ .sets = c->sets, .elements = c->elements, .universe = universe };
-	if (GpuAskOne(slot) != QS_OK)
-		return false;
-	GpuPostAll(&offsets);
-	GpuPostAll(&elements);
-	return true;
+	if (share >= pairs->shares)
+		return;
+	slot = GpuTakeSlot(&pairs->part[share % pairs->parts].search, SETS_ROWS, false);
+	*(GpuSetsRows *) slot->shape.bytes =
+		(GpuSetsRows){ .first = pairs->first[share],
+					   .count = pairs->first[share + 1] - pairs->first[share] };
+	GpuPost(slot);
 }
 
-/* Both of two collections, with common numbers. */
-static bool
-upload_both(GpuPairs *pairs, const qi_request *r)
+static void
+begin_shares(GpuPairs *pairs, const Opening *o, double ms)
 {
-	const qi_collection *a = r->rows;
-	const qi_collection *b = r->columns;
-	uint32 *number_a = qi_alloc(r->memory, a->universe, sizeof(uint32));
-	uint32 *number_b = qi_alloc(r->memory, b->universe, sizeof(uint32));
-	bool done = false;
+	int i;
 
-	if (number_a && number_b)
-	{
-		uint64 universe = qi_collection_join(a, b, number_a, number_b);
+	pairs->shares = 1;
+	if (pairs->parts > 1)
+		pairs->shares = pairs->parts * (1 + (uint64) Min(ms / SHARE_MS, MOST_SHARE) / pairs->parts);
+	cut_rows(pairs, o);
+	for (i = 0; i < pairs->parts; i++)
+		begin_share(pairs, i);
+	pairs->since = GetCurrentTimestamp();
+}
 
-		done = upload(a, number_a, universe, &pairs->rows) &&
-			   upload(b, number_b, universe, &pairs->columns);
-	}
-	qi_release(r->memory, number_a);
-	qi_release(r->memory, number_b);
-	return done;
+/* ---- back ---- */
+
+/* The worker answers, but the device does not get on. */
+static void
+check_progress(const GpuPairs *pairs)
+{
+	if (TimestampDifferenceExceeds(pairs->since, GetCurrentTimestamp(), gpu_timeout * 1000))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
+			 errmsg("the GPU found no pairs of sets, and came to no end, for %d s", gpu_timeout),
+			 errhint("Set qsketch.backend to cpu, or qsketch.gpu_timeout to a longer time.")));
+}
+
+/* The next reply; QS_OK or QS_NO_MEMORY. */
+static qs_status
+ask_more(GpuPairs *pairs)
+{
+	GpuSlot *slot =
+		GpuTakeSlot(&pairs->part[pairs->share % pairs->parts].search, SETS_PAIRS, false);
+	qs_status status;
+	instr_time since;
+	bool over;
+	bool gone;
+
+	INSTR_TIME_SET_CURRENT(since);
+	GpuAsk(slot);
+	GpuAwait(slot);
+	pairs->wait_ms += lap(&since);
+	gone = slot->gone;
+	status = slot->status;
+	pairs->next = 0;
+	pairs->count = gone || status != QS_OK ? 0 : slot->count;
+	over = ((const GpuSetsReply *) slot->shape.bytes)->over;
+	memcpy(pairs->pair, GpuSlotData(slot), pairs->count * sizeof(qi_pair));
+	GpuDone(slot);
+	if (gone)
+		GpuRaiseLost();
+	if (status != QS_OK)
+		return status;
+	if (pairs->count > 0 || over)
+		pairs->since = GetCurrentTimestamp();
+	else
+		check_progress(pairs);
+	if (over)
+		begin_share(pairs, pairs->share++ + pairs->parts);
+	return QS_OK;
 }
 
 static bool
-search(GpuPairs *pairs, const qi_request *r)
+has_more(const GpuPairs *pairs)
 {
-	GpuSlot *slot = GpuTakeSlot(&pairs->rows, SETS_SEARCH, false);
+	return pairs->share < pairs->shares;
+}
 
-	slot->other = pairs->columns;
-	*(GpuSetsSearch *) slot->shape.bytes =
-		(GpuSetsSearch){ .filter = r->filter, .method = r->method, .directed = r->directed };
-	return GpuAskOne(slot) == QS_OK;
+uint64
+GpuPairsNext(GpuPairs *pairs, qi_pair *out, uint64 room)
+{
+	uint64 count;
+
+	while (pairs->next == pairs->count && has_more(pairs))
+		if (ask_more(pairs) != QS_OK)
+			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY),
+							errmsg("the GPU ran out of memory while it looked for pairs of sets"),
+							errhint("Set qsketch.backend to cpu, or free memory on the GPU.")));
+	count = Min(pairs->count - pairs->next, room);
+	memcpy(out, pairs->pair + pairs->next, count * sizeof(qi_pair));
+	pairs->next += count;
+	return count;
 }
 
 /* ---- life cycle ---- */
@@ -143,16 +263,113 @@ static void
 drop(void *argument)
 {
 	GpuPairs *pairs = argument;
+	int i;
 
-	if (pairs->rows.serial != 0)
-		GpuDropEntry(&pairs->rows);
-	if (pairs->columns.serial != 0)
-		GpuDropEntry(&pairs->columns);
-	pairs->rows.serial = pairs->columns.serial = 0;
+	for (i = 0; i < GPU_DEVICES_MAX; i++)
+		GpuPartDrop(&pairs->part[i]);
 }
 
-GpuPairs *
-GpuPairsOpen(const qi_request *request)
+void
+GpuPairsClose(GpuPairs *pairs)
+{
+	ereport(DEBUG1,
+			(errmsg_internal("pairs of sets by %d GPUs: %.1f ms upload, %.1f ms index, %.1f ms "
+							 "preparation, %.1f ms waiting for pairs",
+							 pairs->parts, pairs->upload_ms, pairs->index_ms, pairs->prepare_ms,
+							 pairs->wait_ms)));
+	drop(pairs);
+}
+
+int
+GpuPairsMethod(const GpuPairs *pairs)
+{
+	return pairs->method;
+}
+
+int
+GpuPairsDevices(const GpuPairs *pairs)
+{
+	return pairs->parts;
+}
+
+/* A copy that is kept on any device. */
+static bool
+find_kept(GpuPart *part, Opening *o)
+{
+	for (part->device = 0; part->device < gpu_shared->device_count; part->device++)
+		if (GpuSetsFind(o->name, part->device, &part->rows) &&
+			GpuSetsDescribe(&part->rows, o->kept))
+		{
+			o->offset = o->kept->offset;
+			return true;
+		}
+	return false;
+}
+
+/* All up to the first reply; false: no memory there, or not kept there. */
+static bool
+open_all(GpuPairs *pairs, Opening *o)
+{
+	GpuPart *first = &pairs->part[0];
+	GpuSetsReply reply;
+	instr_time since;
+	int i;
+
+	INSTR_TIME_SET_CURRENT(since);
+	if (!(o->kept ? find_kept(first, o)
+				  : GpuPartPlace(first, o->request, o->name != NULL, &pairs->index_ms)))
+		return false;
+	pairs->upload_ms = lap(&since) - pairs->index_ms;
+	if (!GpuPartSearch(first, o->request, &reply))
+		return false;
+	pairs->parts = 1;
+	pairs->method = reply.method;
+	if (gpu_shared->device_count > 1 && reply.ms >= gpu_split_time)
+		spread(pairs, o);
+	for (i = 0; i < pairs->parts && o->name; i++)
+		GpuSetsKeep(o->name, pairs->part[i].device, &pairs->part[i].rows);
+	begin_shares(pairs, o, reply.ms);
+	pairs->prepare_ms = lap(&since);
+	while (pairs->count == 0 && has_more(pairs))
+		if (ask_more(pairs) != QS_OK)
+			return false;
+	return true;
+}
+
+/* Likewise; false also if the worker was lost, and the CPU may do it instead. */
+static bool
+open_safely(GpuPairs *pairs, Opening *o)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile bool opened = false;
+
+	PG_TRY();
+	{
+		opened = open_all(pairs, o);
+	}
+	PG_CATCH();
+	{
+		ErrorData *error;
+
+		if (gpu_backend == BACKEND_GPU || geterrcode() != ERRCODE_EXTERNAL_ROUTINE_EXCEPTION)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		ConditionVariableCancelSleep();
+		GpuLeaveSlots();
+		strlcpy(o->why, error->message, GPU_TEXT_BYTES);
+		ereport(WARNING,
+				(errcode(error->sqlerrcode), errmsg("%s", error->message),
+				 errdetail("No pair of sets had been returned: the CPU finds them instead.")));
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	return opened;
+}
+
+static GpuPairs *
+open_pairs(Opening *o)
 {
 	GpuPairs *pairs = palloc0(sizeof(GpuPairs));
 
@@ -160,58 +377,40 @@ GpuPairsOpen(const qi_request *request)
 	pairs->callback.func = drop;
 	pairs->callback.arg = pairs;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &pairs->callback);
-	if ((request->columns ? upload_both(pairs, request)
-						  : upload(request->rows, NULL, request->rows->universe, &pairs->rows)) &&
-		search(pairs, request))
+	if (open_safely(pairs, o))
 		return pairs;
 	drop(pairs);
-	GpuCount(COUNT_FALLBACKS, 1);
 	return NULL;
 }
 
-void
-GpuPairsClose(GpuPairs *pairs)
+GpuPairs *
+GpuPairsOpen(const qi_request *request, const GpuKey *name, char why[GPU_TEXT_BYTES])
 {
-	drop(pairs);
+	Opening o = { .request = request,
+				  .name = name,
+				  .offset = request->rows->offset,
+				  .sets = request->rows->sets,
+				  .why = why };
+	GpuPairs *pairs;
+
+	snprintf(why, GPU_TEXT_BYTES, "no room for it on the GPU%s",
+			 gpu_memory_limit > 0 ? " within qsketch.gpu_memory_limit" : "");
+	if (name)
+		GpuCount(COUNT_CACHE_MISSES, 1);
+	pairs = open_pairs(&o);
+	if (pairs == NULL)
+		GpuCount(COUNT_FALLBACKS, 1);
+	return pairs;
 }
 
-/* ---- back ---- */
-
-/* The next reply. */
-static void
-ask_more(GpuPairs *pairs)
+GpuPairs *
+GpuPairsOpenKept(const qi_request *request, const GpuKey *name, GpuKept *kept)
 {
-	GpuSlot *slot = GpuTakeSlot(&pairs->rows, SETS_PAIRS, false);
-	qs_status status;
-	bool gone;
+	char why[GPU_TEXT_BYTES];
+	Opening o = { .request = request, .name = name, .kept = kept, .sets = kept->sets, .why = why };
+	GpuPairs *pairs = open_pairs(&o);
 
-	slot->other = pairs->columns;
-	GpuAsk(slot);
-	GpuAwait(slot);
-	gone = slot->gone;
-	status = slot->status;
-	pairs->next = 0;
-	pairs->count = gone || status != QS_OK ? 0 : slot->count;
-	pairs->over = ((const GpuSetsReply *) slot->shape.bytes)->over;
-	memcpy(pairs->pair, GpuSlotData(slot), pairs->count * sizeof(qi_pair));
-	GpuDone(slot);
-	if (gone)
-		GpuRaiseLost();
-	if (status != QS_OK)
-		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY),
-						errmsg("the GPU ran out of memory while it looked for pairs of sets"),
-						errhint("Set qsketch.backend to cpu, or free memory on the GPU.")));
-}
-
-uint64
-GpuPairsNext(GpuPairs *pairs, qi_pair *out, uint64 room)
-{
-	uint64 count;
-
-	while (pairs->next == pairs->count && !pairs->over)
-		ask_more(pairs);
-	count = Min(pairs->count - pairs->next, room);
-	memcpy(out, pairs->pair + pairs->next, count * sizeof(qi_pair));
-	pairs->next += count;
-	return count;
+	if (pairs)
+		GpuCount(COUNT_CACHE_HITS, 1);
+	return pairs;
 }

@@ -2,6 +2,9 @@
  * sets_cuda.c
  *		Collections of sets on a GPU: the worker's operations on the CUDA engine.
  *
+ * The engine asks for room before each allocation: its index, its bits and its
+ * counts count as a collection's elements do.
+ *
  * src/gpu/sets_cuda.c
  */
 #include "gpu/cuda.h"
@@ -13,51 +16,66 @@ typedef struct Sets
 {
 	GpuCudaDevice *device;
 	qi_cuda_sets *sets;
-	qi_cuda_pairs *pairs; /* the search, or NULL */
-	uint64 search_bytes;
 } Sets;
 
-static void
-end_search(Sets *sets)
+/* The device, which may take what the settings say now. */
+static qs_cuda *
+limited(GpuCudaDevice *device)
 {
-	qi_cuda_pairs_close(sets->pairs);
-	sets->pairs = NULL;
-	sets->search_bytes = 0;
+	uint64 limit = GpuMemoryLimit();
+
+	qi_cuda_limit(device->gpu, limit < PG_UINT64_MAX ? device->base + limit : 0);
+	return device->gpu;
+}
+
+static Sets *
+new_sets(GpuCudaDevice *device)
+{
+	Sets *sets = calloc(1, sizeof(Sets));
+
+	if (sets)
+		sets->device = device;
+	return sets;
+}
+
+/* What was made of it. */
+static qs_status
+finish(Sets *sets, qs_status status, void **made)
+{
+	*made = status == QS_OK ? sets : NULL;
+	if (status != QS_OK)
+		free(sets);
+	return status;
 }
 
 static qs_status
 cuda_create(void *device, const GpuSetsShape *shape, void **made)
 {
-	uint64 bytes = shape->sets * sizeof(uint64) + shape->elements * sizeof(uint32);
-	Sets *sets;
-	qs_status status;
+	Sets *sets = new_sets(device);
+	qs_status status = QS_NO_MEMORY;
 
-	*made = NULL;
-	if (!GpuCudaHasRoom(device, bytes))
-		return QS_NO_MEMORY;
-	sets = calloc(1, sizeof(Sets));
-	if (sets == NULL)
-		return QS_NO_MEMORY;
-	sets->device = device;
-	status = qi_cuda_sets_create(sets->device->gpu, shape->sets, shape->elements, shape->universe,
-								 &sets->sets);
-	if (status != QS_OK)
-	{
-		free(sets);
-		return status;
-	}
-	*made = sets;
-	return QS_OK;
+	if (sets)
+		status = qi_cuda_sets_create(limited(device), shape->sets, shape->elements, shape->universe,
+									 &sets->sets);
+	return finish(sets, status, made);
+}
+
+static qs_status
+cuda_copy(void *device, void *from, void **made)
+{
+	Sets *sets = new_sets(device);
+	qs_status status = QS_NO_MEMORY;
+
+	if (sets)
+		status = qi_cuda_sets_copy(limited(device), ((Sets *) from)->sets, &sets->sets);
+	return finish(sets, status, made);
 }
 
 static void
 cuda_destroy(void *made)
 {
-	Sets *sets = made;
-
-	end_search(sets);
-	qi_cuda_sets_destroy(sets->sets);
-	free(sets);
+	qi_cuda_sets_destroy(((Sets *) made)->sets);
+	free(made);
 }
 
 static qs_status
@@ -73,46 +91,91 @@ cuda_put_elements(void *made, uint64 first, const uint32 *element, size_t count)
 }
 
 static qs_status
-cuda_search(void *made, void *columns, const GpuSetsSearch *search)
-{
-	Sets *sets = made;
-	qi_cuda_request request = { .rows = sets->sets,
-								.columns = columns ? ((Sets *) columns)->sets : NULL,
-								.filter = search->filter,
-								.method = search->method,
-								.directed = search->directed };
-	uint64 before;
-	qs_status status;
-
-	end_search(sets);
-	before = GpuCudaHeld(sets->device);
-	status = qi_cuda_pairs_open(sets->device->gpu, &request, &sets->pairs);
-	sets->search_bytes = GpuCudaHeld(sets->device) - before;
-	return status;
-}
-
-static qs_status
-cuda_next(void *made, qi_pair *out, uint64 room, uint64 *count, bool *over)
+cuda_index(void *made)
 {
 	Sets *sets = made;
 
-	return sets->pairs ? qi_cuda_pairs_next(sets->pairs, out, room, count, over) : QS_NO_MEMORY;
+	limited(sets->device);
+	return qi_cuda_sets_index(sets->sets);
 }
 
 static uint64
 cuda_bytes(const void *made)
 {
-	const Sets *sets = made;
+	return qi_cuda_sets_bytes(((const Sets *) made)->sets);
+}
 
-	return qi_cuda_sets_bytes(sets->sets) + sets->search_bytes;
+static qs_status
+cuda_search(void *made, void *columns, const GpuSetsSearch *wanted, void **search,
+			GpuSetsReply *reply)
+{
+	Sets *sets = made;
+	qi_cuda_request request = { .rows = sets->sets,
+								.columns = columns ? ((Sets *) columns)->sets : NULL,
+								.filter = wanted->filter,
+								.method = wanted->method,
+								.directed = wanted->directed };
+	qi_cuda_report report;
+	qi_cuda_pairs *pairs;
+	qs_status status = qi_cuda_pairs_open(limited(sets->device), &request, &pairs);
+
+	*search = pairs;
+	if (status != QS_OK)
+		return status;
+	qi_cuda_pairs_report(pairs, &report);
+	reply->ms = report.expected_ms;
+	reply->method = report.method;
+	return QS_OK;
+}
+
+static void
+cuda_end(void *search)
+{
+	qi_cuda_pairs_close(search);
+}
+
+static uint64
+cuda_search_bytes(const void *search)
+{
+	return qi_cuda_pairs_bytes(search);
+}
+
+static qs_status
+cuda_begin(void *search, const GpuSetsRows *rows)
+{
+	qi_cuda_pairs_rows(search, rows->first, rows->first + rows->count);
+	return qi_cuda_pairs_start(search);
+}
+
+static qs_status
+cuda_next(void *search, bool (*patience)(void), qi_pair *out, uint64 room, uint64 *count,
+		  bool *over)
+{
+	qs_status status = qi_cuda_pairs_start(search);
+	bool ready = false;
+
+	*count = 0;
+	*over = false;
+	while (status == QS_OK && !ready)
+	{
+		status = qi_cuda_pairs_ready(search, &ready);
+		if (!ready && !patience())
+			return status;
+	}
+	return status == QS_OK ? qi_cuda_pairs_next(search, out, room, count, over) : status;
 }
 
 const GpuSetsDeviceOps gpu_cuda_sets = {
 	.create = cuda_create,
+	.copy = cuda_copy,
 	.destroy = cuda_destroy,
 	.put_offsets = cuda_put_offsets,
 	.put_elements = cuda_put_elements,
-	.search = cuda_search,
-	.next = cuda_next,
+	.index = cuda_index,
 	.bytes = cuda_bytes,
+	.search = cuda_search,
+	.end = cuda_end,
+	.search_bytes = cuda_search_bytes,
+	.begin = cuda_begin,
+	.next = cuda_next,
 };

@@ -2,8 +2,8 @@
  * sets_device.h
  *		What sets ask of a device.
  *
- * A device holds collections, and of each at most one search for pairs in which
- * its sets are the rows.  Statuses are as in device.h.
+ * A device holds collections, and searches for pairs of their sets.  Collections
+ * are there as long as a search of theirs is.  Statuses are as in device.h.
  *
  * src/gpu/sets_device.h
  */
@@ -17,20 +17,40 @@ typedef struct GpuSetsDeviceOps
 {
 	/* A collection whose arrays will be put in; *sets is NULL on failure. */
 	qs_status (*create)(void *device, const GpuSetsShape *shape, void **sets);
+
+	/* One like another that is on any device, index included. */
+	qs_status (*copy)(void *device, void *from, void **sets);
+
 	void (*destroy)(void *sets);
 
 	/* The data may change once these return. */
 	qs_status (*put_offsets)(void *sets, uint64 first, const uint64 *offset, size_t count);
 	qs_status (*put_elements)(void *sets, uint64 first, const uint32 *element, size_t count);
 
-	/* Begin a search, in place of the last one; columns NULL: within one collection. */
-	qs_status (*search)(void *sets, void *columns, const GpuSetsSearch *search);
+	/* After all elements. */
+	qs_status (*index)(void *sets);
 
-	/* The next pairs; it may be none although it is not over. */
-	qs_status (*next)(void *sets, qi_pair *out, uint64 room, uint64 *count, bool *over);
-
-	/* Its device memory, the search's included. */
+	/* Its device memory. */
 	uint64 (*bytes)(const void *sets);
+
+	/*
+	 * A search; columns NULL: within one collection.  The reply says what it is
+	 * like.
+	 */
+	qs_status (*search)(void *sets, void *columns, const GpuSetsSearch *search, void **made,
+						GpuSetsReply *reply);
+	void (*end)(void *search);
+	uint64 (*search_bytes)(const void *search);
+
+	/* Begin with these rows, in place of the last ones, without waiting for it. */
+	qs_status (*begin)(void *search, const GpuSetsRows *rows);
+
+	/*
+	 * The next of their pairs; it may be none although they are not over, since
+	 * it waits no longer than "patience" says.
+	 */
+	qs_status (*next)(void *search, bool (*patience)(void), qi_pair *out, uint64 room,
+					  uint64 *count, bool *over);
 } GpuSetsDeviceOps;
 
 #endif

@@ -9,25 +9,24 @@
 
 #include "engine/sets_kernels.h"
 
+/* Rows that are counted between two looks at whether others wait. */
+#define STEP 16
+
 typedef struct Sets
 {
 	GpuEmulatedDevice *device;
 	qi_collection collection;
-	void *block; /* of the search, or NULL */
-	uint64 block_bytes;
-	qi_job job;
 } Sets;
 
-static void
-end_search(Sets *sets)
+typedef struct Search
 {
-	if (sets->block == NULL)
-		return;
-	qi_job_close(&sets->job);
-	qi_release(&sets->device->memory, sets->block);
-	sets->block = NULL;
-	sets->block_bytes = 0;
-}
+	Sets *sets;
+	void *block; /* prepared input */
+	uint64 bytes;
+	qi_job job;
+	uint64 row; /* of the block: the next to be begun with */
+	uint64 end;
+} Search;
 
 static qs_status
 emulated_create(void *device, const GpuSetsShape *shape, void **made)
@@ -57,10 +56,29 @@ emulated_create(void *device, const GpuSetsShape *shape, void **made)
 	return QS_OK;
 }
 
+static qs_status
+emulated_copy(void *device, void *from, void **made)
+{
+	const qi_collection *c = &((Sets *) from)->collection;
+	Sets *sets = calloc(1, sizeof(Sets));
+	qs_status status = QS_NO_MEMORY;
+
+	*made = NULL;
+	if (sets)
+	{
+		sets->device = device;
+		status = qi_collection_copy(&sets->collection, c, &sets->device->memory);
+	}
+	if (status != QS_OK)
+		free(sets);
+	else
+		*made = sets;
+	return status;
+}
+
 static void
 emulated_destroy(void *made)
 {
-	end_search(made);
 	qi_collection_free(&((Sets *) made)->collection);
 	free(made);
 }
@@ -79,76 +97,140 @@ emulated_put_elements(void *made, uint64 first, const uint32 *element, size_t co
 	return QS_OK;
 }
 
-/* Prepare and open; the block is there if and only if all went well. */
+/* The index is made for each search. */
 static qs_status
-begin(Sets *sets, const qi_request *request)
+emulated_index(void *made)
 {
-	qi_preparation preparation;
-	qs_status status = qi_prepare(&preparation, request);
-	void *block = NULL;
-
-	if (status == QS_OK)
-	{
-		sets->block_bytes = preparation.plan.bytes;
-		block = qi_alloc(request->memory, preparation.plan.bytes, 1);
-		status = block ? qi_fill(&preparation, block) : QS_NO_MEMORY;
-	}
-	qi_prepared_free(&preparation);
-	if (status == QS_OK)
-	{
-		status = qi_job_open(&sets->job, block, qi_kernels_now(), request->memory, NULL);
-		if (status != QS_OK)
-			qi_job_close(&sets->job);
-	}
-	if (status != QS_OK)
-	{
-		qi_release(request->memory, block);
-		return status;
-	}
-	sets->block = block;
-	qi_job_share(&sets->job, 0, qi_job_rows(&sets->job), 1);
 	return QS_OK;
-}
-
-static qs_status
-emulated_search(void *made, void *columns, const GpuSetsSearch *search)
-{
-	Sets *sets = made;
-	qi_request request = { .rows = &sets->collection,
-						   .columns = columns ? &((Sets *) columns)->collection : NULL,
-						   .filter = search->filter,
-						   .method = search->method,
-						   .directed = search->directed,
-						   .memory = &sets->device->memory };
-
-	end_search(sets);
-	return begin(sets, &request);
-}
-
-static qs_status
-emulated_next(void *made, qi_pair *out, uint64 room, uint64 *count, bool *over)
-{
-	Sets *sets = made;
-	qs_status status = sets->block ? qi_job_next(&sets->job, out, room, count) : QS_NO_MEMORY;
-
-	*over = status == QS_OK && *count == 0;
-	return status;
 }
 
 static uint64
 emulated_bytes(const void *made)
 {
-	const Sets *sets = made;
+	return qi_collection_memory(&((const Sets *) made)->collection);
+}
 
-	return qi_collection_memory(&sets->collection) + sets->block_bytes;
+static void
+emulated_end(void *made)
+{
+	Search *search = made;
+
+	qi_job_close(&search->job);
+	qi_release(&search->sets->device->memory, search->block);
+	free(search);
+}
+
+/* Prepare and open. */
+static qs_status
+open_search(Search *search, const qi_request *request, GpuSetsReply *reply)
+{
+	qi_preparation preparation;
+	qs_status status = qi_prepare(&preparation, request);
+
+	if (status == QS_OK)
+	{
+		reply->method = preparation.plan.method;
+		reply->ms = preparation.plan.cost[preparation.plan.method] / 1e6;
+		search->bytes = preparation.plan.bytes;
+		search->block = qi_alloc(request->memory, search->bytes, 1);
+		status = search->block ? qi_fill(&preparation, search->block) : QS_NO_MEMORY;
+	}
+	qi_prepared_free(&preparation);
+	if (status == QS_OK)
+		status = qi_job_open(&search->job, search->block, qi_kernels_now(), request->memory, NULL);
+	return status;
+}
+
+static qs_status
+emulated_search(void *rows, void *columns, const GpuSetsSearch *wanted, void **made,
+				GpuSetsReply *reply)
+{
+	Sets *sets = rows;
+	Search *search = calloc(1, sizeof(Search));
+	qi_request request = { .rows = &sets->collection,
+						   .columns = columns ? &((Sets *) columns)->collection : NULL,
+						   .filter = wanted->filter,
+						   .method = wanted->method,
+						   .directed = wanted->directed,
+						   .memory = &sets->device->memory };
+	qs_status status;
+
+	*made = NULL;
+	if (search == NULL)
+		return QS_NO_MEMORY;
+	search->sets = sets;
+	search->job.memory = request.memory;
+	status = open_search(search, &request, reply);
+	if (status != QS_OK)
+		emulated_end(search);
+	else
+		*made = search;
+	return status;
+}
+
+static uint64
+emulated_search_bytes(const void *search)
+{
+	return ((const Search *) search)->bytes;
+}
+
+/* The first row of the block that is of a set from this one on. */
+static uint64
+row_from(const Search *search, uint64 set)
+{
+	const qi_collection *c = &search->sets->collection;
+	int64 row = -1;
+
+	while (set < c->sets && (row = qi_job_row_of(&search->job, (uint32) set)) < 0)
+		set++;
+	return row < 0 ? qi_job_rows(&search->job) : (uint64) row;
+}
+
+static qs_status
+emulated_begin(void *made, const GpuSetsRows *rows)
+{
+	Search *search = made;
+
+	search->row = row_from(search, rows->first);
+	search->end = row_from(search, rows->first + rows->count);
+	qi_job_share(&search->job, 0, 0, 1);
+	return QS_OK;
+}
+
+static qs_status
+emulated_next(void *made, bool (*patience)(void), qi_pair *out, uint64 room, uint64 *count,
+			  bool *over)
+{
+	Search *search = made;
+	qs_status status;
+
+	*over = false;
+	for (;;)
+	{
+		status = qi_job_next(&search->job, out, room, count);
+		if (status != QS_OK || *count > 0)
+			return status;
+		*over = search->row >= search->end;
+		if (*over)
+			return QS_OK;
+		qi_job_share(&search->job, search->row, Min(search->row + STEP, search->end), 1);
+		search->row += STEP;
+		if (!patience())
+			return QS_OK;
+	}
 }
 
 const GpuSetsDeviceOps gpu_emulated_sets = {
 	.create = emulated_create,
+	.copy = emulated_copy,
 	.destroy = emulated_destroy,
 	.put_offsets = emulated_put_offsets,
 	.put_elements = emulated_put_elements,
-	.search = emulated_search,
-	.next = emulated_next,
+	.index = emulated_index,
 	.bytes = emulated_bytes,
+	.search = emulated_search,
+	.end = emulated_end,
+	.search_bytes = emulated_search_bytes,
+	.begin = emulated_begin,
+	.next = emulated_next,
 };

@@ -3,9 +3,10 @@
  *		What backends ask of the worker's collections of sets: numbers, and what
  *		slots hold.
  *
- * A collection goes to the worker piece by piece, offsets first.  A search for
- * pairs belongs to the entry of the collection whose sets are its rows, and
- * gives its pairs piece by piece.
+ * A collection goes to a device of the worker piece by piece, offsets first, and
+ * from there to other devices as a whole.  A search for pairs is a value of its
+ * own, since several may go on in one collection that is kept there: it is given
+ * rows to look at, and gives their pairs piece by piece.
  *
  * src/gpu/sets_request.h
  */
@@ -18,11 +19,19 @@
 
 typedef enum GpuSetsOp
 {
-	SETS_CREATE,   /* a collection of a size */
-	SETS_OFFSETS,  /* a piece of its offsets: "offset" and "count" in them */
+	SETS_CREATE,   /* a collection of a size, on a device */
+	SETS_IDS,      /* a piece of its ids, for who finds it kept: "offset", "count" in them */
+	SETS_OFFSETS,  /* a piece of its offsets, likewise */
 	SETS_ELEMENTS, /* a piece of its elements, likewise */
-	SETS_SEARCH,   /* begin a search; "other" has the columns if there are others */
-	SETS_PAIRS     /* the next pairs: the reply has them, "count", and if these are all */
+	SETS_INDEX,    /* all is there: index it */
+	SETS_COPY,     /* a collection that is there as "other" is, on another device */
+	SETS_GET_IDS,  /* a piece of the ids back */
+	SETS_GET_OFFSETS,
+	SETS_SEARCH,  /* a search whose rows are the sets of "other", and its columns too */
+	SETS_AGAINST, /* its columns are those of "other" */
+	SETS_OPEN,    /* prepare it: the reply says how long it might take */
+	SETS_ROWS,    /* begin with these rows */
+	SETS_PAIRS    /* their next pairs: the reply has them, "count", and if these are all */
 } GpuSetsOp;
 
 typedef struct GpuSetsShape
@@ -30,6 +39,7 @@ typedef struct GpuSetsShape
 	uint64 sets;
 	uint64 elements;
 	uint64 universe;
+	int device;
 } GpuSetsShape;
 
 typedef struct GpuSetsSearch
@@ -39,9 +49,18 @@ typedef struct GpuSetsSearch
 	bool directed;
 } GpuSetsSearch;
 
+typedef struct GpuSetsRows
+{
+	uint64 first;
+	uint64 count;
+} GpuSetsRows;
+
 typedef struct GpuSetsReply
 {
-	bool over; /* there will be no more pairs */
+	bool over; /* there will be no more pairs of these rows */
+	/* of a search that is open; an index has only the first */
+	double ms;  /* expected of all rows, 0: not known; what the index took */
+	int method; /* qi_method that was chosen */
 } GpuSetsReply;
 
 StaticAssertDecl(sizeof(GpuSetsShape) <= sizeof(GpuShape), "shape of a collection does not fit");

@@ -3,8 +3,13 @@
  *		What the GPU worker does with collections of sets: the servant of their
  *		requests.
  *
- * For each entry of the shared table the worker has the collection on a device.
- * Both collections of a search must be on one, so all go to the first device.
+ * The value of an entry is a collection on a device, or a search.  Searches keep
+ * hold of their collections: one that was kept for later, and has to make room,
+ * goes when the last search in it has ended.
+ *
+ * A device counts a share of a search's rows while the worker serves others: who
+ * asks for pairs that are not there yet is told so, after a short wait if there
+ * is nothing else to do, and asks again.
  *
  * src/gpu/sets_serve.c
  */
@@ -12,7 +17,32 @@
 #include "gpu/sets_device.h"
 #include "gpu/worker.h"
 
-static void *holding[GPU_ENTRIES];
+#include "portability/instr_time.h"
+
+/* Longest wait for a device while there is nothing else to do. */
+#define PATIENCE_US 1000
+
+typedef struct Collection
+{
+	void *sets;
+	int device;
+	int users; /* its entry, and searches */
+	uint64 count;
+	int64 *id;      /* sets; NULL: nobody asks for them */
+	uint64 *offset; /* sets + 1, likewise */
+} Collection;
+
+typedef struct Holding
+{
+	Collection *rows;    /* the collection, or that of the search's rows */
+	Collection *columns; /* of a search, or NULL */
+	int device;
+	bool searching;
+	GpuSetsSearch search;
+	void *made; /* the search, once it is open */
+} Holding;
+
+static Holding holding[GPU_ENTRIES];
 
 static const GpuSetsDeviceOps *
 device_ops(void)
@@ -20,47 +50,269 @@ device_ops(void)
 	return gpu_device_ops->sets;
 }
 
-static qs_status
-serve_create(GpuSlot *slot)
-{
-	const GpuSetsShape *shape = (const GpuSetsShape *) slot->shape.bytes;
-	void **sets = &holding[slot->entry.index];
-	qs_status status;
+/* ---- collections ---- */
 
+static Collection *
+use(Collection *c)
+{
+	if (c)
+		c->users++;
+	return c;
+}
+
+static void
+leave(Collection *c)
+{
+	if (c == NULL || --c->users > 0)
+		return;
+	if (c->sets)
+	{
+		device_ops()->destroy(c->sets);
+		pg_atomic_fetch_sub_u64(&gpu_shared->device[c->device].values, 1);
+		GpuShowMemory(c->device);
+	}
+	free(c->id);
+	free(c->offset);
+	free(c);
+}
+
+/* Zeroed room for so many words; at least one. */
+static void *
+words(uint64 count)
+{
+	return calloc(count + 1, sizeof(uint64));
+}
+
+static qs_status
+make_collection(Collection **made, int device, uint64 sets)
+{
+	Collection *c;
+
+	*made = NULL;
 	if (gpu_fault == FAULT_MEMORY)
 		return QS_NO_MEMORY;
-	do
-		status = device_ops()->create(gpu_device[0], shape, sets);
-	while (status == QS_NO_MEMORY && GpuMakeRoom(0));
+	if (device < 0 || device >= gpu_shared->device_count || (c = calloc(1, sizeof(*c))) == NULL)
+		return QS_NO_MEMORY;
+	c->device = device;
+	c->users = 1;
+	c->count = sets;
+	*made = c;
+	return QS_OK;
+}
+
+/* Its sets are on the device, or not. */
+static qs_status
+finish_collection(Collection *c, qs_status status, Holding *h)
+{
 	if (status != QS_OK)
+	{
+		leave(c);
 		return status;
-	pg_atomic_fetch_add_u64(&gpu_shared->device[0].values, 1);
+	}
+	h->rows = c;
+	pg_atomic_fetch_add_u64(&gpu_shared->device[c->device].values, 1);
 	GpuCount(COUNT_CREATED, 1);
 	return QS_OK;
 }
 
 static qs_status
-serve_search(GpuSlot *slot)
+serve_create(GpuSlot *slot, Holding *h)
 {
-	const GpuSetsSearch *search = (const GpuSetsSearch *) slot->shape.bytes;
-	void *columns = slot->other.serial != 0 ? holding[slot->other.index] : NULL;
+	const GpuSetsShape *shape = (const GpuSetsShape *) slot->shape.bytes;
+	Collection *c;
+	qs_status status = make_collection(&c, shape->device, shape->sets);
+
+	if (status != QS_OK)
+		return status;
+	h->device = c->device;
+	do
+		status = device_ops()->create(gpu_device[c->device], shape, &c->sets);
+	while (status == QS_NO_MEMORY && GpuMakeRoom(c->device));
+	return finish_collection(c, status, h);
+}
+
+/* The arrays that the worker has itself. */
+static qs_status
+copy_arrays(Collection *to, const Collection *from)
+{
+	if (from->id == NULL)
+		return QS_OK;
+	to->id = words(from->count);
+	to->offset = words(from->count + 1);
+	if (to->id == NULL || to->offset == NULL)
+		return QS_NO_MEMORY;
+	memcpy(to->id, from->id, from->count * sizeof(int64));
+	memcpy(to->offset, from->offset, (from->count + 1) * sizeof(uint64));
+	return QS_OK;
+}
+
+static qs_status
+serve_copy(GpuSlot *slot, Holding *h, const Holding *from)
+{
+	int device = ((const GpuSetsShape *) slot->shape.bytes)->device;
+	Collection *source = from->rows;
+	Collection *c;
+	qs_status status = make_collection(&c, device, source->count);
+
+	if (status != QS_OK)
+		return status;
+	h->device = device;
+	status = copy_arrays(c, source);
+	if (status == QS_OK)
+		do
+			status = device_ops()->copy(gpu_device[device], source->sets, &c->sets);
+		while (status == QS_NO_MEMORY && GpuMakeRoom(device));
+	return finish_collection(c, status, h);
+}
+
+/* Is a piece of an array of so many words within it? */
+static bool
+is_within(const GpuSlot *slot, uint64 words)
+{
+	return slot->count >= 0 && slot->count <= GPU_SLOT_OFFSETS && slot->offset <= words &&
+		   slot->count <= words - slot->offset;
+}
+
+static qs_status
+serve_ids(GpuSlot *slot, Collection *c)
+{
+	if (c->id == NULL)
+	{
+		c->id = words(c->count);
+		c->offset = words(c->count + 1);
+	}
+	if (c->id == NULL || c->offset == NULL || !is_within(slot, c->count))
+		return QS_NO_MEMORY;
+	memcpy(c->id + slot->offset, GpuSlotData(slot), slot->count * sizeof(int64));
+	return QS_OK;
+}
+
+static qs_status
+serve_offsets(GpuSlot *slot, Collection *c)
+{
+	const uint64 *offset = (const uint64 *) GpuSlotData(slot);
+
+	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint64));
+	if (!is_within(slot, c->count + 1))
+		return QS_NO_MEMORY;
+	if (c->offset)
+		memcpy(c->offset + slot->offset, offset, slot->count * sizeof(uint64));
+	return device_ops()->put_offsets(c->sets, slot->offset, offset, slot->count);
+}
+
+static qs_status
+serve_elements(GpuSlot *slot, Collection *c)
+{
+	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint32));
+	return device_ops()->put_elements(c->sets, slot->offset, (const uint32 *) GpuSlotData(slot),
+									  slot->count);
+}
+
+/* The device has done all that came before: its time is that of the index alone. */
+static qs_status
+serve_index(GpuSlot *slot, Collection *c)
+{
+	GpuSetsReply *reply = (GpuSetsReply *) slot->shape.bytes;
+	instr_time start;
+	instr_time end;
 	qs_status status;
 
+	INSTR_TIME_SET_CURRENT(start);
 	do
-		status = device_ops()->search(holding[slot->entry.index], columns, search);
-	while (status == QS_NO_MEMORY && GpuMakeRoom(0));
+		status = device_ops()->index(c->sets);
+	while (status == QS_NO_MEMORY && GpuMakeRoom(c->device));
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_SUBTRACT(end, start);
+	reply->ms = INSTR_TIME_GET_MILLISEC(end);
+	return status;
+}
+
+/* A piece of an array back. */
+static qs_status
+serve_words(GpuSlot *slot, const void *from, uint64 count)
+{
+	if (from == NULL || !is_within(slot, count))
+		return QS_NO_MEMORY;
+	memcpy(GpuSlotData(slot), (const uint64 *) from + slot->offset, slot->count * sizeof(uint64));
+	return QS_OK;
+}
+
+static qs_status
+serve_collection(GpuSlot *slot, Collection *c)
+{
+	switch ((GpuSetsOp) slot->op)
+	{
+		case SETS_IDS:
+			return serve_ids(slot, c);
+		case SETS_OFFSETS:
+			return serve_offsets(slot, c);
+		case SETS_ELEMENTS:
+			return serve_elements(slot, c);
+		case SETS_INDEX:
+			return serve_index(slot, c);
+		case SETS_GET_IDS:
+			return serve_words(slot, c->id, c->count);
+		case SETS_GET_OFFSETS:
+			return serve_words(slot, c->offset, c->count + 1);
+		default:
+			return QS_DEVICE_ERROR;
+	}
+}
+
+/* ---- searches ---- */
+
+static qs_status
+serve_search(const GpuSlot *slot, Holding *h, const Holding *rows)
+{
+	h->rows = use(rows->rows);
+	h->device = h->rows->device;
+	h->search = *(const GpuSetsSearch *) slot->shape.bytes;
+	h->searching = true;
+	return QS_OK;
+}
+
+static qs_status
+serve_open(GpuSlot *slot, Holding *h)
+{
+	GpuSetsReply *reply = (GpuSetsReply *) slot->shape.bytes;
+	qs_status status;
+
+	memset(reply, 0, sizeof(*reply));
+	if (gpu_fault == FAULT_MEMORY)
+		return QS_NO_MEMORY;
+	do
+		status = device_ops()->search(h->rows->sets, h->columns ? h->columns->sets : NULL,
+									  &h->search, &h->made, reply);
+	while (status == QS_NO_MEMORY && GpuMakeRoom(h->rows->device));
 	GpuCount(COUNT_SEARCHES, 1);
 	return status;
 }
 
+static instr_time waiting_since;
+
+/* Is it worth waiting for a device? */
+static bool
+has_patience(void)
+{
+	instr_time now;
+
+	if (!GpuIsIdle())
+		return false;
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, waiting_since);
+	return INSTR_TIME_GET_MICROSEC(now) < PATIENCE_US;
+}
+
 static qs_status
-serve_pairs(GpuSlot *slot)
+serve_pairs(GpuSlot *slot, Holding *h)
 {
 	GpuSetsReply *reply = (GpuSetsReply *) slot->shape.bytes;
 	uint64 count;
-	qs_status status = device_ops()->next(holding[slot->entry.index], (qi_pair *) GpuSlotData(slot),
-										  GPU_SLOT_PAIRS, &count, &reply->over);
+	qs_status status;
 
+	INSTR_TIME_SET_CURRENT(waiting_since);
+	status = device_ops()->next(h->made, has_patience, (qi_pair *) GpuSlotData(slot),
+								GPU_SLOT_PAIRS, &count, &reply->over);
 	if (status != QS_OK)
 		return status;
 	slot->count = (int) count;
@@ -70,52 +322,67 @@ serve_pairs(GpuSlot *slot)
 }
 
 static qs_status
+serve_searching(GpuSlot *slot, Holding *h)
+{
+	if (slot->op == SETS_OPEN)
+		return serve_open(slot, h);
+	if (h->made == NULL)
+		return QS_NO_MEMORY;
+	if (slot->op == SETS_ROWS)
+		return device_ops()->begin(h->made, (const GpuSetsRows *) slot->shape.bytes);
+	return slot->op == SETS_PAIRS ? serve_pairs(slot, h) : QS_DEVICE_ERROR;
+}
+
+/* ---- the servant ---- */
+
+static qs_status
 serve_sets(GpuSlot *slot)
 {
-	void *sets = holding[slot->entry.index];
+	Holding *h = &holding[slot->entry.index];
+	const Holding *other = slot->other.serial != 0 ? &holding[slot->other.index] : NULL;
 
 	if (gpu_fault == FAULT_ERROR)
 		return QS_DEVICE_ERROR;
-	if (slot->op == SETS_CREATE)
-		return serve_create(slot);
-	if (sets == NULL || (slot->other.serial != 0 && holding[slot->other.index] == NULL))
+	if (other && (other->rows == NULL || other->searching))
 		return QS_NO_MEMORY;
-	switch ((GpuSetsOp) slot->op)
+	if (slot->op == SETS_CREATE)
+		return serve_create(slot, h);
+	if (slot->op == SETS_COPY && other)
+		return serve_copy(slot, h, other);
+	if (slot->op == SETS_SEARCH && other)
+		return serve_search(slot, h, other);
+	if (h->rows == NULL)
+		return QS_NO_MEMORY;
+	if (slot->op == SETS_AGAINST && other)
 	{
-		case SETS_OFFSETS:
-			GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint64));
-			return device_ops()->put_offsets(sets, slot->offset, (const uint64 *) GpuSlotData(slot),
-											 slot->count);
-		case SETS_ELEMENTS:
-			GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint32));
-			return device_ops()->put_elements(sets, slot->offset,
-											  (const uint32 *) GpuSlotData(slot), slot->count);
-		case SETS_SEARCH:
-			return serve_search(slot);
-		case SETS_PAIRS:
-			return serve_pairs(slot);
-		default:
-			return QS_DEVICE_ERROR;
+		h->columns = use(other->rows);
+		return QS_OK;
 	}
+	return h->searching ? serve_searching(slot, h) : serve_collection(slot, h->rows);
 }
 
 static void
 drop_sets(int index)
 {
-	if (holding[index] == NULL)
-		return;
-	device_ops()->destroy(holding[index]);
-	holding[index] = NULL;
-	pg_atomic_fetch_sub_u64(&gpu_shared->device[0].values, 1);
+	Holding *h = &holding[index];
+
+	if (h->made)
+		device_ops()->end(h->made);
+	leave(h->columns);
+	leave(h->rows);
+	memset(h, 0, sizeof(*h));
 }
 
 static GpuPlace
 place_of_sets(int index)
 {
-	GpuPlace place = { .device = 0, .on_device = holding[index] != NULL };
+	const Holding *h = &holding[index];
+	GpuPlace place = { .device = h->device, .on_device = h->rows != NULL };
 
-	if (place.on_device)
-		place.bytes = device_ops()->bytes(holding[index]);
+	if (h->made)
+		place.bytes = device_ops()->search_bytes(h->made);
+	else if (h->rows && !h->searching)
+		place.bytes = device_ops()->bytes(h->rows->sets);
 	return place;
 }
 

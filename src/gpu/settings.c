@@ -22,6 +22,7 @@ char *gpu_devices = NULL;
 int gpu_min_size = GPU_MIN_SIZE;
 int gpu_min_keys = 100000;
 int gpu_min_elements = 500000;
+int gpu_split_time = 20;
 int gpu_timeout = 60;
 int gpu_fault = FAULT_NONE;
 
@@ -119,11 +120,12 @@ void
 GpuDefineSettings(void)
 {
 	DefineCustomEnumVariable("qsketch.backend", "Where batches of keys are counted and looked up.",
-							 "Sketches and estimates are the same everywhere.", &gpu_backend,
-							 BACKEND_AUTO, backends, PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("qsketch.gpu_min_size", "Smallest sketch that goes to a GPU by itself.",
-							NULL, &gpu_min_size, GPU_MIN_SIZE, 0, INT_MAX / 2, PGC_USERSET,
-							GUC_UNIT_KB, NULL, NULL, NULL);
+							 "Sketches, filters and what they tell are the same everywhere.",
+							 &gpu_backend, BACKEND_AUTO, backends, PGC_USERSET, 0, NULL, NULL,
+							 NULL);
+	DefineCustomIntVariable(
+		"qsketch.gpu_min_size", "Smallest sketch or filter that goes to a GPU by itself.", NULL,
+		&gpu_min_size, GPU_MIN_SIZE, 0, INT_MAX / 2, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomIntVariable("qsketch.gpu_min_keys",
 							"Fewest keys that are looked up on a GPU by themselves.", NULL,
 							&gpu_min_keys, 100000, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
@@ -131,6 +133,10 @@ GpuDefineSettings(void)
 							"Fewest elements of sets whose pairs are found on a GPU by themselves.",
 							NULL, &gpu_min_elements, 500000, 0, INT_MAX, PGC_USERSET, 0, NULL, NULL,
 							NULL);
+	DefineCustomIntVariable(
+		"qsketch.gpu_split_time",
+		"Expected time of a search for pairs of sets from which on all GPUs share it.", NULL,
+		&gpu_split_time, 20, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomIntVariable("qsketch.gpu_timeout",
 							"Longest wait for a GPU worker that makes no progress.", NULL,
 							&gpu_timeout, 60, 1, 3600, PGC_USERSET, GUC_UNIT_S, NULL, NULL, NULL);

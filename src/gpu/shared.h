@@ -115,6 +115,7 @@ typedef enum GpuFamily
 {
 	GPU_FAMILY_SKETCH,
 	GPU_FAMILY_SETS,
+	GPU_FAMILY_FILTER,
 	GPU_FAMILIES /* how many there are */
 } GpuFamily;
 
@@ -280,6 +281,7 @@ extern void GpuFreeSlot(GpuSlot *slot);
 extern bool GpuSubmit(GpuSlot *slot);
 extern void GpuServeRequests(void);
 extern GpuSlot *GpuNextRequest(void);
+extern bool GpuIsIdle(void);
 extern void GpuReply(GpuSlot *slot);
 extern bool GpuIsDone(const GpuSlot *slot);
 extern void GpuAbandonSlot(GpuSlot *slot);

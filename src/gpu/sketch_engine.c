@@ -14,6 +14,7 @@
  * src/gpu/sketch_engine.c
  */
 #include "gpu/sketch_gpu.h"
+#include "gpu/gpu.h"
 #include "gpu/sketch_client.h"
 #include "gpu/sketch_remote.h"
 #include "gpu/settings.h"
@@ -66,15 +67,25 @@ GpuIsLarge(const qs_params *p)
 	return qs_unit_bytes(p) * p->n >= (uint64) gpu_min_size * 1024;
 }
 
+const char *
+GpuSketchReason(const qs_params *p)
+{
+	if (gpu_backend == BACKEND_CPU)
+		return "qsketch.backend is cpu";
+	if (p->structure == QS_SF)
+		return "sketches of structure sf are made on the CPU";
+	if (gpu_backend == BACKEND_GPU)
+		return NULL;
+	if (GpuStateNow() != GPU_READY)
+		return GpuMissingReason();
+	return GpuIsLarge(p) ? NULL : "the sketch is smaller than qsketch.gpu_min_size";
+}
+
 /* Should sketches of these parameters go to a device? */
 static bool
 wants_device(const qs_params *p)
 {
-	if (p->structure == QS_SF || gpu_backend == BACKEND_CPU)
-		return false;
-	if (gpu_backend == BACKEND_GPU)
-		return true;
-	return GpuStateNow() == GPU_READY && GpuIsLarge(p);
+	return GpuSketchReason(p) == NULL;
 }
 
 /*

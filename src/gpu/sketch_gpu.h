@@ -18,6 +18,9 @@
 /* Are sketches of these parameters large enough for the GPU to pay? */
 extern bool GpuIsLarge(const qs_params *p);
 
+/* Why do sketches of these parameters not go to a GPU, however many keys they get?  NULL: they do. */
+extern const char *GpuSketchReason(const qs_params *p);
+
 /* The engine for new sketches, as qsketch.backend wants it. */
 extern const qs_engine *GpuChooseEngine(void);
 

@@ -43,9 +43,10 @@ typedef struct GpuServant
 	GpuPlace (*place)(int index);
 } GpuServant;
 
-/* sketch_serve.c, sets_serve.c */
+/* sketch_serve.c, sets_serve.c, filter_serve.c */
 extern const GpuServant gpu_sketch_servant;
 extern const GpuServant gpu_sets_servant;
+extern const GpuServant gpu_filter_servant;
 
 /* worker.c */
 extern void GpuRegisterWorker(void);

@@ -99,6 +99,7 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 
 		template_params(fcinfo, template_argument(input), &params);
 		state = start_state(fcinfo, FilterCreate(FilterStatesContext(context), &params));
+		FilterPlace(state);
 	}
 	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
 	KeyTypeInit(&key, argument.type, argument.collation);

@@ -2,12 +2,18 @@
  * filter_batch.c
  *		Looking up batches of keys: pbf_estimate and pbf_contains of arrays.
  *
+ * A batch goes to the GPU if qsketch.backend says so.  As with sketches
+ * (sketch_batch.c), a stored filter stays there for the next batch, and is
+ * recognized by its header and place: then nothing else of it is read here.
+ *
  * src/pg/filter_batch.c
  */
 #include "pg/filter_probe.h"
 #include "pg/keyexpr.h"
 
+#include "access/detoast.h"
 #include "catalog/pg_type_d.h"
+#include "gpu/filter_gpu.h"
 #include "utils/array.h"
 
 #define KEYS_ARGUMENT   1
@@ -60,6 +66,75 @@ answers(ArrayType *like, const Batch *batch, Oid type)
 		floats ? TYPALIGN_DOUBLE : TYPALIGN_CHAR));
 }
 
+/* The filter of a row, of which perhaps the header alone is known. */
+typedef struct Asked
+{
+	FilterProbe *probe;
+	Datum datum;
+	const qf_filter *filter;
+	bool header; /* "filter" is "view", which has no more */
+	qf_filter view;
+} Asked;
+
+/* A stored filter is not read if a device may have it. */
+static void
+ask(Asked *asked, FilterProbe *probe, Datum datum, ArrayType *keys)
+{
+	int count = ArrayGetNItems(ARR_NDIM(keys), ARR_DIMS(keys));
+
+	asked->probe = probe;
+	asked->datum = datum;
+	asked->header = GpuFilterMayLookup(count) && FilterOpenStored(&asked->view, datum);
+	asked->filter = asked->header ? &asked->view : FilterProbed(probe, datum);
+}
+
+/* All of it. */
+static const qf_filter *
+whole(Asked *asked)
+{
+	if (asked->header)
+		asked->filter = FilterProbed(asked->probe, asked->datum);
+	asked->header = false;
+	return asked->filter;
+}
+
+/* Its name, under which a device keeps it; false: it has none. */
+static bool
+name_of(const Asked *asked, GpuKey *name)
+{
+	const qf_filter *read = &asked->probe->reader.view;
+	uint8 header[QF_HEADER_BYTES];
+	struct varatt_external toast;
+
+	if (asked->header)
+	{
+		VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(asked->datum));
+		FilterReadStored(asked->datum, 0, QF_HEADER_BYTES, header);
+		GpuFilterNameStored(&toast, header, name);
+		return true;
+	}
+	if (asked->filter != read)
+		return false;
+	GpuFilterNameBytes(read->bits - QF_HEADER_BYTES, qf_dense_size(&read->params), name);
+	return true;
+}
+
+/* Ask a device for all keys; false: it has no part in it. */
+static bool
+ask_device(Asked *asked, GpuFilterOp op, const Batch *batch, int64 *answer)
+{
+	GpuKey name;
+	bool named;
+
+	if (!GpuFilterWantsLookup(asked->filter, batch->count))
+		return false;
+	named = name_of(asked, &name);
+	if (named && GpuFilterLookupCached(&name, op, batch->fingerprint, batch->count, answer))
+		return true;
+	return GpuFilterLookupLoaded(whole(asked), named ? &name : NULL, op, batch->fingerprint,
+								 batch->count, answer);
+}
+
 /* pbf_estimate(pbf, key[], method): one estimate for each element, NULL for NULL. */
 PG_FUNCTION_INFO_V1(pbf_estimate_array);
 Datum
@@ -68,16 +143,23 @@ pbf_estimate_array(PG_FUNCTION_ARGS)
 	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
 	FilterMethod method = FilterMethodArgument(fcinfo, METHOD_ARGUMENT);
 	FilterProbe *probe = FilterProbeOf(fcinfo);
-	const qf_filter *filter = FilterProbed(probe, PG_GETARG_DATUM(0));
 	qf_scale scale;
 	uint32 *set;
+	int64 *answer;
 	Batch batch;
+	Asked asked;
 	int i;
 
-	FilterScale(filter, method, &scale);
-	read_keys(fcinfo, probe, filter, keys, &batch);
+	ask(&asked, probe, PG_GETARG_DATUM(0), keys);
+	FilterScale(asked.filter, method, &scale);
+	read_keys(fcinfo, probe, asked.filter, keys, &batch);
 	set = alloc_array(batch.count, sizeof(uint32));
-	qf_engine_cpu.query(filter, batch.fingerprint, batch.count, set);
+	answer = alloc_array(batch.count, sizeof(int64));
+	if (ask_device(&asked, FILTER_QUERY, &batch, answer))
+		for (i = 0; i < batch.count; i++)
+			set[i] = (uint32) answer[i];
+	else
+		qf_engine_cpu.query(whole(&asked), batch.fingerprint, batch.count, set);
 	for (i = 0; i < batch.count; i++)
 		batch.answer[i] = Float8GetDatum(FilterEstimate(&scale, method, set[i]));
 	return answers(keys, &batch, FLOAT8OID);
@@ -90,14 +172,21 @@ pbf_contains_array(PG_FUNCTION_ARGS)
 {
 	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
 	FilterProbe *probe = FilterProbeOf(fcinfo);
-	const qf_filter *filter = FilterProbed(probe, PG_GETARG_DATUM(0));
 	bool *found;
+	int64 *answer;
 	Batch batch;
+	Asked asked;
 	int i;
 
-	read_keys(fcinfo, probe, filter, keys, &batch);
+	ask(&asked, probe, PG_GETARG_DATUM(0), keys);
+	read_keys(fcinfo, probe, asked.filter, keys, &batch);
 	found = alloc_array(batch.count, sizeof(bool));
-	qf_engine_cpu.contains(filter, batch.fingerprint, batch.count, found);
+	answer = alloc_array(batch.count, sizeof(int64));
+	if (ask_device(&asked, FILTER_CONTAINS, &batch, answer))
+		for (i = 0; i < batch.count; i++)
+			found[i] = answer[i] != 0;
+	else
+		qf_engine_cpu.contains(whole(&asked), batch.fingerprint, batch.count, found);
 	for (i = 0; i < batch.count; i++)
 		batch.answer[i] = BoolGetDatum(found[i]);
 	return answers(keys, &batch, BOOLOID);

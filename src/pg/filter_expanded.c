@@ -5,8 +5,9 @@
  * As with sketches (sketch_expanded.c): a row costs no more than appending a
  * fingerprint to a buffer, and a full buffer goes to the engine as one batch.
  * Rows get their numbers from their places in the buffer, so that what they set
- * does not depend on when it is flushed.  Whoever reads the filter flushes it
- * first, which does not change the value.
+ * does not depend on when it is flushed.  Whoever reads the filter settles it
+ * first: flushes the buffer, and has the engine bring the bits here.  That does
+ * not change the value.
  *
  * A filter records whose keys it holds with its first row, not before: without
  * rows it is the same as a new one.
@@ -15,6 +16,8 @@
  */
 #include "pg/filter_expanded.h"
 
+#include "gpu/filter_gpu.h"
+#include "pg/activity.h"
 #include "pg/nonce.h"
 #include "utils/memutils.h"
 
@@ -39,6 +42,7 @@ create_object(MemoryContext context)
 	ExpandedFilter *expanded = MemoryContextAllocZero(context, sizeof(ExpandedFilter));
 
 	EOH_init_header(&expanded->header, &expanded_filter_methods, context);
+	expanded->engine = &qf_engine_cpu;
 	ContextMemory(context, &expanded->memory);
 	return expanded;
 }
@@ -61,6 +65,13 @@ FilterCopy(MemoryContext context, const qf_filter *filter)
 
 	FilterCheck(qf_copy(&expanded->filter, filter, &expanded->memory));
 	return expanded;
+}
+
+/* Let a new state of an aggregate of rows be where batches are inserted best. */
+void
+FilterPlace(ExpandedFilter *expanded)
+{
+	expanded->engine = GpuFilterEngine();
 }
 
 /* The expanded filter that a datum points to, or NULL. */
@@ -127,10 +138,11 @@ most_room(const ExpandedFilter *expanded)
 {
 	const qf_filter *filter = &expanded->filter;
 	double left = (double) qf_explicit_limit(&filter->params) - (double) filter->ones;
+	double batch = (double) expanded->engine->batch(filter);
 
 	if (!expanded->accounted || filter->form != QF_EXPLICIT)
-		return QF_BATCH;
-	return (int) Max(1, Min(QF_BATCH, left / 2 / bits_of_row(expanded)));
+		return (int) batch;
+	return (int) Max(1, Min(batch, left / 2 / bits_of_row(expanded)));
 }
 
 /* Give the whole buffer to the engine.  What raises an error stays in it. */
@@ -146,7 +158,7 @@ FilterFlush(ExpandedFilter *expanded)
 		return;
 	KeyFamilyCheckProbe(&filter->keys, &expanded->key, FilterKeyHolder(filter));
 	batch = batch_of(expanded);
-	status = qf_engine_cpu.insert(filter, &batch);
+	status = expanded->engine->insert(filter, &batch);
 	if (status != QS_OK)
 		filter->rows = rows;
 	FilterCheck(status);
@@ -154,7 +166,16 @@ FilterFlush(ExpandedFilter *expanded)
 	expanded->row += batch.count;
 	expanded->buffer.count = 0;
 	expanded->batches++;
+	StatCountBatch(filter->remote != NULL, batch.count);
 	KeyBufferLimit(&expanded->buffer, most_room(expanded));
+}
+
+/* Flush, and have the bits here, for reading or for changing them. */
+void
+FilterSettle(ExpandedFilter *expanded)
+{
+	FilterFlush(expanded);
+	FilterCheck(expanded->engine->settle(&expanded->filter));
 }
 
 /* Make room for a row in a full buffer: flush it, and let it grow. */
@@ -185,7 +206,7 @@ FilterMerge(ExpandedFilter *expanded, const qf_filter *from)
 {
 	FilterFlush(expanded);
 	FilterCheckMergeable(&expanded->filter, from);
-	FilterCheck(qf_engine_cpu.merge(&expanded->filter, from));
+	FilterCheck(expanded->engine->merge(&expanded->filter, from));
 }
 
 static Size
@@ -193,7 +214,7 @@ get_flat_size(ExpandedObjectHeader *header)
 {
 	ExpandedFilter *expanded = (ExpandedFilter *) header;
 
-	FilterFlush(expanded);
+	FilterSettle(expanded);
 	return FilterFlatSize(&expanded->filter);
 }
 

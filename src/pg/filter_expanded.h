@@ -24,8 +24,9 @@ typedef struct ExpandedFilter
 {
 	ExpandedObjectHeader header; /* whose methods tell that this is ours */
 
-	qf_filter filter; /* without the buffered keys */
-	qs_memory memory; /* allocates in the object's context */
+	qf_filter filter;        /* without the buffered keys */
+	qs_memory memory;        /* allocates in the object's context */
+	const qf_engine *engine; /* where batches go */
 
 	KeyType key;   /* of the keys that are inserted; type 0 = not known yet */
 	int64 members; /* rows or filters so far: 0 = as if empty */
@@ -46,6 +47,7 @@ extern const ExpandedObjectMethods expanded_filter_methods;
 
 extern ExpandedFilter *FilterCreate(MemoryContext context, const qf_params *params);
 extern ExpandedFilter *FilterCopy(MemoryContext context, const qf_filter *filter);
+extern void FilterPlace(ExpandedFilter *expanded);
 extern ExpandedFilter *FilterExpandedIn(Datum datum);
 extern ExpandedFilter *FilterForUpdate(MemoryContext aggregate, Datum datum);
 extern MemoryContext FilterStatesContext(MemoryContext aggregate);
@@ -53,6 +55,7 @@ extern MemoryContext FilterStatesContext(MemoryContext aggregate);
 extern void FilterSetInput(ExpandedFilter *expanded, const KeyType *key, FilterInput input);
 extern void FilterMakeRoom(ExpandedFilter *expanded);
 extern void FilterFlush(ExpandedFilter *expanded);
+extern void FilterSettle(ExpandedFilter *expanded);
 extern void FilterMerge(ExpandedFilter *expanded, const qf_filter *from);
 
 /* The filter of a datum that is a read-write expanded object of ours, else NULL. */

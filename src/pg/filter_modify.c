@@ -105,7 +105,7 @@ pbf_fold(PG_FUNCTION_ARGS)
 	int most;
 
 	expanded = FilterForUpdate(NULL, PG_GETARG_DATUM(0));
-	FilterFlush(expanded);
+	FilterSettle(expanded);
 	most = qf_params_foldable(&expanded->filter.params);
 	if (halvings < 0 || halvings > most)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -38,7 +38,7 @@ FilterRead(FilterReader *reader, Datum datum)
 	reader->own = NULL;
 	if (expanded)
 	{
-		FilterFlush(expanded);
+		FilterSettle(expanded);
 		reader->filter = &expanded->filter;
 		return;
 	}

@@ -2,14 +2,18 @@
  * flat.c
  *		Types whose values are the bytes of a format: text, binary, comparison.
  *
- * Text is the type's prefix and the base64 of the bytes; binary and bytea are
- * the bytes themselves.  All that comes in is validated.
+ * Text is the type's prefix and the base64 of the bytes; or, where that takes
+ * less, of the packed bytes (base/pack.h) behind a tilde: tables of few keys are
+ * mostly zeros.  Both are read.  Binary and bytea are the bytes themselves.  All
+ * that comes in is validated.
  *
  * src/pg/flat.c
  */
 #include "pg/flat.h"
 
-#include "common/base64.h"
+#include "base/pack.h"
+#include "engine/base64.h"
+
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
@@ -18,6 +22,13 @@
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
+
+/* What marks packed bytes: no digit of base64. */
+#define PACKED '~'
+
+/* Only values of so many bytes are packed, and only into so much of them. */
+#define PACK_AT         1024
+#define PACK_ROOM(size) ((size) / 4 * 3)
 
 /* Most bytes of bad input that an error message shows. */
 #define SHOWN 40
@@ -35,20 +46,46 @@ bad_text(const FlatType *type, const char *text, const char *detail)
 					errdetail("%s", detail), hint ? errhint("%s", hint) : 0));
 }
 
-/*
- * Length of base64 text, and of the bytes that it stands for at most.  The
- * functions of PostgreSQL overflow for the largest values.
- */
-static int64
-encoded_length(Size bytes)
+/* The bytes that base64 stands for, with room for so many more in front; NULL: it is none. */
+static uint8 *
+decoded(const char *code, Size front, size_t *length)
 {
-	return (int64) ((bytes + 2) / 3 * 4);
+	Size code_length = strlen(code);
+	uint8 *bytes = palloc(front + qs_base64_bytes(code_length));
+
+	return qs_base64_decode(code, code_length, bytes + front, length) ? bytes : NULL;
 }
 
-static int
-decoded_length(const char *code)
+/* A value from base64 of its bytes, or NULL. */
+static struct varlena *
+from_plain(const char *code)
 {
-	return (int) (strlen(code) / 4 * 3 + 3);
+	size_t length;
+	struct varlena *value = (struct varlena *) decoded(code, VARHDRSZ, &length);
+
+	if (value)
+		SET_VARSIZE(value, VARHDRSZ + length);
+	return value;
+}
+
+/* Likewise of its packed bytes. */
+static struct varlena *
+from_packed(const char *code)
+{
+	size_t length;
+	uint8 *packed = decoded(code, 0, &length);
+	struct varlena *value;
+	uint32 count;
+
+	if (packed == NULL || !qs_unpacked_count(packed, length, &count) ||
+		count > MaxAllocSize - VARHDRSZ - QS_PACK_SLACK)
+		return NULL;
+	value = palloc(VARHDRSZ + count + QS_PACK_SLACK);
+	SET_VARSIZE(value, VARHDRSZ + count);
+	if (!qs_unpack(packed, length, (uint8 *) VARDATA(value), count))
+		return NULL;
+	pfree(packed);
+	return value;
 }
 
 Datum
@@ -58,17 +95,15 @@ FlatIn(const FlatType *type, FunctionCallInfo fcinfo)
 	Size skip = strlen(type->prefix);
 	const char *code = text + skip;
 	struct varlena *value;
-	int room;
-	int length;
 
 	if (strncmp(text, type->prefix, skip) != 0)
 		bad_text(type, text, psprintf("A %s starts with \"%s\".", type->noun, type->prefix));
-	room = decoded_length(code);
-	value = palloc(VARHDRSZ + room);
-	length = pg_b64_decode(code, (int) strlen(code), (void *) VARDATA(value), room);
-	if (length < 0)
-		bad_text(type, text, psprintf("What follows \"%s\" is not base64.", type->prefix));
-	SET_VARSIZE(value, VARHDRSZ + length);
+	value = *code == PACKED ? from_packed(code + 1) : from_plain(code);
+	if (value == NULL)
+		bad_text(type, text,
+				 *code == PACKED
+					 ? psprintf("What follows \"%s%c\" are no packed bytes.", type->prefix, PACKED)
+					 : psprintf("What follows \"%s\" is not base64.", type->prefix));
 	type->validate(value, ERRCODE_INVALID_TEXT_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }
@@ -80,27 +115,50 @@ flat_argument(Datum datum)
 	return PG_DETOAST_DATUM(datum);
 }
 
+/*
+ * The packed bytes of a value of so many, and how many these are; NULL, and no
+ * change: they would be too many to be worth it.
+ */
+static uint8 *
+packed_bytes(const struct varlena *value, Size *length)
+{
+	Size size = *length;
+	uint8 *packed;
+
+	if (size < PACK_AT)
+		return NULL;
+	packed = palloc(PACK_ROOM(size) + QS_PACK_SLACK);
+	*length = qs_pack((const uint8 *) VARDATA(value), (uint32) size, packed, PACK_ROOM(size));
+	if (*length > 0)
+		return packed;
+	pfree(packed);
+	*length = size;
+	return NULL;
+}
+
 Datum
 FlatOut(const FlatType *type, FunctionCallInfo fcinfo)
 {
 	struct varlena *value = flat_argument(PG_GETARG_DATUM(0));
-	int length = (int) (VARSIZE(value) - VARHDRSZ);
-	int skip = (int) strlen(type->prefix);
-	int64 room = skip + encoded_length(length) + 1;
+	Size length = VARSIZE(value) - VARHDRSZ;
+	uint8 *packed = packed_bytes(value, &length);
+	Size skip = strlen(type->prefix) + (packed ? 1 : 0);
+	Size room = skip + qs_base64_length(length) + 1;
 	char *out;
-	int written;
 
-	if (room > (int64) MaxAllocSize)
+	if (room > MaxAllocSize)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("text form of %s would need %lld bytes, more than the limit of %lld",
 							   type->noun, (long long) room, (long long) MaxAllocSize),
 						errhint("Use binary format.")));
 	out = palloc(room);
-	memcpy(out, type->prefix, skip);
-	written = pg_b64_encode((const void *) VARDATA(value), length, out + skip, (int) (room - skip));
-	if (written < 0)
-		elog(ERROR, "could not encode %s", type->noun);
-	out[skip + written] = '\0';
+	memcpy(out, type->prefix, strlen(type->prefix));
+	if (packed)
+		out[skip - 1] = PACKED;
+	qs_base64_encode(packed ? packed : (const uint8 *) VARDATA(value), length, out + skip);
+	out[room - 1] = '\0';
+	if (packed)
+		pfree(packed);
 	PG_RETURN_CSTRING(out);
 }
 

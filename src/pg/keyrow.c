@@ -58,9 +58,9 @@ content_of(Oid type, Oid collation)
 	return content_id(&keys, 1);
 }
 
-/* The literals of a row are of no type yet. */
-static uint32
-content_of_columns(TupleDesc descriptor)
+/* The content of rows of such columns; literals are of no type yet. */
+uint32
+KeyColumnsContent(TupleDesc descriptor)
 {
 	qs_keys *keys = palloc0(Max(descriptor->natts, 1) * sizeof(qs_keys));
 	uint32 content;
@@ -90,7 +90,7 @@ uint32
 KeyRowContent(Oid type, int32 typmod)
 {
 	TupleDesc descriptor = lookup_rowtype_tupdesc(type, typmod);
-	uint32 content = content_of_columns(descriptor);
+	uint32 content = KeyColumnsContent(descriptor);
 
 	ReleaseTupleDesc(descriptor);
 	return content;

@@ -9,6 +9,7 @@
 
 #include "engine/isa.h"
 #include "gpu/gpu.h"
+#include "pg/activity.h"
 #include "pg/nonce.h"
 #include "scan/pairs.h"
 #include "scan/scan.h"
@@ -53,8 +54,10 @@ _PG_init(void)
 		"qsketch.simd", "Instructions that the CPU engine uses; all give the same sketches.", NULL,
 		&simd_setting, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
 	ColumnScanInit();
+	WorkerPartialInit();
 	PairsNodeInit();
 	GpuInit();
 	NonceInit();
+	ActivityInit();
 	MarkGUCPrefixReserved("qsketch");
 }

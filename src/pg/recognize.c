@@ -14,12 +14,12 @@
 #include "pg/recognize.h"
 
 #include "access/htup_details.h"
-#include "catalog/pg_aggregate.h"
 #include "access/transam.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
 #include "executor/nodeAgg.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
 
@@ -61,8 +61,8 @@ CFunctionOf(Oid function)
 	return info.fn_addr;
 }
 
-static Oid
-owner_of(Oid function)
+Oid
+FunctionOwner(Oid function)
 {
 	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	Oid owner = InvalidOid;
@@ -73,6 +73,33 @@ owner_of(Oid function)
 		ReleaseSysCache(tuple);
 	}
 	return owner;
+}
+
+/* What an ordinary aggregate without initial value is made of; false if it is another, or none. */
+bool
+AggregateParts(Oid aggregate, FormData_pg_aggregate *parts)
+{
+	Parts read;
+
+	if (!read_parts(aggregate, &read) || read.initial || read.fixed.aggkind != AGGKIND_NORMAL ||
+		read.fixed.aggfinalextra)
+		return false;
+	*parts = read.fixed;
+	return true;
+}
+
+/*
+ * Is it made of functions of a family, whatever its rows are: keys, or stored
+ * values?  The result of such an aggregate is its state.
+ */
+bool
+AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
+{
+	FormData_pg_aggregate parts;
+
+	return AggregateParts(aggregate, &parts) && functions->moves(CFunctionOf(parts.aggtransfn)) &&
+		   functions->combines(CFunctionOf(parts.aggcombinefn)) &&
+		   functions->finishes(CFunctionOf(parts.aggfinalfn));
 }
 
 /* The types of state and key, if the transition function has one state type throughout. */
@@ -99,22 +126,35 @@ bool
 RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 				   RecognizedAggregate *recognized)
 {
-	Parts parts;
+	FormData_pg_aggregate parts;
 	const AggregateForm *form;
 
-	if (!read_parts(aggregate, &parts) || parts.initial || parts.fixed.aggkind != AGGKIND_NORMAL ||
-		parts.fixed.aggfinalextra)
+	if (!AggregateParts(aggregate, &parts))
 		return false;
-	form = functions->form(CFunctionOf(parts.fixed.aggtransfn));
-	if (form == NULL || !functions->combines(CFunctionOf(parts.fixed.aggcombinefn)) ||
-		!functions->finishes(CFunctionOf(parts.fixed.aggfinalfn)))
+	form = functions->form(CFunctionOf(parts.aggtransfn));
+	if (form == NULL || !functions->combines(CFunctionOf(parts.aggcombinefn)) ||
+		!functions->finishes(CFunctionOf(parts.aggfinalfn)))
 		return false;
 	recognized->form = *form;
+	recognized->transition = parts.aggtransfn;
+	recognized->final = parts.aggfinalfn;
+	recognized->owner = FunctionOwner(aggregate);
+	return read_types(parts.aggtransfn, parts.aggtranstype, functions->key, &recognized->key_type);
+}
+
+/* Is it count(*) or count(value)?  These are built in, and have no final function. */
+bool
+RecognizeCount(Oid aggregate, RecognizedAggregate *recognized)
+{
+	Parts parts;
+
+	if ((aggregate != F_COUNT_ && aggregate != F_COUNT_ANY) || !read_parts(aggregate, &parts))
+		return false;
+	memset(recognized, 0, sizeof(*recognized));
 	recognized->transition = parts.fixed.aggtransfn;
 	recognized->final = parts.fixed.aggfinalfn;
-	recognized->owner = owner_of(aggregate);
-	return read_types(parts.fixed.aggtransfn, parts.fixed.aggtranstype, functions->key,
-					  &recognized->key_type);
+	recognized->owner = FunctionOwner(aggregate);
+	return true;
 }
 
 /*

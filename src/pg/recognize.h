@@ -10,6 +10,7 @@
 #include "postgres.h"
 #include "fmgr.h"
 
+#include "catalog/pg_aggregate.h"
 #include "nodes/execnodes.h"
 
 /* Which arguments of the aggregate are what, from 1 on; 0 = it has none. */
@@ -41,9 +42,13 @@ typedef struct RecognizedAggregate
 } RecognizedAggregate;
 
 extern PGFunction CFunctionOf(Oid function);
+extern Oid FunctionOwner(Oid function);
+extern bool AggregateParts(Oid aggregate, FormData_pg_aggregate *parts);
+extern bool AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions);
 extern void CheckCalls(Node *node);
 extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 							   RecognizedAggregate *recognized);
+extern bool RecognizeCount(Oid aggregate, RecognizedAggregate *recognized);
 extern void CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions);
 extern bool CombinesStates(const AggState *node, const AggregateFunctions *functions);
 

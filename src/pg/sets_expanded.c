@@ -17,6 +17,7 @@
 #include "pg/sets_expanded.h"
 
 #include "catalog/pg_type_d.h"
+#include "pg/activity.h"
 #include "sets/format.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -127,6 +128,7 @@ SetsFlush(ExpandedSets *sets)
 		qi_builder_add(&sets->builder, sets->id, sets->low, sets->exact ? NULL : sets->high, rows));
 	sets->rows += rows;
 	sets->batches++;
+	StatCountBatch(false, rows);
 }
 
 static void *
@@ -176,12 +178,11 @@ number_of(const KeyType *key, Datum element)
 void
 SetsAddKey(ExpandedSets *sets, int64 id, Datum element)
 {
-	uint64 low =
-		sets->exact ? number_of(&sets->key, element) : KeyFingerprintSeeded(&sets->key, element, 0);
-
-	SetsAddNumber(sets, id, low);
-	if (!sets->exact)
-		sets->high[sets->waiting - 1] = KeyFingerprintSeeded(&sets->key, element, 1);
+	if (sets->exact)
+		SetsAddNumber(sets, id, number_of(&sets->key, element));
+	else
+		SetsAddHash(sets, id, KeyFingerprintSeeded(&sets->key, element, 0),
+					KeyFingerprintSeeded(&sets->key, element, 1));
 }
 
 /* Add all rows of a collection; the first one is only copied. */

@@ -78,6 +78,14 @@ SetsAddNumber(ExpandedSets *sets, int64 id, uint64 number)
 	sets->low[sets->waiting++] = number;
 }
 
+/* Likewise one whose element has no number; "high" is its hash with another seed. */
+static inline void
+SetsAddHash(ExpandedSets *sets, int64 id, uint64 low, uint64 high)
+{
+	SetsAddNumber(sets, id, low);
+	sets->high[sets->waiting - 1] = high;
+}
+
 extern void SetsRead(SetsReader *reader, Datum datum);
 extern void SetsReadEnd(SetsReader *reader);
 

@@ -165,6 +165,15 @@ wait(PairWorkers *w, bool open)
 	ResetLatch(MyLatch);
 }
 
+/* Tell the rows of the shares that somebody has taken. */
+static void
+report(const PairWorkers *w)
+{
+	uint32 taken = pg_atomic_read_u32(&w->shared->next);
+
+	ActivitySet(w->activity, ACTIVITY_DONE, w->shared->first[Min(taken, w->shared->shares)]);
+}
+
 /* The next pairs, up to "room" of them, in the order of all; 0: there are no more. */
 uint64
 PairWorkersNext(PairWorkers *w, qi_pair *out, uint64 room)
@@ -176,6 +185,7 @@ PairWorkersNext(PairWorkers *w, qi_pair *out, uint64 room)
 		bool open;
 
 		CHECK_FOR_INTERRUPTS();
+		report(w);
 		if (own_is_next(w))
 		{
 			count = take_own(w, out, room);

@@ -30,10 +30,22 @@ finish_top(PairScan *scan)
 	qi_release(&scan->memory, scratch);
 }
 
+/* Read the collections, and have their pairs before the scan. */
+static void
+open_read(FunctionCallInfo fcinfo, PairsForm form, PairScan *scan, qi_request *request,
+		  bool parallel)
+{
+	SetsReader reader[2];
+
+	PairsCollections(fcinfo, form, request, reader);
+	if (!PairScanOpenGpu(scan, request, PG_GETARG_DATUM(0)))
+		PairScanOpen(scan, request, parallel);
+	PairsCollectionsEnd(form, reader);
+}
+
 static PairScan *
 open_pairs(FunctionCallInfo fcinfo, PairsForm form, bool parallel)
 {
-	SetsReader reader[2];
 	qi_request request;
 	PairScan *scan;
 
@@ -41,10 +53,9 @@ open_pairs(FunctionCallInfo fcinfo, PairsForm form, bool parallel)
 		return NULL;
 	PairsArguments(fcinfo, form, &request);
 	scan = PairScanCreate(&request);
-	PairsCollections(fcinfo, form, &request, reader);
-	if (!PairScanOpenGpu(scan, &request))
-		PairScanOpen(scan, &request, parallel);
-	PairsCollectionsEnd(form, reader);
+	PairScanShow(scan);
+	if (form.columns != 0 || !PairScanOpenKept(scan, &request, PG_GETARG_DATUM(0)))
+		open_read(fcinfo, form, scan, &request, parallel);
 	if (form.columns == 0 && request.filter.top > 0)
 		finish_top(scan);
 	return scan;

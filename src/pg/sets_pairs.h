@@ -10,6 +10,7 @@
 #include "pg/sets_expanded.h"
 
 #include "gpu/sets_gpu.h"
+#include "pg/activity.h"
 #include "sets/pairs.h"
 
 /* Pairs pulled at once. */
@@ -36,7 +37,8 @@ extern bool PairsPrepare(qi_preparation *preparation, const qi_request *request,
 typedef struct PairWorkers PairWorkers;
 
 extern int PairWorkersPlanned(const qi_plan *plan, int method);
-extern PairWorkers *PairWorkersStart(qi_preparation *preparation, int workers);
+extern PairWorkers *
+PairWorkersStart(qi_preparation *preparation, int workers, const ActivityHandle *activity);
 extern uint64 PairWorkersNext(PairWorkers *workers, qi_pair *out, uint64 room);
 extern void PairWorkersEnd(PairWorkers *workers);
 extern int PairWorkersLaunched(const PairWorkers *workers);
@@ -52,9 +54,16 @@ typedef struct PairScan
 	int launched;         /* of them */
 	PairWorkers *workers; /* who count, or NULL: the job alone does */
 	GpuPairs *gpu;        /* or a GPU, or NULL */
+	int devices;          /* GPUs that do */
+	char why[GPU_TEXT_BYTES];
 	void *block;
 	qi_job job;
-	int64 *row_id; /* by number of set */
+	qi_interrupt interrupt; /* of the job: tells how far it is */
+	ActivityHandle activity;
+	MemoryContextCallback callback; /* ends that */
+	bool shown;                     /* to others, and counted */
+	uint64 found;                   /* pairs so far */
+	int64 *row_id;                  /* by number of set */
 	int64 *column_id;
 
 	/* Pairs at hand. */
@@ -66,7 +75,9 @@ typedef struct PairScan
 } PairScan;
 
 extern PairScan *PairScanCreate(qi_request *request);
-extern bool PairScanOpenGpu(PairScan *scan, const qi_request *request);
+extern void PairScanShow(PairScan *scan);
+extern bool PairScanOpenKept(PairScan *scan, qi_request *request, Datum rows);
+extern bool PairScanOpenGpu(PairScan *scan, const qi_request *request, Datum rows);
 extern void PairScanOpen(PairScan *scan, const qi_request *request, bool parallel);
 extern bool PairScanTry(PairScan *scan, const qi_request *request);
 extern void PairScanRewind(PairScan *scan);

@@ -263,10 +263,11 @@ launch(PairWorkers *w)
 
 /*
  * Fill the prepared input where workers see it, start them, and free the
- * preparation.  NULL, and nothing has been done, if shared memory is short.
+ * preparation.  NULL, and nothing has been done, if shared memory is short.  How
+ * far they are is told in "activity", as long as there are workers.
  */
 PairWorkers *
-PairWorkersStart(qi_preparation *preparation, int workers)
+PairWorkersStart(qi_preparation *preparation, int workers, const ActivityHandle *activity)
 {
 	uint32 shares = (uint32) Min(preparation->plan.rows, (uint64) SHARES_EACH * (workers + 1));
 	Size others = shared_size(shares) + mul_size(QUEUE_BYTES, workers);
@@ -285,6 +286,7 @@ PairWorkersStart(qi_preparation *preparation, int workers)
 	w = palloc0(sizeof(PairWorkers));
 	w->context = context;
 	w->block = block;
+	w->activity = activity;
 	ContextMemory(CurrentMemoryContext, &w->memory);
 	SetsCheck(qi_fill(preparation, dsm_segment_address(block)));
 	qi_prepared_free(preparation);

@@ -59,6 +59,7 @@ struct PairWorkers
 	qs_memory memory;
 	Source *source;
 	uint32 next; /* share whose pairs are handed out */
+	const ActivityHandle *activity;
 
 	/* What the leader counts itself. */
 	bool helps;

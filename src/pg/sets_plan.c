@@ -1,7 +1,10 @@
 /*
  * sets_plan.c
- *		All pairs of sets: what each method would cost, and which one is taken;
- *		planner support.
+ *		All pairs of sets: what each method would cost, which one is taken, and
+ *		where; planner support.
+ *
+ * Costs and the choice are the CPU's.  A GPU knows its own only when it has the
+ * index.
  *
  * src/pg/sets_plan.c
  */
@@ -20,6 +23,8 @@ enum
 	PLAN_MEMORY,
 	PLAN_WORKERS,
 	PLAN_NOTE,
+	PLAN_BACKEND,
+	PLAN_REASON,
 	PLAN_COLUMNS
 };
 
@@ -39,8 +44,16 @@ note_of(const qi_plan *plan, int method, uint64 limit)
 	return method == QI_BITMAP && plan->resident ? "all bitmaps at once" : NULL;
 }
 
+/* Where pairs would be found, and why. */
+typedef struct Place
+{
+	bool gpu;
+	char why[GPU_TEXT_BYTES];
+} Place;
+
 static void
-fill_plan(const qi_plan *plan, int method, bool possible, uint64 limit, Datum *values, bool *nulls)
+fill_plan(const qi_plan *plan, int method, bool possible, uint64 limit, const Place *place,
+		  Datum *values, bool *nulls)
 {
 	char *note = note_of(plan, method, limit);
 
@@ -50,10 +63,12 @@ fill_plan(const qi_plan *plan, int method, bool possible, uint64 limit, Datum *v
 	values[PLAN_MILLISECONDS] = Float8GetDatum(plan->cost[method] / 1e6);
 	nulls[PLAN_MILLISECONDS] = plan->cost[method] < 0;
 	values[PLAN_MEMORY] = Int64GetDatum((int64) plan->memory[method]);
-	values[PLAN_WORKERS] = Int32GetDatum(PairWorkersPlanned(plan, method));
+	values[PLAN_WORKERS] = Int32GetDatum(place->gpu ? 0 : PairWorkersPlanned(plan, method));
 	nulls[PLAN_WORKERS] = plan->cost[method] < 0;
 	values[PLAN_NOTE] = note ? CStringGetTextDatum(note) : (Datum) 0;
 	nulls[PLAN_NOTE] = note == NULL;
+	values[PLAN_BACKEND] = CStringGetTextDatum(place->gpu ? "gpu" : "cpu");
+	values[PLAN_REASON] = CStringGetTextDatum(place->why);
 }
 
 /* set_pairs_plan(qsets, min_count, min_jaccard, top, method): a row for each method */
@@ -70,6 +85,7 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 	qs_status status;
 	Datum values[PLAN_COLUMNS];
 	bool nulls[PLAN_COLUMNS];
+	Place place;
 	int method;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -77,13 +93,15 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	PairsArguments(fcinfo, form, &request);
 	PairsCollections(fcinfo, form, &request, reader);
+	place.gpu = GpuWantsPairs(request.rows->elements, place.why);
 	request.memory = ContextMemory(CurrentMemoryContext, &memory);
 	status = qi_prepare(&preparation, &request);
 	if (status != QS_OK && status != QS_NO_ROOM)
 		SetsCheck(status);
 	for (method = QI_MERGE; method < QI_METHODS; method++)
 	{
-		fill_plan(&preparation.plan, method, status == QS_OK, request.memory_limit, values, nulls);
+		fill_plan(&preparation.plan, method, status == QS_OK, request.memory_limit, &place, values,
+				  nulls);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	qi_prepared_free(&preparation);

@@ -6,15 +6,18 @@
  * that costs least; from then on only the block, the ids and a row of counters
  * are needed.  Pairs are pulled from it in batches, by this process alone or,
  * where there is enough to do, together with parallel workers
- * (sets_parallel.c), or they come from a GPU.  The pairs and their order are the
- * same.
+ * (sets_parallel.c), or they come from a GPU, which may even have kept the
+ * collection.  The pairs and their order are the same.
  *
  * src/pg/sets_scan.c
  */
 #include "pg/sets_pairs.h"
 
 #include "engine/sets_kernels.h"
+#include "gpu/names.h"
 #include "miscadmin.h"
+#include "pg/stored.h"
+#include "sets/format.h"
 #include "utils/memutils.h"
 
 static int64 *
@@ -43,26 +46,123 @@ PairScanCreate(qi_request *request)
 }
 
 static void
+end_activity(void *activity)
+{
+	ActivityEnd(activity);
+}
+
+/* Let others see how far the scan is, as long as its context lives; count what it finds. */
+void
+PairScanShow(PairScan *scan)
+{
+	scan->shown = true;
+	scan->activity = ActivityBegin(ACTIVITY_PAIRS, InvalidOid, 0);
+	scan->callback.func = end_activity;
+	scan->callback.arg = &scan->activity;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &scan->callback);
+}
+
+/* Tell that the search begins, among so many rows. */
+static void
+begin_search(const PairScan *scan, uint64 rows)
+{
+	ActivitySet(&scan->activity, ACTIVITY_TOTAL, rows);
+	ActivitySet(&scan->activity, ACTIVITY_ON_GPU, scan->gpu != NULL);
+	ActivitySet(&scan->activity, ACTIVITY_WORKERS, scan->launched);
+	ActivitySet(&scan->activity, ACTIVITY_PHASE, PHASE_RUNNING);
+	if (scan->shown)
+		StatCount(scan->gpu ? STAT_SEARCHES_GPU : STAT_SEARCHES_CPU, 1);
+}
+
+/* The job asks now and then whether to go on. */
+static bool
+stop(void *context)
+{
+	const PairScan *scan = context;
+
+	ActivitySet(&scan->activity, ACTIVITY_DONE, scan->job.row);
+	return qi_stopped(&sets_interrupt);
+}
+
+static void
 keep_ids(PairScan *scan, const qi_request *request)
 {
 	scan->row_id = copied_ids(&scan->memory, request->rows);
 	scan->column_id = request->columns ? copied_ids(&scan->memory, request->columns) : scan->row_id;
 }
 
-/* Have a GPU find all pairs of the request; false if it is not to, or has no room. */
+/*
+ * What a collection that is stored out of line is called where a copy of it may
+ * be kept, and what its header says of it; false: it has no name.  Nothing is
+ * known of the header, but a copy of this name was made of a valid value.
+ */
+static bool
+name_stored(Datum datum, GpuKey *name, GpuKept *kept)
+{
+	uint8 header[QI_HEADER_BYTES];
+	uint32 bytes = sizeof(header);
+	struct varatt_external toast;
+
+	if (gpu_shared == NULL || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) ||
+		!StoredRead(datum, 0, &bytes, header))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
+	GpuNameStored(GPU_FAMILY_SETS, &toast, header, sizeof(header), name);
+	qi_read_sizes(header, &kept->sets, &kept->elements);
+	return true;
+}
+
+/* A GPU does it, for so many rows. */
+static void
+use_gpu(PairScan *scan, uint64 rows)
+{
+	scan->method = GpuPairsMethod(scan->gpu);
+	scan->devices = GpuPairsDevices(scan->gpu);
+	begin_search(scan, rows);
+}
+
+/*
+ * Have a GPU find all pairs of the sets of a collection that is kept there,
+ * without reading it; false if there is none.
+ */
 bool
-PairScanOpenGpu(PairScan *scan, const qi_request *request)
+PairScanOpenKept(PairScan *scan, qi_request *request, Datum rows)
+{
+	GpuKey name;
+	GpuKept kept;
+
+	if (!name_stored(rows, &name, &kept) || !GpuWantsPairs(kept.elements, scan->why))
+		return false;
+	scan->gpu = GpuPairsOpenKept(request, &name, &kept);
+	if (scan->gpu == NULL)
+		return false;
+	use_gpu(scan, kept.sets);
+	scan->row_id = scan->column_id = kept.id;
+	return true;
+}
+
+/* Likewise those of the request; false if it is not to, or has no room. */
+bool
+PairScanOpenGpu(PairScan *scan, const qi_request *request, Datum rows)
 {
 	uint64 elements = request->rows->elements + (request->columns ? request->columns->elements : 0);
+	GpuKey name;
+	GpuKept kept;
+	bool named;
 
-	if (!GpuWantsPairs(elements))
+	if (!GpuWantsPairs(elements, scan->why))
 		return false;
 	if (request->rows->sets > 0 && request->columns && request->columns->sets > 0)
 		PairsCheckKeys(request);
-	scan->gpu = GpuPairsOpen(request);
+	named = !request->columns && name_stored(rows, &name, &kept);
+	scan->gpu = GpuPairsOpen(request, named ? &name : NULL, scan->why);
 	if (scan->gpu == NULL)
+	{
+		ereport(DEBUG1,
+				(errmsg_internal("the CPU looks for pairs of sets, not the GPU: %s", scan->why)));
 		return false;
-	scan->method = request->method;
+	}
+	use_gpu(scan, request->rows->sets);
 	keep_ids(scan, request);
 	return true;
 }
@@ -72,15 +172,17 @@ static void
 open_prepared(PairScan *scan, qi_preparation *preparation, bool parallel)
 {
 	const qi_request *request = &preparation->request;
+	uint64 rows = preparation->plan.rows;
 
 	keep_ids(scan, request);
 	scan->method = preparation->plan.method;
 	scan->planned = parallel ? PairWorkersPlanned(&preparation->plan, scan->method) : 0;
 	if (scan->planned > 0)
-		scan->workers = PairWorkersStart(preparation, scan->planned);
+		scan->workers = PairWorkersStart(preparation, scan->planned, &scan->activity);
 	if (scan->workers)
 	{
 		scan->launched = PairWorkersLaunched(scan->workers);
+		begin_search(scan, rows);
 		return;
 	}
 	scan->block = qi_alloc(&scan->memory, preparation->plan.bytes, 1);
@@ -88,9 +190,11 @@ open_prepared(PairScan *scan, qi_preparation *preparation, bool parallel)
 		SetsCheck(QS_NO_MEMORY);
 	SetsCheck(qi_fill(preparation, scan->block));
 	qi_prepared_free(preparation);
+	scan->interrupt = (qi_interrupt){ stop, scan };
 	SetsCheck(
-		qi_job_open(&scan->job, scan->block, qi_kernels_now(), &scan->memory, &sets_interrupt));
+		qi_job_open(&scan->job, scan->block, qi_kernels_now(), &scan->memory, &scan->interrupt));
 	qi_job_share(&scan->job, 0, qi_job_rows(&scan->job), 1);
+	begin_search(scan, rows);
 }
 
 /* Have all pairs of the request before it. */
@@ -115,6 +219,18 @@ PairScanTry(PairScan *scan, const qi_request *request)
 	return true;
 }
 
+/* Tell of pairs that were found. */
+static void
+report(PairScan *scan, const qi_pair *pair, uint64 count)
+{
+	scan->found += count;
+	ActivitySet(&scan->activity, ACTIVITY_FOUND, scan->found);
+	if (scan->gpu && count > 0)
+		ActivitySet(&scan->activity, ACTIVITY_DONE, pair[count - 1].a);
+	if (scan->shown)
+		StatCount(STAT_PAIRS, count);
+}
+
 /* Up to PAIRS_BATCH further pairs; 0: there are no more. */
 static uint64
 pull(PairScan *scan, qi_pair *out)
@@ -128,6 +244,7 @@ pull(PairScan *scan, qi_pair *out)
 		count = PairWorkersNext(scan->workers, out, PAIRS_BATCH);
 	else
 		SetsCheck(qi_job_next(&scan->job, out, PAIRS_BATCH, &count));
+	report(scan, out, count);
 	if (count == 0)
 		PairScanClose(scan);
 	return count;
@@ -205,4 +322,5 @@ PairScanClose(PairScan *scan)
 	scan->workers = NULL;
 	scan->gpu = NULL;
 	scan->complete = true;
+	ActivityEnd(&scan->activity);
 }

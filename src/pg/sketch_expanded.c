@@ -19,6 +19,7 @@
 #include "pg/sketch_expanded.h"
 
 #include "gpu/sketch_gpu.h"
+#include "pg/activity.h"
 #include "utils/memutils.h"
 
 static const char states_name[] = "qsketch states";
@@ -206,6 +207,7 @@ flush_buffer(ExpandedSketch *expanded)
 	set_version(expanded);
 	SketchCheck(
 		expanded->engine->insert(&expanded->sketch, buffer->fingerprint, buffer->weight, count));
+	StatCountBatch(expanded->sketch.remote != NULL, count);
 	KeyBufferLimit(buffer, most_room(expanded));
 }
 

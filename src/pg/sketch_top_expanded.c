@@ -18,6 +18,7 @@
 
 #include "engine/sketch_top.h"
 #include "mb/pg_wchar.h"
+#include "pg/activity.h"
 #include "sketch/top_format.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -215,6 +216,7 @@ TopFlush(ExpandedTop *top)
 	write_fresh(top);
 	qs_top_batch_done(&top->top);
 	top->arena_used = 0;
+	StatCountBatch(false, count);
 	KeyBufferLimit(buffer, most_room(top));
 }
 

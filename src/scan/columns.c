@@ -9,9 +9,8 @@
  *
  * src/scan/columns.c
  */
-#include "scan/scan.h"
+#include "scan/columns.h"
 
-#include "access/tupmacs.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/rel.h"
@@ -63,9 +62,9 @@ make_room(SketchedColumn *column, int count)
 }
 
 /* The general way; false: NULL. */
-static pg_noinline bool
-get_any(const ColumnPlace *place, Relation relation, HeapTupleHeader header, uint16 length,
-		Datum *value)
+pg_noinline bool
+ColumnGetAny(const ColumnPlace *place, Relation relation, HeapTupleHeader header, uint16 length,
+			 Datum *value)
 {
 	HeapTupleData tuple;
 	bool null;
@@ -84,55 +83,8 @@ add_any(SketchedColumn *column, Relation relation, HeapTupleHeader header, uint1
 {
 	Datum value;
 
-	if (get_any(&column->place, relation, header, length, &value))
+	if (ColumnGetAny(&column->place, relation, header, length, &value))
 		KeyBufferPut(column->buffer, KeyFingerprint(column->key, value));
-}
-
-/* Does a bitmap of NULLs say that none of the first attributes is NULL? */
-static bool
-none_null(const bits8 *bitmap, int attributes)
-{
-	int i;
-
-	for (i = 0; i < attributes; i++)
-		if (att_isnull(i, bitmap))
-			return false;
-	return true;
-}
-
-/* Is the column at its fixed offset in this tuple? */
-static inline bool
-at_offset(const ColumnPlace *place, HeapTupleHeader tuple)
-{
-	return HeapTupleHeaderGetNatts(tuple) >= place->attribute &&
-		   (!(tuple->t_infomask & HEAP_HASNULL) || none_null(tuple->t_bits, place->attribute));
-}
-
-static inline const char *
-value_at(const ColumnPlace *place, HeapTupleHeader tuple)
-{
-	return (const char *) tuple + tuple->t_hoff + place->offset;
-}
-
-static inline int64
-integer_at(const char *value, KeyKind kind)
-{
-	if (kind == KEY_INT8)
-		return *(const int64 *) value;
-	if (kind == KEY_INT4)
-		return *(const int32 *) value;
-	return *(const int16 *) value;
-}
-
-/* Have the second-level cache fetch the share of the i-th tuple. */
-static inline void
-fetch_ahead(const PageTuples *tuples, int i)
-{
-	int offset = i * tuples->share;
-	int end = Min(offset + tuples->share, BLCKSZ);
-
-	for (; offset < end; offset += QS_CACHE_LINE)
-		__builtin_prefetch(tuples->next_page + offset, 0, 2);
 }
 
 /* Integers at a fixed offset; "kind" is a constant at each call. */
@@ -146,11 +98,11 @@ add_integers(SketchedColumn *column, Relation relation, const PageTuples *tuples
 	{
 		HeapTupleHeader tuple = tuples->tuple[i];
 
-		fetch_ahead(tuples, i);
-		if (unlikely(!at_offset(&column->place, tuple)))
+		FetchAhead(tuples, i);
+		if (unlikely(!ColumnAtOffset(&column->place, tuple)))
 			add_any(column, relation, tuple, tuples->length[i]);
 		else
-			KeyBufferPut(buffer, (uint64) integer_at(value_at(&column->place, tuple), kind));
+			KeyBufferPut(buffer, (uint64) ColumnInteger(ColumnAt(&column->place, tuple), kind));
 	}
 }
 
@@ -163,10 +115,10 @@ add_strings(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 	for (i = 0; i < tuples->count; i++)
 	{
 		HeapTupleHeader tuple = tuples->tuple[i];
-		const char *value = value_at(&column->place, tuple);
+		const char *value = ColumnAt(&column->place, tuple);
 
-		fetch_ahead(tuples, i);
-		if (unlikely(!at_offset(&column->place, tuple)))
+		FetchAhead(tuples, i);
+		if (unlikely(!ColumnAtOffset(&column->place, tuple)))
 		{
 			add_any(column, relation, tuple, tuples->length[i]);
 			continue;
@@ -189,14 +141,36 @@ get_integer(const ColumnPlace *place, KeyKind kind, Relation relation, HeapTuple
 {
 	Datum value;
 
-	if (likely(place->offset >= 0 && at_offset(place, tuple)))
+	if (likely(place->offset >= 0 && ColumnAtOffset(place, tuple)))
 	{
-		*integer = integer_at(value_at(place, tuple), kind);
+		*integer = ColumnInteger(ColumnAt(place, tuple), kind);
 		return true;
 	}
-	if (!get_any(place, relation, tuple, length, &value))
+	if (!ColumnGetAny(place, relation, tuple, length, &value))
 		return false;
 	*integer = (int64) KeyFingerprint(&(KeyType){ .kind = kind }, value);
+	return true;
+}
+
+/* A key, wherever it lies; false: NULL. */
+static inline bool
+get_fingerprint(const SketchedColumn *column, Relation relation, HeapTupleHeader tuple,
+				uint16 length, uint64 *fingerprint)
+{
+	const KeyType *key = column->key;
+	Datum value;
+
+	if (column->row)
+	{
+		*fingerprint = RowKeyFingerprint(column->row, relation, tuple, length, 0);
+		return true;
+	}
+	if (KeyIsInteger(key))
+		return get_integer(&column->place, key->kind, relation, tuple, length,
+						   (int64 *) fingerprint);
+	if (!ColumnGetAny(&column->place, relation, tuple, length, &value))
+		return false;
+	*fingerprint = KeyFingerprint(key, value);
 	return true;
 }
 
@@ -204,8 +178,6 @@ get_integer(const ColumnPlace *place, KeyKind kind, Relation relation, HeapTuple
 static void
 add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
-	const KeyType *key = column->key;
-	bool is_integer = KeyIsInteger(key);
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
@@ -213,18 +185,14 @@ add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples
 		HeapTupleHeader tuple = tuples->tuple[i];
 		uint16 length = tuples->length[i];
 		int64 weight;
-		int64 integer;
-		Datum value;
+		uint64 key;
 
-		fetch_ahead(tuples, i);
-		if (!get_integer(&column->weight, column->weight_kind, relation, tuple, length, &weight))
-			continue;
-		if (is_integer ? !get_integer(&column->place, key->kind, relation, tuple, length, &integer)
-					   : !get_any(&column->place, relation, tuple, length, &value))
+		FetchAhead(tuples, i);
+		if (!get_integer(&column->weight, column->weight_kind, relation, tuple, length, &weight) ||
+			!get_fingerprint(column, relation, tuple, length, &key))
 			continue;
 		SketchCheckWeight(weight);
-		ExpandedCount(column->sketch, is_integer ? (uint64) integer : KeyFingerprint(key, value),
-					  weight);
+		ExpandedCount(column->sketch, key, weight);
 	}
 }
 
@@ -244,16 +212,34 @@ add_members(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 		int64 integer;
 		Datum value;
 
-		fetch_ahead(tuples, i);
+		FetchAhead(tuples, i);
 		if (!get_integer(&column->weight, column->weight_kind, relation, tuple, length, &id))
 			continue;
-		if (is_integer)
+		if (column->row)
+			SetsAddHash(column->sets, id,
+						RowKeyFingerprint(column->row, relation, tuple, length, 0),
+						RowKeyFingerprint(column->row, relation, tuple, length, 1));
+		else if (is_integer)
 		{
 			if (get_integer(&column->place, key->kind, relation, tuple, length, &integer))
 				SetsAddNumber(column->sets, id, (uint64) integer);
 		}
-		else if (get_any(&column->place, relation, tuple, length, &value))
+		else if (ColumnGetAny(&column->place, relation, tuple, length, &value))
 			SetsAddKey(column->sets, id, value);
+	}
+}
+
+/* Keys of several columns; none is NULL, though they may be. */
+static void
+add_rows(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+{
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		KeyBufferPut(column->buffer, RowKeyFingerprint(column->row, relation, tuples->tuple[i],
+													   tuples->length[i], 0));
 	}
 }
 
@@ -281,18 +267,42 @@ add_keys(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 		default:
 			for (i = 0; i < tuples->count; i++)
 			{
-				fetch_ahead(tuples, i);
+				FetchAhead(tuples, i);
 				add_any(column, relation, tuples->tuple[i], tuples->length[i]);
 			}
 	}
 }
 
-/* Add the column of all tuples to its state. */
-void
-SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+/* Count the tuples, or the values in them that are not NULL. */
+static void
+count_rows(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+{
+	int i;
+
+	if (column->place.attribute == 0)
+	{
+		column->rows += tuples->count;
+		return;
+	}
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		column->rows +=
+			!ColumnIsNull(&column->place, relation, tuples->tuple[i], tuples->length[i]);
+	}
+}
+
+/* Add the column of all tuples to its state, of whatever kind. */
+static void
+add_tuples(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
 	int before;
 
+	if (column->header == NULL)
+	{
+		count_rows(column, relation, tuples);
+		return;
+	}
 	if (column->sets)
 	{
 		add_members(column, relation, tuples);
@@ -305,6 +315,18 @@ SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *t
 	}
 	make_room(column, tuples->count);
 	before = column->buffer->count;
-	add_keys(column, relation, tuples);
+	if (column->row)
+		add_rows(column, relation, tuples);
+	else
+		add_keys(column, relation, tuples);
 	*column->members += column->buffer->count - before;
+}
+
+/* Add the column of all tuples to its state. */
+void
+SketchedColumnAdd(SketchedColumn *column, Relation relation, PageTuples *tuples)
+{
+	add_tuples(column, relation, tuples);
+	if (column->place.attribute)
+		tuples->share = 0; /* the first that looks at the tuples fetches all of the next page */
 }

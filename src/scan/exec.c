@@ -7,11 +7,12 @@
  * Finalize Aggregate the sketches are partial, of one child or of the pages
  * that this process got, and are given up as soon as they have been merged.
  * Complete ones are kept, so that a rescan (a subquery that depends on an outer
- * row only in what it does with the sketch) costs nothing.
+ * row only in what it does with the sketch) costs nothing, until a parameter
+ * changes that a condition depends on.
  *
  * src/scan/exec.c
  */
-#include "scan/scan.h"
+#include "scan/conditions.h"
 
 #include "access/parallel.h"
 #include "access/tableam.h"
@@ -21,6 +22,7 @@
 #include "engine/isa.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -30,21 +32,27 @@
 #include "commands/explain_state.h"
 #endif
 
+/* Pages between two reports of how far the scan has come. */
+#define REPORT_PAGES 32
+
 typedef struct ColumnScanState
 {
 	CustomScanState css;
 	int count;
 	SketchedColumn *column;
+	WantedRows rows;
 	bool partial;
+	ScanHandover *handover; /* NULL: it has sketches of its own */
 	bool alone;             /* the leader has no other scan to do when this one ends */
 	MemoryContext sketches; /* of the current result */
 	MemoryContext scratch;  /* of hashing one page's keys */
 	TableScanDesc scan;
 	PageReader reader;
 	SharedScan *shared; /* NULL in a serial plan */
-	bool ready;         /* the sketches are there */
+	bool ready;         /* the sketches are there, for the parameters of now */
 	bool done;          /* and were returned */
 	ScanCounts counts;  /* over all runs */
+	ActivityHandle activity;
 } ColumnScanState;
 
 static Node *create_state(CustomScan *cscan);
@@ -81,7 +89,8 @@ check_permissions(Oid function, const ColumnScanCall *call)
 
 	check_permission(function, GetUserId(), OBJECT_AGGREGATE);
 	check_permission(aggregate->transition, aggregate->owner, OBJECT_FUNCTION);
-	check_permission(aggregate->final, aggregate->owner, OBJECT_FUNCTION);
+	if (OidIsValid(aggregate->final))
+		check_permission(aggregate->final, aggregate->owner, OBJECT_FUNCTION);
 	if (OidIsValid(call->weight_cast))
 		check_permission(call->weight_cast, GetUserId(), OBJECT_FUNCTION);
 }
@@ -95,15 +104,65 @@ init_column(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor)
 	if (!ColumnScanMatch(aggref, &call))
 		elog(ERROR, "unexpected aggregate in QSketchScan");
 	check_permissions(aggref->aggfnoid, &call);
-	ColumnPlaceInit(&column->place, call.key->varattno, descriptor);
+	if (call.key)
+		ColumnPlaceInit(&column->place, call.key->varattno, descriptor);
 	if (call.weight)
 		ColumnPlaceInit(&column->weight, call.weight->varattno, descriptor);
 	column->weight_kind = call.weight_kind;
 	column->key_type = call.key_type;
 	column->collation = aggref->inputcollid;
+	column->row = call.row ? RowKeyCreate(call.row, descriptor) : NULL;
 	column->family = call.family;
 	column->template = call.template;
 	column->limit = call.limit;
+}
+
+/* An expression in terms of the table, whose columns are in the node's list behind the aggregates. */
+static Node *
+of_table(Node *node, void *list)
+{
+	if (node && IsA(node, Var) && ((Var *) node)->varno == INDEX_VAR)
+		return copyObject(
+			(Node *) list_nth_node(TargetEntry, list, ((Var *) node)->varattno - 1)->expr);
+	return expression_tree_mutator(node, of_table, list);
+}
+
+/*
+ * Conditions on all rows.  The executor shall not test them on what the node
+ * returns, but has asked for the permissions.
+ */
+static void
+init_rows(ColumnScanState *state)
+{
+	ScanState *scan = &state->css.ss;
+	CustomScan *cscan = (CustomScan *) scan->ps.plan;
+	List *clauses = (List *) of_table((Node *) cscan->scan.plan.qual, cscan->custom_scan_tlist);
+
+	WantedRowsInit(&state->rows, scan->ps.state, scan->ss_currentRelation, clauses,
+				   list_length(cscan->custom_scan_tlist));
+	scan->ps.qual = NULL;
+}
+
+static void
+init_columns(ColumnScanState *state)
+{
+	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	TupleDesc descriptor = RelationGetDescr(state->css.ss.ss_currentRelation);
+	ListCell *cell;
+
+	state->column = palloc0(list_length(cscan->custom_scan_tlist) * sizeof(SketchedColumn));
+	foreach (cell, cscan->custom_scan_tlist)
+	{
+		Aggref *aggref = (Aggref *) lfirst_node(TargetEntry, cell)->expr;
+		SketchedColumn *column = &state->column[state->count];
+
+		if (!IsA(aggref, Aggref))
+			break;
+		init_column(column, aggref, descriptor);
+		column->filter_number = WantedRowsAddFilter(&state->rows, aggref->aggfilter);
+		state->partial = aggref->aggsplit != AGGSPLIT_SIMPLE;
+		state->count++;
+	}
 }
 
 static void
@@ -111,37 +170,33 @@ begin(CustomScanState *node, EState *estate, int eflags)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
-	TupleDesc descriptor = RelationGetDescr(node->ss.ss_currentRelation);
-	ListCell *cell;
 
-	state->column = palloc0(list_length(cscan->custom_scan_tlist) * sizeof(SketchedColumn));
-	foreach (cell, cscan->custom_scan_tlist)
-	{
-		TargetEntry *entry = lfirst_node(TargetEntry, cell);
-		Aggref *aggref = castNode(Aggref, entry->expr);
-
-		init_column(&state->column[state->count++], aggref, descriptor);
-		state->partial = aggref->aggsplit != AGGSPLIT_SIMPLE;
-	}
+	init_rows(state);
+	init_columns(state);
 	state->alone = boolVal(linitial(cscan->custom_private));
+	if (intVal(lsecond(cscan->custom_private)) >= 0)
+		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 	state->scratch =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan keys", ALLOCSET_DEFAULT_SIZES);
 }
 
-/* Empty sketches, for each run. */
+/* Empty sketches, for each run, or those that the scan before this one has filled. */
 static void
 start_sketches(ColumnScanState *state)
 {
+	MemoryContext context = state->sketches;
 	int i;
 
 	MemoryContextReset(state->sketches);
+	if (state->handover && ScanHandoverTake(state->handover, state->column, state->count, &context))
+		return;
 	for (i = 0; i < state->count; i++)
 	{
 		SketchedColumn *column = &state->column[i];
 
-		column->family->start(column, state->sketches, state->partial);
+		column->family->start(column, context, state->partial);
 	}
 }
 
@@ -164,56 +219,96 @@ start_scan(ColumnScanState *state)
 	PageReaderBegin(&state->reader, state->scan);
 }
 
-static void
-count_run(ColumnScanState *state)
+/* What the sketches have got so far. */
+static ScanCounts
+count_keys(const ColumnScanState *state)
 {
-	ScanCounts run = { .pages = state->reader.pages, .pages_visible = state->reader.pages_visible };
+	ScanCounts counts = { 0 };
 	int i;
 
 	for (i = 0; i < state->count; i++)
 	{
 		const SketchedColumn *column = &state->column[i];
 
-		run.keys += *column->members;
-		run.batches += *column->batches;
-		run.on_cpu |= SketchedColumnIsOnCpu(column);
-		run.on_gpu |= !SketchedColumnIsOnCpu(column);
+		if (column->header == NULL)
+			continue;
+		counts.keys += *column->members;
+		counts.batches += *column->batches;
+		counts.on_cpu |= SketchedColumnIsOnCpu(column);
+		counts.on_gpu |= !SketchedColumnIsOnCpu(column);
 	}
+	return counts;
+}
+
+/* Count what this run did; "before" was there when it began. */
+static void
+count_run(ColumnScanState *state, const ScanCounts *before, bool first)
+{
+	ScanCounts run = count_keys(state);
+
+	run.keys -= before->keys;
+	run.batches -= before->batches;
+	run.pages = state->reader.pages;
+	run.pages_visible = state->reader.pages_visible;
+	ScanReportRun(&run, first);
 	if (state->shared)
 		SharedScanCount(state->shared, &run);
 	else
 		ScanCountsAdd(&state->counts, &run);
 }
 
+/* Add the tuples of a page to all sketches. */
+static void
+add_tuples(ColumnScanState *state, PageTuples *tuples)
+{
+	int before = tuples->count;
+	int i;
+
+	WantedRowsSelect(&state->rows, tuples);
+	InstrCountFiltered1(&state->css, before - tuples->count);
+	for (i = 0; i < state->count; i++)
+	{
+		SketchedColumn *column = &state->column[i];
+
+		SketchedColumnAdd(column, state->css.ss.ss_currentRelation,
+						  WantedRowsOf(&state->rows, column->filter_number, tuples));
+	}
+}
+
 /* Read all pages into all sketches. */
 static void
 run(ColumnScanState *state)
 {
-	Relation relation = state->css.ss.ss_currentRelation;
 	PageTuples *tuples = palloc(sizeof(PageTuples));
+	bool first = true;
+	ScanCounts before;
 	MemoryContext old;
 	int i;
 
 	start_sketches(state);
+	before = count_keys(state);
+	WantedRowsStart(&state->rows);
 	if (state->shared)
-		SharedScanJoin(state->shared);
+		first = SharedScanJoin(state->shared);
 	start_scan(state);
+	state->activity = ScanReportBegin(&state->reader, state->shared);
 	old = MemoryContextSwitchTo(state->scratch);
 	while (PageReaderNext(&state->reader, tuples))
 	{
-		for (i = 0; i < state->count; i++)
-		{
-			SketchedColumnAdd(&state->column[i], relation, tuples);
-			tuples->share = 0; /* the first column has fetched all of it */
-		}
+		add_tuples(state, tuples);
 		MemoryContextReset(state->scratch);
+		if (state->reader.pages % REPORT_PAGES == 0)
+			ScanReport(&state->activity, &state->reader, state->column, state->count);
 	}
 	MemoryContextSwitchTo(old);
+	WantedRowsEnd(&state->rows);
 	PageReaderEnd(&state->reader);
 	pfree(tuples);
 	for (i = 0; i < state->count; i++)
 		state->column[i].family->flush(&state->column[i]);
-	count_run(state);
+	count_run(state, &before, first);
+	ScanReport(&state->activity, &state->reader, state->column, state->count);
+	ActivitySet(&state->activity, ACTIVITY_PHASE, PHASE_MERGING);
 	state->ready = true;
 }
 
@@ -223,6 +318,7 @@ next(ScanState *node)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	bool left;
 	int i;
 
 	ExecClearTuple(slot);
@@ -235,19 +331,19 @@ next(ScanState *node)
 	if (!state->ready || state->partial)
 		run(state);
 	state->done = true;
-	if (state->shared && !SharedScanLeave(state->shared, node->ps.state->es_query_dsa,
-										  state->column, state->count, state->alone))
+	left = state->shared && !SharedScanLeave(state->shared, node->ps.state->es_query_dsa,
+											 state->column, state->count, state->alone);
+	ActivityEnd(&state->activity);
+	if (state->handover)
+		ScanHandoverGive(state->handover, state->column);
+	if (left || state->handover)
 	{
 		MemoryContextReset(state->sketches);
 		return slot;
 	}
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	for (i = 0; i < state->count; i++)
-	{
-		const SketchedColumn *column = &state->column[i];
-
-		slot->tts_isnull[i] = *column->members == 0;
-		slot->tts_values[i] = EOHPGetRODatum(column->header);
-	}
+		slot->tts_values[i] = SketchedColumnResult(&state->column[i], &slot->tts_isnull[i]);
 	return ExecStoreVirtualTuple(slot);
 }
 
@@ -278,6 +374,8 @@ rescan(CustomScanState *node)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 
+	if (bms_overlap(node->ss.ps.chgParam, state->rows.params))
+		state->ready = false;
 	if (state->scan && (state->partial || !state->ready))
 		table_rescan(state->scan, NULL);
 	state->done = false;
@@ -345,8 +443,12 @@ backend_names(const ScanCounts *counts)
 static void
 explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	const ScanCounts *counts = &((ColumnScanState *) node)->counts;
+	ColumnScanState *state = (ColumnScanState *) node;
+	const ScanCounts *counts = &state->counts;
 
+	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
+		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
+							   es);
 	if (!es->analyze)
 		return;
 	ExplainPropertyText("Backend", backend_names(counts), es);

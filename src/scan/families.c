@@ -1,11 +1,14 @@
 /*
  * families.c
- *		What the column scan does differently for sketches, filters, sets and top keys.
+ *		What the column scan does differently for sketches, filters, sets and top keys,
+ *		and for counts of rows beside them.
  *
  * src/scan/families.c
  */
 #include "scan/scan.h"
 
+#include "gpu/filter_gpu.h"
+#include "gpu/sketch_gpu.h"
 #include "pg/filter_aggregate.h"
 #include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
@@ -43,6 +46,15 @@ sketch_params(const Const *template, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
+/* What the keys are; those of several columns are comparable if these are. */
+static void
+init_key(KeyType *key, const SketchedColumn *column)
+{
+	KeyTypeInit(key, column->key_type, column->collation);
+	if (column->row)
+		key->keys.collation = RowKeyContent(column->row);
+}
+
 /* Device parts take none. */
 static bool
 sketch_takes_keys(const ColumnScanCall *call)
@@ -74,7 +86,7 @@ sketch_start(SketchedColumn *column, MemoryContext context, bool partial)
 	sketch = column->sketch = ExpandedCreate(context, &params);
 	ExpandedPlace(sketch);
 	sketch->ticket = partial;
-	KeyTypeInit(&sketch->key, column->key_type, column->collation);
+	init_key(&sketch->key, column);
 	sketch->sketch.keys = sketch->key.keys;
 	column->header = &sketch->header;
 	column->buffer = &sketch->buffer;
@@ -141,7 +153,8 @@ filter_start(SketchedColumn *column, MemoryContext context, bool partial)
 
 	filter_params(column->template, &params);
 	filter = column->filter = FilterCreate(context, &params);
-	KeyTypeInit(&key, column->key_type, column->collation);
+	FilterPlace(filter);
+	init_key(&key, column);
 	FilterSetInput(filter, &key, FILTER_ROWS);
 	column->header = &filter->header;
 	column->buffer = &filter->buffer;
@@ -171,6 +184,43 @@ filter_merge(SketchedColumn *column, void *value)
 	FilterMerge(column->filter, &view);
 }
 
+/* The template of a call that is no more than a constant; false: something else. */
+static bool
+constant_template(const Aggref *aggref, const AggregateForm *form, const Const **template)
+{
+	*template = NULL;
+	if (form->template == 0 || list_length(aggref->args) < form->template)
+		return form->template == 0;
+	*template = (const Const *) list_nth_node(TargetEntry, aggref->args, form->template - 1)->expr;
+	return IsA(*template, Const) && !(*template)->constisnull;
+}
+
+/* Why will a call not count on a GPU? */
+const char *
+ColumnGpuReason(const Aggref *aggref)
+{
+	RecognizedAggregate aggregate;
+	const Const *template;
+
+	if (RecognizeAggregate(aggref->aggfnoid, &sketch_functions, &aggregate) &&
+		constant_template(aggref, &aggregate.form, &template))
+	{
+		qs_params params;
+
+		sketch_params(template, &params);
+		return GpuSketchReason(&params);
+	}
+	if (RecognizeAggregate(aggref->aggfnoid, &filter_functions, &aggregate) &&
+		constant_template(aggref, &aggregate.form, &template) && template)
+	{
+		qf_params params;
+
+		filter_params(template, &params);
+		return GpuFilterReason(&params);
+	}
+	return NULL;
+}
+
 /* Integers are the keys that need no values beside them. */
 static bool
 top_takes_keys(const ColumnScanCall *call)
@@ -192,7 +242,7 @@ top_start(SketchedColumn *column, MemoryContext context, bool partial)
 	sketch_params(column->template, &params);
 	top = column->top =
 		TopCreate(context, &params, (uint32) DatumGetInt32(column->limit->constvalue));
-	KeyTypeInit(&key, column->key_type, column->collation);
+	init_key(&key, column);
 	TopSetKey(top, &key);
 	column->header = &top->header;
 	column->buffer = &top->buffer;
@@ -246,6 +296,7 @@ sets_start(SketchedColumn *column, MemoryContext context, bool partial)
 	ExpandedSets *sets = column->sets = SetsCreate(context);
 
 	SetsTakeKeys(sets, column->key_type, column->collation);
+	init_key(&sets->key, column);
 	SetsBuild(sets, !sets->exact, &sets->key.keys);
 	column->header = &sets->header;
 	column->key = &sets->key;
@@ -276,6 +327,55 @@ sets_merge(SketchedColumn *column, void *place)
 {
 	SetsAddImage(column->sets, place);
 }
+
+static bool
+count_takes_keys(const ColumnScanCall *call)
+{
+	return true;
+}
+
+static double
+count_table_bytes(const Const *template, double rows, double others)
+{
+	return 0;
+}
+
+static void
+count_start(SketchedColumn *column, MemoryContext context, bool partial)
+{
+	static const int64 none = 0;
+
+	column->rows = 0;
+	column->members = &column->rows;
+	column->batches = &none;
+}
+
+static void
+count_flush(SketchedColumn *column)
+{
+}
+
+static Size
+count_pass_bytes(SketchedColumn *column)
+{
+	return sizeof(column->rows);
+}
+
+static void
+count_pass(SketchedColumn *column, void *place, Size bytes)
+{
+	memcpy(place, &column->rows, bytes);
+}
+
+/* Whoever merges adds up the members, and these are all that there is. */
+static void
+count_merge(SketchedColumn *column, void *place)
+{
+}
+
+const ColumnFamily column_count = { NULL,        false,      count_takes_keys, count_table_bytes,
+									count_start, NULL,       count_flush,      count_pass_bytes,
+									count_pass,  count_merge };
 
 const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	{ &sketch_functions, true, sketch_takes_keys, sketch_table_bytes, sketch_start,

@@ -4,21 +4,28 @@
  *
  * Every aggregate must be a plain qsketch_agg, pbf_agg, qsets_agg or qtop_agg (or
  * another that is made of the same functions, see pg/recognize.c) of a column of
- * keys, perhaps one of weights or ids, and perhaps constants, and the query must
- * ask for all rows of a table whose pages are heapam's.  Whatever would be an
- * error is left to the ordinary plan, which raises it when the first key comes,
- * and only then.
+ * keys, or ROW() of several, perhaps one of weights or ids, and perhaps constants,
+ * or beside these a count; and the table's pages must be heapam's.  Whatever
+ * would be an error is left to the ordinary plan, which raises it when the first
+ * key comes, and only then.
+ *
+ * Any condition will do, on rows or on those of one aggregate, that gives the
+ * same answer a page at a time as a row at a time: not volatile functions.
+ * Subqueries that run for each row are left to the ordinary plan, too, and so are
+ * system columns but tableoid, which a tuple on a page does not tell.
  *
  * src/scan/match.c
  */
 #include "pg/keyexpr.h"
 #include "scan/scan.h"
 
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "parser/parsetree.h"
@@ -67,7 +74,7 @@ match_weight(Expr *expr, ColumnScanCall *call)
 			call->weight_kind = KEY_INT8;
 			return true;
 		default:
-			return false;
+			return ScanRefuse("weights or ids are no column of integers");
 	}
 }
 
@@ -91,11 +98,12 @@ match_aggregate(Aggref *aggref, ColumnScanCall *call)
 	int key;
 
 	call->family = recognize(aggref->aggfnoid, &call->aggregate);
-	if (call->family == NULL || (form->weight && !call->family->weights) || aggref->aggstar ||
-		aggref->aggvariadic ||
+	if (call->family == NULL)
+		return ScanRefuse("another aggregate beside them");
+	if ((form->weight && !call->family->weights) || aggref->aggstar || aggref->aggvariadic ||
 		list_length(aggref->args) !=
 			1 + (form->weight != 0) + (form->limit != 0) + (form->template != 0))
-		return false;
+		return ScanRefuse("an aggregate of this form");
 	key = call->family->functions->key - 1;
 	call->key_type = KeyTypeOfExpr(IsPolymorphicType(call->aggregate.key_type)
 									   ? list_nth_oid(aggref->aggargtypes, key)
@@ -113,6 +121,42 @@ match_constant(Aggref *aggref, int i)
 	return IsA(expr, Const) && !((Const *) expr)->constisnull ? (Const *) expr : NULL;
 }
 
+/* Is it a count of all rows, or of a column? */
+static bool
+match_count(Aggref *aggref, ColumnScanCall *call)
+{
+	if (!RecognizeCount(aggref->aggfnoid, &call->aggregate))
+		return false;
+	call->family = &column_count;
+	if (!aggref->aggstar)
+		call->key = as_column(argument(aggref, 0));
+	return aggref->aggstar || call->key;
+}
+
+/* A column of keys, or ROW() of several of one table. */
+static bool
+match_key(Expr *expr, ColumnScanCall *call)
+{
+	ListCell *cell;
+
+	call->key = as_column(expr);
+	if (call->key)
+		return true;
+	if (!IsA(expr, RowExpr) || !RowKeyTakes((RowExpr *) expr))
+		return ScanRefuse("a key that is no column");
+	call->row = (RowExpr *) expr;
+	foreach (cell, call->row->args)
+	{
+		Var *var = as_column(lfirst(cell));
+
+		if (var == NULL || (call->key && var->varno != call->key->varno))
+			return ScanRefuse("a key of several that are no columns of one table");
+		if (call->key == NULL)
+			call->key = var;
+	}
+	return call->key != NULL || ScanRefuse("a key that is no column");
+}
+
 /* Are the arguments no more than columns and perhaps constants? */
 bool
 ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
@@ -120,24 +164,29 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 	const AggregateForm *form = &call->aggregate.form;
 
 	memset(call, 0, sizeof(*call));
+	call->filter = aggref->aggfilter;
+	if (match_count(aggref, call))
+		return true;
 	if (!match_aggregate(aggref, call))
 		return false;
-	call->key = as_column(argument(aggref, call->family->functions->key - 1));
-	if (call->key == NULL ||
+	if (!match_key(argument(aggref, call->family->functions->key - 1), call) ||
 		(form->weight && !match_weight(argument(aggref, form->weight - 1), call)))
 		return false;
 	if (form->limit)
 		call->limit = match_constant(aggref, form->limit - 1);
 	if (form->template)
 		call->template = match_constant(aggref, form->template - 1);
-	return (call->limit || !form->limit) && (call->template || !form->template);
+	return ((call->limit || !form->limit) && (call->template || !form->template)) ||
+		   ScanRefuse("a template or number that is no constant");
 }
 
 /* Will no key raise an error?  Some types have no hash. */
 static bool
 takes_keys(const ColumnScanCall *call)
 {
-	return call->family->takes_keys(call) && KeyTypeHasHash(call->key_type);
+	return (call->family->takes_keys(call) &&
+			(call->family == &column_count || KeyTypeHasHash(call->key_type))) ||
+		   ScanRefuse("keys of this type, or this template");
 }
 
 static bool
@@ -145,8 +194,9 @@ is_plain(Aggref *aggref)
 {
 	ColumnScanCall call;
 
-	return aggref->aggdistinct == NIL && aggref->aggorder == NIL && aggref->aggfilter == NULL &&
-		   aggref->agglevelsup == 0 && ColumnScanMatch(aggref, &call) && takes_keys(&call);
+	if (aggref->aggdistinct != NIL || aggref->aggorder != NIL || aggref->agglevelsup != 0)
+		return ScanRefuse("DISTINCT or ORDER BY in an aggregate");
+	return ColumnScanMatch(aggref, &call) && takes_keys(&call);
 }
 
 static List *
@@ -156,13 +206,17 @@ pull_aggregates(Node *expressions)
 											PVC_INCLUDE_PLACEHOLDERS);
 }
 
-/* Raise an error if the planner takes aggregates of different keys for one. */
-void
+/*
+ * Are there aggregates of ours?  An error if the planner takes aggregates of
+ * different keys for one.
+ */
+bool
 ColumnScanCheckShared(PlannerInfo *root)
 {
 	List *found = list_concat(pull_aggregates((Node *) root->processed_tlist),
 							  pull_aggregates(root->parse->havingQual));
 	RecognizedAggregate recognized;
+	bool ours = false;
 	int family;
 	ListCell *cell;
 
@@ -176,26 +230,33 @@ ColumnScanCheckShared(PlannerInfo *root)
 				RecognizeAggregate(lfirst_node(Aggref, cell)->aggfnoid, functions, &recognized))
 				aggregates = lappend(aggregates, lfirst(cell));
 		KeyCheckSharedAggregates(aggregates, functions->key);
+		ours |= aggregates != NIL;
 	}
+	return ours;
 }
 
-/* All aggregates of the expressions, if each can be done; else NIL. */
+/* All aggregates of the expressions, if each can be done and not all are counts; else NIL. */
 List *
 ColumnScanAggregates(List *expressions)
 {
 	List *found = pull_aggregates((Node *) expressions);
 	List *aggregates = NIL;
+	bool ours = false;
+	RecognizedAggregate count;
 	ListCell *cell;
 
 	foreach (cell, found)
 	{
 		Node *node = lfirst(cell);
 
+		if (!IsA(node, Aggref))
+			(void) ScanRefuse("columns outside of aggregates");
 		if (!IsA(node, Aggref) || !is_plain((Aggref *) node))
 			return NIL;
+		ours |= !RecognizeCount(((Aggref *) node)->aggfnoid, &count);
 		aggregates = list_append_unique(aggregates, node);
 	}
-	return aggregates;
+	return ours ? aggregates : NIL;
 }
 
 static bool
@@ -208,7 +269,64 @@ is_heap(Oid relid)
 	return heap;
 }
 
-/* Is this one heap table, all rows wanted, and are its columns aggregated? */
+/* Is there anything in a condition that pages of tuples do not have? */
+static bool
+asks_for_more(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varlevelsup != 0 ||
+			   (((Var *) node)->varattno < 0 &&
+				((Var *) node)->varattno != TableOidAttributeNumber);
+	if (IsA(node, PlaceHolderVar) || IsA(node, Aggref) || IsA(node, GroupingFunc) ||
+		IsA(node, CurrentOfExpr))
+		return true;
+	return expression_tree_walker(node, asks_for_more, context);
+}
+
+/* Can this condition be tested page by page, on tuples of this table alone? */
+static bool
+takes_condition(PlannerInfo *root, RelOptInfo *rel, Node *condition)
+{
+	if (contain_volatile_functions(condition))
+		return ScanRefuse("a condition with a volatile function");
+	if (contain_subplans(condition))
+		return ScanRefuse("a condition with a subquery for each row");
+	return (bms_is_subset(pull_varnos(root, condition), rel->relids) &&
+			!asks_for_more(condition, NULL)) ||
+		   ScanRefuse("a condition on more than the table's columns");
+}
+
+/* One-time conditions are left to the ordinary plan, which does not even look at the table. */
+static bool
+takes_conditions(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell *cell;
+
+	foreach (cell, rel->baserestrictinfo)
+	{
+		RestrictInfo *info = lfirst_node(RestrictInfo, cell);
+
+		if (info->pseudoconstant)
+			return ScanRefuse("a condition that is the same for all rows");
+		if (!takes_condition(root, rel, (Node *) info->clause))
+			return false;
+	}
+	return true;
+}
+
+/* Are columns of this table aggregated, and no others? */
+static bool
+takes_call(PlannerInfo *root, RelOptInfo *rel, const ColumnScanCall *call)
+{
+	if ((call->key && call->key->varno != rel->relid) ||
+		(call->weight && call->weight->varno != rel->relid))
+		return ScanRefuse("keys or weights from elsewhere");
+	return takes_condition(root, rel, (Node *) call->filter);
+}
+
+/* Is this one heap table, with conditions that can be tested, and are its columns aggregated? */
 bool
 ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 {
@@ -216,14 +334,17 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 	ColumnScanCall call;
 	ListCell *cell;
 
-	if (rel->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||
-		rel->baserestrictinfo != NIL || rte->securityQuals != NIL ||
-		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
+	if (rel->rtekind != RTE_RELATION || rte->inh)
+		return ScanRefuse("no table in FROM");
+	if (rte->tablesample != NULL)
+		return ScanRefuse("TABLESAMPLE");
+	if ((rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
 		!is_heap(rte->relid))
+		return ScanRefuse("a table that is no heap");
+	if (!takes_conditions(root, rel))
 		return false;
 	foreach (cell, aggregates)
-		if (!ColumnScanMatch(lfirst_node(Aggref, cell), &call) || call.key->varno != rel->relid ||
-			(call.weight && call.weight->varno != rel->relid))
+		if (!ColumnScanMatch(lfirst_node(Aggref, cell), &call) || !takes_call(root, rel, &call))
 			return false;
 	return true;
 }

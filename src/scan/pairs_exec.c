@@ -43,7 +43,8 @@ typedef struct PairsNode
 
 	/* for EXPLAIN, over all runs */
 	const char *method; /* of the last */
-	bool gpu;           /* likewise: a GPU found the pairs */
+	int gpus;           /* likewise: so many GPUs found the pairs */
+	char why[GPU_TEXT_BYTES];
 	int64 planned;
 	int64 launched;
 } PairsNode;
@@ -102,7 +103,8 @@ open_scan(PairsNode *node)
 	if (node->scan == NULL)
 		return;
 	node->method = qi_method_name(node->scan->method);
-	node->gpu = node->scan->gpu != NULL;
+	node->gpus = node->scan->devices;
+	strlcpy(node->why, node->scan->why, sizeof(node->why));
 	node->planned += node->scan->planned;
 	node->launched += node->scan->launched;
 }
@@ -169,7 +171,11 @@ explain(CustomScanState *css, List *ancestors, ExplainState *es)
 		return;
 	if (node->method)
 	{
-		ExplainPropertyText("Backend", node->gpu ? "gpu" : "cpu", es);
+		ExplainPropertyText("Backend", node->gpus > 0 ? "gpu" : "cpu", es);
+		if (es->verbose)
+			ExplainPropertyText("Backend Reason", node->why, es);
+		if (node->gpus > 1)
+			ExplainPropertyInteger("GPUs", NULL, node->gpus, es);
 		ExplainPropertyText("Method", node->method, es);
 	}
 	ExplainPropertyInteger("Workers Planned", NULL, node->planned, es);

@@ -3,29 +3,43 @@
  *		Offering QSketchScan to the planner.
  *
  * Offered where it can do all that the query asks of the table: only
- * aggregates that match.c knows, no GROUP BY, HAVING, conditions (so no row
- * security either) or TABLESAMPLE.  In all other cases, and where it is not
- * cheaper, the ordinary plan is used.
+ * aggregates that match.c knows and conditions that conditions.c tests, no GROUP
+ * BY, HAVING or TABLESAMPLE.  In all other cases, and where it is not cheaper (an
+ * index may find the few rows that a condition keeps), the ordinary plan is used.
+ *
+ * A path belongs to the table that it scans, although it gives the aggregates of
+ * its rows: so the planner hands the table's conditions to plan_path(), row
+ * security included, in the order of security level and cost that every scan
+ * must keep, and prunes partitions of Append when it is executed.
+ *
+ * In the plan the conditions are the node's qual, where EXPLAIN, parameters,
+ * permissions and dependencies are taken care of.  setrefs.c makes a qual of a
+ * node with a custom_scan_tlist refer to that list, so behind the aggregates it
+ * has each column that conditions need; exec.c turns the references back into
+ * columns of the table.  FILTERs stay in their aggregates.
  *
  *	one table, serial		QSketchScan
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
- *	partitions, children	Finalize Aggregate, [Gather,] Append, QSketchScan each
+ *	partitions, children	Finalize Aggregate, [Gather,] Append, QSketchScan each,
+ *							and if it is serial QSketchCollect
  *
  * Under Finalize Aggregate it stands where Partial Aggregate over Seq Scan
  * would.  If the children are not all of a kind that can be scanned so, none is.
  *
  * src/scan/plan.c
  */
-#include "scan/scan.h"
+#include "scan/conditions.h"
 
 #include "nodes/makefuncs.h"
 #include "optimizer/appendinfo.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paramassign.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "optimizer/prep.h"
+#include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/guc.h"
@@ -66,9 +80,15 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 		scan->custom_scan_tlist =
 			lappend(scan->custom_scan_tlist,
 					makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
+	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	foreach (cell, pull_var_clause((Node *) scan->scan.plan.qual, 0))
+		if (!tlist_member(lfirst(cell), scan->custom_scan_tlist))
+			scan->custom_scan_tlist =
+				lappend(scan->custom_scan_tlist,
+						makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = intVal(lsecond(path->custom_private));
-	scan->custom_private = list_make1(lthird(path->custom_private));
+	scan->custom_private = list_make2(lthird(path->custom_private), lfourth(path->custom_private));
 	scan->flags = path->flags;
 	scan->methods = &columnscan_methods;
 	return &scan->scan.plan;
@@ -108,44 +128,62 @@ merge_cost(List *aggregates, double rows, int workers)
 	return cost;
 }
 
+/* What each tuple costs that passes the conditions: its keys, and FILTERs. */
+static Cost
+key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
+{
+	Cost cost = 0;
+	ListCell *cell;
+
+	foreach (cell, aggregates)
+		cost += KEY_SHARE * cpu_operator_cost +
+				ScanConditionsCost(root, make_ands_implicit(lfirst_node(Aggref, cell)->aggfilter),
+								   startup);
+	return cost;
+}
+
 /* All pages, and a fraction of what the executor takes for each tuple. */
 static void
-set_costs(Path *path, RelOptInfo *table, List *aggregates)
+set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates)
 {
-	double rows = table->tuples / processes(path->parallel_workers);
+	double share = processes(path->parallel_workers);
+	double tuples = table->tuples / share;
+	double rows = table->rows / share;
+	Cost startup = path->pathtarget->cost.startup;
+	Cost condition_cost =
+		ScanConditionsCost(root, extract_actual_clauses(table->baserestrictinfo, false), &startup);
 	double page_cost;
 
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
 	path->startup_cost = table->pages * page_cost +
 						 merge_cost(aggregates, rows, path->parallel_workers) +
-						 rows * (TUPLE_SHARE * cpu_tuple_cost +
-								 KEY_SHARE * cpu_operator_cost * list_length(aggregates)) +
-						 path->pathtarget->cost.startup;
+						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
+						 rows * key_cost(root, aggregates, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;
 }
 
 /*
- * A scan of a table that gives the target, whose aggregates are these.  The
- * last private item tells that nothing else stands below its Gather.
+ * A scan of a table that gives the target, whose aggregates are these.  "alone"
+ * tells that nothing else stands below its Gather.
  */
 static Path *
-make_path(Grouping *grouping, RelOptInfo *table, RelOptInfo *parent, PathTarget *target,
-		  List *aggregates, int workers)
+make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggregates, int workers,
+		  bool alone)
 {
 	CustomPath *path = makeNode(CustomPath);
 
 	path->path.pathtype = T_CustomScan;
-	path->path.parent = parent;
+	path->path.parent = table;
 	path->path.pathtarget = target;
 	path->path.parallel_aware = workers > 0;
 	path->path.parallel_safe = table->consider_parallel && grouping->output->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_private =
-		list_make3(aggregates, makeInteger(table->relid), makeBoolean(parent == grouping->partial));
+		list_make4(aggregates, makeInteger(table->relid), makeBoolean(alone), makeInteger(-1));
 	path->methods = &path_methods;
-	set_costs(&path->path, table, aggregates);
+	set_costs(grouping->root, &path->path, table, aggregates);
 	return &path->path;
 }
 
@@ -189,14 +227,23 @@ add_gather_path(Grouping *grouping, Path *path)
 															grouping->target, NULL, &groups));
 }
 
-/* A partial path of the input that the planner made, or NULL: no parallel plan. */
+/*
+ * A partial path of the input that the planner made, or NULL: no parallel plan.
+ * Of several it is the one with the most workers, as ours reads all pages.
+ */
 static Path *
 parallel_model(Grouping *grouping, RelOptInfo *input)
 {
+	Path *model = NULL;
+	ListCell *cell;
+
 	if (!input->consider_parallel || !grouping->output->consider_parallel ||
-		input->partial_pathlist == NIL || grouping->partial->partial_pathlist == NIL)
+		grouping->partial->partial_pathlist == NIL)
 		return NULL;
-	return linitial(input->partial_pathlist);
+	foreach (cell, input->partial_pathlist)
+		if (model == NULL || ((Path *) lfirst(cell))->parallel_workers > model->parallel_workers)
+			model = lfirst(cell);
+	return model;
 }
 
 /* Paths over one table. */
@@ -205,11 +252,12 @@ add_table_paths(Grouping *grouping, RelOptInfo *table, List *aggregates)
 {
 	Path *model = parallel_model(grouping, table);
 
-	add_path(grouping->output, make_path(grouping, table, grouping->output,
-										 grouping->output->reltarget, aggregates, 0));
+	add_path(grouping->output,
+			 make_path(grouping, table, grouping->output->reltarget, aggregates, 0, false));
 	if (model)
-		add_gather_path(grouping, make_path(grouping, table, grouping->partial, grouping->target,
-											grouping->target->exprs, model->parallel_workers));
+		add_gather_path(grouping,
+						make_path(grouping, table, grouping->target, grouping->target->exprs,
+								  model->parallel_workers, true));
 }
 
 /* The target with a child's columns in place of its parent's. */
@@ -236,7 +284,6 @@ child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, L
 	{
 		AppendRelInfo *info = lfirst_node(AppendRelInfo, cell);
 		RelOptInfo *child = root->simple_rel_array[info->child_relid];
-		RelOptInfo *upper;
 		PathTarget *translated;
 
 		if (info->parent_relid != parent || child == NULL || IS_DUMMY_REL(child))
@@ -250,11 +297,30 @@ child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, L
 		}
 		if (!ColumnScanTable(root, child, translated->exprs))
 			return false;
-		upper = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, child->relids);
 		*paths = lappend(*paths,
-						 make_path(grouping, child, upper, translated, translated->exprs, workers));
+						 make_path(grouping, child, translated, translated->exprs, workers, false));
 	}
 	return true;
+}
+
+/*
+ * Have several scans fill the same sketches.  Their keys must be of the same type,
+ * as columns of partitions and other children of tables are.
+ */
+static List *
+hand_over(Grouping *grouping, RelOptInfo *parent, List *paths)
+{
+	PlannerInfo *root = grouping->root;
+	ListCell *cell;
+	int param;
+
+	if (list_length(paths) < 2 || planner_rt_fetch(parent->relid, root)->rtekind != RTE_RELATION)
+		return paths;
+	param = assign_special_exec_param(root);
+	foreach (cell, paths)
+		lfourth(((CustomPath *) lfirst(cell))->custom_private) = makeInteger(param);
+	return lappend(paths, ScanCollectPath(grouping->partial, grouping->target,
+										  ((Path *) linitial(paths))->parallel_safe, param));
 }
 
 /* Append over a scan of each child, or NULL.  "model" is of a parallel plan. */
@@ -267,7 +333,9 @@ make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
 
 	if (!child_paths(grouping, parent->relid, grouping->target, workers, &paths) || paths == NIL)
 		return NULL;
-	path = (Path *) create_append_path(grouping->root, grouping->partial, model ? NIL : paths,
+	if (model == NULL)
+		paths = hand_over(grouping, parent, paths);
+	path = (Path *) create_append_path(grouping->root, parent, model ? NIL : paths,
 									   model ? paths : NIL, NIL, NULL, workers,
 									   model && model->parallel_aware, -1);
 	path->pathtarget = grouping->target;
@@ -294,24 +362,24 @@ is_whole(PlannerInfo *root, RelOptInfo *input)
 {
 	Query *parse = root->parse;
 
-	return parse->groupClause == NIL && parse->groupingSets == NIL && !root->hasHavingQual &&
-		   parse->jointree->quals == NULL && input->reloptkind == RELOPT_BASEREL &&
-		   input->baserestrictinfo == NIL && !IS_DUMMY_REL(input);
+	if (parse->groupClause != NIL || parse->groupingSets != NIL)
+		return ScanRefuse("GROUP BY");
+	if (root->hasHavingQual)
+		return ScanRefuse("HAVING");
+	if (IS_JOIN_REL(input))
+		return ScanRefuse("a join");
+	return (input->reloptkind == RELOPT_BASEREL && !IS_DUMMY_REL(input)) ||
+		   ScanRefuse("nothing to be read");
 }
 
 static void
-add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
-		  void *extra)
+offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
 	Grouping grouping = { .root = root, .output = output };
 	List *aggregates;
 
-	if (previous_hook)
-		previous_hook(root, stage, input, output, extra);
-	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs)
-		return;
-	ColumnScanCheckShared(root);
-	if (!columnscan_enabled || !is_whole(root, input))
+	if (!(columnscan_enabled || ScanRefuse("qsketch.enable_columnscan is off")) ||
+		!is_whole(root, input))
 		return;
 	aggregates = ColumnScanAggregates(output->reltarget->exprs);
 	if (aggregates == NIL)
@@ -324,6 +392,57 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 		add_table_paths(&grouping, input, aggregates);
 }
 
+/* Is it one of ours, or an aggregate over such? */
+static bool
+is_column_scan(const Path *path)
+{
+	switch (nodeTag(path))
+	{
+		case T_CustomPath:
+			return ((const CustomPath *) path)->methods == &path_methods;
+		case T_AggPath:
+			return is_column_scan(((const AggPath *) path)->subpath);
+		case T_GatherPath:
+			return is_column_scan(((const GatherPath *) path)->subpath);
+		case T_AppendPath:
+			return ((const AppendPath *) path)->subpaths != NIL &&
+				   is_column_scan(linitial(((const AppendPath *) path)->subpaths));
+		default:
+			return false;
+	}
+}
+
+/* Will the planner take it?  It takes the cheapest, unless what comes later has a reason not to. */
+static bool
+is_taken(const RelOptInfo *output)
+{
+	const Path *cheapest = NULL;
+	ListCell *cell;
+
+	foreach (cell, output->pathlist)
+	{
+		const Path *path = lfirst(cell);
+
+		if (cheapest == NULL || path->total_cost < cheapest->total_cost)
+			cheapest = path;
+	}
+	return cheapest && is_column_scan(cheapest);
+}
+
+static void
+add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
+		  void *extra)
+{
+	if (previous_hook)
+		previous_hook(root, stage, input, output, extra);
+	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs || !ColumnScanCheckShared(root))
+		return;
+	scan_refusal = NULL;
+	offer_paths(root, input, output);
+	if (ScanReasonsWanted(root))
+		ScanTellReasons(root, !is_taken(output));
+}
+
 /* Settings, hook and node, at load. */
 void
 ColumnScanInit(void)
@@ -332,6 +451,8 @@ ColumnScanInit(void)
 							 "Enables the planner's use of QSketchScan.", NULL, &columnscan_enabled,
 							 true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&columnscan_methods);
+	ScanCollectInit();
 	previous_hook = create_upper_paths_hook;
 	create_upper_paths_hook = add_paths;
+	ScanReasonsInit();
 }

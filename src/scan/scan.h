@@ -3,25 +3,33 @@
  *		The direct column scan: sketches of columns straight off heap pages.
  *
  * Aggregating a column through the executor costs some 30 ns a row before the
- * sketch sees a key.  For SELECT qsketch_agg(column [, column] [, template]),
- * ... FROM table, or another family's aggregate, QSketchScan takes the place of
- * Aggregate over Seq Scan: it
- * reads page after page, decides visibility as a sequential scan does, and takes
- * the columns off the visible tuples into batches of keys.
+ * sketch sees a key.  For SELECT qsketch_agg(column [, column] [, template])
+ * [FILTER (WHERE ...)], ... FROM table [WHERE ...], or another family's aggregate,
+ * perhaps with count beside it, QSketchScan takes the place of Aggregate over Seq
+ * Scan: it reads page after page, decides visibility as a sequential scan does,
+ * keeps the tuples of which the conditions are true, and takes the columns off
+ * these into batches of keys.
  *
  *	families.c	what families differ in
  *	match.c		recognizes what can be done so
  *	plan.c		offers it to the planner
+ *	why.c		says why it was not taken
  *	exec.c		the executor node
  *	share.c		merges what the processes of a parallel plan made
+ *	collect.c	hands the sketches of a partition on to the next one
+ *	report.c	tells other sessions how far it has come
  *	pages.c		which tuples of the next page are visible
+ *	conditions.h	which of these the query wants: conditions.c, operands.c,
+ *				select.c, rows.c
  *	columns.c	the column's value in those tuples
+ *	rowkey.c	likewise of keys of several columns
  *
  * src/scan/scan.h
  */
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
+#include "pg/activity.h"
 #include "pg/filter_expanded.h"
 #include "pg/recognize.h"
 #include "pg/sets_expanded.h"
@@ -39,17 +47,37 @@ extern bool columnscan_enabled;
 
 extern void ColumnScanInit(void);
 
+/* worker_partial.c */
+extern void WorkerPartialInit(void);
+
 /* exec.c */
 extern const CustomScanMethods columnscan_methods;
 
 typedef struct ColumnFamily ColumnFamily;
+
+/* why.c: what stood in the way of the last query that was looked at; NULL: nothing. */
+extern const char *scan_refusal;
+
+/* It cannot be done so; false. */
+static inline bool
+ScanRefuse(const char *reason)
+{
+	scan_refusal = reason;
+	return false;
+}
+
+extern bool ScanReasonsWanted(const PlannerInfo *root);
+extern void ScanTellReasons(PlannerInfo *root, bool scan_not_taken);
+extern void ScanReasonsInit(void);
 
 /* match.c: what a qsketch_agg call that can be done asks for. */
 typedef struct ColumnScanCall
 {
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
-	Var *key;
+	Var *key;     /* of several columns the first; NULL: count(*) */
+	RowExpr *row; /* these columns; NULL: there is one */
+	Expr *filter;
 	Var *weight; /* integers: weights, or ids of sets; NULL: there are none */
 	KeyKind weight_kind;
 	Oid weight_cast; /* the function that makes them bigint, if there is one */
@@ -59,7 +87,7 @@ typedef struct ColumnScanCall
 } ColumnScanCall;
 
 extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
-extern void ColumnScanCheckShared(PlannerInfo *root);
+extern bool ColumnScanCheckShared(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
@@ -75,6 +103,16 @@ typedef struct PageTuples
 	HeapTupleHeader tuple[MaxHeapTuplesPerPage];
 	uint16 length[MaxHeapTuplesPerPage];
 } PageTuples;
+
+static inline void
+PageTuplesCopy(PageTuples *copy, const PageTuples *tuples)
+{
+	copy->next_page = tuples->next_page;
+	copy->share = tuples->share;
+	copy->count = tuples->count;
+	memcpy(copy->tuple, tuples->tuple, tuples->count * sizeof(tuples->tuple[0]));
+	memcpy(copy->length, tuples->length, tuples->count * sizeof(tuples->length[0]));
+}
 
 /* A scan over the pages of a heap. */
 typedef struct PageReader
@@ -106,25 +144,37 @@ typedef struct ColumnPlace
 	uint8 align; /* in bytes */
 } ColumnPlace;
 
-/* One qsketch_agg of the query. */
+/* rowkey.c: keys of several columns. */
+typedef struct RowKey RowKey;
+
+extern bool RowKeyTakes(const RowExpr *row);
+extern RowKey *RowKeyCreate(const RowExpr *row, TupleDesc descriptor);
+extern uint32 RowKeyContent(const RowKey *key);
+extern uint64 RowKeyFingerprint(const RowKey *key, Relation relation, HeapTupleHeader tuple,
+								uint16 length, uint64 seed);
+
+/* One qsketch_agg of the query, or count. */
 typedef struct SketchedColumn
 {
-	ColumnPlace place;
+	ColumnPlace place;   /* attribute 0: there is none, rows are counted */
 	ColumnPlace weight;  /* attribute 0: there is none */
 	KeyKind weight_kind; /* its width */
 	Oid key_type;
 	Oid collation;
+	RowKey *row; /* keys of several columns; NULL: of one */
 	const ColumnFamily *family;
 	const Const *template; /* NULL: the default parameters */
 	const Const *limit;    /* NULL: it has none */
+	int filter_number;     /* whose tuples it gets; -1: all of them */
 
 	/* The state of this run, one of these, and what is the same in all. */
 	ExpandedSketch *sketch;
 	ExpandedFilter *filter;
 	ExpandedSets *sets;
 	ExpandedTop *top;
-	ExpandedObjectHeader *header;
-	KeyBuffer *buffer; /* NULL: sets have their own */
+	int64 rows;                   /* count */
+	ExpandedObjectHeader *header; /* NULL: count */
+	KeyBuffer *buffer;            /* NULL: sets have their own, counts none */
 	const KeyType *key;
 	int64 *members;
 	const int64 *batches;
@@ -151,6 +201,34 @@ struct ColumnFamily
 #define COLUMN_FAMILIES 4
 
 extern const ColumnFamily column_families[COLUMN_FAMILIES];
+extern const ColumnFamily column_count; /* count(*) and count(column), beside the others */
+
+/* Go on with the state of another column. */
+static inline void
+SketchedColumnTakeOver(SketchedColumn *column, const SketchedColumn *other)
+{
+	column->sketch = other->sketch;
+	column->filter = other->filter;
+	column->sets = other->sets;
+	column->top = other->top;
+	column->rows = other->rows;
+	column->header = other->header;
+	column->buffer = other->buffer;
+	column->key = other->key;
+	column->members = other->header ? other->members : &column->rows;
+	column->batches = other->batches;
+}
+
+/* The aggregate's value; a sketch of no keys is NULL. */
+static inline Datum
+SketchedColumnResult(const SketchedColumn *column, bool *null)
+{
+	*null = column->header && *column->members == 0;
+	return column->header ? EOHPGetRODatum(column->header) : Int64GetDatum(column->rows);
+}
+
+/* Why will a call of an aggregate not count on a GPU?  NULL: it may, or nobody can say. */
+extern const char *ColumnGpuReason(const Aggref *aggref);
 
 /* Is its state on a device? */
 static inline bool
@@ -162,6 +240,8 @@ SketchedColumnIsRemote(const SketchedColumn *column)
 static inline bool
 SketchedColumnIsOnCpu(const SketchedColumn *column)
 {
+	if (column->filter)
+		return column->filter->engine == &qf_engine_cpu;
 	return column->sketch == NULL || column->sketch->engine == &qs_engine_cpu;
 }
 
@@ -187,19 +267,36 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 	counts->on_gpu |= more->on_gpu;
 }
 
+/* collect.c: sketches that scans of several tables fill one after the other. */
+typedef struct ScanHandover ScanHandover;
+
+extern ScanHandover *ScanHandoverOf(EState *estate, int param);
+extern bool
+ScanHandoverTake(ScanHandover *handover, SketchedColumn *column, int count, MemoryContext *context);
+extern void ScanHandoverGive(ScanHandover *handover, SketchedColumn *column);
+extern Path *ScanCollectPath(RelOptInfo *rel, PathTarget *target, bool parallel_safe, int param);
+extern void ScanCollectInit(void);
+
 /* share.c: what the processes of a parallel scan share. */
 typedef struct SharedScan SharedScan;
 
 extern Size SharedScanSize(void);
 extern void SharedScanInit(SharedScan *shared);
 extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
-extern void SharedScanJoin(SharedScan *shared);
+extern bool SharedScanJoin(SharedScan *shared);
+extern uint64 SharedScanId(const SharedScan *shared);
 extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count,
 							bool collect);
 extern void SharedScanCount(SharedScan *shared, const ScanCounts *counts);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
 
+/* report.c */
+extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
+extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
+					   const SketchedColumn *column, int count);
+extern void ScanReportRun(const ScanCounts *run, bool first);
+
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
-extern void SketchedColumnAdd(SketchedColumn *column, Relation relation, const PageTuples *tuples);
+extern void SketchedColumnAdd(SketchedColumn *column, Relation relation, PageTuples *tuples);
 
 #endif

@@ -43,7 +43,9 @@ typedef struct LeftColumn
 
 struct SharedScan
 {
+	uint64 id;        /* of the scan, for those who watch */
 	slock_t mutex;    /* of all that follows */
+	bool joined;      /* by any process, in this run */
 	int running;      /* processes that have not left yet */
 	dsa_pointer left; /* LeftColumn[], to be taken by the next, or invalid */
 	ScanCounts counts;
@@ -61,6 +63,7 @@ void
 SharedScanInit(SharedScan *shared)
 {
 	memset(shared, 0, sizeof(*shared));
+	shared->id = ActivityNewId();
 	SpinLockInit(&shared->mutex);
 	ConditionVariableInit(&shared->changed);
 }
@@ -84,14 +87,27 @@ SharedScanReset(SharedScan *shared, dsa_area *area, int count)
 		free_set(area, shared->left, count);
 	shared->left = InvalidDsaPointer;
 	shared->running = 0;
+	shared->joined = false;
 }
 
-void
+/* Begin to take part; true: as the first. */
+bool
 SharedScanJoin(SharedScan *shared)
 {
+	bool first;
+
 	SpinLockAcquire(&shared->mutex);
+	first = !shared->joined;
+	shared->joined = true;
 	shared->running++;
 	SpinLockRelease(&shared->mutex);
+	return first;
+}
+
+uint64
+SharedScanId(const SharedScan *shared)
+{
+	return shared->id;
 }
 
 void

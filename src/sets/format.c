@@ -326,6 +326,13 @@ read_header(qi_collection *c, const uint8_t *bytes, uint64_t length)
 	return qs_checksum(bytes, length, AT_CRC) == qs_load32(bytes + AT_CRC) ? QS_OK : QS_FORMAT_CRC;
 }
 
+void
+qi_read_sizes(const uint8_t *header, uint64_t *sets, uint64_t *elements)
+{
+	*sets = qs_load64(header + AT_SETS);
+	*elements = qs_load64(header + AT_ELEMENTS);
+}
+
 qs_status
 qi_read(qi_collection *c, const uint8_t *bytes, uint64_t length, const qs_memory *memory,
 		const qi_interrupt *interrupt)

@@ -43,6 +43,9 @@
 extern uint64_t qi_flat_size(const qi_collection *c);
 extern void qi_write(const qi_collection *c, uint8_t *out);
 
+/* Sets and elements, as a header of QI_HEADER_BYTES says, of which nothing is checked. */
+extern void qi_read_sizes(const uint8_t *header, uint64_t *sets, uint64_t *elements);
+
 /*
  * Make a collection of bytes that nothing is known about: every rule of the
  * format is checked, and no more memory is taken than ten times the length.

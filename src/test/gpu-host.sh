@@ -8,6 +8,7 @@
 #	  faults   cancelled and killed queries, the worker, memory, restarts
 #	  soak     many clients, for SOAK_SECONDS (60)
 #	  bench    the GPU against the CPU
+#	  sets     the same for all pairs of sets
 #
 # The last line says "ok", or which steps failed.
 set -u -o pipefail
@@ -26,12 +27,13 @@ step() {
 	faults) src/test/run.sh tap $(cd sql_tests/t && echo 01?_gpu_*.pl) ;;
 	soak) QSKETCH_SOAK_SECONDS=${SOAK_SECONDS:-60} src/test/run.sh tap 020_gpu_soak.pl ;;
 	bench) src/bench/bench-gpu.sh ;;
+	sets) src/bench/bench-gpu-sets.sh ;;
 	*) echo "unrecognized step: $1" && return 2 ;;
 	esac
 }
 
 nvidia-smi --query-gpu=name,driver_version,memory.used --format=csv || :
-[ $# != 0 ] || set -- suite faults soak bench
+[ $# != 0 ] || set -- suite faults soak bench sets
 for name; do
 	step "$name" || failed+=" $name"
 done

@@ -195,7 +195,9 @@ everything() {
 	unit_tests
 	check "layers" make -s check-layers
 	format_check
+	check "release" src/test/check-release.pl
 	if command -v dpkg-query >/dev/null; then check "half a PostgreSQL" half_servers; fi
+	if git rev-parse -q --verify HEAD >/dev/null 2>&1; then check "source archive" make -s check-dist; fi
 	with_server server_tests
 }
 

@@ -21,7 +21,8 @@
 #
 # Environment: PG_CONFIG (which PostgreSQL), TMPDIR, QSKETCH_TEST_CONF (a file
 # of further lines for postgresql.conf), QSKETCH_BUNDLE (an archive made by
-# "make bundle", to be used instead of installed packages and a build).
+# "make bundle", to be used instead of installed packages and a build),
+# QSKETCH_INSTALLED (test the extension that is installed into the PostgreSQL).
 # PGOPTIONS and the like reach the clients.
 
 umask 022
@@ -50,7 +51,9 @@ server_stage() {
 		tar -xzf "$QSKETCH_BUNDLE" -C "$SERVER_ROOT" || return
 		export LD_LIBRARY_PATH=$SERVER_ROOT/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 	else
-		copy_postgres && make -s -C "$SOURCE" install DESTDIR="$SERVER_ROOT" >/dev/null || return
+		copy_postgres || return
+		[ -n "${QSKETCH_INSTALLED:-}" ] ||
+			make -s -C "$SOURCE" install DESTDIR="$SERVER_ROOT" >/dev/null || return
 	fi
 	server_environment
 }

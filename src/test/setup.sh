@@ -2,7 +2,7 @@
 #
 # Installs the Debian packages that a target needs, if they are missing.
 #
-#	src/test/setup.sh [-n] build|test|fuzz|bench
+#	src/test/setup.sh [-n] build|test|fuzz|bench|deb
 #
 # With -n it only prints which these are.
 #
@@ -41,8 +41,9 @@ wanted_packages() {
 	server_ready || echo "postgresql-$major postgresql-server-dev-$major"
 	case $group in
 	build) ;;
-	test) echo libcmocka-dev perl libipc-run-perl clang-format-14 ;;
+	test) echo libcmocka-dev perl libipc-run-perl clang-format-14 unzip ;;
 	fuzz) echo clang libclang-rt-dev ;;
+	deb) echo build-essential debhelper lintian postgresql-all postgresql-server-dev-all ;;
 	bench) echo "gnuplot-nox postgresql-$major-hll postgresql-$major-tdigest" ;;
 	*) echo "setup.sh: unrecognized group \"$group\"" >&2 && return 1 ;;
 	esac

@@ -7,10 +7,12 @@
 #	run.sh sanitize        small cases under the four tools of compute-sanitizer
 #	run.sh bench [section ...]   the benchmark's lines, to gpu-bench.tsv beside it
 #	run.sh sets [section ...]    that of all pairs of sets, to gpu-sets.tsv
+#	run.sh filter [section ...]  that of filters, to gpu-filter.tsv
+#	run.sh wgmma           the product of bits by an instruction that is on trial
 #	run.sh profile         counters of the main kernels, by ncu
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-what=${1:?test, sanitize, bench, sets or profile}
+what=${1:?test, sanitize, bench, sets, filter, wgmma or profile}
 shift
 
 # find TOOL: its path, also where it is not on the PATH.
@@ -28,6 +30,8 @@ sanitize() {
 			"$here/parity" 0 "${1:-12}" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/sets_parity" 0 "$((${1:-12} / 3))" || status=1
+		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
+			"$here/filter_parity" 0 "${1:-12}" || status=1
 	done
 	return $status
 }
@@ -53,11 +57,15 @@ test)
 	"$here/faults" || status=1
 	"$here/sets_parity" 0 "$((${1:-4000} / 4))" || status=1
 	"$here/sets_faults" || status=1
+	"$here/filter_parity" 0 "${1:-4000}" large || status=1
+	"$here/filter_faults" || status=1
 	exit $status
 	;;
 sanitize) sanitize "$@" ;;
 bench) "$here/gpu_bench" "$@" | tee "$here/gpu-bench.tsv" ;;
 sets) "$here/gpu_sets" "$@" | tee "$here/gpu-sets.tsv" ;;
+filter) "$here/gpu_filter" "$@" | tee "$here/gpu-filter.tsv" ;;
+wgmma) "$here/gpu_wgmma" ;;
 profile) profile ;;
 *) echo "unrecognized: $what" >&2 && exit 2 ;;
 esac

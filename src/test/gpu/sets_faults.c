@@ -54,19 +54,24 @@ make_collection(qi_collection *c)
 	qi_builder_free(&b);
 }
 
-/* Load, search, and bring the pairs back; in pieces that make it count some rows again. */
+/* Load, copy, search, and bring the pairs back; in pieces that make it count some rows again. */
 static qs_status
 find_pairs(qs_cuda *gpu, const qi_collection *c, int method, bool both, uint64_t *pairs)
 {
 	static qi_pair out[PIECE];
 	qi_cuda_request r = { .method = method, .strip_rows = 128, .pair_room = PIECE };
 	qi_cuda_pairs *search = NULL;
+	qi_cuda_sets *original;
 	qs_status status;
 	bool over = false;
 
 	*pairs = 0;
 	CHECK(qi_filter_init(&r.filter, 1, 0, both ? 5 : 0) == QS_OK);
-	status = qi_cuda_sets_load(gpu, c, &r.rows);
+	status = qi_cuda_sets_load(gpu, c, &original);
+	if (status == QS_OK)
+		status = qi_cuda_sets_index(original);
+	if (status == QS_OK)
+		status = qi_cuda_sets_copy(gpu, original, &r.rows);
 	if (status == QS_OK && both)
 		status = qi_cuda_sets_load(gpu, c, &r.columns);
 	if (status == QS_OK)
@@ -79,6 +84,7 @@ find_pairs(qs_cuda *gpu, const qi_collection *c, int method, bool both, uint64_t
 		*pairs += count;
 	}
 	qi_cuda_pairs_close(search);
+	qi_cuda_sets_destroy(original);
 	qi_cuda_sets_destroy(r.rows);
 	qi_cuda_sets_destroy(r.columns);
 	return status;

@@ -157,6 +157,93 @@ ask_gpu(qs_cuda *gpu, const qi_cuda_request *r, uint64_t room, answer *a)
 	qi_cuda_pairs_close(pairs);
 }
 
+/* The pairs of rows first .. end - 1 of an open search, or of those that it has begun with. */
+static void
+take_rows(qi_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answer *a)
+{
+	uint64_t count;
+	bool ready, over = false;
+
+	if (!begun)
+	{
+		qi_cuda_pairs_rows(pairs, first, end);
+		CHECK(qi_cuda_pairs_start(pairs) == QS_OK);
+	}
+	while (!over)
+	{
+		do
+			CHECK(qi_cuda_pairs_ready(pairs, &ready) == QS_OK);
+		while (!ready);
+		CHECK(qi_cuda_pairs_next(pairs, more_room(a, 5000), 5000, &count, &over) == QS_OK);
+		a->count += count;
+	}
+}
+
+/*
+ * As several devices do it: a copy of the collections on the second, or beside
+ * them where there is none, and shares of the rows in turn, the next of the other
+ * begun before.
+ */
+static void
+ask_both(qs_cuda *gpu, qs_cuda *second, const qi_cuda_request *r, uint64_t shares, answer *a)
+{
+	qi_cuda_request copy = *r;
+	qi_cuda_pairs *pairs[2];
+	uint64_t sets = qi_cuda_sets_count(r->rows);
+	bool begun = false;
+
+	CHECK(qi_cuda_sets_copy(second, r->rows, &copy.rows) == QS_OK);
+	if (r->columns)
+		CHECK(qi_cuda_sets_copy(second, r->columns, &copy.columns) == QS_OK);
+	CHECK(qi_cuda_pairs_open(gpu, r, &pairs[0]) == QS_OK);
+	CHECK(qi_cuda_pairs_open(second, &copy, &pairs[1]) == QS_OK);
+	a->count = 0;
+	for (uint64_t i = 0; i < shares; i++)
+	{
+		uint64_t cut[3] = { sets * i / shares, sets * (i + 1) / shares, sets * (i + 2) / shares };
+
+		if (i + 1 < shares)
+		{
+			qi_cuda_pairs_rows(pairs[(i + 1) % 2], cut[1], cut[2]);
+			CHECK(qi_cuda_pairs_start(pairs[(i + 1) % 2]) == QS_OK);
+		}
+		take_rows(pairs[i % 2], cut[0], cut[1], begun, a);
+		begun = true;
+	}
+	qi_cuda_pairs_close(pairs[0]);
+	qi_cuda_pairs_close(pairs[1]);
+	qi_cuda_sets_destroy(copy.rows);
+	qi_cuda_sets_destroy(copy.columns);
+}
+
+static uint64_t limited, refused;
+
+/* Within a limit of memory: no search, or all pairs. */
+static bool
+ask_within(qs_cuda *gpu, const qi_cuda_request *r, uint64_t bytes, answer *a)
+{
+	qi_cuda_pairs *pairs;
+	qs_cuda_stats stats;
+	qs_status status;
+	uint64_t count;
+	bool over = false;
+
+	qs_cuda_get_stats(gpu, &stats);
+	bytes += stats.device_bytes - stats.workspace_bytes;
+	qi_cuda_limit(gpu, bytes);
+	status = qi_cuda_pairs_open(gpu, r, &pairs);
+	CHECK(status == QS_OK || status == QS_NO_MEMORY);
+	qs_cuda_get_stats(gpu, &stats);
+	CHECK(stats.device_bytes <= bytes);
+	limited++;
+	refused += status == QS_NO_MEMORY;
+	for (a->count = 0; status == QS_OK && !over; a->count += count)
+		CHECK(qi_cuda_pairs_next(pairs, more_room(a, 5000), 5000, &count, &over) == QS_OK);
+	qi_cuda_pairs_close(pairs);
+	qi_cuda_limit(gpu, 0);
+	return status == QS_OK;
+}
+
 static uint64_t
 count_gpu(qs_cuda *gpu, const qi_cuda_request *r)
 {
@@ -251,7 +338,8 @@ load_both(qs_cuda *gpu, const qi_collection *rows, const qi_collection *columns,
 }
 
 static void
-try_methods(qs_cuda *gpu, uint64_t number, const qi_request *cpu, qi_cuda_request *device)
+try_methods(qs_cuda *gpu, qs_cuda *second, uint64_t number, const qi_request *cpu,
+			qi_cuda_request *device)
 {
 	static answer want, got;
 	const char *what = cpu->columns ? "two collections" : "one collection";
@@ -262,6 +350,13 @@ try_methods(qs_cuda *gpu, uint64_t number, const qi_request *cpu, qi_cuda_reques
 	{
 		ask_gpu(gpu, device, want.count < 1000 ? ONE_OF(1, 7, 5000) : 100000, &got);
 		compare(number, what, device->method, &want, &got);
+		if (device->row_count == 0 && device->first_row == 0 && draw(2) == 0)
+		{
+			ask_both(gpu, second, device, 1 + draw(7), &got);
+			compare(number, "on two devices", device->method, &want, &got);
+		}
+		if (ask_within(gpu, device, draw(UINT64_C(1) << (10 + draw(17))), &got))
+			compare(number, "within a limit", device->method, &want, &got);
 		comparisons++;
 		if (count_gpu(gpu, device) == want.count)
 			continue;
@@ -272,7 +367,7 @@ try_methods(qs_cuda *gpu, uint64_t number, const qi_request *cpu, qi_cuda_reques
 }
 
 static void
-try_case(qs_cuda *gpu, uint64_t number)
+try_case(qs_cuda *gpu, qs_cuda *second, uint64_t number)
 {
 	shape s;
 	qi_collection one, two;
@@ -298,7 +393,7 @@ try_case(qs_cuda *gpu, uint64_t number)
 	}
 	else
 		CHECK(qi_cuda_sets_load(gpu, &one, &device.rows) == QS_OK);
-	try_methods(gpu, number, &cpu, &device);
+	try_methods(gpu, second, number, &cpu, &device);
 	qi_cuda_sets_destroy(device.rows);
 	qi_collection_free(&one);
 	if (!both)
@@ -315,24 +410,29 @@ main(int argc, char **argv)
 	qs_cuda_options options = { .staging_bytes = 1 << 20 };
 	qs_cuda_error error;
 	qs_cuda_stats stats;
-	qs_cuda *gpu;
+	qs_cuda *gpu, *second;
 	uint64_t before;
+	int devices = qs_cuda_device_count(&error);
 
-	if (qs_cuda_device_count(&error) == 0)
+	if (devices == 0)
 	{
 		fprintf(stderr, "no usable GPU: %s\n", error.name);
 		return 2;
 	}
 	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QS_OK);
+	CHECK(qs_cuda_open(devices > 1, &options, &second, &error) == QS_OK);
 	qs_cuda_get_stats(gpu, &stats);
 	before = stats.device_bytes;
 	for (uint64_t i = first; i < first + cases; i++)
-		try_case(gpu, i);
+		try_case(gpu, second, i);
 	qs_cuda_trim(gpu);
 	qs_cuda_get_stats(gpu, &stats);
-	printf("sets: %lu cases, %lu comparisons, %lu differences, %ld bytes left\n",
+	printf("sets: %lu cases, %lu comparisons, %lu differences, %lu of %lu refused by a limit, "
+		   "%ld bytes left; %d devices\n",
 		   (unsigned long) cases, (unsigned long) comparisons, (unsigned long) differences,
-		   (long) (stats.device_bytes - before));
+		   (unsigned long) refused, (unsigned long) limited, (long) (stats.device_bytes - before),
+		   devices);
+	qs_cuda_close(second);
 	qs_cuda_close(gpu);
 	return differences == 0 && stats.device_bytes == before ? 0 : 1;
 }

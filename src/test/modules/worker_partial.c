@@ -12,6 +12,12 @@
  *	CREATE FUNCTION worker_partial_trans(internal, oid, anyelement) RETURNS internal
  *	CREATE FUNCTION worker_partial_final(internal, oid, anyelement) RETURNS bytea
  *
+ * Beside it stands what Citus itself has, under the names by which it is told: the
+ * same, and the state as text.
+ *
+ *	CREATE FUNCTION worker_partial_agg_sfunc(internal, oid, anyelement) RETURNS internal
+ *	CREATE FUNCTION worker_partial_agg_ffunc(internal) RETURNS cstring
+ *
  * src/test/modules/worker_partial.c
  */
 #include "postgres.h"
@@ -20,6 +26,7 @@
 #include "catalog/pg_aggregate.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
@@ -27,21 +34,22 @@ PG_MODULE_MAGIC;
 
 typedef struct Partial
 {
+	Oid aggregate;
 	Datum state;
 	bool null;
 } Partial;
 
-static Oid
-transition_of(Oid aggregate)
+static FormData_pg_aggregate
+parts_of(Oid aggregate)
 {
 	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
-	Oid function;
+	FormData_pg_aggregate parts;
 
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "no aggregate %u", aggregate);
-	function = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggtransfn;
+	memcpy(&parts, GETSTRUCT(tuple), sizeof(parts));
 	ReleaseSysCache(tuple);
-	return function;
+	return parts;
 }
 
 /* Put the fields of a row, or the value itself, behind the state. */
@@ -88,8 +96,11 @@ worker_partial_trans(PG_FUNCTION_ARGS)
 	partial = PG_ARGISNULL(0) ? MemoryContextAllocZero(context, sizeof(Partial))
 							  : (Partial *) PG_GETARG_POINTER(0);
 	if (PG_ARGISNULL(0))
+	{
+		partial->aggregate = PG_GETARG_OID(1);
 		partial->null = true;
-	fmgr_info(transition_of(PG_GETARG_OID(1)), &info);
+	}
+	fmgr_info(parts_of(partial->aggregate).aggtransfn, &info);
 	InitFunctionCallInfoData(*inner, &info, info.fn_nargs, fcinfo->fncollation, fcinfo->context,
 							 fcinfo->resultinfo);
 	put_arguments(fcinfo, inner, info.fn_nargs);
@@ -108,4 +119,25 @@ worker_partial_final(PG_FUNCTION_ARGS)
 	if (partial == NULL || partial->null)
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(PointerGetDatum(PG_DETOAST_DATUM(partial->state)));
+}
+
+PG_FUNCTION_INFO_V1(worker_partial_agg_sfunc);
+Datum
+worker_partial_agg_sfunc(PG_FUNCTION_ARGS)
+{
+	return worker_partial_trans(fcinfo);
+}
+
+PG_FUNCTION_INFO_V1(worker_partial_agg_ffunc);
+Datum
+worker_partial_agg_ffunc(PG_FUNCTION_ARGS)
+{
+	Partial *partial = PG_ARGISNULL(0) ? NULL : (Partial *) PG_GETARG_POINTER(0);
+	Oid output;
+	bool varlena;
+
+	if (partial == NULL || partial->null)
+		PG_RETURN_NULL();
+	getTypeOutputInfo(parts_of(partial->aggregate).aggtranstype, &output, &varlena);
+	PG_RETURN_CSTRING(OidOutputFunctionCall(output, partial->state));
 }

@@ -1,0 +1,313 @@
+/*
+ * filter.cu
+ *		A filter on the device: create, fill, merge, fetch, destroy.
+ *
+ * The bits on the device are those of a dense filter on the host, byte for byte.
+ * A filter never grows: after it was created nothing needs memory for it.
+ *
+ * cuda/filter.cu
+ */
+#include <new>
+
+#include "filter.cuh"
+#include "kernels.cuh"
+
+/* The table of gaps, made on the host. */
+static qs_status
+create_gaps(qf_cuda_filter *f)
+{
+	qs_cuda *gpu = f->gpu;
+	qf_gaps gaps = {};
+	void *memory;
+
+	if (qf_is_bloom(&f->state.params))
+		return QS_OK;
+	qf_gaps_make(&gaps, &f->state.params);
+	f->view.idle = qf_idle_below(&gaps, f->state.params.k);
+	QS_TRY(qs_device_alloc(gpu, sizeof(gaps), &memory));
+	f->view.gaps = (const qf_gaps *) memory;
+	QS_CUDA_TRY(gpu,
+				cudaMemcpyAsync(memory, &gaps, sizeof(gaps), cudaMemcpyHostToDevice, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	return QS_OK;
+}
+
+static qf_cuda_filter *
+new_filter(qs_cuda *gpu, const qf_params *p)
+{
+	qf_cuda_filter *f = new (std::nothrow) qf_cuda_filter();
+
+	if (!f)
+		return NULL;
+	f->gpu = gpu;
+	qf_init(&f->state, p, NULL);
+	f->view.m = p->m;
+	f->view.q = p->q;
+	f->view.k = p->k;
+	f->view.blocked = p->layout == QF_BLOCKED;
+	f->view.seed_key = f->state.seed_key;
+	f->view.words = (uint32_t) (qf_words(p) * 2);
+	return f;
+}
+
+qs_status
+qf_cuda_create(qs_cuda *gpu, const qf_params *p, qf_cuda_filter **filter)
+{
+	qf_cuda_filter *f;
+	qs_status status;
+
+	*filter = NULL;
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_TRY(qf_params_check(p));
+	f = new_filter(gpu, p);
+	if (!f)
+		return QS_NO_MEMORY;
+	status = qs_device_alloc(gpu, qf_bits_bytes(f), (void **) &f->view.word);
+	if (status == QS_OK)
+		status = create_gaps(f);
+	if (status != QS_OK)
+	{
+		qf_cuda_destroy(f);
+		return status;
+	}
+	*filter = f;
+	return QS_OK;
+}
+
+void
+qf_cuda_destroy(qf_cuda_filter *f)
+{
+	if (!f)
+		return;
+	cudaSetDevice(f->gpu->device);
+	cudaStreamSynchronize(f->gpu->stream);
+	qs_device_free(f->gpu, f->view.word, qf_bits_bytes(f));
+	qs_device_free(f->gpu, (void *) f->view.gaps, sizeof(qf_gaps));
+	delete f;
+}
+
+qs_status
+qf_cuda_reset(qf_cuda_filter *f)
+{
+	qs_cuda *gpu = f->gpu;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(f->view.word, 0, qf_bits_bytes(f), gpu->stream));
+	f->state.rows = 0;
+	f->state.keys = {};
+	return QS_OK;
+}
+
+qs_status
+qf_cuda_put(qf_cuda_filter *f, uint64_t offset, const uint8_t *from, size_t bytes)
+{
+	qs_cuda *gpu = f->gpu;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync((uint8_t *) f->view.word + offset, from, bytes,
+									 cudaMemcpyHostToDevice, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	gpu->stats.bytes_in += bytes;
+	return QS_OK;
+}
+
+qs_status
+qf_cuda_get(qf_cuda_filter *f, uint64_t offset, uint8_t *to, size_t bytes)
+{
+	qs_cuda *gpu = f->gpu;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, (const uint8_t *) f->view.word + offset, bytes,
+									 cudaMemcpyDeviceToHost, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	gpu->stats.bytes_out += bytes;
+	return QS_OK;
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	set_positions(uint32_t *word, uint64_t m, const uint32_t *position, uint32_t count)
+{
+	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+		if (position[i] < m)
+			atomicOr(&word[position[i] / 32], 1u << position[i] % 32);
+}
+
+/* Positions that the scratch memory holds. */
+#define SCRATCH_POSITIONS (QS_SCRATCH_WORDS * sizeof(uint64_t) / sizeof(uint32_t))
+
+qs_status
+qf_cuda_set(qf_cuda_filter *f, const uint32_t *position, size_t count)
+{
+	qs_cuda *gpu = f->gpu;
+	uint32_t *scratch = (uint32_t *) gpu->scratch;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	for (size_t at = 0; at < count; at += SCRATCH_POSITIONS)
+	{
+		size_t piece = count - at < SCRATCH_POSITIONS ? count - at : SCRATCH_POSITIONS;
+
+		QS_CUDA_TRY(gpu, cudaMemcpyAsync(scratch, position + at, piece * sizeof(*position),
+										 cudaMemcpyHostToDevice, gpu->stream));
+		QS_TRY(qs_launch(gpu, set_positions, piece, f->view.word, f->view.m,
+						 (const uint32_t *) scratch, (uint32_t) piece));
+	}
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	gpu->stats.bytes_in += count * sizeof(*position);
+	return QS_OK;
+}
+
+/* The positions of an explicit filter, some at a time. */
+static qs_status
+load_positions(qf_cuda_filter *f, const qf_filter *from)
+{
+	uint32_t position[1024];
+	size_t count;
+	uint64_t at = 0;
+
+	do
+	{
+		for (count = 0; count < 1024 && qf_explicit_next(from, &at, &position[count]); count++)
+			;
+		QS_TRY(qf_cuda_set(f, position, count));
+	}
+	while (count > 0);
+	return QS_OK;
+}
+
+qs_status
+qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter)
+{
+	qs_status status;
+
+	QS_TRY(qf_cuda_create(gpu, &from->params, filter));
+	(*filter)->state.keys = from->keys;
+	(*filter)->state.rows = from->rows;
+	if (from->form == QF_EXPLICIT)
+		status = load_positions(*filter, from);
+	else
+		status = qf_cuda_put(*filter, 0, from->bits, qf_bits_bytes(*filter));
+	if (status != QS_OK)
+	{
+		qf_cuda_destroy(*filter);
+		*filter = NULL;
+	}
+	return status;
+}
+
+/* Bits, and how many are set, into a dense filter with room for them. */
+static qs_status
+fetch_bits(qf_cuda_filter *f, qf_filter *to)
+{
+	QS_TRY(qf_cuda_ones(f, &to->ones));
+	return qf_cuda_get(f, 0, to->bits, qf_bits_bytes(f));
+}
+
+qs_status
+qf_cuda_fetch(qf_cuda_filter *f, qf_filter *to, const qs_memory *memory)
+{
+	qs_status status;
+
+	QS_TRY(qs_cuda_sync(f->gpu));
+	qf_init(to, &f->state.params, memory);
+	to->keys = f->state.keys;
+	to->rows = f->state.rows;
+	status = qf_make_dense(to);
+	if (status == QS_OK)
+		status = fetch_bits(f, to);
+	if (status != QS_OK)
+		qf_free(to);
+	return status;
+}
+
+static bool
+same_params(const qf_params *a, const qf_params *b)
+{
+	return a->m == b->m && qf_params_mergeable(a, b);
+}
+
+qs_status
+qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from)
+{
+	bool countable = from->state.rows != QF_ROWS_UNKNOWN;
+
+	if (into->gpu != from->gpu || !same_params(&into->state.params, &from->state.params))
+		return QS_MISMATCH;
+	QS_TRY(qs_cuda_enter(into->gpu));
+	QS_TRY(qf_count_rows(&into->state, countable ? from->state.rows : 1, countable));
+	qs_keys_adopt(&into->state.keys, &from->state.keys);
+	return qf_unite_device(into->gpu, into->view.word, from->view.word, into->view.words);
+}
+
+/* May the rows of a batch be inserted?  Then they are counted. */
+static qs_status
+start_insert(qf_cuda_filter *f, const qf_batch *b)
+{
+	int64_t rows;
+
+	if (b->row && b->copies)
+		return QS_MISMATCH;
+	rows = qf_batch_rows(b);
+	if (rows < 0)
+		return QS_TOTAL_OVERFLOW;
+	QS_TRY(qf_count_rows(&f->state, rows, b->row == NULL));
+	f->gpu->stats.insert_batches++;
+	f->gpu->stats.insert_keys += b->count;
+	return QS_OK;
+}
+
+/* A piece of a batch that has arrived, from row "at" on. */
+static qs_status
+insert_piece(qf_cuda_filter *f, const qf_batch *b, uint64_t at, const qs_batch *ready)
+{
+	qf_rows rows = {};
+
+	rows.fingerprint = ready->key;
+	rows.count = ready->count;
+	rows.row = b->row ? (const uint64_t *) ready->weight : NULL;
+	rows.copies = b->copies ? ready->weight : NULL;
+	rows.first_row = b->first_row + at;
+	rows.nonce_key = qf_nonce_key(b->nonce);
+	return qf_insert_rows(f, &rows);
+}
+
+qs_status
+qf_cuda_insert(qf_cuda_filter *f, const qf_batch *b)
+{
+	const int64_t *number = b->row ? (const int64_t *) b->row : b->copies;
+	qs_cuda *gpu = f->gpu;
+	qs_host_batch h;
+	uint64_t piece;
+	int turn = 0;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_TRY(start_insert(f, b));
+	h = qs_describe(b->fingerprint, number, NULL, b->count);
+	piece = qs_piece_keys(gpu, &h);
+	for (uint64_t at = 0; at < b->count; at += piece)
+	{
+		uint64_t count = b->count - at < piece ? b->count - at : piece;
+		qs_slot *slot = &gpu->slot[turn++ % QS_SLOTS];
+		qs_batch ready;
+
+		QS_TRY(qs_fill_slot(gpu, slot, &h, at, count, &ready));
+		QS_TRY(insert_piece(f, b, at, &ready));
+		QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
+	}
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
+	return QS_OK;
+}
+
+qs_status
+qf_cuda_insert_device(qf_cuda_filter *f, const qf_batch *b)
+{
+	qs_batch here = { b->fingerprint, (const int64_t *) b->row, b->count };
+
+	QS_TRY(qs_cuda_enter(f->gpu));
+	if (b->count == 0)
+		return QS_OK;
+	if (b->copies)
+		return QS_MISMATCH;
+	QS_TRY(start_insert(f, b));
+	return insert_piece(f, b, 0, &here);
+}

@@ -1,0 +1,84 @@
+/*
+ * filter.cuh
+ *		What the files of the CUDA engine for filters share on the host side.
+ *
+ * cuda/filter.cuh
+ */
+#ifndef QF_FILTER_CUH
+#define QF_FILTER_CUH
+
+#include "filter_cuda.h"
+#include "staging.cuh"
+
+/* What a kernel needs to know of a filter; passed by value. */
+struct qf_view
+{
+	uint32_t *word;      /* position i is bit i % 32 of word i / 32 */
+	const qf_gaps *gaps; /* NULL: a Bloom filter, which draws nothing */
+	uint64_t idle;       /* a first draw below this sets nothing */
+	uint64_t m;
+	uint64_t q;
+	uint64_t seed_key;
+	uint32_t words;
+	uint32_t k;
+	bool blocked;
+};
+
+struct qf_cuda_filter
+{
+	qs_cuda *gpu;
+	qf_filter state; /* parameters, keys and rows; the bits are in the view */
+	qf_view view;
+};
+
+/* Bytes of the bits. */
+static inline size_t
+qf_bits_bytes(const qf_cuda_filter *f)
+{
+	return qf_words(&f->state.params) * 8;
+}
+
+/* Rows in device memory; see qf_batch. */
+struct qf_rows
+{
+	const uint64_t *fingerprint;
+	const uint64_t *row;
+	const int64_t *copies;
+	uint64_t first_row;
+	uint64_t nonce_key;
+	uint64_t count;
+};
+
+/* ---- filter_insert.cu ---- */
+
+/* Queue the insertion of rows. */
+extern qs_status qf_insert_rows(const qf_cuda_filter *f, const qf_rows *rows);
+
+/* ---- filter_query.cu ---- */
+
+/* Queue: into |= from, of so many words. */
+extern qs_status
+qf_unite_device(qs_cuda *gpu, uint32_t *into, const uint32_t *from, uint64_t words);
+
+/* May a kernel have the bits in shared memory, besides what it has there itself? */
+template <typename Kernel>
+static qs_status
+qf_fits_shared(const qf_cuda_filter *f, Kernel kernel, bool *fits)
+{
+	qs_cuda *gpu = f->gpu;
+	size_t bytes = qf_bits_bytes(f);
+	cudaFuncAttributes attributes;
+
+	*fits = false;
+	if (bytes >= gpu->shared_max || gpu->bulk == QS_BULK_NEVER)
+		return QS_OK;
+	QS_CUDA_TRY(gpu, cudaFuncGetAttributes(&attributes, kernel));
+	if (bytes + attributes.sharedSizeBytes > gpu->shared_max)
+		return QS_OK;
+	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+										  (int) bytes));
+	*fits = true;
+	return QS_OK;
+}
+
+#endif

@@ -1,0 +1,345 @@
+/*
+ * filter_insert.cu
+ *		Rows into a filter on the device.
+ *
+ * Frequency filters.  A thread looks at a row: two mixes tell whether its first
+ * draw ends it, as most do where k p is small.  The others are put into a queue
+ * of their warp, and when that has 32 of them each lane follows the draws of one,
+ * so that lanes do not idle while others work.  Gaps come from the table of
+ * draws.h, in shared memory.
+ *
+ * Bloom filters.  A thread sets all positions of a row's key.
+ *
+ * Bits.  A bit is looked at before it is set: reading is cheaper than an atomic,
+ * and bits never go back, so that a stale zero costs an atomic and nothing else.
+ * Where the filter fits into the shared memory of a block, and the batch sets so
+ * many bits that it pays, each block fills a filter of its own there, and in the
+ * end ORs its words into the one of the device.
+ *
+ * Floor of a row: k p + 1 draws, and for each bit one random access to L2.
+ *
+ * cuda/filter_insert.cu
+ */
+#include "filter.cuh"
+#include "kernels.cuh"
+
+/* Threads of a block that has a filter of its own. */
+#define LARGE_BLOCK 1024
+
+/* Rows of a launch; their numbers within it take 4 bytes. */
+#define LAUNCH_ROWS (UINT64_C(1) << 31)
+
+/* Busy rows that a warp can have waiting: up to 31, and 32 more. */
+#define QUEUE 64
+
+/* The bits of the device. */
+struct device_bits
+{
+	static const int threads = QS_BLOCK;
+	uint32_t *word;
+
+	__device__ __forceinline__ void
+	set(uint32_t position) const
+	{
+		uint32_t bit = 1u << position % 32;
+
+		if (!(__ldcg(&word[position / 32]) & bit))
+			atomicOr(&word[position / 32], bit);
+	}
+};
+
+/* Those of the block. */
+struct shared_bits
+{
+	static const int threads = LARGE_BLOCK;
+	uint32_t *word;
+
+	__device__ __forceinline__ void
+	set(uint32_t position) const
+	{
+		atomicOr(&word[position / 32], 1u << position % 32);
+	}
+};
+
+__device__ __forceinline__ uint32_t
+position_of(const qf_view &v, uint64_t h, uint32_t j)
+{
+	return qs_reduce_short(qs_mix64(qf_position_input(h, j)), v.m);
+}
+
+__device__ __forceinline__ uint64_t
+number_of(const qf_rows &r, uint64_t i)
+{
+	return r.row ? r.row[i] : r.first_row + i;
+}
+
+/* The positions that the draws of a row choose, with the table. */
+template <typename Bits>
+__device__ __forceinline__ void
+set_drawn(const qf_view &v, const qf_gaps *gaps, uint64_t h, uint64_t base, Bits bits)
+{
+	uint64_t t = 0;
+
+	for (uint32_t j = 0; j < v.k;)
+	{
+		uint32_t gap = qf_gap(gaps, qf_draw(base, t++));
+
+		j += gap;
+		if (j < v.k && gap < QF_GAPS)
+			bits.set(position_of(v, h, j++));
+	}
+}
+
+/*
+ * The same for another probability, by steps.  No more of them are taken than to
+ * the last position: further ones would not change what is set.
+ */
+template <typename Bits>
+__device__ __forceinline__ void
+set_by_steps(const qf_view &v, uint64_t q, uint64_t h, uint64_t base, Bits bits)
+{
+	uint64_t t = 0;
+
+	for (uint32_t j = 0; j < v.k;)
+	{
+		uint32_t most = min(v.k - j, (uint32_t) QF_GAPS);
+		uint32_t gap = qf_gap_by_steps(q, most, qf_draw(base, t++));
+
+		j += gap;
+		if (j < v.k && gap < QF_GAPS)
+			bits.set(position_of(v, h, j++));
+	}
+}
+
+/* What sets the bits of rows. */
+struct drawn_rows
+{
+	static const bool draws = true;
+
+	/* Each lane a row that was found busy. */
+	template <typename Bits>
+	static __device__ __forceinline__ void
+	take(const qf_view &v, const qf_rows &r, const qf_gaps *gaps, uint32_t i, Bits bits)
+	{
+		uint64_t base = qf_draw_base(r.nonce_key, number_of(r, i));
+
+		set_drawn(v, gaps, qf_hash(r.fingerprint[i], v.seed_key), base, bits);
+	}
+
+	template <typename Bits>
+	static __device__ __forceinline__ void
+	insert(const qf_view &v, const qf_rows &r, const qf_gaps *gaps, Bits bits)
+	{
+		__shared__ uint32_t queues[Bits::threads / 32 * QUEUE];
+		uint32_t *queue = queues + threadIdx.x / 32 * QUEUE;
+		uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+		uint32_t waiting = 0;
+
+		for (uint64_t at = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x - qs_lane();
+			 at < r.count; at += stride)
+		{
+			uint64_t i = at + qs_lane();
+			bool busy =
+				i < r.count && qf_draw(qf_draw_base(r.nonce_key, number_of(r, i)), 0) >= v.idle;
+			uint32_t lanes = __ballot_sync(QS_ALL_LANES, busy);
+
+			if (busy)
+				queue[waiting + __popc(lanes & ((1u << qs_lane()) - 1))] = (uint32_t) i;
+			waiting += __popc(lanes);
+			__syncwarp();
+			if (waiting >= 32)
+			{
+				waiting -= 32;
+				take(v, r, gaps, queue[waiting + qs_lane()], bits);
+				__syncwarp();
+			}
+		}
+		if (qs_lane() < waiting)
+			take(v, r, gaps, queue[qs_lane()], bits);
+	}
+};
+
+/* A thread a row, which calls each(i). */
+template <typename Each>
+__device__ __forceinline__ void
+for_rows(const qf_rows &r, Each each)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < r.count; i += stride)
+		if (!r.copies || r.copies[i] > 0)
+			each(i);
+}
+
+struct copied_rows
+{
+	static const bool draws = true;
+
+	template <typename Bits>
+	static __device__ __forceinline__ void
+	insert(const qf_view &v, const qf_rows &r, const qf_gaps *gaps, Bits bits)
+	{
+		for_rows(r, [&](uint64_t i) {
+			uint64_t base = qf_draw_base(r.nonce_key, number_of(r, i));
+			uint64_t h = qf_hash(r.fingerprint[i], v.seed_key);
+
+			if (r.copies[i] == 1)
+				set_drawn(v, gaps, h, base, bits);
+			else
+				set_by_steps(v, qf_power(v.q, (uint64_t) r.copies[i]), h, base, bits);
+		});
+	}
+};
+
+struct bloom_rows
+{
+	static const bool draws = false;
+
+	template <typename Bits>
+	static __device__ __forceinline__ void
+	insert(const qf_view &v, const qf_rows &r, const qf_gaps *, Bits bits)
+	{
+		for_rows(r, [&](uint64_t i) {
+			uint64_t h = qf_hash(r.fingerprint[i], v.seed_key);
+
+			for (uint32_t j = 0; j < v.k; j++)
+				bits.set(position_of(v, h, j));
+		});
+	}
+};
+
+struct blocked_rows
+{
+	static const bool draws = false;
+
+	template <typename Bits>
+	static __device__ __forceinline__ void
+	insert(const qf_view &v, const qf_rows &r, const qf_gaps *, Bits bits)
+	{
+		for_rows(r, [&](uint64_t i) {
+			uint64_t h = qf_hash(r.fingerprint[i], v.seed_key);
+			uint32_t block = qf_block(h, v.m);
+			uint64_t draw = 0;
+
+			for (uint32_t j = 0; j < v.k; j++, draw >>= QF_BLOCK_LOG)
+			{
+				if (j % QF_BLOCK_DRAWS == 0)
+					draw = qf_block_draw(h, j / QF_BLOCK_DRAWS);
+				bits.set(block + (uint32_t) (draw % QF_BLOCK_BITS));
+			}
+		});
+	}
+};
+
+/* The table of gaps in shared memory. */
+__device__ __forceinline__ const qf_gaps *
+shared_gaps(const qf_view &v)
+{
+	__shared__ union
+	{
+		qf_gaps gaps;
+		uint64_t word[sizeof(qf_gaps) / 8];
+	} table;
+
+	static_assert(sizeof(qf_gaps) % 8 == 0, "copied by words");
+	for (uint32_t i = threadIdx.x; i < sizeof(qf_gaps) / 8; i += blockDim.x)
+		table.word[i] = ((const uint64_t *) v.gaps)[i];
+	__syncthreads();
+	return &table.gaps;
+}
+
+template <typename Rows, typename Bits>
+__device__ __forceinline__ void
+insert_all(const qf_view &v, const qf_rows &r, Bits bits)
+{
+	if constexpr (Rows::draws)
+		Rows::insert(v, r, shared_gaps(v), bits);
+	else
+		Rows::insert(v, r, NULL, bits);
+}
+
+template <typename Rows>
+__global__ void
+__launch_bounds__(QS_BLOCK) insert_direct(qf_view v, qf_rows r)
+{
+	insert_all<Rows>(v, r, device_bits{ v.word });
+}
+
+template <typename Rows>
+__global__ void
+__launch_bounds__(LARGE_BLOCK) insert_shared(qf_view v, qf_rows r)
+{
+	extern __shared__ uint32_t own[];
+
+	for (uint32_t i = threadIdx.x; i < v.words; i += blockDim.x)
+		own[i] = 0;
+	__syncthreads();
+	insert_all<Rows>(v, r, shared_bits{ own });
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < v.words; i += blockDim.x)
+		if (own[i] & ~__ldcg(&v.word[i]))
+			atomicOr(&v.word[i], own[i]);
+}
+
+/*
+ * Does a filter for each block pay?  Clearing it and ORing it into the device's
+ * takes as long as setting some bits of each of its bytes in L2.
+ */
+#define BITS_PER_BYTE 4
+
+static bool
+pays_shared(const qf_cuda_filter *f, const qf_rows *r)
+{
+	const qf_params *p = &f->state.params;
+
+	if (f->gpu->bulk == QS_BULK_ALWAYS)
+		return true;
+	return (double) r->count * p->k * qf_probability(p) >=
+		   (double) BITS_PER_BYTE * (double) qf_bits_bytes(f);
+}
+
+template <typename Rows>
+static qs_status
+launch(const qf_cuda_filter *f, const qf_rows *r)
+{
+	qs_cuda *gpu = f->gpu;
+	bool shared = false;
+	int grid;
+
+	if (pays_shared(f, r))
+		QS_TRY(qf_fits_shared(f, insert_shared<Rows>, &shared));
+	if (!shared)
+		return qs_launch(gpu, insert_direct<Rows>, r->count, f->view, *r);
+	QS_TRY(qs_grid(gpu, insert_shared<Rows>, LARGE_BLOCK, qf_bits_bytes(f),
+				   qs_ceil_div(r->count, LARGE_BLOCK), &grid));
+	insert_shared<Rows><<<grid, LARGE_BLOCK, qf_bits_bytes(f), gpu->stream>>>(f->view, *r);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+static qs_status
+insert_some(const qf_cuda_filter *f, const qf_rows *r)
+{
+	if (f->view.blocked)
+		return launch<blocked_rows>(f, r);
+	if (qf_is_bloom(&f->state.params))
+		return launch<bloom_rows>(f, r);
+	return r->copies ? launch<copied_rows>(f, r) : launch<drawn_rows>(f, r);
+}
+
+qs_status
+qf_insert_rows(const qf_cuda_filter *f, const qf_rows *rows)
+{
+	for (uint64_t at = 0; at < rows->count; at += LAUNCH_ROWS)
+	{
+		qf_rows some = *rows;
+
+		some.fingerprint += at;
+		some.row += some.row ? at : 0;
+		some.copies += some.copies ? at : 0;
+		some.first_row += at;
+		some.count = rows->count - at < LAUNCH_ROWS ? rows->count - at : LAUNCH_ROWS;
+		QS_TRY(insert_some(f, &some));
+	}
+	return QS_OK;
+}

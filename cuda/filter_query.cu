@@ -1,0 +1,234 @@
+/*
+ * filter_query.cu
+ *		Lookups in filters on the device, and operations on all of their bits.
+ *
+ * How many positions are set: a warp a key, each lane some of its k positions.
+ * Whether all are: a thread a key, which ends at the first that is not, as almost
+ * all keys that are not there soon do.
+ *
+ * Floor of the first: positions of a key are anywhere, so that each is a random
+ * read of a sector from L2, k of them a key.  Where the filter fits into shared
+ * memory, and there are keys enough, blocks have a copy there.
+ *
+ * cuda/filter_query.cu
+ */
+#include "filter.cuh"
+#include "kernels.cuh"
+
+#define LARGE_BLOCK 1024
+
+__device__ __forceinline__ uint32_t
+is_set(const uint32_t *word, uint32_t position)
+{
+	return word[position / 32] >> position % 32 & 1;
+}
+
+/* Position j in any layout, as qf_any_position(). */
+__device__ __forceinline__ uint32_t
+any_position(const qf_view &v, uint64_t h, uint32_t j)
+{
+	uint64_t draw;
+
+	if (!v.blocked)
+		return qs_reduce_short(qs_mix64(qf_position_input(h, j)), v.m);
+	draw = qf_block_draw(h, j / QF_BLOCK_DRAWS) >> j % QF_BLOCK_DRAWS * QF_BLOCK_LOG;
+	return qf_block(h, v.m) + (uint32_t) (draw % QF_BLOCK_BITS);
+}
+
+/* A warp takes key after key. */
+__device__ __forceinline__ void
+count_keys(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t count,
+		   int64_t *set)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x / 32;
+
+	for (uint64_t i = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) / 32; i < count;
+		 i += stride)
+	{
+		uint64_t h = qf_hash(__ldcs(&key[i]), v.seed_key);
+		uint32_t ones = 0;
+
+#pragma unroll 4
+		for (uint32_t j = qs_lane(); j < v.k; j += 32)
+			ones += is_set(word, any_position(v, h, j));
+		for (int step = 16; step > 0; step /= 2)
+			ones += __shfl_xor_sync(QS_ALL_LANES, ones, step);
+		if (qs_lane() == 0)
+			__stcs((long long *) &set[i], (long long) ones);
+	}
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) query(qf_view v, const uint64_t *key, uint64_t count, int64_t *set)
+{
+	count_keys(v, v.word, key, count, set);
+}
+
+__global__ void
+__launch_bounds__(LARGE_BLOCK)
+	query_shared(qf_view v, const uint64_t *key, uint64_t count, int64_t *set)
+{
+	extern __shared__ uint32_t copy[];
+
+	for (uint32_t i = threadIdx.x; i < v.words; i += blockDim.x)
+		copy[i] = v.word[i];
+	__syncthreads();
+	count_keys(v, copy, key, count, set);
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) contains(qf_view v, const uint64_t *key, uint64_t count, int64_t *found)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+	{
+		uint64_t h = qf_hash(__ldcs(&key[i]), v.seed_key);
+		uint32_t j = 0;
+
+		while (j < v.k && is_set(v.word, any_position(v, h, j)))
+			j++;
+		__stcs((long long *) &found[i], (long long) (j == v.k));
+	}
+}
+
+/* Copying the filter to each block takes as long as reading so many bits of each byte of it. */
+#define READS_PER_BYTE 4
+
+static qs_status
+launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, int64_t *set)
+{
+	qs_cuda *gpu = f->gpu;
+	bool pays = gpu->bulk == QS_BULK_ALWAYS ||
+				count * f->view.k >= (uint64_t) READS_PER_BYTE * qf_bits_bytes(f);
+	bool shared = false;
+	int grid;
+
+	if (pays)
+		QS_TRY(qf_fits_shared(f, query_shared, &shared));
+	if (!shared)
+		return qs_launch(gpu, query, count * 32, f->view, key, count, set);
+	QS_TRY(qs_grid(gpu, query_shared, LARGE_BLOCK, qf_bits_bytes(f),
+				   qs_ceil_div(count, LARGE_BLOCK / 32), &grid));
+	query_shared<<<grid, LARGE_BLOCK, qf_bits_bytes(f), gpu->stream>>>(f->view, key, count, set);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
+
+static qs_status
+launch_contains(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, int64_t *found)
+{
+	return qs_launch(f->gpu, contains, count, f->view, key, count, found);
+}
+
+typedef qs_status (*lookup)(const qf_cuda_filter *f, const uint64_t *key, uint64_t count,
+							int64_t *answer);
+
+static qs_status
+look_up_device(qf_cuda_filter *f, lookup launch, const uint64_t *key, size_t count, int64_t *answer)
+{
+	QS_TRY(qs_cuda_enter(f->gpu));
+	if (count == 0)
+		return QS_OK;
+	f->gpu->stats.query_keys += count;
+	return launch(f, key, count, answer);
+}
+
+/* Through the slots, as sketches do. */
+static qs_status
+look_up(qf_cuda_filter *f, lookup launch, const uint64_t *key, size_t count, int64_t *answer)
+{
+	qs_cuda *gpu = f->gpu;
+	qs_pending waiting[QS_SLOTS] = {};
+	qs_host_batch b;
+	uint64_t piece;
+	int turn = 0;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	b = qs_describe(key, NULL, answer, count);
+	piece = qs_piece_keys(gpu, &b);
+	for (uint64_t at = 0; at < count; at += piece)
+	{
+		int s = turn++ % QS_SLOTS;
+		qs_slot *slot = &gpu->slot[s];
+		qs_batch ready;
+
+		QS_TRY(qs_drain_slot(gpu, slot, &b, &waiting[s]));
+		waiting[s] = { at, count - at < piece ? count - at : piece };
+		QS_TRY(qs_fill_slot(gpu, slot, &b, at, waiting[s].count, &ready));
+		QS_TRY(launch(f, ready.key, ready.count, qs_slot_answers(gpu, slot, &b)));
+		QS_TRY(qs_send_answers(gpu, slot, &b, &waiting[s]));
+	}
+	for (int s = 0; s < QS_SLOTS; s++)
+		QS_TRY(qs_drain_slot(gpu, &gpu->slot[s], &b, &waiting[s]));
+	gpu->stats.query_keys += count;
+	return QS_OK;
+}
+
+qs_status
+qf_cuda_query(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, int64_t *set)
+{
+	return look_up(f, launch_query, fingerprint, count, set);
+}
+
+qs_status
+qf_cuda_contains(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, int64_t *found)
+{
+	return look_up(f, launch_contains, fingerprint, count, found);
+}
+
+qs_status
+qf_cuda_query_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, int64_t *set)
+{
+	return look_up_device(f, launch_query, fingerprint, count, set);
+}
+
+qs_status
+qf_cuda_contains_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count,
+						int64_t *found)
+{
+	return look_up_device(f, launch_contains, fingerprint, count, found);
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) unite(uint32_t *into, const uint32_t *from, uint64_t words)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < words; i += stride)
+		into[i] |= from[i];
+}
+
+qs_status
+qf_unite_device(qs_cuda *gpu, uint32_t *into, const uint32_t *from, uint64_t words)
+{
+	return qs_launch(gpu, unite, words, into, from, words);
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) count_ones(const uint32_t *word, uint64_t words, qs_u64 *ones)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+	qs_u64 sum = 0;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < words; i += stride)
+		sum += __popc(word[i]);
+	for (int step = 16; step > 0; step /= 2)
+		sum += __shfl_xor_sync(QS_ALL_LANES, sum, step);
+	if (qs_lane() == 0)
+		atomicAdd(ones, sum);
+}
+
+qs_status
+qf_cuda_ones(qf_cuda_filter *f, uint64_t *ones)
+{
+	qs_cuda *gpu = f->gpu;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(*gpu->result), gpu->stream));
+	QS_TRY(qs_launch(gpu, count_ones, f->view.words, (const uint32_t *) f->view.word,
+					 (uint64_t) f->view.words, (qs_u64 *) gpu->result));
+	QS_TRY(qs_read_result(gpu, 1));
+	*ones = gpu->host_result[0];
+	return QS_OK;
+}

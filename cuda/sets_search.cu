@@ -1,0 +1,346 @@
+/*
+ * sets_search.cu
+ *		A search for pairs: its method, and what it holds on the device.
+ *
+ * Everything is allocated here, so that a search that is open does not run out
+ * of memory, and within the device's limit: where that is small, strips and
+ * pieces of pairs become small first.
+ *
+ * cuda/sets_search.cu
+ */
+#include <new>
+
+#include "sets_search.cuh"
+
+/* Counts that are held at a time, and pairs, unless a request says otherwise. */
+#define MOST_STRIP   (UINT64_C(2) << 30)
+#define MOST_PAIRS   (UINT64_C(1) << 22)
+#define MOST_UNITS   (UINT64_C(1) << 16)
+#define MOST_COUNTED (UINT64_C(1) << 33) /* pairs looked at in one launch */
+
+static bool
+is_resident(const qi_cuda_pairs *p)
+{
+	return p->report.method == QI_BITMAP && p->request.variant != QI_VARIANT_OFF;
+}
+
+static uint64_t
+bit_words(uint64_t columns)
+{
+	return qs_ceil_div(columns > 0 ? columns : 1, 32 * QI_BIT_WORDS) * QI_BIT_WORDS;
+}
+
+/* Bytes of a matrix of bits whose rows may be read in tiles from any of them on. */
+static uint64_t
+matrix_bytes(const qi_cuda_sets *s, uint64_t words)
+{
+	return (qs_ceil_div(s->sets, QI_TILE) + 1) * QI_TILE * words * sizeof(uint32_t);
+}
+
+static qs_status
+alloc_bits(qi_cuda_pairs *p, uint64_t words)
+{
+	p->bits.words = words;
+	QS_TRY(qi_device_alloc(p->gpu, &p->held, matrix_bytes(p->request.rows, words),
+						   (void **) &p->bits.row));
+	p->bits.other = p->bits.row;
+	if (p->columns == p->request.rows)
+		return QS_OK;
+	return qi_device_alloc(p->gpu, &p->held, matrix_bytes(p->columns, words),
+						   (void **) &p->bits.other);
+}
+
+/* Room for bits; how many is known from the degrees. */
+static qs_status
+open_bits(qi_cuda_pairs *p)
+{
+	uint64_t bytes = p->columns->universe * sizeof(uint32_t);
+	bool hybrid = p->report.method == QI_HYBRID;
+	uint64_t columns = hybrid ? 0 : p->columns->universe;
+
+	if (!hybrid && !is_resident(p))
+		return QS_OK;
+	for (uint64_t d = p->columns->sets; hybrid && d >= p->report.heavy_degree && d > 0; d--)
+		columns += p->columns->bin[d];
+	p->bits.columns = p->report.heavy = columns;
+	if (columns == 0)
+		return QS_OK;
+	QS_TRY(qi_device_alloc(p->gpu, &p->held, bytes, (void **) &p->bits.column));
+	if (hybrid)
+		QS_TRY(qi_device_alloc(p->gpu, &p->held, bytes, (void **) &p->bits.end));
+	p->rows.end = p->sums.end = p->bits.end;
+	return alloc_bits(p, bit_words(columns));
+}
+
+/* The bits, which stay for all strips. */
+static qs_status
+fill_bits(qi_cuda_pairs *p)
+{
+	qs_cuda *gpu = p->gpu;
+
+	if (p->bits.columns == 0)
+		return QS_OK;
+	if (p->report.method == QI_HYBRID)
+		QS_TRY(qi_bits_choose(gpu, p->columns, p->report.heavy_degree, &p->bits));
+	else
+		QS_TRY(qi_bits_range(gpu, p->columns, 0, p->bits.columns, &p->bits));
+	QS_TRY(qi_bits_fill(gpu, p->request.rows, &p->bits, p->bits.row));
+	if (p->columns != p->request.rows)
+		QS_TRY(qi_bits_fill(gpu, p->columns, &p->bits, p->bits.other));
+	return QS_OK;
+}
+
+void
+qi_search_set_rows(qi_cuda_pairs *p, double rows)
+{
+	uint64_t tiles = rows < (double) p->most_rows ? (uint64_t) (rows / QI_TILE) : p->most_rows;
+
+	p->rows_now = tiles > 0 ? tiles * QI_TILE : QI_TILE;
+	if (p->rows_now > p->most_rows)
+		p->rows_now = p->most_rows;
+}
+
+/* Rows of a strip, and the memory of its counts if it has any. */
+static qs_status
+open_strip(qi_cuda_pairs *p)
+{
+	bool counts = p->bits.columns > 0 || !has_lists(p) || p->sums.into_strip;
+	uint64_t rows = p->end - p->strip.first;
+	uint64_t most = MOST_UNITS / p->rows.blocks;
+	uint64_t limit;
+
+	p->strip.width = qs_ceil_div(p->columns->sets, QI_TILE) * QI_TILE;
+	if (p->strip.width == 0)
+		p->strip.width = QI_TILE;
+	if (most > MOST_COUNTED / p->strip.width)
+		most = MOST_COUNTED / p->strip.width;
+	if (counts)
+	{
+		QS_TRY(qi_device_room(p->gpu, &limit));
+		limit = limit / 4 < MOST_STRIP ? limit / 4 : MOST_STRIP;
+		if (most > limit / (p->strip.width * sizeof(uint32_t)))
+			most = limit / (p->strip.width * sizeof(uint32_t));
+	}
+	if (p->request.strip_rows > 0 && most > p->request.strip_rows)
+		most = p->request.strip_rows;
+	most = most / QI_TILE > 0 ? most / QI_TILE * QI_TILE : QI_TILE;
+	if (most > rows)
+		most = qs_ceil_div(rows > 0 ? rows : 1, QI_TILE) * QI_TILE;
+	p->most_rows = p->rows_now = most;
+	if (p->request.strip_rows == 0 && p->report.expected_ms > 2 * STRIP_MS)
+		qi_search_set_rows(p, (double) p->request.rows->sets * STRIP_MS / p->report.expected_ms);
+	if (!counts)
+		return QS_OK;
+	return qi_device_alloc(p->gpu, &p->held, most * p->strip.width * sizeof(uint32_t),
+						   (void **) &p->strip.count);
+}
+
+static uint64_t
+most_units(const qi_cuda_pairs *p)
+{
+	return p->most_rows * p->rows.blocks;
+}
+
+static qs_status
+open_output(qi_cuda_pairs *p)
+{
+	qs_cuda *gpu = p->gpu;
+	uint64_t units = most_units(p);
+	uint64_t limit;
+
+	QS_TRY(qi_device_room(gpu, &limit));
+	p->out.room =
+		limit / 4 / sizeof(qi_pair) < MOST_PAIRS ? limit / 4 / sizeof(qi_pair) : MOST_PAIRS;
+	if (p->request.pair_room > 0)
+		p->out.room = p->request.pair_room;
+	if (p->out.room < p->columns->sets)
+		p->out.room = p->columns->sets;
+	p->place_here = new (std::nothrow) uint64_t[units + 1];
+	if (!p->place_here)
+		return QS_NO_MEMORY;
+	QS_TRY(qi_device_alloc(gpu, &p->held, p->out.room * sizeof(qi_pair), (void **) &p->out.pair));
+	QS_TRY(qi_device_alloc(gpu, &p->held, p->out.room * sizeof(qi_pair), (void **) &p->ordered));
+	QS_TRY(qi_device_alloc(gpu, &p->held, units * sizeof(uint64_t), (void **) &p->out.start));
+	QS_TRY(qi_device_alloc(gpu, &p->held, units * sizeof(uint32_t), (void **) &p->out.found));
+	QS_TRY(qi_device_alloc(gpu, &p->held, (units + 1) * sizeof(uint64_t), (void **) &p->place));
+	return qi_device_alloc(gpu, &p->held, sizeof(uint64_t), (void **) &p->out.cursor);
+}
+
+/* The table that some methods make of each row. */
+static qs_status
+open_table(qi_cuda_pairs *p)
+{
+	qi_pairwise pairwise = { p->request.rows,   p->columns,       p->tail,
+							 p->request.filter, p->report.method, NULL };
+
+	if (has_lists(p) || p->bits.columns > 0)
+		return QS_OK;
+	QS_TRY(qi_probe_bytes(p->gpu, &pairwise, p->most_rows, &p->table_bytes));
+	if (p->table_bytes == 0)
+		return QS_OK;
+	return qi_device_alloc(p->gpu, &p->held, p->table_bytes, (void **) &p->table);
+}
+
+/*
+ * How rows are handed out.  The best of a row are found among all its columns,
+ * so if their counters do not fit, the counts go to the strip first.
+ */
+static void
+plan_rows(qi_cuda_pairs *p)
+{
+	qi_rows *r = &p->rows;
+
+	r->rows = p->request.rows;
+	r->columns = p->columns;
+	r->tail = p->tail;
+	r->same = p->request.columns == NULL;
+	r->lists = has_lists(p);
+	r->filter = p->request.filter;
+	qi_rows_plan(p->gpu, r);
+	if (r->blocks == 1 || r->filter.top == 0)
+		return;
+	p->sums = *r;
+	p->sums.into_strip = true;
+	r->lists = false;
+	qi_rows_plan(p->gpu, r);
+}
+
+qs_status
+qi_search_elapsed(qi_cuda_pairs *p, phase from, phase to, double *ms)
+{
+	float time;
+
+	QS_CUDA_TRY(p->gpu, cudaEventElapsedTime(&time, p->at[from], p->at[to]));
+	*ms += time;
+	return QS_OK;
+}
+
+qs_status
+qi_search_mark(qi_cuda_pairs *p, phase where)
+{
+	QS_CUDA_TRY(p->gpu, cudaEventRecord(p->at[where], p->gpu->stream));
+	return QS_OK;
+}
+
+static qs_status
+make_index(qi_cuda_pairs *p)
+{
+	qi_cuda_sets *columns = p->request.columns ? p->request.columns : p->request.rows;
+
+	if (columns->index.made)
+		return QS_OK;
+	QS_TRY(qi_search_mark(p, PHASE_BEGIN));
+	QS_TRY(qi_index_make(columns));
+	QS_TRY(qi_search_mark(p, PHASE_DONE));
+	QS_CUDA_TRY(p->gpu, cudaStreamSynchronize(p->gpu->stream));
+	return qi_search_elapsed(p, PHASE_BEGIN, PHASE_DONE, &p->report.index_ms);
+}
+
+static qs_status
+open_search(qi_cuda_pairs *p)
+{
+	QS_TRY(qs_cuda_enter(p->gpu));
+	for (int i = 0; i < PHASES; i++)
+		QS_CUDA_TRY(p->gpu, cudaEventCreate(&p->at[i]));
+	QS_TRY(make_index(p));
+	p->report.method =
+		qi_choose_method(&p->request, p->tail, &p->report.heavy_degree, &p->report.expected_ms);
+	plan_rows(p);
+	QS_TRY(open_bits(p));
+	QS_TRY(open_strip(p));
+	QS_TRY(open_table(p));
+	QS_TRY(open_output(p));
+	QS_TRY(qi_search_mark(p, PHASE_BEGIN));
+	QS_TRY(fill_bits(p));
+	QS_TRY(qi_search_mark(p, PHASE_COUNTED));
+	QS_CUDA_TRY(p->gpu, cudaStreamSynchronize(p->gpu->stream));
+	return qi_search_elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &p->report.product_ms);
+}
+
+static qs_status
+open_pairs(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs **pairs)
+{
+	qi_cuda_pairs *p;
+	qs_status status;
+
+	p = new (std::nothrow) qi_cuda_pairs();
+	if (!p)
+		return QS_NO_MEMORY;
+	p->gpu = gpu;
+	p->request = *request;
+	p->columns = request->columns ? request->columns : request->rows;
+	p->tail = !request->columns && !request->directed && request->filter.top == 0;
+	qi_cuda_pairs_rows(p, request->first_row,
+					   request->row_count > 0 ? request->first_row + request->row_count
+											  : UINT64_MAX);
+	status = open_search(p);
+	if (status != QS_OK)
+	{
+		qi_cuda_pairs_close(p);
+		return status;
+	}
+	*pairs = p;
+	return QS_OK;
+}
+
+/* The bits of hybrid may take more memory than there is; lists need the least. */
+qs_status
+qi_cuda_pairs_open(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs **pairs)
+{
+	qi_cuda_request lists = *request;
+	qs_status status;
+
+	*pairs = NULL;
+	if (request->method < QI_AUTO || request->method >= QI_METHODS)
+		return QS_BAD_METHOD;
+	status = open_pairs(gpu, request, pairs);
+	lists.method = QI_INDEX;
+	if (status == QS_NO_MEMORY && request->method == QI_AUTO)
+		status = open_pairs(gpu, &lists, pairs);
+	return status;
+}
+
+void
+qi_cuda_pairs_close(qi_cuda_pairs *p)
+{
+	qs_cuda *gpu;
+	uint64_t units;
+
+	if (!p)
+		return;
+	gpu = p->gpu;
+	units = most_units(p);
+	cudaSetDevice(gpu->device);
+	cudaStreamSynchronize(gpu->stream);
+	qi_device_free(gpu, &p->held, p->bits.column, p->columns->universe * sizeof(uint32_t));
+	qi_device_free(gpu, &p->held, p->bits.end, p->columns->universe * sizeof(uint32_t));
+	if (p->bits.other != p->bits.row)
+		qi_device_free(gpu, &p->held, p->bits.other, matrix_bytes(p->columns, p->bits.words));
+	qi_device_free(gpu, &p->held, p->bits.row, matrix_bytes(p->request.rows, p->bits.words));
+	qi_device_free(gpu, &p->held, p->strip.count, p->most_rows * p->strip.width * sizeof(uint32_t));
+	qi_device_free(gpu, &p->held, p->out.pair, p->out.room * sizeof(qi_pair));
+	qi_device_free(gpu, &p->held, p->ordered, p->out.room * sizeof(qi_pair));
+	qi_device_free(gpu, &p->held, p->out.start, units * sizeof(uint64_t));
+	qi_device_free(gpu, &p->held, p->out.found, units * sizeof(uint32_t));
+	qi_device_free(gpu, &p->held, p->place, (units + 1) * sizeof(uint64_t));
+	qi_device_free(gpu, &p->held, p->table, p->table_bytes);
+	qi_device_free(gpu, &p->held, p->out.cursor, sizeof(uint64_t));
+	for (int i = 0; i < PHASES; i++)
+		if (p->at[i])
+			cudaEventDestroy(p->at[i]);
+	cudaGetLastError();
+	delete[] p->place_here;
+	delete p;
+}
+
+void
+qi_cuda_pairs_report(const qi_cuda_pairs *p, qi_cuda_report *report)
+{
+	*report = p->report;
+}
+
+uint64_t
+qi_cuda_pairs_bytes(const qi_cuda_pairs *p)
+{
+	return p->held;
+}

@@ -1,0 +1,129 @@
+# Partial aggregates that Citus asks for are planned as the aggregates
+# themselves: what comes back is the same, only who may have them asks so, and
+# nothing is told by its name.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $module = "$ENV{TESTDIR}/worker_partial.so";
+plan skip_all => 'no test module' unless -f $module;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf',
+	"session_preload_libraries = '$module, qsketch'\njit = off\nmax_parallel_workers_per_gather = 0\n");
+$node->start;
+$node->safe_psql('postgres', qq{
+	CREATE EXTENSION qsketch;
+	CREATE FUNCTION sfunc(internal, oid, anyelement) RETURNS internal
+		AS '$module', 'worker_partial_agg_sfunc' LANGUAGE C PARALLEL SAFE;
+	CREATE FUNCTION ffunc(internal) RETURNS cstring
+		AS '$module', 'worker_partial_agg_ffunc' LANGUAGE C PARALLEL SAFE;
+	CREATE AGGREGATE partial(oid, anyelement) (SFUNC = sfunc, STYPE = internal, FINALFUNC = ffunc);
+	CREATE FUNCTION other_trans(text, oid, anyelement) RETURNS text LANGUAGE sql AS \$\$SELECT 'other'\$\$;
+	CREATE FUNCTION other_final(text) RETURNS cstring LANGUAGE internal AS 'textout';
+	CREATE AGGREGATE worker_partial_agg(oid, anyelement) (SFUNC = other_trans, STYPE = text, FINALFUNC = other_final);
+	CREATE TYPE mood AS ENUM ('good', 'bad');
+	CREATE TABLE t (k bigint, i int, w text, v varchar, e mood, day date);
+	INSERT INTO t SELECT nullif(i % 997, 3), i, 'key' || i % 100, 'key' || i % 10, 'bad', date '2000-01-01' + i % 7
+		FROM generate_series(1, 20000) AS i;
+	CREATE TABLE stored AS SELECT day, qsketch_agg(k) AS sk FROM t GROUP BY day;
+	CREATE ROLE usual;
+	GRANT SELECT ON t, stored TO usual;
+	ANALYZE;
+});
+
+my $small = "qsketch_new('multilevel', '64kB')";
+
+# What a query prints, with the calls replaced and as they are.
+sub both
+{
+	my ($query) = @_;
+	return map { my ($ret, $out, $err) = $node->psql('postgres', "SET qsketch.enable_worker_partial = $_; $query");
+		$err ne '' ? $err : $out } ('on', 'off');
+}
+
+# Is the call planned as the aggregate?
+sub plan_of
+{
+	my ($query, $before) = @_;
+	my ($ret, $out, $err) = $node->psql('postgres', ($before // '') . "EXPLAIN (VERBOSE, COSTS OFF) $query");
+	return $err ne '' ? $err : $out;
+}
+
+sub same
+{
+	my ($name, $call, $rest) = @_;
+	my $query = "SELECT $call FROM " . ($rest // 't');
+	my ($on, $off) = both($query);
+	unlike(plan_of($query), qr/partial\(/, "$name: planned as the aggregate");
+	is($on, $off, "$name: the same text");
+}
+
+same('keys', "partial('qsketch_agg(bigint)'::regprocedure, k)");
+same('template', "partial('qsketch_agg(bigint, qsketch)'::regprocedure, ROW(k, $small))");
+same('weight, template', "partial('qsketch_agg(text, bigint, qsketch)'::regprocedure, ROW(w, i::bigint, $small))");
+same('varchar', "partial('qsketch_agg(text)'::regprocedure, v::text)");
+same('collation', qq{partial('qsketch_agg(text, bigint)'::regprocedure, ROW(w COLLATE "POSIX", i::bigint))});
+same('top keys', "partial('qtop_agg(bigint, integer)'::regprocedure, ROW(k, 20))");
+same('top keys of text', "partial('qtop_agg(text, integer, qsketch)'::regprocedure, ROW(w, 20, $small))");
+same('filter', "partial('pbf_row_agg(bigint, bigint, pbf)'::regprocedure, ROW(k, i::bigint, pbf_new(1000, 10)))");
+same('Bloom filter', "partial('pbf_agg(bigint, pbf)'::regprocedure, ROW(k, pbf_new_bloom(1000)))");
+same('sets', "partial('qsets_agg(bigint, integer)'::regprocedure, ROW(k, i))");
+same('stored sketches', "partial('qsketch_merge_agg(qsketch)'::regprocedure, sk)", 'stored');
+same('groups', "day, partial('qsketch_agg(bigint)'::regprocedure, k)", 't GROUP BY day ORDER BY day');
+same('FILTER', "partial('qsketch_agg(bigint)'::regprocedure, k) FILTER (WHERE i < 100)");
+same('HAVING', 'day', "t GROUP BY day HAVING partial('qsketch_agg(bigint)'::regprocedure, k)::text <> '' ORDER BY day");
+same('a subquery', 's', "(SELECT partial('qsketch_agg(bigint)'::regprocedure, k) AS s FROM t) AS q");
+same('an oid', "partial('qsketch_agg(bigint)'::regprocedure::oid, k)");
+same('empty', "partial('qsketch_agg(bigint)'::regprocedure, k) IS NULL", 't WHERE false');
+same('only NULLs', "partial('qsketch_agg(bigint)'::regprocedure, k) IS NULL", 't WHERE k IS NULL');
+like(plan_of("SELECT partial('qsketch_agg(bigint)'::regprocedure, k) FROM t"), qr/QSketchScan/, 'a column scan');
+
+# Keys of any type, which the other aggregate does not take.
+my ($on, $off) = both("SELECT qsketch_estimate(partial('qsketch_agg(anyelement)'::regprocedure, e)::text::qsketch,
+	'bad'::mood) FROM t");
+is($on, 20000, 'enum, replaced');
+like($off, qr/could not determine the type of the keys/, 'enum, as it is');
+is((both("SELECT qsketch_estimate(partial('qsketch_agg(anyelement)'::regprocedure, ROW(k, w))::text::qsketch,
+	ROW(1::bigint, 'key1'::text)) > 0 FROM t"))[0], 't', 'a row is one key');
+
+# What is left as it is.
+like(plan_of("SELECT worker_partial_agg('qsketch_agg(bigint)'::regprocedure, k) FROM t"), qr/worker_partial_agg\(/,
+	'an aggregate of that name');
+like(plan_of("SELECT partial('sum(integer)'::regprocedure, i) FROM t"), qr/partial\(/, 'an aggregate of others');
+like(plan_of("SELECT partial('qsketch_agg(bigint)'::regprocedure, i) FROM t"), qr/partial\(/, 'another type');
+like(plan_of("SELECT partial('qsketch_agg(bigint, qsketch)'::regprocedure, k) FROM t"), qr/partial\(/, 'too few arguments');
+like(plan_of("SELECT partial('qsketch_agg(bigint)'::regprocedure, k ORDER BY k) FROM t"), qr/partial\(/, 'an order');
+like(plan_of('SELECT partial(i::oid, k) FROM t'), qr/partial\(/, 'no constant');
+like(plan_of('SELECT partial(0, k) FROM t'), qr/partial\(/, 'no aggregate');
+like(plan_of('SELECT partial(NULL, k) FROM t'), qr/partial\(/, 'no name');
+
+# Permissions: all that either way asks for.
+my $query = "SELECT partial('qsketch_agg(bigint)'::regprocedure, k)::text <> '' FROM t";
+foreach my $function ('FUNCTION partial(oid, anyelement)', 'FUNCTION qsketch_agg(bigint)',
+	'FUNCTION qsketch_agg_trans(qsketch, bigint)', 'FUNCTION qsketch_agg_combine(qsketch, qsketch)',
+	'FUNCTION qsketch_agg_final(qsketch)', 'FUNCTION qsketch_out(qsketch)')
+{
+	unlike(plan_of($query, 'SET ROLE usual;'), qr/partial\(/, "before revoking $function");
+	$node->safe_psql('postgres', "REVOKE EXECUTE ON $function FROM public");
+	my $plan = plan_of($query, 'SET ROLE usual;');
+	like($plan, qr/partial\(|permission denied for/, "left as it is without $function");
+	unlike(plan_of($query), qr/partial\(/, "but not for the owner");
+	my ($ret, $out, $err) = $node->psql('postgres', "PREPARE q AS $query; EXECUTE q; SET ROLE usual;
+		SELECT 'usual'; EXECUTE q;", on_error_stop => 0);
+	like("$out $err", $function =~ /partial/ ? qr/usual\n? .*permission denied for aggregate partial/s : qr/usual/,
+		"a plan does not outlive the role: $function");
+	$node->safe_psql('postgres', "GRANT EXECUTE ON $function TO public");
+}
+my ($ret, $out, $err) = $node->psql('postgres', "SET ROLE usual; PREPARE q AS $query; EXECUTE q; RESET ROLE;
+	REVOKE EXECUTE ON FUNCTION partial(oid, anyelement) FROM public; SET ROLE usual; EXECUTE q;", on_error_stop => 0);
+is($out, 't', 'permitted, once');
+like($err, qr/permission denied for aggregate partial/, 'a plan does not outlive a permission');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,36 @@
+/*
+ * base64.h
+ *		Base64 as in RFC 4648, section 4, padded: the text form of values.
+ *
+ * These are the plain loops; engine/base64.h has what is called.
+ *
+ * src/base/base64.h
+ */
+#ifndef QS_BASE64_H
+#define QS_BASE64_H
+
+#include "base/port.h"
+
+/* Length of the text of so many bytes, and how many bytes so much text is at most. */
+QS_INLINE uint64_t
+qs_base64_length(uint64_t bytes)
+{
+	return (bytes + 2) / 3 * 4;
+}
+
+QS_INLINE uint64_t
+qs_base64_bytes(uint64_t length)
+{
+	return length / 4 * 3;
+}
+
+/* Write qs_base64_length(count) characters. */
+extern void qs_base64_encode_plain(const uint8_t *bytes, size_t count, char *text);
+
+/*
+ * Read text into as many bytes as qs_base64_bytes(length) says, at most; tells
+ * how many came.  False: it is not base64.
+ */
+extern bool qs_base64_decode_plain(const char *text, size_t length, uint8_t *bytes, size_t *count);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * gpu_sets_parts.cu
+ *		Parts of the sets family on the GPU: a single pair, and the product of bits.
+ *
+ * src/bench/gpu_sets_parts.cu
+ */
+#include "gpu_sets.h"
+
+/* ---- one pair ---- */
+
+/* A collection of one set, of the even or odd multiples among 0 .. universe - 1, at random. */
+static void
+one_set(qi_collection *c, uint64_t universe, uint64_t draws, uint64_t seed)
+{
+	uint64_t count;
+	uint32_t *set = data_set(UNIFORM, universe, draws, seed, &count);
+
+	memset(c, 0, sizeof(*c));
+	c->sets = 1;
+	c->elements = count;
+	c->universe = universe;
+	if (qi_collection_alloc(c, &data_memory) != QS_OK)
+		exit(2);
+	memcpy(c->rank, set, count * sizeof(*set));
+	c->offset[1] = count;
+	free(set);
+}
+
+static double
+copy_bandwidth(qs_cuda *gpu, size_t bytes)
+{
+	void *a, *b;
+	cudaEvent_t at[2];
+	float ms, best = 1e9;
+
+	if (cudaMalloc(&a, bytes) || cudaMalloc(&b, bytes) || cudaEventCreate(&at[0]) ||
+		cudaEventCreate(&at[1]))
+		exit(2);
+	for (int i = 0; i < RUNS; i++)
+	{
+		cudaEventRecord(at[0], gpu->stream);
+		cudaMemcpyAsync(b, a, bytes, cudaMemcpyDeviceToDevice, gpu->stream);
+		cudaEventRecord(at[1], gpu->stream);
+		cudaEventSynchronize(at[1]);
+		cudaEventElapsedTime(&ms, at[0], at[1]);
+		best = ms < best ? ms : best;
+	}
+	cudaFree(a);
+	cudaFree(b);
+	return 2.0 * (double) bytes / best / 1e6;
+}
+
+void
+bench_single(qs_cuda *gpu)
+{
+	static const int method[] = { QI_MERGE, QI_SEARCH, QI_MERGE_SEARCH, QI_MERGE_HASH };
+	qi_collection a, b;
+	qi_cuda_request r = {};
+	uint64_t want;
+	double start, copy = copy_bandwidth(gpu, UINT64_C(1) << 30);
+
+	one_set(&a, 100000000, 10000000, 1);
+	one_set(&b, 100000000, 10000000, 2);
+	start = seconds();
+	want = qi_count32(qi_kernels_now(), (int32_t *) a.rank, a.elements, (int32_t *) b.rank,
+					  b.elements);
+	line("single", "elements of both", (double) (a.elements + b.elements), "");
+	line("single", "CPU, one core", (seconds() - start) * 1e3, "ms");
+	line("single", "copy bandwidth, read and written", copy, "GB/s");
+	must(qi_cuda_sets_load(gpu, &a, &r.rows), gpu, "load");
+	must(qi_cuda_sets_load(gpu, &b, &r.columns), gpu, "load");
+	qi_filter_init(&r.filter, 0, 0, 0);
+	for (int i = 0; i < 4; i++)
+	{
+		char what[100];
+		qi_cuda_pairs *pairs;
+		qi_pair pair = {};
+		uint64_t count;
+		bool over;
+		measured m;
+
+		r.method = method[i];
+		m = count_gpu(gpu, &r);
+		must(qi_cuda_pairs_open(gpu, &r, &pairs), gpu, "open");
+		must(qi_cuda_pairs_next(pairs, &pair, 1, &count, &over), gpu, "next");
+		qi_cuda_pairs_close(pairs);
+		check("single", qi_method_name(r.method), pair.common, want);
+		line("single", qi_method_name(r.method), m.product, "ms");
+		snprintf(what, sizeof(what), "%s, bytes read against copying", qi_method_name(r.method));
+		line("single", what, (double) (a.elements + b.elements) * 4 / m.product / 1e6 / copy, "");
+	}
+	qi_cuda_sets_destroy(r.rows);
+	qi_cuda_sets_destroy(r.columns);
+	qi_collection_free(&a);
+	qi_collection_free(&b);
+}
+
+/* ---- product ---- */
+
+__global__ void
+random_bits(uint32_t *bits, uint64_t words)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < words; i += stride)
+		bits[i] = (uint32_t) (qs_mix64(i) & qs_mix64(i + words));
+}
+
+__global__ void
+compare_counts(const uint32_t *a, const uint32_t *b, uint64_t sets, unsigned long long *different)
+{
+	for (uint64_t i = blockIdx.x; i < sets; i += gridDim.x)
+		for (uint64_t j = i + 1 + threadIdx.x; j < sets; j += blockDim.x)
+			if (a[i * sets + j] != b[i * sets + j])
+				atomicAdd(different, 1);
+}
+
+static float
+time_product(qs_cuda *gpu, const qi_bits *bits, qi_product how, const qi_strip *strip)
+{
+	cudaEvent_t at[2];
+	float ms, best = 1e9;
+
+	cudaEventCreate(&at[0]);
+	cudaEventCreate(&at[1]);
+	for (int i = 0; i < RUNS; i++)
+	{
+		cudaMemsetAsync(strip->count, 0, strip->rows * strip->width * 4, gpu->stream);
+		cudaEventRecord(at[0], gpu->stream);
+		must(qi_bits_multiply(gpu, bits, true, how, strip), gpu, "product");
+		cudaEventRecord(at[1], gpu->stream);
+		must(qs_cuda_sync(gpu), gpu, "product");
+		cudaEventElapsedTime(&ms, at[0], at[1]);
+		best = ms < best ? ms : best;
+	}
+	return best;
+}
+
+void
+bench_product(qs_cuda *gpu)
+{
+	const uint64_t sets = 8192, words = 8192;
+	double operations = (double) sets * (sets + QI_TILE) / 2 * words * 32;
+	qi_bits bits = {};
+	qi_strip tensor = { NULL, 0, sets, sets }, popc = tensor;
+	uint64_t held = 0;
+
+	bits.words = words;
+	bits.columns = words * 32;
+	must(qi_device_alloc(gpu, &held, sets * words * 4, (void **) &bits.row), gpu, "bits");
+	must(qi_device_alloc(gpu, &held, sets * sets * 4, (void **) &tensor.count), gpu, "counts");
+	must(qi_device_alloc(gpu, &held, sets * sets * 4, (void **) &popc.count), gpu, "counts");
+	bits.other = bits.row;
+	random_bits<<<1024, 256, 0, gpu->stream>>>(bits.row, sets * words);
+	line("product", "tensor cores, k = 8192",
+		 operations / time_product(gpu, &bits, QI_PRODUCT_TENSOR, &tensor) / 1e12,
+		 "Pbit-operations/s");
+	line("product", "popc, k = 8192",
+		 operations / time_product(gpu, &bits, QI_PRODUCT_POPC, &popc) / 1e12, "Pbit-operations/s");
+	cudaMemsetAsync(gpu->result, 0, 8, gpu->stream);
+	compare_counts<<<1024, 256, 0, gpu->stream>>>(tensor.count, popc.count, sets,
+												  (unsigned long long *) gpu->result);
+	must(qs_read_result(gpu, 1), gpu, "compare");
+	check("product", "counts that differ", gpu->host_result[0], 0);
+	qi_device_free(gpu, &held, bits.row, sets * words * 4);
+	qi_device_free(gpu, &held, tensor.count, sets * sets * 4);
+	qi_device_free(gpu, &held, popc.count, sets * sets * 4);
+}

@@ -1,0 +1,110 @@
+/*
+ * filter_cuda.c
+ *		Filters on a GPU: the worker's operations on the CUDA engine.
+ *
+ * src/gpu/filter_cuda.c
+ */
+#include "gpu/cuda.h"
+#include "gpu/filter_device.h"
+
+#include "filter/format.h"
+#include "filter_cuda.h"
+
+typedef struct Filter
+{
+	qf_cuda_filter *filter;
+	uint64 bytes;
+} Filter;
+
+static qs_status
+cuda_create(void *device, const qf_params *params, void **filter)
+{
+	GpuCudaDevice *d = device;
+	uint64 before = GpuCudaHeld(d);
+	Filter *made;
+	qs_status status;
+
+	*filter = NULL;
+	if (!GpuCudaHasRoom(d, qf_dense_size(params)))
+		return QS_NO_MEMORY;
+	made = calloc(1, sizeof(Filter));
+	if (made == NULL)
+		return QS_NO_MEMORY;
+	status = qf_cuda_create(d->gpu, params, &made->filter);
+	if (status != QS_OK)
+	{
+		free(made);
+		return status;
+	}
+	made->bytes = GpuCudaHeld(d) - before;
+	*filter = made;
+	return QS_OK;
+}
+
+static void
+cuda_destroy(void *filter)
+{
+	qf_cuda_destroy(((Filter *) filter)->filter);
+	free(filter);
+}
+
+static qs_status
+cuda_write(void *filter, uint64 offset, const uint8 *from, size_t bytes)
+{
+	return qf_cuda_put(((Filter *) filter)->filter, offset, from, bytes);
+}
+
+static qs_status
+cuda_read(void *filter, uint64 offset, uint8 *to, size_t bytes)
+{
+	return qf_cuda_get(((Filter *) filter)->filter, offset, to, bytes);
+}
+
+static qs_status
+cuda_set(void *filter, const uint32 *position, size_t count)
+{
+	return qf_cuda_set(((Filter *) filter)->filter, position, count);
+}
+
+static qs_status
+cuda_insert(void *filter, const qf_batch *batch)
+{
+	return qf_cuda_insert(((Filter *) filter)->filter, batch);
+}
+
+static qs_status
+cuda_query(void *filter, const uint64 *key, size_t count, int64 *set)
+{
+	return qf_cuda_query(((Filter *) filter)->filter, key, count, set);
+}
+
+static qs_status
+cuda_contains(void *filter, const uint64 *key, size_t count, int64 *found)
+{
+	return qf_cuda_contains(((Filter *) filter)->filter, key, count, found);
+}
+
+static qs_status
+cuda_ones(void *filter, uint64 *ones)
+{
+	return qf_cuda_ones(((Filter *) filter)->filter, ones);
+}
+
+static uint64
+cuda_bytes(const void *filter)
+{
+	return ((const Filter *) filter)->bytes;
+}
+
+const GpuFilterDeviceOps gpu_cuda_filters = {
+	.create = cuda_create,
+	.destroy = cuda_destroy,
+	.write = cuda_write,
+	.read = cuda_read,
+	.set = cuda_set,
+	.insert = cuda_insert,
+	.query = cuda_query,
+	.contains = cuda_contains,
+	.ones = cuda_ones,
+	.bytes = cuda_bytes,
+};

@@ -1,0 +1,215 @@
+/*
+ * filter_engine.c
+ *		The GPU engine of backends: the filter of an aggregate on a device.
+ *
+ * A filter starts here, in explicit form.  With the batch of rows that may make it
+ * dense, or too full for the CPU's caches to be as fast, it goes to a device: its
+ * bits and all further rows are sent there, and only the number of rows is known
+ * here.  Whoever wants to read it settles it: its bits come back, and stay.  Bits
+ * are a union, so it does not matter when it goes.
+ *
+ * Merging is the CPU's: it reads one filter and writes another, of which one
+ * would have to go over the bus, which is slower.
+ *
+ * "remote" points to a Remote in the filter's memory context, which drops the
+ * device's filter when the context goes away.
+ *
+ * src/gpu/filter_engine.c
+ */
+#include "gpu/filter_client.h"
+#include "gpu/filter_gpu.h"
+#include "gpu/settings.h"
+
+#include <math.h>
+
+#include "utils/palloc.h"
+
+/* Up to this size filters stay where they are until so many bits are set. */
+#define STAY_BYTES (2 * 1024 * 1024)
+#define STAY_ONES  65536
+
+typedef struct Remote
+{
+	GpuRef ref;   /* serial 0: none */
+	uint64 given; /* to the device: see GpuFilterState */
+	MemoryContextCallback callback;
+} Remote;
+
+static void
+drop_remote(void *argument)
+{
+	Remote *remote = argument;
+
+	if (remote->ref.serial != 0)
+		GpuDropEntry(&remote->ref);
+	remote->ref.serial = 0;
+}
+
+/* The bits of a filter are on a device now, which was given so much. */
+static void
+become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
+{
+	MemoryContext context = f->memory->context;
+	Remote *remote = MemoryContextAllocZero(context, sizeof(Remote));
+
+	remote->ref = *ref;
+	remote->given = given;
+	remote->callback.func = drop_remote;
+	remote->callback.arg = remote;
+	MemoryContextRegisterResetCallback(context, &remote->callback);
+	qf_free(f);
+	f->slots = 0;
+	f->form = QF_DENSE;
+	f->remote = remote;
+}
+
+/* Take a filter to a device; it stays here if there is no memory. */
+static void
+move(qf_filter *f)
+{
+	GpuRef ref;
+
+	if (GpuFilterCreate(&f->params, &ref))
+		become_remote(f, &ref, GpuFilterSendBits(&ref, f));
+	else
+		GpuCount(COUNT_FALLBACKS, 1);
+}
+
+/*
+ * Rows that set less than one bit on average cost the CPU little more than it takes
+ * to send them.
+ */
+const char *
+GpuFilterReason(const qf_params *p)
+{
+	if (gpu_backend == BACKEND_GPU)
+		return NULL;
+	if (gpu_backend == BACKEND_CPU)
+		return "qsketch.backend is cpu";
+	if (GpuStateNow() != GPU_READY)
+		return GpuMissingReason();
+	if (qf_dense_size(p) < (uint64) gpu_min_size * 1024)
+		return "the filter is smaller than qsketch.gpu_min_size";
+	return p->k * qf_probability(p) < 1 ? "rows set less than one bit of the filter on average"
+										: NULL;
+}
+
+/* Should filters of these parameters go to a device? */
+static bool
+wants_device(const qf_params *p)
+{
+	return GpuFilterReason(p) == NULL;
+}
+
+/*
+ * With how many set bits.  The way there and back takes some time, whereas the CPU
+ * is hardly slower as long as the bits are in its caches; qsketch.backend = gpu
+ * does not ask.
+ */
+static double
+leaves_with(const qf_params *p)
+{
+	bool stays = gpu_backend != BACKEND_GPU && qf_dense_size(p) <= STAY_BYTES;
+
+	return stays ? Max(STAY_ONES, qf_explicit_limit(p)) : qf_explicit_limit(p);
+}
+
+/* Bits that rows set at most: k of each, or of many, which draw, all but surely. */
+static double
+bits_of(const qf_params *p, const qf_batch *b)
+{
+	double all = (double) p->k * (double) b->count;
+	double mean = all * qf_probability(p);
+
+	return b->copies ? all : Min(all, mean + 6 * sqrt(mean) + 6);
+}
+
+/* Is this the batch that a filter leaves with? */
+static bool
+leaves_now(const qf_filter *f, const qf_batch *b)
+{
+	double limit = leaves_with(&f->params);
+
+	return wants_device(&f->params) && (double) f->ones <= limit &&
+		   (double) f->ones + bits_of(&f->params, b) > limit;
+}
+
+static qs_status
+gpu_insert(qf_filter *f, const qf_batch *b)
+{
+	Remote *remote;
+	int64 rows;
+	qs_status status;
+
+	if (f->remote == NULL && leaves_now(f, b))
+		move(f);
+	remote = f->remote;
+	if (remote == NULL)
+		return qf_engine_cpu.insert(f, b);
+	rows = qf_batch_rows(b);
+	status = rows < 0 ? QS_TOTAL_OVERFLOW : qf_count_rows(f, rows, b->row == NULL);
+	if (status == QS_OK)
+		remote->given += GpuFilterSendRows(&remote->ref, b);
+	return status;
+}
+
+static qs_status
+gpu_settle(qf_filter *f)
+{
+	Remote *remote = f->remote;
+	qf_filter here;
+	qs_status status;
+
+	if (remote == NULL)
+		return QS_OK;
+	qf_init(&here, &f->params, f->memory);
+	here.keys = f->keys;
+	here.rows = f->rows;
+	status = GpuFilterDownload(&remote->ref, remote->given, &here);
+	if (status != QS_OK)
+		return status;
+	drop_remote(remote);
+	*f = here;
+	return QS_OK;
+}
+
+static qs_status
+gpu_merge(qf_filter *into, const qf_filter *from)
+{
+	qs_status status = gpu_settle(into);
+
+	return status == QS_OK ? qf_engine_cpu.merge(into, from) : status;
+}
+
+static void
+gpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_t *set)
+{
+	qf_engine_cpu.query(f, fingerprint, count, set);
+}
+
+static void
+gpu_contains(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
+{
+	qf_engine_cpu.contains(f, fingerprint, count, found);
+}
+
+static size_t
+gpu_batch(const qf_filter *f)
+{
+	return f->remote ? GPU_SLOT_KEYS : QF_BATCH;
+}
+
+static const qf_engine gpu_engine = {
+	.insert = gpu_insert,
+	.query = gpu_query,
+	.contains = gpu_contains,
+	.merge = gpu_merge,
+	.settle = gpu_settle,
+	.batch = gpu_batch,
+};
+
+const qf_engine *
+GpuFilterEngine(void)
+{
+	return GpuIsWanted() ? &gpu_engine : &qf_engine_cpu;
+}

@@ -1,0 +1,190 @@
+/*
+ * filter_serve.c
+ *		What the GPU worker does with filters: the servant of their requests.
+ *
+ * For each entry of the shared table the worker has the filter on a device, and
+ * counts what it was given.  A filter never grows, so that a device that had
+ * memory for it has enough for all that follows.
+ *
+ * src/gpu/filter_serve.c
+ */
+#include "gpu/filter_device.h"
+#include "gpu/filter_request.h"
+#include "gpu/settings.h"
+#include "gpu/worker.h"
+
+typedef struct Holding
+{
+	void *filter; /* NULL: there is none */
+	int device;
+	uint64 given; /* see GpuFilterState */
+} Holding;
+
+static Holding holding[GPU_ENTRIES];
+
+/* What filters ask of the devices. */
+static const GpuFilterDeviceOps *
+device_ops(void)
+{
+	return gpu_device_ops->filter;
+}
+
+static qs_status
+serve_create(GpuSlot *slot)
+{
+	const qf_params *params = (const qf_params *) slot->shape.bytes;
+	Holding *h = &holding[slot->entry.index];
+	int i = GpuChooseDevice();
+	qs_status status;
+
+	if (gpu_fault == FAULT_MEMORY)
+		return QS_NO_MEMORY;
+	do
+		status = device_ops()->create(gpu_device[i], params, &h->filter);
+	while (status == QS_NO_MEMORY && GpuMakeRoom(i));
+	h->device = i;
+	h->given = 0;
+	if (status != QS_OK)
+		return status;
+	pg_atomic_fetch_add_u64(&gpu_shared->device[i].values, 1);
+	GpuCount(COUNT_CREATED, 1);
+	return QS_OK;
+}
+
+static qs_status
+serve_write(Holding *h, GpuSlot *slot)
+{
+	h->given += slot->bytes;
+	GpuCount(COUNT_BYTES_IN, slot->bytes);
+	return device_ops()->write(h->filter, slot->offset, GpuSlotData(slot), slot->bytes);
+}
+
+static qs_status
+serve_set(Holding *h, GpuSlot *slot)
+{
+	h->given += slot->count;
+	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint32));
+	return device_ops()->set(h->filter, (const uint32 *) GpuSlotData(slot), slot->count);
+}
+
+static qs_status
+serve_insert(Holding *h, GpuSlot *slot)
+{
+	const GpuFilterRows *rows = (const GpuFilterRows *) slot->shape.bytes;
+	const uint64 *key = (const uint64 *) GpuSlotData(slot);
+	const uint64 *number = slot->weighted ? key + slot->count : NULL;
+	qf_batch batch = { .fingerprint = key,
+					   .count = slot->count,
+					   .nonce = rows->nonce,
+					   .first_row = rows->first,
+					   .row = rows->ids ? number : NULL,
+					   .copies = rows->ids ? NULL : (const int64 *) number };
+
+	h->given += slot->count;
+	GpuCount(COUNT_BATCHES, 1);
+	GpuCount(COUNT_KEYS, slot->count);
+	GpuCount(COUNT_BYTES_IN, slot->count * (slot->weighted ? 16 : 8));
+	return device_ops()->insert(h->filter, &batch);
+}
+
+static qs_status
+serve_lookup(Holding *h, GpuSlot *slot)
+{
+	uint64 *key = (uint64 *) GpuSlotData(slot);
+	int64 *answer = (int64 *) key;
+
+	GpuCount(COUNT_QUERIES, 1);
+	GpuCount(COUNT_LOOKUPS, slot->count);
+	GpuCount(COUNT_BYTES_IN, slot->count * 8);
+	GpuCount(COUNT_BYTES_OUT, slot->count * 8);
+	return slot->op == FILTER_QUERY ? device_ops()->query(h->filter, key, slot->count, answer)
+									: device_ops()->contains(h->filter, key, slot->count, answer);
+}
+
+static qs_status
+serve_fetch(Holding *h, GpuSlot *slot)
+{
+	GpuFilterState *state = (GpuFilterState *) slot->shape.bytes;
+
+	GpuCount(COUNT_FETCHES, 1);
+	state->given = h->given;
+	return device_ops()->ones(h->filter, &state->ones);
+}
+
+static qs_status
+serve_read(Holding *h, GpuSlot *slot)
+{
+	GpuCount(COUNT_BYTES_OUT, slot->bytes);
+	return device_ops()->read(h->filter, slot->offset, GpuSlotData(slot), slot->bytes);
+}
+
+/* A request for a filter that is there. */
+static qs_status
+serve_held(Holding *h, GpuSlot *slot)
+{
+	switch ((GpuFilterOp) slot->op)
+	{
+		case FILTER_WRITE:
+			return serve_write(h, slot);
+		case FILTER_SET:
+			return serve_set(h, slot);
+		case FILTER_INSERT:
+			return serve_insert(h, slot);
+		case FILTER_QUERY:
+		case FILTER_CONTAINS:
+			return serve_lookup(h, slot);
+		case FILTER_FETCH:
+			return serve_fetch(h, slot);
+		case FILTER_READ:
+			return serve_read(h, slot);
+		default:
+			return QS_DEVICE_ERROR;
+	}
+}
+
+static bool
+is_for_keys(int op)
+{
+	return op == FILTER_INSERT || op == FILTER_QUERY || op == FILTER_CONTAINS;
+}
+
+static qs_status
+serve_filter(GpuSlot *slot)
+{
+	Holding *h = &holding[slot->entry.index];
+
+	if (gpu_fault == FAULT_ERROR && is_for_keys(slot->op))
+		return QS_DEVICE_ERROR;
+	if (slot->op == FILTER_CREATE)
+		return serve_create(slot);
+	return h->filter ? serve_held(h, slot) : QS_NO_MEMORY;
+}
+
+static void
+drop_filter(int index)
+{
+	Holding *h = &holding[index];
+
+	if (h->filter == NULL)
+		return;
+	device_ops()->destroy(h->filter);
+	h->filter = NULL;
+	pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
+}
+
+static GpuPlace
+place_of_filter(int index)
+{
+	const Holding *h = &holding[index];
+	GpuPlace place = { .device = h->device, .on_device = h->filter != NULL };
+
+	if (place.on_device)
+		place.bytes = device_ops()->bytes(h->filter);
+	return place;
+}
+
+const GpuServant gpu_filter_servant = {
+	.serve = serve_filter,
+	.drop = drop_filter,
+	.place = place_of_filter,
+};

@@ -1,0 +1,234 @@
+/*
+ * activity_view.c
+ *		What SQL can see of what backends are at, and of what they have done.
+ *
+ * What a process of another user is at only those may see who may see it in
+ * pg_stat_activity; of others there are the pid and the database alone.
+ *
+ * src/pg/activity_view.c
+ */
+#include "pg/activity.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_authid.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+
+/* How often a place is read again that is being changed. */
+#define ATTEMPTS 100
+
+/* The shared memory, or an error that says how to get it. */
+static ActivityShared *
+memory(void)
+{
+	ActivityShared *shared = ActivityMemory();
+
+	if (shared == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("qsketch has no shared memory for what backends do"),
+#if PG_VERSION_NUM >= 170000
+				 errhint("There is too little dynamic shared memory; or load qsketch at server "
+						 "start, by shared_preload_libraries.")));
+#else
+				 errhint("Load qsketch at server start, by shared_preload_libraries, or use "
+						 "PostgreSQL 17 or later.")));
+#endif
+	return shared;
+}
+
+/* ---- what is being done ---- */
+
+/* What one place says, read as a whole. */
+typedef struct Seen
+{
+	ActivityCommand command;
+	int pid;
+	int leader;
+	Oid database;
+	Oid role;
+	Oid relation;
+	uint64 id;
+	uint64 value[ACTIVITY_VALUES];
+} Seen;
+
+static void
+copy(const Activity *activity, Seen *seen)
+{
+	int i;
+
+	seen->command = activity->command;
+	seen->pid = activity->pid;
+	seen->leader = activity->leader;
+	seen->database = activity->database;
+	seen->role = activity->role;
+	seen->relation = activity->relation;
+	seen->id = activity->id;
+	for (i = 0; i < ACTIVITY_VALUES; i++)
+		seen->value[i] = pg_atomic_read_u64((pg_atomic_uint64 *) &activity->value[i]);
+}
+
+/* Read a place; false: nothing is being done there, by a process with this number. */
+static bool
+see(Activity *activity, int process, Seen *seen)
+{
+	int i;
+
+	for (i = 0; i < ATTEMPTS; i++)
+	{
+		uint32 before = pg_atomic_read_u32(&activity->version);
+
+		pg_read_barrier();
+		copy(activity, seen);
+		pg_read_barrier();
+		if (before % 2 == 0 && pg_atomic_read_u32(&activity->version) == before)
+			return seen->command != ACTIVITY_NONE && GetPGProcByNumber(process)->pid == seen->pid;
+		pg_usleep(10);
+	}
+	return false;
+}
+
+/* Columns of qsketch_progress_of_processes(). */
+enum
+{
+	COLUMN_PID,
+	COLUMN_LEADER,
+	COLUMN_DATABASE,
+	COLUMN_ID,
+	COLUMN_RELATION,
+	COLUMN_COMMAND,
+	COLUMN_PHASE,
+	COLUMN_BACKEND,
+	COLUMN_WORKERS,
+	COLUMN_PAGES,
+	COLUMN_PAGES_DONE,
+	COLUMN_KEYS,
+	COLUMN_SETS,
+	COLUMN_SETS_DONE,
+	COLUMN_PAIRS,
+	COLUMNS
+};
+
+typedef struct Row
+{
+	Datum value[COLUMNS];
+	bool null[COLUMNS];
+} Row;
+
+static void
+put(Row *row, int column, Datum value)
+{
+	row->value[column] = value;
+	row->null[column] = false;
+}
+
+static void
+put_text(Row *row, int column, const char *text)
+{
+	put(row, column, CStringGetTextDatum(text));
+}
+
+static void
+put_number(Row *row, int column, uint64 number)
+{
+	put(row, column, Int64GetDatum((int64) number));
+}
+
+static bool
+may_see(const Seen *seen)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+		   has_privs_of_role(GetUserId(), seen->role);
+}
+
+static void
+put_details(Row *row, const Seen *seen)
+{
+	static const char *const phase_of_scan[] = { "starting", "scanning", "merging", "finished" };
+	static const char *const phase_of_pairs[] = { "preparing", "searching", "merging", "finished" };
+	bool scan = seen->command == ACTIVITY_SCAN;
+	uint64 phase = Min(seen->value[ACTIVITY_PHASE], PHASE_FINISHED);
+
+	put_number(row, COLUMN_ID, seen->id);
+	put_text(row, COLUMN_COMMAND, scan ? "column scan" : "set_pairs");
+	put_text(row, COLUMN_PHASE, scan ? phase_of_scan[phase] : phase_of_pairs[phase]);
+	put_text(row, COLUMN_BACKEND, seen->value[ACTIVITY_ON_GPU] ? "gpu" : "cpu");
+	put_number(row, COLUMN_WORKERS, seen->value[ACTIVITY_WORKERS]);
+	if (scan)
+		put(row, COLUMN_RELATION, ObjectIdGetDatum(seen->relation));
+	if (seen->value[ACTIVITY_TOTAL] > 0)
+	{
+		put_number(row, scan ? COLUMN_PAGES : COLUMN_SETS, seen->value[ACTIVITY_TOTAL]);
+		put_number(row, scan ? COLUMN_PAGES_DONE : COLUMN_SETS_DONE,
+				   Min(seen->value[ACTIVITY_DONE], seen->value[ACTIVITY_TOTAL]));
+	}
+	put_number(row, scan ? COLUMN_KEYS : COLUMN_PAIRS, seen->value[ACTIVITY_FOUND]);
+}
+
+/* qsketch_progress_of_processes(): a row for each process of each command. */
+PG_FUNCTION_INFO_V1(qsketch_progress_of_processes);
+Datum
+qsketch_progress_of_processes(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	ActivityShared *shared = memory();
+	int i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (i = 0; i < shared->processes * ACTIVITY_DEPTH; i++)
+	{
+		Seen seen;
+		Row row;
+
+		if (!see(&shared->activity[i], i / ACTIVITY_DEPTH, &seen))
+			continue;
+		memset(row.null, true, sizeof(row.null));
+		put(&row, COLUMN_PID, Int32GetDatum(seen.pid));
+		put(&row, COLUMN_DATABASE, ObjectIdGetDatum(seen.database));
+		if (seen.leader != 0)
+			put(&row, COLUMN_LEADER, Int32GetDatum(seen.leader));
+		if (may_see(&seen))
+			put_details(&row, &seen);
+		tuplestore_putvalues(result->setResult, result->setDesc, row.value, row.null);
+	}
+	return (Datum) 0;
+}
+
+/* ---- what has been done ---- */
+
+/* qsketch_stat_counts(): the counters, and since when they count. */
+PG_FUNCTION_INFO_V1(qsketch_stat_counts);
+Datum
+qsketch_stat_counts(PG_FUNCTION_ARGS)
+{
+	ActivityShared *shared = memory();
+	Datum values[STAT_COUNTERS + 1];
+	bool nulls[STAT_COUNTERS + 1] = { 0 };
+	TupleDesc descriptor;
+	int i;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	for (i = 0; i < STAT_COUNTERS; i++)
+		values[i] = Int64GetDatum((int64) pg_atomic_read_u64(&shared->counter[i]));
+	values[STAT_COUNTERS] = TimestampTzGetDatum((TimestampTz) pg_atomic_read_u64(&shared->since));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}
+
+/* qsketch_stat_reset(): count anew; who may call it, its privileges say. */
+PG_FUNCTION_INFO_V1(qsketch_stat_reset);
+Datum
+qsketch_stat_reset(PG_FUNCTION_ARGS)
+{
+	ActivityShared *shared = memory();
+	int i;
+
+	for (i = 0; i < STAT_COUNTERS; i++)
+		pg_atomic_write_u64(&shared->counter[i], 0);
+	pg_atomic_write_u64(&shared->since, (uint64) GetCurrentTimestamp());
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,198 @@
+/*
+ * collect.c
+ *		Sketches that the scans of several tables fill one after the other.
+ *
+ * Under a serial Append each child could return a sketch of its own, to be merged
+ * by Finalize Aggregate; but making, filling and merging one costs more than
+ * reading a small partition.  So each child hands over what it has filled to the
+ * next one that is executed, whichever that is when partitions are pruned, and
+ * returns no row.  The last child of Append is QSketchCollect, which has no table
+ * and returns the sketches.
+ *
+ * They find one another by a parameter that nothing else knows (as a recursive
+ * union and its scan of the work table do): its value is where the sketches are
+ * kept.
+ *
+ * src/scan/collect.c
+ */
+#include "scan/scan.h"
+
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "utils/memutils.h"
+
+struct ScanHandover
+{
+	MemoryContext context;
+	SketchedColumn *column; /* NULL: nothing has been filled */
+};
+
+typedef struct CollectState
+{
+	CustomScanState css;
+	ScanHandover *handover;
+	int count;
+} CollectState;
+
+static Node *create_state(CustomScan *cscan);
+
+static const CustomScanMethods collect_methods = {
+	.CustomName = "QSketchCollect",
+	.CreateCustomScanState = create_state,
+};
+
+/* What the nodes with this parameter share. */
+ScanHandover *
+ScanHandoverOf(EState *estate, int param)
+{
+	ParamExecData *data = &estate->es_param_exec_vals[param];
+	ScanHandover *handover;
+
+	if (data->value == 0)
+	{
+		handover = MemoryContextAllocZero(estate->es_query_cxt, sizeof(ScanHandover));
+		handover->context = AllocSetContextCreate(estate->es_query_cxt, "QSketchScan handed over",
+												  ALLOCSET_SMALL_SIZES);
+		data->value = PointerGetDatum(handover);
+	}
+	return (ScanHandover *) DatumGetPointer(data->value);
+}
+
+/* Where a child that begins finds its sketches: false if it must start them, in this context. */
+bool
+ScanHandoverTake(ScanHandover *handover, SketchedColumn *column, int count, MemoryContext *context)
+{
+	int i;
+
+	*context = handover->context;
+	if (handover->column == NULL)
+	{
+		MemoryContextReset(handover->context);
+		return false;
+	}
+	for (i = 0; i < count; i++)
+		SketchedColumnTakeOver(&column[i], &handover->column[i]);
+	return true;
+}
+
+/* A child has filled them. */
+void
+ScanHandoverGive(ScanHandover *handover, SketchedColumn *column)
+{
+	handover->column = column;
+}
+
+static void
+begin(CustomScanState *node, EState *estate, int eflags)
+{
+	CollectState *state = (CollectState *) node;
+	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
+
+	state->handover = ScanHandoverOf(estate, intVal(linitial(cscan->custom_private)));
+	state->count = list_length(cscan->custom_scan_tlist);
+}
+
+/*
+ * The one row, if any child was executed.  Its sketches stay where they are until
+ * the next run begins.  Not by ExecScan(), which takes a scan without a table for
+ * a join when it rechecks rows.
+ */
+static TupleTableSlot *
+exec(CustomScanState *node)
+{
+	CollectState *state = (CollectState *) node;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+	const SketchedColumn *column = state->handover->column;
+	int i;
+
+	ExecClearTuple(slot);
+	if (column == NULL)
+		return projection ? ExecClearTuple(projection->pi_state.resultslot) : slot;
+	for (i = 0; i < state->count; i++)
+		slot->tts_values[i] = SketchedColumnResult(&column[i], &slot->tts_isnull[i]);
+	state->handover->column = NULL;
+	ExecStoreVirtualTuple(slot);
+	if (projection == NULL)
+		return slot;
+	ResetExprContext(node->ss.ps.ps_ExprContext);
+	node->ss.ps.ps_ExprContext->ecxt_scantuple = slot;
+	return ExecProject(projection);
+}
+
+static void
+end(CustomScanState *node)
+{
+}
+
+static void
+rescan(CustomScanState *node)
+{
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "QSketchCollect",
+	.BeginCustomScan = begin,
+	.ExecCustomScan = exec,
+	.EndCustomScan = end,
+	.ReScanCustomScan = rescan,
+};
+
+static Node *
+create_state(CustomScan *cscan)
+{
+	CollectState *state = (CollectState *) newNode(sizeof(CollectState), T_CustomScanState);
+
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+static Plan *
+plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
+		  List *custom_plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	AttrNumber resno = 1;
+	ListCell *cell;
+
+	foreach (cell, path->path.pathtarget->exprs)
+		scan->custom_scan_tlist =
+			lappend(scan->custom_scan_tlist,
+					makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
+	scan->scan.plan.targetlist = tlist;
+	scan->custom_private = path->custom_private;
+	scan->flags = path->flags;
+	scan->methods = &collect_methods;
+	return &scan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "QSketchCollect",
+	.PlanCustomPath = plan_path,
+};
+
+/* What stands last under Append and returns the aggregates of the target. */
+Path *
+ScanCollectPath(RelOptInfo *rel, PathTarget *target, bool parallel_safe, int param)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = target;
+	path->path.parallel_safe = parallel_safe;
+	path->path.rows = 1;
+	path->path.startup_cost = path->path.total_cost = cpu_tuple_cost;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_private = list_make1(makeInteger(param));
+	path->methods = &path_methods;
+	return &path->path;
+}
+
+void
+ScanCollectInit(void)
+{
+	RegisterCustomScanMethods(&collect_methods);
+}

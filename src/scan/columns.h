@@ -1,0 +1,75 @@
+/*
+ * columns.h
+ *		Where a column lies in a tuple on a page, and its value there.
+ *
+ * src/scan/columns.h
+ */
+#ifndef QS_SCAN_COLUMNS_H
+#define QS_SCAN_COLUMNS_H
+
+#include "scan/scan.h"
+
+#include "access/tupmacs.h"
+
+extern bool ColumnGetAny(const ColumnPlace *place, Relation relation, HeapTupleHeader header,
+						 uint16 length, Datum *value);
+
+/* Does a bitmap of NULLs say that none of the first attributes is NULL? */
+static inline bool
+ColumnNoneNull(const bits8 *bitmap, int attributes)
+{
+	int i;
+
+	for (i = 0; i < attributes; i++)
+		if (att_isnull(i, bitmap))
+			return false;
+	return true;
+}
+
+/* Is the column at its fixed offset in this tuple? */
+static inline bool
+ColumnAtOffset(const ColumnPlace *place, HeapTupleHeader tuple)
+{
+	return HeapTupleHeaderGetNatts(tuple) >= place->attribute &&
+		   (!(tuple->t_infomask & HEAP_HASNULL) || ColumnNoneNull(tuple->t_bits, place->attribute));
+}
+
+static inline const char *
+ColumnAt(const ColumnPlace *place, HeapTupleHeader tuple)
+{
+	return (const char *) tuple + tuple->t_hoff + place->offset;
+}
+
+/* Only the bitmap of NULLs is looked at, if the tuple has the column. */
+static inline bool
+ColumnIsNull(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, uint16 length)
+{
+	Datum value;
+
+	if (unlikely(HeapTupleHeaderGetNatts(tuple) < place->attribute))
+		return !ColumnGetAny(place, relation, tuple, length, &value);
+	return (tuple->t_infomask & HEAP_HASNULL) && att_isnull(place->attribute - 1, tuple->t_bits);
+}
+
+static inline int64
+ColumnInteger(const char *value, KeyKind kind)
+{
+	if (kind == KEY_INT8)
+		return *(const int64 *) value;
+	if (kind == KEY_INT4)
+		return *(const int32 *) value;
+	return *(const int16 *) value;
+}
+
+/* Have the second-level cache fetch the share of the i-th tuple. */
+static inline void
+FetchAhead(const PageTuples *tuples, int i)
+{
+	int offset = i * tuples->share;
+	int end = Min(offset + tuples->share, BLCKSZ);
+
+	for (; offset < end; offset += QS_CACHE_LINE)
+		__builtin_prefetch(tuples->next_page + offset, 0, 2);
+}
+
+#endif

@@ -1,0 +1,393 @@
+/*
+ * conditions.c
+ *		What the clauses of a condition are, and in which order they are tested.
+ *
+ * Tested on the page are, for a column and something without a column (a constant,
+ * a parameter, now() - interval '1 day'):
+ *
+ *	< <= = <> >= >	of integers in any combination of widths, of floats likewise,
+ *					of boolean, dates, times, timestamps with and without time zone
+ *	= <>			of text, if equality under the collation is that of the bytes,
+ *					and of bytea
+ *	IN, NOT IN		of all these: = ANY (array), <> ALL (array)
+ *	IS [NOT] NULL, and a boolean column itself, NOT, IS TRUE, IS FALSE
+ *
+ * Operators are known by OID: built-in ones, whose place in the btree family of
+ * their type says what they do.
+ *
+ * Order: that of the planner (security level, then cost), except that tests on
+ * the page of constants come first.  They raise no error and are leakproof, so
+ * nobody can tell, but from the time it takes.
+ *
+ * src/scan/conditions.c
+ */
+#include "scan/conditions.h"
+
+#include "access/transam.h"
+#include "catalog/pg_type_d.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/typcache.h"
+
+/*
+ * Share of cpu_operator_cost that a test on the page takes, and of cpu_tuple_cost
+ * that a tuple takes to be looked at by the executor.
+ */
+#define PAGE_TEST_SHARE  0.3
+#define EXPRESSION_SHARE 0.5
+
+/* Strings that a value is compared with one by one; for more the executor has hash tables. */
+#define STRINGS_MAX 8
+
+static ValueKind
+kind_of(Oid type)
+{
+	switch (type)
+	{
+		case BOOLOID:
+			return VALUE_BOOL;
+		case INT2OID:
+			return VALUE_INT2;
+		case INT4OID:
+		case DATEOID:
+			return VALUE_INT4;
+		case INT8OID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return VALUE_INT8;
+		case FLOAT4OID:
+			return VALUE_FLOAT4;
+		case FLOAT8OID:
+			return VALUE_FLOAT8;
+		case TEXTOID:
+		case BYTEAOID:
+			return VALUE_STRING;
+		default:
+			return VALUE_NONE;
+	}
+}
+
+static bool
+is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+static bool
+is_float(Oid type)
+{
+	return type == FLOAT4OID || type == FLOAT8OID;
+}
+
+/* Do values of the two types compare as their numbers do? */
+static bool
+comparable(Oid left, Oid right)
+{
+	return kind_of(left) != VALUE_NONE &&
+		   (left == right || (is_integer(left) && is_integer(right)) ||
+			(is_float(left) && is_float(right)));
+}
+
+/* OIDs below are given out by PostgreSQL's source, and never change hands. */
+static bool
+is_built_in(Oid operator)
+{
+	return OidIsValid(operator) && operator<FirstGenbkiObjectId;
+}
+
+/*
+ * What a built-in operator does: the btree strategy it stands for, negated for
+ * <>; 0 if it is none that can be tested on the page.
+ */
+static int
+strategy_of(Oid operator, Oid * left, Oid *right, bool *negated)
+{
+	Oid family;
+	int strategy;
+
+	*negated = false;
+	if (!is_built_in(operator))
+		return 0;
+	op_input_types(operator, left, right);
+	if (!comparable(*left, *right))
+		return 0;
+	family = lookup_type_cache(*left, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	strategy = get_op_opfamily_strategy(operator, family);
+	if (strategy == 0 &&
+		get_op_opfamily_strategy(get_negator(operator), family) == BTEqualStrategyNumber)
+	{
+		*negated = true;
+		strategy = BTEqualStrategyNumber;
+	}
+	return kind_of(*left) != VALUE_STRING || strategy == BTEqualStrategyNumber ? strategy : 0;
+}
+
+/* A column of the table that holds values of this kind, or NULL. */
+static Var *
+as_column(Expr *expr, ValueKind kind)
+{
+	static const int16 width[] = {
+		[VALUE_BOOL] = 1,   [VALUE_INT2] = 2,   [VALUE_INT4] = 4,   [VALUE_INT8] = 8,
+		[VALUE_FLOAT4] = 4, [VALUE_FLOAT8] = 8, [VALUE_STRING] = -1
+	};
+	Var *var;
+
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	var = (Var *) expr;
+	if (!IsA(var, Var) || var->varattno <= 0 || var->varlevelsup != 0)
+		return NULL;
+	return kind == VALUE_NONE || get_typlen(var->vartype) == width[kind] ? var : NULL;
+}
+
+static bool
+same_for_all_rows(Expr *expr)
+{
+	return !contain_var_clause((Node *) expr);
+}
+
+/* Is equality under this collation that of the bytes? */
+static bool
+compares_bytes(Oid type, Oid collation)
+{
+	return type != TEXTOID || (OidIsValid(collation) && get_collation_isdeterministic(collation));
+}
+
+/* Column and operand of an operator that can be tested on the page? */
+static bool
+match_operands(ScanCondition *condition, Expr *column, Oid operator, Expr * operand, Oid collation)
+{
+	Oid left;
+	Oid right;
+
+	condition->strategy = strategy_of(operator, & left, &right, &condition->negated);
+	if (condition->strategy == 0 || !same_for_all_rows(operand) || !compares_bytes(left, collation))
+		return false;
+	condition->kind = kind_of(left);
+	condition->operand_kind = kind_of(right);
+	condition->column = as_column(column, condition->kind);
+	condition->operand = operand;
+	condition->test = condition->kind == VALUE_STRING ? TEST_STRING : TEST_RANGE;
+	return condition->column != NULL;
+}
+
+static bool
+match_operator(ScanCondition *condition, OpExpr *expr)
+{
+	Expr *left = linitial(expr->args);
+	Expr *right;
+
+	if (!is_built_in(expr->opno) || list_length(expr->args) != 2)
+		return false;
+	right = lsecond(expr->args);
+	if (match_operands(condition, left, expr->opno, right, expr->inputcollid))
+		return true;
+	return is_built_in(get_commutator(expr->opno)) &&
+		   match_operands(condition, right, get_commutator(expr->opno), left, expr->inputcollid);
+}
+
+/* Strings that are few: known only of constants. */
+static bool
+is_short(Expr *operand)
+{
+	Const *constant = (Const *) operand;
+	ArrayType *array;
+
+	if (!IsA(constant, Const))
+		return false;
+	if (constant->constisnull)
+		return true;
+	array = DatumGetArrayTypeP(constant->constvalue);
+	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) <= STRINGS_MAX;
+}
+
+/* IN, as = ANY, and NOT IN, as <> ALL. */
+static bool
+match_list(ScanCondition *condition, ScalarArrayOpExpr *expr)
+{
+	if (!match_operands(condition, linitial(expr->args), expr->opno, lsecond(expr->args),
+						expr->inputcollid) ||
+		condition->strategy != BTEqualStrategyNumber || condition->negated == expr->useOr)
+		return false;
+	condition->operand_is_array = true;
+	if (condition->kind == VALUE_STRING)
+		return is_short(condition->operand);
+	condition->test = TEST_LIST;
+	return true;
+}
+
+/* A column of booleans is true, or false. */
+static bool
+match_boolean(ScanCondition *condition, Expr *expr, bool wanted)
+{
+	if (exprType((Node *) expr) != BOOLOID)
+		return false;
+	condition->column = as_column(expr, VALUE_BOOL);
+	condition->kind = VALUE_BOOL;
+	condition->test = TEST_RANGE;
+	condition->low = condition->high = wanted;
+	return condition->column != NULL;
+}
+
+static bool
+match_null(ScanCondition *condition, NullTest *expr)
+{
+	condition->column = as_column(expr->arg, VALUE_NONE);
+	condition->test = TEST_NULL;
+	condition->negated = expr->nulltesttype == IS_NOT_NULL;
+	return condition->column != NULL && !expr->argisrow;
+}
+
+/* Can the clause be tested on the page?  If so, it says how. */
+static bool
+match(ScanCondition *condition, Expr *clause)
+{
+	switch (nodeTag(clause))
+	{
+		case T_OpExpr:
+			return match_operator(condition, (OpExpr *) clause);
+		case T_ScalarArrayOpExpr:
+			return match_list(condition, (ScalarArrayOpExpr *) clause);
+		case T_NullTest:
+			return match_null(condition, (NullTest *) clause);
+		case T_BooleanTest:
+			return (((BooleanTest *) clause)->booltesttype == IS_TRUE ||
+					((BooleanTest *) clause)->booltesttype == IS_FALSE) &&
+				   match_boolean(condition, ((BooleanTest *) clause)->arg,
+								 ((BooleanTest *) clause)->booltesttype == IS_TRUE);
+		case T_BoolExpr:
+			return ((BoolExpr *) clause)->boolop == NOT_EXPR &&
+				   match_boolean(condition, linitial(((BoolExpr *) clause)->args), false);
+		default:
+			return match_boolean(condition, clause, true);
+	}
+}
+
+static bool
+is_on_page(Expr *clause)
+{
+	ScanCondition condition = { 0 };
+
+	return match(&condition, clause);
+}
+
+/* Does nothing that comes of testing it depend on when that is done? */
+static bool
+comes_first(const ScanCondition *condition)
+{
+	return condition->test != TEST_EXPRESSION &&
+		   (condition->operand == NULL || IsA(condition->operand, Const));
+}
+
+static void
+init_condition(ScanCondition *condition, Expr *clause)
+{
+	if (match(condition, clause))
+		return;
+	memset(condition, 0, sizeof(*condition));
+	condition->clause = clause;
+}
+
+static void
+prepare(ScanConditions *conditions, ScanCondition *condition, Relation relation)
+{
+	if (condition->test == TEST_EXPRESSION)
+		condition->state = ExecInitQual(list_make1(condition->clause), NULL);
+	else
+		ColumnPlaceInit(&condition->place, condition->column->varattno, RelationGetDescr(relation));
+	if (condition->operand)
+		condition->state = ExecInitExpr(condition->operand, NULL);
+}
+
+/*
+ * An AND of clauses, whose columns are those of the table.  They are compiled
+ * without a parent, whose tuples would be taken for ours.
+ */
+ScanConditions *
+ScanConditionsInit(List *clauses, EState *estate, Relation relation)
+{
+	ScanConditions *conditions = palloc0(sizeof(ScanConditions));
+	ScanCondition *given = palloc0(list_length(clauses) * sizeof(ScanCondition));
+	int first;
+	int i;
+
+	for (i = 0; i < list_length(clauses); i++)
+		init_condition(&given[i], list_nth(clauses, i));
+	conditions->condition = palloc(list_length(clauses) * sizeof(ScanCondition));
+	for (first = 1; first >= 0; first--)
+		for (i = 0; i < list_length(clauses); i++)
+			if (comes_first(&given[i]) == (first == 1))
+				conditions->condition[conditions->count++] = given[i];
+	conditions->context = CreateExprContext(estate);
+	conditions->slot = ExecInitExtraTupleSlot(estate, RelationGetDescr(relation), &TTSOpsHeapTuple);
+	conditions->operands =
+		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan operands", ALLOCSET_SMALL_SIZES);
+	for (i = 0; i < conditions->count; i++)
+		prepare(conditions, &conditions->condition[i], relation);
+	return conditions;
+}
+
+/* How many are tested on the page. */
+int
+ScanConditionsOnPage(const ScanConditions *conditions)
+{
+	int count = 0;
+	int i;
+
+	for (i = 0; i < conditions->count; i++)
+		count += conditions->condition[i].test != TEST_EXPRESSION;
+	return count;
+}
+
+/* Before a run: parameters may have changed. */
+void
+ScanConditionsReset(ScanConditions *conditions)
+{
+	int i;
+
+	MemoryContextReset(conditions->operands);
+	for (i = 0; i < conditions->count; i++)
+		conditions->condition[i].ready = conditions->condition[i].operand == NULL;
+}
+
+/* After a run, when its last page is given up. */
+void
+ScanConditionsEnd(ScanConditions *conditions)
+{
+	ExecClearTuple(conditions->slot);
+	ResetExprContext(conditions->context);
+}
+
+/*
+ * What testing all of them on a row costs.  The planner takes some tests for free,
+ * and so are ours then; a long list is searched, not gone through.
+ */
+Cost
+ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup)
+{
+	Cost on_page = 0;
+	Cost by_executor = 0;
+	ListCell *cell;
+
+	foreach (cell, clauses)
+	{
+		QualCost cost;
+
+		cost_qual_eval_node(&cost, lfirst(cell), root);
+		*startup += cost.startup;
+		if (is_on_page(lfirst(cell)))
+			on_page += PAGE_TEST_SHARE * Min(cost.per_tuple, cpu_operator_cost);
+		else if (by_executor == 0)
+			by_executor = EXPRESSION_SHARE * cpu_tuple_cost + cost.per_tuple;
+		else
+			by_executor += cost.per_tuple;
+	}
+	return on_page + by_executor;
+}

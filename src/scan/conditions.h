@@ -1,0 +1,156 @@
+/*
+ * conditions.h
+ *		Conditions on the rows of a column scan, page by page.
+ *
+ * A condition takes a page's tuples and leaves those of which it is true.  One
+ * that compares a column with something that is the same for all rows is tested
+ * on the page; any other is an expression, evaluated by the executor.
+ *
+ *	conditions.c	what a clause is
+ *	operands.c		what its column is compared with
+ *	select.c		the loops over the tuples of a page
+ *	rows.c			WHERE and FILTERs: which tuples each aggregate gets
+ *
+ * src/scan/conditions.h
+ */
+#ifndef QS_SCAN_CONDITIONS_H
+#define QS_SCAN_CONDITIONS_H
+
+#include "scan/scan.h"
+
+#include "access/stratnum.h"
+
+typedef enum ConditionTest
+{
+	TEST_EXPRESSION,
+	TEST_RANGE,  /* low <= value <= high */
+	TEST_LIST,   /* value is one of the numbers */
+	TEST_STRING, /* value is one of the strings, byte by byte */
+	TEST_NULL    /* value is NULL */
+} ConditionTest;
+
+/*
+ * Values that are compared.  All but strings have an order that 64-bit integers
+ * have, too (NumberOf()), so that every comparison is one with a range.
+ */
+typedef enum ValueKind
+{
+	VALUE_NONE,
+	VALUE_BOOL,
+	VALUE_INT2,
+	VALUE_INT4, /* dates, too */
+	VALUE_INT8, /* times and timestamps, too */
+	VALUE_FLOAT4,
+	VALUE_FLOAT8,
+	VALUE_STRING /* text and bytea */
+} ValueKind;
+
+typedef struct ScanString
+{
+	const char *bytes;
+	Size length;
+} ScanString;
+
+typedef struct ScanCondition
+{
+	ConditionTest test;
+	bool negated; /* keeps the rows for which the test is false; never NULLs, but for TEST_NULL */
+	Expr *clause;
+	Var *column;
+	ColumnPlace place;
+	ValueKind kind;
+
+	/* What the column is compared with; NULL if there is nothing to be evaluated. */
+	Expr *operand;
+	ValueKind operand_kind;
+	bool operand_is_array;
+	int strategy; /* of a btree: how it is compared */
+
+	/* The same of this run, from the first row on that gets so far. */
+	bool ready;
+	bool all;  /* every row passes, */
+	bool none; /* or none, whatever its value */
+	int64 low;
+	int64 high;
+	int count;
+	int64 *number; /* ascending */
+	ScanString *string;
+
+	ExprState *state; /* of the operand, or of the whole clause if it is an expression */
+} ScanCondition;
+
+/* AND of conditions, in the order in which they are tested. */
+typedef struct ScanConditions
+{
+	int count;
+	ScanCondition *condition;
+	ExprContext *context;
+	TupleTableSlot *slot;   /* a tuple of the page, for expressions */
+	MemoryContext operands; /* of this run */
+} ScanConditions;
+
+extern Cost ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup);
+extern ScanConditions *ScanConditionsInit(List *clauses, EState *estate, Relation relation);
+extern int ScanConditionsOnPage(const ScanConditions *conditions);
+extern void ScanConditionsReset(ScanConditions *conditions);
+extern void ScanConditionsEnd(ScanConditions *conditions);
+
+/* operands.c */
+extern int64 ScanNumberOf(Datum value, ValueKind kind);
+extern void ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition);
+
+/* select.c */
+extern void ScanConditionsSelect(ScanConditions *conditions, Relation relation, PageTuples *tuples);
+
+/* rows.c: the tuples of a page that a query wants, and those that FILTERs keep of them. */
+typedef struct FilteredTuples
+{
+	const Expr *filter;
+	ScanConditions *conditions;
+	PageTuples *tuples;
+} FilteredTuples;
+
+typedef struct WantedRows
+{
+	EState *estate;
+	Relation relation;
+	ScanConditions *conditions; /* NULL: all rows */
+	int filters;
+	FilteredTuples *filtered;
+	Bitmapset *params; /* that any condition depends on */
+} WantedRows;
+
+extern void WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clauses,
+						   int most_filters);
+extern int WantedRowsAddFilter(WantedRows *rows, Expr *filter);
+extern int WantedRowsOnPage(const WantedRows *rows);
+extern void WantedRowsStart(WantedRows *rows);
+extern void WantedRowsSelect(WantedRows *rows, PageTuples *tuples);
+extern void WantedRowsEnd(WantedRows *rows);
+
+/* The tuples of the page that are left, all of them or those of a filter. */
+static inline PageTuples *
+WantedRowsOf(WantedRows *rows, int filter, PageTuples *tuples)
+{
+	return filter < 0 ? tuples : rows->filtered[filter].tuples;
+}
+
+/*
+ * Numbers that are in the order of PostgreSQL's floats: -0 equals 0, and NaN
+ * equals itself and is greater than anything else.
+ */
+static inline int64
+NumberOfFloat(float8 value)
+{
+	union
+	{
+		float8 value;
+		int64 bits;
+	} as = { .value = value + 0.0 };
+
+	if (unlikely(value != value))
+		return PG_INT64_MAX;
+	return as.bits ^ ((as.bits >> 63) & PG_INT64_MAX);
+}
+
+#endif

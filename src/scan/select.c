@@ -1,0 +1,274 @@
+/*
+ * select.c
+ *		The tuples of a page of which conditions are true.
+ *
+ * One loop for each condition.  It writes each tuple to where the next one that
+ * is kept goes, and moves on from there if it is: no branch depends on values, so
+ * none is mispredicted.  Values are read in place where the column has a fixed
+ * offset, and through heap_getattr() elsewhere, like keys.
+ *
+ * src/scan/select.c
+ */
+#include "scan/columns.h"
+#include "scan/conditions.h"
+
+#include "access/detoast.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
+
+/* Is a condition true of a tuple?  "kind" is that of its column. */
+typedef bool (*TupleTest)(const ScanCondition *condition, ValueKind kind, Relation relation,
+						  HeapTupleHeader tuple, uint16 length);
+
+/* A value at its fixed offset, as a number. */
+static pg_attribute_always_inline int64
+number_at(const char *value, ValueKind kind)
+{
+	switch (kind)
+	{
+		case VALUE_BOOL:
+			return *(const bool *) value;
+		case VALUE_INT2:
+			return *(const int16 *) value;
+		case VALUE_INT4:
+			return *(const int32 *) value;
+		case VALUE_FLOAT4:
+			return NumberOfFloat(*(const float4 *) value);
+		case VALUE_FLOAT8:
+			return NumberOfFloat(*(const float8 *) value);
+		default:
+			return *(const int64 *) value;
+	}
+}
+
+/* A value as a number, wherever it lies; false: NULL. */
+static pg_attribute_always_inline bool
+get_number(const ScanCondition *condition, ValueKind kind, Relation relation, HeapTupleHeader tuple,
+		   uint16 length, int64 *number)
+{
+	Datum value;
+
+	if (likely(condition->place.offset >= 0 && ColumnAtOffset(&condition->place, tuple)))
+	{
+		*number = number_at(ColumnAt(&condition->place, tuple), kind);
+		return true;
+	}
+	if (!ColumnGetAny(&condition->place, relation, tuple, length, &value))
+		return false;
+	*number = ScanNumberOf(value, kind);
+	return true;
+}
+
+static pg_attribute_always_inline bool
+is_in_range(const ScanCondition *condition, ValueKind kind, Relation relation,
+			HeapTupleHeader tuple, uint16 length)
+{
+	uint64 low = (uint64) condition->low;
+	uint64 width = (uint64) condition->high - low;
+	int64 number;
+
+	return get_number(condition, kind, relation, tuple, length, &number) &&
+		   ((uint64) number - low <= width) != condition->negated;
+}
+
+/* Is the number among these, which ascend? */
+static inline bool
+has_number(const int64 *number, int count, int64 wanted)
+{
+	while (count > 1)
+	{
+		int half = count / 2;
+
+		number += number[half] <= wanted ? half : 0;
+		count -= half;
+	}
+	return count == 1 && *number == wanted;
+}
+
+static pg_attribute_always_inline bool
+is_in_list(const ScanCondition *condition, ValueKind kind, Relation relation, HeapTupleHeader tuple,
+		   uint16 length)
+{
+	int64 number;
+
+	return get_number(condition, kind, relation, tuple, length, &number) &&
+		   has_number(condition->number, condition->count, number) != condition->negated;
+}
+
+/*
+ * A string where it lies, or NULL if the column is NULL.  What is compressed or
+ * out of line is left so: its length is known all the same.
+ */
+static const struct varlena *
+get_string(const ScanCondition *condition, Relation relation, HeapTupleHeader tuple, uint16 length)
+{
+	const ColumnPlace *place = &condition->place;
+	const char *value;
+	Datum any;
+
+	if (unlikely(place->offset < 0 || !ColumnAtOffset(place, tuple)))
+		return ColumnGetAny(place, relation, tuple, length, &any)
+				   ? (const struct varlena *) DatumGetPointer(any)
+				   : NULL;
+	value = ColumnAt(place, tuple);
+	if (!VARATT_NOT_PAD_BYTE(value))
+		value = (const char *) TYPEALIGN(place->align, value);
+	return (const struct varlena *) value;
+}
+
+static bool
+is_one_of(const ScanCondition *condition, const struct varlena *value)
+{
+	struct varlena *plain = NULL;
+	Size length = toast_raw_datum_size(PointerGetDatum(value)) - VARHDRSZ;
+	bool found = false;
+	int i;
+
+	for (i = 0; i < condition->count && !found; i++)
+	{
+		if (condition->string[i].length != length)
+			continue;
+		if (plain == NULL)
+			plain = PG_DETOAST_DATUM_PACKED(PointerGetDatum(value));
+		found = memcmp(VARDATA_ANY(plain), condition->string[i].bytes, length) == 0;
+	}
+	if (plain && plain != value)
+		pfree(plain);
+	return found;
+}
+
+static pg_attribute_always_inline bool
+is_string(const ScanCondition *condition, ValueKind kind, Relation relation, HeapTupleHeader tuple,
+		  uint16 length)
+{
+	const struct varlena *value = get_string(condition, relation, tuple, length);
+
+	return value && is_one_of(condition, value) != condition->negated;
+}
+
+static pg_attribute_always_inline bool
+is_null(const ScanCondition *condition, ValueKind kind, Relation relation, HeapTupleHeader tuple,
+		uint16 length)
+{
+	return ColumnIsNull(&condition->place, relation, tuple, length) != condition->negated;
+}
+
+/* Keep the tuples that pass; "test" and "kind" are constants at each call. */
+static pg_attribute_always_inline void
+keep_if(TupleTest test, const ScanCondition *condition, ValueKind kind, Relation relation,
+		PageTuples *tuples)
+{
+	int count = 0;
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		HeapTupleHeader tuple = tuples->tuple[i];
+		uint16 length = tuples->length[i];
+
+		FetchAhead(tuples, i);
+		tuples->tuple[count] = tuple;
+		tuples->length[count] = length;
+		count += test(condition, kind, relation, tuple, length);
+	}
+	tuples->count = count;
+}
+
+/* Likewise, by the kind of the column. */
+static pg_attribute_always_inline void
+keep_numbers(TupleTest test, const ScanCondition *condition, Relation relation, PageTuples *tuples)
+{
+	switch (condition->kind)
+	{
+		case VALUE_BOOL:
+			keep_if(test, condition, VALUE_BOOL, relation, tuples);
+			break;
+		case VALUE_INT2:
+			keep_if(test, condition, VALUE_INT2, relation, tuples);
+			break;
+		case VALUE_INT4:
+			keep_if(test, condition, VALUE_INT4, relation, tuples);
+			break;
+		case VALUE_FLOAT4:
+			keep_if(test, condition, VALUE_FLOAT4, relation, tuples);
+			break;
+		case VALUE_FLOAT8:
+			keep_if(test, condition, VALUE_FLOAT8, relation, tuples);
+			break;
+		default:
+			keep_if(test, condition, VALUE_INT8, relation, tuples);
+	}
+}
+
+/* Keep the tuples of which the executor says that the clause is true. */
+static void
+keep_if_true(const ScanConditions *conditions, const ScanCondition *condition, Relation relation,
+			 PageTuples *tuples)
+{
+	ExprContext *context = conditions->context;
+	int count = 0;
+	int i;
+
+	context->ecxt_scantuple = conditions->slot;
+	for (i = 0; i < tuples->count; i++)
+	{
+		HeapTupleData tuple = { .t_len = tuples->length[i],
+								.t_tableOid = RelationGetRelid(relation),
+								.t_data = tuples->tuple[i] };
+
+		CHECK_FOR_INTERRUPTS();
+		FetchAhead(tuples, i);
+		ItemPointerSetInvalid(&tuple.t_self);
+		ExecStoreHeapTuple(&tuple, conditions->slot, false);
+		tuples->tuple[count] = tuples->tuple[i];
+		tuples->length[count] = tuples->length[i];
+		count += ExecQualAndReset(condition->state, context);
+	}
+	tuples->count = count;
+}
+
+/* Keep the tuples of which one condition is true. */
+static void
+keep(const ScanConditions *conditions, const ScanCondition *condition, Relation relation,
+	 PageTuples *tuples)
+{
+	switch (condition->test)
+	{
+		case TEST_RANGE:
+			keep_numbers(is_in_range, condition, relation, tuples);
+			break;
+		case TEST_LIST:
+			keep_numbers(is_in_list, condition, relation, tuples);
+			break;
+		case TEST_STRING:
+			keep_if(is_string, condition, VALUE_STRING, relation, tuples);
+			break;
+		case TEST_NULL:
+			keep_if(is_null, condition, VALUE_NONE, relation, tuples);
+			break;
+		case TEST_EXPRESSION:
+			keep_if_true(conditions, condition, relation, tuples);
+			break;
+	}
+	tuples->share = 0; /* the first loop has fetched all of the next page */
+}
+
+/* Leave only the tuples of which all conditions are true. */
+void
+ScanConditionsSelect(ScanConditions *conditions, Relation relation, PageTuples *tuples)
+{
+	int i;
+
+	for (i = 0; i < conditions->count && tuples->count > 0; i++)
+	{
+		ScanCondition *condition = &conditions->condition[i];
+
+		if (!condition->ready)
+			ScanConditionEvaluate(conditions, condition);
+		if (condition->none)
+			tuples->count = 0;
+		else if (!condition->all)
+			keep(conditions, condition, relation, tuples);
+	}
+}

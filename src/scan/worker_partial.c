@@ -1,0 +1,322 @@
+/*
+ * worker_partial.c
+ *		Partial states that Citus asks for.
+ *
+ * Citus computes an aggregate of a distributed table from queries to its shards,
+ * which return a partial state each, as text:
+ *
+ *	SELECT worker_partial_agg('qsketch_agg(bigint)'::regprocedure, key) FROM shard
+ *	SELECT worker_partial_agg('qsketch_agg(bigint,qsketch)'::regprocedure, ROW(key, template)) ...
+ *
+ * Its aggregate looks ours up anew for each row, which takes several times as
+ * long as counting the key.  So before such a query is planned, a call of it is
+ * replaced by what it returns, the text of our aggregate's result:
+ *
+ *	SELECT qsketch_out(qsketch_agg(key, template)) ...
+ *
+ * That is planned like any other query: a column scan, in parallel, by groups.
+ * It also takes keys of any type; Citus' aggregate takes only those that ours
+ * declares.
+ *
+ * Their aggregate is told by its functions, which are C functions, and those
+ * that the name of Citus' own stands for among what is loaded: nothing else can
+ * call them so but a library that a superuser has loaded.  Where anybody lacks a
+ * permission that one of the two ways asks for, the call is left as it is.  As
+ * these were asked for when the query was planned, the plan lasts no longer than
+ * the role and the functions do.
+ *
+ * src/scan/worker_partial.c
+ */
+#include "scan/scan.h"
+
+#include <dlfcn.h>
+
+#include "catalog/objectaccess.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/planner.h"
+#include "parser/parse_coerce.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#define TRANSITION "worker_partial_agg_sfunc"
+#define FINAL      "worker_partial_agg_ffunc"
+
+/* qsketch.enable_worker_partial */
+static bool worker_partial_enabled = true;
+
+static planner_hook_type previous_hook;
+
+/* A call that can be replaced. */
+typedef struct PartialCall
+{
+	Oid aggregate; /* ours */
+	FormData_pg_aggregate wrapper_parts;
+	FormData_pg_aggregate parts;
+	Oid output; /* of the state's type */
+	List *args; /* expressions */
+} PartialCall;
+
+/* What the plan of a query depends on whose calls were replaced. */
+typedef struct Replaced
+{
+	int calls;
+	List *functions; /* OIDs */
+} Replaced;
+
+/* Is it the function that this name stands for among the libraries that are loaded? */
+static bool
+is_loaded_as(Oid function, const char *name)
+{
+	void *address = dlsym(RTLD_DEFAULT, name);
+
+	return address && (void *) CFunctionOf(function) == address;
+}
+
+/* Can this be a call of their aggregate?  Nothing is looked up. */
+static bool
+has_shape(const Aggref *call)
+{
+	return call->aggtype == CSTRINGOID && call->aggkind == AGGKIND_NORMAL && !call->aggstar &&
+		   !call->aggvariadic && call->aggorder == NIL && call->aggdistinct == NIL &&
+		   list_length(call->args) == 2 &&
+		   exprType((Node *) linitial_node(TargetEntry, call->args)->expr) == OIDOID;
+}
+
+/* The aggregate that the first argument names; InvalidOid if it is no constant. */
+static Oid
+named_aggregate(const Aggref *call)
+{
+	const Node *name = (const Node *) linitial_node(TargetEntry, call->args)->expr;
+
+	while (IsA(name, RelabelType))
+		name = (const Node *) ((const RelabelType *) name)->arg;
+	if (!IsA(name, Const) || ((const Const *) name)->constisnull)
+		return InvalidOid;
+	return DatumGetObjectId(((const Const *) name)->constvalue);
+}
+
+static bool
+is_ours(Oid aggregate)
+{
+	int family;
+
+	for (family = 0; family < COLUMN_FAMILIES; family++)
+		if (AggregateIsOurs(aggregate, column_families[family].functions))
+			return true;
+	return false;
+}
+
+/* The arguments of ours: the second of theirs, or the fields of the row in which they are packed. */
+static List *
+unpacked(const Aggref *call, int count)
+{
+	Node *expr = (Node *) lsecond_node(TargetEntry, call->args)->expr;
+
+	if (count == 1)
+		return list_make1(expr);
+	if (!IsA(expr, RowExpr) || ((RowExpr *) expr)->row_typeid != RECORDOID ||
+		list_length(((RowExpr *) expr)->args) != count)
+		return NIL;
+	return ((RowExpr *) expr)->args;
+}
+
+/* Does ours declare arguments of these types, without casts? */
+static bool
+has_types(Oid aggregate, List *args, const Oid *declared)
+{
+	Oid actual[FUNC_MAX_ARGS];
+	int count = 0;
+	ListCell *cell;
+
+	foreach (cell, args)
+	{
+		actual[count] = exprType(lfirst(cell));
+		if (actual[count] != declared[count] && !IsPolymorphicType(declared[count]))
+			return false;
+		count++;
+	}
+	return check_generic_type_consistency(actual, declared, count);
+}
+
+/* Is it a call of their aggregate for one of ours? */
+static bool
+match(const Aggref *aggref, PartialCall *call)
+{
+	Oid *declared;
+	int count;
+	bool varlena;
+
+	if (!has_shape(aggref) || !AggregateParts(aggref->aggfnoid, &call->wrapper_parts) ||
+		!is_loaded_as(call->wrapper_parts.aggtransfn, TRANSITION) ||
+		!is_loaded_as(call->wrapper_parts.aggfinalfn, FINAL))
+		return false;
+	call->aggregate = named_aggregate(aggref);
+	if (!is_ours(call->aggregate) || !AggregateParts(call->aggregate, &call->parts) ||
+		get_func_signature(call->aggregate, &declared, &count) != call->parts.aggtranstype)
+		return false;
+	getTypeOutputInfo(call->parts.aggtranstype, &call->output, &varlena);
+	call->args = unpacked(aggref, count);
+	return call->args != NIL && has_types(call->aggregate, call->args, declared);
+}
+
+static bool
+may_execute(Oid function, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE) == ACLCHECK_OK;
+#else
+	return pg_proc_aclcheck(function, role, ACL_EXECUTE) == ACLCHECK_OK;
+#endif
+}
+
+/*
+ * May everybody execute what the call and its replacement ask for?  Theirs asks
+ * the user for all that ours is made of, the executor its owner; all that was
+ * asked for is appended to the list.
+ */
+static bool
+is_permitted(const Aggref *aggref, const PartialCall *call, List **functions)
+{
+	const Oid of_user[] = { aggref->aggfnoid,       call->aggregate,
+							call->parts.aggtransfn, call->parts.aggcombinefn,
+							call->parts.aggfinalfn, call->output };
+	const Oid of_wrapper[] = { call->wrapper_parts.aggtransfn, call->wrapper_parts.aggfinalfn };
+	Oid wrapper_owner = FunctionOwner(aggref->aggfnoid);
+	Oid owner = FunctionOwner(call->aggregate);
+	int i;
+
+	for (i = 0; i < lengthof(of_user); i++)
+	{
+		if (!may_execute(of_user[i], GetUserId()) ||
+			(i >= 2 && i <= 4 && !may_execute(of_user[i], owner)))
+			return false;
+		*functions = lappend_oid(*functions, of_user[i]);
+	}
+	for (i = 0; i < lengthof(of_wrapper); i++)
+	{
+		if (!may_execute(of_wrapper[i], wrapper_owner))
+			return false;
+		*functions = lappend_oid(*functions, of_wrapper[i]);
+	}
+	return true;
+}
+
+/* Our aggregate with their arguments; the planner does the rest. */
+static Aggref *
+make_aggref(const Aggref *aggref, const PartialCall *call)
+{
+	Aggref *ours = makeNode(Aggref);
+	ListCell *cell;
+
+	ours->aggfnoid = call->aggregate;
+	ours->aggtype = call->parts.aggtranstype;
+	foreach (cell, call->args)
+	{
+		Node *expr = lfirst(cell);
+
+		ours->aggargtypes = lappend_oid(ours->aggargtypes, exprType(expr));
+		ours->args = lappend(
+			ours->args, makeTargetEntry((Expr *) expr, list_length(ours->args) + 1, NULL, false));
+		if (!OidIsValid(ours->inputcollid) && type_is_collatable(exprType(expr)))
+			ours->inputcollid = exprCollation(expr);
+	}
+	ours->aggfilter = aggref->aggfilter;
+	ours->aggkind = AGGKIND_NORMAL;
+	ours->agglevelsup = aggref->agglevelsup;
+	ours->aggsplit = AGGSPLIT_SIMPLE;
+	ours->aggno = -1;
+	ours->aggtransno = -1;
+	ours->location = aggref->location;
+	return ours;
+}
+
+/* Is there anything that may have to be replaced? */
+static bool
+may_be_called(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, may_be_called, context, 0);
+	if (IsA(node, Aggref) && has_shape((Aggref *) node))
+		return true;
+	return expression_tree_walker(node, may_be_called, context);
+}
+
+static Node *
+replace(Node *node, void *context)
+{
+	Replaced *replaced = context;
+	PartialCall call;
+	Aggref *aggref;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Query))
+		return (Node *) query_tree_mutator((Query *) node, replace, context, 0);
+	node = expression_tree_mutator(node, replace, context);
+	aggref = (Aggref *) node;
+	if (!IsA(node, Aggref) || !match(aggref, &call) ||
+		!is_permitted(aggref, &call, &replaced->functions))
+		return node;
+	InvokeFunctionExecuteHook(aggref->aggfnoid);
+	replaced->calls++;
+	return (Node *) makeFuncExpr(call.output, CSTRINGOID, list_make1(make_aggref(aggref, &call)),
+								 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+/* Let the plan be made anew for another role, or when a function changes. */
+static void
+limit_plan(PlannedStmt *plan, const Replaced *replaced)
+{
+	ListCell *cell;
+
+	foreach (cell, replaced->functions)
+	{
+		PlanInvalItem *item = makeNode(PlanInvalItem);
+
+		item->cacheId = PROCOID;
+		item->hashValue = GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(lfirst_oid(cell)));
+		plan->invalItems = lappend(plan->invalItems, item);
+	}
+	plan->dependsOnRole = true;
+}
+
+static PlannedStmt *
+plan_query(Query *query, const char *text, int options, ParamListInfo parameters)
+{
+	Replaced replaced = { 0 };
+	PlannedStmt *plan;
+
+	if (worker_partial_enabled && may_be_called((Node *) query, NULL))
+		query = (Query *) replace((Node *) query, &replaced);
+	plan = previous_hook ? previous_hook(query, text, options, parameters)
+						 : standard_planner(query, text, options, parameters);
+	if (replaced.functions != NIL)
+		limit_plan(plan, &replaced);
+	return plan;
+}
+
+/*
+ * Setting and hook, at load.  Citus wants to be loaded before any other hook is
+ * there, so where it may still come there is none.
+ */
+void
+WorkerPartialInit(void)
+{
+	DefineCustomBoolVariable("qsketch.enable_worker_partial",
+							 "Plans partial aggregates of Citus as the aggregates themselves.",
+							 NULL, &worker_partial_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL,
+							 NULL, NULL);
+	if (process_shared_preload_libraries_in_progress && dlsym(RTLD_DEFAULT, TRANSITION) == NULL)
+		return;
+	previous_hook = planner_hook;
+	planner_hook = plan_query;
+}

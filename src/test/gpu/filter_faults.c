@@ -1,0 +1,192 @@
+/*
+ * filter_faults.c
+ *		Every CUDA call of a filter's life fails once: nothing leaks, errors have
+ *		names, and the next filter is right.
+ *
+ * As faults.c: the library is built with QS_CUDA_FAULTS, and a filter is made,
+ * filled, merged, asked and fetched again and again with its first, second,
+ * third ... call failing until it gets through.
+ *
+ * src/test/gpu/filter_faults.c
+ */
+#include "support.h"
+
+#include "filter/format.h"
+#include "filter_cuda.h"
+
+#define ROWS 20000
+#define KEYS 3000
+
+static long calls_left = -1; /* before the one that fails; negative: none does */
+static int failures;
+
+bool
+qs_cuda_fault(void)
+{
+	return calls_left >= 0 && calls_left-- == 0;
+}
+
+static void
+expect(bool condition, const char *name, long call, const char *what)
+{
+	if (condition)
+		return;
+	failures++;
+	fprintf(stderr, "%s, call %ld: %s\n", name, call, what);
+}
+
+/* What is inserted, and asked for. */
+static uint64_t key[ROWS], row[ROWS];
+static int64_t copies[ROWS], answer[KEYS];
+
+typedef struct life
+{
+	const char *name;
+	qf_params params;
+	bool ids, copies;
+	qs_cuda_bulk bulk;
+} life;
+
+static const life lives[] = {
+	{ "rows", { .m = 100000, .k = 267, .q = -(UINT64_C(1) << 54) }, false, false, QS_BULK_NEVER },
+	{ "ids", { .m = 100000, .k = 267, .q = -(UINT64_C(1) << 54) }, true, false, QS_BULK_ALWAYS },
+	{ "copies", { .m = 99999, .k = 200, .q = -(UINT64_C(1) << 53) }, false, true, QS_BULK_ALWAYS },
+	{ "Bloom", { .m = 100000, .k = 7 }, false, false, QS_BULK_ALWAYS },
+	{ "blocks", { .m = 102400, .k = 7, .layout = QF_BLOCKED }, false, false, QS_BULK_NEVER },
+};
+
+static qf_batch
+batch_of(const life *l)
+{
+	return (qf_batch){ .fingerprint = key,
+					   .count = ROWS,
+					   .nonce = 3,
+					   .row = l->ids ? row : NULL,
+					   .copies = l->copies ? copies : NULL };
+}
+
+/* All operations; "made" is what came of it. */
+static qs_status
+use(const life *l, qf_cuda_filter *f, qf_cuda_filter *other, qf_filter *made)
+{
+	qf_batch b = batch_of(l);
+	qs_status status = qf_cuda_insert(f, &b);
+	uint8_t piece[64];
+	uint64_t ones;
+
+	if (status == QS_OK)
+		status = qf_cuda_merge(f, other);
+	if (status == QS_OK)
+		status = qf_cuda_query(f, key, KEYS, answer);
+	if (status == QS_OK)
+		status = qf_cuda_contains(f, key, KEYS, answer);
+	if (status == QS_OK)
+		status = qf_cuda_get(f, 8, piece, sizeof(piece));
+	if (status == QS_OK)
+		status = qf_cuda_put(f, 8, piece, sizeof(piece));
+	if (status == QS_OK)
+		status = qf_cuda_ones(f, &ones);
+	return status == QS_OK ? qf_cuda_fetch(f, made, &test_memory) : status;
+}
+
+/* A filter that is made empty, and one that is loaded and merged into it. */
+static qs_status
+live(qs_cuda *gpu, const life *l, qf_filter *made)
+{
+	static const uint32_t position[] = { 5, 77, 1000 };
+	qf_cuda_filter *f = NULL, *other = NULL;
+	qf_filter loaded;
+	qs_status status;
+
+	qf_init(&loaded, &l->params, &test_memory);
+	CHECK(qf_set(&loaded, position, 3) == QS_OK);
+	loaded.rows = 3;
+	qs_cuda_set_bulk(gpu, l->bulk);
+	status = qf_cuda_create(gpu, &l->params, &f);
+	if (status == QS_OK)
+		status = qf_cuda_load(gpu, &loaded, &other);
+	if (status == QS_OK)
+		status = use(l, f, other, made);
+	qf_cuda_destroy(f);
+	qf_cuda_destroy(other);
+	qf_free(&loaded);
+	return status;
+}
+
+/* Is it what the CPU makes?  It is freed. */
+static bool
+is_right(const life *l, qf_filter *made)
+{
+	static const uint32_t position[] = { 5, 77, 1000 };
+	qf_batch b = batch_of(l);
+	qf_filter cpu;
+	bool right;
+
+	qf_init(&cpu, &l->params, &test_memory);
+	CHECK(qf_make_dense(&cpu) == QS_OK);
+	CHECK(qf_engine_cpu.insert(&cpu, &b) == QS_OK);
+	CHECK(qf_set(&cpu, position, 3) == QS_OK);
+	right = cpu.ones == made->ones && memcmp(cpu.bits, made->bits, qf_words(&l->params) * 8) == 0;
+	qf_free(&cpu);
+	qf_free(made);
+	return right;
+}
+
+/* Let call after call fail; returns how many there are. */
+static long
+fail_each(const life *l)
+{
+	qs_cuda_options options = { .staging_bytes = 1 << 16 };
+	qs_cuda_error error;
+	qs_cuda_stats stats;
+	qs_cuda *gpu;
+	qf_filter made;
+	uint64_t base;
+
+	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QS_OK);
+	qs_cuda_get_stats(gpu, &stats);
+	base = stats.device_bytes;
+	for (long call = 0;; call++)
+	{
+		qs_status status;
+		bool done;
+
+		calls_left = call;
+		status = live(gpu, l, &made);
+		done = status == QS_OK && calls_left >= 0;
+		calls_left = -1;
+		expect(status != QS_OK || is_right(l, &made), l->name, call, "wrong bits");
+		expect(status == QS_OK ||
+				   strcmp(qs_cuda_last_error(gpu)->name, "cudaErrorMemoryAllocation") == 0,
+			   l->name, call, "no name of the error");
+		qs_cuda_get_stats(gpu, &stats);
+		expect(stats.device_bytes == base, l->name, call, "device memory lost");
+		expect(live(gpu, l, &made) == QS_OK && is_right(l, &made), l->name, call,
+			   "the next filter is wrong");
+		if (!done)
+			continue;
+		qs_cuda_close(gpu);
+		return call;
+	}
+}
+
+int
+main(void)
+{
+	qs_cuda_error error;
+	long calls = 0;
+
+	if (qs_cuda_device_count(&error) == 0)
+	{
+		printf("no usable device: %s\n", error.name);
+		return 2;
+	}
+	make_keys(key, KEYS_ZIPF_11, 5, 0, ROWS);
+	make_keys(row, KEYS_UNIFORM, 6, 0, ROWS);
+	for (int i = 0; i < ROWS; i++)
+		copies[i] = i % 5;
+	for (size_t i = 0; i < sizeof(lives) / sizeof(lives[0]); i++)
+		calls += fail_each(&lives[i]);
+	printf("faults of filters: %ld calls failed one by one, %d failures\n", calls, failures);
+	return failures != 0;
+}

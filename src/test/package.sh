@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+#
+# Builds and tests the Debian packages.
+#
+#	src/test/package.sh build    build/deb: packages for the PostgreSQL versions whose
+#	                             development packages are installed, checked by lintian
+#	src/test/package.sh test DIR what is in DIR is installed and tested by autopkgtest;
+#	                             root, in a system to be thrown away (chroot.sh)
+#
+# The sources are the tracked files as they are on disk, where there is git, else all.
+# WITH_CUDA=yes builds with the CUDA toolkit of this machine.
+set -eu -o pipefail
+cd "$(dirname "$0")/../.."
+source=$PWD
+version=$(sed -n "s/^default_version *= *'\(.*\)'/\1/p" qsketch.control)
+
+files() {
+	git ls-files -z 2>/dev/null || find . -path ./build -prune -o -type f -print0
+}
+
+# The source package of this version, with debian/control for the versions here.
+unpack() {
+	local tree=build/deb/qsketch-$version
+	rm -rf build/deb
+	mkdir -p "$tree"
+	files | tar --null -T - -c | tar -C "$tree" --no-same-owner -x
+	tar -C build/deb --exclude="qsketch-$version/debian" --exclude='qsketch-*/.[cg]*' --sort=name --owner=0 \
+		--group=0 --numeric-owner -czf "build/deb/qsketch_$version.orig.tar.gz" "qsketch-$version"
+	rm -rf "$tree"/.[cg]*
+	cd "$tree"
+	pg_buildext updatecontrol
+}
+
+# DEB_BUILD_OPTIONS=nocheck leaves out the tests on a server of each version.
+build() {
+	src/test/setup.sh deb
+	grep -q "^qsketch ($version-" debian/changelog ||
+		{ echo "package.sh: debian/changelog is not of version $version" >&2 && return 1; }
+	(unpack && dpkg-buildpackage -us -uc)
+	lintian --allow-root --info --fail-on error,warning "build/deb/qsketch_$version"-*.changes
+	ls -l "$source"/build/deb/*.deb
+}
+
+# autopkgtest installs the packages that the tests name, and runs them as an ordinary user.
+test_installed() {
+	apt-get -qq update
+	apt-get -qq install -y --no-install-recommends autopkgtest dpkg-dev >/dev/null
+	useradd --create-home tester
+	autopkgtest --user=tester "$1"/*.deb "$1"/*.dsc -- null
+}
+
+case ${1:-} in
+build) build ;;
+test) test_installed "${2:?usage: package.sh test DIR}" ;;
+*) echo "usage: package.sh build|test DIR" >&2 && exit 2 ;;
+esac
