@@ -1,7 +1,9 @@
 # Real data: sessions of a news portal (kosarak).  set_pairs gives the pairs of
-# the SQL self-join, in a hundredth of its time.
+# the SQL self-join, in a hundredth of its time.  And who wrote to whom in a
+# company (email-Enron): the pairs of the self-join for some, and of all the same
+# by all methods.
 #
-# The file is looked for in $QSKETCH_DATA, or in ../shared/data beside the
+# The files are looked for in $QSKETCH_DATA, or in ../shared/data beside the
 # source tree, from where the test was started.
 
 use strict;
@@ -95,6 +97,50 @@ for my $settings ('SET max_parallel_workers_per_gather = 0;', 'SET qsketch.enabl
 	my ($ms, $rows) = timed($settings, 'SELECT count(*) FROM (SELECT qsets_agg(session, item) AS q FROM click) AS c, set_pairs(q, 5);');
 
 	note sprintf '%s %d rows in %.0f ms: %.1f million a second', $settings, $rows, $ms, $rows / $ms / 1000;
+}
+
+# email-Enron, if it is there: sets of all sizes, most of them small.
+SKIP:
+{
+	my $edges = first { -r } map { "$_/email-enron-edges.tsv.gz" } @folders;
+	skip 'no email-Enron here', 6 unless $edges;
+	gunzip($edges => \$text) or die "$edges: $GunzipError";
+	$copy = PostgreSQL::Test::Utils::tempdir . '/enron';
+	open $out, '>', $copy or die "$copy: $!";
+	print $out grep { /^\d+\t\d+$/ } map { "$_\n" } split /\r?\n/, $text;
+	close $out or die "$copy: $!";
+	$node->safe_psql('postgres', "CREATE TABLE mail (a int, b int); COPY mail FROM '$copy'; VACUUM ANALYZE mail;");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM mail'), '367662', 'all edges of email-Enron');
+
+	# What is at the boundary is in: counts of 4, Jaccard indexes of 1/2 and of 1.
+	is($node->safe_psql('postgres', q{
+		SET work_mem = '1GB';
+		CREATE TABLE few AS SELECT DISTINCT a, b FROM mail WHERE a < 1000;
+		CREATE TABLE joined AS SELECT p.*, common::float8 / (x.n + y.n - common) AS jaccard
+			FROM (SELECT x.a, y.a AS b, count(*) AS common FROM few AS x JOIN few AS y ON x.b = y.b AND x.a < y.a GROUP BY 1, 2) AS p
+			JOIN (SELECT a, count(*) AS n FROM few GROUP BY 1) AS x ON x.a = p.a JOIN (SELECT a, count(*) AS n FROM few GROUP BY 1) AS y ON y.a = p.b;
+		CREATE TABLE filters AS SELECT * FROM (VALUES (1, 0), (4, 0), (1, 0.5), (1, 1), (3, 0.3)) AS f (count, jaccard);
+		SELECT bool_and(counted > 0 AND NOT EXISTS (
+				(SELECT a, b, common, jaccard FROM set_pairs(q, f.count, f.jaccard) EXCEPT ALL SELECT * FROM joined AS j WHERE common >= f.count AND j.jaccard >= f.jaccard)
+				UNION ALL
+				(SELECT * FROM joined AS j WHERE common >= f.count AND j.jaccard >= f.jaccard EXCEPT ALL SELECT a, b, common, jaccard FROM set_pairs(q, f.count, f.jaccard))))
+			FROM (SELECT qsets_agg(a, b) AS q FROM few) AS c, filters AS f, LATERAL (SELECT count(*) AS counted FROM set_pairs(q, f.count, f.jaccard)) AS n;}),
+		't', 'some of email-Enron: the pairs of the self-join');
+
+	for my $filter ([ 10, 0 ], [ 1, 0.5 ], [ 2, 0.9 ], [ 1, 1 ])
+	{
+		my %found;
+		for my $method ('auto', 'index', 'hybrid', 'merge')
+		{
+			next if $method eq 'merge' && $filter->[1] < 0.9; # minutes
+			my ($ms, $rows) = timed('SET max_parallel_workers_per_gather = ' . ($method eq 'auto' ? 2 : 0) . ';', "SELECT count(*), sum(common), sum(a * 31 + b), sum(jaccard)
+				FROM (SELECT qsets_agg(a, b) AS q FROM mail) AS c, set_pairs(q, $filter->[0], $filter->[1], method => '$method');");
+
+			note sprintf 'email-Enron, min_count %s, min_jaccard %s, %s: %.0f ms, %s', @$filter, $method, $ms, $rows;
+			push @{ $found{$rows} }, $method;
+		}
+		is(scalar(keys %found), 1, "all of email-Enron, @$filter: the same by all methods") or diag explain \%found;
+	}
 }
 
 $node->stop;

@@ -66,7 +66,7 @@ sketch_takes_keys(const ColumnScanCall *call)
 }
 
 static double
-sketch_table_bytes(const Const *template, double rows)
+sketch_table_bytes(const Const *template, double rows, double others)
 {
 	qs_params params;
 
@@ -133,7 +133,7 @@ filter_takes_keys(const ColumnScanCall *call)
 }
 
 static double
-filter_table_bytes(const Const *template, double rows)
+filter_table_bytes(const Const *template, double rows, double others)
 {
 	qf_params params;
 
@@ -276,11 +276,18 @@ sets_takes_keys(const ColumnScanCall *call)
 	return !OidIsValid(get_base_element_type(call->key_type));
 }
 
-/* Each row travels as its two numbers. */
+/* That a process takes in a row of another costs about what reading it did: 8 bytes, two lookups. */
+#define BYTES_OF_ROW 32
+
+/*
+ * The rows of all others are taken in by one process, which also sorts them all.
+ * So those who share the scan gain nothing, however many they are, where rows
+ * come straight off the pages; where the executor brings them they do.
+ */
 static double
-sets_table_bytes(const Const *template, double rows)
+sets_table_bytes(const Const *template, double rows, double others)
 {
-	return rows * 2 * sizeof(uint32);
+	return rows * others * BYTES_OF_ROW;
 }
 
 static void
@@ -328,7 +335,7 @@ count_takes_keys(const ColumnScanCall *call)
 }
 
 static double
-count_table_bytes(const Const *template, double rows)
+count_table_bytes(const Const *template, double rows, double others)
 {
 	return 0;
 }

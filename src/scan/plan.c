@@ -99,9 +99,18 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_path,
 };
 
+/* Among how many the rows are shared, by the planner's own rule. */
+static double
+processes(int workers)
+{
+	double leader = parallel_leader_participation ? Max(0, 1 - 0.3 * workers) : 0;
+
+	return workers > 0 ? workers + leader : 1;
+}
+
 /* What partial results cost that one sketch of all rows does not. */
 static Cost
-merge_cost(List *aggregates, double rows)
+merge_cost(List *aggregates, double rows, int workers)
 {
 	Cost cost = 0;
 	ListCell *cell;
@@ -113,19 +122,10 @@ merge_cost(List *aggregates, double rows)
 
 		if (aggref->aggsplit == AGGSPLIT_SIMPLE || !ColumnScanMatch(aggref, &call))
 			continue;
-		cost +=
-			call.family->table_bytes(call.template, rows) / BLCKSZ * MERGE_SHARE * cpu_tuple_cost;
+		cost += call.family->table_bytes(call.template, rows, processes(workers) - 1) / BLCKSZ *
+				MERGE_SHARE * cpu_tuple_cost;
 	}
 	return cost;
-}
-
-/* Among how many the rows are shared, by the planner's own rule. */
-static double
-processes(int workers)
-{
-	double leader = parallel_leader_participation ? Max(0, 1 - 0.3 * workers) : 0;
-
-	return workers > 0 ? workers + leader : 1;
 }
 
 /* What each tuple costs that passes the conditions: its keys, and FILTERs. */
@@ -156,7 +156,8 @@ set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates)
 
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
-	path->startup_cost = table->pages * page_cost + merge_cost(aggregates, rows) +
+	path->startup_cost = table->pages * page_cost +
+						 merge_cost(aggregates, rows, path->parallel_workers) +
 						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
 						 rows * key_cost(root, aggregates, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;

@@ -186,7 +186,8 @@ struct ColumnFamily
 	const AggregateFunctions *functions;
 	bool weights; /* can be columns, too */
 	bool (*takes_keys)(const ColumnScanCall *call);
-	double (*table_bytes)(const Const *template, double rows); /* that such a state merges */
+	/* what merging costs: bytes, of states of so many rows that come from so many others */
+	double (*table_bytes)(const Const *template, double rows, double others);
 	void (*start)(SketchedColumn *column, MemoryContext context, bool partial);
 	void (*make_room)(SketchedColumn *column);
 	void (*flush)(SketchedColumn *column);

@@ -110,9 +110,10 @@ add_batch(qi_builder *b, const int64_t *id, const uint64_t *low, const uint64_t 
 	uint32_t i;
 
 	if (status == QS_OK)
-		status = qi_labels_of(&b->sets, (const uint64_t *) id, NULL, n, set, b->memory);
+		status =
+			qi_labels_of(&b->sets, (const uint64_t *) id, NULL, n, set, b->memory, b->interrupt);
 	if (status == QS_OK)
-		status = qi_labels_of(&b->elements, low, high, n, element, b->memory);
+		status = qi_labels_of(&b->elements, low, high, n, element, b->memory, b->interrupt);
 	if (status != QS_OK)
 		return status;
 	for (i = 0; i < n; i++)

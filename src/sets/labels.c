@@ -20,6 +20,9 @@
 /* Direct tables below this size are in a cache anyway. */
 #define FETCHED (UINT64_C(1) << 17)
 
+/* A key put into a larger table is a cache miss or two: how many pass between two questions. */
+#define QI_LABELS_PATIENCE (QI_PATIENCE / 16)
+
 /* A key to be sorted, and its label. */
 typedef struct item
 {
@@ -52,29 +55,37 @@ first_slot(const qi_labels *l, uint64_t low)
 	return qs_mix64(low) & (l->slots - 1);
 }
 
-/* So many slots with all labels in them, in place of what there was. */
+/*
+ * So many slots with all labels in them, in place of what there was, which stays
+ * until they are filled.
+ */
 static qs_status
-make_slots(qi_labels *l, uint64_t slots, const qs_memory *memory)
+make_slots(qi_labels *l, uint64_t slots, const qs_memory *memory, const qi_interrupt *interrupt)
 {
-	qi_slot *slot = qi_alloc(memory, slots, sizeof(*slot));
+	qi_labels made = { .slot = qi_alloc(memory, slots, sizeof(*made.slot)), .slots = slots };
 	uint64_t i;
 
-	if (!slot)
+	if (!made.slot)
 		return QS_NO_MEMORY;
+	for (i = 0; i < l->used; i++)
+	{
+		uint64_t at = first_slot(&made, l->low[i]);
+
+		if (i % QI_LABELS_PATIENCE == QI_LABELS_PATIENCE - 1 && qi_stopped(interrupt))
+		{
+			qi_release(memory, made.slot);
+			return QS_CANCELLED;
+		}
+		while (made.slot[at].label != 0)
+			at = (at + 1) & (slots - 1);
+		made.slot[at] = (qi_slot){ l->low[i], (uint32_t) i + 1 };
+	}
 	qi_release(memory, l->slot);
 	qi_release(memory, l->direct);
 	l->direct = NULL;
 	l->span = 0;
-	l->slot = slot;
+	l->slot = made.slot;
 	l->slots = slots;
-	for (i = 0; i < l->used; i++)
-	{
-		uint64_t at = first_slot(l, l->low[i]);
-
-		while (slot[at].label != 0)
-			at = (at + 1) & (slots - 1);
-		slot[at] = (qi_slot){ l->low[i], (uint32_t) i + 1 };
-	}
 	return QS_OK;
 }
 
@@ -149,12 +160,14 @@ widen(const uint64_t *key, uint64_t n, int64_t *least, int64_t *most)
  * missing, as ids that grow do, so that it is not made anew for each few.
  */
 static qs_status
-make_direct(qi_labels *l, const uint64_t *more, uint32_t n, const qs_memory *memory)
+make_direct(qi_labels *l, const uint64_t *more, uint32_t n, const qs_memory *memory,
+			const qi_interrupt *interrupt)
 {
 	int64_t least = (int64_t) more[0];
 	int64_t most = least;
 	uint64_t width;
 	uint64_t span = FIRST_SLOTS;
+	uint64_t base;
 	uint32_t *direct;
 	uint64_t i;
 
@@ -168,10 +181,18 @@ make_direct(qi_labels *l, const uint64_t *more, uint32_t n, const qs_memory *mem
 	direct = qi_alloc(memory, span, sizeof(*direct));
 	if (!direct)
 		return QS_NO_MEMORY;
-	l->base = l->direct && (uint64_t) least - l->base >= l->span ? (uint64_t) most - span + 1
-																 : (uint64_t) least;
+	base = l->direct && (uint64_t) least - l->base >= l->span ? (uint64_t) most - span + 1
+															  : (uint64_t) least;
 	for (i = 0; i < l->used; i++)
-		direct[l->low[i] - l->base] = (uint32_t) i + 1;
+	{
+		if (i % QI_LABELS_PATIENCE == QI_LABELS_PATIENCE - 1 && qi_stopped(interrupt))
+		{
+			qi_release(memory, direct);
+			return QS_CANCELLED;
+		}
+		direct[l->low[i] - base] = (uint32_t) i + 1;
+	}
+	l->base = base;
 	qi_release(memory, l->direct);
 	qi_release(memory, l->slot);
 	l->direct = direct;
@@ -243,7 +264,8 @@ reserve_keys(qi_labels *l, uint64_t more, const qs_memory *memory)
 
 /* Make sure that the table can take these keys. */
 static qs_status
-reserve(qi_labels *l, const uint64_t *low, uint32_t n, const qs_memory *memory)
+reserve(qi_labels *l, const uint64_t *low, uint32_t n, const qs_memory *memory,
+		const qi_interrupt *interrupt)
 {
 	uint64_t slots = FIRST_SLOTS;
 	qs_status status = reserve_keys(l, n, memory);
@@ -254,20 +276,20 @@ reserve(qi_labels *l, const uint64_t *low, uint32_t n, const qs_memory *memory)
 		return QS_OK;
 	if (!l->wide)
 	{
-		status = make_direct(l, low, n, memory);
+		status = make_direct(l, low, n, memory, interrupt);
 		if (status != QS_OK || (l->direct && in_range(l, low, n)))
 			return status;
 	}
 	while (slots < (l->used + n) * 2)
 		slots *= 2;
-	return make_slots(l, slots, memory);
+	return make_slots(l, slots, memory, interrupt);
 }
 
 qs_status
 qi_labels_of(qi_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n, uint32_t *label,
-			 const qs_memory *memory)
+			 const qs_memory *memory, const qi_interrupt *interrupt)
 {
-	qs_status status = n > 0 ? reserve(l, low, n, memory) : QS_OK;
+	qs_status status = n > 0 ? reserve(l, low, n, memory, interrupt) : QS_OK;
 
 	if (status != QS_OK)
 		return status;
@@ -296,7 +318,7 @@ qi_labels_of_all(qi_labels *l, const uint64_t *low, const uint64_t *high, uint64
 		}
 		status = qi_labels_of(l, low + i, high ? high + i : NULL,
 							  n - i < QI_LABELS_AT_ONCE ? (uint32_t) (n - i) : QI_LABELS_AT_ONCE,
-							  label + i, memory);
+							  label + i, memory, interrupt);
 	}
 	return status;
 }

@@ -53,10 +53,11 @@ extern uint64_t qi_labels_memory(const qi_labels *l);
 
 /*
  * The labels of some keys, new ones if need be: up to QI_LABELS_AT_ONCE.  high is
- * NULL unless the labels are wide.  QS_NO_MEMORY.
+ * NULL unless the labels are wide.  QS_NO_MEMORY, QS_CANCELLED.
  */
-extern qs_status qi_labels_of(qi_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n,
-							  uint32_t *label, const qs_memory *memory);
+extern qs_status
+qi_labels_of(qi_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n, uint32_t *label,
+			 const qs_memory *memory, const qi_interrupt *interrupt);
 
 /* Likewise for any number of keys. */
 extern qs_status

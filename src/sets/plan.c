@@ -35,6 +35,9 @@
 #define NS_SORT      14.0 /* one element sorted by rarity */
 #define NS_CUT       60.0 /* one cut of a merge path */
 
+/* Prefixes that would save less than this are not worth a sample, which costs some of it. */
+#define WORTH_ASKING 1.2
+
 /* Sets of either side by which sizes are judged. */
 #define SOME_SETS 100
 
@@ -283,7 +286,7 @@ prefixes_promise(qi_preparation *p, const sums *s, bool *promise)
 	if (*promise || r->rows_wanted != 0 || cheapest < (double) p->column.elements * NS_SORT)
 		return QS_OK;
 	preparation = prefix_preparation(p);
-	if (cheapest < preparation)
+	if (cheapest < preparation * WORTH_ASKING)
 		return QS_OK;
 	status = qi_sample_prefixes(p, &events);
 	*promise = status == QS_OK && preparation + prefix_count(s, events) < cheapest;

@@ -88,7 +88,7 @@ label_keys(qi_labels *l, const key *keys, uint64_t count, uint32_t batch)
 			low[j] = keys[i + j].low;
 			high[j] = keys[i + j].high;
 		}
-		REQUIRE_OK(qi_labels_of(l, low, l->wide ? high : NULL, n, label, &test_heap));
+		REQUIRE_OK(qi_labels_of(l, low, l->wide ? high : NULL, n, label, &test_heap, NULL));
 		REQUIRE((l->direct != NULL) != (l->slot != NULL));
 		for (j = 0; j < n; j++)
 			REQUIRE(label[j] < l->used && l->low[label[j]] == low[j] &&
@@ -268,14 +268,58 @@ many_sets(void **state)
 	test_no_leak();
 }
 
+/* Stops as soon as it is asked. */
+static bool
+stop_now(void *context)
+{
+	(void) context;
+	return true;
+}
+
+/* A table that grows asks whether to go on, and has lost nothing if it was not to. */
+static void
+growing_can_be_stopped(void **state)
+{
+	qi_interrupt interrupt = { stop_now, NULL };
+	uint64_t spread;
+
+	(void) state;
+	for (spread = 1; spread <= 1000; spread *= 1000) /* direct, slots */
+	{
+		qi_labels l = { 0 };
+		uint32_t label[2];
+		uint64_t used = 0;
+		qs_status status = QS_OK;
+		uint64_t i;
+
+		for (i = 0; i < QI_PATIENCE && status == QS_OK; i++)
+		{
+			uint64_t key = i * spread;
+
+			used = l.used;
+			status = qi_labels_of(&l, &key, NULL, 1, label, &test_heap, &interrupt);
+		}
+		REQUIRE_STATUS(status, QS_CANCELLED);
+		REQUIRE((l.direct != NULL) == (spread == 1) && l.used == used && used > 1000);
+		for (i = 0; i < used; i++)
+		{
+			uint64_t key = i * spread;
+
+			REQUIRE_OK(qi_labels_of(&l, &key, NULL, 1, label, &test_heap, NULL));
+			REQUIRE(label[0] == i);
+		}
+		qi_labels_free(&l, &test_heap);
+	}
+	test_no_leak();
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(labels_of_streams),
-		cmocka_unit_test(dense_keys_are_direct),
-		cmocka_unit_test(images_are_their_rows),
-		cmocka_unit_test(many_sets),
+		cmocka_unit_test(labels_of_streams),      cmocka_unit_test(dense_keys_are_direct),
+		cmocka_unit_test(images_are_their_rows),  cmocka_unit_test(many_sets),
+		cmocka_unit_test(growing_can_be_stopped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,16 @@
  */
 #include "pairs_support.h"
 
+/* Random collections of each kind, unless QSKETCH_SEEDS says how many. */
 #define SEEDS 2500
+
+static uint64_t
+seeds(void)
+{
+	const char *asked = getenv("QSKETCH_SEEDS");
+
+	return asked ? strtoull(asked, NULL, 10) : SEEDS;
+}
 
 static answer wanted;
 static answer got;
@@ -67,10 +76,11 @@ within_a_collection(void **state)
 {
 	const qi_kernels *table[3];
 	size_t tables = test_tables(table);
+	uint64_t last = seeds();
 	uint64_t seed;
 
 	(void) state;
-	for (seed = 0; seed < SEEDS; seed++)
+	for (seed = 0; seed < last; seed++)
 	{
 		test_rng rng = test_seeded(seed + 1000);
 		qi_collection c;
@@ -93,10 +103,11 @@ between_collections(void **state)
 {
 	const qi_kernels *table[3];
 	size_t tables = test_tables(table);
+	uint64_t last = seeds();
 	uint64_t seed;
 
 	(void) state;
-	for (seed = 0; seed < SEEDS; seed++)
+	for (seed = 0; seed < last; seed++)
 	{
 		test_rng rng = test_seeded(seed + 2000);
 		qi_collection a;
