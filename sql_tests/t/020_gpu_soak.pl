@@ -1,5 +1,6 @@
-# Soak: many clients mix aggregates, merges, lookups and cancels, and compare
-# every answer with exact counts and with what the CPU makes.
+# Soak: many clients mix aggregates, merges, lookups, searches for pairs of sets
+# and cancels, of all families, and compare every answer with exact counts and
+# with what the CPU makes.
 # QSKETCH_SOAK_SECONDS (15) and QSKETCH_SOAK_CLIENTS (32) say how long and how
 # many; "make soak" runs it for ten minutes.
 use strict;
@@ -18,7 +19,7 @@ my $node = gpu_node('soak', 'max_connections = 200', 'max_parallel_workers_per_g
 
 $node->safe_psql('postgres', q{
 	CREATE TABLE events AS
-		SELECT i % 8 AS day, (i * 7919::bigint) % (4000 + i % 2000) AS k
+		SELECT i AS id, i % 8 AS day, (i * 7919::bigint) % (4000 + i % 2000) AS k
 		FROM generate_series(1, 160000) AS i;
 	ANALYZE events;
 	CREATE TABLE exact AS SELECT k, count(*) AS n FROM events GROUP BY k;
@@ -29,6 +30,11 @@ $node->safe_psql('postgres', q{
 		GROUP BY s, day;
 	CREATE TABLE weeks AS
 		SELECT structure, qsketch_merge_agg(sk) AS sk FROM days GROUP BY structure;
+	CREATE TABLE filters AS
+		SELECT pbf_row_agg(k, id, pbf_new(160000, 100)) AS rows, pbf_agg(k, pbf_new_bloom(6000)) AS bloom
+		FROM events;
+	CREATE TABLE baskets AS SELECT qsets_agg(k % 500, id % 3000) AS c FROM events;
+	CREATE TABLE alike AS SELECT p.* FROM baskets, set_pairs(c, min_count => 40) AS p;
 	CREATE TABLE cancelled (at timestamptz);
 
 	CREATE FUNCTION pick() RETURNS text LANGUAGE sql AS
@@ -77,10 +83,36 @@ $node->safe_psql('postgres', q{
 		END IF;
 	END $$;
 
+	CREATE FUNCTION soak_filter() RETURNS void LANGUAGE plpgsql AS $$
+	BEGIN
+		IF (SELECT (pbf_row_agg(k, id, pbf_new(160000, 100)), pbf_agg(k, pbf_new_bloom(6000)))::text <>
+				(SELECT filters::text FROM filters) FROM events) THEN
+			RAISE 'WRONG: filters';
+		END IF;
+		IF (SELECT false = ANY (pbf_contains(bloom, keys)) OR pbf_estimate(rows, keys) <>
+				(SELECT array_agg(pbf_estimate(rows, k) ORDER BY at) FROM unnest(keys) WITH ORDINALITY AS u (k, at))
+			FROM filters, (SELECT array_agg(k) AS keys FROM exact) AS e) THEN
+			RAISE 'WRONG: lookups in filters';
+		END IF;
+	END $$;
+
+	CREATE FUNCTION soak_sets() RETURNS void LANGUAGE plpgsql AS $$
+	BEGIN
+		IF (SELECT count(*) FROM baskets, set_pairs(c, min_count => 40) AS p NATURAL JOIN alike) <>
+				(SELECT count(*) FROM alike) OR
+			EXISTS (SELECT p.* FROM (SELECT qsets_agg(k % 500, id % 3000) AS c FROM events) AS b,
+					set_pairs(b.c, min_count => 40) AS p
+				EXCEPT SELECT * FROM alike) THEN
+			RAISE 'WRONG: pairs of sets';
+		END IF;
+	END $$;
+
 	CREATE FUNCTION soak_try() RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
 		PERFORM soak_aggregate();
 		PERFORM soak_groups();
+		PERFORM soak_filter();
+		PERFORM soak_sets();
 	EXCEPTION WHEN query_canceled THEN
 		INSERT INTO cancelled VALUES (now());
 	END $$});
@@ -105,12 +137,16 @@ my @scripts = (
 	script('groups', "SELECT soak_groups();\n"),
 	script('merge', "SELECT soak_merge();\n"),
 	script('lookup', "SELECT soak_lookup();\n"),
+	script('filter', "SELECT soak_filter();\n"),
+	script('sets', "SELECT soak_sets();\n"),
 	script('cancel', "\\set ms random(1, 2000)\nSET statement_timeout = :ms;\n"
 		. "SELECT soak_try();\nRESET statement_timeout;\n"));
 
+cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM alike'), '>', 1000, 'pairs of sets to be found');
+
 # once through everything, then the memory of the worker is what it needs
 $node->safe_psql('postgres', "SELECT soak_$_() FROM generate_series(1, 20)")
-	for qw(aggregate groups merge lookup);
+	for qw(aggregate groups merge lookup filter sets);
 my $memory = worker_memory();
 my ($out, $err) = run_command([ 'pgbench', '-n', '-c', $clients, '-j', '4', '-T', $seconds,
 	(map { ('-f', $_) } @scripts), $node->connstr('postgres') ]);
@@ -126,6 +162,7 @@ settled($node, 'soak');
 my $grown = worker_memory() - $memory;
 cmp_ok($grown, '<', 64 * 1024, "the worker grew by $grown kB");
 is(gpu_count($node, 'failures'), 0, 'the worker did not fail');
+cmp_ok($node->safe_psql('postgres', 'SELECT pair_searches_gpu FROM qsketch_stat'), '>', 0, 'it searched for pairs');
 diag($node->safe_psql('postgres', q{
 	SELECT format('%s sketches, %s keys in %s batches, %s lookups, %s merges, %s cancels, %s waits for a slot',
 				  sketches, keys, batches, lookups, merges, (SELECT count(*) FROM cancelled), slot_waits)
