@@ -58,7 +58,9 @@ typedef enum qs_status
 	QS_NO_ROOM, /* the method needs more memory than it may take */
 
 	/* accelerators */
-	QS_DEVICE_ERROR /* the engine knows more */
+	QS_DEVICE_ERROR, /* the engine knows more */
+
+	QS_STATUSES /* how many there are; never returned */
 } qs_status;
 
 /* One short lower-case phrase, without a period. */

@@ -35,6 +35,7 @@ data_release(void *context, void *pointer)
 }
 
 const qs_memory data_memory = { data_alloc, data_release, NULL };
+const qs_keys data_keys = { 1, 0 };
 
 static uint64_t
 next_random(uint64_t *state)
@@ -174,7 +175,7 @@ data_collection(qi_collection *c, const recipe *r, uint64_t seed)
 	uint64_t i;
 
 	require(set && scratch && id && low, "out of memory");
-	qi_builder_init(&b, false, 1, 0, &data_memory, NULL);
+	qi_builder_init(&b, false, &data_keys, &data_memory, NULL);
 	for (i = 0; i < r->sets; i++)
 	{
 		uint64_t state = qs_mix64(seed + i * 77);
@@ -252,7 +253,7 @@ data_drawn(qi_collection *c, const recipe *r, uint64_t seed, int threads)
 	for (t = 0; t < threads; t++)
 		pthread_join(d[t].thread, NULL);
 	memset(c, 0, sizeof(*c));
-	c->family = 1;
+	c->keys = data_keys;
 	c->sets = r->sets;
 	c->universe = r->universe;
 	for (i = 0; i < r->sets; i++)
@@ -320,7 +321,7 @@ read_file(qi_collection *c, const char *command, uint64_t sessions)
 	qi_builder b;
 
 	require(f != NULL, "could not run zcat");
-	qi_builder_init(&b, false, 1, 0, &data_memory, NULL);
+	qi_builder_init(&b, false, &data_keys, &data_memory, NULL);
 	if (sessions > 0)
 		add_lines(f, &b, sessions);
 	else

@@ -14,6 +14,7 @@
 #include "sets/builder.h"
 
 extern const qs_memory data_memory;
+extern const qs_keys data_keys;
 
 /* End the program unless the condition holds. */
 static inline void

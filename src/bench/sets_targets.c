@@ -129,7 +129,7 @@ time_builder(uint64_t rows)
 	uint64_t i;
 	int r;
 
-	qi_builder_init(&b, false, 1, 0, &data_memory, NULL);
+	qi_builder_init(&b, false, &data_keys, &data_memory, NULL);
 	for (i = 0; i < rows; i += BATCH)
 	{
 		for (r = 0; r < BATCH; r++)

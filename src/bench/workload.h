@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "sketch/noise.h"
+#include "sketch/measure.h"
 #include "sketch/sf.h"
 #include "sketch/unbiased.h"
 #include "engine/sketch_engine.h"

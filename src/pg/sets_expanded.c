@@ -97,17 +97,11 @@ SetsBuild(ExpandedSets *sets, bool wide, const qs_keys *keys)
 {
 	qi_collection *old = &sets->collection;
 	qi_builder *builder = &sets->builder;
-	qs_keys held = { old->family, old->collation };
 
-	if (sets->building)
-	{
-		held.family = builder->family;
-		held.collation = builder->collation;
-	}
-	KeyFamilyCheckSame(&held, keys, &sets_key_holder);
+	KeyFamilyCheckSame(sets->building ? &builder->keys : &old->keys, keys, &sets_key_holder);
 	if (sets->building)
 		return;
-	qi_builder_init(builder, wide, keys->family, keys->collation, &sets->memory, &sets_interrupt);
+	qi_builder_init(builder, wide, keys, &sets->memory, &sets_interrupt);
 	if (old->sets > 0)
 		SetsCheck(qi_builder_add_collection(builder, old));
 	qi_collection_free(old);
@@ -189,8 +183,6 @@ SetsAddKey(ExpandedSets *sets, int64 id, Datum element)
 void
 SetsAddCollection(ExpandedSets *sets, const qi_collection *from)
 {
-	qs_keys keys = { from->family, from->collation };
-
 	if (from->sets == 0)
 		return;
 	if (!sets->building && sets->collection.sets == 0)
@@ -199,7 +191,7 @@ SetsAddCollection(ExpandedSets *sets, const qi_collection *from)
 		SetsCheck(qi_collection_copy(&sets->collection, from, &sets->memory));
 		return;
 	}
-	SetsBuild(sets, from->wide, &keys);
+	SetsBuild(sets, from->wide, &from->keys);
 	SetsCheck(qi_builder_add_collection(&sets->builder, from));
 }
 

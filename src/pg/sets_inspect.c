@@ -113,7 +113,7 @@ qsets_elements(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("a collection of %s keys does not know its elements",
-						KeyFamilyTypes(c->family)),
+						KeyFamilyTypes(c->keys.family)),
 				 errdetail("Elements that are no numbers, dates or times are kept as fingerprints "
 						   "of 128 bits.")));
 	set = qi_collection_find(c, PG_GETARG_INT64(1));
@@ -224,7 +224,7 @@ qsets_info(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	SetsRead(&reader, PG_GETARG_DATUM(0));
 	c = reader.collection;
-	family = KeyFamilyName(c->family);
+	family = KeyFamilyName(c->keys.family);
 	values[INFO_SETS] = Int64GetDatum(c->sets);
 	values[INFO_ELEMENTS] = Int64GetDatum(c->elements);
 	values[INFO_DISTINCT] = Int64GetDatum(c->universe);

@@ -96,12 +96,8 @@ PairsCollectionsEnd(PairsForm form, SetsReader *reader)
 void
 PairsCheckKeys(const qi_request *request)
 {
-	qs_keys a = { request->rows->family, request->rows->collation };
-	qs_keys b = { a.family, a.collation };
-
 	if (request->columns)
-		b = (qs_keys){ request->columns->family, request->columns->collation };
-	KeyFamilyCheckSame(&a, &b, &sets_key_holder);
+		KeyFamilyCheckSame(&request->rows->keys, &request->columns->keys, &sets_key_holder);
 }
 
 /* Say how much memory the request would need. */

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "sketch/advise.h"
-#include "sketch/noise.h"
+#include "sketch/measure.h"
 #include "pg/sketch_expanded.h"
 
 #include "funcapi.h"

@@ -15,6 +15,7 @@
 #include "pg/sketch_probe.h"
 
 #include "miscadmin.h"
+#include "sketch/measure.h"
 #include "sketch/pieces.h"
 #include "utils/memutils.h"
 

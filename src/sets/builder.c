@@ -11,13 +11,12 @@
 #define PARTS    256
 
 void
-qi_builder_init(qi_builder *b, bool wide, uint32_t family, uint32_t collation,
-				const qs_memory *memory, const qi_interrupt *interrupt)
+qi_builder_init(qi_builder *b, bool wide, const qs_keys *keys, const qs_memory *memory,
+				const qi_interrupt *interrupt)
 {
 	memset(b, 0, sizeof(*b));
 	b->elements.wide = wide;
-	b->family = family;
-	b->collation = collation;
+	b->keys = *keys;
 	b->memory = memory;
 	b->interrupt = interrupt;
 }
@@ -439,7 +438,7 @@ qi_builder_finish(qi_builder *b, qi_collection *out)
 				qi_alloc(b->memory, b->sets.used, sizeof(*r.place)) };
 	qs_status status = QS_NO_MEMORY;
 
-	*out = (qi_collection){ .family = b->family, .collation = b->collation };
+	*out = (qi_collection){ .keys = b->keys };
 	out->wide = b->elements.wide;
 	out->sets = b->sets.used;
 	out->universe = b->elements.used;

@@ -31,15 +31,14 @@ typedef struct qi_builder
 	uint64_t *row; /* set's label << 32 | element's label */
 	uint64_t rows;
 	uint64_t room;
-	uint32_t family;
-	uint32_t collation;
+	qs_keys keys;
 	const qs_memory *memory;
 	const qi_interrupt *interrupt;
 } qi_builder;
 
 /* An empty builder; needs no memory yet. */
-extern void qi_builder_init(qi_builder *b, bool wide, uint32_t family, uint32_t collation,
-							const qs_memory *memory, const qi_interrupt *interrupt);
+extern void qi_builder_init(qi_builder *b, bool wide, const qs_keys *keys, const qs_memory *memory,
+							const qi_interrupt *interrupt);
 extern void qi_builder_free(qi_builder *b);
 
 /*
@@ -49,7 +48,7 @@ extern void qi_builder_free(qi_builder *b);
 extern qs_status qi_builder_add(qi_builder *b, const int64_t *id, const uint64_t *low,
 								const uint64_t *high, uint64_t rows);
 
-/* Add the rows of a collection of the same width and family. */
+/* Add the rows of a collection of the same width and kind of keys. */
 extern qs_status qi_builder_add_collection(qi_builder *b, const qi_collection *c);
 
 /*

@@ -183,7 +183,7 @@ qi_collection_subset(qi_collection *to, const qi_collection *from, const int64_t
 	int64_t *scratch = qi_alloc(memory, ids, sizeof(*scratch));
 	qs_status status = QS_NO_MEMORY;
 
-	*to = (qi_collection){ .family = from->family, .collation = from->collation };
+	*to = (qi_collection){ .keys = from->keys };
 	to->wide = from->wide;
 	if (used && chosen && scratch)
 	{

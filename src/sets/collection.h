@@ -22,13 +22,13 @@
 #ifndef QI_COLLECTION_H
 #define QI_COLLECTION_H
 
+#include "base/keys.h"
 #include "sets/kernels.h"
 
 typedef struct qi_collection
 {
-	uint32_t family;    /* whose elements: opaque here, 0 = none yet */
-	uint32_t collation; /* likewise */
-	bool wide;          /* elements are 128-bit fingerprints */
+	qs_keys keys; /* which kind of elements */
+	bool wide;    /* elements are 128-bit fingerprints */
 
 	uint64_t sets;
 	uint64_t elements; /* sum of the sets' sizes */

@@ -113,8 +113,8 @@ qi_write(const qi_collection *c, uint8_t *out)
 	memcpy(out, magic, sizeof(magic));
 	out[AT_VERSION] = QI_FORMAT_VERSION;
 	out[AT_KIND] = c->wide ? KIND_FINGERPRINTS : KIND_INTEGERS;
-	qs_store32(out + AT_FAMILY, c->family);
-	qs_store32(out + AT_COLLATION, c->collation);
+	qs_store32(out + AT_FAMILY, c->keys.family);
+	qs_store32(out + AT_COLLATION, c->keys.collation);
 	qs_store64(out + AT_SETS, c->sets);
 	qs_store64(out + AT_ELEMENTS, c->elements);
 	qs_store64(out + AT_UNIVERSE, c->universe);
@@ -310,13 +310,13 @@ read_header(qi_collection *c, const uint8_t *bytes, uint64_t length)
 		return QS_FORMAT_VERSION;
 	kind = bytes[AT_KIND];
 	c->wide = kind == KIND_FINGERPRINTS;
-	c->family = qs_load32(bytes + AT_FAMILY);
-	c->collation = qs_load32(bytes + AT_COLLATION);
+	c->keys.family = qs_load32(bytes + AT_FAMILY);
+	c->keys.collation = qs_load32(bytes + AT_COLLATION);
 	c->sets = qs_load64(bytes + AT_SETS);
 	c->elements = qs_load64(bytes + AT_ELEMENTS);
 	c->universe = qs_load64(bytes + AT_UNIVERSE);
 	if ((kind != KIND_INTEGERS && kind != KIND_FINGERPRINTS) ||
-		(c->family == 0 && (c->sets > 0 || c->collation != 0)))
+		(qs_keys_none(&c->keys) && (c->sets > 0 || c->keys.collation != 0)))
 		return QS_FORMAT_PARAMS;
 	if (!reserved_bits_zero(bytes))
 		return QS_FORMAT_RESERVED;

@@ -355,7 +355,7 @@ same_keys(const qi_collection *a, const qi_collection *b)
 {
 	if (a->sets == 0 || b->sets == 0)
 		return true;
-	return a->wide == b->wide && a->family == b->family && a->collation == b->collation;
+	return a->wide == b->wide && qs_keys_same(&a->keys, &b->keys);
 }
 
 qs_status

@@ -8,7 +8,7 @@
 
 #include "sketch/advise.h"
 #include "sketch/format.h"
-#include "sketch/noise.h"
+#include "sketch/measure.h"
 
 /* Keys of a model, as far as there are buckets enough and not too many. */
 #define MODEL_KEYS        (UINT64_C(1) << 18)

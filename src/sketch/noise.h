@@ -20,12 +20,12 @@
  * happen, is somewhat likelier than one of all C(m, d), which the error for
  * several probes allows for.
  *
- * qs_noise holds the distribution: measured once per sketch, then asked for
- * any confidence.  It costs two passes over the table and up to 120 kB, for
- * thread that much per row while it works.  For one probe 2^22 counters are
- * looked at at most, and of larger tables evenly spaced buckets stand for all;
- * for several, all are.  It describes the sketch as it was, and does not follow
- * later changes.
+ * qs_noise holds the distribution: measured once per sketch (measure.h), then
+ * asked for any confidence.  Measuring costs two passes over the table and up
+ * to 120 kB, for thread that much per row while it works.  For one probe 2^22
+ * counters are looked at at most, and of larger tables evenly spaced buckets
+ * stand for all; for several, all are.  The distribution describes the sketch as
+ * it was, and does not follow later changes.
  *
  * Limits: a noise below base + 512 is a bin of its own; above, bins are 1/256
  * of the distance from the base wide and are interpolated (for several probes:
@@ -45,9 +45,6 @@
 
 #include "sketch/bins.h"
 #include "sketch/sketch.h"
-
-/* Counters that are looked at at most for one probe. */
-#define QS_NOISE_COUNTERS (UINT64_C(1) << 22)
 
 typedef struct qs_noise
 {
@@ -81,17 +78,10 @@ qs_noise_bin(const qs_noise *noise, uint64_t value)
 	return bin < noise->bins ? bin : noise->bins - 1;
 }
 
-/* Buckets that are looked at for this many probes; none in explicit form. */
-extern uint64_t qs_noise_buckets(const qs_sketch *sk, uint64_t probes);
-
-/*
- * Measure a sketch, owned or view, to be asked for errors of one probe (1) or
- * of any number of them (more).  QS_NO_MEMORY is the only error.
- */
-extern qs_status
-qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qs_memory *memory);
-
 extern void qs_noise_free(qs_noise *noise);
+
+/* The expected noise. */
+extern double qs_noise_mean(const qs_noise *noise);
 
 /*
  * The least error that the noise of one key (1), or of all of so many distinct

@@ -41,7 +41,7 @@ make_collection(qi_collection *c)
 {
 	qi_builder b;
 
-	qi_builder_init(&b, false, 1, 0, &test_memory, NULL);
+	qi_builder_init(&b, false, &(qs_keys){ 1, 0 }, &test_memory, NULL);
 	for (uint64_t i = 0; i < ROWS; i++)
 	{
 		uint64_t random = qs_mix64(i);

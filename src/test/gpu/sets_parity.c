@@ -74,7 +74,7 @@ make_collection(qi_collection *c, const shape *s)
 {
 	qi_builder b;
 
-	qi_builder_init(&b, false, 1, 0, &test_memory, NULL);
+	qi_builder_init(&b, false, &(qs_keys){ 1, 0 }, &test_memory, NULL);
 	for (uint64_t i = 0; i < s->sets; i++)
 	{
 		uint64_t size = 1 + draw(2 * s->size) * (s->huge && i == s->sets / 2 ? 100 : 1);

@@ -21,7 +21,7 @@
 #include "mutator.h"
 #include "samples.h"
 
-#include "sketch/noise.h"
+#include "sketch/measure.h"
 #include "sketch/pieces.h"
 #include "sketch/product.h"
 #include "sketch/unbiased.h"

@@ -194,7 +194,7 @@ exercise_parts_of_collection(const qi_collection *c)
 	map = test_array(some.universe, sizeof(*map));
 	qi_collection_map(&some, c, map);
 	free(map);
-	qi_builder_init(&b, c->wide, c->family, c->collation, &test_heap, NULL);
+	qi_builder_init(&b, c->wide, &c->keys, &test_heap, NULL);
 	REQUIRE_OK(qi_builder_add_collection(&b, c));
 	REQUIRE_OK(qi_builder_add_collection(&b, &some));
 	REQUIRE_OK(qi_builder_add_collection(&b, c));

@@ -88,6 +88,8 @@ test_naive_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 
 #define TEST_QI_FAMILY 1976
 
+static const qs_keys test_qi_keys = { TEST_QI_FAMILY, 0 };
+
 /* Any element's upper half, for fingerprints. */
 static inline uint64_t
 test_upper(uint64_t low)
@@ -106,7 +108,7 @@ test_add(qi_builder *b, int64_t id, uint64_t low)
 static inline void
 test_builder(qi_builder *b, bool wide)
 {
-	qi_builder_init(b, wide, TEST_QI_FAMILY, 0, &test_heap, NULL);
+	qi_builder_init(b, wide, &test_qi_keys, &test_heap, NULL);
 }
 
 /* A made-up collection: sizes and elements of many kinds, by a seed. */
@@ -141,7 +143,7 @@ test_collection(qi_collection *c, uint64_t seed, bool wide)
 static inline bool
 test_same_collection(const qi_collection *a, const qi_collection *b)
 {
-	return a->wide == b->wide && a->family == b->family && a->sets == b->sets &&
+	return a->wide == b->wide && qs_keys_same(&a->keys, &b->keys) && a->sets == b->sets &&
 		   a->elements == b->elements && a->universe == b->universe &&
 		   memcmp(a->id, b->id, a->sets * sizeof(*a->id)) == 0 &&
 		   memcmp(a->offset, b->offset, (a->sets + 1) * sizeof(*a->offset)) == 0 &&

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "sketch/advise.h"
-#include "sketch/noise.h"
+#include "sketch/measure.h"
 
 static qs_forecast
 forecast(const qs_params *params, double rows, double keys, double confidence)

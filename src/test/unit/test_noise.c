@@ -12,7 +12,7 @@
 #include "samples.h"
 
 #include "sketch/bucket.h"
-#include "sketch/noise.h"
+#include "sketch/measure.h"
 
 #define VALUES 600 /* small enough for bins of one value */
 

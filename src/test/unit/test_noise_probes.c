@@ -9,7 +9,7 @@
  */
 #include "support.h"
 
-#include "sketch/noise.h"
+#include "sketch/measure.h"
 
 static int
 compare_masks(const void *a, const void *b)

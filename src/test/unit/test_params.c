@@ -248,16 +248,18 @@ statuses_have_words(void **state)
 	int j;
 
 	(void) state;
-	for (i = QS_OK; i <= QS_DEVICE_ERROR; i++)
+	for (i = QS_OK; i < QS_STATUSES; i++)
 	{
 		const char *text = qs_status_text((qs_status) i);
 
+		assert_non_null(text);
 		assert_true(strlen(text) > 0 && text[0] >= 'a' && text[0] <= 'z');
 		assert_true(text[strlen(text) - 1] != '.');
 		assert_string_not_equal(text, "unrecognized status");
 		for (j = QS_OK; j < i; j++)
 			assert_string_not_equal(text, qs_status_text((qs_status) j));
 	}
+	assert_string_equal(qs_status_text(QS_STATUSES), "unrecognized status");
 	assert_string_equal(qs_status_text((qs_status) 1000), "unrecognized status");
 }
 

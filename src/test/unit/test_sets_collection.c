@@ -301,7 +301,7 @@ large_collection(qi_collection *c, uint64_t sets, const qi_interrupt *interrupt)
 		id[i] = (int64_t) (i % sets);
 		low[i] = i;
 	}
-	qi_builder_init(&b, false, TEST_QI_FAMILY, 0, &test_heap, interrupt);
+	qi_builder_init(&b, false, &test_qi_keys, &test_heap, interrupt);
 	REQUIRE_OK(qi_builder_add(&b, id, low, NULL, ROWS));
 	REQUIRE_OK(qi_builder_finish(&b, c));
 	qi_builder_free(&b);
@@ -327,7 +327,7 @@ do_large_work(large_work work, const qi_collection *c, test_bytes bytes,
 	qi_collection out = { 0 };
 	qs_status status = QS_OK;
 
-	qi_builder_init(&b, false, TEST_QI_FAMILY, 0, &test_heap, work == WORK_ADD ? interrupt : NULL);
+	qi_builder_init(&b, false, &test_qi_keys, &test_heap, work == WORK_ADD ? interrupt : NULL);
 	if (work == WORK_READ)
 		status = qi_read(&out, bytes.data, bytes.length, &test_heap, interrupt);
 	if (work == WORK_SUBSET)

@@ -136,7 +136,7 @@ skewed_collection(qi_collection *c)
 	c->universe = universe;
 	for (s = 0; s < c->sets; s++)
 		c->elements += s < 300 ? 200 : 20;
-	c->family = 1;
+	c->keys = (qs_keys){ 1, 0 };
 	REQUIRE_OK(qi_collection_alloc(c, &test_heap));
 	for (e = 0; e < universe; e++)
 		c->low[e] = e;

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "sketch/bucket.h"
+#include "sketch/measure.h"
 #include "sketch/sf.h"
 #include "sketch/unbiased.h"
 

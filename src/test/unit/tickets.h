@@ -3,9 +3,8 @@
  *		Random requests for entries and tickets, against a model of who owns what.
  *
  * The code under test is the server's own: gpu/entries.c and
- * gpu/sketch_ticket.c, compiled against PostgreSQL's headers but not linked with
- * it.  What they call of it stands below: locks that only count, processes that
- * are a table, errors that jump.
+ * gpu/sketch_ticket.c, with the stand-ins of tickets_server.h for what they call
+ * of PostgreSQL.
  *
  * The machine draws what happens next from the fuzzer's bytes (fuzz_tickets.c)
  * or from random numbers (test_tickets.c): processes of two parallel queries and
@@ -26,143 +25,14 @@
 #ifndef QS_TEST_TICKETS_H
 #define QS_TEST_TICKETS_H
 
-#include "postgres.h"
-
-#undef fprintf
-#undef printf
-#undef snprintf
-#undef vsnprintf
-
-#include "mutator.h"
-
-#include "gpu/sketch_gpu.h"
-#include "gpu/sketch_remote.h"
-
-#include "access/xact.h"
-#include "miscadmin.h"
-
-#include <setjmp.h>
-
-/* ---- what the code under test needs of PostgreSQL ---- */
+#include "tickets_server.h"
 
 enum
 {
-	/* A leader with two workers, another with one, and one who has none. */
-	PROCESSES = 6,
 	VALUES = 20,
 	SUBTRANSACTIONS = 3,
 	TICKET_BYTES = 24
 };
-
-GpuShared *gpu_shared;
-PGPROC *MyProc;
-int MyProcPid;
-static PGPROC process[PROCESSES];
-static SubTransactionId subtransaction[PROCESSES];
-static int locks;
-static jmp_buf on_error;
-static int error_code;
-static uint64 random_numbers;
-
-#if PG_VERSION_NUM >= 170000
-static PROC_HDR process_header = { .allProcs = process };
-PROC_HDR *ProcGlobal = &process_header;
-#endif
-
-bool
-LWLockAcquire(LWLock *lock, LWLockMode mode)
-{
-	(void) lock;
-	(void) mode;
-	REQUIRE(locks++ == 0);
-	return true;
-}
-
-void
-LWLockRelease(LWLock *lock)
-{
-	(void) lock;
-	REQUIRE(--locks == 0);
-}
-
-void
-SetLatch(Latch *latch)
-{
-	(void) latch;
-}
-
-SubTransactionId
-GetCurrentSubTransactionId(void)
-{
-	return subtransaction[MyProc - process];
-}
-
-/* Never twice the same, and nothing that the machine could know. */
-bool
-pg_strong_random(void *bytes, size_t length)
-{
-	uint64 word[2] = { qs_hash(random_numbers, 1), qs_hash(random_numbers, 2) };
-
-	random_numbers++;
-	REQUIRE(length == sizeof(word));
-	memcpy(bytes, word, sizeof(word));
-	return true;
-}
-
-bool
-errstart(int level, const char *domain)
-{
-	(void) domain;
-	REQUIRE(level == ERROR);
-	return true;
-}
-
-bool
-errstart_cold(int level, const char *domain)
-{
-	return errstart(level, domain);
-}
-
-int
-errcode(int code)
-{
-	error_code = code;
-	return 0;
-}
-
-int
-errmsg(const char *text, ...)
-{
-	(void) text;
-	return 0;
-}
-
-int
-errdetail(const char *text, ...)
-{
-	(void) text;
-	return 0;
-}
-
-void
-errfinish(const char *file, int line, const char *function)
-{
-	(void) file;
-	(void) line;
-	(void) function;
-	longjmp(on_error, 1);
-}
-
-/* Of the engine; here the tables of no sketch are anywhere. */
-void
-GpuBecomeRemote(qs_sketch *sk, const GpuRef *ref)
-{
-	GpuRemote *remote = calloc(1, sizeof(*remote));
-
-	REQUIRE(remote != NULL);
-	remote->ref = *ref;
-	sk->remote = remote;
-}
 
 /* ---- the model ---- */
 

@@ -1,0 +1,271 @@
+/*
+ * measure.c
+ *		Measuring how wrong a sketch is from the sketch itself.
+ *
+ * First pass: the least and the largest counter, which say where bins begin
+ * and how many are needed.  Second pass: bucket by bucket, how likely each
+ * counter is to be the minimum that an absent key is told, into the bins; for
+ * thread one histogram per row, whose tails multiply.  Then, from these bins,
+ * what unbiased estimates need.
+ *
+ * src/sketch/measure.c
+ */
+#include "sketch/measure.h"
+
+#include "sketch/bucket.h"
+#include "sketch/slim.h"
+#include "sketch/unbiased.h"
+
+/* ---- which buckets ---- */
+
+/*
+ * Thread: positions of the rows.  Some buckets stand for all where one probe is
+ * asked for; among many the rarest noise counts, which must not be missed.
+ */
+uint64_t
+qs_noise_buckets(const qs_sketch *sk, uint64_t probes)
+{
+	uint64_t room = QS_NOISE_COUNTERS / qs_bucket_counters(sk, QS_SIDE_TOLD);
+
+	if (sk->form == QS_EXPLICIT)
+		return 0;
+	return probes > 1 || sk->params.n < room ? sk->params.n : room;
+}
+
+/* Read the i-th of "count" buckets: all if count = n, else evenly spaced. */
+static void
+visit(const qs_sketch *sk, uint64_t i, uint64_t count, uint64_t *value)
+{
+	uint64_t bucket = (uint64_t) ((unsigned __int128) i * sk->params.n / count);
+
+	qs_bucket_read(sk, QS_SIDE_TOLD, bucket, value);
+}
+
+static void
+find_range(qs_noise *noise, const qs_sketch *sk)
+{
+	uint32_t counters = qs_bucket_counters(sk, QS_SIDE_TOLD);
+	uint64_t count = noise->buckets;
+	uint64_t value[QS_BUCKET_MAX];
+	uint64_t i;
+
+	noise->base = UINT64_MAX;
+	noise->most = 0;
+	for (i = 0; i < count; i++)
+	{
+		uint32_t j;
+
+		visit(sk, i, count, value);
+		for (j = 0; j < counters; j++)
+		{
+			noise->base = value[j] < noise->base ? value[j] : noise->base;
+			noise->most = value[j] > noise->most ? value[j] : noise->most;
+		}
+	}
+}
+
+/* ---- filling the bins: chance of noise in each ---- */
+
+/* Buckets of plain counters: any d of them. */
+static void
+fill_plain(qs_noise *noise, const qs_sketch *sk)
+{
+	uint32_t counters = qs_bucket_counters(sk, QS_SIDE_TOLD);
+	uint64_t count = noise->buckets;
+	double chance[QS_MASK_BITS_MAX];
+	uint64_t value[QS_BUCKET_MAX];
+	uint64_t i;
+
+	qs_subset_chances(counters, sk->params.depth, chance);
+	for (i = 0; i < count; i++)
+	{
+		uint32_t j;
+
+		visit(sk, i, count, value);
+		qs_values_sort(value, counters);
+		for (j = 0; j <= counters - sk->params.depth; j++)
+			noise->above[qs_bin_of(value[j] - noise->base)] += chance[j] / (double) count;
+	}
+}
+
+/* Fat buckets: a cell in any d of the sub-buckets. */
+static void
+fill_fat(qs_noise *noise, const qs_sketch *sk)
+{
+	uint32_t z = sk->params.z;
+	uint64_t count = noise->buckets;
+	uint64_t cell[QS_BUCKET_MAX];
+	uint64_t value[QS_BUCKET_MAX + 1];
+	double chance[QS_BUCKET_MAX + 1];
+	uint32_t size[QS_SF_WIDTH];
+	uint64_t i;
+	uint32_t j;
+
+	for (j = 0; j < QS_SF_WIDTH; j++)
+		size[j] = z;
+	for (i = 0; i < count; i++)
+	{
+		uint32_t values;
+
+		visit(sk, i, count, cell);
+		for (j = 0; j < QS_SF_WIDTH; j++)
+			qs_values_sort(cell + j * z, z);
+		values = qs_fat_chances(cell, z, size, sk->params.depth, value, chance);
+		for (j = 0; j < values; j++)
+			if (value[j] >= noise->base)
+				noise->above[qs_bin_of(value[j] - noise->base)] += chance[j] / (double) count;
+	}
+}
+
+/* From the chance of each bin to that of everything beyond it. */
+static void
+to_tails(double *chance, uint32_t bins)
+{
+	double tail = 0;
+	uint32_t i;
+
+	for (i = bins; i-- > 0;)
+	{
+		double own = chance[i];
+
+		chance[i] = tail;
+		tail += own;
+	}
+}
+
+/*
+ * thread: a counter of each row, independently, so that the tails of the rows
+ * multiply.  Leaves tails in noise->above.
+ */
+static qs_status
+fill_thread(qs_noise *noise, const qs_sketch *sk)
+{
+	uint32_t depth = sk->params.depth;
+	uint64_t count = noise->buckets;
+	uint64_t value[QS_BUCKET_MAX];
+	double *rows =
+		noise->memory->alloc(noise->memory->context, sizeof(double) * noise->bins * depth);
+	uint64_t i;
+	uint32_t j;
+
+	if (!rows)
+		return QS_NO_MEMORY;
+	for (i = 0; i < count; i++)
+	{
+		visit(sk, i, count, value);
+		for (j = 0; j < depth; j++)
+			rows[(size_t) j * noise->bins + qs_bin_of(value[j] - noise->base)] +=
+				1.0 / (double) count;
+	}
+	for (i = 0; i < noise->bins; i++)
+		noise->above[i] = 1;
+	for (j = 0; j < depth; j++)
+	{
+		double *row = rows + (size_t) j * noise->bins;
+
+		to_tails(row, noise->bins);
+		for (i = 0; i < noise->bins; i++)
+			noise->above[i] *= row[i];
+	}
+	noise->memory->release(noise->memory->context, rows);
+	return QS_OK;
+}
+
+/* ---- masks that keys share ---- */
+
+static uint32_t
+common_divisor(uint32_t a, uint32_t b)
+{
+	while (b != 0)
+	{
+		uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Ways to choose k of n. */
+static double
+choices(uint32_t n, uint32_t k)
+{
+	double ways = 1;
+	uint32_t i;
+
+	for (i = 0; i < k; i++)
+		ways = ways * (n - i) / (i + 1);
+	return ways;
+}
+
+/*
+ * How much oftener than by chance two keys of a bucket share their mask.  A
+ * table of H masks makes them draw the same one with chance 1/H; turned
+ * independently (masks.h), it is equal again with chance o / C(m, d), o being
+ * the number of masks of which no two are turns of each other: by Burnside's
+ * lemma the mean, over all turns, of the masks that a turn leaves as they are.
+ * Two different ones of the table are equal with chance 1 / C(m, d).
+ */
+static double
+mask_repeats(const qs_sketch *sk)
+{
+	uint32_t m = qs_bucket_width(sk->params.structure);
+	uint32_t d = sk->params.depth;
+	double fixed = 0;
+	uint32_t turn;
+
+	if (sk->params.structure == QS_THREAD)
+		return 1;
+	for (turn = 0; turn < m; turn++)
+	{
+		uint32_t cycles = common_divisor(m, turn);
+
+		if (d % (m / cycles) == 0)
+			fixed += choices(cycles, d / (m / cycles));
+	}
+	return 1 + (fixed / m - 1) / qs_mask_count(&sk->params);
+}
+
+/* ---- the whole ---- */
+
+static qs_status
+fill(qs_noise *noise, const qs_sketch *sk)
+{
+	if (sk->params.structure == QS_THREAD)
+		return fill_thread(noise, sk);
+	if (qs_bucket_is_fat(sk, QS_SIDE_TOLD))
+		fill_fat(noise, sk);
+	else
+		fill_plain(noise, sk);
+	to_tails(noise->above, noise->bins);
+	return QS_OK;
+}
+
+qs_status
+qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qs_memory *memory)
+{
+	qs_status status;
+
+	memset(noise, 0, sizeof(*noise));
+	noise->memory = memory;
+	noise->buckets = qs_noise_buckets(sk, probes);
+	if (noise->buckets == 0)
+		return QS_OK;
+	noise->repeats = mask_repeats(sk);
+	find_range(noise, sk);
+	noise->bins = qs_bin_of(noise->most - noise->base) + 1;
+	noise->above = memory->alloc(memory->context, sizeof(double) * noise->bins);
+	if (!noise->above)
+		return QS_NO_MEMORY;
+	status = fill(noise, sk);
+	if (status == QS_OK && qs_slim_alone(sk))
+		status = qs_slim_measure(noise, sk);
+	if (status != QS_OK)
+	{
+		qs_noise_free(noise);
+		return status;
+	}
+	noise->mean = qs_noise_mean(noise);
+	noise->mean_weight = qs_unbiased_weight(sk, noise->mean);
+	return QS_OK;
+}
