@@ -9,7 +9,7 @@
  */
 #include "base/base64.h"
 
-static const char digits[64] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* The value of each character, from '+' on; what is none has its high bit set. */
 #define NONE 0x80
