@@ -82,6 +82,37 @@ FilterExpandedIn(Datum datum)
 }
 
 /*
+ * Read access to a filter until FilterReadEnd() or the end of the datum.  An
+ * expanded filter is read where it is, with all its keys inserted.
+ */
+void
+FilterRead(FilterReader *reader, Datum datum)
+{
+	ExpandedFilter *expanded = FilterExpandedIn(datum);
+	struct varlena *value;
+
+	reader->own = NULL;
+	if (expanded)
+	{
+		FilterSettle(expanded);
+		reader->filter = &expanded->filter;
+		return;
+	}
+	value = ValueDetoast(datum, &reader->own);
+	FilterOpen(&reader->view, value);
+	reader->filter = &reader->view;
+}
+
+/* Free what reading allocated, for callers that read many in one context. */
+void
+FilterReadEnd(FilterReader *reader)
+{
+	if (reader->own)
+		pfree(reader->own);
+	reader->own = NULL;
+}
+
+/*
  * The filter of a datum for changing: itself if the datum allows that, else a
  * copy in the states of "aggregate", or with NULL in a context of its own.
  */

@@ -43,12 +43,22 @@ typedef struct ExpandedFilter
 	int64 batches;    /* that went to the engine */
 } ExpandedFilter;
 
+/* Read access to a filter, whatever the datum is made of. */
+typedef struct FilterReader
+{
+	const qf_filter *filter;
+	qf_filter view;      /* what "filter" points to unless it is expanded */
+	struct varlena *own; /* detoasted copy to be freed, or NULL */
+} FilterReader;
+
 extern const ExpandedObjectMethods expanded_filter_methods;
 
 extern ExpandedFilter *FilterCreate(MemoryContext context, const qf_params *params);
 extern ExpandedFilter *FilterCopy(MemoryContext context, const qf_filter *filter);
 extern void FilterPlace(ExpandedFilter *expanded);
 extern ExpandedFilter *FilterExpandedIn(Datum datum);
+extern void FilterRead(FilterReader *reader, Datum datum);
+extern void FilterReadEnd(FilterReader *reader);
 extern ExpandedFilter *FilterForUpdate(MemoryContext aggregate, Datum datum);
 extern MemoryContext FilterStatesContext(MemoryContext aggregate);
 

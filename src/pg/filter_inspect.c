@@ -6,7 +6,7 @@
  *
  * src/pg/filter_inspect.c
  */
-#include "pg/filter_value.h"
+#include "pg/filter_expanded.h"
 
 #include "access/htup_details.h"
 #include "filter/estimate.h"

@@ -8,7 +8,7 @@
  *
  * src/pg/filter_value.c
  */
-#include "pg/filter_expanded.h"
+#include "pg/filter_value.h"
 
 #include "pg/stored.h"
 #include "utils/memutils.h"
@@ -23,37 +23,6 @@ FilterOpen(qf_filter *view, struct varlena *value)
 
 	if (status != QS_OK)
 		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
-}
-
-/*
- * Read access to a filter until FilterReadEnd() or the end of the datum.  An
- * expanded filter is read where it is, with all its keys inserted.
- */
-void
-FilterRead(FilterReader *reader, Datum datum)
-{
-	ExpandedFilter *expanded = FilterExpandedIn(datum);
-	struct varlena *value;
-
-	reader->own = NULL;
-	if (expanded)
-	{
-		FilterSettle(expanded);
-		reader->filter = &expanded->filter;
-		return;
-	}
-	value = ValueDetoast(datum, &reader->own);
-	FilterOpen(&reader->view, value);
-	reader->filter = &reader->view;
-}
-
-/* Free what reading allocated, for callers that read many in one context. */
-void
-FilterReadEnd(FilterReader *reader)
-{
-	if (reader->own)
-		pfree(reader->own);
-	reader->own = NULL;
 }
 
 /* Bytes of a filter stored out of line; an error if it is shorter than its header says. */

@@ -4,7 +4,7 @@
  *
  * A pbf value is a varlena whose bytes after the header are the byte format
  * (filter/format.h).  Functions read it through a FilterReader and change it as
- * an expanded object (filter_expanded.h).
+ * an expanded object (both in filter_expanded.h).
  *
  * src/pg/filter_value.h
  */
@@ -22,17 +22,7 @@
 #include "varatt.h"
 #endif
 
-/* Read access to a filter, whatever the datum is made of. */
-typedef struct FilterReader
-{
-	const qf_filter *filter;
-	qf_filter view;      /* what "filter" points to unless it is expanded */
-	struct varlena *own; /* detoasted copy to be freed, or NULL */
-} FilterReader;
-
 /* filter_value.c */
-extern void FilterRead(FilterReader *reader, Datum datum);
-extern void FilterReadEnd(FilterReader *reader);
 extern void FilterOpen(qf_filter *view, struct varlena *value);
 extern void FilterReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
 extern bool FilterOpenStored(qf_filter *view, Datum datum);

@@ -29,17 +29,8 @@
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
-/* Names of collations have the highest bit set; others are small numbers. */
-#define CONTENT_MARK UINT32_C(0x40000000)
-#define CONTENT_BITS (CONTENT_MARK - 1)
-#define MARKS        UINT32_C(0xC0000000)
-
-/* Is this a hash of what a container contains? */
-bool
-KeyIsContent(uint32 id)
-{
-	return (id & MARKS) == CONTENT_MARK;
-}
+/* The bits of a hash of a container's content. */
+#define CONTENT_BITS (KEY_CONTENT - 1)
 
 /* The content of a container of so many kinds of keys. */
 static uint32
@@ -47,7 +38,7 @@ content_id(const qs_keys *keys, int count)
 {
 	uint32 hash = hash_bytes((const unsigned char *) keys, count * (int) sizeof(qs_keys));
 
-	return (hash & CONTENT_BITS) | CONTENT_MARK;
+	return (hash & CONTENT_BITS) | KEY_CONTENT;
 }
 
 static uint32

@@ -7,13 +7,11 @@
 #include "pg/sketch_expanded.h"
 
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 
-#define DEFAULT_STRUCTURE QS_MULTILEVEL
-#define DEFAULT_SIZE      (UINT64CONST(1) << 20)
-#define DEFAULT_DEPTH     3
-#define DEFAULT_Z         8
-#define DEFAULT_MASKS     1024
+#define DEFAULT_SIZE  (UINT64CONST(1) << 20)
+#define DEFAULT_DEPTH 3
+#define DEFAULT_Z     8
+#define DEFAULT_MASKS 1024
 
 /* What qsketch_new() gives for a structure and a size. */
 void
@@ -27,7 +25,7 @@ SketchParamsOf(qs_params *params, int structure, uint64 size)
 void
 SketchDefaultParams(qs_params *params)
 {
-	SketchParamsOf(params, DEFAULT_STRUCTURE, DEFAULT_SIZE);
+	SketchParamsOf(params, SKETCH_DEFAULT_STRUCTURE, DEFAULT_SIZE);
 }
 
 /* Bytes of a size such as '64kB', in the syntax of pg_size_bytes(). */
@@ -72,19 +70,6 @@ check_masks(int32 masks)
 	if ((masks & (masks - 1)) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("number of masks must be a power of two, not %d", masks)));
-}
-
-/* Raise an error if the dense form would be more than PostgreSQL can store. */
-void
-SketchCheckStorable(const qs_params *params)
-{
-	uint64 bytes = VARHDRSZ + qs_dense_size(params, false);
-
-	if (bytes > MaxAllocSize)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("sketch would need %llu bytes, more than the limit of %llu",
-							   (unsigned long long) bytes, (unsigned long long) MaxAllocSize),
-						errhint("Choose a smaller size or z.")));
 }
 
 /* qsketch_new(structure, size, depth, z, masks, seed): an empty sketch. */

@@ -87,14 +87,11 @@ differences(const qs_params *a, const qs_params *b)
 static int
 hint_template(const qs_params *a, const qs_params *b)
 {
-	const qs_params *old;
-	qs_params preset;
+	const qs_params *old = a->structure == SKETCH_DEFAULT_STRUCTURE ? b : a;
 
-	SketchDefaultParams(&preset);
-	old = a->structure == preset.structure ? b : a;
 	return errhint("To go on with stored sketches of another structure than the default, %s, give "
 				   "qsketch_agg a template: qsketch_new('%s', '%s').",
-				   qs_structure_name(preset.structure), qs_structure_name(old->structure),
+				   qs_structure_name(SKETCH_DEFAULT_STRUCTURE), qs_structure_name(old->structure),
 				   SketchSizeText(old));
 }
 

@@ -70,6 +70,19 @@ SketchOpenStored(qs_sketch *view, Datum datum)
 	return true;
 }
 
+/* Raise an error if the dense form would be more than PostgreSQL can store. */
+void
+SketchCheckStorable(const qs_params *params)
+{
+	uint64 bytes = VARHDRSZ + qs_dense_size(params, false);
+
+	if (bytes > MaxAllocSize)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("sketch would need %llu bytes, more than the limit of %llu",
+							   (unsigned long long) bytes, (unsigned long long) MaxAllocSize),
+						errhint("Choose a smaller size or z.")));
+}
+
 /* Bytes of the varlena, checked against what PostgreSQL can store. */
 Size
 SketchFlatSize(const qs_sketch *sketch)

@@ -23,10 +23,14 @@
 #include "varatt.h"
 #endif
 
+/* Of new sketches, and of those without a template. */
+#define SKETCH_DEFAULT_STRUCTURE QS_MULTILEVEL
+
 /* sketch_value.c */
 extern void SketchOpen(qs_sketch *view, struct varlena *value);
 extern bool SketchOpenStored(qs_sketch *view, Datum datum);
 extern void SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
+extern void SketchCheckStorable(const qs_params *params);
 extern struct varlena *SketchFlatten(const qs_sketch *sketch);
 extern Size SketchFlatSize(const qs_sketch *sketch);
 extern void SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size);
@@ -45,6 +49,5 @@ extern void SketchDefaultParams(qs_params *params);
 extern int SketchStructureFromText(text *name);
 extern void SketchParamsOf(qs_params *params, int structure, uint64 size);
 extern uint64 SketchSizeFromText(text *size);
-extern void SketchCheckStorable(const qs_params *params);
 
 #endif
