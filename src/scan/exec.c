@@ -355,6 +355,8 @@ end(CustomScanState *node)
 	if (state->scan)
 		table_endscan(state->scan);
 	state->scan = NULL;
+	if (state->groups)
+		ScanGroupsEnd(state->groups);
 }
 
 static void

@@ -405,6 +405,13 @@ ScanGroupsRewind(ScanGroups *groups)
 	return groups->complete;
 }
 
+/* Close the files of rows that nobody asked for. */
+void
+ScanGroupsEnd(ScanGroups *groups)
+{
+	ScanSpillReset(groups->spill);
+}
+
 void
 ScanGroupsExplain(const ScanGroups *groups, ExplainState *es)
 {

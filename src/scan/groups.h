@@ -38,6 +38,7 @@ extern ScanCounts ScanGroupsFlush(ScanGroups *groups);
 extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);
 extern bool ScanGroupsGoOn(ScanGroups *groups);
 extern bool ScanGroupsRewind(ScanGroups *groups);
+extern void ScanGroupsEnd(ScanGroups *groups);
 extern void ScanGroupsExplain(const ScanGroups *groups, ExplainState *es);
 
 /* spill.c */

@@ -31,7 +31,7 @@
  */
 #define FIND_SHARE  0.5
 #define PUT_SHARE   0.5
-#define GROUP_SHARE 50
+#define GROUP_SHARE 1
 
 /* How the column's values are read; false: not as integers. */
 bool
