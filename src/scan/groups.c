@@ -91,6 +91,7 @@ struct ScanGroups
 	ScanGroup *null_group;
 	ScanGroup *first; /* in the order in which they came */
 	ScanGroup *last;
+	ScanGroup *before;  /* the last one */
 	ScanGroup *recent;  /* the last tuple's */
 	ScanGroup *waiting; /* to be returned next */
 	uint64 groups;
@@ -128,7 +129,7 @@ start_turn(ScanGroups *groups)
 {
 	MemoryContextReset(groups->context);
 	groups->map = groupmap_create(groups->context, FIRST_GROUPS, NULL);
-	groups->null_group = groups->first = groups->last = NULL;
+	groups->null_group = groups->first = groups->last = groups->before = NULL;
 	groups->recent = groups->waiting = NULL;
 	groups->groups = 0;
 	groups->full = false;
@@ -142,10 +143,25 @@ ScanGroupsStart(ScanGroups *groups)
 	start_turn(groups);
 }
 
-/* Is there memory for one more?  A turn without any would get nowhere. */
+static void
+flush(const ScanGroups *groups, ScanGroup *group)
+{
+	int i;
+
+	for (i = 0; i < groups->count; i++)
+		group->column[i].family->flush(&group->column[i]);
+}
+
+/*
+ * Is there memory for one more?  A turn without any would get nowhere.  Where groups
+ * come one after the other, the last but one has all its rows: with what waits in
+ * its buffers it may become dense.
+ */
 static bool
 has_room(ScanGroups *groups)
 {
+	if (!groups->full && groups->before)
+		flush(groups, groups->before);
 	if (!groups->full && groups->groups > 0)
 		groups->full = groups->groups >= groups->most ||
 					   MemoryContextMemAllocated(groups->context, true) > groups->limit;
@@ -168,6 +184,7 @@ create_group(ScanGroups *groups, bool null, int64 value)
 		groups->last->next = group;
 	else
 		groups->first = group;
+	groups->before = groups->last;
 	groups->last = group;
 	groups->groups++;
 	groups->groups_of_all_turns++;
@@ -331,12 +348,10 @@ ScanGroupsFlush(ScanGroups *groups)
 {
 	ScanCounts counts = { 0 };
 	ScanGroup *group;
-	int i;
 
 	for (group = groups->first; group; group = group->next)
 	{
-		for (i = 0; i < groups->count; i++)
-			group->column[i].family->flush(&group->column[i]);
+		flush(groups, group);
 		ScanCountKeys(&counts, group->column, groups->count);
 	}
 	groups->waiting = groups->first;
