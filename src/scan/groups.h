@@ -39,7 +39,7 @@ extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);
 extern bool ScanGroupsGoOn(ScanGroups *groups);
 extern bool ScanGroupsRewind(ScanGroups *groups);
 extern void ScanGroupsEnd(ScanGroups *groups);
-extern void ScanGroupsExplain(const ScanGroups *groups, ExplainState *es);
+extern void ScanGroupsExplain(const ScanGroups *groups, struct ExplainState *es);
 
 /* spill.c */
 typedef struct ScanSpill ScanSpill;

@@ -44,6 +44,8 @@
 #include "nodes/pathnodes.h"
 #include "utils/dsa.h"
 
+struct ExplainState;
+
 /* qsketch.enable_columnscan */
 extern bool columnscan_enabled;
 
@@ -297,7 +299,7 @@ extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 					   const SketchedColumn *column, int count);
 extern void ScanReportRun(const ScanCounts *run, bool first);
 extern void ScanCountKeys(ScanCounts *counts, const SketchedColumn *column, int count);
-extern void ScanExplainCounts(const ScanCounts *counts, ExplainState *es);
+extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
 
 /* setup.c */
 extern void SketchedColumnInit(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor);
