@@ -25,7 +25,7 @@ $node->safe_psql('postgres', q{
 is( $node->safe_psql('postgres', q{
 		SELECT octet_length(sk::bytea), qsketch_total(sk), qsketch_estimate(sk, ARRAY[1, 100000, -1]) FROM large}),
 	'536870972|100000|{1,1,0}', 'a sketch of 512 MB is stored and read');
-is($node->safe_psql('postgres', 'SELECT length(sk::text) FROM large'), '715827972', 'its text');
+is($node->safe_psql('postgres', 'SELECT length(sk::text) < 20000000 FROM large'), 't', 'its text is that of few keys');
 is($node->safe_psql('postgres', 'SELECT sk::text::qsketch = sk FROM large'), 't', 'its text is read again');
 is( $node->safe_psql('postgres', q{
 		SELECT qsketch_fold(sk, '1MB') = (SELECT qsketch_agg(k, qsketch_new('warp', '1MB'))

@@ -238,8 +238,8 @@ $node->restart;
 my ($rc, $out, $err) = $node->psql('postgres', "$scan; SELECT column_scans, keys_cpu FROM qsketch_stat; SELECT count(*) FROM qsketch_progress");
 if ($node->safe_psql('postgres', 'SHOW server_version_num') >= 170000)
 {
-	is($out, "$rows\n0|0\n0", 'the views are there from PostgreSQL 17 on');
-	is($node->safe_psql('postgres', 'SELECT column_scans, keys_cpu FROM qsketch_stat'), "1|$rows", 'and count');
+	is($out, "$rows\n1|$rows\n0", 'the views are there from PostgreSQL 17 on, and count');
+	is($node->safe_psql('postgres', 'SELECT column_scans, keys_cpu FROM qsketch_stat'), "1|$rows", 'for all sessions');
 }
 else
 {

@@ -81,6 +81,7 @@ ships('filter', 'SELECT pbf_row_agg(k, w::bigint, pbf_new(1000, 10))::text FROM 
 ships('sets', 'SELECT qsets_agg(w::bigint, k)::text FROM rows', qr/qsets_agg\(/);
 ships('merging', 'SELECT qsketch_merge_agg(sk)::text FROM stored', qr/qsketch_merge_agg\(sk\)/);
 ships('a condition', 'SELECT day FROM stored WHERE qsketch_estimate(sk, 42::bigint) > 0 ORDER BY day', qr/WHERE.*qsketch_estimate/);
+ships('estimates in an aggregate', 'SELECT sum(qsketch_estimate(sk, 42::bigint)) FROM stored', qr/sum\(.*qsketch_estimate/);
 ships('a view', "SELECT qsketch_merge_agg(sk)::text FROM built WHERE day < '2026-01-03'", qr/qsketch_merge_agg\(sk\).*WHERE/);
 
 # What is pulled.

@@ -77,6 +77,7 @@ copy=$(mktemp -d "$chroots/copy.XXXXXX")
 child=
 # With unshare, which takes no milder signal, all that it started ends.
 leave() {
+	trap '' INT TERM
 	[ -z "$child" ] || { kill -KILL "$child" && wait "$child"; } 2>/dev/null || :
 	rm -rf --one-file-system "$copy"
 }
