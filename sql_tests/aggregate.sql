@@ -104,6 +104,7 @@ SELECT clause, s.* FROM clauses, pg_temp.sets(clause) AS s ORDER BY n;
 RESET enable_hashagg;
 
 -- a parallel plan with groups, and with one group that the filter leaves empty
+SET qsketch.enable_columnscan = off;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -120,6 +121,7 @@ SELECT a, p.s IS NULL AS empty, p.s = q.s AS same, qsketch_total(p.one) AS one, 
 	p.count = q.count AS count
 FROM in_parallel AS p JOIN (SELECT a, qsketch_agg(k) FILTER (WHERE a > 0) AS s, count(*)
 	FROM sale GROUP BY a) AS q USING (a) ORDER BY a;
+RESET qsketch.enable_columnscan;
 RESET max_parallel_workers_per_gather;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
@@ -196,6 +198,7 @@ ANALYZE row_of;
 SET max_parallel_workers_per_gather = 0;
 SET statement_timeout = '60s';
 SET work_mem = '1GB';
+SET qsketch.enable_columnscan = off;
 CREATE TEMP TABLE hashed AS SELECT g, qsketch_agg(k) AS s FROM row_of GROUP BY g;
 SELECT count(*), max(octet_length(s::bytea)) < 250 AS small, sum(qsketch_total(s)) AS total,
 	bool_and(qsketch_estimate(s, g + 13) = 1 AND qsketch_estimate(s, g) = 0) AS right
@@ -213,6 +216,7 @@ BEGIN
 	RETURN false;
 END $$;
 SELECT pg_temp.spills('SELECT g, qsketch_agg(k) AS s FROM row_of GROUP BY g') AS spills;
+RESET qsketch.enable_columnscan;
 RESET enable_sort;
 SET enable_hashagg = off;
 CREATE TEMP TABLE sorted AS SELECT g, qsketch_agg(k) AS s FROM row_of GROUP BY g;

@@ -79,7 +79,7 @@ FROM (SELECT pbf_agg(b, pbf_new_bloom(3000)) AS bloom, pbf_row_agg(b, i, pbf_new
 RESET enable_partitionwise_aggregate;
 DROP TABLE f_parted;
 
--- left to the ordinary plan: conditions, groups, ids, counts, DISTINCT, templates of rows, NULL
+-- left to the ordinary plan: ids, counts, DISTINCT, templates of rows, NULL
 SET max_parallel_workers_per_gather = 0;
 SELECT call, pg_temp.plan_has('SELECT ' || call, 'QSketchScan') AS scanned FROM unnest(ARRAY[
 	'pbf_agg(b, pbf_new(30000, 300)) FROM f_scan', 'pbf_agg(b, pbf_new(30000, 300)) FROM f_scan WHERE i > 3',

@@ -17,8 +17,8 @@ $$ DECLARE line text; BEGIN
 		IF line LIKE '% Not Used%' THEN RETURN NEXT line; END IF;
 	END LOOP;
 END $$;
-EXPLAIN (VERBOSE, COSTS OFF) SELECT w, qsketch_agg(k) FROM why GROUP BY w;
-EXPLAIN (COSTS OFF) SELECT w, qsketch_agg(k) FROM why GROUP BY w;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT w, qsketch_agg(k) FROM why GROUP BY w, t;
+EXPLAIN (COSTS OFF) SELECT w, qsketch_agg(k) FROM why GROUP BY w, t;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT qsketch_agg(k) FROM why;
 SELECT query, r FROM unnest(ARRAY['SELECT qsketch_agg(k) FROM why HAVING count(*) > 1', 'SELECT qsketch_agg(a.k) FROM why AS a JOIN why AS b ON a.k = b.w',
 	'SELECT qsketch_agg(k + 1) FROM why', 'SELECT qsketch_agg(ROW(k, k + 1)) FROM why', 'SELECT qsketch_agg(DISTINCT k) FROM why', 'SELECT qsketch_agg(k), sum(w) FROM why',
@@ -32,7 +32,7 @@ SET qsketch.enable_columnscan = off;
 SELECT pg_temp.reasons('SELECT qsketch_agg(k) FROM why');
 RESET qsketch.enable_columnscan;
 -- several parts, each reason once
-SELECT pg_temp.reasons('SELECT (SELECT qsketch_agg(k + 1) FROM why) || (SELECT qsketch_agg(k + 2) FROM why) || (SELECT qsketch_agg(k) FROM why GROUP BY w)');
+SELECT pg_temp.reasons('SELECT (SELECT qsketch_agg(k + 1) FROM why) || (SELECT qsketch_agg(k + 2) FROM why) || (SELECT qsketch_agg(k) FROM why GROUP BY w, t)');
 -- dearer than the ordinary plan
 SET seq_page_cost = 0;
 SET cpu_tuple_cost = 0;
@@ -49,7 +49,7 @@ $$ DECLARE line text; lines text; BEGIN
 	FOR line IN EXECUTE format('EXPLAIN (VERBOSE, COSTS OFF, FORMAT %s %s) %s', format, options, query) LOOP lines := concat_ws(E'\n', lines, line); END LOOP;
 	RETURN lines;
 END $$;
-CREATE TEMP TABLE why_query AS SELECT 'SELECT w, qsketch_agg(k) FROM why GROUP BY w'::text AS q;
+CREATE TEMP TABLE why_query AS SELECT 'SELECT w, qsketch_agg(k) FROM why GROUP BY w, t'::text AS q;
 SELECT json_array_length(e), ARRAY(SELECT json_object_keys(e->0)) AS keys, e->0->'Column Scan Not Used' AS scan, e->0->'GPU Not Used' AS gpu
 FROM why_query, CAST(pg_temp.explained(q, 'json') AS json) AS e;
 SELECT e->0->'Column Scan Not Used' AS scan, e->0->>'Execution Time' IS NOT NULL AS times FROM why_query, CAST(pg_temp.explained(q, 'json', ', ANALYZE, TIMING OFF') AS json) AS e;
@@ -62,7 +62,7 @@ EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FROM why;
 
 -- the log
 SET client_min_messages = debug1;
-SELECT qsketch_total(qsketch_agg(k)) FROM why GROUP BY w;
+SELECT qsketch_total(qsketch_agg(k)) FROM why GROUP BY w, t;
 SET qsketch.backend = auto;
 SELECT qsketch_total(qsketch_agg(k, qsketch_new('sf', '64kB'))) FROM why;
 SELECT count(*) FROM why;

@@ -48,9 +48,12 @@ sub peak_below
 my $groups = 'SELECT g, qsketch_agg(k) AS s FROM row_of GROUP BY g';
 peak_below(400, '100,000 groups of 10 rows, hashed',
 	"SET work_mem = '2GB'; SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
+peak_below($baseline + 50, '100,000 groups of 10 rows, spilled by the ordinary plan',
+	q{SET qsketch.enable_columnscan = off; SET work_mem = '4MB'; SET enable_sort = off;}
+	  . "SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
 peak_below($baseline + 50, '100,000 groups of 10 rows, spilled', q{SET work_mem = '4MB'; SET enable_sort = off;}
 	  . "SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
-peak_below($baseline + 50, '100,000 groups of 10 rows, sorted', q{SET enable_hashagg = off;}
+peak_below($baseline + 50, '100,000 groups of 10 rows, sorted', q{SET qsketch.enable_columnscan = off; SET enable_hashagg = off;}
 	  . "SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
 
 # Filters: explicit in each group, or dense in each.
@@ -63,11 +66,14 @@ $node->safe_psql('postgres', q{
 });
 peak_below($baseline + 50, '10,000 groups of 100 rows, filters, hashed', q{SET work_mem = '4MB'; SET enable_sort = off;}
 	  . "SELECT count(*), sum(pbf_fill(f)) FROM ($filters) AS g");
-peak_below($baseline + 50, '10,000 groups of 100 rows, filters, sorted', q{SET work_mem = '4MB'; SET enable_hashagg = off;}
+peak_below($baseline + 50, '10,000 groups of 100 rows, filters, sorted', q{SET qsketch.enable_columnscan = off; SET work_mem = '4MB'; SET enable_hashagg = off;}
 	  . "SELECT count(*), sum(pbf_fill(f)) FROM ($filters) AS g");
 $filters = 'SELECT g, pbf_agg(k, pbf_new_bloom(1000000)) AS f FROM twohundred GROUP BY g';
 peak_below($baseline + 70, '200 groups of 5,000 keys, dense Bloom filters, hashed', q{SET work_mem = '4MB'; SET enable_sort = off;}
 	  . "SELECT count(*), sum(pbf_fill(f)) FROM ($filters) AS g");
+
+# Both by the column scan and by the ordinary plan.
+my $ordinary = 'SET qsketch.enable_columnscan = off;';
 
 # Groups that become dense: as large as they get when all have been created, they
 # must be few at a time, and what EXPLAIN tells must be what they take.
@@ -81,7 +87,9 @@ for my $structure ('sub_warp', 'multilevel')
 
 	peak_below($baseline + 50, "500 groups of 2,500 keys, $structure, hashed", q{SET work_mem = '4MB';
 		SET enable_sort = off;} . "SELECT count(*), sum(qsketch_total(s)) FROM ($dense) AS g");
-	my ($told) = $node->safe_psql('postgres', q{SET work_mem = '1GB'; SET enable_sort = off; }
+	peak_below($baseline + 50, "500 groups of 2,500 keys, $structure, hashed by the ordinary plan", $ordinary . q{SET work_mem = '4MB';
+		SET enable_sort = off;} . "SELECT count(*), sum(qsketch_total(s)) FROM ($dense) AS g");
+	my ($told) = $node->safe_psql('postgres', q{SET work_mem = '1GB'; SET enable_sort = off; } . $ordinary
 		  . "EXPLAIN (ANALYZE, TIMING OFF) SELECT sum(qsketch_total(s)) FROM ($dense) AS g") =~
 	  /HashAggregate.*Batches: 1  Memory Usage: (\d+)kB/s;
 	cmp_ok($told // 0, '>', 500 * 1024, "$structure: 500 sketches of 1 MB are accounted for");
@@ -94,9 +102,12 @@ $node->safe_psql('postgres', q{
 	INSERT INTO ordered SELECT i / 2049, i % 2049 FROM generate_series(0, 500 * 2049 - 1) AS i;
 	ANALYZE ordered;
 });
-peak_below($baseline + 100, '500 groups of 2,049 keys, one after the other', q{SET work_mem = '4MB';
-	SET enable_sort = off; SELECT count(*), sum(qsketch_total(s))
-	FROM (SELECT g, qsketch_agg(k) AS s FROM ordered GROUP BY g) AS g});
+for my $plan ('', $ordinary)
+{
+	peak_below($baseline + 100, "500 groups of 2,049 keys, one after the other $plan", $plan . q{SET work_mem = '4MB';
+		SET enable_sort = off; SELECT count(*), sum(qsketch_total(s))
+		FROM (SELECT g, qsketch_agg(k) AS s FROM ordered GROUP BY g) AS g});
+}
 
 peak_below($baseline + 50, 'merging 100,000 sketches',
 	"CREATE TEMP TABLE s AS $groups; SELECT qsketch_total(qsketch_merge_agg(s)) FROM s");

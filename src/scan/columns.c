@@ -134,24 +134,6 @@ add_strings(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 	}
 }
 
-/* An integer, wherever it lies; false: NULL. */
-static inline bool
-get_integer(const ColumnPlace *place, KeyKind kind, Relation relation, HeapTupleHeader tuple,
-			uint16 length, int64 *integer)
-{
-	Datum value;
-
-	if (likely(place->offset >= 0 && ColumnAtOffset(place, tuple)))
-	{
-		*integer = ColumnInteger(ColumnAt(place, tuple), kind);
-		return true;
-	}
-	if (!ColumnGetAny(place, relation, tuple, length, &value))
-		return false;
-	*integer = (int64) KeyFingerprint(&(KeyType){ .kind = kind }, value);
-	return true;
-}
-
 /* A key, wherever it lies; false: NULL. */
 static inline bool
 get_fingerprint(const SketchedColumn *column, Relation relation, HeapTupleHeader tuple,
@@ -166,8 +148,8 @@ get_fingerprint(const SketchedColumn *column, Relation relation, HeapTupleHeader
 		return true;
 	}
 	if (KeyIsInteger(key))
-		return get_integer(&column->place, key->kind, relation, tuple, length,
-						   (int64 *) fingerprint);
+		return ColumnGetInteger(&column->place, key->kind, relation, tuple, length,
+								(int64 *) fingerprint);
 	if (!ColumnGetAny(&column->place, relation, tuple, length, &value))
 		return false;
 	*fingerprint = KeyFingerprint(key, value);
@@ -188,7 +170,8 @@ add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples
 		uint64 key;
 
 		FetchAhead(tuples, i);
-		if (!get_integer(&column->weight, column->weight_kind, relation, tuple, length, &weight) ||
+		if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length,
+							  &weight) ||
 			!get_fingerprint(column, relation, tuple, length, &key))
 			continue;
 		SketchCheckWeight(weight);
@@ -213,7 +196,7 @@ add_members(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 		Datum value;
 
 		FetchAhead(tuples, i);
-		if (!get_integer(&column->weight, column->weight_kind, relation, tuple, length, &id))
+		if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length, &id))
 			continue;
 		if (column->row)
 			SetsAddHash(column->sets, id,
@@ -221,7 +204,7 @@ add_members(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 						RowKeyFingerprint(column->row, relation, tuple, length, 1));
 		else if (is_integer)
 		{
-			if (get_integer(&column->place, key->kind, relation, tuple, length, &integer))
+			if (ColumnGetInteger(&column->place, key->kind, relation, tuple, length, &integer))
 				SetsAddNumber(column->sets, id, (uint64) integer);
 		}
 		else if (ColumnGetAny(&column->place, relation, tuple, length, &value))

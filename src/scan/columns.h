@@ -61,6 +61,24 @@ ColumnInteger(const char *value, KeyKind kind)
 	return *(const int16 *) value;
 }
 
+/* An integer, wherever it lies; false: NULL. */
+static inline bool
+ColumnGetInteger(const ColumnPlace *place, KeyKind kind, Relation relation, HeapTupleHeader tuple,
+				 uint16 length, int64 *integer)
+{
+	Datum value;
+
+	if (likely(place->offset >= 0 && ColumnAtOffset(place, tuple)))
+	{
+		*integer = ColumnInteger(ColumnAt(place, tuple), kind);
+		return true;
+	}
+	if (!ColumnGetAny(place, relation, tuple, length, &value))
+		return false;
+	*integer = (int64) KeyFingerprint(&(KeyType){ .kind = kind }, value);
+	return true;
+}
+
 /* Have the second-level cache fetch the share of the i-th tuple. */
 static inline void
 FetchAhead(const PageTuples *tuples, int i)

@@ -126,6 +126,7 @@ extern int WantedRowsAddFilter(WantedRows *rows, Expr *filter);
 extern int WantedRowsOnPage(const WantedRows *rows);
 extern void WantedRowsStart(WantedRows *rows);
 extern void WantedRowsSelect(WantedRows *rows, PageTuples *tuples);
+extern void WantedRowsFilter(WantedRows *rows, PageTuples *tuples);
 extern void WantedRowsEnd(WantedRows *rows);
 
 /* The tuples of the page that are left, all of them or those of a filter. */

@@ -3,7 +3,7 @@
  *		QSketchScan in the executor.
  *
  * The first tuple asked for runs the whole scan and holds all sketches; there
- * is no second.  A column without a key that is not NULL gives NULL.  Under
+ * is no second, but with GROUP BY, where each group has one (groups.c).  A column without a key that is not NULL gives NULL.  Under
  * Finalize Aggregate the sketches are partial, of one child or of the pages
  * that this process got, and are given up as soon as they have been merged.
  * Complete ones are kept, so that a rescan (a subquery that depends on an outer
@@ -12,21 +12,17 @@
  *
  * src/scan/exec.c
  */
-#include "scan/conditions.h"
+#include "scan/groups.h"
 
 #include "access/parallel.h"
 #include "access/tableam.h"
-#include "catalog/objectaccess.h"
-#include "catalog/pg_proc.h"
 #include "commands/explain.h"
-#include "engine/isa.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "utils/acl.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/ruleutils.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
@@ -41,6 +37,7 @@ typedef struct ColumnScanState
 	int count;
 	SketchedColumn *column;
 	WantedRows rows;
+	ScanGroups *groups; /* NULL: no GROUP BY */
 	bool partial;
 	ScanHandover *handover; /* NULL: it has sketches of its own */
 	bool alone;             /* the leader has no other scan to do when this one ends */
@@ -61,61 +58,6 @@ const CustomScanMethods columnscan_methods = {
 	.CustomName = "QSketchScan",
 	.CreateCustomScanState = create_state,
 };
-
-/* May this role call a function?  An error if not. */
-static void
-check_permission(Oid function, Oid role, ObjectType kind)
-{
-	AclResult result;
-
-#if PG_VERSION_NUM >= 160000
-	result = object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE);
-#else
-	result = pg_proc_aclcheck(function, role, ACL_EXECUTE);
-#endif
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, kind, get_func_name(function));
-	InvokeFunctionExecuteHook(function);
-}
-
-/*
- * As ExecInitAgg() asks: the user for the aggregate and for what is called in
- * its arguments, its owner for what it calls.
- */
-static void
-check_permissions(Oid function, const ColumnScanCall *call)
-{
-	const RecognizedAggregate *aggregate = &call->aggregate;
-
-	check_permission(function, GetUserId(), OBJECT_AGGREGATE);
-	check_permission(aggregate->transition, aggregate->owner, OBJECT_FUNCTION);
-	if (OidIsValid(aggregate->final))
-		check_permission(aggregate->final, aggregate->owner, OBJECT_FUNCTION);
-	if (OidIsValid(call->weight_cast))
-		check_permission(call->weight_cast, GetUserId(), OBJECT_FUNCTION);
-}
-
-/* What the plan's list of aggregates says of one column. */
-static void
-init_column(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor)
-{
-	ColumnScanCall call;
-
-	if (!ColumnScanMatch(aggref, &call))
-		elog(ERROR, "unexpected aggregate in QSketchScan");
-	check_permissions(aggref->aggfnoid, &call);
-	if (call.key)
-		ColumnPlaceInit(&column->place, call.key->varattno, descriptor);
-	if (call.weight)
-		ColumnPlaceInit(&column->weight, call.weight->varattno, descriptor);
-	column->weight_kind = call.weight_kind;
-	column->key_type = call.key_type;
-	column->collation = aggref->inputcollid;
-	column->row = call.row ? RowKeyCreate(call.row, descriptor) : NULL;
-	column->family = call.family;
-	column->template = call.template;
-	column->limit = call.limit;
-}
 
 /* An expression in terms of the table, whose columns are in the node's list behind the aggregates. */
 static Node *
@@ -158,11 +100,20 @@ init_columns(ColumnScanState *state)
 
 		if (!IsA(aggref, Aggref))
 			break;
-		init_column(column, aggref, descriptor);
+		SketchedColumnInit(column, aggref, descriptor);
 		column->filter_number = WantedRowsAddFilter(&state->rows, aggref->aggfilter);
 		state->partial = aggref->aggsplit != AGGSPLIT_SIMPLE;
 		state->count++;
 	}
+}
+
+/* The column that is grouped by stands behind the aggregates. */
+static Var *
+group_column(const ColumnScanState *state)
+{
+	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+
+	return (Var *) list_nth_node(TargetEntry, cscan->custom_scan_tlist, state->count)->expr;
 }
 
 static void
@@ -174,6 +125,9 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	init_rows(state);
 	init_columns(state);
 	state->alone = boolVal(linitial(cscan->custom_private));
+	if (lthird(cscan->custom_private))
+		state->groups = ScanGroupsCreate(group_column(state), lthird(cscan->custom_private),
+										 state->column, state->count, &state->rows);
 	if (intVal(lsecond(cscan->custom_private)) >= 0)
 		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
 	state->sketches =
@@ -190,6 +144,11 @@ start_sketches(ColumnScanState *state)
 	int i;
 
 	MemoryContextReset(state->sketches);
+	if (state->groups)
+	{
+		ScanGroupsStart(state->groups);
+		return;
+	}
 	if (state->handover && ScanHandoverTake(state->handover, state->column, state->count, &context))
 		return;
 	for (i = 0; i < state->count; i++)
@@ -224,27 +183,30 @@ static ScanCounts
 count_keys(const ColumnScanState *state)
 {
 	ScanCounts counts = { 0 };
+
+	if (state->groups == NULL)
+		ScanCountKeys(&counts, state->column, state->count);
+	return counts;
+}
+
+/* Count what waits in buffers, of all columns or of all groups, and say how much there is now. */
+static ScanCounts
+flush(ColumnScanState *state)
+{
 	int i;
 
+	if (state->groups)
+		return ScanGroupsFlush(state->groups);
 	for (i = 0; i < state->count; i++)
-	{
-		const SketchedColumn *column = &state->column[i];
-
-		if (column->header == NULL)
-			continue;
-		counts.keys += *column->members;
-		counts.batches += *column->batches;
-		counts.on_cpu |= SketchedColumnIsOnCpu(column);
-		counts.on_gpu |= !SketchedColumnIsOnCpu(column);
-	}
-	return counts;
+		state->column[i].family->flush(&state->column[i]);
+	return count_keys(state);
 }
 
 /* Count what this run did; "before" was there when it began. */
 static void
 count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 {
-	ScanCounts run = count_keys(state);
+	ScanCounts run = flush(state);
 
 	run.keys -= before->keys;
 	run.batches -= before->batches;
@@ -266,6 +228,11 @@ add_tuples(ColumnScanState *state, PageTuples *tuples)
 
 	WantedRowsSelect(&state->rows, tuples);
 	InstrCountFiltered1(&state->css, before - tuples->count);
+	if (state->groups)
+	{
+		ScanGroupsAdd(state->groups, tuples);
+		return;
+	}
 	for (i = 0; i < state->count; i++)
 	{
 		SketchedColumn *column = &state->column[i];
@@ -283,7 +250,6 @@ run(ColumnScanState *state)
 	bool first = true;
 	ScanCounts before;
 	MemoryContext old;
-	int i;
 
 	start_sketches(state);
 	before = count_keys(state);
@@ -304,15 +270,35 @@ run(ColumnScanState *state)
 	WantedRowsEnd(&state->rows);
 	PageReaderEnd(&state->reader);
 	pfree(tuples);
-	for (i = 0; i < state->count; i++)
-		state->column[i].family->flush(&state->column[i]);
 	count_run(state, &before, first);
 	ScanReport(&state->activity, &state->reader, state->column, state->count);
 	ActivitySet(&state->activity, ACTIVITY_PHASE, PHASE_MERGING);
 	state->ready = true;
 }
 
-/* The one tuple. */
+/* The next group's tuple, perhaps of rows that were spilled. */
+static TupleTableSlot *
+next_group(ColumnScanState *state, TupleTableSlot *slot)
+{
+	if (!state->ready)
+		run(state);
+	while (!ScanGroupsNext(state->groups, slot))
+	{
+		MemoryContext old = MemoryContextSwitchTo(state->scratch);
+		bool more = ScanGroupsGoOn(state->groups);
+		ScanCounts turn = { 0 };
+
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(state->scratch);
+		if (!more)
+			return slot;
+		turn = ScanGroupsFlush(state->groups);
+		ScanCountsAdd(&state->counts, &turn);
+	}
+	return slot;
+}
+
+/* The one tuple, or that of the next group. */
 static TupleTableSlot *
 next(ScanState *node)
 {
@@ -322,6 +308,8 @@ next(ScanState *node)
 	int i;
 
 	ExecClearTuple(slot);
+	if (state->groups)
+		return next_group(state, slot);
 	if (state->done)
 	{
 		if (state->partial)
@@ -367,6 +355,8 @@ end(CustomScanState *node)
 	if (state->scan)
 		table_endscan(state->scan);
 	state->scan = NULL;
+	if (state->groups)
+		ScanGroupsEnd(state->groups);
 }
 
 static void
@@ -375,6 +365,8 @@ rescan(CustomScanState *node)
 	ColumnScanState *state = (ColumnScanState *) node;
 
 	if (bms_overlap(node->ss.ps.chgParam, state->rows.params))
+		state->ready = false;
+	if (state->groups && !ScanGroupsRewind(state->groups))
 		state->ready = false;
 	if (state->scan && (state->partial || !state->ready))
 		table_rescan(state->scan, NULL);
@@ -432,31 +424,31 @@ shutdown(CustomScanState *node)
 	state->shared = NULL;
 }
 
-static const char *
-backend_names(const ScanCounts *counts)
+/* As the nodes do that group otherwise. */
+static void
+explain_group(ColumnScanState *state, List *ancestors, ExplainState *es)
 {
-	if (counts->on_gpu)
-		return counts->on_cpu ? "cpu, gpu" : "gpu";
-	return "cpu";
+	List *context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
+	bool prefix = list_length(es->rtable) > 1 || es->verbose;
+
+	ExplainPropertyText(
+		"Group Key", deparse_expression((Node *) group_column(state), context, prefix, false), es);
+	if (es->analyze)
+		ScanGroupsExplain(state->groups, es);
 }
 
 static void
 explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
-	const ScanCounts *counts = &state->counts;
 
+	if (state->groups)
+		explain_group(state, ancestors, es);
 	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
 							   es);
-	if (!es->analyze)
-		return;
-	ExplainPropertyText("Backend", backend_names(counts), es);
-	ExplainPropertyText("Instructions", qs_isa_name(qs_isa_now()), es);
-	ExplainPropertyInteger("Keys", NULL, (int64) counts->keys, es);
-	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);
-	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);
-	ExplainPropertyInteger("All-Visible Pages", NULL, (int64) counts->pages_visible, es);
+	if (es->analyze)
+		ScanExplainCounts(&state->counts, es);
 }
 
 static const CustomExecMethods exec_methods = {

@@ -235,9 +235,12 @@ ColumnScanCheckShared(PlannerInfo *root)
 	return ours;
 }
 
-/* All aggregates of the expressions, if each can be done and not all are counts; else NIL. */
+/*
+ * All aggregates of the expressions, if each can be done and not all are counts; else
+ * NIL.  There may be the column that is grouped by beside them, if there is one.
+ */
 List *
-ColumnScanAggregates(List *expressions)
+ColumnScanAggregates(List *expressions, const Var *group)
 {
 	List *found = pull_aggregates((Node *) expressions);
 	List *aggregates = NIL;
@@ -249,6 +252,8 @@ ColumnScanAggregates(List *expressions)
 	{
 		Node *node = lfirst(cell);
 
+		if (group && equal(node, group))
+			continue;
 		if (!IsA(node, Aggref))
 			(void) ScanRefuse("columns outside of aggregates");
 		if (!IsA(node, Aggref) || !is_plain((Aggref *) node))

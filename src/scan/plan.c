@@ -3,8 +3,8 @@
  *		Offering QSketchScan to the planner.
  *
  * Offered where it can do all that the query asks of the table: only
- * aggregates that match.c knows and conditions that conditions.c tests, no GROUP
- * BY, HAVING or TABLESAMPLE.  In all other cases, and where it is not cheaper (an
+ * aggregates that match.c knows, conditions that conditions.c tests, the GROUP BY
+ * that groups_plan.c knows, no HAVING or TABLESAMPLE.  In all other cases, and where it is not cheaper (an
  * index may find the few rows that a condition keeps), the ordinary plan is used.
  *
  * A path belongs to the table that it scans, although it gives the aggregates of
@@ -15,10 +15,10 @@
  * In the plan the conditions are the node's qual, where EXPLAIN, parameters,
  * permissions and dependencies are taken care of.  setrefs.c makes a qual of a
  * node with a custom_scan_tlist refer to that list, so behind the aggregates it
- * has each column that conditions need; exec.c turns the references back into
+ * has the column that is grouped by and each that conditions need; exec.c turns the references back into
  * columns of the table.  FILTERs stay in their aggregates.
  *
- *	one table, serial		QSketchScan
+ *	one table, serial		QSketchScan, also with GROUP BY
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
  *	partitions, children	Finalize Aggregate, [Gather,] Append, QSketchScan each,
  *							and if it is serial QSketchCollect
@@ -28,7 +28,7 @@
  *
  * src/scan/plan.c
  */
-#include "scan/conditions.h"
+#include "scan/groups.h"
 
 #include "nodes/makefuncs.h"
 #include "optimizer/appendinfo.h"
@@ -65,6 +65,7 @@ typedef struct Grouping
 	RelOptInfo *output;
 	RelOptInfo *partial; /* partial aggregates of the same */
 	PathTarget *target;  /* their target */
+	GroupingPlan by;     /* without a column: no GROUP BY */
 } Grouping;
 
 /* The plan node of a path; private to it is only that last item. */
@@ -88,7 +89,8 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 						makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = intVal(lsecond(path->custom_private));
-	scan->custom_private = list_make2(lthird(path->custom_private), lfourth(path->custom_private));
+	scan->custom_private = list_make3(lthird(path->custom_private), lfourth(path->custom_private),
+									  list_nth(path->custom_private, 4));
 	scan->flags = path->flags;
 	scan->methods = &columnscan_methods;
 	return &scan->scan.plan;
@@ -180,8 +182,8 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 	path->path.parallel_safe = table->consider_parallel && grouping->output->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private =
-		list_make4(aggregates, makeInteger(table->relid), makeBoolean(alone), makeInteger(-1));
+	path->custom_private = list_make5(aggregates, makeInteger(table->relid), makeBoolean(alone),
+									  makeInteger(-1), NULL);
 	path->methods = &path_methods;
 	set_costs(grouping->root, &path->path, table, aggregates);
 	return &path->path;
@@ -244,6 +246,20 @@ parallel_model(Grouping *grouping, RelOptInfo *input)
 		if (model == NULL || ((Path *) lfirst(cell))->parallel_workers > model->parallel_workers)
 			model = lfirst(cell);
 	return model;
+}
+
+/* The path that gives a row for each group. */
+static void
+add_group_path(Grouping *grouping, RelOptInfo *table, List *aggregates)
+{
+	const GroupingPlan *by = &grouping->by;
+	CustomPath *path = (CustomPath *) make_path(grouping, table, grouping->output->reltarget,
+												aggregates, 0, false);
+
+	linitial(path->custom_private) = lappend(list_copy(aggregates), by->column);
+	list_nth_cell(path->custom_private, 4)->ptr_value = ScanGroupingPrivate(by);
+	ScanGroupingCost(by, table, list_length(aggregates), &path->path);
+	add_path(grouping->output, &path->path);
 }
 
 /* Paths over one table. */
@@ -356,20 +372,21 @@ add_children_paths(Grouping *grouping, RelOptInfo *parent)
 		add_gather_path(grouping, make_append_path(grouping, parent, model));
 }
 
-/* Does the query ask for the aggregates of all rows that one item of FROM gives? */
+/* Does the query ask for the aggregates of all rows that one item of FROM gives, or by group? */
 static bool
-is_whole(PlannerInfo *root, RelOptInfo *input)
+is_whole(Grouping *grouping, RelOptInfo *input)
 {
+	PlannerInfo *root = grouping->root;
 	Query *parse = root->parse;
 
-	if (parse->groupClause != NIL || parse->groupingSets != NIL)
-		return ScanRefuse("GROUP BY");
 	if (root->hasHavingQual)
 		return ScanRefuse("HAVING");
 	if (IS_JOIN_REL(input))
 		return ScanRefuse("a join");
-	return (input->reloptkind == RELOPT_BASEREL && !IS_DUMMY_REL(input)) ||
-		   ScanRefuse("nothing to be read");
+	if (input->reloptkind != RELOPT_BASEREL || IS_DUMMY_REL(input))
+		return ScanRefuse("nothing to be read");
+	return (parse->groupClause == NIL && parse->groupingSets == NIL) ||
+		   ScanGroupingMatch(root, input, &grouping->by);
 }
 
 static void
@@ -379,11 +396,17 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 	List *aggregates;
 
 	if (!(columnscan_enabled || ScanRefuse("qsketch.enable_columnscan is off")) ||
-		!is_whole(root, input))
+		!is_whole(&grouping, input))
 		return;
-	aggregates = ColumnScanAggregates(output->reltarget->exprs);
+	aggregates = ColumnScanAggregates(output->reltarget->exprs, grouping.by.column);
 	if (aggregates == NIL)
 		return;
+	if (grouping.by.column)
+	{
+		if (ColumnScanTable(root, input, aggregates))
+			add_group_path(&grouping, input, aggregates);
+		return;
+	}
 	grouping.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, output->relids);
 	grouping.target = partial_target(root, aggregates);
 	if (planner_rt_fetch(input->relid, root)->inh)

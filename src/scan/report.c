@@ -6,7 +6,13 @@
  */
 #include "scan/scan.h"
 
+#include "engine/isa.h"
+#include "commands/explain.h"
 #include "utils/rel.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
 
 /* Tell that this process begins to read; its share of a parallel scan, or all. */
 ActivityHandle
@@ -39,6 +45,43 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const Sketc
 	ActivitySet(activity, ACTIVITY_DONE, reader->pages);
 	ActivitySet(activity, ACTIVITY_FOUND, keys);
 	ActivitySet(activity, ACTIVITY_ON_GPU, on_gpu);
+}
+
+/* Count what columns have got so far. */
+void
+ScanCountKeys(ScanCounts *counts, const SketchedColumn *column, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (column[i].header == NULL)
+			continue;
+		counts->keys += *column[i].members;
+		counts->batches += *column[i].batches;
+		counts->on_cpu |= SketchedColumnIsOnCpu(&column[i]);
+		counts->on_gpu |= !SketchedColumnIsOnCpu(&column[i]);
+	}
+}
+
+static const char *
+backend_names(const ScanCounts *counts)
+{
+	if (counts->on_gpu)
+		return counts->on_cpu ? "cpu, gpu" : "gpu";
+	return "cpu";
+}
+
+/* Tell EXPLAIN ANALYZE what was counted. */
+void
+ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
+{
+	ExplainPropertyText("Backend", backend_names(counts), es);
+	ExplainPropertyText("Instructions", qs_isa_name(qs_isa_now()), es);
+	ExplainPropertyInteger("Keys", NULL, (int64) counts->keys, es);
+	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);
+	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);
+	ExplainPropertyInteger("All-Visible Pages", NULL, (int64) counts->pages_visible, es);
 }
 
 /* Count what this process did; its keys and batches were counted by those who took them. */

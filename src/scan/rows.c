@@ -86,14 +86,12 @@ WantedRowsStart(WantedRows *rows)
 		ScanConditionsReset(rows->filtered[i].conditions);
 }
 
-/* Leave the tuples of a page that the query asks for, and find those that filters keep. */
+/* Find the tuples that filters keep, of those that the query asks for. */
 void
-WantedRowsSelect(WantedRows *rows, PageTuples *tuples)
+WantedRowsFilter(WantedRows *rows, PageTuples *tuples)
 {
 	int i;
 
-	if (rows->conditions)
-		ScanConditionsSelect(rows->conditions, rows->relation, tuples);
 	for (i = 0; i < rows->filters; i++)
 	{
 		FilteredTuples *filtered = &rows->filtered[i];
@@ -102,6 +100,15 @@ WantedRowsSelect(WantedRows *rows, PageTuples *tuples)
 		tuples->share = 0;
 		ScanConditionsSelect(filtered->conditions, rows->relation, filtered->tuples);
 	}
+}
+
+/* Leave the tuples of a page that the query asks for, and find those that filters keep. */
+void
+WantedRowsSelect(WantedRows *rows, PageTuples *tuples)
+{
+	if (rows->conditions)
+		ScanConditionsSelect(rows->conditions, rows->relation, tuples);
+	WantedRowsFilter(rows, tuples);
 }
 
 /* After a run, before its last page is given up. */

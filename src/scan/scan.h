@@ -15,6 +15,7 @@
  *	plan.c		offers it to the planner
  *	why.c		says why it was not taken
  *	exec.c		the executor node
+ *	setup.c		the columns that it sketches, and permissions
  *	share.c		merges what the processes of a parallel plan made
  *	collect.c	hands the sketches of a partition on to the next one
  *	report.c	tells other sessions how far it has come
@@ -23,6 +24,7 @@
  *				select.c, rows.c
  *	columns.c	the column's value in those tuples
  *	rowkey.c	likewise of keys of several columns
+ *	groups.h	GROUP BY: groups_plan.c, groups.c, spill.c
  *
  * src/scan/scan.h
  */
@@ -41,6 +43,8 @@
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "utils/dsa.h"
+
+struct ExplainState;
 
 /* qsketch.enable_columnscan */
 extern bool columnscan_enabled;
@@ -88,7 +92,7 @@ typedef struct ColumnScanCall
 
 extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
 extern bool ColumnScanCheckShared(PlannerInfo *root);
-extern List *ColumnScanAggregates(List *expressions);
+extern List *ColumnScanAggregates(List *expressions, const Var *group);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
 /*
@@ -295,6 +299,11 @@ extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan
 extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 					   const SketchedColumn *column, int count);
 extern void ScanReportRun(const ScanCounts *run, bool first);
+extern void ScanCountKeys(ScanCounts *counts, const SketchedColumn *column, int count);
+extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
+
+/* setup.c */
+extern void SketchedColumnInit(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor);
 
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
 extern void SketchedColumnAdd(SketchedColumn *column, Relation relation, PageTuples *tuples);

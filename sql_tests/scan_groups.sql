@@ -1,0 +1,130 @@
+--
+-- QSketchScan with GROUP BY: the groups and bytes of the ordinary plan.
+--
+\set ECHO none
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/include/templates.psql'
+\i :file
+\set ECHO all
+SET max_parallel_workers_per_gather = 0;
+SET work_mem = '64MB';
+CREATE DOMAIN small_day AS int;
+CREATE TABLE g_scan (note text, dropped int, s smallint, i int, b bigint, d date, z timestamptz, m small_day, one int, eight int, thousand int,
+	many int, k bigint, w int, t text);
+INSERT INTO g_scan
+SELECT CASE WHEN r % 5 = 0 THEN repeat('n', r % 50) END, r, CASE WHEN r % 7 > 0 THEN r % 40 - 20 END, CASE WHEN r % 11 > 0 THEN r % 100 - 50 END,
+	(r % 64 - 32) * 288230376151711743, date '2026-01-01' + r % 30, timestamptz '2026-01-01 UTC' + r % 24 * interval '1 h', r % 9, 1, r % 8,
+	(r * 7919::bigint) % 1000, (r * 7919::bigint) % 5000, CASE WHEN r % 13 > 0 THEN (r * 31::bigint) % 3000 END, r % 20 + 1, 'key ' || r % 700
+FROM generate_series(1, 20000) AS r;
+ALTER TABLE g_scan DROP dropped;
+ALTER TABLE g_scan ADD late int DEFAULT 42, ADD nothing date;
+INSERT INTO g_scan (late, nothing, one, k, w) SELECT r % 3, date '2026-02-01' + r % 4, 1, r, 1 FROM generate_series(1, 50) AS r;
+DELETE FROM g_scan WHERE k % 17 = 3;
+UPDATE g_scan SET w = w + 1 WHERE many % 10 = 4;
+VACUUM ANALYZE g_scan;
+CREATE TABLE g_empty (LIKE g_scan);
+
+-- all rows of both plans; and that the first one is a scan
+CREATE FUNCTION pg_temp.rows_of(query text, scan boolean) RETURNS text[] LANGUAGE plpgsql AS
+$$ DECLARE r text[]; BEGIN
+	PERFORM set_config('qsketch.enable_columnscan', scan::text, true);
+	IF pg_temp.plan_has(query, 'QSketchScan') <> scan THEN RETURN ARRAY['not scanned: ' || scan]; END IF;
+	EXECUTE format('SELECT array_agg(s::text ORDER BY s::text) FROM (%s) AS s', query) INTO r;
+	PERFORM set_config('qsketch.enable_columnscan', 'on', true);
+	RETURN r;
+END $$;
+CREATE FUNCTION pg_temp.same(query text, OUT same boolean, OUT groups int) LANGUAGE plpgsql AS
+$$ DECLARE a text[] := pg_temp.rows_of(query, true); b text[] := pg_temp.rows_of(query, false); BEGIN
+	same := a IS NOT DISTINCT FROM b;
+	groups := cardinality(a);
+END $$;
+
+EXPLAIN (COSTS OFF) SELECT d, qsketch_agg(k) FROM g_scan GROUP BY d;
+SET qsketch.backend = cpu;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT d + 1, qsketch_agg(k), count(*) FROM g_scan WHERE w > 3 AND d > '2026-01-05' GROUP BY d ORDER BY d;
+RESET qsketch.backend;
+
+-- all families, each column
+SELECT by, s.* FROM unnest(ARRAY['s', 'i', 'b', 'd', 'z', 'm', 'one', 'eight', 'thousand', 'many', 'late', 'nothing']) AS by,
+	LATERAL pg_temp.same(format('SELECT %s AS g, qsketch_agg(k) AS a FROM g_scan GROUP BY %1$s', by)) AS s;
+SELECT by, call, s.* FROM unnest(ARRAY['i', 'eight', 'many']) AS by, unnest(ARRAY['qsketch_agg(t)', 'qsketch_agg(k, w)', 'qsketch_agg(ROW(k, t))',
+	'qsketch_agg(k, qsketch_new(''warp'', ''1kB''))', 'qsketch_agg(k), count(*), count(t)', 'pbf_agg(k, pbf_new_bloom(1000))',
+	'pbf_agg(t, pbf_new_bloom(100))', 'qsets_agg(w, k)', 'qsets_agg(w, t)', 'qtop_agg(k, 5)', 'qtop_agg(w, 3), qsketch_agg(t), qsets_agg(k, w)']) AS call,
+	LATERAL pg_temp.same(format('SELECT %s AS g, %s FROM g_scan GROUP BY %1$s', by, call)) AS s ORDER BY by, call;
+
+-- conditions, and FILTERs, which may leave a group nothing
+SELECT q, s.* FROM unnest(ARRAY['qsketch_agg(k) FROM g_scan WHERE w > 10', 'qsketch_agg(k) FROM g_scan WHERE length(t) = 5 AND w < 18',
+	'qsketch_agg(k) FILTER (WHERE w = 3) FROM g_scan', 'qsketch_agg(k) FILTER (WHERE eight = 3), count(*) FROM g_scan WHERE w > 10',
+	'qsketch_agg(k) FILTER (WHERE w > 3), qsketch_agg(t) FILTER (WHERE w > 3), count(*) FILTER (WHERE late = 42), count(*) FROM g_scan WHERE i > 0',
+	'qsketch_agg(k) FILTER (WHERE i > 1000) FROM g_scan', 'qsketch_agg(k) FROM g_scan WHERE i IS NULL', 'qsketch_agg(k) FROM g_scan WHERE w > 1000',
+	'qsketch_agg(k) FROM g_empty']) AS q,
+	LATERAL pg_temp.same(format('SELECT i, %s GROUP BY i', q)) AS s ORDER BY q;
+
+-- the group in expressions, more than once, not at all; above it ORDER BY, LIMIT, a join, window functions
+SELECT q, s.* FROM unnest(ARRAY['SELECT qsketch_agg(k) FROM g_scan GROUP BY eight', 'SELECT eight * 2, -eight, eight, qsketch_total(qsketch_agg(k)) + eight FROM g_scan GROUP BY eight',
+	'SELECT eight, qsketch_agg(k) FROM g_scan GROUP BY eight ORDER BY eight DESC LIMIT 3',
+	'SELECT many, qsketch_agg(k) FROM g_scan GROUP BY many ORDER BY qsketch_total(qsketch_agg(k)), many LIMIT 10',
+	'SELECT a.eight, sk, n FROM (SELECT eight, qsketch_agg(k) AS sk FROM g_scan GROUP BY eight) AS a JOIN (SELECT eight, count(*) AS n FROM g_scan GROUP BY eight) AS b USING (eight)',
+	'SELECT eight, qsketch_agg(k), sum(count(*)) OVER (ORDER BY eight) FROM g_scan GROUP BY eight',
+	'SELECT x, s.* FROM generate_series(1, 3) AS x, LATERAL (SELECT eight + x AS e, qsketch_agg(k) FROM g_scan GROUP BY eight) AS s',
+	'SELECT x, s.* FROM generate_series(1, 3) AS x, LATERAL (SELECT eight, qsketch_agg(k) FROM g_scan WHERE w > x GROUP BY eight) AS s',
+	'SELECT eight, qsketch_agg(k) FROM g_scan WHERE eight = 3 GROUP BY eight']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q;
+SELECT count(*) FROM (SELECT eight, qsketch_agg(k) AS sk FROM g_scan GROUP BY eight LIMIT 5) AS s WHERE sk IS NOT NULL;
+
+-- prepared statements, with a generic plan, too
+PREPARE grouped(int) AS SELECT eight, qsketch_total(qsketch_agg(k)), count(*) FROM g_scan WHERE w > $1 GROUP BY eight ORDER BY eight;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE grouped(20);
+EXECUTE grouped(18);
+EXECUTE grouped(100);
+RESET plan_cache_mode;
+
+-- cursors: rows between which others are read, and once more from the first one on
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT eight, qsketch_total(qsketch_agg(k)) AS total FROM g_scan WHERE eight < 3 GROUP BY eight;
+DECLARE h CURSOR WITH HOLD FOR SELECT thousand, qsketch_agg(k) FROM g_scan WHERE thousand < 3 GROUP BY thousand;
+FETCH 2 FROM c;
+MOVE BACKWARD ALL FROM c;
+FETCH ALL FROM c;
+COMMIT;
+MOVE ALL FROM h;
+CLOSE h;
+
+-- more groups than memory: rows are spilled, perhaps many times, and read back
+CREATE FUNCTION pg_temp.spilled(memory text, by text, OUT same boolean, OUT groups int, OUT analyzed bigint, OUT keys bigint, OUT spilled boolean)
+LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
+	PERFORM set_config('work_mem', memory, true), set_config('enable_hashagg', 'off', true), set_config('enable_sort', 'off', true);
+	SELECT s.* INTO same, groups FROM pg_temp.same(format('SELECT %s, qsketch_agg(k), count(*) FILTER (WHERE w > 7), qsets_agg(w, t) FROM g_scan WHERE k > 2 GROUP BY %1$s', by)) AS s;
+	EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) SELECT %s, qsketch_agg(k) FROM g_scan GROUP BY %1$s', by) INTO plan;
+	analyzed := substring(plan FROM '"Groups": (\d+)');
+	keys := substring(plan FROM '"Keys": (\d+)');
+	spilled := coalesce(substring(plan FROM '"Spilled Rows": (\d+)')::int, 0) > 0;
+END $$;
+SELECT memory, by, s.* FROM unnest(ARRAY['64kB', '1MB', '64MB']) AS memory, unnest(ARRAY['one', 'thousand', 'many', 'b']) AS by, LATERAL pg_temp.spilled(memory, by) AS s
+ORDER BY memory, by;
+SET enable_hashagg = off;
+SET enable_sort = off;
+SET work_mem = '64kB';
+SELECT s.* FROM pg_temp.same('SELECT x, s.* FROM generate_series(1, 2) AS x, LATERAL (SELECT many + x AS e, qsketch_agg(t) FROM g_scan GROUP BY many) AS s') AS s;
+SELECT count(*) FROM (SELECT many, qsketch_agg(k) AS sk FROM g_scan GROUP BY many LIMIT 7) AS s WHERE sk IS NOT NULL;
+SET temp_file_limit = 0;
+SELECT count(sk) FROM (SELECT many, qsketch_agg(k) AS sk FROM g_scan GROUP BY many) AS s;
+RESET temp_file_limit;
+RESET enable_hashagg;
+RESET enable_sort;
+SET work_mem = '64MB';
+
+-- groups of which the planner knew nothing
+CREATE TABLE g_new AS SELECT r AS g, r AS k FROM generate_series(1, 3000) AS r;
+SELECT s.* FROM pg_temp.same('SELECT g, qsketch_agg(k) FROM g_new GROUP BY g') AS s;
+
+-- left to the ordinary plan
+CREATE TABLE g_parent (g int, k int) PARTITION BY RANGE (g);
+CREATE TABLE g_child PARTITION OF g_parent FOR VALUES FROM (0) TO (10);
+SELECT q, pg_temp.plan_has('SELECT ' || q, 'QSketchScan') AS scanned FROM unnest(ARRAY['qsketch_agg(k) FROM g_scan GROUP BY t', 'qsketch_agg(k) FROM g_scan GROUP BY eight, w',
+	'qsketch_agg(k) FROM g_scan GROUP BY eight + 1', 'qsketch_agg(k) FROM g_scan GROUP BY eight HAVING count(*) > 5', 'qsketch_agg(k) FROM g_scan GROUP BY ROLLUP (eight)',
+	'qsketch_agg(k) FROM g_scan GROUP BY GROUPING SETS ((eight), (eight))', 'qsketch_agg(DISTINCT k) FROM g_scan GROUP BY eight', 'qsketch_agg(k ORDER BY w) FROM g_scan GROUP BY eight',
+	'qsketch_agg(k), sum(w) FROM g_scan GROUP BY eight', 'qsketch_agg(k) FROM g_parent GROUP BY g', 'qsketch_agg(k) FROM g_scan GROUP BY tableoid',
+	'count(*) FROM g_scan GROUP BY eight', 'qsketch_agg(a.k) FROM g_scan AS a JOIN g_empty AS b USING (k) GROUP BY a.eight']) AS q ORDER BY q;
+DROP TABLE g_scan, g_empty, g_new, g_parent;
+DROP DOMAIN small_day;

@@ -1,0 +1,123 @@
+/*
+ * groups_plan.c
+ *		Which GROUP BY a column scan can do, and what it costs.
+ *
+ * One plain column of integers, dates or timestamps, whose values are equal if
+ * their bits are.  All else is left to the ordinary plan, and so are the rows of
+ * several tables and parallel plans.
+ *
+ * src/scan/groups_plan.c
+ */
+#include "scan/groups.h"
+
+#include <math.h>
+
+#include "catalog/pg_type_d.h"
+#include "executor/nodeAgg.h"
+#include "miscadmin.h"
+#include "nodes/value.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+/*
+ * What finding a row's group and giving it there takes, for each aggregate, too,
+ * in cpu_operator_cost, and in cpu_tuple_cost making a group and returning it;
+ * measured against HashAggregate.
+ */
+#define FIND_SHARE  0.5
+#define PUT_SHARE   0.5
+#define GROUP_SHARE 1
+
+/* How the column's values are read; false: not as integers. */
+bool
+ScanGroupingKind(const Var *column, KeyKind *kind)
+{
+	switch (getBaseType(column->vartype))
+	{
+		case INT2OID:
+			*kind = KEY_INT2;
+			return true;
+		case INT4OID:
+		case DATEOID:
+			*kind = KEY_INT4;
+			return true;
+		case INT8OID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			*kind = KEY_INT8;
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Bytes of a group, as a hash aggregate asks the transition functions for them. */
+static double
+group_bytes(PlannerInfo *root, int aggregates)
+{
+	AggClauseCosts costs = { 0 };
+
+	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+	return (double) hash_agg_entry_size(aggregates, sizeof(int64), costs.transitionSpace) +
+		   aggregates * sizeof(SketchedColumn);
+}
+
+/* Does the query group by one column of one table, of a type that is an integer? */
+bool
+ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan)
+{
+	List *clauses = root->parse->groupClause;
+	Node *column;
+	KeyKind kind;
+
+	if (root->parse->groupingSets != NIL || list_length(clauses) != 1)
+		return ScanRefuse("GROUP BY of more than one column");
+	column =
+		get_sortgroupclause_expr(linitial_node(SortGroupClause, clauses), root->processed_tlist);
+	if (!IsA(column, Var) || ((Var *) column)->varattno <= 0 ||
+		((Var *) column)->varno != input->relid || !ScanGroupingKind((Var *) column, &kind))
+		return ScanRefuse("GROUP BY of what is no column of integers or dates");
+	if (planner_rt_fetch(input->relid, root)->inh)
+		return ScanRefuse("GROUP BY over several tables");
+	plan->column = (Var *) column;
+	plan->groups = Max(1, estimate_num_groups(root, list_make1(column), input->rows, NULL, NULL));
+	plan->bytes = group_bytes(root, list_length(root->aggtransinfos));
+	return true;
+}
+
+/* The share of rows whose groups find no memory is written and read once. */
+static Cost
+spill_cost(const GroupingPlan *plan, RelOptInfo *table, double rows)
+{
+	double kept = Max(1, floor((double) get_hash_memory_limit() / plan->bytes));
+	double pages = rows * (double) table->pages / Max(1, table->tuples);
+
+	if (kept >= plan->groups)
+		return 0;
+	return (1 - kept / plan->groups) * (2 * pages * seq_page_cost + rows * cpu_tuple_cost);
+}
+
+/* What groups cost beside the scan. */
+void
+ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path)
+{
+	Cost start = table->rows * (FIND_SHARE + PUT_SHARE * aggregates) * cpu_operator_cost +
+				 spill_cost(plan, table, table->rows);
+	Cost returning = plan->groups * (GROUP_SHARE * cpu_tuple_cost);
+
+	path->startup_cost += start;
+	path->total_cost += start + returning + (plan->groups - 1) * path->pathtarget->cost.per_tuple;
+	path->rows = plan->groups;
+}
+
+/* What the executor has to know of the plan. */
+Node *
+ScanGroupingPrivate(const GroupingPlan *plan)
+{
+	return (Node *) makeFloat(psprintf("%.0f", plan->bytes));
+}

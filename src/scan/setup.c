@@ -1,0 +1,69 @@
+/*
+ * setup.c
+ *		What the plan says of the columns that a scan sketches, and whether the user
+ *		may have that done.
+ *
+ * src/scan/setup.c
+ */
+#include "scan/scan.h"
+
+#include "catalog/objectaccess.h"
+#include "catalog/pg_proc.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+
+/* May this role call a function?  An error if not. */
+static void
+check_permission(Oid function, Oid role, ObjectType kind)
+{
+	AclResult result;
+
+#if PG_VERSION_NUM >= 160000
+	result = object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE);
+#else
+	result = pg_proc_aclcheck(function, role, ACL_EXECUTE);
+#endif
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, kind, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+}
+
+/*
+ * As ExecInitAgg() asks: the user for the aggregate and for what is called in
+ * its arguments, its owner for what it calls.
+ */
+static void
+check_permissions(Oid function, const ColumnScanCall *call)
+{
+	const RecognizedAggregate *aggregate = &call->aggregate;
+
+	check_permission(function, GetUserId(), OBJECT_AGGREGATE);
+	check_permission(aggregate->transition, aggregate->owner, OBJECT_FUNCTION);
+	if (OidIsValid(aggregate->final))
+		check_permission(aggregate->final, aggregate->owner, OBJECT_FUNCTION);
+	if (OidIsValid(call->weight_cast))
+		check_permission(call->weight_cast, GetUserId(), OBJECT_FUNCTION);
+}
+
+/* What the plan's list of aggregates says of one column. */
+void
+SketchedColumnInit(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor)
+{
+	ColumnScanCall call;
+
+	if (!ColumnScanMatch(aggref, &call))
+		elog(ERROR, "unexpected aggregate in QSketchScan");
+	check_permissions(aggref->aggfnoid, &call);
+	if (call.key)
+		ColumnPlaceInit(&column->place, call.key->varattno, descriptor);
+	if (call.weight)
+		ColumnPlaceInit(&column->weight, call.weight->varattno, descriptor);
+	column->weight_kind = call.weight_kind;
+	column->key_type = call.key_type;
+	column->collation = aggref->inputcollid;
+	column->row = call.row ? RowKeyCreate(call.row, descriptor) : NULL;
+	column->family = call.family;
+	column->template = call.template;
+	column->limit = call.limit;
+}

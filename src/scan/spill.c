@@ -1,0 +1,173 @@
+/*
+ * spill.c
+ *		Rows of groups that wait in temporary files for their turn.
+ *
+ * When there is no memory for further groups, rows of others are written to
+ * files, whole tuples with their length before them, and read as if they were on
+ * a page later: so that everything is done with them as with the rows before.
+ * Out of line values are still where they were, as the snapshot is.
+ *
+ * All rows of a group go into the same of PARTS files, chosen by bits of its hash.
+ * Each of them is done by itself; groups that find no memory then are written to
+ * files again, by the next bits.  Each turn completes one group at least.
+ *
+ * src/scan/spill.c
+ */
+#include "scan/groups.h"
+
+#include "storage/buffile.h"
+#include "utils/memutils.h"
+
+#define PART_BITS   3
+#define PARTS       (1 << PART_BITS)
+#define MOST_LEVELS (64 / PART_BITS)
+
+/* Room for as many bytes of tuples as some pages have. */
+#define READ_BYTES (4 * BLCKSZ)
+
+typedef struct SpillPart
+{
+	BufFile *file;
+	uint64 rows;
+	int level; /* how often these rows have been spilled before */
+} SpillPart;
+
+struct ScanSpill
+{
+	MemoryContext context;
+	SpillPart *writing[PARTS]; /* of this turn; NULL: nothing has come */
+	SpillPart *reading;        /* the part whose turn it is; NULL: the first one is the table's */
+	List *waiting;             /* parts of turns before */
+	char *tuples;              /* of the page that was read last */
+	uint64 rows;               /* written in all turns */
+};
+
+ScanSpill *
+ScanSpillCreate(MemoryContext context)
+{
+	ScanSpill *spill = MemoryContextAllocZero(context, sizeof(ScanSpill));
+
+	spill->context = context;
+	return spill;
+}
+
+static SpillPart *
+create_part(const ScanSpill *spill)
+{
+	MemoryContext old = MemoryContextSwitchTo(spill->context);
+	SpillPart *part = palloc0(sizeof(SpillPart));
+
+	part->file = BufFileCreateTemp(false);
+	part->level = spill->reading ? spill->reading->level + 1 : 0;
+	MemoryContextSwitchTo(old);
+	return part;
+}
+
+static void
+close_part(SpillPart *part)
+{
+	if (part == NULL)
+		return;
+	BufFileClose(part->file);
+	pfree(part);
+}
+
+/* Write a tuple whose group has this hash. */
+void
+ScanSpillPut(ScanSpill *spill, uint64 hash, HeapTupleHeader tuple, uint16 length)
+{
+	int level = spill->reading ? spill->reading->level + 1 : 0;
+	int bits = (int) (hash >> (PART_BITS * (level % MOST_LEVELS))) & (PARTS - 1);
+	SpillPart **part = &spill->writing[bits];
+
+	if (*part == NULL)
+		*part = create_part(spill);
+	BufFileWrite((*part)->file, &length, sizeof(length));
+	BufFileWrite((*part)->file, tuple, length);
+	(*part)->rows++;
+	spill->rows++;
+}
+
+/* What was written in this turn waits for its own; the latest goes first, so that few files wait. */
+static void
+end_turn(ScanSpill *spill)
+{
+	MemoryContext old = MemoryContextSwitchTo(spill->context);
+	int i;
+
+	close_part(spill->reading);
+	spill->reading = NULL;
+	for (i = 0; i < PARTS; i++)
+		if (spill->writing[i])
+			spill->waiting = lcons(spill->writing[i], spill->waiting);
+	memset(spill->writing, 0, sizeof(spill->writing));
+	MemoryContextSwitchTo(old);
+}
+
+/* Begin to read the next part; false: there is none. */
+bool
+ScanSpillNextPart(ScanSpill *spill)
+{
+	end_turn(spill);
+	if (spill->waiting == NIL)
+		return false;
+	spill->reading = linitial(spill->waiting);
+	spill->waiting = list_delete_first(spill->waiting);
+	if (BufFileSeek(spill->reading->file, 0, 0, SEEK_SET) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(), errmsg("could not rewind a file of spilled rows")));
+	if (spill->tuples == NULL)
+		spill->tuples = MemoryContextAlloc(spill->context, READ_BYTES);
+	return true;
+}
+
+static void
+read_bytes(BufFile *file, void *bytes, Size length)
+{
+	if (BufFileRead(file, bytes, length) != length)
+		ereport(ERROR,
+				(errcode_for_file_access(), errmsg("could not read from a file of spilled rows")));
+}
+
+/* The next tuples of the part, as if they were on a page; false at its end. */
+bool
+ScanSpillRead(ScanSpill *spill, PageTuples *tuples)
+{
+	SpillPart *part = spill->reading;
+	Size used = 0;
+
+	tuples->share = 0;
+	tuples->count = 0;
+	while (part->rows > 0 && tuples->count < MaxHeapTuplesPerPage && used + BLCKSZ <= READ_BYTES)
+	{
+		uint16 *length = &tuples->length[tuples->count];
+
+		read_bytes(part->file, length, sizeof(*length));
+		tuples->tuple[tuples->count++] = (HeapTupleHeader) (spill->tuples + used);
+		read_bytes(part->file, spill->tuples + used, *length);
+		used += MAXALIGN(*length);
+		part->rows--;
+	}
+	return tuples->count > 0;
+}
+
+/* How many were written so far. */
+uint64
+ScanSpillRows(const ScanSpill *spill)
+{
+	return spill->rows;
+}
+
+/* Forget all that waits. */
+void
+ScanSpillReset(ScanSpill *spill)
+{
+	ListCell *cell;
+
+	end_turn(spill);
+	foreach (cell, spill->waiting)
+		close_part(lfirst(cell));
+	list_free(spill->waiting);
+	spill->waiting = NIL;
+	spill->rows = 0;
+}
