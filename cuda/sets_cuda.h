@@ -95,10 +95,10 @@ extern "C"
 		uint64_t heavy_degree; /* hybrid */
 		uint64_t heavy;        /* elements as columns of bits */
 		uint64_t strips;
-		double expected_ms;    /* of all rows, before */
-		double index_ms;   /* made for this search; 0: was there */
-		double product_ms; /* bits and their product, or counting pairwise */
-		double rows_ms;    /* lists, and filtering */
+		double expected_ms; /* of all rows, before */
+		double index_ms;    /* made for this search; 0: was there */
+		double product_ms;  /* bits and their product, or counting pairwise */
+		double rows_ms;     /* lists, and filtering */
 	} qi_cuda_report;
 
 	extern qs_status
