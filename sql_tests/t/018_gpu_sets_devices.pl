@@ -36,11 +36,11 @@ is($node->safe_psql('postgres', 'SELECT DISTINCT backend, reason, workers FROM k
 like(on_cpu('SELECT DISTINCT backend, reason FROM kept, set_pairs_plan(c)'),
 	qr/^cpu\|qsketch.backend is cpu$/, 'the plan: it is not');
 like($node->safe_psql('postgres', 'SET qsketch.backend = auto; SELECT DISTINCT backend, reason FROM few, set_pairs_plan(c)'),
-	qr/^cpu\|\d+ elements, qsketch.gpu_min_elements is 500000$/, 'the plan: too few elements');
+	qr/^cpu\|\d+ elements, qsketch.gpu_min_elements is 20000$/, 'the plan: too few elements');
 like($node->safe_psql('postgres', 'SET qsketch.backend = auto; SET qsketch.gpu_min_elements = 5; SELECT DISTINCT backend, reason FROM few, set_pairs_plan(c)'),
 	qr/^gpu\|\d+ elements, qsketch.gpu_min_elements is 5$/, 'the plan: enough');
 like($node->safe_psql('postgres', 'SET qsketch.backend = auto; EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT p.* FROM few, set_pairs(c) AS p'),
-	qr/Backend: cpu\s+Backend Reason: \d+ elements, qsketch.gpu_min_elements is 500000/, 'EXPLAIN says why');
+	qr/Backend: cpu\s+Backend Reason: \d+ elements, qsketch.gpu_min_elements is 20000/, 'EXPLAIN says why');
 
 # ---- several devices ----
 

@@ -21,7 +21,7 @@ int gpu_cache_size = 4096;
 char *gpu_devices = NULL;
 int gpu_min_size = GPU_MIN_SIZE;
 int gpu_min_keys = 100000;
-int gpu_min_elements = 500000;
+int gpu_min_elements = 20000;
 int gpu_split_time = 20;
 int gpu_timeout = 60;
 int gpu_fault = FAULT_NONE;
@@ -131,7 +131,7 @@ GpuDefineSettings(void)
 							&gpu_min_keys, 100000, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("qsketch.gpu_min_elements",
 							"Fewest elements of sets whose pairs are found on a GPU by themselves.",
-							NULL, &gpu_min_elements, 500000, 0, INT_MAX, PGC_USERSET, 0, NULL, NULL,
+							NULL, &gpu_min_elements, 20000, 0, INT_MAX, PGC_USERSET, 0, NULL, NULL,
 							NULL);
 	DefineCustomIntVariable(
 		"qsketch.gpu_split_time",
