@@ -51,7 +51,7 @@ like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off) SELECT p.* FROM 
 settled($node, 'pairs');
 
 my $before = gpu_count($node, 'set_searches');
-$node->safe_psql('postgres', q{SET qsketch.backend = auto; SELECT count(*) FROM kept, set_pairs(c)});
+$node->safe_psql('postgres', q{SET qsketch.backend = auto; SET qsketch.gpu_min_elements = 1000000; SELECT count(*) FROM kept, set_pairs(c)});
 is(gpu_count($node, 'set_searches'), $before, 'auto, few elements: on the CPU');
 
 # a cursor that is not read to the end, and a subtransaction that is rolled back
