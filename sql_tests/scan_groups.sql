@@ -108,7 +108,9 @@ SET work_mem = '64kB';
 SELECT s.* FROM pg_temp.same('SELECT x, s.* FROM generate_series(1, 2) AS x, LATERAL (SELECT many + x AS e, qsketch_agg(t) FROM g_scan GROUP BY many) AS s') AS s;
 SELECT count(*) FROM (SELECT many, qsketch_agg(k) AS sk FROM g_scan GROUP BY many LIMIT 7) AS s WHERE sk IS NOT NULL;
 SET temp_file_limit = 0;
+\set VERBOSITY sqlstate
 SELECT count(sk) FROM (SELECT many, qsketch_agg(k) AS sk FROM g_scan GROUP BY many) AS s;
+\set VERBOSITY default
 RESET temp_file_limit;
 RESET enable_hashagg;
 RESET enable_sort;

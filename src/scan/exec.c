@@ -429,7 +429,11 @@ static void
 explain_group(ColumnScanState *state, List *ancestors, ExplainState *es)
 {
 	List *context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
+#if PG_VERSION_NUM >= 180000
+	bool prefix = es->rtable_size > 1 || es->verbose; /* without that of the groups */
+#else
 	bool prefix = list_length(es->rtable) > 1 || es->verbose;
+#endif
 
 	ExplainPropertyText(
 		"Group Key", deparse_expression((Node *) group_column(state), context, prefix, false), es);
