@@ -124,3 +124,11 @@ RESET cpu_operator_cost;
 SELECT w, pg_temp.scans('SELECT qsketch_agg(k) FROM indexed WHERE ' || w) FROM unnest(ARRAY['id = 7', 'id < 100', 'id < 25000', 'id > 7', 'k = 7']) AS w;
 
 DROP TABLE v, ends, literals, compared, member, indexed;
+
+-- what is tested on the page before conditions of a lower security level can leak nothing
+SELECT o.oid::regoperator FROM pg_operator AS o JOIN pg_proc AS p ON p.oid = o.oprcode
+WHERE o.oid < 10000 AND NOT proleakproof AND (oprleft = oprright OR
+		(oprleft IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) AND oprright IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)) OR
+		(oprleft IN ('float4'::regtype, 'float8'::regtype) AND oprright IN ('float4'::regtype, 'float8'::regtype))) AND
+	oprname = ANY (CASE WHEN oprleft IN ('text'::regtype, 'bytea'::regtype) THEN '{=,<>}' ELSE '{<,<=,=,<>,>=,>}' END::text[]) AND
+	oprleft = ANY ('{bool,int2,int4,int8,float4,float8,date,time,timestamp,timestamptz,text,bytea}'::regtype[]);
