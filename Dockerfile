@@ -33,6 +33,7 @@ RUN make -j "$(nproc)" WITH_CUDA=yes && make install WITH_CUDA=yes DESTDIR=/inst
 
 FROM postgres:${PG_MAJOR}-bookworm AS cuda
 LABEL org.opencontainers.image.title="qsketch" org.opencontainers.image.version="0.2.0" \
+	org.opencontainers.image.description="frequency sketches, Bloom filters and set intersections" \
 	org.opencontainers.image.licenses="PostgreSQL"
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 COPY --from=build-cuda /installed /
@@ -40,5 +41,6 @@ CMD ["postgres", "-c", "shared_preload_libraries=qsketch"]
 
 FROM postgres:${PG_MAJOR}-bookworm AS cpu
 LABEL org.opencontainers.image.title="qsketch" org.opencontainers.image.version="0.2.0" \
+	org.opencontainers.image.description="frequency sketches, Bloom filters and set intersections" \
 	org.opencontainers.image.licenses="PostgreSQL"
 COPY --from=build-cpu /installed /

@@ -1,4 +1,5 @@
-# qsketch: frequency sketches for PostgreSQL, on the CPU and on NVIDIA GPUs.
+# qsketch: frequency sketches, Bloom filters and set intersections for PostgreSQL, on the
+# CPU and on NVIDIA GPUs.
 #
 #   make                 build the extension (WITH_CUDA=yes|no; default: yes if nvcc is found)
 #   make install         install it into the server that PG_CONFIG names

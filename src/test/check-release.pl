@@ -79,10 +79,6 @@ sub check_meta
 	check(!grep({ !text($_) || length > 255 || m{[/\\[:cntrl:]]} } @{ $meta->{tags} // [] }), 'META.json: tags');
 	check_provides($meta->{provides});
 	check_prereqs($meta->{prereqs} // {});
-	foreach my $family ('sketch', 'Bloom filter', 'set intersection')
-	{
-		check($meta->{abstract} =~ /\Q$family/i, "META.json: no $family in the abstract");
-	}
 }
 
 sub check_provides
@@ -134,6 +130,18 @@ if (-d 'debian') # which source archives lack
 {
 	same('version in debian/changelog', $version, (all_of('debian/changelog', qr/^qsketch \((.*)-[^-]*\)/m))[0]);
 }
+
+# ---- the three families, as psql's \dx, PGXN, and Debian's tools list the extension ----
+
+my ($families) = all_of('qsketch.control', qr/^comment *= *'(.*)'/m);
+check($families =~ /\b\Q$_\E/i, "qsketch.control: no $_ in the comment")
+  foreach 'frequency sketch', 'Bloom filter', 'set intersection';
+same('families in META.json', $families, lcfirst(($meta->{abstract} =~ /^([^:]*)/)[0]));
+foreach my $control (glob 'debian/control debian/control.in')
+{
+	same("families in $control", "$families in PostgreSQL", all_of($control, qr/^Description: (.*)/m)) if -f $control;
+}
+same('families in Dockerfile', $families, all_of('Dockerfile', qr/image\.description="(.*?)"/));
 
 # ---- the same versions of PostgreSQL ----
 

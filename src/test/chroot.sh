@@ -36,10 +36,18 @@ make_base() {
 	mv "$partial" "$base"
 }
 
-# Packages that were fetched once are kept beside the release; no service starts.
+# Packages that were fetched once are kept beside the release, and every copy has
+# links to them, since apt locks the folder that it takes packages from.
+packages=$chroots/packages-$suite
+keep_packages() {
+	find "$copy/packages" -maxdepth 1 -name '*.deb' -exec cp -ln -t "$packages" {} +
+}
+
+# No service starts.
 prepare() {
 	mkdir -p "$copy/upper/srv/qsketch" "$copy/upper/usr/sbin" "$copy/upper/out" "$copy/work" "$copy/root" \
-		"$chroots/packages-$suite/partial" "$source/build/chroot"
+		"$copy/packages/partial" "$packages" "$source/build/chroot"
+	find "$packages" -maxdepth 1 -name '*.deb' -exec cp -l -t "$copy/packages" {} +
 	git -C "$source" ls-files -z | tar -C "$source" --null --ignore-failed-read -T - -c 2>/dev/null |
 		tar -C "$copy/upper/srv/qsketch" --no-same-owner -x
 	printf '#!/bin/sh\nexit 101\n' >"$copy/upper/usr/sbin/policy-rc.d"
@@ -79,6 +87,7 @@ child=
 leave() {
 	trap '' INT TERM
 	[ -z "$child" ] || { kill -KILL "$child" && wait "$child"; } 2>/dev/null || :
+	keep_packages || :
 	rm -rf --one-file-system "$copy"
 }
 trap leave EXIT
@@ -87,7 +96,7 @@ trap 'exit 143' TERM
 chmod 755 "$copy"
 prepare
 unshare --mount --pid --fork --kill-child --propagation private bash -eu -c "$inside" chroot.sh \
-	"$base" "$copy" "$chroots/packages-$suite" "$source/build/chroot" "$@" <&0 &
+	"$base" "$copy" "$copy/packages" "$source/build/chroot" "$@" <&0 &
 child=$!
 status=0
 wait "$child" || status=$?

@@ -11,7 +11,8 @@
 #
 # Every step runs, also after one that failed.  The last line is always
 # "N passed, N failed", of unit tests, SQL, isolation and TAP tests, and checks;
-# the exit status says whether any failed or none ran.  What the SQL tests
+# right before it the failed ones are named, so that the end of a log is enough.
+# The exit status says whether any failed or none ran.  What the SQL tests
 # printed is in build/regress/results, to be copied to expected/ when it is
 # right.
 set -eu -o pipefail
@@ -20,12 +21,16 @@ cd "$SOURCE"
 
 passed=0
 failed=0
+failures=()
 build=$SOURCE/build
 mkdir -p "$build"
 
+# count PASSED FAILED [NAME...]: the names are those of the failed ones.
 count() {
 	passed=$((passed + $1))
 	failed=$((failed + $2))
+	shift 2
+	failures+=("$@")
 }
 
 title() {
@@ -34,18 +39,22 @@ title() {
 
 # check NAME COMMAND...: one check, passed if the command succeeds.
 check() {
-	title "$1"
+	local name=$1
+	title "$name"
 	shift
-	if "$@"; then count 1 0; else count 0 1; fi
+	if "$@"; then count 1 0; else count 0 1 "$name"; fi
 }
 
-# count_of NUMBER STATUS: so many of the tests planned were seen to pass.  A
-# status that says "failed" never goes without a failure counted.
+# count_of PLANNED SEEN STATUS KIND [NAME...]: so many of the tests planned were
+# seen to pass, and those of the names seen to fail.  A status that says "failed"
+# never goes without a failure counted, nor a failure without a name.
 count_of() {
-	local planned=$1 seen=$2 status=$3 lost
+	local planned=$1 seen=$2 status=$3 kind=$4 lost
+	shift 4
 	lost=$((planned - seen))
 	[ "$status" = 0 ] || [ "$lost" != 0 ] || lost=1
-	count "$seen" "$lost"
+	[ "$lost" -le $# ] || set -- "$@" "$((lost - $#)) not seen to the end"
+	count "$seen" "$lost" "${@/#/$kind: }"
 }
 
 unit_tests() {
@@ -54,7 +63,19 @@ unit_tests() {
 	make -s unit 2>&1 | tee "$log" || status=1
 	seen=$(awk '/\[  PASSED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
 	lost=$(awk '/\[  FAILED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
-	count_of $((seen + lost)) "$seen" $status
+	count_of $((seen + lost)) "$seen" $status unit $(failed_unit_tests "$log")
+}
+
+# failed_unit_tests LOG: program/test of those that failed, and programs that ended in any
+# other way than cmocka's.  That says again what failed, after a line of how many these are.
+failed_unit_tests() {
+	awk '
+		function ends() { if (program != "" && !ended) print program }
+		/^== / { ends(); program = $2; sub(/.*\//, "", program) }
+		/^== |\[=+\] Running/ { ended = 0 }
+		/\[  PASSED  \] [0-9]+ test/ { ended = 1 }
+		/\[  FAILED  \] / && !ended { print program "/" $NF }
+		END { ends() }' "$1"
 }
 
 # names FOLDER SUFFIX: the tests there.
@@ -85,7 +106,17 @@ pg_regress_tests() {
 	fi
 	grep -E 'PANIC|TRAP|terminated by signal' "$SERVER_HOME/server.log" || :
 	seen=$(grep -cE '^test .*\.\.\. ok |^ok [0-9]+ ' "$build/$kind.log") || :
-	count_of $# "$seen" $status
+	count_of $# "$seen" $status "$kind" $(not_ok "$build/$kind.log" "$@")
+}
+
+# not_ok LOG TEST...: the tests that pg_regress did not say "ok" of; until PostgreSQL 15 in words
+# of its own, then as TAP.
+not_ok() {
+	local log=$1 name
+	shift
+	for name; do
+		grep -qE "^test $name +\.\.\. ok |^ok [0-9]+ +[-+] $name " "$log" || echo "$name"
+	done
 }
 
 stage_tests() {
@@ -109,7 +140,7 @@ gpu() {
 	[ $# != 0 ] || return 0
 	title "server with a GPU worker"
 	server_restart "shared_preload_libraries = 'qsketch'" \
-		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.backend = gpu" || { count 0 1; return; }
+		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.backend = gpu" || { count 0 1 "server with a GPU worker"; return; }
 	pg_regress_tests regress_gpu regress/pg_regress "$@"
 	psql -XAtc "SELECT 'GPU worker: ' || keys || ' keys in ' || batches || ' batches'
 		FROM qsketch_stat_gpu" qsketch_regress_gpu
@@ -138,7 +169,7 @@ tap() {
 			TESTLOGDIR="$stage/tmp_check/log" PGPORT=65432 PG_REGRESS="$PGXS_TEST/regress/pg_regress" \
 			prove -I "$PGXS_TEST/perl" -I "$SERVER_ROOT/perl5" -I "$stage/sql/t" \
 			"$stage/sql/t/${file##*/}" 2>&1 | tee "$build/tap.log" || status=1
-		if [ $status != 0 ]; then count 0 1
+		if [ $status != 0 ]; then count 0 1 "tap: ${file##*/}"
 		elif ! grep -q '^Result: NOTESTS' "$build/tap.log"; then count 1 0; fi # else it says why
 	done
 	rm -rf "${build:?}/tap"
@@ -148,7 +179,7 @@ tap() {
 # with_server COMMAND...: no server is one failure, since nothing else can run.
 with_server() {
 	title "server"
-	if server_stage && server_start; then "$@"; else count 0 1; fi
+	if server_stage && server_start; then "$@"; else count 0 1 "server"; fi
 }
 
 server_tests() {
@@ -208,5 +239,9 @@ regress | gpu | isolation | tap) with_server "$@" ;;
 esac
 
 [ $((passed + failed)) != 0 ] || title "nothing was run, which is a failure"
+if [ ${#failures[@]} != 0 ]; then
+	title "failed"
+	printf '%s\n' "${failures[@]}"
+fi
 printf '\n%d passed, %d failed\n' $passed $failed
 [ $passed != 0 ] && [ $failed = 0 ]
