@@ -42,7 +42,7 @@ SELECT s, n, (SELECT max(count) FROM exact AS e WHERE e.s = top.s AND e.rank > 4
 FROM top ORDER BY s, n;
 
 -- merged from 30 parts, and in parallel plans
-CREATE TABLE part AS SELECT s, n, part, qtop_agg(k, n) AS t FROM zipf, unnest(ARRAY[10, 100]) AS n GROUP BY s, n, part;
+CREATE TABLE part WITH (parallel_workers = 3) AS SELECT s, n, part, qtop_agg(k, n) AS t FROM zipf, unnest(ARRAY[10, 100]) AS n GROUP BY s, n, part;
 SELECT s, n, q.* FROM (SELECT s, n, qtop_merge_agg(t) AS t FROM part GROUP BY s, n) AS m, pg_temp.quality(s, n, t) AS q ORDER BY s, n;
 SET max_parallel_workers_per_gather = 3;
 SET parallel_setup_cost = 0;

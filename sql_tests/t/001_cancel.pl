@@ -74,7 +74,7 @@ foreach my $work (@work)
 {
 	my ($name, $statement, $settings) = @$work;
 	my $processes = $name =~ /two workers/ ? 3 : 1;
-	my $script = ($settings // '') . ";\n\\set VERBOSITY sqlstate\nSELECT 'cpu', cpu_ms();\n\\timing on\n";
+	my $script = ($settings // '') . ";\n\\set VERBOSITY sqlstate\nSELECT 'cpu', user_ms();\n\\timing on\n";
 
 	foreach my $round (1 .. $times)
 	{
@@ -84,7 +84,7 @@ foreach my $work (@work)
 			WHERE name <> 'CacheMemoryContext';\n"
 		  if $round == 5 || $round == $times;
 	}
-	$script .= "SELECT 'cpu', cpu_ms();\n";
+	$script .= "SELECT 'cpu', user_ms();\n";
 	$script .= "SELECT 'alive', qsketch_total(qsketch_agg(i)) FROM generate_series(1, 1000) AS i;\n";
 	$script .= "SELECT 'workers', count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';\n";
 	$script .= "SELECT 'files', count(*) FROM pg_ls_tmpdir();\n";
@@ -99,10 +99,10 @@ foreach my $work (@work)
 	my @memory = $out =~ /^memory\|(\d+)/mg;
 	my $cancelled = () = $err =~ /ERROR:\s+57014/g;
 
-	note sprintf '%s: %d cancelled, median %.0f ms, most %.0f ms, %.0f ms of processors, memory grew by %d kB', $name,
+	note sprintf '%s: %d cancelled, median %.0f ms, most %.0f ms, %.0f ms of user time, memory grew by %d kB', $name,
 	  $cancelled, $sorted[ $#sorted / 2 ], $sorted[-1], $each, ($memory[1] - $memory[0]) / 1024;
 	is($cancelled, $times, "$name: every statement was cancelled");
-	cmp_ok($each, '<', 200 * $processes, "$name: within 200 ms of processor time");
+	cmp_ok($each, '<', 200 * $processes, "$name: within 200 ms of user time");
 	cmp_ok($sorted[-1], '<', 10_000, "$name: nobody sleeps");
 	cmp_ok($memory[1] - $memory[0], '<', 100 * 1024, "$name: no memory leaked");
 	like($out, qr/^alive\|1000$/m, "$name: the session works on");

@@ -66,6 +66,12 @@ sub wait_for
 	die "waited in vain: $what";
 }
 
+# Until it is alone: clients that were served may not yet be gone.
+sub wait_for_others
+{
+	wait_for($_[0], q{count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'}, 'other clients');
+}
+
 for my $backend ('cpu', 'gpu')
 {
 	my $expected = $node->safe_psql('postgres', 'SET max_parallel_workers_per_gather = 0; SELECT md5(qsketch_agg(k)::text) FROM t');
@@ -81,6 +87,7 @@ for my $backend ('cpu', 'gpu')
 	append_to_file($file, $script);
 
 	$first->query_safe('SELECT pg_advisory_lock(1)');
+	wait_for_others($first);
 	$_->{run} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-f', $file, '-d', $node->connstr('postgres') ], '>', \$_->{out}, '2>', \$_->{err}) for @client;
 	wait_for($first, "count(*) = $clients FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", "$backend: all clients");
@@ -88,6 +95,7 @@ for my $backend ('cpu', 'gpu')
 	like($err, qr/too many clients/, "$backend: there is no room for another client");
 	$first->query_safe('SELECT pg_advisory_unlock(1)');
 	$_->{run}->finish for @client;
+	wait_for_others($first);
 	is(scalar(grep { $_->{out} ne "\n" . "$expected\n" x 3 || $_->{err} ne '' } @client), 0,
 		"$backend: all of $clients clients are right")
 	  or diag($client[0]{out}, $client[0]{err});
@@ -95,7 +103,7 @@ for my $backend ('cpu', 'gpu')
 	cmp_ok($keys, $backend eq 'gpu' ? '>' : '==', 0, "$backend: where keys were counted");
 	$first->quit;
 }
-is(query(q{SELECT sketches_now = cached_now AND slots_free = slots FROM qsketch_stat_gpu;}), 't', 'gpu: nothing is left');
+ok($node->poll_query_until('postgres', 'SELECT sketches_now = cached_now AND slots_free = slots FROM qsketch_stat_gpu'), 'gpu: nothing is left');
 $node->stop;
 
 # A snapshot too old: pages changed since then are refused, as by other scans, and

@@ -62,6 +62,15 @@ settled($node, 'cancel');
 like($err, qr/division by zero/, 'an error ends a query');
 settled($node, 'error');
 
+# Ends of (sub)transactions free sketches by and by.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION wait_below(n bigint) RETURNS void LANGUAGE plpgsql AS $$
+	BEGIN
+		FOR i IN 1 .. 1800 LOOP
+			EXIT WHEN (SELECT sketches_now < n FROM qsketch_stat_gpu);
+			PERFORM pg_sleep(0.1);
+		END LOOP;
+	END $$});
 my $script = q{
 	SET max_parallel_workers_per_gather = 0;
 	BEGIN;
@@ -70,13 +79,14 @@ my $script = q{
 	SAVEPOINT s;
 	DECLARE d CURSOR FOR SELECT k % 3, qsketch_agg(k) FROM t GROUP BY 1;
 	FETCH 1 FROM d \g /dev/null
-	SELECT sketches_now FROM qsketch_stat_gpu;
+	SELECT sketches_now FROM qsketch_stat_gpu \gset
+	\echo :sketches_now
 	ROLLBACK TO SAVEPOINT s;
-	SELECT pg_sleep(0.5) \g /dev/null
+	SELECT wait_below(:sketches_now), pg_sleep(0.5) \g /dev/null
 	SELECT sketches_now FROM qsketch_stat_gpu;
 	FETCH 1 FROM c \g /dev/null
 	%s;
-	SELECT pg_sleep(0.5) \g /dev/null
+	SELECT wait_below(1) \g /dev/null
 	SELECT sketches_now FROM qsketch_stat_gpu;
 };
 for my $end ('COMMIT', 'ROLLBACK')

@@ -15,7 +15,7 @@ use QsketchGpu;
 use Test::More;
 
 my $rows = 60_000;
-my $node = gpu_node('progress', "qsketch.backend = cpu\nsynchronize_seqscans = off", 'max_parallel_workers_per_gather = 0');
+my $node = gpu_node('progress', "qsketch.backend = cpu\nsynchronize_seqscans = off\nautovacuum = off", 'max_parallel_workers_per_gather = 0');
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 my $gate = $node->data_dir . '/go';
 

@@ -124,7 +124,7 @@ for my $workers (0, 2)
 	is(told("$settings SET object_access.function = qsketch_agg_trans;", $query)->{error},
 		'ERROR:  hook refuses function qsketch_agg_trans', "GPU, $workers workers: refused");
 }
-is($node->safe_psql('postgres', 'SELECT sketches_now = cached_now AND slots_free = slots FROM ours.qsketch_stat_gpu'), 't',
+ok($node->poll_query_until('postgres', 'SELECT sketches_now = cached_now AND slots_free = slots FROM ours.qsketch_stat_gpu'),
 	'GPU: nothing is left');
 
 # Windows, lookups, and functions that return sets.

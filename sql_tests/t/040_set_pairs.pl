@@ -206,14 +206,18 @@ for my $way ($by_function, $by_node)
 
 	is("$out $launched", "$rows 0", "no workers to be had: the leader does it, $way");
 
-	# a worker is told to go: the query fails, and nothing else
+	# A worker is told to go: the query fails, and nothing else.  One that is about to end by itself
+	# does not hear it; so they are told until the leader has failed.
 	my ($out_killed, $err) = ('', '');
 	my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), map { ('-c', $_) } split(/;\s*/, "$parallel $way"),
 		"SET work_mem = '1GB'", 'SELECT count(*) FROM generate_series(1, 100000) AS i, c, '
 		  . "LATERAL (SELECT count(*) FROM set_pairs(q, 0 * i, method => 'merge')) AS p" ], '<', \undef, '>', \$out_killed, '2>', \$err);
 
-	ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM (SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-		WHERE backend_type = 'parallel worker' LIMIT 1) AS t"), "a worker is told to go, $way");
+	ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker'"),
+		"workers are there, $way");
+	ok($node->poll_query_until('postgres', "SELECT count(told) >= 0 AND count(*) FILTER (WHERE backend_type = 'client backend') = 0
+		FROM (SELECT backend_type, CASE backend_type WHEN 'parallel worker' THEN pg_terminate_backend(pid) END AS told
+			FROM pg_stat_activity WHERE pid <> pg_backend_pid()) AS t"), "a worker is told to go, $way");
 	$session->finish;
 	like($err, qr/terminating .* due to administrator command/, "its leader fails, $way");
 	is(workers_left(), 'none', 'and no workers are left');
