@@ -42,7 +42,7 @@ GROUP BY leader ORDER BY leader;
 RESET parallel_leader_participation;
 SELECT same, scanned FROM pg_temp.same('SELECT qsets_agg(few, nothing) FROM large');
 
--- it does not pay unless the executor brings the rows, and is not planned
+-- by its costs in parallel, as the ordinary plan is
 SET cpu_operator_cost = 0.0025;
 SET max_parallel_workers_per_gather = 7;
 EXPLAIN (COSTS OFF) SELECT qsets_agg(few, dense) FROM large;

@@ -27,6 +27,7 @@ $node->safe_psql('postgres', q{
 	FROM key GROUP BY k % 500;
 	CREATE TABLE wide (k bigint);
 	INSERT INTO wide SELECT k * n FROM key, generate_series(1, 20) AS n;
+	CREATE TABLE members AS SELECT g, k * n AS k FROM key, generate_series(1, 20) AS n;
 	CREATE TABLE filter AS SELECT pbf_agg(k, pbf_new_bloom(50000000)) AS f FROM key;
 	CREATE TABLE filters AS SELECT k % 500 AS id, pbf_agg(k, pbf_new_bloom(20000)) AS f FROM key GROUP BY k % 500;
 	CREATE TYPE row_0 AS (a int, b int);
@@ -58,6 +59,9 @@ my @work = (
 	[ 'adding in a loop', "DO \$\$ DECLARE sk qsketch := qsketch_new('warp', '1MB'); BEGIN
 		FOR i IN 1 .. 100000000 LOOP sk := qsketch_add(sk, i); END LOOP; END \$\$" ],
 	[ 'two workers', "SELECT qsketch_agg(k + n, qsketch_new(size => '64MB')) FROM $many",
+		"SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+		SET min_parallel_table_scan_size = 0" ],
+	[ 'building sets in two workers', 'SELECT qsets_agg(g, k) FROM members',
 		"SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
 		SET min_parallel_table_scan_size = 0" ],
 	[ 'a filter of 60 MB', "SELECT pbf_agg(k + n, pbf_new_bloom(50000000)) FROM $many" ],

@@ -71,6 +71,9 @@ sub start_node
 		CREATE TABLE correct AS SELECT s, qsketch_agg(k, qsketch_new('sub_warp', s)) AS sk
 		FROM t, unnest('{1kB,32kB,64kB,128kB,1MB,4MB}'::text[]) AS s GROUP BY s;
 		CREATE TABLE sets WITH (parallel_workers = 0) AS SELECT qsets_agg(i / 100, (i * 7919::bigint) % 60013) AS s FROM generate_series(1, 600000) AS i;
+		CREATE TABLE member WITH (parallel_workers = 3) AS SELECT i * 7919 % 4001 AS s, i % 30011 AS e FROM generate_series(1, 400000) AS i;
+		ANALYZE member;
+		CREATE TABLE built WITH (parallel_workers = 0) AS SELECT qsets_agg(s, e) AS c FROM member;
 		CREATE TABLE pairs WITH (parallel_workers = 0) AS SELECT count(*) AS n, sum(a + 3 * b + common) AS sum FROM sets, set_pairs(s, 2);
 	});
 }
@@ -90,6 +93,22 @@ sub try_all
 	}
 	like($node->safe_psql('postgres', "$set EXPLAIN SELECT qsketch_agg(k) FROM t"),
 		$scan eq 'on' ? qr/Gather.*QSketchScan/s : qr/Gather.*Seq Scan/s, "column scan $scan, $what: parallel");
+}
+
+# Building sets: by all processes, or what does not fit goes through their queues.
+sub try_building
+{
+	my ($what) = @_;
+
+	for my $leader ('on', 'off')
+	{
+		my ($out, $err) = ('', '');
+
+		$node->psql('postgres', "SET max_parallel_workers_per_gather = 3; SET parallel_leader_participation = $leader;"
+			. 'SELECT qsets_agg(s, e) = (SELECT c FROM built) FROM member;' x 5,
+			stdout => \$out, stderr => \$err, on_error_stop => 0);
+		is("$out$err", join("\n", ('t') x 5), "building sets, leader $leader, $what");
+	}
 }
 
 # Pairs of sets: workers, or the leader alone where the collection does not fit.
@@ -116,10 +135,12 @@ for my $type ('posix', 'mmap')
 	start_node($type);
 	try_all($_, "$type, all", '1kB', '1MB') for 'on', 'off';
 	try_pairs("$type, all", qr/launched 3 of 3/);
+	try_building("$type, all");
 	for my $kb (856, 3000, 9000)
 	{
 		leave($kb);
 		try_pairs("$type, $kb kB", $kb < 9000 ? qr/^((?!launched).)*$/s : qr/launched 3 of 3/);
+		try_building("$type, $kb kB");
 		try_all($_, "$type, $kb kB", '1kB', '32kB', '64kB', '128kB', '1MB', '4MB') for 'on', 'off';
 	}
 	unlink '/dev/shm/filler';

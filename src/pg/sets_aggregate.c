@@ -159,6 +159,26 @@ qsets_agg_trans(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
 
+/* Smaller collections are copied, since states of one aggregate share a context. */
+#define LARGE_COLLECTION 65536
+
+/* The first collection, if it is large and ours to change, becomes the state; false: it is not. */
+static bool
+take_over(FunctionCallInfo fcinfo, Datum *state)
+{
+	MemoryContext context = AggregateContext(fcinfo);
+	ExpandedSets *first;
+
+	if (!PG_ARGISNULL(0) || !VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(PG_GETARG_DATUM(1))))
+		return false;
+	first = SetsExpandedIn(PG_GETARG_DATUM(1));
+	if (qi_collection_memory(&first->collection) < LARGE_COLLECTION)
+		return false;
+	CheckMoving(fcinfo, &sets_functions);
+	*state = TransferExpandedObject(PG_GETARG_DATUM(1), context);
+	return true;
+}
+
 /* qsets_merge_trans(qsets, qsets): a row of qsets_merge_agg, or a partial state of either. */
 PG_FUNCTION_INFO_V1(qsets_merge_trans);
 Datum
@@ -166,9 +186,12 @@ qsets_merge_trans(PG_FUNCTION_ARGS)
 {
 	ExpandedSets *state;
 	SetsReader reader;
+	Datum taken;
 
 	if (PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
+	if (take_over(fcinfo, &taken))
+		PG_RETURN_DATUM(taken);
 	state = state_for_update(fcinfo);
 	SetsRead(&reader, PG_GETARG_DATUM(1));
 	SetsAddCollection(state, reader.collection);

@@ -109,6 +109,14 @@ SetsBuild(ExpandedSets *sets, bool wide, const qs_keys *keys)
 	sets->building = true;
 }
 
+/* Let more rows come, of the elements that there are. */
+static void
+go_on(ExpandedSets *sets)
+{
+	if (!sets->building)
+		SetsBuild(sets, sets->collection.wide, &sets->collection.keys);
+}
+
 /* Give the batch to the builder. */
 void
 SetsFlush(ExpandedSets *sets)
@@ -202,7 +210,7 @@ SetsAddCollection(ExpandedSets *sets, const qi_collection *from)
 Size
 SetsImageSize(ExpandedSets *sets)
 {
-	Assert(sets->building);
+	go_on(sets);
 	SetsFlush(sets);
 	return (Size) qi_builder_image_bytes(&sets->builder);
 }
@@ -216,8 +224,35 @@ SetsWriteImage(ExpandedSets *sets, void *image)
 void
 SetsAddImage(ExpandedSets *sets, const void *image)
 {
-	Assert(sets->building);
+	if (qi_builder_image_rows(image) == 0)
+		return;
+	go_on(sets);
 	SetsCheck(qi_builder_add_image(&sets->builder, image));
+}
+
+/* Go on without the rows that came so far. */
+void
+SetsStartAgain(ExpandedSets *sets)
+{
+	bool wide = sets->builder.elements.wide;
+	qs_keys keys = sets->builder.keys;
+
+	Assert(sets->building && sets->waiting == 0);
+	qi_builder_free(&sets->builder);
+	qi_builder_init(&sets->builder, wide, &keys, &sets->memory, &sets_interrupt);
+	sets->rows = 0;
+}
+
+/* Have a collection, which was made of so many rows with our memory, in place of no rows. */
+void
+SetsBecome(ExpandedSets *sets, const qi_collection *collection, int64 rows)
+{
+	Assert(sets->building && sets->rows == 0);
+	qi_builder_free(&sets->builder);
+	sets->collection = *collection;
+	sets->building = false;
+	sets->version = 0;
+	sets->rows = rows;
 }
 
 /* Have all rows in the collection. */

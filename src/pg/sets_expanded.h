@@ -65,6 +65,8 @@ extern void SetsAddCollection(ExpandedSets *sets, const qi_collection *from);
 extern Size SetsImageSize(ExpandedSets *sets);
 extern void SetsWriteImage(ExpandedSets *sets, void *image);
 extern void SetsAddImage(ExpandedSets *sets, const void *image);
+extern void SetsStartAgain(ExpandedSets *sets);
+extern void SetsBecome(ExpandedSets *sets, const qi_collection *collection, int64 rows);
 extern void SetsSettle(ExpandedSets *sets);
 extern uint64 SetsVersion(ExpandedSets *sets);
 

@@ -48,6 +48,7 @@ typedef struct ColumnScanState
 	SharedScan *shared; /* NULL in a serial plan */
 	bool ready;         /* the sketches are there, for the parameters of now */
 	bool done;          /* and were returned */
+	bool waits;         /* the leader's, behind a row of NULLs */
 	ScanCounts counts;  /* over all runs */
 	ActivityHandle activity;
 } ColumnScanState;
@@ -161,9 +162,9 @@ start_sketches(ColumnScanState *state)
 
 /* The shared state of the pages follows ours. */
 static ParallelTableScanDesc
-shared_scan(SharedScan *shared)
+shared_scan(const ColumnScanState *state, SharedScan *shared)
 {
-	return (ParallelTableScanDesc) ((char *) shared + SharedScanSize());
+	return (ParallelTableScanDesc) ((char *) shared + SharedScanSize(state->count));
 }
 
 static void
@@ -173,8 +174,9 @@ start_scan(ColumnScanState *state)
 	Snapshot snapshot = state->css.ss.ps.state->es_snapshot;
 
 	if (state->scan == NULL)
-		state->scan = state->shared ? table_beginscan_parallel(relation, shared_scan(state->shared))
-									: table_beginscan(relation, snapshot, 0, NULL);
+		state->scan = state->shared
+						  ? table_beginscan_parallel(relation, shared_scan(state, state->shared))
+						  : table_beginscan(relation, snapshot, 0, NULL);
 	PageReaderBegin(&state->reader, state->scan);
 }
 
@@ -255,7 +257,7 @@ run(ColumnScanState *state)
 	before = count_keys(state);
 	WantedRowsStart(&state->rows);
 	if (state->shared)
-		first = SharedScanJoin(state->shared);
+		first = SharedScanJoin(state->shared, state->column, state->count);
 	start_scan(state);
 	state->activity = ScanReportBegin(&state->reader, state->shared);
 	old = MemoryContextSwitchTo(state->scratch);
@@ -298,6 +300,19 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 	return slot;
 }
 
+/* The sketches as a tuple; the leader's, if they are large, behind one of NULLs. */
+static TupleTableSlot *
+result(ColumnScanState *state, TupleTableSlot *slot)
+{
+	bool second = state->waits;
+
+	state->waits = !second && state->shared && state->alone &&
+				   SharedScanResultIsLarge(state->column, state->count);
+	if (state->waits)
+		return ExecStoreAllNullTuple(slot);
+	return SharedScanResult(state->column, state->count, second, slot);
+}
+
 /* The one tuple, or that of the next group. */
 static TupleTableSlot *
 next(ScanState *node)
@@ -305,11 +320,12 @@ next(ScanState *node)
 	ColumnScanState *state = (ColumnScanState *) node;
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
 	bool left;
-	int i;
 
 	ExecClearTuple(slot);
 	if (state->groups)
 		return next_group(state, slot);
+	if (state->waits)
+		return result(state, slot);
 	if (state->done)
 	{
 		if (state->partial)
@@ -329,10 +345,7 @@ next(ScanState *node)
 		MemoryContextReset(state->sketches);
 		return slot;
 	}
-	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
-	for (i = 0; i < state->count; i++)
-		slot->tts_values[i] = SketchedColumnResult(&state->column[i], &slot->tts_isnull[i]);
-	return ExecStoreVirtualTuple(slot);
+	return result(state, slot);
 }
 
 static bool
@@ -371,14 +384,16 @@ rescan(CustomScanState *node)
 	if (state->scan && (state->partial || !state->ready))
 		table_rescan(state->scan, NULL);
 	state->done = false;
+	state->waits = false;
 	ExecScanReScan(&node->ss);
 }
 
 static Size
 estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 {
-	return add_size(SharedScanSize(), table_parallelscan_estimate(node->ss.ss_currentRelation,
-																  node->ss.ps.state->es_snapshot));
+	return add_size(
+		SharedScanSize(((ColumnScanState *) node)->count),
+		table_parallelscan_estimate(node->ss.ss_currentRelation, node->ss.ps.state->es_snapshot));
 }
 
 static void
@@ -388,16 +403,18 @@ initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *shared)
 	EState *estate = node->ss.ps.state;
 
 	state->shared = shared;
-	SharedScanInit(state->shared);
-	table_parallelscan_initialize(node->ss.ss_currentRelation, shared_scan(shared),
+	SharedScanInit(state->shared, state->count);
+	table_parallelscan_initialize(node->ss.ss_currentRelation, shared_scan(state, shared),
 								  estate->es_snapshot);
 }
 
 static void
 reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *shared)
 {
-	SharedScanReset(shared, node->ss.ps.state->es_query_dsa, ((ColumnScanState *) node)->count);
-	table_parallelscan_reinitialize(node->ss.ss_currentRelation, shared_scan(shared));
+	ColumnScanState *state = (ColumnScanState *) node;
+
+	SharedScanReset(shared, node->ss.ps.state->es_query_dsa, state->count);
+	table_parallelscan_reinitialize(node->ss.ss_currentRelation, shared_scan(state, shared));
 }
 
 static void

@@ -16,6 +16,7 @@
 
 #include "catalog/pg_type_d.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 /* Serialized bytes, for families that have them at hand. */
 static Size
@@ -66,7 +67,7 @@ sketch_takes_keys(const ColumnScanCall *call)
 }
 
 static double
-sketch_table_bytes(const Const *template, double rows, double others)
+sketch_table_bytes(const Const *template, double rows, double others, bool together)
 {
 	qs_params params;
 
@@ -133,7 +134,7 @@ filter_takes_keys(const ColumnScanCall *call)
 }
 
 static double
-filter_table_bytes(const Const *template, double rows, double others)
+filter_table_bytes(const Const *template, double rows, double others, bool together)
 {
 	qf_params params;
 
@@ -276,24 +277,31 @@ sets_takes_keys(const ColumnScanCall *call)
 	return !OidIsValid(get_base_element_type(call->key_type));
 }
 
-/* That a process takes in a row of another costs about what reading it did: 8 bytes, two lookups. */
-#define BYTES_OF_ROW 32
+/*
+ * Copying a row's element of 4 bytes takes about half as long as merging 4 bytes of a
+ * sketch; taking in a row of another process about as long as reading it.
+ */
+#define BYTES_OF_ROW   2
+#define BYTES_TAKEN_IN 32
 
 /*
- * The rows of all others are taken in by one process, which also sorts them all.
- * So those who share the scan gain nothing, however many they are, where rows
- * come straight off the pages; where the executor brings them they do.
+ * Together one process copies the elements of all rows, and all else is shared as the
+ * scan is (build.c).  Otherwise one process takes in the rows of all others, and sorts them.
  */
 static double
-sets_table_bytes(const Const *template, double rows, double others)
+sets_table_bytes(const Const *template, double rows, double others, bool together)
 {
-	return rows * others * BYTES_OF_ROW;
+	return together ? rows * (others + 1) * BYTES_OF_ROW : rows * others * BYTES_TAKEN_IN;
 }
 
 static void
 sets_start(SketchedColumn *column, MemoryContext context, bool partial)
 {
-	ExpandedSets *sets = column->sets = SetsCreate(context);
+	/* in a context of its own, so that the aggregate above can have it without a copy */
+	MemoryContext own =
+		partial ? AllocSetContextCreate(context, "QSketchScan sets", ALLOCSET_SMALL_SIZES)
+				: context;
+	ExpandedSets *sets = column->sets = SetsCreate(own);
 
 	SetsTakeKeys(sets, column->key_type, column->collation);
 	init_key(&sets->key, column);
@@ -335,7 +343,7 @@ count_takes_keys(const ColumnScanCall *call)
 }
 
 static double
-count_table_bytes(const Const *template, double rows, double others)
+count_table_bytes(const Const *template, double rows, double others, bool together)
 {
 	return 0;
 }

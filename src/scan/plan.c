@@ -112,7 +112,7 @@ processes(int workers)
 
 /* What partial results cost that one sketch of all rows does not. */
 static Cost
-merge_cost(List *aggregates, double rows, int workers)
+merge_cost(List *aggregates, double rows, int workers, bool alone)
 {
 	Cost cost = 0;
 	ListCell *cell;
@@ -124,8 +124,8 @@ merge_cost(List *aggregates, double rows, int workers)
 
 		if (aggref->aggsplit == AGGSPLIT_SIMPLE || !ColumnScanMatch(aggref, &call))
 			continue;
-		cost += call.family->table_bytes(call.template, rows, processes(workers) - 1) / BLCKSZ *
-				MERGE_SHARE * cpu_tuple_cost;
+		cost += call.family->table_bytes(call.template, rows, processes(workers) - 1, alone) /
+				BLCKSZ * MERGE_SHARE * cpu_tuple_cost;
 	}
 	return cost;
 }
@@ -146,7 +146,7 @@ key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
 
 /* All pages, and a fraction of what the executor takes for each tuple. */
 static void
-set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates)
+set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bool alone)
 {
 	double share = processes(path->parallel_workers);
 	double tuples = table->tuples / share;
@@ -159,7 +159,7 @@ set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates)
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
 	path->startup_cost = table->pages * page_cost +
-						 merge_cost(aggregates, rows, path->parallel_workers) +
+						 merge_cost(aggregates, rows, path->parallel_workers, alone) +
 						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
 						 rows * key_cost(root, aggregates, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;
@@ -185,7 +185,7 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 	path->custom_private = list_make5(aggregates, makeInteger(table->relid), makeBoolean(alone),
 									  makeInteger(-1), NULL);
 	path->methods = &path_methods;
-	set_costs(grouping->root, &path->path, table, aggregates);
+	set_costs(grouping->root, &path->path, table, aggregates, alone);
 	return &path->path;
 }
 

@@ -17,6 +17,7 @@
  *	exec.c		the executor node
  *	setup.c		the columns that it sketches, and permissions
  *	share.c		merges what the processes of a parallel plan made
+ *	build.c		has them build collections of sets together
  *	collect.c	hands the sketches of a partition on to the next one
  *	report.c	tells other sessions how far it has come
  *	pages.c		which tuples of the next page are visible
@@ -182,6 +183,7 @@ typedef struct SketchedColumn
 	const KeyType *key;
 	int64 *members;
 	const int64 *batches;
+	int phase; /* of building the sets of a parallel scan when this process began */
 } SketchedColumn;
 
 /* families.c: what families differ in. */
@@ -190,8 +192,11 @@ struct ColumnFamily
 	const AggregateFunctions *functions;
 	bool weights; /* can be columns, too */
 	bool (*takes_keys)(const ColumnScanCall *call);
-	/* what merging costs: bytes, of states of so many rows that come from so many others */
-	double (*table_bytes)(const Const *template, double rows, double others);
+	/*
+	 * what merging costs: bytes, of states of so many rows that come from so many
+	 * others, who have nothing else to do if they are "together"
+	 */
+	double (*table_bytes)(const Const *template, double rows, double others, bool together);
 	void (*start)(SketchedColumn *column, MemoryContext context, bool partial);
 	void (*make_room)(SketchedColumn *column);
 	void (*flush)(SketchedColumn *column);
@@ -284,15 +289,28 @@ extern void ScanCollectInit(void);
 /* share.c: what the processes of a parallel scan share. */
 typedef struct SharedScan SharedScan;
 
-extern Size SharedScanSize(void);
-extern void SharedScanInit(SharedScan *shared);
+extern Size SharedScanSize(int count);
+extern void SharedScanInit(SharedScan *shared, int count);
 extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
-extern bool SharedScanJoin(SharedScan *shared);
+extern bool SharedScanJoin(SharedScan *shared, SketchedColumn *column, int count);
 extern uint64 SharedScanId(const SharedScan *shared);
 extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count,
 							bool collect);
+extern bool SharedScanResultIsLarge(const SketchedColumn *column, int count);
+extern TupleTableSlot *
+SharedScanResult(const SketchedColumn *column, int count, bool hand_over, TupleTableSlot *slot);
 extern void SharedScanCount(SharedScan *shared, const ScanCounts *counts);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
+
+/* build.c: building the collections of sets of a parallel scan, one for each column. */
+typedef struct SharedBuild SharedBuild;
+
+extern Size SharedBuildSize(int count);
+extern void SharedBuildInit(SharedBuild *shared, int count);
+extern void SharedBuildReset(SharedBuild *shared, dsa_area *area, int count);
+extern void SharedBuildJoin(SharedBuild *shared, SketchedColumn *column, int count);
+extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, SketchedColumn *column, int count,
+							bool together);
 
 /* report.c */
 extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);

@@ -14,6 +14,9 @@
  *	the others, unless there are further scans (partitions): then it leaves its
  *	sketches, too, and the last of all processes returns them.
  *
+ * Collections of sets are built by all processes before that (build.c), so that only
+ * one of them has rows.
+ *
  * At most one set of sketches lies there at a time, for nobody leaves one
  * without having looked for another.  A process that comes after the last one
  * has left finds no pages and returns a row of NULLs.
@@ -52,20 +55,28 @@ struct SharedScan
 	ConditionVariable changed; /* a process has left */
 };
 
-Size
-SharedScanSize(void)
+/* The shared state of building sets follows. */
+static SharedBuild *
+shared_build(SharedScan *shared)
 {
-	return MAXALIGN(sizeof(SharedScan));
+	return (SharedBuild *) ((char *) shared + MAXALIGN(sizeof(SharedScan)));
+}
+
+Size
+SharedScanSize(int count)
+{
+	return add_size(MAXALIGN(sizeof(SharedScan)), SharedBuildSize(count));
 }
 
 /* Before the first run, in the leader. */
 void
-SharedScanInit(SharedScan *shared)
+SharedScanInit(SharedScan *shared, int count)
 {
 	memset(shared, 0, sizeof(*shared));
 	shared->id = ActivityNewId();
 	SpinLockInit(&shared->mutex);
 	ConditionVariableInit(&shared->changed);
+	SharedBuildInit(shared_build(shared), count);
 }
 
 static void
@@ -88,14 +99,16 @@ SharedScanReset(SharedScan *shared, dsa_area *area, int count)
 	shared->left = InvalidDsaPointer;
 	shared->running = 0;
 	shared->joined = false;
+	SharedBuildReset(shared_build(shared), area, count);
 }
 
 /* Begin to take part; true: as the first. */
 bool
-SharedScanJoin(SharedScan *shared)
+SharedScanJoin(SharedScan *shared, SketchedColumn *column, int count)
 {
 	bool first;
 
+	SharedBuildJoin(shared_build(shared), column, count);
 	SpinLockAcquire(&shared->mutex);
 	first = !shared->joined;
 	shared->joined = true;
@@ -233,7 +246,8 @@ drop_copy(dsa_area *area, Leaver *leaver, int count)
 
 /*
  * The end of a process's part: false if its sketches were left to another one,
- * else they are to be returned.  "collect": if this is the leader, it may wait.
+ * else they are to be returned.  "collect": nobody has another scan to do, so sets
+ * are built by all, and the leader may wait.
  */
 bool
 SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count, bool collect)
@@ -242,6 +256,7 @@ SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int 
 	dsa_pointer taken;
 	Step step;
 
+	SharedBuildSets(shared_build(shared), area, column, count, collect);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -265,4 +280,39 @@ SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int 
 	if (step == STEP_RETURN)
 		drop_copy(area, &leaver, count);
 	return step == STEP_RETURN;
+}
+
+/*
+ * Aggregate copies the first tuple that it gets, and flattens what is in it.  So the
+ * leader, whose sets may be large, has to give it one of NULLs before its own?
+ */
+bool
+SharedScanResultIsLarge(const SketchedColumn *column, int count)
+{
+	bool large = false;
+	int i;
+
+	for (i = 0; i < count && !IsParallelWorker(); i++)
+	{
+		if (column[i].header && !column[i].sets)
+			return false;
+		large |= column[i].sets && column[i].sets->rows > 0;
+	}
+	return large;
+}
+
+/* All values.  "hand_over": sets go to who asked for them, without a copy. */
+TupleTableSlot *
+SharedScanResult(const SketchedColumn *column, int count, bool hand_over, TupleTableSlot *slot)
+{
+	int i;
+
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	for (i = 0; i < count; i++)
+	{
+		slot->tts_values[i] = SketchedColumnResult(&column[i], &slot->tts_isnull[i]);
+		if (hand_over && column[i].sets)
+			slot->tts_values[i] = EOHPGetRWDatum(column[i].header);
+	}
+	return ExecStoreVirtualTuple(slot);
 }

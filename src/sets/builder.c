@@ -244,6 +244,12 @@ qi_builder_write(const qi_builder *b, void *image)
 	put_array(at, b->row, b->rows);
 }
 
+uint64_t
+qi_builder_image_rows(const void *image)
+{
+	return ((const image_head *) image)->rows;
+}
+
 static bool
 add_rows(qi_builder *b, const uint64_t *row, uint64_t rows, const translation *t)
 {
@@ -366,47 +372,8 @@ scatter_in_parts(const qi_builder *b, const ranks *r, const uint64_t *offset, ui
 	return stopped ? QS_CANCELLED : QS_OK;
 }
 
-/* Make sets of the lists of elements: sorted, each element once, without gaps. */
 static qs_status
-sort_sets(qi_collection *c, const qs_memory *memory, const qi_interrupt *interrupt)
-{
-	uint64_t most = 0;
-	uint64_t kept = 0;
-	uint64_t asked = 0;
-	uint64_t begin = 0;
-	uint64_t set;
-	uint32_t *scratch;
-	qs_status status = QS_OK;
-
-	for (set = 0; set < c->sets; set++)
-		if (c->offset[set + 1] - c->offset[set] > most)
-			most = c->offset[set + 1] - c->offset[set];
-	scratch = qi_alloc(memory, most, sizeof(*scratch));
-	if (!scratch)
-		return QS_NO_MEMORY;
-	for (set = 0; set < c->sets && status == QS_OK; set++)
-	{
-		uint64_t end = c->offset[set + 1];
-		uint64_t count = end - begin;
-		bool long_ago = end - asked >= QI_PATIENCE / 8;
-
-		if (long_ago)
-			asked = end;
-		if ((long_ago && qi_stopped(interrupt)) ||
-			!qi_sort_unique32((int32_t *) c->rank + begin, &count, (int32_t *) scratch, interrupt))
-			status = QS_CANCELLED;
-		memmove(c->rank + kept, c->rank + begin, count * sizeof(*c->rank));
-		kept += count;
-		begin = end;
-		c->offset[set + 1] = kept;
-	}
-	c->elements = kept;
-	qi_release(memory, scratch);
-	return status;
-}
-
-static qs_status
-fill(qi_builder *b, qi_collection *out, const ranks *r)
+fill(const qi_builder *b, qi_collection *out, const ranks *r)
 {
 	qs_status status =
 		qi_labels_rank(&b->sets, r->set, (uint64_t *) out->id, NULL, b->memory, b->interrupt);
@@ -423,15 +390,12 @@ fill(qi_builder *b, qi_collection *out, const ranks *r)
 		status = scatter_in_parts(b, r, out->offset, out->rank);
 	else
 		status = scatter(b, r, out->rank) ? QS_OK : QS_CANCELLED;
-	return status == QS_OK ? sort_sets(out, b->memory, b->interrupt) : status;
+	return status;
 }
 
-/*
- * Rows are put to their sets in any order, and each set is then sorted by
- * itself, where it stays in the cache.
- */
+/* Rows are put to their sets in any order. */
 qs_status
-qi_builder_finish(qi_builder *b, qi_collection *out)
+qi_builder_place(const qi_builder *b, qi_collection *out)
 {
 	ranks r = { qi_alloc(b->memory, b->sets.used, sizeof(*r.set)),
 				qi_alloc(b->memory, b->elements.used, sizeof(*r.element)),
@@ -455,5 +419,19 @@ qi_builder_finish(qi_builder *b, qi_collection *out)
 	qi_release(b->memory, r.set);
 	qi_release(b->memory, r.element);
 	qi_release(b->memory, r.place);
+	return status;
+}
+
+/* Each set is sorted by itself, where it stays in the cache. */
+qs_status
+qi_builder_finish(qi_builder *b, qi_collection *out)
+{
+	qs_status status = qi_builder_place(b, out);
+
+	if (status != QS_OK)
+		return status;
+	status = qi_collection_sort(out, b->memory, b->interrupt);
+	if (status != QS_OK)
+		qi_collection_free(out);
 	return status;
 }

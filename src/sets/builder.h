@@ -59,7 +59,14 @@ extern qs_status qi_builder_add_collection(qi_builder *b, const qi_collection *c
  */
 extern uint64_t qi_builder_image_bytes(const qi_builder *b);
 extern void qi_builder_write(const qi_builder *b, void *image);
+extern uint64_t qi_builder_image_rows(const void *image);
 extern qs_status qi_builder_add_image(qi_builder *b, const void *image);
+
+/*
+ * All rows in the form of a collection whose sets are not sorted, and in which
+ * what came twice is twice: for parts.h.  The builder stays as it is.
+ */
+extern qs_status qi_builder_place(const qi_builder *b, qi_collection *out);
 
 /* The collection of all rows; the builder stays as it is but for dropped duplicates. */
 extern qs_status qi_builder_finish(qi_builder *b, qi_collection *out);

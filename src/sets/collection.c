@@ -54,6 +54,44 @@ qi_collection_copy(qi_collection *to, const qi_collection *from, const qs_memory
 	return QS_OK;
 }
 
+qs_status
+qi_collection_sort(qi_collection *c, const qs_memory *memory, const qi_interrupt *interrupt)
+{
+	uint64_t most = 0;
+	uint64_t kept = 0;
+	uint64_t asked = 0;
+	uint64_t begin = 0;
+	uint64_t set;
+	uint32_t *scratch;
+	qs_status status = QS_OK;
+
+	for (set = 0; set < c->sets; set++)
+		if (c->offset[set + 1] - c->offset[set] > most)
+			most = c->offset[set + 1] - c->offset[set];
+	scratch = qi_alloc(memory, most, sizeof(*scratch));
+	if (!scratch)
+		return QS_NO_MEMORY;
+	for (set = 0; set < c->sets && status == QS_OK; set++)
+	{
+		uint64_t end = c->offset[set + 1];
+		uint64_t count = end - begin;
+		bool long_ago = end - asked >= QI_PATIENCE / 8;
+
+		if (long_ago)
+			asked = end;
+		if ((long_ago && qi_stopped(interrupt)) ||
+			!qi_sort_unique32((int32_t *) c->rank + begin, &count, (int32_t *) scratch, interrupt))
+			status = QS_CANCELLED;
+		memmove(c->rank + kept, c->rank + begin, count * sizeof(*c->rank));
+		kept += count;
+		begin = end;
+		c->offset[set + 1] = kept;
+	}
+	c->elements = kept;
+	qi_release(memory, scratch);
+	return status;
+}
+
 uint64_t
 qi_collection_memory(const qi_collection *c)
 {

@@ -51,6 +51,13 @@ extern void qi_collection_free(qi_collection *c);
 extern qs_status
 qi_collection_copy(qi_collection *to, const qi_collection *from, const qs_memory *memory);
 
+/*
+ * Make sets of lists of elements in any order: sorted, each element once,
+ * without gaps.  QS_NO_MEMORY, QS_CANCELLED.
+ */
+extern qs_status
+qi_collection_sort(qi_collection *c, const qs_memory *memory, const qi_interrupt *interrupt);
+
 /* Bytes of all arrays. */
 extern uint64_t qi_collection_memory(const qi_collection *c);
 

@@ -74,8 +74,7 @@ upgrade() {
 		unpack_old "/opt/$old" "$bundle"
 		as_tester oldinstall="/opt/$old/wrapped" src/test/run.sh tap 034_pg_upgrade.pl || status=1
 	done
-	src/test/bundle.sh
-	cp build/bundle/pg.tar.gz "$out/pg.tar.gz"
+	src/test/bundle.sh && cp build/bundle/pg.tar.gz "$out/pg.tar.gz" || status=1
 	# The oldest has nothing to be upgraded from.
 	[ $tried != 0 ] || echo "none older"
 	return $status
