@@ -1,16 +1,12 @@
 /*
  * pack.c
- *		Bytes most of which are zero, in fewer.
+ *		Bytes most of which are zero, in fewer: the plain loops.
  *
  * src/base/pack.c
  */
 #include "base/pack.h"
 
-#define COUNT_BYTES 4
-#define WORD        8
-
-/* Words that one run of zeros stands for at most. */
-#define LONGEST_RUN 256
+#define WORD QS_PACK_WORD
 
 static inline uint64_t
 load_word(const uint8_t *bytes, size_t left)
@@ -42,7 +38,7 @@ zero_run(const uint8_t *bytes, size_t left)
 {
 	size_t run = 0;
 
-	while (run < LONGEST_RUN && left > run * WORD &&
+	while (run < QS_PACK_RUN && left > run * WORD &&
 		   load_word(bytes + run * WORD, left - run * WORD) == 0)
 		run++;
 	return run;
@@ -59,17 +55,12 @@ put_word(uint64_t word, uint8_t *out)
 	return out;
 }
 
-size_t
-qs_pack(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
+uint8_t *
+qs_pack_words(const uint8_t *bytes, size_t count, uint8_t *out, const uint8_t *end)
 {
-	uint8_t *out = packed + COUNT_BYTES;
-	const uint8_t *end = packed + room;
-	size_t left = count;
-
-	qs_store32(packed, count);
-	while (left > 0 && out <= end)
+	while (count > 0 && out <= end)
 	{
-		size_t words = zero_run(bytes, left);
+		size_t words = zero_run(bytes, count);
 		size_t taken;
 
 		if (words > 0)
@@ -79,23 +70,33 @@ qs_pack(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
 		}
 		else
 		{
-			out = put_word(load_word(bytes, left), out);
+			out = put_word(load_word(bytes, count), out);
 			words = 1;
 		}
-		taken = words * WORD < left ? words * WORD : left;
+		taken = words * WORD < count ? words * WORD : count;
 		bytes += taken;
-		left -= taken;
+		count -= taken;
 	}
+	return out;
+}
+
+size_t
+qs_pack_plain(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
+{
+	const uint8_t *end = packed + room;
+	uint8_t *out = qs_pack_words(bytes, count, packed + QS_PACK_HEADER, end);
+
+	qs_store32(packed, count);
 	return out <= end ? (size_t) (out - packed) : 0;
 }
 
 bool
 qs_unpacked_count(const uint8_t *packed, size_t length, uint32_t *count)
 {
-	if (length < COUNT_BYTES)
+	if (length < QS_PACK_HEADER)
 		return false;
 	*count = qs_load32(packed);
-	return *count <= (uint64_t) (length - COUNT_BYTES) / 2 * LONGEST_RUN * WORD;
+	return *count <= (uint64_t) (length - QS_PACK_HEADER) / 2 * QS_PACK_RUN * WORD;
 }
 
 /* Bytes of a word, with these set.  As many as are set have been found to be there. */
@@ -110,23 +111,19 @@ get_word(unsigned set, const uint8_t *in)
 }
 
 bool
-qs_unpack(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count)
+qs_unpack_words(const uint8_t *in, const uint8_t *end, uint8_t *bytes, size_t words)
 {
-	const uint8_t *in = packed + COUNT_BYTES;
-	const uint8_t *end = packed + length;
-	size_t left = ((size_t) count + WORD - 1) / WORD;
-
-	while (left > 0 && end - in >= 2)
+	while (words > 0 && end - in >= 2)
 	{
 		unsigned set = *in++;
-		size_t words = 1;
+		size_t run = 1;
 
 		if (set == 0)
 		{
-			words = (size_t) *in++ + 1;
-			if (words > left)
+			run = (size_t) *in++ + 1;
+			if (run > words)
 				return false;
-			memset(bytes, 0, words * WORD);
+			memset(bytes, 0, run * WORD);
 		}
 		else
 		{
@@ -140,8 +137,15 @@ qs_unpack(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count)
 			qs_store64(bytes, word);
 			in += __builtin_popcount(set);
 		}
-		bytes += words * WORD;
-		left -= words;
+		bytes += run * WORD;
+		words -= run;
 	}
-	return left == 0 && in == end;
+	return words == 0 && in == end;
+}
+
+bool
+qs_unpack_plain(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count)
+{
+	return qs_unpack_words(packed + QS_PACK_HEADER, packed + length, bytes,
+						   ((size_t) count + WORD - 1) / WORD);
 }

@@ -11,13 +11,14 @@
  */
 #include "pg/flat.h"
 
-#include "base/pack.h"
 #include "engine/base64.h"
+#include "engine/pack.h"
 
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
+#include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -29,6 +30,9 @@
 /* Only values of so many bytes are packed, and only into so much of them. */
 #define PACK_AT         1024
 #define PACK_ROOM(size) ((size) / 4 * 3)
+
+/* Output functions keep memory for so many bytes, for rows that have such to be flattened. */
+#define KEEP_MOST (4 * 1024 * 1024)
 
 /* Most bytes of bad input that an error message shows. */
 #define SHOWN 40
@@ -115,6 +119,51 @@ flat_argument(Datum datum)
 	return PG_DETOAST_DATUM(datum);
 }
 
+typedef struct KeptValue
+{
+	Size room;
+	struct varlena *value;
+} KeptValue;
+
+/* Memory that lasts from row to row: that of a large value is dear, since the system clears it. */
+static struct varlena *
+kept_room(FmgrInfo *function, Size size)
+{
+	KeptValue *kept = function->fn_extra;
+
+	if (kept == NULL)
+		kept = function->fn_extra = MemoryContextAllocZero(function->fn_mcxt, sizeof(KeptValue));
+	if (kept->room < size)
+	{
+		if (kept->value)
+			pfree(kept->value);
+		memset(kept, 0, sizeof(*kept));
+		kept->value = MemoryContextAlloc(function->fn_mcxt, size);
+		kept->room = size;
+	}
+	return kept->value;
+}
+
+/* The value as flat bytes, which last until the next row if it was expanded. */
+static struct varlena *
+flat_for_output(FunctionCallInfo fcinfo)
+{
+	Datum datum = PG_GETARG_DATUM(0);
+	ExpandedObjectHeader *header;
+	struct varlena *value;
+	Size size;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)) || fcinfo->flinfo == NULL)
+		return flat_argument(datum);
+	header = DatumGetEOHP(datum);
+	size = EOH_get_flat_size(header);
+	if (size > KEEP_MOST)
+		return flat_argument(datum);
+	value = kept_room(fcinfo->flinfo, size);
+	EOH_flatten_into(header, value, size);
+	return value;
+}
+
 /*
  * The packed bytes of a value of so many, and how many these are; NULL, and no
  * change: they would be too many to be worth it.
@@ -139,7 +188,7 @@ packed_bytes(const struct varlena *value, Size *length)
 Datum
 FlatOut(const FlatType *type, FunctionCallInfo fcinfo)
 {
-	struct varlena *value = flat_argument(PG_GETARG_DATUM(0));
+	struct varlena *value = flat_for_output(fcinfo);
 	Size length = VARSIZE(value) - VARHDRSZ;
 	uint8 *packed = packed_bytes(value, &length);
 	Size skip = strlen(type->prefix) + (packed ? 1 : 0);

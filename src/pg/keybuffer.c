@@ -45,6 +45,18 @@ KeyBufferGrow(KeyBuffer *buffer, MemoryContext context, int most)
 	KeyBufferLimit(buffer, most);
 }
 
+/* Let a full buffer become full at twice as many keys, or the most; those in it stay. */
+void
+KeyBufferExtend(KeyBuffer *buffer, int most)
+{
+	int keys = Min(most, buffer->allocated * 2);
+
+	buffer->fingerprint = repalloc(buffer->fingerprint, keys * sizeof(uint64));
+	if (buffer->weight)
+		buffer->weight = repalloc(buffer->weight, keys * sizeof(int64));
+	buffer->allocated = buffer->room = keys;
+}
+
 /* The first weight that is not 1: from now on weights are kept. */
 void
 KeyBufferWeigh(KeyBuffer *buffer)

@@ -21,6 +21,7 @@
 #define SMALL_TABLE 4096
 #define HUGE_PAGE   (2 * 1024 * 1024)
 #define LARGE_TABLE (2 * HUGE_PAGE)
+#define KEPT_TABLE  (64 * 1024)
 
 /* Alignment for a table of this size; at least that of a pointer. */
 static size_t
@@ -64,6 +65,53 @@ context_release(void *context, void *pointer)
 {
 	(void) context;
 	pfree(((void **) pointer)[-1]);
+}
+
+static void *
+kept_alloc(void *kept, size_t bytes)
+{
+	KeptTable *k = kept;
+
+	if (k->table && !k->used && k->bytes == bytes)
+	{
+		k->used = true;
+		memset(k->table, 0, bytes);
+		return k->table;
+	}
+	if (k->table || bytes < KEPT_TABLE || bytes >= LARGE_TABLE)
+		return context_alloc(k->context, bytes);
+	k->table = context_alloc(k->context, bytes);
+	k->bytes = bytes;
+	k->used = k->table != NULL;
+	return k->table;
+}
+
+static void
+kept_release(void *kept, void *pointer)
+{
+	KeptTable *k = kept;
+
+	if (pointer == k->table)
+		k->used = false;
+	else
+		context_release(k->context, pointer);
+}
+
+/* No table yet, or none any more since the context was reset. */
+void
+KeptTableInit(KeptTable *kept, MemoryContext context)
+{
+	memset(kept, 0, sizeof(*kept));
+	kept->context = context;
+}
+
+const qs_memory *
+KeptTableMemory(KeptTable *kept, qs_memory *memory)
+{
+	memory->alloc = kept_alloc;
+	memory->release = kept_release;
+	memory->context = kept;
+	return memory;
 }
 
 /*

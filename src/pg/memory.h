@@ -13,6 +13,22 @@
 
 /* Fill and return "memory" so that it serves from "context". */
 extern const qs_memory *ContextMemory(MemoryContext context, qs_memory *memory);
+
+/*
+ * The same for states of which one at a time has a table: that is kept for the
+ * next one when it is released, and so is what the system did to provide it.
+ */
+typedef struct KeptTable
+{
+	MemoryContext context;
+	void *table; /* NULL: there was none yet */
+	size_t bytes;
+	bool used;
+} KeptTable;
+
+extern void KeptTableInit(KeptTable *kept, MemoryContext context);
+extern const qs_memory *KeptTableMemory(KeptTable *kept, qs_memory *memory);
+
 extern MemoryContext StatesContext(MemoryContext aggregate, const char *name);
 
 #endif

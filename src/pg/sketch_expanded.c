@@ -193,6 +193,32 @@ most_room(const ExpandedSketch *expanded)
 	return (int) room;
 }
 
+/*
+ * How many keys the buffer of a patient sketch has before it becomes dense: they
+ * take a quarter of the memory of the table.
+ */
+int
+ExpandedMostWaiting(const qs_params *params)
+{
+	return (int) Min(qs_dense_size(params, false) / (4 * sizeof(uint64)), INT_MAX / 2);
+}
+
+/*
+ * Is it better to keep the keys of a full buffer than to count them?  It is where
+ * they are too many for the explicit form, unless the same come again and again.
+ */
+static bool
+keeps_keys(const ExpandedSketch *expanded)
+{
+	const qs_sketch *sketch = &expanded->sketch;
+	const KeyBuffer *buffer = &expanded->buffer;
+
+	return expanded->patient && sketch->form == QS_EXPLICIT && sketch->remote == NULL &&
+		   sketch->used + buffer->count > qs_explicit_limit(&sketch->params) &&
+		   sketch->used >= (uint64) sketch->total / 2 &&
+		   buffer->allocated < ExpandedMostWaiting(&sketch->params);
+}
+
 /* Give the whole buffer to the engine. */
 static void
 flush_buffer(ExpandedSketch *expanded)
@@ -208,6 +234,8 @@ flush_buffer(ExpandedSketch *expanded)
 	SketchCheck(
 		expanded->engine->insert(&expanded->sketch, buffer->fingerprint, buffer->weight, count));
 	StatCountBatch(expanded->sketch.remote != NULL, count);
+	if (buffer->allocated > QS_BATCH && expanded->patient)
+		KeyBufferFree(buffer);
 	KeyBufferLimit(buffer, most_room(expanded));
 }
 
@@ -305,11 +333,17 @@ ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 
 /*
  * Make room in a full buffer: flush it, and while it is small take a larger
- * one.  False if there is none because not even the next key may wait.
+ * one; or keep what is in there.  False if there is none because not even the
+ * next key may wait.
  */
 bool
 ExpandedMakeRoom(ExpandedSketch *expanded)
 {
+	if (keeps_keys(expanded))
+	{
+		KeyBufferExtend(&expanded->buffer, ExpandedMostWaiting(&expanded->sketch.params));
+		return true;
+	}
 	flush_buffer(expanded);
 	KeyBufferGrow(&expanded->buffer, expanded->header.eoh_context, most_room(expanded));
 	return expanded->buffer.room > 0;

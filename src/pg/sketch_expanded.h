@@ -32,6 +32,7 @@ typedef struct ExpandedSketch
 
 	KeyBuffer buffer; /* keys not yet in the sketch: what the engine likes to get at once */
 	bool accounted;   /* PostgreSQL watches how much memory it takes, row by row */
+	bool patient;     /* many are in memory and read one by one: no dense table before */
 	int64 batches;    /* of keys that went to the engine */
 
 	/* Keys to be removed once all are added, or NULL: those of negative weight. */
@@ -66,6 +67,7 @@ extern bool ExpandedMakeRoom(ExpandedSketch *expanded);
 extern void ExpandedInsert(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
 extern void ExpandedAddNow(ExpandedSketch *expanded, uint64 fingerprint, int64 weight);
+extern int ExpandedMostWaiting(const qs_params *params);
 extern void ExpandedFlush(ExpandedSketch *expanded);
 extern void ExpandedMerge(ExpandedSketch *expanded, const qs_sketch *from);
 extern void ExpandedSettle(ExpandedSketch *expanded);

@@ -38,6 +38,19 @@ SketchStateSpace(const Const *template, double keys)
 		   qs_mask_count(&params) * sizeof(uint32) + QS_BATCH * sizeof(uint64);
 }
 
+/* Likewise while keys of so many rows wait in the buffer; 0: there are more than can wait. */
+double
+SketchWaitingSpace(const Const *template, double rows)
+{
+	qs_params params;
+
+	params_of(template, &params);
+	if (rows > ExpandedMostWaiting(&params))
+		return 0;
+	return SketchStateSpace(template, Min(rows, qs_explicit_limit(&params))) +
+		   2 * rows * sizeof(uint64);
+}
+
 static double
 state_space(const Const *template, double keys, double rows)
 {

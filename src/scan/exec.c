@@ -127,8 +127,9 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	init_columns(state);
 	state->alone = boolVal(linitial(cscan->custom_private));
 	if (lthird(cscan->custom_private))
-		state->groups = ScanGroupsCreate(group_column(state), lthird(cscan->custom_private),
-										 state->column, state->count, &state->rows);
+		state->groups =
+			ScanGroupsCreate(group_column(state), lthird(cscan->custom_private), state->column,
+							 state->count, &state->rows, !(eflags & EXEC_FLAG_REWIND));
 	if (intVal(lsecond(cscan->custom_private)) >= 0)
 		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
 	state->sketches =

@@ -12,6 +12,7 @@
 #include "pg/filter_aggregate.h"
 #include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
+#include "pg/sketch_space.h"
 #include "pg/sketch_top_aggregate.h"
 
 #include "catalog/pg_type_d.h"
@@ -115,6 +116,13 @@ sketch_merge(SketchedColumn *column, void *value)
 
 	SketchOpen(&view, value);
 	ExpandedMerge(column->sketch, &view);
+}
+
+static void
+sketch_release(SketchedColumn *column)
+{
+	qs_free(&column->sketch->sketch);
+	KeyBufferFree(&column->sketch->buffer);
 }
 
 static void
@@ -387,7 +395,8 @@ const ColumnFamily column_count = { NULL,        false,      count_takes_keys, c
 
 const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	{ &sketch_functions, true, sketch_takes_keys, sketch_table_bytes, sketch_start,
-	  sketch_make_room, sketch_flush, flat_bytes, flatten, sketch_merge },
+	  sketch_make_room, sketch_flush, flat_bytes, flatten, sketch_merge, sketch_release,
+	  SketchWaitingSpace },
 	{ &filter_functions, false, filter_takes_keys, filter_table_bytes, filter_start,
 	  filter_make_room, filter_flush, flat_bytes, flatten, filter_merge },
 	{ &sets_functions, true, sets_takes_keys, sets_table_bytes, sets_start, NULL, sets_flush,

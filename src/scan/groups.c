@@ -12,6 +12,10 @@
  * spilled.  When all groups of the turn have been returned they are freed, and
  * the spilled rows have theirs.
  *
+ * Where nobody asks for a group twice, sketches are patient: keys wait until their
+ * group is returned, one dense table is made after the other, and each is freed
+ * when the next group is asked for.  So there is memory for many more of them.
+ *
  * src/scan/groups.c
  */
 #include "scan/columns.h"
@@ -89,10 +93,12 @@ struct ScanGroups
 	KeyKind kind;
 	Size limit;    /* bytes of all states */
 	uint64 most;   /* groups at a time */
+	bool once;     /* none is asked for again */
 	bool full;     /* no group is added any more in this turn */
 	bool complete; /* nothing was spilled: the groups are all that there are */
 
 	MemoryContext context; /* of this turn's groups */
+	KeptTable kept;        /* the dense table that one after the other has, in there */
 	groupmap_hash *map;
 	ScanGroup *null_group;
 	ScanGroup *first; /* in the order in which they came */
@@ -100,6 +106,7 @@ struct ScanGroups
 	ScanGroup *before;  /* the last one */
 	ScanGroup *recent;  /* the last tuple's */
 	ScanGroup *waiting; /* to be returned next */
+	ScanGroup *given;   /* the last that was returned */
 	uint64 groups;
 	uint64 groups_of_all_turns;
 	uint64 spilled;
@@ -110,18 +117,20 @@ struct ScanGroups
 
 ScanGroups *
 ScanGroupsCreate(const Var *column, Node *private, const SketchedColumn *model, int count,
-				 WantedRows *rows)
+				 WantedRows *rows, bool once)
 {
 	ScanGroups *groups = palloc0(sizeof(ScanGroups));
 
 	groups->model = model;
 	groups->count = count;
 	groups->rows = rows;
+	groups->once = once;
 	if (!ScanGroupingKind(column, &groups->kind))
 		elog(ERROR, "unexpected group in QSketchScan");
 	ColumnPlaceInit(&groups->place, column->varattno, RelationGetDescr(rows->relation));
 	groups->limit = get_hash_memory_limit();
-	groups->most = (uint64) Max(1, (double) groups->limit / floatVal(private));
+	groups->most =
+		(uint64) Max(1, (double) groups->limit / ScanGroupingBytes(private, model, count, once));
 	groups->context =
 		AllocSetContextCreate(CurrentMemoryContext, "QSketchScan groups", ALLOCSET_DEFAULT_SIZES);
 	groups->spill = ScanSpillCreate(AllocSetContextCreate(
@@ -134,9 +143,10 @@ static void
 start_turn(ScanGroups *groups)
 {
 	MemoryContextReset(groups->context);
+	KeptTableInit(&groups->kept, groups->context);
 	groups->map = groupmap_create(groups->context, FIRST_GROUPS, NULL);
 	groups->null_group = groups->first = groups->last = groups->before = NULL;
-	groups->recent = groups->waiting = NULL;
+	groups->recent = groups->waiting = groups->given = NULL;
 	groups->groups = 0;
 	groups->full = false;
 }
@@ -149,13 +159,15 @@ ScanGroupsStart(ScanGroups *groups)
 	start_turn(groups);
 }
 
+/* Count the keys of a group, of states that do not wait, or those of all. */
 static void
-flush(const ScanGroups *groups, ScanGroup *group)
+flush(const ScanGroups *groups, ScanGroup *group, bool all)
 {
 	int i;
 
 	for (i = 0; i < groups->count; i++)
-		group->column[i].family->flush(&group->column[i]);
+		if (all || !SketchedColumnWaits(&group->column[i]))
+			group->column[i].family->flush(&group->column[i]);
 }
 
 /*
@@ -167,7 +179,7 @@ static bool
 has_room(ScanGroups *groups)
 {
 	if (!groups->full && groups->before)
-		flush(groups, groups->before);
+		flush(groups, groups->before, false);
 	if (!groups->full && groups->groups > 0)
 		groups->full = groups->groups >= groups->most ||
 					   MemoryContextMemAllocated(groups->context, true) > groups->limit;
@@ -184,7 +196,11 @@ create_group(ScanGroups *groups, const GroupValue *value)
 	GroupKeep(&group->value, value, groups->context);
 	memcpy(group->column, groups->model, groups->count * sizeof(SketchedColumn));
 	for (i = 0; i < groups->count; i++)
+	{
 		group->column[i].family->start(&group->column[i], groups->context, false);
+		if (groups->once)
+			SketchedColumnWait(&group->column[i], &groups->kept);
+	}
 	if (groups->last)
 		groups->last->next = group;
 	else
@@ -363,7 +379,22 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 		add_filtered(groups, i, WantedRowsOf(groups->rows, i, tuples));
 }
 
-/* Count all keys of this turn, whose groups are to be returned next; and say how many they were. */
+/* The batches that will be made of keys that wait. */
+static uint64
+batches_waiting(const ScanGroups *groups, const ScanGroup *group)
+{
+	uint64 batches = 0;
+	int i;
+
+	for (i = 0; i < groups->count; i++)
+		batches += SketchedColumnWaits(&group->column[i]) && group->column[i].buffer->count > 0;
+	return batches;
+}
+
+/*
+ * Count all keys of this turn, whose groups are to be returned next, but those that
+ * wait for that; and say how many they were.
+ */
 ScanCounts
 ScanGroupsFlush(ScanGroups *groups)
 {
@@ -372,11 +403,27 @@ ScanGroupsFlush(ScanGroups *groups)
 
 	for (group = groups->first; group; group = group->next)
 	{
-		flush(groups, group);
+		flush(groups, group, false);
 		ScanCountKeys(&counts, group->column, groups->count);
+		counts.batches += batches_waiting(groups, group);
 	}
 	groups->waiting = groups->first;
 	return counts;
+}
+
+/* Free the states of the group that was returned, which nobody reads any more. */
+static void
+release_given(ScanGroups *groups)
+{
+	int i;
+
+	for (i = 0; groups->given && i < groups->count; i++)
+		if (SketchedColumnWaits(&groups->given->column[i]))
+		{
+			groups->given->column[i].family->release(&groups->given->column[i]);
+			groups->complete = false;
+		}
+	groups->given = NULL;
 }
 
 /* The aggregates of the next group, and behind them its value; false: no more in this turn. */
@@ -386,9 +433,12 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 	ScanGroup *group = groups->waiting;
 	int i;
 
+	release_given(groups);
 	if (group == NULL)
 		return false;
 	groups->waiting = group->next;
+	groups->given = group;
+	flush(groups, group, true);
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	for (i = 0; i < groups->count; i++)
 		slot->tts_values[i] = SketchedColumnResult(&group->column[i], &slot->tts_isnull[i]);

@@ -45,6 +45,7 @@ typedef struct GroupingPlan
 	KeyKind kind; /* of its values */
 	double groups;
 	double bytes; /* of each group, as far as the planner knows */
+	double rows;  /* likewise */
 } GroupingPlan;
 
 extern bool ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan);
@@ -52,12 +53,14 @@ extern bool ScanGroupingKind(const Var *column, KeyKind *kind);
 extern void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path);
 extern Node *ScanGroupingPrivate(const GroupingPlan *plan);
+extern double
+ScanGroupingBytes(const Node *private, const SketchedColumn *column, int count, bool once);
 
 /* groups.c */
 typedef struct ScanGroups ScanGroups;
 
 extern ScanGroups *ScanGroupsCreate(const Var *column, Node *private, const SketchedColumn *model,
-									int count, WantedRows *rows);
+									int count, WantedRows *rows, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);
 extern void ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples);
 extern ScanCounts ScanGroupsFlush(ScanGroups *groups);

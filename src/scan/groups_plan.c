@@ -88,7 +88,7 @@ group_bytes(PlannerInfo *root, const Var *column, KeyKind kind)
 		   aggregates * sizeof(SketchedColumn);
 }
 
-/* Does the query group by one column of one table, of a type that is an integer? */
+/* Does the query group by one column of one table, of a type that is an integer or bytes? */
 bool
 ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan)
 {
@@ -109,6 +109,7 @@ ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan)
 	plan->groups = Max(1, estimate_num_groups(root, list_make1(column), input->rows, NULL, NULL));
 	plan->kind = kind;
 	plan->bytes = group_bytes(root, plan->column, kind);
+	plan->rows = input->rows / plan->groups;
 	return true;
 }
 
@@ -142,5 +143,27 @@ ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Pa
 Node *
 ScanGroupingPrivate(const GroupingPlan *plan)
 {
-	return (Node *) makeFloat(psprintf("%.0f", plan->bytes));
+	return (Node *) list_make2(makeFloat(psprintf("%.0f", plan->bytes)),
+							   makeFloat(psprintf("%.0f", plan->rows)));
+}
+
+/* Bytes of a group, fewer if it is asked for once and all of its keys can wait for that. */
+double
+ScanGroupingBytes(const Node *private, const SketchedColumn *column, int count, bool once)
+{
+	double planned = floatVal(linitial((const List *) private));
+	double rows = floatVal(lsecond((const List *) private));
+	double bytes = count * sizeof(SketchedColumn);
+	int i;
+
+	for (i = 0; i < count && once; i++)
+	{
+		double (*waiting_bytes)(const Const *, double) = column[i].family->waiting_bytes;
+		double waiting = waiting_bytes ? waiting_bytes(column[i].template, rows) : 0;
+
+		if (waiting == 0 && column[i].family != &column_count)
+			return planned;
+		bytes += waiting;
+	}
+	return once ? bytes : planned;
 }

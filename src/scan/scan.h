@@ -205,6 +205,14 @@ struct ColumnFamily
 	Size (*pass_bytes)(SketchedColumn *column);
 	void (*pass)(SketchedColumn *column, void *place, Size bytes);
 	void (*merge)(SketchedColumn *column, void *place);
+
+	/*
+	 * Free what the state of a group has counted, which was returned; and how many
+	 * bytes it takes while keys of so many rows wait to be counted, 0: they do not
+	 * wait.  Both NULL: what is counted at once takes no more.
+	 */
+	void (*release)(SketchedColumn *column);
+	double (*waiting_bytes)(const Const *template, double rows);
 };
 
 #define COLUMN_FAMILIES 4
@@ -234,6 +242,23 @@ SketchedColumnResult(const SketchedColumn *column, bool *null)
 {
 	*null = column->header && *column->members == 0;
 	return column->header ? EOHPGetRODatum(column->header) : Int64GetDatum(column->rows);
+}
+
+/* Let keys wait until the new state is read, if it is on the CPU and such that they can. */
+static inline void
+SketchedColumnWait(SketchedColumn *column, KeptTable *kept)
+{
+	if (column->sketch && column->sketch->engine == &qs_engine_cpu)
+	{
+		column->sketch->patient = true;
+		KeptTableMemory(kept, &column->sketch->memory);
+	}
+}
+
+static inline bool
+SketchedColumnWaits(const SketchedColumn *column)
+{
+	return column->sketch && column->sketch->patient;
 }
 
 /* Why will a call of an aggregate not count on a GPU?  NULL: it may, or nobody can say. */

@@ -67,6 +67,20 @@ qs_multilevel_get(const uint8_t *low, const uint8_t *high, bool wide, uint32_t i
 	return low[i] + (high ? qs_counter_get(high, i, wide) << 8 : 0);
 }
 
+/*
+ * The counters of a low bucket, and zeros in place of its high index: loops
+ * then take whole vectors, to which the last four lanes bring
+ * nothing, as those of a high bucket are zero.
+ */
+QS_INLINE void
+qs_low_read(uint8_t *counters, const uint8_t *low)
+{
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_BYTES; c++)
+		counters[c] = c < QS_LOW_COUNTERS ? low[c] : 0;
+}
+
 /* See qs_ops.accumulate. */
 typedef qs_status (*qs_accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
 

@@ -164,20 +164,6 @@ qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, uint64_t mor
 
 /* ---- would a subtraction leave counters that are not negative and fit? ---- */
 
-/*
- * The counters of a low bucket, and zeros in place of its high index: the
- * loops below then take whole vectors, to which the last four lanes bring
- * nothing, as those of a high bucket are zero.
- */
-QS_INLINE void
-qs_low_read(uint8_t *counters, const uint8_t *low)
-{
-	uint32_t c;
-
-	for (c = 0; c < QS_LOW_BYTES; c++)
-		counters[c] = c < QS_LOW_COUNTERS ? low[c] : 0;
-}
-
 /* One-byte counters on both sides; see qs_tally_fits() for what must hold. */
 QS_INLINE bool
 qs_low_covers(const uint8_t *into_low, const uint8_t *from_low, uint32_t depth)

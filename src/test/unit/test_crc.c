@@ -57,6 +57,29 @@ fast_is_plain(void **state)
 							 qs_crc32c_plain(0x12345678, bytes + offset, length));
 }
 
+/* Long ones are several streams, put together. */
+static void
+long_is_plain(void **state)
+{
+	static const size_t lengths[] = {
+		3071, 3072, 3073, 3080, 4096, 6143, 6144, 6145, 10000, 20000
+	};
+	static uint8_t bytes[20000 + 8];
+	test_rng rng = test_seeded(2);
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t) test_random(&rng);
+	for (i = 0; i < ALL_OF(lengths); i++)
+	{
+		assert_int_equal(qs_crc32c(0x12345678, bytes + i % 8, lengths[i]),
+						 qs_crc32c_plain(0x12345678, bytes + i % 8, lengths[i]));
+		assert_int_equal(qs_crc32c(QS_CRC32C_INIT, bytes, lengths[i]),
+						 qs_crc32c_plain(QS_CRC32C_INIT, bytes, lengths[i]));
+	}
+}
+
 static void
 continues_from_parts(void **state)
 {
@@ -100,9 +123,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_values),
-		cmocka_unit_test(fast_is_plain),
-		cmocka_unit_test(continues_from_parts),
+		cmocka_unit_test(known_values),          cmocka_unit_test(fast_is_plain),
+		cmocka_unit_test(long_is_plain),         cmocka_unit_test(continues_from_parts),
 		cmocka_unit_test(goes_around_its_field),
 	};
 

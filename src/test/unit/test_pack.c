@@ -1,14 +1,18 @@
 /*
  * test_pack.c
- *		Packed bytes: there and back, sizes, and bytes that are none.
+ *		Packed bytes: there and back, sizes, bytes that are none, and the fast loops
+ *		against the plain ones.
  *
  * src/test/unit/test_pack.c
  */
 #include "support.h"
 
-#include "base/pack.h"
+#include "engine/isa.h"
+#include "engine/pack.h"
 
 #define MOST 5000
+
+static const char *const levels[] = { "scalar", "avx2" };
 
 /* Pack into exactly the room that it takes, so that the sanitizer sees what goes beyond. */
 static uint8_t *
@@ -24,9 +28,19 @@ packed(const uint8_t *bytes, uint32_t count, size_t *length)
 	assert_int_equal(qs_pack(bytes, count, exact, *length), *length);
 	assert_memory_equal(exact, out, *length);
 	assert_int_equal(qs_pack(bytes, count, exact, *length - 1), 0);
-	memcpy(exact, out, *length);
+	assert_int_equal(qs_pack_plain(bytes, count, exact, *length), *length);
+	assert_memory_equal(exact, out, *length);
 	free(out);
 	return exact;
+}
+
+/* Into so much room that the sanitizer sees what goes beyond. */
+static bool
+unpacks_by(bool (*unpack)(const uint8_t *, size_t, uint8_t *, uint32_t), const uint8_t *packed,
+		   size_t length, uint8_t **bytes, uint32_t count)
+{
+	*bytes = malloc((size_t) count + QS_PACK_SLACK);
+	return unpack(packed, length, *bytes, count);
 }
 
 static bool
@@ -34,6 +48,7 @@ unpacks(const uint8_t *from, size_t length, const uint8_t *expected, uint32_t ex
 {
 	uint8_t *exact = malloc(length > 0 ? length : 1);
 	uint8_t *bytes = NULL;
+	uint8_t *plain = NULL;
 	uint32_t count = 0;
 	bool ok;
 
@@ -41,8 +56,10 @@ unpacks(const uint8_t *from, size_t length, const uint8_t *expected, uint32_t ex
 	ok = qs_unpacked_count(exact, length, &count);
 	if (ok)
 	{
-		bytes = malloc((size_t) count + QS_PACK_SLACK);
-		ok = qs_unpack(exact, length, bytes, count);
+		ok = unpacks_by(qs_unpack, exact, length, &bytes, count);
+		assert_int_equal(unpacks_by(qs_unpack_plain, exact, length, &plain, count), ok);
+		if (ok)
+			assert_memory_equal(plain, bytes, count);
 	}
 	if (ok && expected)
 	{
@@ -51,6 +68,7 @@ unpacks(const uint8_t *from, size_t length, const uint8_t *expected, uint32_t ex
 	}
 	free(exact);
 	free(bytes);
+	free(plain);
 	return ok;
 }
 
@@ -172,6 +190,11 @@ main(void)
 		cmocka_unit_test(small),
 		cmocka_unit_test(damaged),
 	};
+	int failed = 0;
+	size_t i;
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	for (i = 0; i < ALL_OF(levels); i++)
+		if (qs_isa_use(levels[i]))
+			failed += cmocka_run_group_tests_name(levels[i], tests, NULL, NULL);
+	return failed;
 }
