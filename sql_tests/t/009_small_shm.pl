@@ -71,7 +71,7 @@ sub start_node
 		CREATE TABLE correct AS SELECT s, qsketch_agg(k, qsketch_new('sub_warp', s)) AS sk
 		FROM t, unnest('{1kB,32kB,64kB,128kB,1MB,4MB}'::text[]) AS s GROUP BY s;
 		CREATE TABLE sets WITH (parallel_workers = 0) AS SELECT qsets_agg(i / 100, (i * 7919::bigint) % 60013) AS s FROM generate_series(1, 600000) AS i;
-		CREATE TABLE member WITH (parallel_workers = 3) AS SELECT i * 7919 % 4001 AS s, i % 30011 AS e FROM generate_series(1, 400000) AS i;
+		CREATE TABLE member WITH (parallel_workers = 3) AS SELECT i % 4001 AS s, i * 7 % 30011 AS e FROM generate_series(1, 400000) AS i;
 		ANALYZE member;
 		CREATE TABLE built WITH (parallel_workers = 0) AS SELECT qsets_agg(s, e) AS c FROM member;
 		CREATE TABLE pairs WITH (parallel_workers = 0) AS SELECT count(*) AS n, sum(a + 3 * b + common) AS sum FROM sets, set_pairs(s, 2);
