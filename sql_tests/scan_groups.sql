@@ -120,6 +120,31 @@ SET work_mem = '64MB';
 CREATE TABLE g_new AS SELECT r AS g, r AS k FROM generate_series(1, 3000) AS r;
 SELECT s.* FROM pg_temp.same('SELECT g, qsketch_agg(k) FROM g_new GROUP BY g') AS s;
 
+-- groups of many keys, which wait: there is no memory for all tables, but for one after the other
+CREATE TABLE g_dense AS SELECT r % 12 AS g, r * 7919::bigint AS k, r % 100 AS few, r % 5 + 1 AS w FROM generate_series(1, 120000) AS r;
+VACUUM ANALYZE g_dense;
+CREATE FUNCTION pg_temp.spills(query text) RETURNS boolean LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN plan ~ 'Spilled Rows';
+END $$;
+SET enable_hashagg = off;
+SET enable_sort = off;
+SET work_mem = '2MB';
+SELECT call, s.*, pg_temp.spills(query) FROM unnest(ARRAY['qsketch_agg(k)', 'qsketch_agg(k, w), count(*)', 'qsketch_agg(few)',
+	'qsketch_agg(k) FILTER (WHERE w > 2), qsketch_agg(few)', 'qsketch_agg(k, qsketch_new(''multilevel'', ''64kB''))',
+	'qsketch_agg(k, qsketch_new(''sub_warp'', ''1MB''))', 'qsketch_agg(k), qsets_agg(w, few)']) AS call,
+	LATERAL format('SELECT g, %s FROM g_dense GROUP BY g', call) AS query, LATERAL pg_temp.same(query) AS s;
+SELECT s.* FROM pg_temp.same('SELECT x, s.* FROM generate_series(1, 2) AS x, LATERAL (SELECT g + x AS e, qsketch_agg(k) FROM g_dense GROUP BY g) AS s') AS s;
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT g, qsketch_estimate(qsketch_agg(k), 7919) AS first FROM g_dense WHERE g < 2 GROUP BY g;
+FETCH ALL FROM c;
+MOVE BACKWARD ALL FROM c;
+FETCH ALL FROM c;
+COMMIT;
+RESET enable_hashagg;
+RESET enable_sort;
+SET work_mem = '64MB';
+
 -- left to the ordinary plan
 CREATE TABLE g_parent (g int, k int) PARTITION BY RANGE (g);
 CREATE TABLE g_child PARTITION OF g_parent FOR VALUES FROM (0) TO (10);
@@ -155,6 +180,6 @@ RESET enable_sort;
 SET work_mem = '64MB';
 SELECT by, pg_temp.plan_has(format('SELECT qsketch_agg(k) FROM g_text GROUP BY %s', by), 'QSketchScan') AS scanned
 FROM unnest(ARRAY['t', 'blind', 'fixed', 'blind COLLATE "C"', 't || v']) AS by;
-DROP TABLE g_scan, g_empty, g_new, g_parent, g_text;
+DROP TABLE g_scan, g_empty, g_new, g_dense, g_parent, g_text;
 DROP COLLATION g_blind;
 DROP DOMAIN small_day, country;

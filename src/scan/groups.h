@@ -45,7 +45,8 @@ typedef struct GroupingPlan
 	KeyKind kind; /* of its values */
 	double groups;
 	double bytes; /* of each group, as far as the planner knows */
-	double rows;  /* likewise */
+	double empty; /* of these not of its states */
+	double rows;  /* of each group, likewise */
 } GroupingPlan;
 
 extern bool ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan);

@@ -73,19 +73,26 @@ string_width(PlannerInfo *root, const Var *column)
 	return width > 0 ? width : get_typavgwidth(column->vartype, column->vartypmod);
 }
 
-/* Bytes of a group, as a hash aggregate asks the transition functions for them. */
+/* Bytes of a group but those of its states. */
 static double
-group_bytes(PlannerInfo *root, const Var *column, KeyKind kind)
+empty_bytes(PlannerInfo *root, const Var *column, KeyKind kind)
 {
 	int aggregates = list_length(root->aggtransinfos);
-	AggClauseCosts costs = { 0 };
 	Size width = sizeof(int64);
 
-	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
 	if (kind == KEY_BYTES)
 		width += (Size) string_width(root, column);
-	return (double) hash_agg_entry_size(aggregates, width, costs.transitionSpace) +
-		   aggregates * sizeof(SketchedColumn);
+	return (double) hash_agg_entry_size(aggregates, width, 0) + aggregates * sizeof(SketchedColumn);
+}
+
+/* Bytes of its states, as a hash aggregate asks the transition functions for them. */
+static double
+state_bytes(PlannerInfo *root)
+{
+	AggClauseCosts costs = { 0 };
+
+	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+	return (double) costs.transitionSpace;
 }
 
 /* Does the query group by one column of one table, of a type that is an integer or bytes? */
@@ -108,7 +115,8 @@ ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan)
 	plan->column = (Var *) column;
 	plan->groups = Max(1, estimate_num_groups(root, list_make1(column), input->rows, NULL, NULL));
 	plan->kind = kind;
-	plan->bytes = group_bytes(root, plan->column, kind);
+	plan->empty = empty_bytes(root, plan->column, kind);
+	plan->bytes = plan->empty + state_bytes(root);
 	plan->rows = input->rows / plan->groups;
 	return true;
 }
@@ -143,7 +151,8 @@ ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Pa
 Node *
 ScanGroupingPrivate(const GroupingPlan *plan)
 {
-	return (Node *) list_make2(makeFloat(psprintf("%.0f", plan->bytes)),
+	return (Node *) list_make3(makeFloat(psprintf("%.0f", plan->bytes)),
+							   makeFloat(psprintf("%.0f", plan->empty)),
 							   makeFloat(psprintf("%.0f", plan->rows)));
 }
 
@@ -152,8 +161,8 @@ double
 ScanGroupingBytes(const Node *private, const SketchedColumn *column, int count, bool once)
 {
 	double planned = floatVal(linitial((const List *) private));
-	double rows = floatVal(lsecond((const List *) private));
-	double bytes = count * sizeof(SketchedColumn);
+	double bytes = floatVal(lsecond((const List *) private));
+	double rows = floatVal(lthird((const List *) private));
 	int i;
 
 	for (i = 0; i < count && once; i++)
@@ -165,5 +174,5 @@ ScanGroupingBytes(const Node *private, const SketchedColumn *column, int count, 
 			return planned;
 		bytes += waiting;
 	}
-	return once ? bytes : planned;
+	return once ? Min(bytes, planned) : planned;
 }

@@ -1,4 +1,4 @@
--- Shards are read by QSketchScan, and groups by the aggregate itself.
+-- Shards are read by QSketchScan, by groups, too.
 SET citus.explain_all_tasks = off;
 CREATE FUNCTION shard_plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE

@@ -380,6 +380,43 @@ multilevel_buckets_are_not_lopsided(void **state)
 	free(b.data);
 }
 
+/* The same of low counters alone, which are checked in a way of their own. */
+static void
+low_buckets_are_not_lopsided(void **state)
+{
+	static const struct
+	{
+		uint8_t counter[3];
+		int64_t total;
+		qs_status verdict;
+	} cases[] = {
+		{ { 5, 5, 5 }, 5, QS_OK },
+		{ { 255, 255, 255 }, 255, QS_OK },
+		{ { 6, 5, 4 }, 5, QS_FORMAT_COUNTERS },
+		{ { 15, 0, 0 }, 5, QS_FORMAT_COUNTERS },
+		{ { 5, 5, 6 }, 5, QS_FORMAT_COUNTERS },
+		{ { 5, 5, 5 }, 6, QS_FORMAT_COUNTERS },
+		{ { 5, 5, 5 }, 4, QS_FORMAT_COUNTERS },
+		{ { 0, 0, 0 }, 5, QS_FORMAT_COUNTERS },
+	};
+	test_bytes b = with_high_bucket(2, 0, true);
+	uint8_t *low = b.data + LOW;
+	size_t i;
+
+	(void) state;
+	memset(low, 0, QS_LOW_BYTES);
+	qs_store64(b.data + TEST_AT_USED, 0);
+	b.length -= 4 * QS_HIGH_COUNTERS;
+	for (i = 0; i < ALL_OF(cases); i++)
+	{
+		WHERE("case %zu", i);
+		memcpy(low + 7, cases[i].counter, sizeof(cases[i].counter));
+		qs_store64(b.data + TEST_AT_TOTAL, (uint64_t) cases[i].total);
+		require_verdict(b, cases[i].verdict);
+	}
+	free(b.data);
+}
+
 /* ---- sf ---- */
 
 static void
@@ -452,6 +489,7 @@ main(void)
 		cmocka_unit_test(high_indexes_are_checked),
 		cmocka_unit_test(high_buckets_are_checked),
 		cmocka_unit_test(multilevel_buckets_are_not_lopsided),
+		cmocka_unit_test(low_buckets_are_not_lopsided),
 		cmocka_unit_test(slim_counters_are_maxima),
 		cmocka_unit_test(device_parts_are_plausible),
 	};
