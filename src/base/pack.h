@@ -15,6 +15,8 @@
  * This form goes through text functions only: no checksum, since what is packed
  * has its own.
  *
+ * These are the plain functions; engine/pack.h has what is called.
+ *
  * src/base/pack.h
  */
 #ifndef QS_PACK_H
@@ -29,12 +31,12 @@
  * Pack into "packed", which has room for "room" bytes and QS_PACK_SLACK more.
  * Returns how many it took; 0: they do not fit.
  */
-extern size_t qs_pack(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room);
+extern size_t qs_pack_plain(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room);
 
 /* How many bytes are packed in these, or so they say: never more than such can hold. */
 extern bool qs_unpacked_count(const uint8_t *packed, size_t length, uint32_t *count);
 
 /* Unpack as many, into room for QS_PACK_SLACK more; false: these are no packed bytes. */
-extern bool qs_unpack(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count);
+extern bool qs_unpack_plain(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count);
 
 #endif

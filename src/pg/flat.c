@@ -11,8 +11,8 @@
  */
 #include "pg/flat.h"
 
-#include "base/pack.h"
 #include "engine/base64.h"
+#include "engine/pack.h"
 
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"

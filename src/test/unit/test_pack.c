@@ -1,18 +1,22 @@
 /*
  * test_pack.c
- *		Packed bytes: there and back, sizes, and bytes that are none.
+ *		Packed bytes: there and back, sizes, bytes that are none, and the same at
+ *		all levels.
  *
  * src/test/unit/test_pack.c
  */
 #include "support.h"
 
-#include "base/pack.h"
+#include "engine/isa.h"
+#include "engine/pack.h"
 
 #define MOST 5000
 
+static const char *const levels[] = { "scalar", "avx2" };
+
 /* Pack into exactly the room that it takes, so that the sanitizer sees what goes beyond. */
 static uint8_t *
-packed(const uint8_t *bytes, uint32_t count, size_t *length)
+packed_now(const uint8_t *bytes, uint32_t count, size_t *length)
 {
 	size_t room = 16 + (size_t) count * 2;
 	uint8_t *out = malloc(room + QS_PACK_SLACK);
@@ -29,8 +33,35 @@ packed(const uint8_t *bytes, uint32_t count, size_t *length)
 	return exact;
 }
 
+/* The same at all levels. */
+static uint8_t *
+packed(const uint8_t *bytes, uint32_t count, size_t *length)
+{
+	uint8_t *out = NULL;
+	size_t level;
+
+	for (level = 0; level < ALL_OF(levels); level++)
+	{
+		size_t length_now;
+		uint8_t *now;
+
+		if (!qs_isa_use(levels[level]))
+			continue;
+		now = packed_now(bytes, count, &length_now);
+		if (level > 0)
+		{
+			assert_int_equal(length_now, *length);
+			assert_memory_equal(now, out, *length);
+			free(out);
+		}
+		out = now;
+		*length = length_now;
+	}
+	return out;
+}
+
 static bool
-unpacks(const uint8_t *from, size_t length, const uint8_t *expected, uint32_t expected_count)
+unpacks_now(const uint8_t *from, size_t length, const uint8_t *expected, uint32_t expected_count)
 {
 	uint8_t *exact = malloc(length > 0 ? length : 1);
 	uint8_t *bytes = NULL;
@@ -51,6 +82,27 @@ unpacks(const uint8_t *from, size_t length, const uint8_t *expected, uint32_t ex
 	}
 	free(exact);
 	free(bytes);
+	return ok;
+}
+
+/* The same at all levels. */
+static bool
+unpacks(const uint8_t *from, size_t length, const uint8_t *expected, uint32_t expected_count)
+{
+	bool ok = false;
+	size_t level;
+
+	for (level = 0; level < ALL_OF(levels); level++)
+	{
+		bool now;
+
+		if (!qs_isa_use(levels[level]))
+			continue;
+		now = unpacks_now(from, length, expected, expected_count);
+		if (level > 0)
+			assert_int_equal(now, ok);
+		ok = now;
+	}
 	return ok;
 }
 
