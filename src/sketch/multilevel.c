@@ -279,6 +279,66 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 	}
 }
 
+/* A word of a bucket's counters: the last one has four. */
+static inline uint64_t
+low_word(const uint8_t *low, uint32_t i)
+{
+	return i < QS_LOW_COUNTERS / 8 ? qs_load64(low + i * 8) : qs_load32(low + i * 8);
+}
+
+/* The sum of all counters of a bucket without a high one. */
+static inline uint32_t
+low_sum(const uint8_t *low)
+{
+	const uint64_t every_other = UINT64_C(0x00FF00FF00FF00FF);
+	uint64_t sums = 0;
+	uint32_t i;
+
+	for (i = 0; i <= QS_LOW_COUNTERS / 8; i++)
+	{
+		uint64_t word = low_word(low, i);
+
+		sums += (word & every_other) + (word >> 8 & every_other);
+	}
+	return (uint32_t) (sums * UINT64_C(0x0001000100010001) >> 48);
+}
+
+/*
+ * Is one of them more than "most"?  To the lower bits of each is added what carries
+ * into its highest bit if they are more than those of "most".
+ */
+static inline bool
+low_exceeds(const uint8_t *low, uint32_t most)
+{
+	const uint64_t each = UINT64_C(0x0101010101010101);
+	uint64_t added = (127 - (most & 127)) * each;
+	uint64_t exceeding = 0;
+	uint32_t i;
+
+	if (most > 255)
+		return false;
+	for (i = 0; i <= QS_LOW_COUNTERS / 8; i++)
+	{
+		uint64_t word = low_word(low, i);
+		uint64_t carries = (word & ~(each << 7)) + added;
+
+		exceeding |= most < 128 ? carries | word : carries & word;
+	}
+	return (exceeding & each << 7) != 0;
+}
+
+/* As check_bucket() below, of a bucket without a high one. */
+static inline bool
+check_low(const qs_sketch *sk, const uint8_t *low, unsigned __int128 *rest)
+{
+	uint32_t sum = low_sum(low);
+
+	if (sum > *rest || sum % sk->params.depth != 0 || low_exceeds(low, sum / sk->params.depth))
+		return false;
+	*rest -= sum;
+	return true;
+}
+
 /* Does the bucket sum to d times the weight of its keys?  *rest loses the sum. */
 static bool
 check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsigned __int128 *rest)
@@ -317,7 +377,7 @@ check(const qs_sketch *sk)
 
 		if (index != 0 && (index != QS_HIGH_INDEX_MIN + seen++ || !is_live(sk, high)))
 			return false;
-		if (!check_bucket(sk, low, high, &rest))
+		if (!(high ? check_bucket(sk, low, high, &rest) : check_low(sk, low, &rest)))
 			return false;
 	}
 	return rest == 0 && seen == sk->extra_used;

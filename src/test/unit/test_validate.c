@@ -284,6 +284,45 @@ low_buckets_are_checked(void **state)
 	free(b.data);
 }
 
+/* A bucket without a high one, whose three keys' counters are "a", "b" and "c". */
+static void
+require_low(uint32_t a, uint32_t b, uint32_t c, uint32_t at, qs_status wanted)
+{
+	qs_params p = test_params(QS_MULTILEVEL, 1, 3, 0, 4, 8);
+	test_bytes bytes;
+	qs_sketch sk;
+
+	test_init_dense(&sk, &p);
+	test_insert(&sk, test_key(1), (a + b + c) / 3);
+	bytes = test_write_valid(&sk);
+	qs_free(&sk);
+	memset(bytes.data + LOW, 0, QS_LOW_COUNTERS);
+	bytes.data[LOW + at] = (uint8_t) a;
+	bytes.data[LOW + (at + 1) % QS_LOW_COUNTERS] = (uint8_t) b;
+	bytes.data[LOW + (at + 9) % QS_LOW_COUNTERS] = (uint8_t) c;
+	WHERE("%u, %u and %u from %u on", a, b, c, at);
+	require_verdict(bytes, wanted);
+	free(bytes.data);
+}
+
+/* Each counter, at each limit: as much as all keys of the bucket, and one more. */
+static void
+low_counters_are_not_lopsided(void **state)
+{
+	uint32_t keys, at;
+
+	(void) state;
+	for (keys = 1; keys <= 255; keys++)
+		for (at = 0; at < QS_LOW_COUNTERS; at++)
+		{
+			require_low(keys, keys, keys, at, QS_OK);
+			if (keys < 255)
+				require_low(keys + 1, keys, keys - 1, at, QS_FORMAT_COUNTERS);
+			if (3 * keys <= 255)
+				require_low(3 * keys, 0, 0, at, QS_FORMAT_COUNTERS);
+		}
+}
+
 /* An index below 1024, of no high bucket, out of order, or twice the same. */
 static void
 high_indexes_are_checked(void **state)
@@ -449,6 +488,7 @@ main(void)
 		cmocka_unit_test(buckets_are_not_lopsided),
 		cmocka_unit_test(rows_have_all_the_weight),
 		cmocka_unit_test(low_buckets_are_checked),
+		cmocka_unit_test(low_counters_are_not_lopsided),
 		cmocka_unit_test(high_indexes_are_checked),
 		cmocka_unit_test(high_buckets_are_checked),
 		cmocka_unit_test(multilevel_buckets_are_not_lopsided),
