@@ -8,6 +8,24 @@
 #include "engine/sketch_engine.h"
 #include "engine/sketch_kernels.h"
 
+/* Keys that room is made for at least, whatever the total says: that of damaged bytes says nothing. */
+#define LEAST_ROOM 16
+
+/*
+ * How many of "count" keys, whose weight the total has, can be those with which a
+ * bucket's first counter passes 255: all counters are d times the total.  Memory
+ * for all would be more than a batch's other work is worth.
+ */
+static size_t
+most_passing(const qs_sketch *sk, size_t count)
+{
+	uint64_t most = ((uint64_t) sk->total / 256 + 1) * sk->params.depth;
+
+	if (most < LEAST_ROOM)
+		most = LEAST_ROOM;
+	return count < most ? count : (size_t) most;
+}
+
 /* One batch of at most QS_BATCH keys whose weight the sketch has room for. */
 static qs_status
 insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
@@ -27,7 +45,7 @@ insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 			return status;
 	}
 	if (sk->ops->reserve)
-		status = sk->ops->reserve(sk, count - done);
+		status = sk->ops->reserve(sk, most_passing(sk, count - done));
 	if (status == QS_OK)
 		qs_kernels_add(sk, hv + done, weight ? weight + done : NULL, count - done);
 	return status;

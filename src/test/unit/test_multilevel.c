@@ -390,6 +390,37 @@ merging_and_folding_carry(void **state)
 	test_no_leak();
 }
 
+/* Batches in which each key makes its bucket's first counter pass 255: as many as a total allows. */
+static void
+all_of_a_batch_pass(void **state)
+{
+	static const uint32_t depths[] = { 1, 3 };
+	static uint64_t key[QS_BATCH];
+	static int64_t weight[QS_BATCH];
+	size_t d, i;
+
+	(void) state;
+	for (d = 0; d < ALL_OF(depths); d++)
+	{
+		qs_params p = test_params(QS_MULTILEVEL, 1 << 17, depths[d], 0, 10, 1);
+		reference r = make_reference(&p);
+		qs_sketch sk;
+
+		test_init_dense(&sk, &p);
+		for (i = 0; i < QS_BATCH; i++)
+		{
+			key[i] = test_key(i);
+			weight[i] = 256;
+			reference_add(&r, key[i], weight[i]);
+		}
+		REQUIRE_OK(qs_engine_cpu.insert(&sk, key, weight, QS_BATCH));
+		require_reference(&sk, &r);
+		qs_free(&sk);
+		free(r.value);
+	}
+	test_no_leak();
+}
+
 int
 main(void)
 {
@@ -397,6 +428,7 @@ main(void)
 		cmocka_unit_test(one_key_ten_million_times),  cmocka_unit_test(a_skewed_stream),
 		cmocka_unit_test(carries_at_the_edges),       cmocka_unit_test(removals_borrow),
 		cmocka_unit_test(high_buckets_are_canonical), cmocka_unit_test(merging_and_folding_carry),
+		cmocka_unit_test(all_of_a_batch_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
