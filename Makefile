@@ -29,10 +29,12 @@
 #   make sets-bench      speed of the sets family; writes docs/sets-performance.md
 #   make sets-model      how often the cost model chooses the fastest method; fails below 90 %
 #   make sets-bench-sql  the same inside PostgreSQL, against other ways (DUCKDB=folder)
+#   make fdw-bench       sketches over postgres_fdw; writes its table into docs/several-machines.md
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make bench-gpu-sets  the same for all pairs of sets
-#   make figures         bench, structures, accuracy, analysis, filter-accuracy, filter-bench and
-#                        sets-bench in turn: all tables and figures that take no GPU, anew
+#   make figures         bench, structures, accuracy, analysis, filter-accuracy, filter-bench,
+#                        sets-bench and fdw-bench in turn: all tables and figures that take no
+#                        GPU, anew
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
 #   make dist            source archive
 #   make clean
@@ -314,10 +316,10 @@ check-release:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-gpu-sets bench-merge structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle deb dist check-dist
+.PHONY: bench bench-sql bench-gpu bench-gpu-sets bench-merge fdw-bench structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle deb dist check-dist
 demo:
 	@src/bench/demo.sh
-bench bench-sql bench-gpu bench-gpu-sets structures:
+bench bench-sql bench-gpu bench-gpu-sets fdw-bench structures:
 	@src/bench/$@.sh
 # Both write their tables into docs/; accuracy draws its figures as well.
 accuracy: build/bench/accuracy
@@ -372,7 +374,7 @@ build/bench/sets_std.o: src/bench/sets_std.cpp
 
 # One after the other: each has the machine to itself.
 figures:
-	@set -e; for t in bench structures accuracy analysis filter-accuracy filter-bench sets-bench; do \
+	@set -e; for t in bench structures accuracy analysis filter-accuracy filter-bench sets-bench fdw-bench; do \
 		echo "== $$t"; $(MAKE) -s $$t; done
 
 bundle: all test-modules
