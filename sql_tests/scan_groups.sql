@@ -123,10 +123,38 @@ SELECT s.* FROM pg_temp.same('SELECT g, qsketch_agg(k) FROM g_new GROUP BY g') A
 -- left to the ordinary plan
 CREATE TABLE g_parent (g int, k int) PARTITION BY RANGE (g);
 CREATE TABLE g_child PARTITION OF g_parent FOR VALUES FROM (0) TO (10);
-SELECT q, pg_temp.plan_has('SELECT ' || q, 'QSketchScan') AS scanned FROM unnest(ARRAY['qsketch_agg(k) FROM g_scan GROUP BY t', 'qsketch_agg(k) FROM g_scan GROUP BY eight, w',
+SELECT q, pg_temp.plan_has('SELECT ' || q, 'QSketchScan') AS scanned FROM unnest(ARRAY['qsketch_agg(k) FROM g_scan GROUP BY lower(t)', 'qsketch_agg(k) FROM g_scan GROUP BY eight, w',
 	'qsketch_agg(k) FROM g_scan GROUP BY eight + 1', 'qsketch_agg(k) FROM g_scan GROUP BY eight HAVING count(*) > 5', 'qsketch_agg(k) FROM g_scan GROUP BY ROLLUP (eight)',
 	'qsketch_agg(k) FROM g_scan GROUP BY GROUPING SETS ((eight), (eight))', 'qsketch_agg(DISTINCT k) FROM g_scan GROUP BY eight', 'qsketch_agg(k ORDER BY w) FROM g_scan GROUP BY eight',
 	'qsketch_agg(k), sum(w) FROM g_scan GROUP BY eight', 'qsketch_agg(k) FROM g_parent GROUP BY g', 'qsketch_agg(k) FROM g_scan GROUP BY tableoid',
 	'count(*) FROM g_scan GROUP BY eight', 'qsketch_agg(a.k) FROM g_scan AS a JOIN g_empty AS b USING (k) GROUP BY a.eight']) AS q ORDER BY q;
-DROP TABLE g_scan, g_empty, g_new, g_parent;
-DROP DOMAIN small_day;
+
+-- strings: short, long, compressed, out of line, empty, NULL, behind others; of domains and a column that came late
+CREATE DOMAIN country AS varchar(10) CHECK (value <> 'xx');
+CREATE COLLATION g_blind (provider = icu, locale = 'und', deterministic = false);
+CREATE TABLE g_text (t text, v varchar, c country, y bytea, d text COLLATE "C", far text, k int, w int, blind text COLLATE g_blind, fixed char(4));
+ALTER TABLE g_text ALTER far SET STORAGE EXTERNAL;
+INSERT INTO g_text
+SELECT CASE WHEN r % 9 > 0 THEN 'key ' || r % 100 END, repeat('v', r % 300), 'c' || r % 7, decode(lpad(to_hex(r % 256 * 257), 4, '0'), 'hex'),
+	CASE r % 3 WHEN 0 THEN '' WHEN 1 THEN repeat('compressed ', 1000) || r % 4 ELSE 'd' || r % 5 END,
+	CASE WHEN r % 4 > 0 THEN repeat(md5((r % 3)::text), 100) END, r * 31 % 900, r % 20, CASE WHEN r % 2 > 0 THEN 'A' ELSE 'a' END, 'f' || r % 3
+FROM generate_series(1, 3000) AS r;
+ALTER TABLE g_text ADD late text DEFAULT 'late';
+INSERT INTO g_text (k, w, late) SELECT r, 1, nullif('late' || r % 3, 'late2') FROM generate_series(1, 50) AS r;
+VACUUM ANALYZE g_text;
+SELECT by, s.* FROM unnest(ARRAY['t', 'v', 'c', 'y', 'd', 'far', 'late']) AS by,
+	LATERAL pg_temp.same(format('SELECT %s AS g, qsketch_agg(k), count(*) FILTER (WHERE w > 7), qtop_agg(w, 3) FROM g_text WHERE w < 19 GROUP BY %1$s', by)) AS s;
+EXPLAIN (COSTS OFF) SELECT t, qsketch_agg(k) FROM g_text GROUP BY t ORDER BY t;
+SELECT t, qsketch_total(qsketch_agg(k)), count(*) FROM g_text WHERE w > 17 GROUP BY t ORDER BY count(*) DESC, t LIMIT 3;
+SET enable_hashagg = off;
+SET enable_sort = off;
+SET work_mem = '64kB';
+SELECT by, s.* FROM unnest(ARRAY['t', 'v', 'd', 'far']) AS by, LATERAL pg_temp.same(format('SELECT %s AS g, qsketch_agg(k), qsets_agg(w, t) FROM g_text GROUP BY %1$s', by)) AS s;
+RESET enable_hashagg;
+RESET enable_sort;
+SET work_mem = '64MB';
+SELECT by, pg_temp.plan_has(format('SELECT qsketch_agg(k) FROM g_text GROUP BY %s', by), 'QSketchScan') AS scanned
+FROM unnest(ARRAY['t', 'blind', 'fixed', 'blind COLLATE "C"', 't || v']) AS by;
+DROP TABLE g_scan, g_empty, g_new, g_parent, g_text;
+DROP COLLATION g_blind;
+DROP DOMAIN small_day, country;

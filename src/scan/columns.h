@@ -79,6 +79,26 @@ ColumnGetInteger(const ColumnPlace *place, KeyKind kind, Relation relation, Heap
 	return true;
 }
 
+/*
+ * A string where it lies, or NULL if the column is NULL.  What is compressed or
+ * out of line is left so.
+ */
+static inline const struct varlena *
+ColumnGetString(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, uint16 length)
+{
+	const char *value;
+	Datum any;
+
+	if (unlikely(place->offset < 0 || !ColumnAtOffset(place, tuple)))
+		return ColumnGetAny(place, relation, tuple, length, &any)
+				   ? (const struct varlena *) DatumGetPointer(any)
+				   : NULL;
+	value = ColumnAt(place, tuple);
+	if (!VARATT_NOT_PAD_BYTE(value))
+		value = (const char *) TYPEALIGN(place->align, value);
+	return (const struct varlena *) value;
+}
+
 /* Have the second-level cache fetch the share of the i-th tuple. */
 static inline void
 FetchAhead(const PageTuples *tuples, int i)

@@ -3,12 +3,12 @@
  *		QSketchScan in the executor.
  *
  * The first tuple asked for runs the whole scan and holds all sketches; there
- * is no second, but with GROUP BY, where each group has one (groups.c).  A column without a key that is not NULL gives NULL.  Under
- * Finalize Aggregate the sketches are partial, of one child or of the pages
- * that this process got, and are given up as soon as they have been merged.
- * Complete ones are kept, so that a rescan (a subquery that depends on an outer
- * row only in what it does with the sketch) costs nothing, until a parameter
- * changes that a condition depends on.
+ * is no second, but with GROUP BY, where each group has one (groups.c).  A column
+ * without a key that is not NULL gives NULL.  Under Finalize Aggregate the
+ * sketches are partial, of one child or of the pages that this process got, and
+ * are given up as soon as they have been merged.  Complete ones are kept, so that
+ * a rescan (a subquery that depends on an outer row only in what it does with the
+ * sketch) costs nothing, until a parameter changes that a condition depends on.
  *
  * src/scan/exec.c
  */

@@ -33,18 +33,18 @@
 
 typedef struct ScanGroup
 {
-	int64 value;
-	bool null;
+	GroupValue value;
 	uint64 sorting; /* the last one that found tuples of it */
 	int place;      /* then, among the groups */
 	struct ScanGroup *next;
+	struct ScanGroup *same_bits; /* another one whose value has these bits */
 	SketchedColumn column[FLEXIBLE_ARRAY_MEMBER];
 } ScanGroup;
 
 typedef struct GroupEntry
 {
-	int64 value;
-	ScanGroup *group;
+	int64 bits;
+	ScanGroup *group; /* the last one that came with these bits */
 	char status;
 } GroupEntry;
 
@@ -60,7 +60,7 @@ hash_value(int64 value)
 #define SH_PREFIX               groupmap
 #define SH_ELEMENT_TYPE         GroupEntry
 #define SH_KEY_TYPE             int64
-#define SH_KEY                  value
+#define SH_KEY                  bits
 #define SH_HASH_KEY(table, key) hash_value(key)
 #define SH_EQUAL(table, a, b)   ((a) == (b))
 #define SH_SCOPE                static inline
@@ -175,14 +175,13 @@ has_room(ScanGroups *groups)
 }
 
 static ScanGroup *
-create_group(ScanGroups *groups, bool null, int64 value)
+create_group(ScanGroups *groups, const GroupValue *value)
 {
 	ScanGroup *group = MemoryContextAllocZero(
 		groups->context, offsetof(ScanGroup, column) + groups->count * sizeof(SketchedColumn));
 	int i;
 
-	group->value = value;
-	group->null = null;
+	GroupKeep(&group->value, value, groups->context);
 	memcpy(group->column, groups->model, groups->count * sizeof(SketchedColumn));
 	for (i = 0; i < groups->count; i++)
 		group->column[i].family->start(&group->column[i], groups->context, false);
@@ -199,56 +198,72 @@ create_group(ScanGroups *groups, bool null, int64 value)
 
 /* The group of NULLs, or NULL if there is none and no memory for it. */
 static ScanGroup *
-find_null(ScanGroups *groups)
+find_null(ScanGroups *groups, const GroupValue *value)
 {
 	if (groups->null_group == NULL && has_room(groups))
-		groups->null_group = create_group(groups, true, 0);
+		groups->null_group = create_group(groups, value);
 	return groups->null_group;
 }
 
 /* Likewise that of a value. */
 static ScanGroup *
-find_value(ScanGroups *groups, int64 value)
+find_value(ScanGroups *groups, const GroupValue *value)
 {
-	GroupEntry *entry = groupmap_lookup(groups->map, value);
+	GroupEntry *entry = groupmap_lookup(groups->map, value->bits);
+	ScanGroup *group = entry ? entry->group : NULL;
 	bool found;
 
-	if (entry)
-		return entry->group;
-	if (!has_room(groups))
-		return NULL;
-	entry = groupmap_insert(groups->map, value, &found);
-	entry->group = create_group(groups, false, value);
-	return entry->group;
+	while (group && !GroupSame(&group->value, value))
+		group = group->same_bits;
+	if (group || !has_room(groups))
+		return group;
+	group = create_group(groups, value);
+	entry = groupmap_insert(groups->map, value->bits, &found);
+	group->same_bits = found ? entry->group : NULL;
+	entry->group = group;
+	return group;
 }
 
 static void
-spill(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool null, int64 value)
+spill(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, const GroupValue *value)
 {
-	uint64 hash = null ? 0 : hash_bytes_extended((const unsigned char *) &value, sizeof(value), 0);
-
-	ScanSpillPut(groups->spill, hash, tuple, length);
+	ScanSpillPut(groups->spill, GroupSpillHash(value), tuple, length);
 	groups->spilled++;
 	groups->complete = false;
+}
+
+static inline void
+read_value(const ScanGroups *groups, HeapTupleHeader tuple, uint16 length, GroupValue *value)
+{
+	Relation relation = groups->rows->relation;
+
+	if (groups->kind == KEY_BYTES)
+	{
+		GroupReadString(&groups->place, relation, tuple, length, value);
+		return;
+	}
+	value->string = NULL;
+	value->copied = false;
+	value->bits = 0;
+	value->null =
+		!ColumnGetInteger(&groups->place, groups->kind, relation, tuple, length, &value->bits);
 }
 
 /* The group of a tuple, or NULL; if it is wanted then, it is spilled. */
 static inline ScanGroup *
 group_of(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
 {
-	ScanGroup *recent = groups->recent;
-	int64 value = 0;
-	bool null = !ColumnGetInteger(&groups->place, groups->kind, groups->rows->relation, tuple,
-								  length, &value);
-	ScanGroup *group;
+	ScanGroup *group = groups->recent;
+	GroupValue value;
 
-	if (recent && recent->value == value && recent->null == null)
-		return recent;
-	group = null ? find_null(groups) : find_value(groups, value);
+	read_value(groups, tuple, length, &value);
+	if (group == NULL || !GroupSame(&group->value, &value))
+		group = value.null ? find_null(groups, &value) : find_value(groups, &value);
 	if (group)
 		groups->recent = group;
 	else if (wanted)
-		spill(groups, tuple, length, null, value);
+		spill(groups, tuple, length, &value);
+	GroupReadEnd(&value);
 	return group;
 }
 
@@ -364,20 +379,6 @@ ScanGroupsFlush(ScanGroups *groups)
 	return counts;
 }
 
-static Datum
-value_of(const ScanGroups *groups, const ScanGroup *group)
-{
-	switch (groups->kind)
-	{
-		case KEY_INT2:
-			return Int16GetDatum((int16) group->value);
-		case KEY_INT4:
-			return Int32GetDatum((int32) group->value);
-		default:
-			return Int64GetDatum(group->value);
-	}
-}
-
 /* The aggregates of the next group, and behind them its value; false: no more in this turn. */
 bool
 ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
@@ -391,8 +392,8 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	for (i = 0; i < groups->count; i++)
 		slot->tts_values[i] = SketchedColumnResult(&group->column[i], &slot->tts_isnull[i]);
-	slot->tts_values[groups->count] = value_of(groups, group);
-	slot->tts_isnull[groups->count] = group->null;
+	slot->tts_values[groups->count] = GroupDatum(&group->value, groups->kind);
+	slot->tts_isnull[groups->count] = group->value.null;
 	ExecStoreVirtualTuple(slot);
 	return true;
 }

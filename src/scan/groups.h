@@ -4,6 +4,7 @@
  *
  *	groups_plan.c	which GROUP BY can be done, and what it costs
  *	groups.c		the groups, each with states of its own
+ *	groups_value.c	what they are told apart by
  *	spill.c			rows of groups that wait in files for their turn
  *
  * src/scan/groups.h
@@ -13,10 +14,35 @@
 
 #include "scan/conditions.h"
 
+/* groups_value.c: the value that rows are grouped by, its bits equal if it is. */
+typedef struct GroupValue
+{
+	int64 bits; /* the integer, or the hash of the string */
+	bool null;
+	bool copied; /* the string is not where it was */
+	const struct varlena *string;
+} GroupValue;
+
+extern void GroupReadString(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple,
+							uint16 length, GroupValue *value);
+extern void GroupReadEnd(GroupValue *value);
+extern bool GroupSameString(const GroupValue *a, const GroupValue *b);
+extern void GroupKeep(GroupValue *kept, const GroupValue *value, MemoryContext context);
+extern uint64 GroupSpillHash(const GroupValue *value);
+extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
+
+/* Are they equal?  Those of a column are all strings or none. */
+static inline bool
+GroupSame(const GroupValue *a, const GroupValue *b)
+{
+	return a->bits == b->bits && a->null == b->null && (a->string == NULL || GroupSameString(a, b));
+}
+
 /* groups_plan.c: what a query groups by. */
 typedef struct GroupingPlan
 {
 	Var *column;
+	KeyKind kind; /* of its values */
 	double groups;
 	double bytes; /* of each group, as far as the planner knows */
 } GroupingPlan;

@@ -2,8 +2,8 @@
  * groups_plan.c
  *		Which GROUP BY a column scan can do, and what it costs.
  *
- * One plain column of integers, dates or timestamps, whose values are equal if
- * their bits are.  All else is left to the ordinary plan, and so are the rows of
+ * One plain column of integers, dates, timestamps or strings, whose values are
+ * equal if their bits are.  All else is left to the ordinary plan, and so are the rows of
  * several tables and parallel plans.
  *
  * src/scan/groups_plan.c
@@ -29,11 +29,12 @@
  * in cpu_operator_cost, and in cpu_tuple_cost making a group and returning it;
  * measured against HashAggregate.
  */
-#define FIND_SHARE  0.5
-#define PUT_SHARE   0.5
-#define GROUP_SHARE 1
+#define FIND_SHARE        0.5
+#define FIND_STRING_SHARE 1
+#define PUT_SHARE         0.5
+#define GROUP_SHARE       1
 
-/* How the column's values are read; false: not as integers. */
+/* How the column's values are read; false: not as integers or bytes. */
 bool
 ScanGroupingKind(const Var *column, KeyKind *kind)
 {
@@ -51,19 +52,39 @@ ScanGroupingKind(const Var *column, KeyKind *kind)
 		case TIMESTAMPTZOID:
 			*kind = KEY_INT8;
 			return true;
+		case TEXTOID:
+		case VARCHAROID:
+		case BYTEAOID:
+			*kind = KEY_BYTES;
+			return !OidIsValid(column->varcollid) ||
+				   get_collation_isdeterministic(column->varcollid);
 		default:
 			return false;
 	}
 }
 
+/* Bytes of a string, as far as is known. */
+static int32
+string_width(PlannerInfo *root, const Var *column)
+{
+	Oid table = planner_rt_fetch(column->varno, root)->relid;
+	int32 width = get_attavgwidth(table, column->varattno);
+
+	return width > 0 ? width : get_typavgwidth(column->vartype, column->vartypmod);
+}
+
 /* Bytes of a group, as a hash aggregate asks the transition functions for them. */
 static double
-group_bytes(PlannerInfo *root, int aggregates)
+group_bytes(PlannerInfo *root, const Var *column, KeyKind kind)
 {
+	int aggregates = list_length(root->aggtransinfos);
 	AggClauseCosts costs = { 0 };
+	Size width = sizeof(int64);
 
 	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
-	return (double) hash_agg_entry_size(aggregates, sizeof(int64), costs.transitionSpace) +
+	if (kind == KEY_BYTES)
+		width += (Size) string_width(root, column);
+	return (double) hash_agg_entry_size(aggregates, width, costs.transitionSpace) +
 		   aggregates * sizeof(SketchedColumn);
 }
 
@@ -81,12 +102,13 @@ ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan)
 		get_sortgroupclause_expr(linitial_node(SortGroupClause, clauses), root->processed_tlist);
 	if (!IsA(column, Var) || ((Var *) column)->varattno <= 0 ||
 		((Var *) column)->varno != input->relid || !ScanGroupingKind((Var *) column, &kind))
-		return ScanRefuse("GROUP BY of what is no column of integers or dates");
+		return ScanRefuse("GROUP BY of what is no column of integers, dates or text");
 	if (planner_rt_fetch(input->relid, root)->inh)
 		return ScanRefuse("GROUP BY over several tables");
 	plan->column = (Var *) column;
 	plan->groups = Max(1, estimate_num_groups(root, list_make1(column), input->rows, NULL, NULL));
-	plan->bytes = group_bytes(root, list_length(root->aggtransinfos));
+	plan->kind = kind;
+	plan->bytes = group_bytes(root, plan->column, kind);
 	return true;
 }
 
@@ -106,7 +128,8 @@ spill_cost(const GroupingPlan *plan, RelOptInfo *table, double rows)
 void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path)
 {
-	Cost start = table->rows * (FIND_SHARE + PUT_SHARE * aggregates) * cpu_operator_cost +
+	double find = plan->kind == KEY_BYTES ? FIND_STRING_SHARE : FIND_SHARE;
+	Cost start = table->rows * (find + PUT_SHARE * aggregates) * cpu_operator_cost +
 				 spill_cost(plan, table, table->rows);
 	Cost returning = plan->groups * (GROUP_SHARE * cpu_tuple_cost);
 

@@ -96,27 +96,6 @@ is_in_list(const ScanCondition *condition, ValueKind kind, Relation relation, He
 		   has_number(condition->number, condition->count, number) != condition->negated;
 }
 
-/*
- * A string where it lies, or NULL if the column is NULL.  What is compressed or
- * out of line is left so: its length is known all the same.
- */
-static const struct varlena *
-get_string(const ScanCondition *condition, Relation relation, HeapTupleHeader tuple, uint16 length)
-{
-	const ColumnPlace *place = &condition->place;
-	const char *value;
-	Datum any;
-
-	if (unlikely(place->offset < 0 || !ColumnAtOffset(place, tuple)))
-		return ColumnGetAny(place, relation, tuple, length, &any)
-				   ? (const struct varlena *) DatumGetPointer(any)
-				   : NULL;
-	value = ColumnAt(place, tuple);
-	if (!VARATT_NOT_PAD_BYTE(value))
-		value = (const char *) TYPEALIGN(place->align, value);
-	return (const struct varlena *) value;
-}
-
 static bool
 is_one_of(const ScanCondition *condition, const struct varlena *value)
 {
@@ -142,7 +121,7 @@ static pg_attribute_always_inline bool
 is_string(const ScanCondition *condition, ValueKind kind, Relation relation, HeapTupleHeader tuple,
 		  uint16 length)
 {
-	const struct varlena *value = get_string(condition, relation, tuple, length);
+	const struct varlena *value = ColumnGetString(&condition->place, relation, tuple, length);
 
 	return value && is_one_of(condition, value) != condition->negated;
 }
