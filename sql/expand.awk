@@ -1,9 +1,9 @@
 # Makes the install script from the families' SQL: repeats the lines between
 #	--@ each NAME value...
 #	--@ end
-# for each value, with @NAME@ replaced by it, and replaces @NAME@ by the value in
-# all lines that follow
-#	--@ let NAME value
+# for each value, with @NAME@ replaced by it, and replaces @NAME@ by the value, or
+# all of them, in all lines that follow
+#	--@ let NAME value...
 # and puts in a file of the same folder, with @NAME@ replaced by the value, for
 #	--@ use FILE NAME=value...
 # @VERSION@ is the version that "awk -v VERSION=..." names.
@@ -14,9 +14,10 @@ BEGIN { constant["@VERSION@"] = VERSION }
 		print line }
 	if (got < 0) { print "cannot read " path >"/dev/stderr"; exit 1 }
 	close(path); next }
-/^--@ let / { constant["@" $3 "@"] = $4
+/^--@ let / { name = "@" $3 "@"; sub(/^--@ let [^ ]+ /, ""); constant[name] = $0
 	next }
 /^--@ each / { name = "@" $3 "@"; n = 0; lines = 0
+	for (c in constant) gsub(c, constant[c])
 	for (i = 4; i <= NF; i++) value[++n] = $i
 	next }
 /^--@ end/ { for (v = 1; v <= n; v++)

@@ -88,7 +88,7 @@ COMMENT ON AGGREGATE pbf_merge_agg(pbf) IS 'filter of the rows of all filters';
 -- Where rows have no ids, draws are taken from random numbers.
 --
 
---@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
+--@ each KEY @KEYS@ @AGGREGATED@ oid anyelement
 CREATE FUNCTION pbf_agg_trans(pbf, @KEY@, pbf) RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_agg_trans' LANGUAGE C VOLATILE PARALLEL SAFE
 	SUPPORT pbf_support;
@@ -126,6 +126,8 @@ CREATE AGGREGATE pbf_count_agg(@KEY@, count bigint, template pbf) (
 );
 COMMENT ON AGGREGATE pbf_count_agg(@KEY@, bigint, pbf) IS 'filter of keys that came so often each';
 
+--@ end
+--@ each KEY @KEYS@ anyelement
 CREATE FUNCTION pbf_estimate(pbf, key @KEY@, method text DEFAULT 'corrected')
 	RETURNS double precision
 	AS 'MODULE_PATHNAME', 'pbf_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -153,7 +155,7 @@ COMMENT ON FUNCTION pbf_add(pbf, @KEY@, bigint) IS 'filter with a row added, unl
 -- Batches of keys, and of any other type, as for sketches.
 --
 
---@ each KEY smallint integer bigint text varchar bpchar "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean
+--@ each KEY @KEYS@ varchar bpchar
 CREATE FUNCTION pbf_estimate(pbf, keys @KEY@[], method text DEFAULT 'corrected')
 	RETURNS double precision[]
 	AS 'MODULE_PATHNAME', 'pbf_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -110,7 +110,7 @@ CREATE AGGREGATE qsets_merge_agg(qsets) (
 );
 COMMENT ON AGGREGATE qsets_merge_agg(qsets) IS 'union of collections, set by set';
 
---@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
+--@ each KEY @KEYS@ @AGGREGATED@ oid anyelement
 -- COST: two lookups, without which the planner takes many workers for cheaper than QSketchScan
 CREATE FUNCTION qsets_agg_trans(qsets, bigint, @KEY@) RETURNS qsets
 	AS 'MODULE_PATHNAME', 'qsets_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10

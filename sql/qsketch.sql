@@ -165,11 +165,18 @@ COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sk
 --
 -- Functions of sketch and key.  Declared for each type of keys by itself, and
 -- polymorphic for all others: unknown literals resolve to text, and systems
--- that push aggregates down (Citus, postgres_fdw) want concrete types.  The
--- build repeats what stands between the marks for each type.
+-- that push aggregates down (Citus) want concrete types.  Therefore aggregates
+-- are declared for more types than functions that look keys up, which go
+-- anywhere as they are: those of PostgreSQL that hash and that tables have, but
+-- not those that become text anyway (varchar, char(n), name); nor arrays, of
+-- which smallint[], if not declared, would be integer[] as well as bigint[], and
+-- so ambiguous.
+-- The build repeats what stands between the marks for each type.
 --
 
---@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
+--@ let KEYS smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean
+--@ let AGGREGATED interval time timetz jsonb macaddr macaddr8 pg_lsn int4range int8range numrange tsrange tstzrange daterange
+--@ each KEY @KEYS@ @AGGREGATED@ oid anyelement
 CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT qsketch_support;
@@ -190,6 +197,9 @@ CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint, qsketch) RETURNS qsket
 	SUPPORT qsketch_support;
 COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint, qsketch) IS 'aggregate support';
 
+--@ end
+-- Only windows call these, which tell of what type their arguments are.
+--@ each KEY @KEYS@ anyelement
 CREATE FUNCTION qsketch_agg_inverse(qsketch, @KEY@) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_agg_inverse(qsketch, @KEY@) IS 'aggregate support';
@@ -206,6 +216,8 @@ CREATE FUNCTION qsketch_agg_inverse(qsketch, @KEY@, bigint, qsketch) RETURNS qsk
 	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_agg_inverse(qsketch, @KEY@, bigint, qsketch) IS 'aggregate support';
 
+--@ end
+--@ each KEY @KEYS@ @AGGREGATED@ oid anyelement
 CREATE AGGREGATE qsketch_agg(@KEY@) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
 	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
@@ -247,6 +259,8 @@ CREATE AGGREGATE qsketch_agg(@KEY@, weight bigint, template qsketch) (
 COMMENT ON AGGREGATE qsketch_agg(@KEY@, bigint, qsketch)
 	IS 'sketch of weighted keys with the parameters of a template';
 
+--@ end
+--@ each KEY @KEYS@ anyelement
 CREATE FUNCTION qsketch_estimate(qsketch, key @KEY@) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsketch_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate(qsketch, @KEY@) IS 'upper bound of the total weight of a key';
@@ -290,7 +304,7 @@ COMMENT ON FUNCTION qsketch_remove(qsketch, @KEY@, bigint) IS 'sketch with a wei
 -- qsketch_estimate_key takes an array as one key.
 --
 
---@ each KEY smallint integer bigint text varchar bpchar "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean
+--@ each KEY @KEYS@ varchar bpchar
 CREATE FUNCTION qsketch_estimate(qsketch, keys @KEY@[]) RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'qsketch_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate(qsketch, @KEY@[]) IS 'estimate of each key of an array';

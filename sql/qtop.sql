@@ -82,10 +82,12 @@ CREATE AGGREGATE qtop_merge_agg(qtop) (
 COMMENT ON AGGREGATE qtop_merge_agg(qtop) IS 'most frequent keys of all lists';
 
 --
--- Functions of keys, for each type of keys as those of sketches
+-- Functions of keys, for each type of keys as those of sketches; but for oid,
+-- which regclass and its like would become: as numbers, though keys are kept as
+-- text.
 --
 
---@ each KEY smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean anyelement
+--@ each KEY @KEYS@ @AGGREGATED@ anyelement
 CREATE FUNCTION qtop_agg_trans(qtop, @KEY@, integer) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT qtop_support;
@@ -111,6 +113,8 @@ CREATE AGGREGATE qtop_agg(@KEY@, n integer, template qsketch) (
 COMMENT ON AGGREGATE qtop_agg(@KEY@, integer, qsketch)
 	IS 'the n most frequent keys, with a sketch of all that has the parameters of a template';
 
+--@ end
+--@ each KEY @KEYS@ anyelement
 CREATE FUNCTION qtop_has(qtop, key @KEY@) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qtop_has' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_has(qtop, @KEY@) IS 'is a key among the candidates?';

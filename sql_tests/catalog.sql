@@ -30,7 +30,7 @@ SELECT name AS without_declared_library FROM function WHERE prokind = 'f' AND pr
 SELECT qsketch_version() = extversion AS own, qsketch_version() = qsketch_version('0.1.0') AS older
 FROM pg_extension WHERE extname = 'qsketch';
 
--- every type of keys has every function, and every form of the aggregate
+-- every type of keys has every form of the aggregates, and every function or none
 SELECT key, count(*) FILTER (WHERE proname = 'qsketch_agg') AS agg,
 	count(*) FILTER (WHERE proname = 'qsketch_add') AS add,
 	count(*) FILTER (WHERE proname = 'qsketch_remove') AS remove,

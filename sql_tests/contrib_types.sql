@@ -8,6 +8,8 @@
 \getenv dir PG_ABS_SRCDIR
 \set file :dir '/sql/include/templates.psql'
 \i :file
+\set file :dir '/sql/include/resolution.psql'
+\i :file
 \set ECHO all
 SELECT count(*) = 6 AS contrib FROM pg_available_extensions
 WHERE name IN ('citext', 'ltree', 'hstore', 'isn', 'seg', 'cube') \gset
@@ -28,7 +30,21 @@ FROM pg_cast AS c JOIN pg_type AS s ON s.oid = castsource JOIN pg_type AS t ON t
 WHERE castmethod = 'b' AND castcontext = 'i'
 	AND EXISTS (SELECT FROM pg_opclass AS o WHERE opcintype = s.oid AND opcdefault)
 	AND EXISTS (SELECT FROM pg_proc WHERE proname = 'qsketch_agg' AND proargtypes[0] = t.oid)
+	AND NOT EXISTS (SELECT FROM pg_proc WHERE proname = 'qsketch_agg' AND proargtypes[0] = s.oid)
 ORDER BY 1, 2;
+
+-- which key all aggregates take each type for: the concrete ones that are there for pushdown change nothing
+CREATE TEMP TABLE type AS
+SELECT t.oid::regtype::text AS name, pg_temp.key_types_of(format('(SELECT NULL::%s AS k, 1 AS w) AS t', t.oid::regtype)) AS now
+FROM pg_type AS t JOIN pg_depend ON objid = t.oid JOIN pg_extension AS e ON e.oid = refobjid
+WHERE classid = 'pg_type'::regclass AND refclassid = 'pg_extension'::regclass AND deptype = 'e' AND typtype = 'b'
+	AND extname IN ('citext', 'ltree', 'hstore', 'isn', 'seg', 'cube');
+BEGIN;
+SELECT pg_temp.hide() > 0 AS hidden;
+SELECT now, bool_and(now = pg_temp.key_types_of(format('(SELECT NULL::%s AS k, 1 AS w) AS t', name))) AS same,
+	string_agg(name, ' ' ORDER BY name COLLATE "C") AS types FROM type GROUP BY now ORDER BY now COLLATE "C";
+ROLLBACK;
+DROP TABLE type;
 
 -- a and b are equal, c is another key
 CREATE TEMP TABLE sample (n serial, type text, a text, b text, c text);

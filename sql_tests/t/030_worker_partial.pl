@@ -56,6 +56,42 @@ same('integers', 'bigint, bigint', 'i, n', 'ROW(i::bigint, n)');
 same('dates', 'date, bigint', 'd, n', 'ROW(d, n)');
 same('text under a collation', 'text, bigint', 'w COLLATE "POSIX", n', 'ROW(w COLLATE "POSIX", n)');
 
+# All types that are declared so that they can be asked for in this way, in all families.
+$node->safe_psql('postgres', q{
+	CREATE TABLE types AS SELECT x::bigint AS n, x * interval '1 min' AS iv, time '00:00' + x * interval '1 min' AS ti,
+		(time '00:00' + x * interval '1 min')::timetz AS tt, jsonb_build_object('x', x) AS j,
+		('08:00:2b:01:02:' || x % 90 + 10)::macaddr AS ma, ('08:00:2b:01:02:03:04:' || x % 90 + 10)::macaddr8 AS m8,
+		'0/0'::pg_lsn + x::numeric AS ls, int4range(x, x + 5) AS ir, int8range(x, x + 5) AS br, numrange(x / 8.0, x) AS nr,
+		tsrange('2026-01-01', timestamp '2026-01-02' + x * interval '1 h') AS tr,
+		tstzrange('2026-01-01 00:00+0', timestamptz '2026-01-02 00:00+0' + x * interval '1 h') AS zr,
+		daterange(date '2026-01-01', date '2026-01-02' + x) AS dr, x::oid AS o
+	FROM (SELECT i % 997 AS x FROM generate_series(1, 2000) AS i) AS s
+});
+foreach my $column (split /\n/, $node->safe_psql('postgres',
+	q{SELECT attname || ':' || atttypid::regtype FROM pg_attribute WHERE attrelid = 'types'::regclass AND attnum > 1}))
+{
+	my ($key, $type) = split /:/, $column;
+
+	same($type, $type, $key, $key, 'types');
+	same("$type and weight", "$type, bigint", "$key, n", "ROW($key, n)", 'types');
+	same("$type and template", "$type, qsketch", "$key, $new", "ROW($key, $new)", 'types');
+	same("$type, weight and template", "$type, bigint, qsketch", "$key, n, $new", "ROW($key, n, $new)", 'types');
+	foreach my $other ([ 'pbf_row_agg', "$type, bigint, pbf", "$key, n, pbf_new(2000, 10)", 'pbf' ],
+		[ 'pbf_agg', "$type, pbf", "$key, pbf_new_bloom(2000)", 'pbf' ],
+		[ 'pbf_count_agg', "$type, bigint, pbf", "$key, n, pbf_new_bloom(2000)", 'pbf' ],
+		[ 'qsets_agg', "bigint, $type", "n, $key", 'qsets' ],
+		[ 'qtop_agg', "$type, integer", "$key, 5", 'qtop' ],
+		[ 'qtop_agg', "$type, integer, qsketch", "$key, 5, $new", 'qtop' ])
+	{
+		my ($name, $types, $arguments, $result) = @$other;
+
+		next if $name eq 'qtop_agg' && $type eq 'oid';
+		my ($ret, $out, $err) = $node->psql('postgres', "SELECT
+			worker_partial('$name($types)'::regprocedure, ROW($arguments))::$result = $name($arguments) FROM types");
+		is($out, 't', "$name($types)") or diag($err);
+	}
+}
+
 # Keys that are rows themselves are no rows of arguments; polymorphic keys need
 # an expression that such a caller does not give.
 my ($ret, $out, $err) = $node->psql('postgres',

@@ -54,7 +54,11 @@ same_equality(Oid a, Oid b)
 		   lookup_type_cache(b, TYPECACHE_EQ_OPR)->eq_opr;
 }
 
-/* The key's own type where its equality is not that of the declared one, which is given back otherwise. */
+/*
+ * The key's own type where its equality is not that of the declared one, which is
+ * given back otherwise.  An integer under a cast to oid was meant to be one, since
+ * our functions take integers: it is what the planner left of integer::regclass.
+ */
 Oid
 KeyTypeOfExpr(Oid declared, const Node *expr)
 {
@@ -65,7 +69,8 @@ KeyTypeOfExpr(Oid declared, const Node *expr)
 		cast->resulttype != declared)
 		return declared;
 	own = getBaseType(exprType((Node *) cast->arg));
-	if (own == declared || !IsBinaryCoercible(own, declared) || same_equality(own, declared))
+	if (own == declared || own == INT4OID || !IsBinaryCoercible(own, declared) ||
+		same_equality(own, declared))
 		return declared;
 	return own;
 }
