@@ -34,6 +34,9 @@
 #define PUT_SHARE         0.5
 #define GROUP_SHARE       1
 
+/* How many times as large as the limit groups may get that the planner thought small. */
+#define MOST_GROWTH 8
+
 /* How the column's values are read; false: not as integers or bytes. */
 bool
 ScanGroupingKind(const Var *column, KeyKind *kind)
@@ -156,7 +159,12 @@ ScanGroupingPrivate(const GroupingPlan *plan)
 							   makeFloat(psprintf("%.0f", plan->rows)));
 }
 
-/* Bytes of a group, fewer if it is asked for once and all of its keys can wait for that. */
+/*
+ * Bytes of a group, fewer if it is asked for once and all of its keys can wait for
+ * that.  How many these are is an estimate; so that a bad one cannot let all groups
+ * grow to any multiple of the limit, they are never taken for less than a share of
+ * what they may become.
+ */
 double
 ScanGroupingBytes(const Node *private, const SketchedColumn *column, int count, bool once)
 {
@@ -174,5 +182,5 @@ ScanGroupingBytes(const Node *private, const SketchedColumn *column, int count, 
 			return planned;
 		bytes += waiting;
 	}
-	return once ? Min(bytes, planned) : planned;
+	return once ? Min(Max(bytes, planned / MOST_GROWTH), planned) : planned;
 }
