@@ -37,7 +37,7 @@ ORDER BY 1, 2;
 CREATE TEMP TABLE type AS
 SELECT t.oid::regtype::text AS name, pg_temp.key_types_of(format('(SELECT NULL::%s AS k, 1 AS w) AS t', t.oid::regtype)) AS now
 FROM pg_type AS t JOIN pg_depend ON objid = t.oid JOIN pg_extension AS e ON e.oid = refobjid
-WHERE classid = 'pg_type'::regclass AND refclassid = 'pg_extension'::regclass AND deptype = 'e' AND typtype = 'b'
+WHERE classid = 'pg_type'::regclass AND refclassid = 'pg_extension'::regclass AND deptype = 'e' AND typtype = 'b' AND typcategory <> 'A'
 	AND extname IN ('citext', 'ltree', 'hstore', 'isn', 'seg', 'cube');
 BEGIN;
 SELECT pg_temp.hide() > 0 AS hidden;
