@@ -44,7 +44,9 @@ FROM (SELECT call, pg_temp.made(call, false, 0) AS ordinary, pg_temp.made(call, 
 SELECT call, pg_temp.plan_has(format('SELECT %s FROM t_scan', call), 'QSketchScan') AS scanned
 FROM unnest(ARRAY['qtop_agg(t, 10)', 'qtop_agg(x, 10)', 'qtop_agg(i + 1, 10)', 'qtop_agg(i, i)', 'qtop_agg(i, 0)', 'qtop_agg(i, NULL)',
 	'qtop_agg(i, 10, NULL)', 'qtop_agg(i, 10) FILTER (WHERE i > 3)', 'qtop_agg(DISTINCT i, 10)', 'qtop_agg(i, 10), qsketch_agg(t)']) AS call ORDER BY call;
+SET max_parallel_workers_per_gather = 0; -- else a worker may be the first to say it, with a CONTEXT
 SELECT qtop_agg(i, 0) FROM t_scan;
+RESET max_parallel_workers_per_gather;
 SELECT qtop_agg(i, 10) IS NULL AS "null" FROM t_scan WHERE false;
 TRUNCATE t_scan;
 SELECT qtop_agg(i, 10) IS NULL AS "null" FROM t_scan;
