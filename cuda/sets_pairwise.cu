@@ -5,10 +5,9 @@
  * Section 3 of the paper; what it measured, and what the inverted index and the
  * product of bits are compared with.  Nothing chooses them by itself.
  *
- *	merge			IP		a pair's merge path cut into pieces, each merged in
- *							shared memory by all warps of a block (sets_merge.cuh)
+ *	merge			IP		along a pair's merge path (sets_merge.cu)
  *	search			OBS		each element of the smaller set searched in the larger
- *	merge_search	IP-OBS	the search within a piece
+ *	merge_search	IP-OBS	the path cut into pieces, and the search within these
  *	merge_hash		IP-HI	a hash table of the piece's part of one set
  *	hash, bitmap	HI, BI	in sets_probe.cu (all bitmaps resident: sets_product.cu)
  *
@@ -19,8 +18,9 @@
  *
  * cuda/sets_pairwise.cu
  */
-#include "sets_merge.cuh"
+#include "sets_pairwise.cuh"
 
+#define WARPS (THREADS / 32)
 #define SLOTS 8192 /* of a piece's hash table: at most half of them are taken */
 #define PIECE 3328
 #define CUTS  (2 * WARPS) /* found at a time */
@@ -51,43 +51,11 @@ struct cuts
 };
 
 /* Both parts of a piece, in shared memory: a's, then b's; a match at a cut makes one more. */
-template <int Method> struct piece
+struct piece
 {
-	static const uint32_t size = PIECE;
 	uint32_t element[PIECE + 1];
 	cuts cut;
 };
-
-template <> struct piece<QI_MERGE>
-{
-	static const uint32_t size = MERGE_PIECE;
-	merging merge;
-	cuts cut;
-};
-
-/* As qi_path_cut(), by a warp: 32 places looked at in each round, not one after another. */
-__device__ void
-cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t *y)
-{
-	uint64_t low = diagonal > b.count ? diagonal - b.count : 0;
-	uint64_t high = diagonal < a.count ? diagonal : a.count;
-
-	while (low < high)
-	{
-		uint64_t step = (high - low + 31) / 32;
-		uint64_t at = low + qs_lane() * step;
-		bool before = at < high && a.element[at] <= b.element[diagonal - at - 1];
-		uint32_t lanes = __popc(__ballot_sync(QS_ALL_LANES, before));
-
-		/* the last place that is before, and the first that is not */
-		high = lanes < 32 && low + lanes * step < high ? low + lanes * step : high;
-		low = lanes > 0 ? low + (lanes - 1) * step + 1 : low;
-	}
-	*x = low;
-	*y = diagonal - low;
-	if (*x > 0 && *y < b.count && a.element[*x - 1] == b.element[*y])
-		(*y)++;
-}
 
 /* A part of a pair's path, from diagonal to diagonal, in pieces of the same size. */
 struct part
@@ -107,6 +75,8 @@ find_cuts(cuts *c, const set &a, const set &b, const part &p, uint32_t first, ui
 		cut_by_warp(a, b, p.from + (p.to - p.from) * (first + i) / p.pieces, &x, &y);
 		if (qs_lane() == 0)
 		{
+			/* as qi_path_cut(): an element that both have goes to one piece */
+			y += x > 0 && y < b.count && a.element[x - 1] == b.element[y];
 			c->x[i] = x;
 			c->y[i] = y;
 		}
@@ -114,9 +84,8 @@ find_cuts(cuts *c, const set &a, const set &b, const part &p, uint32_t first, ui
 	__syncthreads();
 }
 
-template <int Method>
 __device__ void
-load_piece(piece<Method> *s, const set &a, const set &b, uint32_t cut, uint32_t *n, uint32_t *m)
+load_piece(piece *s, const set &a, const set &b, uint32_t cut, uint32_t *n, uint32_t *m)
 {
 	*n = (uint32_t) (s->cut.x[cut + 1] - s->cut.x[cut]);
 	*m = (uint32_t) (s->cut.y[cut + 1] - s->cut.y[cut]);
@@ -168,34 +137,26 @@ search_part(const set &small, const set &large, uint64_t from, uint64_t to)
 
 template <int Method>
 __device__ uint32_t
-count_piece(piece<Method> *s, uint32_t *table, const set &a, const set &b, uint32_t cut)
+count_piece(piece *s, uint32_t *table, const set &a, const set &b, uint32_t cut)
 {
-	[[maybe_unused]] uint32_t n, m;
+	uint32_t n, m;
 
-	if constexpr (Method == QI_MERGE)
-		return merge_piece(
-			&s->merge, a.element + s->cut.x[cut], (uint32_t) (s->cut.x[cut + 1] - s->cut.x[cut]),
-			b.element + s->cut.y[cut], (uint32_t) (s->cut.y[cut + 1] - s->cut.y[cut]));
-	else
-	{
-		load_piece(s, a, b, cut, &n, &m);
-		if (Method == QI_MERGE_SEARCH)
-			return search_piece(s->element, n, s->element + n, m);
-		return hash_piece(table, s->element, n, s->element + n, m);
-	}
+	load_piece(s, a, b, cut, &n, &m);
+	if (Method == QI_MERGE_SEARCH)
+		return search_piece(s->element, n, s->element + n, m);
+	return hash_piece(table, s->element, n, s->element + n, m);
 }
 
 /* One of some equal parts of a pair's path. */
 template <int Method>
 __device__ uint32_t
-count_part(piece<Method> *s, uint32_t *table, const set &a, const set &b, uint32_t number,
-		   uint32_t parts)
+count_part(piece *s, uint32_t *table, const set &a, const set &b, uint32_t number, uint32_t parts)
 {
 	uint64_t steps = a.count + b.count;
 	part p = { steps * number / parts, steps * (number + 1) / parts, 0 };
 	uint32_t common = 0;
 
-	p.pieces = (uint32_t) ((p.to - p.from + s->size - 1) / s->size);
+	p.pieces = (uint32_t) ((p.to - p.from + PIECE - 1) / PIECE);
 	for (uint32_t first = 0; first < p.pieces; first += CUTS - 1)
 	{
 		uint32_t count = p.pieces - first < CUTS - 1 ? p.pieces - first : CUTS - 1;
@@ -223,9 +184,9 @@ search_pair(const set &a, const set &b, uint32_t number, uint32_t parts)
 /* Blocks in x share the pairs, blocks in y each of them. */
 template <int Method>
 __global__ void
-__launch_bounds__(THREADS, Method == QI_MERGE ? MERGE_BLOCKS : 1) count_pairs(const pairs p)
+__launch_bounds__(THREADS) count_pairs(const pairs p)
 {
-	__shared__ piece<Method> s;
+	__shared__ piece s;
 	__shared__ uint32_t table[Method == QI_MERGE_HASH ? SLOTS : 1];
 
 	for (uint64_t i = blockIdx.x; i < p.rows * p.columns; i += gridDim.x)
@@ -256,7 +217,7 @@ static qs_status
 launch_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 {
 	uint64_t all = t->rows * t->columns;
-	uint64_t pieces = qs_ceil_div(largest, piece<Method>::size);
+	uint64_t pieces = qs_ceil_div(largest, PIECE);
 	int blocks;
 	dim3 grid;
 
@@ -293,7 +254,7 @@ qi_pairwise_count(qs_cuda *gpu, const qi_pairwise *p, const qi_strip *strip)
 	switch (p->method)
 	{
 		case QI_MERGE:
-			return launch_pairs<QI_MERGE>(gpu, &t, largest);
+			return qi_merge_pairs(gpu, &t, largest);
 		case QI_SEARCH:
 			return launch_pairs<QI_SEARCH>(gpu, &t, largest);
 		case QI_MERGE_SEARCH:

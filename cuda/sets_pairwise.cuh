@@ -71,6 +71,36 @@ find_slot(const uint32_t *table, uint32_t mask, uint32_t element)
 	return table[i] == element;
 }
 
+/*
+ * Where a diagonal meets the merge path of a pair, whose equal elements come a's first:
+ * by a warp, 32 places looked at in each round, not one after another.
+ */
+__device__ __forceinline__ void
+cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t *y)
+{
+	uint64_t low = diagonal > b.count ? diagonal - b.count : 0;
+	uint64_t high = diagonal < a.count ? diagonal : a.count;
+
+	while (low < high)
+	{
+		uint64_t step = (high - low + 31) / 32;
+		uint64_t at = low + qs_lane() * step;
+		bool before = at < high && a.element[at] <= b.element[diagonal - at - 1];
+		uint32_t lanes = __popc(__ballot_sync(QS_ALL_LANES, before));
+
+		/* the last place that is before, and the first that is not */
+		high = lanes < 32 && low + lanes * step < high ? low + lanes * step : high;
+		low = lanes > 0 ? low + (lanes - 1) * step + 1 : low;
+	}
+	*x = low;
+	*y = diagonal - low;
+}
+
+/* ---- sets_merge.cu ---- */
+
+/* The larger sets of a pair have at most so many elements together. */
+extern qs_status qi_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest);
+
 /* ---- sets_probe.cu ---- */
 
 /* A table of each row, which all columns probe. */

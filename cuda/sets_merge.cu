@@ -1,0 +1,262 @@
+/*
+ * sets_merge.cu
+ *		IP, intersect path (paper, section 3): pairs along their merge paths.
+ *
+ * A pair's path is cut into shares of the same number of steps, and each warp goes
+ * along one by itself: blocks of a multiprocessor that wait for one another load
+ * and merge in turns, warps do both at the same time.  A warp has a ring in shared
+ * memory for each side, into which the next elements come 16 bytes at a time, and
+ * takes a piece of the path after the other: its lanes find where their parts of
+ * the piece begin, then each goes along its part, one element a step.
+ *
+ * A step takes the lesser of both heads, of equal ones a's, which is when an element
+ * in common is seen; so nothing is seen twice where parts, pieces or shares meet.
+ * Behind a set's last element stands NOTHING.
+ *
+ * Floor: the elements read once, 4 bytes each.  A step takes 9 instructions and one
+ * read of shared memory, where a warp's 32 meet in some bank 3.5 times on average.
+ * Filling the rings, and finding where 32 parts begin, takes as many again.
+ *
+ * cuda/sets_merge.cu
+ */
+#include <cuda_pipeline.h>
+
+#include "sets_pairwise.cuh"
+
+#define WARPS 4            /* of a block; six such fit a multiprocessor of 228 kB */
+#define STEPS 31           /* of a lane in a piece, */
+#define PIECE (32 * STEPS) /* for which so many elements of each side must be there, and one */
+#define RING  1024
+#define AGAIN 32 /* a ring's first elements stand behind its last ones, too */
+#define QUAD  4  /* elements of 16 bytes */
+
+/* One side of a warp's share. */
+struct side
+{
+	uint32_t *ring;
+	const uint32_t *from; /* the 16-byte boundary before the share's first element; */
+	uint32_t next;        /* from there on: the first element that was not taken, */
+	uint32_t loaded;      /* what has come, in whole quads, */
+	uint32_t end;         /* and where the set, or what the share can need of it, ends */
+};
+
+__device__ __forceinline__ void
+begin_side(side *s, uint32_t *ring, const uint32_t *element, uint64_t count, uint64_t steps)
+{
+	uint32_t skip = (uint32_t) ((uintptr_t) element / sizeof(*element) % QUAD);
+
+	s->ring = ring;
+	s->from = element - skip;
+	s->next = skip;
+	s->loaded = 0;
+	s->end = skip + (uint32_t) (count < steps + 1 ? count : steps + 1);
+}
+
+/* A quad to shared memory, of which so many bytes are read and the others 0. */
+__device__ __forceinline__ void
+bring_quad(uint32_t to, const uint32_t *from, uint32_t bytes)
+{
+	asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes)
+				 : "memory");
+}
+
+/* Fill the ring, as far as it is free; nothing behind the end is read. */
+__device__ __forceinline__ void
+fill_ring(side *s)
+{
+	uint32_t first = s->next / QUAD * QUAD;
+	uint32_t upto = s->end - first < RING ? s->end : first + RING;
+	uint32_t ring = (uint32_t) __cvta_generic_to_shared(s->ring);
+
+	for (uint32_t i = s->loaded + qs_lane() * QUAD; i < upto; i += 32 * QUAD)
+	{
+		uint32_t to = ring + i % RING * sizeof(uint32_t);
+		uint32_t bytes = min(upto - i, QUAD) * sizeof(uint32_t);
+
+		bring_quad(to, s->from + i, bytes);
+		if (i % RING < AGAIN)
+			bring_quad(to + RING * sizeof(uint32_t), s->from + i, bytes);
+	}
+	s->loaded = (upto + QUAD - 1) / QUAD * QUAD;
+}
+
+/* NOTHING behind the end, once a piece may come there. */
+__device__ __forceinline__ void
+end_ring(const side &s)
+{
+	uint32_t at = s.end % RING + qs_lane() * RING;
+
+	if (qs_lane() < 2 && at < RING + AGAIN && s.end - s.next <= PIECE)
+		s.ring[at] = NOTHING;
+}
+
+/* How many of a's next elements are among the first "diagonal" ones of both sides' merged. */
+__device__ __forceinline__ uint32_t
+cut_piece(const side &a, const side &b, uint32_t diagonal)
+{
+	uint32_t n = a.end - a.next, m = b.end - b.next;
+	uint32_t low = diagonal > m ? diagonal - m : 0;
+	uint32_t high = diagonal < n ? diagonal : n;
+
+	while (low < high)
+	{
+		uint32_t middle = (low + high) / 2;
+		bool before =
+			a.ring[(a.next + middle) % RING] <= b.ring[(b.next + diagonal - middle - 1) % RING];
+
+		low = before ? middle + 1 : low;
+		high = before ? high : middle;
+	}
+	return low;
+}
+
+/* Where a lane is: the elements at hand, and where in shared memory they stand. */
+struct heads
+{
+	uint32_t a, b, at_a, at_b;
+};
+
+/*
+ * Take the lesser head, of equal ones a's.  So many instructions are half of those that
+ * the compiler makes of the same.
+ */
+__device__ __forceinline__ void
+take_head(heads &h, uint32_t &common)
+{
+	asm volatile("{ .reg .pred take_a, same;\n"
+				 "  .reg .u32 next;\n"
+				 "  setp.le.u32 take_a, %0, %1;\n"
+				 "  setp.eq.u32 same, %0, %1;\n"
+				 "  @take_a add.u32 %2, %2, 4;\n"
+				 "  @!take_a add.u32 %3, %3, 4;\n"
+				 "  selp.u32 next, %2, %3, take_a;\n"
+				 "  ld.shared.u32 next, [next];\n"
+				 "  @same add.u32 %4, %4, 1;\n"
+				 "  selp.u32 %0, next, %0, take_a;\n"
+				 "  selp.u32 %1, %1, next, take_a; }"
+				 : "+r"(h.a), "+r"(h.b), "+r"(h.at_a), "+r"(h.at_b), "+r"(common)
+				 :
+				 : "memory");
+}
+
+/* A piece of the path, which both sides are behind then; what this lane saw. */
+__device__ __forceinline__ uint32_t
+merge_piece(side *a, side *b, uint32_t steps)
+{
+	uint32_t share = steps == PIECE ? STEPS : (steps + 31) / 32;
+	uint32_t from = min(qs_lane() * share, steps), to = min(from + share, steps);
+	uint32_t cut = cut_piece(*a, *b, from), common = 0;
+	const uint32_t *x = a->ring + (a->next + cut) % RING;
+	const uint32_t *y = b->ring + (b->next + from - cut) % RING;
+	heads h = { *x, *y, (uint32_t) __cvta_generic_to_shared(x),
+				(uint32_t) __cvta_generic_to_shared(y) };
+	uint32_t before = h.at_a;
+
+	if (steps == PIECE)
+	{
+#pragma unroll
+		for (int i = 0; i < STEPS; i++)
+			take_head(h, common);
+	}
+	else
+		for (uint32_t i = from; i < to; i++)
+			take_head(h, common);
+	cut += (h.at_a - before) / sizeof(uint32_t);
+	cut = __shfl_sync(QS_ALL_LANES, cut, 31);
+	a->next += cut;
+	b->next += steps - cut;
+	return common;
+}
+
+/* Where a part of a pair's path begins. */
+__device__ __forceinline__ uint64_t
+cut_path(const set &a, const set &b, uint32_t number, uint32_t parts)
+{
+	uint64_t steps = a.count + b.count;
+
+	return parts > 1 ? steps * number / parts : number * steps;
+}
+
+/* A warp's share of a pair: so many steps from x and y on. */
+__device__ uint32_t
+merge_share(uint32_t *ring, const set &a, uint64_t x, const set &b, uint64_t y, uint64_t steps)
+{
+	uint32_t common = 0;
+	side s, t;
+
+	begin_side(&s, ring, a.element + x, a.count - x, steps);
+	begin_side(&t, ring + RING + AGAIN, b.element + y, b.count - y, steps);
+	while (steps > 0)
+	{
+		uint32_t piece = (uint32_t) (steps < PIECE ? steps : PIECE);
+
+		fill_ring(&s);
+		fill_ring(&t);
+		__pipeline_commit();
+		__pipeline_wait_prior(0);
+		__syncwarp();
+		end_ring(s);
+		end_ring(t);
+		__syncwarp();
+		common += merge_piece(&s, &t, piece);
+		steps -= piece;
+		__syncwarp();
+	}
+	return common;
+}
+
+/* Each warp takes a share, one of "parts" of each pair; warps that make no whole pair have none. */
+__global__ void __launch_bounds__(32 * WARPS) merge_pairs(const pairs p, uint32_t parts)
+{
+	__shared__ __align__(16) uint32_t ring[WARPS][2 * (RING + AGAIN)];
+	uint32_t warp = blockIdx.x * WARPS + threadIdx.x / 32, number = warp % parts;
+	uint32_t at_a_time = gridDim.x * WARPS / parts;
+	uint64_t r = 0, column = warp / parts;
+
+	if (column >= at_a_time)
+		return;
+	for (;; column += at_a_time)
+	{
+		uint64_t row, from, x, y;
+		uint32_t common;
+		set a, b;
+
+		if (column >= p.columns)
+		{
+			r += column / p.columns;
+			column %= p.columns;
+		}
+		if (r >= p.rows)
+			return;
+		row = p.first + r;
+		if (p.tail && column <= row)
+			continue;
+		a = set_of(p.row_offset, p.row_element, row);
+		b = set_of(p.column_offset, p.column_element, column);
+		if (!is_possible(p, a, b, qi_filter_least(&p.filter, a.count)))
+			continue;
+		from = cut_path(a, b, number, parts);
+		cut_by_warp(a, b, from, &x, &y);
+		common = merge_share(ring[threadIdx.x / 32], a, x, b, y,
+							 cut_path(a, b, number + 1, parts) - from);
+		common = __reduce_add_sync(QS_ALL_LANES, common);
+		if (qs_lane() == 0 && common > 0)
+			atomicAdd(&p.count[r * p.width + column], common);
+	}
+}
+
+qs_status
+qi_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
+{
+	uint64_t all = t->rows * t->columns, most = largest / (2 * PIECE), parts;
+	int grid;
+
+	QS_TRY(qs_grid(gpu, merge_pairs, 32 * WARPS, 0, UINT64_MAX, &grid));
+	parts = (uint64_t) grid * WARPS / all;
+	parts = parts < most ? parts : most;
+	/* a share is counted in 32 bits */
+	parts = parts > largest >> 31 ? parts : (largest >> 31) + 1;
+	merge_pairs<<<grid, 32 * WARPS, 0, gpu->stream>>>(*t, (uint32_t) parts);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
+}
