@@ -24,7 +24,7 @@
 struct qi_index
 {
 	uint32_t *start; /* universe + 1 */
-	uint32_t *place; /* elements: where in its list the set of this element stands */
+	uint2 *rest;     /* elements: where in the lists the sets behind its own begin, and end */
 	void *list;      /* elements: sets, of 2 bytes while these suffice, else 4 */
 	bool made;
 };

@@ -3,10 +3,13 @@
  *		The inverted index of a collection: for each element the sets that have it.
  *
  * The elements are sorted by number, stably, so that a list has its sets in
- * ascending order: one radix sort (CUB) of pairs of 4 bytes.  "place" is its
- * permutation the other way round: from an element of a set into its list.
+ * ascending order: one radix sort (CUB) of pairs of 4 bytes.  "rest" is its
+ * permutation the other way round: from an element of a set into its list, where
+ * the sets behind this one begin; with the list's end beside it, so that who wants
+ * only these need not look up the element.
  * Floor: the passes of the sort, each of which reads and writes 16 bytes an
- * element, one for every 8 bits of the universe.
+ * element, one for every 8 bits of the universe; and a sector of 32 written where
+ * each element's 8 bytes of "rest" belong.
  *
  * With the lists the number of elements of each degree is known, by which
  * sets_choice.cu decides what becomes a column of bits.
@@ -43,8 +46,9 @@ __launch_bounds__(QS_BLOCK) number_all(uint32_t *number, uint64_t count)
 /* After the sort: "from" says where each entry of the lists stood. */
 template <typename Set>
 __global__ void
-__launch_bounds__(QS_BLOCK) make_lists(const uint32_t *from, const uint32_t *owner, uint64_t count,
-									   Set *list, uint32_t *place)
+__launch_bounds__(QS_BLOCK)
+	make_lists(const uint32_t *from, const uint32_t *owner, const uint32_t *sorted,
+			   const uint32_t *start, uint64_t count, Set *list, uint2 *rest)
 {
 	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
 
@@ -53,7 +57,7 @@ __launch_bounds__(QS_BLOCK) make_lists(const uint32_t *from, const uint32_t *own
 		uint32_t f = from[i];
 
 		list[i] = (Set) owner[f];
-		place[f] = (uint32_t) i;
+		rest[f] = make_uint2((uint32_t) i + 1, start[sorted[i] + 1]);
 	}
 }
 
@@ -160,18 +164,19 @@ static qs_status
 fill_index(qi_cuda_sets *s, const scratch *t)
 {
 	qs_cuda *gpu = s->gpu;
+	const qi_index *x = &s->index;
 	uint64_t n = s->elements;
 	int grid;
 
 	QS_TRY(qs_grid(gpu, make_lists<uint32_t>, QS_BLOCK, 0, qs_ceil_div(n, QS_BLOCK), &grid));
-	if (qi_short_list(s))
-		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, n,
-													   (uint16_t *) s->index.list, s->index.place);
-	else
-		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, n,
-													   (uint32_t *) s->index.list, s->index.place);
+	find_starts<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->sorted, n, x->start, s->universe);
 	QS_CUDA_LAUNCHED(gpu);
-	find_starts<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->sorted, n, s->index.start, s->universe);
+	if (qi_short_list(s))
+		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, t->sorted, x->start, n,
+													   (uint16_t *) x->list, x->rest);
+	else
+		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, t->sorted, x->start, n,
+													   (uint32_t *) x->list, x->rest);
 	QS_CUDA_LAUNCHED(gpu);
 	return QS_OK;
 }
@@ -214,8 +219,7 @@ alloc_index(qi_cuda_sets *s)
 
 	QS_TRY(qi_device_alloc(s->gpu, &s->bytes, (s->universe + 1) * sizeof(*x->start),
 						   (void **) &x->start));
-	QS_TRY(
-		qi_device_alloc(s->gpu, &s->bytes, s->elements * sizeof(*x->place), (void **) &x->place));
+	QS_TRY(qi_device_alloc(s->gpu, &s->bytes, s->elements * sizeof(*x->rest), (void **) &x->rest));
 	return qi_device_alloc(s->gpu, &s->bytes, list_bytes(s), &x->list);
 }
 
@@ -265,7 +269,7 @@ copy_index(qi_cuda_sets *to, const qi_cuda_sets *from)
 	QS_TRY(alloc_index(to));
 	QS_TRY(qi_peer_copy(to, x->start, from, from->index.start,
 						(from->universe + 1) * sizeof(*x->start)));
-	QS_TRY(qi_peer_copy(to, x->place, from, from->index.place, from->elements * sizeof(*x->place)));
+	QS_TRY(qi_peer_copy(to, x->rest, from, from->index.rest, from->elements * sizeof(*x->rest)));
 	QS_TRY(qi_peer_copy(to, x->list, from, from->index.list, list_bytes(from)));
 	to->bin = new (std::nothrow) uint64_t[from->sets + 1];
 	if (!to->bin)
@@ -295,7 +299,7 @@ qi_index_free(qi_cuda_sets *s)
 	qi_index *x = &s->index;
 
 	qi_device_free(s->gpu, &s->bytes, x->start, (s->universe + 1) * sizeof(*x->start));
-	qi_device_free(s->gpu, &s->bytes, x->place, s->elements * sizeof(*x->place));
+	qi_device_free(s->gpu, &s->bytes, x->rest, s->elements * sizeof(*x->rest));
 	qi_device_free(s->gpu, &s->bytes, x->list, list_bytes(s));
 	delete[] s->bin;
 	*x = {};

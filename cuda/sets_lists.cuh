@@ -42,11 +42,22 @@ __device__ __forceinline__ void
 find_part(const task &t, const unit &u, uint64_t i, uint32_t *at, uint32_t *length)
 {
 	const Set *list = (const Set *) t.list;
-	uint32_t e = t.row_element[i];
 	uint32_t end;
 
-	end = t.end ? t.end[e] : t.start[e + 1];
-	*at = t.tail ? t.place[i] + 1 : t.start[e];
+	if (t.tail)
+	{
+		uint2 rest = t.rest[i];
+
+		*at = rest.x;
+		end = t.end ? t.end[t.row_element[i]] : rest.y;
+	}
+	else
+	{
+		uint32_t e = t.row_element[i];
+
+		*at = t.start[e];
+		end = t.end ? t.end[e] : t.start[e + 1];
+	}
 	if (t.blocks > 1)
 	{
 		*at = skip_to(list, *at, end, u.from);
@@ -89,27 +100,61 @@ sum_lanes(uint32_t value)
 	return value;
 }
 
-/* Short lists of a warp's lanes, shared out: each event goes to one lane. */
+/* Which bit of "bits" is the one with so many set ones below it; there is such a one. */
+__device__ __forceinline__ uint32_t
+find_bit(uint32_t bits, uint32_t below)
+{
+	uint32_t at = 0;
+
+	for (uint32_t width = 16; width; width >>= 1)
+	{
+		uint32_t first = __popc(bits >> at & ((1u << width) - 1));
+
+		at += below >= first ? width : 0;
+		below -= below >= first ? first : 0;
+	}
+	return at;
+}
+
+/*
+ * Short lists of a warp's lanes, shared out: each event goes to one lane.  The lists
+ * that are not empty come to the first lanes, so that an event's lane is known from how
+ * many lists begin up to it: those of 32 events are marked in a word.
+ */
 template <typename Set>
 __device__ __forceinline__ void
 walk_short(const Set *list, uint32_t at, uint32_t length, uint32_t *counter)
 {
 	uint32_t sum = sum_lanes(length);
 	uint32_t total = __shfl_sync(QS_ALL_LANES, sum, 31);
-	uint32_t begin = sum - length;
+	uint32_t some = __ballot_sync(QS_ALL_LANES, length > 0);
+	uint32_t up_to_me = UINT32_MAX >> (31 - qs_lane());
+	uint32_t lane = qs_lane() < __popc(some) ? find_bit(some, qs_lane()) : 0;
+	uint32_t begin = __shfl_sync(QS_ALL_LANES, sum - length, lane);
+	uint32_t from = __shfl_sync(QS_ALL_LANES, at - (sum - length), lane);
+	uint32_t before = UINT32_MAX; /* lists that began, less one */
 
-	for (uint32_t base = 0; base < total; base += 32)
+	if (qs_lane() >= __popc(some))
+		begin = UINT32_MAX;
+	for (uint32_t base = 0; base < total; base += 64)
 	{
 		uint32_t x = base + qs_lane();
-		int l = 0; /* the last lane whose events begin at or before x */
+		uint32_t bit = begin - base < 32 ? 1u << (begin - base) : 0;
+		uint32_t bit2 = begin - base - 32 < 32 ? 1u << (begin - base - 32) : 0;
+		uint32_t begins = __reduce_or_sync(QS_ALL_LANES, bit);
+		uint32_t begins2 = __reduce_or_sync(QS_ALL_LANES, bit2);
+		uint32_t of = __shfl_sync(QS_ALL_LANES, from, before + __popc(begins & up_to_me));
+		uint32_t set, set2;
 
-		for (int d = 16; d; d >>= 1)
-			if (__shfl_sync(QS_ALL_LANES, begin, l + d) <= x)
-				l += d;
-		uint32_t from = __shfl_sync(QS_ALL_LANES, at, l) - __shfl_sync(QS_ALL_LANES, begin, l);
-
+		before += __popc(begins);
+		set = x < total ? list[of + x] : 0;
+		of = __shfl_sync(QS_ALL_LANES, from, before + __popc(begins2 & up_to_me));
+		before += __popc(begins2);
+		set2 = x + 32 < total ? list[of + x + 32] : 0;
 		if (x < total)
-			atomicAdd(&counter[list[from + x]], 1);
+			atomicAdd(&counter[set], 1);
+		if (x + 32 < total)
+			atomicAdd(&counter[set2], 1);
 	}
 }
 
@@ -172,10 +217,31 @@ walk_long(const batch *s, uint32_t events, const Set *list, uint32_t *counter)
 	}
 }
 
-/* "counter" is that of column 0, which may be before those that there are. */
+/* What a thread has of a batch of lists: a part of one, of no length behind the last. */
+struct portion
+{
+	uint32_t at, length;
+};
+
+/* The thread's portion of the lists of the row's elements from "first" on. */
+template <typename Set>
+__device__ __forceinline__ portion
+find_portion(const task &t, const unit &u, uint64_t first, uint64_t end)
+{
+	portion p = { 0, 0 };
+
+	if (first + threadIdx.x < end)
+		find_part<Set>(t, u, first + threadIdx.x, &p.at, &p.length);
+	return p;
+}
+
+/*
+ * "counter" is that of column 0, which may be before those that there are.  Where the
+ * next batch's lists are is asked for before this one's are walked.
+ */
 template <typename Set>
 __device__ void
-add_lists(const task &t, const unit &u, batch *s, uint32_t *counter)
+add_lists(const task &t, const unit &u, portion now, batch *s, uint32_t *counter)
 {
 	const Set *list = (const Set *) t.list;
 	uint64_t end = t.row_offset[u.row + 1];
@@ -183,15 +249,16 @@ add_lists(const task &t, const unit &u, batch *s, uint32_t *counter)
 	/* all threads of the block stay to its last elements */
 	for (uint64_t i = t.row_offset[u.row]; i < end; i += blockDim.x)
 	{
-		uint32_t at = 0, length = 0, events;
+		bool is_short = now.length < SHORT_LIST;
 
-		if (i + threadIdx.x < end)
-			find_part<Set>(t, u, i + threadIdx.x, &at, &length);
-		walk_short<Set>(list, at, length < SHORT_LIST ? length : 0, counter);
-		if (!__syncthreads_or(length >= SHORT_LIST))
-			continue;
-		events = share_lists(s, at, length < SHORT_LIST ? 0 : length);
-		walk_long<Set>(s, events, list, counter);
+		walk_short<Set>(list, now.at, is_short ? now.length : 0, counter);
+		if (__syncthreads_or(!is_short))
+		{
+			uint32_t events = share_lists(s, now.at, is_short ? 0 : now.length);
+
+			walk_long<Set>(s, events, list, counter);
+		}
+		now = find_portion<Set>(t, u, i + blockDim.x, end);
 	}
 }
 

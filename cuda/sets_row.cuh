@@ -18,7 +18,8 @@ struct task
 {
 	const uint64_t *row_offset, *column_offset;
 	const uint32_t *row_element;
-	const uint32_t *start, *end, *place;
+	const uint32_t *start, *end;
+	const uint2 *rest;
 	const void *list;
 	uint32_t *strip;
 	uint64_t strip_first, strip_width;

@@ -57,10 +57,12 @@ template <typename Set>
 __device__ void
 count_lists(const task &t, const unit &u, batch *s, uint32_t *counter)
 {
+	portion first = find_portion<Set>(t, u, t.row_offset[u.row], t.row_offset[u.row + 1]);
+
 	for (uint32_t i = threadIdx.x; i < t.block_columns; i += blockDim.x)
 		counter[i] = 0;
 	__syncthreads();
-	add_lists<Set>(t, u, s, counter - u.first);
+	add_lists<Set>(t, u, first, s, counter - u.first);
 	__syncthreads();
 }
 
@@ -205,7 +207,7 @@ qi_rows_run(qs_cuda *gpu, const qi_rows *r, const qi_strip *strip, const qi_outp
 	t.row_element = r->rows->element;
 	t.column_offset = c->offset;
 	t.start = c->index.start;
-	t.place = c->index.place;
+	t.rest = c->index.rest;
 	t.list = c->index.list;
 	t.end = r->end;
 	t.strip = strip->count;
