@@ -2,7 +2,7 @@
  * gpu_sets.cu
  *		Speed of the sets family on the GPU, beside all cores of its host.
  *
- *	gpu_sets [section ...]		enron orkut twitter large zipf single product
+ *	gpu_sets [section ...]		enron orkut twitter large zipf zipf5 single figure6 product
  *
  * Lines of tabs: section, what, figure, unit.  Every count is held against the
  * CPU's, or, where that would take too long, against another method's; a
@@ -399,6 +399,7 @@ main(int argc, char **argv)
 	static const recipe twitter = { "TWITTER-like", 10000, 37000, 0.8, 100, 2000, 3, 0 };
 	static const recipe large = { "ENRON-like", 50000, 1100000, 0.8, 300, 3200, 0.97, 0 };
 	static const recipe zipf = { "Zipf 1e8", 1000, 100000000, 0.9, 0, 0, 0, 1000000 };
+	static const recipe zipf5 = { "Zipf 1e8, 1e5 draws", 1000, 100000000, 0.9, 0, 0, 0, 100000 };
 	qs_cuda_error error;
 	qs_cuda *gpu;
 
@@ -411,6 +412,8 @@ main(int argc, char **argv)
 		bench_product(gpu);
 	if (asked(argc, argv, "single"))
 		bench_single(gpu);
+	if (asked(argc, argv, "figure6"))
+		bench_figure6(gpu);
 	if (asked(argc, argv, "enron"))
 		collection(gpu, "enron", &enron, 1, true, true);
 	if (asked(argc, argv, "orkut"))
@@ -421,6 +424,8 @@ main(int argc, char **argv)
 		collection(gpu, "large", &large, 4, false, true);
 	if (asked(argc, argv, "zipf"))
 		collection(gpu, "zipf", &zipf, 5, false, false);
+	if (asked(argc, argv, "zipf5"))
+		collection(gpu, "zipf5", &zipf5, 6, true, true);
 	qs_cuda_close(gpu);
 	return wrong;
 }

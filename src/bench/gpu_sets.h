@@ -13,6 +13,7 @@
 extern "C"
 {
 #include "engine/sets_kernels.h"
+#include "sets/single.h"
 #include "sets_data.h"
 }
 
@@ -42,6 +43,10 @@ extern measured count_gpu(qs_cuda *gpu, const qi_cuda_request *r);
 /* ---- gpu_sets_parts.cu ---- */
 
 extern void bench_single(qs_cuda *gpu);
+
+/* Rows of a table: each method by one CPU core / by the GPU, ms. */
+extern void bench_figure6(qs_cuda *gpu);
+
 extern void bench_product(qs_cuda *gpu);
 
 #endif

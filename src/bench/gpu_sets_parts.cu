@@ -1,6 +1,6 @@
 /*
  * gpu_sets_parts.cu
- *		Parts of the sets family on the GPU: a single pair, and the product of bits.
+ *		Parts of the sets family on the GPU: single pairs, and the product of bits.
  *
  * src/bench/gpu_sets_parts.cu
  */
@@ -8,12 +8,12 @@
 
 /* ---- one pair ---- */
 
-/* A collection of one set, of the even or odd multiples among 0 .. universe - 1, at random. */
+/* A collection of one set: the distinct ones of so many draws from 0 .. universe - 1. */
 static void
-one_set(qi_collection *c, uint64_t universe, uint64_t draws, uint64_t seed)
+one_set(qi_collection *c, distribution d, uint64_t universe, uint64_t draws, uint64_t seed)
 {
 	uint64_t count;
-	uint32_t *set = data_set(UNIFORM, universe, draws, seed, &count);
+	uint32_t *set = data_set(d, universe, draws, seed, &count);
 
 	memset(c, 0, sizeof(*c));
 	c->sets = 1;
@@ -84,8 +84,8 @@ bench_single(qs_cuda *gpu)
 	uint64_t want;
 	double start, copy = copy_bandwidth(gpu, UINT64_C(1) << 30);
 
-	one_set(&a, 100000000, 10000000, 1);
-	one_set(&b, 100000000, 10000000, 2);
+	one_set(&a, UNIFORM, 100000000, 10000000, 1);
+	one_set(&b, UNIFORM, 100000000, 10000000, 2);
 	start = seconds();
 	want = qi_count32(qi_kernels_now(), (int32_t *) a.rank, a.elements, (int32_t *) b.rank,
 					  b.elements);
@@ -121,6 +121,95 @@ bench_single(qs_cuda *gpu)
 	qi_cuda_sets_destroy(r.columns);
 	qi_collection_free(&a);
 	qi_collection_free(&b);
+}
+
+/* ---- the paper's Fig. 6 ---- */
+
+/* By one core, ms. */
+static double
+time_cpu(const qi_collection *a, const qi_collection *b, int method, uint64_t want)
+{
+	double best = 1e9;
+
+	for (int i = 0; i < 2; i++)
+	{
+		double start = seconds();
+		uint64_t common;
+
+		require(qi_single_count(qi_kernels_now(), method, a->rank, a->elements, b->rank,
+								b->elements, &data_memory, &common) == QS_OK,
+				"out of memory");
+		check("figure6", qi_method_name(method), common, want);
+		best = seconds() - start < best ? seconds() - start : best;
+	}
+	return best * 1e3;
+}
+
+/* Where one row's table is what all columns probe, a single pair is one block's work. */
+static double
+time_gpu(qs_cuda *gpu, qi_cuda_request *r, int method, uint64_t want)
+{
+	qi_cuda_pairs *pairs;
+	qi_pair pair = {};
+	uint64_t count;
+	bool over;
+
+	r->method = method;
+	must(qi_cuda_pairs_open(gpu, r, &pairs), gpu, "open");
+	must(qi_cuda_pairs_next(pairs, &pair, 1, &count, &over), gpu, "next");
+	qi_cuda_pairs_close(pairs);
+	check("figure6", qi_method_name(method), pair.common, want);
+	return method == QI_HASH || method == QI_BITMAP ? count_gpu(gpu, r).product
+													: time_single(gpu, r);
+}
+
+static void
+print_pair(qs_cuda *gpu, const char *name, const qi_collection *a, const qi_collection *b)
+{
+	static const int method[] = { QI_MERGE, QI_SEARCH,     QI_MERGE_SEARCH,
+								  QI_HASH,  QI_MERGE_HASH, QI_BITMAP };
+	uint64_t want = qi_count32(qi_kernels_now(), (int32_t *) a->rank, a->elements,
+							   (int32_t *) b->rank, b->elements);
+	qi_cuda_request r = {};
+
+	must(qi_cuda_sets_load(gpu, a, &r.rows), gpu, "load");
+	must(qi_cuda_sets_load(gpu, b, &r.columns), gpu, "load");
+	qi_filter_init(&r.filter, 0, 0, 0);
+	printf("figure6\t| %s | %lu | %lu |", name, (unsigned long) (a->elements + b->elements),
+		   (unsigned long) want);
+	for (int i = 0; i < 6; i++)
+	{
+		double cpu = time_cpu(a, b, method[i], want);
+
+		printf(" %.2f / %.3f |", cpu, time_gpu(gpu, &r, method[i], want));
+	}
+	printf("\n");
+	fflush(stdout);
+	qi_cuda_sets_destroy(r.rows);
+	qi_cuda_sets_destroy(r.columns);
+	qs_cuda_trim(gpu);
+}
+
+void
+bench_figure6(qs_cuda *gpu)
+{
+	static const char *const names[] = { "uniform", "normal", "Zipf" };
+
+	for (int d = UNIFORM; d <= ZIPF; d++)
+		for (int i = 0; i < 4; i++)
+		{
+			qi_collection a, b;
+			char name[80];
+			uint64_t universe = i / 2 == 0 ? 100000000 : 1000000000;
+			uint64_t draws = i % 2 == 0 ? 1000000 : 10000000;
+
+			snprintf(name, sizeof(name), "%s 1e%d 1e%d", names[d], 8 + i / 2, 6 + i % 2);
+			one_set(&a, (distribution) d, universe, draws, 1);
+			one_set(&b, (distribution) d, universe, draws, 2);
+			print_pair(gpu, name, &a, &b);
+			qi_collection_free(&a);
+			qi_collection_free(&b);
+		}
 }
 
 /* ---- product ---- */
