@@ -20,6 +20,8 @@ SELECT (b).lower < 100 AND 100 < (b).upper AS held, (b).lower <= (b).estimate AN
 FROM stored, pbf_bounds(f, 7, 0.999) AS b;
 SELECT lower, estimate, round(upper::numeric, 6) AS upper FROM pbf_bounds(pbf_new(1000, 10), 7);
 SELECT lower > 0 AS lower, estimate > 30 AS estimate, upper FROM pbf_bounds((SELECT pbf_row_agg(1, i, pbf_new(1000, 10)) FROM generate_series(1, 1000) AS i), 1);
+-- nothing is 0
+SELECT pbf_distinct(pbf_new_bloom(10)) AS distinct, pbf_estimate(pbf_new(1000, 10), 7, 'paper') AS paper;
 -- NULL
 SELECT pbf_estimate(f, NULL::int) IS NULL, pbf_contains(NULL, 1) IS NULL, pbf_estimate(f, 1, NULL) IS NULL FROM stored WHERE n = 1;
 -- errors
