@@ -207,6 +207,8 @@ FROM (VALUES (1, 'date', '29.02.2024'), (2, 'date', 'today'), (3, 'date', '2024-
 	(10, 'timestamptz', '2024-02-29 12:00-03:30'), (11, 'timetz', '12:00 UTC'), (12, 'interval', '1 day'))
 	AS v(n, t, v)
 ORDER BY n;
+SELECT qsketch_estimate(qsketch_agg(date '2024-02-29'), '1/2/2024');
+SELECT qsketch_estimate(qsketch_agg(interval '1 day'), '1 day');
 
 -- a size or a structure in place of a template
 SELECT qsketch_agg(i, 1, '1MB') FROM many;

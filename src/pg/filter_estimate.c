@@ -5,6 +5,7 @@
  * src/pg/filter_estimate.c
  */
 #include "pg/filter_probe.h"
+#include "pg/errors.h"
 
 #include "access/htup_details.h"
 #include "funcapi.h"
@@ -122,23 +123,12 @@ pbf_contains(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(qf_has(filter, fingerprint));
 }
 
-static double
-confidence_argument(FunctionCallInfo fcinfo, int argument)
-{
-	double confidence = PG_GETARG_FLOAT8(argument);
-
-	if (!(confidence >= 0 && confidence <= 1))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("confidence must be between 0 and 1, not %g", confidence)));
-	return confidence;
-}
-
 /* pbf_bounds(pbf, key, confidence): lower bound, estimate, upper bound. */
 PG_FUNCTION_INFO_V1(pbf_bounds);
 Datum
 pbf_bounds(PG_FUNCTION_ARGS)
 {
-	double deviations = qf_deviations(confidence_argument(fcinfo, 2));
+	double deviations = qf_deviations(CheckConfidence(PG_GETARG_FLOAT8(2), true));
 	Datum values[3];
 	bool nulls[lengthof(values)] = { 0 };
 	TupleDesc descriptor;
