@@ -135,6 +135,8 @@ SELECT t, pg_temp.error_of(format('SELECT qsketch_agg(%L::%s)', v, t)) AS error
 FROM (VALUES (1, 'point', '(1,2)'), (2, 'json', '1'), (3, 'bit(3)', '101'), (4, 'money', '1'),
 	(5, 'tsvector', 'a'), (6, 'json[]', '{1}'), (7, 'qsketch', qsketch_new()::text)) AS v(n, t, v)
 ORDER BY n;
+SELECT qsketch_agg('{}'::json);
+SELECT qsketch_agg(qsketch_new());
 
 -- a sketch of one kind of keys and a key, or a sketch, of another
 CREATE TEMP TABLE kind AS
