@@ -354,6 +354,29 @@ COMMENT ON FUNCTION qsketch_gpu_counts() IS 'what the GPU worker holds and has d
 
 CREATE VIEW qsketch_stat_gpu AS SELECT * FROM qsketch_gpu_counts();
 COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds and has done since the server was started';
+COMMENT ON COLUMN qsketch_stat_gpu.worker_pid IS 'process that owns the GPUs; NULL if there is none';
+COMMENT ON COLUMN qsketch_stat_gpu.sketches_now IS 'sketches, filters and collections of sets that it holds';
+COMMENT ON COLUMN qsketch_stat_gpu.cached_now IS 'those of them that are copies of stored ones';
+COMMENT ON COLUMN qsketch_stat_gpu.cached_bytes IS 'device memory that copies take';
+COMMENT ON COLUMN qsketch_stat_gpu.slots IS 'slots through which backends send keys and requests';
+COMMENT ON COLUMN qsketch_stat_gpu.slots_free IS 'those of them that nobody uses';
+COMMENT ON COLUMN qsketch_stat_gpu.sketches IS 'sketches, filters and collections of sets that were made on a GPU or sent there';
+COMMENT ON COLUMN qsketch_stat_gpu.batches IS 'batches of keys that were counted';
+COMMENT ON COLUMN qsketch_stat_gpu.keys IS 'keys in them';
+COMMENT ON COLUMN qsketch_stat_gpu.lookups IS 'batches of keys that were looked up';
+COMMENT ON COLUMN qsketch_stat_gpu.lookup_keys IS 'keys in them';
+COMMENT ON COLUMN qsketch_stat_gpu.merges IS 'merges of two sketches on a GPU';
+COMMENT ON COLUMN qsketch_stat_gpu.fetches IS 'sketches and filters that were brought back';
+COMMENT ON COLUMN qsketch_stat_gpu.bytes_in IS 'bytes that backends sent';
+COMMENT ON COLUMN qsketch_stat_gpu.bytes_out IS 'bytes that were sent back';
+COMMENT ON COLUMN qsketch_stat_gpu.cache_hits IS 'lookups and searches that found a copy';
+COMMENT ON COLUMN qsketch_stat_gpu.cache_misses IS 'those that had to send one';
+COMMENT ON COLUMN qsketch_stat_gpu.fallbacks IS 'values and lookups that stayed with the CPU, or came back, for lack of device memory';
+COMMENT ON COLUMN qsketch_stat_gpu.slot_waits IS 'times that a backend found no free slot';
+COMMENT ON COLUMN qsketch_stat_gpu.slot_wait_us IS 'how long they waited, in microseconds';
+COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'ends of the worker after an error of a GPU';
+COMMENT ON COLUMN qsketch_stat_gpu.set_searches IS 'searches for pairs of sets';
+COMMENT ON COLUMN qsketch_stat_gpu.set_pairs IS 'pairs of sets that were sent back';
 GRANT SELECT ON qsketch_stat_gpu TO public;
 
 --
@@ -378,6 +401,20 @@ CREATE VIEW qsketch_progress AS
 	FROM qsketch_progress_of_processes() AS p LEFT JOIN pg_catalog.pg_database AS d ON d.oid = p.datid
 	GROUP BY coalesce(p.leader_pid, p.pid), p.datid, d.datname, p.relid, p.command, p.id;
 COMMENT ON VIEW qsketch_progress IS 'column scans and calls of set_pairs that are running';
+COMMENT ON COLUMN qsketch_progress.pid IS 'backend that runs the command';
+COMMENT ON COLUMN qsketch_progress.datid IS 'its database';
+COMMENT ON COLUMN qsketch_progress.datname IS 'name of its database';
+COMMENT ON COLUMN qsketch_progress.relid IS 'table of a column scan';
+COMMENT ON COLUMN qsketch_progress.command IS 'column scan or set_pairs';
+COMMENT ON COLUMN qsketch_progress.phase IS 'what it is at';
+COMMENT ON COLUMN qsketch_progress.backend IS 'where keys are counted or pairs are found: cpu, gpu or both';
+COMMENT ON COLUMN qsketch_progress.workers IS 'parallel workers that take part';
+COMMENT ON COLUMN qsketch_progress.pages_total IS 'pages of the table';
+COMMENT ON COLUMN qsketch_progress.pages_done IS 'pages that were read';
+COMMENT ON COLUMN qsketch_progress.keys IS 'keys that were taken, by all aggregates; 0 with GROUP BY';
+COMMENT ON COLUMN qsketch_progress.sets_total IS 'sets that may have pairs';
+COMMENT ON COLUMN qsketch_progress.sets_done IS 'those of them that were looked at, or are being';
+COMMENT ON COLUMN qsketch_progress.pairs IS 'pairs that were found';
 GRANT SELECT ON qsketch_progress TO public;
 
 CREATE FUNCTION qsketch_stat_counts(
@@ -390,6 +427,17 @@ COMMENT ON FUNCTION qsketch_stat_counts() IS 'what all backends have done';
 
 CREATE VIEW qsketch_stat AS SELECT * FROM qsketch_stat_counts();
 COMMENT ON VIEW qsketch_stat IS 'what all backends have done since the server was started or qsketch_stat_reset() called';
+COMMENT ON COLUMN qsketch_stat.column_scans IS 'column scans';
+COMMENT ON COLUMN qsketch_stat.pages IS 'pages that they read';
+COMMENT ON COLUMN qsketch_stat.pages_all_visible IS 'those of them that were all-visible';
+COMMENT ON COLUMN qsketch_stat.batches_cpu IS 'batches of keys that the CPU counted';
+COMMENT ON COLUMN qsketch_stat.batches_gpu IS 'batches of keys that GPUs counted';
+COMMENT ON COLUMN qsketch_stat.keys_cpu IS 'keys that the CPU counted';
+COMMENT ON COLUMN qsketch_stat.keys_gpu IS 'keys that GPUs counted';
+COMMENT ON COLUMN qsketch_stat.pair_searches_cpu IS 'searches for pairs of sets by the CPU';
+COMMENT ON COLUMN qsketch_stat.pair_searches_gpu IS 'searches for pairs of sets by GPUs';
+COMMENT ON COLUMN qsketch_stat.pairs IS 'pairs that were found';
+COMMENT ON COLUMN qsketch_stat.stats_reset IS 'when all of this was 0';
 GRANT SELECT ON qsketch_stat TO public;
 
 CREATE FUNCTION qsketch_stat_reset() RETURNS void

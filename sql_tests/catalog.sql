@@ -14,6 +14,10 @@ WHERE classid <> 'pg_cast'::regclass AND obj_description(objid, classid::regclas
 	AND NOT (classid = 'pg_type'::regclass AND objid NOT IN ('qsketch'::regtype, 'pbf'::regtype, 'qsets'::regtype, 'qtop'::regtype))
 ORDER BY name COLLATE "C";
 
+SELECT attrelid::regclass AS view, attname AS column_without_description
+FROM pg_attribute JOIN object ON classid = 'pg_class'::regclass AND objid = attrelid
+WHERE attnum > 0 AND NOT attisdropped AND col_description(attrelid, attnum) IS NULL ORDER BY 1, attnum;
+
 CREATE TEMP TABLE function AS
 SELECT p.*, p.oid::regprocedure::text AS name FROM pg_proc AS p JOIN object ON p.oid = objid
 WHERE classid = 'pg_proc'::regclass;

@@ -135,6 +135,8 @@ SELECT t, pg_temp.error_of(format('SELECT qsketch_agg(%L::%s)', v, t)) AS error
 FROM (VALUES (1, 'point', '(1,2)'), (2, 'json', '1'), (3, 'bit(3)', '101'), (4, 'money', '1'),
 	(5, 'tsvector', 'a'), (6, 'json[]', '{1}'), (7, 'qsketch', qsketch_new()::text)) AS v(n, t, v)
 ORDER BY n;
+SELECT qsketch_agg('{}'::json);
+SELECT qsketch_agg(qsketch_new());
 
 -- a sketch of one kind of keys and a key, or a sketch, of another
 CREATE TEMP TABLE kind AS
@@ -207,6 +209,8 @@ FROM (VALUES (1, 'date', '29.02.2024'), (2, 'date', 'today'), (3, 'date', '2024-
 	(10, 'timestamptz', '2024-02-29 12:00-03:30'), (11, 'timetz', '12:00 UTC'), (12, 'interval', '1 day'))
 	AS v(n, t, v)
 ORDER BY n;
+SELECT qsketch_estimate(qsketch_agg(date '2024-02-29'), '1/2/2024');
+SELECT qsketch_estimate(qsketch_agg(interval '1 day'), '1 day');
 
 -- a size or a structure in place of a template
 SELECT qsketch_agg(i, 1, '1MB') FROM many;

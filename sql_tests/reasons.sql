@@ -8,6 +8,7 @@ SET qsketch.backend = cpu;
 CREATE TABLE why (k int, w int, t text, j numeric);
 INSERT INTO why SELECT i % 10, 1, 'a', 1 FROM generate_series(1, 1000) AS i;
 CREATE TABLE why_small (k int);
+CREATE TABLE why_more (k bigint, a int[], j json);
 CREATE VIEW why_view AS SELECT k FROM why UNION ALL SELECT k FROM why_small;
 VACUUM ANALYZE why;
 -- the reasons of a query
@@ -25,7 +26,8 @@ SELECT query, r FROM unnest(ARRAY['SELECT qsketch_agg(k) FROM why HAVING count(*
 	'SELECT qsketch_agg(k, w + 1) FROM why', 'SELECT qsketch_agg(k) FROM why TABLESAMPLE BERNOULLI (50)', 'SELECT qsketch_agg(i) FROM generate_series(1, 10) AS i',
 	'SELECT qsketch_agg(k) FROM why WHERE random() < 0.5', 'SELECT qsketch_agg(k) FROM why WHERE EXISTS (SELECT FROM why_small AS s WHERE s.k > why.k OR random() < 2)',
 	'SELECT qsketch_agg(k) FROM why WHERE ctid <> ''(0,1)''', 'SELECT qsketch_agg(k) FROM why WHERE false', 'SELECT qsketch_agg(k, sk) FROM why, (SELECT qsketch_new() AS sk OFFSET 0) AS s',
-	'SELECT qtop_agg(t, 3) FROM why', 'SELECT qsketch_agg(k) FROM pg_class, LATERAL (SELECT oid::int AS k) AS o', 'SELECT (SELECT qsketch_agg(k) FROM why_view)',
+	'SELECT qtop_agg(t, 3) FROM why', 'SELECT qtop_agg(k, 0) FROM why', 'SELECT qsets_agg(k, a) FROM why_more', 'SELECT qsketch_agg(j) FROM why_more',
+	'SELECT pbf_agg(k, NULL) FROM why', 'SELECT qsketch_agg(k, qsketch_sf_device(qsketch_new(''sf''))) FROM why', 'SELECT qsketch_agg(k) FROM pg_class, LATERAL (SELECT oid::int AS k) AS o', 'SELECT (SELECT qsketch_agg(k) FROM why_view)',
 	'SELECT qsketch_total(qsketch_agg(k)) FROM why WHERE k IN (SELECT k FROM why_small)', 'SELECT count(*) FROM why', 'SELECT pbf_agg(t, pbf_new_bloom(1000)) FROM why', 'SELECT qsketch_agg(k, qsketch_new(''sf'')) FROM why'])
 	WITH ORDINALITY AS q (query, n) LEFT JOIN LATERAL pg_temp.reasons(query) AS r ON true ORDER BY n, r;
 SET qsketch.enable_columnscan = off;
@@ -67,4 +69,4 @@ SET qsketch.backend = auto;
 SELECT qsketch_total(qsketch_agg(k, qsketch_new('sf', '64kB'))) FROM why;
 SELECT count(*) FROM why;
 RESET client_min_messages;
-DROP TABLE why, why_small, why_dear CASCADE;
+DROP TABLE why, why_small, why_more, why_dear CASCADE;

@@ -7,11 +7,13 @@ SELECT qsets_ids(c) AS ids, qsets_count(c) AS count, qsets_elements(c, 2) AS two
 FROM (SELECT qsets_agg(s, e) AS c FROM (VALUES (1, 5), (2, -7), (1, 5), (2, 9), (NULL, 1), (3, NULL), (2, 0)) AS v(s, e)) AS x;
 SELECT qsets_agg(1, NULL::int) IS NULL AS nothing, qsets_agg(s, e) IS NULL AS no_rows FROM (SELECT 1 AS s, 2 AS e WHERE false) AS x;
 SELECT (qsets_info(qsets_agg(i % 3, i))).* FROM generate_series(1, 30) AS i;
--- numbers, dates, times and booleans are kept; all others as fingerprints
+-- integers, dates, timestamps and booleans are kept; all others as fingerprints
 SELECT qsets_elements(qsets_agg(1, d), 1) AS days, qsets_elements(qsets_agg(1, d::timestamp), 1) AS microseconds,
 	qsets_elements(qsets_agg(1, d > '2000-01-01'), 1) AS booleans, qsets_elements(qsets_agg(1, i::smallint), 1) AS small
 FROM (VALUES (date '2000-01-01', -1), ('2000-01-03', 2)) AS v(d, i);
 SELECT qsets_elements(qsets_agg(1, 'a'::text), 1);
+SELECT qsets_elements(qsets_agg(1, 1.5::float8), 1);
+SELECT qsets_elements(qsets_agg(1, time '12:00'), 1);
 SELECT (i).exact, (i).key_family, (i).distinct_elements FROM (SELECT qsets_info(qsets_agg(1, t)) AS i FROM unnest('{a,b,a}'::text[]) AS t) AS x;
 SELECT (i).key_family, (i).distinct_elements FROM (SELECT qsets_info(qsets_agg(1, n)) AS i FROM unnest('{1,1.0,2}'::numeric[]) AS n) AS x;
 SELECT qsets_agg(1, '{"a": 1}'::jsonb) = qsets_agg(1, '{"a":1}'::jsonb) AS polymorphic;

@@ -106,6 +106,7 @@ FROM (SELECT qtop_agg(k, 10, qsketch_new(size => '64kB')) AS a, qtop_agg(k, 10, 
 	FROM generate_series(1, 300) AS k) AS s;
 
 -- errors
+SELECT qtop_agg(5, k) FROM generate_series(1, 3) AS k;
 SELECT statement, pg_temp.error_of(statement) FROM unnest(ARRAY[
 	'SELECT qtop_agg(k, 0) FROM generate_series(1, 3) AS k', 'SELECT qtop_agg(k, 100001) FROM generate_series(1, 3) AS k',
 	'SELECT qtop_agg(k, NULL) FROM generate_series(1, 3) AS k', 'SELECT qtop_agg(k, k) FROM generate_series(1, 3) AS k',

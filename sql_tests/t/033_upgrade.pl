@@ -60,7 +60,7 @@ my $catalogue = q{
 		amproclefttype::regtype, amprocrighttype::regtype, amproc::regprocedure, amprocnum)
 	FROM pg_amproc JOIN member ON objid = amprocfamily WHERE classid = 'pg_opfamily'::regclass
 	UNION ALL SELECT concat_ws(' ', 'relation', oid::regclass, relkind, relacl, relowner::regrole, pg_get_viewdef(oid),
-		(SELECT array_agg(concat_ws(' ', attname, format_type(atttypid, atttypmod), attacl) ORDER BY attnum)
+		(SELECT array_agg(concat_ws(' ', attname, format_type(atttypid, atttypmod), attacl, col_description(attrelid, attnum)) ORDER BY attnum)
 			FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0))
 	FROM pg_class AS c JOIN member ON objid = oid WHERE classid = 'pg_class'::regclass
 	ORDER BY 1;

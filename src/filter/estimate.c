@@ -61,7 +61,7 @@ qf_estimate_paper(const qf_scale *s, uint32_t set)
 	double p = -expm1(-s->step);
 	double w = set < s->k ? 1 - set / s->k : 0.5 / s->k;
 
-	return (s->k * s->rows * p + s->m * log(w)) / (p * (s->k - s->m));
+	return (s->k * s->rows * p + s->m * log(w)) / (p * (s->k - s->m)) + 0.0; /* not -0 */
 }
 
 double
@@ -127,5 +127,5 @@ qf_distinct(const qf_filter *f)
 	double bits = blocked ? QF_BLOCK_BITS : (double) f->params.m;
 	double chance = -expm1(f->params.k * log1p(-1 / bits));
 
-	return log(zero_share(f)) / log1p(-chance * bits / (double) f->params.m);
+	return log(zero_share(f)) / log1p(-chance * bits / (double) f->params.m) + 0.0; /* not -0 */
 }

@@ -79,3 +79,16 @@ TextOfSize(uint64 bytes)
 		return psprintf(UINT64_FORMAT "kB", bytes / 1024);
 	return psprintf(UINT64_FORMAT, bytes);
 }
+
+/* The confidence that a caller gives; 1 itself only where it may be "certain". */
+double
+CheckConfidence(double confidence, bool certain)
+{
+	if (!(confidence >= 0 && (certain ? confidence <= 1 : confidence < 1)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 certain ? errmsg("confidence must be between 0 and 1, not %g", confidence)
+						 : errmsg("confidence must be at least 0 and below 1, not %g", confidence),
+				 errhint("It is a share: 0.95 is 95 %%.")));
+	return confidence;
+}

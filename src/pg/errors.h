@@ -1,6 +1,6 @@
 /*
  * errors.h
- *		Status codes as errors of PostgreSQL.
+ *		Status codes as errors of PostgreSQL, and what errors of several families share.
  *
  * src/pg/errors.h
  */
@@ -19,5 +19,6 @@ extern void StatusRaiseFormat(qs_status status, int sqlstate, const char *noun, 
 
 extern void AppendDifference(StringInfo text, const char *what, const char *a, const char *b);
 extern const char *TextOfSize(uint64 bytes);
+extern double CheckConfidence(double confidence, bool certain);
 
 #endif

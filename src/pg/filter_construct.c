@@ -25,7 +25,7 @@ check_fraction(const char *what, double value, double least, double most, const 
 	if (!(value >= least && value <= most))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s must be between %g and %g, not %g", what, least, most, value),
-						hint ? errhint("%s", hint) : 0));
+						errhint("%s", hint)));
 }
 
 static int
@@ -142,7 +142,8 @@ make_bloom(BloomRequest *request, int64 keys, double rate, int layout)
 	qs_status status;
 
 	check_integer("number of keys", keys, 1, QF_ROWS_MAX, NULL);
-	check_fraction("false positive rate", rate, QF_RATE_MIN, QF_RATE_MAX, NULL);
+	check_fraction("false positive rate", rate, QF_RATE_MIN, QF_RATE_MAX,
+				   "It is a share of the keys that are not there: 0.01 is 1 %.");
 	status = qf_params_make_bloom(&request->params, keys, rate, 0, layout);
 	if (status == QS_BAD_SIZE)
 		ereport(ERROR,

@@ -57,11 +57,13 @@ void
 FilterCheckMergeable(const qf_filter *a, const qf_filter *b)
 {
 	if (!qf_params_mergeable(&a->params, &b->params))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("filters differ: %s", differences(&a->params, &b->params)),
-				 errhint("Hashes, probability, seed and layout must be equal; bits may differ "
-						 "by a power of two.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("filters differ: %s", differences(&a->params, &b->params)),
+			 errhint(
+				 "Make all with one template: hashes, probability, seed and layout must be equal; "
+				 "bits may differ by a power of two.")));
 	KeyFamilyCheckSame(&a->keys, &b->keys, FilterKeyHolder(a));
 }
 

@@ -5,6 +5,7 @@
  * src/pg/filter_estimate.c
  */
 #include "pg/filter_probe.h"
+#include "pg/errors.h"
 
 #include "access/htup_details.h"
 #include "funcapi.h"
@@ -87,6 +88,22 @@ pbf_estimate(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(FilterEstimate(&scale, method, set));
 }
 
+/*
+ * An error if a filter does not tell which keys were there: with a probability below 1
+ * a key's positions are all set only after it came many times.
+ */
+void
+FilterCheckContains(const qf_filter *filter)
+{
+	if (!qf_is_bloom(&filter->params))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a filter of probability %g does not tell whether a key was there",
+						qf_probability(&filter->params)),
+				 errhint("Use pbf_estimate or pbf_bounds to ask how often it came, or a Bloom "
+						 "filter, made by pbf_new_bloom.")));
+}
+
 /* pbf_contains(pbf, key): are all positions of the key set? */
 PG_FUNCTION_INFO_V1(pbf_contains);
 Datum
@@ -95,28 +112,15 @@ pbf_contains(PG_FUNCTION_ARGS)
 	FilterProbe *probe = FilterProbeOf(fcinfo);
 	Datum datum = PG_GETARG_DATUM(0);
 	qf_filter view;
-	const qf_filter *filter;
+	bool parts = FilterInParts(probe, datum, &view);
+	const qf_filter *filter = parts ? &view : FilterWhole(probe, datum);
 	uint64 fingerprint;
 
-	if (FilterInParts(probe, datum, &view))
-	{
-		fingerprint = FilterKeyArgument(fcinfo, probe, &view);
-		PG_RETURN_BOOL(FilterPartsSet(datum, &view, fingerprint, true) == view.params.k);
-	}
-	filter = FilterWhole(probe, datum);
+	FilterCheckContains(filter);
 	fingerprint = FilterKeyArgument(fcinfo, probe, filter);
+	if (parts)
+		PG_RETURN_BOOL(FilterPartsSet(datum, filter, fingerprint, true) == filter->params.k);
 	PG_RETURN_BOOL(qf_has(filter, fingerprint));
-}
-
-static double
-confidence_argument(FunctionCallInfo fcinfo, int argument)
-{
-	double confidence = PG_GETARG_FLOAT8(argument);
-
-	if (!(confidence >= 0 && confidence <= 1))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("confidence must be between 0 and 1, not %g", confidence)));
-	return confidence;
 }
 
 /* pbf_bounds(pbf, key, confidence): lower bound, estimate, upper bound. */
@@ -124,7 +128,7 @@ PG_FUNCTION_INFO_V1(pbf_bounds);
 Datum
 pbf_bounds(PG_FUNCTION_ARGS)
 {
-	double deviations = qf_deviations(confidence_argument(fcinfo, 2));
+	double deviations = qf_deviations(CheckConfidence(PG_GETARG_FLOAT8(2), true));
 	Datum values[3];
 	bool nulls[lengthof(values)] = { 0 };
 	TupleDesc descriptor;

@@ -58,7 +58,7 @@ pbf_distinct(PG_FUNCTION_ARGS)
 				 errmsg("a filter of probability %g does not tell how many distinct keys it has",
 						qf_probability(&filter.params)),
 				 errhint("Use a Bloom filter, made by pbf_new_bloom.")));
-	PG_RETURN_FLOAT8(Max(0, qf_distinct(&filter)));
+	PG_RETURN_FLOAT8(qf_distinct(&filter));
 }
 
 /* Columns of pbf_info(), in the order of its declaration. */

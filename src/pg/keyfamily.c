@@ -262,13 +262,17 @@ KeyFamilyCheckSame(const qs_keys *a, const qs_keys *b, const KeyHolder *holder)
 	if (a->family != b->family)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 						errmsg("%s differ: %s keys and %s keys", holder->many,
-							   KeyFamilyTypes(a->family), KeyFamilyTypes(b->family))));
+							   KeyFamilyTypes(a->family), KeyFamilyTypes(b->family)),
+						errhint("Cast the keys to one type where these are built.")));
 	if (a->collation == b->collation)
 		return;
 	if (KeyIsContent(a->collation) || KeyIsContent(b->collation))
-		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-						errmsg("%s differ: %s keys that contain different types", holder->many,
-							   KeyFamilyTypes(a->family))));
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("%s differ: %s keys that contain different types", holder->many,
+						KeyFamilyTypes(a->family)),
+				 errhint("Cast what the keys contain to the same types where these are built.")));
 	ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH),
-					errmsg("%s were built under different collations", holder->many)));
+					errmsg("%s were built under different collations", holder->many),
+					errhint("Give the keys the same COLLATE where these are built.")));
 }

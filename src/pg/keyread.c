@@ -59,6 +59,19 @@ is_offset(const char *text)
 	return text && *text == '\0';
 }
 
+static bool
+is_dated(Oid type)
+{
+	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+}
+
+/* Is there a form of the type that means the same whatever the settings are? */
+static bool
+has_iso_form(Oid type)
+{
+	return is_dated(type) || type == TIMEOID || type == TIMETZOID;
+}
+
 /*
  * Is the text in the ISO form of a date or time, so that settings do not
  * matter?  Whether it is right is for the input function to say.
@@ -66,10 +79,10 @@ is_offset(const char *text)
 static bool
 is_iso(const char *text, Oid type)
 {
-	bool dated = type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+	bool dated = is_dated(type);
 	bool zoned = type == TIMESTAMPTZOID || type == TIMETZOID;
 
-	if (!dated && !zoned && type != TIMEOID)
+	if (!has_iso_form(type))
 		return false;
 	if (dated && (strcmp(text, "infinity") == 0 || strcmp(text, "-infinity") == 0))
 		return true;
@@ -93,9 +106,11 @@ check_immutable(const KeyReader *reader, const char *text)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("what \"%s\" means as a key of type %s depends on settings", text, type),
-				 errhint("Cast the key to type %s, or write dates and times in ISO form, "
-						 "with the offset from UTC if the type has one.",
-						 type)));
+				 has_iso_form(reader->key.type)
+					 ? errhint("Cast the key to type %s, or write dates and times in ISO form, "
+							   "with the offset from UTC if the type has one.",
+							   type)
+					 : errhint("Cast the key to type %s.", type)));
 }
 
 /*

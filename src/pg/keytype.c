@@ -113,6 +113,23 @@ KeyTypeHasHash(Oid type)
 	return type == RECORDOID || OidIsValid(hash_of(type)->hash_extended_proc);
 }
 
+/* Types that hash without a seed, ours among them, cannot be keys either. */
+static void
+raise_no_hash(Oid type)
+{
+	bool unseeded = OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_PROC)->hash_proc);
+
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_UNDEFINED_FUNCTION),
+		 errmsg("could not identify an extended hash function for type %s", format_type_be(type)),
+		 unseeded
+			 ? errhint("The type's hash function takes no seed. Sketches and other values that "
+					   "count keys are merged, by qsketch_merge_agg and the like.")
+			 : errhint("Keys need a type with a hash operator class. Cast the key to one, such "
+					   "as jsonb for json, or text.")));
+}
+
 /* Describe keys of a type; "collation" is the function call's.  For anonymous rows KeyTypeLearn() must follow. */
 void
 KeyTypeInit(KeyType *key, Oid type, Oid collation)
@@ -121,10 +138,7 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 	Oid base_type = getBaseType(type);
 
 	if (!KeyTypeHasHash(type))
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
-						errmsg("could not identify an extended hash function for type %s",
-							   format_type_be(type)),
-						errhint("Keys need a type with a hash operator class.")));
+		raise_no_hash(type);
 	key->input_collation = collation;
 	key->keys = KeysOf(type, collation);
 	key->kind = kind_of(base_type, key->keys.collation, collation);

@@ -110,12 +110,13 @@ qsets_elements(PG_FUNCTION_ARGS)
 	SetsRead(&reader, PG_GETARG_DATUM(0));
 	c = reader.collection;
 	if (c->wide)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a collection of %s keys does not know its elements",
-						KeyFamilyTypes(c->keys.family)),
-				 errdetail("Elements that are no numbers, dates or times are kept as fingerprints "
-						   "of 128 bits.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("a collection of %s keys does not know its elements",
+					KeyFamilyTypes(c->keys.family)),
+			 errdetail("Integers, dates, timestamps and booleans are kept as they are, all others "
+					   "as fingerprints of 128 bits.")));
 	set = qi_collection_find(c, PG_GETARG_INT64(1));
 	size = set < 0 ? 0 : qi_set_size(c, set);
 	number = palloc_extended(Max(size, 1) * sizeof(int64), MCXT_ALLOC_HUGE);

@@ -25,10 +25,10 @@ method_argument(FunctionCallInfo fcinfo, int argument)
 	name = text_to_cstring(PG_GETARG_TEXT_PP(argument));
 	method = qi_method_of(name);
 	if (method < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", name),
-				 errhint("Methods are auto, merge, search, merge_search, hash, merge_hash, "
-						 "bitmap, index and hybrid.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("unrecognized method: \"%s\"", name),
+						errhint("Methods are auto, merge, search, merge_search, hash, merge_hash, "
+								"bitmap, index and hybrid.")));
 	return method;
 }
 
@@ -58,7 +58,8 @@ filter_arguments(FunctionCallInfo fcinfo, int first, qi_filter *filter)
 						errmsg("min_count must not be negative, but is " INT64_FORMAT, min_count)));
 	if (qi_filter_init(filter, min_count, min_jaccard, top_argument(fcinfo, first + 2)) != QS_OK)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("min_jaccard must be between 0 and 1, not %g", min_jaccard)));
+						errmsg("min_jaccard must be between 0 and 1, not %g", min_jaccard),
+						errhint("It is a share: 0.8 is 80 %%.")));
 }
 
 /* What is asked for, but not of which collections. */

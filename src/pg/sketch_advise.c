@@ -9,6 +9,7 @@
 #include "sketch/advise.h"
 #include "sketch/measure.h"
 #include "pg/sketch_expanded.h"
+#include "pg/errors.h"
 
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -26,17 +27,6 @@ typedef struct Wanted
 	double error;
 	double confidence;
 } Wanted;
-
-static double
-confidence_argument(FunctionCallInfo fcinfo, int argument)
-{
-	double confidence = PG_GETARG_FLOAT8(argument);
-
-	if (!(confidence >= 0 && confidence < 1))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("confidence must be at least 0 and below 1, not %g", confidence)));
-	return confidence;
-}
 
 static void
 read_wanted(FunctionCallInfo fcinfo, Wanted *wanted)
@@ -56,7 +46,7 @@ read_wanted(FunctionCallInfo fcinfo, Wanted *wanted)
 	wanted->rows = (double) rows;
 	wanted->keys = (double) keys;
 	wanted->error = PG_GETARG_FLOAT8(1);
-	wanted->confidence = confidence_argument(fcinfo, 2);
+	wanted->confidence = CheckConfidence(PG_GETARG_FLOAT8(2), false);
 	if (!(wanted->error >= 0))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("error must be at least 0, not %g", wanted->error),
@@ -254,7 +244,7 @@ Datum
 qsketch_advise(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	double confidence = confidence_argument(fcinfo, 1);
+	double confidence = CheckConfidence(PG_GETARG_FLOAT8(1), false);
 	Advice own, half, twice;
 	SketchReader reader;
 	bool has_half;

@@ -6,6 +6,7 @@
  */
 #include "sketch/unbiased.h"
 #include "pg/sketch_probe.h"
+#include "pg/errors.h"
 #include "pg/keyexpr.h"
 
 #include "access/htup_details.h"
@@ -94,17 +95,6 @@ qsketch_estimate_unbiased(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(unbiased);
 }
 
-static double
-confidence_argument(FunctionCallInfo fcinfo, int argument)
-{
-	double confidence = PG_GETARG_FLOAT8(argument);
-
-	if (!(confidence >= 0 && confidence <= 1))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("confidence must be between 0 and 1, not %g", confidence)));
-	return confidence;
-}
-
 /*
  * Number of keys that are probed and that the confidence is to hold for at once.
  * The SQL of 0.1.0 does not declare this argument.
@@ -132,7 +122,7 @@ Datum
 qsketch_error(PG_FUNCTION_ARGS)
 {
 	Probe *probe = ProbeOf(fcinfo);
-	double confidence = confidence_argument(fcinfo, 1);
+	double confidence = CheckConfidence(PG_GETARG_FLOAT8(1), true);
 	int64 keys = keys_argument(fcinfo, 2);
 	const qs_sketch *sketch = ProbeSketchForError(probe, PG_GETARG_DATUM(0), keys);
 
@@ -146,7 +136,7 @@ qsketch_bounds(PG_FUNCTION_ARGS)
 {
 	Probe *probe = ProbeOf(fcinfo);
 	Datum datum = PG_GETARG_DATUM(0);
-	double confidence = confidence_argument(fcinfo, 2);
+	double confidence = CheckConfidence(PG_GETARG_FLOAT8(2), true);
 	int64 keys = keys_argument(fcinfo, 3);
 	const qs_sketch *sketch = ProbeSketchForError(probe, datum, keys);
 	uint64 fingerprint = key_argument(fcinfo, probe, sketch);

@@ -39,9 +39,11 @@ static void
 check_n(uint32 a, uint32 b)
 {
 	if (a != b)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of top keys differs between rows of one group: %u and %u", b, a)));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("number of top keys differs between rows of one group: %u and %u", b, a),
+			 errhint("The key comes first, then how many of the most frequent ones are wanted.")));
 }
 
 /* The state of the first row of a group, or after states were combined. */

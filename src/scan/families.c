@@ -64,7 +64,7 @@ sketch_takes_keys(const ColumnScanCall *call)
 	qs_params params;
 
 	sketch_params(call->template, &params);
-	return params.part != QS_PART_DEVICE;
+	return params.part != QS_PART_DEVICE || ScanRefuse("a template that is a device part");
 }
 
 static double
@@ -138,7 +138,7 @@ filter_params(const Const *template, qf_params *params)
 static bool
 filter_takes_keys(const ColumnScanCall *call)
 {
-	return call->template != NULL;
+	return call->template != NULL || ScanRefuse("no template");
 }
 
 static double
@@ -237,8 +237,11 @@ top_takes_keys(const ColumnScanCall *call)
 	int32 n = DatumGetInt32(call->limit->constvalue);
 	Oid type = getBaseType(call->key_type);
 
-	return n >= 1 && n <= QS_TOP_MAX && sketch_takes_keys(call) &&
-		   (type == INT2OID || type == INT4OID || type == INT8OID);
+	if (n < 1 || n > QS_TOP_MAX)
+		return ScanRefuse("a number of top keys that is out of range");
+	if (type != INT2OID && type != INT4OID && type != INT8OID)
+		return ScanRefuse("top keys that are no integers");
+	return sketch_takes_keys(call);
 }
 
 static void
@@ -282,7 +285,7 @@ top_merge(SketchedColumn *column, void *value)
 static bool
 sets_takes_keys(const ColumnScanCall *call)
 {
-	return !OidIsValid(get_base_element_type(call->key_type));
+	return !OidIsValid(get_base_element_type(call->key_type)) || ScanRefuse("arrays of elements");
 }
 
 /*

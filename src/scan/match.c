@@ -184,9 +184,9 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 static bool
 takes_keys(const ColumnScanCall *call)
 {
-	return (call->family->takes_keys(call) &&
-			(call->family == &column_count || KeyTypeHasHash(call->key_type))) ||
-		   ScanRefuse("keys of this type, or this template");
+	return call->family->takes_keys(call) &&
+		   (call->family == &column_count || KeyTypeHasHash(call->key_type) ||
+			ScanRefuse("keys of a type without a hash function"));
 }
 
 static bool

@@ -191,8 +191,8 @@ typedef struct SketchedColumn
 struct ColumnFamily
 {
 	const AggregateFunctions *functions;
-	bool weights; /* can be columns, too */
-	bool (*takes_keys)(const ColumnScanCall *call);
+	bool weights;                                   /* can be columns, too */
+	bool (*takes_keys)(const ColumnScanCall *call); /* or ScanRefuse() */
 	/*
 	 * what merging costs: bytes, of states of so many rows that come from so many
 	 * others, who have nothing else to do if they are "together"

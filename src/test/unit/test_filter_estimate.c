@@ -176,6 +176,9 @@ the_papers_estimate_is_the_papers(void **state)
 						 ((200 * 1000 * 0.0308 + m * log(0.25)) / (0.0308 * (200 - m))) -
 					 1) < 1e-9);
 	assert_true(isfinite(qf_estimate_paper(&s, 200)));
+	f.rows = 0;
+	qf_scale_make(&s, &f);
+	assert_true(qf_estimate_paper(&s, 0) == 0 && !signbit(qf_estimate_paper(&s, 0)));
 	f.rows = QF_ROWS_UNKNOWN;
 	qf_scale_make(&s, &f);
 	assert_true(isnan(qf_estimate_paper(&s, 150)));
@@ -192,7 +195,7 @@ distinct_keys_of_a_bloom_filter(void **state)
 	assert_true(fabs(qf_distinct(&f) / ((1 << 24) * log(2) / (512 * (1 - pow(511 / 512.0, 7)))) -
 					 1) < 1e-4);
 	f.ones = 0;
-	assert_true(qf_distinct(&f) == 0);
+	assert_true(qf_distinct(&f) == 0 && !signbit(qf_distinct(&f)));
 	f.ones = f.params.m;
 	assert_true(isfinite(qf_distinct(&f)));
 }
