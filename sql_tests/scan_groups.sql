@@ -141,6 +141,9 @@ FETCH ALL FROM c;
 MOVE BACKWARD ALL FROM c;
 FETCH ALL FROM c;
 COMMIT;
+-- the first group once more, the others never: it was given back, and so it is not there any more
+SELECT count(DISTINCT sk) AS same, count(sk), min(qsketch_total(sk)) AS total FROM generate_series(1, 3) AS x,
+	LATERAL (SELECT sk FROM (SELECT qsketch_agg(k) AS sk FROM g_dense GROUP BY g) AS a WHERE x > 0 LIMIT 1) AS s;
 RESET enable_hashagg;
 RESET enable_sort;
 SET work_mem = '64MB';
