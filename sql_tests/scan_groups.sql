@@ -148,6 +148,21 @@ RESET enable_hashagg;
 RESET enable_sort;
 SET work_mem = '64MB';
 
+-- by a parallel worker, to which the plan goes as text
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_leader_participation = off;
+EXPLAIN (COSTS OFF) SELECT g, qsketch_total(qsketch_agg(k)) FROM g_dense GROUP BY g UNION ALL SELECT w, qsketch_total(qsketch_agg(few)) FROM g_dense GROUP BY w;
+SELECT s.* FROM pg_temp.same('SELECT g, qsketch_total(qsketch_agg(k)) FROM g_dense GROUP BY g UNION ALL SELECT w, qsketch_total(qsketch_agg(few)) FROM g_dense GROUP BY w') AS s;
+SELECT count(*), sum(total) FROM (SELECT g, qsketch_total(qsketch_agg(k)) AS total FROM g_dense GROUP BY g UNION ALL SELECT w, qsketch_total(qsketch_agg(few)) FROM g_dense GROUP BY w) AS s;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET parallel_leader_participation;
+SET max_parallel_workers_per_gather = 0;
+
 -- left to the ordinary plan
 CREATE TABLE g_parent (g int, k int) PARTITION BY RANGE (g);
 CREATE TABLE g_child PARTITION OF g_parent FOR VALUES FROM (0) TO (10);
