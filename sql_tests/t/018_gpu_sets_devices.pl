@@ -41,6 +41,8 @@ like($node->safe_psql('postgres', 'SET qsketch.backend = auto; SET qsketch.gpu_m
 	qr/^gpu\|\d+ elements, qsketch.gpu_min_elements is 5$/, 'the plan: enough');
 like($node->safe_psql('postgres', 'SET qsketch.backend = auto; EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT p.* FROM few, set_pairs(c) AS p'),
 	qr/Backend: cpu\s+Backend Reason: \d+ elements, qsketch.gpu_min_elements is 20000/, 'EXPLAIN says why');
+like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT p.* FROM set_pairs((SELECT qsets_merge(c, c) FROM few)) AS p'),
+	qr/Backend: gpu\s+Backend Reason: qsketch.backend is gpu/, 'also of what was sent there');
 
 # ---- several devices ----
 

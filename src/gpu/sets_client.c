@@ -386,21 +386,24 @@ open_pairs(Opening *o)
 GpuPairs *
 GpuPairsOpen(const qi_request *request, const GpuKey *name, char why[GPU_TEXT_BYTES])
 {
+	char failure[GPU_TEXT_BYTES];
 	Opening o = { .request = request,
 				  .name = name,
 				  .offset = request->rows->offset,
 				  .sets = request->rows->sets,
-				  .why = why };
+				  .why = failure };
 	GpuPairs *pairs;
 
-	snprintf(why, GPU_TEXT_BYTES, "no room for it on the GPU%s",
+	snprintf(failure, GPU_TEXT_BYTES, "no room for it on the GPU%s",
 			 gpu_memory_limit > 0 ? " within qsketch.gpu_memory_limit" : "");
 	if (name)
 		GpuCount(COUNT_CACHE_MISSES, 1);
 	pairs = open_pairs(&o);
-	if (pairs == NULL)
-		GpuCount(COUNT_FALLBACKS, 1);
-	return pairs;
+	if (pairs)
+		return pairs;
+	strlcpy(why, failure, GPU_TEXT_BYTES);
+	GpuCount(COUNT_FALLBACKS, 1);
+	return NULL;
 }
 
 GpuPairs *

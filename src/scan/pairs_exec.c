@@ -16,6 +16,11 @@
  * (INSERT, cursors, PL/pgSQL loops) Function Scan stays: there set_pairs may
  * have workers for the time of one call.
  *
+ * A scalar subquery as argument, such as (SELECT qsets_agg(s, e) FROM t), would be
+ * copied into a tuple, where a collection becomes flat, and be read again, which
+ * takes a fifth of the time that one process needs to make it.  That of an aggregate without GROUP BY, which
+ * returns one row and keeps its value, is taken as it is.
+ *
  * A rescan begins anew; the declared cost of set_pairs makes the planner put
  * Materialize above it where that might happen often.
  *
@@ -26,6 +31,8 @@
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "pg/sets_pairs.h"
+#include "scan/scan.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
@@ -72,6 +79,62 @@ begin(CustomScanState *css, EState *estate, int eflags)
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchPairs", ALLOCSET_DEFAULT_SIZES);
 }
 
+/* Does a plan return one row, or none, and keep its values until it ends or begins anew? */
+static bool
+keeps_values(const PlanState *state)
+{
+	const Plan *plan = state->plan;
+
+	if (IsA(plan, Agg))
+		return ((const Agg *) plan)->aggstrategy == AGG_PLAIN &&
+			   ((const Agg *) plan)->groupingSets == NIL;
+	return IsA(plan, CustomScan) && ScanReturnsOneRow((const CustomScan *) plan);
+}
+
+/* What the executor does for the value of a scalar subquery, without copying it. */
+static void
+take_subquery(ExprContext *econtext, const Param *param)
+{
+	ParamExecData *value = &econtext->ecxt_param_exec_vals[param->paramid];
+	SubPlanState *subquery = value->execPlan;
+	TupleTableSlot *slot;
+	MemoryContext old;
+
+	if (subquery == NULL || get_typlen(param->paramtype) != -1 ||
+		subquery->subplan->subLinkType != EXPR_SUBLINK || subquery->subplan->parParam != NIL ||
+		subquery->planstate == NULL || !keeps_values(subquery->planstate))
+		return;
+	old = MemoryContextSwitchTo(econtext->ecxt_per_query_memory);
+	slot = ExecProcNode(subquery->planstate);
+	value->isnull = true;
+	value->value = TupIsNull(slot) ? (Datum) 0 : slot_getattr(slot, 1, &value->isnull);
+	value->value = MakeExpandedObjectReadOnly(value->value, value->isnull, -1);
+	value->execPlan = NULL;
+	MemoryContextSwitchTo(old);
+}
+
+/* The arguments of the call, for this run. */
+static void
+evaluate_arguments(PairsNode *node)
+{
+	const CustomScan *plan = (const CustomScan *) node->css.ss.ps.plan;
+	const FuncExpr *call = linitial_node(FuncExpr, plan->custom_exprs);
+	ExprContext *econtext = node->css.ss.ps.ps_ExprContext;
+	NullableDatum *value = node->call->fcinfo->args;
+	ListCell *state;
+	ListCell *argument;
+
+	forboth (state, node->call->args, argument, call->args)
+	{
+		const Param *param = lfirst(argument);
+
+		if (IsA(param, Param) && param->paramkind == PARAM_EXEC)
+			take_subquery(econtext, param);
+		value->value = ExecEvalExpr(lfirst(state), econtext, &value->isnull);
+		value++;
+	}
+}
+
 /* Let the scan go. */
 static void
 close_scan(PairsNode *node)
@@ -86,18 +149,10 @@ close_scan(PairsNode *node)
 static void
 open_scan(PairsNode *node)
 {
-	ExprContext *econtext = node->css.ss.ps.ps_ExprContext;
-	FunctionCallInfo fcinfo = node->call->fcinfo;
 	MemoryContext old = MemoryContextSwitchTo(node->context);
-	ListCell *cell;
-	int i = 0;
 
-	foreach (cell, node->call->args)
-	{
-		fcinfo->args[i].value = ExecEvalExpr(lfirst(cell), econtext, &fcinfo->args[i].isnull);
-		i++;
-	}
-	node->scan = node->open(fcinfo, node->css.ss.ps.state->es_use_parallel_mode);
+	evaluate_arguments(node);
+	node->scan = node->open(node->call->fcinfo, node->css.ss.ps.state->es_use_parallel_mode);
 	node->opened = true;
 	MemoryContextSwitchTo(old);
 	if (node->scan == NULL)

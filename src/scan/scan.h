@@ -57,6 +57,7 @@ extern void WorkerPartialInit(void);
 
 /* exec.c */
 extern const CustomScanMethods columnscan_methods;
+extern bool ScanReturnsOneRow(const CustomScan *scan);
 
 typedef struct ColumnFamily ColumnFamily;
 
