@@ -60,13 +60,6 @@ const CustomScanMethods columnscan_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-/* Is it a QSketchScan without groups, of the whole table? */
-bool
-ScanReturnsOneRow(const CustomScan *scan)
-{
-	return scan->methods == &columnscan_methods && lthird(scan->custom_private) == NULL;
-}
-
 /* An expression in terms of the table, whose columns are in the node's list behind the aggregates. */
 static Node *
 of_table(Node *node, void *list)

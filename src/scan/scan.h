@@ -57,7 +57,6 @@ extern void WorkerPartialInit(void);
 
 /* exec.c */
 extern const CustomScanMethods columnscan_methods;
-extern bool ScanReturnsOneRow(const CustomScan *scan);
 
 typedef struct ColumnFamily ColumnFamily;
 
@@ -351,6 +350,7 @@ ScanCountsTold(const ScanCounts *counts, const PlanState *node, const struct Exp
 extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
 
 /* setup.c */
+extern bool ScanReturnsOneRow(const CustomScan *scan);
 extern void SketchedColumnInit(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor);
 
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
