@@ -141,9 +141,36 @@ FETCH ALL FROM c;
 MOVE BACKWARD ALL FROM c;
 FETCH ALL FROM c;
 COMMIT;
+-- the first group once more, the others never: it was given back, and so it is not there any more
+SELECT count(DISTINCT sk) AS same, count(sk), min(qsketch_total(sk)) AS total FROM generate_series(1, 3) AS x,
+	LATERAL (SELECT sk FROM (SELECT qsketch_agg(k) AS sk FROM g_dense GROUP BY g) AS a WHERE x > 0 LIMIT 1) AS s;
 RESET enable_hashagg;
 RESET enable_sort;
 SET work_mem = '64MB';
+
+-- by a parallel worker, to which the plan goes as text
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_leader_participation = off;
+EXPLAIN (COSTS OFF) SELECT g, qsketch_total(qsketch_agg(k)) FROM g_dense GROUP BY g UNION ALL SELECT w, qsketch_total(qsketch_agg(few)) FROM g_dense GROUP BY w;
+SELECT s.* FROM pg_temp.same('SELECT g, qsketch_total(qsketch_agg(k)) FROM g_dense GROUP BY g UNION ALL SELECT w, qsketch_total(qsketch_agg(few)) FROM g_dense GROUP BY w') AS s;
+SELECT count(*), sum(total) FROM (SELECT g, qsketch_total(qsketch_agg(k)) AS total FROM g_dense GROUP BY g UNION ALL SELECT w, qsketch_total(qsketch_agg(few)) FROM g_dense GROUP BY w) AS s;
+-- it cannot tell what it counted, so nothing is said of that
+CREATE FUNCTION pg_temp.told(query text, OUT keys text, OUT groups text) LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
+	keys := substring(plan FROM '"Keys": (\d+)');
+	groups := substring(plan FROM '"Groups": (\d+)');
+END $$;
+SELECT * FROM pg_temp.told('SELECT g, qsketch_total(qsketch_agg(k)) FROM g_dense GROUP BY g');
+SELECT coalesce(keys, '120000') AS keys, coalesce(groups, '12') AS groups
+FROM pg_temp.told('SELECT g, qsketch_total(qsketch_agg(k)) FROM g_dense GROUP BY g UNION ALL SELECT w, qsketch_total(qsketch_agg(few)) FROM g_dense GROUP BY w');
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET parallel_leader_participation;
+SET max_parallel_workers_per_gather = 0;
 
 -- left to the ordinary plan
 CREATE TABLE g_parent (g int, k int) PARTITION BY RANGE (g);

@@ -60,13 +60,6 @@ const CustomScanMethods columnscan_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-/* Is it a QSketchScan without groups, of the whole table? */
-bool
-ScanReturnsOneRow(const CustomScan *scan)
-{
-	return scan->methods == &columnscan_methods && lthird(scan->custom_private) == NULL;
-}
-
 /* An expression in terms of the table, whose columns are in the node's list behind the aggregates. */
 static Node *
 of_table(Node *node, void *list)
@@ -222,6 +215,7 @@ count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 	run.batches -= before->batches;
 	run.pages = state->reader.pages;
 	run.pages_visible = state->reader.pages_visible;
+	run.any = true;
 	ScanReportRun(&run, first);
 	if (state->shared)
 		SharedScanCount(state->shared, &run);
@@ -462,7 +456,7 @@ explain_group(ColumnScanState *state, List *ancestors, ExplainState *es)
 
 	ExplainPropertyText(
 		"Group Key", deparse_expression((Node *) group_column(state), context, prefix, false), es);
-	if (es->analyze)
+	if (ScanCountsTold(&state->counts, &state->css.ss.ps, es))
 		ScanGroupsExplain(state->groups, es);
 }
 
@@ -476,7 +470,7 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
 							   es);
-	if (es->analyze)
+	if (ScanCountsTold(&state->counts, &node->ss.ps, es))
 		ScanExplainCounts(&state->counts, es);
 }
 

@@ -473,6 +473,7 @@ ScanGroupsGoOn(ScanGroups *groups)
 bool
 ScanGroupsRewind(ScanGroups *groups)
 {
+	release_given(groups);
 	groups->waiting = groups->first;
 	return groups->complete;
 }

@@ -150,13 +150,18 @@ ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Pa
 	path->rows = plan->groups;
 }
 
+/* A number in a plan, which goes to parallel workers as text: without a point it would be read as an integer. */
+static Float *
+number(double value)
+{
+	return makeFloat(psprintf("%.1f", value));
+}
+
 /* What the executor has to know of the plan. */
 Node *
 ScanGroupingPrivate(const GroupingPlan *plan)
 {
-	return (Node *) list_make3(makeFloat(psprintf("%.0f", plan->bytes)),
-							   makeFloat(psprintf("%.0f", plan->empty)),
-							   makeFloat(psprintf("%.0f", plan->rows)));
+	return (Node *) list_make3(number(plan->bytes), number(plan->empty), number(plan->rows));
 }
 
 /*

@@ -72,6 +72,17 @@ backend_names(const ScanCounts *counts)
 	return "cpu";
 }
 
+/*
+ * Does EXPLAIN ANALYZE get to know what was counted?  A serial scan that was a
+ * parallel worker's, below Append, has no memory to tell it in.
+ */
+bool
+ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainState *es)
+{
+	return es->analyze &&
+		   (counts->any || node->instrument == NULL || node->instrument->nloops == 0);
+}
+
 /* Tell EXPLAIN ANALYZE what was counted. */
 void
 ScanExplainCounts(const ScanCounts *counts, ExplainState *es)

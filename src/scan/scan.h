@@ -57,7 +57,6 @@ extern void WorkerPartialInit(void);
 
 /* exec.c */
 extern const CustomScanMethods columnscan_methods;
-extern bool ScanReturnsOneRow(const CustomScan *scan);
 
 typedef struct ColumnFamily ColumnFamily;
 
@@ -283,6 +282,7 @@ SketchedColumnIsOnCpu(const SketchedColumn *column)
 /* What EXPLAIN ANALYZE tells. */
 typedef struct ScanCounts
 {
+	bool any; /* some run was counted, if only as nothing */
 	uint64 keys;
 	uint64 batches; /* of keys, given to an engine */
 	uint64 pages;
@@ -294,6 +294,7 @@ typedef struct ScanCounts
 static inline void
 ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 {
+	counts->any |= more->any;
 	counts->keys += more->keys;
 	counts->batches += more->batches;
 	counts->pages += more->pages;
@@ -344,9 +345,12 @@ extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 					   const SketchedColumn *column, int count);
 extern void ScanReportRun(const ScanCounts *run, bool first);
 extern void ScanCountKeys(ScanCounts *counts, const SketchedColumn *column, int count);
+extern bool
+ScanCountsTold(const ScanCounts *counts, const PlanState *node, const struct ExplainState *es);
 extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
 
 /* setup.c */
+extern bool ScanReturnsOneRow(const CustomScan *scan);
 extern void SketchedColumnInit(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor);
 
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);

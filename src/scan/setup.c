@@ -13,6 +13,13 @@
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 
+/* Is it a QSketchScan without groups, of the whole table? */
+bool
+ScanReturnsOneRow(const CustomScan *scan)
+{
+	return scan->methods == &columnscan_methods && lthird(scan->custom_private) == NULL;
+}
+
 /* May this role call a function?  An error if not. */
 static void
 check_permission(Oid function, Oid role, ObjectType kind)
