@@ -8,7 +8,8 @@ use PostgreSQL::Test::Utils;
 use QsketchGpu;
 use Test::More;
 
-my $node = gpu_node('memory', 'max_parallel_workers_per_gather = 0');
+# what fits is that of one device, wherever there are more
+my $node = gpu_node('memory', 'max_parallel_workers_per_gather = 0', "qsketch.gpu_devices = '0'");
 fill($node, 200_000);
 
 # none for new sketches
