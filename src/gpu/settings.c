@@ -106,11 +106,13 @@ define_worker_settings(void)
 							   NULL, &gpu_devices, "", PGC_POSTMASTER, 0, check_devices, NULL,
 							   NULL);
 	DefineCustomIntVariable(
-		"qsketch.gpu_memory_limit", "Device memory that sketches may take on each GPU; 0 for all.",
-		NULL, &gpu_memory_limit, 0, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+		"qsketch.gpu_memory_limit",
+		"Device memory that sketches, filters and sets may take on each GPU; 0 for all.", NULL,
+		&gpu_memory_limit, 0, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable(
-		"qsketch.gpu_cache_size", "Device memory for copies of stored sketches that are looked up.",
-		NULL, &gpu_cache_size, 4096, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+		"qsketch.gpu_cache_size",
+		"Device memory for copies of stored values that are looked up or searched.", NULL,
+		&gpu_cache_size, 4096, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomEnumVariable("qsketch.gpu_fault", "Fault of the GPU worker, for tests.", NULL,
 							 &gpu_fault, FAULT_NONE, faults, PGC_SIGHUP,
 							 GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
