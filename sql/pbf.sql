@@ -140,7 +140,7 @@ COMMENT ON FUNCTION pbf_bounds(pbf, @KEY@, double precision) IS 'bounds of how o
 
 CREATE FUNCTION pbf_contains(pbf, key @KEY@) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'pbf_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_contains(pbf, @KEY@) IS 'was a key there? of a Bloom filter';
+COMMENT ON FUNCTION pbf_contains(pbf, @KEY@) IS 'are all bits of a key set? In a Bloom filter: was it there?';
 
 CREATE FUNCTION pbf_add(pbf, key @KEY@) RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_add' LANGUAGE C VOLATILE PARALLEL SAFE;
@@ -163,7 +163,7 @@ COMMENT ON FUNCTION pbf_estimate(pbf, @KEY@[], text) IS 'estimate of each key of
 
 CREATE FUNCTION pbf_contains(pbf, keys @KEY@[]) RETURNS boolean[]
 	AS 'MODULE_PATHNAME', 'pbf_contains_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_contains(pbf, @KEY@[]) IS 'whether each key of an array was there';
+COMMENT ON FUNCTION pbf_contains(pbf, @KEY@[]) IS 'whether each key of an array is there';
 
 --@ end
 CREATE FUNCTION pbf_estimate_keys(pbf, keys anyarray, method text DEFAULT 'corrected')
@@ -179,8 +179,8 @@ COMMENT ON FUNCTION pbf_estimate_key(pbf, anyelement, text)
 
 CREATE FUNCTION pbf_contains_keys(pbf, keys anyarray) RETURNS boolean[]
 	AS 'MODULE_PATHNAME', 'pbf_contains_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_contains_keys(pbf, anyarray) IS 'whether each key of an array was there';
+COMMENT ON FUNCTION pbf_contains_keys(pbf, anyarray) IS 'whether each key of an array is there';
 
 CREATE FUNCTION pbf_contains_key(pbf, key anyelement) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'pbf_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_contains_key(pbf, anyelement) IS 'whether one key, which may be an array, was there';
+COMMENT ON FUNCTION pbf_contains_key(pbf, anyelement) IS 'whether one key, which may be an array, is there';

@@ -5,17 +5,15 @@
 CREATE TABLE stored (n int, f pbf);
 INSERT INTO stored SELECT n, pbf_row_agg(i % 100, i, pbf_new(10000, 100, seed => n))
 FROM generate_series(1, 3) AS n, generate_series(1, 10000) AS i GROUP BY n;
-CREATE TABLE bloom AS SELECT pbf_agg(i, pbf_new_bloom(100, 1e-9)) AS b FROM generate_series(0, 99) AS i;
-SELECT n, round(pbf_estimate(f, 5)::numeric, 2) AS estimate, round(pbf_estimate(f, 5, 'unbiased')::numeric, 2) AS unbiased
-FROM stored ORDER BY n;
+SELECT n, round(pbf_estimate(f, 5)::numeric, 2) AS estimate, round(pbf_estimate(f, 5, 'unbiased')::numeric, 2) AS unbiased,
+	pbf_contains(f, 5) AS contains, pbf_contains(f, 500) AS absent FROM stored ORDER BY n;
 SELECT count(*) FILTER (WHERE pbf_estimate(f, k) = 0) AS clamped, min(pbf_estimate(f, k, 'unbiased')) < 0 AS signed
 FROM stored, generate_series(1000, 1099) AS k;
 -- one filter for many keys, many filters for one key, and an array
 SELECT bool_and(pbf_estimate(f, k) = (pbf_estimate(f, ARRAY[NULL, k, 3]))[2]) AS same,
-	bool_and(pbf_contains(b, k) = (pbf_contains(b, ARRAY[NULL, k, 3]))[2]) AS contains,
-	bool_and(pbf_contains(b, k) = (k < 100)) AS present
-FROM stored, bloom, generate_series(0, 120) AS k;
-SELECT pbf_estimate(f, ARRAY[[1, NULL], [NULL, NULL::int]])::numeric(10,2)[], pbf_contains(b, '{}'::int[]) FROM stored, bloom WHERE n = 1;
+	bool_and(pbf_contains(f, k) = (pbf_contains(f, ARRAY[NULL, k, 3]))[2]) AS contains
+FROM stored, generate_series(0, 120) AS k;
+SELECT pbf_estimate(f, ARRAY[[1, NULL], [NULL, NULL::int]])::numeric(10,2)[], pbf_contains(f, '{}'::int[]) FROM stored WHERE n = 1;
 SELECT (b).lower < 100 AND 100 < (b).upper AS held, (b).lower <= (b).estimate AND (b).estimate <= (b).upper AS ordered
 FROM stored, pbf_bounds(f, 7, 0.999) AS b;
 SELECT lower, estimate, round(upper::numeric, 6) AS upper FROM pbf_bounds(pbf_new(1000, 10), 7);
@@ -33,16 +31,13 @@ SELECT pbf_distinct(f) FROM stored;
 SELECT pbf_estimate(pbf_new_bloom(10), 1);
 SELECT pbf_bounds(pbf_new_bloom(10), 1);
 SELECT pbf_estimate(pbf_new_bloom(10), ARRAY[1]);
-SELECT pbf_contains(f, 5) FROM stored;
-SELECT pbf_contains(f, ARRAY[5]) FROM stored;
-SELECT pbf_contains_key(f, 5) FROM stored;
-SELECT pbf_contains(b, 'a'::text) FROM bloom;
-SELECT pbf_contains(b, ARRAY['2026-01-31'::date]) FROM bloom;
-SELECT pbf_contains(b, 'abc') FROM bloom;
+SELECT pbf_contains(f, 'a'::text) FROM stored;
+SELECT pbf_contains(f, ARRAY['2026-01-31'::date]) FROM stored;
+SELECT pbf_contains(f, 'abc') FROM stored;
 SELECT pbf_add(f, 1.5) FROM stored;
 SELECT pbf_add(f, point(1, 1)) FROM stored;
 -- literals are read as the keys are
-SELECT pbf_contains(b, '5') AS five, pbf_contains(b, ARRAY['5', '500']) AS both FROM bloom;
+SELECT pbf_contains(f, '5') AS five, pbf_contains(f, ARRAY['5', '500']) AS both FROM stored WHERE n = 1;
 -- the paper's way needs rows
 SELECT abs(pbf_estimate(f, 5, 'paper') - 100) < 40 AS close
 FROM (SELECT pbf_agg(i % 100, pbf_new(10000, 100, 0.05)) AS f FROM generate_series(1, 10000) AS i) AS s;
@@ -94,7 +89,7 @@ INSERT INTO large SELECT 2, pbf_count_agg(i, 10000, pbf_new(1000000000, 10000, 0
 INSERT INTO large SELECT 3, pbf_row_agg(i % 500, i, pbf_new(1000000, 1000)) FROM generate_series(1, 50000) AS i;
 SELECT n, layout, form, pg_column_size(f) > 40000 AS large FROM large, pbf_info(f) ORDER BY n;
 SELECT n, bool_and(pbf_contains(f, k) = (pbf_contains(f, ARRAY[k]))[1]) AS same, count(*) FILTER (WHERE pbf_contains(f, k)) AS found
-FROM generate_series(19990, 20010) AS k, large WHERE n < 2 GROUP BY n ORDER BY n;
+FROM generate_series(19990, 20010) AS k, large GROUP BY n ORDER BY n;
 SELECT n, bool_and(pbf_estimate(f, k, 'unbiased') = (pbf_estimate(f, ARRAY[k], 'unbiased'))[1]) AS same,
 	bool_and((pbf_bounds(f, k)).estimate = pbf_estimate(f, k)) AS bounds
 FROM generate_series(490, 510) AS k, large WHERE n > 1 GROUP BY n ORDER BY n;
@@ -118,5 +113,5 @@ CREATE INDEX ON stored USING hash (f);
 SELECT count(*), count(DISTINCT f) FROM (SELECT f FROM stored UNION ALL SELECT f FROM stored) AS s;
 SELECT count(*) FROM stored AS a JOIN stored AS b ON a.f = b.f;
 SELECT bool_and((a.f < b.f) = (b.f > a.f) AND (a.f <= b.f) = NOT (a.f > b.f) AND (a.f <> b.f) = (a.n <> b.n)) FROM stored AS a, stored AS b;
-DROP TABLE bloom, stored, keys, compressed, plain, large;
+DROP TABLE stored, keys, compressed, plain, large;
 DROP TYPE mood;

@@ -70,7 +70,7 @@ $node->safe_psql('postgres', "SET qsketch.backend = cpu; CREATE TABLE kept AS
 my $keys = 'ARRAY(SELECT i::bigint FROM generate_series(1, 40000) AS i)';
 is_same('estimates', "SELECT md5(pbf_estimate(frequency, $keys)::text) FROM kept", '', 'lookups');
 is_same("contains, $_", "SELECT md5(pbf_contains($_, $keys)::text) FROM kept", '', 'lookups')
-  foreach qw(blocks standard);
+  foreach qw(frequency blocks standard);
 is_same('not stored', "SELECT md5(pbf_contains(($filter{blocks}), $keys)::text) FROM hit", '', 'lookups');
 my ($hits, $bytes) = map { gpu_count($node, $_) } qw(cache_hits bytes_in);
 is($node->safe_psql('postgres', 'SELECT pbf_contains(blocks, ARRAY[1::bigint, NULL, 30000]) FROM kept'),

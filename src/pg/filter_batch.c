@@ -179,7 +179,6 @@ pbf_contains_array(PG_FUNCTION_ARGS)
 	int i;
 
 	ask(&asked, probe, PG_GETARG_DATUM(0), keys);
-	FilterCheckContains(asked.filter);
 	read_keys(fcinfo, probe, asked.filter, keys, &batch);
 	found = alloc_array(batch.count, sizeof(bool));
 	answer = alloc_array(batch.count, sizeof(int64));

@@ -88,22 +88,6 @@ pbf_estimate(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(FilterEstimate(&scale, method, set));
 }
 
-/*
- * An error if a filter does not tell which keys were there: with a probability below 1
- * a key's positions are all set only after it came many times.
- */
-void
-FilterCheckContains(const qf_filter *filter)
-{
-	if (!qf_is_bloom(&filter->params))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("a filter of probability %g does not tell whether a key was there",
-						qf_probability(&filter->params)),
-				 errhint("Use pbf_estimate or pbf_bounds to ask how often it came, or a Bloom "
-						 "filter, made by pbf_new_bloom.")));
-}
-
 /* pbf_contains(pbf, key): are all positions of the key set? */
 PG_FUNCTION_INFO_V1(pbf_contains);
 Datum
@@ -112,14 +96,16 @@ pbf_contains(PG_FUNCTION_ARGS)
 	FilterProbe *probe = FilterProbeOf(fcinfo);
 	Datum datum = PG_GETARG_DATUM(0);
 	qf_filter view;
-	bool parts = FilterInParts(probe, datum, &view);
-	const qf_filter *filter = parts ? &view : FilterWhole(probe, datum);
+	const qf_filter *filter;
 	uint64 fingerprint;
 
-	FilterCheckContains(filter);
+	if (FilterInParts(probe, datum, &view))
+	{
+		fingerprint = FilterKeyArgument(fcinfo, probe, &view);
+		PG_RETURN_BOOL(FilterPartsSet(datum, &view, fingerprint, true) == view.params.k);
+	}
+	filter = FilterWhole(probe, datum);
 	fingerprint = FilterKeyArgument(fcinfo, probe, filter);
-	if (parts)
-		PG_RETURN_BOOL(FilterPartsSet(datum, filter, fingerprint, true) == filter->params.k);
 	PG_RETURN_BOOL(qf_has(filter, fingerprint));
 }
 

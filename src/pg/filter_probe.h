@@ -65,6 +65,5 @@ typedef enum FilterMethod
 extern FilterMethod FilterMethodArgument(FunctionCallInfo fcinfo, int argument);
 extern void FilterScale(const qf_filter *filter, FilterMethod method, qf_scale *scale);
 extern double FilterEstimate(const qf_scale *scale, FilterMethod method, uint32 set);
-extern void FilterCheckContains(const qf_filter *filter);
 
 #endif
