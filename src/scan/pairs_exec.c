@@ -97,6 +97,8 @@ take_subquery(ExprContext *econtext, const Param *param)
 {
 	ParamExecData *value = &econtext->ecxt_param_exec_vals[param->paramid];
 	SubPlanState *subquery = value->execPlan;
+	EState *estate = econtext->ecxt_estate;
+	ScanDirection direction = estate->es_direction;
 	TupleTableSlot *slot;
 	MemoryContext old;
 
@@ -105,11 +107,13 @@ take_subquery(ExprContext *econtext, const Param *param)
 		subquery->planstate == NULL || !keeps_values(subquery->planstate))
 		return;
 	old = MemoryContextSwitchTo(econtext->ecxt_per_query_memory);
+	estate->es_direction = ForwardScanDirection;
 	slot = ExecProcNode(subquery->planstate);
 	value->isnull = true;
 	value->value = TupIsNull(slot) ? (Datum) 0 : slot_getattr(slot, 1, &value->isnull);
 	value->value = MakeExpandedObjectReadOnly(value->value, value->isnull, -1);
 	value->execPlan = NULL;
+	estate->es_direction = direction;
 	MemoryContextSwitchTo(old);
 }
 
