@@ -236,8 +236,8 @@ find_portion(const task &t, const unit &u, uint64_t first, uint64_t end)
 }
 
 /*
- * "counter" is that of column 0, which may be before those that there are.  Where the
- * next batch's lists are is asked for before this one's are walked.
+ * From the thread's portion of the first batch on.  "counter" is that of column 0, which
+ * may be before those that there are.
  */
 template <typename Set>
 __device__ void

@@ -15,7 +15,8 @@
  *
  * Floor: the elements read once, 4 bytes each.  A step takes 9 instructions and one
  * read of shared memory, where a warp's 32 meet in some bank 3.5 times on average.
- * Filling the rings, and finding where 32 parts begin, takes as many again.
+ * Filling the rings, and finding where shares and parts begin, takes more
+ * instructions than the steps; two fifths of a warp's time is waiting for memory.
  *
  * cuda/sets_merge.cu
  */

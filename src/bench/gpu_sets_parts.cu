@@ -50,7 +50,7 @@ copy_bandwidth(qs_cuda *gpu, size_t bytes)
 	return 2.0 * (double) bytes / best / 1e6;
 }
 
-/* ms of one count, of many that run one after another: starting one takes as long. */
+/* ms of one count, of many that run one after another: starting one takes nearly half as long. */
 static float
 time_single(qs_cuda *gpu, const qi_cuda_request *r)
 {

@@ -18,8 +18,9 @@
  *
  * A scalar subquery as argument, such as (SELECT qsets_agg(s, e) FROM t), would be
  * copied into a tuple, where a collection becomes flat, and be read again, which
- * takes a fifth of the time that one process needs to make it.  That of an aggregate without GROUP BY, which
- * returns one row and keeps its value, is taken as it is.
+ * takes a fifth of the time that one process needs to make it.  That of an
+ * aggregate without GROUP BY, which returns one row and keeps its value, is taken
+ * as it is.
  *
  * A rescan begins anew; the declared cost of set_pairs makes the planner put
  * Materialize above it where that might happen often.
