@@ -38,10 +38,15 @@ AggregateUnchanged(FunctionCallInfo fcinfo)
  * copy; before PostgreSQL 16 it would flatten the state otherwise.
  */
 Datum
-AggregateResult(const ExpandedObjectHeader *state)
+AggregateFinal(FunctionCallInfo fcinfo, const KeyedStateType *type)
 {
-	void *pointer = palloc(EXPANDED_POINTER_SIZE);
+	KeyedState *state = PG_ARGISNULL(0) ? NULL : StateExpandedIn(PG_GETARG_DATUM(0), type);
+	void *pointer;
 
-	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(state)), EXPANDED_POINTER_SIZE);
+	(void) AggregateContext(fcinfo);
+	if (state == NULL)
+		return AggregateUnchanged(fcinfo);
+	pointer = palloc(EXPANDED_POINTER_SIZE);
+	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
 	PG_RETURN_POINTER(pointer);
 }

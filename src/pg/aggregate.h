@@ -7,11 +7,10 @@
 #ifndef QS_PG_AGGREGATE_H
 #define QS_PG_AGGREGATE_H
 
-#include "postgres.h"
-#include "fmgr.h"
+#include "pg/state.h"
 
+#include "fmgr.h"
 #include "nodes/execnodes.h"
-#include "utils/expandeddatum.h"
 
 /* Where states live; an error where the call is not made by an aggregate. */
 extern MemoryContext AggregateContext(FunctionCallInfo fcinfo);
@@ -23,6 +22,6 @@ extern bool AggregateIsHashed(const AggState *node);
 extern Datum AggregateUnchanged(FunctionCallInfo fcinfo);
 
 /* What a final function returns: the state, to be read where it is. */
-extern Datum AggregateResult(const ExpandedObjectHeader *state);
+extern Datum AggregateFinal(FunctionCallInfo fcinfo, const KeyedStateType *type);
 
 #endif

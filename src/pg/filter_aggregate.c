@@ -29,7 +29,7 @@ template_argument(FilterInput input)
 static ExpandedFilter *
 start_state(FunctionCallInfo fcinfo, ExpandedFilter *state)
 {
-	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
+	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	return state;
 }
 
@@ -87,7 +87,6 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 {
 	MemoryContext context = AggregateContext(fcinfo);
 	ExpandedFilter *state;
-	KeyArgument argument;
 	KeyType key;
 
 	CheckMoving(fcinfo, &filter_functions);
@@ -98,12 +97,11 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 		qf_params params;
 
 		template_params(fcinfo, template_argument(input), &params);
-		state = start_state(fcinfo, FilterCreate(FilterStatesContext(context), &params));
+		state =
+			start_state(fcinfo, FilterCreate(StateContext(&filter_state_type, context), &params));
 		FilterPlace(state);
 	}
-	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
-	KeyTypeInit(&key, argument.type, argument.collation);
-	KeyTypeLearn(&key, PG_GETARG_DATUM(KEY_ARGUMENT));
+	KeyTypeOfArgument(&key, fcinfo, KEY_ARGUMENT);
 	FilterSetInput(state, &key, input);
 	return state;
 }
@@ -122,12 +120,13 @@ check_copies(int64 copies)
 static pg_attribute_always_inline Datum
 transition(FunctionCallInfo fcinfo, FilterInput input)
 {
-	ExpandedFilter *state = PG_ARGISNULL(0) ? NULL : FilterInState(PG_GETARG_DATUM(0));
+	ExpandedFilter *state =
+		PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &filter_state_type);
 	int64 number = 1;
 
 	if (PG_ARGISNULL(KEY_ARGUMENT) || (input != FILTER_ROWS && PG_ARGISNULL(NUMBER_ARGUMENT)))
 		return AggregateUnchanged(fcinfo);
-	if (unlikely(state == NULL || state->key.type == InvalidOid || state->input != input ||
+	if (unlikely(state == NULL || state->keyed.key.type == InvalidOid || state->input != input ||
 				 fcinfo->context == NULL))
 		state = first_state(fcinfo, input);
 	if (unlikely(!is_known_template(fcinfo, template_argument(input), state)))
@@ -135,8 +134,8 @@ transition(FunctionCallInfo fcinfo, FilterInput input)
 	if (input != FILTER_ROWS)
 		number = PG_GETARG_INT64(NUMBER_ARGUMENT);
 	if (input != FILTER_COPIES || check_copies(number) > 0)
-		FilterPut(state, KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT)), number);
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+		FilterPut(state, KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)), number);
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
 PG_FUNCTION_INFO_V1(pbf_agg_trans);
@@ -170,11 +169,12 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 
 	if (PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
-	if (PG_ARGISNULL(0) || FilterInState(PG_GETARG_DATUM(0)) == NULL)
+	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), &filter_state_type) == NULL)
 		CheckMoving(fcinfo, &filter_functions);
 	FilterRead(&reader, PG_GETARG_DATUM(1));
 	if (PG_ARGISNULL(0))
-		state = start_state(fcinfo, FilterCopy(FilterStatesContext(context), reader.filter));
+		state = start_state(fcinfo,
+							FilterCopy(StateContext(&filter_state_type, context), reader.filter));
 	else
 	{
 		state = FilterForUpdate(context, PG_GETARG_DATUM(0));
@@ -183,8 +183,8 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 		FilterMerge(state, reader.filter);
 	}
 	FilterReadEnd(&reader);
-	state->members++;
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+	state->keyed.members++;
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
 /* pbf_agg_combine(pbf, pbf): combine partial states of aggregates of keys. */
@@ -208,10 +208,7 @@ PG_FUNCTION_INFO_V1(pbf_agg_final);
 Datum
 pbf_agg_final(PG_FUNCTION_ARGS)
 {
-	ExpandedFilter *state = PG_ARGISNULL(0) ? NULL : FilterExpandedIn(PG_GETARG_DATUM(0));
-
-	(void) AggregateContext(fcinfo);
-	return state ? AggregateResult(&state->header) : AggregateUnchanged(fcinfo);
+	return AggregateFinal(fcinfo, &filter_state_type);
 }
 
 static const AggregateForm of_rows = { 0, 2 };

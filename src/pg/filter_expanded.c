@@ -2,8 +2,7 @@
  * filter_expanded.c
  *		A filter as an expanded object: the state of aggregates.
  *
- * As with sketches (sketch_expanded.c): a row costs no more than appending a
- * fingerprint to a buffer, and a full buffer goes to the engine as one batch.
+ * A full buffer of keys goes to the engine as one batch.
  * Rows get their numbers from their places in the buffer, so that what they set
  * does not depend on when it is flushed.  Whoever reads the filter settles it
  * first: flushes the buffer, and has the engine bring the bits here.  That does
@@ -21,29 +20,13 @@
 #include "pg/nonce.h"
 #include "utils/memutils.h"
 
-static const char states_name[] = "pbf states";
-
-static Size get_flat_size(ExpandedObjectHeader *header);
-static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
-
-const ExpandedObjectMethods expanded_filter_methods = { get_flat_size, flatten_into };
-
-/* The context of all states of an aggregate, a child of the aggregate's. */
-MemoryContext
-FilterStatesContext(MemoryContext aggregate)
-{
-	return StatesContext(aggregate, states_name);
-}
-
 /* The object without a filter. */
 static ExpandedFilter *
 create_object(MemoryContext context)
 {
-	ExpandedFilter *expanded = MemoryContextAllocZero(context, sizeof(ExpandedFilter));
+	ExpandedFilter *expanded = StateCreate(&filter_state_type, context);
 
-	EOH_init_header(&expanded->header, &expanded_filter_methods, context);
 	expanded->engine = &qf_engine_cpu;
-	ContextMemory(context, &expanded->memory);
 	return expanded;
 }
 
@@ -53,7 +36,7 @@ FilterCreate(MemoryContext context, const qf_params *params)
 {
 	ExpandedFilter *expanded = create_object(context);
 
-	qf_init(&expanded->filter, params, &expanded->memory);
+	qf_init(&expanded->filter, params, &expanded->keyed.memory);
 	return expanded;
 }
 
@@ -63,7 +46,7 @@ FilterCopy(MemoryContext context, const qf_filter *filter)
 {
 	ExpandedFilter *expanded = create_object(context);
 
-	FilterCheck(qf_copy(&expanded->filter, filter, &expanded->memory));
+	FilterCheck(qf_copy(&expanded->filter, filter, &expanded->keyed.memory));
 	return expanded;
 }
 
@@ -78,7 +61,7 @@ FilterPlace(ExpandedFilter *expanded)
 ExpandedFilter *
 FilterExpandedIn(Datum datum)
 {
-	return (ExpandedFilter *) ValueExpandedIn(datum, &expanded_filter_methods, "a filter");
+	return StateExpandedIn(datum, &filter_state_type);
 }
 
 /*
@@ -119,16 +102,13 @@ FilterReadEnd(FilterReader *reader)
 ExpandedFilter *
 FilterForUpdate(MemoryContext aggregate, Datum datum)
 {
-	ExpandedFilter *expanded;
+	ExpandedFilter *expanded = StateToChange(datum, &filter_state_type);
 	FilterReader reader;
 
-	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
-		return FilterExpandedIn(datum);
+	if (expanded)
+		return expanded;
 	FilterRead(&reader, datum);
-	expanded = FilterCopy(
-		aggregate ? FilterStatesContext(aggregate)
-				  : AllocSetContextCreate(CurrentMemoryContext, "pbf", ALLOCSET_SMALL_SIZES),
-		reader.filter);
+	expanded = FilterCopy(StateContext(&filter_state_type, aggregate), reader.filter);
 	FilterReadEnd(&reader);
 	return expanded;
 }
@@ -137,7 +117,7 @@ FilterForUpdate(MemoryContext aggregate, Datum datum)
 static qf_batch
 batch_of(ExpandedFilter *expanded)
 {
-	KeyBuffer *buffer = &expanded->buffer;
+	KeyBuffer *buffer = &expanded->keyed.buffer;
 	bool ids = expanded->input == FILTER_IDS;
 
 	if (ids && buffer->weight == NULL) /* all of them are 1 */
@@ -171,7 +151,7 @@ most_room(const ExpandedFilter *expanded)
 	double left = (double) qf_explicit_limit(&filter->params) - (double) filter->ones;
 	double batch = (double) expanded->engine->batch(filter);
 
-	if (!expanded->accounted || filter->form != QF_EXPLICIT)
+	if (!expanded->keyed.accounted || filter->form != QF_EXPLICIT)
 		return (int) batch;
 	return (int) Max(1, Min(batch, left / 2 / bits_of_row(expanded)));
 }
@@ -185,20 +165,20 @@ FilterFlush(ExpandedFilter *expanded)
 	qf_batch batch;
 	qs_status status;
 
-	if (expanded->buffer.count == 0)
+	if (expanded->keyed.buffer.count == 0)
 		return;
-	KeyFamilyCheckProbe(&filter->keys, &expanded->key, FilterKeyHolder(filter));
+	KeyFamilyCheckProbe(&filter->keys, &expanded->keyed.key, FilterKeyHolder(filter));
 	batch = batch_of(expanded);
 	status = expanded->engine->insert(filter, &batch);
 	if (status != QS_OK)
 		filter->rows = rows;
 	FilterCheck(status);
-	filter->keys = expanded->key.keys;
+	filter->keys = expanded->keyed.key.keys;
 	expanded->row += batch.count;
-	expanded->buffer.count = 0;
-	expanded->batches++;
+	expanded->keyed.buffer.count = 0;
+	expanded->keyed.batches++;
 	StatCountBatch(filter->remote != NULL, batch.count);
-	KeyBufferLimit(&expanded->buffer, most_room(expanded));
+	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
 }
 
 /* Flush, and have the bits here, for reading or for changing them. */
@@ -214,7 +194,7 @@ void
 FilterMakeRoom(ExpandedFilter *expanded)
 {
 	FilterFlush(expanded);
-	KeyBufferGrow(&expanded->buffer, expanded->header.eoh_context, most_room(expanded));
+	KeyBufferGrow(&expanded->keyed.buffer, expanded->keyed.header.eoh_context, most_room(expanded));
 }
 
 /* Learn what rows that will be put consist of, and that their keys fit those already there. */
@@ -223,9 +203,9 @@ FilterSetInput(ExpandedFilter *expanded, const KeyType *key, FilterInput input)
 {
 	FilterFlush(expanded);
 	KeyFamilyCheckProbe(&expanded->filter.keys, key, FilterKeyHolder(&expanded->filter));
-	expanded->key = *key;
+	expanded->keyed.key = *key;
 	if (expanded->input != input)
-		KeyBufferFree(&expanded->buffer);
+		KeyBufferFree(&expanded->keyed.buffer);
 	expanded->input = input;
 	if (input != FILTER_IDS && expanded->nonce == 0 && !qf_is_bloom(&expanded->filter.params))
 		expanded->nonce = NonceNew();
@@ -254,3 +234,35 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
 	FilterWrite(&((ExpandedFilter *) header)->filter, result, size);
 }
+
+static void
+make_room(KeyedState *state)
+{
+	FilterMakeRoom((ExpandedFilter *) state);
+}
+
+static void
+flush(KeyedState *state)
+{
+	FilterFlush((ExpandedFilter *) state);
+}
+
+static void
+merge(KeyedState *state, void *passed)
+{
+	qf_filter view;
+
+	FilterOpen(&view, passed);
+	FilterMerge((ExpandedFilter *) state, &view);
+}
+
+const KeyedStateType filter_state_type = {
+	.methods = { get_flat_size, flatten_into },
+	.size = sizeof(ExpandedFilter),
+	.value = "a filter",
+	.own_context = "pbf",
+	.states_context = "pbf states",
+	.make_room = make_room,
+	.flush = flush,
+	.merge = merge,
+};

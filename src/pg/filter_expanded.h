@@ -8,9 +8,7 @@
 #define QS_PG_FILTER_EXPANDED_H
 
 #include "pg/filter_value.h"
-#include "pg/keybuffer.h"
-#include "pg/keytype.h"
-#include "pg/value.h"
+#include "pg/state.h"
 
 /* What a number that comes with each key is. */
 typedef enum FilterInput
@@ -22,14 +20,10 @@ typedef enum FilterInput
 
 typedef struct ExpandedFilter
 {
-	ExpandedObjectHeader header; /* whose methods tell that this is ours */
+	KeyedState keyed; /* weights in its buffer are what "input" says */
 
 	qf_filter filter;        /* without the buffered keys */
-	qs_memory memory;        /* allocates in the object's context */
 	const qf_engine *engine; /* where batches go */
-
-	KeyType key;   /* of the keys that are inserted; type 0 = not known yet */
-	int64 members; /* rows or filters so far: 0 = as if empty */
 
 	uint8 template_header[QF_HEADER_BYTES]; /* of the template that passed last */
 
@@ -38,9 +32,6 @@ typedef struct ExpandedFilter
 	uint64 row; /* number of the first one in the buffer */
 
 	FilterInput input;
-	KeyBuffer buffer; /* rows not yet in the filter; their weights are what "input" says */
-	bool accounted;   /* PostgreSQL watches how much memory it takes, row by row */
-	int64 batches;    /* that went to the engine */
 } ExpandedFilter;
 
 /* Read access to a filter, whatever the datum is made of. */
@@ -51,7 +42,7 @@ typedef struct FilterReader
 	struct varlena *own; /* detoasted copy to be freed, or NULL */
 } FilterReader;
 
-extern const ExpandedObjectMethods expanded_filter_methods;
+extern const KeyedStateType filter_state_type;
 
 extern ExpandedFilter *FilterCreate(MemoryContext context, const qf_params *params);
 extern ExpandedFilter *FilterCopy(MemoryContext context, const qf_filter *filter);
@@ -60,7 +51,6 @@ extern ExpandedFilter *FilterExpandedIn(Datum datum);
 extern void FilterRead(FilterReader *reader, Datum datum);
 extern void FilterReadEnd(FilterReader *reader);
 extern ExpandedFilter *FilterForUpdate(MemoryContext aggregate, Datum datum);
-extern MemoryContext FilterStatesContext(MemoryContext aggregate);
 
 extern void FilterSetInput(ExpandedFilter *expanded, const KeyType *key, FilterInput input);
 extern void FilterMakeRoom(ExpandedFilter *expanded);
@@ -68,25 +58,14 @@ extern void FilterFlush(ExpandedFilter *expanded);
 extern void FilterSettle(ExpandedFilter *expanded);
 extern void FilterMerge(ExpandedFilter *expanded, const qf_filter *from);
 
-/* The filter of a datum that is a read-write expanded object of ours, else NULL. */
-static inline ExpandedFilter *
-FilterInState(Datum datum)
-{
-	ExpandedObjectHeader *header = ValueInState(datum);
-
-	if (header == NULL || header->eoh_methods != &expanded_filter_methods)
-		return NULL;
-	return (ExpandedFilter *) header;
-}
-
 /* Insert a row's key with the next batch. */
 static inline void
 FilterPut(ExpandedFilter *expanded, uint64 fingerprint, int64 number)
 {
-	if (unlikely(KeyBufferIsFull(&expanded->buffer)))
+	if (unlikely(KeyBufferIsFull(&expanded->keyed.buffer)))
 		FilterMakeRoom(expanded);
-	KeyBufferAppend(&expanded->buffer, fingerprint, number);
-	expanded->members++;
+	KeyBufferAppend(&expanded->keyed.buffer, fingerprint, number);
+	expanded->keyed.members++;
 }
 
 #endif

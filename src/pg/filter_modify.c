@@ -17,7 +17,7 @@
 static Datum
 expanded_result(ExpandedFilter *expanded)
 {
-	return EOHPGetRWDatum(&expanded->header);
+	return StateDatum(&expanded->keyed);
 }
 
 /* The type of the key argument; that of the filter's other keys if it is a literal. */
@@ -62,7 +62,7 @@ add_key(FunctionCallInfo fcinfo, FilterInput input)
 	FilterSetInput(expanded, &key, input);
 	FilterPut(expanded, fingerprint, input == FILTER_IDS ? PG_GETARG_INT64(ID_ARGUMENT) : 1);
 	FilterFlush(expanded);
-	expanded->key.type = InvalidOid;
+	expanded->keyed.key.type = InvalidOid;
 	return expanded_result(expanded);
 }
 

@@ -304,3 +304,13 @@ KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument)
 		key->type = KeyTypeOfExpr(key->type, function_argument(fcinfo, argument));
 	}
 }
+
+void
+KeyTypeOfArgument(KeyType *key, FunctionCallInfo fcinfo, int argument)
+{
+	KeyArgument own;
+
+	KeyArgumentOf(&own, fcinfo, argument);
+	KeyTypeInit(key, own.type, own.collation);
+	KeyTypeLearn(key, PG_GETARG_DATUM(argument));
+}

@@ -19,6 +19,8 @@ typedef struct KeyArgument
 } KeyArgument;
 
 extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument);
+/* The type of a row's key, which is not null. */
+extern void KeyTypeOfArgument(KeyType *key, FunctionCallInfo fcinfo, int argument);
 extern bool KeyIsLiteral(FunctionCallInfo fcinfo, int argument);
 extern Oid KeyTypeOfExpr(Oid declared, const Node *expr);
 extern void KeyCheckSharedAggregates(const List *aggregates, int key);

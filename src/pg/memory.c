@@ -114,21 +114,6 @@ KeptTableMemory(KeptTable *kept, qs_memory *memory)
 	return memory;
 }
 
-/*
- * The context of this name for all states of an aggregate, a child of the
- * aggregate's; the name is known by its address.
- */
-MemoryContext
-StatesContext(MemoryContext aggregate, const char *name)
-{
-	MemoryContext child;
-
-	for (child = aggregate->firstchild; child != NULL; child = child->nextchild)
-		if (child->name == name)
-			return child;
-	return AllocSetContextCreateInternal(aggregate, name, ALLOCSET_DEFAULT_SIZES);
-}
-
 const qs_memory *
 ContextMemory(MemoryContext context, qs_memory *memory)
 {

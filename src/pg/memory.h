@@ -29,6 +29,4 @@ typedef struct KeptTable
 extern void KeptTableInit(KeptTable *kept, MemoryContext context);
 extern const qs_memory *KeptTableMemory(KeptTable *kept, qs_memory *memory);
 
-extern MemoryContext StatesContext(MemoryContext aggregate, const char *name);
-
 #endif

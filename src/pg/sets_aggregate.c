@@ -66,13 +66,14 @@ static ExpandedSets *
 state_for_update(FunctionCallInfo fcinfo)
 {
 	MemoryContext context = AggregateContext(fcinfo);
-	ExpandedSets *state;
+	ExpandedSets *state =
+		PG_ARGISNULL(0) ? NULL : StateToChange(PG_GETARG_DATUM(0), &sets_state_type);
 	SetsReader reader;
 
-	if (!PG_ARGISNULL(0) && VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(PG_GETARG_DATUM(0))))
-		return SetsExpandedIn(PG_GETARG_DATUM(0));
+	if (state)
+		return state;
 	CheckMoving(fcinfo, &sets_functions);
-	state = SetsCreate(SetsStatesContext(context));
+	state = SetsCreate(StateContext(&sets_state_type, context));
 	if (!PG_ARGISNULL(0))
 	{
 		SetsRead(&reader, PG_GETARG_DATUM(0));
@@ -115,8 +116,9 @@ take_apart(Elements *elements, const ExpandedSets *state, Datum argument)
 	bool by_value;
 	char align;
 
-	if (type != state->key.type && !IsBinaryCoercible(type, getBaseType(state->key.type)))
-		elog(ERROR, "array has elements of type %u instead of %u", type, state->key.type);
+	if (type != state->keyed.key.type &&
+		!IsBinaryCoercible(type, getBaseType(state->keyed.key.type)))
+		elog(ERROR, "array has elements of type %u instead of %u", type, state->keyed.key.type);
 	get_typlenbyvalalign(type, &length, &by_value, &align);
 	deconstruct_array(array, type, length, by_value, align, &elements->value, &elements->null,
 					  &elements->count);
@@ -147,16 +149,16 @@ qsets_agg_trans(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(ID_ARGUMENT) || PG_ARGISNULL(ELEMENT_ARGUMENT))
 		return AggregateUnchanged(fcinfo);
 	state = state_for_update(fcinfo);
-	if (unlikely(state->key.type == InvalidOid))
+	if (unlikely(state->keyed.key.type == InvalidOid))
 		learn_type(fcinfo, state);
 	elements_of(&elements, state, PG_GETARG_DATUM(ELEMENT_ARGUMENT));
 	if (unlikely(!state->building) &&
-		KeyTypeLearnArray(&state->key, elements.value, elements.null, elements.count))
-		SetsBuild(state, !state->exact, &state->key.keys);
+		KeyTypeLearnArray(&state->keyed.key, elements.value, elements.null, elements.count))
+		SetsBuild(state, !state->exact, &state->keyed.key.keys);
 	for (i = 0; i < elements.count; i++)
 		if (!elements.null[i])
 			SetsAddKey(state, PG_GETARG_INT64(ID_ARGUMENT), elements.value[i]);
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
 /* Smaller collections are copied, since states of one aggregate share a context. */
@@ -196,7 +198,7 @@ qsets_merge_trans(PG_FUNCTION_ARGS)
 	SetsRead(&reader, PG_GETARG_DATUM(1));
 	SetsAddCollection(state, reader.collection);
 	SetsReadEnd(&reader);
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
 /* qsets_agg_final(qsets): the state, to be read where it is. */
@@ -204,11 +206,5 @@ PG_FUNCTION_INFO_V1(qsets_agg_final);
 Datum
 qsets_agg_final(PG_FUNCTION_ARGS)
 {
-	ExpandedSets *state = PG_ARGISNULL(0) ? NULL : SetsExpandedIn(PG_GETARG_DATUM(0));
-
-	(void) AggregateContext(fcinfo);
-	if (state == NULL)
-		return AggregateUnchanged(fcinfo);
-	SetsSettle(state);
-	return AggregateResult(&state->header);
+	return AggregateFinal(fcinfo, &sets_state_type);
 }

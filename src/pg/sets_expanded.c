@@ -10,8 +10,6 @@
  * builder's rows become the collection, and the builder is freed.  Should more
  * rows come, the collection goes into a new builder.
  *
- * States of one aggregate share a memory context (sketch_expanded.c says why).
- *
  * src/pg/sets_expanded.c
  */
 #include "pg/sets_expanded.h"
@@ -24,22 +22,13 @@
 
 #define FIRST_ROOM 8
 
-static const char states_name[] = "qsets states";
-
-static Size get_flat_size(ExpandedObjectHeader *header);
-static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
-
-static const ExpandedObjectMethods methods = { get_flat_size, flatten_into };
-
 /* An empty collection in a context. */
 ExpandedSets *
 SetsCreate(MemoryContext context)
 {
-	ExpandedSets *sets = MemoryContextAllocZero(context, sizeof(ExpandedSets));
+	ExpandedSets *sets = StateCreate(&sets_state_type, context);
 
-	EOH_init_header(&sets->header, &methods, context);
-	ContextMemory(context, &sets->memory);
-	SetsCheck(qi_collection_alloc(&sets->collection, &sets->memory));
+	SetsCheck(qi_collection_alloc(&sets->collection, &sets->keyed.memory));
 	return sets;
 }
 
@@ -47,21 +36,14 @@ SetsCreate(MemoryContext context)
 ExpandedSets *
 SetsNew(void)
 {
-	return SetsCreate(AllocSetContextCreate(CurrentMemoryContext, "qsets", ALLOCSET_SMALL_SIZES));
-}
-
-/* The context of all states of an aggregate. */
-MemoryContext
-SetsStatesContext(MemoryContext aggregate)
-{
-	return StatesContext(aggregate, states_name);
+	return SetsCreate(StateContext(&sets_state_type, NULL));
 }
 
 /* The expanded collection that a datum points to, or NULL. */
 ExpandedSets *
 SetsExpandedIn(Datum datum)
 {
-	return (ExpandedSets *) ValueExpandedIn(datum, &methods, "a collection of sets");
+	return StateExpandedIn(datum, &sets_state_type);
 }
 
 /* Are elements of the type kept as they are? */
@@ -87,7 +69,7 @@ is_exact(Oid type)
 void
 SetsTakeKeys(ExpandedSets *sets, Oid type, Oid collation)
 {
-	KeyTypeInit(&sets->key, type, collation);
+	KeyTypeInit(&sets->keyed.key, type, collation);
 	sets->exact = is_exact(type);
 }
 
@@ -101,7 +83,7 @@ SetsBuild(ExpandedSets *sets, bool wide, const qs_keys *keys)
 	KeyFamilyCheckSame(sets->building ? &builder->keys : &old->keys, keys, &sets_key_holder);
 	if (sets->building)
 		return;
-	qi_builder_init(builder, wide, keys, &sets->memory, &sets_interrupt);
+	qi_builder_init(builder, wide, keys, &sets->keyed.memory, &sets_interrupt);
 	if (old->sets > 0)
 		SetsCheck(qi_builder_add_collection(builder, old));
 	qi_collection_free(old);
@@ -128,8 +110,8 @@ SetsFlush(ExpandedSets *sets)
 		return;
 	SetsCheck(
 		qi_builder_add(&sets->builder, sets->id, sets->low, sets->exact ? NULL : sets->high, rows));
-	sets->rows += rows;
-	sets->batches++;
+	sets->keyed.members += rows;
+	sets->keyed.batches++;
 	StatCountBatch(false, rows);
 }
 
@@ -138,7 +120,8 @@ grown(ExpandedSets *sets, void *array, uint32 room)
 {
 	Size bytes = room * sizeof(uint64);
 
-	return array ? repalloc(array, bytes) : MemoryContextAlloc(sets->header.eoh_context, bytes);
+	return array ? repalloc(array, bytes)
+				 : MemoryContextAlloc(sets->keyed.header.eoh_context, bytes);
 }
 
 /* Empty a full batch, or let it grow: many groups are small. */
@@ -181,10 +164,10 @@ void
 SetsAddKey(ExpandedSets *sets, int64 id, Datum element)
 {
 	if (sets->exact)
-		SetsAddNumber(sets, id, number_of(&sets->key, element));
+		SetsAddNumber(sets, id, number_of(&sets->keyed.key, element));
 	else
-		SetsAddHash(sets, id, KeyFingerprintSeeded(&sets->key, element, 0),
-					KeyFingerprintSeeded(&sets->key, element, 1));
+		SetsAddHash(sets, id, KeyFingerprintSeeded(&sets->keyed.key, element, 0),
+					KeyFingerprintSeeded(&sets->keyed.key, element, 1));
 }
 
 /* Add all rows of a collection; the first one is only copied. */
@@ -196,38 +179,11 @@ SetsAddCollection(ExpandedSets *sets, const qi_collection *from)
 	if (!sets->building && sets->collection.sets == 0)
 	{
 		qi_collection_free(&sets->collection);
-		SetsCheck(qi_collection_copy(&sets->collection, from, &sets->memory));
+		SetsCheck(qi_collection_copy(&sets->collection, from, &sets->keyed.memory));
 		return;
 	}
 	SetsBuild(sets, from->wide, &from->keys);
 	SetsCheck(qi_builder_add_collection(&sets->builder, from));
-}
-
-/*
- * The rows as they are while some come, for another process that goes on with
- * them: not sorted, and not limited to 1 GB.
- */
-Size
-SetsImageSize(ExpandedSets *sets)
-{
-	go_on(sets);
-	SetsFlush(sets);
-	return (Size) qi_builder_image_bytes(&sets->builder);
-}
-
-void
-SetsWriteImage(ExpandedSets *sets, void *image)
-{
-	qi_builder_write(&sets->builder, image);
-}
-
-void
-SetsAddImage(ExpandedSets *sets, const void *image)
-{
-	if (qi_builder_image_rows(image) == 0)
-		return;
-	go_on(sets);
-	SetsCheck(qi_builder_add_image(&sets->builder, image));
 }
 
 /* Go on without the rows that came so far. */
@@ -239,20 +195,20 @@ SetsStartAgain(ExpandedSets *sets)
 
 	Assert(sets->building && sets->waiting == 0);
 	qi_builder_free(&sets->builder);
-	qi_builder_init(&sets->builder, wide, &keys, &sets->memory, &sets_interrupt);
-	sets->rows = 0;
+	qi_builder_init(&sets->builder, wide, &keys, &sets->keyed.memory, &sets_interrupt);
+	sets->keyed.members = 0;
 }
 
 /* Have a collection, which was made of so many rows with our memory, in place of no rows. */
 void
 SetsBecome(ExpandedSets *sets, const qi_collection *collection, int64 rows)
 {
-	Assert(sets->building && sets->rows == 0);
+	Assert(sets->building && sets->keyed.members == 0);
 	qi_builder_free(&sets->builder);
 	sets->collection = *collection;
 	sets->building = false;
 	sets->version = 0;
-	sets->rows = rows;
+	sets->keyed.members = rows;
 }
 
 /* Have all rows in the collection. */
@@ -344,3 +300,52 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 	SET_VARSIZE(result, size);
 	qi_write(&sets->collection, (uint8 *) VARDATA(result));
 }
+
+static void
+flush(KeyedState *state)
+{
+	SetsFlush((ExpandedSets *) state);
+}
+
+/*
+ * A state is passed to another process, which goes on with it, as the rows that it
+ * has: not sorted, and not limited to 1 GB.
+ */
+static Size
+pass_bytes(KeyedState *state)
+{
+	ExpandedSets *sets = (ExpandedSets *) state;
+
+	go_on(sets);
+	SetsFlush(sets);
+	return (Size) qi_builder_image_bytes(&sets->builder);
+}
+
+static void
+pass(KeyedState *state, void *place, Size bytes)
+{
+	qi_builder_write(&((ExpandedSets *) state)->builder, place);
+}
+
+static void
+merge(KeyedState *state, void *passed)
+{
+	ExpandedSets *sets = (ExpandedSets *) state;
+
+	if (qi_builder_image_rows(passed) == 0)
+		return;
+	go_on(sets);
+	SetsCheck(qi_builder_add_image(&sets->builder, passed));
+}
+
+const KeyedStateType sets_state_type = {
+	.methods = { get_flat_size, flatten_into },
+	.size = sizeof(ExpandedSets),
+	.value = "a collection of sets",
+	.own_context = "qsets",
+	.states_context = "qsets states",
+	.flush = flush,
+	.merge = merge,
+	.pass_bytes = pass_bytes,
+	.pass = pass,
+};

@@ -7,18 +7,15 @@
 #ifndef QS_PG_SETS_EXPANDED_H
 #define QS_PG_SETS_EXPANDED_H
 
-#include "pg/memory.h"
 #include "pg/sets_value.h"
-#include "pg/value.h"
+#include "pg/state.h"
 
 #include "sets/builder.h"
 
 typedef struct ExpandedSets
 {
-	ExpandedObjectHeader header; /* whose methods tell that this is ours */
-	qs_memory memory;            /* allocates in the object's context */
+	KeyedState keyed; /* members: rows given to the builder, duplicates among them */
 
-	KeyType key; /* of the elements that are added; type 0 = not known yet */
 	bool exact;  /* elements are these integers themselves */
 	bool arrays; /* a row of the aggregate brings an array of them */
 
@@ -38,9 +35,6 @@ typedef struct ExpandedSets
 	int64 *id;
 	uint64 *low;
 	uint64 *high;
-
-	int64 rows;    /* given to the builder so far, duplicates among them */
-	int64 batches; /* in so many batches */
 } ExpandedSets;
 
 /* Read access to a collection, whatever the datum is made of. */
@@ -52,9 +46,10 @@ typedef struct SetsReader
 	bool expanded;
 } SetsReader;
 
+extern const KeyedStateType sets_state_type;
+
 extern ExpandedSets *SetsCreate(MemoryContext context);
 extern ExpandedSets *SetsNew(void);
-extern MemoryContext SetsStatesContext(MemoryContext aggregate);
 extern ExpandedSets *SetsExpandedIn(Datum datum);
 extern void SetsBuild(ExpandedSets *sets, bool wide, const qs_keys *keys);
 extern void SetsTakeKeys(ExpandedSets *sets, Oid type, Oid collation);
@@ -62,9 +57,6 @@ extern void SetsMakeRoom(ExpandedSets *sets);
 extern void SetsAddKey(ExpandedSets *sets, int64 id, Datum element);
 extern void SetsFlush(ExpandedSets *sets);
 extern void SetsAddCollection(ExpandedSets *sets, const qi_collection *from);
-extern Size SetsImageSize(ExpandedSets *sets);
-extern void SetsWriteImage(ExpandedSets *sets, void *image);
-extern void SetsAddImage(ExpandedSets *sets, const void *image);
 extern void SetsStartAgain(ExpandedSets *sets);
 extern void SetsBecome(ExpandedSets *sets, const qi_collection *collection, int64 rows);
 extern void SetsSettle(ExpandedSets *sets);

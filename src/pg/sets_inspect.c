@@ -30,7 +30,7 @@ qsets_merge(PG_FUNCTION_ARGS)
 		SetsReadEnd(&reader);
 	}
 	SetsSettle(merged);
-	PG_RETURN_DATUM(EOHPGetRWDatum(&merged->header));
+	PG_RETURN_DATUM(StateDatum(&merged->keyed));
 }
 
 /* qsets_count(qsets): number of sets */
@@ -158,9 +158,9 @@ qsets_subset(PG_FUNCTION_ARGS)
 	SetsRead(&reader, PG_GETARG_DATUM(0));
 	qi_collection_free(&subset->collection);
 	SetsCheck(qi_collection_subset(&subset->collection, reader.collection, id, count,
-								   &subset->memory, &sets_interrupt));
+								   &subset->keyed.memory, &sets_interrupt));
 	SetsReadEnd(&reader);
-	PG_RETURN_DATUM(EOHPGetRWDatum(&subset->header));
+	PG_RETURN_DATUM(StateDatum(&subset->keyed));
 }
 
 /* set_intersect_count(qsets, id, id): 0 if a set is not there */

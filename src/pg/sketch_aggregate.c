@@ -48,7 +48,7 @@ AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state)
 	ExpandedPlace(state);
 	if (state->engine != &qs_engine_cpu)
 		state->ticket = may_use_ticket(fcinfo);
-	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
+	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	return state;
 }
 
@@ -137,7 +137,6 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	MemoryContext context = AggregateContext(fcinfo);
 	ExpandedSketch *state;
-	KeyArgument key;
 
 	if (!AggregateIsInitial(fcinfo))
 		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
@@ -146,12 +145,11 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 		qs_params params;
 
 		AggregateTemplate(fcinfo, form, &params);
-		state = AggregateStart(fcinfo, ExpandedCreate(ExpandedStatesContext(context), &params));
+		state = AggregateStart(fcinfo,
+							   ExpandedCreate(StateContext(&sketch_state_type, context), &params));
 	}
-	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
-	KeyTypeInit(&state->key, key.type, key.collation);
-	KeyTypeLearn(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT));
-	ExpandedSetKind(state, &state->key);
+	KeyTypeOfArgument(&state->keyed.key, fcinfo, KEY_ARGUMENT);
+	ExpandedSetKind(state, &state->keyed.key);
 	return state;
 }
 
@@ -162,9 +160,10 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 static pg_attribute_always_inline ExpandedSketch *
 state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
 {
-	ExpandedSketch *state = PG_ARGISNULL(0) ? NULL : ExpandedInState(PG_GETARG_DATUM(0));
+	ExpandedSketch *state =
+		PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &sketch_state_type);
 
-	if (unlikely(state == NULL || state->key.type == InvalidOid || fcinfo->context == NULL))
+	if (unlikely(state == NULL || state->keyed.key.type == InvalidOid || fcinfo->context == NULL))
 		state = first_state(fcinfo, form);
 	if (form.template != 0)
 		AggregateCheckTemplate(fcinfo, form, &state->sketch.params, state->template_mark);
@@ -195,11 +194,11 @@ append_integer(FunctionCallInfo fcinfo)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(KEY_ARGUMENT) || fcinfo->context == NULL)
 		return NULL;
-	state = ExpandedInState(PG_GETARG_DATUM(0));
-	if (state == NULL || KeyBufferIsFull(&state->buffer) || state->buffer.weight ||
-		!KeyIsInteger(&state->key))
+	state = StateOfRow(PG_GETARG_DATUM(0), &sketch_state_type);
+	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) || state->keyed.buffer.weight ||
+		!KeyIsInteger(&state->keyed.key))
 		return NULL;
-	ExpandedPutKey(state, KeyInteger(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT)));
+	ExpandedPutKey(state, KeyInteger(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)));
 	return state;
 }
 
@@ -214,9 +213,9 @@ transition(FunctionCallInfo fcinfo, AggregateForm form)
 		return AggregateUnchanged(fcinfo);
 	weight = weight_argument(fcinfo, form);
 	state = state_for_update(fcinfo, form);
-	fingerprint = KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT));
+	fingerprint = KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT));
 	ExpandedCount(state, fingerprint, weight);
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
 /*
@@ -234,11 +233,11 @@ inverse(FunctionCallInfo fcinfo, AggregateForm form)
 		return AggregateUnchanged(fcinfo);
 	weight = weight_argument(fcinfo, form);
 	state = state_for_update(fcinfo, form);
-	if (--state->members <= 0)
+	if (--state->keyed.members <= 0)
 		PG_RETURN_NULL();
-	fingerprint = KeyFingerprint(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT));
+	fingerprint = KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT));
 	ExpandedAddNow(state, fingerprint, -weight);
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
 static pg_noinline Datum
@@ -255,7 +254,7 @@ qsketch_agg_trans(PG_FUNCTION_ARGS)
 
 	if (unlikely(state == NULL))
 		return plain_transition(fcinfo);
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
 PG_FUNCTION_INFO_V1(qsketch_agg_trans_weight);

@@ -2,17 +2,9 @@
  * sketch_expanded.c
  *		A sketch as an expanded object: the state of aggregates.
  *
- * The transition type of the aggregates is qsketch itself.  A read-write
- * expanded object that is a child of the aggregate's context is kept by the
- * executor without copying, so a row costs no more than appending a
- * fingerprint to a buffer; a full buffer goes to the engine as one batch.
- * Whoever reads the sketch settles it first: flushes the buffer, and has the
- * engine bring the counters here.  That does not change the value.
- *
- * States of one aggregate share a memory context: a hash aggregate asks for
- * the size of all its memory with each new group, and with a context for each
- * of n groups that would take n * n steps.  All other objects have a context
- * of their own.
+ * A full buffer of keys goes to the engine as one batch.  Whoever reads the
+ * sketch settles it first: flushes the buffer, and has the engine bring the
+ * counters here.  That does not change the value.
  *
  * src/pg/sketch_expanded.c
  */
@@ -22,28 +14,7 @@
 #include "pg/activity.h"
 #include "utils/memutils.h"
 
-static const char states_name[] = "qsketch states";
-
 static uint64 last_version;
-
-static Size get_flat_size(ExpandedObjectHeader *header);
-static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
-
-const ExpandedObjectMethods expanded_sketch_methods = { get_flat_size, flatten_into };
-
-/* The context of all states of an aggregate, a child of the aggregate's. */
-MemoryContext
-ExpandedStatesContext(MemoryContext aggregate)
-{
-	return StatesContext(aggregate, states_name);
-}
-
-/* A context for one object. */
-MemoryContext
-ExpandedOwnContext(MemoryContext parent)
-{
-	return AllocSetContextCreate(parent, "qsketch", ALLOCSET_SMALL_SIZES);
-}
 
 /* The counts are new, or about to change. */
 static void
@@ -56,12 +27,10 @@ set_version(ExpandedSketch *expanded)
 static ExpandedSketch *
 create_object(MemoryContext context)
 {
-	ExpandedSketch *expanded = MemoryContextAllocZero(context, sizeof(ExpandedSketch));
+	ExpandedSketch *expanded = StateCreate(&sketch_state_type, context);
 
-	EOH_init_header(&expanded->header, &expanded_sketch_methods, context);
 	set_version(expanded);
 	expanded->engine = &qs_engine_cpu;
-	ContextMemory(context, &expanded->memory);
 	return expanded;
 }
 
@@ -71,7 +40,7 @@ ExpandedCreate(MemoryContext context, const qs_params *params)
 {
 	ExpandedSketch *expanded = create_object(context);
 
-	qs_init(&expanded->sketch, params, &expanded->memory);
+	qs_init(&expanded->sketch, params, &expanded->keyed.memory);
 	return expanded;
 }
 
@@ -81,7 +50,7 @@ ExpandedCopy(MemoryContext context, const qs_sketch *sketch)
 {
 	ExpandedSketch *expanded = create_object(context);
 
-	SketchCheck(qs_copy(&expanded->sketch, sketch, &expanded->memory));
+	SketchCheck(qs_copy(&expanded->sketch, sketch, &expanded->keyed.memory));
 	return expanded;
 }
 
@@ -91,7 +60,7 @@ ExpandedFromTicket(MemoryContext context, Datum ticket)
 {
 	ExpandedSketch *expanded = create_object(context);
 
-	GpuOpenTicket(ticket, &expanded->sketch, &expanded->memory);
+	GpuOpenTicket(ticket, &expanded->sketch, &expanded->keyed.memory);
 	expanded->engine = GpuEngineOf(&expanded->sketch);
 	return expanded;
 }
@@ -108,7 +77,7 @@ ExpandedPlace(ExpandedSketch *expanded)
 ExpandedSketch *
 SketchExpandedIn(Datum datum)
 {
-	return (ExpandedSketch *) ValueExpandedIn(datum, &expanded_sketch_methods, "a sketch");
+	return StateExpandedIn(datum, &sketch_state_type);
 }
 
 /*
@@ -152,19 +121,16 @@ SketchReadEnd(SketchReader *reader)
 ExpandedSketch *
 ExpandedForUpdate(MemoryContext aggregate, Datum datum)
 {
-	ExpandedSketch *expanded;
+	ExpandedSketch *expanded = StateToChange(datum, &sketch_state_type);
 	SketchReader reader;
 
-	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+	if (expanded)
 	{
-		expanded = SketchExpandedIn(datum);
 		set_version(expanded);
 		return expanded;
 	}
 	SketchRead(&reader, datum);
-	expanded = ExpandedCopy(aggregate ? ExpandedStatesContext(aggregate)
-									  : ExpandedOwnContext(CurrentMemoryContext),
-							reader.sketch);
+	expanded = ExpandedCopy(StateContext(&sketch_state_type, aggregate), reader.sketch);
 	SketchReadEnd(&reader);
 	return expanded;
 }
@@ -188,7 +154,7 @@ most_room(const ExpandedSketch *expanded)
 	const qs_sketch *sketch = &expanded->sketch;
 	uint64 room = expanded->engine->batch(sketch);
 
-	if (expanded->accounted && sketch->form == QS_EXPLICIT)
+	if (expanded->keyed.accounted && sketch->form == QS_EXPLICIT)
 		room = Min(room, qs_explicit_limit(&sketch->params) - sketch->used);
 	return (int) room;
 }
@@ -211,9 +177,9 @@ static bool
 keeps_keys(const ExpandedSketch *expanded)
 {
 	const qs_sketch *sketch = &expanded->sketch;
-	const KeyBuffer *buffer = &expanded->buffer;
+	const KeyBuffer *buffer = &expanded->keyed.buffer;
 
-	return expanded->patient && sketch->form == QS_EXPLICIT && sketch->remote == NULL &&
+	return expanded->keyed.patient && sketch->form == QS_EXPLICIT && sketch->remote == NULL &&
 		   sketch->used + buffer->count > qs_explicit_limit(&sketch->params) &&
 		   sketch->used >= (uint64) sketch->total / 2 &&
 		   buffer->allocated < ExpandedMostWaiting(&sketch->params);
@@ -223,18 +189,18 @@ keeps_keys(const ExpandedSketch *expanded)
 static void
 flush_buffer(ExpandedSketch *expanded)
 {
-	KeyBuffer *buffer = &expanded->buffer;
+	KeyBuffer *buffer = &expanded->keyed.buffer;
 	int count = buffer->count;
 
 	if (count == 0)
 		return;
 	buffer->count = 0;
-	expanded->batches++;
+	expanded->keyed.batches++;
 	set_version(expanded);
 	SketchCheck(
 		expanded->engine->insert(&expanded->sketch, buffer->fingerprint, buffer->weight, count));
 	StatCountBatch(expanded->sketch.remote != NULL, count);
-	if (buffer->allocated > QS_BATCH && expanded->patient)
+	if (buffer->allocated > QS_BATCH && expanded->keyed.patient)
 		KeyBufferFree(buffer);
 	KeyBufferLimit(buffer, most_room(expanded));
 }
@@ -262,7 +228,7 @@ remove_now(ExpandedSketch *expanded)
 	SketchCheck(status);
 	expanded->removed = NULL;
 	qs_free(&removed->sketch);
-	KeyBufferFree(&removed->buffer);
+	KeyBufferFree(&removed->keyed.buffer);
 	pfree(removed);
 }
 
@@ -301,9 +267,10 @@ ExpandedRemoveLater(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 {
 	if (expanded->removed == NULL)
 	{
-		expanded->removed = ExpandedCreate(expanded->header.eoh_context, &expanded->sketch.params);
+		expanded->removed =
+			ExpandedCreate(expanded->keyed.header.eoh_context, &expanded->sketch.params);
 		expanded->removed->sketch.keys = expanded->sketch.keys;
-		expanded->removed->accounted = expanded->accounted;
+		expanded->removed->keyed.accounted = expanded->keyed.accounted;
 	}
 	ExpandedAppend(expanded->removed, fingerprint, weight);
 }
@@ -341,12 +308,12 @@ ExpandedMakeRoom(ExpandedSketch *expanded)
 {
 	if (keeps_keys(expanded))
 	{
-		KeyBufferExtend(&expanded->buffer, ExpandedMostWaiting(&expanded->sketch.params));
+		KeyBufferExtend(&expanded->keyed.buffer, ExpandedMostWaiting(&expanded->sketch.params));
 		return true;
 	}
 	flush_buffer(expanded);
-	KeyBufferGrow(&expanded->buffer, expanded->header.eoh_context, most_room(expanded));
-	return expanded->buffer.room > 0;
+	KeyBufferGrow(&expanded->keyed.buffer, expanded->keyed.header.eoh_context, most_room(expanded));
+	return expanded->keyed.buffer.room > 0;
 }
 
 /* Does the combine function get a ticket of the device instead of the value? */
@@ -378,3 +345,43 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 	else
 		SketchWrite(&expanded->sketch, result, size);
 }
+
+static void
+make_room(KeyedState *state)
+{
+	ExpandedMakeRoom((ExpandedSketch *) state);
+}
+
+static void
+flush(KeyedState *state)
+{
+	ExpandedFlush((ExpandedSketch *) state);
+}
+
+static void
+merge(KeyedState *state, void *passed)
+{
+	qs_sketch view;
+
+	SketchOpen(&view, passed);
+	ExpandedMerge((ExpandedSketch *) state, &view);
+}
+
+static void
+release(KeyedState *state)
+{
+	qs_free(&((ExpandedSketch *) state)->sketch);
+	KeyBufferFree(&state->buffer);
+}
+
+const KeyedStateType sketch_state_type = {
+	.methods = { get_flat_size, flatten_into },
+	.size = sizeof(ExpandedSketch),
+	.value = "a sketch",
+	.own_context = "qsketch",
+	.states_context = "qsketch states",
+	.make_room = make_room,
+	.flush = flush,
+	.merge = merge,
+	.release = release,
+};

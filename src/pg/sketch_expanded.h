@@ -7,33 +7,23 @@
 #ifndef QS_PG_EXPANDED_H
 #define QS_PG_EXPANDED_H
 
-#include "pg/keybuffer.h"
 #include "pg/sketch_value.h"
-#include "pg/value.h"
+#include "pg/state.h"
 
 typedef struct ExpandedSketch
 {
-	ExpandedObjectHeader header; /* whose methods tell that this is ours */
+	KeyedState keyed;
 
 	qs_sketch sketch;        /* without the buffered keys */
-	qs_memory memory;        /* allocates in the object's context */
 	const qs_engine *engine; /* where batches go */
 
-	KeyType key;   /* of the keys that are added; type 0 = not known yet */
-	int64 members; /* keys or sketches added less removed: 0 = as if empty */
-	bool folded;   /* merged from sketches of different sizes */
-
+	bool folded; /* merged from sketches of different sizes */
 	bool ticket; /* its flat form is for our combine function alone */
 
 	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
 
 	/* With N it names the counts: no other object has it, nor this one with others. */
 	uint64 version;
-
-	KeyBuffer buffer; /* keys not yet in the sketch: what the engine likes to get at once */
-	bool accounted;   /* PostgreSQL watches how much memory it takes, row by row */
-	bool patient;     /* many are in memory and read one by one: no dense table before */
-	int64 batches;    /* of keys that went to the engine */
 
 	/* Keys to be removed once all are added, or NULL: those of negative weight. */
 	struct ExpandedSketch *removed;
@@ -49,10 +39,8 @@ typedef struct SketchReader
 	uint64 version;      /* names it, with N, if expanded */
 } SketchReader;
 
-extern const ExpandedObjectMethods expanded_sketch_methods;
+extern const KeyedStateType sketch_state_type;
 
-extern MemoryContext ExpandedStatesContext(MemoryContext aggregate);
-extern MemoryContext ExpandedOwnContext(MemoryContext parent);
 extern ExpandedSketch *ExpandedCreate(MemoryContext context, const qs_params *params);
 extern ExpandedSketch *ExpandedCopy(MemoryContext context, const qs_sketch *sketch);
 extern ExpandedSketch *ExpandedFromTicket(MemoryContext context, Datum ticket);
@@ -72,32 +60,22 @@ extern void ExpandedFlush(ExpandedSketch *expanded);
 extern void ExpandedMerge(ExpandedSketch *expanded, const qs_sketch *from);
 extern void ExpandedSettle(ExpandedSketch *expanded);
 
-/* The sketch of a datum that is a read-write expanded object, else NULL. */
-static inline ExpandedSketch *
-ExpandedInState(Datum datum)
-{
-	ExpandedObjectHeader *header = ValueInState(datum);
-
-	Assert(header == NULL || header->eoh_methods == &expanded_sketch_methods);
-	return (ExpandedSketch *) header;
-}
-
 /* Count an unweighted key of a row; the buffer has room and no weights. */
 static inline void
 ExpandedPutKey(ExpandedSketch *expanded, uint64 fingerprint)
 {
-	KeyBufferPut(&expanded->buffer, fingerprint);
-	expanded->members++;
+	KeyBufferPut(&expanded->keyed.buffer, fingerprint);
+	expanded->keyed.members++;
 }
 
 /* Count a key, now or with the next batch.  The weight is >= 0. */
 static inline void
 ExpandedAppend(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 {
-	if (KeyBufferIsFull(&expanded->buffer) && !ExpandedMakeRoom(expanded))
+	if (KeyBufferIsFull(&expanded->keyed.buffer) && !ExpandedMakeRoom(expanded))
 		ExpandedInsert(expanded, fingerprint, weight);
 	else
-		KeyBufferAppend(&expanded->buffer, fingerprint, weight);
+		KeyBufferAppend(&expanded->keyed.buffer, fingerprint, weight);
 }
 
 /* Count a row's key; if its weight is negative, remove it later. */
@@ -108,7 +86,7 @@ ExpandedCount(ExpandedSketch *expanded, uint64 fingerprint, int64 weight)
 		ExpandedRemoveLater(expanded, fingerprint, -weight);
 	else
 		ExpandedAppend(expanded, fingerprint, weight);
-	expanded->members++;
+	expanded->keyed.members++;
 }
 
 #endif

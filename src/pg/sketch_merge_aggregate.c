@@ -34,8 +34,9 @@ static void
 open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, Datum datum)
 {
 	operand->ticket = GpuIsTicket(datum) && is_combining(fcinfo);
-	operand->expanded = operand->ticket ? ExpandedFromTicket(ExpandedOwnContext(context), datum)
-										: SketchExpandedIn(datum);
+	operand->expanded = operand->ticket
+							? ExpandedFromTicket(StateContext(&sketch_state_type, NULL), datum)
+							: SketchExpandedIn(datum);
 	if (operand->expanded)
 	{
 		if (operand->expanded->sketch.remote)
@@ -53,7 +54,7 @@ static void
 close_operand(Operand *operand)
 {
 	if (operand->ticket)
-		MemoryContextDelete(operand->expanded->header.eoh_context);
+		MemoryContextDelete(operand->expanded->keyed.header.eoh_context);
 	else if (!operand->expanded)
 		SketchReadEnd(&operand->reader);
 }
@@ -74,7 +75,7 @@ merge_operand(ExpandedSketch *state, const Operand *operand)
 static ExpandedSketch *
 state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *operand)
 {
-	MemoryContext states = ExpandedStatesContext(context);
+	MemoryContext states = StateContext(&sketch_state_type, context);
 	ExpandedSketch *state;
 
 	if (operand->ticket)
@@ -113,8 +114,8 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 		merge_operand(state, &operand);
 	}
 	close_operand(&operand);
-	state->members++;
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+	state->keyed.members++;
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
 /* qsketch_agg_combine(qsketch, qsketch): combine partial states of qsketch_agg. */
@@ -152,7 +153,8 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 		return AggregateUnchanged(fcinfo);
 	state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
 	SketchRead(&reader, PG_GETARG_DATUM(1));
-	fresh = --state->members <= 0 || state->folded || state->sketch.params.part == QS_PART_DEVICE;
+	fresh =
+		--state->keyed.members <= 0 || state->folded || state->sketch.params.part == QS_PART_DEVICE;
 	if (!fresh)
 	{
 		ExpandedSettle(state);
@@ -161,7 +163,7 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 	SketchReadEnd(&reader);
 	if (fresh)
 		PG_RETURN_NULL();
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
 /*
@@ -183,10 +185,7 @@ PG_FUNCTION_INFO_V1(qsketch_agg_final);
 Datum
 qsketch_agg_final(PG_FUNCTION_ARGS)
 {
-	ExpandedSketch *state = PG_ARGISNULL(0) ? NULL : SketchExpandedIn(PG_GETARG_DATUM(0));
-
-	(void) AggregateContext(fcinfo);
-	return state ? AggregateResult(&state->header) : AggregateUnchanged(fcinfo);
+	return AggregateFinal(fcinfo, &sketch_state_type);
 }
 
 bool

@@ -26,7 +26,7 @@
 static Datum
 expanded_result(ExpandedSketch *expanded)
 {
-	return EOHPGetRWDatum(&expanded->header);
+	return StateDatum(&expanded->keyed);
 }
 
 /*

@@ -52,8 +52,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	MemoryContext context = AggregateContext(fcinfo);
 	ExpandedTop *state;
-	KeyArgument key;
-	KeyType type;
+	KeyType key;
 
 	CheckMoving(fcinfo, &top_functions);
 	if (!PG_ARGISNULL(0))
@@ -63,13 +62,11 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 		qs_params params;
 
 		AggregateTemplate(fcinfo, form, &params);
-		state = TopCreate(TopStatesContext(context), &params, n_argument(fcinfo));
+		state = TopCreate(StateContext(&top_state_type, context), &params, n_argument(fcinfo));
 	}
-	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
-	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
-	KeyTypeInit(&type, key.type, key.collation);
-	KeyTypeLearn(&type, PG_GETARG_DATUM(KEY_ARGUMENT));
-	TopSetKey(state, &type);
+	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
+	KeyTypeOfArgument(&key, fcinfo, KEY_ARGUMENT);
+	TopSetKey(state, &key);
 	return state;
 }
 
@@ -85,28 +82,28 @@ append_integer(FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(KEY_ARGUMENT) || PG_ARGISNULL(N_ARGUMENT) ||
 		fcinfo->context == NULL)
 		return NULL;
-	state = TopInState(PG_GETARG_DATUM(0));
-	if (state == NULL || KeyBufferIsFull(&state->buffer) || !KeyIsInteger(&state->key) ||
-		PG_GETARG_INT32(N_ARGUMENT) != (int32) state->top.n)
+	state = StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
+	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) ||
+		!KeyIsInteger(&state->keyed.key) || PG_GETARG_INT32(N_ARGUMENT) != (int32) state->top.n)
 		return NULL;
-	TopPutInteger(state, KeyInteger(&state->key, PG_GETARG_DATUM(KEY_ARGUMENT)));
+	TopPutInteger(state, KeyInteger(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)));
 	return state;
 }
 
 static Datum
 transition(FunctionCallInfo fcinfo, AggregateForm form)
 {
-	ExpandedTop *state = PG_ARGISNULL(0) ? NULL : TopInState(PG_GETARG_DATUM(0));
+	ExpandedTop *state = PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
 
 	if (PG_ARGISNULL(KEY_ARGUMENT))
 		return AggregateUnchanged(fcinfo);
-	if (unlikely(state == NULL || state->key.type == InvalidOid || fcinfo->context == NULL))
+	if (unlikely(state == NULL || state->keyed.key.type == InvalidOid || fcinfo->context == NULL))
 		state = first_state(fcinfo, form);
 	check_n(state->top.n, n_argument(fcinfo));
 	if (form.template)
 		AggregateCheckTemplate(fcinfo, form, &state->sketch.params, state->template_mark);
 	TopCount(state, PG_GETARG_DATUM(KEY_ARGUMENT));
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
 static pg_noinline Datum
@@ -124,7 +121,7 @@ qtop_agg_trans(PG_FUNCTION_ARGS)
 
 	if (unlikely(state == NULL))
 		return plain_transition(fcinfo);
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
 /* qtop_agg_trans(qtop, key, n, template) */
@@ -145,11 +142,11 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 
 	if (PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
-	if (PG_ARGISNULL(0) || TopInState(PG_GETARG_DATUM(0)) == NULL)
+	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), &top_state_type) == NULL)
 		CheckMoving(fcinfo, &top_functions);
 	TopRead(&reader, PG_GETARG_DATUM(1));
 	if (PG_ARGISNULL(0))
-		state = TopCopy(TopStatesContext(context), &reader);
+		state = TopCopy(StateContext(&top_state_type, context), &reader);
 	else
 	{
 		state = TopForUpdate(context, PG_GETARG_DATUM(0));
@@ -162,8 +159,8 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 		TopMerge(state, reader.top, reader.sketch);
 	}
 	TopReadEnd(&reader);
-	state->members++;
-	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+	state->keyed.members++;
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
 /* qtop_agg_combine(qtop, qtop): combine partial states of qtop_agg. */
@@ -187,10 +184,7 @@ PG_FUNCTION_INFO_V1(qtop_agg_final);
 Datum
 qtop_agg_final(PG_FUNCTION_ARGS)
 {
-	ExpandedTop *state = PG_ARGISNULL(0) ? NULL : TopExpandedIn(PG_GETARG_DATUM(0));
-
-	(void) AggregateContext(fcinfo);
-	return state ? AggregateResult(&state->header) : AggregateUnchanged(fcinfo);
+	return AggregateFinal(fcinfo, &top_state_type);
 }
 
 /* The form of a function of ours, or NULL if it is no transition function. */

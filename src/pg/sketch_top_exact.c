@@ -310,7 +310,7 @@ static Answer
 count_keys(const Question *q, ExpandedTop *top, Oid type)
 {
 	Answer answer = count_rows(q, psprintf("%s.qtop_has($1, %s)", q->schema, q->column), type,
-							   EOHPGetRODatum(&top->header));
+							   EOHPGetRODatum(&top->keyed.header));
 	int64 least = answer.rows == q->n ? answer.last : 1;
 	Datum sketch;
 	bool null;
@@ -318,7 +318,7 @@ count_keys(const Question *q, ExpandedTop *top, Oid type)
 	if (top->top.bound == 0 || top->top.bound < least)
 		return answer;
 	SPI_freetuptable(SPI_tuptable);
-	run(psprintf("SELECT %s.qtop_sketch($1)", q->schema), type, EOHPGetRODatum(&top->header));
+	run(psprintf("SELECT %s.qtop_sketch($1)", q->schema), type, EOHPGetRODatum(&top->keyed.header));
 	sketch = result_of_type(qsketch_out, &type, &null);
 	return count_rows(q,
 					  psprintf("%s.qsketch_estimate($1, %s) OPERATOR(pg_catalog.>=) " INT64_FORMAT,

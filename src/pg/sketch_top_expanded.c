@@ -3,14 +3,11 @@
  *		A sketch with its most frequent keys as an expanded object: the state of
  *		aggregates, and what functions return.
  *
- * As expanded sketches (sketch_expanded.c) it collects keys in a buffer and
- * hands all of them at once to the engine, that of the CPU, since the keys of
+ * A full buffer of keys goes to the CPU's engine as one batch, since the keys of
  * the batch are then looked up where their counters are.  Keys that are
  * integers are their own fingerprints.  Of others the buffer keeps the values,
  * too: copies, if they are passed by reference, in an arena that is reused for
  * each batch.  Only those that become candidates are written as text.
- *
- * States of one aggregate share a memory context (sketch_expanded.c says why).
  *
  * src/pg/sketch_top_expanded.c
  */
@@ -27,38 +24,14 @@
 #define ARENA_MAX   (64 * 1024)
 #define ARENA_FIRST 256
 
-static const char states_name[] = "qtop states";
-
-static Size get_flat_size(ExpandedObjectHeader *header);
-static void flatten_into(ExpandedObjectHeader *header, void *result, Size size);
-
-const ExpandedObjectMethods expanded_top_methods = { get_flat_size, flatten_into };
-
-/* The context of all states of an aggregate, a child of the aggregate's. */
-MemoryContext
-TopStatesContext(MemoryContext aggregate)
-{
-	return StatesContext(aggregate, states_name);
-}
-
-static ExpandedTop *
-create_object(MemoryContext context)
-{
-	ExpandedTop *top = MemoryContextAllocZero(context, sizeof(ExpandedTop));
-
-	EOH_init_header(&top->header, &expanded_top_methods, context);
-	ContextMemory(context, &top->memory);
-	return top;
-}
-
 /* An empty one that lives in "context". */
 ExpandedTop *
 TopCreate(MemoryContext context, const qs_params *params, uint32 n)
 {
-	ExpandedTop *top = create_object(context);
+	ExpandedTop *top = StateCreate(&top_state_type, context);
 
-	qs_init(&top->sketch, params, &top->memory);
-	qs_top_init(&top->top, n, &top->memory);
+	qs_init(&top->sketch, params, &top->keyed.memory);
+	qs_top_init(&top->top, n, &top->keyed.memory);
 	return top;
 }
 
@@ -66,10 +39,10 @@ TopCreate(MemoryContext context, const qs_params *params, uint32 n)
 ExpandedTop *
 TopCopy(MemoryContext context, const TopReader *from)
 {
-	ExpandedTop *top = create_object(context);
+	ExpandedTop *top = StateCreate(&top_state_type, context);
 
-	SketchCheck(qs_copy(&top->sketch, from->sketch, &top->memory));
-	SketchCheck(qs_top_copy(&top->top, from->top, &top->memory));
+	SketchCheck(qs_copy(&top->sketch, from->sketch, &top->keyed.memory));
+	SketchCheck(qs_top_copy(&top->top, from->top, &top->keyed.memory));
 	return top;
 }
 
@@ -77,14 +50,7 @@ TopCopy(MemoryContext context, const TopReader *from)
 ExpandedTop *
 TopExpandedIn(Datum datum)
 {
-	ExpandedObjectHeader *header;
-
-	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
-		return NULL;
-	header = DatumGetEOHP(datum);
-	if (header->eoh_methods != &expanded_top_methods)
-		elog(ERROR, "expanded object is no list of top keys");
-	return (ExpandedTop *) header;
+	return StateExpandedIn(datum, &top_state_type);
 }
 
 /* Read access until TopReadEnd() or the end of the datum. */
@@ -102,9 +68,7 @@ TopRead(TopReader *reader, Datum datum)
 		reader->sketch = &expanded->sketch;
 		return;
 	}
-	value = PG_DETOAST_DATUM(datum);
-	if ((Pointer) value != DatumGetPointer(datum))
-		reader->own = value;
+	value = ValueDetoast(datum, &reader->own);
 	TopOpen(&reader->view, &reader->sketch_view, value);
 	reader->top = &reader->view;
 	reader->sketch = &reader->sketch_view;
@@ -126,16 +90,13 @@ TopReadEnd(TopReader *reader)
 ExpandedTop *
 TopForUpdate(MemoryContext aggregate, Datum datum)
 {
+	ExpandedTop *top = StateToChange(datum, &top_state_type);
 	TopReader reader;
-	ExpandedTop *top;
 
-	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
-		return TopExpandedIn(datum);
+	if (top)
+		return top;
 	TopRead(&reader, datum);
-	top = TopCopy(aggregate
-					  ? TopStatesContext(aggregate)
-					  : AllocSetContextCreate(CurrentMemoryContext, "qtop", ALLOCSET_SMALL_SIZES),
-				  &reader);
+	top = TopCopy(StateContext(&top_state_type, aggregate), &reader);
 	TopReadEnd(&reader);
 	return top;
 }
@@ -144,13 +105,13 @@ TopForUpdate(MemoryContext aggregate, Datum datum)
 void
 TopSetKey(ExpandedTop *top, const KeyType *key)
 {
-	top->key = *key;
-	KeyFamilyCheckProbe(&top->sketch.keys, &top->key, &top_key_holder);
-	top->sketch.keys = top->key.keys;
-	top->top.texts = !KeyIsInteger(&top->key);
+	top->keyed.key = *key;
+	KeyFamilyCheckProbe(&top->sketch.keys, &top->keyed.key, &top_key_holder);
+	top->sketch.keys = top->keyed.key.keys;
+	top->top.texts = !KeyIsInteger(&top->keyed.key);
 	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
 	if (top->top.texts)
-		KeyWriterInit(&top->writer, key->type, top->header.eoh_context);
+		KeyWriterInit(&top->writer, key->type, top->keyed.header.eoh_context);
 }
 
 /* ---- batches ---- */
@@ -162,7 +123,7 @@ most_room(const ExpandedTop *top)
 	const qs_sketch *sketch = &top->sketch;
 	uint64 room = qs_engine_cpu.batch(sketch);
 
-	if (top->accounted && sketch->form == QS_EXPLICIT)
+	if (top->keyed.accounted && sketch->form == QS_EXPLICIT)
 		room = Min(room, Max(1, qs_explicit_limit(&sketch->params) - sketch->used));
 	return (int) room;
 }
@@ -171,7 +132,8 @@ most_room(const ExpandedTop *top)
 static Datum
 value_of(const ExpandedTop *top, uint32 row)
 {
-	return top->key.by_value ? top->value[row] : PointerGetDatum(top->arena + top->value[row]);
+	return top->keyed.key.by_value ? top->value[row]
+								   : PointerGetDatum(top->arena + top->value[row]);
 }
 
 /* Write those keys of the last batch that have become candidates. */
@@ -204,13 +166,13 @@ write_fresh(ExpandedTop *top)
 void
 TopFlush(ExpandedTop *top)
 {
-	KeyBuffer *buffer = &top->buffer;
+	KeyBuffer *buffer = &top->keyed.buffer;
 	int count = buffer->count;
 
 	if (count == 0)
 		return;
 	buffer->count = 0;
-	top->batches++;
+	top->keyed.batches++;
 	SketchCheck(qs_engine_cpu.insert(&top->sketch, buffer->fingerprint, NULL, count));
 	SketchCheck(qs_top_batch(&top->top, &top->sketch, buffer->fingerprint, NULL, count));
 	write_fresh(top);
@@ -224,15 +186,16 @@ TopFlush(ExpandedTop *top)
 void
 TopMakeRoom(ExpandedTop *top)
 {
-	int before = top->buffer.allocated;
+	int before = top->keyed.buffer.allocated;
 
 	TopFlush(top);
-	KeyBufferGrow(&top->buffer, top->header.eoh_context, most_room(top));
-	if (!top->top.texts || (top->buffer.allocated == before && top->value))
+	KeyBufferGrow(&top->keyed.buffer, top->keyed.header.eoh_context, most_room(top));
+	if (!top->top.texts || (top->keyed.buffer.allocated == before && top->value))
 		return;
 	if (top->value)
 		pfree(top->value);
-	top->value = MemoryContextAlloc(top->header.eoh_context, top->buffer.allocated * sizeof(Datum));
+	top->value = MemoryContextAlloc(top->keyed.header.eoh_context,
+									top->keyed.buffer.allocated * sizeof(Datum));
 }
 
 /* Room for so many bytes more in the arena. */
@@ -246,7 +209,7 @@ grow_arena(ExpandedTop *top, Size bytes)
 	if (top->arena)
 		top->arena = repalloc_huge(top->arena, size);
 	else
-		top->arena = MemoryContextAllocHuge(top->header.eoh_context, size);
+		top->arena = MemoryContextAllocHuge(top->keyed.header.eoh_context, size);
 	top->arena_size = size;
 }
 
@@ -254,7 +217,7 @@ grow_arena(ExpandedTop *top, Size bytes)
 static Size
 keep_value(ExpandedTop *top, Datum value)
 {
-	Size bytes = datumGetSize(value, false, top->key.length);
+	Size bytes = datumGetSize(value, false, top->keyed.key.length);
 	Size place = top->arena_used;
 
 	if (place + bytes > top->arena_size)
@@ -268,19 +231,19 @@ keep_value(ExpandedTop *top, Datum value)
 void
 TopCount(ExpandedTop *top, Datum value)
 {
-	const KeyType *key = &top->key;
+	const KeyType *key = &top->keyed.key;
 	Datum plain = value;
 	int row;
 
-	if (KeyBufferIsFull(&top->buffer) || top->arena_used > ARENA_MAX)
+	if (KeyBufferIsFull(&top->keyed.buffer) || top->arena_used > ARENA_MAX)
 		TopMakeRoom(top);
-	top->members++;
-	row = top->buffer.count;
+	top->keyed.members++;
+	row = top->keyed.buffer.count;
 	if (key->length == -1)
 		plain = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
 	if (top->top.texts)
 		top->value[row] = key->by_value ? plain : (Datum) keep_value(top, plain);
-	KeyBufferPut(&top->buffer, KeyFingerprint(key, plain));
+	KeyBufferPut(&top->keyed.buffer, KeyFingerprint(key, plain));
 	if (plain != value)
 		pfree(DatumGetPointer(plain));
 }
@@ -322,17 +285,6 @@ TopMerge(ExpandedTop *top, const qs_top *from, const qs_sketch *from_sketch)
 	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
 }
 
-/* Add a value that another process of the query has written. */
-void
-TopMergeFlat(ExpandedTop *top, struct varlena *value)
-{
-	qs_top view;
-	qs_sketch sketch;
-
-	TopOpen(&view, &sketch, value);
-	TopMerge(top, &view, &sketch);
-}
-
 static Size
 get_flat_size(ExpandedObjectHeader *header)
 {
@@ -358,3 +310,36 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 	SET_VARSIZE(result, size);
 	qs_top_write(&top->top, &top->sketch, (uint8 *) VARDATA(result));
 }
+
+static void
+make_room(KeyedState *state)
+{
+	TopMakeRoom((ExpandedTop *) state);
+}
+
+static void
+flush(KeyedState *state)
+{
+	TopFlush((ExpandedTop *) state);
+}
+
+static void
+merge(KeyedState *state, void *passed)
+{
+	qs_top view;
+	qs_sketch sketch;
+
+	TopOpen(&view, &sketch, passed);
+	TopMerge((ExpandedTop *) state, &view, &sketch);
+}
+
+const KeyedStateType top_state_type = {
+	.methods = { get_flat_size, flatten_into },
+	.size = sizeof(ExpandedTop),
+	.value = "a list of top keys",
+	.own_context = "qtop",
+	.states_context = "qtop states",
+	.make_room = make_room,
+	.flush = flush,
+	.merge = merge,
+};

@@ -7,32 +7,26 @@
 #ifndef QS_PG_SKETCH_TOP_EXPANDED_H
 #define QS_PG_SKETCH_TOP_EXPANDED_H
 
-#include "pg/keybuffer.h"
 #include "pg/keytext.h"
 #include "pg/sketch_value.h"
+#include "pg/state.h"
 
 #include "sketch/top.h"
-#include "utils/expandeddatum.h"
 
 typedef struct ExpandedTop
 {
-	ExpandedObjectHeader header; /* whose methods tell that this is ours */
+	KeyedState keyed;
 
-	qs_sketch sketch; /* without the buffered keys, like */
-	qs_top top;       /* the candidates */
-	qs_memory memory; /* allocates in the object's context */
-
-	KeyType key;      /* of the keys that are added; type 0 = not known yet */
-	KeyWriter writer; /* of those that have texts */
-	int64 members;    /* keys or values added */
-	int64 batches;    /* of keys that went to the engine */
+	/* Both without the keys in the buffer. */
+	qs_sketch sketch;
+	qs_top top; /* the candidates */
 
 	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
-	bool accounted;                       /* PostgreSQL watches how much memory it takes */
 
-	KeyBuffer buffer; /* keys not yet in the sketch, */
-	Datum *value;     /* and their values, if they have texts: by reference, places in */
-	char *arena;      /* where these lie */
+	/* Of keys that have texts. */
+	KeyWriter writer;
+	Datum *value; /* of each key in the buffer; if by reference, its place in the arena */
+	char *arena;
 	Size arena_used;
 	Size arena_size;
 } ExpandedTop;
@@ -47,9 +41,8 @@ typedef struct TopReader
 	struct varlena *own; /* detoasted copy to be freed, or NULL */
 } TopReader;
 
-extern const ExpandedObjectMethods expanded_top_methods;
+extern const KeyedStateType top_state_type;
 
-extern MemoryContext TopStatesContext(MemoryContext aggregate);
 extern ExpandedTop *TopCreate(MemoryContext context, const qs_params *params, uint32 n);
 extern ExpandedTop *TopCopy(MemoryContext context, const TopReader *from);
 extern ExpandedTop *TopExpandedIn(Datum datum);
@@ -65,7 +58,6 @@ TopCountNow(ExpandedTop *top, uint64 fingerprint, const char *text, uint32 lengt
 extern void TopFlush(ExpandedTop *top);
 extern void TopSettle(ExpandedTop *top);
 extern void TopMerge(ExpandedTop *top, const qs_top *from, const qs_sketch *from_sketch);
-extern void TopMergeFlat(ExpandedTop *top, struct varlena *value);
 
 /* sketch_top_errors.c */
 extern const KeyHolder top_key_holder;
@@ -74,25 +66,12 @@ extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
 extern void TopBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));
 
-/* The state of a row after the first one of its group; else NULL.  See ExpandedInState(). */
-static inline ExpandedTop *
-TopInState(Datum datum)
-{
-	struct varatt_expanded pointer;
-
-	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
-		return NULL;
-	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
-	Assert(pointer.eohptr->eoh_methods == &expanded_top_methods);
-	return (ExpandedTop *) pointer.eohptr;
-}
-
 /* Count a key that is an integer; the buffer has room. */
 static inline void
 TopPutInteger(ExpandedTop *top, uint64 fingerprint)
 {
-	KeyBufferPut(&top->buffer, fingerprint);
-	top->members++;
+	KeyBufferPut(&top->keyed.buffer, fingerprint);
+	top->keyed.members++;
 }
 
 #endif

@@ -111,7 +111,7 @@ qtop_has(PG_FUNCTION_ARGS)
 
 	if (unlikely(probe == NULL))
 		probe = create_probe(fcinfo);
-	if (expanded && expanded->buffer.count > 0)
+	if (expanded && expanded->keyed.buffer.count > 0)
 		TopSettle(expanded);
 	if (!expanded && !is_known(probe, datum))
 		copy_candidates(probe, datum);

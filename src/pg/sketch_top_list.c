@@ -217,7 +217,7 @@ qtop_new(PG_FUNCTION_ARGS)
 	top = TopCreate(AllocSetContextCreate(CurrentMemoryContext, "qtop", ALLOCSET_SMALL_SIZES),
 					&reader.sketch->params, n);
 	SketchReadEnd(&reader);
-	PG_RETURN_DATUM(EOHPGetRWDatum(&top->header));
+	PG_RETURN_DATUM(StateDatum(&top->keyed));
 }
 
 /* qtop_info(qtop): how many keys it is for and has, and what is known of all others. */

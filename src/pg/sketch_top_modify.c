@@ -98,8 +98,8 @@ qtop_add(PG_FUNCTION_ARGS)
 	key_argument(fcinfo, &top->sketch.keys, &key);
 	TopSetKey(top, &key.type);
 	TopCountNow(top, key.fingerprint, key.text, key.length, weight);
-	top->key.type = InvalidOid;
-	PG_RETURN_DATUM(EOHPGetRWDatum(&top->header));
+	top->keyed.key.type = InvalidOid;
+	PG_RETURN_DATUM(StateDatum(&top->keyed));
 }
 
 /* qtop_merge(qtop, qtop) */
@@ -115,5 +115,5 @@ qtop_merge(PG_FUNCTION_ARGS)
 	SketchCheckMergeable(&top->sketch, reader.sketch);
 	TopMerge(top, reader.top, reader.sketch);
 	TopReadEnd(&reader);
-	PG_RETURN_DATUM(EOHPGetRWDatum(&top->header));
+	PG_RETURN_DATUM(StateDatum(&top->keyed));
 }

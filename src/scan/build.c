@@ -162,7 +162,7 @@ SharedBuildJoin(SharedBuild *shared, SketchedColumn *column, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (column[i].sets)
+		if (SketchedColumnState(&column[i], &sets_state_type))
 			column[i].phase = BarrierAttach(&shared[i].barrier);
 }
 
@@ -178,7 +178,7 @@ put_part(Build *build)
 	PartHead *head;
 	Size bytes;
 
-	if (build->sets->rows == 0)
+	if (build->sets->keyed.members == 0)
 		return true;
 	SetsCheck(qi_builder_place(&build->sets->builder, &placed));
 	bytes = PART_HEAD + qi_part_bytes(&placed);
@@ -189,7 +189,7 @@ put_part(Build *build)
 	}
 	head = PassPut(build->area, bytes, &place);
 	memset(head, 0, sizeof(*head));
-	head->rows = build->sets->rows;
+	head->rows = build->sets->keyed.members;
 	qi_part_write(&placed, (char *) head + PART_HEAD);
 	qi_collection_free(&placed);
 	SpinLockAcquire(&shared->mutex);
@@ -239,9 +239,10 @@ open_parts(Build *build)
 		build->rows += head->rows;
 		place = head->next;
 	}
-	build->parts = (qi_parts){
-		.part = part, .count = count, .memory = &build->sets->memory, .interrupt = &sets_interrupt
-	};
+	build->parts = (qi_parts){ .part = part,
+							   .count = count,
+							   .memory = &build->sets->keyed.memory,
+							   .interrupt = &sets_interrupt };
 	SetsCheck(qi_parts_cut(&build->parts, Min(count * SHARES_EACH, QI_MOST_SHARES)));
 }
 
@@ -341,8 +342,8 @@ collect(Build *build)
 
 	for (i = 0; i < shares; i++)
 		share[i] = share_view(build, i);
-	SetsCheck(qi_parts_join(share, shares, &build->sets->builder.keys, &whole, &build->sets->memory,
-							&sets_interrupt));
+	SetsCheck(qi_parts_join(share, shares, &build->sets->builder.keys, &whole,
+							&build->sets->keyed.memory, &sets_interrupt));
 	SetsBecome(build->sets, &whole, build->rows);
 	pfree(share);
 	free_all(build->shared, build->area);
@@ -358,7 +359,7 @@ build_sets(Build *build, int phase)
 
 	if (early && !end_scan(build))
 		return;
-	Assert(early || build->sets->rows == 0);
+	Assert(early || build->sets->keyed.members == 0);
 	phase = Max(phase, BUILD_ELEMENTS);
 	if (phase == BUILD_DONE || shared->count < 2)
 	{
@@ -391,7 +392,9 @@ SharedBuildSets(SharedBuild *shared, dsa_area *area, SketchedColumn *column, int
 
 	for (i = 0; i < count; i++)
 	{
-		Build build = { .shared = &shared[i], .area = area, .sets = column[i].sets };
+		Build build = { .shared = &shared[i],
+						.area = area,
+						.sets = SketchedColumnState(&column[i], &sets_state_type) };
 
 		if (build.sets && together)
 			build_sets(&build, column[i].phase);

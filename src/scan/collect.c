@@ -73,7 +73,10 @@ ScanHandoverTake(ScanHandover *handover, SketchedColumn *column, int count, Memo
 		return false;
 	}
 	for (i = 0; i < count; i++)
-		SketchedColumnTakeOver(&column[i], &handover->column[i]);
+	{
+		column[i].state = handover->column[i].state;
+		column[i].rows = handover->column[i].rows;
+	}
 	return true;
 }
 

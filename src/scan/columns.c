@@ -57,8 +57,10 @@ ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor)
 static void
 make_room(SketchedColumn *column, int count)
 {
-	while (column->buffer->room - column->buffer->count < count)
-		column->family->make_room(column);
+	KeyedState *state = column->state;
+
+	while (state->buffer.room - state->buffer.count < count)
+		StateTypeOf(state)->make_room(state);
 }
 
 /* The general way; false: NULL. */
@@ -84,14 +86,14 @@ add_any(SketchedColumn *column, Relation relation, HeapTupleHeader header, uint1
 	Datum value;
 
 	if (ColumnGetAny(&column->place, relation, header, length, &value))
-		KeyBufferPut(column->buffer, KeyFingerprint(column->key, value));
+		KeyBufferPut(&column->state->buffer, KeyFingerprint(&column->state->key, value));
 }
 
 /* Integers at a fixed offset; "kind" is a constant at each call. */
 static pg_attribute_always_inline void
 add_integers(SketchedColumn *column, Relation relation, const PageTuples *tuples, KeyKind kind)
 {
-	KeyBuffer *buffer = column->buffer;
+	KeyBuffer *buffer = &column->state->buffer;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
@@ -128,7 +130,7 @@ add_strings(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 		if (unlikely(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
 			add_any(column, relation, tuple, tuples->length[i]);
 		else
-			KeyBufferPut(column->buffer,
+			KeyBufferPut(&column->state->buffer,
 						 hash_bytes_extended((const unsigned char *) VARDATA_ANY(value),
 											 (int) VARSIZE_ANY_EXHDR(value), 0));
 	}
@@ -139,7 +141,7 @@ static inline bool
 get_fingerprint(const SketchedColumn *column, Relation relation, HeapTupleHeader tuple,
 				uint16 length, uint64 *fingerprint)
 {
-	const KeyType *key = column->key;
+	const KeyType *key = &column->state->key;
 	Datum value;
 
 	if (column->row)
@@ -160,6 +162,7 @@ get_fingerprint(const SketchedColumn *column, Relation relation, HeapTupleHeader
 static void
 add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
+	ExpandedSketch *sketch = (ExpandedSketch *) column->state;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
@@ -175,7 +178,7 @@ add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples
 			!get_fingerprint(column, relation, tuple, length, &key))
 			continue;
 		SketchCheckWeight(weight);
-		ExpandedCount(column->sketch, key, weight);
+		ExpandedCount(sketch, key, weight);
 	}
 }
 
@@ -183,7 +186,8 @@ add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples
 static void
 add_members(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
-	const KeyType *key = column->key;
+	ExpandedSets *sets = (ExpandedSets *) column->state;
+	const KeyType *key = &sets->keyed.key;
 	bool is_integer = KeyIsInteger(key);
 	int i;
 
@@ -199,16 +203,15 @@ add_members(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 		if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length, &id))
 			continue;
 		if (column->row)
-			SetsAddHash(column->sets, id,
-						RowKeyFingerprint(column->row, relation, tuple, length, 0),
+			SetsAddHash(sets, id, RowKeyFingerprint(column->row, relation, tuple, length, 0),
 						RowKeyFingerprint(column->row, relation, tuple, length, 1));
 		else if (is_integer)
 		{
 			if (ColumnGetInteger(&column->place, key->kind, relation, tuple, length, &integer))
-				SetsAddNumber(column->sets, id, (uint64) integer);
+				SetsAddNumber(sets, id, (uint64) integer);
 		}
 		else if (ColumnGetAny(&column->place, relation, tuple, length, &value))
-			SetsAddKey(column->sets, id, value);
+			SetsAddKey(sets, id, value);
 	}
 }
 
@@ -221,8 +224,9 @@ add_rows(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		KeyBufferPut(column->buffer, RowKeyFingerprint(column->row, relation, tuples->tuple[i],
-													   tuples->length[i], 0));
+		KeyBufferPut(
+			&column->state->buffer,
+			RowKeyFingerprint(column->row, relation, tuples->tuple[i], tuples->length[i], 0));
 	}
 }
 
@@ -230,7 +234,7 @@ add_rows(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 static void
 add_keys(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
-	KeyKind kind = column->place.offset >= 0 ? column->key->kind : KEY_HASHED;
+	KeyKind kind = column->place.offset >= 0 ? column->state->key.kind : KEY_HASHED;
 	int i;
 
 	switch (kind)
@@ -281,12 +285,12 @@ add_tuples(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 {
 	int before;
 
-	if (column->header == NULL)
+	if (column->state == NULL)
 	{
 		count_rows(column, relation, tuples);
 		return;
 	}
-	if (column->sets)
+	if (SketchedColumnState(column, &sets_state_type))
 	{
 		add_members(column, relation, tuples);
 		return;
@@ -297,12 +301,12 @@ add_tuples(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 		return;
 	}
 	make_room(column, tuples->count);
-	before = column->buffer->count;
+	before = column->state->buffer.count;
 	if (column->row)
 		add_rows(column, relation, tuples);
 	else
 		add_keys(column, relation, tuples);
-	*column->members += column->buffer->count - before;
+	column->state->members += column->state->buffer.count - before;
 }
 
 /* Add the column of all tuples to its state. */

@@ -154,11 +154,7 @@ start_sketches(ColumnScanState *state)
 	if (state->handover && ScanHandoverTake(state->handover, state->column, state->count, &context))
 		return;
 	for (i = 0; i < state->count; i++)
-	{
-		SketchedColumn *column = &state->column[i];
-
-		column->family->start(column, context, state->partial);
-	}
+		SketchedColumnStart(&state->column[i], context, state->partial);
 }
 
 /* The shared state of the pages follows ours. */
@@ -201,7 +197,7 @@ flush(ColumnScanState *state)
 	if (state->groups)
 		return ScanGroupsFlush(state->groups);
 	for (i = 0; i < state->count; i++)
-		state->column[i].family->flush(&state->column[i]);
+		SketchedColumnFlush(&state->column[i]);
 	return count_keys(state);
 }
 

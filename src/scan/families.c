@@ -19,19 +19,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-/* Serialized bytes, for families that have them at hand. */
-static Size
-flat_bytes(SketchedColumn *column)
-{
-	return EOH_get_flat_size(column->header);
-}
-
-static void
-flatten(SketchedColumn *column, void *place, Size bytes)
-{
-	EOH_flatten_into(column->header, place, bytes);
-}
-
 /* Parameters of a sketch's template, or the default ones. */
 static void
 sketch_params(const Const *template, qs_params *params)
@@ -78,51 +65,19 @@ sketch_table_bytes(const Const *template, double rows, double others, bool toget
 	return (double) qs_ops_of(params.structure)->table_bytes(&params, false);
 }
 
-static void
-sketch_start(SketchedColumn *column, MemoryContext context, bool partial)
+static KeyedState *
+sketch_start(const SketchedColumn *column, MemoryContext context, bool partial)
 {
 	qs_params params;
 	ExpandedSketch *sketch;
 
 	sketch_params(column->template, &params);
-	sketch = column->sketch = ExpandedCreate(context, &params);
+	sketch = ExpandedCreate(context, &params);
 	ExpandedPlace(sketch);
 	sketch->ticket = partial;
-	init_key(&sketch->key, column);
-	sketch->sketch.keys = sketch->key.keys;
-	column->header = &sketch->header;
-	column->buffer = &sketch->buffer;
-	column->key = &sketch->key;
-	column->members = &sketch->members;
-	column->batches = &sketch->batches;
-}
-
-static void
-sketch_make_room(SketchedColumn *column)
-{
-	ExpandedMakeRoom(column->sketch);
-}
-
-static void
-sketch_flush(SketchedColumn *column)
-{
-	ExpandedFlush(column->sketch);
-}
-
-static void
-sketch_merge(SketchedColumn *column, void *value)
-{
-	qs_sketch view;
-
-	SketchOpen(&view, value);
-	ExpandedMerge(column->sketch, &view);
-}
-
-static void
-sketch_release(SketchedColumn *column)
-{
-	qs_free(&column->sketch->sketch);
-	KeyBufferFree(&column->sketch->buffer);
+	init_key(&sketch->keyed.key, column);
+	sketch->sketch.keys = sketch->keyed.key.keys;
+	return &sketch->keyed;
 }
 
 static void
@@ -153,44 +108,19 @@ filter_table_bytes(const Const *template, double rows, double others, bool toget
 }
 
 /* Each process has a nonce of its own, so that rows may be numbered as they come. */
-static void
-filter_start(SketchedColumn *column, MemoryContext context, bool partial)
+static KeyedState *
+filter_start(const SketchedColumn *column, MemoryContext context, bool partial)
 {
 	qf_params params;
 	ExpandedFilter *filter;
 	KeyType key;
 
 	filter_params(column->template, &params);
-	filter = column->filter = FilterCreate(context, &params);
+	filter = FilterCreate(context, &params);
 	FilterPlace(filter);
 	init_key(&key, column);
 	FilterSetInput(filter, &key, FILTER_ROWS);
-	column->header = &filter->header;
-	column->buffer = &filter->buffer;
-	column->key = &filter->key;
-	column->members = &filter->members;
-	column->batches = &filter->batches;
-}
-
-static void
-filter_make_room(SketchedColumn *column)
-{
-	FilterMakeRoom(column->filter);
-}
-
-static void
-filter_flush(SketchedColumn *column)
-{
-	FilterFlush(column->filter);
-}
-
-static void
-filter_merge(SketchedColumn *column, void *value)
-{
-	qf_filter view;
-
-	FilterOpen(&view, value);
-	FilterMerge(column->filter, &view);
+	return &filter->keyed;
 }
 
 /* The template of a call that is no more than a constant; false: something else. */
@@ -244,41 +174,18 @@ top_takes_keys(const ColumnScanCall *call)
 	return sketch_takes_keys(call);
 }
 
-static void
-top_start(SketchedColumn *column, MemoryContext context, bool partial)
+static KeyedState *
+top_start(const SketchedColumn *column, MemoryContext context, bool partial)
 {
 	qs_params params;
 	ExpandedTop *top;
 	KeyType key;
 
 	sketch_params(column->template, &params);
-	top = column->top =
-		TopCreate(context, &params, (uint32) DatumGetInt32(column->limit->constvalue));
+	top = TopCreate(context, &params, (uint32) DatumGetInt32(column->limit->constvalue));
 	init_key(&key, column);
 	TopSetKey(top, &key);
-	column->header = &top->header;
-	column->buffer = &top->buffer;
-	column->key = &top->key;
-	column->members = &top->members;
-	column->batches = &top->batches;
-}
-
-static void
-top_make_room(SketchedColumn *column)
-{
-	TopMakeRoom(column->top);
-}
-
-static void
-top_flush(SketchedColumn *column)
-{
-	TopFlush(column->top);
-}
-
-static void
-top_merge(SketchedColumn *column, void *value)
-{
-	TopMergeFlat(column->top, value);
+	return &top->keyed;
 }
 
 /* An array is more than one element. */
@@ -305,46 +212,19 @@ sets_table_bytes(const Const *template, double rows, double others, bool togethe
 	return together ? rows * (others + 1) * BYTES_OF_ROW : rows * others * BYTES_TAKEN_IN;
 }
 
-static void
-sets_start(SketchedColumn *column, MemoryContext context, bool partial)
+static KeyedState *
+sets_start(const SketchedColumn *column, MemoryContext context, bool partial)
 {
 	/* in a context of its own, so that the aggregate above can have it without a copy */
 	MemoryContext own =
 		partial ? AllocSetContextCreate(context, "QSketchScan sets", ALLOCSET_SMALL_SIZES)
 				: context;
-	ExpandedSets *sets = column->sets = SetsCreate(own);
+	ExpandedSets *sets = SetsCreate(own);
 
 	SetsTakeKeys(sets, column->key_type, column->collation);
-	init_key(&sets->key, column);
-	SetsBuild(sets, !sets->exact, &sets->key.keys);
-	column->header = &sets->header;
-	column->key = &sets->key;
-	column->members = &sets->rows;
-	column->batches = &sets->batches;
-}
-
-static void
-sets_flush(SketchedColumn *column)
-{
-	SetsFlush(column->sets);
-}
-
-static Size
-sets_pass_bytes(SketchedColumn *column)
-{
-	return SetsImageSize(column->sets);
-}
-
-static void
-sets_pass(SketchedColumn *column, void *place, Size bytes)
-{
-	SetsWriteImage(column->sets, place);
-}
-
-static void
-sets_merge(SketchedColumn *column, void *place)
-{
-	SetsAddImage(column->sets, place);
+	init_key(&sets->keyed.key, column);
+	SetsBuild(sets, !sets->exact, &sets->keyed.key.keys);
+	return &sets->keyed;
 }
 
 static bool
@@ -359,51 +239,22 @@ count_table_bytes(const Const *template, double rows, double others, bool togeth
 	return 0;
 }
 
-static void
-count_start(SketchedColumn *column, MemoryContext context, bool partial)
+static KeyedState *
+count_start(const SketchedColumn *column, MemoryContext context, bool partial)
 {
-	static const int64 none = 0;
-
-	column->rows = 0;
-	column->members = &column->rows;
-	column->batches = &none;
+	return NULL;
 }
 
-static void
-count_flush(SketchedColumn *column)
-{
-}
-
-static Size
-count_pass_bytes(SketchedColumn *column)
-{
-	return sizeof(column->rows);
-}
-
-static void
-count_pass(SketchedColumn *column, void *place, Size bytes)
-{
-	memcpy(place, &column->rows, bytes);
-}
-
-/* Whoever merges adds up the members, and these are all that there is. */
-static void
-count_merge(SketchedColumn *column, void *place)
-{
-}
-
-const ColumnFamily column_count = { NULL,        false,      count_takes_keys, count_table_bytes,
-									count_start, NULL,       count_flush,      count_pass_bytes,
-									count_pass,  count_merge };
+const ColumnFamily column_count = {
+	.takes_keys = count_takes_keys,
+	.table_bytes = count_table_bytes,
+	.start = count_start,
+};
 
 const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	{ &sketch_functions, true, sketch_takes_keys, sketch_table_bytes, sketch_start,
-	  sketch_make_room, sketch_flush, flat_bytes, flatten, sketch_merge, sketch_release,
 	  SketchWaitingSpace },
-	{ &filter_functions, false, filter_takes_keys, filter_table_bytes, filter_start,
-	  filter_make_room, filter_flush, flat_bytes, flatten, filter_merge },
-	{ &sets_functions, true, sets_takes_keys, sets_table_bytes, sets_start, NULL, sets_flush,
-	  sets_pass_bytes, sets_pass, sets_merge },
-	{ &top_functions, false, top_takes_keys, sketch_table_bytes, top_start, top_make_room,
-	  top_flush, flat_bytes, flatten, top_merge },
+	{ &filter_functions, false, filter_takes_keys, filter_table_bytes, filter_start },
+	{ &sets_functions, true, sets_takes_keys, sets_table_bytes, sets_start },
+	{ &top_functions, false, top_takes_keys, sketch_table_bytes, top_start },
 };

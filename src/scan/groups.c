@@ -167,7 +167,7 @@ flush(const ScanGroups *groups, ScanGroup *group, bool all)
 
 	for (i = 0; i < groups->count; i++)
 		if (all || !SketchedColumnWaits(&group->column[i]))
-			group->column[i].family->flush(&group->column[i]);
+			SketchedColumnFlush(&group->column[i]);
 }
 
 /*
@@ -197,7 +197,7 @@ create_group(ScanGroups *groups, const GroupValue *value)
 	memcpy(group->column, groups->model, groups->count * sizeof(SketchedColumn));
 	for (i = 0; i < groups->count; i++)
 	{
-		group->column[i].family->start(&group->column[i], groups->context, false);
+		SketchedColumnStart(&group->column[i], groups->context, false);
 		if (groups->once)
 			SketchedColumnWait(&group->column[i], &groups->kept);
 	}
@@ -387,7 +387,8 @@ batches_waiting(const ScanGroups *groups, const ScanGroup *group)
 	int i;
 
 	for (i = 0; i < groups->count; i++)
-		batches += SketchedColumnWaits(&group->column[i]) && group->column[i].buffer->count > 0;
+		batches +=
+			SketchedColumnWaits(&group->column[i]) && group->column[i].state->buffer.count > 0;
 	return batches;
 }
 
@@ -420,7 +421,9 @@ release_given(ScanGroups *groups)
 	for (i = 0; groups->given && i < groups->count; i++)
 		if (SketchedColumnWaits(&groups->given->column[i]))
 		{
-			groups->given->column[i].family->release(&groups->given->column[i]);
+			KeyedState *state = groups->given->column[i].state;
+
+			StateTypeOf(state)->release(state);
 			groups->complete = false;
 		}
 	groups->given = NULL;

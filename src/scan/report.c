@@ -38,9 +38,10 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const Sketc
 
 	for (i = 0; i < count; i++)
 	{
-		keys += column[i].header ? *column[i].members : 0;
-		on_gpu |= SketchedColumnIsRemote(&column[i]) ||
-				  (column[i].filter && column[i].filter->filter.remote);
+		const ExpandedFilter *filter = SketchedColumnState(&column[i], &filter_state_type);
+
+		keys += column[i].state ? column[i].state->members : 0;
+		on_gpu |= SketchedColumnIsRemote(&column[i]) || (filter && filter->filter.remote);
 	}
 	ActivitySet(activity, ACTIVITY_DONE, reader->pages);
 	ActivitySet(activity, ACTIVITY_FOUND, keys);
@@ -55,10 +56,10 @@ ScanCountKeys(ScanCounts *counts, const SketchedColumn *column, int count)
 
 	for (i = 0; i < count; i++)
 	{
-		if (column[i].header == NULL)
+		if (column[i].state == NULL)
 			continue;
-		counts->keys += *column[i].members;
-		counts->batches += *column[i].batches;
+		counts->keys += column[i].state->members;
+		counts->batches += column[i].state->batches;
 		counts->on_cpu |= SketchedColumnIsOnCpu(&column[i]);
 		counts->on_gpu |= !SketchedColumnIsOnCpu(&column[i]);
 	}

@@ -172,18 +172,9 @@ typedef struct SketchedColumn
 	const Const *limit;    /* NULL: it has none */
 	int filter_number;     /* whose tuples it gets; -1: all of them */
 
-	/* The state of this run, one of these, and what is the same in all. */
-	ExpandedSketch *sketch;
-	ExpandedFilter *filter;
-	ExpandedSets *sets;
-	ExpandedTop *top;
-	int64 rows;                   /* count */
-	ExpandedObjectHeader *header; /* NULL: count */
-	KeyBuffer *buffer;            /* NULL: sets have their own, counts none */
-	const KeyType *key;
-	int64 *members;
-	const int64 *batches;
-	int phase; /* of building the sets of a parallel scan when this process began */
+	KeyedState *state; /* of this run; NULL: count */
+	int64 rows;        /* of count */
+	int phase;         /* of building the sets of a parallel scan when this process began */
 } SketchedColumn;
 
 /* families.c: what families differ in. */
@@ -197,21 +188,12 @@ struct ColumnFamily
 	 * others, who have nothing else to do if they are "together"
 	 */
 	double (*table_bytes)(const Const *template, double rows, double others, bool together);
-	void (*start)(SketchedColumn *column, MemoryContext context, bool partial);
-	void (*make_room)(SketchedColumn *column);
-	void (*flush)(SketchedColumn *column);
-
-	/* How a state gets to another process, in shared memory, and into its state. */
-	Size (*pass_bytes)(SketchedColumn *column);
-	void (*pass)(SketchedColumn *column, void *place, Size bytes);
-	void (*merge)(SketchedColumn *column, void *place);
-
+	/* A new state; NULL: count. */
+	KeyedState *(*start)(const SketchedColumn *column, MemoryContext context, bool partial);
 	/*
-	 * Free what the state of a group has counted, which was returned; and how many
-	 * bytes it takes while keys of so many rows wait to be counted, 0: they do not
-	 * wait.  Both NULL: what is counted at once takes no more.
+	 * How many bytes the state of a group takes while keys of so many rows wait to be
+	 * counted, 0: they do not wait.  NULL: what is counted at once takes no more.
 	 */
-	void (*release)(SketchedColumn *column);
 	double (*waiting_bytes)(const Const *template, double rows);
 };
 
@@ -220,63 +202,83 @@ struct ColumnFamily
 extern const ColumnFamily column_families[COLUMN_FAMILIES];
 extern const ColumnFamily column_count; /* count(*) and count(column), beside the others */
 
-/* Go on with the state of another column. */
+/* An empty state, for each run. */
 static inline void
-SketchedColumnTakeOver(SketchedColumn *column, const SketchedColumn *other)
+SketchedColumnStart(SketchedColumn *column, MemoryContext context, bool partial)
 {
-	column->sketch = other->sketch;
-	column->filter = other->filter;
-	column->sets = other->sets;
-	column->top = other->top;
-	column->rows = other->rows;
-	column->header = other->header;
-	column->buffer = other->buffer;
-	column->key = other->key;
-	column->members = other->header ? other->members : &column->rows;
-	column->batches = other->batches;
+	column->rows = 0;
+	column->state = column->family->start(column, context, partial);
+}
+
+/* Keys so far, or rows of count. */
+static inline int64 *
+SketchedColumnMembers(SketchedColumn *column)
+{
+	return column->state ? &column->state->members : &column->rows;
+}
+
+/* Count the keys that wait. */
+static inline void
+SketchedColumnFlush(SketchedColumn *column)
+{
+	if (column->state)
+		StateTypeOf(column->state)->flush(column->state);
 }
 
 /* The aggregate's value; a sketch of no keys is NULL. */
 static inline Datum
 SketchedColumnResult(const SketchedColumn *column, bool *null)
 {
-	*null = column->header && *column->members == 0;
-	return column->header ? EOHPGetRODatum(column->header) : Int64GetDatum(column->rows);
+	*null = column->state && column->state->members == 0;
+	return column->state ? EOHPGetRODatum(&column->state->header) : Int64GetDatum(column->rows);
+}
+
+/* The state if it is of this type, else NULL. */
+static inline void *
+SketchedColumnState(const SketchedColumn *column, const KeyedStateType *type)
+{
+	return column->state && StateTypeOf(column->state) == type ? column->state : NULL;
 }
 
 /* Let keys wait until the new state is read, if it is on the CPU and such that they can. */
 static inline void
 SketchedColumnWait(SketchedColumn *column, KeptTable *kept)
 {
-	if (column->sketch && column->sketch->engine == &qs_engine_cpu)
+	const ExpandedSketch *sketch = SketchedColumnState(column, &sketch_state_type);
+
+	if (sketch && sketch->engine == &qs_engine_cpu)
 	{
-		column->sketch->patient = true;
-		KeptTableMemory(kept, &column->sketch->memory);
+		column->state->patient = true;
+		KeptTableMemory(kept, &column->state->memory);
 	}
 }
 
 static inline bool
 SketchedColumnWaits(const SketchedColumn *column)
 {
-	return column->sketch && column->sketch->patient;
+	return column->state && column->state->patient;
 }
 
 /* Why will a call of an aggregate not count on a GPU?  NULL: it may, or nobody can say. */
 extern const char *ColumnGpuReason(const Aggref *aggref);
 
-/* Is its state on a device? */
+/* Is it a sketch whose counters are on a device? */
 static inline bool
 SketchedColumnIsRemote(const SketchedColumn *column)
 {
-	return column->sketch && column->sketch->sketch.remote;
+	const ExpandedSketch *sketch = SketchedColumnState(column, &sketch_state_type);
+
+	return sketch && sketch->sketch.remote;
 }
 
 static inline bool
 SketchedColumnIsOnCpu(const SketchedColumn *column)
 {
-	if (column->filter)
-		return column->filter->engine == &qf_engine_cpu;
-	return column->sketch == NULL || column->sketch->engine == &qs_engine_cpu;
+	const ExpandedSketch *sketch = SketchedColumnState(column, &sketch_state_type);
+	const ExpandedFilter *filter = SketchedColumnState(column, &filter_state_type);
+
+	return (sketch == NULL || sketch->engine == &qs_engine_cpu) &&
+		   (filter == NULL || filter->engine == &qf_engine_cpu);
 }
 
 /* What EXPLAIN ANALYZE tells. */

@@ -86,7 +86,8 @@ free_set(dsa_area *area, dsa_pointer set, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		dsa_free(area, column[i].bytes);
+		if (DsaPointerIsValid(column[i].bytes))
+			dsa_free(area, column[i].bytes);
 	dsa_free(area, set);
 }
 
@@ -152,17 +153,19 @@ put_set(dsa_area *area, SketchedColumn *column, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		size += column[i].family->pass_bytes(&column[i]);
+		size += column[i].state ? StatePassBytes(column[i].state) : 0;
 	if (size <= PASS_AT || !PassHasRoom(size))
 		return InvalidDsaPointer;
 	set = dsa_allocate0(area, count * sizeof(LeftColumn));
 	left = dsa_get_address(area, set);
 	for (i = 0; i < count; i++)
 	{
-		Size bytes = column[i].family->pass_bytes(&column[i]);
+		KeyedState *state = column[i].state;
+		Size bytes = state ? StatePassBytes(state) : 0;
 
-		left[i].members = *column[i].members;
-		column[i].family->pass(&column[i], PassPut(area, bytes, &left[i].bytes), bytes);
+		left[i].members = *SketchedColumnMembers(&column[i]);
+		if (state)
+			StatePass(state, PassPut(area, bytes, &left[i].bytes), bytes);
 	}
 	return set;
 }
@@ -175,8 +178,11 @@ merge_set(dsa_area *area, dsa_pointer set, SketchedColumn *column, int count)
 
 	for (i = 0; i < count; i++)
 	{
-		column[i].family->merge(&column[i], dsa_get_address(area, left[i].bytes));
-		*column[i].members += left[i].members;
+		KeyedState *state = column[i].state;
+
+		if (state)
+			StateTypeOf(state)->merge(state, dsa_get_address(area, left[i].bytes));
+		*SketchedColumnMembers(&column[i]) += left[i].members;
 	}
 	free_set(area, set, count);
 }
@@ -294,9 +300,11 @@ SharedScanResultIsLarge(const SketchedColumn *column, int count)
 
 	for (i = 0; i < count && !IsParallelWorker(); i++)
 	{
-		if (column[i].header && !column[i].sets)
+		if (column[i].state == NULL)
+			continue;
+		if (StateTypeOf(column[i].state) != &sets_state_type)
 			return false;
-		large |= column[i].sets && column[i].sets->rows > 0;
+		large |= column[i].state->members > 0;
 	}
 	return large;
 }
@@ -311,8 +319,8 @@ SharedScanResult(const SketchedColumn *column, int count, bool hand_over, TupleT
 	for (i = 0; i < count; i++)
 	{
 		slot->tts_values[i] = SketchedColumnResult(&column[i], &slot->tts_isnull[i]);
-		if (hand_over && column[i].sets)
-			slot->tts_values[i] = EOHPGetRWDatum(column[i].header);
+		if (hand_over && SketchedColumnState(&column[i], &sets_state_type))
+			slot->tts_values[i] = StateDatum(column[i].state);
 	}
 	return ExecStoreVirtualTuple(slot);
 }
