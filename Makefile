@@ -259,8 +259,7 @@ GPU_LINK     = -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
 .SECONDARY: $(GPU_HOST) $(GPU_LIB) $(GPU_FAULTS)
 -include $(wildcard build/gpu/*.d build/gpu/*/*.d build/gpu/*/*/*.d)
 
-gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/gpu_sets build/gpu/gpu_filter build/gpu/run.sh \
-	$(if $(filter 90,$(GPU_ARCHS)),build/gpu/gpu_wgmma)
+gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/gpu_sets build/gpu/gpu_filter build/gpu/run.sh
 gpu-test gpu-sanitize: gpu-%: gpu-build
 	@build/gpu/run.sh $*
 gpu-bench: gpu-build
@@ -278,10 +277,6 @@ build/gpu/gpu_sets: $(addprefix build/gpu/bench/,gpu_sets.o gpu_sets_parts.o set
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/gpu_filter: $(addprefix build/gpu/bench/,gpu_filter.o gpu_filter_kernels.o gpu_filter_host.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
-# Of an instruction that no other architecture has.
-build/gpu/gpu_wgmma: src/bench/gpu_wgmma.cu
-	@mkdir -p $(@D)
-	$(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) -gencode arch=compute_90a,code=sm_90a -o $@ $<
 build/gpu/run.sh: src/test/gpu/run.sh
 	@mkdir -p $(@D)
 	cp $< $@
