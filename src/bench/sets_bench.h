@@ -12,7 +12,7 @@
 
 #include <time.h>
 
-#include "engine/isa.h"
+#include "base/isa.h"
 #include "engine/sets_kernels.h"
 #include "sets/pairs.h"
 #include "sets_data.h"

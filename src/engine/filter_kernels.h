@@ -11,8 +11,8 @@
 #ifndef QF_KERNELS_H
 #define QF_KERNELS_H
 
+#include "base/isa.h"
 #include "engine/filter_engine.h"
-#include "engine/isa.h"
 
 /* Rows, keys and positions are worked on so many at a time. */
 #define QF_CHUNK 1024

@@ -4,8 +4,9 @@
  *
  * src/engine/sets_kernels.c
  */
-#include "engine/isa.h"
 #include "engine/sets_kernels.h"
+
+#include "base/isa.h"
 
 static const qi_kernels *const sets[QS_ISAS] = {
 	[QS_ISA_SCALAR] = &qi_kernels_plain,

@@ -11,7 +11,7 @@
 #ifndef QS_KERNELS_H
 #define QS_KERNELS_H
 
-#include "engine/isa.h"
+#include "base/isa.h"
 #include "sketch/multilevel.h"
 
 typedef void (*qs_kernel_add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight,
