@@ -1,6 +1,6 @@
 /*
  * sets_kernels.c
- *		Which of the sets family's inner loops are in use.
+ *		Which of the inner loops of sets are in use.
  *
  * src/engine/sets_kernels.c
  */
