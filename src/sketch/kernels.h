@@ -12,7 +12,7 @@
 #ifndef QS_KERNELS_H
 #define QS_KERNELS_H
 
-#include "sketch/multilevel.h"
+#include "sketch/multilevel_merge.h"
 
 typedef void (*qs_kernel_add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight,
 							  size_t count);
