@@ -23,7 +23,8 @@
  *	pages.c		which tuples of the next page are visible
  *	conditions.h	which of these the query wants: conditions.c, operands.c,
  *				select.c, rows.c
- *	columns.c	the column's value in those tuples
+ *	keys.c		their keys, into the states
+ *	columns.c	the value of a column in a tuple
  *	rowkey.c	the fingerprint of a key of several columns
  *	groups.h	GROUP BY: groups_plan.c, groups_value.c, groups.c, spill.c
  *
@@ -353,7 +354,10 @@ extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es)
 extern bool ScanReturnsOneRow(const CustomScan *scan);
 extern void SketchedColumnInit(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor);
 
+/* columns.c */
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
+
+/* keys.c */
 extern void SketchedColumnAdd(SketchedColumn *column, Relation relation, PageTuples *tuples);
 
 #endif
