@@ -43,7 +43,7 @@ typedef struct two_sets
 	uint64_t common;
 } two_sets;
 
-/* What is timed: the methods of single.h, then these. */
+/* What is timed: the methods of techniques.h, then these. */
 enum
 {
 	STD = QI_METHODS,
