@@ -52,7 +52,7 @@ PG_CONFIG ?= pg_config
 # What knows no PostgreSQL; of the families those that are there.
 CORE     := base sketch filter sets engine
 CORE_SRC := $(wildcard $(CORE:%=src/%/*.c))
-PG_SRC   := $(wildcard src/pg/*.c src/scan/*.c src/gpu/*.c)
+PG_SRC   := $(wildcard src/pg/*.c src/scan/*.c) $(filter-out %cuda.c,$(wildcard src/gpu/*.c))
 CUDA_SRC := $(wildcard cuda/*.cu)
 
 # ---- CUDA ----
@@ -67,6 +67,7 @@ WITH_CUDA ?= $(if $(and $(NVCC),$(CUDA_SRC)),yes,no)
 ifeq ($(WITH_CUDA),yes)
 CUDA_ARCHS ?= $(filter 80 90 100 120,$(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code)))
 CUDA_OBJS  := $(CUDA_SRC:.cu=.o)
+PG_SRC     += $(filter-out %/no_cuda.c,$(wildcard src/gpu/*cuda.c))
 CUDA_LIB   := cuda/libqsketch_cuda.a
 CUDA_ROOT  := $(abspath $(dir $(realpath $(NVCC)))..)
 CUDA_PTX   := $(lastword $(CUDA_ARCHS))
@@ -78,20 +79,20 @@ CUDA_LINK   = $(CUDA_LIB) -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthre
 	-Wl,--exclude-libs,ALL
 CUDA_NOTE   = building with CUDA for $(CUDA_ARCHS:%=sm_%)
 else
-NO_CUDA_OBJ := $(patsubst %.c,%.o,$(wildcard cuda/*no_cuda.c))
+PG_SRC     += src/gpu/no_cuda.c
 CUDA_NOTE   = building without CUDA: $(if $(NVCC),$(if $(CUDA_SRC),WITH_CUDA=no,no kernels in cuda/),nvcc not found)
 endif
 
 # ---- what PGXS builds ----
 
-OBJS         = $(patsubst %.c,%.o,$(CORE_SRC) $(PG_SRC)) $(NO_CUDA_OBJ)
+OBJS         = $(patsubst %.c,%.o,$(CORE_SRC) $(PG_SRC))
 PG_CPPFLAGS  = -I$(srcdir)/src -I$(srcdir)/cuda
 PG_CFLAGS    = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	-MMD -MP
 SHLIB_LINK   = $(CUDA_LINK)
 DATA_built   = sql/$(EXTENSION)--$(EXTVERSION).sql \
 	$(foreach v,$(OLD_VERSIONS),sql/$(EXTENSION)--$v.sql sql/$(EXTENSION)--$v--$(EXTVERSION).sql)
-EXTRA_CLEAN  = build $(OBJS:.o=.d) $(wildcard cuda/*.[oad] src/*/*.gcno src/*/*.gcda cuda/*.gcno)
+EXTRA_CLEAN  = build $(OBJS:.o=.d) $(wildcard cuda/*.[oad] src/gpu/*cuda.[od] src/*/*.gcno src/*/*.gcda)
 
 ifdef WERROR
 PG_CFLAGS   += -Werror
@@ -259,8 +260,7 @@ GPU_LINK     = -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
 .SECONDARY: $(GPU_HOST) $(GPU_LIB) $(GPU_FAULTS)
 -include $(wildcard build/gpu/*.d build/gpu/*/*.d build/gpu/*/*/*.d)
 
-gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/gpu_sets build/gpu/gpu_filter build/gpu/run.sh \
-	$(if $(filter 90,$(GPU_ARCHS)),build/gpu/gpu_wgmma)
+gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/gpu_sets build/gpu/gpu_filter build/gpu/run.sh
 gpu-test gpu-sanitize: gpu-%: gpu-build
 	@build/gpu/run.sh $*
 gpu-bench: gpu-build
@@ -278,10 +278,6 @@ build/gpu/gpu_sets: $(addprefix build/gpu/bench/,gpu_sets.o gpu_sets_parts.o set
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/gpu_filter: $(addprefix build/gpu/bench/,gpu_filter.o gpu_filter_kernels.o gpu_filter_host.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
-# Of an instruction that no other architecture has.
-build/gpu/gpu_wgmma: src/bench/gpu_wgmma.cu
-	@mkdir -p $(@D)
-	$(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) -gencode arch=compute_90a,code=sm_90a -o $@ $<
 build/gpu/run.sh: src/test/gpu/run.sh
 	@mkdir -p $(@D)
 	cp $< $@

@@ -11,9 +11,6 @@
  * (a failed kernel) end the usefulness of the process's context: close
  * everything.  One qs_cuda and what it holds belong to one thread at a time.
  *
- * Without CUDA the same functions come from no_cuda.c, where every device is
- * missing.
- *
  * cuda/qs_cuda.h
  */
 #ifndef QS_CUDA_H

@@ -5,7 +5,7 @@
  * Counts of common elements are made a *strip* of rows at a time:
  *
  *	sets_product.cu		a strip of counts from bit matrices
- *	sets_pairwise.cu	a strip of counts, one pair after another (the paper)
+ *	sets_techniques.cu	a strip of counts, one pair after another (the paper)
  *	sets_rows.cu		adds the lists of the inverted index to what is in the
  *						strip, one row at a time, and hands out what passes
  *
@@ -117,7 +117,7 @@ qi_bits_fill(qs_cuda *gpu, const qi_cuda_sets *s, const qi_bits *bits, uint32_t 
 extern qs_status qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how,
 								  const qi_strip *strip);
 
-/* ---- sets_pairwise.cu ---- */
+/* ---- sets_techniques.cu ---- */
 
 struct qi_pairwise
 {

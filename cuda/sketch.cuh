@@ -12,7 +12,7 @@
 
 extern "C"
 {
-#include "sketch/multilevel.h"
+#include "sketch/multilevel_buckets.h"
 }
 
 /* What a kernel needs to know of a sketch; passed by value. */

@@ -7,6 +7,8 @@
 \i :file
 \set file :dir '/sql/include/columnscan.psql'
 \i :file
+\set file :dir '/sql/include/plan.psql'
+\i :file
 \set ECHO all
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE events (id integer PRIMARY KEY, k bigint, t text, owner name, weight bigint, spot point)
@@ -18,9 +20,7 @@ CREATE TABLE one AS SELECT qsketch_new('thread', '1kB') AS sk, 1::bigint AS k;
 
 -- what it looks like
 EXPLAIN (COSTS OFF) SELECT qsketch_agg(k) FROM events;
-SET qsketch.backend = cpu; -- which the plan says
-EXPLAIN (COSTS OFF, VERBOSE) SELECT qsketch_total(qsketch_agg(k)) + 1, qsketch_agg(t) FROM events AS e;
-RESET qsketch.backend;
+SELECT pg_temp.plan($$SELECT qsketch_total(qsketch_agg(k)) + 1, qsketch_agg(t) FROM events AS e$$);
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF)
 	SELECT qsketch_agg(k, qsketch_new('sf', '1kB')), qsketch_agg(id) FROM events \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Backend' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/'
 SET max_parallel_workers_per_gather = 2;

@@ -9,6 +9,8 @@
 \i :file
 \set file :dir '/sql/include/scan_conditions.psql'
 \i :file
+\set file :dir '/sql/include/plan.psql'
+\i :file
 \set ECHO all
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';
@@ -100,9 +102,7 @@ SET max_parallel_workers_per_gather = 0;
 SELECT pg_temp.scans(format('SELECT %s FROM v', list)), list FROM unnest(ARRAY['count(*)', 'count(*), count(k)', 'qsketch_agg(k), count(DISTINCT k)', 'qsketch_agg(k), count(k + 1)', 'qsketch_agg(k), max(k)',
 	'qsketch_agg(k), count(*) + count(i)']) AS list;
 SELECT qsketch_agg(k) IS NULL, count(*), count(k) FROM v WHERE i = 12345;
-SET qsketch.backend = cpu; -- which the plan says
-EXPLAIN (COSTS OFF, VERBOSE) SELECT qsketch_agg(k) FILTER (WHERE i > 0 AND length(t) > 1), count(*) FROM v WHERE n BETWEEN 5 AND 9 AND t <> 'b';
-RESET qsketch.backend;
+SELECT pg_temp.plan($$SELECT qsketch_agg(k) FILTER (WHERE i > 0 AND length(t) > 1), count(*) FROM v WHERE n BETWEEN 5 AND 9 AND t <> 'b'$$);
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF)
 	SELECT qsketch_agg(k), count(*), count(*) FILTER (WHERE b) FROM v WHERE i > 0 AND t LIKE 'l%' \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Backend' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/'
 

@@ -5,6 +5,8 @@
 \getenv dir PG_ABS_SRCDIR
 \set file :dir '/sql/include/templates.psql'
 \i :file
+\set file :dir '/sql/include/plan.psql'
+\i :file
 \set ECHO all
 SET max_parallel_workers_per_gather = 0;
 SET work_mem = '64MB';
@@ -40,9 +42,7 @@ $$ DECLARE a text[] := pg_temp.rows_of(query, true); b text[] := pg_temp.rows_of
 END $$;
 
 EXPLAIN (COSTS OFF) SELECT d, qsketch_agg(k) FROM g_scan GROUP BY d;
-SET qsketch.backend = cpu;
-EXPLAIN (COSTS OFF, VERBOSE) SELECT d + 1, qsketch_agg(k), count(*) FROM g_scan WHERE w > 3 AND d > '2026-01-05' GROUP BY d ORDER BY d;
-RESET qsketch.backend;
+SELECT pg_temp.plan($$SELECT d + 1, qsketch_agg(k), count(*) FROM g_scan WHERE w > 3 AND d > '2026-01-05' GROUP BY d ORDER BY d$$);
 
 -- all families, each column
 SELECT by, s.* FROM unnest(ARRAY['s', 'i', 'b', 'd', 'z', 'm', 'one', 'eight', 'thousand', 'many', 'late', 'nothing']) AS by,

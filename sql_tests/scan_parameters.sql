@@ -7,6 +7,8 @@
 \i :file
 \set file :dir '/sql/include/columnscan.psql'
 \i :file
+\set file :dir '/sql/include/plan.psql'
+\i :file
 \set ECHO all
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE visits (k bigint, day integer, page text, owner name) WITH (parallel_workers = 2, autovacuum_enabled = off);
@@ -133,9 +135,7 @@ SELECT d, s.* FROM unnest(ARRAY[0, 9, 19, 99, 5, 20]) AS d, LATERAL (SELECT qske
 SET qsketch.enable_columnscan = off;
 SELECT d, s.* FROM unnest(ARRAY[0, 9, 19, 99, 5, 20]) AS d, LATERAL (SELECT qsketch_total(qsketch_agg(k)), count(*), count(page) FILTER (WHERE k % 2 = 0) FROM parts WHERE day > d OR d = 9 AND k < 0) AS s;
 RESET qsketch.enable_columnscan;
-SET qsketch.backend = cpu; -- which the plan says
-EXPLAIN (COSTS OFF, VERBOSE) SELECT qsketch_agg(page), count(*) FROM parts WHERE day > 12;
-RESET qsketch.backend;
+SELECT pg_temp.plan($$SELECT qsketch_agg(page), count(*) FROM parts WHERE day > 12$$);
 PREPARE of(integer) AS SELECT qsketch_total(qsketch_agg(k)), count(*) FROM parts WHERE day >= $1 AND page = 'page 3';
 SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE of(12);

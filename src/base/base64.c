@@ -1,13 +1,23 @@
 /*
  * base64.c
- *		Base64: the plain loops.
+ *		Base64: the plain loops, and those with the instructions that isa.h chooses.
  *
  * Padding stands at the end only, and there must be just as much as it takes.
  * Bits that the last character has beyond the last byte do not matter.
  *
+ * With AVX2 24 bytes are 32 characters: 12 bytes and 16 characters in each of the
+ * two lanes of a register.  What does not fill one is left to the plain loops,
+ * as is text in which a character is none of base64, or padding.
+ *
  * src/base/base64.c
  */
 #include "base/base64.h"
+
+#include "base/isa.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -101,4 +111,143 @@ qs_base64_decode_plain(const char *text, size_t length, uint8_t *bytes, size_t *
 		*count += 3;
 	}
 	return length == 0 || decode_last(text, bytes, count);
+}
+
+#ifdef __x86_64__
+
+#define AVX2 __attribute__((target("avx2")))
+
+#define BYTES 24
+#define CHARS 32
+
+/* Sixteen bytes are read or written where twelve are meant, in the second lane too. */
+#define BYTES_TOUCHED 28
+
+/* 24 bytes to 32 values of 6 bits: three bytes become the four bytes of 32 bits. */
+AVX2 static inline __m256i
+split_avx2(const uint8_t *bytes)
+{
+	const __m256i doubled = _mm256_setr_epi8(1, 0, 2, 1, 4, 3, 5, 4, 7, 6, 8, 7, 10, 9, 11, 10, 1,
+											 0, 2, 1, 4, 3, 5, 4, 7, 6, 8, 7, 10, 9, 11, 10);
+	__m256i lanes =
+		_mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const void *) bytes)),
+								_mm_loadu_si128((const void *) (bytes + 12)), 1);
+	__m256i x = _mm256_shuffle_epi8(lanes, doubled);
+
+	/* halves are now byte 0 above byte 1, and byte 1 above byte 2; products shift each by its own */
+	__m256i even = _mm256_mulhi_epu16(_mm256_and_si256(x, _mm256_set1_epi32(0x0fc0fc00)),
+									  _mm256_set1_epi32(0x04000040));
+	__m256i odd = _mm256_mullo_epi16(_mm256_and_si256(x, _mm256_set1_epi32(0x003f03f0)),
+									 _mm256_set1_epi32(0x01000010));
+
+	return _mm256_or_si256(even, odd);
+}
+
+/* Values to characters: each is its value and what its range adds. */
+AVX2 static inline __m256i
+digits_avx2(__m256i value)
+{
+	/* ranges: 0 small letters, 1 to 10 digits, 11 plus, 12 slash, 13 capitals */
+	const __m256i added =
+		_mm256_setr_epi8('a' - 26, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52,
+						 '0' - 52, '0' - 52, '0' - 52, '0' - 52, '+' - 62, '/' - 63, 'A', 0, 0,
+						 'a' - 26, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52,
+						 '0' - 52, '0' - 52, '0' - 52, '0' - 52, '+' - 62, '/' - 63, 'A', 0, 0);
+	__m256i capital = _mm256_cmpgt_epi8(_mm256_set1_epi8(26), value);
+	__m256i range = _mm256_or_si256(_mm256_subs_epu8(value, _mm256_set1_epi8(51)),
+									_mm256_and_si256(capital, _mm256_set1_epi8(13)));
+
+	return _mm256_add_epi8(value, _mm256_shuffle_epi8(added, range));
+}
+
+AVX2 static void
+encode_avx2(const uint8_t *bytes, size_t count, char *text)
+{
+	for (; count >= BYTES_TOUCHED; count -= BYTES, bytes += BYTES, text += CHARS)
+		_mm256_storeu_si256((void *) text, digits_avx2(split_avx2(bytes)));
+	qs_base64_encode_plain(bytes, count, text);
+}
+
+/* What is to be added to characters of a range, and nothing to others. */
+AVX2 static inline __m256i
+in_range(__m256i c, char first, char last, int value_of_first)
+{
+	__m256i inside = _mm256_and_si256(_mm256_cmpgt_epi8(c, _mm256_set1_epi8((char) (first - 1))),
+									  _mm256_cmpgt_epi8(_mm256_set1_epi8((char) (last + 1)), c));
+
+	return _mm256_and_si256(inside, _mm256_set1_epi8((char) (value_of_first - first)));
+}
+
+/* 32 characters to values; false: one is none.  No range adds zero. */
+AVX2 static inline bool
+values_avx2(const char *text, __m256i *value)
+{
+	__m256i c = _mm256_loadu_si256((const void *) text);
+	__m256i letters = _mm256_or_si256(in_range(c, 'A', 'Z', 0), in_range(c, 'a', 'z', 26));
+	__m256i others =
+		_mm256_or_si256(_mm256_or_si256(in_range(c, '0', '9', 52), in_range(c, '+', '+', 62)),
+						in_range(c, '/', '/', 63));
+	__m256i added = _mm256_or_si256(letters, others);
+
+	*value = _mm256_add_epi8(c, added);
+	return _mm256_movemask_epi8(_mm256_cmpeq_epi8(added, _mm256_setzero_si256())) == 0;
+}
+
+/* 32 values to 24 bytes, of which 28 are written. */
+AVX2 static inline void
+join_avx2(__m256i value, uint8_t *bytes)
+{
+	const __m256i order = _mm256_setr_epi8(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1,
+										   2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1);
+	__m256i pairs = _mm256_maddubs_epi16(value, _mm256_set1_epi32(0x01400140));
+	__m256i quads = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00011000));
+	__m256i packed = _mm256_shuffle_epi8(quads, order);
+
+	_mm_storeu_si128((void *) bytes, _mm256_castsi256_si128(packed));
+	_mm_storeu_si128((void *) (bytes + 12), _mm256_extracti128_si256(packed, 1));
+}
+
+AVX2 static bool
+decode_avx2(const char *text, size_t length, uint8_t *bytes, size_t *count)
+{
+	size_t done = 0;
+	__m256i value;
+
+	/* bytes that come after these are written over, so there must be room for them */
+	while (qs_base64_bytes(length) >= BYTES_TOUCHED && values_avx2(text, &value))
+	{
+		join_avx2(value, bytes + done);
+		done += BYTES;
+		text += CHARS;
+		length -= CHARS;
+	}
+	if (!qs_base64_decode_plain(text, length, bytes + done, count))
+		return false;
+	*count += done;
+	return true;
+}
+
+#endif
+
+void
+qs_base64_encode(const uint8_t *bytes, size_t count, char *text)
+{
+#ifdef __x86_64__
+	if (qs_isa_now() >= QS_ISA_AVX2)
+	{
+		encode_avx2(bytes, count, text);
+		return;
+	}
+#endif
+	qs_base64_encode_plain(bytes, count, text);
+}
+
+bool
+qs_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *count)
+{
+#ifdef __x86_64__
+	if (qs_isa_now() >= QS_ISA_AVX2)
+		return decode_avx2(text, length, bytes, count);
+#endif
+	return qs_base64_decode_plain(text, length, bytes, count);
 }

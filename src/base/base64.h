@@ -2,7 +2,8 @@
  * base64.h
  *		Base64 as in RFC 4648, section 4, padded: the text form of values.
  *
- * These are the plain loops; engine/base64.h has what is called.
+ * All levels of isa.h give the same text and bytes, and what is no base64 is none
+ * at all of them.
  *
  * src/base/base64.h
  */
@@ -25,12 +26,16 @@ qs_base64_bytes(uint64_t length)
 }
 
 /* Write qs_base64_length(count) characters. */
-extern void qs_base64_encode_plain(const uint8_t *bytes, size_t count, char *text);
+extern void qs_base64_encode(const uint8_t *bytes, size_t count, char *text);
 
 /*
  * Read text into as many bytes as qs_base64_bytes(length) says, at most; tells
  * how many came.  False: it is not base64.
  */
+extern bool qs_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *count);
+
+/* The plain versions, which the fast ones must agree with. */
+extern void qs_base64_encode_plain(const uint8_t *bytes, size_t count, char *text);
 extern bool qs_base64_decode_plain(const char *text, size_t length, uint8_t *bytes, size_t *count);
 
 #endif

@@ -15,7 +15,8 @@
  * This form goes through text functions only: no checksum, since what is packed
  * has its own.
  *
- * These are the plain loops; engine/pack.h has what is called.
+ * All levels of isa.h give the same bytes, and what are no packed bytes are none
+ * at all of them.
  *
  * src/base/pack.h
  */
@@ -36,21 +37,16 @@
  * Pack into "packed", which has room for "room" bytes and QS_PACK_SLACK more.
  * Returns how many it took; 0: they do not fit.
  */
-extern size_t qs_pack_plain(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room);
-
-/*
- * The loop: pack so many bytes at "out", until that is beyond the end.  Returns
- * where it stopped.
- */
-extern uint8_t *qs_pack_words(const uint8_t *bytes, size_t count, uint8_t *out, const uint8_t *end);
+extern size_t qs_pack(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room);
 
 /* How many bytes are packed in these, or so they say: never more than such can hold. */
 extern bool qs_unpacked_count(const uint8_t *packed, size_t length, uint32_t *count);
 
 /* Unpack as many, into room for QS_PACK_SLACK more; false: these are no packed bytes. */
-extern bool qs_unpack_plain(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count);
+extern bool qs_unpack(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count);
 
-/* The loop: unpack so many words, which must be all that there are. */
-extern bool qs_unpack_words(const uint8_t *in, const uint8_t *end, uint8_t *bytes, size_t words);
+/* The plain versions, which the fast ones must agree with. */
+extern size_t qs_pack_plain(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room);
+extern bool qs_unpack_plain(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count);
 
 #endif

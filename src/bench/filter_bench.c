@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "engine/isa.h"
+#include "base/isa.h"
 #include "filter_workload.h"
 
 #define DOCUMENT "docs/filter.md"

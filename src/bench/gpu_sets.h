@@ -13,7 +13,7 @@
 extern "C"
 {
 #include "engine/sets_kernels.h"
-#include "sets/single.h"
+#include "sets/techniques.h"
 #include "sets_data.h"
 }
 

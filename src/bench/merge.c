@@ -22,7 +22,6 @@
 #include <time.h>
 
 #include "sketch/format.h"
-#include "sketch/multilevel.h"
 #include "engine/sketch_kernels.h"
 #include "workload.h"
 

@@ -12,7 +12,7 @@
 
 #include <time.h>
 
-#include "engine/isa.h"
+#include "base/isa.h"
 #include "engine/sets_kernels.h"
 #include "sets/pairs.h"
 #include "sets_data.h"
@@ -43,7 +43,7 @@ typedef struct two_sets
 	uint64_t common;
 } two_sets;
 
-/* What is timed: the methods of single.h, then these. */
+/* What is timed: the methods of techniques.h, then these. */
 enum
 {
 	STD = QI_METHODS,

@@ -1,11 +1,12 @@
 /*
  * sets_kernels.c
- *		Which of the sets family's inner loops are in use.
+ *		Which of the inner loops of sets are in use.
  *
  * src/engine/sets_kernels.c
  */
-#include "engine/isa.h"
 #include "engine/sets_kernels.h"
+
+#include "base/isa.h"
 
 static const qi_kernels *const sets[QS_ISAS] = {
 	[QS_ISA_SCALAR] = &qi_kernels_plain,

@@ -1,9 +1,6 @@
 /*
  * sets_kernels.h
- *		The sets family's inner loops for each instruction set, and the choice.
- *
- * The best set that the processor has is chosen at load, by the same choice as
- * that of the sketches; tests force the others.
+ *		The inner loops of sets for each instruction set, and the choice.
  *
  * src/engine/sets_kernels.h
  */

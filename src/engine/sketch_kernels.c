@@ -1,24 +1,13 @@
 /*
  * sketch_kernels.c
- *		The plain inner loops, and the table of all sets.
+ *		Which of the inner loops of sketches are in use.
  *
  * src/engine/sketch_kernels.c
  */
 #include "engine/sketch_kernels.h"
 
-static void
-hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		hv[i] = qs_hash(fingerprint[i], seed_key);
-}
-
-static const qs_kernels scalar = { .hash = hash, .accumulate = qs_multilevel_accumulate_plain };
-
 static const qs_kernels *const sets[QS_ISAS] = {
-	[QS_ISA_SCALAR] = &scalar,
+	[QS_ISA_SCALAR] = &qs_kernels_plain,
 #ifdef __x86_64__
 	[QS_ISA_AVX2] = &qs_kernels_avx2,
 	[QS_ISA_AVX512] = &qs_kernels_avx512,

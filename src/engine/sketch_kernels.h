@@ -1,43 +1,21 @@
 /*
  * sketch_kernels.h
- *		The CPU engine's inner loops, one set for each instruction set.
- *
- * A set replaces hashing, adding a batch, and merging multilevel sketches; what
- * it has no fast version of it leaves to the structure's own plain loop
- * (qs_ops.add).  All sets give the same bytes; isa.h says which one is in use.
+ *		The inner loops of sketches for each instruction set, and the choice.
  *
  * src/engine/sketch_kernels.h
  */
-#ifndef QS_KERNELS_H
-#define QS_KERNELS_H
+#ifndef QS_SKETCH_KERNELS_H
+#define QS_SKETCH_KERNELS_H
 
-#include "engine/isa.h"
-#include "sketch/multilevel.h"
-
-typedef void (*qs_kernel_add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight,
-							  size_t count);
-
-typedef struct qs_kernels
-{
-	/* hv of count <= QS_BATCH fingerprints. */
-	void (*hash)(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv);
-
-	/*
-	 * As qs_ops.add, by structure, for 1 to QS_BATCH keys and counters of 4
-	 * bytes; NULL: the plain loop.
-	 */
-	qs_kernel_add add[QS_STRUCTURES];
-
-	/* As qs_ops.accumulate of multilevel. */
-	qs_accumulate accumulate;
-} qs_kernels;
+#include "base/isa.h"
+#include "sketch/kernels.h"
 
 #ifdef __x86_64__
 extern const qs_kernels qs_kernels_avx2;
 extern const qs_kernels qs_kernels_avx512;
 #endif
 
-/* The set in use. */
+/* The set in use; qs_isa_use() changes it. */
 extern const qs_kernels *qs_kernels_now(void);
 
 /* Add a batch of hv to dense tables with the set in use. */

@@ -115,6 +115,33 @@ qf_set(qf_filter *f, const uint32_t *position, size_t count)
 	return QS_OK;
 }
 
+/* Where a position goes by so many halvings (merge.c). */
+static uint32_t
+folded_position(const qf_params *p, uint32_t position, int halvings)
+{
+	if (p->layout != QF_BLOCKED)
+		return position >> halvings;
+	return position / QF_BLOCK_BITS >> halvings << QF_BLOCK_LOG | position % QF_BLOCK_BITS;
+}
+
+qs_status
+qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings)
+{
+	uint64_t at = 0;
+	uint32_t position;
+	qs_status status = QS_OK;
+
+	while (status == QS_OK && qf_explicit_next(from, &at, &position))
+	{
+		/* Bytes that nobody validated may have others. */
+		if (position >= from->params.m)
+			continue;
+		position = folded_position(&from->params, position, halvings);
+		status = qf_set(into, &position, 1);
+	}
+	return status;
+}
+
 static bool
 is_set(const qf_filter *f, uint64_t h, uint32_t j)
 {

@@ -57,14 +57,6 @@ folded_word(const qf_filter *f, uint64_t at, int halvings)
 			   : halved_word(f->bits, qf_words(&f->params), at, halvings);
 }
 
-static uint32_t
-folded_position(const qf_params *p, uint32_t position, int halvings)
-{
-	if (p->layout != QF_BLOCKED)
-		return position >> halvings;
-	return position / QF_BLOCK_BITS >> halvings << QF_BLOCK_LOG | position % QF_BLOCK_BITS;
-}
-
 /* Bits set in a word, without an instruction for it. */
 static uint64_t
 ones_of(uint64_t w)
@@ -100,24 +92,6 @@ qf_unite(uint8_t *into, const uint8_t *from, uint64_t words)
 		ones += ones_of(w);
 	}
 	return ones;
-}
-
-qs_status
-qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings)
-{
-	uint64_t at = 0;
-	uint32_t position;
-	qs_status status = QS_OK;
-
-	while (status == QS_OK && qf_explicit_next(from, &at, &position))
-	{
-		/* Bytes that nobody validated may have others. */
-		if (position >= from->params.m)
-			continue;
-		position = folded_position(&from->params, position, halvings);
-		status = qf_set(into, &position, 1);
-	}
-	return status;
 }
 
 /* The positions go to a new table. */

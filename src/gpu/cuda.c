@@ -2,10 +2,10 @@
  * cuda.c
  *		Devices that are GPUs: the worker's operations on the CUDA engines.
  *
- * Built without CUDA the same calls end in stubs, and there is no device.  The
- * driver starts threads when it is first called; they inherit the mask of
- * signals, and must not take those that are meant for this process, so all
- * signals are blocked meanwhile.
+ * Built without CUDA, no_cuda.c stands in for this file.  The driver starts
+ * threads when it is first called; they inherit the mask of signals, and must
+ * not take those that are meant for this process, so all signals are blocked
+ * meanwhile.
  *
  * src/gpu/cuda.c
  */

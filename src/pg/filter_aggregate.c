@@ -3,7 +3,7 @@
  *		pbf_agg, pbf_row_agg, pbf_count_agg and pbf_merge_agg.
  *
  * Declared once for every key type, as the aggregates of sketches are, and made
- * the same way (sketch_aggregate.c): the state is an expanded pbf in the
+ * the same way (sketch_state.c): the state is an expanded pbf in the
  * aggregate's context, partial states travel as ordinary values, and nothing is
  * kept in the FmgrInfo.  There is no inverse: a window frame whose start moves
  * is computed anew.

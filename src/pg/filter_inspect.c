@@ -11,6 +11,7 @@
 #include "access/htup_details.h"
 #include "filter/estimate.h"
 #include "funcapi.h"
+#include "pg/keyfamily.h"
 #include "utils/builtins.h"
 
 /* The header of the first argument, in which nothing but that can be read. */

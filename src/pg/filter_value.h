@@ -15,7 +15,7 @@
 #include "fmgr.h"
 
 #include "filter/format.h"
-#include "pg/keytype.h"
+#include "pg/keycheck.h"
 #include "pg/memory.h"
 #include "engine/filter_engine.h"
 #if PG_VERSION_NUM >= 160000

@@ -11,8 +11,8 @@
  */
 #include "pg/flat.h"
 
-#include "engine/base64.h"
-#include "engine/pack.h"
+#include "base/base64.h"
+#include "base/pack.h"
 
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"

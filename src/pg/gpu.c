@@ -101,7 +101,7 @@ enum
 	NOW_COLUMNS
 };
 
-/* Entries that hold a sketch, and those of them that are copies. */
+/* Entries that hold a value of any family, and those of them that are copies. */
 static void
 count_entries(int *held, int *cached)
 {

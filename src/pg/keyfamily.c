@@ -1,16 +1,16 @@
 /*
  * keyfamily.c
- *		Which keys a value holds: the family in its header, by name and by type.
+ *		Families of keys, as a value records them: by name and by type.
  *
  * A hash operator family is recorded by its OID if it is built in, else by a
- * hash of its name (keytype.c says why).  Users know types, so messages name
+ * hash of its name (keycontent.c says why).  Users know types, so messages name
  * the types whose default hash operator class is of the family.  Most families
  * are of one type; of the others, three have one that takes what all of their
  * types can say: bigint, double precision and text.
  *
  * src/pg/keyfamily.c
  */
-#include "pg/keyrow.h"
+#include "pg/keyfamily.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -23,7 +23,6 @@
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "nodes/pg_list.h"
-#include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/lsyscache.h"
@@ -122,6 +121,12 @@ types_of(uint32 family)
 	return types;
 }
 
+bool
+KeyFamilyHasType(uint32 family, Oid type)
+{
+	return list_member_oid(types_of(family), type);
+}
+
 /* The one type that can stand for all of the family, or InvalidOid. */
 Oid
 KeyFamilyType(uint32 family)
@@ -175,104 +180,4 @@ KeyFamilyTypes(uint32 family)
 	foreach (cell, types)
 		appendStringInfo(&text, "%s%s", text.len ? ", " : "", type_name(lfirst_oid(cell)));
 	return text.data;
-}
-
-static bool
-has_cast(Oid from, Oid to)
-{
-	Oid function;
-
-	return find_coercion_pathway(to, from, COERCION_EXPLICIT, &function) != COERCION_PATH_NONE;
-}
-
-/*
- * How to give the key the type of those held.  A cast that changes nothing (from
- * text to citext) is taken back by the implicit one to text, and the planner
- * drops both: only the polymorphic function, which needs none, sees it.
- */
-static char *
-cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
-{
-	Oid wanted = KeyFamilyType(family);
-	char *type;
-
-	if (list_member_oid(types_of(family), RECORDOID))
-		return pstrdup("Give a row of as many columns, as in ROW(1, 'a').");
-	if (!OidIsValid(wanted))
-		return list_member_oid(types_of(family), ANYARRAYOID)
-				   ? psprintf("Use %s(%s, key), which takes an array as one key.", holder->lookup,
-							  holder->one)
-				   : psprintf("Cast the key to the type that the %s was built from.", holder->one);
-	type = format_type_be(wanted);
-	if (!has_cast(key->type, wanted))
-		return psprintf("Give a key of type %s.", type);
-	if (wanted != key->type && IsBinaryCoercible(wanted, key->type))
-		return psprintf("Use %s(%s, key::%s), or a key that is %s without a cast: the planner "
-						"drops casts that change nothing.",
-						holder->lookup, holder->one, type, type);
-	return psprintf("Cast the key to type %s.", type);
-}
-
-static void
-raise_mismatch(uint32 family, const KeyType *key, const KeyHolder *holder)
-{
-	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-					errmsg("cannot use a key of type %s with a %s of %s keys",
-						   format_type_be(key->type), holder->one, KeyFamilyTypes(family)),
-					errhint("%s", cast_hint(family, key, holder))));
-}
-
-/* Arrays, ranges or rows of other types. */
-static void
-raise_other_content(const KeyType *key, const KeyHolder *holder)
-{
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_DATATYPE_MISMATCH),
-		 errmsg("cannot use a key of type %s with a %s of %s keys that contain other types",
-				format_type_be(key->type), holder->one, KeyFamilyTypes(key->keys.family)),
-		 errhint("Cast the key, or the columns of a row, to the types that the %s was built from.",
-				 holder->one)));
-}
-
-/* Raise an error unless what holds these is for such keys. */
-void
-KeyFamilyCheckProbe(const qs_keys *held, const KeyType *key, const KeyHolder *holder)
-{
-	if (KeyFits(key, held))
-		return;
-	if (held->family != key->keys.family)
-		raise_mismatch(held->family, key, holder);
-	if (KeyIsContent(held->collation) || KeyIsContent(key->keys.collation))
-		raise_other_content(key, holder);
-	ereport(ERROR,
-			(errcode(ERRCODE_COLLATION_MISMATCH),
-			 errmsg("%s was built under another collation than the key has", holder->one),
-			 errhint("Nondeterministic collations decide which strings are equal; use COLLATE to "
-					 "give the key the collation of the %s.",
-					 holder->one)));
-}
-
-/* Raise an error unless two values hold fingerprints of one kind of keys, or one holds none. */
-void
-KeyFamilyCheckSame(const qs_keys *a, const qs_keys *b, const KeyHolder *holder)
-{
-	if (qs_keys_none(a) || qs_keys_none(b))
-		return;
-	if (a->family != b->family)
-		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-						errmsg("%s differ: %s keys and %s keys", holder->many,
-							   KeyFamilyTypes(a->family), KeyFamilyTypes(b->family)),
-						errhint("Cast the keys to one type where these are built.")));
-	if (a->collation == b->collation)
-		return;
-	if (KeyIsContent(a->collation) || KeyIsContent(b->collation))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("%s differ: %s keys that contain different types", holder->many,
-						KeyFamilyTypes(a->family)),
-				 errhint("Cast what the keys contain to the same types where these are built.")));
-	ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH),
-					errmsg("%s were built under different collations", holder->many),
-					errhint("Give the keys the same COLLATE where these are built.")));
 }

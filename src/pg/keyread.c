@@ -23,6 +23,7 @@
 
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
+#include "pg/keyfamily.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 

@@ -7,7 +7,7 @@
 #ifndef QS_PG_KEYREAD_H
 #define QS_PG_KEYREAD_H
 
-#include "pg/keytype.h"
+#include "pg/keycheck.h"
 
 /* Zeroed: reads nothing yet. */
 typedef struct KeyReader

@@ -1,30 +1,29 @@
 /*
  * keyrow.h
- *		Keys that contain others: rows, arrays and ranges.
+ *		Keys that are anonymous rows.
  *
  * src/pg/keyrow.h
  */
 #ifndef QS_PG_KEYROW_H
 #define QS_PG_KEYROW_H
 
-#include "pg/keytype.h"
+#include "postgres.h"
 
-#include "access/tupdesc.h"
+#include "access/htup_details.h"
 
-/* Names of collations have the highest bit set; others are small numbers. */
-#define KEY_CONTENT       UINT32_C(0x40000000)
-#define KEY_CONTENT_MARKS UINT32_C(0xC0000000)
-
-/* Is this a hash of what a container contains? */
-static inline bool
-KeyIsContent(uint32 id)
+/* Both name a row type of the session. */
+typedef struct KeyRow
 {
-	return (id & KEY_CONTENT_MARKS) == KEY_CONTENT;
+	Oid type;
+	int32 typmod;
+} KeyRow;
+
+static inline KeyRow
+KeyRowOf(HeapTupleHeader row)
+{
+	return (KeyRow){ HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row) };
 }
 
-extern uint32 KeyContent(Oid base_type, Oid collation);
-extern uint32 KeyRowContent(Oid type, int32 typmod);
-extern uint32 KeyColumnsContent(TupleDesc descriptor);
-extern uint64 KeyRowFingerprint(const KeyType *key, Datum value, uint64 seed);
+extern uint64 KeyRowFingerprint(const KeyRow *first, uint32 content, Datum value, uint64 seed);
 
 #endif

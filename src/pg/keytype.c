@@ -8,65 +8,26 @@
  * operator class.  Except enums: theirs hashes OIDs, which do not survive dump
  * and restore, so that a fingerprint is made from the label.  (Arrays and rows
  * of enums are hashed by OID.)  A value records whose fingerprints it holds:
- *
- *	family		the hash operator family.  Within a family equal values of
- *				different types hash alike (integer_ops, float_ops), between
- *				families they need not.  Built-in families are recorded by
- *				their OID, which never changes; others by a hash of their name,
- *				since their OIDs do not survive dump and restore.  char(n) keys
- *				are text without trailing blanks: that is what they arrive as
- *				where a function is declared for text.
- *	collation	a hash of the collation's name, for nondeterministic ones only:
- *				they alone decide which strings are equal.  Of arrays, ranges and
- *				rows a hash of what they contain instead (keyrow.c).
+ * keycontent.c.
  *
  * The hash function of numeric has one value for NaN and both infinities, which
  * SQL calls different; the infinities have fingerprints of their own here.
  *
  * src/pg/keytype.c
  */
-#include "pg/keyrow.h"
+#include "pg/keytype.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_type_d.h"
 #include "common/hashfn.h"
+#include "pg/keycontent.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
-
-static uint32
-family_of(Oid base_type, const TypeCacheEntry *entry)
-{
-	if (base_type == BPCHAROID)
-		entry = lookup_type_cache(TEXTOID, TYPECACHE_HASH_OPFAMILY);
-	return KeyFamilyId(entry->hash_opf);
-}
-
-static uint32
-collation_id(Oid collation)
-{
-	if (!OidIsValid(collation) || get_collation_isdeterministic(collation))
-		return 0;
-	return KeyNameId(get_collation_name(collation));
-}
-
-/* What a value records of keys of a type, which need not have a hash function. */
-qs_keys
-KeysOf(Oid type, Oid collation)
-{
-	Oid base_type = getBaseType(type);
-	qs_keys keys;
-
-	keys.family = family_of(base_type, lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY));
-	keys.collation = KeyContent(base_type, collation);
-	if (keys.collation == 0)
-		keys.collation = collation_id(collation);
-	return keys;
-}
 
 static KeyKind
 kind_of(Oid base_type, uint32 collation, Oid input_collation)
@@ -153,14 +114,10 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 void
 KeyTypeLearn(KeyType *key, Datum value)
 {
-	HeapTupleHeader row;
-
 	if (key->kind != KEY_ROW)
 		return;
-	row = DatumGetHeapTupleHeader(value);
-	key->row_type = HeapTupleHeaderGetTypeId(row);
-	key->row_typmod = HeapTupleHeaderGetTypMod(row);
-	key->keys.collation = KeyRowContent(key->row_type, key->row_typmod);
+	key->row = KeyRowOf(DatumGetHeapTupleHeader(value));
+	key->keys.collation = KeyRowContent(key->row.type, key->row.typmod);
 }
 
 /* Likewise from the first of some that is not NULL; false if there are only rows that are. */
@@ -237,6 +194,6 @@ KeyFingerprintSeeded(const KeyType *key, Datum value, uint64 seed)
 	if (key->kind == KEY_NUMERIC)
 		return numeric_fingerprint(key, value, seed);
 	if (key->kind == KEY_ROW)
-		return KeyRowFingerprint(key, value, seed);
+		return KeyRowFingerprint(&key->row, key->keys.collation, value, seed);
 	return call_hash(key, value, seed);
 }

@@ -11,6 +11,7 @@
 #include "fmgr.h"
 
 #include "base/keys.h"
+#include "pg/keyrow.h"
 
 typedef enum KeyKind
 {
@@ -30,39 +31,20 @@ typedef struct KeyType
 	Oid type;
 	Oid input_collation;
 	qs_keys keys; /* what a value records of them: collation 0 unless it decides equality, or they
-				   * contain others (keyrow.c) */
+				   * contain others (keycontent.c) */
 	KeyKind kind;
 	int16 length; /* of the type, as in pg_type; likewise the next two */
 	bool by_value;
 	char align;
-	FmgrInfo *hash;   /* in the type cache, or NULL */
-	Oid row_type;     /* of anonymous rows, as the first one had it; */
-	int32 row_typmod; /* both name a row type of the session */
+	FmgrInfo *hash; /* in the type cache, or NULL */
+	KeyRow row;     /* of anonymous rows */
 } KeyType;
-
-/* What messages about keys call the values that hold them. */
-typedef struct KeyHolder
-{
-	const char *one;
-	const char *many;
-	const char *lookup; /* our function whose keys are of any type, without casts */
-} KeyHolder;
 
 extern bool KeyTypeHasHash(Oid type);
 extern void KeyTypeInit(KeyType *key, Oid type, Oid collation);
 extern void KeyTypeLearn(KeyType *key, Datum value);
 extern bool KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count);
-extern qs_keys KeysOf(Oid type, Oid collation);
 extern uint64 KeyFingerprintSeeded(const KeyType *key, Datum value, uint64 seed);
-
-/* keyfamily.c */
-extern uint32 KeyNameId(const char *name);
-extern uint32 KeyFamilyId(Oid opfamily);
-extern char *KeyFamilyName(uint32 family);
-extern Oid KeyFamilyType(uint32 family);
-extern char *KeyFamilyTypes(uint32 family);
-extern void KeyFamilyCheckProbe(const qs_keys *held, const KeyType *key, const KeyHolder *holder);
-extern void KeyFamilyCheckSame(const qs_keys *a, const qs_keys *b, const KeyHolder *holder);
 
 /* Are these the keys of a value that holds fingerprints of such, or none? */
 static inline bool

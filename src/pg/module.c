@@ -7,7 +7,7 @@
 #include "postgres.h"
 #include "fmgr.h"
 
-#include "engine/isa.h"
+#include "base/isa.h"
 #include "gpu/gpu.h"
 #include "pg/activity.h"
 #include "pg/nonce.h"

@@ -10,6 +10,7 @@
 #include "catalog/pg_type_d.h"
 #include "engine/sets_kernels.h"
 #include "funcapi.h"
+#include "pg/keyfamily.h"
 #include "sets/format.h"
 #include "utils/array.h"
 #include "utils/builtins.h"

@@ -10,7 +10,7 @@
 #include "postgres.h"
 #include "fmgr.h"
 
-#include "pg/keytype.h"
+#include "pg/keycheck.h"
 #include "sets/sets.h"
 
 /* Lets PostgreSQL cancel long loops. */

@@ -1,28 +1,14 @@
 /*
  * sketch_aggregate.h
- *		What the aggregates of sketches share: their states.
+ *		The functions that qsketch_agg is made of.
  *
  * src/pg/sketch_aggregate.h
  */
 #ifndef QS_PG_SKETCH_AGGREGATE_H
 #define QS_PG_SKETCH_AGGREGATE_H
 
-#include "pg/aggregate.h"
 #include "pg/recognize.h"
-#include "pg/sketch_expanded.h"
 
 extern const AggregateFunctions sketch_functions;
-
-extern ExpandedSketch *AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state);
-extern void AggregateTemplate(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params);
-extern void AggregateCheckParams(const qs_params *a, const qs_params *b);
-extern void AggregateCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form,
-								   const qs_params *expected, uint8 *mark_before);
-extern bool AggregateIsInitial(FunctionCallInfo fcinfo);
-
-/* sketch_merge_aggregate.c */
-extern bool IsSketchCombine(PGFunction combine);
-extern bool IsSketchFinal(PGFunction final);
-extern bool IsSketchMergeInverse(PGFunction function);
 
 #endif

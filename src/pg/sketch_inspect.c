@@ -8,6 +8,7 @@
 
 #include "access/htup_details.h"
 #include "funcapi.h"
+#include "pg/keyfamily.h"
 #include "utils/builtins.h"
 
 PG_FUNCTION_INFO_V1(qsketch_total);

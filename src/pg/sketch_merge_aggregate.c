@@ -3,14 +3,19 @@
  *		qsketch_merge_agg, and what combines and finishes states of qsketch_agg.
  *
  * Sketches are merged where they are: one on a device there, if the state may
- * be there, too.  States are as sketch_aggregate.c says.
+ * be there, too.  States are as sketch_state.c says.
  *
  * src/pg/sketch_merge_aggregate.c
  */
-#include "pg/sketch_aggregate.h"
+#include "pg/sketch_merge_aggregate.h"
 
 #include "gpu/sketch_gpu.h"
+#include "pg/sketch_state.h"
 #include "utils/memutils.h"
+
+static const AggregateFunctions merge_functions = { .combines = IsSketchCombine,
+													.finishes = IsSketchFinal,
+													.moves = IsSketchMerge };
 
 /* A sketch to be merged: where it is, or read. */
 typedef struct Operand
@@ -81,11 +86,12 @@ state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *oper
 	if (operand->ticket)
 	{
 		operand->ticket = false; /* not to be deleted */
-		return AggregateStart(fcinfo, operand->expanded);
+		return AggregateStart(fcinfo, operand->expanded, &merge_functions);
 	}
 	if (!operand->sketch->remote)
-		return AggregateStart(fcinfo, ExpandedCopy(states, operand->sketch));
-	state = AggregateStart(fcinfo, ExpandedCreate(states, &operand->sketch->params));
+		return AggregateStart(fcinfo, ExpandedCopy(states, operand->sketch), &merge_functions);
+	state =
+		AggregateStart(fcinfo, ExpandedCreate(states, &operand->sketch->params), &merge_functions);
 	merge_operand(state, operand);
 	return state;
 }
@@ -189,19 +195,19 @@ qsketch_agg_final(PG_FUNCTION_ARGS)
 }
 
 bool
-IsSketchCombine(PGFunction combine)
+IsSketchCombine(PGFunction function)
 {
-	return combine == qsketch_agg_combine || combine == qsketch_merge_trans;
+	return function == qsketch_agg_combine || function == qsketch_merge_trans;
 }
 
 bool
-IsSketchFinal(PGFunction final)
+IsSketchFinal(PGFunction function)
 {
-	return final == qsketch_agg_final;
+	return function == qsketch_agg_final;
 }
 
 bool
-IsSketchMergeInverse(PGFunction function)
+IsSketchMerge(PGFunction function)
 {
-	return function == qsketch_merge_inverse;
+	return IsSketchCombine(function) || function == qsketch_merge_inverse;
 }

@@ -3,7 +3,7 @@
  *		qtop_agg and qtop_merge_agg.
  *
  * Declared once for every key type and made as the aggregates of sketches are
- * (sketch_aggregate.c): the state is an expanded qtop in the aggregate's
+ * (sketch_state.c): the state is an expanded qtop in the aggregate's
  * context, partial states travel as ordinary values, and nothing is kept in the
  * FmgrInfo.  States never go to a device.  There is no inverse: what a list has
  * dropped does not come back, so a window frame whose start moves is computed
@@ -14,7 +14,7 @@
 #include "pg/sketch_top_aggregate.h"
 
 #include "pg/keyexpr.h"
-#include "pg/sketch_aggregate.h"
+#include "pg/sketch_state.h"
 #include "pg/sketch_top_expanded.h"
 
 #include "nodes/execnodes.h"

@@ -9,6 +9,7 @@
 
 #include "catalog/pg_type_d.h"
 #include "mb/pg_wchar.h"
+#include "pg/keyfamily.h"
 #include "sketch/top_format.h"
 #include "utils/typcache.h"
 

@@ -15,6 +15,7 @@
 #include "funcapi.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "pg/keyfamily.h"
 #include "sketch/format.h"
 #include "sketch/top_format.h"
 #include "utils/builtins.h"

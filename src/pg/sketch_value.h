@@ -15,7 +15,7 @@
 #include "fmgr.h"
 
 #include "sketch/format.h"
-#include "pg/keytype.h"
+#include "pg/keycheck.h"
 #include "pg/memory.h"
 #include "sketch/sketch.h"
 #include "engine/sketch_engine.h"

@@ -1,17 +1,16 @@
 /*
  * columns.c
- *		The column's value in the visible tuples of a page.
+ *		Where a column lies in the tuples of a table, and its value the general way.
  *
  * A column behind columns of fixed width lies at one offset in every tuple
- * that has no NULL up to it: integers are loaded and strings are hashed right
- * there.  Everything else goes through heap_getattr(), which knows of NULLs,
- * of variable width and of columns that were added after the tuple.
+ * that has no NULL up to it: there it is read where it is (columns.h).
+ * Everything else goes through heap_getattr(), which knows of NULLs, of variable
+ * width and of columns that were added after the tuple.
  *
  * src/scan/columns.c
  */
 #include "scan/columns.h"
 
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/rel.h"
 
@@ -53,16 +52,6 @@ ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor)
 	place->align = (uint8) att_align_nominal(1, form->attalign);
 }
 
-/* Room for so many keys in the state's buffer. */
-static void
-make_room(SketchedColumn *column, int count)
-{
-	KeyedState *state = column->state;
-
-	while (state->buffer.room - state->buffer.count < count)
-		StateTypeOf(state)->make_room(state);
-}
-
 /* The general way; false: NULL. */
 pg_noinline bool
 ColumnGetAny(const ColumnPlace *place, Relation relation, HeapTupleHeader header, uint16 length,
@@ -78,242 +67,4 @@ ColumnGetAny(const ColumnPlace *place, Relation relation, HeapTupleHeader header
 	*value = heap_getattr(&tuple, place->attribute, RelationGetDescr(relation), &null);
 	CHECK_FOR_INTERRUPTS();
 	return !null;
-}
-
-static void
-add_any(SketchedColumn *column, Relation relation, HeapTupleHeader header, uint16 length)
-{
-	Datum value;
-
-	if (ColumnGetAny(&column->place, relation, header, length, &value))
-		KeyBufferPut(&column->state->buffer, KeyFingerprint(&column->state->key, value));
-}
-
-/* Integers at a fixed offset; "kind" is a constant at each call. */
-static pg_attribute_always_inline void
-add_integers(SketchedColumn *column, Relation relation, const PageTuples *tuples, KeyKind kind)
-{
-	KeyBuffer *buffer = &column->state->buffer;
-	int i;
-
-	for (i = 0; i < tuples->count; i++)
-	{
-		HeapTupleHeader tuple = tuples->tuple[i];
-
-		FetchAhead(tuples, i);
-		if (unlikely(!ColumnAtOffset(&column->place, tuple)))
-			add_any(column, relation, tuple, tuples->length[i]);
-		else
-			KeyBufferPut(buffer, (uint64) ColumnInteger(ColumnAt(&column->place, tuple), kind));
-	}
-}
-
-/* Strings at a fixed offset, neither compressed nor out of line. */
-static void
-add_strings(SketchedColumn *column, Relation relation, const PageTuples *tuples)
-{
-	int i;
-
-	for (i = 0; i < tuples->count; i++)
-	{
-		HeapTupleHeader tuple = tuples->tuple[i];
-		const char *value = ColumnAt(&column->place, tuple);
-
-		FetchAhead(tuples, i);
-		if (unlikely(!ColumnAtOffset(&column->place, tuple)))
-		{
-			add_any(column, relation, tuple, tuples->length[i]);
-			continue;
-		}
-		if (!VARATT_NOT_PAD_BYTE(value))
-			value = (const char *) TYPEALIGN(column->place.align, value);
-		if (unlikely(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
-			add_any(column, relation, tuple, tuples->length[i]);
-		else
-			KeyBufferPut(&column->state->buffer,
-						 hash_bytes_extended((const unsigned char *) VARDATA_ANY(value),
-											 (int) VARSIZE_ANY_EXHDR(value), 0));
-	}
-}
-
-/* A key, wherever it lies; false: NULL. */
-static inline bool
-get_fingerprint(const SketchedColumn *column, Relation relation, HeapTupleHeader tuple,
-				uint16 length, uint64 *fingerprint)
-{
-	const KeyType *key = &column->state->key;
-	Datum value;
-
-	if (column->row)
-	{
-		*fingerprint = RowKeyFingerprint(column->row, relation, tuple, length, 0);
-		return true;
-	}
-	if (KeyIsInteger(key))
-		return ColumnGetInteger(&column->place, key->kind, relation, tuple, length,
-								(int64 *) fingerprint);
-	if (!ColumnGetAny(&column->place, relation, tuple, length, &value))
-		return false;
-	*fingerprint = KeyFingerprint(key, value);
-	return true;
-}
-
-/* Keys with weights; a row without either does not count. */
-static void
-add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples)
-{
-	ExpandedSketch *sketch = (ExpandedSketch *) column->state;
-	int i;
-
-	for (i = 0; i < tuples->count; i++)
-	{
-		HeapTupleHeader tuple = tuples->tuple[i];
-		uint16 length = tuples->length[i];
-		int64 weight;
-		uint64 key;
-
-		FetchAhead(tuples, i);
-		if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length,
-							  &weight) ||
-			!get_fingerprint(column, relation, tuple, length, &key))
-			continue;
-		SketchCheckWeight(weight);
-		ExpandedCount(sketch, key, weight);
-	}
-}
-
-/* Elements of sets; a row without an id or an element does not count. */
-static void
-add_members(SketchedColumn *column, Relation relation, const PageTuples *tuples)
-{
-	ExpandedSets *sets = (ExpandedSets *) column->state;
-	const KeyType *key = &sets->keyed.key;
-	bool is_integer = KeyIsInteger(key);
-	int i;
-
-	for (i = 0; i < tuples->count; i++)
-	{
-		HeapTupleHeader tuple = tuples->tuple[i];
-		uint16 length = tuples->length[i];
-		int64 id;
-		int64 integer;
-		Datum value;
-
-		FetchAhead(tuples, i);
-		if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length, &id))
-			continue;
-		if (column->row)
-			SetsAddHash(sets, id, RowKeyFingerprint(column->row, relation, tuple, length, 0),
-						RowKeyFingerprint(column->row, relation, tuple, length, 1));
-		else if (is_integer)
-		{
-			if (ColumnGetInteger(&column->place, key->kind, relation, tuple, length, &integer))
-				SetsAddNumber(sets, id, (uint64) integer);
-		}
-		else if (ColumnGetAny(&column->place, relation, tuple, length, &value))
-			SetsAddKey(sets, id, value);
-	}
-}
-
-/* Keys of several columns; none is NULL, though they may be. */
-static void
-add_rows(SketchedColumn *column, Relation relation, const PageTuples *tuples)
-{
-	int i;
-
-	for (i = 0; i < tuples->count; i++)
-	{
-		FetchAhead(tuples, i);
-		KeyBufferPut(
-			&column->state->buffer,
-			RowKeyFingerprint(column->row, relation, tuples->tuple[i], tuples->length[i], 0));
-	}
-}
-
-/* Add the column of all tuples to its state, whose buffer has room for them. */
-static void
-add_keys(SketchedColumn *column, Relation relation, const PageTuples *tuples)
-{
-	KeyKind kind = column->place.offset >= 0 ? column->state->key.kind : KEY_HASHED;
-	int i;
-
-	switch (kind)
-	{
-		case KEY_INT8:
-			add_integers(column, relation, tuples, KEY_INT8);
-			break;
-		case KEY_INT4:
-			add_integers(column, relation, tuples, KEY_INT4);
-			break;
-		case KEY_INT2:
-			add_integers(column, relation, tuples, KEY_INT2);
-			break;
-		case KEY_BYTES:
-			add_strings(column, relation, tuples);
-			break;
-		default:
-			for (i = 0; i < tuples->count; i++)
-			{
-				FetchAhead(tuples, i);
-				add_any(column, relation, tuples->tuple[i], tuples->length[i]);
-			}
-	}
-}
-
-/* Count the tuples, or the values in them that are not NULL. */
-static void
-count_rows(SketchedColumn *column, Relation relation, const PageTuples *tuples)
-{
-	int i;
-
-	if (column->place.attribute == 0)
-	{
-		column->rows += tuples->count;
-		return;
-	}
-	for (i = 0; i < tuples->count; i++)
-	{
-		FetchAhead(tuples, i);
-		column->rows +=
-			!ColumnIsNull(&column->place, relation, tuples->tuple[i], tuples->length[i]);
-	}
-}
-
-/* Add the column of all tuples to its state, of whatever kind. */
-static void
-add_tuples(SketchedColumn *column, Relation relation, const PageTuples *tuples)
-{
-	int before;
-
-	if (column->state == NULL)
-	{
-		count_rows(column, relation, tuples);
-		return;
-	}
-	if (SketchedColumnState(column, &sets_state_type))
-	{
-		add_members(column, relation, tuples);
-		return;
-	}
-	if (column->weight.attribute)
-	{
-		add_weighted(column, relation, tuples);
-		return;
-	}
-	make_room(column, tuples->count);
-	before = column->state->buffer.count;
-	if (column->row)
-		add_rows(column, relation, tuples);
-	else
-		add_keys(column, relation, tuples);
-	column->state->members += column->state->buffer.count - before;
-}
-
-/* Add the column of all tuples to its state. */
-void
-SketchedColumnAdd(SketchedColumn *column, Relation relation, PageTuples *tuples)
-{
-	add_tuples(column, relation, tuples);
-	if (column->place.attribute)
-		tuples->share = 0; /* the first that looks at the tuples fetches all of the next page */
 }

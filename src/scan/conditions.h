@@ -31,7 +31,7 @@ typedef enum ConditionTest
 
 /*
  * Values that are compared.  All but strings have an order that 64-bit integers
- * have, too (NumberOf()), so that every comparison is one with a range.
+ * have, too (ScanNumberOf()), so that every comparison is one with a range.
  */
 typedef enum ValueKind
 {

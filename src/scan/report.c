@@ -6,7 +6,7 @@
  */
 #include "scan/scan.h"
 
-#include "engine/isa.h"
+#include "base/isa.h"
 #include "commands/explain.h"
 #include "utils/rel.h"
 #if PG_VERSION_NUM >= 180000

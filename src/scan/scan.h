@@ -23,9 +23,10 @@
  *	pages.c		which tuples of the next page are visible
  *	conditions.h	which of these the query wants: conditions.c, operands.c,
  *				select.c, rows.c
- *	columns.c	the column's value in those tuples
- *	rowkey.c	likewise of keys of several columns
- *	groups.h	GROUP BY: groups_plan.c, groups.c, spill.c
+ *	keys.c		their keys, into the states
+ *	columns.c	the value of a column in a tuple
+ *	rowkey.c	the fingerprint of a key of several columns
+ *	groups.h	GROUP BY: groups_plan.c, groups_value.c, groups.c, spill.c
  *
  * src/scan/scan.h
  */
@@ -75,7 +76,7 @@ extern bool ScanReasonsWanted(const PlannerInfo *root);
 extern void ScanTellReasons(PlannerInfo *root, bool scan_not_taken);
 extern void ScanReasonsInit(void);
 
-/* match.c: what a qsketch_agg call that can be done asks for. */
+/* match.c: what a call of an aggregate of ours, or of count, that can be done asks for. */
 typedef struct ColumnScanCall
 {
 	const ColumnFamily *family;
@@ -158,7 +159,7 @@ extern uint32 RowKeyContent(const RowKey *key);
 extern uint64 RowKeyFingerprint(const RowKey *key, Relation relation, HeapTupleHeader tuple,
 								uint16 length, uint64 seed);
 
-/* One qsketch_agg of the query, or count. */
+/* One aggregate of the query: ours, of any family, or count. */
 typedef struct SketchedColumn
 {
 	ColumnPlace place;   /* attribute 0: there is none, rows are counted */
@@ -355,7 +356,10 @@ extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es)
 extern bool ScanReturnsOneRow(const CustomScan *scan);
 extern void SketchedColumnInit(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor);
 
+/* columns.c */
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
+
+/* keys.c */
 extern void SketchedColumnAdd(SketchedColumn *column, Relation relation, PageTuples *tuples);
 
 #endif

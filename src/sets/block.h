@@ -100,4 +100,39 @@ qi_spend(qi_job *job, uint64_t steps)
 	return !qi_stopped(job->interrupt);
 }
 
+/* A set of the block: its elements. */
+typedef struct qi_set_view
+{
+	const uint32_t *rank;
+	uint64_t count;
+} qi_set_view;
+
+QS_INLINE qi_set_view
+qi_view_of(const qi_job *job, const qi_block_side *side, uint64_t i)
+{
+	const uint64_t *offset = (const uint64_t *) (job->block + side->offset) + i;
+
+	return (qi_set_view){ (const uint32_t *) (job->block + side->rank) + offset[0],
+						  offset[1] - offset[0] };
+}
+
+QS_INLINE uint32_t
+qi_size_of(const qi_job *job, const qi_block_side *side, uint64_t i)
+{
+	return ((const uint32_t *) (job->block + side->size))[i];
+}
+
+/* What a row has in common with a column. */
+QS_INLINE void
+qi_set_count(qi_job *job, uint32_t column, uint64_t count)
+{
+	if (job->head->wide_row)
+		((uint32_t *) job->count)[column] = (uint32_t) count;
+	else
+		((uint16_t *) job->count)[column] = (uint16_t) count;
+}
+
+/* techniques_rows.c: the same by one of the techniques, pair after pair. */
+extern qs_status qi_technique_row(qi_job *job);
+
 #endif

@@ -28,7 +28,7 @@
 
 #include "sets/collection.h"
 #include "sets/filter.h"
-#include "sets/single.h"
+#include "sets/techniques.h"
 
 /* A choice that methods have inside: auto decides it by cost. */
 typedef enum qi_variant

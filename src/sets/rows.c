@@ -4,12 +4,9 @@
  *
  * Every method leaves in the job's counters, for each column from "from" on,
  * how many elements it has in common with the row; 0 also where the sizes
- * already say that the pair cannot pass.  Costs, for k sets of n elements:
+ * already say that the pair cannot pass.  Costs, for k sets of n elements
+ * (techniques_rows.c has those of the techniques):
  *
- *	merge, search, merge_search, merge_hash		k pairs (single.h)
- *	hash		the row hashed once, k n probes		paper: HI, multiple
- *	bitmap		the row's bitmap, k n probes		paper: BI-dynamic
- *				or k |E|/512 vectors				paper: BI-naive
  *	index		one step for each equal element		paper: sf-gssjoin
  *	hybrid		the same for rare elements, and for each frequent one that
  *				the row has k/512 vectors
@@ -27,15 +24,6 @@
 
 /* Lists that come later are fetched this many entries ahead. */
 #define AHEAD 8
-
-QS_INLINE void
-set_count(qi_job *job, uint32_t column, uint64_t count)
-{
-	if (job->head->wide_row)
-		((uint32_t *) job->count)[column] = (uint32_t) count;
-	else
-		((uint16_t *) job->count)[column] = (uint16_t) count;
-}
 
 static void
 clear_counts(qi_job *job)
@@ -149,27 +137,6 @@ add_columns(qi_job *job)
 
 /* ---- index of prefixes ---- */
 
-typedef struct set_view
-{
-	const uint32_t *rank;
-	uint64_t count;
-} set_view;
-
-static set_view
-view_of(const qi_job *job, const qi_block_side *side, uint64_t i)
-{
-	const uint64_t *offset = (const uint64_t *) (job->block + side->offset) + i;
-
-	return (set_view){ (const uint32_t *) (job->block + side->rank) + offset[0],
-					   offset[1] - offset[0] };
-}
-
-static uint32_t
-size_of(const qi_job *job, const qi_block_side *side, uint64_t i)
-{
-	return ((const uint32_t *) (job->block + side->size))[i];
-}
-
 /* Columns in the lists of the row's prefix whose size is in range, each once. */
 static bool
 collect_candidates(qi_job *job, uint64_t least, uint64_t most)
@@ -211,119 +178,29 @@ static qs_status
 count_candidates(qi_job *job)
 {
 	const qi_block *b = job->head;
-	set_view row = view_of(job, &b->row, job->row);
+	qi_set_view row = qi_view_of(job, &b->row, job->row);
 	uint64_t least;
 	uint64_t most;
 	uint64_t found;
 	uint32_t i;
 
-	qi_filter_sizes(&b->filter, size_of(job, &b->row, job->row), &least, &most);
+	qi_filter_sizes(&b->filter, qi_size_of(job, &b->row, job->row), &least, &most);
 	if (!collect_candidates(job, least, most))
 		return QS_CANCELLED;
 	found = job->found_count;
 	qi_sort_unique32((int32_t *) job->found, &found, (int32_t *) job->found + qi_row_room(b), NULL);
 	for (i = 0; i < found; i++)
 	{
-		set_view column = view_of(job, &b->column, job->found[i]);
+		qi_set_view column = qi_view_of(job, &b->column, job->found[i]);
 
 		if (!qi_spend(job, 10 + (row.count + column.count) / 2))
 			return QS_CANCELLED;
-		set_count(job, job->found[i],
-				  qi_count32(job->kernels, (const int32_t *) row.rank, row.count,
-							 (const int32_t *) column.rank, column.count));
+		qi_set_count(job, job->found[i],
+					 qi_count32(job->kernels, (const int32_t *) row.rank, row.count,
+								(const int32_t *) column.rank, column.count));
 	}
 	job->next = (uint32_t) b->column.sets; /* nothing else is to be looked at */
 	return QS_OK;
-}
-
-/* ---- one pair after another ---- */
-
-/* What a row needs before its pairs. */
-static void
-begin_row(qi_job *job, set_view row)
-{
-	if (job->head->method == QI_HASH)
-		qi_hash_build(&job->hash, row.rank, row.count);
-	else if (job->bits)
-		qi_bitmap_set(job->bits, row.rank, row.count);
-}
-
-static void
-end_row(qi_job *job, set_view row)
-{
-	if (job->bits)
-		qi_bitmap_clear(job->bits, row.rank, row.count);
-}
-
-static uint64_t
-count_pair(qi_job *job, set_view row, set_view column)
-{
-	const uint32_t *a = row.rank;
-	const uint32_t *b = column.rank;
-	uint64_t n = row.count;
-	uint64_t m = column.count;
-
-	switch (job->head->method)
-	{
-		case QI_MERGE:
-			return job->kernels->count32((const int32_t *) a, n, (const int32_t *) b, m);
-		case QI_SEARCH:
-			return qi_search_count(a, n, b, m);
-		case QI_MERGE_SEARCH:
-			return qi_path_count(a, n, b, m, qi_search_piece);
-		case QI_HASH:
-			return qi_hash_count(&job->hash, b, m);
-		case QI_MERGE_HASH:
-			return qi_path_count(a, n, b, m, qi_hash_piece);
-		default:
-			return job->kernels->probe(job->bits, b, m);
-	}
-}
-
-static uint64_t
-and_pair(qi_job *job, uint64_t column)
-{
-	const qi_block *b = job->head;
-	const uint64_t *rows = (const uint64_t *) (job->block + b->row.bits_of);
-	const uint64_t *columns = (const uint64_t *) (job->block + b->column.bits_of);
-
-	return job->kernels->and_count(rows + job->row * b->bitmap_words,
-								   columns + column * b->bitmap_words, b->bitmap_words);
-}
-
-static qs_status
-count_pairs(qi_job *job)
-{
-	const qi_block *b = job->head;
-	set_view row = { NULL, 0 };
-	qs_status status = QS_OK;
-	uint64_t least;
-	uint64_t most;
-	uint64_t c;
-
-	qi_filter_sizes(&b->filter, size_of(job, &b->row, job->row), &least, &most);
-	if (!b->resident)
-	{
-		row = view_of(job, &b->row, job->row);
-		begin_row(job, row);
-	}
-	for (c = job->from; c < b->column.sets && status == QS_OK; c++)
-	{
-		uint64_t size = size_of(job, &b->column, c);
-		uint64_t steps = b->resident ? b->bitmap_words / 4 : size + row.count;
-		bool possible = size >= least && size <= most;
-
-		if (!qi_spend(job, possible ? steps + 10 : 1))
-			status = QS_CANCELLED;
-		else if (!possible)
-			set_count(job, (uint32_t) c, 0);
-		else if (b->resident)
-			set_count(job, (uint32_t) c, and_pair(job, c));
-		else
-			set_count(job, (uint32_t) c, count_pair(job, row, view_of(job, &b->column, c)));
-	}
-	end_row(job, row);
-	return status;
 }
 
 qs_status
@@ -339,6 +216,6 @@ qi_count_row(qi_job *job)
 		case QI_HYBRID:
 			return add_columns(job) && add_lists(job) ? QS_OK : QS_CANCELLED;
 		default:
-			return count_pairs(job);
+			return qi_technique_row(job);
 	}
 }

@@ -5,7 +5,7 @@
  * src/sketch/bucket.c
  */
 #include "sketch/bucket.h"
-#include "sketch/multilevel.h"
+#include "sketch/multilevel_buckets.h"
 
 bool
 qs_bucket_is_fat(const qs_sketch *sk, qs_side side)

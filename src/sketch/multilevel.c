@@ -25,6 +25,7 @@
  */
 #include "sketch/cells.h"
 #include "sketch/multilevel.h"
+#include "sketch/multilevel_merge.h"
 
 #define FIRST_ROOM 16 /* high buckets of the first allocation */
 
@@ -193,17 +194,6 @@ multilevel_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t 
 				qs_low_bucket(sk, qs_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)));
 		estimate[i] = (int64_t) estimate_one(sk, hv[i]);
 	}
-}
-
-void
-qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
-{
-	const uint8_t *low = qs_low_bucket(sk, bucket);
-	const uint8_t *high = qs_high_of(sk, low);
-	uint32_t c;
-
-	for (c = 0; c < QS_LOW_COUNTERS; c++)
-		value[c] = qs_multilevel_get(low, high, sk->wide, c);
 }
 
 static qs_status

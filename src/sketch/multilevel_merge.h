@@ -29,7 +29,20 @@
 #define QS_MULTILEVEL_MERGE_H
 
 #include "sketch/cells.h"
-#include "sketch/multilevel.h"
+#include "sketch/multilevel_buckets.h"
+
+/* See qs_ops.accumulate. */
+typedef qs_status (*qs_accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
+
+extern qs_status
+qs_multilevel_accumulate_plain(qs_sketch *into, const qs_sketch *from, bool negative);
+
+/* The plain one, or at load the engine's, which knows what the processor has. */
+extern qs_accumulate qs_multilevel_accumulate;
+
+/* See qs_ops. */
+extern qs_status qs_multilevel_defer(qs_sketch *sk);
+extern qs_status qs_multilevel_settle(qs_sketch *sk);
 
 /* Low buckets that are added before their high ones: 4 kB. */
 #define QS_MERGE_BLOCK 128

@@ -5,7 +5,7 @@
  * src/sketch/pieces.c
  */
 #include "sketch/format.h"
-#include "sketch/multilevel.h"
+#include "sketch/multilevel_buckets.h"
 #include "sketch/pieces.h"
 #include "sketch/thread.h"
 

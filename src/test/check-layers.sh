@@ -4,8 +4,8 @@
 #
 #	base    what families share: itself and libc
 #	sketch, filter, sets   the families: base and libc, never one another
-#	engine  what depends on instructions: isa, base64 and pack for all, FAMILY_* for a
-#	        family, which see base, these and that family
+#	engine  loops that depend on instructions: FAMILY_* for a family, which see base
+#	        and that family
 #	cuda    kernels and the CUDA engine: all of the above, the CUDA toolkit
 #	pg, scan, gpu   PostgreSQL and all of the above, but no CUDA header; gpu
 #	        alone sees cuda/, through its plain C headers
@@ -84,7 +84,7 @@ for family in $families; do
 done
 for file in src/engine/*.[ch]; do
 	family=$(family_of "$file")
-	only "\"base/|\"engine/(isa|base64|pack)\.h|${family:+\"$family/|\"engine/${family}_|}$libc" "$file"
+	only "\"base/|${family:+\"$family/|\"engine/${family}_|}$libc" "$file"
 done
 for folder in src/base $(printf 'src/%s ' $families); do
 	report "$folder" "may not allocate" < <(grep -nHE "\b(malloc|calloc|realloc|free)[(]" "$folder"/*.[ch] 2>/dev/null || :)

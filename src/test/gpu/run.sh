@@ -8,11 +8,10 @@
 #	run.sh bench [section ...]   the benchmark's lines, to gpu-bench.tsv beside it
 #	run.sh sets [section ...]    that of all pairs of sets, to gpu-sets.tsv
 #	run.sh filter [section ...]  that of filters, to gpu-filter.tsv
-#	run.sh wgmma           the product of bits by an instruction that is on trial
 #	run.sh profile         counters of the main kernels, by ncu
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-what=${1:?test, sanitize, bench, sets, filter, wgmma or profile}
+what=${1:?test, sanitize, bench, sets, filter or profile}
 shift
 
 # find TOOL: its path, also where it is not on the PATH.
@@ -65,7 +64,6 @@ sanitize) sanitize "$@" ;;
 bench) "$here/gpu_bench" "$@" | tee "$here/gpu-bench.tsv" ;;
 sets) "$here/gpu_sets" "$@" | tee "$here/gpu-sets.tsv" ;;
 filter) "$here/gpu_filter" "$@" | tee "$here/gpu-filter.tsv" ;;
-wgmma) "$here/gpu_wgmma" ;;
 profile) profile ;;
 *) echo "unrecognized: $what" >&2 && exit 2 ;;
 esac

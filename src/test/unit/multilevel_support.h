@@ -12,7 +12,7 @@
 
 #include "support.h"
 
-#include "sketch/multilevel.h"
+#include "sketch/multilevel_buckets.h"
 #include "engine/sketch_kernels.h"
 
 /* More than are added at a time, also when folded to half, and no multiple of it. */

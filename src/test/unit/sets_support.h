@@ -10,7 +10,7 @@
 
 #include "support.h"
 
-#include "engine/isa.h"
+#include "base/isa.h"
 #include "engine/sets_kernels.h"
 #include "sets/builder.h"
 #include "sets/format.h"

@@ -7,8 +7,8 @@
  */
 #include "support.h"
 
-#include "engine/base64.h"
-#include "engine/isa.h"
+#include "base/base64.h"
+#include "base/isa.h"
 
 /* Several vectors, and all remainders. */
 #define MOST 300

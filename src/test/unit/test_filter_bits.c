@@ -6,7 +6,7 @@
  */
 #include "filter_support.h"
 
-#include "engine/isa.h"
+#include "base/isa.h"
 
 #define ROWS 6000
 #define KEYS 700

@@ -9,7 +9,7 @@
  */
 #include "support.h"
 
-#include "sketch/multilevel.h"
+#include "sketch/multilevel_buckets.h"
 #include "engine/sketch_kernels.h"
 
 static const char *const sets[] = { "scalar", "avx2", "avx512" };

@@ -11,7 +11,7 @@
  */
 #include "support.h"
 
-#include "sketch/multilevel.h"
+#include "sketch/multilevel_buckets.h"
 
 typedef struct reference
 {

@@ -7,8 +7,8 @@
  */
 #include "support.h"
 
-#include "engine/isa.h"
-#include "engine/pack.h"
+#include "base/isa.h"
+#include "base/pack.h"
 
 #define MOST 5000
 

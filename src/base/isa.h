@@ -6,7 +6,7 @@
  * give the same bytes.  The best one that the processor has is chosen at first
  * use; a setting and tests choose others.
  *
- * src/engine/isa.h
+ * src/base/isa.h
  */
 #ifndef QS_ISA_H
 #define QS_ISA_H

@@ -1,12 +1,12 @@
 /*
- * filter_kernels_avx512.c
+ * filter_avx512.c
  *		Inner loops of filters with AVX-512.
  *
  * Eight rows, positions or keys to a vector; bits are gathered.  Most rows of a
  * frequency filter end with their first draw, so that a row costs two mixes and
  * a comparison, an eighth of four multiplications.
  *
- * src/engine/filter_kernels_avx512.c
+ * src/engine/filter_avx512.c
  */
 #include "engine/filter_kernels.h"
 

@@ -1,5 +1,5 @@
 /*
- * hash.c
+ * techniques_hash.c
  *		HI, hash-based intersection: the smaller set in buckets, the other probes.
  *
  * Paper, section 3 (Pandey and others, H-INDEX).  There buckets have a fixed
@@ -7,9 +7,9 @@
  * exactly n, so that nothing can overflow.  O(n) to build, O(m) to probe, two
  * random accesses each.
  *
- * src/sets/hash.c
+ * src/sets/techniques_hash.c
  */
-#include "sets/single.h"
+#include "sets/techniques.h"
 
 /* log2 of the buckets: one to two elements each. */
 static uint32_t

@@ -1,5 +1,5 @@
 /*
- * path.c
+ * techniques_path.c
  *		IP, intersect path: a pair cut into parts along its merge path.
  *
  * Paper, section 3 (Green, Yalamanchili and Munguia).  There the parts go to
@@ -7,9 +7,9 @@
  * IP-OBS and IP-HI, the paper's own hybrids, and can be shared out among
  * processes.  A cut costs O(log(n + m)).
  *
- * src/sets/path.c
+ * src/sets/techniques_path.c
  */
-#include "sets/single.h"
+#include "sets/techniques.h"
 
 void
 qi_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, uint64_t diagonal,

@@ -1,45 +1,25 @@
 /*
- * single.h
+ * techniques.h
  *		The paper's methods for one pair of sets ("SISI").
  *
  * Sets are ascending element numbers below 2^31, as a collection has them.
  * The methods exist to be compared: set functions on arrays use the choice in
  * kernels.h (merge or gallop), which beats all of them on one processor.
  *
- *	merge			path.c		O(n + m), sequential
- *	search			search.c	O(n log m), n the smaller; m's top levels cached
- *	merge_search	path.c		the same in pieces that fit the fastest cache
- *	hash			hash.c		O(n + m), random access to n entries
- *	merge_hash		path.c		the same in such pieces
- *	bitmap			bitmap.c	O(n + m) and |E|/8 bytes for the smaller
+ *	merge			techniques_path.c	O(n + m), sequential
+ *	search			techniques_search.c	O(n log m), n the smaller; m's top levels cached
+ *	merge_search	techniques_path.c	the same in pieces that fit the fastest cache
+ *	hash			techniques_hash.c	O(n + m), random access to n entries
+ *	merge_hash		techniques_path.c	the same in such pieces
+ *	bitmap			techniques_bitmap.c	O(n + m) and |E|/8 bytes for the smaller
  *
- * src/sets/single.h
+ * src/sets/techniques.h
  */
-#ifndef QI_SINGLE_H
-#define QI_SINGLE_H
+#ifndef QI_TECHNIQUES_H
+#define QI_TECHNIQUES_H
 
 #include "sets/kernels.h"
-
-/* Methods of this file and of pairs.h; names: qi_method_name(). */
-typedef enum qi_method
-{
-	QI_AUTO,
-	QI_MERGE,
-	QI_SEARCH,
-	QI_MERGE_SEARCH,
-	QI_HASH,
-	QI_MERGE_HASH,
-	QI_BITMAP,
-	QI_INDEX, /* this and the next: only for all pairs */
-	QI_HYBRID,
-	QI_METHODS
-} qi_method;
-
-/* "auto", "merge", ..., or NULL. */
-extern const char *qi_method_name(int method);
-
-/* The method of this name, or -1. */
-extern int qi_method_of(const char *name);
+#include "sets/methods.h"
 
 /*
  * Number of common elements by one method (QI_AUTO: merge or gallop).
@@ -49,7 +29,7 @@ extern qs_status
 qi_single_count(const qi_kernels *k, int method, const uint32_t *a, uint64_t n, const uint32_t *b,
 				uint64_t m, const qs_memory *memory, uint64_t *common);
 
-/* ---- path.c ---- */
+/* ---- techniques_path.c ---- */
 
 /* Merged elements in one piece of merge_search and merge_hash: 16 kB. */
 #define QI_PIECE 4096
@@ -68,13 +48,13 @@ typedef uint64_t (*qi_piece_count)(const uint32_t *a, uint64_t n, const uint32_t
 extern uint64_t
 qi_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, qi_piece_count piece);
 
-/* ---- search.c ---- */
+/* ---- techniques_search.c ---- */
 
 /* Search each element of the smaller set; O(n log m). */
 extern uint64_t qi_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 extern uint64_t qi_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 
-/* ---- hash.c ---- */
+/* ---- techniques_hash.c ---- */
 
 /* A hash table without overflow: the elements of each bucket lie together. */
 typedef struct qi_hash
@@ -92,7 +72,7 @@ extern void qi_hash_build(qi_hash *h, const uint32_t *a, uint64_t n);
 extern uint64_t qi_hash_count(const qi_hash *h, const uint32_t *b, uint64_t m);
 extern uint64_t qi_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 
-/* ---- bitmap.c ---- */
+/* ---- techniques_bitmap.c ---- */
 
 /* Words of a bitmap that has a bit for each of 0 .. universe-1. */
 QS_INLINE uint64_t

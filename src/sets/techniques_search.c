@@ -1,5 +1,5 @@
 /*
- * search.c
+ * techniques_search.c
  *		OBS, optimized binary search: the smaller set's elements in the larger.
  *
  * Paper, section 3 (Hu, Liu and Huang).  There the first levels of the larger
@@ -7,9 +7,9 @@
  * so-manieth element that stays in the first-level cache, so that only the
  * last levels touch the set.  O(n log m) comparisons, the smaller set being a.
  *
- * src/sets/search.c
+ * src/sets/techniques_search.c
  */
-#include "sets/single.h"
+#include "sets/techniques.h"
 
 /* Entries of the cached levels: 4 kB, ten levels. */
 #define TOP 1024

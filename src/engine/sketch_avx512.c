@@ -1,5 +1,5 @@
 /*
- * sketch_kernels_avx512.c
+ * sketch_avx512.c
  *		Inner loops with AVX-512.
  *
  * A bucket of sub_warp is one 32-byte vector, of half_warp one of 64, of warp
@@ -11,7 +11,7 @@
  *
  * Floor per key: one cache line read and written.
  *
- * src/engine/sketch_kernels_avx512.c
+ * src/engine/sketch_avx512.c
  */
 #include "engine/sketch_kernels.h"
 

@@ -1,5 +1,5 @@
 /*
- * sets_merge.cu
+ * sets_techniques_path.cu
  *		IP, intersect path (paper, section 3): pairs along their merge paths.
  *
  * A pair's path is cut into shares of the same number of steps, and each warp goes
@@ -18,11 +18,11 @@
  * Filling the rings, and finding where shares and parts begin, takes more
  * instructions than the steps; two fifths of a warp's time is waiting for memory.
  *
- * cuda/sets_merge.cu
+ * cuda/sets_techniques_path.cu
  */
 #include <cuda_pipeline.h>
 
-#include "sets_pairwise.cuh"
+#include "sets_techniques.cuh"
 
 #define WARPS 4            /* of a block; six such fit a multiprocessor of 228 kB */
 #define STEPS 31           /* of a lane in a piece, */

@@ -1,12 +1,12 @@
 /*
- * filter_kernels_avx2.c
+ * filter_avx2.c
  *		Inner loops of filters with AVX2.
  *
- * As filter_kernels_avx512.c, four at a time.  A product of 64-bit lanes takes
+ * As filter_avx512.c, four at a time.  A product of 64-bit lanes takes
  * three of 32 bits, which still makes a mix of four cheaper than four mixes;
  * there is no compression, so what is chosen is stored by a branchless loop.
  *
- * src/engine/filter_kernels_avx2.c
+ * src/engine/filter_avx2.c
  */
 #include "engine/filter_kernels.h"
 

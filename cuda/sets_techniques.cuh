@@ -1,11 +1,12 @@
 /*
- * sets_pairwise.cuh
- *		What counting pair by pair shares: sets, and hash tables of elements.
+ * sets_techniques.cuh
+ *		What the paper's techniques share, which count pair by pair: sets, and hash
+ *		tables of elements.
  *
- * cuda/sets_pairwise.cuh
+ * cuda/sets_techniques.cuh
  */
-#ifndef QI_SETS_PAIRWISE_CUH
-#define QI_SETS_PAIRWISE_CUH
+#ifndef QI_SETS_TECHNIQUES_CUH
+#define QI_SETS_TECHNIQUES_CUH
 
 #include "kernels.cuh"
 #include "sets.cuh"
@@ -96,12 +97,12 @@ cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t
 	*y = diagonal - low;
 }
 
-/* ---- sets_merge.cu ---- */
+/* ---- sets_techniques_path.cu ---- */
 
 /* The larger sets of a pair have at most so many elements together. */
 extern qs_status qi_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest);
 
-/* ---- sets_probe.cu ---- */
+/* ---- sets_techniques_table.cu ---- */
 
 /* A table of each row, which all columns probe. */
 extern qs_status qi_probe_rows(qs_cuda *gpu, const qi_pairwise *p, pairs *t);

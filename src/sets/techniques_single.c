@@ -1,31 +1,10 @@
 /*
- * single.c
- *		The methods' names, and one pair by any of them.
+ * techniques_single.c
+ *		One pair of sets by any of the techniques.
  *
- * src/sets/single.c
+ * src/sets/techniques_single.c
  */
-#include "sets/single.h"
-
-static const char *const names[QI_METHODS] = {
-	"auto", "merge", "search", "merge_search", "hash", "merge_hash", "bitmap", "index", "hybrid",
-};
-
-const char *
-qi_method_name(int method)
-{
-	return method >= 0 && method < QI_METHODS ? names[method] : NULL;
-}
-
-int
-qi_method_of(const char *name)
-{
-	int i;
-
-	for (i = 0; i < QI_METHODS; i++)
-		if (strcmp(name, names[i]) == 0)
-			return i;
-	return -1;
-}
+#include "sets/techniques.h"
 
 static qs_status
 hash_pair(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, const qs_memory *memory,

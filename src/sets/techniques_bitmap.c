@@ -1,5 +1,5 @@
 /*
- * bitmap.c
+ * techniques_bitmap.c
  *		BI, bitmap-based intersection: one bit for each element of the universe.
  *
  * Paper, section 3.  Naive: all bitmaps are there, and a pair costs |E|/64
@@ -7,9 +7,9 @@
  * Fatica): one bitmap at a time, and each other set costs a probe an element
  * (qi_kernels.probe); clearing walks the set again instead of the universe.
  *
- * src/sets/bitmap.c
+ * src/sets/techniques_bitmap.c
  */
-#include "sets/single.h"
+#include "sets/techniques.h"
 
 void
 qi_bitmap_set(uint64_t *bits, const uint32_t *a, uint64_t n)

@@ -1,24 +1,24 @@
 /*
- * sets_pairwise.cu
+ * sets_techniques.cu
  *		A strip of counts, one pair of sets after another: the paper's methods.
  *
  * Section 3 of the paper; what it measured, and what the inverted index and the
  * product of bits are compared with.  Nothing chooses them by itself.
  *
- *	merge			IP		along a pair's merge path (sets_merge.cu)
+ *	merge			IP		along a pair's merge path (sets_techniques_path.cu)
  *	search			OBS		each element of the smaller set searched in the larger
  *	merge_search	IP-OBS	the path cut into pieces, and the search within these
  *	merge_hash		IP-HI	a hash table of the piece's part of one set
- *	hash, bitmap	HI, BI	in sets_probe.cu (all bitmaps resident: sets_product.cu)
+ *	hash, bitmap	HI, BI	in sets_techniques_table.cu (all bitmaps resident: sets_product.cu)
  *
  * A piece has so many elements of both sets; the rule for equal elements at a
- * cut is that of src/sets/path.c.  Floor of the first four: the elements of both
+ * cut is that of src/sets/techniques_path.c.  Floor of the first four: the elements of both
  * sets read once for each pair.  A single pair of large sets has many pieces, so
  * that blocks share it.
  *
- * cuda/sets_pairwise.cu
+ * cuda/sets_techniques.cu
  */
-#include "sets_pairwise.cuh"
+#include "sets_techniques.cuh"
 
 #define WARPS (THREADS / 32)
 #define SLOTS 8192 /* of a piece's hash table: at most half of them are taken */

@@ -1,12 +1,12 @@
 /*
- * sketch_kernels_avx2.c
+ * sketch_avx2.c
  *		Inner loops with AVX2.
  *
- * As sketch_kernels_avx512.c for the bucketed structures, eight counters at a
+ * As sketch_avx512.c for the bucketed structures, eight counters at a
  * time.  AVX2 has no masks: eight bits become eight lanes of 0 or -1 by
  * comparing with one bit per lane, and subtracting -1 adds 1.
  *
- * src/engine/sketch_kernels_avx2.c
+ * src/engine/sketch_avx2.c
  */
 #include "engine/sketch_kernels.h"
 

@@ -1,14 +1,14 @@
 /*
- * sets_probe.cu
+ * sets_techniques_table.cu
  *		A strip of counts by a table of each row, which all its columns probe.
  *
  * HI and BI of the paper (section 3): a hash table, or a bitmap of the whole
  * universe, of one row at a time, in global memory.  Floor: every element of
  * every column read, and looked up, for each row.
  *
- * cuda/sets_probe.cu
+ * cuda/sets_techniques_table.cu
  */
-#include "sets_pairwise.cuh"
+#include "sets_techniques.cuh"
 
 /* A table that takes "count" elements at most half. */
 __device__ __forceinline__ uint32_t

@@ -2,9 +2,9 @@
  * isa.c
  *		Which vector instructions the CPU engines use: one choice for all.
  *
- * src/engine/isa.c
+ * src/base/isa.c
  */
-#include "engine/isa.h"
+#include "base/isa.h"
 
 static const char *const names[QS_ISAS] = { "scalar", "avx2", "avx512" };
 

@@ -1,0 +1,18 @@
+/*
+ * kernels.c
+ *		The plain inner loops of sketches; those of each structure are its own.
+ *
+ * src/sketch/kernels.c
+ */
+#include "sketch/kernels.h"
+
+static void
+hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		hv[i] = qs_hash(fingerprint[i], seed_key);
+}
+
+const qs_kernels qs_kernels_plain = { .hash = hash, .accumulate = qs_multilevel_accumulate_plain };

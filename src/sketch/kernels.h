@@ -1,0 +1,37 @@
+/*
+ * kernels.h
+ *		The inner loops of sketches on the CPU, one table for each instruction set.
+ *
+ * A table replaces hashing, adding a batch, and merging multilevel sketches; what
+ * it has no fast version of it leaves to the structure's own plain loop
+ * (qs_ops.add).  The plain table is here; engine/sketch_*.c have the fast ones and
+ * choose.  All give the same bytes.
+ *
+ * src/sketch/kernels.h
+ */
+#ifndef QS_KERNELS_H
+#define QS_KERNELS_H
+
+#include "sketch/multilevel_merge.h"
+
+typedef void (*qs_kernel_add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight,
+							  size_t count);
+
+typedef struct qs_kernels
+{
+	/* hv of count <= QS_BATCH fingerprints. */
+	void (*hash)(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv);
+
+	/*
+	 * As qs_ops.add, by structure, for 1 to QS_BATCH keys and counters of 4
+	 * bytes; NULL: the plain loop.
+	 */
+	qs_kernel_add add[QS_STRUCTURES];
+
+	/* As qs_ops.accumulate of multilevel. */
+	qs_accumulate accumulate;
+} qs_kernels;
+
+extern const qs_kernels qs_kernels_plain;
+
+#endif
