@@ -24,6 +24,7 @@
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
 #   make structures      all structures on the same rows; writes its tables into docs/choosing.md
+#   make weights         sketches of weights, by structure and depth; likewise
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
 #   make sets-bench      speed of the sets family; writes docs/sets-performance.md
@@ -32,7 +33,7 @@
 #   make fdw-bench       sketches over postgres_fdw; writes its table into docs/several-machines.md
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make bench-gpu-sets  the same for all pairs of sets
-#   make figures         bench, structures, accuracy, analysis, filter-accuracy, filter-bench,
+#   make figures         bench, structures, weights, accuracy, analysis, filter-accuracy, filter-bench,
 #                        sets-bench and fdw-bench in turn: all tables and figures that take no
 #                        GPU, anew
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
@@ -312,10 +313,10 @@ check-release:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-gpu-sets bench-merge fdw-bench structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle deb dist check-dist
+.PHONY: bench bench-sql bench-gpu bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle deb dist check-dist
 demo:
 	@src/bench/demo.sh
-bench bench-sql bench-gpu bench-gpu-sets fdw-bench structures:
+bench bench-sql bench-gpu bench-gpu-sets fdw-bench structures weights:
 	@src/bench/$@.sh
 # Both write their tables into docs/; accuracy draws its figures as well.
 accuracy: build/bench/accuracy
@@ -370,7 +371,7 @@ build/bench/sets_std.o: src/bench/sets_std.cpp
 
 # One after the other: each has the machine to itself.
 figures:
-	@set -e; for t in bench structures accuracy analysis filter-accuracy filter-bench sets-bench fdw-bench; do \
+	@set -e; for t in bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench fdw-bench; do \
 		echo "== $$t"; $(MAKE) -s $$t; done
 
 bundle: all test-modules

@@ -31,10 +31,10 @@ COMMENT ON FUNCTION qsketch_new(text, text, integer, integer, integer, bigint)
 
 CREATE FUNCTION qsketch_new_for(rows bigint, error double precision,
 	confidence double precision DEFAULT 0.95, structure text DEFAULT 'auto',
-	distinct_keys bigint DEFAULT NULL) RETURNS qsketch
+	distinct_keys bigint DEFAULT NULL, weights bigint[] DEFAULT NULL) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_new_for(bigint, double precision, double precision, text, bigint)
-	IS 'empty sketch of the least size whose error, in rows, is expected to be no more';
+COMMENT ON FUNCTION qsketch_new_for(bigint, double precision, double precision, text, bigint, bigint[])
+	IS 'empty sketch of the least size whose error, in rows or weight, is expected to be no more';
 
 --
 -- Functions of two sketches

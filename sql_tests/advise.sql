@@ -19,6 +19,26 @@ SELECT structure, error, confidence, (qsketch_info(sk)).size, qsketch_error(sk, 
 FROM proposed, LATERAL (SELECT qsketch_agg(k, template) AS sk FROM uniform) AS a
 ORDER BY structure, error, confidence;
 
+-- by weight: from a thousand of 60,000 addresses, whose bytes differ by five orders of magnitude, the sketch of all
+CREATE TABLE bytes AS SELECT i AS ip, (100 * exp(5 * ln(10) * (hashint8(i) + 2147483648) / 4294967296))::bigint AS sum FROM generate_series(1, 60000) AS i;
+CREATE TABLE by_weight AS
+	SELECT s AS structure, error, qsketch_new_for(60000, error, 0.9, s, weights => ARRAY(SELECT sum FROM bytes WHERE ip <= 1000)) AS template
+	FROM unnest('{auto,thread,warp,half_warp,sub_warp,multilevel,sf}'::text[]) AS s, (VALUES (20000), (2000000)) AS v(error);
+SELECT b.structure, error, i.structure AS taken, i.size, counter_bytes, qsketch_error(sk, 0.9) <= error * 1.2 AS fits,
+	qsketch_error(qsketch_fold(sk, i.size / 2 || ' bytes'), 0.9) > error / 1.2 AS least, octet_length(sk::bytea) AS stored
+FROM by_weight AS b, LATERAL (SELECT qsketch_agg(ip, sum, template) AS sk FROM bytes) AS a, qsketch_info(sk) AS i ORDER BY b.structure, error;
+-- without the weights it would be the sketch of so many rows; of one that is built qsketch_advise measures them
+SELECT (qsketch_info(qsketch_new_for(60000, 2000000, 0.9))).size AS rows, (qsketch_info(qsketch_new_for(60000, 2000000, 0.9, weights => NULL))).size AS same;
+SELECT n, a.error = qsketch_error(p.sk, 0.9) AS exact, a.error >= qsketch_error(p.sk, 0.9) AS enough
+FROM (SELECT qsketch_agg(ip, sum, qsketch_new(size => '128kB')) AS sk, qsketch_agg(ip, sum, qsketch_new(size => '256kB')) AS twice FROM bytes) AS b,
+	ROWS FROM (qsketch_advise(sk, 0.9)) WITH ORDINALITY AS a(size, stored_bytes, error, n),
+	LATERAL (VALUES (1, qsketch_fold(sk, '64kB')), (2, sk), (3, twice)) AS p(m, sk) WHERE n = m ORDER BY n;
+SELECT qsketch_new_for(100, 1, weights => '{}');
+SELECT qsketch_new_for(100, 1, weights => '{1,NULL}');
+SELECT qsketch_new_for(100, 1, weights => '{1,-1}');
+SELECT qsketch_new_for(100, 1, weights => '{9223372036854775807}');
+SELECT (qsketch_info(qsketch_new_for(100000, 1, weights => '{0}'))).size AS nothing, (qsketch_info(qsketch_new_for(1000000, 1e13, weights => '{8796093022208}'))).size AS much;
+DROP TABLE bytes, by_weight;
 -- few distinct keys are exact; so is what is asked to be
 SELECT (qsketch_info(qsketch_new_for(1000000, 0, distinct_keys => 1000))).size AS explicit,
 	(qsketch_info(qsketch_new_for(1000000, 0, distinct_keys => 10000))).size AS dense,

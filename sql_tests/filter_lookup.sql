@@ -18,6 +18,14 @@ SELECT (b).lower < 100 AND 100 < (b).upper AS held, (b).lower <= (b).estimate AN
 FROM stored, pbf_bounds(f, 7, 0.999) AS b;
 SELECT lower, estimate, round(upper::numeric, 6) AS upper FROM pbf_bounds(pbf_new(1000, 10), 7);
 SELECT lower > 0 AS lower, estimate > 30 AS estimate, upper FROM pbf_bounds((SELECT pbf_row_agg(1, i, pbf_new(1000, 10)) FROM generate_series(1, 1000) AS i), 1);
+-- All positions set: Infinity by all methods, in every form, so that nobody ranks by it; at the design frequency a number.
+CREATE TABLE saturated AS SELECT pbf_count_agg(k, n, pbf_new(1000000, 100)) AS f
+FROM (VALUES (1, 100), (2, 163827), (3, 212097), (4, 513418)) AS v(k, n);
+SELECT k, method, pbf_estimate(f, k, method) = 'Infinity' AS infinite, (pbf_estimate(f, ARRAY[k, NULL], method))[1] = 'Infinity' AS batch,
+	pbf_estimate_key(f, k, method) = 'Infinity' AS any_type, pbf_contains(f, k) AS contains
+FROM saturated, generate_series(1, 4) AS k, unnest('{corrected,unbiased,paper}'::text[]) AS method ORDER BY k, method;
+SELECT k, lower BETWEEN 50 AND 1000 AS lower, estimate, upper FROM saturated, generate_series(2, 4) AS k, pbf_bounds(f, k);
+DROP TABLE saturated;
 -- nothing is 0
 SELECT pbf_distinct(pbf_new_bloom(10)) AS distinct, pbf_estimate(pbf_new(1000, 10), 7, 'paper') AS paper;
 -- NULL

@@ -35,6 +35,20 @@ SELECT pg_temp.reasons('SELECT qsketch_agg(k) FROM why');
 RESET qsketch.enable_columnscan;
 -- several parts
 SELECT pg_temp.reasons('SELECT (SELECT qsketch_agg(k + 1) FROM why) || (SELECT qsketch_agg(k + 2) FROM why) || (SELECT qsketch_agg(k) FROM why GROUP BY w, t)');
+-- partitions, which are also planned one by one
+CREATE TABLE why_parts (d int, k int) PARTITION BY LIST (d);
+CREATE TABLE why_part1 PARTITION OF why_parts FOR VALUES IN (1);
+CREATE TABLE why_part2 PARTITION OF why_parts FOR VALUES IN (2);
+INSERT INTO why_parts SELECT 1 + i % 2, i FROM generate_series(1, 10000) AS i;
+VACUUM ANALYZE why_parts;
+SET enable_partitionwise_aggregate = on;
+SELECT pg_temp.reasons('SELECT d, qsketch_agg(k) FROM why_parts GROUP BY d');
+SELECT pg_temp.reasons('SELECT d, qsketch_agg(k) FROM why_parts WHERE d = 1 GROUP BY d');
+SELECT pg_temp.reasons('SELECT d, qsketch_agg(k) FROM why_parts WHERE d = 3 GROUP BY d');
+SELECT pg_temp.reasons('SELECT qsketch_agg(k) FROM why_parts');
+SELECT pg_temp.reasons('SELECT qsketch_agg(k + 1) FROM why_parts');
+RESET enable_partitionwise_aggregate;
+DROP TABLE why_parts;
 
 -- of queries that run
 SET client_min_messages = debug1;

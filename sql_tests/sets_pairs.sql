@@ -119,18 +119,21 @@ SELECT * FROM collection, set_pairs(number, text) WHERE n = 1;
 SELECT method_name, milliseconds IS NOT NULL AS possible, memory > 0 AS memory FROM collection, set_pairs_plan(number) WHERE n = 1;
 SELECT method_name FROM collection, set_pairs_plan(number, method => 'hash') WHERE n = 1 AND chosen;
 
--- limits of memory and time
+-- limits of memory and time: with little work_mem the pairs are the same, by every method and of every form
 CREATE TABLE large AS SELECT qsets_agg(i % 5000, (i * 7919::bigint) % 60013) AS sets FROM generate_series(1, 500000) AS i;
 SET qsketch.backend = cpu; -- its memory
 SET work_mem = '64kB';
-DO $$
-BEGIN
-	PERFORM count(*) FROM large, set_pairs(sets, 20);
-EXCEPTION WHEN configuration_limit_exceeded THEN
-	RAISE INFO '%', regexp_replace(SQLERRM, '\d+', 'N');
-END $$;
-RESET qsketch.backend;
+CREATE TABLE little AS SELECT n, (SELECT jsonb_agg(p ORDER BY a, b) FROM set_pairs(sets, 20, method => n) AS p) AS pairs FROM large, unnest('{auto,index,hybrid,merge}'::text[]) AS n;
+INSERT INTO little SELECT 'two', jsonb_agg(p ORDER BY a, b) FROM set_pairs((SELECT sets FROM large), (SELECT sets FROM large), 20) AS p WHERE a < b;
+INSERT INTO little SELECT 'one new', jsonb_agg(p ORDER BY b) FROM set_pairs((SELECT qsets_agg(-1, (i * 7919::bigint) % 60013) FROM generate_series(1, 500000, 5000) AS i), (SELECT sets FROM large), 20) AS p;
+INSERT INTO little SELECT 'similar', jsonb_agg(p ORDER BY i, p.id) FROM generate_series(1, 3) AS i, large, set_similar(sets, i, 20) AS p;
 RESET work_mem;
+SELECT n, jsonb_array_length(pairs) > 0 AS some, pairs = CASE n
+	WHEN 'one new' THEN (SELECT jsonb_agg(p ORDER BY b) FROM set_pairs((SELECT qsets_agg(-1, (i * 7919::bigint) % 60013) FROM generate_series(1, 500000, 5000) AS i), (SELECT sets FROM large), 20) AS p)
+	WHEN 'similar' THEN (SELECT jsonb_agg(p ORDER BY i, p.id) FROM generate_series(1, 3) AS i, large, set_similar(sets, i, 20) AS p)
+	ELSE (SELECT jsonb_agg(p ORDER BY a, b) FROM large, set_pairs(sets, 20) AS p) END AS same FROM little ORDER BY n COLLATE "C";
+DROP TABLE little;
+RESET qsketch.backend;
 SET statement_timeout = 100;
 DO $$
 DECLARE

@@ -105,9 +105,11 @@ qf_bounds_of(const qf_scale *s, uint32_t set, double deviations)
 
 	b.estimate = estimate > 0 ? estimate : 0;
 	b.lower = frequency_at(s, 1 - (middle - half) / all);
-	b.upper = set < s->k ? frequency_at(s, 1 - (middle + half) / all) : INFINITY;
+	b.upper = frequency_at(s, 1 - (middle + half) / all);
 	b.lower = b.lower < b.estimate ? b.lower : b.estimate;
 	b.upper = b.upper > b.estimate ? b.upper : b.estimate;
+	if (qf_saturated(s, set))
+		b.estimate = b.upper = INFINITY;
 	return b;
 }
 

@@ -58,17 +58,27 @@ typedef struct qf_scale
 typedef struct qf_bounds
 {
 	double lower;
-	double estimate;
-	double upper; /* infinity if all positions are set */
+	double estimate; /* infinity if all positions are set */
+	double upper;    /* infinity if all positions are set */
 } qf_bounds;
 
 /* For a filter with p < 1; works on views. */
 extern void qf_scale_make(qf_scale *scale, const qf_filter *f);
 
 /*
+ * Are all k positions set?  Then the key may have come any number of times: the
+ * formulas below give what half a zero position would say, which is right on
+ * average over many keys and says nothing of this one.
+ */
+static inline bool
+qf_saturated(const qf_scale *scale, uint32_t set)
+{
+	return set >= scale->k;
+}
+
+/*
  * Frequency of a key of which "set" positions are set.  Unbiased, so that it
- * is negative for about half of the keys that never came.  With set = k the
- * filter is saturated, and the key came this often or more.
+ * is negative for about half of the keys that never came.
  */
 extern double qf_estimate(const qf_scale *scale, uint32_t set);
 

@@ -10,6 +10,7 @@
 #include "access/htup_details.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
+#include "utils/float.h"
 
 #define METHOD_ARGUMENT 2
 
@@ -48,9 +49,15 @@ FilterScale(const qf_filter *filter, FilterMethod method, qf_scale *scale)
 	qf_scale_make(scale, filter);
 }
 
+/*
+ * Infinity where all positions are set: any number that stands for "this often
+ * or more" would be ranked among the others.
+ */
 double
 FilterEstimate(const qf_scale *scale, FilterMethod method, uint32 set)
 {
+	if (qf_saturated(scale, set))
+		return get_float8_infinity();
 	if (method == FILTER_PAPER)
 		return qf_estimate_paper(scale, set);
 	return method == FILTER_UNBIASED ? qf_estimate(scale, set) : Max(0, qf_estimate(scale, set));

@@ -30,7 +30,7 @@ extern void
 PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qi_request *request, SetsReader *reader);
 extern void PairsCheckKeys(const qi_request *request);
 extern void PairsCollectionsEnd(PairsForm form, SetsReader *reader);
-extern bool PairsPrepare(qi_preparation *preparation, const qi_request *request, bool no_room_ok);
+extern void PairsPrepare(qi_preparation *preparation, const qi_request *request);
 
 /* ---- sets_parallel.c ---- */
 
@@ -79,7 +79,6 @@ extern void PairScanShow(PairScan *scan);
 extern bool PairScanOpenKept(PairScan *scan, qi_request *request, Datum rows);
 extern bool PairScanOpenGpu(PairScan *scan, const qi_request *request, Datum rows);
 extern void PairScanOpen(PairScan *scan, const qi_request *request, bool parallel);
-extern bool PairScanTry(PairScan *scan, const qi_request *request);
 extern void PairScanRewind(PairScan *scan);
 extern void PairScanCollect(PairScan *scan);
 extern bool PairScanFill(PairScan *scan);

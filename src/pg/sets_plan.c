@@ -30,10 +30,8 @@ enum
 
 /* What else there is to say of a method. */
 static char *
-note_of(const qi_plan *plan, int method, uint64 limit)
+note_of(const qi_plan *plan, int method)
 {
-	if (plan->memory[method] > limit)
-		return "needs more than work_mem";
 	if (method == QI_INDEX)
 		return psprintf("%llu events%s",
 						(unsigned long long) (plan->prefix ? plan->prefix_events : plan->events),
@@ -52,14 +50,13 @@ typedef struct Place
 } Place;
 
 static void
-fill_plan(const qi_plan *plan, int method, bool possible, uint64 limit, const Place *place,
-		  Datum *values, bool *nulls)
+fill_plan(const qi_plan *plan, int method, const Place *place, Datum *values, bool *nulls)
 {
-	char *note = note_of(plan, method, limit);
+	char *note = note_of(plan, method);
 
 	memset(nulls, 0, PLAN_COLUMNS * sizeof(bool));
 	values[PLAN_METHOD] = CStringGetTextDatum(qi_method_name(method));
-	values[PLAN_CHOSEN] = BoolGetDatum(possible && plan->method == method);
+	values[PLAN_CHOSEN] = BoolGetDatum(plan->method == method);
 	values[PLAN_MILLISECONDS] = Float8GetDatum(plan->cost[method] / 1e6);
 	nulls[PLAN_MILLISECONDS] = plan->cost[method] < 0;
 	values[PLAN_MEMORY] = Int64GetDatum((int64) plan->memory[method]);
@@ -82,7 +79,6 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 	SetsReader reader[2];
 	qi_request request;
 	qs_memory memory;
-	qs_status status;
 	Datum values[PLAN_COLUMNS];
 	bool nulls[PLAN_COLUMNS];
 	Place place;
@@ -95,13 +91,10 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 	PairsCollections(fcinfo, form, &request, reader);
 	place.gpu = GpuWantsPairs(request.rows->elements, place.why);
 	request.memory = ContextMemory(CurrentMemoryContext, &memory);
-	status = qi_prepare(&preparation, &request);
-	if (status != QS_OK && status != QS_NO_ROOM)
-		SetsCheck(status);
+	PairsPrepare(&preparation, &request);
 	for (method = QI_MERGE; method < QI_METHODS; method++)
 	{
-		fill_plan(&preparation.plan, method, status == QS_OK, request.memory_limit, &place, values,
-				  nulls);
+		fill_plan(&preparation.plan, method, &place, values, nulls);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	qi_prepared_free(&preparation);

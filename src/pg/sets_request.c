@@ -3,7 +3,9 @@
  *		All pairs of sets: what the arguments of a call ask for.
  *
  * The prepared input may be as large as a hash table (work_mem,
- * hash_mem_multiplier).
+ * hash_mem_multiplier), or a few times as large as the collections, which lie in
+ * memory themselves: so there is always a method, as there is always memory for
+ * one group of a hash aggregate.
  *
  * src/pg/sets_request.c
  */
@@ -11,7 +13,6 @@
 
 #include "executor/nodeHash.h"
 #include "miscadmin.h"
-#include "optimizer/cost.h"
 #include "utils/builtins.h"
 
 static int
@@ -62,14 +63,13 @@ filter_arguments(FunctionCallInfo fcinfo, int first, qi_filter *filter)
 						errhint("It is a share: 0.8 is 80 %%.")));
 }
 
-/* What is asked for, but not of which collections. */
+/* What is asked for, but not of which collections, nor how much memory that may take. */
 void
 PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qi_request *request)
 {
 	memset(request, 0, sizeof(*request));
 	filter_arguments(fcinfo, form.options, &request->filter);
 	request->method = method_argument(fcinfo, form.options + 3);
-	request->memory_limit = get_hash_memory_limit();
 	request->interrupt = &sets_interrupt;
 }
 
@@ -79,10 +79,12 @@ PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qi_request *request, S
 {
 	SetsRead(&reader[0], PG_GETARG_DATUM(0));
 	request->rows = reader[0].collection;
-	if (form.columns == 0)
-		return;
-	SetsRead(&reader[1], PG_GETARG_DATUM(form.columns));
-	request->columns = reader[1].collection;
+	if (form.columns)
+	{
+		SetsRead(&reader[1], PG_GETARG_DATUM(form.columns));
+		request->columns = reader[1].collection;
+	}
+	request->memory_limit = Max(get_hash_memory_limit(), qi_memory_enough(request));
 }
 
 void
@@ -101,43 +103,13 @@ PairsCheckKeys(const qi_request *request)
 		KeyFamilyCheckSame(&request->rows->keys, &request->columns->keys, &sets_key_holder);
 }
 
-/* Say how much memory the request would need. */
-static void
-raise_no_room(const qi_plan *plan, const qi_request *request)
-{
-	uint64 least = request->method ? plan->memory[request->method] : UINT64_MAX;
-	int method;
-
-	for (method = QI_MERGE; request->method == QI_AUTO && method < QI_METHODS; method++)
-		least = Min(least, plan->memory[method]);
-	ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-					errmsg("pairs of sets would need %llu kB, more than work_mem allows",
-						   (unsigned long long) (least / 1024 + 1)),
-					errdetail("With hash_mem_multiplier, it allows %llu kB.",
-							  (unsigned long long) (request->memory_limit / 1024)),
-					errhint("Set work_mem to at least %llukB, or set min_count or min_jaccard "
-							"higher.",
-							(unsigned long long) (least / 1024 / hash_mem_multiplier) + 1)));
-}
-
-/*
- * Measure and choose a method, or say why none will do.  With no_room_ok, false
- * and nothing else if it is memory that there is too little of.
- */
-bool
-PairsPrepare(qi_preparation *preparation, const qi_request *request, bool no_room_ok)
+/* Measure and choose a method. */
+void
+PairsPrepare(qi_preparation *preparation, const qi_request *request)
 {
 	qs_status status = qi_prepare(preparation, request);
 
-	if (status == QS_NO_ROOM && no_room_ok)
-	{
-		qi_prepared_free(preparation);
-		return false;
-	}
-	if (status == QS_NO_ROOM)
-		raise_no_room(&preparation->plan, request);
 	if (status == QS_MISMATCH)
 		PairsCheckKeys(request);
 	SetsCheck(status);
-	return true;
 }

@@ -167,56 +167,36 @@ PairScanOpenGpu(PairScan *scan, const qi_request *request, Datum rows)
 	return true;
 }
 
-/* Fill the prepared input and open a job on it, or start workers. */
-static void
-open_prepared(PairScan *scan, qi_preparation *preparation, bool parallel)
+/* Have all pairs of the request before it: prepare the input, and open a job on it or start workers. */
+void
+PairScanOpen(PairScan *scan, const qi_request *request, bool parallel)
 {
-	const qi_request *request = &preparation->request;
-	uint64 rows = preparation->plan.rows;
+	qi_preparation preparation;
+	uint64 rows;
 
+	PairsPrepare(&preparation, request);
+	rows = preparation.plan.rows;
 	keep_ids(scan, request);
-	scan->method = preparation->plan.method;
-	scan->planned = parallel ? PairWorkersPlanned(&preparation->plan, scan->method) : 0;
+	scan->method = preparation.plan.method;
+	scan->planned = parallel ? PairWorkersPlanned(&preparation.plan, scan->method) : 0;
 	if (scan->planned > 0)
-		scan->workers = PairWorkersStart(preparation, scan->planned, &scan->activity);
+		scan->workers = PairWorkersStart(&preparation, scan->planned, &scan->activity);
 	if (scan->workers)
 	{
 		scan->launched = PairWorkersLaunched(scan->workers);
 		begin_search(scan, rows);
 		return;
 	}
-	scan->block = qi_alloc(&scan->memory, preparation->plan.bytes, 1);
+	scan->block = qi_alloc(&scan->memory, preparation.plan.bytes, 1);
 	if (scan->block == NULL)
 		SetsCheck(QS_NO_MEMORY);
-	SetsCheck(qi_fill(preparation, scan->block));
-	qi_prepared_free(preparation);
+	SetsCheck(qi_fill(&preparation, scan->block));
+	qi_prepared_free(&preparation);
 	scan->interrupt = (qi_interrupt){ stop, scan };
 	SetsCheck(
 		qi_job_open(&scan->job, scan->block, qi_kernels_now(), &scan->memory, &scan->interrupt));
 	qi_job_share(&scan->job, 0, qi_job_rows(&scan->job), 1);
 	begin_search(scan, rows);
-}
-
-/* Have all pairs of the request before it. */
-void
-PairScanOpen(PairScan *scan, const qi_request *request, bool parallel)
-{
-	qi_preparation preparation;
-
-	PairsPrepare(&preparation, request, false);
-	open_prepared(scan, &preparation, parallel);
-}
-
-/* Likewise, but false if that would need more memory than allowed. */
-bool
-PairScanTry(PairScan *scan, const qi_request *request)
-{
-	qi_preparation preparation;
-
-	if (!PairsPrepare(&preparation, request, true))
-		return false;
-	open_prepared(scan, &preparation, false);
-	return true;
 }
 
 /* Tell of pairs that were found. */

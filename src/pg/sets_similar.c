@@ -9,9 +9,8 @@
  * options come.
  *
  * The collection is recognized without reading it: by where it is stored; by
- * its bytes, of which a copy is kept; or, of an expanded object, by the number
- * of its version.  What is kept is limited like a hash table, as in set_pairs,
- * and the copy likewise.
+ * its bytes, of which a copy is kept unless it is larger than a hash table may
+ * be; or, of an expanded object, by the number of its version.
  *
  * src/pg/sets_similar.c
  */
@@ -40,8 +39,7 @@ typedef struct Kept
 	Size size;
 	uint64 version; /* of an expanded object, or 0 */
 	Question question;
-	bool tried;     /* to prepare all sets */
-	PairScan *scan; /* of all sets, or NULL */
+	PairScan *scan; /* of all sets, or NULL: not yet */
 	uint64 sets;
 } Kept;
 
@@ -122,15 +120,12 @@ prepare(FunctionCallInfo fcinfo, PairsForm form, bool all, uint64 *sets)
 	*sets = request.rows->sets;
 	request.directed = true;
 	request.rows_wanted = all ? 0 : 1;
-	if (!all)
-		PairScanOpen(scan, &request, false);
-	else if (!PairScanTry(scan, &request))
-		scan = NULL;
+	PairScanOpen(scan, &request, false);
 	PairsCollectionsEnd(form, &reader);
 	return scan;
 }
 
-/* Where all sets are ready to be asked for; NULL: not yet, or there is no room. */
+/* Where all sets are ready to be asked for; NULL: not yet. */
 static PairScan *
 kept_scan(FunctionCallInfo fcinfo, PairsForm form, uint64 *sets)
 {
@@ -149,10 +144,9 @@ kept_scan(FunctionCallInfo fcinfo, PairsForm form, uint64 *sets)
 		note(kept, collection, &question);
 		return NULL;
 	}
-	if (!kept->tried)
+	if (kept->scan == NULL)
 	{
 		old = MemoryContextSwitchTo(kept->context);
-		kept->tried = true;
 		kept->scan = prepare(fcinfo, form, true, &kept->sets);
 		MemoryContextSwitchTo(old);
 	}

@@ -14,6 +14,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -23,10 +24,37 @@
 typedef struct Wanted
 {
 	double rows;
-	double keys;
+	qs_load load;
 	double error;
 	double confidence;
 } Wanted;
+
+/* Weights of some keys, for the whole load. */
+static void
+read_weights(ArrayType *array, qs_load *load)
+{
+	int count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	const int64 *weight = (const int64 *) ARR_DATA_PTR(array);
+	double sum = 0;
+	int i;
+
+	if (count == 0 || array_contains_nulls(array))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("weights must be those of some keys, without NULL"),
+						errhint("Give the sums of some hundred keys or more, picked at random.")));
+	for (i = 0; i < count; i++)
+	{
+		if (weight[i] < 0 || weight[i] > QS_FORECAST_WEIGHT)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("weights must be between 0 and " INT64_FORMAT ", not " INT64_FORMAT,
+							QS_FORECAST_WEIGHT, weight[i])));
+		sum += (double) weight[i];
+	}
+	load->weight = weight;
+	load->weights = (uint64) count;
+	load->total = sum / count * load->keys;
+}
 
 static void
 read_wanted(FunctionCallInfo fcinfo, Wanted *wanted)
@@ -44,19 +72,23 @@ read_wanted(FunctionCallInfo fcinfo, Wanted *wanted)
 						", not " INT64_FORMAT,
 						rows, keys)));
 	wanted->rows = (double) rows;
-	wanted->keys = (double) keys;
+	wanted->load = (qs_load){ .total = (double) rows, .keys = (double) keys };
+	if (!PG_ARGISNULL(5))
+		read_weights(PG_GETARG_ARRAYTYPE_P(5), &wanted->load);
 	wanted->error = PG_GETARG_FLOAT8(1);
 	wanted->confidence = CheckConfidence(PG_GETARG_FLOAT8(2), false);
 	if (!(wanted->error >= 0))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("error must be at least 0, not %g", wanted->error),
-						errhint("It is the number of rows by which estimates may be too large.")));
+						errhint("It is the number of rows, or the weight, by which estimates may "
+								"be too large.")));
 	if (wanted->error > 0 && wanted->error < 1)
 		ereport(NOTICE,
 				(errmsg("an error of %g is less than one row and asks for exact estimates",
 						wanted->error),
-				 errhint("The error is a number of rows; for that share of the rows give %g.",
-						 wanted->error * wanted->rows)));
+				 errhint("The error is a number of rows, or a weight; for that share of all give "
+						 "%g.",
+						 wanted->error * wanted->load.total)));
 }
 
 static void
@@ -65,7 +97,7 @@ forecast(qs_forecast *forecast, const qs_params *params, const Wanted *wanted)
 	qs_memory memory;
 
 	CHECK_FOR_INTERRUPTS();
-	SketchCheck(qs_forecast_make(forecast, params, wanted->rows, wanted->keys, wanted->confidence,
+	SketchCheck(qs_forecast_make(forecast, params, &wanted->load, wanted->confidence,
 								 ContextMemory(CurrentMemoryContext, &memory)));
 }
 
@@ -114,17 +146,26 @@ raise_no_size(const qs_params *params, const qs_forecast *best, const Wanted *wa
 							"several sketches.")));
 }
 
-/* Of the structures that tell a key from one bucket, that which stores less. */
+/*
+ * Of the structures that tell a key from one bucket, that which stores less.  Under
+ * weights of its own each key's counters matter one by one, so thread may be best.
+ */
 static bool
 find_structure(qs_params *params, qs_forecast *found, const Wanted *wanted)
 {
-	qs_params other;
-	qs_forecast its;
-	bool fits = find_size(params, found, QS_MULTILEVEL, wanted);
+	static const int structures[] = { QS_MULTILEVEL, QS_WARP, QS_THREAD };
+	int count = wanted->load.weight ? lengthof(structures) : lengthof(structures) - 1;
+	bool fits = find_size(params, found, structures[0], wanted);
+	int i;
 
-	if (find_size(&other, &its, QS_WARP, wanted) &&
-		(!fits || its.stored_bytes < found->stored_bytes))
+	for (i = 1; i < count; i++)
 	{
+		qs_params other;
+		qs_forecast its;
+
+		if (!find_size(&other, &its, structures[i], wanted) ||
+			(fits && its.stored_bytes >= found->stored_bytes))
+			continue;
 		*params = other;
 		*found = its;
 		fits = true;
@@ -138,7 +179,7 @@ is_auto(const text *name)
 	return VARSIZE_ANY_EXHDR(name) == 4 && memcmp(VARDATA_ANY(name), "auto", 4) == 0;
 }
 
-/* qsketch_new_for(rows, error, confidence, structure, distinct_keys): an empty sketch. */
+/* qsketch_new_for(rows, error, confidence, structure, distinct_keys, weights): an empty sketch. */
 PG_FUNCTION_INFO_V1(qsketch_new_for);
 Datum
 qsketch_new_for(PG_FUNCTION_ARGS)

@@ -452,13 +452,18 @@ is_taken(const RelOptInfo *output)
 	return cheapest && is_column_scan(cheapest);
 }
 
+/*
+ * Partitionwise aggregation asks for the groups of each partition before those of
+ * the whole table.  What can be done, and what is said of it, is found for the whole.
+ */
 static void
 add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
 		  void *extra)
 {
 	if (previous_hook)
 		previous_hook(root, stage, input, output, extra);
-	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs || !ColumnScanCheckShared(root))
+	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs || IS_OTHER_REL(input) ||
+		!ColumnScanCheckShared(root))
 		return;
 	scan_refusal = NULL;
 	offer_paths(root, input, output);

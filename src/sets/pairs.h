@@ -113,6 +113,13 @@ typedef struct qi_preparation
 } qi_preparation;
 
 /*
+ * Bytes in which every method finds room: a few times those of the collections.
+ * Only the bitmaps of all sets at once may take more; without room for them,
+ * method bitmap makes them one at a time.
+ */
+extern uint64_t qi_memory_enough(const qi_request *request);
+
+/*
  * Measure and plan.  QS_MISMATCH: the collections have keys of different kinds.
  * QS_NO_ROOM: no method fits in memory_limit, or the one asked for does not.
  * Call qi_prepared_free() whatever the result.  The collections must stay until

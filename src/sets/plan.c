@@ -47,6 +47,14 @@
 /* Columns of bits that take more than this leave the second-level cache. */
 #define MOST_BITS (UINT64_C(4) << 20)
 
+/*
+ * What the arrays of any block but that of all bitmaps take, in those of the
+ * collections: 4 bytes an element and 16 a set there; here at most 16 an element (ranks, entries
+ * and lists of prefixes) and 32 a set.
+ */
+#define ENOUGH_SHARE 4
+#define ENOUGH_HEAD  4096
+
 /* All bitmaps at once may take this, unless a limit is given or they are asked for. */
 #define MOST_RESIDENT (UINT64_C(1) << 30)
 
@@ -167,6 +175,20 @@ heavy_entries(const qi_preparation *p)
 	return (double) entries;
 }
 
+/* Is there room for the bitmaps of all sets at once? */
+static bool
+resident_fits(const qi_preparation *p)
+{
+	uint64_t limit = p->request.memory_limit ? p->request.memory_limit : MOST_RESIDENT;
+	qi_plan plan = p->plan;
+	qi_block b;
+
+	plan.method = QI_BITMAP;
+	plan.resident = true;
+	qi_block_layout(p, &plan, &b);
+	return b.bytes <= limit;
+}
+
 static void
 cost_pairwise(qi_preparation *p, const sums *s)
 {
@@ -189,13 +211,8 @@ cost_pairwise(qi_preparation *p, const sums *s)
 	cost[QI_MERGE_SEARCH] = cost[QI_SEARCH] + cuts;
 	cost[QI_HASH] = others + (s->others + begun) * NS_HASH;
 	cost[QI_MERGE_HASH] = merges + both * NS_HASH + cuts;
-	p->plan.resident = variant == QI_VARIANT_ON || (variant == QI_VARIANT_AUTO && naive < dynamic);
-	if (p->plan.resident && variant == QI_VARIANT_AUTO)
-	{
-		uint64_t limit = p->request.memory_limit ? p->request.memory_limit : MOST_RESIDENT;
-
-		p->plan.resident = words * 8 * (p->plan.rows + p->plan.columns) < limit;
-	}
+	p->plan.resident = variant == QI_VARIANT_ON ||
+					   (variant == QI_VARIANT_AUTO && naive < dynamic && resident_fits(p));
 	cost[QI_BITMAP] = p->plan.resident ? naive : dynamic;
 }
 
@@ -356,6 +373,16 @@ same_keys(const qi_collection *a, const qi_collection *b)
 	if (a->sets == 0 || b->sets == 0)
 		return true;
 	return a->wide == b->wide && qs_keys_same(&a->keys, &b->keys);
+}
+
+uint64_t
+qi_memory_enough(const qi_request *r)
+{
+	uint64_t bytes = qi_collection_memory(r->rows);
+
+	if (r->columns)
+		bytes += qi_collection_memory(r->columns);
+	return ENOUGH_SHARE * bytes + ENOUGH_HEAD;
 }
 
 qs_status

@@ -25,12 +25,37 @@ share_of_counter(const qs_params *p)
 	return p->structure == QS_THREAD ? 1 : (double) p->depth / qs_bucket_width(p->structure);
 }
 
-/* Add "count" keys drawn at random but always the same, with this weight on average. */
+/* Weights of keys, one after the other. */
+typedef struct giver
+{
+	const qs_load *load;
+	uint64_t state; /* of the draws */
+	double weight;  /* of each key on average */
+	double keys;    /* so far */
+	double given;   /* to them, together */
+} giver;
+
+/* The next key's: drawn from those of the load, or such that the sum is right. */
+static int64_t
+give(giver *g)
+{
+	const qs_load *load = g->load;
+	double own;
+
+	g->keys++;
+	if (load->weight)
+		own = (double) load->weight[qs_mul_high(qs_mix64(g->state += QS_ROW_STEP), load->weights)];
+	else
+		own = floor(g->weight * g->keys) - g->given;
+	g->given += own;
+	return (int64_t) own;
+}
+
+/* Add "count" keys drawn at random but always the same. */
 static qs_status
-fill(qs_sketch *sk, uint64_t count, double weight)
+fill(qs_sketch *sk, uint64_t count, giver *g)
 {
 	uint64_t state = qs_mix64(sk->params.n);
-	double given = 0;
 	uint64_t done = 0;
 
 	while (done < count)
@@ -46,21 +71,34 @@ fill(qs_sketch *sk, uint64_t count, double weight)
 		for (i = 0; i < batch; i++)
 		{
 			hv[i] = qs_mix64(state += QS_ROW_STEP);
-			own[i] = (int64_t) (floor(weight * (double) (done + i + 1)) - given);
-			given += (double) own[i];
+			own[i] = give(g);
 		}
 		sk->ops->add(sk, hv, own, batch);
 		done += batch;
 	}
-	sk->total = (int64_t) given;
+	sk->total = (int64_t) g->given;
 	return QS_OK;
 }
 
+/* The largest weight of a key. */
+static double
+largest_weight(const qs_load *load)
+{
+	int64_t largest = 0;
+	uint64_t i;
+
+	for (i = 0; i < load->weights; i++)
+		if (load->weight[i] > largest)
+			largest = load->weight[i];
+	return load->weight ? (double) largest : load->total / load->keys;
+}
+
 static qs_status
-build_model(qs_sketch *model, const qs_params *params, double in_bucket, double weight,
+build_model(qs_sketch *model, const qs_params *params, double in_bucket, const qs_load *load,
 			const qs_memory *memory)
 {
 	double buckets = fmin(fmax(MODEL_KEYS / in_bucket, MODEL_BUCKETS_MIN), MODEL_BUCKETS_MAX);
+	giver g = { .load = load, .weight = load->total / load->keys };
 	qs_params p = *params;
 	uint64_t keys;
 	qs_status status;
@@ -69,8 +107,8 @@ build_model(qs_sketch *model, const qs_params *params, double in_bucket, double 
 		p.n = (uint64_t) buckets;
 	keys = (uint64_t) ceil(in_bucket * (double) p.n);
 	qs_init(model, &p, memory);
-	status = qs_start_dense(model, (double) keys * weight >= (double) QS_WIDE_TOTAL);
-	return status == QS_OK ? fill(model, keys, weight) : status;
+	status = qs_start_dense(model, (double) keys * largest_weight(load) >= (double) QS_WIDE_TOTAL);
+	return status == QS_OK ? fill(model, keys, &g) : status;
 }
 
 /* What the model says, with "times" as many keys in a bucket as it has. */
@@ -91,7 +129,6 @@ measure_model(qs_forecast *forecast, const qs_sketch *model, double times, doubl
 	mean /= cells; /* the largest of these is told */
 	if (times > 1)
 		forecast->error = mean * times + (forecast->error - mean) * sqrt(times);
-	forecast->stored_bytes = (double) (qs_flat_size(model) - QS_HEADER_BYTES);
 	return QS_OK;
 }
 
@@ -103,30 +140,35 @@ forecast_explicit(qs_forecast *forecast, double keys)
 	forecast->stored_bytes = QS_HEADER_BYTES + 16 * keys;
 }
 
+/* Bytes of the whole sketch's counters, as wide as its total asks for. */
+static double
+stored_bytes(qs_sketch *model, const qs_params *params, double total)
+{
+	if (total >= (double) QS_WIDE_TOTAL)
+		model->total = QS_WIDE_TOTAL;
+	return (double) (qs_flat_size(model) - QS_HEADER_BYTES) * (double) params->n /
+		   (double) model->params.n;
+}
+
 qs_status
-qs_forecast_make(qs_forecast *forecast, const qs_params *params, double rows, double keys,
+qs_forecast_make(qs_forecast *forecast, const qs_params *params, const qs_load *load,
 				 double confidence, const qs_memory *memory)
 {
-	double in_bucket = keys / (double) params->n;
+	double in_bucket = load->keys / (double) params->n;
 	double drawn = fmin(in_bucket, MODEL_COUNT / share_of_counter(params));
 	qs_sketch model;
 	qs_status status;
 
-	if (keys <= qs_explicit_limit(params))
+	if (load->keys <= qs_explicit_limit(params))
 	{
-		forecast_explicit(forecast, keys);
+		forecast_explicit(forecast, load->keys);
 		return QS_OK;
 	}
-	status = build_model(&model, params, drawn, rows / keys, memory);
+	status = build_model(&model, params, drawn, load, memory);
 	if (status == QS_OK)
 		status = measure_model(forecast, &model, in_bucket / drawn, confidence, memory);
 	if (status == QS_OK)
-	{
-		forecast->stored_bytes *= (double) params->n / (double) model.params.n;
-		if (rows >= (double) QS_WIDE_TOTAL && !model.wide && params->structure != QS_MULTILEVEL)
-			forecast->stored_bytes *= 2;
-		forecast->stored_bytes += QS_HEADER_BYTES;
-	}
+		forecast->stored_bytes = QS_HEADER_BYTES + stored_bytes(&model, params, load->total);
 	qs_free(&model);
 	return status;
 }

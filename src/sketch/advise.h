@@ -12,7 +12,9 @@
  * number, its distance from that as the root.
  *
  * Keys of unequal counts make smaller errors in most sketches: a heavy key hurts
- * the few that meet it, and leaves less weight for the others.
+ * the few that meet it, and leaves less weight for the others.  Where they differ by
+ * orders of magnitude, as sums of bytes do, that says too little: then the model's
+ * keys get weights drawn from those of some keys of the data.
  *
  * Not for the parts of sf.  src/sketch/advise.h
  */
@@ -27,12 +29,23 @@ typedef struct qs_forecast
 	double stored_bytes; /* of the serialized sketch */
 } qs_forecast;
 
+/* Largest weight of a key that a model takes. */
+#define QS_FORECAST_WEIGHT (INT64_C(1) << 43)
+
+/* What a sketch will hold. */
+typedef struct qs_load
+{
+	double total;          /* sum of all weights: rows, if each has weight 1 */
+	double keys;           /* distinct ones, 1 .. */
+	const int64_t *weight; /* of some keys, 0 .. QS_FORECAST_WEIGHT; NULL: all have total / keys */
+	uint64_t weights;      /* how many; their mean is total / keys */
+} qs_load;
+
 /*
- * What a sketch with these parameters is expected to have after "rows" of weight
- * 1 of so many distinct keys (1 .. rows), with a confidence of 0 to less than 1.
- * QS_NO_MEMORY is the only error.
+ * What a sketch with these parameters is expected to have after such a load, with
+ * a confidence of 0 to less than 1.  QS_NO_MEMORY is the only error.
  */
-extern qs_status qs_forecast_make(qs_forecast *forecast, const qs_params *params, double rows,
-								  double keys, double confidence, const qs_memory *memory);
+extern qs_status qs_forecast_make(qs_forecast *forecast, const qs_params *params,
+								  const qs_load *load, double confidence, const qs_memory *memory);
 
 #endif

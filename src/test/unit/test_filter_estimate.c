@@ -155,7 +155,8 @@ bounds_enclose_the_estimate(void **state)
 				REQUIRE(b.lower <= narrow.lower && b.upper >= narrow.upper);
 				REQUIRE(less.lower <= b.lower && less.estimate <= b.estimate &&
 						less.upper <= b.upper);
-				REQUIRE(isinf(b.upper) == (y == 200) && isfinite(b.estimate));
+				REQUIRE(isinf(b.upper) == (y == 200) && isinf(b.estimate) == (y == 200));
+				REQUIRE(qf_saturated(&s, y) == (y == 200) && isfinite(b.lower));
 				narrow = b;
 			}
 		}

@@ -108,6 +108,41 @@ limits_and_mismatches(void **state)
 	test_no_leak();
 }
 
+/* In what qi_memory_enough() says there is room for every method and every question. */
+static void
+there_is_always_room(void **state)
+{
+	static const double least[] = { 0, 0.5, 0.9 };
+	qi_collection c[3];
+	int one, two, method, filter;
+
+	(void) state;
+	test_collection(&c[0], 12, false);
+	test_collection(&c[1], 13, false);
+	large_collection(70000, 20000, &c[2]);
+	for (one = 0; one < 3; one++)
+		for (two = 0; two < 4; two++)
+			for (method = QI_AUTO; method < QI_METHODS; method++)
+				for (filter = 0; filter < 6; filter++)
+				{
+					qi_request r = { .rows = &c[one], .columns = two < 3 ? &c[two] : NULL };
+					qi_preparation p;
+
+					r.method = method;
+					r.memory = &test_heap;
+					REQUIRE_OK(
+						qi_filter_init(&r.filter, 1 + filter, least[filter / 2], filter % 2));
+					r.memory_limit = qi_memory_enough(&r);
+					WHERE("collections %d and %d, method %d, filter %d", one, two, method, filter);
+					REQUIRE_OK(qi_prepare(&p, &r));
+					REQUIRE(p.plan.bytes <= r.memory_limit);
+					qi_prepared_free(&p);
+				}
+	for (one = 0; one < 3; one++)
+		qi_collection_free(&c[one]);
+	test_no_leak();
+}
+
 static void
 no_memory(void **state)
 {
@@ -150,6 +185,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stops_when_told),
 		cmocka_unit_test(limits_and_mismatches),
+		cmocka_unit_test(there_is_always_room),
 		cmocka_unit_test(no_memory),
 	};
 

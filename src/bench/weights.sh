@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+#
+# Sketches of weights: "make weights".  Builds its own data on a throw-away server,
+# measures errors by structure, depth and unit, checks what is predicted of them, and
+# writes the tables into docs/choosing.md, between the lines that mark them.
+#
+#	TURNS (5)      runs of each build; the shortest counts
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+
+bench_server 1GB
+tables=$(mktemp "$SERVER_ROOT/tables.XXXXXX")
+{
+	echo
+	echo "By \`make weights\`; times are the shortest of ${TURNS:-5} runs, in one process."
+	hardware
+	echo
+	psql -XAtq -v ON_ERROR_STOP=1 -v turns="${TURNS:-5}" -f weights.sql
+	echo
+} | tee "$tables"
+put_into docs/choosing.md weights "$tables"

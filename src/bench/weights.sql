@@ -1,0 +1,88 @@
+-- Sketches of weights that differ by orders of magnitude, and of rows by depth, run
+-- by weights.sh with the number of runs of each build in :turns.
+--
+-- Prints the tables of docs/choosing.md, and fails if what is predicted of a
+-- sketch of weights is not what it has.
+
+SET client_min_messages = warning;
+CREATE EXTENSION qsketch;
+\i timing.sql
+
+-- Two million requests of 200,000 addresses, few of them of many requests; of 40 bytes to 400 kB each, evenly
+-- in each order of magnitude, and of an address mostly of the same.
+SELECT setseed(0.42) \g /dev/null
+CREATE UNLOGGED TABLE log AS
+    SELECT ip, (40 * exp((0.75 * (hashint8(ip) + 2147483648) / 4294967296 + 0.25 * random()) * ln(1e4)))::bigint AS bytes
+    FROM (SELECT floor(exp(random() * ln(200000)))::bigint AS ip FROM generate_series(1, 1800000)
+        UNION ALL SELECT generate_series(1, 200000)) AS r;
+CREATE UNLOGGED TABLE log_exact AS SELECT ip AS k, sum(bytes)::bigint AS n FROM log GROUP BY ip;
+-- The same keys counted: Zipf with exponent 1 over a million values.
+CREATE UNLOGGED TABLE zipf AS SELECT floor(exp(random() * ln(1e6)))::bigint AS k FROM generate_series(1, 2000000);
+CREATE UNLOGGED TABLE zipf_exact AS SELECT k, count(*) AS n FROM zipf GROUP BY k;
+VACUUM ANALYZE log, log_exact, zipf, zipf_exact;
+
+-- Errors of the estimates of all keys, in "unit" of the weights.
+CREATE FUNCTION errors(sk qsketch, exact regclass, unit bigint, OUT mean float8, OUT most_99 bigint, OUT worst bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format($q$SELECT avg(e), percentile_disc(0.99) WITHIN GROUP (ORDER BY e), max(e)
+        FROM (SELECT qsketch_estimate($1, k) * $2 - n AS e FROM %s) AS s$q$, exact)
+    INTO mean, most_99, worst USING sk, unit;
+END $$;
+
+CREATE TABLE built AS
+SELECT part, id, name, seed, octet_length(sk::bytea) AS stored, e.*
+FROM (VALUES (1, 1, 'multilevel, 1 MB, depth 3 (default)', 'multilevel', '1MB', 3, 1), (1, 2, 'multilevel, 1 MB, depth 4', 'multilevel', '1MB', 4, 1),
+        (1, 3, 'multilevel, 1 MB, depth 5', 'multilevel', '1MB', 5, 1), (1, 4, 'multilevel, 1 MB, in kilobytes', 'multilevel', '1MB', 3, 1024),
+        (1, 5, 'thread, 1 MB', 'thread', '1MB', 3, 1), (1, 6, 'thread, 4 MB', 'thread', '4MB', 3, 1),
+        (1, 7, 'thread, 1 MB, in kilobytes', 'thread', '1MB', 3, 1024), (1, 8, 'warp, 4 MB', 'warp', '4MB', 3, 1))
+        AS s(part, id, name, structure, size, depth, unit), generate_series(1, 3) AS seed,
+    LATERAL (SELECT qsketch_agg(ip, (bytes + unit - 1) / unit, qsketch_new(structure, size, depth, seed => seed)) AS sk FROM log OFFSET 0) AS b,
+    errors(sk, 'log_exact', unit) AS e
+UNION ALL
+SELECT 2, depth, 'multilevel, 1 MB, depth ' || depth, seed, octet_length(sk::bytea), e.*
+FROM generate_series(2, 5) AS depth, generate_series(1, 3) AS seed,
+    LATERAL (SELECT qsketch_agg(k, qsketch_new(depth => depth, seed => seed)) AS sk FROM zipf OFFSET 0) AS b, errors(sk, 'zipf_exact', 1) AS e;
+
+-- Every build in turn, so that what else the machine does meets all of them.
+CREATE TABLE timings AS
+SELECT depth, min(run_ms(format('SELECT qsketch_total(qsketch_agg(ip, bytes, qsketch_new(depth => %s))) FROM log', depth))) AS ms
+FROM generate_series(1, :turns) AS turn, generate_series(3, 5) AS depth GROUP BY depth;
+
+SELECT format(E'%s addresses with %s requests and %s in all; of one address between %s and %s. Errors of the estimates of all\naddresses, in bytes; the mean of three seeds, and the worst of all three:\n',
+    (SELECT to_char(count(*), 'FM999,999') FROM log_exact), (SELECT to_char(count(*), 'FM9,999,999') FROM log), (SELECT pg_size_pretty(sum(n)) FROM log_exact),
+    (SELECT pg_size_pretty(min(n)) FROM log_exact), (SELECT pg_size_pretty(max(n)) FROM log_exact));
+CREATE FUNCTION lines(which int) RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT format('| %s | %s | %s | %s | %s |', name, to_char(avg(mean), CASE which WHEN 1 THEN 'FM999,999,999' ELSE 'FM0.00' END),
+        to_char(avg(most_99), 'FM999,999,999'), to_char(max(worst), 'FM999,999,999,999'), to_char(avg(stored), 'FM999,999,999'))
+    FROM built WHERE part = which GROUP BY id, name ORDER BY id
+$$;
+\qecho '| sketch | mean error | 99 % | worst | stored bytes |'
+\qecho '|---|---:|---:|---:|---:|'
+SELECT lines(1);
+\qecho
+SELECT format('Building the first three took %s ms.', string_agg(round(ms)::text, ', ' ORDER BY depth)) FROM timings;
+\qecho
+\qecho 'Two million rows that count as one each (Zipf with exponent 1 over a million values):'
+\qecho
+\qecho '| sketch | mean error | 99 % | worst | stored bytes |'
+\qecho '|---|---:|---:|---:|---:|'
+SELECT lines(2);
+
+-- What is predicted of the weights of a thousand addresses, and what the sketch of all then has
+CREATE TABLE predicted AS
+SELECT wanted AS structure, error, i.size, qsketch_error(sk, 0.99) AS had, qsketch_error(qsketch_fold(sk, i.size / 2 || ' bytes'), 0.99) AS half, octet_length(sk::bytea) AS stored
+FROM unnest('{multilevel,thread,warp}'::text[]) AS wanted, unnest('{10000,100000,1000000}'::int[]) AS error,
+    qsketch_new_for(200000, error, 0.99, wanted, weights => ARRAY(SELECT n FROM log_exact WHERE k % 200 = 7)) AS template, qsketch_info(template) AS i,
+    LATERAL (SELECT qsketch_agg(k, n, template) AS sk FROM log_exact OFFSET 0) AS b;
+\qecho
+\qecho 'What `qsketch_new_for(200000, error, 0.99, structure, weights => ...)` takes, told the sums of a thousand of the'
+\qecho 'addresses; the error that the sketch of all then has, and that of half the size:'
+\qecho
+\qecho '| structure | 99 % asked | size taken | 99 % had | in half the size | stored bytes |'
+\qecho '|---|---:|---:|---:|---:|---:|'
+SELECT format('| %s | %s | %s | %s | %s | %s |', structure, to_char(error, 'FM999,999,999'), pg_size_pretty(size), to_char(had, 'FM999,999,999,999'),
+    to_char(half, 'FM999,999,999,999'), to_char(stored, 'FM999,999,999')) FROM predicted ORDER BY structure, error;
+DO $$ BEGIN
+    ASSERT (SELECT bool_and(had <= 2 * error AND half > error / 2.0) FROM predicted), 'a prediction is off by more than a factor of two';
+END $$;
