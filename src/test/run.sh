@@ -19,6 +19,11 @@ set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 cd "$SOURCE"
 
+# Seconds that PostgreSQL's own test modules and programs wait before they give up: long
+# enough for a machine that is slow, or busy with other things.
+export PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-900} PGCTLTIMEOUT=${PGCTLTIMEOUT:-600}
+export PGISOLATIONTIMEOUT=${PGISOLATIONTIMEOUT:-3600}
+
 passed=0
 failed=0
 failures=()
@@ -140,7 +145,7 @@ gpu() {
 	[ $# != 0 ] || return 0
 	title "server with a GPU worker"
 	server_restart "shared_preload_libraries = 'qsketch'" \
-		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.backend = gpu" || { count 0 1 "server with a GPU worker"; return; }
+		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.gpu_timeout = 600s" "qsketch.backend = gpu" || { count 0 1 "server with a GPU worker"; return; }
 	pg_regress_tests regress_gpu regress/pg_regress "$@"
 	psql -XAtc "SELECT 'GPU worker: ' || keys || ' keys in ' || batches || ' batches'
 		FROM qsketch_stat_gpu" qsketch_regress_gpu
@@ -179,7 +184,7 @@ tap() {
 # with_server COMMAND...: no server is one failure, since nothing else can run.
 with_server() {
 	title "server"
-	if server_stage && server_start; then "$@"; else count 0 1 "server"; fi
+	if server_stage && server_start "autovacuum = off"; then "$@"; else count 0 1 "server"; fi
 }
 
 server_tests() {
