@@ -122,7 +122,8 @@ is($node->safe_psql('postgres', $count), $right, 'no limit');
 my $long = "SELECT count(*) FROM unlike, generate_series(1, 1000) AS again, LATERAL set_pairs(c, 150 + 0 * again, method => 'merge')";
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_until(qr/started/, "\\echo started\nSELECT /* long */ count(*) FROM ($long) AS x;\n");
-ok($node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM qsketch_progress WHERE backend = 'gpu' AND phase = 'searching'}), 'a long search');
+ok($node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity
+	WHERE query LIKE '%/* long%' AND wait_event_type = 'Extension' AND pid <> pg_backend_pid()}), 'a long search');
 is($node->safe_psql('postgres', $pairs), on_cpu($pairs), 'others are served meanwhile');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%/* long%' AND state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()}),
 	1, 'while it goes on');
