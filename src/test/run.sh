@@ -9,6 +9,11 @@
 #	                                   its GPU, or with QSKETCH_GPU=auto has one
 #	src/test/run.sh tap [FILE...]      tests with own servers     sql_tests/t/*.pl
 #
+# One test: "make regress REGRESS=merge", "make isolation ISOLATION=iso_rollup",
+# "make regress-gpu REGRESS=merge", "make tap PROVE_TESTS=001_cancel.pl" and
+# "make unit UNIT=build/unit/test_merge" build what is needed first.  What a TAP
+# test noted is in build/tap.
+#
 # Every step runs, also after one that failed.  The last line is always
 # "N passed, N failed", of unit tests, SQL, isolation and TAP tests, and checks;
 # right before it the failed ones are named, so that the end of a log is enough.
@@ -65,7 +70,7 @@ count_of() {
 unit_tests() {
 	local status=0 log=$build/unit.log seen lost
 	title "unit tests"
-	make -s unit 2>&1 | tee "$log" || status=1
+	make -s -j "$(nproc)" unit 2>&1 | tee "$log" || status=1
 	seen=$(awk '/\[  PASSED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
 	lost=$(awk '/\[  FAILED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
 	count_of $((seen + lost)) "$seen" $status unit $(failed_unit_tests "$log")
