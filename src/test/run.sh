@@ -221,6 +221,11 @@ half_servers() (
 	done
 )
 
+# one_number_each: prints the numbers that several TAP tests have, which is a failure.
+one_number_each() {
+	! ls sql_tests/t | grep -o '^[0-9]*_' | uniq -d | grep .
+}
+
 format_check() {
 	if command -v "${CLANG_FORMAT:-clang-format-14}" >/dev/null; then
 		check "format" make -s format-check
@@ -235,6 +240,7 @@ everything() {
 	check "build" make -s -j "$(nproc)" all test-modules
 	unit_tests
 	check "layers" make -s check-layers
+	check "numbers of TAP tests" one_number_each
 	format_check
 	check "release" src/test/check-release.pl
 	if command -v dpkg-query >/dev/null; then check "half a PostgreSQL" half_servers; fi
