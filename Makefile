@@ -6,6 +6,7 @@
 #   make demo            build, start a throw-away server, show the extension on real data
 #   make test            everything that can be tested without a GPU; ends with the counts
 #   make unit            tests of the sketches alone, without PostgreSQL, under sanitizers
+#                        (UNIT=build/unit/test_merge: one of them)
 #   make fuzz            fuzzers of untrusted bytes, FUZZ_SECONDS (30) each
 #   make regress         SQL tests on a throw-away server     (REGRESS="name ..." picks some)
 #   make isolation       concurrency tests, the same way      (ISOLATION="name ...")

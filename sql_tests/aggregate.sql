@@ -199,7 +199,7 @@ CREATE TEMP TABLE row_of AS
 SELECT g, g + 13 * i AS k FROM generate_series(1, 100000) AS g, generate_series(1, 10) AS i;
 ANALYZE row_of;
 SET max_parallel_workers_per_gather = 0;
-SET statement_timeout = '60s';
+SET statement_timeout = '600s';
 SET work_mem = '1GB';
 SET qsketch.enable_columnscan = off;
 CREATE TEMP TABLE hashed AS SELECT g, qsketch_agg(k) AS s FROM row_of GROUP BY g;

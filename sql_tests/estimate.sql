@@ -165,7 +165,7 @@ BEGIN
 	RETURN same AND (SELECT count(DISTINCT e) > 10 FROM unnest(errors) AS e);
 END $$;
 SELECT pg_temp.measured_anew();
-SET statement_timeout = '60s';
+SET statement_timeout = '600s';
 SELECT count(*) AS probes, count(DISTINCT error) AS errors
 FROM (SELECT qsketch_error(sk, keys => 9) AS error
 	FROM (SELECT qsketch_agg(k, n, qsketch_new('multilevel', '64MB')) AS sk FROM truth) AS s,

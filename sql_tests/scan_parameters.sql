@@ -69,11 +69,9 @@ SELECT qsketch_total(qsketch_agg(k)), count(*) FROM visits WHERE day = 7;
 COMMIT;
 -- cancelled in a condition
 CREATE FUNCTION pg_temp.slow(integer) RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN PERFORM pg_sleep(0.01); RETURN true; END $$;
-SET statement_timeout = '200ms';
 \set VERBOSITY terse
-SELECT qsketch_agg(k) FROM visits WHERE pg_temp.slow(day);
+SET LOCAL statement_timeout = '200ms'\; SELECT qsketch_agg(k) FROM visits WHERE pg_temp.slow(day);
 \set VERBOSITY default
-RESET statement_timeout;
 
 -- row security: the policy first, then what its user writes, but for what tells nothing of other rows
 CREATE ROLE scan_user;

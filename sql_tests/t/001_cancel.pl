@@ -15,7 +15,7 @@ my $times = 20;
 
 my $node = PostgreSQL::Test::Cluster->new('cancel');
 $node->init;
-$node->append_conf('postgresql.conf', "jit = off\nmax_parallel_workers_per_gather = 0\nmax_worker_processes = 8");
+$node->append_conf('postgresql.conf', "jit = off\nautovacuum = off\nmax_parallel_workers_per_gather = 0\nmax_worker_processes = 8");
 $node->start;
 $node->safe_psql('postgres', cpu_function());
 $node->safe_psql('postgres', q{
@@ -77,37 +77,19 @@ my @work = (
 foreach my $work (@work)
 {
 	my ($name, $statement, $settings) = @$work;
-	my $processes = $name =~ /two workers/ ? 3 : 1;
-	my $script = ($settings // '') . ";\n\\set VERBOSITY sqlstate\nSELECT 'cpu', user_ms();\n\\timing on\n";
-
-	foreach my $round (1 .. $times)
-	{
-		$script .= "SET statement_timeout = '${timeout_ms}ms';\n$statement;\nRESET statement_timeout;\n";
-		# the catalog's cache doubles its blocks whenever another row of it is wanted
-		$script .= "SELECT 'memory', sum(total_bytes) FROM pg_backend_memory_contexts
-			WHERE name <> 'CacheMemoryContext';\n"
-		  if $round == 5 || $round == $times;
-	}
-	$script .= "SELECT 'cpu', user_ms();\n";
-	$script .= "SELECT 'alive', qsketch_total(qsketch_agg(i)) FROM generate_series(1, 1000) AS i;\n";
-	$script .= "SELECT 'workers', count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';\n";
-	$script .= "SELECT 'files', count(*) FROM pg_ls_tmpdir();\n";
-
-	my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0, timeout => 120);
-
-	# psql tells the time of each command, also of one that fails
-	my @ms = map { $_ > $timeout_ms / 2 ? $_ : () } $out =~ /^Time: ([\d.]+) ms/mg;
-	my @sorted = sort { $a <=> $b } @ms;
-	my @cpu = $out =~ /^cpu\|([\d.]+)$/mg;
-	my $each = ($cpu[1] - $cpu[0]) / $times;
+	# the catalog's cache doubles its blocks whenever another row of it is wanted
+	my $memory = "SELECT 'memory', sum(total_bytes) FROM pg_backend_memory_contexts
+		WHERE name <> 'CacheMemoryContext';\n";
+	my $run = cancel_often($node, name => $name, statement => $statement, settings => $settings,
+		timeout_ms => $timeout_ms, times => $times, processes => $name =~ /two workers/ ? 3 : 1,
+		after => sub { $_[0] == 5 || $_[0] == $times ? $memory : '' },
+		finally => "SELECT 'alive', qsketch_total(qsketch_agg(i)) FROM generate_series(1, 1000) AS i;
+			SELECT 'workers', count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';
+			SELECT 'files', count(*) FROM pg_ls_tmpdir();");
+	my $out = $run->{out};
 	my @memory = $out =~ /^memory\|(\d+)/mg;
-	my $cancelled = () = $err =~ /ERROR:\s+57014/g;
 
-	note sprintf '%s: %d cancelled, median %.0f ms, most %.0f ms, %.0f ms of user time, memory grew by %d kB', $name,
-	  $cancelled, $sorted[ $#sorted / 2 ], $sorted[-1], $each, ($memory[1] - $memory[0]) / 1024;
-	is($cancelled, $times, "$name: every statement was cancelled");
-	cmp_ok($each, '<', 200 * $processes, "$name: within 200 ms of user time");
-	cmp_ok($sorted[-1], '<', 10_000, "$name: nobody sleeps");
+	note sprintf '%s: memory grew by %d kB', $name, ($memory[1] - $memory[0]) / 1024;
 	cmp_ok($memory[1] - $memory[0], '<', 100 * 1024, "$name: no memory leaked");
 	like($out, qr/^alive\|1000$/m, "$name: the session works on");
 	like($out, qr/^workers\|0$/m, "$name: no workers are left");

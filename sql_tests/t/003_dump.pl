@@ -246,7 +246,7 @@ my $last_sets = $last_top + @bad_sets;
 append_binary("$dir/bad." . ($last_top + 1 + $_), $bad_sets[$_]) foreach 0 .. $#bad_sets;
 append_binary("$dir/sets.good", $sets);
 is( $node->safe_psql('postgres', qq{
-		SET statement_timeout = '60s';
+		SET statement_timeout = '600s';
 		CREATE TABLE sets_target (s qsets);
 		COPY sets_target FROM '$dir/sets.good' (FORMAT binary);
 		CREATE FUNCTION state_of_sets(file text) RETURNS text LANGUAGE plpgsql AS \$\$
@@ -274,7 +274,7 @@ foreach my $i (1 .. 400)
 }
 append_binary("$dir/mutant.$_", $mutants[$_]) foreach 0 .. $#mutants;
 my $states = $node->safe_psql('postgres', qq{
-		SET statement_timeout = '60s';
+		SET statement_timeout = '600s';
 		SELECT string_agg(DISTINCT state_of_sets('$dir/mutant.' || i), ' ') FROM generate_series(0, $#mutants) AS i});
 note "bytes behind a good checksum: $states, " . $node->safe_psql('postgres', 'SELECT count(*) FROM sets_target') . ' taken';
 like($states, qr/^22P03( accepted)?$/, 'behind its checksum, too');

@@ -11,7 +11,7 @@ use Test::More;
 my $node = PostgreSQL::Test::Cluster->new('limits');
 $node->init;
 $node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'qsketch'",
-	'qsketch.gpu_worker = emulate', 'qsketch.backend = cpu', 'jit = off', 'autovacuum = off',
+	'qsketch.gpu_worker = emulate', 'qsketch.gpu_timeout = 600s', 'qsketch.backend = cpu', 'jit = off', 'autovacuum = off',
 	'max_connections = 40', 'superuser_reserved_connections = 0', 'max_worker_processes = 16',
 	'max_parallel_workers = 8', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
 	'min_parallel_table_scan_size = 0', ''));
@@ -58,7 +58,7 @@ sub wait_for
 {
 	my ($session, $condition, $what) = @_;
 
-	for (1 .. 1800)
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		return if $session->query_safe("SELECT $condition") eq 't';
 		select undef, undef, undef, 0.1;

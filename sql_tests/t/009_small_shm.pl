@@ -51,7 +51,7 @@ sub start_node
 
 	$node = PostgreSQL::Test::Cluster->new("small_$type");
 	$node->init;
-	$node->append_conf('postgresql.conf', join("\n", 'jit = off', "dynamic_shared_memory_type = $type",
+	$node->append_conf('postgresql.conf', join("\n", 'jit = off', 'autovacuum = off', "dynamic_shared_memory_type = $type",
 		'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
 		'cpu_operator_cost = 1', ''));
 	if ($type eq 'mmap')

@@ -10,7 +10,6 @@ use Test::More;
 
 my $node = gpu_node('killed');
 fill($node, 200_000);
-my $victim = q{SELECT /* victim */ qsketch_agg(k) FROM t, pg_sleep(0.001)};
 my $find = q{FROM pg_stat_activity
 	WHERE query LIKE '%victim%' AND pid <> pg_backend_pid() AND backend_type = 'client backend'};
 
@@ -21,7 +20,7 @@ sub start_victim
 	$session->query_until(qr/started/, q{\echo started
 		SELECT /* victim */ qsketch_agg(k) FROM t
 		WHERE k >= 0 OR pg_sleep(1) IS NULL
-		HAVING pg_sleep(30) IS NOT NULL AND qsketch_total(qsketch_agg(k)) > 0;
+		HAVING pg_sleep(3600) IS NOT NULL AND qsketch_total(qsketch_agg(k)) > 0;
 		} . "\n");
 	$node->poll_query_until('postgres', q{SELECT sketches_now > cached_now FROM qsketch_stat_gpu})
 		or die 'no sketch of the victim appeared';

@@ -38,8 +38,7 @@ settled($node, 'no memory to grow: parallel workers');
 set_fault($node, 'none');
 
 # more sketches than memory: some here, some there
-$node->safe_psql('postgres', "ALTER SYSTEM SET qsketch.gpu_memory_limit = '4MB'");
-$node->reload;
+set_worker($node, 'qsketch.gpu_memory_limit', "'4MB'");
 $before = gpu_count($node, 'fallbacks');
 is($node->safe_psql('postgres', q{
 	SET work_mem = '1GB';
@@ -66,8 +65,7 @@ cmp_ok(gpu_count($node, 'cached_now'), '>=', 8, 'and use it');
 is_right($node, 'memory full of copies');
 
 # and within the size of the cache
-$node->safe_psql('postgres', "ALTER SYSTEM SET qsketch.gpu_cache_size = '1MB'");
-$node->reload;
+set_worker($node, 'qsketch.gpu_cache_size', "'1MB'");
 $node->safe_psql('postgres', 'SELECT qsketch_estimate(sk, ARRAY[5::bigint]) FROM many');
 ok($node->poll_query_until('postgres',
 	'SELECT cached_bytes <= 1024 * 1024 AND cached_now > 0 FROM qsketch_stat_gpu'),

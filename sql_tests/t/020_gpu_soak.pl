@@ -139,8 +139,7 @@ my @scripts = (
 	script('lookup', "SELECT soak_lookup();\n"),
 	script('filter', "SELECT soak_filter();\n"),
 	script('sets', "SELECT soak_sets();\n"),
-	script('cancel', "\\set ms random(1, 2000)\nSET statement_timeout = :ms;\n"
-		. "SELECT soak_try();\nRESET statement_timeout;\n"));
+	script('cancel', "\\set ms random(1, 2000)\nSET LOCAL statement_timeout = :ms\\; SELECT soak_try();\n"));
 
 cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM alike'), '>', 1000, 'pairs of sets to be found');
 

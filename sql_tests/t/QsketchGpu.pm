@@ -10,7 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(gpu_node fill is_right settled set_fault gpu_count wait_for_worker);
+our @EXPORT = qw(gpu_node fill is_right settled set_worker set_fault gpu_count wait_for_worker);
 
 # A node that has the worker, with further lines of configuration.
 sub gpu_node
@@ -24,7 +24,7 @@ sub gpu_node
 		"shared_preload_libraries = 'qsketch'", "qsketch.gpu_worker = $worker",
 		"qsketch.backend = gpu", "qsketch.gpu_buffer_size = 4MB", "restart_after_crash = on",
 		"parallel_setup_cost = 0", "parallel_tuple_cost = 0", "min_parallel_table_scan_size = 0",
-		"max_worker_processes = 16", @lines, ''));
+		"max_worker_processes = 16", "autovacuum = off", "qsketch.gpu_timeout = 600s", @lines, ''));
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION qsketch');
 	return $node;
@@ -67,13 +67,22 @@ sub settled
 		FROM qsketch_stat_gpu}), "$name: no sketch and no slot is left");
 }
 
+# Changes a setting of the worker, which knows it before its next request: when a new
+# session has the time of the reload from the postmaster, that has told the worker, too.
+sub set_worker
+{
+	my ($node, $setting, $value) = @_;
+	my $loaded = $node->safe_psql('postgres', 'SELECT pg_conf_load_time()');
+
+	$node->safe_psql('postgres', "ALTER SYSTEM SET $setting = $value");
+	$node->reload;
+	$node->poll_query_until('postgres', "SELECT pg_conf_load_time() > '$loaded'") or die "$setting was not set";
+}
+
 sub set_fault
 {
 	my ($node, $fault) = @_;
-	$node->safe_psql('postgres', "ALTER SYSTEM SET qsketch.gpu_fault = $fault");
-	$node->reload;
-	# the worker reads it before its next request; give it the time to
-	select(undef, undef, undef, 0.2);
+	set_worker($node, 'qsketch.gpu_fault', $fault);
 }
 
 sub gpu_count

@@ -9,6 +9,11 @@
 #	                                   its GPU, or with QSKETCH_GPU=auto has one
 #	src/test/run.sh tap [FILE...]      tests with own servers     sql_tests/t/*.pl
 #
+# One test: "make regress REGRESS=merge", "make isolation ISOLATION=iso_rollup",
+# "make regress-gpu REGRESS=merge", "make tap PROVE_TESTS=001_cancel.pl" and
+# "make unit UNIT=build/unit/test_merge" build what is needed first.  What a TAP
+# test noted is in build/tap.
+#
 # Every step runs, also after one that failed.  The last line is always
 # "N passed, N failed", of unit tests, SQL, isolation and TAP tests, and checks;
 # right before it the failed ones are named, so that the end of a log is enough.
@@ -18,6 +23,11 @@
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 cd "$SOURCE"
+
+# Seconds that PostgreSQL's own test modules and programs wait before they give up: long
+# enough for a machine that is slow, or busy with other things.
+export PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-900} PGCTLTIMEOUT=${PGCTLTIMEOUT:-600}
+export PGISOLATIONTIMEOUT=${PGISOLATIONTIMEOUT:-3600}
 
 passed=0
 failed=0
@@ -60,7 +70,7 @@ count_of() {
 unit_tests() {
 	local status=0 log=$build/unit.log seen lost
 	title "unit tests"
-	make -s unit 2>&1 | tee "$log" || status=1
+	make -s -j "$(nproc)" unit 2>&1 | tee "$log" || status=1
 	seen=$(awk '/\[  PASSED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
 	lost=$(awk '/\[  FAILED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
 	count_of $((seen + lost)) "$seen" $status unit $(failed_unit_tests "$log")
@@ -140,7 +150,7 @@ gpu() {
 	[ $# != 0 ] || return 0
 	title "server with a GPU worker"
 	server_restart "shared_preload_libraries = 'qsketch'" \
-		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.backend = gpu" || { count 0 1 "server with a GPU worker"; return; }
+		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.gpu_timeout = 600s" "qsketch.backend = gpu" || { count 0 1 "server with a GPU worker"; return; }
 	pg_regress_tests regress_gpu regress/pg_regress "$@"
 	psql -XAtc "SELECT 'GPU worker: ' || keys || ' keys in ' || batches || ' batches'
 		FROM qsketch_stat_gpu" qsketch_regress_gpu
@@ -179,7 +189,7 @@ tap() {
 # with_server COMMAND...: no server is one failure, since nothing else can run.
 with_server() {
 	title "server"
-	if server_stage && server_start; then "$@"; else count 0 1 "server"; fi
+	if server_stage && server_start "autovacuum = off"; then "$@"; else count 0 1 "server"; fi
 }
 
 server_tests() {
@@ -211,6 +221,11 @@ half_servers() (
 	done
 )
 
+# one_number_each: prints the numbers that several TAP tests have, which is a failure.
+one_number_each() {
+	! ls sql_tests/t | grep -o '^[0-9]*_' | uniq -d | grep .
+}
+
 format_check() {
 	if command -v "${CLANG_FORMAT:-clang-format-14}" >/dev/null; then
 		check "format" make -s format-check
@@ -225,6 +240,7 @@ everything() {
 	check "build" make -s -j "$(nproc)" all test-modules
 	unit_tests
 	check "layers" make -s check-layers
+	check "numbers of TAP tests" one_number_each
 	format_check
 	check "release" src/test/check-release.pl
 	if command -v dpkg-query >/dev/null; then check "half a PostgreSQL" half_servers; fi

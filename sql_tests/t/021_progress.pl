@@ -55,7 +55,7 @@ sub start
 
 	$run{handle} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=0', '-d', $node->connstr('postgres') . " user=$role", map { ('-c', $_) } @statements ],
-		'<', \undef, '>', \$run{out}, '2>', \$run{err}, IPC::Run::timeout(180));
+		'<', \undef, '>', \$run{out}, '2>', \$run{err}, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	return \%run;
 }
 
