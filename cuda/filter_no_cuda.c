@@ -100,9 +100,13 @@ qf_cuda_query(qf_cuda_filter *filter, const uint64_t *fingerprint, size_t count,
 }
 
 qs_status
-qf_cuda_contains(qf_cuda_filter *filter, const uint64_t *fingerprint, size_t count, int64_t *found)
+qf_cuda_contains(qf_cuda_filter *filter, const uint64_t *fingerprint, size_t count, bool *found)
 {
-	return qf_cuda_query(filter, fingerprint, count, found);
+	(void) filter;
+	(void) fingerprint;
+	(void) count;
+	(void) found;
+	return QS_DEVICE_ERROR;
 }
 
 qs_status
@@ -114,9 +118,9 @@ qf_cuda_query_device(qf_cuda_filter *filter, const uint64_t *fingerprint, size_t
 
 qs_status
 qf_cuda_contains_device(qf_cuda_filter *filter, const uint64_t *fingerprint, size_t count,
-						int64_t *found)
+						bool *found)
 {
-	return qf_cuda_query(filter, fingerprint, count, found);
+	return qf_cuda_contains(filter, fingerprint, count, found);
 }
 
 qs_status

@@ -58,6 +58,7 @@ test)
 	"$here/sets_parity" 0 "$((${1:-4000} / 4))" || status=1
 	"$here/sets_faults" || status=1
 	"$here/filter_parity" 0 "${1:-4000}" large || status=1
+	"$here/filter_large" || status=1
 	"$here/filter_faults" || status=1
 	exit $status
 	;;
