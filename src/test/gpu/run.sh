@@ -32,6 +32,11 @@ sanitize() {
 			"$here/sets_parity" 0 "$((${1:-12} / 3))" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/filter_parity" 0 "${1:-12}" || status=1
+		# blocked filters: one of few lines, and 60 to 71, some of whose batches are partitioned
+		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
+			"$here/filter_parity" 43 1 || status=1
+		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
+			"$here/filter_parity" 60 "${1:-12}" || status=1
 	done
 	return $status
 }
