@@ -278,7 +278,7 @@ build/gpu/gpu_bench: $(addprefix build/gpu/bench/,gpu_bench.o gpu_sections.o gpu
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/gpu_sets: $(addprefix build/gpu/bench/,gpu_sets.o gpu_sets_parts.o sets_data.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
-build/gpu/gpu_filter: $(addprefix build/gpu/bench/,gpu_filter.o gpu_filter_kernels.o gpu_filter_host.o) $(GPU_HOST) $(GPU_LIB)
+build/gpu/gpu_filter: $(addprefix build/gpu/bench/,gpu_filter.o gpu_filter_bloom.o gpu_filter_kernels.o gpu_filter_host.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/run.sh: src/test/gpu/run.sh
 	@mkdir -p $(@D)

@@ -44,7 +44,7 @@ new_filter(qs_cuda *gpu, const qf_params *p)
 	f->view.m = p->m;
 	f->view.q = p->q;
 	f->view.k = p->k;
-	f->view.blocked = p->layout == QF_BLOCKED;
+	f->view.lines = p->layout == QF_BLOCKED ? (uint32_t) (p->m / QF_BLOCK_BITS) : 0;
 	f->view.seed_key = f->state.seed_key;
 	f->view.words = (uint32_t) (qf_words(p) * 2);
 	return f;
@@ -282,7 +282,7 @@ qf_cuda_insert(qf_cuda_filter *f, const qf_batch *b)
 
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(start_insert(f, b));
-	h = qs_describe(b->fingerprint, number, NULL, b->count);
+	h = qs_describe(b->fingerprint, number, NULL, 0, b->count);
 	piece = qs_piece_keys(gpu, &h);
 	for (uint64_t at = 0; at < b->count; at += piece)
 	{

@@ -21,7 +21,7 @@ struct qf_view
 	uint64_t seed_key;
 	uint32_t words;
 	uint32_t k;
-	bool blocked;
+	uint32_t lines; /* of 512 bits, if the filter is blocked; else 0 */
 };
 
 struct qf_cuda_filter
@@ -54,6 +54,20 @@ struct qf_rows
 /* Queue the insertion of rows. */
 extern qs_status qf_insert_rows(const qf_cuda_filter *f, const qf_rows *rows);
 
+/* ---- filter_blocked.cu, filter_blocked_bulk.cu ---- */
+
+/* Insertion into a blocked filter, and lookups: all positions of a key at once. */
+extern qs_status qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *rows);
+extern qs_status
+qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, bool *found);
+
+/* Is it faster to partition so many keys by stretches of the filter first, where it can be done? */
+extern bool qf_bulk_pays(const qf_cuda_filter *f, uint64_t count);
+
+/* Insert keys so, at most QF_BULK_KEYS; QS_NO_MEMORY, for a workspace, changes nothing. */
+#define QF_BULK_KEYS (UINT64_C(1) << 28)
+extern qs_status qf_bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count);
+
 /* ---- filter_query.cu ---- */
 
 /* Queue: into |= from, of so many words. */
@@ -79,6 +93,20 @@ qf_fits_shared(const qf_cuda_filter *f, Kernel kernel, bool *fits)
 										  (int) bytes));
 	*fits = true;
 	return QS_OK;
+}
+
+/* Filling or copying a filter in each block takes as long as so many keys a byte of it. */
+#define QF_KEYS_PER_BYTE 4
+
+/* Is the shared memory of blocks the place for so many keys of a Bloom filter? */
+template <typename Kernel>
+static qs_status
+qf_wants_shared(const qf_cuda_filter *f, Kernel kernel, uint64_t count, bool *shared)
+{
+	*shared = false;
+	if (f->gpu->bulk != QS_BULK_ALWAYS && count / QF_KEYS_PER_BYTE < qf_bits_bytes(f))
+		return QS_OK;
+	return qf_fits_shared(f, kernel, shared);
 }
 
 #endif

@@ -73,15 +73,15 @@ extern "C"
 	extern qs_status
 	qf_cuda_query(qf_cuda_filter *filter, const uint64_t *fingerprint, size_t count, int64_t *set);
 
-	/* Likewise 1 for keys all of whose positions are set, else 0. */
+	/* Whether all positions of each key are set; "found" may lie where the keys do. */
 	extern qs_status qf_cuda_contains(qf_cuda_filter *filter, const uint64_t *fingerprint,
-									  size_t count, int64_t *found);
+									  size_t count, bool *found);
 
 	/* Both from and to device memory, complete after qs_cuda_sync(). */
 	extern qs_status qf_cuda_query_device(qf_cuda_filter *filter, const uint64_t *fingerprint,
 										  size_t count, int64_t *set);
 	extern qs_status qf_cuda_contains_device(qf_cuda_filter *filter, const uint64_t *fingerprint,
-											 size_t count, int64_t *found);
+											 size_t count, bool *found);
 
 	/* into |= from: both of one device, with the same parameters, else QS_MISMATCH. */
 	extern qs_status qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from);

@@ -8,7 +8,8 @@
  * so that lanes do not idle while others work.  Gaps come from the table of
  * draws.h, in shared memory.
  *
- * Bloom filters.  A thread sets all positions of a row's key.
+ * Bloom filters.  A thread sets all positions of a row's key.  Those of the
+ * blocked layout are in filter_blocked.cu.
  *
  * Bits.  A bit is looked at before it is set: reading is cheaper than an atomic,
  * and bits never go back, so that a stale zero costs an atomic and nothing else.
@@ -208,29 +209,6 @@ struct bloom_rows
 	}
 };
 
-struct blocked_rows
-{
-	static const bool draws = false;
-
-	template <typename Bits>
-	static __device__ __forceinline__ void
-	insert(const qf_view &v, const qf_rows &r, const qf_gaps *, Bits bits)
-	{
-		for_rows(r, [&](uint64_t i) {
-			uint64_t h = qf_hash(r.fingerprint[i], v.seed_key);
-			uint32_t block = qf_block(h, v.m);
-			uint64_t draw = 0;
-
-			for (uint32_t j = 0; j < v.k; j++, draw >>= QF_BLOCK_LOG)
-			{
-				if (j % QF_BLOCK_DRAWS == 0)
-					draw = qf_block_draw(h, j / QF_BLOCK_DRAWS);
-				bits.set(block + (uint32_t) (draw % QF_BLOCK_BITS));
-			}
-		});
-	}
-};
-
 /* The table of gaps in shared memory. */
 __device__ __forceinline__ const qf_gaps *
 shared_gaps(const qf_view &v)
@@ -320,8 +298,8 @@ launch(const qf_cuda_filter *f, const qf_rows *r)
 static qs_status
 insert_some(const qf_cuda_filter *f, const qf_rows *r)
 {
-	if (f->view.blocked)
-		return launch<blocked_rows>(f, r);
+	if (f->view.lines > 0)
+		return qf_insert_blocked(f, r);
 	if (qf_is_bloom(&f->state.params))
 		return launch<bloom_rows>(f, r);
 	return r->copies ? launch<copied_rows>(f, r) : launch<drawn_rows>(f, r);

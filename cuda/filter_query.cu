@@ -4,7 +4,8 @@
  *
  * How many positions are set: a warp a key, each lane some of its k positions.
  * Whether all are: a thread a key, which ends at the first that is not, as almost
- * all keys that are not there soon do.
+ * all keys that are not there soon do; and in blocked filters a line at once
+ * (filter_blocked.cu).
  *
  * Floor of the first: positions of a key are anywhere, so that each is a random
  * read of a sector from L2, k of them a key.  Where the filter fits into shared
@@ -29,7 +30,7 @@ any_position(const qf_view &v, uint64_t h, uint32_t j)
 {
 	uint64_t draw;
 
-	if (!v.blocked)
+	if (v.lines == 0)
 		return qs_reduce_short(qs_mix64(qf_position_input(h, j)), v.m);
 	draw = qf_block_draw(h, j / QF_BLOCK_DRAWS) >> j % QF_BLOCK_DRAWS * QF_BLOCK_LOG;
 	return qf_block(h, v.m) + (uint32_t) (draw % QF_BLOCK_BITS);
@@ -76,8 +77,10 @@ __launch_bounds__(LARGE_BLOCK)
 	count_keys(v, copy, key, count, set);
 }
 
-__global__ void
-__launch_bounds__(QS_BLOCK) contains(qf_view v, const uint64_t *key, uint64_t count, int64_t *found)
+/* Standard layout: a thread takes key after key. */
+__device__ __forceinline__ void
+find_keys_in(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t count,
+			 bool *found)
 {
 	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
 
@@ -86,19 +89,38 @@ __launch_bounds__(QS_BLOCK) contains(qf_view v, const uint64_t *key, uint64_t co
 		uint64_t h = qf_hash(__ldcs(&key[i]), v.seed_key);
 		uint32_t j = 0;
 
-		while (j < v.k && is_set(v.word, any_position(v, h, j)))
+		while (j < v.k && is_set(word, any_position(v, h, j)))
 			j++;
-		__stcs((long long *) &found[i], (long long) (j == v.k));
+		found[i] = j == v.k;
 	}
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) contains(qf_view v, const uint64_t *key, uint64_t count, bool *found)
+{
+	find_keys_in(v, v.word, key, count, found);
+}
+
+__global__ void
+__launch_bounds__(LARGE_BLOCK)
+	contains_shared(qf_view v, const uint64_t *key, uint64_t count, bool *found)
+{
+	extern __shared__ uint32_t copy[];
+
+	for (uint32_t i = threadIdx.x; i < v.words; i += blockDim.x)
+		copy[i] = v.word[i];
+	__syncthreads();
+	find_keys_in(v, copy, key, count, found);
 }
 
 /* Copying the filter to each block takes as long as reading so many bits of each byte of it. */
 #define READS_PER_BYTE 4
 
 static qs_status
-launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, int64_t *set)
+launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer)
 {
 	qs_cuda *gpu = f->gpu;
+	int64_t *set = (int64_t *) answer;
 	bool pays = gpu->bulk == QS_BULK_ALWAYS ||
 				count * f->view.k >= (uint64_t) READS_PER_BYTE * qf_bits_bytes(f);
 	bool shared = false;
@@ -116,27 +138,49 @@ launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, int64
 }
 
 static qs_status
-launch_contains(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, int64_t *found)
+launch_contains(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer)
 {
-	return qs_launch(f->gpu, contains, count, f->view, key, count, found);
+	qs_cuda *gpu = f->gpu;
+	size_t bytes = qf_bits_bytes(f);
+	bool *found = (bool *) answer;
+	bool shared;
+	int grid;
+
+	if (f->view.lines > 0)
+		return qf_contains_blocked(f, key, count, found);
+	QS_TRY(qf_wants_shared(f, contains_shared, count, &shared));
+	if (!shared)
+		return qs_launch(gpu, contains, count, f->view, key, count, found);
+	QS_TRY(
+		qs_grid(gpu, contains_shared, LARGE_BLOCK, bytes, qs_ceil_div(count, LARGE_BLOCK), &grid));
+	contains_shared<<<grid, LARGE_BLOCK, bytes, gpu->stream>>>(f->view, key, count, found);
+	QS_CUDA_LAUNCHED(gpu);
+	return QS_OK;
 }
 
-typedef qs_status (*lookup)(const qf_cuda_filter *f, const uint64_t *key, uint64_t count,
-							int64_t *answer);
+/* A kind of lookup. */
+struct lookup
+{
+	size_t answer_bytes;
+	qs_status (*launch)(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer);
+};
+
+static const lookup count_set = { sizeof(int64_t), launch_query };
+static const lookup find_keys = { sizeof(bool), launch_contains };
 
 static qs_status
-look_up_device(qf_cuda_filter *f, lookup launch, const uint64_t *key, size_t count, int64_t *answer)
+look_up_device(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t count, void *answer)
 {
 	QS_TRY(qs_cuda_enter(f->gpu));
 	if (count == 0)
 		return QS_OK;
 	f->gpu->stats.query_keys += count;
-	return launch(f, key, count, answer);
+	return l->launch(f, key, count, answer);
 }
 
 /* Through the slots, as sketches do. */
 static qs_status
-look_up(qf_cuda_filter *f, lookup launch, const uint64_t *key, size_t count, int64_t *answer)
+look_up(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t count, void *answer)
 {
 	qs_cuda *gpu = f->gpu;
 	qs_pending waiting[QS_SLOTS] = {};
@@ -145,7 +189,7 @@ look_up(qf_cuda_filter *f, lookup launch, const uint64_t *key, size_t count, int
 	int turn = 0;
 
 	QS_TRY(qs_cuda_enter(gpu));
-	b = qs_describe(key, NULL, answer, count);
+	b = qs_describe(key, NULL, answer, l->answer_bytes, count);
 	piece = qs_piece_keys(gpu, &b);
 	for (uint64_t at = 0; at < count; at += piece)
 	{
@@ -156,7 +200,7 @@ look_up(qf_cuda_filter *f, lookup launch, const uint64_t *key, size_t count, int
 		QS_TRY(qs_drain_slot(gpu, slot, &b, &waiting[s]));
 		waiting[s] = { at, count - at < piece ? count - at : piece };
 		QS_TRY(qs_fill_slot(gpu, slot, &b, at, waiting[s].count, &ready));
-		QS_TRY(launch(f, ready.key, ready.count, qs_slot_answers(gpu, slot, &b)));
+		QS_TRY(l->launch(f, ready.key, ready.count, qs_slot_answers(gpu, slot, &b)));
 		QS_TRY(qs_send_answers(gpu, slot, &b, &waiting[s]));
 	}
 	for (int s = 0; s < QS_SLOTS; s++)
@@ -168,26 +212,25 @@ look_up(qf_cuda_filter *f, lookup launch, const uint64_t *key, size_t count, int
 qs_status
 qf_cuda_query(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, int64_t *set)
 {
-	return look_up(f, launch_query, fingerprint, count, set);
+	return look_up(f, &count_set, fingerprint, count, set);
 }
 
 qs_status
-qf_cuda_contains(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, int64_t *found)
+qf_cuda_contains(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {
-	return look_up(f, launch_contains, fingerprint, count, found);
+	return look_up(f, &find_keys, fingerprint, count, found);
 }
 
 qs_status
 qf_cuda_query_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, int64_t *set)
 {
-	return look_up_device(f, launch_query, fingerprint, count, set);
+	return look_up_device(f, &count_set, fingerprint, count, set);
 }
 
 qs_status
-qf_cuda_contains_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count,
-						int64_t *found)
+qf_cuda_contains_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {
-	return look_up_device(f, launch_contains, fingerprint, count, found);
+	return look_up_device(f, &find_keys, fingerprint, count, found);
 }
 
 __global__ void

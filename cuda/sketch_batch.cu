@@ -71,7 +71,7 @@ qs_cuda_insert(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, s
 
 	QS_TRY(qs_cuda_enter(sk->gpu));
 	QS_TRY(start_insert(sk, qs_weight_sum(weight, count), count));
-	b = qs_describe(key, weight, NULL, count);
+	b = qs_describe(key, weight, NULL, 0, count);
 	return change_host(sk, &b, QS_CHANGE_ADD);
 }
 
@@ -130,7 +130,7 @@ qs_cuda_remove(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, s
 
 	QS_TRY(qs_cuda_enter(sk->gpu));
 	QS_TRY(start_remove(sk, sum));
-	b = qs_describe(key, weight, NULL, count);
+	b = qs_describe(key, weight, NULL, 0, count);
 	QS_TRY(change_host(sk, &b, QS_CHANGE_REMOVE));
 	QS_TRY(check_underflow(sk, &underflow));
 	if (underflow)
@@ -182,7 +182,9 @@ static qs_status
 query_slot(qs_cuda_sketch *sk, qs_slot *slot, const qs_host_batch *b, const qs_batch *ready,
 		   const qs_pending *p)
 {
-	QS_TRY(sk->ops->query(sk->gpu, &sk->view, ready, qs_slot_answers(sk->gpu, slot, b)));
+	int64_t *answer = (int64_t *) qs_slot_answers(sk->gpu, slot, b);
+
+	QS_TRY(sk->ops->query(sk->gpu, &sk->view, ready, answer));
 	return qs_send_answers(sk->gpu, slot, b, p);
 }
 
@@ -196,7 +198,7 @@ qs_cuda_query(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *es
 	int turn = 0;
 
 	QS_TRY(qs_cuda_enter(gpu));
-	b = qs_describe(key, NULL, estimate, count);
+	b = qs_describe(key, NULL, estimate, sizeof(*estimate), count);
 	piece = qs_piece_keys(gpu, &b);
 	for (uint64_t at = 0; at < count; at += piece)
 	{

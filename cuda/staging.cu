@@ -63,16 +63,24 @@ is_pinned(const void *pointer)
 }
 
 qs_host_batch
-qs_describe(const uint64_t *key, const int64_t *weight, int64_t *answer, uint64_t count)
+qs_describe(const uint64_t *key, const int64_t *weight, void *answer, size_t answer_bytes,
+			uint64_t count)
 {
-	return { key, weight, answer, count, is_pinned(key), is_pinned(weight), is_pinned(answer) };
+	return { key,
+			 weight,
+			 answer,
+			 answer_bytes,
+			 count,
+			 is_pinned(key),
+			 is_pinned(weight),
+			 is_pinned(answer) };
 }
 
 /* Bytes of a key in a slot. */
 static size_t
 each_bytes(const qs_host_batch *b)
 {
-	return sizeof(uint64_t) + (b->weight || b->answer ? sizeof(int64_t) : 0);
+	return sizeof(uint64_t) + (b->weight ? sizeof(int64_t) : 0) + (b->answer ? b->answer_bytes : 0);
 }
 
 uint64_t
@@ -121,18 +129,24 @@ answers_offset(const qs_cuda *gpu, const qs_host_batch *b)
 	return qs_piece_keys(gpu, b) * sizeof(uint64_t);
 }
 
-int64_t *
+void *
 qs_slot_answers(const qs_cuda *gpu, const qs_slot *slot, const qs_host_batch *b)
 {
-	return (int64_t *) (slot->device + answers_offset(gpu, b));
+	return slot->device + answers_offset(gpu, b);
+}
+
+static uint8_t *
+answer_at(const qs_host_batch *b, uint64_t i)
+{
+	return (uint8_t *) b->answer + i * b->answer_bytes;
 }
 
 qs_status
 qs_send_answers(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, const qs_pending *p)
 {
 	size_t offset = answers_offset(gpu, b);
-	size_t bytes = p->count * sizeof(int64_t);
-	void *to = b->pinned_answer ? (void *) (b->answer + p->at) : slot->host + offset;
+	size_t bytes = p->count * b->answer_bytes;
+	void *to = b->pinned_answer ? answer_at(b, p->at) : slot->host + offset;
 
 	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, slot->done, 0));
@@ -150,7 +164,8 @@ qs_drain_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, qs_pending *p
 		return QS_OK;
 	QS_CUDA_TRY(gpu, cudaEventSynchronize(slot->left));
 	if (!b->pinned_answer)
-		memcpy(b->answer + p->at, slot->host + answers_offset(gpu, b), p->count * sizeof(int64_t));
+		memcpy(answer_at(b, p->at), slot->host + answers_offset(gpu, b),
+			   p->count * b->answer_bytes);
 	p->count = 0;
 	return QS_OK;
 }

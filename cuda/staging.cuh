@@ -5,8 +5,8 @@
  * Host keys go through QS_SLOTS slots of pinned memory, each with device memory
  * of the same size: while the kernel works on one, the other is being copied
  * and the host fills the next.  What lies in pinned memory already is copied
- * from and to where it is.  Floor: 8 bytes per key (16 with weights, or with
- * the answer back) over the bus, which is slower than most kernels.
+ * from and to where it is.  Floor: 8 bytes per key (16 with weights) over the
+ * bus, and the answer back, which is slower than most kernels.
  *
  * A slot holds the keys of a piece of a batch, then their weights or answers.
  *
@@ -34,7 +34,8 @@ struct qs_host_batch
 {
 	const uint64_t *key;
 	const int64_t *weight; /* or NULL */
-	int64_t *answer;       /* or NULL */
+	void *answer;          /* or NULL */
+	size_t answer_bytes;   /* of each key */
 	uint64_t count;
 	bool pinned_key, pinned_weight, pinned_answer;
 };
@@ -45,8 +46,9 @@ struct qs_pending
 	uint64_t at, count;
 };
 
-extern qs_host_batch
-qs_describe(const uint64_t *key, const int64_t *weight, int64_t *answer, uint64_t count);
+/* Answers NULL: there are none. */
+extern qs_host_batch qs_describe(const uint64_t *key, const int64_t *weight, void *answer,
+								 size_t answer_bytes, uint64_t count);
 
 /* Keys of the batch that a slot holds. */
 extern uint64_t qs_piece_keys(const qs_cuda *gpu, const qs_host_batch *b);
@@ -59,7 +61,7 @@ extern qs_status qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *
 							  uint64_t count, qs_batch *ready);
 
 /* Where a kernel writes the answers of a slot. */
-extern int64_t *qs_slot_answers(const qs_cuda *gpu, const qs_slot *slot, const qs_host_batch *b);
+extern void *qs_slot_answers(const qs_cuda *gpu, const qs_slot *slot, const qs_host_batch *b);
 
 /* After that kernel: queue their copy to the host. */
 extern qs_status

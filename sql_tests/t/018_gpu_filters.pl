@@ -72,11 +72,12 @@ is_same('estimates', "SELECT md5(pbf_estimate(frequency, $keys)::text) FROM kept
 is_same("contains, $_", "SELECT md5(pbf_contains($_, $keys)::text) FROM kept", '', 'lookups')
   foreach qw(frequency blocks standard);
 is_same('not stored', "SELECT md5(pbf_contains(($filter{blocks}), $keys)::text) FROM hit", '', 'lookups');
-my ($hits, $bytes) = map { gpu_count($node, $_) } qw(cache_hits bytes_in);
+my ($hits, $bytes, $back) = map { gpu_count($node, $_) } qw(cache_hits bytes_in bytes_out);
 is($node->safe_psql('postgres', 'SELECT pbf_contains(blocks, ARRAY[1::bigint, NULL, 30000]) FROM kept'),
 	'{t,NULL,f}', 'a repeated lookup');
 is(gpu_count($node, 'cache_hits'), $hits + 1, 'finds the copy');
 is(gpu_count($node, 'bytes_in'), $bytes + 24, 'and sends nothing but the keys');
+is(gpu_count($node, 'bytes_out'), $back + 3, 'for which a byte each comes back');
 $node->safe_psql('postgres', 'UPDATE kept SET blocks = (SELECT pbf_agg(k + 50000, pbf_new_bloom(20000)) FROM hit)');
 is_same('an updated value', "SELECT md5(pbf_contains(blocks, $keys)::text) FROM kept", '', 'lookups');
 

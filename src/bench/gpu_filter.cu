@@ -25,35 +25,28 @@
  */
 #include <math.h>
 
-#include "device.cuh"
-#include "filter_cuda.h"
-#include "gpu_filter.h"
+#include "gpu_filter.cuh"
 
-#define RUNS 7
-#define ROWS (UINT64_C(1) << 28)
-#define KEYS (UINT64_C(1) << 22) /* looked up */
-
-static qs_cuda *gpu;
-static cudaStream_t stream;
-static uint64_t *device_key, *host_key; /* ROWS of them */
-static int64_t *answer;                 /* KEYS on the device */
+qs_cuda *gpu;
+cudaStream_t stream;
+uint64_t *device_key, *host_key;
+static int64_t *answer; /* KEYS on the device */
 static int wrong;
 
-static void
+void
 line(const char *section, uint64_t bytes, const char *what, double figure, const char *unit)
 {
 	printf("%s\t%llu\t%s\t%.4g\t%s\n", section, (unsigned long long) bytes, what, figure, unit);
 	fflush(stdout);
 }
 
-/* So much in so many seconds, in 10^9 a second. */
-static void
+void
 rate(const char *section, uint64_t bytes, const char *what, uint64_t count, double took)
 {
 	line(section, bytes, what, (double) count / took * 1e-9, "G/s");
 }
 
-static void
+void
 must_agree(const char *section, uint64_t bytes, const char *what, bool agrees)
 {
 	if (agrees)
@@ -62,50 +55,8 @@ must_agree(const char *section, uint64_t bytes, const char *what, bool agrees)
 	wrong++;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-	double x = *(const double *) a, y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
-/* Median seconds of run() on the stream; prepare() before each is not timed. */
-template <typename Prepare, typename Run>
-static double
-measure(Prepare prepare, Run run)
-{
-	cudaEvent_t begin, end;
-	double took[RUNS];
-
-	CHECK_CUDA(cudaEventCreate(&begin));
-	CHECK_CUDA(cudaEventCreate(&end));
-	for (int i = -1; i < RUNS; i++)
-	{
-		float ms;
-
-		prepare();
-		CHECK_CUDA(cudaEventRecord(begin, stream));
-		run();
-		CHECK_CUDA(cudaEventRecord(end, stream));
-		CHECK_CUDA(cudaEventSynchronize(end));
-		CHECK_CUDA(cudaEventElapsedTime(&ms, begin, end));
-		took[i < 0 ? 0 : i] = ms * 1e-3;
-	}
-	cudaEventDestroy(begin);
-	cudaEventDestroy(end);
-	qsort(took, RUNS, sizeof(*took), compare);
-	return took[RUNS / 2];
-}
-
-static void
-nothing(void)
-{
-}
-
-/* Accesses a second to a table of so many bytes. */
-static void
-ceilings(uint64_t bytes, double *reads, double *atomics)
+void
+ceilings(const char *section, uint64_t bytes, double *reads, double *atomics)
 {
 	uint64_t words = bytes / 4;
 	uint32_t *word;
@@ -116,13 +67,13 @@ ceilings(uint64_t bytes, double *reads, double *atomics)
 	*atomics = ROWS / measure(nothing, [&] { gf_or_random(stream, word, words, ROWS); });
 	CHECK_CUDA(cudaGetLastError());
 	cudaFree(word);
-	line("sizes", bytes, "ceiling: random reads", *reads * 1e-9, "G/s");
-	line("sizes", bytes, "ceiling: random atomics", *atomics * 1e-9, "G/s");
+	line(section, bytes, "ceiling: random reads", *reads * 1e-9, "G/s");
+	line(section, bytes, "ceiling: random atomics", *atomics * 1e-9, "G/s");
 }
 
 /* ---- comparing ---- */
 
-static bool
+bool
 same_bits(qf_cuda_filter *f, const qf_filter *cpu)
 {
 	qf_filter fetched;
@@ -154,7 +105,7 @@ same_answers(const Answer *cpu, uint64_t keys)
 
 /* ---- frequency filters by size ---- */
 
-static qf_batch
+qf_batch
 rows_of(const uint64_t *key, uint64_t rows)
 {
 	qf_batch b = {};
@@ -183,10 +134,10 @@ design(uint64_t bytes, uint64_t *rows)
 	return p;
 }
 
-static double
-time_insert(qf_cuda_filter *f, uint64_t rows)
+double
+time_insert(qf_cuda_filter *f, const uint64_t *key, uint64_t rows)
 {
-	qf_batch b = rows_of(device_key, rows);
+	qf_batch b = rows_of(key, rows);
 
 	return measure([&] { CHECK(qf_cuda_reset(f) == QS_OK); },
 				   [&] { CHECK(qf_cuda_insert_device(f, &b) == QS_OK); });
@@ -202,10 +153,11 @@ insert_ours(uint64_t bytes, qf_cuda_filter *f, const qf_filter *cpu, uint64_t ro
 	double draws = cpu->params.k * qf_probability(&cpu->params) + 1;
 	double took = 0;
 
+	rate("sizes", bytes, "insert, a batch of 2^28 rows", ROWS, time_insert(f, device_key, ROWS));
 	for (int w = 0; w < 3; w++)
 	{
 		qs_cuda_set_bulk(gpu, ways[w]);
-		took = time_insert(f, rows);
+		took = time_insert(f, device_key, rows);
 		rate("sizes", bytes, names[w], rows, took);
 		must_agree("sizes", bytes, names[w], same_bits(f, cpu));
 	}
@@ -282,7 +234,7 @@ one_size(uint64_t bytes)
 
 	CHECK(set);
 	line("sizes", bytes, "rows", (double) rows, "");
-	ceilings(bytes, &reads, &atomics);
+	ceilings("sizes", bytes, &reads, &atomics);
 	rate("sizes", bytes, "insert, CPU", rows, host_insert(&p, host_key, rows, &cpu));
 	CHECK(qf_cuda_create(gpu, &p, &f) == QS_OK);
 	insert_ours(bytes, f, &cpu, rows, reads, atomics);
@@ -304,55 +256,42 @@ section_sizes(void)
 		one_size(bytes);
 }
 
-/* ---- Bloom filters ---- */
+/* ---- rows in pinned host memory, over the bus ---- */
 
-static const char *
-named(int layout, const char *what)
+/* Median seconds of run() by the host's clock. */
+template <typename Run>
+static double
+measure_host(Run run)
 {
-	static char name[64];
+	double took[RUNS];
 
-	snprintf(name, sizeof(name), "%s, %s", qf_layout_name(layout), what);
-	return name;
+	for (int i = -1; i < RUNS; i++)
+	{
+		double start = seconds();
+
+		run();
+		CHECK(qs_cuda_sync(gpu) == QS_OK);
+		took[i < 0 ? 0 : i] = seconds() - start;
+	}
+	qsort(took, RUNS, sizeof(*took), gf_compare);
+	return took[RUNS / 2];
 }
 
 static void
-one_bloom(uint64_t keys, int layout)
+host_bloom(uint64_t *pinned, uint64_t count)
 {
-	bool *found = (bool *) malloc(KEYS);
-	uint64_t asked = keys < KEYS ? keys : KEYS;
 	qf_cuda_filter *f;
-	qf_filter cpu;
+	bool *found;
 	qf_params p;
 
-	CHECK(found);
-	CHECK(qf_params_make_bloom(&p, (int64_t) keys, 0.01, 0, layout) == QS_OK);
-	rate("bloom", p.m / 8, named(layout, "insert, CPU"), keys,
-		 host_insert(&p, host_key, keys, &cpu));
+	CHECK(qf_params_make_bloom(&p, 10000000, 0.01, 0, QF_BLOCKED) == QS_OK);
+	CHECK(qs_cuda_host_alloc(gpu, count, (void **) &found) == QS_OK);
 	CHECK(qf_cuda_create(gpu, &p, &f) == QS_OK);
-	rate("bloom", p.m / 8, named(layout, "insert"), keys, time_insert(f, keys));
-	must_agree("bloom", p.m / 8, named(layout, "insert"), same_bits(f, &cpu));
-	rate("bloom", p.m / 8, named(layout, "contains, CPU"), asked,
-		 host_query(&cpu, host_key, asked, NULL, found));
-	rate("bloom", p.m / 8, named(layout, "contains, all there"), asked, measure(nothing, [&] {
-			 CHECK(qf_cuda_contains_device(f, device_key, asked, answer) == QS_OK);
-		 }));
-	must_agree("bloom", p.m / 8, named(layout, "contains"), same_answers(found, asked));
+	rate("host", p.m / 8, "contains, pinned", count,
+		 measure_host([&] { CHECK(qf_cuda_contains(f, pinned, count, found) == QS_OK); }));
 	qf_cuda_destroy(f);
-	qf_free(&cpu);
-	free(found);
+	qs_cuda_host_free(gpu, found);
 }
-
-static void
-section_bloom(void)
-{
-	static const uint64_t counts[] = { 100000, 10000000, 200000000 };
-
-	for (uint64_t keys : counts)
-		for (int layout = QF_STANDARD; layout < QF_LAYOUTS; layout++)
-			one_bloom(keys, layout);
-}
-
-/* ---- rows in pinned host memory, over the bus ---- */
 
 static void
 section_host(void)
@@ -360,7 +299,6 @@ section_host(void)
 	const uint64_t bytes = 1 << 20, count = UINT64_C(1) << 26;
 	uint64_t rows;
 	qf_params p = design(bytes, &rows);
-	double took[RUNS];
 	uint64_t *pinned;
 	qf_cuda_filter *f;
 	qf_batch b;
@@ -369,16 +307,10 @@ section_host(void)
 	memcpy(pinned, host_key, count * 8);
 	b = rows_of(pinned, count);
 	CHECK(qf_cuda_create(gpu, &p, &f) == QS_OK);
-	for (int i = -1; i < RUNS; i++)
-	{
-		double start = seconds();
-
-		CHECK(qf_cuda_insert(f, &b) == QS_OK && qs_cuda_sync(gpu) == QS_OK);
-		took[i < 0 ? 0 : i] = seconds() - start;
-	}
-	qsort(took, RUNS, sizeof(*took), compare);
-	rate("host", bytes, "insert, pinned", count, took[RUNS / 2]);
+	rate("host", bytes, "insert, pinned", count,
+		 measure_host([&] { CHECK(qf_cuda_insert(f, &b) == QS_OK); }));
 	qf_cuda_destroy(f);
+	host_bloom(pinned, count);
 	qs_cuda_host_free(gpu, pinned);
 }
 
@@ -414,7 +346,7 @@ main(int argc, char **argv)
 	CHECK(host_key);
 	CHECK_CUDA(cudaMalloc((void **) &device_key, ROWS * 8));
 	CHECK_CUDA(cudaMalloc((void **) &answer, KEYS * sizeof(*answer)));
-	CHECK_CUDA((cudaError_t) gf_keys(stream, device_key, ROWS));
+	CHECK_CUDA((cudaError_t) gf_keys(stream, device_key, ROWS, 0, ROWS));
 	CHECK_CUDA(cudaStreamSynchronize(stream));
 	CHECK_CUDA(cudaMemcpy(host_key, device_key, ROWS * 8, cudaMemcpyDeviceToHost));
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)

@@ -3,6 +3,7 @@
  *		What the parts of the benchmark of filters on a GPU share.
  *
  *	gpu_filter.cu			what is measured
+ *	gpu_filter_bloom.cu		the same of Bloom filters
  *	gpu_filter_kernels.cu	kernels: keys, ceilings, the paper's way
  *	gpu_filter_host.c		the same work on all cores of the host
  *
@@ -26,8 +27,13 @@ extern "C"
 
 	/* ---- gpu_filter_kernels.cu; all on a cudaStream_t, all return a cudaError_t ---- */
 
-	/* Distinct keys. */
-	extern int gf_keys(void *stream, uint64_t *key, uint64_t count);
+	/* Keys number "first" on, so many distinct ones again and again. */
+	extern int
+	gf_keys(void *stream, uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct);
+
+	/* In turns keys number 0 on, so many distinct ones, and from "first" on. */
+	extern int
+	gf_keys_half(void *stream, uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct);
 
 	/* So many random accesses past L1. */
 	extern int gf_read_random(void *stream, uint32_t *word, uint64_t words, uint64_t count);

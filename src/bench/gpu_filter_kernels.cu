@@ -22,9 +22,20 @@ for_each(uint64_t count, Each each)
 }
 
 __global__ void
-__launch_bounds__(BLOCK) fill_keys(uint64_t *key, uint64_t count)
+__launch_bounds__(BLOCK) fill_keys(uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct)
 {
-	for_each(count, [&](uint64_t i) { key[i] = qs_mix64(i * QS_ROW_STEP + 12345); });
+	for_each(count,
+			 [&](uint64_t i) { key[i] = qs_mix64((first + i % distinct) * QS_ROW_STEP + 12345); });
+}
+
+/* Every other key is number first + i. */
+__global__ void
+__launch_bounds__(BLOCK)
+	fill_keys_half(uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct)
+{
+	for_each(count, [&](uint64_t i) {
+		key[i] = qs_mix64((i % 2 ? first + i : i % distinct) * QS_ROW_STEP + 12345);
+	});
 }
 
 __global__ void
@@ -108,9 +119,18 @@ full_grid(Kernel kernel)
 }
 
 int
-gf_keys(void *stream, uint64_t *key, uint64_t count)
+gf_keys(void *stream, uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct)
 {
-	fill_keys<<<full_grid(fill_keys), BLOCK, 0, (cudaStream_t) stream>>>(key, count);
+	fill_keys<<<full_grid(fill_keys), BLOCK, 0, (cudaStream_t) stream>>>(key, count, first,
+																		 distinct);
+	return cudaGetLastError();
+}
+
+int
+gf_keys_half(void *stream, uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct)
+{
+	fill_keys_half<<<full_grid(fill_keys_half), BLOCK, 0, (cudaStream_t) stream>>>(key, count,
+																				   first, distinct);
 	return cudaGetLastError();
 }
 

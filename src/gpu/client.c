@@ -136,7 +136,8 @@ typedef struct Keys
 {
 	const uint64 *key;
 	const int64 *weight;
-	int64 *answer;
+	uint8 *answer;
+	size_t answer_bytes; /* of each key */
 } Keys;
 
 static void
@@ -157,7 +158,7 @@ take_answers(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
 	const Keys *keys = transfer->context;
 
-	memcpy(keys->answer + at, GpuSlotData(slot), size * sizeof(int64));
+	memcpy(keys->answer + at * keys->answer_bytes, GpuSlotData(slot), size * keys->answer_bytes);
 }
 
 void
@@ -175,9 +176,10 @@ GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, s
 }
 
 bool
-GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, int64 *answer)
+GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, void *answer,
+		   size_t answer_bytes)
 {
-	Keys keys = { .key = key, .answer = answer };
+	Keys keys = { .key = key, .answer = answer, .answer_bytes = answer_bytes };
 	GpuTransfer transfer = { .ref = ref,
 							 .op = op,
 							 .all = count,

@@ -46,8 +46,12 @@ extern bool GpuAskAll(const GpuTransfer *transfer);
 extern void
 GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, size_t count);
 
-/* Batches of keys whose answers take their places; false if the value is gone. */
-extern bool GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, int64 *answer);
+/*
+ * Batches of keys whose answers, each of so many bytes, take their places; false if
+ * the value is gone.
+ */
+extern bool GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, void *answer,
+					   size_t answer_bytes);
 
 /* Ask for something with one reply; QS_NO_MEMORY also if the value is gone. */
 extern qs_status GpuAskOne(GpuSlot *slot);

@@ -40,7 +40,7 @@ GpuFilterNameBytes(const uint8 *bytes, Size length, GpuKey *key)
 
 bool
 GpuFilterLookupCached(const GpuKey *name, GpuFilterOp op, const uint64 *key, size_t count,
-					  int64 *answer)
+					  void *answer)
 {
 	GpuRef ref;
 	bool found = GpuFindCached(name, &ref, NULL) && GpuFilterAsk(&ref, op, key, count, answer);
@@ -52,7 +52,7 @@ GpuFilterLookupCached(const GpuKey *name, GpuFilterOp op, const uint64 *key, siz
 
 bool
 GpuFilterLookupLoaded(const qf_filter *f, const GpuKey *name, GpuFilterOp op, const uint64 *key,
-					  size_t count, int64 *answer)
+					  size_t count, void *answer)
 {
 	GpuRef ref;
 	bool done;

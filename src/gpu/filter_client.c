@@ -121,9 +121,9 @@ GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch)
 }
 
 bool
-GpuFilterAsk(const GpuRef *ref, GpuFilterOp op, const uint64 *key, size_t count, int64 *answer)
+GpuFilterAsk(const GpuRef *ref, GpuFilterOp op, const uint64 *key, size_t count, void *answer)
 {
-	return GpuAskKeys(ref, op, key, count, answer);
+	return GpuAskKeys(ref, op, key, count, answer, GpuFilterAnswerBytes(op));
 }
 
 /* What has become of a filter in the worker's hands. */

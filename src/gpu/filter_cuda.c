@@ -79,7 +79,7 @@ cuda_query(void *filter, const uint64 *key, size_t count, int64 *set)
 }
 
 static qs_status
-cuda_contains(void *filter, const uint64 *key, size_t count, int64 *found)
+cuda_contains(void *filter, const uint64 *key, size_t count, bool *found)
 {
 	return qf_cuda_contains(((Filter *) filter)->filter, key, count, found);
 }

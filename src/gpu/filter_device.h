@@ -29,9 +29,9 @@ typedef struct GpuFilterDeviceOps
 	qs_status (*set)(void *filter, const uint32 *position, size_t count);
 	qs_status (*insert)(void *filter, const qf_batch *batch);
 
-	/* How many positions of keys are set; whether all are, 1 or 0.  Both may be one array. */
+	/* How many positions of keys are set; whether all are.  Answers may be where the keys are. */
 	qs_status (*query)(void *filter, const uint64 *key, size_t count, int64 *set);
-	qs_status (*contains)(void *filter, const uint64 *key, size_t count, int64 *found);
+	qs_status (*contains)(void *filter, const uint64 *key, size_t count, bool *found);
 
 	qs_status (*ones)(void *filter, uint64 *ones);
 

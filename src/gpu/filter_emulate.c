@@ -84,18 +84,17 @@ emulated_query(void *filter, const uint64 *key, size_t count, int64 *set)
 }
 
 static qs_status
-emulated_contains(void *filter, const uint64 *key, size_t count, int64 *found)
+emulated_contains(void *filter, const uint64 *key, size_t count, bool *found)
 {
 	bool some[QF_CHUNK];
-	size_t at, i;
+	size_t at;
 
 	for (at = 0; at < count; at += QF_CHUNK)
 	{
 		size_t piece = Min(count - at, QF_CHUNK);
 
 		qf_engine_cpu.contains(&((Filter *) filter)->filter, key + at, piece, some);
-		for (i = 0; i < piece; i++)
-			found[at + i] = some[i];
+		memcpy(found + at, some, piece * sizeof(bool));
 	}
 	return QS_OK;
 }

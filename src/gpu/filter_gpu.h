@@ -30,15 +30,15 @@ extern void
 GpuFilterNameStored(const struct varatt_external *toast, const uint8 *header, GpuKey *key);
 extern void GpuFilterNameBytes(const uint8 *bytes, Size length, GpuKey *key);
 
-/* Look up in the copy of this name; false if there is none. */
+/* Look up in the copy of this name, as GpuFilterAsk(); false if there is none. */
 extern bool GpuFilterLookupCached(const GpuKey *name, GpuFilterOp op, const uint64 *key,
-								  size_t count, int64 *answer);
+								  size_t count, void *answer);
 
 /*
  * Look up in a filter that is taken to a device, where it stays under this name
  * if it has one; false if there is no memory for it.
  */
 extern bool GpuFilterLookupLoaded(const qf_filter *f, const GpuKey *name, GpuFilterOp op,
-								  const uint64 *key, size_t count, int64 *answer);
+								  const uint64 *key, size_t count, void *answer);
 
 #endif

@@ -21,10 +21,17 @@ typedef enum GpuFilterOp
 	FILTER_SET,      /* positions of bits, of 4 bytes */
 	FILTER_INSERT,   /* rows: fingerprints, or these and then ids or copies */
 	FILTER_QUERY,    /* keys; the reply has how many positions of each are set, in their place */
-	FILTER_CONTAINS, /* keys; likewise 1 if all are, else 0 */
+	FILTER_CONTAINS, /* keys; the reply has a bool for each: are all? */
 	FILTER_FETCH,    /* the reply says what it was given, and how many bits are set */
 	FILTER_READ      /* a piece of its bits */
 } GpuFilterOp;
+
+/* Bytes of a lookup's answer. */
+static inline Size
+GpuFilterAnswerBytes(GpuFilterOp op)
+{
+	return op == FILTER_CONTAINS ? sizeof(bool) : sizeof(int64);
+}
 
 /* FILTER_INSERT: from which numbers rows draw. */
 typedef struct GpuFilterRows

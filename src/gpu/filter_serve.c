@@ -91,12 +91,12 @@ static qs_status
 serve_lookup(Holding *h, GpuSlot *slot)
 {
 	uint64 *key = (uint64 *) GpuSlotData(slot);
-	int64 *answer = (int64 *) key;
+	void *answer = key;
 
 	GpuCount(COUNT_QUERIES, 1);
 	GpuCount(COUNT_LOOKUPS, slot->count);
 	GpuCount(COUNT_BYTES_IN, slot->count * 8);
-	GpuCount(COUNT_BYTES_OUT, slot->count * 8);
+	GpuCount(COUNT_BYTES_OUT, slot->count * GpuFilterAnswerBytes(slot->op));
 	return slot->op == FILTER_QUERY ? device_ops()->query(h->filter, key, slot->count, answer)
 									: device_ops()->contains(h->filter, key, slot->count, answer);
 }

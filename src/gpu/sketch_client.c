@@ -113,7 +113,7 @@ GpuMergeInto(const GpuRef *ref, const GpuRef *other)
 bool
 GpuLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate)
 {
-	return GpuAskKeys(ref, SKETCH_QUERY, key, count, estimate);
+	return GpuAskKeys(ref, SKETCH_QUERY, key, count, estimate, sizeof(*estimate));
 }
 
 /* What the tables in the worker's hands look like; they take nothing more. */

@@ -119,9 +119,9 @@ name_of(const Asked *asked, GpuKey *name)
 	return true;
 }
 
-/* Ask a device for all keys; false: it has no part in it. */
+/* Ask a device for all keys, as GpuFilterAsk(); false: it has no part in it. */
 static bool
-ask_device(Asked *asked, GpuFilterOp op, const Batch *batch, int64 *answer)
+ask_device(Asked *asked, GpuFilterOp op, const Batch *batch, void *answer)
 {
 	GpuKey name;
 	bool named;
@@ -173,7 +173,6 @@ pbf_contains_array(PG_FUNCTION_ARGS)
 	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
 	FilterProbe *probe = FilterProbeOf(fcinfo);
 	bool *found;
-	int64 *answer;
 	Batch batch;
 	Asked asked;
 	int i;
@@ -181,11 +180,7 @@ pbf_contains_array(PG_FUNCTION_ARGS)
 	ask(&asked, probe, PG_GETARG_DATUM(0), keys);
 	read_keys(fcinfo, probe, asked.filter, keys, &batch);
 	found = alloc_array(batch.count, sizeof(bool));
-	answer = alloc_array(batch.count, sizeof(int64));
-	if (ask_device(&asked, FILTER_CONTAINS, &batch, answer))
-		for (i = 0; i < batch.count; i++)
-			found[i] = answer[i] != 0;
-	else
+	if (!ask_device(&asked, FILTER_CONTAINS, &batch, found))
 		qf_engine_cpu.contains(whole(&asked), batch.fingerprint, batch.count, found);
 	for (i = 0; i < batch.count; i++)
 		batch.answer[i] = BoolGetDatum(found[i]);

@@ -38,6 +38,7 @@ expect(bool condition, const char *name, long call, const char *what)
 /* What is inserted, and asked for. */
 static uint64_t key[ROWS], row[ROWS];
 static int64_t copies[ROWS], answer[KEYS];
+static bool found[KEYS];
 
 typedef struct life
 {
@@ -53,6 +54,8 @@ static const life lives[] = {
 	{ "copies", { .m = 99999, .k = 200, .q = -(UINT64_C(1) << 53) }, false, true, QS_BULK_ALWAYS },
 	{ "Bloom", { .m = 100000, .k = 7 }, false, false, QS_BULK_ALWAYS },
 	{ "blocks", { .m = 102400, .k = 7, .layout = QF_BLOCKED }, false, false, QS_BULK_NEVER },
+	{ "few blocks", { .m = 4096, .k = 8, .layout = QF_BLOCKED }, false, false, QS_BULK_AUTO },
+	{ "sorted", { .m = 102400, .k = 7, .layout = QF_BLOCKED }, false, false, QS_BULK_ALWAYS },
 };
 
 static qf_batch
@@ -79,7 +82,7 @@ use(const life *l, qf_cuda_filter *f, qf_cuda_filter *other, qf_filter *made)
 	if (status == QS_OK)
 		status = qf_cuda_query(f, key, KEYS, answer);
 	if (status == QS_OK)
-		status = qf_cuda_contains(f, key, KEYS, answer);
+		status = qf_cuda_contains(f, key, KEYS, found);
 	if (status == QS_OK)
 		status = qf_cuda_get(f, 8, piece, sizeof(piece));
 	if (status == QS_OK)
@@ -109,6 +112,7 @@ live(qs_cuda *gpu, const life *l, qf_filter *made)
 		status = use(l, f, other, made);
 	qf_cuda_destroy(f);
 	qf_cuda_destroy(other);
+	qs_cuda_trim(gpu);
 	qf_free(&loaded);
 	return status;
 }

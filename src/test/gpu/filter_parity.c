@@ -207,7 +207,8 @@ compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, const rows *r)
 		MOST = 9000
 	};
 	static uint64_t key[MOST];
-	static int64_t set[MOST], found[MOST];
+	static int64_t set[MOST];
+	static bool found[MOST];
 	size_t count = ONE_OF(0, 1, 31, 32, 33, 1000, MOST);
 	bool same_set = true, same_found = true;
 
@@ -220,10 +221,12 @@ compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, const rows *r)
 	for (size_t i = 0; i < count; i++)
 	{
 		same_set &= set[i] == (int64_t) qf_count(cpu, key[i]);
-		same_found &= found[i] == (int64_t) qf_has(cpu, key[i]);
+		same_found &= found[i] == qf_has(cpu, key[i]);
 	}
 	expect(same_set, "numbers of set positions", &cpu->params);
 	expect(same_found, "answers of contains", &cpu->params);
+	CHECK(qf_cuda_contains(gpu, key, count, (bool *) key) == QS_OK);
+	expect(memcmp(key, found, count) == 0, "answers in the place of keys", &cpu->params);
 }
 
 /* ---- inserting ---- */
@@ -451,6 +454,7 @@ main(int argc, char **argv)
 	qs_cuda_set_bulk(gpu, QS_BULK_AUTO);
 	if (argc > 3)
 		large_cases(gpu);
+	qs_cuda_trim(gpu);
 	qs_cuda_get_stats(gpu, &stats);
 	printf("filters: %lu cases, %lu comparisons, %lu differences, %ld bytes left\n",
 		   (unsigned long) cases, (unsigned long) comparisons, (unsigned long) differences,

@@ -31,6 +31,11 @@ sanitize() {
 			"$here/sets_parity" 0 "$((${1:-12} / 3))" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/filter_parity" 0 "${1:-12}" || status=1
+		# blocked filters: one of few lines, and 60 to 71, some of whose batches are partitioned
+		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
+			"$here/filter_parity" 43 1 || status=1
+		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
+			"$here/filter_parity" 60 "${1:-12}" || status=1
 	done
 	return $status
 }
@@ -57,6 +62,7 @@ test)
 	"$here/sets_parity" 0 "$((${1:-4000} / 4))" || status=1
 	"$here/sets_faults" || status=1
 	"$here/filter_parity" 0 "${1:-4000}" large || status=1
+	"$here/filter_large" || status=1
 	"$here/filter_faults" || status=1
 	exit $status
 	;;
