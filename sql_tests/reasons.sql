@@ -1,6 +1,6 @@
 --
 -- The log at DEBUG1 says why neither the column scan nor the GPU was taken; what
--- EXPLAIN says from PostgreSQL 18 on is in t/043_reasons.pl.
+-- EXPLAIN says from PostgreSQL 18 on is in t/038_reasons.pl.
 --
 LOAD 'qsketch';
 SET max_parallel_workers_per_gather = 0;
