@@ -22,7 +22,7 @@
 static double
 share_of_counter(const qs_params *p)
 {
-	return p->structure == QS_THREAD ? 1 : (double) p->depth / qs_bucket_width(p->structure);
+	return qs_has_rows(p->structure) ? 1 : (double) p->depth / qs_bucket_width(p->structure);
 }
 
 /* Add "count" keys drawn at random but always the same, with this weight on average. */
@@ -80,7 +80,7 @@ measure_model(qs_forecast *forecast, const qs_sketch *model, double times, doubl
 {
 	double mean =
 		share_of_counter(&model->params) * (double) model->total / (double) model->params.n;
-	uint32_t cells = model->params.structure == QS_SF ? model->params.z : 1;
+	uint32_t cells = qs_has_fat(model->params.structure) ? model->params.z : 1;
 	qs_noise noise;
 	qs_status status = qs_noise_init(&noise, model, 1, memory);
 
@@ -123,7 +123,7 @@ qs_forecast_make(qs_forecast *forecast, const qs_params *params, double rows, do
 	if (status == QS_OK)
 	{
 		forecast->stored_bytes *= (double) params->n / (double) model.params.n;
-		if (rows >= (double) QS_WIDE_TOTAL && !model.wide && params->structure != QS_MULTILEVEL)
+		if (rows >= (double) QS_WIDE_TOTAL && !model.wide && !qs_has_high(params->structure))
 			forecast->stored_bytes *= 2;
 		forecast->stored_bytes += QS_HEADER_BYTES;
 	}
