@@ -37,11 +37,15 @@
 #   make figures         bench, structures, weights, accuracy, analysis, filter-accuracy, filter-bench,
 #                        sets-bench and fdw-bench in turn: all tables and figures that take no
 #                        GPU, anew
+#   make matrix          the tests on several versions of PostgreSQL (VERSIONS="15 16 ...")
+#   make check-release   is a version named the same everywhere?
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
-#   make dist            source archive
+#   make deb             Debian packages
+#   make dist            source archive; check-dist builds and tests it
 #   make clean
 #
-# WERROR=1 makes warnings errors, COVERAGE=1 instruments for gcov, and
+# Tests are in src/test/test.mk and src/test/gpu/gpu.mk, benchmarks in src/bench/bench.mk,
+# the CUDA engine in cuda/cuda.mk.  WERROR=1 makes warnings errors, COVERAGE=1 instruments for gcov, and
 # PG_CONFIG=... picks the server to build for.
 
 EXTENSION  = qsketch
@@ -57,33 +61,7 @@ CORE_SRC := $(wildcard $(CORE:%=src/%/*.c))
 PG_SRC   := $(wildcard src/pg/*.c src/scan/*.c) $(filter-out %cuda.c,$(wildcard src/gpu/*.c))
 CUDA_SRC := $(wildcard cuda/*.cu)
 
-# ---- CUDA ----
-# Only cuda/ is built by nvcc.  Its objects go in through an archive: the
-# runtime is linked statically, so that the module loads where no driver is.
-# A host compiler alone is enough for WITH_CUDA=no.
-
-CUDA_HOME ?= /usr/local/cuda
-NVCC      := $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null))
-WITH_CUDA ?= $(if $(and $(NVCC),$(CUDA_SRC)),yes,no)
-
-ifeq ($(WITH_CUDA),yes)
-CUDA_ARCHS ?= $(filter 80 90 100 120,$(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code)))
-CUDA_OBJS  := $(CUDA_SRC:.cu=.o)
-PG_SRC     += $(filter-out %/no_cuda.c,$(wildcard src/gpu/*cuda.c))
-CUDA_LIB   := cuda/libqsketch_cuda.a
-CUDA_ROOT  := $(abspath $(dir $(realpath $(NVCC)))..)
-CUDA_PTX   := $(lastword $(CUDA_ARCHS))
-NVCC_FLAGS  = -O3 -lineinfo -std=c++17 -Isrc -Icuda -MMD -MP \
-	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra \
-	$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
-	-gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
-CUDA_LINK   = $(CUDA_LIB) -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++ \
-	-Wl,--exclude-libs,ALL
-CUDA_NOTE   = building with CUDA for $(CUDA_ARCHS:%=sm_%)
-else
-PG_SRC     += src/gpu/no_cuda.c
-CUDA_NOTE   = building without CUDA: $(if $(NVCC),$(if $(CUDA_SRC),WITH_CUDA=no,no kernels in cuda/),nvcc not found)
-endif
+include cuda/cuda.mk
 
 # ---- what PGXS builds ----
 
@@ -146,7 +124,7 @@ build/flags: FORCE
 	@echo '$(BUILD_FLAGS)' | cmp -s - $@ || { echo '$(CUDA_NOTE)'; echo '$(BUILD_FLAGS)' >$@; }
 -include $(OBJS:.o=.d) $(CUDA_OBJS:.o=.d)
 
-# One file for each family that there is, the oldest first; they use flat.sql.
+# One file for each type or family, the oldest first; they use flat.sql.
 SQL_SRC := $(wildcard sql/qsketch.sql sql/pbf.sql sql/qsets.sql sql/qtop.sql)
 INSTALL_SQL := sql/$(EXTENSION)--$(EXTVERSION).sql
 $(INSTALL_SQL): $(SQL_SRC) sql/flat.sql sql/expand.awk $(EXTENSION).control
@@ -167,134 +145,8 @@ $(CUDA_OBJS): %.o: %.cu
 	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
 endif
 
-# ---- tests ----
-
-.PHONY: FORCE demo test unit fuzz regress regress-gpu isolation tap soak matrix link-tests test-modules
-test:
-	@src/test/run.sh
-regress: all
-	@src/test/run.sh regress $(REGRESS)
-regress-gpu: all
-	@src/test/run.sh gpu $(REGRESS)
-soak: all
-	@QSKETCH_SOAK_SECONDS=$(or $(SOAK_SECONDS),600) src/test/run.sh tap 020_gpu_soak.pl
-isolation: all
-	@src/test/run.sh isolation $(ISOLATION)
-tap: all test-modules
-	@src/test/run.sh tap $(PROVE_TESTS)
-
-# What some TAP tests load into their servers.
-test-modules: $(patsubst src/test/modules/%.c,build/test/%.so,$(wildcard src/test/modules/*.c))
-build/test/%.so: src/test/modules/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
-
-matrix:
-	@src/test/matrix.sh $(VERSIONS)
-
-link-tests:
-	@mkdir -p build/links
-	@ln -sfn $(abspath sql_tests)       build/links/sql
-	@ln -sfn $(abspath sql_tests/specs) build/links/specs
-	@ln -sfn $(abspath expected)        build/links/expected
-
-# The sketches without PostgreSQL: compiled once for each kind of sanitizer
-# build, then linked with each test.  Every test runs, even after a failure.
-SAN_FLAGS  = -std=c11 -g -O1 -Wall -Wextra -Werror -Isrc -MMD -MP -fno-sanitize-recover=all
-UNIT_CC    = gcc $(SAN_FLAGS) -fsanitize=address,undefined
-FUZZ_CC    = $(firstword $(shell command -v clang clang-14 2>/dev/null) clang) $(SAN_FLAGS)
-UNIT      := $(patsubst src/test/unit/%.c,build/unit/%,$(wildcard src/test/unit/*.c))
-FUZZ      := $(patsubst src/test/fuzz/%.c,build/fuzz/%,$(wildcard src/test/fuzz/*.c))
-UNIT_OBJS := $(CORE_SRC:src/%.c=build/unit/%.o)
-FUZZ_OBJS := $(CORE_SRC:src/%.c=build/fuzz/%.o)
-FUZZ_SECONDS ?= 30
-
-# Tickets are tested with code of the server, compiled against PostgreSQL's headers.
-TICKETS      := gpu/entries.o gpu/sketch_ticket.o
-SERVER_FLAGS  = -std=gnu11 $(CPPFLAGS) $(addprefix -Wno-,unused-parameter sign-compare missing-field-initializers ignored-attributes)
-ifeq ($(PGXS),)
-UNIT := $(filter-out %_tickets,$(UNIT))
-FUZZ := $(filter-out %_tickets,$(FUZZ))
-endif
-build/unit/test_tickets: $(TICKETS:%=build/unit/%)
-build/fuzz/fuzz_tickets: $(TICKETS:%=build/fuzz/%)
-build/unit/test_tickets build/fuzz/fuzz_tickets: private SAN_FLAGS += $(SERVER_FLAGS)
-build/unit/gpu/%.o build/fuzz/gpu/%.o: SAN_FLAGS += $(SERVER_FLAGS)
-
-.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) $(TICKETS:%=build/unit/%) $(TICKETS:%=build/fuzz/%)
--include $(wildcard build/unit/*.d build/unit/*/*.d build/fuzz/*.d build/fuzz/*/*.d)
-
-unit: $(UNIT)
-	@status=0; for t in $(UNIT); do echo "== $$t"; $$t || status=1; done; exit $$status
-$(UNIT): build/unit/%: src/test/unit/%.c $(UNIT_OBJS)
-	@mkdir -p $(@D)
-	$(UNIT_CC) -o $@ $(filter %.c %.o,$^) -lcmocka -lm
-build/unit/%.o: src/%.c
-	@mkdir -p $(@D)
-	$(UNIT_CC) -c -o $@ $<
-
-# New inputs are kept in build/fuzz/corpus; golden sketches are the seeds.
-fuzz: $(FUZZ)
-	@set -e; for f in $(FUZZ); do echo "== $$f"; mkdir -p build/fuzz/corpus/$$(basename $$f); \
-		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=build/fuzz/ \
-		build/fuzz/corpus/$$(basename $$f) $(wildcard src/test/golden); done
-$(FUZZ): build/fuzz/%: src/test/fuzz/%.c $(FUZZ_OBJS)
-	@mkdir -p $(@D)
-	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.c %.o,$^) -lm
-build/fuzz/%.o: src/%.c
-	@mkdir -p $(@D)
-	$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
-
-# ---- GPU: tests and benchmark of the CUDA engine, without PostgreSQL ----
-# Built apart from the extension, so that GPU_ARCHS=90 makes a quick build.
-
-.PHONY: gpu-build gpu-test gpu-sanitize gpu-bench
-GPU_ARCHS   ?= $(CUDA_ARCHS)
-GPU_TESTS   := $(patsubst src/test/gpu/%.c,build/gpu/%,$(filter-out %/support.c,$(wildcard src/test/gpu/*.c)))
-GPU_FAULTY   = build/gpu/faults build/gpu/sets_faults build/gpu/filter_faults
-GPU_NVCC     = $(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) \
-	$(foreach a,$(GPU_ARCHS),-gencode arch=compute_$a,code=sm_$a)
-GPU_CC       = gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -Isrc/bench -Icuda -I$(CUDA_ROOT)/include -MMD -MP
-GPU_HOST    := $(CORE_SRC:src/%.c=build/gpu/%.o) build/gpu/test/gpu/support.o
-GPU_LIB     := $(CUDA_SRC:cuda/%.cu=build/gpu/cuda/%.o)
-GPU_FAULTS  := $(CUDA_SRC:cuda/%.cu=build/gpu/faulty/%.o)
-GPU_LINK     = -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++ -lm
-.SECONDARY: $(GPU_HOST) $(GPU_LIB) $(GPU_FAULTS)
--include $(wildcard build/gpu/*.d build/gpu/*/*.d build/gpu/*/*/*.d)
-
-gpu-build: $(GPU_TESTS) build/gpu/gpu_bench build/gpu/gpu_sets build/gpu/gpu_filter build/gpu/run.sh
-gpu-test gpu-sanitize: gpu-%: gpu-build
-	@build/gpu/run.sh $*
-gpu-bench: gpu-build
-	@build/gpu/run.sh bench
-	@build/gpu/run.sh profile >build/gpu/counters.csv || :
-	@command -v gnuplot >/dev/null || src/test/setup.sh bench
-	@src/bench/gpu_report.sh build/gpu/gpu-bench.tsv build/gpu/counters.csv
-$(filter-out $(GPU_FAULTY),$(GPU_TESTS)): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_LIB)
-	gcc -o $@ $^ $(GPU_LINK)
-$(GPU_FAULTY): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_FAULTS)
-	gcc -o $@ $^ $(GPU_LINK)
-build/gpu/gpu_bench: $(addprefix build/gpu/bench/,gpu_bench.o gpu_sections.o gpu_kernels.o) $(GPU_HOST) $(GPU_LIB)
-	gcc -o $@ $^ $(GPU_LINK)
-build/gpu/gpu_sets: $(addprefix build/gpu/bench/,gpu_sets.o gpu_sets_parts.o sets_data.o) $(GPU_HOST) $(GPU_LIB)
-	gcc -o $@ $^ $(GPU_LINK)
-build/gpu/gpu_filter: $(addprefix build/gpu/bench/,gpu_filter.o gpu_filter_bloom.o gpu_filter_kernels.o gpu_filter_host.o) $(GPU_HOST) $(GPU_LIB)
-	gcc -o $@ $^ $(GPU_LINK)
-build/gpu/run.sh: src/test/gpu/run.sh
-	@mkdir -p $(@D)
-	cp $< $@
-build/gpu/%.o: src/%.c
-	@mkdir -p $(@D)
-	$(GPU_CC) -c -o $@ $<
-build/gpu/bench/%.o: src/bench/%.cu
-	@mkdir -p $(@D)
-	$(GPU_NVCC) -c -o $@ $<
-build/gpu/cuda/%.o: cuda/%.cu
-	@mkdir -p $(@D)
-	$(GPU_NVCC) -c -o $@ $<
-build/gpu/faulty/%.o: cuda/%.cu
-	@mkdir -p $(@D)
-	$(GPU_NVCC) -DQS_CUDA_FAULTS -c -o $@ $<
+.PHONY: FORCE
+include src/test/test.mk src/test/gpu/gpu.mk src/bench/bench.mk
 
 # ---- source checks ----
 # Other versions of clang-format lay code out differently, so the version is fixed.
@@ -312,69 +164,9 @@ check-layers:
 check-release:
 	@src/test/check-release.pl
 
-# ---- demonstration, benchmarks, packing ----
+# ---- packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle deb dist check-dist
-demo:
-	@src/bench/demo.sh
-bench bench-sql bench-gpu bench-gpu-sets fdw-bench structures weights:
-	@src/bench/$@.sh
-# Both write their tables into docs/; accuracy draws its figures as well.
-accuracy: build/bench/accuracy
-	@command -v gnuplot >/dev/null || src/test/setup.sh bench
-	@$<
-	@gnuplot src/bench/accuracy.gp && gnuplot src/bench/overload.gp
-analysis: build/bench/analysis
-	@$<
-bench-merge: build/bench/merge
-	@src/bench/$@.sh
-build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c workload.c theory.c)
-build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
-build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
-# Both write their tables into docs/filter.md and draw a figure; then filter-bench
-# goes on inside PostgreSQL.
-filter-accuracy filter-bench: filter-%: build/bench/filter_%
-	@command -v gnuplot >/dev/null || src/test/setup.sh bench
-	@$<
-	@gnuplot src/bench/filter_$*.gp
-	@[ $* = accuracy ] || src/bench/filter-bench.sh
-filter-bench: build/bench/pg_filters.so
-build/bench/pg_filters.so: src/bench/pg_filters.c src/pg/memory.o $(CORE_SRC:.c=.o)
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $^
-build/bench/filter_accuracy: $(addprefix src/bench/,filter_accuracy.c filter_theory.c filter_overloaded.c \
-	filter_compare.c filter_workload.c workload.c)
-build/bench/filter_bench: $(addprefix src/bench/,filter_bench.c filter_workload.c workload.c)
-build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_accuracy build/bench/filter_bench: \
-	$(CORE_SRC) $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
-	@mkdir -p $(@D)
-	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
-
-sets-bench-sql:
-	@src/bench/sets.sh
-
-# Does auto choose well?  Fails if not.
-sets-model: build/bench/sets_bench
-	@src/bench/sets-bench.sh model | tee build/bench/sets-model
-	@! grep -q FAIL build/bench/sets-model
-
-# SECTIONS="targets single multiple model" picks some, which are only printed.
-sets-bench: build/bench/sets_bench
-	@src/bench/sets-bench.sh $(SECTIONS)
-build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_single.c \
-		sets_multiple.c sets_targets.c sets_model.c sets_data.c) $(CORE_SRC) \
-		build/bench/sets_std.o $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
-	@mkdir -p $(@D)
-	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c %.o,$^) -lm -lpthread
-build/bench/sets_std.o: src/bench/sets_std.cpp
-	@mkdir -p $(@D)
-	g++ -O3 -Wall -Wextra -c -o $@ $<
-
-# One after the other: each has the machine to itself.
-figures:
-	@set -e; for t in bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench fdw-bench; do \
-		echo "== $$t"; $(MAKE) -s $$t; done
-
+.PHONY: bundle deb dist check-dist
 bundle: all test-modules
 	@src/test/bundle.sh
 DIST := build/$(EXTENSION)-$(EXTVERSION).zip

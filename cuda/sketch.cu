@@ -184,7 +184,7 @@ widen_tables(qs_cuda_sketch *sk, uint8_t *table, uint8_t *extra)
 }
 
 qs_status
-qs_cuda_widen(qs_cuda_sketch *sk)
+qs_widen(qs_cuda_sketch *sk)
 {
 	qs_cuda *gpu = sk->gpu;
 	size_t table_bytes = qs_is_multilevel(sk) ? 0 : table_bytes_of(sk, true);
@@ -315,38 +315,11 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys)
 	if (weight > INT64_MAX - sk->total)
 		return QS_TOTAL_OVERFLOW;
 	if (!sk->view.wide && sk->total + weight >= QS_WIDE_TOTAL)
-		QS_TRY(qs_cuda_widen(sk));
+		QS_TRY(qs_widen(sk));
 	sk->ever += (uint64_t) weight;
 	if (qs_is_multilevel(sk))
 		status = reserve_high(sk, keys, &loose);
 	if (status != QS_OK)
 		sk->ever = ever;
 	return status;
-}
-
-qs_status
-qs_cuda_reset(qs_cuda_sketch *sk)
-{
-	qs_cuda *gpu = sk->gpu;
-
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.table, 0, sk->table_bytes, gpu->stream));
-	if (sk->extra_bytes > 0)
-		QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.extra, 0, sk->extra_bytes, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.high_used, 0, sizeof(qs_words), gpu->stream));
-	sk->total = 0;
-	sk->high_bound = sk->ever = 0;
-	return QS_OK;
-}
-
-const qs_params *
-qs_cuda_params(const qs_cuda_sketch *sk)
-{
-	return &sk->params;
-}
-
-int64_t
-qs_cuda_total(const qs_cuda_sketch *sk)
-{
-	return sk->total;
 }

@@ -151,6 +151,14 @@ extern void qs_replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room);
 /* High buckets taken so far. */
 extern qs_status qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used);
 
+/* Make counters 8 bytes. */
+extern qs_status qs_widen(qs_cuda_sketch *sk);
+
+/* ---- sketch_exchange.cu ---- */
+
+/* A sketch with n buckets and the keys of "sk", to which halving leads; takes its place. */
+extern qs_status qs_fold_to(qs_cuda_sketch *sk, uint64_t n);
+
 /* ---- sketch_high.cu ---- */
 
 /* into += from; see qs_cuda_ops.merge. */

@@ -7,13 +7,12 @@
  * gives a sketch that qs_write() turns into the very bytes the CPU engine gives.
  *
  * Device sketches may be larger than the byte format allows (QS_SIZE_MAX), up
- * to 2^32 - 1 buckets.  An sf sketch has its slim table here and its fat table
- * in a qs_sketch on the host; see qs_cuda_sf_insert().
+ * to 2^32 - 1 buckets.  An sf sketch has its slim table here alone.
  *
  * The worker inside PostgreSQL creates, loads, inserts, queries, merges, fetches
- * and destroys.  The rest is for tests and benchmarks alone: keys in device
- * memory (..._device), removing, folding, widening, emptying, and the insertion
- * into sf of the paper.  In PostgreSQL the CPU does these.
+ * and destroys.  Keys in device memory (..._device) are for columns kept there;
+ * removing is for tests alone, in PostgreSQL the CPU does it.  src/bench/gpu_sketch.h
+ * has what else tests and benchmarks ask of sketches on a device.
  *
  * Statuses and errors are as in qs_cuda.h.
  *
@@ -47,12 +46,6 @@ extern "C"
 	/* An owned copy in host memory; "to" is uninitialized, as for qs_copy(). */
 	extern qs_status qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qs_memory *memory);
 
-	/* Empty the sketch again. */
-	extern qs_status qs_cuda_reset(qs_cuda_sketch *sketch);
-
-	extern const qs_params *qs_cuda_params(const qs_cuda_sketch *sketch);
-	extern int64_t qs_cuda_total(const qs_cuda_sketch *sketch);
-
 	/*
  * Add keys, with weight NULL 1 each, from host memory.  The arrays may be
  * reused on return.  QS_TOTAL_OVERFLOW, QS_READ_ONLY (sf) and QS_NO_MEMORY
@@ -84,21 +77,6 @@ extern "C"
 
 	/* into += from, folding the one with more buckets; both of one device. */
 	extern qs_status qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from);
-
-	/* Fold to n buckets: QS_NO_FOLD unless halving leads there. */
-	extern qs_status qs_cuda_fold(qs_cuda_sketch *sketch, uint64_t n);
-
-	/* Make counters 8 bytes; inserts do it by themselves when N needs it. */
-	extern qs_status qs_cuda_widen(qs_cuda_sketch *sketch);
-
-	/*
- * Add keys to "full", a dense full sf sketch on the host, with "threads"
- * threads, and bring "slim", its device part, up to date.  After QS_NO_MEMORY,
- * QS_TOTAL_OVERFLOW and QS_MISMATCH nothing has changed; after QS_DEVICE_ERROR
- * "full" is complete and "slim" has to be loaded anew.
- */
-	extern qs_status qs_cuda_sf_insert(qs_cuda_sketch *slim, qs_sketch *full, const uint64_t *key,
-									   const int64_t *weight, size_t count, int threads);
 
 #ifdef __cplusplus
 }

@@ -159,9 +159,8 @@ qs_cuda_fetch(qs_cuda_sketch *sk, qs_sketch *to, const qs_memory *memory)
 	return status;
 }
 
-/* A sketch like "sk" with n buckets and the keys of "sk"; takes its place. */
-static qs_status
-fold(qs_cuda_sketch *sk, uint64_t n)
+qs_status
+qs_fold_to(qs_cuda_sketch *sk, uint64_t n)
 {
 	qs_cuda_sketch *folded;
 	qs_params p = sk->params;
@@ -186,18 +185,6 @@ fold(qs_cuda_sketch *sk, uint64_t n)
 }
 
 qs_status
-qs_cuda_fold(qs_cuda_sketch *sk, uint64_t n)
-{
-	qs_params target = sk->params;
-
-	target.n = n;
-	if (n < 1 || n > sk->params.n || !qs_params_mergeable(&sk->params, &target))
-		return QS_NO_FOLD;
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	return n == sk->params.n ? QS_OK : fold(sk, n);
-}
-
-qs_status
 qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from)
 {
 	if (into->gpu != from->gpu || !qs_params_mergeable(&into->params, &from->params))
@@ -206,7 +193,7 @@ qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from)
 		return QS_TOTAL_OVERFLOW;
 	QS_TRY(qs_cuda_enter(into->gpu));
 	if (into->params.n > from->params.n)
-		QS_TRY(fold(into, from->params.n));
+		QS_TRY(qs_fold_to(into, from->params.n));
 	QS_TRY(qs_cuda_prepare(into, from->total, 0));
 	QS_TRY(into->ops->merge(into->gpu, &into->view, &from->view));
 	qs_keys_adopt(&into->keys, &from->keys);

@@ -75,7 +75,7 @@ GpuUpload(const qs_sketch *sk, GpuRef *ref)
 	bool done;
 
 	GpuShapeOf(&tables.shape, sk);
-	if (sk->params.structure == QS_SF)
+	if (qs_has_fat(sk->params.structure))
 	{
 		tables.shape.params.part = QS_PART_DEVICE;
 		tables.shape.extra_bytes = 0;

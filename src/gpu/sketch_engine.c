@@ -72,7 +72,7 @@ GpuSketchReason(const qs_params *p)
 {
 	if (gpu_backend == BACKEND_CPU)
 		return "qsketch.backend is cpu";
-	if (p->structure == QS_SF)
+	if (qs_has_fat(p->structure))
 		return "sketches of structure sf are made on the CPU";
 	if (gpu_backend == BACKEND_GPU)
 		return NULL;

@@ -64,7 +64,7 @@ part_name(const qs_sketch *sk)
 static void
 fill_layout(const qs_params *p, Datum *values, bool *nulls)
 {
-	bool thread = p->structure == QS_THREAD;
+	bool thread = qs_has_rows(p->structure);
 
 	values[INFO_WIDTH] = Int64GetDatum(thread ? (int64) p->n : qs_bucket_width(p->structure));
 	values[INFO_BUCKETS] = Int64GetDatum((int64) p->n);
@@ -72,7 +72,7 @@ fill_layout(const qs_params *p, Datum *values, bool *nulls)
 	values[INFO_Z] = Int32GetDatum(p->z);
 	nulls[INFO_BUCKETS] = thread;
 	nulls[INFO_MASKS] = thread;
-	nulls[INFO_Z] = p->structure != QS_SF;
+	nulls[INFO_Z] = !qs_has_fat(p->structure);
 }
 
 static void

@@ -54,14 +54,14 @@ put_tables(ReturnSetInfo *result, const qs_sketch *sk, int gpu)
 	const qs_params *p = &sk->params;
 	uint64 extra = sk->ops->extra_bytes(p, sk->wide);
 
-	if (p->structure == QS_SF)
+	if (qs_has_fat(p->structure))
 	{
 		if (qs_has_table(p))
 			put_part(result, "slim", gpu, sk->ops->table_bytes(p, sk->wide));
 		if (qs_has_extra(p))
 			put_part(result, "fat", -1, extra);
 	}
-	else if (p->structure == QS_MULTILEVEL)
+	else if (qs_has_high(p->structure))
 	{
 		put_part(result, "low", gpu, sk->ops->table_bytes(p, sk->wide));
 		if (!sk->remote)

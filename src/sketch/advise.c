@@ -22,7 +22,7 @@
 static double
 share_of_counter(const qs_params *p)
 {
-	return p->structure == QS_THREAD ? 1 : (double) p->depth / qs_bucket_width(p->structure);
+	return qs_has_rows(p->structure) ? 1 : (double) p->depth / qs_bucket_width(p->structure);
 }
 
 /* Weights of keys, one after the other. */
@@ -118,7 +118,7 @@ measure_model(qs_forecast *forecast, const qs_sketch *model, double times, doubl
 {
 	double mean =
 		share_of_counter(&model->params) * (double) model->total / (double) model->params.n;
-	uint32_t cells = model->params.structure == QS_SF ? model->params.z : 1;
+	uint32_t cells = qs_has_fat(model->params.structure) ? model->params.z : 1;
 	qs_noise noise;
 	qs_status status = qs_noise_init(&noise, model, 1, memory);
 

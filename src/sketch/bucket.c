@@ -10,7 +10,7 @@
 bool
 qs_bucket_is_fat(const qs_sketch *sk, qs_side side)
 {
-	if (sk->params.structure != QS_SF || sk->params.part == QS_PART_DEVICE)
+	if (!qs_has_fat(sk->params.structure) || sk->params.part == QS_PART_DEVICE)
 		return false;
 	return side == QS_SIDE_BEST || sk->params.part == QS_PART_HOST;
 }
@@ -18,7 +18,7 @@ qs_bucket_is_fat(const qs_sketch *sk, qs_side side)
 uint32_t
 qs_bucket_counters(const qs_sketch *sk, qs_side side)
 {
-	if (sk->params.structure == QS_THREAD)
+	if (qs_has_rows(sk->params.structure))
 		return sk->params.depth;
 	if (qs_bucket_is_fat(sk, side))
 		return QS_SF_WIDTH * sk->params.z;
@@ -42,9 +42,9 @@ qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *val
 	uint32_t count = qs_bucket_counters(sk, side);
 	const uint8_t *table = qs_bucket_is_fat(sk, side) ? sk->extra : sk->table;
 
-	if (sk->params.structure == QS_MULTILEVEL)
+	if (qs_has_high(sk->params.structure))
 		qs_multilevel_values(sk, bucket, value);
-	else if (sk->params.structure == QS_THREAD)
+	else if (qs_has_rows(sk->params.structure))
 		read_counters(table, bucket, sk->params.n, sk->wide, value, count);
 	else if (sk->wide)
 		read_counters(table, bucket * count, 1, true, value, count);

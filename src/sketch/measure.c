@@ -214,7 +214,7 @@ mask_repeats(const qs_sketch *sk)
 	double fixed = 0;
 	uint32_t turn;
 
-	if (sk->params.structure == QS_THREAD)
+	if (qs_has_rows(sk->params.structure))
 		return 1;
 	for (turn = 0; turn < m; turn++)
 	{
@@ -231,7 +231,7 @@ mask_repeats(const qs_sketch *sk)
 static qs_status
 fill(qs_noise *noise, const qs_sketch *sk)
 {
-	if (sk->params.structure == QS_THREAD)
+	if (qs_has_rows(sk->params.structure))
 		return fill_thread(noise, sk);
 	if (qs_bucket_is_fat(sk, QS_SIDE_TOLD))
 		fill_fat(noise, sk);

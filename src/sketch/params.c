@@ -7,17 +7,17 @@
 #include "sketch/params.h"
 #include "sketch/masks.h"
 
-/* Indexed by qs_structure. */
-static const struct
-{
-	const char *name;
-	uint8_t width; /* m */
-	uint8_t unit;  /* bytes of a bucket; thread: of a counter */
-	uint8_t depth_max;
-} structures[] = {
-	[QS_THREAD] = { "thread", 0, 4, QS_THREAD_DEPTH_MAX }, [QS_WARP] = { "warp", 32, 128, 32 },
-	[QS_HALF_WARP] = { "half_warp", 16, 64, 16 },          [QS_SUB_WARP] = { "sub_warp", 8, 32, 8 },
-	[QS_MULTILEVEL] = { "multilevel", 28, 32, 28 },        [QS_SF] = { "sf", 8, 32, 8 },
+const qs_structure_facts qs_structures[QS_STRUCTURES] = {
+	[QS_THREAD] = { .name = "thread", .unit = 4, .depth_max = QS_THREAD_DEPTH_MAX, .rows = true },
+	[QS_WARP] = { .name = "warp", .width = 32, .unit = 128, .depth_max = 32 },
+	[QS_HALF_WARP] = { .name = "half_warp", .width = 16, .unit = 64, .depth_max = 16 },
+	[QS_SUB_WARP] = { .name = "sub_warp", .width = 8, .unit = 32, .depth_max = 8 },
+	[QS_MULTILEVEL] = { .name = "multilevel",
+						.width = 28,
+						.unit = 32,
+						.depth_max = 28,
+						.high = true },
+	[QS_SF] = { .name = "sf", .width = 8, .unit = 32, .depth_max = 8, .fat = true },
 };
 
 static bool
@@ -29,7 +29,7 @@ structure_exists(int structure)
 const char *
 qs_structure_name(int structure)
 {
-	return structure_exists(structure) ? structures[structure].name : NULL;
+	return structure_exists(structure) ? qs_structures[structure].name : NULL;
 }
 
 int
@@ -38,29 +38,18 @@ qs_structure_by_name(const char *name, size_t length)
 	int i;
 
 	for (i = QS_THREAD; i < QS_STRUCTURES; i++)
-		if (strlen(structures[i].name) == length && memcmp(structures[i].name, name, length) == 0)
+		if (strlen(qs_structures[i].name) == length &&
+			memcmp(qs_structures[i].name, name, length) == 0)
 			return i;
 	return 0;
-}
-
-uint32_t
-qs_bucket_width(int structure)
-{
-	return structures[structure].width;
-}
-
-uint32_t
-qs_depth_max(int structure)
-{
-	return structures[structure].depth_max;
 }
 
 uint64_t
 qs_unit_bytes(const qs_params *p)
 {
-	uint64_t unit = structures[p->structure].unit;
+	uint64_t unit = qs_structures[p->structure].unit;
 
-	return p->structure == QS_THREAD ? unit * p->depth : unit;
+	return qs_has_rows(p->structure) ? unit * p->depth : unit;
 }
 
 /*
@@ -71,10 +60,10 @@ qs_unit_bytes(const qs_params *p)
 uint64_t
 qs_params_n(int structure, uint32_t depth, uint64_t size)
 {
-	uint64_t unit = structures[structure].unit;
+	uint64_t unit = qs_structures[structure].unit;
 	uint64_t grain = 1;
 
-	if (structure == QS_THREAD)
+	if (qs_has_rows(structure))
 	{
 		unit *= depth;
 		while (size / grain >= 2 * QS_SIZE_MIN)
@@ -102,7 +91,7 @@ qs_params_make(qs_params *p, int structure, uint64_t size, int64_t depth, int64_
 		return QS_BAD_STRUCTURE;
 	if (size < QS_SIZE_MIN || size > QS_SIZE_MAX)
 		return QS_BAD_SIZE;
-	if (depth < 1 || depth > structures[structure].depth_max)
+	if (depth < 1 || depth > qs_structures[structure].depth_max)
 		return QS_BAD_DEPTH;
 	if (z < QS_Z_MIN || z > QS_Z_MAX)
 		return QS_BAD_Z;
@@ -114,9 +103,9 @@ qs_params_make(qs_params *p, int structure, uint64_t size, int64_t depth, int64_
 	p->structure = (uint8_t) structure;
 	p->depth = (uint8_t) depth;
 	p->n = qs_params_n(structure, p->depth, size);
-	if (structure == QS_SF)
+	if (qs_has_fat(structure))
 		p->z = (uint8_t) z;
-	if (structure != QS_THREAD)
+	if (!qs_has_rows(structure))
 		p->log2_masks = (uint8_t) log2_exact(masks);
 	return QS_OK;
 }
@@ -124,17 +113,18 @@ qs_params_make(qs_params *p, int structure, uint64_t size, int64_t depth, int64_
 qs_status
 qs_params_check(const qs_params *p)
 {
-	bool sf = p->structure == QS_SF;
+	const qs_structure_facts *facts =
+		&qs_structures[structure_exists(p->structure) ? p->structure : 0];
 
-	if (!structure_exists(p->structure) || p->part > QS_PART_HOST)
+	if (!facts->name || p->part > QS_PART_HOST)
 		return QS_BAD_STRUCTURE;
-	if (p->part != QS_PART_FULL && !sf)
+	if (p->part != QS_PART_FULL && !facts->fat)
 		return QS_BAD_STRUCTURE;
-	if (p->depth < 1 || p->depth > structures[p->structure].depth_max)
+	if (p->depth < 1 || p->depth > facts->depth_max)
 		return QS_BAD_DEPTH;
-	if (sf ? p->z < QS_Z_MIN || p->z > QS_Z_MAX : p->z != 0)
+	if (facts->fat ? p->z < QS_Z_MIN || p->z > QS_Z_MAX : p->z != 0)
 		return QS_BAD_Z;
-	if (p->log2_masks > (p->structure == QS_THREAD ? 0 : 16))
+	if (p->log2_masks > (facts->rows ? 0 : 16))
 		return QS_BAD_MASKS;
 	if (p->n < 1 || p->n > QS_SIZE_MAX / qs_unit_bytes(p))
 		return QS_BAD_SIZE;

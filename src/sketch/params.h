@@ -66,17 +66,57 @@ typedef struct qs_params
 	uint8_t log2_masks; /* number of masks H = 2^log2_masks */
 } qs_params;
 
+/* What is said of a structure once, here; all else asks for it. */
+typedef struct qs_structure_facts
+{
+	const char *name;
+	uint8_t width; /* m: counters of a bucket that masks choose from; with rows 0 */
+	uint8_t unit;  /* bytes of a bucket; with rows of a counter */
+	uint8_t depth_max;
+	bool rows; /* d rows of independent counters, and no masks */
+	bool high; /* low counters of a byte, and high buckets that they overflow into */
+	bool fat;  /* z fat counters for each slim one, in parts that can be apart */
+} qs_structure_facts;
+
+/* Indexed by qs_structure. */
+extern const qs_structure_facts qs_structures[QS_STRUCTURES];
+
+QS_INLINE bool
+qs_has_rows(int structure)
+{
+	return qs_structures[structure].rows;
+}
+
+QS_INLINE bool
+qs_has_high(int structure)
+{
+	return qs_structures[structure].high;
+}
+
+QS_INLINE bool
+qs_has_fat(int structure)
+{
+	return qs_structures[structure].fat;
+}
+
+/* m; with rows 0. */
+QS_INLINE uint32_t
+qs_bucket_width(int structure)
+{
+	return qs_structures[structure].width;
+}
+
+QS_INLINE uint32_t
+qs_depth_max(int structure)
+{
+	return qs_structures[structure].depth_max;
+}
+
 /* Name in SQL, or NULL if there is no such structure. */
 extern const char *qs_structure_name(int structure);
 
 /* qs_structure of a name, or 0. */
 extern int qs_structure_by_name(const char *name, size_t length);
-
-/* m: counters of a bucket that masks choose from; 0 for thread. */
-extern uint32_t qs_bucket_width(int structure);
-
-/* Largest depth of a structure. */
-extern uint32_t qs_depth_max(int structure);
 
 /* Bytes that a query touches per n: one bucket, or one counter of each row. */
 extern uint64_t qs_unit_bytes(const qs_params *p);

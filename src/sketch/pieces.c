@@ -31,7 +31,7 @@ qs_pieces(const qs_sketch *view, uint64_t hv, qs_piece *piece)
 	qs_params one = view->params;
 	uint64_t bucket = qs_reduce(hv, view->params.n);
 
-	if (view->params.structure == QS_THREAD)
+	if (qs_has_rows(view->params.structure))
 		return thread_pieces(view, hv, piece);
 	one.n = 1;
 	piece->bytes = (uint32_t) (qs_has_table(&one) ? view->ops->table_bytes(&one, view->wide)
@@ -46,7 +46,7 @@ qs_high_piece(const qs_sketch *view, uint8_t *low, qs_piece *piece)
 {
 	uint32_t index;
 
-	if (view->params.structure != QS_MULTILEVEL)
+	if (!qs_has_high(view->params.structure))
 		return false;
 	index = qs_load32(low + QS_LOW_COUNTERS);
 	if (index < QS_HIGH_INDEX_MIN || index - QS_HIGH_INDEX_MIN >= view->extra_used)

@@ -353,7 +353,7 @@ unknown_product(const qs_sketch *a, const qs_sketch *b)
 static qs_product
 dense_product(const qs_sketch *a, const qs_sketch *b, qs_pause pause)
 {
-	bool thread = a->params.structure == QS_THREAD;
+	bool thread = qs_has_rows(a->params.structure);
 
 	if (!thread && qs_bucket_counters(a, QS_SIDE_BEST) > a->params.depth)
 		return sum_of_buckets(a, b, pause);

@@ -332,7 +332,7 @@ qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *
 	qs_params p = from->params;
 	qs_status status;
 
-	if (p.structure != QS_SF || !reachable)
+	if (!qs_has_fat(p.structure) || !reachable)
 		return QS_WRONG_PART;
 	if (from->form == QS_EXPLICIT && part != QS_PART_DEVICE)
 		return explicit_part(to, from, part, memory);

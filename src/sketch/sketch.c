@@ -15,20 +15,16 @@
 #include "sketch/sketch.h"
 #include "sketch/thread.h"
 
+static const qs_ops *const ops[QS_STRUCTURES] = {
+	[QS_THREAD] = &qs_thread_ops,         [QS_WARP] = &qs_bucketed_ops,
+	[QS_HALF_WARP] = &qs_bucketed_ops,    [QS_SUB_WARP] = &qs_bucketed_ops,
+	[QS_MULTILEVEL] = &qs_multilevel_ops, [QS_SF] = &qs_sf_ops,
+};
+
 const qs_ops *
 qs_ops_of(int structure)
 {
-	switch (structure)
-	{
-		case QS_THREAD:
-			return &qs_thread_ops;
-		case QS_MULTILEVEL:
-			return &qs_multilevel_ops;
-		case QS_SF:
-			return &qs_sf_ops;
-		default:
-			return &qs_bucketed_ops;
-	}
+	return ops[structure];
 }
 
 void
@@ -300,6 +296,6 @@ qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint)
 {
 	uint64_t hv = qs_hash(fingerprint, sk->seed_key);
 
-	if (sk->table && sk->params.structure != QS_THREAD)
+	if (sk->table && !qs_has_rows(sk->params.structure))
 		__builtin_prefetch(sk->table + qs_reduce(hv, sk->ops->table_bytes(&sk->params, sk->wide)));
 }

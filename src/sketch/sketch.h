@@ -174,7 +174,7 @@ extern qs_status qs_writable(const qs_sketch *sk);
 QS_INLINE bool
 qs_has_extra(const qs_params *p)
 {
-	return p->structure == QS_SF && p->part != QS_PART_DEVICE;
+	return qs_has_fat(p->structure) && p->part != QS_PART_DEVICE;
 }
 
 QS_INLINE bool

@@ -32,7 +32,7 @@ typedef struct cells
 bool
 qs_slim_alone(const qs_sketch *sk)
 {
-	return sk->params.structure == QS_SF && sk->params.part == QS_PART_DEVICE;
+	return qs_has_fat(sk->params.structure) && sk->params.part == QS_PART_DEVICE;
 }
 
 static double

@@ -155,7 +155,7 @@ estimate_thread(const qs_sketch *sk, double mean_noise, uint64_t hv)
 static pair
 estimate_both(const qs_sketch *sk, double mean_noise, uint64_t hv)
 {
-	if (sk->params.structure == QS_THREAD)
+	if (qs_has_rows(sk->params.structure))
 		return estimate_thread(sk, mean_noise, hv);
 	if (qs_bucket_is_fat(sk, QS_SIDE_BEST))
 		return estimate_fat(sk, hv);

@@ -12,6 +12,8 @@
  */
 #include "support.h"
 
+#include "gpu_sketch.h"
+
 #define KEYS 20000
 
 static long calls_left; /* before the one that fails; negative: none does */

@@ -15,6 +15,8 @@
  */
 #include "support.h"
 
+#include "gpu_sketch.h"
+
 #define KEYS_MAX   (1 << 16)
 #define QUERIES    512
 #define OPS_MAX    6

@@ -1,5 +1,5 @@
 /*
- * sketch_sf.cu
+ * gpu_sf.cu
  *		sf: inserting on the host with several threads, the slim table on the
  *		device kept current.
  *
@@ -18,12 +18,13 @@
  * copies the counters of each key on its own; here it is one transfer for a
  * slot of keys, which goes on while the next keys are added.
  *
- * Only tests and the benchmark call this: inside PostgreSQL sf sketches are made
- * by the CPU, and the device gets their slim tables for lookups.
+ * This is the paper's insertion, which tests check and the benchmark measures.
+ * Inside PostgreSQL sf sketches are made by the CPU, and the device gets their
+ * slim tables for lookups.
  *
  * Bytes per key to the device: 4 for the bucket and 32 (wide: 64) of counters.
  *
- * cuda/sketch_sf.cu
+ * src/bench/gpu_sf.cu
  */
 #include <pthread.h>
 #include <signal.h>
@@ -35,6 +36,8 @@ extern "C"
 }
 
 #include "sketch_kernels.cuh"
+
+#include "gpu_sketch.h"
 
 #define THREADS_MAX 256
 #define OWNED       64  /* neighbouring buckets with one owner */
@@ -327,7 +330,7 @@ prepare(qs_cuda_sketch *slim, qs_sketch *full, int64_t sum)
 		return QS_TOTAL_OVERFLOW;
 	QS_TRY(qs_cuda_prepare(slim, sum, 0));
 	QS_TRY(qs_prepare(full, sum));
-	return full->wide && !slim->view.wide ? qs_cuda_widen(slim) : QS_OK;
+	return full->wide && !slim->view.wide ? qs_widen(slim) : QS_OK;
 }
 
 qs_status

@@ -1,0 +1,62 @@
+# The demonstration, benchmarks, and what they write into docs.
+
+.PHONY: bench bench-sql bench-gpu bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures demo
+demo:
+	@src/bench/demo.sh
+bench bench-sql bench-gpu bench-gpu-sets fdw-bench structures weights:
+	@src/bench/$@.sh
+# Both write their tables into docs/; accuracy draws its figures as well.
+accuracy: build/bench/accuracy
+	@command -v gnuplot >/dev/null || src/test/setup.sh bench
+	@$<
+	@gnuplot src/bench/accuracy.gp && gnuplot src/bench/overload.gp
+analysis: build/bench/analysis
+	@$<
+bench-merge: build/bench/merge
+	@src/bench/$@.sh
+build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c workload.c theory.c)
+build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
+build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
+# Both write their tables into docs/filter.md and draw a figure; then filter-bench
+# goes on inside PostgreSQL.
+filter-accuracy filter-bench: filter-%: build/bench/filter_%
+	@command -v gnuplot >/dev/null || src/test/setup.sh bench
+	@$<
+	@gnuplot src/bench/filter_$*.gp
+	@[ $* = accuracy ] || src/bench/filter-bench.sh
+filter-bench: build/bench/pg_filters.so
+build/bench/pg_filters.so: src/bench/pg_filters.c src/pg/memory.o $(CORE_SRC:.c=.o)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $^
+build/bench/filter_accuracy: $(addprefix src/bench/,filter_accuracy.c filter_theory.c filter_overloaded.c \
+	filter_compare.c filter_workload.c workload.c)
+build/bench/filter_bench: $(addprefix src/bench/,filter_bench.c filter_workload.c workload.c)
+build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_accuracy build/bench/filter_bench: \
+	$(CORE_SRC) $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
+	@mkdir -p $(@D)
+	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c,$^) -lm
+
+sets-bench-sql:
+	@src/bench/sets.sh
+
+# Does auto choose well?  Fails if not.
+sets-model: build/bench/sets_bench
+	@src/bench/sets-bench.sh model | tee build/bench/sets-model
+	@! grep -q FAIL build/bench/sets-model
+
+# SECTIONS="targets single multiple model" picks some, which are only printed.
+sets-bench: build/bench/sets_bench
+	@src/bench/sets-bench.sh $(SECTIONS)
+build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_single.c \
+		sets_multiple.c sets_targets.c sets_model.c sets_data.c) $(CORE_SRC) \
+		build/bench/sets_std.o $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
+	@mkdir -p $(@D)
+	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c %.o,$^) -lm -lpthread
+build/bench/sets_std.o: src/bench/sets_std.cpp
+	@mkdir -p $(@D)
+	g++ -O3 -Wall -Wextra -c -o $@ $<
+
+# One after the other: each has the machine to itself.
+figures:
+	@set -e; for t in bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench fdw-bench; do \
+		echo "== $$t"; $(MAKE) -s $$t; done

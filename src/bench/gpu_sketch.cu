@@ -1,0 +1,54 @@
+/*
+ * gpu_sketch.cu
+ *		What tests and benchmarks alone ask of sketches on a device.
+ *
+ * src/bench/gpu_sketch.cu
+ */
+#include "sketch.cuh"
+
+#include "gpu_sketch.h"
+
+qs_status
+qs_cuda_reset(qs_cuda_sketch *sk)
+{
+	qs_cuda *gpu = sk->gpu;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.table, 0, sk->table_bytes, gpu->stream));
+	if (sk->extra_bytes > 0)
+		QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.extra, 0, sk->extra_bytes, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.high_used, 0, sizeof(qs_words), gpu->stream));
+	sk->total = 0;
+	sk->high_bound = sk->ever = 0;
+	return QS_OK;
+}
+
+const qs_params *
+qs_cuda_params(const qs_cuda_sketch *sk)
+{
+	return &sk->params;
+}
+
+int64_t
+qs_cuda_total(const qs_cuda_sketch *sk)
+{
+	return sk->total;
+}
+
+qs_status
+qs_cuda_widen(qs_cuda_sketch *sk)
+{
+	return qs_widen(sk);
+}
+
+qs_status
+qs_cuda_fold(qs_cuda_sketch *sk, uint64_t n)
+{
+	qs_params target = sk->params;
+
+	target.n = n;
+	if (n < 1 || n > sk->params.n || !qs_params_mergeable(&sk->params, &target))
+		return QS_NO_FOLD;
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	return n == sk->params.n ? QS_OK : qs_fold_to(sk, n);
+}

@@ -1,0 +1,77 @@
+# Tests that need no GPU.
+
+.PHONY: test unit fuzz regress regress-gpu isolation tap soak matrix link-tests test-modules
+test:
+	@src/test/run.sh
+regress: all
+	@src/test/run.sh regress $(REGRESS)
+regress-gpu: all
+	@src/test/run.sh gpu $(REGRESS)
+soak: all
+	@QSKETCH_SOAK_SECONDS=$(or $(SOAK_SECONDS),600) src/test/run.sh tap 020_gpu_soak.pl
+isolation: all
+	@src/test/run.sh isolation $(ISOLATION)
+tap: all test-modules
+	@src/test/run.sh tap $(PROVE_TESTS)
+
+# What some TAP tests load into their servers.
+test-modules: $(patsubst src/test/modules/%.c,build/test/%.so,$(wildcard src/test/modules/*.c))
+build/test/%.so: src/test/modules/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
+
+matrix:
+	@src/test/matrix.sh $(VERSIONS)
+
+link-tests:
+	@mkdir -p build/links
+	@ln -sfn $(abspath sql_tests)       build/links/sql
+	@ln -sfn $(abspath sql_tests/specs) build/links/specs
+	@ln -sfn $(abspath expected)        build/links/expected
+
+# The sketches without PostgreSQL: compiled once for each kind of sanitizer
+# build, then linked with each test.  Every test runs, even after a failure.
+SAN_FLAGS  = -std=c11 -g -O1 -Wall -Wextra -Werror -Isrc -MMD -MP -fno-sanitize-recover=all
+UNIT_CC    = gcc $(SAN_FLAGS) -fsanitize=address,undefined
+FUZZ_CC    = $(firstword $(shell command -v clang clang-14 2>/dev/null) clang) $(SAN_FLAGS)
+UNIT      := $(patsubst src/test/unit/%.c,build/unit/%,$(wildcard src/test/unit/*.c))
+FUZZ      := $(patsubst src/test/fuzz/%.c,build/fuzz/%,$(wildcard src/test/fuzz/*.c))
+UNIT_OBJS := $(CORE_SRC:src/%.c=build/unit/%.o)
+FUZZ_OBJS := $(CORE_SRC:src/%.c=build/fuzz/%.o)
+FUZZ_SECONDS ?= 30
+
+# Tickets are tested with code of the server, compiled against PostgreSQL's headers.
+TICKETS      := gpu/entries.o gpu/sketch_ticket.o
+SERVER_FLAGS  = -std=gnu11 $(CPPFLAGS) $(addprefix -Wno-,unused-parameter sign-compare missing-field-initializers ignored-attributes)
+ifeq ($(PGXS),)
+UNIT := $(filter-out %_tickets,$(UNIT))
+FUZZ := $(filter-out %_tickets,$(FUZZ))
+endif
+build/unit/test_tickets: $(TICKETS:%=build/unit/%)
+build/fuzz/fuzz_tickets: $(TICKETS:%=build/fuzz/%)
+build/unit/test_tickets build/fuzz/fuzz_tickets: private SAN_FLAGS += $(SERVER_FLAGS)
+build/unit/gpu/%.o build/fuzz/gpu/%.o: SAN_FLAGS += $(SERVER_FLAGS)
+
+.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) $(TICKETS:%=build/unit/%) $(TICKETS:%=build/fuzz/%)
+-include $(wildcard build/unit/*.d build/unit/*/*.d build/fuzz/*.d build/fuzz/*/*.d)
+
+unit: $(UNIT)
+	@status=0; for t in $(UNIT); do echo "== $$t"; $$t || status=1; done; exit $$status
+$(UNIT): build/unit/%: src/test/unit/%.c $(UNIT_OBJS)
+	@mkdir -p $(@D)
+	$(UNIT_CC) -o $@ $(filter %.c %.o,$^) -lcmocka -lm
+build/unit/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(UNIT_CC) -c -o $@ $<
+
+# New inputs are kept in build/fuzz/corpus; golden sketches are the seeds.
+fuzz: $(FUZZ)
+	@set -e; for f in $(FUZZ); do echo "== $$f"; mkdir -p build/fuzz/corpus/$$(basename $$f); \
+		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=build/fuzz/ \
+		build/fuzz/corpus/$$(basename $$f) $(wildcard src/test/golden); done
+$(FUZZ): build/fuzz/%: src/test/fuzz/%.c $(FUZZ_OBJS)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.c %.o,$^) -lm
+build/fuzz/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
