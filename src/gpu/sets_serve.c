@@ -312,7 +312,7 @@ serve_pairs(GpuSlot *slot, Holding *h)
 
 	INSTR_TIME_SET_CURRENT(waiting_since);
 	status = device_ops()->next(h->made, has_patience, (qi_pair *) GpuSlotData(slot),
-								GPU_SLOT_PAIRS, &count, &reply->over);
+								GPU_SLOT_PAIRS, &count, reply);
 	if (status != QS_OK)
 		return status;
 	slot->count = (int) count;
