@@ -4,10 +4,11 @@
  *
  * The worker takes all that is in the queue into a line for each process, in its
  * order.  Of the processes that wait, the one is next that has had the least of
- * the worker's time; one that comes, or comes back, begins with what the last one
- * had that was served, so that it is next but has no credit for the time before.
- * A request that is long is served in pieces (GpuServant), and the process of a
- * short one waits for a piece at most, however many long ones there are.
+ * the worker's time.  One that comes, or comes back, is taken to have had as much as
+ * the last one that was served, less a small credit: so it is next, even if it asks
+ * for little again and again, but cannot save up the time in which it asked for
+ * nothing.  A request that is long is served in pieces (GpuServant), and the process
+ * of a short one waits for a piece, however many long ones there are.
  *
  * Requests of several processes may name the same entry: copies that all look up,
  * and values that parallel workers hand to their leader.  A request that reads
@@ -24,6 +25,9 @@
 #include "utils/memutils.h"
 
 #define NONE (-1)
+
+/* What a process that waits seldom may have had less than others: some pieces. */
+#define CREDIT_US 50000
 
 /* The requests of a process: slots, linked by their place among the waiting. */
 typedef struct Line
@@ -169,7 +173,7 @@ append(GpuSlot *slot)
 	if (l->first == NONE)
 	{
 		l->first = index;
-		l->had = Max(l->had, clock_now);
+		l->had = Max(l->had, clock_now - Min(clock_now, CREDIT_US));
 		l->next = first_line;
 		first_line = slot->proc;
 	}
