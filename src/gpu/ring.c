@@ -21,12 +21,18 @@ free_locked(GpuSlot *slot)
 	gpu_shared->free_count++;
 }
 
-/* A slot is free: tell one of each kind of processes that wait for one. */
+/*
+ * A slot of a process is free: tell one of each kind of processes that wait for
+ * one.  That process itself may be among those that had many, and now has few.
+ */
 static void
-tell_freed(void)
+tell_freed(int proc)
 {
 	ConditionVariableSignal(&gpu_shared->slot_freed[0]);
-	ConditionVariableSignal(&gpu_shared->slot_freed[1]);
+	if (GpuHolderAt(proc)->slots < GpuFew(gpu_shared->slot_count))
+		ConditionVariableBroadcast(&gpu_shared->slot_freed[1]);
+	else
+		ConditionVariableSignal(&gpu_shared->slot_freed[1]);
 }
 
 static GpuHolder *
@@ -93,10 +99,12 @@ GpuTrySlot(void)
 void
 GpuFreeSlot(GpuSlot *slot)
 {
+	int proc = slot->proc;
+
 	SpinLockAcquire(&gpu_shared->ring);
 	free_locked(slot);
 	SpinLockRelease(&gpu_shared->ring);
-	tell_freed();
+	tell_freed(proc);
 }
 
 static void
@@ -179,13 +187,14 @@ void
 GpuReply(GpuSlot *slot)
 {
 	Latch *latch = NULL;
+	int proc = slot->proc;
 
 	count_pending(&slot->entry, -1);
 	count_pending(&slot->other, -1);
 	SpinLockAcquire(&gpu_shared->ring);
 	if (slot->wait && !slot->abandoned)
 	{
-		latch = &GetPGProcByNumber(slot->proc)->procLatch;
+		latch = &GetPGProcByNumber(proc)->procLatch;
 		slot->state = SLOT_DONE;
 	}
 	else
@@ -194,7 +203,7 @@ GpuReply(GpuSlot *slot)
 	if (latch)
 		SetLatch(latch);
 	else
-		tell_freed();
+		tell_freed(proc);
 }
 
 bool
@@ -212,6 +221,7 @@ GpuIsDone(const GpuSlot *slot)
 void
 GpuAbandonSlot(GpuSlot *slot)
 {
+	int proc = slot->proc;
 	bool freed;
 
 	SpinLockAcquire(&gpu_shared->ring);
@@ -222,7 +232,7 @@ GpuAbandonSlot(GpuSlot *slot)
 		slot->abandoned = true;
 	SpinLockRelease(&gpu_shared->ring);
 	if (freed)
-		tell_freed();
+		tell_freed(proc);
 }
 
 /* The worker failed, or starts after a failure: fail what is in its hands. */
