@@ -16,6 +16,9 @@
 /* Slots are page-locked, so that staging is only for what comes otherwise. */
 #define STAGING_BYTES ((size_t) 8 << 20)
 
+/* A GPU does 5 to 20 billion reads or writes anywhere in a second. */
+#define PIECE_WORK 134217728
+
 static void
 describe_error(const qs_cuda_error *error, char *text)
 {
@@ -137,6 +140,7 @@ const GpuDeviceOps gpu_cuda_devices = {
 	.pin = cuda_pin,
 	.memory_used = cuda_memory_used,
 	.error = cuda_error,
+	.piece_work = PIECE_WORK,
 	.sketch = &gpu_cuda_sketches,
 	.sets = &gpu_cuda_sets,
 	.filter = &gpu_cuda_filters,

@@ -32,6 +32,9 @@ typedef struct GpuDeviceOps
 
 	const char *(*error)(void *device);
 
+	/* Work of a piece of a request, in reads or writes of memory anywhere: some 20 ms. */
+	double piece_work;
+
 	/* What each family asks of it. */
 	const struct GpuSketchDeviceOps *sketch; /* sketch_device.h */
 	const struct GpuSetsDeviceOps *sets;     /* sets_device.h */

@@ -12,10 +12,17 @@
 
 #define ALIGNMENT 64
 
+/* A core does some 25 million reads anywhere in a second, if the caches do not help. */
+#define PIECE_WORK 500000
+
 /* In front of each allocation, in a cache line of its own. */
 typedef union Block
 {
-	size_t bytes;
+	struct
+	{
+		size_t bytes;
+		void *start; /* as it was allocated */
+	} is;
 	char line[ALIGNMENT];
 } Block;
 
@@ -24,14 +31,17 @@ device_alloc(void *context, size_t bytes)
 {
 	GpuEmulatedDevice *device = context;
 	Block *block;
+	void *start;
 
 	if (!device->unlimited && device->used + bytes > GpuMemoryLimit())
 		return NULL;
-	block = aligned_alloc(ALIGNMENT, TYPEALIGN(ALIGNMENT, bytes + sizeof(Block)));
-	if (block == NULL)
+	/* the system clears large memory when it is first touched, not here */
+	start = calloc(1, bytes + sizeof(Block) + ALIGNMENT);
+	if (start == NULL)
 		return NULL;
-	memset(block, 0, bytes + sizeof(Block));
-	block->bytes = bytes;
+	block = (Block *) TYPEALIGN(ALIGNMENT, start);
+	block->is.start = start;
+	block->is.bytes = bytes;
 	device->used += bytes;
 	return block + 1;
 }
@@ -41,8 +51,8 @@ device_release(void *context, void *pointer)
 {
 	Block *block = (Block *) pointer - 1;
 
-	((GpuEmulatedDevice *) context)->used -= block->bytes;
-	free(block);
+	((GpuEmulatedDevice *) context)->used -= block->is.bytes;
+	free(block->is.start);
 }
 
 static int
@@ -97,6 +107,7 @@ const GpuDeviceOps gpu_emulated_devices = {
 	.pin = emulated_pin,
 	.memory_used = emulated_memory_used,
 	.error = emulated_error,
+	.piece_work = PIECE_WORK,
 	.sketch = &gpu_emulated_sketches,
 	.sets = &gpu_emulated_sets,
 	.filter = &gpu_emulated_filters,

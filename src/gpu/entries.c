@@ -69,29 +69,40 @@ doom(GpuEntry *entry)
 	pg_atomic_fetch_add_u32(&gpu_shared->doomed, 1);
 }
 
+/* An unused entry, if this process may take one more. */
 static GpuEntry *
-find_unused(void)
+find_unused(Oid role)
 {
+	GpuEntry *unused = NULL;
+	int free = 0;
+	int roles = 0;
 	int i;
 
 	for (i = 0; i < GPU_ENTRIES; i++)
 	{
 		GpuEntry *entry = &gpu_shared->entry[i];
 
-		if (entry->state == ENTRY_UNUSED && pg_atomic_read_u32(&entry->pending) == 0)
-			return entry;
+		roles += is_owned(entry) && entry->role == role;
+		if (entry->state != ENTRY_UNUSED || pg_atomic_read_u32(&entry->pending) > 0)
+			continue;
+		free++;
+		unused = entry;
 	}
-	return NULL;
+	return GpuMayTake(free, GPU_ENTRIES, pg_atomic_read_u32(&gpu_shared->owned[own_number()]),
+					  roles)
+			   ? unused
+			   : NULL;
 }
 
 static void
-own(GpuEntry *entry, GpuFamily family)
+own(GpuEntry *entry, GpuFamily family, Oid role)
 {
 	entry->family = family;
 	entry->serial = ++gpu_shared->last_serial;
 	entry->state = ENTRY_LIVE;
 	entry->proc = own_number();
 	entry->pid = MyProcPid;
+	entry->role = role;
 	entry->subid = GetCurrentSubTransactionId();
 	entry->handed = entry->evicted = false;
 	entry->bytes = 0;
@@ -109,17 +120,18 @@ wake_worker(void)
 		SetLatch(gpu_shared->worker_latch);
 }
 
-/* An entry of this transaction, or false if the table is full. */
+/* An entry of this transaction, or false if there is none for this process. */
 bool
 GpuNewEntry(GpuFamily family, GpuRef *ref)
 {
+	Oid role = GetAuthenticatedUserId();
 	GpuEntry *entry;
 
 	lock_entries(LW_EXCLUSIVE);
-	entry = find_unused();
+	entry = find_unused(role);
 	if (entry)
 	{
-		own(entry, family);
+		own(entry, family, role);
 		ref->family = family;
 		ref->serial = entry->serial;
 		ref->index = (int) (entry - gpu_shared->entry);
@@ -311,6 +323,7 @@ GpuPublishEntry(const GpuRef *ref, const GpuKey *key)
 		entry->key = *key;
 		pg_atomic_write_u64(&entry->used, pg_atomic_add_fetch_u64(&gpu_shared->clock, 1));
 		pg_atomic_fetch_add_u64(&gpu_shared->cache_now, entry->bytes);
+		pg_atomic_fetch_add_u32(&gpu_shared->cached, 1);
 	}
 	unlock_entries();
 	if (GpuStateNow() == GPU_READY)
@@ -355,6 +368,7 @@ GpuEvictOldest(int device)
 	if (oldest)
 	{
 		pg_atomic_fetch_sub_u64(&gpu_shared->cache_now, oldest->bytes);
+		pg_atomic_fetch_sub_u32(&gpu_shared->cached, 1);
 		oldest->state = ENTRY_DOOMED;
 		pg_atomic_fetch_add_u32(&gpu_shared->doomed, 1);
 	}
@@ -407,5 +421,6 @@ GpuResetEntries(void)
 	}
 	pg_atomic_write_u32(&gpu_shared->doomed, 0);
 	pg_atomic_write_u64(&gpu_shared->cache_now, 0);
+	pg_atomic_write_u32(&gpu_shared->cached, 0);
 	unlock_entries();
 }

@@ -10,8 +10,13 @@
 #include "filter/format.h"
 #include "filter_cuda.h"
 
+/* From so much work on an insert is waited for: it is then known how long it took. */
+#define LONG_INSERT 1e7
+
 typedef struct Filter
 {
+	GpuCudaDevice *device;
+	double each; /* work of a row */
 	qf_cuda_filter *filter;
 	uint64 bytes;
 } Filter;
@@ -36,6 +41,8 @@ cuda_create(void *device, const qf_params *params, void **filter)
 		free(made);
 		return status;
 	}
+	made->device = d;
+	made->each = params->k * qf_probability(params);
 	made->bytes = GpuCudaHeld(d) - before;
 	*filter = made;
 	return QS_OK;
@@ -69,7 +76,12 @@ cuda_set(void *filter, const uint32 *position, size_t count)
 static qs_status
 cuda_insert(void *filter, const qf_batch *batch)
 {
-	return qf_cuda_insert(((Filter *) filter)->filter, batch);
+	Filter *f = filter;
+	qs_status status = qf_cuda_insert(f->filter, batch);
+
+	if (status == QS_OK && (batch->copies || f->each * batch->count > LONG_INSERT))
+		status = qs_cuda_sync(f->device->gpu);
+	return status;
 }
 
 static qs_status

@@ -6,6 +6,9 @@
  * counts what it was given.  A filter never grows, so that a device that had
  * memory for it has enough for all that follows.
  *
+ * A key has up to QF_HASHES_MAX positions, so requests for keys are served in
+ * pieces of about the same number of positions.
+ *
  * src/gpu/filter_serve.c
  */
 #include "gpu/filter_device.h"
@@ -16,6 +19,7 @@
 typedef struct Holding
 {
 	void *filter; /* NULL: there is none */
+	qf_params params;
 	int device;
 	uint64 given; /* see GpuFilterState */
 } Holding;
@@ -42,6 +46,7 @@ serve_create(GpuSlot *slot)
 	do
 		status = device_ops()->create(gpu_device[i], params, &h->filter);
 	while (status == QS_NO_MEMORY && GpuMakeRoom(i));
+	h->params = *params;
 	h->device = i;
 	h->given = 0;
 	if (status != QS_OK)
@@ -67,38 +72,54 @@ serve_set(Holding *h, GpuSlot *slot)
 	return device_ops()->set(h->filter, (const uint32 *) GpuSlotData(slot), slot->count);
 }
 
+/* So many keys of a request are served. */
+static void
+count_piece(GpuSlot *slot, int piece)
+{
+	slot->done += piece;
+	slot->more = slot->done < slot->count;
+}
+
 static qs_status
 serve_insert(Holding *h, GpuSlot *slot)
 {
 	const GpuFilterRows *rows = (const GpuFilterRows *) slot->shape.bytes;
-	const uint64 *key = (const uint64 *) GpuSlotData(slot);
+	const uint64 *key = (const uint64 *) GpuSlotData(slot) + slot->done;
 	const uint64 *number = slot->weighted ? key + slot->count : NULL;
+	bool copies = number && !rows->ids;
+	int piece = GpuPieceOf(slot, h->params.k * (copies ? 1 : qf_probability(&h->params)));
 	qf_batch batch = { .fingerprint = key,
-					   .count = slot->count,
+					   .count = piece,
 					   .nonce = rows->nonce,
-					   .first_row = rows->first,
+					   .first_row = rows->first + slot->done,
 					   .row = rows->ids ? number : NULL,
-					   .copies = rows->ids ? NULL : (const int64 *) number };
+					   .copies = copies ? (const int64 *) number : NULL };
 
-	h->given += slot->count;
-	GpuCount(COUNT_BATCHES, 1);
-	GpuCount(COUNT_KEYS, slot->count);
-	GpuCount(COUNT_BYTES_IN, slot->count * (slot->weighted ? 16 : 8));
+	if (slot->done == 0)
+		GpuCount(COUNT_BATCHES, 1);
+	count_piece(slot, piece);
+	h->given += piece;
+	GpuCount(COUNT_KEYS, piece);
+	GpuCount(COUNT_BYTES_IN, piece * (slot->weighted ? 16 : 8));
 	return device_ops()->insert(h->filter, &batch);
 }
 
 static qs_status
 serve_lookup(Holding *h, GpuSlot *slot)
 {
-	uint64 *key = (uint64 *) GpuSlotData(slot);
-	void *answer = key;
+	uint64 *key = (uint64 *) GpuSlotData(slot) + slot->done;
+	uint32 bytes = GpuFilterAnswerBytes(slot->op);
+	void *answer = (char *) GpuSlotData(slot) + slot->done * bytes; /* over keys that were read */
+	int piece = GpuPieceOf(slot, h->params.k);
 
-	GpuCount(COUNT_QUERIES, 1);
-	GpuCount(COUNT_LOOKUPS, slot->count);
-	GpuCount(COUNT_BYTES_IN, slot->count * 8);
-	GpuCount(COUNT_BYTES_OUT, slot->count * GpuFilterAnswerBytes(slot->op));
-	return slot->op == FILTER_QUERY ? device_ops()->query(h->filter, key, slot->count, answer)
-									: device_ops()->contains(h->filter, key, slot->count, answer);
+	if (slot->done == 0)
+		GpuCount(COUNT_QUERIES, 1);
+	count_piece(slot, piece);
+	GpuCount(COUNT_LOOKUPS, piece);
+	GpuCount(COUNT_BYTES_IN, piece * 8);
+	GpuCount(COUNT_BYTES_OUT, piece * bytes);
+	return slot->op == FILTER_QUERY ? device_ops()->query(h->filter, key, piece, answer)
+									: device_ops()->contains(h->filter, key, piece, answer);
 }
 
 static qs_status
@@ -185,6 +206,7 @@ place_of_filter(int index)
 
 const GpuServant gpu_filter_servant = {
 	.serve = serve_filter,
+	.reads = 1 << FILTER_QUERY | 1 << FILTER_CONTAINS | 1 << FILTER_FETCH | 1 << FILTER_READ,
 	.drop = drop_filter,
 	.place = place_of_filter,
 };

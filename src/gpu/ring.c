@@ -8,28 +8,86 @@
  */
 #include "gpu/shared.h"
 
+#include "miscadmin.h"
+
 /* Under "ring": put a slot on the list of free ones. */
 static void
 free_locked(GpuSlot *slot)
 {
+	GpuHolderAt(slot->proc)->slots--;
 	slot->state = SLOT_FREE;
 	slot->next = gpu_shared->free_slot;
 	gpu_shared->free_slot = GpuSlotIndex(slot);
 	gpu_shared->free_count++;
 }
 
-/* A slot to be filled, or NULL if there is none. */
+/*
+ * A slot of a process is free: tell one of each kind of processes that wait for
+ * one.  That process itself may be among those that had many, and now has few.
+ */
+static void
+tell_freed(int proc)
+{
+	ConditionVariableSignal(&gpu_shared->slot_freed[0]);
+	if (GpuHolderAt(proc)->slots < GpuFew(gpu_shared->slot_count))
+		ConditionVariableBroadcast(&gpu_shared->slot_freed[1]);
+	else
+		ConditionVariableSignal(&gpu_shared->slot_freed[1]);
+}
+
+static GpuHolder *
+own_holder(void)
+{
+	return GpuHolderAt(GpuProcNumber(MyProc));
+}
+
+/* Does this process have so few slots that it may have one more than others? */
+bool
+GpuHasFew(void)
+{
+	return own_holder()->slots < GpuFew(gpu_shared->slot_count);
+}
+
+/* Under "ring": slots that all processes of a role have. */
+static int
+slots_of_role(Oid role)
+{
+	int slots = 0;
+	int i;
+
+	for (i = 0; i < gpu_shared->proc_count; i++)
+		if (GpuHolderAt(i)->role == role)
+			slots += GpuHolderAt(i)->slots;
+	return slots;
+}
+
+/* Under "ring": see GpuMayTake(). */
+static bool
+may_take_slot(const GpuHolder *holder)
+{
+	int free = gpu_shared->free_count;
+	int all = gpu_shared->slot_count;
+
+	return GpuMayTake(free, all, holder->slots, free <= all / 8 ? slots_of_role(holder->role) : 0);
+}
+
+/* A slot to be filled, or NULL if there is none for this process. */
 GpuSlot *
 GpuTrySlot(void)
 {
+	GpuHolder *holder = own_holder();
+	Oid role = GetAuthenticatedUserId();
 	GpuSlot *slot = NULL;
 
 	SpinLockAcquire(&gpu_shared->ring);
-	if (gpu_shared->free_slot >= 0)
+	holder->role = role;
+	if (may_take_slot(holder))
 	{
 		slot = GpuSlotAt(gpu_shared->free_slot);
 		gpu_shared->free_slot = slot->next;
 		gpu_shared->free_count--;
+		holder->slots++;
+		slot->proc = GpuProcNumber(MyProc);
 		slot->state = SLOT_FILLING;
 		slot->abandoned = false;
 	}
@@ -41,10 +99,12 @@ GpuTrySlot(void)
 void
 GpuFreeSlot(GpuSlot *slot)
 {
+	int proc = slot->proc;
+
 	SpinLockAcquire(&gpu_shared->ring);
 	free_locked(slot);
 	SpinLockRelease(&gpu_shared->ring);
-	ConditionVariableSignal(&gpu_shared->slot_freed);
+	tell_freed(proc);
 }
 
 static void
@@ -62,8 +122,8 @@ GpuSubmit(GpuSlot *slot)
 
 	count_pending(&slot->entry, 1);
 	count_pending(&slot->other, 1);
-	slot->proc = GpuProcNumber(MyProc);
 	slot->status = QS_OK;
+	slot->done = 0;
 	slot->gone = false;
 	SpinLockAcquire(&gpu_shared->ring);
 	serving = gpu_shared->serving;
@@ -94,7 +154,7 @@ GpuServeRequests(void)
 	SpinLockRelease(&gpu_shared->ring);
 }
 
-/* For the worker: does nobody wait for it? */
+/* For the worker: is there nothing in the queue? */
 bool
 GpuIsIdle(void)
 {
@@ -127,23 +187,23 @@ void
 GpuReply(GpuSlot *slot)
 {
 	Latch *latch = NULL;
+	int proc = slot->proc;
 
 	count_pending(&slot->entry, -1);
 	count_pending(&slot->other, -1);
 	SpinLockAcquire(&gpu_shared->ring);
 	if (slot->wait && !slot->abandoned)
 	{
-		latch = &GetPGProcByNumber(slot->proc)->procLatch;
+		latch = &GetPGProcByNumber(proc)->procLatch;
 		slot->state = SLOT_DONE;
 	}
 	else
 		free_locked(slot);
 	SpinLockRelease(&gpu_shared->ring);
-	pg_atomic_fetch_add_u64(&gpu_shared->progress, 1);
 	if (latch)
 		SetLatch(latch);
 	else
-		ConditionVariableSignal(&gpu_shared->slot_freed);
+		tell_freed(proc);
 }
 
 bool
@@ -161,6 +221,7 @@ GpuIsDone(const GpuSlot *slot)
 void
 GpuAbandonSlot(GpuSlot *slot)
 {
+	int proc = slot->proc;
 	bool freed;
 
 	SpinLockAcquire(&gpu_shared->ring);
@@ -171,7 +232,7 @@ GpuAbandonSlot(GpuSlot *slot)
 		slot->abandoned = true;
 	SpinLockRelease(&gpu_shared->ring);
 	if (freed)
-		ConditionVariableSignal(&gpu_shared->slot_freed);
+		tell_freed(proc);
 }
 
 /* The worker failed, or starts after a failure: fail what is in its hands. */
@@ -195,5 +256,6 @@ GpuFailRequests(void)
 			GpuReply(slot);
 		}
 	}
-	ConditionVariableBroadcast(&gpu_shared->slot_freed);
+	ConditionVariableBroadcast(&gpu_shared->slot_freed[0]);
+	ConditionVariableBroadcast(&gpu_shared->slot_freed[1]);
 }

@@ -7,7 +7,8 @@
 #include "gpu/settings.h"
 #include "gpu/worker.h"
 
-#define DOOMED_AT_ONCE 64
+/* Values that are freed between two pieces of requests. */
+#define DOOMED_AT_ONCE 8
 
 /* The servant of a family. */
 const GpuServant *
@@ -33,8 +34,8 @@ free_value(int index)
 	GpuEntryFreed(index);
 }
 
-/* Free the values of doomed entries. */
-void
+/* Free the values of some doomed entries; were there any that no request names? */
+bool
 GpuFreeDoomed(void)
 {
 	int index[DOOMED_AT_ONCE];
@@ -42,23 +43,22 @@ GpuFreeDoomed(void)
 	int i;
 
 	if (pg_atomic_read_u32(&gpu_shared->doomed) == 0)
-		return;
-	do
-	{
-		count = GpuTakeDoomed(index, DOOMED_AT_ONCE);
-		for (i = 0; i < count; i++)
-			free_value(index[i]);
-	}
-	while (count == DOOMED_AT_ONCE);
+		return false;
+	count = GpuTakeDoomed(index, DOOMED_AT_ONCE);
+	for (i = 0; i < count; i++)
+		free_value(index[i]);
+	return count > 0;
 }
 
-/* Keep cached copies within qsketch.gpu_cache_size. */
+/* Keep cached copies within qsketch.gpu_cache_size, and within their part of the entries. */
 void
 GpuTrimCache(void)
 {
 	uint64 limit = (uint64) gpu_cache_size << 20;
 
-	while (pg_atomic_read_u64(&gpu_shared->cache_now) > limit && GpuEvictOldest(-1))
+	while ((pg_atomic_read_u64(&gpu_shared->cache_now) > limit ||
+			pg_atomic_read_u32(&gpu_shared->cached) > GPU_CACHED_MAX) &&
+		   GpuEvictOldest(-1))
 		;
 }
 
@@ -68,6 +68,7 @@ GpuMakeRoom(int device)
 {
 	if (!GpuEvictOldest(device))
 		return false;
-	GpuFreeDoomed();
+	while (GpuFreeDoomed())
+		;
 	return true;
 }

@@ -1,6 +1,6 @@
 /*
  * serve.c
- *		A request in the GPU worker: to whom it goes, and what it came to.
+ *		A piece of a request in the GPU worker: to whom it goes, and what it came to.
  *
  * src/gpu/serve.c
  */
@@ -43,8 +43,21 @@ show_place(int index, const GpuPlace *place)
 }
 
 /*
- * Serve a request.  NULL, or what is wrong with the device: after an error of
- * its no answer can be trusted, and the worker has to end.
+ * How many of the keys that a request has left make a piece, at so much work for
+ * each?  At least one.
+ */
+int
+GpuPieceOf(const GpuSlot *slot, double work)
+{
+	int left = slot->count - slot->done;
+	double most = gpu_device_ops->piece_work / Max(work, 1);
+
+	return most < left ? Max(1, (int) most) : left;
+}
+
+/*
+ * Serve a request, or a piece of it.  NULL, or what is wrong with the device:
+ * after an error of its no answer can be trusted, and the worker has to end.
  */
 const char *
 GpuServe(GpuSlot *slot)
@@ -53,12 +66,15 @@ GpuServe(GpuSlot *slot)
 	int index = slot->entry.index;
 	GpuPlace place;
 
+	slot->more = false;
 	slot->gone = !is_there(&slot->entry) || (slot->other.serial != 0 && !is_there(&slot->other));
 	if (slot->gone && !slot->wait)
 		lose_value(servant, slot);
-	if (slot->gone || slot->abandoned)
+	if (slot->gone || slot->abandoned || GpuIsMoot(slot))
 		return NULL;
 	slot->status = servant->serve(slot);
+	if (slot->status != QS_OK)
+		slot->more = false;
 	if (slot->status == QS_DEVICE_ERROR)
 		return GpuDeviceError(servant->place(index).device);
 	if (slot->status != QS_OK && !slot->wait)

@@ -39,6 +39,7 @@ struct GpuPairs
 	qi_pair *pair; /* of the last reply */
 	uint64 count;
 	uint64 next;
+	uint64 at;         /* how far the last reply's search had got */
 	TimestampTz since; /* when there was some progress last */
 	double index_ms;   /* what it took, for who wants to know */
 	double upload_ms;
@@ -193,11 +194,11 @@ static void
 check_progress(const GpuPairs *pairs)
 {
 	if (TimestampDifferenceExceeds(pairs->since, GetCurrentTimestamp(), gpu_timeout * 1000))
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
-			 errmsg("the GPU found no pairs of sets, and came to no end, for %d s", gpu_timeout),
-			 errhint("Set qsketch.backend to cpu, or qsketch.gpu_timeout to a longer time.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
+				 errmsg("the GPU made no progress in its search for pairs of sets for %d s",
+						gpu_timeout),
+				 errhint("Set qsketch.backend to cpu, or qsketch.gpu_timeout to a longer time.")));
 }
 
 /* The next reply; QS_OK or QS_NO_MEMORY. */
@@ -208,7 +209,7 @@ ask_more(GpuPairs *pairs)
 		GpuTakeSlot(&pairs->part[pairs->share % pairs->parts].search, SETS_PAIRS, false);
 	qs_status status;
 	instr_time since;
-	bool over;
+	GpuSetsReply reply;
 	bool gone;
 
 	INSTR_TIME_SET_CURRENT(since);
@@ -219,18 +220,19 @@ ask_more(GpuPairs *pairs)
 	status = slot->status;
 	pairs->next = 0;
 	pairs->count = gone || status != QS_OK ? 0 : slot->count;
-	over = ((const GpuSetsReply *) slot->shape.bytes)->over;
+	reply = *(const GpuSetsReply *) slot->shape.bytes;
 	memcpy(pairs->pair, GpuSlotData(slot), pairs->count * sizeof(qi_pair));
 	GpuDone(slot);
 	if (gone)
 		GpuRaiseLost();
 	if (status != QS_OK)
 		return status;
-	if (pairs->count > 0 || over)
+	if (pairs->count > 0 || reply.over || reply.at != pairs->at)
 		pairs->since = GetCurrentTimestamp();
 	else
 		check_progress(pairs);
-	if (over)
+	pairs->at = reply.at;
+	if (reply.over)
 		begin_share(pairs, pairs->share++ + pairs->parts);
 	return QS_OK;
 }

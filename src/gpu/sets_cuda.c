@@ -149,20 +149,22 @@ cuda_begin(void *search, const GpuSetsRows *rows)
 
 static qs_status
 cuda_next(void *search, bool (*patience)(void), qi_pair *out, uint64 room, uint64 *count,
-		  bool *over)
+		  GpuSetsReply *reply)
 {
 	qs_status status = qi_cuda_pairs_start(search);
+	qi_cuda_report report;
 	bool ready = false;
 
+	qi_cuda_pairs_report(search, &report);
 	*count = 0;
-	*over = false;
+	*reply = (GpuSetsReply){ .at = report.strips };
 	while (status == QS_OK && !ready)
 	{
 		status = qi_cuda_pairs_ready(search, &ready);
 		if (!ready && !patience())
 			return status;
 	}
-	return status == QS_OK ? qi_cuda_pairs_next(search, out, room, count, over) : status;
+	return status == QS_OK ? qi_cuda_pairs_next(search, out, room, count, &reply->over) : status;
 }
 
 const GpuSetsDeviceOps gpu_cuda_sets = {

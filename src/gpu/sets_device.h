@@ -47,10 +47,11 @@ typedef struct GpuSetsDeviceOps
 
 	/*
 	 * The next of their pairs; it may be none although they are not over, since
-	 * it waits no longer than "patience" says.
+	 * it waits no longer than "patience" says.  The reply says if they are, and how
+	 * far it has got.
 	 */
 	qs_status (*next)(void *search, bool (*patience)(void), qi_pair *out, uint64 room,
-					  uint64 *count, bool *over);
+					  uint64 *count, GpuSetsReply *reply);
 } GpuSetsDeviceOps;
 
 #endif

@@ -8,9 +8,14 @@
 #include "gpu/sets_device.h"
 
 #include "engine/sets_kernels.h"
+#include "portability/instr_time.h"
 
-/* Rows that are counted between two looks at whether others wait. */
-#define STEP 16
+/*
+ * Rows that are counted between two looks at whether others wait: as many as take
+ * so long, as far as the last ones' time tells.
+ */
+#define STEP_MAX 1024
+#define STEP_MS  10
 
 typedef struct Sets
 {
@@ -26,6 +31,8 @@ typedef struct Search
 	qi_job job;
 	uint64 row; /* of the block: the next to be begun with */
 	uint64 end;
+	uint64 step; /* rows to be begun with together */
+	double ms;   /* that the last ones took so far */
 } Search;
 
 static qs_status
@@ -159,6 +166,7 @@ emulated_search(void *rows, void *columns, const GpuSetsSearch *wanted, void **m
 	if (search == NULL)
 		return QS_NO_MEMORY;
 	search->sets = sets;
+	search->step = 1;
 	search->job.memory = request.memory;
 	status = open_search(search, &request, reply);
 	if (status != QS_OK)
@@ -197,24 +205,58 @@ emulated_begin(void *made, const GpuSetsRows *rows)
 	return QS_OK;
 }
 
-static qs_status
-emulated_next(void *made, bool (*patience)(void), qi_pair *out, uint64 room, uint64 *count,
-			  bool *over)
+/*
+ * The next rows, which the next call of qi_job_next() counts: more if the last
+ * ones took less time than they may, fewer if they took more.
+ */
+static void
+begin_rows(Search *search)
 {
-	Search *search = made;
+	uint64 end;
+
+	if (search->ms > STEP_MS)
+		search->step = Max(search->step / 2, 1);
+	else if (search->ms < STEP_MS / 4.0)
+		search->step = Min(search->step * 2, STEP_MAX);
+	search->ms = 0;
+	end = Min(search->row + search->step, search->end);
+	qi_job_share(&search->job, search->row, end, 1);
+	search->row = end;
+}
+
+/* qi_job_next(), with its time. */
+static qs_status
+next_pairs(Search *search, qi_pair *out, uint64 room, uint64 *count)
+{
+	instr_time start;
+	instr_time passed;
 	qs_status status;
 
-	*over = false;
+	INSTR_TIME_SET_CURRENT(start);
+	status = qi_job_next(&search->job, out, room, count);
+	INSTR_TIME_SET_CURRENT(passed);
+	INSTR_TIME_SUBTRACT(passed, start);
+	search->ms += INSTR_TIME_GET_MILLISEC(passed);
+	return status;
+}
+
+static qs_status
+emulated_next(void *made, bool (*patience)(void), qi_pair *out, uint64 room, uint64 *count,
+			  GpuSetsReply *reply)
+{
+	Search *search = made;
+
 	for (;;)
 	{
-		status = qi_job_next(&search->job, out, room, count);
+		qs_status status = next_pairs(search, out, room, count);
+
+		*reply = (GpuSetsReply){ .at = search->row };
 		if (status != QS_OK || *count > 0)
 			return status;
-		*over = search->row >= search->end;
-		if (*over)
+		reply->over = search->row >= search->end;
+		if (reply->over)
 			return QS_OK;
-		qi_job_share(&search->job, search->row, Min(search->row + STEP, search->end), 1);
-		search->row += STEP;
+		begin_rows(search);
 		if (!patience())
 			return QS_OK;
 	}

@@ -58,6 +58,7 @@ typedef struct GpuSetsRows
 typedef struct GpuSetsReply
 {
 	bool over; /* there will be no more pairs of these rows */
+	uint64 at; /* a number that changes as the search gets on */
 	/* of a search that is open; an index has only the first */
 	double ms;  /* expected of all rows, 0: not known; what the index took */
 	int method; /* qi_method that was chosen */

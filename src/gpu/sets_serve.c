@@ -296,7 +296,7 @@ has_patience(void)
 {
 	instr_time now;
 
-	if (!GpuIsIdle())
+	if (!GpuIsAlone())
 		return false;
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, waiting_since);
@@ -312,7 +312,7 @@ serve_pairs(GpuSlot *slot, Holding *h)
 
 	INSTR_TIME_SET_CURRENT(waiting_since);
 	status = device_ops()->next(h->made, has_patience, (qi_pair *) GpuSlotData(slot),
-								GPU_SLOT_PAIRS, &count, &reply->over);
+								GPU_SLOT_PAIRS, &count, reply);
 	if (status != QS_OK)
 		return status;
 	slot->count = (int) count;
@@ -388,6 +388,8 @@ place_of_sets(int index)
 
 const GpuServant gpu_sets_servant = {
 	.serve = serve_sets,
+	.reads = 1 << SETS_GET_IDS | 1 << SETS_GET_OFFSETS,
+	.reads_other = 1 << SETS_COPY | 1 << SETS_SEARCH | 1 << SETS_AGAINST,
 	.drop = drop_sets,
 	.place = place_of_sets,
 };

@@ -3,7 +3,7 @@
  *		The shared memory of GPU worker and backends: size, place, first state.
  *
  * Its size depends on settings that are fixed at server start.  Behind the
- * GpuShared stand the queue, the slots, and on a page boundary their data,
+ * GpuShared stand the queue, the slots, their holders, and on a page boundary their data,
  * which the worker page-locks.
  *
  * src/gpu/shared.c
@@ -22,6 +22,7 @@ GpuShared *gpu_shared = NULL;
 /* Parts of it, by address. */
 static int *queue;
 static GpuSlot *slots;
+static GpuHolder *holders;
 static uint8 *data;
 
 static shmem_request_hook_type next_request_hook = NULL;
@@ -49,7 +50,8 @@ static Size
 total_size(void)
 {
 	return shared_size() + MAXALIGN(slot_count() * sizeof(int)) +
-		   MAXALIGN(slot_count() * sizeof(GpuSlot)) + PAGE + data_size();
+		   MAXALIGN(slot_count() * sizeof(GpuSlot)) + MAXALIGN(MaxBackends * sizeof(GpuHolder)) +
+		   PAGE + data_size();
 }
 
 static void
@@ -70,6 +72,7 @@ init_entries(void)
 	pg_atomic_init_u32(&gpu_shared->doomed, 0);
 	pg_atomic_init_u64(&gpu_shared->clock, 0);
 	pg_atomic_init_u64(&gpu_shared->cache_now, 0);
+	pg_atomic_init_u32(&gpu_shared->cached, 0);
 	for (i = 0; i < GPU_ENTRIES; i++)
 	{
 		pg_atomic_init_u64(&gpu_shared->entry[i].used, 0);
@@ -88,7 +91,8 @@ init_slots(void)
 	int i;
 
 	SpinLockInit(&gpu_shared->ring);
-	ConditionVariableInit(&gpu_shared->slot_freed);
+	for (i = 0; i < lengthof(gpu_shared->slot_freed); i++)
+		ConditionVariableInit(&gpu_shared->slot_freed[i]);
 	gpu_shared->slot_count = gpu_shared->free_count = slot_count();
 	for (i = 0; i < slot_count(); i++)
 		slots[i].next = i + 1 < slot_count() ? i + 1 : -1;
@@ -101,6 +105,7 @@ init_shared(void)
 
 	memset(gpu_shared, 0, shared_size());
 	memset(slots, 0, slot_count() * sizeof(GpuSlot));
+	memset(holders, 0, MaxBackends * sizeof(GpuHolder));
 	pg_atomic_init_u32(&gpu_shared->state, GPU_STARTING);
 	pg_atomic_init_u64(&gpu_shared->progress, 0);
 	for (i = 0; i < GPU_DEVICES_MAX; i++)
@@ -129,6 +134,8 @@ start_shared(void)
 	at += MAXALIGN(slot_count() * sizeof(int));
 	slots = (GpuSlot *) at;
 	at += MAXALIGN(slot_count() * sizeof(GpuSlot));
+	holders = (GpuHolder *) at;
+	at += MAXALIGN(MaxBackends * sizeof(GpuHolder));
 	data = (uint8 *) TYPEALIGN(PAGE, at);
 	if (!found)
 		init_shared();
@@ -176,4 +183,11 @@ int *
 GpuQueueAt(uint64 number)
 {
 	return &queue[number % gpu_shared->slot_count];
+}
+
+/* What a process that runs SQL has of the slots. */
+GpuHolder *
+GpuHolderAt(int proc)
+{
+	return &holders[proc];
 }

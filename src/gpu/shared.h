@@ -23,11 +23,12 @@
  *	backend		FREE -> FILLING -> QUEUED, DONE -> FREE
  *	worker		QUEUED -> RUNNING -> FREE, or DONE if someone waits
  *
- * The queue is first in, first out, so that requests for a value take effect
- * in the order in which they were made, whoever made them.  A backend that
+ * The queue is first in, first out.  The worker takes all of it, and serves the
+ * processes in turns, piece by piece (turns.c); requests that change a value take
+ * effect in the order in which they were made, whoever made them.  A backend that
  * stops waiting (cancelled, failed) sets "abandoned" in a slot that is not
- * DONE yet, and the worker frees it.  Between FREE and QUEUED backends run
- * nothing that can fail.
+ * DONE yet, and the worker frees it at the end of the piece.  Between FREE and
+ * QUEUED backends run nothing that can fail.
  *
  * Entries.  An entry is a value in the worker's hands.
  *
@@ -50,12 +51,16 @@
  * their workers.  A serial number tells an entry from later ones in the same place.
  *
  * Locks.
- *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, queue,
- *						"serving"
+ *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, holders,
+ *						queue, "serving"
  *	"entries" (LWLock)	the table of entries, except "pending" and "used",
  *						which are atomic
  *	Everything else is atomic, or written by the worker alone (state, pid,
  *	devices, reason: set before "state" says so).  Nobody holds both locks.
+ *
+ * Shares.  Neither a process nor a role can take all slots or all entries:
+ * GpuMayTake().  Roles are those that sessions have logged in as, which SET ROLE
+ * does not change.
  *
  * If a backend or the worker dies by a signal, the postmaster makes all of
  * this anew.
@@ -140,10 +145,10 @@ typedef struct GpuSlot
 	GpuSlotState state;
 	bool abandoned;
 	int next; /* free slot */
+	int proc; /* who has taken it */
 
 	/* the request: the backend's while FILLING, then the worker's until DONE */
-	bool wait;        /* someone waits for the reply */
-	int proc;         /* who */
+	bool wait;        /* that process waits for the reply */
 	GpuRef entry;     /* the value that it is about */
 	GpuRef other;     /* another one that it needs, or serial 0 */
 	int op;           /* what to do, as the family numbers it; so are the next five */
@@ -152,9 +157,18 @@ typedef struct GpuSlot
 	uint64 offset;    /* of a piece */
 	uint64 bytes;     /* likewise */
 	GpuShape shape;   /* request or reply */
+	int done;         /* for the worker: keys that were served */
+	bool more;        /* likewise: this was a piece, and not the last */
 	qs_status status; /* reply */
 	bool gone;        /* reply: there is no such value any more */
 } GpuSlot;
+
+/* What a process has of the slots. */
+typedef struct GpuHolder
+{
+	int slots;
+	Oid role; /* it has logged in as */
+} GpuHolder;
 
 /*
  * What names a stored value: its family, its first bytes, and where it is
@@ -182,6 +196,7 @@ typedef struct GpuEntry
 	uint64 serial;
 	int proc;               /* LIVE, LOST: the owner */
 	int pid;                /* likewise, for people */
+	Oid role;               /* likewise, that it has logged in as */
 	SubTransactionId subid; /* likewise; invalid: a parallel worker's, not adopted yet */
 	bool handed;            /* to a leader who has not adopted it */
 	GpuNonce nonce;         /* if so: who names it adopts it */
@@ -236,7 +251,7 @@ typedef struct GpuShared
 	char reason[GPU_TEXT_BYTES]; /* why there is no GPU, or what failed last */
 	int device_count;
 	GpuDeviceInfo device[GPU_DEVICES_MAX];
-	pg_atomic_uint64 progress; /* requests served, ever */
+	pg_atomic_uint64 progress; /* pieces of requests served, ever */
 
 	/* slots */
 	slock_t ring;
@@ -246,7 +261,7 @@ typedef struct GpuShared
 	int free_count; /* its length */
 	uint64 queue_head;
 	uint64 queue_tail;
-	ConditionVariable slot_freed;
+	ConditionVariable slot_freed[2]; /* for who has fewer than GpuFew() slots; for others */
 
 	/* entries */
 	LWLock *entries;
@@ -255,6 +270,7 @@ typedef struct GpuShared
 	pg_atomic_uint32 doomed;    /* entries in this state */
 	pg_atomic_uint64 clock;     /* for "used" */
 	pg_atomic_uint64 cache_now; /* bytes of cached values */
+	pg_atomic_uint32 cached;    /* entries in this state */
 	GpuEntry entry[GPU_ENTRIES];
 
 	pg_atomic_uint64 counter[GPU_COUNTERS];
@@ -274,8 +290,10 @@ extern int GpuSlotIndex(const GpuSlot *slot);
 extern uint8 *GpuSlotData(const GpuSlot *slot);
 extern uint8 *GpuAllData(Size *bytes);
 extern int *GpuQueueAt(uint64 number);
+extern GpuHolder *GpuHolderAt(int proc);
 
 /* ring.c */
+extern bool GpuHasFew(void);
 extern GpuSlot *GpuTrySlot(void);
 extern void GpuFreeSlot(GpuSlot *slot);
 extern bool GpuSubmit(GpuSlot *slot);
@@ -302,6 +320,31 @@ extern bool GpuEvictOldest(int device);
 extern void GpuEntryFreed(int index);
 extern bool GpuLoseEntry(const GpuRef *ref);
 extern void GpuResetEntries(void);
+
+/* Copies of stored values, of which there are at most so many. */
+#define GPU_CACHED_MAX (GPU_ENTRIES / 4)
+
+/* How many of "all" slots or entries are few for a process. */
+static inline int
+GpuFew(int all)
+{
+	return Max(1, all / 64);
+}
+
+/*
+ * May a process take one more of "all" slots or entries, of which some are free?
+ * It has "mine", all processes of its role have "role".  The last quarter is for
+ * processes that have few, and half of that for roles that have few.
+ */
+static inline bool
+GpuMayTake(int free, int all, int mine, int role)
+{
+	if (free > all / 4)
+		return true;
+	if (free <= 0 || mine >= GpuFew(all))
+		return false;
+	return free > all / 8 || role < Max(1, all / 16);
+}
 
 static inline GpuWorkerState
 GpuStateNow(void)

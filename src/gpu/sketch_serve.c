@@ -25,6 +25,7 @@ typedef struct Holding
 	void *on_device;
 	qs_sketch *on_host;
 	int device;
+	int depth;            /* counters of a key */
 	GpuSketchShape shape; /* on_host while it is written or read */
 } Holding;
 
@@ -83,6 +84,7 @@ to_device(Holding *h, int i, const qs_params *params, const qs_sketch *from)
 	if (status != QS_OK)
 		return status;
 	h->device = i;
+	h->depth = from ? from->params.depth : params->depth;
 	pg_atomic_fetch_add_u64(&gpu_shared->device[i].values, 1);
 	GpuCount(COUNT_CREATED, 1);
 	return QS_OK;
@@ -171,23 +173,37 @@ serve_loaded(GpuSlot *slot)
 	return status;
 }
 
+/* The next piece of the keys of a request. */
+static int
+next_piece(const Holding *h, GpuSlot *slot)
+{
+	int piece = GpuPieceOf(slot, h->depth);
+
+	slot->done += piece;
+	slot->more = slot->done < slot->count;
+	return piece;
+}
+
 static qs_status
 serve_insert(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->entry.index];
-	const uint64 *key = (const uint64 *) GpuSlotData(slot);
+	const uint64 *key = (const uint64 *) GpuSlotData(slot) + slot->done;
 	const int64 *weight = slot->weighted ? (const int64 *) (key + slot->count) : NULL;
 	qs_status status = QS_NO_MEMORY;
+	int piece;
 
 	if (gpu_fault == FAULT_ERROR)
 		return QS_DEVICE_ERROR;
-	GpuCount(COUNT_BATCHES, 1);
-	GpuCount(COUNT_KEYS, slot->count);
-	GpuCount(COUNT_BYTES_IN, slot->count * (slot->weighted ? 16 : 8));
+	if (slot->done == 0)
+		GpuCount(COUNT_BATCHES, 1);
+	piece = next_piece(h, slot);
+	GpuCount(COUNT_KEYS, piece);
+	GpuCount(COUNT_BYTES_IN, piece * (slot->weighted ? 16 : 8));
 	if (h->on_device)
 	{
 		if (gpu_fault != FAULT_SPILL)
-			status = device_ops()->insert(h->on_device, key, weight, slot->count);
+			status = device_ops()->insert(h->on_device, key, weight, piece);
 		if (status != QS_NO_MEMORY)
 			return status;
 		status = evict(slot->entry.index);
@@ -196,24 +212,27 @@ serve_insert(GpuSlot *slot)
 	}
 	if (h->on_host == NULL)
 		return QS_NO_MEMORY;
-	return qs_engine_cpu.insert(h->on_host, key, weight, slot->count);
+	return qs_engine_cpu.insert(h->on_host, key, weight, piece);
 }
 
 static qs_status
 serve_query(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->entry.index];
-	uint64 *key = (uint64 *) GpuSlotData(slot);
+	uint64 *key = (uint64 *) GpuSlotData(slot) + slot->done;
+	int piece;
 
 	if (gpu_fault == FAULT_ERROR)
 		return QS_DEVICE_ERROR;
 	if (h->on_device == NULL)
 		return QS_NO_MEMORY;
-	GpuCount(COUNT_QUERIES, 1);
-	GpuCount(COUNT_LOOKUPS, slot->count);
-	GpuCount(COUNT_BYTES_IN, slot->count * 8);
-	GpuCount(COUNT_BYTES_OUT, slot->count * 8);
-	return device_ops()->query(h->on_device, key, slot->count, (int64 *) key);
+	if (slot->done == 0)
+		GpuCount(COUNT_QUERIES, 1);
+	piece = next_piece(h, slot);
+	GpuCount(COUNT_LOOKUPS, piece);
+	GpuCount(COUNT_BYTES_IN, piece * 8);
+	GpuCount(COUNT_BYTES_OUT, piece * 8);
+	return device_ops()->query(h->on_device, key, piece, (int64 *) key);
 }
 
 /* Merge where at least one of both is in the worker's memory. */
@@ -335,6 +354,7 @@ place_of_sketch(int index)
 
 const GpuServant gpu_sketch_servant = {
 	.serve = serve_sketch,
+	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
 	.drop = drop_sketch,
 	.place = place_of_sketch,
 };

@@ -3,8 +3,9 @@
  *		Waiting for the GPU worker: for a free slot, for a reply.
  *
  * Each wait serves interrupts, ends with an error when the worker fails, and
- * is bounded: a worker that makes no progress at all for qsketch.gpu_timeout
- * is given up.  (A long queue is no reason to, since it gets shorter.)
+ * is bounded: a worker that finishes no piece of anybody's request for
+ * qsketch.gpu_timeout is given up.  Pieces are short, and the processes take turns
+ * (turns.c): as long as there are any, the request of this process gets on, too.
  *
  * Slots whose replies are awaited are noted here until they are read, so that
  * they can be left to the worker if the query ends before.
@@ -20,6 +21,9 @@
 #include "utils/wait_event.h"
 
 #define POLL_MS 1000
+
+/* The same for a slot: one that was freed may be for another who waits. */
+#define SLOT_POLL_MS 100
 
 /* Since when the worker has made no progress. */
 typedef struct Watch
@@ -117,14 +121,14 @@ wait_for_slot(void)
 
 	INSTR_TIME_SET_CURRENT(start);
 	start_watch(&watch);
-	ConditionVariablePrepareToSleep(&gpu_shared->slot_freed);
 	for (;;)
 	{
 		check_watch(&watch);
 		slot = GpuTrySlot();
 		if (slot)
 			break;
-		ConditionVariableTimedSleep(&gpu_shared->slot_freed, POLL_MS, slot_event());
+		ConditionVariableTimedSleep(&gpu_shared->slot_freed[GpuHasFew() ? 0 : 1], SLOT_POLL_MS,
+									slot_event());
 	}
 	ConditionVariableCancelSleep();
 	INSTR_TIME_SET_CURRENT(end);

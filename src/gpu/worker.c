@@ -3,8 +3,8 @@
  *		The background worker that owns the GPUs: start, loop, end.
  *
  * It starts as soon as the server accepts connections, so that no query pays
- * for creating a CUDA context, and serves requests one after the other;
- * kernels and copies that it started go on meanwhile.  It ends
+ * for creating a CUDA context, and serves requests one after the other, long ones
+ * in pieces; kernels and copies that it started go on meanwhile.  It ends
  *
  *	with code 0		at shutdown, or if there is no usable device: the
  *					postmaster then leaves it, and all runs on the CPU
@@ -17,6 +17,7 @@
 #include "gpu/settings.h"
 
 #include "miscadmin.h"
+#include "portability/instr_time.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
@@ -88,25 +89,41 @@ start_worker(void)
 	GpuFailRequests();
 	GpuResetEntries();
 	CurrentMemoryContext = TopMemoryContext;
+	GpuStartTurns();
 }
 
-/* Serve what is in the queue. */
+/* Serve a request, or a piece of it. */
+static void
+serve_piece(GpuSlot *slot)
+{
+	instr_time start;
+	instr_time passed;
+	const char *error;
+
+	INSTR_TIME_SET_CURRENT(start);
+	if (gpu_fault == FAULT_SLOW)
+		pg_usleep(FAULT_SLOW_US);
+	error = GpuServe(slot);
+	if (error)
+		fail(error);
+	INSTR_TIME_SET_CURRENT(passed);
+	INSTR_TIME_SUBTRACT(passed, start);
+	pg_atomic_fetch_add_u64(&gpu_shared->progress, 1);
+	GpuEndTurn(slot, INSTR_TIME_GET_MICROSEC(passed));
+}
+
+/* Serve what there is, until there is no more or something else is to be done. */
 static void
 serve_all(void)
 {
 	GpuSlot *slot;
-	const char *error;
 
-	while (gpu_fault != FAULT_HANG && !ShutdownRequestPending && (slot = GpuNextRequest()) != NULL)
+	while (gpu_fault != FAULT_HANG && !ShutdownRequestPending && !ConfigReloadPending &&
+		   (slot = GpuNextTurn()) != NULL)
 	{
-		if (gpu_fault == FAULT_SLOW)
-			pg_usleep(FAULT_SLOW_US);
-		error = GpuServe(slot);
-		if (error)
-			fail(error);
-		GpuReply(slot);
-		if (pg_atomic_read_u32(&gpu_shared->doomed) > 0)
-			GpuFreeDoomed();
+		serve_piece(slot);
+		GpuTrimCache();
+		(void) GpuFreeDoomed();
 	}
 }
 
@@ -123,8 +140,8 @@ run_worker(void)
 		}
 		serve_all();
 		GpuTrimCache();
-		GpuFreeDoomed();
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1, PG_WAIT_EXTENSION);
+		if (!GpuFreeDoomed())
+			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1, PG_WAIT_EXTENSION);
 	}
 }
 

@@ -3,7 +3,8 @@
  *		Inside the GPU worker: its devices, room on them, servants of families.
  *
  *	worker.c	start, loop, end
- *	serve.c		a request: is its value still there, what did it come to?
+ *	serve.c		a piece of a request: is its value still there, what did it come to?
+ *	turns.c		which request is next
  *	room.c		values that nobody wants any more, and room for others
  *	devices.c	the devices
  *
@@ -31,11 +32,16 @@ typedef struct GpuPlace
 typedef struct GpuServant
 {
 	/*
-	 * Answer a request whose entries are there.  QS_DEVICE_ERROR ends the
-	 * worker; any other failure of a request that nobody waits for makes the
-	 * value LOST.
+	 * Answer a request whose entries are there, or a piece of it: with "more" set
+	 * it will be called again, after others had their turns.  QS_DEVICE_ERROR
+	 * ends the worker; any other failure of a request that nobody waits for
+	 * makes the value LOST.
 	 */
 	qs_status (*serve)(GpuSlot *slot);
+
+	/* Requests that change nothing of their entry, of the other one: 1 << op. */
+	uint32 reads;
+	uint32 reads_other;
 
 	/* Free the value, if there is one. */
 	void (*drop)(int index);
@@ -54,10 +60,18 @@ extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
 
 /* serve.c */
 extern const char *GpuServe(GpuSlot *slot);
+extern int GpuPieceOf(const GpuSlot *slot, double work);
+
+/* turns.c */
+extern void GpuStartTurns(void);
+extern GpuSlot *GpuNextTurn(void);
+extern void GpuEndTurn(GpuSlot *slot, uint64 us);
+extern bool GpuIsAlone(void);
+extern bool GpuIsMoot(const GpuSlot *slot);
 
 /* room.c */
 extern const GpuServant *GpuServantOf(GpuFamily family);
-extern void GpuFreeDoomed(void);
+extern bool GpuFreeDoomed(void);
 extern void GpuTrimCache(void);
 extern bool GpuMakeRoom(int device);
 

@@ -40,19 +40,20 @@ UNIT_OBJS := $(CORE_SRC:src/%.c=build/unit/%.o)
 FUZZ_OBJS := $(CORE_SRC:src/%.c=build/fuzz/%.o)
 FUZZ_SECONDS ?= 30
 
-# Tickets are tested with code of the server, compiled against PostgreSQL's headers.
+# Tickets and turns are tested with code of the server, compiled against PostgreSQL's headers.
 TICKETS      := gpu/entries.o gpu/sketch_ticket.o
 SERVER_FLAGS  = -std=gnu11 $(CPPFLAGS) $(addprefix -Wno-,unused-parameter sign-compare missing-field-initializers ignored-attributes)
 ifeq ($(PGXS),)
-UNIT := $(filter-out %_tickets,$(UNIT))
+UNIT := $(filter-out %_tickets %_turns,$(UNIT))
 FUZZ := $(filter-out %_tickets,$(FUZZ))
 endif
 build/unit/test_tickets: $(TICKETS:%=build/unit/%)
 build/fuzz/fuzz_tickets: $(TICKETS:%=build/fuzz/%)
-build/unit/test_tickets build/fuzz/fuzz_tickets: private SAN_FLAGS += $(SERVER_FLAGS)
+build/unit/test_turns: build/unit/gpu/turns.o
+build/unit/test_turns build/unit/test_tickets build/fuzz/fuzz_tickets: private SAN_FLAGS += $(SERVER_FLAGS)
 build/unit/gpu/%.o build/fuzz/gpu/%.o: SAN_FLAGS += $(SERVER_FLAGS)
 
-.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) $(TICKETS:%=build/unit/%) $(TICKETS:%=build/fuzz/%)
+.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) build/unit/gpu/turns.o $(TICKETS:%=build/unit/%) $(TICKETS:%=build/fuzz/%)
 -include $(wildcard build/unit/*.d build/unit/*/*.d build/fuzz/*.d build/fuzz/*/*.d)
 
 unit: $(UNIT)

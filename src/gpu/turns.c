@@ -1,0 +1,290 @@
+/*
+ * turns.c
+ *		Which request the GPU worker serves next: the processes take turns.
+ *
+ * The worker takes all that is in the queue into a line for each process, in its
+ * order.  Of the processes that wait, the one is next that has had the least of
+ * the worker's time.  One that comes, or comes back, is taken to have had as much as
+ * the last one that was served, less a small credit: so it is next, even if it asks
+ * for little again and again, but cannot save up the time in which it asked for
+ * nothing.  A request that is long is served in pieces (GpuServant), and the process
+ * of a short one waits for a piece, however many long ones there are.
+ *
+ * Requests of several processes may name the same entry: copies that all look up,
+ * and values that parallel workers hand to their leader.  A request that reads
+ * waits for all earlier ones that change the entry, one that changes it for all
+ * earlier ones.  The oldest of all requests never waits, so somebody is always
+ * next.
+ *
+ * All of this is the worker's own memory.
+ *
+ * src/gpu/turns.c
+ */
+#include "gpu/worker.h"
+
+#include "utils/memutils.h"
+
+#define NONE (-1)
+
+/* What a process that waits seldom may have had less than others: some pieces. */
+#define CREDIT_US 50000
+
+/* The requests of a process: slots, linked by their place among the waiting. */
+typedef struct Line
+{
+	int first; /* slot, or NONE: then it is not among the lines that wait */
+	int last;
+	int next;   /* line that waits, or NONE */
+	uint64 had; /* us, by the clock of all lines */
+} Line;
+
+/* What requests for an entry there were so far, and how many are served. */
+typedef struct Order
+{
+	uint32 came;
+	uint32 served;
+	uint32 changes_came;
+	uint32 changes_served;
+	int named; /* by requests that need it for another entry */
+	int heir;  /* that entry, if there is one; NONE: any */
+} Order;
+
+/* A request that waits, by its slot. */
+typedef struct Waiting
+{
+	int next;        /* slot of the same line, or NONE */
+	uint32 after[2]; /* for its entry and the other: what has to be served before */
+} Waiting;
+
+static Line *line; /* of each process */
+static Waiting *waiting;
+static Order order[GPU_ENTRIES];
+static int first_line = NONE;
+static int requests; /* in all lines */
+static uint64 clock_now;
+
+void
+GpuStartTurns(void)
+{
+	int i;
+
+	line = MemoryContextAllocZero(TopMemoryContext, gpu_shared->proc_count * sizeof(Line));
+	waiting = MemoryContextAllocZero(TopMemoryContext, gpu_shared->slot_count * sizeof(Waiting));
+	for (i = 0; i < gpu_shared->proc_count; i++)
+		line[i].first = NONE;
+}
+
+/* ---- the order of requests for an entry ---- */
+
+/* The entry that a request names, or NULL: its own (0), the other (1). */
+static const GpuRef *
+ref_of(const GpuSlot *slot, int which)
+{
+	const GpuRef *ref = which == 0 ? &slot->entry : &slot->other;
+
+	return ref->serial != 0 ? ref : NULL;
+}
+
+static bool
+is_reading(const GpuSlot *slot, int which)
+{
+	const GpuServant *servant = GpuServantOf(slot->entry.family);
+
+	return (which == 0 ? servant->reads : servant->reads_other) >> slot->op & 1;
+}
+
+static void
+name_other(int index, int heir)
+{
+	Order *o = &order[index];
+
+	o->heir = o->named++ == 0 ? heir : NONE;
+}
+
+static void
+enter(GpuSlot *slot)
+{
+	Waiting *w = &waiting[GpuSlotIndex(slot)];
+	int which;
+
+	for (which = 0; which < 2; which++)
+		if (ref_of(slot, which))
+		{
+			const Order *o = &order[ref_of(slot, which)->index];
+
+			w->after[which] = is_reading(slot, which) ? o->changes_came : o->came;
+		}
+	for (which = 0; which < 2; which++)
+		if (ref_of(slot, which))
+		{
+			Order *o = &order[ref_of(slot, which)->index];
+
+			o->came++;
+			o->changes_came += !is_reading(slot, which);
+		}
+	if (ref_of(slot, 1))
+		name_other(slot->other.index, slot->entry.index);
+}
+
+static bool
+may_be_served(const GpuSlot *slot)
+{
+	const Waiting *w = &waiting[GpuSlotIndex(slot)];
+	int which;
+
+	for (which = 0; which < 2; which++)
+		if (ref_of(slot, which))
+		{
+			const Order *o = &order[ref_of(slot, which)->index];
+
+			if (w->after[which] != (is_reading(slot, which) ? o->changes_served : o->served))
+				return false;
+		}
+	return true;
+}
+
+static void
+leave(const GpuSlot *slot)
+{
+	int which;
+
+	for (which = 0; which < 2; which++)
+		if (ref_of(slot, which))
+		{
+			Order *o = &order[ref_of(slot, which)->index];
+
+			o->served++;
+			o->changes_served += !is_reading(slot, which);
+		}
+	if (ref_of(slot, 1))
+		order[slot->other.index].named--;
+}
+
+/* ---- lines ---- */
+
+/* A request at the end of its process's line. */
+static void
+append(GpuSlot *slot)
+{
+	Line *l = &line[slot->proc];
+	int index = GpuSlotIndex(slot);
+
+	waiting[index].next = NONE;
+	if (l->first == NONE)
+	{
+		l->first = index;
+		l->had = Max(l->had, clock_now - Min(clock_now, CREDIT_US));
+		l->next = first_line;
+		first_line = slot->proc;
+	}
+	else
+		waiting[l->last].next = index;
+	l->last = index;
+	requests++;
+}
+
+static void
+take_queue(void)
+{
+	GpuSlot *slot;
+
+	while ((slot = GpuNextRequest()) != NULL)
+	{
+		enter(slot);
+		append(slot);
+	}
+}
+
+/* The first request of a line is served. */
+static void
+advance(Line *l)
+{
+	int *link = &first_line;
+
+	l->first = waiting[l->first].next;
+	requests--;
+	if (l->first != NONE)
+		return;
+	while (*link != l - line)
+		link = &line[*link].next;
+	*link = l->next;
+}
+
+/* The request to be served next, or a piece of it; NULL if there is none. */
+GpuSlot *
+GpuNextTurn(void)
+{
+	Line *best = NULL;
+	int i;
+
+	take_queue();
+	for (i = first_line; i != NONE; i = line[i].next)
+		if ((best == NULL || line[i].had < best->had) && may_be_served(GpuSlotAt(line[i].first)))
+			best = &line[i];
+	if (best == NULL)
+		return NULL;
+	clock_now = Max(clock_now, best->had);
+	return GpuSlotAt(best->first);
+}
+
+/* It took so long; was it all? */
+void
+GpuEndTurn(GpuSlot *slot, uint64 us)
+{
+	Line *l = &line[slot->proc];
+
+	l->had += Max(us, 1);
+	if (slot->more)
+		return;
+	advance(l);
+	leave(slot);
+	GpuReply(slot);
+}
+
+/* Is the request that is being served the only one? */
+bool
+GpuIsAlone(void)
+{
+	return requests == 1 && GpuIsIdle();
+}
+
+/* ---- requests that nobody wants any more ---- */
+
+static bool
+is_doomed(int index)
+{
+	bool doomed;
+
+	LWLockAcquire(gpu_shared->entries, LW_SHARED);
+	doomed = gpu_shared->entry[index].state == ENTRY_DOOMED;
+	LWLockRelease(gpu_shared->entries);
+	return doomed;
+}
+
+/*
+ * Will anybody see the value of an entry?  The owner of a doomed one is gone, or
+ * done with it; then only a request that needs it for another entry is left.
+ */
+static bool
+is_wanted(int index)
+{
+	int steps;
+
+	for (steps = 0; steps < GPU_ENTRIES && is_doomed(index); steps++)
+	{
+		take_queue(); /* what was asked before it was doomed */
+		if (order[index].named == 0)
+			return false;
+		if (order[index].heir == NONE)
+			return true;
+		index = order[index].heir;
+	}
+	return true;
+}
+
+/* Is a request for nobody?  Those that are waited for end with "abandoned". */
+bool
+GpuIsMoot(const GpuSlot *slot)
+{
+	return !slot->wait && !is_wanted(slot->entry.index);
+}

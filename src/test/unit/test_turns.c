@@ -1,0 +1,342 @@
+/*
+ * test_turns.c
+ *		Whom the GPU worker serves next: random requests of several processes, in
+ *		pieces, against what turns.c promises.
+ *
+ * The code under test is the worker's own, with stand-ins for the queue, for locks
+ * and for a family, whose requests have these numbers:
+ *
+ *	0	reads its entry
+ *	1	changes its entry
+ *	2	changes its entry, reads the other
+ *	3	changes both
+ *
+ * src/test/unit/test_turns.c
+ */
+#include "postgres.h"
+
+#undef fprintf
+#undef printf
+#undef snprintf
+#undef vsnprintf
+
+#include "support.h"
+
+#include "gpu/worker.h"
+#include "utils/memutils.h"
+
+enum
+{
+	PROCESSES = 7,
+	SLOTS = 60,
+	ENTRIES = 6,
+	RUNS = 300,
+	STEPS = 2000
+};
+
+typedef struct Request
+{
+	bool there;
+	uint64 born;
+	int pieces; /* left */
+} Request;
+
+GpuShared *gpu_shared;
+MemoryContext TopMemoryContext;
+static GpuSlot slots[SLOTS];
+static Request request[SLOTS];
+static int queue[SLOTS];
+static int queued;
+static uint64 births;
+static int served;
+static uint64 arena[SLOTS * 16];
+static size_t arena_used;
+
+/* ---- stand-ins ---- */
+
+bool
+LWLockAcquire(LWLock *lock, LWLockMode mode)
+{
+	(void) lock;
+	(void) mode;
+	return true;
+}
+
+void
+LWLockRelease(LWLock *lock)
+{
+	(void) lock;
+}
+
+void *
+MemoryContextAllocZero(MemoryContext context, Size size)
+{
+	void *memory = arena + arena_used;
+
+	(void) context;
+	arena_used += (size + sizeof(*arena) - 1) / sizeof(*arena);
+	REQUIRE(arena_used <= ALL_OF(arena));
+	return memset(memory, 0, size);
+}
+
+const GpuServant *
+GpuServantOf(GpuFamily family)
+{
+	static const GpuServant servant = { .reads = 1 << 0, .reads_other = 1 << 2 };
+
+	(void) family;
+	return &servant;
+}
+
+GpuSlot *
+GpuSlotAt(int index)
+{
+	return &slots[index];
+}
+
+int
+GpuSlotIndex(const GpuSlot *slot)
+{
+	return (int) (slot - slots);
+}
+
+GpuSlot *
+GpuNextRequest(void)
+{
+	int first = queue[0];
+
+	if (queued == 0)
+		return NULL;
+	memmove(queue, queue + 1, --queued * sizeof(int));
+	return &slots[first];
+}
+
+bool
+GpuIsIdle(void)
+{
+	return queued == 0;
+}
+
+void
+GpuReply(GpuSlot *slot)
+{
+	request[GpuSlotIndex(slot)].there = false;
+	served++;
+}
+
+/* ---- requests ---- */
+
+static void
+start(void)
+{
+	memset(request, 0, sizeof(request));
+	gpu_shared = calloc(1, sizeof(GpuShared));
+	REQUIRE(gpu_shared != NULL);
+	gpu_shared->proc_count = PROCESSES;
+	gpu_shared->slot_count = SLOTS;
+	queued = served = 0;
+	arena_used = 0;
+	GpuStartTurns();
+}
+
+static void
+finish(void)
+{
+	free(gpu_shared);
+	gpu_shared = NULL;
+}
+
+static int
+free_slot(void)
+{
+	int i;
+
+	for (i = 0; i < SLOTS && request[i].there; i++)
+		;
+	return i;
+}
+
+static GpuSlot *
+ask(int proc, int op, int entry, int other, int pieces)
+{
+	int i = free_slot();
+	GpuSlot *slot = &slots[i];
+
+	REQUIRE(i < SLOTS);
+	memset(slot, 0, sizeof(*slot));
+	slot->proc = proc;
+	slot->op = op;
+	slot->entry = (GpuRef){ .serial = 1, .index = entry };
+	slot->other = (GpuRef){ .serial = op >= 2, .index = other };
+	request[i] = (Request){ .there = true, .born = births++, .pieces = pieces };
+	queue[queued++] = i;
+	return slot;
+}
+
+static bool
+names(const GpuSlot *slot, int entry)
+{
+	return slot->entry.index == entry || (slot->other.serial != 0 && slot->other.index == entry);
+}
+
+static bool
+changes(const GpuSlot *slot, int entry)
+{
+	return (slot->entry.index == entry && slot->op != 0) ||
+		   (slot->op == 3 && slot->other.index == entry);
+}
+
+/* Is an earlier request in the way of this one? */
+static bool
+is_before(const GpuSlot *earlier, const GpuSlot *slot)
+{
+	int entry;
+
+	if (earlier->proc == slot->proc)
+		return true;
+	for (entry = 0; entry < ENTRIES; entry++)
+		if (names(earlier, entry) && names(slot, entry) &&
+			(changes(earlier, entry) || changes(slot, entry)))
+			return true;
+	return false;
+}
+
+static void
+check_turn(const GpuSlot *slot)
+{
+	uint64 born = request[GpuSlotIndex(slot)].born;
+	int i;
+
+	REQUIRE(request[GpuSlotIndex(slot)].there);
+	for (i = 0; i < SLOTS; i++)
+		REQUIRE(!request[i].there || request[i].born >= born || !is_before(&slots[i], slot));
+}
+
+/* Serve a piece of the next request, which takes so long. */
+static GpuSlot *
+serve(uint64 us)
+{
+	GpuSlot *slot = GpuNextTurn();
+
+	if (slot)
+	{
+		slot->more = --request[GpuSlotIndex(slot)].pieces > 0;
+		GpuEndTurn(slot, us);
+	}
+	return slot;
+}
+
+/* ---- tests ---- */
+
+/* All are served, each after those that it has to wait for. */
+static void
+requests_keep_their_order(void **state)
+{
+	int run;
+	int i;
+
+	(void) state;
+	for (run = 0; run < RUNS; run++)
+	{
+		test_rng rng = test_seeded((uint64) run);
+		int asked = 0;
+
+		WHERE("run %d", run);
+		start();
+		for (i = 0; i < STEPS || served < asked; i++)
+		{
+			if (i < STEPS && free_slot() < SLOTS && test_below(&rng, 2))
+			{
+				ask((int) test_below(&rng, PROCESSES), (int) test_below(&rng, 4),
+					(int) test_below(&rng, ENTRIES), (int) test_below(&rng, ENTRIES),
+					1 + (int) test_below(&rng, 4));
+				asked++;
+			}
+			else if (served < asked)
+			{
+				GpuSlot *slot = GpuNextTurn();
+
+				REQUIRE(slot != NULL);
+				check_turn(slot);
+				REQUIRE(serve(test_below(&rng, 30000)) == slot);
+			}
+		}
+		REQUIRE(GpuNextTurn() == NULL);
+		finish();
+	}
+}
+
+/* Who asks for little waits for a piece of one other, however many ask for much. */
+static void
+short_requests_are_next(void **state)
+{
+	uint64 waited = 0;
+	int turn;
+	int i;
+
+	(void) state;
+	start();
+	for (i = 0; i < 5 * (PROCESSES - 1); i++)
+		ask(i % (PROCESSES - 1), 1, i % (PROCESSES - 1) % ENTRIES, 0, 1000000);
+	for (turn = 0; turn < 1000; turn++)
+	{
+		const GpuSlot *slot;
+
+		(void) serve(20000);
+		slot = ask(PROCESSES - 1, 0, ENTRIES, 0, 1);
+		while (serve(slot == GpuNextTurn() ? 100 : 20000) != slot)
+			waited++;
+	}
+	REQUIRE(waited <= 4 * PROCESSES); /* in the beginning, when all are alike */
+	for (i = 0; i < SLOTS; i++)
+		request[i].pieces = 1;
+	while (serve(1))
+		;
+	finish();
+}
+
+static GpuSlot *
+post(int entry)
+{
+	return ask(0, 1, entry, 0, 1);
+}
+
+/* Keys for a value that is dropped are moot, unless another value gets it before. */
+static void
+requests_for_nobody_are_moot(void **state)
+{
+	GpuSlot *slot;
+
+	(void) state;
+	start();
+	slot = post(0);
+	REQUIRE(!GpuIsMoot(slot));
+	gpu_shared->entry[0].state = ENTRY_DOOMED;
+	REQUIRE(GpuIsMoot(slot));
+	slot->wait = true;
+	REQUIRE(!GpuIsMoot(slot));
+	slot->wait = false;
+	ask(1, 3, 1, 0, 1);
+	REQUIRE(!GpuIsMoot(slot));
+	gpu_shared->entry[1].state = ENTRY_DOOMED;
+	REQUIRE(GpuIsMoot(slot));
+	ask(2, 2, 2, 0, 1); /* a second one that needs it, for a value that lives */
+	REQUIRE(!GpuIsMoot(slot));
+	while (serve(1))
+		;
+	slot = post(0);
+	REQUIRE(GpuIsMoot(slot));
+	finish();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests_keep_their_order),
+		cmocka_unit_test(short_requests_are_next),
+		cmocka_unit_test(requests_for_nobody_are_moot),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
