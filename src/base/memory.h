@@ -27,7 +27,14 @@ typedef struct qs_memory
 /* How many steps of a few nanoseconds pass between two pauses. */
 #define QS_PATIENCE (1 << 20)
 
-/* Call it once there were so many steps, of which "steps" are new. */
+QS_INLINE void
+qs_pause(const qs_memory *memory)
+{
+	if (memory && memory->pause)
+		memory->pause();
+}
+
+/* Pause once there were so many steps, of which "steps" are new. */
 QS_INLINE void
 qs_pause_after(const qs_memory *memory, uint64_t *all, uint64_t steps)
 {
@@ -35,8 +42,7 @@ qs_pause_after(const qs_memory *memory, uint64_t *all, uint64_t steps)
 	if (*all < QS_PATIENCE)
 		return;
 	*all = 0;
-	if (memory && memory->pause)
-		memory->pause();
+	qs_pause(memory);
 }
 
 #endif
