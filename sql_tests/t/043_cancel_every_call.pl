@@ -16,11 +16,12 @@ plan skip_all => 'no test module' unless -f $module;
 # A call is cancelled after so many ms.  With values of the largest size it then goes on for
 # less than a second of CPU time; ten times as much is allowed.  The values here are smaller
 # by this factor, and so is what is allowed, since all that takes long grows with them.
-my $scale = $ENV{QSKETCH_CANCEL_SCALE} // 32;
+my $scale = $ENV{QSKETCH_CANCEL_SCALE} // 16;
 my $cancel_ms = 200;
 my $most_ms = 10_000 / $scale;
 
 my $size = (512 / $scale) . 'MB';
+my $slim_size = (8192 / $scale) . 'kB'; # of sf, whose fat table is z times as large
 my $rows = int(4_000_000 / $scale);
 my $bits = int(400_000_000 / $scale);
 
@@ -32,7 +33,7 @@ my $series = "generate_series(1::bigint, $rows) AS i";
 my %value = (
 	qsketch => [
 		(map { "(SELECT qsketch_agg(i, qsketch_new($_)) FROM $series)" }
-			"'multilevel', '$size', depth => 3, masks => 65536", "'thread', '$size', depth => 32",
+			"'multilevel', '$size', depth => 3, masks => 65536", "'thread', '$size', depth => 32", "'sf', '$slim_size', z => 64",
 			"'warp', '$size', depth => 16", "'half_warp', '$size', depth => 8", "'sub_warp', '$size', depth => 4"),
 		"(SELECT qsketch_agg(i, 1000000::bigint, qsketch_new('multilevel', '$size')) FROM $series)",
 	],
@@ -52,7 +53,7 @@ my %value = (
 my %named = (
 	structure => [ map { "'$_'" } qw(multilevel thread warp half_warp sub_warp sf auto) ],
 	size => [ "'$size'", "'1kB'" ],
-	method => [ map { "'$_'" } qw(auto merge merge_search hash bitmap index hybrid corrected unbiased paper) ],
+	method => [ map { "'$_'" } qw(corrected unbiased paper auto merge merge_search hash bitmap index hybrid) ],
 	preset => [ map { "'$_'" } qw(balanced compact fast paper) ],
 	layout => [ map { "'$_'" } qw(blocked standard) ],
 	key => [1],
@@ -137,9 +138,9 @@ is($types, join(' ', sort keys %value), 'there are values of each type of the ex
 # What an argument may be, of which the first is used while others vary.
 sub candidates
 {
-	my ($aggregate, $type, $name, $at) = @_;
+	my ($aggregate, $main, $type, $name, $at) = @_;
 
-	return 'v' if $value{$type};
+	return $type eq $main ? 'v' : 'NULL' if $value{$type};
 	return @{ $named{$name} } if $named{$name} && $type !~ /\[\]$/;
 	return $at == 0 ? 'i' : "i * 7919 % 1000003" if $aggregate && $type =~ /^(bigint|anyelement)$/;
 	return @{ $typed{ { anyelement => 'bigint', anyarray => 'bigint[]' }->{$type} // $type } // [] };
@@ -151,7 +152,8 @@ sub calls
 	my ($aggregate, $set, $function, $types, $names) = @_;
 	my @type = split /,/, $types;
 	my @name = split /,/, $names, -1;
-	my @candidates = map { [ candidates($aggregate, $type[$_], $name[$_], $_) ] } 0 .. $#type;
+	my ($main) = grep { $value{$_} } @type;
+	my @candidates = map { [ candidates($aggregate, $main // '', $type[$_], $name[$_], $_) ] } 0 .. $#type;
 	my @lists = [ map { $_->[0] } @candidates ];
 
 	for my $at (0 .. $#type)
@@ -248,9 +250,9 @@ for my $type (sort keys %calls)
 
 # ---- times ----
 
-# Errors are calls, too; most of what can be long must have been cancelled.
+# Errors are calls, too, and so is what is over before.
 my ($calls, $cancelled) = split /\|/, $node->safe_psql('postgres', "SELECT count(*), count(ms) FROM took");
-cmp_ok($cancelled, '>', @functions / 4, "$calls calls, of which $cancelled were cancelled");
+cmp_ok($cancelled, '>', 0, "$calls calls, of which $cancelled were cancelled");
 note "longest after that, in ms of CPU time:\n" . $node->safe_psql('postgres',
 	'SELECT round(ms), how, call FROM took WHERE ms IS NOT NULL ORDER BY ms DESC LIMIT 40');
 note "errors:\n" . $node->safe_psql('postgres', "SELECT count(*), how FROM took WHERE how NOT IN ('done', 'cancelled')
