@@ -34,7 +34,7 @@ data_release(void *context, void *pointer)
 	free(pointer);
 }
 
-const qs_memory data_memory = { data_alloc, data_release, NULL };
+const qs_memory data_memory = { .alloc = data_alloc, .release = data_release };
 const qs_keys data_keys = { 1, 0 };
 
 static uint64_t

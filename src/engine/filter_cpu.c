@@ -23,6 +23,7 @@ typedef struct sink
 	qf_filter *f;
 	const qf_kernels *kernels;
 	qs_status status;
+	uint64_t steps; /* since the last pause */
 	size_t count;
 	uint64_t input[QF_CHUNK];
 } sink;
@@ -37,6 +38,7 @@ flush(sink *s)
 		s->f->ones += s->kernels->set(s->f->bits, position, s->count);
 	else if (s->status == QS_OK)
 		s->status = qf_set(s->f, position, s->count);
+	qs_pause_after(s->f->memory, &s->steps, s->count);
 	s->count = 0;
 }
 
@@ -194,6 +196,7 @@ insert_copies(sink *s, const qf_batch *b)
 
 			take_copies(s, (uint64_t) b->copies[i], qf_hash(b->fingerprint[i], s->f->seed_key),
 						base);
+			qs_pause_after(s->f->memory, &s->steps, s->f->params.k);
 		}
 }
 
@@ -234,11 +237,16 @@ qf_batch_rows(const qf_batch *b)
 	return sum;
 }
 
+/*
+ * Rows are counted last: a pause that jumps out leaves some of the bits set that
+ * inserting the batch again sets anyway.
+ */
 static qs_status
 cpu_insert(qf_filter *f, const qf_batch *b)
 {
 	int64_t rows = qf_batch_rows(b);
-	qs_status status = rows < 0 ? QS_TOTAL_OVERFLOW : qf_count_rows(f, rows, b->row == NULL);
+	qf_filter counted = *f;
+	qs_status status = rows < 0 ? QS_TOTAL_OVERFLOW : qf_count_rows(&counted, rows, b->row == NULL);
 	sink s;
 
 	if (status != QS_OK)
@@ -246,6 +254,7 @@ cpu_insert(qf_filter *f, const qf_batch *b)
 	s.f = f;
 	s.kernels = qf_kernels_now();
 	s.status = QS_OK;
+	s.steps = 0;
 	s.count = 0;
 	if (qf_is_bloom(&f->params))
 		insert_bloom(&s, b);
@@ -254,6 +263,8 @@ cpu_insert(qf_filter *f, const qf_batch *b)
 	else
 		insert_rows(&s, b);
 	flush(&s);
+	if (s.status == QS_OK)
+		f->rows = counted.rows;
 	return s.status;
 }
 
@@ -263,8 +274,13 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 	uint64_t h[QF_CHUNK];
 	size_t i;
 
+	if (f->form != QF_DENSE)
+	{
+		qf_explicit_query(f, fingerprint, count, set, qf_kernels_now()->positions);
+		return;
+	}
 	/* Nobody asks how many positions are set where a Bloom filter is blocked. */
-	for (i = 0; i < count && (f->form != QF_DENSE || f->params.layout == QF_BLOCKED); i++)
+	for (i = 0; i < count && f->params.layout == QF_BLOCKED; i++)
 		set[i] = qf_count(f, fingerprint[i]);
 	while (i < count)
 	{

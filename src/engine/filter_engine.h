@@ -42,10 +42,13 @@ typedef struct qf_engine
 {
 	const char *name;
 
-	/* QS_TOTAL_OVERFLOW leaves the filter unchanged; after QS_NO_MEMORY drop it. */
+	/*
+	 * QS_TOTAL_OVERFLOW leaves the filter unchanged; after QS_NO_MEMORY drop it.  After
+	 * a pause (memory.h) jumped out, inserting the batch again gives what it would have.
+	 */
 	qs_status (*insert)(qf_filter *f, const qf_batch *batch);
 
-	/* How many positions of each key are set; works on views. */
+	/* How many positions of each key are set, of qf_keys_at_once(); works on views. */
 	void (*query)(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_t *set);
 
 	/* Are all positions of each key set?  Looks no further than the first zero. */

@@ -59,6 +59,79 @@ qf_explicit_has(const qf_filter *f, uint32_t position)
 	return f->view ? has_sorted(f, position) : *find_slot(f, position) == position;
 }
 
+/* ---- many lookups ---- */
+
+/*
+ * Which of the parts that m is cut into have a set bit.  At most QF_EXPLICIT_MAX of
+ * them do, so that nearly all positions of keys are not looked for in the list.
+ */
+#define MAP_LOG 18
+
+typedef struct map
+{
+	int shift; /* from a position to its part */
+	uint8_t part[(1 << MAP_LOG) / 8];
+} map;
+
+/* Probes from which on the map costs less than it saves. */
+#define MAP_PAYS 16384
+
+static void
+make_map(map *m, const qf_filter *f)
+{
+	uint64_t at = 0;
+	uint32_t position;
+
+	memset(m, 0, sizeof(*m));
+	while (f->params.m >> m->shift > UINT64_C(1) << MAP_LOG)
+		m->shift++;
+	while (qf_explicit_next(f, &at, &position))
+		if (position < f->params.m) /* bytes that nobody validated may have others */
+			qf_set_bit(m->part, position >> m->shift);
+}
+
+/* Set positions of one key. */
+static uint32_t
+count_mapped(const qf_filter *f, const map *m, uint64_t fingerprint, qf_find find)
+{
+	uint64_t h = qf_hash(fingerprint, f->seed_key);
+	uint64_t input[QF_FIND];
+	uint32_t position[QF_FIND];
+	uint32_t set = 0;
+	uint32_t first, count, j;
+
+	for (first = 0; first < f->params.k; first += count)
+	{
+		count = f->params.k - first < QF_FIND ? f->params.k - first : QF_FIND;
+		for (j = 0; j < count; j++)
+			input[j] = qf_position_input(h, first + j);
+		find(input, count, f->params.m, position);
+		for (j = 0; j < count; j++)
+			if (qf_bit(m->part, position[j] >> m->shift))
+				set += qf_explicit_has(f, position[j]);
+	}
+	return set;
+}
+
+void
+qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_t *set,
+				  qf_find find)
+{
+	bool pays = f->params.layout != QF_BLOCKED && count >= MAP_PAYS / f->params.k + 1;
+	map m;
+	size_t i;
+
+	if (f->ones == 0)
+	{
+		memset(set, 0, count * sizeof(*set));
+		return;
+	}
+	if (pays)
+		make_map(&m, f);
+	for (i = 0; i < count; i++)
+		set[i] = pays ? count_mapped(f, &m, fingerprint[i], find) : qf_count(f, fingerprint[i]);
+}
+
 bool
 qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position)
 {

@@ -86,6 +86,13 @@ extern qs_status qf_count_rows(qf_filter *f, int64_t rows, bool countable);
 /* Set bits of an owned filter, in either form; positions are below m. */
 extern qs_status qf_set(qf_filter *f, const uint32_t *position, size_t count);
 
+/* Keys that may be looked up between two looks at whether to go on: k probes each. */
+QS_INLINE size_t
+qf_keys_at_once(const qf_params *p)
+{
+	return QS_PATIENCE / p->k + 1;
+}
+
 /* How many of the key's k positions are set; works on views. */
 extern uint32_t qf_count(const qf_filter *f, uint64_t fingerprint);
 
@@ -183,6 +190,15 @@ extern bool qf_explicit_has(const qf_filter *f, uint32_t position);
  */
 extern qs_status
 qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *done);
+
+/*
+ * As qf_count() for many keys.  "find" makes positions of their inputs (draws.h),
+ * so many at a time; QF_FIND at most are asked for.
+ */
+#define QF_FIND 1024
+typedef void (*qf_find)(const uint64_t *input, size_t count, uint64_t m, uint32_t *position);
+extern void qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, size_t count,
+							  uint32_t *set, qf_find find);
 
 /* Step through the positions: "at" starts at 0; false at the end. */
 extern bool qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position);

@@ -13,11 +13,15 @@
 
 #include "access/detoast.h"
 #include "catalog/pg_type_d.h"
+#include "miscadmin.h"
 #include "gpu/filter_gpu.h"
 #include "utils/array.h"
 
 #define KEYS_ARGUMENT   1
 #define METHOD_ARGUMENT 2
+
+/* Keys read between two looks at whether the query was cancelled. */
+#define KEYS_AT_ONCE 262144
 
 typedef struct Batch
 {
@@ -51,7 +55,11 @@ read_keys(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter, 
 	batch->fingerprint = alloc_array(batch->count, sizeof(uint64));
 	batch->answer = alloc_array(batch->count, sizeof(Datum));
 	for (i = 0; i < batch->count; i++)
+	{
+		if (i % KEYS_AT_ONCE == 0)
+			CHECK_FOR_INTERRUPTS();
 		batch->fingerprint[i] = batch->null[i] ? 0 : FilterFingerprint(probe, filter, key[i]);
+	}
 }
 
 /* An array of answers of the same shape as that of the keys. */
@@ -135,6 +143,36 @@ ask_device(Asked *asked, GpuFilterOp op, const Batch *batch, void *answer)
 								 batch->count, answer);
 }
 
+/* Count set positions here. */
+static void
+query_here(const qf_filter *filter, const Batch *batch, uint32 *set)
+{
+	int at_once = (int) qf_keys_at_once(&filter->params);
+	int i;
+
+	for (i = 0; i < batch->count; i += at_once)
+	{
+		CHECK_FOR_INTERRUPTS();
+		qf_engine_cpu.query(filter, batch->fingerprint + i, Min(batch->count - i, at_once),
+							set + i);
+	}
+}
+
+/* Look for keys here. */
+static void
+find_here(const qf_filter *filter, const Batch *batch, bool *found)
+{
+	int at_once = (int) qf_keys_at_once(&filter->params);
+	int i;
+
+	for (i = 0; i < batch->count; i += at_once)
+	{
+		CHECK_FOR_INTERRUPTS();
+		qf_engine_cpu.contains(filter, batch->fingerprint + i, Min(batch->count - i, at_once),
+							   found + i);
+	}
+}
+
 /* pbf_estimate(pbf, key[], method): one estimate for each element, NULL for NULL. */
 PG_FUNCTION_INFO_V1(pbf_estimate_array);
 Datum
@@ -159,7 +197,7 @@ pbf_estimate_array(PG_FUNCTION_ARGS)
 		for (i = 0; i < batch.count; i++)
 			set[i] = (uint32) answer[i];
 	else
-		qf_engine_cpu.query(whole(&asked), batch.fingerprint, batch.count, set);
+		query_here(whole(&asked), &batch, set);
 	for (i = 0; i < batch.count; i++)
 		batch.answer[i] = Float8GetDatum(FilterEstimate(&scale, method, set[i]));
 	return answers(keys, &batch, FLOAT8OID);
@@ -181,7 +219,7 @@ pbf_contains_array(PG_FUNCTION_ARGS)
 	read_keys(fcinfo, probe, asked.filter, keys, &batch);
 	found = alloc_array(batch.count, sizeof(bool));
 	if (!ask_device(&asked, FILTER_CONTAINS, &batch, found))
-		qf_engine_cpu.contains(whole(&asked), batch.fingerprint, batch.count, found);
+		find_here(whole(&asked), &batch, found);
 	for (i = 0; i < batch.count; i++)
 		batch.answer[i] = BoolGetDatum(found[i]);
 	return answers(keys, &batch, BOOLOID);

@@ -98,6 +98,7 @@ FilterPartsSet(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
 		uint32 position = qf_position(h, j, view->params.m);
 		uint8 byte;
 
+		CHECK_FOR_INTERRUPTS();
 		FilterReadStored(datum, QF_HEADER_BYTES + position / 8, 1, &byte);
 		set += qf_bit(&byte, position % 8);
 	}

@@ -16,6 +16,7 @@
 
 #include <sys/mman.h>
 
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #define SMALL_TABLE 4096
@@ -67,6 +68,12 @@ context_release(void *context, void *pointer)
 	pfree(((void **) pointer)[-1]);
 }
 
+static void
+check_interrupts(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
 static void *
 kept_alloc(void *kept, size_t bytes)
 {
@@ -111,6 +118,7 @@ KeptTableMemory(KeptTable *kept, qs_memory *memory)
 	memory->alloc = kept_alloc;
 	memory->release = kept_release;
 	memory->context = kept;
+	memory->pause = check_interrupts;
 	return memory;
 }
 
@@ -120,5 +128,6 @@ ContextMemory(MemoryContext context, qs_memory *memory)
 	memory->alloc = context_alloc;
 	memory->release = context_release;
 	memory->context = context;
+	memory->pause = check_interrupts;
 	return memory;
 }

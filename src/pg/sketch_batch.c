@@ -20,8 +20,8 @@
 
 #define KEYS_ARGUMENT 1
 
-/* Keys between two looks at whether the query was cancelled. */
-#define KEYS_AT_ONCE 262144
+/* Keys between two looks at whether the query was cancelled, of up to QS_DEPTH_MAX counters each. */
+#define KEYS_AT_ONCE 32768
 
 typedef struct Batch
 {
@@ -181,6 +181,8 @@ qsketch_lookup(PG_FUNCTION_ARGS)
 		Datum values[2] = { batch.key[i], Int64GetDatum(batch.estimate[i]) };
 		bool nulls[2] = { batch.null[i], batch.null[i] };
 
+		if (i % KEYS_AT_ONCE == 0)
+			CHECK_FOR_INTERRUPTS();
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	PG_RETURN_NULL();

@@ -9,7 +9,6 @@
 
 #include "access/htup_details.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 
 static void
 check_has_product(const qs_sketch *sk)
@@ -19,12 +18,6 @@ check_has_product(const qs_sketch *sk)
 						errmsg("a device part of an sf sketch has no inner product"),
 						errdetail("Its counters are maxima, which do not sum up."),
 						errhint("Use the full sketch or its host part.")));
-}
-
-static void
-check_interrupts(void)
-{
-	CHECK_FOR_INTERRUPTS();
 }
 
 /* A row of the estimate and its standard error. */
@@ -37,8 +30,7 @@ product_row(FunctionCallInfo fcinfo, const qs_sketch *a, const qs_sketch *b)
 	qs_product product;
 	qs_memory memory;
 
-	SketchCheck(qs_inner_product(a, b, ContextMemory(CurrentMemoryContext, &memory),
-								 check_interrupts, &product));
+	SketchCheck(qs_inner_product(a, b, ContextMemory(CurrentMemoryContext, &memory), &product));
 	values[0] = Float8GetDatum(product.estimate);
 	values[1] = Float8GetDatum(product.standard_error);
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)

@@ -32,12 +32,17 @@ qs_noise_buckets(const qs_sketch *sk, uint64_t probes)
 	return probes > 1 || sk->params.n < room ? sk->params.n : room;
 }
 
-/* Read the i-th of "count" buckets: all if count = n, else evenly spaced. */
-static void
-visit(const qs_sketch *sk, uint64_t i, uint64_t count, uint64_t *value)
-{
-	uint64_t bucket = (uint64_t) ((unsigned __int128) i * sk->params.n / count);
+/* Buckets between two pauses. */
+#define PAUSE 4096
 
+/* Read the i-th of the buckets: all if there are n, else evenly spaced. */
+static void
+visit(const qs_noise *noise, const qs_sketch *sk, uint64_t i, uint64_t *value)
+{
+	uint64_t bucket = (uint64_t) ((unsigned __int128) i * sk->params.n / noise->buckets);
+
+	if (i % PAUSE == 0)
+		qs_pause(noise->memory);
 	qs_bucket_read(sk, QS_SIDE_TOLD, bucket, value);
 }
 
@@ -55,7 +60,7 @@ find_range(qs_noise *noise, const qs_sketch *sk)
 	{
 		uint32_t j;
 
-		visit(sk, i, count, value);
+		visit(noise, sk, i, value);
 		for (j = 0; j < counters; j++)
 		{
 			noise->base = value[j] < noise->base ? value[j] : noise->base;
@@ -81,7 +86,7 @@ fill_plain(qs_noise *noise, const qs_sketch *sk)
 	{
 		uint32_t j;
 
-		visit(sk, i, count, value);
+		visit(noise, sk, i, value);
 		qs_values_sort(value, counters);
 		for (j = 0; j <= counters - sk->params.depth; j++)
 			noise->above[qs_bin_of(value[j] - noise->base)] += chance[j] / (double) count;
@@ -107,7 +112,7 @@ fill_fat(qs_noise *noise, const qs_sketch *sk)
 	{
 		uint32_t values;
 
-		visit(sk, i, count, cell);
+		visit(noise, sk, i, cell);
 		for (j = 0; j < QS_SF_WIDTH; j++)
 			qs_values_sort(cell + j * z, z);
 		values = qs_fat_chances(cell, z, size, sk->params.depth, value, chance);
@@ -152,7 +157,7 @@ fill_thread(qs_noise *noise, const qs_sketch *sk)
 		return QS_NO_MEMORY;
 	for (i = 0; i < count; i++)
 	{
-		visit(sk, i, count, value);
+		visit(noise, sk, i, value);
 		for (j = 0; j < depth; j++)
 			rows[(size_t) j * noise->bins + qs_bin_of(value[j] - noise->base)] +=
 				1.0 / (double) count;

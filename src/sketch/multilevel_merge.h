@@ -167,11 +167,15 @@ QS_INLINE qs_status
 qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, uint64_t more, bool defer,
 			  qs_low_add low_add)
 {
+	uint64_t steps = 0;
 	uint64_t b;
 
 	for (b = 0; b < end; b += QS_MERGE_BLOCK)
+	{
 		if (qs_block_add(into, from, b, more, false, defer, low_add) != QS_OK)
 			return QS_NO_MEMORY;
+		qs_pause_after(into->memory, &steps, QS_MERGE_BLOCK * more * QS_LOW_BYTES);
+	}
 	return QS_OK;
 }
 
@@ -286,6 +290,7 @@ qs_block_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first, ui
 QS_INLINE qs_status
 qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, uint64_t more, qs_low_add low_add)
 {
+	uint64_t steps = 0;
 	uint64_t b;
 
 	for (b = 0; b < into->params.n; b += QS_MERGE_BLOCK)
@@ -295,6 +300,7 @@ qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, uint64_t more, qs_low
 																			   : QS_NO_MEMORY;
 		if (qs_block_add(into, from, b, more, true, false, low_add) != QS_OK)
 			return QS_NO_MEMORY;
+		qs_pause_after(into->memory, &steps, QS_MERGE_BLOCK * more * QS_LOW_BYTES);
 	}
 	return QS_OK;
 }

@@ -49,10 +49,10 @@ typedef struct term
 } term;
 
 static void
-pause_at(qs_pause pause, uint64_t bucket)
+pause_at(const qs_memory *memory, uint64_t bucket)
 {
-	if (pause && bucket % PAUSE == 0)
-		pause();
+	if (bucket % PAUSE == 0)
+		qs_pause(memory);
 }
 
 bool
@@ -222,7 +222,7 @@ layout_of(const qs_sketch *sk)
 }
 
 static qs_product
-sum_of_buckets(const qs_sketch *a, const qs_sketch *b, qs_pause pause)
+sum_of_buckets(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory)
 {
 	layout l = layout_of(a);
 	uint64_t value_a[QS_BUCKET_MAX];
@@ -234,7 +234,7 @@ sum_of_buckets(const qs_sketch *a, const qs_sketch *b, qs_pause pause)
 	{
 		term one;
 
-		pause_at(pause, i);
+		pause_at(memory, i);
 		qs_bucket_read(a, QS_SIDE_BEST, i, value_a);
 		qs_bucket_read(b, QS_SIDE_BEST, i, value_b);
 		one = bucket_term(&l, value_a, value_b);
@@ -300,7 +300,7 @@ row_term(const row *r, double n)
 }
 
 static void
-read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r, qs_pause pause)
+read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r, const qs_memory *memory)
 {
 	double mean_a = (double) a->total / (double) a->params.n;
 	double mean_b = (double) b->total / (double) b->params.n;
@@ -311,7 +311,7 @@ read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r, qs_paus
 
 	for (i = 0; i < a->params.n; i++)
 	{
-		pause_at(pause, i);
+		pause_at(memory, i);
 		qs_bucket_read(a, QS_SIDE_BEST, i, value_a);
 		qs_bucket_read(b, QS_SIDE_BEST, i, value_b);
 		for (j = 0; j < rows; j++)
@@ -320,7 +320,7 @@ read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r, qs_paus
 }
 
 static qs_product
-median_of_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, qs_pause pause)
+median_of_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, const qs_memory *memory)
 {
 	row r[QS_DEPTH_MAX] = { { { 0, 0, 0 }, 0 } };
 	double product[QS_DEPTH_MAX] = { 0 }; /* link-time optimization cannot know that d > 0 */
@@ -328,7 +328,7 @@ median_of_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, qs_pause p
 	double middle;
 	uint32_t j;
 
-	read_rows(a, b, rows, r, pause);
+	read_rows(a, b, rows, r, memory);
 	for (j = 0; j < rows; j++)
 	{
 		term one = row_term(&r[j], (double) a->params.n);
@@ -351,15 +351,15 @@ unknown_product(const qs_sketch *a, const qs_sketch *b)
 }
 
 static qs_product
-dense_product(const qs_sketch *a, const qs_sketch *b, qs_pause pause)
+dense_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory)
 {
 	bool thread = qs_has_rows(a->params.structure);
 
 	if (!thread && qs_bucket_counters(a, QS_SIDE_BEST) > a->params.depth)
-		return sum_of_buckets(a, b, pause);
+		return sum_of_buckets(a, b, memory);
 	if (a->params.n == 1)
 		return unknown_product(a, b);
-	return median_of_rows(a, b, thread ? a->params.depth : 1, pause);
+	return median_of_rows(a, b, thread ? a->params.depth : 1, memory);
 }
 
 /* ---- any two sketches ---- */
@@ -397,8 +397,7 @@ dense_of(const qs_sketch **dense, qs_sketch *copy, const qs_sketch *sk, uint64_t
 }
 
 qs_status
-qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory, qs_pause pause,
-				 qs_product *out)
+qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory, qs_product *out)
 {
 	uint64_t n = a->params.n < b->params.n ? a->params.n : b->params.n;
 	qs_sketch copy_a, copy_b;
@@ -416,7 +415,7 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory
 	if (status == QS_OK)
 		status = dense_of(&dense_b, &copy_b, b, n, memory);
 	if (status == QS_OK)
-		*out = dense_product(dense_a, dense_b, pause);
+		*out = dense_product(dense_a, dense_b, memory);
 	qs_free(&copy_a);
 	qs_free(&copy_b);
 	return status;

@@ -43,15 +43,12 @@ typedef struct qs_product
 /* Does a sketch have counters that sum up, as all but device parts of sf have? */
 extern bool qs_has_product(const qs_sketch *sk);
 
-/* Called every few milliseconds, as millions of buckets take seconds; it need not return. */
-typedef void (*qs_pause)(void);
-
 /*
  * Product of two such sketches that are mergeable, which may be the same one.
  * The one with more buckets is folded in a copy; QS_NO_MEMORY is the only error.
- * The pause may be NULL.
+ * Pauses, as millions of buckets take seconds.
  */
-extern qs_status qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory,
-								  qs_pause pause, qs_product *out);
+extern qs_status
+qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory, qs_product *out);
 
 #endif

@@ -246,6 +246,7 @@ copy_tables(qs_sketch *to, const qs_sketch *from)
 	to->extra_used = from->extra_used;
 	if (from->ops->live_extra)
 		extra *= from->extra_used;
+	qs_pause(to->memory);
 	if (to->table)
 		memcpy(to->table, from->table, from->ops->table_bytes(&from->params, from->wide));
 	if (to->extra)

@@ -224,7 +224,8 @@ extern void qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint);
 /*
  * into += from, folding the one with more buckets.  Both must be mergeable
  * (else QS_MISMATCH) and of one family, which the caller has checked.  "into"
- * is owned; unchanged on error except QS_NO_MEMORY.
+ * is owned; unchanged on error except QS_NO_MEMORY.  A pause that jumps out of this,
+ * of a subtraction or of folding leaves "into" good for nothing but qs_free().
  */
 extern qs_status qs_merge(qs_sketch *into, const qs_sketch *from);
 

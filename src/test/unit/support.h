@@ -120,7 +120,9 @@ test_release(void *context, void *pointer)
 	free((char *) pointer - (uintptr_t) pointer % 64);
 }
 
-static const qs_memory test_heap = { test_alloc, test_release, &test_heap_state };
+static const qs_memory test_heap = { .alloc = test_alloc,
+									 .release = test_release,
+									 .context = &test_heap_state };
 
 /* From now on allocation number k and all later ones fail; 0: none does. */
 static inline void

@@ -32,6 +32,7 @@ static const struct shape
 	{ "many in a block", 3 << 13, 20, 1, QF_BLOCKED },
 	{ "one block", 512, 1, 1, QF_BLOCKED },
 	{ "few of many blocks", 1 << 20, 3, 1, QF_BLOCKED },
+	{ "long, few bits", 1 << 24, 16384, 1e-7, QF_STANDARD },
 };
 
 static uint64_t keys[ROWS];

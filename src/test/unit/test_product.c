@@ -19,7 +19,7 @@ product(const qs_sketch *a, const qs_sketch *b)
 {
 	qs_product p;
 
-	REQUIRE_STATUS(qs_inner_product(a, b, &test_heap, NULL, &p), QS_OK);
+	REQUIRE_STATUS(qs_inner_product(a, b, &test_heap, &p), QS_OK);
 	return p;
 }
 
@@ -203,7 +203,7 @@ out_of_memory(void **state)
 		qs_status status;
 
 		test_fail_at(k);
-		status = qs_inner_product(&few, &many, &test_heap, NULL, &p);
+		status = qs_inner_product(&few, &many, &test_heap, &p);
 		test_fail_at(0);
 		if (status == QS_OK)
 			break;
