@@ -23,6 +23,7 @@
 #                        there and run build/gpu/run.sh
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
+#   make bench-top       qtop_exact against GROUP BY; writes its table into docs/recipes.md
 #   make structures      all structures on the same rows; writes its tables into docs/choosing.md
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
@@ -316,10 +317,10 @@ check-release:
 
 # ---- demonstration, benchmarks, packing ----
 
-.PHONY: bench bench-sql bench-gpu bench-gpu-sets bench-merge fdw-bench structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle deb dist check-dist
+.PHONY: bench bench-sql bench-top bench-gpu bench-gpu-sets bench-merge fdw-bench structures accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures bundle deb dist check-dist
 demo:
 	@src/bench/demo.sh
-bench bench-sql bench-gpu bench-gpu-sets fdw-bench structures:
+bench bench-sql bench-top bench-gpu bench-gpu-sets fdw-bench structures:
 	@src/bench/$@.sh
 # Both write their tables into docs/; accuracy draws its figures as well.
 accuracy: build/bench/accuracy
