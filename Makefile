@@ -24,6 +24,7 @@
 #                        there and run build/gpu/run.sh
 #   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
 #   make bench-sql       the same in short, as a Markdown table
+#   make bench-top       qtop_exact against GROUP BY; writes its table into docs/recipes.md
 #   make structures      all structures on the same rows; writes its tables into docs/choosing.md
 #   make weights         sketches of weights, by structure and depth; likewise
 #   make accuracy        measured errors of all structures; analysis: against theory

@@ -2,14 +2,20 @@
 \echo Use "CREATE EXTENSION qsketch" to load this file. \quit
 
 --
--- Whether the loaded library serves this SQL: asked before anything else.  The
--- argument's type is given, so that no other function of the name can be meant.
+-- Whether the loaded library serves this SQL: asked before anything else.
+--
+-- What is called in this script must not be a matter of choice: the schema may have
+-- functions of the same name, whose further arguments have defaults, and then no
+-- cast says which one is meant.  So a function has a name of its own while it is
+-- called.  Functions of PostgreSQL are called with their schema.
 --
 
 CREATE FUNCTION qsketch_version(sql text DEFAULT '@VERSION@') RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_version(text) IS 'version of the loaded library, if it serves this version of the SQL';
-SELECT qsketch_version('@VERSION@'::text);
+ALTER FUNCTION qsketch_version(text) RENAME TO "qsketch_version alone";
+SELECT "qsketch_version alone"('@VERSION@'::text);
+ALTER FUNCTION "qsketch_version alone"(text) RENAME TO qsketch_version;
 
 --
 -- The type
@@ -352,8 +358,10 @@ CREATE FUNCTION qsketch_gpu_counts(
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_gpu_counts() IS 'what the GPU worker holds and has done';
 
-CREATE VIEW qsketch_stat_gpu AS SELECT * FROM qsketch_gpu_counts();
+ALTER FUNCTION qsketch_gpu_counts() RENAME TO "qsketch_gpu_counts alone";
+CREATE VIEW qsketch_stat_gpu AS SELECT * FROM "qsketch_gpu_counts alone"() AS qsketch_gpu_counts;
 COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds and has done since the server was started';
+ALTER FUNCTION "qsketch_gpu_counts alone"() RENAME TO qsketch_gpu_counts;
 COMMENT ON COLUMN qsketch_stat_gpu.worker_pid IS 'process that owns the GPUs; NULL if there is none';
 COMMENT ON COLUMN qsketch_stat_gpu.sketches_now IS 'sketches, filters and collections of sets that it holds';
 COMMENT ON COLUMN qsketch_stat_gpu.cached_now IS 'those of them that are copies of stored ones';
@@ -391,16 +399,18 @@ CREATE FUNCTION qsketch_progress_of_processes(
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_progress_of_processes() IS 'column scans and calls of set_pairs that are running, by process';
 
+ALTER FUNCTION qsketch_progress_of_processes() RENAME TO "qsketch_progress_of_processes alone";
 CREATE VIEW qsketch_progress AS
 	SELECT coalesce(p.leader_pid, p.pid) AS pid, p.datid, d.datname, p.relid, p.command,
-		coalesce(min(p.phase) FILTER (WHERE p.leader_pid IS NULL), min(p.phase)) AS phase,
-		string_agg(DISTINCT p.backend, ', ' ORDER BY p.backend) AS backend,
-		max(p.workers) + count(p.leader_pid) AS workers,
-		max(p.pages_total) AS pages_total, sum(p.pages_done)::bigint AS pages_done, sum(p.keys)::bigint AS keys,
-		max(p.sets_total) AS sets_total, sum(p.sets_done)::bigint AS sets_done, sum(p.pairs)::bigint AS pairs
-	FROM qsketch_progress_of_processes() AS p LEFT JOIN pg_catalog.pg_database AS d ON d.oid = p.datid
+		coalesce(pg_catalog.min(p.phase) FILTER (WHERE p.leader_pid IS NULL), pg_catalog.min(p.phase)) AS phase,
+		pg_catalog.string_agg(DISTINCT p.backend, ', '::pg_catalog.text ORDER BY p.backend) AS backend,
+		pg_catalog.max(p.workers) OPERATOR(pg_catalog.+) pg_catalog.count(p.leader_pid) AS workers,
+		pg_catalog.max(p.pages_total) AS pages_total, pg_catalog.sum(p.pages_done)::pg_catalog.int8 AS pages_done, pg_catalog.sum(p.keys)::pg_catalog.int8 AS keys,
+		pg_catalog.max(p.sets_total) AS sets_total, pg_catalog.sum(p.sets_done)::pg_catalog.int8 AS sets_done, pg_catalog.sum(p.pairs)::pg_catalog.int8 AS pairs
+	FROM "qsketch_progress_of_processes alone"() AS p LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) p.datid
 	GROUP BY coalesce(p.leader_pid, p.pid), p.datid, d.datname, p.relid, p.command, p.id;
 COMMENT ON VIEW qsketch_progress IS 'column scans and calls of set_pairs that are running';
+ALTER FUNCTION "qsketch_progress_of_processes alone"() RENAME TO qsketch_progress_of_processes;
 COMMENT ON COLUMN qsketch_progress.pid IS 'backend that runs the command';
 COMMENT ON COLUMN qsketch_progress.datid IS 'its database';
 COMMENT ON COLUMN qsketch_progress.datname IS 'name of its database';
@@ -425,8 +435,10 @@ CREATE FUNCTION qsketch_stat_counts(
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_stat_counts() IS 'what all backends have done';
 
-CREATE VIEW qsketch_stat AS SELECT * FROM qsketch_stat_counts();
+ALTER FUNCTION qsketch_stat_counts() RENAME TO "qsketch_stat_counts alone";
+CREATE VIEW qsketch_stat AS SELECT * FROM "qsketch_stat_counts alone"() AS qsketch_stat_counts;
 COMMENT ON VIEW qsketch_stat IS 'what all backends have done since the server was started or qsketch_stat_reset() called';
+ALTER FUNCTION "qsketch_stat_counts alone"() RENAME TO qsketch_stat_counts;
 COMMENT ON COLUMN qsketch_stat.column_scans IS 'column scans';
 COMMENT ON COLUMN qsketch_stat.pages IS 'pages that they read';
 COMMENT ON COLUMN qsketch_stat.pages_all_visible IS 'those of them that were all-visible';

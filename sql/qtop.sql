@@ -5,7 +5,8 @@
 --@ use flat.sql TYPE=qtop NOUN=list NOUNS=lists
 COMMENT ON TYPE qtop IS 'sketch of keys, with the most frequent of them';
 
-CREATE FUNCTION qtop_new(n integer, template qsketch DEFAULT qsketch_new()) RETURNS qtop
+-- The default is qsketch_new().
+CREATE FUNCTION qtop_new(n integer, template qsketch DEFAULT @EMPTY@) RETURNS qtop
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_new(integer, qsketch) IS 'empty list for the n most frequent keys';
 

@@ -8,6 +8,9 @@
 # views that are in the way. Other kinds of objects than functions, aggregates
 # and views cannot be changed here; the build fails if one was.
 #
+# A function that the script calls has a name of its own while it does, see
+# qsketch.sql: the two statements that rename it go where the call goes.
+#
 # Functions, aggregates and views are described right after they are created;
 # from there their identities are taken, as DROP wants them. Quotes of all kinds
 # may hold semicolons; backslash escapes and comments between /* and */ are not
@@ -87,7 +90,7 @@ function compare(    i, id, new, part) {
 	for (i = 1; i <= count[1]; i++) {
 		id = identity[1, i]
 		if (id == "") {
-			if (!((2, key[1, i]) in has) && key[1, i] !~ /^(COMMENT|SELECT) / && !mentions(key[1, i]))
+			if (!((2, key[1, i]) in has) && key[1, i] !~ /^(COMMENT|SELECT|ALTER) / && !mentions(key[1, i]))
 				fail("cannot be changed or dropped by an upgrade: " key[1, i])
 			continue }
 		new = ((2, id) in place) ? key[2, place[2, id]] : ""
@@ -103,14 +106,25 @@ function write(    i, late) {
 	# the new script's first SELECT asks whether the library fits: drop nothing before
 	for (i = 1; i <= count[2] && key[2, i] !~ /^SELECT /; i++) ;
 	late = i < count[2] ? i : 0
+	while (late && key[2, late + 1] ~ /^ALTER /) late++
 	for (i = 1; i <= late; i++) write_statement(i)
 	for (i = drops; i > 0; i--) print "\nDROP " drop[i] ";"
 	for (i = late + 1; i <= count[2]; i++) write_statement(i) }
 
-function write_statement(i,    id, words) {
-	id = identity[2, i]; words = statement[2, i]
-	if (id in replaced) sub(/^CREATE/, "CREATE OR REPLACE", words)
-	else if (id in dropped || !((1, key[2, i]) in has)) ;
-	else if (key[2, i] ~ /^(COMMENT|GRANT) / && mentions(key[2, i])) ;
-	else return
+# The statement that calls the function which this one renames: the next one, or
+# the last one, of which a view is described.
+function caller(i) {
+	if (key[2, i] !~ /^ALTER FUNCTION "/) return i + 1
+	return key[2, i - 1] ~ /^COMMENT / ? i - 2 : i - 1 }
+
+function is_written(i,    id) {
+	id = identity[2, i]
+	if (key[2, i] ~ /^ALTER /) return is_written(caller(i))
+	if (id in replaced || id in dropped || !((1, key[2, i]) in has)) return 1
+	return key[2, i] ~ /^(COMMENT|GRANT) / && mentions(key[2, i]) }
+
+function write_statement(i,    words) {
+	if (!is_written(i)) return
+	words = statement[2, i]
+	if (identity[2, i] in replaced) sub(/^CREATE/, "CREATE OR REPLACE", words)
 	print "\n" words ";" }

@@ -31,6 +31,31 @@ SELECT key + 1 AS next, count FROM qtop_exact('"Odd ""schema"."a ""table"', 'ske
 SELECT pg_typeof(key) FROM qtop_exact('"Odd ""schema"."a ""table"', 'domain', 1, NULL::small);
 SELECT count(*) FROM qtop_exact('"Odd ""schema"."a ""table"', 'skewed', NULL);
 
+-- which passes that takes: GROUP BY alone, a list alone, a list and then its candidates or what may be as frequent
+CREATE TABLE ways AS SELECT i AS "unique", i % 10 AS few, floor(100000 ^ (i * 0.61803398874989484820::numeric % 1)::float8)::int AS skewed,
+	i * 7919::bigint % 50000 AS pairs, CASE WHEN i % 10 < 3 THEN (i / 20 * 10 + i % 10) * 7919::bigint ELSE -i END AS mixed,
+	CASE WHEN i % 2 = 0 THEN floor(sqrt(i % 20))::text ELSE md5(i::text) END AS rare FROM generate_series(1, 100000) AS i;
+SET client_min_messages = debug1;
+SELECT * FROM pg_temp.compare('ways', 'unique', 2);
+SELECT * FROM pg_temp.compare('ways', 'few', 2);
+SELECT * FROM pg_temp.compare('ways', 'skewed', 1);
+SELECT * FROM pg_temp.compare('ways', 'skewed', 100);
+SELECT * FROM pg_temp.compare('ways', 'pairs', 2);
+SELECT * FROM pg_temp.compare('ways', 'mixed', 2);
+SELECT * FROM pg_temp.compare('ways', 'rare', 2);
+SELECT * FROM pg_temp.compare('ways', 'rare', 20);
+RESET client_min_messages;
+DROP TABLE ways;
+
+-- text is what the type's output function writes, as in qtop_text; a row of NULLs is a key
+CREATE TYPE two AS (a int, b int);
+CREATE TABLE shown AS SELECT inet '10.0.0.1' AS address, true AS yes, 'a'::char(3) AS padded, timestamptz '2026-01-05 12:00+02' AS at, ROW(NULL, NULL)::two AS two;
+SELECT c AS column, e.key AS exact, e.key = t.key AS same FROM unnest(ARRAY['address', 'yes', 'padded', 'at', 'two']) AS c,
+	qtop_exact('shown', c::name, 1) AS e, LATERAL (SELECT CASE c WHEN 'address' THEN qtop_agg(address, 1) WHEN 'yes' THEN qtop_agg(yes, 1)
+		WHEN 'padded' THEN qtop_agg(padded, 1) WHEN 'at' THEN qtop_agg(at, 1) ELSE qtop_agg(two, 1) END AS list FROM shown) AS l, qtop_text(list, 1) AS t;
+DROP TABLE shown;
+DROP TYPE two;
+
 -- keys of type char(n), which without n are one character in some contexts, are shown whole
 CREATE TABLE padded AS SELECT k::char(5) FROM unnest('{abcd,abcd,axyz}'::text[]) AS k;
 SELECT * FROM qtop_exact('padded', 'k', 2, NULL::char(5));
@@ -103,11 +128,21 @@ SELECT statement, pg_temp.error_of(statement) FROM unnest(ARRAY['SELECT * FROM q
 	'SELECT * FROM qtop_exact(''loaded'', ''k'', 2, NULL::int)', 'SELECT * FROM qtop_exact(0, ''k'', 2)',
 	'SELECT * FROM qtop_exact(''nowhere'', ''k'', 2)',
 	'SELECT * FROM qtop_exact(''pg_class'', ''relacl'', 2)', 'SELECT * FROM qtop_exact(''pg_statistic'', ''stavalues1'', 2)']) AS statement;
-CREATE FUNCTION qtop_agg_trap(state bigint, k mood, n int, s qsketch) RETURNS bigint LANGUAGE sql AS 'SELECT 42::bigint';
-CREATE AGGREGATE qtop_agg(mood, int, qsketch) (STYPE = bigint, SFUNC = qtop_agg_trap);
-SELECT * FROM qtop_exact('"Odd ""schema"."a ""table"', 'mood', 2);
-DROP AGGREGATE qtop_agg(mood, int, qsketch);
-DROP FUNCTION qtop_agg_trap;
+-- what else the schema has does not matter (t/036_planted.pl), but a function of ours can be away
+CREATE TABLE heavy AS SELECT CASE WHEN i % 2 = 0 THEN floor(sqrt(i % 20))::text ELSE md5(i::text) END AS k FROM generate_series(1, 100000) AS i;
+BEGIN;
+ALTER EXTENSION qsketch DROP FUNCTION qtop_has(qtop, anyelement);
+ALTER FUNCTION qtop_has(qtop, anyelement) RENAME TO away;
+SELECT * FROM qtop_exact('heavy', 'k', 2);
+ROLLBACK;
+BEGIN;
+ALTER EXTENSION qsketch DROP FUNCTION qtop_has(qtop, anyelement);
+ALTER FUNCTION qtop_has(qtop, anyelement) RENAME TO away;
+CREATE FUNCTION qtop_has(qtop, anyelement) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+SELECT * FROM qtop_exact('heavy', 'k', 2);
+ROLLBACK;
+SELECT * FROM qtop_exact('heavy', 'k', 2);
+DROP TABLE heavy;
 
 -- is a key among the candidates?
 CREATE TABLE lists AS SELECT qtop_agg(k, 5) AS t FROM generate_series(1, 5) AS k;

@@ -195,7 +195,7 @@ foreach my $script ("qsketch--$version", map { "qsketch--$_--$version" } @old)
 	my $sql = slurp_file("$scripts/extension/$script.sql");
 
 	$sql =~ s/^(\\|--).*\n|\A\s+//mg;
-	like($sql, qr/\A\s*CREATE FUNCTION qsketch_version\([^;]*;\s*COMMENT ON FUNCTION qsketch_version[^;]*;\s*SELECT qsketch_version\('\Q$version\E'::text\);/,
+	like($sql, qr/\A\s*CREATE FUNCTION qsketch_version\([^;]*;\s*COMMENT ON FUNCTION qsketch_version[^;]*;\s*ALTER FUNCTION [^;]*;\s*SELECT "qsketch_version alone"\('\Q$version\E'::text\);/,
 		"$script asks first");
 	$sql =~ s/\Q'$version'\E/'9.9.9'/g;
 	$sql =~ s/MODULE_PATHNAME/\$libdir\/qsketch/g;

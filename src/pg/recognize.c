@@ -14,11 +14,9 @@
 #include "pg/recognize.h"
 
 #include "access/htup_details.h"
-#include "access/transam.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
 #include "executor/nodeAgg.h"
-#include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
@@ -200,50 +198,6 @@ CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
 				 errmsg("moving aggregate %s mixes functions of qsketch with others",
 						format_procedure(aggregate)),
 				 errhint("MSFUNC and MINVFUNC must both be functions of qsketch, or neither.")));
-}
-
-/* Can nobody but a superuser have made this function, or what this aggregate is made of? */
-static bool
-is_trusted(Oid function)
-{
-	Parts parts;
-
-	if (function < FirstUnpinnedObjectId || CFunctionOf(function) != NULL)
-		return true;
-	return read_parts(function, &parts) && CFunctionOf(parts.fixed.aggtransfn) != NULL &&
-		   (!OidIsValid(parts.fixed.aggcombinefn) ||
-			CFunctionOf(parts.fixed.aggcombinefn) != NULL) &&
-		   (!OidIsValid(parts.fixed.aggfinalfn) || CFunctionOf(parts.fixed.aggfinalfn) != NULL);
-}
-
-static bool
-check_call(Node *node, void *context)
-{
-	Oid function = InvalidOid;
-
-	if (node == NULL)
-		return false;
-	if (IsA(node, Aggref))
-		function = ((Aggref *) node)->aggfnoid;
-	else if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcformat == COERCE_EXPLICIT_CALL)
-		function = ((FuncExpr *) node)->funcid;
-	if (OidIsValid(function) && !is_trusted(function))
-		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-						errmsg("a function of qsketch is hidden by another one"),
-						errdetail("It is %s.", format_procedure(function)),
-						errhint("Drop it, or rename it.")));
-	return expression_tree_walker(node, check_call, context);
-}
-
-/*
- * Raise an error if an expression of a query that we have written calls by name
- * what an ordinary user can have put beside our functions, to be run by whoever
- * calls ours.  Casts may call anything: they belong to the type.
- */
-void
-CheckCalls(Node *node)
-{
-	(void) check_call(node, NULL);
 }
 
 /*

@@ -45,7 +45,6 @@ extern PGFunction CFunctionOf(Oid function);
 extern Oid FunctionOwner(Oid function);
 extern bool AggregateParts(Oid aggregate, FormData_pg_aggregate *parts);
 extern bool AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions);
-extern void CheckCalls(Node *node);
 extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 							   RecognizedAggregate *recognized);
 extern bool RecognizeCount(Oid aggregate, RecognizedAggregate *recognized);
