@@ -78,35 +78,35 @@ typedef struct qs_structure_facts
 	bool fat;  /* z fat counters for each slim one, in parts that can be apart */
 } qs_structure_facts;
 
-/* Indexed by qs_structure. */
+/* Indexed by qs_structure; for the host alone, as are the functions that read it. */
 extern const qs_structure_facts qs_structures[QS_STRUCTURES];
 
-QS_INLINE bool
+static inline bool
 qs_has_rows(int structure)
 {
 	return qs_structures[structure].rows;
 }
 
-QS_INLINE bool
+static inline bool
 qs_has_high(int structure)
 {
 	return qs_structures[structure].high;
 }
 
-QS_INLINE bool
+static inline bool
 qs_has_fat(int structure)
 {
 	return qs_structures[structure].fat;
 }
 
 /* m; with rows 0. */
-QS_INLINE uint32_t
+static inline uint32_t
 qs_bucket_width(int structure)
 {
 	return qs_structures[structure].width;
 }
 
-QS_INLINE uint32_t
+static inline uint32_t
 qs_depth_max(int structure)
 {
 	return qs_structures[structure].depth_max;

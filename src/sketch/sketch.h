@@ -171,7 +171,7 @@ extern qs_status qs_prepare(qs_sketch *sk, int64_t weight);
 extern qs_status qs_writable(const qs_sketch *sk);
 
 /* Is the part of the sketch that stores exact cells there (not a device part)? */
-QS_INLINE bool
+static inline bool
 qs_has_extra(const qs_params *p)
 {
 	return qs_has_fat(p->structure) && p->part != QS_PART_DEVICE;
@@ -194,7 +194,7 @@ qs_mask_in(const qs_sketch *sk, uint32_t m, uint64_t hv)
 	return qs_mask_turn(mask, m, hv);
 }
 
-QS_INLINE uint32_t
+static inline uint32_t
 qs_mask_of(const qs_sketch *sk, uint64_t hv)
 {
 	return qs_mask_in(sk, qs_bucket_width(sk->params.structure), hv);
