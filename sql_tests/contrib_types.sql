@@ -10,6 +10,8 @@
 \i :file
 \set file :dir '/sql/include/resolution.psql'
 \i :file
+\set file :dir '/sql/include/arguments.psql'
+\i :file
 \set ECHO all
 SELECT count(*) = 6 AS contrib FROM pg_available_extensions
 WHERE name IN ('citext', 'ltree', 'hstore', 'isn', 'seg', 'cube') \gset
@@ -45,6 +47,23 @@ SELECT now, bool_and(now = pg_temp.key_types_of(format('(SELECT NULL::%s AS k, 1
 	string_agg(name, ' ' ORDER BY name COLLATE "C") AS types FROM type GROUP BY now ORDER BY now COLLATE "C";
 ROLLBACK;
 DROP TABLE type;
+
+-- citext in all forms of arguments, in every function of keys
+CREATE DOMAIN caseless AS citext;
+CREATE TABLE one AS SELECT 1 AS w, 'Key'::citext AS ci, 'Key'::caseless AS dc, 'Key'::text AS t, 'Key'::varchar AS v, ARRAY['Key']::citext[] AS cia;
+CREATE TEMP TABLE argument (n serial, key text, parameter text);
+INSERT INTO argument (key) SELECT unnest(ARRAY['ci', 'dc', '''Key''::citext', 'NULL::citext', 'ci::text', 'ci::varchar', 't::citext', 't::citext::text',
+	'v::citext', 'ci || ci', 'coalesce(ci, ''x'')', '(SELECT ci)', 'cia', 'ARRAY[ci]', 'ROW(ci, 1)']);
+INSERT INTO argument (key, parameter) VALUES ('$1::citext', '''Key''');
+\pset format unaligned
+\pset tuples_only
+SELECT format(E'%s\n\t%s\n\t%s', string_agg(key || coalesce(' = ' || parameter, ''), ', ' ORDER BY n), made, found)
+FROM argument, LATERAL (SELECT pg_temp.aggregates(key, parameter) AS made, pg_temp.lookups(key, parameter) AS found) AS c
+GROUP BY made, found ORDER BY min(n);
+\pset tuples_only
+\pset format aligned
+DROP TABLE one;
+DROP DOMAIN caseless;
 
 -- a and b are equal, c is another key
 CREATE TEMP TABLE sample (n serial, type text, a text, b text, c text);
