@@ -3,6 +3,8 @@
 --
 \set ECHO none
 \getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/include/templates.psql'
+\i :file
 \set file :dir '/sql/include/arguments.psql'
 \i :file
 \set ECHO all
@@ -64,6 +66,52 @@ INSERT INTO odd (call) SELECT unnest(ARRAY['qsketch_agg(iv, ''1'')', 'qsketch_ag
 	'pbf_estimate(pbf_new(9, 9), ''a'', method => ''unbiased'')', 'pbf_estimate(pbf_new(9, 9), ''a'', t)', 'pbf_estimate(pbf_new(9, 9), ia, ''unbiased'')',
 	'pbf_estimate(pbf_new(9, 9), ia, t)', 'pbf_contains(NULL, ''a'')', 'pbf_contains(pbf_new(9, 9), keys => ia)']);
 SELECT call || ': ' || coalesce(pg_temp.outcome(call, NULL), 'NULL') FROM odd ORDER BY n;
+\pset tuples_only
+\pset format aligned
 DROP TABLE one;
 DROP DOMAIN number, label, numbers, moods;
 DROP TYPE mood, pair, floatrange;
+
+-- Many values, some of them equal, and none; of domains, and of what is cast without a change: the same by all plans.
+CREATE DOMAIN clock AS time;
+CREATE DOMAIN large_object AS oid;
+CREATE TABLE keys AS
+SELECT i AS w, 1000 - x AS i, x * interval '7 min' AS iv, time '00:00' + x * interval '7 min' AS ti,
+	(time '00:00' + x * interval '7 min')::clock AS cl, (time '00:00' + x * interval '7 min')::timetz AS tt,
+	jsonb_build_object('x', x) AS j, x::oid AS o, x::oid::large_object AS lo, x::oid::regclass AS rc,
+	('08:00:2b:01:' || to_char(x % 100, 'FM00') || ':' || to_char(x / 100, 'FM00'))::macaddr AS ma,
+	('08:00:2b:01:02:03:' || to_char(x % 100, 'FM00') || ':' || to_char(x / 100, 'FM00'))::macaddr8 AS m8,
+	'0/0'::pg_lsn + x::numeric AS ls, int4range(x, x + 5) AS ir, int8range(x, x + 5) AS br, numrange(x / 8.0, x) AS nr,
+	tsrange('2026-01-01', timestamp '2026-01-02' + x * interval '1 h') AS tr,
+	tstzrange('2026-01-01 00:00+0', timestamptz '2026-01-02 00:00+0' + x * interval '1 h') AS zr,
+	daterange(date '2026-01-01', date '2026-01-02' + x) AS dr, ('key' || x)::varchar AS v, ('key' || x)::char(9) AS c, ('key' || x)::name AS n
+FROM (SELECT i, CASE WHEN i % 10 > 0 THEN i * i % 2003 END AS x FROM generate_series(1, 4000) AS i) AS s;
+ANALYZE keys;
+CREATE FUNCTION pg_temp.value(query text) RETURNS text LANGUAGE plpgsql AS
+$$ DECLARE value text; BEGIN EXECUTE query INTO value; RETURN md5(value); END $$;
+CREATE TEMP TABLE result AS
+SELECT key, format('SELECT ' || call || ' FROM keys', key) AS query, NULL::text AS now, NULL::boolean AS scan, NULL::text AS ordinary
+FROM (SELECT attname FROM pg_attribute WHERE attrelid = 'keys'::regclass AND attnum > 1
+	UNION ALL VALUES ('i::oid'), ('i::large_object'), ('i::regclass'), ('v::text'), ('c::text'), ('n::text'), ('c::varchar')) AS k(key), making;
+SET max_parallel_workers_per_gather = 0;
+UPDATE result SET now = pg_temp.value(query), scan = pg_temp.plan_has(query, 'QSketchScan');
+SET qsketch.enable_columnscan = off;
+UPDATE result SET ordinary = pg_temp.value(query);
+SELECT count(*), count(DISTINCT now) > 100 AS differ, bool_and(now = ordinary) AS same_on_ordinary_plan,
+	count(DISTINCT now) FILTER (WHERE key IN ('v', 'c', 'n', 'v::text', 'c::text', 'n::text', 'c::varchar')) AS of_strings,
+	(SELECT count(*) FROM making) AS forms FROM result;
+SELECT string_agg(DISTINCT split_part(query, '(', 1), ' ') AS without_column_scan FROM result WHERE NOT scan AND key !~ '::';
+-- and in windows: each frame is the aggregate of its rows
+SELECT count(*) AS frames, bool_and(moved IS NOT DISTINCT FROM (SELECT qsketch_agg(a.v, qsketch_new(size => '1kB')) FROM keys AS a WHERE a.w BETWEEN f.w - 3 AND f.w)) AS v,
+	bool_and(moved_c IS NOT DISTINCT FROM (SELECT qsketch_agg(a.c, a.w, qsketch_new(size => '1kB')) FROM keys AS a WHERE a.w BETWEEN f.w - 3 AND f.w)) AS c,
+	bool_and(moved_i IS NOT DISTINCT FROM (SELECT qsketch_agg(a.i, a.w) FROM keys AS a WHERE a.w BETWEEN f.w - 3 AND f.w)) AS i,
+	bool_and(moved_rc IS NOT DISTINCT FROM (SELECT qsketch_agg(a.rc) FROM keys AS a WHERE a.w BETWEEN f.w - 3 AND f.w)) AS rc,
+	bool_and(filter IS NOT DISTINCT FROM (SELECT pbf_agg(a.c, pbf_new_bloom(10)) FROM keys AS a WHERE a.w BETWEEN f.w - 3 AND f.w)) AS filter,
+	bool_and(list IS NOT DISTINCT FROM (SELECT qtop_agg(a.c, 5) FROM keys AS a WHERE a.w BETWEEN f.w - 3 AND f.w)) AS list
+FROM (SELECT w, qsketch_agg(v, qsketch_new(size => '1kB')) OVER frame AS moved, qsketch_agg(c, w, qsketch_new(size => '1kB')) OVER frame AS moved_c,
+		qsketch_agg(i, w) OVER frame AS moved_i, qsketch_agg(rc) OVER frame AS moved_rc,
+		pbf_agg(c, pbf_new_bloom(10)) OVER frame AS filter, qtop_agg(c, 5) OVER frame AS list
+	FROM keys WHERE w < 50 WINDOW frame AS (ORDER BY w ROWS 3 PRECEDING)) AS f;
+RESET qsketch.enable_columnscan;
+DROP TABLE keys;
+DROP DOMAIN clock, large_object;

@@ -157,11 +157,11 @@ SET ROLE columnscan_user;
 SELECT pg_temp.scans('SELECT qsketch_agg(t) FROM events');
 SELECT pg_temp.error_of('SELECT qsketch_agg(t) FROM events'), pg_temp.error_of('SELECT qsketch_agg(k) FROM events');
 RESET ROLE;
-REVOKE EXECUTE ON FUNCTION qsketch_agg(text) FROM public;
+REVOKE EXECUTE ON FUNCTION qsketch_agg(anycompatible) FROM public;
 SET ROLE columnscan_user;
 SELECT pg_temp.error_of('SELECT qsketch_agg(t) FROM events');
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION qsketch_agg(text) TO public;
+GRANT EXECUTE ON FUNCTION qsketch_agg(anycompatible) TO public;
 -- and of the cast that makes a weight bigint
 GRANT SELECT (id) ON events TO columnscan_user;
 SET ROLE columnscan_user;

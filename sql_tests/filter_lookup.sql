@@ -54,7 +54,7 @@ INSERT INTO keys VALUES ('smallint', '1', '2'), ('integer', '1', '2'), ('bigint'
 CREATE FUNCTION pg_temp.try(query text) RETURNS text LANGUAGE plpgsql AS
 $$ DECLARE r text; BEGIN EXECUTE query INTO r; RETURN r; EXCEPTION WHEN OTHERS THEN RETURN sqlstate || ' ' || sqlerrm; END $$;
 SELECT name, pg_temp.try(format('SELECT concat_ws('' '', pbf_contains_key(f, %2$L::%1$s), pbf_contains_key(f, %3$L::%1$s),
-	pbf_contains_keys(f, ARRAY[%2$L::%1$s, %3$L::%1$s]), (pbf_info(f)).key_family)
+	pbf_contains(f, ARRAY[%2$L::%1$s, %3$L::%1$s]), (pbf_info(f)).key_family)
 	FROM (SELECT pbf_agg(k, pbf_new_bloom(100, 1e-9)) AS f FROM (VALUES (%2$L::%1$s), (NULL)) AS v(k)) AS s', name, one, two)) AS found
 FROM keys ORDER BY name;
 SELECT name, pg_temp.try(format('SELECT pbf_contains(pbf_add(pbf_add(pbf_new_bloom(10, 1e-9), %2$L::%1$s), %2$L::%1$s, 5), %2$L::%1$s)', name, one)) AS added

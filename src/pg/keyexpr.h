@@ -9,8 +9,6 @@
 
 #include "pg/keytype.h"
 
-#include "nodes/primnodes.h"
-
 typedef struct KeyArgument
 {
 	Oid type;      /* whose equality decides */
@@ -20,7 +18,5 @@ typedef struct KeyArgument
 
 extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument);
 extern bool KeyIsLiteral(FunctionCallInfo fcinfo, int argument);
-extern Oid KeyTypeOfExpr(Oid declared, const Node *expr);
-extern void KeyCheckSharedAggregates(const List *aggregates, int key);
 
 #endif

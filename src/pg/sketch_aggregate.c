@@ -3,9 +3,9 @@
  *		qsketch_agg: its states, and the keys of rows.
  *
  * The four forms of qsketch_agg have a transition and an inverse transition
- * function each, declared once for every key type: the C code learns the type
- * from the declaration and keeps it in the state.  Nothing is cached in the
- * FmgrInfo, since some callers (Citus) make a new one for every row.
+ * function each, for keys of any type: the C code learns the type from the
+ * first call and keeps it in the state.  Nothing is cached in the FmgrInfo,
+ * since some callers (Citus) make a new one for every row.
  *
  * The state is an expanded qsketch in the aggregate's context, and partial
  * states travel as ordinary values.  The final function hands out a read-only

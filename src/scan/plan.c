@@ -458,7 +458,7 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 {
 	if (previous_hook)
 		previous_hook(root, stage, input, output, extra);
-	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs || !ColumnScanCheckShared(root))
+	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs || !ColumnScanHasAggregates(root))
 		return;
 	scan_refusal = NULL;
 	offer_paths(root, input, output);
