@@ -162,6 +162,7 @@ tap() {
 		return
 	fi
 	stage_tests "$stage"
+	src/test/older.pl "$(pg_config --sharedir)/extension" || { count 0 1 "tap: an older version"; return; }
 	for file; do
 		title "$file"
 		status=0
