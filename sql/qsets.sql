@@ -164,7 +164,7 @@ CREATE FUNCTION set_pairs_plan(
 	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT method_name text, OUT chosen boolean, OUT milliseconds double precision,
-	OUT memory bigint, OUT workers integer, OUT note text, OUT backend text, OUT reason text)
+	OUT memory bigint, OUT workers integer, OUT note text, OUT device text, OUT reason text)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_pairs_plan' LANGUAGE C STABLE PARALLEL SAFE ROWS 8;
 COMMENT ON FUNCTION set_pairs_plan(qsets, bigint, double precision, integer, text)

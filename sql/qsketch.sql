@@ -312,7 +312,7 @@ CREATE FUNCTION qsketch_gpu(
 COMMENT ON FUNCTION qsketch_gpu() IS 'GPUs in use, or why there is none';
 
 CREATE FUNCTION _qsketch_gpu_counts(
-	OUT worker_pid integer, OUT sketches_now integer, OUT cached_now integer,
+	OUT worker_pid integer, OUT values_now integer, OUT cached_now integer,
 	OUT cached_bytes bigint, OUT slots integer, OUT slots_free integer,
 	OUT sketches bigint, OUT batches bigint, OUT keys bigint, OUT lookups bigint,
 	OUT lookup_keys bigint, OUT merges bigint, OUT fetches bigint, OUT bytes_in bigint,
@@ -326,7 +326,7 @@ COMMENT ON FUNCTION _qsketch_gpu_counts() IS 'what the GPU worker holds and has 
 CREATE VIEW qsketch_stat_gpu AS SELECT * FROM _qsketch_gpu_counts();
 COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds and has done since the server was started';
 COMMENT ON COLUMN qsketch_stat_gpu.worker_pid IS 'process that owns the GPUs; NULL if there is none';
-COMMENT ON COLUMN qsketch_stat_gpu.sketches_now IS 'sketches, filters and collections of sets that it holds';
+COMMENT ON COLUMN qsketch_stat_gpu.values_now IS 'sketches, filters and collections of sets that it holds';
 COMMENT ON COLUMN qsketch_stat_gpu.cached_now IS 'those of them that are copies of stored ones';
 COMMENT ON COLUMN qsketch_stat_gpu.cached_bytes IS 'device memory that copies take';
 COMMENT ON COLUMN qsketch_stat_gpu.slots IS 'slots through which backends send keys and requests';
@@ -356,7 +356,7 @@ GRANT SELECT ON qsketch_stat_gpu TO public;
 
 CREATE FUNCTION qsketch_progress_of_processes(
 	OUT pid integer, OUT leader_pid integer, OUT datid oid, OUT id bigint, OUT relid oid, OUT command text,
-	OUT phase text, OUT backend text, OUT workers bigint, OUT pages_total bigint, OUT pages_done bigint,
+	OUT phase text, OUT device text, OUT workers bigint, OUT pages_total bigint, OUT pages_done bigint,
 	OUT keys bigint, OUT sets_total bigint, OUT sets_done bigint, OUT pairs bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
@@ -365,7 +365,7 @@ COMMENT ON FUNCTION qsketch_progress_of_processes() IS 'column scans and calls o
 CREATE VIEW qsketch_progress AS
 	SELECT coalesce(p.leader_pid, p.pid) AS pid, p.datid, d.datname, p.relid, p.command,
 		coalesce(min(p.phase) FILTER (WHERE p.leader_pid IS NULL), min(p.phase)) AS phase,
-		string_agg(DISTINCT p.backend, ', ' ORDER BY p.backend) AS backend,
+		string_agg(DISTINCT p.device, ', ' ORDER BY p.device) AS device,
 		max(p.workers) + count(p.leader_pid) AS workers,
 		max(p.pages_total) AS pages_total, sum(p.pages_done)::bigint AS pages_done, sum(p.keys)::bigint AS keys,
 		max(p.sets_total) AS sets_total, sum(p.sets_done)::bigint AS sets_done, sum(p.pairs)::bigint AS pairs
@@ -378,7 +378,7 @@ COMMENT ON COLUMN qsketch_progress.datname IS 'name of its database';
 COMMENT ON COLUMN qsketch_progress.relid IS 'table of a column scan';
 COMMENT ON COLUMN qsketch_progress.command IS 'column scan or set_pairs';
 COMMENT ON COLUMN qsketch_progress.phase IS 'what it is at';
-COMMENT ON COLUMN qsketch_progress.backend IS 'where keys are counted or pairs are found: cpu, gpu or both';
+COMMENT ON COLUMN qsketch_progress.device IS 'where keys are counted or pairs are found: cpu, gpu or both';
 COMMENT ON COLUMN qsketch_progress.workers IS 'parallel workers that take part';
 COMMENT ON COLUMN qsketch_progress.pages_total IS 'pages of the table';
 COMMENT ON COLUMN qsketch_progress.pages_done IS 'pages that were read';

@@ -100,14 +100,14 @@ CREATE FUNCTION pg_temp.pages_read(query text) RETURNS int LANGUAGE plpgsql AS $
 	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || query INTO plan;
 	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::int + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::int;
 END $$;
-SET qsketch.backend = cpu; -- which has no copy of what was looked up before
+SET qsketch.device = cpu; -- which has no copy of what was looked up before
 SELECT pg_temp.pages_read('SELECT pbf_contains(f, 5) FROM large WHERE n = 0') < 15 AS blocked,
 	pg_temp.pages_read('SELECT pbf_contains(f, 5) FROM large WHERE n = 1') < 60 AS standard,
 	pg_temp.pages_read('SELECT pbf_estimate(f, 5) FROM large WHERE n = 2') < 30 AS estimate,
 	pg_temp.pages_read('SELECT pbf_contains(f, 5), pbf_contains(f, 5) FROM large WHERE n = 0') < 30 AS two,
 	pg_temp.pages_read('SELECT pbf_contains(f, ARRAY[5]) FROM large WHERE n = 0') > 250 AS whole,
 	pg_temp.pages_read('SELECT pbf_contains(f, i) FROM large, generate_series(1, 100) AS i WHERE n = 0') < 600 AS once;
-RESET qsketch.backend;
+RESET qsketch.device;
 -- comparison, grouping, indexes
 CREATE INDEX ON stored USING hash (f);
 SELECT count(*), count(DISTINCT f) FROM (SELECT f FROM stored UNION ALL SELECT f FROM stored) AS s;

@@ -100,11 +100,11 @@ SET max_parallel_workers_per_gather = 0;
 SELECT pg_temp.scans(format('SELECT %s FROM v', list)), list FROM unnest(ARRAY['count(*)', 'count(*), count(k)', 'qsketch_agg(k), count(DISTINCT k)', 'qsketch_agg(k), count(k + 1)', 'qsketch_agg(k), max(k)',
 	'qsketch_agg(k), count(*) + count(i)']) AS list;
 SELECT qsketch_agg(k) IS NULL, count(*), count(k) FROM v WHERE i = 12345;
-SET qsketch.backend = cpu; -- which the plan says
+SET qsketch.device = cpu; -- which the plan says
 EXPLAIN (COSTS OFF, VERBOSE) SELECT qsketch_agg(k) FILTER (WHERE i > 0 AND length(t) > 1), count(*) FROM v WHERE n BETWEEN 5 AND 9 AND t <> 'b';
-RESET qsketch.backend;
+RESET qsketch.device;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF)
-	SELECT qsketch_agg(k), count(*), count(*) FILTER (WHERE b) FROM v WHERE i > 0 AND t LIKE 'l%' \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Backend' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/'
+	SELECT qsketch_agg(k), count(*), count(*) FILTER (WHERE b) FROM v WHERE i > 0 AND t LIKE 'l%' \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Device' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/'
 
 -- every family
 CREATE TABLE member (id integer, k bigint, day date) WITH (parallel_workers = 2);

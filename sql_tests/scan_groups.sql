@@ -40,9 +40,9 @@ $$ DECLARE a text[] := pg_temp.rows_of(query, true); b text[] := pg_temp.rows_of
 END $$;
 
 EXPLAIN (COSTS OFF) SELECT d, qsketch_agg(k) FROM g_scan GROUP BY d;
-SET qsketch.backend = cpu;
+SET qsketch.device = cpu;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT d + 1, qsketch_agg(k), count(*) FROM g_scan WHERE w > 3 AND d > '2026-01-05' GROUP BY d ORDER BY d;
-RESET qsketch.backend;
+RESET qsketch.device;
 
 -- all families, each column
 SELECT by, s.* FROM unnest(ARRAY['s', 'i', 'b', 'd', 'z', 'm', 'one', 'eight', 'thousand', 'many', 'late', 'nothing']) AS by,

@@ -133,9 +133,9 @@ SELECT d, s.* FROM unnest(ARRAY[0, 9, 19, 99, 5, 20]) AS d, LATERAL (SELECT qske
 SET qsketch.enable_columnscan = off;
 SELECT d, s.* FROM unnest(ARRAY[0, 9, 19, 99, 5, 20]) AS d, LATERAL (SELECT qsketch_total(qsketch_agg(k)), count(*), count(page) FILTER (WHERE k % 2 = 0) FROM parts WHERE day > d OR d = 9 AND k < 0) AS s;
 RESET qsketch.enable_columnscan;
-SET qsketch.backend = cpu; -- which the plan says
+SET qsketch.device = cpu; -- which the plan says
 EXPLAIN (COSTS OFF, VERBOSE) SELECT qsketch_agg(page), count(*) FROM parts WHERE day > 12;
-RESET qsketch.backend;
+RESET qsketch.device;
 PREPARE of(integer) AS SELECT qsketch_total(qsketch_agg(k)), count(*) FROM parts WHERE day >= $1 AND page = 'page 3';
 SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE of(12);

@@ -121,7 +121,7 @@ SELECT method_name FROM collection, set_pairs_plan(number, method => 'hash') WHE
 
 -- limits of memory and time
 CREATE TABLE large AS SELECT qsets_agg(i % 5000, (i * 7919::bigint) % 60013) AS sets FROM generate_series(1, 500000) AS i;
-SET qsketch.backend = cpu; -- its memory
+SET qsketch.device = cpu; -- its memory
 SET work_mem = '64kB';
 DO $$
 BEGIN
@@ -129,7 +129,7 @@ BEGIN
 EXCEPTION WHEN configuration_limit_exceeded THEN
 	RAISE INFO '%', regexp_replace(SQLERRM, '\d+', 'N');
 END $$;
-RESET qsketch.backend;
+RESET qsketch.device;
 RESET work_mem;
 SET statement_timeout = 100;
 DO $$

@@ -15,7 +15,7 @@ plan skip_all => 'no test module' unless -f $module;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'qsketch'", 'qsketch.gpu_worker = emulate',
-	'qsketch.backend = cpu', "session_preload_libraries = '$module'", 'jit = off', 'autovacuum = off',
+	'qsketch.device = cpu', "session_preload_libraries = '$module'", 'jit = off', 'autovacuum = off',
 	'max_parallel_workers_per_gather = 0', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
 	'min_parallel_table_scan_size = 0', 'cpu_operator_cost = 1', ''));
 $node->start;
@@ -116,7 +116,7 @@ is(join(' ', sort keys %refused), '_pbf_agg_combine _pbf_agg_final _pbf_agg_tran
 # Through the GPU worker.
 for my $workers (0, 2)
 {
-	my $settings = "SET qsketch.backend = gpu; SET max_parallel_workers_per_gather = $workers;";
+	my $settings = "SET qsketch.device = gpu; SET max_parallel_workers_per_gather = $workers;";
 	my $query = "SELECT qsketch_total(qsketch_agg(k, qsketch_new('sub_warp', '64kB'))) FROM t";
 
 	is(functions(told($settings, $query)), functions(told("$settings SET qsketch.enable_columnscan = off;", $query)),
@@ -124,7 +124,7 @@ for my $workers (0, 2)
 	is(told("$settings SET object_access.function = _qsketch_agg_trans;", $query)->{error},
 		'ERROR:  hook refuses function _qsketch_agg_trans', "GPU, $workers workers: refused");
 }
-ok($node->poll_query_until('postgres', 'SELECT sketches_now = cached_now AND slots_free = slots FROM ours.qsketch_stat_gpu'),
+ok($node->poll_query_until('postgres', 'SELECT values_now = cached_now AND slots_free = slots FROM ours.qsketch_stat_gpu'),
 	'GPU: nothing is left');
 
 # Windows, lookups, and functions that return sets.

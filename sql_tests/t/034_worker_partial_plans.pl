@@ -106,7 +106,7 @@ like(plan_of('SELECT partial(NULL, k) FROM t'), qr/partial\(/, 'no name');
 # Permissions: all that either way asks for.
 my $query = "SELECT partial('qsketch_agg(anycompatible)'::regprocedure, k)::text <> '' FROM t";
 foreach my $function ('FUNCTION partial(oid, anyelement)', 'FUNCTION qsketch_agg(anycompatible)',
-	'FUNCTION _qsketch_agg_trans(qsketch, bigint)', 'FUNCTION _qsketch_agg_combine(qsketch, qsketch)',
+	'FUNCTION _qsketch_agg_trans(qsketch, anycompatible)', 'FUNCTION _qsketch_agg_combine(qsketch, qsketch)',
 	'FUNCTION _qsketch_agg_final(qsketch)', 'FUNCTION _qsketch_out(qsketch)')
 {
 	unlike(plan_of($query, 'SET ROLE usual;'), qr/partial\(/, "before revoking $function");

@@ -140,7 +140,7 @@ gpu() {
 	[ $# != 0 ] || return 0
 	title "server with a GPU worker"
 	server_restart "shared_preload_libraries = 'qsketch'" \
-		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.backend = gpu" || { count 0 1 "server with a GPU worker"; return; }
+		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.device = gpu" || { count 0 1 "server with a GPU worker"; return; }
 	pg_regress_tests regress_gpu regress/pg_regress "$@"
 	psql -XAtc "SELECT 'GPU worker: ' || keys || ' keys in ' || batches || ' batches'
 		FROM qsketch_stat_gpu" qsketch_regress_gpu
