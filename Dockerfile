@@ -32,7 +32,7 @@ COPY --from=toolkit /usr/local/cuda-${CUDA} /usr/local/cuda
 RUN make -j "$(nproc)" WITH_CUDA=yes && make install WITH_CUDA=yes DESTDIR=/installed
 
 FROM postgres:${PG_MAJOR}-bookworm AS cuda
-LABEL org.opencontainers.image.title="qsketch" org.opencontainers.image.version="0.2.0" \
+LABEL org.opencontainers.image.title="qsketch" org.opencontainers.image.version="1.0.0" \
 	org.opencontainers.image.description="frequency sketches, Bloom filters and set intersections" \
 	org.opencontainers.image.licenses="PostgreSQL"
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
@@ -40,7 +40,7 @@ COPY --from=build-cuda /installed /
 CMD ["postgres", "-c", "shared_preload_libraries=qsketch"]
 
 FROM postgres:${PG_MAJOR}-bookworm AS cpu
-LABEL org.opencontainers.image.title="qsketch" org.opencontainers.image.version="0.2.0" \
+LABEL org.opencontainers.image.title="qsketch" org.opencontainers.image.version="1.0.0" \
 	org.opencontainers.image.description="frequency sketches, Bloom filters and set intersections" \
 	org.opencontainers.image.licenses="PostgreSQL"
 COPY --from=build-cpu /installed /

@@ -60,127 +60,113 @@ COMMENT ON FUNCTION pbf_info(pbf) IS 'parameters and state of a filter';
 -- Merging stored filters
 --
 
-CREATE FUNCTION pbf_agg_combine(pbf, pbf) RETURNS pbf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_agg_combine(pbf, pbf) IS 'aggregate support';
+CREATE FUNCTION _pbf_agg_combine(pbf, pbf) RETURNS pbf
+	AS 'MODULE_PATHNAME', 'pbf_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _pbf_agg_combine(pbf, pbf) IS 'aggregate support';
 
-CREATE FUNCTION pbf_merge_trans(pbf, pbf) RETURNS pbf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_merge_trans(pbf, pbf) IS 'aggregate support';
+CREATE FUNCTION _pbf_merge_trans(pbf, pbf) RETURNS pbf
+	AS 'MODULE_PATHNAME', 'pbf_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _pbf_merge_trans(pbf, pbf) IS 'aggregate support';
 
-CREATE FUNCTION pbf_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_support(internal) IS 'planner support';
+CREATE FUNCTION _pbf_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'pbf_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _pbf_support(internal) IS 'planner support';
 
-CREATE FUNCTION pbf_agg_final(pbf) RETURNS pbf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_agg_final(pbf) IS 'aggregate support';
+CREATE FUNCTION _pbf_agg_final(pbf) RETURNS pbf
+	AS 'MODULE_PATHNAME', 'pbf_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _pbf_agg_final(pbf) IS 'aggregate support';
 
 CREATE AGGREGATE pbf_merge_agg(pbf) (
-	STYPE = pbf, SSPACE = 65536, SFUNC = pbf_merge_trans,
-	COMBINEFUNC = pbf_merge_trans, FINALFUNC = pbf_agg_final,
+	STYPE = pbf, SSPACE = 65536, SFUNC = _pbf_merge_trans,
+	COMBINEFUNC = _pbf_merge_trans, FINALFUNC = _pbf_agg_final,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_merge_agg(pbf) IS 'filter of the rows of all filters';
 
 --
--- Functions of filter and key, for the same types of keys as those of sketches.
+-- Functions of filter and key, which is of any type as those of sketches are.
 -- Where rows have no ids, draws are taken from random numbers.
 --
 
---@ each KEY @KEYS@ @AGGREGATED@ oid anyelement
-CREATE FUNCTION pbf_agg_trans(pbf, @KEY@, pbf) RETURNS pbf
+CREATE FUNCTION _pbf_agg_trans(pbf, anycompatible, pbf) RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_agg_trans' LANGUAGE C VOLATILE PARALLEL SAFE
-	SUPPORT pbf_support;
-COMMENT ON FUNCTION pbf_agg_trans(pbf, @KEY@, pbf) IS 'aggregate support';
+	SUPPORT _pbf_support;
+COMMENT ON FUNCTION _pbf_agg_trans(pbf, anycompatible, pbf) IS 'aggregate support';
 
-CREATE FUNCTION pbf_row_agg_trans(pbf, @KEY@, bigint, pbf) RETURNS pbf
+CREATE FUNCTION _pbf_row_agg_trans(pbf, anycompatible, bigint, pbf) RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_row_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT pbf_support;
-COMMENT ON FUNCTION pbf_row_agg_trans(pbf, @KEY@, bigint, pbf) IS 'aggregate support';
+	SUPPORT _pbf_support;
+COMMENT ON FUNCTION _pbf_row_agg_trans(pbf, anycompatible, bigint, pbf) IS 'aggregate support';
 
-CREATE FUNCTION pbf_count_agg_trans(pbf, @KEY@, bigint, pbf) RETURNS pbf
+CREATE FUNCTION _pbf_count_agg_trans(pbf, anycompatible, bigint, pbf) RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_count_agg_trans' LANGUAGE C VOLATILE PARALLEL SAFE
-	SUPPORT pbf_support;
-COMMENT ON FUNCTION pbf_count_agg_trans(pbf, @KEY@, bigint, pbf) IS 'aggregate support';
+	SUPPORT _pbf_support;
+COMMENT ON FUNCTION _pbf_count_agg_trans(pbf, anycompatible, bigint, pbf) IS 'aggregate support';
 
-CREATE AGGREGATE pbf_agg(@KEY@, template pbf) (
-	STYPE = pbf, SSPACE = 2048, SFUNC = pbf_agg_trans,
-	COMBINEFUNC = pbf_agg_combine, FINALFUNC = pbf_agg_final,
+CREATE AGGREGATE pbf_agg(key anycompatible, template pbf) (
+	STYPE = pbf, SSPACE = 2048, SFUNC = _pbf_agg_trans,
+	COMBINEFUNC = _pbf_agg_combine, FINALFUNC = _pbf_agg_final,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE pbf_agg(@KEY@, pbf) IS 'filter of keys';
+COMMENT ON AGGREGATE pbf_agg(anycompatible, pbf) IS 'filter of keys';
 
-CREATE AGGREGATE pbf_row_agg(@KEY@, row_id bigint, template pbf) (
-	STYPE = pbf, SSPACE = 2048, SFUNC = pbf_row_agg_trans,
-	COMBINEFUNC = pbf_agg_combine, FINALFUNC = pbf_agg_final,
+CREATE AGGREGATE pbf_row_agg(key anycompatible, row_id bigint, template pbf) (
+	STYPE = pbf, SSPACE = 2048, SFUNC = _pbf_row_agg_trans,
+	COMBINEFUNC = _pbf_agg_combine, FINALFUNC = _pbf_agg_final,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE pbf_row_agg(@KEY@, bigint, pbf)
+COMMENT ON AGGREGATE pbf_row_agg(anycompatible, bigint, pbf)
 	IS 'filter of keys in which the same row never counts twice';
 
-CREATE AGGREGATE pbf_count_agg(@KEY@, count bigint, template pbf) (
-	STYPE = pbf, SSPACE = 2048, SFUNC = pbf_count_agg_trans,
-	COMBINEFUNC = pbf_agg_combine, FINALFUNC = pbf_agg_final,
+CREATE AGGREGATE pbf_count_agg(key anycompatible, count bigint, template pbf) (
+	STYPE = pbf, SSPACE = 2048, SFUNC = _pbf_count_agg_trans,
+	COMBINEFUNC = _pbf_agg_combine, FINALFUNC = _pbf_agg_final,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE pbf_count_agg(@KEY@, bigint, pbf) IS 'filter of keys that came so often each';
+COMMENT ON AGGREGATE pbf_count_agg(anycompatible, bigint, pbf) IS 'filter of keys that came so often each';
 
---@ end
---@ each KEY @KEYS@ anyelement
-CREATE FUNCTION pbf_estimate(pbf, key @KEY@, method text DEFAULT 'corrected')
+CREATE FUNCTION pbf_estimate(pbf, key anycompatiblenonarray, method text DEFAULT 'corrected')
 	RETURNS double precision
 	AS 'MODULE_PATHNAME', 'pbf_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_estimate(pbf, @KEY@, text) IS 'about how often a key came';
+COMMENT ON FUNCTION pbf_estimate(pbf, anycompatiblenonarray, text) IS 'about how often a key came';
 
-CREATE FUNCTION pbf_bounds(pbf, key @KEY@, confidence double precision DEFAULT 0.95,
+CREATE FUNCTION pbf_bounds(pbf, key anycompatible, confidence double precision DEFAULT 0.95,
 	OUT lower double precision, OUT estimate double precision, OUT upper double precision)
 	AS 'MODULE_PATHNAME', 'pbf_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_bounds(pbf, @KEY@, double precision) IS 'bounds of how often a key came';
+COMMENT ON FUNCTION pbf_bounds(pbf, anycompatible, double precision) IS 'bounds of how often a key came';
 
-CREATE FUNCTION pbf_contains(pbf, key @KEY@) RETURNS boolean
+CREATE FUNCTION pbf_contains(pbf, key anycompatiblenonarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'pbf_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_contains(pbf, @KEY@) IS 'are all bits of a key set? In a Bloom filter: was it there?';
+COMMENT ON FUNCTION pbf_contains(pbf, anycompatiblenonarray) IS 'are all bits of a key set? In a Bloom filter: was it there?';
 
-CREATE FUNCTION pbf_add(pbf, key @KEY@) RETURNS pbf
+CREATE FUNCTION pbf_add(pbf, key anycompatible) RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_add' LANGUAGE C VOLATILE PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_add(pbf, @KEY@) IS 'filter with a row added';
+COMMENT ON FUNCTION pbf_add(pbf, anycompatible) IS 'filter with a row added';
 
-CREATE FUNCTION pbf_add(pbf, key @KEY@, row_id bigint) RETURNS pbf
+CREATE FUNCTION pbf_add(pbf, key anycompatible, row_id bigint) RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_add_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_add(pbf, @KEY@, bigint) IS 'filter with a row added, unless it is there already';
+COMMENT ON FUNCTION pbf_add(pbf, anycompatible, bigint) IS 'filter with a row added, unless it is there already';
 
---@ end
 --
--- Batches of keys, and of any other type, as for sketches.
+-- Batches of keys, as for sketches.  The method of a batch is varchar so that a
+-- literal beside an unknown key means the function of one key: text is preferred.
 --
 
---@ each KEY @KEYS@ varchar bpchar
-CREATE FUNCTION pbf_estimate(pbf, keys @KEY@[], method text DEFAULT 'corrected')
+CREATE FUNCTION pbf_estimate(pbf, keys anyarray, method varchar DEFAULT 'corrected')
 	RETURNS double precision[]
 	AS 'MODULE_PATHNAME', 'pbf_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_estimate(pbf, @KEY@[], text) IS 'estimate of each key of an array';
+COMMENT ON FUNCTION pbf_estimate(pbf, anyarray, varchar) IS 'estimate of each key of an array';
 
-CREATE FUNCTION pbf_contains(pbf, keys @KEY@[]) RETURNS boolean[]
+CREATE FUNCTION pbf_contains(pbf, keys anyarray) RETURNS boolean[]
 	AS 'MODULE_PATHNAME', 'pbf_contains_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_contains(pbf, @KEY@[]) IS 'whether each key of an array is there';
+COMMENT ON FUNCTION pbf_contains(pbf, anyarray) IS 'whether each key of an array is there';
 
---@ end
-CREATE FUNCTION pbf_estimate_keys(pbf, keys anyarray, method text DEFAULT 'corrected')
-	RETURNS double precision[]
-	AS 'MODULE_PATHNAME', 'pbf_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_estimate_keys(pbf, anyarray, text) IS 'estimate of each key of an array';
-
-CREATE FUNCTION pbf_estimate_key(pbf, key anyelement, method text DEFAULT 'corrected')
+CREATE FUNCTION pbf_estimate_key(pbf, key anycompatible, method text DEFAULT 'corrected')
 	RETURNS double precision
 	AS 'MODULE_PATHNAME', 'pbf_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_estimate_key(pbf, anyelement, text)
+COMMENT ON FUNCTION pbf_estimate_key(pbf, anycompatible, text)
 	IS 'estimate of one key, which may be an array';
 
-CREATE FUNCTION pbf_contains_keys(pbf, keys anyarray) RETURNS boolean[]
-	AS 'MODULE_PATHNAME', 'pbf_contains_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_contains_keys(pbf, anyarray) IS 'whether each key of an array is there';
-
-CREATE FUNCTION pbf_contains_key(pbf, key anyelement) RETURNS boolean
+CREATE FUNCTION pbf_contains_key(pbf, key anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'pbf_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbf_contains_key(pbf, anyelement) IS 'whether one key, which may be an array, is there';
+COMMENT ON FUNCTION pbf_contains_key(pbf, anycompatible) IS 'whether one key, which may be an array, is there';

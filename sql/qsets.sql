@@ -89,49 +89,47 @@ COMMENT ON FUNCTION set_intersect_count(qsets, bigint, bigint)
 	IS 'number of common elements of two sets of a collection';
 
 --
--- Making collections.  Declared for each type of elements, as qsketch_agg is.
+-- Making collections of elements of any type, as keys of qsketch_agg are.
 --
 
-CREATE FUNCTION qsets_merge_trans(qsets, qsets) RETURNS qsets
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_merge_trans(qsets, qsets) IS 'aggregate support';
+CREATE FUNCTION _qsets_merge_trans(qsets, qsets) RETURNS qsets
+	AS 'MODULE_PATHNAME', 'qsets_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsets_merge_trans(qsets, qsets) IS 'aggregate support';
 
-CREATE FUNCTION qsets_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_support(internal) IS 'planner support';
+CREATE FUNCTION _qsets_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsets_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _qsets_support(internal) IS 'planner support';
 
-CREATE FUNCTION qsets_agg_final(qsets) RETURNS qsets
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_agg_final(qsets) IS 'aggregate support';
+CREATE FUNCTION _qsets_agg_final(qsets) RETURNS qsets
+	AS 'MODULE_PATHNAME', 'qsets_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsets_agg_final(qsets) IS 'aggregate support';
 
 CREATE AGGREGATE qsets_merge_agg(qsets) (
-	STYPE = qsets, SSPACE = 65536, SFUNC = qsets_merge_trans,
-	COMBINEFUNC = qsets_merge_trans, FINALFUNC = qsets_agg_final, PARALLEL = SAFE
+	STYPE = qsets, SSPACE = 65536, SFUNC = _qsets_merge_trans,
+	COMBINEFUNC = _qsets_merge_trans, FINALFUNC = _qsets_agg_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsets_merge_agg(qsets) IS 'union of collections, set by set';
 
---@ each KEY @KEYS@ @AGGREGATED@ oid anyelement
 -- COST: two lookups, without which the planner takes many workers for cheaper than QSketchScan
-CREATE FUNCTION qsets_agg_trans(qsets, bigint, @KEY@) RETURNS qsets
+CREATE FUNCTION _qsets_agg_trans(qsets, bigint, anycompatible) RETURNS qsets
 	AS 'MODULE_PATHNAME', 'qsets_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
-	SUPPORT qsets_support;
-COMMENT ON FUNCTION qsets_agg_trans(qsets, bigint, @KEY@) IS 'aggregate support';
+	SUPPORT _qsets_support;
+COMMENT ON FUNCTION _qsets_agg_trans(qsets, bigint, anycompatible) IS 'aggregate support';
 
-CREATE AGGREGATE qsets_agg(set_id bigint, element @KEY@) (
-	STYPE = qsets, SSPACE = 65536, SFUNC = qsets_agg_trans,
-	COMBINEFUNC = qsets_merge_trans, FINALFUNC = qsets_agg_final, PARALLEL = SAFE
+CREATE AGGREGATE qsets_agg(set_id bigint, element anycompatible) (
+	STYPE = qsets, SSPACE = 65536, SFUNC = _qsets_agg_trans,
+	COMBINEFUNC = _qsets_merge_trans, FINALFUNC = _qsets_agg_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qsets_agg(bigint, @KEY@) IS 'collection of sets of element';
+COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of element';
 
---@ end
 
 --
 -- Pairs of sets.  NULL stands for the default.
 --
 
-CREATE FUNCTION set_pairs_support(internal) RETURNS internal
+CREATE FUNCTION _set_pairs_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'qsets_pairs_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION set_pairs_support(internal) IS 'planner support';
+COMMENT ON FUNCTION _set_pairs_support(internal) IS 'planner support';
 
 CREATE FUNCTION set_pairs(
 	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
@@ -139,7 +137,7 @@ CREATE FUNCTION set_pairs(
 	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_pairs' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
-	SUPPORT set_pairs_support;
+	SUPPORT _set_pairs_support;
 COMMENT ON FUNCTION set_pairs(qsets, bigint, double precision, integer, text)
 	IS 'pairs of sets that have much in common';
 
@@ -149,7 +147,7 @@ CREATE FUNCTION set_pairs(
 	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_pairs_between' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
-	SUPPORT set_pairs_support;
+	SUPPORT _set_pairs_support;
 COMMENT ON FUNCTION set_pairs(qsets, qsets, bigint, double precision, integer, text)
 	IS 'pairs of a set of the first and one of the second collection that have much in common';
 
@@ -166,7 +164,7 @@ CREATE FUNCTION set_pairs_plan(
 	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT method_name text, OUT chosen boolean, OUT milliseconds double precision,
-	OUT memory bigint, OUT workers integer, OUT note text, OUT backend text, OUT reason text)
+	OUT memory bigint, OUT workers integer, OUT note text, OUT device text, OUT reason text)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_pairs_plan' LANGUAGE C STABLE PARALLEL SAFE ROWS 8;
 COMMENT ON FUNCTION set_pairs_plan(qsets, bigint, double precision, integer, text)

@@ -127,212 +127,183 @@ COMMENT ON FUNCTION qsketch_sf_full(qsketch) IS 'full sf sketch from its host pa
 -- Merging stored sketches
 --
 
-CREATE FUNCTION qsketch_agg_combine(qsketch, qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_agg_combine(qsketch, qsketch) IS 'aggregate support';
+CREATE FUNCTION _qsketch_agg_combine(qsketch, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_agg_combine(qsketch, qsketch) IS 'aggregate support';
 
-CREATE FUNCTION qsketch_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_support(internal) IS 'planner support';
+CREATE FUNCTION _qsketch_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsketch_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_support(internal) IS 'planner support';
 
-CREATE FUNCTION qsketch_modify_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_modify_support(internal) IS 'planner support';
+CREATE FUNCTION _qsketch_modify_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsketch_modify_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_modify_support(internal) IS 'planner support';
 
-CREATE FUNCTION qsketch_merge_trans(qsketch, qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_merge_trans(qsketch, qsketch) IS 'aggregate support';
+CREATE FUNCTION _qsketch_merge_trans(qsketch, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_merge_trans(qsketch, qsketch) IS 'aggregate support';
 
-CREATE FUNCTION qsketch_merge_inverse(qsketch, qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_merge_inverse(qsketch, qsketch) IS 'aggregate support';
+CREATE FUNCTION _qsketch_merge_inverse(qsketch, qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_merge_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_merge_inverse(qsketch, qsketch) IS 'aggregate support';
 
 -- Moving aggregates start with qsketch_new(), since NULL is no state for them;
 -- the final function makes it NULL again.
 --@ let EMPTY 'qsketch:UVNLAQUBAAADAAoATSnK6gCAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
-CREATE FUNCTION qsketch_moving_final(qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_moving_final(qsketch) IS 'aggregate support';
+CREATE FUNCTION _qsketch_moving_final(qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_moving_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_moving_final(qsketch) IS 'aggregate support';
 
-CREATE FUNCTION qsketch_agg_final(qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_agg_final(qsketch) IS 'aggregate support';
+CREATE FUNCTION _qsketch_agg_final(qsketch) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_agg_final(qsketch) IS 'aggregate support';
 
 CREATE AGGREGATE qsketch_merge_agg(qsketch) (
-	STYPE = qsketch, SSPACE = 65536, SFUNC = qsketch_merge_trans,
-	COMBINEFUNC = qsketch_merge_trans, FINALFUNC = qsketch_agg_final,
-	MSTYPE = qsketch, MSSPACE = 65536, MSFUNC = qsketch_merge_trans,
-	MINVFUNC = qsketch_merge_inverse, MFINALFUNC = qsketch_moving_final,
+	STYPE = qsketch, SSPACE = 65536, SFUNC = _qsketch_merge_trans,
+	COMBINEFUNC = _qsketch_merge_trans, FINALFUNC = _qsketch_agg_final,
+	MSTYPE = qsketch, MSSPACE = 65536, MSFUNC = _qsketch_merge_trans,
+	MINVFUNC = _qsketch_merge_inverse, MFINALFUNC = _qsketch_moving_final,
 	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sketches';
 
 --
--- Functions of sketch and key.  Declared for each type of keys by itself, and
--- polymorphic for all others: unknown literals resolve to text, and systems
--- that push aggregates down (Citus) want concrete types.  Therefore aggregates
--- are declared for more types than functions that look keys up, which go
--- anywhere as they are: those of PostgreSQL that hash and that tables have, but
--- not those that become text anyway (varchar, char(n), name); nor arrays, of
--- which smallint[], if not declared, would be integer[] as well as bigint[], and
--- so ambiguous.
--- The build repeats what stands between the marks for each type.
+-- Functions of sketch and key.  A key is of any type: anycompatible is the type of
+-- the argument as it is, domains and what text would take as well, and text where
+-- an unknown literal or parameter tells none.
 --
 
---@ let KEYS smallint integer bigint text "char" bytea uuid numeric real float8 date timestamp timestamptz inet boolean
---@ let AGGREGATED interval time timetz jsonb macaddr macaddr8 pg_lsn int4range int8range numrange tsrange tstzrange daterange
---@ each KEY @KEYS@ @AGGREGATED@ oid anyelement
-CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@) RETURNS qsketch
+CREATE FUNCTION _qsketch_agg_trans(qsketch, anycompatible) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT qsketch_support;
-COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@) IS 'aggregate support';
+	SUPPORT _qsketch_support;
+COMMENT ON FUNCTION _qsketch_agg_trans(qsketch, anycompatible) IS 'aggregate support';
 
-CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint) RETURNS qsketch
+CREATE FUNCTION _qsketch_agg_trans(qsketch, anycompatible, bigint) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT qsketch_support;
-COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint) IS 'aggregate support';
+	SUPPORT _qsketch_support;
+COMMENT ON FUNCTION _qsketch_agg_trans(qsketch, anycompatible, bigint) IS 'aggregate support';
 
-CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@, qsketch) RETURNS qsketch
+CREATE FUNCTION _qsketch_agg_trans(qsketch, anycompatible, qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT qsketch_support;
-COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@, qsketch) IS 'aggregate support';
+	SUPPORT _qsketch_support;
+COMMENT ON FUNCTION _qsketch_agg_trans(qsketch, anycompatible, qsketch) IS 'aggregate support';
 
-CREATE FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint, qsketch) RETURNS qsketch
+CREATE FUNCTION _qsketch_agg_trans(qsketch, anycompatible, bigint, qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT qsketch_support;
-COMMENT ON FUNCTION qsketch_agg_trans(qsketch, @KEY@, bigint, qsketch) IS 'aggregate support';
+	SUPPORT _qsketch_support;
+COMMENT ON FUNCTION _qsketch_agg_trans(qsketch, anycompatible, bigint, qsketch) IS 'aggregate support';
 
---@ end
--- Only windows call these, which tell of what type their arguments are.
---@ each KEY @KEYS@ anyelement
-CREATE FUNCTION qsketch_agg_inverse(qsketch, @KEY@) RETURNS qsketch
+CREATE FUNCTION _qsketch_agg_inverse(qsketch, anycompatible) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_agg_inverse(qsketch, @KEY@) IS 'aggregate support';
+COMMENT ON FUNCTION _qsketch_agg_inverse(qsketch, anycompatible) IS 'aggregate support';
 
-CREATE FUNCTION qsketch_agg_inverse(qsketch, @KEY@, bigint) RETURNS qsketch
+CREATE FUNCTION _qsketch_agg_inverse(qsketch, anycompatible, bigint) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_agg_inverse(qsketch, @KEY@, bigint) IS 'aggregate support';
+COMMENT ON FUNCTION _qsketch_agg_inverse(qsketch, anycompatible, bigint) IS 'aggregate support';
 
-CREATE FUNCTION qsketch_agg_inverse(qsketch, @KEY@, qsketch) RETURNS qsketch
+CREATE FUNCTION _qsketch_agg_inverse(qsketch, anycompatible, qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_agg_inverse(qsketch, @KEY@, qsketch) IS 'aggregate support';
+COMMENT ON FUNCTION _qsketch_agg_inverse(qsketch, anycompatible, qsketch) IS 'aggregate support';
 
-CREATE FUNCTION qsketch_agg_inverse(qsketch, @KEY@, bigint, qsketch) RETURNS qsketch
+CREATE FUNCTION _qsketch_agg_inverse(qsketch, anycompatible, bigint, qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_agg_inverse(qsketch, @KEY@, bigint, qsketch) IS 'aggregate support';
+COMMENT ON FUNCTION _qsketch_agg_inverse(qsketch, anycompatible, bigint, qsketch) IS 'aggregate support';
 
---@ end
---@ each KEY @KEYS@ @AGGREGATED@ oid anyelement
-CREATE AGGREGATE qsketch_agg(@KEY@) (
-	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
-	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
-	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
-	MFINALFUNC = qsketch_moving_final,
+CREATE AGGREGATE qsketch_agg(key anycompatible) (
+	STYPE = qsketch, SSPACE = 2048, SFUNC = _qsketch_agg_trans,
+	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
+	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = _qsketch_agg_trans, MINVFUNC = _qsketch_agg_inverse,
+	MFINALFUNC = _qsketch_moving_final,
 	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qsketch_agg(@KEY@) IS 'sketch of keys';
+COMMENT ON AGGREGATE qsketch_agg(anycompatible) IS 'sketch of keys';
 
-CREATE AGGREGATE qsketch_agg(@KEY@, weight bigint) (
-	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
-	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
-	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
-	MFINALFUNC = qsketch_moving_final,
+CREATE AGGREGATE qsketch_agg(key anycompatible, weight bigint) (
+	STYPE = qsketch, SSPACE = 2048, SFUNC = _qsketch_agg_trans,
+	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
+	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = _qsketch_agg_trans, MINVFUNC = _qsketch_agg_inverse,
+	MFINALFUNC = _qsketch_moving_final,
 	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qsketch_agg(@KEY@, bigint) IS 'sketch of weighted keys';
+COMMENT ON AGGREGATE qsketch_agg(anycompatible, bigint) IS 'sketch of weighted keys';
 
-CREATE AGGREGATE qsketch_agg(@KEY@, template qsketch) (
-	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
-	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
-	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
-	MFINALFUNC = qsketch_moving_final,
+CREATE AGGREGATE qsketch_agg(key anycompatible, template qsketch) (
+	STYPE = qsketch, SSPACE = 2048, SFUNC = _qsketch_agg_trans,
+	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
+	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = _qsketch_agg_trans, MINVFUNC = _qsketch_agg_inverse,
+	MFINALFUNC = _qsketch_moving_final,
 	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qsketch_agg(@KEY@, qsketch) IS 'sketch of keys with the parameters of a template';
+COMMENT ON AGGREGATE qsketch_agg(anycompatible, qsketch) IS 'sketch of keys with the parameters of a template';
 
-CREATE AGGREGATE qsketch_agg(@KEY@, weight bigint, template qsketch) (
-	STYPE = qsketch, SSPACE = 2048, SFUNC = qsketch_agg_trans,
-	COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
-	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse,
-	MFINALFUNC = qsketch_moving_final,
+CREATE AGGREGATE qsketch_agg(key anycompatible, weight bigint, template qsketch) (
+	STYPE = qsketch, SSPACE = 2048, SFUNC = _qsketch_agg_trans,
+	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
+	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = _qsketch_agg_trans, MINVFUNC = _qsketch_agg_inverse,
+	MFINALFUNC = _qsketch_moving_final,
 	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qsketch_agg(@KEY@, bigint, qsketch)
+COMMENT ON AGGREGATE qsketch_agg(anycompatible, bigint, qsketch)
 	IS 'sketch of weighted keys with the parameters of a template';
 
---@ end
---@ each KEY @KEYS@ anyelement
-CREATE FUNCTION qsketch_estimate(qsketch, key @KEY@) RETURNS bigint
+CREATE FUNCTION qsketch_estimate(qsketch, key anycompatiblenonarray) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsketch_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_estimate(qsketch, @KEY@) IS 'upper bound of the total weight of a key';
+COMMENT ON FUNCTION qsketch_estimate(qsketch, anycompatiblenonarray) IS 'upper bound of the total weight of a key';
 
-CREATE FUNCTION qsketch_estimate_unbiased(qsketch, key @KEY@, clip boolean DEFAULT false)
+CREATE FUNCTION qsketch_estimate_unbiased(qsketch, key anycompatible, clip boolean DEFAULT false)
 	RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qsketch_estimate_unbiased' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_estimate_unbiased(qsketch, @KEY@, boolean)
+COMMENT ON FUNCTION qsketch_estimate_unbiased(qsketch, anycompatible, boolean)
 	IS 'estimate of the total weight of a key that is right on average';
 
-CREATE FUNCTION qsketch_bounds(qsketch, key @KEY@, confidence double precision DEFAULT 0.95,
+CREATE FUNCTION qsketch_bounds(qsketch, key anycompatible, confidence double precision DEFAULT 0.95,
 	keys bigint DEFAULT 1, OUT lower bigint, OUT estimate bigint, OUT upper bigint)
 	AS 'MODULE_PATHNAME', 'qsketch_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_bounds(qsketch, @KEY@, double precision, bigint)
+COMMENT ON FUNCTION qsketch_bounds(qsketch, anycompatible, double precision, bigint)
 	IS 'bounds of the total weight of a key, or of all of so many keys at once';
 
-CREATE FUNCTION qsketch_add(qsketch, key @KEY@) RETURNS qsketch
+CREATE FUNCTION qsketch_add(qsketch, key anycompatible) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT qsketch_modify_support;
-COMMENT ON FUNCTION qsketch_add(qsketch, @KEY@) IS 'sketch with a key added';
+	SUPPORT _qsketch_modify_support;
+COMMENT ON FUNCTION qsketch_add(qsketch, anycompatible) IS 'sketch with a key added';
 
-CREATE FUNCTION qsketch_add(qsketch, key @KEY@, weight bigint) RETURNS qsketch
+CREATE FUNCTION qsketch_add(qsketch, key anycompatible, weight bigint) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT qsketch_modify_support;
-COMMENT ON FUNCTION qsketch_add(qsketch, @KEY@, bigint) IS 'sketch with a weighted key added';
+	SUPPORT _qsketch_modify_support;
+COMMENT ON FUNCTION qsketch_add(qsketch, anycompatible, bigint) IS 'sketch with a weighted key added';
 
-CREATE FUNCTION qsketch_remove(qsketch, key @KEY@) RETURNS qsketch
+CREATE FUNCTION qsketch_remove(qsketch, key anycompatible) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT qsketch_modify_support;
-COMMENT ON FUNCTION qsketch_remove(qsketch, @KEY@) IS 'sketch with a key removed';
+	SUPPORT _qsketch_modify_support;
+COMMENT ON FUNCTION qsketch_remove(qsketch, anycompatible) IS 'sketch with a key removed';
 
-CREATE FUNCTION qsketch_remove(qsketch, key @KEY@, weight bigint) RETURNS qsketch
+CREATE FUNCTION qsketch_remove(qsketch, key anycompatible, weight bigint) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT qsketch_modify_support;
-COMMENT ON FUNCTION qsketch_remove(qsketch, @KEY@, bigint) IS 'sketch with a weighted key removed';
+	SUPPORT _qsketch_modify_support;
+COMMENT ON FUNCTION qsketch_remove(qsketch, anycompatible, bigint) IS 'sketch with a weighted key removed';
 
---@ end
 --
--- Batches of keys.  An array is a batch where its element type is declared
--- here; qsketch_estimate_keys takes batches of any other type, and
--- qsketch_estimate_key takes an array as one key.
+-- Batches of keys.  qsketch_estimate takes an array for a batch, all other
+-- functions take it for one key; so does qsketch_estimate_key.
 --
 
---@ each KEY @KEYS@ varchar bpchar
-CREATE FUNCTION qsketch_estimate(qsketch, keys @KEY@[]) RETURNS bigint[]
+CREATE FUNCTION qsketch_estimate(qsketch, keys anyarray) RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'qsketch_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_estimate(qsketch, @KEY@[]) IS 'estimate of each key of an array';
+COMMENT ON FUNCTION qsketch_estimate(qsketch, anyarray) IS 'estimate of each key of an array';
 
-CREATE FUNCTION qsketch_lookup(qsketch, keys @KEY@[], OUT key @KEY@, OUT estimate bigint)
-	RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'qsketch_lookup' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_lookup(qsketch, @KEY@[]) IS 'keys of an array and their estimates, as rows';
-
---@ end
 CREATE FUNCTION qsketch_lookup(qsketch, keys anyarray, OUT key anyelement, OUT estimate bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsketch_lookup' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_lookup(qsketch, anyarray) IS 'keys of an array and their estimates, as rows';
 
-CREATE FUNCTION qsketch_estimate_keys(qsketch, keys anyarray) RETURNS bigint[]
-	AS 'MODULE_PATHNAME', 'qsketch_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_estimate_keys(qsketch, anyarray) IS 'estimate of each key of an array';
-
-CREATE FUNCTION qsketch_estimate_key(qsketch, key anyelement) RETURNS bigint
+CREATE FUNCTION qsketch_estimate_key(qsketch, key anycompatible) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsketch_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_estimate_key(qsketch, anyelement)
+COMMENT ON FUNCTION qsketch_estimate_key(qsketch, anycompatible)
 	IS 'estimate of one key, which may be an array';
 
 --
@@ -346,8 +317,8 @@ CREATE FUNCTION qsketch_gpu(
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_gpu() IS 'GPUs in use, or why there is none';
 
-CREATE FUNCTION qsketch_gpu_counts(
-	OUT worker_pid integer, OUT sketches_now integer, OUT cached_now integer,
+CREATE FUNCTION _qsketch_gpu_counts(
+	OUT worker_pid integer, OUT values_now integer, OUT cached_now integer,
 	OUT cached_bytes bigint, OUT slots integer, OUT slots_free integer,
 	OUT sketches bigint, OUT batches bigint, OUT keys bigint, OUT lookups bigint,
 	OUT lookup_keys bigint, OUT merges bigint, OUT fetches bigint, OUT bytes_in bigint,
@@ -355,15 +326,15 @@ CREATE FUNCTION qsketch_gpu_counts(
 	OUT slot_waits bigint, OUT slot_wait_us bigint, OUT failures bigint, OUT set_searches bigint,
 	OUT set_pairs bigint)
 	RETURNS record
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_gpu_counts() IS 'what the GPU worker holds and has done';
+	AS 'MODULE_PATHNAME', 'qsketch_gpu_counts' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_gpu_counts() IS 'what the GPU worker holds and has done';
 
-ALTER FUNCTION qsketch_gpu_counts() RENAME TO "qsketch_gpu_counts alone";
-CREATE VIEW qsketch_stat_gpu AS SELECT * FROM "qsketch_gpu_counts alone"() AS qsketch_gpu_counts;
+ALTER FUNCTION _qsketch_gpu_counts() RENAME TO "_qsketch_gpu_counts alone";
+CREATE VIEW qsketch_stat_gpu AS SELECT * FROM "_qsketch_gpu_counts alone"() AS _qsketch_gpu_counts;
 COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds and has done since the server was started';
-ALTER FUNCTION "qsketch_gpu_counts alone"() RENAME TO qsketch_gpu_counts;
+ALTER FUNCTION "_qsketch_gpu_counts alone"() RENAME TO _qsketch_gpu_counts;
 COMMENT ON COLUMN qsketch_stat_gpu.worker_pid IS 'process that owns the GPUs; NULL if there is none';
-COMMENT ON COLUMN qsketch_stat_gpu.sketches_now IS 'sketches, filters and collections of sets that it holds';
+COMMENT ON COLUMN qsketch_stat_gpu.values_now IS 'sketches, filters and collections of sets that it holds';
 COMMENT ON COLUMN qsketch_stat_gpu.cached_now IS 'those of them that are copies of stored ones';
 COMMENT ON COLUMN qsketch_stat_gpu.cached_bytes IS 'device memory that copies take';
 COMMENT ON COLUMN qsketch_stat_gpu.slots IS 'slots through which backends send keys and requests';
@@ -393,7 +364,7 @@ GRANT SELECT ON qsketch_stat_gpu TO public;
 
 CREATE FUNCTION qsketch_progress_of_processes(
 	OUT pid integer, OUT leader_pid integer, OUT datid oid, OUT id bigint, OUT relid oid, OUT command text,
-	OUT phase text, OUT backend text, OUT workers bigint, OUT pages_total bigint, OUT pages_done bigint,
+	OUT phase text, OUT device text, OUT workers bigint, OUT pages_total bigint, OUT pages_done bigint,
 	OUT keys bigint, OUT sets_total bigint, OUT sets_done bigint, OUT pairs bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
@@ -403,7 +374,7 @@ ALTER FUNCTION qsketch_progress_of_processes() RENAME TO "qsketch_progress_of_pr
 CREATE VIEW qsketch_progress AS
 	SELECT coalesce(p.leader_pid, p.pid) AS pid, p.datid, d.datname, p.relid, p.command,
 		coalesce(pg_catalog.min(p.phase) FILTER (WHERE p.leader_pid IS NULL), pg_catalog.min(p.phase)) AS phase,
-		pg_catalog.string_agg(DISTINCT p.backend, ', '::pg_catalog.text ORDER BY p.backend) AS backend,
+		pg_catalog.string_agg(DISTINCT p.device, ', '::pg_catalog.text ORDER BY p.device) AS device,
 		pg_catalog.max(p.workers) OPERATOR(pg_catalog.+) pg_catalog.count(p.leader_pid) AS workers,
 		pg_catalog.max(p.pages_total) AS pages_total, pg_catalog.sum(p.pages_done)::pg_catalog.int8 AS pages_done, pg_catalog.sum(p.keys)::pg_catalog.int8 AS keys,
 		pg_catalog.max(p.sets_total) AS sets_total, pg_catalog.sum(p.sets_done)::pg_catalog.int8 AS sets_done, pg_catalog.sum(p.pairs)::pg_catalog.int8 AS pairs
@@ -417,7 +388,7 @@ COMMENT ON COLUMN qsketch_progress.datname IS 'name of its database';
 COMMENT ON COLUMN qsketch_progress.relid IS 'table of a column scan';
 COMMENT ON COLUMN qsketch_progress.command IS 'column scan or set_pairs';
 COMMENT ON COLUMN qsketch_progress.phase IS 'what it is at';
-COMMENT ON COLUMN qsketch_progress.backend IS 'where keys are counted or pairs are found: cpu, gpu or both';
+COMMENT ON COLUMN qsketch_progress.device IS 'where keys are counted or pairs are found: cpu, gpu or both';
 COMMENT ON COLUMN qsketch_progress.workers IS 'parallel workers that take part';
 COMMENT ON COLUMN qsketch_progress.pages_total IS 'pages of the table';
 COMMENT ON COLUMN qsketch_progress.pages_done IS 'pages that were read';
@@ -427,18 +398,18 @@ COMMENT ON COLUMN qsketch_progress.sets_done IS 'those of them that were looked 
 COMMENT ON COLUMN qsketch_progress.pairs IS 'pairs that were found';
 GRANT SELECT ON qsketch_progress TO public;
 
-CREATE FUNCTION qsketch_stat_counts(
+CREATE FUNCTION _qsketch_stat_counts(
 	OUT column_scans bigint, OUT pages bigint, OUT pages_all_visible bigint, OUT batches_cpu bigint,
 	OUT batches_gpu bigint, OUT keys_cpu bigint, OUT keys_gpu bigint, OUT pair_searches_cpu bigint,
 	OUT pair_searches_gpu bigint, OUT pairs bigint, OUT stats_reset timestamptz)
 	RETURNS record
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_stat_counts() IS 'what all backends have done';
+	AS 'MODULE_PATHNAME', 'qsketch_stat_counts' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_stat_counts() IS 'what all backends have done';
 
-ALTER FUNCTION qsketch_stat_counts() RENAME TO "qsketch_stat_counts alone";
-CREATE VIEW qsketch_stat AS SELECT * FROM "qsketch_stat_counts alone"() AS qsketch_stat_counts;
+ALTER FUNCTION _qsketch_stat_counts() RENAME TO "_qsketch_stat_counts alone";
+CREATE VIEW qsketch_stat AS SELECT * FROM "_qsketch_stat_counts alone"() AS _qsketch_stat_counts;
 COMMENT ON VIEW qsketch_stat IS 'what all backends have done since the server was started or qsketch_stat_reset() called';
-ALTER FUNCTION "qsketch_stat_counts alone"() RENAME TO qsketch_stat_counts;
+ALTER FUNCTION "_qsketch_stat_counts alone"() RENAME TO _qsketch_stat_counts;
 COMMENT ON COLUMN qsketch_stat.column_scans IS 'column scans';
 COMMENT ON COLUMN qsketch_stat.pages IS 'pages that they read';
 COMMENT ON COLUMN qsketch_stat.pages_all_visible IS 'those of them that were all-visible';

@@ -59,73 +59,67 @@ COMMENT ON FUNCTION qtop_exact(regclass, name, integer, anyelement)
 -- Aggregates
 --
 
-CREATE FUNCTION qtop_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qtop_support(internal) IS 'planner support';
+CREATE FUNCTION _qtop_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qtop_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _qtop_support(internal) IS 'planner support';
 
-CREATE FUNCTION qtop_agg_combine(qtop, qtop) RETURNS qtop
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qtop_agg_combine(qtop, qtop) IS 'aggregate support';
+CREATE FUNCTION _qtop_agg_combine(qtop, qtop) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qtop_agg_combine(qtop, qtop) IS 'aggregate support';
 
-CREATE FUNCTION qtop_merge_trans(qtop, qtop) RETURNS qtop
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qtop_merge_trans(qtop, qtop) IS 'aggregate support';
+CREATE FUNCTION _qtop_merge_trans(qtop, qtop) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qtop_merge_trans(qtop, qtop) IS 'aggregate support';
 
-CREATE FUNCTION qtop_agg_final(qtop) RETURNS qtop
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qtop_agg_final(qtop) IS 'aggregate support';
+CREATE FUNCTION _qtop_agg_final(qtop) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qtop_agg_final(qtop) IS 'aggregate support';
 
 CREATE AGGREGATE qtop_merge_agg(qtop) (
-	STYPE = qtop, SSPACE = 65536, SFUNC = qtop_merge_trans,
-	COMBINEFUNC = qtop_merge_trans, FINALFUNC = qtop_agg_final,
+	STYPE = qtop, SSPACE = 65536, SFUNC = _qtop_merge_trans,
+	COMBINEFUNC = _qtop_merge_trans, FINALFUNC = _qtop_agg_final,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qtop_merge_agg(qtop) IS 'most frequent keys of all lists';
 
 --
--- Functions of keys, for each type of keys as those of sketches; but for oid,
--- which regclass and its like would become: as numbers, though keys are kept as
--- text.
+-- Functions of keys, of any type as those of sketches
 --
 
---@ each KEY @KEYS@ @AGGREGATED@ anyelement
-CREATE FUNCTION qtop_agg_trans(qtop, @KEY@, integer) RETURNS qtop
+CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible, integer) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT qtop_support;
-COMMENT ON FUNCTION qtop_agg_trans(qtop, @KEY@, integer) IS 'aggregate support';
+	SUPPORT _qtop_support;
+COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible, integer) IS 'aggregate support';
 
-CREATE FUNCTION qtop_agg_trans(qtop, @KEY@, integer, qsketch) RETURNS qtop
+CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible, integer, qsketch) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_agg_trans_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT qtop_support;
-COMMENT ON FUNCTION qtop_agg_trans(qtop, @KEY@, integer, qsketch) IS 'aggregate support';
+	SUPPORT _qtop_support;
+COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible, integer, qsketch) IS 'aggregate support';
 
-CREATE AGGREGATE qtop_agg(@KEY@, n integer) (
-	STYPE = qtop, SSPACE = 4096, SFUNC = qtop_agg_trans,
-	COMBINEFUNC = qtop_agg_combine, FINALFUNC = qtop_agg_final,
+CREATE AGGREGATE qtop_agg(key anycompatible, n integer) (
+	STYPE = qtop, SSPACE = 4096, SFUNC = _qtop_agg_trans,
+	COMBINEFUNC = _qtop_agg_combine, FINALFUNC = _qtop_agg_final,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qtop_agg(@KEY@, integer) IS 'the n most frequent keys, with a sketch of all';
+COMMENT ON AGGREGATE qtop_agg(anycompatible, integer) IS 'the n most frequent keys, with a sketch of all';
 
-CREATE AGGREGATE qtop_agg(@KEY@, n integer, template qsketch) (
-	STYPE = qtop, SSPACE = 4096, SFUNC = qtop_agg_trans,
-	COMBINEFUNC = qtop_agg_combine, FINALFUNC = qtop_agg_final,
+CREATE AGGREGATE qtop_agg(key anycompatible, n integer, template qsketch) (
+	STYPE = qtop, SSPACE = 4096, SFUNC = _qtop_agg_trans,
+	COMBINEFUNC = _qtop_agg_combine, FINALFUNC = _qtop_agg_final,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qtop_agg(@KEY@, integer, qsketch)
+COMMENT ON AGGREGATE qtop_agg(anycompatible, integer, qsketch)
 	IS 'the n most frequent keys, with a sketch of all that has the parameters of a template';
 
---@ end
---@ each KEY @KEYS@ anyelement
-CREATE FUNCTION qtop_has(qtop, key @KEY@) RETURNS boolean
+CREATE FUNCTION qtop_has(qtop, key anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qtop_has' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qtop_has(qtop, @KEY@) IS 'is a key among the candidates?';
+COMMENT ON FUNCTION qtop_has(qtop, anycompatible) IS 'is a key among the candidates?';
 
-CREATE FUNCTION qtop_add(qtop, key @KEY@) RETURNS qtop
+CREATE FUNCTION qtop_add(qtop, key anycompatible) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qtop_add(qtop, @KEY@) IS 'list with a key counted';
+COMMENT ON FUNCTION qtop_add(qtop, anycompatible) IS 'list with a key counted';
 
-CREATE FUNCTION qtop_add(qtop, key @KEY@, weight bigint) RETURNS qtop
+CREATE FUNCTION qtop_add(qtop, key anycompatible, weight bigint) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qtop_add(qtop, @KEY@, bigint) IS 'list with a weighted key counted';
+COMMENT ON FUNCTION qtop_add(qtop, anycompatible, bigint) IS 'list with a weighted key counted';
 
---@ end

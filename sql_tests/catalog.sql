@@ -30,34 +30,17 @@ SELECT proname AS not_strict FROM function WHERE NOT proisstrict AND prokind = '
 GROUP BY proname ORDER BY proname COLLATE "C";
 SELECT name AS without_declared_library FROM function WHERE prokind = 'f' AND probin <> '$libdir/qsketch';
 
--- the library serves its own SQL and that before it, and is of the version that is installed
-SELECT qsketch_version() = extversion AS own, qsketch_version() = qsketch_version('0.1.0') AS older
-FROM pg_extension WHERE extname = 'qsketch';
+-- the library serves its own SQL, is of the version that is installed, and serves no other
+SELECT qsketch_version() = extversion AS own FROM pg_extension WHERE extname = 'qsketch';
+SELECT qsketch_version('0.2.0');
 
--- every type of keys has every form of the aggregates, and every function or none
-SELECT key, count(*) FILTER (WHERE proname = 'qsketch_agg') AS agg,
-	count(*) FILTER (WHERE proname = 'qsketch_add') AS add,
-	count(*) FILTER (WHERE proname = 'qsketch_remove') AS remove,
-	count(*) FILTER (WHERE proname = 'qsketch_estimate') AS estimate,
-	count(*) FILTER (WHERE proname = 'qsketch_estimate_unbiased') AS unbiased,
-	count(*) FILTER (WHERE proname = 'qsketch_bounds') AS bounds
-FROM function, LATERAL (SELECT proargtypes[CASE prokind WHEN 'a' THEN 0 ELSE 1 END]::regtype AS key) AS k
-WHERE proname IN ('qsketch_agg', 'qsketch_add', 'qsketch_remove', 'qsketch_estimate',
-	'qsketch_estimate_unbiased', 'qsketch_bounds')
-GROUP BY key ORDER BY key::text COLLATE "C";
-
-SELECT key, count(*) FILTER (WHERE proname LIKE 'pbf%agg') AS agg,
-	count(*) FILTER (WHERE proname = 'pbf_add') AS add,
-	count(*) FILTER (WHERE proname = 'pbf_estimate') AS estimate,
-	count(*) FILTER (WHERE proname = 'pbf_contains') AS contains,
-	count(*) FILTER (WHERE proname = 'pbf_bounds') AS bounds
-FROM function, LATERAL (SELECT proargtypes[CASE prokind WHEN 'a' THEN 0 ELSE 1 END]::regtype AS key) AS k
-WHERE proname IN ('pbf_agg', 'pbf_row_agg', 'pbf_count_agg', 'pbf_add', 'pbf_estimate', 'pbf_contains', 'pbf_bounds')
-GROUP BY key ORDER BY key::text COLLATE "C";
-
-SELECT key, count(*) FILTER (WHERE proname = 'qtop_agg') AS agg, count(*) FILTER (WHERE proname = 'qtop_add') AS add
-FROM function, LATERAL (SELECT proargtypes[CASE prokind WHEN 'a' THEN 0 ELSE 1 END]::regtype AS key) AS k
-WHERE proname IN ('qtop_agg', 'qtop_add') GROUP BY key ORDER BY key::text COLLATE "C";
+-- what there is to be called, and how much that only the extension itself calls
+SELECT prokind AS kind, proname AS name, count(*) AS forms FROM function WHERE proname !~ '^_' GROUP BY 1, 2 ORDER BY prokind, proname COLLATE "C";
+SELECT count(*) FILTER (WHERE proname ~ '^_') AS internal, count(*) < 260 AS few FROM function;
+-- keys are of any type, and what else takes arrays as batches
+SELECT t, string_agg(DISTINCT proname, ' ' ORDER BY proname) AS functions
+FROM (SELECT proname::text COLLATE "C" AS proname, unnest(proargtypes::oid[])::regtype::text AS t FROM function WHERE proname !~ '^_') AS f
+WHERE t ~ '^any' GROUP BY t ORDER BY t;
 
 -- all aggregates have what parallel aggregation needs, those of sketches what moving aggregation needs
 SELECT f.name AS incomplete FROM function AS f JOIN pg_aggregate ON aggfnoid = f.oid

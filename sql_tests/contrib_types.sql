@@ -8,7 +8,7 @@
 \getenv dir PG_ABS_SRCDIR
 \set file :dir '/sql/include/templates.psql'
 \i :file
-\set file :dir '/sql/include/resolution.psql'
+\set file :dir '/sql/include/arguments.psql'
 \i :file
 \set ECHO all
 SELECT count(*) = 6 AS contrib FROM pg_available_extensions
@@ -23,28 +23,22 @@ CREATE EXTENSION seg;
 CREATE EXTENSION cube;
 RESET client_min_messages;
 
--- Every type that becomes a declared one by a cast that changes nothing, and
--- whose equality is another: those that the C code must know from their casts.
-SELECT s.typname AS type, t.typname AS declared
-FROM pg_cast AS c JOIN pg_type AS s ON s.oid = castsource JOIN pg_type AS t ON t.oid = casttarget
-WHERE castmethod = 'b' AND castcontext = 'i'
-	AND EXISTS (SELECT FROM pg_opclass AS o WHERE opcintype = s.oid AND opcdefault)
-	AND EXISTS (SELECT FROM pg_proc WHERE proname = 'qsketch_agg' AND proargtypes[0] = t.oid)
-	AND NOT EXISTS (SELECT FROM pg_proc WHERE proname = 'qsketch_agg' AND proargtypes[0] = s.oid)
-ORDER BY 1, 2;
-
--- which key all aggregates take each type for: the concrete ones that are there for pushdown change nothing
-CREATE TEMP TABLE type AS
-SELECT t.oid::regtype::text AS name, pg_temp.key_types_of(format('(SELECT NULL::%s AS k, 1 AS w) AS t', t.oid::regtype)) AS now
-FROM pg_type AS t JOIN pg_depend ON objid = t.oid JOIN pg_extension AS e ON e.oid = refobjid
-WHERE classid = 'pg_type'::regclass AND refclassid = 'pg_extension'::regclass AND deptype = 'e' AND typtype = 'b' AND typcategory <> 'A'
-	AND extname IN ('citext', 'ltree', 'hstore', 'isn', 'seg', 'cube');
-BEGIN;
-SELECT pg_temp.hide() > 0 AS hidden;
-SELECT now, bool_and(now = pg_temp.key_types_of(format('(SELECT NULL::%s AS k, 1 AS w) AS t', name))) AS same,
-	string_agg(name, ' ' ORDER BY name COLLATE "C") AS types FROM type GROUP BY now ORDER BY now COLLATE "C";
-ROLLBACK;
-DROP TABLE type;
+-- citext in all forms of arguments, in every function of keys
+CREATE DOMAIN caseless AS citext;
+CREATE TABLE one AS SELECT 1 AS w, 'Key'::citext AS ci, 'Key'::caseless AS dc, 'Key'::text AS t, 'Key'::varchar AS v, ARRAY['Key']::citext[] AS cia;
+CREATE TEMP TABLE argument (n serial, key text, parameter text);
+INSERT INTO argument (key) SELECT unnest(ARRAY['ci', 'dc', '''Key''::citext', 'NULL::citext', 'ci::text', 'ci::varchar', 't::citext', 't::citext::text',
+	'v::citext', 'ci || ci', 'coalesce(ci, ''x'')', '(SELECT ci)', 'cia', 'ARRAY[ci]', 'ROW(ci, 1)']);
+INSERT INTO argument (key, parameter) VALUES ('$1::citext', '''Key''');
+\pset format unaligned
+\pset tuples_only
+SELECT format(E'%s\n\t%s\n\t%s', string_agg(key || coalesce(' = ' || parameter, ''), ', ' ORDER BY n), made, found)
+FROM argument, LATERAL (SELECT pg_temp.aggregates(key, parameter) AS made, pg_temp.lookups(key, parameter) AS found) AS c
+GROUP BY made, found ORDER BY min(n);
+\pset tuples_only
+\pset format aligned
+DROP TABLE one;
+DROP DOMAIN caseless;
 
 -- a and b are equal, c is another key
 CREATE TEMP TABLE sample (n serial, type text, a text, b text, c text);
@@ -151,7 +145,7 @@ CREATE TEMP TABLE built AS
 SELECT qsketch_agg(c) AS c, qsketch_agg(d) AS d, qsketch_agg(t) AS t FROM people;
 SELECT qsketch_estimate(c, 'USER1') AS literal, qsketch_estimate(c, 'user1'::citext) AS citext,
 	qsketch_estimate(c, 'user1'::nick) AS domain, qsketch_estimate(d, 'USER1'::citext) AS of_domain,
-	qsketch_estimate(c, ARRAY['User1', 'x']) AS batch, qsketch_estimate_keys(c, ARRAY['User1', 'x']::citext[]) AS keys,
+	qsketch_estimate(c, ARRAY['User1', 'x']) AS texts, qsketch_estimate(c, ARRAY['User1', 'x']::citext[]) AS batch,
 	qsketch_estimate_unbiased(c, 'uSER1') AS unbiased, qsketch_bounds(c, 'uSER1') AS bounds,
 	qsketch_estimate(qsketch_add(c, 'USer1'), 'USER1') AS added,
 	qsketch_estimate(qsketch_remove(c, 'USer1', 2), 'USER1') AS removed FROM built;
@@ -170,12 +164,13 @@ BEGIN
 	RAISE NOTICE 'in PL/pgSQL: %, %', qsketch_estimate(s, k), qsketch_estimate((SELECT c FROM built), k);
 END $$;
 
--- filters: the function that the hint names exists for their kind
+-- filters
 SELECT pbf_contains(f, 'USER1') AS literal, pbf_contains(f, 'uSer1'::citext) AS citext
 FROM (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
-SELECT pbf_contains(f, t::citext) FROM people, (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
-SELECT pbf_estimate(f, t::citext) FROM people, (SELECT pbf_agg(c, pbf_new(100, 10)) AS f FROM people) AS s;
-SELECT bool_and(pbf_contains_key(f, t::citext)) AS found FROM people, (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
+SELECT bool_and(pbf_contains(f, t::citext)) AS found, bool_and(pbf_contains_key(f, t::citext)) AS key
+FROM people, (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
+SELECT pbf_contains(f, t) FROM people, (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
+SELECT pbf_estimate(f, t) FROM people, (SELECT pbf_agg(c, pbf_new(100, 10)) AS f FROM people) AS s;
 
 -- casts of constants and parameters, folded or not, ask alike
 SET plan_cache_mode = force_generic_plan;
@@ -185,7 +180,7 @@ SET plan_cache_mode = force_custom_plan;
 EXECUTE ask('USER1');
 RESET plan_cache_mode;
 DEALLOCATE ask;
--- casts that change nothing are dropped by the planner
+-- casts that change nothing but the type are meant
 SELECT (qsketch_info(qsketch_agg(t::citext))).key_family AS to_citext,
 	(qsketch_info(qsketch_agg(c::varchar))).key_family AS to_varchar FROM people;
 
@@ -195,12 +190,13 @@ SELECT w, qsketch_estimate(qsketch_agg(c) OVER (ORDER BY w ROWS 1 PRECEDING), c)
 	qsketch_estimate(qsketch_agg(c) OVER (), c) AS citext_all, qsketch_estimate(qsketch_agg(t) OVER (), t) AS text_all
 FROM (VALUES (1, 'A'::citext, 'A'), (2, 'a', 'a'), (3, 'a', 'a'), (4, 'b', 'b')) AS v(w, c, t) ORDER BY w;
 
--- one aggregate to the planner, two to us
-SELECT qsketch_agg(c), qsketch_agg(c::text) FROM people;
-SELECT 1 FROM people HAVING qsketch_agg(c) IS NOT NULL AND qsketch_agg(c::text) IS NOT NULL;
-SELECT qsketch_agg(c) OVER (), qsketch_agg(c::text) OVER () FROM people;
-SELECT qsketch_estimate(qsketch_agg(c), 'USER1') AS citext, qsketch_estimate(qsketch_agg(c::text || ''), 'USER1') AS text,
+-- beside one another
+SELECT (qsketch_info(qsketch_agg(c))).key_family AS citext, (qsketch_info(qsketch_agg(c::text))).key_family AS text FROM people;
+SELECT 1 AS one FROM people HAVING qsketch_estimate(qsketch_agg(c), 'USER1') <> qsketch_estimate(qsketch_agg(c::text), 'USER1');
+SELECT DISTINCT (qsketch_info(qsketch_agg(c) OVER ())).key_family AS citext, (qsketch_info(qsketch_agg(c::text) OVER ())).key_family AS text FROM people;
+SELECT qsketch_estimate(qsketch_agg(c), 'USER1') AS citext, qsketch_estimate(qsketch_agg(c::text), 'USER1') AS text,
 	qsketch_estimate(qsketch_agg(t), 'USER1') AS t FROM people;
+SELECT qsketch_total(qsketch_agg(DISTINCT c)) AS citext, qsketch_total(qsketch_agg(DISTINCT c::text)) AS text FROM people;
 
 -- filters as well: in rows and windows, by ids and counts
 SELECT pbf_contains(pbf_agg(c, pbf_new_bloom(100, 1e-9)), 'USER1') AS agg,
@@ -210,8 +206,8 @@ SELECT pbf_contains(pbf_agg(c, pbf_new_bloom(100, 1e-9)), 'USER1') AS agg,
 SELECT DISTINCT pbf_contains(pbf_agg(c, pbf_new_bloom(100, 1e-9)) OVER (), 'USER1') AS window FROM people;
 SELECT (pbf_info(pbf_agg(c, pbf_new_bloom(100)))).key_family, (pbf_info(pbf_agg(c::text || '', pbf_new_bloom(100)))).key_family AS text FROM people;
 SELECT pbf_contains(pbf_agg(c, pbf_new_bloom(100)), t) FROM people GROUP BY t;
-SELECT pbf_agg(c, pbf_new_bloom(100)) IS NOT NULL AND pbf_agg(c::text, pbf_new_bloom(100)) IS NOT NULL FROM people;
-SELECT pbf_row_agg(c, 1, pbf_new_bloom(100)) IS NOT NULL AND pbf_row_agg(c::text, 1, pbf_new_bloom(100)) IS NOT NULL FROM people;
+SELECT pbf_agg(c, pbf_new_bloom(100)) <> pbf_agg(c::text, pbf_new_bloom(100)) AS differ,
+	pbf_row_agg(c, 1, pbf_new_bloom(100)) <> pbf_row_agg(c::text, 1, pbf_new_bloom(100)) AS rows_differ FROM people;
 
 -- sets as well
 SELECT (qsets_info(qsets_agg(w, c))).distinct_elements AS citext, (qsets_info(qsets_agg(w, t))).distinct_elements AS text,
@@ -219,7 +215,7 @@ SELECT (qsets_info(qsets_agg(w, c))).distinct_elements AS citext, (qsets_info(qs
 SET qsketch.enable_columnscan = off;
 SELECT (qsets_info(qsets_agg(w, c))).distinct_elements AS citext, (qsets_info(qsets_agg(w, t))).distinct_elements AS text FROM people;
 RESET qsketch.enable_columnscan;
-SELECT qsets_agg(w, c) IS NOT NULL AND qsets_agg(w, c::text) IS NOT NULL FROM people;
+SELECT qsets_agg(w, c) <> qsets_agg(w, c::text) AS differ FROM people;
 SELECT qsets_agg(w, t) IS NOT NULL AND qsets_agg(w, t COLLATE "C") IS NOT NULL AND qsets_agg(w, v) = qsets_agg(w, v::text) FROM people;
 -- equality, but no hash: no keys
 SET client_min_messages = warning;
@@ -229,7 +225,8 @@ CREATE FUNCTION parity_out(parity) RETURNS cstring LANGUAGE internal IMMUTABLE S
 CREATE TYPE parity (INPUT = parity_in, OUTPUT = parity_out, LIKE = text, CATEGORY = 'S');
 RESET client_min_messages;
 CREATE CAST (parity AS text) WITHOUT FUNCTION AS IMPLICIT;
-SELECT qsketch_estimate(qsketch_agg(p), 'a') AS without_equality FROM unnest('{a,a,A}'::parity[]) AS p;
+SELECT qsketch_agg(p) FROM unnest('{a,a,A}'::parity[]) AS p;
+SELECT qsketch_estimate(qsketch_agg(p::text), 'a') AS as_text FROM unnest('{a,a,A}'::parity[]) AS p;
 CREATE FUNCTION parity_cmp(parity, parity) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS
 	'SELECT length($1::text) % 2 - length($2::text) % 2';
 CREATE FUNCTION parity_eq(parity, parity) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS

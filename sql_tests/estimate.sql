@@ -25,8 +25,7 @@ FROM built, LATERAL (SELECT sum(n) AS total, count(*) FILTER (WHERE e < n) AS be
 GROUP BY structure, 2 ORDER BY 1, 2 DESC;
 
 -- a batch says what single estimates say, in the shape of the array
-SELECT bool_and(qsketch_estimate(sk, keys) = singles) AS batch,
-	bool_and(qsketch_estimate_keys(sk, keys) = singles) AS keys
+SELECT bool_and(qsketch_estimate(sk, keys) = singles) AS batch
 FROM built, LATERAL (SELECT array_agg(k ORDER BY k) AS keys,
 	array_agg(qsketch_estimate(sk, k) ORDER BY k) AS singles FROM truth) AS t;
 CREATE TEMP TABLE one AS SELECT qsketch_agg(k, k) AS sk FROM generate_series(1, 9) AS k;
@@ -38,7 +37,7 @@ SELECT qsketch_estimate(sk, ARRAY[3, NULL, 1, 100]) AS nulls, qsketch_estimate(s
 FROM one;
 SELECT array_length(qsketch_estimate(sk, array_agg(k)), 1) AS large FROM one, generate_series(1, 10000) AS k
 GROUP BY sk;
-SELECT qsketch_estimate_keys(sk, ARRAY['[1,2)', NULL, '[0,9)']::int4range[]) AS ranges,
+SELECT qsketch_estimate(sk, ARRAY['[1,2)', NULL, '[0,9)']::int4range[]) AS ranges,
 	qsketch_estimate_key(sk, int4range(1, 2)) AS range
 FROM (SELECT qsketch_agg(int4range(i % 2, 2)) AS sk FROM generate_series(1, 5) AS i) AS s;
 
@@ -50,7 +49,7 @@ SELECT qsketch_estimate(sk, ARRAY[1, 2]) FROM arrays;
 
 -- NULL gives NULL
 SELECT qsketch_estimate(NULL, 1) AS sketch, qsketch_estimate(sk, NULL::int) AS key,
-	qsketch_estimate_key(sk, NULL::int) AS any, qsketch_estimate_keys(sk, NULL::int[]) AS batch,
+	qsketch_estimate_key(sk, NULL::int) AS any, qsketch_estimate(sk, NULL::int[]) AS batch,
 	qsketch_error(NULL) AS error, qsketch_bounds(sk, NULL::int) AS bounds,
 	qsketch_estimate_unbiased(sk, NULL::int) AS unbiased
 FROM one;

@@ -35,10 +35,10 @@ SELECT pbf_agg(k, pbf_new(1000, k - 999)) FROM stream WHERE k BETWEEN 1000 AND 1
 SELECT pbf_count_agg(k, -3, :template) FROM stream;
 SELECT pbf_count_agg(k, 9223372036854775807, :template) FROM stream;
 SELECT pbf_agg(ROW(point(1, 1)), :template);
-SELECT pbf_agg_trans(NULL, 1, :template);
-SELECT pbf_agg_combine(:template, :template);
-SELECT pbf_merge_trans(:template, :template);
-SELECT pbf_agg_final(:template);
+SELECT _pbf_agg_trans(NULL, 1, :template);
+SELECT _pbf_agg_combine(:template, :template);
+SELECT _pbf_merge_trans(:template, :template);
+SELECT _pbf_agg_final(:template);
 SELECT pbf_merge_agg(f) FROM (SELECT pbf_agg(1, pbf_new(1000, 10)) AS f UNION ALL SELECT pbf_agg('a'::text, pbf_new(1000, 10))) AS s;
 SELECT pbf_merge_agg(f) FROM (VALUES (pbf_new(1000, 10)), (pbf_new(1000, 10, seed => 3)), (pbf_new(1000, 12))) AS v(f);
 
@@ -109,8 +109,8 @@ SELECT count(*), bool_and(h.f = s.f) AS same FROM hashed AS h JOIN sorted AS s U
 SELECT pbf_merge_agg(h.f) = (SELECT pbf_row_agg(i, i, pbf_new(1000, 10)) FROM grouped) AS same FROM hashed AS h;
 
 -- Aggregates of users around these functions: partial states are whole values.
-CREATE AGGREGATE pg_temp.raw(int, bigint, pbf) (SFUNC = pbf_row_agg_trans, STYPE = pbf);
-CREATE AGGREGATE pg_temp.started(int, pbf) (SFUNC = pbf_agg_trans, STYPE = pbf, COMBINEFUNC = pbf_merge,
+CREATE AGGREGATE pg_temp.raw(int, bigint, pbf) (SFUNC = _pbf_row_agg_trans, STYPE = pbf);
+CREATE AGGREGATE pg_temp.started(int, pbf) (SFUNC = _pbf_agg_trans, STYPE = pbf, COMBINEFUNC = pbf_merge,
 	INITCOND = 'pbf:UEJGAQEBAAAHAAAAjX3DUwACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', PARALLEL = SAFE);
 SELECT pg_temp.raw(k, i, :template) = pbf_row_agg(k, i, :template) AS same FROM stream;
 SELECT pg_temp.started(k % 5, pbf_new_bloom(10)) = pbf_agg(k % 5, pbf_new_bloom(10)) AS same FROM stream;
@@ -121,7 +121,7 @@ DROP TABLE stream;
 -- a moving aggregate whose inverse is another's gets no state of ours
 CREATE FUNCTION filter_leave(a pbf, k bigint, t pbf) RETURNS pbf LANGUAGE plpgsql AS $$ BEGIN RETURN a; END $$;
 SELECT pbf_new_bloom(1000)::text AS empty \gset
-SELECT format('CREATE AGGREGATE filter_moving(bigint, pbf) (SFUNC = pbf_agg_trans, STYPE = pbf, MSFUNC = pbf_agg_trans,
+SELECT format('CREATE AGGREGATE filter_moving(bigint, pbf) (SFUNC = _pbf_agg_trans, STYPE = pbf, MSFUNC = _pbf_agg_trans,
 	MINVFUNC = filter_leave, MSTYPE = pbf, MINITCOND = %L)', :'empty') \gexec
 SELECT pbf_fill(filter_moving(k, pbf_new_bloom(1000)) OVER (ORDER BY k ROWS BETWEEN 3 PRECEDING AND CURRENT ROW))
 FROM generate_series(1, 100) AS k;

@@ -62,7 +62,7 @@ INSERT INTO keys VALUES ('smallint', '1', '2'), ('integer', '1', '2'), ('bigint'
 CREATE FUNCTION pg_temp.try(query text) RETURNS text LANGUAGE plpgsql AS
 $$ DECLARE r text; BEGIN EXECUTE query INTO r; RETURN r; EXCEPTION WHEN OTHERS THEN RETURN sqlstate || ' ' || sqlerrm; END $$;
 SELECT name, pg_temp.try(format('SELECT concat_ws('' '', pbf_contains_key(f, %2$L::%1$s), pbf_contains_key(f, %3$L::%1$s),
-	pbf_contains_keys(f, ARRAY[%2$L::%1$s, %3$L::%1$s]), (pbf_info(f)).key_family)
+	pbf_contains(f, ARRAY[%2$L::%1$s, %3$L::%1$s]), (pbf_info(f)).key_family)
 	FROM (SELECT pbf_agg(k, pbf_new_bloom(100, 1e-9)) AS f FROM (VALUES (%2$L::%1$s), (NULL)) AS v(k)) AS s', name, one, two)) AS found
 FROM keys ORDER BY name;
 SELECT name, pg_temp.try(format('SELECT pbf_contains(pbf_add(pbf_add(pbf_new_bloom(10, 1e-9), %2$L::%1$s), %2$L::%1$s, 5), %2$L::%1$s)', name, one)) AS added
@@ -108,14 +108,14 @@ CREATE FUNCTION pg_temp.pages_read(query text) RETURNS int LANGUAGE plpgsql AS $
 	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || query INTO plan;
 	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::int + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::int;
 END $$;
-SET qsketch.backend = cpu; -- which has no copy of what was looked up before
+SET qsketch.device = cpu; -- which has no copy of what was looked up before
 SELECT pg_temp.pages_read('SELECT pbf_contains(f, 5) FROM large WHERE n = 0') < 15 AS blocked,
 	pg_temp.pages_read('SELECT pbf_contains(f, 5) FROM large WHERE n = 1') < 60 AS standard,
 	pg_temp.pages_read('SELECT pbf_estimate(f, 5) FROM large WHERE n = 2') < 30 AS estimate,
 	pg_temp.pages_read('SELECT pbf_contains(f, 5), pbf_contains(f, 5) FROM large WHERE n = 0') < 30 AS two,
 	pg_temp.pages_read('SELECT pbf_contains(f, ARRAY[5]) FROM large WHERE n = 0') > 250 AS whole,
 	pg_temp.pages_read('SELECT pbf_contains(f, i) FROM large, generate_series(1, 100) AS i WHERE n = 0') < 600 AS once;
-RESET qsketch.backend;
+RESET qsketch.device;
 -- comparison, grouping, indexes
 CREATE INDEX ON stored USING hash (f);
 SELECT count(*), count(DISTINCT f) FROM (SELECT f FROM stored UNION ALL SELECT f FROM stored) AS s;

@@ -17,7 +17,7 @@ EXPLAIN (COSTS OFF) SELECT pbf_agg(b, pbf_new(30000, 300)) FROM f_scan;
 CREATE TEMP TABLE f_own AS SELECT * FROM f_scan;
 VACUUM f_own;
 EXPLAIN (ANALYZE, BUFFERS OFF, COSTS OFF, TIMING OFF, SUMMARY OFF)
-	SELECT pbf_agg(b, pbf_new(30000, 300)), pbf_agg(i, pbf_new_bloom(30000)) FROM f_own \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Backend' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/'
+	SELECT pbf_agg(b, pbf_new(30000, 300)), pbf_agg(i, pbf_new_bloom(30000)) FROM f_own \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Device' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/'
 
 CREATE TEMP TABLE query AS
 SELECT format('pbf_agg(%s, pbf_new_bloom(3000))', k) AS call FROM unnest('{i,b,t,d,n}'::text[]) AS k;

@@ -119,9 +119,7 @@ DROP TYPE answer;
 SELECT qsketch_estimate(sk, '{a,b,NULL}'::text[]) AS text,
 	qsketch_estimate(sk, '{a,b,NULL}'::varchar[]) AS varchar,
 	qsketch_estimate(sk, '{a,b,NULL}'::char(5)[]) AS char,
-	qsketch_estimate_keys(sk, '{a,b,NULL}'::varchar[]) AS varchar_keys,
-	qsketch_estimate_keys(sk, '{a,b,NULL}'::char(5)[]) AS char_keys,
-	qsketch_estimate_keys(sk, '{a,b,NULL}'::name[]) AS name_keys,
+	qsketch_estimate(sk, '{a,b,NULL}'::name[]) AS name,
 	qsketch_estimate_key(sk, 'a'::char(5)) AS char_key,
 	qsketch_estimate_key(sk, 'a'::name) AS name_key
 FROM (SELECT qsketch_agg(t::char(3)) AS sk FROM unnest('{a,a}'::text[]) AS t) AS s;
@@ -147,7 +145,7 @@ SELECT statement, pg_temp.error_of('SELECT ' || statement || ' FROM kind') AS er
 FROM unnest(ARRAY['qsketch_estimate(i, concat(''1''))', 'qsketch_estimate(i, 1.0)',
 	'qsketch_estimate(i, 1::float8)', 'qsketch_estimate(i, ARRAY[1.0])',
 	'qsketch_estimate_key(i, ARRAY[1])',
-	'qsketch_estimate_keys(i, ''{sad}''::mood[])', 'qsketch_estimate(t, 1)',
+	'qsketch_estimate(i, ''{sad}''::mood[])', 'qsketch_estimate(t, 1)',
 	'qsketch_estimate(t, ''a''::bytea)', 'qsketch_estimate(n, 1)', 'qsketch_estimate(n, 1::float8)',
 	'qsketch_estimate(d, 1)', 'qsketch_estimate(da, timestamp ''2000-01-01'')',
 	'qsketch_estimate(ts, timestamptz ''2000-01-01'')', 'qsketch_estimate(e, ''sad'')',
@@ -186,7 +184,7 @@ BEGIN
 		qsketch_estimate_unbiased($1, %1$L), qsketch_bounds($1, %1$L))', key, absent) INTO others USING sk;
 	added := qsketch_estimate(qsketch_remove(qsketch_add(qsketch_add(sk, key), key, 5), key, 2), key);
 	IF bad IS NOT NULL THEN
-		error := pg_temp.error_of(format('SELECT qsketch_estimate(%L, %L)', sk, bad));
+		error := pg_temp.error_of(format('SELECT qsketch_estimate(%L::qsketch, %L)', sk, bad));
 	END IF;
 END $$;
 SELECT type, r.* FROM literal, pg_temp.read_literal(type, key, absent, bad) AS r ORDER BY n;
@@ -219,7 +217,7 @@ SELECT '16 kb'::qsketch;
 SELECT 'gigantic'::qsketch;
 
 -- transition functions are for aggregates, also with what other functions made
-SELECT qsketch_agg_trans(qsketch_add(sk, t), k)
+SELECT _qsketch_agg_trans(qsketch_add(sk, t), k)
 FROM (SELECT qsketch_new() AS sk, t, i AS k FROM many ORDER BY i LIMIT 1) AS s;
 
 -- keys of an extension or a user: the family is known by its name

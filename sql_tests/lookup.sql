@@ -51,8 +51,8 @@ SELECT * FROM qsketch_location(qsketch_new());
 -- there is always an answer
 SELECT count(*) > 0 AS rows, bool_and(state IS NOT NULL) AS states FROM qsketch_gpu();
 SELECT count(*) FROM qsketch_stat_gpu;
-SET qsketch.backend = gpgpu;
+SET qsketch.device = gpgpu;
 SET qsketch.gpu_min_keys = 0;
-RESET qsketch.backend;
+RESET qsketch.device;
 
 DROP TABLE numbers, sketches;

@@ -12,7 +12,7 @@ SELECT qsketch_new() = qsketch_new('warp') AS structure, qsketch_new() = qsketch
 	qsketch_add(qsketch_new(), 1) = qsketch_add(qsketch_new(), '1') AS family;
 
 SELECT (a < b) <> (a > b) AS order, (a <= b) = (a < b) AS le, (a >= b) = (a > b) AS ge, a <= a AND a >= a AS same,
-	qsketch_cmp(a, b) = -qsketch_cmp(b, a) AND qsketch_cmp(a, a) = 0 AS cmp
+	_qsketch_cmp(a, b) = -_qsketch_cmp(b, a) AND _qsketch_cmp(a, a) = 0 AS cmp
 FROM qsketch_add(qsketch_new(), 1) AS a, qsketch_add(qsketch_add(qsketch_new(), 1), 2) AS b;
 
 -- every template three times, made in different ways, and one more that differs
@@ -55,7 +55,7 @@ RESET enable_mergejoin;
 SELECT count(*) AS found FROM built WHERE sk IN (SELECT sk FROM built WHERE n = 4);
 SELECT bool_and(sk = ANY (ARRAY[qsketch_new(), sk])) AS any, array_position(array_agg(sk), (SELECT sk FROM built
 	LIMIT 1)) IS NOT NULL AS position FROM built;
-SELECT count(DISTINCT qsketch_hash(sk)) = count(DISTINCT sk::text) AS hashes FROM built;
+SELECT count(DISTINCT _qsketch_hash(sk)) = count(DISTINCT sk::text) AS hashes FROM built;
 
 -- a hash index, and a column that must be distinct
 CREATE TABLE indexed (id int, sk qsketch);

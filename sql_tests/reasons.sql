@@ -4,7 +4,7 @@
 --
 LOAD 'qsketch';
 SET max_parallel_workers_per_gather = 0;
-SET qsketch.backend = cpu;
+SET qsketch.device = cpu;
 CREATE TABLE why (k int, w int, t text, j numeric);
 INSERT INTO why SELECT i % 10, 1, 'a', 1 FROM generate_series(1, 1000) AS i;
 CREATE TABLE why_small (k int);
@@ -53,7 +53,7 @@ DROP TABLE why_parts;
 -- of queries that run
 SET client_min_messages = debug1;
 SELECT qsketch_total(qsketch_agg(k)) FROM why GROUP BY w, t;
-SET qsketch.backend = auto;
+SET qsketch.device = auto;
 SELECT qsketch_total(qsketch_agg(k, qsketch_new('sf', '64kB'))) FROM why;
 SELECT count(*) FROM why;
 RESET client_min_messages;

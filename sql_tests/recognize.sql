@@ -52,16 +52,16 @@ SELECT s.qsketch_agg(k), qsketch_total(qsketch_agg(k)) FROM events;
 -- made of other functions of the extension than qsketch_agg
 CREATE FUNCTION total_of(qsketch) RETURNS bigint LANGUAGE sql AS 'SELECT qsketch_total($1)';
 CREATE FUNCTION add_all(qsketch, bigint) RETURNS qsketch LANGUAGE sql AS 'SELECT coalesce(qsketch_add($1, $2), qsketch_add(qsketch_new(), $2))';
-CREATE AGGREGATE s.without_final(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = qsketch_agg_combine);
-CREATE AGGREGATE s.without_combine(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch, FINALFUNC = qsketch_agg_final);
-CREATE AGGREGATE s.own_final(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = qsketch_agg_combine, FINALFUNC = total_of);
-CREATE AGGREGATE s.own_trans(bigint) (SFUNC = add_all, STYPE = qsketch, COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final);
-CREATE AGGREGATE s.with_initial(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final,
+CREATE AGGREGATE s.without_final(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine);
+CREATE AGGREGATE s.without_combine(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, FINALFUNC = _qsketch_agg_final);
+CREATE AGGREGATE s.own_final(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = total_of);
+CREATE AGGREGATE s.own_trans(bigint) (SFUNC = add_all, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final);
+CREATE AGGREGATE s.with_initial(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
 	INITCOND = 'qsketch:UVNLAQQBAAADAAoAtfSAdACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA');
-CREATE AGGREGATE s.of_merge(qsketch) (SFUNC = qsketch_merge_trans, STYPE = qsketch, COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final);
-CREATE AGGREGATE s.the_same(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final, PARALLEL = SAFE);
-CREATE AGGREGATE s.the_same(bigint, bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final, PARALLEL = SAFE);
-CREATE AGGREGATE s.the_same(varchar) (SFUNC = qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE s.of_merge(qsketch) (SFUNC = _qsketch_merge_trans, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final);
+CREATE AGGREGATE s.the_same(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE s.the_same(bigint, bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE s.the_same(varchar) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
 SELECT name, pg_temp.scans(format('SELECT s.%s(k) FROM events', name)) AS scans
 FROM unnest('{without_final,without_combine,own_final,own_trans,with_initial,the_same}'::text[]) AS name;
 SELECT qsketch_total(s.without_final(k)), qsketch_total(s.without_combine(k)), s.own_final(k), qsketch_total(s.own_trans(k)) FROM events;
@@ -70,15 +70,15 @@ SELECT * FROM pg_temp.same('SELECT s.the_same(k), s.the_same(k, weight), qsketch
 
 -- what the aggregate's owner may not call, the scan does not call for him
 SET ROLE recognize_owner;
-CREATE AGGREGATE s.of_owner(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final);
+CREATE AGGREGATE s.of_owner(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final);
 RESET ROLE;
 SELECT pg_temp.scans('SELECT s.of_owner(k) FROM events') AS scans, (SELECT qsketch_total(s.of_owner(k)) FROM events);
-REVOKE EXECUTE ON FUNCTION qsketch_agg_trans(qsketch, bigint) FROM public, recognize_owner;
+REVOKE EXECUTE ON FUNCTION _qsketch_agg_trans(qsketch, anycompatible) FROM public, recognize_owner;
 SELECT pg_temp.error_of('SELECT s.of_owner(k) FROM events'), pg_temp.error_of('SELECT qsketch_agg(k) FROM events');
 SET qsketch.enable_columnscan = off;
 SELECT pg_temp.error_of('SELECT s.of_owner(k) FROM events'), pg_temp.error_of('SELECT qsketch_agg(k) FROM events');
 RESET qsketch.enable_columnscan;
-GRANT EXECUTE ON FUNCTION qsketch_agg_trans(qsketch, bigint) TO public;
+GRANT EXECUTE ON FUNCTION _qsketch_agg_trans(qsketch, anycompatible) TO public;
 
 -- a combine function of one's own sees whole sketches, in all plans
 CREATE FUNCTION s.keep(a qsketch, b qsketch) RETURNS qsketch LANGUAGE plpgsql PARALLEL SAFE AS $$
@@ -87,8 +87,8 @@ BEGIN
 	IF qsketch_total(b) < 1 THEN RAISE 'no sketch'; END IF;
 	RETURN CASE WHEN a IS NULL THEN b ELSE qsketch_merge(qsketch_merge(a, b), qsketch_new()) END;
 END $$;
-CREATE AGGREGATE s.kept(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = s.keep, FINALFUNC = qsketch_agg_final, PARALLEL = SAFE);
-CREATE AGGREGATE s.kept(bigint, qsketch) (SFUNC = qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = qsketch_merge, FINALFUNC = qsketch_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE s.kept(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = s.keep, FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
+CREATE AGGREGATE s.kept(bigint, qsketch) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = qsketch_merge, FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
 SET max_parallel_workers_per_gather = 2;
 SELECT pg_temp.plan_has('SELECT s.kept(k) FROM events', 'Partial Aggregate') AS partial;
 SELECT s.kept(k) = qsketch_agg(k), qsketch_agg(k) = s.kept(k) FROM events;
@@ -97,26 +97,26 @@ SELECT count(*), sum(qsketch_total(sk)) FROM (SELECT s.kept(k) AS sk FROM events
 SET parallel_leader_participation = off;
 SELECT s.kept(k) = qsketch_agg(k), s.the_same(k) = qsketch_agg(k) FROM events;
 -- our combine function as a transition function
-CREATE AGGREGATE s.combining(qsketch) (SFUNC = qsketch_agg_combine, STYPE = qsketch, COMBINEFUNC = qsketch_agg_combine);
+CREATE AGGREGATE s.combining(qsketch) (SFUNC = _qsketch_agg_combine, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine);
 SELECT s.combining(sk) = (SELECT qsketch_agg(k) FROM events) FROM (SELECT qsketch_agg(k) AS sk FROM events GROUP BY small) AS g;
 
 -- In a moving aggregate all that gets a state is ours: PL/pgSQL keeps what it may change, and frees it.
 CREATE FUNCTION s.back(a qsketch, k anyelement) RETURNS qsketch LANGUAGE plpgsql AS $$ BEGIN RETURN a; END $$;
 CREATE FUNCTION s.anew(a qsketch, k anyelement) RETURNS qsketch LANGUAGE plpgsql AS $$ BEGIN RETURN qsketch_new(); END $$;
 SELECT qsketch_new() AS empty \gset
-CREATE AGGREGATE s.moved(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch,
-	MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_agg_inverse, MSTYPE = qsketch, MINITCOND = :'empty', MFINALFUNC = qsketch_moving_final);
-CREATE AGGREGATE s.back_out(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch,
-	MSFUNC = qsketch_agg_trans, MINVFUNC = s.back, MSTYPE = qsketch, MINITCOND = :'empty');
-CREATE AGGREGATE s.back_in(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch,
-	MSFUNC = s.back, MINVFUNC = qsketch_agg_trans, MSTYPE = qsketch, MINITCOND = :'empty');
-CREATE AGGREGATE s.anew_out(bigint, bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch,
-	MSFUNC = qsketch_agg_trans, MINVFUNC = qsketch_remove, MSTYPE = qsketch, MINITCOND = :'empty');
-CREATE AGGREGATE s.merge_out(qsketch) (SFUNC = qsketch_merge_trans, STYPE = qsketch,
-	MSFUNC = qsketch_merge_trans, MINVFUNC = s.anew, MSTYPE = qsketch, MINITCOND = :'empty');
-CREATE AGGREGATE s.combine_out(qsketch) (SFUNC = qsketch_merge_trans, STYPE = qsketch,
-	MSFUNC = qsketch_agg_combine, MINVFUNC = s.back, MSTYPE = qsketch, MINITCOND = :'empty');
-CREATE AGGREGATE s.own_moves(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch,
+CREATE AGGREGATE s.moved(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch,
+	MSFUNC = _qsketch_agg_trans, MINVFUNC = _qsketch_agg_inverse, MSTYPE = qsketch, MINITCOND = :'empty', MFINALFUNC = _qsketch_moving_final);
+CREATE AGGREGATE s.back_out(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch,
+	MSFUNC = _qsketch_agg_trans, MINVFUNC = s.back, MSTYPE = qsketch, MINITCOND = :'empty');
+CREATE AGGREGATE s.back_in(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch,
+	MSFUNC = s.back, MINVFUNC = _qsketch_agg_trans, MSTYPE = qsketch, MINITCOND = :'empty');
+CREATE AGGREGATE s.anew_out(bigint, bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch,
+	MSFUNC = _qsketch_agg_trans, MINVFUNC = qsketch_remove, MSTYPE = qsketch, MINITCOND = :'empty');
+CREATE AGGREGATE s.merge_out(qsketch) (SFUNC = _qsketch_merge_trans, STYPE = qsketch,
+	MSFUNC = _qsketch_merge_trans, MINVFUNC = s.anew, MSTYPE = qsketch, MINITCOND = :'empty');
+CREATE AGGREGATE s.combine_out(qsketch) (SFUNC = _qsketch_merge_trans, STYPE = qsketch,
+	MSFUNC = _qsketch_agg_combine, MINVFUNC = s.back, MSTYPE = qsketch, MINITCOND = :'empty');
+CREATE AGGREGATE s.own_moves(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch,
 	MSFUNC = s.anew, MINVFUNC = s.back, MSTYPE = qsketch, MINITCOND = :'empty');
 SELECT call, pg_temp.error_of(format('SELECT count(qsketch_total(sk)) FROM (SELECT s.%s OVER
 	(ORDER BY k ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS sk FROM events) AS e', call))

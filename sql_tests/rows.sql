@@ -47,13 +47,13 @@ SELECT bool_and(pbf_contains(f, ROW(user_id, page))) AS all_found, bool_or(pbf_c
 FROM (SELECT pbf_agg(ROW(user_id, page), pbf_new_bloom(1000, 1e-9)) AS f FROM views) AS f, views;
 
 -- arrays of rows
-SELECT qsketch_estimate_keys(pairs, ARRAY[ROW(1, 'p1'), NULL, ROW(1::bigint, 'none'::text)]) AS estimates, qsketch_estimate_keys(pairs, ARRAY[NULL::record]) AS null_row,
-	qsketch_estimate_keys(pairs, ARRAY[]::record[]) AS none FROM sketches WHERE size = '1MB';
+SELECT qsketch_estimate(pairs, ARRAY[ROW(1, 'p1'), NULL, ROW(1::bigint, 'none'::text)]) AS estimates, qsketch_estimate(pairs, ARRAY[NULL::record]) AS null_row,
+	qsketch_estimate(pairs, ARRAY[]::record[]) AS none FROM sketches WHERE size = '1MB';
 SELECT l.* FROM sketches, qsketch_lookup(pairs, ARRAY[ROW(1, 'p1')]) AS l WHERE size = '1MB';
-SELECT pbf_contains_keys(pbf_agg(ROW(user_id, page), pbf_new_bloom(1000, 1e-9)), ARRAY[ROW(1, 'p1'), ROW(1, 'none'), NULL]) AS contains FROM views;
-SELECT qsketch_estimate_keys(pairs, ARRAY[ROW(1, 2)]) FROM sketches;
-SELECT qsketch_estimate_keys(pairs, ARRAY[ROW(1, 'p1'), ROW(1)]) FROM sketches;
-SELECT pbf_contains_keys(pbf_agg(ROW(user_id, page), pbf_new_bloom(1000)), ARRAY[ROW('1', 'p1')]) FROM views;
+SELECT pbf_contains(pbf_agg(ROW(user_id, page), pbf_new_bloom(1000, 1e-9)), ARRAY[ROW(1, 'p1'), ROW(1, 'none'), NULL]) AS contains FROM views;
+SELECT qsketch_estimate(pairs, ARRAY[ROW(1, 2)]) FROM sketches;
+SELECT qsketch_estimate(pairs, ARRAY[ROW(1, 'p1'), ROW(1)]) FROM sketches;
+SELECT pbf_contains(pbf_agg(ROW(user_id, page), pbf_new_bloom(1000)), ARRAY[ROW('1', 'p1')]) FROM views;
 
 -- lists of top keys, whose rows come back as a composite type with such columns
 CREATE TABLE tops AS SELECT qtop_agg(ROW(user_id, page), 3) AS t FROM (SELECT * FROM views UNION ALL SELECT * FROM views WHERE user_id = 4 AND page = 'p4') AS v;

@@ -104,7 +104,7 @@ SELECT pg_temp.scans(format('SELECT %s FROM v', list)), list FROM unnest(ARRAY['
 SELECT qsketch_agg(k) IS NULL, count(*), count(k) FROM v WHERE i = 12345;
 SELECT pg_temp.plan($$SELECT qsketch_agg(k) FILTER (WHERE i > 0 AND length(t) > 1), count(*) FROM v WHERE n BETWEEN 5 AND 9 AND t <> 'b'$$);
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF)
-	SELECT qsketch_agg(k), count(*), count(*) FILTER (WHERE b) FROM v WHERE i > 0 AND t LIKE 'l%' \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Backend' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/'
+	SELECT qsketch_agg(k), count(*), count(*) FILTER (WHERE b) FROM v WHERE i > 0 AND t LIKE 'l%' \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Device' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/'
 
 -- every family
 CREATE TABLE member (id integer, k bigint, day date) WITH (parallel_workers = 2);

@@ -96,16 +96,16 @@ SELECT count(*) > 100 AS bytes, count(*) FILTER (WHERE accepted(set_byte(b, i, g
 FROM (SELECT qsets_agg(i % 5, i * i)::bytea AS b FROM generate_series(1, 60) AS i) AS x, generate_series(0, length(b) - 1) AS i GROUP BY b;
 
 -- only aggregates call their functions
-SELECT qsets_agg_trans(NULL, 1, 1);
-SELECT qsets_merge_trans(c, c) FROM whole;
-SELECT qsets_agg_final(c) FROM whole;
+SELECT _qsets_agg_trans(NULL, 1, 1);
+SELECT _qsets_merge_trans(c, c) FROM whole;
+SELECT _qsets_agg_final(c) FROM whole;
 DROP TABLE member, whole;
 DROP FUNCTION accepted;
 
 -- a moving aggregate whose inverse is another's gets no state of ours
 CREATE FUNCTION sets_leave(a qsets, s bigint, e bigint) RETURNS qsets LANGUAGE plpgsql AS $$ BEGIN RETURN a; END $$;
 SELECT qsets_subset(qsets_agg(1, 1::bigint), '{}')::text AS empty FROM generate_series(1, 1) \gset
-CREATE AGGREGATE sets_moving(bigint, bigint) (SFUNC = qsets_agg_trans, STYPE = qsets, MSFUNC = qsets_agg_trans,
+CREATE AGGREGATE sets_moving(bigint, bigint) (SFUNC = _qsets_agg_trans, STYPE = qsets, MSFUNC = _qsets_agg_trans,
 	MINVFUNC = sets_leave, MSTYPE = qsets, MINITCOND = :'empty');
 SELECT qsets_count(sets_moving(k, k) OVER (ORDER BY k ROWS BETWEEN 3 PRECEDING AND CURRENT ROW))
 FROM generate_series(1, 100::bigint) AS k;

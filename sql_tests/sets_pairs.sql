@@ -121,7 +121,7 @@ SELECT method_name FROM collection, set_pairs_plan(number, method => 'hash') WHE
 
 -- limits of memory and time: with little work_mem the pairs are the same, by every method and of every form
 CREATE TABLE large AS SELECT qsets_agg(i % 5000, (i * 7919::bigint) % 60013) AS sets FROM generate_series(1, 500000) AS i;
-SET qsketch.backend = cpu; -- its memory
+SET qsketch.device = cpu; -- its memory
 SET work_mem = '64kB';
 CREATE TABLE little AS SELECT n, (SELECT jsonb_agg(p ORDER BY a, b) FROM set_pairs(sets, 20, method => n) AS p) AS pairs FROM large, unnest('{auto,index,hybrid,merge}'::text[]) AS n;
 INSERT INTO little SELECT 'two', jsonb_agg(p ORDER BY a, b) FROM set_pairs((SELECT sets FROM large), (SELECT sets FROM large), 20) AS p WHERE a < b;
@@ -133,7 +133,7 @@ SELECT n, jsonb_array_length(pairs) > 0 AS some, pairs = CASE n
 	WHEN 'similar' THEN (SELECT jsonb_agg(p ORDER BY i, p.id) FROM generate_series(1, 3) AS i, large, set_similar(sets, i, 20) AS p)
 	ELSE (SELECT jsonb_agg(p ORDER BY a, b) FROM large, set_pairs(sets, 20) AS p) END AS same FROM little ORDER BY n COLLATE "C";
 DROP TABLE little;
-RESET qsketch.backend;
+RESET qsketch.device;
 -- to the end this would take an hour
 SET LOCAL statement_timeout = 100\; DO $$
 BEGIN

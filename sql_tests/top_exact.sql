@@ -131,14 +131,14 @@ SELECT statement, pg_temp.error_of(statement) FROM unnest(ARRAY['SELECT * FROM q
 -- what else the schema has does not matter (t/036_planted.pl), but a function of ours can be away
 CREATE TABLE heavy AS SELECT CASE WHEN i % 2 = 0 THEN floor(sqrt(i % 20))::text ELSE md5(i::text) END AS k FROM generate_series(1, 100000) AS i;
 BEGIN;
-ALTER EXTENSION qsketch DROP FUNCTION qtop_has(qtop, anyelement);
-ALTER FUNCTION qtop_has(qtop, anyelement) RENAME TO away;
+ALTER EXTENSION qsketch DROP FUNCTION qtop_has(qtop, anycompatible);
+ALTER FUNCTION qtop_has(qtop, anycompatible) RENAME TO away;
 SELECT * FROM qtop_exact('heavy', 'k', 2);
 ROLLBACK;
 BEGIN;
-ALTER EXTENSION qsketch DROP FUNCTION qtop_has(qtop, anyelement);
-ALTER FUNCTION qtop_has(qtop, anyelement) RENAME TO away;
-CREATE FUNCTION qtop_has(qtop, anyelement) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+ALTER EXTENSION qsketch DROP FUNCTION qtop_has(qtop, anycompatible);
+ALTER FUNCTION qtop_has(qtop, anycompatible) RENAME TO away;
+CREATE FUNCTION qtop_has(qtop, anycompatible) RETURNS boolean LANGUAGE sql AS 'SELECT false';
 SELECT * FROM qtop_exact('heavy', 'k', 2);
 ROLLBACK;
 SELECT * FROM qtop_exact('heavy', 'k', 2);

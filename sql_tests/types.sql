@@ -20,7 +20,7 @@ CREATE TEMP TABLE value AS
 SELECT t.structure, f.form, pg_temp.sketch('SELECT ' || format(f.query, t.expr)) AS sk
 FROM forms AS f, template AS t;
 SELECT structure, form, count(*), bool_and(sk::text::qsketch = sk) AS text,
-	bool_and(sk::bytea::qsketch = sk) AS bytea, bool_and(qsketch_send(sk) = sk::bytea) AS send,
+	bool_and(sk::bytea::qsketch = sk) AS bytea, bool_and(_qsketch_send(sk) = sk::bytea) AS send,
 	string_agg(DISTINCT (qsketch_info(sk)).form || coalesce((qsketch_info(sk)).counter_bytes, 0), ' ')
 		AS forms
 FROM value GROUP BY structure, form ORDER BY 1, 2;

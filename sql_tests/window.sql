@@ -117,7 +117,7 @@ FROM generate_series(1, 4) AS i
 WINDOW frame AS (ORDER BY i ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) ORDER BY i;
 
 -- the functions behind the aggregates, misused
-SELECT qsketch_moving_final(qsketch_new());
-SELECT qsketch_agg_trans(qsketch_new(), 1);
-CREATE AGGREGATE pg_temp.only_inverse(qsketch) (STYPE = qsketch, SFUNC = qsketch_merge_inverse);
+SELECT _qsketch_moving_final(qsketch_new());
+SELECT _qsketch_agg_trans(qsketch_new(), 1);
+CREATE AGGREGATE pg_temp.only_inverse(qsketch) (STYPE = qsketch, SFUNC = _qsketch_merge_inverse);
 SELECT pg_temp.only_inverse(qsketch_new()) IS NULL AS nothing FROM generate_series(1, 3);

@@ -11,7 +11,7 @@ use Test::More;
 my $node = PostgreSQL::Test::Cluster->new('limits');
 $node->init;
 $node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'qsketch'",
-	'qsketch.gpu_worker = emulate', 'qsketch.gpu_timeout = 600s', 'qsketch.backend = cpu', 'jit = off', 'autovacuum = off',
+	'qsketch.gpu_worker = emulate', 'qsketch.gpu_timeout = 600s', 'qsketch.device = cpu', 'jit = off', 'autovacuum = off',
 	'max_connections = 40', 'superuser_reserved_connections = 0', 'max_worker_processes = 16',
 	'max_parallel_workers = 8', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
 	'min_parallel_table_scan_size = 0', ''));
@@ -76,7 +76,7 @@ for my $backend ('cpu', 'gpu')
 {
 	my $expected = $node->safe_psql('postgres', 'SET max_parallel_workers_per_gather = 0; SELECT md5(qsketch_agg(k)::text) FROM t');
 	my $script = "SELECT pg_advisory_lock_shared(1);
-		SET qsketch.backend = $backend; SET max_parallel_workers_per_gather = 3;\n"
+		SET qsketch.device = $backend; SET max_parallel_workers_per_gather = 3;\n"
 	  . "SELECT md5(qsketch_agg(k)::text) FROM t;\n" x 2
 	  . "SET qsketch.enable_columnscan = off;\nSELECT md5(qsketch_agg(k)::text) FROM t;\n";
 	my $first = $node->background_psql('postgres');
@@ -103,7 +103,7 @@ for my $backend ('cpu', 'gpu')
 	cmp_ok($keys, $backend eq 'gpu' ? '>' : '==', 0, "$backend: where keys were counted");
 	$first->quit;
 }
-ok($node->poll_query_until('postgres', 'SELECT sketches_now = cached_now AND slots_free = slots FROM qsketch_stat_gpu'), 'gpu: nothing is left');
+ok($node->poll_query_until('postgres', 'SELECT values_now = cached_now AND slots_free = slots FROM qsketch_stat_gpu'), 'gpu: nothing is left');
 $node->stop;
 
 # A snapshot too old: pages changed since then are refused, as by other scans, and

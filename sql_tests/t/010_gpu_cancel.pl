@@ -67,7 +67,7 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION wait_below(n bigint) RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
 		FOR i IN 1 .. 1800 LOOP
-			EXIT WHEN (SELECT sketches_now < n FROM qsketch_stat_gpu);
+			EXIT WHEN (SELECT values_now < n FROM qsketch_stat_gpu);
 			PERFORM pg_sleep(0.1);
 		END LOOP;
 	END $$});
@@ -79,15 +79,15 @@ my $script = q{
 	SAVEPOINT s;
 	DECLARE d CURSOR FOR SELECT k % 3, qsketch_agg(k) FROM t GROUP BY 1;
 	FETCH 1 FROM d \g /dev/null
-	SELECT sketches_now FROM qsketch_stat_gpu \gset
-	\echo :sketches_now
+	SELECT values_now FROM qsketch_stat_gpu \gset
+	\echo :values_now
 	ROLLBACK TO SAVEPOINT s;
-	SELECT wait_below(:sketches_now), pg_sleep(0.5) \g /dev/null
-	SELECT sketches_now FROM qsketch_stat_gpu;
+	SELECT wait_below(:values_now), pg_sleep(0.5) \g /dev/null
+	SELECT values_now FROM qsketch_stat_gpu;
 	FETCH 1 FROM c \g /dev/null
 	%s;
 	SELECT wait_below(1) \g /dev/null
-	SELECT sketches_now FROM qsketch_stat_gpu;
+	SELECT values_now FROM qsketch_stat_gpu;
 };
 for my $end ('COMMIT', 'ROLLBACK')
 {

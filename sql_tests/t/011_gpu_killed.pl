@@ -22,7 +22,7 @@ sub start_victim
 		WHERE k >= 0 OR pg_sleep(1) IS NULL
 		HAVING pg_sleep(3600) IS NOT NULL AND qsketch_total(qsketch_agg(k)) > 0;
 		} . "\n");
-	$node->poll_query_until('postgres', q{SELECT sketches_now > cached_now FROM qsketch_stat_gpu})
+	$node->poll_query_until('postgres', q{SELECT values_now > cached_now FROM qsketch_stat_gpu})
 		or die 'no sketch of the victim appeared';
 	return $session;
 }
@@ -60,7 +60,7 @@ is_right($node, 'killed worker');
 
 # an error of the device: only queries with a sketch there fail, the server goes on
 my $other = $node->background_psql('postgres');
-$other->query_safe("SET qsketch.backend = cpu; BEGIN; CREATE TEMP TABLE mine (i int)");
+$other->query_safe("SET qsketch.device = cpu; BEGIN; CREATE TEMP TABLE mine (i int)");
 set_fault($node, 'error');
 my ($rc, $out, $err) = $node->psql('postgres', q{
 	\set VERBOSITY verbose

@@ -50,7 +50,7 @@ settled($node, 'more sketches than memory');
 
 # copies of stored sketches make room for one another and for new sketches
 $node->safe_psql('postgres', q{
-	SET qsketch.backend = cpu;
+	SET qsketch.device = cpu;
 	CREATE TABLE many AS
 		SELECT g, qsketch_agg(k + g, qsketch_new('sub_warp', '256kB')) AS sk
 		FROM t, generate_series(1, 30) AS g GROUP BY g});

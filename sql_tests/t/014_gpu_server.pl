@@ -18,12 +18,12 @@ is($plain->safe_psql('postgres', "SELECT state, reason ~ 'shared_preload_librari
 is($plain->safe_psql('postgres', 'SELECT slots IS NULL FROM qsketch_stat_gpu'), 't',
 	'without preload the view is empty');
 my ($rc, $out, $err) = $plain->psql('postgres',
-	'SET qsketch.backend = gpu; SELECT qsketch_agg(i) FROM generate_series(1, 9) AS i');
-like($err, qr/qsketch.backend is gpu, but there is no GPU/, 'without preload backend = gpu is an error');
+	'SET qsketch.device = gpu; SELECT qsketch_agg(i) FROM generate_series(1, 9) AS i');
+like($err, qr/qsketch.device is gpu, but there is no GPU/, 'without preload backend = gpu is an error');
 like($err, qr/HINT:.*shared_preload_libraries/, 'which says what to do');
 is($plain->safe_psql('postgres',
 	'SELECT qsketch_total(qsketch_agg(i)) FROM generate_series(1, 9) AS i'), '9',
-	'without preload backend = auto uses the CPU');
+	'without preload device = auto uses the CPU');
 
 # preloaded, but off
 $plain->append_conf('postgresql.conf', "shared_preload_libraries = 'qsketch'\nqsketch.gpu_worker = off");
@@ -35,11 +35,11 @@ $plain->append_conf('postgresql.conf', "qsketch.gpu_worker = auto\nqsketch.gpu_d
 $plain->restart;
 $plain->poll_query_until('postgres', "SELECT count(*) > 0 FROM qsketch_gpu() WHERE state = 'none'");
 ($rc, $out, $err) = $plain->psql('postgres',
-	'SET qsketch.backend = gpu; SELECT qsketch_agg(i) FROM generate_series(1, 9) AS i');
-like($err, qr/there is no GPU: .+/, 'without a GPU backend = gpu is an error that says why');
+	'SET qsketch.device = gpu; SELECT qsketch_agg(i) FROM generate_series(1, 9) AS i');
+like($err, qr/there is no GPU: .+/, 'without a GPU device = gpu is an error that says why');
 is($plain->safe_psql('postgres',
 	'SELECT qsketch_total(qsketch_agg(i)) FROM generate_series(1, 99999) AS i'), '99999',
-	'without a GPU backend = auto uses the CPU');
+	'without a GPU device = auto uses the CPU');
 like(slurp_file($plain->logfile), qr/LOG: .*qsketch has no usable GPU/, 'one line of the log says why');
 $plain->append_conf('postgresql.conf', "qsketch.gpu_devices = 'one'");
 $plain->restart(fail_ok => 1);
@@ -70,7 +70,7 @@ for my $case ([ '1MB', 200_000, 0, 0 ], [ '1MB', 400_000, 0, 1 ], [ '4MB', 100_0
 	[ '16MB', 100_000, 2, 1 ], [ '512kB', 400_000, 0, 0 ])
 {
 	my ($size, $rows, $workers, $moves) = @$case;
-	my $set = "SET max_parallel_workers_per_gather = $workers; SET qsketch.backend";
+	my $set = "SET max_parallel_workers_per_gather = $workers; SET qsketch.device";
 	my $query = "SELECT md5(qsketch_agg(k, qsketch_new('sub_warp', '$size'))::text) FROM many WHERE i <= $rows";
 	my $before = gpu_count($node, 'batches');
 
@@ -85,7 +85,7 @@ my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_until(qr/started/, q{\echo started
 	BEGIN; DECLARE c CURSOR FOR SELECT k % 2, qsketch_agg(k) FROM t GROUP BY 1; FETCH 1 FROM c;
 	} . "\n");
-$node->poll_query_until('postgres', 'SELECT sketches_now > cached_now FROM qsketch_stat_gpu')
+$node->poll_query_until('postgres', 'SELECT values_now > cached_now FROM qsketch_stat_gpu')
 	or die 'no sketch appeared';
 $node->stop('immediate');
 eval { $session->quit };

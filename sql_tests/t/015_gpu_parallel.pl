@@ -46,7 +46,7 @@ for my $devices ($ENV{QSKETCH_GPU} ? ('0') : ('0', '0,1,2'))
 			SELECT i::bigint AS k, repeat('x', 500) AS filler FROM generate_series(1, 12000) AS i;
 		ANALYZE few});
 	my $few = 'SELECT md5(qsketch_agg(k)::text) FROM few';
-	my $right = $node->safe_psql('postgres', "SET qsketch.backend = cpu; SET max_parallel_workers_per_gather = 0; $few");
+	my $right = $node->safe_psql('postgres', "SET qsketch.device = cpu; SET max_parallel_workers_per_gather = 0; $few");
 	my $answers = $node->safe_psql('postgres',
 		join(' ', 'SET max_parallel_workers_per_gather = 7;', map { "$few;" } 1 .. 40));
 	is($answers, join("\n", ($right) x 40), "$name: sketches that become dense when they are merged");

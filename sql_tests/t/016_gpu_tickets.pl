@@ -24,15 +24,15 @@ $node->safe_psql('postgres', q{
 		RAISE NOTICE 'saw % bytes: %', length(as_bytea(b)), substr(as_bytea(b), 1, 3);
 		RETURN coalesce(a || b, b);
 	END $$;
-	CREATE AGGREGATE s.kept(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = s.keep,
-		FINALFUNC = qsketch_agg_final, PARALLEL = SAFE);
-	CREATE AGGREGATE s.same(bigint) (SFUNC = qsketch_agg_trans, STYPE = qsketch,
-		COMBINEFUNC = qsketch_agg_combine, FINALFUNC = qsketch_agg_final, PARALLEL = SAFE);
+	CREATE AGGREGATE s.kept(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = s.keep,
+		FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
+	CREATE AGGREGATE s.same(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch,
+		COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
 	-- a partial state that is whatever the rows say, for our combine functions
 	CREATE FUNCTION s.last(a qsketch, b bytea) RETURNS qsketch LANGUAGE sql PARALLEL SAFE COST 100000 AS 'SELECT as_sketch($2)';
-	CREATE AGGREGATE s.forge(bytea) (SFUNC = s.last, STYPE = qsketch, COMBINEFUNC = qsketch_agg_combine, PARALLEL = SAFE);
-	CREATE AGGREGATE s.forge_merge(bytea) (SFUNC = s.last, STYPE = qsketch, COMBINEFUNC = qsketch_merge_trans, PARALLEL = SAFE);
-	CREATE AGGREGATE s.direct(qsketch) (SFUNC = qsketch_agg_combine, STYPE = qsketch);
+	CREATE AGGREGATE s.forge(bytea) (SFUNC = s.last, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, PARALLEL = SAFE);
+	CREATE AGGREGATE s.forge_merge(bytea) (SFUNC = s.last, STYPE = qsketch, COMBINEFUNC = _qsketch_merge_trans, PARALLEL = SAFE);
+	CREATE AGGREGATE s.direct(qsketch) (SFUNC = _qsketch_agg_combine, STYPE = qsketch);
 	CREATE TABLE forged (id int, bytes bytea) WITH (parallel_workers = 2)});
 
 # Who combines by himself sees whole sketches, also where one of ours shares the state.

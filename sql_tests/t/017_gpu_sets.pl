@@ -23,7 +23,7 @@ sub is_same
 {
 	my ($name, $query, $settings) = @_;
 	my $before = gpu_count($node, 'set_searches');
-	my $wanted = $node->safe_psql('postgres', "SET qsketch.backend = cpu; $query");
+	my $wanted = $node->safe_psql('postgres', "SET qsketch.device = cpu; $query");
 	my $got = $node->safe_psql('postgres', ($settings // '') . "; $query");
 
 	ok($got eq $wanted, "$name: the same pairs");
@@ -45,14 +45,14 @@ is_same("method $_", "SELECT p.* FROM kept, set_pairs(c, min_count => 20, method
 is_same('select list', 'SELECT set_pairs(c, min_count => 20) FROM kept');
 is_same('select list, not to the end', 'SELECT set_pairs(c) FROM kept LIMIT 5');
 is_same('auto, large enough', 'SELECT p.* FROM kept, set_pairs(c, min_count => 20) AS p',
-	'SET qsketch.backend = auto; SET qsketch.gpu_min_elements = 100');
+	'SET qsketch.device = auto; SET qsketch.gpu_min_elements = 100');
 # in serial: statistics of autovacuum may make the plan parallel, and of a node in a worker EXPLAIN tells no backend
 like($node->safe_psql('postgres', 'SET max_parallel_workers_per_gather = 0; EXPLAIN (ANALYZE, COSTS off) SELECT p.* FROM kept, set_pairs(c) AS p'),
-	qr/QSketchPairs.*Backend: gpu/s, 'EXPLAIN says that it was a GPU');
+	qr/QSketchPairs.*Device: gpu/s, 'EXPLAIN says that it was a GPU');
 settled($node, 'pairs');
 
 my $before = gpu_count($node, 'set_searches');
-$node->safe_psql('postgres', q{SET qsketch.backend = auto; SET qsketch.gpu_min_elements = 1000000; SELECT count(*) FROM kept, set_pairs(c)});
+$node->safe_psql('postgres', q{SET qsketch.device = auto; SET qsketch.gpu_min_elements = 1000000; SELECT count(*) FROM kept, set_pairs(c)});
 is(gpu_count($node, 'set_searches'), $before, 'auto, few elements: on the CPU');
 
 # a cursor that is not read to the end, and a subtransaction that is rolled back
@@ -72,7 +72,7 @@ settled($node, 'cursors');
 set_fault($node, 'memory');
 $before = gpu_count($node, 'fallbacks');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM kept, set_pairs(c, min_count => 20)'),
-	$node->safe_psql('postgres', 'SET qsketch.backend = cpu; SELECT count(*) FROM kept, set_pairs(c, min_count => 20)'),
+	$node->safe_psql('postgres', 'SET qsketch.device = cpu; SELECT count(*) FROM kept, set_pairs(c, min_count => 20)'),
 	'no memory: the same pairs');
 cmp_ok(gpu_count($node, 'fallbacks'), '>', $before, 'no memory: from the CPU');
 settled($node, 'no memory');

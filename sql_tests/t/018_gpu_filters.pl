@@ -20,7 +20,7 @@ sub is_same
 {
 	my ($name, $query, $settings, $counter) = @_;
 	my $before = gpu_count($node, $counter // 'batches');
-	my $wanted = $node->safe_psql('postgres', "SET qsketch.backend = cpu; $query");
+	my $wanted = $node->safe_psql('postgres', "SET qsketch.device = cpu; $query");
 	my $got = $node->safe_psql('postgres', ($settings // '') . "; $query");
 
 	isnt($wanted, '', "$name: there is something");
@@ -51,20 +51,20 @@ is_same('ids, in parallel', "SELECT md5(($filter{ids})::text) FROM hit",
 is_same('blocks, in parallel', "SELECT md5(($filter{blocks})::text) FROM hit",
 	'SET max_parallel_workers_per_gather = 3');
 is_same('auto, large enough', 'SELECT md5(pbf_agg(k, pbf_new_bloom(3000000))::text) FROM hit',
-	'SET qsketch.backend = auto');
+	'SET qsketch.device = auto');
 settled($node, 'filters');
 like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off) SELECT $filter{blocks} FROM hit"),
-	qr/QSketchScan.*Backend: gpu/s, 'EXPLAIN says that it was a GPU');
+	qr/QSketchScan.*Device: gpu/s, 'EXPLAIN says that it was a GPU');
 
 my $before = gpu_count($node, 'batches');
 foreach (qw(blocks large))
 {
-	$node->safe_psql('postgres', "SET qsketch.backend = auto; SELECT $filter{$_} FROM hit");
+	$node->safe_psql('postgres', "SET qsketch.device = auto; SELECT $filter{$_} FROM hit");
 	is(gpu_count($node, 'batches'), $before, "auto, $_, a small one or few bits a row: on the CPU");
 }
 
 # lookups, the second of which finds a copy and sends nothing but the keys
-$node->safe_psql('postgres', "SET qsketch.backend = cpu; CREATE TABLE kept AS
+$node->safe_psql('postgres', "SET qsketch.device = cpu; CREATE TABLE kept AS
 	SELECT $filter{rows} AS frequency, $filter{blocks} AS blocks, $filter{standard} AS standard FROM hit;
 	ALTER TABLE kept ALTER frequency SET STORAGE EXTERNAL, ALTER blocks SET STORAGE EXTERNAL;");
 my $keys = 'ARRAY(SELECT i::bigint FROM generate_series(1, 40000) AS i)';
@@ -102,7 +102,7 @@ foreach (qw(rows ids copies blocks))
 {
 	my $query = "SELECT md5(($filter{$_})::text) FROM hit";
 	is($node->safe_psql('postgres', $query),
-		$node->safe_psql('postgres', "SET qsketch.backend = cpu; $query"), "no memory, $_: the same");
+		$node->safe_psql('postgres', "SET qsketch.device = cpu; $query"), "no memory, $_: the same");
 }
 cmp_ok(gpu_count($node, 'fallbacks'), '>=', $before + 4, 'no memory: fallbacks are counted');
 is(gpu_count($node, 'batches'), $batches, 'no memory: all was done on the CPU');
@@ -119,7 +119,7 @@ foreach ("SELECT $filter{blocks} FROM hit", 'SELECT pbf_contains(standard, ARRAY
 	like($err, qr/GPU operation failed/, 'and says why');
 	wait_for_worker($node);
 }
-is($other->query_safe(q{SET qsketch.backend = cpu; SELECT pbf_fill(pbf_agg(k, pbf_new_bloom(20000))) > 0 FROM hit}),
+is($other->query_safe(q{SET qsketch.device = cpu; SELECT pbf_fill(pbf_agg(k, pbf_new_bloom(20000))) > 0 FROM hit}),
 	't', 'a broken device: others go on');
 $other->quit;
 set_fault($node, 'none');

@@ -15,7 +15,7 @@ my $node = gpu_node('turns', 'max_connections = 40', 'qsketch.gpu_buffer_size = 
 $node->safe_psql('postgres', q{
 	CREATE ROLE greedy LOGIN;
 	CREATE ROLE modest LOGIN;
-	SET qsketch.backend = cpu;
+	SET qsketch.device = cpu;
 	CREATE TABLE dear AS SELECT pbf_agg(i, pbf_new(1000000, 1000, 0.9, k => 65536)) AS f
 		FROM generate_series(1, 1000) AS i;
 	CREATE TABLE crowd AS SELECT qsets_agg(s, (s * 7919 + e * 104729) % 100000) AS c
@@ -158,7 +158,7 @@ foreach my $name (sort keys %long)
 
 # copies of stored sketches, of which there may be more than entries
 $node->safe_psql('postgres', q{
-	SET qsketch.backend = cpu;
+	SET qsketch.device = cpu;
 	CREATE TABLE many AS SELECT g, qsketch_agg(i + g, qsketch_new('sub_warp', '1kB')) AS sk
 		FROM generate_series(1, 1500) AS g, generate_series(1, 100) AS i GROUP BY g;});
 is($node->safe_psql('postgres', q{

@@ -23,7 +23,7 @@ $node->safe_psql('postgres', q{
 		FROM generate_series(1, 160000) AS i;
 	ANALYZE events;
 	CREATE TABLE exact AS SELECT k, count(*) AS n FROM events GROUP BY k;
-	SET qsketch.backend = cpu;
+	SET qsketch.device = cpu;
 	CREATE TABLE days AS
 		SELECT s AS structure, day, qsketch_agg(k, qsketch_new(s, '64kB')) AS sk
 		FROM events, unnest('{sub_warp,half_warp,multilevel,thread,sf}'::text[]) AS s

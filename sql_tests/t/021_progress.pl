@@ -15,7 +15,7 @@ use QsketchGpu;
 use Test::More;
 
 my $rows = 60_000;
-my $node = gpu_node('progress', "qsketch.backend = cpu\nsynchronize_seqscans = off\nautovacuum = off", 'max_parallel_workers_per_gather = 0');
+my $node = gpu_node('progress', "qsketch.device = cpu\nsynchronize_seqscans = off\nautovacuum = off", 'max_parallel_workers_per_gather = 0');
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 my $gate = $node->data_dir . '/go';
 
@@ -81,7 +81,7 @@ sub gone
 	ok($node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM qsketch_progress_of_processes()'), "$name: nothing is left");
 }
 
-my $seen = q{command, phase, backend, workers, pages_total = (SELECT relpages FROM pg_class WHERE relname = 'slow'),
+my $seen = q{command, phase, device, workers, pages_total = (SELECT relpages FROM pg_class WHERE relname = 'slow'),
 	pages_done BETWEEN 1 AND pages_total - 1, keys BETWEEN 1 AND 39999, relid::regclass, datname, sets_total, pairs};
 my $scan = q{SELECT qsketch_total(qsketch_agg(k, qsketch_new(size => '4kB'))) FROM slow};
 
@@ -99,7 +99,7 @@ wait_for(q{pages_done >= 32 AND pages_done < pages_total}, 'a serial scan is see
 is(progress($seen), 'column scan|scanning|cpu|0|t|t|t|slow|postgres||', 'what is seen of it');
 is(progress($seen, 'watcher'), progress($seen), 'pg_read_all_stats sees it as well');
 is(progress("$seen, pid > 0", 'alice'), progress($seen) . '|t', 'its own role, too');
-is(progress('pid > 0, datname, relid, command, phase, backend, workers, pages_total, pages_done, keys', 'bob'),
+is(progress('pid > 0, datname, relid, command, phase, device, workers, pages_total, pages_done, keys', 'bob'),
 	't|postgres||||||||', 'another role sees the process and no more');
 is($node->safe_psql('postgres', q{SELECT keys_cpu FROM qsketch_stat}), '0', 'counters are told at the end');
 open_gate();
@@ -164,7 +164,7 @@ my %expected = (
 	'in FROM' => [ 'SET max_parallel_workers_per_gather = 0', 'SELECT count(gate() + p.a) FROM sets, set_pairs(q) AS p', 'cpu|0' ],
 	'by workers' => [ 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0',
 		'SELECT count(gate() + p.a) FROM set_pairs((SELECT q FROM sets)) AS p', 'cpu|2' ],
-	'on a GPU' => [ 'SET qsketch.backend = gpu', 'SELECT count(gate() + p.a) FROM sets, set_pairs(q) AS p', 'gpu|0' ]);
+	'on a GPU' => [ 'SET qsketch.device = gpu', 'SELECT count(gate() + p.a) FROM sets, set_pairs(q) AS p', 'gpu|0' ]);
 for my $way (sort keys %expected)
 {
 	my ($settings, $statement, $is) = @{ $expected{$way} };
@@ -173,7 +173,7 @@ for my $way (sort keys %expected)
 	shut_gate();
 	$run = start($superuser, grep { $_ } $settings, $statement);
 	wait_for(q{command = 'set_pairs' AND pairs > 0}, "set_pairs $way is seen");
-	is(progress(q{backend, workers, phase, sets_total, sets_done BETWEEN 0 AND 100, relid, pages_total, keys}), "$is|searching|100|t|||", "set_pairs $way: what is seen");
+	is(progress(q{device, workers, phase, sets_total, sets_done BETWEEN 0 AND 100, relid, pages_total, keys}), "$is|searching|100|t|||", "set_pairs $way: what is seen");
 	cancel('pg_cancel_backend') if $way eq 'in FROM';
 	open_gate();
 	$run->{handle}->finish;
@@ -208,7 +208,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_stat', extra_param
 
 # keys and batches by where they are counted: small sketches stay here as long as they are explicit
 $node->safe_psql('postgres', 'SELECT qsketch_stat_reset()');
-$node->safe_psql('postgres', q{SET qsketch.backend = gpu; SET qsketch.enable_columnscan = off;
+$node->safe_psql('postgres', q{SET qsketch.device = gpu; SET qsketch.enable_columnscan = off;
 	SELECT qsketch_total(qsketch_agg(k)), (pbf_info(pbf_agg(k, pbf_new_bloom(100000)))).rows, cardinality(array_agg(k)) FROM fast});
 is($node->safe_psql('postgres', qq{SELECT keys_cpu + keys_gpu, keys_gpu > 1.5 * $rows, batches_gpu > 0, column_scans FROM qsketch_stat}),
 	2 * $rows . '|t|t|0', 'keys on a GPU, without a column scan');

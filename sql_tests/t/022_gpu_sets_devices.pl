@@ -15,7 +15,7 @@ my $devices = $node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu()')
 my $split = 'SET qsketch.gpu_split_time = 0';
 
 $node->safe_psql('postgres', q{
-	SET qsketch.backend = cpu;
+	SET qsketch.device = cpu;
 	CREATE TABLE item AS
 		SELECT s, (hashint8(s * 1000 + i) & 2147483647) % (10 + s % 500) AS e
 		FROM generate_series(1::bigint, 600) AS s, generate_series(1, 40) AS i;
@@ -26,22 +26,22 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE unlike AS SELECT qsets_agg(s, hashint8(s * 1000 + i)) AS c
 		FROM generate_series(1::bigint, 2000) AS s, generate_series(1, 200) AS i;});
 
-sub on_cpu { return $node->safe_psql('postgres', "SET qsketch.backend = cpu; $_[0]"); }
+sub on_cpu { return $node->safe_psql('postgres', "SET qsketch.device = cpu; $_[0]"); }
 
 # ---- what is said ----
 
-is($node->safe_psql('postgres', 'SELECT DISTINCT backend, reason, workers FROM kept, set_pairs_plan(c)'),
-	'gpu|qsketch.backend is gpu|0', 'the plan: a GPU is asked for');
-like(on_cpu('SELECT DISTINCT backend, reason FROM kept, set_pairs_plan(c)'),
-	qr/^cpu\|qsketch.backend is cpu$/, 'the plan: it is not');
-like($node->safe_psql('postgres', 'SET qsketch.backend = auto; SELECT DISTINCT backend, reason FROM few, set_pairs_plan(c)'),
+is($node->safe_psql('postgres', 'SELECT DISTINCT device, reason, workers FROM kept, set_pairs_plan(c)'),
+	'gpu|qsketch.device is gpu|0', 'the plan: a GPU is asked for');
+like(on_cpu('SELECT DISTINCT device, reason FROM kept, set_pairs_plan(c)'),
+	qr/^cpu\|qsketch.device is cpu$/, 'the plan: it is not');
+like($node->safe_psql('postgres', 'SET qsketch.device = auto; SELECT DISTINCT device, reason FROM few, set_pairs_plan(c)'),
 	qr/^cpu\|\d+ elements, qsketch.gpu_min_elements is 20000$/, 'the plan: too few elements');
-like($node->safe_psql('postgres', 'SET qsketch.backend = auto; SET qsketch.gpu_min_elements = 5; SELECT DISTINCT backend, reason FROM few, set_pairs_plan(c)'),
+like($node->safe_psql('postgres', 'SET qsketch.device = auto; SET qsketch.gpu_min_elements = 5; SELECT DISTINCT device, reason FROM few, set_pairs_plan(c)'),
 	qr/^gpu\|\d+ elements, qsketch.gpu_min_elements is 5$/, 'the plan: enough');
-like($node->safe_psql('postgres', 'SET qsketch.backend = auto; EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT p.* FROM few, set_pairs(c) AS p'),
-	qr/Backend: cpu\s+Backend Reason: \d+ elements, qsketch.gpu_min_elements is 20000/, 'EXPLAIN says why');
+like($node->safe_psql('postgres', 'SET qsketch.device = auto; EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT p.* FROM few, set_pairs(c) AS p'),
+	qr/Device: cpu\s+Device Reason: \d+ elements, qsketch.gpu_min_elements is 20000/, 'EXPLAIN says why');
 like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT p.* FROM set_pairs((SELECT qsets_merge(c, c) FROM few)) AS p'),
-	qr/Backend: gpu\s+Backend Reason: qsketch.backend is gpu/, 'also of what was sent there');
+	qr/Device: gpu\s+Device Reason: qsketch.device is gpu/, 'also of what was sent there');
 
 # ---- several devices ----
 
@@ -58,7 +58,7 @@ SKIP:
 		ok($node->safe_psql('postgres', "$split; $all") eq on_cpu($all), "$devices devices: $query");
 	}
 	like($node->safe_psql('postgres', "$split; EXPLAIN (ANALYZE, COSTS off) SELECT p.* FROM few, set_pairs(c) AS p"),
-		qr/Backend: gpu\s+GPUs: $devices/, 'EXPLAIN says how many, and there may be fewer rows than devices');
+		qr/Device: gpu\s+GPUs: $devices/, 'EXPLAIN says how many, and there may be fewer rows than devices');
 	is($node->safe_psql('postgres', "SET qsketch.gpu_split_time = '1h'; EXPLAIN (ANALYZE, COSTS off) SELECT p.* FROM kept, set_pairs(c) AS p") =~ /GPUs/,
 		'', 'a search that is expected to be short stays on one');
 	is($node->safe_psql('postgres', 'SELECT min(sketches) FROM qsketch_gpu()') > 0, 1, 'each keeps a copy');
@@ -93,7 +93,7 @@ set_worker($node, 'qsketch.gpu_cache_size', 'DEFAULT');
 
 # another value in its place is not mistaken for it
 $node->safe_psql('postgres', $pairs);
-$node->safe_psql('postgres', 'SET qsketch.backend = cpu; UPDATE kept SET c = (SELECT qsets_agg(s + 1, e) FROM item)');
+$node->safe_psql('postgres', 'SET qsketch.device = cpu; UPDATE kept SET c = (SELECT qsets_agg(s + 1, e) FROM item)');
 ok($node->safe_psql('postgres', $pairs) eq on_cpu($pairs), 'kept: another value');
 ok(on_cpu($pairs) ne $correct, 'which is another one');
 
@@ -109,7 +109,7 @@ foreach my $limit (1, 3)
 	is($node->safe_psql('postgres', $count), $right, "$limit MB: the CPU finds them");
 	is(gpu_count($node, 'fallbacks'), $fallbacks + 1, "$limit MB: which is counted");
 	like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off) $count"),
-		qr/Backend: cpu\s+Backend Reason: no room for it on the GPU within qsketch.gpu_memory_limit/,
+		qr/Device: cpu\s+Device Reason: no room for it on the GPU within qsketch.gpu_memory_limit/,
 		"$limit MB: EXPLAIN says so");
 }
 settled($node, 'limits');
@@ -137,7 +137,7 @@ settled($node, 'long searches');
 
 # nothing was returned yet
 set_fault($node, 'error');
-my ($status, $out, $err) = $node->psql('postgres', "SET qsketch.backend = auto; SET qsketch.gpu_min_elements = 0; $count");
+my ($status, $out, $err) = $node->psql('postgres', "SET qsketch.device = auto; SET qsketch.gpu_min_elements = 0; $count");
 is($out, $right, 'lost, auto: the CPU finds them');
 like($err, qr/WARNING:  GPU operation failed.*No pair of sets had been returned: the CPU finds them instead/s, 'lost, auto: with a warning');
 set_fault($node, 'none');
@@ -146,7 +146,7 @@ wait_for_worker($node);
 # some were
 $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_until(qr/20000 there/, q{
-	BEGIN; SET qsketch.backend = auto; SET qsketch.gpu_min_elements = 0;
+	BEGIN; SET qsketch.device = auto; SET qsketch.gpu_min_elements = 0;
 	DECLARE x CURSOR FOR SELECT set_pairs(c) FROM kept;
 	MOVE 20000 FROM x;
 	\echo 20000 there

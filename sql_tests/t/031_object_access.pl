@@ -15,7 +15,7 @@ plan skip_all => 'no test module' unless -f $module;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'qsketch'", 'qsketch.gpu_worker = emulate',
-	'qsketch.backend = cpu', "session_preload_libraries = '$module'", 'jit = off', 'autovacuum = off',
+	'qsketch.device = cpu', "session_preload_libraries = '$module'", 'jit = off', 'autovacuum = off',
 	'max_parallel_workers_per_gather = 0', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
 	'min_parallel_table_scan_size = 0', 'cpu_operator_cost = 1', ''));
 $node->start;
@@ -33,8 +33,8 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE part_2 PARTITION OF parts FOR VALUES FROM (50) TO (100) WITH (parallel_workers = 2);
 	INSERT INTO parts SELECT k FROM t;
 	GRANT SELECT ON parts TO usual;
-	CREATE AGGREGATE of_owner(bigint) (SFUNC = ours.qsketch_agg_trans, STYPE = ours.qsketch,
-		COMBINEFUNC = ours.qsketch_agg_combine, FINALFUNC = ours.qsketch_agg_final, PARALLEL = SAFE);
+	CREATE AGGREGATE of_owner(bigint) (SFUNC = ours._qsketch_agg_trans, STYPE = ours.qsketch,
+		COMBINEFUNC = ours._qsketch_agg_combine, FINALFUNC = ours._qsketch_agg_final, PARALLEL = SAFE);
 	ALTER AGGREGATE of_owner(bigint) OWNER TO owner;
 	GRANT USAGE, CREATE ON SCHEMA public TO owner;
 	CREATE TABLE stored AS SELECT ours.qsketch_agg(k) AS sk, ours.pbf_agg(k, ours.pbf_new(20000, 200)) AS f,
@@ -110,27 +110,27 @@ for my $name (sort keys %query)
 		}
 	}
 }
-is(join(' ', sort keys %refused), 'int8 of_owner pbf_agg pbf_agg_combine pbf_agg_final pbf_agg_trans qsketch_agg '
-	. 'qsketch_agg_combine qsketch_agg_final qsketch_agg_trans qsketch_total', 'all functions were refused');
+is(join(' ', sort keys %refused), '_pbf_agg_combine _pbf_agg_final _pbf_agg_trans _qsketch_agg_combine _qsketch_agg_final '
+	. '_qsketch_agg_trans int8 of_owner pbf_agg qsketch_agg qsketch_total', 'all functions were refused');
 
 # Through the GPU worker.
 for my $workers (0, 2)
 {
-	my $settings = "SET qsketch.backend = gpu; SET max_parallel_workers_per_gather = $workers;";
+	my $settings = "SET qsketch.device = gpu; SET max_parallel_workers_per_gather = $workers;";
 	my $query = "SELECT qsketch_total(qsketch_agg(k, qsketch_new('sub_warp', '64kB'))) FROM t";
 
 	is(functions(told($settings, $query)), functions(told("$settings SET qsketch.enable_columnscan = off;", $query)),
 		"GPU, $workers workers: the same functions");
-	is(told("$settings SET object_access.function = qsketch_agg_trans;", $query)->{error},
-		'ERROR:  hook refuses function qsketch_agg_trans', "GPU, $workers workers: refused");
+	is(told("$settings SET object_access.function = _qsketch_agg_trans;", $query)->{error},
+		'ERROR:  hook refuses function _qsketch_agg_trans', "GPU, $workers workers: refused");
 }
-ok($node->poll_query_until('postgres', 'SELECT sketches_now = cached_now AND slots_free = slots FROM ours.qsketch_stat_gpu'),
+ok($node->poll_query_until('postgres', 'SELECT values_now = cached_now AND slots_free = slots FROM ours.qsketch_stat_gpu'),
 	'GPU: nothing is left');
 
 # Windows, lookups, and functions that return sets.
 my %other = (
-	'qsketch_agg_trans' => 'SELECT count(qsketch_total(s)) FROM (SELECT qsketch_agg(k) OVER (ORDER BY k ROWS 1 PRECEDING) AS s FROM t WHERE k < 2) AS w',
-	'qsketch_agg_inverse' => 'SELECT count(qsketch_total(s)) FROM (SELECT qsketch_agg(k) OVER (ORDER BY k ROWS 1 PRECEDING) AS s FROM t WHERE k < 2) AS w',
+	'_qsketch_agg_trans' => 'SELECT count(qsketch_total(s)) FROM (SELECT qsketch_agg(k) OVER (ORDER BY k ROWS 1 PRECEDING) AS s FROM t WHERE k < 2) AS w',
+	'_qsketch_agg_inverse' => 'SELECT count(qsketch_total(s)) FROM (SELECT qsketch_agg(k) OVER (ORDER BY k ROWS 1 PRECEDING) AS s FROM t WHERE k < 2) AS w',
 	'qsketch_estimate' => 'SELECT sum(qsketch_estimate(sk, k)) FROM stored, t',
 	'qsketch_estimate_unbiased' => 'SELECT sum(qsketch_estimate_unbiased(sk, k)) FROM stored, t',
 	'qsketch_bounds' => 'SELECT qsketch_bounds(sk, k) FROM stored, t LIMIT 1',
@@ -138,8 +138,8 @@ my %other = (
 	'pbf_contains' => 'SELECT count(*) FROM stored, t WHERE pbf_contains(f, k)',
 	'set_pairs' => 'SELECT count(*) FROM stored, set_pairs(sets)',
 	'set_similar' => 'SELECT count(*) FROM stored, set_similar(sets, 1)',
-	'qsets_merge_trans' => 'SELECT qsets_count(qsets_merge_agg(sets)) FROM stored',
-	'pbf_merge_trans' => 'SELECT pbf_fill(pbf_merge_agg(f)) FROM stored',
+	'_qsets_merge_trans' => 'SELECT qsets_count(qsets_merge_agg(sets)) FROM stored',
+	'_pbf_merge_trans' => 'SELECT pbf_fill(pbf_merge_agg(f)) FROM stored',
 );
 for my $function (sort keys %other)
 {

@@ -8,7 +8,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('reasons');
 $node->init;
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'qsketch'\nqsketch.backend = cpu");
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'qsketch'\nqsketch.device = cpu");
 $node->start;
 plan skip_all => 'EXPLAIN takes no lines of extensions before PostgreSQL 18'
 	if $node->safe_psql('postgres', 'SHOW server_version_num') < 180000;
@@ -16,7 +16,7 @@ plan skip_all => 'EXPLAIN takes no lines of extensions before PostgreSQL 18'
 $node->safe_psql('postgres', q{CREATE EXTENSION qsketch;
 	CREATE TABLE why (k int, w int, t text); INSERT INTO why SELECT i % 10, 1, 'a' FROM generate_series(1, 1000) AS i});
 my $query = 'SELECT w, qsketch_agg(k) FROM why GROUP BY w, t';
-my ($scan, $gpu) = ('GROUP BY of more than one column', 'qsketch.backend is cpu');
+my ($scan, $gpu) = ('GROUP BY of more than one column', 'qsketch.device is cpu');
 
 sub explained
 {

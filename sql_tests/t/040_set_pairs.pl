@@ -196,7 +196,7 @@ for my $way ($by_function, $by_node)
 		qr/permission denied for function set_pairs/, "permissions are asked for, $way");
 }
 my ($plan) = $node->safe_psql('postgres', "$parallel EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT a FROM c, set_pairs(q)");
-like($plan, qr/Backend: cpu\s+Method: \w+\s+Workers Planned: 3\s+Workers Launched: [123]/, 'EXPLAIN tells of method and workers');
+like($plan, qr/Device: cpu\s+Method: \w+\s+Workers Planned: 3\s+Workers Launched: [123]/, 'EXPLAIN tells of method and workers');
 
 # ---- workers that are not there, or go ----
 

@@ -92,7 +92,7 @@ my %typed = (
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'qsketch'\nqsketch.backend = cpu\njit = off\nautovacuum = off\nfsync = off\nplan_cache_mode = force_generic_plan\n"
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'qsketch'\nqsketch.device = cpu\njit = off\nautovacuum = off\nfsync = off\nplan_cache_mode = force_generic_plan\n"
 	. "max_parallel_workers_per_gather = 0\nwork_mem = '1GB'\n");
 $node->start;
 $node->safe_psql('postgres', qq{

@@ -22,7 +22,7 @@ sub gpu_node
 	$node->init(allows_streaming => 1);
 	$node->append_conf('postgresql.conf', join("\n",
 		"shared_preload_libraries = 'qsketch'", "qsketch.gpu_worker = $worker",
-		"qsketch.backend = gpu", "qsketch.gpu_buffer_size = 4MB", "restart_after_crash = on",
+		"qsketch.device = gpu", "qsketch.gpu_buffer_size = 4MB", "restart_after_crash = on",
 		"parallel_setup_cost = 0", "parallel_tuple_cost = 0", "min_parallel_table_scan_size = 0",
 		"max_worker_processes = 16", "autovacuum = off", "qsketch.gpu_timeout = 600s", @lines, ''));
 	$node->start;
@@ -38,7 +38,7 @@ sub fill
 		CREATE TABLE t AS
 			SELECT (i * 7919::bigint) % ($rows / 4) AS k FROM generate_series(1, $rows) AS i;
 		ANALYZE t;
-		SET qsketch.backend = cpu;
+		SET qsketch.device = cpu;
 		CREATE TABLE correct AS
 			SELECT s AS structure, qsketch_agg(k, qsketch_new(s, '256kB')) AS sk
 			FROM t, unnest('{sub_warp,multilevel,thread}'::text[]) AS s GROUP BY s});
@@ -49,7 +49,7 @@ sub is_right
 {
 	my ($node, $name) = @_;
 	my $wrong = $node->safe_psql('postgres', q{
-		SET qsketch.backend = gpu;
+		SET qsketch.device = gpu;
 		SELECT count(*) FROM correct AS c
 		WHERE c.sk <> (SELECT qsketch_agg(k, qsketch_new(c.structure, '256kB')) FROM t)
 			OR (SELECT bool_or(l.estimate <> qsketch_estimate(c.sk, l.key))
@@ -62,7 +62,7 @@ sub settled
 {
 	my ($node, $name) = @_;
 	ok($node->poll_query_until('postgres', q{
-		SELECT sketches_now = cached_now AND slots_free = slots AND
+		SELECT values_now = cached_now AND slots_free = slots AND
 			(SELECT sum(g.sketches) = cached_now FROM qsketch_gpu() AS g)
 		FROM qsketch_stat_gpu}), "$name: no sketch and no slot is left");
 }

@@ -24,7 +24,7 @@ CREATE TABLE threshold AS
 SELECT least FROM threshold \gset
 SELECT format('%s rows, %s sets; %s pairs have at least %s elements in common, by the CPU.', (SELECT count(*) FROM item),
     (SELECT count(DISTINCT s) FROM item), pairs, :least)
-FROM (SELECT count(*) AS pairs, set_config('qsketch.backend', 'cpu', false) FROM stored, set_pairs(c, min_count => :least)) AS x;
+FROM (SELECT count(*) AS pairs, set_config('qsketch.device', 'cpu', false) FROM stored, set_pairs(c, min_count => :least)) AS x;
 
 -- The same pairs?  Sums that depend on each of them.
 CREATE TABLE answers (backend text, answer text);
@@ -33,7 +33,7 @@ DECLARE
     b text;
 BEGIN
     FOREACH b IN ARRAY '{cpu,gpu}'::text[] LOOP
-        PERFORM set_config('qsketch.backend', b, false);
+        PERFORM set_config('qsketch.device', b, false);
         EXECUTE format('INSERT INTO answers SELECT %L, concat_ws('' '', count(*), sum(common), sum(hashint8extended(a * 100003 + b, common)))
             FROM set_pairs((SELECT qsets_agg(s, e) FROM item), min_count => %s)', b, threshold);
     END LOOP;
@@ -47,7 +47,7 @@ CREATE PROCEDURE measure(what text, backend text, query text) LANGUAGE plpgsql A
 DECLARE
     turn int;
 BEGIN
-    PERFORM set_config('qsketch.backend', backend, false);
+    PERFORM set_config('qsketch.device', backend, false);
     FOR turn IN 0 .. 5 LOOP
         IF turn = 0 THEN
             PERFORM run_ms(query);
@@ -81,7 +81,7 @@ ORDER BY what LIKE 'count%' DESC, what LIKE 'reading:%' DESC, what LIKE 'reading
 \qecho
 \qecho 'Within the GPU''s, from the table, twice, then of the stored collection, which is kept there, twice:'
 \qecho
-SET qsketch.backend = gpu;
+SET qsketch.device = gpu;
 SET client_min_messages = debug1;
 \o /dev/null
 SELECT count(*), sum(common) FROM set_pairs((SELECT qsets_agg(s, e) FROM item), min_count => :least);
@@ -105,7 +105,7 @@ BEGIN
     FOR turn IN 0 .. 5 LOOP
         FOR part IN SELECT n FROM parts ORDER BY n LOOP
             FOREACH b IN ARRAY '{cpu,gpu}'::text[] LOOP
-                PERFORM set_config('qsketch.backend', b, false);
+                PERFORM set_config('qsketch.device', b, false);
                 INSERT INTO sizes VALUES (part, 'kept', b, run_ms(format('SELECT count(*) FROM parts, set_pairs(c, min_count => 100) WHERE n = %s', part)));
                 -- what no table holds has no name, and goes there anew
                 INSERT INTO sizes VALUES (part, 'sent', b,

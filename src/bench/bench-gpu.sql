@@ -33,7 +33,7 @@ BEGIN
     FOR turn IN 0 .. 5 LOOP
         FOR s IN SELECT * FROM sizes LOOP
             FOREACH b IN ARRAY '{cpu,gpu,auto}'::text[] LOOP
-                PERFORM set_config('qsketch.backend', b, false);
+                PERFORM set_config('qsketch.device', b, false);
                 before := coalesce((SELECT slot_wait_us FROM qsketch_stat_gpu), 0);
                 ms := run_ms(format($q$SELECT qsketch_total(qsketch_agg(k, qsketch_new(%L, %L)))
                                     FROM ints$q$, s.structure, s.size));
@@ -59,9 +59,9 @@ BEGIN
     FOR turn IN 0 .. 5 LOOP
         FOR w IN SELECT DISTINCT least(n, most) FROM unnest(ARRAY[0, 1, 3, 7, most]) AS n ORDER BY 1 LOOP
             PERFORM set_config('max_parallel_workers_per_gather', w::text, false);
-            PERFORM set_config('qsketch.backend', 'cpu', false);
+            PERFORM set_config('qsketch.device', 'cpu', false);
             INSERT INTO scaling VALUES (w, 'cpu', run_ms('SELECT qsketch_total(qsketch_agg(k)) FROM ints'));
-            PERFORM set_config('qsketch.backend', 'gpu', false);
+            PERFORM set_config('qsketch.device', 'gpu', false);
             INSERT INTO scaling VALUES (w, 'gpu', run_ms('SELECT qsketch_total(qsketch_agg(k)) FROM ints'));
             IF turn <= 2 THEN
                 INSERT INTO scaling VALUES (w, 'count', run_ms('SELECT count(*) FROM ints'));
@@ -99,7 +99,7 @@ DECLARE
 BEGIN
     FOR turn IN 0 .. 3 LOOP
         FOREACH b IN ARRAY '{cpu,gpu,auto}'::text[] LOOP
-            PERFORM set_config('qsketch.backend', b, false);
+            PERFORM set_config('qsketch.device', b, false);
             FOREACH groups IN ARRAY ARRAY[1, 10, 100, 1000] LOOP
                 INSERT INTO grouped VALUES (groups, 'groups', b, run_ms(format(
                     'SELECT sum(qsketch_total(sk)) FROM (SELECT qsketch_agg(k) AS sk FROM part GROUP BY k %% %s) AS g', groups)));
@@ -124,9 +124,9 @@ FROM grouped GROUP BY what, number ORDER BY what, number;
 \qecho
 
 -- Both give the same bytes.
-SET qsketch.backend = cpu;
+SET qsketch.device = cpu;
 CREATE TABLE stored AS SELECT qsketch_agg(k, qsketch_new('multilevel', '256MB')) AS sk FROM ints;
-SET qsketch.backend = gpu;
+SET qsketch.device = gpu;
 SELECT (SELECT qsketch_agg(k, qsketch_new('multilevel', '256MB')) FROM ints) = sk AS same_bytes
 FROM stored \gset
 \if :same_bytes
@@ -149,7 +149,7 @@ BEGIN
     SELECT array_agg(k) INTO ks FROM (SELECT k FROM ints LIMIT keys) AS i;
     FOR turn IN 0 .. 5 LOOP
         FOREACH b IN ARRAY '{cpu,gpu}'::text[] LOOP
-            PERFORM set_config('qsketch.backend', b, false);
+            PERFORM set_config('qsketch.device', b, false);
             start := clock_timestamp();
             SELECT qsketch_estimate(sk, ks) INTO found FROM stored;
             INSERT INTO timings VALUES (CASE WHEN turn > 0 THEN 'lookup' ELSE 'upload' END, 'multilevel', '256MB', b,
@@ -160,7 +160,7 @@ BEGIN
                 RAISE 'WRONG: the GPU gives other estimates';
             END IF;
         END LOOP;
-        SET LOCAL qsketch.backend = cpu;
+        SET LOCAL qsketch.device = cpu;
         start := clock_timestamp();
         found := qsketch_estimate(tiny, ks);
         IF turn > 0 THEN

@@ -23,26 +23,26 @@ GpuMissingReason(void)
 	return gpu_shared->reason[0] ? gpu_shared->reason : "the GPU worker has not started";
 }
 
-/* qsketch.backend asks for a GPU that is not there. */
+/* qsketch.device asks for a GPU that is not there. */
 static void
 raise_missing(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("qsketch.backend is gpu, but there is no GPU: %s", GpuMissingReason()),
+			 errmsg("qsketch.device is gpu, but there is no GPU: %s", GpuMissingReason()),
 			 gpu_shared == NULL
 				 ? errhint("Add qsketch to shared_preload_libraries, leave qsketch.gpu_worker at "
-						   "auto, and restart the server; or set qsketch.backend to auto.")
-				 : errhint("Set qsketch.backend to auto to use the CPU until there is one.")));
+						   "auto, and restart the server; or set qsketch.device to auto.")
+				 : errhint("Set qsketch.device to auto to use the CPU until there is one.")));
 }
 
 /* Do lookups and new states use the worker at all? */
 bool
 GpuIsWanted(void)
 {
-	if (gpu_backend == BACKEND_CPU)
+	if (device_setting == DEVICE_CPU)
 		return false;
-	if (gpu_backend == BACKEND_GPU && GpuStateNow() != GPU_READY && !GpuAwaitStart())
+	if (device_setting == DEVICE_GPU && GpuStateNow() != GPU_READY && !GpuAwaitStart())
 		raise_missing();
 	return GpuStateNow() == GPU_READY;
 }

@@ -15,7 +15,7 @@
 bool
 GpuFilterMayLookup(size_t count)
 {
-	return count > 0 && GpuIsWanted() && (gpu_backend == BACKEND_GPU || count >= gpu_min_keys);
+	return count > 0 && GpuIsWanted() && (device_setting == DEVICE_GPU || count >= gpu_min_keys);
 }
 
 bool
@@ -23,7 +23,8 @@ GpuFilterWantsLookup(const qf_filter *f, size_t count)
 {
 	if (f->form != QF_DENSE || !GpuFilterMayLookup(count))
 		return false;
-	return gpu_backend == BACKEND_GPU || qf_dense_size(&f->params) >= (uint64) gpu_min_size * 1024;
+	return device_setting == DEVICE_GPU ||
+		   qf_dense_size(&f->params) >= (uint64) gpu_min_size * 1024;
 }
 
 void

@@ -82,10 +82,10 @@ move(qf_filter *f)
 const char *
 GpuFilterReason(const qf_params *p)
 {
-	if (gpu_backend == BACKEND_GPU)
+	if (device_setting == DEVICE_GPU)
 		return NULL;
-	if (gpu_backend == BACKEND_CPU)
-		return "qsketch.backend is cpu";
+	if (device_setting == DEVICE_CPU)
+		return "qsketch.device is cpu";
 	if (GpuStateNow() != GPU_READY)
 		return GpuMissingReason();
 	if (qf_dense_size(p) < (uint64) gpu_min_size * 1024)
@@ -103,13 +103,13 @@ wants_device(const qf_params *p)
 
 /*
  * With how many set bits.  The way there and back takes some time, whereas the CPU
- * is hardly slower as long as the bits are in its caches; qsketch.backend = gpu
+ * is hardly slower as long as the bits are in its caches; qsketch.device = gpu
  * does not ask.
  */
 static double
 leaves_with(const qf_params *p)
 {
-	bool stays = gpu_backend != BACKEND_GPU && qf_dense_size(p) <= STAY_BYTES;
+	bool stays = device_setting != DEVICE_GPU && qf_dense_size(p) <= STAY_BYTES;
 
 	return stays ? Max(STAY_ONES, qf_explicit_limit(p)) : qf_explicit_limit(p);
 }

@@ -18,7 +18,7 @@
 /* Why do filters of these parameters not go to a GPU, however many rows they get?  NULL: they do. */
 extern const char *GpuFilterReason(const qf_params *p);
 
-/* The engine for new filters that take rows, as qsketch.backend wants it. */
+/* The engine for new filters that take rows, as qsketch.device wants it. */
 extern const qf_engine *GpuFilterEngine(void);
 
 /* Is the GPU to look up so many keys in a filter? */

@@ -11,7 +11,7 @@
  * backend works on them, and between any two, the worker serves others.
  *
  * Nothing is handed out before the first reply is there.  Up to then a lost
- * worker loses nothing: with qsketch.backend = auto the CPU begins anew.
+ * worker loses nothing: with qsketch.device = auto the CPU begins anew.
  *
  * src/gpu/sets_client.c
  */
@@ -64,8 +64,8 @@ typedef struct Opening
 static const char *
 reason_of_cpu(void)
 {
-	if (gpu_backend == BACKEND_CPU)
-		return "qsketch.backend is cpu";
+	if (device_setting == DEVICE_CPU)
+		return "qsketch.device is cpu";
 	if (gpu_shared == NULL)
 		return "the GPU worker is not configured";
 	if (GpuStateNow() == GPU_NONE)
@@ -83,12 +83,12 @@ GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
 		strlcpy(why, reason_of_cpu(), GPU_TEXT_BYTES);
 		return false;
 	}
-	if (gpu_backend == BACKEND_GPU)
-		strlcpy(why, "qsketch.backend is gpu", GPU_TEXT_BYTES);
+	if (device_setting == DEVICE_GPU)
+		strlcpy(why, "qsketch.device is gpu", GPU_TEXT_BYTES);
 	else
 		snprintf(why, GPU_TEXT_BYTES, "%llu elements, qsketch.gpu_min_elements is %d",
 				 (unsigned long long) elements, gpu_min_elements);
-	return gpu_backend == BACKEND_GPU || enough;
+	return device_setting == DEVICE_GPU || enough;
 }
 
 /* ---- collections and searches on devices ---- */
@@ -198,7 +198,7 @@ check_progress(const GpuPairs *pairs)
 				(errcode(ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
 				 errmsg("the GPU made no progress in its search for pairs of sets for %d s",
 						gpu_timeout),
-				 errhint("Set qsketch.backend to cpu, or qsketch.gpu_timeout to a longer time.")));
+				 errhint("Set qsketch.device to cpu, or qsketch.gpu_timeout to a longer time.")));
 }
 
 /* The next reply; QS_OK or QS_NO_MEMORY. */
@@ -252,7 +252,7 @@ GpuPairsNext(GpuPairs *pairs, qi_pair *out, uint64 room)
 		if (ask_more(pairs) != QS_OK)
 			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY),
 							errmsg("the GPU ran out of memory while it looked for pairs of sets"),
-							errhint("Set qsketch.backend to cpu, or free memory on the GPU.")));
+							errhint("Set qsketch.device to cpu, or free memory on the GPU.")));
 	count = Min(pairs->count - pairs->next, room);
 	memcpy(out, pairs->pair + pairs->next, count * sizeof(qi_pair));
 	pairs->next += count;
@@ -353,7 +353,7 @@ open_safely(GpuPairs *pairs, Opening *o)
 	{
 		ErrorData *error;
 
-		if (gpu_backend == BACKEND_GPU || geterrcode() != ERRCODE_EXTERNAL_ROUTINE_EXCEPTION)
+		if (device_setting == DEVICE_GPU || geterrcode() != ERRCODE_EXTERNAL_ROUTINE_EXCEPTION)
 			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();

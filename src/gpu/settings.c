@@ -13,7 +13,7 @@
 /* kB; measured: docs/gpu-in-postgresql.md */
 #define GPU_MIN_SIZE 1024
 
-int gpu_backend = BACKEND_AUTO;
+int device_setting = DEVICE_AUTO;
 int gpu_worker_kind = WORKER_AUTO;
 int gpu_buffer_size = 64 * 1024;
 int gpu_memory_limit = 0;
@@ -26,10 +26,10 @@ int gpu_split_time = 20;
 int gpu_timeout = 60;
 int gpu_fault = FAULT_NONE;
 
-static const struct config_enum_entry backends[] = {
-	{ "auto", BACKEND_AUTO, false },
-	{ "cpu", BACKEND_CPU, false },
-	{ "gpu", BACKEND_GPU, false },
+static const struct config_enum_entry device_options[] = {
+	{ "auto", DEVICE_AUTO, false },
+	{ "cpu", DEVICE_CPU, false },
+	{ "gpu", DEVICE_GPU, false },
 	{ NULL, 0, false },
 };
 
@@ -113,18 +113,18 @@ define_worker_settings(void)
 		"qsketch.gpu_cache_size",
 		"Device memory for copies of stored values that are looked up or searched.", NULL,
 		&gpu_cache_size, 4096, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
-	DefineCustomEnumVariable("qsketch.gpu_fault", "Fault of the GPU worker, for tests.", NULL,
-							 &gpu_fault, FAULT_NONE, faults, PGC_SIGHUP,
+	DefineCustomEnumVariable("qsketch.gpu_fault", "Developer option: a fault of the GPU worker.",
+							 NULL, &gpu_fault, FAULT_NONE, faults, PGC_SIGHUP,
 							 GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 }
 
 void
 GpuDefineSettings(void)
 {
-	DefineCustomEnumVariable("qsketch.backend", "Where batches of keys are counted and looked up.",
+	DefineCustomEnumVariable("qsketch.device", "Where batches of keys are counted and looked up.",
 							 "Sketches, filters and what they tell are the same everywhere.",
-							 &gpu_backend, BACKEND_AUTO, backends, PGC_USERSET, 0, NULL, NULL,
-							 NULL);
+							 &device_setting, DEVICE_AUTO, device_options, PGC_USERSET, 0, NULL,
+							 NULL, NULL);
 	DefineCustomIntVariable(
 		"qsketch.gpu_min_size", "Smallest sketch or filter that goes to a GPU by itself.", NULL,
 		&gpu_min_size, GPU_MIN_SIZE, 0, INT_MAX / 2, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);

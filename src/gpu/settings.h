@@ -9,13 +9,13 @@
 
 #include "postgres.h"
 
-/* qsketch.backend */
-typedef enum GpuBackend
+/* qsketch.device */
+typedef enum DeviceSetting
 {
-	BACKEND_AUTO, /* the GPU where it is faster */
-	BACKEND_CPU,
-	BACKEND_GPU /* the GPU, or an error if there is none */
-} GpuBackend;
+	DEVICE_AUTO, /* the GPU where it is faster */
+	DEVICE_CPU,
+	DEVICE_GPU /* the GPU, or an error if there is none */
+} DeviceSetting;
 
 /* qsketch.gpu_worker */
 typedef enum GpuWorkerKind
@@ -36,7 +36,7 @@ typedef enum GpuFault
 	FAULT_HANG    /* no request is served */
 } GpuFault;
 
-extern int gpu_backend;
+extern int device_setting;
 extern int gpu_worker_kind;
 extern int gpu_buffer_size;  /* kB */
 extern int gpu_memory_limit; /* MB on each device, 0: all there is */

@@ -19,7 +19,7 @@ GpuWantsLookup(const qs_sketch *sk, size_t count)
 {
 	if (sk->form != QS_DENSE || !qs_has_table(&sk->params) || count == 0 || !GpuIsWanted())
 		return false;
-	return gpu_backend == BACKEND_GPU || (count >= gpu_min_keys && GpuIsLarge(&sk->params));
+	return device_setting == DEVICE_GPU || (count >= gpu_min_keys && GpuIsLarge(&sk->params));
 }
 
 void

@@ -70,11 +70,11 @@ GpuIsLarge(const qs_params *p)
 const char *
 GpuSketchReason(const qs_params *p)
 {
-	if (gpu_backend == BACKEND_CPU)
-		return "qsketch.backend is cpu";
+	if (device_setting == DEVICE_CPU)
+		return "qsketch.device is cpu";
 	if (qs_has_fat(p->structure))
 		return "sketches of structure sf are made on the CPU";
-	if (gpu_backend == BACKEND_GPU)
+	if (device_setting == DEVICE_GPU)
 		return NULL;
 	if (GpuStateNow() != GPU_READY)
 		return GpuMissingReason();
@@ -91,12 +91,13 @@ wants_device(const qs_params *p)
 /*
  * Is a sketch of so much weight worth its way there and back?  That takes some
  * millisecond, whereas the CPU is hardly slower as long as the tables are in
- * its caches.  qsketch.backend = gpu does not ask.
+ * its caches.  qsketch.device = gpu does not ask.
  */
 static bool
 is_worth_moving(const qs_params *p, int64 total)
 {
-	return gpu_backend == BACKEND_GPU || qs_unit_bytes(p) * p->n > STAY_BYTES || total >= STAY_KEYS;
+	return device_setting == DEVICE_GPU || qs_unit_bytes(p) * p->n > STAY_BYTES ||
+		   total >= STAY_KEYS;
 }
 
 static void
@@ -334,7 +335,7 @@ move_for_merge(qs_sketch *into, const qs_sketch *from)
 		return;
 	if (into->form == QS_EXPLICIT && from->remote)
 		(void) move_explicit(into);
-	else if (into->form == QS_DENSE && (from->remote || gpu_backend == BACKEND_GPU))
+	else if (into->form == QS_DENSE && (from->remote || device_setting == DEVICE_GPU))
 		(void) move_dense(into);
 }
 

@@ -21,7 +21,7 @@ extern bool GpuIsLarge(const qs_params *p);
 /* Why do sketches of these parameters not go to a GPU, however many keys they get?  NULL: they do. */
 extern const char *GpuSketchReason(const qs_params *p);
 
-/* The engine for new sketches, as qsketch.backend wants it. */
+/* The engine for new sketches, as qsketch.device wants it. */
 extern const qs_engine *GpuChooseEngine(void);
 
 /* The engine of a sketch that is on a device, or not. */

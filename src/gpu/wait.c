@@ -82,7 +82,7 @@ GpuRaiseLost(void)
 			(errcode(ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
 			 errmsg("GPU operation failed: %s", reason[0] ? reason : "the GPU worker has ended"),
 			 errdetail("The query had data on the GPU."),
-			 errhint("Repeat the query, with qsketch.backend = cpu to do without the GPU.")));
+			 errhint("Repeat the query, with qsketch.device = cpu to do without the GPU.")));
 }
 
 static void
@@ -108,7 +108,7 @@ check_watch(Watch *watch)
 		ereport(ERROR,
 				(errcode(ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
 				 errmsg("GPU worker made no progress for %d s", gpu_timeout),
-				 errhint("Set qsketch.backend to cpu, or qsketch.gpu_timeout to a longer time.")));
+				 errhint("Set qsketch.device to cpu, or qsketch.gpu_timeout to a longer time.")));
 }
 
 static GpuSlot *

@@ -2,7 +2,7 @@
  * filter_batch.c
  *		Looking up batches of keys: pbf_estimate and pbf_contains of arrays.
  *
- * A batch goes to the GPU if qsketch.backend says so.  As with sketches
+ * A batch goes to the GPU if qsketch.device says so.  As with sketches
  * (sketch_batch.c), a stored filter stays there for the next batch, and is
  * recognized by its header and place: then nothing else of it is read here.
  *

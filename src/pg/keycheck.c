@@ -20,11 +20,7 @@ has_cast(Oid from, Oid to)
 	return find_coercion_pathway(to, from, COERCION_EXPLICIT, &function) != COERCION_PATH_NONE;
 }
 
-/*
- * How to give the key the type of those held.  A cast that changes nothing (from
- * text to citext) is taken back by the implicit one to text, and the planner
- * drops both: only the polymorphic function, which needs none, sees it.
- */
+/* How to give the key the type of those held. */
 static char *
 cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
 {
@@ -41,10 +37,6 @@ cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
 	type = format_type_be(wanted);
 	if (!has_cast(key->type, wanted))
 		return psprintf("Give a key of type %s.", type);
-	if (wanted != key->type && IsBinaryCoercible(wanted, key->type))
-		return psprintf("Use %s(%s, key::%s), or a key that is %s without a cast: the planner "
-						"drops casts that change nothing.",
-						holder->lookup, holder->one, type, type);
 	return psprintf("Cast the key to type %s.", type);
 }
 

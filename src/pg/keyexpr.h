@@ -9,8 +9,6 @@
 
 #include "pg/keytype.h"
 
-#include "nodes/primnodes.h"
-
 typedef struct KeyArgument
 {
 	Oid type;      /* whose equality decides */
@@ -22,7 +20,5 @@ extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argumen
 /* The type of a row's key, which is not null. */
 extern void KeyTypeOfArgument(KeyType *key, FunctionCallInfo fcinfo, int argument);
 extern bool KeyIsLiteral(FunctionCallInfo fcinfo, int argument);
-extern Oid KeyTypeOfExpr(Oid declared, const Node *expr);
-extern void KeyCheckSharedAggregates(const List *aggregates, int key);
 
 #endif

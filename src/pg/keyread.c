@@ -2,9 +2,9 @@
  * keyread.c
  *		Keys written as text, read as the type of those that a value holds.
  *
- * An unknown literal and a driver's parameter without a type become text, for
- * the functions of keys are declared for all types: qsketch_estimate(sk,
- * '10.0.0.1') asks for a text.  Where the value knows better, because its
+ * An unknown literal and a driver's parameter without a type become text, since
+ * the functions of keys take any type: qsketch_estimate(sk, '10.0.0.1') asks for
+ * a text.  Where the value knows better, because its
  * family of keys is that of one type, the text is read by that type's input
  * function, as if the literal had been one of that type.
  *

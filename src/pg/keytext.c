@@ -88,7 +88,8 @@ KeyWriterInit(KeyWriter *writer, Oid type, MemoryContext context)
 
 	getTypeOutputInfo(type, &output, &varlena);
 	fmgr_info_cxt(output, &writer->output, context);
-	writer->bytes = output == F_TEXTOUT || output == F_VARCHAROUT;
+	writer->padded = output == F_BPCHAROUT;
+	writer->bytes = writer->padded || output == F_TEXTOUT || output == F_VARCHAROUT;
 	writer->plain = is_plain(output);
 }
 
@@ -103,6 +104,8 @@ KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
 		struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
 
 		*length = (uint32) VARSIZE_ANY_EXHDR(bytes);
+		if (writer->padded)
+			*length = (uint32) bpchartruelen(VARDATA_ANY(bytes), (int) *length);
 		return VARDATA_ANY(bytes);
 	}
 	text = OutputFunctionCall(&writer->output, value);

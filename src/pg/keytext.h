@@ -13,8 +13,9 @@
 typedef struct KeyWriter
 {
 	FmgrInfo output;
-	bool bytes; /* the text is the value */
-	bool plain; /* no setting matters */
+	bool bytes;  /* the text is the value */
+	bool padded; /* but for trailing blanks, which are not of the key */
+	bool plain;  /* no setting matters */
 } KeyWriter;
 
 /* How they are read. */

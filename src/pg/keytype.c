@@ -43,6 +43,8 @@ kind_of(Oid base_type, uint32 collation, Oid input_collation)
 		case TEXTOID:
 		case VARCHAROID:
 			return collation == 0 && OidIsValid(input_collation) ? KEY_BYTES : KEY_HASHED;
+		case BPCHAROID:
+			return KEY_PADDED;
 		case BYTEAOID:
 			return KEY_BYTES;
 		case NUMERICOID:
@@ -106,7 +108,7 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 	key->length = entry->typlen;
 	key->by_value = entry->typbyval;
 	key->align = entry->typalign;
-	key->hash = &entry->hash_extended_proc_finfo;
+	key->hash = &hash_of(key->kind == KEY_PADDED ? TEXTOID : type)->hash_extended_proc_finfo;
 	key->type = type;
 }
 
@@ -172,6 +174,27 @@ label_fingerprint(Oid value, uint64 seed)
 }
 
 /*
+ * As the text that a cast would make of it.  The extended hash function of
+ * char(n) itself gives other values than that of text under collations that are
+ * not deterministic.
+ */
+static uint64
+padded_fingerprint(const KeyType *key, Datum value, uint64 seed)
+{
+	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+	int length = bpchartruelen(VARDATA_ANY(bytes), (int) VARSIZE_ANY_EXHDR(bytes));
+	text *unpadded;
+	uint64 hash;
+
+	if (key->keys.collation == 0 && OidIsValid(key->input_collation))
+		return hash_bytes_extended((unsigned char *) VARDATA_ANY(bytes), length, seed);
+	unpadded = cstring_to_text_with_len(VARDATA_ANY(bytes), length);
+	hash = call_hash(key, PointerGetDatum(unpadded), seed);
+	pfree(unpadded);
+	return hash;
+}
+
+/*
  * The extended hash functions of text (under deterministic collations) and
  * bytea are hash_any_extended() of the bytes; calling it here saves the call
  * through fmgr and the look at the collation for each key.
@@ -189,6 +212,8 @@ KeyFingerprintSeeded(const KeyType *key, Datum value, uint64 seed)
 			pfree(bytes);
 		return hash;
 	}
+	if (key->kind == KEY_PADDED)
+		return padded_fingerprint(key, value, seed);
 	if (key->kind == KEY_ENUM)
 		return label_fingerprint(DatumGetObjectId(value), seed);
 	if (key->kind == KEY_NUMERIC)

@@ -18,8 +18,9 @@ typedef enum KeyKind
 	KEY_INT2,
 	KEY_INT4,
 	KEY_INT8,
-	KEY_BYTES, /* varlena whose equality is that of its bytes */
-	KEY_ENUM,  /* through the label */
+	KEY_BYTES,  /* varlena whose equality is that of its bytes */
+	KEY_PADDED, /* char(n): as text without its trailing blanks */
+	KEY_ENUM,   /* through the label */
 	KEY_NUMERIC,
 	KEY_ROW,   /* anonymous: what it contains each value says */
 	KEY_HASHED /* through the extended hash function of the type */

@@ -24,11 +24,12 @@ static int setting;
 void
 NonceInit(void)
 {
-	DefineCustomIntVariable("qsketch.filter_nonce",
-							"What filters without row ids take their draws from; 0 is random.",
-							"Anything else makes tests repeatable. Filters of several statements "
-							"then draw alike, and should not be merged.",
-							&setting, 0, 0, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"qsketch.filter_nonce",
+		"Developer option: what filters without row ids take their draws from; 0 is random.",
+		"Anything else makes tests repeatable. Filters of several statements "
+		"then draw alike, and should not be merged.",
+		&setting, 0, 0, INT_MAX, PGC_USERSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 }
 
 static uint64

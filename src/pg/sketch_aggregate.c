@@ -3,9 +3,9 @@
  *		qsketch_agg: the keys of rows, into states and out of them.
  *
  * The four forms of qsketch_agg have a transition and an inverse transition
- * function each, declared once for every key type: the C code learns the type
- * from the declaration and keeps it in the state.  Nothing is cached in the
- * FmgrInfo, since some callers (Citus) make a new one for every row.
+ * function each, for keys of any type: the C code learns the type from the
+ * first call and keeps it in the state.  Nothing is cached in the FmgrInfo,
+ * since some callers (Citus) make a new one for every row.
  *
  * src/pg/sketch_aggregate.c
  */

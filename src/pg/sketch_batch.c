@@ -2,7 +2,7 @@
  * sketch_batch.c
  *		Looking up batches of keys: qsketch_estimate of arrays, qsketch_lookup.
  *
- * A batch goes to the GPU if qsketch.backend says so.  There a stored sketch
+ * A batch goes to the GPU if qsketch.device says so.  There a stored sketch
  * stays for the next batch, and is recognized by its header and place: then
  * nothing of it is read here.
  *

@@ -95,14 +95,11 @@ qsketch_estimate_unbiased(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(unbiased);
 }
 
-/*
- * Number of keys that are probed and that the confidence is to hold for at once.
- * The SQL of 0.1.0 does not declare this argument.
- */
+/* Number of keys that are probed and that the confidence is to hold for at once. */
 static int64
 keys_argument(FunctionCallInfo fcinfo, int argument)
 {
-	int64 keys = PG_NARGS() > argument ? PG_GETARG_INT64(argument) : 1;
+	int64 keys = PG_GETARG_INT64(argument);
 
 	if (keys < 1)
 		ereport(ERROR,

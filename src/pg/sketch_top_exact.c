@@ -128,7 +128,7 @@ describe(FunctionCallInfo fcinfo, TopQuestion *question, Output *output)
 static Oid
 function_of_key(Oid schema, const char *name, Oid value, PGFunction function)
 {
-	Oid types[] = { value, ANYELEMENTOID };
+	Oid types[] = { value, ANYCOMPATIBLEOID };
 	Oid found = OwnFunction(schema, name, lengthof(types), types);
 
 	if (!OidIsValid(found) || CFunctionOf(found) != function)
@@ -139,7 +139,7 @@ function_of_key(Oid schema, const char *name, Oid value, PGFunction function)
 static void
 find_own(Oid schema, Own *own)
 {
-	Oid types[] = { ANYELEMENTOID, INT4OID, InvalidOid };
+	Oid types[] = { ANYCOMPATIBLEOID, INT4OID, InvalidOid };
 
 	own->sketch = OwnType(schema, "qsketch");
 	own->list = OwnType(schema, "qtop");

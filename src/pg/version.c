@@ -7,7 +7,7 @@
  * keeps the old SQL until ALTER EXTENSION qsketch UPDATE.  A library serves the
  * SQL of all versions before it; it cannot know what later SQL expects of its
  * functions.  So scripts ask first, with the function below, before they
- * declare or drop anything else.  SQL 0.1.0 does not ask.
+ * declare or drop anything else.
  *
  * src/pg/version.c
  */
@@ -17,7 +17,7 @@
 #include "utils/builtins.h"
 
 /* Versions of the SQL that this library serves; the last one is its own. */
-static const char *const served[] = { "0.1.0", "0.2.0" };
+static const char *const served[] = { "1.0.0" };
 
 #define OWN served[lengthof(served) - 1]
 

@@ -16,7 +16,6 @@
  *
  * src/scan/match.c
  */
-#include "pg/keyexpr.h"
 #include "scan/scan.h"
 
 #include "access/sysattr.h"
@@ -105,10 +104,9 @@ match_aggregate(Aggref *aggref, ColumnScanCall *call)
 			1 + (form->weight != 0) + (form->limit != 0) + (form->template != 0))
 		return ScanRefuse("an aggregate of this form");
 	key = call->family->functions->key - 1;
-	call->key_type = KeyTypeOfExpr(IsPolymorphicType(call->aggregate.key_type)
-									   ? list_nth_oid(aggref->aggargtypes, key)
-									   : call->aggregate.key_type,
-								   (Node *) argument(aggref, key));
+	call->key_type = IsPolymorphicType(call->aggregate.key_type)
+						 ? list_nth_oid(aggref->aggargtypes, key)
+						 : call->aggregate.key_type;
 	return true;
 }
 
@@ -206,33 +204,20 @@ pull_aggregates(Node *expressions)
 											PVC_INCLUDE_PLACEHOLDERS);
 }
 
-/*
- * Are there aggregates of ours?  An error if the planner takes aggregates of
- * different keys for one.
- */
+/* Are there aggregates of ours? */
 bool
-ColumnScanCheckShared(PlannerInfo *root)
+ColumnScanHasAggregates(PlannerInfo *root)
 {
 	List *found = list_concat(pull_aggregates((Node *) root->processed_tlist),
 							  pull_aggregates(root->parse->havingQual));
 	RecognizedAggregate recognized;
-	bool ours = false;
-	int family;
 	ListCell *cell;
 
-	for (family = 0; family < COLUMN_FAMILIES; family++)
-	{
-		const AggregateFunctions *functions = column_families[family].functions;
-		List *aggregates = NIL;
-
-		foreach (cell, found)
-			if (IsA(lfirst(cell), Aggref) &&
-				RecognizeAggregate(lfirst_node(Aggref, cell)->aggfnoid, functions, &recognized))
-				aggregates = lappend(aggregates, lfirst(cell));
-		KeyCheckSharedAggregates(aggregates, functions->key);
-		ours |= aggregates != NIL;
-	}
-	return ours;
+	foreach (cell, found)
+		if (IsA(lfirst(cell), Aggref) &&
+			recognize(lfirst_node(Aggref, cell)->aggfnoid, &recognized))
+			return true;
+	return false;
 }
 
 /*

@@ -231,9 +231,9 @@ explain(CustomScanState *css, List *ancestors, ExplainState *es)
 		return;
 	if (node->method)
 	{
-		ExplainPropertyText("Backend", node->gpus > 0 ? "gpu" : "cpu", es);
+		ExplainPropertyText("Device", node->gpus > 0 ? "gpu" : "cpu", es);
 		if (es->verbose)
-			ExplainPropertyText("Backend Reason", node->why, es);
+			ExplainPropertyText("Device Reason", node->why, es);
 		if (node->gpus > 1)
 			ExplainPropertyInteger("GPUs", NULL, node->gpus, es);
 		ExplainPropertyText("Method", node->method, es);

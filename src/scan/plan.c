@@ -463,7 +463,7 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 	if (previous_hook)
 		previous_hook(root, stage, input, output, extra);
 	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs || IS_OTHER_REL(input) ||
-		!ColumnScanCheckShared(root))
+		!ColumnScanHasAggregates(root))
 		return;
 	scan_refusal = NULL;
 	offer_paths(root, input, output);

@@ -66,7 +66,7 @@ ScanCountKeys(ScanCounts *counts, const SketchedColumn *column, int count)
 }
 
 static const char *
-backend_names(const ScanCounts *counts)
+device_names(const ScanCounts *counts)
 {
 	if (counts->on_gpu)
 		return counts->on_cpu ? "cpu, gpu" : "gpu";
@@ -88,7 +88,7 @@ ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainSta
 void
 ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
 {
-	ExplainPropertyText("Backend", backend_names(counts), es);
+	ExplainPropertyText("Device", device_names(counts), es);
 	ExplainPropertyText("Instructions", qs_isa_name(qs_isa_now()), es);
 	ExplainPropertyInteger("Keys", NULL, (int64) counts->keys, es);
 	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);

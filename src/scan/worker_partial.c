@@ -5,18 +5,18 @@
  * Citus computes an aggregate of a distributed table from queries to its shards,
  * which return a partial state each, as text:
  *
- *	SELECT worker_partial_agg('qsketch_agg(bigint)'::regprocedure, key) FROM shard
- *	SELECT worker_partial_agg('qsketch_agg(bigint,qsketch)'::regprocedure, ROW(key, template)) ...
+ *	SELECT worker_partial_agg('qsketch_agg(anycompatible)'::regprocedure, key) FROM shard
+ *	SELECT worker_partial_agg('qsketch_agg(anycompatible,qsketch)'::regprocedure, ROW(key, template)) ...
  *
  * Its aggregate looks ours up anew for each row, which takes several times as
  * long as counting the key.  So before such a query is planned, a call of it is
  * replaced by what it returns, the text of our aggregate's result:
  *
- *	SELECT qsketch_out(qsketch_agg(key, template)) ...
+ *	SELECT _qsketch_out(qsketch_agg(key, template)) ...
  *
  * That is planned like any other query: a column scan, in parallel, by groups.
- * It also takes keys of any type; Citus' aggregate takes only those that ours
- * declares.
+ * It also takes keys; Citus' aggregate refuses all whose type is not the declared
+ * one ("could not confirm type correctness"), and ours declares any.
  *
  * Their aggregate is told by its functions, which are C functions, and those
  * that the name of Citus' own stands for among what is loaded: nothing else can

@@ -36,6 +36,6 @@ mkdir -p "$SERVER_ROOT/lib" "$SOURCE/build/bundle"
 shared_libraries | xargs -I{} cp -L {} "$SERVER_ROOT/lib/"
 pack_perl_module
 tar -C "$SERVER_ROOT" -czf "$SOURCE/build/bundle/pg.tar.gz" --exclude=./home .
-tar -C "$SOURCE" -czf "$SOURCE/build/bundle/tree.tar.gz" src/test src/bench sql_tests expected README.md docs build/test
+tar -C "$SOURCE" -czf "$SOURCE/build/bundle/tree.tar.gz" src/test src/bench sql/upgrade.awk sql_tests expected README.md docs build/test
 cp "$SOURCE/src/test/gpu-host.sh" "$SOURCE/build/bundle/"
 ls -lh "$SOURCE/build/bundle"

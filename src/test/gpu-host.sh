@@ -4,7 +4,7 @@
 # installed there, and nothing stays behind.
 #
 #	gpu-host.sh [STEP...]      all of them without a STEP
-#	  suite    the SQL tests with qsketch.backend = gpu
+#	  suite    the SQL tests with qsketch.device = gpu
 #	  faults   cancelled and killed queries, the worker, memory, restarts
 #	  soak     many clients, for SOAK_SECONDS (60)
 #	  bench    the GPU against the CPU

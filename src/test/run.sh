@@ -150,7 +150,7 @@ gpu() {
 	[ $# != 0 ] || return 0
 	title "server with a GPU worker"
 	server_restart "shared_preload_libraries = 'qsketch'" \
-		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.gpu_timeout = 600s" "qsketch.backend = gpu" || { count 0 1 "server with a GPU worker"; return; }
+		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.gpu_timeout = 600s" "qsketch.device = gpu" || { count 0 1 "server with a GPU worker"; return; }
 	pg_regress_tests regress_gpu regress/pg_regress "$@"
 	psql -XAtc "SELECT 'GPU worker: ' || keys || ' keys in ' || batches || ' batches'
 		FROM qsketch_stat_gpu" qsketch_regress_gpu
@@ -172,6 +172,7 @@ tap() {
 		return
 	fi
 	stage_tests "$stage"
+	src/test/older.pl "$(pg_config --sharedir)/extension" || { count 0 1 "tap: an older version"; return; }
 	for file; do
 		title "$file"
 		status=0

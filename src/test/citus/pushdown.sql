@@ -1,8 +1,6 @@
--- Columns of the table "spread" by type, and how many of eight aggregates their shards are asked for: but for
--- enums and arrays, which Citus refuses when it runs them, all are those of the type itself.
+-- Columns of the table "spread" by type, and how many of eight aggregates their shards are asked for.
 SET citus.explain_all_tasks = off;
 SELECT attname || ' ' || atttypid::regtype || ' ' || count(*) FILTER (WHERE line LIKE 'Query: %worker_partial_agg(%')
-	|| CASE WHEN string_agg(line, '') LIKE '%(anyelement%' THEN ' as any type' ELSE '' END
 FROM pg_attribute, unnest(ARRAY['qsketch_agg(%s)', 'qsketch_agg(%s, w)', 'qsketch_agg(%s, qsketch_new())',
 	'qsketch_agg(%s, w, qsketch_new())', 'pbf_agg(%s, pbf_new_bloom(9))', 'pbf_row_agg(%s, id, pbf_new(9, 3))',
 	'qtop_agg(%s, 5)', 'qsets_agg(id, %s)']) AS call, shard_plan(format('SELECT ' || call || ' FROM spread', attname)) AS line
