@@ -139,7 +139,7 @@ foreach my $name (sort keys %long)
 		DECLARE c CURSOR FOR SELECT g, qsketch_total(qsketch_agg(i, qsketch_new('sub_warp', '1kB')))
 			FROM generate_series(1, 3000) AS g, generate_series(1, 100) AS i GROUP BY g;});
 	is($greedy->query_safe('FETCH 1 FROM c') =~ /\|100$/ ? 1 : 0, 1, 'a cursor has a group');
-	my $held = gpu_count($node, 'sketches_now');
+	my $held = gpu_count($node, 'values_now');
 	cmp_ok($held, '>', 500, 'entries: one role holds many');
 	cmp_ok($held, '<=', 768, 'but not those that are for others');
 	cmp_ok(gpu_count($node, 'fallbacks') - $fallbacks, '>', 2000, 'the rest stayed on the CPU');

@@ -27,7 +27,7 @@ my $members = q{
 };
 
 $members = $node->safe_psql('postgres', "COPY ($members) TO STDOUT (FORMAT csv)");
-cmp_ok(scalar(split /\n/, $members), '>', 500, 'there are functions whose names can be taken');
+cmp_ok(scalar(split /\n/, $members), '>', 150, 'there are functions whose names can be taken');
 
 # A table of which qtop_exact makes lists, of keys that are integers and others.
 my $fill = q{
@@ -105,7 +105,7 @@ sub try_all
 	as_owner($name, "$before; $fill");
 	as_owner($name, "$plant; $others");
 	my $planted = as_owner($name, 'SELECT count(*) FROM plants WHERE worked');
-	cmp_ok($planted, '>', 100, "$name: $planted functions are planted");
+	cmp_ok($planted, '>', 50, "$name: $planted functions are planted");
 	as_owner($name, "$temporary; $change");
 	is(as_owner($name, q{SELECT count(*) FROM pg_extension JOIN pg_available_extensions AS a ON a.name = extname
 			WHERE extname = 'qsketch' AND default_version = extversion}), 1, "$name: done");
@@ -115,7 +115,7 @@ sub try_all
 	# now that all types are there
 	as_owner($name, "DELETE FROM plants; $plant");
 	$planted = as_owner($name, 'SELECT count(*) FROM plants WHERE worked');
-	cmp_ok($planted, '>', 300, "$name: $planted more functions are planted");
+	cmp_ok($planted, '>', 200, "$name: $planted more functions are planted");
 	is(exact($name, 'k'), '2|15000 3|15000 4|10000 has the counts of candidates', "$name: integers are counted");
 	is(exact($name, 't'), 'key 2|15000 key 3|15000 key 4|10000 counts candidates', "$name: texts are counted");
 }

@@ -41,7 +41,8 @@ sub drop
 }
 
 change('its version', qr/DEFAULT '\Q$version\E'/, "DEFAULT '$older'");
-change('it asks no library, which would refuse it', qr/^SELECT qsketch_version\([^;]*;\n/m, '');
+change('it asks no library, which would refuse it',
+	qr/^ALTER FUNCTION qsketch_version\([^;]*;\nSELECT "qsketch_version alone"\([^;]*;\nALTER FUNCTION [^;]*;\n/m, '');
 change('another default', qr/structure text DEFAULT 'multilevel'/, "structure text DEFAULT 'sub_warp'");
 change('another name of an argument', qr/FUNCTION qsketch_error\(qsketch, \Kconfidence/, 'share');
 drop($_) foreach 'qsketch_advise', 'qsketch_second_moment';
