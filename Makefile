@@ -126,7 +126,7 @@ build/flags: FORCE
 -include $(OBJS:.o=.d) $(CUDA_OBJS:.o=.d)
 
 # One file for each type or family, the oldest first; they use flat.sql.
-SQL_SRC := $(wildcard sql/qsketch.sql sql/pbf.sql sql/qsets.sql sql/qtop.sql)
+SQL_SRC := $(wildcard sql/qsketch.sql sql/qfilter.sql sql/qsets.sql sql/qtop.sql)
 INSTALL_SQL := sql/$(EXTENSION)--$(EXTVERSION).sql
 $(INSTALL_SQL): $(SQL_SRC) sql/flat.sql sql/expand.awk $(EXTENSION).control
 	awk -v VERSION=$(EXTVERSION) -f sql/expand.awk $(SQL_SRC) >$@

@@ -3,39 +3,39 @@
 --
 
 --@ each INTEGER smallint integer bigint
-CREATE FUNCTION set_intersect(@INTEGER@[], @INTEGER@[]) RETURNS @INTEGER@[]
+CREATE FUNCTION qsets_intersect(@INTEGER@[], @INTEGER@[]) RETURNS @INTEGER@[]
 	AS 'MODULE_PATHNAME', 'qsets_array_intersect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION set_intersect(@INTEGER@[], @INTEGER@[])
+COMMENT ON FUNCTION qsets_intersect(@INTEGER@[], @INTEGER@[])
 	IS 'common elements, ascending and each once';
 
-CREATE FUNCTION set_intersect_count(@INTEGER@[], @INTEGER@[]) RETURNS bigint
+CREATE FUNCTION qsets_intersect_count(@INTEGER@[], @INTEGER@[]) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_array_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION set_intersect_count(@INTEGER@[], @INTEGER@[])
+COMMENT ON FUNCTION qsets_intersect_count(@INTEGER@[], @INTEGER@[])
 	IS 'number of common elements';
 
-CREATE FUNCTION set_union_count(@INTEGER@[], @INTEGER@[]) RETURNS bigint
+CREATE FUNCTION qsets_union_count(@INTEGER@[], @INTEGER@[]) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_array_union_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION set_union_count(@INTEGER@[], @INTEGER@[])
+COMMENT ON FUNCTION qsets_union_count(@INTEGER@[], @INTEGER@[])
 	IS 'number of elements in either set';
 
-CREATE FUNCTION set_difference_count(@INTEGER@[], @INTEGER@[]) RETURNS bigint
+CREATE FUNCTION qsets_difference_count(@INTEGER@[], @INTEGER@[]) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_array_difference_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION set_difference_count(@INTEGER@[], @INTEGER@[])
+COMMENT ON FUNCTION qsets_difference_count(@INTEGER@[], @INTEGER@[])
 	IS 'number of elements of the first set that the second has not';
 
-CREATE FUNCTION set_jaccard(@INTEGER@[], @INTEGER@[]) RETURNS double precision
+CREATE FUNCTION qsets_jaccard(@INTEGER@[], @INTEGER@[]) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qsets_array_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION set_jaccard(@INTEGER@[], @INTEGER@[])
+COMMENT ON FUNCTION qsets_jaccard(@INTEGER@[], @INTEGER@[])
 	IS 'common elements as a part of the elements in either set';
 
-CREATE FUNCTION set_overlap(@INTEGER@[], @INTEGER@[]) RETURNS double precision
+CREATE FUNCTION qsets_overlap(@INTEGER@[], @INTEGER@[]) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qsets_array_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION set_overlap(@INTEGER@[], @INTEGER@[])
+COMMENT ON FUNCTION qsets_overlap(@INTEGER@[], @INTEGER@[])
 	IS 'common elements as a part of the smaller set';
 
-CREATE FUNCTION set_contains_all(@INTEGER@[], @INTEGER@[]) RETURNS boolean
+CREATE FUNCTION qsets_contains_all(@INTEGER@[], @INTEGER@[]) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qsets_array_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION set_contains_all(@INTEGER@[], @INTEGER@[])
+COMMENT ON FUNCTION qsets_contains_all(@INTEGER@[], @INTEGER@[])
 	IS 'does the first set have all elements of the second?';
 
 --@ end
@@ -83,9 +83,9 @@ CREATE FUNCTION qsets_info(
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_info(qsets) IS 'numbers and sizes of a collection';
 
-CREATE FUNCTION set_intersect_count(qsets, a bigint, b bigint) RETURNS bigint
+CREATE FUNCTION qsets_intersect_count(qsets, a bigint, b bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION set_intersect_count(qsets, bigint, bigint)
+COMMENT ON FUNCTION qsets_intersect_count(qsets, bigint, bigint)
 	IS 'number of common elements of two sets of a collection';
 
 --
@@ -127,45 +127,45 @@ COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of 
 -- Pairs of sets.  NULL stands for the default.
 --
 
-CREATE FUNCTION _set_pairs_support(internal) RETURNS internal
+CREATE FUNCTION _qsets_pairs_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'qsets_pairs_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _set_pairs_support(internal) IS 'planner support';
+COMMENT ON FUNCTION _qsets_pairs_support(internal) IS 'planner support';
 
-CREATE FUNCTION set_pairs(
+CREATE FUNCTION qsets_pairs(
 	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_pairs' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
-	SUPPORT _set_pairs_support;
-COMMENT ON FUNCTION set_pairs(qsets, bigint, double precision, integer, text)
+	SUPPORT _qsets_pairs_support;
+COMMENT ON FUNCTION qsets_pairs(qsets, bigint, double precision, integer, text)
 	IS 'pairs of sets that have much in common';
 
-CREATE FUNCTION set_pairs(
+CREATE FUNCTION qsets_pairs(
 	qsets, qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_pairs_between' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
-	SUPPORT _set_pairs_support;
-COMMENT ON FUNCTION set_pairs(qsets, qsets, bigint, double precision, integer, text)
+	SUPPORT _qsets_pairs_support;
+COMMENT ON FUNCTION qsets_pairs(qsets, qsets, bigint, double precision, integer, text)
 	IS 'pairs of a set of the first and one of the second collection that have much in common';
 
-CREATE FUNCTION set_similar(
+CREATE FUNCTION qsets_similar(
 	qsets, set_id bigint, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT 10, method text DEFAULT 'auto',
 	OUT id bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_similar' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
-COMMENT ON FUNCTION set_similar(qsets, bigint, bigint, double precision, integer, text)
+COMMENT ON FUNCTION qsets_similar(qsets, bigint, bigint, double precision, integer, text)
 	IS 'sets that have most in common with one, the nearest first';
 
-CREATE FUNCTION set_pairs_plan(
+CREATE FUNCTION qsets_pairs_plan(
 	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT method_name text, OUT chosen boolean, OUT milliseconds double precision,
 	OUT memory bigint, OUT workers integer, OUT note text, OUT device text, OUT reason text)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_pairs_plan' LANGUAGE C STABLE PARALLEL SAFE ROWS 8;
-COMMENT ON FUNCTION set_pairs_plan(qsets, bigint, double precision, integer, text)
-	IS 'what each method of set_pairs would cost, which one it takes, and where';
+COMMENT ON FUNCTION qsets_pairs_plan(qsets, bigint, double precision, integer, text)
+	IS 'what each method of qsets_pairs would cost, which one it takes, and where';

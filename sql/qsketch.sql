@@ -324,7 +324,7 @@ CREATE FUNCTION _qsketch_gpu_counts(
 	OUT lookup_keys bigint, OUT merges bigint, OUT fetches bigint, OUT bytes_in bigint,
 	OUT bytes_out bigint, OUT cache_hits bigint, OUT cache_misses bigint, OUT fallbacks bigint,
 	OUT slot_waits bigint, OUT slot_wait_us bigint, OUT failures bigint, OUT set_searches bigint,
-	OUT set_pairs bigint)
+	OUT qsets_pairs bigint)
 	RETURNS record
 	AS 'MODULE_PATHNAME', 'qsketch_gpu_counts' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_gpu_counts() IS 'what the GPU worker holds and has done';
@@ -355,7 +355,7 @@ COMMENT ON COLUMN qsketch_stat_gpu.slot_waits IS 'times that a backend found no 
 COMMENT ON COLUMN qsketch_stat_gpu.slot_wait_us IS 'how long they waited, in microseconds';
 COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'ends of the worker after an error of a GPU';
 COMMENT ON COLUMN qsketch_stat_gpu.set_searches IS 'searches for pairs of sets';
-COMMENT ON COLUMN qsketch_stat_gpu.set_pairs IS 'pairs of sets that were sent back';
+COMMENT ON COLUMN qsketch_stat_gpu.qsets_pairs IS 'pairs of sets that were sent back';
 GRANT SELECT ON qsketch_stat_gpu TO public;
 
 --
@@ -368,7 +368,7 @@ CREATE FUNCTION qsketch_progress_of_processes(
 	OUT keys bigint, OUT sets_total bigint, OUT sets_done bigint, OUT pairs bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_progress_of_processes() IS 'column scans and calls of set_pairs that are running, by process';
+COMMENT ON FUNCTION qsketch_progress_of_processes() IS 'column scans and calls of qsets_pairs that are running, by process';
 
 ALTER FUNCTION qsketch_progress_of_processes() RENAME TO "qsketch_progress_of_processes alone";
 CREATE VIEW qsketch_progress AS
@@ -380,13 +380,13 @@ CREATE VIEW qsketch_progress AS
 		pg_catalog.max(p.sets_total) AS sets_total, pg_catalog.sum(p.sets_done)::pg_catalog.int8 AS sets_done, pg_catalog.sum(p.pairs)::pg_catalog.int8 AS pairs
 	FROM "qsketch_progress_of_processes alone"() AS p LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) p.datid
 	GROUP BY coalesce(p.leader_pid, p.pid), p.datid, d.datname, p.relid, p.command, p.id;
-COMMENT ON VIEW qsketch_progress IS 'column scans and calls of set_pairs that are running';
+COMMENT ON VIEW qsketch_progress IS 'column scans and calls of qsets_pairs that are running';
 ALTER FUNCTION "qsketch_progress_of_processes alone"() RENAME TO qsketch_progress_of_processes;
 COMMENT ON COLUMN qsketch_progress.pid IS 'backend that runs the command';
 COMMENT ON COLUMN qsketch_progress.datid IS 'its database';
 COMMENT ON COLUMN qsketch_progress.datname IS 'name of its database';
 COMMENT ON COLUMN qsketch_progress.relid IS 'table of a column scan';
-COMMENT ON COLUMN qsketch_progress.command IS 'column scan or set_pairs';
+COMMENT ON COLUMN qsketch_progress.command IS 'column scan or qsets_pairs';
 COMMENT ON COLUMN qsketch_progress.phase IS 'what it is at';
 COMMENT ON COLUMN qsketch_progress.device IS 'where keys are counted or pairs are found: cpu, gpu or both';
 COMMENT ON COLUMN qsketch_progress.workers IS 'parallel workers that take part';

@@ -57,14 +57,14 @@ INSERT INTO odd (call) SELECT unnest(ARRAY['qsketch_agg(iv, ''1'')', 'qsketch_ag
 	'qsketch_agg(o, i2)', 'qsketch_agg(o, o)', 'qsketch_agg(iv, iv)', 'qsketch_agg(iv, 1.5)', 'qsketch_agg(iv, NULL, NULL)',
 	'qsketch_agg(NULL, NULL)', 'qsketch_agg(NULL, NULL, NULL)', 'qsketch_agg(''a'', ''1'')', 'qsketch_agg(''a'', 1)',
 	'qsketch_agg(''a'', ''1'', qsketch_new())', 'qsketch_agg(DISTINCT i4)', 'qsketch_agg(t ORDER BY t)', 'qtop_agg(NULL, NULL)', 'qtop_agg(o, i2)',
-	'qtop_agg(ti, ''5'')', 'qtop_agg(ti, 5, NULL)', 'pbf_agg(NULL, NULL)', 'pbf_agg(ti, NULL)', 'pbf_row_agg(NULL, NULL, NULL)',
-	'pbf_row_agg(iv, ''1'', NULL)', 'qsets_agg(NULL, NULL)', 'qsets_agg(i2, NULL)', 'qsets_agg(''1'', ''{1}'')', 'qsets_agg(o, o)',
+	'qtop_agg(ti, ''5'')', 'qtop_agg(ti, 5, NULL)', 'qfilter_agg(NULL, NULL)', 'qfilter_agg(ti, NULL)', 'qfilter_row_agg(NULL, NULL, NULL)',
+	'qfilter_row_agg(iv, ''1'', NULL)', 'qsets_agg(NULL, NULL)', 'qsets_agg(i2, NULL)', 'qsets_agg(''1'', ''{1}'')', 'qsets_agg(o, o)',
 	'qsketch_estimate(NULL, ''a'')', 'qsketch_estimate(NULL, NULL)', 'qsketch_bounds(NULL, ''a'')', 'qtop_has(NULL, ''a'')',
 	'qsketch_estimate(qsketch_new(), key => ''a'')', 'qsketch_estimate(qsketch_new(), keys => ARRAY[''a''])',
 	'qsketch_lookup(qsketch_new(), ''{a}'')', 'qsketch_lookup(NULL, ARRAY[1])', 'qsketch_add(NULL, ''a'')', 'qsketch_add(qsketch_new(), ''a'', ''2'')',
-	'qsketch_add(qsketch_new(), NULL, 2)', 'pbf_estimate(NULL, ''a'', ''unbiased'')', 'pbf_estimate(pbf_new(9, 9), i4, method => ''unbiased'')',
-	'pbf_estimate(pbf_new(9, 9), ''a'', method => ''unbiased'')', 'pbf_estimate(pbf_new(9, 9), ''a'', t)', 'pbf_estimate(pbf_new(9, 9), ia, ''unbiased'')',
-	'pbf_estimate(pbf_new(9, 9), ia, t)', 'pbf_contains(NULL, ''a'')', 'pbf_contains(pbf_new(9, 9), keys => ia)']);
+	'qsketch_add(qsketch_new(), NULL, 2)', 'qfilter_estimate(NULL, ''a'', ''unbiased'')', 'qfilter_estimate(qfilter_new(9, 9), i4, method => ''unbiased'')',
+	'qfilter_estimate(qfilter_new(9, 9), ''a'', method => ''unbiased'')', 'qfilter_estimate(qfilter_new(9, 9), ''a'', t)', 'qfilter_estimate(qfilter_new(9, 9), ia, ''unbiased'')',
+	'qfilter_estimate(qfilter_new(9, 9), ia, t)', 'qfilter_contains(NULL, ''a'')', 'qfilter_contains(qfilter_new(9, 9), keys => ia)']);
 SELECT call || ': ' || coalesce(pg_temp.outcome(call, NULL), 'NULL') FROM odd ORDER BY n;
 \pset tuples_only
 \pset format aligned
@@ -106,11 +106,11 @@ SELECT count(*) AS frames, bool_and(moved IS NOT DISTINCT FROM (SELECT qsketch_a
 	bool_and(moved_c IS NOT DISTINCT FROM (SELECT qsketch_agg(a.c, a.w, qsketch_new(size => '1kB')) FROM keys AS a WHERE a.w BETWEEN f.w - 3 AND f.w)) AS c,
 	bool_and(moved_i IS NOT DISTINCT FROM (SELECT qsketch_agg(a.i, a.w) FROM keys AS a WHERE a.w BETWEEN f.w - 3 AND f.w)) AS i,
 	bool_and(moved_rc IS NOT DISTINCT FROM (SELECT qsketch_agg(a.rc) FROM keys AS a WHERE a.w BETWEEN f.w - 3 AND f.w)) AS rc,
-	bool_and(filter IS NOT DISTINCT FROM (SELECT pbf_agg(a.c, pbf_new_bloom(10)) FROM keys AS a WHERE a.w BETWEEN f.w - 3 AND f.w)) AS filter,
+	bool_and(filter IS NOT DISTINCT FROM (SELECT qfilter_agg(a.c, qfilter_new_bloom(10)) FROM keys AS a WHERE a.w BETWEEN f.w - 3 AND f.w)) AS filter,
 	bool_and(list IS NOT DISTINCT FROM (SELECT qtop_agg(a.c, 5) FROM keys AS a WHERE a.w BETWEEN f.w - 3 AND f.w)) AS list
 FROM (SELECT w, qsketch_agg(v, qsketch_new(size => '1kB')) OVER frame AS moved, qsketch_agg(c, w, qsketch_new(size => '1kB')) OVER frame AS moved_c,
 		qsketch_agg(i, w) OVER frame AS moved_i, qsketch_agg(rc) OVER frame AS moved_rc,
-		pbf_agg(c, pbf_new_bloom(10)) OVER frame AS filter, qtop_agg(c, 5) OVER frame AS list
+		qfilter_agg(c, qfilter_new_bloom(10)) OVER frame AS filter, qtop_agg(c, 5) OVER frame AS list
 	FROM keys WHERE w < 50 WINDOW frame AS (ORDER BY w ROWS 3 PRECEDING)) AS f;
 RESET qsketch.enable_columnscan;
 DROP TABLE keys;

@@ -11,7 +11,7 @@ SELECT classid::regclass AS kind, count(*) > 0 AS some FROM object GROUP BY 1 OR
 -- descriptions, but for casts, and for the types that PostgreSQL makes by itself
 SELECT name AS without_description FROM object
 WHERE classid <> 'pg_cast'::regclass AND obj_description(objid, classid::regclass::name) IS NULL
-	AND NOT (classid = 'pg_type'::regclass AND objid NOT IN ('qsketch'::regtype, 'pbf'::regtype, 'qsets'::regtype, 'qtop'::regtype))
+	AND NOT (classid = 'pg_type'::regclass AND objid NOT IN ('qsketch'::regtype, 'qfilter'::regtype, 'qsets'::regtype, 'qtop'::regtype))
 ORDER BY name COLLATE "C";
 
 SELECT attrelid::regclass AS view, attname AS column_without_description
@@ -44,14 +44,14 @@ WHERE t ~ '^any' GROUP BY t ORDER BY t;
 
 -- all aggregates have what parallel aggregation needs, those of sketches what moving aggregation needs
 SELECT f.name AS incomplete FROM function AS f JOIN pg_aggregate ON aggfnoid = f.oid
-WHERE aggcombinefn = 0 OR aggtransspace = 0 OR aggtranstype NOT IN ('qsketch'::regtype, 'pbf'::regtype, 'qsets'::regtype, 'qtop'::regtype)
+WHERE aggcombinefn = 0 OR aggtransspace = 0 OR aggtranstype NOT IN ('qsketch'::regtype, 'qfilter'::regtype, 'qsets'::regtype, 'qtop'::regtype)
 	OR (aggtranstype = 'qsketch'::regtype AND (aggminvtransfn = 0 OR aggmtransfn = 0 OR aggmtransspace = 0
 		OR aggmtranstype <> 'qsketch'::regtype));
 -- moving ones start with the sketch that qsketch_new() makes
 SELECT count(*) FILTER (WHERE aggminitval::qsketch IS DISTINCT FROM qsketch_new()) AS other_starts
 FROM pg_aggregate JOIN function AS f ON aggfnoid = f.oid WHERE aggtranstype = 'qsketch'::regtype;
 SELECT amname, opcname, amvalidate(c.oid) AS valid FROM pg_opclass AS c JOIN pg_am AS a ON opcmethod = a.oid
-WHERE opcintype IN ('qsketch'::regtype, 'pbf'::regtype, 'qsets'::regtype, 'qtop'::regtype) ORDER BY opcname, amname;
+WHERE opcintype IN ('qsketch'::regtype, 'qfilter'::regtype, 'qsets'::regtype, 'qtop'::regtype) ORDER BY opcname, amname;
 
 -- a schema of one's choice, also later; nothing depends on the search path
 DROP EXTENSION qsketch;
@@ -62,8 +62,8 @@ FROM generate_series(1, 10) AS i;
 SELECT i, "Sketches".qsketch_total("Sketches".qsketch_agg(i) OVER (ORDER BY i ROWS 1 PRECEDING)) AS total
 FROM generate_series(1, 3) AS i ORDER BY i;
 SELECT "Sketches".qsketch_estimate("Sketches".qsketch_new(), 'a') AS estimate;
-SELECT "Sketches".pbf_contains("Sketches".pbf_agg(i, "Sketches".pbf_new_bloom(10)) OPERATOR("Sketches".|)
-	"Sketches".pbf_new_bloom(10), 7) AS contains
+SELECT "Sketches".qfilter_contains("Sketches".qfilter_agg(i, "Sketches".qfilter_new_bloom(10)) OPERATOR("Sketches".|)
+	"Sketches".qfilter_new_bloom(10), 7) AS contains
 FROM generate_series(1, 10) AS i;
 CREATE SCHEMA other;
 CREATE TABLE kept AS SELECT "Sketches".qsketch_agg(i) AS sk FROM generate_series(1, 10) AS i;

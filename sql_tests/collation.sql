@@ -44,10 +44,10 @@ INSERT INTO mixed VALUES ('a', 'b');
 SELECT qsketch_agg(a || b) FROM mixed;
 SELECT qsketch_estimate(qsketch_new(), a || b) FROM mixed;
 -- filters as well
-SELECT pbf_contains(f, 'ABC' COLLATE nocase) AS equal, pbf_contains(f, 'abd' COLLATE nocase) AS other
-FROM (SELECT pbf_agg('Abc' COLLATE nocase, pbf_new_bloom(10, 1e-9)) AS f) AS s;
-SELECT pbf_contains(pbf_agg('Abc' COLLATE nocase, pbf_new_bloom(10)), 'ABC' COLLATE "C");
-SELECT pbf_agg('Abc' COLLATE nocase, pbf_new_bloom(10)) | pbf_agg('Abc' COLLATE noaccent, pbf_new_bloom(10));
+SELECT qfilter_contains(f, 'ABC' COLLATE nocase) AS equal, qfilter_contains(f, 'abd' COLLATE nocase) AS other
+FROM (SELECT qfilter_agg('Abc' COLLATE nocase, qfilter_new_bloom(10, 1e-9)) AS f) AS s;
+SELECT qfilter_contains(qfilter_agg('Abc' COLLATE nocase, qfilter_new_bloom(10)), 'ABC' COLLATE "C");
+SELECT qfilter_agg('Abc' COLLATE nocase, qfilter_new_bloom(10)) | qfilter_agg('Abc' COLLATE noaccent, qfilter_new_bloom(10));
 -- top keys as well
 SELECT * FROM qtop_list((SELECT qtop_agg(w, 3) FROM word), 3, NULL::text COLLATE nocase);
 SELECT * FROM qtop_list((SELECT qtop_agg(w, 3) FROM word), 3, NULL::text);

@@ -165,12 +165,12 @@ BEGIN
 END $$;
 
 -- filters
-SELECT pbf_contains(f, 'USER1') AS literal, pbf_contains(f, 'uSer1'::citext) AS citext
-FROM (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
-SELECT bool_and(pbf_contains(f, t::citext)) AS found, bool_and(pbf_contains_key(f, t::citext)) AS key
-FROM people, (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
-SELECT pbf_contains(f, t) FROM people, (SELECT pbf_agg(c, pbf_new_bloom(100)) AS f FROM people) AS s;
-SELECT pbf_estimate(f, t) FROM people, (SELECT pbf_agg(c, pbf_new(100, 10)) AS f FROM people) AS s;
+SELECT qfilter_contains(f, 'USER1') AS literal, qfilter_contains(f, 'uSer1'::citext) AS citext
+FROM (SELECT qfilter_agg(c, qfilter_new_bloom(100)) AS f FROM people) AS s;
+SELECT bool_and(qfilter_contains(f, t::citext)) AS found, bool_and(qfilter_contains_key(f, t::citext)) AS key
+FROM people, (SELECT qfilter_agg(c, qfilter_new_bloom(100)) AS f FROM people) AS s;
+SELECT qfilter_contains(f, t) FROM people, (SELECT qfilter_agg(c, qfilter_new_bloom(100)) AS f FROM people) AS s;
+SELECT qfilter_estimate(f, t) FROM people, (SELECT qfilter_agg(c, qfilter_new(100, 10)) AS f FROM people) AS s;
 
 -- casts of constants and parameters, folded or not, ask alike
 SET plan_cache_mode = force_generic_plan;
@@ -199,15 +199,15 @@ SELECT qsketch_estimate(qsketch_agg(c), 'USER1') AS citext, qsketch_estimate(qsk
 SELECT qsketch_total(qsketch_agg(DISTINCT c)) AS citext, qsketch_total(qsketch_agg(DISTINCT c::text)) AS text FROM people;
 
 -- filters as well: in rows and windows, by ids and counts
-SELECT pbf_contains(pbf_agg(c, pbf_new_bloom(100, 1e-9)), 'USER1') AS agg,
-	pbf_contains(pbf_row_agg(c, 1, pbf_new_bloom(100, 1e-9)), 'uSER1') AS row_agg,
-	pbf_contains(pbf_count_agg(c, 1, pbf_new_bloom(100, 1e-9)), 'UsER1') AS count_agg,
-	pbf_contains(pbf_agg(t, pbf_new_bloom(100, 1e-9)), 'uSeR1') AS text FROM people;
-SELECT DISTINCT pbf_contains(pbf_agg(c, pbf_new_bloom(100, 1e-9)) OVER (), 'USER1') AS window FROM people;
-SELECT (pbf_info(pbf_agg(c, pbf_new_bloom(100)))).key_family, (pbf_info(pbf_agg(c::text || '', pbf_new_bloom(100)))).key_family AS text FROM people;
-SELECT pbf_contains(pbf_agg(c, pbf_new_bloom(100)), t) FROM people GROUP BY t;
-SELECT pbf_agg(c, pbf_new_bloom(100)) <> pbf_agg(c::text, pbf_new_bloom(100)) AS differ,
-	pbf_row_agg(c, 1, pbf_new_bloom(100)) <> pbf_row_agg(c::text, 1, pbf_new_bloom(100)) AS rows_differ FROM people;
+SELECT qfilter_contains(qfilter_agg(c, qfilter_new_bloom(100, 1e-9)), 'USER1') AS agg,
+	qfilter_contains(qfilter_row_agg(c, 1, qfilter_new_bloom(100, 1e-9)), 'uSER1') AS row_agg,
+	qfilter_contains(qfilter_count_agg(c, 1, qfilter_new_bloom(100, 1e-9)), 'UsER1') AS count_agg,
+	qfilter_contains(qfilter_agg(t, qfilter_new_bloom(100, 1e-9)), 'uSeR1') AS text FROM people;
+SELECT DISTINCT qfilter_contains(qfilter_agg(c, qfilter_new_bloom(100, 1e-9)) OVER (), 'USER1') AS window FROM people;
+SELECT (qfilter_info(qfilter_agg(c, qfilter_new_bloom(100)))).key_family, (qfilter_info(qfilter_agg(c::text || '', qfilter_new_bloom(100)))).key_family AS text FROM people;
+SELECT qfilter_contains(qfilter_agg(c, qfilter_new_bloom(100)), t) FROM people GROUP BY t;
+SELECT qfilter_agg(c, qfilter_new_bloom(100)) <> qfilter_agg(c::text, qfilter_new_bloom(100)) AS differ,
+	qfilter_row_agg(c, 1, qfilter_new_bloom(100)) <> qfilter_row_agg(c::text, 1, qfilter_new_bloom(100)) AS rows_differ FROM people;
 
 -- sets as well
 SELECT (qsets_info(qsets_agg(w, c))).distinct_elements AS citext, (qsets_info(qsets_agg(w, t))).distinct_elements AS text,

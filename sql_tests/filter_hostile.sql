@@ -3,21 +3,21 @@
 -- each, and what is accepted can be used.
 --
 CREATE TEMP TABLE sample AS
-SELECT 'empty' AS form, pbf_new(1000, 100) AS f
-UNION ALL SELECT 'explicit', pbf_row_agg(k, k, pbf_new(1000, 100)) FROM generate_series(1, 20) AS k
-UNION ALL SELECT 'dense', pbf_row_agg(k, k, pbf_new(1000, 900, 0.5)) FROM generate_series(1, 900) AS k
-UNION ALL SELECT 'bloom', pbf_agg(k, pbf_new_bloom(100)) FROM generate_series(1, 100) AS k
-UNION ALL SELECT 'odd', pbf_row_agg(k, k, pbf_new(100, 90, preset => 'paper', k => 20)) FROM generate_series(1, 90) AS k;
-SELECT form, length(f::bytea) AS bytes, (pbf_info(f)).form FROM sample ORDER BY 1;
+SELECT 'empty' AS form, qfilter_new(1000, 100) AS f
+UNION ALL SELECT 'explicit', qfilter_row_agg(k, k, qfilter_new(1000, 100)) FROM generate_series(1, 20) AS k
+UNION ALL SELECT 'dense', qfilter_row_agg(k, k, qfilter_new(1000, 900, 0.5)) FROM generate_series(1, 900) AS k
+UNION ALL SELECT 'bloom', qfilter_agg(k, qfilter_new_bloom(100)) FROM generate_series(1, 100) AS k
+UNION ALL SELECT 'odd', qfilter_row_agg(k, k, qfilter_new(100, 90, preset => 'paper', k => 20)) FROM generate_series(1, 90) AS k;
+SELECT form, length(f::bytea) AS bytes, (qfilter_info(f)).form FROM sample ORDER BY 1;
 
 CREATE FUNCTION pg_temp.state_of_bytes(b bytea) RETURNS text LANGUAGE plpgsql AS
-$$ BEGIN PERFORM b::pbf; RETURN 'accepted';
+$$ BEGIN PERFORM b::qfilter; RETURN 'accepted';
 EXCEPTION WHEN OTHERS THEN RETURN sqlstate; END $$;
 CREATE FUNCTION pg_temp.state_of_text(t text) RETURNS text LANGUAGE plpgsql AS
-$$ BEGIN PERFORM t::pbf; RETURN 'accepted';
+$$ BEGIN PERFORM t::qfilter; RETURN 'accepted';
 EXCEPTION WHEN OTHERS THEN RETURN sqlstate; END $$;
 CREATE FUNCTION pg_temp.error_of_bytes(b bytea) RETURNS text LANGUAGE plpgsql AS
-$$ BEGIN PERFORM b::pbf; RETURN 'accepted';
+$$ BEGIN PERFORM b::qfilter; RETURN 'accepted';
 EXCEPTION WHEN OTHERS THEN RETURN sqlstate || ' ' || sqlerrm; END $$;
 
 -- the checksum put right again, so that what stands behind it is tested
@@ -69,22 +69,22 @@ INSERT INTO mutant SELECT 'bloom', i, pg_temp.sealed(set_bit(b, i, 1 - get_bit(b
 FROM (SELECT f::bytea AS b FROM sample WHERE form = 'bloom') AS s, generate_series(0, length(b) * 8 - 1) AS i
 WHERE i < 96 OR (i > 127 AND (i < 480 OR i % 17 = 0));
 SELECT form, pg_temp.error_of_bytes(bytes) AS error, count(*) FROM mutant GROUP BY 1, 2 ORDER BY 1, 2;
-CREATE FUNCTION pg_temp.use(f pbf) RETURNS text LANGUAGE plpgsql AS
-$$ BEGIN PERFORM pbf_contains(f, ARRAY[1, 2, 3]), (pbf_info(f)).rows, pbf_fill(f), f | f, pbf_fold(f, 0), pbf_add(f, 1, 2);
+CREATE FUNCTION pg_temp.use(f qfilter) RETURNS text LANGUAGE plpgsql AS
+$$ BEGIN PERFORM qfilter_contains(f, ARRAY[1, 2, 3]), (qfilter_info(f)).rows, qfilter_fill(f), f | f, qfilter_fold(f, 0), qfilter_add(f, 1, 2);
 	RETURN 'used';
 EXCEPTION WHEN datatype_mismatch OR collation_mismatch OR numeric_value_out_of_range THEN RETURN sqlstate; END $$;
-SELECT form, pg_temp.use(bytes::pbf), count(*) FROM mutant WHERE pg_temp.state_of_bytes(bytes) = 'accepted' GROUP BY 1, 2 ORDER BY 1, 2;
-SELECT count(*) FROM mutant JOIN sample USING (form) WHERE pg_temp.state_of_bytes(bytes) = 'accepted' AND bytes::pbf = f;
+SELECT form, pg_temp.use(bytes::qfilter), count(*) FROM mutant WHERE pg_temp.state_of_bytes(bytes) = 'accepted' GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT count(*) FROM mutant JOIN sample USING (form) WHERE pg_temp.state_of_bytes(bytes) = 'accepted' AND bytes::qfilter = f;
 
 -- text
-SELECT t, pg_temp.state_of_text(t) AS state FROM unnest(ARRAY['', 'pbf', 'pbf:', 'pbf:!', 'qsketch:', 'PBF:AAAA', 'pbf:AAAA', 'pbf:UEJGAQ==']) AS t;
-SELECT 'nonsense'::pbf;
-SELECT '1000'::pbf;
-SELECT 'pbf:*'::pbf;
-SELECT 'pbf:UEJGAQ=='::pbf;
-SELECT '\x504246ff'::bytea::pbf;
-SELECT qsketch_new()::bytea::pbf;
-SELECT pbf_new(10, 1)::bytea::qsketch;
+SELECT t, pg_temp.state_of_text(t) AS state FROM unnest(ARRAY['', 'qfilter', 'qfilter:', 'qfilter:!', 'qsketch:', 'PBF:AAAA', 'qfilter:AAAA', 'qfilter:UEJGAQ==']) AS t;
+SELECT 'nonsense'::qfilter;
+SELECT '1000'::qfilter;
+SELECT 'qfilter:*'::qfilter;
+SELECT 'qfilter:UEJGAQ=='::qfilter;
+SELECT '\x504246ff'::bytea::qfilter;
+SELECT qsketch_new()::bytea::qfilter;
+SELECT qfilter_new(10, 1)::bytea::qsketch;
 -- 60 bytes of a version to come
-SELECT set_byte(f::bytea, 3, 2)::pbf FROM sample WHERE form = 'empty';
-SELECT f::text::pbf = f AND f::bytea::pbf = f AS round_trip, f::text LIKE 'pbf:UEJG%' AS prefix FROM sample;
+SELECT set_byte(f::bytea, 3, 2)::qfilter FROM sample WHERE form = 'empty';
+SELECT f::text::qfilter = f AND f::bytea::qfilter = f AS round_trip, f::text LIKE 'qfilter:UEJG%' AS prefix FROM sample;

@@ -28,8 +28,8 @@ SELECT pg_temp.reasons(VARIADIC ARRAY['SELECT qsketch_agg(k) FROM why HAVING cou
 	'SELECT qsketch_agg(k) FROM why WHERE random() < 0.5', 'SELECT qsketch_agg(k) FROM why WHERE EXISTS (SELECT FROM why_small AS s WHERE s.k > why.k OR random() < 2)',
 	'SELECT qsketch_agg(k) FROM why WHERE ctid <> ''(0,1)''', 'SELECT qsketch_agg(k) FROM why WHERE false', 'SELECT qsketch_agg(k, sk) FROM why, (SELECT qsketch_new() AS sk OFFSET 0) AS s',
 	'SELECT qtop_agg(t, 3) FROM why', 'SELECT qtop_agg(k, 0) FROM why', 'SELECT qsets_agg(k, a) FROM why_more', 'SELECT qsketch_agg(j) FROM why_more',
-	'SELECT pbf_agg(k, NULL) FROM why', 'SELECT qsketch_agg(k, qsketch_sf_device(qsketch_new(''sf''))) FROM why', 'SELECT qsketch_agg(k) FROM pg_class, LATERAL (SELECT reltype::int AS k) AS o', 'SELECT (SELECT qsketch_agg(k) FROM why_view)',
-	'SELECT qsketch_total(qsketch_agg(k)) FROM why WHERE k IN (SELECT k FROM why_small)', 'SELECT count(*) FROM why', 'SELECT pbf_agg(t, pbf_new_bloom(1000)) FROM why', 'SELECT qsketch_agg(k, qsketch_new(''sf'')) FROM why']);
+	'SELECT qfilter_agg(k, NULL) FROM why', 'SELECT qsketch_agg(k, qsketch_sf_device(qsketch_new(''sf''))) FROM why', 'SELECT qsketch_agg(k) FROM pg_class, LATERAL (SELECT reltype::int AS k) AS o', 'SELECT (SELECT qsketch_agg(k) FROM why_view)',
+	'SELECT qsketch_total(qsketch_agg(k)) FROM why WHERE k IN (SELECT k FROM why_small)', 'SELECT count(*) FROM why', 'SELECT qfilter_agg(t, qfilter_new_bloom(1000)) FROM why', 'SELECT qsketch_agg(k, qsketch_new(''sf'')) FROM why']);
 SET qsketch.enable_columnscan = off;
 SELECT pg_temp.reasons('SELECT qsketch_agg(k) FROM why');
 RESET qsketch.enable_columnscan;

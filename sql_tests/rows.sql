@@ -43,17 +43,17 @@ SELECT qsketch_agg(ROW(user_id, page)) = (SELECT pairs FROM sketches WHERE size 
 RESET max_parallel_workers_per_gather;
 
 -- filters likewise
-SELECT bool_and(pbf_contains(f, ROW(user_id, page))) AS all_found, bool_or(pbf_contains(f, ROW(user_id, 'none'))) AS others
-FROM (SELECT pbf_agg(ROW(user_id, page), pbf_new_bloom(1000, 1e-9)) AS f FROM views) AS f, views;
+SELECT bool_and(qfilter_contains(f, ROW(user_id, page))) AS all_found, bool_or(qfilter_contains(f, ROW(user_id, 'none'))) AS others
+FROM (SELECT qfilter_agg(ROW(user_id, page), qfilter_new_bloom(1000, 1e-9)) AS f FROM views) AS f, views;
 
 -- arrays of rows
 SELECT qsketch_estimate(pairs, ARRAY[ROW(1, 'p1'), NULL, ROW(1::bigint, 'none'::text)]) AS estimates, qsketch_estimate(pairs, ARRAY[NULL::record]) AS null_row,
 	qsketch_estimate(pairs, ARRAY[]::record[]) AS none FROM sketches WHERE size = '1MB';
 SELECT l.* FROM sketches, qsketch_lookup(pairs, ARRAY[ROW(1, 'p1')]) AS l WHERE size = '1MB';
-SELECT pbf_contains(pbf_agg(ROW(user_id, page), pbf_new_bloom(1000, 1e-9)), ARRAY[ROW(1, 'p1'), ROW(1, 'none'), NULL]) AS contains FROM views;
+SELECT qfilter_contains(qfilter_agg(ROW(user_id, page), qfilter_new_bloom(1000, 1e-9)), ARRAY[ROW(1, 'p1'), ROW(1, 'none'), NULL]) AS contains FROM views;
 SELECT qsketch_estimate(pairs, ARRAY[ROW(1, 2)]) FROM sketches;
 SELECT qsketch_estimate(pairs, ARRAY[ROW(1, 'p1'), ROW(1)]) FROM sketches;
-SELECT pbf_contains(pbf_agg(ROW(user_id, page), pbf_new_bloom(1000)), ARRAY[ROW('1', 'p1')]) FROM views;
+SELECT qfilter_contains(qfilter_agg(ROW(user_id, page), qfilter_new_bloom(1000)), ARRAY[ROW('1', 'p1')]) FROM views;
 
 -- lists of top keys, whose rows come back as a composite type with such columns
 CREATE TABLE tops AS SELECT qtop_agg(ROW(user_id, page), 3) AS t FROM (SELECT * FROM views UNION ALL SELECT * FROM views WHERE user_id = 4 AND page = 'p4') AS v;
@@ -81,7 +81,7 @@ SELECT statement, pg_temp.error_of('SELECT ' || statement || ' FROM sketches WHE
 FROM unnest(ARRAY['qsketch_estimate(pairs, ROW(1))', 'qsketch_estimate(pairs, ROW(1, 2))', 'qsketch_estimate(pairs, 1)',
 	'qsketch_estimate(pairs, ''(1,p1)'')', 'qsketch_add(pairs, ROW(''a'', 1))', 'qsketch_estimate(named, ROW(1, ''a'', 2))',
 	'pairs || triples', 'qsketch_inner_product(pairs, triples)', 'qsketch_agg(ROW(1, point(1, 2)))', 'qsketch_agg(ROW(1, ROW(2)))',
-	'pbf_contains(pbf_agg(ROW(1, 2), pbf_new_bloom(9)), ROW(1, ''a''))']) WITH ORDINALITY AS s(statement, n)
+	'qfilter_contains(qfilter_agg(ROW(1, 2), qfilter_new_bloom(9)), ROW(1, ''a''))']) WITH ORDINALITY AS s(statement, n)
 ORDER BY n;
 SELECT pg_temp.error_of('SELECT qsketch_agg(k) FROM (SELECT CASE WHEN i = 1 THEN ROW(i) ELSE ROW(i::text) END AS k FROM generate_series(1, 2) AS i) AS s') AS mixed;
 

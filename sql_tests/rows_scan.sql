@@ -38,14 +38,14 @@ SELECT columns, s.* FROM row_columns, pg_temp.same(format('SELECT qsketch_agg(RO
 -- with weights, which may be NULL; other families; several at once; explicit forms
 SELECT columns, s.* FROM row_columns, pg_temp.same(format('SELECT qsketch_agg(ROW(%s), w, qsketch_new(size => ''16kB'')) FROM row_scan', columns)) AS s
 WHERE columns IN ('i4, i2', 't, v', 'nc, i4');
-SELECT columns, s.* FROM row_columns, pg_temp.same(format('SELECT pbf_agg(ROW(%s), pbf_new_bloom(30000)) FROM row_scan', columns)) AS s
+SELECT columns, s.* FROM row_columns, pg_temp.same(format('SELECT qfilter_agg(ROW(%s), qfilter_new_bloom(30000)) FROM row_scan', columns)) AS s
 WHERE columns IN ('i4, i2', 't, v', 'nc, i4', 'added, added_text, added_after');
 SELECT columns, s.* FROM row_columns, pg_temp.same(format('SELECT qsets_agg(w, ROW(%s)) FROM row_scan', columns)) AS s
 WHERE columns IN ('i4, i2', 't, v', 'nc, i4', 'added, added_text, added_after');
-SELECT * FROM pg_temp.same($$SELECT qsketch_agg(ROW(i4, t)), qsketch_agg(i4), qsketch_agg(ROW(t, i4)), pbf_agg(ROW(i2, d), pbf_new_bloom(1000)) FROM row_scan$$);
+SELECT * FROM pg_temp.same($$SELECT qsketch_agg(ROW(i4, t)), qsketch_agg(i4), qsketch_agg(ROW(t, i4)), qfilter_agg(ROW(i2, d), qfilter_new_bloom(1000)) FROM row_scan$$);
 SELECT * FROM pg_temp.same('SELECT qsketch_agg(ROW(w, dom, b)) FROM row_scan');
 -- some rows only, and counts beside them
-SELECT * FROM pg_temp.same($$SELECT qsketch_agg(ROW(i4, t)) FILTER (WHERE w < 3), pbf_agg(ROW(t, v), pbf_new_bloom(9000)), count(*) FROM row_scan WHERE i2 > 0$$);
+SELECT * FROM pg_temp.same($$SELECT qsketch_agg(ROW(i4, t)) FILTER (WHERE w < 3), qfilter_agg(ROW(t, v), qfilter_new_bloom(9000)), count(*) FROM row_scan WHERE i2 > 0$$);
 
 -- they are keys like all others
 SET max_parallel_workers_per_gather = 0;

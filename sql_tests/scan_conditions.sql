@@ -112,8 +112,8 @@ INSERT INTO member SELECT i % 20, i * 7 % 500, date '2026-01-01' + i % 30 FROM g
 SET qsketch.filter_nonce = 5;
 SELECT list, w, same, scanned FROM unnest(ARRAY['qtop_agg(k, 5)', 'qsets_agg(id, k)', 'qsketch_agg(k, id)']) AS list, unnest(ARRAY['day < ''2026-01-21''', 'day = ''2030-01-01''', 'id IN (1, 5) AND k % 2 = 1']) AS w,
 	LATERAL pg_temp.same(format('SELECT %1$s, %1$s FILTER (WHERE k < 100), count(*) FROM member WHERE %2$s', list, w));
-SELECT list, pg_temp.scans(format('SELECT %s FROM member WHERE k < 100', list)) FROM unnest(ARRAY['pbf_agg(k, pbf_new(5000, 20))', 'pbf_agg(k, pbf_new_bloom(500))']) AS list;
-SELECT same, scanned FROM pg_temp.same('SELECT pbf_agg(k, pbf_new_bloom(500)), count(day) FROM member WHERE day < ''2026-01-21'' AND id > 3');
+SELECT list, pg_temp.scans(format('SELECT %s FROM member WHERE k < 100', list)) FROM unnest(ARRAY['qfilter_agg(k, qfilter_new(5000, 20))', 'qfilter_agg(k, qfilter_new_bloom(500))']) AS list;
+SELECT same, scanned FROM pg_temp.same('SELECT qfilter_agg(k, qfilter_new_bloom(500)), count(day) FROM member WHERE day < ''2026-01-21'' AND id > 3');
 
 -- an index for few rows, the scan for many
 SET max_parallel_workers_per_gather = 0;

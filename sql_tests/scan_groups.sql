@@ -48,8 +48,8 @@ SELECT pg_temp.plan($$SELECT d + 1, qsketch_agg(k), count(*) FROM g_scan WHERE w
 SELECT by, s.* FROM unnest(ARRAY['s', 'i', 'b', 'd', 'z', 'm', 'one', 'eight', 'thousand', 'many', 'late', 'nothing']) AS by,
 	LATERAL pg_temp.same(format('SELECT %s AS g, qsketch_agg(k) AS a FROM g_scan GROUP BY %1$s', by)) AS s;
 SELECT by, call, s.* FROM unnest(ARRAY['i', 'eight', 'many']) AS by, unnest(ARRAY['qsketch_agg(t)', 'qsketch_agg(k, w)', 'qsketch_agg(ROW(k, t))',
-	'qsketch_agg(k, qsketch_new(''warp'', ''1kB''))', 'qsketch_agg(k), count(*), count(t)', 'pbf_agg(k, pbf_new_bloom(1000))',
-	'pbf_agg(t, pbf_new_bloom(100))', 'qsets_agg(w, k)', 'qsets_agg(w, t)', 'qtop_agg(k, 5)', 'qtop_agg(w, 3), qsketch_agg(t), qsets_agg(k, w)']) AS call,
+	'qsketch_agg(k, qsketch_new(''warp'', ''1kB''))', 'qsketch_agg(k), count(*), count(t)', 'qfilter_agg(k, qfilter_new_bloom(1000))',
+	'qfilter_agg(t, qfilter_new_bloom(100))', 'qsets_agg(w, k)', 'qsets_agg(w, t)', 'qtop_agg(k, 5)', 'qtop_agg(w, 3), qsketch_agg(t), qsets_agg(k, w)']) AS call,
 	LATERAL pg_temp.same(format('SELECT %s AS g, %s FROM g_scan GROUP BY %1$s', by, call)) AS s ORDER BY by, call;
 
 -- conditions, and FILTERs, which may leave a group nothing

@@ -126,7 +126,7 @@ SELECT pg_temp.scans(query), same, scanned, workers, query FROM unnest(ARRAY[
 	'SELECT qsketch_agg(k), count(*) FROM (SELECT k, day FROM visits UNION ALL SELECT k, day FROM parts_1) AS u WHERE day > 17']) AS query, LATERAL pg_temp.same(query);
 -- one partition hands its sketches on to the next: of every family, once and again, and where there are none
 SELECT same, scanned, list FROM unnest(ARRAY['qsketch_agg(k), qsketch_agg(page), count(*), count(page)', 'qsketch_agg(k, day), qsketch_agg(ROW(k, page))',
-	'qtop_agg(k, 9)', 'qsets_agg(day, k), qsets_agg(k, page)', 'pbf_agg(k, pbf_new_bloom(900))', 'qsketch_agg(k, qsketch_new(''sf'', ''64kB'')) FILTER (WHERE day < 7), count(*) FILTER (WHERE day > 25)']) AS list,
+	'qtop_agg(k, 9)', 'qsets_agg(day, k), qsets_agg(k, page)', 'qfilter_agg(k, qfilter_new_bloom(900))', 'qsketch_agg(k, qsketch_new(''sf'', ''64kB'')) FILTER (WHERE day < 7), count(*) FILTER (WHERE day > 25)']) AS list,
 	LATERAL pg_temp.same(format('SELECT %s FROM parts WHERE k <> 3', list));
 SET max_parallel_workers_per_gather = 0;
 SELECT d, s.* FROM unnest(ARRAY[0, 9, 19, 99, 5, 20]) AS d, LATERAL (SELECT qsketch_total(qsketch_agg(k)), count(*), count(page) FILTER (WHERE k % 2 = 0) FROM parts WHERE day > d OR d = 9 AND k < 0) AS s;

@@ -78,7 +78,7 @@ SELECT count(*) = (SELECT count(DISTINCT (skewed, e)) FROM built) AS same
 FROM (SELECT qsets_agg(skewed, e) AS c FROM built) AS b, unnest(qsets_ids(c)) AS id, unnest(qsets_elements(c, id)) AS x;
 CREATE TABLE kept AS SELECT qsets_agg(skewed, e) AS c FROM built;
 SELECT (SELECT qsets_agg(skewed, e) FROM built WHERE e >= 0) = c AS same FROM kept;
-SELECT count(*) > 0 AS pairs FROM set_pairs((SELECT qsets_agg(skewed, e) FROM built), min_count => 1);
+SELECT count(*) > 0 AS pairs FROM qsets_pairs((SELECT qsets_agg(skewed, e) FROM built), min_count => 1);
 
 -- by its costs: in parallel
 SET cpu_operator_cost = 0.0025;

@@ -31,7 +31,7 @@ BEGIN
 	RETURN (SELECT count(*) FROM (
 			SELECT n, min_count, min_jaccard, kind, p.* FROM collection, filter,
 				LATERAL (VALUES ('number', number), ('text', text), ('uuid', uuid)) AS k(kind, sets),
-				set_pairs(sets, min_count, min_jaccard, method => how) AS p) AS given
+				qsets_pairs(sets, min_count, min_jaccard, method => how) AS p) AS given
 		FULL JOIN (
 			SELECT n, f.min_count, f.min_jaccard, kind, a, b, common, common::float8 / either AS jaccard FROM joined, filter AS f, unnest('{number,text,uuid}'::text[]) AS kind
 			WHERE common >= min_count AND common::numeric / either >= min_jaccard) AS wanted
@@ -44,7 +44,7 @@ FROM unnest('{auto,merge,search,merge_search,hash,merge_hash,bitmap,index,hybrid
 
 -- between two collections, the same one in another order of ids among them
 SELECT how, count(*) AS wrong FROM unnest('{auto,merge,search,merge_search,hash,merge_hash,bitmap,index,hybrid}'::text[]) AS how,
-	LATERAL (SELECT * FROM (SELECT p.* FROM collection AS x, collection AS y, set_pairs(x.number, y.number, 2, 0.05, method => how) AS p WHERE x.n = 1 AND y.n = 2) AS given
+	LATERAL (SELECT * FROM (SELECT p.* FROM collection AS x, collection AS y, qsets_pairs(x.number, y.number, 2, 0.05, method => how) AS p WHERE x.n = 1 AND y.n = 2) AS given
 		FULL JOIN (WITH d AS (SELECT DISTINCT n, s, e FROM collected), size AS (SELECT n, s, count(*) FROM d GROUP BY n, s)
 			SELECT x.s AS a, y.s AS b, count(*) AS common, count(*)::float8 / (sx.count + sy.count - count(*)) AS jaccard
 			FROM d AS x JOIN d AS y USING (e) JOIN size AS sx ON sx.n = 1 AND sx.s = x.s JOIN size AS sy ON sy.n = 2 AND sy.s = y.s
@@ -53,7 +53,7 @@ SELECT how, count(*) AS wrong FROM unnest('{auto,merge,search,merge_search,hash,
 		USING (a, b, common, jaccard) WHERE given IS NULL OR wanted IS NULL) AS differ
 GROUP BY how;
 SELECT how, count(wrong) AS wrong FROM unnest('{auto,index,merge}'::text[]) AS how
-	LEFT JOIN LATERAL (SELECT 1 AS wrong FROM (SELECT p.* FROM collection, set_pairs(number, number, method => how) AS p WHERE n = 2) AS given
+	LEFT JOIN LATERAL (SELECT 1 AS wrong FROM (SELECT p.* FROM collection, qsets_pairs(number, number, method => how) AS p WHERE n = 2) AS given
 	FULL JOIN (SELECT a, b, common FROM joined WHERE n = 2 AND common > 0 UNION ALL SELECT b, a, common FROM joined WHERE n = 2 AND common > 0
 		UNION ALL SELECT s, s, count(DISTINCT e) FROM collected WHERE n = 2 GROUP BY s) AS wanted USING (a, b, common)
 	WHERE given IS NULL OR wanted IS NULL) AS differ ON true GROUP BY how ORDER BY how;
@@ -64,20 +64,20 @@ SELECT n, a, b, common, either, row_number() OVER (PARTITION BY n, a ORDER BY co
 FROM (SELECT n, a, b, common, either FROM joined UNION ALL SELECT n, b, a, common, either FROM joined) AS both_ways WHERE common > 0;
 CREATE FUNCTION wrong_top(how text, t int) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-	RETURN (SELECT count(*) FROM (SELECT n, p.* FROM collection, set_pairs(number, top => t, method => how) AS p) AS given
+	RETURN (SELECT count(*) FROM (SELECT n, p.* FROM collection, qsets_pairs(number, top => t, method => how) AS p) AS given
 		FULL JOIN (SELECT DISTINCT n, least(a, b) AS a, greatest(a, b) AS b, common FROM ranked WHERE rank <= t) AS wanted USING (n, a, b, common)
 		WHERE given IS NULL OR wanted IS NULL);
 END $$;
 SELECT how, wrong_top(how, 1) AS one, wrong_top(how, 3) AS three, wrong_top(how, 1000) AS all
 FROM unnest('{auto,merge,search,merge_search,hash,merge_hash,bitmap,index,hybrid}'::text[]) AS how;
 SELECT t, count(*) = (SELECT count(DISTINCT (n, least(a, b), greatest(a, b))) FROM ranked WHERE rank <= t) AS right
-FROM unnest('{1,3,1000}'::int[]) AS t, collection, set_pairs(number, top => t) GROUP BY t ORDER BY t;
+FROM unnest('{1,3,1000}'::int[]) AS t, collection, qsets_pairs(number, top => t) GROUP BY t ORDER BY t;
 SELECT count(*) AS wrong FROM (SELECT n, s, p.id, p.common, p.rank FROM (SELECT DISTINCT n, s FROM collected) AS x JOIN collection USING (n),
-		set_similar(number, s, top => 3) WITH ORDINALITY AS p(id, common, jaccard, rank)) AS given
+		qsets_similar(number, s, top => 3) WITH ORDINALITY AS p(id, common, jaccard, rank)) AS given
 	FULL JOIN (SELECT n, a AS s, b AS id, common, rank FROM ranked WHERE rank <= 3) AS wanted USING (n, s, id, common, rank)
 WHERE given IS NULL OR wanted IS NULL;
 
--- what set_similar keeps from row to row changes nothing: collections stored out of line, inline, expanded, by turns; other options
+-- what qsets_similar keeps from row to row changes nothing: collections stored out of line, inline, expanded, by turns; other options
 CREATE TABLE asked AS SELECT n, s FROM (SELECT DISTINCT n, s FROM collected WHERE n < 4 UNION ALL SELECT n, 999 FROM generate_series(1, 3) AS n) AS x ORDER BY md5(s::text || n);
 CREATE TABLE outside (LIKE collection);
 ALTER TABLE outside ALTER COLUMN number SET STORAGE EXTERNAL;
@@ -87,57 +87,57 @@ SELECT bool_or(pg_column_size(number) > 3000) AS stored_outside FROM outside;
 SELECT kind, count(*) > 50 AS enough, count(*) FILTER (WHERE kept.* IS DISTINCT FROM single.*) AS wrong
 FROM (SELECT 'stored' AS kind, n, number AS q FROM outside UNION ALL SELECT 'inline', n, number FROM collection WHERE n < 4
 		UNION ALL SELECT 'expanded', n, qsets_merge(number, number) FROM collection WHERE n < 4) AS c JOIN asked USING (n),
-	LATERAL (SELECT array_agg(p) AS pairs FROM set_similar(q, s, 1, 0.01 * abs(s % 3), top => 4) AS p) AS kept,
+	LATERAL (SELECT array_agg(p) AS pairs FROM qsets_similar(q, s, 1, 0.01 * abs(s % 3), top => 4) AS p) AS kept,
 	LATERAL (SELECT array_agg(ROW(id, common, jaccard) ORDER BY jaccard DESC, id) AS pairs FROM (
-		SELECT CASE WHEN a = s THEN b ELSE a END AS id, common, jaccard FROM set_pairs(q, 1, 0.01 * abs(s % 3)) WHERE a = s OR b = s ORDER BY jaccard DESC, 1 LIMIT 4) AS p) AS single
+		SELECT CASE WHEN a = s THEN b ELSE a END AS id, common, jaccard FROM qsets_pairs(q, 1, 0.01 * abs(s % 3)) WHERE a = s OR b = s ORDER BY jaccard DESC, 1 LIMIT 4) AS p) AS single
 GROUP BY kind ORDER BY kind;
 DROP TABLE asked, outside;
 
 -- in order of a, then b, from FROM and from the select list
 SELECT count(*) AS unordered FROM collection, LATERAL (SELECT array_agg((a, b)) AS given, array_agg((a, b) ORDER BY a, b) AS ordered
-	FROM set_pairs(number)) AS p WHERE given <> ordered;
-SELECT count(*) AS differ FROM (SELECT n, (set_pairs(number, 2)).* FROM collection) AS x
-	FULL JOIN (SELECT n, p.* FROM collection, set_pairs(number, 2) AS p) AS y USING (n, a, b, common, jaccard) WHERE x IS NULL OR y IS NULL;
-SELECT (set_pairs(number, 20)).* FROM collection WHERE n = 1 LIMIT 2;
-SELECT p.* FROM collection, set_pairs(number) AS p WHERE n = 5;
-SELECT set_intersect_count(number, 100, 105) AS ten, set_intersect_count(text, 100, 100) AS all, set_intersect_count(number, 100, 999) AS none FROM collection WHERE n = 1;
+	FROM qsets_pairs(number)) AS p WHERE given <> ordered;
+SELECT count(*) AS differ FROM (SELECT n, (qsets_pairs(number, 2)).* FROM collection) AS x
+	FULL JOIN (SELECT n, p.* FROM collection, qsets_pairs(number, 2) AS p) AS y USING (n, a, b, common, jaccard) WHERE x IS NULL OR y IS NULL;
+SELECT (qsets_pairs(number, 20)).* FROM collection WHERE n = 1 LIMIT 2;
+SELECT p.* FROM collection, qsets_pairs(number) AS p WHERE n = 5;
+SELECT qsets_intersect_count(number, 100, 105) AS ten, qsets_intersect_count(text, 100, 100) AS all, qsets_intersect_count(number, 100, 999) AS none FROM collection WHERE n = 1;
 
 -- NULLs, nothing, and what is refused
-SELECT count(*) AS none FROM set_pairs(NULL);
-SELECT count(*) AS none FROM collection, set_similar(number, 999);
-SELECT count(*) AS none FROM collection, set_similar(number, NULL);
-SELECT count(*) > 0 AS defaults FROM collection, set_pairs(number, NULL::bigint, NULL, NULL, NULL);
-SELECT count(*) AS none FROM collection, set_pairs(qsets_subset(number, '{}'));
-SELECT * FROM set_pairs((SELECT number FROM collection WHERE n = 1), -1);
-SELECT * FROM set_pairs((SELECT number FROM collection WHERE n = 1), min_jaccard => 1.5);
-SELECT * FROM set_pairs((SELECT number FROM collection WHERE n = 1), min_jaccard => 'NaN');
-SELECT * FROM set_pairs((SELECT number FROM collection WHERE n = 1), top => 0);
-SELECT * FROM set_pairs((SELECT number FROM collection WHERE n = 1), method => 'magic');
-SELECT * FROM collection, set_pairs(number, text) WHERE n = 1;
+SELECT count(*) AS none FROM qsets_pairs(NULL);
+SELECT count(*) AS none FROM collection, qsets_similar(number, 999);
+SELECT count(*) AS none FROM collection, qsets_similar(number, NULL);
+SELECT count(*) > 0 AS defaults FROM collection, qsets_pairs(number, NULL::bigint, NULL, NULL, NULL);
+SELECT count(*) AS none FROM collection, qsets_pairs(qsets_subset(number, '{}'));
+SELECT * FROM qsets_pairs((SELECT number FROM collection WHERE n = 1), -1);
+SELECT * FROM qsets_pairs((SELECT number FROM collection WHERE n = 1), min_jaccard => 1.5);
+SELECT * FROM qsets_pairs((SELECT number FROM collection WHERE n = 1), min_jaccard => 'NaN');
+SELECT * FROM qsets_pairs((SELECT number FROM collection WHERE n = 1), top => 0);
+SELECT * FROM qsets_pairs((SELECT number FROM collection WHERE n = 1), method => 'magic');
+SELECT * FROM collection, qsets_pairs(number, text) WHERE n = 1;
 
 -- the plan
-SELECT method_name, milliseconds IS NOT NULL AS possible, memory > 0 AS memory FROM collection, set_pairs_plan(number) WHERE n = 1;
-SELECT method_name FROM collection, set_pairs_plan(number, method => 'hash') WHERE n = 1 AND chosen;
+SELECT method_name, milliseconds IS NOT NULL AS possible, memory > 0 AS memory FROM collection, qsets_pairs_plan(number) WHERE n = 1;
+SELECT method_name FROM collection, qsets_pairs_plan(number, method => 'hash') WHERE n = 1 AND chosen;
 
 -- limits of memory and time: with little work_mem the pairs are the same, by every method and of every form
 CREATE TABLE large AS SELECT qsets_agg(i % 5000, (i * 7919::bigint) % 60013) AS sets FROM generate_series(1, 500000) AS i;
 SET qsketch.device = cpu; -- its memory
 SET work_mem = '64kB';
-CREATE TABLE little AS SELECT n, (SELECT jsonb_agg(p ORDER BY a, b) FROM set_pairs(sets, 20, method => n) AS p) AS pairs FROM large, unnest('{auto,index,hybrid,merge}'::text[]) AS n;
-INSERT INTO little SELECT 'two', jsonb_agg(p ORDER BY a, b) FROM set_pairs((SELECT sets FROM large), (SELECT sets FROM large), 20) AS p WHERE a < b;
-INSERT INTO little SELECT 'one new', jsonb_agg(p ORDER BY b) FROM set_pairs((SELECT qsets_agg(-1, (i * 7919::bigint) % 60013) FROM generate_series(1, 500000, 5000) AS i), (SELECT sets FROM large), 20) AS p;
-INSERT INTO little SELECT 'similar', jsonb_agg(p ORDER BY i, p.id) FROM generate_series(1, 3) AS i, large, set_similar(sets, i, 20) AS p;
+CREATE TABLE little AS SELECT n, (SELECT jsonb_agg(p ORDER BY a, b) FROM qsets_pairs(sets, 20, method => n) AS p) AS pairs FROM large, unnest('{auto,index,hybrid,merge}'::text[]) AS n;
+INSERT INTO little SELECT 'two', jsonb_agg(p ORDER BY a, b) FROM qsets_pairs((SELECT sets FROM large), (SELECT sets FROM large), 20) AS p WHERE a < b;
+INSERT INTO little SELECT 'one new', jsonb_agg(p ORDER BY b) FROM qsets_pairs((SELECT qsets_agg(-1, (i * 7919::bigint) % 60013) FROM generate_series(1, 500000, 5000) AS i), (SELECT sets FROM large), 20) AS p;
+INSERT INTO little SELECT 'similar', jsonb_agg(p ORDER BY i, p.id) FROM generate_series(1, 3) AS i, large, qsets_similar(sets, i, 20) AS p;
 RESET work_mem;
 SELECT n, jsonb_array_length(pairs) > 0 AS some, pairs = CASE n
-	WHEN 'one new' THEN (SELECT jsonb_agg(p ORDER BY b) FROM set_pairs((SELECT qsets_agg(-1, (i * 7919::bigint) % 60013) FROM generate_series(1, 500000, 5000) AS i), (SELECT sets FROM large), 20) AS p)
-	WHEN 'similar' THEN (SELECT jsonb_agg(p ORDER BY i, p.id) FROM generate_series(1, 3) AS i, large, set_similar(sets, i, 20) AS p)
-	ELSE (SELECT jsonb_agg(p ORDER BY a, b) FROM large, set_pairs(sets, 20) AS p) END AS same FROM little ORDER BY n COLLATE "C";
+	WHEN 'one new' THEN (SELECT jsonb_agg(p ORDER BY b) FROM qsets_pairs((SELECT qsets_agg(-1, (i * 7919::bigint) % 60013) FROM generate_series(1, 500000, 5000) AS i), (SELECT sets FROM large), 20) AS p)
+	WHEN 'similar' THEN (SELECT jsonb_agg(p ORDER BY i, p.id) FROM generate_series(1, 3) AS i, large, qsets_similar(sets, i, 20) AS p)
+	ELSE (SELECT jsonb_agg(p ORDER BY a, b) FROM large, qsets_pairs(sets, 20) AS p) END AS same FROM little ORDER BY n COLLATE "C";
 DROP TABLE little;
 RESET qsketch.device;
 -- to the end this would take an hour
 SET LOCAL statement_timeout = 100\; DO $$
 BEGIN
-	PERFORM count(*) FROM large, generate_series(1, 1000) AS again, set_pairs(sets, 0 * again, method => 'merge');
+	PERFORM count(*) FROM large, generate_series(1, 1000) AS again, qsets_pairs(sets, 0 * again, method => 'merge');
 EXCEPTION WHEN query_canceled THEN
 	RAISE INFO 'canceled';
 END $$;
@@ -147,4 +147,4 @@ DROP TABLE joined;
 DROP FUNCTION wrong_pairs, wrong_top;
 
 -- "top" keeps pairs in memory, but not any number of them
-SELECT count(*) FROM (SELECT qsets_agg(i, 1) AS s FROM generate_series(1, 6000) AS i) AS x, set_pairs(s, top => 2147483647);
+SELECT count(*) FROM (SELECT qsets_agg(i, 1) AS s FROM generate_series(1, 6000) AS i) AS x, qsets_pairs(s, top => 2147483647);

@@ -151,7 +151,7 @@ SELECT * FROM pg_temp.explained('SELECT qsets_agg(s, k) FROM member') AS line;
 
 -- what another family does beside it; what is left to the ordinary plan, and its errors
 SELECT call, pg_temp.scans('SELECT ' || call) AS scanned FROM unnest(ARRAY[
-	'qsets_agg(s, k), pbf_agg(k, pbf_new_bloom(3000)), qsketch_agg(s, i) FROM member', 'qsets_agg(s, k) FROM member WHERE i > 3',
+	'qsets_agg(s, k), qfilter_agg(k, qfilter_new_bloom(3000)), qsketch_agg(s, i) FROM member', 'qsets_agg(s, k) FROM member WHERE i > 3',
 	'qsets_agg(s, k) FROM member GROUP BY i', 'qsets_agg(DISTINCT s, k) FROM member', 'qsets_agg(s, k ORDER BY k) FROM member',
 	'qsets_agg(s, k) FILTER (WHERE i > 3) FROM member', 'qsets_agg(s + 1, k) FROM member', 'qsets_agg(s, k + 1) FROM member',
 	'qsets_agg(1, k) FROM member', 'qsets_agg(s, 1) FROM member', 'qsets_agg(s, k), count(*) FROM member',

@@ -1,5 +1,5 @@
 --
--- set_pairs in FROM of what a scalar subquery returns: the value is taken as it
+-- qsets_pairs in FROM of what a scalar subquery returns: the value is taken as it
 -- is from a plain aggregate, and as PostgreSQL copies it from all else.
 --
 \set ECHO none
@@ -37,7 +37,7 @@ END $$;
 -- one process, several, and the ordinary plan
 SELECT workers, scan, c.* FROM unnest(ARRAY[0, 3]) AS workers, unnest(ARRAY['on', 'off']) AS scan,
 	LATERAL (SELECT set_config('max_parallel_workers_per_gather', workers::text, true), set_config('qsketch.enable_columnscan', scan, true)) AS x,
-	LATERAL pg_temp.compare('SELECT p.* FROM set_pairs((SELECT qsets_agg(s, e) FROM item), min_count => 30) AS p') AS c;
+	LATERAL pg_temp.compare('SELECT p.* FROM qsets_pairs((SELECT qsets_agg(s, e) FROM item), min_count => 30) AS p') AS c;
 
 -- what it is not, and what there is nothing of
 SELECT what, c.* FROM (VALUES
@@ -52,33 +52,33 @@ SELECT what, c.* FROM (VALUES
 	('NULL', '(SELECT NULL::qsets)'),
 	('of one group', '(SELECT qsets_agg(s, e) FROM other WHERE g = 1 GROUP BY g), 10'),
 	('top', '(SELECT qsets_agg(s, e) FROM item), top => 2')) AS f (what, arguments),
-	LATERAL pg_temp.compare(format('SELECT p.* FROM set_pairs(%s) AS p', arguments)) AS c;
-SELECT * FROM set_pairs((SELECT qsets_agg(s, e) FROM other GROUP BY g), 10);
+	LATERAL pg_temp.compare(format('SELECT p.* FROM qsets_pairs(%s) AS p', arguments)) AS c;
+SELECT * FROM qsets_pairs((SELECT qsets_agg(s, e) FROM other GROUP BY g), 10);
 
 -- anew for each outer row: of a subquery that depends on it, and of one that does not
 SELECT * FROM pg_temp.compare('SELECT g, p.* FROM generate_series(0, 3) AS g,
-	LATERAL set_pairs((SELECT qsets_agg(s, e) FROM other WHERE other.g = g.g), min_count => 20) AS p');
+	LATERAL qsets_pairs((SELECT qsets_agg(s, e) FROM other WHERE other.g = g.g), min_count => 20) AS p');
 SELECT * FROM pg_temp.compare('SELECT g, p.* FROM generate_series(0, 3) AS g,
-	LATERAL set_pairs((SELECT qsets_agg(s, e) FROM item), min_count => 25 + g) AS p');
-SELECT * FROM pg_temp.compare('SELECT g, (SELECT count(*) FROM set_pairs((SELECT qsets_agg(s, e) FROM other WHERE other.g <> o.g), min_count => 10))
+	LATERAL qsets_pairs((SELECT qsets_agg(s, e) FROM item), min_count => 25 + g) AS p');
+SELECT * FROM pg_temp.compare('SELECT g, (SELECT count(*) FROM qsets_pairs((SELECT qsets_agg(s, e) FROM other WHERE other.g <> o.g), min_count => 10))
 	FROM generate_series(0, 3) AS o (g)');
 
 -- the same value twice, also where the other place copies it
 SELECT * FROM pg_temp.compare('WITH made AS MATERIALIZED (SELECT qsets_agg(s, e) AS c FROM item)
-	SELECT p.*, (SELECT qsets_count(c) FROM made) FROM set_pairs((SELECT c FROM made), min_count => 30) AS p');
-SELECT * FROM pg_temp.compare('SELECT x.*, y.common FROM set_pairs((SELECT qsets_agg(s, e) FROM item), 30) AS x
-	JOIN set_pairs((SELECT qsets_agg(s, e) FROM item), 30) AS y USING (a, b)');
+	SELECT p.*, (SELECT qsets_count(c) FROM made) FROM qsets_pairs((SELECT c FROM made), min_count => 30) AS p');
+SELECT * FROM pg_temp.compare('SELECT x.*, y.common FROM qsets_pairs((SELECT qsets_agg(s, e) FROM item), 30) AS x
+	JOIN qsets_pairs((SELECT qsets_agg(s, e) FROM item), 30) AS y USING (a, b)');
 
 -- in plans that are kept, and cursors that go back
 SET plan_cache_mode = force_generic_plan;
-PREPARE pairs_of(integer) AS SELECT count(*), sum(common) FROM set_pairs((SELECT qsets_agg(s, e) FROM other WHERE g < $1), min_count => 10);
+PREPARE pairs_of(integer) AS SELECT count(*), sum(common) FROM qsets_pairs((SELECT qsets_agg(s, e) FROM other WHERE g < $1), min_count => 10);
 EXECUTE pairs_of(1);
 EXECUTE pairs_of(3);
 EXECUTE pairs_of(0);
 EXECUTE pairs_of(1);
 RESET plan_cache_mode;
 BEGIN;
-DECLARE pair SCROLL CURSOR FOR SELECT * FROM set_pairs((SELECT qsets_agg(s, e) FROM other WHERE g = 0), 17);
+DECLARE pair SCROLL CURSOR FOR SELECT * FROM qsets_pairs((SELECT qsets_agg(s, e) FROM other WHERE g = 0), 17);
 FETCH 2 FROM pair;
 FETCH BACKWARD 1 FROM pair;
 FETCH 1 FROM pair;

@@ -53,12 +53,12 @@ SELECT qsketch_total(qsketch_add(qsketch_new()::pg_temp.small_sketch, 1)) AS tot
 -- text of values that are mostly zeros: shorter, and the longer one is read, too
 CREATE TEMP TABLE sparse AS
 	SELECT 1 AS n, qsketch_agg(i)::bytea AS bytes, qsketch_agg(i)::text AS text FROM generate_series(1, 5000) AS i
-	UNION ALL SELECT 2, pbf_agg(i, pbf_new_bloom(100000))::bytea, pbf_agg(i, pbf_new_bloom(100000))::text FROM generate_series(1, 2000) AS i
+	UNION ALL SELECT 2, qfilter_agg(i, qfilter_new_bloom(100000))::bytea, qfilter_agg(i, qfilter_new_bloom(100000))::text FROM generate_series(1, 2000) AS i
 	UNION ALL SELECT 3, qsketch_agg(i, qsketch_new('multilevel', '4kB'))::bytea,
 		qsketch_agg(i, qsketch_new('multilevel', '4kB'))::text FROM generate_series(1, 5000) AS i;
 SELECT n, length(text) < length(bytes) AS shorter, text ~ '^[a-z]+:~' AS packed,
-	CASE n WHEN 2 THEN text::pbf::bytea ELSE text::qsketch::bytea END = bytes AS same,
-	CASE n WHEN 2 THEN ('pbf:' || long)::pbf::bytea ELSE ('qsketch:' || long)::qsketch::bytea END = bytes AS same_long
+	CASE n WHEN 2 THEN text::qfilter::bytea ELSE text::qsketch::bytea END = bytes AS same,
+	CASE n WHEN 2 THEN ('qfilter:' || long)::qfilter::bytea ELSE ('qsketch:' || long)::qsketch::bytea END = bytes AS same_long
 FROM sparse, translate(encode(bytes, 'base64'), E'\n', '') AS long ORDER BY n;
 CREATE FUNCTION pg_temp.reads(input text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN

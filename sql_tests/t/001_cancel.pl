@@ -28,8 +28,8 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE wide (k bigint);
 	INSERT INTO wide SELECT k * n FROM key, generate_series(1, 20) AS n;
 	CREATE TABLE members AS SELECT g, k * n AS k FROM key, generate_series(1, 20) AS n;
-	CREATE TABLE filter AS SELECT pbf_agg(k, pbf_new_bloom(50000000)) AS f FROM key;
-	CREATE TABLE filters AS SELECT k % 500 AS id, pbf_agg(k, pbf_new_bloom(20000)) AS f FROM key GROUP BY k % 500;
+	CREATE TABLE filter AS SELECT qfilter_agg(k, qfilter_new_bloom(50000000)) AS f FROM key;
+	CREATE TABLE filters AS SELECT k % 500 AS id, qfilter_agg(k, qfilter_new_bloom(20000)) AS f FROM key GROUP BY k % 500;
 	CREATE TYPE row_0 AS (a int, b int);
 	DO $$ BEGIN FOR i IN 1 .. 20 LOOP
 		EXECUTE format('CREATE TYPE row_%s AS (a row_%s, b row_%2$s)', i, i - 1);
@@ -64,11 +64,11 @@ my @work = (
 	[ 'building sets in two workers', 'SELECT qsets_agg(g, k) FROM members',
 		"SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
 		SET min_parallel_table_scan_size = 0" ],
-	[ 'a filter of 60 MB', "SELECT pbf_agg(k + n, pbf_new_bloom(50000000)) FROM $many" ],
-	[ 'merging filters of 60 MB', 'SELECT pbf_merge_agg(f) FROM filter, generate_series(1, 100000)' ],
-	[ 'merging small filters', 'SELECT pbf_merge_agg(f) FROM filters, generate_series(1, 100000)' ],
-	[ 'lookups in a filter', "SELECT count(*) FROM filter, $many WHERE pbf_contains(f, k)" ],
-	[ 'batches of lookups in a filter', "SELECT count(pbf_contains(f, a)) FROM filter,
+	[ 'a filter of 60 MB', "SELECT qfilter_agg(k + n, qfilter_new_bloom(50000000)) FROM $many" ],
+	[ 'merging filters of 60 MB', 'SELECT qfilter_merge_agg(f) FROM filter, generate_series(1, 100000)' ],
+	[ 'merging small filters', 'SELECT qfilter_merge_agg(f) FROM filters, generate_series(1, 100000)' ],
+	[ 'lookups in a filter', "SELECT count(*) FROM filter, $many WHERE qfilter_contains(f, k)" ],
+	[ 'batches of lookups in a filter', "SELECT count(qfilter_contains(f, a)) FROM filter,
 		(SELECT array_agg(k) AS a FROM key) AS a, generate_series(1, 100000)" ],
 	[ 'a product of sketches of 64 MB', 'SELECT qsketch_second_moment(sk) FROM stored' ],
 	[ 'the content of rows of rows', "SELECT qsketch_agg('(,)'::row_20)" ],

@@ -42,7 +42,7 @@ foreach my $format ('plain', 'custom')
 	is($node->safe_psql("restored_$format", $QsketchValues::sketches), $before, "$format: same bytes");
 	is($node->safe_psql("restored_$format", $QsketchValues::filters), $filters_before, "$format: same filters");
 	is( $node->safe_psql("restored_$format", q{
-			SELECT pbf_contains(f, 'ok'::mood), pbf_contains(f, 'sad'::mood), (SELECT pbf_contains(f, '77') FROM merged_filters)
+			SELECT qfilter_contains(f, 'ok'::mood), qfilter_contains(f, 'sad'::mood), (SELECT qfilter_contains(f, '77') FROM merged_filters)
 			FROM filter WHERE name = 'mood'}),
 		't|f|t', "$format: keys of filters are found");
 	is($node->safe_psql("restored_$format", $QsketchValues::tops), $tops_before, "$format: same lists of top keys");
@@ -163,7 +163,7 @@ foreach my $at (0 .. length($filter) - 1)
 my $last_filter = $last + length $filter;
 append_binary("$dir/filter", $filter);
 is( $node->safe_psql('postgres', qq{
-		CREATE TABLE filter_target (f pbf);
+		CREATE TABLE filter_target (f qfilter);
 		COPY filter_target FROM '$dir/filter' (FORMAT binary);
 		CREATE FUNCTION state_of_filter(file text) RETURNS text LANGUAGE plpgsql AS \$\$
 		BEGIN
@@ -280,7 +280,7 @@ note "bytes behind a good checksum: $states, " . $node->safe_psql('postgres', 'S
 like($states, qr/^22P03( accepted)?$/, 'behind its checksum, too');
 is( $node->safe_psql('postgres', q{
 		SELECT bool_and(s = (s::text)::qsets AND qsets_count(s) = (SELECT count(*) FROM unnest(qsets_ids(s)) AS id WHERE qsets_cardinality(s, id) > 0)
-			AND (SELECT bool_and(common > 0) IS NOT FALSE FROM set_pairs(s))) FROM sets_target}),
+			AND (SELECT bool_and(common > 0) IS NOT FALSE FROM qsets_pairs(s))) FROM sets_target}),
 	't', 'and what is taken is a collection');
 
 # The bytes are the binary form.

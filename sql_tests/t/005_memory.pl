@@ -57,7 +57,7 @@ peak_below($baseline + 50, '100,000 groups of 10 rows, sorted', q{SET qsketch.en
 	  . "SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
 
 # Filters: explicit in each group, or dense in each.
-my $filters = 'SELECT g, pbf_agg(k, pbf_new(100000, 100)) AS f FROM filtered GROUP BY g';
+my $filters = 'SELECT g, qfilter_agg(k, qfilter_new(100000, 100)) AS f FROM filtered GROUP BY g';
 $node->safe_psql('postgres', q{
 	CREATE TABLE filtered AS SELECT i % 10000 AS g, i AS k FROM generate_series(1, 1000000) AS i;
 	ANALYZE filtered;
@@ -65,12 +65,12 @@ $node->safe_psql('postgres', q{
 	ANALYZE twohundred;
 });
 peak_below($baseline + 50, '10,000 groups of 100 rows, filters, hashed', q{SET work_mem = '4MB'; SET enable_sort = off;}
-	  . "SELECT count(*), sum(pbf_fill(f)) FROM ($filters) AS g");
+	  . "SELECT count(*), sum(qfilter_fill(f)) FROM ($filters) AS g");
 peak_below($baseline + 50, '10,000 groups of 100 rows, filters, sorted', q{SET qsketch.enable_columnscan = off; SET work_mem = '4MB'; SET enable_hashagg = off;}
-	  . "SELECT count(*), sum(pbf_fill(f)) FROM ($filters) AS g");
-$filters = 'SELECT g, pbf_agg(k, pbf_new_bloom(1000000)) AS f FROM twohundred GROUP BY g';
+	  . "SELECT count(*), sum(qfilter_fill(f)) FROM ($filters) AS g");
+$filters = 'SELECT g, qfilter_agg(k, qfilter_new_bloom(1000000)) AS f FROM twohundred GROUP BY g';
 peak_below($baseline + 70, '200 groups of 5,000 keys, dense Bloom filters, hashed', q{SET work_mem = '4MB'; SET enable_sort = off;}
-	  . "SELECT count(*), sum(pbf_fill(f)) FROM ($filters) AS g");
+	  . "SELECT count(*), sum(qfilter_fill(f)) FROM ($filters) AS g");
 
 # Both by the column scan and by the ordinary plan.
 my $ordinary = 'SET qsketch.enable_columnscan = off;';
@@ -141,17 +141,17 @@ peak_below($baseline + 150, 'one sketch of 64 MB', q{
 
 # All pairs of 100,000 sets: the counters of a row, never a matrix; likewise in each worker.
 my $alike = q{SELECT count(*) FROM (SELECT qsets_agg(s, (s / 2)::bigint * 131 + e * (7 + s % 2 * 7 * (e / 95))) AS q
-	FROM generate_series(1, 100000) AS s, generate_series(1, 100) AS e) AS c, set_pairs(q, min_jaccard => 0.8)};
+	FROM generate_series(1, 100000) AS s, generate_series(1, 100) AS e) AS c, qsets_pairs(q, min_jaccard => 0.8)};
 peak_below(1000, 'pairs of 100,000 sets of 100 elements', "SET work_mem = '256MB'; $alike");
 peak_below(1000, 'the same by parallel workers', "SET work_mem = '256MB'; SET max_parallel_workers_per_gather = 2; $alike");
 
 # Many pairs go on as they are found, and into a tuple store where they must be kept.
-my $many = 'SELECT count(*) FROM (SELECT qsets_agg(s, e) AS q FROM generate_series(1, 3000) AS s, generate_series(1, 5) AS e) AS c, set_pairs(q)';
+my $many = 'SELECT count(*) FROM (SELECT qsets_agg(s, e) AS q FROM generate_series(1, 3000) AS s, generate_series(1, 5) AS e) AS c, qsets_pairs(q)';
 peak_below($baseline + 50, 'four million pairs', $many);
 peak_below($baseline + 50, 'four million pairs, stored', "SET qsketch.enable_pairscan = off; SET work_mem = '4MB'; $many");
 peak_below($baseline + 100, 'sets similar to 2,000 of a stored collection, one by one', q{
 	CREATE TEMP TABLE c AS SELECT qsets_agg(g, k) AS q FROM row_of;
-	SELECT sum(common) FROM generate_series(1, 2000) AS i, c, set_similar(q, i)});
+	SELECT sum(common) FROM generate_series(1, 2000) AS i, c, qsets_similar(q, i)});
 
 $node->stop;
 done_testing();

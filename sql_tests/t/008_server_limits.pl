@@ -38,9 +38,9 @@ my %spilled = (
 	'hashed groups' => "SET enable_sort = off; SELECT sum(qsketch_total(s)) FROM ($groups) AS x;",
 	'sorted groups' => "SET enable_hashagg = off; SELECT sum(qsketch_total(s)) FROM ($groups) AS x;",
 	'sorted sketches' => "SELECT sum(qsketch_total(s)) FROM (SELECT * FROM ($groups) AS x ORDER BY g % 7, s::text DESC OFFSET 0) AS y;",
-	'hashed filters' => "SET enable_sort = off; SELECT sum((pbf_info(f)).rows) FROM (SELECT g, pbf_agg(k, pbf_new(300, 1)) AS f FROM t GROUP BY g) AS x;",
+	'hashed filters' => "SET enable_sort = off; SELECT sum((qfilter_info(f)).rows) FROM (SELECT g, qfilter_agg(k, qfilter_new(300, 1)) AS f FROM t GROUP BY g) AS x;",
 	'sorted collections' => "SET enable_hashagg = off; SELECT sum((qsets_info(s)).elements) FROM (SELECT g, qsets_agg(k, g) AS s FROM t GROUP BY g) AS x;",
-	'pairs of sets' => "SET work_mem = '4MB'; SET qsketch.enable_pairscan = off; SELECT count(*) FROM (SELECT qsets_agg(g, k % 9) AS s FROM t) AS x, LATERAL set_pairs(s);",
+	'pairs of sets' => "SET work_mem = '4MB'; SET qsketch.enable_pairscan = off; SELECT count(*) FROM (SELECT qsets_agg(g, k % 9) AS s FROM t) AS x, LATERAL qsets_pairs(s);",
 	'materialized sketches' => "WITH c AS MATERIALIZED ($groups) SELECT sum(qsketch_total(a.s)) FROM c AS a, c AS b WHERE a.g = b.g;",
 );
 my %result = ('sorted collections' => 63000, 'pairs of sets' => 700 * 699 / 2);

@@ -74,7 +74,7 @@ sub start_node
 		CREATE TABLE member WITH (parallel_workers = 3) AS SELECT i % 4001 AS s, i * 7 % 30011 AS e FROM generate_series(1, 400000) AS i;
 		ANALYZE member;
 		CREATE TABLE built WITH (parallel_workers = 0) AS SELECT qsets_agg(s, e) AS c FROM member;
-		CREATE TABLE pairs WITH (parallel_workers = 0) AS SELECT count(*) AS n, sum(a + 3 * b + common) AS sum FROM sets, set_pairs(s, 2);
+		CREATE TABLE pairs WITH (parallel_workers = 0) AS SELECT count(*) AS n, sum(a + 3 * b + common) AS sum FROM sets, qsets_pairs(s, 2);
 	});
 }
 
@@ -122,7 +122,7 @@ sub try_pairs
 
 		$node->psql('postgres', "SET work_mem = '64MB'; SET max_parallel_workers_per_gather = 3; SET qsketch.enable_pairscan = $way;
 			SET client_min_messages = debug1;
-			SELECT ROW(count(*), sum(a + 3 * b + common)) = (SELECT n, sum FROM pairs) FROM sets, set_pairs(s, 2);",
+			SELECT ROW(count(*), sum(a + 3 * b + common)) = (SELECT n, sum FROM pairs) FROM sets, qsets_pairs(s, 2);",
 			stdout => \$out, stderr => \$err, on_error_stop => 0);
 		is($out, 't', "pairs of sets, node $way, $what") or diag $err;
 		like($err, $workers, "pairs of sets, node $way, $what: workers");

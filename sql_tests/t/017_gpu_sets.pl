@@ -31,37 +31,37 @@ sub is_same
 	cmp_ok(gpu_count($node, 'set_searches'), '>', $before, "$name: from the worker");
 }
 
-is_same('all', 'SELECT p.* FROM kept, set_pairs(c) AS p');
-is_same('least count', 'SELECT p.* FROM kept, set_pairs(c, min_count => 20) AS p');
-is_same('nothing in common', 'SELECT count(*), sum(common) FROM kept, set_pairs(c, min_count => 0) AS p');
-is_same('Jaccard', 'SELECT p.* FROM kept, set_pairs(c, min_jaccard => 0.5) AS p');
-is_same('top', 'SELECT p.* FROM kept, set_pairs(c, top => 3) AS p');
-is_same('between', 'SELECT p.* FROM kept, set_pairs(c, d, min_count => 10) AS p');
-is_same('between, top', 'SELECT p.* FROM kept, set_pairs(d, c, top => 2) AS p');
-is_same('between strangers', 'SELECT count(*), sum(common) FROM kept, alone, set_pairs(kept.c, alone.c, min_count => 0) AS p');
-is_same('text', 'SELECT p.* FROM kept, set_pairs(text, min_count => 20) AS p');
-is_same("method $_", "SELECT p.* FROM kept, set_pairs(c, min_count => 20, method => '$_') AS p")
+is_same('all', 'SELECT p.* FROM kept, qsets_pairs(c) AS p');
+is_same('least count', 'SELECT p.* FROM kept, qsets_pairs(c, min_count => 20) AS p');
+is_same('nothing in common', 'SELECT count(*), sum(common) FROM kept, qsets_pairs(c, min_count => 0) AS p');
+is_same('Jaccard', 'SELECT p.* FROM kept, qsets_pairs(c, min_jaccard => 0.5) AS p');
+is_same('top', 'SELECT p.* FROM kept, qsets_pairs(c, top => 3) AS p');
+is_same('between', 'SELECT p.* FROM kept, qsets_pairs(c, d, min_count => 10) AS p');
+is_same('between, top', 'SELECT p.* FROM kept, qsets_pairs(d, c, top => 2) AS p');
+is_same('between strangers', 'SELECT count(*), sum(common) FROM kept, alone, qsets_pairs(kept.c, alone.c, min_count => 0) AS p');
+is_same('text', 'SELECT p.* FROM kept, qsets_pairs(text, min_count => 20) AS p');
+is_same("method $_", "SELECT p.* FROM kept, qsets_pairs(c, min_count => 20, method => '$_') AS p")
   foreach qw(merge search merge_search hash merge_hash bitmap index hybrid);
-is_same('select list', 'SELECT set_pairs(c, min_count => 20) FROM kept');
-is_same('select list, not to the end', 'SELECT set_pairs(c) FROM kept LIMIT 5');
-is_same('auto, large enough', 'SELECT p.* FROM kept, set_pairs(c, min_count => 20) AS p',
+is_same('select list', 'SELECT qsets_pairs(c, min_count => 20) FROM kept');
+is_same('select list, not to the end', 'SELECT qsets_pairs(c) FROM kept LIMIT 5');
+is_same('auto, large enough', 'SELECT p.* FROM kept, qsets_pairs(c, min_count => 20) AS p',
 	'SET qsketch.device = auto; SET qsketch.gpu_min_elements = 100');
 # in serial: statistics of autovacuum may make the plan parallel, and of a node in a worker EXPLAIN tells no backend
-like($node->safe_psql('postgres', 'SET max_parallel_workers_per_gather = 0; EXPLAIN (ANALYZE, COSTS off) SELECT p.* FROM kept, set_pairs(c) AS p'),
+like($node->safe_psql('postgres', 'SET max_parallel_workers_per_gather = 0; EXPLAIN (ANALYZE, COSTS off) SELECT p.* FROM kept, qsets_pairs(c) AS p'),
 	qr/QSketchPairs.*Device: gpu/s, 'EXPLAIN says that it was a GPU');
 settled($node, 'pairs');
 
 my $before = gpu_count($node, 'set_searches');
-$node->safe_psql('postgres', q{SET qsketch.device = auto; SET qsketch.gpu_min_elements = 1000000; SELECT count(*) FROM kept, set_pairs(c)});
+$node->safe_psql('postgres', q{SET qsketch.device = auto; SET qsketch.gpu_min_elements = 1000000; SELECT count(*) FROM kept, qsets_pairs(c)});
 is(gpu_count($node, 'set_searches'), $before, 'auto, few elements: on the CPU');
 
 # a cursor that is not read to the end, and a subtransaction that is rolled back
 $node->safe_psql('postgres', q{
 	BEGIN;
-	DECLARE one CURSOR FOR SELECT set_pairs(c) FROM kept;
+	DECLARE one CURSOR FOR SELECT qsets_pairs(c) FROM kept;
 	FETCH 10 FROM one;
 	SAVEPOINT s;
-	DECLARE other CURSOR FOR SELECT set_pairs(c, d) FROM kept;
+	DECLARE other CURSOR FOR SELECT qsets_pairs(c, d) FROM kept;
 	FETCH 10 FROM other;
 	ROLLBACK TO s;
 	FETCH 10 FROM one;
@@ -71,26 +71,26 @@ settled($node, 'cursors');
 # no memory: the CPU does it
 set_fault($node, 'memory');
 $before = gpu_count($node, 'fallbacks');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM kept, set_pairs(c, min_count => 20)'),
-	$node->safe_psql('postgres', 'SET qsketch.device = cpu; SELECT count(*) FROM kept, set_pairs(c, min_count => 20)'),
+is($node->safe_psql('postgres', 'SELECT count(*) FROM kept, qsets_pairs(c, min_count => 20)'),
+	$node->safe_psql('postgres', 'SET qsketch.device = cpu; SELECT count(*) FROM kept, qsets_pairs(c, min_count => 20)'),
 	'no memory: the same pairs');
 cmp_ok(gpu_count($node, 'fallbacks'), '>', $before, 'no memory: from the CPU');
 settled($node, 'no memory');
 
 # a broken device: an error, and then all is well again
 set_fault($node, 'error');
-my ($status, $out, $err) = $node->psql('postgres', 'SELECT count(*) FROM kept, set_pairs(c)');
+my ($status, $out, $err) = $node->psql('postgres', 'SELECT count(*) FROM kept, qsets_pairs(c)');
 isnt($status, 0, 'a broken device: the query fails');
 like($err, qr/GPU operation failed/, 'and says why');
 set_fault($node, 'none');
 wait_for_worker($node);
-is_same('after a broken device', 'SELECT p.* FROM kept, set_pairs(c, min_count => 20) AS p');
+is_same('after a broken device', 'SELECT p.* FROM kept, qsets_pairs(c, min_count => 20) AS p');
 
 # cancelled while the worker is slow
 set_fault($node, 'slow');
 ($status, $out, $err) = $node->psql('postgres', q{
 	SET statement_timeout = 100;
-	SELECT count(*) FROM kept, generate_series(1, 1000), set_pairs(c)});
+	SELECT count(*) FROM kept, generate_series(1, 1000), qsets_pairs(c)});
 like($err, qr/statement timeout/, 'a slow device: the query is cancelled');
 set_fault($node, 'none');
 settled($node, 'cancelled');

@@ -30,15 +30,15 @@ sub is_same
 
 # every kind of row, and filters that fold
 my %filter = (
-	rows => 'pbf_agg(k, pbf_new(100000, 100))',
-	ids => 'pbf_row_agg(k, id, pbf_new(100000, 100))',
-	copies => 'pbf_count_agg(k, 1 + id % 3, pbf_new(100000, 100))',
-	large => 'pbf_agg(k, pbf_new(50000000, 100, 0.2, \'fast\'))',
-	many => 'pbf_agg(k, pbf_new(100000, 5))',
-	blocks => 'pbf_agg(k, pbf_new_bloom(20000))',
-	standard => q{pbf_agg(k, pbf_new_bloom(20000, 0.001, 3, 'standard'))},
-	bloom_ids => 'pbf_row_agg(k, id, pbf_new_bloom(20000))',
-	folded => 'pbf_fold(pbf_row_agg(k, id, pbf_new(100000, 100)))');
+	rows => 'qfilter_agg(k, qfilter_new(100000, 100))',
+	ids => 'qfilter_row_agg(k, id, qfilter_new(100000, 100))',
+	copies => 'qfilter_count_agg(k, 1 + id % 3, qfilter_new(100000, 100))',
+	large => 'qfilter_agg(k, qfilter_new(50000000, 100, 0.2, \'fast\'))',
+	many => 'qfilter_agg(k, qfilter_new(100000, 5))',
+	blocks => 'qfilter_agg(k, qfilter_new_bloom(20000))',
+	standard => q{qfilter_agg(k, qfilter_new_bloom(20000, 0.001, 3, 'standard'))},
+	bloom_ids => 'qfilter_row_agg(k, id, qfilter_new_bloom(20000))',
+	folded => 'qfilter_fold(qfilter_row_agg(k, id, qfilter_new(100000, 100)))');
 is_same($_, "SELECT md5(($filter{$_})::text) FROM hit") foreach sort keys %filter;
 is_same("groups of $_", "SELECT md5(string_agg(f::text, '' ORDER BY n))
 	FROM (SELECT n, $filter{$_} AS f FROM hit GROUP BY n) AS g") foreach qw(ids copies blocks);
@@ -50,7 +50,7 @@ is_same('ids, in parallel', "SELECT md5(($filter{ids})::text) FROM hit",
 	'SET max_parallel_workers_per_gather = 3');
 is_same('blocks, in parallel', "SELECT md5(($filter{blocks})::text) FROM hit",
 	'SET max_parallel_workers_per_gather = 3');
-is_same('auto, large enough', 'SELECT md5(pbf_agg(k, pbf_new_bloom(3000000))::text) FROM hit',
+is_same('auto, large enough', 'SELECT md5(qfilter_agg(k, qfilter_new_bloom(3000000))::text) FROM hit',
 	'SET qsketch.device = auto');
 settled($node, 'filters');
 like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off) SELECT $filter{blocks} FROM hit"),
@@ -68,18 +68,18 @@ $node->safe_psql('postgres', "SET qsketch.device = cpu; CREATE TABLE kept AS
 	SELECT $filter{rows} AS frequency, $filter{blocks} AS blocks, $filter{standard} AS standard FROM hit;
 	ALTER TABLE kept ALTER frequency SET STORAGE EXTERNAL, ALTER blocks SET STORAGE EXTERNAL;");
 my $keys = 'ARRAY(SELECT i::bigint FROM generate_series(1, 40000) AS i)';
-is_same('estimates', "SELECT md5(pbf_estimate(frequency, $keys)::text) FROM kept", '', 'lookups');
-is_same("contains, $_", "SELECT md5(pbf_contains($_, $keys)::text) FROM kept", '', 'lookups')
+is_same('estimates', "SELECT md5(qfilter_estimate(frequency, $keys)::text) FROM kept", '', 'lookups');
+is_same("contains, $_", "SELECT md5(qfilter_contains($_, $keys)::text) FROM kept", '', 'lookups')
   foreach qw(frequency blocks standard);
-is_same('not stored', "SELECT md5(pbf_contains(($filter{blocks}), $keys)::text) FROM hit", '', 'lookups');
+is_same('not stored', "SELECT md5(qfilter_contains(($filter{blocks}), $keys)::text) FROM hit", '', 'lookups');
 my ($hits, $bytes, $back) = map { gpu_count($node, $_) } qw(cache_hits bytes_in bytes_out);
-is($node->safe_psql('postgres', 'SELECT pbf_contains(blocks, ARRAY[1::bigint, NULL, 30000]) FROM kept'),
+is($node->safe_psql('postgres', 'SELECT qfilter_contains(blocks, ARRAY[1::bigint, NULL, 30000]) FROM kept'),
 	'{t,NULL,f}', 'a repeated lookup');
 is(gpu_count($node, 'cache_hits'), $hits + 1, 'finds the copy');
 is(gpu_count($node, 'bytes_in'), $bytes + 24, 'and sends nothing but the keys');
 is(gpu_count($node, 'bytes_out'), $back + 3, 'for which a byte each comes back');
-$node->safe_psql('postgres', 'UPDATE kept SET blocks = (SELECT pbf_agg(k + 50000, pbf_new_bloom(20000)) FROM hit)');
-is_same('an updated value', "SELECT md5(pbf_contains(blocks, $keys)::text) FROM kept", '', 'lookups');
+$node->safe_psql('postgres', 'UPDATE kept SET blocks = (SELECT qfilter_agg(k + 50000, qfilter_new_bloom(20000)) FROM hit)');
+is_same('an updated value', "SELECT md5(qfilter_contains(blocks, $keys)::text) FROM kept", '', 'lookups');
 
 # a cursor that is not read to the end, and a subtransaction that is rolled back
 $node->safe_psql('postgres', qq{
@@ -112,14 +112,14 @@ settled($node, 'no memory');
 # a broken device: queries with a filter there fail, others go on
 my $other = $node->background_psql('postgres');
 set_fault($node, 'error');
-foreach ("SELECT $filter{blocks} FROM hit", 'SELECT pbf_contains(standard, ARRAY[1::bigint]) FROM kept')
+foreach ("SELECT $filter{blocks} FROM hit", 'SELECT qfilter_contains(standard, ARRAY[1::bigint]) FROM kept')
 {
 	my ($status, $out, $err) = $node->psql('postgres', $_);
 	isnt($status, 0, 'a broken device: the query fails');
 	like($err, qr/GPU operation failed/, 'and says why');
 	wait_for_worker($node);
 }
-is($other->query_safe(q{SET qsketch.device = cpu; SELECT pbf_fill(pbf_agg(k, pbf_new_bloom(20000))) > 0 FROM hit}),
+is($other->query_safe(q{SET qsketch.device = cpu; SELECT qfilter_fill(qfilter_agg(k, qfilter_new_bloom(20000))) > 0 FROM hit}),
 	't', 'a broken device: others go on');
 $other->quit;
 set_fault($node, 'none');

@@ -16,7 +16,7 @@ $node->safe_psql('postgres', q{
 	CREATE ROLE greedy LOGIN;
 	CREATE ROLE modest LOGIN;
 	SET qsketch.device = cpu;
-	CREATE TABLE dear AS SELECT pbf_agg(i, pbf_new(1000000, 1000, 0.9, k => 65536)) AS f
+	CREATE TABLE dear AS SELECT qfilter_agg(i, qfilter_new(1000000, 1000, 0.9, k => 65536)) AS f
 		FROM generate_series(1, 1000) AS i;
 	CREATE TABLE crowd AS SELECT qsets_agg(s, (s * 7919 + e * 104729) % 100000) AS c
 		FROM generate_series(1, 6000) AS s, generate_series(1, 500) AS e;
@@ -25,13 +25,13 @@ $node->safe_psql('postgres', q{
 # What takes long, of each family; and the counter of what was done of it, and what it is in the end.
 my %long = (
 	'lookup in a filter' => [ 'lookup_keys', 131072, q{SELECT sum(e) FROM dear,
-		unnest(pbf_estimate(f, ARRAY(SELECT generate_series(1, 131072)))) AS e} ],
-	'copies into a filter' => [ 'keys', 1_000_000, q{SELECT pbf_fill(pbf_count_agg(i, 1000::bigint,
-		pbf_new(1000000, 1000, 0.9, k => 65536))) FROM (SELECT generate_series(1, 1000000) AS i) AS s} ],
+		unnest(qfilter_estimate(f, ARRAY(SELECT generate_series(1, 131072)))) AS e} ],
+	'copies into a filter' => [ 'keys', 1_000_000, q{SELECT qfilter_fill(qfilter_count_agg(i, 1000::bigint,
+		qfilter_new(1000000, 1000, 0.9, k => 65536))) FROM (SELECT generate_series(1, 1000000) AS i) AS s} ],
 	'keys into a sketch' => [ 'keys', 100_000_000, q{SELECT qsketch_total(qsketch_agg(i,
 		qsketch_new('thread', '64MB', 32))) FROM (SELECT generate_series(1, 100000000) AS i) AS s} ],
 	'pairs of sets' => [ undef, undef, q{SELECT count(*) FROM crowd,
-		set_pairs(c, min_count => 490, method => 'merge')} ]);
+		qsets_pairs(c, min_count => 490, method => 'merge')} ]);
 my $small = q{SELECT qsketch_total(qsketch_agg(i, qsketch_new('multilevel', '64kB')))
 	FROM generate_series(1, 100000) AS i};
 

@@ -31,10 +31,10 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE weeks AS
 		SELECT structure, qsketch_merge_agg(sk) AS sk FROM days GROUP BY structure;
 	CREATE TABLE filters AS
-		SELECT pbf_row_agg(k, id, pbf_new(160000, 100)) AS rows, pbf_agg(k, pbf_new_bloom(6000)) AS bloom
+		SELECT qfilter_row_agg(k, id, qfilter_new(160000, 100)) AS rows, qfilter_agg(k, qfilter_new_bloom(6000)) AS bloom
 		FROM events;
 	CREATE TABLE baskets AS SELECT qsets_agg(k % 500, id % 3000) AS c FROM events;
-	CREATE TABLE alike AS SELECT p.* FROM baskets, set_pairs(c, min_count => 40) AS p;
+	CREATE TABLE alike AS SELECT p.* FROM baskets, qsets_pairs(c, min_count => 40) AS p;
 	CREATE TABLE cancelled (at timestamptz);
 
 	CREATE FUNCTION pick() RETURNS text LANGUAGE sql AS
@@ -85,12 +85,12 @@ $node->safe_psql('postgres', q{
 
 	CREATE FUNCTION soak_filter() RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
-		IF (SELECT (pbf_row_agg(k, id, pbf_new(160000, 100)), pbf_agg(k, pbf_new_bloom(6000)))::text <>
+		IF (SELECT (qfilter_row_agg(k, id, qfilter_new(160000, 100)), qfilter_agg(k, qfilter_new_bloom(6000)))::text <>
 				(SELECT filters::text FROM filters) FROM events) THEN
 			RAISE 'WRONG: filters';
 		END IF;
-		IF (SELECT false = ANY (pbf_contains(bloom, keys)) OR pbf_estimate(rows, keys) <>
-				(SELECT array_agg(pbf_estimate(rows, k) ORDER BY at) FROM unnest(keys) WITH ORDINALITY AS u (k, at))
+		IF (SELECT false = ANY (qfilter_contains(bloom, keys)) OR qfilter_estimate(rows, keys) <>
+				(SELECT array_agg(qfilter_estimate(rows, k) ORDER BY at) FROM unnest(keys) WITH ORDINALITY AS u (k, at))
 			FROM filters, (SELECT array_agg(k) AS keys FROM exact) AS e) THEN
 			RAISE 'WRONG: lookups in filters';
 		END IF;
@@ -98,10 +98,10 @@ $node->safe_psql('postgres', q{
 
 	CREATE FUNCTION soak_sets() RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
-		IF (SELECT count(*) FROM baskets, set_pairs(c, min_count => 40) AS p NATURAL JOIN alike) <>
+		IF (SELECT count(*) FROM baskets, qsets_pairs(c, min_count => 40) AS p NATURAL JOIN alike) <>
 				(SELECT count(*) FROM alike) OR
 			EXISTS (SELECT p.* FROM (SELECT qsets_agg(k % 500, id % 3000) AS c FROM events) AS b,
-					set_pairs(b.c, min_count => 40) AS p
+					qsets_pairs(b.c, min_count => 40) AS p
 				EXCEPT SELECT * FROM alike) THEN
 			RAISE 'WRONG: pairs of sets';
 		END IF;

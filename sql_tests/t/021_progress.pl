@@ -1,5 +1,5 @@
 # qsketch_progress and qsketch_stat, seen from a second session: column scans, serial
-# and parallel, and set_pairs, while they stand still at a gate.  Who may see
+# and parallel, and qsets_pairs, while they stand still at a gate.  Who may see
 # what, and that nothing is left of commands however they end.
 #
 # The gate is a hash function, or a function in the select list, that waits
@@ -158,13 +158,13 @@ is($node->safe_psql('postgres', q{SELECT column_scans, pages = relpages, keys_cp
 
 # ---- pairs ----
 
-my $pairs = $node->safe_psql('postgres', 'SELECT count(*) FROM sets, set_pairs(q)');
+my $pairs = $node->safe_psql('postgres', 'SELECT count(*) FROM sets, qsets_pairs(q)');
 my %expected = (
-	'row by row' => [ '', 'SELECT count(gate()) FROM (SELECT (set_pairs(q)).a FROM sets) AS p', 'cpu|0' ],
-	'in FROM' => [ 'SET max_parallel_workers_per_gather = 0', 'SELECT count(gate() + p.a) FROM sets, set_pairs(q) AS p', 'cpu|0' ],
+	'row by row' => [ '', 'SELECT count(gate()) FROM (SELECT (qsets_pairs(q)).a FROM sets) AS p', 'cpu|0' ],
+	'in FROM' => [ 'SET max_parallel_workers_per_gather = 0', 'SELECT count(gate() + p.a) FROM sets, qsets_pairs(q) AS p', 'cpu|0' ],
 	'by workers' => [ 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0',
-		'SELECT count(gate() + p.a) FROM set_pairs((SELECT q FROM sets)) AS p', 'cpu|2' ],
-	'on a GPU' => [ 'SET qsketch.device = gpu', 'SELECT count(gate() + p.a) FROM sets, set_pairs(q) AS p', 'gpu|0' ]);
+		'SELECT count(gate() + p.a) FROM qsets_pairs((SELECT q FROM sets)) AS p', 'cpu|2' ],
+	'on a GPU' => [ 'SET qsketch.device = gpu', 'SELECT count(gate() + p.a) FROM sets, qsets_pairs(q) AS p', 'gpu|0' ]);
 for my $way (sort keys %expected)
 {
 	my ($settings, $statement, $is) = @{ $expected{$way} };
@@ -172,23 +172,23 @@ for my $way (sort keys %expected)
 	$node->safe_psql('postgres', 'SELECT qsketch_stat_reset()');
 	shut_gate();
 	$run = start($superuser, grep { $_ } $settings, $statement);
-	wait_for(q{command = 'set_pairs' AND pairs > 0}, "set_pairs $way is seen");
-	is(progress(q{device, workers, phase, sets_total, sets_done BETWEEN 0 AND 100, relid, pages_total, keys}), "$is|searching|100|t|||", "set_pairs $way: what is seen");
+	wait_for(q{command = 'qsets_pairs' AND pairs > 0}, "qsets_pairs $way is seen");
+	is(progress(q{device, workers, phase, sets_total, sets_done BETWEEN 0 AND 100, relid, pages_total, keys}), "$is|searching|100|t|||", "qsets_pairs $way: what is seen");
 	cancel('pg_cancel_backend') if $way eq 'in FROM';
 	open_gate();
 	$run->{handle}->finish;
-	gone("set_pairs $way");
+	gone("qsets_pairs $way");
 	my ($cpu, $gpu) = $is =~ /gpu/ ? (0, 1) : (1, 0);
-	is($node->safe_psql('postgres', 'SELECT pair_searches_cpu, pair_searches_gpu FROM qsketch_stat'), "$cpu|$gpu", "set_pairs $way: one search was counted");
+	is($node->safe_psql('postgres', 'SELECT pair_searches_cpu, pair_searches_gpu FROM qsketch_stat'), "$cpu|$gpu", "qsets_pairs $way: one search was counted");
 	next if $way eq 'in FROM';
-	is($run->{out}, "$pairs\n", "set_pairs $way: all pairs were found");
-	is($node->safe_psql('postgres', 'SELECT pairs FROM qsketch_stat'), $pairs, "set_pairs $way: and counted");
+	is($run->{out}, "$pairs\n", "qsets_pairs $way: all pairs were found");
+	is($node->safe_psql('postgres', 'SELECT pairs FROM qsketch_stat'), $pairs, "qsets_pairs $way: and counted");
 }
 
 # several commands of one process, some of them left open
 shut_gate();
 my $session = $node->background_psql('postgres');
-my $several = join('', map { "DECLARE c$_ CURSOR FOR SELECT set_pairs(q) FROM sets; FETCH 1 FROM c$_;" } 1 .. 6);
+my $several = join('', map { "DECLARE c$_ CURSOR FOR SELECT qsets_pairs(q) FROM sets; FETCH 1 FROM c$_;" } 1 .. 6);
 $session->query_until(qr/ready/, "BEGIN; $several\n\\echo ready\n");
 is($node->safe_psql('postgres', q{SELECT count(*), count(DISTINCT pid), count(DISTINCT id) FROM qsketch_progress_of_processes()}), '4|1|4', 'up to four commands of a process are seen');
 $session->query_until(qr/ready/, "CLOSE c2; CLOSE c6; \n\\echo ready\n");
@@ -209,7 +209,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_stat', extra_param
 # keys and batches by where they are counted: small sketches stay here as long as they are explicit
 $node->safe_psql('postgres', 'SELECT qsketch_stat_reset()');
 $node->safe_psql('postgres', q{SET qsketch.device = gpu; SET qsketch.enable_columnscan = off;
-	SELECT qsketch_total(qsketch_agg(k)), (pbf_info(pbf_agg(k, pbf_new_bloom(100000)))).rows, cardinality(array_agg(k)) FROM fast});
+	SELECT qsketch_total(qsketch_agg(k)), (qfilter_info(qfilter_agg(k, qfilter_new_bloom(100000)))).rows, cardinality(array_agg(k)) FROM fast});
 is($node->safe_psql('postgres', qq{SELECT keys_cpu + keys_gpu, keys_gpu > 1.5 * $rows, batches_gpu > 0, column_scans FROM qsketch_stat}),
 	2 * $rows . '|t|t|0', 'keys on a GPU, without a column scan');
 

@@ -30,17 +30,17 @@ sub on_cpu { return $node->safe_psql('postgres', "SET qsketch.device = cpu; $_[0
 
 # ---- what is said ----
 
-is($node->safe_psql('postgres', 'SELECT DISTINCT device, reason, workers FROM kept, set_pairs_plan(c)'),
+is($node->safe_psql('postgres', 'SELECT DISTINCT device, reason, workers FROM kept, qsets_pairs_plan(c)'),
 	'gpu|qsketch.device is gpu|0', 'the plan: a GPU is asked for');
-like(on_cpu('SELECT DISTINCT device, reason FROM kept, set_pairs_plan(c)'),
+like(on_cpu('SELECT DISTINCT device, reason FROM kept, qsets_pairs_plan(c)'),
 	qr/^cpu\|qsketch.device is cpu$/, 'the plan: it is not');
-like($node->safe_psql('postgres', 'SET qsketch.device = auto; SELECT DISTINCT device, reason FROM few, set_pairs_plan(c)'),
+like($node->safe_psql('postgres', 'SET qsketch.device = auto; SELECT DISTINCT device, reason FROM few, qsets_pairs_plan(c)'),
 	qr/^cpu\|\d+ elements, qsketch.gpu_min_elements is 20000$/, 'the plan: too few elements');
-like($node->safe_psql('postgres', 'SET qsketch.device = auto; SET qsketch.gpu_min_elements = 5; SELECT DISTINCT device, reason FROM few, set_pairs_plan(c)'),
+like($node->safe_psql('postgres', 'SET qsketch.device = auto; SET qsketch.gpu_min_elements = 5; SELECT DISTINCT device, reason FROM few, qsets_pairs_plan(c)'),
 	qr/^gpu\|\d+ elements, qsketch.gpu_min_elements is 5$/, 'the plan: enough');
-like($node->safe_psql('postgres', 'SET qsketch.device = auto; EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT p.* FROM few, set_pairs(c) AS p'),
+like($node->safe_psql('postgres', 'SET qsketch.device = auto; EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT p.* FROM few, qsets_pairs(c) AS p'),
 	qr/Device: cpu\s+Device Reason: \d+ elements, qsketch.gpu_min_elements is 20000/, 'EXPLAIN says why');
-like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT p.* FROM set_pairs((SELECT qsets_merge(c, c) FROM few)) AS p'),
+like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT p.* FROM qsets_pairs((SELECT qsets_merge(c, c) FROM few)) AS p'),
 	qr/Device: gpu\s+Device Reason: qsketch.device is gpu/, 'also of what was sent there');
 
 # ---- several devices ----
@@ -49,17 +49,17 @@ SKIP:
 {
 	skip 'there is one GPU', 1 if $devices < 2;
 	foreach my $query (
-		'set_pairs(c)', 'set_pairs(c, min_count => 0)', 'set_pairs(c, min_count => 20)', 'set_pairs(c, min_jaccard => 0.5)',
-		'set_pairs(c, top => 3)', 'set_pairs(c, d, min_count => 10)', 'set_pairs(d, c, top => 2)',
-		map { "set_pairs(c, 20, method => '$_')" } qw(merge hash bitmap index hybrid))
+		'qsets_pairs(c)', 'qsets_pairs(c, min_count => 0)', 'qsets_pairs(c, min_count => 20)', 'qsets_pairs(c, min_jaccard => 0.5)',
+		'qsets_pairs(c, top => 3)', 'qsets_pairs(c, d, min_count => 10)', 'qsets_pairs(d, c, top => 2)',
+		map { "qsets_pairs(c, 20, method => '$_')" } qw(merge hash bitmap index hybrid))
 	{
 		my $all = "SELECT p.* FROM kept, $query AS p";
 
 		ok($node->safe_psql('postgres', "$split; $all") eq on_cpu($all), "$devices devices: $query");
 	}
-	like($node->safe_psql('postgres', "$split; EXPLAIN (ANALYZE, COSTS off) SELECT p.* FROM few, set_pairs(c) AS p"),
+	like($node->safe_psql('postgres', "$split; EXPLAIN (ANALYZE, COSTS off) SELECT p.* FROM few, qsets_pairs(c) AS p"),
 		qr/Device: gpu\s+GPUs: $devices/, 'EXPLAIN says how many, and there may be fewer rows than devices');
-	is($node->safe_psql('postgres', "SET qsketch.gpu_split_time = '1h'; EXPLAIN (ANALYZE, COSTS off) SELECT p.* FROM kept, set_pairs(c) AS p") =~ /GPUs/,
+	is($node->safe_psql('postgres', "SET qsketch.gpu_split_time = '1h'; EXPLAIN (ANALYZE, COSTS off) SELECT p.* FROM kept, qsets_pairs(c) AS p") =~ /GPUs/,
 		'', 'a search that is expected to be short stays on one');
 	is($node->safe_psql('postgres', 'SELECT min(sketches) FROM qsketch_gpu()') > 0, 1, 'each keeps a copy');
 	settled($node, 'devices');
@@ -67,7 +67,7 @@ SKIP:
 
 # ---- kept ----
 
-my $pairs = 'SELECT p.* FROM kept, set_pairs(c, min_count => 20) AS p';
+my $pairs = 'SELECT p.* FROM kept, qsets_pairs(c, min_count => 20) AS p';
 my $correct = on_cpu($pairs);
 
 $node->safe_psql('postgres', $pairs);
@@ -75,12 +75,12 @@ my ($bytes, $hits) = (gpu_count($node, 'bytes_in'), gpu_count($node, 'cache_hits
 ok($node->safe_psql('postgres', $pairs) eq $correct, 'kept: the same pairs');
 is(gpu_count($node, 'bytes_in'), $bytes, 'kept: nothing was sent');
 is(gpu_count($node, 'cache_hits'), $hits + 1, 'kept: it was found');
-ok($node->safe_psql('postgres', 'SELECT p.* FROM kept, set_pairs(c, top => 2) AS p') eq
-	on_cpu('SELECT p.* FROM kept, set_pairs(c, top => 2) AS p'), 'kept: another question');
+ok($node->safe_psql('postgres', 'SELECT p.* FROM kept, qsets_pairs(c, top => 2) AS p') eq
+	on_cpu('SELECT p.* FROM kept, qsets_pairs(c, top => 2) AS p'), 'kept: another question');
 
 # two searches at the same time in one that is kept, and that has to go meanwhile
 my $both = q{BEGIN;
-	DECLARE x CURSOR FOR SELECT set_pairs(c) FROM kept; DECLARE y CURSOR FOR SELECT set_pairs(c, min_count => 2) FROM kept;
+	DECLARE x CURSOR FOR SELECT qsets_pairs(c) FROM kept; DECLARE y CURSOR FOR SELECT qsets_pairs(c, min_count => 2) FROM kept;
 	FETCH 20000 FROM x; FETCH 20000 FROM y; FETCH 20000 FROM x;};
 my $rest = 'FETCH ALL FROM x; FETCH ALL FROM y; COMMIT;';
 is($node->safe_psql('postgres', $both . $rest), on_cpu($both . $rest), 'kept: two searches at the same time');
@@ -99,7 +99,7 @@ ok(on_cpu($pairs) ne $correct, 'which is another one');
 
 # ---- limits of memory ----
 
-my $count = 'SELECT count(*), sum(common) FROM large, set_pairs(c, min_count => 30)';
+my $count = 'SELECT count(*), sum(common) FROM large, qsets_pairs(c, min_count => 30)';
 my $right = on_cpu($count);
 foreach my $limit (1, 3)
 {
@@ -119,7 +119,7 @@ is($node->safe_psql('postgres', $count), $right, 'no limit');
 # ---- long searches ----
 
 # one that finds nothing for long: it ends when it is told to, and others are served meanwhile
-my $long = "SELECT count(*) FROM unlike, generate_series(1, 1000) AS again, LATERAL set_pairs(c, 150 + 0 * again, method => 'merge')";
+my $long = "SELECT count(*) FROM unlike, generate_series(1, 1000) AS again, LATERAL qsets_pairs(c, 150 + 0 * again, method => 'merge')";
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_until(qr/started/, "\\echo started\nSELECT /* long */ count(*) FROM ($long) AS x;\n");
 ok($node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity
@@ -147,7 +147,7 @@ wait_for_worker($node);
 $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_until(qr/20000 there/, q{
 	BEGIN; SET qsketch.device = auto; SET qsketch.gpu_min_elements = 0;
-	DECLARE x CURSOR FOR SELECT set_pairs(c) FROM kept;
+	DECLARE x CURSOR FOR SELECT qsets_pairs(c) FROM kept;
 	MOVE 20000 FROM x;
 	\echo 20000 there
 });

@@ -37,7 +37,7 @@ $node->safe_psql('postgres', q{
 		COMBINEFUNC = ours._qsketch_agg_combine, FINALFUNC = ours._qsketch_agg_final, PARALLEL = SAFE);
 	ALTER AGGREGATE of_owner(bigint) OWNER TO owner;
 	GRANT USAGE, CREATE ON SCHEMA public TO owner;
-	CREATE TABLE stored AS SELECT ours.qsketch_agg(k) AS sk, ours.pbf_agg(k, ours.pbf_new(20000, 200)) AS f,
+	CREATE TABLE stored AS SELECT ours.qsketch_agg(k) AS sk, ours.qfilter_agg(k, ours.qfilter_new(20000, 200)) AS f,
 		ours.qsets_agg(w, k) AS sets FROM t;
 	GRANT SELECT ON stored TO usual;
 	ANALYZE;
@@ -75,7 +75,7 @@ my %query = (
 	'a weight with a cast' => 'SELECT qsketch_agg(k, w) FROM t',
 	'another cast' => 'SELECT qsketch_agg(k, small) FROM t',
 	'a template' => "SELECT qsketch_agg(k, qsketch_new('sub_warp', '256kB')), qsketch_agg(k) FROM t",
-	'a filter' => 'SELECT pbf_agg(k, pbf_new(20000, 200)) FROM t',
+	'a filter' => 'SELECT qfilter_agg(k, qfilter_new(20000, 200)) FROM t',
 	'another owner' => 'SELECT of_owner(k) FROM t',
 	'partitions' => 'SELECT qsketch_agg(k) FROM parts',
 	'an expression above' => 'SELECT qsketch_total(qsketch_agg(k)) FROM t',
@@ -110,8 +110,8 @@ for my $name (sort keys %query)
 		}
 	}
 }
-is(join(' ', sort keys %refused), '_pbf_agg_combine _pbf_agg_final _pbf_agg_trans _qsketch_agg_combine _qsketch_agg_final '
-	. '_qsketch_agg_trans int8 of_owner pbf_agg qsketch_agg qsketch_total', 'all functions were refused');
+is(join(' ', sort keys %refused), '_qfilter_agg_combine _qfilter_agg_final _qfilter_agg_trans _qsketch_agg_combine _qsketch_agg_final '
+	. '_qsketch_agg_trans int8 of_owner qfilter_agg qsketch_agg qsketch_total', 'all functions were refused');
 
 # Through the GPU worker.
 for my $workers (0, 2)
@@ -134,12 +134,12 @@ my %other = (
 	'qsketch_estimate' => 'SELECT sum(qsketch_estimate(sk, k)) FROM stored, t',
 	'qsketch_estimate_unbiased' => 'SELECT sum(qsketch_estimate_unbiased(sk, k)) FROM stored, t',
 	'qsketch_bounds' => 'SELECT qsketch_bounds(sk, k) FROM stored, t LIMIT 1',
-	'pbf_estimate' => 'SELECT sum(pbf_estimate(f, k)) FROM stored, t',
-	'pbf_contains' => 'SELECT count(*) FROM stored, t WHERE pbf_contains(f, k)',
-	'set_pairs' => 'SELECT count(*) FROM stored, set_pairs(sets)',
-	'set_similar' => 'SELECT count(*) FROM stored, set_similar(sets, 1)',
+	'qfilter_estimate' => 'SELECT sum(qfilter_estimate(f, k)) FROM stored, t',
+	'qfilter_contains' => 'SELECT count(*) FROM stored, t WHERE qfilter_contains(f, k)',
+	'qsets_pairs' => 'SELECT count(*) FROM stored, qsets_pairs(sets)',
+	'qsets_similar' => 'SELECT count(*) FROM stored, qsets_similar(sets, 1)',
 	'_qsets_merge_trans' => 'SELECT qsets_count(qsets_merge_agg(sets)) FROM stored',
-	'_pbf_merge_trans' => 'SELECT pbf_fill(pbf_merge_agg(f)) FROM stored',
+	'_qfilter_merge_trans' => 'SELECT qfilter_fill(qfilter_merge_agg(f)) FROM stored',
 );
 for my $function (sort keys %other)
 {

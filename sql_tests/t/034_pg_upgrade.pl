@@ -31,9 +31,9 @@ my %question = (
 	'top keys' => $QsketchValues::top_keys,
 	keys => q{SELECT qsketch_estimate((SELECT sk FROM keyed WHERE kind = 'mood'), 'ok'::mood),
 		qsketch_estimate((SELECT sk FROM keyed WHERE kind = 'pair'), ROW(1, 'a')::pair),
-		(SELECT qsketch_estimate(sk, 'a') FROM merged), pbf_contains(f, 'ok'::mood), pbf_contains(f, 'sad'::mood),
-		(SELECT pbf_contains(f, '77') FROM merged_filters) FROM filter WHERE name = 'mood'},
-	'set pairs' => q{SELECT p.* FROM sets, set_pairs(s, s) AS p WHERE name = 'numbers' ORDER BY 1, 2},
+		(SELECT qsketch_estimate(sk, 'a') FROM merged), qfilter_contains(f, 'ok'::mood), qfilter_contains(f, 'sad'::mood),
+		(SELECT qfilter_contains(f, '77') FROM merged_filters) FROM filter WHERE name = 'mood'},
+	'set pairs' => q{SELECT p.* FROM sets, qsets_pairs(s, s) AS p WHERE name = 'numbers' ORDER BY 1, 2},
 	totals => q{SELECT * FROM totals ORDER BY 1, 2},
 	'hash index' => q{SET enable_seqscan = off; SELECT count(*) FROM sketch AS a JOIN sketch AS b USING (sk) WHERE a.name LIKE 'sf%'},
 	'index on bytes' => q{SET enable_seqscan = off; SELECT a.name FROM filter AS a JOIN filter AS b ON md5(a.f::text) = md5(b.f::text) ORDER BY 1});

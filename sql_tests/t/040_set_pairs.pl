@@ -8,7 +8,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('set_pairs');
+my $node = PostgreSQL::Test::Cluster->new('qsets_pairs');
 $node->init(allows_streaming => 1);
 $node->append_conf('postgresql.conf', join("\n", 'jit = off', 'max_worker_processes = 8', 'log_min_messages = warning',
 	'max_parallel_workers = 8', ''));
@@ -22,7 +22,7 @@ $node->safe_psql('postgres', q{
 	ANALYZE;
 });
 
-# All rows of set_pairs with these arguments, as one line that depends on their order.
+# All rows of qsets_pairs with these arguments, as one line that depends on their order.
 sub digest
 {
 	my ($call) = @_;
@@ -59,11 +59,11 @@ sub workers_left
 # ---- the same rows ----
 
 my @calls = (
-	'c, set_pairs(q)', 'c, set_pairs(q, 4)', 'c, set_pairs(q, min_jaccard => 0.2)', 'c, set_pairs(q, top => 3)',
-	'c, set_pairs(q, third)', 'c, set_pairs(third, q, 3)', 'c, set_pairs(q, third, top => 2)',
-	"c, set_pairs(third, 0)", 'c, set_pairs(q, 1000000)', 'c, set_pairs(qsets_subset(q, ARRAY[1]))',
-	'set_pairs(NULL)', 'set_pairs((SELECT q FROM c), 3)', 'parts, set_pairs(q, 3)',
-	map { "c, set_pairs(q, 2, method => '$_')" } 'merge', 'hash', 'bitmap', 'index', 'hybrid');
+	'c, qsets_pairs(q)', 'c, qsets_pairs(q, 4)', 'c, qsets_pairs(q, min_jaccard => 0.2)', 'c, qsets_pairs(q, top => 3)',
+	'c, qsets_pairs(q, third)', 'c, qsets_pairs(third, q, 3)', 'c, qsets_pairs(q, third, top => 2)',
+	"c, qsets_pairs(third, 0)", 'c, qsets_pairs(q, 1000000)', 'c, qsets_pairs(qsets_subset(q, ARRAY[1]))',
+	'qsets_pairs(NULL)', 'qsets_pairs((SELECT q FROM c), 3)', 'parts, qsets_pairs(q, 3)',
+	map { "c, qsets_pairs(q, 2, method => '$_')" } 'merge', 'hash', 'bitmap', 'index', 'hybrid');
 my %wanted;
 
 for my $call (@calls)
@@ -86,15 +86,15 @@ for my $call (@calls)
 }
 
 # Few things to do: no workers, unless starting them is said to cost nothing.
-is((run('SET max_parallel_workers_per_gather = 3;' . digest('c, set_pairs(third, 20)')))[1], 0, 'no workers for little work');
-is($node->safe_psql('postgres', "$parallel SELECT min(workers) || ' ' || max(workers) FROM c, set_pairs_plan(q)"),
-	'3 3', 'set_pairs_plan tells how many');
-is($node->safe_psql('postgres', "SELECT count(*) FROM c, set_pairs_plan(third, 100) WHERE workers > 0"),
+is((run('SET max_parallel_workers_per_gather = 3;' . digest('c, qsets_pairs(third, 20)')))[1], 0, 'no workers for little work');
+is($node->safe_psql('postgres', "$parallel SELECT min(workers) || ' ' || max(workers) FROM c, qsets_pairs_plan(q)"),
+	'3 3', 'qsets_pairs_plan tells how many');
+is($node->safe_psql('postgres', "SELECT count(*) FROM c, qsets_pairs_plan(third, 100) WHERE workers > 0"),
 	'0', 'and when none are worth it');
 
 # ---- places ----
 
-my $call = 'c, set_pairs(q, 4)';
+my $call = 'c, qsets_pairs(q, 4)';
 my $rows = $wanted{$call};
 my $copy = digest('copied');
 
@@ -110,11 +110,11 @@ for my $way ($by_function, $by_node)
 	($out, $launched) = run("$set TRUNCATE copied; INSERT INTO copied SELECT p.* FROM $call AS p; $copy DROP TABLE copied;");
 	is($out, $rows, "INSERT, $way");
 	cmp_ok($launched, '>', 0, 'by workers');
-	($out, $launched) = run("$set SELECT count(*) FROM (SELECT (set_pairs(q, 4)).* FROM c) AS p;");
+	($out, $launched) = run("$set SELECT count(*) FROM (SELECT (qsets_pairs(q, 4)).* FROM c) AS p;");
 	is("$out$launched", "$1" . '0', "in the select list, by none, $way") if $rows =~ /^(\d+)/ && $out =~ s/\n//;
 	is((run("$set BEGIN READ ONLY; " . digest($call) . 'COMMIT'))[0], $rows, "read only, $way");
 	is((run("$set BEGIN ISOLATION LEVEL SERIALIZABLE; " . digest($call) . 'COMMIT'))[0], $rows, "serializable, $way");
-	is((run("$set PREPARE p(bigint) AS " . digest('c, set_pairs(q, $1)') . "SET plan_cache_mode = force_generic_plan;"
+	is((run("$set PREPARE p(bigint) AS " . digest('c, qsets_pairs(q, $1)') . "SET plan_cache_mode = force_generic_plan;"
 			  . 'EXECUTE p(4); EXECUTE p(4);'))[0], "$rows\n$rows", "prepared, $way");
 	($out, $launched) = run("$way BEGIN; SET LOCAL parallel_setup_cost = 0; SET LOCAL max_parallel_workers_per_gather = 2;"
 		  . digest($call) . 'COMMIT;');
@@ -125,12 +125,12 @@ for my $way ($by_function, $by_node)
 
 	# the same many times in one query, each with workers of its own
 	($out, $launched) = run("$set SELECT count(*), count(DISTINCT n) FROM generate_series(1, 5) AS i, c, "
-		  . 'LATERAL (SELECT count(*) AS n FROM set_pairs(q, 3 + i - i)) AS p;');
+		  . 'LATERAL (SELECT count(*) AS n FROM qsets_pairs(q, 3 + i - i)) AS p;');
 	is("$out $launched", '5|1 15', "five times, $way");
 
 	# rows that are not wanted
 	($out, $launched) = run("$set SELECT array_agg(n ORDER BY n) FROM (SELECT count(*) AS n FROM generate_series(1, 3) AS i, c, LATERAL "
-		  . '(SELECT * FROM set_pairs(q, 1 + i - i) LIMIT 7) AS p GROUP BY i) AS r;');
+		  . '(SELECT * FROM qsets_pairs(q, 1 + i - i) LIMIT 7) AS p GROUP BY i) AS r;');
 	is($out, '{7,7,7}', "LIMIT, $way");
 	is(workers_left(), 'none', 'and no workers are left');
 
@@ -150,7 +150,7 @@ for my $way ($by_function, $by_node)
 		is("$out $launched", "$rows 0", "within a worker, $way");
 	}
 	is((run("$set SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; "
-			  . digest('(SELECT count(*) AS n FROM element) AS x, c, set_pairs(q, 4 + n * 0)')))[0],
+			  . digest('(SELECT count(*) AS n FROM element) AS x, c, qsets_pairs(q, 4 + n * 0)')))[0],
 		$rows, "beside a Gather, $way");
 }
 
@@ -170,7 +170,7 @@ for my $way ($by_function, $by_node)
 		END $$;
 	});
 	my ($out, $launched) = run("$parallel $way SELECT try('SELECT sum(1 / (a - a)) FROM $call') AS zero,
-		try('SELECT count(*) FROM $call') AS count, try('SELECT count(*) FROM c, set_pairs(q, -1)') AS negative,
+		try('SELECT count(*) FROM $call') AS count, try('SELECT count(*) FROM c, qsets_pairs(q, -1)') AS negative,
 		try('SELECT count(*) FROM $call') AS again");
 	my ($count) = $rows =~ /^(\d+)/;
 
@@ -181,21 +181,21 @@ for my $way ($by_function, $by_node)
 
 # What the node does not do, and who may.
 like($node->safe_psql('postgres', "EXPLAIN SELECT a FROM $call"), qr/Custom Scan \(QSketchPairs\)/, 'the node is used');
-for my $query ("SELECT p FROM $call AS p", "SELECT * FROM c, set_pairs(q, 4) WITH ORDINALITY",
-	'SELECT * FROM c, ROWS FROM (set_pairs(q, 4), generate_series(1, 3))', "SELECT p.a FROM $call AS p WHERE p IS NOT NULL",
+for my $query ("SELECT p FROM $call AS p", "SELECT * FROM c, qsets_pairs(q, 4) WITH ORDINALITY",
+	'SELECT * FROM c, ROWS FROM (qsets_pairs(q, 4), generate_series(1, 3))', "SELECT p.a FROM $call AS p WHERE p IS NOT NULL",
 	"UPDATE element SET e = common FROM $call WHERE s = a", "SELECT a FROM $call FOR UPDATE OF c")
 {
-	like($node->safe_psql('postgres', "EXPLAIN $query"), qr/Function Scan on set_pairs|ROWS FROM|Function Scan on p/, "not in: $query");
+	like($node->safe_psql('postgres', "EXPLAIN $query"), qr/Function Scan on qsets_pairs|ROWS FROM|Function Scan on p/, "not in: $query");
 }
 is((run("$parallel SELECT count(*) FROM (SELECT p FROM $call AS p) AS r"))[0] . "\n", $rows =~ /^(\d+)/ ? "$1\n" : '', 'whole rows');
 for my $way ($by_function, $by_node)
 {
-	like((run("CREATE ROLE nobody_may; GRANT SELECT ON c TO nobody_may; REVOKE EXECUTE ON FUNCTION set_pairs(qsets, bigint, float8, int, text) FROM PUBLIC;"
+	like((run("CREATE ROLE nobody_may; GRANT SELECT ON c TO nobody_may; REVOKE EXECUTE ON FUNCTION qsets_pairs(qsets, bigint, float8, int, text) FROM PUBLIC;"
 				. "$way SET ROLE nobody_may; SELECT count(*) FROM $call; RESET ROLE; DROP OWNED BY nobody_may; DROP ROLE nobody_may;"
-				. "GRANT EXECUTE ON FUNCTION set_pairs(qsets, bigint, float8, int, text) TO PUBLIC;"))[0],
-		qr/permission denied for function set_pairs/, "permissions are asked for, $way");
+				. "GRANT EXECUTE ON FUNCTION qsets_pairs(qsets, bigint, float8, int, text) TO PUBLIC;"))[0],
+		qr/permission denied for function qsets_pairs/, "permissions are asked for, $way");
 }
-my ($plan) = $node->safe_psql('postgres', "$parallel EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT a FROM c, set_pairs(q)");
+my ($plan) = $node->safe_psql('postgres', "$parallel EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT a FROM c, qsets_pairs(q)");
 like($plan, qr/Device: cpu\s+Method: \w+\s+Workers Planned: 3\s+Workers Launched: [123]/, 'EXPLAIN tells of method and workers');
 
 # ---- workers that are not there, or go ----
@@ -211,7 +211,7 @@ for my $way ($by_function, $by_node)
 	my ($out_killed, $err) = ('', '');
 	my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), map { ('-c', $_) } split(/;\s*/, "$parallel $way"),
 		"SET work_mem = '1GB'", 'SELECT count(*) FROM generate_series(1, 100000) AS i, c, '
-		  . "LATERAL (SELECT count(*) FROM set_pairs(q, 0 * i, method => 'merge')) AS p" ], '<', \undef, '>', \$out_killed, '2>', \$err);
+		  . "LATERAL (SELECT count(*) FROM qsets_pairs(q, 0 * i, method => 'merge')) AS p" ], '<', \undef, '>', \$out_killed, '2>', \$err);
 
 	ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker'"),
 		"workers are there, $way");
@@ -227,7 +227,7 @@ is((run("$parallel" . digest($call)))[0], $rows, 'the server works on');
 # ---- another kind of shared memory, and a standby ----
 
 $node->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('set_pairs_standby');
+my $standby = PostgreSQL::Test::Cluster->new('qsets_pairs_standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->append_conf('postgresql.conf', 'dynamic_shared_memory_type = mmap');
 $standby->start;

@@ -1,4 +1,4 @@
-# A statement_timeout anywhere in set_pairs and set_similar: preparing, counting,
+# A statement_timeout anywhere in qsets_pairs and qsets_similar: preparing, counting,
 # returning rows, waiting for workers.  The statement ends soon, and leaves no
 # workers, memory or files behind.
 
@@ -16,7 +16,7 @@ plan skip_all => 'no /proc/self/stat here' unless -r '/proc/self/stat';
 my $timeout_ms = 60;
 my $times = 12;
 
-my $node = PostgreSQL::Test::Cluster->new('set_pairs_cancel');
+my $node = PostgreSQL::Test::Cluster->new('qsets_pairs_cancel');
 $node->init;
 $node->append_conf('postgresql.conf', "jit = off\nautovacuum = off\nwork_mem = 1GB\nmax_parallel_workers_per_gather = 0");
 $node->start;
@@ -32,15 +32,15 @@ $node->safe_psql('postgres', cpu_function());
 
 my $again = 'generate_series(1, 100000) AS again';
 my @work = (
-	map({ [ "counting by $_", "SELECT count(*) FROM $again, many, LATERAL set_pairs(q, 1000 + 0 * again, method => '$_')" ] }
+	map({ [ "counting by $_", "SELECT count(*) FROM $again, many, LATERAL qsets_pairs(q, 1000 + 0 * again, method => '$_')" ] }
 		'merge', 'search', 'merge_search', 'hash', 'merge_hash', 'bitmap', 'index', 'hybrid'),
-	[ 'large sets', "SELECT count(*) FROM $again, few, LATERAL set_pairs(q, 1 + 0 * again, method => 'merge')" ],
-	[ 'prefixes', "SELECT count(*) FROM $again, many, LATERAL set_pairs(q, 1 + 0 * again, 0.9)" ],
-	[ 'preparing', "SELECT count(*) FROM $again, many, LATERAL set_pairs_plan(q, 1 + 0 * again, 0.9)" ],
-	[ 'between two', "SELECT count(*) FROM $again, many AS x, many AS y, LATERAL set_pairs(x.q, y.q, 100 + 0 * again)" ],
-	[ 'the best', "SELECT count(*) FROM $again, many, LATERAL set_pairs(q, top => 3 + 0 * again)" ],
-	[ 'many rows', "SELECT count(*) FROM $again, alike, LATERAL set_pairs(q, 1 + 0 * again)" ],
-	[ 'sets similar to one', "SELECT count(*) FROM $again, many, LATERAL set_similar(q, again % 20000)" ]);
+	[ 'large sets', "SELECT count(*) FROM $again, few, LATERAL qsets_pairs(q, 1 + 0 * again, method => 'merge')" ],
+	[ 'prefixes', "SELECT count(*) FROM $again, many, LATERAL qsets_pairs(q, 1 + 0 * again, 0.9)" ],
+	[ 'preparing', "SELECT count(*) FROM $again, many, LATERAL qsets_pairs_plan(q, 1 + 0 * again, 0.9)" ],
+	[ 'between two', "SELECT count(*) FROM $again, many AS x, many AS y, LATERAL qsets_pairs(x.q, y.q, 100 + 0 * again)" ],
+	[ 'the best', "SELECT count(*) FROM $again, many, LATERAL qsets_pairs(q, top => 3 + 0 * again)" ],
+	[ 'many rows', "SELECT count(*) FROM $again, alike, LATERAL qsets_pairs(q, 1 + 0 * again)" ],
+	[ 'sets similar to one', "SELECT count(*) FROM $again, many, LATERAL qsets_similar(q, again % 20000)" ]);
 my $workers = 'SET parallel_setup_cost = 0; SET max_parallel_workers_per_gather = 2';
 
 # All collections are in the session's memory before anything is cancelled.

@@ -1,4 +1,4 @@
-# Real data: sessions of a news portal (kosarak).  set_pairs gives the pairs of
+# Real data: sessions of a news portal (kosarak).  qsets_pairs gives the pairs of
 # the SQL self-join, in less than a tenth of its time.  And who wrote to whom in a
 # company (email-Enron): the pairs of the self-join for some, and of all the same
 # by all methods.
@@ -21,7 +21,7 @@ my @folders = grep { defined } $ENV{QSKETCH_DATA},
 my $file = first { -r } map { "$_/kosarak-36682-transactions.dat.gz" } @folders;
 plan skip_all => 'no real data here: ' . join(', ', @folders) unless $file;
 
-my $node = PostgreSQL::Test::Cluster->new('set_pairs_data');
+my $node = PostgreSQL::Test::Cluster->new('qsets_pairs_data');
 $node->init;
 $node->append_conf('postgresql.conf', "jit = off\nwork_mem = 64MB");
 $node->start;
@@ -61,7 +61,7 @@ my ($join_ms, $joined) = timed('SET max_parallel_workers_per_gather = 0; SET wor
 	FROM (SELECT DISTINCT * FROM $first) AS x JOIN (SELECT DISTINCT * FROM $first) AS y ON x.item = y.item AND x.session < y.session
 	GROUP BY x.session, y.session HAVING count(*) >= 5) AS p;");
 my @pairs_ms;
-my $pairs = "(SELECT qsets_agg(session, item) AS q FROM $first) AS c, set_pairs(q, 5)";
+my $pairs = "(SELECT qsets_agg(session, item) AS q FROM $first) AS c, qsets_pairs(q, 5)";
 
 for my $workers (0, 2, 0, 2, 0)
 {
@@ -72,7 +72,7 @@ for my $workers (0, 2, 0, 2, 0)
 	push @pairs_ms, $ms;
 	is($rows, $joined, "the pairs of the self-join, $workers workers");
 }
-note sprintf 'self-join %.0f ms, set_pairs %.1f ms: a %.0fth', $join_ms, min(@pairs_ms), $join_ms / min(@pairs_ms);
+note sprintf 'self-join %.0f ms, qsets_pairs %.1f ms: a %.0fth', $join_ms, min(@pairs_ms), $join_ms / min(@pairs_ms);
 cmp_ok(min(@pairs_ms), '<', $join_ms / 10, 'in less than a tenth of its time');
 
 # All sessions: by workers, stored and streamed, by several methods.
@@ -83,7 +83,7 @@ for my $settings ('SET max_parallel_workers_per_gather = 0;', 'SET max_parallel_
 	for my $method ('auto', 'index', 'hybrid', 'merge')
 	{
 		my ($ms, $rows) = timed($settings, "SELECT count(*), sum(common), sum(a * 31 + b)
-			FROM (SELECT qsets_agg(session, item) AS q FROM click) AS c, set_pairs(q, 20, method => '$method');");
+			FROM (SELECT qsets_agg(session, item) AS q FROM click) AS c, qsets_pairs(q, 20, method => '$method');");
 
 		note sprintf '%d sessions, min_count 20, %s: %.0f ms (%s)', $session, $method, $ms, $settings;
 		push @{ $all{$rows} }, "$method $settings";
@@ -94,7 +94,7 @@ is(scalar(keys %all), 1, 'all sessions: the same by all methods, with workers an
 # Rows a second where there are many pairs; a count of as many rows made of nothing beside it.
 for my $settings ('SET max_parallel_workers_per_gather = 0;', 'SET qsketch.enable_pairscan = off; SET max_parallel_workers_per_gather = 0;')
 {
-	my ($ms, $rows) = timed($settings, 'SELECT count(*) FROM (SELECT qsets_agg(session, item) AS q FROM click) AS c, set_pairs(q, 5);');
+	my ($ms, $rows) = timed($settings, 'SELECT count(*) FROM (SELECT qsets_agg(session, item) AS q FROM click) AS c, qsets_pairs(q, 5);');
 
 	note sprintf '%s %d rows in %.0f ms: %.1f million a second', $settings, $rows, $ms, $rows / $ms / 1000;
 }
@@ -121,10 +121,10 @@ SKIP:
 			JOIN (SELECT a, count(*) AS n FROM few GROUP BY 1) AS x ON x.a = p.a JOIN (SELECT a, count(*) AS n FROM few GROUP BY 1) AS y ON y.a = p.b;
 		CREATE TABLE filters AS SELECT * FROM (VALUES (1, 0), (4, 0), (1, 0.5), (1, 1), (3, 0.3)) AS f (count, jaccard);
 		SELECT bool_and(counted > 0 AND NOT EXISTS (
-				(SELECT a, b, common, jaccard FROM set_pairs(q, f.count, f.jaccard) EXCEPT ALL SELECT * FROM joined AS j WHERE common >= f.count AND j.jaccard >= f.jaccard)
+				(SELECT a, b, common, jaccard FROM qsets_pairs(q, f.count, f.jaccard) EXCEPT ALL SELECT * FROM joined AS j WHERE common >= f.count AND j.jaccard >= f.jaccard)
 				UNION ALL
-				(SELECT * FROM joined AS j WHERE common >= f.count AND j.jaccard >= f.jaccard EXCEPT ALL SELECT a, b, common, jaccard FROM set_pairs(q, f.count, f.jaccard))))
-			FROM (SELECT qsets_agg(a, b) AS q FROM few) AS c, filters AS f, LATERAL (SELECT count(*) AS counted FROM set_pairs(q, f.count, f.jaccard)) AS n;}),
+				(SELECT * FROM joined AS j WHERE common >= f.count AND j.jaccard >= f.jaccard EXCEPT ALL SELECT a, b, common, jaccard FROM qsets_pairs(q, f.count, f.jaccard))))
+			FROM (SELECT qsets_agg(a, b) AS q FROM few) AS c, filters AS f, LATERAL (SELECT count(*) AS counted FROM qsets_pairs(q, f.count, f.jaccard)) AS n;}),
 		't', 'some of email-Enron: the pairs of the self-join');
 
 	for my $filter ([ 10, 0 ], [ 1, 0.5 ], [ 2, 0.9 ], [ 1, 1 ])
@@ -134,7 +134,7 @@ SKIP:
 		{
 			next if $method eq 'merge' && $filter->[1] < 0.9; # minutes
 			my ($ms, $rows) = timed('SET max_parallel_workers_per_gather = ' . ($method eq 'auto' ? 2 : 0) . ';', "SELECT count(*), sum(common), sum(a * 31 + b), sum(jaccard)
-				FROM (SELECT qsets_agg(a, b) AS q FROM mail) AS c, set_pairs(q, $filter->[0], $filter->[1], method => '$method');");
+				FROM (SELECT qsets_agg(a, b) AS q FROM mail) AS c, qsets_pairs(q, $filter->[0], $filter->[1], method => '$method');");
 
 			note sprintf 'email-Enron, min_count %s, min_jaccard %s, %s: %.0f ms, %s', @$filter, $method, $ms, $rows;
 			push @{ $found{$rows} }, $method;

@@ -37,10 +37,10 @@ my %value = (
 			"'warp', '$size', depth => 16", "'half_warp', '$size', depth => 8", "'sub_warp', '$size', depth => 4"),
 		"(SELECT qsketch_agg(i, 1000000::bigint, qsketch_new('multilevel', '$size')) FROM $series)",
 	],
-	pbf => [
-		"(SELECT pbf_agg(i, pbf_new(1000000, 1000, 0.9, k => 65536)) FROM generate_series(1::bigint, 1000) AS i)",
-		"(SELECT pbf_agg(i, pbf_new($bits, 100000, 0.1)) FROM $series)",
-		(map { "(SELECT pbf_agg(i, pbf_new_bloom($bits, layout => '$_')) FROM $series)" } 'blocked', 'standard'),
+	qfilter => [
+		"(SELECT qfilter_agg(i, qfilter_new(1000000, 1000, 0.9, k => 65536)) FROM generate_series(1::bigint, 1000) AS i)",
+		"(SELECT qfilter_agg(i, qfilter_new($bits, 100000, 0.1)) FROM $series)",
+		(map { "(SELECT qfilter_agg(i, qfilter_new_bloom($bits, layout => '$_')) FROM $series)" } 'blocked', 'standard'),
 	],
 	qsets => [
 		"(SELECT qsets_agg(i % 1000, i * 7919 % 100000) FROM $series)",

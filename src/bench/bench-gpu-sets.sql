@@ -19,12 +19,12 @@ CREATE TABLE stored AS SELECT qsets_agg(s, e) AS c FROM item;
 CREATE TABLE threshold AS
     SELECT least FROM (
         SELECT common AS least, sum(count(*)) OVER (ORDER BY common DESC) AS pairs
-        FROM stored, set_pairs(c, min_count => 20) GROUP BY common) AS x
+        FROM stored, qsets_pairs(c, min_count => 20) GROUP BY common) AS x
     WHERE pairs <= :pairs ORDER BY least LIMIT 1;
 SELECT least FROM threshold \gset
 SELECT format('%s rows, %s sets; %s pairs have at least %s elements in common, by the CPU.', (SELECT count(*) FROM item),
     (SELECT count(DISTINCT s) FROM item), pairs, :least)
-FROM (SELECT count(*) AS pairs, set_config('qsketch.device', 'cpu', false) FROM stored, set_pairs(c, min_count => :least)) AS x;
+FROM (SELECT count(*) AS pairs, set_config('qsketch.device', 'cpu', false) FROM stored, qsets_pairs(c, min_count => :least)) AS x;
 
 -- The same pairs?  Sums that depend on each of them.
 CREATE TABLE answers (backend text, answer text);
@@ -35,7 +35,7 @@ BEGIN
     FOREACH b IN ARRAY '{cpu,gpu}'::text[] LOOP
         PERFORM set_config('qsketch.device', b, false);
         EXECUTE format('INSERT INTO answers SELECT %L, concat_ws('' '', count(*), sum(common), sum(hashint8extended(a * 100003 + b, common)))
-            FROM set_pairs((SELECT qsets_agg(s, e) FROM item), min_count => %s)', b, threshold);
+            FROM qsets_pairs((SELECT qsets_agg(s, e) FROM item), min_count => %s)', b, threshold);
     END LOOP;
 END $$;
 CALL compare(:least);
@@ -58,8 +58,8 @@ BEGIN
     END LOOP;
 END $$;
 
-\set pairs_of 'SELECT count(*), sum(common) FROM set_pairs((SELECT qsets_agg(s, e) FROM item), min_count => ' :least ')'
-\set pairs_kept 'SELECT count(*), sum(common) FROM stored, set_pairs(c, min_count => ' :least ')'
+\set pairs_of 'SELECT count(*), sum(common) FROM qsets_pairs((SELECT qsets_agg(s, e) FROM item), min_count => ' :least ')'
+\set pairs_kept 'SELECT count(*), sum(common) FROM stored, qsets_pairs(c, min_count => ' :least ')'
 CALL measure('count(*) ... GROUP BY s', 'cpu', 'SELECT count(*) FROM (SELECT s, count(*) FROM item GROUP BY s) AS x');
 CALL measure('reading: max(s), max(e)', 'cpu', 'SELECT max(s), max(e) FROM item');
 CALL measure('reading and building', 'cpu', 'SELECT qsets_count(qsets_agg(s, e)) FROM item');
@@ -84,10 +84,10 @@ ORDER BY what LIKE 'count%' DESC, what LIKE 'reading:%' DESC, what LIKE 'reading
 SET qsketch.device = gpu;
 SET client_min_messages = debug1;
 \o /dev/null
-SELECT count(*), sum(common) FROM set_pairs((SELECT qsets_agg(s, e) FROM item), min_count => :least);
-SELECT count(*), sum(common) FROM set_pairs((SELECT qsets_agg(s, e) FROM item), min_count => :least);
-SELECT count(*), sum(common) FROM stored, set_pairs(c, min_count => :least);
-SELECT count(*), sum(common) FROM stored, set_pairs(c, min_count => :least);
+SELECT count(*), sum(common) FROM qsets_pairs((SELECT qsets_agg(s, e) FROM item), min_count => :least);
+SELECT count(*), sum(common) FROM qsets_pairs((SELECT qsets_agg(s, e) FROM item), min_count => :least);
+SELECT count(*), sum(common) FROM stored, qsets_pairs(c, min_count => :least);
+SELECT count(*), sum(common) FROM stored, qsets_pairs(c, min_count => :least);
 \o
 SET client_min_messages = warning;
 
@@ -106,10 +106,10 @@ BEGIN
         FOR part IN SELECT n FROM parts ORDER BY n LOOP
             FOREACH b IN ARRAY '{cpu,gpu}'::text[] LOOP
                 PERFORM set_config('qsketch.device', b, false);
-                INSERT INTO sizes VALUES (part, 'kept', b, run_ms(format('SELECT count(*) FROM parts, set_pairs(c, min_count => 100) WHERE n = %s', part)));
+                INSERT INTO sizes VALUES (part, 'kept', b, run_ms(format('SELECT count(*) FROM parts, qsets_pairs(c, min_count => 100) WHERE n = %s', part)));
                 -- what no table holds has no name, and goes there anew
                 INSERT INTO sizes VALUES (part, 'sent', b,
-                    run_ms(format('SELECT count(*) FROM parts, set_pairs(qsets_subset(c, ARRAY(SELECT generate_series(1, n))), min_count => 100) WHERE n = %s', part)));
+                    run_ms(format('SELECT count(*) FROM parts, qsets_pairs(qsets_subset(c, ARRAY(SELECT generate_series(1, n))), min_count => 100) WHERE n = %s', part)));
                 INSERT INTO sizes VALUES (part, 'made', b,
                     run_ms(format('SELECT qsets_count(qsets_subset(c, ARRAY(SELECT generate_series(1, n)))) FROM parts WHERE n = %s', part)));
             END LOOP;

@@ -155,12 +155,12 @@ CREATE TABLE needs AS
 CREATE TABLE numbered AS SELECT DISTINCT id, package FROM needs;
 VACUUM ANALYZE needs, numbered;
 
-\echo '    SELECT * FROM (SELECT qsets_agg(id, needs) AS s FROM needs) AS c, set_pairs(c.s, min_count => 20, min_jaccard => 0.8);'
+\echo '    SELECT * FROM (SELECT qsets_agg(id, needs) AS s FROM needs) AS c, qsets_pairs(c.s, min_count => 20, min_jaccard => 0.8);'
 \echo
 \echo 'The fifteen pairs with most in common of these:'
 \echo
 SELECT x.package AS a, y.package AS b, common, round(jaccard::numeric, 3) AS jaccard
-FROM (SELECT qsets_agg(id, needs) AS s FROM needs) AS c, set_pairs(c.s, min_count => 20, min_jaccard => 0.8) AS p
+FROM (SELECT qsets_agg(id, needs) AS s FROM needs) AS c, qsets_pairs(c.s, min_count => 20, min_jaccard => 0.8) AS p
     JOIN numbered AS x ON x.id = p.a JOIN numbered AS y ON y.id = p.b
 ORDER BY common DESC, p.a, p.b LIMIT 15;
 
@@ -169,14 +169,14 @@ ORDER BY common DESC, p.a, p.b LIMIT 15;
 \echo
 CREATE TABLE few AS SELECT * FROM needs WHERE id <= 2000;
 VACUUM ANALYZE few;
-CREATE VIEW by_sets AS SELECT a, b, common FROM (SELECT qsets_agg(id, needs) AS s FROM few) AS c, set_pairs(c.s, 10);
+CREATE VIEW by_sets AS SELECT a, b, common FROM (SELECT qsets_agg(id, needs) AS s FROM few) AS c, qsets_pairs(c.s, 10);
 CREATE VIEW by_join AS
     SELECT x.id AS a, y.id AS b, count(*) AS common FROM few AS x JOIN few AS y USING (needs) WHERE x.id < y.id
     GROUP BY x.id, y.id HAVING count(*) >= 10;
-SELECT 'set_pairs, all packages' AS how, count(DISTINCT id) AS packages,
-       best_ms('SELECT count(*) FROM (SELECT qsets_agg(id, needs) AS s FROM needs) AS c, set_pairs(c.s, 10)') AS ms FROM needs
+SELECT 'qsets_pairs, all packages' AS how, count(DISTINCT id) AS packages,
+       best_ms('SELECT count(*) FROM (SELECT qsets_agg(id, needs) AS s FROM needs) AS c, qsets_pairs(c.s, 10)') AS ms FROM needs
 UNION ALL
-SELECT 'set_pairs', 2000, best_ms('SELECT count(*) FROM by_sets')
+SELECT 'qsets_pairs', 2000, best_ms('SELECT count(*) FROM by_sets')
 UNION ALL
 SELECT 'self-join', 2000, best_ms('SELECT count(*) FROM by_join');
 SELECT (SELECT count(*) FROM by_sets) AS pairs, NOT EXISTS (TABLE by_sets EXCEPT TABLE by_join) AND NOT EXISTS (TABLE by_join EXCEPT TABLE by_sets)

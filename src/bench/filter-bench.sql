@@ -23,8 +23,8 @@ VACUUM ANALYZE ints;
 SELECT pg_prewarm('ints') \g /dev/null
 
 -- Does a filter of these rows say 1,000 for the frequent keys on average, within 1 %?
-CREATE FUNCTION tells_thousand(f pbf) RETURNS boolean LANGUAGE sql AS $$
-    SELECT abs(avg(pbf_estimate(f, k, 'unbiased')) / avg(n) - 1) < 0.01
+CREATE FUNCTION tells_thousand(f qfilter) RETURNS boolean LANGUAGE sql AS $$
+    SELECT abs(avg(qfilter_estimate(f, k, 'unbiased')) / avg(n) - 1) < 0.01
     FROM (SELECT k, count(*) AS n FROM ints GROUP BY k HAVING count(*) > 500) AS g
 $$;
 
@@ -32,20 +32,20 @@ $$;
 -- Targets; a filter of 1 MB
 --
 INSERT INTO benchmarks (what, query, rival, bound, target, settings, holds) VALUES
-('column scan', 'SELECT pbf_agg(k, pbf_new(9500000, 1000)) FROM ints', 'SELECT count(*) FROM ints', '<=', 0.6, '{}',
- 'SELECT tells_thousand(pbf_agg(k, pbf_new(9500000, 1000))) FROM ints'),
-('ordinary plan', 'SELECT pbf_agg(k, pbf_new(9500000, 1000)) FROM ints', 'SELECT bit_xor(k) FROM ints', '<=', 1.5,
- '{qsketch.enable_columnscan, off}', 'SELECT tells_thousand(pbf_agg(k, pbf_new(9500000, 1000))) FROM ints WHERE v > 0'),
-('rows with ids', 'SELECT pbf_row_agg(k, v, pbf_new(9500000, 1000)) FROM ints', 'SELECT bit_xor(k # v) FROM ints', '<=', 1.5, '{}',
- 'SELECT tells_thousand(pbf_row_agg(k, v, pbf_new(9500000, 1000))) FROM ints'),
-('Bloom filter, column scan', 'SELECT pbf_agg(k, pbf_new_bloom(800000)) FROM ints', 'SELECT count(*) FROM ints', '<=', 1.0, '{}',
- 'SELECT pbf_agg(k, pbf_new_bloom(800000)) = (SELECT pbf_agg(k, pbf_new_bloom(800000)) FROM ints WHERE v > 0) FROM ints'),
-('against a sketch, column scan', 'SELECT pbf_agg(k, pbf_new(9500000, 1000)) FROM ints', 'SELECT qsketch_agg(k) FROM ints', '<=', 2, '{}', DEFAULT),
-('ordinary plan', 'SELECT pbf_agg(k, pbf_new(9500000, 1000)) FROM ints', 'SELECT qsketch_agg(k) FROM ints', '<=', 2,
+('column scan', 'SELECT qfilter_agg(k, qfilter_new(9500000, 1000)) FROM ints', 'SELECT count(*) FROM ints', '<=', 0.6, '{}',
+ 'SELECT tells_thousand(qfilter_agg(k, qfilter_new(9500000, 1000))) FROM ints'),
+('ordinary plan', 'SELECT qfilter_agg(k, qfilter_new(9500000, 1000)) FROM ints', 'SELECT bit_xor(k) FROM ints', '<=', 1.5,
+ '{qsketch.enable_columnscan, off}', 'SELECT tells_thousand(qfilter_agg(k, qfilter_new(9500000, 1000))) FROM ints WHERE v > 0'),
+('rows with ids', 'SELECT qfilter_row_agg(k, v, qfilter_new(9500000, 1000)) FROM ints', 'SELECT bit_xor(k # v) FROM ints', '<=', 1.5, '{}',
+ 'SELECT tells_thousand(qfilter_row_agg(k, v, qfilter_new(9500000, 1000))) FROM ints'),
+('Bloom filter, column scan', 'SELECT qfilter_agg(k, qfilter_new_bloom(800000)) FROM ints', 'SELECT count(*) FROM ints', '<=', 1.0, '{}',
+ 'SELECT qfilter_agg(k, qfilter_new_bloom(800000)) = (SELECT qfilter_agg(k, qfilter_new_bloom(800000)) FROM ints WHERE v > 0) FROM ints'),
+('against a sketch, column scan', 'SELECT qfilter_agg(k, qfilter_new(9500000, 1000)) FROM ints', 'SELECT qsketch_agg(k) FROM ints', '<=', 2, '{}', DEFAULT),
+('ordinary plan', 'SELECT qfilter_agg(k, qfilter_new(9500000, 1000)) FROM ints', 'SELECT qsketch_agg(k) FROM ints', '<=', 2,
  '{qsketch.enable_columnscan, off}', DEFAULT),
-('in parallel', 'SELECT pbf_agg(k, pbf_new(9500000, 1000)) FROM ints', 'SELECT count(*) FROM ints', '<=', 1.0,
+('in parallel', 'SELECT qfilter_agg(k, qfilter_new(9500000, 1000)) FROM ints', 'SELECT count(*) FROM ints', '<=', 1.0,
  ARRAY['max_parallel_workers_per_gather', :'workers'],
- 'SELECT tells_thousand(f) AND (pbf_info(f)).rows = (SELECT count(*) FROM ints) FROM (SELECT pbf_agg(k, pbf_new(9500000, 1000)) AS f FROM ints) AS s');
+ 'SELECT tells_thousand(f) AND (qfilter_info(f)).rows = (SELECT count(*) FROM ints) FROM (SELECT qfilter_agg(k, qfilter_new(9500000, 1000)) AS f FROM ints) AS s');
 SELECT run_benchmarks(:turns) \g /dev/null
 \i print-ratios.sql
 
@@ -53,24 +53,24 @@ SELECT run_benchmarks(:turns) \g /dev/null
 -- Rows a second by number of positions
 --
 CREATE TABLE hashes AS SELECT k, t, bits, probability
-FROM unnest('{25,50,100,200,400,800}'::int[]) AS k, LATERAL (SELECT pbf_new(1000000, 1000, k => k)) AS f(t), LATERAL pbf_info(t);
+FROM unnest('{25,50,100,200,400,800}'::int[]) AS k, LATERAL (SELECT qfilter_new(1000000, 1000, k => k)) AS f(t), LATERAL qfilter_info(t);
 CREATE TABLE speeds (k int, way text, ns float8);
 CREATE FUNCTION million(ns float8) RETURNS numeric LANGUAGE sql AS 'SELECT round((1e3 / ns)::numeric, 2)';
 CREATE FUNCTION measure_speed(k int, way text, query text, rows bigint, settings text[]) RETURNS void LANGUAGE sql AS $$
     INSERT INTO speeds SELECT k, way, min(run_ms_with(query, settings)) * 1e6 / rows FROM generate_series(1, 3)
 $$;
 SELECT measure_speed(k, 'coins', format('SELECT coins(k, %s, %s, %s) FROM (SELECT k FROM ints LIMIT %s) AS s', k, probability, bits, :rows / 20), :rows / 20, '{}'),
-    measure_speed(k, 'serial', format('SELECT pbf_agg(k, %L::pbf) FROM ints', t), :rows, '{qsketch.enable_columnscan, off}'),
-    measure_speed(k, 'parallel', format('SELECT pbf_agg(k, %L::pbf) FROM ints', t), :rows,
+    measure_speed(k, 'serial', format('SELECT qfilter_agg(k, %L::qfilter) FROM ints', t), :rows, '{qsketch.enable_columnscan, off}'),
+    measure_speed(k, 'parallel', format('SELECT qfilter_agg(k, %L::qfilter) FROM ints', t), :rows,
         ARRAY['qsketch.enable_columnscan', 'off', 'max_parallel_workers_per_gather', :'workers', 'parallel_setup_cost', '0', 'parallel_tuple_cost', '0']),
-    measure_speed(k, 'scan', format('SELECT pbf_agg(k, %L::pbf) FROM ints', t), :rows, '{}'),
+    measure_speed(k, 'scan', format('SELECT qfilter_agg(k, %L::qfilter) FROM ints', t), :rows, '{}'),
     measure_speed(k, 'count', 'SELECT bit_xor(k) FROM ints', :rows, '{}')
 FROM hashes ORDER BY k \g /dev/null
 -- Both ways set as many bits, but for chance.
 DO $$ DECLARE h hashes; coin bigint; ours bigint; BEGIN
     FOR h IN SELECT * FROM hashes LOOP
         EXECUTE format('SELECT coins(k, %s, %s, %s) FROM (SELECT k FROM ints LIMIT 200000) AS s', h.k, h.probability, h.bits) INTO coin;
-        EXECUTE format('SELECT (pbf_info(pbf_agg(k, %L::pbf))).set_bits FROM (SELECT k FROM ints LIMIT 200000) AS s', h.t) INTO ours;
+        EXECUTE format('SELECT (qfilter_info(qfilter_agg(k, %L::qfilter))).set_bits FROM (SELECT k FROM ints LIMIT 200000) AS s', h.t) INTO ours;
         ASSERT abs(coin - ours) < 0.05 * ours + 5 * sqrt(ours), format('k %s: %s and %s bits', h.k, coin, ours);
     END LOOP;
 END $$;

@@ -33,7 +33,7 @@ duckdb() {
 row() {
 	awk -v what="$1" -v ours="$2" -v theirs="$3" -v target="$4" -v same="$5" 'BEGIN {
 		ratio = ours / theirs
-		printf "| %s | `set_pairs` | %.0f | DuckDB, 2 threads | %.0f | %.4f | <= %s | %s |\n",
+		printf "| %s | `qsets_pairs` | %.0f | DuckDB, 2 threads | %.0f | %.4f | <= %s | %s |\n",
 			what, ours, theirs, ratio, target, (same != "yes" ? "WRONG" : ratio <= target ? "PASS" : "FAIL")
 	}'
 }
@@ -55,9 +55,9 @@ duckdb_rows() {
 }
 
 alone_rows() {
-	awk '{ printf "| kosarak, all sessions, at least 20 in common, from the table | `set_pairs` | %.0f | | | | <= 1000 ms | %s |\n",
+	awk '{ printf "| kosarak, all sessions, at least 20 in common, from the table | `qsets_pairs` | %.0f | | | | <= 1000 ms | %s |\n",
 		$1, ($1 <= 1000 ? "PASS" : "FAIL") }' "$folder/all_ms"
-	awk -F'|' '{ printf "| kosarak, at least 3: %d pairs counted in SQL | `set_pairs` | %.0f | | | %.1f M rows/s | >= 5 M rows/s | %s |\n",
+	awk -F'|' '{ printf "| kosarak, at least 3: %d pairs counted in SQL | `qsets_pairs` | %.0f | | | %.1f M rows/s | >= 5 M rows/s | %s |\n",
 		$1, $2, $1 / $2 / 1000, ($1 / $2 >= 5000 ? "PASS" : "FAIL") }' "$folder/rows_ms"
 }
 

@@ -37,10 +37,10 @@ CREATE TABLE external (LIKE stored);
 ALTER TABLE external ALTER a SET STORAGE EXTERNAL, ALTER b SET STORAGE EXTERNAL;
 INSERT INTO external SELECT a || '{}'::integer[], b || '{}'::integer[] FROM stored;
 INSERT INTO benchmarks (what, query, rival, bound, target, holds) VALUES
-('two stored arrays', 'SELECT set_intersect_count(a, b) FROM external', 'SELECT icount(a & b) FROM external', '<=', 0.25,
- 'SELECT set_intersect_count(a, b) = icount(a & b) AND set_intersect(a, b) = a & b FROM external'),
-('compressed, as by default', 'SELECT set_intersect_count(a, b) FROM stored', 'SELECT icount(a & b) FROM stored', '<=', 0.25,
- 'SELECT set_intersect_count(a, b) = icount(a & b) AND set_intersect(a, b) = a & b FROM stored');
+('two stored arrays', 'SELECT qsets_intersect_count(a, b) FROM external', 'SELECT icount(a & b) FROM external', '<=', 0.25,
+ 'SELECT qsets_intersect_count(a, b) = icount(a & b) AND qsets_intersect(a, b) = a & b FROM external'),
+('compressed, as by default', 'SELECT qsets_intersect_count(a, b) FROM stored', 'SELECT icount(a & b) FROM stored', '<=', 0.25,
+ 'SELECT qsets_intersect_count(a, b) = icount(a & b) AND qsets_intersect(a, b) = a & b FROM stored');
 \endif
 
 -- kosarak's first 6,000 sessions against the self-join: the join runs once.
@@ -68,12 +68,12 @@ DECLARE
 BEGIN
     INSERT INTO benchmarks (what, query, rival, bound, target, holds) VALUES
         ('kosarak, 6,000 sessions, at least 5 in common',
-         'SELECT count(*) FROM (SELECT qsets_agg(id, item) AS c FROM first_sessions) AS s, set_pairs(c, min_count => 5)',
+         'SELECT count(*) FROM (SELECT qsets_agg(id, item) AS c FROM first_sessions) AS s, qsets_pairs(c, min_count => 5)',
          'SELECT count(*) FROM joined()', '<=', 0.01,
          'SELECT count(*) = 0 FROM (TABLE truth EXCEPT SELECT a, b, common FROM (SELECT qsets_agg(id, item) AS c FROM first_sessions) AS s,
-              set_pairs(c, min_count => 5)) AS d
+              qsets_pairs(c, min_count => 5)) AS d
           UNION ALL SELECT count(*) = 0 FROM (SELECT a, b, common FROM (SELECT qsets_agg(id, item) AS c FROM first_sessions) AS s,
-              set_pairs(c, min_count => 5) EXCEPT TABLE truth) AS d ORDER BY 1 LIMIT 1')
+              qsets_pairs(c, min_count => 5) EXCEPT TABLE truth) AS d ORDER BY 1 LIMIT 1')
         RETURNING id INTO n;
     FOR turn IN 1 .. 5 LOOP
         INSERT INTO timings SELECT n, run_ms(query), joining FROM benchmarks WHERE id = n;
@@ -86,16 +86,16 @@ END $$;
 -- The pairs for other programs to compare theirs with, and the times without a rival here.
 \if :kosarak
 \o :folder/ours
-SELECT 'first ' || count(*) || ' ' || sum(common) || ' ' || sum(a * common + b) FROM (SELECT qsets_agg(id, item) AS c FROM first_sessions) AS s, set_pairs(c, min_count => 5);
-SELECT 'all ' || count(*) || ' ' || sum(common) || ' ' || sum(a * common + b) FROM (SELECT qsets_agg(id, item) AS c FROM session) AS s, set_pairs(c, min_count => 20);
+SELECT 'first ' || count(*) || ' ' || sum(common) || ' ' || sum(a * common + b) FROM (SELECT qsets_agg(id, item) AS c FROM first_sessions) AS s, qsets_pairs(c, min_count => 5);
+SELECT 'all ' || count(*) || ' ' || sum(common) || ' ' || sum(a * common + b) FROM (SELECT qsets_agg(id, item) AS c FROM session) AS s, qsets_pairs(c, min_count => 20);
 \o :folder/first_ms
-SELECT round(min(run_ms(query))::numeric, 1) FROM benchmarks, generate_series(1, 5) WHERE query LIKE '%set_pairs%';
+SELECT round(min(run_ms(query))::numeric, 1) FROM benchmarks, generate_series(1, 5) WHERE query LIKE '%qsets_pairs%';
 \o :folder/all_ms
-SELECT round(min(run_ms('SELECT count(*) FROM (SELECT qsets_agg(id, item) AS c FROM session) AS s, set_pairs(c, min_count => 20)'))::numeric, 1)
+SELECT round(min(run_ms('SELECT count(*) FROM (SELECT qsets_agg(id, item) AS c FROM session) AS s, qsets_pairs(c, min_count => 20)'))::numeric, 1)
 FROM generate_series(1, 3);
 \o :folder/rows_ms
-SELECT count, round(ms) FROM (SELECT run_ms('SELECT count(*) FROM (SELECT qsets_agg(id, item) AS c FROM session) AS s, set_pairs(c, min_count => 3)') AS ms,
-    (SELECT count(*) FROM (SELECT qsets_agg(id, item) AS c FROM session) AS s, set_pairs(c, min_count => 3)) AS count) AS x;
+SELECT count, round(ms) FROM (SELECT run_ms('SELECT count(*) FROM (SELECT qsets_agg(id, item) AS c FROM session) AS s, qsets_pairs(c, min_count => 3)') AS ms,
+    (SELECT count(*) FROM (SELECT qsets_agg(id, item) AS c FROM session) AS s, qsets_pairs(c, min_count => 3)) AS count) AS x;
 \o
 \copy (SELECT id, item FROM session) TO PROGRAM 'cat > "$FOLDER/session.csv"' CSV
 \endif

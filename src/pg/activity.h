@@ -24,7 +24,7 @@ typedef enum ActivityCommand
 
 typedef enum ActivityPhase
 {
-	PHASE_STARTING, /* the column scan: opening it; set_pairs: preparing the sets */
+	PHASE_STARTING, /* the column scan: opening it; qsets_pairs: preparing the sets */
 	PHASE_RUNNING,
 	PHASE_MERGING,
 	PHASE_FINISHED

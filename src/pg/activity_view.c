@@ -154,7 +154,7 @@ put_details(Row *row, const Seen *seen)
 	uint64 phase = Min(seen->value[ACTIVITY_PHASE], PHASE_FINISHED);
 
 	put_number(row, COLUMN_ID, seen->id);
-	put_text(row, COLUMN_COMMAND, scan ? "column scan" : "set_pairs");
+	put_text(row, COLUMN_COMMAND, scan ? "column scan" : "qsets_pairs");
 	put_text(row, COLUMN_PHASE, scan ? phase_of_scan[phase] : phase_of_pairs[phase]);
 	put_text(row, COLUMN_BACKEND, seen->value[ACTIVITY_ON_GPU] ? "gpu" : "cpu");
 	put_number(row, COLUMN_WORKERS, seen->value[ACTIVITY_WORKERS]);

@@ -1,9 +1,9 @@
 /*
  * filter_aggregate.c
- *		pbf_agg, pbf_row_agg, pbf_count_agg and pbf_merge_agg.
+ *		qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg.
  *
  * Declared once for every key type, as the aggregates of sketches are, and made
- * the same way (sketch_state.c): the state is an expanded pbf in the
+ * the same way (sketch_state.c): the state is an expanded qfilter in the
  * aggregate's context, partial states travel as ordinary values, and nothing is
  * kept in the FmgrInfo.  There is no inverse: a window frame whose start moves
  * is computed anew.
@@ -138,23 +138,23 @@ transition(FunctionCallInfo fcinfo, FilterInput input)
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
-PG_FUNCTION_INFO_V1(pbf_agg_trans);
+PG_FUNCTION_INFO_V1(qfilter_agg_trans);
 Datum
-pbf_agg_trans(PG_FUNCTION_ARGS)
+qfilter_agg_trans(PG_FUNCTION_ARGS)
 {
 	return transition(fcinfo, FILTER_ROWS);
 }
 
-PG_FUNCTION_INFO_V1(pbf_row_agg_trans);
+PG_FUNCTION_INFO_V1(qfilter_row_agg_trans);
 Datum
-pbf_row_agg_trans(PG_FUNCTION_ARGS)
+qfilter_row_agg_trans(PG_FUNCTION_ARGS)
 {
 	return transition(fcinfo, FILTER_IDS);
 }
 
-PG_FUNCTION_INFO_V1(pbf_count_agg_trans);
+PG_FUNCTION_INFO_V1(qfilter_count_agg_trans);
 Datum
-pbf_count_agg_trans(PG_FUNCTION_ARGS)
+qfilter_count_agg_trans(PG_FUNCTION_ARGS)
 {
 	return transition(fcinfo, FILTER_COPIES);
 }
@@ -187,26 +187,26 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
-/* pbf_agg_combine(pbf, pbf): combine partial states of aggregates of keys. */
-PG_FUNCTION_INFO_V1(pbf_agg_combine);
+/* qfilter_agg_combine(qfilter, qfilter): combine partial states of aggregates of keys. */
+PG_FUNCTION_INFO_V1(qfilter_agg_combine);
 Datum
-pbf_agg_combine(PG_FUNCTION_ARGS)
+qfilter_agg_combine(PG_FUNCTION_ARGS)
 {
 	return merge_into_state(fcinfo, false);
 }
 
-/* pbf_merge_trans(pbf, pbf): add a stored filter to the state. */
-PG_FUNCTION_INFO_V1(pbf_merge_trans);
+/* qfilter_merge_trans(qfilter, qfilter): add a stored filter to the state. */
+PG_FUNCTION_INFO_V1(qfilter_merge_trans);
 Datum
-pbf_merge_trans(PG_FUNCTION_ARGS)
+qfilter_merge_trans(PG_FUNCTION_ARGS)
 {
 	return merge_into_state(fcinfo, true);
 }
 
-/* pbf_agg_final(pbf): the state, to be read where it is. */
-PG_FUNCTION_INFO_V1(pbf_agg_final);
+/* qfilter_agg_final(qfilter): the state, to be read where it is. */
+PG_FUNCTION_INFO_V1(qfilter_agg_final);
 Datum
-pbf_agg_final(PG_FUNCTION_ARGS)
+qfilter_agg_final(PG_FUNCTION_ARGS)
 {
 	return AggregateFinal(fcinfo, &filter_state_type);
 }
@@ -218,21 +218,22 @@ static const AggregateForm numbered = { 2, 3 };
 static const AggregateForm *
 transition_form(PGFunction transition)
 {
-	if (transition == pbf_agg_trans)
+	if (transition == qfilter_agg_trans)
 		return &of_rows;
-	return transition == pbf_row_agg_trans || transition == pbf_count_agg_trans ? &numbered : NULL;
+	return transition == qfilter_row_agg_trans || transition == qfilter_count_agg_trans ? &numbered
+																						: NULL;
 }
 
 static bool
 combines(PGFunction function)
 {
-	return function == pbf_agg_combine || function == pbf_merge_trans;
+	return function == qfilter_agg_combine || function == qfilter_merge_trans;
 }
 
 static bool
 finishes(PGFunction function)
 {
-	return function == pbf_agg_final;
+	return function == qfilter_agg_final;
 }
 
 /* There is no inverse: a moving aggregate with one of these has another's for that. */

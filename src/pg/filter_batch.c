@@ -1,6 +1,6 @@
 /*
  * filter_batch.c
- *		Looking up batches of keys: pbf_estimate and pbf_contains of arrays.
+ *		Looking up batches of keys: qfilter_estimate and qfilter_contains of arrays.
  *
  * A batch goes to the GPU if qsketch.device says so.  As with sketches
  * (sketch_batch.c), a stored filter stays there for the next batch, and is
@@ -173,10 +173,10 @@ find_here(const qf_filter *filter, const Batch *batch, bool *found)
 	}
 }
 
-/* pbf_estimate(pbf, key[], method): one estimate for each element, NULL for NULL. */
-PG_FUNCTION_INFO_V1(pbf_estimate_array);
+/* qfilter_estimate(qfilter, key[], method): one estimate for each element, NULL for NULL. */
+PG_FUNCTION_INFO_V1(qfilter_estimate_array);
 Datum
-pbf_estimate_array(PG_FUNCTION_ARGS)
+qfilter_estimate_array(PG_FUNCTION_ARGS)
 {
 	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
 	FilterMethod method = FilterMethodArgument(fcinfo, METHOD_ARGUMENT);
@@ -203,10 +203,10 @@ pbf_estimate_array(PG_FUNCTION_ARGS)
 	return answers(keys, &batch, FLOAT8OID);
 }
 
-/* pbf_contains(pbf, key[]): likewise, whether it is there. */
-PG_FUNCTION_INFO_V1(pbf_contains_array);
+/* qfilter_contains(qfilter, key[]): likewise, whether it is there. */
+PG_FUNCTION_INFO_V1(qfilter_contains_array);
 Datum
-pbf_contains_array(PG_FUNCTION_ARGS)
+qfilter_contains_array(PG_FUNCTION_ARGS)
 {
 	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
 	FilterProbe *probe = FilterProbeOf(fcinfo);

@@ -1,6 +1,6 @@
 /*
  * filter_construct.c
- *		pbf_new and pbf_new_bloom: empty filters.
+ *		qfilter_new and qfilter_new_bloom: empty filters.
  *
  * src/pg/filter_construct.c
  */
@@ -78,7 +78,7 @@ check_request(qs_status status, const qf_request *request)
 						errmsg("frequency " INT64_FORMAT
 							   " is too low for preset paper with " INT64_FORMAT " rows",
 							   request->frequency, request->rows),
-						errhint("Use pbf_new_bloom for keys that are there or not.")));
+						errhint("Use qfilter_new_bloom for keys that are there or not.")));
 	FilterCheck(status);
 }
 
@@ -92,12 +92,12 @@ empty_filter(const qf_params *params)
 }
 
 /*
- * pbf_new(rows, frequency, error, preset, k, seed): a filter that tells
+ * qfilter_new(rows, frequency, error, preset, k, seed): a filter that tells
  * frequencies.  Only k may be NULL: as many as the error needs.
  */
-PG_FUNCTION_INFO_V1(pbf_new);
+PG_FUNCTION_INFO_V1(qfilter_new);
 Datum
-pbf_new(PG_FUNCTION_ARGS)
+qfilter_new(PG_FUNCTION_ARGS)
 {
 	qf_request request = { 0 };
 	qf_params params;
@@ -161,10 +161,10 @@ make_bloom(BloomRequest *request, int64 keys, double rate, int layout)
 	request->layout = layout;
 }
 
-/* pbf_new_bloom(keys, false_positive_rate, seed, layout): one that tells what was there. */
-PG_FUNCTION_INFO_V1(pbf_new_bloom);
+/* qfilter_new_bloom(keys, false_positive_rate, seed, layout): one that tells what was there. */
+PG_FUNCTION_INFO_V1(qfilter_new_bloom);
 Datum
-pbf_new_bloom(PG_FUNCTION_ARGS)
+qfilter_new_bloom(PG_FUNCTION_ARGS)
 {
 	int64 keys = PG_GETARG_INT64(0);
 	double rate = PG_GETARG_FLOAT8(1);

@@ -11,8 +11,8 @@
 const KeyHolder *
 FilterKeyHolder(const qf_filter *filter)
 {
-	static const KeyHolder of_frequencies = { "filter", "filters", "pbf_estimate_key" };
-	static const KeyHolder bloom = { "filter", "filters", "pbf_contains_key" };
+	static const KeyHolder of_frequencies = { "filter", "filters", "qfilter_estimate_key" };
+	static const KeyHolder bloom = { "filter", "filters", "qfilter_contains_key" };
 
 	return qf_is_bloom(&filter->params) ? &bloom : &of_frequencies;
 }

@@ -1,6 +1,6 @@
 /*
  * filter_estimate.c
- *		pbf_estimate, pbf_bounds and pbf_contains.
+ *		qfilter_estimate, qfilter_bounds and qfilter_contains.
  *
  * src/pg/filter_estimate.c
  */
@@ -37,10 +37,11 @@ void
 FilterScale(const qf_filter *filter, FilterMethod method, qf_scale *scale)
 {
 	if (qf_is_bloom(&filter->params))
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("a Bloom filter does not tell frequencies"),
-						errhint("Use pbf_contains to ask whether a key was there, or a filter made "
-								"by pbf_new.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a Bloom filter does not tell frequencies"),
+				 errhint("Use qfilter_contains to ask whether a key was there, or a filter made "
+						 "by qfilter_new.")));
 	if (method == FILTER_PAPER && filter->rows == QF_ROWS_UNKNOWN)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("method paper needs the number of rows, which this filter does not "
@@ -83,10 +84,10 @@ set_positions(FunctionCallInfo fcinfo, FilterMethod method, qf_scale *scale)
 	return set;
 }
 
-/* pbf_estimate(pbf, key, method): about how often the key came. */
-PG_FUNCTION_INFO_V1(pbf_estimate);
+/* qfilter_estimate(qfilter, key, method): about how often the key came. */
+PG_FUNCTION_INFO_V1(qfilter_estimate);
 Datum
-pbf_estimate(PG_FUNCTION_ARGS)
+qfilter_estimate(PG_FUNCTION_ARGS)
 {
 	FilterMethod method = FilterMethodArgument(fcinfo, METHOD_ARGUMENT);
 	qf_scale scale;
@@ -95,10 +96,10 @@ pbf_estimate(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(FilterEstimate(&scale, method, set));
 }
 
-/* pbf_contains(pbf, key): are all positions of the key set? */
-PG_FUNCTION_INFO_V1(pbf_contains);
+/* qfilter_contains(qfilter, key): are all positions of the key set? */
+PG_FUNCTION_INFO_V1(qfilter_contains);
 Datum
-pbf_contains(PG_FUNCTION_ARGS)
+qfilter_contains(PG_FUNCTION_ARGS)
 {
 	FilterProbe *probe = FilterProbeOf(fcinfo);
 	Datum datum = PG_GETARG_DATUM(0);
@@ -116,10 +117,10 @@ pbf_contains(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(qf_has(filter, fingerprint));
 }
 
-/* pbf_bounds(pbf, key, confidence): lower bound, estimate, upper bound. */
-PG_FUNCTION_INFO_V1(pbf_bounds);
+/* qfilter_bounds(qfilter, key, confidence): lower bound, estimate, upper bound. */
+PG_FUNCTION_INFO_V1(qfilter_bounds);
 Datum
-pbf_bounds(PG_FUNCTION_ARGS)
+qfilter_bounds(PG_FUNCTION_ARGS)
 {
 	double deviations = qf_deviations(CheckConfidence(PG_GETARG_FLOAT8(2), true));
 	Datum values[3];

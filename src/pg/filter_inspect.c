@@ -1,6 +1,6 @@
 /*
  * filter_inspect.c
- *		What a filter says of itself: pbf_fill, pbf_distinct and pbf_info.
+ *		What a filter says of itself: qfilter_fill, qfilter_distinct and qfilter_info.
  *
  * All of it is in the header, so that nothing else of a stored filter is read.
  *
@@ -36,20 +36,20 @@ fill_of(const qf_filter *filter)
 	return (double) filter->ones / (double) filter->params.m;
 }
 
-/* pbf_fill(pbf): share of set bits. */
-PG_FUNCTION_INFO_V1(pbf_fill);
+/* qfilter_fill(qfilter): share of set bits. */
+PG_FUNCTION_INFO_V1(qfilter_fill);
 Datum
-pbf_fill(PG_FUNCTION_ARGS)
+qfilter_fill(PG_FUNCTION_ARGS)
 {
 	qf_filter filter = header_argument(fcinfo);
 
 	PG_RETURN_FLOAT8(fill_of(&filter));
 }
 
-/* pbf_distinct(pbf): about how many distinct keys are in a Bloom filter. */
-PG_FUNCTION_INFO_V1(pbf_distinct);
+/* qfilter_distinct(qfilter): about how many distinct keys are in a Bloom filter. */
+PG_FUNCTION_INFO_V1(qfilter_distinct);
 Datum
-pbf_distinct(PG_FUNCTION_ARGS)
+qfilter_distinct(PG_FUNCTION_ARGS)
 {
 	qf_filter filter = header_argument(fcinfo);
 
@@ -58,11 +58,11 @@ pbf_distinct(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("a filter of probability %g does not tell how many distinct keys it has",
 						qf_probability(&filter.params)),
-				 errhint("Use a Bloom filter, made by pbf_new_bloom.")));
+				 errhint("Use a Bloom filter, made by qfilter_new_bloom.")));
 	PG_RETURN_FLOAT8(qf_distinct(&filter));
 }
 
-/* Columns of pbf_info(), in the order of its declaration. */
+/* Columns of qfilter_info(), in the order of its declaration. */
 enum
 {
 	INFO_BITS,
@@ -101,10 +101,10 @@ fill_info(const qf_filter *filter, Datum *values, bool *nulls)
 	nulls[INFO_KEY_FAMILY] = family == NULL;
 }
 
-/* pbf_info(pbf): parameters and state. */
-PG_FUNCTION_INFO_V1(pbf_info);
+/* qfilter_info(qfilter): parameters and state. */
+PG_FUNCTION_INFO_V1(qfilter_info);
 Datum
-pbf_info(PG_FUNCTION_ARGS)
+qfilter_info(PG_FUNCTION_ARGS)
 {
 	qf_filter filter = header_argument(fcinfo);
 	Datum values[INFO_COLUMNS] = { 0 };

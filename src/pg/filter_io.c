@@ -1,6 +1,6 @@
 /*
  * filter_io.c
- *		Input, output and comparison of pbf values.
+ *		Input, output and comparison of qfilter values.
  *
  * src/pg/filter_io.c
  */
@@ -24,18 +24,19 @@ static char *
 hint(const char *text)
 {
 	if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0')
-		return psprintf("A template for so many rows is pbf_new(%s, frequency), one for so many "
-						"distinct keys of a Bloom filter pbf_new_bloom(%s).",
-						text, text);
+		return psprintf(
+			"A template for so many rows is qfilter_new(%s, frequency), one for so many "
+			"distinct keys of a Bloom filter qfilter_new_bloom(%s).",
+			text, text);
 	return NULL;
 }
 
-static const FlatType pbf = {
-	.name = "pbf",
+static const FlatType qfilter = {
+	.name = "qfilter",
 	.noun = "filter",
-	.prefix = "pbf:",
+	.prefix = "qfilter:",
 	.validate = validate,
 	.hint = hint,
 };
 
-FLAT_FUNCTIONS(pbf, pbf);
+FLAT_FUNCTIONS(qfilter, qfilter);

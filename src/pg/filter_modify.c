@@ -66,24 +66,24 @@ add_key(FunctionCallInfo fcinfo, FilterInput input)
 	return expanded_result(expanded);
 }
 
-PG_FUNCTION_INFO_V1(pbf_add);
+PG_FUNCTION_INFO_V1(qfilter_add);
 Datum
-pbf_add(PG_FUNCTION_ARGS)
+qfilter_add(PG_FUNCTION_ARGS)
 {
 	return add_key(fcinfo, FILTER_ROWS);
 }
 
-PG_FUNCTION_INFO_V1(pbf_add_row);
+PG_FUNCTION_INFO_V1(qfilter_add_row);
 Datum
-pbf_add_row(PG_FUNCTION_ARGS)
+qfilter_add_row(PG_FUNCTION_ARGS)
 {
 	return add_key(fcinfo, FILTER_IDS);
 }
 
-/* pbf_merge(pbf, pbf): the union of their bits. */
-PG_FUNCTION_INFO_V1(pbf_merge);
+/* qfilter_merge(qfilter, qfilter): the union of their bits. */
+PG_FUNCTION_INFO_V1(qfilter_merge);
 Datum
-pbf_merge(PG_FUNCTION_ARGS)
+qfilter_merge(PG_FUNCTION_ARGS)
 {
 	FilterReader reader;
 	ExpandedFilter *expanded;
@@ -95,10 +95,10 @@ pbf_merge(PG_FUNCTION_ARGS)
 	return expanded_result(expanded);
 }
 
-/* pbf_fold(pbf, halvings): the same in half of the bits, so many times. */
-PG_FUNCTION_INFO_V1(pbf_fold);
+/* qfilter_fold(qfilter, halvings): the same in half of the bits, so many times. */
+PG_FUNCTION_INFO_V1(qfilter_fold);
 Datum
-pbf_fold(PG_FUNCTION_ARGS)
+qfilter_fold(PG_FUNCTION_ARGS)
 {
 	int32 halvings = PG_GETARG_INT32(1);
 	ExpandedFilter *expanded;

@@ -39,9 +39,9 @@ state_space(const Const *template, double keys, double rows)
 	return space + (double) qf_dense_size(&params);
 }
 
-PG_FUNCTION_INFO_V1(pbf_support);
+PG_FUNCTION_INFO_V1(qfilter_support);
 Datum
-pbf_support(PG_FUNCTION_ARGS)
+qfilter_support(PG_FUNCTION_ARGS)
 {
 	return SpaceSupport(fcinfo, state_space);
 }

@@ -1,6 +1,6 @@
 /*
  * filter_value.c
- *		Reading and writing pbf values.
+ *		Reading and writing qfilter values.
  *
  * As with sketches, values inside the database were validated when they came
  * in.  Reading one checks its header and length only, which suffices for no

@@ -2,7 +2,7 @@
  * filter_value.h
  *		Probabilistic Bloom filters as values of PostgreSQL.
  *
- * A pbf value is a varlena whose bytes after the header are the byte format
+ * A qfilter value is a varlena whose bytes after the header are the byte format
  * (filter/format.h).  Functions read it through a FilterReader and change it as
  * an expanded object (both in filter_expanded.h).
  *

@@ -169,7 +169,7 @@ quotient(uint64 part, uint64 whole)
 	return whole == 0 ? 0 : (double) part / (double) whole;
 }
 
-/* set_intersect_count(integer[], integer[]) */
+/* qsets_intersect_count(integer[], integer[]) */
 PG_FUNCTION_INFO_V1(qsets_array_intersect_count);
 Datum
 qsets_array_intersect_count(PG_FUNCTION_ARGS)
@@ -180,7 +180,7 @@ qsets_array_intersect_count(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(common_of(fcinfo, &a, &b));
 }
 
-/* set_union_count(integer[], integer[]) */
+/* qsets_union_count(integer[], integer[]) */
 PG_FUNCTION_INFO_V1(qsets_array_union_count);
 Datum
 qsets_array_union_count(PG_FUNCTION_ARGS)
@@ -192,7 +192,7 @@ qsets_array_union_count(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(a.count + b.count - common);
 }
 
-/* set_difference_count(integer[], integer[]): elements of the first alone */
+/* qsets_difference_count(integer[], integer[]): elements of the first alone */
 PG_FUNCTION_INFO_V1(qsets_array_difference_count);
 Datum
 qsets_array_difference_count(PG_FUNCTION_ARGS)
@@ -204,7 +204,7 @@ qsets_array_difference_count(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(a.count - common);
 }
 
-/* set_jaccard(integer[], integer[]): 0 for two empty sets */
+/* qsets_jaccard(integer[], integer[]): 0 for two empty sets */
 PG_FUNCTION_INFO_V1(qsets_array_jaccard);
 Datum
 qsets_array_jaccard(PG_FUNCTION_ARGS)
@@ -216,7 +216,7 @@ qsets_array_jaccard(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(quotient(common, a.count + b.count - common));
 }
 
-/* set_overlap(integer[], integer[]): the part of the smaller set; 0 if it is empty */
+/* qsets_overlap(integer[], integer[]): the part of the smaller set; 0 if it is empty */
 PG_FUNCTION_INFO_V1(qsets_array_overlap);
 Datum
 qsets_array_overlap(PG_FUNCTION_ARGS)
@@ -228,7 +228,7 @@ qsets_array_overlap(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(quotient(common, Min(a.count, b.count)));
 }
 
-/* set_contains_all(integer[], integer[]): is the second a subset of the first? */
+/* qsets_contains_all(integer[], integer[]): is the second a subset of the first? */
 PG_FUNCTION_INFO_V1(qsets_array_contains_all);
 Datum
 qsets_array_contains_all(PG_FUNCTION_ARGS)
@@ -262,7 +262,7 @@ narrow(int16 *to, const int32 *from, uint64 count)
 		to[i] = (int16) from[i];
 }
 
-/* set_intersect(integer[], integer[]): ascending */
+/* qsets_intersect(integer[], integer[]): ascending */
 PG_FUNCTION_INFO_V1(qsets_array_intersect);
 Datum
 qsets_array_intersect(PG_FUNCTION_ARGS)

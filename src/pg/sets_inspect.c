@@ -164,7 +164,7 @@ qsets_subset(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(StateDatum(&subset->keyed));
 }
 
-/* set_intersect_count(qsets, id, id): 0 if a set is not there */
+/* qsets_intersect_count(qsets, id, id): 0 if a set is not there */
 PG_FUNCTION_INFO_V1(qsets_intersect_count);
 Datum
 qsets_intersect_count(PG_FUNCTION_ARGS)

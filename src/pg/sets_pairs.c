@@ -1,6 +1,6 @@
 /*
  * sets_pairs.c
- *		All pairs of sets: set_pairs.
+ *		All pairs of sets: qsets_pairs.
  *
  * In FROM all rows go straight into the tuple store that PostgreSQL would fill
  * anyway, and that goes to disk beyond work_mem; parallel workers may help.  In
@@ -167,7 +167,7 @@ return_rows(FunctionCallInfo fcinfo, OpenPairs open)
 	return return_row(fcinfo, open);
 }
 
-/* set_pairs(qsets, min_count, min_jaccard, top, method) */
+/* qsets_pairs(qsets, min_count, min_jaccard, top, method) */
 PG_FUNCTION_INFO_V1(qsets_pairs);
 Datum
 qsets_pairs(PG_FUNCTION_ARGS)
@@ -175,7 +175,7 @@ qsets_pairs(PG_FUNCTION_ARGS)
 	return return_rows(fcinfo, open_within);
 }
 
-/* set_pairs(qsets, qsets, min_count, min_jaccard, top, method) */
+/* qsets_pairs(qsets, qsets, min_count, min_jaccard, top, method) */
 PG_FUNCTION_INFO_V1(qsets_pairs_between);
 Datum
 qsets_pairs_between(PG_FUNCTION_ARGS)

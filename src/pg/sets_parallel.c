@@ -3,9 +3,9 @@
  *		All pairs of sets: sharing the rows among parallel workers.
  *
  * The planner cannot split a function that returns rows, and a parallel-aware
- * node could stand in few of the places where set_pairs is called: below Gather
+ * node could stand in few of the places where qsets_pairs is called: below Gather
  * it loses the order of the pairs, on the inner side of a join (FROM collection,
- * set_pairs(collection.sets)) it is run by each worker in full, and in INSERT
+ * qsets_pairs(collection.sets)) it is run by each worker in full, and in INSERT
  * there are no parallel plans.  So whoever pulls the pairs starts PostgreSQL's
  * parallel workers by itself, as building an index does: the limits of settings,
  * the errors of workers and their end with a (sub)transaction that fails come

@@ -14,7 +14,7 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
-/* Columns of set_pairs_plan(), in the order of its declaration. */
+/* Columns of qsets_pairs_plan(), in the order of its declaration. */
 enum
 {
 	PLAN_METHOD,
@@ -68,7 +68,7 @@ fill_plan(const qi_plan *plan, int method, const Place *place, Datum *values, bo
 	values[PLAN_REASON] = CStringGetTextDatum(place->why);
 }
 
-/* set_pairs_plan(qsets, min_count, min_jaccard, top, method): a row for each method */
+/* qsets_pairs_plan(qsets, min_count, min_jaccard, top, method): a row for each method */
 PG_FUNCTION_INFO_V1(qsets_pairs_plan);
 Datum
 qsets_pairs_plan(PG_FUNCTION_ARGS)
@@ -103,7 +103,7 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 }
 
 /*
- * Planner support of set_pairs.  It has nothing to say, but the planner asks for
+ * Planner support of qsets_pairs.  It has nothing to say, but the planner asks for
  * the number of rows before it makes paths, which loads the module in time for
  * its hook (scan/pairs_plan.c) to see a session's first query.
  */

@@ -211,7 +211,7 @@ store(PairScan *scan, ReturnSetInfo *result)
 	}
 }
 
-/* set_similar(qsets, id, min_count, min_jaccard, top, method): the best first */
+/* qsets_similar(qsets, id, min_count, min_jaccard, top, method): the best first */
 PG_FUNCTION_INFO_V1(qsets_similar);
 Datum
 qsets_similar(PG_FUNCTION_ARGS)

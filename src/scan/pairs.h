@@ -1,6 +1,6 @@
 /*
  * pairs.h
- *		QSketchPairs: set_pairs in FROM, row by row.
+ *		QSketchPairs: qsets_pairs in FROM, row by row.
  *
  * src/scan/pairs.h
  */

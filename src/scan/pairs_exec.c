@@ -1,19 +1,19 @@
 /*
  * pairs_exec.c
- *		QSketchPairs: set_pairs in FROM, row by row.
+ *		QSketchPairs: qsets_pairs in FROM, row by row.
  *
  * PostgreSQL puts all rows of a function in FROM into a tuple store before the
  * first is used, which for many pairs goes to disk and takes ten times as long
  * as finding them.  This node hands them on as they are found; LIMIT ends the
  * work early.
  *
- * It is offered in place of Function Scan where set_pairs stands alone in an
+ * It is offered in place of Function Scan where qsets_pairs stands alone in an
  * item of FROM, recognized by the address of its C function, in a query that
  * only reads.  While it returns rows its parallel workers are there, so the
  * whole query has to be in parallel mode, as with Gather: the node asks for that
  * in the plan, and starts workers if the executor agreed (a client that fetches
  * some rows at a time gets none).  Where the planner allows no parallel mode
- * (INSERT, cursors, PL/pgSQL loops) Function Scan stays: there set_pairs may
+ * (INSERT, cursors, PL/pgSQL loops) Function Scan stays: there qsets_pairs may
  * have workers for the time of one call.
  *
  * A scalar subquery as argument, such as (SELECT qsets_agg(s, e) FROM t), would be
@@ -22,7 +22,7 @@
  * aggregate without GROUP BY, which returns one row and keeps its value, is taken
  * as it is.
  *
- * A rescan begins anew; the declared cost of set_pairs makes the planner put
+ * A rescan begins anew; the declared cost of qsets_pairs makes the planner put
  * Materialize above it where that might happen often.
  *
  * src/scan/pairs_exec.c

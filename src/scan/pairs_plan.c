@@ -21,7 +21,7 @@ static bool enabled = true;
 
 static set_rel_pathlist_hook_type previous_hook;
 
-/* The call of set_pairs that an item of FROM is, or NULL. */
+/* The call of qsets_pairs that an item of FROM is, or NULL. */
 static FuncExpr *
 call_of(const RangeTblEntry *rte)
 {

@@ -27,7 +27,7 @@ INSERT INTO spread SELECT * FROM plain;
 
 -- Stored sketches, for merging.
 CREATE TABLE plain_stored AS SELECT day, qsketch_agg(k) AS sk, qtop_agg(k, 10) AS top,
-	pbf_row_agg(k, id, pbf_new(20000, 100)) AS f, qsets_agg(w, k) AS sets FROM plain GROUP BY day;
+	qfilter_row_agg(k, id, qfilter_new(20000, 100)) AS f, qsets_agg(w, k) AS sets FROM plain GROUP BY day;
 CREATE TABLE spread_stored (LIKE plain_stored);
 SELECT create_distributed_table('spread_stored', 'day', shard_count := 4);
 INSERT INTO spread_stored SELECT * FROM plain_stored;

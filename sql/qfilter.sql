@@ -1,0 +1,172 @@
+--
+-- Probabilistic Bloom filters: the type
+--
+
+--@ use flat.sql TYPE=qfilter NOUN=filter NOUNS=filters
+COMMENT ON TYPE qfilter IS 'probabilistic Bloom filter of keys';
+
+--
+-- Construction
+--
+
+CREATE FUNCTION qfilter_new(
+	rows bigint, frequency bigint, error double precision DEFAULT 0.1,
+	preset text DEFAULT 'balanced', k integer DEFAULT NULL, seed bigint DEFAULT 0) RETURNS qfilter
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_new(bigint, bigint, double precision, text, integer, bigint)
+	IS 'empty filter that tells frequencies, the template of aggregates';
+
+CREATE FUNCTION qfilter_new_bloom(
+	keys bigint, false_positive_rate double precision DEFAULT 0.01, seed bigint DEFAULT 0,
+	layout text DEFAULT 'blocked') RETURNS qfilter
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_new_bloom(bigint, double precision, bigint, text)
+	IS 'empty Bloom filter, the template of aggregates';
+
+--
+-- Functions of one and two filters
+--
+
+CREATE FUNCTION qfilter_merge(qfilter, qfilter) RETURNS qfilter
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_merge(qfilter, qfilter) IS 'filter of the rows of both';
+
+CREATE OPERATOR | (
+	LEFTARG = qfilter, RIGHTARG = qfilter, FUNCTION = qfilter_merge, COMMUTATOR = |
+);
+COMMENT ON OPERATOR | (qfilter, qfilter) IS 'merge';
+
+CREATE FUNCTION qfilter_fold(qfilter, halvings integer DEFAULT 1) RETURNS qfilter
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_fold(qfilter, integer) IS 'filter of the same rows in half of the bits';
+
+CREATE FUNCTION qfilter_fill(qfilter) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_fill(qfilter) IS 'share of set bits';
+
+CREATE FUNCTION qfilter_distinct(qfilter) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_distinct(qfilter) IS 'about how many distinct keys are in a Bloom filter';
+
+CREATE FUNCTION qfilter_info(
+	qfilter,
+	OUT bits bigint, OUT bytes bigint, OUT hashes integer, OUT probability double precision,
+	OUT layout text, OUT seed bigint, OUT rows bigint, OUT set_bits bigint, OUT fill double precision,
+	OUT form text, OUT key_family text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_info(qfilter) IS 'parameters and state of a filter';
+
+--
+-- Merging stored filters
+--
+
+CREATE FUNCTION _qfilter_agg_combine(qfilter, qfilter) RETURNS qfilter
+	AS 'MODULE_PATHNAME', 'qfilter_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qfilter_agg_combine(qfilter, qfilter) IS 'aggregate support';
+
+CREATE FUNCTION _qfilter_merge_trans(qfilter, qfilter) RETURNS qfilter
+	AS 'MODULE_PATHNAME', 'qfilter_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qfilter_merge_trans(qfilter, qfilter) IS 'aggregate support';
+
+CREATE FUNCTION _qfilter_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qfilter_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _qfilter_support(internal) IS 'planner support';
+
+CREATE FUNCTION _qfilter_agg_final(qfilter) RETURNS qfilter
+	AS 'MODULE_PATHNAME', 'qfilter_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qfilter_agg_final(qfilter) IS 'aggregate support';
+
+CREATE AGGREGATE qfilter_merge_agg(qfilter) (
+	STYPE = qfilter, SSPACE = 65536, SFUNC = _qfilter_merge_trans,
+	COMBINEFUNC = _qfilter_merge_trans, FINALFUNC = _qfilter_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qfilter_merge_agg(qfilter) IS 'filter of the rows of all filters';
+
+--
+-- Functions of filter and key, which is of any type as those of sketches are.
+-- Where rows have no ids, draws are taken from random numbers.
+--
+
+CREATE FUNCTION _qfilter_agg_trans(qfilter, anycompatible, qfilter) RETURNS qfilter
+	AS 'MODULE_PATHNAME', 'qfilter_agg_trans' LANGUAGE C VOLATILE PARALLEL SAFE
+	SUPPORT _qfilter_support;
+COMMENT ON FUNCTION _qfilter_agg_trans(qfilter, anycompatible, qfilter) IS 'aggregate support';
+
+CREATE FUNCTION _qfilter_row_agg_trans(qfilter, anycompatible, bigint, qfilter) RETURNS qfilter
+	AS 'MODULE_PATHNAME', 'qfilter_row_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT _qfilter_support;
+COMMENT ON FUNCTION _qfilter_row_agg_trans(qfilter, anycompatible, bigint, qfilter) IS 'aggregate support';
+
+CREATE FUNCTION _qfilter_count_agg_trans(qfilter, anycompatible, bigint, qfilter) RETURNS qfilter
+	AS 'MODULE_PATHNAME', 'qfilter_count_agg_trans' LANGUAGE C VOLATILE PARALLEL SAFE
+	SUPPORT _qfilter_support;
+COMMENT ON FUNCTION _qfilter_count_agg_trans(qfilter, anycompatible, bigint, qfilter) IS 'aggregate support';
+
+CREATE AGGREGATE qfilter_agg(key anycompatible, template qfilter) (
+	STYPE = qfilter, SSPACE = 2048, SFUNC = _qfilter_agg_trans,
+	COMBINEFUNC = _qfilter_agg_combine, FINALFUNC = _qfilter_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qfilter_agg(anycompatible, qfilter) IS 'filter of keys';
+
+CREATE AGGREGATE qfilter_row_agg(key anycompatible, row_id bigint, template qfilter) (
+	STYPE = qfilter, SSPACE = 2048, SFUNC = _qfilter_row_agg_trans,
+	COMBINEFUNC = _qfilter_agg_combine, FINALFUNC = _qfilter_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qfilter_row_agg(anycompatible, bigint, qfilter)
+	IS 'filter of keys in which the same row never counts twice';
+
+CREATE AGGREGATE qfilter_count_agg(key anycompatible, count bigint, template qfilter) (
+	STYPE = qfilter, SSPACE = 2048, SFUNC = _qfilter_count_agg_trans,
+	COMBINEFUNC = _qfilter_agg_combine, FINALFUNC = _qfilter_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qfilter_count_agg(anycompatible, bigint, qfilter) IS 'filter of keys that came so often each';
+
+CREATE FUNCTION qfilter_estimate(qfilter, key anycompatiblenonarray, method text DEFAULT 'corrected')
+	RETURNS double precision
+	AS 'MODULE_PATHNAME', 'qfilter_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_estimate(qfilter, anycompatiblenonarray, text) IS 'about how often a key came';
+
+CREATE FUNCTION qfilter_bounds(qfilter, key anycompatible, confidence double precision DEFAULT 0.95,
+	OUT lower double precision, OUT estimate double precision, OUT upper double precision)
+	AS 'MODULE_PATHNAME', 'qfilter_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_bounds(qfilter, anycompatible, double precision) IS 'bounds of how often a key came';
+
+CREATE FUNCTION qfilter_contains(qfilter, key anycompatiblenonarray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'qfilter_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_contains(qfilter, anycompatiblenonarray) IS 'are all bits of a key set? In a Bloom filter: was it there?';
+
+CREATE FUNCTION qfilter_add(qfilter, key anycompatible) RETURNS qfilter
+	AS 'MODULE_PATHNAME', 'qfilter_add' LANGUAGE C VOLATILE PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_add(qfilter, anycompatible) IS 'filter with a row added';
+
+CREATE FUNCTION qfilter_add(qfilter, key anycompatible, row_id bigint) RETURNS qfilter
+	AS 'MODULE_PATHNAME', 'qfilter_add_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_add(qfilter, anycompatible, bigint) IS 'filter with a row added, unless it is there already';
+
+--
+-- Batches of keys, as for sketches.  The method of a batch is varchar so that a
+-- literal beside an unknown key means the function of one key: text is preferred.
+--
+
+CREATE FUNCTION qfilter_estimate(qfilter, keys anyarray, method varchar DEFAULT 'corrected')
+	RETURNS double precision[]
+	AS 'MODULE_PATHNAME', 'qfilter_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_estimate(qfilter, anyarray, varchar) IS 'estimate of each key of an array';
+
+CREATE FUNCTION qfilter_contains(qfilter, keys anyarray) RETURNS boolean[]
+	AS 'MODULE_PATHNAME', 'qfilter_contains_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_contains(qfilter, anyarray) IS 'whether each key of an array is there';
+
+CREATE FUNCTION qfilter_estimate_key(qfilter, key anycompatible, method text DEFAULT 'corrected')
+	RETURNS double precision
+	AS 'MODULE_PATHNAME', 'qfilter_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_estimate_key(qfilter, anycompatible, text)
+	IS 'estimate of one key, which may be an array';
+
+CREATE FUNCTION qfilter_contains_key(qfilter, key anycompatible) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'qfilter_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qfilter_contains_key(qfilter, anycompatible) IS 'whether one key, which may be an array, is there';
