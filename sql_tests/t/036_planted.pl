@@ -75,7 +75,7 @@ my $temporary = q{
 	CREATE TYPE pg_temp.qtop AS (planted int);
 	CREATE FUNCTION pg_temp.qsketch_new() RETURNS int LANGUAGE sql AS 'SELECT 1/0';
 	CREATE FUNCTION pg_temp.qsketch_version(text) RETURNS int LANGUAGE sql AS 'SELECT 1/0';
-	CREATE FUNCTION pg_temp.qsketch_gpu_counts() RETURNS int LANGUAGE sql AS 'SELECT 1/0';
+	CREATE FUNCTION pg_temp._qsketch_gpu_counts() RETURNS int LANGUAGE sql AS 'SELECT 1/0';
 };
 
 sub as_owner
@@ -121,7 +121,7 @@ sub try_all
 }
 
 try_all('installed', '', 'CREATE EXTENSION qsketch SCHEMA theirs');
-try_all('upgraded', q{CREATE EXTENSION qsketch SCHEMA theirs VERSION '0.1.0'}, 'ALTER EXTENSION qsketch UPDATE');
+try_all('upgraded', q{CREATE EXTENSION qsketch SCHEMA theirs VERSION '0.9.0'}, 'ALTER EXTENSION qsketch UPDATE');
 
 $node->stop;
 done_testing();
