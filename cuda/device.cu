@@ -19,13 +19,13 @@
 #define DEFAULT_STAGING (UINT64_C(64) << 20)
 #define MIN_STAGING     (UINT64_C(1) << 16)
 
-qs_status
+qb_status
 qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call)
 {
 	if (code == cudaSuccess)
-		return QS_OK;
+		return QB_OK;
 	cudaGetLastError(); /* forget it, so that it does not show up again */
-	error->status = code == cudaErrorMemoryAllocation ? QS_NO_MEMORY : QS_DEVICE_ERROR;
+	error->status = code == cudaErrorMemoryAllocation ? QB_NO_MEMORY : QB_DEVICE_ERROR;
 	error->code = code;
 	error->name = cudaGetErrorName(code);
 	error->call = call;
@@ -38,12 +38,12 @@ qs_cuda_device_count(qs_cuda_error *error)
 	int count = 0;
 
 	*error = {};
-	if (qs_cuda_note(error, cudaGetDeviceCount(&count), "cudaGetDeviceCount") != QS_OK)
+	if (qs_cuda_note(error, cudaGetDeviceCount(&count), "cudaGetDeviceCount") != QB_OK)
 		return 0;
 	return count;
 }
 
-qs_status
+qb_status
 qs_cuda_device_get(int device, qs_cuda_device *info, qs_cuda_error *error)
 {
 	cudaDeviceProp p;
@@ -63,23 +63,23 @@ qs_cuda_device_get(int device, qs_cuda_device *info, qs_cuda_error *error)
 	info->memory_bytes = total_bytes;
 	info->memory_free = free_bytes;
 	info->l2_bytes = p.l2CacheSize;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_cuda_enter(qs_cuda *gpu)
 {
 	gpu->error = {};
 	QS_CUDA_TRY(gpu, cudaSetDevice(gpu->device));
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Clear memory, in the order of the kernels. */
-static qs_status
+static qb_status
 zero(qs_cuda *gpu, void *pointer, size_t bytes)
 {
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(pointer, 0, bytes, gpu->stream));
-	return QS_OK;
+	return QB_OK;
 }
 
 void
@@ -91,16 +91,16 @@ qs_device_free(qs_cuda *gpu, void *pointer, size_t bytes)
 	gpu->stats.device_bytes -= bytes;
 }
 
-qs_status
+qb_status
 qs_device_alloc(qs_cuda *gpu, size_t bytes, void **pointer)
 {
-	qs_status status;
+	qb_status status;
 
 	*pointer = NULL;
 	QS_CUDA_TRY(gpu, cudaMalloc(pointer, bytes > 0 ? bytes : 1));
 	gpu->stats.device_bytes += bytes;
 	status = zero(gpu, *pointer, bytes);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		qs_device_free(gpu, *pointer, bytes);
 		*pointer = NULL;
@@ -108,7 +108,7 @@ qs_device_alloc(qs_cuda *gpu, size_t bytes, void **pointer)
 	return status;
 }
 
-qs_status
+qb_status
 qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer)
 {
 	if (bytes > gpu->work_bytes)
@@ -122,7 +122,7 @@ qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer)
 		gpu->stats.device_bytes += bytes;
 	}
 	*pointer = gpu->work;
-	return QS_OK;
+	return QB_OK;
 }
 
 void
@@ -133,17 +133,17 @@ qs_cuda_trim(qs_cuda *gpu)
 	gpu->work_bytes = 0;
 }
 
-qs_status
+qb_status
 qs_read_result(qs_cuda *gpu, int words)
 {
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(gpu->host_result, gpu->result, words * sizeof(uint64_t),
 									 cudaMemcpyDeviceToHost, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	return QS_OK;
+	return QB_OK;
 }
 
 /* What launches depend on. */
-static qs_status
+static qb_status
 read_properties(qs_cuda *gpu)
 {
 	int value;
@@ -158,11 +158,11 @@ read_properties(qs_cuda *gpu)
 	QS_CUDA_TRY(
 		gpu, cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu->device));
 	gpu->shared_max = value;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Whatever fails, qs_cuda_close() cleans up: all that is not there yet is zero. */
-static qs_status
+static qb_status
 open_device(qs_cuda *gpu)
 {
 	QS_TRY(read_properties(gpu));
@@ -175,19 +175,19 @@ open_device(qs_cuda *gpu)
 	return qs_staging_open(gpu);
 }
 
-qs_status
+qb_status
 qs_cuda_open(int device, const qs_cuda_options *options, qs_cuda **gpu, qs_cuda_error *error)
 {
 	qs_cuda *opened = new (std::nothrow) qs_cuda();
 	size_t staging = options && options->staging_bytes ? options->staging_bytes : DEFAULT_STAGING;
-	qs_status status;
+	qb_status status;
 
 	*error = {};
 	*gpu = NULL;
 	if (!opened)
 	{
-		error->status = QS_NO_MEMORY;
-		return QS_NO_MEMORY;
+		error->status = QB_NO_MEMORY;
+		return QB_NO_MEMORY;
 	}
 	if (staging < MIN_STAGING)
 		staging = MIN_STAGING;
@@ -195,14 +195,14 @@ qs_cuda_open(int device, const qs_cuda_options *options, qs_cuda **gpu, qs_cuda_
 	opened->slot_bytes = staging / QS_SLOTS / 256 * 256;
 	opened->bulk = options ? options->bulk : QS_BULK_AUTO;
 	status = open_device(opened);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		*error = opened->error;
 		qs_cuda_close(opened);
 		return status;
 	}
 	*gpu = opened;
-	return QS_OK;
+	return QB_OK;
 }
 
 void
@@ -248,14 +248,14 @@ qs_cuda_set_bulk(qs_cuda *gpu, qs_cuda_bulk bulk)
 	gpu->bulk = bulk;
 }
 
-qs_status
+qb_status
 qs_cuda_sync(qs_cuda *gpu)
 {
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->out));
-	return QS_OK;
+	return QB_OK;
 }
 
 void *
@@ -264,13 +264,13 @@ qs_cuda_stream(qs_cuda *gpu)
 	return gpu->stream;
 }
 
-qs_status
+qb_status
 qs_cuda_host_alloc(qs_cuda *gpu, size_t bytes, void **pointer)
 {
 	*pointer = NULL;
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_CUDA_TRY(gpu, cudaMallocHost(pointer, bytes));
-	return QS_OK;
+	return QB_OK;
 }
 
 void
@@ -281,10 +281,10 @@ qs_cuda_host_free(qs_cuda *gpu, void *pointer)
 		cudaFreeHost(pointer);
 }
 
-qs_status
+qb_status
 qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes)
 {
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_CUDA_TRY(gpu, cudaHostRegister(pointer, bytes, cudaHostRegisterPortable));
-	return QS_OK;
+	return QB_OK;
 }

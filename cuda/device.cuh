@@ -62,8 +62,8 @@ struct qs_cuda
 
 /* ---- device.cu ---- */
 
-/* Note an error; QS_OK for cudaSuccess. */
-extern qs_status qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call);
+/* Note an error; QB_OK for cudaSuccess. */
+extern qb_status qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call);
 
 #ifdef QS_CUDA_FAULTS
 /* Test builds: is this the call that shall fail? */
@@ -79,9 +79,9 @@ qs_cuda_fault(void)
 #define QS_CUDA_TRY_NOTED(error, call)                                                          \
 	do                                                                                          \
 	{                                                                                           \
-		qs_status try_status_ =                                                                 \
+		qb_status try_status_ =                                                                 \
 			qs_cuda_note((error), qs_cuda_fault() ? cudaErrorMemoryAllocation : (call), #call); \
-		if (try_status_ != QS_OK)                                                               \
+		if (try_status_ != QB_OK)                                                               \
 			return try_status_;                                                                 \
 	}                                                                                           \
 	while (0)
@@ -94,24 +94,24 @@ qs_cuda_fault(void)
 #define QS_TRY(expression)                    \
 	do                                        \
 	{                                         \
-		qs_status try_status_ = (expression); \
-		if (try_status_ != QS_OK)             \
+		qb_status try_status_ = (expression); \
+		if (try_status_ != QB_OK)             \
 			return try_status_;               \
 	}                                         \
 	while (0)
 
 /* Make the device current for this host thread. */
-extern qs_status qs_cuda_enter(qs_cuda *gpu);
+extern qb_status qs_cuda_enter(qs_cuda *gpu);
 
 /* Zeroed device memory of at least 1 byte, aligned to 256. */
-extern qs_status qs_device_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
+extern qb_status qs_device_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
 extern void qs_device_free(qs_cuda *gpu, void *pointer, size_t bytes);
 
 /* The workspace, at least this large; what it held is lost. */
-extern qs_status qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer);
+extern qb_status qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer);
 
 /* Copy the first words of gpu->result to gpu->host_result and wait. */
-extern qs_status qs_read_result(qs_cuda *gpu, int words);
+extern qb_status qs_read_result(qs_cuda *gpu, int words);
 
 static inline uint64_t
 qs_ceil_div(uint64_t a, uint64_t b)
@@ -121,7 +121,7 @@ qs_ceil_div(uint64_t a, uint64_t b)
 
 /* Blocks that fill the device, but no more than "wanted". */
 template <typename Kernel>
-static qs_status
+static qb_status
 qs_grid(qs_cuda *gpu, Kernel kernel, int block, size_t shared, uint64_t wanted, int *grid)
 {
 	int each = 0;
@@ -130,7 +130,7 @@ qs_grid(qs_cuda *gpu, Kernel kernel, int block, size_t shared, uint64_t wanted, 
 	QS_CUDA_TRY(gpu, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, block, shared));
 	most = (uint64_t) (each > 0 ? each : 1) * gpu->multiprocessors;
 	*grid = (int) (wanted < most ? (wanted > 0 ? wanted : 1) : most);
-	return QS_OK;
+	return QB_OK;
 }
 
 /*
@@ -138,7 +138,7 @@ qs_grid(qs_cuda *gpu, Kernel kernel, int block, size_t shared, uint64_t wanted, 
  * the device, as many as do and take the items in strides.
  */
 template <typename... Parameters, typename... Arguments>
-static qs_status
+static qb_status
 qs_launch(qs_cuda *gpu, void (*kernel)(Parameters...), uint64_t items, Arguments... arguments)
 {
 	int grid;
@@ -146,7 +146,7 @@ qs_launch(qs_cuda *gpu, void (*kernel)(Parameters...), uint64_t items, Arguments
 	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(items, QS_BLOCK), &grid));
 	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(arguments...);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
 #endif

@@ -13,7 +13,7 @@
 #include "kernels.cuh"
 
 /* The table of gaps, made on the host. */
-static qs_status
+static qb_status
 create_gaps(qf_cuda_filter *f)
 {
 	qs_cuda *gpu = f->gpu;
@@ -21,7 +21,7 @@ create_gaps(qf_cuda_filter *f)
 	void *memory;
 
 	if (qf_is_bloom(&f->state.params))
-		return QS_OK;
+		return QB_OK;
 	qf_gaps_make(&gaps, &f->state.params);
 	f->view.idle = qf_idle_below(&gaps, f->state.params.k);
 	QS_TRY(qs_device_alloc(gpu, sizeof(gaps), &memory));
@@ -29,7 +29,7 @@ create_gaps(qf_cuda_filter *f)
 	QS_CUDA_TRY(gpu,
 				cudaMemcpyAsync(memory, &gaps, sizeof(gaps), cudaMemcpyHostToDevice, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	return QS_OK;
+	return QB_OK;
 }
 
 static qf_cuda_filter *
@@ -50,28 +50,28 @@ new_filter(qs_cuda *gpu, const qf_params *p)
 	return f;
 }
 
-qs_status
+qb_status
 qf_cuda_create(qs_cuda *gpu, const qf_params *p, qf_cuda_filter **filter)
 {
 	qf_cuda_filter *f;
-	qs_status status;
+	qb_status status;
 
 	*filter = NULL;
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(qf_params_check(p));
 	f = new_filter(gpu, p);
 	if (!f)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	status = qs_device_alloc(gpu, qf_bits_bytes(f), (void **) &f->view.word);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = create_gaps(f);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		qf_cuda_destroy(f);
 		return status;
 	}
 	*filter = f;
-	return QS_OK;
+	return QB_OK;
 }
 
 void
@@ -86,7 +86,7 @@ qf_cuda_destroy(qf_cuda_filter *f)
 	delete f;
 }
 
-qs_status
+qb_status
 qf_cuda_reset(qf_cuda_filter *f)
 {
 	qs_cuda *gpu = f->gpu;
@@ -95,10 +95,10 @@ qf_cuda_reset(qf_cuda_filter *f)
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(f->view.word, 0, qf_bits_bytes(f), gpu->stream));
 	f->state.rows = 0;
 	f->state.keys = {};
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qf_cuda_put(qf_cuda_filter *f, uint64_t offset, const uint8_t *from, size_t bytes)
 {
 	qs_cuda *gpu = f->gpu;
@@ -108,10 +108,10 @@ qf_cuda_put(qf_cuda_filter *f, uint64_t offset, const uint8_t *from, size_t byte
 									 cudaMemcpyHostToDevice, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	gpu->stats.bytes_in += bytes;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qf_cuda_get(qf_cuda_filter *f, uint64_t offset, uint8_t *to, size_t bytes)
 {
 	qs_cuda *gpu = f->gpu;
@@ -121,7 +121,7 @@ qf_cuda_get(qf_cuda_filter *f, uint64_t offset, uint8_t *to, size_t bytes)
 									 cudaMemcpyDeviceToHost, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	gpu->stats.bytes_out += bytes;
-	return QS_OK;
+	return QB_OK;
 }
 
 __global__ void
@@ -136,7 +136,7 @@ __launch_bounds__(QS_BLOCK)
 /* Positions that the scratch memory holds. */
 #define SCRATCH_POSITIONS (QS_SCRATCH_WORDS * sizeof(uint64_t) / sizeof(uint32_t))
 
-qs_status
+qb_status
 qf_cuda_set(qf_cuda_filter *f, const uint32_t *position, size_t count)
 {
 	qs_cuda *gpu = f->gpu;
@@ -154,11 +154,11 @@ qf_cuda_set(qf_cuda_filter *f, const uint32_t *position, size_t count)
 	}
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	gpu->stats.bytes_in += count * sizeof(*position);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* The positions of an explicit filter, some at a time. */
-static qs_status
+static qb_status
 load_positions(qf_cuda_filter *f, const qf_filter *from)
 {
 	uint32_t position[1024];
@@ -172,13 +172,13 @@ load_positions(qf_cuda_filter *f, const qf_filter *from)
 		QS_TRY(qf_cuda_set(f, position, count));
 	}
 	while (count > 0);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter)
 {
-	qs_status status;
+	qb_status status;
 
 	QS_TRY(qf_cuda_create(gpu, &from->params, filter));
 	(*filter)->state.keys = from->keys;
@@ -187,7 +187,7 @@ qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter)
 		status = load_positions(*filter, from);
 	else
 		status = qf_cuda_put(*filter, 0, from->bits, qf_bits_bytes(*filter));
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		qf_cuda_destroy(*filter);
 		*filter = NULL;
@@ -196,26 +196,26 @@ qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter)
 }
 
 /* Bits, and how many are set, into a dense filter with room for them. */
-static qs_status
+static qb_status
 fetch_bits(qf_cuda_filter *f, qf_filter *to)
 {
 	QS_TRY(qf_cuda_ones(f, &to->ones));
 	return qf_cuda_get(f, 0, to->bits, qf_bits_bytes(f));
 }
 
-qs_status
-qf_cuda_fetch(qf_cuda_filter *f, qf_filter *to, const qs_memory *memory)
+qb_status
+qf_cuda_fetch(qf_cuda_filter *f, qf_filter *to, const qb_memory *memory)
 {
-	qs_status status;
+	qb_status status;
 
 	QS_TRY(qs_cuda_sync(f->gpu));
 	qf_init(to, &f->state.params, memory);
 	to->keys = f->state.keys;
 	to->rows = f->state.rows;
 	status = qf_make_dense(to);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = fetch_bits(f, to);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		qf_free(to);
 	return status;
 }
@@ -226,38 +226,38 @@ same_params(const qf_params *a, const qf_params *b)
 	return a->m == b->m && qf_params_mergeable(a, b);
 }
 
-qs_status
+qb_status
 qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from)
 {
 	bool countable = from->state.rows != QF_ROWS_UNKNOWN;
 
 	if (into->gpu != from->gpu || !same_params(&into->state.params, &from->state.params))
-		return QS_MISMATCH;
+		return QB_MISMATCH;
 	QS_TRY(qs_cuda_enter(into->gpu));
 	QS_TRY(qf_count_rows(&into->state, countable ? from->state.rows : 1, countable));
-	qs_keys_adopt(&into->state.keys, &from->state.keys);
+	qb_keys_adopt(&into->state.keys, &from->state.keys);
 	return qf_unite_device(into->gpu, into->view.word, from->view.word, into->view.words);
 }
 
 /* May the rows of a batch be inserted?  Then they are counted. */
-static qs_status
+static qb_status
 start_insert(qf_cuda_filter *f, const qf_batch *b)
 {
 	int64_t rows;
 
 	if (b->row && b->copies)
-		return QS_MISMATCH;
+		return QB_MISMATCH;
 	rows = qf_batch_rows(b);
 	if (rows < 0)
-		return QS_TOTAL_OVERFLOW;
+		return QB_TOTAL_OVERFLOW;
 	QS_TRY(qf_count_rows(&f->state, rows, b->row == NULL));
 	f->gpu->stats.insert_batches++;
 	f->gpu->stats.insert_keys += b->count;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* A piece of a batch that has arrived, from row "at" on. */
-static qs_status
+static qb_status
 insert_piece(qf_cuda_filter *f, const qf_batch *b, uint64_t at, const qs_batch *ready)
 {
 	qf_rows rows = {};
@@ -271,7 +271,7 @@ insert_piece(qf_cuda_filter *f, const qf_batch *b, uint64_t at, const qs_batch *
 	return qf_insert_rows(f, &rows);
 }
 
-qs_status
+qb_status
 qf_cuda_insert(qf_cuda_filter *f, const qf_batch *b)
 {
 	const int64_t *number = b->row ? (const int64_t *) b->row : b->copies;
@@ -295,19 +295,19 @@ qf_cuda_insert(qf_cuda_filter *f, const qf_batch *b)
 		QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
 	}
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qf_cuda_insert_device(qf_cuda_filter *f, const qf_batch *b)
 {
 	qs_batch here = { b->fingerprint, (const int64_t *) b->row, b->count };
 
 	QS_TRY(qs_cuda_enter(f->gpu));
 	if (b->count == 0)
-		return QS_OK;
+		return QB_OK;
 	if (b->copies)
-		return QS_MISMATCH;
+		return QB_MISMATCH;
 	QS_TRY(start_insert(f, b));
 	return insert_piece(f, b, 0, &here);
 }

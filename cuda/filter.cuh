@@ -52,31 +52,31 @@ struct qf_rows
 /* ---- filter_insert.cu ---- */
 
 /* Queue the insertion of rows. */
-extern qs_status qf_insert_rows(const qf_cuda_filter *f, const qf_rows *rows);
+extern qb_status qf_insert_rows(const qf_cuda_filter *f, const qf_rows *rows);
 
 /* ---- filter_blocked.cu, filter_blocked_bulk.cu ---- */
 
 /* Insertion into a blocked filter, and lookups: all positions of a key at once. */
-extern qs_status qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *rows);
-extern qs_status
+extern qb_status qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *rows);
+extern qb_status
 qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, bool *found);
 
 /* Is it faster to partition so many keys by stretches of the filter first, where it can be done? */
 extern bool qf_bulk_pays(const qf_cuda_filter *f, uint64_t count);
 
-/* Insert keys so, at most QF_BULK_KEYS; QS_NO_MEMORY, for a workspace, changes nothing. */
+/* Insert keys so, at most QF_BULK_KEYS; QB_NO_MEMORY, for a workspace, changes nothing. */
 #define QF_BULK_KEYS (UINT64_C(1) << 28)
-extern qs_status qf_bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count);
+extern qb_status qf_bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count);
 
 /* ---- filter_query.cu ---- */
 
 /* Queue: into |= from, of so many words. */
-extern qs_status
+extern qb_status
 qf_unite_device(qs_cuda *gpu, uint32_t *into, const uint32_t *from, uint64_t words);
 
 /* May a kernel have the bits in shared memory, besides what it has there itself? */
 template <typename Kernel>
-static qs_status
+static qb_status
 qf_fits_shared(const qf_cuda_filter *f, Kernel kernel, bool *fits)
 {
 	qs_cuda *gpu = f->gpu;
@@ -85,14 +85,14 @@ qf_fits_shared(const qf_cuda_filter *f, Kernel kernel, bool *fits)
 
 	*fits = false;
 	if (bytes >= gpu->shared_max || gpu->bulk == QS_BULK_NEVER)
-		return QS_OK;
+		return QB_OK;
 	QS_CUDA_TRY(gpu, cudaFuncGetAttributes(&attributes, kernel));
 	if (bytes + attributes.sharedSizeBytes > gpu->shared_max)
-		return QS_OK;
+		return QB_OK;
 	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
 										  (int) bytes));
 	*fits = true;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Filling or copying a filter in each block takes as long as so many keys a byte of it. */
@@ -100,12 +100,12 @@ qf_fits_shared(const qf_cuda_filter *f, Kernel kernel, bool *fits)
 
 /* Is the shared memory of blocks the place for so many keys of a Bloom filter? */
 template <typename Kernel>
-static qs_status
+static qb_status
 qf_wants_shared(const qf_cuda_filter *f, Kernel kernel, uint64_t count, bool *shared)
 {
 	*shared = false;
 	if (f->gpu->bulk != QS_BULK_ALWAYS && count / QF_KEYS_PER_BYTE < qf_bits_bytes(f))
-		return QS_OK;
+		return QB_OK;
 	return qf_fits_shared(f, kernel, shared);
 }
 

@@ -146,7 +146,7 @@ __launch_bounds__(LARGE_BLOCK)
 }
 
 /* Keys one by one, in the device's memory or in shared memory. */
-static qs_status
+static qb_status
 insert_straight(const qf_cuda_filter *f, const qf_rows *r)
 {
 	qs_cuda *gpu = f->gpu;
@@ -162,11 +162,11 @@ insert_straight(const qf_cuda_filter *f, const qf_rows *r)
 	QS_TRY(qs_grid(gpu, kernel, LARGE_BLOCK, bytes, qs_ceil_div(r->count, LARGE_BLOCK), &grid));
 	kernel<<<grid, LARGE_BLOCK, bytes, gpu->stream>>>(f->view, *r);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Where there is no memory to partition keys, they go one by one. */
-qs_status
+qb_status
 qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *r)
 {
 	qf_rows rest = *r;
@@ -174,23 +174,23 @@ qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *r)
 	while (!r->copies && rest.count > 0 && qf_bulk_pays(f, rest.count))
 	{
 		uint64_t some = rest.count < QF_BULK_KEYS ? rest.count : QF_BULK_KEYS;
-		qs_status status = qf_bulk_insert(f, rest.fingerprint, some);
+		qb_status status = qf_bulk_insert(f, rest.fingerprint, some);
 
-		if (status == QS_NO_MEMORY)
+		if (status == QB_NO_MEMORY)
 			break;
-		if (status != QS_OK)
+		if (status != QB_OK)
 			return status;
 		rest.fingerprint += some;
 		rest.count -= some;
 	}
-	return rest.count > 0 ? insert_straight(f, &rest) : QS_OK;
+	return rest.count > 0 ? insert_straight(f, &rest) : QB_OK;
 }
 
 /*
  * A thread for each key, where the filter is in device memory: blocks that come and
  * go spread their reads better than blocks that stay and take keys in strides, by 7 %.
  */
-qs_status
+qb_status
 qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, bool *found)
 {
 	qs_cuda *gpu = f->gpu;
@@ -204,11 +204,11 @@ qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count
 		find_lines<<<(uint32_t) qs_ceil_div(count, QS_BLOCK), QS_BLOCK, 0, gpu->stream>>>(
 			f->view, key, count, found);
 		QS_CUDA_LAUNCHED(gpu);
-		return QS_OK;
+		return QB_OK;
 	}
 	QS_TRY(qs_grid(gpu, find_lines_shared, LARGE_BLOCK, bytes, qs_ceil_div(count, LARGE_BLOCK),
 				   &grid));
 	find_lines_shared<<<grid, LARGE_BLOCK, bytes, gpu->stream>>>(f->view, key, count, found);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }

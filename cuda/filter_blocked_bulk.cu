@@ -326,7 +326,7 @@ __launch_bounds__(QS_BLOCK) insert_left(const qf_view v, const plan p, const sor
 typedef void (*fill_kernel)(qf_view v, plan p, sorted_keys from);
 
 /* The workspace; also lets both kernels have their shared memory. */
-static qs_status
+static qb_status
 prepare(const qf_cuda_filter *f, const plan &p, fill_kernel fill, sorted_keys *keys)
 {
 	qs_cuda *gpu = f->gpu;
@@ -341,10 +341,10 @@ prepare(const qf_cuda_filter *f, const plan &p, fill_kernel fill, sorted_keys *k
 	QS_TRY(qs_workspace(gpu, items + starts, &work));
 	keys->item = (uint64_t *) work;
 	keys->start = (uint16_t *) (work + items);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qf_bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count)
 {
 	qs_cuda *gpu = f->gpu;
@@ -364,5 +364,5 @@ qf_bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count)
 	insert_left<<<grid, QS_BLOCK, 0, gpu->stream>>>(f->view, p, keys);
 	QS_CUDA_LAUNCHED(gpu);
 	gpu->stats.bulk_keys += count;
-	return QS_OK;
+	return QB_OK;
 }

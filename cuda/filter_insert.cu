@@ -65,7 +65,7 @@ struct shared_bits
 __device__ __forceinline__ uint32_t
 position_of(const qf_view &v, uint64_t h, uint32_t j)
 {
-	return qs_reduce_short(qs_mix64(qf_position_input(h, j)), v.m);
+	return qs_reduce_short(qb_mix64(qf_position_input(h, j)), v.m);
 }
 
 __device__ __forceinline__ uint64_t
@@ -277,7 +277,7 @@ pays_shared(const qf_cuda_filter *f, const qf_rows *r)
 }
 
 template <typename Rows>
-static qs_status
+static qb_status
 launch(const qf_cuda_filter *f, const qf_rows *r)
 {
 	qs_cuda *gpu = f->gpu;
@@ -292,10 +292,10 @@ launch(const qf_cuda_filter *f, const qf_rows *r)
 				   qs_ceil_div(r->count, LARGE_BLOCK), &grid));
 	insert_shared<Rows><<<grid, LARGE_BLOCK, qf_bits_bytes(f), gpu->stream>>>(f->view, *r);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 insert_some(const qf_cuda_filter *f, const qf_rows *r)
 {
 	if (f->view.lines > 0)
@@ -305,7 +305,7 @@ insert_some(const qf_cuda_filter *f, const qf_rows *r)
 	return r->copies ? launch<copied_rows>(f, r) : launch<drawn_rows>(f, r);
 }
 
-qs_status
+qb_status
 qf_insert_rows(const qf_cuda_filter *f, const qf_rows *rows)
 {
 	for (uint64_t at = 0; at < rows->count; at += LAUNCH_ROWS)
@@ -319,5 +319,5 @@ qf_insert_rows(const qf_cuda_filter *f, const qf_rows *rows)
 		some.count = rows->count - at < LAUNCH_ROWS ? rows->count - at : LAUNCH_ROWS;
 		QS_TRY(insert_some(f, &some));
 	}
-	return QS_OK;
+	return QB_OK;
 }

@@ -31,7 +31,7 @@ any_position(const qf_view &v, uint64_t h, uint32_t j)
 	uint64_t draw;
 
 	if (v.lines == 0)
-		return qs_reduce_short(qs_mix64(qf_position_input(h, j)), v.m);
+		return qs_reduce_short(qb_mix64(qf_position_input(h, j)), v.m);
 	draw = qf_block_draw(h, j / QF_BLOCK_DRAWS) >> j % QF_BLOCK_DRAWS * QF_BLOCK_LOG;
 	return qf_block(h, v.m) + (uint32_t) (draw % QF_BLOCK_BITS);
 }
@@ -116,7 +116,7 @@ __launch_bounds__(LARGE_BLOCK)
 /* Copying the filter to each block takes as long as reading so many bits of each byte of it. */
 #define READS_PER_BYTE 4
 
-static qs_status
+static qb_status
 launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer)
 {
 	qs_cuda *gpu = f->gpu;
@@ -134,10 +134,10 @@ launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void 
 				   qs_ceil_div(count, LARGE_BLOCK / 32), &grid));
 	query_shared<<<grid, LARGE_BLOCK, qf_bits_bytes(f), gpu->stream>>>(f->view, key, count, set);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 launch_contains(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer)
 {
 	qs_cuda *gpu = f->gpu;
@@ -155,31 +155,31 @@ launch_contains(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, vo
 		qs_grid(gpu, contains_shared, LARGE_BLOCK, bytes, qs_ceil_div(count, LARGE_BLOCK), &grid));
 	contains_shared<<<grid, LARGE_BLOCK, bytes, gpu->stream>>>(f->view, key, count, found);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* A kind of lookup. */
 struct lookup
 {
 	size_t answer_bytes;
-	qs_status (*launch)(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer);
+	qb_status (*launch)(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer);
 };
 
 static const lookup count_set = { sizeof(int64_t), launch_query };
 static const lookup find_keys = { sizeof(bool), launch_contains };
 
-static qs_status
+static qb_status
 look_up_device(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t count, void *answer)
 {
 	QS_TRY(qs_cuda_enter(f->gpu));
 	if (count == 0)
-		return QS_OK;
+		return QB_OK;
 	f->gpu->stats.query_keys += count;
 	return l->launch(f, key, count, answer);
 }
 
 /* Through the slots, as sketches do. */
-static qs_status
+static qb_status
 look_up(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t count, void *answer)
 {
 	qs_cuda *gpu = f->gpu;
@@ -206,28 +206,28 @@ look_up(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t count, v
 	for (int s = 0; s < QS_SLOTS; s++)
 		QS_TRY(qs_drain_slot(gpu, &gpu->slot[s], &b, &waiting[s]));
 	gpu->stats.query_keys += count;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qf_cuda_query(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, int64_t *set)
 {
 	return look_up(f, &count_set, fingerprint, count, set);
 }
 
-qs_status
+qb_status
 qf_cuda_contains(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {
 	return look_up(f, &find_keys, fingerprint, count, found);
 }
 
-qs_status
+qb_status
 qf_cuda_query_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, int64_t *set)
 {
 	return look_up_device(f, &count_set, fingerprint, count, set);
 }
 
-qs_status
+qb_status
 qf_cuda_contains_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {
 	return look_up_device(f, &find_keys, fingerprint, count, found);
@@ -242,7 +242,7 @@ __launch_bounds__(QS_BLOCK) unite(uint32_t *into, const uint32_t *from, uint64_t
 		into[i] |= from[i];
 }
 
-qs_status
+qb_status
 qf_unite_device(qs_cuda *gpu, uint32_t *into, const uint32_t *from, uint64_t words)
 {
 	return qs_launch(gpu, unite, words, into, from, words);
@@ -262,7 +262,7 @@ __launch_bounds__(QS_BLOCK) count_ones(const uint32_t *word, uint64_t words, qs_
 		atomicAdd(ones, sum);
 }
 
-qs_status
+qb_status
 qf_cuda_ones(qf_cuda_filter *f, uint64_t *ones)
 {
 	qs_cuda *gpu = f->gpu;
@@ -273,5 +273,5 @@ qf_cuda_ones(qf_cuda_filter *f, uint64_t *ones)
 					 (uint64_t) f->view.words, (qs_u64 *) gpu->result));
 	QS_TRY(qs_read_result(gpu, 1));
 	*ones = gpu->host_result[0];
-	return QS_OK;
+	return QB_OK;
 }

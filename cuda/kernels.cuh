@@ -22,7 +22,7 @@ qs_lane()
 	return threadIdx.x % 32;
 }
 
-/* qs_reduce() for n below 2^32, as it is on the device: half the work. */
+/* qb_reduce() for n below 2^32, as it is on the device: half the work. */
 __device__ __forceinline__ uint32_t
 qs_reduce_short(uint64_t hv, uint64_t n)
 {

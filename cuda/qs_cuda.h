@@ -5,8 +5,8 @@
  * A qs_cuda is one device with its streams and buffers; what lies in its memory
  * is for the families: sketch_cuda.h.
  *
- * All functions that can fail return a qs_status: QS_NO_MEMORY where the
- * device has no memory, QS_DEVICE_ERROR for any other error of CUDA, after
+ * All functions that can fail return a qb_status: QB_NO_MEMORY where the
+ * device has no memory, QB_DEVICE_ERROR for any other error of CUDA, after
  * which qs_cuda_last_error() tells more.  Errors that CUDA calls sticky
  * (a failed kernel) end the usefulness of the process's context: close
  * everything.  One qs_cuda and what it holds belong to one thread at a time.
@@ -28,7 +28,7 @@ extern "C"
 
 	typedef struct qs_cuda_error
 	{
-		qs_status status;
+		qb_status status;
 		int code;         /* the cudaError_t, or 0 */
 		const char *name; /* "cudaErrorMemoryAllocation", or what is missing */
 		const char *call; /* the call that failed, as in the source */
@@ -78,10 +78,10 @@ extern "C"
 	/* Number of usable devices; 0 with a reason in "error" where there is none. */
 	extern int qs_cuda_device_count(qs_cuda_error *error);
 
-	extern qs_status qs_cuda_device_get(int device, qs_cuda_device *info, qs_cuda_error *error);
+	extern qb_status qs_cuda_device_get(int device, qs_cuda_device *info, qs_cuda_error *error);
 
 	/* Open a device; options NULL: defaults.  *gpu is NULL after an error. */
-	extern qs_status
+	extern qb_status
 	qs_cuda_open(int device, const qs_cuda_options *options, qs_cuda **gpu, qs_cuda_error *error);
 
 	/* Close it after what it held was destroyed; NULL is allowed. */
@@ -98,17 +98,17 @@ extern "C"
 	extern void qs_cuda_trim(qs_cuda *gpu);
 
 	/* Wait for all work; the place where errors of kernels come to light. */
-	extern qs_status qs_cuda_sync(qs_cuda *gpu);
+	extern qb_status qs_cuda_sync(qs_cuda *gpu);
 
 	/* The cudaStream_t all kernels run on, for callers with kernels of their own. */
 	extern void *qs_cuda_stream(qs_cuda *gpu);
 
 	/* Page-locked host memory, from which keys are copied without staging. */
-	extern qs_status qs_cuda_host_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
+	extern qb_status qs_cuda_host_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
 	extern void qs_cuda_host_free(qs_cuda *gpu, void *pointer);
 
 	/* Page-lock memory that is there already, for all devices, until the process ends. */
-	extern qs_status qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes);
+	extern qb_status qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -14,14 +14,14 @@
  *
  * cuda/sets.cuh
  */
-#ifndef QI_SETS_CUH
-#define QI_SETS_CUH
+#ifndef QSET_SETS_CUH
+#define QSET_SETS_CUH
 
 #include "device.cuh"
 #include "sets_cuda.h"
 
 /* The inverted index: for each element the sets that have it, ascending. */
-struct qi_index
+struct qset_index
 {
 	uint32_t *start; /* universe + 1 */
 	uint2 *rest;     /* elements: where in the lists the sets behind its own begin, and end */
@@ -29,7 +29,7 @@ struct qi_index
 	bool made;
 };
 
-struct qi_cuda_sets
+struct qset_cuda_sets
 {
 	qs_cuda *gpu;
 	uint64_t sets;
@@ -37,7 +37,7 @@ struct qi_cuda_sets
 	uint64_t universe;
 	uint64_t *offset;  /* sets + 1 */
 	uint32_t *element; /* ascending within a set */
-	qi_index index;    /* of this collection as columns */
+	qset_index index;  /* of this collection as columns */
 	uint64_t largest;  /* elements of the largest set */
 	uint64_t last;     /* offset that was put in last */
 	uint64_t bytes;    /* held */
@@ -46,13 +46,13 @@ struct qi_cuda_sets
 
 /* Sets are numbered in 2 bytes? */
 static inline bool
-qi_short_list(const qi_cuda_sets *s)
+qset_short_list(const qset_cuda_sets *s)
 {
 	return s->sets <= UINT16_MAX + UINT64_C(1);
 }
 
 /* Counts of rows first .. first + rows - 1: count[row - first][column]. */
-struct qi_strip
+struct qset_strip
 {
 	uint32_t *count;
 	uint64_t first;
@@ -61,86 +61,87 @@ struct qi_strip
 };
 
 /* Rows and columns of a product come in tiles of this many, its bits in steps of so many words. */
-#define QI_TILE      128
-#define QI_BIT_WORDS 16
+#define QSET_TILE      128
+#define QSET_BIT_WORDS 16
 
 /* Memory of a collection or a search, counted. */
-extern qs_status qi_device_alloc(qs_cuda *gpu, uint64_t *held, uint64_t bytes, void **pointer);
-extern void qi_device_free(qs_cuda *gpu, uint64_t *held, void *pointer, uint64_t bytes);
+extern qb_status qset_device_alloc(qs_cuda *gpu, uint64_t *held, uint64_t bytes, void **pointer);
+extern void qset_device_free(qs_cuda *gpu, uint64_t *held, void *pointer, uint64_t bytes);
 
 /* The workspace, within the limit, too; and how much may still be allocated. */
-extern qs_status qi_workspace(qs_cuda *gpu, uint64_t bytes, uint8_t **pointer);
-extern qs_status qi_device_room(qs_cuda *gpu, uint64_t *bytes);
+extern qb_status qset_workspace(qs_cuda *gpu, uint64_t bytes, uint8_t **pointer);
+extern qb_status qset_device_room(qs_cuda *gpu, uint64_t *bytes);
 
 /* From a collection's device to another's, in the order of the latter's kernels. */
-extern qs_status qi_peer_copy(qi_cuda_sets *to, void *at, const qi_cuda_sets *from,
-							  const void *pointer, uint64_t bytes);
+extern qb_status qset_peer_copy(qset_cuda_sets *to, void *at, const qset_cuda_sets *from,
+								const void *pointer, uint64_t bytes);
 
 /* ---- sets_index.cu ---- */
 
-extern qs_status qi_index_make(qi_cuda_sets *s);
-extern qs_status qi_index_copy(qi_cuda_sets *to, const qi_cuda_sets *from);
-extern void qi_index_free(qi_cuda_sets *s);
+extern qb_status qset_index_make(qset_cuda_sets *s);
+extern qb_status qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from);
+extern void qset_index_free(qset_cuda_sets *s);
 
 /* ---- sets_choice.cu ---- */
 
 /* The method for a request whose columns have their index; hybrid: from which degree on bits. */
 extern int
-qi_choose_method(const qi_cuda_request *r, bool tail, uint64_t *degree, double *expected_ms);
+qset_choose_method(const qset_cuda_request *r, bool tail, uint64_t *degree, double *expected_ms);
 
 /* ---- sets_product.cu ---- */
 
 /* Elements as columns of bits: those of a degree, or a range of them. */
-struct qi_bits
+struct qset_bits
 {
 	uint32_t *column; /* universe: the element's bit, or UINT32_MAX */
 	uint32_t *end;    /* universe: end of the lists of all other elements, else 0 */
 	uint64_t columns; /* how many */
-	uint64_t words;   /* of a set's bits, a multiple of QI_BIT_WORDS */
+	uint64_t words;   /* of a set's bits, a multiple of QSET_BIT_WORDS */
 	uint32_t *row;    /* the rows' bits, with room for whole tiles from any row on */
 	uint32_t *other;  /* the columns', or the same */
 };
 
 /* Elements of at least this degree: fill column and end. */
-extern qs_status
-qi_bits_choose(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t degree, const qi_bits *bits);
+extern qb_status qset_bits_choose(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t degree,
+								  const qset_bits *bits);
 
 /* Elements first .. first + count - 1: fill column. */
-extern qs_status qi_bits_range(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t first,
-							   uint64_t count, const qi_bits *bits);
+extern qb_status qset_bits_range(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t first,
+								 uint64_t count, const qset_bits *bits);
 
 /* Fill a zeroed matrix with the bits of a collection's sets. */
-extern qs_status
-qi_bits_fill(qs_cuda *gpu, const qi_cuda_sets *s, const qi_bits *bits, uint32_t *matrix);
+extern qb_status
+qset_bits_fill(qs_cuda *gpu, const qset_cuda_sets *s, const qset_bits *bits, uint32_t *matrix);
 
 /* strip = the product of its rows with all columns; with "tail" only what later columns need. */
-extern qs_status qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how,
-								  const qi_strip *strip);
+extern qb_status qset_bits_multiply(qs_cuda *gpu, const qset_bits *bits, bool tail,
+									qset_product how, const qset_strip *strip);
 
 /* ---- sets_techniques.cu ---- */
 
-struct qi_pairwise
+struct qset_pairwise
 {
-	const qi_cuda_sets *rows;
-	const qi_cuda_sets *columns;
+	const qset_cuda_sets *rows;
+	const qset_cuda_sets *columns;
 	bool tail;
-	qi_filter filter;
+	qset_filter filter;
 	int method;
 	uint32_t *table; /* of methods that probe one */
 };
 
 /* Bytes of that table, for strips of so many rows; 0: none. */
-extern qs_status qi_probe_bytes(qs_cuda *gpu, const qi_pairwise *p, uint64_t rows, uint64_t *bytes);
+extern qb_status
+qset_probe_bytes(qs_cuda *gpu, const qset_pairwise *p, uint64_t rows, uint64_t *bytes);
 
 /* strip = the counts of all its pairs, one after another. */
-extern qs_status qi_pairwise_count(qs_cuda *gpu, const qi_pairwise *p, const qi_strip *strip);
+extern qb_status qset_pairwise_count(qs_cuda *gpu, const qset_pairwise *p, const qset_strip *strip);
 
 /* ---- sets_rows.cu ---- */
 
 /* Where pairs that pass go. */
-struct qi_output
+struct qset_output
 {
-	qi_pair *pair;
+	qset_pair *pair;
 	uint64_t room;
 	uint64_t *start;  /* of each unit: where its pairs begin */
 	uint32_t *found;  /* how many */
@@ -151,16 +152,16 @@ struct qi_output
 	uint64_t units;
 };
 
-struct qi_rows
+struct qset_rows
 {
-	const qi_cuda_sets *rows;
-	const qi_cuda_sets *columns;
+	const qset_cuda_sets *rows;
+	const qset_cuda_sets *columns;
 	bool tail;           /* later columns only */
 	bool same;           /* within one collection */
 	bool lists;          /* add those of the index */
 	bool into_strip;     /* to the strip only, and hand out nothing */
 	const uint32_t *end; /* of the lists; NULL: all of them */
-	qi_filter filter;
+	qset_filter filter;
 	uint32_t block_columns; /* columns whose counters are held at a time */
 	uint32_t blocks;
 	int threads;
@@ -168,17 +169,17 @@ struct qi_rows
 };
 
 /* Choose blocks of threads and of columns. */
-extern void qi_rows_plan(qs_cuda *gpu, qi_rows *r);
+extern void qset_rows_plan(qs_cuda *gpu, qset_rows *r);
 
 /* Count and filter; a unit is a row and a block of columns.  "strip" is without counts for index. */
-extern qs_status
-qi_rows_run(qs_cuda *gpu, const qi_rows *r, const qi_strip *strip, const qi_output *out);
+extern qb_status
+qset_rows_run(qs_cuda *gpu, const qset_rows *r, const qset_strip *strip, const qset_output *out);
 
 /*
  * Bring units into order, if their pairs have all found room: place[unit] is where
  * each one's pairs belong, place[units] how many all are.
  */
-extern qs_status
-qi_rows_order(qs_cuda *gpu, const qi_output *out, uint64_t *place, uint64_t units, qi_pair *to);
+extern qb_status qset_rows_order(qs_cuda *gpu, const qset_output *out, uint64_t *place,
+								 uint64_t units, qset_pair *to);
 
 #endif

@@ -20,7 +20,7 @@
 /* What is asked: all sets of one against all of the other, or later ones. */
 struct question
 {
-	const qi_cuda_sets *rows, *columns;
+	const qset_cuda_sets *rows, *columns;
 	bool tail;
 };
 
@@ -83,29 +83,29 @@ cost_of_pairs(const question &q, int method, bool resident)
 		(double) q.rows->elements / (double) (q.rows->sets > 0 ? q.rows->sets : 1) +
 		(double) q.columns->elements / (double) (q.columns->sets > 0 ? q.columns->sets : 1);
 
-	if (method == QI_BITMAP && resident)
+	if (method == QSET_BITMAP && resident)
 		return pairs * (double) q.columns->universe / BITS_PER_S;
 	return pairs * each / ELEMENTS_PER_S;
 }
 
 int
-qi_choose_method(const qi_cuda_request *r, bool tail, uint64_t *degree, double *expected_ms)
+qset_choose_method(const qset_cuda_request *r, bool tail, uint64_t *degree, double *expected_ms)
 {
 	question q = { r->rows, r->columns ? r->columns : r->rows, tail };
 	double lists, hybrid;
 	uint64_t best = choose_degree(q, &lists, &hybrid);
 	int method = r->method;
 
-	if (method == QI_AUTO)
-		method = best > 0 && hybrid < lists ? QI_HYBRID : QI_INDEX;
-	if (method == QI_INDEX)
+	if (method == QSET_AUTO)
+		method = best > 0 && hybrid < lists ? QSET_HYBRID : QSET_INDEX;
+	if (method == QSET_INDEX)
 		*expected_ms = lists * 1e3;
-	else if (method == QI_HYBRID)
+	else if (method == QSET_HYBRID)
 		*expected_ms = hybrid * 1e3;
 	else
-		*expected_ms = cost_of_pairs(q, method, r->variant != QI_VARIANT_OFF) * 1e3;
+		*expected_ms = cost_of_pairs(q, method, r->variant != QSET_VARIANT_OFF) * 1e3;
 	if (r->heavy > 0)
 		best = r->heavy;
-	*degree = method != QI_HYBRID ? 0 : best > 0 ? best : UINT64_MAX;
+	*degree = method != QSET_HYBRID ? 0 : best > 0 ? best : UINT64_MAX;
 	return method;
 }

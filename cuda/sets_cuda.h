@@ -3,19 +3,19 @@
  *		Collections of sets in the memory of NVIDIA GPUs, and all pairs of them,
  *		behind a plain C interface.
  *
- * A qi_cuda_sets is a collection on a device: the elements of each set as
+ * A qset_cuda_sets is a collection on a device: the elements of each set as
  * numbers, as in src/sets/collection.h, without ids and without what the
- * numbers stand for.  A qi_cuda_pairs is a search for the pairs of sets that
+ * numbers stand for.  A qset_cuda_pairs is a search for the pairs of sets that
  * pass a filter; it gives the pairs that src/sets/pairs.h gives, in the same
  * order, by whichever method.
  *
  * Limits: 2^32 - 1 elements of a collection, and what of it and of the methods'
- * tables fits into the device's memory: QS_TOO_MANY, QS_NO_MEMORY.
+ * tables fits into the device's memory: QB_TOO_MANY, QB_NO_MEMORY.
  *
  * Statuses and errors are as in qs_cuda.h.  cuda/sets_cuda.h
  */
-#ifndef QI_SETS_CUDA_H
-#define QI_SETS_CUDA_H
+#ifndef QSET_SETS_CUDA_H
+#define QSET_SETS_CUDA_H
 
 #include "qs_cuda.h"
 
@@ -26,70 +26,72 @@ extern "C"
 
 #include "sets/pairs.h"
 
-	typedef struct qi_cuda_sets qi_cuda_sets;
-	typedef struct qi_cuda_pairs qi_cuda_pairs;
+	typedef struct qset_cuda_sets qset_cuda_sets;
+	typedef struct qset_cuda_pairs qset_cuda_pairs;
 
 	/* A collection whose arrays are still to be put in; *sets is NULL after an error. */
-	extern qs_status qi_cuda_sets_create(qs_cuda *gpu, uint64_t sets, uint64_t elements,
-										 uint64_t universe, qi_cuda_sets **to);
+	extern qb_status qset_cuda_sets_create(qs_cuda *gpu, uint64_t sets, uint64_t elements,
+										   uint64_t universe, qset_cuda_sets **to);
 
 	/*
 	 * Parts of the arrays of src/sets/collection.h, from "first" on, offsets in
 	 * their order.  Two collections that are to be compared must number elements
-	 * alike: qi_collection_join().
+	 * alike: qset_collection_join().
 	 */
-	extern qs_status
-	qi_cuda_sets_put_offsets(qi_cuda_sets *s, uint64_t first, const uint64_t *offset, size_t count);
-	extern qs_status qi_cuda_sets_put_elements(qi_cuda_sets *s, uint64_t first,
-											   const uint32_t *element, size_t count);
+	extern qb_status qset_cuda_sets_put_offsets(qset_cuda_sets *s, uint64_t first,
+												const uint64_t *offset, size_t count);
+	extern qb_status qset_cuda_sets_put_elements(qset_cuda_sets *s, uint64_t first,
+												 const uint32_t *element, size_t count);
 
 	/* All of a collection. */
-	extern qs_status qi_cuda_sets_load(qs_cuda *gpu, const qi_collection *from, qi_cuda_sets **to);
+	extern qb_status
+	qset_cuda_sets_load(qs_cuda *gpu, const qset_collection *from, qset_cuda_sets **to);
 
 	/* A copy on this device of one on any, with its index if it has one. */
-	extern qs_status qi_cuda_sets_copy(qs_cuda *gpu, const qi_cuda_sets *from, qi_cuda_sets **to);
+	extern qb_status
+	qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **to);
 
 	/* Its index, which the first search would make. */
-	extern qs_status qi_cuda_sets_index(qi_cuda_sets *s);
+	extern qb_status qset_cuda_sets_index(qset_cuda_sets *s);
 
-	extern void qi_cuda_sets_destroy(qi_cuda_sets *s);
+	extern void qset_cuda_sets_destroy(qset_cuda_sets *s);
 
-	extern uint64_t qi_cuda_sets_count(const qi_cuda_sets *s);
+	extern uint64_t qset_cuda_sets_count(const qset_cuda_sets *s);
 
 	/* Device memory that it holds, its index included. */
-	extern uint64_t qi_cuda_sets_bytes(const qi_cuda_sets *s);
+	extern uint64_t qset_cuda_sets_bytes(const qset_cuda_sets *s);
 
 	/*
 	 * Device memory that collections and searches may come to take, together with
-	 * all else that the device holds; 0: all there is.  Beyond it is QS_NO_MEMORY.
+	 * all else that the device holds; 0: all there is.  Beyond it is QB_NO_MEMORY.
 	 */
-	extern void qi_cuda_limit(qs_cuda *gpu, uint64_t bytes);
+	extern void qset_cuda_limit(qs_cuda *gpu, uint64_t bytes);
 
-	typedef enum qi_product
+	typedef enum qset_product
 	{
-		QI_PRODUCT_AUTO,   /* tensor cores where they take bits */
-		QI_PRODUCT_POPC,   /* population counts */
-		QI_PRODUCT_TENSOR, /* tensor cores */
-	} qi_product;
+		QSET_PRODUCT_AUTO,   /* tensor cores where they take bits */
+		QSET_PRODUCT_POPC,   /* population counts */
+		QSET_PRODUCT_TENSOR, /* tensor cores */
+	} qset_product;
 
-	typedef struct qi_cuda_request
+	typedef struct qset_cuda_request
 	{
-		qi_cuda_sets *rows;
-		qi_cuda_sets *columns; /* NULL: pairs within rows */
-		qi_filter filter;
-		int method;          /* qi_method */
-		int variant;         /* qi_variant, of bitmap */
-		bool directed;       /* within one: each set against all others; implied by top */
-		uint64_t first_row;  /* the rows wanted, of those of the collection */
-		uint64_t row_count;  /* 0: all from first_row on */
-		uint64_t heavy;      /* hybrid: least degree of a column of bits; 0: by cost */
-		qi_product product;  /* for tests */
-		uint64_t strip_rows; /* rows counted at a time; 0: by memory */
-		uint64_t pair_room;  /* pairs held on the device; 0: the default */
-	} qi_cuda_request;
+		qset_cuda_sets *rows;
+		qset_cuda_sets *columns; /* NULL: pairs within rows */
+		qset_filter filter;
+		int method;           /* qset_method */
+		int variant;          /* qset_variant, of bitmap */
+		bool directed;        /* within one: each set against all others; implied by top */
+		uint64_t first_row;   /* the rows wanted, of those of the collection */
+		uint64_t row_count;   /* 0: all from first_row on */
+		uint64_t heavy;       /* hybrid: least degree of a column of bits; 0: by cost */
+		qset_product product; /* for tests */
+		uint64_t strip_rows;  /* rows counted at a time; 0: by memory */
+		uint64_t pair_room;   /* pairs held on the device; 0: the default */
+	} qset_cuda_request;
 
 	/* What a search did; times are of the device, in ms. */
-	typedef struct qi_cuda_report
+	typedef struct qset_cuda_report
 	{
 		int method;
 		uint64_t heavy_degree; /* hybrid */
@@ -99,37 +101,37 @@ extern "C"
 		double index_ms;    /* made for this search; 0: was there */
 		double product_ms;  /* bits and their product, or counting pairwise */
 		double rows_ms;     /* lists, and filtering */
-	} qi_cuda_report;
+	} qset_cuda_report;
 
-	extern qs_status
-	qi_cuda_pairs_open(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs **pairs);
+	extern qb_status
+	qset_cuda_pairs_open(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pairs);
 
 	/* Its device memory. */
-	extern uint64_t qi_cuda_pairs_bytes(const qi_cuda_pairs *pairs);
+	extern uint64_t qset_cuda_pairs_bytes(const qset_cuda_pairs *pairs);
 
 	/* Go on with rows first .. end - 1, and no others. */
-	extern void qi_cuda_pairs_rows(qi_cuda_pairs *pairs, uint64_t first, uint64_t end);
+	extern void qset_cuda_pairs_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end);
 
 	/*
-	 * Start what qi_cuda_pairs_next() waits for; and would it have to wait?
+	 * Start what qset_cuda_pairs_next() waits for; and would it have to wait?
 	 * A strip takes some 50 ms at most, as far as can be expected.
 	 */
-	extern qs_status qi_cuda_pairs_start(qi_cuda_pairs *pairs);
-	extern qs_status qi_cuda_pairs_ready(qi_cuda_pairs *pairs, bool *ready);
+	extern qb_status qset_cuda_pairs_start(qset_cuda_pairs *pairs);
+	extern qb_status qset_cuda_pairs_ready(qset_cuda_pairs *pairs, bool *ready);
 
 	/*
-	 * The next pairs, up to "room", in the order of qi_job_next(), which with
-	 * "top" is that of directed pairs: see qi_finish_top().  Counts one strip at
+	 * The next pairs, up to "room", in the order of qset_job_next(), which with
+	 * "top" is that of directed pairs: see qset_finish_top().  Counts one strip at
 	 * most, so there may be none although it is not over.
 	 */
-	extern qs_status qi_cuda_pairs_next(qi_cuda_pairs *pairs, qi_pair *out, uint64_t room,
-										uint64_t *count, bool *over);
+	extern qb_status qset_cuda_pairs_next(qset_cuda_pairs *pairs, qset_pair *out, uint64_t room,
+										  uint64_t *count, bool *over);
 
 	/* All that is left, counted and filtered on the device but not brought here. */
-	extern qs_status qi_cuda_pairs_count(qi_cuda_pairs *pairs, uint64_t *count);
+	extern qb_status qset_cuda_pairs_count(qset_cuda_pairs *pairs, uint64_t *count);
 
-	extern void qi_cuda_pairs_report(const qi_cuda_pairs *pairs, qi_cuda_report *report);
-	extern void qi_cuda_pairs_close(qi_cuda_pairs *pairs);
+	extern void qset_cuda_pairs_report(const qset_cuda_pairs *pairs, qset_cuda_report *report);
+	extern void qset_cuda_pairs_close(qset_cuda_pairs *pairs);
 
 #ifdef __cplusplus
 }

@@ -122,8 +122,8 @@ struct scratch
 	size_t cub_bytes;
 };
 
-static qs_status
-get_scratch(qi_cuda_sets *s, scratch *t)
+static qb_status
+get_scratch(qset_cuda_sets *s, scratch *t)
 {
 	uint64_t n = s->elements;
 	size_t each = qs_ceil_div(n * sizeof(uint32_t), 256) * 256;
@@ -132,17 +132,17 @@ get_scratch(qi_cuda_sets *s, scratch *t)
 	QS_CUDA_TRY(s->gpu, cub::DeviceRadixSort::SortPairs(NULL, t->cub_bytes, s->element, t->sorted,
 														t->number, t->from, n, 0,
 														bits_of(s->universe), s->gpu->stream));
-	QS_TRY(qi_workspace(s->gpu, 4 * each + t->cub_bytes + 1, &work));
+	QS_TRY(qset_workspace(s->gpu, 4 * each + t->cub_bytes + 1, &work));
 	t->owner = (uint32_t *) work;
 	t->number = (uint32_t *) (work + each);
 	t->from = (uint32_t *) (work + 2 * each);
 	t->sorted = (uint32_t *) (work + 3 * each);
 	t->cub = work + 4 * each;
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
-sort_elements(qi_cuda_sets *s, scratch *t)
+static qb_status
+sort_elements(qset_cuda_sets *s, scratch *t)
 {
 	qs_cuda *gpu = s->gpu;
 	uint64_t n = s->elements;
@@ -157,33 +157,33 @@ sort_elements(qi_cuda_sets *s, scratch *t)
 	QS_CUDA_TRY(gpu, cub::DeviceRadixSort::SortPairs(t->cub, t->cub_bytes, s->element, t->sorted,
 													 t->number, t->from, n, 0, bits_of(s->universe),
 													 gpu->stream));
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
-fill_index(qi_cuda_sets *s, const scratch *t)
+static qb_status
+fill_index(qset_cuda_sets *s, const scratch *t)
 {
 	qs_cuda *gpu = s->gpu;
-	const qi_index *x = &s->index;
+	const qset_index *x = &s->index;
 	uint64_t n = s->elements;
 	int grid;
 
 	QS_TRY(qs_grid(gpu, make_lists<uint32_t>, QS_BLOCK, 0, qs_ceil_div(n, QS_BLOCK), &grid));
 	find_starts<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->sorted, n, x->start, s->universe);
 	QS_CUDA_LAUNCHED(gpu);
-	if (qi_short_list(s))
+	if (qset_short_list(s))
 		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, t->sorted, x->start, n,
 													   (uint16_t *) x->list, x->rest);
 	else
 		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, t->sorted, x->start, n,
 													   (uint32_t *) x->list, x->rest);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Elements by degree, brought to the host. */
-static qs_status
-count_bins(qi_cuda_sets *s)
+static qb_status
+count_bins(qset_cuda_sets *s)
 {
 	qs_cuda *gpu = s->gpu;
 	size_t bytes = (s->sets + 1) * sizeof(uint64_t);
@@ -192,9 +192,9 @@ count_bins(qi_cuda_sets *s)
 
 	s->bin = new (std::nothrow) uint64_t[s->sets + 1];
 	if (!s->bin)
-		return QS_NO_MEMORY;
-	QS_TRY(
-		qi_workspace(gpu, bytes, &bin)); /* in the order of the kernels: the sort is done with it */
+		return QB_NO_MEMORY;
+	QS_TRY(qset_workspace(gpu, bytes,
+						  &bin)); /* in the order of the kernels: the sort is done with it */
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(bin, 0, bytes, gpu->stream));
 	QS_TRY(qs_grid(gpu, count_degrees, QS_BLOCK, 0, qs_ceil_div(s->universe, QS_BLOCK), &grid));
 	count_degrees<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->index.start, s->universe, s->sets + 1,
@@ -203,28 +203,29 @@ count_bins(qi_cuda_sets *s)
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(s->bin, bin, bytes, cudaMemcpyDeviceToHost, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	gpu->stats.bytes_out += bytes;
-	return QS_OK;
+	return QB_OK;
 }
 
 static uint64_t
-list_bytes(const qi_cuda_sets *s)
+list_bytes(const qset_cuda_sets *s)
 {
-	return s->elements * (qi_short_list(s) ? sizeof(uint16_t) : sizeof(uint32_t));
+	return s->elements * (qset_short_list(s) ? sizeof(uint16_t) : sizeof(uint32_t));
 }
 
-static qs_status
-alloc_index(qi_cuda_sets *s)
+static qb_status
+alloc_index(qset_cuda_sets *s)
 {
-	qi_index *x = &s->index;
+	qset_index *x = &s->index;
 
-	QS_TRY(qi_device_alloc(s->gpu, &s->bytes, (s->universe + 1) * sizeof(*x->start),
-						   (void **) &x->start));
-	QS_TRY(qi_device_alloc(s->gpu, &s->bytes, s->elements * sizeof(*x->rest), (void **) &x->rest));
-	return qi_device_alloc(s->gpu, &s->bytes, list_bytes(s), &x->list);
+	QS_TRY(qset_device_alloc(s->gpu, &s->bytes, (s->universe + 1) * sizeof(*x->start),
+							 (void **) &x->start));
+	QS_TRY(
+		qset_device_alloc(s->gpu, &s->bytes, s->elements * sizeof(*x->rest), (void **) &x->rest));
+	return qset_device_alloc(s->gpu, &s->bytes, list_bytes(s), &x->list);
 }
 
-static qs_status
-make_index(qi_cuda_sets *s)
+static qb_status
+make_index(qset_cuda_sets *s)
 {
 	scratch t = {};
 
@@ -238,69 +239,69 @@ make_index(qi_cuda_sets *s)
 	return count_bins(s);
 }
 
-qs_status
-qi_index_make(qi_cuda_sets *s)
+qb_status
+qset_index_make(qset_cuda_sets *s)
 {
-	qs_status status;
+	qb_status status;
 
 	if (s->index.made)
-		return QS_OK;
+		return QB_OK;
 	status = make_index(s);
-	if (status != QS_OK)
-		qi_index_free(s);
+	if (status != QB_OK)
+		qset_index_free(s);
 	else
 		s->index.made = true;
 	return status;
 }
 
-qs_status
-qi_cuda_sets_index(qi_cuda_sets *s)
+qb_status
+qset_cuda_sets_index(qset_cuda_sets *s)
 {
 	QS_TRY(qs_cuda_enter(s->gpu));
-	return qi_index_make(s);
+	return qset_index_make(s);
 }
 
 /* A copy of one that is there. */
-static qs_status
-copy_index(qi_cuda_sets *to, const qi_cuda_sets *from)
+static qb_status
+copy_index(qset_cuda_sets *to, const qset_cuda_sets *from)
 {
-	qi_index *x = &to->index;
+	qset_index *x = &to->index;
 
 	QS_TRY(alloc_index(to));
-	QS_TRY(qi_peer_copy(to, x->start, from, from->index.start,
-						(from->universe + 1) * sizeof(*x->start)));
-	QS_TRY(qi_peer_copy(to, x->rest, from, from->index.rest, from->elements * sizeof(*x->rest)));
-	QS_TRY(qi_peer_copy(to, x->list, from, from->index.list, list_bytes(from)));
+	QS_TRY(qset_peer_copy(to, x->start, from, from->index.start,
+						  (from->universe + 1) * sizeof(*x->start)));
+	QS_TRY(qset_peer_copy(to, x->rest, from, from->index.rest, from->elements * sizeof(*x->rest)));
+	QS_TRY(qset_peer_copy(to, x->list, from, from->index.list, list_bytes(from)));
 	to->bin = new (std::nothrow) uint64_t[from->sets + 1];
 	if (!to->bin)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	memcpy(to->bin, from->bin, (from->sets + 1) * sizeof(*to->bin));
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_index_copy(qi_cuda_sets *to, const qi_cuda_sets *from)
+qb_status
+qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from)
 {
-	qs_status status;
+	qb_status status;
 
 	if (!from->index.made)
-		return QS_OK;
+		return QB_OK;
 	status = copy_index(to, from);
-	if (status != QS_OK)
-		qi_index_free(to);
+	if (status != QB_OK)
+		qset_index_free(to);
 	else
 		to->index.made = true;
 	return status;
 }
 
 void
-qi_index_free(qi_cuda_sets *s)
+qset_index_free(qset_cuda_sets *s)
 {
-	qi_index *x = &s->index;
+	qset_index *x = &s->index;
 
-	qi_device_free(s->gpu, &s->bytes, x->start, (s->universe + 1) * sizeof(*x->start));
-	qi_device_free(s->gpu, &s->bytes, x->rest, s->elements * sizeof(*x->rest));
-	qi_device_free(s->gpu, &s->bytes, x->list, list_bytes(s));
+	qset_device_free(s->gpu, &s->bytes, x->start, (s->universe + 1) * sizeof(*x->start));
+	qset_device_free(s->gpu, &s->bytes, x->rest, s->elements * sizeof(*x->rest));
+	qset_device_free(s->gpu, &s->bytes, x->list, list_bytes(s));
 	delete[] s->bin;
 	*x = {};
 	s->bin = NULL;

@@ -12,8 +12,8 @@
  *
  * cuda/sets_lists.cuh
  */
-#ifndef QI_SETS_LISTS_CUH
-#define QI_SETS_LISTS_CUH
+#ifndef QSET_SETS_LISTS_CUH
+#define QSET_SETS_LISTS_CUH
 
 #include "sets_row.cuh"
 

@@ -19,46 +19,46 @@
 /* ---- a strip ---- */
 
 /* The counts of a strip by the method, but for lists. */
-static qs_status
-count_strip(qi_cuda_pairs *p)
+static qb_status
+count_strip(qset_cuda_pairs *p)
 {
 	qs_cuda *gpu = p->gpu;
-	qi_pairwise pairwise = { p->request.rows,   p->columns,       p->tail,
-							 p->request.filter, p->report.method, p->table };
+	qset_pairwise pairwise = { p->request.rows,   p->columns,       p->tail,
+							   p->request.filter, p->report.method, p->table };
 
 	if (!p->strip.count)
-		return QS_OK;
+		return QB_OK;
 	if (p->bits.columns > 0)
-		return qi_bits_multiply(gpu, &p->bits, p->tail, p->request.product, &p->strip);
+		return qset_bits_multiply(gpu, &p->bits, p->tail, p->request.product, &p->strip);
 	QS_CUDA_TRY(gpu,
 				cudaMemsetAsync(p->strip.count, 0,
 								p->strip.rows * p->strip.width * sizeof(uint32_t), gpu->stream));
 	if (has_lists(p))
-		return QS_OK;
-	return qi_pairwise_count(gpu, &pairwise, &p->strip);
+		return QB_OK;
+	return qset_pairwise_count(gpu, &pairwise, &p->strip);
 }
 
 /* top of many columns: the lists, into the strip. */
-static qs_status
-sum_lists(qi_cuda_pairs *p)
+static qb_status
+sum_lists(qset_cuda_pairs *p)
 {
-	qi_output none = {};
+	qset_output none = {};
 
 	none.units = p->strip.rows * p->sums.blocks;
-	return qi_rows_run(p->gpu, &p->sums, &p->strip, &none);
+	return qset_rows_run(p->gpu, &p->sums, &p->strip, &none);
 }
 
 static uint64_t
-units_of(const qi_cuda_pairs *p)
+units_of(const qset_cuda_pairs *p)
 {
 	return p->strip.rows * p->rows.blocks;
 }
 
 /* Start the next strip: what passes will be counted, and in order if there is room for it. */
-static qs_status
-start_strip(qi_cuda_pairs *p, uint64_t room)
+static qb_status
+start_strip(qset_cuda_pairs *p, uint64_t room)
 {
-	qi_output out = p->out;
+	qset_output out = p->out;
 	uint64_t first = p->strip.first + p->strip.rows;
 
 	p->strip.first = first;
@@ -67,23 +67,23 @@ start_strip(qi_cuda_pairs *p, uint64_t room)
 	p->next_unit = units_of(p);
 	out.room = room;
 	out.units = units_of(p);
-	QS_TRY(qi_search_mark(p, PHASE_BEGIN));
+	QS_TRY(qset_search_mark(p, PHASE_BEGIN));
 	QS_TRY(count_strip(p));
 	if (p->sums.into_strip)
 		QS_TRY(sum_lists(p));
-	QS_TRY(qi_search_mark(p, PHASE_COUNTED));
+	QS_TRY(qset_search_mark(p, PHASE_COUNTED));
 	QS_CUDA_TRY(p->gpu, cudaMemsetAsync(out.cursor, 0, sizeof(*out.cursor), p->gpu->stream));
-	QS_TRY(qi_rows_run(p->gpu, &p->rows, &p->strip, &out));
-	QS_TRY(qi_rows_order(p->gpu, &out, p->place, out.units, p->ordered));
-	QS_TRY(qi_search_mark(p, PHASE_DONE));
+	QS_TRY(qset_rows_run(p->gpu, &p->rows, &p->strip, &out));
+	QS_TRY(qset_rows_order(p->gpu, &out, p->place, out.units, p->ordered));
+	QS_TRY(qset_search_mark(p, PHASE_DONE));
 	p->report.strips++;
 	p->running = true;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* From the device, beside what others have asked it to do since the last phase. */
-static qs_status
-bring(qi_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
+static qb_status
+bring(qset_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
 {
 	qs_cuda *gpu = p->gpu;
 
@@ -91,26 +91,26 @@ bring(qi_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu->out));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->out));
 	gpu->stats.bytes_out += bytes;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* More rows if the last ones took less time than they may, fewer if they took more. */
 static void
-adapt_rows(qi_cuda_pairs *p, double ms)
+adapt_rows(qset_cuda_pairs *p, double ms)
 {
 	double rows = (double) p->strip.rows;
 
 	if (p->request.strip_rows > 0)
 		return;
 	if (ms > 2 * STRIP_MS)
-		qi_search_set_rows(p, rows * STRIP_MS / ms);
+		qset_search_set_rows(p, rows * STRIP_MS / ms);
 	else if (ms < STRIP_MS / 2 && p->strip.rows == p->rows_now)
-		qi_search_set_rows(p, 2 * rows);
+		qset_search_set_rows(p, 2 * rows);
 }
 
 /* Wait for the strip; how many pairs of it pass. */
-static qs_status
-finish_strip(qi_cuda_pairs *p, uint64_t *pairs)
+static qb_status
+finish_strip(qset_cuda_pairs *p, uint64_t *pairs)
 {
 	double product = 0, rows = 0;
 
@@ -118,21 +118,21 @@ finish_strip(qi_cuda_pairs *p, uint64_t *pairs)
 	QS_CUDA_TRY(p->gpu, cudaEventSynchronize(p->at[PHASE_DONE]));
 	QS_TRY(bring(p, p->gpu->host_result, p->out.cursor, sizeof(uint64_t)));
 	*pairs = p->gpu->host_result[0];
-	QS_TRY(qi_search_elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &product));
-	QS_TRY(qi_search_elapsed(p, PHASE_COUNTED, PHASE_DONE, &rows));
+	QS_TRY(qset_search_elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &product));
+	QS_TRY(qset_search_elapsed(p, PHASE_COUNTED, PHASE_DONE, &rows));
 	p->report.product_ms += product;
 	p->report.rows_ms += rows;
 	adapt_rows(p, product + rows);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* ---- pieces of it ---- */
 
 /* The next units whose pairs have room, counted again. */
-static qs_status
-run_piece(qi_cuda_pairs *p)
+static qb_status
+run_piece(qset_cuda_pairs *p)
 {
-	qi_output out = p->out;
+	qset_output out = p->out;
 	uint64_t units = units_of(p);
 	uint64_t first = p->next_unit;
 	uint64_t last = first;
@@ -145,37 +145,37 @@ run_piece(qi_cuda_pairs *p)
 	out.base = p->place_here[first];
 	out.first_unit = first;
 	out.units = last - first;
-	QS_TRY(qi_rows_run(p->gpu, &p->rows, &p->strip, &out));
-	QS_TRY(qi_search_mark(p, PHASE_DONE));
+	QS_TRY(qset_rows_run(p->gpu, &p->rows, &p->strip, &out));
+	QS_TRY(qset_search_mark(p, PHASE_DONE));
 	p->next_unit = last;
 	p->ready = p->place_here[last] - p->place_here[first];
 	p->taken = 0;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* ---- the interface ---- */
 
 static bool
-has_pieces(const qi_cuda_pairs *p)
+has_pieces(const qset_cuda_pairs *p)
 {
 	return p->next_unit < units_of(p);
 }
 
 /* Are all strips begun? */
 static bool
-is_last(const qi_cuda_pairs *p)
+is_last(const qset_cuda_pairs *p)
 {
 	return p->strip.first + p->strip.rows >= p->end;
 }
 
 static bool
-is_over(const qi_cuda_pairs *p)
+is_over(const qset_cuda_pairs *p)
 {
 	return p->taken == p->ready && !p->running && !has_pieces(p) && is_last(p);
 }
 
 void
-qi_cuda_pairs_rows(qi_cuda_pairs *p, uint64_t first, uint64_t end)
+qset_cuda_pairs_rows(qset_cuda_pairs *p, uint64_t first, uint64_t end)
 {
 	uint64_t sets = p->request.rows->sets;
 
@@ -186,17 +186,17 @@ qi_cuda_pairs_rows(qi_cuda_pairs *p, uint64_t first, uint64_t end)
 	p->next_unit = p->ready = p->taken = 0;
 }
 
-qs_status
-qi_cuda_pairs_start(qi_cuda_pairs *p)
+qb_status
+qset_cuda_pairs_start(qset_cuda_pairs *p)
 {
 	if (p->running || p->taken < p->ready || has_pieces(p) || is_last(p))
-		return QS_OK;
+		return QB_OK;
 	QS_TRY(qs_cuda_enter(p->gpu));
 	return start_strip(p, p->out.room);
 }
 
-qs_status
-qi_cuda_pairs_ready(qi_cuda_pairs *p, bool *ready)
+qb_status
+qset_cuda_pairs_ready(qset_cuda_pairs *p, bool *ready)
 {
 	cudaError_t error = p->running ? cudaEventQuery(p->at[PHASE_DONE]) : cudaSuccess;
 
@@ -205,33 +205,33 @@ qi_cuda_pairs_ready(qi_cuda_pairs *p, bool *ready)
 		cudaGetLastError(); /* it is none */
 	else
 		QS_CUDA_TRY(p->gpu, error);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* A strip, or the next piece of one; nothing ready afterwards: no pair in it. */
-static qs_status
-make_ready(qi_cuda_pairs *p)
+static qb_status
+make_ready(qset_cuda_pairs *p)
 {
 	uint64_t pairs;
 
 	if (has_pieces(p))
 		return run_piece(p);
-	QS_TRY(qi_cuda_pairs_start(p));
+	QS_TRY(qset_cuda_pairs_start(p));
 	if (!p->running)
-		return QS_OK;
+		return QB_OK;
 	QS_TRY(finish_strip(p, &pairs));
 	if (pairs <= p->out.room)
 	{
 		p->ready = pairs;
-		return QS_OK;
+		return QB_OK;
 	}
 	QS_TRY(bring(p, p->place_here, p->place, (units_of(p) + 1) * sizeof(*p->place)));
 	p->next_unit = 0;
 	return run_piece(p);
 }
 
-qs_status
-qi_cuda_pairs_next(qi_cuda_pairs *p, qi_pair *out, uint64_t room, uint64_t *count, bool *over)
+qb_status
+qset_cuda_pairs_next(qset_cuda_pairs *p, qset_pair *out, uint64_t room, uint64_t *count, bool *over)
 {
 	*count = 0;
 	QS_TRY(qs_cuda_enter(p->gpu));
@@ -240,14 +240,14 @@ qi_cuda_pairs_next(qi_cuda_pairs *p, qi_pair *out, uint64_t room, uint64_t *coun
 	*count = p->ready - p->taken < room ? p->ready - p->taken : room;
 	*over = *count == 0 && is_over(p);
 	if (*count == 0)
-		return QS_OK;
+		return QB_OK;
 	QS_TRY(bring(p, out, p->ordered + p->taken, *count * sizeof(*out)));
 	p->taken += *count;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_cuda_pairs_count(qi_cuda_pairs *p, uint64_t *count)
+qb_status
+qset_cuda_pairs_count(qset_cuda_pairs *p, uint64_t *count)
 {
 	uint64_t pairs;
 
@@ -268,5 +268,5 @@ qi_cuda_pairs_count(qi_cuda_pairs *p, uint64_t *count)
 	}
 	p->next_unit = units_of(p);
 	p->ready = p->taken = 0;
-	return QS_OK;
+	return QB_OK;
 }

@@ -9,7 +9,7 @@
  * whose tensor cores take no bits.
  *
  * Floor: 2^18 bits a clock and multiprocessor by tensor cores, 16 words of 32
- * bits by popc.  Each block of threads makes a tile of QI_TILE x QI_TILE counts
+ * bits by popc.  Each block of threads makes a tile of QSET_TILE x QSET_TILE counts
  * and reads its bits by way of shared memory; where there are too few tiles to
  * fill the device, several blocks share one, each with a part of the bits.
  *
@@ -24,7 +24,7 @@
 #include "sets.cuh"
 
 #define THREADS 256
-#define PITCH   (QI_BIT_WORDS + 4) /* of a row in shared memory: no bank twice */
+#define PITCH   (QSET_BIT_WORDS + 4) /* of a row in shared memory: no bank twice */
 
 /* ---- which elements ---- */
 
@@ -53,8 +53,9 @@ __launch_bounds__(QS_BLOCK)
 		column[e] = e >= first && e - first < count ? (uint32_t) (e - first) : UINT32_MAX;
 }
 
-qs_status
-qi_bits_choose(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t degree, const qi_bits *bits)
+qb_status
+qset_bits_choose(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t degree,
+				 const qset_bits *bits)
 {
 	uint64_t universe = columns->universe;
 	qs_u64 *next = (qs_u64 *) gpu->result;
@@ -65,12 +66,12 @@ qi_bits_choose(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t degree, const
 	choose_heavy<<<grid, QS_BLOCK, 0, gpu->stream>>>(columns->index.start, universe, degree,
 													 bits->column, bits->end, next);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_bits_range(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t first, uint64_t count,
-			  const qi_bits *bits)
+qb_status
+qset_bits_range(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t first, uint64_t count,
+				const qset_bits *bits)
 {
 	uint64_t universe = columns->universe;
 	int grid;
@@ -78,7 +79,7 @@ qi_bits_range(qs_cuda *gpu, const qi_cuda_sets *columns, uint64_t first, uint64_
 	QS_TRY(qs_grid(gpu, choose_range, QS_BLOCK, 0, qs_ceil_div(universe, QS_BLOCK), &grid));
 	choose_range<<<grid, QS_BLOCK, 0, gpu->stream>>>(universe, first, count, bits->column);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* ---- bits ---- */
@@ -101,8 +102,8 @@ __launch_bounds__(QS_BLOCK)
 		}
 }
 
-qs_status
-qi_bits_fill(qs_cuda *gpu, const qi_cuda_sets *s, const qi_bits *bits, uint32_t *matrix)
+qb_status
+qset_bits_fill(qs_cuda *gpu, const qset_cuda_sets *s, const qset_bits *bits, uint32_t *matrix)
 {
 	int grid;
 
@@ -110,7 +111,7 @@ qi_bits_fill(qs_cuda *gpu, const qi_cuda_sets *s, const qi_bits *bits, uint32_t 
 	fill_bits<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->offset, s->element, s->sets, bits->column,
 												  matrix, bits->words);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* ---- products ---- */
@@ -159,17 +160,17 @@ multiply_bits(int *sum, const uint32_t *a, const uint32_t *b)
 /* One step's words of a tile, of both factors. */
 struct step
 {
-	uint32_t row[QI_TILE][PITCH], column[QI_TILE][PITCH];
+	uint32_t row[QSET_TILE][PITCH], column[QSET_TILE][PITCH];
 };
 
-/* Queue the copy of QI_BIT_WORDS words of a tile's sets into shared memory. */
+/* Queue the copy of QSET_BIT_WORDS words of a tile's sets into shared memory. */
 __device__ __forceinline__ void
 load_bits(uint32_t (*to)[PITCH], const uint32_t *from, uint64_t words)
 {
-	const int quads = QI_BIT_WORDS / 4;
+	const int quads = QSET_BIT_WORDS / 4;
 
 #pragma unroll
-	for (int k = 0; k < QI_TILE * quads / THREADS; k++)
+	for (int k = 0; k < QSET_TILE * quads / THREADS; k++)
 	{
 		int i = threadIdx.x + k * THREADS;
 
@@ -195,7 +196,8 @@ __global__ void
 __launch_bounds__(THREADS) multiply_tensor(const factors f)
 {
 	__shared__ __align__(16) step steps[2];
-	const uint64_t row = (uint64_t) blockIdx.x * QI_TILE, column = (uint64_t) blockIdx.y * QI_TILE;
+	const uint64_t row = (uint64_t) blockIdx.x * QSET_TILE,
+				   column = (uint64_t) blockIdx.y * QSET_TILE;
 	const uint64_t from = blockIdx.z * f.part;
 	const uint64_t to = f.words - from < f.part ? f.words : from + f.part;
 	const uint32_t *next_row = f.row + row * f.words + from;
@@ -205,22 +207,22 @@ __launch_bounds__(THREADS) multiply_tensor(const factors f)
 	int sum[4][4][4] = {};
 	int now = 0;
 
-	if (is_idle(f, row, column, QI_TILE))
+	if (is_idle(f, row, column, QSET_TILE))
 		return;
 	load_step(&steps[0], next_row, next_column, f.words);
-	for (uint64_t at = from; at < to; at += QI_BIT_WORDS, now ^= 1)
+	for (uint64_t at = from; at < to; at += QSET_BIT_WORDS, now ^= 1)
 	{
 		const step *here = &steps[now];
 
 		/* the next step is on its way while this one is multiplied */
-		next_row += QI_BIT_WORDS;
-		next_column += QI_BIT_WORDS;
-		if (at + QI_BIT_WORDS < to)
+		next_row += QSET_BIT_WORDS;
+		next_column += QSET_BIT_WORDS;
+		if (at + QSET_BIT_WORDS < to)
 			load_step(&steps[now ^ 1], next_row, next_column, f.words);
-		__pipeline_wait_prior(at + QI_BIT_WORDS < to ? 1 : 0);
+		__pipeline_wait_prior(at + QSET_BIT_WORDS < to ? 1 : 0);
 		__syncthreads();
 #pragma unroll
-		for (int s = 0; s < QI_BIT_WORDS; s += 8)
+		for (int s = 0; s < QSET_BIT_WORDS; s += 8)
 		{
 			uint32_t x[4][4], y[4][2];
 
@@ -249,12 +251,12 @@ __launch_bounds__(THREADS) multiply_tensor(const factors f)
 }
 
 /* Tiles of half the side; a thread has 4 x 4 counts. */
-#define HALF (QI_TILE / 2)
+#define HALF (QSET_TILE / 2)
 
 __global__ void
 __launch_bounds__(THREADS) multiply_popc(const factors f)
 {
-	__shared__ uint32_t a[HALF][QI_BIT_WORDS + 1], b[HALF][QI_BIT_WORDS + 1];
+	__shared__ uint32_t a[HALF][QSET_BIT_WORDS + 1], b[HALF][QSET_BIT_WORDS + 1];
 	const uint64_t row = (uint64_t) blockIdx.x * HALF, column = (uint64_t) blockIdx.y * HALF;
 	const uint64_t from = blockIdx.z * f.part;
 	const uint64_t to = f.words - from < f.part ? f.words : from + f.part;
@@ -263,17 +265,17 @@ __launch_bounds__(THREADS) multiply_popc(const factors f)
 
 	if (is_idle(f, row, column, HALF))
 		return;
-	for (uint64_t at = from; at < to; at += QI_BIT_WORDS)
+	for (uint64_t at = from; at < to; at += QSET_BIT_WORDS)
 	{
-		for (int i = threadIdx.x; i < HALF * QI_BIT_WORDS; i += THREADS)
+		for (int i = threadIdx.x; i < HALF * QSET_BIT_WORDS; i += THREADS)
 		{
-			int r = i / QI_BIT_WORDS, w = i % QI_BIT_WORDS;
+			int r = i / QSET_BIT_WORDS, w = i % QSET_BIT_WORDS;
 
 			a[r][w] = f.row[(row + r) * f.words + at + w];
 			b[r][w] = f.column[(column + r) * f.words + at + w];
 		}
 		__syncthreads();
-		for (int w = 0; w < QI_BIT_WORDS; w++)
+		for (int w = 0; w < QSET_BIT_WORDS; w++)
 			for (int i = 0; i < 4; i++)
 				for (int j = 0; j < 4; j++)
 					sum[i][j] += __popc(a[y * 4 + i][w] & b[x + 16 * j][w]);
@@ -287,7 +289,7 @@ __launch_bounds__(THREADS) multiply_popc(const factors f)
 /* ---- host ---- */
 
 /* Are the device's tensor cores used for bits?  Of 8.x and 9.x; tried on 9.0 alone. */
-static qs_status
+static qb_status
 has_bits(qs_cuda *gpu, bool *has)
 {
 	int major;
@@ -295,14 +297,14 @@ has_bits(qs_cuda *gpu, bool *has)
 	QS_CUDA_TRY(gpu,
 				cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->device));
 	*has = major >= 8 && major < 10;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how,
-				 const qi_strip *strip)
+qb_status
+qset_bits_multiply(qs_cuda *gpu, const qset_bits *bits, bool tail, qset_product how,
+				   const qset_strip *strip)
 {
-	bool tensor = how == QI_PRODUCT_TENSOR;
+	bool tensor = how == QSET_PRODUCT_TENSOR;
 	uint32_t side;
 	uint64_t tiles, parts;
 	dim3 grid;
@@ -316,9 +318,9 @@ qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how,
 				  strip->count,
 				  strip->width };
 
-	if (how == QI_PRODUCT_AUTO)
+	if (how == QSET_PRODUCT_AUTO)
 		QS_TRY(has_bits(gpu, &tensor));
-	side = tensor ? QI_TILE : HALF;
+	side = tensor ? QSET_TILE : HALF;
 	grid.x = (unsigned) qs_ceil_div(strip->rows, side);
 	grid.y = (unsigned) (strip->width / side);
 	tiles = (uint64_t) grid.x * grid.y;
@@ -326,7 +328,7 @@ qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how,
 	parts = qs_ceil_div((uint64_t) gpu->multiprocessors * 8, tiles);
 	if (parts > bits->words / 256)
 		parts = bits->words / 256 > 0 ? bits->words / 256 : 1;
-	f.part = qs_ceil_div(qs_ceil_div(bits->words, parts), QI_BIT_WORDS) * QI_BIT_WORDS;
+	f.part = qs_ceil_div(qs_ceil_div(bits->words, parts), QSET_BIT_WORDS) * QSET_BIT_WORDS;
 	grid.z = (unsigned) qs_ceil_div(bits->words, f.part);
 	f.add = grid.z > 1;
 	if (f.add)
@@ -338,5 +340,5 @@ qi_bits_multiply(qs_cuda *gpu, const qi_bits *bits, bool tail, qi_product how,
 	else
 		multiply_popc<<<grid, THREADS, 0, gpu->stream>>>(f);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }

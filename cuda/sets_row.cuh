@@ -4,8 +4,8 @@
  *
  * cuda/sets_row.cuh
  */
-#ifndef QI_SETS_ROW_CUH
-#define QI_SETS_ROW_CUH
+#ifndef QSET_SETS_ROW_CUH
+#define QSET_SETS_ROW_CUH
 
 #include "kernels.cuh"
 #include "sets.cuh"
@@ -25,8 +25,8 @@ struct task
 	uint64_t strip_first, strip_width;
 	uint32_t columns, block_columns, blocks;
 	bool tail, same, lists, into_strip;
-	qi_filter filter;
-	qi_output out;
+	qset_filter filter;
+	qset_output out;
 	uint32_t *next;
 };
 

@@ -41,8 +41,8 @@ unit_of(const task &t, uint64_t number)
 	if (u.from > u.to)
 		u.from = u.to;
 	u.size = (uint32_t) (t.row_offset[row + 1] - t.row_offset[row]);
-	least = qi_filter_least(&t.filter, u.size);
-	if (least == 0 && !qi_filter_passes_nothing(&t.filter))
+	least = qset_filter_least(&t.filter, u.size);
+	if (least == 0 && !qset_filter_passes_nothing(&t.filter))
 		least = 1;
 	if (least > u.size)
 		u.from = u.to; /* no pair of the row can pass */
@@ -150,7 +150,7 @@ __launch_bounds__(THREADS_MAX) place_units(const uint32_t *found, uint64_t units
 /* A block for each unit: its pairs to where they belong. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
-	order_pairs(const qi_output out, const uint64_t *place, uint64_t units, qi_pair *to)
+	order_pairs(const qset_output out, const uint64_t *place, uint64_t units, qset_pair *to)
 {
 	if (place[units] > out.room)
 		return;
@@ -166,7 +166,7 @@ __launch_bounds__(QS_BLOCK)
  * are at work; then large blocks; then some of the columns at a time.
  */
 void
-qi_rows_plan(qs_cuda *gpu, qi_rows *r)
+qset_rows_plan(qs_cuda *gpu, qset_rows *r)
 {
 	uint64_t columns = r->columns->sets > 0 ? r->columns->sets : 1;
 	uint64_t most = (gpu->shared_max - 2 * OWN_SHARED) / sizeof(uint32_t);
@@ -182,8 +182,8 @@ qi_rows_plan(qs_cuda *gpu, qi_rows *r)
 }
 
 template <typename Set>
-static qs_status
-launch(qs_cuda *gpu, const qi_rows *r, const task *t)
+static qb_status
+launch(qs_cuda *gpu, const qset_rows *r, const task *t)
 {
 	auto kernel =
 		t->filter.top > 0 && !t->into_strip ? work_rows<Set, true> : work_rows<Set, false>;
@@ -194,13 +194,13 @@ launch(qs_cuda *gpu, const qi_rows *r, const task *t)
 	QS_TRY(qs_grid(gpu, kernel, r->threads, r->shared, t->out.units, &grid));
 	kernel<<<grid, r->threads, r->shared, gpu->stream>>>(*t);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_rows_run(qs_cuda *gpu, const qi_rows *r, const qi_strip *strip, const qi_output *out)
+qb_status
+qset_rows_run(qs_cuda *gpu, const qset_rows *r, const qset_strip *strip, const qset_output *out)
 {
-	const qi_cuda_sets *c = r->columns;
+	const qset_cuda_sets *c = r->columns;
 	task t = {};
 
 	t.row_offset = r->rows->offset;
@@ -224,11 +224,12 @@ qi_rows_run(qs_cuda *gpu, const qi_rows *r, const qi_strip *strip, const qi_outp
 	t.out = *out;
 	t.next = (uint32_t *) gpu->scratch;
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(t.next, 0, sizeof(*t.next), gpu->stream));
-	return qi_short_list(c) ? launch<uint16_t>(gpu, r, &t) : launch<uint32_t>(gpu, r, &t);
+	return qset_short_list(c) ? launch<uint16_t>(gpu, r, &t) : launch<uint32_t>(gpu, r, &t);
 }
 
-qs_status
-qi_rows_order(qs_cuda *gpu, const qi_output *out, uint64_t *place, uint64_t units, qi_pair *to)
+qb_status
+qset_rows_order(qs_cuda *gpu, const qset_output *out, uint64_t *place, uint64_t units,
+				qset_pair *to)
 {
 	int grid;
 
@@ -237,5 +238,5 @@ qi_rows_order(qs_cuda *gpu, const qi_output *out, uint64_t *place, uint64_t unit
 	QS_TRY(qs_grid(gpu, order_pairs, QS_BLOCK, 0, units, &grid));
 	order_pairs<<<grid, QS_BLOCK, 0, gpu->stream>>>(*out, place, units, to);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }

@@ -19,166 +19,168 @@
 #define MOST_COUNTED (UINT64_C(1) << 33) /* pairs looked at in one launch */
 
 static bool
-is_resident(const qi_cuda_pairs *p)
+is_resident(const qset_cuda_pairs *p)
 {
-	return p->report.method == QI_BITMAP && p->request.variant != QI_VARIANT_OFF;
+	return p->report.method == QSET_BITMAP && p->request.variant != QSET_VARIANT_OFF;
 }
 
 static uint64_t
 bit_words(uint64_t columns)
 {
-	return qs_ceil_div(columns > 0 ? columns : 1, 32 * QI_BIT_WORDS) * QI_BIT_WORDS;
+	return qs_ceil_div(columns > 0 ? columns : 1, 32 * QSET_BIT_WORDS) * QSET_BIT_WORDS;
 }
 
 /* Bytes of a matrix of bits whose rows may be read in tiles from any of them on. */
 static uint64_t
-matrix_bytes(const qi_cuda_sets *s, uint64_t words)
+matrix_bytes(const qset_cuda_sets *s, uint64_t words)
 {
-	return (qs_ceil_div(s->sets, QI_TILE) + 1) * QI_TILE * words * sizeof(uint32_t);
+	return (qs_ceil_div(s->sets, QSET_TILE) + 1) * QSET_TILE * words * sizeof(uint32_t);
 }
 
-static qs_status
-alloc_bits(qi_cuda_pairs *p, uint64_t words)
+static qb_status
+alloc_bits(qset_cuda_pairs *p, uint64_t words)
 {
 	p->bits.words = words;
-	QS_TRY(qi_device_alloc(p->gpu, &p->held, matrix_bytes(p->request.rows, words),
-						   (void **) &p->bits.row));
+	QS_TRY(qset_device_alloc(p->gpu, &p->held, matrix_bytes(p->request.rows, words),
+							 (void **) &p->bits.row));
 	p->bits.other = p->bits.row;
 	if (p->columns == p->request.rows)
-		return QS_OK;
-	return qi_device_alloc(p->gpu, &p->held, matrix_bytes(p->columns, words),
-						   (void **) &p->bits.other);
+		return QB_OK;
+	return qset_device_alloc(p->gpu, &p->held, matrix_bytes(p->columns, words),
+							 (void **) &p->bits.other);
 }
 
 /* Room for bits; how many is known from the degrees. */
-static qs_status
-open_bits(qi_cuda_pairs *p)
+static qb_status
+open_bits(qset_cuda_pairs *p)
 {
 	uint64_t bytes = p->columns->universe * sizeof(uint32_t);
-	bool hybrid = p->report.method == QI_HYBRID;
+	bool hybrid = p->report.method == QSET_HYBRID;
 	uint64_t columns = hybrid ? 0 : p->columns->universe;
 
 	if (!hybrid && !is_resident(p))
-		return QS_OK;
+		return QB_OK;
 	for (uint64_t d = p->columns->sets; hybrid && d >= p->report.heavy_degree && d > 0; d--)
 		columns += p->columns->bin[d];
 	p->bits.columns = p->report.heavy = columns;
 	if (columns == 0)
-		return QS_OK;
-	QS_TRY(qi_device_alloc(p->gpu, &p->held, bytes, (void **) &p->bits.column));
+		return QB_OK;
+	QS_TRY(qset_device_alloc(p->gpu, &p->held, bytes, (void **) &p->bits.column));
 	if (hybrid)
-		QS_TRY(qi_device_alloc(p->gpu, &p->held, bytes, (void **) &p->bits.end));
+		QS_TRY(qset_device_alloc(p->gpu, &p->held, bytes, (void **) &p->bits.end));
 	p->rows.end = p->sums.end = p->bits.end;
 	return alloc_bits(p, bit_words(columns));
 }
 
 /* The bits, which stay for all strips. */
-static qs_status
-fill_bits(qi_cuda_pairs *p)
+static qb_status
+fill_bits(qset_cuda_pairs *p)
 {
 	qs_cuda *gpu = p->gpu;
 
 	if (p->bits.columns == 0)
-		return QS_OK;
-	if (p->report.method == QI_HYBRID)
-		QS_TRY(qi_bits_choose(gpu, p->columns, p->report.heavy_degree, &p->bits));
+		return QB_OK;
+	if (p->report.method == QSET_HYBRID)
+		QS_TRY(qset_bits_choose(gpu, p->columns, p->report.heavy_degree, &p->bits));
 	else
-		QS_TRY(qi_bits_range(gpu, p->columns, 0, p->bits.columns, &p->bits));
-	QS_TRY(qi_bits_fill(gpu, p->request.rows, &p->bits, p->bits.row));
+		QS_TRY(qset_bits_range(gpu, p->columns, 0, p->bits.columns, &p->bits));
+	QS_TRY(qset_bits_fill(gpu, p->request.rows, &p->bits, p->bits.row));
 	if (p->columns != p->request.rows)
-		QS_TRY(qi_bits_fill(gpu, p->columns, &p->bits, p->bits.other));
-	return QS_OK;
+		QS_TRY(qset_bits_fill(gpu, p->columns, &p->bits, p->bits.other));
+	return QB_OK;
 }
 
 void
-qi_search_set_rows(qi_cuda_pairs *p, double rows)
+qset_search_set_rows(qset_cuda_pairs *p, double rows)
 {
-	uint64_t tiles = rows < (double) p->most_rows ? (uint64_t) (rows / QI_TILE) : p->most_rows;
+	uint64_t tiles = rows < (double) p->most_rows ? (uint64_t) (rows / QSET_TILE) : p->most_rows;
 
-	p->rows_now = tiles > 0 ? tiles * QI_TILE : QI_TILE;
+	p->rows_now = tiles > 0 ? tiles * QSET_TILE : QSET_TILE;
 	if (p->rows_now > p->most_rows)
 		p->rows_now = p->most_rows;
 }
 
 /* Rows of a strip, and the memory of its counts if it has any. */
-static qs_status
-open_strip(qi_cuda_pairs *p)
+static qb_status
+open_strip(qset_cuda_pairs *p)
 {
 	bool counts = p->bits.columns > 0 || !has_lists(p) || p->sums.into_strip;
 	uint64_t rows = p->end - p->strip.first;
 	uint64_t most = MOST_UNITS / p->rows.blocks;
 	uint64_t limit;
 
-	p->strip.width = qs_ceil_div(p->columns->sets, QI_TILE) * QI_TILE;
+	p->strip.width = qs_ceil_div(p->columns->sets, QSET_TILE) * QSET_TILE;
 	if (p->strip.width == 0)
-		p->strip.width = QI_TILE;
+		p->strip.width = QSET_TILE;
 	if (most > MOST_COUNTED / p->strip.width)
 		most = MOST_COUNTED / p->strip.width;
 	if (counts)
 	{
-		QS_TRY(qi_device_room(p->gpu, &limit));
+		QS_TRY(qset_device_room(p->gpu, &limit));
 		limit = limit / 4 < MOST_STRIP ? limit / 4 : MOST_STRIP;
 		if (most > limit / (p->strip.width * sizeof(uint32_t)))
 			most = limit / (p->strip.width * sizeof(uint32_t));
 	}
 	if (p->request.strip_rows > 0 && most > p->request.strip_rows)
 		most = p->request.strip_rows;
-	most = most / QI_TILE > 0 ? most / QI_TILE * QI_TILE : QI_TILE;
+	most = most / QSET_TILE > 0 ? most / QSET_TILE * QSET_TILE : QSET_TILE;
 	if (most > rows)
-		most = qs_ceil_div(rows > 0 ? rows : 1, QI_TILE) * QI_TILE;
+		most = qs_ceil_div(rows > 0 ? rows : 1, QSET_TILE) * QSET_TILE;
 	p->most_rows = p->rows_now = most;
 	if (p->request.strip_rows == 0 && p->report.expected_ms > 2 * STRIP_MS)
-		qi_search_set_rows(p, (double) p->request.rows->sets * STRIP_MS / p->report.expected_ms);
+		qset_search_set_rows(p, (double) p->request.rows->sets * STRIP_MS / p->report.expected_ms);
 	if (!counts)
-		return QS_OK;
-	return qi_device_alloc(p->gpu, &p->held, most * p->strip.width * sizeof(uint32_t),
-						   (void **) &p->strip.count);
+		return QB_OK;
+	return qset_device_alloc(p->gpu, &p->held, most * p->strip.width * sizeof(uint32_t),
+							 (void **) &p->strip.count);
 }
 
 static uint64_t
-most_units(const qi_cuda_pairs *p)
+most_units(const qset_cuda_pairs *p)
 {
 	return p->most_rows * p->rows.blocks;
 }
 
-static qs_status
-open_output(qi_cuda_pairs *p)
+static qb_status
+open_output(qset_cuda_pairs *p)
 {
 	qs_cuda *gpu = p->gpu;
 	uint64_t units = most_units(p);
 	uint64_t limit;
 
-	QS_TRY(qi_device_room(gpu, &limit));
+	QS_TRY(qset_device_room(gpu, &limit));
 	p->out.room =
-		limit / 4 / sizeof(qi_pair) < MOST_PAIRS ? limit / 4 / sizeof(qi_pair) : MOST_PAIRS;
+		limit / 4 / sizeof(qset_pair) < MOST_PAIRS ? limit / 4 / sizeof(qset_pair) : MOST_PAIRS;
 	if (p->request.pair_room > 0)
 		p->out.room = p->request.pair_room;
 	if (p->out.room < p->columns->sets)
 		p->out.room = p->columns->sets;
 	p->place_here = new (std::nothrow) uint64_t[units + 1];
 	if (!p->place_here)
-		return QS_NO_MEMORY;
-	QS_TRY(qi_device_alloc(gpu, &p->held, p->out.room * sizeof(qi_pair), (void **) &p->out.pair));
-	QS_TRY(qi_device_alloc(gpu, &p->held, p->out.room * sizeof(qi_pair), (void **) &p->ordered));
-	QS_TRY(qi_device_alloc(gpu, &p->held, units * sizeof(uint64_t), (void **) &p->out.start));
-	QS_TRY(qi_device_alloc(gpu, &p->held, units * sizeof(uint32_t), (void **) &p->out.found));
-	QS_TRY(qi_device_alloc(gpu, &p->held, (units + 1) * sizeof(uint64_t), (void **) &p->place));
-	return qi_device_alloc(gpu, &p->held, sizeof(uint64_t), (void **) &p->out.cursor);
+		return QB_NO_MEMORY;
+	QS_TRY(
+		qset_device_alloc(gpu, &p->held, p->out.room * sizeof(qset_pair), (void **) &p->out.pair));
+	QS_TRY(
+		qset_device_alloc(gpu, &p->held, p->out.room * sizeof(qset_pair), (void **) &p->ordered));
+	QS_TRY(qset_device_alloc(gpu, &p->held, units * sizeof(uint64_t), (void **) &p->out.start));
+	QS_TRY(qset_device_alloc(gpu, &p->held, units * sizeof(uint32_t), (void **) &p->out.found));
+	QS_TRY(qset_device_alloc(gpu, &p->held, (units + 1) * sizeof(uint64_t), (void **) &p->place));
+	return qset_device_alloc(gpu, &p->held, sizeof(uint64_t), (void **) &p->out.cursor);
 }
 
 /* The table that some methods make of each row. */
-static qs_status
-open_table(qi_cuda_pairs *p)
+static qb_status
+open_table(qset_cuda_pairs *p)
 {
-	qi_pairwise pairwise = { p->request.rows,   p->columns,       p->tail,
-							 p->request.filter, p->report.method, NULL };
+	qset_pairwise pairwise = { p->request.rows,   p->columns,       p->tail,
+							   p->request.filter, p->report.method, NULL };
 
 	if (has_lists(p) || p->bits.columns > 0)
-		return QS_OK;
-	QS_TRY(qi_probe_bytes(p->gpu, &pairwise, p->most_rows, &p->table_bytes));
+		return QB_OK;
+	QS_TRY(qset_probe_bytes(p->gpu, &pairwise, p->most_rows, &p->table_bytes));
 	if (p->table_bytes == 0)
-		return QS_OK;
-	return qi_device_alloc(p->gpu, &p->held, p->table_bytes, (void **) &p->table);
+		return QB_OK;
+	return qset_device_alloc(p->gpu, &p->held, p->table_bytes, (void **) &p->table);
 }
 
 /*
@@ -186,9 +188,9 @@ open_table(qi_cuda_pairs *p)
  * so if their counters do not fit, the counts go to the strip first.
  */
 static void
-plan_rows(qi_cuda_pairs *p)
+plan_rows(qset_cuda_pairs *p)
 {
-	qi_rows *r = &p->rows;
+	qset_rows *r = &p->rows;
 
 	r->rows = p->request.rows;
 	r->columns = p->columns;
@@ -196,112 +198,112 @@ plan_rows(qi_cuda_pairs *p)
 	r->same = p->request.columns == NULL;
 	r->lists = has_lists(p);
 	r->filter = p->request.filter;
-	qi_rows_plan(p->gpu, r);
+	qset_rows_plan(p->gpu, r);
 	if (r->blocks == 1 || r->filter.top == 0)
 		return;
 	p->sums = *r;
 	p->sums.into_strip = true;
 	r->lists = false;
-	qi_rows_plan(p->gpu, r);
+	qset_rows_plan(p->gpu, r);
 }
 
-qs_status
-qi_search_elapsed(qi_cuda_pairs *p, phase from, phase to, double *ms)
+qb_status
+qset_search_elapsed(qset_cuda_pairs *p, phase from, phase to, double *ms)
 {
 	float time;
 
 	QS_CUDA_TRY(p->gpu, cudaEventElapsedTime(&time, p->at[from], p->at[to]));
 	*ms += time;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_search_mark(qi_cuda_pairs *p, phase where)
+qb_status
+qset_search_mark(qset_cuda_pairs *p, phase where)
 {
 	QS_CUDA_TRY(p->gpu, cudaEventRecord(p->at[where], p->gpu->stream));
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
-make_index(qi_cuda_pairs *p)
+static qb_status
+make_index(qset_cuda_pairs *p)
 {
-	qi_cuda_sets *columns = p->request.columns ? p->request.columns : p->request.rows;
+	qset_cuda_sets *columns = p->request.columns ? p->request.columns : p->request.rows;
 
 	if (columns->index.made)
-		return QS_OK;
-	QS_TRY(qi_search_mark(p, PHASE_BEGIN));
-	QS_TRY(qi_index_make(columns));
-	QS_TRY(qi_search_mark(p, PHASE_DONE));
+		return QB_OK;
+	QS_TRY(qset_search_mark(p, PHASE_BEGIN));
+	QS_TRY(qset_index_make(columns));
+	QS_TRY(qset_search_mark(p, PHASE_DONE));
 	QS_CUDA_TRY(p->gpu, cudaStreamSynchronize(p->gpu->stream));
-	return qi_search_elapsed(p, PHASE_BEGIN, PHASE_DONE, &p->report.index_ms);
+	return qset_search_elapsed(p, PHASE_BEGIN, PHASE_DONE, &p->report.index_ms);
 }
 
-static qs_status
-open_search(qi_cuda_pairs *p)
+static qb_status
+open_search(qset_cuda_pairs *p)
 {
 	QS_TRY(qs_cuda_enter(p->gpu));
 	for (int i = 0; i < PHASES; i++)
 		QS_CUDA_TRY(p->gpu, cudaEventCreate(&p->at[i]));
 	QS_TRY(make_index(p));
 	p->report.method =
-		qi_choose_method(&p->request, p->tail, &p->report.heavy_degree, &p->report.expected_ms);
+		qset_choose_method(&p->request, p->tail, &p->report.heavy_degree, &p->report.expected_ms);
 	plan_rows(p);
 	QS_TRY(open_bits(p));
 	QS_TRY(open_strip(p));
 	QS_TRY(open_table(p));
 	QS_TRY(open_output(p));
-	QS_TRY(qi_search_mark(p, PHASE_BEGIN));
+	QS_TRY(qset_search_mark(p, PHASE_BEGIN));
 	QS_TRY(fill_bits(p));
-	QS_TRY(qi_search_mark(p, PHASE_COUNTED));
+	QS_TRY(qset_search_mark(p, PHASE_COUNTED));
 	QS_CUDA_TRY(p->gpu, cudaStreamSynchronize(p->gpu->stream));
-	return qi_search_elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &p->report.product_ms);
+	return qset_search_elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &p->report.product_ms);
 }
 
-static qs_status
-open_pairs(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs **pairs)
+static qb_status
+open_pairs(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pairs)
 {
-	qi_cuda_pairs *p;
-	qs_status status;
+	qset_cuda_pairs *p;
+	qb_status status;
 
-	p = new (std::nothrow) qi_cuda_pairs();
+	p = new (std::nothrow) qset_cuda_pairs();
 	if (!p)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	p->gpu = gpu;
 	p->request = *request;
 	p->columns = request->columns ? request->columns : request->rows;
 	p->tail = !request->columns && !request->directed && request->filter.top == 0;
-	qi_cuda_pairs_rows(p, request->first_row,
-					   request->row_count > 0 ? request->first_row + request->row_count
-											  : UINT64_MAX);
+	qset_cuda_pairs_rows(p, request->first_row,
+						 request->row_count > 0 ? request->first_row + request->row_count
+												: UINT64_MAX);
 	status = open_search(p);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
-		qi_cuda_pairs_close(p);
+		qset_cuda_pairs_close(p);
 		return status;
 	}
 	*pairs = p;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* The bits of hybrid may take more memory than there is; lists need the least. */
-qs_status
-qi_cuda_pairs_open(qs_cuda *gpu, const qi_cuda_request *request, qi_cuda_pairs **pairs)
+qb_status
+qset_cuda_pairs_open(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pairs)
 {
-	qi_cuda_request lists = *request;
-	qs_status status;
+	qset_cuda_request lists = *request;
+	qb_status status;
 
 	*pairs = NULL;
-	if (request->method < QI_AUTO || request->method >= QI_METHODS)
-		return QS_BAD_METHOD;
+	if (request->method < QSET_AUTO || request->method >= QSET_METHODS)
+		return QB_BAD_METHOD;
 	status = open_pairs(gpu, request, pairs);
-	lists.method = QI_INDEX;
-	if (status == QS_NO_MEMORY && request->method == QI_AUTO)
+	lists.method = QSET_INDEX;
+	if (status == QB_NO_MEMORY && request->method == QSET_AUTO)
 		status = open_pairs(gpu, &lists, pairs);
 	return status;
 }
 
 void
-qi_cuda_pairs_close(qi_cuda_pairs *p)
+qset_cuda_pairs_close(qset_cuda_pairs *p)
 {
 	qs_cuda *gpu;
 	uint64_t units;
@@ -312,19 +314,20 @@ qi_cuda_pairs_close(qi_cuda_pairs *p)
 	units = most_units(p);
 	cudaSetDevice(gpu->device);
 	cudaStreamSynchronize(gpu->stream);
-	qi_device_free(gpu, &p->held, p->bits.column, p->columns->universe * sizeof(uint32_t));
-	qi_device_free(gpu, &p->held, p->bits.end, p->columns->universe * sizeof(uint32_t));
+	qset_device_free(gpu, &p->held, p->bits.column, p->columns->universe * sizeof(uint32_t));
+	qset_device_free(gpu, &p->held, p->bits.end, p->columns->universe * sizeof(uint32_t));
 	if (p->bits.other != p->bits.row)
-		qi_device_free(gpu, &p->held, p->bits.other, matrix_bytes(p->columns, p->bits.words));
-	qi_device_free(gpu, &p->held, p->bits.row, matrix_bytes(p->request.rows, p->bits.words));
-	qi_device_free(gpu, &p->held, p->strip.count, p->most_rows * p->strip.width * sizeof(uint32_t));
-	qi_device_free(gpu, &p->held, p->out.pair, p->out.room * sizeof(qi_pair));
-	qi_device_free(gpu, &p->held, p->ordered, p->out.room * sizeof(qi_pair));
-	qi_device_free(gpu, &p->held, p->out.start, units * sizeof(uint64_t));
-	qi_device_free(gpu, &p->held, p->out.found, units * sizeof(uint32_t));
-	qi_device_free(gpu, &p->held, p->place, (units + 1) * sizeof(uint64_t));
-	qi_device_free(gpu, &p->held, p->table, p->table_bytes);
-	qi_device_free(gpu, &p->held, p->out.cursor, sizeof(uint64_t));
+		qset_device_free(gpu, &p->held, p->bits.other, matrix_bytes(p->columns, p->bits.words));
+	qset_device_free(gpu, &p->held, p->bits.row, matrix_bytes(p->request.rows, p->bits.words));
+	qset_device_free(gpu, &p->held, p->strip.count,
+					 p->most_rows * p->strip.width * sizeof(uint32_t));
+	qset_device_free(gpu, &p->held, p->out.pair, p->out.room * sizeof(qset_pair));
+	qset_device_free(gpu, &p->held, p->ordered, p->out.room * sizeof(qset_pair));
+	qset_device_free(gpu, &p->held, p->out.start, units * sizeof(uint64_t));
+	qset_device_free(gpu, &p->held, p->out.found, units * sizeof(uint32_t));
+	qset_device_free(gpu, &p->held, p->place, (units + 1) * sizeof(uint64_t));
+	qset_device_free(gpu, &p->held, p->table, p->table_bytes);
+	qset_device_free(gpu, &p->held, p->out.cursor, sizeof(uint64_t));
 	for (int i = 0; i < PHASES; i++)
 		if (p->at[i])
 			cudaEventDestroy(p->at[i]);
@@ -334,13 +337,13 @@ qi_cuda_pairs_close(qi_cuda_pairs *p)
 }
 
 void
-qi_cuda_pairs_report(const qi_cuda_pairs *p, qi_cuda_report *report)
+qset_cuda_pairs_report(const qset_cuda_pairs *p, qset_cuda_report *report)
 {
 	*report = p->report;
 }
 
 uint64_t
-qi_cuda_pairs_bytes(const qi_cuda_pairs *p)
+qset_cuda_pairs_bytes(const qset_cuda_pairs *p)
 {
 	return p->held;
 }

@@ -5,8 +5,8 @@
  *
  * cuda/sets_search.cuh
  */
-#ifndef QI_SETS_SEARCH_CUH
-#define QI_SETS_SEARCH_CUH
+#ifndef QSET_SETS_SEARCH_CUH
+#define QSET_SETS_SEARCH_CUH
 
 #include "sets.cuh"
 
@@ -21,45 +21,45 @@ enum phase
 	PHASES
 };
 
-struct qi_cuda_pairs
+struct qset_cuda_pairs
 {
 	qs_cuda *gpu;
-	qi_cuda_request request;
-	const qi_cuda_sets *columns;
+	qset_cuda_request request;
+	const qset_cuda_sets *columns;
 	bool tail;
-	qi_rows rows; /* how rows are counted and handed out */
-	qi_rows sums; /* top of many columns: how lists get into the strip before */
-	qi_bits bits;
-	qi_strip strip;
+	qset_rows rows; /* how rows are counted and handed out */
+	qset_rows sums; /* top of many columns: how lists get into the strip before */
+	qset_bits bits;
+	qset_strip strip;
 	uint64_t most_rows; /* of a strip, for which there is room */
 	uint64_t rows_now;  /* of the next strip */
 	uint64_t end;       /* of the rows wanted */
 	bool running;       /* the strip is on its way */
 	uint32_t *table;    /* of methods that probe one */
 	uint64_t table_bytes;
-	qi_output out;
+	qset_output out;
 	uint64_t *place;       /* on the device: where the pairs of each unit belong, and all */
-	qi_pair *ordered;      /* on the device: pairs of whole units, in order */
+	qset_pair *ordered;    /* on the device: pairs of whole units, in order */
 	uint64_t *place_here;  /* on the host, while pairs come in pieces */
 	uint64_t next_unit;    /* the next whose pairs are not in "ordered" yet */
 	uint64_t ready, taken; /* pairs in "ordered" */
 	uint64_t held;
 	cudaEvent_t at[PHASES];
-	qi_cuda_report report;
+	qset_cuda_report report;
 };
 
 /* Does the method add lists of the index? */
 static inline bool
-has_lists(const qi_cuda_pairs *p)
+has_lists(const qset_cuda_pairs *p)
 {
-	return p->report.method == QI_INDEX || p->report.method == QI_HYBRID;
+	return p->report.method == QSET_INDEX || p->report.method == QSET_HYBRID;
 }
 
 /* Note that the stream has come to a phase; milliseconds between two that are over. */
-extern qs_status qi_search_mark(qi_cuda_pairs *p, phase where);
-extern qs_status qi_search_elapsed(qi_cuda_pairs *p, phase from, phase to, double *ms);
+extern qb_status qset_search_mark(qset_cuda_pairs *p, phase where);
+extern qb_status qset_search_elapsed(qset_cuda_pairs *p, phase from, phase to, double *ms);
 
 /* Rows of the next strip: about so many. */
-extern void qi_search_set_rows(qi_cuda_pairs *p, double rows);
+extern void qset_search_set_rows(qset_cuda_pairs *p, double rows);
 
 #endif

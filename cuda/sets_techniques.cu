@@ -75,7 +75,7 @@ find_cuts(cuts *c, const set &a, const set &b, const part &p, uint32_t first, ui
 		cut_by_warp(a, b, p.from + (p.to - p.from) * (first + i) / p.pieces, &x, &y);
 		if (qs_lane() == 0)
 		{
-			/* as qi_path_cut(): an element that both have goes to one piece */
+			/* as qset_path_cut(): an element that both have goes to one piece */
 			y += x > 0 && y < b.count && a.element[x - 1] == b.element[y];
 			c->x[i] = x;
 			c->y[i] = y;
@@ -142,7 +142,7 @@ count_piece(piece *s, uint32_t *table, const set &a, const set &b, uint32_t cut)
 	uint32_t n, m;
 
 	load_piece(s, a, b, cut, &n, &m);
-	if (Method == QI_MERGE_SEARCH)
+	if (Method == QSET_MERGE_SEARCH)
 		return search_piece(s->element, n, s->element + n, m);
 	return hash_piece(table, s->element, n, s->element + n, m);
 }
@@ -187,7 +187,7 @@ __global__ void
 __launch_bounds__(THREADS) count_pairs(const pairs p)
 {
 	__shared__ piece s;
-	__shared__ uint32_t table[Method == QI_MERGE_HASH ? SLOTS : 1];
+	__shared__ uint32_t table[Method == QSET_MERGE_HASH ? SLOTS : 1];
 
 	for (uint64_t i = blockIdx.x; i < p.rows * p.columns; i += gridDim.x)
 	{
@@ -199,10 +199,10 @@ __launch_bounds__(THREADS) count_pairs(const pairs p)
 			continue;
 		a = set_of(p.row_offset, p.row_element, row);
 		b = set_of(p.column_offset, p.column_element, column);
-		if (!is_possible(p, a, b, qi_filter_least(&p.filter, a.count)))
+		if (!is_possible(p, a, b, qset_filter_least(&p.filter, a.count)))
 			continue;
-		common = Method == QI_SEARCH ? search_pair(a, b, blockIdx.y, gridDim.y)
-									 : count_part<Method>(&s, table, a, b, blockIdx.y, gridDim.y);
+		common = Method == QSET_SEARCH ? search_pair(a, b, blockIdx.y, gridDim.y)
+									   : count_part<Method>(&s, table, a, b, blockIdx.y, gridDim.y);
 		for (int d = 16; d; d >>= 1)
 			common += __shfl_down_sync(QS_ALL_LANES, common, d);
 		if (qs_lane() == 0 && common > 0)
@@ -213,7 +213,7 @@ __launch_bounds__(THREADS) count_pairs(const pairs p)
 /* ---- host ---- */
 
 template <int Method>
-static qs_status
+static qb_status
 launch_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 {
 	uint64_t all = t->rows * t->columns;
@@ -228,11 +228,11 @@ launch_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 		grid.y = (unsigned) (pieces > 0 ? pieces : 1);
 	count_pairs<Method><<<grid, THREADS, 0, gpu->stream>>>(*t);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_pairwise_count(qs_cuda *gpu, const qi_pairwise *p, const qi_strip *strip)
+qb_status
+qset_pairwise_count(qs_cuda *gpu, const qset_pairwise *p, const qset_strip *strip)
 {
 	uint64_t largest = p->rows->largest + p->columns->largest;
 	pairs t = { p->rows->offset,
@@ -250,18 +250,18 @@ qi_pairwise_count(qs_cuda *gpu, const qi_pairwise *p, const qi_strip *strip)
 				0 };
 
 	if (t.rows == 0 || t.columns == 0)
-		return QS_OK;
+		return QB_OK;
 	switch (p->method)
 	{
-		case QI_MERGE:
-			return qi_merge_pairs(gpu, &t, largest);
-		case QI_SEARCH:
-			return launch_pairs<QI_SEARCH>(gpu, &t, largest);
-		case QI_MERGE_SEARCH:
-			return launch_pairs<QI_MERGE_SEARCH>(gpu, &t, largest);
-		case QI_MERGE_HASH:
-			return launch_pairs<QI_MERGE_HASH>(gpu, &t, largest);
+		case QSET_MERGE:
+			return qset_merge_pairs(gpu, &t, largest);
+		case QSET_SEARCH:
+			return launch_pairs<QSET_SEARCH>(gpu, &t, largest);
+		case QSET_MERGE_SEARCH:
+			return launch_pairs<QSET_MERGE_SEARCH>(gpu, &t, largest);
+		case QSET_MERGE_HASH:
+			return launch_pairs<QSET_MERGE_HASH>(gpu, &t, largest);
 		default:
-			return qi_probe_rows(gpu, p, &t);
+			return qset_probe_rows(gpu, p, &t);
 	}
 }

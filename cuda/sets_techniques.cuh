@@ -5,8 +5,8 @@
  *
  * cuda/sets_techniques.cuh
  */
-#ifndef QI_SETS_TECHNIQUES_CUH
-#define QI_SETS_TECHNIQUES_CUH
+#ifndef QSET_SETS_TECHNIQUES_CUH
+#define QSET_SETS_TECHNIQUES_CUH
 
 #include "kernels.cuh"
 #include "sets.cuh"
@@ -21,7 +21,7 @@ struct pairs
 	const uint32_t *row_element, *column_element;
 	uint64_t first, rows, columns;
 	bool tail;
-	qi_filter filter;
+	qset_filter filter;
 	uint32_t *count;
 	uint64_t width;
 	uint32_t *table; /* hash, bitmap: of each block */
@@ -100,11 +100,11 @@ cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t
 /* ---- sets_techniques_path.cu ---- */
 
 /* The larger sets of a pair have at most so many elements together. */
-extern qs_status qi_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest);
+extern qb_status qset_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest);
 
 /* ---- sets_techniques_table.cu ---- */
 
 /* A table of each row, which all columns probe. */
-extern qs_status qi_probe_rows(qs_cuda *gpu, const qi_pairwise *p, pairs *t);
+extern qb_status qset_probe_rows(qs_cuda *gpu, const qset_pairwise *p, pairs *t);
 
 #endif

@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(32 * WARPS) merge_pairs(const pairs p, uint32_
 			continue;
 		a = set_of(p.row_offset, p.row_element, row);
 		b = set_of(p.column_offset, p.column_element, column);
-		if (!is_possible(p, a, b, qi_filter_least(&p.filter, a.count)))
+		if (!is_possible(p, a, b, qset_filter_least(&p.filter, a.count)))
 			continue;
 		from = cut_path(a, b, number, parts);
 		cut_by_warp(a, b, from, &x, &y);
@@ -246,8 +246,8 @@ __global__ void __launch_bounds__(32 * WARPS) merge_pairs(const pairs p, uint32_
 	}
 }
 
-qs_status
-qi_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
+qb_status
+qset_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 {
 	uint64_t all = t->rows * t->columns, most = largest / (2 * PIECE), parts;
 	int grid;
@@ -259,5 +259,5 @@ qi_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 	parts = parts > largest >> 31 ? parts : (largest >> 31) + 1;
 	merge_pairs<<<grid, 32 * WARPS, 0, gpu->stream>>>(*t, (uint32_t) parts);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }

@@ -58,7 +58,7 @@ __launch_bounds__(THREADS) probe_rows(const pairs p)
 	{
 		uint64_t row = p.first + r;
 		set a = set_of(p.row_offset, p.row_element, row);
-		uint64_t least = qi_filter_least(&p.filter, a.count);
+		uint64_t least = qset_filter_least(&p.filter, a.count);
 		uint32_t mask = mask_for(a.count);
 
 		fill_table<Bitmap>(table, a, mask);
@@ -84,11 +84,11 @@ __launch_bounds__(THREADS) probe_rows(const pairs p)
 
 /* Words of a table for the largest row. */
 static uint64_t
-table_words(const qi_pairwise *p)
+table_words(const qset_pairwise *p)
 {
 	uint64_t slots = 64;
 
-	if (p->method == QI_BITMAP)
+	if (p->method == QSET_BITMAP)
 		return qs_ceil_div(p->columns->universe, 32) + 1;
 	while (slots < 2 * p->rows->largest)
 		slots *= 2;
@@ -96,34 +96,34 @@ table_words(const qi_pairwise *p)
 }
 
 static auto
-kernel_of(const qi_pairwise *p)
+kernel_of(const qset_pairwise *p)
 {
-	return p->method == QI_BITMAP ? probe_rows<true> : probe_rows<false>;
+	return p->method == QSET_BITMAP ? probe_rows<true> : probe_rows<false>;
 }
 
-qs_status
-qi_probe_bytes(qs_cuda *gpu, const qi_pairwise *p, uint64_t rows, uint64_t *bytes)
+qb_status
+qset_probe_bytes(qs_cuda *gpu, const qset_pairwise *p, uint64_t rows, uint64_t *bytes)
 {
 	int grid = 0;
 
-	if (p->method == QI_HASH || p->method == QI_BITMAP)
+	if (p->method == QSET_HASH || p->method == QSET_BITMAP)
 		QS_TRY(qs_grid(gpu, kernel_of(p), THREADS, 0, rows, &grid));
 	*bytes = grid * table_words(p) * sizeof(uint32_t);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_probe_rows(qs_cuda *gpu, const qi_pairwise *p, pairs *t)
+qb_status
+qset_probe_rows(qs_cuda *gpu, const qset_pairwise *p, pairs *t)
 {
 	int grid;
 
 	t->table = p->table;
 	t->table_words = table_words(p);
 	QS_TRY(qs_grid(gpu, kernel_of(p), THREADS, 0, t->rows, &grid));
-	if (p->method == QI_BITMAP)
+	if (p->method == QSET_BITMAP)
 		QS_CUDA_TRY(gpu, cudaMemsetAsync(t->table, 0, grid * t->table_words * sizeof(*t->table),
 										 gpu->stream));
 	kernel_of(p)<<<grid, THREADS, 0, gpu->stream>>>(*t);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }

@@ -3,12 +3,12 @@
  *		Which of a row's pairs pass the filter, and writing them: for sets_rows.cu.
  *
  * The best "top" of a row are found by the radix of a 64-bit number that orders
- * pairs as qi_pair_better() does.
+ * pairs as qset_pair_better() does.
  *
  * cuda/sets_wanted.cuh
  */
-#ifndef QI_SETS_WANTED_CUH
-#define QI_SETS_WANTED_CUH
+#ifndef QSET_SETS_WANTED_CUH
+#define QSET_SETS_WANTED_CUH
 
 #include "sets_row.cuh"
 
@@ -20,7 +20,7 @@ size_of(const task &t, uint32_t column)
 	return (uint32_t) (t.column_offset[column + 1] - t.column_offset[column]);
 }
 
-/* qi_filter_pass() and more: is this pair wanted, but for "top"? */
+/* qset_filter_pass() and more: is this pair wanted, but for "top"? */
 __device__ __forceinline__ bool
 is_wanted(const task &t, const unit &u, uint32_t column, uint32_t common)
 {
@@ -31,7 +31,7 @@ is_wanted(const task &t, const unit &u, uint32_t column, uint32_t common)
 	if (t.filter.numerator == 0)
 		return true;
 	either = (uint64_t) u.size + size_of(t, column) - common;
-	return qi_filter_pass(&t.filter, common, either);
+	return qset_filter_pass(&t.filter, common, either);
 }
 
 /*

@@ -44,14 +44,14 @@ table_bytes_of(const qs_cuda_sketch *sk, bool wide)
 }
 
 /* qs_params_check(), but for the size, which only the memory limits. */
-static qs_status
+static qb_status
 check_params(const qs_params *p)
 {
 	qs_params smallest = *p;
 
 	smallest.n = 1;
 	QS_TRY(qs_params_check(&smallest));
-	return p->n >= 1 && p->n <= UINT32_MAX ? QS_OK : QS_BAD_SIZE;
+	return p->n >= 1 && p->n <= UINT32_MAX ? QB_OK : QB_BAD_SIZE;
 }
 
 /* A thread for each mask: the table of a sketch on the host, computed here. */
@@ -65,7 +65,7 @@ __launch_bounds__(QS_BLOCK)
 		masks[i] = qs_mask(seed_key, m, d, i);
 }
 
-static qs_status
+static qb_status
 create_masks(qs_cuda_sketch *sk)
 {
 	qs_cuda *gpu = sk->gpu;
@@ -74,17 +74,17 @@ create_masks(qs_cuda_sketch *sk)
 	void *masks;
 
 	if (m == 0)
-		return QS_OK;
+		return QB_OK;
 	QS_TRY(qs_device_alloc(gpu, count * sizeof(uint32_t), &masks));
 	sk->view.masks = (uint32_t *) masks;
 	fill_masks<<<(unsigned) qs_ceil_div(count, QS_BLOCK), QS_BLOCK, 0, gpu->stream>>>(
 		(uint32_t *) masks, count, sk->view.seed_key, m, sk->params.depth);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Zeroed table, masks and words of a sketch whose view has no memory yet. */
-static qs_status
+static qb_status
 create_memory(qs_cuda_sketch *sk)
 {
 	void *memory;
@@ -111,36 +111,36 @@ new_sketch(qs_cuda *gpu, const qs_params *p, bool wide)
 		sk->params.part = QS_PART_DEVICE;
 	sk->ops = ops_of(p->structure);
 	sk->view.n = p->n;
-	sk->view.seed_key = qs_seed_key(p->seed);
+	sk->view.seed_key = qb_seed_key(p->seed);
 	sk->view.depth = p->depth;
 	sk->view.mask_count = qs_mask_count(p);
 	sk->view.wide = wide;
 	return sk;
 }
 
-qs_status
+qb_status
 qs_cuda_create_like(qs_cuda *gpu, const qs_params *p, bool wide, qs_cuda_sketch **sketch)
 {
 	qs_cuda_sketch *sk;
-	qs_status status;
+	qb_status status;
 
 	*sketch = NULL;
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(check_params(p));
 	sk = new_sketch(gpu, p, wide);
 	if (!sk)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	status = create_memory(sk);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		qs_cuda_destroy(sk);
 		return status;
 	}
 	*sketch = sk;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_cuda_create(qs_cuda *gpu, const qs_params *p, qs_cuda_sketch **sketch)
 {
 	return qs_cuda_create_like(gpu, p, false, sketch);
@@ -170,7 +170,7 @@ qs_cuda_destroy(qs_cuda_sketch *sk)
 }
 
 /* Change to counters of 8 bytes; multilevel has them in high buckets alone. */
-static qs_status
+static qb_status
 widen_tables(qs_cuda_sketch *sk, uint8_t *table, uint8_t *extra)
 {
 	qs_cuda *gpu = sk->gpu;
@@ -180,27 +180,27 @@ widen_tables(qs_cuda_sketch *sk, uint8_t *table, uint8_t *extra)
 	else
 		QS_TRY(qs_counters_widen(gpu, table, sk->view.table, sk->table_bytes / 4));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_widen(qs_cuda_sketch *sk)
 {
 	qs_cuda *gpu = sk->gpu;
 	size_t table_bytes = qs_is_multilevel(sk) ? 0 : table_bytes_of(sk, true);
 	size_t extra_bytes = sk->high_room * qs_high_bytes(true);
 	uint8_t *table = NULL, *extra = NULL;
-	qs_status status = qs_cuda_enter(gpu);
+	qb_status status = qs_cuda_enter(gpu);
 
-	if (status != QS_OK || sk->view.wide)
+	if (status != QB_OK || sk->view.wide)
 		return status;
 	if (table_bytes > 0)
 		status = qs_device_alloc(gpu, table_bytes, (void **) &table);
-	if (status == QS_OK && extra_bytes > 0)
+	if (status == QB_OK && extra_bytes > 0)
 		status = qs_device_alloc(gpu, extra_bytes, (void **) &extra);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = widen_tables(sk, table, extra);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		qs_device_free(gpu, table, table_bytes);
 		qs_device_free(gpu, extra, extra_bytes);
@@ -216,10 +216,10 @@ qs_widen(qs_cuda_sketch *sk)
 	sk->view.extra = extra;
 	sk->extra_bytes = extra_bytes;
 	sk->view.wide = true;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used)
 {
 	qs_cuda *gpu = sk->gpu;
@@ -228,7 +228,7 @@ qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used)
 									 cudaMemcpyDeviceToHost, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	*used = *(const uint32_t *) gpu->host_result;
-	return QS_OK;
+	return QB_OK;
 }
 
 void
@@ -240,29 +240,29 @@ qs_replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room)
 	sk->high_room = room;
 }
 
-qs_status
+qb_status
 qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room)
 {
 	qs_cuda *gpu = sk->gpu;
 	size_t bytes = room * qs_high_bytes(sk->view.wide);
 	uint8_t *extra;
-	qs_status status = qs_device_alloc(gpu, bytes, (void **) &extra);
-	auto copy = [&]() -> qs_status {
+	qb_status status = qs_device_alloc(gpu, bytes, (void **) &extra);
+	auto copy = [&]() -> qb_status {
 		QS_CUDA_TRY(gpu, cudaMemcpyAsync(extra, sk->view.extra, used * qs_high_bytes(sk->view.wide),
 										 cudaMemcpyDeviceToDevice, gpu->stream));
 		QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-		return QS_OK;
+		return QB_OK;
 	};
 
-	if (status == QS_OK && used > 0)
+	if (status == QB_OK && used > 0)
 		status = copy();
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		qs_device_free(gpu, extra, bytes);
 		return status;
 	}
 	qs_replace_high(sk, extra, room);
-	return QS_OK;
+	return QB_OK;
 }
 
 /*
@@ -273,7 +273,7 @@ qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room)
  * at most; only when that does not fit is the true number read.  Room is made
  * for twice as many, so that it need not be made often.
  */
-static qs_status
+static qb_status
 reserve_high(qs_cuda_sketch *sk, uint64_t keys, uint64_t *loose)
 {
 	uint64_t owners = sk->ever / 256 < sk->params.n ? sk->ever / 256 : sk->params.n;
@@ -287,39 +287,39 @@ reserve_high(qs_cuda_sketch *sk, uint64_t keys, uint64_t *loose)
 		QS_TRY(qs_read_high_used(sk, &used));
 		sk->high_bound = used;
 		room = used + owners + *loose;
-		if (room > sk->high_room && qs_grow_high(sk, used, 2 * room) == QS_NO_MEMORY)
+		if (room > sk->high_room && qs_grow_high(sk, used, 2 * room) == QB_NO_MEMORY)
 			return qs_grow_high(sk, used, room);
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys)
 {
 	uint64_t loose;
 
 	if (!qs_is_multilevel(sk))
-		return QS_OK;
+		return QB_OK;
 	QS_TRY(reserve_high(sk, keys, &loose));
 	sk->high_bound += loose;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys)
 {
 	uint64_t ever = sk->ever;
 	uint64_t loose;
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 
 	if (weight > INT64_MAX - sk->total)
-		return QS_TOTAL_OVERFLOW;
+		return QB_TOTAL_OVERFLOW;
 	if (!sk->view.wide && sk->total + weight >= QS_WIDE_TOTAL)
 		QS_TRY(qs_widen(sk));
 	sk->ever += (uint64_t) weight;
 	if (qs_is_multilevel(sk))
 		status = reserve_high(sk, keys, &loose);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		sk->ever = ever;
 	return status;
 }

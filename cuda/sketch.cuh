@@ -64,21 +64,21 @@ struct qs_parted;
 struct qs_cuda_ops
 {
 	/* Apply a change; room for high buckets has been made. */
-	qs_status (*change)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change);
+	qb_status (*change)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change);
 
-	qs_status (*query)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate);
+	qb_status (*query)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate);
 
 	/* into += from, which has a power of two more buckets; room was made. */
-	qs_status (*merge)(qs_cuda *gpu, const qs_view *into, const qs_view *from);
+	qb_status (*merge)(qs_cuda *gpu, const qs_view *into, const qs_view *from);
 
 	/*
 	 * After a removal: set QS_FLAG_UNDERFLOW if the counters of a bucket cannot
 	 * be what keys leave, see qs_tally in sketch/cells.h.
 	 */
-	qs_status (*check)(qs_cuda *gpu, const qs_view *v);
+	qb_status (*check)(qs_cuda *gpu, const qs_view *v);
 
 	/* Count partitioned keys tile by tile; see sketch_bulk.cuh. */
-	qs_status (*bulk)(qs_cuda *gpu, const qs_view *v, const qs_parted *parted);
+	qb_status (*bulk)(qs_cuda *gpu, const qs_view *v, const qs_parted *parted);
 
 	/* Counters of a bucket; 1 for thread. */
 	uint32_t m;
@@ -99,7 +99,7 @@ struct qs_cuda_sketch
 	qs_cuda *gpu;
 	const qs_cuda_ops *ops;
 	qs_params params;
-	qs_keys keys;
+	qb_keys keys;
 	int64_t total;
 	qs_view view;
 	size_t table_bytes;
@@ -130,75 +130,75 @@ qs_high_bytes(bool wide)
  * Overflow check, widening and room for "weight" more, which comes with "keys"
  * keys (none: with another sketch); see qs_prepare().
  */
-extern qs_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys);
+extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys);
 
 /*
  * Before each launch that adds up to "keys" keys: is there still room for the
  * high buckets it may take?
  */
-extern qs_status qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys);
+extern qb_status qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys);
 
 /* An empty sketch with counters of the given width. */
-extern qs_status
+extern qb_status
 qs_cuda_create_like(qs_cuda *gpu, const qs_params *p, bool wide, qs_cuda_sketch **sketch);
 
 /* A table of "room" high buckets; the first "used" are kept. */
-extern qs_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
+extern qb_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
 
 /* Another table of "room" high buckets in place of the one there was, which is freed. */
 extern void qs_replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room);
 
 /* High buckets taken so far. */
-extern qs_status qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used);
+extern qb_status qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used);
 
 /* Make counters 8 bytes. */
-extern qs_status qs_widen(qs_cuda_sketch *sk);
+extern qb_status qs_widen(qs_cuda_sketch *sk);
 
 /* ---- sketch_exchange.cu ---- */
 
 /* A sketch with n buckets and the keys of "sk", to which halving leads; takes its place. */
-extern qs_status qs_fold_to(qs_cuda_sketch *sk, uint64_t n);
+extern qb_status qs_fold_to(qs_cuda_sketch *sk, uint64_t n);
 
 /* ---- sketch_high.cu ---- */
 
 /* into += from; see qs_cuda_ops.merge. */
-extern qs_status qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from);
+extern qb_status qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from);
 
 /* Make high indexes that name none of "high" high buckets 0. */
-extern qs_status qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high);
+extern qb_status qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high);
 
 /* How many high buckets are not all zero? */
-extern qs_status qs_high_live(qs_cuda *gpu, const qs_view *v, uint64_t *live);
+extern qb_status qs_high_live(qs_cuda *gpu, const qs_view *v, uint64_t *live);
 
 /* Copy those into "to", numbering them anew, in no order. */
-extern qs_status qs_high_compact(qs_cuda *gpu, const qs_view *v, uint8_t *to);
+extern qb_status qs_high_compact(qs_cuda *gpu, const qs_view *v, uint8_t *to);
 
 /* 4-byte high counters to 8-byte ones. */
-extern qs_status qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high);
+extern qb_status qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high);
 
 /* See qs_cuda_ops.check. */
-extern qs_status qs_high_check(qs_cuda *gpu, const qs_view *v);
+extern qb_status qs_high_check(qs_cuda *gpu, const qs_view *v);
 
 /* ---- sketch_tables.cu ---- */
 
 /* into += from, which may have more buckets: "buckets" of 2^log2_width counters. */
-extern qs_status qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from,
+extern qb_status qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from,
 								   uint64_t buckets, uint32_t log2_width);
 
 /* See qs_cuda_ops.check. */
-extern qs_status qs_counters_check(qs_cuda *gpu, const qs_view *v, uint32_t log2_width);
+extern qb_status qs_counters_check(qs_cuda *gpu, const qs_view *v, uint32_t log2_width);
 
 /* 4-byte counters to 8-byte ones. */
-extern qs_status
+extern qb_status
 qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t counters);
 
 /* Sum of weights in device memory, or -1 if it or a weight is out of range. */
-extern qs_status qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum);
+extern qb_status qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum);
 
 /* ---- sketch_batch.cu ---- */
 
 /* One launch of ops->change. */
-extern qs_status qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change change);
+extern qb_status qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change change);
 
 /* ---- sketch_skew.cu ---- */
 
@@ -206,6 +206,6 @@ extern qs_status qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change
  * Add keys without weights by the fastest way.  Does not fail for want of
  * memory: ways that need workspace are taken only if there is some.
  */
-extern qs_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
+extern qb_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
 
 #endif

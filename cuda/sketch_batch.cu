@@ -7,7 +7,7 @@
  */
 #include "sketch.cuh"
 
-qs_status
+qb_status
 qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change change)
 {
 	if (change == QS_CHANGE_ADD)
@@ -16,7 +16,7 @@ qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change change)
 }
 
 /* Apply a change with all keys of a host batch. */
-static qs_status
+static qb_status
 change_host(qs_cuda_sketch *sk, const qs_host_batch *b, qs_change change)
 {
 	qs_cuda *gpu = sk->gpu;
@@ -37,34 +37,34 @@ change_host(qs_cuda_sketch *sk, const qs_host_batch *b, qs_change change)
 		QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
 	}
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 sum_device_weights(qs_cuda *gpu, const qs_batch *b, int64_t *sum)
 {
 	if (b->weight)
 		return qs_weights_sum(gpu, b->weight, b->count, sum);
 	*sum = (int64_t) b->count;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* May keys of this sum of weights be added?  Then make room for them. */
-static qs_status
+static qb_status
 start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
 {
 	if (sk->params.structure == QS_SF)
-		return QS_READ_ONLY;
+		return QB_READ_ONLY;
 	if (sum < 0)
-		return QS_TOTAL_OVERFLOW;
+		return QB_TOTAL_OVERFLOW;
 	QS_TRY(qs_cuda_prepare(sk, sum, count));
 	sk->total += sum;
 	sk->gpu->stats.insert_batches++;
 	sk->gpu->stats.insert_keys += count;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_cuda_insert(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
 {
 	qs_host_batch b;
@@ -75,7 +75,7 @@ qs_cuda_insert(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, s
 	return change_host(sk, &b, QS_CHANGE_ADD);
 }
 
-qs_status
+qb_status
 qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
 {
 	qs_batch b = { key, weight, count };
@@ -83,7 +83,7 @@ qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *we
 
 	QS_TRY(qs_cuda_enter(sk->gpu));
 	if (count == 0)
-		return QS_OK;
+		return QB_OK;
 	QS_TRY(sum_device_weights(sk->gpu, &b, &sum));
 	QS_TRY(start_insert(sk, sum, count));
 	if (weight)
@@ -92,7 +92,7 @@ qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *we
 }
 
 /* Did a removal take what was not there?  The flag is cleared. */
-static qs_status
+static qb_status
 check_underflow(qs_cuda_sketch *sk, bool *underflow)
 {
 	qs_cuda *gpu = sk->gpu;
@@ -103,15 +103,15 @@ check_underflow(qs_cuda_sketch *sk, bool *underflow)
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.flags, 0, sizeof(uint32_t), gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	*underflow = (*(const uint32_t *) gpu->host_result & QS_FLAG_UNDERFLOW) != 0;
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 start_remove(const qs_cuda_sketch *sk, int64_t sum)
 {
 	if (sk->params.structure == QS_SF)
-		return QS_READ_ONLY;
-	return sum < 0 || sum > sk->total ? QS_UNDERFLOW : QS_OK;
+		return QB_READ_ONLY;
+	return sum < 0 || sum > sk->total ? QB_UNDERFLOW : QB_OK;
 }
 
 static void
@@ -121,7 +121,7 @@ finish_remove(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
 	sk->gpu->stats.remove_keys += count;
 }
 
-qs_status
+qb_status
 qs_cuda_remove(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
 {
 	int64_t sum = qs_weight_sum(weight, count);
@@ -136,13 +136,13 @@ qs_cuda_remove(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, s
 	if (underflow)
 	{
 		QS_TRY(change_host(sk, &b, QS_CHANGE_UNDO));
-		return QS_UNDERFLOW;
+		return QB_UNDERFLOW;
 	}
 	finish_remove(sk, sum, count);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_cuda_remove_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
 {
 	qs_batch b = { key, weight, count };
@@ -151,7 +151,7 @@ qs_cuda_remove_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *we
 
 	QS_TRY(qs_cuda_enter(sk->gpu));
 	if (count == 0)
-		return QS_OK;
+		return QB_OK;
 	QS_TRY(sum_device_weights(sk->gpu, &b, &sum));
 	QS_TRY(start_remove(sk, sum));
 	QS_TRY(qs_change_keys(sk, &b, QS_CHANGE_REMOVE));
@@ -159,26 +159,26 @@ qs_cuda_remove_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *we
 	if (underflow)
 	{
 		QS_TRY(qs_change_keys(sk, &b, QS_CHANGE_UNDO));
-		return QS_UNDERFLOW;
+		return QB_UNDERFLOW;
 	}
 	finish_remove(sk, sum, count);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_cuda_query_device(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *estimate)
 {
 	qs_batch b = { key, NULL, count };
 
 	QS_TRY(qs_cuda_enter(sk->gpu));
 	if (count == 0)
-		return QS_OK;
+		return QB_OK;
 	sk->gpu->stats.query_keys += count;
 	return sk->ops->query(sk->gpu, &sk->view, &b, estimate);
 }
 
 /* Query the keys that are in a slot and queue the copy of the estimates. */
-static qs_status
+static qb_status
 query_slot(qs_cuda_sketch *sk, qs_slot *slot, const qs_host_batch *b, const qs_batch *ready,
 		   const qs_pending *p)
 {
@@ -188,7 +188,7 @@ query_slot(qs_cuda_sketch *sk, qs_slot *slot, const qs_host_batch *b, const qs_b
 	return qs_send_answers(sk->gpu, slot, b, p);
 }
 
-qs_status
+qb_status
 qs_cuda_query(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *estimate)
 {
 	qs_cuda *gpu = sk->gpu;
@@ -214,5 +214,5 @@ qs_cuda_query(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *es
 	for (int s = 0; s < QS_SLOTS; s++)
 		QS_TRY(qs_drain_slot(gpu, &gpu->slot[s], &b, &waiting[s]));
 	gpu->stats.query_keys += count;
-	return QS_OK;
+	return QB_OK;
 }

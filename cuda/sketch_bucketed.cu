@@ -118,7 +118,7 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 
 	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < b.count; i += stride)
 	{
-		uint64_t hv = qs_hash(__ldcs(&b.key[i]), v.seed_key);
+		uint64_t hv = qb_hash(__ldcs(&b.key[i]), v.seed_key);
 		const Counter *bucket = (const Counter *) v.table + (uint64_t) qs_reduce_short(hv, v.n) * M;
 		Counter least;
 
@@ -131,7 +131,7 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 }
 
 template <int M, typename Counter>
-static qs_status
+static qb_status
 change_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
 {
 	auto kernel = change == QS_CHANGE_REMOVE ? remove_keys<M, Counter>
@@ -142,7 +142,7 @@ change_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change cha
 }
 
 template <int M>
-static qs_status
+static qb_status
 change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
 {
 	return v->wide ? change_counters<M, qs_u64>(gpu, v, b, change)
@@ -150,7 +150,7 @@ change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
 }
 
 template <int M>
-static qs_status
+static qb_status
 query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 {
 	auto kernel = v->wide ? query_keys<M, qs_u64> : query_keys<M, uint32_t>;
@@ -159,14 +159,14 @@ query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 }
 
 template <int LOG2_M>
-static qs_status
+static qb_status
 merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
 {
 	return qs_counters_merge(gpu, into, from, into->n, LOG2_M);
 }
 
 template <int M>
-static qs_status
+static qb_status
 bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
 {
 	return v->wide ? qs_add_tiles<qs_plain_tile<M, qs_u64>>(gpu, v, parted)
@@ -174,7 +174,7 @@ bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
 }
 
 template <int LOG2_M>
-static qs_status
+static qb_status
 check(qs_cuda *gpu, const qs_view *v)
 {
 	return qs_counters_check(gpu, v, LOG2_M);

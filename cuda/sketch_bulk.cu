@@ -250,7 +250,7 @@ hash_keys(const qs_view &v, const plan &p, uint32_t row, const uint64_t *key, ui
 		for (int j = 0; j < COARSE_AHEAD; j++)
 		{
 			uint32_t i = (k + j) * COARSE_BLOCK + threadIdx.x;
-			uint64_t hv = qs_hash(ahead[j], v.seed_key);
+			uint64_t hv = qb_hash(ahead[j], v.seed_key);
 			uint32_t bucket = place_of<ROWS>(hv, v.n, row);
 			uint32_t part = bucket >> shift;
 
@@ -435,7 +435,7 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 }
 
 /* Partition and add; "row" matters to thread only. */
-static qs_status
+static qb_status
 insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace &w, uint32_t row)
 {
 	qs_cuda *gpu = sk->gpu;
@@ -462,7 +462,7 @@ insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace
 	return sk->ops->bulk(gpu, &sk->view, &parted);
 }
 
-qs_status
+qb_status
 qs_bulk_insert(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work)
 {
 	plan p = plan_batch(sk, b->count);
@@ -473,5 +473,5 @@ qs_bulk_insert(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work)
 	for (row = 0; row < rows; row++)
 		QS_TRY(insert_row(sk, b, p, w, row));
 	sk->gpu->stats.bulk_keys += b->count;
-	return QS_OK;
+	return QB_OK;
 }

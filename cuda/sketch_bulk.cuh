@@ -66,7 +66,7 @@ struct qs_tile_memory
 };
 
 /* COUNT numbers that are read and written as one. */
-template <typename Number, int COUNT> struct __align__(sizeof(Number) * COUNT) qs_pack
+template <typename Number, int COUNT> struct __align__(sizeof(Number) * COUNT) qb_pack
 {
 	Number number[COUNT];
 
@@ -94,13 +94,13 @@ template <int M, typename Counter> struct qs_plain_tile
 	flush(const qs_view &v, uint64_t first, uint32_t buckets, const uint16_t *count)
 	{
 		constexpr int EACH = M == 1 ? 1 : 4;
-		auto table = (qs_pack<Counter, EACH> *) ((Counter *) v.table + first * M);
-		auto gain = (const qs_pack<uint16_t, EACH> *) count;
+		auto table = (qb_pack<Counter, EACH> *) ((Counter *) v.table + first * M);
+		auto gain = (const qb_pack<uint16_t, EACH> *) count;
 		uint32_t end = buckets * (M / EACH);
 
 		for (uint32_t at = threadIdx.x; at < end; at += QS_TILE_BLOCK * QS_FLUSH_AHEAD)
 		{
-			qs_pack<Counter, EACH> old[QS_FLUSH_AHEAD];
+			qb_pack<Counter, EACH> old[QS_FLUSH_AHEAD];
 
 #pragma unroll
 			for (uint32_t k = 0; k < QS_FLUSH_AHEAD; k++)
@@ -283,7 +283,7 @@ __launch_bounds__(QS_TILE_BLOCK) qs_tile_kernel(const qs_view v, const qs_parted
 }
 
 template <typename Tile>
-static qs_status
+static qb_status
 qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_parted *p)
 {
 	auto kernel = qs_tile_kernel<Tile>;
@@ -296,7 +296,7 @@ qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_parted *p)
 	QS_TRY(qs_grid(gpu, kernel, QS_TILE_BLOCK, shared, tiles, &grid));
 	kernel<<<grid, QS_TILE_BLOCK, shared, gpu->stream>>>(*v, *p);
 	QS_CUDA_LAUNCHED(gpu);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* ---- sketch_bulk.cu ---- */
@@ -317,6 +317,6 @@ extern uint64_t qs_bulk_most(const qs_cuda_sketch *sk);
 extern size_t qs_bulk_bytes(const qs_cuda_sketch *sk, uint64_t count);
 
 /* Add keys without weights, at most qs_bulk_most(), in such a workspace. */
-extern qs_status qs_bulk_insert(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work);
+extern qb_status qs_bulk_insert(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work);
 
 #endif

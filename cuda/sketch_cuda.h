@@ -33,7 +33,7 @@ extern "C"
 	typedef struct qs_cuda_sketch qs_cuda_sketch;
 
 	/* An empty dense sketch; for sf a device part.  *sketch is NULL after an error. */
-	extern qs_status qs_cuda_create(qs_cuda *gpu, const qs_params *p, qs_cuda_sketch **sketch);
+	extern qb_status qs_cuda_create(qs_cuda *gpu, const qs_params *p, qs_cuda_sketch **sketch);
 
 	extern void qs_cuda_destroy(qs_cuda_sketch *sketch);
 
@@ -41,42 +41,42 @@ extern "C"
  * A copy of an owned sketch or a view; explicit ones become dense.  Of a full
  * sf sketch the slim table is loaded; a host part is refused.
  */
-	extern qs_status qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch);
+	extern qb_status qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch);
 
 	/* An owned copy in host memory; "to" is uninitialized, as for qs_copy(). */
-	extern qs_status qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qs_memory *memory);
+	extern qb_status qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qb_memory *memory);
 
 	/*
  * Add keys, with weight NULL 1 each, from host memory.  The arrays may be
- * reused on return.  QS_TOTAL_OVERFLOW, QS_READ_ONLY (sf) and QS_NO_MEMORY
+ * reused on return.  QB_TOTAL_OVERFLOW, QB_READ_ONLY (sf) and QB_NO_MEMORY
  * leave the sketch unchanged.
  */
-	extern qs_status qs_cuda_insert(qs_cuda_sketch *sketch, const uint64_t *key,
+	extern qb_status qs_cuda_insert(qs_cuda_sketch *sketch, const uint64_t *key,
 									const int64_t *weight, size_t count);
 
 	/*
  * Likewise from device memory, where the keys must have arrived: kernels run on
  * a stream of their own.  They must stay as they are until qs_cuda_sync().
  */
-	extern qs_status qs_cuda_insert_device(qs_cuda_sketch *sketch, const uint64_t *key,
+	extern qb_status qs_cuda_insert_device(qs_cuda_sketch *sketch, const uint64_t *key,
 										   const int64_t *weight, size_t count);
 
-	/* Remove keys; QS_UNDERFLOW leaves the sketch unchanged. */
-	extern qs_status qs_cuda_remove(qs_cuda_sketch *sketch, const uint64_t *key,
+	/* Remove keys; QB_UNDERFLOW leaves the sketch unchanged. */
+	extern qb_status qs_cuda_remove(qs_cuda_sketch *sketch, const uint64_t *key,
 									const int64_t *weight, size_t count);
-	extern qs_status qs_cuda_remove_device(qs_cuda_sketch *sketch, const uint64_t *key,
+	extern qb_status qs_cuda_remove_device(qs_cuda_sketch *sketch, const uint64_t *key,
 										   const int64_t *weight, size_t count);
 
 	/* Estimate each key, from and to host memory. */
-	extern qs_status
+	extern qb_status
 	qs_cuda_query(qs_cuda_sketch *sketch, const uint64_t *key, size_t count, int64_t *estimate);
 
 	/* Likewise from and to device memory, complete after qs_cuda_sync(). */
-	extern qs_status qs_cuda_query_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count,
+	extern qb_status qs_cuda_query_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count,
 										  int64_t *estimate);
 
 	/* into += from, folding the one with more buckets; both of one device. */
-	extern qs_status qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from);
+	extern qb_status qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from);
 
 #ifdef __cplusplus
 }

@@ -18,7 +18,7 @@ extern "C"
 #include "sketch.cuh"
 
 /* Tables of a dense sketch to the device. */
-static qs_status
+static qb_status
 load_tables(qs_cuda_sketch *sk, const qs_sketch *from)
 {
 	qs_cuda *gpu = sk->gpu;
@@ -42,11 +42,11 @@ load_tables(qs_cuda_sketch *sk, const qs_sketch *from)
 	}
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	sk->total = from->total;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* The entries of an explicit sketch, as the batch of weighted keys they are. */
-static qs_status
+static qb_status
 load_entries(qs_cuda_sketch *sk, const qs_sketch *from)
 {
 	uint64_t key[QS_EXPLICIT_MAX];
@@ -63,19 +63,19 @@ load_entries(qs_cuda_sketch *sk, const qs_sketch *from)
 	return qs_cuda_insert(sk, key, count, entries);
 }
 
-qs_status
+qb_status
 qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch)
 {
 	bool dense = from->form == QS_DENSE;
-	qs_status status;
+	qb_status status;
 
 	*sketch = NULL;
 	if (from->params.structure == QS_SF && (!dense || !qs_has_table(&from->params)))
-		return QS_WRONG_PART;
+		return QB_WRONG_PART;
 	QS_TRY(qs_cuda_create_like(gpu, &from->params, dense && from->wide, sketch));
 	(*sketch)->keys = from->keys;
 	status = dense ? load_tables(*sketch, from) : load_entries(*sketch, from);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		qs_cuda_destroy(*sketch);
 		*sketch = NULL;
@@ -84,20 +84,20 @@ qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch)
 }
 
 /* Leave out high buckets that are not live; *live says how many there are. */
-static qs_status
+static qb_status
 compact_high(qs_cuda_sketch *sk, uint64_t *live)
 {
 	qs_cuda *gpu = sk->gpu;
 	size_t bytes;
 	uint8_t *extra;
-	qs_status status;
+	qb_status status;
 	uint32_t used;
 
 	QS_TRY(qs_high_live(gpu, &sk->view, live));
 	bytes = *live * qs_high_bytes(sk->view.wide);
 	QS_TRY(qs_device_alloc(gpu, bytes, (void **) &extra));
 	status = qs_high_compact(gpu, &sk->view, extra);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		qs_device_free(gpu, extra, bytes);
 		return status;
@@ -108,11 +108,11 @@ compact_high(qs_cuda_sketch *sk, uint64_t *live)
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(sk->view.high_used, &used, sizeof(used),
 									 cudaMemcpyHostToDevice, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Tables from the device into a dense sketch with room for them. */
-static qs_status
+static qb_status
 fetch_tables(qs_cuda_sketch *sk, qs_sketch *to)
 {
 	qs_cuda *gpu = sk->gpu;
@@ -125,12 +125,12 @@ fetch_tables(qs_cuda_sketch *sk, qs_sketch *to)
 										 cudaMemcpyDeviceToHost, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	gpu->stats.bytes_out += sk->table_bytes + to->extra_used * qs_high_bytes(sk->view.wide);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* An empty dense sketch on the host with counters as wide as on the device. */
-static qs_status
-empty_host(const qs_cuda_sketch *sk, uint64_t live, qs_sketch *to, const qs_memory *memory)
+static qb_status
+empty_host(const qs_cuda_sketch *sk, uint64_t live, qs_sketch *to, const qb_memory *memory)
 {
 	qs_init(to, &sk->params, memory);
 	QS_TRY(qs_start_dense(to, sk->view.wide));
@@ -139,39 +139,39 @@ empty_host(const qs_cuda_sketch *sk, uint64_t live, qs_sketch *to, const qs_memo
 	to->extra_used = live;
 	to->keys = sk->keys;
 	to->total = sk->total;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qs_cuda_fetch(qs_cuda_sketch *sk, qs_sketch *to, const qs_memory *memory)
+qb_status
+qs_cuda_fetch(qs_cuda_sketch *sk, qs_sketch *to, const qb_memory *memory)
 {
 	uint64_t live = 0;
-	qs_status status;
+	qb_status status;
 
 	QS_TRY(qs_cuda_sync(sk->gpu));
 	if (qs_is_multilevel(sk))
 		QS_TRY(compact_high(sk, &live));
 	status = empty_host(sk, live, to, memory);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = fetch_tables(sk, to);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		qs_free(to);
 	return status;
 }
 
-qs_status
+qb_status
 qs_fold_to(qs_cuda_sketch *sk, uint64_t n)
 {
 	qs_cuda_sketch *folded;
 	qs_params p = sk->params;
-	qs_status status;
+	qb_status status;
 
 	p.n = n;
 	QS_TRY(qs_cuda_create_like(sk->gpu, &p, sk->view.wide, &folded));
 	status = qs_cuda_prepare(folded, sk->total, 0);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = sk->ops->merge(sk->gpu, &folded->view, &sk->view);
-	if (status == QS_OK)
+	if (status == QB_OK)
 	{
 		qs_cuda_sketch old = *sk;
 
@@ -184,19 +184,19 @@ qs_fold_to(qs_cuda_sketch *sk, uint64_t n)
 	return status;
 }
 
-qs_status
+qb_status
 qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from)
 {
 	if (into->gpu != from->gpu || !qs_params_mergeable(&into->params, &from->params))
-		return QS_MISMATCH;
+		return QB_MISMATCH;
 	if (from->total > INT64_MAX - into->total)
-		return QS_TOTAL_OVERFLOW;
+		return QB_TOTAL_OVERFLOW;
 	QS_TRY(qs_cuda_enter(into->gpu));
 	if (into->params.n > from->params.n)
 		QS_TRY(qs_fold_to(into, from->params.n));
 	QS_TRY(qs_cuda_prepare(into, from->total, 0));
 	QS_TRY(into->ops->merge(into->gpu, &into->view, &from->view));
-	qs_keys_adopt(&into->keys, &from->keys);
+	qb_keys_adopt(&into->keys, &from->keys);
 	into->total += from->total;
-	return QS_OK;
+	return QB_OK;
 }

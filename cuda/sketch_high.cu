@@ -27,13 +27,13 @@ high_counter(const qs_view &v, int64_t number)
 {
 	if (number < 0 || qs_lane() >= QS_LOW_COUNTERS)
 		return 0;
-	return qs_counter_get(v.extra, (uint64_t) number * QS_HIGH_COUNTERS + qs_lane(), v.wide);
+	return qb_counter_get(v.extra, (uint64_t) number * QS_HIGH_COUNTERS + qs_lane(), v.wide);
 }
 
 __device__ __forceinline__ void
 set_high_counter(uint8_t *extra, bool wide, int64_t number, uint64_t value)
 {
-	qs_counter_set(extra, (uint64_t) number * QS_HIGH_COUNTERS + qs_lane(), wide, value);
+	qb_counter_set(extra, (uint64_t) number * QS_HIGH_COUNTERS + qs_lane(), wide, value);
 }
 
 /* A lane's counter of a bucket, low and high. */
@@ -95,7 +95,7 @@ __launch_bounds__(QS_BLOCK) merge_buckets(const qs_view into, const qs_view from
 	});
 }
 
-qs_status
+qb_status
 qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
 {
 	return qs_launch(gpu, merge_buckets, into->n * 32, *into, *from, from->n / into->n);
@@ -115,7 +115,7 @@ __launch_bounds__(QS_BLOCK) sanitize_buckets(const qs_view v, uint64_t high)
 	}
 }
 
-qs_status
+qb_status
 qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high)
 {
 	return qs_launch(gpu, sanitize_buckets, v->n, *v, high);
@@ -147,32 +147,32 @@ __launch_bounds__(QS_BLOCK) collect_live(const qs_view v, uint8_t *to, uint64_t 
 	});
 }
 
-static qs_status
+static qb_status
 collect(qs_cuda *gpu, const qs_view *v, uint8_t *to)
 {
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
 	return qs_launch(gpu, collect_live, v->n * 32, *v, to, gpu->result);
 }
 
-qs_status
+qb_status
 qs_high_live(qs_cuda *gpu, const qs_view *v, uint64_t *live)
 {
 	QS_TRY(collect(gpu, v, NULL));
 	QS_TRY(qs_read_result(gpu, 1));
 	*live = gpu->host_result[0];
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_high_compact(qs_cuda *gpu, const qs_view *v, uint8_t *to)
 {
 	return collect(gpu, v, to);
 }
 
-qs_status
+qb_status
 qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high)
 {
-	return high == 0 ? QS_OK : qs_counters_widen(gpu, to, from, high * QS_HIGH_COUNTERS);
+	return high == 0 ? QB_OK : qs_counters_widen(gpu, to, from, high * QS_HIGH_COUNTERS);
 }
 
 /* A counter is negative if its high part is: no true one has the upper bit. */
@@ -190,7 +190,7 @@ __launch_bounds__(QS_BLOCK) check_buckets(const qs_view v)
 	});
 }
 
-qs_status
+qb_status
 qs_high_check(qs_cuda *gpu, const qs_view *v)
 {
 	return qs_launch(gpu, check_buckets, v->n * 32, *v);

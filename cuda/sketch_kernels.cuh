@@ -97,7 +97,7 @@ template <bool WEIGHTED> struct qs_walk
 		if (at >= batch.count)
 			return false;
 		active = i < batch.count;
-		hv = qs_hash(active ? __ldcs(&batch.key[i]) : 0, seed_key);
+		hv = qb_hash(active ? __ldcs(&batch.key[i]) : 0, seed_key);
 		if (WEIGHTED)
 			weight = !active ? 0 : batch.weight ? (uint64_t) __ldcs(&batch.weight[i]) : 1;
 		else

@@ -308,7 +308,7 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 
 	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < b.count; i += stride)
 	{
-		uint64_t hv = qs_hash(__ldcs(&b.key[i]), v.seed_key);
+		uint64_t hv = qb_hash(__ldcs(&b.key[i]), v.seed_key);
 		const uint4 *low = (const uint4 *) v.table + (uint64_t) qs_reduce_short(hv, v.n) * 2;
 		uint4 left = __ldg(&low[0]);
 		uint4 right = __ldg(&low[1]);
@@ -325,7 +325,7 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 	}
 }
 
-static qs_status
+static qb_status
 change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
 {
 	bool weighted = b->weight || change == QS_CHANGE_REMOVE;
@@ -335,7 +335,7 @@ change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
 					 change == QS_CHANGE_ADD);
 }
 
-static qs_status
+static qb_status
 query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 {
 	auto kernel = v->wide ? query_keys<qs_u64> : query_keys<uint32_t>;
@@ -404,7 +404,7 @@ struct multilevel_tile
 	}
 };
 
-static qs_status
+static qb_status
 bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
 {
 	return qs_add_tiles<multilevel_tile>(gpu, v, parted);

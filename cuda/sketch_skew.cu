@@ -45,7 +45,7 @@ static_assert(QS_HOT_SLOTS * 2 >= 3 * SAMPLE / HOT_HITS, "at most two thirds ful
 __device__ __forceinline__ uint32_t
 find_slot(const uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key)
 {
-	uint32_t i = (uint32_t) qs_reduce(qs_hash(key, seed_key), count);
+	uint32_t i = (uint32_t) qb_reduce(qb_hash(key, seed_key), count);
 
 	while (slots[i] != key && slots[i] != NO_KEY)
 		i = (i + 1) % count;
@@ -56,7 +56,7 @@ find_slot(const uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key
 __device__ __forceinline__ uint32_t
 take_slot(uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key)
 {
-	uint32_t i = (uint32_t) qs_reduce(qs_hash(key, seed_key), count);
+	uint32_t i = (uint32_t) qb_reduce(qb_hash(key, seed_key), count);
 
 	for (;; i = (i + 1) % count)
 	{
@@ -91,7 +91,7 @@ __launch_bounds__(SAMPLE_BLOCK)
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < SAMPLE; i += SAMPLE_BLOCK)
 	{
-		uint64_t key = b.key[qs_reduce(qs_mix64(i + 1), b.count)];
+		uint64_t key = b.key[qb_reduce(qb_mix64(i + 1), b.count)];
 
 		if (key != NO_KEY)
 			atomicAdd(&count[take_slot(slots, SAMPLE_SLOTS, key, seed_key)], 1);
@@ -212,7 +212,7 @@ wants_sample(const qs_cuda_sketch *sk, uint64_t count, bool bulk)
 	return count >= (sk->table_bytes > sk->gpu->l2_bytes ? SAMPLED_KEYS : SAMPLED_KEYS_IN_L2);
 }
 
-static qs_status
+static qb_status
 sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
 {
 	qs_cuda *gpu = sk->gpu;
@@ -220,7 +220,7 @@ sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
 
 	*split = false;
 	if (shared > gpu->shared_max)
-		return QS_OK;
+		return QB_OK;
 	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(sample_keys, cudaFuncAttributeMaxDynamicSharedMemorySize,
 										  (int) shared));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
@@ -229,11 +229,11 @@ sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
 	QS_CUDA_LAUNCHED(gpu);
 	QS_TRY(qs_read_result(gpu, 1));
 	*split = gpu->host_result[0] >= SPLIT_HITS;
-	return QS_OK;
+	return QB_OK;
 }
 
-/* Decide and get the workspace; QS_NO_MEMORY if there is not enough of it. */
-static qs_status
+/* Decide and get the workspace; QB_NO_MEMORY if there is not enough of it. */
+static qb_status
 choose(qs_cuda_sketch *sk, const qs_batch *b, way *w)
 {
 	size_t bytes = 0;
@@ -251,11 +251,11 @@ choose(qs_cuda_sketch *sk, const qs_batch *b, way *w)
 		bytes = qs_bulk_bytes(sk, b->count < most ? b->count : most);
 	}
 	bytes += qs_ceil_div(w->cold_bytes, 256) * 256;
-	return bytes > 0 ? qs_workspace(sk->gpu, bytes, &w->work) : QS_OK;
+	return bytes > 0 ? qs_workspace(sk->gpu, bytes, &w->work) : QB_OK;
 }
 
 /* Insert hot keys with their weights; *b becomes the cold ones. */
-static qs_status
+static qb_status
 split(qs_cuda_sketch *sk, const way *w, qs_batch *b)
 {
 	qs_cuda *gpu = sk->gpu;
@@ -275,10 +275,10 @@ split(qs_cuda_sketch *sk, const way *w, qs_batch *b)
 	gpu->stats.hot_keys += b->count - gpu->host_result[0];
 	b->key = cold;
 	b->count = gpu->host_result[0];
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 insert_bulk(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work)
 {
 	uint64_t most = qs_bulk_most(sk);
@@ -290,10 +290,10 @@ insert_bulk(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work)
 
 		QS_TRY(qs_bulk_insert(sk, &part, work));
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 insert_way(qs_cuda_sketch *sk, const qs_batch *b, const way *w)
 {
 	qs_batch left = *b;
@@ -301,14 +301,14 @@ insert_way(qs_cuda_sketch *sk, const qs_batch *b, const way *w)
 	if (w->split)
 		QS_TRY(split(sk, w, &left));
 	if (left.count == 0)
-		return QS_OK;
+		return QB_OK;
 	/* The few that are left may be better off without partitioning. */
 	if (w->bulk && wants_bulk(sk, left.count))
 		return insert_bulk(sk, &left, w->work + qs_ceil_div(w->cold_bytes, 256) * 256);
 	return qs_change_keys(sk, &left, QS_CHANGE_ADD);
 }
 
-qs_status
+qb_status
 qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b)
 {
 	uint64_t piece = QS_BULK_KEYS;
@@ -318,19 +318,19 @@ qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b)
 	{
 		qs_batch part = { b->key + at, NULL, b->count - at < piece ? b->count - at : piece };
 		way w;
-		qs_status status = choose(sk, &part, &w);
+		qb_status status = choose(sk, &part, &w);
 
-		if (status == QS_NO_MEMORY && part.count >= SAMPLED_KEYS)
+		if (status == QB_NO_MEMORY && part.count >= SAMPLED_KEYS)
 		{
 			piece = part.count / 2;
 			continue;
 		}
-		if (status == QS_NO_MEMORY)
+		if (status == QB_NO_MEMORY)
 			w = {};
-		else if (status != QS_OK)
+		else if (status != QB_OK)
 			return status;
 		QS_TRY(insert_way(sk, &part, &w));
 		at += part.count;
 	}
-	return QS_OK;
+	return QB_OK;
 }

@@ -33,7 +33,7 @@ __launch_bounds__(QS_BLOCK)
 }
 
 template <typename Into, typename From>
-static qs_status
+static qb_status
 merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t buckets, uint32_t log2_width)
 {
 	auto kernel = merge_counters<Into, From>;
@@ -43,7 +43,7 @@ merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t buckets, 
 					 from->n / into->n, log2_width);
 }
 
-qs_status
+qb_status
 qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t buckets,
 				  uint32_t log2_width)
 {
@@ -68,7 +68,7 @@ __launch_bounds__(QS_BLOCK) check_counters(const qs_view v, uint32_t log2_width)
 		qs_raise(v, !qs_lanes_fit(i < count ? table[i] : 0, 1 << log2_width, v.depth));
 }
 
-qs_status
+qb_status
 qs_counters_check(qs_cuda *gpu, const qs_view *v, uint32_t log2_width)
 {
 	auto kernel = v->wide ? check_counters<qs_u64> : check_counters<uint32_t>;
@@ -85,7 +85,7 @@ __launch_bounds__(QS_BLOCK) widen_counters(uint64_t *to, const uint32_t *from, u
 		__stcs(&to[i], (uint64_t) __ldcs(&from[i]));
 }
 
-qs_status
+qb_status
 qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t counters)
 {
 	return qs_launch(gpu, widen_counters, counters, (uint64_t *) to, (const uint32_t *) from,
@@ -119,7 +119,7 @@ __launch_bounds__(QS_BLOCK)
 	}
 }
 
-qs_status
+qb_status
 qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum)
 {
 	unsigned __int128 total;
@@ -129,5 +129,5 @@ qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum
 	QS_TRY(qs_read_result(gpu, 2));
 	total = ((unsigned __int128) gpu->host_result[1] << 32) + gpu->host_result[0];
 	*sum = total > INT64_MAX ? -1 : (int64_t) total;
-	return QS_OK;
+	return QB_OK;
 }

@@ -43,7 +43,7 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 
 	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < b.count; i += stride)
 	{
-		uint64_t hv = qs_hash(__ldcs(&b.key[i]), v.seed_key);
+		uint64_t hv = qb_hash(__ldcs(&b.key[i]), v.seed_key);
 		Counter least = (Counter) -1;
 
 		for (uint32_t row = 0; row < v.depth; row += GATHER)
@@ -65,7 +65,7 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 }
 
 template <typename Counter>
-static qs_status
+static qb_status
 change_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
 {
 	auto kernel = change == QS_CHANGE_REMOVE ? change_keys<Counter, true, true>
@@ -75,14 +75,14 @@ change_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change cha
 	return qs_launch(gpu, kernel, b->count, *v, *b);
 }
 
-static qs_status
+static qb_status
 change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
 {
 	return v->wide ? change_counters<qs_u64>(gpu, v, b, change)
 				   : change_counters<uint32_t>(gpu, v, b, change);
 }
 
-static qs_status
+static qb_status
 query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 {
 	auto kernel = v->wide ? query_keys<qs_u64> : query_keys<uint32_t>;
@@ -91,13 +91,13 @@ query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 }
 
 /* Rows fold by themselves: one of "from" is a power of two times as long. */
-static qs_status
+static qb_status
 merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
 {
 	return qs_counters_merge(gpu, into, from, into->n * into->depth, 0);
 }
 
-static qs_status
+static qb_status
 bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
 {
 	return v->wide ? qs_add_tiles<qs_plain_tile<1, qs_u64>>(gpu, v, parted)
@@ -111,10 +111,10 @@ bucket_bytes(bool wide)
 }
 
 /* Counters of one key are in different rows: there is nothing to contradict. */
-static qs_status
+static qb_status
 check(qs_cuda *, const qs_view *)
 {
-	return QS_OK;
+	return QB_OK;
 }
 
 const qs_cuda_ops qs_thread_cuda = { change, query, merge, check, bulk, 1, bucket_bytes };

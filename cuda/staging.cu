@@ -6,7 +6,7 @@
  */
 #include "staging.cuh"
 
-static qs_status
+static qb_status
 open_slot(qs_cuda *gpu, qs_slot *slot)
 {
 	QS_CUDA_TRY(gpu, cudaMallocHost(&slot->host, gpu->slot_bytes));
@@ -14,7 +14,7 @@ open_slot(qs_cuda *gpu, qs_slot *slot)
 	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->arrived, cudaEventDisableTiming));
 	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->done, cudaEventDisableTiming));
 	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->left, cudaEventDisableTiming));
-	return QS_OK;
+	return QB_OK;
 }
 
 static void
@@ -31,12 +31,12 @@ close_slot(qs_cuda *gpu, qs_slot *slot)
 		cudaEventDestroy(slot->left);
 }
 
-qs_status
+qb_status
 qs_staging_open(qs_cuda *gpu)
 {
 	for (int i = 0; i < QS_SLOTS; i++)
 		QS_TRY(open_slot(gpu, &gpu->slot[i]));
-	return QS_OK;
+	return QB_OK;
 }
 
 void
@@ -90,7 +90,7 @@ qs_piece_keys(const qs_cuda *gpu, const qs_host_batch *b)
 }
 
 /* Queue the copy of an array into a slot, at the same offset on both sides. */
-static qs_status
+static qb_status
 copy_in(qs_cuda *gpu, qs_slot *slot, size_t offset, const void *from, bool pinned, size_t bytes)
 {
 	if (!pinned)
@@ -98,10 +98,10 @@ copy_in(qs_cuda *gpu, qs_slot *slot, size_t offset, const void *from, bool pinne
 	QS_CUDA_TRY(
 		gpu, cudaMemcpyAsync(slot->device + offset, from, bytes, cudaMemcpyHostToDevice, gpu->in));
 	gpu->stats.bytes_in += bytes;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t at, uint64_t count,
 			 qs_batch *ready)
 {
@@ -119,7 +119,7 @@ qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t at, u
 	ready->key = (const uint64_t *) slot->device;
 	ready->weight = b->weight ? (const int64_t *) (slot->device + second) : NULL;
 	ready->count = count;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Behind the keys of a slot. */
@@ -141,7 +141,7 @@ answer_at(const qs_host_batch *b, uint64_t i)
 	return (uint8_t *) b->answer + i * b->answer_bytes;
 }
 
-qs_status
+qb_status
 qs_send_answers(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, const qs_pending *p)
 {
 	size_t offset = answers_offset(gpu, b);
@@ -154,18 +154,18 @@ qs_send_answers(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, const qs_pe
 		gpu, cudaMemcpyAsync(to, slot->device + offset, bytes, cudaMemcpyDeviceToHost, gpu->out));
 	QS_CUDA_TRY(gpu, cudaEventRecord(slot->left, gpu->out));
 	gpu->stats.bytes_out += bytes;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_drain_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, qs_pending *p)
 {
 	if (p->count == 0)
-		return QS_OK;
+		return QB_OK;
 	QS_CUDA_TRY(gpu, cudaEventSynchronize(slot->left));
 	if (!b->pinned_answer)
 		memcpy(answer_at(b, p->at), slot->host + answers_offset(gpu, b),
 			   p->count * b->answer_bytes);
 	p->count = 0;
-	return QS_OK;
+	return QB_OK;
 }

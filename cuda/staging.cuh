@@ -57,21 +57,21 @@ extern uint64_t qs_piece_keys(const qs_cuda *gpu, const qs_host_batch *b);
  * Bring a piece into a slot and make kernels wait for it; *ready says where
  * it is on the device.
  */
-extern qs_status qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t at,
+extern qb_status qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t at,
 							  uint64_t count, qs_batch *ready);
 
 /* Where a kernel writes the answers of a slot. */
 extern void *qs_slot_answers(const qs_cuda *gpu, const qs_slot *slot, const qs_host_batch *b);
 
 /* After that kernel: queue their copy to the host. */
-extern qs_status
+extern qb_status
 qs_send_answers(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, const qs_pending *p);
 
 /* Wait for the answers in a slot and hand them on. */
-extern qs_status qs_drain_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, qs_pending *p);
+extern qb_status qs_drain_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, qs_pending *p);
 
 /* The memory and events of all slots, for device.cu. */
-extern qs_status qs_staging_open(qs_cuda *gpu);
+extern qb_status qs_staging_open(qs_cuda *gpu);
 extern void qs_staging_close(qs_cuda *gpu);
 
 #endif

@@ -113,9 +113,9 @@ sub try_all
 		'1|1|0', "$name: views work");
 
 	# now that all types are there
-	as_owner($name, "DELETE FROM plants; $plant");
+	as_owner($name, $plant);
 	$planted = as_owner($name, 'SELECT count(*) FROM plants WHERE worked');
-	cmp_ok($planted, '>', 200, "$name: $planted more functions are planted");
+	cmp_ok($planted, '>', 200, "$name: $planted functions are planted in all");
 	is(exact($name, 'k'), '2|15000 3|15000 4|10000 has the counts of candidates', "$name: integers are counted");
 	is(exact($name, 't'), 'key 2|15000 key 3|15000 key 4|10000 counts candidates', "$name: texts are counted");
 }

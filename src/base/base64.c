@@ -62,7 +62,7 @@ put_quad(uint32_t bits, char *text)
 }
 
 void
-qs_base64_encode_plain(const uint8_t *bytes, size_t count, char *text)
+qb_base64_encode_plain(const uint8_t *bytes, size_t count, char *text)
 {
 	for (; count >= 3; count -= 3, bytes += 3, text += 4)
 		put_quad((uint32_t) bytes[0] << 16 | (uint32_t) bytes[1] << 8 | bytes[2], text);
@@ -94,7 +94,7 @@ decode_last(const char *text, uint8_t *bytes, size_t *count)
 }
 
 bool
-qs_base64_decode_plain(const char *text, size_t length, uint8_t *bytes, size_t *count)
+qb_base64_decode_plain(const char *text, size_t length, uint8_t *bytes, size_t *count)
 {
 	*count = 0;
 	if (length % 4 != 0)
@@ -165,7 +165,7 @@ encode_avx2(const uint8_t *bytes, size_t count, char *text)
 {
 	for (; count >= BYTES_TOUCHED; count -= BYTES, bytes += BYTES, text += CHARS)
 		_mm256_storeu_si256((void *) text, digits_avx2(split_avx2(bytes)));
-	qs_base64_encode_plain(bytes, count, text);
+	qb_base64_encode_plain(bytes, count, text);
 }
 
 /* What is to be added to characters of a range, and nothing to others. */
@@ -214,14 +214,14 @@ decode_avx2(const char *text, size_t length, uint8_t *bytes, size_t *count)
 	__m256i value;
 
 	/* bytes that come after these are written over, so there must be room for them */
-	while (qs_base64_bytes(length) >= BYTES_TOUCHED && values_avx2(text, &value))
+	while (qb_base64_bytes(length) >= BYTES_TOUCHED && values_avx2(text, &value))
 	{
 		join_avx2(value, bytes + done);
 		done += BYTES;
 		text += CHARS;
 		length -= CHARS;
 	}
-	if (!qs_base64_decode_plain(text, length, bytes + done, count))
+	if (!qb_base64_decode_plain(text, length, bytes + done, count))
 		return false;
 	*count += done;
 	return true;
@@ -230,24 +230,24 @@ decode_avx2(const char *text, size_t length, uint8_t *bytes, size_t *count)
 #endif
 
 void
-qs_base64_encode(const uint8_t *bytes, size_t count, char *text)
+qb_base64_encode(const uint8_t *bytes, size_t count, char *text)
 {
 #ifdef __x86_64__
-	if (qs_isa_now() >= QS_ISA_AVX2)
+	if (qb_isa_now() >= QB_ISA_AVX2)
 	{
 		encode_avx2(bytes, count, text);
 		return;
 	}
 #endif
-	qs_base64_encode_plain(bytes, count, text);
+	qb_base64_encode_plain(bytes, count, text);
 }
 
 bool
-qs_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *count)
+qb_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *count)
 {
 #ifdef __x86_64__
-	if (qs_isa_now() >= QS_ISA_AVX2)
+	if (qb_isa_now() >= QB_ISA_AVX2)
 		return decode_avx2(text, length, bytes, count);
 #endif
-	return qs_base64_decode_plain(text, length, bytes, count);
+	return qb_base64_decode_plain(text, length, bytes, count);
 }

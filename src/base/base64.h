@@ -7,35 +7,35 @@
  *
  * src/base/base64.h
  */
-#ifndef QS_BASE64_H
-#define QS_BASE64_H
+#ifndef QB_BASE64_H
+#define QB_BASE64_H
 
 #include "base/port.h"
 
 /* Length of the text of so many bytes, and how many bytes so much text is at most. */
-QS_INLINE uint64_t
-qs_base64_length(uint64_t bytes)
+QB_INLINE uint64_t
+qb_base64_length(uint64_t bytes)
 {
 	return (bytes + 2) / 3 * 4;
 }
 
-QS_INLINE uint64_t
-qs_base64_bytes(uint64_t length)
+QB_INLINE uint64_t
+qb_base64_bytes(uint64_t length)
 {
 	return length / 4 * 3;
 }
 
-/* Write qs_base64_length(count) characters. */
-extern void qs_base64_encode(const uint8_t *bytes, size_t count, char *text);
+/* Write qb_base64_length(count) characters. */
+extern void qb_base64_encode(const uint8_t *bytes, size_t count, char *text);
 
 /*
- * Read text into as many bytes as qs_base64_bytes(length) says, at most; tells
+ * Read text into as many bytes as qb_base64_bytes(length) says, at most; tells
  * how many came.  False: it is not base64.
  */
-extern bool qs_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *count);
+extern bool qb_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *count);
 
 /* The plain versions, which the fast ones must agree with. */
-extern void qs_base64_encode_plain(const uint8_t *bytes, size_t count, char *text);
-extern bool qs_base64_decode_plain(const char *text, size_t length, uint8_t *bytes, size_t *count);
+extern void qb_base64_encode_plain(const uint8_t *bytes, size_t count, char *text);
+extern bool qb_base64_decode_plain(const char *text, size_t length, uint8_t *bytes, size_t *count);
 
 #endif

@@ -20,7 +20,7 @@ static const uint32_t half_byte[16] = {
 };
 
 uint32_t
-qs_crc32c_plain(uint32_t crc, const uint8_t *bytes, size_t length)
+qb_crc32c_plain(uint32_t crc, const uint8_t *bytes, size_t length)
 {
 	size_t i;
 
@@ -50,7 +50,7 @@ crc32c_sse42(uint32_t crc, const uint8_t *bytes, size_t length)
 	uint64_t wide = crc;
 
 	for (; length >= 8; bytes += 8, length -= 8)
-		wide = __builtin_ia32_crc32di(wide, qs_load64(bytes));
+		wide = __builtin_ia32_crc32di(wide, qb_load64(bytes));
 	crc = (uint32_t) wide;
 	for (; length > 0; bytes++, length--)
 		crc = __builtin_ia32_crc32qi(crc, *bytes);
@@ -80,9 +80,9 @@ crc32c_streams(uint32_t crc, const uint8_t *bytes, size_t length)
 
 		for (i = 0; i < STREAM; i += 8)
 		{
-			a = __builtin_ia32_crc32di(a, qs_load64(bytes + i));
-			b = __builtin_ia32_crc32di(b, qs_load64(bytes + STREAM + i));
-			c = __builtin_ia32_crc32di(c, qs_load64(bytes + 2 * STREAM + i));
+			a = __builtin_ia32_crc32di(a, qb_load64(bytes + i));
+			b = __builtin_ia32_crc32di(b, qb_load64(bytes + STREAM + i));
+			c = __builtin_ia32_crc32di(c, qb_load64(bytes + 2 * STREAM + i));
 		}
 		a = multiply(a, BEHIND_TWO) ^ multiply(b, BEHIND_STREAM);
 		crc = (uint32_t) (__builtin_ia32_crc32di(0, a) ^ c);
@@ -91,32 +91,32 @@ crc32c_streams(uint32_t crc, const uint8_t *bytes, size_t length)
 }
 
 uint32_t
-qs_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
+qb_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
 {
 	if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul"))
 		return crc32c_streams(crc, bytes, length);
-	return qs_crc32c_plain(crc, bytes, length);
+	return qb_crc32c_plain(crc, bytes, length);
 }
 
 #else
 
 uint32_t
-qs_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
+qb_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
 {
-	return qs_crc32c_plain(crc, bytes, length);
+	return qb_crc32c_plain(crc, bytes, length);
 }
 
 #endif
 
 uint32_t
-qs_checksum(const uint8_t *bytes, size_t length, size_t field)
+qb_checksum(const uint8_t *bytes, size_t length, size_t field)
 {
 	static const uint8_t zero[4] = { 0 };
 	size_t after = field + sizeof(zero);
-	uint32_t crc = QS_CRC32C_INIT;
+	uint32_t crc = QB_CRC32C_INIT;
 
-	crc = qs_crc32c(crc, bytes, field);
-	crc = qs_crc32c(crc, zero, sizeof(zero));
-	crc = qs_crc32c(crc, bytes + after, length - after);
-	return crc ^ QS_CRC32C_INIT;
+	crc = qb_crc32c(crc, bytes, field);
+	crc = qb_crc32c(crc, zero, sizeof(zero));
+	crc = qb_crc32c(crc, bytes + after, length - after);
+	return crc ^ QB_CRC32C_INIT;
 }

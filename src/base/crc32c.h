@@ -4,24 +4,24 @@
  *
  * src/base/crc32c.h
  */
-#ifndef QS_CRC32C_H
-#define QS_CRC32C_H
+#ifndef QB_CRC32C_H
+#define QB_CRC32C_H
 
 #include "base/port.h"
 
-#define QS_CRC32C_INIT UINT32_C(0xFFFFFFFF)
+#define QB_CRC32C_INIT UINT32_C(0xFFFFFFFF)
 
 /*
- * Continue a checksum that began with QS_CRC32C_INIT; the result is the final
- * value exclusive-or QS_CRC32C_INIT.  Uses the processor's instruction if it
+ * Continue a checksum that began with QB_CRC32C_INIT; the result is the final
+ * value exclusive-or QB_CRC32C_INIT.  Uses the processor's instruction if it
  * has one.
  */
-extern uint32_t qs_crc32c(uint32_t crc, const uint8_t *bytes, size_t length);
+extern uint32_t qb_crc32c(uint32_t crc, const uint8_t *bytes, size_t length);
 
 /* The final value of bytes whose four at "field", where it belongs, count as zero. */
-extern uint32_t qs_checksum(const uint8_t *bytes, size_t length, size_t field);
+extern uint32_t qb_checksum(const uint8_t *bytes, size_t length, size_t field);
 
 /* The plain version, which the fast one must agree with. */
-extern uint32_t qs_crc32c_plain(uint32_t crc, const uint8_t *bytes, size_t length);
+extern uint32_t qb_crc32c_plain(uint32_t crc, const uint8_t *bytes, size_t length);
 
 #endif

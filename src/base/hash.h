@@ -12,17 +12,17 @@
  *
  * src/base/hash.h
  */
-#ifndef QS_HASH_H
-#define QS_HASH_H
+#ifndef QB_HASH_H
+#define QB_HASH_H
 
 #include "base/port.h"
 
 /* Odd constant of streams of numbers and of second mixes: 2^64 / golden ratio. */
-#define QS_ROW_STEP UINT64_C(0x9E3779B97F4A7C15)
+#define QB_ROW_STEP UINT64_C(0x9E3779B97F4A7C15)
 
 /* Full-avalanche bijection of 64 bits (the finalizer of splitmix64). */
-QS_INLINE uint64_t
-qs_mix64(uint64_t x)
+QB_INLINE uint64_t
+qb_mix64(uint64_t x)
 {
 	x ^= x >> 30;
 	x *= UINT64_C(0xBF58476D1CE4E5B9);
@@ -33,24 +33,24 @@ qs_mix64(uint64_t x)
 }
 
 /* What a seed contributes to each hash; computed once per sketch. */
-QS_INLINE uint64_t
-qs_seed_key(uint64_t seed)
+QB_INLINE uint64_t
+qb_seed_key(uint64_t seed)
 {
-	return qs_mix64(seed + QS_ROW_STEP);
+	return qb_mix64(seed + QB_ROW_STEP);
 }
 
 /* hv of a fingerprint.  A bijection, so distinct fingerprints never share hv. */
-QS_INLINE uint64_t
-qs_hash(uint64_t fingerprint, uint64_t seed_key)
+QB_INLINE uint64_t
+qb_hash(uint64_t fingerprint, uint64_t seed_key)
 {
-	return qs_mix64(fingerprint ^ seed_key);
+	return qb_mix64(fingerprint ^ seed_key);
 }
 
 /* hv mapped to 0 .. n-1 by its high bits. */
-QS_INLINE uint64_t
-qs_reduce(uint64_t hv, uint64_t n)
+QB_INLINE uint64_t
+qb_reduce(uint64_t hv, uint64_t n)
 {
-	return qs_mul_high(hv, n);
+	return qb_mul_high(hv, n);
 }
 
 #endif

@@ -9,36 +9,36 @@
  *
  * src/base/keys.h
  */
-#ifndef QS_KEYS_H
-#define QS_KEYS_H
+#ifndef QB_KEYS_H
+#define QB_KEYS_H
 
 #include "base/port.h"
 
-typedef struct qs_keys
+typedef struct qb_keys
 {
 	uint32_t family;    /* whose fingerprints; 0 = no keys yet */
 	uint32_t collation; /* that says which are equal; 0 = none does */
-} qs_keys;
+} qb_keys;
 
 /* Are there no keys yet? */
-QS_INLINE bool
-qs_keys_none(const qs_keys *keys)
+QB_INLINE bool
+qb_keys_none(const qb_keys *keys)
 {
 	return keys->family == 0;
 }
 
 /* Are fingerprints of the one comparable with those of the other? */
-QS_INLINE bool
-qs_keys_same(const qs_keys *a, const qs_keys *b)
+QB_INLINE bool
+qb_keys_same(const qb_keys *a, const qb_keys *b)
 {
 	return a->family == b->family && a->collation == b->collation;
 }
 
 /* Take over the other's where there are none yet. */
-QS_INLINE void
-qs_keys_adopt(qs_keys *into, const qs_keys *from)
+QB_INLINE void
+qb_keys_adopt(qb_keys *into, const qb_keys *from)
 {
-	if (qs_keys_none(into))
+	if (qb_keys_none(into))
 		*into = *from;
 }
 

@@ -4,8 +4,8 @@
  *
  * src/base/memory.h
  */
-#ifndef QS_MEMORY_H
-#define QS_MEMORY_H
+#ifndef QB_MEMORY_H
+#define QB_MEMORY_H
 
 #include "base/port.h"
 
@@ -16,33 +16,33 @@
  * the function, as all memory is the caller's.  A function that changes a value says
  * in what state a jump leaves it; others leave it as it was.
  */
-typedef struct qs_memory
+typedef struct qb_memory
 {
 	void *(*alloc)(void *context, size_t bytes);
 	void (*release)(void *context, void *pointer);
 	void *context;
 	void (*pause)(void);
-} qs_memory;
+} qb_memory;
 
 /* How many steps of a few nanoseconds pass between two pauses. */
-#define QS_PATIENCE (1 << 20)
+#define QB_PATIENCE (1 << 20)
 
-QS_INLINE void
-qs_pause(const qs_memory *memory)
+QB_INLINE void
+qb_pause(const qb_memory *memory)
 {
 	if (memory && memory->pause)
 		memory->pause();
 }
 
 /* Pause once there were so many steps, of which "steps" are new. */
-QS_INLINE void
-qs_pause_after(const qs_memory *memory, uint64_t *all, uint64_t steps)
+QB_INLINE void
+qb_pause_after(const qb_memory *memory, uint64_t *all, uint64_t steps)
 {
 	*all += steps;
-	if (*all < QS_PATIENCE)
+	if (*all < QB_PATIENCE)
 		return;
 	*all = 0;
-	qs_pause(memory);
+	qb_pause(memory);
 }
 
 #endif

@@ -19,7 +19,7 @@
 #include <immintrin.h>
 #endif
 
-#define WORD QS_PACK_WORD
+#define WORD QB_PACK_WORD
 
 static inline uint64_t
 load_word(const uint8_t *bytes, size_t left)
@@ -27,7 +27,7 @@ load_word(const uint8_t *bytes, size_t left)
 	uint64_t word = 0;
 
 	if (left >= WORD)
-		return qs_load64(bytes);
+		return qb_load64(bytes);
 	memcpy(&word, bytes, left);
 	return word;
 }
@@ -51,7 +51,7 @@ zero_run(const uint8_t *bytes, size_t left)
 {
 	size_t run = 0;
 
-	while (run < QS_PACK_RUN && left > run * WORD &&
+	while (run < QB_PACK_RUN && left > run * WORD &&
 		   load_word(bytes + run * WORD, left - run * WORD) == 0)
 		run++;
 	return run;
@@ -98,22 +98,22 @@ pack_words(const uint8_t *bytes, size_t count, uint8_t *out, const uint8_t *end)
 }
 
 size_t
-qs_pack_plain(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
+qb_pack_plain(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
 {
 	const uint8_t *end = packed + room;
-	uint8_t *out = pack_words(bytes, count, packed + QS_PACK_HEADER, end);
+	uint8_t *out = pack_words(bytes, count, packed + QB_PACK_HEADER, end);
 
-	qs_store32(packed, count);
+	qb_store32(packed, count);
 	return out <= end ? (size_t) (out - packed) : 0;
 }
 
 bool
-qs_unpacked_count(const uint8_t *packed, size_t length, uint32_t *count)
+qb_unpacked_count(const uint8_t *packed, size_t length, uint32_t *count)
 {
-	if (length < QS_PACK_HEADER)
+	if (length < QB_PACK_HEADER)
 		return false;
-	*count = qs_load32(packed);
-	return *count <= (uint64_t) (length - QS_PACK_HEADER) / 2 * QS_PACK_RUN * WORD;
+	*count = qb_load32(packed);
+	return *count <= (uint64_t) (length - QB_PACK_HEADER) / 2 * QB_PACK_RUN * WORD;
 }
 
 /* Bytes of a word, with these set.  As many as are set have been found to be there. */
@@ -152,7 +152,7 @@ unpack_words(const uint8_t *in, const uint8_t *end, uint8_t *bytes, size_t words
 			word = get_word(set, in);
 			if (bytes_set(word) != set)
 				return false;
-			qs_store64(bytes, word);
+			qb_store64(bytes, word);
 			in += __builtin_popcount(set);
 		}
 		bytes += run * WORD;
@@ -162,9 +162,9 @@ unpack_words(const uint8_t *in, const uint8_t *end, uint8_t *bytes, size_t words
 }
 
 bool
-qs_unpack_plain(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count)
+qb_unpack_plain(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count)
 {
-	return unpack_words(packed + QS_PACK_HEADER, packed + length, bytes,
+	return unpack_words(packed + QB_PACK_HEADER, packed + length, bytes,
 						((size_t) count + WORD - 1) / WORD);
 }
 
@@ -245,7 +245,7 @@ put_word_avx2(uint64_t word, uint8_t *out)
 	unsigned set = bytes_set_avx2(word);
 
 	*out++ = (uint8_t) set;
-	qs_store64(out, shuffled(word, gather[set]));
+	qb_store64(out, shuffled(word, gather[set]));
 	return out + _mm_popcnt_u32(set);
 }
 
@@ -255,7 +255,7 @@ put_zeros(size_t words, uint8_t *out)
 {
 	while (words > 0)
 	{
-		size_t run = words < QS_PACK_RUN ? words : QS_PACK_RUN;
+		size_t run = words < QB_PACK_RUN ? words : QB_PACK_RUN;
 
 		*out++ = 0;
 		*out++ = (uint8_t) (run - 1);
@@ -267,7 +267,7 @@ put_zeros(size_t words, uint8_t *out)
 /*
  * Pack whole blocks, but for zeros at their end of which more may follow: *taken
  * tells how many bytes were packed.  A word is not begun beyond the end, and what
- * it writes then, with the zeros before it, is less than QS_PACK_SLACK.
+ * it writes then, with the zeros before it, is less than QB_PACK_SLACK.
  */
 AVX2 static uint8_t *
 pack_blocks(const uint8_t *bytes, size_t blocks, uint8_t *out, const uint8_t *end, size_t *taken)
@@ -284,13 +284,13 @@ pack_blocks(const uint8_t *bytes, size_t blocks, uint8_t *out, const uint8_t *en
 			size_t place = block * BLOCK_WORDS + (size_t) __builtin_ctzll(set);
 
 			out = put_zeros(place - done, out);
-			out = put_word_avx2(qs_load64(bytes + place * WORD), out);
+			out = put_word_avx2(qb_load64(bytes + place * WORD), out);
 			done = place + 1;
 		}
-		if ((block + 1) * BLOCK_WORDS - done > QS_PACK_RUN && out <= end)
+		if ((block + 1) * BLOCK_WORDS - done > QB_PACK_RUN && out <= end)
 		{
-			out = put_zeros(QS_PACK_RUN, out);
-			done += QS_PACK_RUN;
+			out = put_zeros(QB_PACK_RUN, out);
+			done += QB_PACK_RUN;
 		}
 	}
 	*taken = done * WORD;
@@ -302,9 +302,9 @@ pack_avx2(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
 {
 	const uint8_t *end = packed + room;
 	size_t taken;
-	uint8_t *out = pack_blocks(bytes, count / BLOCK_BYTES, packed + QS_PACK_HEADER, end, &taken);
+	uint8_t *out = pack_blocks(bytes, count / BLOCK_BYTES, packed + QB_PACK_HEADER, end, &taken);
 
-	qs_store32(packed, count);
+	qb_store32(packed, count);
 	out = pack_words(bytes + taken, count - taken, out, end);
 	return out <= end ? (size_t) (out - packed) : 0;
 }
@@ -334,11 +334,11 @@ unpack_words_avx2(const uint8_t **in, const uint8_t *end, uint8_t *bytes, size_t
 		}
 		else
 		{
-			uint64_t word = shuffled(qs_load64(next), spread[set]);
+			uint64_t word = shuffled(qb_load64(next), spread[set]);
 
 			if (bytes_set_avx2(word) != set)
 				return false;
-			qs_store64(bytes, word);
+			qb_store64(bytes, word);
 			next += _mm_popcnt_u32(set);
 			bytes += WORD;
 			left--;
@@ -352,7 +352,7 @@ unpack_words_avx2(const uint8_t **in, const uint8_t *end, uint8_t *bytes, size_t
 static bool
 unpack_avx2(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count)
 {
-	const uint8_t *in = packed + QS_PACK_HEADER;
+	const uint8_t *in = packed + QB_PACK_HEADER;
 	size_t words = ((size_t) count + WORD - 1) / WORD;
 	size_t left = words;
 
@@ -364,21 +364,21 @@ unpack_avx2(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count
 #endif
 
 size_t
-qs_pack(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
+qb_pack(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
 {
 #ifdef __x86_64__
-	if (qs_isa_now() >= QS_ISA_AVX2)
+	if (qb_isa_now() >= QB_ISA_AVX2)
 		return pack_avx2(bytes, count, packed, room);
 #endif
-	return qs_pack_plain(bytes, count, packed, room);
+	return qb_pack_plain(bytes, count, packed, room);
 }
 
 bool
-qs_unpack(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count)
+qb_unpack(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count)
 {
 #ifdef __x86_64__
-	if (qs_isa_now() >= QS_ISA_AVX2)
+	if (qb_isa_now() >= QB_ISA_AVX2)
 		return unpack_avx2(packed, length, bytes, count);
 #endif
-	return qs_unpack_plain(packed, length, bytes, count);
+	return qb_unpack_plain(packed, length, bytes, count);
 }

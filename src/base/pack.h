@@ -20,33 +20,33 @@
  *
  * src/base/pack.h
  */
-#ifndef QS_PACK_H
-#define QS_PACK_H
+#ifndef QB_PACK_H
+#define QB_PACK_H
 
 #include "base/port.h"
 
 /* Bytes before the words, bytes of a word, and words that one run of zeros is at most. */
-#define QS_PACK_HEADER 4
-#define QS_PACK_WORD   8
-#define QS_PACK_RUN    256
+#define QB_PACK_HEADER 4
+#define QB_PACK_WORD   8
+#define QB_PACK_RUN    256
 
 /* Bytes that may be written beyond what counts, by both. */
-#define QS_PACK_SLACK 16
+#define QB_PACK_SLACK 16
 
 /*
- * Pack into "packed", which has room for "room" bytes and QS_PACK_SLACK more.
+ * Pack into "packed", which has room for "room" bytes and QB_PACK_SLACK more.
  * Returns how many it took; 0: they do not fit.
  */
-extern size_t qs_pack(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room);
+extern size_t qb_pack(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room);
 
 /* How many bytes are packed in these, or so they say: never more than such can hold. */
-extern bool qs_unpacked_count(const uint8_t *packed, size_t length, uint32_t *count);
+extern bool qb_unpacked_count(const uint8_t *packed, size_t length, uint32_t *count);
 
-/* Unpack as many, into room for QS_PACK_SLACK more; false: these are no packed bytes. */
-extern bool qs_unpack(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count);
+/* Unpack as many, into room for QB_PACK_SLACK more; false: these are no packed bytes. */
+extern bool qb_unpack(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count);
 
 /* The plain versions, which the fast ones must agree with. */
-extern size_t qs_pack_plain(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room);
-extern bool qs_unpack_plain(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count);
+extern size_t qb_pack_plain(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room);
+extern bool qb_unpack_plain(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count);
 
 #endif

@@ -11,8 +11,8 @@
  *
  * src/base/port.h
  */
-#ifndef QS_PORT_H
-#define QS_PORT_H
+#ifndef QB_PORT_H
+#define QB_PORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,17 +24,17 @@
 #endif
 
 #ifdef __CUDACC__
-#define QS_INLINE static __host__ __device__ __forceinline__
+#define QB_INLINE static __host__ __device__ __forceinline__
 #else
-#define QS_INLINE static inline __attribute__((always_inline, unused))
+#define QB_INLINE static inline __attribute__((always_inline, unused))
 #endif
 
 /* Bytes that a processor fetches at a time. */
-#define QS_CACHE_LINE 64
+#define QB_CACHE_LINE 64
 
 /* Unaligned access: a serialized sketch may start at any address. */
-QS_INLINE uint32_t
-qs_load32(const void *p)
+QB_INLINE uint32_t
+qb_load32(const void *p)
 {
 	uint32_t v;
 
@@ -42,8 +42,8 @@ qs_load32(const void *p)
 	return v;
 }
 
-QS_INLINE uint64_t
-qs_load64(const void *p)
+QB_INLINE uint64_t
+qb_load64(const void *p)
 {
 	uint64_t v;
 
@@ -51,21 +51,21 @@ qs_load64(const void *p)
 	return v;
 }
 
-QS_INLINE void
-qs_store32(void *p, uint32_t v)
+QB_INLINE void
+qb_store32(void *p, uint32_t v)
 {
 	memcpy(p, &v, sizeof(v));
 }
 
-QS_INLINE void
-qs_store64(void *p, uint64_t v)
+QB_INLINE void
+qb_store64(void *p, uint64_t v)
 {
 	memcpy(p, &v, sizeof(v));
 }
 
 /* Upper half of the 128-bit product. */
-QS_INLINE uint64_t
-qs_mul_high(uint64_t a, uint64_t b)
+QB_INLINE uint64_t
+qb_mul_high(uint64_t a, uint64_t b)
 {
 #ifdef __CUDA_ARCH__
 	return __umul64hi(a, b);
@@ -75,19 +75,19 @@ qs_mul_high(uint64_t a, uint64_t b)
 }
 
 /* Counter i of a table of 4-byte (wide: 8-byte) counters. */
-QS_INLINE uint64_t
-qs_counter_get(const uint8_t *table, uint64_t i, bool wide)
+QB_INLINE uint64_t
+qb_counter_get(const uint8_t *table, uint64_t i, bool wide)
 {
-	return wide ? qs_load64(table + i * 8) : qs_load32(table + i * 4);
+	return wide ? qb_load64(table + i * 8) : qb_load32(table + i * 4);
 }
 
-QS_INLINE void
-qs_counter_set(uint8_t *table, uint64_t i, bool wide, uint64_t value)
+QB_INLINE void
+qb_counter_set(uint8_t *table, uint64_t i, bool wide, uint64_t value)
 {
 	if (wide)
-		qs_store64(table + i * 8, value);
+		qb_store64(table + i * 8, value);
 	else
-		qs_store32(table + i * 4, (uint32_t) value);
+		qb_store32(table + i * 4, (uint32_t) value);
 }
 
 #endif

@@ -8,62 +8,62 @@
  *
  * src/base/status.h
  */
-#ifndef QS_STATUS_H
-#define QS_STATUS_H
+#ifndef QB_STATUS_H
+#define QB_STATUS_H
 
-typedef enum qs_status
+typedef enum qb_status
 {
-	QS_OK = 0,
+	QB_OK = 0,
 
 	/* operations */
-	QS_NO_MEMORY,      /* the caller's allocator gave nothing */
-	QS_TOTAL_OVERFLOW, /* total weight would pass 2^63 - 1 */
-	QS_UNDERFLOW,      /* a counter would fall below zero; nothing changed */
-	QS_MISMATCH,       /* parameters differ by more than a power of two in n */
-	QS_NO_FOLD,        /* n is not the wanted size times a power of two */
-	QS_READ_ONLY,      /* the device part of an sf sketch takes no keys */
-	QS_WRONG_PART,     /* the operation needs another part of an sf sketch */
+	QB_NO_MEMORY,      /* the caller's allocator gave nothing */
+	QB_TOTAL_OVERFLOW, /* total weight would pass 2^63 - 1 */
+	QB_UNDERFLOW,      /* a counter would fall below zero; nothing changed */
+	QB_MISMATCH,       /* parameters differ by more than a power of two in n */
+	QB_NO_FOLD,        /* n is not the wanted size times a power of two */
+	QB_READ_ONLY,      /* the device part of an sf sketch takes no keys */
+	QB_WRONG_PART,     /* the operation needs another part of an sf sketch */
 
 	/* parameters */
-	QS_BAD_STRUCTURE,
-	QS_BAD_SIZE,
-	QS_BAD_DEPTH,
-	QS_BAD_Z,
-	QS_BAD_MASKS,
-	QS_BAD_PRESET,
-	QS_BAD_ROWS,
-	QS_BAD_FREQUENCY,
-	QS_BAD_ERROR,
-	QS_BAD_HASHES,
-	QS_BAD_RATE,
-	QS_BAD_LAYOUT,
+	QB_BAD_STRUCTURE,
+	QB_BAD_SIZE,
+	QB_BAD_DEPTH,
+	QB_BAD_Z,
+	QB_BAD_MASKS,
+	QB_BAD_PRESET,
+	QB_BAD_ROWS,
+	QB_BAD_FREQUENCY,
+	QB_BAD_ERROR,
+	QB_BAD_HASHES,
+	QB_BAD_RATE,
+	QB_BAD_LAYOUT,
 
 	/* the byte format, in the order in which the validator looks */
-	QS_FORMAT_SHORT,
-	QS_FORMAT_MAGIC,
-	QS_FORMAT_VERSION,
-	QS_FORMAT_PARAMS,
-	QS_FORMAT_RESERVED,
-	QS_FORMAT_LENGTH,
-	QS_FORMAT_CRC,
-	QS_FORMAT_ENTRIES,
-	QS_FORMAT_COUNTERS,
-	QS_FORMAT_BITS,
+	QB_FORMAT_SHORT,
+	QB_FORMAT_MAGIC,
+	QB_FORMAT_VERSION,
+	QB_FORMAT_PARAMS,
+	QB_FORMAT_RESERVED,
+	QB_FORMAT_LENGTH,
+	QB_FORMAT_CRC,
+	QB_FORMAT_ENTRIES,
+	QB_FORMAT_COUNTERS,
+	QB_FORMAT_BITS,
 
 	/* sets */
-	QS_CANCELLED,  /* the caller's interrupt said so */
-	QS_TOO_MANY,   /* more sets or elements than can be numbered */
-	QS_BAD_FILTER, /* least count or Jaccard index out of range */
-	QS_BAD_METHOD,
-	QS_NO_ROOM, /* the method needs more memory than it may take */
+	QB_CANCELLED,  /* the caller's interrupt said so */
+	QB_TOO_MANY,   /* more sets or elements than can be numbered */
+	QB_BAD_FILTER, /* least count or Jaccard index out of range */
+	QB_BAD_METHOD,
+	QB_NO_ROOM, /* the method needs more memory than it may take */
 
 	/* accelerators */
-	QS_DEVICE_ERROR, /* the engine knows more */
+	QB_DEVICE_ERROR, /* the engine knows more */
 
-	QS_STATUSES /* how many there are; never returned */
-} qs_status;
+	QB_STATUSES /* how many there are; never returned */
+} qb_status;
 
 /* One short lower-case phrase, without a period. */
-extern const char *qs_status_text(qs_status status);
+extern const char *qb_status_text(qb_status status);
 
 #endif

@@ -25,7 +25,7 @@ filter-accuracy filter-bench: filter-%: build/bench/filter_%
 	@gnuplot src/bench/filter_$*.gp
 	@[ $* = accuracy ] || src/bench/filter-bench.sh
 filter-bench: build/bench/pg_filters.so
-build/bench/pg_filters.so: src/bench/pg_filters.c src/pg/memory.o $(CORE_SRC:.c=.o)
+build/bench/pg_filters.so: src/bench/pg_filters.c src/pgbase/memory.o $(CORE_SRC:.c=.o)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $^
 build/bench/filter_accuracy: $(addprefix src/bench/,filter_accuracy.c filter_theory.c filter_overloaded.c \

@@ -84,7 +84,7 @@ add_sketch(result *r, const qs_sketch *sk, const workload *w)
 {
 	int64_t *told = bench_alloc(KEYS, sizeof(int64_t));
 	uint64_t *strange = bench_alloc(KEYS, sizeof(uint64_t));
-	uint64_t state = qs_mix64(w->fingerprint[0]);
+	uint64_t state = qb_mix64(w->fingerprint[0]);
 	qs_noise noise;
 	uint32_t i;
 

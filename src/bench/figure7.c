@@ -74,7 +74,7 @@ compare_keys(const void *a, const void *b)
 static void
 stream_init(stream *s, uint64_t seed)
 {
-	uint64_t state = qs_mix64(seed);
+	uint64_t state = qb_mix64(seed);
 	uint32_t i;
 
 	s->key = bench_alloc(KEYS, sizeof(uint64_t));

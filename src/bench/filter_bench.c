@@ -120,7 +120,7 @@ insert_by_hashes(double frequency, const uint64_t *key, FILE *table, FILE *data)
 		{
 			keep_best(&coins, time_coins(&f, key, ROWS / 10) * 10);
 			for (s = 0; s < SETS; s++)
-				if (qs_isa_use(sets[s]))
+				if (qb_isa_use(sets[s]))
 					keep_best(&ours[s], time_insert(&f, key, ROWS));
 		}
 		fprintf(table, "| %.0f | %d | %.0f | %.2f | %.1f |", frequency, hashes[i],
@@ -181,7 +181,7 @@ lookups(const uint64_t *key)
 		time_insert(&f, key, ROWS);
 		for (round = 0; round < ROUNDS; round++)
 			for (s = 0; s < SETS; s++)
-				if (qs_isa_use(sets[s]))
+				if (qb_isa_use(sets[s]))
 				{
 					double start = now();
 
@@ -215,7 +215,7 @@ typedef struct usual_bloom
 static __attribute__((noinline)) void
 usual_hashes(const usual_bloom *b, uint64_t key, uint32_t *hash)
 {
-	uint64_t h = qs_mix64(key + QS_ROW_STEP);
+	uint64_t h = qb_mix64(key + QB_ROW_STEP);
 	uint32_t mask = (uint32_t) (b->m - 1);
 	uint32_t x = (uint32_t) h & mask;
 	uint32_t y = (uint32_t) (h >> 32) & mask;
@@ -335,7 +335,7 @@ bloom(const uint64_t *key)
 	{
 		time_usual(&usual, &b, key);
 		for (s = 0; s < SETS; s++)
-			if (qs_isa_use(sets[s]))
+			if (qb_isa_use(sets[s]))
 				time_ours(&ours[s], &f, key, other, found);
 		time_ours(&ours_blocked, &g, key, other, found);
 	}

@@ -128,7 +128,7 @@ distance_from_theory(const outcome *o, uint32_t count)
 static void
 measure(const distribution *d, outcome *o)
 {
-	uint64_t state = qs_mix64(d->keys + (uint64_t) d->mean);
+	uint64_t state = qb_mix64(d->keys + (uint64_t) d->mean);
 	double rows = 0;
 	qf_scale scale;
 	feeder feed;

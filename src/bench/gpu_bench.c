@@ -73,7 +73,7 @@ measure_host(timed run, void *argument)
 		double began = seconds();
 
 		run(argument);
-		CHECK(qs_cuda_sync(g.gpu) == QS_OK);
+		CHECK(qs_cuda_sync(g.gpu) == QB_OK);
 		ms[i] = (seconds() - began) * 1e3;
 	}
 	qsort(ms, RUNS, sizeof(ms[0]), compare_doubles);
@@ -111,7 +111,7 @@ run_insert(void *argument)
 {
 	job *j = argument;
 
-	CHECK(qs_cuda_insert_device(j->sk, g.key, NULL, j->keys) == QS_OK);
+	CHECK(qs_cuda_insert_device(j->sk, g.key, NULL, j->keys) == QB_OK);
 }
 
 void
@@ -119,7 +119,7 @@ run_query(void *argument)
 {
 	job *j = argument;
 
-	CHECK(qs_cuda_query_device(j->sk, g.key, j->keys, g.estimate) == QS_OK);
+	CHECK(qs_cuda_query_device(j->sk, g.key, j->keys, g.estimate) == QB_OK);
 }
 
 static void
@@ -152,7 +152,7 @@ check(const char *section, const job *j)
 	uint64_t wrong;
 	uint32_t *counter;
 
-	CHECK(qs_cuda_reset(j->sk) == QS_OK);
+	CHECK(qs_cuda_reset(j->sk) == QB_OK);
 	run_insert((void *) j);
 	run_query((void *) j);
 	CHECK_CUDA(cudaMalloc((void **) &counter, bytes));
@@ -180,7 +180,7 @@ time_sketch(const char *section, int structure, uint64_t bytes, int depth, uint6
 	job j = { .keys = keys };
 
 	qs_cuda_set_bulk(g.gpu, bulk);
-	CHECK(qs_cuda_create(g.gpu, &p, &j.sk) == QS_OK);
+	CHECK(qs_cuda_create(g.gpu, &p, &j.sk) == QB_OK);
 	check(section, &j);
 	if (insert_name)
 		print(section, name, bytes, keys, insert_name, gkeys(keys, measure(run_insert, &j)),
@@ -230,7 +230,7 @@ main(int argc, char **argv)
 {
 	qs_cuda_error error;
 
-	if (qs_cuda_open(0, NULL, &g.gpu, &error) != QS_OK)
+	if (qs_cuda_open(0, NULL, &g.gpu, &error) != QB_OK)
 	{
 		printf("no usable device: %s\n", error.name);
 		return 2;

@@ -80,7 +80,7 @@ same_bits(qf_cuda_filter *f, const qf_filter *cpu)
 	bool same;
 
 	CHECK(cpu->form == QF_DENSE);
-	CHECK(qf_cuda_fetch(f, &fetched, &test_memory) == QS_OK);
+	CHECK(qf_cuda_fetch(f, &fetched, &test_memory) == QB_OK);
 	same = fetched.ones == cpu->ones && fetched.rows == cpu->rows &&
 		   memcmp(fetched.bits, cpu->bits, qf_words(&cpu->params) * 8) == 0;
 	qf_free(&fetched);
@@ -127,7 +127,7 @@ design(uint64_t bytes, uint64_t *rows)
 	r.frequency = 1000;
 	r.error = 0.1;
 	r.preset = QF_BALANCED;
-	CHECK(qf_params_make(&p, &r) == QS_OK);
+	CHECK(qf_params_make(&p, &r) == QB_OK);
 	p.m = bytes * 8;
 	*rows = (uint64_t) (0.3 * (double) p.m / (p.k * qf_probability(&p)));
 	*rows = *rows < ROWS ? *rows : ROWS;
@@ -139,8 +139,8 @@ time_insert(qf_cuda_filter *f, const uint64_t *key, uint64_t rows)
 {
 	qf_batch b = rows_of(key, rows);
 
-	return measure([&] { CHECK(qf_cuda_reset(f) == QS_OK); },
-				   [&] { CHECK(qf_cuda_insert_device(f, &b) == QS_OK); });
+	return measure([&] { CHECK(qf_cuda_reset(f) == QB_OK); },
+				   [&] { CHECK(qf_cuda_insert_device(f, &b) == QB_OK); });
 }
 
 static void
@@ -200,7 +200,7 @@ query_ours(uint64_t bytes, qf_cuda_filter *f, const qf_filter *cpu, const uint32
 		   double reads)
 {
 	double took = measure(
-		nothing, [&] { CHECK(qf_cuda_query_device(f, device_key, KEYS, answer) == QS_OK); });
+		nothing, [&] { CHECK(qf_cuda_query_device(f, device_key, KEYS, answer) == QB_OK); });
 
 	rate("sizes", bytes, "query", KEYS, took);
 	line("sizes", bytes, "query / (reads / k)", KEYS / took / (reads / cpu->params.k), "");
@@ -236,7 +236,7 @@ one_size(uint64_t bytes)
 	line("sizes", bytes, "rows", (double) rows, "");
 	ceilings("sizes", bytes, &reads, &atomics);
 	rate("sizes", bytes, "insert, CPU", rows, host_insert(&p, host_key, rows, &cpu));
-	CHECK(qf_cuda_create(gpu, &p, &f) == QS_OK);
+	CHECK(qf_cuda_create(gpu, &p, &f) == QB_OK);
 	insert_ours(bytes, f, &cpu, rows, reads, atomics);
 	insert_paper(bytes, &cpu, rows);
 	rate("sizes", bytes, "query, CPU", KEYS, host_query(&cpu, host_key, KEYS, set, NULL));
@@ -270,7 +270,7 @@ measure_host(Run run)
 		double start = seconds();
 
 		run();
-		CHECK(qs_cuda_sync(gpu) == QS_OK);
+		CHECK(qs_cuda_sync(gpu) == QB_OK);
 		took[i < 0 ? 0 : i] = seconds() - start;
 	}
 	qsort(took, RUNS, sizeof(*took), gf_compare);
@@ -284,11 +284,11 @@ host_bloom(uint64_t *pinned, uint64_t count)
 	bool *found;
 	qf_params p;
 
-	CHECK(qf_params_make_bloom(&p, 10000000, 0.01, 0, QF_BLOCKED) == QS_OK);
-	CHECK(qs_cuda_host_alloc(gpu, count, (void **) &found) == QS_OK);
-	CHECK(qf_cuda_create(gpu, &p, &f) == QS_OK);
+	CHECK(qf_params_make_bloom(&p, 10000000, 0.01, 0, QF_BLOCKED) == QB_OK);
+	CHECK(qs_cuda_host_alloc(gpu, count, (void **) &found) == QB_OK);
+	CHECK(qf_cuda_create(gpu, &p, &f) == QB_OK);
 	rate("host", p.m / 8, "contains, pinned", count,
-		 measure_host([&] { CHECK(qf_cuda_contains(f, pinned, count, found) == QS_OK); }));
+		 measure_host([&] { CHECK(qf_cuda_contains(f, pinned, count, found) == QB_OK); }));
 	qf_cuda_destroy(f);
 	qs_cuda_host_free(gpu, found);
 }
@@ -303,12 +303,12 @@ section_host(void)
 	qf_cuda_filter *f;
 	qf_batch b;
 
-	CHECK(qs_cuda_host_alloc(gpu, count * 8, (void **) &pinned) == QS_OK);
+	CHECK(qs_cuda_host_alloc(gpu, count * 8, (void **) &pinned) == QB_OK);
 	memcpy(pinned, host_key, count * 8);
 	b = rows_of(pinned, count);
-	CHECK(qf_cuda_create(gpu, &p, &f) == QS_OK);
+	CHECK(qf_cuda_create(gpu, &p, &f) == QB_OK);
 	rate("host", bytes, "insert, pinned", count,
-		 measure_host([&] { CHECK(qf_cuda_insert(f, &b) == QS_OK); }));
+		 measure_host([&] { CHECK(qf_cuda_insert(f, &b) == QB_OK); }));
 	qf_cuda_destroy(f);
 	host_bloom(pinned, count);
 	qs_cuda_host_free(gpu, pinned);
@@ -335,7 +335,7 @@ main(int argc, char **argv)
 	qs_cuda_error error;
 	qs_cuda_device d;
 
-	if (qs_cuda_device_get(0, &d, &error) != QS_OK || qs_cuda_open(0, NULL, &gpu, &error) != QS_OK)
+	if (qs_cuda_device_get(0, &d, &error) != QB_OK || qs_cuda_open(0, NULL, &gpu, &error) != QB_OK)
 	{
 		fprintf(stderr, "no usable device: %s\n", error.name);
 		return 2;

@@ -56,7 +56,7 @@ look_up(qf_cuda_filter *f, const qf_filter *cpu, const char *what, uint64_t coun
 	bool agree;
 	double took =
 		measure([&] { CHECK_CUDA(cudaMemsetAsync(found, 7, count, stream)); },
-				[&] { CHECK(qf_cuda_contains_device(f, asked_key, count, found) == QS_OK); });
+				[&] { CHECK(qf_cuda_contains_device(f, asked_key, count, found) == QB_OK); });
 
 	rate("bloom", cpu->params.m / 8, name, count, took);
 	*yes = count_found(count, cpu, &agree);
@@ -100,13 +100,13 @@ one_bloom(uint64_t keys, int layout)
 	qf_filter cpu;
 	qf_params p;
 
-	CHECK(qf_params_make_bloom(&p, (int64_t) keys, 0.01, 0, layout) == QS_OK);
+	CHECK(qf_params_make_bloom(&p, (int64_t) keys, 0.01, 0, layout) == QB_OK);
 	ceilings("bloom", p.m / 8, &reads, &atomics);
 	rate("bloom", p.m / 8, named(layout, "insert, CPU"), keys,
 		 host_insert(&p, host_key, keys, &cpu));
 	rate("bloom", p.m / 8, named(layout, "contains, CPU"), KEYS,
 		 host_query(&cpu, host_key, KEYS, NULL, host_found));
-	CHECK(qf_cuda_create(gpu, &p, &f) == QS_OK);
+	CHECK(qf_cuda_create(gpu, &p, &f) == QB_OK);
 	insert(f, &cpu, device_key, keys, QS_BULK_NEVER, "insert, straight");
 	insert(f, &cpu, device_key, keys, QS_BULK_AUTO, "insert");
 	look_up_all(f, &cpu, keys, keys);

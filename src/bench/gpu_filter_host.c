@@ -36,7 +36,7 @@ insert_share(void *context)
 		.fingerprint = w->key + w->first, .count = w->count, .nonce = NONCE, .first_row = w->first
 	};
 
-	CHECK(qf_engine_cpu.insert(&w->f, &b) == QS_OK);
+	CHECK(qf_engine_cpu.insert(&w->f, &b) == QB_OK);
 	return NULL;
 }
 
@@ -91,7 +91,7 @@ host_insert(const qf_params *p, const uint64_t *key, uint64_t rows, qf_filter *m
 		run_threads(w, key, rows, insert_share);
 		for (int t = 1; t < host_threads(); t++)
 		{
-			CHECK(qf_engine_cpu.merge(&w[0].f, &w[t].f) == QS_OK);
+			CHECK(qf_engine_cpu.merge(&w[0].f, &w[t].f) == QB_OK);
 			qf_free(&w[t].f);
 		}
 		took[run] = seconds() - start;

@@ -25,7 +25,7 @@ __global__ void
 __launch_bounds__(BLOCK) fill_keys(uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct)
 {
 	for_each(count,
-			 [&](uint64_t i) { key[i] = qs_mix64((first + i % distinct) * QS_ROW_STEP + 12345); });
+			 [&](uint64_t i) { key[i] = qb_mix64((first + i % distinct) * QB_ROW_STEP + 12345); });
 }
 
 /* Every other key is number first + i. */
@@ -34,7 +34,7 @@ __launch_bounds__(BLOCK)
 	fill_keys_half(uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct)
 {
 	for_each(count, [&](uint64_t i) {
-		key[i] = qs_mix64((i % 2 ? first + i : i % distinct) * QS_ROW_STEP + 12345);
+		key[i] = qb_mix64((i % 2 ? first + i : i % distinct) * QB_ROW_STEP + 12345);
 	});
 }
 
@@ -45,7 +45,7 @@ __launch_bounds__(BLOCK)
 	uint32_t ones = 0;
 
 	for_each(count,
-			 [&](uint64_t i) { ones += __ldcg(&word[qs_reduce_short(qs_mix64(i), words)]) & 1; });
+			 [&](uint64_t i) { ones += __ldcg(&word[qs_reduce_short(qb_mix64(i), words)]) & 1; });
 	if (ones == UINT32_MAX) /* never, but the compiler does not know */
 		*sum = ones;
 }
@@ -54,7 +54,7 @@ __global__ void
 __launch_bounds__(BLOCK) or_random(uint32_t *word, uint64_t words, uint64_t count)
 {
 	for_each(count, [&](uint64_t i) {
-		uint64_t random = qs_mix64(i);
+		uint64_t random = qb_mix64(i);
 
 		atomicOr(&word[qs_reduce_short(random, words)], 1u << (random & 31));
 	});
@@ -64,7 +64,7 @@ __launch_bounds__(BLOCK) or_random(uint32_t *word, uint64_t words, uint64_t coun
 __device__ __forceinline__ uint64_t
 divide(uint64_t i, uint64_t inverse)
 {
-	return qs_mul_high(i, inverse);
+	return qb_mul_high(i, inverse);
 }
 
 static uint64_t

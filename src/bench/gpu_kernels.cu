@@ -63,11 +63,11 @@ __global__ void
 __launch_bounds__(BLOCK) fill_keys(int kind, double s, uint64_t seed, uint64_t *key, uint64_t count)
 {
 	for_each(count, [&](uint64_t i) {
-		uint64_t random = qs_mix64(i * QS_ROW_STEP + seed);
+		uint64_t random = qb_mix64(i * QB_ROW_STEP + seed);
 
 		key[i] = kind == UNIFORM ? random
 				 : kind == EQUAL ? UINT64_C(0x123456789)
-								 : qs_mix64(zipf(s, random) + 77);
+								 : qb_mix64(zipf(s, random) + 77);
 	});
 }
 
@@ -85,9 +85,9 @@ template <bool RANDOM>
 __device__ __forceinline__ uint64_t
 place(uint64_t key, uint64_t i, uint64_t n)
 {
-	uint64_t hv = qs_hash(key, qs_seed_key(0));
+	uint64_t hv = qb_hash(key, qb_seed_key(0));
 
-	return RANDOM ? qs_reduce(hv, n) : (i + (hv >> 63)) & (n - 1);
+	return RANDOM ? qb_reduce(hv, n) : (i + (hv >> 63)) & (n - 1);
 }
 
 template <bool RANDOM, typename Answer>
@@ -150,19 +150,19 @@ template <typename Each>
 __device__ __forceinline__ void
 for_each_counter(const qs_params &p, uint32_t m, uint64_t limit, uint64_t key, Each each)
 {
-	uint64_t seed_key = qs_seed_key(p.seed);
-	uint64_t hv = qs_hash(key, seed_key);
+	uint64_t seed_key = qb_seed_key(p.seed);
+	uint64_t hv = qb_hash(key, seed_key);
 
 	if (p.structure == QS_THREAD)
 		for (uint32_t row = 0; row < p.depth; row++)
 			each(p.n * row + qs_row_cell(hv, row, p.n));
-	else if (qs_reduce(hv, p.n) < limit)
+	else if (qb_reduce(hv, p.n) < limit)
 	{
 		uint32_t index = (uint32_t) hv & (qs_mask_count(&p) - 1);
 		uint32_t mask = qs_mask_turn(qs_mask(seed_key, m, p.depth, index), m, hv);
 
 		for (; mask != 0; mask &= mask - 1)
-			each(qs_reduce(hv, p.n) * m + __ffs(mask) - 1);
+			each(qb_reduce(hv, p.n) * m + __ffs(mask) - 1);
 	}
 }
 

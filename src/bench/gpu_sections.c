@@ -37,7 +37,7 @@ section_device(void)
 	time_t now = time(NULL);
 	void *pageable = malloc(GB);
 
-	CHECK(qs_cuda_device_get(0, &d, &error) == QS_OK);
+	CHECK(qs_cuda_device_get(0, &d, &error) == QB_OK);
 	strftime(date, sizeof(date), "%Y-%m-%d", gmtime(&now));
 	printf("device\t%s\t%llu\t0\tdriver %d.%d, runtime %d.%d, %s\t%d\tmultiprocessors\n", d.name,
 		   (unsigned long long) d.memory_bytes, d.driver / 1000, d.driver % 100 / 10,
@@ -47,7 +47,7 @@ section_device(void)
 	c.from = g.key;
 	print("device", "copy", 0, 0, "device to device, read and written",
 		  2.0 * (double) GB / measure(run_copy, &c) * 1e-9, "TB/s");
-	CHECK(qs_cuda_host_alloc(g.gpu, GB, &c.from) == QS_OK);
+	CHECK(qs_cuda_host_alloc(g.gpu, GB, &c.from) == QB_OK);
 	memset(c.from, 1, GB);
 	print("device", "copy", 0, 0, "pinned host to device",
 		  (double) GB / measure(run_copy, &c) * 1e-6, "GB/s");
@@ -198,7 +198,7 @@ run_host_insert(void *argument)
 {
 	host_job *h = argument;
 
-	CHECK(qs_cuda_insert(h->sk, h->key, NULL, h->keys) == QS_OK);
+	CHECK(qs_cuda_insert(h->sk, h->key, NULL, h->keys) == QB_OK);
 }
 
 static void
@@ -206,7 +206,7 @@ run_host_query(void *argument)
 {
 	host_job *h = argument;
 
-	CHECK(qs_cuda_query(h->sk, h->key, h->keys, h->estimate) == QS_OK);
+	CHECK(qs_cuda_query(h->sk, h->key, h->keys, h->estimate) == QB_OK);
 }
 
 /* Keys in host memory, pinned and not. */
@@ -221,11 +221,11 @@ section_host(void)
 	host_job h = { .keys = HOST_KEYS };
 	uint64_t *pinned;
 
-	CHECK(qs_cuda_host_alloc(g.gpu, HOST_KEYS * 8, (void **) &pinned) == QS_OK);
-	CHECK(qs_cuda_host_alloc(g.gpu, HOST_KEYS * 8, (void **) &h.estimate) == QS_OK);
+	CHECK(qs_cuda_host_alloc(g.gpu, HOST_KEYS * 8, (void **) &pinned) == QB_OK);
+	CHECK(qs_cuda_host_alloc(g.gpu, HOST_KEYS * 8, (void **) &h.estimate) == QB_OK);
 	make_keys(pinned, KEYS_UNIFORM, 1, 0, HOST_KEYS);
 	qs_cuda_set_bulk(g.gpu, QS_BULK_AUTO);
-	CHECK(qs_cuda_create(g.gpu, &p, &h.sk) == QS_OK);
+	CHECK(qs_cuda_create(g.gpu, &p, &h.sk) == QB_OK);
 	h.key = pinned;
 	print("host", "sub_warp", GB, HOST_KEYS, "insert, pinned",
 		  gkeys(HOST_KEYS, measure_host(run_host_insert, &h)), "Gkeys/s");
@@ -249,7 +249,7 @@ run_sf_insert(void *argument)
 {
 	host_job *h = argument;
 
-	CHECK(qs_cuda_sf_insert(h->sk, h->full, h->key, NULL, h->keys, h->threads) == QS_OK);
+	CHECK(qs_cuda_sf_insert(h->sk, h->full, h->key, NULL, h->keys, h->threads) == QB_OK);
 }
 
 /* After timing: do device and host agree, and with the CPU engine? */
@@ -264,7 +264,7 @@ check_sf(host_job *h)
 	int64_t *cpu = malloc(QUERIES * sizeof(int64_t));
 
 	CHECK(device && cpu);
-	CHECK(qs_cuda_query(h->sk, h->key, QUERIES, device) == QS_OK);
+	CHECK(qs_cuda_query(h->sk, h->key, QUERIES, device) == QB_OK);
 	qs_query(h->full, h->key, QUERIES, cpu);
 	g.mistakes += memcmp(device, cpu, QUERIES * sizeof(int64_t)) != 0;
 	free(device);
@@ -297,7 +297,7 @@ section_sf(void)
 
 		dense_init(&full, &p);
 		h.full = &full;
-		CHECK(qs_cuda_load(g.gpu, &full, &h.sk) == QS_OK);
+		CHECK(qs_cuda_load(g.gpu, &full, &h.sk) == QB_OK);
 		for (size_t t = i == 1 ? 0 : 3; t < 4; t++)
 		{
 			h.threads = threads[t];
@@ -327,13 +327,13 @@ section_profile(void)
 		qs_params p = params_of(profiled[i], 4 * GB, DEPTH);
 		job j = { .keys = KEYS };
 
-		CHECK(qs_cuda_create(g.gpu, &p, &j.sk) == QS_OK);
+		CHECK(qs_cuda_create(g.gpu, &p, &j.sk) == QB_OK);
 		qs_cuda_set_bulk(g.gpu, QS_BULK_NEVER);
 		run_insert(&j);
 		run_query(&j);
 		qs_cuda_set_bulk(g.gpu, QS_BULK_ALWAYS);
 		run_insert(&j);
-		CHECK(qs_cuda_sync(g.gpu) == QS_OK);
+		CHECK(qs_cuda_sync(g.gpu) == QB_OK);
 		qs_cuda_destroy(j.sk);
 	}
 }

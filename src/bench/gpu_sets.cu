@@ -35,9 +35,9 @@ line(const char *section, const char *what, double figure, const char *unit)
 }
 
 void
-must(qs_status status, qs_cuda *gpu, const char *what)
+must(qb_status status, qs_cuda *gpu, const char *what)
 {
-	if (status == QS_OK)
+	if (status == QB_OK)
 		return;
 	fprintf(stderr, "%s: status %d, %s in %s\n", what, status, qs_cuda_last_error(gpu)->name,
 			qs_cuda_last_error(gpu)->call);
@@ -64,32 +64,32 @@ work(void *context)
 {
 	worker *w = (worker *) context;
 	static const uint64_t room = 4096;
-	qi_pair *out = (qi_pair *) malloc(room * sizeof(*out));
+	qset_pair *out = (qset_pair *) malloc(room * sizeof(*out));
 	uint64_t count;
-	qi_job job;
+	qset_job job;
 
-	if (!out || qi_job_open(&job, w->block, qi_kernels_now(), &data_memory, NULL) != QS_OK)
+	if (!out || qset_job_open(&job, w->block, qset_kernels_now(), &data_memory, NULL) != QB_OK)
 		exit(2);
-	qi_job_share(&job, w->first, qi_job_rows(&job), w->step);
+	qset_job_share(&job, w->first, qset_job_rows(&job), w->step);
 	do
 	{
-		if (qi_job_next(&job, out, room, &count) != QS_OK)
+		if (qset_job_next(&job, out, room, &count) != QB_OK)
 			exit(2);
 		w->pairs += count;
 	}
 	while (count > 0);
-	qi_job_close(&job);
+	qset_job_close(&job);
 	free(out);
 	return NULL;
 }
 
 /* Pairs by the CPU's best method on all cores; seconds to prepare, on one core, and to count. */
 static uint64_t
-count_cpu(const qi_collection *c, const qi_filter *filter, int threads, double *prepare,
-		  double *count, qi_plan *plan)
+count_cpu(const qset_collection *c, const qset_filter *filter, int threads, double *prepare,
+		  double *count, qset_plan *plan)
 {
-	qi_request r = {};
-	qi_preparation p;
+	qset_request r = {};
+	qset_preparation p;
 	worker *w = (worker *) calloc(threads, sizeof(*w));
 	double start = seconds();
 	uint64_t pairs = 0;
@@ -98,13 +98,13 @@ count_cpu(const qi_collection *c, const qi_filter *filter, int threads, double *
 	r.rows = c;
 	r.filter = *filter;
 	r.memory = &data_memory;
-	if (!w || qi_prepare(&p, &r) != QS_OK)
+	if (!w || qset_prepare(&p, &r) != QB_OK)
 		exit(2);
 	*plan = p.plan;
 	block = data_memory.alloc(data_memory.context, p.plan.bytes);
-	if (!block || qi_fill(&p, block) != QS_OK)
+	if (!block || qset_fill(&p, block) != QB_OK)
 		exit(2);
-	qi_prepared_free(&p);
+	qset_prepared_free(&p);
 	*prepare = seconds() - start;
 	start = seconds();
 	for (int t = 0; t < threads; t++)
@@ -121,7 +121,7 @@ count_cpu(const qi_collection *c, const qi_filter *filter, int threads, double *
 		pairs += w[t].pairs;
 	}
 	*count = seconds() - start;
-	qi_release(&data_memory, block);
+	qset_release(&data_memory, block);
 	free(w);
 	return pairs;
 }
@@ -129,20 +129,20 @@ count_cpu(const qi_collection *c, const qi_filter *filter, int threads, double *
 /* ---- the GPU ---- */
 
 measured
-count_gpu(qs_cuda *gpu, const qi_cuda_request *r)
+count_gpu(qs_cuda *gpu, const qset_cuda_request *r)
 {
 	measured best = { 1e9, 1e9, 0, {} };
 
 	for (int i = 0; i < RUNS; i++)
 	{
-		qi_cuda_pairs *pairs;
-		qi_cuda_report report;
+		qset_cuda_pairs *pairs;
+		qset_cuda_report report;
 		uint64_t count;
 
-		must(qi_cuda_pairs_open(gpu, r, &pairs), gpu, qi_method_name(r->method));
-		must(qi_cuda_pairs_count(pairs, &count), gpu, qi_method_name(r->method));
-		qi_cuda_pairs_report(pairs, &report);
-		qi_cuda_pairs_close(pairs);
+		must(qset_cuda_pairs_open(gpu, r, &pairs), gpu, qset_method_name(r->method));
+		must(qset_cuda_pairs_count(pairs, &count), gpu, qset_method_name(r->method));
+		qset_cuda_pairs_report(pairs, &report);
+		qset_cuda_pairs_close(pairs);
 		if (i > 0 && report.product_ms + report.rows_ms >= best.product + best.rows)
 			continue;
 		best = { report.product_ms, report.rows_ms, count, report };
@@ -161,7 +161,7 @@ check(const char *section, const char *what, uint64_t got, uint64_t want)
 }
 
 static double
-events_of(const qi_cuda_sets *s)
+events_of(const qset_cuda_sets *s)
 {
 	double events = 0;
 
@@ -171,21 +171,21 @@ events_of(const qi_cuda_sets *s)
 }
 
 /* Upload and index, least of all runs; the last stays. */
-static qi_cuda_sets *
-load(qs_cuda *gpu, const char *section, const qi_collection *c)
+static qset_cuda_sets *
+load(qs_cuda *gpu, const char *section, const qset_collection *c)
 {
 	double upload = 1e9, index = 1e9;
-	qi_cuda_sets *s = NULL;
+	qset_cuda_sets *s = NULL;
 
 	for (int i = 0; i < RUNS; i++)
 	{
 		double start = seconds(), middle;
 
-		qi_cuda_sets_destroy(s);
+		qset_cuda_sets_destroy(s);
 		start = seconds();
-		must(qi_cuda_sets_load(gpu, c, &s), gpu, "load");
+		must(qset_cuda_sets_load(gpu, c, &s), gpu, "load");
 		middle = seconds();
-		must(qi_index_make(s), gpu, "index");
+		must(qset_index_make(s), gpu, "index");
 		upload = middle - start < upload ? middle - start : upload;
 		index = seconds() - middle < index ? seconds() - middle : index;
 	}
@@ -198,20 +198,20 @@ load(qs_cuda *gpu, const char *section, const qi_collection *c)
 
 /* The least count that leaves at most so many pairs. */
 static uint64_t
-threshold_for(qs_cuda *gpu, qi_cuda_request *r, uint64_t most)
+threshold_for(qs_cuda *gpu, qset_cuda_request *r, uint64_t most)
 {
 	uint64_t low = 1, high = 1 << 20;
 
 	while (low < high)
 	{
 		uint64_t middle = (low + high) / 2;
-		qi_cuda_pairs *pairs;
+		qset_cuda_pairs *pairs;
 		uint64_t count;
 
 		r->filter.min_count = middle;
-		must(qi_cuda_pairs_open(gpu, r, &pairs), gpu, "threshold");
-		must(qi_cuda_pairs_count(pairs, &count), gpu, "threshold");
-		qi_cuda_pairs_close(pairs);
+		must(qset_cuda_pairs_open(gpu, r, &pairs), gpu, "threshold");
+		must(qset_cuda_pairs_count(pairs, &count), gpu, "threshold");
+		qset_cuda_pairs_close(pairs);
 		if (count > most)
 			low = middle + 1;
 		else
@@ -222,37 +222,37 @@ threshold_for(qs_cuda *gpu, qi_cuda_request *r, uint64_t most)
 
 /* A sum that depends on every pair and its count; "last" of them are left in "out". */
 static uint64_t
-sum_pairs(qs_cuda *gpu, const qi_cuda_request *r, qi_pair *out, uint64_t room, uint64_t *last)
+sum_pairs(qs_cuda *gpu, const qset_cuda_request *r, qset_pair *out, uint64_t room, uint64_t *last)
 {
-	qi_cuda_pairs *pairs;
+	qset_cuda_pairs *pairs;
 	uint64_t count, sum = 0;
 	bool over;
 
-	must(qi_cuda_pairs_open(gpu, r, &pairs), gpu, "open");
+	must(qset_cuda_pairs_open(gpu, r, &pairs), gpu, "open");
 	do
 	{
-		must(qi_cuda_pairs_next(pairs, out, room, &count, &over), gpu, "next");
+		must(qset_cuda_pairs_next(pairs, out, room, &count, &over), gpu, "next");
 		*last = count > 0 ? count : *last;
 		for (uint64_t i = 0; i < count; i++)
-			sum += qs_mix64(((uint64_t) out[i].a << 32 | out[i].b) ^ qs_mix64(out[i].common));
+			sum += qb_mix64(((uint64_t) out[i].a << 32 | out[i].b) ^ qb_mix64(out[i].common));
 	}
 	while (!over);
-	qi_cuda_pairs_close(pairs);
+	qset_cuda_pairs_close(pairs);
 	return sum;
 }
 
 /* Some pairs against the CPU's merging of two sets, where all would take too long. */
 static void
-check_some(const char *section, const qi_collection *c, const qi_pair *pair, uint64_t count)
+check_some(const char *section, const qset_collection *c, const qset_pair *pair, uint64_t count)
 {
 	for (uint64_t i = 0; i < 100 && count > 0; i++)
 	{
-		const qi_pair *p = &pair[qs_mix64(i) % count];
+		const qset_pair *p = &pair[qb_mix64(i) % count];
 
 		check(section, "a pair's count", p->common,
-			  qi_count32(qi_kernels_now(), (const int32_t *) qi_set_ranks(c, p->a),
-						 qi_set_size(c, p->a), (const int32_t *) qi_set_ranks(c, p->b),
-						 qi_set_size(c, p->b)));
+			  qset_count32(qset_kernels_now(), (const int32_t *) qset_set_ranks(c, p->a),
+						   qset_set_size(c, p->a), (const int32_t *) qset_set_ranks(c, p->b),
+						   qset_set_size(c, p->b)));
 	}
 }
 
@@ -261,22 +261,22 @@ check_some(const char *section, const qi_collection *c, const qi_pair *pair, uin
  * share no code that counts.
  */
 static void
-check_methods(qs_cuda *gpu, const char *section, const qi_collection *c, qi_cuda_request r,
-			  qi_pair *out, uint64_t room)
+check_methods(qs_cuda *gpu, const char *section, const qset_collection *c, qset_cuda_request r,
+			  qset_pair *out, uint64_t room)
 {
 	uint64_t sum, last = 0;
 
-	r.method = QI_INDEX;
+	r.method = QSET_INDEX;
 	sum = sum_pairs(gpu, &r, out, room, &last);
-	r.method = QI_HYBRID;
+	r.method = QSET_HYBRID;
 	check(section, "hybrid's pairs", sum_pairs(gpu, &r, out, room, &last), sum);
 	check_some(section, c, out, last);
 }
 
 /* Everything from the collection in host memory to the pairs in host memory. */
 static uint64_t
-end_to_end(qs_cuda *gpu, const qi_collection *c, qi_cuda_request r, qi_pair *out, uint64_t room,
-		   double *least)
+end_to_end(qs_cuda *gpu, const qset_collection *c, qset_cuda_request r, qset_pair *out,
+		   uint64_t room, double *least)
 {
 	uint64_t total = 0;
 
@@ -284,21 +284,21 @@ end_to_end(qs_cuda *gpu, const qi_collection *c, qi_cuda_request r, qi_pair *out
 	for (int i = 0; i < RUNS; i++)
 	{
 		double start = seconds();
-		qi_cuda_pairs *pairs;
+		qset_cuda_pairs *pairs;
 		uint64_t count;
 		bool over;
 
 		total = 0;
-		must(qi_cuda_sets_load(gpu, c, &r.rows), gpu, "load");
-		must(qi_cuda_pairs_open(gpu, &r, &pairs), gpu, "open");
+		must(qset_cuda_sets_load(gpu, c, &r.rows), gpu, "load");
+		must(qset_cuda_pairs_open(gpu, &r, &pairs), gpu, "open");
 		do
 		{
-			must(qi_cuda_pairs_next(pairs, out, room, &count, &over), gpu, "next");
+			must(qset_cuda_pairs_next(pairs, out, room, &count, &over), gpu, "next");
 			total += count;
 		}
 		while (!over);
-		qi_cuda_pairs_close(pairs);
-		qi_cuda_sets_destroy(r.rows);
+		qset_cuda_pairs_close(pairs);
+		qset_cuda_sets_destroy(r.rows);
 		if (seconds() - start < *least)
 			*least = seconds() - start;
 	}
@@ -306,10 +306,11 @@ end_to_end(qs_cuda *gpu, const qi_collection *c, qi_cuda_request r, qi_pair *out
 }
 
 static void
-methods(qs_cuda *gpu, const char *section, qi_cuda_request *r, uint64_t want, bool all)
+methods(qs_cuda *gpu, const char *section, qset_cuda_request *r, uint64_t want, bool all)
 {
-	static const int method[] = { QI_INDEX,        QI_HYBRID, QI_BITMAP,     QI_MERGE, QI_SEARCH,
-								  QI_MERGE_SEARCH, QI_HASH,   QI_MERGE_HASH, QI_BITMAP };
+	static const int method[] = { QSET_INDEX, QSET_HYBRID,     QSET_BITMAP,
+								  QSET_MERGE, QSET_SEARCH,     QSET_MERGE_SEARCH,
+								  QSET_HASH,  QSET_MERGE_HASH, QSET_BITMAP };
 
 	for (int i = 0; i < (all ? 9 : 2); i++)
 	{
@@ -317,9 +318,9 @@ methods(qs_cuda *gpu, const char *section, qi_cuda_request *r, uint64_t want, bo
 		measured m;
 
 		r->method = method[i];
-		r->variant = i == 2 ? QI_VARIANT_ON : QI_VARIANT_OFF;
+		r->variant = i == 2 ? QSET_VARIANT_ON : QSET_VARIANT_OFF;
 		m = count_gpu(gpu, r);
-		snprintf(what, sizeof(what), "%s%s, counting only", qi_method_name(r->method),
+		snprintf(what, sizeof(what), "%s%s, counting only", qset_method_name(r->method),
 				 i == 2   ? ", all resident"
 				 : i == 8 ? ", one at a time"
 						  : "");
@@ -342,10 +343,10 @@ collection(qs_cuda *gpu, const char *section, const recipe *recipe, uint64_t see
 		   bool cpu)
 {
 	static const uint64_t room = UINT64_C(1) << 20;
-	qi_pair *out = (qi_pair *) malloc(room * sizeof(*out));
-	qi_cuda_request r = {};
-	qi_collection c;
-	qi_plan plan = {};
+	qset_pair *out = (qset_pair *) malloc(room * sizeof(*out));
+	qset_cuda_request r = {};
+	qset_collection c;
+	qset_plan plan = {};
 	double prepare = 0, count = 0, least, start;
 	measured m;
 
@@ -353,7 +354,7 @@ collection(qs_cuda *gpu, const char *section, const recipe *recipe, uint64_t see
 	data_drawn(&c, recipe, seed, cores());
 	line(section, "making the collection, all cores", seconds() - start, "s");
 	r.rows = load(gpu, section, &c);
-	qi_filter_init(&r.filter, 1, 0, 0);
+	qset_filter_init(&r.filter, 1, 0, 0);
 	r.filter.min_count = threshold_for(gpu, &r, 1000000);
 	line(section, "least count", (double) r.filter.min_count, "");
 	m = count_gpu(gpu, &r);
@@ -363,19 +364,19 @@ collection(qs_cuda *gpu, const char *section, const recipe *recipe, uint64_t see
 		check(section, "auto", m.pairs, count_cpu(&c, &r.filter, cores(), &prepare, &count, &plan));
 		line(section, "CPU, preparing on one core", prepare * 1e3, "ms");
 		line(section, "CPU, counting on all cores", count * 1e3, "ms");
-		line(section, qi_method_name(plan.method), cores(), "threads");
+		line(section, qset_method_name(plan.method), cores(), "threads");
 	}
 	methods(gpu, section, &r, m.pairs, all);
 	if (!cpu)
 		check_methods(gpu, section, &c, r, out, room);
-	qi_cuda_sets_destroy(r.rows);
-	r.method = QI_AUTO;
-	r.variant = QI_VARIANT_AUTO;
+	qset_cuda_sets_destroy(r.rows);
+	r.method = QSET_AUTO;
+	r.variant = QSET_VARIANT_AUTO;
 	check(section, "end to end", end_to_end(gpu, &c, r, out, room, &least), m.pairs);
 	line(section, "end to end", least * 1e3, "ms");
 	if (cpu)
 		line(section, "CPU / GPU, end to end", (prepare + count) / least, "");
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 	free(out);
 	qs_cuda_trim(gpu);
 }
@@ -403,7 +404,7 @@ main(int argc, char **argv)
 	qs_cuda_error error;
 	qs_cuda *gpu;
 
-	if (qs_cuda_open(0, NULL, &gpu, &error) != QS_OK)
+	if (qs_cuda_open(0, NULL, &gpu, &error) != QB_OK)
 	{
 		fprintf(stderr, "no usable GPU: %s\n", error.name);
 		return 2;

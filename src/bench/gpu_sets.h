@@ -4,8 +4,8 @@
  *
  * src/bench/gpu_sets.h
  */
-#ifndef QI_GPU_SETS_H
-#define QI_GPU_SETS_H
+#ifndef QSET_GPU_SETS_H
+#define QSET_GPU_SETS_H
 
 #include "kernels.cuh"
 #include "sets.cuh"
@@ -23,7 +23,7 @@ typedef struct measured
 {
 	double product, rows; /* ms on the device, least of all runs */
 	uint64_t pairs;
-	qi_cuda_report report;
+	qset_cuda_report report;
 } measured;
 
 /* ---- gpu_sets.cu ---- */
@@ -32,13 +32,13 @@ extern double seconds(void);
 extern void line(const char *section, const char *what, double figure, const char *unit);
 
 /* End the program unless all went well. */
-extern void must(qs_status status, qs_cuda *gpu, const char *what);
+extern void must(qb_status status, qs_cuda *gpu, const char *what);
 
 /* Is this the number that it should be?  Else the program ends with status 1. */
 extern void check(const char *section, const char *what, uint64_t got, uint64_t want);
 
 /* All pairs counted, but not brought here. */
-extern measured count_gpu(qs_cuda *gpu, const qi_cuda_request *r);
+extern measured count_gpu(qs_cuda *gpu, const qset_cuda_request *r);
 
 /* ---- gpu_sets_parts.cu ---- */
 

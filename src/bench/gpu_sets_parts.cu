@@ -10,7 +10,7 @@
 
 /* A collection of one set: the distinct ones of so many draws from 0 .. universe - 1. */
 static void
-one_set(qi_collection *c, distribution d, uint64_t universe, uint64_t draws, uint64_t seed)
+one_set(qset_collection *c, distribution d, uint64_t universe, uint64_t draws, uint64_t seed)
 {
 	uint64_t count;
 	uint32_t *set = data_set(d, universe, draws, seed, &count);
@@ -19,7 +19,7 @@ one_set(qi_collection *c, distribution d, uint64_t universe, uint64_t draws, uin
 	c->sets = 1;
 	c->elements = count;
 	c->universe = universe;
-	if (qi_collection_alloc(c, &data_memory) != QS_OK)
+	if (qset_collection_alloc(c, &data_memory) != QB_OK)
 		exit(2);
 	memcpy(c->rank, set, count * sizeof(*set));
 	c->offset[1] = count;
@@ -52,11 +52,11 @@ copy_bandwidth(qs_cuda *gpu, size_t bytes)
 
 /* ms of one count, of many that run one after another: starting one takes nearly half as long. */
 static float
-time_single(qs_cuda *gpu, const qi_cuda_request *r)
+time_single(qs_cuda *gpu, const qset_cuda_request *r)
 {
 	const int counts = 20;
-	qi_pairwise pair = { r->rows, r->columns, false, r->filter, r->method, NULL };
-	qi_strip strip = { (uint32_t *) gpu->result, 0, 1, 1 };
+	qset_pairwise pair = { r->rows, r->columns, false, r->filter, r->method, NULL };
+	qset_strip strip = { (uint32_t *) gpu->result, 0, 1, 1 };
 	cudaEvent_t at[2];
 	float ms, best = 1e9;
 
@@ -66,7 +66,7 @@ time_single(qs_cuda *gpu, const qi_cuda_request *r)
 	{
 		cudaEventRecord(at[0], gpu->stream);
 		for (int j = 0; j < counts; j++)
-			must(qi_pairwise_count(gpu, &pair, &strip), gpu, "count");
+			must(qset_pairwise_count(gpu, &pair, &strip), gpu, "count");
 		cudaEventRecord(at[1], gpu->stream);
 		must(qs_cuda_sync(gpu), gpu, "count");
 		cudaEventElapsedTime(&ms, at[0], at[1]);
@@ -78,56 +78,56 @@ time_single(qs_cuda *gpu, const qi_cuda_request *r)
 void
 bench_single(qs_cuda *gpu)
 {
-	static const int method[] = { QI_MERGE, QI_SEARCH, QI_MERGE_SEARCH, QI_MERGE_HASH };
-	qi_collection a, b;
-	qi_cuda_request r = {};
+	static const int method[] = { QSET_MERGE, QSET_SEARCH, QSET_MERGE_SEARCH, QSET_MERGE_HASH };
+	qset_collection a, b;
+	qset_cuda_request r = {};
 	uint64_t want;
 	double start, copy = copy_bandwidth(gpu, UINT64_C(1) << 30);
 
 	one_set(&a, UNIFORM, 100000000, 10000000, 1);
 	one_set(&b, UNIFORM, 100000000, 10000000, 2);
 	start = seconds();
-	want = qi_count32(qi_kernels_now(), (int32_t *) a.rank, a.elements, (int32_t *) b.rank,
-					  b.elements);
+	want = qset_count32(qset_kernels_now(), (int32_t *) a.rank, a.elements, (int32_t *) b.rank,
+						b.elements);
 	line("single", "elements of both", (double) (a.elements + b.elements), "");
 	line("single", "CPU, one core", (seconds() - start) * 1e3, "ms");
 	line("single", "copy bandwidth, read and written", copy, "GB/s");
-	must(qi_cuda_sets_load(gpu, &a, &r.rows), gpu, "load");
-	must(qi_cuda_sets_load(gpu, &b, &r.columns), gpu, "load");
-	qi_filter_init(&r.filter, 0, 0, 0);
+	must(qset_cuda_sets_load(gpu, &a, &r.rows), gpu, "load");
+	must(qset_cuda_sets_load(gpu, &b, &r.columns), gpu, "load");
+	qset_filter_init(&r.filter, 0, 0, 0);
 	for (int i = 0; i < 4; i++)
 	{
 		char what[100];
-		qi_cuda_pairs *pairs;
-		qi_pair pair = {};
+		qset_cuda_pairs *pairs;
+		qset_pair pair = {};
 		uint64_t count;
 		bool over;
 		measured m;
 
 		r.method = method[i];
 		m = count_gpu(gpu, &r);
-		must(qi_cuda_pairs_open(gpu, &r, &pairs), gpu, "open");
-		must(qi_cuda_pairs_next(pairs, &pair, 1, &count, &over), gpu, "next");
-		qi_cuda_pairs_close(pairs);
-		check("single", qi_method_name(r.method), pair.common, want);
-		line("single", qi_method_name(r.method), m.product, "ms");
+		must(qset_cuda_pairs_open(gpu, &r, &pairs), gpu, "open");
+		must(qset_cuda_pairs_next(pairs, &pair, 1, &count, &over), gpu, "next");
+		qset_cuda_pairs_close(pairs);
+		check("single", qset_method_name(r.method), pair.common, want);
+		line("single", qset_method_name(r.method), m.product, "ms");
 		m.product = time_single(gpu, &r);
-		snprintf(what, sizeof(what), "%s, one of many", qi_method_name(r.method));
+		snprintf(what, sizeof(what), "%s, one of many", qset_method_name(r.method));
 		line("single", what, m.product, "ms");
-		snprintf(what, sizeof(what), "%s, bytes read against copying", qi_method_name(r.method));
+		snprintf(what, sizeof(what), "%s, bytes read against copying", qset_method_name(r.method));
 		line("single", what, (double) (a.elements + b.elements) * 4 / m.product / 1e6 / copy, "");
 	}
-	qi_cuda_sets_destroy(r.rows);
-	qi_cuda_sets_destroy(r.columns);
-	qi_collection_free(&a);
-	qi_collection_free(&b);
+	qset_cuda_sets_destroy(r.rows);
+	qset_cuda_sets_destroy(r.columns);
+	qset_collection_free(&a);
+	qset_collection_free(&b);
 }
 
 /* ---- the paper's Fig. 6 ---- */
 
 /* By one core, ms. */
 static double
-time_cpu(const qi_collection *a, const qi_collection *b, int method, uint64_t want)
+time_cpu(const qset_collection *a, const qset_collection *b, int method, uint64_t want)
 {
 	double best = 1e9;
 
@@ -136,10 +136,10 @@ time_cpu(const qi_collection *a, const qi_collection *b, int method, uint64_t wa
 		double start = seconds();
 		uint64_t common;
 
-		require(qi_single_count(qi_kernels_now(), method, a->rank, a->elements, b->rank,
-								b->elements, &data_memory, &common) == QS_OK,
+		require(qset_single_count(qset_kernels_now(), method, a->rank, a->elements, b->rank,
+								  b->elements, &data_memory, &common) == QB_OK,
 				"out of memory");
-		check("figure6", qi_method_name(method), common, want);
+		check("figure6", qset_method_name(method), common, want);
 		best = seconds() - start < best ? seconds() - start : best;
 	}
 	return best * 1e3;
@@ -147,34 +147,34 @@ time_cpu(const qi_collection *a, const qi_collection *b, int method, uint64_t wa
 
 /* Where one row's table is what all columns probe, a single pair is one block's work. */
 static double
-time_gpu(qs_cuda *gpu, qi_cuda_request *r, int method, uint64_t want)
+time_gpu(qs_cuda *gpu, qset_cuda_request *r, int method, uint64_t want)
 {
-	qi_cuda_pairs *pairs;
-	qi_pair pair = {};
+	qset_cuda_pairs *pairs;
+	qset_pair pair = {};
 	uint64_t count;
 	bool over;
 
 	r->method = method;
-	must(qi_cuda_pairs_open(gpu, r, &pairs), gpu, "open");
-	must(qi_cuda_pairs_next(pairs, &pair, 1, &count, &over), gpu, "next");
-	qi_cuda_pairs_close(pairs);
-	check("figure6", qi_method_name(method), pair.common, want);
-	return method == QI_HASH || method == QI_BITMAP ? count_gpu(gpu, r).product
-													: time_single(gpu, r);
+	must(qset_cuda_pairs_open(gpu, r, &pairs), gpu, "open");
+	must(qset_cuda_pairs_next(pairs, &pair, 1, &count, &over), gpu, "next");
+	qset_cuda_pairs_close(pairs);
+	check("figure6", qset_method_name(method), pair.common, want);
+	return method == QSET_HASH || method == QSET_BITMAP ? count_gpu(gpu, r).product
+														: time_single(gpu, r);
 }
 
 static void
-print_pair(qs_cuda *gpu, const char *name, const qi_collection *a, const qi_collection *b)
+print_pair(qs_cuda *gpu, const char *name, const qset_collection *a, const qset_collection *b)
 {
-	static const int method[] = { QI_MERGE, QI_SEARCH,     QI_MERGE_SEARCH,
-								  QI_HASH,  QI_MERGE_HASH, QI_BITMAP };
-	uint64_t want = qi_count32(qi_kernels_now(), (int32_t *) a->rank, a->elements,
-							   (int32_t *) b->rank, b->elements);
-	qi_cuda_request r = {};
+	static const int method[] = { QSET_MERGE, QSET_SEARCH,     QSET_MERGE_SEARCH,
+								  QSET_HASH,  QSET_MERGE_HASH, QSET_BITMAP };
+	uint64_t want = qset_count32(qset_kernels_now(), (int32_t *) a->rank, a->elements,
+								 (int32_t *) b->rank, b->elements);
+	qset_cuda_request r = {};
 
-	must(qi_cuda_sets_load(gpu, a, &r.rows), gpu, "load");
-	must(qi_cuda_sets_load(gpu, b, &r.columns), gpu, "load");
-	qi_filter_init(&r.filter, 0, 0, 0);
+	must(qset_cuda_sets_load(gpu, a, &r.rows), gpu, "load");
+	must(qset_cuda_sets_load(gpu, b, &r.columns), gpu, "load");
+	qset_filter_init(&r.filter, 0, 0, 0);
 	printf("figure6\t| %s | %lu | %lu |", name, (unsigned long) (a->elements + b->elements),
 		   (unsigned long) want);
 	for (int i = 0; i < 6; i++)
@@ -185,8 +185,8 @@ print_pair(qs_cuda *gpu, const char *name, const qi_collection *a, const qi_coll
 	}
 	printf("\n");
 	fflush(stdout);
-	qi_cuda_sets_destroy(r.rows);
-	qi_cuda_sets_destroy(r.columns);
+	qset_cuda_sets_destroy(r.rows);
+	qset_cuda_sets_destroy(r.columns);
 	qs_cuda_trim(gpu);
 }
 
@@ -198,7 +198,7 @@ bench_figure6(qs_cuda *gpu)
 	for (int d = UNIFORM; d <= ZIPF; d++)
 		for (int i = 0; i < 4; i++)
 		{
-			qi_collection a, b;
+			qset_collection a, b;
 			char name[80];
 			uint64_t universe = i / 2 == 0 ? 100000000 : 1000000000;
 			uint64_t draws = i % 2 == 0 ? 1000000 : 10000000;
@@ -207,8 +207,8 @@ bench_figure6(qs_cuda *gpu)
 			one_set(&a, (distribution) d, universe, draws, 1);
 			one_set(&b, (distribution) d, universe, draws, 2);
 			print_pair(gpu, name, &a, &b);
-			qi_collection_free(&a);
-			qi_collection_free(&b);
+			qset_collection_free(&a);
+			qset_collection_free(&b);
 		}
 }
 
@@ -220,7 +220,7 @@ random_bits(uint32_t *bits, uint64_t words)
 	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
 
 	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < words; i += stride)
-		bits[i] = (uint32_t) (qs_mix64(i) & qs_mix64(i + words));
+		bits[i] = (uint32_t) (qb_mix64(i) & qb_mix64(i + words));
 }
 
 __global__ void
@@ -233,7 +233,7 @@ compare_counts(const uint32_t *a, const uint32_t *b, uint64_t sets, unsigned lon
 }
 
 static float
-time_product(qs_cuda *gpu, const qi_bits *bits, qi_product how, const qi_strip *strip)
+time_product(qs_cuda *gpu, const qset_bits *bits, qset_product how, const qset_strip *strip)
 {
 	cudaEvent_t at[2];
 	float ms, best = 1e9;
@@ -244,7 +244,7 @@ time_product(qs_cuda *gpu, const qi_bits *bits, qi_product how, const qi_strip *
 	{
 		cudaMemsetAsync(strip->count, 0, strip->rows * strip->width * 4, gpu->stream);
 		cudaEventRecord(at[0], gpu->stream);
-		must(qi_bits_multiply(gpu, bits, true, how, strip), gpu, "product");
+		must(qset_bits_multiply(gpu, bits, true, how, strip), gpu, "product");
 		cudaEventRecord(at[1], gpu->stream);
 		must(qs_cuda_sync(gpu), gpu, "product");
 		cudaEventElapsedTime(&ms, at[0], at[1]);
@@ -257,29 +257,30 @@ void
 bench_product(qs_cuda *gpu)
 {
 	const uint64_t sets = 8192, words = 8192;
-	double operations = (double) sets * (sets + QI_TILE) / 2 * words * 32;
-	qi_bits bits = {};
-	qi_strip tensor = { NULL, 0, sets, sets }, popc = tensor;
+	double operations = (double) sets * (sets + QSET_TILE) / 2 * words * 32;
+	qset_bits bits = {};
+	qset_strip tensor = { NULL, 0, sets, sets }, popc = tensor;
 	uint64_t held = 0;
 
 	bits.words = words;
 	bits.columns = words * 32;
-	must(qi_device_alloc(gpu, &held, sets * words * 4, (void **) &bits.row), gpu, "bits");
-	must(qi_device_alloc(gpu, &held, sets * sets * 4, (void **) &tensor.count), gpu, "counts");
-	must(qi_device_alloc(gpu, &held, sets * sets * 4, (void **) &popc.count), gpu, "counts");
+	must(qset_device_alloc(gpu, &held, sets * words * 4, (void **) &bits.row), gpu, "bits");
+	must(qset_device_alloc(gpu, &held, sets * sets * 4, (void **) &tensor.count), gpu, "counts");
+	must(qset_device_alloc(gpu, &held, sets * sets * 4, (void **) &popc.count), gpu, "counts");
 	bits.other = bits.row;
 	random_bits<<<1024, 256, 0, gpu->stream>>>(bits.row, sets * words);
 	line("product", "tensor cores, k = 8192",
-		 operations / time_product(gpu, &bits, QI_PRODUCT_TENSOR, &tensor) / 1e12,
+		 operations / time_product(gpu, &bits, QSET_PRODUCT_TENSOR, &tensor) / 1e12,
 		 "Pbit-operations/s");
 	line("product", "popc, k = 8192",
-		 operations / time_product(gpu, &bits, QI_PRODUCT_POPC, &popc) / 1e12, "Pbit-operations/s");
+		 operations / time_product(gpu, &bits, QSET_PRODUCT_POPC, &popc) / 1e12,
+		 "Pbit-operations/s");
 	cudaMemsetAsync(gpu->result, 0, 8, gpu->stream);
 	compare_counts<<<1024, 256, 0, gpu->stream>>>(tensor.count, popc.count, sets,
 												  (unsigned long long *) gpu->result);
 	must(qs_read_result(gpu, 1), gpu, "compare");
 	check("product", "counts that differ", gpu->host_result[0], 0);
-	qi_device_free(gpu, &held, bits.row, sets * words * 4);
-	qi_device_free(gpu, &held, tensor.count, sets * sets * 4);
-	qi_device_free(gpu, &held, popc.count, sets * sets * 4);
+	qset_device_free(gpu, &held, bits.row, sets * words * 4);
+	qset_device_free(gpu, &held, tensor.count, sets * sets * 4);
+	qset_device_free(gpu, &held, popc.count, sets * sets * 4);
 }

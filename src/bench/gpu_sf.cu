@@ -78,7 +78,7 @@ struct sf_work
 	int64_t *gathered; /* their weights */
 	uint64_t *owned;   /* [thread][owner]: keys, then where they go */
 	qs_slot *slot;     /* of this piece */
-	qs_status status;  /* of the device's side */
+	qb_status status;  /* of the device's side */
 };
 
 struct sf_thread
@@ -105,7 +105,7 @@ stretches(const qs_sketch *full)
 static inline int
 owner_of(const sf_work *w, uint64_t hv)
 {
-	return (int) qs_mul_high(qs_reduce(hv, w->full->params.n) / OWNED, w->share);
+	return (int) qb_mul_high(qb_reduce(hv, w->full->params.n) / OWNED, w->share);
 }
 
 /* What makes owner_of() cut the stretches into even shares. */
@@ -124,7 +124,7 @@ count_owners(sf_work *w, int thread, uint64_t at, uint64_t begin, uint64_t end)
 
 	memset(owned, 0, w->threads * sizeof(*owned));
 	for (uint64_t i = begin; i < end; i++)
-		owned[owner_of(w, qs_hash(w->key[at + i], seed_key))]++;
+		owned[owner_of(w, qb_hash(w->key[at + i], seed_key))]++;
 }
 
 /* Where this thread's keys of each owner go: owners first, then threads. */
@@ -150,7 +150,7 @@ gather(sf_work *w, uint64_t *next, uint64_t at, uint64_t begin, uint64_t end)
 
 	for (uint64_t i = begin; i < end; i++)
 	{
-		uint64_t hv = qs_hash(w->key[at + i], seed_key);
+		uint64_t hv = qb_hash(w->key[at + i], seed_key);
 		uint64_t to = next[owner_of(w, hv)]++;
 
 		w->hv[to] = hv;
@@ -176,7 +176,7 @@ add_owned(sf_work *w, uint64_t begin, uint64_t end)
 
 		for (size_t k = i; k < i + count; k++)
 		{
-			bucket[k] = (uint32_t) qs_reduce(w->hv[k], w->full->params.n);
+			bucket[k] = (uint32_t) qb_reduce(w->hv[k], w->full->params.n);
 			__builtin_prefetch(w->full->table + bucket[k] * bytes, 1);
 		}
 		w->full->ops->add(w->full, &w->hv[i], w->weight ? &w->gathered[i] : NULL, count);
@@ -201,7 +201,7 @@ owned_range(const sf_work *w, int owner, uint64_t *begin, uint64_t *end)
 }
 
 /* Queue the transfer of a slot and the kernel that takes it over. */
-static qs_status
+static qb_status
 send_slot(sf_work *w, uint64_t count)
 {
 	qs_cuda *gpu = w->slim->gpu;
@@ -225,18 +225,18 @@ send_slot(sf_work *w, uint64_t count)
 						 (const uint32_t *) counters, count));
 	QS_CUDA_TRY(gpu, cudaEventRecord(w->slot->done, gpu->stream));
 	gpu->stats.bytes_in += count * sizeof(uint32_t) + bytes;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Wait until the slot of a piece is free again. */
-static qs_status
+static qb_status
 take_slot(sf_work *w, uint64_t number)
 {
 	qs_cuda *gpu = w->slim->gpu;
 
 	w->slot = &gpu->slot[number % QS_SLOTS];
 	QS_CUDA_TRY(gpu, cudaEventSynchronize(w->slot->done));
-	return QS_OK;
+	return QB_OK;
 }
 
 /* What each thread does; thread 0 is the caller and sees to the device. */
@@ -256,14 +256,14 @@ run_thread(sf_work *w, int thread)
 		pthread_barrier_wait(&w->barrier);
 		place_owners(w, thread, next);
 		gather(w, next, at, begin, end);
-		if (thread == 0 && w->status == QS_OK)
+		if (thread == 0 && w->status == QB_OK)
 			w->status = take_slot(w, number);
 		number++;
 		pthread_barrier_wait(&w->barrier);
 		owned_range(w, thread, &begin, &end);
 		add_owned(w, begin, end);
 		pthread_barrier_wait(&w->barrier);
-		if (thread == 0 && w->status == QS_OK)
+		if (thread == 0 && w->status == QB_OK)
 			w->status = send_slot(w, count);
 	}
 }
@@ -323,17 +323,17 @@ same_sketch(const qs_cuda_sketch *slim, const qs_sketch *full)
 }
 
 /* Room for "sum" more on both sides, with counters of one width. */
-static qs_status
+static qb_status
 prepare(qs_cuda_sketch *slim, qs_sketch *full, int64_t sum)
 {
 	if (sum < 0)
-		return QS_TOTAL_OVERFLOW;
+		return QB_TOTAL_OVERFLOW;
 	QS_TRY(qs_cuda_prepare(slim, sum, 0));
 	QS_TRY(qs_prepare(full, sum));
-	return full->wide && !slim->view.wide ? qs_widen(slim) : QS_OK;
+	return full->wide && !slim->view.wide ? qs_widen(slim) : QB_OK;
 }
 
-qs_status
+qb_status
 qs_cuda_sf_insert(qs_cuda_sketch *slim, qs_sketch *full, const uint64_t *key, const int64_t *weight,
 				  size_t count, int threads)
 {
@@ -343,7 +343,7 @@ qs_cuda_sf_insert(qs_cuda_sketch *slim, qs_sketch *full, const uint64_t *key, co
 
 	QS_TRY(qs_cuda_sync(slim->gpu));
 	if (!same_sketch(slim, full))
-		return QS_MISMATCH;
+		return QB_MISMATCH;
 	QS_TRY(prepare(slim, full, sum));
 	w.slim = slim;
 	w.full = full;
@@ -365,7 +365,7 @@ qs_cuda_sf_insert(qs_cuda_sketch *slim, qs_sketch *full, const uint64_t *key, co
 		slim->total += sum;
 	}
 	else
-		w.status = QS_NO_MEMORY;
+		w.status = QB_NO_MEMORY;
 	free(w.hv);
 	free(w.gathered);
 	free(w.owned);

@@ -8,7 +8,7 @@
 
 #include "gpu_sketch.h"
 
-qs_status
+qb_status
 qs_cuda_reset(qs_cuda_sketch *sk)
 {
 	qs_cuda *gpu = sk->gpu;
@@ -20,7 +20,7 @@ qs_cuda_reset(qs_cuda_sketch *sk)
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.high_used, 0, sizeof(qs_words), gpu->stream));
 	sk->total = 0;
 	sk->high_bound = sk->ever = 0;
-	return QS_OK;
+	return QB_OK;
 }
 
 const qs_params *
@@ -35,20 +35,20 @@ qs_cuda_total(const qs_cuda_sketch *sk)
 	return sk->total;
 }
 
-qs_status
+qb_status
 qs_cuda_widen(qs_cuda_sketch *sk)
 {
 	return qs_widen(sk);
 }
 
-qs_status
+qb_status
 qs_cuda_fold(qs_cuda_sketch *sk, uint64_t n)
 {
 	qs_params target = sk->params;
 
 	target.n = n;
 	if (n < 1 || n > sk->params.n || !qs_params_mergeable(&sk->params, &target))
-		return QS_NO_FOLD;
+		return QB_NO_FOLD;
 	QS_TRY(qs_cuda_enter(sk->gpu));
-	return n == sk->params.n ? QS_OK : qs_fold_to(sk, n);
+	return n == sk->params.n ? QB_OK : qs_fold_to(sk, n);
 }

@@ -17,24 +17,24 @@ extern "C"
 #endif
 
 	/* Empty the sketch again. */
-	extern qs_status qs_cuda_reset(qs_cuda_sketch *sketch);
+	extern qb_status qs_cuda_reset(qs_cuda_sketch *sketch);
 
 	extern const qs_params *qs_cuda_params(const qs_cuda_sketch *sketch);
 	extern int64_t qs_cuda_total(const qs_cuda_sketch *sketch);
 
-	/* Fold to n buckets: QS_NO_FOLD unless halving leads there. */
-	extern qs_status qs_cuda_fold(qs_cuda_sketch *sketch, uint64_t n);
+	/* Fold to n buckets: QB_NO_FOLD unless halving leads there. */
+	extern qb_status qs_cuda_fold(qs_cuda_sketch *sketch, uint64_t n);
 
 	/* Make counters 8 bytes; inserts do it by themselves when N needs it. */
-	extern qs_status qs_cuda_widen(qs_cuda_sketch *sketch);
+	extern qb_status qs_cuda_widen(qs_cuda_sketch *sketch);
 
 	/*
  * Add keys to "full", a dense full sf sketch on the host, with "threads"
- * threads, and bring "slim", its device part, up to date.  After QS_NO_MEMORY,
- * QS_TOTAL_OVERFLOW and QS_MISMATCH nothing has changed; after QS_DEVICE_ERROR
+ * threads, and bring "slim", its device part, up to date.  After QB_NO_MEMORY,
+ * QB_TOTAL_OVERFLOW and QB_MISMATCH nothing has changed; after QB_DEVICE_ERROR
  * "full" is complete and "slim" has to be loaded anew.
  */
-	extern qs_status qs_cuda_sf_insert(qs_cuda_sketch *slim, qs_sketch *full, const uint64_t *key,
+	extern qb_status qs_cuda_sf_insert(qs_cuda_sketch *slim, qs_sketch *full, const uint64_t *key,
 									   const int64_t *weight, size_t count, int threads);
 
 #ifdef __cplusplus

@@ -337,7 +337,7 @@ main(int argc, char **argv)
 	size_t size;
 	size_t load;
 
-	if (!qs_isa_use(argc > 1 ? argv[1] : "auto"))
+	if (!qb_isa_use(argc > 1 ? argv[1] : "auto"))
 	{
 		fprintf(stderr, "usage: merge [auto|avx512|avx2|scalar], as the processor has it\n");
 		return 2;
@@ -349,7 +349,7 @@ main(int argc, char **argv)
 		"100 / "
 		"floor | sub_warp's |\n"
 		"|---|---|---|---|---|---|---|---|---|---|\n",
-		qs_isa_name(qs_isa_now()));
+		qb_isa_name(qb_isa_now()));
 	for (size = 0; size < COUNT_OF(sizes); size++)
 		for (load = 0; load < COUNT_OF(loads); load++)
 			right &= report(sizes[size], load);

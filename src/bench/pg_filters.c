@@ -22,7 +22,7 @@
 #include "funcapi.h"
 #include "lib/bloomfilter.h"
 #include "miscadmin.h"
-#include "pg/memory.h"
+#include "pgbase/memory.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -68,7 +68,7 @@ insert_keys(Subject *s, const uint64 *key, int64 keys)
 	{
 		qf_batch batch = { .fingerprint = key + i, .count = Min(QF_BATCH, keys - i) };
 
-		if (qf_engine_cpu.insert(&s->ours, &batch) != QS_OK)
+		if (qf_engine_cpu.insert(&s->ours, &batch) != QB_OK)
 			elog(ERROR, "could not insert");
 	}
 	return 0;
@@ -113,10 +113,10 @@ static void
 start_ours(Subject *s, uint64 bytes, uint32 k, qf_layout layout)
 {
 	qf_params params = { .m = bytes * 8, .k = k, .layout = layout };
-	qs_memory *memory = palloc(sizeof(qs_memory));
+	qb_memory *memory = palloc(sizeof(qb_memory));
 
 	qf_init(&s->ours, &params, ContextMemory(CurrentMemoryContext, memory));
-	if (qf_make_dense(&s->ours) != QS_OK)
+	if (qf_make_dense(&s->ours) != QB_OK)
 		elog(ERROR, "out of memory");
 }
 
@@ -150,7 +150,7 @@ filter_bench_bloom(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (i = 0; i < keys * 2; i++)
-		key[i] = qs_mix64((uint64) i * QS_ROW_STEP + 1);
+		key[i] = qb_mix64((uint64) i * QB_ROW_STEP + 1);
 	start_ours(&subject[1], bytes, k, QF_STANDARD);
 	start_ours(&subject[2], bytes, k, QF_BLOCKED);
 	for (round = 0; round < PG_GETARG_INT32(2); round++)
@@ -201,8 +201,8 @@ filter_bench_coins(PG_FUNCTION_ARGS)
 		old = MemoryContextSwitchTo(context);
 		state = palloc0(sizeof(Coins));
 		state->p = (uint64) ldexp(PG_GETARG_FLOAT8(3), 64);
-		qf_init(&state->filter, &params, ContextMemory(context, palloc(sizeof(qs_memory))));
-		if (qf_make_dense(&state->filter) != QS_OK)
+		qf_init(&state->filter, &params, ContextMemory(context, palloc(sizeof(qb_memory))));
+		if (qf_make_dense(&state->filter) != QB_OK)
 			elog(ERROR, "out of memory");
 		MemoryContextSwitchTo(old);
 	}

@@ -46,7 +46,7 @@ typedef struct two_sets
 /* What is timed: the methods of techniques.h, then these. */
 enum
 {
-	STD = QI_METHODS,
+	STD = QSET_METHODS,
 	BRANCHLESS,
 	AVX2_ONLY,
 	MATERIALIZED,
@@ -84,17 +84,17 @@ typedef struct variant_name
 extern const variant_name bench_methods[METHOD_COUNT];
 extern const recipe recipe_enron;
 
-extern qi_request
-request_of(const qi_collection *c, int64_t min_count, double min_jaccard, int method, int variant);
+extern qset_request request_of(const qset_collection *c, int64_t min_count, double min_jaccard,
+							   int method, int variant);
 
 /*
  * The least times of some runs.  With a step only each "step"th row is counted,
  * and the time scaled up to all pairs.
  */
-extern outcome best_pairs(const qi_request *r, uint64_t step, int threads, int runs);
+extern outcome best_pairs(const qset_request *r, uint64_t step, int threads, int runs);
 
 /* Pairwise std::set_intersection over rows evenly spread, scaled to all pairs. */
-extern double std_pairs(const qi_collection *c, uint64_t step);
+extern double std_pairs(const qset_collection *c, uint64_t step);
 
 /* The step that lets about so many of k rows run. */
 extern uint64_t step_for(uint64_t sets, uint64_t rows);

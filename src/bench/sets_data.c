@@ -34,13 +34,13 @@ data_release(void *context, void *pointer)
 	free(pointer);
 }
 
-const qs_memory data_memory = { .alloc = data_alloc, .release = data_release };
-const qs_keys data_keys = { 1, 0 };
+const qb_memory data_memory = { .alloc = data_alloc, .release = data_release };
+const qb_keys data_keys = { 1, 0 };
 
 static uint64_t
 next_random(uint64_t *state)
 {
-	return qs_mix64(*state += UINT64_C(0x9E3779B97F4A7C15));
+	return qb_mix64(*state += UINT64_C(0x9E3779B97F4A7C15));
 }
 
 static double
@@ -109,19 +109,19 @@ next_normal(uint64_t universe, double deviation, uint64_t *state)
 uint32_t *
 data_set(distribution d, uint64_t universe, uint64_t draws, uint64_t seed, uint64_t *count)
 {
-	uint32_t *set = malloc((draws + QI_SLACK) * sizeof(*set));
+	uint32_t *set = malloc((draws + QSET_SLACK) * sizeof(*set));
 	uint32_t *scratch = malloc(draws * sizeof(*scratch));
 	zipf z = make_zipf(universe, 0.9);
-	uint64_t state = qs_mix64(seed);
+	uint64_t state = qb_mix64(seed);
 	uint64_t i;
 
 	require(set && scratch, "out of memory");
 	for (i = 0; i < draws; i++)
-		set[i] = d == UNIFORM  ? (uint32_t) qs_mul_high(next_random(&state), universe)
+		set[i] = d == UNIFORM  ? (uint32_t) qb_mul_high(next_random(&state), universe)
 				 : d == NORMAL ? next_normal(universe, (double) draws / 10, &state)
 							   : next_zipf(&z, &state);
 	*count = draws;
-	qi_sort_unique32((int32_t *) set, count, (int32_t *) scratch, NULL);
+	qset_sort_unique32((int32_t *) set, count, (int32_t *) scratch, NULL);
 	free(scratch);
 	return set;
 }
@@ -150,7 +150,7 @@ draw_set(const recipe *r, const zipf *z, uint64_t *state, uint32_t *set, uint32_
 
 		for (; more > 0; more--)
 			set[count++] = next_zipf(z, state);
-		qi_sort_unique32((int32_t *) set, &count, (int32_t *) scratch, NULL);
+		qset_sort_unique32((int32_t *) set, &count, (int32_t *) scratch, NULL);
 	}
 	while (r->alpha > 0 && count < size);
 	for (; count > size; count--)
@@ -163,7 +163,7 @@ draw_set(const recipe *r, const zipf *z, uint64_t *state, uint32_t *set, uint32_
 }
 
 void
-data_collection(qi_collection *c, const recipe *r, uint64_t seed)
+data_collection(qset_collection *c, const recipe *r, uint64_t seed)
 {
 	uint64_t most = 2 * ((uint64_t) r->most + r->draws) + 100;
 	uint32_t *set = malloc(most * sizeof(*set));
@@ -171,14 +171,14 @@ data_collection(qi_collection *c, const recipe *r, uint64_t seed)
 	int64_t *id = malloc(most * sizeof(*id));
 	uint64_t *low = malloc(most * sizeof(*low));
 	zipf z = make_zipf(r->universe, r->theta);
-	qi_builder b;
+	qset_builder b;
 	uint64_t i;
 
 	require(set && scratch && id && low, "out of memory");
-	qi_builder_init(&b, false, &data_keys, &data_memory, NULL);
+	qset_builder_init(&b, false, &data_keys, &data_memory, NULL);
 	for (i = 0; i < r->sets; i++)
 	{
-		uint64_t state = qs_mix64(seed + i * 77);
+		uint64_t state = qb_mix64(seed + i * 77);
 		uint64_t n = draw_set(r, &z, &state, set, scratch);
 		uint64_t e;
 
@@ -187,10 +187,10 @@ data_collection(qi_collection *c, const recipe *r, uint64_t seed)
 			id[e] = (int64_t) i;
 			low[e] = set[e];
 		}
-		require(qi_builder_add(&b, id, low, NULL, n) == QS_OK, "out of memory");
+		require(qset_builder_add(&b, id, low, NULL, n) == QB_OK, "out of memory");
 	}
-	require(qi_builder_finish(&b, c) == QS_OK, "out of memory");
-	qi_builder_free(&b);
+	require(qset_builder_finish(&b, c) == QB_OK, "out of memory");
+	qset_builder_free(&b);
 	free(set);
 	free(scratch);
 	free(id);
@@ -222,7 +222,7 @@ draw_part(void *context)
 	require(set && scratch, "out of memory");
 	for (i = d->first; i < d->r->sets; i += d->step)
 	{
-		uint64_t state = qs_mix64(d->seed + i * 77);
+		uint64_t state = qb_mix64(d->seed + i * 77);
 
 		d->size[i] = draw_set(d->r, &z, &state, set, scratch);
 		d->set[i] = malloc((d->size[i] + 1) * sizeof(*set));
@@ -235,7 +235,7 @@ draw_part(void *context)
 }
 
 void
-data_drawn(qi_collection *c, const recipe *r, uint64_t seed, int threads)
+data_drawn(qset_collection *c, const recipe *r, uint64_t seed, int threads)
 {
 	drawing *d = calloc((size_t) threads, sizeof(*d));
 	uint32_t **set = calloc(r->sets, sizeof(*set));
@@ -258,7 +258,7 @@ data_drawn(qi_collection *c, const recipe *r, uint64_t seed, int threads)
 	c->universe = r->universe;
 	for (i = 0; i < r->sets; i++)
 		c->elements += size[i];
-	require(qi_collection_alloc(c, &data_memory) == QS_OK, "out of memory");
+	require(qset_collection_alloc(c, &data_memory) == QB_OK, "out of memory");
 	for (i = 0; i < r->sets; i++)
 	{
 		c->id[i] = (int64_t) i;
@@ -279,7 +279,7 @@ data_drawn(qi_collection *c, const recipe *r, uint64_t seed, int threads)
 
 /* Sessions are lines of numbers. */
 static void
-add_lines(FILE *f, qi_builder *b, uint64_t most)
+add_lines(FILE *f, qset_builder *b, uint64_t most)
 {
 	char line[1 << 16];
 	int64_t set = 0;
@@ -293,14 +293,14 @@ add_lines(FILE *f, qi_builder *b, uint64_t most)
 		set++;
 		for (item = strtoull(at, &end, 10); end != at; item = strtoull(at, &end, 10))
 		{
-			require(qi_builder_add(b, &set, &item, NULL, 1) == QS_OK, "out of memory");
+			require(qset_builder_add(b, &set, &item, NULL, 1) == QB_OK, "out of memory");
 			at = end;
 		}
 	}
 }
 
 static void
-add_edges(FILE *f, qi_builder *b)
+add_edges(FILE *f, qset_builder *b)
 {
 	long long from;
 	long long to;
@@ -310,36 +310,36 @@ add_edges(FILE *f, qi_builder *b)
 		int64_t set = from;
 		uint64_t element = (uint64_t) to;
 
-		require(qi_builder_add(b, &set, &element, NULL, 1) == QS_OK, "out of memory");
+		require(qset_builder_add(b, &set, &element, NULL, 1) == QB_OK, "out of memory");
 	}
 }
 
 static bool
-read_file(qi_collection *c, const char *command, uint64_t sessions)
+read_file(qset_collection *c, const char *command, uint64_t sessions)
 {
 	FILE *f = popen(command, "r");
-	qi_builder b;
+	qset_builder b;
 
 	require(f != NULL, "could not run zcat");
-	qi_builder_init(&b, false, &data_keys, &data_memory, NULL);
+	qset_builder_init(&b, false, &data_keys, &data_memory, NULL);
 	if (sessions > 0)
 		add_lines(f, &b, sessions);
 	else
 		add_edges(f, &b);
 	pclose(f);
-	require(qi_builder_finish(&b, c) == QS_OK, "out of memory");
-	qi_builder_free(&b);
+	require(qset_builder_finish(&b, c) == QB_OK, "out of memory");
+	qset_builder_free(&b);
 	return c->sets > 0;
 }
 
 bool
-data_kosarak(qi_collection *c, uint64_t sessions)
+data_kosarak(qset_collection *c, uint64_t sessions)
 {
 	return read_file(c, "zcat " DATA "kosarak-36682-transactions.dat.gz 2>/dev/null", sessions);
 }
 
 bool
-data_enron(qi_collection *c)
+data_enron(qset_collection *c)
 {
 	return read_file(c, "zcat " DATA "email-enron-edges.tsv.gz 2>/dev/null", 0);
 }

@@ -5,16 +5,16 @@
  *
  * src/bench/sets_data.h
  */
-#ifndef QI_SETS_DATA_H
-#define QI_SETS_DATA_H
+#ifndef QSET_SETS_DATA_H
+#define QSET_SETS_DATA_H
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "sets/builder.h"
 
-extern const qs_memory data_memory;
-extern const qs_keys data_keys;
+extern const qb_memory data_memory;
+extern const qb_keys data_keys;
 
 /* End the program unless the condition holds. */
 static inline void
@@ -50,16 +50,16 @@ typedef struct recipe
 	uint64_t draws;
 } recipe;
 
-extern void data_collection(qi_collection *c, const recipe *r, uint64_t seed);
+extern void data_collection(qset_collection *c, const recipe *r, uint64_t seed);
 
 /*
  * The same sets, made by so many threads, with the numbers that were drawn for
  * ranks, so that some elements of the universe may be in no set.
  */
-extern void data_drawn(qi_collection *c, const recipe *r, uint64_t seed, int threads);
+extern void data_drawn(qset_collection *c, const recipe *r, uint64_t seed, int threads);
 
 /* The first so many sessions of kosarak; the neighbours in email-Enron; false: not here. */
-extern bool data_kosarak(qi_collection *c, uint64_t sessions);
-extern bool data_enron(qi_collection *c);
+extern bool data_kosarak(qset_collection *c, uint64_t sessions);
+extern bool data_enron(qset_collection *c);
 
 #endif

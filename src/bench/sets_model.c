@@ -24,7 +24,7 @@ typedef struct tally
 typedef struct rival
 {
 	const char *name;
-	qi_request request;
+	qset_request request;
 	outcome best;
 } rival;
 
@@ -62,47 +62,48 @@ take_turns(rival *r, int rivals)
 
 /* The ways that are not expected to be far behind; the first is the choice. */
 static int
-find_rivals(rival *r, const qi_collection *c, int64_t min_count, double min_jaccard)
+find_rivals(rival *r, const qset_collection *c, int64_t min_count, double min_jaccard)
 {
 	const outcome none = { .prepare = 0 };
 	int rivals = 1;
 	double limit;
 	size_t i;
 
-	r[0] = (rival){ "auto", request_of(c, min_count, min_jaccard, QI_AUTO, QI_VARIANT_AUTO), none };
+	r[0] = (rival){ "auto", request_of(c, min_count, min_jaccard, QSET_AUTO, QSET_VARIANT_AUTO),
+					none };
 	limit = 8 * best_pairs(&r[0].request, 1, 1, 2).count + 0.01;
 	for (i = 0; i < METHOD_COUNT + 1; i++)
 	{
-		variant_name prefix = { QI_INDEX, QI_VARIANT_ON, false, "`index` of prefixes" };
+		variant_name prefix = { QSET_INDEX, QSET_VARIANT_ON, false, "`index` of prefixes" };
 		variant_name v = i < METHOD_COUNT ? bench_methods[i] : prefix;
-		qi_request one = request_of(c, min_count, min_jaccard, v.method, v.variant);
-		qi_preparation p;
+		qset_request one = request_of(c, min_count, min_jaccard, v.method, v.variant);
+		qset_preparation p;
 
-		require(qi_prepare(&p, &one) == QS_OK, "could not prepare");
+		require(qset_prepare(&p, &one) == QB_OK, "could not prepare");
 		if (p.plan.cost[v.method] * 1e-9 < limit)
 			r[rivals++] = (rival){ v.name, one, none };
-		qi_prepared_free(&p);
+		qset_prepared_free(&p);
 	}
 	return rivals;
 }
 
 static const char *
-choice_name(const qi_request *r)
+choice_name(const qset_request *r)
 {
 	static char name[40];
-	qi_preparation p;
+	qset_preparation p;
 
-	require(qi_prepare(&p, r) == QS_OK, "could not prepare");
-	snprintf(name, sizeof(name), "`%s`%s", qi_method_name(p.plan.method),
+	require(qset_prepare(&p, r) == QB_OK, "could not prepare");
+	snprintf(name, sizeof(name), "`%s`%s", qset_method_name(p.plan.method),
 			 p.plan.prefix     ? " of prefixes"
 			 : p.plan.resident ? ", naive"
 							   : "");
-	qi_prepared_free(&p);
+	qset_prepared_free(&p);
 	return name;
 }
 
 static void
-model_case(const char *name, const qi_collection *c, int64_t min_count, double min_jaccard,
+model_case(const char *name, const qset_collection *c, int64_t min_count, double min_jaccard,
 		   tally *t)
 {
 	rival r[RIVALS];
@@ -126,13 +127,13 @@ model_case(const char *name, const qi_collection *c, int64_t min_count, double m
 }
 
 static void
-model_collection(const char *name, qi_collection *c, tally *t)
+model_collection(const char *name, qset_collection *c, tally *t)
 {
 	model_case(name, c, 1, 0, t);
 	model_case(name, c, 10, 0, t);
 	model_case(name, c, 1, 0.5, t);
 	model_case(name, c, 1, 0.9, t);
-	qi_collection_free(c);
+	qset_collection_free(c);
 }
 
 static void
@@ -142,7 +143,7 @@ model_recipes(const recipe *r, size_t count, uint64_t seed, tally *t)
 
 	for (i = 0; i < count; i++)
 	{
-		qi_collection c;
+		qset_collection c;
 
 		data_collection(&c, &r[i], seed + i);
 		model_collection(r[i].name, &c, t);
@@ -196,7 +197,7 @@ bench_model(void)
 	};
 	tally t = { 0 };
 	tally u = { 0 };
-	qi_collection c;
+	qset_collection c;
 
 	printf("\n## What `auto` chooses\n");
 	begin_table("The constants of the model were fitted on these:");

@@ -34,21 +34,21 @@ static void *
 work(void *argument)
 {
 	worker *w = argument;
-	static _Thread_local qi_pair out[ROOM];
+	static _Thread_local qset_pair out[ROOM];
 	double start = now();
-	qi_job job;
+	qset_job job;
 	uint64_t count;
 
-	require(qi_job_open(&job, w->block, qi_kernels_now(), &data_memory, NULL) == QS_OK,
+	require(qset_job_open(&job, w->block, qset_kernels_now(), &data_memory, NULL) == QB_OK,
 			"out of memory");
-	qi_job_share(&job, w->first, qi_job_rows(&job), w->step);
+	qset_job_share(&job, w->first, qset_job_rows(&job), w->step);
 	do
 	{
-		require(qi_job_next(&job, out, ROOM, &count) == QS_OK, "stopped");
+		require(qset_job_next(&job, out, ROOM, &count) == QB_OK, "stopped");
 		w->pairs += count;
 	}
 	while (count > 0);
-	qi_job_close(&job);
+	qset_job_close(&job);
 	w->seconds = now() - start;
 	return NULL;
 }
@@ -66,24 +66,24 @@ share_of_pairs(uint64_t rows, uint64_t step)
 }
 
 static outcome
-run_pairs(const qi_request *r, uint64_t step, int threads)
+run_pairs(const qset_request *r, uint64_t step, int threads)
 {
 	outcome o = { 0 };
-	qi_preparation p;
+	qset_preparation p;
 	void *block;
 	worker w[2];
 	pthread_t thread;
 	double start = now();
 	uint64_t rows;
 
-	require(qi_prepare(&p, r) == QS_OK, "could not prepare");
+	require(qset_prepare(&p, r) == QB_OK, "could not prepare");
 	block = data_memory.alloc(NULL, p.plan.bytes);
-	require(block && qi_fill(&p, block) == QS_OK, "out of memory");
+	require(block && qset_fill(&p, block) == QB_OK, "out of memory");
 	o.prepare = now() - start;
 	o.bytes = p.plan.bytes;
 	o.method = p.plan.method;
 	rows = p.plan.rows;
-	qi_prepared_free(&p);
+	qset_prepared_free(&p);
 	w[0] = (worker){ block, step > 1 ? step / 2 : 0, step * (uint64_t) threads, 0, 0 };
 	w[1] = (worker){ block, w[0].first + step, step * 2, 0, 0 };
 	if (threads > 1)
@@ -97,18 +97,18 @@ run_pairs(const qi_request *r, uint64_t step, int threads)
 	return o;
 }
 
-qi_request
-request_of(const qi_collection *c, int64_t min_count, double min_jaccard, int method, int variant)
+qset_request
+request_of(const qset_collection *c, int64_t min_count, double min_jaccard, int method, int variant)
 {
-	qi_request r = { .rows = c, .method = method, .variant = variant, .memory = &data_memory };
+	qset_request r = { .rows = c, .method = method, .variant = variant, .memory = &data_memory };
 
-	require(qi_filter_init(&r.filter, min_count, min_jaccard, 0) == QS_OK, "bad filter");
+	require(qset_filter_init(&r.filter, min_count, min_jaccard, 0) == QB_OK, "bad filter");
 	return r;
 }
 
 /* The least times of some runs. */
 outcome
-best_pairs(const qi_request *r, uint64_t step, int threads, int runs)
+best_pairs(const qset_request *r, uint64_t step, int threads, int runs)
 {
 	outcome best = run_pairs(r, step, threads);
 
@@ -124,7 +124,7 @@ best_pairs(const qi_request *r, uint64_t step, int threads, int runs)
 
 /* Pairwise std::set_intersection over rows evenly spread, scaled to all pairs. */
 double
-std_pairs(const qi_collection *c, uint64_t step)
+std_pairs(const qset_collection *c, uint64_t step)
 {
 	uint64_t most = 0;
 	uint64_t common = 0;
@@ -135,14 +135,14 @@ std_pairs(const qi_collection *c, uint64_t step)
 	double took;
 
 	for (i = 0; i < c->sets; i++)
-		most = qi_set_size(c, i) > most ? qi_set_size(c, i) : most;
+		most = qset_set_size(c, i) > most ? qset_set_size(c, i) : most;
 	out = malloc(most * sizeof(*out));
 	require(out != NULL, "out of memory");
 	start = now();
 	for (i = step / 2; i < c->sets; i += step)
 		for (j = i + 1; j < c->sets; j++)
-			common += std_set_intersection(qi_set_ranks(c, i), qi_set_size(c, i),
-										   qi_set_ranks(c, j), qi_set_size(c, j), out);
+			common += std_set_intersection(qset_set_ranks(c, i), qset_set_size(c, i),
+										   qset_set_ranks(c, j), qset_set_size(c, j), out);
 	took = (now() - start) / (step > 1 ? share_of_pairs(c->sets, step) : 1);
 	require(common != 1, "hardly"); /* so that the loop is not left out */
 	free(out);
@@ -157,15 +157,15 @@ step_for(uint64_t sets, uint64_t rows)
 }
 
 const variant_name bench_methods[METHOD_COUNT] = {
-	{ QI_MERGE, 0, true, "`merge`" },
-	{ QI_SEARCH, 0, true, "`search`" },
-	{ QI_MERGE_SEARCH, 0, true, "`merge_search`" },
-	{ QI_HASH, 0, true, "`hash`" },
-	{ QI_MERGE_HASH, 0, true, "`merge_hash`" },
-	{ QI_BITMAP, QI_VARIANT_OFF, true, "`bitmap`, dynamic" },
-	{ QI_BITMAP, QI_VARIANT_ON, true, "`bitmap`, naive" },
-	{ QI_INDEX, QI_VARIANT_OFF, false, "`index`" },
-	{ QI_HYBRID, 0, false, "`hybrid`" },
+	{ QSET_MERGE, 0, true, "`merge`" },
+	{ QSET_SEARCH, 0, true, "`search`" },
+	{ QSET_MERGE_SEARCH, 0, true, "`merge_search`" },
+	{ QSET_HASH, 0, true, "`hash`" },
+	{ QSET_MERGE_HASH, 0, true, "`merge_hash`" },
+	{ QSET_BITMAP, QSET_VARIANT_OFF, true, "`bitmap`, dynamic" },
+	{ QSET_BITMAP, QSET_VARIANT_ON, true, "`bitmap`, naive" },
+	{ QSET_INDEX, QSET_VARIANT_OFF, false, "`index`" },
+	{ QSET_HYBRID, 0, false, "`hybrid`" },
 };
 
 /* Bitmaps of all sets must fit here. */
@@ -179,27 +179,27 @@ print_seconds(double s)
 }
 
 static void
-multiple_of(const char *name, const qi_collection *c, int64_t min_count)
+multiple_of(const char *name, const qset_collection *c, int64_t min_count)
 {
 	uint64_t rows = 20000000 / (c->elements + 1) + 2;
 	uint64_t step = step_for(c->sets, rows);
 	size_t i;
-	qi_request r = request_of(c, min_count, 0, QI_AUTO, 0);
-	qi_preparation p;
+	qset_request r = request_of(c, min_count, 0, QSET_AUTO, 0);
+	qset_preparation p;
 
-	require(qi_prepare(&p, &r) == QS_OK, "could not prepare");
+	require(qset_prepare(&p, &r) == QB_OK, "could not prepare");
 	printf("| %s | %llu | %llu | %.3g |", name, (unsigned long long) c->sets,
 		   (unsigned long long) c->elements, (double) p.plan.events);
-	qi_prepared_free(&p);
+	qset_prepared_free(&p);
 	print_seconds(std_pairs(c, step));
 	for (i = 0; i < METHOD_COUNT; i++)
 	{
-		qi_request one =
+		qset_request one =
 			request_of(c, min_count, 0, bench_methods[i].method, bench_methods[i].variant);
-		uint64_t bitmaps = c->sets * qi_bitmap_words(c->universe) * 8;
+		uint64_t bitmaps = c->sets * qset_bitmap_words(c->universe) * 8;
 		outcome o;
 
-		if (bench_methods[i].variant == QI_VARIANT_ON && bitmaps > MOST_BITMAPS)
+		if (bench_methods[i].variant == QSET_VARIANT_ON && bitmaps > MOST_BITMAPS)
 		{
 			printf(" - |");
 			continue;
@@ -215,17 +215,17 @@ multiple_of(const char *name, const qi_collection *c, int64_t min_count)
 static void
 multiple_generated(const recipe *r, uint64_t seed)
 {
-	qi_collection c;
+	qset_collection c;
 
 	data_collection(&c, r, seed);
 	multiple_of(r->name, &c, 10);
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 }
 
 void
 bench_multiple(void)
 {
-	qi_collection c;
+	qset_collection c;
 	size_t i;
 
 	printf(
@@ -245,9 +245,9 @@ bench_multiple(void)
 	multiple_generated(&recipe_twitter, 3);
 	if (data_kosarak(&c, 1000000))
 		multiple_of("kosarak (real)", &c, 10);
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 	if (data_enron(&c))
 		multiple_of("email-Enron (real)", &c, 10);
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 	multiple_generated(&recipe_zipf, 5);
 }

@@ -11,14 +11,14 @@
 static bool
 usable(int subject)
 {
-	return subject < QI_INDEX ||
-		   (subject >= STD && subject < SUBJECTS && (subject != AVX2_ONLY || qs_isa_use("avx2")));
+	return subject < QSET_INDEX ||
+		   (subject >= STD && subject < SUBJECTS && (subject != AVX2_ONLY || qb_isa_use("avx2")));
 }
 
 static uint64_t
 intersect(int subject, const two_sets *s)
 {
-	const qi_kernels *k = qi_kernels_now();
+	const qset_kernels *k = qset_kernels_now();
 	uint64_t common = 0;
 
 	switch (subject)
@@ -26,15 +26,15 @@ intersect(int subject, const two_sets *s)
 		case STD:
 			return std_set_intersection(s->a, s->n, s->b, s->m, s->out);
 		case BRANCHLESS:
-			return qi_merge_count32((int32_t *) s->a, s->n, (int32_t *) s->b, s->m);
+			return qset_merge_count32((int32_t *) s->a, s->n, (int32_t *) s->b, s->m);
 		case MATERIALIZED:
-			return qi_intersect32(k, (int32_t *) s->a, s->n, (int32_t *) s->b, s->m,
-								  (int32_t *) s->out);
+			return qset_intersect32(k, (int32_t *) s->a, s->n, (int32_t *) s->b, s->m,
+									(int32_t *) s->out);
 		case AVX2_ONLY:
-			subject = QI_MERGE;
+			subject = QSET_MERGE;
 			break;
 	}
-	require(qi_single_count(k, subject, s->a, s->n, s->b, s->m, &data_memory, &common) == QS_OK,
+	require(qset_single_count(k, subject, s->a, s->n, s->b, s->m, &data_memory, &common) == QB_OK,
 			"out of memory");
 	return common;
 }
@@ -56,13 +56,13 @@ time_subjects(two_sets *s, int runs, double *best)
 
 			if (!usable(subject))
 				continue;
-			qs_isa_use(subject == AVX2_ONLY ? "avx2" : "auto");
+			qb_isa_use(subject == AVX2_ONLY ? "avx2" : "auto");
 			start = now();
 			require(intersect(subject, s) == s->common, "wrong count");
 			took = now() - start;
 			best[subject] = took < best[subject] ? took : best[subject];
 		}
-	qs_isa_use("auto");
+	qb_isa_use("auto");
 }
 
 two_sets
@@ -72,7 +72,7 @@ make_two(distribution d, uint64_t universe, uint64_t draws)
 
 	s.a = data_set(d, universe, draws, 1, &s.n);
 	s.b = data_set(d, universe, draws, 2, &s.m);
-	s.out = malloc(((s.n < s.m ? s.n : s.m) + QI_SLACK) * sizeof(*s.out));
+	s.out = malloc(((s.n < s.m ? s.n : s.m) + QSET_SLACK) * sizeof(*s.out));
 	require(s.out != NULL, "out of memory");
 	return s;
 }
@@ -88,8 +88,10 @@ free_two(two_sets *s)
 static void
 print_single(const char *name, const two_sets *s, const double *best)
 {
-	const int columns[] = { STD,       BRANCHLESS,      QI_MERGE, AVX2_ONLY,     MATERIALIZED,
-							QI_SEARCH, QI_MERGE_SEARCH, QI_HASH,  QI_MERGE_HASH, QI_BITMAP };
+	const int columns[] = {
+		STD,         BRANCHLESS,        QSET_MERGE, AVX2_ONLY,       MATERIALIZED,
+		QSET_SEARCH, QSET_MERGE_SEARCH, QSET_HASH,  QSET_MERGE_HASH, QSET_BITMAP
+	};
 	size_t i;
 
 	printf("| %s | %llu | %llu |", name, (unsigned long long) (s->n + s->m),
@@ -117,7 +119,7 @@ bench_single(void)
 		"std::set_intersection | branchless merge | `merge` (%s) | `merge` (AVX2) | elements, not "
 		"only their number | `search` | `merge_search` | `hash` | `merge_hash` | `bitmap` |\n"
 		"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
-		qi_kernels_now()->name);
+		qset_kernels_now()->name);
 	for (d = UNIFORM; d <= ZIPF; d++)
 		for (u = 0; u < 2; u++)
 			for (n = 0; n < 2; n++)

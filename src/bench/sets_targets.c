@@ -29,8 +29,8 @@ target_single(void)
 
 	time_subjects(&s, 9, best);
 	print_target("one pair of 10 M of 1e8, against std::set_intersection",
-				 best[QI_MERGE] / best[STD], "", 1.0 / 8);
-	print_target("the same against a branchless merge", best[QI_MERGE] / best[BRANCHLESS], "",
+				 best[QSET_MERGE] / best[STD], "", 1.0 / 8);
+	print_target("the same against a branchless merge", best[QSET_MERGE] / best[BRANCHLESS], "",
 				 1.0 / 3);
 	free_two(&s);
 }
@@ -38,60 +38,60 @@ target_single(void)
 static void
 target_kosarak(void)
 {
-	qi_collection c;
-	qi_request r;
+	qset_collection c;
+	qset_request r;
 	outcome index;
 	outcome hybrid;
 	outcome all;
 
 	if (!data_kosarak(&c, 1000000))
 	{
-		qi_collection_free(&c);
+		qset_collection_free(&c);
 		return;
 	}
-	r = request_of(&c, 20, 0, QI_AUTO, 0);
+	r = request_of(&c, 20, 0, QSET_AUTO, 0);
 	all = best_pairs(&r, 1, 2, 5);
 	print_target("kosarak, all pairs with at least 20 in common, 2 threads, from memory",
 				 all.prepare + all.count, "s", 1.0);
 	/* all sessions and events count, and few pairs come */
-	r = request_of(&c, 1, 1, QI_INDEX, QI_VARIANT_OFF);
+	r = request_of(&c, 1, 1, QSET_INDEX, QSET_VARIANT_OFF);
 	index = best_pairs(&r, 1, 1, 5);
-	r.method = QI_HYBRID;
+	r.method = QSET_HYBRID;
 	hybrid = best_pairs(&r, 1, 1, 5);
 	print_target("kosarak, all sessions, counting: hybrid against index",
 				 (hybrid.prepare + hybrid.count) / (index.prepare + index.count), "", 0.6);
-	r = request_of(&c, 3, 0, QI_HYBRID, QI_VARIANT_OFF);
+	r = request_of(&c, 3, 0, QSET_HYBRID, QSET_VARIANT_OFF);
 	hybrid = best_pairs(&r, 1, 1, 5);
 	printf("| kosarak, at least 3, pairs a second, one thread (%llu pairs) | %.3g M | >= 20 M | %s "
 		   "|\n",
 		   (unsigned long long) hybrid.pairs, (double) hybrid.pairs / hybrid.count / 1e6,
 		   (double) hybrid.pairs / hybrid.count >= 20e6 ? "PASS" : "FAIL");
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 	data_kosarak(&c, 6000);
-	r = request_of(&c, 5, 0, QI_AUTO, 0);
+	r = request_of(&c, 5, 0, QSET_AUTO, 0);
 	all = best_pairs(&r, 1, 1, 9);
 	printf("| kosarak's first 6,000 sessions, at least 5: %llu pairs, one thread | %.2f ms | | |\n",
 		   (unsigned long long) all.pairs, (all.prepare + all.count) * 1e3);
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 }
 
 static void
 target_enron(void)
 {
-	qi_collection c;
-	qi_request r;
+	qset_collection c;
+	qset_request r;
 	outcome o;
 	double std;
 
 	data_collection(&c, &recipe_enron, 1);
-	r = request_of(&c, 10, 0, QI_AUTO, 0);
+	r = request_of(&c, 10, 0, QSET_AUTO, 0);
 	o = best_pairs(&r, 1, 1, 5);
 	std = std_pairs(&c, step_for(c.sets, 20));
 	print_target("ENRON-like, counting, against std::set_intersection pairwise", o.count / std, "",
 				 1.0 / 200);
 	printf("| the same: std %.1f s, counting %.3f s (%s), preparing %.3f s | | | |\n", std, o.count,
-		   qi_method_name(o.method), o.prepare);
-	qi_collection_free(&c);
+		   qset_method_name(o.method), o.prepare);
+	qset_collection_free(&c);
 }
 
 /* 100,000 sets of 100 elements of which neighbours have 90 in common. */
@@ -99,16 +99,16 @@ static void
 target_alike(void)
 {
 	recipe many = { "alike", 100000, 1000000, 0.5, 0, 0, 0, 100 };
-	qi_collection c;
-	qi_request r;
+	qset_collection c;
+	qset_request r;
 	outcome o;
 
 	data_collection(&c, &many, 9);
-	r = request_of(&c, 1, 0.8, QI_AUTO, 0);
+	r = request_of(&c, 1, 0.8, QSET_AUTO, 0);
 	o = best_pairs(&r, 1, 1, 2);
 	printf("| 100,000 sets of 100, Jaccard index 0.8, one thread: %.0f MB | %.3f s | | |\n",
-		   (double) (o.bytes + qi_collection_memory(&c)) / 1e6, o.prepare + o.count);
-	qi_collection_free(&c);
+		   (double) (o.bytes + qset_collection_memory(&c)) / 1e6, o.prepare + o.count);
+	qset_collection_free(&c);
 }
 
 /* Seconds of a builder for rows that are made up as they are needed. */
@@ -124,12 +124,12 @@ time_builder(uint64_t rows)
 	uint64_t state = 1;
 	double took = 0;
 	double start;
-	qi_builder b;
-	qi_collection c;
+	qset_builder b;
+	qset_collection c;
 	uint64_t i;
 	int r;
 
-	qi_builder_init(&b, false, &data_keys, &data_memory, NULL);
+	qset_builder_init(&b, false, &data_keys, &data_memory, NULL);
 	for (i = 0; i < rows; i += BATCH)
 	{
 		for (r = 0; r < BATCH; r++)
@@ -139,14 +139,14 @@ time_builder(uint64_t rows)
 			low[r] = (state >> 20 & 0xFFFFF) * (state >> 50) >> 14;
 		}
 		start = now();
-		require(qi_builder_add(&b, id, low, NULL, BATCH) == QS_OK, "out of memory");
+		require(qset_builder_add(&b, id, low, NULL, BATCH) == QB_OK, "out of memory");
 		took += now() - start;
 	}
 	start = now();
-	require(qi_builder_finish(&b, &c) == QS_OK, "out of memory");
+	require(qset_builder_finish(&b, &c) == QB_OK, "out of memory");
 	took += now() - start;
-	qi_collection_free(&c);
-	qi_builder_free(&b);
+	qset_collection_free(&c);
+	qset_builder_free(&b);
 	return took;
 }
 

@@ -257,7 +257,7 @@ theory_span(uint32_t m, uint32_t depth, uint32_t span)
 static uint64_t
 draw(uint64_t *state)
 {
-	return qs_mix64(*state += QS_ROW_STEP);
+	return qb_mix64(*state += QB_ROW_STEP);
 }
 
 static double

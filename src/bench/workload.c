@@ -41,7 +41,7 @@ release(void *context, void *pointer)
 	free(pointer);
 }
 
-const qs_memory bench_memory = { .alloc = alloc_zeroed, .release = release };
+const qb_memory bench_memory = { .alloc = alloc_zeroed, .release = release };
 
 void *
 bench_alloc(size_t count, size_t bytes)
@@ -58,7 +58,7 @@ bench_alloc(size_t count, size_t bytes)
 uint64_t
 bench_random(uint64_t *state)
 {
-	return qs_mix64(*state += QS_ROW_STEP);
+	return qb_mix64(*state += QB_ROW_STEP);
 }
 
 double
@@ -92,7 +92,7 @@ bench_poisson(uint64_t *state, double mean)
 void
 workload_init(workload *w, uint32_t keys, double rows, double theta, uint64_t seed)
 {
-	uint64_t state = qs_mix64(seed + 1);
+	uint64_t state = qb_mix64(seed + 1);
 	double sum = 0;
 	uint32_t i;
 
@@ -120,10 +120,10 @@ workload_free(workload *w)
 /* ---- sketches ---- */
 
 void
-bench_check(qs_status status)
+bench_check(qb_status status)
 {
-	if (status != QS_OK)
-		give_up("operation failed", qs_status_text(status));
+	if (status != QB_OK)
+		give_up("operation failed", qb_status_text(status));
 }
 
 void
@@ -133,7 +133,7 @@ subject_init(qs_sketch *sk, const subject *s, double rows, double load, uint64_t
 	qs_params p;
 
 	bench_check(
-		qs_params_make(&p, s->structure, bytes, 3, s->z ? s->z : 8, s->masks, qs_mix64(seed)));
+		qs_params_make(&p, s->structure, bytes, 3, s->z ? s->z : 8, s->masks, qb_mix64(seed)));
 	qs_init(sk, &p, &bench_memory);
 }
 

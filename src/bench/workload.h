@@ -18,7 +18,7 @@
 #include "engine/sketch_engine.h"
 
 /* malloc, aligned and zeroed. */
-extern const qs_memory bench_memory;
+extern const qb_memory bench_memory;
 
 /* count zeroed elements; free() them. */
 extern void *bench_alloc(size_t count, size_t bytes);
@@ -64,7 +64,7 @@ typedef struct subject
  */
 extern void subject_init(qs_sketch *sk, const subject *s, double rows, double load, uint64_t seed);
 
-extern void bench_check(qs_status status);
+extern void bench_check(qb_status status);
 
 /* The host part of a full sf sketch: shares its tables, so free only the whole. */
 extern qs_sketch bench_host(const qs_sketch *sk);

@@ -22,7 +22,7 @@ typedef struct sink
 {
 	qf_filter *f;
 	const qf_kernels *kernels;
-	qs_status status;
+	qb_status status;
 	uint64_t steps; /* since the last pause */
 	size_t count;
 	uint64_t input[QF_CHUNK];
@@ -36,14 +36,14 @@ flush(sink *s)
 	s->kernels->positions(s->input, s->count, s->f->params.m, position);
 	if (s->f->form == QF_DENSE)
 		s->f->ones += s->kernels->set(s->f->bits, position, s->count);
-	else if (s->status == QS_OK)
+	else if (s->status == QB_OK)
 		s->status = qf_set(s->f, position, s->count);
-	qs_pause_after(s->f->memory, &s->steps, s->count);
+	qb_pause_after(s->f->memory, &s->steps, s->count);
 	s->count = 0;
 }
 
 /* Take one more, of which there are "count"; returns how many there are now. */
-QS_INLINE size_t
+QB_INLINE size_t
 take(sink *s, size_t count, uint64_t input)
 {
 	s->input[count++] = input;
@@ -96,7 +96,7 @@ take_copies(sink *s, uint64_t copies, uint64_t h, uint64_t base)
 }
 
 /* The inputs of position j of many keys. */
-QS_INLINE void
+QB_INLINE void
 inputs_of(const uint64_t *h, uint32_t j, size_t count, uint64_t *input)
 {
 	uint64_t add = qf_position_input(0, j);
@@ -120,7 +120,7 @@ insert_positions(sink *s, const uint64_t *h, size_t count)
 	}
 }
 
-QS_INLINE void
+QB_INLINE void
 fetch_block(const qf_filter *f, uint64_t h)
 {
 	__builtin_prefetch(f->bits + qf_block(h, f->params.m) / 8);
@@ -136,7 +136,7 @@ insert_blocks(sink *s, const uint64_t *h, size_t count)
 	uint32_t j;
 
 	for (i = 0; i < count && f->form != QF_DENSE; i++)
-		for (j = 0; j < f->params.k && s->status == QS_OK; j++)
+		for (j = 0; j < f->params.k && s->status == QB_OK; j++)
 		{
 			position = qf_any_position(&f->params, h[i], j);
 			s->status = qf_set(f, &position, 1);
@@ -167,7 +167,7 @@ insert_bloom_chunk(sink *s, const uint64_t *fingerprint, const int64_t *copies, 
 		insert_positions(s, h, used);
 }
 
-QS_INLINE size_t
+QB_INLINE size_t
 chunk_size(size_t count)
 {
 	return count < QF_CHUNK ? count : QF_CHUNK;
@@ -196,7 +196,7 @@ insert_copies(sink *s, const qf_batch *b)
 
 			take_copies(s, (uint64_t) b->copies[i], qf_hash(b->fingerprint[i], s->f->seed_key),
 						base);
-			qs_pause_after(s->f->memory, &s->steps, s->f->params.k);
+			qb_pause_after(s->f->memory, &s->steps, s->f->params.k);
 		}
 }
 
@@ -241,19 +241,19 @@ qf_batch_rows(const qf_batch *b)
  * Rows are counted last: a pause that jumps out leaves some of the bits set that
  * inserting the batch again sets anyway.
  */
-static qs_status
+static qb_status
 cpu_insert(qf_filter *f, const qf_batch *b)
 {
 	int64_t rows = qf_batch_rows(b);
 	qf_filter counted = *f;
-	qs_status status = rows < 0 ? QS_TOTAL_OVERFLOW : qf_count_rows(&counted, rows, b->row == NULL);
+	qb_status status = rows < 0 ? QB_TOTAL_OVERFLOW : qf_count_rows(&counted, rows, b->row == NULL);
 	sink s;
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	s.f = f;
 	s.kernels = qf_kernels_now();
-	s.status = QS_OK;
+	s.status = QB_OK;
 	s.steps = 0;
 	s.count = 0;
 	if (qf_is_bloom(&f->params))
@@ -263,7 +263,7 @@ cpu_insert(qf_filter *f, const qf_batch *b)
 	else
 		insert_rows(&s, b);
 	flush(&s);
-	if (s.status == QS_OK)
+	if (s.status == QB_OK)
 		f->rows = counted.rows;
 	return s.status;
 }
@@ -374,17 +374,17 @@ cpu_contains(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool
 	}
 }
 
-static qs_status
+static qb_status
 cpu_merge(qf_filter *into, const qf_filter *from)
 {
 	return qf_merge(into, from, qf_kernels_now()->unite);
 }
 
-static qs_status
+static qb_status
 cpu_settle(qf_filter *f)
 {
 	(void) f;
-	return QS_OK;
+	return QB_OK;
 }
 
 static size_t

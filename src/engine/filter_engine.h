@@ -43,10 +43,10 @@ typedef struct qf_engine
 	const char *name;
 
 	/*
-	 * QS_TOTAL_OVERFLOW leaves the filter unchanged; after QS_NO_MEMORY drop it.  After
+	 * QB_TOTAL_OVERFLOW leaves the filter unchanged; after QB_NO_MEMORY drop it.  After
 	 * a pause (memory.h) jumped out, inserting the batch again gives what it would have.
 	 */
-	qs_status (*insert)(qf_filter *f, const qf_batch *batch);
+	qb_status (*insert)(qf_filter *f, const qf_batch *batch);
 
 	/* How many positions of each key are set, of qf_keys_at_once(); works on views. */
 	void (*query)(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_t *set);
@@ -55,10 +55,10 @@ typedef struct qf_engine
 	void (*contains)(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found);
 
 	/* As qf_merge(); "from" is not remote. */
-	qs_status (*merge)(qf_filter *into, const qf_filter *from);
+	qb_status (*merge)(qf_filter *into, const qf_filter *from);
 
 	/* Bring the bits here, where they stay. */
-	qs_status (*settle)(qf_filter *f);
+	qb_status (*settle)(qf_filter *f);
 
 	/* How many rows to collect before an insert into this filter. */
 	size_t (*batch)(const qf_filter *f);

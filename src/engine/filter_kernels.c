@@ -6,16 +6,16 @@
  */
 #include "engine/filter_kernels.h"
 
-static const qf_kernels *const sets[QS_ISAS] = {
-	[QS_ISA_SCALAR] = &qf_kernels_plain,
+static const qf_kernels *const sets[QB_ISAS] = {
+	[QB_ISA_SCALAR] = &qf_kernels_plain,
 #ifdef __x86_64__
-	[QS_ISA_AVX2] = &qf_kernels_avx2,
-	[QS_ISA_AVX512] = &qf_kernels_avx512,
+	[QB_ISA_AVX2] = &qf_kernels_avx2,
+	[QB_ISA_AVX512] = &qf_kernels_avx512,
 #endif
 };
 
 const qf_kernels *
 qf_kernels_now(void)
 {
-	return sets[qs_isa_now()];
+	return sets[qb_isa_now()];
 }

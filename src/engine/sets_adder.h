@@ -8,8 +8,8 @@
  *
  * sets_avx2.c and sets_avx512.c include this after defining, for their vectors,
  *
- *	QI_VECTOR			the type
- *	QI_VECTOR_INLINE	how a function that uses it begins
+ *	QSET_VECTOR			the type
+ *	QSET_VECTOR_INLINE	how a function that uses it begins
  *	load()				one at any address
  *	carry_of()			a full adder
  *	ripple()			adding a vector to the planes from one on
@@ -17,26 +17,26 @@
  * src/engine/sets_adder.h
  */
 
-/* Planes for the counters of QI_MAX_COLUMNS columns, and one that stays empty. */
-#define QI_PLANES 17
+/* Planes for the counters of QSET_MAX_COLUMNS columns, and one that stays empty. */
+#define QSET_PLANES 17
 
 /* How many planes the sums of so many columns can reach. */
-QS_INLINE int
+QB_INLINE int
 planes_of(uint32_t columns)
 {
 	return 32 - __builtin_clz(columns | 1);
 }
 
 /* Add up to eight columns, those missing being zero: how many is the same for a whole row. */
-QI_VECTOR_INLINE void
-add_eight(QI_VECTOR *plane, const uint64_t *const *column, uint32_t columns, uint64_t at)
+QSET_VECTOR_INLINE void
+add_eight(QSET_VECTOR *plane, const uint64_t *const *column, uint32_t columns, uint64_t at)
 {
-	const QI_VECTOR none = { 0 };
-	QI_VECTOR two1;
-	QI_VECTOR two2 = none;
-	QI_VECTOR two3 = none;
-	QI_VECTOR two4 = none;
-	QI_VECTOR four1;
+	const QSET_VECTOR none = { 0 };
+	QSET_VECTOR two1;
+	QSET_VECTOR two2 = none;
+	QSET_VECTOR two3 = none;
+	QSET_VECTOR two4 = none;
+	QSET_VECTOR four1;
 
 #define COLUMN(i) (columns > (i) ? load(column[i] + at) : none)
 	two1 = carry_of(&plane[0], COLUMN(0), COLUMN(1));
@@ -55,10 +55,10 @@ add_eight(QI_VECTOR *plane, const uint64_t *const *column, uint32_t columns, uin
 #undef COLUMN
 }
 
-QI_VECTOR_INLINE void
-add_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, QI_VECTOR *plane)
+QSET_VECTOR_INLINE void
+add_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, QSET_VECTOR *plane)
 {
-	const QI_VECTOR zero = { 0 };
+	const QSET_VECTOR zero = { 0 };
 	uint32_t c = 0;
 	int p;
 

@@ -33,7 +33,7 @@ sorted32(const int32_t *a, uint64_t n)
 	for (; i + 9 <= n; i += 8)
 		if (_mm256_movemask_epi8(_mm256_cmpgt_epi32(load(a + i + 1), load(a + i))) != -1)
 			return false;
-	return qi_sorted32(a + i, n - i);
+	return qset_sorted32(a + i, n - i);
 }
 
 AVX2 static bool
@@ -44,7 +44,7 @@ sorted64(const int64_t *a, uint64_t n)
 	for (; i + 5 <= n; i += 4)
 		if (_mm256_movemask_epi8(_mm256_cmpgt_epi64(load(a + i + 1), load(a + i))) != -1)
 			return false;
-	return qi_sorted64(a + i, n - i);
+	return qset_sorted64(a + i, n - i);
 }
 
 /* Which of the 8 elements of x are in y, as a mask of 8 bits. */
@@ -79,12 +79,12 @@ merge32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out
 			for (uint32_t f = found, c = 0; f != 0; f &= f - 1)
 				out[common + c++] = a[i + (uint32_t) __builtin_ctz(f)];
 		common += (uint64_t) _mm_popcnt_u32(found);
-		i += qi_step(last_a <= last_b, 8);
-		j += qi_step(last_b <= last_a, 8);
+		i += qset_step(last_a <= last_b, 8);
+		j += qset_step(last_b <= last_a, 8);
 	}
 	if (out)
-		return common + qi_merge32(a + i, n - i, b + j, m - j, out + common);
-	return common + qi_merge_count32(a + i, n - i, b + j, m - j);
+		return common + qset_merge32(a + i, n - i, b + j, m - j, out + common);
+	return common + qset_merge_count32(a + i, n - i, b + j, m - j);
 }
 
 /* Compare a block of each set, and go on in one of them or both. */
@@ -95,8 +95,8 @@ count_block32(const int32_t **a, const int32_t **b)
 	int32_t last_b = (*b)[7];
 	uint32_t found = members8(load(*a), load(*b));
 
-	*a += qi_step(last_a <= last_b, 8);
-	*b += qi_step(last_b <= last_a, 8);
+	*a += qset_step(last_a <= last_b, 8);
+	*b += qset_step(last_b <= last_a, 8);
 	return (uint64_t) _mm_popcnt_u32(found);
 }
 
@@ -124,7 +124,7 @@ first_not_below(const int32_t *b, uint64_t m, int32_t x)
  * large sets are merged in turns: one computes while the other waits.
  */
 AVX2 uint64_t
-qi_count32_avx2(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
+qset_count32_avx2(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
 {
 	const int32_t *end_a = a + n;
 	const int32_t *end_b = b + m;
@@ -181,12 +181,12 @@ merge64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out
 			for (uint32_t f = found, c = 0; f != 0; f &= f - 1)
 				out[common + c++] = a[i + (uint32_t) __builtin_ctz(f)];
 		common += (uint64_t) _mm_popcnt_u32(found);
-		i += qi_step(last_a <= last_b, 4);
-		j += qi_step(last_b <= last_a, 4);
+		i += qset_step(last_a <= last_b, 4);
+		j += qset_step(last_b <= last_a, 4);
 	}
 	if (out)
-		return common + qi_merge64(a + i, n - i, b + j, m - j, out + common);
-	return common + qi_merge_count64(a + i, n - i, b + j, m - j);
+		return common + qset_merge64(a + i, n - i, b + j, m - j, out + common);
+	return common + qset_merge_count64(a + i, n - i, b + j, m - j);
 }
 
 AVX2 static uint64_t
@@ -221,7 +221,7 @@ and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 		sum = _mm256_add_epi64(sum, _mm256_sad_epu8(bytes, _mm256_setzero_si256()));
 	}
 	_mm256_storeu_si256((__m256i *) part, sum);
-	return part[0] + part[1] + part[2] + part[3] + qi_and_count_each(a + i, b + i, words - i);
+	return part[0] + part[1] + part[2] + part[3] + qset_and_count_each(a + i, b + i, words - i);
 }
 
 /* A full adder of 256 bits at a time: *sum becomes their parity. */
@@ -275,14 +275,14 @@ spread(const __m256i *plane, int planes, uint16_t *out)
 	}
 }
 
-#define QI_VECTOR        __m256i
-#define QI_VECTOR_INLINE AVX2_INLINE
+#define QSET_VECTOR        __m256i
+#define QSET_VECTOR_INLINE AVX2_INLINE
 #include "engine/sets_adder.h"
 
 AVX2_INLINE void
 sum_half(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16_t *out)
 {
-	__m256i plane[QI_PLANES];
+	__m256i plane[QSET_PLANES];
 
 	add_columns(column, columns, at, plane);
 	spread(plane, planes_of(columns), out);
@@ -313,16 +313,16 @@ find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t
 		uint32_t found = (uint32_t) _mm256_movemask_epi8(both);
 
 		if (found != 0)
-			end = qi_emit_bits(found, i, end);
+			end = qset_emit_bits(found, i, end);
 	}
-	return (uint32_t) (end - out) + qi_kernels_plain.find16(row, i, to, least, end);
+	return (uint32_t) (end - out) + qset_kernels_plain.find16(row, i, to, least, end);
 }
 
 static uint32_t
 find16_sized(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to, uint16_t least,
 			 uint32_t most, uint32_t *out)
 {
-	return qi_keep_sizes(size, most, out, find16(row, from, to, least, out));
+	return qset_keep_sizes(size, most, out, find16(row, from, to, least, out));
 }
 
 AVX2 static uint32_t
@@ -339,23 +339,23 @@ find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t
 		uint32_t found = (uint32_t) _mm256_movemask_ps(_mm256_castsi256_ps(reach));
 
 		if (found != 0)
-			end = qi_emit_bits(found, i, end);
+			end = qset_emit_bits(found, i, end);
 	}
-	return (uint32_t) (end - out) + qi_kernels_plain.find32(row, i, to, least, end);
+	return (uint32_t) (end - out) + qset_kernels_plain.find32(row, i, to, least, end);
 }
 
 /* Gathering eight words is no faster than the plain loop, which the compiler makes four wide. */
 AVX2 static uint64_t
 probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
 {
-	return qi_probe_each(bits, element, n);
+	return qset_probe_each(bits, element, n);
 }
 
-const qi_kernels qi_kernels_avx2 = {
+const qset_kernels qset_kernels_avx2 = {
 	.name = "avx2",
 	.sorted32 = sorted32,
 	.sorted64 = sorted64,
-	.count32 = qi_count32_avx2,
+	.count32 = qset_count32_avx2,
 	.count64 = count64,
 	.intersect32 = intersect32,
 	.intersect64 = intersect64,

@@ -35,7 +35,7 @@ sorted32(const int32_t *a, uint64_t n)
 	for (; i + 17 <= n; i += 16)
 		if (_mm512_cmpge_epi32_mask(_mm512_loadu_si512(a + i), _mm512_loadu_si512(a + i + 1)))
 			return false;
-	return qi_sorted32(a + i, n - i);
+	return qset_sorted32(a + i, n - i);
 }
 
 AVX512 static bool
@@ -46,7 +46,7 @@ sorted64(const int64_t *a, uint64_t n)
 	for (; i + 9 <= n; i += 8)
 		if (_mm512_cmpge_epi64_mask(_mm512_loadu_si512(a + i), _mm512_loadu_si512(a + i + 1)))
 			return false;
-	return qi_sorted64(a + i, n - i);
+	return qset_sorted64(a + i, n - i);
 }
 
 /* Which of the 16 elements of x are in y: y turns, x stays. */
@@ -84,10 +84,10 @@ intersect32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t 
 
 		_mm512_storeu_si512(out + common, _mm512_maskz_compress_epi32(found, x));
 		common += (uint64_t) _mm_popcnt_u32(found);
-		i += qi_step(last_a <= last_b, 16);
-		j += qi_step(last_b <= last_a, 16);
+		i += qset_step(last_a <= last_b, 16);
+		j += qset_step(last_b <= last_a, 16);
 	}
-	return common + qi_merge32(a + i, n - i, b + j, m - j, out + common);
+	return common + qset_merge32(a + i, n - i, b + j, m - j, out + common);
 }
 
 /* Which of the 8 elements of x are in y. */
@@ -124,12 +124,12 @@ merge64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out
 		if (out)
 			_mm512_storeu_si512(out + common, _mm512_maskz_compress_epi64(found, x));
 		common += (uint64_t) _mm_popcnt_u32(found);
-		i += qi_step(last_a <= last_b, 8);
-		j += qi_step(last_b <= last_a, 8);
+		i += qset_step(last_a <= last_b, 8);
+		j += qset_step(last_b <= last_a, 8);
 	}
 	if (out)
-		return common + qi_merge64(a + i, n - i, b + j, m - j, out + common);
-	return common + qi_merge_count64(a + i, n - i, b + j, m - j);
+		return common + qset_merge64(a + i, n - i, b + j, m - j, out + common);
+	return common + qset_merge_count64(a + i, n - i, b + j, m - j);
 }
 
 AVX512 static uint64_t
@@ -162,7 +162,7 @@ and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 
 		sum = _mm512_add_epi64(sum, _mm512_sad_epu8(bytes, _mm512_setzero_si512()));
 	}
-	return (uint64_t) _mm512_reduce_add_epi64(sum) + qi_and_count_each(a + i, b + i, words - i);
+	return (uint64_t) _mm512_reduce_add_epi64(sum) + qset_and_count_each(a + i, b + i, words - i);
 }
 
 /* Sixteen words at a time are gathered, half of a 64-bit word each. */
@@ -181,7 +181,7 @@ probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
 
 		sum += (uint64_t) _mm_popcnt_u32(_mm512_test_epi32_mask(word, bit));
 	}
-	return sum + qi_kernels_plain.probe(bits, element + i, n - i);
+	return sum + qset_kernels_plain.probe(bits, element + i, n - i);
 }
 
 /* A full adder of 512 bits at a time: *sum becomes their parity. */
@@ -256,14 +256,14 @@ load(const void *p)
 	return _mm512_loadu_si512(p);
 }
 
-#define QI_VECTOR        __m512i
-#define QI_VECTOR_INLINE AVX512_INLINE
+#define QSET_VECTOR        __m512i
+#define QSET_VECTOR_INLINE AVX512_INLINE
 #include "engine/sets_adder.h"
 
 AVX512 static void
 sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16_t *out)
 {
-	__m512i plane[QI_PLANES];
+	__m512i plane[QSET_PLANES];
 
 	add_columns(column, columns, at, plane);
 	if (planes_of(columns) <= 8)
@@ -304,7 +304,7 @@ find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t
 		end = emit16((__mmask16) found, numbers(i), end);
 		end = emit16((__mmask16) (found >> 16), numbers(i + 16), end);
 	}
-	return (uint32_t) (end - out) + qi_kernels_plain.find16(row, i, to, least, end);
+	return (uint32_t) (end - out) + qset_kernels_plain.find16(row, i, to, least, end);
 }
 
 AVX512 static uint32_t
@@ -333,7 +333,7 @@ find16_sized(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t 
 			end = emit16(high, numbers(i + 16), end);
 	}
 	return (uint32_t) (end - out) +
-		   qi_kernels_plain.find16_sized(row, size, i, to, least, most, end);
+		   qset_kernels_plain.find16_sized(row, size, i, to, least, most, end);
 }
 
 AVX512 static uint32_t
@@ -350,14 +350,14 @@ find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t
 		if (found != 0)
 			end = emit16(found, numbers(i), end);
 	}
-	return (uint32_t) (end - out) + qi_kernels_plain.find32(row, i, to, least, end);
+	return (uint32_t) (end - out) + qset_kernels_plain.find32(row, i, to, least, end);
 }
 
-const qi_kernels qi_kernels_avx512 = {
+const qset_kernels qset_kernels_avx512 = {
 	.name = "avx512",
 	.sorted32 = sorted32,
 	.sorted64 = sorted64,
-	.count32 = qi_count32_avx2,
+	.count32 = qset_count32_avx2,
 	.count64 = count64,
 	.intersect32 = intersect32,
 	.intersect64 = intersect64,

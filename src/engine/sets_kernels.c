@@ -8,16 +8,16 @@
 
 #include "base/isa.h"
 
-static const qi_kernels *const sets[QS_ISAS] = {
-	[QS_ISA_SCALAR] = &qi_kernels_plain,
+static const qset_kernels *const sets[QB_ISAS] = {
+	[QB_ISA_SCALAR] = &qset_kernels_plain,
 #ifdef __x86_64__
-	[QS_ISA_AVX2] = &qi_kernels_avx2,
-	[QS_ISA_AVX512] = &qi_kernels_avx512,
+	[QB_ISA_AVX2] = &qset_kernels_avx2,
+	[QB_ISA_AVX512] = &qset_kernels_avx512,
 #endif
 };
 
-const qi_kernels *
-qi_kernels_now(void)
+const qset_kernels *
+qset_kernels_now(void)
 {
-	return sets[qs_isa_now()];
+	return sets[qb_isa_now()];
 }

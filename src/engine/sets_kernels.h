@@ -4,20 +4,20 @@
  *
  * src/engine/sets_kernels.h
  */
-#ifndef QI_SETS_KERNELS_H
-#define QI_SETS_KERNELS_H
+#ifndef QSET_SETS_KERNELS_H
+#define QSET_SETS_KERNELS_H
 
 #include "sets/kernels.h"
 
 #ifdef __x86_64__
-extern const qi_kernels qi_kernels_avx2;
-extern const qi_kernels qi_kernels_avx512;
+extern const qset_kernels qset_kernels_avx2;
+extern const qset_kernels qset_kernels_avx512;
 
 /* The count of both. */
-extern uint64_t qi_count32_avx2(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
+extern uint64_t qset_count32_avx2(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
 #endif
 
-/* The set in use; qs_isa_use() changes it. */
-extern const qi_kernels *qi_kernels_now(void);
+/* The set in use; qb_isa_use() changes it. */
+extern const qset_kernels *qset_kernels_now(void);
 
 #endif

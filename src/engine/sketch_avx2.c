@@ -25,11 +25,11 @@ hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		hv[i] = qs_hash(fingerprint[i], seed_key);
+		hv[i] = qb_hash(fingerprint[i], seed_key);
 }
 
 /* m = 8, 16 or 32: one, two or four vectors of eight counters. */
-AVX2 QS_INLINE void
+AVX2 QB_INLINE void
 add8s(qs_sketch *sk, uint32_t m, const uint64_t *hv, const int64_t *weight, size_t count)
 {
 	const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
@@ -77,7 +77,7 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 }
 
 /* A byte has carried if the sum is less than what was added; see qs_low_add. */
-AVX2 QS_INLINE size_t
+AVX2 QB_INLINE size_t
 low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
 		uint8_t *carries, qs_carry *list)
 {
@@ -104,13 +104,13 @@ low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool ne
 			_mm256_storeu_si256(count_of, _mm256_add_epi8(_mm256_loadu_si256(count_of), carried));
 			mask = 0;
 		}
-		if ((mask | qs_load32(from + QS_LOW_COUNTERS)) != 0)
+		if ((mask | qb_load32(from + QS_LOW_COUNTERS)) != 0)
 			list[listed++] = (qs_carry){ (uint32_t) i, mask };
 	}
 	return listed;
 }
 
-AVX2 static qs_status
+AVX2 static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	return qs_multilevel_accumulate_by(into, from, negative, low_add);

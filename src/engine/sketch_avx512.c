@@ -34,10 +34,10 @@ hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *res
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		hv[i] = qs_hash(fingerprint[i], seed_key);
+		hv[i] = qb_hash(fingerprint[i], seed_key);
 }
 
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 weight_of(const int64_t *weight, size_t i)
 {
 	return weight ? (uint32_t) weight[i] : 1;
@@ -63,7 +63,7 @@ add8(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 }
 
 /* m = 16 or 32: one or two vectors of 16 counters. */
-AVX512 QS_INLINE void
+AVX512 QB_INLINE void
 add16s(qs_sketch *sk, uint32_t m, const uint64_t *hv, const int64_t *weight, size_t count)
 {
 	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
@@ -111,7 +111,7 @@ carry(qs_sketch *sk, uint8_t *low, uint32_t counters)
 	{
 		uint32_t c = (uint32_t) __builtin_ctz(counters);
 
-		qs_counter_set(high, c, false, qs_counter_get(high, c, false) + 1);
+		qb_counter_set(high, c, false, qb_counter_get(high, c, false) + 1);
 	}
 }
 
@@ -144,7 +144,7 @@ add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 }
 
 /* A byte has carried if the sum is less than what was added; see qs_low_add. */
-AVX512 QS_INLINE size_t
+AVX512 QB_INLINE size_t
 low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
 		uint8_t *carries, qs_carry *list)
 {
@@ -170,13 +170,13 @@ low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool ne
 			_mm256_storeu_si256(count_of, _mm256_mask_add_epi8(carried, mask, carried, one));
 			mask = 0;
 		}
-		if ((mask | qs_load32(from + QS_LOW_COUNTERS)) != 0)
+		if ((mask | qb_load32(from + QS_LOW_COUNTERS)) != 0)
 			list[listed++] = (qs_carry){ (uint32_t) i, mask };
 	}
 	return listed;
 }
 
-AVX512 static qs_status
+AVX512 static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	return qs_multilevel_accumulate_by(into, from, negative, low_add);

@@ -9,49 +9,49 @@
 #include "engine/sketch_kernels.h"
 
 /* One batch of at most QS_BATCH keys whose weight the sketch has room for. */
-static qs_status
+static qb_status
 insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
 	uint64_t hv[QS_BATCH];
 	size_t done = 0;
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 
 	qs_kernels_now()->hash(sk->seed_key, fingerprint, count, hv);
 	if (sk->form == QS_EXPLICIT)
 	{
 		status = qs_explicit_add(sk, fingerprint, hv, weight, count, &done);
-		if (status != QS_OK || done == count)
+		if (status != QB_OK || done == count)
 			return status;
 		status = qs_make_dense(sk);
-		if (status != QS_OK)
+		if (status != QB_OK)
 			return status;
 	}
 	if (sk->ops->reserve)
 		status = sk->ops->reserve(sk, count - done);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		qs_kernels_add(sk, hv + done, weight ? weight + done : NULL, count - done);
 	return status;
 }
 
-QS_INLINE size_t
+QB_INLINE size_t
 batch_size(size_t count)
 {
 	return count < QS_BATCH ? count : QS_BATCH;
 }
 
-static qs_status
+static qb_status
 cpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
 	int64_t sum = qs_weight_sum(weight, count);
-	qs_status status = qs_writable(sk);
+	qb_status status = qs_writable(sk);
 	size_t i;
 
-	if (status == QS_OK)
-		status = sum < 0 ? QS_TOTAL_OVERFLOW : qs_prepare(sk, sum);
-	if (status != QS_OK)
+	if (status == QB_OK)
+		status = sum < 0 ? QB_TOTAL_OVERFLOW : qs_prepare(sk, sum);
+	if (status != QB_OK)
 		return status;
 	sk->total += sum;
-	for (i = 0; i < count && status == QS_OK; i += QS_BATCH)
+	for (i = 0; i < count && status == QB_OK; i += QS_BATCH)
 		status =
 			insert_batch(sk, fingerprint + i, weight ? weight + i : NULL, batch_size(count - i));
 	return status;
@@ -92,19 +92,19 @@ remove_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 	return sk->ops->remove(sk, hv, weight, count);
 }
 
-static qs_status
+static qb_status
 cpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
 	int64_t sum = qs_weight_sum(weight, count);
-	qs_status status = qs_writable(sk);
+	qb_status status = qs_writable(sk);
 	size_t i;
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qs_settle(sk);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	if (sum < 0 || sum > sk->total)
-		return QS_UNDERFLOW;
+		return QB_UNDERFLOW;
 	for (i = 0; i < count; i += QS_BATCH)
 	{
 		size_t n = batch_size(count - i);
@@ -113,11 +113,11 @@ cpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 		if (done < n)
 		{
 			undo_remove(sk, fingerprint, weight, i + done);
-			return QS_UNDERFLOW;
+			return QB_UNDERFLOW;
 		}
 	}
 	sk->total -= sum;
-	return QS_OK;
+	return QB_OK;
 }
 
 void

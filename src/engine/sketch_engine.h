@@ -24,20 +24,20 @@ typedef struct qs_engine
 {
 	/*
 	 * Add keys; weight NULL means 1 each, otherwise weights are >= 0.
-	 * QS_TOTAL_OVERFLOW and QS_READ_ONLY leave the sketch unchanged.
+	 * QB_TOTAL_OVERFLOW and QB_READ_ONLY leave the sketch unchanged.
 	 */
-	qs_status (*insert)(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
+	qb_status (*insert)(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 						size_t count);
 
-	/* Remove keys likewise; QS_UNDERFLOW leaves the sketch unchanged. */
-	qs_status (*remove)(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
+	/* Remove keys likewise; QB_UNDERFLOW leaves the sketch unchanged. */
+	qb_status (*remove)(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 						size_t count);
 
 	/* As qs_merge(), or as qs_merge_deferred(). */
-	qs_status (*merge)(qs_sketch *into, const qs_sketch *from);
+	qb_status (*merge)(qs_sketch *into, const qs_sketch *from);
 
 	/* Bring the tables here, where they stay, and up to date. */
-	qs_status (*settle)(qs_sketch *sk);
+	qb_status (*settle)(qs_sketch *sk);
 
 	/* How many keys to collect before an insert into this sketch. */
 	size_t (*batch)(const qs_sketch *sk);

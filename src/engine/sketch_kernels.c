@@ -6,21 +6,21 @@
  */
 #include "engine/sketch_kernels.h"
 
-static const qs_kernels *const sets[QS_ISAS] = {
-	[QS_ISA_SCALAR] = &qs_kernels_plain,
+static const qs_kernels *const sets[QB_ISAS] = {
+	[QB_ISA_SCALAR] = &qs_kernels_plain,
 #ifdef __x86_64__
-	[QS_ISA_AVX2] = &qs_kernels_avx2,
-	[QS_ISA_AVX512] = &qs_kernels_avx512,
+	[QB_ISA_AVX2] = &qs_kernels_avx2,
+	[QB_ISA_AVX512] = &qs_kernels_avx512,
 #endif
 };
 
 const qs_kernels *
 qs_kernels_now(void)
 {
-	return sets[qs_isa_now()];
+	return sets[qb_isa_now()];
 }
 
-static qs_status
+static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	return qs_kernels_now()->accumulate(into, from, negative);

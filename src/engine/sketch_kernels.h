@@ -15,7 +15,7 @@ extern const qs_kernels qs_kernels_avx2;
 extern const qs_kernels qs_kernels_avx512;
 #endif
 
-/* The set in use; qs_isa_use() changes it. */
+/* The set in use; qb_isa_use() changes it. */
 extern const qs_kernels *qs_kernels_now(void);
 
 /* Add a batch of hv to dense tables with the set in use. */
@@ -23,12 +23,12 @@ extern void qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *wei
 
 /*
  * Buckets and masks of a batch, in the form that vector instructions like:
- * what qs_reduce() and qs_mask_in() give, computed without 128-bit products.
+ * what qb_reduce() and qs_mask_in() give, computed without 128-bit products.
  * n < 2^32 for all bucketed structures, so the product has 96 bits.  "masks"
  * of the sketch must be there.  "bucket" has room for QS_PREFETCH_AHEAD more,
  * which repeat the last, so that loops can fetch ahead without a test.
  */
-QS_INLINE void
+QB_INLINE void
 qs_locate_batch(const qs_sketch *sk, uint32_t m, const uint64_t *hv, size_t count,
 				uint32_t *restrict bucket, uint32_t *restrict mask)
 {

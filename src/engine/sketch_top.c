@@ -12,7 +12,7 @@
 #include "engine/sketch_top.h"
 
 /* Count a key whose estimate is not below the threshold: new ones must be above it. */
-static qs_status
+static qb_status
 count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight, int64_t estimate,
 		  size_t row)
 {
@@ -25,7 +25,7 @@ count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight
 		known->lower += weight;
 	else if (estimate > top->threshold)
 		return qs_top_admit(top, sk, &key);
-	return QS_OK;
+	return QB_OK;
 }
 
 /*
@@ -49,7 +49,7 @@ bound_fresh(qs_top *top)
 	}
 }
 
-qs_status
+qb_status
 qs_top_batch(qs_top *top, const qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 			 size_t count)
 {
@@ -67,15 +67,15 @@ qs_top_batch(qs_top *top, const qs_sketch *sk, const uint64_t *fingerprint, cons
 		for (i = 0; i < n; i++)
 		{
 			int64_t w = weight ? weight[start + i] : 1;
-			qs_status status;
+			qb_status status;
 
 			if (estimate[i] < top->threshold || w == 0)
 				continue;
 			status = count_key(top, sk, fingerprint[start + i], w, estimate[i], start + i);
-			if (status != QS_OK)
+			if (status != QB_OK)
 				return status;
 		}
 	}
 	bound_fresh(top);
-	return QS_OK;
+	return QB_OK;
 }

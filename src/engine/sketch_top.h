@@ -15,10 +15,10 @@
  * the batch that has their text; the caller reads it before the next batch and
  * then calls qs_top_batch_done().
  */
-extern qs_status qs_top_batch(qs_top *top, const qs_sketch *sk, const uint64_t *fingerprint,
+extern qb_status qs_top_batch(qs_top *top, const qs_sketch *sk, const uint64_t *fingerprint,
 							  const int64_t *weight, size_t count);
 
-QS_INLINE void
+QB_INLINE void
 qs_top_batch_done(qs_top *top)
 {
 	top->fresh = top->count;

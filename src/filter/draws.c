@@ -21,7 +21,7 @@ qf_gaps_make(qf_gaps *gaps, const qf_params *p)
 		while (b > 0 && beyond <= (uint64_t) (b - 1) << (64 - QF_GUIDE_BITS))
 			gaps->guide[--b] = (uint16_t) i;
 		gaps->beyond[i] = beyond;
-		beyond = qs_mul_high(beyond, p->q);
+		beyond = qb_mul_high(beyond, p->q);
 	}
 	while (b > 0)
 		gaps->guide[--b] = (uint16_t) i;

@@ -70,7 +70,7 @@ typedef struct qf_gaps
 extern void qf_gaps_make(qf_gaps *gaps, const qf_params *p);
 
 /* 1 - p of "copies" copies at once, copies > 0. */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qf_power(uint64_t q, uint64_t copies)
 {
 	uint64_t power = 0;
@@ -79,55 +79,55 @@ qf_power(uint64_t q, uint64_t copies)
 	for (; copies > 0; copies >>= 1)
 	{
 		if (copies & 1)
-			power = any ? qs_mul_high(power, q) : q;
+			power = any ? qb_mul_high(power, q) : q;
 		any = any || (copies & 1);
-		q = qs_mul_high(q, q);
+		q = qb_mul_high(q, q);
 	}
 	return power;
 }
 
-/* h of a fingerprint; seed_key is qs_seed_key(seed). */
-QS_INLINE uint64_t
+/* h of a fingerprint; seed_key is qb_seed_key(seed). */
+QB_INLINE uint64_t
 qf_hash(uint64_t fingerprint, uint64_t seed_key)
 {
-	return qs_hash(fingerprint, seed_key);
+	return qb_hash(fingerprint, seed_key);
 }
 
 /* What is mixed and reduced to position j. */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qf_position_input(uint64_t h, uint32_t j)
 {
 	return h + (j + UINT64_C(1)) * QF_POSITION_STEP;
 }
 
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qf_position_of(uint64_t input, uint64_t m)
 {
-	return (uint32_t) qs_reduce(qs_mix64(input), m);
+	return (uint32_t) qb_reduce(qb_mix64(input), m);
 }
 
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qf_position(uint64_t h, uint32_t j, uint64_t m)
 {
 	return qf_position_of(qf_position_input(h, j), m);
 }
 
 /* The first position of the block of h. */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qf_block(uint64_t h, uint64_t m)
 {
-	return (uint32_t) qs_reduce(h, m / QF_BLOCK_BITS) * QF_BLOCK_BITS;
+	return (uint32_t) qb_reduce(h, m / QF_BLOCK_BITS) * QF_BLOCK_BITS;
 }
 
 /* Bits j = QF_BLOCK_DRAWS * group .. of the block of h, QF_BLOCK_LOG bits each, lowest first. */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qf_block_draw(uint64_t h, uint32_t group)
 {
-	return qs_mix64(qf_position_input(h, group));
+	return qb_mix64(qf_position_input(h, group));
 }
 
 /* Position j in any layout; loops over j take draw after draw instead. */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qf_any_position(const qf_params *p, uint64_t h, uint32_t j)
 {
 	uint64_t draw;
@@ -139,36 +139,36 @@ qf_any_position(const qf_params *p, uint64_t h, uint32_t j)
 }
 
 /* What a nonce contributes to the draws; computed once per batch. */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qf_nonce_key(uint64_t nonce)
 {
-	return qs_seed_key(nonce);
+	return qb_seed_key(nonce);
 }
 
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qf_draw_base(uint64_t nonce_key, uint64_t row)
 {
-	return nonce_key ^ qs_mix64(row);
+	return nonce_key ^ qb_mix64(row);
 }
 
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qf_draw(uint64_t base, uint64_t t)
 {
-	return qs_mix64(base + QS_ROW_STEP * t);
+	return qb_mix64(base + QB_ROW_STEP * t);
 }
 
 /*
  * A first draw below this skips all of the row's positions, which is the usual
  * case where k p is small; 0 if no draw can.
  */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qf_idle_below(const qf_gaps *gaps, uint32_t k)
 {
 	return gaps->count == k ? gaps->beyond[k - 1] : 0;
 }
 
 /* The gap of a draw, 0 .. count. */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qf_gap(const qf_gaps *gaps, uint64_t draw)
 {
 	uint32_t b = (uint32_t) (draw >> (64 - QF_GUIDE_BITS));
@@ -188,7 +188,7 @@ qf_gap(const qf_gaps *gaps, uint64_t draw)
 }
 
 /* The same without a table, one position after the other. */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qf_gap_by_steps(uint64_t q, uint32_t most, uint64_t draw)
 {
 	uint64_t beyond = q;
@@ -196,7 +196,7 @@ qf_gap_by_steps(uint64_t q, uint32_t most, uint64_t draw)
 
 	while (gap < most && draw < beyond)
 	{
-		beyond = qs_mul_high(beyond, q);
+		beyond = qb_mul_high(beyond, q);
 		gap++;
 	}
 	return gap;

@@ -23,7 +23,7 @@ static uint32_t *
 find_slot(const qf_filter *f, uint32_t position)
 {
 	uint32_t *slot = (uint32_t *) (void *) f->positions;
-	uint64_t i = qs_reduce(position * QS_ROW_STEP, f->slots);
+	uint64_t i = qb_reduce(position * QB_ROW_STEP, f->slots);
 
 	while (slot[i] != EMPTY && slot[i] != position)
 		i = (i + 1) & (f->slots - 1);
@@ -39,7 +39,7 @@ has_sorted(const qf_filter *f, uint32_t position)
 	while (low < high)
 	{
 		uint64_t middle = low + (high - low) / 2;
-		uint32_t there = qs_load32(f->positions + middle * 4);
+		uint32_t there = qb_load32(f->positions + middle * 4);
 
 		if (there == position)
 			return true;
@@ -139,7 +139,7 @@ qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position)
 
 	while (*at < end)
 	{
-		*position = qs_load32(f->positions + (*at)++ * 4);
+		*position = qb_load32(f->positions + (*at)++ * 4);
 		if (f->view || *position != EMPTY)
 			return true;
 	}
@@ -147,7 +147,7 @@ qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position)
 }
 
 /* Double the table (or make the first one). */
-static qs_status
+static qb_status
 grow(qf_filter *f)
 {
 	qf_filter bigger = *f;
@@ -157,17 +157,17 @@ grow(qf_filter *f)
 	bigger.slots = f->slots ? f->slots * 2 : FIRST_SLOTS;
 	bigger.positions = f->memory->alloc(f->memory->context, bigger.slots * 4);
 	if (!bigger.positions)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	memset(bigger.positions, 0xFF, bigger.slots * 4);
 	while (qf_explicit_next(f, &at, &position))
 		*find_slot(&bigger, position) = position;
 	if (f->positions)
 		f->memory->release(f->memory->context, f->positions);
 	*f = bigger;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *done)
 {
 	uint64_t limit = qf_explicit_limit(&f->params);
@@ -179,24 +179,24 @@ qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *do
 		if (slot && *slot == position[*done])
 			continue;
 		if (f->ones >= limit)
-			return QS_OK;
+			return QB_OK;
 		if (f->ones * 2 >= f->slots)
 		{
-			if (grow(f) != QS_OK)
-				return QS_NO_MEMORY;
+			if (grow(f) != QB_OK)
+				return QB_NO_MEMORY;
 			slot = find_slot(f, position[*done]);
 		}
 		*slot = position[*done];
 		f->ones++;
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
 static int
 compare(const void *a, const void *b)
 {
-	uint32_t x = qs_load32(a);
-	uint32_t y = qs_load32(b);
+	uint32_t x = qb_load32(a);
+	uint32_t y = qb_load32(b);
 
 	return (x > y) - (x < y);
 }
@@ -209,7 +209,7 @@ qf_explicit_write(const qf_filter *f, uint8_t *out)
 	uint32_t position;
 
 	for (i = 0; qf_explicit_next(f, &at, &position); i++)
-		qs_store32(out + i * 4, position);
+		qb_store32(out + i * 4, position);
 	if (!f->view)
 		qsort(out, i, 4, compare);
 }

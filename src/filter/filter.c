@@ -7,12 +7,12 @@
 #include "filter/filter.h"
 
 void
-qf_init(qf_filter *f, const qf_params *p, const qs_memory *memory)
+qf_init(qf_filter *f, const qf_params *p, const qb_memory *memory)
 {
 	memset(f, 0, sizeof(*f));
 	f->params = *p;
 	f->form = QF_EXPLICIT;
-	f->seed_key = qs_seed_key(p->seed);
+	f->seed_key = qb_seed_key(p->seed);
 	f->memory = memory;
 }
 
@@ -38,7 +38,7 @@ alloc_bits(const qf_filter *f)
 	return f->memory->alloc(f->memory->context, qf_words(&f->params) * 8);
 }
 
-qs_status
+qb_status
 qf_make_dense(qf_filter *f)
 {
 	uint8_t *bits = alloc_bits(f);
@@ -46,7 +46,7 @@ qf_make_dense(qf_filter *f)
 	uint32_t position;
 
 	if (!bits)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	while (qf_explicit_next(f, &at, &position))
 		qf_set_bit(bits, position);
 	release(f, f->positions);
@@ -54,13 +54,13 @@ qf_make_dense(qf_filter *f)
 	f->slots = 0;
 	f->bits = bits;
 	f->form = QF_DENSE;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qf_copy(qf_filter *to, const qf_filter *from, const qs_memory *memory)
+qb_status
+qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *memory)
 {
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 
 	qf_init(to, &from->params, memory);
 	to->keys = from->keys;
@@ -71,48 +71,48 @@ qf_copy(qf_filter *to, const qf_filter *from, const qs_memory *memory)
 	{
 		to->bits = alloc_bits(to);
 		if (!to->bits)
-			return QS_NO_MEMORY;
+			return QB_NO_MEMORY;
 		memcpy(to->bits, from->bits, qf_words(&to->params) * 8);
 		to->form = QF_DENSE;
 		to->ones = from->ones;
 	}
-	if (status != QS_OK)
+	if (status != QB_OK)
 		qf_free(to);
 	return status;
 }
 
-qs_status
+qb_status
 qf_count_rows(qf_filter *f, int64_t rows, bool countable)
 {
 	if (rows == 0)
-		return QS_OK;
+		return QB_OK;
 	if (f->rows == QF_ROWS_UNKNOWN || !countable || qf_is_bloom(&f->params))
 		f->rows = QF_ROWS_UNKNOWN;
 	else if (__builtin_add_overflow(f->rows, rows, &rows))
-		return QS_TOTAL_OVERFLOW;
+		return QB_TOTAL_OVERFLOW;
 	else
 		f->rows = rows;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qf_set(qf_filter *f, const uint32_t *position, size_t count)
 {
 	size_t i = 0;
-	qs_status status;
+	qb_status status;
 
 	if (f->form == QF_EXPLICIT)
 	{
 		status = qf_explicit_add(f, position, count, &i);
-		if (status != QS_OK || i == count)
+		if (status != QB_OK || i == count)
 			return status;
 		status = qf_make_dense(f);
-		if (status != QS_OK)
+		if (status != QB_OK)
 			return status;
 	}
 	for (; i < count; i++)
 		f->ones += qf_set_bit(f->bits, position[i]);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Where a position goes by so many halvings (merge.c). */
@@ -124,14 +124,14 @@ folded_position(const qf_params *p, uint32_t position, int halvings)
 	return position / QF_BLOCK_BITS >> halvings << QF_BLOCK_LOG | position % QF_BLOCK_BITS;
 }
 
-qs_status
+qb_status
 qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings)
 {
 	uint64_t at = 0;
 	uint32_t position;
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 
-	while (status == QS_OK && qf_explicit_next(from, &at, &position))
+	while (status == QB_OK && qf_explicit_next(from, &at, &position))
 	{
 		/* Bytes that nobody validated may have others. */
 		if (position >= from->params.m)

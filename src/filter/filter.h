@@ -49,15 +49,15 @@ typedef enum qf_form
 typedef struct qf_filter
 {
 	qf_params params;
-	qs_keys keys;
+	qb_keys keys;
 	int64_t rows;  /* insertions so far, or QF_ROWS_UNKNOWN */
 	uint64_t ones; /* set bits */
 
 	uint8_t form; /* qf_form */
 	bool view;
 
-	uint64_t seed_key;       /* qs_seed_key(params.seed) */
-	const qs_memory *memory; /* NULL for a view */
+	uint64_t seed_key;       /* qb_seed_key(params.seed) */
+	const qb_memory *memory; /* NULL for a view */
 
 	uint8_t *positions; /* explicit: slots of 4 bytes, or sorted in a view */
 	uint64_t slots;     /* explicit, owned: a power of two */
@@ -66,31 +66,31 @@ typedef struct qf_filter
 } qf_filter;
 
 /* An empty owned filter in explicit form; needs no memory yet. */
-extern void qf_init(qf_filter *f, const qf_params *p, const qs_memory *memory);
+extern void qf_init(qf_filter *f, const qf_params *p, const qb_memory *memory);
 
 /* Release the memory of an owned filter. */
 extern void qf_free(qf_filter *f);
 
 /* An owned copy of "from" (owned or view) in "to", which is uninitialized. */
-extern qs_status qf_copy(qf_filter *to, const qf_filter *from, const qs_memory *memory);
+extern qb_status qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *memory);
 
 /* Turn an explicit owned filter dense. */
-extern qs_status qf_make_dense(qf_filter *f);
+extern qb_status qf_make_dense(qf_filter *f);
 
 /*
  * Count rows: "rows" more, or, if they are not to be counted (above) and there
- * is one, QF_ROWS_UNKNOWN.  QS_TOTAL_OVERFLOW leaves the filter unchanged.
+ * is one, QF_ROWS_UNKNOWN.  QB_TOTAL_OVERFLOW leaves the filter unchanged.
  */
-extern qs_status qf_count_rows(qf_filter *f, int64_t rows, bool countable);
+extern qb_status qf_count_rows(qf_filter *f, int64_t rows, bool countable);
 
 /* Set bits of an owned filter, in either form; positions are below m. */
-extern qs_status qf_set(qf_filter *f, const uint32_t *position, size_t count);
+extern qb_status qf_set(qf_filter *f, const uint32_t *position, size_t count);
 
 /* Keys that may be looked up between two looks at whether to go on: k probes each. */
-QS_INLINE size_t
+QB_INLINE size_t
 qf_keys_at_once(const qf_params *p)
 {
-	return QS_PATIENCE / p->k + 1;
+	return QB_PATIENCE / p->k + 1;
 }
 
 /* How many of the key's k positions are set; works on views. */
@@ -105,29 +105,29 @@ extern uint64_t qf_unite(uint8_t *into, const uint8_t *from, uint64_t words);
 
 /*
  * into |= from, halving the one with more bits.  Both must be mergeable (else
- * QS_MISMATCH) and of one family, which the caller has checked.  "into" is
+ * QB_MISMATCH) and of one family, which the caller has checked.  "into" is
  * owned and unchanged on error, except that it may have been halved or have
- * taken some of the bits when it is QS_NO_MEMORY.  "unite" is qf_unite or a
+ * taken some of the bits when it is QB_NO_MEMORY.  "unite" is qf_unite or a
  * faster one.
  */
-extern qs_status qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite);
+extern qb_status qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite);
 
 /* Set the positions of an explicit filter, halved so many times. */
-extern qs_status qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings);
+extern qb_status qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings);
 
-/* Halve an owned filter to m bits; QS_NO_FOLD: that is not possible. */
-extern qs_status qf_fold(qf_filter *f, uint64_t m);
+/* Halve an owned filter to m bits; QB_NO_FOLD: that is not possible. */
+extern qb_status qf_fold(qf_filter *f, uint64_t m);
 
 /* ---- dense bits, plain ---- */
 
-QS_INLINE bool
+QB_INLINE bool
 qf_bit(const uint8_t *bits, uint32_t position)
 {
 	return bits[position / 8] >> position % 8 & 1;
 }
 
 /* Set a bit; 1 if it was not. */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qf_set_bit(uint8_t *bits, uint32_t position)
 {
 	uint8_t old = bits[position / 8];
@@ -139,7 +139,7 @@ qf_set_bit(uint8_t *bits, uint32_t position)
 /* ---- dense bits of a blocked filter, a key at a time ---- */
 
 /* Set all positions of h; returns how many were zero. */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qf_block_set(uint8_t *bits, const qf_params *p, uint64_t h)
 {
 	uint8_t *block = bits + qf_block(h, p->m) / 8;
@@ -158,7 +158,7 @@ qf_block_set(uint8_t *bits, const qf_params *p, uint64_t h)
 }
 
 /* Are all positions of h set? */
-QS_INLINE bool
+QB_INLINE bool
 qf_block_has(const uint8_t *bits, const qf_params *p, uint64_t h)
 {
 	const uint8_t *block = bits + qf_block(h, p->m) / 8;
@@ -188,7 +188,7 @@ extern bool qf_explicit_has(const qf_filter *f, uint32_t position);
  * Add positions to an owned explicit filter until it has as many as it may;
  * "done" tells how many of them were looked at.
  */
-extern qs_status
+extern qb_status
 qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *done);
 
 /*

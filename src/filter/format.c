@@ -59,14 +59,14 @@ write_header(const qf_filter *f, uint8_t *out)
 	out[AT_VERSION] = QF_FORMAT_VERSION_1;
 	out[AT_FORM] = canonical_form(&f->params, f->ones);
 	out[AT_LAYOUT] = (uint8_t) f->params.layout;
-	qs_store32(out + AT_K, f->params.k);
-	qs_store64(out + AT_M, f->params.m);
-	qs_store64(out + AT_SEED, f->params.seed);
-	qs_store32(out + AT_FAMILY, f->keys.family);
-	qs_store32(out + AT_COLLATION, f->keys.collation);
-	qs_store64(out + AT_ROWS, (uint64_t) f->rows);
-	qs_store64(out + AT_Q, f->params.q);
-	qs_store32(out + AT_ONES, (uint32_t) f->ones);
+	qb_store32(out + AT_K, f->params.k);
+	qb_store64(out + AT_M, f->params.m);
+	qb_store64(out + AT_SEED, f->params.seed);
+	qb_store32(out + AT_FAMILY, f->keys.family);
+	qb_store32(out + AT_COLLATION, f->keys.collation);
+	qb_store64(out + AT_ROWS, (uint64_t) f->rows);
+	qb_store64(out + AT_Q, f->params.q);
+	qb_store32(out + AT_ONES, (uint32_t) f->ones);
 }
 
 /* The positions of few set bits of a dense filter, which halving can leave. */
@@ -79,8 +79,8 @@ write_positions(const qf_filter *f, uint8_t *out)
 	{
 		uint64_t w;
 
-		for (w = qs_load64(f->bits + i * 8); w != 0; w &= w - 1, out += 4)
-			qs_store32(out, (uint32_t) (i * 64) + (uint32_t) __builtin_ctzll(w));
+		for (w = qb_load64(f->bits + i * 8); w != 0; w &= w - 1, out += 4)
+			qb_store32(out, (uint32_t) (i * 64) + (uint32_t) __builtin_ctzll(w));
 	}
 }
 
@@ -96,7 +96,7 @@ qf_write(const qf_filter *f, uint8_t *out)
 		write_positions(f, body);
 	else
 		memcpy(body, f->bits, qf_words(&f->params) * 8);
-	qs_store32(out + AT_CRC, qs_checksum(out, qf_flat_size(f), AT_CRC));
+	qb_store32(out + AT_CRC, qb_checksum(out, qf_flat_size(f), AT_CRC));
 }
 
 /* Do rows, set bits and family fit one another? */
@@ -115,42 +115,42 @@ state_fits(const qf_filter *f)
 		   f->ones == 0;
 }
 
-qs_status
+qb_status
 qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length)
 {
 	static const uint8_t zero[AT_K - AT_RESERVED] = { 0 };
 	qf_params p;
 
 	if (length < QF_HEADER_BYTES)
-		return QS_FORMAT_SHORT;
+		return QB_FORMAT_SHORT;
 	if (memcmp(bytes, magic, sizeof(magic)) != 0)
-		return QS_FORMAT_MAGIC;
+		return QB_FORMAT_MAGIC;
 	if (bytes[AT_VERSION] != QF_FORMAT_VERSION_1)
-		return QS_FORMAT_VERSION;
-	p = (qf_params){ .seed = qs_load64(bytes + AT_SEED),
-					 .m = qs_load64(bytes + AT_M),
-					 .q = qs_load64(bytes + AT_Q),
-					 .k = qs_load32(bytes + AT_K),
+		return QB_FORMAT_VERSION;
+	p = (qf_params){ .seed = qb_load64(bytes + AT_SEED),
+					 .m = qb_load64(bytes + AT_M),
+					 .q = qb_load64(bytes + AT_Q),
+					 .k = qb_load32(bytes + AT_K),
 					 .layout = bytes[AT_LAYOUT] };
-	if (qf_params_check(&p) != QS_OK)
-		return QS_FORMAT_PARAMS;
+	if (qf_params_check(&p) != QB_OK)
+		return QB_FORMAT_PARAMS;
 	qf_init(view, &p, NULL);
 	view->view = true;
 	view->form = bytes[AT_FORM];
-	view->keys.family = qs_load32(bytes + AT_FAMILY);
-	view->keys.collation = qs_load32(bytes + AT_COLLATION);
-	view->rows = (int64_t) qs_load64(bytes + AT_ROWS);
-	view->ones = qs_load32(bytes + AT_ONES);
+	view->keys.family = qb_load32(bytes + AT_FAMILY);
+	view->keys.collation = qb_load32(bytes + AT_COLLATION);
+	view->rows = (int64_t) qb_load64(bytes + AT_ROWS);
+	view->ones = qb_load32(bytes + AT_ONES);
 	if (!state_fits(view) || view->form != canonical_form(&p, view->ones))
-		return QS_FORMAT_PARAMS;
+		return QB_FORMAT_PARAMS;
 	if (memcmp(bytes + AT_RESERVED, zero, sizeof(zero)) != 0)
-		return QS_FORMAT_RESERVED;
+		return QB_FORMAT_RESERVED;
 	if (length != QF_HEADER_BYTES + body_bytes(&p, view->form, view->ones))
-		return QS_FORMAT_LENGTH;
+		return QB_FORMAT_LENGTH;
 	/* A view is never written to; it shares its type with owned filters. */
 	*(view->form == QF_EXPLICIT ? &view->positions : &view->bits) =
 		(uint8_t *) (uintptr_t) bytes + QF_HEADER_BYTES;
-	return QS_OK;
+	return QB_OK;
 }
 
 static bool
@@ -161,7 +161,7 @@ positions_ascend(const qf_filter *f)
 
 	for (i = 0; i < f->ones; i++)
 	{
-		uint32_t position = qs_load32(f->positions + i * 4);
+		uint32_t position = qb_load32(f->positions + i * 4);
 
 		if (position < next)
 			return false;
@@ -170,28 +170,28 @@ positions_ascend(const qf_filter *f)
 	return next <= f->params.m;
 }
 
-static qs_status
+static qb_status
 check_bits(const qf_filter *f)
 {
 	uint64_t words = qf_words(&f->params);
-	uint64_t last = qs_load64(f->bits + (words - 1) * 8);
+	uint64_t last = qb_load64(f->bits + (words - 1) * 8);
 
 	if (f->params.m % 64 != 0 && last >> f->params.m % 64 != 0)
-		return QS_FORMAT_RESERVED;
-	return qf_ones(f->bits, words) == f->ones ? QS_OK : QS_FORMAT_BITS;
+		return QB_FORMAT_RESERVED;
+	return qf_ones(f->bits, words) == f->ones ? QB_OK : QB_FORMAT_BITS;
 }
 
-qs_status
+qb_status
 qf_validate(const uint8_t *bytes, uint64_t length)
 {
 	qf_filter view;
-	qs_status status = qf_open(&view, bytes, length);
+	qb_status status = qf_open(&view, bytes, length);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
-	if (qs_load32(bytes + AT_CRC) != qs_checksum(bytes, length, AT_CRC))
-		return QS_FORMAT_CRC;
+	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
+		return QB_FORMAT_CRC;
 	if (view.form == QF_EXPLICIT)
-		return positions_ascend(&view) ? QS_OK : QS_FORMAT_BITS;
+		return positions_ascend(&view) ? QB_OK : QB_FORMAT_BITS;
 	return check_bits(&view);
 }

@@ -50,13 +50,13 @@ extern void qf_write(const qf_filter *f, uint8_t *out);
  * safe for any others: whatever the body holds, nothing outside of it is read
  * or written.
  */
-extern qs_status qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length);
+extern qb_status qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length);
 
 /*
  * The one validator for bytes from outside: qf_open(), the checksum, and that
  * the body is what qf_write() writes.
  */
-extern qs_status qf_validate(const uint8_t *bytes, uint64_t length);
+extern qb_status qf_validate(const uint8_t *bytes, uint64_t length);
 
 /* Bytes of the dense form: what a filter of these parameters grows to. */
 extern uint64_t qf_dense_size(const qf_params *p);

@@ -52,7 +52,7 @@ extern const qf_kernels qf_kernels_plain;
 
 /* ---- plain loops ---- */
 
-QS_INLINE size_t
+QB_INLINE size_t
 qf_busy_from(uint64_t nonce_key, const uint64_t *row, uint64_t first, size_t i, size_t count,
 			 uint64_t idle, qf_busy *busy, size_t found)
 {
@@ -67,14 +67,14 @@ qf_busy_from(uint64_t nonce_key, const uint64_t *row, uint64_t first, size_t i, 
 	return found;
 }
 
-QS_INLINE void
+QB_INLINE void
 qf_positions_from(const uint64_t *input, size_t i, size_t count, uint64_t m, uint32_t *position)
 {
 	for (; i < count; i++)
 		position[i] = qf_position_of(input[i], m);
 }
 
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qf_set_ahead(uint8_t *bits, const uint32_t *position, size_t count)
 {
 	uint64_t ones = 0;
@@ -92,7 +92,7 @@ qf_set_ahead(uint8_t *bits, const uint32_t *position, size_t count)
 	return ones;
 }
 
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qf_query_from(const uint8_t *bits, const qf_params *p, uint64_t h, uint32_t j)
 {
 	uint32_t set = 0;
@@ -103,7 +103,7 @@ qf_query_from(const uint8_t *bits, const qf_params *p, uint64_t h, uint32_t j)
 }
 
 /* As qf_unite(), for processors that count a word's bits by an instruction. */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qf_unite_counting(uint8_t *into, const uint8_t *from, uint64_t words)
 {
 	uint64_t ones = 0;
@@ -111,9 +111,9 @@ qf_unite_counting(uint8_t *into, const uint8_t *from, uint64_t words)
 
 	for (i = 0; i < words; i++)
 	{
-		uint64_t w = qs_load64(into + i * 8) | qs_load64(from + i * 8);
+		uint64_t w = qb_load64(into + i * 8) | qb_load64(from + i * 8);
 
-		qs_store64(into + i * 8, w);
+		qb_store64(into + i * 8, w);
 		ones += (uint64_t) __builtin_popcountll(w);
 	}
 	return ones;

@@ -29,7 +29,7 @@ halved_word(const uint8_t *bits, uint64_t words, uint64_t at, int halvings)
 	uint64_t low, high;
 
 	if (halvings == 0)
-		return at < words ? qs_load64(bits + at * 8) : 0;
+		return at < words ? qb_load64(bits + at * 8) : 0;
 	low = halved_word(bits, words, at * 2, halvings - 1);
 	high = halved_word(bits, words, at * 2 + 1, halvings - 1);
 	return even_bits(low | low >> 1) | even_bits(high | high >> 1) << 32;
@@ -45,7 +45,7 @@ joined_word(const uint8_t *bits, uint64_t at, int halvings)
 	uint64_t i;
 
 	for (i = 0; i < UINT64_C(1) << halvings; i++)
-		joined |= qs_load64(bits + (first + i * block_words) * 8);
+		joined |= qb_load64(bits + (first + i * block_words) * 8);
 	return joined;
 }
 
@@ -74,7 +74,7 @@ qf_ones(const uint8_t *bits, uint64_t words)
 	uint64_t i;
 
 	for (i = 0; i < words; i++)
-		ones += ones_of(qs_load64(bits + i * 8));
+		ones += ones_of(qb_load64(bits + i * 8));
 	return ones;
 }
 
@@ -86,27 +86,27 @@ qf_unite(uint8_t *into, const uint8_t *from, uint64_t words)
 
 	for (i = 0; i < words; i++)
 	{
-		uint64_t w = qs_load64(into + i * 8) | qs_load64(from + i * 8);
+		uint64_t w = qb_load64(into + i * 8) | qb_load64(from + i * 8);
 
-		qs_store64(into + i * 8, w);
+		qb_store64(into + i * 8, w);
 		ones += ones_of(w);
 	}
 	return ones;
 }
 
 /* The positions go to a new table. */
-static qs_status
+static qb_status
 fold_explicit(qf_filter *f, const qf_params *p, int halvings)
 {
 	qf_filter folded;
-	qs_status status;
+	qb_status status;
 
 	qf_init(&folded, p, f->memory);
 	folded.keys = f->keys;
 	folded.rows = f->rows;
 	status = qf_unite_explicit(&folded, f, halvings);
-	qf_free(status == QS_OK ? f : &folded);
-	if (status == QS_OK)
+	qf_free(status == QB_OK ? f : &folded);
+	if (status == QB_OK)
 		*f = folded;
 	return status;
 }
@@ -118,35 +118,35 @@ fold_dense(qf_filter *f, const qf_params *p, int halvings)
 	uint64_t i;
 
 	for (i = 0; i < qf_words(p); i++)
-		qs_store64(f->bits + i * 8, folded_word(f, i, halvings));
+		qb_store64(f->bits + i * 8, folded_word(f, i, halvings));
 	f->params = *p;
 	f->ones = qf_ones(f->bits, qf_words(p));
 }
 
-qs_status
+qb_status
 qf_fold(qf_filter *f, uint64_t m)
 {
 	int halvings = qf_params_halvings(f->params.m, m);
 	qf_params p = f->params;
 
 	p.m = m;
-	if (halvings < 0 || qf_params_check(&p) != QS_OK)
-		return QS_NO_FOLD;
+	if (halvings < 0 || qf_params_check(&p) != QB_OK)
+		return QB_NO_FOLD;
 	if (halvings == 0)
-		return QS_OK;
+		return QB_OK;
 	if (f->form == QF_EXPLICIT)
 		return fold_explicit(f, &p, halvings);
 	fold_dense(f, &p, halvings);
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 unite_dense(qf_filter *into, const qf_filter *from, int halvings, qf_unite_words unite)
 {
 	uint64_t i;
-	qs_status status = into->form == QF_DENSE ? QS_OK : qf_make_dense(into);
+	qb_status status = into->form == QF_DENSE ? QB_OK : qf_make_dense(into);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	if (halvings == 0)
 		into->ones = unite(into->bits, from->bits, qf_words(&into->params));
@@ -156,35 +156,35 @@ unite_dense(qf_filter *into, const qf_filter *from, int halvings, qf_unite_words
 		{
 			uint64_t w = folded_word(from, i, halvings);
 
-			qs_store64(into->bits + i * 8, qs_load64(into->bits + i * 8) | w);
+			qb_store64(into->bits + i * 8, qb_load64(into->bits + i * 8) | w);
 		}
 		into->ones = qf_ones(into->bits, qf_words(&into->params));
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite)
 {
 	qf_filter counted = *into;
 	bool countable = from->rows != QF_ROWS_UNKNOWN;
-	qs_status status;
+	qb_status status;
 
 	if (!qf_params_mergeable(&into->params, &from->params))
-		return QS_MISMATCH;
+		return QB_MISMATCH;
 	status = qf_count_rows(&counted, countable ? from->rows : 1, countable);
-	if (status == QS_OK && into->params.m > from->params.m)
+	if (status == QB_OK && into->params.m > from->params.m)
 		status = qf_fold(into, from->params.m);
-	if (status == QS_OK)
+	if (status == QB_OK)
 	{
 		int halvings = qf_params_halvings(from->params.m, into->params.m);
 
 		status = from->form == QF_EXPLICIT ? qf_unite_explicit(into, from, halvings)
 										   : unite_dense(into, from, halvings, unite);
 	}
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	into->rows = counted.rows;
-	qs_keys_adopt(&into->keys, &from->keys);
-	return QS_OK;
+	qb_keys_adopt(&into->keys, &from->keys);
+	return QB_OK;
 }

@@ -86,7 +86,7 @@ fixed_q(double p)
  * At least "bits" bits: a whole number of words or blocks with at most M_DIGITS
  * significant bits, which can be halved until few are left.
  */
-static qs_status
+static qb_status
 set_bits(qf_params *p, double bits)
 {
 	int least = p->layout == QF_BLOCKED ? QF_BLOCK_LOG : 6;
@@ -94,13 +94,13 @@ set_bits(qf_params *p, double bits)
 	int shift;
 
 	if (!(bits <= (double) QF_BITS_MAX))
-		return QS_BAD_SIZE;
+		return QB_BAD_SIZE;
 	m = (uint64_t) ceil(bits);
 	m = m > p->k ? m : p->k;
 	shift = 64 - __builtin_clzll(m) - M_DIGITS;
 	shift = shift > least ? shift : least;
 	p->m = (((m - 1) >> shift) + 1) << shift;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* p of the paper, cut (not rounded) to three digits. */
@@ -115,25 +115,25 @@ paper_p(double n, double f)
 	return floor(p / unit) * unit;
 }
 
-static qs_status
+static qb_status
 make_paper(qf_params *p, const qf_request *r)
 {
 	double prob = paper_p((double) r->rows, (double) r->frequency);
 	double bits = (double) p->k * (double) r->rows * prob / PAPER_LOAD;
 
 	if (p->k == 0)
-		return QS_BAD_HASHES;
+		return QB_BAD_HASHES;
 	/* Only where f is 1. */
 	if (prob >= 1)
-		return QS_BAD_FREQUENCY;
+		return QB_BAD_FREQUENCY;
 	if (!(bits <= (double) QF_BITS_MAX))
-		return QS_BAD_SIZE;
+		return QB_BAD_SIZE;
 	p->q = fixed_q(prob);
 	p->m = (uint64_t) rint(bits);
 	return qf_params_check(p);
 }
 
-static qs_status
+static qb_status
 make_preset(qf_params *p, const qf_request *r)
 {
 	double prob = -expm1(-presets[r->preset].t / (double) r->frequency);
@@ -144,19 +144,19 @@ make_preset(qf_params *p, const qf_request *r)
 	return set_bits(p, (double) p->k * (double) r->rows * prob / presets[r->preset].load);
 }
 
-qs_status
+qb_status
 qf_params_make(qf_params *p, const qf_request *r)
 {
 	if (!qf_preset_name(r->preset))
-		return QS_BAD_PRESET;
+		return QB_BAD_PRESET;
 	if (r->rows < 1 || r->rows > QF_ROWS_MAX)
-		return QS_BAD_ROWS;
+		return QB_BAD_ROWS;
 	if (r->frequency < 1 || r->frequency > QF_FREQUENCY_MAX || r->frequency > r->rows)
-		return QS_BAD_FREQUENCY;
+		return QB_BAD_FREQUENCY;
 	if (!(r->error >= QF_ERROR_MIN && r->error <= QF_ERROR_MAX))
-		return QS_BAD_ERROR;
+		return QB_BAD_ERROR;
 	if (r->k < 0 || r->k > QF_HASHES_MAX)
-		return QS_BAD_HASHES;
+		return QB_BAD_HASHES;
 	*p = (qf_params){ .seed = r->seed, .k = (uint32_t) r->k };
 	return r->preset == QF_PAPER ? make_paper(p, r) : make_preset(p, r);
 }
@@ -211,40 +211,40 @@ qf_blocked_rate(const qf_params *p, double keys)
 }
 
 /* The least number of bits from "low" on, by bisection, with which the rate is had. */
-static qs_status
+static qb_status
 set_blocked_bits(qf_params *p, double low, double keys, double rate)
 {
 	const double most = (double) QF_BITS_MAX;
 	double high = low;
-	qs_status status = set_bits(p, high);
+	qb_status status = set_bits(p, high);
 
-	while (status == QS_OK && qf_blocked_rate(p, keys) > rate)
+	while (status == QB_OK && qf_blocked_rate(p, keys) > rate)
 	{
 		low = high;
 		high = high < most ? fmin(2 * high, most) : 2 * high;
 		status = set_bits(p, high);
 	}
-	while (status == QS_OK && high - low > low / (1 << (M_DIGITS + 2)))
+	while (status == QB_OK && high - low > low / (1 << (M_DIGITS + 2)))
 	{
 		double middle = (low + high) / 2;
 
 		status = set_bits(p, middle);
 		*(qf_blocked_rate(p, keys) <= rate ? &high : &low) = middle;
 	}
-	return status == QS_OK ? set_bits(p, high) : status;
+	return status == QB_OK ? set_bits(p, high) : status;
 }
 
-qs_status
+qb_status
 qf_params_make_bloom(qf_params *p, int64_t keys, double rate, uint64_t seed, int layout)
 {
 	double bits;
 
 	if (keys < 1 || keys > QF_ROWS_MAX)
-		return QS_BAD_ROWS;
+		return QB_BAD_ROWS;
 	if (!(rate >= QF_RATE_MIN && rate <= QF_RATE_MAX))
-		return QS_BAD_RATE;
+		return QB_BAD_RATE;
 	if (!qf_layout_name(layout))
-		return QS_BAD_LAYOUT;
+		return QB_BAD_LAYOUT;
 	*p =
 		(qf_params){ .seed = seed, .k = (uint32_t) rint(-log2(rate)), .layout = (uint32_t) layout };
 	bits = -(double) p->k * (double) keys / log1p(-pow(rate, 1.0 / p->k));
@@ -252,18 +252,18 @@ qf_params_make_bloom(qf_params *p, int64_t keys, double rate, uint64_t seed, int
 								: set_bits(p, bits);
 }
 
-qs_status
+qb_status
 qf_params_check(const qf_params *p)
 {
 	if (p->m < QF_BITS_MIN || p->m > QF_BITS_MAX)
-		return QS_BAD_SIZE;
+		return QB_BAD_SIZE;
 	if (p->k < 1 || p->k > QF_HASHES_MAX || p->k > p->m)
-		return QS_BAD_HASHES;
+		return QB_BAD_HASHES;
 	if (p->layout == QF_STANDARD)
-		return QS_OK;
+		return QB_OK;
 	if (p->layout != QF_BLOCKED || !qf_is_bloom(p))
-		return QS_BAD_LAYOUT;
-	return p->m % QF_BLOCK_BITS == 0 ? QS_OK : QS_BAD_SIZE;
+		return QB_BAD_LAYOUT;
+	return p->m % QF_BLOCK_BITS == 0 ? QB_OK : QB_BAD_SIZE;
 }
 
 int
@@ -285,7 +285,7 @@ qf_params_foldable(const qf_params *p)
 	for (; half.m % 2 == 0; halvings++)
 	{
 		half.m /= 2;
-		if (qf_params_check(&half) != QS_OK)
+		if (qf_params_check(&half) != QB_OK)
 			break;
 	}
 	return halvings;

@@ -105,28 +105,28 @@ extern const char *qf_preset_name(int preset);
 extern int qf_preset_by_name(const char *name, size_t length);
 
 /*
- * Parameters for a request.  QS_BAD_ROWS, QS_BAD_FREQUENCY, QS_BAD_ERROR,
- * QS_BAD_HASHES or QS_BAD_PRESET name what is out of range; QS_BAD_SIZE: more
+ * Parameters for a request.  QB_BAD_ROWS, QB_BAD_FREQUENCY, QB_BAD_ERROR,
+ * QB_BAD_HASHES or QB_BAD_PRESET name what is out of range; QB_BAD_SIZE: more
  * than QF_BITS_MAX bits would be needed.
  */
-extern qs_status qf_params_make(qf_params *p, const qf_request *request);
+extern qb_status qf_params_make(qf_params *p, const qf_request *request);
 
 /* Name in SQL, or NULL if there is no such layout; qf_layout of a name, or -1. */
 extern const char *qf_layout_name(int layout);
 extern int qf_layout_by_name(const char *name, size_t length);
 
 /*
- * A Bloom filter (p = 1) for so many distinct keys; QS_BAD_RATE, or as above;
- * QS_BAD_LAYOUT.
+ * A Bloom filter (p = 1) for so many distinct keys; QB_BAD_RATE, or as above;
+ * QB_BAD_LAYOUT.
  */
-extern qs_status qf_params_make_bloom(qf_params *p, int64_t keys, double false_positive_rate,
+extern qb_status qf_params_make_bloom(qf_params *p, int64_t keys, double false_positive_rate,
 									  uint64_t seed, int layout);
 
 /* Share of absent keys that a blocked filter with so many keys takes for present. */
 extern double qf_blocked_rate(const qf_params *p, double keys);
 
 /* Range check of parameters that come from outside. */
-extern qs_status qf_params_check(const qf_params *p);
+extern qb_status qf_params_check(const qf_params *p);
 
 /* Do two filters differ in nothing but a power of two in m? */
 extern bool qf_params_mergeable(const qf_params *a, const qf_params *b);
@@ -140,7 +140,7 @@ extern int qf_params_halvings(uint64_t from, uint64_t to);
 extern int qf_params_foldable(const qf_params *p);
 
 /* Set bits up to which a filter is kept as a list of them: half of the bits' memory. */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qf_explicit_limit(const qf_params *p)
 {
 	uint64_t limit = p->m / 64;
@@ -149,20 +149,20 @@ qf_explicit_limit(const qf_params *p)
 }
 
 /* Eight-byte words of the bits; what is beyond m in the last one is zero. */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qf_words(const qf_params *p)
 {
 	return (p->m + 63) / 64;
 }
 
 /* p, for people; 1 exactly for a Bloom filter only. */
-QS_INLINE double
+QB_INLINE double
 qf_probability(const qf_params *p)
 {
 	return p->q == 0 ? 1 : (double) -p->q / 18446744073709551616.0;
 }
 
-QS_INLINE bool
+QB_INLINE bool
 qf_is_bloom(const qf_params *p)
 {
 	return p->q == 0;

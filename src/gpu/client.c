@@ -47,14 +47,14 @@ GpuIsWanted(void)
 	return GpuStateNow() == GPU_READY;
 }
 
-qs_status
+qb_status
 GpuAskOne(GpuSlot *slot)
 {
-	qs_status status;
+	qb_status status;
 
 	GpuAsk(slot);
 	GpuAwait(slot);
-	status = slot->gone ? QS_NO_MEMORY : slot->status;
+	status = slot->gone ? QB_NO_MEMORY : slot->status;
 	GpuDone(slot);
 	return status;
 }
@@ -110,7 +110,7 @@ take_oldest(const GpuTransfer *transfer, Way *way)
 	bool there;
 
 	GpuAwait(slot);
-	there = !slot->gone && slot->status == QS_OK;
+	there = !slot->gone && slot->status == QB_OK;
 	if (there)
 		transfer->take(transfer, slot, way->done, size);
 	way->done += size;

@@ -53,7 +53,7 @@ GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, s
 extern bool GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, void *answer,
 					   size_t answer_bytes);
 
-/* Ask for something with one reply; QS_NO_MEMORY also if the value is gone. */
-extern qs_status GpuAskOne(GpuSlot *slot);
+/* Ask for something with one reply; QB_NO_MEMORY also if the value is gone. */
+extern qb_status GpuAskOne(GpuSlot *slot);
 
 #endif

@@ -81,7 +81,7 @@ cuda_open(int number, GpuDeviceInfo *info, char *reason)
 	qs_cuda_options options = { .staging_bytes = STAGING_BYTES };
 	qs_cuda_error error = { 0 };
 	qs_cuda_device properties;
-	qs_status status;
+	qb_status status;
 	sigset_t before;
 
 	if (device == NULL)
@@ -91,10 +91,10 @@ cuda_open(int number, GpuDeviceInfo *info, char *reason)
 	}
 	block_signals(&before);
 	status = qs_cuda_device_get(number, &properties, &error);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qs_cuda_open(number, &options, &device->gpu, &error);
 	restore_signals(&before);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		describe_error(&error, reason);
 		free(device);
@@ -108,7 +108,7 @@ cuda_open(int number, GpuDeviceInfo *info, char *reason)
 static bool
 cuda_pin(void *device, void *memory, Size bytes)
 {
-	return qs_cuda_host_register(((GpuCudaDevice *) device)->gpu, memory, bytes) == QS_OK;
+	return qs_cuda_host_register(((GpuCudaDevice *) device)->gpu, memory, bytes) == QB_OK;
 }
 
 static uint64

@@ -2,8 +2,8 @@
  * device.h
  *		What the GPU worker works on: GPUs, or an emulation of them.
  *
- * Statuses are those of base: QS_NO_MEMORY where the device has none left
- * (nothing has changed then), QS_DEVICE_ERROR for anything after which the
+ * Statuses are those of base: QB_NO_MEMORY where the device has none left
+ * (nothing has changed then), QB_DEVICE_ERROR for anything after which the
  * device cannot be trusted; error() then says what it was.
  *
  * Only the worker calls these, and only after it was forked: no GPU is touched

@@ -13,7 +13,7 @@
 
 typedef struct GpuEmulatedDevice
 {
-	qs_memory memory; /* counted and limited; context: this device */
+	qb_memory memory; /* counted and limited; context: this device */
 	uint64 used;
 	bool unlimited; /* for the moment */
 } GpuEmulatedDevice;

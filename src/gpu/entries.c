@@ -29,7 +29,7 @@ unlock_entries(void)
 static int
 own_number(void)
 {
-	return GpuProcNumber(MyProc);
+	return ProcessNumber(MyProc);
 }
 
 /* All of the following until the next comment like this: under "entries". */
@@ -155,7 +155,7 @@ static void
 give_to(GpuEntry *entry, const PGPROC *proc)
 {
 	disown(entry);
-	entry->proc = GpuProcNumber(proc);
+	entry->proc = ProcessNumber(proc);
 	entry->pid = proc->pid;
 	pg_atomic_fetch_add_u32(&gpu_shared->owned[entry->proc], 1);
 }
@@ -190,7 +190,7 @@ GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape)
 static bool
 is_handed(const GpuEntry *entry)
 {
-	return is_owned(entry) && entry->handed && entry->proc == GpuProcNumber(combiner());
+	return is_owned(entry) && entry->handed && entry->proc == ProcessNumber(combiner());
 }
 
 /*
@@ -285,7 +285,7 @@ GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to)
 
 /* The copy of a stored value on a device, if there is one; "device" may be NULL. */
 bool
-GpuFindCached(const GpuKey *key, GpuRef *ref, int *device)
+GpuFindCached(const StoredName *key, GpuRef *ref, int *device)
 {
 	bool found = false;
 	int i;
@@ -311,7 +311,7 @@ GpuFindCached(const GpuKey *key, GpuRef *ref, int *device)
 
 /* Leave a loaded value to all who look up the same value. */
 void
-GpuPublishEntry(const GpuRef *ref, const GpuKey *key)
+GpuPublishEntry(const GpuRef *ref, const StoredName *key)
 {
 	GpuEntry *entry = ENTRY(ref);
 

@@ -8,7 +8,7 @@
  */
 #include "gpu/filter_client.h"
 #include "gpu/filter_gpu.h"
-#include "gpu/names.h"
+#include "gpu/stored_name.h"
 #include "gpu/settings.h"
 
 /* Before the filter is known. */
@@ -28,19 +28,19 @@ GpuFilterWantsLookup(const qf_filter *f, size_t count)
 }
 
 void
-GpuFilterNameStored(const struct varatt_external *toast, const uint8 *header, GpuKey *key)
+GpuFilterNameStored(const struct varatt_external *toast, const uint8 *header, StoredName *key)
 {
 	GpuNameStored(GPU_FAMILY_FILTER, toast, header, QF_HEADER_BYTES, key);
 }
 
 void
-GpuFilterNameBytes(const uint8 *bytes, Size length, GpuKey *key)
+GpuFilterNameBytes(const uint8 *bytes, Size length, StoredName *key)
 {
 	GpuNameBytes(GPU_FAMILY_FILTER, bytes, length, QF_HEADER_BYTES, key);
 }
 
 bool
-GpuFilterLookupCached(const GpuKey *name, GpuFilterOp op, const uint64 *key, size_t count,
+GpuFilterLookupCached(const StoredName *name, GpuFilterOp op, const uint64 *key, size_t count,
 					  void *answer)
 {
 	GpuRef ref;
@@ -52,7 +52,7 @@ GpuFilterLookupCached(const GpuKey *name, GpuFilterOp op, const uint64 *key, siz
 }
 
 bool
-GpuFilterLookupLoaded(const qf_filter *f, const GpuKey *name, GpuFilterOp op, const uint64 *key,
+GpuFilterLookupLoaded(const qf_filter *f, const StoredName *name, GpuFilterOp op, const uint64 *key,
 					  size_t count, void *answer)
 {
 	GpuRef ref;

@@ -20,7 +20,7 @@ GpuFilterCreate(const qf_params *params, GpuRef *ref)
 		return false;
 	slot = GpuTakeSlot(ref, FILTER_CREATE, false);
 	memcpy(slot->shape.bytes, params, sizeof(*params));
-	if (GpuAskOne(slot) == QS_OK)
+	if (GpuAskOne(slot) == QB_OK)
 		return true;
 	GpuDropEntry(ref);
 	return false;
@@ -127,11 +127,11 @@ GpuFilterAsk(const GpuRef *ref, GpuFilterOp op, const uint64 *key, size_t count,
 }
 
 /* What has become of a filter in the worker's hands. */
-static qs_status
+static qb_status
 fetch_state(const GpuRef *ref, GpuFilterState *state)
 {
 	GpuSlot *slot = GpuTakeSlot(ref, FILTER_FETCH, false);
-	qs_status status;
+	qb_status status;
 	bool gone;
 
 	GpuAsk(slot);
@@ -145,19 +145,19 @@ fetch_state(const GpuRef *ref, GpuFilterState *state)
 	return status;
 }
 
-qs_status
+qb_status
 GpuFilterDownload(const GpuRef *ref, uint64 given, qf_filter *f)
 {
 	GpuTransfer transfer = transfer_of(ref, FILTER_READ, f);
 	GpuFilterState state;
-	qs_status status = fetch_state(ref, &state);
+	qb_status status = fetch_state(ref, &state);
 
-	if (status == QS_OK && state.given != given)
+	if (status == QB_OK && state.given != given)
 		elog(ERROR, "filter on the GPU was given " UINT64_FORMAT ", not " UINT64_FORMAT,
 			 state.given, given);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qf_make_dense(f);
-	if (status == QS_OK && !GpuAskAll(&transfer))
+	if (status == QB_OK && !GpuAskAll(&transfer))
 		GpuRaiseLost();
 	f->ones = state.ones;
 	return status;

@@ -32,6 +32,6 @@ GpuFilterAsk(const GpuRef *ref, GpuFilterOp op, const uint64 *key, size_t count,
  * Make "f", an empty owned filter, a dense one with the bits of the one in the
  * worker's hands, which was given so much.
  */
-extern qs_status GpuFilterDownload(const GpuRef *ref, uint64 given, qf_filter *f);
+extern qb_status GpuFilterDownload(const GpuRef *ref, uint64 given, qf_filter *f);
 
 #endif

@@ -21,22 +21,22 @@ typedef struct Filter
 	uint64 bytes;
 } Filter;
 
-static qs_status
+static qb_status
 cuda_create(void *device, const qf_params *params, void **filter)
 {
 	GpuCudaDevice *d = device;
 	uint64 before = GpuCudaHeld(d);
 	Filter *made;
-	qs_status status;
+	qb_status status;
 
 	*filter = NULL;
 	if (!GpuCudaHasRoom(d, qf_dense_size(params)))
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	made = calloc(1, sizeof(Filter));
 	if (made == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	status = qf_cuda_create(d->gpu, params, &made->filter);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		free(made);
 		return status;
@@ -45,7 +45,7 @@ cuda_create(void *device, const qf_params *params, void **filter)
 	made->each = params->k * qf_probability(params);
 	made->bytes = GpuCudaHeld(d) - before;
 	*filter = made;
-	return QS_OK;
+	return QB_OK;
 }
 
 static void
@@ -55,48 +55,48 @@ cuda_destroy(void *filter)
 	free(filter);
 }
 
-static qs_status
+static qb_status
 cuda_write(void *filter, uint64 offset, const uint8 *from, size_t bytes)
 {
 	return qf_cuda_put(((Filter *) filter)->filter, offset, from, bytes);
 }
 
-static qs_status
+static qb_status
 cuda_read(void *filter, uint64 offset, uint8 *to, size_t bytes)
 {
 	return qf_cuda_get(((Filter *) filter)->filter, offset, to, bytes);
 }
 
-static qs_status
+static qb_status
 cuda_set(void *filter, const uint32 *position, size_t count)
 {
 	return qf_cuda_set(((Filter *) filter)->filter, position, count);
 }
 
-static qs_status
+static qb_status
 cuda_insert(void *filter, const qf_batch *batch)
 {
 	Filter *f = filter;
-	qs_status status = qf_cuda_insert(f->filter, batch);
+	qb_status status = qf_cuda_insert(f->filter, batch);
 
-	if (status == QS_OK && (batch->copies || f->each * batch->count > LONG_INSERT))
+	if (status == QB_OK && (batch->copies || f->each * batch->count > LONG_INSERT))
 		status = qs_cuda_sync(f->device->gpu);
 	return status;
 }
 
-static qs_status
+static qb_status
 cuda_query(void *filter, const uint64 *key, size_t count, int64 *set)
 {
 	return qf_cuda_query(((Filter *) filter)->filter, key, count, set);
 }
 
-static qs_status
+static qb_status
 cuda_contains(void *filter, const uint64 *key, size_t count, bool *found)
 {
 	return qf_cuda_contains(((Filter *) filter)->filter, key, count, found);
 }
 
-static qs_status
+static qb_status
 cuda_ones(void *filter, uint64 *ones)
 {
 	return qf_cuda_ones(((Filter *) filter)->filter, ones);

@@ -3,7 +3,7 @@
  *		What filters ask of a device.
  *
  * A device holds the bits of dense filters and works on whole batches.  Only
- * making a filter takes memory: nothing else fails with QS_NO_MEMORY.  Statuses
+ * making a filter takes memory: nothing else fails with QB_NO_MEMORY.  Statuses
  * are as in device.h.
  *
  * src/gpu/filter_device.h
@@ -18,22 +18,22 @@
 typedef struct GpuFilterDeviceOps
 {
 	/* A filter without bits; *filter is NULL on failure. */
-	qs_status (*create)(void *device, const qf_params *params, void **filter);
+	qb_status (*create)(void *device, const qf_params *params, void **filter);
 	void (*destroy)(void *filter);
 
 	/* A piece of its bits, there and back.  The memory may change once these return. */
-	qs_status (*write)(void *filter, uint64 offset, const uint8 *from, size_t bytes);
-	qs_status (*read)(void *filter, uint64 offset, uint8 *to, size_t bytes);
+	qb_status (*write)(void *filter, uint64 offset, const uint8 *from, size_t bytes);
+	qb_status (*read)(void *filter, uint64 offset, uint8 *to, size_t bytes);
 
 	/* Set bits; insert rows, which have ids or copies or neither.  Likewise. */
-	qs_status (*set)(void *filter, const uint32 *position, size_t count);
-	qs_status (*insert)(void *filter, const qf_batch *batch);
+	qb_status (*set)(void *filter, const uint32 *position, size_t count);
+	qb_status (*insert)(void *filter, const qf_batch *batch);
 
 	/* How many positions of keys are set; whether all are.  Answers may be where the keys are. */
-	qs_status (*query)(void *filter, const uint64 *key, size_t count, int64 *set);
-	qs_status (*contains)(void *filter, const uint64 *key, size_t count, bool *found);
+	qb_status (*query)(void *filter, const uint64 *key, size_t count, int64 *set);
+	qb_status (*contains)(void *filter, const uint64 *key, size_t count, bool *found);
 
-	qs_status (*ones)(void *filter, uint64 *ones);
+	qb_status (*ones)(void *filter, uint64 *ones);
 
 	/* Its device memory. */
 	uint64 (*bytes)(const void *filter);

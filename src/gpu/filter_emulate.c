@@ -15,11 +15,11 @@ typedef struct Filter
 	qf_filter filter; /* dense; bits that were written are not in its number of ones */
 } Filter;
 
-static qs_status
+static qb_status
 emulated_create(void *device, const qf_params *params, void **filter)
 {
 	Filter *made = calloc(1, sizeof(Filter));
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 
 	if (made)
 	{
@@ -27,8 +27,8 @@ emulated_create(void *device, const qf_params *params, void **filter)
 		qf_init(&made->filter, params, &made->device->memory);
 		status = qf_make_dense(&made->filter);
 	}
-	*filter = status == QS_OK ? made : NULL;
-	if (status != QS_OK)
+	*filter = status == QB_OK ? made : NULL;
+	if (status != QB_OK)
 		free(made);
 	return status;
 }
@@ -40,33 +40,33 @@ emulated_destroy(void *filter)
 	free(filter);
 }
 
-static qs_status
+static qb_status
 emulated_write(void *filter, uint64 offset, const uint8 *from, size_t bytes)
 {
 	memcpy(((Filter *) filter)->filter.bits + offset, from, bytes);
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 emulated_read(void *filter, uint64 offset, uint8 *to, size_t bytes)
 {
 	memcpy(to, ((Filter *) filter)->filter.bits + offset, bytes);
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 emulated_set(void *filter, const uint32 *position, size_t count)
 {
 	return qf_set(&((Filter *) filter)->filter, position, count);
 }
 
-static qs_status
+static qb_status
 emulated_insert(void *filter, const qf_batch *batch)
 {
 	return qf_engine_cpu.insert(&((Filter *) filter)->filter, batch);
 }
 
-static qs_status
+static qb_status
 emulated_query(void *filter, const uint64 *key, size_t count, int64 *set)
 {
 	uint32 some[QF_CHUNK];
@@ -80,10 +80,10 @@ emulated_query(void *filter, const uint64 *key, size_t count, int64 *set)
 		for (i = 0; i < piece; i++)
 			set[at + i] = some[i];
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 emulated_contains(void *filter, const uint64 *key, size_t count, bool *found)
 {
 	bool some[QF_CHUNK];
@@ -96,16 +96,16 @@ emulated_contains(void *filter, const uint64 *key, size_t count, bool *found)
 		qf_engine_cpu.contains(&((Filter *) filter)->filter, key + at, piece, some);
 		memcpy(found + at, some, piece * sizeof(bool));
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 emulated_ones(void *filter, uint64 *ones)
 {
 	const qf_filter *f = &((Filter *) filter)->filter;
 
 	*ones = qf_ones(f->bits, qf_words(&f->params));
-	return QS_OK;
+	return QB_OK;
 }
 
 static uint64

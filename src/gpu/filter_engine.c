@@ -134,12 +134,12 @@ leaves_now(const qf_filter *f, const qf_batch *b)
 		   (double) f->ones + bits_of(&f->params, b) > limit;
 }
 
-static qs_status
+static qb_status
 gpu_insert(qf_filter *f, const qf_batch *b)
 {
 	Remote *remote;
 	int64 rows;
-	qs_status status;
+	qb_status status;
 
 	if (f->remote == NULL && leaves_now(f, b))
 		move(f);
@@ -147,38 +147,38 @@ gpu_insert(qf_filter *f, const qf_batch *b)
 	if (remote == NULL)
 		return qf_engine_cpu.insert(f, b);
 	rows = qf_batch_rows(b);
-	status = rows < 0 ? QS_TOTAL_OVERFLOW : qf_count_rows(f, rows, b->row == NULL);
-	if (status == QS_OK)
+	status = rows < 0 ? QB_TOTAL_OVERFLOW : qf_count_rows(f, rows, b->row == NULL);
+	if (status == QB_OK)
 		remote->given += GpuFilterSendRows(&remote->ref, b);
 	return status;
 }
 
-static qs_status
+static qb_status
 gpu_settle(qf_filter *f)
 {
 	Remote *remote = f->remote;
 	qf_filter here;
-	qs_status status;
+	qb_status status;
 
 	if (remote == NULL)
-		return QS_OK;
+		return QB_OK;
 	qf_init(&here, &f->params, f->memory);
 	here.keys = f->keys;
 	here.rows = f->rows;
 	status = GpuFilterDownload(&remote->ref, remote->given, &here);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	drop_remote(remote);
 	*f = here;
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 gpu_merge(qf_filter *into, const qf_filter *from)
 {
-	qs_status status = gpu_settle(into);
+	qb_status status = gpu_settle(into);
 
-	return status == QS_OK ? qf_engine_cpu.merge(into, from) : status;
+	return status == QB_OK ? qf_engine_cpu.merge(into, from) : status;
 }
 
 static void

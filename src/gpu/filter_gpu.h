@@ -27,18 +27,18 @@ extern bool GpuFilterWantsLookup(const qf_filter *f, size_t count);
 
 /* The name of a stored filter, or of one whose bytes are here. */
 extern void
-GpuFilterNameStored(const struct varatt_external *toast, const uint8 *header, GpuKey *key);
-extern void GpuFilterNameBytes(const uint8 *bytes, Size length, GpuKey *key);
+GpuFilterNameStored(const struct varatt_external *toast, const uint8 *header, StoredName *key);
+extern void GpuFilterNameBytes(const uint8 *bytes, Size length, StoredName *key);
 
 /* Look up in the copy of this name, as GpuFilterAsk(); false if there is none. */
-extern bool GpuFilterLookupCached(const GpuKey *name, GpuFilterOp op, const uint64 *key,
+extern bool GpuFilterLookupCached(const StoredName *name, GpuFilterOp op, const uint64 *key,
 								  size_t count, void *answer);
 
 /*
  * Look up in a filter that is taken to a device, where it stays under this name
  * if it has one; false if there is no memory for it.
  */
-extern bool GpuFilterLookupLoaded(const qf_filter *f, const GpuKey *name, GpuFilterOp op,
+extern bool GpuFilterLookupLoaded(const qf_filter *f, const StoredName *name, GpuFilterOp op,
 								  const uint64 *key, size_t count, void *answer);
 
 #endif

@@ -52,7 +52,7 @@ StaticAssertDecl(sizeof(qf_params) <= sizeof(GpuShape), "parameters of a filter 
 StaticAssertDecl(sizeof(GpuFilterRows) <= sizeof(GpuShape), "numbers of rows do not fit");
 StaticAssertDecl(sizeof(GpuFilterState) <= sizeof(GpuShape), "state of a filter does not fit");
 StaticAssertDecl(QF_EXPLICIT_MAX * sizeof(uint32) <= GPU_SLOT_BYTES, "positions do not fit");
-StaticAssertDecl(QF_HEADER_BYTES <= sizeof(((GpuKey *) 0)->header),
+StaticAssertDecl(QF_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
 				 "header of a filter does not fit");
 
 #endif

@@ -33,30 +33,30 @@ device_ops(void)
 	return gpu_device_ops->filter;
 }
 
-static qs_status
+static qb_status
 serve_create(GpuSlot *slot)
 {
 	const qf_params *params = (const qf_params *) slot->shape.bytes;
 	Holding *h = &holding[slot->entry.index];
 	int i = GpuChooseDevice();
-	qs_status status;
+	qb_status status;
 
 	if (gpu_fault == FAULT_MEMORY)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	do
 		status = device_ops()->create(gpu_device[i], params, &h->filter);
-	while (status == QS_NO_MEMORY && GpuMakeRoom(i));
+	while (status == QB_NO_MEMORY && GpuMakeRoom(i));
 	h->params = *params;
 	h->device = i;
 	h->given = 0;
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	pg_atomic_fetch_add_u64(&gpu_shared->device[i].values, 1);
 	GpuCount(COUNT_CREATED, 1);
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 serve_write(Holding *h, GpuSlot *slot)
 {
 	h->given += slot->bytes;
@@ -64,7 +64,7 @@ serve_write(Holding *h, GpuSlot *slot)
 	return device_ops()->write(h->filter, slot->offset, GpuSlotData(slot), slot->bytes);
 }
 
-static qs_status
+static qb_status
 serve_set(Holding *h, GpuSlot *slot)
 {
 	h->given += slot->count;
@@ -80,7 +80,7 @@ count_piece(GpuSlot *slot, int piece)
 	slot->more = slot->done < slot->count;
 }
 
-static qs_status
+static qb_status
 serve_insert(Holding *h, GpuSlot *slot)
 {
 	const GpuFilterRows *rows = (const GpuFilterRows *) slot->shape.bytes;
@@ -104,7 +104,7 @@ serve_insert(Holding *h, GpuSlot *slot)
 	return device_ops()->insert(h->filter, &batch);
 }
 
-static qs_status
+static qb_status
 serve_lookup(Holding *h, GpuSlot *slot)
 {
 	uint64 *key = (uint64 *) GpuSlotData(slot) + slot->done;
@@ -122,7 +122,7 @@ serve_lookup(Holding *h, GpuSlot *slot)
 									: device_ops()->contains(h->filter, key, piece, answer);
 }
 
-static qs_status
+static qb_status
 serve_fetch(Holding *h, GpuSlot *slot)
 {
 	GpuFilterState *state = (GpuFilterState *) slot->shape.bytes;
@@ -132,7 +132,7 @@ serve_fetch(Holding *h, GpuSlot *slot)
 	return device_ops()->ones(h->filter, &state->ones);
 }
 
-static qs_status
+static qb_status
 serve_read(Holding *h, GpuSlot *slot)
 {
 	GpuCount(COUNT_BYTES_OUT, slot->bytes);
@@ -140,7 +140,7 @@ serve_read(Holding *h, GpuSlot *slot)
 }
 
 /* A request for a filter that is there. */
-static qs_status
+static qb_status
 serve_held(Holding *h, GpuSlot *slot)
 {
 	switch ((GpuFilterOp) slot->op)
@@ -159,7 +159,7 @@ serve_held(Holding *h, GpuSlot *slot)
 		case FILTER_READ:
 			return serve_read(h, slot);
 		default:
-			return QS_DEVICE_ERROR;
+			return QB_DEVICE_ERROR;
 	}
 }
 
@@ -169,16 +169,16 @@ is_for_keys(int op)
 	return op == FILTER_INSERT || op == FILTER_QUERY || op == FILTER_CONTAINS;
 }
 
-static qs_status
+static qb_status
 serve_filter(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->entry.index];
 
 	if (gpu_fault == FAULT_ERROR && is_for_keys(slot->op))
-		return QS_DEVICE_ERROR;
+		return QB_DEVICE_ERROR;
 	if (slot->op == FILTER_CREATE)
 		return serve_create(slot);
-	return h->filter ? serve_held(h, slot) : QS_NO_MEMORY;
+	return h->filter ? serve_held(h, slot) : QB_NO_MEMORY;
 }
 
 static void

@@ -38,7 +38,7 @@ tell_freed(int proc)
 static GpuHolder *
 own_holder(void)
 {
-	return GpuHolderAt(GpuProcNumber(MyProc));
+	return GpuHolderAt(ProcessNumber(MyProc));
 }
 
 /* Does this process have so few slots that it may have one more than others? */
@@ -87,7 +87,7 @@ GpuTrySlot(void)
 		gpu_shared->free_slot = slot->next;
 		gpu_shared->free_count--;
 		holder->slots++;
-		slot->proc = GpuProcNumber(MyProc);
+		slot->proc = ProcessNumber(MyProc);
 		slot->state = SLOT_FILLING;
 		slot->abandoned = false;
 	}
@@ -122,7 +122,7 @@ GpuSubmit(GpuSlot *slot)
 
 	count_pending(&slot->entry, 1);
 	count_pending(&slot->other, 1);
-	slot->status = QS_OK;
+	slot->status = QB_OK;
 	slot->done = 0;
 	slot->gone = false;
 	SpinLockAcquire(&gpu_shared->ring);
@@ -252,7 +252,7 @@ GpuFailRequests(void)
 		slot = GpuSlotAt(i);
 		if (slot->state == SLOT_RUNNING)
 		{
-			slot->status = QS_DEVICE_ERROR;
+			slot->status = QB_DEVICE_ERROR;
 			GpuReply(slot);
 		}
 	}

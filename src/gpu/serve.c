@@ -28,7 +28,7 @@ static void
 lose_value(const GpuServant *servant, GpuSlot *slot)
 {
 	if (!slot->gone)
-		strlcpy(gpu_shared->reason, qs_status_text(slot->status), GPU_TEXT_BYTES);
+		strlcpy(gpu_shared->reason, qb_status_text(slot->status), GPU_TEXT_BYTES);
 	if (GpuLoseEntry(&slot->entry))
 		servant->drop(slot->entry.index);
 }
@@ -73,11 +73,11 @@ GpuServe(GpuSlot *slot)
 	if (slot->gone || slot->abandoned || GpuIsMoot(slot))
 		return NULL;
 	slot->status = servant->serve(slot);
-	if (slot->status != QS_OK)
+	if (slot->status != QB_OK)
 		slot->more = false;
-	if (slot->status == QS_DEVICE_ERROR)
+	if (slot->status == QB_DEVICE_ERROR)
 		return GpuDeviceError(servant->place(index).device);
-	if (slot->status != QS_OK && !slot->wait)
+	if (slot->status != QB_OK && !slot->wait)
 		lose_value(servant, slot);
 	place = servant->place(index);
 	show_place(index, &place);

@@ -35,8 +35,8 @@ struct GpuPairs
 	int method;    /* as the device chose it */
 	uint64 *first; /* rows of share i: first[i] .. first[i + 1] - 1 */
 	uint64 shares;
-	uint64 share;  /* whose pairs are handed out */
-	qi_pair *pair; /* of the last reply */
+	uint64 share;    /* whose pairs are handed out */
+	qset_pair *pair; /* of the last reply */
 	uint64 count;
 	uint64 next;
 	uint64 at;         /* how far the last reply's search had got */
@@ -51,10 +51,10 @@ struct GpuPairs
 /* What is asked for, and how. */
 typedef struct Opening
 {
-	const qi_request *request; /* without collections if it is kept there */
-	const GpuKey *name;        /* or NULL */
-	GpuKept *kept;             /* or NULL */
-	const uint64 *offset;      /* of the rows */
+	const qset_request *request; /* without collections if it is kept there */
+	const StoredName *name;      /* or NULL */
+	GpuKept *kept;               /* or NULL */
+	const uint64 *offset;        /* of the rows */
 	uint64 sets;
 	char *why;
 } Opening;
@@ -137,7 +137,7 @@ spread(GpuPairs *pairs, const Opening *o)
 static void
 cut_rows(GpuPairs *pairs, const Opening *o)
 {
-	const qi_request *r = o->request;
+	const qset_request *r = o->request;
 	bool tail = !r->columns && !r->directed && r->filter.top == 0;
 	double sum = 0;
 	double done = 0;
@@ -201,13 +201,13 @@ check_progress(const GpuPairs *pairs)
 				 errhint("Set qsketch.device to cpu, or qsketch.gpu_timeout to a longer time.")));
 }
 
-/* The next reply; QS_OK or QS_NO_MEMORY. */
-static qs_status
+/* The next reply; QB_OK or QB_NO_MEMORY. */
+static qb_status
 ask_more(GpuPairs *pairs)
 {
 	GpuSlot *slot =
 		GpuTakeSlot(&pairs->part[pairs->share % pairs->parts].search, SETS_PAIRS, false);
-	qs_status status;
+	qb_status status;
 	instr_time since;
 	GpuSetsReply reply;
 	bool gone;
@@ -219,13 +219,13 @@ ask_more(GpuPairs *pairs)
 	gone = slot->gone;
 	status = slot->status;
 	pairs->next = 0;
-	pairs->count = gone || status != QS_OK ? 0 : slot->count;
+	pairs->count = gone || status != QB_OK ? 0 : slot->count;
 	reply = *(const GpuSetsReply *) slot->shape.bytes;
-	memcpy(pairs->pair, GpuSlotData(slot), pairs->count * sizeof(qi_pair));
+	memcpy(pairs->pair, GpuSlotData(slot), pairs->count * sizeof(qset_pair));
 	GpuDone(slot);
 	if (gone)
 		GpuRaiseLost();
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	if (pairs->count > 0 || reply.over || reply.at != pairs->at)
 		pairs->since = GetCurrentTimestamp();
@@ -234,7 +234,7 @@ ask_more(GpuPairs *pairs)
 	pairs->at = reply.at;
 	if (reply.over)
 		begin_share(pairs, pairs->share++ + pairs->parts);
-	return QS_OK;
+	return QB_OK;
 }
 
 static bool
@@ -244,17 +244,17 @@ has_more(const GpuPairs *pairs)
 }
 
 uint64
-GpuPairsNext(GpuPairs *pairs, qi_pair *out, uint64 room)
+GpuPairsNext(GpuPairs *pairs, qset_pair *out, uint64 room)
 {
 	uint64 count;
 
 	while (pairs->next == pairs->count && has_more(pairs))
-		if (ask_more(pairs) != QS_OK)
+		if (ask_more(pairs) != QB_OK)
 			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY),
 							errmsg("the GPU ran out of memory while it looked for pairs of sets"),
 							errhint("Set qsketch.device to cpu, or free memory on the GPU.")));
 	count = Min(pairs->count - pairs->next, room);
-	memcpy(out, pairs->pair + pairs->next, count * sizeof(qi_pair));
+	memcpy(out, pairs->pair + pairs->next, count * sizeof(qset_pair));
 	pairs->next += count;
 	return count;
 }
@@ -333,7 +333,7 @@ open_all(GpuPairs *pairs, Opening *o)
 	begin_shares(pairs, o, reply.ms);
 	pairs->prepare_ms = lap(&since);
 	while (pairs->count == 0 && has_more(pairs))
-		if (ask_more(pairs) != QS_OK)
+		if (ask_more(pairs) != QB_OK)
 			return false;
 	return true;
 }
@@ -386,7 +386,7 @@ open_pairs(Opening *o)
 }
 
 GpuPairs *
-GpuPairsOpen(const qi_request *request, const GpuKey *name, char why[GPU_TEXT_BYTES])
+GpuPairsOpen(const qset_request *request, const StoredName *name, char why[GPU_TEXT_BYTES])
 {
 	char failure[GPU_TEXT_BYTES];
 	Opening o = { .request = request,
@@ -409,7 +409,7 @@ GpuPairsOpen(const qi_request *request, const GpuKey *name, char why[GPU_TEXT_BY
 }
 
 GpuPairs *
-GpuPairsOpenKept(const qi_request *request, const GpuKey *name, GpuKept *kept)
+GpuPairsOpenKept(const qset_request *request, const StoredName *name, GpuKept *kept)
 {
 	char why[GPU_TEXT_BYTES];
 	Opening o = { .request = request, .name = name, .kept = kept, .sets = kept->sets, .why = why };

@@ -15,7 +15,7 @@
 typedef struct Sets
 {
 	GpuCudaDevice *device;
-	qi_cuda_sets *sets;
+	qset_cuda_sets *sets;
 } Sets;
 
 /* The device, which may take what the settings say now. */
@@ -24,7 +24,7 @@ limited(GpuCudaDevice *device)
 {
 	uint64 limit = GpuMemoryLimit();
 
-	qi_cuda_limit(device->gpu, limit < PG_UINT64_MAX ? device->base + limit : 0);
+	qset_cuda_limit(device->gpu, limit < PG_UINT64_MAX ? device->base + limit : 0);
 	return device->gpu;
 }
 
@@ -39,132 +39,132 @@ new_sets(GpuCudaDevice *device)
 }
 
 /* What was made of it. */
-static qs_status
-finish(Sets *sets, qs_status status, void **made)
+static qb_status
+finish(Sets *sets, qb_status status, void **made)
 {
-	*made = status == QS_OK ? sets : NULL;
-	if (status != QS_OK)
+	*made = status == QB_OK ? sets : NULL;
+	if (status != QB_OK)
 		free(sets);
 	return status;
 }
 
-static qs_status
+static qb_status
 cuda_create(void *device, const GpuSetsShape *shape, void **made)
 {
 	Sets *sets = new_sets(device);
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 
 	if (sets)
-		status = qi_cuda_sets_create(limited(device), shape->sets, shape->elements, shape->universe,
-									 &sets->sets);
+		status = qset_cuda_sets_create(limited(device), shape->sets, shape->elements,
+									   shape->universe, &sets->sets);
 	return finish(sets, status, made);
 }
 
-static qs_status
+static qb_status
 cuda_copy(void *device, void *from, void **made)
 {
 	Sets *sets = new_sets(device);
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 
 	if (sets)
-		status = qi_cuda_sets_copy(limited(device), ((Sets *) from)->sets, &sets->sets);
+		status = qset_cuda_sets_copy(limited(device), ((Sets *) from)->sets, &sets->sets);
 	return finish(sets, status, made);
 }
 
 static void
 cuda_destroy(void *made)
 {
-	qi_cuda_sets_destroy(((Sets *) made)->sets);
+	qset_cuda_sets_destroy(((Sets *) made)->sets);
 	free(made);
 }
 
-static qs_status
+static qb_status
 cuda_put_offsets(void *made, uint64 first, const uint64 *offset, size_t count)
 {
-	return qi_cuda_sets_put_offsets(((Sets *) made)->sets, first, offset, count);
+	return qset_cuda_sets_put_offsets(((Sets *) made)->sets, first, offset, count);
 }
 
-static qs_status
+static qb_status
 cuda_put_elements(void *made, uint64 first, const uint32 *element, size_t count)
 {
-	return qi_cuda_sets_put_elements(((Sets *) made)->sets, first, element, count);
+	return qset_cuda_sets_put_elements(((Sets *) made)->sets, first, element, count);
 }
 
-static qs_status
+static qb_status
 cuda_index(void *made)
 {
 	Sets *sets = made;
 
 	limited(sets->device);
-	return qi_cuda_sets_index(sets->sets);
+	return qset_cuda_sets_index(sets->sets);
 }
 
 static uint64
 cuda_bytes(const void *made)
 {
-	return qi_cuda_sets_bytes(((const Sets *) made)->sets);
+	return qset_cuda_sets_bytes(((const Sets *) made)->sets);
 }
 
-static qs_status
+static qb_status
 cuda_search(void *made, void *columns, const GpuSetsSearch *wanted, void **search,
 			GpuSetsReply *reply)
 {
 	Sets *sets = made;
-	qi_cuda_request request = { .rows = sets->sets,
-								.columns = columns ? ((Sets *) columns)->sets : NULL,
-								.filter = wanted->filter,
-								.method = wanted->method,
-								.directed = wanted->directed };
-	qi_cuda_report report;
-	qi_cuda_pairs *pairs;
-	qs_status status = qi_cuda_pairs_open(limited(sets->device), &request, &pairs);
+	qset_cuda_request request = { .rows = sets->sets,
+								  .columns = columns ? ((Sets *) columns)->sets : NULL,
+								  .filter = wanted->filter,
+								  .method = wanted->method,
+								  .directed = wanted->directed };
+	qset_cuda_report report;
+	qset_cuda_pairs *pairs;
+	qb_status status = qset_cuda_pairs_open(limited(sets->device), &request, &pairs);
 
 	*search = pairs;
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
-	qi_cuda_pairs_report(pairs, &report);
+	qset_cuda_pairs_report(pairs, &report);
 	reply->ms = report.expected_ms;
 	reply->method = report.method;
-	return QS_OK;
+	return QB_OK;
 }
 
 static void
 cuda_end(void *search)
 {
-	qi_cuda_pairs_close(search);
+	qset_cuda_pairs_close(search);
 }
 
 static uint64
 cuda_search_bytes(const void *search)
 {
-	return qi_cuda_pairs_bytes(search);
+	return qset_cuda_pairs_bytes(search);
 }
 
-static qs_status
+static qb_status
 cuda_begin(void *search, const GpuSetsRows *rows)
 {
-	qi_cuda_pairs_rows(search, rows->first, rows->first + rows->count);
-	return qi_cuda_pairs_start(search);
+	qset_cuda_pairs_rows(search, rows->first, rows->first + rows->count);
+	return qset_cuda_pairs_start(search);
 }
 
-static qs_status
-cuda_next(void *search, bool (*patience)(void), qi_pair *out, uint64 room, uint64 *count,
+static qb_status
+cuda_next(void *search, bool (*patience)(void), qset_pair *out, uint64 room, uint64 *count,
 		  GpuSetsReply *reply)
 {
-	qs_status status = qi_cuda_pairs_start(search);
-	qi_cuda_report report;
+	qb_status status = qset_cuda_pairs_start(search);
+	qset_cuda_report report;
 	bool ready = false;
 
-	qi_cuda_pairs_report(search, &report);
+	qset_cuda_pairs_report(search, &report);
 	*count = 0;
 	*reply = (GpuSetsReply){ .at = report.strips };
-	while (status == QS_OK && !ready)
+	while (status == QB_OK && !ready)
 	{
-		status = qi_cuda_pairs_ready(search, &ready);
+		status = qset_cuda_pairs_ready(search, &ready);
 		if (!ready && !patience())
 			return status;
 	}
-	return status == QS_OK ? qi_cuda_pairs_next(search, out, room, count, &reply->over) : status;
+	return status == QB_OK ? qset_cuda_pairs_next(search, out, room, count, &reply->over) : status;
 }
 
 const GpuSetsDeviceOps gpu_cuda_sets = {

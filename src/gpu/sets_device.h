@@ -16,19 +16,19 @@
 typedef struct GpuSetsDeviceOps
 {
 	/* A collection whose arrays will be put in; *sets is NULL on failure. */
-	qs_status (*create)(void *device, const GpuSetsShape *shape, void **sets);
+	qb_status (*create)(void *device, const GpuSetsShape *shape, void **sets);
 
 	/* One like another that is on any device, index included. */
-	qs_status (*copy)(void *device, void *from, void **sets);
+	qb_status (*copy)(void *device, void *from, void **sets);
 
 	void (*destroy)(void *sets);
 
 	/* The data may change once these return. */
-	qs_status (*put_offsets)(void *sets, uint64 first, const uint64 *offset, size_t count);
-	qs_status (*put_elements)(void *sets, uint64 first, const uint32 *element, size_t count);
+	qb_status (*put_offsets)(void *sets, uint64 first, const uint64 *offset, size_t count);
+	qb_status (*put_elements)(void *sets, uint64 first, const uint32 *element, size_t count);
 
 	/* After all elements. */
-	qs_status (*index)(void *sets);
+	qb_status (*index)(void *sets);
 
 	/* Its device memory. */
 	uint64 (*bytes)(const void *sets);
@@ -37,20 +37,20 @@ typedef struct GpuSetsDeviceOps
 	 * A search; columns NULL: within one collection.  The reply says what it is
 	 * like.
 	 */
-	qs_status (*search)(void *sets, void *columns, const GpuSetsSearch *search, void **made,
+	qb_status (*search)(void *sets, void *columns, const GpuSetsSearch *search, void **made,
 						GpuSetsReply *reply);
 	void (*end)(void *search);
 	uint64 (*search_bytes)(const void *search);
 
 	/* Begin with these rows, in place of the last ones, without waiting for it. */
-	qs_status (*begin)(void *search, const GpuSetsRows *rows);
+	qb_status (*begin)(void *search, const GpuSetsRows *rows);
 
 	/*
 	 * The next of their pairs; it may be none although they are not over, since
 	 * it waits no longer than "patience" says.  The reply says if they are, and how
 	 * far it has got.
 	 */
-	qs_status (*next)(void *search, bool (*patience)(void), qi_pair *out, uint64 room,
+	qb_status (*next)(void *search, bool (*patience)(void), qset_pair *out, uint64 room,
 					  uint64 *count, GpuSetsReply *reply);
 } GpuSetsDeviceOps;
 

@@ -20,7 +20,7 @@
 typedef struct Sets
 {
 	GpuEmulatedDevice *device;
-	qi_collection collection;
+	qset_collection collection;
 } Sets;
 
 typedef struct Search
@@ -28,18 +28,18 @@ typedef struct Search
 	Sets *sets;
 	void *block; /* prepared input */
 	uint64 bytes;
-	qi_job job;
+	qset_job job;
 	uint64 row; /* of the block: the next to be begun with */
 	uint64 end;
 	uint64 step; /* rows to be begun with together */
 	double ms;   /* that the last ones took so far */
 } Search;
 
-static qs_status
+static qb_status
 emulated_create(void *device, const GpuSetsShape *shape, void **made)
 {
 	Sets *sets = calloc(1, sizeof(Sets));
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 	uint64 i;
 
 	*made = NULL;
@@ -49,9 +49,9 @@ emulated_create(void *device, const GpuSetsShape *shape, void **made)
 		sets->collection.sets = shape->sets;
 		sets->collection.elements = shape->elements;
 		sets->collection.universe = shape->universe;
-		status = qi_collection_alloc(&sets->collection, &sets->device->memory);
+		status = qset_collection_alloc(&sets->collection, &sets->device->memory);
 	}
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		free(sets);
 		return status;
@@ -60,23 +60,23 @@ emulated_create(void *device, const GpuSetsShape *shape, void **made)
 	for (i = 0; i < shape->universe; i++)
 		sets->collection.low[i] = i;
 	*made = sets;
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 emulated_copy(void *device, void *from, void **made)
 {
-	const qi_collection *c = &((Sets *) from)->collection;
+	const qset_collection *c = &((Sets *) from)->collection;
 	Sets *sets = calloc(1, sizeof(Sets));
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 
 	*made = NULL;
 	if (sets)
 	{
 		sets->device = device;
-		status = qi_collection_copy(&sets->collection, c, &sets->device->memory);
+		status = qset_collection_copy(&sets->collection, c, &sets->device->memory);
 	}
-	if (status != QS_OK)
+	if (status != QB_OK)
 		free(sets);
 	else
 		*made = sets;
@@ -86,35 +86,35 @@ emulated_copy(void *device, void *from, void **made)
 static void
 emulated_destroy(void *made)
 {
-	qi_collection_free(&((Sets *) made)->collection);
+	qset_collection_free(&((Sets *) made)->collection);
 	free(made);
 }
 
-static qs_status
+static qb_status
 emulated_put_offsets(void *made, uint64 first, const uint64 *offset, size_t count)
 {
 	memcpy(((Sets *) made)->collection.offset + first, offset, count * sizeof(*offset));
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 emulated_put_elements(void *made, uint64 first, const uint32 *element, size_t count)
 {
 	memcpy(((Sets *) made)->collection.rank + first, element, count * sizeof(*element));
-	return QS_OK;
+	return QB_OK;
 }
 
 /* The index is made for each search. */
-static qs_status
+static qb_status
 emulated_index(void *made)
 {
-	return QS_OK;
+	return QB_OK;
 }
 
 static uint64
 emulated_bytes(const void *made)
 {
-	return qi_collection_memory(&((const Sets *) made)->collection);
+	return qset_collection_memory(&((const Sets *) made)->collection);
 }
 
 static void
@@ -122,54 +122,55 @@ emulated_end(void *made)
 {
 	Search *search = made;
 
-	qi_job_close(&search->job);
-	qi_release(&search->sets->device->memory, search->block);
+	qset_job_close(&search->job);
+	qset_release(&search->sets->device->memory, search->block);
 	free(search);
 }
 
 /* Prepare and open. */
-static qs_status
-open_search(Search *search, const qi_request *request, GpuSetsReply *reply)
+static qb_status
+open_search(Search *search, const qset_request *request, GpuSetsReply *reply)
 {
-	qi_preparation preparation;
-	qs_status status = qi_prepare(&preparation, request);
+	qset_preparation preparation;
+	qb_status status = qset_prepare(&preparation, request);
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 	{
 		reply->method = preparation.plan.method;
 		reply->ms = preparation.plan.cost[preparation.plan.method] / 1e6;
 		search->bytes = preparation.plan.bytes;
-		search->block = qi_alloc(request->memory, search->bytes, 1);
-		status = search->block ? qi_fill(&preparation, search->block) : QS_NO_MEMORY;
+		search->block = qset_alloc(request->memory, search->bytes, 1);
+		status = search->block ? qset_fill(&preparation, search->block) : QB_NO_MEMORY;
 	}
-	qi_prepared_free(&preparation);
-	if (status == QS_OK)
-		status = qi_job_open(&search->job, search->block, qi_kernels_now(), request->memory, NULL);
+	qset_prepared_free(&preparation);
+	if (status == QB_OK)
+		status =
+			qset_job_open(&search->job, search->block, qset_kernels_now(), request->memory, NULL);
 	return status;
 }
 
-static qs_status
+static qb_status
 emulated_search(void *rows, void *columns, const GpuSetsSearch *wanted, void **made,
 				GpuSetsReply *reply)
 {
 	Sets *sets = rows;
 	Search *search = calloc(1, sizeof(Search));
-	qi_request request = { .rows = &sets->collection,
-						   .columns = columns ? &((Sets *) columns)->collection : NULL,
-						   .filter = wanted->filter,
-						   .method = wanted->method,
-						   .directed = wanted->directed,
-						   .memory = &sets->device->memory };
-	qs_status status;
+	qset_request request = { .rows = &sets->collection,
+							 .columns = columns ? &((Sets *) columns)->collection : NULL,
+							 .filter = wanted->filter,
+							 .method = wanted->method,
+							 .directed = wanted->directed,
+							 .memory = &sets->device->memory };
+	qb_status status;
 
 	*made = NULL;
 	if (search == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	search->sets = sets;
 	search->step = 1;
 	search->job.memory = request.memory;
 	status = open_search(search, &request, reply);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		emulated_end(search);
 	else
 		*made = search;
@@ -186,27 +187,27 @@ emulated_search_bytes(const void *search)
 static uint64
 row_from(const Search *search, uint64 set)
 {
-	const qi_collection *c = &search->sets->collection;
+	const qset_collection *c = &search->sets->collection;
 	int64 row = -1;
 
-	while (set < c->sets && (row = qi_job_row_of(&search->job, (uint32) set)) < 0)
+	while (set < c->sets && (row = qset_job_row_of(&search->job, (uint32) set)) < 0)
 		set++;
-	return row < 0 ? qi_job_rows(&search->job) : (uint64) row;
+	return row < 0 ? qset_job_rows(&search->job) : (uint64) row;
 }
 
-static qs_status
+static qb_status
 emulated_begin(void *made, const GpuSetsRows *rows)
 {
 	Search *search = made;
 
 	search->row = row_from(search, rows->first);
 	search->end = row_from(search, rows->first + rows->count);
-	qi_job_share(&search->job, 0, 0, 1);
-	return QS_OK;
+	qset_job_share(&search->job, 0, 0, 1);
+	return QB_OK;
 }
 
 /*
- * The next rows, which the next call of qi_job_next() counts: more if the last
+ * The next rows, which the next call of qset_job_next() counts: more if the last
  * ones took less time than they may, fewer if they took more.
  */
 static void
@@ -220,45 +221,45 @@ begin_rows(Search *search)
 		search->step = Min(search->step * 2, STEP_MAX);
 	search->ms = 0;
 	end = Min(search->row + search->step, search->end);
-	qi_job_share(&search->job, search->row, end, 1);
+	qset_job_share(&search->job, search->row, end, 1);
 	search->row = end;
 }
 
-/* qi_job_next(), with its time. */
-static qs_status
-next_pairs(Search *search, qi_pair *out, uint64 room, uint64 *count)
+/* qset_job_next(), with its time. */
+static qb_status
+next_pairs(Search *search, qset_pair *out, uint64 room, uint64 *count)
 {
 	instr_time start;
 	instr_time passed;
-	qs_status status;
+	qb_status status;
 
 	INSTR_TIME_SET_CURRENT(start);
-	status = qi_job_next(&search->job, out, room, count);
+	status = qset_job_next(&search->job, out, room, count);
 	INSTR_TIME_SET_CURRENT(passed);
 	INSTR_TIME_SUBTRACT(passed, start);
 	search->ms += INSTR_TIME_GET_MILLISEC(passed);
 	return status;
 }
 
-static qs_status
-emulated_next(void *made, bool (*patience)(void), qi_pair *out, uint64 room, uint64 *count,
+static qb_status
+emulated_next(void *made, bool (*patience)(void), qset_pair *out, uint64 room, uint64 *count,
 			  GpuSetsReply *reply)
 {
 	Search *search = made;
 
 	for (;;)
 	{
-		qs_status status = next_pairs(search, out, room, count);
+		qb_status status = next_pairs(search, out, room, count);
 
 		*reply = (GpuSetsReply){ .at = search->row };
-		if (status != QS_OK || *count > 0)
+		if (status != QB_OK || *count > 0)
 			return status;
 		reply->over = search->row >= search->end;
 		if (reply->over)
-			return QS_OK;
+			return QB_OK;
 		begin_rows(search);
 		if (!patience())
-			return QS_OK;
+			return QB_OK;
 	}
 }
 

@@ -23,7 +23,7 @@ extern bool GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES]);
  * there is one, may be kept there.
  */
 extern GpuPairs *
-GpuPairsOpen(const qi_request *request, const GpuKey *name, char why[GPU_TEXT_BYTES]);
+GpuPairsOpen(const qset_request *request, const StoredName *name, char why[GPU_TEXT_BYTES]);
 
 /* A collection as far as it is known here: the sizes of its sets, and their ids. */
 typedef struct GpuKept
@@ -38,14 +38,15 @@ typedef struct GpuKept
  * Likewise of one that is kept there under this name: "kept" has its sets and
  * elements, and gets the rest.  NULL if there is none.
  */
-extern GpuPairs *GpuPairsOpenKept(const qi_request *request, const GpuKey *name, GpuKept *kept);
+extern GpuPairs *
+GpuPairsOpenKept(const qset_request *request, const StoredName *name, GpuKept *kept);
 
-/* The next pairs, in the order of qi_job_next(); 0: there are no more. */
-extern uint64 GpuPairsNext(GpuPairs *pairs, qi_pair *out, uint64 room);
+/* The next pairs, in the order of qset_job_next(); 0: there are no more. */
+extern uint64 GpuPairsNext(GpuPairs *pairs, qset_pair *out, uint64 room);
 
 extern void GpuPairsClose(GpuPairs *pairs);
 
-/* The qi_method by which. */
+/* The qset_method by which. */
 extern int GpuPairsMethod(const GpuPairs *pairs);
 
 /* Devices that work on it. */

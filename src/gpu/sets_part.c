@@ -25,31 +25,31 @@ choose_device(void)
 
 /* Both of two collections, with common numbers. */
 static bool
-upload_both(GpuPart *part, const qi_request *r, double *index_ms)
+upload_both(GpuPart *part, const qset_request *r, double *index_ms)
 {
-	GpuUpload a = { .collection = r->rows };
-	GpuUpload b = { .collection = r->columns, .index = true };
-	uint32 *number_a = qi_alloc(r->memory, r->rows->universe, sizeof(uint32));
-	uint32 *number_b = qi_alloc(r->memory, r->columns->universe, sizeof(uint32));
+	GpuSketchUpload a = { .collection = r->rows };
+	GpuSketchUpload b = { .collection = r->columns, .index = true };
+	uint32 *number_a = qset_alloc(r->memory, r->rows->universe, sizeof(uint32));
+	uint32 *number_b = qset_alloc(r->memory, r->columns->universe, sizeof(uint32));
 	bool done = false;
 
 	if (number_a && number_b)
 	{
-		a.universe = b.universe = qi_collection_join(r->rows, r->columns, number_a, number_b);
+		a.universe = b.universe = qset_collection_join(r->rows, r->columns, number_a, number_b);
 		a.number = number_a;
 		b.number = number_b;
 		done = GpuSetsUpload(&a, part->device, &part->rows, index_ms) &&
 			   GpuSetsUpload(&b, part->device, &part->columns, index_ms);
 	}
-	qi_release(r->memory, number_a);
-	qi_release(r->memory, number_b);
+	qset_release(r->memory, number_a);
+	qset_release(r->memory, number_b);
 	return done;
 }
 
 bool
-GpuPartPlace(GpuPart *part, const qi_request *r, bool ids, double *index_ms)
+GpuPartPlace(GpuPart *part, const qset_request *r, bool ids, double *index_ms)
 {
-	GpuUpload rows = {
+	GpuSketchUpload rows = {
 		.collection = r->rows, .universe = r->rows->universe, .ids = ids, .index = true
 	};
 
@@ -59,7 +59,7 @@ GpuPartPlace(GpuPart *part, const qi_request *r, bool ids, double *index_ms)
 }
 
 bool
-GpuPartCopy(GpuPart *part, const GpuPart *from, const GpuKey *name)
+GpuPartCopy(GpuPart *part, const GpuPart *from, const StoredName *name)
 {
 	if (name && GpuSetsFind(name, part->device, &part->rows))
 		return true;
@@ -68,10 +68,10 @@ GpuPartCopy(GpuPart *part, const GpuPart *from, const GpuKey *name)
 }
 
 bool
-GpuPartSearch(GpuPart *part, const qi_request *r, GpuSetsReply *reply)
+GpuPartSearch(GpuPart *part, const qset_request *r, GpuSetsReply *reply)
 {
 	GpuSlot *slot;
-	qs_status status;
+	qb_status status;
 
 	if (!GpuNewEntry(GPU_FAMILY_SETS, &part->search))
 		return false;
@@ -79,22 +79,22 @@ GpuPartSearch(GpuPart *part, const qi_request *r, GpuSetsReply *reply)
 	slot->other = part->rows;
 	*(GpuSetsSearch *) slot->shape.bytes =
 		(GpuSetsSearch){ .filter = r->filter, .method = r->method, .directed = r->directed };
-	if (GpuAskOne(slot) != QS_OK)
+	if (GpuAskOne(slot) != QB_OK)
 		return false;
 	if (part->columns.serial != 0)
 	{
 		slot = GpuTakeSlot(&part->search, SETS_AGAINST, false);
 		slot->other = part->columns;
-		if (GpuAskOne(slot) != QS_OK)
+		if (GpuAskOne(slot) != QB_OK)
 			return false;
 	}
 	slot = GpuTakeSlot(&part->search, SETS_OPEN, false);
 	GpuAsk(slot);
 	GpuAwait(slot);
-	status = slot->gone ? QS_NO_MEMORY : slot->status;
+	status = slot->gone ? QB_NO_MEMORY : slot->status;
 	*reply = *(const GpuSetsReply *) slot->shape.bytes;
 	GpuDone(slot);
-	return status == QS_OK;
+	return status == QB_OK;
 }
 
 static void

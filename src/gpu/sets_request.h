@@ -44,7 +44,7 @@ typedef struct GpuSetsShape
 
 typedef struct GpuSetsSearch
 {
-	qi_filter filter;
+	qset_filter filter;
 	int method;
 	bool directed;
 } GpuSetsSearch;
@@ -61,7 +61,7 @@ typedef struct GpuSetsReply
 	uint64 at; /* a number that changes as the search gets on */
 	/* of a search that is open; an index has only the first */
 	double ms;  /* expected of all rows, 0: not known; what the index took */
-	int method; /* qi_method that was chosen */
+	int method; /* qset_method that was chosen */
 } GpuSetsReply;
 
 StaticAssertDecl(sizeof(GpuSetsShape) <= sizeof(GpuShape), "shape of a collection does not fit");
@@ -70,6 +70,6 @@ StaticAssertDecl(sizeof(GpuSetsSearch) <= sizeof(GpuShape), "a search does not f
 /* What a slot holds of each. */
 #define GPU_SLOT_OFFSETS  (GPU_SLOT_BYTES / sizeof(uint64))
 #define GPU_SLOT_ELEMENTS (GPU_SLOT_BYTES / sizeof(uint32))
-#define GPU_SLOT_PAIRS    (GPU_SLOT_BYTES / sizeof(qi_pair))
+#define GPU_SLOT_PAIRS    (GPU_SLOT_BYTES / sizeof(qset_pair))
 
 #endif

@@ -83,28 +83,28 @@ words(uint64 count)
 	return calloc(count + 1, sizeof(uint64));
 }
 
-static qs_status
+static qb_status
 make_collection(Collection **made, int device, uint64 sets)
 {
 	Collection *c;
 
 	*made = NULL;
 	if (gpu_fault == FAULT_MEMORY)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	if (device < 0 || device >= gpu_shared->device_count || (c = calloc(1, sizeof(*c))) == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	c->device = device;
 	c->users = 1;
 	c->count = sets;
 	*made = c;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Its sets are on the device, or not. */
-static qs_status
-finish_collection(Collection *c, qs_status status, Holding *h)
+static qb_status
+finish_collection(Collection *c, qb_status status, Holding *h)
 {
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		leave(c);
 		return status;
@@ -112,56 +112,56 @@ finish_collection(Collection *c, qs_status status, Holding *h)
 	h->rows = c;
 	pg_atomic_fetch_add_u64(&gpu_shared->device[c->device].values, 1);
 	GpuCount(COUNT_CREATED, 1);
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 serve_create(GpuSlot *slot, Holding *h)
 {
 	const GpuSetsShape *shape = (const GpuSetsShape *) slot->shape.bytes;
 	Collection *c;
-	qs_status status = make_collection(&c, shape->device, shape->sets);
+	qb_status status = make_collection(&c, shape->device, shape->sets);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	h->device = c->device;
 	do
 		status = device_ops()->create(gpu_device[c->device], shape, &c->sets);
-	while (status == QS_NO_MEMORY && GpuMakeRoom(c->device));
+	while (status == QB_NO_MEMORY && GpuMakeRoom(c->device));
 	return finish_collection(c, status, h);
 }
 
 /* The arrays that the worker has itself. */
-static qs_status
+static qb_status
 copy_arrays(Collection *to, const Collection *from)
 {
 	if (from->id == NULL)
-		return QS_OK;
+		return QB_OK;
 	to->id = words(from->count);
 	to->offset = words(from->count + 1);
 	if (to->id == NULL || to->offset == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	memcpy(to->id, from->id, from->count * sizeof(int64));
 	memcpy(to->offset, from->offset, (from->count + 1) * sizeof(uint64));
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 serve_copy(GpuSlot *slot, Holding *h, const Holding *from)
 {
 	int device = ((const GpuSetsShape *) slot->shape.bytes)->device;
 	Collection *source = from->rows;
 	Collection *c;
-	qs_status status = make_collection(&c, device, source->count);
+	qb_status status = make_collection(&c, device, source->count);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	h->device = device;
 	status = copy_arrays(c, source);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		do
 			status = device_ops()->copy(gpu_device[device], source->sets, &c->sets);
-		while (status == QS_NO_MEMORY && GpuMakeRoom(device));
+		while (status == QB_NO_MEMORY && GpuMakeRoom(device));
 	return finish_collection(c, status, h);
 }
 
@@ -173,7 +173,7 @@ is_within(const GpuSlot *slot, uint64 words)
 		   slot->count <= words - slot->offset;
 }
 
-static qs_status
+static qb_status
 serve_ids(GpuSlot *slot, Collection *c)
 {
 	if (c->id == NULL)
@@ -182,25 +182,25 @@ serve_ids(GpuSlot *slot, Collection *c)
 		c->offset = words(c->count + 1);
 	}
 	if (c->id == NULL || c->offset == NULL || !is_within(slot, c->count))
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	memcpy(c->id + slot->offset, GpuSlotData(slot), slot->count * sizeof(int64));
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 serve_offsets(GpuSlot *slot, Collection *c)
 {
 	const uint64 *offset = (const uint64 *) GpuSlotData(slot);
 
 	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint64));
 	if (!is_within(slot, c->count + 1))
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	if (c->offset)
 		memcpy(c->offset + slot->offset, offset, slot->count * sizeof(uint64));
 	return device_ops()->put_offsets(c->sets, slot->offset, offset, slot->count);
 }
 
-static qs_status
+static qb_status
 serve_elements(GpuSlot *slot, Collection *c)
 {
 	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint32));
@@ -209,18 +209,18 @@ serve_elements(GpuSlot *slot, Collection *c)
 }
 
 /* The device has done all that came before: its time is that of the index alone. */
-static qs_status
+static qb_status
 serve_index(GpuSlot *slot, Collection *c)
 {
 	GpuSetsReply *reply = (GpuSetsReply *) slot->shape.bytes;
 	instr_time start;
 	instr_time end;
-	qs_status status;
+	qb_status status;
 
 	INSTR_TIME_SET_CURRENT(start);
 	do
 		status = device_ops()->index(c->sets);
-	while (status == QS_NO_MEMORY && GpuMakeRoom(c->device));
+	while (status == QB_NO_MEMORY && GpuMakeRoom(c->device));
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
 	reply->ms = INSTR_TIME_GET_MILLISEC(end);
@@ -228,16 +228,16 @@ serve_index(GpuSlot *slot, Collection *c)
 }
 
 /* A piece of an array back. */
-static qs_status
+static qb_status
 serve_words(GpuSlot *slot, const void *from, uint64 count)
 {
 	if (from == NULL || !is_within(slot, count))
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	memcpy(GpuSlotData(slot), (const uint64 *) from + slot->offset, slot->count * sizeof(uint64));
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 serve_collection(GpuSlot *slot, Collection *c)
 {
 	switch ((GpuSetsOp) slot->op)
@@ -255,35 +255,35 @@ serve_collection(GpuSlot *slot, Collection *c)
 		case SETS_GET_OFFSETS:
 			return serve_words(slot, c->offset, c->count + 1);
 		default:
-			return QS_DEVICE_ERROR;
+			return QB_DEVICE_ERROR;
 	}
 }
 
 /* ---- searches ---- */
 
-static qs_status
+static qb_status
 serve_search(const GpuSlot *slot, Holding *h, const Holding *rows)
 {
 	h->rows = use(rows->rows);
 	h->device = h->rows->device;
 	h->search = *(const GpuSetsSearch *) slot->shape.bytes;
 	h->searching = true;
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 serve_open(GpuSlot *slot, Holding *h)
 {
 	GpuSetsReply *reply = (GpuSetsReply *) slot->shape.bytes;
-	qs_status status;
+	qb_status status;
 
 	memset(reply, 0, sizeof(*reply));
 	if (gpu_fault == FAULT_MEMORY)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	do
 		status = device_ops()->search(h->rows->sets, h->columns ? h->columns->sets : NULL,
 									  &h->search, &h->made, reply);
-	while (status == QS_NO_MEMORY && GpuMakeRoom(h->rows->device));
+	while (status == QB_NO_MEMORY && GpuMakeRoom(h->rows->device));
 	GpuCount(COUNT_SEARCHES, 1);
 	return status;
 }
@@ -303,48 +303,48 @@ has_patience(void)
 	return INSTR_TIME_GET_MICROSEC(now) < PATIENCE_US;
 }
 
-static qs_status
+static qb_status
 serve_pairs(GpuSlot *slot, Holding *h)
 {
 	GpuSetsReply *reply = (GpuSetsReply *) slot->shape.bytes;
 	uint64 count;
-	qs_status status;
+	qb_status status;
 
 	INSTR_TIME_SET_CURRENT(waiting_since);
-	status = device_ops()->next(h->made, has_patience, (qi_pair *) GpuSlotData(slot),
+	status = device_ops()->next(h->made, has_patience, (qset_pair *) GpuSlotData(slot),
 								GPU_SLOT_PAIRS, &count, reply);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	slot->count = (int) count;
 	GpuCount(COUNT_PAIRS, count);
-	GpuCount(COUNT_BYTES_OUT, count * sizeof(qi_pair));
-	return QS_OK;
+	GpuCount(COUNT_BYTES_OUT, count * sizeof(qset_pair));
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 serve_searching(GpuSlot *slot, Holding *h)
 {
 	if (slot->op == SETS_OPEN)
 		return serve_open(slot, h);
 	if (h->made == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	if (slot->op == SETS_ROWS)
 		return device_ops()->begin(h->made, (const GpuSetsRows *) slot->shape.bytes);
-	return slot->op == SETS_PAIRS ? serve_pairs(slot, h) : QS_DEVICE_ERROR;
+	return slot->op == SETS_PAIRS ? serve_pairs(slot, h) : QB_DEVICE_ERROR;
 }
 
 /* ---- the servant ---- */
 
-static qs_status
+static qb_status
 serve_sets(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->entry.index];
 	const Holding *other = slot->other.serial != 0 ? &holding[slot->other.index] : NULL;
 
 	if (gpu_fault == FAULT_ERROR)
-		return QS_DEVICE_ERROR;
+		return QB_DEVICE_ERROR;
 	if (other && (other->rows == NULL || other->searching))
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	if (slot->op == SETS_CREATE)
 		return serve_create(slot, h);
 	if (slot->op == SETS_COPY && other)
@@ -352,11 +352,11 @@ serve_sets(GpuSlot *slot)
 	if (slot->op == SETS_SEARCH && other)
 		return serve_search(slot, h, other);
 	if (h->rows == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	if (slot->op == SETS_AGAINST && other)
 	{
 		h->columns = use(other->rows);
-		return QS_OK;
+		return QB_OK;
 	}
 	return h->searching ? serve_searching(slot, h) : serve_collection(slot, h->rows);
 }

@@ -24,7 +24,7 @@
 static void
 ask_ids(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const GpuUpload *upload = transfer->context;
+	const GpuSketchUpload *upload = transfer->context;
 
 	slot->offset = at;
 	slot->count = (int) size;
@@ -34,7 +34,7 @@ ask_ids(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 static void
 ask_offsets(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const GpuUpload *upload = transfer->context;
+	const GpuSketchUpload *upload = transfer->context;
 
 	slot->offset = at;
 	slot->count = (int) size;
@@ -44,7 +44,7 @@ ask_offsets(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 static void
 ask_elements(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const GpuUpload *upload = transfer->context;
+	const GpuSketchUpload *upload = transfer->context;
 	const uint32 *rank = upload->collection->rank + at;
 	uint32 *data = (uint32 *) GpuSlotData(slot);
 	uint64 i;
@@ -59,7 +59,7 @@ ask_elements(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 
 /* Post one of its arrays. */
 static void
-post_array(const GpuUpload *upload, const GpuRef *ref, int op, uint64 count)
+post_array(const GpuSketchUpload *upload, const GpuRef *ref, int op, uint64 count)
 {
 	GpuTransfer transfer = { .ref = ref, .op = op, .all = count, .context = (void *) upload };
 
@@ -69,7 +69,7 @@ post_array(const GpuUpload *upload, const GpuRef *ref, int op, uint64 count)
 }
 
 static bool
-create(const GpuUpload *upload, int device, const GpuRef *ref)
+create(const GpuSketchUpload *upload, int device, const GpuRef *ref)
 {
 	GpuSlot *slot = GpuTakeSlot(ref, SETS_CREATE, false);
 
@@ -77,27 +77,27 @@ create(const GpuUpload *upload, int device, const GpuRef *ref)
 														  .elements = upload->collection->elements,
 														  .universe = upload->universe,
 														  .device = device };
-	return GpuAskOne(slot) == QS_OK;
+	return GpuAskOne(slot) == QB_OK;
 }
 
 static bool
 make_index(const GpuRef *ref, double *ms)
 {
 	GpuSlot *slot = GpuTakeSlot(ref, SETS_INDEX, false);
-	qs_status status;
+	qb_status status;
 
 	GpuAsk(slot);
 	GpuAwait(slot);
-	status = slot->gone ? QS_NO_MEMORY : slot->status;
+	status = slot->gone ? QB_NO_MEMORY : slot->status;
 	*ms += ((const GpuSetsReply *) slot->shape.bytes)->ms;
 	GpuDone(slot);
-	return status == QS_OK;
+	return status == QB_OK;
 }
 
 bool
-GpuSetsUpload(const GpuUpload *upload, int device, GpuRef *ref, double *index_ms)
+GpuSetsUpload(const GpuSketchUpload *upload, int device, GpuRef *ref, double *index_ms)
 {
-	const qi_collection *c = upload->collection;
+	const qset_collection *c = upload->collection;
 
 	if (!GpuNewEntry(GPU_FAMILY_SETS, ref) || !create(upload, device, ref))
 		return false;
@@ -118,33 +118,33 @@ GpuSetsCopy(const GpuRef *from, int device, GpuRef *ref)
 	slot = GpuTakeSlot(ref, SETS_COPY, false);
 	slot->other = *from;
 	*(GpuSetsShape *) slot->shape.bytes = (GpuSetsShape){ .device = device };
-	return GpuAskOne(slot) == QS_OK;
+	return GpuAskOne(slot) == QB_OK;
 }
 
 /* ---- kept there ---- */
 
 /* Names of stored values leave the upper half of this word free. */
-static GpuKey
-name_on(const GpuKey *name, int device)
+static StoredName
+name_on(const StoredName *name, int device)
 {
-	GpuKey key = *name;
+	StoredName key = *name;
 
 	key.id[1] |= (uint64) (device + 1) << 32;
 	return key;
 }
 
 bool
-GpuSetsFind(const GpuKey *name, int device, GpuRef *ref)
+GpuSetsFind(const StoredName *name, int device, GpuRef *ref)
 {
-	GpuKey key = name_on(name, device);
+	StoredName key = name_on(name, device);
 
 	return GpuFindCached(&key, ref, NULL);
 }
 
 void
-GpuSetsKeep(const GpuKey *name, int device, const GpuRef *ref)
+GpuSetsKeep(const StoredName *name, int device, const GpuRef *ref)
 {
-	GpuKey key = name_on(name, device);
+	StoredName key = name_on(name, device);
 
 	GpuPublishEntry(ref, &key);
 }

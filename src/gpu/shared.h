@@ -72,6 +72,8 @@
 
 #include "postgres.h"
 
+#include "pgbase/process.h"
+
 #include "base/status.h"
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
@@ -159,7 +161,7 @@ typedef struct GpuSlot
 	GpuShape shape;   /* request or reply */
 	int done;         /* for the worker: keys that were served */
 	bool more;        /* likewise: this was a piece, and not the last */
-	qs_status status; /* reply */
+	qb_status status; /* reply */
 	bool gone;        /* reply: there is no such value any more */
 } GpuSlot;
 
@@ -175,13 +177,13 @@ typedef struct GpuHolder
  * stored or a hash of all its bytes.  Zeroed, then filled: names are compared
  * byte by byte.
  */
-typedef struct GpuKey
+typedef struct StoredName
 {
 	uint32 family; /* GpuFamily */
 	uint32 kind;   /* a database's OID, or 0 for a hash */
 	uint64 id[2];
 	uint8 header[64];
-} GpuKey;
+} StoredName;
 
 /* Names an entry that was handed over, for whoever was told. */
 typedef struct GpuNonce
@@ -204,7 +206,7 @@ typedef struct GpuEntry
 	bool evicted;           /* moved to the worker's own memory: fetch it back soon */
 	int device;             /* set by the worker */
 	uint64 bytes;           /* of device memory, set by the worker */
-	GpuKey key;             /* CACHED */
+	StoredName key;         /* CACHED */
 	pg_atomic_uint64 used;  /* CACHED: when last, by "clock" */
 	pg_atomic_uint32 pending;
 } GpuEntry;
@@ -313,8 +315,8 @@ extern bool GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, 
 extern void GpuDropAllEntries(void);
 extern void GpuDropSubEntries(SubTransactionId subid);
 extern void GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to);
-extern bool GpuFindCached(const GpuKey *key, GpuRef *ref, int *device);
-extern void GpuPublishEntry(const GpuRef *ref, const GpuKey *key);
+extern bool GpuFindCached(const StoredName *key, GpuRef *ref, int *device);
+extern void GpuPublishEntry(const GpuRef *ref, const StoredName *key);
 extern int GpuTakeDoomed(int *index, int room);
 extern bool GpuEvictOldest(int device);
 extern void GpuEntryFreed(int index);
@@ -357,12 +359,5 @@ GpuCount(GpuCounter counter, int64 n)
 {
 	pg_atomic_fetch_add_u64(&gpu_shared->counter[counter], n);
 }
-
-/* Numbers of processes, which are smaller than MaxBackends for all that run SQL. */
-#if PG_VERSION_NUM >= 170000
-#define GpuProcNumber(proc) GetNumberFromPGProc(proc)
-#else
-#define GpuProcNumber(proc) ((proc)->pgprocno)
-#endif
 
 #endif

@@ -13,7 +13,7 @@
 #include "gpu/wait.h"
 
 bool
-GpuCreate(const qs_params *params, GpuRef *ref)
+GpuSketchCreate(const qs_params *params, GpuRef *ref)
 {
 	GpuSlot *slot;
 
@@ -21,7 +21,7 @@ GpuCreate(const qs_params *params, GpuRef *ref)
 		return false;
 	slot = GpuTakeSlot(ref, SKETCH_CREATE, false);
 	GpuSketchShapeIn(slot)->params = *params;
-	if (GpuAskOne(slot) == QS_OK)
+	if (GpuAskOne(slot) == QB_OK)
 		return true;
 	GpuDropEntry(ref);
 	return false;
@@ -68,7 +68,7 @@ send_tables(Tables *tables, const GpuRef *ref)
 }
 
 bool
-GpuUpload(const qs_sketch *sk, GpuRef *ref)
+GpuSketchUpload(const qs_sketch *sk, GpuRef *ref)
 {
 	Tables tables = { .from = sk };
 	GpuSlot *slot;
@@ -84,11 +84,11 @@ GpuUpload(const qs_sketch *sk, GpuRef *ref)
 		return false;
 	slot = GpuTakeSlot(ref, SKETCH_LOAD, false);
 	*GpuSketchShapeIn(slot) = tables.shape;
-	done = GpuAskOne(slot) == QS_OK;
+	done = GpuAskOne(slot) == QB_OK;
 	if (done)
 	{
 		send_tables(&tables, ref);
-		done = GpuAskOne(GpuTakeSlot(ref, SKETCH_LOADED, false)) == QS_OK;
+		done = GpuAskOne(GpuTakeSlot(ref, SKETCH_LOADED, false)) == QB_OK;
 	}
 	if (!done)
 		GpuDropEntry(ref);
@@ -96,13 +96,13 @@ GpuUpload(const qs_sketch *sk, GpuRef *ref)
 }
 
 void
-GpuSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count)
+GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count)
 {
 	GpuPostKeys(ref, SKETCH_INSERT, key, weight, count);
 }
 
 void
-GpuMergeInto(const GpuRef *ref, const GpuRef *other)
+GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
 {
 	GpuSlot *slot = GpuTakeSlot(ref, SKETCH_MERGE, false);
 
@@ -111,17 +111,17 @@ GpuMergeInto(const GpuRef *ref, const GpuRef *other)
 }
 
 bool
-GpuLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate)
+GpuSketchLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate)
 {
 	return GpuAskKeys(ref, SKETCH_QUERY, key, count, estimate, sizeof(*estimate));
 }
 
 /* What the tables in the worker's hands look like; they take nothing more. */
-static qs_status
+static qb_status
 fetch_shape(const GpuRef *ref, GpuSketchShape *shape)
 {
 	GpuSlot *slot = GpuTakeSlot(ref, SKETCH_FETCH, false);
-	qs_status status;
+	qb_status status;
 	bool gone;
 
 	GpuAsk(slot);
@@ -135,8 +135,8 @@ fetch_shape(const GpuRef *ref, GpuSketchShape *shape)
 	return status;
 }
 
-qs_status
-GpuDownload(const GpuRef *ref, qs_sketch *sk)
+qb_status
+GpuSketchDownload(const GpuRef *ref, qs_sketch *sk)
 {
 	Tables tables = { .to = sk };
 	GpuTransfer transfer = { .ref = ref,
@@ -145,12 +145,12 @@ GpuDownload(const GpuRef *ref, qs_sketch *sk)
 							 .ask = ask_tables,
 							 .take = take_tables,
 							 .context = &tables };
-	qs_status status = fetch_shape(ref, &tables.shape);
+	qb_status status = fetch_shape(ref, &tables.shape);
 
-	if (status == QS_OK)
-		status = GpuMakeTables(sk, &tables.shape);
+	if (status == QB_OK)
+		status = GpuSketchMakeTables(sk, &tables.shape);
 	transfer.all = GpuShapeBytes(&tables.shape);
-	if (status == QS_OK && !GpuAskAll(&transfer))
+	if (status == QB_OK && !GpuAskAll(&transfer))
 		GpuRaiseLost();
 	return status;
 }

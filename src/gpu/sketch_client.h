@@ -12,24 +12,24 @@
 #include "gpu/sketch_request.h"
 
 /* An empty sketch on a device; false if there is no memory for it. */
-extern bool GpuCreate(const qs_params *params, GpuRef *ref);
+extern bool GpuSketchCreate(const qs_params *params, GpuRef *ref);
 
 /* A copy of a dense sketch, of an sf sketch its slim table; likewise. */
-extern bool GpuUpload(const qs_sketch *sk, GpuRef *ref);
+extern bool GpuSketchUpload(const qs_sketch *sk, GpuRef *ref);
 
 /* Add keys, in the background; weight NULL: 1 each. */
-extern void GpuSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count);
+extern void GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count);
 
 /* Add a sketch to another, in the background. */
-extern void GpuMergeInto(const GpuRef *ref, const GpuRef *other);
+extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
 
 /* Estimate keys; false if the sketch is not there any more. */
-extern bool GpuLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate);
+extern bool GpuSketchLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate);
 
 /*
  * Make "sk", an empty owned sketch, a dense one with the tables of the one in
  * the worker's hands, which takes nothing more and has to be dropped.
  */
-extern qs_status GpuDownload(const GpuRef *ref, qs_sketch *sk);
+extern qb_status GpuSketchDownload(const GpuRef *ref, qs_sketch *sk);
 
 #endif

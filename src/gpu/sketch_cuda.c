@@ -18,39 +18,39 @@ typedef struct Sketch
 } Sketch;
 
 /* Make a sketch, empty or a copy of "from". */
-static qs_status
+static qb_status
 make_sketch(GpuCudaDevice *device, const qs_params *params, const qs_sketch *from, void **sketch)
 {
 	uint64 before = GpuCudaHeld(device);
 	Sketch *made;
-	qs_status status;
+	qb_status status;
 
 	*sketch = NULL;
 	if (!GpuCudaHasRoom(device, qs_dense_size(params, from && from->wide)))
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	made = calloc(1, sizeof(Sketch));
 	if (made == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	made->device = device;
 	status = from ? qs_cuda_load(device->gpu, from, &made->sketch)
 				  : qs_cuda_create(device->gpu, params, &made->sketch);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		free(made);
 		return status;
 	}
 	made->bytes = GpuCudaHeld(device) - before;
 	*sketch = made;
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 cuda_create(void *device, const qs_params *params, void **sketch)
 {
 	return make_sketch(device, params, NULL, sketch);
 }
 
-static qs_status
+static qb_status
 cuda_load(void *device, const qs_sketch *from, void **sketch)
 {
 	return make_sketch(device, &from->params, from, sketch);
@@ -64,14 +64,14 @@ cuda_destroy(void *sketch)
 }
 
 /* After an operation by which a sketch may have grown. */
-static qs_status
-count_growth(Sketch *sketch, uint64 before, qs_status status)
+static qb_status
+count_growth(Sketch *sketch, uint64 before, qb_status status)
 {
 	sketch->bytes += GpuCudaHeld(sketch->device) - before;
 	return status;
 }
 
-static qs_status
+static qb_status
 cuda_insert(void *sketch, const uint64 *key, const int64 *weight, size_t count)
 {
 	Sketch *s = sketch;
@@ -80,13 +80,13 @@ cuda_insert(void *sketch, const uint64 *key, const int64 *weight, size_t count)
 	return count_growth(s, before, qs_cuda_insert(s->sketch, key, weight, count));
 }
 
-static qs_status
+static qb_status
 cuda_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
 {
 	return qs_cuda_query(((Sketch *) sketch)->sketch, key, count, estimate);
 }
 
-static qs_status
+static qb_status
 cuda_merge(void *sketch, const void *from)
 {
 	Sketch *s = sketch;
@@ -95,8 +95,8 @@ cuda_merge(void *sketch, const void *from)
 	return count_growth(s, before, qs_cuda_merge(s->sketch, ((const Sketch *) from)->sketch));
 }
 
-static qs_status
-cuda_fetch(void *sketch, qs_sketch *to, const qs_memory *memory)
+static qb_status
+cuda_fetch(void *sketch, qs_sketch *to, const qb_memory *memory)
 {
 	Sketch *s = sketch;
 	uint64 before = GpuCudaHeld(s->device);

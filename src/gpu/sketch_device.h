@@ -17,19 +17,19 @@
 typedef struct GpuSketchDeviceOps
 {
 	/* A sketch without keys, or a copy of a dense one; *sketch is NULL on failure. */
-	qs_status (*create)(void *device, const qs_params *params, void **sketch);
-	qs_status (*load)(void *device, const qs_sketch *from, void **sketch);
+	qb_status (*create)(void *device, const qs_params *params, void **sketch);
+	qb_status (*load)(void *device, const qs_sketch *from, void **sketch);
 	void (*destroy)(void *sketch);
 
 	/* The keys may change once this returns; weights NULL mean 1 each. */
-	qs_status (*insert)(void *sketch, const uint64 *key, const int64 *weight, size_t count);
-	qs_status (*query)(void *sketch, const uint64 *key, size_t count, int64 *estimate);
+	qb_status (*insert)(void *sketch, const uint64 *key, const int64 *weight, size_t count);
+	qb_status (*query)(void *sketch, const uint64 *key, size_t count, int64 *estimate);
 
 	/* Add "from", a sketch of the same device. */
-	qs_status (*merge)(void *sketch, const void *from);
+	qb_status (*merge)(void *sketch, const void *from);
 
 	/* An owned copy. */
-	qs_status (*fetch)(void *sketch, qs_sketch *to, const qs_memory *memory);
+	qb_status (*fetch)(void *sketch, qs_sketch *to, const qb_memory *memory);
 
 	/* Its device memory. */
 	uint64 (*bytes)(const void *sketch);

@@ -15,38 +15,38 @@ typedef struct Sketch
 	qs_sketch sketch;
 } Sketch;
 
-/* The result of making a sketch: "made" if status is QS_OK. */
-static qs_status
-keep(qs_status status, Sketch *made, void **sketch)
+/* The result of making a sketch: "made" if status is QB_OK. */
+static qb_status
+keep(qb_status status, Sketch *made, void **sketch)
 {
-	*sketch = status == QS_OK ? made : NULL;
-	if (status != QS_OK)
+	*sketch = status == QB_OK ? made : NULL;
+	if (status != QB_OK)
 		free(made);
 	return status;
 }
 
-static qs_status
+static qb_status
 emulated_create(void *device, const qs_params *params, void **sketch)
 {
 	Sketch *made = calloc(1, sizeof(Sketch));
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 
 	if (made)
 	{
 		made->device = device;
 		qs_init(&made->sketch, params, &made->device->memory);
 		status = qs_make_dense(&made->sketch);
-		if (status != QS_OK)
+		if (status != QB_OK)
 			qs_free(&made->sketch);
 	}
 	return keep(status, made, sketch);
 }
 
-static qs_status
+static qb_status
 emulated_load(void *device, const qs_sketch *from, void **sketch)
 {
 	Sketch *made = calloc(1, sizeof(Sketch));
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 
 	if (made)
 	{
@@ -64,37 +64,37 @@ emulated_destroy(void *sketch)
 }
 
 /* What could fail comes first, so that a failure changes nothing. */
-static qs_status
+static qb_status
 emulated_insert(void *sketch, const uint64 *key, const int64 *weight, size_t count)
 {
 	qs_sketch *sk = &((Sketch *) sketch)->sketch;
-	qs_status status = sk->ops->reserve ? sk->ops->reserve(sk, count) : QS_OK;
+	qb_status status = sk->ops->reserve ? sk->ops->reserve(sk, count) : QB_OK;
 
-	return status == QS_OK ? qs_engine_cpu.insert(sk, key, weight, count) : status;
+	return status == QB_OK ? qs_engine_cpu.insert(sk, key, weight, count) : status;
 }
 
-static qs_status
+static qb_status
 emulated_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
 {
 	qs_query(&((Sketch *) sketch)->sketch, key, count, estimate);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* A merge that runs out of memory half way could not be undone. */
-static qs_status
+static qb_status
 emulated_merge(void *sketch, const void *from)
 {
 	Sketch *into = sketch;
-	qs_status status;
+	qb_status status;
 
 	into->device->unlimited = true;
 	status = qs_merge(&into->sketch, &((const Sketch *) from)->sketch);
 	into->device->unlimited = false;
-	return status == QS_NO_MEMORY ? QS_DEVICE_ERROR : status;
+	return status == QB_NO_MEMORY ? QB_DEVICE_ERROR : status;
 }
 
-static qs_status
-emulated_fetch(void *sketch, qs_sketch *to, const qs_memory *memory)
+static qb_status
+emulated_fetch(void *sketch, qs_sketch *to, const qb_memory *memory)
 {
 	return qs_copy(to, &((Sketch *) sketch)->sketch, memory);
 }

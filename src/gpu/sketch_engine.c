@@ -46,7 +46,7 @@ remote_of(const qs_sketch *sk)
 
 /* The tables of a sketch are on a device now. */
 void
-GpuBecomeRemote(qs_sketch *sk, const GpuRef *ref)
+GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 {
 	MemoryContext context = sk->memory->context;
 	GpuRemote *remote = MemoryContextAllocZero(context, sizeof(GpuRemote));
@@ -62,7 +62,7 @@ GpuBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 
 /* Are the tables that a key touches so large that the GPU is faster? */
 bool
-GpuIsLarge(const qs_params *p)
+GpuSketchIsLarge(const qs_params *p)
 {
 	return qs_unit_bytes(p) * p->n >= (uint64) gpu_min_size * 1024;
 }
@@ -78,7 +78,7 @@ GpuSketchReason(const qs_params *p)
 		return NULL;
 	if (GpuStateNow() != GPU_READY)
 		return GpuMissingReason();
-	return GpuIsLarge(p) ? NULL : "the sketch is smaller than qsketch.gpu_min_size";
+	return GpuSketchIsLarge(p) ? NULL : "the sketch is smaller than qsketch.gpu_min_size";
 }
 
 /* Should sketches of these parameters go to a device? */
@@ -124,7 +124,7 @@ send_entries(const GpuRef *ref, const qs_sketch *sk)
 		key[n] = e.fingerprint;
 		count[n++] = e.count;
 	}
-	GpuSend(ref, key, count, n);
+	GpuSketchSend(ref, key, count, n);
 }
 
 /* Make an explicit sketch dense on a device; false if there is no memory. */
@@ -133,13 +133,13 @@ move_explicit(qs_sketch *sk)
 {
 	GpuRef ref;
 
-	if (!GpuCreate(&sk->params, &ref))
+	if (!GpuSketchCreate(&sk->params, &ref))
 	{
 		fell_back();
 		return false;
 	}
 	send_entries(&ref, sk);
-	GpuBecomeRemote(sk, &ref);
+	GpuSketchBecomeRemote(sk, &ref);
 	return true;
 }
 
@@ -149,30 +149,30 @@ move_dense(qs_sketch *sk)
 {
 	GpuRef ref;
 
-	if (!GpuUpload(sk, &ref))
+	if (!GpuSketchUpload(sk, &ref))
 	{
 		fell_back();
 		return false;
 	}
-	GpuBecomeRemote(sk, &ref);
+	GpuSketchBecomeRemote(sk, &ref);
 	return true;
 }
 
 /* Keys that are too many for the explicit form, which has "total" for them. */
-static qs_status
+static qb_status
 insert_rest(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
 	if (move_explicit(sk))
 	{
-		GpuSend(&remote_of(sk)->ref, fingerprint, weight, count);
-		return QS_OK;
+		GpuSketchSend(&remote_of(sk)->ref, fingerprint, weight, count);
+		return QB_OK;
 	}
 	sk->total -= qs_weight_sum(weight, count);
 	return qs_engine_cpu.insert(sk, fingerprint, weight, count);
 }
 
 /* Keys into an explicit sketch that goes to a device when it becomes dense. */
-static qs_status
+static qb_status
 insert_explicit(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
 	uint64_t hv[QS_BATCH];
@@ -186,19 +186,19 @@ insert_explicit(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 
 		n = Min(count - i, QS_BATCH);
 		qs_kernels_now()->hash(sk->seed_key, fingerprint + i, n, hv);
-		if (qs_explicit_add(sk, fingerprint + i, hv, w, n, &done) != QS_OK)
-			return QS_NO_MEMORY;
+		if (qs_explicit_add(sk, fingerprint + i, hv, w, n, &done) != QB_OK)
+			return QB_NO_MEMORY;
 		if (done < n)
 			return insert_rest(sk, fingerprint + i + done, w ? w + done : NULL, count - i - done);
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 check_total(const qs_sketch *sk, int64_t sum)
 {
 	if (sum < 0 || sum > INT64_MAX - sk->total)
-		return QS_TOTAL_OVERFLOW;
+		return QB_TOTAL_OVERFLOW;
 	return qs_writable(sk);
 }
 
@@ -209,26 +209,26 @@ was_evicted(const qs_sketch *sk)
 	return gpu_shared->entry[remote_of(sk)->ref.index].evicted;
 }
 
-static qs_status
+static qb_status
 gpu_settle(qs_sketch *sk)
 {
 	GpuRemote *remote = remote_of(sk);
 	qs_sketch here;
-	qs_status status;
+	qb_status status;
 
 	if (remote == NULL)
-		return QS_OK;
+		return QB_OK;
 	qs_init(&here, &sk->params, sk->memory);
 	here.keys = sk->keys;
-	status = GpuDownload(&remote->ref, &here);
-	if (status != QS_OK)
+	status = GpuSketchDownload(&remote->ref, &here);
+	if (status != QB_OK)
 		return status;
 	if (here.total != sk->total)
 		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT,
 			 (int64) here.total, (int64) sk->total);
 	drop_remote(remote);
 	*sk = here;
-	return QS_OK;
+	return QB_OK;
 }
 
 /*
@@ -243,34 +243,34 @@ moves_with(qs_sketch *sk, int64 sum)
 	return sk->form == QS_EXPLICIT || (!is_worth_moving(&sk->params, sk->total) && move_dense(sk));
 }
 
-static qs_status
+static qb_status
 gpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
 	int64_t sum = qs_weight_sum(weight, count);
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 
 	if (sk->remote && was_evicted(sk))
 		status = gpu_settle(sk);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	status = check_total(sk, sum);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	if (!sk->remote && !moves_with(sk, sum))
 		return qs_engine_cpu.insert(sk, fingerprint, weight, count);
 	sk->total += sum;
 	if (!sk->remote)
 		return insert_explicit(sk, fingerprint, weight, count);
-	GpuSend(&remote_of(sk)->ref, fingerprint, weight, count);
-	return QS_OK;
+	GpuSketchSend(&remote_of(sk)->ref, fingerprint, weight, count);
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 gpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
-	qs_status status = gpu_settle(sk);
+	qb_status status = gpu_settle(sk);
 
-	return status == QS_OK ? qs_engine_cpu.remove(sk, fingerprint, weight, count) : status;
+	return status == QB_OK ? qs_engine_cpu.remove(sk, fingerprint, weight, count) : status;
 }
 
 /* What the state of a merge knows of both without their tables. */
@@ -279,7 +279,7 @@ merge_state(qs_sketch *into, const qs_sketch *from)
 {
 	into->total += from->total;
 	into->params.n = Min(into->params.n, from->params.n);
-	qs_keys_adopt(&into->keys, &from->keys);
+	qb_keys_adopt(&into->keys, &from->keys);
 }
 
 /* A dense sketch that is here into a remote one; false: no memory for it there. */
@@ -288,24 +288,24 @@ merge_uploaded(qs_sketch *into, const qs_sketch *from)
 {
 	GpuRef ref;
 
-	if (!GpuUpload(from, &ref))
+	if (!GpuSketchUpload(from, &ref))
 		return false;
-	GpuMergeInto(&remote_of(into)->ref, &ref);
+	GpuSketchMergeInto(&remote_of(into)->ref, &ref);
 	GpuDropEntry(&ref);
 	return true;
 }
 
 /* A remote sketch into one that stays here. */
-static qs_status
+static qb_status
 merge_downloaded(qs_sketch *into, const qs_sketch *from)
 {
 	qs_sketch copy;
-	qs_status status;
+	qb_status status;
 
 	qs_init(&copy, &from->params, into->memory);
 	copy.keys = from->keys;
-	status = GpuDownload(&remote_of(from)->ref, &copy);
-	if (status == QS_OK)
+	status = GpuSketchDownload(&remote_of(from)->ref, &copy);
+	if (status == QB_OK)
 		status = qs_merge(into, &copy);
 	qs_free(&copy);
 	return status;
@@ -316,7 +316,7 @@ static bool
 merge_into_remote(qs_sketch *into, const qs_sketch *from)
 {
 	if (from->remote)
-		GpuMergeInto(&remote_of(into)->ref, &remote_of(from)->ref);
+		GpuSketchMergeInto(&remote_of(into)->ref, &remote_of(from)->ref);
 	else if (from->form == QS_EXPLICIT && from->params.n < into->params.n)
 		return false;
 	else if (from->form == QS_EXPLICIT)
@@ -339,21 +339,21 @@ move_for_merge(qs_sketch *into, const qs_sketch *from)
 		(void) move_dense(into);
 }
 
-static qs_status
+static qb_status
 gpu_merge(qs_sketch *into, const qs_sketch *from)
 {
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 
 	if (from->total > INT64_MAX - into->total)
-		return QS_TOTAL_OVERFLOW;
+		return QB_TOTAL_OVERFLOW;
 	move_for_merge(into, from);
 	if (into->remote)
 	{
 		if (merge_into_remote(into, from))
-			return QS_OK;
+			return QB_OK;
 		status = gpu_settle(into);
 	}
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	return from->remote ? merge_downloaded(into, from) : qs_merge(into, from);
 }
@@ -373,13 +373,13 @@ static const qs_engine gpu_engine = {
 };
 
 const qs_engine *
-GpuChooseEngine(void)
+GpuSketchEngine(void)
 {
 	return GpuIsWanted() ? &gpu_engine : &qs_engine_cpu;
 }
 
 const qs_engine *
-GpuEngineOf(const qs_sketch *sk)
+GpuSketchEngineOf(const qs_sketch *sk)
 {
 	return sk->remote ? &gpu_engine : &qs_engine_cpu;
 }

@@ -21,6 +21,6 @@ typedef struct GpuRemote
 } GpuRemote;
 
 /* Free the tables of a sketch, which are on a device now. */
-extern void GpuBecomeRemote(qs_sketch *sk, const GpuRef *ref);
+extern void GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref);
 
 #endif

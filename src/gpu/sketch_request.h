@@ -44,12 +44,12 @@ typedef struct GpuSketchPartial
 {
 	qs_params params;
 	int64 total;
-	qs_keys keys;
+	qb_keys keys;
 } GpuSketchPartial;
 
 StaticAssertDecl(sizeof(GpuSketchShape) <= sizeof(GpuShape), "shape of a sketch does not fit");
 StaticAssertDecl(sizeof(GpuSketchPartial) <= sizeof(GpuShape), "partial sketch does not fit");
-StaticAssertDecl(QS_HEADER_BYTES <= sizeof(((GpuKey *) 0)->header),
+StaticAssertDecl(QS_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
 				 "header of a sketch does not fit");
 
 /* The shape in a slot: SKETCH_CREATE, SKETCH_LOAD, and the reply of SKETCH_FETCH. */

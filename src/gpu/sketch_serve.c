@@ -16,7 +16,7 @@
 #include "gpu/worker.h"
 
 #include "engine/sketch_engine.h"
-#include "pg/memory.h"
+#include "pgbase/memory.h"
 #include "utils/memutils.h"
 
 /* The sketch of an entry: at most one of both is there. */
@@ -59,67 +59,67 @@ drop_host_form(Holding *h)
 }
 
 /* The worker's own memory. */
-static const qs_memory *
+static const qb_memory *
 own_memory(void)
 {
-	static qs_memory memory;
+	static qb_memory memory;
 
 	return ContextMemory(TopMemoryContext, &memory);
 }
 
 /* Put a sketch on a device: an empty one, or a copy of "from" if not NULL. */
-static qs_status
+static qb_status
 to_device(Holding *h, int i, const qs_params *params, const qs_sketch *from)
 {
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 
 	if (gpu_fault == FAULT_MEMORY)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	do
 	{
 		status = from ? device_ops()->load(gpu_device[i], from, &h->on_device)
 					  : device_ops()->create(gpu_device[i], params, &h->on_device);
 	}
-	while (status == QS_NO_MEMORY && GpuMakeRoom(i));
-	if (status != QS_OK)
+	while (status == QB_NO_MEMORY && GpuMakeRoom(i));
+	if (status != QB_OK)
 		return status;
 	h->device = i;
 	h->depth = from ? from->params.depth : params->depth;
 	pg_atomic_fetch_add_u64(&gpu_shared->device[i].values, 1);
 	GpuCount(COUNT_CREATED, 1);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Bring a sketch back from its device, for good. */
-static qs_status
+static qb_status
 to_host(Holding *h)
 {
 	qs_sketch *copy;
-	qs_status status;
+	qb_status status;
 
 	if (h->on_host)
-		return QS_OK;
+		return QB_OK;
 	if (h->on_device == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	copy = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
 	status = device_ops()->fetch(h->on_device, copy, own_memory());
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		pfree(copy);
 		return status;
 	}
 	drop_device_form(h);
 	h->on_host = copy;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Likewise because its device has no memory for it to grow. */
-static qs_status
+static qb_status
 evict(int index)
 {
-	qs_status status = to_host(&holding[index]);
+	qb_status status = to_host(&holding[index]);
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 	{
 		gpu_shared->entry[index].evicted = true;
 		GpuCount(COUNT_FALLBACKS, 1);
@@ -127,45 +127,45 @@ evict(int index)
 	return status;
 }
 
-static qs_status
+static qb_status
 serve_create(GpuSlot *slot)
 {
 	return to_device(&holding[slot->entry.index], GpuChooseDevice(),
 					 &GpuSketchShapeIn(slot)->params, NULL);
 }
 
-static qs_status
+static qb_status
 serve_load(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->entry.index];
-	qs_status status;
+	qb_status status;
 
 	h->on_host = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
 	h->shape = *GpuSketchShapeIn(slot);
 	qs_init(h->on_host, &GpuSketchShapeIn(slot)->params, own_memory());
-	status = GpuMakeTables(h->on_host, &h->shape);
-	if (status != QS_OK)
+	status = GpuSketchMakeTables(h->on_host, &h->shape);
+	if (status != QB_OK)
 		drop_host_form(h);
 	return status;
 }
 
-static qs_status
+static qb_status
 serve_write(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->entry.index];
 
 	if (h->on_host == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	GpuWritePiece(h->on_host, &h->shape, slot->offset, slot->bytes, GpuSlotData(slot));
 	GpuCount(COUNT_BYTES_IN, slot->bytes);
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 serve_loaded(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->entry.index];
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 
 	if (h->on_host)
 		status = to_device(h, GpuChooseDevice(), NULL, h->on_host);
@@ -184,17 +184,17 @@ next_piece(const Holding *h, GpuSlot *slot)
 	return piece;
 }
 
-static qs_status
+static qb_status
 serve_insert(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->entry.index];
 	const uint64 *key = (const uint64 *) GpuSlotData(slot) + slot->done;
 	const int64 *weight = slot->weighted ? (const int64 *) (key + slot->count) : NULL;
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 	int piece;
 
 	if (gpu_fault == FAULT_ERROR)
-		return QS_DEVICE_ERROR;
+		return QB_DEVICE_ERROR;
 	if (slot->done == 0)
 		GpuCount(COUNT_BATCHES, 1);
 	piece = next_piece(h, slot);
@@ -204,18 +204,18 @@ serve_insert(GpuSlot *slot)
 	{
 		if (gpu_fault != FAULT_SPILL)
 			status = device_ops()->insert(h->on_device, key, weight, piece);
-		if (status != QS_NO_MEMORY)
+		if (status != QB_NO_MEMORY)
 			return status;
 		status = evict(slot->entry.index);
-		if (status != QS_OK)
+		if (status != QB_OK)
 			return status;
 	}
 	if (h->on_host == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	return qs_engine_cpu.insert(h->on_host, key, weight, piece);
 }
 
-static qs_status
+static qb_status
 serve_query(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->entry.index];
@@ -223,9 +223,9 @@ serve_query(GpuSlot *slot)
 	int piece;
 
 	if (gpu_fault == FAULT_ERROR)
-		return QS_DEVICE_ERROR;
+		return QB_DEVICE_ERROR;
 	if (h->on_device == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	if (slot->done == 0)
 		GpuCount(COUNT_QUERIES, 1);
 	piece = next_piece(h, slot);
@@ -236,58 +236,58 @@ serve_query(GpuSlot *slot)
 }
 
 /* Merge where at least one of both is in the worker's memory. */
-static qs_status
+static qb_status
 merge_on_host(int into, Holding *from)
 {
-	qs_status status = evict(into);
+	qb_status status = evict(into);
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = to_host(from);
-	return status == QS_OK ? qs_merge(holding[into].on_host, from->on_host) : status;
+	return status == QB_OK ? qs_merge(holding[into].on_host, from->on_host) : status;
 }
 
 /* The sketch of another device as one of this device; the original goes. */
-static qs_status
+static qb_status
 move_to_device(Holding *h, int i)
 {
-	qs_status status = to_host(h);
+	qb_status status = to_host(h);
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = to_device(h, i, NULL, h->on_host);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		drop_host_form(h);
 	return status;
 }
 
-static qs_status
+static qb_status
 serve_merge(GpuSlot *slot)
 {
 	Holding *into = &holding[slot->entry.index];
 	Holding *from = &holding[slot->other.index];
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 
 	if (gpu_fault == FAULT_ERROR)
-		return QS_DEVICE_ERROR;
+		return QB_DEVICE_ERROR;
 	GpuCount(COUNT_MERGES, 1);
 	if (into->on_host)
 		return merge_on_host(slot->entry.index, from);
 	if (from->on_host || from->device != into->device)
 		status = move_to_device(from, into->device);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = device_ops()->merge(into->on_device, from->on_device);
-	if (status == QS_NO_MEMORY)
+	if (status == QB_NO_MEMORY)
 		status = merge_on_host(slot->entry.index, from);
 	return status;
 }
 
-static qs_status
+static qb_status
 serve_fetch(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->entry.index];
-	qs_status status = to_host(h);
+	qb_status status = to_host(h);
 
 	GpuCount(COUNT_FETCHES, 1);
-	if (status == QS_OK)
+	if (status == QB_OK)
 	{
 		GpuShapeOf(&h->shape, h->on_host);
 		*GpuSketchShapeIn(slot) = h->shape;
@@ -295,19 +295,19 @@ serve_fetch(GpuSlot *slot)
 	return status;
 }
 
-static qs_status
+static qb_status
 serve_read(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->entry.index];
 
 	if (h->on_host == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	GpuReadPiece(h->on_host, &h->shape, slot->offset, slot->bytes, GpuSlotData(slot));
 	GpuCount(COUNT_BYTES_OUT, slot->bytes);
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
+static qb_status
 serve_sketch(GpuSlot *slot)
 {
 	switch ((GpuSketchOp) slot->op)
@@ -331,7 +331,7 @@ serve_sketch(GpuSlot *slot)
 		case SKETCH_READ:
 			return serve_read(slot);
 	}
-	return QS_DEVICE_ERROR;
+	return QB_DEVICE_ERROR;
 }
 
 static void

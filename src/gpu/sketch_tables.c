@@ -23,7 +23,7 @@ GpuShapeOf(GpuSketchShape *shape, const qs_sketch *sk)
 }
 
 /* Room for just the high buckets that a multilevel sketch has. */
-static qs_status
+static qb_status
 make_extra(qs_sketch *sk, const GpuSketchShape *shape)
 {
 	if (sk->extra)
@@ -31,20 +31,20 @@ make_extra(qs_sketch *sk, const GpuSketchShape *shape)
 	sk->extra = NULL;
 	sk->extra_used = sk->extra_room = 0;
 	if (shape->extra_bytes == 0)
-		return QS_OK;
+		return QB_OK;
 	sk->extra = sk->memory->alloc(sk->memory->context, shape->extra_bytes);
 	if (sk->extra == NULL)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	sk->extra_used = sk->extra_room = shape->extra_used;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-GpuMakeTables(qs_sketch *sk, const GpuSketchShape *shape)
+qb_status
+GpuSketchMakeTables(qs_sketch *sk, const GpuSketchShape *shape)
 {
-	qs_status status = qs_start_dense(sk, shape->wide);
+	qb_status status = qs_start_dense(sk, shape->wide);
 
-	if (status == QS_OK && sk->ops->live_extra)
+	if (status == QB_OK && sk->ops->live_extra)
 		status = make_extra(sk, shape);
 	sk->total = shape->total;
 	return status;

@@ -20,7 +20,7 @@ GpuShapeBytes(const GpuSketchShape *shape)
 }
 
 /* Make an empty owned sketch dense, with tables to be written. */
-extern qs_status GpuMakeTables(qs_sketch *sk, const GpuSketchShape *shape);
+extern qb_status GpuSketchMakeTables(qs_sketch *sk, const GpuSketchShape *shape);
 
 /* Copy a piece out of the tables, or into them. */
 extern void GpuReadPiece(const qs_sketch *sk, const GpuSketchShape *shape, uint64 offset,

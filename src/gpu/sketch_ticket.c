@@ -13,7 +13,7 @@
  * (or the worker itself, if states are combined there) can redeem it, once, and
  * while the entry lives: no longer than the leader's transaction.  For all else
  * it is no sketch.  Aggregates that would show their partial states to anything
- * but our combine function get no tickets, but whole sketches (pg/recognize.c).
+ * but our combine function get no tickets, but whole sketches (pgbase/recognize.c).
  *
  * src/gpu/sketch_ticket.c
  */
@@ -81,7 +81,7 @@ GpuIsTicket(Datum datum)
 
 /* The sketch of a ticket, ours from now on: "sk" is uninitialized. */
 void
-GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory)
+GpuOpenTicket(Datum datum, qs_sketch *sk, const qb_memory *memory)
 {
 	Ticket ticket;
 	GpuSketchPartial partial;
@@ -98,5 +98,5 @@ GpuOpenTicket(Datum datum, qs_sketch *sk, const qs_memory *memory)
 	qs_init(sk, &partial.params, memory);
 	sk->total = partial.total;
 	sk->keys = partial.keys;
-	GpuBecomeRemote(sk, &ref);
+	GpuSketchBecomeRemote(sk, &ref);
 }

@@ -198,7 +198,7 @@ GpuAwait(GpuSlot *slot)
 						 reply_event());
 		ResetLatch(MyLatch);
 	}
-	if (slot->status == QS_DEVICE_ERROR)
+	if (slot->status == QB_DEVICE_ERROR)
 		GpuRaiseLost();
 }
 

@@ -5,7 +5,7 @@
  *	worker.c	start, loop, end
  *	serve.c		a piece of a request: is its value still there, what did it come to?
  *	turns.c		which request is next
- *	room.c		values that nobody wants any more, and room for others
+ *	evict.c		values that nobody wants any more, and room for others
  *	devices.c	the devices
  *
  * Each calls only those below it, and the servants, through their table.
@@ -33,11 +33,11 @@ typedef struct GpuServant
 {
 	/*
 	 * Answer a request whose entries are there, or a piece of it: with "more" set
-	 * it will be called again, after others had their turns.  QS_DEVICE_ERROR
+	 * it will be called again, after others had their turns.  QB_DEVICE_ERROR
 	 * ends the worker; any other failure of a request that nobody waits for
 	 * makes the value LOST.
 	 */
-	qs_status (*serve)(GpuSlot *slot);
+	qb_status (*serve)(GpuSlot *slot);
 
 	/* Requests that change nothing of their entry, of the other one: 1 << op. */
 	uint32 reads;
@@ -69,7 +69,7 @@ extern void GpuEndTurn(GpuSlot *slot, uint64 us);
 extern bool GpuIsAlone(void);
 extern bool GpuIsMoot(const GpuSlot *slot);
 
-/* room.c */
+/* evict.c */
 extern const GpuServant *GpuServantOf(GpuFamily family);
 extern bool GpuFreeDoomed(void);
 extern void GpuTrimCache(void);

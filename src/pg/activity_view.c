@@ -7,7 +7,7 @@
  *
  * src/pg/activity_view.c
  */
-#include "pg/activity.h"
+#include "pgbase/activity.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_authid.h"

@@ -3,7 +3,7 @@
  *		qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg.
  *
  * Declared once for every key type, as the aggregates of sketches are, and made
- * the same way (sketch_state.c): the state is an expanded qfilter in the
+ * the same way (sketch_template.c): the state is an expanded qfilter in the
  * aggregate's context, partial states travel as ordinary values, and nothing is
  * kept in the FmgrInfo.  There is no inverse: a window frame whose start moves
  * is computed anew.
@@ -12,9 +12,9 @@
  */
 #include "pg/filter_aggregate.h"
 
-#include "pg/aggregate.h"
-#include "pg/filter_expanded.h"
-#include "pg/keyexpr.h"
+#include "pgbase/aggregate.h"
+#include "pg/filter_state.h"
+#include "pgbase/keyexpr.h"
 
 #define KEY_ARGUMENT    1
 #define NUMBER_ARGUMENT 2
@@ -26,8 +26,8 @@ template_argument(FilterInput input)
 }
 
 /* A new state is accounted as the calling node does it. */
-static ExpandedFilter *
-start_state(FunctionCallInfo fcinfo, ExpandedFilter *state)
+static FilterState *
+start_state(FunctionCallInfo fcinfo, FilterState *state)
 {
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	return state;
@@ -59,7 +59,7 @@ check_same_params(const qf_params *a, const qf_params *b)
 
 /* Has this very header passed before?  A template is nearly always a constant. */
 static pg_attribute_always_inline bool
-is_known_template(FunctionCallInfo fcinfo, int argument, const ExpandedFilter *state)
+is_known_template(FunctionCallInfo fcinfo, int argument, const FilterState *state)
 {
 	const char *template = DatumGetPointer(PG_GETARG_DATUM(argument));
 
@@ -70,7 +70,7 @@ is_known_template(FunctionCallInfo fcinfo, int argument, const ExpandedFilter *s
 
 /* All rows of a group must name the same template, or plans would matter. */
 static pg_noinline void
-check_template(FunctionCallInfo fcinfo, int argument, ExpandedFilter *state)
+check_template(FunctionCallInfo fcinfo, int argument, FilterState *state)
 {
 	const char *template = DatumGetPointer(PG_GETARG_DATUM(argument));
 	qf_params params;
@@ -82,11 +82,11 @@ check_template(FunctionCallInfo fcinfo, int argument, ExpandedFilter *state)
 }
 
 /* The state of the first row of a group, or after states were combined. */
-static pg_noinline ExpandedFilter *
+static pg_noinline FilterState *
 first_state(FunctionCallInfo fcinfo, FilterInput input)
 {
 	MemoryContext context = AggregateContext(fcinfo);
-	ExpandedFilter *state;
+	FilterState *state;
 	KeyType key;
 
 	CheckMoving(fcinfo, &filter_functions);
@@ -120,7 +120,7 @@ check_copies(int64 copies)
 static pg_attribute_always_inline Datum
 transition(FunctionCallInfo fcinfo, FilterInput input)
 {
-	ExpandedFilter *state =
+	FilterState *state =
 		PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &filter_state_type);
 	int64 number = 1;
 
@@ -164,7 +164,7 @@ static Datum
 merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 {
 	MemoryContext context = AggregateContext(fcinfo);
-	ExpandedFilter *state;
+	FilterState *state;
 	FilterReader reader;
 
 	if (PG_ARGISNULL(1))

@@ -7,7 +7,7 @@
 #ifndef QS_PG_FILTER_AGGREGATE_H
 #define QS_PG_FILTER_AGGREGATE_H
 
-#include "pg/recognize.h"
+#include "pgbase/recognize.h"
 
 /* Ids and counts are weights in their forms. */
 extern const AggregateFunctions filter_functions;

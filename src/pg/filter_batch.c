@@ -9,7 +9,7 @@
  * src/pg/filter_batch.c
  */
 #include "pg/filter_probe.h"
-#include "pg/keyexpr.h"
+#include "pgbase/keyexpr.h"
 
 #include "access/detoast.h"
 #include "catalog/pg_type_d.h"
@@ -108,7 +108,7 @@ whole(Asked *asked)
 
 /* Its name, under which a device keeps it; false: it has none. */
 static bool
-name_of(const Asked *asked, GpuKey *name)
+name_of(const Asked *asked, StoredName *name)
 {
 	const qf_filter *read = &asked->probe->reader.view;
 	uint8 header[QF_HEADER_BYTES];
@@ -131,7 +131,7 @@ name_of(const Asked *asked, GpuKey *name)
 static bool
 ask_device(Asked *asked, GpuFilterOp op, const Batch *batch, void *answer)
 {
-	GpuKey name;
+	StoredName name;
 	bool named;
 
 	if (!GpuFilterWantsLookup(asked->filter, batch->count))

@@ -54,26 +54,26 @@ layout_from_text(text *name)
 
 /* Raise an error for what ranges of single parameters do not tell. */
 static void
-check_request(qs_status status, const qf_request *request)
+check_request(qb_status status, const qf_request *request)
 {
-	if (status == QS_BAD_SIZE)
+	if (status == QB_BAD_SIZE)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("filter for " INT64_FORMAT " rows and frequency " INT64_FORMAT
 							   " with error %g would need more than %llu bits",
 							   request->rows, request->frequency, request->error,
 							   (unsigned long long) QF_BITS_MAX),
 						errhint("Ask for a higher frequency, a greater error or fewer rows.")));
-	if (status == QS_BAD_HASHES && request->k == 0)
+	if (status == QB_BAD_HASHES && request->k == 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("preset paper needs the number of hashes"),
 						errhint("Give k, such as k => 200.")));
-	if (status == QS_BAD_HASHES)
+	if (status == QB_BAD_HASHES)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of hashes " INT64_FORMAT " is more than the filter would have bits",
 						request->k),
 				 errhint("Ask for fewer hashes or more rows.")));
-	if (status == QS_BAD_FREQUENCY)
+	if (status == QB_BAD_FREQUENCY)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("frequency " INT64_FORMAT
 							   " is too low for preset paper with " INT64_FORMAT " rows",
@@ -139,13 +139,13 @@ typedef struct BloomRequest
 static void
 make_bloom(BloomRequest *request, int64 keys, double rate, int layout)
 {
-	qs_status status;
+	qb_status status;
 
 	check_integer("number of keys", keys, 1, QF_ROWS_MAX, NULL);
 	check_fraction("false positive rate", rate, QF_RATE_MIN, QF_RATE_MAX,
 				   "It is a share of the keys that are not there: 0.01 is 1 %.");
 	status = qf_params_make_bloom(&request->params, keys, rate, 0, layout);
-	if (status == QS_BAD_SIZE)
+	if (status == QB_BAD_SIZE)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("Bloom filter for " INT64_FORMAT

@@ -4,7 +4,7 @@
  *
  * src/pg/filter_errors.c
  */
-#include "pg/errors.h"
+#include "pgbase/errors.h"
 #include "pg/filter_value.h"
 
 /* What messages about keys say of a filter: a Bloom filter has no estimates. */
@@ -17,15 +17,15 @@ FilterKeyHolder(const qf_filter *filter)
 	return qf_is_bloom(&filter->params) ? &bloom : &of_frequencies;
 }
 
-/* Raise the error of a status unless it is QS_OK. */
+/* Raise the error of a status unless it is QB_OK. */
 void
-FilterCheck(qs_status status)
+FilterCheck(qb_status status)
 {
-	if (status == QS_TOTAL_OVERFLOW)
+	if (status == QB_TOTAL_OVERFLOW)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("number of rows out of range"),
 				 errhint("A filter counts at most 9223372036854775807 rows.")));
-	if (status != QS_OK)
+	if (status != QB_OK)
 		StatusRaise(status, "filter", NULL);
 }
 
@@ -69,7 +69,7 @@ FilterCheckMergeable(const qf_filter *a, const qf_filter *b)
 
 /* Raise the error of bytes that are no filter. */
 void
-FilterBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
+FilterBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 {
 	StatusRaiseFormat(status, sqlstate, "filter", QF_FORMAT_VERSION_1, bytes, length);
 }

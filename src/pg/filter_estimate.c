@@ -5,7 +5,7 @@
  * src/pg/filter_estimate.c
  */
 #include "pg/filter_probe.h"
-#include "pg/errors.h"
+#include "pgbase/errors.h"
 
 #include "access/htup_details.h"
 #include "funcapi.h"

@@ -6,12 +6,12 @@
  *
  * src/pg/filter_inspect.c
  */
-#include "pg/filter_expanded.h"
+#include "pg/filter_state.h"
 
 #include "access/htup_details.h"
 #include "filter/estimate.h"
 #include "funcapi.h"
-#include "pg/keyfamily.h"
+#include "pgbase/keyfamily.h"
 #include "utils/builtins.h"
 
 /* The header of the first argument, in which nothing but that can be read. */

@@ -13,9 +13,9 @@ validate(struct varlena *value, int sqlstate)
 {
 	const uint8 *bytes = (const uint8 *) VARDATA(value);
 	Size length = VARSIZE(value) - VARHDRSZ;
-	qs_status status = qf_validate(bytes, length);
+	qb_status status = qf_validate(bytes, length);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		FilterBadFormat(status, sqlstate, bytes, length);
 }
 

@@ -7,22 +7,22 @@
  *
  * src/pg/filter_modify.c
  */
-#include "pg/filter_expanded.h"
-#include "pg/keyexpr.h"
-#include "pg/keyread.h"
+#include "pg/filter_state.h"
+#include "pgbase/keyexpr.h"
+#include "pgbase/keyread.h"
 
 #define KEY_ARGUMENT 1
 #define ID_ARGUMENT  2
 
 static Datum
-expanded_result(ExpandedFilter *expanded)
+expanded_result(FilterState *expanded)
 {
 	return StateDatum(&expanded->keyed);
 }
 
 /* The type of the key argument; that of the filter's other keys if it is a literal. */
 static uint64
-key_argument(FunctionCallInfo fcinfo, const ExpandedFilter *expanded, KeyType *key)
+key_argument(FunctionCallInfo fcinfo, const FilterState *expanded, KeyType *key)
 {
 	Datum value = PG_GETARG_DATUM(KEY_ARGUMENT);
 	KeyReader reader = { 0 };
@@ -48,7 +48,7 @@ key_argument(FunctionCallInfo fcinfo, const ExpandedFilter *expanded, KeyType *k
 static Datum
 add_key(FunctionCallInfo fcinfo, FilterInput input)
 {
-	ExpandedFilter *expanded;
+	FilterState *expanded;
 	uint64 fingerprint;
 	KeyType key;
 
@@ -86,7 +86,7 @@ Datum
 qfilter_merge(PG_FUNCTION_ARGS)
 {
 	FilterReader reader;
-	ExpandedFilter *expanded;
+	FilterState *expanded;
 
 	FilterRead(&reader, PG_GETARG_DATUM(1));
 	expanded = FilterForUpdate(NULL, PG_GETARG_DATUM(0));
@@ -101,7 +101,7 @@ Datum
 qfilter_fold(PG_FUNCTION_ARGS)
 {
 	int32 halvings = PG_GETARG_INT32(1);
-	ExpandedFilter *expanded;
+	FilterState *expanded;
 	int most;
 
 	expanded = FilterForUpdate(NULL, PG_GETARG_DATUM(0));

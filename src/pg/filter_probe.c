@@ -14,7 +14,7 @@
 
 #include "access/heaptoast.h"
 #include "miscadmin.h"
-#include "pg/keyexpr.h"
+#include "pgbase/keyexpr.h"
 #include "utils/memutils.h"
 
 #define KEY_ARGUMENT 1

@@ -8,15 +8,15 @@
 #define QS_PG_FILTER_PROBE_H
 
 #include "filter/estimate.h"
-#include "pg/filter_expanded.h"
-#include "pg/keyread.h"
-#include "pg/stored.h"
+#include "pg/filter_state.h"
+#include "pgbase/keyread.h"
+#include "pgbase/stored.h"
 
 /* A filter stored out of line. */
 typedef struct StoredFilter
 {
 	StoredValue stored;
-	ExpandedFilter *copy; /* NULL: not kept */
+	FilterState *copy; /* NULL: not kept */
 } StoredFilter;
 
 /*

@@ -10,7 +10,7 @@
  */
 #include "pg/filter_value.h"
 
-#include "pg/stored.h"
+#include "pgbase/stored.h"
 #include "utils/memutils.h"
 
 /* A view of a detoasted value. */
@@ -19,9 +19,9 @@ FilterOpen(qf_filter *view, struct varlena *value)
 {
 	const uint8 *bytes = (const uint8 *) VARDATA(value);
 	Size length = VARSIZE(value) - VARHDRSZ;
-	qs_status status = qf_open(view, bytes, length);
+	qb_status status = qf_open(view, bytes, length);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
 }
 
@@ -32,7 +32,7 @@ FilterReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 	uint32 length = bytes;
 
 	if (!StoredRead(datum, offset, &length, out))
-		FilterBadFormat(QS_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, out, length);
+		FilterBadFormat(QB_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, out, length);
 }
 
 /*
@@ -47,7 +47,7 @@ FilterOpenStored(qf_filter *view, Datum datum)
 	struct varatt_external pointer;
 	uint8 header[QF_HEADER_BYTES];
 	Size length;
-	qs_status status;
+	qb_status status;
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(value))
 		return false;
@@ -57,7 +57,7 @@ FilterOpenStored(qf_filter *view, Datum datum)
 		return false;
 	FilterReadStored(datum, 0, QF_HEADER_BYTES, header);
 	status = qf_open(view, header, length);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, header, length);
 	view->positions = view->bits = NULL;
 	return true;

@@ -4,7 +4,7 @@
  *
  * A qfilter value is a varlena whose bytes after the header are the byte format
  * (filter/format.h).  Functions read it through a FilterReader and change it as
- * an expanded object (both in filter_expanded.h).
+ * an expanded object (both in filter_state.h).
  *
  * src/pg/filter_value.h
  */
@@ -15,8 +15,8 @@
 #include "fmgr.h"
 
 #include "filter/format.h"
-#include "pg/keycheck.h"
-#include "pg/memory.h"
+#include "pgbase/keycheck.h"
+#include "pgbase/memory.h"
 #include "engine/filter_engine.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -32,9 +32,9 @@ extern void FilterWrite(const qf_filter *filter, struct varlena *out, Size size)
 
 /* filter_errors.c */
 extern const KeyHolder *FilterKeyHolder(const qf_filter *filter);
-extern void FilterCheck(qs_status status);
+extern void FilterCheck(qb_status status);
 extern void FilterCheckMergeable(const qf_filter *a, const qf_filter *b);
-extern void FilterBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
+extern void FilterBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));
 
 #endif

@@ -55,9 +55,9 @@ static uint8 *
 decoded(const char *code, Size front, size_t *length)
 {
 	Size code_length = strlen(code);
-	uint8 *bytes = palloc(front + qs_base64_bytes(code_length));
+	uint8 *bytes = palloc(front + qb_base64_bytes(code_length));
 
-	return qs_base64_decode(code, code_length, bytes + front, length) ? bytes : NULL;
+	return qb_base64_decode(code, code_length, bytes + front, length) ? bytes : NULL;
 }
 
 /* A value from base64 of its bytes, or NULL. */
@@ -81,12 +81,12 @@ from_packed(const char *code)
 	struct varlena *value;
 	uint32 count;
 
-	if (packed == NULL || !qs_unpacked_count(packed, length, &count) ||
-		count > MaxAllocSize - VARHDRSZ - QS_PACK_SLACK)
+	if (packed == NULL || !qb_unpacked_count(packed, length, &count) ||
+		count > MaxAllocSize - VARHDRSZ - QB_PACK_SLACK)
 		return NULL;
-	value = palloc(VARHDRSZ + count + QS_PACK_SLACK);
+	value = palloc(VARHDRSZ + count + QB_PACK_SLACK);
 	SET_VARSIZE(value, VARHDRSZ + count);
-	if (!qs_unpack(packed, length, (uint8 *) VARDATA(value), count))
+	if (!qb_unpack(packed, length, (uint8 *) VARDATA(value), count))
 		return NULL;
 	pfree(packed);
 	return value;
@@ -176,8 +176,8 @@ packed_bytes(const struct varlena *value, Size *length)
 
 	if (size < PACK_AT)
 		return NULL;
-	packed = palloc(PACK_ROOM(size) + QS_PACK_SLACK);
-	*length = qs_pack((const uint8 *) VARDATA(value), (uint32) size, packed, PACK_ROOM(size));
+	packed = palloc(PACK_ROOM(size) + QB_PACK_SLACK);
+	*length = qb_pack((const uint8 *) VARDATA(value), (uint32) size, packed, PACK_ROOM(size));
 	if (*length > 0)
 		return packed;
 	pfree(packed);
@@ -192,7 +192,7 @@ FlatOut(const FlatType *type, FunctionCallInfo fcinfo)
 	Size length = VARSIZE(value) - VARHDRSZ;
 	uint8 *packed = packed_bytes(value, &length);
 	Size skip = strlen(type->prefix) + (packed ? 1 : 0);
-	Size room = skip + qs_base64_length(length) + 1;
+	Size room = skip + qb_base64_length(length) + 1;
 	char *out;
 
 	if (room > MaxAllocSize)
@@ -204,7 +204,7 @@ FlatOut(const FlatType *type, FunctionCallInfo fcinfo)
 	memcpy(out, type->prefix, strlen(type->prefix));
 	if (packed)
 		out[skip - 1] = PACKED;
-	qs_base64_encode(packed ? packed : (const uint8 *) VARDATA(value), length, out + skip);
+	qb_base64_encode(packed ? packed : (const uint8 *) VARDATA(value), length, out + skip);
 	out[room - 1] = '\0';
 	if (packed)
 		pfree(packed);

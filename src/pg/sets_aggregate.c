@@ -12,9 +12,9 @@
  */
 #include "pg/sets_aggregate.h"
 
-#include "pg/aggregate.h"
-#include "pg/keyexpr.h"
-#include "pg/sets_expanded.h"
+#include "pgbase/aggregate.h"
+#include "pgbase/keyexpr.h"
+#include "pg/sets_state.h"
 
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
@@ -62,12 +62,11 @@ const AggregateFunctions sets_functions = { ELEMENT_ARGUMENT, transition_form, c
 											moves };
 
 /* The state to be changed: the argument, or a new one with its rows. */
-static ExpandedSets *
+static SetsState *
 state_for_update(FunctionCallInfo fcinfo)
 {
 	MemoryContext context = AggregateContext(fcinfo);
-	ExpandedSets *state =
-		PG_ARGISNULL(0) ? NULL : StateToChange(PG_GETARG_DATUM(0), &sets_state_type);
+	SetsState *state = PG_ARGISNULL(0) ? NULL : StateToChange(PG_GETARG_DATUM(0), &sets_state_type);
 	SetsReader reader;
 
 	if (state)
@@ -95,7 +94,7 @@ typedef struct Elements
 
 /* Learn of what type elements are, which is an array's if the argument is one of any type. */
 static void
-learn_type(FunctionCallInfo fcinfo, ExpandedSets *state)
+learn_type(FunctionCallInfo fcinfo, SetsState *state)
 {
 	KeyArgument key;
 	Oid type;
@@ -108,7 +107,7 @@ learn_type(FunctionCallInfo fcinfo, ExpandedSets *state)
 
 /* Take an array of any dimensions apart. */
 static void
-take_apart(Elements *elements, const ExpandedSets *state, Datum argument)
+take_apart(Elements *elements, const SetsState *state, Datum argument)
 {
 	ArrayType *array = DatumGetArrayTypeP(argument);
 	Oid type = ARR_ELEMTYPE(array);
@@ -125,7 +124,7 @@ take_apart(Elements *elements, const ExpandedSets *state, Datum argument)
 }
 
 static void
-elements_of(Elements *elements, const ExpandedSets *state, Datum argument)
+elements_of(Elements *elements, const SetsState *state, Datum argument)
 {
 	if (state->arrays)
 	{
@@ -142,7 +141,7 @@ PG_FUNCTION_INFO_V1(qsets_agg_trans);
 Datum
 qsets_agg_trans(PG_FUNCTION_ARGS)
 {
-	ExpandedSets *state;
+	SetsState *state;
 	Elements elements;
 	int i;
 
@@ -169,12 +168,12 @@ static bool
 take_over(FunctionCallInfo fcinfo, Datum *state)
 {
 	MemoryContext context = AggregateContext(fcinfo);
-	ExpandedSets *first;
+	SetsState *first;
 
 	if (!PG_ARGISNULL(0) || !VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(PG_GETARG_DATUM(1))))
 		return false;
-	first = SetsExpandedIn(PG_GETARG_DATUM(1));
-	if (qi_collection_memory(&first->collection) < LARGE_COLLECTION)
+	first = SetsStateIn(PG_GETARG_DATUM(1));
+	if (qset_collection_memory(&first->collection) < LARGE_COLLECTION)
 		return false;
 	CheckMoving(fcinfo, &sets_functions);
 	*state = TransferExpandedObject(PG_GETARG_DATUM(1), context);
@@ -186,7 +185,7 @@ PG_FUNCTION_INFO_V1(qsets_merge_trans);
 Datum
 qsets_merge_trans(PG_FUNCTION_ARGS)
 {
-	ExpandedSets *state;
+	SetsState *state;
 	SetsReader reader;
 	Datum taken;
 

@@ -7,7 +7,7 @@
 #ifndef QS_PG_SETS_AGGREGATE_H
 #define QS_PG_SETS_AGGREGATE_H
 
-#include "pg/recognize.h"
+#include "pgbase/recognize.h"
 
 /* A set's id is the weight in its form. */
 extern const AggregateFunctions sets_functions;

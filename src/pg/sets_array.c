@@ -70,20 +70,20 @@ sort_operand(Operand *set)
 {
 	Size width = set->wide ? sizeof(int64) : sizeof(int32);
 	void *item = huge_alloc(set->count, width);
-	void *scratch = set->count > QI_SMALL_SORT ? huge_alloc(set->count, width) : NULL;
+	void *scratch = set->count > QSET_SMALL_SORT ? huge_alloc(set->count, width) : NULL;
 
 	memcpy(item, set->item, set->count * width);
 	if (set->wide)
-		qi_sort_unique64(item, &set->count, scratch, &sets_interrupt);
+		qset_sort_unique64(item, &set->count, scratch, &sets_interrupt);
 	else
-		qi_sort_unique32(item, &set->count, scratch, &sets_interrupt);
+		qset_sort_unique32(item, &set->count, scratch, &sets_interrupt);
 	if (scratch)
 		pfree(scratch);
 	set->item = item;
 }
 
 static void
-open_operand(Operand *set, const qi_kernels *kernels, Datum datum)
+open_operand(Operand *set, const qset_kernels *kernels, Datum datum)
 {
 	ArrayType *array = DatumGetArrayTypeP(datum);
 	bool sorted;
@@ -101,10 +101,10 @@ open_operand(Operand *set, const qi_kernels *kernels, Datum datum)
 		sort_operand(set);
 }
 
-static const qi_kernels *
+static const qset_kernels *
 open_operands(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 {
-	const qi_kernels *kernels = qi_kernels_now();
+	const qset_kernels *kernels = qset_kernels_now();
 
 	open_operand(a, kernels, PG_GETARG_DATUM(0));
 	open_operand(b, kernels, PG_GETARG_DATUM(1));
@@ -115,7 +115,7 @@ open_operands(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 
 /* A set in slices, if it is worth it; else all of it. */
 static void
-open_slices(SetSlices *slices, Operand *set, const qi_kernels *kernels, Datum datum)
+open_slices(SetSlices *slices, Operand *set, const qset_kernels *kernels, Datum datum)
 {
 	if (SetSlicesOpen(slices, datum))
 	{
@@ -133,7 +133,7 @@ open_slices(SetSlices *slices, Operand *set, const qi_kernels *kernels, Datum da
 static bool
 count_in_slices(FunctionCallInfo fcinfo, Operand *a, Operand *b, uint64 *common)
 {
-	const qi_kernels *kernels = qi_kernels_now();
+	const qset_kernels *kernels = qset_kernels_now();
 	SetSlices x;
 	SetSlices y;
 	bool counted;
@@ -152,15 +152,15 @@ count_in_slices(FunctionCallInfo fcinfo, Operand *a, Operand *b, uint64 *common)
 static uint64
 common_of(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 {
-	const qi_kernels *kernels;
+	const qset_kernels *kernels;
 	uint64 common;
 
 	if (count_in_slices(fcinfo, a, b, &common))
 		return common;
 	kernels = open_operands(fcinfo, a, b);
 	if (a->wide)
-		return qi_count64(kernels, a->item, a->count, b->item, b->count);
-	return qi_count32(kernels, a->item, a->count, b->item, b->count);
+		return qset_count64(kernels, a->item, a->count, b->item, b->count);
+	return qset_count32(kernels, a->item, a->count, b->item, b->count);
 }
 
 static double
@@ -269,17 +269,17 @@ qsets_array_intersect(PG_FUNCTION_ARGS)
 {
 	Operand a;
 	Operand b;
-	const qi_kernels *kernels = open_operands(fcinfo, &a, &b);
-	uint64 room = Min(a.count, b.count) + QI_SLACK;
+	const qset_kernels *kernels = open_operands(fcinfo, &a, &b);
+	uint64 room = Min(a.count, b.count) + QSET_SLACK;
 	Size width = a.wide ? sizeof(int64) : sizeof(int32);
 	char *array = huge_alloc(ARR_OVERHEAD_NONULLS(1) + room * width, 1);
 	void *item = array + ARR_OVERHEAD_NONULLS(1);
 	uint64 count;
 
 	if (a.wide)
-		count = qi_intersect64(kernels, a.item, a.count, b.item, b.count, item);
+		count = qset_intersect64(kernels, a.item, a.count, b.item, b.count, item);
 	else
-		count = qi_intersect32(kernels, a.item, a.count, b.item, b.count, item);
+		count = qset_intersect32(kernels, a.item, a.count, b.item, b.count, item);
 	if (count == 0)
 		PG_RETURN_ARRAYTYPE_P(construct_empty_array(a.type));
 	if (a.type == INT2OID)

@@ -7,7 +7,7 @@
 #include "pg/sets_value.h"
 
 #include "miscadmin.h"
-#include "pg/errors.h"
+#include "pgbase/errors.h"
 #include "sets/format.h"
 
 const KeyHolder sets_key_holder = { "collection of sets", "collections of sets", "qsets_agg" };
@@ -21,28 +21,29 @@ stop(void *context)
 	return false;
 }
 
-const qi_interrupt sets_interrupt = { stop, NULL };
+const qset_interrupt sets_interrupt = { stop, NULL };
 
-/* Raise the error of a status unless it is QS_OK. */
+/* Raise the error of a status unless it is QB_OK. */
 void
-SetsCheck(qs_status status)
+SetsCheck(qb_status status)
 {
-	if (likely(status == QS_OK))
+	if (likely(status == QB_OK))
 		return;
-	if (status == QS_TOO_MANY)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("too many sets or elements for one collection"),
-				 errdetail("A collection has at most %llu sets, %llu distinct elements and %llu in "
-						   "all.",
-						   (unsigned long long) QI_MAX_SETS, (unsigned long long) QI_MAX_UNIVERSE,
-						   (unsigned long long) QI_MAX_ELEMENTS),
-				 errhint("Split it by ranges of set ids, and find the pairs between the parts.")));
+	if (status == QB_TOO_MANY)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("too many sets or elements for one collection"),
+			 errdetail("A collection has at most %llu sets, %llu distinct elements and %llu in "
+					   "all.",
+					   (unsigned long long) QSET_MAX_SETS, (unsigned long long) QSET_MAX_UNIVERSE,
+					   (unsigned long long) QSET_MAX_ELEMENTS),
+			 errhint("Split it by ranges of set ids, and find the pairs between the parts.")));
 	StatusRaise(status, sets_key_holder.one, NULL);
 }
 
 void
-SetsBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
+SetsBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 {
-	StatusRaiseFormat(status, sqlstate, sets_key_holder.one, QI_FORMAT_VERSION, bytes, length);
+	StatusRaiseFormat(status, sqlstate, sets_key_holder.one, QSET_FORMAT_VERSION, bytes, length);
 }

@@ -28,18 +28,18 @@ receive(Source *source)
 		return;
 	source->message = message;
 	source->used = 0;
-	Assert(bytes == sizeof(Message) + source->message->pairs * sizeof(qi_pair));
+	Assert(bytes == sizeof(Message) + source->message->pairs * sizeof(qset_pair));
 }
 
 /* Take pairs of the share that is next from a message. */
 static uint64
-take_message(PairWorkers *w, Source *source, qi_pair *out, uint64 room)
+take_message(PairWorkers *w, Source *source, qset_pair *out, uint64 room)
 {
 	const Message *message = source->message;
-	const qi_pair *pair = (const qi_pair *) (message + 1);
+	const qset_pair *pair = (const qset_pair *) (message + 1);
 	uint32 count = (uint32) Min(room, message->pairs - source->used);
 
-	memcpy(out, pair + source->used, count * sizeof(qi_pair));
+	memcpy(out, pair + source->used, count * sizeof(qset_pair));
 	source->used += count;
 	if (source->used < message->pairs)
 		return count;
@@ -54,7 +54,7 @@ take_message(PairWorkers *w, Source *source, qi_pair *out, uint64 room)
  * out of a queue.
  */
 static uint64
-take_messages(PairWorkers *w, qi_pair *out, uint64 room, bool *open)
+take_messages(PairWorkers *w, qset_pair *out, uint64 room, bool *open)
 {
 	uint64 count = 0;
 	bool again;
@@ -87,23 +87,23 @@ own_is_next(const PairWorkers *w)
 
 /* Pairs of the share that the leader is counting; 0: it is done. */
 static uint64
-count_own(PairWorkers *w, qi_pair *out, uint64 room)
+count_own(PairWorkers *w, qset_pair *out, uint64 room)
 {
 	uint64 count;
 
-	SetsCheck(qi_job_next(&w->job, out, room, &count));
+	SetsCheck(qset_job_next(&w->job, out, room, &count));
 	w->counting = count > 0;
 	return count;
 }
 
 /* Take pairs of the leader's own share, which is next. */
 static uint64
-take_own(PairWorkers *w, qi_pair *out, uint64 room)
+take_own(PairWorkers *w, qset_pair *out, uint64 room)
 {
 	const OwnShare *own = &w->own[w->own_first];
 	uint64 count = Min(room, own->end - w->kept_next);
 
-	memcpy(out, w->kept + w->kept_next, count * sizeof(qi_pair));
+	memcpy(out, w->kept + w->kept_next, count * sizeof(qset_pair));
 	w->kept_next += count;
 	if (w->kept_next < own->end)
 		return count;
@@ -140,7 +140,7 @@ count_ahead(PairWorkers *w)
 			return false;
 		}
 		w->own[w->own_end++] = (OwnShare){ share, w->kept_end };
-		qi_job_share(&w->job, w->shared->first[share], w->shared->first[share + 1], 1);
+		qset_job_share(&w->job, w->shared->first[share], w->shared->first[share + 1], 1);
 		w->counting = true;
 		if (own_is_next(w))
 			return true; /* need not be kept */
@@ -176,7 +176,7 @@ report(const PairWorkers *w)
 
 /* The next pairs, up to "room" of them, in the order of all; 0: there are no more. */
 uint64
-PairWorkersNext(PairWorkers *w, qi_pair *out, uint64 room)
+PairWorkersNext(PairWorkers *w, qset_pair *out, uint64 room)
 {
 	uint64 count = 0;
 

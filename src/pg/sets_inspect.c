@@ -4,13 +4,13 @@
  *
  * src/pg/sets_inspect.c
  */
-#include "pg/sets_expanded.h"
+#include "pg/sets_state.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_type_d.h"
 #include "engine/sets_kernels.h"
 #include "funcapi.h"
-#include "pg/keyfamily.h"
+#include "pgbase/keyfamily.h"
 #include "sets/format.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -20,7 +20,7 @@ PG_FUNCTION_INFO_V1(qsets_merge);
 Datum
 qsets_merge(PG_FUNCTION_ARGS)
 {
-	ExpandedSets *merged = SetsNew();
+	SetsState *merged = SetsNew();
 	SetsReader reader;
 	int i;
 
@@ -90,8 +90,8 @@ qsets_cardinality(PG_FUNCTION_ARGS)
 	int64 size;
 
 	SetsRead(&reader, PG_GETARG_DATUM(0));
-	set = qi_collection_find(reader.collection, PG_GETARG_INT64(1));
-	size = set < 0 ? 0 : qi_set_size(reader.collection, set);
+	set = qset_collection_find(reader.collection, PG_GETARG_INT64(1));
+	size = set < 0 ? 0 : qset_set_size(reader.collection, set);
 	SetsReadEnd(&reader);
 	PG_RETURN_INT64(size);
 }
@@ -101,7 +101,7 @@ PG_FUNCTION_INFO_V1(qsets_elements);
 Datum
 qsets_elements(PG_FUNCTION_ARGS)
 {
-	const qi_collection *c;
+	const qset_collection *c;
 	SetsReader reader;
 	int64 set;
 	int64 *number;
@@ -118,11 +118,11 @@ qsets_elements(PG_FUNCTION_ARGS)
 					KeyFamilyTypes(c->keys.family)),
 			 errdetail("Integers, dates, timestamps and booleans are kept as they are, all others "
 					   "as fingerprints of 128 bits.")));
-	set = qi_collection_find(c, PG_GETARG_INT64(1));
-	size = set < 0 ? 0 : qi_set_size(c, set);
+	set = qset_collection_find(c, PG_GETARG_INT64(1));
+	size = set < 0 ? 0 : qset_set_size(c, set);
 	number = palloc_extended(Max(size, 1) * sizeof(int64), MCXT_ALLOC_HUGE);
 	for (i = 0; i < size; i++)
-		number[i] = (int64) c->low[qi_set_ranks(c, set)[i]];
+		number[i] = (int64) c->low[qset_set_ranks(c, set)[i]];
 	SetsReadEnd(&reader);
 	PG_RETURN_DATUM(array_of(number, size));
 }
@@ -153,13 +153,13 @@ qsets_subset(PG_FUNCTION_ARGS)
 {
 	uint64 count;
 	int64 *id = ids_of(PG_GETARG_ARRAYTYPE_P(1), &count);
-	ExpandedSets *subset = SetsNew();
+	SetsState *subset = SetsNew();
 	SetsReader reader;
 
 	SetsRead(&reader, PG_GETARG_DATUM(0));
-	qi_collection_free(&subset->collection);
-	SetsCheck(qi_collection_subset(&subset->collection, reader.collection, id, count,
-								   &subset->keyed.memory, &sets_interrupt));
+	qset_collection_free(&subset->collection);
+	SetsCheck(qset_collection_subset(&subset->collection, reader.collection, id, count,
+									 &subset->keyed.memory, &sets_interrupt));
 	SetsReadEnd(&reader);
 	PG_RETURN_DATUM(StateDatum(&subset->keyed));
 }
@@ -169,7 +169,7 @@ PG_FUNCTION_INFO_V1(qsets_intersect_count);
 Datum
 qsets_intersect_count(PG_FUNCTION_ARGS)
 {
-	const qi_collection *c;
+	const qset_collection *c;
 	SetsReader reader;
 	int64 a;
 	int64 b;
@@ -177,11 +177,12 @@ qsets_intersect_count(PG_FUNCTION_ARGS)
 
 	SetsRead(&reader, PG_GETARG_DATUM(0));
 	c = reader.collection;
-	a = qi_collection_find(c, PG_GETARG_INT64(1));
-	b = qi_collection_find(c, PG_GETARG_INT64(2));
+	a = qset_collection_find(c, PG_GETARG_INT64(1));
+	b = qset_collection_find(c, PG_GETARG_INT64(2));
 	if (a >= 0 && b >= 0)
-		common = qi_count32(qi_kernels_now(), (const int32 *) qi_set_ranks(c, a), qi_set_size(c, a),
-							(const int32 *) qi_set_ranks(c, b), qi_set_size(c, b));
+		common = qset_count32(qset_kernels_now(), (const int32 *) qset_set_ranks(c, a),
+							  qset_set_size(c, a), (const int32 *) qset_set_ranks(c, b),
+							  qset_set_size(c, b));
 	SetsReadEnd(&reader);
 	PG_RETURN_INT64(common);
 }
@@ -201,13 +202,13 @@ enum
 };
 
 static uint32
-largest_of(const qi_collection *c)
+largest_of(const qset_collection *c)
 {
 	uint32 largest = 0;
 	uint64 i;
 
 	for (i = 0; i < c->sets; i++)
-		largest = Max(largest, qi_set_size(c, i));
+		largest = Max(largest, qset_set_size(c, i));
 	return largest;
 }
 
@@ -218,7 +219,7 @@ qsets_info(PG_FUNCTION_ARGS)
 	Datum values[INFO_COLUMNS] = { 0 };
 	bool nulls[INFO_COLUMNS] = { 0 };
 	TupleDesc descriptor;
-	const qi_collection *c;
+	const qset_collection *c;
 	SetsReader reader;
 	char *family;
 
@@ -235,8 +236,8 @@ qsets_info(PG_FUNCTION_ARGS)
 	if (family)
 		values[INFO_FAMILY] = CStringGetTextDatum(family);
 	nulls[INFO_FAMILY] = family == NULL;
-	values[INFO_MEMORY] = Int64GetDatum(qi_collection_memory(c));
-	values[INFO_BYTES] = Int64GetDatum(qi_flat_size(c));
+	values[INFO_MEMORY] = Int64GetDatum(qset_collection_memory(c));
+	values[INFO_BYTES] = Int64GetDatum(qset_flat_size(c));
 	SetsReadEnd(&reader);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

@@ -5,7 +5,7 @@
  * src/pg/sets_io.c
  */
 #include "pg/flat.h"
-#include "pg/memory.h"
+#include "pgbase/memory.h"
 #include "pg/sets_value.h"
 
 #include "sets/format.h"
@@ -19,17 +19,17 @@ validate(struct varlena *value, int sqlstate)
 {
 	const uint8 *bytes = (const uint8 *) VARDATA(value);
 	Size length = VARSIZE(value) - VARHDRSZ;
-	qi_collection collection;
-	qs_memory memory;
-	qs_status status;
+	qset_collection collection;
+	qb_memory memory;
+	qb_status status;
 
-	status = qi_read(&collection, bytes, length, ContextMemory(CurrentMemoryContext, &memory),
-					 &sets_interrupt);
-	if (status == QS_NO_MEMORY)
+	status = qset_read(&collection, bytes, length, ContextMemory(CurrentMemoryContext, &memory),
+					   &sets_interrupt);
+	if (status == QB_NO_MEMORY)
 		SetsCheck(status);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		SetsBadFormat(status, sqlstate, bytes, length);
-	qi_collection_free(&collection);
+	qset_collection_free(&collection);
 }
 
 static char *

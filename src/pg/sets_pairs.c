@@ -20,19 +20,19 @@
 static void
 finish_top(PairScan *scan)
 {
-	qi_pair *scratch;
+	qset_pair *scratch;
 
 	PairScanCollect(scan);
-	scratch = qi_alloc(&scan->memory, scan->count, sizeof(qi_pair));
+	scratch = qset_alloc(&scan->memory, scan->count, sizeof(qset_pair));
 	if (scratch == NULL)
-		SetsCheck(QS_NO_MEMORY);
-	scan->count = qi_finish_top(scan->pair, scan->count, scratch);
-	qi_release(&scan->memory, scratch);
+		SetsCheck(QB_NO_MEMORY);
+	scan->count = qset_finish_top(scan->pair, scan->count, scratch);
+	qset_release(&scan->memory, scratch);
 }
 
 /* Read the collections, and have their pairs before the scan. */
 static void
-open_read(FunctionCallInfo fcinfo, PairsForm form, PairScan *scan, qi_request *request,
+open_read(FunctionCallInfo fcinfo, PairsForm form, PairScan *scan, qset_request *request,
 		  bool parallel)
 {
 	SetsReader reader[2];
@@ -46,7 +46,7 @@ open_read(FunctionCallInfo fcinfo, PairsForm form, PairScan *scan, qi_request *r
 static PairScan *
 open_pairs(FunctionCallInfo fcinfo, PairsForm form, bool parallel)
 {
-	qi_request request;
+	qset_request request;
 	PairScan *scan;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(form.columns))
@@ -75,7 +75,7 @@ open_between(FunctionCallInfo fcinfo, bool parallel)
 
 /* Columns of a pair: a, b, common, jaccard. */
 void
-PairColumns(const PairScan *scan, const qi_pair *pair, Datum *values)
+PairColumns(const PairScan *scan, const qset_pair *pair, Datum *values)
 {
 	values[0] = Int64GetDatum(scan->row_id[pair->a]);
 	values[1] = Int64GetDatum(scan->column_id[pair->b]);
@@ -93,7 +93,7 @@ store_rows(FunctionCallInfo fcinfo, OpenPairs open)
 	MemoryContext old;
 	Datum values[4];
 	bool nulls[4] = { false };
-	const qi_pair *pair;
+	const qset_pair *pair;
 	PairScan *scan;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -133,7 +133,7 @@ static Datum
 return_row(FunctionCallInfo fcinfo, OpenPairs open)
 {
 	FuncCallContext *call;
-	const qi_pair *pair;
+	const qset_pair *pair;
 	Datum values[4];
 	bool nulls[4] = { false };
 	Rows *rows;

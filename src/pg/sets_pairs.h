@@ -7,10 +7,10 @@
 #ifndef QS_PG_SETS_PAIRS_H
 #define QS_PG_SETS_PAIRS_H
 
-#include "pg/sets_expanded.h"
+#include "pg/sets_state.h"
 
 #include "gpu/sets_gpu.h"
-#include "pg/activity.h"
+#include "pgbase/activity.h"
 #include "sets/pairs.h"
 
 /* Pairs pulled at once. */
@@ -25,21 +25,21 @@ typedef struct PairsForm
 	int options; /* argument: min_count; min_jaccard, top and method follow */
 } PairsForm;
 
-extern void PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qi_request *request);
-extern void
-PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qi_request *request, SetsReader *reader);
-extern void PairsCheckKeys(const qi_request *request);
+extern void PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qset_request *request);
+extern void PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qset_request *request,
+							 SetsReader *reader);
+extern void PairsCheckKeys(const qset_request *request);
 extern void PairsCollectionsEnd(PairsForm form, SetsReader *reader);
-extern void PairsPrepare(qi_preparation *preparation, const qi_request *request);
+extern void PairsPrepare(qset_preparation *preparation, const qset_request *request);
 
 /* ---- sets_parallel.c ---- */
 
 typedef struct PairWorkers PairWorkers;
 
-extern int PairWorkersPlanned(const qi_plan *plan, int method);
+extern int PairWorkersPlanned(const qset_plan *plan, int method);
 extern PairWorkers *
-PairWorkersStart(qi_preparation *preparation, int workers, const ActivityHandle *activity);
-extern uint64 PairWorkersNext(PairWorkers *workers, qi_pair *out, uint64 room);
+PairWorkersStart(qset_preparation *preparation, int workers, const ActivityHandle *activity);
+extern uint64 PairWorkersNext(PairWorkers *workers, qset_pair *out, uint64 room);
 extern void PairWorkersEnd(PairWorkers *workers);
 extern int PairWorkersLaunched(const PairWorkers *workers);
 
@@ -48,7 +48,7 @@ extern int PairWorkersLaunched(const PairWorkers *workers);
 /* Pairs on their way. */
 typedef struct PairScan
 {
-	qs_memory memory; /* of the context in which it was opened */
+	qb_memory memory; /* of the context in which it was opened */
 	int method;
 	int planned;          /* workers */
 	int launched;         /* of them */
@@ -57,8 +57,8 @@ typedef struct PairScan
 	int devices;          /* GPUs that do */
 	char why[GPU_TEXT_BYTES];
 	void *block;
-	qi_job job;
-	qi_interrupt interrupt; /* of the job: tells how far it is */
+	qset_job job;
+	qset_interrupt interrupt; /* of the job: tells how far it is */
 	ActivityHandle activity;
 	MemoryContextCallback callback; /* ends that */
 	bool shown;                     /* to others, and counted */
@@ -67,25 +67,25 @@ typedef struct PairScan
 	int64 *column_id;
 
 	/* Pairs at hand. */
-	qi_pair *pair;
+	qset_pair *pair;
 	uint64 room;
 	uint64 count;
 	uint64 next;
 	bool complete; /* they are all that there are */
 } PairScan;
 
-extern PairScan *PairScanCreate(qi_request *request);
+extern PairScan *PairScanCreate(qset_request *request);
 extern void PairScanShow(PairScan *scan);
-extern bool PairScanOpenKept(PairScan *scan, qi_request *request, Datum rows);
-extern bool PairScanOpenGpu(PairScan *scan, const qi_request *request, Datum rows);
-extern void PairScanOpen(PairScan *scan, const qi_request *request, bool parallel);
+extern bool PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows);
+extern bool PairScanOpenGpu(PairScan *scan, const qset_request *request, Datum rows);
+extern void PairScanOpen(PairScan *scan, const qset_request *request, bool parallel);
 extern void PairScanRewind(PairScan *scan);
 extern void PairScanCollect(PairScan *scan);
 extern bool PairScanFill(PairScan *scan);
 extern void PairScanClose(PairScan *scan);
 
 /* The next pair, or NULL. */
-static inline const qi_pair *
+static inline const qset_pair *
 PairScanNext(PairScan *scan)
 {
 	if (unlikely(scan->next == scan->count) && !PairScanFill(scan))
@@ -94,7 +94,7 @@ PairScanNext(PairScan *scan)
 }
 
 static inline double
-PairJaccard(const qi_pair *pair)
+PairJaccard(const qset_pair *pair)
 {
 	return pair->either == 0 ? 0 : (double) pair->common / pair->either;
 }
@@ -105,6 +105,6 @@ PairJaccard(const qi_pair *pair)
 typedef PairScan *(*OpenPairs)(FunctionCallInfo fcinfo, bool parallel);
 
 extern OpenPairs PairsOpenerOf(PGFunction function);
-extern void PairColumns(const PairScan *scan, const qi_pair *pair, Datum *values);
+extern void PairColumns(const PairScan *scan, const qset_pair *pair, Datum *values);
 
 #endif

@@ -42,7 +42,7 @@
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "pg/pass.h"
+#include "pgbase/segment.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -80,9 +80,9 @@ worker_stop(void *context)
 
 /* Send the pairs of a share; false: nobody wants them. */
 static bool
-send_share(qi_job *job, shm_mq_handle *queue, uint32 share)
+send_share(qset_job *job, shm_mq_handle *queue, uint32 share)
 {
-	qi_pair pair[PAIRS_BATCH];
+	qset_pair pair[PAIRS_BATCH];
 	Message message = { .share = share };
 	shm_mq_iovec part[] = { { (const char *) &message, sizeof(message) },
 							{ (const char *) pair, 0 } };
@@ -90,14 +90,14 @@ send_share(qi_job *job, shm_mq_handle *queue, uint32 share)
 	do
 	{
 		uint64 count;
-		qs_status status = qi_job_next(job, pair, PAIRS_BATCH, &count);
+		qb_status status = qset_job_next(job, pair, PAIRS_BATCH, &count);
 
-		if (status == QS_CANCELLED)
+		if (status == QB_CANCELLED)
 			return false;
 		SetsCheck(status);
 		message.pairs = (uint32) count;
 		message.last = count == 0;
-		part[1].len = count * sizeof(qi_pair);
+		part[1].len = count * sizeof(qset_pair);
 		if (shm_mq_sendv(queue, part, 2, false, message.last) != SHM_MQ_SUCCESS)
 			return false;
 	}
@@ -112,11 +112,11 @@ SetsPairsWorker(dsm_segment *segment, shm_toc *toc)
 	SharedPairs *shared = shm_toc_lookup(toc, KEY_SHARED, false);
 	char *queues = shm_toc_lookup(toc, KEY_QUEUES, false);
 	shm_mq *mine = (shm_mq *) (queues + (Size) ParallelWorkerNumber * QUEUE_BYTES);
-	qi_interrupt interrupt = { worker_stop, shared };
+	qset_interrupt interrupt = { worker_stop, shared };
 	shm_mq_handle *queue;
 	dsm_segment *block;
-	qs_memory memory;
-	qi_job job;
+	qb_memory memory;
+	qset_job job;
 	uint32 share;
 
 	shm_mq_set_sender(mine, MyProc);
@@ -124,15 +124,15 @@ SetsPairsWorker(dsm_segment *segment, shm_toc *toc)
 	block = dsm_attach(shared->block);
 	if (block == NULL)
 		return; /* the leader is gone */
-	SetsCheck(qi_job_open(&job, dsm_segment_address(block), qi_kernels_now(),
-						  ContextMemory(CurrentMemoryContext, &memory), &interrupt));
+	SetsCheck(qset_job_open(&job, dsm_segment_address(block), qset_kernels_now(),
+							ContextMemory(CurrentMemoryContext, &memory), &interrupt));
 	while ((share = pg_atomic_fetch_add_u32(&shared->next, 1)) < shared->shares)
 	{
-		qi_job_share(&job, shared->first[share], shared->first[share + 1], 1);
+		qset_job_share(&job, shared->first[share], shared->first[share + 1], 1);
 		if (!send_share(&job, queue, share))
 			break;
 	}
-	qi_job_close(&job);
+	qset_job_close(&job);
 	dsm_detach(block);
 	shm_mq_detach(queue);
 }
@@ -144,7 +144,7 @@ SetsPairsWorker(dsm_segment *segment, shm_toc *toc)
  * have at least as much to do as starting one costs.
  */
 int
-PairWorkersPlanned(const qi_plan *plan, int method)
+PairWorkersPlanned(const qset_plan *plan, int method)
 {
 	double ms = (plan->cost[method] - plan->build[method]) / 1e6;
 	double setup = parallel_setup_cost * MS_OF_COST;
@@ -183,7 +183,7 @@ create_block(Size bytes, Size others)
 {
 	dsm_segment *block;
 
-	if (!PassSegmentsFit(bytes + others))
+	if (!SegmentsFit(bytes + others))
 		return NULL;
 	block = dsm_create(bytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);
 	if (block)
@@ -237,7 +237,7 @@ create_shared(PairWorkers *w, uint32 shares)
 	w->shared->shares = shares;
 	pg_atomic_init_u32(&w->shared->next, 0);
 	pg_atomic_init_u32(&w->shared->stop, 0);
-	SetsCheck(qi_job_split(&w->job, w->shared->first, shares));
+	SetsCheck(qset_job_split(&w->job, w->shared->first, shares));
 	shm_toc_insert(w->context->toc, KEY_SHARED, w->shared);
 }
 
@@ -267,7 +267,7 @@ launch(PairWorkers *w)
  * far they are is told in "activity", as long as there are workers.
  */
 PairWorkers *
-PairWorkersStart(qi_preparation *preparation, int workers, const ActivityHandle *activity)
+PairWorkersStart(qset_preparation *preparation, int workers, const ActivityHandle *activity)
 {
 	uint32 shares = (uint32) Min(preparation->plan.rows, (uint64) SHARES_EACH * (workers + 1));
 	Size others = shared_size(shares) + mul_size(QUEUE_BYTES, workers);
@@ -288,12 +288,12 @@ PairWorkersStart(qi_preparation *preparation, int workers, const ActivityHandle 
 	w->block = block;
 	w->activity = activity;
 	ContextMemory(CurrentMemoryContext, &w->memory);
-	SetsCheck(qi_fill(preparation, dsm_segment_address(block)));
-	qi_prepared_free(preparation);
-	SetsCheck(qi_job_open(&w->job, dsm_segment_address(block), qi_kernels_now(), &w->memory,
-						  &sets_interrupt));
+	SetsCheck(qset_fill(preparation, dsm_segment_address(block)));
+	qset_prepared_free(preparation);
+	SetsCheck(qset_job_open(&w->job, dsm_segment_address(block), qset_kernels_now(), &w->memory,
+							&sets_interrupt));
 	w->own = palloc(shares * sizeof(OwnShare));
-	w->kept = palloc(KEEP * sizeof(qi_pair));
+	w->kept = palloc(KEEP * sizeof(qset_pair));
 	create_shared(w, shares);
 	create_queues(w);
 	launch(w);
@@ -319,6 +319,6 @@ PairWorkersEnd(PairWorkers *w)
 	WaitForParallelWorkersToFinish(w->context);
 	DestroyParallelContext(w->context);
 	ExitParallelMode();
-	qi_job_close(&w->job);
+	qset_job_close(&w->job);
 	dsm_detach(w->block);
 }

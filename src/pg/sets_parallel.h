@@ -56,19 +56,19 @@ struct PairWorkers
 	ParallelContext *context;
 	dsm_segment *block;
 	SharedPairs *shared;
-	qs_memory memory;
+	qb_memory memory;
 	Source *source;
 	uint32 next; /* share whose pairs are handed out */
 	const ActivityHandle *activity;
 
 	/* What the leader counts itself. */
 	bool helps;
-	qi_job job;
+	qset_job job;
 	bool counting; /* the last of its shares is not done */
 	OwnShare *own; /* own[own_first .. own_end - 1] are not handed out */
 	uint32 own_first;
 	uint32 own_end;
-	qi_pair *kept;
+	qset_pair *kept;
 	uint64 kept_next;
 	uint64 kept_end;
 };

@@ -30,16 +30,16 @@ enum
 
 /* What else there is to say of a method. */
 static char *
-note_of(const qi_plan *plan, int method)
+note_of(const qset_plan *plan, int method)
 {
-	if (method == QI_INDEX)
+	if (method == QSET_INDEX)
 		return psprintf("%llu events%s",
 						(unsigned long long) (plan->prefix ? plan->prefix_events : plan->events),
 						plan->prefix ? " of prefixes" : "");
-	if (method == QI_HYBRID)
+	if (method == QSET_HYBRID)
 		return psprintf("%llu heavy elements, %llu events of the others",
 						(unsigned long long) plan->heavy, (unsigned long long) plan->light_events);
-	return method == QI_BITMAP && plan->resident ? "all bitmaps at once" : NULL;
+	return method == QSET_BITMAP && plan->resident ? "all bitmaps at once" : NULL;
 }
 
 /* Where pairs would be found, and why. */
@@ -50,12 +50,12 @@ typedef struct Place
 } Place;
 
 static void
-fill_plan(const qi_plan *plan, int method, const Place *place, Datum *values, bool *nulls)
+fill_plan(const qset_plan *plan, int method, const Place *place, Datum *values, bool *nulls)
 {
 	char *note = note_of(plan, method);
 
 	memset(nulls, 0, PLAN_COLUMNS * sizeof(bool));
-	values[PLAN_METHOD] = CStringGetTextDatum(qi_method_name(method));
+	values[PLAN_METHOD] = CStringGetTextDatum(qset_method_name(method));
 	values[PLAN_CHOSEN] = BoolGetDatum(plan->method == method);
 	values[PLAN_MILLISECONDS] = Float8GetDatum(plan->cost[method] / 1e6);
 	nulls[PLAN_MILLISECONDS] = plan->cost[method] < 0;
@@ -75,10 +75,10 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	PairsForm form = { .columns = 0, .options = 1 };
-	qi_preparation preparation;
+	qset_preparation preparation;
 	SetsReader reader[2];
-	qi_request request;
-	qs_memory memory;
+	qset_request request;
+	qb_memory memory;
 	Datum values[PLAN_COLUMNS];
 	bool nulls[PLAN_COLUMNS];
 	Place place;
@@ -92,12 +92,12 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 	place.gpu = GpuWantsPairs(request.rows->elements, place.why);
 	request.memory = ContextMemory(CurrentMemoryContext, &memory);
 	PairsPrepare(&preparation, &request);
-	for (method = QI_MERGE; method < QI_METHODS; method++)
+	for (method = QSET_MERGE; method < QSET_METHODS; method++)
 	{
 		fill_plan(&preparation.plan, method, &place, values, nulls);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
-	qi_prepared_free(&preparation);
+	qset_prepared_free(&preparation);
 	PairsCollectionsEnd(form, reader);
 	return (Datum) 0;
 }

@@ -22,9 +22,9 @@ method_argument(FunctionCallInfo fcinfo, int argument)
 	int method;
 
 	if (PG_ARGISNULL(argument))
-		return QI_AUTO;
+		return QSET_AUTO;
 	name = text_to_cstring(PG_GETARG_TEXT_PP(argument));
-	method = qi_method_of(name);
+	method = qset_method_of(name);
 	if (method < 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("unrecognized method: \"%s\"", name),
@@ -49,7 +49,7 @@ top_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 static void
-filter_arguments(FunctionCallInfo fcinfo, int first, qi_filter *filter)
+filter_arguments(FunctionCallInfo fcinfo, int first, qset_filter *filter)
 {
 	int64 min_count = PG_ARGISNULL(first) ? 1 : PG_GETARG_INT64(first);
 	double min_jaccard = PG_ARGISNULL(first + 1) ? 0 : PG_GETARG_FLOAT8(first + 1);
@@ -57,7 +57,7 @@ filter_arguments(FunctionCallInfo fcinfo, int first, qi_filter *filter)
 	if (min_count < 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("min_count must not be negative, but is " INT64_FORMAT, min_count)));
-	if (qi_filter_init(filter, min_count, min_jaccard, top_argument(fcinfo, first + 2)) != QS_OK)
+	if (qset_filter_init(filter, min_count, min_jaccard, top_argument(fcinfo, first + 2)) != QB_OK)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("min_jaccard must be between 0 and 1, not %g", min_jaccard),
 						errhint("It is a share: 0.8 is 80 %%.")));
@@ -65,7 +65,7 @@ filter_arguments(FunctionCallInfo fcinfo, int first, qi_filter *filter)
 
 /* What is asked for, but not of which collections, nor how much memory that may take. */
 void
-PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qi_request *request)
+PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qset_request *request)
 {
 	memset(request, 0, sizeof(*request));
 	filter_arguments(fcinfo, form.options, &request->filter);
@@ -75,7 +75,7 @@ PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qi_request *request)
 
 /* The collections that it is asked of. */
 void
-PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qi_request *request, SetsReader *reader)
+PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qset_request *request, SetsReader *reader)
 {
 	SetsRead(&reader[0], PG_GETARG_DATUM(0));
 	request->rows = reader[0].collection;
@@ -84,7 +84,7 @@ PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qi_request *request, S
 		SetsRead(&reader[1], PG_GETARG_DATUM(form.columns));
 		request->columns = reader[1].collection;
 	}
-	request->memory_limit = Max(get_hash_memory_limit(), qi_memory_enough(request));
+	request->memory_limit = Max(get_hash_memory_limit(), qset_memory_enough(request));
 }
 
 void
@@ -97,7 +97,7 @@ PairsCollectionsEnd(PairsForm form, SetsReader *reader)
 
 /* Two collections must have keys of one kind. */
 void
-PairsCheckKeys(const qi_request *request)
+PairsCheckKeys(const qset_request *request)
 {
 	if (request->columns)
 		KeyFamilyCheckSame(&request->rows->keys, &request->columns->keys, &sets_key_holder);
@@ -105,11 +105,11 @@ PairsCheckKeys(const qi_request *request)
 
 /* Measure and choose a method. */
 void
-PairsPrepare(qi_preparation *preparation, const qi_request *request)
+PairsPrepare(qset_preparation *preparation, const qset_request *request)
 {
-	qs_status status = qi_prepare(preparation, request);
+	qb_status status = qset_prepare(preparation, request);
 
-	if (status == QS_MISMATCH)
+	if (status == QB_MISMATCH)
 		PairsCheckKeys(request);
 	SetsCheck(status);
 }

@@ -14,34 +14,34 @@
 #include "pg/sets_pairs.h"
 
 #include "engine/sets_kernels.h"
-#include "gpu/names.h"
+#include "gpu/stored_name.h"
 #include "miscadmin.h"
-#include "pg/stored.h"
+#include "pgbase/stored.h"
 #include "sets/format.h"
 #include "utils/memutils.h"
 
 static int64 *
-copied_ids(const qs_memory *memory, const qi_collection *c)
+copied_ids(const qb_memory *memory, const qset_collection *c)
 {
-	int64 *id = qi_alloc(memory, c->sets, sizeof(int64));
+	int64 *id = qset_alloc(memory, c->sets, sizeof(int64));
 
 	if (id == NULL)
-		SetsCheck(QS_NO_MEMORY);
+		SetsCheck(QB_NO_MEMORY);
 	memcpy(id, c->id, c->sets * sizeof(int64));
 	return id;
 }
 
 /* A scan in the current context, whose memory the request is to use. */
 PairScan *
-PairScanCreate(qi_request *request)
+PairScanCreate(qset_request *request)
 {
 	PairScan *scan = palloc0(sizeof(PairScan));
 
 	request->memory = ContextMemory(CurrentMemoryContext, &scan->memory);
 	scan->room = PAIRS_BATCH;
-	scan->pair = qi_alloc(&scan->memory, scan->room, sizeof(qi_pair));
+	scan->pair = qset_alloc(&scan->memory, scan->room, sizeof(qset_pair));
 	if (scan->pair == NULL)
-		SetsCheck(QS_NO_MEMORY);
+		SetsCheck(QB_NO_MEMORY);
 	return scan;
 }
 
@@ -81,11 +81,11 @@ stop(void *context)
 	const PairScan *scan = context;
 
 	ActivitySet(&scan->activity, ACTIVITY_DONE, scan->job.row);
-	return qi_stopped(&sets_interrupt);
+	return qset_stopped(&sets_interrupt);
 }
 
 static void
-keep_ids(PairScan *scan, const qi_request *request)
+keep_ids(PairScan *scan, const qset_request *request)
 {
 	scan->row_id = copied_ids(&scan->memory, request->rows);
 	scan->column_id = request->columns ? copied_ids(&scan->memory, request->columns) : scan->row_id;
@@ -97,9 +97,9 @@ keep_ids(PairScan *scan, const qi_request *request)
  * known of the header, but a copy of this name was made of a valid value.
  */
 static bool
-name_stored(Datum datum, GpuKey *name, GpuKept *kept)
+name_stored(Datum datum, StoredName *name, GpuKept *kept)
 {
-	uint8 header[QI_HEADER_BYTES];
+	uint8 header[QSET_HEADER_BYTES];
 	uint32 bytes = sizeof(header);
 	struct varatt_external toast;
 
@@ -108,7 +108,7 @@ name_stored(Datum datum, GpuKey *name, GpuKept *kept)
 		return false;
 	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
 	GpuNameStored(GPU_FAMILY_SETS, &toast, header, sizeof(header), name);
-	qi_read_sizes(header, &kept->sets, &kept->elements);
+	qset_read_sizes(header, &kept->sets, &kept->elements);
 	return true;
 }
 
@@ -126,9 +126,9 @@ use_gpu(PairScan *scan, uint64 rows)
  * without reading it; false if there is none.
  */
 bool
-PairScanOpenKept(PairScan *scan, qi_request *request, Datum rows)
+PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows)
 {
-	GpuKey name;
+	StoredName name;
 	GpuKept kept;
 
 	if (!name_stored(rows, &name, &kept) || !GpuWantsPairs(kept.elements, scan->why))
@@ -143,10 +143,10 @@ PairScanOpenKept(PairScan *scan, qi_request *request, Datum rows)
 
 /* Likewise those of the request; false if it is not to, or has no room. */
 bool
-PairScanOpenGpu(PairScan *scan, const qi_request *request, Datum rows)
+PairScanOpenGpu(PairScan *scan, const qset_request *request, Datum rows)
 {
 	uint64 elements = request->rows->elements + (request->columns ? request->columns->elements : 0);
-	GpuKey name;
+	StoredName name;
 	GpuKept kept;
 	bool named;
 
@@ -169,9 +169,9 @@ PairScanOpenGpu(PairScan *scan, const qi_request *request, Datum rows)
 
 /* Have all pairs of the request before it: prepare the input, and open a job on it or start workers. */
 void
-PairScanOpen(PairScan *scan, const qi_request *request, bool parallel)
+PairScanOpen(PairScan *scan, const qset_request *request, bool parallel)
 {
-	qi_preparation preparation;
+	qset_preparation preparation;
 	uint64 rows;
 
 	PairsPrepare(&preparation, request);
@@ -187,21 +187,21 @@ PairScanOpen(PairScan *scan, const qi_request *request, bool parallel)
 		begin_search(scan, rows);
 		return;
 	}
-	scan->block = qi_alloc(&scan->memory, preparation.plan.bytes, 1);
+	scan->block = qset_alloc(&scan->memory, preparation.plan.bytes, 1);
 	if (scan->block == NULL)
-		SetsCheck(QS_NO_MEMORY);
-	SetsCheck(qi_fill(&preparation, scan->block));
-	qi_prepared_free(&preparation);
-	scan->interrupt = (qi_interrupt){ stop, scan };
-	SetsCheck(
-		qi_job_open(&scan->job, scan->block, qi_kernels_now(), &scan->memory, &scan->interrupt));
-	qi_job_share(&scan->job, 0, qi_job_rows(&scan->job), 1);
+		SetsCheck(QB_NO_MEMORY);
+	SetsCheck(qset_fill(&preparation, scan->block));
+	qset_prepared_free(&preparation);
+	scan->interrupt = (qset_interrupt){ stop, scan };
+	SetsCheck(qset_job_open(&scan->job, scan->block, qset_kernels_now(), &scan->memory,
+							&scan->interrupt));
+	qset_job_share(&scan->job, 0, qset_job_rows(&scan->job), 1);
 	begin_search(scan, rows);
 }
 
 /* Tell of pairs that were found. */
 static void
-report(PairScan *scan, const qi_pair *pair, uint64 count)
+report(PairScan *scan, const qset_pair *pair, uint64 count)
 {
 	scan->found += count;
 	ActivitySet(&scan->activity, ACTIVITY_FOUND, scan->found);
@@ -213,7 +213,7 @@ report(PairScan *scan, const qi_pair *pair, uint64 count)
 
 /* Up to PAIRS_BATCH further pairs; 0: there are no more. */
 static uint64
-pull(PairScan *scan, qi_pair *out)
+pull(PairScan *scan, qset_pair *out)
 {
 	uint64 count;
 
@@ -223,7 +223,7 @@ pull(PairScan *scan, qi_pair *out)
 	else if (scan->workers)
 		count = PairWorkersNext(scan->workers, out, PAIRS_BATCH);
 	else
-		SetsCheck(qi_job_next(&scan->job, out, PAIRS_BATCH, &count));
+		SetsCheck(qset_job_next(&scan->job, out, PAIRS_BATCH, &count));
 	report(scan, out, count);
 	if (count == 0)
 		PairScanClose(scan);
@@ -237,20 +237,20 @@ pull(PairScan *scan, qi_pair *out)
 static void
 grow(PairScan *scan)
 {
-	qi_pair *pair;
+	qset_pair *pair;
 
 	if (scan->room - scan->count >= PAIRS_BATCH)
 		return;
-	if (scan->room * 2 * sizeof(qi_pair) > MaxAllocSize)
+	if (scan->room * 2 * sizeof(qset_pair) > MaxAllocSize)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("more than %llu pairs of sets would have to be kept in memory",
 							   (unsigned long long) scan->room),
 						errhint("Set top lower, or min_count or min_jaccard higher.")));
-	pair = qi_alloc(&scan->memory, scan->room * 2, sizeof(qi_pair));
+	pair = qset_alloc(&scan->memory, scan->room * 2, sizeof(qset_pair));
 	if (pair == NULL)
-		SetsCheck(QS_NO_MEMORY);
-	memcpy(pair, scan->pair, scan->count * sizeof(qi_pair));
-	qi_release(&scan->memory, scan->pair);
+		SetsCheck(QB_NO_MEMORY);
+	memcpy(pair, scan->pair, scan->count * sizeof(qset_pair));
+	qset_release(&scan->memory, scan->pair);
 	scan->pair = pair;
 	scan->room *= 2;
 }

@@ -18,14 +18,14 @@
 
 #include "miscadmin.h"
 #include "funcapi.h"
-#include "pg/stored.h"
+#include "pgbase/stored.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
 /* What kept answers depend on. */
 typedef struct Question
 {
-	qi_filter filter;
+	qset_filter filter;
 	int method;
 } Question;
 
@@ -72,7 +72,7 @@ same_bytes(const Kept *kept, Datum collection)
 static bool
 is_same(const Kept *kept, Datum collection, const Question *question)
 {
-	ExpandedSets *expanded = SetsExpandedIn(collection);
+	SetsState *expanded = SetsStateIn(collection);
 
 	if (!kept->seen || memcmp(&kept->question, question, sizeof(*question)) != 0)
 		return false;
@@ -86,7 +86,7 @@ static void
 note(Kept *kept, Datum collection, const Question *question)
 {
 	const char *bytes = DatumGetPointer(collection);
-	ExpandedSets *expanded = SetsExpandedIn(collection);
+	SetsState *expanded = SetsStateIn(collection);
 	MemoryContext context = kept->context;
 
 	MemoryContextReset(context);
@@ -112,7 +112,7 @@ prepare(FunctionCallInfo fcinfo, PairsForm form, bool all, uint64 *sets)
 {
 	PairScan *scan;
 	SetsReader reader;
-	qi_request request;
+	qset_request request;
 
 	PairsArguments(fcinfo, form, &request);
 	scan = PairScanCreate(&request);
@@ -132,7 +132,7 @@ kept_scan(FunctionCallInfo fcinfo, PairsForm form, uint64 *sets)
 	Kept *kept = kept_of(fcinfo);
 	Datum collection = PG_GETARG_DATUM(0);
 	Question question;
-	qi_request request;
+	qset_request request;
 	MemoryContext old;
 
 	PairsArguments(fcinfo, form, &request);
@@ -177,7 +177,7 @@ find_set(const int64 *id, uint64 sets, int64 wanted)
 static int
 compare_similar(const void *a, const void *b)
 {
-	return qi_pair_better(a, b) ? -1 : 1;
+	return qset_pair_better(a, b) ? -1 : 1;
 }
 
 /* All pairs of the set with an id. */
@@ -185,14 +185,14 @@ static void
 collect(PairScan *scan, uint64 sets, int64 id)
 {
 	int64 set = find_set(scan->row_id, sets, id);
-	int64 row = set < 0 ? -1 : qi_job_row_of(&scan->job, (uint32) set);
+	int64 row = set < 0 ? -1 : qset_job_row_of(&scan->job, (uint32) set);
 
 	PairScanRewind(scan);
 	if (row < 0)
 		return;
-	qi_job_share(&scan->job, row, row + 1, 1);
+	qset_job_share(&scan->job, row, row + 1, 1);
 	PairScanCollect(scan);
-	qsort(scan->pair, scan->count, sizeof(qi_pair), compare_similar);
+	qsort(scan->pair, scan->count, sizeof(qset_pair), compare_similar);
 }
 
 static void
@@ -203,7 +203,7 @@ store(PairScan *scan, ReturnSetInfo *result)
 
 	for (i = 0; i < scan->count; i++)
 	{
-		const qi_pair *pair = &scan->pair[i];
+		const qset_pair *pair = &scan->pair[i];
 		Datum values[] = { Int64GetDatum(scan->column_id[pair->b]), Int64GetDatum(pair->common),
 						   Float8GetDatum(PairJaccard(pair)) };
 

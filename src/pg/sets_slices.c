@@ -63,7 +63,7 @@ fetch(SetSlices *s, Size offset, Size length)
 
 /* Read the next slice; false if there is none, or it shows that the array does not ascend. */
 static bool
-next_slice(SetSlices *s, const qi_kernels *kernels)
+next_slice(SetSlices *s, const qset_kernels *kernels)
 {
 	uint64 count = Min(s->count - s->read, SLICE / width_of(s));
 	bool ascending;
@@ -156,14 +156,14 @@ pass(SetSlices *s, uint64 count)
 
 /* Common elements of the parts, as far as both are known; these are passed. */
 static uint64
-take_common(const qi_kernels *kernels, SetSlices *a, SetSlices *b)
+take_common(const qset_kernels *kernels, SetSlices *a, SetSlices *b)
 {
 	int64 bound = Min(item_at(a, a->left - 1), item_at(b, b->left - 1));
 	uint64 n = not_above(a, bound);
 	uint64 m = not_above(b, bound);
 	uint64 common =
-		a->wide ? qi_count64(kernels, (const int64 *) a->item, n, (const int64 *) b->item, m)
-				: qi_count32(kernels, (const int32 *) a->item, n, (const int32 *) b->item, m);
+		a->wide ? qset_count64(kernels, (const int64 *) a->item, n, (const int64 *) b->item, m)
+				: qset_count32(kernels, (const int32 *) a->item, n, (const int32 *) b->item, m);
 
 	pass(a, n);
 	pass(b, m);
@@ -172,7 +172,7 @@ take_common(const qi_kernels *kernels, SetSlices *a, SetSlices *b)
 
 /* Count the common elements of two arrays of one type; false if one of them does not ascend. */
 bool
-SetSlicesCommon(const qi_kernels *kernels, SetSlices *a, SetSlices *b, uint64 *common)
+SetSlicesCommon(const qset_kernels *kernels, SetSlices *a, SetSlices *b, uint64 *common)
 {
 	*common = 0;
 	while ((a->left > 0 || next_slice(a, kernels)) && (b->left > 0 || next_slice(b, kernels)))

@@ -28,7 +28,8 @@ typedef struct SetSlices
 
 extern bool SetSlicesOpen(SetSlices *s, Datum array);
 extern void SetSlicesOfMemory(SetSlices *s, const void *item, uint64 count, bool wide);
-extern bool SetSlicesCommon(const qi_kernels *kernels, SetSlices *a, SetSlices *b, uint64 *common);
+extern bool
+SetSlicesCommon(const qset_kernels *kernels, SetSlices *a, SetSlices *b, uint64 *common);
 extern void SetSlicesClose(SetSlices *s);
 
 #endif

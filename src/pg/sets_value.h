@@ -10,15 +10,15 @@
 #include "postgres.h"
 #include "fmgr.h"
 
-#include "pg/keycheck.h"
+#include "pgbase/keycheck.h"
 #include "sets/sets.h"
 
 /* Lets PostgreSQL cancel long loops. */
-extern const qi_interrupt sets_interrupt;
+extern const qset_interrupt sets_interrupt;
 
 extern const KeyHolder sets_key_holder;
-extern void SetsCheck(qs_status status);
-extern void SetsBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
+extern void SetsCheck(qb_status status);
+extern void SetsBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));
 
 #endif

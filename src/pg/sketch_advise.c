@@ -8,8 +8,8 @@
 
 #include "sketch/advise.h"
 #include "sketch/measure.h"
-#include "pg/sketch_expanded.h"
-#include "pg/errors.h"
+#include "pg/sketch_state.h"
+#include "pgbase/errors.h"
 
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -94,7 +94,7 @@ read_wanted(FunctionCallInfo fcinfo, Wanted *wanted)
 static void
 forecast(qs_forecast *forecast, const qs_params *params, const Wanted *wanted)
 {
-	qs_memory memory;
+	qb_memory memory;
 
 	CHECK_FOR_INTERRUPTS();
 	SketchCheck(qs_forecast_make(forecast, params, &wanted->load, wanted->confidence,
@@ -218,7 +218,7 @@ static Advice
 advice_of(const qs_sketch *sketch, double confidence)
 {
 	Advice advice = { .params = sketch->params, .stored_bytes = (double) qs_flat_size(sketch) };
-	qs_memory memory;
+	qb_memory memory;
 	qs_noise noise;
 
 	SketchCheck(qs_noise_init(&noise, sketch, 1, ContextMemory(CurrentMemoryContext, &memory)));
@@ -231,18 +231,18 @@ advice_of(const qs_sketch *sketch, double confidence)
 static bool
 half_of(Advice *half, const qs_sketch *sketch, double confidence)
 {
-	qs_memory memory;
+	qb_memory memory;
 	qs_sketch copy;
-	qs_status status;
+	qb_status status;
 
 	SketchCheck(qs_copy(&copy, sketch, ContextMemory(CurrentMemoryContext, &memory)));
 	status = qs_fold(&copy, sketch->params.n / 2);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		*half = advice_of(&copy, confidence);
 	qs_free(&copy);
-	if (status != QS_NO_FOLD)
+	if (status != QB_NO_FOLD)
 		SketchCheck(status);
-	return status == QS_OK;
+	return status == QB_OK;
 }
 
 /*

@@ -11,9 +11,9 @@
  */
 #include "pg/sketch_aggregate.h"
 
-#include "pg/keyexpr.h"
+#include "pgbase/keyexpr.h"
 #include "pg/sketch_merge_aggregate.h"
-#include "pg/sketch_state.h"
+#include "pg/sketch_template.h"
 
 static const AggregateForm plain = { 0, 0 };
 static const AggregateForm weighted = { 2, 0 };
@@ -23,25 +23,25 @@ static const AggregateForm weighted_templated = { 2, 3 };
 #define KEY_ARGUMENT 1
 
 /* The state of the first row of a group, or after states were combined. */
-static pg_noinline ExpandedSketch *
+static pg_noinline SketchState *
 first_state(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	MemoryContext context = AggregateContext(fcinfo);
-	ExpandedSketch *state;
+	SketchState *state;
 
-	if (!AggregateIsInitial(fcinfo))
-		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
+	if (!SketchStateIsInitial(fcinfo))
+		state = SketchForUpdate(context, PG_GETARG_DATUM(0));
 	else
 	{
 		qs_params params;
 
-		AggregateTemplate(fcinfo, form, &params);
-		state = AggregateStart(fcinfo,
-							   ExpandedCreate(StateContext(&sketch_state_type, context), &params),
-							   &sketch_functions);
+		SketchTemplateParams(fcinfo, form, &params);
+		state = SketchStateStart(fcinfo,
+								 SketchCreate(StateContext(&sketch_state_type, context), &params),
+								 &sketch_functions);
 	}
 	KeyTypeOfArgument(&state->keyed.key, fcinfo, KEY_ARGUMENT);
-	ExpandedSetKind(state, &state->keyed.key);
+	SketchSetKey(state, &state->keyed.key);
 	return state;
 }
 
@@ -49,16 +49,16 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
  * The state to be changed by a row whose key is not null.  Without an aggregate
  * around the call it is none of ours, whatever it is: first_state() refuses it.
  */
-static pg_attribute_always_inline ExpandedSketch *
+static pg_attribute_always_inline SketchState *
 state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
 {
-	ExpandedSketch *state =
+	SketchState *state =
 		PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &sketch_state_type);
 
 	if (unlikely(state == NULL || state->keyed.key.type == InvalidOid || fcinfo->context == NULL))
 		state = first_state(fcinfo, form);
 	if (form.template != 0)
-		AggregateCheckTemplate(fcinfo, form, &state->sketch.params, state->template_mark);
+		SketchCheckTemplate(fcinfo, form, &state->sketch.params, state->template_mark);
 	return state;
 }
 
@@ -79,10 +79,10 @@ is_skipped(FunctionCallInfo fcinfo, AggregateForm form)
  * and its buffer has room, which it has only since first_state().  Nothing is
  * called, so that no register needs saving.
  */
-static pg_attribute_always_inline ExpandedSketch *
+static pg_attribute_always_inline SketchState *
 append_integer(FunctionCallInfo fcinfo)
 {
-	ExpandedSketch *state;
+	SketchState *state;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(KEY_ARGUMENT) || fcinfo->context == NULL)
 		return NULL;
@@ -90,14 +90,14 @@ append_integer(FunctionCallInfo fcinfo)
 	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) || state->keyed.buffer.weight ||
 		!KeyIsInteger(&state->keyed.key))
 		return NULL;
-	ExpandedPutKey(state, KeyInteger(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)));
+	SketchPutKey(state, KeyInteger(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)));
 	return state;
 }
 
 static pg_attribute_always_inline Datum
 transition(FunctionCallInfo fcinfo, AggregateForm form)
 {
-	ExpandedSketch *state;
+	SketchState *state;
 	uint64 fingerprint;
 	int64 weight;
 
@@ -106,7 +106,7 @@ transition(FunctionCallInfo fcinfo, AggregateForm form)
 	weight = weight_argument(fcinfo, form);
 	state = state_for_update(fcinfo, form);
 	fingerprint = KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT));
-	ExpandedCount(state, fingerprint, weight);
+	SketchCount(state, fingerprint, weight);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
@@ -117,7 +117,7 @@ transition(FunctionCallInfo fcinfo, AggregateForm form)
 static Datum
 inverse(FunctionCallInfo fcinfo, AggregateForm form)
 {
-	ExpandedSketch *state;
+	SketchState *state;
 	uint64 fingerprint;
 	int64 weight;
 
@@ -128,7 +128,7 @@ inverse(FunctionCallInfo fcinfo, AggregateForm form)
 	if (--state->keyed.members <= 0)
 		PG_RETURN_NULL();
 	fingerprint = KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT));
-	ExpandedAddNow(state, fingerprint, -weight);
+	SketchAddNow(state, fingerprint, -weight);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
@@ -142,7 +142,7 @@ PG_FUNCTION_INFO_V1(qsketch_agg_trans);
 Datum
 qsketch_agg_trans(PG_FUNCTION_ARGS)
 {
-	ExpandedSketch *state = append_integer(fcinfo);
+	SketchState *state = append_integer(fcinfo);
 
 	if (unlikely(state == NULL))
 		return plain_transition(fcinfo);

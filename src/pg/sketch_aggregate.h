@@ -7,7 +7,7 @@
 #ifndef QS_PG_SKETCH_AGGREGATE_H
 #define QS_PG_SKETCH_AGGREGATE_H
 
-#include "pg/recognize.h"
+#include "pgbase/recognize.h"
 
 extern const AggregateFunctions sketch_functions;
 

@@ -8,7 +8,7 @@
  *
  * src/pg/sketch_batch.c
  */
-#include "pg/keyexpr.h"
+#include "pgbase/keyexpr.h"
 #include "pg/sketch_probe.h"
 
 #include "access/detoast.h"
@@ -75,38 +75,38 @@ query(const qs_sketch *sketch, Batch *batch)
 
 /* Look up in the copy on a device of a sketch stored out of line. */
 static bool
-lookup_stored(Datum datum, const qs_sketch *view, GpuKey *key, Batch *batch)
+lookup_stored(Datum datum, const qs_sketch *view, StoredName *key, Batch *batch)
 {
 	uint8 header[QS_HEADER_BYTES];
 	struct varatt_external toast;
 
-	if (!GpuWantsLookup(view, batch->count))
+	if (!GpuSketchWantsLookup(view, batch->count))
 		return false;
 	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
 	SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
-	GpuKeyOfStored(&toast, header, key);
-	return GpuLookupCached(key, batch->fingerprint, batch->count, batch->estimate);
+	GpuSketchNameStored(&toast, header, key);
+	return GpuSketchLookupCached(key, batch->fingerprint, batch->count, batch->estimate);
 }
 
 /* The name of a sketch that is all in memory; false if it has no bytes. */
 static bool
-name_flat(const Probe *probe, Datum datum, GpuKey *key)
+name_flat(const Probe *probe, Datum datum, StoredName *key)
 {
 	const uint8 *bytes = probe->reader.header;
 
 	if (bytes == NULL || VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
 		return false;
-	GpuKeyOfBytes(bytes, VARSIZE(bytes - VARHDRSZ) - VARHDRSZ, key);
+	GpuSketchNameBytes(bytes, VARSIZE(bytes - VARHDRSZ) - VARHDRSZ, key);
 	return true;
 }
 
 /* Look up in a sketch that was read, on a device; false: without success. */
 static bool
-lookup_read(const qs_sketch *sketch, GpuKey *key, bool cached, Batch *batch)
+lookup_read(const qs_sketch *sketch, StoredName *key, bool cached, Batch *batch)
 {
-	if (cached && GpuLookupCached(key, batch->fingerprint, batch->count, batch->estimate))
+	if (cached && GpuSketchLookupCached(key, batch->fingerprint, batch->count, batch->estimate))
 		return true;
-	return GpuLookupLoaded(sketch, key, batch->fingerprint, batch->count, batch->estimate);
+	return GpuSketchLookupLoaded(sketch, key, batch->fingerprint, batch->count, batch->estimate);
 }
 
 /* Estimate all keys of an array. */
@@ -118,7 +118,7 @@ estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
 	qs_sketch view;
 	bool stored = SketchOpenStored(&view, datum);
 	const qs_sketch *sketch = stored ? &view : ProbeSketch(probe, datum);
-	GpuKey key;
+	StoredName key;
 	bool named;
 
 	ProbeSetKey(probe, ARR_ELEMTYPE(keys), PG_GET_COLLATION());
@@ -128,7 +128,7 @@ estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
 		return;
 	if (stored)
 		sketch = ProbeSketch(probe, datum);
-	if (GpuWantsLookup(sketch, batch->count))
+	if (GpuSketchWantsLookup(sketch, batch->count))
 	{
 		named = !stored && name_flat(probe, datum, &key);
 		if (lookup_read(sketch, stored || named ? &key : NULL, named, batch))

@@ -4,7 +4,7 @@
  *
  * src/pg/sketch_construct.c
  */
-#include "pg/sketch_expanded.h"
+#include "pg/sketch_state.h"
 
 #include "utils/builtins.h"
 

@@ -4,32 +4,32 @@
  *
  * src/pg/sketch_errors.c
  */
-#include "pg/errors.h"
+#include "pgbase/errors.h"
 #include "pg/sketch_value.h"
 
 const KeyHolder sketch_key_holder = { "sketch", "sketches", "qsketch_estimate_key" };
 
 static const char *
-hint_of(qs_status status)
+hint_of(qb_status status)
 {
 	switch (status)
 	{
-		case QS_TOTAL_OVERFLOW:
+		case QB_TOTAL_OVERFLOW:
 			return "The sum of all weights of a sketch is at most 9223372036854775807.";
-		case QS_UNDERFLOW:
+		case QB_UNDERFLOW:
 			return "Remove or subtract only what was added before, with the same weight.";
-		case QS_READ_ONLY:
+		case QB_READ_ONLY:
 			return "Add to and subtract from the full sketch or its host part.";
 		default:
 			return NULL;
 	}
 }
 
-/* Raise the error of a status unless it is QS_OK. */
+/* Raise the error of a status unless it is QB_OK. */
 void
-SketchCheck(qs_status status)
+SketchCheck(qb_status status)
 {
-	if (unlikely(status != QS_OK))
+	if (unlikely(status != QB_OK))
 		StatusRaise(status, sketch_key_holder.one, hint_of(status));
 }
 
@@ -111,7 +111,7 @@ SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
 
 /* Raise the error of bytes that are no sketch. */
 void
-SketchBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
+SketchBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 {
 	StatusRaiseFormat(status, sqlstate, sketch_key_holder.one, QS_FORMAT_VERSION_1, bytes, length);
 }

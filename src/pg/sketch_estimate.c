@@ -6,8 +6,8 @@
  */
 #include "sketch/unbiased.h"
 #include "pg/sketch_probe.h"
-#include "pg/errors.h"
-#include "pg/keyexpr.h"
+#include "pgbase/errors.h"
+#include "pgbase/keyexpr.h"
 
 #include "access/htup_details.h"
 #include "funcapi.h"

@@ -4,11 +4,11 @@
  *
  * src/pg/sketch_inspect.c
  */
-#include "pg/sketch_expanded.h"
+#include "pg/sketch_state.h"
 
 #include "access/htup_details.h"
 #include "funcapi.h"
-#include "pg/keyfamily.h"
+#include "pgbase/keyfamily.h"
 #include "utils/builtins.h"
 
 PG_FUNCTION_INFO_V1(qsketch_total);

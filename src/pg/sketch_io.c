@@ -17,10 +17,10 @@ validate(struct varlena *value, int sqlstate)
 {
 	const uint8 *bytes = (const uint8 *) VARDATA(value);
 	Size length = VARSIZE(value) - VARHDRSZ;
-	qs_status status = qs_validate(bytes, length);
+	qb_status status = qs_validate(bytes, length);
 	qs_sketch view;
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		SketchBadFormat(status, sqlstate, bytes, length);
 	SketchOpen(&view, value);
 }

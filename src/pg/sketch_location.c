@@ -4,11 +4,11 @@
  *
  * src/pg/sketch_location.c
  */
-#include "pg/sketch_expanded.h"
+#include "pg/sketch_state.h"
 
 #include "access/detoast.h"
 #include "funcapi.h"
-#include "gpu/names.h"
+#include "gpu/stored_name.h"
 #include "gpu/sketch_gpu.h"
 #include "utils/builtins.h"
 
@@ -19,7 +19,7 @@ gpu_of_value(Datum datum, bool stored)
 	struct varatt_external toast;
 	uint8 header[QS_HEADER_BYTES];
 	SketchReader reader;
-	GpuKey key;
+	StoredName key;
 
 	if (GpuStateNow() != GPU_READY)
 		return -1;
@@ -27,11 +27,11 @@ gpu_of_value(Datum datum, bool stored)
 	{
 		VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
 		SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
-		GpuKeyOfStored(&toast, header, &key);
+		GpuSketchNameStored(&toast, header, &key);
 		return GpuOfCopy(&key);
 	}
 	SketchRead(&reader, datum);
-	GpuKeyOfBytes(reader.header, VARSIZE(reader.header - VARHDRSZ) - VARHDRSZ, &key);
+	GpuSketchNameBytes(reader.header, VARSIZE(reader.header - VARHDRSZ) - VARHDRSZ, &key);
 	SketchReadEnd(&reader);
 	return GpuOfCopy(&key);
 }
@@ -81,7 +81,7 @@ qsketch_location(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Datum datum = PG_GETARG_DATUM(0);
-	ExpandedSketch *expanded = SketchExpandedIn(datum);
+	SketchState *expanded = SketchStateIn(datum);
 	qs_sketch view;
 	bool stored = SketchOpenStored(&view, datum);
 	SketchReader reader;

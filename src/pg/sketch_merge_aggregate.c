@@ -3,14 +3,14 @@
  *		qsketch_merge_agg, and what combines and finishes states of qsketch_agg.
  *
  * Sketches are merged where they are: one on a device there, if the state may
- * be there, too.  States are as sketch_state.c says.
+ * be there, too.  States are as sketch_template.c says.
  *
  * src/pg/sketch_merge_aggregate.c
  */
 #include "pg/sketch_merge_aggregate.h"
 
 #include "gpu/sketch_gpu.h"
-#include "pg/sketch_state.h"
+#include "pg/sketch_template.h"
 #include "utils/memutils.h"
 
 static const AggregateFunctions merge_functions = { .combines = IsSketchCombine,
@@ -20,9 +20,9 @@ static const AggregateFunctions merge_functions = { .combines = IsSketchCombine,
 /* A sketch to be merged: where it is, or read. */
 typedef struct Operand
 {
-	ExpandedSketch *expanded; /* the sketch is this one, perhaps on a device */
-	bool ticket;              /* and was made from a ticket, so that it may become the state */
-	SketchReader reader;      /* otherwise */
+	SketchState *expanded; /* the sketch is this one, perhaps on a device */
+	bool ticket;           /* and was made from a ticket, so that it may become the state */
+	SketchReader reader;   /* otherwise */
 	const qs_sketch *sketch;
 } Operand;
 
@@ -40,14 +40,14 @@ open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, D
 {
 	operand->ticket = GpuIsTicket(datum) && is_combining(fcinfo);
 	operand->expanded = operand->ticket
-							? ExpandedFromTicket(StateContext(&sketch_state_type, NULL), datum)
-							: SketchExpandedIn(datum);
+							? SketchFromTicket(StateContext(&sketch_state_type, NULL), datum)
+							: SketchStateIn(datum);
 	if (operand->expanded)
 	{
 		if (operand->expanded->sketch.remote)
-			ExpandedFlush(operand->expanded);
+			SketchFlush(operand->expanded);
 		else
-			ExpandedSettle(operand->expanded);
+			SketchSettle(operand->expanded);
 		operand->sketch = &operand->expanded->sketch;
 		return;
 	}
@@ -66,32 +66,32 @@ close_operand(Operand *operand)
 
 /* Merge where the counters are; an engine finishes what it began before another takes over. */
 static void
-merge_operand(ExpandedSketch *state, const Operand *operand)
+merge_operand(SketchState *state, const Operand *operand)
 {
 	if (operand->sketch->remote && state->engine != operand->expanded->engine)
 	{
-		ExpandedSettle(state);
+		SketchSettle(state);
 		state->engine = operand->expanded->engine;
 	}
-	ExpandedMerge(state, operand->sketch);
+	SketchMerge(state, operand->sketch);
 }
 
 /* The state of the first sketch: a ticket's own, else a copy. */
-static ExpandedSketch *
+static SketchState *
 state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *operand)
 {
 	MemoryContext states = StateContext(&sketch_state_type, context);
-	ExpandedSketch *state;
+	SketchState *state;
 
 	if (operand->ticket)
 	{
 		operand->ticket = false; /* not to be deleted */
-		return AggregateStart(fcinfo, operand->expanded, &merge_functions);
+		return SketchStateStart(fcinfo, operand->expanded, &merge_functions);
 	}
 	if (!operand->sketch->remote)
-		return AggregateStart(fcinfo, ExpandedCopy(states, operand->sketch), &merge_functions);
+		return SketchStateStart(fcinfo, SketchCopy(states, operand->sketch), &merge_functions);
 	state =
-		AggregateStart(fcinfo, ExpandedCreate(states, &operand->sketch->params), &merge_functions);
+		SketchStateStart(fcinfo, SketchCreate(states, &operand->sketch->params), &merge_functions);
 	merge_operand(state, operand);
 	return state;
 }
@@ -101,19 +101,19 @@ static Datum
 merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 {
 	MemoryContext context = AggregateContext(fcinfo);
-	ExpandedSketch *state;
+	SketchState *state;
 	Operand operand;
 
 	if (PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	open_operand(&operand, fcinfo, context, PG_GETARG_DATUM(1));
-	if (AggregateIsInitial(fcinfo))
+	if (SketchStateIsInitial(fcinfo))
 		state = state_from_operand(fcinfo, context, &operand);
 	else
 	{
-		state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
+		state = SketchForUpdate(context, PG_GETARG_DATUM(0));
 		if (!may_fold)
-			AggregateCheckParams(&operand.sketch->params, &state->sketch.params);
+			SketchCheckParams(&operand.sketch->params, &state->sketch.params);
 		SketchCheckMergeable(&state->sketch, operand.sketch);
 		if (operand.sketch->params.n != state->sketch.params.n)
 			state->folded = true;
@@ -151,19 +151,19 @@ Datum
 qsketch_merge_inverse(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = AggregateContext(fcinfo);
-	ExpandedSketch *state;
+	SketchState *state;
 	SketchReader reader;
 	bool fresh;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
-	state = ExpandedForUpdate(context, PG_GETARG_DATUM(0));
+	state = SketchForUpdate(context, PG_GETARG_DATUM(0));
 	SketchRead(&reader, PG_GETARG_DATUM(1));
 	fresh =
 		--state->keyed.members <= 0 || state->folded || state->sketch.params.part == QS_PART_DEVICE;
 	if (!fresh)
 	{
-		ExpandedSettle(state);
+		SketchSettle(state);
 		SketchCheck(qs_subtract(&state->sketch, reader.sketch));
 	}
 	SketchReadEnd(&reader);
@@ -181,7 +181,7 @@ Datum
 qsketch_moving_final(PG_FUNCTION_ARGS)
 {
 	(void) AggregateContext(fcinfo);
-	if (AggregateIsInitial(fcinfo))
+	if (SketchStateIsInitial(fcinfo))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }

@@ -8,9 +8,9 @@
  *
  * src/pg/sketch_modify.c
  */
-#include "pg/keyexpr.h"
-#include "pg/keyread.h"
-#include "pg/sketch_expanded.h"
+#include "pgbase/keyexpr.h"
+#include "pgbase/keyread.h"
+#include "pg/sketch_state.h"
 
 #include "sketch/sf.h"
 #include "utils/builtins.h"
@@ -24,7 +24,7 @@
 #define WEIGHT_ARGUMENT 2
 
 static Datum
-expanded_result(ExpandedSketch *expanded)
+expanded_result(SketchState *expanded)
 {
 	return StateDatum(&expanded->keyed);
 }
@@ -36,7 +36,7 @@ expanded_result(ExpandedSketch *expanded)
  * function passes.
  */
 static uint64
-key_argument(FunctionCallInfo fcinfo, const ExpandedSketch *expanded, qs_keys *keys)
+key_argument(FunctionCallInfo fcinfo, const SketchState *expanded, qb_keys *keys)
 {
 	Datum value = PG_GETARG_DATUM(KEY_ARGUMENT);
 	KeyReader reader = { 0 };
@@ -64,9 +64,9 @@ add_key(FunctionCallInfo fcinfo, int sign)
 {
 	bool has_weight = PG_NARGS() > WEIGHT_ARGUMENT;
 	int64 weight = 1;
-	ExpandedSketch *expanded;
+	SketchState *expanded;
 	uint64 fingerprint;
-	qs_keys keys;
+	qb_keys keys;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -74,9 +74,9 @@ add_key(FunctionCallInfo fcinfo, int sign)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	if (has_weight)
 		weight = SketchCheckWeight(PG_GETARG_INT64(WEIGHT_ARGUMENT));
-	expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
+	expanded = SketchForUpdate(NULL, PG_GETARG_DATUM(0));
 	fingerprint = key_argument(fcinfo, expanded, &keys);
-	ExpandedAddNow(expanded, fingerprint, sign * weight);
+	SketchAddNow(expanded, fingerprint, sign * weight);
 	expanded->sketch.keys = keys;
 	return expanded_result(expanded);
 }
@@ -84,7 +84,7 @@ add_key(FunctionCallInfo fcinfo, int sign)
 /*
  * Planner support of adding and removing: PL/pgSQL may give the variable that is
  * assigned to itself, sk := qsketch_add(sk, k), to be changed where it is, as
- * ExpandedForUpdate() does.  Where that fails the variable is as before.
+ * SketchForUpdate() does.  Where that fails the variable is as before.
  */
 PG_FUNCTION_INFO_V1(qsketch_modify_support);
 Datum
@@ -121,15 +121,15 @@ qsketch_remove(PG_FUNCTION_ARGS)
 
 /* Merge or subtract the second sketch. */
 static Datum
-combine(FunctionCallInfo fcinfo, qs_status (*operation)(qs_sketch *, const qs_sketch *))
+combine(FunctionCallInfo fcinfo, qb_status (*operation)(qs_sketch *, const qs_sketch *))
 {
 	SketchReader reader;
-	ExpandedSketch *expanded;
+	SketchState *expanded;
 
 	SketchRead(&reader, PG_GETARG_DATUM(1));
-	expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
+	expanded = SketchForUpdate(NULL, PG_GETARG_DATUM(0));
 	SketchCheckMergeable(&expanded->sketch, reader.sketch);
-	ExpandedSettle(expanded);
+	SketchSettle(expanded);
 	SketchCheck(operation(&expanded->sketch, reader.sketch));
 	SketchReadEnd(&reader);
 	return expanded_result(expanded);
@@ -155,14 +155,14 @@ Datum
 qsketch_fold(PG_FUNCTION_ARGS)
 {
 	uint64 size = SketchSizeFromText(PG_GETARG_TEXT_PP(1));
-	ExpandedSketch *expanded = ExpandedForUpdate(NULL, PG_GETARG_DATUM(0));
+	SketchState *expanded = SketchForUpdate(NULL, PG_GETARG_DATUM(0));
 	qs_params *params = &expanded->sketch.params;
 	uint64 n = qs_params_n(params->structure, params->depth, size);
-	qs_status status;
+	qb_status status;
 
-	ExpandedSettle(expanded);
+	SketchSettle(expanded);
 	status = qs_fold(&expanded->sketch, n);
-	if (status == QS_NO_FOLD)
+	if (status == QB_NO_FOLD)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("cannot fold sketch of size %s to \"%s\"", SketchSizeText(params),
 							   text_to_cstring(PG_GETARG_TEXT_PP(1))),
@@ -177,14 +177,14 @@ part(FunctionCallInfo fcinfo, qs_part wanted)
 {
 	SketchReader reader;
 	qs_sketch sketch;
-	qs_memory memory;
-	qs_status status;
+	qb_memory memory;
+	qb_status status;
 	struct varlena *result;
 
 	SketchRead(&reader, PG_GETARG_DATUM(0));
 	status =
 		qs_sf_part(&sketch, reader.sketch, wanted, ContextMemory(CurrentMemoryContext, &memory));
-	if (status == QS_WRONG_PART)
+	if (status == QB_WRONG_PART)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("sketch of structure %s has no such part",

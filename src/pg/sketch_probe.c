@@ -80,7 +80,7 @@ ProbeHeader(StoredSketch *stored, Datum datum)
 int64
 ProbePieces(Datum datum, const qs_sketch *view, uint64 fingerprint)
 {
-	uint64 hv = qs_hash(fingerprint, view->seed_key);
+	uint64 hv = qb_hash(fingerprint, view->seed_key);
 	uint8 bytes[QS_PIECES_BYTES];
 	qs_piece piece[QS_DEPTH_MAX];
 	uint32 count = qs_pieces(view, hv, piece);
@@ -115,7 +115,7 @@ keep_copy(Probe *probe, StoredSketch *stored)
 	stored->copy = NULL;
 	MemoryContextReset(stored->stored.context);
 	memcpy(stored->header, probe->reader.header, QS_HEADER_BYTES);
-	stored->copy = ExpandedCopy(stored->stored.context, probe->reader.sketch);
+	stored->copy = SketchCopy(stored->stored.context, probe->reader.sketch);
 	StoredKept(&probe->sketches, &stored->stored);
 	SketchReadEnd(&probe->reader);
 }

@@ -8,9 +8,9 @@
 #define QS_PG_PROBE_H
 
 #include "sketch/noise.h"
-#include "pg/sketch_expanded.h"
-#include "pg/keyread.h"
-#include "pg/stored.h"
+#include "pg/sketch_state.h"
+#include "pgbase/keyread.h"
+#include "pgbase/stored.h"
 
 /* A sketch stored out of line. */
 typedef struct StoredSketch
@@ -19,14 +19,14 @@ typedef struct StoredSketch
 	bool opened;                   /* there is a view of its header, for reading parts of it */
 	qs_sketch view;                /* that view, without tables */
 	uint8 header[QS_HEADER_BYTES]; /* of the copy */
-	ExpandedSketch *copy;          /* NULL: not kept */
+	SketchState *copy;             /* NULL: not kept */
 } StoredSketch;
 
 /* What was measured of a sketch. */
 typedef struct Measured
 {
 	MemoryContext context; /* of the noise */
-	qs_memory memory;
+	qb_memory memory;
 	bool there; /* the noise is; */
 	qs_noise noise;
 	bool asked; /* it was asked for this: */

@@ -5,7 +5,7 @@
  * src/pg/sketch_product.c
  */
 #include "sketch/product.h"
-#include "pg/sketch_expanded.h"
+#include "pg/sketch_state.h"
 
 #include "access/htup_details.h"
 #include "funcapi.h"
@@ -28,7 +28,7 @@ product_row(FunctionCallInfo fcinfo, const qs_sketch *a, const qs_sketch *b)
 	Datum values[2];
 	TupleDesc descriptor;
 	qs_product product;
-	qs_memory memory;
+	qb_memory memory;
 
 	SketchCheck(qs_inner_product(a, b, ContextMemory(CurrentMemoryContext, &memory), &product));
 	values[0] = Float8GetDatum(product.estimate);

@@ -1,116 +1,387 @@
 /*
  * sketch_state.c
- *		States of the aggregates of sketches: their beginning and their template.
+ *		A sketch as an expanded object: the state of aggregates.
  *
- * The state is an expanded qsketch in the aggregate's context, and partial
- * states travel as ordinary values.  The final function hands out a read-only
- * pointer to the state, so that qsketch_estimate(qsketch_agg(k), 42) reads it
- * where it is.  NULL means that nothing was counted yet.  Moving aggregates may
- * not have NULL for a state: theirs starts as the empty sketch that the
- * declaration gives, which is flat and so tells itself apart from every state
- * made here, and a final function turns it into NULL.
+ * A full buffer of keys goes to the engine as one batch.  Whoever reads the
+ * sketch settles it first: flushes the buffer, and has the engine bring the
+ * counters here.  That does not change the value.
  *
  * src/pg/sketch_state.c
  */
 #include "pg/sketch_state.h"
 
-/* May the state travel as a ticket?  Only if it goes to our combine function and nowhere else. */
-static bool
-may_use_ticket(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
-{
-	AggState *node = (AggState *) fcinfo->context;
+#include "gpu/sketch_gpu.h"
+#include "pgbase/activity.h"
+#include "utils/memutils.h"
 
-	return IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
-		   CombinesStates(node, functions);
+static uint64 last_version;
+
+/* The counts are new, or about to change. */
+static void
+set_version(SketchState *expanded)
+{
+	expanded->version = ++last_version;
 }
 
-/* Prepare a new state, which "functions" change, for what the calling node does with it. */
-ExpandedSketch *
-AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state, const AggregateFunctions *functions)
+/* The object without a sketch. */
+static SketchState *
+create_object(MemoryContext context)
 {
-	CheckMoving(fcinfo, functions);
-	ExpandedPlace(state);
-	if (state->engine != &qs_engine_cpu)
-		state->ticket = may_use_ticket(fcinfo, functions);
-	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
-	return state;
+	SketchState *expanded = StateCreate(&sketch_state_type, context);
+
+	set_version(expanded);
+	expanded->engine = &qs_engine_cpu;
+	return expanded;
 }
 
-/* Parameters of the template argument; its counts, if any, are not used. */
+/* An empty sketch that lives in "context". */
+SketchState *
+SketchCreate(MemoryContext context, const qs_params *params)
+{
+	SketchState *expanded = create_object(context);
+
+	qs_init(&expanded->sketch, params, &expanded->keyed.memory);
+	return expanded;
+}
+
+/* A copy of a sketch that lives in "context". */
+SketchState *
+SketchCopy(MemoryContext context, const qs_sketch *sketch)
+{
+	SketchState *expanded = create_object(context);
+
+	SketchCheck(qs_copy(&expanded->sketch, sketch, &expanded->keyed.memory));
+	return expanded;
+}
+
+/* A partial state that was left on a device, and is ours now. */
+SketchState *
+SketchFromTicket(MemoryContext context, Datum ticket)
+{
+	SketchState *expanded = create_object(context);
+
+	GpuOpenTicket(ticket, &expanded->sketch, &expanded->keyed.memory);
+	expanded->engine = GpuSketchEngineOf(&expanded->sketch);
+	return expanded;
+}
+
+/* Let a new state of an aggregate be where batches are counted best. */
 void
-AggregateTemplate(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
+SketchPlace(SketchState *expanded)
 {
-	SketchReader reader;
+	if (expanded->sketch.remote == NULL)
+		expanded->engine = GpuSketchEngine();
+}
 
-	if (form.template == 0)
+/* The expanded sketch that a datum points to, or NULL. */
+SketchState *
+SketchStateIn(Datum datum)
+{
+	return StateExpandedIn(datum, &sketch_state_type);
+}
+
+/*
+ * Read access to a sketch until SketchReadEnd() or the end of the datum.  An
+ * expanded sketch is read where it is, with all its keys counted.
+ */
+void
+SketchRead(SketchReader *reader, Datum datum)
+{
+	SketchState *expanded = SketchStateIn(datum);
+	struct varlena *value;
+
+	reader->own = NULL;
+	if (expanded)
 	{
-		SketchDefaultParams(params);
+		SketchSettle(expanded);
+		reader->header = NULL;
+		reader->version = expanded->version;
+		reader->sketch = &expanded->sketch;
 		return;
 	}
-	if (PG_ARGISNULL(form.template))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("template of a sketch must not be null")));
-	SketchRead(&reader, PG_GETARG_DATUM(form.template));
-	*params = reader.sketch->params;
+	value = ValueDetoast(datum, &reader->own);
+	SketchOpen(&reader->view, value);
+	reader->sketch = &reader->view;
+	reader->header = (const uint8 *) VARDATA(value);
+}
+
+/* Free what reading allocated, for callers that read many in one context. */
+void
+SketchReadEnd(SketchReader *reader)
+{
+	if (reader->own)
+		pfree(reader->own);
+	reader->own = NULL;
+}
+
+/*
+ * The sketch of a datum for changing: itself if the datum allows that, else a
+ * copy in the states of "aggregate", or with NULL in a context of its own.
+ */
+SketchState *
+SketchForUpdate(MemoryContext aggregate, Datum datum)
+{
+	SketchState *expanded = StateToChange(datum, &sketch_state_type);
+	SketchReader reader;
+
+	if (expanded)
+	{
+		set_version(expanded);
+		return expanded;
+	}
+	SketchRead(&reader, datum);
+	expanded = SketchCopy(StateContext(&sketch_state_type, aggregate), reader.sketch);
 	SketchReadEnd(&reader);
-	SketchCheck(params->part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK);
+	return expanded;
 }
 
-/* Raise an error unless the templates of two rows, or states, are one. */
+/* Check that keys that will be added fit those already there, and record their kind. */
 void
-AggregateCheckParams(const qs_params *a, const qs_params *b)
+SketchSetKey(SketchState *expanded, const KeyType *key)
 {
-	if (memcmp(a, b, sizeof(*a)) != 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("template differs between rows of one group"),
-						errhint("Group by the template, or use one for all rows.")));
+	KeyFamilyCheckProbe(&expanded->sketch.keys, key, &sketch_key_holder);
+	expanded->sketch.keys = key->keys;
 }
 
 /*
- * Bytes that are the same only for the same template: its header, or where it
- * is stored out of line, the pointer to there; NULL of other forms.
+ * How many keys to collect.  A hash aggregate looks at its memory when a row
+ * comes, not when results are read: so that it sees a sketch become dense, the
+ * key that may be one too many for the explicit form does not wait.
  */
-static pg_attribute_always_inline const char *
-template_mark(FunctionCallInfo fcinfo, AggregateForm form, Size *length)
+static int
+most_room(const SketchState *expanded)
 {
-	const char *template = DatumGetPointer(PG_GETARG_DATUM(form.template));
+	const qs_sketch *sketch = &expanded->sketch;
+	uint64 room = expanded->engine->batch(sketch);
 
-	if (PG_ARGISNULL(form.template))
-		return NULL;
-	*length = QS_HEADER_BYTES;
-	if (VARATT_IS_4B_U(template))
-		return VARDATA(template);
-	if (!VARATT_IS_EXTERNAL_ONDISK(template))
-		return NULL;
-	*length = VARSIZE_EXTERNAL(template);
-	return template;
+	if (expanded->keyed.accounted && sketch->form == QS_EXPLICIT)
+		room = Min(room, qs_explicit_limit(&sketch->params) - sketch->used);
+	return (int) room;
 }
 
 /*
- * All rows of a group must name the same template, or plans would matter.  A
- * template is nearly always a constant, or a stored sketch: its mark tells at
- * little cost that it is the same as for the row before.
+ * How many keys the buffer of a patient sketch has before it becomes dense: they
+ * take a quarter of the memory of the table.
  */
-void
-AggregateCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form, const qs_params *expected,
-					   uint8 *mark_before)
+int
+SketchMostWaiting(const qs_params *params)
 {
-	Size length;
-	const char *mark = template_mark(fcinfo, form, &length);
-	qs_params params;
+	return (int) Min(qs_dense_size(params, false) / (4 * sizeof(uint64)), INT_MAX / 2);
+}
 
-	if (mark && memcmp(mark, mark_before, length) == 0)
+/*
+ * Is it better to keep the keys of a full buffer than to count them?  It is where
+ * they are too many for the explicit form, unless the same come again and again.
+ */
+static bool
+keeps_keys(const SketchState *expanded)
+{
+	const qs_sketch *sketch = &expanded->sketch;
+	const KeyBuffer *buffer = &expanded->keyed.buffer;
+
+	return expanded->keyed.patient && sketch->form == QS_EXPLICIT && sketch->remote == NULL &&
+		   sketch->used + buffer->count > qs_explicit_limit(&sketch->params) &&
+		   sketch->used >= (uint64) sketch->total / 2 &&
+		   buffer->allocated < SketchMostWaiting(&sketch->params);
+}
+
+/* Give the whole buffer to the engine. */
+static void
+flush_buffer(SketchState *expanded)
+{
+	KeyBuffer *buffer = &expanded->keyed.buffer;
+	int count = buffer->count;
+
+	if (count == 0)
 		return;
-	AggregateTemplate(fcinfo, form, &params);
-	AggregateCheckParams(&params, expected);
-	if (mark)
-		memcpy(mark_before, mark, length);
+	buffer->count = 0;
+	expanded->keyed.batches++;
+	set_version(expanded);
+	SketchCheck(
+		expanded->engine->insert(&expanded->sketch, buffer->fingerprint, buffer->weight, count));
+	StatCountBatch(expanded->sketch.remote != NULL, count);
+	if (buffer->allocated > QS_BATCH && expanded->keyed.patient)
+		KeyBufferFree(buffer);
+	KeyBufferLimit(buffer, most_room(expanded));
 }
 
-/* Has nothing been counted yet? */
-bool
-AggregateIsInitial(FunctionCallInfo fcinfo)
+/* Remove what had to wait until everything was added. */
+static void
+remove_now(SketchState *expanded)
 {
-	return PG_ARGISNULL(0) || (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW &&
-							   !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(PG_GETARG_DATUM(0))));
+	SketchState *removed = expanded->removed;
+	qb_status status;
+
+	flush_buffer(removed);
+	set_version(expanded);
+	SketchCheck(expanded->engine->settle(&expanded->sketch));
+	status = qs_subtract(&expanded->sketch, &removed->sketch);
+	if (status == QB_UNDERFLOW)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION), errmsg("weights of a key sum to less than zero"),
+			 errhint(
+				 "They must not do so within the rows of one worker of a parallel plan, or of one "
+				 "shard. Have each key's rows counted together: set "
+				 "max_parallel_workers_per_gather to 0, or write ORDER BY inside of the "
+				 "aggregate, which is then not split.")));
+	SketchCheck(status);
+	expanded->removed = NULL;
+	qs_free(&removed->sketch);
+	KeyBufferFree(&removed->keyed.buffer);
+	pfree(removed);
 }
+
+/* Bring the sketch up to date: count what is in the buffer, then remove. */
+void
+SketchFlush(SketchState *expanded)
+{
+	flush_buffer(expanded);
+	if (expanded->removed)
+		remove_now(expanded);
+}
+
+/* Add another sketch, of the same parameters or one that folds to them. */
+void
+SketchMerge(SketchState *expanded, const qs_sketch *from)
+{
+	SketchFlush(expanded);
+	set_version(expanded);
+	SketchCheck(expanded->engine->merge(&expanded->sketch, from));
+}
+
+/* Flush, and have the counters here, for reading or for changing them. */
+void
+SketchSettle(SketchState *expanded)
+{
+	SketchFlush(expanded);
+	SketchCheck(expanded->engine->settle(&expanded->sketch));
+}
+
+/*
+ * Remove a key when the sketch is next read: rows come in any order, and a
+ * negative weight may come before the positive one that it takes back.
+ */
+void
+SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 weight)
+{
+	if (expanded->removed == NULL)
+	{
+		expanded->removed =
+			SketchCreate(expanded->keyed.header.eoh_context, &expanded->sketch.params);
+		expanded->removed->sketch.keys = expanded->sketch.keys;
+		expanded->removed->keyed.accounted = expanded->keyed.accounted;
+	}
+	SketchAppend(expanded->removed, fingerprint, weight);
+}
+
+/* Add a key without waiting; what is in the buffer stays there. */
+void
+SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
+{
+	set_version(expanded);
+	SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
+}
+
+/* Add a key, or remove it if the weight is negative, with all that waits. */
+void
+SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight)
+{
+	SketchFlush(expanded);
+	set_version(expanded);
+	if (weight < 0)
+	{
+		weight = -weight;
+		SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
+	}
+	else
+		SketchInsert(expanded, fingerprint, weight);
+}
+
+/*
+ * Make room in a full buffer: flush it, and while it is small take a larger
+ * one; or keep what is in there.  False if there is none because not even the
+ * next key may wait.
+ */
+bool
+SketchMakeRoom(SketchState *expanded)
+{
+	if (keeps_keys(expanded))
+	{
+		KeyBufferExtend(&expanded->keyed.buffer, SketchMostWaiting(&expanded->sketch.params));
+		return true;
+	}
+	flush_buffer(expanded);
+	KeyBufferGrow(&expanded->keyed.buffer, expanded->keyed.header.eoh_context, most_room(expanded));
+	return expanded->keyed.buffer.room > 0;
+}
+
+/* Does the combine function get a ticket of the device instead of the value? */
+static bool
+is_ticket(const SketchState *expanded)
+{
+	return expanded->ticket && expanded->sketch.remote != NULL;
+}
+
+static Size
+get_flat_size(ExpandedObjectHeader *header)
+{
+	SketchState *expanded = (SketchState *) header;
+
+	SketchFlush(expanded);
+	if (is_ticket(expanded))
+		return GpuTicketSize();
+	SketchSettle(expanded);
+	return SketchFlatSize(&expanded->sketch);
+}
+
+static void
+flatten_into(ExpandedObjectHeader *header, void *result, Size size)
+{
+	SketchState *expanded = (SketchState *) header;
+
+	if (is_ticket(expanded))
+		GpuWriteTicket(&expanded->sketch, result);
+	else
+		SketchWrite(&expanded->sketch, result, size);
+}
+
+static void
+make_room(KeyedState *state)
+{
+	SketchMakeRoom((SketchState *) state);
+}
+
+static void
+flush(KeyedState *state)
+{
+	SketchFlush((SketchState *) state);
+}
+
+static void
+merge(KeyedState *state, void *passed)
+{
+	qs_sketch view;
+
+	SketchOpen(&view, passed);
+	SketchMerge((SketchState *) state, &view);
+}
+
+static void
+release(KeyedState *state)
+{
+	qs_free(&((SketchState *) state)->sketch);
+	KeyBufferFree(&state->buffer);
+}
+
+const KeyedStateType sketch_state_type = {
+	.methods = { get_flat_size, flatten_into },
+	.size = sizeof(SketchState),
+	.value = "a sketch",
+	.own_context = "qsketch",
+	.states_context = "qsketch states",
+	.make_room = make_room,
+	.flush = flush,
+	.merge = merge,
+	.release = release,
+};

@@ -1,22 +1,92 @@
 /*
  * sketch_state.h
- *		States of the aggregates of sketches: their beginning and their template.
+ *		A sketch as an expanded object: the state of aggregates.
  *
  * src/pg/sketch_state.h
  */
-#ifndef QS_PG_SKETCH_STATE_H
-#define QS_PG_SKETCH_STATE_H
+#ifndef QS_PG_EXPANDED_H
+#define QS_PG_EXPANDED_H
 
-#include "pg/aggregate.h"
-#include "pg/recognize.h"
-#include "pg/sketch_expanded.h"
+#include "pg/sketch_value.h"
+#include "pgbase/state.h"
 
-extern ExpandedSketch *
-AggregateStart(FunctionCallInfo fcinfo, ExpandedSketch *state, const AggregateFunctions *functions);
-extern void AggregateTemplate(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params);
-extern void AggregateCheckParams(const qs_params *a, const qs_params *b);
-extern void AggregateCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form,
-								   const qs_params *expected, uint8 *mark_before);
-extern bool AggregateIsInitial(FunctionCallInfo fcinfo);
+typedef struct SketchState
+{
+	KeyedState keyed;
+
+	qs_sketch sketch;        /* without the buffered keys */
+	const qs_engine *engine; /* where batches go */
+
+	bool folded; /* merged from sketches of different sizes */
+	bool ticket; /* its flat form is for our combine function alone */
+
+	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
+
+	/* With N it names the counts: no other object has it, nor this one with others. */
+	uint64 version;
+
+	/* Keys to be removed once all are added, or NULL: those of negative weight. */
+	struct SketchState *removed;
+} SketchState;
+
+/* Read access to a sketch, whatever the datum is made of. */
+typedef struct SketchReader
+{
+	const qs_sketch *sketch;
+	qs_sketch view;      /* what "sketch" points to unless it is expanded */
+	struct varlena *own; /* detoasted copy to be freed, or NULL */
+	const uint8 *header; /* QS_HEADER_BYTES that name the content; NULL if expanded */
+	uint64 version;      /* names it, with N, if expanded */
+} SketchReader;
+
+extern const KeyedStateType sketch_state_type;
+
+extern SketchState *SketchCreate(MemoryContext context, const qs_params *params);
+extern SketchState *SketchCopy(MemoryContext context, const qs_sketch *sketch);
+extern SketchState *SketchFromTicket(MemoryContext context, Datum ticket);
+extern void SketchPlace(SketchState *expanded);
+extern SketchState *SketchStateIn(Datum datum);
+extern void SketchRead(SketchReader *reader, Datum datum);
+extern void SketchReadEnd(SketchReader *reader);
+extern SketchState *SketchForUpdate(MemoryContext aggregate, Datum datum);
+
+extern void SketchSetKey(SketchState *expanded, const KeyType *key);
+extern bool SketchMakeRoom(SketchState *expanded);
+extern void SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight);
+extern void SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 weight);
+extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight);
+extern int SketchMostWaiting(const qs_params *params);
+extern void SketchFlush(SketchState *expanded);
+extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
+extern void SketchSettle(SketchState *expanded);
+
+/* Count an unweighted key of a row; the buffer has room and no weights. */
+static inline void
+SketchPutKey(SketchState *expanded, uint64 fingerprint)
+{
+	KeyBufferPut(&expanded->keyed.buffer, fingerprint);
+	expanded->keyed.members++;
+}
+
+/* Count a key, now or with the next batch.  The weight is >= 0. */
+static inline void
+SketchAppend(SketchState *expanded, uint64 fingerprint, int64 weight)
+{
+	if (KeyBufferIsFull(&expanded->keyed.buffer) && !SketchMakeRoom(expanded))
+		SketchInsert(expanded, fingerprint, weight);
+	else
+		KeyBufferAppend(&expanded->keyed.buffer, fingerprint, weight);
+}
+
+/* Count a row's key; if its weight is negative, remove it later. */
+static inline void
+SketchCount(SketchState *expanded, uint64 fingerprint, int64 weight)
+{
+	if (unlikely(weight < 0))
+		SketchRemoveLater(expanded, fingerprint, -weight);
+	else
+		SketchAppend(expanded, fingerprint, weight);
+	expanded->keyed.members++;
+}
 
 #endif

@@ -11,7 +11,7 @@
  */
 #include "pg/sketch_value.h"
 
-#include "pg/stored.h"
+#include "pgbase/stored.h"
 #include "utils/memutils.h"
 
 /*
@@ -22,9 +22,9 @@
 static void
 open_bytes(qs_sketch *view, const uint8 *bytes, Size length)
 {
-	qs_status status = qs_open(view, bytes, length);
+	qb_status status = qs_open(view, bytes, length);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
 	if (view->form == QS_EXPLICIT)
 		SketchCheckStorable(&view->params);
@@ -44,7 +44,7 @@ SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 	uint32 length = bytes;
 
 	if (!StoredRead(datum, offset, &length, out))
-		SketchBadFormat(QS_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, out, length);
+		SketchBadFormat(QB_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, out, length);
 }
 
 /*

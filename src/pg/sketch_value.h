@@ -4,7 +4,7 @@
  *
  * A qsketch value is a varlena whose bytes after the header are the byte format
  * (sketch/format.h).  Functions read it through a SketchReader and change it as
- * an expanded object (both in sketch_expanded.h).
+ * an expanded object (both in sketch_state.h).
  *
  * src/pg/sketch_value.h
  */
@@ -15,8 +15,8 @@
 #include "fmgr.h"
 
 #include "sketch/format.h"
-#include "pg/keycheck.h"
-#include "pg/memory.h"
+#include "pgbase/keycheck.h"
+#include "pgbase/memory.h"
 #include "sketch/sketch.h"
 #include "engine/sketch_engine.h"
 #if PG_VERSION_NUM >= 160000
@@ -37,11 +37,11 @@ extern void SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size)
 
 /* sketch_errors.c */
 extern const KeyHolder sketch_key_holder;
-extern void SketchCheck(qs_status status);
+extern void SketchCheck(qb_status status);
 extern int64 SketchCheckWeight(int64 weight);
 extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
 extern const char *SketchSizeText(const qs_params *params);
-extern void SketchBadFormat(qs_status status, int sqlstate, const uint8 *bytes, Size length)
+extern void SketchBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));
 
 /* sketch_construct.c */

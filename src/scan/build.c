@@ -27,7 +27,7 @@
  */
 #include "scan/scan.h"
 
-#include "pg/pass.h"
+#include "pgbase/segment.h"
 #include "sets/parts.h"
 
 #include "access/parallel.h"
@@ -58,7 +58,7 @@ typedef struct SharedShare
 	dsa_pointer elements;
 	dsa_pointer sets;
 	uint64 universe;
-	qi_room room;
+	qset_room room;
 	uint64 set_count;
 	uint64 element_count;
 } SharedShare;
@@ -68,7 +68,7 @@ typedef struct PartHead
 {
 	dsa_pointer next; /* of another process, or invalid */
 	uint64 rows;      /* duplicates among them */
-	SharedShare share[QI_MOST_SHARES];
+	SharedShare share[QSET_MOST_SHARES];
 } PartHead;
 
 #define PART_HEAD MAXALIGN(sizeof(PartHead))
@@ -88,10 +88,10 @@ typedef struct Build
 {
 	SharedBuild *shared;
 	dsa_area *area;
-	ExpandedSets *sets;
+	SetsState *sets;
 	SharedShare *share;
 	uint64 rows; /* of all parts */
-	qi_parts parts;
+	qset_parts parts;
 } Build;
 
 Size
@@ -136,7 +136,7 @@ free_all(SharedBuild *shared, dsa_area *area)
 		dsa_pointer next = head->next;
 		int i;
 
-		for (i = 0; i < QI_MOST_SHARES; i++)
+		for (i = 0; i < QSET_MOST_SHARES; i++)
 			free_share(&head->share[i], area);
 		dsa_free(area, shared->parts);
 		shared->parts = next;
@@ -157,12 +157,12 @@ SharedBuildReset(SharedBuild *shared, dsa_area *area, int count)
 
 /* Begin to take part, with no page read so far. */
 void
-SharedBuildJoin(SharedBuild *shared, SketchedColumn *column, int count)
+SharedBuildJoin(SharedBuild *shared, ScanAggregate *column, int count)
 {
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (SketchedColumnState(&column[i], &sets_state_type))
+		if (ScanAggregateState(&column[i], &sets_state_type))
 			column[i].phase = BarrierAttach(&shared[i].barrier);
 }
 
@@ -173,25 +173,25 @@ static bool
 put_part(Build *build)
 {
 	SharedBuild *shared = build->shared;
-	qi_collection placed;
+	qset_collection placed;
 	dsa_pointer place;
 	PartHead *head;
 	Size bytes;
 
 	if (build->sets->keyed.members == 0)
 		return true;
-	SetsCheck(qi_builder_place(&build->sets->builder, &placed));
-	bytes = PART_HEAD + qi_part_bytes(&placed);
-	if (!PassHasRoom(ROOM_OF_PART * bytes))
+	SetsCheck(qset_builder_place(&build->sets->builder, &placed));
+	bytes = PART_HEAD + qset_part_bytes(&placed);
+	if (!SegmentHasRoom(ROOM_OF_PART * bytes))
 	{
-		qi_collection_free(&placed);
+		qset_collection_free(&placed);
 		return false;
 	}
-	head = PassPut(build->area, bytes, &place);
+	head = SegmentPut(build->area, bytes, &place);
 	memset(head, 0, sizeof(*head));
 	head->rows = build->sets->keyed.members;
-	qi_part_write(&placed, (char *) head + PART_HEAD);
-	qi_collection_free(&placed);
+	qset_part_write(&placed, (char *) head + PART_HEAD);
+	qset_collection_free(&placed);
 	SpinLockAcquire(&shared->mutex);
 	head->next = shared->parts;
 	shared->parts = place;
@@ -226,7 +226,7 @@ static void
 open_parts(Build *build)
 {
 	uint32 count = build->shared->count;
-	qi_part *part = palloc(count * sizeof(qi_part));
+	qset_part *part = palloc(count * sizeof(qset_part));
 	dsa_pointer place = build->shared->parts;
 	uint32 i;
 
@@ -235,23 +235,23 @@ open_parts(Build *build)
 	{
 		PartHead *head = dsa_get_address(build->area, place);
 
-		qi_part_open(&part[i], (char *) head + PART_HEAD);
+		qset_part_open(&part[i], (char *) head + PART_HEAD);
 		build->rows += head->rows;
 		place = head->next;
 	}
-	build->parts = (qi_parts){ .part = part,
-							   .count = count,
-							   .memory = &build->sets->keyed.memory,
-							   .interrupt = &sets_interrupt };
-	SetsCheck(qi_parts_cut(&build->parts, Min(count * SHARES_EACH, QI_MOST_SHARES)));
+	build->parts = (qset_parts){ .part = part,
+								 .count = count,
+								 .memory = &build->sets->keyed.memory,
+								 .interrupt = &sets_interrupt };
+	SetsCheck(qset_parts_cut(&build->parts, Min(count * SHARES_EACH, QSET_MOST_SHARES)));
 }
 
 /* A share as the collection that it is so far. */
-static qi_collection
+static qset_collection
 share_view(const Build *build, uint32 number)
 {
 	const SharedShare *share = &build->share[number];
-	qi_collection view = { .wide = build->parts.part[0].rows.wide };
+	qset_collection view = { .wide = build->parts.part[0].rows.wide };
 
 	if (DsaPointerIsValid(share->elements))
 	{
@@ -274,15 +274,15 @@ static void
 do_elements(Build *build, uint32 number)
 {
 	SharedShare *share = &build->share[number];
-	qi_collection view;
+	qset_collection view;
 
-	share->room = qi_share_room(&build->parts, number);
+	share->room = qset_share_room(&build->parts, number);
 	if (share->room.universe == 0)
 		return;
-	PassPut(build->area, share->room.universe * sizeof(uint64) * (build->sets->exact ? 1 : 2),
-			&share->elements);
+	SegmentPut(build->area, share->room.universe * sizeof(uint64) * (build->sets->exact ? 1 : 2),
+			   &share->elements);
 	view = share_view(build, number);
-	SetsCheck(qi_share_elements(&build->parts, number, &view));
+	SetsCheck(qset_share_elements(&build->parts, number, &view));
 	share->universe = view.universe;
 }
 
@@ -294,22 +294,22 @@ do_numbers(Build *build, uint32 number)
 
 	for (i = 0; i < number; i++)
 		first += build->share[i].universe;
-	SetsCheck(qi_share_number(&build->parts, number, first));
+	SetsCheck(qset_share_number(&build->parts, number, first));
 }
 
 static void
 do_sets(Build *build, uint32 number)
 {
 	SharedShare *share = &build->share[number];
-	qi_collection view;
+	qset_collection view;
 
 	if (share->room.sets == 0)
 		return;
-	PassPut(build->area,
-			(share->room.sets * 2 + 1) * sizeof(uint64) + share->room.elements * sizeof(uint32),
-			&share->sets);
+	SegmentPut(build->area,
+			   (share->room.sets * 2 + 1) * sizeof(uint64) + share->room.elements * sizeof(uint32),
+			   &share->sets);
 	view = share_view(build, number);
-	SetsCheck(qi_share_sets(&build->parts, number, &view));
+	SetsCheck(qset_share_sets(&build->parts, number, &view));
 	share->set_count = view.sets;
 	share->element_count = view.elements;
 }
@@ -336,14 +336,14 @@ static void
 collect(Build *build)
 {
 	uint32 shares = build->parts.cuts.shares;
-	qi_collection *share = palloc(shares * sizeof(qi_collection));
-	qi_collection whole;
+	qset_collection *share = palloc(shares * sizeof(qset_collection));
+	qset_collection whole;
 	uint32 i;
 
 	for (i = 0; i < shares; i++)
 		share[i] = share_view(build, i);
-	SetsCheck(qi_parts_join(share, shares, &build->sets->builder.keys, &whole,
-							&build->sets->keyed.memory, &sets_interrupt));
+	SetsCheck(qset_parts_join(share, shares, &build->sets->builder.keys, &whole,
+							  &build->sets->keyed.memory, &sets_interrupt));
 	SetsBecome(build->sets, &whole, build->rows);
 	pfree(share);
 	free_all(build->shared, build->area);
@@ -385,7 +385,7 @@ build_sets(Build *build, int phase)
  * none, or its own, if there was no room or they are not to be built together.
  */
 void
-SharedBuildSets(SharedBuild *shared, dsa_area *area, SketchedColumn *column, int count,
+SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *column, int count,
 				bool together)
 {
 	int i;
@@ -394,7 +394,7 @@ SharedBuildSets(SharedBuild *shared, dsa_area *area, SketchedColumn *column, int
 	{
 		Build build = { .shared = &shared[i],
 						.area = area,
-						.sets = SketchedColumnState(&column[i], &sets_state_type) };
+						.sets = ScanAggregateState(&column[i], &sets_state_type) };
 
 		if (build.sets && together)
 			build_sets(&build, column[i].phase);

@@ -26,7 +26,7 @@
 struct ScanHandover
 {
 	MemoryContext context;
-	SketchedColumn *column; /* NULL: nothing has been filled */
+	ScanAggregate *column; /* NULL: nothing has been filled */
 };
 
 typedef struct CollectState
@@ -62,7 +62,7 @@ ScanHandoverOf(EState *estate, int param)
 
 /* Where a child that begins finds its sketches: false if it must start them, in this context. */
 bool
-ScanHandoverTake(ScanHandover *handover, SketchedColumn *column, int count, MemoryContext *context)
+ScanHandoverTake(ScanHandover *handover, ScanAggregate *column, int count, MemoryContext *context)
 {
 	int i;
 
@@ -82,7 +82,7 @@ ScanHandoverTake(ScanHandover *handover, SketchedColumn *column, int count, Memo
 
 /* A child has filled them. */
 void
-ScanHandoverGive(ScanHandover *handover, SketchedColumn *column)
+ScanHandoverGive(ScanHandover *handover, ScanAggregate *column)
 {
 	handover->column = column;
 }
@@ -108,14 +108,14 @@ exec(CustomScanState *node)
 	CollectState *state = (CollectState *) node;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
-	const SketchedColumn *column = state->handover->column;
+	const ScanAggregate *column = state->handover->column;
 	int i;
 
 	ExecClearTuple(slot);
 	if (column == NULL)
 		return projection ? ExecClearTuple(projection->pi_state.resultslot) : slot;
 	for (i = 0; i < state->count; i++)
-		slot->tts_values[i] = SketchedColumnResult(&column[i], &slot->tts_isnull[i]);
+		slot->tts_values[i] = ScanAggregateResult(&column[i], &slot->tts_isnull[i]);
 	state->handover->column = NULL;
 	ExecStoreVirtualTuple(slot);
 	if (projection == NULL)

@@ -106,7 +106,7 @@ FetchAhead(const PageTuples *tuples, int i)
 	int offset = i * tuples->share;
 	int end = Min(offset + tuples->share, BLCKSZ);
 
-	for (; offset < end; offset += QS_CACHE_LINE)
+	for (; offset < end; offset += QB_CACHE_LINE)
 		__builtin_prefetch(tuples->next_page + offset, 0, 2);
 }
 

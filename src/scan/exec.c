@@ -35,7 +35,7 @@ typedef struct ColumnScanState
 {
 	CustomScanState css;
 	int count;
-	SketchedColumn *column;
+	ScanAggregate *column;
 	WantedRows rows;
 	ScanGroups *groups; /* NULL: no GROUP BY */
 	bool partial;
@@ -93,15 +93,15 @@ init_columns(ColumnScanState *state)
 	TupleDesc descriptor = RelationGetDescr(state->css.ss.ss_currentRelation);
 	ListCell *cell;
 
-	state->column = palloc0(list_length(cscan->custom_scan_tlist) * sizeof(SketchedColumn));
+	state->column = palloc0(list_length(cscan->custom_scan_tlist) * sizeof(ScanAggregate));
 	foreach (cell, cscan->custom_scan_tlist)
 	{
 		Aggref *aggref = (Aggref *) lfirst_node(TargetEntry, cell)->expr;
-		SketchedColumn *column = &state->column[state->count];
+		ScanAggregate *column = &state->column[state->count];
 
 		if (!IsA(aggref, Aggref))
 			break;
-		SketchedColumnInit(column, aggref, descriptor);
+		ScanAggregateInit(column, aggref, descriptor);
 		column->filter_number = WantedRowsAddFilter(&state->rows, aggref->aggfilter);
 		state->partial = aggref->aggsplit != AGGSPLIT_SIMPLE;
 		state->count++;
@@ -154,7 +154,7 @@ start_sketches(ColumnScanState *state)
 	if (state->handover && ScanHandoverTake(state->handover, state->column, state->count, &context))
 		return;
 	for (i = 0; i < state->count; i++)
-		SketchedColumnStart(&state->column[i], context, state->partial);
+		ScanAggregateStart(&state->column[i], context, state->partial);
 }
 
 /* The shared state of the pages follows ours. */
@@ -197,7 +197,7 @@ flush(ColumnScanState *state)
 	if (state->groups)
 		return ScanGroupsFlush(state->groups);
 	for (i = 0; i < state->count; i++)
-		SketchedColumnFlush(&state->column[i]);
+		ScanAggregateFlush(&state->column[i]);
 	return count_keys(state);
 }
 
@@ -235,10 +235,10 @@ add_tuples(ColumnScanState *state, PageTuples *tuples)
 	}
 	for (i = 0; i < state->count; i++)
 	{
-		SketchedColumn *column = &state->column[i];
+		ScanAggregate *column = &state->column[i];
 
-		SketchedColumnAdd(column, state->css.ss.ss_currentRelation,
-						  WantedRowsOf(&state->rows, column->filter_number, tuples));
+		ScanAggregateAdd(column, state->css.ss.ss_currentRelation,
+						 WantedRowsOf(&state->rows, column->filter_number, tuples));
 	}
 }
 

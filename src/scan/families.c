@@ -12,8 +12,8 @@
 #include "pg/filter_aggregate.h"
 #include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
-#include "pg/sketch_space.h"
-#include "pg/sketch_top_aggregate.h"
+#include "pg/sketch_state_size.h"
+#include "pg/top_aggregate.h"
 
 #include "catalog/pg_type_d.h"
 #include "utils/lsyscache.h"
@@ -37,7 +37,7 @@ sketch_params(const Const *template, qs_params *params)
 
 /* What the keys are; those of several columns are comparable if these are. */
 static void
-init_key(KeyType *key, const SketchedColumn *column)
+init_key(KeyType *key, const ScanAggregate *column)
 {
 	KeyTypeInit(key, column->key_type, column->collation);
 	if (column->row)
@@ -66,14 +66,14 @@ sketch_table_bytes(const Const *template, double rows, double others, bool toget
 }
 
 static KeyedState *
-sketch_start(const SketchedColumn *column, MemoryContext context, bool partial)
+sketch_start(const ScanAggregate *column, MemoryContext context, bool partial)
 {
 	qs_params params;
-	ExpandedSketch *sketch;
+	SketchState *sketch;
 
 	sketch_params(column->template, &params);
-	sketch = ExpandedCreate(context, &params);
-	ExpandedPlace(sketch);
+	sketch = SketchCreate(context, &params);
+	SketchPlace(sketch);
 	sketch->ticket = partial;
 	init_key(&sketch->keyed.key, column);
 	sketch->sketch.keys = sketch->keyed.key.keys;
@@ -109,10 +109,10 @@ filter_table_bytes(const Const *template, double rows, double others, bool toget
 
 /* Each process has a nonce of its own, so that rows may be numbered as they come. */
 static KeyedState *
-filter_start(const SketchedColumn *column, MemoryContext context, bool partial)
+filter_start(const ScanAggregate *column, MemoryContext context, bool partial)
 {
 	qf_params params;
-	ExpandedFilter *filter;
+	FilterState *filter;
 	KeyType key;
 
 	filter_params(column->template, &params);
@@ -175,10 +175,10 @@ top_takes_keys(const ColumnScanCall *call)
 }
 
 static KeyedState *
-top_start(const SketchedColumn *column, MemoryContext context, bool partial)
+top_start(const ScanAggregate *column, MemoryContext context, bool partial)
 {
 	qs_params params;
-	ExpandedTop *top;
+	TopState *top;
 	KeyType key;
 
 	sketch_params(column->template, &params);
@@ -213,13 +213,13 @@ sets_table_bytes(const Const *template, double rows, double others, bool togethe
 }
 
 static KeyedState *
-sets_start(const SketchedColumn *column, MemoryContext context, bool partial)
+sets_start(const ScanAggregate *column, MemoryContext context, bool partial)
 {
 	/* in a context of its own, so that the aggregate above can have it without a copy */
 	MemoryContext own =
 		partial ? AllocSetContextCreate(context, "QSketchScan sets", ALLOCSET_SMALL_SIZES)
 				: context;
-	ExpandedSets *sets = SetsCreate(own);
+	SetsState *sets = SetsCreate(own);
 
 	SetsTakeKeys(sets, column->key_type, column->collation);
 	init_key(&sets->keyed.key, column);
@@ -240,7 +240,7 @@ count_table_bytes(const Const *template, double rows, double others, bool togeth
 }
 
 static KeyedState *
-count_start(const SketchedColumn *column, MemoryContext context, bool partial)
+count_start(const ScanAggregate *column, MemoryContext context, bool partial)
 {
 	return NULL;
 }

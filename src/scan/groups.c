@@ -42,7 +42,7 @@ typedef struct ScanGroup
 	int place;      /* then, among the groups */
 	struct ScanGroup *next;
 	struct ScanGroup *same_bits; /* another one whose value has these bits */
-	SketchedColumn column[FLEXIBLE_ARRAY_MEMBER];
+	ScanAggregate column[FLEXIBLE_ARRAY_MEMBER];
 } ScanGroup;
 
 typedef struct GroupEntry
@@ -86,7 +86,7 @@ typedef struct Sorting
 
 struct ScanGroups
 {
-	const SketchedColumn *model; /* of the columns of a group, without states */
+	const ScanAggregate *model; /* of the columns of a group, without states */
 	int count;
 	WantedRows *rows;
 	ColumnPlace place;
@@ -116,7 +116,7 @@ struct ScanGroups
 };
 
 ScanGroups *
-ScanGroupsCreate(const Var *column, Node *private, const SketchedColumn *model, int count,
+ScanGroupsCreate(const Var *column, Node *private, const ScanAggregate *model, int count,
 				 WantedRows *rows, bool once)
 {
 	ScanGroups *groups = palloc0(sizeof(ScanGroups));
@@ -166,8 +166,8 @@ flush(const ScanGroups *groups, ScanGroup *group, bool all)
 	int i;
 
 	for (i = 0; i < groups->count; i++)
-		if (all || !SketchedColumnWaits(&group->column[i]))
-			SketchedColumnFlush(&group->column[i]);
+		if (all || !ScanAggregateWaits(&group->column[i]))
+			ScanAggregateFlush(&group->column[i]);
 }
 
 /*
@@ -190,16 +190,16 @@ static ScanGroup *
 create_group(ScanGroups *groups, const GroupValue *value)
 {
 	ScanGroup *group = MemoryContextAllocZero(
-		groups->context, offsetof(ScanGroup, column) + groups->count * sizeof(SketchedColumn));
+		groups->context, offsetof(ScanGroup, column) + groups->count * sizeof(ScanAggregate));
 	int i;
 
 	GroupKeep(&group->value, value, groups->context);
-	memcpy(group->column, groups->model, groups->count * sizeof(SketchedColumn));
+	memcpy(group->column, groups->model, groups->count * sizeof(ScanAggregate));
 	for (i = 0; i < groups->count; i++)
 	{
-		SketchedColumnStart(&group->column[i], groups->context, false);
+		ScanAggregateStart(&group->column[i], groups->context, false);
 		if (groups->once)
-			SketchedColumnWait(&group->column[i], &groups->kept);
+			ScanAggregateWait(&group->column[i], &groups->kept);
 	}
 	if (groups->last)
 		groups->last->next = group;
@@ -340,7 +340,7 @@ add_to_group(ScanGroups *groups, ScanGroup *group, int filter, PageTuples *tuple
 
 	for (i = 0; i < groups->count; i++)
 		if (group->column[i].filter_number == filter)
-			SketchedColumnAdd(&group->column[i], groups->rows->relation, tuples);
+			ScanAggregateAdd(&group->column[i], groups->rows->relation, tuples);
 }
 
 /*
@@ -388,7 +388,7 @@ batches_waiting(const ScanGroups *groups, const ScanGroup *group)
 
 	for (i = 0; i < groups->count; i++)
 		batches +=
-			SketchedColumnWaits(&group->column[i]) && group->column[i].state->buffer.count > 0;
+			ScanAggregateWaits(&group->column[i]) && group->column[i].state->buffer.count > 0;
 	return batches;
 }
 
@@ -419,7 +419,7 @@ release_given(ScanGroups *groups)
 	int i;
 
 	for (i = 0; groups->given && i < groups->count; i++)
-		if (SketchedColumnWaits(&groups->given->column[i]))
+		if (ScanAggregateWaits(&groups->given->column[i]))
 		{
 			KeyedState *state = groups->given->column[i].state;
 
@@ -444,7 +444,7 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 	flush(groups, group, true);
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	for (i = 0; i < groups->count; i++)
-		slot->tts_values[i] = SketchedColumnResult(&group->column[i], &slot->tts_isnull[i]);
+		slot->tts_values[i] = ScanAggregateResult(&group->column[i], &slot->tts_isnull[i]);
 	slot->tts_values[groups->count] = GroupDatum(&group->value, groups->kind);
 	slot->tts_isnull[groups->count] = group->value.null;
 	ExecStoreVirtualTuple(slot);

@@ -55,12 +55,12 @@ extern void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path);
 extern Node *ScanGroupingPrivate(const GroupingPlan *plan);
 extern double
-ScanGroupingBytes(const Node *private, const SketchedColumn *column, int count, bool once);
+ScanGroupingBytes(const Node *private, const ScanAggregate *column, int count, bool once);
 
 /* groups.c */
 typedef struct ScanGroups ScanGroups;
 
-extern ScanGroups *ScanGroupsCreate(const Var *column, Node *private, const SketchedColumn *model,
+extern ScanGroups *ScanGroupsCreate(const Var *column, Node *private, const ScanAggregate *model,
 									int count, WantedRows *rows, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);
 extern void ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples);

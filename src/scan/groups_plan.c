@@ -85,7 +85,7 @@ empty_bytes(PlannerInfo *root, const Var *column, KeyKind kind)
 
 	if (kind == KEY_BYTES)
 		width += (Size) string_width(root, column);
-	return (double) hash_agg_entry_size(aggregates, width, 0) + aggregates * sizeof(SketchedColumn);
+	return (double) hash_agg_entry_size(aggregates, width, 0) + aggregates * sizeof(ScanAggregate);
 }
 
 /* Bytes of its states, as a hash aggregate asks the transition functions for them. */
@@ -171,7 +171,7 @@ ScanGroupingPrivate(const GroupingPlan *plan)
  * what they may become.
  */
 double
-ScanGroupingBytes(const Node *private, const SketchedColumn *column, int count, bool once)
+ScanGroupingBytes(const Node *private, const ScanAggregate *column, int count, bool once)
 {
 	double planned = floatVal(linitial((const List *) private));
 	double bytes = floatVal(lsecond((const List *) private));

@@ -13,7 +13,7 @@
 
 /* Room for so many keys in the state's buffer. */
 static void
-make_room(SketchedColumn *column, int count)
+make_room(ScanAggregate *column, int count)
 {
 	KeyedState *state = column->state;
 
@@ -22,7 +22,7 @@ make_room(SketchedColumn *column, int count)
 }
 
 static void
-add_any(SketchedColumn *column, Relation relation, HeapTupleHeader header, uint16 length)
+add_any(ScanAggregate *column, Relation relation, HeapTupleHeader header, uint16 length)
 {
 	Datum value;
 
@@ -32,7 +32,7 @@ add_any(SketchedColumn *column, Relation relation, HeapTupleHeader header, uint1
 
 /* Integers at a fixed offset; "kind" is a constant at each call. */
 static pg_attribute_always_inline void
-add_integers(SketchedColumn *column, Relation relation, const PageTuples *tuples, KeyKind kind)
+add_integers(ScanAggregate *column, Relation relation, const PageTuples *tuples, KeyKind kind)
 {
 	KeyBuffer *buffer = &column->state->buffer;
 	int i;
@@ -51,7 +51,7 @@ add_integers(SketchedColumn *column, Relation relation, const PageTuples *tuples
 
 /* Strings at a fixed offset, neither compressed nor out of line. */
 static void
-add_strings(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+add_strings(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
 	int i;
 
@@ -79,7 +79,7 @@ add_strings(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 
 /* A key, wherever it lies; false: NULL. */
 static inline bool
-get_fingerprint(const SketchedColumn *column, Relation relation, HeapTupleHeader tuple,
+get_fingerprint(const ScanAggregate *column, Relation relation, HeapTupleHeader tuple,
 				uint16 length, uint64 *fingerprint)
 {
 	const KeyType *key = &column->state->key;
@@ -101,9 +101,9 @@ get_fingerprint(const SketchedColumn *column, Relation relation, HeapTupleHeader
 
 /* Keys with weights; a row without either does not count. */
 static void
-add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+add_weighted(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
-	ExpandedSketch *sketch = (ExpandedSketch *) column->state;
+	SketchState *sketch = (SketchState *) column->state;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
@@ -119,15 +119,15 @@ add_weighted(SketchedColumn *column, Relation relation, const PageTuples *tuples
 			!get_fingerprint(column, relation, tuple, length, &key))
 			continue;
 		SketchCheckWeight(weight);
-		ExpandedCount(sketch, key, weight);
+		SketchCount(sketch, key, weight);
 	}
 }
 
 /* Elements of sets; a row without an id or an element does not count. */
 static void
-add_members(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+add_members(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
-	ExpandedSets *sets = (ExpandedSets *) column->state;
+	SetsState *sets = (SetsState *) column->state;
 	const KeyType *key = &sets->keyed.key;
 	bool is_integer = KeyIsInteger(key);
 	int i;
@@ -158,7 +158,7 @@ add_members(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 
 /* Keys of several columns; none is NULL, though they may be. */
 static void
-add_rows(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+add_rows(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
 	int i;
 
@@ -173,7 +173,7 @@ add_rows(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 
 /* Add the column of all tuples to its state, whose buffer has room for them. */
 static void
-add_keys(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+add_keys(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
 	KeyKind kind = column->place.offset >= 0 ? column->state->key.kind : KEY_HASHED;
 	int i;
@@ -203,7 +203,7 @@ add_keys(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 
 /* Count the tuples, or the values in them that are not NULL. */
 static void
-count_rows(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+count_rows(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
 	int i;
 
@@ -222,7 +222,7 @@ count_rows(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 
 /* Add the column of all tuples to its state, of whatever kind. */
 static void
-add_tuples(SketchedColumn *column, Relation relation, const PageTuples *tuples)
+add_tuples(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
 	int before;
 
@@ -231,7 +231,7 @@ add_tuples(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 		count_rows(column, relation, tuples);
 		return;
 	}
-	if (SketchedColumnState(column, &sets_state_type))
+	if (ScanAggregateState(column, &sets_state_type))
 	{
 		add_members(column, relation, tuples);
 		return;
@@ -252,7 +252,7 @@ add_tuples(SketchedColumn *column, Relation relation, const PageTuples *tuples)
 
 /* Add the column of all tuples to its state. */
 void
-SketchedColumnAdd(SketchedColumn *column, Relation relation, PageTuples *tuples)
+ScanAggregateAdd(ScanAggregate *column, Relation relation, PageTuples *tuples)
 {
 	add_tuples(column, relation, tuples);
 	if (column->place.attribute)

@@ -3,7 +3,7 @@
  *		Which aggregates and tables QSketchScan can do.
  *
  * Every aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg (or
- * another that is made of the same functions, see pg/recognize.c) of a column of
+ * another that is made of the same functions, see pgbase/recognize.c) of a column of
  * keys, or ROW() of several, perhaps one of weights or ids, and perhaps constants,
  * or beside these a count; and the table's pages must be heapam's.  Whatever
  * would be an error is left to the ordinary plan, which raises it when the first

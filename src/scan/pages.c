@@ -219,7 +219,7 @@ share_out_next(const PageReader *reader, PageTuples *tuples)
 	tuples->next_page = BufferGetPage(reader->ahead);
 	__builtin_prefetch(tuples->next_page, 0, 2);
 	__builtin_prefetch(tuples->next_page + MEMORY_PAGE, 0, 2);
-	tuples->share = TYPEALIGN(QS_CACHE_LINE, (BLCKSZ + tuples->count - 1) / tuples->count);
+	tuples->share = TYPEALIGN(QB_CACHE_LINE, (BLCKSZ + tuples->count - 1) / tuples->count);
 }
 
 /* Visible tuples of the next page, perhaps none; false at the end. */

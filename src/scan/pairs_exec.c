@@ -162,7 +162,7 @@ open_scan(PairsNode *node)
 	MemoryContextSwitchTo(old);
 	if (node->scan == NULL)
 		return;
-	node->method = qi_method_name(node->scan->method);
+	node->method = qset_method_name(node->scan->method);
 	node->gpus = node->scan->devices;
 	strlcpy(node->why, node->scan->why, sizeof(node->why));
 	node->planned += node->scan->planned;
@@ -175,7 +175,7 @@ next(ScanState *ss)
 {
 	PairsNode *node = (PairsNode *) ss;
 	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
-	const qi_pair *pair;
+	const qset_pair *pair;
 
 	ExecClearTuple(slot);
 	if (!node->opened)

@@ -13,7 +13,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
-#include "pg/recognize.h"
+#include "pgbase/recognize.h"
 #include "pg/sets_pairs.h"
 #include "utils/guc.h"
 

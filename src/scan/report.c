@@ -29,7 +29,7 @@ ScanReportBegin(const PageReader *reader, const SharedScan *shared)
 
 /* Tell how far it is. */
 void
-ScanReport(const ActivityHandle *activity, const PageReader *reader, const SketchedColumn *column,
+ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanAggregate *column,
 		   int count)
 {
 	uint64 keys = 0;
@@ -38,10 +38,10 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const Sketc
 
 	for (i = 0; i < count; i++)
 	{
-		const ExpandedFilter *filter = SketchedColumnState(&column[i], &filter_state_type);
+		const FilterState *filter = ScanAggregateState(&column[i], &filter_state_type);
 
 		keys += column[i].state ? column[i].state->members : 0;
-		on_gpu |= SketchedColumnIsRemote(&column[i]) || (filter && filter->filter.remote);
+		on_gpu |= ScanAggregateIsRemote(&column[i]) || (filter && filter->filter.remote);
 	}
 	ActivitySet(activity, ACTIVITY_DONE, reader->pages);
 	ActivitySet(activity, ACTIVITY_FOUND, keys);
@@ -50,7 +50,7 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const Sketc
 
 /* Count what columns have got so far. */
 void
-ScanCountKeys(ScanCounts *counts, const SketchedColumn *column, int count)
+ScanCountKeys(ScanCounts *counts, const ScanAggregate *column, int count)
 {
 	int i;
 
@@ -60,8 +60,8 @@ ScanCountKeys(ScanCounts *counts, const SketchedColumn *column, int count)
 			continue;
 		counts->keys += column[i].state->members;
 		counts->batches += column[i].state->batches;
-		counts->on_cpu |= SketchedColumnIsOnCpu(&column[i]);
-		counts->on_gpu |= !SketchedColumnIsOnCpu(&column[i]);
+		counts->on_cpu |= ScanAggregateIsOnCpu(&column[i]);
+		counts->on_gpu |= !ScanAggregateIsOnCpu(&column[i]);
 	}
 }
 
@@ -89,7 +89,7 @@ void
 ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
 {
 	ExplainPropertyText("Device", device_names(counts), es);
-	ExplainPropertyText("Instructions", qs_isa_name(qs_isa_now()), es);
+	ExplainPropertyText("Instructions", qb_isa_name(qb_isa_now()), es);
 	ExplainPropertyInteger("Keys", NULL, (int64) counts->keys, es);
 	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);
 	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);

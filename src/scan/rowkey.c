@@ -15,7 +15,7 @@
 #include "common/hashfn.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
-#include "pg/keycontent.h"
+#include "pgbase/keycontent.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"

@@ -13,7 +13,7 @@
  *	families.c	what families differ in
  *	match.c		recognizes what can be done so
  *	plan.c		offers it to the planner
- *	why.c		says why it was not taken
+ *	reasons.c		says why it was not taken
  *	exec.c		the executor node
  *	setup.c		the columns that it sketches, and permissions
  *	share.c		merges what the processes of a parallel plan made
@@ -33,12 +33,12 @@
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
-#include "pg/activity.h"
-#include "pg/filter_expanded.h"
-#include "pg/recognize.h"
-#include "pg/sets_expanded.h"
-#include "pg/sketch_expanded.h"
-#include "pg/sketch_top_expanded.h"
+#include "pgbase/activity.h"
+#include "pg/filter_state.h"
+#include "pgbase/recognize.h"
+#include "pg/sets_state.h"
+#include "pg/sketch_state.h"
+#include "pg/top_state.h"
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
@@ -61,7 +61,7 @@ extern const CustomScanMethods columnscan_methods;
 
 typedef struct ColumnFamily ColumnFamily;
 
-/* why.c: what stood in the way of the last query that was looked at; NULL: nothing. */
+/* reasons.c: what stood in the way of the last query that was looked at; NULL: nothing. */
 extern const char *scan_refusal;
 
 /* It cannot be done so; false. */
@@ -160,7 +160,7 @@ extern uint64 RowKeyFingerprint(const RowKey *key, Relation relation, HeapTupleH
 								uint16 length, uint64 seed);
 
 /* One aggregate of the query: ours, of any family, or count. */
-typedef struct SketchedColumn
+typedef struct ScanAggregate
 {
 	ColumnPlace place;   /* attribute 0: there is none, rows are counted */
 	ColumnPlace weight;  /* attribute 0: there is none */
@@ -176,7 +176,7 @@ typedef struct SketchedColumn
 	KeyedState *state; /* of this run; NULL: count */
 	int64 rows;        /* of count */
 	int phase;         /* of building the sets of a parallel scan when this process began */
-} SketchedColumn;
+} ScanAggregate;
 
 /* families.c: what families differ in. */
 struct ColumnFamily
@@ -190,7 +190,7 @@ struct ColumnFamily
 	 */
 	double (*table_bytes)(const Const *template, double rows, double others, bool together);
 	/* A new state; NULL: count. */
-	KeyedState *(*start)(const SketchedColumn *column, MemoryContext context, bool partial);
+	KeyedState *(*start)(const ScanAggregate *column, MemoryContext context, bool partial);
 	/*
 	 * How many bytes the state of a group takes while keys of so many rows wait to be
 	 * counted, 0: they do not wait.  NULL: what is counted at once takes no more.
@@ -205,7 +205,7 @@ extern const ColumnFamily column_count; /* count(*) and count(column), beside th
 
 /* An empty state, for each run. */
 static inline void
-SketchedColumnStart(SketchedColumn *column, MemoryContext context, bool partial)
+ScanAggregateStart(ScanAggregate *column, MemoryContext context, bool partial)
 {
 	column->rows = 0;
 	column->state = column->family->start(column, context, partial);
@@ -213,14 +213,14 @@ SketchedColumnStart(SketchedColumn *column, MemoryContext context, bool partial)
 
 /* Keys so far, or rows of count. */
 static inline int64 *
-SketchedColumnMembers(SketchedColumn *column)
+ScanAggregateMembers(ScanAggregate *column)
 {
 	return column->state ? &column->state->members : &column->rows;
 }
 
 /* Count the keys that wait. */
 static inline void
-SketchedColumnFlush(SketchedColumn *column)
+ScanAggregateFlush(ScanAggregate *column)
 {
 	if (column->state)
 		StateTypeOf(column->state)->flush(column->state);
@@ -228,7 +228,7 @@ SketchedColumnFlush(SketchedColumn *column)
 
 /* The aggregate's value; a sketch of no keys is NULL. */
 static inline Datum
-SketchedColumnResult(const SketchedColumn *column, bool *null)
+ScanAggregateResult(const ScanAggregate *column, bool *null)
 {
 	*null = column->state && column->state->members == 0;
 	return column->state ? EOHPGetRODatum(&column->state->header) : Int64GetDatum(column->rows);
@@ -236,16 +236,16 @@ SketchedColumnResult(const SketchedColumn *column, bool *null)
 
 /* The state if it is of this type, else NULL. */
 static inline void *
-SketchedColumnState(const SketchedColumn *column, const KeyedStateType *type)
+ScanAggregateState(const ScanAggregate *column, const KeyedStateType *type)
 {
 	return column->state && StateTypeOf(column->state) == type ? column->state : NULL;
 }
 
 /* Let keys wait until the new state is read, if it is on the CPU and such that they can. */
 static inline void
-SketchedColumnWait(SketchedColumn *column, KeptTable *kept)
+ScanAggregateWait(ScanAggregate *column, KeptTable *kept)
 {
-	const ExpandedSketch *sketch = SketchedColumnState(column, &sketch_state_type);
+	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
 
 	if (sketch && sketch->engine == &qs_engine_cpu)
 	{
@@ -255,7 +255,7 @@ SketchedColumnWait(SketchedColumn *column, KeptTable *kept)
 }
 
 static inline bool
-SketchedColumnWaits(const SketchedColumn *column)
+ScanAggregateWaits(const ScanAggregate *column)
 {
 	return column->state && column->state->patient;
 }
@@ -265,18 +265,18 @@ extern const char *ColumnGpuReason(const Aggref *aggref);
 
 /* Is it a sketch whose counters are on a device? */
 static inline bool
-SketchedColumnIsRemote(const SketchedColumn *column)
+ScanAggregateIsRemote(const ScanAggregate *column)
 {
-	const ExpandedSketch *sketch = SketchedColumnState(column, &sketch_state_type);
+	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
 
 	return sketch && sketch->sketch.remote;
 }
 
 static inline bool
-SketchedColumnIsOnCpu(const SketchedColumn *column)
+ScanAggregateIsOnCpu(const ScanAggregate *column)
 {
-	const ExpandedSketch *sketch = SketchedColumnState(column, &sketch_state_type);
-	const ExpandedFilter *filter = SketchedColumnState(column, &filter_state_type);
+	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
+	const FilterState *filter = ScanAggregateState(column, &filter_state_type);
 
 	return (sketch == NULL || sketch->engine == &qs_engine_cpu) &&
 		   (filter == NULL || filter->engine == &qf_engine_cpu);
@@ -311,8 +311,8 @@ typedef struct ScanHandover ScanHandover;
 
 extern ScanHandover *ScanHandoverOf(EState *estate, int param);
 extern bool
-ScanHandoverTake(ScanHandover *handover, SketchedColumn *column, int count, MemoryContext *context);
-extern void ScanHandoverGive(ScanHandover *handover, SketchedColumn *column);
+ScanHandoverTake(ScanHandover *handover, ScanAggregate *column, int count, MemoryContext *context);
+extern void ScanHandoverGive(ScanHandover *handover, ScanAggregate *column);
 extern Path *ScanCollectPath(RelOptInfo *rel, PathTarget *target, bool parallel_safe, int param);
 extern void ScanCollectInit(void);
 
@@ -322,13 +322,13 @@ typedef struct SharedScan SharedScan;
 extern Size SharedScanSize(int count);
 extern void SharedScanInit(SharedScan *shared, int count);
 extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
-extern bool SharedScanJoin(SharedScan *shared, SketchedColumn *column, int count);
+extern bool SharedScanJoin(SharedScan *shared, ScanAggregate *column, int count);
 extern uint64 SharedScanId(const SharedScan *shared);
-extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count,
-							bool collect);
-extern bool SharedScanResultIsLarge(const SketchedColumn *column, int count);
+extern bool
+SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *column, int count, bool collect);
+extern bool SharedScanResultIsLarge(const ScanAggregate *column, int count);
 extern TupleTableSlot *
-SharedScanResult(const SketchedColumn *column, int count, bool hand_over, TupleTableSlot *slot);
+SharedScanResult(const ScanAggregate *column, int count, bool hand_over, TupleTableSlot *slot);
 extern void SharedScanCount(SharedScan *shared, const ScanCounts *counts);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
 
@@ -338,28 +338,28 @@ typedef struct SharedBuild SharedBuild;
 extern Size SharedBuildSize(int count);
 extern void SharedBuildInit(SharedBuild *shared, int count);
 extern void SharedBuildReset(SharedBuild *shared, dsa_area *area, int count);
-extern void SharedBuildJoin(SharedBuild *shared, SketchedColumn *column, int count);
-extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, SketchedColumn *column, int count,
+extern void SharedBuildJoin(SharedBuild *shared, ScanAggregate *column, int count);
+extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *column, int count,
 							bool together);
 
 /* report.c */
 extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
 extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
-					   const SketchedColumn *column, int count);
+					   const ScanAggregate *column, int count);
 extern void ScanReportRun(const ScanCounts *run, bool first);
-extern void ScanCountKeys(ScanCounts *counts, const SketchedColumn *column, int count);
+extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *column, int count);
 extern bool
 ScanCountsTold(const ScanCounts *counts, const PlanState *node, const struct ExplainState *es);
 extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
 
 /* setup.c */
 extern bool ScanReturnsOneRow(const CustomScan *scan);
-extern void SketchedColumnInit(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor);
+extern void ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor);
 
 /* columns.c */
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
 
 /* keys.c */
-extern void SketchedColumnAdd(SketchedColumn *column, Relation relation, PageTuples *tuples);
+extern void ScanAggregateAdd(ScanAggregate *column, Relation relation, PageTuples *tuples);
 
 #endif

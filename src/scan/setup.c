@@ -55,7 +55,7 @@ check_permissions(Oid function, const ColumnScanCall *call)
 
 /* What the plan's list of aggregates says of one column. */
 void
-SketchedColumnInit(SketchedColumn *column, Aggref *aggref, TupleDesc descriptor)
+ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
 {
 	ColumnScanCall call;
 

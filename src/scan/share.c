@@ -29,7 +29,7 @@
  */
 #include "scan/scan.h"
 
-#include "pg/pass.h"
+#include "pgbase/segment.h"
 
 #include "access/parallel.h"
 #include "miscadmin.h"
@@ -105,7 +105,7 @@ SharedScanReset(SharedScan *shared, dsa_area *area, int count)
 
 /* Begin to take part; true: as the first. */
 bool
-SharedScanJoin(SharedScan *shared, SketchedColumn *column, int count)
+SharedScanJoin(SharedScan *shared, ScanAggregate *column, int count)
 {
 	bool first;
 
@@ -145,7 +145,7 @@ SharedScanCounts(SharedScan *shared)
 
 /* Copies of all sketches; invalid if there is no room, or if they are so small that rows do. */
 static dsa_pointer
-put_set(dsa_area *area, SketchedColumn *column, int count)
+put_set(dsa_area *area, ScanAggregate *column, int count)
 {
 	Size size = count * sizeof(LeftColumn);
 	dsa_pointer set;
@@ -154,7 +154,7 @@ put_set(dsa_area *area, SketchedColumn *column, int count)
 
 	for (i = 0; i < count; i++)
 		size += column[i].state ? StatePassBytes(column[i].state) : 0;
-	if (size <= PASS_AT || !PassHasRoom(size))
+	if (size <= SEGMENT_AT || !SegmentHasRoom(size))
 		return InvalidDsaPointer;
 	set = dsa_allocate0(area, count * sizeof(LeftColumn));
 	left = dsa_get_address(area, set);
@@ -163,15 +163,15 @@ put_set(dsa_area *area, SketchedColumn *column, int count)
 		KeyedState *state = column[i].state;
 		Size bytes = state ? StatePassBytes(state) : 0;
 
-		left[i].members = *SketchedColumnMembers(&column[i]);
+		left[i].members = *ScanAggregateMembers(&column[i]);
 		if (state)
-			StatePass(state, PassPut(area, bytes, &left[i].bytes), bytes);
+			StatePass(state, SegmentPut(area, bytes, &left[i].bytes), bytes);
 	}
 	return set;
 }
 
 static void
-merge_set(dsa_area *area, dsa_pointer set, SketchedColumn *column, int count)
+merge_set(dsa_area *area, dsa_pointer set, ScanAggregate *column, int count)
 {
 	LeftColumn *left = dsa_get_address(area, set);
 	int i;
@@ -182,19 +182,19 @@ merge_set(dsa_area *area, dsa_pointer set, SketchedColumn *column, int count)
 
 		if (state)
 			StateTypeOf(state)->merge(state, dsa_get_address(area, left[i].bytes));
-		*SketchedColumnMembers(&column[i]) += left[i].members;
+		*ScanAggregateMembers(&column[i]) += left[i].members;
 	}
 	free_set(area, set, count);
 }
 
 /* Is a sketch on a device?  Merging can move it there. */
 static bool
-is_remote(const SketchedColumn *column, int count)
+is_remote(const ScanAggregate *column, int count)
 {
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (SketchedColumnIsRemote(&column[i]))
+		if (ScanAggregateIsRemote(&column[i]))
 			return true;
 	return false;
 }
@@ -256,7 +256,7 @@ drop_copy(dsa_area *area, Leaver *leaver, int count)
  * are built by all, and the leader may wait.
  */
 bool
-SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int count, bool collect)
+SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *column, int count, bool collect)
 {
 	Leaver leaver = { .collects = collect && !IsParallelWorker(), .mine = InvalidDsaPointer };
 	dsa_pointer taken;
@@ -293,7 +293,7 @@ SharedScanLeave(SharedScan *shared, dsa_area *area, SketchedColumn *column, int 
  * leader, whose sets may be large, has to give it one of NULLs before its own?
  */
 bool
-SharedScanResultIsLarge(const SketchedColumn *column, int count)
+SharedScanResultIsLarge(const ScanAggregate *column, int count)
 {
 	bool large = false;
 	int i;
@@ -311,15 +311,15 @@ SharedScanResultIsLarge(const SketchedColumn *column, int count)
 
 /* All values.  "hand_over": sets go to who asked for them, without a copy. */
 TupleTableSlot *
-SharedScanResult(const SketchedColumn *column, int count, bool hand_over, TupleTableSlot *slot)
+SharedScanResult(const ScanAggregate *column, int count, bool hand_over, TupleTableSlot *slot)
 {
 	int i;
 
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	for (i = 0; i < count; i++)
 	{
-		slot->tts_values[i] = SketchedColumnResult(&column[i], &slot->tts_isnull[i]);
-		if (hand_over && SketchedColumnState(&column[i], &sets_state_type))
+		slot->tts_values[i] = ScanAggregateResult(&column[i], &slot->tts_isnull[i]);
+		if (hand_over && ScanAggregateState(&column[i], &sets_state_type))
 			slot->tts_values[i] = StateDatum(column[i].state);
 	}
 	return ExecStoreVirtualTuple(slot);

@@ -19,10 +19,10 @@ typedef struct element
 } element;
 
 const uint32_t *
-qi_side_elements(const qi_preparation *p, const qi_side *s, uint64_t i, uint64_t *count)
+qset_side_elements(const qset_preparation *p, const qset_side *s, uint64_t i, uint64_t *count)
 {
-	const uint32_t *rank = qi_set_ranks(s->collection, s->kept[i]);
-	uint64_t size = qi_set_size(s->collection, s->kept[i]);
+	const uint32_t *rank = qset_set_ranks(s->collection, s->kept[i]);
+	uint64_t size = qset_set_size(s->collection, s->kept[i]);
 	uint32_t *mapped = (uint32_t *) p->buffer + 2 * (p->row.largest + p->column.largest);
 	uint64_t e;
 
@@ -38,10 +38,10 @@ qi_side_elements(const qi_preparation *p, const qi_side *s, uint64_t i, uint64_t
 
 /* The elements of which lists are made: all, or the prefix. */
 static const uint32_t *
-listed(const qi_preparation *p, const qi_side *s, uint64_t i, uint64_t *count)
+listed(const qset_preparation *p, const qset_side *s, uint64_t i, uint64_t *count)
 {
 	if (!p->plan.prefix)
-		return qi_side_elements(p, s, i, count);
+		return qset_side_elements(p, s, i, count);
 	*count = s->prefix_offset[i + 1] - s->prefix_offset[i];
 	return s->prefix + s->prefix_offset[i];
 }
@@ -49,7 +49,7 @@ listed(const qi_preparation *p, const qi_side *s, uint64_t i, uint64_t *count)
 /* ---- layout ---- */
 
 static uint64_t
-place(qi_block *b, uint64_t count, uint64_t size)
+place(qset_block *b, uint64_t count, uint64_t size)
 {
 	uint64_t at = b->bytes;
 
@@ -58,7 +58,8 @@ place(qi_block *b, uint64_t count, uint64_t size)
 }
 
 static void
-layout_side(const qi_side *s, const qi_plan *plan, bool pairwise, qi_block *b, qi_block_side *side)
+layout_side(const qset_side *s, const qset_plan *plan, bool pairwise, qset_block *b,
+			qset_block_side *side)
 {
 	side->sets = s->sets;
 	side->set = place(b, s->sets, sizeof(uint32_t));
@@ -73,9 +74,9 @@ layout_side(const qi_side *s, const qi_plan *plan, bool pairwise, qi_block *b, q
 }
 
 static void
-layout_index(const qi_preparation *p, const qi_plan *plan, qi_block *b)
+layout_index(const qset_preparation *p, const qset_plan *plan, qset_block *b)
 {
-	bool hybrid = plan->method == QI_HYBRID;
+	bool hybrid = plan->method == QSET_HYBRID;
 	uint64_t rows = plan->prefix ? p->row.prefix_elements : p->row.elements;
 	uint64_t columns = plan->prefix ? p->column.prefix_elements : p->column.elements;
 	uint64_t heavy = 0;
@@ -91,21 +92,21 @@ layout_index(const qi_preparation *p, const qi_plan *plan, qi_block *b)
 	b->list = place(b, columns, b->wide_list ? 4 : 2);
 	if (!hybrid)
 		return;
-	b->bit_words = (p->column.sets + QI_BLOCK - 1) / QI_BLOCK * QI_BLOCK_WORDS;
+	b->bit_words = (p->column.sets + QSET_BLOCK - 1) / QSET_BLOCK * QSET_BLOCK_WORDS;
 	b->heavy_start = place(b, p->row.sets + 1, sizeof(uint64_t));
 	b->heavy = place(b, heavy, sizeof(uint32_t));
 	b->bits = place(b, plan->heavy * b->bit_words, sizeof(uint64_t));
 }
 
 void
-qi_block_layout(const qi_preparation *p, const qi_plan *plan, qi_block *b)
+qset_block_layout(const qset_preparation *p, const qset_plan *plan, qset_block *b)
 {
-	bool index = plan->method == QI_INDEX || plan->method == QI_HYBRID;
-	qi_plan own = *plan;
+	bool index = plan->method == QSET_INDEX || plan->method == QSET_HYBRID;
+	qset_plan own = *plan;
 	uint64_t most = p->row.largest < p->column.largest ? p->row.largest : p->column.largest;
 
-	own.prefix = plan->prefix && plan->method == QI_INDEX;
-	own.resident = plan->resident && plan->method == QI_BITMAP;
+	own.prefix = plan->prefix && plan->method == QSET_INDEX;
+	own.resident = plan->resident && plan->method == QSET_BITMAP;
 	memset(b, 0, sizeof(*b));
 	b->bytes = sizeof(*b);
 	b->method = plan->method;
@@ -116,7 +117,7 @@ qi_block_layout(const qi_preparation *p, const qi_plan *plan, qi_block *b)
 	b->wide_list = p->column.sets > (uint64_t) UINT16_MAX + 1;
 	b->wide_row = most > UINT16_MAX;
 	b->filter = p->request.filter;
-	b->bitmap_words = qi_bitmap_words(p->column.collection->universe);
+	b->bitmap_words = qset_bitmap_words(p->column.collection->universe);
 	b->most_heavy = plan->heavy < p->row.largest ? plan->heavy : p->row.largest;
 	b->largest_row = p->row.largest;
 	layout_side(&p->column, &own, !index || own.prefix, b, &b->column);
@@ -130,9 +131,9 @@ qi_block_layout(const qi_preparation *p, const qi_plan *plan, qi_block *b)
 
 /* ---- filling ---- */
 
-static qs_status
-fill_side(const qi_preparation *p, const qi_side *s, const qi_block *b, const qi_block_side *side,
-		  uint8_t *block)
+static qb_status
+fill_side(const qset_preparation *p, const qset_side *s, const qset_block *b,
+		  const qset_block_side *side, uint8_t *block)
 {
 	uint32_t *set = (uint32_t *) (block + side->set);
 	uint32_t *size = (uint32_t *) (block + side->size);
@@ -145,10 +146,10 @@ fill_side(const qi_preparation *p, const qi_side *s, const qi_block *b, const qi
 	for (i = 0; i < s->sets; i++)
 	{
 		uint64_t count;
-		const uint32_t *element = qi_side_elements(p, s, i, &count);
+		const uint32_t *element = qset_side_elements(p, s, i, &count);
 
 		set[i] = s->kept[i];
-		size[i] = qi_set_size(s->collection, s->kept[i]);
+		size[i] = qset_set_size(s->collection, s->kept[i]);
 		if (side->rank != 0)
 		{
 			if (count > 0)
@@ -156,23 +157,23 @@ fill_side(const qi_preparation *p, const qi_side *s, const qi_block *b, const qi
 			offset[i + 1] = offset[i] + count;
 		}
 		if (side->bits_of != 0)
-			qi_bitmap_set(bits + i * b->bitmap_words, element, count);
+			qset_bitmap_set(bits + i * b->bitmap_words, element, count);
 		asked += count;
-		if (asked < QI_PATIENCE)
+		if (asked < QSET_PATIENCE)
 			continue;
 		asked = 0;
-		if (qi_stopped(p->request.interrupt))
-			return QS_CANCELLED;
+		if (qset_stopped(p->request.interrupt))
+			return QB_CANCELLED;
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Where each element's list begins, or which column of bits is its own. */
 static void
-place_elements(const qi_preparation *p, element *e)
+place_elements(const qset_preparation *p, element *e)
 {
 	const uint32_t *degree = p->plan.prefix ? p->prefix_degree : p->degree;
-	bool hybrid = p->plan.method == QI_HYBRID;
+	bool hybrid = p->plan.method == QSET_HYBRID;
 	uint64_t list = 0;
 	uint64_t heavy = 0;
 	uint64_t i;
@@ -194,8 +195,8 @@ place_elements(const qi_preparation *p, element *e)
 /* The arrays of an index that is being filled, and how far that is. */
 typedef struct filling
 {
-	const qi_preparation *p;
-	const qi_block *b;
+	const qset_preparation *p;
+	const qset_block *b;
 	element *element;
 	uint64_t *row_start;
 	uint64_t *entry;
@@ -208,7 +209,7 @@ typedef struct filling
 	uint64_t asked;
 } filling;
 
-QS_INLINE void
+QB_INLINE void
 put_in_list(filling *f, uint64_t at, uint64_t column)
 {
 	if (f->b->wide_list)
@@ -256,7 +257,7 @@ enter_row(filling *f, uint64_t row)
 		if (x->heavy)
 			f->heavy[f->heavies++] = (uint32_t) x->begin;
 		else if (x->degree > passed)
-			f->entry[f->entries++] = qi_entry(x->begin + passed, x->degree - passed);
+			f->entry[f->entries++] = qset_entry(x->begin + passed, x->degree - passed);
 	}
 	f->row_start[row + 1] = f->entries;
 	if (f->b->heavy_start != 0)
@@ -267,13 +268,13 @@ enter_row(filling *f, uint64_t row)
 static bool
 go_on(filling *f)
 {
-	if (f->asked < QI_PATIENCE / 8)
+	if (f->asked < QSET_PATIENCE / 8)
 		return true;
 	f->asked = 0;
-	return !qi_stopped(f->p->request.interrupt);
+	return !qset_stopped(f->p->request.interrupt);
 }
 
-static qs_status
+static qb_status
 fill_index(filling *f)
 {
 	uint64_t i;
@@ -284,27 +285,27 @@ fill_index(filling *f)
 		if (f->b->tail)
 			enter_row(f, i);
 		if (!go_on(f))
-			return QS_CANCELLED;
+			return QB_CANCELLED;
 	}
 	for (i = 0; !f->b->tail && i < f->p->row.sets; i++)
 	{
 		enter_row(f, i);
 		if (!go_on(f))
-			return QS_CANCELLED;
+			return QB_CANCELLED;
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
-make_index(const qi_preparation *p, const qi_block *b, uint8_t *block)
+static qb_status
+make_index(const qset_preparation *p, const qset_block *b, uint8_t *block)
 {
-	const qs_memory *memory = p->request.memory;
+	const qb_memory *memory = p->request.memory;
 	filling f = { .p = p, .b = b };
-	qs_status status;
+	qb_status status;
 
-	f.element = qi_alloc(memory, p->column.collection->universe, sizeof(element));
+	f.element = qset_alloc(memory, p->column.collection->universe, sizeof(element));
 	if (!f.element)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	place_elements(p, f.element);
 	f.row_start = (uint64_t *) (block + b->row_start);
 	f.entry = (uint64_t *) (block + b->entry);
@@ -313,21 +314,21 @@ make_index(const qi_preparation *p, const qi_block *b, uint8_t *block)
 	f.heavy = (uint32_t *) (block + b->heavy);
 	f.bits = (uint64_t *) (block + b->bits);
 	status = fill_index(&f);
-	qi_release(memory, f.element);
+	qset_release(memory, f.element);
 	return status;
 }
 
-qs_status
-qi_fill(qi_preparation *p, void *block)
+qb_status
+qset_fill(qset_preparation *p, void *block)
 {
-	qi_block *b = block;
-	qs_status status;
+	qset_block *b = block;
+	qb_status status;
 
-	qi_block_layout(p, &p->plan, b);
+	qset_block_layout(p, &p->plan, b);
 	status = fill_side(p, &p->column, b, &b->column, block);
-	if (status == QS_OK && !b->same)
+	if (status == QB_OK && !b->same)
 		status = fill_side(p, &p->row, b, &b->row, block);
-	if (status == QS_OK && b->row_start != 0)
+	if (status == QB_OK && b->row_start != 0)
 		status = make_index(p, b, block);
 	return status;
 }

@@ -22,22 +22,22 @@
  *
  * src/sets/block.h
  */
-#ifndef QI_BLOCK_H
-#define QI_BLOCK_H
+#ifndef QSET_BLOCK_H
+#define QSET_BLOCK_H
 
 #include "sets/pairs.h"
 
 /* An entry: position in "list" and number of columns. */
-#define QI_LENGTH_BITS 28
+#define QSET_LENGTH_BITS 28
 
-QS_INLINE uint64_t
-qi_entry(uint64_t at, uint64_t length)
+QB_INLINE uint64_t
+qset_entry(uint64_t at, uint64_t length)
 {
-	return at << QI_LENGTH_BITS | length;
+	return at << QSET_LENGTH_BITS | length;
 }
 
 /* Where the arrays of one side lie. */
-typedef struct qi_block_side
+typedef struct qset_block_side
 {
 	uint64_t sets;
 	uint64_t set;
@@ -45,9 +45,9 @@ typedef struct qi_block_side
 	uint64_t offset;
 	uint64_t rank;
 	uint64_t bits_of;
-} qi_block_side;
+} qset_block_side;
 
-typedef struct qi_block
+typedef struct qset_block
 {
 	int32_t method;
 	bool prefix;
@@ -56,75 +56,75 @@ typedef struct qi_block
 	bool same;      /* within one collection */
 	bool wide_list; /* list of 4-byte numbers, else 2 */
 	bool wide_row;  /* counters of 4 bytes, else 2 */
-	qi_filter filter;
-	qi_block_side row;
-	qi_block_side column;
+	qset_filter filter;
+	qset_block_side row;
+	qset_block_side column;
 	uint64_t row_start;
 	uint64_t entry;
 	uint64_t list;
 	uint64_t heavy_start;
 	uint64_t heavy;
 	uint64_t bits;
-	uint64_t bit_words;    /* of a heavy element's column, a multiple of QI_BLOCK_WORDS */
+	uint64_t bit_words;    /* of a heavy element's column, a multiple of QSET_BLOCK_WORDS */
 	uint64_t bitmap_words; /* of the universe */
 	uint64_t most_heavy;   /* heavy elements of one row */
 	uint64_t largest_row;  /* elements of one row */
 	uint64_t bytes;
-} qi_block;
+} qset_block;
 
 /* Counters in a row's array: columns, rounded up. */
-QS_INLINE uint64_t
-qi_row_room(const qi_block *b)
+QB_INLINE uint64_t
+qset_row_room(const qset_block *b)
 {
-	return (b->column.sets + QI_BLOCK - 1) / QI_BLOCK * QI_BLOCK;
+	return (b->column.sets + QSET_BLOCK - 1) / QSET_BLOCK * QSET_BLOCK;
 }
 
 /* Elements of a set kept: numbers by rank or, with prefixes, by rarity. */
 extern const uint32_t *
-qi_side_elements(const qi_preparation *p, const qi_side *s, uint64_t i, uint64_t *count);
+qset_side_elements(const qset_preparation *p, const qset_side *s, uint64_t i, uint64_t *count);
 
 /* Bytes of the block for the method of the plan: a head with all places set. */
-extern void qi_block_layout(const qi_preparation *p, const qi_plan *plan, qi_block *b);
+extern void qset_block_layout(const qset_preparation *p, const qset_plan *plan, qset_block *b);
 
-/* Count a row by the method of the block; QS_CANCELLED. */
-extern qs_status qi_count_row(qi_job *job);
+/* Count a row by the method of the block; QB_CANCELLED. */
+extern qb_status qset_count_row(qset_job *job);
 
 /* Spend steps of about a nanosecond; false: stop. */
-QS_INLINE bool
-qi_spend(qi_job *job, uint64_t steps)
+QB_INLINE bool
+qset_spend(qset_job *job, uint64_t steps)
 {
 	job->patience -= (int64_t) steps;
 	if (job->patience > 0)
 		return true;
-	job->patience = QI_PATIENCE;
-	return !qi_stopped(job->interrupt);
+	job->patience = QSET_PATIENCE;
+	return !qset_stopped(job->interrupt);
 }
 
 /* A set of the block: its elements. */
-typedef struct qi_set_view
+typedef struct qset_set_view
 {
 	const uint32_t *rank;
 	uint64_t count;
-} qi_set_view;
+} qset_set_view;
 
-QS_INLINE qi_set_view
-qi_view_of(const qi_job *job, const qi_block_side *side, uint64_t i)
+QB_INLINE qset_set_view
+qset_view_of(const qset_job *job, const qset_block_side *side, uint64_t i)
 {
 	const uint64_t *offset = (const uint64_t *) (job->block + side->offset) + i;
 
-	return (qi_set_view){ (const uint32_t *) (job->block + side->rank) + offset[0],
-						  offset[1] - offset[0] };
+	return (qset_set_view){ (const uint32_t *) (job->block + side->rank) + offset[0],
+							offset[1] - offset[0] };
 }
 
-QS_INLINE uint32_t
-qi_size_of(const qi_job *job, const qi_block_side *side, uint64_t i)
+QB_INLINE uint32_t
+qset_size_of(const qset_job *job, const qset_block_side *side, uint64_t i)
 {
 	return ((const uint32_t *) (job->block + side->size))[i];
 }
 
 /* What a row has in common with a column. */
-QS_INLINE void
-qi_set_count(qi_job *job, uint32_t column, uint64_t count)
+QB_INLINE void
+qset_set_count(qset_job *job, uint32_t column, uint64_t count)
 {
 	if (job->head->wide_row)
 		((uint32_t *) job->count)[column] = (uint32_t) count;
@@ -133,6 +133,6 @@ qi_set_count(qi_job *job, uint32_t column, uint64_t count)
 }
 
 /* techniques_rows.c: the same by one of the techniques, pair after pair. */
-extern qs_status qi_technique_row(qi_job *job);
+extern qb_status qset_technique_row(qset_job *job);
 
 #endif

@@ -12,66 +12,66 @@
  *
  * src/sets/builder.h
  */
-#ifndef QI_BUILDER_H
-#define QI_BUILDER_H
+#ifndef QSET_BUILDER_H
+#define QSET_BUILDER_H
 
 #include "sets/collection.h"
 #include "sets/labels.h"
 
 /* Rows are taken in batches of this many, so that table lookups overlap. */
-#define QI_BATCH QI_LABELS_AT_ONCE
+#define QSET_BATCH QSET_LABELS_AT_ONCE
 
 /* From so many rows on duplicates are dropped before more memory is taken. */
-#define QI_COMPACT (UINT64_C(1) << 24)
+#define QSET_COMPACT (UINT64_C(1) << 24)
 
-typedef struct qi_builder
+typedef struct qset_builder
 {
-	qi_labels sets;
-	qi_labels elements;
+	qset_labels sets;
+	qset_labels elements;
 	uint64_t *row; /* set's label << 32 | element's label */
 	uint64_t rows;
 	uint64_t room;
-	qs_keys keys;
-	const qs_memory *memory;
-	const qi_interrupt *interrupt;
-} qi_builder;
+	qb_keys keys;
+	const qb_memory *memory;
+	const qset_interrupt *interrupt;
+} qset_builder;
 
 /* An empty builder; needs no memory yet. */
-extern void qi_builder_init(qi_builder *b, bool wide, const qs_keys *keys, const qs_memory *memory,
-							const qi_interrupt *interrupt);
-extern void qi_builder_free(qi_builder *b);
+extern void qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys,
+							  const qb_memory *memory, const qset_interrupt *interrupt);
+extern void qset_builder_free(qset_builder *b);
 
 /*
- * Add rows; high is NULL unless the builder is wide.  QS_NO_MEMORY,
- * QS_TOO_MANY and QS_CANCELLED leave it fit only to be freed.
+ * Add rows; high is NULL unless the builder is wide.  QB_NO_MEMORY,
+ * QB_TOO_MANY and QB_CANCELLED leave it fit only to be freed.
  */
-extern qs_status qi_builder_add(qi_builder *b, const int64_t *id, const uint64_t *low,
-								const uint64_t *high, uint64_t rows);
+extern qb_status qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low,
+								  const uint64_t *high, uint64_t rows);
 
 /* Add the rows of a collection of the same width and kind of keys. */
-extern qs_status qi_builder_add_collection(qi_builder *b, const qi_collection *c);
+extern qb_status qset_builder_add_collection(qset_builder *b, const qset_collection *c);
 
 /*
  * A copy of a builder without pointers, by which another process on this
  * machine goes on: the keys of its labels, then its rows.  Neither is sorted, so
  * making it is copying.  "image" is aligned to 8 bytes and comes from
- * qi_builder_write(): nothing in it is checked.
+ * qset_builder_write(): nothing in it is checked.
  */
-extern uint64_t qi_builder_image_bytes(const qi_builder *b);
-extern void qi_builder_write(const qi_builder *b, void *image);
-extern uint64_t qi_builder_image_rows(const void *image);
-extern qs_status qi_builder_add_image(qi_builder *b, const void *image);
+extern uint64_t qset_builder_image_bytes(const qset_builder *b);
+extern void qset_builder_write(const qset_builder *b, void *image);
+extern uint64_t qset_builder_image_rows(const void *image);
+extern qb_status qset_builder_add_image(qset_builder *b, const void *image);
 
 /*
  * All rows in the form of a collection whose sets are not sorted, and in which
  * what came twice is twice: for parts.h.  The builder stays as it is.
  */
-extern qs_status qi_builder_place(const qi_builder *b, qi_collection *out);
+extern qb_status qset_builder_place(const qset_builder *b, qset_collection *out);
 
 /* The collection of all rows; the builder stays as it is but for dropped duplicates. */
-extern qs_status qi_builder_finish(qi_builder *b, qi_collection *out);
+extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
 
 /* Bytes of all arrays. */
-extern uint64_t qi_builder_memory(const qi_builder *b);
+extern uint64_t qset_builder_memory(const qset_builder *b);
 
 #endif

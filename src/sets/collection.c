@@ -6,29 +6,29 @@
  */
 #include "sets/collection.h"
 
-qs_status
-qi_collection_alloc(qi_collection *c, const qs_memory *memory)
+qb_status
+qset_collection_alloc(qset_collection *c, const qb_memory *memory)
 {
 	c->memory = memory;
-	c->id = qi_alloc(memory, c->sets, sizeof(*c->id));
-	c->offset = qi_alloc(memory, c->sets + 1, sizeof(*c->offset));
-	c->rank = qi_alloc(memory, c->elements, sizeof(*c->rank));
-	c->low = qi_alloc(memory, c->universe, sizeof(*c->low));
-	c->high = c->wide ? qi_alloc(memory, c->universe, sizeof(*c->high)) : NULL;
+	c->id = qset_alloc(memory, c->sets, sizeof(*c->id));
+	c->offset = qset_alloc(memory, c->sets + 1, sizeof(*c->offset));
+	c->rank = qset_alloc(memory, c->elements, sizeof(*c->rank));
+	c->low = qset_alloc(memory, c->universe, sizeof(*c->low));
+	c->high = c->wide ? qset_alloc(memory, c->universe, sizeof(*c->high)) : NULL;
 	if (c->id && c->offset && c->rank && c->low && (c->high || !c->wide))
-		return QS_OK;
-	qi_collection_free(c);
-	return QS_NO_MEMORY;
+		return QB_OK;
+	qset_collection_free(c);
+	return QB_NO_MEMORY;
 }
 
 void
-qi_collection_free(qi_collection *c)
+qset_collection_free(qset_collection *c)
 {
-	qi_release(c->memory, c->id);
-	qi_release(c->memory, c->offset);
-	qi_release(c->memory, c->rank);
-	qi_release(c->memory, c->low);
-	qi_release(c->memory, c->high);
+	qset_release(c->memory, c->id);
+	qset_release(c->memory, c->offset);
+	qset_release(c->memory, c->rank);
+	qset_release(c->memory, c->low);
+	qset_release(c->memory, c->high);
 	c->id = NULL;
 	c->offset = NULL;
 	c->rank = NULL;
@@ -36,14 +36,14 @@ qi_collection_free(qi_collection *c)
 	c->high = NULL;
 }
 
-qs_status
-qi_collection_copy(qi_collection *to, const qi_collection *from, const qs_memory *memory)
+qb_status
+qset_collection_copy(qset_collection *to, const qset_collection *from, const qb_memory *memory)
 {
-	qs_status status;
+	qb_status status;
 
 	*to = *from;
-	status = qi_collection_alloc(to, memory);
-	if (status != QS_OK)
+	status = qset_collection_alloc(to, memory);
+	if (status != QB_OK)
 		return status;
 	memcpy(to->id, from->id, from->sets * sizeof(*to->id));
 	memcpy(to->offset, from->offset, (from->sets + 1) * sizeof(*to->offset));
@@ -51,11 +51,11 @@ qi_collection_copy(qi_collection *to, const qi_collection *from, const qs_memory
 	memcpy(to->low, from->low, from->universe * sizeof(*to->low));
 	if (from->wide)
 		memcpy(to->high, from->high, from->universe * sizeof(*to->high));
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_collection_sort(qi_collection *c, const qs_memory *memory, const qi_interrupt *interrupt)
+qb_status
+qset_collection_sort(qset_collection *c, const qb_memory *memory, const qset_interrupt *interrupt)
 {
 	uint64_t most = 0;
 	uint64_t kept = 0;
@@ -63,44 +63,45 @@ qi_collection_sort(qi_collection *c, const qs_memory *memory, const qi_interrupt
 	uint64_t begin = 0;
 	uint64_t set;
 	uint32_t *scratch;
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 
 	for (set = 0; set < c->sets; set++)
 		if (c->offset[set + 1] - c->offset[set] > most)
 			most = c->offset[set + 1] - c->offset[set];
-	scratch = qi_alloc(memory, most, sizeof(*scratch));
+	scratch = qset_alloc(memory, most, sizeof(*scratch));
 	if (!scratch)
-		return QS_NO_MEMORY;
-	for (set = 0; set < c->sets && status == QS_OK; set++)
+		return QB_NO_MEMORY;
+	for (set = 0; set < c->sets && status == QB_OK; set++)
 	{
 		uint64_t end = c->offset[set + 1];
 		uint64_t count = end - begin;
-		bool long_ago = end - asked >= QI_PATIENCE / 8;
+		bool long_ago = end - asked >= QSET_PATIENCE / 8;
 
 		if (long_ago)
 			asked = end;
-		if ((long_ago && qi_stopped(interrupt)) ||
-			!qi_sort_unique32((int32_t *) c->rank + begin, &count, (int32_t *) scratch, interrupt))
-			status = QS_CANCELLED;
+		if ((long_ago && qset_stopped(interrupt)) ||
+			!qset_sort_unique32((int32_t *) c->rank + begin, &count, (int32_t *) scratch,
+								interrupt))
+			status = QB_CANCELLED;
 		memmove(c->rank + kept, c->rank + begin, count * sizeof(*c->rank));
 		kept += count;
 		begin = end;
 		c->offset[set + 1] = kept;
 	}
 	c->elements = kept;
-	qi_release(memory, scratch);
+	qset_release(memory, scratch);
 	return status;
 }
 
 uint64_t
-qi_collection_memory(const qi_collection *c)
+qset_collection_memory(const qset_collection *c)
 {
 	return c->sets * sizeof(*c->id) + (c->sets + 1) * sizeof(*c->offset) +
 		   c->elements * sizeof(*c->rank) + c->universe * sizeof(*c->low) * (c->wide ? 2 : 1);
 }
 
 int64_t
-qi_collection_find(const qi_collection *c, int64_t id)
+qset_collection_find(const qset_collection *c, int64_t id)
 {
 	uint64_t low = 0;
 	uint64_t high = c->sets;
@@ -118,17 +119,17 @@ qi_collection_find(const qi_collection *c, int64_t id)
 }
 
 void
-qi_collection_map(const qi_collection *from, const qi_collection *to, uint32_t *map)
+qset_collection_map(const qset_collection *from, const qset_collection *to, uint32_t *map)
 {
 	uint64_t i;
 	uint64_t j = 0;
 
 	for (i = 0; i < from->universe; i++)
 	{
-		while (j < to->universe && qi_element_compare(to, j, from, i) < 0)
+		while (j < to->universe && qset_element_compare(to, j, from, i) < 0)
 			j++;
-		map[i] =
-			j < to->universe && qi_element_compare(to, j, from, i) == 0 ? (uint32_t) j : UINT32_MAX;
+		map[i] = j < to->universe && qset_element_compare(to, j, from, i) == 0 ? (uint32_t) j
+																			   : UINT32_MAX;
 	}
 }
 
@@ -137,19 +138,19 @@ qi_collection_map(const qi_collection *from, const qi_collection *to, uint32_t *
 
 /* Count steps; false if it is time to stop. */
 static bool
-may_go_on(uint64_t *steps, uint64_t more, const qi_interrupt *interrupt)
+may_go_on(uint64_t *steps, uint64_t more, const qset_interrupt *interrupt)
 {
 	*steps += more;
-	if (*steps < QI_PATIENCE)
+	if (*steps < QSET_PATIENCE)
 		return true;
 	*steps = 0;
-	return !qi_stopped(interrupt);
+	return !qset_stopped(interrupt);
 }
 
 /* Mark what the chosen sets have, and count sets and elements; ids ascend and differ. */
 static bool
-measure_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uint64_t ids,
-			   uint32_t *used, const qi_interrupt *interrupt)
+measure_subset(qset_collection *to, const qset_collection *from, const int64_t *id, uint64_t ids,
+			   uint32_t *used, const qset_interrupt *interrupt)
 {
 	uint64_t steps = 0;
 	uint64_t i;
@@ -157,15 +158,15 @@ measure_subset(qi_collection *to, const qi_collection *from, const int64_t *id, 
 
 	for (i = 0; i < ids; i++)
 	{
-		int64_t set = qi_collection_find(from, id[i]);
+		int64_t set = qset_collection_find(from, id[i]);
 
-		if (!may_go_on(&steps, FIND_STEPS + (set < 0 ? 0 : qi_set_size(from, (uint64_t) set)),
+		if (!may_go_on(&steps, FIND_STEPS + (set < 0 ? 0 : qset_set_size(from, (uint64_t) set)),
 					   interrupt))
 			return false;
 		if (set < 0)
 			continue;
 		to->sets++;
-		to->elements += qi_set_size(from, (uint64_t) set);
+		to->elements += qset_set_size(from, (uint64_t) set);
 		for (e = from->offset[set]; e < from->offset[set + 1]; e++)
 			used[from->rank[e]] = 1;
 	}
@@ -175,8 +176,8 @@ measure_subset(qi_collection *to, const qi_collection *from, const int64_t *id, 
 }
 
 static bool
-copy_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uint64_t ids,
-			uint32_t *rank_of, const qi_interrupt *interrupt)
+copy_subset(qset_collection *to, const qset_collection *from, const int64_t *id, uint64_t ids,
+			uint32_t *rank_of, const qset_interrupt *interrupt)
 {
 	uint64_t steps = 0;
 	uint64_t set = 0;
@@ -195,7 +196,7 @@ copy_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uin
 	}
 	for (i = 0; i < ids; i++)
 	{
-		int64_t source = qi_collection_find(from, id[i]);
+		int64_t source = qset_collection_find(from, id[i]);
 		uint64_t begin = to->offset[set];
 		uint64_t at = begin;
 
@@ -212,40 +213,40 @@ copy_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uin
 	return true;
 }
 
-qs_status
-qi_collection_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uint64_t ids,
-					 const qs_memory *memory, const qi_interrupt *interrupt)
+qb_status
+qset_collection_subset(qset_collection *to, const qset_collection *from, const int64_t *id,
+					   uint64_t ids, const qb_memory *memory, const qset_interrupt *interrupt)
 {
-	uint32_t *used = qi_alloc(memory, from->universe, sizeof(*used));
-	int64_t *chosen = qi_alloc(memory, ids, sizeof(*chosen));
-	int64_t *scratch = qi_alloc(memory, ids, sizeof(*scratch));
-	qs_status status = QS_NO_MEMORY;
+	uint32_t *used = qset_alloc(memory, from->universe, sizeof(*used));
+	int64_t *chosen = qset_alloc(memory, ids, sizeof(*chosen));
+	int64_t *scratch = qset_alloc(memory, ids, sizeof(*scratch));
+	qb_status status = QB_NO_MEMORY;
 
-	*to = (qi_collection){ .keys = from->keys };
+	*to = (qset_collection){ .keys = from->keys };
 	to->wide = from->wide;
 	if (used && chosen && scratch)
 	{
 		if (ids > 0)
 			memcpy(chosen, id, ids * sizeof(*chosen));
-		status = qi_sort_unique64(chosen, &ids, scratch, interrupt) &&
+		status = qset_sort_unique64(chosen, &ids, scratch, interrupt) &&
 						 measure_subset(to, from, chosen, ids, used, interrupt)
-					 ? qi_collection_alloc(to, memory)
-					 : QS_CANCELLED;
-		if (status == QS_OK && !copy_subset(to, from, chosen, ids, used, interrupt))
+					 ? qset_collection_alloc(to, memory)
+					 : QB_CANCELLED;
+		if (status == QB_OK && !copy_subset(to, from, chosen, ids, used, interrupt))
 		{
-			qi_collection_free(to);
-			status = QS_CANCELLED;
+			qset_collection_free(to);
+			status = QB_CANCELLED;
 		}
 	}
-	qi_release(memory, used);
-	qi_release(memory, chosen);
-	qi_release(memory, scratch);
+	qset_release(memory, used);
+	qset_release(memory, chosen);
+	qset_release(memory, scratch);
 	return status;
 }
 
 uint64_t
-qi_collection_join(const qi_collection *a, const qi_collection *b, uint32_t *number_a,
-				   uint32_t *number_b)
+qset_collection_join(const qset_collection *a, const qset_collection *b, uint32_t *number_a,
+					 uint32_t *number_b)
 {
 	uint64_t i = 0;
 	uint64_t j = 0;
@@ -253,7 +254,7 @@ qi_collection_join(const qi_collection *a, const qi_collection *b, uint32_t *num
 
 	while (i < a->universe || j < b->universe)
 	{
-		int order = i == a->universe ? 1 : j == b->universe ? -1 : qi_element_compare(a, i, b, j);
+		int order = i == a->universe ? 1 : j == b->universe ? -1 : qset_element_compare(a, i, b, j);
 
 		if (order <= 0)
 			number_a[i++] = (uint32_t) numbers;

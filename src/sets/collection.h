@@ -19,15 +19,15 @@
  *
  * src/sets/collection.h
  */
-#ifndef QI_COLLECTION_H
-#define QI_COLLECTION_H
+#ifndef QSET_COLLECTION_H
+#define QSET_COLLECTION_H
 
 #include "base/keys.h"
 #include "sets/kernels.h"
 
-typedef struct qi_collection
+typedef struct qset_collection
 {
-	qs_keys keys; /* which kind of elements */
+	qb_keys keys; /* which kind of elements */
 	bool wide;    /* elements are 128-bit fingerprints */
 
 	uint64_t sets;
@@ -40,66 +40,67 @@ typedef struct qi_collection
 	uint64_t *low;
 	uint64_t *high; /* NULL unless wide */
 
-	const qs_memory *memory;
-} qi_collection;
+	const qb_memory *memory;
+} qset_collection;
 
-/* Arrays of the sizes that are set, zeroed; QS_NO_MEMORY leaves none. */
-extern qs_status qi_collection_alloc(qi_collection *c, const qs_memory *memory);
-extern void qi_collection_free(qi_collection *c);
+/* Arrays of the sizes that are set, zeroed; QB_NO_MEMORY leaves none. */
+extern qb_status qset_collection_alloc(qset_collection *c, const qb_memory *memory);
+extern void qset_collection_free(qset_collection *c);
 
 /* A copy with memory of its own. */
-extern qs_status
-qi_collection_copy(qi_collection *to, const qi_collection *from, const qs_memory *memory);
+extern qb_status
+qset_collection_copy(qset_collection *to, const qset_collection *from, const qb_memory *memory);
 
 /*
  * Make sets of lists of elements in any order: sorted, each element once,
- * without gaps.  QS_NO_MEMORY, QS_CANCELLED.
+ * without gaps.  QB_NO_MEMORY, QB_CANCELLED.
  */
-extern qs_status
-qi_collection_sort(qi_collection *c, const qs_memory *memory, const qi_interrupt *interrupt);
+extern qb_status
+qset_collection_sort(qset_collection *c, const qb_memory *memory, const qset_interrupt *interrupt);
 
 /* Bytes of all arrays. */
-extern uint64_t qi_collection_memory(const qi_collection *c);
+extern uint64_t qset_collection_memory(const qset_collection *c);
 
 /* The number of the set with this id, or -1. */
-extern int64_t qi_collection_find(const qi_collection *c, int64_t id);
+extern int64_t qset_collection_find(const qset_collection *c, int64_t id);
 
 /*
  * The sets of these ids (any order, any ids) as a collection of their own,
  * with its own ranks.
  */
-extern qs_status
-qi_collection_subset(qi_collection *to, const qi_collection *from, const int64_t *id, uint64_t ids,
-					 const qs_memory *memory, const qi_interrupt *interrupt);
+extern qb_status
+qset_collection_subset(qset_collection *to, const qset_collection *from, const int64_t *id,
+					   uint64_t ids, const qb_memory *memory, const qset_interrupt *interrupt);
 
 /*
  * map[rank in "from"] = rank of the same element in "to", or UINT32_MAX if it
  * has none.  O(universes).
  */
-extern void qi_collection_map(const qi_collection *from, const qi_collection *to, uint32_t *map);
+extern void
+qset_collection_map(const qset_collection *from, const qset_collection *to, uint32_t *map);
 
 /*
  * Numbers for the elements of two collections, in their order and alike in
  * both: number_a[rank in a], number_b[rank in b].  Returns how many there are.
  */
-extern uint64_t qi_collection_join(const qi_collection *a, const qi_collection *b,
-								   uint32_t *number_a, uint32_t *number_b);
+extern uint64_t qset_collection_join(const qset_collection *a, const qset_collection *b,
+									 uint32_t *number_a, uint32_t *number_b);
 
-QS_INLINE uint32_t
-qi_set_size(const qi_collection *c, uint64_t set)
+QB_INLINE uint32_t
+qset_set_size(const qset_collection *c, uint64_t set)
 {
 	return (uint32_t) (c->offset[set + 1] - c->offset[set]);
 }
 
-QS_INLINE const uint32_t *
-qi_set_ranks(const qi_collection *c, uint64_t set)
+QB_INLINE const uint32_t *
+qset_set_ranks(const qset_collection *c, uint64_t set)
 {
 	return c->rank + c->offset[set];
 }
 
 /* The order of elements: -1, 0 or 1. */
-QS_INLINE int
-qi_element_compare(const qi_collection *a, uint64_t i, const qi_collection *b, uint64_t j)
+QB_INLINE int
+qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection *b, uint64_t j)
 {
 	if (!a->wide)
 		return ((int64_t) a->low[i] > (int64_t) b->low[j]) -

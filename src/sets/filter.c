@@ -66,11 +66,11 @@ fraction_of(double j, uint64_t *numerator, uint64_t *denominator)
 	*denominator = (uint64_t) q;
 }
 
-qs_status
-qi_filter_init(qi_filter *f, int64_t min_count, double min_jaccard, uint64_t top)
+qb_status
+qset_filter_init(qset_filter *f, int64_t min_count, double min_jaccard, uint64_t top)
 {
 	if (min_count < 0 || !(min_jaccard >= 0 && min_jaccard <= 1))
-		return QS_BAD_FILTER;
+		return QB_BAD_FILTER;
 	f->min_count = (uint64_t) min_count;
 	f->top = top;
 	f->numerator = min_jaccard > 0;
@@ -79,13 +79,13 @@ qi_filter_init(qi_filter *f, int64_t min_count, double min_jaccard, uint64_t top
 		fraction_of(min_jaccard, &f->numerator, &f->denominator);
 	else if (min_jaccard > 0 && min_jaccard < 1)
 		f->denominator = UINT64_C(1) << 33;
-	return QS_OK;
+	return QB_OK;
 }
 
 void
-qi_filter_sizes(const qi_filter *f, uint64_t size, uint64_t *least, uint64_t *most)
+qset_filter_sizes(const qset_filter *f, uint64_t size, uint64_t *least, uint64_t *most)
 {
-	*least = qi_filter_least(f, size);
+	*least = qset_filter_least(f, size);
 	*most = UINT64_MAX;
 	if (f->numerator > 0)
 		*most = (uint64_t) ((u128) size * f->denominator / f->numerator);

@@ -14,43 +14,44 @@
  *
  * src/sets/filter.h
  */
-#ifndef QI_FILTER_H
-#define QI_FILTER_H
+#ifndef QSET_FILTER_H
+#define QSET_FILTER_H
 
 #include "sets/sets.h"
 
-typedef struct qi_filter
+typedef struct qset_filter
 {
 	uint64_t min_count;
 	uint64_t numerator; /* of the least Jaccard index */
 	uint64_t denominator;
 	uint64_t top; /* the best so many of each set; 0: all */
-} qi_filter;
+} qset_filter;
 
 /* A pair that passed: numbers of its sets, elements in both, elements in either. */
-typedef struct qi_pair
+typedef struct qset_pair
 {
 	uint32_t a;
 	uint32_t b;
 	uint32_t common;
 	uint32_t either;
-} qi_pair;
+} qset_pair;
 
 /*
- * QS_BAD_FILTER if min_count < 0 or min_jaccard is not in 0 .. 1.
+ * QB_BAD_FILTER if min_count < 0 or min_jaccard is not in 0 .. 1.
  */
-extern qs_status qi_filter_init(qi_filter *f, int64_t min_count, double min_jaccard, uint64_t top);
+extern qb_status
+qset_filter_init(qset_filter *f, int64_t min_count, double min_jaccard, uint64_t top);
 
 /* Can sets with nothing in common pass? */
-QS_INLINE bool
-qi_filter_passes_nothing(const qi_filter *f)
+QB_INLINE bool
+qset_filter_passes_nothing(const qset_filter *f)
 {
 	return f->min_count == 0 && f->numerator == 0;
 }
 
 /* Does a pair with so many elements in common and in either pass? */
-QS_INLINE bool
-qi_filter_pass(const qi_filter *f, uint64_t common, uint64_t either)
+QB_INLINE bool
+qset_filter_pass(const qset_filter *f, uint64_t common, uint64_t either)
 {
 	if (either == 0)
 		either = 1;
@@ -63,8 +64,8 @@ qi_filter_pass(const qi_filter *f, uint64_t common, uint64_t either)
  * The least count with which a set of this size can pass together with any
  * other: J <= common / union <= common / size.
  */
-QS_INLINE uint64_t
-qi_filter_least(const qi_filter *f, uint64_t size)
+QB_INLINE uint64_t
+qset_filter_least(const qset_filter *f, uint64_t size)
 {
 	unsigned __int128 least =
 		((unsigned __int128) size * f->numerator + f->denominator - 1) / f->denominator;
@@ -73,14 +74,14 @@ qi_filter_least(const qi_filter *f, uint64_t size)
 }
 
 /* Sizes that the other set of a pair may have: size * J .. size / J, and at least min_count. */
-extern void qi_filter_sizes(const qi_filter *f, uint64_t size, uint64_t *least, uint64_t *most);
+extern void qset_filter_sizes(const qset_filter *f, uint64_t size, uint64_t *least, uint64_t *most);
 
 /*
  * The order of "top": the greater Jaccard index first, then the smaller b.
  * Is x before y?
  */
-QS_INLINE bool
-qi_pair_better(const qi_pair *x, const qi_pair *y)
+QB_INLINE bool
+qset_pair_better(const qset_pair *x, const qset_pair *y)
 {
 	uint64_t left = (uint64_t) x->common * y->either;
 	uint64_t right = (uint64_t) y->common * x->either;

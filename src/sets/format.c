@@ -41,7 +41,7 @@ static void
 put_fixed(writer *w, uint64_t x)
 {
 	if (w->p)
-		qs_store64(w->p + w->length, x);
+		qb_store64(w->p + w->length, x);
 	w->length += 8;
 }
 
@@ -70,7 +70,7 @@ put_next(writer *w, uint64_t i, uint64_t x, uint64_t before)
 }
 
 static void
-put_body(writer *w, const qi_collection *c)
+put_body(writer *w, const qset_collection *c)
 {
 	uint64_t set;
 	uint64_t i;
@@ -96,31 +96,31 @@ put_body(writer *w, const qi_collection *c)
 }
 
 uint64_t
-qi_flat_size(const qi_collection *c)
+qset_flat_size(const qset_collection *c)
 {
-	writer w = { NULL, QI_HEADER_BYTES };
+	writer w = { NULL, QSET_HEADER_BYTES };
 
 	put_body(&w, c);
 	return w.length;
 }
 
 void
-qi_write(const qi_collection *c, uint8_t *out)
+qset_write(const qset_collection *c, uint8_t *out)
 {
-	writer w = { out, QI_HEADER_BYTES };
+	writer w = { out, QSET_HEADER_BYTES };
 
-	memset(out, 0, QI_HEADER_BYTES);
+	memset(out, 0, QSET_HEADER_BYTES);
 	memcpy(out, magic, sizeof(magic));
-	out[AT_VERSION] = QI_FORMAT_VERSION;
+	out[AT_VERSION] = QSET_FORMAT_VERSION;
 	out[AT_KIND] = c->wide ? KIND_FINGERPRINTS : KIND_INTEGERS;
-	qs_store32(out + AT_FAMILY, c->keys.family);
-	qs_store32(out + AT_COLLATION, c->keys.collation);
-	qs_store64(out + AT_SETS, c->sets);
-	qs_store64(out + AT_ELEMENTS, c->elements);
-	qs_store64(out + AT_UNIVERSE, c->universe);
+	qb_store32(out + AT_FAMILY, c->keys.family);
+	qb_store32(out + AT_COLLATION, c->keys.collation);
+	qb_store64(out + AT_SETS, c->sets);
+	qb_store64(out + AT_ELEMENTS, c->elements);
+	qb_store64(out + AT_UNIVERSE, c->universe);
 	put_body(&w, c);
-	qs_store64(out + AT_BODY, w.length - QI_HEADER_BYTES);
-	qs_store32(out + AT_CRC, qs_checksum(out, w.length, AT_CRC));
+	qb_store64(out + AT_BODY, w.length - QSET_HEADER_BYTES);
+	qb_store32(out + AT_CRC, qb_checksum(out, w.length, AT_CRC));
 }
 
 /* ---- reading ---- */
@@ -142,7 +142,7 @@ get_fixed(reader *r)
 		r->bad = true;
 	else
 	{
-		x = qs_load64(r->p);
+		x = qb_load64(r->p);
 		r->p += 8;
 	}
 	return x;
@@ -173,7 +173,7 @@ get_long_number(reader *r)
 	return 0;
 }
 
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 get_number(reader *r)
 {
 	if (r->p < r->end && *r->p < 128)
@@ -195,15 +195,15 @@ get_next(reader *r, uint64_t i, int64_t before)
 	return (int64_t) ((uint64_t) before + gap + 1);
 }
 
-static qs_status
-read_universe(reader *r, qi_collection *c, const qi_interrupt *interrupt)
+static qb_status
+read_universe(reader *r, qset_collection *c, const qset_interrupt *interrupt)
 {
 	uint64_t i;
 
 	for (i = 0; i < c->universe && !r->bad; i++)
 	{
-		if (i % QI_PATIENCE == QI_PATIENCE - 1 && qi_stopped(interrupt))
-			return QS_CANCELLED;
+		if (i % QSET_PATIENCE == QSET_PATIENCE - 1 && qset_stopped(interrupt))
+			return QB_CANCELLED;
 		if (!c->wide)
 		{
 			c->low[i] = (uint64_t) get_next(r, i, i > 0 ? (int64_t) c->low[i - 1] : 0);
@@ -211,14 +211,14 @@ read_universe(reader *r, qi_collection *c, const qi_interrupt *interrupt)
 		}
 		c->high[i] = get_fixed(r);
 		c->low[i] = get_fixed(r);
-		if (i > 0 && qi_element_compare(c, i - 1, c, i) >= 0)
+		if (i > 0 && qset_element_compare(c, i - 1, c, i) >= 0)
 			r->bad = true;
 	}
-	return r->bad ? QS_FORMAT_ENTRIES : QS_OK;
+	return r->bad ? QB_FORMAT_ENTRIES : QB_OK;
 }
 
 static void
-read_ranks(reader *r, qi_collection *c, uint64_t at, uint64_t size, uint8_t *seen)
+read_ranks(reader *r, qset_collection *c, uint64_t at, uint64_t size, uint8_t *seen)
 {
 	uint64_t rank = 0;
 	uint64_t i;
@@ -243,8 +243,8 @@ read_ranks(reader *r, qi_collection *c, uint64_t at, uint64_t size, uint8_t *see
 	}
 }
 
-static qs_status
-read_sets(reader *r, qi_collection *c, uint8_t *seen, const qi_interrupt *interrupt)
+static qb_status
+read_sets(reader *r, qset_collection *c, uint8_t *seen, const qset_interrupt *interrupt)
 {
 	uint64_t asked = 0;
 	uint64_t set;
@@ -258,19 +258,19 @@ read_sets(reader *r, qi_collection *c, uint8_t *seen, const qi_interrupt *interr
 		c->id[set] = get_next(r, set, set > 0 ? c->id[set - 1] : 0);
 		size = get_number(r);
 		if (r->bad || size >= c->elements - at)
-			return QS_FORMAT_ENTRIES;
+			return QB_FORMAT_ENTRIES;
 		c->offset[set + 1] = at + size + 1;
 		read_ranks(r, c, at, size + 1, seen);
-		if (at - asked >= QI_PATIENCE && qi_stopped(interrupt))
-			return QS_CANCELLED;
-		asked = at - asked >= QI_PATIENCE ? at : asked;
+		if (at - asked >= QSET_PATIENCE && qset_stopped(interrupt))
+			return QB_CANCELLED;
+		asked = at - asked >= QSET_PATIENCE ? at : asked;
 	}
 	if (r->bad || r->p != r->end || c->offset[c->sets] != c->elements)
-		return QS_FORMAT_ENTRIES;
+		return QB_FORMAT_ENTRIES;
 	for (i = 0; i < c->universe; i++)
 		if (!seen[i])
-			return QS_FORMAT_ENTRIES;
-	return QS_OK;
+			return QB_FORMAT_ENTRIES;
+	return QB_OK;
 }
 
 static bool
@@ -281,82 +281,82 @@ reserved_bits_zero(const uint8_t *bytes)
 	for (i = AT_RESERVED_1; i < AT_CRC; i++)
 		if (bytes[i] != 0)
 			return false;
-	return qs_load64(bytes + AT_RESERVED_2) == 0;
+	return qb_load64(bytes + AT_RESERVED_2) == 0;
 }
 
 /* A set takes at least two bytes beside those of its elements. */
 static bool
-sizes_possible(const qi_collection *c, uint64_t body)
+sizes_possible(const qset_collection *c, uint64_t body)
 {
-	if (c->sets > QI_MAX_SETS || c->universe > QI_MAX_UNIVERSE || c->elements > QI_MAX_ELEMENTS ||
-		c->sets > c->elements || c->universe > c->elements)
+	if (c->sets > QSET_MAX_SETS || c->universe > QSET_MAX_UNIVERSE ||
+		c->elements > QSET_MAX_ELEMENTS || c->sets > c->elements || c->universe > c->elements)
 		return false;
 	if (c->elements > 0 && (c->sets == 0 || c->universe == 0))
 		return false;
 	return c->elements + 2 * c->sets + c->universe * (c->wide ? 16 : 1) <= body;
 }
 
-static qs_status
-read_header(qi_collection *c, const uint8_t *bytes, uint64_t length)
+static qb_status
+read_header(qset_collection *c, const uint8_t *bytes, uint64_t length)
 {
 	uint8_t kind;
 
 	memset(c, 0, sizeof(*c));
-	if (length < QI_HEADER_BYTES)
-		return QS_FORMAT_SHORT;
+	if (length < QSET_HEADER_BYTES)
+		return QB_FORMAT_SHORT;
 	if (memcmp(bytes, magic, sizeof(magic)) != 0)
-		return QS_FORMAT_MAGIC;
-	if (bytes[AT_VERSION] != QI_FORMAT_VERSION)
-		return QS_FORMAT_VERSION;
+		return QB_FORMAT_MAGIC;
+	if (bytes[AT_VERSION] != QSET_FORMAT_VERSION)
+		return QB_FORMAT_VERSION;
 	kind = bytes[AT_KIND];
 	c->wide = kind == KIND_FINGERPRINTS;
-	c->keys.family = qs_load32(bytes + AT_FAMILY);
-	c->keys.collation = qs_load32(bytes + AT_COLLATION);
-	c->sets = qs_load64(bytes + AT_SETS);
-	c->elements = qs_load64(bytes + AT_ELEMENTS);
-	c->universe = qs_load64(bytes + AT_UNIVERSE);
+	c->keys.family = qb_load32(bytes + AT_FAMILY);
+	c->keys.collation = qb_load32(bytes + AT_COLLATION);
+	c->sets = qb_load64(bytes + AT_SETS);
+	c->elements = qb_load64(bytes + AT_ELEMENTS);
+	c->universe = qb_load64(bytes + AT_UNIVERSE);
 	if ((kind != KIND_INTEGERS && kind != KIND_FINGERPRINTS) ||
-		(qs_keys_none(&c->keys) && (c->sets > 0 || c->keys.collation != 0)))
-		return QS_FORMAT_PARAMS;
+		(qb_keys_none(&c->keys) && (c->sets > 0 || c->keys.collation != 0)))
+		return QB_FORMAT_PARAMS;
 	if (!reserved_bits_zero(bytes))
-		return QS_FORMAT_RESERVED;
-	if (qs_load64(bytes + AT_BODY) != length - QI_HEADER_BYTES ||
-		!sizes_possible(c, length - QI_HEADER_BYTES))
-		return QS_FORMAT_LENGTH;
-	return qs_checksum(bytes, length, AT_CRC) == qs_load32(bytes + AT_CRC) ? QS_OK : QS_FORMAT_CRC;
+		return QB_FORMAT_RESERVED;
+	if (qb_load64(bytes + AT_BODY) != length - QSET_HEADER_BYTES ||
+		!sizes_possible(c, length - QSET_HEADER_BYTES))
+		return QB_FORMAT_LENGTH;
+	return qb_checksum(bytes, length, AT_CRC) == qb_load32(bytes + AT_CRC) ? QB_OK : QB_FORMAT_CRC;
 }
 
 void
-qi_read_sizes(const uint8_t *header, uint64_t *sets, uint64_t *elements)
+qset_read_sizes(const uint8_t *header, uint64_t *sets, uint64_t *elements)
 {
-	*sets = qs_load64(header + AT_SETS);
-	*elements = qs_load64(header + AT_ELEMENTS);
+	*sets = qb_load64(header + AT_SETS);
+	*elements = qb_load64(header + AT_ELEMENTS);
 }
 
-qs_status
-qi_read(qi_collection *c, const uint8_t *bytes, uint64_t length, const qs_memory *memory,
-		const qi_interrupt *interrupt)
+qb_status
+qset_read(qset_collection *c, const uint8_t *bytes, uint64_t length, const qb_memory *memory,
+		  const qset_interrupt *interrupt)
 {
-	qs_status status = read_header(c, bytes, length);
-	reader r = { bytes + QI_HEADER_BYTES, bytes + length, false };
+	qb_status status = read_header(c, bytes, length);
+	reader r = { bytes + QSET_HEADER_BYTES, bytes + length, false };
 	uint8_t *seen;
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
-	status = qi_collection_alloc(c, memory);
-	if (status != QS_OK)
+	status = qset_collection_alloc(c, memory);
+	if (status != QB_OK)
 		return status;
-	seen = qi_alloc(memory, c->universe, 1);
+	seen = qset_alloc(memory, c->universe, 1);
 	if (!seen)
-		status = QS_NO_MEMORY;
+		status = QB_NO_MEMORY;
 	else
 	{
 		status = read_universe(&r, c, interrupt);
-		if (status == QS_OK)
+		if (status == QB_OK)
 			status = read_sets(&r, c, seen, interrupt);
 	}
-	qi_release(memory, seen);
-	if (status != QS_OK)
-		qi_collection_free(c);
+	qset_release(memory, seen);
+	if (status != QB_OK)
+		qset_collection_free(c);
 	return status;
 }

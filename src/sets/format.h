@@ -31,26 +31,26 @@
  *
  * src/sets/format.h
  */
-#ifndef QI_FORMAT_H
-#define QI_FORMAT_H
+#ifndef QSET_FORMAT_H
+#define QSET_FORMAT_H
 
 #include "sets/collection.h"
 
-#define QI_FORMAT_VERSION 1
-#define QI_HEADER_BYTES   64
+#define QSET_FORMAT_VERSION 1
+#define QSET_HEADER_BYTES   64
 
 /* Bytes of a collection, and the bytes. */
-extern uint64_t qi_flat_size(const qi_collection *c);
-extern void qi_write(const qi_collection *c, uint8_t *out);
+extern uint64_t qset_flat_size(const qset_collection *c);
+extern void qset_write(const qset_collection *c, uint8_t *out);
 
-/* Sets and elements, as a header of QI_HEADER_BYTES says, of which nothing is checked. */
-extern void qi_read_sizes(const uint8_t *header, uint64_t *sets, uint64_t *elements);
+/* Sets and elements, as a header of QSET_HEADER_BYTES says, of which nothing is checked. */
+extern void qset_read_sizes(const uint8_t *header, uint64_t *sets, uint64_t *elements);
 
 /*
  * Make a collection of bytes that nothing is known about: every rule of the
  * format is checked, and no more memory is taken than ten times the length.
  */
-extern qs_status qi_read(qi_collection *c, const uint8_t *bytes, uint64_t length,
-						 const qs_memory *memory, const qi_interrupt *interrupt);
+extern qb_status qset_read(qset_collection *c, const uint8_t *bytes, uint64_t length,
+						   const qb_memory *memory, const qset_interrupt *interrupt);
 
 #endif

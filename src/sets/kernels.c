@@ -9,13 +9,13 @@
 static uint64_t
 and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 {
-	return qi_and_count_each(a, b, words);
+	return qset_and_count_each(a, b, words);
 }
 
 static uint64_t
 probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
 {
-	return qi_probe_each(bits, element, n);
+	return qset_probe_each(bits, element, n);
 }
 
 static void
@@ -24,9 +24,9 @@ sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16
 	uint32_t c;
 	uint32_t w;
 
-	memset(out, 0, QI_BLOCK * sizeof(*out));
+	memset(out, 0, QSET_BLOCK * sizeof(*out));
 	for (c = 0; c < columns; c++)
-		for (w = 0; w < QI_BLOCK_WORDS; w++)
+		for (w = 0; w < QSET_BLOCK_WORDS; w++)
 		{
 			uint64_t word = column[c][at + w];
 
@@ -53,7 +53,7 @@ static uint32_t
 find16_sized(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to, uint16_t least,
 			 uint32_t most, uint32_t *out)
 {
-	return qi_keep_sizes(size, most, out, find16(row, from, to, least, out));
+	return qset_keep_sizes(size, most, out, find16(row, from, to, least, out));
 }
 
 static uint32_t
@@ -70,14 +70,14 @@ find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t
 	return found;
 }
 
-const qi_kernels qi_kernels_plain = {
+const qset_kernels qset_kernels_plain = {
 	.name = "scalar",
-	.sorted32 = qi_sorted32,
-	.sorted64 = qi_sorted64,
-	.count32 = qi_merge_count32,
-	.count64 = qi_merge_count64,
-	.intersect32 = qi_merge32,
-	.intersect64 = qi_merge64,
+	.sorted32 = qset_sorted32,
+	.sorted64 = qset_sorted64,
+	.count32 = qset_merge_count32,
+	.count64 = qset_merge_count64,
+	.intersect32 = qset_merge32,
+	.intersect64 = qset_merge64,
 	.and_count = and_count,
 	.probe = probe,
 	.sum_columns = sum_columns,
@@ -90,47 +90,47 @@ const qi_kernels qi_kernels_plain = {
 static bool
 much_smaller(uint64_t n, uint64_t m)
 {
-	return n < m / QI_GALLOP_RATIO;
+	return n < m / QSET_GALLOP_RATIO;
 }
 
 uint64_t
-qi_count32(const qi_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
+qset_count32(const qset_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
 {
 	if (much_smaller(n, m))
-		return qi_gallop32(a, n, b, m, NULL);
+		return qset_gallop32(a, n, b, m, NULL);
 	if (much_smaller(m, n))
-		return qi_gallop32(b, m, a, n, NULL);
+		return qset_gallop32(b, m, a, n, NULL);
 	return k->count32(a, n, b, m);
 }
 
 uint64_t
-qi_count64(const qi_kernels *k, const int64_t *a, uint64_t n, const int64_t *b, uint64_t m)
+qset_count64(const qset_kernels *k, const int64_t *a, uint64_t n, const int64_t *b, uint64_t m)
 {
 	if (much_smaller(n, m))
-		return qi_gallop64(a, n, b, m, NULL);
+		return qset_gallop64(a, n, b, m, NULL);
 	if (much_smaller(m, n))
-		return qi_gallop64(b, m, a, n, NULL);
+		return qset_gallop64(b, m, a, n, NULL);
 	return k->count64(a, n, b, m);
 }
 
 uint64_t
-qi_intersect32(const qi_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m,
-			   int32_t *out)
+qset_intersect32(const qset_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m,
+				 int32_t *out)
 {
 	if (much_smaller(n, m))
-		return qi_gallop32(a, n, b, m, out);
+		return qset_gallop32(a, n, b, m, out);
 	if (much_smaller(m, n))
-		return qi_gallop32(b, m, a, n, out);
+		return qset_gallop32(b, m, a, n, out);
 	return k->intersect32(a, n, b, m, out);
 }
 
 uint64_t
-qi_intersect64(const qi_kernels *k, const int64_t *a, uint64_t n, const int64_t *b, uint64_t m,
-			   int64_t *out)
+qset_intersect64(const qset_kernels *k, const int64_t *a, uint64_t n, const int64_t *b, uint64_t m,
+				 int64_t *out)
 {
 	if (much_smaller(n, m))
-		return qi_gallop64(a, n, b, m, out);
+		return qset_gallop64(a, n, b, m, out);
 	if (much_smaller(m, n))
-		return qi_gallop64(b, m, a, n, out);
+		return qset_gallop64(b, m, a, n, out);
 	return k->intersect64(a, n, b, m, out);
 }

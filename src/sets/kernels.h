@@ -8,19 +8,19 @@
  *
  * src/sets/kernels.h
  */
-#ifndef QI_KERNELS_H
-#define QI_KERNELS_H
+#ifndef QSET_KERNELS_H
+#define QSET_KERNELS_H
 
 #include "sets/sorted.h"
 
 /* Sets in one step of sum_columns(): the bits of the widest vector. */
-#define QI_BLOCK       512
-#define QI_BLOCK_WORDS (QI_BLOCK / 64)
+#define QSET_BLOCK       512
+#define QSET_BLOCK_WORDS (QSET_BLOCK / 64)
 
 /* Columns that one call of sum_columns() can add. */
-#define QI_MAX_COLUMNS 65535
+#define QSET_MAX_COLUMNS 65535
 
-typedef struct qi_kernels
+typedef struct qset_kernels
 {
 	const char *name;
 
@@ -42,14 +42,14 @@ typedef struct qi_kernels
 
 	/*
 	 * One block of a bit matrix that is stored by columns: out[s] = in how many
-	 * of the columns is bit s of the QI_BLOCK bits from word "at" on set.
+	 * of the columns is bit s of the QSET_BLOCK bits from word "at" on set.
 	 */
 	void (*sum_columns)(const uint64_t *const *column, uint32_t columns, uint64_t at,
 						uint16_t *out);
 
 	/*
 	 * The positions from .. to-1 of counters that are at least "least", in
-	 * ascending order, into "out", which has room for to - from + QI_SLACK.
+	 * ascending order, into "out", which has room for to - from + QSET_SLACK.
 	 */
 	uint32_t (*find16)(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least,
 					   uint32_t *out);
@@ -58,26 +58,26 @@ typedef struct qi_kernels
 							 uint16_t least, uint32_t most, uint32_t *out);
 	uint32_t (*find32)(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least,
 					   uint32_t *out);
-} qi_kernels;
+} qset_kernels;
 
-extern const qi_kernels qi_kernels_plain;
+extern const qset_kernels qset_kernels_plain;
 
 /*
  * Number of common elements of two sets, and the elements, by whichever of
  * merging and galloping suits their sizes.
  */
 extern uint64_t
-qi_count32(const qi_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
+qset_count32(const qset_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
 extern uint64_t
-qi_count64(const qi_kernels *k, const int64_t *a, uint64_t n, const int64_t *b, uint64_t m);
-extern uint64_t qi_intersect32(const qi_kernels *k, const int32_t *a, uint64_t n, const int32_t *b,
-							   uint64_t m, int32_t *out);
-extern uint64_t qi_intersect64(const qi_kernels *k, const int64_t *a, uint64_t n, const int64_t *b,
-							   uint64_t m, int64_t *out);
+qset_count64(const qset_kernels *k, const int64_t *a, uint64_t n, const int64_t *b, uint64_t m);
+extern uint64_t qset_intersect32(const qset_kernels *k, const int32_t *a, uint64_t n,
+								 const int32_t *b, uint64_t m, int32_t *out);
+extern uint64_t qset_intersect64(const qset_kernels *k, const int64_t *a, uint64_t n,
+								 const int64_t *b, uint64_t m, int64_t *out);
 
 /* The plain loop of probe, for any instruction set to be compiled for. */
-QS_INLINE uint64_t
-qi_probe_each(const uint64_t *bits, const uint32_t *element, uint64_t n)
+QB_INLINE uint64_t
+qset_probe_each(const uint64_t *bits, const uint32_t *element, uint64_t n)
 {
 	uint64_t sum = 0;
 	uint64_t i;
@@ -88,8 +88,8 @@ qi_probe_each(const uint64_t *bits, const uint32_t *element, uint64_t n)
 }
 
 /* The plain loop of and_count, likewise: what vectors leave of two bitmaps. */
-QS_INLINE uint64_t
-qi_and_count_each(const uint64_t *a, const uint64_t *b, uint64_t words)
+QB_INLINE uint64_t
+qset_and_count_each(const uint64_t *a, const uint64_t *b, uint64_t words)
 {
 	uint64_t sum = 0;
 	uint64_t i;
@@ -100,8 +100,8 @@ qi_and_count_each(const uint64_t *a, const uint64_t *b, uint64_t words)
 }
 
 /* Positions whose size is at most "most", in place; returns how many. */
-QS_INLINE uint32_t
-qi_keep_sizes(const uint32_t *size, uint32_t most, uint32_t *position, uint32_t count)
+QB_INLINE uint32_t
+qset_keep_sizes(const uint32_t *size, uint32_t most, uint32_t *position, uint32_t count)
 {
 	uint32_t kept = 0;
 	uint32_t i;
@@ -117,8 +117,8 @@ qi_keep_sizes(const uint32_t *size, uint32_t most, uint32_t *position, uint32_t 
 }
 
 /* Number the bits of a word that are set from "base" on; returns the end of "out". */
-QS_INLINE uint32_t *
-qi_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
+QB_INLINE uint32_t *
+qset_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
 {
 	for (; word != 0; word &= word - 1)
 		*out++ = base + (uint32_t) __builtin_ctzll(word);

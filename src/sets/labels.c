@@ -21,7 +21,7 @@
 #define FETCHED (UINT64_C(1) << 17)
 
 /* A key put into a larger table is a cache miss or two: how many pass between two questions. */
-#define QI_LABELS_PATIENCE (QI_PATIENCE / 16)
+#define QSET_LABELS_PATIENCE (QSET_PATIENCE / 16)
 
 /* A key to be sorted, and its label. */
 typedef struct item
@@ -31,17 +31,17 @@ typedef struct item
 } item;
 
 void
-qi_labels_free(qi_labels *l, const qs_memory *memory)
+qset_labels_free(qset_labels *l, const qb_memory *memory)
 {
-	qi_release(memory, l->slot);
-	qi_release(memory, l->direct);
-	qi_release(memory, l->low);
-	qi_release(memory, l->high);
+	qset_release(memory, l->slot);
+	qset_release(memory, l->direct);
+	qset_release(memory, l->low);
+	qset_release(memory, l->high);
 	memset(l, 0, sizeof(*l));
 }
 
 uint64_t
-qi_labels_memory(const qi_labels *l)
+qset_labels_memory(const qset_labels *l)
 {
 	return l->slots * sizeof(*l->slot) + l->span * sizeof(*l->direct) +
 		   l->room * sizeof(*l->low) * (l->wide ? 2 : 1);
@@ -49,49 +49,49 @@ qi_labels_memory(const qi_labels *l)
 
 /* ---- slots ---- */
 
-QS_INLINE uint64_t
-first_slot(const qi_labels *l, uint64_t low)
+QB_INLINE uint64_t
+first_slot(const qset_labels *l, uint64_t low)
 {
-	return qs_mix64(low) & (l->slots - 1);
+	return qb_mix64(low) & (l->slots - 1);
 }
 
 /*
  * So many slots with all labels in them, in place of what there was, which stays
  * until they are filled.
  */
-static qs_status
-make_slots(qi_labels *l, uint64_t slots, const qs_memory *memory, const qi_interrupt *interrupt)
+static qb_status
+make_slots(qset_labels *l, uint64_t slots, const qb_memory *memory, const qset_interrupt *interrupt)
 {
-	qi_labels made = { .slot = qi_alloc(memory, slots, sizeof(*made.slot)), .slots = slots };
+	qset_labels made = { .slot = qset_alloc(memory, slots, sizeof(*made.slot)), .slots = slots };
 	uint64_t i;
 
 	if (!made.slot)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	for (i = 0; i < l->used; i++)
 	{
 		uint64_t at = first_slot(&made, l->low[i]);
 
-		if (i % QI_LABELS_PATIENCE == QI_LABELS_PATIENCE - 1 && qi_stopped(interrupt))
+		if (i % QSET_LABELS_PATIENCE == QSET_LABELS_PATIENCE - 1 && qset_stopped(interrupt))
 		{
-			qi_release(memory, made.slot);
-			return QS_CANCELLED;
+			qset_release(memory, made.slot);
+			return QB_CANCELLED;
 		}
 		while (made.slot[at].label != 0)
 			at = (at + 1) & (slots - 1);
-		made.slot[at] = (qi_slot){ l->low[i], (uint32_t) i + 1 };
+		made.slot[at] = (qset_slot){ l->low[i], (uint32_t) i + 1 };
 	}
-	qi_release(memory, l->slot);
-	qi_release(memory, l->direct);
+	qset_release(memory, l->slot);
+	qset_release(memory, l->direct);
 	l->direct = NULL;
 	l->span = 0;
 	l->slot = made.slot;
 	l->slots = slots;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* A new label; there is room. */
-QS_INLINE uint32_t
-new_label(qi_labels *l, uint64_t low, uint64_t high)
+QB_INLINE uint32_t
+new_label(qset_labels *l, uint64_t low, uint64_t high)
 {
 	l->low[l->used] = low;
 	if (l->wide)
@@ -100,7 +100,7 @@ new_label(qi_labels *l, uint64_t low, uint64_t high)
 }
 
 static uint32_t
-label_in_slots(qi_labels *l, uint64_t low, uint64_t high)
+label_in_slots(qset_labels *l, uint64_t low, uint64_t high)
 {
 	uint64_t at = first_slot(l, low);
 
@@ -112,7 +112,7 @@ label_in_slots(qi_labels *l, uint64_t low, uint64_t high)
 }
 
 static void
-look_up_in_slots(qi_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n,
+look_up_in_slots(qset_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n,
 				 uint32_t *label)
 {
 	uint32_t i;
@@ -130,7 +130,7 @@ look_up_in_slots(qi_labels *l, const uint64_t *low, const uint64_t *high, uint32
 /* ---- direct ---- */
 
 static bool
-in_range(const qi_labels *l, const uint64_t *low, uint32_t n)
+in_range(const qset_labels *l, const uint64_t *low, uint32_t n)
 {
 	bool outside = false;
 	uint32_t i;
@@ -159,9 +159,9 @@ widen(const uint64_t *key, uint64_t n, int64_t *least, int64_t *most)
  * leave what there is.  It reaches further to the side on which keys were
  * missing, as ids that grow do, so that it is not made anew for each few.
  */
-static qs_status
-make_direct(qi_labels *l, const uint64_t *more, uint32_t n, const qs_memory *memory,
-			const qi_interrupt *interrupt)
+static qb_status
+make_direct(qset_labels *l, const uint64_t *more, uint32_t n, const qb_memory *memory,
+			const qset_interrupt *interrupt)
 {
 	int64_t least = (int64_t) more[0];
 	int64_t most = least;
@@ -175,35 +175,35 @@ make_direct(qi_labels *l, const uint64_t *more, uint32_t n, const qs_memory *mem
 	widen(more, n, &least, &most);
 	width = (uint64_t) most - (uint64_t) least;
 	if (width >= SPARSEST * (l->used + n))
-		return QS_OK;
+		return QB_OK;
 	while (span <= width)
 		span *= 2;
-	direct = qi_alloc(memory, span, sizeof(*direct));
+	direct = qset_alloc(memory, span, sizeof(*direct));
 	if (!direct)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	base = l->direct && (uint64_t) least - l->base >= l->span ? (uint64_t) most - span + 1
 															  : (uint64_t) least;
 	for (i = 0; i < l->used; i++)
 	{
-		if (i % QI_LABELS_PATIENCE == QI_LABELS_PATIENCE - 1 && qi_stopped(interrupt))
+		if (i % QSET_LABELS_PATIENCE == QSET_LABELS_PATIENCE - 1 && qset_stopped(interrupt))
 		{
-			qi_release(memory, direct);
-			return QS_CANCELLED;
+			qset_release(memory, direct);
+			return QB_CANCELLED;
 		}
 		direct[l->low[i] - base] = (uint32_t) i + 1;
 	}
 	l->base = base;
-	qi_release(memory, l->direct);
-	qi_release(memory, l->slot);
+	qset_release(memory, l->direct);
+	qset_release(memory, l->slot);
 	l->direct = direct;
 	l->span = span;
 	l->slot = NULL;
 	l->slots = 0;
-	return QS_OK;
+	return QB_OK;
 }
 
 static void
-look_up_direct(qi_labels *l, const uint64_t *low, uint32_t n, uint32_t *label)
+look_up_direct(qset_labels *l, const uint64_t *low, uint32_t n, uint32_t *label)
 {
 	uint32_t *direct = l->direct;
 	uint64_t base = l->base;
@@ -225,59 +225,59 @@ look_up_direct(qi_labels *l, const uint64_t *low, uint32_t n, uint32_t *label)
 
 /* An array of "room" items with the first "used" of an old one, which is released. */
 static uint64_t *
-grow_array(const qs_memory *memory, uint64_t *old, uint64_t used, uint64_t room)
+grow_array(const qb_memory *memory, uint64_t *old, uint64_t used, uint64_t room)
 {
-	uint64_t *array = qi_alloc(memory, room, sizeof(*array));
+	uint64_t *array = qset_alloc(memory, room, sizeof(*array));
 
 	if (array && used > 0)
 		memcpy(array, old, used * sizeof(*array));
 	if (array)
-		qi_release(memory, old);
+		qset_release(memory, old);
 	return array;
 }
 
 /* Make sure of room for the keys of so many new labels. */
-static qs_status
-reserve_keys(qi_labels *l, uint64_t more, const qs_memory *memory)
+static qb_status
+reserve_keys(qset_labels *l, uint64_t more, const qb_memory *memory)
 {
 	uint64_t room = l->room ? l->room * 2 : FIRST_SLOTS / 2;
 	uint64_t *array;
 
 	if (l->used + more <= l->room)
-		return QS_OK;
+		return QB_OK;
 	while (room < l->used + more)
 		room *= 2;
 	array = grow_array(memory, l->low, l->used, room);
 	if (!array)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	l->low = array;
 	if (l->wide)
 	{
 		array = grow_array(memory, l->high, l->used, room);
 		if (!array)
-			return QS_NO_MEMORY;
+			return QB_NO_MEMORY;
 		l->high = array;
 	}
 	l->room = room;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Make sure that the table can take these keys. */
-static qs_status
-reserve(qi_labels *l, const uint64_t *low, uint32_t n, const qs_memory *memory,
-		const qi_interrupt *interrupt)
+static qb_status
+reserve(qset_labels *l, const uint64_t *low, uint32_t n, const qb_memory *memory,
+		const qset_interrupt *interrupt)
 {
 	uint64_t slots = FIRST_SLOTS;
-	qs_status status = reserve_keys(l, n, memory);
+	qb_status status = reserve_keys(l, n, memory);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	if (l->direct ? in_range(l, low, n) : l->slots >= (l->used + n) * 2)
-		return QS_OK;
+		return QB_OK;
 	if (!l->wide)
 	{
 		status = make_direct(l, low, n, memory, interrupt);
-		if (status != QS_OK || (l->direct && in_range(l, low, n)))
+		if (status != QB_OK || (l->direct && in_range(l, low, n)))
 			return status;
 	}
 	while (slots < (l->used + n) * 2)
@@ -285,40 +285,41 @@ reserve(qi_labels *l, const uint64_t *low, uint32_t n, const qs_memory *memory,
 	return make_slots(l, slots, memory, interrupt);
 }
 
-qs_status
-qi_labels_of(qi_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n, uint32_t *label,
-			 const qs_memory *memory, const qi_interrupt *interrupt)
+qb_status
+qset_labels_of(qset_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n,
+			   uint32_t *label, const qb_memory *memory, const qset_interrupt *interrupt)
 {
-	qs_status status = n > 0 ? reserve(l, low, n, memory, interrupt) : QS_OK;
+	qb_status status = n > 0 ? reserve(l, low, n, memory, interrupt) : QB_OK;
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	if (l->direct)
 		look_up_direct(l, low, n, label);
 	else
 		look_up_in_slots(l, low, high, n, label);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_labels_of_all(qi_labels *l, const uint64_t *low, const uint64_t *high, uint64_t n,
-				 uint32_t *label, const qs_memory *memory, const qi_interrupt *interrupt)
+qb_status
+qset_labels_of_all(qset_labels *l, const uint64_t *low, const uint64_t *high, uint64_t n,
+				   uint32_t *label, const qb_memory *memory, const qset_interrupt *interrupt)
 {
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 	uint64_t asked = 0;
 	uint64_t i;
 
-	for (i = 0; status == QS_OK && i < n; i += QI_LABELS_AT_ONCE)
+	for (i = 0; status == QB_OK && i < n; i += QSET_LABELS_AT_ONCE)
 	{
-		if (i - asked >= QI_PATIENCE)
+		if (i - asked >= QSET_PATIENCE)
 		{
-			if (qi_stopped(interrupt))
-				return QS_CANCELLED;
+			if (qset_stopped(interrupt))
+				return QB_CANCELLED;
 			asked = i;
 		}
-		status = qi_labels_of(l, low + i, high ? high + i : NULL,
-							  n - i < QI_LABELS_AT_ONCE ? (uint32_t) (n - i) : QI_LABELS_AT_ONCE,
-							  label + i, memory, interrupt);
+		status =
+			qset_labels_of(l, low + i, high ? high + i : NULL,
+						   n - i < QSET_LABELS_AT_ONCE ? (uint32_t) (n - i) : QSET_LABELS_AT_ONCE,
+						   label + i, memory, interrupt);
 	}
 	return status;
 }
@@ -327,7 +328,7 @@ qi_labels_of_all(qi_labels *l, const uint64_t *low, const uint64_t *high, uint64
 
 /* Sort by key, stably: radix, lowest byte first, bytes in which all agree skipped. */
 static bool
-sort_items(item **items, uint64_t n, item **scratch, const qi_interrupt *interrupt)
+sort_items(item **items, uint64_t n, item **scratch, const qset_interrupt *interrupt)
 {
 	int shift;
 
@@ -351,7 +352,7 @@ sort_items(item **items, uint64_t n, item **scratch, const qi_interrupt *interru
 		}
 		for (i = 0; i < n; i++)
 		{
-			if (i % QI_PATIENCE == 0 && qi_stopped(interrupt))
+			if (i % QSET_PATIENCE == 0 && qset_stopped(interrupt))
 				return false;
 			(*scratch)[place[from[i].key >> shift & 255]++] = from[i];
 		}
@@ -363,7 +364,7 @@ sort_items(item **items, uint64_t n, item **scratch, const qi_interrupt *interru
 
 /* Items of all labels in the order of their keys; signed keys unless wide. */
 static bool
-order_labels(const qi_labels *l, item **items, item **scratch, const qi_interrupt *interrupt)
+order_labels(const qset_labels *l, item **items, item **scratch, const qset_interrupt *interrupt)
 {
 	uint64_t i;
 
@@ -378,51 +379,51 @@ order_labels(const qi_labels *l, item **items, item **scratch, const qi_interrup
 	return sort_items(items, l->used, scratch, interrupt);
 }
 
-static qs_status
-rank_slots(const qi_labels *l, uint32_t *rank, uint64_t *low, uint64_t *high,
-		   const qs_memory *memory, const qi_interrupt *interrupt)
+static qb_status
+rank_slots(const qset_labels *l, uint32_t *rank, uint64_t *low, uint64_t *high,
+		   const qb_memory *memory, const qset_interrupt *interrupt)
 {
-	item *items = qi_alloc(memory, l->used, sizeof(item));
-	item *scratch = qi_alloc(memory, l->used, sizeof(item));
-	qs_status status = items && scratch ? QS_OK : QS_NO_MEMORY;
+	item *items = qset_alloc(memory, l->used, sizeof(item));
+	item *scratch = qset_alloc(memory, l->used, sizeof(item));
+	qb_status status = items && scratch ? QB_OK : QB_NO_MEMORY;
 	uint64_t i;
 
-	if (status == QS_OK && !order_labels(l, &items, &scratch, interrupt))
-		status = QS_CANCELLED;
-	for (i = 0; status == QS_OK && i < l->used; i++)
+	if (status == QB_OK && !order_labels(l, &items, &scratch, interrupt))
+		status = QB_CANCELLED;
+	for (i = 0; status == QB_OK && i < l->used; i++)
 	{
 		rank[items[i].label] = (uint32_t) i;
 		low[i] = l->low[items[i].label];
 		if (high)
 			high[i] = l->high[items[i].label];
 	}
-	qi_release(memory, items);
-	qi_release(memory, scratch);
+	qset_release(memory, items);
+	qset_release(memory, scratch);
 	return status;
 }
 
 /* The direct table has the labels in the order of their keys. */
-static qs_status
-rank_direct(const qi_labels *l, uint32_t *rank, uint64_t *low, const qi_interrupt *interrupt)
+static qb_status
+rank_direct(const qset_labels *l, uint32_t *rank, uint64_t *low, const qset_interrupt *interrupt)
 {
 	uint32_t ranks = 0;
 	uint64_t i;
 
 	for (i = 0; i < l->span; i++)
 	{
-		if (i % QI_PATIENCE == 0 && qi_stopped(interrupt))
-			return QS_CANCELLED;
+		if (i % QSET_PATIENCE == 0 && qset_stopped(interrupt))
+			return QB_CANCELLED;
 		if (l->direct[i] == 0)
 			continue;
 		low[ranks] = l->base + i;
 		rank[l->direct[i] - 1] = ranks++;
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_labels_rank(const qi_labels *l, uint32_t *rank, uint64_t *low, uint64_t *high,
-			   const qs_memory *memory, const qi_interrupt *interrupt)
+qb_status
+qset_labels_rank(const qset_labels *l, uint32_t *rank, uint64_t *low, uint64_t *high,
+				 const qb_memory *memory, const qset_interrupt *interrupt)
 {
 	return l->direct ? rank_direct(l, rank, low, interrupt)
 					 : rank_slots(l, rank, low, high, memory, interrupt);

@@ -18,23 +18,23 @@
  *
  * src/sets/labels.h
  */
-#ifndef QI_LABELS_H
-#define QI_LABELS_H
+#ifndef QSET_LABELS_H
+#define QSET_LABELS_H
 
 #include "sets/sets.h"
 
 /* At most so many keys are looked up at once. */
-#define QI_LABELS_AT_ONCE 256
+#define QSET_LABELS_AT_ONCE 256
 
-typedef struct qi_slot
+typedef struct qset_slot
 {
 	uint64_t low;
 	uint32_t label; /* + 1; 0: empty */
-} qi_slot;
+} qset_slot;
 
-typedef struct qi_labels
+typedef struct qset_labels
 {
-	qi_slot *slot;    /* NULL if direct, or if there is no key yet */
+	qset_slot *slot;  /* NULL if direct, or if there is no key yet */
 	uint64_t slots;   /* a power of two, or 0 */
 	uint32_t *direct; /* label + 1 of the keys from base on; NULL: slots */
 	uint64_t base;
@@ -44,31 +44,32 @@ typedef struct qi_labels
 	uint64_t used;
 	uint64_t room; /* labels that low and high have room for */
 	bool wide;
-} qi_labels;
+} qset_labels;
 
-extern void qi_labels_free(qi_labels *l, const qs_memory *memory);
+extern void qset_labels_free(qset_labels *l, const qb_memory *memory);
 
 /* Bytes of all arrays. */
-extern uint64_t qi_labels_memory(const qi_labels *l);
+extern uint64_t qset_labels_memory(const qset_labels *l);
 
 /*
- * The labels of some keys, new ones if need be: up to QI_LABELS_AT_ONCE.  high is
- * NULL unless the labels are wide.  QS_NO_MEMORY, QS_CANCELLED.
+ * The labels of some keys, new ones if need be: up to QSET_LABELS_AT_ONCE.  high is
+ * NULL unless the labels are wide.  QB_NO_MEMORY, QB_CANCELLED.
  */
-extern qs_status
-qi_labels_of(qi_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n, uint32_t *label,
-			 const qs_memory *memory, const qi_interrupt *interrupt);
+extern qb_status
+qset_labels_of(qset_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n,
+			   uint32_t *label, const qb_memory *memory, const qset_interrupt *interrupt);
 
 /* Likewise for any number of keys. */
-extern qs_status
-qi_labels_of_all(qi_labels *l, const uint64_t *low, const uint64_t *high, uint64_t n,
-				 uint32_t *label, const qs_memory *memory, const qi_interrupt *interrupt);
+extern qb_status
+qset_labels_of_all(qset_labels *l, const uint64_t *low, const uint64_t *high, uint64_t n,
+				   uint32_t *label, const qb_memory *memory, const qset_interrupt *interrupt);
 
 /*
  * rank[label]: the place of the label's key in the order of all; and the keys in
- * that order.  QS_NO_MEMORY, QS_CANCELLED.
+ * that order.  QB_NO_MEMORY, QB_CANCELLED.
  */
-extern qs_status qi_labels_rank(const qi_labels *l, uint32_t *rank, uint64_t *low, uint64_t *high,
-								const qs_memory *memory, const qi_interrupt *interrupt);
+extern qb_status
+qset_labels_rank(const qset_labels *l, uint32_t *rank, uint64_t *low, uint64_t *high,
+				 const qb_memory *memory, const qset_interrupt *interrupt);
 
 #endif

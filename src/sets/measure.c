@@ -14,20 +14,20 @@
 /* ---- measuring ---- */
 
 /* Sets that can be part of a pair. */
-static qs_status
-keep_sets(qi_side *s, const qi_request *r)
+static qb_status
+keep_sets(qset_side *s, const qset_request *r)
 {
-	uint64_t least = qi_filter_passes_nothing(&r->filter) ? 0 : 1;
+	uint64_t least = qset_filter_passes_nothing(&r->filter) ? 0 : 1;
 	uint64_t i;
 
 	if (least < r->filter.min_count)
 		least = r->filter.min_count;
-	s->kept = qi_alloc(r->memory, s->collection->sets, sizeof(*s->kept));
+	s->kept = qset_alloc(r->memory, s->collection->sets, sizeof(*s->kept));
 	if (!s->kept)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	for (i = 0; i < s->collection->sets; i++)
 	{
-		uint64_t size = qi_set_size(s->collection, i);
+		uint64_t size = qset_set_size(s->collection, i);
 
 		if (size < least)
 			continue;
@@ -35,11 +35,11 @@ keep_sets(qi_side *s, const qi_request *r)
 		if (size > s->largest)
 			s->largest = size;
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
-count_degrees(qi_side *s, const qi_request *r, uint32_t *degree)
+static qb_status
+count_degrees(qset_side *s, const qset_request *r, uint32_t *degree)
 {
 	uint64_t asked = 0;
 	uint64_t seen = 0;
@@ -48,8 +48,8 @@ count_degrees(qi_side *s, const qi_request *r, uint32_t *degree)
 
 	for (i = 0; i < s->sets; i++)
 	{
-		const uint32_t *rank = qi_set_ranks(s->collection, s->kept[i]);
-		uint64_t size = qi_set_size(s->collection, s->kept[i]);
+		const uint32_t *rank = qset_set_ranks(s->collection, s->kept[i]);
+		uint64_t size = qset_set_size(s->collection, s->kept[i]);
 
 		for (e = 0; e < size; e++)
 		{
@@ -61,77 +61,77 @@ count_degrees(qi_side *s, const qi_request *r, uint32_t *degree)
 			s->elements++;
 		}
 		seen += size;
-		if (seen - asked < QI_PATIENCE)
+		if (seen - asked < QSET_PATIENCE)
 			continue;
 		asked = seen;
-		if (qi_stopped(r->interrupt))
-			return QS_CANCELLED;
+		if (qset_stopped(r->interrupt))
+			return QB_CANCELLED;
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
-measure_columns(qi_preparation *p)
+static qb_status
+measure_columns(qset_preparation *p)
 {
-	const qi_request *r = &p->request;
-	qi_side *c = &p->column;
-	qs_status status = keep_sets(c, r);
+	const qset_request *r = &p->request;
+	qset_side *c = &p->column;
+	qb_status status = keep_sets(c, r);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
-	p->degree = qi_alloc(r->memory, c->collection->universe, sizeof(*p->degree));
+	p->degree = qset_alloc(r->memory, c->collection->universe, sizeof(*p->degree));
 	if (!p->degree)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	return count_degrees(c, r, p->degree);
 }
 
-static qs_status
-measure_rows(qi_preparation *p)
+static qb_status
+measure_rows(qset_preparation *p)
 {
-	const qi_request *r = &p->request;
-	const qi_collection *columns = p->column.collection;
-	qs_status status;
+	const qset_request *r = &p->request;
+	const qset_collection *columns = p->column.collection;
+	qb_status status;
 
-	if (qi_within_one(r))
+	if (qset_within_one(r))
 	{
 		p->row = p->column;
 		p->row_degree = p->degree;
-		return QS_OK;
+		return QB_OK;
 	}
 	status = keep_sets(&p->row, r);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
-	p->map = qi_alloc(r->memory, r->rows->universe, sizeof(*p->map));
-	p->row_degree = qi_alloc(r->memory, columns->universe, sizeof(*p->row_degree));
+	p->map = qset_alloc(r->memory, r->rows->universe, sizeof(*p->map));
+	p->row_degree = qset_alloc(r->memory, columns->universe, sizeof(*p->row_degree));
 	if (!p->map || !p->row_degree)
-		return QS_NO_MEMORY;
-	qi_collection_map(r->rows, columns, p->map);
+		return QB_NO_MEMORY;
+	qset_collection_map(r->rows, columns, p->map);
 	p->row.map = p->map;
 	return count_degrees(&p->row, r, p->row_degree);
 }
 
-static qs_status
-count_bins(qi_preparation *p)
+static qb_status
+count_bins(qset_preparation *p)
 {
 	uint64_t i;
 
-	p->bin = qi_alloc(p->request.memory, p->column.sets + 1, sizeof(*p->bin));
+	p->bin = qset_alloc(p->request.memory, p->column.sets + 1, sizeof(*p->bin));
 	if (!p->bin)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	for (i = 0; i < p->column.collection->universe; i++)
 	{
-		qi_bin *bin = &p->bin[p->degree[i]];
+		qset_bin *bin = &p->bin[p->degree[i]];
 
-		if (i % QI_PATIENCE == 0 && qi_stopped(p->request.interrupt))
-			return QS_CANCELLED;
+		if (i % QSET_PATIENCE == 0 && qset_stopped(p->request.interrupt))
+			return QB_CANCELLED;
 		bin->elements++;
 		bin->occurrences += p->row_degree[i];
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
 uint64_t
-qi_events_below(const qi_preparation *p, uint64_t bound)
+qset_events_below(const qset_preparation *p, uint64_t bound)
 {
 	uint64_t events = 0;
 	uint64_t d;
@@ -149,33 +149,33 @@ qi_events_below(const qi_preparation *p, uint64_t bound)
  * order.  In the order of rarity those have the shortest lists.
  */
 static uint64_t
-prefix_length(const qi_preparation *p, uint64_t size)
+prefix_length(const qset_preparation *p, uint64_t size)
 {
-	uint64_t least = qi_filter_least(&p->request.filter, size);
+	uint64_t least = qset_filter_least(&p->request.filter, size);
 
 	return least <= size ? size - least + 1 : 0;
 }
 
 /* Elements' numbers by rarity: a counting sort by degree, once. */
-static qs_status
-order_by_rarity(qi_preparation *p)
+static qb_status
+order_by_rarity(qset_preparation *p)
 {
-	const qs_memory *memory = p->request.memory;
+	const qb_memory *memory = p->request.memory;
 	uint64_t universe = p->column.collection->universe;
 	uint64_t *place;
 	uint64_t i;
 
 	if (p->rarity)
-		return QS_OK;
-	place = qi_alloc(memory, p->column.sets + 2, sizeof(*place));
-	p->rarity = qi_alloc(memory, universe, sizeof(*p->rarity));
-	p->prefix_degree = qi_alloc(memory, universe, sizeof(*p->prefix_degree));
+		return QB_OK;
+	place = qset_alloc(memory, p->column.sets + 2, sizeof(*place));
+	p->rarity = qset_alloc(memory, universe, sizeof(*p->rarity));
+	p->prefix_degree = qset_alloc(memory, universe, sizeof(*p->prefix_degree));
 	for (i = 0; place && i <= p->column.sets; i++)
 		place[i + 1] = place[i] + p->bin[i].elements;
 	for (i = 0; place && p->rarity && i < universe; i++)
 		p->rarity[i] = (uint32_t) place[p->degree[i]]++;
-	qi_release(memory, place);
-	return place && p->rarity && p->prefix_degree ? QS_OK : QS_NO_MEMORY;
+	qset_release(memory, place);
+	return place && p->rarity && p->prefix_degree ? QB_OK : QB_NO_MEMORY;
 }
 
 /*
@@ -183,19 +183,19 @@ order_by_rarity(qi_preparation *p)
  * they take their part of the prefix, and no list.
  */
 static uint64_t
-take_prefix(const qi_preparation *p, const qi_side *s, uint64_t i, uint32_t *out)
+take_prefix(const qset_preparation *p, const qset_side *s, uint64_t i, uint32_t *out)
 {
 	uint32_t *item = (uint32_t *) p->buffer;
 	uint64_t count;
-	const uint32_t *element = qi_side_elements(p, s, i, &count);
-	uint64_t size = qi_set_size(s->collection, s->kept[i]);
+	const uint32_t *element = qset_side_elements(p, s, i, &count);
+	uint64_t size = qset_set_size(s->collection, s->kept[i]);
 	uint64_t length = prefix_length(p, size);
 	uint64_t absent = size - count;
 	uint64_t e;
 
 	for (e = 0; e < count; e++)
 		item[e] = p->rarity[element[e]];
-	qi_sort_unique32((int32_t *) item, &count, (int32_t *) item + s->largest, NULL);
+	qset_sort_unique32((int32_t *) item, &count, (int32_t *) item + s->largest, NULL);
 	length = length > absent ? length - absent : 0;
 	if (length > count)
 		length = count;
@@ -204,46 +204,46 @@ take_prefix(const qi_preparation *p, const qi_side *s, uint64_t i, uint32_t *out
 }
 
 uint64_t
-qi_prefix_room(const qi_preparation *p, const qi_side *s)
+qset_prefix_room(const qset_preparation *p, const qset_side *s)
 {
 	uint64_t room = 0;
 	uint64_t i;
 
 	for (i = 0; i < s->sets; i++)
-		room += prefix_length(p, qi_set_size(s->collection, s->kept[i]));
+		room += prefix_length(p, qset_set_size(s->collection, s->kept[i]));
 	return room;
 }
 
-static qs_status
-take_prefixes(const qi_preparation *p, qi_side *s)
+static qb_status
+take_prefixes(const qset_preparation *p, qset_side *s)
 {
-	const qs_memory *memory = p->request.memory;
+	const qb_memory *memory = p->request.memory;
 	uint64_t asked = 0;
 	uint64_t at = 0;
 	uint64_t i;
 
-	s->prefix_offset = qi_alloc(memory, s->sets + 1, sizeof(*s->prefix_offset));
-	s->prefix = qi_alloc(memory, qi_prefix_room(p, s), sizeof(*s->prefix));
+	s->prefix_offset = qset_alloc(memory, s->sets + 1, sizeof(*s->prefix_offset));
+	s->prefix = qset_alloc(memory, qset_prefix_room(p, s), sizeof(*s->prefix));
 	if (!s->prefix_offset || !s->prefix)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	for (i = 0; i < s->sets; i++)
 	{
 		at += take_prefix(p, s, i, s->prefix + at);
 		s->prefix_offset[i + 1] = at;
-		asked += qi_set_size(s->collection, s->kept[i]);
-		if (asked < QI_PATIENCE / 16)
+		asked += qset_set_size(s->collection, s->kept[i]);
+		if (asked < QSET_PATIENCE / 16)
 			continue;
 		asked = 0;
-		if (qi_stopped(p->request.interrupt))
-			return QS_CANCELLED;
+		if (qset_stopped(p->request.interrupt))
+			return QB_CANCELLED;
 	}
 	s->prefix_elements = at;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Events of the lists of prefixes. */
 static uint64_t
-prefix_events(const qi_preparation *p)
+prefix_events(const qset_preparation *p)
 {
 	uint64_t events = 0;
 	uint64_t i;
@@ -259,24 +259,24 @@ prefix_events(const qi_preparation *p)
 	return events;
 }
 
-qs_status
-qi_make_prefixes(qi_preparation *p)
+qb_status
+qset_make_prefixes(qset_preparation *p)
 {
-	qs_status status = order_by_rarity(p);
+	qb_status status = order_by_rarity(p);
 	uint64_t i;
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = take_prefixes(p, &p->column);
-	if (status == QS_OK && qi_within_one(&p->request))
+	if (status == QB_OK && qset_within_one(&p->request))
 		p->row = p->column;
-	else if (status == QS_OK)
+	else if (status == QB_OK)
 		status = take_prefixes(p, &p->row);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	for (i = 0; i < p->column.prefix_elements; i++)
 		p->prefix_degree[p->column.prefix[i]]++;
 	p->plan.prefix_events = prefix_events(p);
-	return QS_OK;
+	return QB_OK;
 }
 
 /*
@@ -284,7 +284,7 @@ qi_make_prefixes(qi_preparation *p)
  * its elements' lists longer if "more": returns how many entries it met.
  */
 static double
-meet_sample(const qi_preparation *p, const qi_side *s, bool more)
+meet_sample(const qset_preparation *p, const qset_side *s, bool more)
 {
 	uint32_t *prefix = (uint32_t *) p->buffer + 2 * s->largest; /* behind take_prefix()'s work */
 	uint64_t met = 0;
@@ -292,7 +292,7 @@ meet_sample(const qi_preparation *p, const qi_side *s, bool more)
 	uint64_t i;
 	uint64_t e;
 
-	for (i = 0; i < s->sets; i += QI_SAMPLE)
+	for (i = 0; i < s->sets; i += QSET_SAMPLE)
 	{
 		count = take_prefix(p, s, i, prefix);
 		for (e = 0; e < count; e++)
@@ -300,56 +300,56 @@ meet_sample(const qi_preparation *p, const qi_side *s, bool more)
 			met += p->prefix_degree[prefix[e]];
 			p->prefix_degree[prefix[e]] += more;
 		}
-		if (i % (QI_SAMPLE * 64) == 0 && qi_stopped(p->request.interrupt))
+		if (i % (QSET_SAMPLE * 64) == 0 && qset_stopped(p->request.interrupt))
 			return -1;
 	}
 	return (double) met;
 }
 
-/* Both sets of an event must be in the sample, so one stands for QI_SAMPLE * QI_SAMPLE. */
-qs_status
-qi_sample_prefixes(qi_preparation *p, double *events)
+/* Both sets of an event must be in the sample, so one stands for QSET_SAMPLE * QSET_SAMPLE. */
+qb_status
+qset_sample_prefixes(qset_preparation *p, double *events)
 {
-	bool within = qi_within_one(&p->request);
-	qs_status status = order_by_rarity(p);
+	bool within = qset_within_one(&p->request);
+	qb_status status = order_by_rarity(p);
 	double met;
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	met = meet_sample(p, &p->column, true);
 	if (met >= 0 && !within)
 		met = meet_sample(p, &p->row, false);
 	if (met < 0)
-		return QS_CANCELLED;
+		return QB_CANCELLED;
 	if (within && !p->plan.tail)
 		met *= 2;
 	memset(p->prefix_degree, 0, p->column.collection->universe * sizeof(*p->prefix_degree));
-	*events = met * QI_SAMPLE * QI_SAMPLE;
-	return QS_OK;
+	*events = met * QSET_SAMPLE * QSET_SAMPLE;
+	return QB_OK;
 }
 
-qs_status
-qi_measure(qi_preparation *p)
+qb_status
+qset_measure(qset_preparation *p)
 {
-	qi_plan *plan = &p->plan;
-	qs_status status = measure_columns(p);
+	qset_plan *plan = &p->plan;
+	qb_status status = measure_columns(p);
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = measure_rows(p);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = count_bins(p);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	p->buffer =
-		qi_alloc(p->request.memory, p->row.largest + p->column.largest + 1, 3 * sizeof(uint32_t));
+		qset_alloc(p->request.memory, p->row.largest + p->column.largest + 1, 3 * sizeof(uint32_t));
 	if (!p->buffer)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	plan->rows = p->row.sets;
 	plan->columns = p->column.sets;
 	plan->row_elements = p->row.elements;
 	plan->column_elements = p->column.elements;
 	plan->universe = p->column.collection->universe;
-	plan->events = qi_events_below(p, UINT64_MAX);
+	plan->events = qset_events_below(p, UINT64_MAX);
 	plan->prefix_events = UINT64_MAX;
-	return QS_OK;
+	return QB_OK;
 }

@@ -4,37 +4,37 @@
  *
  * src/sets/measure.h
  */
-#ifndef QI_MEASURE_H
-#define QI_MEASURE_H
+#ifndef QSET_MEASURE_H
+#define QSET_MEASURE_H
 
 #include "sets/block.h"
 
 /* Are the pairs wanted within one collection? */
-QS_INLINE bool
-qi_within_one(const qi_request *r)
+QB_INLINE bool
+qset_within_one(const qset_request *r)
 {
 	return r->columns == NULL;
 }
 
 /* Which sets can be part of a pair, their elements' degrees, and the plan's counts of them. */
-extern qs_status qi_measure(qi_preparation *p);
+extern qb_status qset_measure(qset_preparation *p);
 
 /* Events of lists of the elements whose degree is below a bound. */
-extern uint64_t qi_events_below(const qi_preparation *p, uint64_t bound);
+extern uint64_t qset_events_below(const qset_preparation *p, uint64_t bound);
 
 /* Elements in all prefixes, an upper bound. */
-extern uint64_t qi_prefix_room(const qi_preparation *p, const qi_side *s);
+extern uint64_t qset_prefix_room(const qset_preparation *p, const qset_side *s);
 
 /*
  * About how many events the lists of prefixes will have, from the prefixes of
- * one set in QI_SAMPLE.  In collections whose sets are alike the elements'
+ * one set in QSET_SAMPLE.  In collections whose sets are alike the elements'
  * degrees would do; but real ones have small sets of frequent elements.
  */
-#define QI_SAMPLE 16
+#define QSET_SAMPLE 16
 
-extern qs_status qi_sample_prefixes(qi_preparation *p, double *events);
+extern qb_status qset_sample_prefixes(qset_preparation *p, double *events);
 
 /* The prefixes of all sets, and the events of their lists. */
-extern qs_status qi_make_prefixes(qi_preparation *p);
+extern qb_status qset_make_prefixes(qset_preparation *p);
 
 #endif

@@ -7,30 +7,30 @@
  *
  * src/sets/methods.h
  */
-#ifndef QI_METHODS_H
-#define QI_METHODS_H
+#ifndef QSET_METHODS_H
+#define QSET_METHODS_H
 
 #include "base/port.h"
 
-/* Names: qi_method_name(). */
-typedef enum qi_method
+/* Names: qset_method_name(). */
+typedef enum qset_method
 {
-	QI_AUTO,
-	QI_MERGE, /* this and those up to bitmap: techniques.h */
-	QI_SEARCH,
-	QI_MERGE_SEARCH,
-	QI_HASH,
-	QI_MERGE_HASH,
-	QI_BITMAP,
-	QI_INDEX, /* this and the next: only for all pairs (pairs.h) */
-	QI_HYBRID,
-	QI_METHODS
-} qi_method;
+	QSET_AUTO,
+	QSET_MERGE, /* this and those up to bitmap: techniques.h */
+	QSET_SEARCH,
+	QSET_MERGE_SEARCH,
+	QSET_HASH,
+	QSET_MERGE_HASH,
+	QSET_BITMAP,
+	QSET_INDEX, /* this and the next: only for all pairs (pairs.h) */
+	QSET_HYBRID,
+	QSET_METHODS
+} qset_method;
 
 /* "auto", "merge", ..., or NULL. */
-extern const char *qi_method_name(int method);
+extern const char *qset_method_name(int method);
 
 /* The method of this name, or -1. */
-extern int qi_method_of(const char *name);
+extern int qset_method_of(const char *name);
 
 #endif

@@ -12,13 +12,13 @@
 #define SCAN 4096
 
 static const uint32_t *
-sets_of(const qi_job *job, const qi_block_side *side)
+sets_of(const qset_job *job, const qset_block_side *side)
 {
 	return (const uint32_t *) (job->block + side->set);
 }
 
 static const uint32_t *
-sizes_of(const qi_job *job, const qi_block_side *side)
+sizes_of(const qset_job *job, const qset_block_side *side)
 {
 	return (const uint32_t *) (job->block + side->size);
 }
@@ -27,38 +27,38 @@ sizes_of(const qi_job *job, const qi_block_side *side)
 
 /* Candidates of prefixes may be all columns, and are sorted; else they come in portions. */
 static uint64_t
-found_room(const qi_block *b)
+found_room(const qset_block *b)
 {
-	return b->prefix ? 2 * qi_row_room(b) : SCAN + QI_SLACK;
+	return b->prefix ? 2 * qset_row_room(b) : SCAN + QSET_SLACK;
 }
 
 static bool
-alloc_for_method(qi_job *job)
+alloc_for_method(qset_job *job)
 {
-	const qi_block *b = job->head;
-	const qs_memory *m = job->memory;
+	const qset_block *b = job->head;
+	const qb_memory *m = job->memory;
 	bool all = true;
 
 	if (b->prefix)
-		all = (job->stamp = qi_alloc(m, b->column.sets, sizeof(*job->stamp)));
-	if (b->method == QI_BITMAP && !b->resident)
-		all = (job->bits = qi_alloc(m, b->bitmap_words, sizeof(*job->bits)));
-	if (b->method == QI_HASH)
+		all = (job->stamp = qset_alloc(m, b->column.sets, sizeof(*job->stamp)));
+	if (b->method == QSET_BITMAP && !b->resident)
+		all = (job->bits = qset_alloc(m, b->bitmap_words, sizeof(*job->bits)));
+	if (b->method == QSET_HASH)
 	{
-		job->hash.start = qi_alloc(m, qi_hash_starts(b->largest_row), sizeof(uint32_t));
-		job->hash.item = qi_alloc(m, b->largest_row, sizeof(uint32_t));
+		job->hash.start = qset_alloc(m, qset_hash_starts(b->largest_row), sizeof(uint32_t));
+		job->hash.item = qset_alloc(m, b->largest_row, sizeof(uint32_t));
 		all = job->hash.start && job->hash.item;
 	}
-	if (b->method == QI_HYBRID)
-		all = (job->columns = qi_alloc(m, b->most_heavy, sizeof(*job->columns)));
+	if (b->method == QSET_HYBRID)
+		all = (job->columns = qset_alloc(m, b->most_heavy, sizeof(*job->columns)));
 	return all;
 }
 
-qs_status
-qi_job_open(qi_job *job, const void *block, const qi_kernels *kernels, const qs_memory *memory,
-			const qi_interrupt *interrupt)
+qb_status
+qset_job_open(qset_job *job, const void *block, const qset_kernels *kernels,
+			  const qb_memory *memory, const qset_interrupt *interrupt)
 {
-	const qi_block *b = block;
+	const qset_block *b = block;
 	uint64_t top = b->filter.top < b->column.sets ? b->filter.top : b->column.sets;
 
 	memset(job, 0, sizeof(*job));
@@ -67,38 +67,38 @@ qi_job_open(qi_job *job, const void *block, const qi_kernels *kernels, const qs_
 	job->kernels = kernels;
 	job->memory = memory;
 	job->interrupt = interrupt;
-	job->patience = QI_PATIENCE;
-	job->count = qi_alloc(memory, qi_row_room(b), b->wide_row ? 4 : 2);
-	job->found = qi_alloc(memory, found_room(b), sizeof(*job->found));
+	job->patience = QSET_PATIENCE;
+	job->count = qset_alloc(memory, qset_row_room(b), b->wide_row ? 4 : 2);
+	job->found = qset_alloc(memory, found_room(b), sizeof(*job->found));
 	if (b->filter.top > 0)
-		job->best = qi_alloc(memory, 2 * top, sizeof(*job->best));
+		job->best = qset_alloc(memory, 2 * top, sizeof(*job->best));
 	job->best_room = top;
 	if (!job->count || !job->found || (b->filter.top > 0 && !job->best) || !alloc_for_method(job))
-		return QS_NO_MEMORY;
-	return QS_OK;
+		return QB_NO_MEMORY;
+	return QB_OK;
 }
 
 void
-qi_job_close(qi_job *job)
+qset_job_close(qset_job *job)
 {
-	qi_release(job->memory, job->count);
-	qi_release(job->memory, job->found);
-	qi_release(job->memory, job->best);
-	qi_release(job->memory, job->stamp);
-	qi_release(job->memory, job->bits);
-	qi_release(job->memory, job->hash.start);
-	qi_release(job->memory, job->hash.item);
-	qi_release(job->memory, job->columns);
+	qset_release(job->memory, job->count);
+	qset_release(job->memory, job->found);
+	qset_release(job->memory, job->best);
+	qset_release(job->memory, job->stamp);
+	qset_release(job->memory, job->bits);
+	qset_release(job->memory, job->hash.start);
+	qset_release(job->memory, job->hash.item);
+	qset_release(job->memory, job->columns);
 }
 
 uint64_t
-qi_job_rows(const qi_job *job)
+qset_job_rows(const qset_job *job)
 {
 	return job->head->row.sets;
 }
 
 void
-qi_job_share(qi_job *job, uint64_t first, uint64_t end, uint64_t step)
+qset_job_share(qset_job *job, uint64_t first, uint64_t end, uint64_t step)
 {
 	uint64_t rows = job->head->row.sets;
 
@@ -110,7 +110,7 @@ qi_job_share(qi_job *job, uint64_t first, uint64_t end, uint64_t step)
 }
 
 int64_t
-qi_job_row_of(const qi_job *job, uint32_t set)
+qset_job_row_of(const qset_job *job, uint32_t set)
 {
 	const uint32_t *sets = sets_of(job, &job->head->row);
 	uint64_t low = 0;
@@ -131,32 +131,32 @@ qi_job_row_of(const qi_job *job, uint32_t set)
 /* ---- rows ---- */
 
 /* Count the job's row; a row of which no counter can be large enough has nothing found. */
-static qs_status
-start_row(qi_job *job)
+static qb_status
+start_row(qset_job *job)
 {
-	const qi_block *b = job->head;
+	const qset_block *b = job->head;
 	uint32_t size = sizes_of(job, &b->row)[job->row];
 	uint64_t least;
 
-	qi_filter_sizes(&b->filter, size, &least, &job->most);
+	qset_filter_sizes(&b->filter, size, &least, &job->most);
 	job->counted = true;
 	job->found_count = 0;
 	job->found_next = 0;
 	job->best_count = 0;
 	job->from = b->tail ? (uint32_t) job->row + 1 : 0;
-	if (least == 0 && !qi_filter_passes_nothing(&b->filter))
+	if (least == 0 && !qset_filter_passes_nothing(&b->filter))
 		least = 1;
 	job->next = (uint32_t) b->column.sets;
 	if (least > size || job->from >= b->column.sets)
-		return QS_OK;
+		return QB_OK;
 	job->least = (uint32_t) least;
 	job->next = job->from;
-	return qi_count_row(job);
+	return qset_count_row(job);
 }
 
 /* Look at the next counters; false: the row has no more. */
 static bool
-find_more(qi_job *job)
+find_more(qset_job *job)
 {
 	uint32_t columns = (uint32_t) job->head->column.sets;
 	uint32_t from = job->next;
@@ -183,7 +183,7 @@ find_more(qi_job *job)
 /* What all pairs of a row share, so that a loop over them need not look it up. */
 typedef struct row_view
 {
-	const qi_filter *filter;
+	const qset_filter *filter;
 	const void *count;
 	const uint32_t *column_size;
 	const uint32_t *column_set;
@@ -194,9 +194,9 @@ typedef struct row_view
 } row_view;
 
 static row_view
-view_row(const qi_job *job)
+view_row(const qset_job *job)
 {
-	const qi_block *b = job->head;
+	const qset_block *b = job->head;
 
 	return (row_view){ .filter = &b->filter,
 					   .count = job->count,
@@ -209,8 +209,8 @@ view_row(const qi_job *job)
 }
 
 /* The pair of the row and a column; false: it does not pass. */
-QS_INLINE bool
-make_pair(const row_view *row, uint32_t column, qi_pair *pair)
+QB_INLINE bool
+make_pair(const row_view *row, uint32_t column, qset_pair *pair)
 {
 	uint32_t common = row->wide ? ((const uint32_t *) row->count)[column]
 								: ((const uint16_t *) row->count)[column];
@@ -219,7 +219,7 @@ make_pair(const row_view *row, uint32_t column, qi_pair *pair)
 	pair->b = row->column_set[column];
 	pair->common = common;
 	pair->either = row->size + row->column_size[column] - common;
-	return column != row->itself && qi_filter_pass(row->filter, common, pair->either);
+	return column != row->itself && qset_filter_pass(row->filter, common, pair->either);
 }
 
 /*
@@ -227,7 +227,7 @@ make_pair(const row_view *row, uint32_t column, qi_pair *pair)
  * a loop without a condition.
  */
 static void
-make_pairs(const row_view *row, const uint32_t *column, uint64_t count, qi_pair *out)
+make_pairs(const row_view *row, const uint32_t *column, uint64_t count, qset_pair *out)
 {
 	const uint16_t *narrow = row->count;
 	const uint32_t *wide = row->count;
@@ -238,13 +238,13 @@ make_pairs(const row_view *row, const uint32_t *column, uint64_t count, qi_pair 
 		uint32_t common = row->wide ? wide[column[i]] : narrow[column[i]];
 		uint32_t either = row->size + row->column_size[column[i]] - common;
 
-		out[i] = (qi_pair){ row->set, row->column_set[column[i]], common, either };
+		out[i] = (qset_pair){ row->set, row->column_set[column[i]], common, either };
 	}
 }
 
 /* Hand out what was found, as far as there is room; returns how many pairs. */
 static uint64_t
-take_found(qi_job *job, qi_pair *out, uint64_t room)
+take_found(qset_job *job, qset_pair *out, uint64_t room)
 {
 	row_view row = view_row(job);
 	const uint32_t *found = job->found;
@@ -269,18 +269,18 @@ take_found(qi_job *job, qi_pair *out, uint64_t room)
 
 /* Let the item at the root of a heap of the worst sink to its place. */
 static void
-sink(qi_pair *heap, uint64_t count)
+sink(qset_pair *heap, uint64_t count)
 {
-	qi_pair x = heap[0];
+	qset_pair x = heap[0];
 	uint64_t at = 0;
 
 	for (;;)
 	{
 		uint64_t child = 2 * at + 1;
 
-		if (child + 1 < count && qi_pair_better(&heap[child], &heap[child + 1]))
+		if (child + 1 < count && qset_pair_better(&heap[child], &heap[child + 1]))
 			child++;
-		if (child >= count || !qi_pair_better(&x, &heap[child]))
+		if (child >= count || !qset_pair_better(&x, &heap[child]))
 			break;
 		heap[at] = heap[child];
 		at = child;
@@ -289,43 +289,43 @@ sink(qi_pair *heap, uint64_t count)
 }
 
 static void
-offer(qi_job *job, const qi_pair *pair)
+offer(qset_job *job, const qset_pair *pair)
 {
-	qi_pair *heap = job->best;
+	qset_pair *heap = job->best;
 	uint64_t at = job->best_count;
 
 	if (at == job->best_room)
 	{
-		if (!qi_pair_better(pair, &heap[0]))
+		if (!qset_pair_better(pair, &heap[0]))
 			return;
 		heap[0] = *pair;
 		sink(heap, at);
 		return;
 	}
-	for (; at > 0 && qi_pair_better(&heap[(at - 1) / 2], pair); at = (at - 1) / 2)
+	for (; at > 0 && qset_pair_better(&heap[(at - 1) / 2], pair); at = (at - 1) / 2)
 		heap[at] = heap[(at - 1) / 2];
 	heap[at] = *pair;
 	job->best_count++;
 }
 
-QS_INLINE bool
-pair_before(const qi_pair *x, const qi_pair *y)
+QB_INLINE bool
+pair_before(const qset_pair *x, const qset_pair *y)
 {
 	return x->a != y->a ? x->a < y->a : x->b < y->b;
 }
 
 /* Sort by a, then b: a merge sort from the bottom; the result is in "pair". */
 static void
-sort_pairs(qi_pair *pair, uint64_t count, qi_pair *scratch)
+sort_pairs(qset_pair *pair, uint64_t count, qset_pair *scratch)
 {
-	qi_pair *from = pair;
-	qi_pair *to = scratch;
+	qset_pair *from = pair;
+	qset_pair *to = scratch;
 	uint64_t width;
 
 	for (width = 1; width < count; width *= 2)
 	{
 		uint64_t at;
-		qi_pair *other = from;
+		qset_pair *other = from;
 
 		for (at = 0; at < count; at += 2 * width)
 		{
@@ -347,7 +347,7 @@ sort_pairs(qi_pair *pair, uint64_t count, qi_pair *scratch)
 }
 
 uint64_t
-qi_finish_top(qi_pair *pair, uint64_t count, qi_pair *scratch)
+qset_finish_top(qset_pair *pair, uint64_t count, qset_pair *scratch)
 {
 	uint64_t kept = 0;
 	uint64_t i;
@@ -369,8 +369,8 @@ qi_finish_top(qi_pair *pair, uint64_t count, qi_pair *scratch)
 
 /* ---- handing out ---- */
 
-static qs_status
-next_all(qi_job *job, qi_pair *out, uint64_t room, uint64_t *count)
+static qb_status
+next_all(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
 {
 	uint64_t n = 0;
 
@@ -378,12 +378,12 @@ next_all(qi_job *job, qi_pair *out, uint64_t room, uint64_t *count)
 	{
 		if (!job->counted)
 		{
-			qs_status status;
+			qb_status status;
 
-			if (!qi_spend(job, 20 + (job->head->column.sets >> 4)))
-				return QS_CANCELLED;
+			if (!qset_spend(job, 20 + (job->head->column.sets >> 4)))
+				return QB_CANCELLED;
 			status = start_row(job);
-			if (status != QS_OK)
+			if (status != QB_OK)
 				return status;
 		}
 		if (job->found_next < job->found_count)
@@ -395,26 +395,26 @@ next_all(qi_job *job, qi_pair *out, uint64_t room, uint64_t *count)
 		}
 	}
 	*count = n;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* All pairs of one row, of which the best stay. */
-static qs_status
-best_of_row(qi_job *job)
+static qb_status
+best_of_row(qset_job *job)
 {
-	qs_status status;
+	qb_status status;
 	row_view row;
 
-	if (!qi_spend(job, 20 + (job->head->column.sets >> 3)))
-		return QS_CANCELLED;
+	if (!qset_spend(job, 20 + (job->head->column.sets >> 3)))
+		return QB_CANCELLED;
 	status = start_row(job);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	row = view_row(job);
 	do
 		while (job->found_next < job->found_count)
 		{
-			qi_pair pair;
+			qset_pair pair;
 
 			if (make_pair(&row, job->found[job->found_next++], &pair))
 				offer(job, &pair);
@@ -423,11 +423,11 @@ best_of_row(qi_job *job)
 	sort_pairs(job->best, job->best_count, job->best + job->best_room);
 	job->best_next = 0;
 	job->best_ready = true;
-	return QS_OK;
+	return QB_OK;
 }
 
-static qs_status
-next_best(qi_job *job, qi_pair *out, uint64_t room, uint64_t *count)
+static qb_status
+next_best(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
 {
 	uint64_t n = 0;
 
@@ -435,9 +435,9 @@ next_best(qi_job *job, qi_pair *out, uint64_t room, uint64_t *count)
 	{
 		if (!job->best_ready)
 		{
-			qs_status status = best_of_row(job);
+			qb_status status = best_of_row(job);
 
-			if (status != QS_OK)
+			if (status != QB_OK)
 				return status;
 		}
 		while (n < room && job->best_next < job->best_count)
@@ -449,11 +449,11 @@ next_best(qi_job *job, qi_pair *out, uint64_t room, uint64_t *count)
 		}
 	}
 	*count = n;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_job_next(qi_job *job, qi_pair *out, uint64_t room, uint64_t *count)
+qb_status
+qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
 {
 	*count = 0;
 	return job->head->filter.top > 0 ? next_best(job, out, room, count)

@@ -4,11 +4,11 @@
  *
  * Three steps, so that several processes can share the work:
  *
- *	qi_prepare()	measures, chooses the method (plan.c) and says how many bytes
+ *	qset_prepare()	measures, chooses the method (plan.c) and says how many bytes
  *					the prepared input takes
- *	qi_fill()		writes it into one block of memory, without pointers, so that
+ *	qset_fill()		writes it into one block of memory, without pointers, so that
  *					the block may lie in shared memory (block.h)
- *	qi_job_...()	any number of jobs work on the block, each on its share of the
+ *	qset_job_...()	any number of jobs work on the block, each on its share of the
  *					rows, and hand out pairs in the order of a, then b
  *
  * A "row" is a set of the first collection, a "column" one of the second; pairs
@@ -18,41 +18,41 @@
  *
  * "top" looks from each set at all others, so that within one collection a
  * pair comes from both of its sets: when all shares are done,
- * qi_finish_top() turns what they gave into the pairs a < b that are among the
+ * qset_finish_top() turns what they gave into the pairs a < b that are among the
  * best of a or of b.
  *
  * src/sets/pairs.h
  */
-#ifndef QI_PAIRS_H
-#define QI_PAIRS_H
+#ifndef QSET_PAIRS_H
+#define QSET_PAIRS_H
 
 #include "sets/collection.h"
 #include "sets/filter.h"
 #include "sets/techniques.h"
 
 /* A choice that methods have inside: auto decides it by cost. */
-typedef enum qi_variant
+typedef enum qset_variant
 {
-	QI_VARIANT_AUTO,
-	QI_VARIANT_OFF, /* index: all elements; bitmap: one at a time (BI-dynamic) */
-	QI_VARIANT_ON   /* index: prefixes only; bitmap: all resident (BI-naive) */
-} qi_variant;
+	QSET_VARIANT_AUTO,
+	QSET_VARIANT_OFF, /* index: all elements; bitmap: one at a time (BI-dynamic) */
+	QSET_VARIANT_ON   /* index: prefixes only; bitmap: all resident (BI-naive) */
+} qset_variant;
 
-typedef struct qi_request
+typedef struct qset_request
 {
-	const qi_collection *rows;
-	const qi_collection *columns; /* NULL: pairs within rows */
-	qi_filter filter;
-	int method;            /* qi_method */
-	int variant;           /* qi_variant */
+	const qset_collection *rows;
+	const qset_collection *columns; /* NULL: pairs within rows */
+	qset_filter filter;
+	int method;            /* qset_method */
+	int variant;           /* qset_variant */
 	bool directed;         /* within one: each set against all others; implied by top */
 	uint64_t rows_wanted;  /* how many rows will be worked on, for the costs; 0: all */
 	uint64_t memory_limit; /* bytes of the block; 0: any */
-	const qs_memory *memory;
-	const qi_interrupt *interrupt; /* or NULL */
-} qi_request;
+	const qb_memory *memory;
+	const qset_interrupt *interrupt; /* or NULL */
+} qset_request;
 
-typedef struct qi_plan
+typedef struct qset_plan
 {
 	int method;
 	bool prefix;   /* index of prefixes, with the counts made by merging */
@@ -70,15 +70,15 @@ typedef struct qi_plan
 	uint64_t bytes;         /* of the block */
 
 	/* Estimated ns on one processor, and bytes, of each method; cost < 0: not possible. */
-	double cost[QI_METHODS];
-	double build[QI_METHODS]; /* of which before the first row, by one process */
-	uint64_t memory[QI_METHODS];
-} qi_plan;
+	double cost[QSET_METHODS];
+	double build[QSET_METHODS]; /* of which before the first row, by one process */
+	uint64_t memory[QSET_METHODS];
+} qset_plan;
 
-/* What qi_prepare() knows; private to measure.c, plan.c and block.c. */
-typedef struct qi_side
+/* What qset_prepare() knows; private to measure.c, plan.c and block.c. */
+typedef struct qset_side
 {
-	const qi_collection *collection;
+	const qset_collection *collection;
 	const uint32_t *map;     /* rank here -> rank of the columns; NULL: the same */
 	uint32_t *kept;          /* numbers of the sets kept */
 	uint64_t sets;           /* how many */
@@ -87,57 +87,57 @@ typedef struct qi_side
 	uint64_t *prefix_offset; /* NULL: no prefixes */
 	uint32_t *prefix;        /* elements by rarity: their number in that order */
 	uint64_t prefix_elements;
-} qi_side;
+} qset_side;
 
 /* All elements of one degree: how many, and how often rows have them. */
-typedef struct qi_bin
+typedef struct qset_bin
 {
 	uint64_t elements;
 	uint64_t occurrences;
-} qi_bin;
+} qset_bin;
 
-typedef struct qi_preparation
+typedef struct qset_preparation
 {
-	qi_request request;
-	qi_plan plan;
-	qi_side row;
-	qi_side column; /* the same as row within one collection */
+	qset_request request;
+	qset_plan plan;
+	qset_side row;
+	qset_side column; /* the same as row within one collection */
 	uint32_t *map;
 	uint32_t *degree;        /* in how many columns kept an element is */
 	uint32_t *row_degree;    /* in how many rows; the same within one collection */
-	qi_bin *bin;             /* by degree */
+	qset_bin *bin;           /* by degree */
 	uint32_t *rarity;        /* elements' numbers by rarity; NULL: not needed so far */
 	uint32_t *prefix_degree; /* by rarity: in how many columns' prefixes */
 	uint64_t *buffer;        /* room for three of the largest sets, in 4 bytes each */
 	uint64_t heavy_degree;   /* hybrid: from this degree on */
-} qi_preparation;
+} qset_preparation;
 
 /*
  * Bytes in which every method finds room: a few times those of the collections.
  * Only the bitmaps of all sets at once may take more; without room for them,
  * method bitmap makes them one at a time.
  */
-extern uint64_t qi_memory_enough(const qi_request *request);
+extern uint64_t qset_memory_enough(const qset_request *request);
 
 /*
- * Measure and plan.  QS_MISMATCH: the collections have keys of different kinds.
- * QS_NO_ROOM: no method fits in memory_limit, or the one asked for does not.
- * Call qi_prepared_free() whatever the result.  The collections must stay until
- * qi_fill() is done.
+ * Measure and plan.  QB_MISMATCH: the collections have keys of different kinds.
+ * QB_NO_ROOM: no method fits in memory_limit, or the one asked for does not.
+ * Call qset_prepared_free() whatever the result.  The collections must stay until
+ * qset_fill() is done.
  */
-extern qs_status qi_prepare(qi_preparation *p, const qi_request *request);
-extern void qi_prepared_free(qi_preparation *p);
+extern qb_status qset_prepare(qset_preparation *p, const qset_request *request);
+extern void qset_prepared_free(qset_preparation *p);
 
 /* Write the block: p->plan.bytes zeroed bytes, aligned to 8. */
-extern qs_status qi_fill(qi_preparation *p, void *block);
+extern qb_status qset_fill(qset_preparation *p, void *block);
 
-typedef struct qi_job
+typedef struct qset_job
 {
 	const uint8_t *block;
-	const struct qi_block *head;
-	const qi_kernels *kernels;
-	const qs_memory *memory;
-	const qi_interrupt *interrupt;
+	const struct qset_block *head;
+	const qset_kernels *kernels;
+	const qb_memory *memory;
+	const qset_interrupt *interrupt;
 	int64_t patience;
 
 	/* the share of rows, and where it is */
@@ -162,48 +162,48 @@ typedef struct qi_job
 	uint32_t *stamp;          /* prefix: the last visit that saw a column */
 	uint32_t visit;           /* rows counted so far */
 	uint64_t *bits;           /* bitmap: of the row */
-	qi_hash hash;             /* hash: of the row */
+	qset_hash hash;           /* hash: of the row */
 	const uint64_t **columns; /* hybrid: of the row's heavy elements */
-	qi_pair *best;            /* top: a heap, the worst first, and room to sort it */
+	qset_pair *best;          /* top: a heap, the worst first, and room to sort it */
 	uint64_t best_room;
 	uint64_t best_count;
 	uint64_t best_next; /* being handed out; then sorted by b */
 	bool best_ready;
-} qi_job;
+} qset_job;
 
-/* Begin to work on a filled block; needs qi_job_close(), whatever the result. */
-extern qs_status qi_job_open(qi_job *job, const void *block, const qi_kernels *kernels,
-							 const qs_memory *memory, const qi_interrupt *interrupt);
-extern void qi_job_close(qi_job *job);
+/* Begin to work on a filled block; needs qset_job_close(), whatever the result. */
+extern qb_status qset_job_open(qset_job *job, const void *block, const qset_kernels *kernels,
+							   const qb_memory *memory, const qset_interrupt *interrupt);
+extern void qset_job_close(qset_job *job);
 
 /* Rows of the block. */
-extern uint64_t qi_job_rows(const qi_job *job);
+extern uint64_t qset_job_rows(const qset_job *job);
 
 /* Take on rows first, first + step, ... below end. */
-extern void qi_job_share(qi_job *job, uint64_t first, uint64_t end, uint64_t step);
+extern void qset_job_share(qset_job *job, uint64_t first, uint64_t end, uint64_t step);
 
 /*
  * Cut all rows into ranges of about the same work: share i is rows first[i] ..
  * first[i + 1] - 1, and may be empty.  "first" has room for shares + 1.
  */
-extern qs_status qi_job_split(qi_job *job, uint64_t *first, uint64_t shares);
+extern qb_status qset_job_split(qset_job *job, uint64_t *first, uint64_t shares);
 
 /*
  * The row of a set of the first collection, or -1 if it is too small for any
  * pair.
  */
-extern int64_t qi_job_row_of(const qi_job *job, uint32_t set);
+extern int64_t qset_job_row_of(const qset_job *job, uint32_t set);
 
 /*
  * The next pairs, up to "room" of them, in the order of a, then b; a and b are
  * numbers of sets of the collections.  *count 0: the share is done.
  */
-extern qs_status qi_job_next(qi_job *job, qi_pair *out, uint64_t room, uint64_t *count);
+extern qb_status qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count);
 
 /*
  * Pairs that jobs with "top" gave within one collection: sorted by a, then b,
  * a < b, each once.  "scratch" has room for as many.  Returns how many are left.
  */
-extern uint64_t qi_finish_top(qi_pair *pair, uint64_t count, qi_pair *scratch);
+extern uint64_t qset_finish_top(qset_pair *pair, uint64_t count, qset_pair *scratch);
 
 #endif

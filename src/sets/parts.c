@@ -25,7 +25,7 @@ typedef struct block_head
 /* ---- blocks ---- */
 
 uint64_t
-qi_part_bytes(const qi_collection *placed)
+qset_part_bytes(const qset_collection *placed)
 {
 	uint64_t bytes =
 		sizeof(block_head) + (placed->sets * 2 + 1) * sizeof(uint64_t) +
@@ -36,12 +36,12 @@ qi_part_bytes(const qi_collection *placed)
 }
 
 void
-qi_part_open(qi_part *part, void *block)
+qset_part_open(qset_part *part, void *block)
 {
 	const block_head *head = block;
-	qi_collection *rows = &part->rows;
+	qset_collection *rows = &part->rows;
 
-	*rows = (qi_collection){ .wide = head->wide != 0 };
+	*rows = (qset_collection){ .wide = head->wide != 0 };
 	rows->sets = head->sets;
 	rows->elements = head->elements;
 	rows->universe = head->universe;
@@ -54,19 +54,19 @@ qi_part_open(qi_part *part, void *block)
 }
 
 void
-qi_part_write(const qi_collection *placed, void *block)
+qset_part_write(const qset_collection *placed, void *block)
 {
-	qi_part part;
+	qset_part part;
 
 	*(block_head *) block =
 		(block_head){ placed->sets, placed->elements, placed->universe, placed->wide };
-	qi_part_open(&part, block);
-	qi_put(part.rows.id, placed->id, placed->sets, sizeof(int64_t));
-	qi_put(part.rows.offset, placed->offset, placed->sets + 1, sizeof(uint64_t));
-	qi_put(part.rows.low, placed->low, placed->universe, sizeof(uint64_t));
+	qset_part_open(&part, block);
+	qset_put(part.rows.id, placed->id, placed->sets, sizeof(int64_t));
+	qset_put(part.rows.offset, placed->offset, placed->sets + 1, sizeof(uint64_t));
+	qset_put(part.rows.low, placed->low, placed->universe, sizeof(uint64_t));
 	if (placed->wide)
-		qi_put(part.rows.high, placed->high, placed->universe, sizeof(uint64_t));
-	qi_put(part.rows.rank, placed->rank, placed->elements, sizeof(uint32_t));
+		qset_put(part.rows.high, placed->high, placed->universe, sizeof(uint64_t));
+	qset_put(part.rows.rank, placed->rank, placed->elements, sizeof(uint32_t));
 }
 
 /* ---- cuts ---- */
@@ -98,14 +98,14 @@ id_sample(int64_t id)
 }
 
 static sample
-element_sample(const qi_collection *c, uint64_t rank)
+element_sample(const qset_collection *c, uint64_t rank)
 {
 	return c->wide ? (sample){ c->high[rank], c->low[rank] } : id_sample((int64_t) c->low[rank]);
 }
 
 /* The number of the set that has a row. */
 static uint64_t
-set_of_row(const qi_collection *c, uint64_t row)
+set_of_row(const qset_collection *c, uint64_t row)
 {
 	uint64_t low = 0;
 	uint64_t high = c->sets;
@@ -124,7 +124,7 @@ set_of_row(const qi_collection *c, uint64_t row)
 
 /* Ids at the same distances of rows in all parts; returns how many. */
 static uint64_t
-sample_ids(const qi_parts *parts, uint64_t step, sample *out)
+sample_ids(const qset_parts *parts, uint64_t step, sample *out)
 {
 	uint64_t count = 0;
 	uint64_t at;
@@ -132,7 +132,7 @@ sample_ids(const qi_parts *parts, uint64_t step, sample *out)
 
 	for (i = 0; i < parts->count; i++)
 	{
-		const qi_collection *c = &parts->part[i].rows;
+		const qset_collection *c = &parts->part[i].rows;
 
 		for (at = step / 2; at < c->elements; at += step)
 			out[count++] = id_sample(c->id[set_of_row(c, at)]);
@@ -143,7 +143,7 @@ sample_ids(const qi_parts *parts, uint64_t step, sample *out)
 
 /* Likewise elements. */
 static uint64_t
-sample_elements(const qi_parts *parts, uint64_t step, sample *out)
+sample_elements(const qset_parts *parts, uint64_t step, sample *out)
 {
 	uint64_t count = 0;
 	uint64_t at;
@@ -163,19 +163,19 @@ cut_at(const sample *s, uint64_t count, uint32_t share, uint32_t shares)
 	return count > 0 ? s[count * (share + 1) / shares] : (sample){ 0, 0 };
 }
 
-qs_status
-qi_parts_cut(qi_parts *parts, uint32_t shares)
+qb_status
+qset_parts_cut(qset_parts *parts, uint32_t shares)
 {
-	qi_cuts *cuts = &parts->cuts;
+	qset_cuts *cuts = &parts->cuts;
 	bool wide = parts->count > 0 && parts->part[0].rows.wide;
 	uint64_t rows = 0;
 	uint64_t universe = 0;
-	sample *s = qi_alloc(parts->memory, (uint64_t) shares * SAMPLES + parts->count, sizeof(*s));
+	sample *s = qset_alloc(parts->memory, (uint64_t) shares * SAMPLES + parts->count, sizeof(*s));
 	uint64_t count;
 	uint32_t i;
 
 	if (!s)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	for (i = 0; i < parts->count; i++)
 	{
 		rows += parts->part[i].rows.elements;
@@ -193,12 +193,12 @@ qi_parts_cut(qi_parts *parts, uint32_t shares)
 		cuts->high[i] = at.high;
 		cuts->low[i] = wide ? at.low : at.low ^ SIGN;
 	}
-	qi_release(parts->memory, s);
-	return QS_OK;
+	qset_release(parts->memory, s);
+	return QB_OK;
 }
 
 uint64_t
-qi_first_set(const qi_parts *parts, const qi_collection *c, uint32_t share)
+qset_first_set(const qset_parts *parts, const qset_collection *c, uint32_t share)
 {
 	uint64_t low = 0;
 	uint64_t high = c->sets;
@@ -220,11 +220,11 @@ qi_first_set(const qi_parts *parts, const qi_collection *c, uint32_t share)
 }
 
 uint64_t
-qi_first_element(const qi_parts *parts, const qi_collection *c, uint32_t share)
+qset_first_element(const qset_parts *parts, const qset_collection *c, uint32_t share)
 {
 	uint64_t low = 0;
 	uint64_t high = c->universe;
-	qi_collection cut = { .wide = c->wide };
+	qset_collection cut = { .wide = c->wide };
 
 	if (share == 0)
 		return 0;
@@ -236,7 +236,7 @@ qi_first_element(const qi_parts *parts, const qi_collection *c, uint32_t share)
 	{
 		uint64_t middle = low + (high - low) / 2;
 
-		if (qi_element_compare(c, middle, &cut, share - 1) < 0)
+		if (qset_element_compare(c, middle, &cut, share - 1) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -244,21 +244,22 @@ qi_first_element(const qi_parts *parts, const qi_collection *c, uint32_t share)
 	return low;
 }
 
-qi_room
-qi_share_room(const qi_parts *parts, uint32_t share)
+qset_room
+qset_share_room(const qset_parts *parts, uint32_t share)
 {
-	qi_room room = { 0, 0, 0 };
+	qset_room room = { 0, 0, 0 };
 	uint32_t i;
 
 	for (i = 0; i < parts->count; i++)
 	{
-		const qi_collection *c = &parts->part[i].rows;
-		uint64_t set = qi_first_set(parts, c, share);
-		uint64_t end = qi_first_set(parts, c, share + 1);
+		const qset_collection *c = &parts->part[i].rows;
+		uint64_t set = qset_first_set(parts, c, share);
+		uint64_t end = qset_first_set(parts, c, share + 1);
 
 		room.sets += end - set;
 		room.elements += c->offset[end] - c->offset[set];
-		room.universe += qi_first_element(parts, c, share + 1) - qi_first_element(parts, c, share);
+		room.universe +=
+			qset_first_element(parts, c, share + 1) - qset_first_element(parts, c, share);
 	}
 	return room;
 }

@@ -12,73 +12,73 @@
 /* ---- elements ---- */
 
 /* Give the elements of a share labels, which go to the place of their numbers. */
-static qs_status
-label_elements(const qi_parts *parts, uint32_t share, qi_labels *labels)
+static qb_status
+label_elements(const qset_parts *parts, uint32_t share, qset_labels *labels)
 {
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 	uint32_t i;
 
-	for (i = 0; i < parts->count && status == QS_OK; i++)
+	for (i = 0; i < parts->count && status == QB_OK; i++)
 	{
-		const qi_part *part = &parts->part[i];
-		uint64_t first = qi_first_element(parts, &part->rows, share);
-		uint64_t count = qi_first_element(parts, &part->rows, share + 1) - first;
+		const qset_part *part = &parts->part[i];
+		uint64_t first = qset_first_element(parts, &part->rows, share);
+		uint64_t count = qset_first_element(parts, &part->rows, share + 1) - first;
 
-		status = qi_labels_of_all(labels, part->rows.low + first,
-								  part->rows.wide ? part->rows.high + first : NULL, count,
-								  part->number + first, parts->memory, parts->interrupt);
+		status = qset_labels_of_all(labels, part->rows.low + first,
+									part->rows.wide ? part->rows.high + first : NULL, count,
+									part->number + first, parts->memory, parts->interrupt);
 	}
 	return status;
 }
 
 /* number = rank[number], or + first if there are no ranks, of a share's elements. */
-static qs_status
-renumber(const qi_parts *parts, uint32_t share, const uint32_t *rank, uint64_t first)
+static qb_status
+renumber(const qset_parts *parts, uint32_t share, const uint32_t *rank, uint64_t first)
 {
 	uint32_t i;
 
 	for (i = 0; i < parts->count; i++)
 	{
-		const qi_part *part = &parts->part[i];
-		uint64_t at = qi_first_element(parts, &part->rows, share);
-		uint64_t end = qi_first_element(parts, &part->rows, share + 1);
+		const qset_part *part = &parts->part[i];
+		uint64_t at = qset_first_element(parts, &part->rows, share);
+		uint64_t end = qset_first_element(parts, &part->rows, share + 1);
 
 		for (; at < end; at++)
 		{
 			uint32_t *number = &part->number[at];
 
-			if (at % QI_PATIENCE == 0 && qi_stopped(parts->interrupt))
-				return QS_CANCELLED;
+			if (at % QSET_PATIENCE == 0 && qset_stopped(parts->interrupt))
+				return QB_CANCELLED;
 			*number = rank ? rank[*number] : (uint32_t) (*number + first);
 		}
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_share_elements(const qi_parts *parts, uint32_t share, qi_collection *out)
+qb_status
+qset_share_elements(const qset_parts *parts, uint32_t share, qset_collection *out)
 {
-	qi_labels labels = { .wide = out->wide };
-	qs_status status = label_elements(parts, share, &labels);
-	uint32_t *rank = qi_alloc(parts->memory, labels.used, sizeof(*rank));
+	qset_labels labels = { .wide = out->wide };
+	qb_status status = label_elements(parts, share, &labels);
+	uint32_t *rank = qset_alloc(parts->memory, labels.used, sizeof(*rank));
 
-	if (status == QS_OK && !rank)
-		status = QS_NO_MEMORY;
-	if (status == QS_OK)
+	if (status == QB_OK && !rank)
+		status = QB_NO_MEMORY;
+	if (status == QB_OK)
 		status =
-			qi_labels_rank(&labels, rank, out->low, out->high, parts->memory, parts->interrupt);
-	if (status == QS_OK)
+			qset_labels_rank(&labels, rank, out->low, out->high, parts->memory, parts->interrupt);
+	if (status == QB_OK)
 		status = renumber(parts, share, rank, 0);
 	out->universe = labels.used;
-	qi_release(parts->memory, rank);
-	qi_labels_free(&labels, parts->memory);
+	qset_release(parts->memory, rank);
+	qset_labels_free(&labels, parts->memory);
 	return status;
 }
 
-qs_status
-qi_share_number(const qi_parts *parts, uint32_t share, uint64_t first)
+qb_status
+qset_share_number(const qset_parts *parts, uint32_t share, uint64_t first)
 {
-	return first > 0 ? renumber(parts, share, NULL, first) : QS_OK;
+	return first > 0 ? renumber(parts, share, NULL, first) : QB_OK;
 }
 
 /* ---- sets ---- */
@@ -86,43 +86,43 @@ qi_share_number(const qi_parts *parts, uint32_t share, uint64_t first)
 /* What is needed on the way only; to be released. */
 typedef struct placing
 {
-	qi_labels ids;
+	qset_labels ids;
 	uint32_t *label; /* of each set of each part */
 	uint32_t *rank;  /* of each label */
 	uint64_t *place; /* where the next element of each set goes */
 } placing;
 
 /* Number the sets of a share in the order of their ids. */
-static qs_status
-number_sets(const qi_parts *parts, uint32_t share, qi_collection *out, placing *p)
+static qb_status
+number_sets(const qset_parts *parts, uint32_t share, qset_collection *out, placing *p)
 {
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 	uint64_t sets = 0;
 	uint32_t i;
 
-	for (i = 0; i < parts->count && status == QS_OK; i++)
+	for (i = 0; i < parts->count && status == QB_OK; i++)
 	{
-		const qi_collection *c = &parts->part[i].rows;
-		uint64_t first = qi_first_set(parts, c, share);
-		uint64_t count = qi_first_set(parts, c, share + 1) - first;
+		const qset_collection *c = &parts->part[i].rows;
+		uint64_t first = qset_first_set(parts, c, share);
+		uint64_t count = qset_first_set(parts, c, share + 1) - first;
 
-		status = qi_labels_of_all(&p->ids, (const uint64_t *) c->id + first, NULL, count,
-								  p->label + sets, parts->memory, parts->interrupt);
+		status = qset_labels_of_all(&p->ids, (const uint64_t *) c->id + first, NULL, count,
+									p->label + sets, parts->memory, parts->interrupt);
 		sets += count;
 	}
 	out->sets = p->ids.used;
-	p->rank = qi_alloc(parts->memory, out->sets, sizeof(*p->rank));
-	p->place = qi_alloc(parts->memory, out->sets, sizeof(*p->place));
-	if (status == QS_OK && (!p->rank || !p->place))
-		status = QS_NO_MEMORY;
-	return status == QS_OK ? qi_labels_rank(&p->ids, p->rank, (uint64_t *) out->id, NULL,
-											parts->memory, parts->interrupt)
+	p->rank = qset_alloc(parts->memory, out->sets, sizeof(*p->rank));
+	p->place = qset_alloc(parts->memory, out->sets, sizeof(*p->place));
+	if (status == QB_OK && (!p->rank || !p->place))
+		status = QB_NO_MEMORY;
+	return status == QB_OK ? qset_labels_rank(&p->ids, p->rank, (uint64_t *) out->id, NULL,
+											  parts->memory, parts->interrupt)
 						   : status;
 }
 
 /* Where the sets of a share begin, if nothing came twice. */
 static void
-place_sets(const qi_parts *parts, uint32_t share, qi_collection *out, placing *p)
+place_sets(const qset_parts *parts, uint32_t share, qset_collection *out, placing *p)
 {
 	const uint32_t *label = p->label;
 	uint64_t set;
@@ -131,10 +131,10 @@ place_sets(const qi_parts *parts, uint32_t share, qi_collection *out, placing *p
 	memset(out->offset, 0, (out->sets + 1) * sizeof(*out->offset));
 	for (i = 0; i < parts->count; i++)
 	{
-		const qi_collection *c = &parts->part[i].rows;
-		uint64_t end = qi_first_set(parts, c, share + 1);
+		const qset_collection *c = &parts->part[i].rows;
+		uint64_t end = qset_first_set(parts, c, share + 1);
 
-		for (set = qi_first_set(parts, c, share); set < end; set++)
+		for (set = qset_first_set(parts, c, share); set < end; set++)
 			out->offset[p->rank[*label++] + 1] += c->offset[set + 1] - c->offset[set];
 	}
 	for (set = 0; set < out->sets; set++)
@@ -146,8 +146,8 @@ place_sets(const qi_parts *parts, uint32_t share, qi_collection *out, placing *p
 }
 
 /* The elements of all parts to their sets, by the numbers among all. */
-static qs_status
-fill_sets(const qi_parts *parts, uint32_t share, qi_collection *out, placing *p)
+static qb_status
+fill_sets(const qset_parts *parts, uint32_t share, qset_collection *out, placing *p)
 {
 	const uint32_t *label = p->label;
 	uint64_t asked = 0;
@@ -157,43 +157,43 @@ fill_sets(const qi_parts *parts, uint32_t share, qi_collection *out, placing *p)
 
 	for (i = 0; i < parts->count; i++)
 	{
-		const qi_collection *c = &parts->part[i].rows;
+		const qset_collection *c = &parts->part[i].rows;
 		const uint32_t *number = parts->part[i].number;
-		uint64_t end = qi_first_set(parts, c, share + 1);
+		uint64_t end = qset_first_set(parts, c, share + 1);
 
-		for (set = qi_first_set(parts, c, share); set < end; set++)
+		for (set = qset_first_set(parts, c, share); set < end; set++)
 		{
 			uint64_t *place = &p->place[p->rank[*label++]];
 
 			for (at = c->offset[set]; at < c->offset[set + 1]; at++)
 			{
-				if (++asked % QI_PATIENCE == 0 && qi_stopped(parts->interrupt))
-					return QS_CANCELLED;
+				if (++asked % QSET_PATIENCE == 0 && qset_stopped(parts->interrupt))
+					return QB_CANCELLED;
 				out->rank[(*place)++] = number[c->rank[at]];
 			}
 		}
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_share_sets(const qi_parts *parts, uint32_t share, qi_collection *out)
+qb_status
+qset_share_sets(const qset_parts *parts, uint32_t share, qset_collection *out)
 {
-	placing p = { .label =
-					  qi_alloc(parts->memory, qi_share_room(parts, share).sets, sizeof(*p.label)) };
-	qs_status status = p.label ? number_sets(parts, share, out, &p) : QS_NO_MEMORY;
+	placing p = { .label = qset_alloc(parts->memory, qset_share_room(parts, share).sets,
+									  sizeof(*p.label)) };
+	qb_status status = p.label ? number_sets(parts, share, out, &p) : QB_NO_MEMORY;
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 	{
 		place_sets(parts, share, out, &p);
 		status = fill_sets(parts, share, out, &p);
 	}
-	if (status == QS_OK)
-		status = qi_collection_sort(out, parts->memory, parts->interrupt);
-	qi_labels_free(&p.ids, parts->memory);
-	qi_release(parts->memory, p.label);
-	qi_release(parts->memory, p.rank);
-	qi_release(parts->memory, p.place);
+	if (status == QB_OK)
+		status = qset_collection_sort(out, parts->memory, parts->interrupt);
+	qset_labels_free(&p.ids, parts->memory);
+	qset_release(parts->memory, p.label);
+	qset_release(parts->memory, p.rank);
+	qset_release(parts->memory, p.place);
 	return status;
 }
 
@@ -201,49 +201,49 @@ qi_share_sets(const qi_parts *parts, uint32_t share, qi_collection *out)
 
 /* Append a share to what there is, of the sizes that it has. */
 static void
-append(qi_collection *to, const qi_collection *share)
+append(qset_collection *to, const qset_collection *share)
 {
 	uint64_t set;
 
-	qi_put(to->id + to->sets, share->id, share->sets, sizeof(*to->id));
+	qset_put(to->id + to->sets, share->id, share->sets, sizeof(*to->id));
 	for (set = 1; set <= share->sets; set++)
 		to->offset[to->sets + set] = to->elements + share->offset[set];
-	qi_put(to->rank + to->elements, share->rank, share->elements, sizeof(*to->rank));
-	qi_put(to->low + to->universe, share->low, share->universe, sizeof(*to->low));
+	qset_put(to->rank + to->elements, share->rank, share->elements, sizeof(*to->rank));
+	qset_put(to->low + to->universe, share->low, share->universe, sizeof(*to->low));
 	if (to->wide)
-		qi_put(to->high + to->universe, share->high, share->universe, sizeof(*to->high));
+		qset_put(to->high + to->universe, share->high, share->universe, sizeof(*to->high));
 	to->sets += share->sets;
 	to->elements += share->elements;
 	to->universe += share->universe;
 }
 
-qs_status
-qi_parts_join(const qi_collection *share, uint32_t shares, const qs_keys *keys, qi_collection *out,
-			  const qs_memory *memory, const qi_interrupt *interrupt)
+qb_status
+qset_parts_join(const qset_collection *share, uint32_t shares, const qb_keys *keys,
+				qset_collection *out, const qb_memory *memory, const qset_interrupt *interrupt)
 {
-	qs_status status;
+	qb_status status;
 	uint32_t i;
 
-	*out = (qi_collection){ .keys = *keys, .wide = shares > 0 && share[0].wide };
+	*out = (qset_collection){ .keys = *keys, .wide = shares > 0 && share[0].wide };
 	for (i = 0; i < shares; i++)
 	{
 		out->sets += share[i].sets;
 		out->elements += share[i].elements;
 		out->universe += share[i].universe;
 	}
-	if (out->sets > QI_MAX_SETS || out->universe > QI_MAX_UNIVERSE ||
-		out->elements > QI_MAX_ELEMENTS)
-		return QS_TOO_MANY;
-	status = qi_collection_alloc(out, memory);
+	if (out->sets > QSET_MAX_SETS || out->universe > QSET_MAX_UNIVERSE ||
+		out->elements > QSET_MAX_ELEMENTS)
+		return QB_TOO_MANY;
+	status = qset_collection_alloc(out, memory);
 	out->sets = out->elements = out->universe = 0;
-	for (i = 0; i < shares && status == QS_OK; i++)
+	for (i = 0; i < shares && status == QB_OK; i++)
 	{
-		if (qi_stopped(interrupt))
-			status = QS_CANCELLED;
+		if (qset_stopped(interrupt))
+			status = QB_CANCELLED;
 		else
 			append(out, &share[i]);
 	}
-	if (status == QS_CANCELLED)
-		qi_collection_free(out);
+	if (status == QB_CANCELLED)
+		qset_collection_free(out);
 	return status;
 }

@@ -85,10 +85,10 @@ typedef struct sums
 
 /* The share of pairs whose sizes allow that they pass, from some of each side's sets. */
 static double
-share_alike(const qi_preparation *p)
+share_alike(const qset_preparation *p)
 {
-	const qi_side *r = &p->row;
-	const qi_side *c = &p->column;
+	const qset_side *r = &p->row;
+	const qset_side *c = &p->column;
 	uint64_t alike = 0;
 	uint64_t pairs = 0;
 	uint64_t i;
@@ -101,10 +101,11 @@ share_alike(const qi_preparation *p)
 		uint64_t least;
 		uint64_t most;
 
-		qi_filter_sizes(&p->request.filter, qi_set_size(r->collection, r->kept[i]), &least, &most);
+		qset_filter_sizes(&p->request.filter, qset_set_size(r->collection, r->kept[i]), &least,
+						  &most);
 		for (j = 0; j < c->sets; j += c->sets / SOME_SETS + 1)
 		{
-			uint64_t size = qi_set_size(c->collection, c->kept[j]);
+			uint64_t size = qset_set_size(c->collection, c->kept[j]);
 
 			alike += size >= least && size <= most;
 			pairs++;
@@ -114,9 +115,9 @@ share_alike(const qi_preparation *p)
 }
 
 static sums
-sums_of(const qi_preparation *p)
+sums_of(const qset_preparation *p)
 {
-	const qi_plan *plan = &p->plan;
+	const qset_plan *plan = &p->plan;
 	double half = plan->tail ? 0.5 : 1;
 	uint64_t wanted = p->request.rows_wanted ? p->request.rows_wanted : plan->rows;
 	sums s = { 0 };
@@ -132,7 +133,7 @@ sums_of(const qi_preparation *p)
 	s.row = (double) plan->row_elements / plan->rows;
 	s.column = (double) plan->column_elements / plan->columns;
 	s.element = s.share * plan->row_elements + plan->column_elements;
-	s.blocks = half * (plan->columns / (double) QI_BLOCK) + 1;
+	s.blocks = half * (plan->columns / (double) QSET_BLOCK) + 1;
 	return s;
 }
 
@@ -141,16 +142,16 @@ sums_of(const qi_preparation *p)
  * which the columns fit.
  */
 static void
-choose_heavy(qi_preparation *p)
+choose_heavy(qset_preparation *p)
 {
-	qi_plan *plan = &p->plan;
-	uint64_t blocks = plan->columns / QI_BLOCK + 1;
-	uint64_t most = MOST_BITS / (blocks * QI_BLOCK / 8);
+	qset_plan *plan = &p->plan;
+	uint64_t blocks = plan->columns / QSET_BLOCK + 1;
+	uint64_t most = MOST_BITS / (blocks * QSET_BLOCK / 8);
 	uint64_t bound = 2 + (uint64_t) (blocks * NS_COLUMN / NS_EVENT);
 	uint64_t d;
 
-	if (most > QI_MAX_COLUMNS)
-		most = QI_MAX_COLUMNS;
+	if (most > QSET_MAX_COLUMNS)
+		most = QSET_MAX_COLUMNS;
 	for (;; bound += bound / 4 + 1)
 	{
 		plan->heavy = 0;
@@ -160,12 +161,12 @@ choose_heavy(qi_preparation *p)
 			break;
 	}
 	p->heavy_degree = bound;
-	plan->light_events = qi_events_below(p, bound);
+	plan->light_events = qset_events_below(p, bound);
 }
 
 /* Occurrences of heavy elements in rows. */
 static double
-heavy_entries(const qi_preparation *p)
+heavy_entries(const qset_preparation *p)
 {
 	uint64_t entries = 0;
 	uint64_t d;
@@ -177,77 +178,77 @@ heavy_entries(const qi_preparation *p)
 
 /* Is there room for the bitmaps of all sets at once? */
 static bool
-resident_fits(const qi_preparation *p)
+resident_fits(const qset_preparation *p)
 {
 	uint64_t limit = p->request.memory_limit ? p->request.memory_limit : MOST_RESIDENT;
-	qi_plan plan = p->plan;
-	qi_block b;
+	qset_plan plan = p->plan;
+	qset_block b;
 
-	plan.method = QI_BITMAP;
+	plan.method = QSET_BITMAP;
 	plan.resident = true;
-	qi_block_layout(p, &plan, &b);
+	qset_block_layout(p, &plan, &b);
 	return b.bytes <= limit;
 }
 
 static void
-cost_pairwise(qi_preparation *p, const sums *s)
+cost_pairwise(qset_preparation *p, const sums *s)
 {
 	double *cost = p->plan.cost;
 	double small = s->row < s->column ? s->row : s->column;
 	double large = s->row + s->column - small;
 	double both = s->alike * (s->row + s->column);
-	double cuts = s->alike * ((s->row + s->column) / QI_PIECE + 1) * NS_CUT;
-	double words = (double) qi_bitmap_words(p->plan.universe);
+	double cuts = s->alike * ((s->row + s->column) / QSET_PIECE + 1) * NS_CUT;
+	double words = (double) qset_bitmap_words(p->plan.universe);
 	double made = p->plan.tail ? (double) p->plan.rows : (double) p->plan.rows + p->plan.columns;
 	double merges = s->pairs * NS_LOOK + s->alike * NS_PAIR;
 	double others = s->pairs * NS_LOOK + s->alike * NS_BITMAP;
 	double begun = s->share * p->plan.row_elements;
 	double dynamic = others + (s->others + begun) * NS_PROBE;
-	double naive = others + s->alike * words / QI_BLOCK_WORDS * NS_AND + made * words * NS_WORD;
+	double naive = others + s->alike * words / QSET_BLOCK_WORDS * NS_AND + made * words * NS_WORD;
 	int variant = p->request.variant;
 
-	cost[QI_MERGE] = merges + both * NS_MERGE;
-	cost[QI_SEARCH] = others + s->alike * small * (log2_of(large) + 1) * NS_SEARCH;
-	cost[QI_MERGE_SEARCH] = cost[QI_SEARCH] + cuts;
-	cost[QI_HASH] = others + (s->others + begun) * NS_HASH;
-	cost[QI_MERGE_HASH] = merges + both * NS_HASH + cuts;
-	p->plan.resident = variant == QI_VARIANT_ON ||
-					   (variant == QI_VARIANT_AUTO && naive < dynamic && resident_fits(p));
-	cost[QI_BITMAP] = p->plan.resident ? naive : dynamic;
+	cost[QSET_MERGE] = merges + both * NS_MERGE;
+	cost[QSET_SEARCH] = others + s->alike * small * (log2_of(large) + 1) * NS_SEARCH;
+	cost[QSET_MERGE_SEARCH] = cost[QSET_SEARCH] + cuts;
+	cost[QSET_HASH] = others + (s->others + begun) * NS_HASH;
+	cost[QSET_MERGE_HASH] = merges + both * NS_HASH + cuts;
+	p->plan.resident = variant == QSET_VARIANT_ON ||
+					   (variant == QSET_VARIANT_AUTO && naive < dynamic && resident_fits(p));
+	cost[QSET_BITMAP] = p->plan.resident ? naive : dynamic;
 }
 
 /* One element put into the index. */
 static double
-build_one(const qi_preparation *p)
+build_one(const qset_preparation *p)
 {
 	return p->plan.universe < FAR_UNIVERSE ? NS_BUILD : NS_BUILD_FAR;
 }
 
 static void
-cost_index(qi_preparation *p, const sums *s)
+cost_index(qset_preparation *p, const sums *s)
 {
-	qi_plan *plan = &p->plan;
+	qset_plan *plan = &p->plan;
 	double scan = s->pairs * NS_SCAN;
 	double build = s->element * build_one(p);
 	double entries = s->share * plan->row_elements;
 	double heavy = heavy_entries(p) * s->share;
 	double rows = heavy < s->share * plan->rows ? heavy : s->share * plan->rows; /* that have any */
 
-	plan->build[QI_INDEX] = plan->build[QI_HYBRID] = build;
-	plan->cost[QI_INDEX] = build + scan + entries * NS_ENTRY + s->share * plan->events * NS_EVENT;
-	plan->cost[QI_HYBRID] = build + scan + (entries - heavy) * NS_ENTRY +
-							s->share * plan->light_events * NS_EVENT +
-							s->blocks * (heavy * NS_COLUMN + rows * NS_SPREAD);
+	plan->build[QSET_INDEX] = plan->build[QSET_HYBRID] = build;
+	plan->cost[QSET_INDEX] = build + scan + entries * NS_ENTRY + s->share * plan->events * NS_EVENT;
+	plan->cost[QSET_HYBRID] = build + scan + (entries - heavy) * NS_ENTRY +
+							  s->share * plan->light_events * NS_EVENT +
+							  s->blocks * (heavy * NS_COLUMN + rows * NS_SPREAD);
 }
 
 /* The least cost so far of what may be chosen. */
 static double
-cheapest_so_far(const qi_preparation *p)
+cheapest_so_far(const qset_preparation *p)
 {
-	double cheapest = p->plan.cost[QI_INDEX];
+	double cheapest = p->plan.cost[QSET_INDEX];
 	int method;
 
-	for (method = QI_MERGE; p->request.method == QI_AUTO && method < QI_METHODS; method++)
+	for (method = QSET_MERGE; p->request.method == QSET_AUTO && method < QSET_METHODS; method++)
 		if (p->plan.cost[method] < cheapest)
 			cheapest = p->plan.cost[method];
 	return cheapest;
@@ -266,15 +267,15 @@ prefix_count(const sums *s, double events)
 
 /* Prefixes' elements at most: those that are sorted, and those put into the index. */
 static double
-prefix_preparation(const qi_preparation *p)
+prefix_preparation(const qset_preparation *p)
 {
 	double sorted = (double) p->column.elements;
-	double entered = (double) qi_prefix_room(p, &p->column);
+	double entered = (double) qset_prefix_room(p, &p->column);
 
-	if (!qi_within_one(&p->request))
+	if (!qset_within_one(&p->request))
 	{
 		sorted += (double) p->row.elements;
-		entered += (double) qi_prefix_room(p, &p->row);
+		entered += (double) qset_prefix_room(p, &p->row);
 	}
 	else
 		entered *= 2;
@@ -286,109 +287,109 @@ prefix_preparation(const qi_preparation *p)
  * known once they are made, which costs more than a whole search by another
  * method may, so those of a sample of the sets decide.
  */
-static qs_status
-prefixes_promise(qi_preparation *p, const sums *s, bool *promise)
+static qb_status
+prefixes_promise(qset_preparation *p, const sums *s, bool *promise)
 {
-	const qi_request *r = &p->request;
+	const qset_request *r = &p->request;
 	double cheapest = cheapest_so_far(p);
 	double preparation;
 	double events;
-	qs_status status;
+	qb_status status;
 
 	*promise = false;
-	if (qi_filter_passes_nothing(&r->filter) || r->variant == QI_VARIANT_OFF ||
-		(r->method != QI_AUTO && r->method != QI_INDEX))
-		return QS_OK;
-	*promise = r->variant == QI_VARIANT_ON;
+	if (qset_filter_passes_nothing(&r->filter) || r->variant == QSET_VARIANT_OFF ||
+		(r->method != QSET_AUTO && r->method != QSET_INDEX))
+		return QB_OK;
+	*promise = r->variant == QSET_VARIANT_ON;
 	if (*promise || r->rows_wanted != 0 || cheapest < (double) p->column.elements * NS_SORT)
-		return QS_OK;
+		return QB_OK;
 	preparation = prefix_preparation(p);
 	if (cheapest < preparation * WORTH_ASKING)
-		return QS_OK;
-	status = qi_sample_prefixes(p, &events);
-	*promise = status == QS_OK && preparation + prefix_count(s, events) < cheapest;
+		return QB_OK;
+	status = qset_sample_prefixes(p, &events);
+	*promise = status == QB_OK && preparation + prefix_count(s, events) < cheapest;
 	return status;
 }
 
 /* The index of prefixes, which are made already. */
 static void
-cost_prefixes(qi_preparation *p, const sums *s)
+cost_prefixes(qset_preparation *p, const sums *s)
 {
-	qi_plan *plan = &p->plan;
+	qset_plan *plan = &p->plan;
 	double entered = (double) (p->column.prefix_elements + p->row.prefix_elements);
 	double build = entered * build_one(p);
 	double cost = build + prefix_count(s, (double) plan->prefix_events);
 
-	plan->prefix = p->request.variant == QI_VARIANT_ON || cost < plan->cost[QI_INDEX];
+	plan->prefix = p->request.variant == QSET_VARIANT_ON || cost < plan->cost[QSET_INDEX];
 	if (!plan->prefix)
 		return;
-	plan->cost[QI_INDEX] = cost;
-	plan->build[QI_INDEX] = build;
+	plan->cost[QSET_INDEX] = cost;
+	plan->build[QSET_INDEX] = build;
 }
 
 /* Bytes of each method, which also says whether it is possible. */
 static void
-limit_memory(qi_preparation *p)
+limit_memory(qset_preparation *p)
 {
 	uint64_t limit = p->request.memory_limit;
 	int method;
 
-	for (method = QI_MERGE; method < QI_METHODS; method++)
+	for (method = QSET_MERGE; method < QSET_METHODS; method++)
 	{
-		qi_plan plan = p->plan;
-		qi_block b;
+		qset_plan plan = p->plan;
+		qset_block b;
 
 		plan.method = method;
-		qi_block_layout(p, &plan, &b);
+		qset_block_layout(p, &plan, &b);
 		p->plan.memory[method] = b.bytes;
 		if (limit > 0 && b.bytes > limit)
 			p->plan.cost[method] = -1;
 	}
 }
 
-static qs_status
-choose_method(qi_preparation *p)
+static qb_status
+choose_method(qset_preparation *p)
 {
-	qi_plan *plan = &p->plan;
+	qset_plan *plan = &p->plan;
 	int method;
 
 	plan->method = p->request.method;
-	if (plan->method == QI_AUTO)
-		for (method = QI_MERGE; method < QI_METHODS; method++)
+	if (plan->method == QSET_AUTO)
+		for (method = QSET_MERGE; method < QSET_METHODS; method++)
 			if (plan->cost[method] >= 0 &&
-				(plan->method == QI_AUTO || plan->cost[method] < plan->cost[plan->method]))
+				(plan->method == QSET_AUTO || plan->cost[method] < plan->cost[plan->method]))
 				plan->method = method;
-	if (plan->method == QI_AUTO || plan->cost[plan->method] < 0)
-		return QS_NO_ROOM;
-	plan->prefix = plan->prefix && plan->method == QI_INDEX;
-	plan->resident = plan->resident && plan->method == QI_BITMAP;
+	if (plan->method == QSET_AUTO || plan->cost[plan->method] < 0)
+		return QB_NO_ROOM;
+	plan->prefix = plan->prefix && plan->method == QSET_INDEX;
+	plan->resident = plan->resident && plan->method == QSET_BITMAP;
 	plan->bytes = plan->memory[plan->method];
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Do both collections have keys of one kind? */
 static bool
-same_keys(const qi_collection *a, const qi_collection *b)
+same_keys(const qset_collection *a, const qset_collection *b)
 {
 	if (a->sets == 0 || b->sets == 0)
 		return true;
-	return a->wide == b->wide && qs_keys_same(&a->keys, &b->keys);
+	return a->wide == b->wide && qb_keys_same(&a->keys, &b->keys);
 }
 
 uint64_t
-qi_memory_enough(const qi_request *r)
+qset_memory_enough(const qset_request *r)
 {
-	uint64_t bytes = qi_collection_memory(r->rows);
+	uint64_t bytes = qset_collection_memory(r->rows);
 
 	if (r->columns)
-		bytes += qi_collection_memory(r->columns);
+		bytes += qset_collection_memory(r->columns);
 	return ENOUGH_SHARE * bytes + ENOUGH_HEAD;
 }
 
-qs_status
-qi_prepare(qi_preparation *p, const qi_request *request)
+qb_status
+qset_prepare(qset_preparation *p, const qset_request *request)
 {
-	qs_status status;
+	qb_status status;
 	bool prefixes;
 	sums s;
 
@@ -396,24 +397,24 @@ qi_prepare(qi_preparation *p, const qi_request *request)
 	p->request = *request;
 	p->column.collection = request->columns ? request->columns : request->rows;
 	p->row.collection = request->rows;
-	p->plan.tail = qi_within_one(request) && !request->directed && request->filter.top == 0;
-	if (request->method < QI_AUTO || request->method >= QI_METHODS)
-		return QS_BAD_METHOD;
-	if (p->column.collection->sets > QI_MAX_SETS || request->rows->sets > QI_MAX_SETS)
-		return QS_TOO_MANY;
+	p->plan.tail = qset_within_one(request) && !request->directed && request->filter.top == 0;
+	if (request->method < QSET_AUTO || request->method >= QSET_METHODS)
+		return QB_BAD_METHOD;
+	if (p->column.collection->sets > QSET_MAX_SETS || request->rows->sets > QSET_MAX_SETS)
+		return QB_TOO_MANY;
 	if (!same_keys(p->column.collection, request->rows))
-		return QS_MISMATCH;
-	status = qi_measure(p);
-	if (status != QS_OK)
+		return QB_MISMATCH;
+	status = qset_measure(p);
+	if (status != QB_OK)
 		return status;
 	s = sums_of(p);
 	choose_heavy(p);
 	cost_pairwise(p, &s);
 	cost_index(p, &s);
 	status = prefixes_promise(p, &s, &prefixes);
-	if (status == QS_OK && prefixes)
-		status = qi_make_prefixes(p);
-	if (status != QS_OK)
+	if (status == QB_OK && prefixes)
+		status = qset_make_prefixes(p);
+	if (status != QB_OK)
 		return status;
 	if (prefixes)
 		cost_prefixes(p, &s);
@@ -422,27 +423,27 @@ qi_prepare(qi_preparation *p, const qi_request *request)
 }
 
 static void
-free_side(qi_side *s, const qs_memory *memory)
+free_side(qset_side *s, const qb_memory *memory)
 {
-	qi_release(memory, s->kept);
-	qi_release(memory, s->prefix_offset);
-	qi_release(memory, s->prefix);
+	qset_release(memory, s->kept);
+	qset_release(memory, s->prefix_offset);
+	qset_release(memory, s->prefix);
 }
 
 void
-qi_prepared_free(qi_preparation *p)
+qset_prepared_free(qset_preparation *p)
 {
-	const qs_memory *memory = p->request.memory;
+	const qb_memory *memory = p->request.memory;
 
 	if (p->request.columns)
 		free_side(&p->row, memory);
 	free_side(&p->column, memory);
 	if (p->row_degree != p->degree)
-		qi_release(memory, p->row_degree);
-	qi_release(memory, p->degree);
-	qi_release(memory, p->bin);
-	qi_release(memory, p->map);
-	qi_release(memory, p->rarity);
-	qi_release(memory, p->prefix_degree);
-	qi_release(memory, p->buffer);
+		qset_release(memory, p->row_degree);
+	qset_release(memory, p->degree);
+	qset_release(memory, p->bin);
+	qset_release(memory, p->map);
+	qset_release(memory, p->rarity);
+	qset_release(memory, p->prefix_degree);
+	qset_release(memory, p->buffer);
 }

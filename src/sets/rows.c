@@ -26,7 +26,7 @@
 #define AHEAD 8
 
 static void
-clear_counts(qi_job *job)
+clear_counts(qset_job *job)
 {
 	size_t width = job->head->wide_row ? 4 : 2;
 
@@ -41,8 +41,8 @@ clear_counts(qi_job *job)
  * so that each makes a loop of its own.  Columns of a list differ, so four can
  * be read before any is counted.
  */
-QS_INLINE bool
-count_lists(qi_job *job, const uint64_t *entry, uint64_t entries, bool wide_list, bool wide_row)
+QB_INLINE bool
+count_lists(qset_job *job, const uint64_t *entry, uint64_t entries, bool wide_list, bool wide_row)
 {
 	const uint8_t *list = job->block + job->head->list;
 	const uint64_t width = wide_list ? 4 : 2;
@@ -54,12 +54,12 @@ count_lists(qi_job *job, const uint64_t *entry, uint64_t entries, bool wide_list
 #define COUNT(x)   (wide_row ? (void) row4[x]++ : (void) row2[x]++)
 	for (i = 0; i < entries; i++)
 	{
-		uint64_t length = entry[i] & ((UINT64_C(1) << QI_LENGTH_BITS) - 1);
-		const uint8_t *p = list + (entry[i] >> QI_LENGTH_BITS) * width;
+		uint64_t length = entry[i] & ((UINT64_C(1) << QSET_LENGTH_BITS) - 1);
+		const uint8_t *p = list + (entry[i] >> QSET_LENGTH_BITS) * width;
 
 		if (i + AHEAD < entries)
-			__builtin_prefetch(list + (entry[i + AHEAD] >> QI_LENGTH_BITS) * width);
-		if (!qi_spend(job, length + 2))
+			__builtin_prefetch(list + (entry[i + AHEAD] >> QSET_LENGTH_BITS) * width);
+		if (!qset_spend(job, length + 2))
 			return false;
 		for (; length >= 4; length -= 4, p += 4 * width)
 		{
@@ -82,9 +82,9 @@ count_lists(qi_job *job, const uint64_t *entry, uint64_t entries, bool wide_list
 }
 
 static bool
-add_lists(qi_job *job)
+add_lists(qset_job *job)
 {
-	const qi_block *b = job->head;
+	const qset_block *b = job->head;
 	const uint64_t *start = (const uint64_t *) (job->block + b->row_start) + job->row;
 	const uint64_t *entry = (const uint64_t *) (job->block + b->entry) + start[0];
 	uint64_t entries = start[1] - start[0];
@@ -100,9 +100,9 @@ add_lists(qi_job *job)
 
 /* The row's counters from its heavy elements; they need not be cleared before. */
 static bool
-add_columns(qi_job *job)
+add_columns(qset_job *job)
 {
-	const qi_block *b = job->head;
+	const qset_block *b = job->head;
 	const uint64_t *start = (const uint64_t *) (job->block + b->heavy_start) + job->row;
 	const uint32_t *heavy = (const uint32_t *) (job->block + b->heavy) + start[0];
 	const uint64_t *bits = (const uint64_t *) (job->block + b->bits);
@@ -117,11 +117,11 @@ add_columns(qi_job *job)
 	}
 	for (i = 0; i < columns; i++)
 		job->columns[i] = bits + heavy[i] * b->bit_words;
-	for (at = job->from / QI_BLOCK * QI_BLOCK_WORDS; at < b->bit_words; at += QI_BLOCK_WORDS)
+	for (at = job->from / QSET_BLOCK * QSET_BLOCK_WORDS; at < b->bit_words; at += QSET_BLOCK_WORDS)
 	{
-		uint16_t sum[QI_BLOCK];
+		uint16_t sum[QSET_BLOCK];
 
-		if (!qi_spend(job, 50 + columns))
+		if (!qset_spend(job, 50 + columns))
 			return false;
 		if (!b->wide_row)
 		{
@@ -129,7 +129,7 @@ add_columns(qi_job *job)
 			continue;
 		}
 		job->kernels->sum_columns(job->columns, columns, at, sum);
-		for (i = 0; i < QI_BLOCK; i++)
+		for (i = 0; i < QSET_BLOCK; i++)
 			((uint32_t *) job->count)[at * 64 + i] = sum[i];
 	}
 	return true;
@@ -139,9 +139,9 @@ add_columns(qi_job *job)
 
 /* Columns in the lists of the row's prefix whose size is in range, each once. */
 static bool
-collect_candidates(qi_job *job, uint64_t least, uint64_t most)
+collect_candidates(qset_job *job, uint64_t least, uint64_t most)
 {
-	const qi_block *b = job->head;
+	const qset_block *b = job->head;
 	const uint64_t *start = (const uint64_t *) (job->block + b->row_start) + job->row;
 	const uint64_t *entry = (const uint64_t *) (job->block + b->entry);
 	const uint8_t *list = job->block + b->list;
@@ -152,11 +152,11 @@ collect_candidates(qi_job *job, uint64_t least, uint64_t most)
 	job->found_count = 0;
 	for (i = start[0]; i < start[1]; i++)
 	{
-		uint64_t length = entry[i] & ((UINT64_C(1) << QI_LENGTH_BITS) - 1);
-		uint64_t at = entry[i] >> QI_LENGTH_BITS;
+		uint64_t length = entry[i] & ((UINT64_C(1) << QSET_LENGTH_BITS) - 1);
+		uint64_t at = entry[i] >> QSET_LENGTH_BITS;
 		uint64_t end = at + length;
 
-		if (!qi_spend(job, length * 2 + 2))
+		if (!qset_spend(job, length * 2 + 2))
 			return false;
 		for (; at < end; at++)
 		{
@@ -174,48 +174,49 @@ collect_candidates(qi_job *job, uint64_t least, uint64_t most)
 }
 
 /* Candidates, and their counts by merging; all others are left alone. */
-static qs_status
-count_candidates(qi_job *job)
+static qb_status
+count_candidates(qset_job *job)
 {
-	const qi_block *b = job->head;
-	qi_set_view row = qi_view_of(job, &b->row, job->row);
+	const qset_block *b = job->head;
+	qset_set_view row = qset_view_of(job, &b->row, job->row);
 	uint64_t least;
 	uint64_t most;
 	uint64_t found;
 	uint32_t i;
 
-	qi_filter_sizes(&b->filter, qi_size_of(job, &b->row, job->row), &least, &most);
+	qset_filter_sizes(&b->filter, qset_size_of(job, &b->row, job->row), &least, &most);
 	if (!collect_candidates(job, least, most))
-		return QS_CANCELLED;
+		return QB_CANCELLED;
 	found = job->found_count;
-	qi_sort_unique32((int32_t *) job->found, &found, (int32_t *) job->found + qi_row_room(b), NULL);
+	qset_sort_unique32((int32_t *) job->found, &found, (int32_t *) job->found + qset_row_room(b),
+					   NULL);
 	for (i = 0; i < found; i++)
 	{
-		qi_set_view column = qi_view_of(job, &b->column, job->found[i]);
+		qset_set_view column = qset_view_of(job, &b->column, job->found[i]);
 
-		if (!qi_spend(job, 10 + (row.count + column.count) / 2))
-			return QS_CANCELLED;
-		qi_set_count(job, job->found[i],
-					 qi_count32(job->kernels, (const int32_t *) row.rank, row.count,
-								(const int32_t *) column.rank, column.count));
+		if (!qset_spend(job, 10 + (row.count + column.count) / 2))
+			return QB_CANCELLED;
+		qset_set_count(job, job->found[i],
+					   qset_count32(job->kernels, (const int32_t *) row.rank, row.count,
+									(const int32_t *) column.rank, column.count));
 	}
 	job->next = (uint32_t) b->column.sets; /* nothing else is to be looked at */
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qi_count_row(qi_job *job)
+qb_status
+qset_count_row(qset_job *job)
 {
 	switch (job->head->method)
 	{
-		case QI_INDEX:
+		case QSET_INDEX:
 			if (job->head->prefix)
 				return count_candidates(job);
 			clear_counts(job);
-			return add_lists(job) ? QS_OK : QS_CANCELLED;
-		case QI_HYBRID:
-			return add_columns(job) && add_lists(job) ? QS_OK : QS_CANCELLED;
+			return add_lists(job) ? QB_OK : QB_CANCELLED;
+		case QSET_HYBRID:
+			return add_columns(job) && add_lists(job) ? QB_OK : QB_CANCELLED;
 		default:
-			return qi_technique_row(job);
+			return qset_technique_row(job);
 	}
 }

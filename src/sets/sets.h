@@ -15,40 +15,40 @@
  *
  * src/sets/sets.h
  */
-#ifndef QI_SETS_H
-#define QI_SETS_H
+#ifndef QSET_SETS_H
+#define QSET_SETS_H
 
 #include "base/port.h"
-#include "base/memory.h" /* qs_memory */
+#include "base/memory.h" /* qb_memory */
 #include "base/status.h"
 
 /*
  * Sets of a collection, and elements that occur in it, are numbered; positions
  * in lists of sets must fit beside a set's number (block.h).
  */
-#define QI_MAX_SETS     ((UINT64_C(1) << 28) - 1)
-#define QI_MAX_UNIVERSE ((UINT64_C(1) << 31) - 1)
-#define QI_MAX_ELEMENTS (UINT64_C(1) << 36)
+#define QSET_MAX_SETS     ((UINT64_C(1) << 28) - 1)
+#define QSET_MAX_UNIVERSE ((UINT64_C(1) << 31) - 1)
+#define QSET_MAX_ELEMENTS (UINT64_C(1) << 36)
 
 /* How many steps of about a nanosecond pass between two questions. */
-#define QI_PATIENCE (1 << 20)
+#define QSET_PATIENCE (1 << 20)
 
 /* Whether to stop; function NULL: never. */
-typedef struct qi_interrupt
+typedef struct qset_interrupt
 {
 	bool (*stop)(void *context);
 	void *context;
-} qi_interrupt;
+} qset_interrupt;
 
-QS_INLINE bool
-qi_stopped(const qi_interrupt *i)
+QB_INLINE bool
+qset_stopped(const qset_interrupt *i)
 {
 	return i && i->stop && i->stop(i->context);
 }
 
 /* Memory of "count" items of "size" bytes, or NULL; none is asked for 0. */
-QS_INLINE void *
-qi_alloc(const qs_memory *memory, uint64_t count, size_t size)
+QB_INLINE void *
+qset_alloc(const qb_memory *memory, uint64_t count, size_t size)
 {
 	uint64_t bytes;
 
@@ -57,8 +57,8 @@ qi_alloc(const qs_memory *memory, uint64_t count, size_t size)
 	return memory->alloc(memory->context, bytes > 0 ? (size_t) bytes : 1);
 }
 
-QS_INLINE void
-qi_release(const qs_memory *memory, void *pointer)
+QB_INLINE void
+qset_release(const qb_memory *memory, void *pointer)
 {
 	if (pointer)
 		memory->release(memory->context, pointer);

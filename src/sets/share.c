@@ -19,7 +19,7 @@
 #define PAIR_STEPS 16
 
 static uint64_t
-listed_steps(const qi_block *b, const uint8_t *block, uint64_t row, uint64_t columns)
+listed_steps(const qset_block *b, const uint8_t *block, uint64_t row, uint64_t columns)
 {
 	const uint64_t *start = (const uint64_t *) (block + b->row_start) + row;
 	const uint64_t *entry = (const uint64_t *) (block + b->entry);
@@ -28,7 +28,7 @@ listed_steps(const qi_block *b, const uint8_t *block, uint64_t row, uint64_t col
 	uint64_t i;
 
 	for (i = start[0]; i < start[1]; i++)
-		steps += 1 + (entry[i] & ((UINT64_C(1) << QI_LENGTH_BITS) - 1));
+		steps += 1 + (entry[i] & ((UINT64_C(1) << QSET_LENGTH_BITS) - 1));
 	if (b->heavy_start != 0)
 		steps += (heavy[1] - heavy[0]) * (1 + columns / ADDED);
 	return steps;
@@ -36,28 +36,28 @@ listed_steps(const qi_block *b, const uint8_t *block, uint64_t row, uint64_t col
 
 /* About how many steps a row takes; at least one. */
 static uint64_t
-row_steps(const qi_job *job, uint64_t row)
+row_steps(const qset_job *job, uint64_t row)
 {
-	const qi_block *b = job->head;
+	const qset_block *b = job->head;
 	uint64_t columns = b->column.sets - (b->tail ? row + 1 : 0);
 	uint64_t size = ((const uint32_t *) (job->block + b->row.size))[row];
 
 	if (b->row_start != 0)
 		return 1 + listed_steps(b, job->block, row, columns);
-	return 1 + columns * (b->resident ? b->bitmap_words / QI_BLOCK_WORDS + 1 : size + PAIR_STEPS);
+	return 1 + columns * (b->resident ? b->bitmap_words / QSET_BLOCK_WORDS + 1 : size + PAIR_STEPS);
 }
 
 /* Steps of a row that are spent on asking for them. */
 static uint64_t
-asking_steps(const qi_job *job, uint64_t row)
+asking_steps(const qset_job *job, uint64_t row)
 {
 	const uint64_t *start = (const uint64_t *) (job->block + job->head->row_start) + row;
 
 	return job->head->row_start != 0 ? start[1] - start[0] + 5 : 5;
 }
 
-qs_status
-qi_job_split(qi_job *job, uint64_t *first, uint64_t shares)
+qb_status
+qset_job_split(qset_job *job, uint64_t *first, uint64_t shares)
 {
 	uint64_t rows = job->head->row.sets;
 	unsigned __int128 all = 0;
@@ -67,19 +67,19 @@ qi_job_split(qi_job *job, uint64_t *first, uint64_t shares)
 
 	for (i = 0; i < rows; i++)
 	{
-		if (!qi_spend(job, asking_steps(job, i)))
-			return QS_CANCELLED;
+		if (!qset_spend(job, asking_steps(job, i)))
+			return QB_CANCELLED;
 		all += row_steps(job, i);
 	}
 	for (i = 0; i < rows; i++)
 	{
 		while (share < shares && before * shares >= all * share)
 			first[share++] = i;
-		if (!qi_spend(job, asking_steps(job, i)))
-			return QS_CANCELLED;
+		if (!qset_spend(job, asking_steps(job, i)))
+			return QB_CANCELLED;
 		before += row_steps(job, i);
 	}
 	while (share <= shares)
 		first[share++] = rows;
-	return QS_OK;
+	return QB_OK;
 }

@@ -6,14 +6,14 @@
  */
 #include "sets/sorted.h"
 
-#define QI_WORD    int32_t
-#define QI_KEY     uint32_t
-#define QI_BITS    32
-#define QI_NAME(x) x##32
+#define QSET_WORD    int32_t
+#define QSET_KEY     uint32_t
+#define QSET_BITS    32
+#define QSET_NAME(x) x##32
 #include "sets/sorted_template.h"
 
-#define QI_WORD    int64_t
-#define QI_KEY     uint64_t
-#define QI_BITS    64
-#define QI_NAME(x) x##64
+#define QSET_WORD    int64_t
+#define QSET_KEY     uint64_t
+#define QSET_BITS    64
+#define QSET_NAME(x) x##64
 #include "sets/sorted_template.h"

@@ -11,28 +11,28 @@
  *
  * src/sets/sorted.h
  */
-#ifndef QI_SORTED_H
-#define QI_SORTED_H
+#ifndef QSET_SORTED_H
+#define QSET_SORTED_H
 
 #include "sets/sets.h"
 
 /* From this ratio of the sizes on galloping beats merging. */
-#define QI_GALLOP_RATIO 32
+#define QSET_GALLOP_RATIO 32
 
 /* Up to so many elements an insertion sort is faster than a radix sort. */
-#define QI_SMALL_SORT 48
+#define QSET_SMALL_SORT 48
 
 /*
  * How many elements beyond the result vector versions may write.
  */
-#define QI_SLACK 16
+#define QSET_SLACK 16
 
 /*
  * How far to go on: "by" or 0.  Compilers like to make a branch of it, which is
  * guessed wrong half of the time; the empty instruction hides the value.
  */
-QS_INLINE uint64_t
-qi_step(bool go_on, uint64_t by)
+QB_INLINE uint64_t
+qset_step(bool go_on, uint64_t by)
 {
 	uint64_t step = (uint64_t) go_on * by;
 
@@ -43,31 +43,31 @@ qi_step(bool go_on, uint64_t by)
 }
 
 /* Is the array strictly ascending, that is, a set already? */
-extern bool qi_sorted32(const int32_t *a, uint64_t n);
-extern bool qi_sorted64(const int64_t *a, uint64_t n);
+extern bool qset_sorted32(const int32_t *a, uint64_t n);
+extern bool qset_sorted64(const int64_t *a, uint64_t n);
 
 /*
  * Make a set of any array: sort, drop what comes twice, set *n.  "scratch" has
- * room for n elements (none is needed up to QI_SMALL_SORT).  False: stopped,
+ * room for n elements (none is needed up to QSET_SMALL_SORT).  False: stopped,
  * and the array is a mixture.  O(n).
  */
 extern bool
-qi_sort_unique32(int32_t *a, uint64_t *n, int32_t *scratch, const qi_interrupt *interrupt);
+qset_sort_unique32(int32_t *a, uint64_t *n, int32_t *scratch, const qset_interrupt *interrupt);
 extern bool
-qi_sort_unique64(int64_t *a, uint64_t *n, int64_t *scratch, const qi_interrupt *interrupt);
+qset_sort_unique64(int64_t *a, uint64_t *n, int64_t *scratch, const qset_interrupt *interrupt);
 
 /* The number of common elements by a merge without branches.  O(n + m). */
-extern uint64_t qi_merge_count32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
-extern uint64_t qi_merge_count64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m);
+extern uint64_t qset_merge_count32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
+extern uint64_t qset_merge_count64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m);
 
 /*
- * The common elements, and their number.  "out" has room for QI_SLACK more
+ * The common elements, and their number.  "out" has room for QSET_SLACK more
  * than the smaller set has.
  */
 extern uint64_t
-qi_merge32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out);
+qset_merge32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out);
 extern uint64_t
-qi_merge64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out);
+qset_merge64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out);
 
 /*
  * The same by searching each element of the smaller set "a" in "b", from where
@@ -75,8 +75,8 @@ qi_merge64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *
  * O(n log(m / n)).
  */
 extern uint64_t
-qi_gallop32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out);
+qset_gallop32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out);
 extern uint64_t
-qi_gallop64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out);
+qset_gallop64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out);
 
 #endif

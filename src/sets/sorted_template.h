@@ -5,16 +5,16 @@
  * Included by sorted.c once for each width, as PostgreSQL does with
  * lib/sort_template.h.  The includer defines
  *
- *	QI_WORD		the signed integer type
- *	QI_KEY		the unsigned type of the same width
- *	QI_BITS		its width in bits
- *	QI_NAME(x)	the name of function x for this width
+ *	QSET_WORD		the signed integer type
+ *	QSET_KEY		the unsigned type of the same width
+ *	QSET_BITS		its width in bits
+ *	QSET_NAME(x)	the name of function x for this width
  *
  * src/sets/sorted_template.h
  */
 
 bool
-QI_NAME(qi_sorted)(const QI_WORD *a, uint64_t n)
+QSET_NAME(qset_sorted)(const QSET_WORD *a, uint64_t n)
 {
 	uint64_t i;
 
@@ -29,7 +29,7 @@ QI_NAME(qi_sorted)(const QI_WORD *a, uint64_t n)
  * can predict, so they move the pointers by arithmetic instead of by branches.
  */
 uint64_t
-QI_NAME(qi_merge_count)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t m)
+QSET_NAME(qset_merge_count)(const QSET_WORD *a, uint64_t n, const QSET_WORD *b, uint64_t m)
 {
 	uint64_t i = 0;
 	uint64_t j = 0;
@@ -37,18 +37,19 @@ QI_NAME(qi_merge_count)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t
 
 	while (i < n && j < m)
 	{
-		QI_WORD x = a[i];
-		QI_WORD y = b[j];
+		QSET_WORD x = a[i];
+		QSET_WORD y = b[j];
 
 		common += x == y;
-		i += qi_step(x <= y, 1);
-		j += qi_step(y <= x, 1);
+		i += qset_step(x <= y, 1);
+		j += qset_step(y <= x, 1);
 	}
 	return common;
 }
 
 uint64_t
-QI_NAME(qi_merge)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t m, QI_WORD *out)
+QSET_NAME(qset_merge)(const QSET_WORD *a, uint64_t n, const QSET_WORD *b, uint64_t m,
+					  QSET_WORD *out)
 {
 	uint64_t i = 0;
 	uint64_t j = 0;
@@ -56,13 +57,13 @@ QI_NAME(qi_merge)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t m, QI
 
 	while (i < n && j < m)
 	{
-		QI_WORD x = a[i];
-		QI_WORD y = b[j];
+		QSET_WORD x = a[i];
+		QSET_WORD y = b[j];
 
 		out[common] = x;
 		common += x == y;
-		i += qi_step(x <= y, 1);
-		j += qi_step(y <= x, 1);
+		i += qset_step(x <= y, 1);
+		j += qset_step(y <= x, 1);
 	}
 	return common;
 }
@@ -72,7 +73,7 @@ QI_NAME(qi_merge)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t m, QI
  * binary search between the last two.  O(log distance).
  */
 static inline uint64_t
-QI_NAME(gallop)(const QI_WORD *b, uint64_t from, uint64_t m, QI_WORD x)
+QSET_NAME(gallop)(const QSET_WORD *b, uint64_t from, uint64_t m, QSET_WORD x)
 {
 	uint64_t step = 1;
 	uint64_t low = from;
@@ -97,7 +98,8 @@ QI_NAME(gallop)(const QI_WORD *b, uint64_t from, uint64_t m, QI_WORD x)
 }
 
 uint64_t
-QI_NAME(qi_gallop)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t m, QI_WORD *out)
+QSET_NAME(qset_gallop)(const QSET_WORD *a, uint64_t n, const QSET_WORD *b, uint64_t m,
+					   QSET_WORD *out)
 {
 	uint64_t i;
 	uint64_t j = 0;
@@ -105,7 +107,7 @@ QI_NAME(qi_gallop)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t m, Q
 
 	for (i = 0; i < n; i++)
 	{
-		j = QI_NAME(gallop)(b, j, m, a[i]);
+		j = QSET_NAME(gallop)(b, j, m, a[i]);
 		if (j == m)
 			break;
 		if (b[j] != a[i])
@@ -118,20 +120,20 @@ QI_NAME(qi_gallop)(const QI_WORD *a, uint64_t n, const QI_WORD *b, uint64_t m, Q
 }
 
 /* The key by which the sign orders, too. */
-static inline QI_KEY
-QI_NAME(ordered)(QI_WORD x)
+static inline QSET_KEY
+QSET_NAME(ordered)(QSET_WORD x)
 {
-	return (QI_KEY) x ^ (QI_KEY) 1 << (QI_BITS - 1);
+	return (QSET_KEY) x ^ (QSET_KEY) 1 << (QSET_BITS - 1);
 }
 
 static void
-QI_NAME(insertion_sort)(QI_WORD *a, uint64_t n)
+QSET_NAME(insertion_sort)(QSET_WORD *a, uint64_t n)
 {
 	uint64_t i;
 
 	for (i = 1; i < n; i++)
 	{
-		QI_WORD x = a[i];
+		QSET_WORD x = a[i];
 		uint64_t j = i;
 
 		for (; j > 0 && a[j - 1] > x; j--)
@@ -142,17 +144,17 @@ QI_NAME(insertion_sort)(QI_WORD *a, uint64_t n)
 
 /* One stable pass of the radix sort by the 8 bits from "shift" on. */
 static void
-QI_NAME(scatter)(const QI_WORD *from, uint64_t n, int shift, uint64_t *place, QI_WORD *to)
+QSET_NAME(scatter)(const QSET_WORD *from, uint64_t n, int shift, uint64_t *place, QSET_WORD *to)
 {
 	uint64_t i;
 
 	for (i = 0; i < n; i++)
-		to[place[(QI_NAME(ordered)(from[i]) >> shift) & 255]++] = from[i];
+		to[place[(QSET_NAME(ordered)(from[i]) >> shift) & 255]++] = from[i];
 }
 
 /* Turn counts into first places; false if all keys have the same digit. */
 static bool
-QI_NAME(places)(uint64_t *count, uint64_t n)
+QSET_NAME(places)(uint64_t *count, uint64_t n)
 {
 	uint64_t sum = 0;
 	int i;
@@ -174,51 +176,52 @@ QI_NAME(places)(uint64_t *count, uint64_t n)
  * The result is in "a"; false if it was stopped.
  */
 static bool
-QI_NAME(radix_sort)(QI_WORD *a, uint64_t n, QI_WORD *scratch, const qi_interrupt *interrupt)
+QSET_NAME(radix_sort)(QSET_WORD *a, uint64_t n, QSET_WORD *scratch, const qset_interrupt *interrupt)
 {
-	uint64_t count[QI_BITS / 8][256];
-	QI_WORD *from = a;
-	QI_WORD *to = scratch;
+	uint64_t count[QSET_BITS / 8][256];
+	QSET_WORD *from = a;
+	QSET_WORD *to = scratch;
 	uint64_t i;
 	int digit;
 
 	memset(count, 0, sizeof(count));
 	for (i = 0; i < n; i++)
 	{
-		if (i % QI_PATIENCE == 0 && qi_stopped(interrupt))
+		if (i % QSET_PATIENCE == 0 && qset_stopped(interrupt))
 			return false;
-		for (digit = 0; digit < QI_BITS / 8; digit++)
-			count[digit][(QI_NAME(ordered)(a[i]) >> digit * 8) & 255]++;
+		for (digit = 0; digit < QSET_BITS / 8; digit++)
+			count[digit][(QSET_NAME(ordered)(a[i]) >> digit * 8) & 255]++;
 	}
-	for (digit = 0; digit < QI_BITS / 8; digit++)
+	for (digit = 0; digit < QSET_BITS / 8; digit++)
 	{
-		if (!QI_NAME(places)(count[digit], n))
+		if (!QSET_NAME(places)(count[digit], n))
 			continue;
-		for (i = 0; i < n; i += QI_PATIENCE)
+		for (i = 0; i < n; i += QSET_PATIENCE)
 		{
-			if (qi_stopped(interrupt))
+			if (qset_stopped(interrupt))
 				return false;
-			QI_NAME(scatter)
-			(from + i, n - i < QI_PATIENCE ? n - i : QI_PATIENCE, digit * 8, count[digit], to);
+			QSET_NAME(scatter)
+			(from + i, n - i < QSET_PATIENCE ? n - i : QSET_PATIENCE, digit * 8, count[digit], to);
 		}
 		to = from;
 		from = from == a ? scratch : a;
 	}
 	if (from != a)
-		memcpy(a, from, n * sizeof(QI_WORD));
+		memcpy(a, from, n * sizeof(QSET_WORD));
 	return true;
 }
 
 bool
-QI_NAME(qi_sort_unique)(QI_WORD *a, uint64_t *n, QI_WORD *scratch, const qi_interrupt *interrupt)
+QSET_NAME(qset_sort_unique)(QSET_WORD *a, uint64_t *n, QSET_WORD *scratch,
+							const qset_interrupt *interrupt)
 {
 	uint64_t count = *n;
 	uint64_t kept = 0;
 	uint64_t i;
 
-	if (count <= QI_SMALL_SORT)
-		QI_NAME(insertion_sort)(a, count);
-	else if (!QI_NAME(radix_sort)(a, count, scratch, interrupt))
+	if (count <= QSET_SMALL_SORT)
+		QSET_NAME(insertion_sort)(a, count);
+	else if (!QSET_NAME(radix_sort)(a, count, scratch, interrupt))
 		return false;
 	for (i = 0; i < count; i++)
 		if (i == 0 || a[i] != a[kept - 1])
@@ -227,7 +230,7 @@ QI_NAME(qi_sort_unique)(QI_WORD *a, uint64_t *n, QI_WORD *scratch, const qi_inte
 	return true;
 }
 
-#undef QI_WORD
-#undef QI_KEY
-#undef QI_BITS
-#undef QI_NAME
+#undef QSET_WORD
+#undef QSET_KEY
+#undef QSET_BITS
+#undef QSET_NAME

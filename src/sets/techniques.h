@@ -15,24 +15,24 @@
  *
  * src/sets/techniques.h
  */
-#ifndef QI_TECHNIQUES_H
-#define QI_TECHNIQUES_H
+#ifndef QSET_TECHNIQUES_H
+#define QSET_TECHNIQUES_H
 
 #include "sets/kernels.h"
 #include "sets/methods.h"
 
 /*
- * Number of common elements by one method (QI_AUTO: merge or gallop).
- * QS_NO_MEMORY, or QS_BAD_METHOD for one that is not for single pairs.
+ * Number of common elements by one method (QSET_AUTO: merge or gallop).
+ * QB_NO_MEMORY, or QB_BAD_METHOD for one that is not for single pairs.
  */
-extern qs_status
-qi_single_count(const qi_kernels *k, int method, const uint32_t *a, uint64_t n, const uint32_t *b,
-				uint64_t m, const qs_memory *memory, uint64_t *common);
+extern qb_status
+qset_single_count(const qset_kernels *k, int method, const uint32_t *a, uint64_t n,
+				  const uint32_t *b, uint64_t m, const qb_memory *memory, uint64_t *common);
 
 /* ---- techniques_path.c ---- */
 
 /* Merged elements in one piece of merge_search and merge_hash: 16 kB. */
-#define QI_PIECE 4096
+#define QSET_PIECE 4096
 
 /*
  * Where the merge of two sets has taken "diagonal" elements: *x of a and *y of
@@ -40,48 +40,48 @@ qi_single_count(const qi_kernels *k, int method, const uint32_t *a, uint64_t n, 
  * two stays whole in the left part, which then has one element more.  So parts
  * between cuts can be intersected one by one and their counts added.
  */
-extern void qi_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
-						uint64_t diagonal, uint64_t *x, uint64_t *y);
+extern void qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
+						  uint64_t diagonal, uint64_t *x, uint64_t *y);
 
 /* The count of a pair made of pieces; "piece" counts one of them. */
-typedef uint64_t (*qi_piece_count)(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
-extern uint64_t
-qi_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, qi_piece_count piece);
+typedef uint64_t (*qset_piece_count)(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
+extern uint64_t qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
+								qset_piece_count piece);
 
 /* ---- techniques_search.c ---- */
 
 /* Search each element of the smaller set; O(n log m). */
-extern uint64_t qi_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
-extern uint64_t qi_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
+extern uint64_t qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
+extern uint64_t qset_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 
 /* ---- techniques_hash.c ---- */
 
 /* A hash table without overflow: the elements of each bucket lie together. */
-typedef struct qi_hash
+typedef struct qset_hash
 {
 	uint32_t *start; /* buckets + 1 */
 	uint32_t *item;
 	uint32_t shift; /* bucket = the upper 32 - shift bits of the hash */
-} qi_hash;
+} qset_hash;
 
 /* Buckets for n elements, and their entries with the end's. */
-extern uint64_t qi_hash_starts(uint64_t n);
+extern uint64_t qset_hash_starts(uint64_t n);
 
-/* Fill a table whose arrays have room for qi_hash_starts(n) and n. */
-extern void qi_hash_build(qi_hash *h, const uint32_t *a, uint64_t n);
-extern uint64_t qi_hash_count(const qi_hash *h, const uint32_t *b, uint64_t m);
-extern uint64_t qi_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
+/* Fill a table whose arrays have room for qset_hash_starts(n) and n. */
+extern void qset_hash_build(qset_hash *h, const uint32_t *a, uint64_t n);
+extern uint64_t qset_hash_count(const qset_hash *h, const uint32_t *b, uint64_t m);
+extern uint64_t qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 
 /* ---- techniques_bitmap.c ---- */
 
 /* Words of a bitmap that has a bit for each of 0 .. universe-1. */
-QS_INLINE uint64_t
-qi_bitmap_words(uint64_t universe)
+QB_INLINE uint64_t
+qset_bitmap_words(uint64_t universe)
 {
 	return (universe + 63) / 64;
 }
 
-extern void qi_bitmap_set(uint64_t *bits, const uint32_t *a, uint64_t n);
-extern void qi_bitmap_clear(uint64_t *bits, const uint32_t *a, uint64_t n);
+extern void qset_bitmap_set(uint64_t *bits, const uint32_t *a, uint64_t n);
+extern void qset_bitmap_clear(uint64_t *bits, const uint32_t *a, uint64_t n);
 
 #endif

@@ -19,22 +19,22 @@ bucket_bits(uint64_t n)
 }
 
 uint64_t
-qi_hash_starts(uint64_t n)
+qset_hash_starts(uint64_t n)
 {
 	return (UINT64_C(1) << bucket_bits(n)) + 1;
 }
 
 /* Multiplicative hashing (2^32 / golden ratio); n < 2^31, so bits < 32. */
 static inline uint32_t
-bucket_of(const qi_hash *h, uint32_t x)
+bucket_of(const qset_hash *h, uint32_t x)
 {
 	return x * UINT32_C(0x9E3779B1) >> h->shift;
 }
 
 void
-qi_hash_build(qi_hash *h, const uint32_t *a, uint64_t n)
+qset_hash_build(qset_hash *h, const uint32_t *a, uint64_t n)
 {
-	uint64_t starts = qi_hash_starts(n);
+	uint64_t starts = qset_hash_starts(n);
 	uint64_t i;
 
 	h->shift = 32 - bucket_bits(n);
@@ -49,7 +49,7 @@ qi_hash_build(qi_hash *h, const uint32_t *a, uint64_t n)
 }
 
 uint64_t
-qi_hash_count(const qi_hash *h, const uint32_t *b, uint64_t m)
+qset_hash_count(const qset_hash *h, const uint32_t *b, uint64_t m)
 {
 	uint64_t common = 0;
 	uint64_t i;
@@ -66,14 +66,14 @@ qi_hash_count(const qi_hash *h, const uint32_t *b, uint64_t m)
 }
 
 uint64_t
-qi_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
+qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 {
-	uint32_t start[QI_PIECE + 2];
-	uint32_t item[QI_PIECE + 1];
-	qi_hash h = { start, item, 0 };
+	uint32_t start[QSET_PIECE + 2];
+	uint32_t item[QSET_PIECE + 1];
+	qset_hash h = { start, item, 0 };
 
 	if (n > m)
-		return qi_hash_piece(b, m, a, n);
-	qi_hash_build(&h, a, n);
-	return qi_hash_count(&h, b, m);
+		return qset_hash_piece(b, m, a, n);
+	qset_hash_build(&h, a, n);
+	return qset_hash_count(&h, b, m);
 }

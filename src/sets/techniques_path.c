@@ -12,8 +12,8 @@
 #include "sets/techniques.h"
 
 void
-qi_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, uint64_t diagonal,
-			uint64_t *x, uint64_t *y)
+qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, uint64_t diagonal,
+			  uint64_t *x, uint64_t *y)
 {
 	uint64_t low = diagonal > m ? diagonal - m : 0;
 	uint64_t high = diagonal < n ? diagonal : n;
@@ -35,7 +35,8 @@ qi_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, uint64
 }
 
 uint64_t
-qi_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, qi_piece_count piece)
+qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
+				qset_piece_count piece)
 {
 	uint64_t common = 0;
 	uint64_t x = 0;
@@ -47,8 +48,8 @@ qi_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, qi_p
 		uint64_t next_y;
 		uint64_t left = n - x + (m - y);
 
-		qi_path_cut(a + x, n - x, b + y, m - y, left < QI_PIECE ? left : QI_PIECE, &next_x,
-					&next_y);
+		qset_path_cut(a + x, n - x, b + y, m - y, left < QSET_PIECE ? left : QSET_PIECE, &next_x,
+					  &next_y);
 		common += piece(a + x, next_x, b + y, next_y);
 		x += next_x;
 		y += next_y;

@@ -29,13 +29,13 @@ contains(const uint32_t *b, uint64_t m, uint32_t x)
 }
 
 uint64_t
-qi_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
+qset_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 {
 	uint64_t common = 0;
 	uint64_t i;
 
 	if (n > m)
-		return qi_search_piece(b, m, a, n);
+		return qset_search_piece(b, m, a, n);
 	for (i = 0; i < n; i++)
 		common += contains(b, m, a[i]);
 	return common;
@@ -54,7 +54,7 @@ segment_of(const uint32_t *top, uint32_t x)
 }
 
 uint64_t
-qi_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
+qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 {
 	uint32_t top[TOP];
 	uint64_t segment = (m + TOP - 1) / TOP;
@@ -62,9 +62,9 @@ qi_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 	uint64_t i;
 
 	if (n > m)
-		return qi_search_count(b, m, a, n);
+		return qset_search_count(b, m, a, n);
 	if (m < 2 * TOP)
-		return qi_search_piece(a, n, b, m);
+		return qset_search_piece(a, n, b, m);
 	for (i = 0; i < TOP; i++)
 		top[i] = i * segment < m ? b[i * segment] : UINT32_MAX;
 	for (i = 0; i < n; i++)

@@ -44,7 +44,7 @@ give(giver *g)
 
 	g->keys++;
 	if (load->weight)
-		own = (double) load->weight[qs_mul_high(qs_mix64(g->state += QS_ROW_STEP), load->weights)];
+		own = (double) load->weight[qb_mul_high(qb_mix64(g->state += QB_ROW_STEP), load->weights)];
 	else
 		own = floor(g->weight * g->keys) - g->given;
 	g->given += own;
@@ -52,32 +52,32 @@ give(giver *g)
 }
 
 /* Add "count" keys drawn at random but always the same. */
-static qs_status
+static qb_status
 fill(qs_sketch *sk, uint64_t count, giver *g)
 {
-	uint64_t state = qs_mix64(sk->params.n);
+	uint64_t state = qb_mix64(sk->params.n);
 	uint64_t done = 0;
 
 	while (done < count)
 	{
 		size_t batch = count - done < QS_BATCH ? (size_t) (count - done) : QS_BATCH;
-		qs_status status = sk->ops->reserve ? sk->ops->reserve(sk, batch) : QS_OK;
+		qb_status status = sk->ops->reserve ? sk->ops->reserve(sk, batch) : QB_OK;
 		uint64_t hv[QS_BATCH];
 		int64_t own[QS_BATCH];
 		size_t i;
 
-		if (status != QS_OK)
+		if (status != QB_OK)
 			return status;
 		for (i = 0; i < batch; i++)
 		{
-			hv[i] = qs_mix64(state += QS_ROW_STEP);
+			hv[i] = qb_mix64(state += QB_ROW_STEP);
 			own[i] = give(g);
 		}
 		sk->ops->add(sk, hv, own, batch);
 		done += batch;
 	}
 	sk->total = (int64_t) g->given;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* The largest weight of a key. */
@@ -93,43 +93,43 @@ largest_weight(const qs_load *load)
 	return load->weight ? (double) largest : load->total / load->keys;
 }
 
-static qs_status
+static qb_status
 build_model(qs_sketch *model, const qs_params *params, double in_bucket, const qs_load *load,
-			const qs_memory *memory)
+			const qb_memory *memory)
 {
 	double buckets = fmin(fmax(MODEL_KEYS / in_bucket, MODEL_BUCKETS_MIN), MODEL_BUCKETS_MAX);
 	giver g = { .load = load, .weight = load->total / load->keys };
 	qs_params p = *params;
 	uint64_t keys;
-	qs_status status;
+	qb_status status;
 
 	if ((double) p.n > buckets)
 		p.n = (uint64_t) buckets;
 	keys = (uint64_t) ceil(in_bucket * (double) p.n);
 	qs_init(model, &p, memory);
 	status = qs_start_dense(model, (double) keys * largest_weight(load) >= (double) QS_WIDE_TOTAL);
-	return status == QS_OK ? fill(model, keys, &g) : status;
+	return status == QB_OK ? fill(model, keys, &g) : status;
 }
 
 /* What the model says, with "times" as many keys in a bucket as it has. */
-static qs_status
+static qb_status
 measure_model(qs_forecast *forecast, const qs_sketch *model, double times, double confidence,
-			  const qs_memory *memory)
+			  const qb_memory *memory)
 {
 	double mean =
 		share_of_counter(&model->params) * (double) model->total / (double) model->params.n;
 	uint32_t cells = qs_has_fat(model->params.structure) ? model->params.z : 1;
 	qs_noise noise;
-	qs_status status = qs_noise_init(&noise, model, 1, memory);
+	qb_status status = qs_noise_init(&noise, model, 1, memory);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	forecast->error = (double) qs_noise_error(&noise, confidence, 1);
 	qs_noise_free(&noise);
 	mean /= cells; /* the largest of these is told */
 	if (times > 1)
 		forecast->error = mean * times + (forecast->error - mean) * sqrt(times);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* All of few keys are kept exactly, in entries of 16 bytes. */
@@ -150,24 +150,24 @@ stored_bytes(qs_sketch *model, const qs_params *params, double total)
 		   (double) model->params.n;
 }
 
-qs_status
+qb_status
 qs_forecast_make(qs_forecast *forecast, const qs_params *params, const qs_load *load,
-				 double confidence, const qs_memory *memory)
+				 double confidence, const qb_memory *memory)
 {
 	double in_bucket = load->keys / (double) params->n;
 	double drawn = fmin(in_bucket, MODEL_COUNT / share_of_counter(params));
 	qs_sketch model;
-	qs_status status;
+	qb_status status;
 
 	if (load->keys <= qs_explicit_limit(params))
 	{
 		forecast_explicit(forecast, load->keys);
-		return QS_OK;
+		return QB_OK;
 	}
 	status = build_model(&model, params, drawn, load, memory);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = measure_model(forecast, &model, in_bucket / drawn, confidence, memory);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		forecast->stored_bytes = QS_HEADER_BYTES + stored_bytes(&model, params, load->total);
 	qs_free(&model);
 	return status;

@@ -43,9 +43,9 @@ typedef struct qs_load
 
 /*
  * What a sketch with these parameters is expected to have after such a load, with
- * a confidence of 0 to less than 1.  QS_NO_MEMORY is the only error.
+ * a confidence of 0 to less than 1.  QB_NO_MEMORY is the only error.
  */
-extern qs_status qs_forecast_make(qs_forecast *forecast, const qs_params *params,
-								  const qs_load *load, double confidence, const qs_memory *memory);
+extern qb_status qs_forecast_make(qs_forecast *forecast, const qs_params *params,
+								  const qs_load *load, double confidence, const qb_memory *memory);
 
 #endif

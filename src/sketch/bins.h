@@ -16,7 +16,7 @@
 #define QS_BINS_LOG2 8
 #define QS_BINS_FINE (UINT32_C(1) << QS_BINS_LOG2)
 
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qs_bin_of(uint64_t distance)
 {
 	uint32_t shift;
@@ -28,14 +28,14 @@ qs_bin_of(uint64_t distance)
 }
 
 /* How many distances fall into the bin. */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qs_bin_width(uint32_t bin)
 {
 	return bin < 2 * QS_BINS_FINE ? 1 : UINT64_C(1) << ((bin >> QS_BINS_LOG2) - 1);
 }
 
 /* The least of them. */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qs_bin_start(uint32_t bin)
 {
 	return bin < 2 * QS_BINS_FINE ? bin : (QS_BINS_FINE + bin % QS_BINS_FINE) * qs_bin_width(bin);

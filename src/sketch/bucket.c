@@ -26,14 +26,14 @@ qs_bucket_counters(const qs_sketch *sk, qs_side side)
 }
 
 /* "count" counters, each "stride" after the one before. */
-QS_INLINE void
+QB_INLINE void
 read_counters(const uint8_t *table, uint64_t first, uint64_t stride, bool wide, uint64_t *value,
 			  uint32_t count)
 {
 	uint32_t i;
 
 	for (i = 0; i < count; i++)
-		value[i] = qs_counter_get(table, first + stride * i, wide);
+		value[i] = qb_counter_get(table, first + stride * i, wide);
 }
 
 void

@@ -31,42 +31,42 @@ table_bytes(const qs_params *p, bool wide)
 /*
  * The same code for each m, with m known to the compiler.
  */
-QS_INLINE void
+QB_INLINE void
 locate_in(const qs_sketch *sk, uint32_t m, uint64_t hv, uint64_t *cell)
 {
-	qs_bucket_cells(qs_reduce(hv, sk->params.n) * m, qs_mask_in(sk, m, hv), cell);
+	qs_bucket_cells(qb_reduce(hv, sk->params.n) * m, qs_mask_in(sk, m, hv), cell);
 }
 
-QS_INLINE void
+QB_INLINE void
 fetch_in(const qs_sketch *sk, uint32_t m, bool wide, const uint8_t *table, uint64_t hv)
 {
 	uint32_t bytes = m * (wide ? 8 : 4);
-	const uint8_t *bucket = table + qs_reduce(hv, sk->params.n) * bytes;
+	const uint8_t *bucket = table + qb_reduce(hv, sk->params.n) * bytes;
 	uint32_t offset;
 
-	for (offset = 0; offset < bytes; offset += QS_CACHE_LINE)
+	for (offset = 0; offset < bytes; offset += QB_CACHE_LINE)
 		__builtin_prefetch(bucket + offset, 1);
 }
 
-QS_INLINE void
+QB_INLINE void
 locate8(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {
 	locate_in(sk, 8, hv, cell);
 }
 
-QS_INLINE void
+QB_INLINE void
 fetch8(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 {
 	fetch_in(sk, 8, false, table, hv);
 }
 
-QS_INLINE void
+QB_INLINE void
 locate_any(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {
 	locate_in(sk, qs_bucket_width(sk->params.structure), hv, cell);
 }
 
-QS_INLINE void
+QB_INLINE void
 fetch_any(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 {
 	fetch_in(sk, qs_bucket_width(sk->params.structure), sk->wide, table, hv);
@@ -92,29 +92,29 @@ bucketed_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t
 }
 
 /* Least of the counters that the mask selects. */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 least_of(const uint8_t *bucket, bool wide, uint32_t mask)
 {
 	uint64_t least = UINT64_MAX;
 
 	for (; mask != 0; mask &= mask - 1)
 	{
-		uint64_t v = qs_counter_get(bucket, (uint32_t) __builtin_ctz(mask), wide);
+		uint64_t v = qb_counter_get(bucket, (uint32_t) __builtin_ctz(mask), wide);
 
 		least = v < least ? v : least;
 	}
 	return least;
 }
 
-QS_INLINE int64_t
+QB_INLINE int64_t
 query_key(const qs_sketch *sk, uint32_t m, bool wide, uint64_t hv)
 {
-	const uint8_t *bucket = sk->table + qs_reduce(hv, sk->params.n) * (m * (wide ? 8 : 4));
+	const uint8_t *bucket = sk->table + qb_reduce(hv, sk->params.n) * (m * (wide ? 8 : 4));
 
 	return (int64_t) least_of(bucket, wide, qs_mask_in(sk, m, hv));
 }
 
-QS_INLINE void
+QB_INLINE void
 query_in(const qs_sketch *sk, uint32_t m, bool wide, const uint64_t *hv, size_t count,
 		 int64_t *estimate)
 {
@@ -138,7 +138,7 @@ bucketed_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *e
 }
 
 /* The bucket is on its way while the mask is looked up. */
-QS_INLINE int64_t
+QB_INLINE int64_t
 query_one_in(const qs_sketch *sk, uint32_t m, bool wide, uint64_t hv)
 {
 	fetch_in(sk, m, wide, sk->table, hv);
@@ -153,7 +153,7 @@ bucketed_query_one(const qs_sketch *sk, uint64_t hv)
 	return query_one_in(sk, qs_bucket_width(sk->params.structure), sk->wide, hv);
 }
 
-static qs_status
+static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	uint64_t n = into->params.n;
@@ -164,9 +164,9 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 
 	if (negative &&
 		!qs_table_covers(into->table, into->wide, n, from->table, from->wide, more, layout))
-		return QS_UNDERFLOW;
+		return QB_UNDERFLOW;
 	qs_table_add(into->table, into->wide, n, from->table, from->wide, more, layout, negative);
-	return QS_OK;
+	return QB_OK;
 }
 
 static void

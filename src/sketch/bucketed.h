@@ -12,7 +12,7 @@
 extern const qs_ops qs_bucketed_ops;
 
 /* Indexes of the counters in a bucket that a mask selects, lowest first. */
-QS_INLINE void
+QB_INLINE void
 qs_bucket_cells(uint64_t first, uint32_t mask, uint64_t *cell)
 {
 	for (; mask != 0; mask &= mask - 1)

@@ -15,7 +15,7 @@ qs_no_extra_bytes(const qs_params *p, bool wide)
 }
 
 /* Counter by counter; the widths are constants at each call, so it vectorizes. */
-QS_INLINE void
+QB_INLINE void
 add_each(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
 		 bool negative)
 {
@@ -23,10 +23,10 @@ add_each(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uin
 
 	for (i = 0; i < count; i++)
 	{
-		uint64_t v = qs_counter_get(from, i, from_wide);
-		uint64_t old = qs_counter_get(into, i, into_wide);
+		uint64_t v = qb_counter_get(from, i, from_wide);
+		uint64_t old = qb_counter_get(into, i, into_wide);
 
-		qs_counter_set(into, i, into_wide, negative ? old - v : old + v);
+		qb_counter_set(into, i, into_wide, negative ? old - v : old + v);
 	}
 }
 
@@ -44,7 +44,7 @@ add_same(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uin
 }
 
 /* Sum of the counters of "from" that fold into counter (row, bucket, lane). */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 folded(const uint8_t *from, bool wide, uint64_t bucket, uint64_t more, uint32_t width,
 	   uint32_t lane)
 {
@@ -52,7 +52,7 @@ folded(const uint8_t *from, bool wide, uint64_t bucket, uint64_t more, uint32_t 
 	uint64_t k;
 
 	for (k = 0; k < more; k++)
-		sum += qs_counter_get(from, (bucket * more + k) * width + lane, wide);
+		sum += qb_counter_get(from, (bucket * more + k) * width + lane, wide);
 	return sum;
 }
 
@@ -77,9 +77,9 @@ qs_table_add(uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from
 		{
 			uint64_t i = b * layout.width + lane;
 			uint64_t v = folded(from, from_wide, b, more, layout.width, lane);
-			uint64_t old = qs_counter_get(into, i, into_wide);
+			uint64_t old = qb_counter_get(into, i, into_wide);
 
-			qs_counter_set(into, i, into_wide, negative ? old - v : old + v);
+			qb_counter_set(into, i, into_wide, negative ? old - v : old + v);
 		}
 	}
 }
@@ -98,7 +98,7 @@ qs_table_covers(const uint8_t *into, bool into_wide, uint64_t into_n, const uint
 
 		for (lane = 0; lane < layout.width; lane++)
 		{
-			uint64_t old = qs_counter_get(into, b * layout.width + lane, into_wide);
+			uint64_t old = qb_counter_get(into, b * layout.width + lane, into_wide);
 			uint64_t v = folded(from, from_wide, b, more, layout.width, lane);
 
 			if (old < v)
@@ -120,7 +120,7 @@ qs_table_convert(uint8_t *to, bool to_wide, const uint8_t *from, bool from_wide,
 		memcpy(to, from, count * (to_wide ? 8 : 4));
 	else
 		for (i = 0; i < count; i++)
-			qs_counter_set(to, i, to_wide, qs_counter_get(from, i, from_wide));
+			qb_counter_set(to, i, to_wide, qb_counter_get(from, i, from_wide));
 }
 
 bool
@@ -136,7 +136,7 @@ qs_table_check(const uint8_t *table, bool wide, uint64_t n, uint32_t width, uint
 		uint32_t lane;
 
 		for (lane = 0; lane < width; lane++)
-			qs_tally_add(&tally, qs_counter_get(table, b * width + lane, wide));
+			qs_tally_add(&tally, qb_counter_get(table, b * width + lane, wide));
 		if (tally.sum > rest || tally.sum % depth != 0 || !qs_tally_fits(&tally, depth))
 			return false;
 		rest -= tally.sum;

@@ -47,7 +47,7 @@ typedef struct qs_tally
 	uint64_t most;
 } qs_tally;
 
-QS_INLINE void
+QB_INLINE void
 qs_tally_add(qs_tally *tally, uint64_t counter)
 {
 	tally->sum += counter;
@@ -56,14 +56,14 @@ qs_tally_add(qs_tally *tally, uint64_t counter)
 }
 
 /* Does no counter exceed the weight that the sum stands for? */
-QS_INLINE bool
+QB_INLINE bool
 qs_tally_fits(const qs_tally *tally, uint32_t owned)
 {
 	return (unsigned __int128) tally->most * owned <= tally->sum;
 }
 
 /* Prefetch d counters. */
-QS_INLINE void
+QB_INLINE void
 qs_cells_fetch(const uint8_t *table, bool wide, const uint64_t *cell, uint32_t d)
 {
 	uint32_t j;
@@ -72,7 +72,7 @@ qs_cells_fetch(const uint8_t *table, bool wide, const uint64_t *cell, uint32_t d
 		__builtin_prefetch(table + cell[j] * (wide ? 8 : 4), 1);
 }
 
-QS_INLINE void
+QB_INLINE void
 qs_cells_add(qs_sketch *sk, uint8_t *table, bool wide, qs_locate locate, qs_fetch fetch,
 			 const uint64_t *hv, const int64_t *weight, size_t count)
 {
@@ -89,19 +89,19 @@ qs_cells_add(qs_sketch *sk, uint8_t *table, bool wide, qs_locate locate, qs_fetc
 			fetch(sk, table, hv[i + QS_PREFETCH_AHEAD]);
 		locate(sk, hv[i], cell);
 		for (j = 0; j < d; j++)
-			qs_counter_set(table, cell[j], wide, qs_counter_get(table, cell[j], wide) + w);
+			qb_counter_set(table, cell[j], wide, qb_counter_get(table, cell[j], wide) + w);
 	}
 }
 
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qs_cells_min(const uint8_t *table, bool wide, const uint64_t *cell, uint32_t d)
 {
-	uint64_t least = qs_counter_get(table, cell[0], wide);
+	uint64_t least = qb_counter_get(table, cell[0], wide);
 	uint32_t j;
 
 	for (j = 1; j < d; j++)
 	{
-		uint64_t v = qs_counter_get(table, cell[j], wide);
+		uint64_t v = qb_counter_get(table, cell[j], wide);
 
 		if (v < least)
 			least = v;
@@ -110,29 +110,29 @@ qs_cells_min(const uint8_t *table, bool wide, const uint64_t *cell, uint32_t d)
 }
 
 /* Take w from (or, negated, give it back to) the d counters. */
-QS_INLINE void
+QB_INLINE void
 qs_cells_take(uint8_t *table, bool wide, const uint64_t *cell, uint32_t d, uint64_t w)
 {
 	uint32_t j;
 
 	for (j = 0; j < d; j++)
-		qs_counter_set(table, cell[j], wide, qs_counter_get(table, cell[j], wide) - w);
+		qb_counter_set(table, cell[j], wide, qb_counter_get(table, cell[j], wide) - w);
 }
 
 /* The counters of one bucket; see qs_tally. */
-QS_INLINE bool
+QB_INLINE bool
 qs_bucket_fits(const uint8_t *table, bool wide, uint64_t first, uint32_t width, uint32_t owned)
 {
 	qs_tally tally = { 0, 0 };
 	uint32_t lane;
 
 	for (lane = 0; lane < width; lane++)
-		qs_tally_add(&tally, qs_counter_get(table, first + lane, wide));
+		qs_tally_add(&tally, qb_counter_get(table, first + lane, wide));
 	return qs_tally_fits(&tally, owned);
 }
 
 /* See qs_ops.remove; "width" counters make a bucket, 0 if they stand alone. */
-QS_INLINE size_t
+QB_INLINE size_t
 qs_cells_remove(qs_sketch *sk, uint8_t *table, bool wide, uint32_t width, qs_locate locate,
 				const uint64_t *hv, const int64_t *weight, size_t count)
 {
@@ -157,7 +157,7 @@ qs_cells_remove(qs_sketch *sk, uint8_t *table, bool wide, uint32_t width, qs_loc
 	return i;
 }
 
-QS_INLINE void
+QB_INLINE void
 qs_cells_query(const qs_sketch *sk, const uint8_t *table, bool wide, qs_locate locate,
 			   qs_fetch fetch, const uint64_t *hv, size_t count, int64_t *estimate)
 {

@@ -31,7 +31,7 @@ static qs_entry *
 find_slot(const qs_sketch *sk, uint64_t fingerprint, uint64_t hv)
 {
 	qs_entry *slot = (qs_entry *) sk->entries;
-	uint64_t i = qs_reduce(hv, sk->slots);
+	uint64_t i = qb_reduce(hv, sk->slots);
 
 	while (slot[i].count != 0 && slot[i].fingerprint != fingerprint)
 		i = (i + 1) & (sk->slots - 1);
@@ -70,7 +70,7 @@ qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint, uint64_t hv)
 }
 
 /* Double the table (or make the first one). */
-static qs_status
+static qb_status
 grow(qs_sketch *sk)
 {
 	qs_sketch bigger = *sk;
@@ -80,13 +80,13 @@ grow(qs_sketch *sk)
 	bigger.slots = sk->slots ? sk->slots * 2 : FIRST_SLOTS;
 	bigger.entries = sk->memory->alloc(sk->memory->context, bigger.slots * sizeof(qs_entry));
 	if (!bigger.entries)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	while (qs_explicit_next(sk, &position, &e))
-		*find_slot(&bigger, e.fingerprint, qs_hash(e.fingerprint, sk->seed_key)) = e;
+		*find_slot(&bigger, e.fingerprint, qb_hash(e.fingerprint, sk->seed_key)) = e;
 	if (sk->entries)
 		sk->memory->release(sk->memory->context, sk->entries);
 	*sk = bigger;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* An entry for a new key, at its slot or in a bigger table; NULL: no memory. */
@@ -95,7 +95,7 @@ new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint, uint64_t hv)
 {
 	if (sk->used >= sk->slots / 4 * 3)
 	{
-		if (grow(sk) != QS_OK)
+		if (grow(sk) != QB_OK)
 			return NULL;
 		slot = find_slot(sk, fingerprint, hv);
 	}
@@ -108,7 +108,7 @@ new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint, uint64_t hv)
  * Counts and weights of a view that nobody validated can be anything; unsigned
  * arithmetic keeps that harmless.
  */
-qs_status
+qb_status
 qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
 				const int64_t *weight, size_t count, size_t *done)
 {
@@ -128,12 +128,12 @@ qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
 				break;
 			e = new_entry(sk, e, fingerprint[i], hv[i]);
 			if (!e)
-				return QS_NO_MEMORY;
+				return QB_NO_MEMORY;
 		}
 		e->count = (int64_t) ((uint64_t) e->count + (uint64_t) w);
 	}
 	*done = i;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Empty a slot and move up the entries that had to pass over it. */
@@ -152,7 +152,7 @@ delete_slot(qs_sketch *sk, qs_entry *hole)
 		i = (i + 1) & last;
 		if (slot[i].count == 0)
 			break;
-		home = qs_reduce(qs_hash(slot[i].fingerprint, sk->seed_key), sk->slots);
+		home = qb_reduce(qb_hash(slot[i].fingerprint, sk->seed_key), sk->slots);
 		if (((i - home) & last) >= ((i - gap) & last))
 		{
 			slot[gap] = slot[i];
@@ -205,8 +205,8 @@ qs_explicit_next(const qs_sketch *sk, uint64_t *position, qs_entry *entry)
 static int
 compare_entries(const void *a, const void *b)
 {
-	uint64_t x = qs_load64(a);
-	uint64_t y = qs_load64(b);
+	uint64_t x = qb_load64(a);
+	uint64_t y = qb_load64(b);
 
 	return (x > y) - (x < y);
 }

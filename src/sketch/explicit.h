@@ -16,7 +16,7 @@ extern int64_t qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint, uint64
  * Add keys (weight NULL: 1 each; weights positive) until all are in or the
  * limit of distinct keys would be passed; *done says how many are in.
  */
-extern qs_status qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
+extern qb_status qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
 								 const int64_t *weight, size_t count, size_t *done);
 
 /* Remove keys; returns how many before one with too small a count. */

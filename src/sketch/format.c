@@ -87,12 +87,12 @@ write_header(const qs_sketch *sk, uint64_t used, uint8_t *out)
 	out[AT_DEPTH] = sk->params.depth;
 	out[AT_Z] = sk->params.z;
 	out[AT_LOG2_MASKS] = sk->params.log2_masks;
-	qs_store64(out + AT_N, sk->params.n);
-	qs_store64(out + AT_SEED, sk->params.seed);
-	qs_store32(out + AT_FAMILY, sk->keys.family);
-	qs_store32(out + AT_COLLATION, sk->keys.collation);
-	qs_store64(out + AT_TOTAL, (uint64_t) sk->total);
-	qs_store64(out + AT_USED, used);
+	qb_store64(out + AT_N, sk->params.n);
+	qb_store64(out + AT_SEED, sk->params.seed);
+	qb_store32(out + AT_FAMILY, sk->keys.family);
+	qb_store32(out + AT_COLLATION, sk->keys.collation);
+	qb_store64(out + AT_TOTAL, (uint64_t) sk->total);
+	qb_store64(out + AT_USED, used);
 }
 
 void
@@ -105,12 +105,12 @@ qs_write(const qs_sketch *sk, uint8_t *out)
 		qs_explicit_write(sk, out + QS_HEADER_BYTES);
 	else
 		sk->ops->write(sk, canonical_wide(sk), out + QS_HEADER_BYTES);
-	qs_store32(
+	qb_store32(
 		out + AT_CRC,
-		qs_checksum(out, QS_HEADER_BYTES + body_bytes(sk, canonical_wide(sk), used), AT_CRC));
+		qb_checksum(out, QS_HEADER_BYTES + body_bytes(sk, canonical_wide(sk), used), AT_CRC));
 }
 
-static qs_status
+static qb_status
 read_params(qs_params *p, const uint8_t *bytes)
 {
 	memset(p, 0, sizeof(*p));
@@ -119,37 +119,37 @@ read_params(qs_params *p, const uint8_t *bytes)
 	p->depth = bytes[AT_DEPTH];
 	p->z = bytes[AT_Z];
 	p->log2_masks = bytes[AT_LOG2_MASKS];
-	p->n = qs_load64(bytes + AT_N);
-	p->seed = qs_load64(bytes + AT_SEED);
-	return qs_params_check(p) == QS_OK ? QS_OK : QS_FORMAT_PARAMS;
+	p->n = qb_load64(bytes + AT_N);
+	p->seed = qb_load64(bytes + AT_SEED);
+	return qs_params_check(p) == QB_OK ? QB_OK : QB_FORMAT_PARAMS;
 }
 
 /* Fields beside the parameters: do they fit them and one another? */
-static qs_status
+static qb_status
 read_state(qs_sketch *view, const uint8_t *bytes, uint64_t *used)
 {
 	uint8_t counter_bytes = bytes[AT_COUNTER_BYTES];
 
 	view->form = bytes[AT_FORM];
 	view->wide = counter_bytes == 8;
-	view->keys.family = qs_load32(bytes + AT_FAMILY);
-	view->keys.collation = qs_load32(bytes + AT_COLLATION);
-	view->total = (int64_t) qs_load64(bytes + AT_TOTAL);
-	*used = qs_load64(bytes + AT_USED);
+	view->keys.family = qb_load32(bytes + AT_FAMILY);
+	view->keys.collation = qb_load32(bytes + AT_COLLATION);
+	view->total = (int64_t) qb_load64(bytes + AT_TOTAL);
+	*used = qb_load64(bytes + AT_USED);
 
 	if (view->total < 0 ||
 		(view->keys.family == 0 && (view->total > 0 || view->keys.collation != 0)))
-		return QS_FORMAT_PARAMS;
+		return QB_FORMAT_PARAMS;
 	if (view->form == QS_EXPLICIT)
 		return counter_bytes == 0 && view->params.part != QS_PART_DEVICE &&
 					   *used <= qs_explicit_limit(&view->params)
-				   ? QS_OK
-				   : QS_FORMAT_PARAMS;
+				   ? QB_OK
+				   : QB_FORMAT_PARAMS;
 	if (view->form != QS_DENSE || counter_bytes != (canonical_wide(view) ? 8 : 4))
-		return QS_FORMAT_PARAMS;
+		return QB_FORMAT_PARAMS;
 	if (*used > (view->ops->live_extra ? view->params.n : 0))
-		return QS_FORMAT_PARAMS;
-	return QS_OK;
+		return QB_FORMAT_PARAMS;
+	return QB_OK;
 }
 
 /* Point the tables of a view into the body. */
@@ -171,47 +171,47 @@ set_tables(qs_sketch *view, uint8_t *body, uint64_t used)
 	view->extra_used = used;
 }
 
-qs_status
+qb_status
 qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
 {
 	qs_params p;
 	uint64_t used;
-	qs_status status;
+	qb_status status;
 
 	if (length < QS_HEADER_BYTES)
-		return QS_FORMAT_SHORT;
+		return QB_FORMAT_SHORT;
 	if (memcmp(bytes, magic, sizeof(magic)) != 0)
-		return QS_FORMAT_MAGIC;
+		return QB_FORMAT_MAGIC;
 	if (bytes[AT_VERSION] != QS_FORMAT_VERSION_1)
-		return QS_FORMAT_VERSION;
+		return QB_FORMAT_VERSION;
 	status = read_params(&p, bytes);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	qs_init(view, &p, NULL);
 	view->view = true;
 	status = read_state(view, bytes, &used);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
-	if (bytes[AT_RESERVED_1] != 0 || qs_load32(bytes + AT_RESERVED_2) != 0)
-		return QS_FORMAT_RESERVED;
+	if (bytes[AT_RESERVED_1] != 0 || qb_load32(bytes + AT_RESERVED_2) != 0)
+		return QB_FORMAT_RESERVED;
 	if (length != QS_HEADER_BYTES + body_bytes(view, view->wide, used))
-		return QS_FORMAT_LENGTH;
+		return QB_FORMAT_LENGTH;
 	/* A view is never written to; it shares its type with owned sketches. */
 	set_tables(view, (uint8_t *) (uintptr_t) bytes + QS_HEADER_BYTES, used);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_validate(const uint8_t *bytes, uint64_t length)
 {
 	qs_sketch view;
-	qs_status status = qs_open(&view, bytes, length);
+	qb_status status = qs_open(&view, bytes, length);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
-	if (qs_load32(bytes + AT_CRC) != qs_checksum(bytes, length, AT_CRC))
-		return QS_FORMAT_CRC;
+	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
+		return QB_FORMAT_CRC;
 	if (view.form == QS_EXPLICIT)
-		return qs_explicit_check(&view) ? QS_OK : QS_FORMAT_ENTRIES;
-	return view.ops->check(&view) ? QS_OK : QS_FORMAT_COUNTERS;
+		return qs_explicit_check(&view) ? QB_OK : QB_FORMAT_ENTRIES;
+	return view.ops->check(&view) ? QB_OK : QB_FORMAT_COUNTERS;
 }

@@ -54,13 +54,13 @@ extern void qs_write(const qs_sketch *sk, uint8_t *out);
  * constant time: whatever the body holds, no operation on the view reads
  * outside of it.
  */
-extern qs_status qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length);
+extern qb_status qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length);
 
 /*
  * The one validator for bytes from outside: qs_open(), the checksum, and all
  * invariants of form and structure.
  */
-extern qs_status qs_validate(const uint8_t *bytes, uint64_t length);
+extern qb_status qs_validate(const uint8_t *bytes, uint64_t length);
 
 /* Bytes of the smallest dense form: what a sketch of these parameters grows to. */
 extern uint64_t qs_dense_size(const qs_params *p, bool wide);

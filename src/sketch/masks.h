@@ -28,16 +28,16 @@
  * Mask number "index" with d bits out of m: Floyd's sampling, one draw of 32
  * bits per bit.  Costs d mixes; hot loops look it up in a table instead.
  */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
 {
-	uint64_t state = qs_mix64(seed_key ^ ((uint64_t) m << 40 | (uint64_t) d << 32 | index));
+	uint64_t state = qb_mix64(seed_key ^ ((uint64_t) m << 40 | (uint64_t) d << 32 | index));
 	uint32_t mask = 0;
 	uint32_t j;
 
 	for (j = m - d; j < m; j++)
 	{
-		uint64_t draw = qs_mix64(state += QS_ROW_STEP) >> 32;
+		uint64_t draw = qb_mix64(state += QB_ROW_STEP) >> 32;
 		uint32_t bit = UINT32_C(1) << (uint32_t) ((draw * (j + 1)) >> 32);
 
 		mask |= (mask & bit) ? UINT32_C(1) << j : bit;
@@ -49,13 +49,13 @@ qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
  * By how many places hv turns its mask: from the 16 bits of hv above those
  * that index the table (and below those that choose among up to 2^32 buckets).
  */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qs_mask_places(uint32_t m, uint64_t hv)
 {
 	return (((uint32_t) hv >> 16) * m) >> 16;
 }
 
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qs_mask_turn_by(uint32_t mask, uint32_t m, uint32_t places)
 {
 	/* in two steps, since m may be 32 and places 0 */
@@ -65,7 +65,7 @@ qs_mask_turn_by(uint32_t mask, uint32_t m, uint32_t places)
 }
 
 /* The mask as hv turns it. */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qs_mask_turn(uint32_t mask, uint32_t m, uint64_t hv)
 {
 	return qs_mask_turn_by(mask, m, qs_mask_places(m, hv));

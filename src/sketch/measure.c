@@ -42,7 +42,7 @@ visit(const qs_noise *noise, const qs_sketch *sk, uint64_t i, uint64_t *value)
 	uint64_t bucket = (uint64_t) ((unsigned __int128) i * sk->params.n / noise->buckets);
 
 	if (i % PAUSE == 0)
-		qs_pause(noise->memory);
+		qb_pause(noise->memory);
 	qs_bucket_read(sk, QS_SIDE_TOLD, bucket, value);
 }
 
@@ -142,7 +142,7 @@ to_tails(double *chance, uint32_t bins)
  * thread: a counter of each row, independently, so that the tails of the rows
  * multiply.  Leaves tails in noise->above.
  */
-static qs_status
+static qb_status
 fill_thread(qs_noise *noise, const qs_sketch *sk)
 {
 	uint32_t depth = sk->params.depth;
@@ -154,7 +154,7 @@ fill_thread(qs_noise *noise, const qs_sketch *sk)
 	uint32_t j;
 
 	if (!rows)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	for (i = 0; i < count; i++)
 	{
 		visit(noise, sk, i, value);
@@ -173,7 +173,7 @@ fill_thread(qs_noise *noise, const qs_sketch *sk)
 			noise->above[i] *= row[i];
 	}
 	noise->memory->release(noise->memory->context, rows);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* ---- masks that keys share ---- */
@@ -233,7 +233,7 @@ mask_repeats(const qs_sketch *sk)
 
 /* ---- the whole ---- */
 
-static qs_status
+static qb_status
 fill(qs_noise *noise, const qs_sketch *sk)
 {
 	if (qs_has_rows(sk->params.structure))
@@ -243,34 +243,34 @@ fill(qs_noise *noise, const qs_sketch *sk)
 	else
 		fill_plain(noise, sk);
 	to_tails(noise->above, noise->bins);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qs_memory *memory)
+qb_status
+qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb_memory *memory)
 {
-	qs_status status;
+	qb_status status;
 
 	memset(noise, 0, sizeof(*noise));
 	noise->memory = memory;
 	noise->buckets = qs_noise_buckets(sk, probes);
 	if (noise->buckets == 0)
-		return QS_OK;
+		return QB_OK;
 	noise->repeats = mask_repeats(sk);
 	find_range(noise, sk);
 	noise->bins = qs_bin_of(noise->most - noise->base) + 1;
 	noise->above = memory->alloc(memory->context, sizeof(double) * noise->bins);
 	if (!noise->above)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	status = fill(noise, sk);
-	if (status == QS_OK && qs_slim_alone(sk))
+	if (status == QB_OK && qs_slim_alone(sk))
 		status = qs_slim_measure(noise, sk);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		qs_noise_free(noise);
 		return status;
 	}
 	noise->mean = qs_noise_mean(noise);
 	noise->mean_weight = qs_unbiased_weight(sk, noise->mean);
-	return QS_OK;
+	return QB_OK;
 }

@@ -21,9 +21,9 @@ extern uint64_t qs_noise_buckets(const qs_sketch *sk, uint64_t probes);
 
 /*
  * Measure a sketch, owned or view, to be asked for errors of one probe (1) or
- * of any number of them (more).  QS_NO_MEMORY is the only error.
+ * of any number of them (more).  QB_NO_MEMORY is the only error.
  */
-extern qs_status
-qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qs_memory *memory);
+extern qb_status
+qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb_memory *memory);
 
 #endif

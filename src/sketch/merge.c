@@ -30,7 +30,7 @@ entries_to_arrays(const qs_sketch *from, entry_arrays *a)
 	while (qs_explicit_next(from, &position, &e))
 	{
 		a->fingerprint[n] = e.fingerprint;
-		a->hv[n] = qs_hash(e.fingerprint, from->seed_key);
+		a->hv[n] = qb_hash(e.fingerprint, from->seed_key);
 		a->count[n++] = e.count;
 	}
 	return n;
@@ -40,32 +40,32 @@ entries_to_arrays(const qs_sketch *from, entry_arrays *a)
  * Entries of "from" into "into", whose total counts them already, and which
  * turns dense when they are too many.
  */
-static qs_status
+static qb_status
 add_explicit(qs_sketch *into, const qs_sketch *from)
 {
 	entry_arrays a;
 	size_t n = entries_to_arrays(from, &a);
 	size_t done = 0;
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 
 	if (into->form == QS_EXPLICIT)
 	{
 		status = qs_explicit_add(into, a.fingerprint, a.hv, a.count, n, &done);
-		if (status != QS_OK || done == n)
+		if (status != QB_OK || done == n)
 			return status;
 		status = qs_make_dense(into);
-		if (status != QS_OK)
+		if (status != QB_OK)
 			return status;
 	}
 	if (into->ops->reserve)
 		status = into->ops->reserve(into, n - done);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		into->ops->add(into, a.hv + done, a.count + done, n - done);
 	return status;
 }
 
 /* A dense sketch of n buckets, wide enough for "total", with nothing in it. */
-static qs_status
+static qb_status
 empty_dense(qs_sketch *to, const qs_sketch *like, uint64_t n, int64_t total)
 {
 	qs_params p = like->params;
@@ -77,59 +77,59 @@ empty_dense(qs_sketch *to, const qs_sketch *like, uint64_t n, int64_t total)
 	return qs_make_dense(to);
 }
 
-qs_status
+qb_status
 qs_fold(qs_sketch *sk, uint64_t n)
 {
 	qs_sketch folded;
 	qs_params target = sk->params;
-	qs_status status;
+	qb_status status;
 
 	target.n = n;
 	if (n < 1 || n > sk->params.n || !qs_params_mergeable(&sk->params, &target))
-		return QS_NO_FOLD;
+		return QB_NO_FOLD;
 	if (n == sk->params.n)
-		return QS_OK;
+		return QB_OK;
 	status = qs_settle(sk);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	if (sk->form == QS_EXPLICIT)
 	{
 		sk->params.n = n;
-		return sk->used > qs_explicit_limit(&sk->params) ? qs_make_dense(sk) : QS_OK;
+		return sk->used > qs_explicit_limit(&sk->params) ? qs_make_dense(sk) : QB_OK;
 	}
 	status = empty_dense(&folded, sk, n, sk->total);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = folded.ops->accumulate(&folded, sk, false);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		qs_free(&folded);
 		return status;
 	}
 	qs_free(sk);
 	*sk = folded;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Bring "into" to no more buckets than "from" has; they are mergeable. */
-static qs_status
+static qb_status
 fold_to(qs_sketch *into, const qs_sketch *from)
 {
-	return into->params.n > from->params.n ? qs_fold(into, from->params.n) : QS_OK;
+	return into->params.n > from->params.n ? qs_fold(into, from->params.n) : QB_OK;
 }
 
-qs_status
+qb_status
 qs_merge(qs_sketch *into, const qs_sketch *from)
 {
-	qs_status status;
+	qb_status status;
 
 	if (!qs_params_mergeable(&into->params, &from->params))
-		return QS_MISMATCH;
+		return QB_MISMATCH;
 	if (from->total > INT64_MAX - into->total)
-		return QS_TOTAL_OVERFLOW;
+		return QB_TOTAL_OVERFLOW;
 	status = fold_to(into, from);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qs_prepare(into, from->total);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	if (from->form == QS_DENSE && into->form == QS_EXPLICIT)
 	{
@@ -139,10 +139,10 @@ qs_merge(qs_sketch *into, const qs_sketch *from)
 		into->total += from->total;
 		status = qs_make_dense(into);
 		into->total = total;
-		if (status != QS_OK)
+		if (status != QB_OK)
 			return status;
 	}
-	qs_keys_adopt(&into->keys, &from->keys);
+	qb_keys_adopt(&into->keys, &from->keys);
 	into->total += from->total;
 	if (from->form == QS_DENSE)
 		return into->ops->accumulate(into, from, false);
@@ -153,22 +153,22 @@ qs_merge(qs_sketch *into, const qs_sketch *from)
  * A sketch that was merged into and not read since will be merged into again:
  * the first merge tells, and is the only one where each is read, as in windows.
  */
-qs_status
+qb_status
 qs_merge_deferred(qs_sketch *into, const qs_sketch *from)
 {
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 
 	if (into->merges > 0 && !into->carries && into->form == QS_DENSE && into->ops->defer)
 		status = into->ops->defer(into);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qs_merge(into, from);
-	if (status == QS_OK && into->merges < UINT32_MAX)
+	if (status == QB_OK && into->merges < UINT32_MAX)
 		into->merges++;
 	return status;
 }
 
 /* Entries of "from" out of "into"; all or nothing. */
-static qs_status
+static qb_status
 remove_explicit(qs_sketch *into, const qs_sketch *from)
 {
 	entry_arrays a;
@@ -187,32 +187,32 @@ remove_explicit(qs_sketch *into, const qs_sketch *from)
 		if (done < n)
 			into->ops->add(into, a.hv, a.count, done);
 	}
-	return done < n ? QS_UNDERFLOW : QS_OK;
+	return done < n ? QB_UNDERFLOW : QB_OK;
 }
 
-qs_status
+qb_status
 qs_subtract(qs_sketch *into, const qs_sketch *from)
 {
-	qs_status status;
+	qb_status status;
 
 	if (!qs_params_mergeable(&into->params, &from->params))
-		return QS_MISMATCH;
+		return QB_MISMATCH;
 	if (into->params.part == QS_PART_DEVICE)
-		return QS_READ_ONLY;
+		return QB_READ_ONLY;
 	if (from->total > into->total)
-		return QS_UNDERFLOW;
+		return QB_UNDERFLOW;
 	status = qs_settle(into);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = fold_to(into, from);
-	if (status == QS_OK && from->form == QS_DENSE)
+	if (status == QB_OK && from->form == QS_DENSE)
 		status = qs_make_dense(into);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	if (from->form == QS_DENSE)
 		status = into->ops->accumulate(into, from, true);
 	else
 		status = remove_explicit(into, from);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		into->total -= from->total;
 	return status;
 }

@@ -48,14 +48,14 @@ set(qs_sketch *sk, uint8_t *low, uint32_t i, uint64_t value)
 {
 	low[i] = (uint8_t) value;
 	if (value > 255 || qs_high_of(sk, low))
-		qs_counter_set(qs_high_for_update(sk, low), i, sk->wide, value >> 8);
+		qb_counter_set(qs_high_for_update(sk, low), i, sk->wide, value >> 8);
 }
 
 /*
  * Room for as many high buckets as "count" keys can ask for.  The table of
  * high buckets grows by half at least, so that growing costs little per key.
  */
-static qs_status
+static qb_status
 reserve(qs_sketch *sk, size_t count)
 {
 	uint64_t most = sk->params.n;
@@ -66,7 +66,7 @@ reserve(qs_sketch *sk, size_t count)
 	if (want > most)
 		want = most;
 	if (want <= sk->extra_room)
-		return QS_OK;
+		return QB_OK;
 	if (want < FIRST_ROOM)
 		want = FIRST_ROOM;
 	if (want < sk->extra_room + sk->extra_room / 2)
@@ -75,7 +75,7 @@ reserve(qs_sketch *sk, size_t count)
 		want = most;
 	bigger = sk->memory->alloc(sk->memory->context, want * bytes);
 	if (!bigger)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	if (sk->extra)
 	{
 		memcpy(bigger, sk->extra, sk->extra_used * bytes);
@@ -83,7 +83,7 @@ reserve(qs_sketch *sk, size_t count)
 	}
 	sk->extra = bigger;
 	sk->extra_room = want;
-	return QS_OK;
+	return QB_OK;
 }
 
 static void
@@ -94,12 +94,12 @@ multilevel_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t 
 	for (i = 0; i < count; i++)
 	{
 		uint64_t w = weight ? (uint64_t) weight[i] : 1;
-		uint8_t *low = qs_low_bucket(sk, qs_reduce(hv[i], sk->params.n));
+		uint8_t *low = qs_low_bucket(sk, qb_reduce(hv[i], sk->params.n));
 		uint32_t mask;
 
 		if (i + QS_PREFETCH_AHEAD < count)
 			__builtin_prefetch(
-				qs_low_bucket(sk, qs_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)), 1);
+				qs_low_bucket(sk, qb_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)), 1);
 		for (mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv[i]); mask != 0; mask &= mask - 1)
 		{
 			uint32_t c = (uint32_t) __builtin_ctz(mask);
@@ -110,7 +110,7 @@ multilevel_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t 
 			{
 				uint8_t *high = qs_high_for_update(sk, low);
 
-				qs_counter_set(high, c, sk->wide, qs_counter_get(high, c, sk->wide) + (sum >> 8));
+				qb_counter_set(high, c, sk->wide, qb_counter_get(high, c, sk->wide) + (sum >> 8));
 			}
 		}
 	}
@@ -119,7 +119,7 @@ multilevel_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t 
 static uint64_t
 estimate_one(const qs_sketch *sk, uint64_t hv)
 {
-	const uint8_t *low = qs_low_bucket(sk, qs_reduce(hv, sk->params.n));
+	const uint8_t *low = qs_low_bucket(sk, qb_reduce(hv, sk->params.n));
 	const uint8_t *high = qs_high_of(sk, low);
 	uint64_t least = UINT64_MAX;
 	uint32_t mask;
@@ -167,7 +167,7 @@ multilevel_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size
 	for (i = 0; i < count; i++)
 	{
 		uint64_t w = weight ? (uint64_t) weight[i] : 1;
-		uint8_t *low = qs_low_bucket(sk, qs_reduce(hv[i], sk->params.n));
+		uint8_t *low = qs_low_bucket(sk, qb_reduce(hv[i], sk->params.n));
 		uint32_t mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv[i]);
 
 		if (estimate_one(sk, hv[i]) < w)
@@ -191,12 +191,12 @@ multilevel_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t 
 	{
 		if (i + QS_PREFETCH_AHEAD < count)
 			__builtin_prefetch(
-				qs_low_bucket(sk, qs_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)));
+				qs_low_bucket(sk, qb_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)));
 		estimate[i] = (int64_t) estimate_one(sk, hv[i]);
 	}
 }
 
-static qs_status
+static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	return qs_multilevel_accumulate(into, from, negative);
@@ -208,7 +208,7 @@ convert_high(uint8_t *to, bool to_wide, const uint8_t *from, bool from_wide)
 	uint32_t i;
 
 	for (i = 0; i < QS_HIGH_COUNTERS; i++)
-		qs_counter_set(to, i, to_wide, qs_counter_get(from, i, from_wide));
+		qb_counter_set(to, i, to_wide, qb_counter_get(from, i, from_wide));
 }
 
 static void
@@ -229,7 +229,7 @@ is_live(const qs_sketch *sk, const uint8_t *high)
 
 	if (high)
 		for (i = 0; i < QS_LOW_COUNTERS; i++)
-			if (qs_counter_get(high, i, sk->wide) != 0)
+			if (qb_counter_get(high, i, sk->wide) != 0)
 				return true;
 	return false;
 }
@@ -260,7 +260,7 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 		const uint8_t *high = qs_high_of(sk, qs_low_bucket(sk, b));
 		bool live = is_live(sk, high);
 
-		qs_store32(out + b * QS_LOW_BYTES + QS_LOW_COUNTERS, live ? index++ : 0);
+		qb_store32(out + b * QS_LOW_BYTES + QS_LOW_COUNTERS, live ? index++ : 0);
 		if (live)
 		{
 			convert_high(next, wide, high, sk->wide);
@@ -278,12 +278,12 @@ check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsig
 
 	for (c = 0; c < QS_LOW_COUNTERS; c++)
 	{
-		if (high && qs_counter_get(high, c, sk->wide) > (uint64_t) sk->total >> 8)
+		if (high && qb_counter_get(high, c, sk->wide) > (uint64_t) sk->total >> 8)
 			return false;
 		qs_tally_add(&tally, qs_multilevel_get(low, high, sk->wide, c));
 	}
 	for (c = QS_LOW_COUNTERS; high && c < QS_HIGH_COUNTERS; c++)
-		if (qs_counter_get(high, c, sk->wide) != 0)
+		if (qb_counter_get(high, c, sk->wide) != 0)
 			return false;
 	if (tally.sum > *rest || tally.sum % sk->params.depth != 0 ||
 		!qs_tally_fits(&tally, sk->params.depth))
@@ -314,10 +314,10 @@ check_low(const uint8_t *low, uint32_t depth, unsigned __int128 *rest)
 }
 
 /* Of few keys most buckets are all zero, which nothing is wrong with. */
-QS_INLINE bool
+QB_INLINE bool
 is_empty(const uint8_t *low)
 {
-	return (qs_load64(low) | qs_load64(low + 8) | qs_load64(low + 16) | qs_load64(low + 24)) == 0;
+	return (qb_load64(low) | qb_load64(low + 8) | qb_load64(low + 16) | qb_load64(low + 24)) == 0;
 }
 
 static bool
@@ -330,7 +330,7 @@ check(const qs_sketch *sk)
 	for (b = 0; b < sk->params.n; b++)
 	{
 		const uint8_t *low = qs_low_bucket(sk, b);
-		uint32_t index = qs_load32(low + QS_LOW_COUNTERS);
+		uint32_t index = qb_load32(low + QS_LOW_COUNTERS);
 		const uint8_t *high;
 
 		if (is_empty(low))

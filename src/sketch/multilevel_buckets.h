@@ -14,13 +14,13 @@
 #define QS_HIGH_COUNTERS  32   /* of which the first 28 are used */
 #define QS_HIGH_INDEX_MIN 1024 /* smaller indexes are reserved; 0 = none */
 
-QS_INLINE uint8_t *
+QB_INLINE uint8_t *
 qs_low_bucket(const qs_sketch *sk, uint64_t bucket)
 {
 	return sk->table + bucket * QS_LOW_BYTES;
 }
 
-QS_INLINE uint8_t *
+QB_INLINE uint8_t *
 qs_high_bucket(const qs_sketch *sk, uint64_t number)
 {
 	return sk->extra + number * (QS_HIGH_COUNTERS * (sk->wide ? 8 : 4));
@@ -30,10 +30,10 @@ qs_high_bucket(const qs_sketch *sk, uint64_t number)
  * The high bucket of a low one, or NULL.  An index that names none, as only
  * damaged bytes have it, counts as NULL.
  */
-QS_INLINE uint8_t *
+QB_INLINE uint8_t *
 qs_high_of(const qs_sketch *sk, const uint8_t *low)
 {
-	uint32_t index = qs_load32(low + QS_LOW_COUNTERS);
+	uint32_t index = qb_load32(low + QS_LOW_COUNTERS);
 
 	if (index < QS_HIGH_INDEX_MIN || index - QS_HIGH_INDEX_MIN >= sk->extra_used)
 		return NULL;
@@ -45,7 +45,7 @@ qs_high_of(const qs_sketch *sk, const uint8_t *low)
  * Only copies of damaged bytes, where high buckets can be named by nobody, run
  * out of them; they get the last one.
  */
-QS_INLINE uint8_t *
+QB_INLINE uint8_t *
 qs_high_for_update(qs_sketch *sk, uint8_t *low)
 {
 	uint8_t *high = qs_high_of(sk, low);
@@ -54,15 +54,15 @@ qs_high_for_update(qs_sketch *sk, uint8_t *low)
 		return high;
 	if (sk->extra_used < sk->extra_room)
 		sk->extra_used++;
-	qs_store32(low + QS_LOW_COUNTERS, (uint32_t) (QS_HIGH_INDEX_MIN + sk->extra_used - 1));
+	qb_store32(low + QS_LOW_COUNTERS, (uint32_t) (QS_HIGH_INDEX_MIN + sk->extra_used - 1));
 	return qs_high_bucket(sk, sk->extra_used - 1);
 }
 
 /* Counter i of a low bucket, whose high one may be NULL. */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qs_multilevel_get(const uint8_t *low, const uint8_t *high, bool wide, uint32_t i)
 {
-	return low[i] + (high ? qs_counter_get(high, i, wide) << 8 : 0);
+	return low[i] + (high ? qb_counter_get(high, i, wide) << 8 : 0);
 }
 
 /*
@@ -70,7 +70,7 @@ qs_multilevel_get(const uint8_t *low, const uint8_t *high, bool wide, uint32_t i
  * then take whole vectors, to which the last four lanes bring
  * nothing, as those of a high bucket are zero.
  */
-QS_INLINE void
+QB_INLINE void
 qs_low_read(uint8_t *counters, const uint8_t *low)
 {
 	uint32_t c;
@@ -80,7 +80,7 @@ qs_low_read(uint8_t *counters, const uint8_t *low)
 }
 
 /* The 28 counter values of a low bucket. */
-QS_INLINE void
+QB_INLINE void
 qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
 {
 	const uint8_t *low = qs_low_bucket(sk, bucket);

@@ -11,17 +11,17 @@
  * merges carry into nearly all of them, and those have four or eight times the
  * bytes of the carries.
  */
-qs_status
+qb_status
 qs_multilevel_defer(qs_sketch *sk)
 {
 	if (sk->extra_used < sk->params.n / 4)
-		return QS_OK;
+		return QB_OK;
 	sk->carries = sk->memory->alloc(sk->memory->context, sk->params.n * QS_LOW_BYTES);
-	return sk->carries ? QS_OK : QS_NO_MEMORY;
+	return sk->carries ? QB_OK : QB_NO_MEMORY;
 }
 
 /* Add what a bucket has carried to its high one. */
-static qs_status
+static qb_status
 settle_bucket(qs_sketch *sk, uint8_t *low, uint8_t *carries)
 {
 	uint8_t *high = qs_high_of(sk, low);
@@ -29,28 +29,28 @@ settle_bucket(qs_sketch *sk, uint8_t *low, uint8_t *carries)
 
 	if (!high)
 	{
-		if (sk->ops->reserve(sk, 1) != QS_OK)
-			return QS_NO_MEMORY;
+		if (sk->ops->reserve(sk, 1) != QB_OK)
+			return QB_NO_MEMORY;
 		high = qs_high_for_update(sk, low);
 	}
 	if (sk->wide)
 		for (c = 0; c < QS_LOW_COUNTERS; c++)
-			qs_counter_set(high, c, true, qs_counter_get(high, c, true) + carries[c]);
+			qb_counter_set(high, c, true, qb_counter_get(high, c, true) + carries[c]);
 	else
 		for (c = 0; c < QS_LOW_COUNTERS; c++)
-			qs_counter_set(high, c, false, qs_counter_get(high, c, false) + carries[c]);
+			qb_counter_set(high, c, false, qb_counter_get(high, c, false) + carries[c]);
 	memset(carries, 0, QS_LOW_BYTES);
-	return QS_OK;
+	return QB_OK;
 }
 
-QS_INLINE bool
+QB_INLINE bool
 is_zero(const uint8_t *carries)
 {
-	return (qs_load64(carries) | qs_load64(carries + 8) | qs_load64(carries + 16) |
-			qs_load64(carries + 24)) == 0;
+	return (qb_load64(carries) | qb_load64(carries + 8) | qb_load64(carries + 16) |
+			qb_load64(carries + 24)) == 0;
 }
 
-qs_status
+qb_status
 qs_multilevel_settle(qs_sketch *sk)
 {
 	uint64_t b;
@@ -59,15 +59,15 @@ qs_multilevel_settle(qs_sketch *sk)
 	{
 		uint8_t *carries = sk->carries + b * QS_LOW_BYTES;
 
-		if (!is_zero(carries) && settle_bucket(sk, qs_low_bucket(sk, b), carries) != QS_OK)
-			return QS_NO_MEMORY;
+		if (!is_zero(carries) && settle_bucket(sk, qs_low_bucket(sk, b), carries) != QB_OK)
+			return QB_NO_MEMORY;
 	}
 	sk->carried = 0;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Add one low bucket; returns the mask of the counters that carried. */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 add_bucket(uint8_t *into, const uint8_t *from, bool negative)
 {
 	uint32_t mask = 0;
@@ -84,7 +84,7 @@ add_bucket(uint8_t *into, const uint8_t *from, bool negative)
 }
 
 /* Add one low bucket, and count what its counters carry. */
-QS_INLINE void
+QB_INLINE void
 add_and_carry(uint8_t *restrict into, const uint8_t *restrict from, uint8_t *restrict carries)
 {
 	uint32_t c;
@@ -113,13 +113,13 @@ low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool ne
 			add_and_carry(into, from, carries + i * QS_LOW_BYTES);
 		else
 			mask = add_bucket(into, from, negative);
-		if ((mask | qs_load32(from + QS_LOW_COUNTERS)) != 0)
+		if ((mask | qb_load32(from + QS_LOW_COUNTERS)) != 0)
 			list[listed++] = (qs_carry){ (uint32_t) i, mask };
 	}
 	return listed;
 }
 
-qs_status
+qb_status
 qs_multilevel_accumulate_plain(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	return qs_multilevel_accumulate_by(into, from, negative, low_add);

@@ -32,17 +32,17 @@
 #include "sketch/multilevel_buckets.h"
 
 /* See qs_ops.accumulate. */
-typedef qs_status (*qs_accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
+typedef qb_status (*qs_accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
 
-extern qs_status
+extern qb_status
 qs_multilevel_accumulate_plain(qs_sketch *into, const qs_sketch *from, bool negative);
 
 /* The plain one, or at load the engine's, which knows what the processor has. */
 extern qs_accumulate qs_multilevel_accumulate;
 
 /* See qs_ops. */
-extern qs_status qs_multilevel_defer(qs_sketch *sk);
-extern qs_status qs_multilevel_settle(qs_sketch *sk);
+extern qb_status qs_multilevel_defer(qs_sketch *sk);
+extern qb_status qs_multilevel_settle(qs_sketch *sk);
 
 /* Low buckets that are added before their high ones: 4 kB. */
 #define QS_MERGE_BLOCK 128
@@ -71,7 +71,7 @@ static const uint32_t qs_counter_bit[QS_LOW_COUNTERS] = {
 };
 
 /* The widths are constants at each call, so it vectorizes. */
-QS_INLINE void
+QB_INLINE void
 qs_high_add_each(uint8_t *restrict into, bool into_wide, const uint8_t *restrict from,
 				 bool from_wide, uint32_t mask, bool negative)
 {
@@ -80,15 +80,15 @@ qs_high_add_each(uint8_t *restrict into, bool into_wide, const uint8_t *restrict
 	for (c = 0; c < QS_LOW_COUNTERS; c++)
 	{
 		uint64_t v =
-			((mask & qs_counter_bit[c]) != 0) + (from ? qs_counter_get(from, c, from_wide) : 0);
-		uint64_t old = qs_counter_get(into, c, into_wide);
+			((mask & qs_counter_bit[c]) != 0) + (from ? qb_counter_get(from, c, from_wide) : 0);
+		uint64_t old = qb_counter_get(into, c, into_wide);
 
-		qs_counter_set(into, c, into_wide, negative ? old - v : old + v);
+		qb_counter_set(into, c, into_wide, negative ? old - v : old + v);
 	}
 }
 
 /* Add carries to a high bucket, and counters; "from" may be NULL. */
-QS_INLINE void
+QB_INLINE void
 qs_high_add(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint32_t mask,
 			bool negative)
 {
@@ -107,7 +107,7 @@ qs_high_add(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, 
 }
 
 /* What the list says for one block of low buckets. */
-QS_INLINE qs_status
+QB_INLINE qb_status
 qs_list_add(qs_sketch *into, uint8_t *low, const qs_sketch *from, const uint8_t *from_low,
 			uint64_t more, bool negative, const qs_carry *list, size_t listed)
 {
@@ -121,17 +121,17 @@ qs_list_add(qs_sketch *into, uint8_t *low, const qs_sketch *from, const uint8_t 
 
 		if (!high)
 		{
-			if (into->ops->reserve(into, 1) != QS_OK)
-				return QS_NO_MEMORY;
+			if (into->ops->reserve(into, 1) != QB_OK)
+				return QB_NO_MEMORY;
 			high = qs_high_for_update(into, to);
 		}
 		qs_high_add(high, into->wide, add, from->wide, list[i].mask, negative);
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
 /* How many low buckets the block from bucket b on has. */
-QS_INLINE size_t
+QB_INLINE size_t
 qs_block_size(const qs_sketch *into, uint64_t b)
 {
 	uint64_t left = into->params.n - b;
@@ -140,7 +140,7 @@ qs_block_size(const qs_sketch *into, uint64_t b)
 }
 
 /* The block from bucket b on. */
-QS_INLINE qs_status
+QB_INLINE qb_status
 qs_block_add(qs_sketch *into, const qs_sketch *from, uint64_t b, uint64_t more, bool negative,
 			 bool defer, qs_low_add low_add)
 {
@@ -156,14 +156,14 @@ qs_block_add(qs_sketch *into, const qs_sketch *from, uint64_t b, uint64_t more, 
 			defer ? low_add(low, add, more, count, false, into->carries + b * QS_LOW_BYTES, list)
 				  : low_add(low, add, more, count, negative, NULL, list);
 
-		if (qs_list_add(into, low, from, add, more, negative, list, listed) != QS_OK)
-			return QS_NO_MEMORY;
+		if (qs_list_add(into, low, from, add, more, negative, list, listed) != QB_OK)
+			return QB_NO_MEMORY;
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
 /* All blocks before bucket "end". */
-QS_INLINE qs_status
+QB_INLINE qb_status
 qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, uint64_t more, bool defer,
 			  qs_low_add low_add)
 {
@@ -172,17 +172,17 @@ qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, uint64_t mor
 
 	for (b = 0; b < end; b += QS_MERGE_BLOCK)
 	{
-		if (qs_block_add(into, from, b, more, false, defer, low_add) != QS_OK)
-			return QS_NO_MEMORY;
-		qs_pause_after(into->memory, &steps, QS_MERGE_BLOCK * more * QS_LOW_BYTES);
+		if (qs_block_add(into, from, b, more, false, defer, low_add) != QB_OK)
+			return QB_NO_MEMORY;
+		qb_pause_after(into->memory, &steps, QS_MERGE_BLOCK * more * QS_LOW_BYTES);
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
 /* ---- would a subtraction leave counters that are not negative and fit? ---- */
 
 /* One-byte counters on both sides; see qs_tally_fits() for what must hold. */
-QS_INLINE bool
+QB_INLINE bool
 qs_low_covers(const uint8_t *into_low, const uint8_t *from_low, uint32_t depth)
 {
 	uint8_t into[QS_LOW_BYTES];
@@ -209,7 +209,7 @@ qs_low_covers(const uint8_t *into_low, const uint8_t *from_low, uint32_t depth)
 static const uint8_t qs_no_high[QS_HIGH_COUNTERS * 4] = { 0 };
 
 /* The same with high counters of 4 bytes; *larger is set if that does not hold a value. */
-QS_INLINE bool
+QB_INLINE bool
 qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_t *from_low,
 				 const uint8_t *from_high, uint32_t depth, bool *larger)
 {
@@ -226,8 +226,8 @@ qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_
 	qs_low_read(from, from_low);
 	for (c = 0; c < QS_HIGH_COUNTERS; c++)
 	{
-		uint32_t old_high = qs_load32(into_high + c * 4);
-		uint32_t less_high = qs_load32(from_high + c * 4);
+		uint32_t old_high = qb_load32(into_high + c * 4);
+		uint32_t less_high = qb_load32(from_high + c * 4);
 		uint32_t old = into[c] + (old_high << 8);
 		uint32_t less = from[c] + (less_high << 8);
 		uint32_t rest = old - less;
@@ -246,7 +246,7 @@ qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_
 extern bool qs_multilevel_bucket_covers(const qs_sketch *into, const qs_sketch *from,
 										uint64_t bucket, uint64_t more);
 
-QS_INLINE bool
+QB_INLINE bool
 qs_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
 {
 	const uint8_t *old = qs_low_bucket(into, bucket);
@@ -269,7 +269,7 @@ qs_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
 }
 
 /* The block from bucket "first" on. */
-QS_INLINE bool
+QB_INLINE bool
 qs_block_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first, uint64_t more)
 {
 	uint64_t end = first + qs_block_size(into, first);
@@ -287,7 +287,7 @@ qs_block_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first, ui
  * modulo the counters' width, so what was subtracted before one that cannot
  * be is added again exactly, and needs no memory: its high buckets are there.
  */
-QS_INLINE qs_status
+QB_INLINE qb_status
 qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, uint64_t more, qs_low_add low_add)
 {
 	uint64_t steps = 0;
@@ -296,20 +296,20 @@ qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, uint64_t more, qs_low
 	for (b = 0; b < into->params.n; b += QS_MERGE_BLOCK)
 	{
 		if (!qs_block_covers(into, from, b, more))
-			return qs_blocks_add(into, from, b, more, false, low_add) == QS_OK ? QS_UNDERFLOW
-																			   : QS_NO_MEMORY;
-		if (qs_block_add(into, from, b, more, true, false, low_add) != QS_OK)
-			return QS_NO_MEMORY;
-		qs_pause_after(into->memory, &steps, QS_MERGE_BLOCK * more * QS_LOW_BYTES);
+			return qs_blocks_add(into, from, b, more, false, low_add) == QB_OK ? QB_UNDERFLOW
+																			   : QB_NO_MEMORY;
+		if (qs_block_add(into, from, b, more, true, false, low_add) != QB_OK)
+			return QB_NO_MEMORY;
+		qb_pause_after(into->memory, &steps, QS_MERGE_BLOCK * more * QS_LOW_BYTES);
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
 /*
  * Is "into" ready to defer, and is there something to?  What has high buckets
  * of its own changes those of "into" whatever is done with carries.
  */
-QS_INLINE bool
+QB_INLINE bool
 qs_defers(const qs_sketch *into, const qs_sketch *from)
 {
 	return into->carries && from->params.n == into->params.n &&
@@ -317,7 +317,7 @@ qs_defers(const qs_sketch *into, const qs_sketch *from)
 }
 
 /* See qs_ops.accumulate; low_add is a constant at each call. */
-QS_INLINE qs_status
+QB_INLINE qb_status
 qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negative,
 							qs_low_add low_add)
 {
@@ -328,12 +328,12 @@ qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negativ
 
 	if (negative)
 		return qs_blocks_subtract(into, from, more, low_add);
-	if (defer && into->carried == UINT8_MAX && qs_multilevel_settle(into) != QS_OK)
-		return QS_NO_MEMORY;
+	if (defer && into->carried == UINT8_MAX && qs_multilevel_settle(into) != QB_OK)
+		return QB_NO_MEMORY;
 	into->carried += defer;
 	if (least > into->extra_used &&
-		into->ops->reserve(into, (size_t) (least - into->extra_used)) != QS_OK)
-		return QS_NO_MEMORY;
+		into->ops->reserve(into, (size_t) (least - into->extra_used)) != QB_OK)
+		return QB_NO_MEMORY;
 	return qs_blocks_add(into, from, into->params.n, more, defer, low_add);
 }
 

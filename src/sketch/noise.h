@@ -48,7 +48,7 @@
 
 typedef struct qs_noise
 {
-	const qs_memory *memory;
+	const qb_memory *memory;
 	double *above;      /* by bin: chance of noise beyond the bin's last value */
 	uint32_t bins;      /* 0: no noise, as in explicit sketches */
 	uint64_t base;      /* least noise; bins count from here */
@@ -70,7 +70,7 @@ typedef struct qs_bounds
 } qs_bounds;
 
 /* Bin of a noise of at least the base. */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qs_noise_bin(const qs_noise *noise, uint64_t value)
 {
 	uint32_t bin = qs_bin_of(value - noise->base);

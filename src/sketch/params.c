@@ -83,20 +83,20 @@ log2_exact(int64_t v)
 	return -1;
 }
 
-qs_status
+qb_status
 qs_params_make(qs_params *p, int structure, uint64_t size, int64_t depth, int64_t z, int64_t masks,
 			   uint64_t seed)
 {
 	if (!structure_exists(structure))
-		return QS_BAD_STRUCTURE;
+		return QB_BAD_STRUCTURE;
 	if (size < QS_SIZE_MIN || size > QS_SIZE_MAX)
-		return QS_BAD_SIZE;
+		return QB_BAD_SIZE;
 	if (depth < 1 || depth > qs_structures[structure].depth_max)
-		return QS_BAD_DEPTH;
+		return QB_BAD_DEPTH;
 	if (z < QS_Z_MIN || z > QS_Z_MAX)
-		return QS_BAD_Z;
+		return QB_BAD_Z;
 	if (masks > QS_MASKS_MAX || log2_exact(masks) < 0)
-		return QS_BAD_MASKS;
+		return QB_BAD_MASKS;
 
 	memset(p, 0, sizeof(*p));
 	p->seed = seed;
@@ -107,28 +107,28 @@ qs_params_make(qs_params *p, int structure, uint64_t size, int64_t depth, int64_
 		p->z = (uint8_t) z;
 	if (!qs_has_rows(structure))
 		p->log2_masks = (uint8_t) log2_exact(masks);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_params_check(const qs_params *p)
 {
 	const qs_structure_facts *facts =
 		&qs_structures[structure_exists(p->structure) ? p->structure : 0];
 
 	if (!facts->name || p->part > QS_PART_HOST)
-		return QS_BAD_STRUCTURE;
+		return QB_BAD_STRUCTURE;
 	if (p->part != QS_PART_FULL && !facts->fat)
-		return QS_BAD_STRUCTURE;
+		return QB_BAD_STRUCTURE;
 	if (p->depth < 1 || p->depth > facts->depth_max)
-		return QS_BAD_DEPTH;
+		return QB_BAD_DEPTH;
 	if (facts->fat ? p->z < QS_Z_MIN || p->z > QS_Z_MAX : p->z != 0)
-		return QS_BAD_Z;
+		return QB_BAD_Z;
 	if (p->log2_masks > (facts->rows ? 0 : 16))
-		return QS_BAD_MASKS;
+		return QB_BAD_MASKS;
 	if (p->n < 1 || p->n > QS_SIZE_MAX / qs_unit_bytes(p))
-		return QS_BAD_SIZE;
-	return QS_OK;
+		return QB_BAD_SIZE;
+	return QB_OK;
 }
 
 bool

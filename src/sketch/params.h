@@ -125,11 +125,11 @@ extern uint64_t qs_unit_bytes(const qs_params *p);
  * Fill "p" from what a user says: size in bytes, number of masks (a power of
  * two).  Sizes that are no multiple of a bucket are rounded down.
  */
-extern qs_status qs_params_make(qs_params *p, int structure, uint64_t size, int64_t depth,
+extern qb_status qs_params_make(qs_params *p, int structure, uint64_t size, int64_t depth,
 								int64_t z, int64_t masks, uint64_t seed);
 
 /* Range check of parameters that come from outside. */
-extern qs_status qs_params_check(const qs_params *p);
+extern qb_status qs_params_check(const qs_params *p);
 
 /* n of the same sketch with another size in bytes. */
 extern uint64_t qs_params_n(int structure, uint32_t depth, uint64_t size);
@@ -145,7 +145,7 @@ extern bool qs_params_mergeable(const qs_params *a, const qs_params *b);
  */
 extern uint32_t qs_explicit_limit(const qs_params *p);
 
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qs_mask_count(const qs_params *p)
 {
 	return UINT32_C(1) << p->log2_masks;

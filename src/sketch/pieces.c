@@ -29,7 +29,7 @@ uint32_t
 qs_pieces(const qs_sketch *view, uint64_t hv, qs_piece *piece)
 {
 	qs_params one = view->params;
-	uint64_t bucket = qs_reduce(hv, view->params.n);
+	uint64_t bucket = qb_reduce(hv, view->params.n);
 
 	if (qs_has_rows(view->params.structure))
 		return thread_pieces(view, hv, piece);
@@ -48,10 +48,10 @@ qs_high_piece(const qs_sketch *view, uint8_t *low, qs_piece *piece)
 
 	if (!qs_has_high(view->params.structure))
 		return false;
-	index = qs_load32(low + QS_LOW_COUNTERS);
+	index = qb_load32(low + QS_LOW_COUNTERS);
 	if (index < QS_HIGH_INDEX_MIN || index - QS_HIGH_INDEX_MIN >= view->extra_used)
 		return false;
-	qs_store32(low + QS_LOW_COUNTERS, QS_HIGH_INDEX_MIN);
+	qb_store32(low + QS_LOW_COUNTERS, QS_HIGH_INDEX_MIN);
 	piece->bytes = (uint32_t) view->ops->extra_bytes(&view->params, view->wide);
 	piece->offset = QS_HEADER_BYTES + view->ops->table_bytes(&view->params, view->wide) +
 					(uint64_t) (index - QS_HIGH_INDEX_MIN) * piece->bytes;

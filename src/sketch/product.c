@@ -49,10 +49,10 @@ typedef struct term
 } term;
 
 static void
-pause_at(const qs_memory *memory, uint64_t bucket)
+pause_at(const qb_memory *memory, uint64_t bucket)
 {
 	if (bucket % PAUSE == 0)
-		qs_pause(memory);
+		qb_pause(memory);
 }
 
 bool
@@ -222,7 +222,7 @@ layout_of(const qs_sketch *sk)
 }
 
 static qs_product
-sum_of_buckets(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory)
+sum_of_buckets(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory)
 {
 	layout l = layout_of(a);
 	uint64_t value_a[QS_BUCKET_MAX];
@@ -300,7 +300,7 @@ row_term(const row *r, double n)
 }
 
 static void
-read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r, const qs_memory *memory)
+read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r, const qb_memory *memory)
 {
 	double mean_a = (double) a->total / (double) a->params.n;
 	double mean_b = (double) b->total / (double) b->params.n;
@@ -320,7 +320,7 @@ read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r, const q
 }
 
 static qs_product
-median_of_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, const qs_memory *memory)
+median_of_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, const qb_memory *memory)
 {
 	row r[QS_DEPTH_MAX] = { { { 0, 0, 0 }, 0 } };
 	double product[QS_DEPTH_MAX] = { 0 }; /* link-time optimization cannot know that d > 0 */
@@ -351,7 +351,7 @@ unknown_product(const qs_sketch *a, const qs_sketch *b)
 }
 
 static qs_product
-dense_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory)
+dense_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory)
 {
 	bool thread = qs_has_rows(a->params.structure);
 
@@ -373,48 +373,48 @@ exact_product(const qs_sketch *a, const qs_sketch *b)
 
 	while (qs_explicit_next(a, &position, &e))
 		sum += (unsigned __int128) e.count *
-			   (uint64_t) qs_explicit_get(b, e.fingerprint, qs_hash(e.fingerprint, b->seed_key));
+			   (uint64_t) qs_explicit_get(b, e.fingerprint, qb_hash(e.fingerprint, b->seed_key));
 	return (qs_product){ .estimate = (double) sum, .standard_error = 0 };
 }
 
 /* The sketch itself, or a copy of it that is dense and has n buckets. */
-static qs_status
+static qb_status
 dense_of(const qs_sketch **dense, qs_sketch *copy, const qs_sketch *sk, uint64_t n,
-		 const qs_memory *memory)
+		 const qb_memory *memory)
 {
-	qs_status status;
+	qb_status status;
 
 	*dense = sk;
 	if (sk->form == QS_DENSE && sk->params.n == n)
-		return QS_OK;
+		return QB_OK;
 	*dense = copy;
 	status = qs_copy(copy, sk, memory);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qs_fold(copy, n);
-	if (status == QS_OK && copy->form == QS_EXPLICIT)
+	if (status == QB_OK && copy->form == QS_EXPLICIT)
 		status = qs_make_dense(copy);
 	return status;
 }
 
-qs_status
-qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory, qs_product *out)
+qb_status
+qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory, qs_product *out)
 {
 	uint64_t n = a->params.n < b->params.n ? a->params.n : b->params.n;
 	qs_sketch copy_a, copy_b;
 	const qs_sketch *dense_a, *dense_b;
-	qs_status status;
+	qb_status status;
 
 	if (a->form == QS_EXPLICIT && b->form == QS_EXPLICIT)
 	{
 		*out = exact_product(a, b);
-		return QS_OK;
+		return QB_OK;
 	}
 	qs_init(&copy_a, &a->params, memory);
 	qs_init(&copy_b, &b->params, memory);
 	status = dense_of(&dense_a, &copy_a, a, n, memory);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = dense_of(&dense_b, &copy_b, b, n, memory);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		*out = dense_product(dense_a, dense_b, memory);
 	qs_free(&copy_a);
 	qs_free(&copy_b);

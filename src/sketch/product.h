@@ -45,10 +45,10 @@ extern bool qs_has_product(const qs_sketch *sk);
 
 /*
  * Product of two such sketches that are mergeable, which may be the same one.
- * The one with more buckets is folded in a copy; QS_NO_MEMORY is the only error.
+ * The one with more buckets is folded in a copy; QB_NO_MEMORY is the only error.
  * Pauses, as millions of buckets take seconds.
  */
-extern qs_status
-qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qs_memory *memory, qs_product *out);
+extern qb_status
+qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory, qs_product *out);
 
 #endif

@@ -51,23 +51,23 @@ extra_bytes(const qs_params *p, bool wide)
 }
 
 /* Counters in the slim table. */
-QS_INLINE void
+QB_INLINE void
 locate_slim(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {
-	qs_bucket_cells(qs_reduce(hv, sk->params.n) * QS_SF_WIDTH, qs_mask_in(sk, QS_SF_WIDTH, hv),
+	qs_bucket_cells(qb_reduce(hv, sk->params.n) * QS_SF_WIDTH, qs_mask_in(sk, QS_SF_WIDTH, hv),
 					cell);
 }
 
-QS_INLINE void
+QB_INLINE void
 fetch_slim(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 {
 	uint32_t bytes = QS_SF_WIDTH * (sk->wide ? 8 : 4);
 
-	__builtin_prefetch(table + qs_reduce(hv, sk->params.n) * bytes, 1);
+	__builtin_prefetch(table + qb_reduce(hv, sk->params.n) * bytes, 1);
 }
 
 /* Cells in the fat table. */
-QS_INLINE void
+QB_INLINE void
 locate_fat(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {
 	uint32_t z = sk->params.z;
@@ -78,7 +78,7 @@ locate_fat(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 		cell[i] = cell[i] * z + qs_sf_cell(hv, i, z);
 }
 
-QS_INLINE void
+QB_INLINE void
 fetch_fat(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 {
 	uint64_t cell[QS_DEPTH_MAX];
@@ -96,7 +96,7 @@ sub_bucket_max(const qs_sketch *sk, uint64_t sub)
 
 	for (k = 0; k < sk->params.z; k++)
 	{
-		uint64_t v = qs_counter_get(sk->extra, sub * sk->params.z + k, sk->wide);
+		uint64_t v = qb_counter_get(sk->extra, sub * sk->params.z + k, sk->wide);
 
 		if (v > most)
 			most = v;
@@ -111,7 +111,7 @@ qs_sf_refresh(qs_sketch *sk)
 
 	if (sk->params.part == QS_PART_FULL)
 		for (i = 0; i < slim_counters(&sk->params); i++)
-			qs_counter_set(sk->table, i, sk->wide, sub_bucket_max(sk, i));
+			qb_counter_set(sk->table, i, sk->wide, sub_bucket_max(sk, i));
 }
 
 /* After fat cells grew: slim counters follow them up. */
@@ -129,10 +129,10 @@ raise_slim(qs_sketch *sk, const uint64_t *hv, size_t count)
 		locate_fat(sk, hv[i], cell);
 		for (j = 0; j < sk->params.depth; j++)
 		{
-			uint64_t v = qs_counter_get(sk->extra, cell[j], sk->wide);
+			uint64_t v = qb_counter_get(sk->extra, cell[j], sk->wide);
 
-			if (v > qs_counter_get(sk->table, cell[j] / z, sk->wide))
-				qs_counter_set(sk->table, cell[j] / z, sk->wide, v);
+			if (v > qb_counter_get(sk->table, cell[j] / z, sk->wide))
+				qb_counter_set(sk->table, cell[j] / z, sk->wide, v);
 		}
 	}
 }
@@ -160,7 +160,7 @@ sf_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count
 
 			locate_slim(sk, hv[i], cell);
 			for (j = 0; j < sk->params.depth; j++)
-				qs_counter_set(sk->table, cell[j], sk->wide, sub_bucket_max(sk, cell[j]));
+				qb_counter_set(sk->table, cell[j], sk->wide, sub_bucket_max(sk, cell[j]));
 		}
 	return done;
 }
@@ -175,7 +175,7 @@ sf_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimat
 }
 
 /* Device parts add their slim tables, all others their fat ones. */
-static qs_status
+static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	bool device = into->params.part == QS_PART_DEVICE;
@@ -188,12 +188,12 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 	const uint8_t *source = device ? from->table : from->extra;
 
 	if (negative && device)
-		return QS_READ_ONLY;
+		return QB_READ_ONLY;
 	if (negative && !qs_table_covers(to, into->wide, n, source, from->wide, more, layout))
-		return QS_UNDERFLOW;
+		return QB_UNDERFLOW;
 	qs_table_add(to, into->wide, n, source, from->wide, more, layout, negative);
 	qs_sf_refresh(into);
-	return QS_OK;
+	return QB_OK;
 }
 
 static void
@@ -239,7 +239,7 @@ check_device(const qs_sketch *sk)
 		uint32_t i;
 
 		for (i = 0; i < QS_SF_WIDTH; i++)
-			qs_tally_add(&tally, qs_counter_get(sk->table, b * QS_SF_WIDTH + i, sk->wide));
+			qs_tally_add(&tally, qb_counter_get(sk->table, b * QS_SF_WIDTH + i, sk->wide));
 		shared = (tally.sum + d - 1) / d;
 		least += shared > tally.most ? shared : tally.most;
 		most += tally.sum * sk->params.z / d;
@@ -258,7 +258,7 @@ check(const qs_sketch *sk)
 						sk->params.depth, sk->total))
 		return false;
 	for (i = 0; i < slim_counters(&sk->params); i++)
-		if (qs_counter_get(sk->table, i, sk->wide) != sub_bucket_max(sk, i))
+		if (qb_counter_get(sk->table, i, sk->wide) != sub_bucket_max(sk, i))
 			return false;
 	return true;
 }
@@ -287,53 +287,53 @@ copy_part(qs_sketch *to, const qs_sketch *from)
 		qs_sf_refresh(to);
 }
 
-static qs_status
+static qb_status
 dense_part(qs_sketch *to, const qs_sketch *from)
 {
-	qs_status status = qs_start_dense(to, from->wide);
+	qb_status status = qs_start_dense(to, from->wide);
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 		copy_part(to, from);
 	return status;
 }
 
 /* The device part of an explicit sketch is that of its dense form. */
-static qs_status
+static qb_status
 dense_part_of_explicit(qs_sketch *to, const qs_sketch *from)
 {
 	qs_sketch dense;
-	qs_status status = qs_copy(&dense, from, to->memory);
+	qb_status status = qs_copy(&dense, from, to->memory);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	status = qs_make_dense(&dense);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = dense_part(to, &dense);
 	qs_free(&dense);
 	return status;
 }
 
 /* An explicit sketch of another part has the same entries. */
-static qs_status
-explicit_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *memory)
+static qb_status
+explicit_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory)
 {
-	qs_status status = qs_copy(to, from, memory);
+	qb_status status = qs_copy(to, from, memory);
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 		to->params.part = (uint8_t) part;
 	return status;
 }
 
-qs_status
-qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *memory)
+qb_status
+qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory)
 {
 	bool reachable = part == QS_PART_FULL ? from->params.part == QS_PART_HOST
 										  : from->params.part == QS_PART_FULL;
 	qs_params p = from->params;
-	qs_status status;
+	qb_status status;
 
 	if (!qs_has_fat(p.structure) || !reachable)
-		return QS_WRONG_PART;
+		return QB_WRONG_PART;
 	if (from->form == QS_EXPLICIT && part != QS_PART_DEVICE)
 		return explicit_part(to, from, part, memory);
 	p.part = (uint8_t) part;
@@ -341,7 +341,7 @@ qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *
 	to->keys = from->keys;
 	to->total = from->total;
 	status = from->form == QS_DENSE ? dense_part(to, from) : dense_part_of_explicit(to, from);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		qs_free(to);
 	return status;
 }

@@ -21,17 +21,17 @@ extern void qs_sf_refresh(qs_sketch *sk);
  * (QS_PART_DEVICE), of the fat table (QS_PART_HOST), or a full sketch made
  * from a host part (QS_PART_FULL).
  */
-extern qs_status
-qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qs_memory *memory);
+extern qb_status
+qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory);
 
 /* Odd constant of the mixes that choose cells: 2^64 / plastic number. */
 #define QS_CELL_STEP UINT64_C(0xC13FA9A902A6328F)
 
 /* Cell of the i-th selected sub-bucket, 0 .. z-1. */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qs_sf_cell(uint64_t hv, uint32_t i, uint32_t z)
 {
-	return (uint32_t) qs_reduce(qs_mix64(hv + QS_CELL_STEP * (i + 1)), z);
+	return (uint32_t) qb_reduce(qb_mix64(hv + QS_CELL_STEP * (i + 1)), z);
 }
 
 #endif

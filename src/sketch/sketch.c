@@ -28,12 +28,12 @@ qs_ops_of(int structure)
 }
 
 void
-qs_init(qs_sketch *sk, const qs_params *p, const qs_memory *memory)
+qs_init(qs_sketch *sk, const qs_params *p, const qb_memory *memory)
 {
 	memset(sk, 0, sizeof(*sk));
 	sk->params = *p;
 	sk->form = QS_EXPLICIT;
-	sk->seed_key = qs_seed_key(p->seed);
+	sk->seed_key = qb_seed_key(p->seed);
 	sk->ops = qs_ops_of(p->structure);
 	sk->memory = memory;
 }
@@ -68,7 +68,7 @@ qs_free(qs_sketch *sk)
 }
 
 /* Zeroed tables for a dense sketch; "room" high buckets for multilevel. */
-static qs_status
+static qb_status
 alloc_tables(qs_sketch *sk, uint64_t room)
 {
 	uint64_t table = sk->ops->table_bytes(&sk->params, sk->wide);
@@ -82,18 +82,18 @@ alloc_tables(qs_sketch *sk, uint64_t room)
 		sk->extra_room = room;
 	}
 	if (table > 0 && !(sk->table = sk->memory->alloc(sk->memory->context, table)))
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	if (extra > 0 && !(sk->extra = sk->memory->alloc(sk->memory->context, extra)))
 	{
 		release(sk, sk->table);
 		sk->table = NULL;
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
 /* The table of masks, which dense sketches that take keys look up. */
-static qs_status
+static qb_status
 alloc_masks(qs_sketch *sk)
 {
 	uint32_t m = qs_bucket_width(sk->params.structure);
@@ -101,29 +101,29 @@ alloc_masks(qs_sketch *sk)
 	uint32_t i;
 
 	if (sk->masks || m == 0)
-		return QS_OK;
+		return QB_OK;
 	sk->masks = sk->memory->alloc(sk->memory->context, count * sizeof(uint32_t));
 	if (!sk->masks)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	for (i = 0; i < count; i++)
 		sk->masks[i] = qs_mask(sk->seed_key, m, sk->params.depth, i);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Masks and empty tables; on failure masks may be left, which qs_free() releases. */
-static qs_status
+static qb_status
 start_dense(qs_sketch *sk, uint64_t room)
 {
-	qs_status status = alloc_masks(sk);
+	qb_status status = alloc_masks(sk);
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = alloc_tables(sk, room);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		sk->form = QS_DENSE;
 	return status;
 }
 
-qs_status
+qb_status
 qs_start_dense(qs_sketch *sk, bool wide)
 {
 	sk->wide = wide;
@@ -131,7 +131,7 @@ qs_start_dense(qs_sketch *sk, bool wide)
 }
 
 /* Add all entries of an explicit sketch to a dense one that has room for N. */
-static qs_status
+static qb_status
 add_entries(qs_sketch *dense, const qs_sketch *from)
 {
 	uint64_t position = 0;
@@ -139,31 +139,31 @@ add_entries(qs_sketch *dense, const qs_sketch *from)
 
 	while (qs_explicit_next(from, &position, &e))
 	{
-		uint64_t hv = qs_hash(e.fingerprint, dense->seed_key);
+		uint64_t hv = qb_hash(e.fingerprint, dense->seed_key);
 
-		if (dense->ops->reserve && dense->ops->reserve(dense, 1) != QS_OK)
-			return QS_NO_MEMORY;
+		if (dense->ops->reserve && dense->ops->reserve(dense, 1) != QB_OK)
+			return QB_NO_MEMORY;
 		dense->ops->add(dense, &hv, &e.count, 1);
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_make_dense(qs_sketch *sk)
 {
 	qs_sketch dense = *sk;
-	qs_status status;
+	qb_status status;
 
 	if (sk->form == QS_DENSE)
-		return QS_OK;
+		return QB_OK;
 	dense.wide = sk->total >= QS_WIDE_TOTAL;
 	dense.entries = NULL;
 	dense.used = dense.slots = 0;
 	status = start_dense(&dense, 0);
 	sk->masks = dense.masks;
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = add_entries(&dense, sk);
-	if (status != QS_OK)
+	if (status != QB_OK)
 	{
 		if (dense.form == QS_DENSE)
 			free_counts(&dense);
@@ -171,51 +171,51 @@ qs_make_dense(qs_sketch *sk)
 	}
 	free_counts(sk);
 	*sk = dense;
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Counters of 8 bytes in new tables. */
-static qs_status
+static qb_status
 make_wide(qs_sketch *sk)
 {
-	qs_status status = qs_settle(sk);
+	qb_status status = qs_settle(sk);
 	qs_sketch wide = *sk;
 
 	wide.wide = true;
-	if (status != QS_OK || alloc_tables(&wide, sk->extra_room) != QS_OK)
-		return QS_NO_MEMORY;
+	if (status != QB_OK || alloc_tables(&wide, sk->extra_room) != QB_OK)
+		return QB_NO_MEMORY;
 	wide.extra_used = sk->extra_used;
 	sk->ops->widen(&wide, sk);
 	free_counts(sk);
 	*sk = wide;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_settle(qs_sketch *sk)
 {
-	qs_status status = sk->carries ? sk->ops->settle(sk) : QS_OK;
+	qb_status status = sk->carries ? sk->ops->settle(sk) : QB_OK;
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	release(sk, sk->carries);
 	sk->carries = NULL;
 	sk->merges = 0;
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_prepare(qs_sketch *sk, int64_t weight)
 {
 	if (weight > INT64_MAX - sk->total)
-		return QS_TOTAL_OVERFLOW;
+		return QB_TOTAL_OVERFLOW;
 	if (sk->form == QS_DENSE && !sk->wide && sk->total + weight >= QS_WIDE_TOTAL)
 		return make_wide(sk);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Entries of "from" into the hash table of an empty explicit sketch. */
-static qs_status
+static qb_status
 copy_entries(qs_sketch *to, const qs_sketch *from)
 {
 	uint64_t position = 0;
@@ -223,61 +223,61 @@ copy_entries(qs_sketch *to, const qs_sketch *from)
 
 	while (qs_explicit_next(from, &position, &e))
 	{
-		uint64_t hv = qs_hash(e.fingerprint, to->seed_key);
+		uint64_t hv = qb_hash(e.fingerprint, to->seed_key);
 		size_t done;
 
-		if (qs_explicit_add(to, &e.fingerprint, &hv, &e.count, 1, &done) != QS_OK)
-			return QS_NO_MEMORY;
+		if (qs_explicit_add(to, &e.fingerprint, &hv, &e.count, 1, &done) != QB_OK)
+			return QB_NO_MEMORY;
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Likewise the tables of a dense sketch, with room for the high buckets in use. */
-static qs_status
+static qb_status
 copy_tables(qs_sketch *to, const qs_sketch *from)
 {
 	uint64_t extra = from->ops->extra_bytes(&from->params, from->wide);
-	qs_status status;
+	qb_status status;
 
 	to->wide = from->wide;
 	status = start_dense(to, from->extra_used);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	to->extra_used = from->extra_used;
 	if (from->ops->live_extra)
 		extra *= from->extra_used;
-	qs_pause(to->memory);
+	qb_pause(to->memory);
 	if (to->table)
 		memcpy(to->table, from->table, from->ops->table_bytes(&from->params, from->wide));
 	if (to->extra)
 		memcpy(to->extra, from->extra, extra);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
-qs_copy(qs_sketch *to, const qs_sketch *from, const qs_memory *memory)
+qb_status
+qs_copy(qs_sketch *to, const qs_sketch *from, const qb_memory *memory)
 {
-	qs_status status;
+	qb_status status;
 
 	qs_init(to, &from->params, memory);
 	to->keys = from->keys;
 	to->total = from->total;
 	status = from->form == QS_EXPLICIT ? copy_entries(to, from) : copy_tables(to, from);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		qs_free(to);
 	return status;
 }
 
-qs_status
+qb_status
 qs_writable(const qs_sketch *sk)
 {
-	return sk->params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_OK;
+	return sk->params.part == QS_PART_DEVICE ? QB_READ_ONLY : QB_OK;
 }
 
 int64_t
 qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
 {
-	uint64_t hv = qs_hash(fingerprint, sk->seed_key);
+	uint64_t hv = qb_hash(fingerprint, sk->seed_key);
 	int64_t estimate;
 
 	if (sk->form == QS_EXPLICIT)
@@ -295,8 +295,8 @@ qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
 void
 qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint)
 {
-	uint64_t hv = qs_hash(fingerprint, sk->seed_key);
+	uint64_t hv = qb_hash(fingerprint, sk->seed_key);
 
 	if (sk->table && !qs_has_rows(sk->params.structure))
-		__builtin_prefetch(sk->table + qs_reduce(hv, sk->ops->table_bytes(&sk->params, sk->wide)));
+		__builtin_prefetch(sk->table + qb_reduce(hv, sk->ops->table_bytes(&sk->params, sk->wide)));
 }

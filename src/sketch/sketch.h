@@ -60,16 +60,16 @@ struct qs_ops;
 typedef struct qs_sketch
 {
 	qs_params params;
-	qs_keys keys;
+	qb_keys keys;
 	int64_t total; /* N: sum of all weights */
 
 	uint8_t form; /* qs_form */
 	bool wide;    /* counters of 8 bytes */
 	bool view;    /* tables are inside serialized bytes */
 
-	uint64_t seed_key; /* qs_seed_key(params.seed) */
+	uint64_t seed_key; /* qb_seed_key(params.seed) */
 	const struct qs_ops *ops;
-	const qs_memory *memory; /* NULL for a view */
+	const qb_memory *memory; /* NULL for a view */
 	uint32_t *masks;         /* table of H masks, or NULL: computed one by one */
 
 	uint8_t *entries;    /* explicit: qs_entry slots, or sorted in a view */
@@ -99,7 +99,7 @@ typedef struct qs_ops
 	uint64_t (*extra_bytes)(const qs_params *p, bool wide);
 
 	/* Make room so that add() of "count" keys cannot fail; NULL: none needed. */
-	qs_status (*reserve)(qs_sketch *sk, size_t count);
+	qb_status (*reserve)(qs_sketch *sk, size_t count);
 
 	/* Add; weight NULL means 1 each. */
 	void (*add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
@@ -117,17 +117,17 @@ typedef struct qs_ops
 
 	/*
 	 * into += from, where from->n = into->n << k and "into" is wide enough;
-	 * with negative set into -= from, which fails with QS_UNDERFLOW and no
+	 * with negative set into -= from, which fails with QB_UNDERFLOW and no
 	 * change.
 	 */
-	qs_status (*accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
+	qb_status (*accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
 
 	/*
 	 * Get ready for many merges, which from then on may leave to settle() what
 	 * costs less when it is done once.  Both NULL: nothing does.
 	 */
-	qs_status (*defer)(qs_sketch *sk);
-	qs_status (*settle)(qs_sketch *sk);
+	qb_status (*defer)(qs_sketch *sk);
+	qb_status (*settle)(qs_sketch *sk);
 
 	/* Change 4-byte to 8-byte counters in new tables; "to" has the tables. */
 	void (*widen)(qs_sketch *to, const qs_sketch *from);
@@ -145,30 +145,30 @@ typedef struct qs_ops
 extern const qs_ops *qs_ops_of(int structure);
 
 /* An empty owned sketch in explicit form; needs no memory yet. */
-extern void qs_init(qs_sketch *sk, const qs_params *p, const qs_memory *memory);
+extern void qs_init(qs_sketch *sk, const qs_params *p, const qb_memory *memory);
 
 /* Release all tables of an owned sketch. */
 extern void qs_free(qs_sketch *sk);
 
 /* An owned copy of "from" (owned or view) in "to", which is uninitialized. */
-extern qs_status qs_copy(qs_sketch *to, const qs_sketch *from, const qs_memory *memory);
+extern qb_status qs_copy(qs_sketch *to, const qs_sketch *from, const qb_memory *memory);
 
 /* Turn an explicit owned sketch dense. */
-extern qs_status qs_make_dense(qs_sketch *sk);
+extern qb_status qs_make_dense(qs_sketch *sk);
 
 /* Turn an empty one dense with counters of this width, for tables to be copied in. */
-extern qs_status qs_start_dense(qs_sketch *sk, bool wide);
+extern qb_status qs_start_dense(qs_sketch *sk, bool wide);
 
 /*
- * Prepare an owned sketch for "weight" more: QS_TOTAL_OVERFLOW if N cannot
+ * Prepare an owned sketch for "weight" more: QB_TOTAL_OVERFLOW if N cannot
  * take it; widens dense counters when N would reach 2^32.
  */
-extern qs_status qs_prepare(qs_sketch *sk, int64_t weight);
+extern qb_status qs_prepare(qs_sketch *sk, int64_t weight);
 
 /*
- * Can keys be added (QS_READ_ONLY for a device part)?
+ * Can keys be added (QB_READ_ONLY for a device part)?
  */
-extern qs_status qs_writable(const qs_sketch *sk);
+extern qb_status qs_writable(const qs_sketch *sk);
 
 /* Is the part of the sketch that stores exact cells there (not a device part)? */
 static inline bool
@@ -177,14 +177,14 @@ qs_has_extra(const qs_params *p)
 	return qs_has_fat(p->structure) && p->part != QS_PART_DEVICE;
 }
 
-QS_INLINE bool
+QB_INLINE bool
 qs_has_table(const qs_params *p)
 {
 	return p->part != QS_PART_HOST;
 }
 
 /* The mask of hv in a bucket of m counters. */
-QS_INLINE uint32_t
+QB_INLINE uint32_t
 qs_mask_in(const qs_sketch *sk, uint32_t m, uint64_t hv)
 {
 	uint32_t index = (uint32_t) hv & (qs_mask_count(&sk->params) - 1);
@@ -223,25 +223,25 @@ extern void qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint);
 
 /*
  * into += from, folding the one with more buckets.  Both must be mergeable
- * (else QS_MISMATCH) and of one family, which the caller has checked.  "into"
- * is owned; unchanged on error except QS_NO_MEMORY.  A pause that jumps out of this,
+ * (else QB_MISMATCH) and of one family, which the caller has checked.  "into"
+ * is owned; unchanged on error except QB_NO_MEMORY.  A pause that jumps out of this,
  * of a subtraction or of folding leaves "into" good for nothing but qs_free().
  */
-extern qs_status qs_merge(qs_sketch *into, const qs_sketch *from);
+extern qb_status qs_merge(qs_sketch *into, const qs_sketch *from);
 
 /*
  * The same, for one merge of many: may leave work to qs_settle().  Until that
  * was called nothing may read "into", or copy it; it may be changed and freed.
  */
-extern qs_status qs_merge_deferred(qs_sketch *into, const qs_sketch *from);
+extern qb_status qs_merge_deferred(qs_sketch *into, const qs_sketch *from);
 
-/* Finish what qs_merge_deferred() left; QS_NO_MEMORY leaves the rest as it was. */
-extern qs_status qs_settle(qs_sketch *sk);
+/* Finish what qs_merge_deferred() left; QB_NO_MEMORY leaves the rest as it was. */
+extern qb_status qs_settle(qs_sketch *sk);
 
-/* into -= from, likewise; QS_UNDERFLOW leaves the counts of "into" unchanged. */
-extern qs_status qs_subtract(qs_sketch *into, const qs_sketch *from);
+/* into -= from, likewise; QB_UNDERFLOW leaves the counts of "into" unchanged. */
+extern qb_status qs_subtract(qs_sketch *into, const qs_sketch *from);
 
 /* Fold an owned sketch to n buckets: params.n must be n times a power of two. */
-extern qs_status qs_fold(qs_sketch *sk, uint64_t n);
+extern qb_status qs_fold(qs_sketch *sk, uint64_t n);
 
 #endif

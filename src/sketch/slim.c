@@ -136,10 +136,10 @@ fill_cells(cells *c, const qs_sketch *sk)
 	fit_low_cells(c, sk);
 }
 
-qs_status
+qb_status
 qs_slim_measure(qs_noise *noise, const qs_sketch *sk)
 {
-	const qs_memory *memory = noise->memory;
+	const qb_memory *memory = noise->memory;
 	cells c = { .noise = noise };
 	uint64_t most = noise->most < INT64_MAX ? noise->most : INT64_MAX; /* damaged bytes say more */
 	uint64_t f;
@@ -157,7 +157,7 @@ qs_slim_measure(qs_noise *noise, const qs_sketch *sk)
 	}
 	if (c.own)
 		memory->release(memory->context, c.own);
-	return c.own && noise->told ? QS_OK : QS_NO_MEMORY;
+	return c.own && noise->told ? QB_OK : QB_NO_MEMORY;
 }
 
 double

@@ -26,10 +26,10 @@
 extern bool qs_slim_alone(const qs_sketch *sk);
 
 /*
- * Fill noise->told for a device part, after its tails.  QS_NO_MEMORY is the
+ * Fill noise->told for a device part, after its tails.  QB_NO_MEMORY is the
  * only error.
  */
-extern qs_status qs_slim_measure(qs_noise *noise, const qs_sketch *sk);
+extern qb_status qs_slim_measure(qs_noise *noise, const qs_sketch *sk);
 
 /* The count for which a key is told "told" on average. */
 extern double qs_slim_estimate(const qs_noise *noise, double told);

@@ -22,7 +22,7 @@ table_bytes(const qs_params *p, bool wide)
 	return p->n * p->depth * (wide ? 8 : 4);
 }
 
-QS_INLINE void
+QB_INLINE void
 locate(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {
 	uint64_t n = sk->params.n;
@@ -32,7 +32,7 @@ locate(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 		cell[j] = n * j + qs_row_cell(hv, j, n);
 }
 
-QS_INLINE void
+QB_INLINE void
 fetch(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 {
 	uint64_t cell[QS_DEPTH_MAX];
@@ -68,7 +68,7 @@ layout_of(const qs_sketch *sk)
 	return (qs_layout){ .rows = sk->params.depth, .width = 1, .owned = 1 };
 }
 
-static qs_status
+static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	uint64_t n = into->params.n;
@@ -76,10 +76,10 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 
 	if (negative && !qs_table_covers(into->table, into->wide, n, from->table, from->wide, more,
 									 layout_of(into)))
-		return QS_UNDERFLOW;
+		return QB_UNDERFLOW;
 	qs_table_add(into->table, into->wide, n, from->table, from->wide, more, layout_of(into),
 				 negative);
-	return QS_OK;
+	return QB_OK;
 }
 
 static void

@@ -12,7 +12,7 @@
 #define FIRST_ROOM 16
 
 void
-qs_top_init(qs_top *top, uint32_t n, const qs_memory *memory)
+qs_top_init(qs_top *top, uint32_t n, const qb_memory *memory)
 {
 	memset(top, 0, sizeof(*top));
 	top->n = n;
@@ -57,8 +57,8 @@ tag_of(uint64_t hash)
 static uint32_t *
 find_slot(const qs_top *top, uint64_t fingerprint)
 {
-	uint64_t hash = qs_mix64(fingerprint);
-	uint64_t i = qs_reduce(hash, top->slots);
+	uint64_t hash = qb_mix64(fingerprint);
+	uint64_t i = qb_reduce(hash, top->slots);
 
 	for (; top->slot[i] != 0; i = (i + 1) & (top->slots - 1))
 		if ((top->slot[i] & ~INDEX_MASK) == tag_of(hash) &&
@@ -72,7 +72,7 @@ fill_slot(const qs_top *top, uint64_t i)
 {
 	uint64_t fingerprint = top->key[i].fingerprint;
 
-	*find_slot(top, fingerprint) = tag_of(qs_mix64(fingerprint)) | (uint32_t) (i + 1);
+	*find_slot(top, fingerprint) = tag_of(qb_mix64(fingerprint)) | (uint32_t) (i + 1);
 }
 
 qs_top_key *
@@ -103,7 +103,7 @@ find_in_view(const qs_top *top, uint64_t fingerprint, qs_top_key *key)
 	while (low < high)
 	{
 		uint64_t middle = low + (high - low) / 2;
-		uint64_t there = qs_load64(top->entries + middle * QS_TOP_ENTRY_BYTES);
+		uint64_t there = qb_load64(top->entries + middle * QS_TOP_ENTRY_BYTES);
 
 		if (there == fingerprint)
 		{
@@ -140,10 +140,10 @@ qs_top_get(const qs_top *top, uint64_t i)
 /* ---- coming and going ---- */
 
 /* Twice the room, with a hash table that is at most half full. */
-static qs_status
+static qb_status
 grow(qs_top *top)
 {
-	const qs_memory *memory = top->memory;
+	const qb_memory *memory = top->memory;
 	uint64_t room = top->room ? top->room * 2 : FIRST_ROOM;
 	qs_top_key *key =
 		room > INDEX_MASK ? NULL : memory->alloc(memory->context, room * sizeof(*key));
@@ -152,7 +152,7 @@ grow(qs_top *top)
 	if (!slot)
 	{
 		release(top, key);
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	}
 	if (top->count > 0)
 		memcpy(key, top->key, top->count * sizeof(*key));
@@ -163,7 +163,7 @@ grow(qs_top *top)
 	top->room = room;
 	top->slots = room * 2;
 	index_all(top);
-	return QS_OK;
+	return QB_OK;
 }
 
 /* Largest estimates first; what is equal in a fixed order. */
@@ -201,36 +201,36 @@ prune(qs_top *top, const qs_sketch *sk)
 	index_all(top);
 }
 
-qs_status
+qb_status
 qs_top_admit(qs_top *top, const qs_sketch *sk, const qs_top_key *key)
 {
 	if (top->count == top->room)
 	{
-		qs_status status = grow(top);
+		qb_status status = grow(top);
 
-		if (status != QS_OK)
+		if (status != QB_OK)
 			return status;
 	}
 	top->key[top->count] = *key;
 	fill_slot(top, top->count++);
 	if (top->count >= 2 * qs_top_capacity(top->n))
 		prune(top, sk);
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_top_set_text(qs_top *top, qs_top_key *key, const uint8_t *text, uint32_t length)
 {
 	key->row = QS_TOP_NO_ROW;
 	key->length = length;
 	key->text = NULL;
 	if (length == 0)
-		return QS_OK;
+		return QB_OK;
 	key->text = top->memory->alloc(top->memory->context, length);
 	if (!key->text)
-		return QS_NO_MEMORY;
+		return QB_NO_MEMORY;
 	memcpy(key->text, text, length);
-	return QS_OK;
+	return QB_OK;
 }
 
 static int
@@ -295,10 +295,10 @@ qs_top_drop_below(qs_top *top, int64_t least)
 
 /* ---- copying and merging ---- */
 
-qs_status
-qs_top_copy(qs_top *to, const qs_top *from, const qs_memory *memory)
+qb_status
+qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory)
 {
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 	uint64_t i;
 
 	qs_top_init(to, from->n, memory);
@@ -306,18 +306,18 @@ qs_top_copy(qs_top *to, const qs_top *from, const qs_memory *memory)
 	to->threshold = from->threshold;
 	to->texts = from->texts;
 	to->encoding = from->encoding;
-	for (i = 0; i < from->count && status == QS_OK; i++)
+	for (i = 0; i < from->count && status == QB_OK; i++)
 	{
 		qs_top_key key = qs_top_get(from, i);
 
-		while (to->room < from->count && status == QS_OK)
+		while (to->room < from->count && status == QB_OK)
 			status = grow(to);
-		if (status == QS_OK)
+		if (status == QB_OK)
 			status = qs_top_set_text(to, &key, key.text, key.length);
-		if (status == QS_OK)
+		if (status == QB_OK)
 			to->key[to->count++] = key;
 	}
-	if (status != QS_OK)
+	if (status != QB_OK)
 		qs_top_free(to);
 	else if (to->count > 0)
 		index_all(to);
@@ -358,15 +358,15 @@ add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
  * Add those that "into" did not have.  None may go before the sketches are
  * merged, so there is room for all of them first.
  */
-static qs_status
+static qb_status
 add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
 {
 	uint64_t known = into->count;
-	qs_status status = QS_OK;
+	qb_status status = QB_OK;
 	uint64_t i;
 
 	while (into->room < known + from->count)
-		if ((status = grow(into)) != QS_OK)
+		if ((status = grow(into)) != QB_OK)
 			return status;
 	for (i = 0; i < from->count; i++)
 	{
@@ -376,24 +376,24 @@ add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
 			continue;
 		key.before += most_of_others(into, sketch, key.fingerprint);
 		status = qs_top_set_text(into, &key, key.text, key.length);
-		if (status != QS_OK)
+		if (status != QB_OK)
 			return status;
 		into->key[into->count] = key;
 		fill_slot(into, into->count++);
 	}
-	return QS_OK;
+	return QB_OK;
 }
 
-qs_status
+qb_status
 qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch)
 {
-	qs_status status;
+	qb_status status;
 
 	if (from_sketch->total > INT64_MAX - sketch->total)
-		return QS_TOTAL_OVERFLOW;
+		return QB_TOTAL_OVERFLOW;
 	add_known(into, from, from_sketch);
 	status = add_unknown(into, sketch, from);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	into->bound += from->bound;
 	into->threshold = 0;
@@ -401,7 +401,7 @@ qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketc
 	if (from->n < into->n)
 		into->n = from->n;
 	status = qs_merge(sketch, from_sketch);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		prune(into, sketch);
 	return status;
 }

@@ -75,7 +75,7 @@ typedef struct qs_top
 	int64_t threshold; /* keys of smaller estimates are none; owned, not kept in bytes */
 
 	/* owned */
-	const qs_memory *memory;
+	const qb_memory *memory;
 	qs_top_key *key;
 	uint64_t room;
 	uint32_t *slot;      /* hash table of 1 + index, or 0 */
@@ -89,20 +89,20 @@ typedef struct qs_top
 } qs_top;
 
 /* How many candidates are kept for n keys. */
-QS_INLINE uint64_t
+QB_INLINE uint64_t
 qs_top_capacity(uint32_t n)
 {
 	return n > 33 ? 4 * (uint64_t) n : (uint64_t) n + 100;
 }
 
 /* No candidates yet; needs no memory. */
-extern void qs_top_init(qs_top *top, uint32_t n, const qs_memory *memory);
+extern void qs_top_init(qs_top *top, uint32_t n, const qb_memory *memory);
 
 /* Release all memory of owned candidates. */
 extern void qs_top_free(qs_top *top);
 
 /* An owned copy of "from" (owned or view) in "to", which is uninitialized. */
-extern qs_status qs_top_copy(qs_top *to, const qs_top *from, const qs_memory *memory);
+extern qb_status qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory);
 
 /* Candidate i < count, in no order that means anything; its text, if any, stays where it is. */
 extern qs_top_key qs_top_get(const qs_top *top, uint64_t i);
@@ -117,10 +117,10 @@ extern qs_top_key *qs_top_lookup(const qs_top *top, uint64_t fingerprint);
  * A new candidate, which is not one yet.  If there are too many, others go, and
  * perhaps this one.
  */
-extern qs_status qs_top_admit(qs_top *top, const qs_sketch *sk, const qs_top_key *key);
+extern qb_status qs_top_admit(qs_top *top, const qs_sketch *sk, const qs_top_key *key);
 
 /* Give a candidate its text. */
-extern qs_status
+extern qb_status
 qs_top_set_text(qs_top *top, qs_top_key *key, const uint8_t *text, uint32_t length);
 
 /*
@@ -139,7 +139,7 @@ extern void qs_top_drop_below(qs_top *top, int64_t least);
  * into += from, with their sketches, which must be mergeable and of one family.
  * The smaller n holds.  "into" is owned, undefined after an error.
  */
-extern qs_status
+extern qb_status
 qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch);
 
 #endif

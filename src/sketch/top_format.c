@@ -39,7 +39,7 @@ entry_at(const qs_top *top, uint64_t i)
 static uint64_t
 text_start(const qs_top *top, uint64_t i)
 {
-	return i == 0 ? 0 : qs_load64(entry_at(top, i - 1) + ENTRY_END);
+	return i == 0 ? 0 : qb_load64(entry_at(top, i - 1) + ENTRY_END);
 }
 
 qs_top_key
@@ -49,11 +49,11 @@ qs_top_entry(const qs_top *top, uint64_t i)
 	uint64_t start = text_start(top, i);
 	qs_top_key key = { .row = QS_TOP_NO_ROW };
 
-	key.fingerprint = qs_load64(entry);
-	key.lower = (int64_t) qs_load64(entry + ENTRY_LOWER);
-	key.before = (int64_t) qs_load64(entry + ENTRY_BEFORE);
+	key.fingerprint = qb_load64(entry);
+	key.lower = (int64_t) qb_load64(entry + ENTRY_LOWER);
+	key.before = (int64_t) qb_load64(entry + ENTRY_BEFORE);
 	key.text = (uint8_t *) (uintptr_t) top->text + start;
-	key.length = (uint32_t) (qs_load64(entry + ENTRY_END) - start);
+	key.length = (uint32_t) (qb_load64(entry + ENTRY_END) - start);
 	return key;
 }
 
@@ -83,13 +83,13 @@ write_header(const qs_top *top, uint64_t sketch_bytes, uint64_t texts, uint8_t *
 	memset(out, 0, QS_TOP_HEADER_BYTES);
 	memcpy(out, magic, sizeof(magic));
 	out[QS_TOP_AT_VERSION] = QS_TOP_FORMAT_VERSION_1;
-	qs_store32(out + AT_N, top->n);
+	qb_store32(out + AT_N, top->n);
 	out[AT_TEXTS] = has_texts;
 	out[AT_ENCODING] = has_texts ? top->encoding : 0;
-	qs_store64(out + AT_BOUND, (uint64_t) top->bound);
-	qs_store64(out + AT_SKETCH, sketch_bytes);
-	qs_store64(out + AT_COUNT, top->count);
-	qs_store64(out + AT_TEXT_BYTES, texts);
+	qb_store64(out + AT_BOUND, (uint64_t) top->bound);
+	qb_store64(out + AT_SKETCH, sketch_bytes);
+	qb_store64(out + AT_COUNT, top->count);
+	qb_store64(out + AT_TEXT_BYTES, texts);
 }
 
 static void
@@ -105,10 +105,10 @@ write_keys(const qs_top *top, uint8_t *entry, uint8_t *text)
 		if (key.length > 0)
 			memcpy(text + end, key.text, key.length);
 		end += key.length;
-		qs_store64(entry, key.fingerprint);
-		qs_store64(entry + ENTRY_LOWER, (uint64_t) key.lower);
-		qs_store64(entry + ENTRY_BEFORE, (uint64_t) key.before);
-		qs_store64(entry + ENTRY_END, end);
+		qb_store64(entry, key.fingerprint);
+		qb_store64(entry + ENTRY_LOWER, (uint64_t) key.lower);
+		qb_store64(entry + ENTRY_BEFORE, (uint64_t) key.before);
+		qb_store64(entry + ENTRY_END, end);
 	}
 }
 
@@ -122,30 +122,30 @@ qs_top_write(const qs_top *top, const qs_sketch *sk, uint8_t *out)
 	write_header(top, sketch_bytes, texts, out);
 	qs_write(sk, out + QS_TOP_HEADER_BYTES);
 	write_keys(top, entries, entries + top->count * QS_TOP_ENTRY_BYTES);
-	qs_store32(out + AT_CRC, qs_checksum(out,
+	qb_store32(out + AT_CRC, qb_checksum(out,
 										 QS_TOP_HEADER_BYTES + sketch_bytes +
 											 top->count * QS_TOP_ENTRY_BYTES + texts,
 										 AT_CRC));
 }
 
 /* The header's own fields. */
-static qs_status
+static qb_status
 read_header(qs_top *view, const uint8_t *bytes)
 {
 	static const uint8_t zeros[QS_TOP_HEADER_BYTES - AT_RESERVED_2];
 
-	view->n = qs_load32(bytes + AT_N);
-	view->bound = (int64_t) qs_load64(bytes + AT_BOUND);
-	view->count = qs_load64(bytes + AT_COUNT);
+	view->n = qb_load32(bytes + AT_N);
+	view->bound = (int64_t) qb_load64(bytes + AT_BOUND);
+	view->count = qb_load64(bytes + AT_COUNT);
 	view->texts = bytes[AT_TEXTS];
 	view->encoding = bytes[AT_ENCODING];
 	if (view->n < 1 || view->n > QS_TOP_MAX || bytes[AT_TEXTS] > 1 || view->bound < 0 ||
 		(view->texts ? view->count == 0 : view->encoding != 0))
-		return QS_FORMAT_PARAMS;
+		return QB_FORMAT_PARAMS;
 	if (memcmp(bytes + AT_RESERVED_1, zeros, AT_BOUND - AT_RESERVED_1) != 0 ||
 		memcmp(bytes + AT_RESERVED_2, zeros, sizeof(zeros)) != 0)
-		return QS_FORMAT_RESERVED;
-	return QS_OK;
+		return QB_FORMAT_RESERVED;
+	return QB_OK;
 }
 
 /* Do header and sketch agree? */
@@ -160,7 +160,7 @@ fits_sketch(const qs_top *view, const qs_sketch *sketch)
 }
 
 /* Entries and texts are what remains; texts follow one another to their end. */
-static qs_status
+static qb_status
 read_keys(qs_top *view, const uint8_t *bytes, uint64_t length, uint64_t texts)
 {
 	uint64_t end = 0;
@@ -168,48 +168,48 @@ read_keys(qs_top *view, const uint8_t *bytes, uint64_t length, uint64_t texts)
 
 	if (texts > length || length - texts != view->count * QS_TOP_ENTRY_BYTES ||
 		(!view->texts && texts > 0))
-		return QS_FORMAT_LENGTH;
+		return QB_FORMAT_LENGTH;
 	view->entries = bytes;
 	view->text = bytes + view->count * QS_TOP_ENTRY_BYTES;
 	for (i = 0; i < view->count; i++)
 	{
-		uint64_t next = qs_load64(entry_at(view, i) + ENTRY_END);
+		uint64_t next = qb_load64(entry_at(view, i) + ENTRY_END);
 
 		if (next < end || next > texts || next - end > UINT32_MAX)
-			return QS_FORMAT_LENGTH;
+			return QB_FORMAT_LENGTH;
 		end = next;
 	}
-	return end == texts ? QS_OK : QS_FORMAT_LENGTH;
+	return end == texts ? QB_OK : QB_FORMAT_LENGTH;
 }
 
-qs_status
+qb_status
 qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t length)
 {
 	uint64_t sketch_bytes;
-	qs_status status;
+	qb_status status;
 
 	memset(view, 0, sizeof(*view));
 	view->view = true;
 	if (length < QS_TOP_HEADER_BYTES)
-		return QS_FORMAT_SHORT;
+		return QB_FORMAT_SHORT;
 	if (memcmp(bytes, magic, sizeof(magic)) != 0)
-		return QS_FORMAT_MAGIC;
+		return QB_FORMAT_MAGIC;
 	if (bytes[QS_TOP_AT_VERSION] != QS_TOP_FORMAT_VERSION_1)
-		return QS_FORMAT_VERSION;
+		return QB_FORMAT_VERSION;
 	status = read_header(view, bytes);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
-	sketch_bytes = qs_load64(bytes + AT_SKETCH);
+	sketch_bytes = qb_load64(bytes + AT_SKETCH);
 	length -= QS_TOP_HEADER_BYTES;
 	if (sketch_bytes > length)
-		return QS_FORMAT_LENGTH;
+		return QB_FORMAT_LENGTH;
 	status = qs_open(sketch, bytes + QS_TOP_HEADER_BYTES, sketch_bytes);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	if (!fits_sketch(view, sketch))
-		return QS_FORMAT_PARAMS;
+		return QB_FORMAT_PARAMS;
 	return read_keys(view, bytes + QS_TOP_HEADER_BYTES + sketch_bytes, length - sketch_bytes,
-					 qs_load64(bytes + AT_TEXT_BYTES));
+					 qb_load64(bytes + AT_TEXT_BYTES));
 }
 
 /* Ascending, positive, no more than the sketch says, and of an explicit one just that. */
@@ -236,28 +236,28 @@ keys_are_sound(const qs_top *view, const qs_sketch *sketch)
 	return true;
 }
 
-qs_status
+qb_status
 qs_top_validate(const uint8_t *bytes, uint64_t length)
 {
 	qs_top view;
 	qs_sketch sketch;
 	uint64_t sketch_bytes;
-	qs_status status = qs_top_open(&view, &sketch, bytes, length);
+	qb_status status = qs_top_open(&view, &sketch, bytes, length);
 
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
-	if (qs_load32(bytes + AT_CRC) != qs_checksum(bytes, length, AT_CRC))
-		return QS_FORMAT_CRC;
+	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
+		return QB_FORMAT_CRC;
 	bytes = qs_top_sketch_bytes(bytes, &sketch_bytes);
 	status = qs_validate(bytes, sketch_bytes);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
-	return keys_are_sound(&view, &sketch) ? QS_OK : QS_FORMAT_ENTRIES;
+	return keys_are_sound(&view, &sketch) ? QB_OK : QB_FORMAT_ENTRIES;
 }
 
 const uint8_t *
 qs_top_sketch_bytes(const uint8_t *bytes, uint64_t *length)
 {
-	*length = qs_load64(bytes + AT_SKETCH);
+	*length = qb_load64(bytes + AT_SKETCH);
 	return bytes + QS_TOP_HEADER_BYTES;
 }

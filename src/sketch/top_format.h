@@ -54,11 +54,11 @@ extern void qs_top_write(const qs_top *top, const qs_sketch *sk, uint8_t *out);
  * Make "view" and "sketch" views of bytes, after checking all lengths: whatever
  * the bytes hold, no operation on the views reads outside of them.
  */
-extern qs_status
+extern qb_status
 qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t length);
 
 /* The one validator for bytes from outside: everything above, and the sketch. */
-extern qs_status qs_top_validate(const uint8_t *bytes, uint64_t length);
+extern qb_status qs_top_validate(const uint8_t *bytes, uint64_t length);
 
 /* The bytes of the sketch inside bytes that qs_top_open() has opened. */
 extern const uint8_t *qs_top_sketch_bytes(const uint8_t *bytes, uint64_t *length);

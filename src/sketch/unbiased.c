@@ -82,7 +82,7 @@ estimate_plain(const qs_sketch *sk, uint64_t hv)
 	uint64_t others[QS_MASK_BITS_MAX];
 	pair e;
 
-	qs_bucket_read(sk, QS_SIDE_BEST, qs_reduce(hv, sk->params.n), value);
+	qs_bucket_read(sk, QS_SIDE_BEST, qb_reduce(hv, sk->params.n), value);
 	if (k == 0)
 	{
 		/* no counter is left: every key of the bucket owns all */
@@ -114,7 +114,7 @@ estimate_fat(const qs_sketch *sk, uint64_t hv)
 	pair noise = { 0, 0 };
 	uint32_t count, j;
 
-	qs_bucket_read(sk, QS_SIDE_BEST, qs_reduce(hv, sk->params.n), cell);
+	qs_bucket_read(sk, QS_SIDE_BEST, qb_reduce(hv, sk->params.n), cell);
 	for (j = 0; j < QS_SF_WIDTH; j++)
 	{
 		size[j] = z;
@@ -146,7 +146,7 @@ estimate_thread(const qs_sketch *sk, double mean_noise, uint64_t hv)
 	uint32_t j;
 
 	for (j = 0; j < sk->params.depth; j++)
-		own[j] = qs_counter_get(sk->table, n * j + qs_row_cell(hv, j, n), sk->wide);
+		own[j] = qb_counter_get(sk->table, n * j + qs_row_cell(hv, j, n), sk->wide);
 	qs_values_sort(own, sk->params.depth);
 	return (pair){ .by_min = (double) own[0] - mean_noise,
 				   .by_mean = mean(own, sk->params.depth) - (double) sk->total / (double) n };
@@ -187,7 +187,7 @@ qs_unbiased_weight(const qs_sketch *sk, double mean_noise)
 		probes = PROBES;
 	for (i = 0; i < probes; i++)
 	{
-		pair e = estimate_both(sk, mean_noise, qs_mix64(sk->seed_key + i));
+		pair e = estimate_both(sk, mean_noise, qb_mix64(sk->seed_key + i));
 
 		for (w = 0; w <= WEIGHT_STEPS; w++)
 			error[w] += distance(mixture(e, (double) w / WEIGHT_STEPS));
@@ -201,7 +201,7 @@ qs_unbiased_weight(const qs_sketch *sk, double mean_noise)
 double
 qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t fingerprint)
 {
-	uint64_t hv = qs_hash(fingerprint, sk->seed_key);
+	uint64_t hv = qb_hash(fingerprint, sk->seed_key);
 
 	if (sk->form == QS_EXPLICIT)
 		return (double) qs_explicit_get(sk, fingerprint, hv);

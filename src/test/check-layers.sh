@@ -7,11 +7,14 @@
 #	engine  loops that depend on instructions: FAMILY_* for a family, which see base
 #	        and that family
 #	cuda    kernels and the CUDA engine: all of the above, the CUDA toolkit
-#	pg, scan, gpu   PostgreSQL and all of the above, but no CUDA header; gpu
-#	        alone sees cuda/, through its plain C headers
+#	pgbase  what pg, scan and gpu share: PostgreSQL, base and engine
+#	gpu     PostgreSQL, pgbase, the families, and cuda/ through its plain C headers
+#	pg      all of the above, but no CUDA header and not scan
+#	scan    all of the above, but no CUDA header
 #
 # In gpu, pg and cuda a file belongs to the family whose prefix it has, and may
-# not include another's; one without a prefix is for all, and includes none.
+# not include another's; one without a prefix is for all, and includes none.  Files
+# of top keys, top_*, belong to the sketches.
 #
 # Base and families neither allocate nor print, so they can be used, tested and
 # compiled by nvcc without PostgreSQL, and a build without CUDA needs nothing
@@ -54,6 +57,7 @@ never() {
 headers_of() {
 	local names="$*"
 	names=${names// /|}
+	names=${names/sketch/sketch|top}
 	echo "\"($names)/|\"((engine|gpu|pg)/)?($names)[_.]"
 }
 
@@ -63,6 +67,7 @@ family_of() {
 	for family in $families; do
 		case $name in "$family"[_.]*) echo "$family" ;; esac
 	done
+	case $name in top[_.]*) echo sketch ;; esac
 }
 
 # others FAMILY: all families but this one.
@@ -75,7 +80,7 @@ others() {
 }
 
 libc='<(assert|errno|inttypes|limits|math|stdalign|stdbool|stddef|stdint|stdlib|string|immintrin|cpuid)\.h>'
-postgres='[<"](postgres|fmgr|miscadmin|funcapi|pgstat|(access|catalog|common|executor|lib|libpq|nodes|optimizer|parser|port|postmaster|storage|tcop|utils|pg|gpu|scan)/)'
+postgres='[<"](postgres|fmgr|miscadmin|funcapi|pgstat|(access|catalog|common|executor|lib|libpq|nodes|optimizer|parser|port|postmaster|storage|tcop|utils|pgbase|pg|gpu|scan)/)'
 toolkit='<(cuda|cub|thrust|cooperative_groups|curand|nv)|"[^"]*\.cuh"'
 
 only "\"base/|$libc" src/base/*.[ch]
@@ -90,12 +95,15 @@ for folder in src/base $(printf 'src/%s ' $families); do
 	report "$folder" "may not allocate" < <(grep -nHE "\b(malloc|calloc|realloc|free)[(]" "$folder"/*.[ch] 2>/dev/null || :)
 done
 
-for file in src/gpu/*.[ch] src/pg/*.[ch] cuda/*.[ch] cuda/*.cu*; do
+for file in src/pgbase/*.[ch] src/gpu/*.[ch] src/pg/*.[ch] cuda/*.[ch] cuda/*.cu*; do
 	never "$(headers_of $(others "$(family_of "$file")"))" "$file"
 done
 
 never "$postgres" cuda/*.[ch] cuda/*.cu*
-for folder in src/base $(printf 'src/%s ' $families) src/engine src/pg src/scan src/gpu; do
+never '"(pg|gpu|scan)/' src/pgbase/*.[ch]
+never '"(pg|scan)/' src/gpu/*.[ch]
+never '"scan/' src/pg/*.[ch]
+for folder in src/base $(printf 'src/%s ' $families) src/engine src/pgbase src/pg src/scan src/gpu; do
 	[ -d "$folder" ] || continue
 	never "$toolkit" "$folder"/*.[ch]
 	for header in cuda/*.h; do
@@ -105,10 +113,10 @@ done
 
 # A name proves nothing: see src/README.md, "What is trusted".  What errors.c, keyread.c
 # and version.c compare are no names, but texts of messages, of users and of scripts.
-for folder in src/pg src/scan src/gpu; do
+for folder in src/pgbase src/pg src/scan src/gpu; do
 	report $folder "may not tell objects of the catalog by their names" < <(grep -nHE \
 		'\b(strcmp|getExtensionOfObject|get_extension_oid|LookupFuncName|TypenameGetTypid|OpernameGetOprid)[(]' \
-		$folder/*.[ch] | grep -vE '^src/pg/(errors|keyread|version)\.c:[0-9]+:.*\bstrcmp[(]' || :)
+		$folder/*.[ch] | grep -vE '^src/(pg|pgbase)/(errors|keyread|version)\.c:[0-9]+:.*\bstrcmp[(]' || :)
 done
 
 [ $status != 0 ] || echo "layers ok"

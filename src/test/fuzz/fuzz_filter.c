@@ -16,13 +16,13 @@ static void
 try(test_bytes b)
 {
 	qf_filter view;
-	qs_status opened = qf_open(&view, b.data, b.length);
-	qs_status valid = qf_validate(b.data, b.length);
+	qb_status opened = qf_open(&view, b.data, b.length);
+	qb_status valid = qf_validate(b.data, b.length);
 
-	REQUIRE(opened == QS_OK || valid == opened);
-	if (opened == QS_OK)
+	REQUIRE(opened == QB_OK || valid == opened);
+	if (opened == QB_OK)
 		filter_exercise(b);
-	if (valid == QS_OK)
+	if (valid == QB_OK)
 		filter_exercise_valid(b);
 }
 
@@ -37,9 +37,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	{
 		test_repair_crc(b.data, b.length);
 		try(b);
-		if (qf_open(&view, b.data, b.length) == QS_OK && view.form == QF_DENSE)
+		if (qf_open(&view, b.data, b.length) == QB_OK && view.form == QF_DENSE)
 		{
-			qs_store32(b.data + 56, (uint32_t) qf_ones(view.bits, qf_words(&view.params)));
+			qb_store32(b.data + 56, (uint32_t) qf_ones(view.bits, qf_words(&view.params)));
 			test_repair_crc(b.data, b.length);
 			try(b);
 		}

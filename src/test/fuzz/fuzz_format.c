@@ -17,13 +17,13 @@ static void
 try(test_bytes b)
 {
 	qs_sketch view;
-	qs_status opened = qs_open(&view, b.data, b.length);
-	qs_status valid = qs_validate(b.data, b.length);
+	qb_status opened = qs_open(&view, b.data, b.length);
+	qb_status valid = qs_validate(b.data, b.length);
 
-	REQUIRE(opened == QS_OK || valid == opened);
-	if (opened == QS_OK)
+	REQUIRE(opened == QB_OK || valid == opened);
+	if (opened == QB_OK)
 		exercise_opened(b);
-	if (valid == QS_OK)
+	if (valid == QB_OK)
 		exercise_valid(b);
 }
 

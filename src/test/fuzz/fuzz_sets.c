@@ -16,31 +16,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void
 read_bytes(test_bytes b)
 {
-	qi_collection c;
+	qset_collection c;
 	test_bytes again;
 
-	if (qi_read(&c, b.data, b.length, &test_heap, NULL) != QS_OK)
+	if (qset_read(&c, b.data, b.length, &test_heap, NULL) != QB_OK)
 		return;
 	again = test_flat(&c);
 	REQUIRE(test_equal_bytes(b, again));
 	free(again.data);
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 }
 
 static void
 build_and_pair(const uint8_t *data, size_t size)
 {
-	qi_collection c;
-	qi_builder b;
+	qset_collection c;
+	qset_builder b;
 	size_t i;
 
 	test_builder(&b, data[0] & 1);
 	for (i = 4; i + 1 < size && i < 600; i += 2)
 		test_add(&b, (int8_t) data[i] / 4, data[i + 1]);
-	REQUIRE_OK(qi_builder_finish(&b, &c));
-	qi_builder_free(&b);
+	REQUIRE_OK(qset_builder_finish(&b, &c));
+	qset_builder_free(&b);
 	test_methods_agree(&c, data);
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 }
 
 int
@@ -49,7 +49,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	test_bytes b = test_bytes_of(data, size);
 
 	read_bytes(b);
-	if (size >= QI_HEADER_BYTES)
+	if (size >= QSET_HEADER_BYTES)
 	{
 		test_repair_crc(b.data, b.length);
 		read_bytes(b);

@@ -19,10 +19,10 @@ try(test_bytes b)
 {
 	qs_sketch sketch;
 	qs_top view;
-	qs_status opened = qs_top_open(&view, &sketch, b.data, b.length);
-	qs_status valid = qs_top_validate(b.data, b.length);
+	qb_status opened = qs_top_open(&view, &sketch, b.data, b.length);
+	qb_status valid = qs_top_validate(b.data, b.length);
 
-	REQUIRE(opened == QS_OK || valid == opened);
+	REQUIRE(opened == QB_OK || valid == opened);
 	top_use(b.data, b.length);
 }
 

@@ -41,84 +41,84 @@ static fixture f;
 typedef struct operation
 {
 	const char *name;
-	qs_status (*run)(void);
-	bool unchanged; /* a failure with QS_NO_MEMORY leaves the sketch as it was */
+	qb_status (*run)(void);
+	bool unchanged; /* a failure with QB_NO_MEMORY leaves the sketch as it was */
 } operation;
 
-static qs_status
+static qb_status
 op_insert(void)
 {
 	return qs_cuda_insert(f.sk, f.key, NULL, KEYS);
 }
 
-static qs_status
+static qb_status
 op_insert_weighted(void)
 {
 	return qs_cuda_insert(f.sk, f.key, f.weight, KEYS);
 }
 
-static qs_status
+static qb_status
 op_insert_device(void)
 {
 	return qs_cuda_insert_device(f.sk, f.device_key, NULL, KEYS);
 }
 
-static qs_status
+static qb_status
 op_remove(void)
 {
 	return qs_cuda_remove(f.sk, f.key, NULL, 10);
 }
 
-static qs_status
+static qb_status
 op_query(void)
 {
 	return qs_cuda_query(f.sk, f.key, KEYS, f.estimate);
 }
 
-static qs_status
+static qb_status
 op_merge(void)
 {
 	return qs_cuda_merge(f.sk, f.other);
 }
 
-static qs_status
+static qb_status
 op_fold(void)
 {
 	return qs_cuda_fold(f.sk, qs_cuda_params(f.sk)->n / 2);
 }
 
-static qs_status
+static qb_status
 op_widen(void)
 {
 	return qs_cuda_widen(f.sk);
 }
 
-static qs_status
+static qb_status
 op_fetch(void)
 {
 	qs_sketch to;
-	qs_status status = qs_cuda_fetch(f.sk, &to, &test_memory);
+	qb_status status = qs_cuda_fetch(f.sk, &to, &test_memory);
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 		qs_free(&to);
 	return status;
 }
 
-static qs_status
+static qb_status
 op_load(void)
 {
 	qs_cuda_sketch *sk;
-	qs_status status = qs_cuda_load(f.gpu, &f.full, &sk);
+	qb_status status = qs_cuda_load(f.gpu, &f.full, &sk);
 
 	qs_cuda_destroy(sk);
 	return status;
 }
 
-static qs_status
+static qb_status
 op_create(void)
 {
 	qs_cuda_sketch *sk;
-	qs_status status = qs_cuda_create(f.gpu, qs_cuda_params(f.sk), &sk);
+	qb_status status = qs_cuda_create(f.gpu, qs_cuda_params(f.sk), &sk);
 
 	qs_cuda_destroy(sk);
 	return status;
@@ -157,13 +157,13 @@ open_fixture(int structure, qs_cuda_bulk bulk)
 	qs_cuda_error error;
 
 	p.log2_masks = structure == QS_THREAD ? 0 : 10;
-	CHECK(qs_cuda_open(0, &options, &f.gpu, &error) == QS_OK);
-	CHECK(qs_cuda_create(f.gpu, &p, &f.sk) == QS_OK);
-	CHECK(qs_cuda_create(f.gpu, &p, &f.other) == QS_OK);
-	CHECK(qs_cuda_insert(f.sk, f.key, NULL, KEYS) == QS_OK);
-	CHECK(qs_cuda_insert(f.other, f.key, f.weight, KEYS) == QS_OK);
+	CHECK(qs_cuda_open(0, &options, &f.gpu, &error) == QB_OK);
+	CHECK(qs_cuda_create(f.gpu, &p, &f.sk) == QB_OK);
+	CHECK(qs_cuda_create(f.gpu, &p, &f.other) == QB_OK);
+	CHECK(qs_cuda_insert(f.sk, f.key, NULL, KEYS) == QB_OK);
+	CHECK(qs_cuda_insert(f.other, f.key, f.weight, KEYS) == QB_OK);
 	dense_init(&f.full, &p);
-	CHECK(qs_engine_cpu.insert(&f.full, f.key, NULL, KEYS) == QS_OK);
+	CHECK(qs_engine_cpu.insert(&f.full, f.key, NULL, KEYS) == QB_OK);
 }
 
 static void
@@ -195,7 +195,7 @@ check_unchanged(const operation *op, long call)
 	calls_left = -1;
 	if (!op->unchanged)
 		return;
-	CHECK(qs_cuda_fetch(f.sk, &now, &test_memory) == QS_OK);
+	CHECK(qs_cuda_fetch(f.sk, &now, &test_memory) == QB_OK);
 	expect(same_bytes(&now, &f.full), op->name, call, "sketch has changed");
 	qs_free(&now);
 }
@@ -206,7 +206,7 @@ fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
 {
 	/* kernels are loaded when they first run, and that takes memory, too */
 	open_fixture(structure, bulk);
-	CHECK(op->run() == QS_OK);
+	CHECK(op->run() == QB_OK);
 	close_fixture();
 	for (long call = 0;; call++)
 	{
@@ -216,7 +216,7 @@ fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
 
 		open_fixture(structure, bulk);
 		calls_left = call;
-		succeeded = op->run() == QS_OK;
+		succeeded = op->run() == QB_OK;
 		error = qs_cuda_last_error(f.gpu);
 		/* an operation may get through although its workspace was refused */
 		expect(succeeded || (error->name && strcmp(error->name, "cudaErrorMemoryAllocation") == 0),
@@ -238,7 +238,7 @@ open_once(void)
 	qs_cuda_error error;
 	qs_cuda *gpu;
 
-	CHECK(qs_cuda_open(0, NULL, &gpu, &error) == QS_OK);
+	CHECK(qs_cuda_open(0, NULL, &gpu, &error) == QB_OK);
 	qs_cuda_close(gpu);
 }
 
@@ -255,7 +255,7 @@ fail_open(void)
 		bool done;
 
 		calls_left = call;
-		done = qs_cuda_open(0, NULL, &gpu, &error) == QS_OK;
+		done = qs_cuda_open(0, NULL, &gpu, &error) == QB_OK;
 		calls_left = -1;
 		expect(done || (!gpu && error.name), "open", call, "no name of the error");
 		qs_cuda_close(gpu);
@@ -277,17 +277,17 @@ fail_for_real(void)
 
 	open_once();
 	before = free_memory();
-	CHECK(qs_cuda_open(0, NULL, &gpu, &error) == QS_OK);
-	expect(qs_cuda_create(gpu, &p, &sk) == QS_NO_MEMORY && !sk, "create", 0, "no error");
+	CHECK(qs_cuda_open(0, NULL, &gpu, &error) == QB_OK);
+	expect(qs_cuda_create(gpu, &p, &sk) == QB_NO_MEMORY && !sk, "create", 0, "no error");
 	expect(strcmp(qs_cuda_last_error(gpu)->name, "cudaErrorMemoryAllocation") == 0, "create", 0,
 		   "wrong name of the error");
 	p.n = 1024;
-	CHECK(qs_cuda_create(gpu, &p, &sk) == QS_OK);
-	expect(qs_cuda_insert(sk, f.key, NULL, KEYS) == QS_OK, "insert", 0, "fails afterwards");
+	CHECK(qs_cuda_create(gpu, &p, &sk) == QB_OK);
+	expect(qs_cuda_insert(sk, f.key, NULL, KEYS) == QB_OK, "insert", 0, "fails afterwards");
 	qs_cuda_destroy(sk);
 	qs_cuda_close(gpu);
 	expect(free_memory() == before, "create", 0, "device memory lost");
-	expect(qs_cuda_open(1000, NULL, &gpu, &error) == QS_DEVICE_ERROR &&
+	expect(qs_cuda_open(1000, NULL, &gpu, &error) == QB_DEVICE_ERROR &&
 			   strcmp(error.name, "cudaErrorInvalidDevice") == 0,
 		   "open", 0, "device 1000 can be opened");
 }

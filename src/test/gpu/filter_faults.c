@@ -69,46 +69,46 @@ batch_of(const life *l)
 }
 
 /* All operations; "made" is what came of it. */
-static qs_status
+static qb_status
 use(const life *l, qf_cuda_filter *f, qf_cuda_filter *other, qf_filter *made)
 {
 	qf_batch b = batch_of(l);
-	qs_status status = qf_cuda_insert(f, &b);
+	qb_status status = qf_cuda_insert(f, &b);
 	uint8_t piece[64];
 	uint64_t ones;
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qf_cuda_merge(f, other);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qf_cuda_query(f, key, KEYS, answer);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qf_cuda_contains(f, key, KEYS, found);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qf_cuda_get(f, 8, piece, sizeof(piece));
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qf_cuda_put(f, 8, piece, sizeof(piece));
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qf_cuda_ones(f, &ones);
-	return status == QS_OK ? qf_cuda_fetch(f, made, &test_memory) : status;
+	return status == QB_OK ? qf_cuda_fetch(f, made, &test_memory) : status;
 }
 
 /* A filter that is made empty, and one that is loaded and merged into it. */
-static qs_status
+static qb_status
 live(qs_cuda *gpu, const life *l, qf_filter *made)
 {
 	static const uint32_t position[] = { 5, 77, 1000 };
 	qf_cuda_filter *f = NULL, *other = NULL;
 	qf_filter loaded;
-	qs_status status;
+	qb_status status;
 
 	qf_init(&loaded, &l->params, &test_memory);
-	CHECK(qf_set(&loaded, position, 3) == QS_OK);
+	CHECK(qf_set(&loaded, position, 3) == QB_OK);
 	loaded.rows = 3;
 	qs_cuda_set_bulk(gpu, l->bulk);
 	status = qf_cuda_create(gpu, &l->params, &f);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qf_cuda_load(gpu, &loaded, &other);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = use(l, f, other, made);
 	qf_cuda_destroy(f);
 	qf_cuda_destroy(other);
@@ -127,9 +127,9 @@ is_right(const life *l, qf_filter *made)
 	bool right;
 
 	qf_init(&cpu, &l->params, &test_memory);
-	CHECK(qf_make_dense(&cpu) == QS_OK);
-	CHECK(qf_engine_cpu.insert(&cpu, &b) == QS_OK);
-	CHECK(qf_set(&cpu, position, 3) == QS_OK);
+	CHECK(qf_make_dense(&cpu) == QB_OK);
+	CHECK(qf_engine_cpu.insert(&cpu, &b) == QB_OK);
+	CHECK(qf_set(&cpu, position, 3) == QB_OK);
 	right = cpu.ones == made->ones && memcmp(cpu.bits, made->bits, qf_words(&l->params) * 8) == 0;
 	qf_free(&cpu);
 	qf_free(made);
@@ -147,25 +147,25 @@ fail_each(const life *l)
 	qf_filter made;
 	uint64_t base;
 
-	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QS_OK);
+	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QB_OK);
 	qs_cuda_get_stats(gpu, &stats);
 	base = stats.device_bytes;
 	for (long call = 0;; call++)
 	{
-		qs_status status;
+		qb_status status;
 		bool done;
 
 		calls_left = call;
 		status = live(gpu, l, &made);
-		done = status == QS_OK && calls_left >= 0;
+		done = status == QB_OK && calls_left >= 0;
 		calls_left = -1;
-		expect(status != QS_OK || is_right(l, &made), l->name, call, "wrong bits");
-		expect(status == QS_OK ||
+		expect(status != QB_OK || is_right(l, &made), l->name, call, "wrong bits");
+		expect(status == QB_OK ||
 				   strcmp(qs_cuda_last_error(gpu)->name, "cudaErrorMemoryAllocation") == 0,
 			   l->name, call, "no name of the error");
 		qs_cuda_get_stats(gpu, &stats);
 		expect(stats.device_bytes == base, l->name, call, "device memory lost");
-		expect(live(gpu, l, &made) == QS_OK && is_right(l, &made), l->name, call,
+		expect(live(gpu, l, &made) == QB_OK && is_right(l, &made), l->name, call,
 			   "the next filter is wrong");
 		if (!done)
 			continue;

@@ -47,11 +47,11 @@ compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, uint64_t *key, size_t
 
 	CHECK(want && got);
 	for (size_t i = 1; i < count; i += 2)
-		key[i] = qs_mix64(~(number << 32) - i);
+		key[i] = qb_mix64(~(number << 32) - i);
 	there = upload(key, count);
 	CHECK_CUDA(cudaMalloc((void **) &found, count));
 	CHECK_CUDA(cudaMemset(found, 7, count));
-	CHECK(qf_cuda_contains_device(gpu, there, count, found) == QS_OK);
+	CHECK(qf_cuda_contains_device(gpu, there, count, found) == QB_OK);
 	CHECK_CUDA(cudaDeviceSynchronize());
 	CHECK_CUDA(cudaMemcpy(got, found, count, cudaMemcpyDeviceToHost));
 	qf_engine_cpu.contains(cpu, key, count, want);
@@ -67,7 +67,7 @@ compare_filters(qf_cuda_filter *gpu, const qf_filter *cpu, key_kind kind)
 {
 	qf_filter got;
 
-	CHECK(qf_cuda_fetch(gpu, &got, &test_memory) == QS_OK);
+	CHECK(qf_cuda_fetch(gpu, &got, &test_memory) == QB_OK);
 	expect(got.ones == cpu->ones && got.rows == cpu->rows &&
 			   memcmp(got.bits, cpu->bits, qf_words(&cpu->params) * 8) == 0,
 		   "filters", &cpu->params, kind);
@@ -83,17 +83,17 @@ try_batch(qs_cuda *gpu, const qf_params *p, size_t count, key_kind kind)
 	qf_cuda_filter *filter;
 	qf_filter cpu;
 
-	CHECK(key && qf_params_check(p) == QS_OK);
+	CHECK(key && qf_params_check(p) == QB_OK);
 	number++;
 	make_keys(key, kind, number, 0, count);
 	there = upload(key, count);
 	qf_init(&cpu, p, &test_memory);
-	CHECK(qf_make_dense(&cpu) == QS_OK);
-	CHECK(qf_cuda_create(gpu, p, &filter) == QS_OK);
+	CHECK(qf_make_dense(&cpu) == QB_OK);
+	CHECK(qf_cuda_create(gpu, p, &filter) == QB_OK);
 	b.fingerprint = key;
-	CHECK(qf_engine_cpu.insert(&cpu, &b) == QS_OK);
+	CHECK(qf_engine_cpu.insert(&cpu, &b) == QB_OK);
 	b.fingerprint = there;
-	CHECK(qf_cuda_insert_device(filter, &b) == QS_OK);
+	CHECK(qf_cuda_insert_device(filter, &b) == QB_OK);
 	compare_filters(filter, &cpu, kind);
 	compare_lookups(filter, &cpu, key, count, kind);
 	qf_cuda_destroy(filter);
@@ -117,7 +117,7 @@ main(void)
 		fprintf(stderr, "no usable GPU: %s\n", error.name);
 		return 2;
 	}
-	CHECK(qs_cuda_open(0, NULL, &gpu, &error) == QS_OK);
+	CHECK(qs_cuda_open(0, NULL, &gpu, &error) == QB_OK);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 	{
 		qf_params p = { .m = lines[i] * QF_BLOCK_BITS, .k = i % 2 ? 7 : 10, .layout = QF_BLOCKED };

@@ -21,7 +21,7 @@ static uint64_t state;
 static uint64_t
 draw(uint64_t below)
 {
-	return qs_mul_high(qs_mix64(state += UINT64_C(0x9E3779B97F4A7C15)), below);
+	return qb_mul_high(qb_mix64(state += UINT64_C(0x9E3779B97F4A7C15)), below);
 }
 
 static uint64_t
@@ -91,7 +91,7 @@ draw_params(void)
 	}
 	if (p.k > p.m)
 		p.k = (uint32_t) p.m;
-	CHECK(qf_params_check(&p) == QS_OK);
+	CHECK(qf_params_check(&p) == QB_OK);
 	return p;
 }
 
@@ -191,9 +191,9 @@ compare(const char *what, qf_cuda_filter *gpu, const qf_filter *cpu)
 	qf_filter got;
 	uint64_t ones;
 
-	CHECK(qf_cuda_fetch(gpu, &got, &test_memory) == QS_OK);
+	CHECK(qf_cuda_fetch(gpu, &got, &test_memory) == QB_OK);
 	expect(same_filters(&got, cpu), what, &cpu->params);
-	CHECK(qf_cuda_ones(gpu, &ones) == QS_OK);
+	CHECK(qf_cuda_ones(gpu, &ones) == QB_OK);
 	expect(ones == cpu->ones, "numbers of set bits", &cpu->params);
 	qf_free(&got);
 }
@@ -216,8 +216,8 @@ compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, const rows *r)
 		count /= 2;
 	for (size_t i = 0; i < count; i++)
 		key[i] = i % 2 == 0 && r->count > 0 ? r->fingerprint[draw(r->count)] : draw(UINT64_MAX);
-	CHECK(qf_cuda_query(gpu, key, count, set) == QS_OK);
-	CHECK(qf_cuda_contains(gpu, key, count, found) == QS_OK);
+	CHECK(qf_cuda_query(gpu, key, count, set) == QB_OK);
+	CHECK(qf_cuda_contains(gpu, key, count, found) == QB_OK);
 	for (size_t i = 0; i < count; i++)
 	{
 		same_set &= set[i] == (int64_t) qf_count(cpu, key[i]);
@@ -225,7 +225,7 @@ compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, const rows *r)
 	}
 	expect(same_set, "numbers of set positions", &cpu->params);
 	expect(same_found, "answers of contains", &cpu->params);
-	CHECK(qf_cuda_contains(gpu, key, count, (bool *) key) == QS_OK);
+	CHECK(qf_cuda_contains(gpu, key, count, (bool *) key) == QB_OK);
 	expect(memcmp(key, found, count) == 0, "answers in the place of keys", &cpu->params);
 }
 
@@ -236,22 +236,22 @@ static void
 insert_both(qf_cuda_filter *gpu, qf_filter *cpu, const rows *r)
 {
 	qf_batch all = batch_of(r, 0, r->count);
-	qs_status want = qf_engine_cpu.insert(cpu, &all);
+	qb_status want = qf_engine_cpu.insert(cpu, &all);
 	size_t piece = draw(2) == 0 ? r->count : 1 + draw(r->count + 1);
 
-	if (want == QS_TOTAL_OVERFLOW)
+	if (want == QB_TOTAL_OVERFLOW)
 	{
 		expect(qf_cuda_insert(gpu, &all) == want, "statuses", &cpu->params);
 		return;
 	}
-	CHECK(want == QS_OK);
+	CHECK(want == QB_OK);
 	if (piece < r->count / 50)
 		piece = r->count / 50;
 	for (size_t at = 0; at < r->count; at += piece)
 	{
 		qf_batch b = batch_of(r, at, r->count - at < piece ? r->count - at : piece);
 
-		CHECK(qf_cuda_insert(gpu, &b) == QS_OK);
+		CHECK(qf_cuda_insert(gpu, &b) == QB_OK);
 	}
 }
 
@@ -267,7 +267,7 @@ compare_device_rows(qs_cuda *gpu, const qf_params *p, const rows *r)
 	if (r->copies || r->count == 0)
 		return;
 	qf_init(&here, p, &test_memory);
-	CHECK(qf_engine_cpu.insert(&here, &b) == QS_OK);
+	CHECK(qf_engine_cpu.insert(&here, &b) == QB_OK);
 	CHECK_CUDA(cudaMalloc((void **) &fingerprint, r->count * 8));
 	CHECK_CUDA(cudaMalloc((void **) &row, r->count * 8));
 	CHECK_CUDA(cudaMemcpy(fingerprint, r->fingerprint, r->count * 8, cudaMemcpyHostToDevice));
@@ -275,8 +275,8 @@ compare_device_rows(qs_cuda *gpu, const qf_params *p, const rows *r)
 		CHECK_CUDA(cudaMemcpy(row, r->row, r->count * 8, cudaMemcpyHostToDevice));
 	b.fingerprint = fingerprint;
 	b.row = r->row ? row : NULL;
-	CHECK(qf_cuda_create(gpu, p, &there) == QS_OK);
-	CHECK(qf_cuda_insert_device(there, &b) == QS_OK);
+	CHECK(qf_cuda_create(gpu, p, &there) == QB_OK);
+	CHECK(qf_cuda_insert_device(there, &b) == QB_OK);
 	compare("filters of rows in device memory", there, &here);
 	qf_cuda_destroy(there);
 	qf_free(&here);
@@ -295,18 +295,18 @@ compare_merge(qs_cuda *gpu, qf_cuda_filter *into, qf_filter *cpu, const rows *mo
 
 	CHECK(all);
 	qf_init(&from, &cpu->params, &test_memory);
-	CHECK(qf_cuda_create(gpu, &cpu->params, &other) == QS_OK);
+	CHECK(qf_cuda_create(gpu, &cpu->params, &other) == QB_OK);
 	insert_both(other, &from, more);
-	CHECK(qf_cuda_merge(into, other) == QS_OK);
-	CHECK(qf_engine_cpu.merge(cpu, &from) == QS_OK);
+	CHECK(qf_cuda_merge(into, other) == QB_OK);
+	CHECK(qf_engine_cpu.merge(cpu, &from) == QB_OK);
 	compare("merged filters", into, cpu);
 
-	CHECK(qf_cuda_create(gpu, &cpu->params, &copy) == QS_OK);
+	CHECK(qf_cuda_create(gpu, &cpu->params, &copy) == QB_OK);
 	for (uint64_t at = 0; at < bytes; at += 70000)
-		CHECK(qf_cuda_get(into, at, all + at, bytes - at < 70000 ? bytes - at : 70000) == QS_OK);
+		CHECK(qf_cuda_get(into, at, all + at, bytes - at < 70000 ? bytes - at : 70000) == QB_OK);
 	for (uint64_t at = 0; at < bytes; at += 50008)
-		CHECK(qf_cuda_put(copy, at, all + at, bytes - at < 50008 ? bytes - at : 50008) == QS_OK);
-	CHECK(qf_cuda_get(copy, 0, all, bytes) == QS_OK);
+		CHECK(qf_cuda_put(copy, at, all + at, bytes - at < 50008 ? bytes - at : 50008) == QB_OK);
+	CHECK(qf_cuda_get(copy, 0, all, bytes) == QB_OK);
 	if (cpu->form == QF_DENSE)
 		expect(memcmp(all, cpu->bits, bytes) == 0, "bits brought there and back", &cpu->params);
 	free(all);
@@ -328,18 +328,18 @@ start(qs_cuda *gpu, qf_filter *cpu)
 
 	if (draw(2) == 0)
 	{
-		CHECK(qf_cuda_create(gpu, &cpu->params, &there) == QS_OK);
+		CHECK(qf_cuda_create(gpu, &cpu->params, &there) == QB_OK);
 		return there;
 	}
 	draw_rows(&before, &cpu->params, 1000);
 	batch = batch_of(&before, 0, before.count);
 	batch.copies = NULL;
-	CHECK(qf_engine_cpu.insert(cpu, &batch) == QS_OK);
+	CHECK(qf_engine_cpu.insert(cpu, &batch) == QB_OK);
 	free_rows(&before);
 	cpu->keys.family = cpu->rows == 0 ? 0 : 20;
 	flat = bytes_of(cpu, &bytes);
-	CHECK(qf_open(&view, flat, bytes) == QS_OK);
-	CHECK(qf_cuda_load(gpu, draw(2) == 0 ? cpu : &view, &there) == QS_OK);
+	CHECK(qf_open(&view, flat, bytes) == QB_OK);
+	CHECK(qf_cuda_load(gpu, draw(2) == 0 ? cpu : &view, &there) == QB_OK);
 	free(flat);
 	return there;
 }
@@ -353,7 +353,7 @@ try_case(qs_cuda *gpu)
 	qf_cuda_filter *there;
 	rows first, second;
 
-	state = qs_mix64(number);
+	state = qb_mix64(number);
 	p = draw_params();
 	qs_cuda_set_bulk(gpu, ways[draw(3)]);
 	qf_init(&cpu, &p, &test_memory);
@@ -368,7 +368,7 @@ try_case(qs_cuda *gpu)
 	compare_device_rows(gpu, &p, &first);
 	if (cpu.rows < INT64_MAX / 4)
 		compare_merge(gpu, there, &cpu, &first);
-	CHECK(qf_cuda_reset(there) == QS_OK);
+	CHECK(qf_cuda_reset(there) == QB_OK);
 	qf_free(&cpu);
 	qf_init(&cpu, &p, &test_memory);
 	compare("emptied filters", there, &cpu);
@@ -385,7 +385,7 @@ try_large(qs_cuda *gpu, const qf_params *p, size_t count, int ids)
 	qf_filter cpu;
 	qf_cuda_filter *there;
 
-	CHECK(qf_params_check(p) == QS_OK);
+	CHECK(qf_params_check(p) == QB_OK);
 	number++;
 	state = number;
 	r.fingerprint = malloc(count * 8);
@@ -395,7 +395,7 @@ try_large(qs_cuda *gpu, const qf_params *p, size_t count, int ids)
 	for (size_t i = 0; ids && i < count; i++)
 		r.row[i] = i * 3;
 	qf_init(&cpu, p, &test_memory);
-	CHECK(qf_cuda_create(gpu, p, &there) == QS_OK);
+	CHECK(qf_cuda_create(gpu, p, &there) == QB_OK);
 	insert_both(there, &cpu, &r);
 	compare("large filters", there, &cpu);
 	compare_lookups(there, &cpu, &r);
@@ -416,12 +416,12 @@ large_cases(qs_cuda *gpu)
 
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
 	{
-		CHECK(qf_params_make(&p, &asked[i]) == QS_OK);
+		CHECK(qf_params_make(&p, &asked[i]) == QB_OK);
 		try_large(gpu, &p, 20000000, i == 0);
 	}
 	for (int layout = QF_STANDARD; layout < QF_LAYOUTS; layout++)
 	{
-		CHECK(qf_params_make_bloom(&p, 10000000, 0.001, 3, layout) == QS_OK);
+		CHECK(qf_params_make_bloom(&p, 10000000, 0.001, 3, layout) == QB_OK);
 		try_large(gpu, &p, 12000000, 0);
 	}
 	p = (qf_params){ .m = QF_BITS_MAX, .k = 9 };
@@ -446,7 +446,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "no usable GPU: %s\n", error.name);
 		return 2;
 	}
-	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QS_OK);
+	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QB_OK);
 	qs_cuda_get_stats(gpu, &stats);
 	before = stats.device_bytes;
 	for (number = first; number < first + cases; number++)

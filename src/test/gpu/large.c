@@ -53,7 +53,7 @@ build_reference(void *argument)
 	large_case *c = argument;
 
 	dense_init(&c->cpu, &c->params);
-	CHECK(qs_engine_cpu.insert(&c->cpu, c->key, NULL, c->keys) == QS_OK);
+	CHECK(qs_engine_cpu.insert(&c->cpu, c->key, NULL, c->keys) == QB_OK);
 	return NULL;
 }
 
@@ -91,13 +91,13 @@ build_device(qs_cuda *gpu, const large_case *c, const uint64_t *key, qs_cuda_bul
 	double began, took;
 
 	qs_cuda_set_bulk(gpu, bulk);
-	CHECK(qs_cuda_create(gpu, &c->params, &sk) == QS_OK);
-	CHECK(qs_cuda_sync(gpu) == QS_OK);
+	CHECK(qs_cuda_create(gpu, &c->params, &sk) == QB_OK);
+	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	began = seconds();
-	CHECK(qs_cuda_insert_device(sk, key, NULL, c->keys) == QS_OK);
-	CHECK(qs_cuda_sync(gpu) == QS_OK);
+	CHECK(qs_cuda_insert_device(sk, key, NULL, c->keys) == QB_OK);
+	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	took = seconds() - began;
-	CHECK(qs_cuda_fetch(sk, fetched, &test_memory) == QS_OK);
+	CHECK(qs_cuda_fetch(sk, fetched, &test_memory) == QB_OK);
 	qs_cuda_destroy(sk);
 	return took;
 }
@@ -142,7 +142,7 @@ main(void)
 	qs_cuda *gpu;
 	int wrong = 0;
 
-	if (qs_cuda_open(0, NULL, &gpu, &error) != QS_OK)
+	if (qs_cuda_open(0, NULL, &gpu, &error) != QB_OK)
 	{
 		printf("no usable device: %s\n", error.name);
 		return 2;

@@ -44,7 +44,7 @@ typedef struct test_case
 static uint64_t
 draw(test_case *t, uint64_t below)
 {
-	return qs_reduce(qs_mix64(t->state += QS_ROW_STEP), below);
+	return qb_reduce(qb_mix64(t->state += QB_ROW_STEP), below);
 }
 
 static bool
@@ -81,7 +81,7 @@ draw_params(test_case *t)
 	memset(p, 0, sizeof(*p));
 	p->structure = (uint8_t) (QS_THREAD + draw(t, 6));
 	p->depth = (uint8_t) (1 + draw(t, 5));
-	p->seed = draw(t, 4) == 0 ? 0 : qs_mix64(t->state);
+	p->seed = draw(t, 4) == 0 ? 0 : qb_mix64(t->state);
 	if (is_sf(t))
 		p->z = (uint8_t) (2 + draw(t, 7));
 	if (p->structure != QS_THREAD)
@@ -122,10 +122,10 @@ to_device(test_case *t, const int64_t *weight, size_t count)
 	CHECK_CUDA(cudaDeviceSynchronize());
 }
 
-typedef qs_status (*change_function)(qs_cuda_sketch *, const uint64_t *, const int64_t *, size_t);
+typedef qb_status (*change_function)(qs_cuda_sketch *, const uint64_t *, const int64_t *, size_t);
 
 /* The same change by one of three ways to bring keys. */
-static qs_status
+static qb_status
 change_device(test_case *t, change_function host, change_function device, const int64_t *weight,
 			  size_t count)
 {
@@ -148,7 +148,7 @@ insert(test_case *t)
 	bool weighted = draw(t, 3) == 0;
 	size_t count = draw_keys(t, weighted);
 	const int64_t *weight = weighted ? t->weight : NULL;
-	qs_status cpu, device;
+	qb_status cpu, device;
 
 	qs_cuda_set_bulk(t->gpu, (qs_cuda_bulk) draw(t, 3));
 	cpu = qs_engine_cpu.insert(&t->cpu, t->key, weight, count);
@@ -168,12 +168,12 @@ remove_keys(test_case *t)
 	bool too_much = draw(t, 3) == 0;
 	size_t count = draw_keys(t, weighted);
 	const int64_t *weight = weighted ? t->weight : NULL;
-	qs_status cpu, device;
+	qb_status cpu, device;
 
 	if (is_sf(t) || count == 0)
 		return;
-	CHECK(qs_engine_cpu.insert(&t->cpu, t->key, weight, count) == QS_OK);
-	expect(t, qs_cuda_insert(t->device, t->key, weight, count) == QS_OK, "status of insert");
+	CHECK(qs_engine_cpu.insert(&t->cpu, t->key, weight, count) == QB_OK);
+	expect(t, qs_cuda_insert(t->device, t->key, weight, count) == QB_OK, "status of insert");
 	if (too_much)
 		make_keys(t->key, KEYS_UNIFORM, draw(t, UINT64_MAX), 0, count);
 	else
@@ -190,7 +190,7 @@ merge(test_case *t)
 	qs_params p = t->device ? *qs_cuda_params(t->device) : t->params;
 	qs_cuda_sketch *device;
 	qs_sketch cpu;
-	qs_status expected;
+	qb_status expected;
 	size_t count;
 
 	if (draw(t, 3) == 0)
@@ -201,8 +201,8 @@ merge(test_case *t)
 		return;
 	dense_init(&cpu, &p);
 	count = draw_keys(t, true);
-	CHECK(qs_engine_cpu.insert(&cpu, t->key, t->weight, count) == QS_OK);
-	CHECK(qs_cuda_load(t->gpu, &cpu, &device) == QS_OK);
+	CHECK(qs_engine_cpu.insert(&cpu, t->key, t->weight, count) == QB_OK);
+	CHECK(qs_cuda_load(t->gpu, &cpu, &device) == QB_OK);
 	expected = qs_merge(&t->cpu, &cpu);
 	expect(t, qs_cuda_merge(t->device, device) == expected, "status of merge");
 	qs_cuda_destroy(device);
@@ -213,7 +213,7 @@ static void
 fold(test_case *t)
 {
 	uint64_t n = t->cpu.params.n >> draw(t, 4);
-	qs_status expected;
+	qb_status expected;
 
 	if (is_sf(t) || n == 0)
 		return;
@@ -231,15 +231,15 @@ reload(test_case *t)
 
 	if (is_sf(t))
 		return;
-	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QS_OK);
+	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QB_OK);
 	bytes = qs_flat_size(&fetched);
 	flat = malloc(bytes + 1);
 	fetched.keys.family = t->cpu.keys.family = 1;
 	qs_write(&fetched, flat + 1);
-	expect(t, qs_validate(flat + 1, bytes) == QS_OK, "validity");
-	CHECK(qs_open(&view, flat + 1, bytes) == QS_OK);
+	expect(t, qs_validate(flat + 1, bytes) == QB_OK, "validity");
+	CHECK(qs_open(&view, flat + 1, bytes) == QB_OK);
 	qs_cuda_destroy(t->device);
-	CHECK(qs_cuda_load(t->gpu, &view, &t->device) == QS_OK);
+	CHECK(qs_cuda_load(t->gpu, &view, &t->device) == QB_OK);
 	qs_free(&fetched);
 	free(flat);
 }
@@ -251,9 +251,9 @@ compare_estimates(test_case *t)
 	qs_sketch *sk = &t->cpu;
 
 	for (int i = QUERIES / 2; i < QUERIES; i++)
-		t->key[i] = qs_mix64(t->state + (uint64_t) i);
+		t->key[i] = qb_mix64(t->state + (uint64_t) i);
 	qs_query(sk, t->key, QUERIES, cpu);
-	expect(t, qs_cuda_query(t->device, t->key, QUERIES, device) == QS_OK, "status of query");
+	expect(t, qs_cuda_query(t->device, t->key, QUERIES, device) == QB_OK, "status of query");
 	expect(t, memcmp(cpu, device, sizeof(cpu)) == 0, "estimates");
 }
 
@@ -262,7 +262,7 @@ compare(test_case *t)
 {
 	qs_sketch fetched;
 
-	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QS_OK);
+	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QB_OK);
 	fetched.keys.family = t->cpu.keys.family;
 	if (is_sf(t))
 	{
@@ -270,7 +270,7 @@ compare(test_case *t)
 
 		t->full.keys.family = t->cpu.keys.family;
 		expect(t, same_bytes(&t->cpu, &t->full), "fat and slim table");
-		CHECK(qs_sf_part(&part, &t->cpu, QS_PART_DEVICE, &test_memory) == QS_OK);
+		CHECK(qs_sf_part(&part, &t->cpu, QS_PART_DEVICE, &test_memory) == QB_OK);
 		expect(t, same_bytes(&part, &fetched), "slim table");
 		qs_free(&part);
 	}
@@ -287,19 +287,19 @@ compare_sf_parts(test_case *t)
 	qs_cuda_sketch *device;
 	qs_sketch part, other, fetched;
 
-	CHECK(qs_sf_part(&part, &t->cpu, QS_PART_DEVICE, &test_memory) == QS_OK);
-	CHECK(qs_sf_part(&other, &t->cpu, QS_PART_DEVICE, &test_memory) == QS_OK);
-	CHECK(qs_cuda_load(t->gpu, &other, &device) == QS_OK);
+	CHECK(qs_sf_part(&part, &t->cpu, QS_PART_DEVICE, &test_memory) == QB_OK);
+	CHECK(qs_sf_part(&other, &t->cpu, QS_PART_DEVICE, &test_memory) == QB_OK);
+	CHECK(qs_cuda_load(t->gpu, &other, &device) == QB_OK);
 	if (part.params.n % 2 == 0)
 	{
-		CHECK(qs_fold(&part, part.params.n / 2) == QS_OK);
-		CHECK(qs_cuda_fold(t->device, part.params.n) == QS_OK);
+		CHECK(qs_fold(&part, part.params.n / 2) == QB_OK);
+		CHECK(qs_cuda_fold(t->device, part.params.n) == QB_OK);
 	}
-	CHECK(qs_merge(&part, &other) == QS_OK);
-	CHECK(qs_cuda_merge(t->device, device) == QS_OK);
-	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QS_OK);
+	CHECK(qs_merge(&part, &other) == QB_OK);
+	CHECK(qs_cuda_merge(t->device, device) == QB_OK);
+	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QB_OK);
 	expect(t, same_bytes(&part, &fetched), "merged slim table");
-	expect(t, qs_cuda_insert(t->device, t->key, NULL, 1) == QS_READ_ONLY, "refusal to insert");
+	expect(t, qs_cuda_insert(t->device, t->key, NULL, 1) == QB_READ_ONLY, "refusal to insert");
 	qs_cuda_destroy(device);
 	qs_free(&part);
 	qs_free(&other);
@@ -314,10 +314,10 @@ start(test_case *t)
 	if (is_sf(t))
 	{
 		dense_init(&t->full, &t->params);
-		CHECK(qs_cuda_load(t->gpu, &t->full, &t->device) == QS_OK);
+		CHECK(qs_cuda_load(t->gpu, &t->full, &t->device) == QB_OK);
 	}
 	else
-		CHECK(qs_cuda_create(t->gpu, &t->params, &t->device) == QS_OK);
+		CHECK(qs_cuda_create(t->gpu, &t->params, &t->device) == QB_OK);
 }
 
 static void
@@ -328,7 +328,7 @@ run_case(test_case *t, uint64_t number)
 	int count;
 
 	t->number = number;
-	t->state = qs_mix64(number + 1);
+	t->state = qb_mix64(number + 1);
 	start(t);
 	count = 1 + (int) draw(t, OPS_MAX);
 	for (int i = 0; i < count; i++)
@@ -355,7 +355,7 @@ main(int argc, char **argv)
 	test_case t = { 0 };
 	double began = seconds();
 
-	if (qs_cuda_open(0, &options, &t.gpu, &error) != QS_OK)
+	if (qs_cuda_open(0, &options, &t.gpu, &error) != QB_OK)
 	{
 		printf("no usable device: %s\n", error.name);
 		return 2;
@@ -363,7 +363,7 @@ main(int argc, char **argv)
 	t.key = malloc(KEYS_MAX * sizeof(*t.key));
 	t.weight = malloc(KEYS_MAX * sizeof(*t.weight));
 	CHECK(t.key && t.weight);
-	CHECK(qs_cuda_host_alloc(t.gpu, KEYS_MAX * 8, (void **) &t.pinned_key) == QS_OK);
+	CHECK(qs_cuda_host_alloc(t.gpu, KEYS_MAX * 8, (void **) &t.pinned_key) == QB_OK);
 	CHECK_CUDA(cudaMalloc(&t.device_key, KEYS_MAX * 8));
 	CHECK_CUDA(cudaMalloc(&t.device_weight, KEYS_MAX * 8));
 	for (uint64_t i = first; i < first + cases; i++)

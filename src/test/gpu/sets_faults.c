@@ -33,66 +33,66 @@ expect(bool condition, int method, long call, const char *what)
 	if (condition)
 		return;
 	failures++;
-	fprintf(stderr, "%s, call %ld: %s\n", qi_method_name(method), call, what);
+	fprintf(stderr, "%s, call %ld: %s\n", qset_method_name(method), call, what);
 }
 
 static void
-make_collection(qi_collection *c)
+make_collection(qset_collection *c)
 {
-	qi_builder b;
+	qset_builder b;
 
-	qi_builder_init(&b, false, &(qs_keys){ 1, 0 }, &test_memory, NULL);
+	qset_builder_init(&b, false, &(qb_keys){ 1, 0 }, &test_memory, NULL);
 	for (uint64_t i = 0; i < ROWS; i++)
 	{
-		uint64_t random = qs_mix64(i);
+		uint64_t random = qb_mix64(i);
 		int64_t id = (int64_t) (random % SETS);
 		uint64_t element = (random >> 20) % (1 + (random >> 40) % 3000);
 
-		CHECK(qi_builder_add(&b, &id, &element, NULL, 1) == QS_OK);
+		CHECK(qset_builder_add(&b, &id, &element, NULL, 1) == QB_OK);
 	}
-	CHECK(qi_builder_finish(&b, c) == QS_OK);
-	qi_builder_free(&b);
+	CHECK(qset_builder_finish(&b, c) == QB_OK);
+	qset_builder_free(&b);
 }
 
 /* Load, copy, search, and bring the pairs back; in pieces that make it count some rows again. */
-static qs_status
-find_pairs(qs_cuda *gpu, const qi_collection *c, int method, bool both, uint64_t *pairs)
+static qb_status
+find_pairs(qs_cuda *gpu, const qset_collection *c, int method, bool both, uint64_t *pairs)
 {
-	static qi_pair out[PIECE];
-	qi_cuda_request r = { .method = method, .strip_rows = 128, .pair_room = PIECE };
-	qi_cuda_pairs *search = NULL;
-	qi_cuda_sets *original;
-	qs_status status;
+	static qset_pair out[PIECE];
+	qset_cuda_request r = { .method = method, .strip_rows = 128, .pair_room = PIECE };
+	qset_cuda_pairs *search = NULL;
+	qset_cuda_sets *original;
+	qb_status status;
 	bool over = false;
 
 	*pairs = 0;
-	CHECK(qi_filter_init(&r.filter, 1, 0, both ? 5 : 0) == QS_OK);
-	status = qi_cuda_sets_load(gpu, c, &original);
-	if (status == QS_OK)
-		status = qi_cuda_sets_index(original);
-	if (status == QS_OK)
-		status = qi_cuda_sets_copy(gpu, original, &r.rows);
-	if (status == QS_OK && both)
-		status = qi_cuda_sets_load(gpu, c, &r.columns);
-	if (status == QS_OK)
-		status = qi_cuda_pairs_open(gpu, &r, &search);
-	while (status == QS_OK && !over)
+	CHECK(qset_filter_init(&r.filter, 1, 0, both ? 5 : 0) == QB_OK);
+	status = qset_cuda_sets_load(gpu, c, &original);
+	if (status == QB_OK)
+		status = qset_cuda_sets_index(original);
+	if (status == QB_OK)
+		status = qset_cuda_sets_copy(gpu, original, &r.rows);
+	if (status == QB_OK && both)
+		status = qset_cuda_sets_load(gpu, c, &r.columns);
+	if (status == QB_OK)
+		status = qset_cuda_pairs_open(gpu, &r, &search);
+	while (status == QB_OK && !over)
 	{
 		uint64_t count;
 
-		status = qi_cuda_pairs_next(search, out, PIECE, &count, &over);
+		status = qset_cuda_pairs_next(search, out, PIECE, &count, &over);
 		*pairs += count;
 	}
-	qi_cuda_pairs_close(search);
-	qi_cuda_sets_destroy(original);
-	qi_cuda_sets_destroy(r.rows);
-	qi_cuda_sets_destroy(r.columns);
+	qset_cuda_pairs_close(search);
+	qset_cuda_sets_destroy(original);
+	qset_cuda_sets_destroy(r.rows);
+	qset_cuda_sets_destroy(r.columns);
 	return status;
 }
 
 /* Let call after call fail; returns how many there are. */
 static long
-fail_each(const qi_collection *c, int method, bool both)
+fail_each(const qset_collection *c, int method, bool both)
 {
 	qs_cuda_options options = { .staging_bytes = 1 << 20 };
 	qs_cuda_error error;
@@ -100,28 +100,28 @@ fail_each(const qi_collection *c, int method, bool both)
 	qs_cuda *gpu;
 	uint64_t base, wanted, pairs;
 
-	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QS_OK);
+	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QB_OK);
 	qs_cuda_get_stats(gpu, &stats);
 	base = stats.device_bytes;
-	CHECK(find_pairs(gpu, c, method, both, &wanted) == QS_OK);
+	CHECK(find_pairs(gpu, c, method, both, &wanted) == QB_OK);
 	CHECK(wanted > 0);
 	for (long call = 0;; call++)
 	{
-		qs_status status;
+		qb_status status;
 		bool done;
 
 		calls_left = call;
 		status = find_pairs(gpu, c, method, both, &pairs);
-		done = status == QS_OK && calls_left >= 0;
+		done = status == QB_OK && calls_left >= 0;
 		calls_left = -1;
-		expect(status != QS_OK || pairs == wanted, method, call, "wrong pairs");
-		expect(status == QS_OK ||
+		expect(status != QB_OK || pairs == wanted, method, call, "wrong pairs");
+		expect(status == QB_OK ||
 				   strcmp(qs_cuda_last_error(gpu)->name, "cudaErrorMemoryAllocation") == 0,
 			   method, call, "no name of the error");
 		qs_cuda_trim(gpu);
 		qs_cuda_get_stats(gpu, &stats);
 		expect(stats.device_bytes == base, method, call, "device memory lost");
-		expect(find_pairs(gpu, c, method, both, &pairs) == QS_OK && pairs == wanted, method, call,
+		expect(find_pairs(gpu, c, method, both, &pairs) == QB_OK && pairs == wanted, method, call,
 			   "the next search fails");
 		if (!done)
 			continue;
@@ -133,7 +133,7 @@ fail_each(const qi_collection *c, int method, bool both)
 int
 main(void)
 {
-	qi_collection c;
+	qset_collection c;
 	qs_cuda_error error;
 	long calls = 0;
 
@@ -143,12 +143,12 @@ main(void)
 		return 2;
 	}
 	make_collection(&c);
-	for (int method = QI_MERGE; method < QI_METHODS; method++)
+	for (int method = QSET_MERGE; method < QSET_METHODS; method++)
 	{
 		calls += fail_each(&c, method, false);
 		calls += fail_each(&c, method, true);
 	}
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 	printf("faults of sets: %ld calls failed one by one, %d failures\n", calls, failures);
 	return failures != 0;
 }

@@ -21,7 +21,7 @@ static uint64_t state;
 static uint64_t
 draw(uint64_t below)
 {
-	return qs_mul_high(qs_mix64(state += UINT64_C(0x9E3779B97F4A7C15)), below);
+	return qb_mul_high(qb_mix64(state += UINT64_C(0x9E3779B97F4A7C15)), below);
 }
 
 static uint64_t
@@ -70,11 +70,11 @@ draw_shape(void)
 }
 
 static void
-make_collection(qi_collection *c, const shape *s)
+make_collection(qset_collection *c, const shape *s)
 {
-	qi_builder b;
+	qset_builder b;
 
-	qi_builder_init(&b, false, &(qs_keys){ 1, 0 }, &test_memory, NULL);
+	qset_builder_init(&b, false, &(qb_keys){ 1, 0 }, &test_memory, NULL);
 	for (uint64_t i = 0; i < s->sets; i++)
 	{
 		uint64_t size = 1 + draw(2 * s->size) * (s->huge && i == s->sets / 2 ? 100 : 1);
@@ -84,22 +84,22 @@ make_collection(qi_collection *c, const shape *s)
 			int64_t id = (int64_t) (i * 3);
 			uint64_t element = draw_element(s->universe, s->skew);
 
-			CHECK(qi_builder_add(&b, &id, &element, NULL, 1) == QS_OK);
+			CHECK(qset_builder_add(&b, &id, &element, NULL, 1) == QB_OK);
 		}
 	}
-	CHECK(qi_builder_finish(&b, c) == QS_OK);
-	qi_builder_free(&b);
+	CHECK(qset_builder_finish(&b, c) == QB_OK);
+	qset_builder_free(&b);
 }
 
 /* ---- answers ---- */
 
 typedef struct answer
 {
-	qi_pair *pair;
+	qset_pair *pair;
 	uint64_t count, room;
 } answer;
 
-static qi_pair *
+static qset_pair *
 more_room(answer *a, uint64_t room)
 {
 	if (a->count + room > a->room)
@@ -112,69 +112,69 @@ more_room(answer *a, uint64_t room)
 }
 
 static void
-ask_cpu(const qi_request *r, uint64_t first, uint64_t rows, answer *a)
+ask_cpu(const qset_request *r, uint64_t first, uint64_t rows, answer *a)
 {
-	qi_preparation p;
-	qi_job job;
+	qset_preparation p;
+	qset_job job;
 	void *block;
 	uint64_t count;
 
-	CHECK(qi_prepare(&p, r) == QS_OK);
-	block = qi_alloc(&test_memory, p.plan.bytes, 1);
-	CHECK(block && qi_fill(&p, block) == QS_OK);
-	qi_prepared_free(&p);
-	CHECK(qi_job_open(&job, block, qi_kernels_now(), &test_memory, NULL) == QS_OK);
-	qi_job_share(&job, 0, qi_job_rows(&job), 1);
+	CHECK(qset_prepare(&p, r) == QB_OK);
+	block = qset_alloc(&test_memory, p.plan.bytes, 1);
+	CHECK(block && qset_fill(&p, block) == QB_OK);
+	qset_prepared_free(&p);
+	CHECK(qset_job_open(&job, block, qset_kernels_now(), &test_memory, NULL) == QB_OK);
+	qset_job_share(&job, 0, qset_job_rows(&job), 1);
 	a->count = 0;
 	do
 	{
-		qi_pair *to = more_room(a, 1000);
+		qset_pair *to = more_room(a, 1000);
 
-		CHECK(qi_job_next(&job, to, 1000, &count) == QS_OK);
+		CHECK(qset_job_next(&job, to, 1000, &count) == QB_OK);
 		for (uint64_t i = 0; i < count; i++)
 			if (to[i].a >= first && to[i].a - first < rows)
 				a->pair[a->count++] = to[i];
 	}
 	while (count > 0);
-	qi_job_close(&job);
-	qi_release(&test_memory, block);
+	qset_job_close(&job);
+	qset_release(&test_memory, block);
 }
 
 static void
-ask_gpu(qs_cuda *gpu, const qi_cuda_request *r, uint64_t room, answer *a)
+ask_gpu(qs_cuda *gpu, const qset_cuda_request *r, uint64_t room, answer *a)
 {
-	qi_cuda_pairs *pairs;
+	qset_cuda_pairs *pairs;
 	uint64_t count;
 	bool over = false;
-	qs_status status = qi_cuda_pairs_open(gpu, r, &pairs);
+	qb_status status = qset_cuda_pairs_open(gpu, r, &pairs);
 
-	for (a->count = 0; status == QS_OK && !over; a->count += count)
-		status = qi_cuda_pairs_next(pairs, more_room(a, room), room, &count, &over);
-	if (status != QS_OK)
+	for (a->count = 0; status == QB_OK && !over; a->count += count)
+		status = qset_cuda_pairs_next(pairs, more_room(a, room), room, &count, &over);
+	if (status != QB_OK)
 		fprintf(stderr, "status %d: %s in %s\n", status, qs_cuda_last_error(gpu)->name,
 				qs_cuda_last_error(gpu)->call);
-	CHECK(status == QS_OK);
-	qi_cuda_pairs_close(pairs);
+	CHECK(status == QB_OK);
+	qset_cuda_pairs_close(pairs);
 }
 
 /* The pairs of rows first .. end - 1 of an open search, or of those that it has begun with. */
 static void
-take_rows(qi_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answer *a)
+take_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answer *a)
 {
 	uint64_t count;
 	bool ready, over = false;
 
 	if (!begun)
 	{
-		qi_cuda_pairs_rows(pairs, first, end);
-		CHECK(qi_cuda_pairs_start(pairs) == QS_OK);
+		qset_cuda_pairs_rows(pairs, first, end);
+		CHECK(qset_cuda_pairs_start(pairs) == QB_OK);
 	}
 	while (!over)
 	{
 		do
-			CHECK(qi_cuda_pairs_ready(pairs, &ready) == QS_OK);
+			CHECK(qset_cuda_pairs_ready(pairs, &ready) == QB_OK);
 		while (!ready);
-		CHECK(qi_cuda_pairs_next(pairs, more_room(a, 5000), 5000, &count, &over) == QS_OK);
+		CHECK(qset_cuda_pairs_next(pairs, more_room(a, 5000), 5000, &count, &over) == QB_OK);
 		a->count += count;
 	}
 }
@@ -185,18 +185,18 @@ take_rows(qi_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answer
  * begun before.
  */
 static void
-ask_both(qs_cuda *gpu, qs_cuda *second, const qi_cuda_request *r, uint64_t shares, answer *a)
+ask_both(qs_cuda *gpu, qs_cuda *second, const qset_cuda_request *r, uint64_t shares, answer *a)
 {
-	qi_cuda_request copy = *r;
-	qi_cuda_pairs *pairs[2];
-	uint64_t sets = qi_cuda_sets_count(r->rows);
+	qset_cuda_request copy = *r;
+	qset_cuda_pairs *pairs[2];
+	uint64_t sets = qset_cuda_sets_count(r->rows);
 	bool begun = false;
 
-	CHECK(qi_cuda_sets_copy(second, r->rows, &copy.rows) == QS_OK);
+	CHECK(qset_cuda_sets_copy(second, r->rows, &copy.rows) == QB_OK);
 	if (r->columns)
-		CHECK(qi_cuda_sets_copy(second, r->columns, &copy.columns) == QS_OK);
-	CHECK(qi_cuda_pairs_open(gpu, r, &pairs[0]) == QS_OK);
-	CHECK(qi_cuda_pairs_open(second, &copy, &pairs[1]) == QS_OK);
+		CHECK(qset_cuda_sets_copy(second, r->columns, &copy.columns) == QB_OK);
+	CHECK(qset_cuda_pairs_open(gpu, r, &pairs[0]) == QB_OK);
+	CHECK(qset_cuda_pairs_open(second, &copy, &pairs[1]) == QB_OK);
 	a->count = 0;
 	for (uint64_t i = 0; i < shares; i++)
 	{
@@ -204,55 +204,55 @@ ask_both(qs_cuda *gpu, qs_cuda *second, const qi_cuda_request *r, uint64_t share
 
 		if (i + 1 < shares)
 		{
-			qi_cuda_pairs_rows(pairs[(i + 1) % 2], cut[1], cut[2]);
-			CHECK(qi_cuda_pairs_start(pairs[(i + 1) % 2]) == QS_OK);
+			qset_cuda_pairs_rows(pairs[(i + 1) % 2], cut[1], cut[2]);
+			CHECK(qset_cuda_pairs_start(pairs[(i + 1) % 2]) == QB_OK);
 		}
 		take_rows(pairs[i % 2], cut[0], cut[1], begun, a);
 		begun = true;
 	}
-	qi_cuda_pairs_close(pairs[0]);
-	qi_cuda_pairs_close(pairs[1]);
-	qi_cuda_sets_destroy(copy.rows);
-	qi_cuda_sets_destroy(copy.columns);
+	qset_cuda_pairs_close(pairs[0]);
+	qset_cuda_pairs_close(pairs[1]);
+	qset_cuda_sets_destroy(copy.rows);
+	qset_cuda_sets_destroy(copy.columns);
 }
 
 static uint64_t limited, refused;
 
 /* Within a limit of memory: no search, or all pairs. */
 static bool
-ask_within(qs_cuda *gpu, const qi_cuda_request *r, uint64_t bytes, answer *a)
+ask_within(qs_cuda *gpu, const qset_cuda_request *r, uint64_t bytes, answer *a)
 {
-	qi_cuda_pairs *pairs;
+	qset_cuda_pairs *pairs;
 	qs_cuda_stats stats;
-	qs_status status;
+	qb_status status;
 	uint64_t count;
 	bool over = false;
 
 	qs_cuda_get_stats(gpu, &stats);
 	bytes += stats.device_bytes - stats.workspace_bytes;
-	qi_cuda_limit(gpu, bytes);
-	status = qi_cuda_pairs_open(gpu, r, &pairs);
-	CHECK(status == QS_OK || status == QS_NO_MEMORY);
+	qset_cuda_limit(gpu, bytes);
+	status = qset_cuda_pairs_open(gpu, r, &pairs);
+	CHECK(status == QB_OK || status == QB_NO_MEMORY);
 	qs_cuda_get_stats(gpu, &stats);
 	CHECK(stats.device_bytes <= bytes);
 	limited++;
-	refused += status == QS_NO_MEMORY;
-	for (a->count = 0; status == QS_OK && !over; a->count += count)
-		CHECK(qi_cuda_pairs_next(pairs, more_room(a, 5000), 5000, &count, &over) == QS_OK);
-	qi_cuda_pairs_close(pairs);
-	qi_cuda_limit(gpu, 0);
-	return status == QS_OK;
+	refused += status == QB_NO_MEMORY;
+	for (a->count = 0; status == QB_OK && !over; a->count += count)
+		CHECK(qset_cuda_pairs_next(pairs, more_room(a, 5000), 5000, &count, &over) == QB_OK);
+	qset_cuda_pairs_close(pairs);
+	qset_cuda_limit(gpu, 0);
+	return status == QB_OK;
 }
 
 static uint64_t
-count_gpu(qs_cuda *gpu, const qi_cuda_request *r)
+count_gpu(qs_cuda *gpu, const qset_cuda_request *r)
 {
-	qi_cuda_pairs *pairs;
+	qset_cuda_pairs *pairs;
 	uint64_t count;
 
-	CHECK(qi_cuda_pairs_open(gpu, r, &pairs) == QS_OK);
-	CHECK(qi_cuda_pairs_count(pairs, &count) == QS_OK);
-	qi_cuda_pairs_close(pairs);
+	CHECK(qset_cuda_pairs_open(gpu, r, &pairs) == QB_OK);
+	CHECK(qset_cuda_pairs_count(pairs, &count) == QB_OK);
+	qset_cuda_pairs_close(pairs);
 	return count;
 }
 
@@ -265,13 +265,13 @@ compare(uint64_t number, const char *what, int method, const answer *want, const
 {
 	comparisons++;
 	if (want->count == got->count &&
-		(want->count == 0 || memcmp(want->pair, got->pair, want->count * sizeof(qi_pair)) == 0))
+		(want->count == 0 || memcmp(want->pair, got->pair, want->count * sizeof(qset_pair)) == 0))
 		return;
 	differences++;
 	fprintf(stderr, "case %lu, %s, %s: %lu pairs, should be %lu\n", (unsigned long) number, what,
-			qi_method_name(method), (unsigned long) got->count, (unsigned long) want->count);
+			qset_method_name(method), (unsigned long) got->count, (unsigned long) want->count);
 	for (uint64_t i = 0; i < want->count && i < got->count; i++)
-		if (memcmp(&want->pair[i], &got->pair[i], sizeof(qi_pair)) != 0)
+		if (memcmp(&want->pair[i], &got->pair[i], sizeof(qset_pair)) != 0)
 		{
 			fprintf(stderr, "  pair %lu: (%u %u %u %u), should be (%u %u %u %u)\n",
 					(unsigned long) i, got->pair[i].a, got->pair[i].b, got->pair[i].common,
@@ -283,19 +283,19 @@ compare(uint64_t number, const char *what, int method, const answer *want, const
 
 /* A request, the same for both. */
 static void
-draw_request(qi_request *cpu, qi_cuda_request *gpu)
+draw_request(qset_request *cpu, qset_cuda_request *gpu)
 {
 	double jaccard = draw(3) == 0 ? (double) draw(20) / 20 : 0;
 	uint64_t top = draw(4) == 0 ? ONE_OF(1, 2, 10, 1000) : 0;
 	int64_t least = (int64_t) ONE_OF(0, 1, 1, 2, 5, 40);
 
-	CHECK(qi_filter_init(&cpu->filter, least, jaccard, top) == QS_OK);
+	CHECK(qset_filter_init(&cpu->filter, least, jaccard, top) == QB_OK);
 	gpu->filter = cpu->filter;
 	gpu->directed = cpu->directed = draw(4) == 0;
 	gpu->strip_rows = ONE_OF(0, 0, 1, 300);
 	gpu->pair_room = ONE_OF(0, 0, 1, 5000);
 	gpu->heavy = ONE_OF(0, 2, 5, 50, 100000);
-	gpu->product = (qi_product) draw(3);
+	gpu->product = (qset_product) draw(3);
 	gpu->variant = (int) draw(3);
 	if (draw(4) == 0)
 	{
@@ -305,48 +305,48 @@ draw_request(qi_request *cpu, qi_cuda_request *gpu)
 }
 
 /* A collection with other numbers for its elements. */
-static qi_cuda_sets *
-load_numbered(qs_cuda *gpu, const qi_collection *c, const uint32_t *number, uint64_t universe)
+static qset_cuda_sets *
+load_numbered(qs_cuda *gpu, const qset_collection *c, const uint32_t *number, uint64_t universe)
 {
-	uint32_t *element = qi_alloc(&test_memory, c->elements, sizeof(*element));
-	qi_cuda_sets *sets;
+	uint32_t *element = qset_alloc(&test_memory, c->elements, sizeof(*element));
+	qset_cuda_sets *sets;
 
 	CHECK(element);
 	for (uint64_t i = 0; i < c->elements; i++)
 		element[i] = number[c->rank[i]];
-	CHECK(qi_cuda_sets_create(gpu, c->sets, c->elements, universe, &sets) == QS_OK);
-	CHECK(qi_cuda_sets_put_offsets(sets, 0, c->offset, c->sets + 1) == QS_OK);
-	CHECK(qi_cuda_sets_put_elements(sets, 0, element, c->elements) == QS_OK);
-	qi_release(&test_memory, element);
+	CHECK(qset_cuda_sets_create(gpu, c->sets, c->elements, universe, &sets) == QB_OK);
+	CHECK(qset_cuda_sets_put_offsets(sets, 0, c->offset, c->sets + 1) == QB_OK);
+	CHECK(qset_cuda_sets_put_elements(sets, 0, element, c->elements) == QB_OK);
+	qset_release(&test_memory, element);
 	return sets;
 }
 
 static void
-load_both(qs_cuda *gpu, const qi_collection *rows, const qi_collection *columns,
-		  qi_cuda_request *request)
+load_both(qs_cuda *gpu, const qset_collection *rows, const qset_collection *columns,
+		  qset_cuda_request *request)
 {
-	uint32_t *of_rows = qi_alloc(&test_memory, rows->universe, sizeof(*of_rows));
-	uint32_t *of_columns = qi_alloc(&test_memory, columns->universe, sizeof(*of_columns));
+	uint32_t *of_rows = qset_alloc(&test_memory, rows->universe, sizeof(*of_rows));
+	uint32_t *of_columns = qset_alloc(&test_memory, columns->universe, sizeof(*of_columns));
 	uint64_t universe;
 
 	CHECK(of_rows && of_columns);
-	universe = qi_collection_join(rows, columns, of_rows, of_columns);
+	universe = qset_collection_join(rows, columns, of_rows, of_columns);
 	request->rows = load_numbered(gpu, rows, of_rows, universe);
 	request->columns = load_numbered(gpu, columns, of_columns, universe);
-	qi_release(&test_memory, of_rows);
-	qi_release(&test_memory, of_columns);
+	qset_release(&test_memory, of_rows);
+	qset_release(&test_memory, of_columns);
 }
 
 static void
-try_methods(qs_cuda *gpu, qs_cuda *second, uint64_t number, const qi_request *cpu,
-			qi_cuda_request *device)
+try_methods(qs_cuda *gpu, qs_cuda *second, uint64_t number, const qset_request *cpu,
+			qset_cuda_request *device)
 {
 	static answer want, got;
 	const char *what = cpu->columns ? "two collections" : "one collection";
 	uint64_t rows = device->row_count > 0 ? device->row_count : UINT64_MAX;
 
 	ask_cpu(cpu, device->first_row, rows, &want);
-	for (device->method = QI_AUTO; device->method < QI_METHODS; device->method++)
+	for (device->method = QSET_AUTO; device->method < QSET_METHODS; device->method++)
 	{
 		ask_gpu(gpu, device, want.count < 1000 ? ONE_OF(1, 7, 5000) : 100000, &got);
 		compare(number, what, device->method, &want, &got);
@@ -362,7 +362,7 @@ try_methods(qs_cuda *gpu, qs_cuda *second, uint64_t number, const qi_request *cp
 			continue;
 		differences++;
 		fprintf(stderr, "case %lu, %s, %s: counted otherwise\n", (unsigned long) number, what,
-				qi_method_name(device->method));
+				qset_method_name(device->method));
 	}
 }
 
@@ -370,12 +370,14 @@ static void
 try_case(qs_cuda *gpu, qs_cuda *second, uint64_t number)
 {
 	shape s;
-	qi_collection one, two;
-	qi_request cpu = { .method = QI_INDEX, .variant = QI_VARIANT_OFF, .memory = &test_memory };
-	qi_cuda_request device = { 0 };
+	qset_collection one, two;
+	qset_request cpu = { .method = QSET_INDEX,
+						 .variant = QSET_VARIANT_OFF,
+						 .memory = &test_memory };
+	qset_cuda_request device = { 0 };
 	bool both;
 
-	state = qs_mix64(number);
+	state = qb_mix64(number);
 	s = draw_shape();
 	make_collection(&one, &s);
 	both = draw(3) == 0;
@@ -392,14 +394,14 @@ try_case(qs_cuda *gpu, qs_cuda *second, uint64_t number)
 		load_both(gpu, &one, &two, &device);
 	}
 	else
-		CHECK(qi_cuda_sets_load(gpu, &one, &device.rows) == QS_OK);
+		CHECK(qset_cuda_sets_load(gpu, &one, &device.rows) == QB_OK);
 	try_methods(gpu, second, number, &cpu, &device);
-	qi_cuda_sets_destroy(device.rows);
-	qi_collection_free(&one);
+	qset_cuda_sets_destroy(device.rows);
+	qset_collection_free(&one);
 	if (!both)
 		return;
-	qi_cuda_sets_destroy(device.columns);
-	qi_collection_free(&two);
+	qset_cuda_sets_destroy(device.columns);
+	qset_collection_free(&two);
 }
 
 int
@@ -419,8 +421,8 @@ main(int argc, char **argv)
 		fprintf(stderr, "no usable GPU: %s\n", error.name);
 		return 2;
 	}
-	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QS_OK);
-	CHECK(qs_cuda_open(devices > 1, &options, &second, &error) == QS_OK);
+	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QB_OK);
+	CHECK(qs_cuda_open(devices > 1, &options, &second, &error) == QB_OK);
 	qs_cuda_get_stats(gpu, &stats);
 	before = stats.device_bytes;
 	for (uint64_t i = first; i < first + cases; i++)

@@ -37,16 +37,16 @@ zipf(double s, uint64_t random)
 uint64_t
 key_at(key_kind kind, uint64_t seed, uint64_t i)
 {
-	uint64_t random = qs_mix64(i * QS_ROW_STEP + seed);
+	uint64_t random = qb_mix64(i * QB_ROW_STEP + seed);
 
 	switch (kind)
 	{
 		case KEYS_ZIPF_11:
-			return qs_mix64(zipf(1.1, random) + 77);
+			return qb_mix64(zipf(1.1, random) + 77);
 		case KEYS_ZIPF_12:
-			return qs_mix64(zipf(1.2, random) + 77);
+			return qb_mix64(zipf(1.2, random) + 77);
 		case KEYS_ZIPF_15:
-			return qs_mix64(zipf(1.5, random) + 77);
+			return qb_mix64(zipf(1.5, random) + 77);
 		case KEYS_EQUAL:
 			return UINT64_C(0x123456789);
 		case KEYS_SORTED:
@@ -54,7 +54,7 @@ key_at(key_kind kind, uint64_t seed, uint64_t i)
 		case KEYS_TWO:
 			return random >> 63;
 		case KEYS_FEW:
-			return qs_reduce(random, 100);
+			return qb_reduce(random, 100);
 		default:
 			return random;
 	}
@@ -123,7 +123,7 @@ test_release(void *context, void *pointer)
 	free(pointer);
 }
 
-const qs_memory test_memory = { .alloc = test_alloc, .release = test_release };
+const qb_memory test_memory = { .alloc = test_alloc, .release = test_release };
 
 double
 seconds(void)
@@ -144,7 +144,7 @@ void
 dense_init(qs_sketch *sk, const qs_params *p)
 {
 	qs_init(sk, p, &test_memory);
-	CHECK(qs_make_dense(sk) == QS_OK);
+	CHECK(qs_make_dense(sk) == QB_OK);
 }
 
 bool

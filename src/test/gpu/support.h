@@ -57,7 +57,7 @@ extern uint64_t key_at(key_kind kind, uint64_t seed, uint64_t i);
 extern void make_keys(uint64_t *key, key_kind kind, uint64_t seed, uint64_t first, uint64_t count);
 
 /* The C library's memory, zeroed and aligned as sketches want it. */
-extern const qs_memory test_memory;
+extern const qb_memory test_memory;
 
 extern double seconds(void);
 

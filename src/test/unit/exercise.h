@@ -157,19 +157,19 @@ exercise_insert_remove(const qs_sketch *view, test_bytes b)
 	static const int64_t weight[8] = { 1, 255, 256, 0, 7, 1 << 20, INT64_C(1) << 32, 3 };
 	uint64_t key[8];
 	qs_sketch copy;
-	qs_status status;
+	qb_status status;
 
 	exercise_keys(view, key);
 	REQUIRE_OK(qs_copy(&copy, view, &test_heap));
 	copy.keys.family = TEST_FAMILY; /* whoever inserts knows whose keys they are */
 	status = qs_engine_cpu.insert(&copy, key, weight, 8);
-	if (status == QS_OK)
+	if (status == QB_OK)
 	{
 		test_require_valid(&copy);
 		REQUIRE_OK(qs_engine_cpu.remove(&copy, key, weight, 8));
 	}
 	else
-		REQUIRE(status == (view->params.part == QS_PART_DEVICE ? QS_READ_ONLY : QS_TOTAL_OVERFLOW));
+		REQUIRE(status == (view->params.part == QS_PART_DEVICE ? QB_READ_ONLY : QB_TOTAL_OVERFLOW));
 	copy.keys.family = view->keys.family;
 	if (copy.form == view->form)
 		REQUIRE(test_writes(&copy, b));
@@ -189,7 +189,7 @@ exercise_removals(const qs_sketch *view)
 		uint64_t key = test_key(i);
 		int64_t most = test_estimate(&copy, key);
 
-		if (most > 0 && test_try_remove(&copy, key, i % 2 ? most : 1) == QS_OK)
+		if (most > 0 && test_try_remove(&copy, key, i % 2 ? most : 1) == QB_OK)
 			test_require_valid(&copy);
 	}
 	qs_free(&copy);
@@ -204,12 +204,12 @@ exercise_merge_subtract(const qs_sketch *view, test_bytes b)
 
 	REQUIRE_OK(qs_copy(&copy, view, &test_heap));
 	if (view->total > INT64_MAX / 2)
-		REQUIRE_STATUS(qs_merge(&copy, view), QS_TOTAL_OVERFLOW);
+		REQUIRE_STATUS(qs_merge(&copy, view), QB_TOTAL_OVERFLOW);
 	else
 	{
 		REQUIRE_OK(qs_merge(&copy, view));
 		test_require_valid(&copy);
-		REQUIRE_STATUS(qs_subtract(&copy, view), device ? QS_READ_ONLY : QS_OK);
+		REQUIRE_STATUS(qs_subtract(&copy, view), device ? QB_READ_ONLY : QB_OK);
 	}
 	if (!device)
 	{

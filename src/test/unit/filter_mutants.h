@@ -196,8 +196,8 @@ try_filter_mutant(mutator *m)
 	while (changes-- > 0)
 		mutate_filter(m, &b);
 	test_repair_crc(b.data, b.length);
-	opened = qf_open(&view, b.data, b.length) == QS_OK;
-	valid = qf_validate(b.data, b.length) == QS_OK;
+	opened = qf_open(&view, b.data, b.length) == QB_OK;
+	valid = qf_validate(b.data, b.length) == QB_OK;
 	REQUIRE(opened || !valid);
 	if (opened)
 		filter_exercise(b);

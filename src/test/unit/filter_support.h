@@ -120,9 +120,9 @@ filter_merge(qf_filter *into, const qf_filter *from)
 static inline void
 filter_merge_any(qf_filter *into, const qf_filter *from)
 {
-	qs_status status = qf_engine_cpu.merge(into, from);
+	qb_status status = qf_engine_cpu.merge(into, from);
 
-	REQUIRE(status == QS_OK || (status == QS_TOTAL_OVERFLOW && from->rows > INT64_MAX / 2));
+	REQUIRE(status == QB_OK || (status == QB_TOTAL_OVERFLOW && from->rows > INT64_MAX / 2));
 }
 
 /*

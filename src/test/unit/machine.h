@@ -128,7 +128,7 @@ machine_stop(machine *m)
 
 	for (i = 0; i < MACHINE_SKETCHES; i++)
 		qs_free(&m->unit[i].sk);
-	qs_isa_use("auto");
+	qb_isa_use("auto");
 	test_no_leak();
 }
 
@@ -269,7 +269,7 @@ machine_insert(machine *m, machine_sketch *u)
 		sum += fits ? weight[i] : 0;
 	}
 	REQUIRE_STATUS(qs_engine_cpu.insert(&u->sk, key, unit ? NULL : weight, count),
-				   fits ? QS_OK : QS_TOTAL_OVERFLOW);
+				   fits ? QB_OK : QB_TOTAL_OVERFLOW);
 	for (i = 0; i < count && fits; i++)
 		u->count[index[i]] += weight[i];
 }
@@ -309,7 +309,7 @@ machine_refuse(machine *m, machine_sketch *u)
 	if (weight[1] < INT64_MAX - weight[0])
 	{
 		weight[1]++;
-		REQUIRE_STATUS(qs_engine_cpu.remove(&u->sk, key, weight, 2), QS_UNDERFLOW);
+		REQUIRE_STATUS(qs_engine_cpu.remove(&u->sk, key, weight, 2), QB_UNDERFLOW);
 	}
 	REQUIRE(test_writes(&u->sk, before));
 	free(before.data);
@@ -326,7 +326,7 @@ machine_merge(machine *m, machine_sketch *u, machine_sketch *v)
 
 	REQUIRE_OK(qs_open(&view, bytes.data, bytes.length));
 	REQUIRE_STATUS(qs_merge(&u->sk, choose(&m->from, 2) ? &v->sk : &view),
-				   fits ? QS_OK : QS_TOTAL_OVERFLOW);
+				   fits ? QB_OK : QB_TOTAL_OVERFLOW);
 	free(bytes.data);
 	for (i = 0; i < m->keys && fits; i++)
 		u->count[i] += v->count[i];
@@ -369,7 +369,7 @@ machine_subtract(machine *m, machine_sketch *u, machine_sketch *v)
 	if (!covered)
 	{
 		REQUIRE_OK(qs_copy(&copy, &u->sk, &test_heap));
-		if (qs_subtract(&copy, &v->sk) == QS_UNDERFLOW)
+		if (qs_subtract(&copy, &v->sk) == QB_UNDERFLOW)
 			REQUIRE(copy.params.n != u->sk.params.n || copy.form != u->sk.form ||
 					test_same(&u->sk, &copy));
 		test_require_valid(&copy);
@@ -420,7 +420,7 @@ machine_step(machine *m)
 	machine_sketch *v = &m->unit[choose(&m->from, MACHINE_SKETCHES)];
 	uint64_t what = choose(&m->from, 16);
 
-	qs_isa_use(levels[choose(&m->from, 4)]);
+	qb_isa_use(levels[choose(&m->from, 4)]);
 	if (what < 5)
 		machine_insert(m, u);
 	else if (what < 7)

@@ -39,12 +39,12 @@ typedef struct counters
 static inline uint64_t
 counter_of(const qs_params *p, uint64_t key)
 {
-	uint64_t seed_key = qs_seed_key(p->seed);
-	uint64_t hv = qs_hash(key, seed_key);
+	uint64_t seed_key = qb_seed_key(p->seed);
+	uint64_t hv = qb_hash(key, seed_key);
 	uint32_t index = (uint32_t) hv & (qs_mask_count(p) - 1);
 	uint32_t mask = qs_mask_turn(qs_mask(seed_key, QS_LOW_COUNTERS, 1, index), QS_LOW_COUNTERS, hv);
 
-	return qs_reduce(hv, p->n) * QS_LOW_COUNTERS + (uint32_t) __builtin_ctz(mask);
+	return qb_reduce(hv, p->n) * QS_LOW_COUNTERS + (uint32_t) __builtin_ctz(mask);
 }
 
 static inline void
@@ -99,13 +99,13 @@ with_each_set(void (*check)(void))
 
 	for (s = 0; s < ALL_OF(sets); s++)
 	{
-		if (!qs_isa_use(sets[s]))
+		if (!qb_isa_use(sets[s]))
 			print_message("%s: not on this processor\n", sets[s]);
 		else
 			check();
 		test_no_leak();
 	}
-	assert_true(qs_isa_use("auto"));
+	assert_true(qb_isa_use("auto"));
 }
 
 #endif

@@ -115,7 +115,7 @@ estimate_from_pieces(test_bytes b, const qs_sketch *view, uint64_t key)
 {
 	uint8_t bytes[QS_PIECES_BYTES];
 	qs_piece piece[QS_DEPTH_MAX];
-	uint64_t hv = qs_hash(key, view->seed_key);
+	uint64_t hv = qb_hash(key, view->seed_key);
 	uint32_t count = qs_pieces(view, hv, piece);
 	uint64_t length = 0;
 	qs_sketch one;
@@ -204,9 +204,9 @@ try_mutant(mutator *m)
 	while (changes-- > 0)
 		mutate(m, &b);
 	test_repair_crc(b.data, b.length);
-	valid = qs_validate(b.data, b.length) == QS_OK;
-	REQUIRE(!valid || qs_open(&view, b.data, b.length) == QS_OK);
-	if (qs_open(&view, b.data, b.length) == QS_OK)
+	valid = qs_validate(b.data, b.length) == QB_OK;
+	REQUIRE(!valid || qs_open(&view, b.data, b.length) == QB_OK);
+	if (qs_open(&view, b.data, b.length) == QB_OK)
 		exercise_opened(b);
 	if (valid)
 	{

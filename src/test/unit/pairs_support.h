@@ -5,8 +5,8 @@
  *
  * src/test/unit/pairs_support.h
  */
-#ifndef QI_TEST_PAIRS_H
-#define QI_TEST_PAIRS_H
+#ifndef QSET_TEST_PAIRS_H
+#define QSET_TEST_PAIRS_H
 
 #include "sets_support.h"
 
@@ -15,7 +15,7 @@
 /* One way to run a request. */
 typedef struct way
 {
-	const qi_kernels *kernels;
+	const qset_kernels *kernels;
 	int method;
 	int variant;
 	uint64_t shares;
@@ -24,7 +24,7 @@ typedef struct way
 
 typedef struct answer
 {
-	qi_pair pair[ROOM];
+	qset_pair pair[ROOM];
 	uint64_t count;
 } answer;
 
@@ -32,13 +32,13 @@ typedef struct answer
 
 /* common / union >= j, as SQL would say it. */
 static inline bool
-naive_pass(const qi_filter *f, double j, uint32_t common, uint32_t either)
+naive_pass(const qset_filter *f, double j, uint32_t common, uint32_t either)
 {
 	return common >= f->min_count && (double) common / (either > 0 ? either : 1) >= j;
 }
 
 static inline uint32_t
-naive_common(const qi_collection *a, uint64_t i, const qi_collection *b, uint64_t j)
+naive_common(const qset_collection *a, uint64_t i, const qset_collection *b, uint64_t j)
 {
 	uint32_t common = 0;
 	uint64_t x;
@@ -46,7 +46,7 @@ naive_common(const qi_collection *a, uint64_t i, const qi_collection *b, uint64_
 
 	for (x = a->offset[i]; x < a->offset[i + 1]; x++)
 		for (y = b->offset[j]; y < b->offset[j + 1]; y++)
-			common += qi_element_compare(a, a->rank[x], b, b->rank[y]) == 0;
+			common += qset_element_compare(a, a->rank[x], b, b->rank[y]) == 0;
 	return common;
 }
 
@@ -91,10 +91,10 @@ naive_top(answer *x, uint64_t first, uint64_t top)
 }
 
 static inline void
-naive_pairs(const qi_request *r, double jaccard, answer *out)
+naive_pairs(const qset_request *r, double jaccard, answer *out)
 {
-	const qi_collection *a = r->rows;
-	const qi_collection *b = r->columns ? r->columns : r->rows;
+	const qset_collection *a = r->rows;
+	const qset_collection *b = r->columns ? r->columns : r->rows;
 	bool directed = r->columns || r->directed || r->filter.top > 0;
 	uint64_t i;
 	uint64_t j;
@@ -107,13 +107,13 @@ naive_pairs(const qi_request *r, double jaccard, answer *out)
 		for (j = directed ? 0 : i + 1; j < b->sets; j++)
 		{
 			uint32_t common = naive_common(a, i, b, j);
-			uint32_t either = qi_set_size(a, i) + qi_set_size(b, j) - common;
+			uint32_t either = qset_set_size(a, i) + qset_set_size(b, j) - common;
 
 			if ((!r->columns && i == j) || !naive_pass(&r->filter, jaccard, common, either) ||
-				(common == 0 && !qi_filter_passes_nothing(&r->filter)))
+				(common == 0 && !qset_filter_passes_nothing(&r->filter)))
 				continue;
 			REQUIRE(out->count < ROOM);
-			out->pair[out->count++] = (qi_pair){ (uint32_t) i, (uint32_t) j, common, either };
+			out->pair[out->count++] = (qset_pair){ (uint32_t) i, (uint32_t) j, common, either };
 		}
 		if (r->filter.top > 0)
 			naive_top(out, first, r->filter.top);
@@ -122,50 +122,50 @@ naive_pairs(const qi_request *r, double jaccard, answer *out)
 
 /* ---- the answer of the library ---- */
 
-/* Plan the request and fill its block, which the caller frees; NULL unless QS_OK. */
-static inline qs_status
-make_block(const qi_request *r, qi_plan *plan, uint64_t **block)
+/* Plan the request and fill its block, which the caller frees; NULL unless QB_OK. */
+static inline qb_status
+make_block(const qset_request *r, qset_plan *plan, uint64_t **block)
 {
-	qi_preparation p;
-	qs_status status = qi_prepare(&p, r);
+	qset_preparation p;
+	qb_status status = qset_prepare(&p, r);
 
 	*block = NULL;
-	if (status == QS_OK)
+	if (status == QB_OK)
 	{
 		*block = test_array(p.plan.bytes, 1);
 		memset(*block, 0, p.plan.bytes);
-		status = qi_fill(&p, *block);
+		status = qset_fill(&p, *block);
 	}
 	*plan = p.plan;
-	qi_prepared_free(&p);
+	qset_prepared_free(&p);
 	return status;
 }
 
 static inline void
 run_share(const void *block, const way *w, uint64_t share, answer *out)
 {
-	qi_job job;
+	qset_job job;
 	uint64_t count;
 
-	REQUIRE_OK(qi_job_open(&job, block, w->kernels, &test_heap, NULL));
-	qi_job_share(&job, share, qi_job_rows(&job), w->shares);
+	REQUIRE_OK(qset_job_open(&job, block, w->kernels, &test_heap, NULL));
+	qset_job_share(&job, share, qset_job_rows(&job), w->shares);
 	do
 	{
 		uint64_t room = ROOM - out->count < w->room ? ROOM - out->count : w->room;
 
-		REQUIRE_OK(qi_job_next(&job, out->pair + out->count, room, &count));
+		REQUIRE_OK(qset_job_next(&job, out->pair + out->count, room, &count));
 		REQUIRE(count <= room);
 		out->count += count;
 	}
 	while (count > 0);
-	qi_job_close(&job);
+	qset_job_close(&job);
 }
 
 static inline int
 by_sets(const void *x, const void *y)
 {
-	const qi_pair *a = x;
-	const qi_pair *b = y;
+	const qset_pair *a = x;
+	const qset_pair *b = y;
 
 	if (a->a != b->a)
 		return a->a < b->a ? -1 : 1;
@@ -174,21 +174,21 @@ by_sets(const void *x, const void *y)
 
 /* Run all shares; pairs of one share come in order, those of several are sorted here. */
 static inline void
-run_pairs(const qi_request *request, const way *w, answer *out)
+run_pairs(const qset_request *request, const way *w, answer *out)
 {
-	qi_request r = *request;
-	qi_plan plan;
+	qset_request r = *request;
+	qset_plan plan;
 	uint64_t *block;
 	uint64_t share;
 
 	r.method = w->method;
 	r.variant = w->variant;
 	REQUIRE_OK(make_block(&r, &plan, &block));
-	REQUIRE(w->method == QI_AUTO || plan.method == w->method);
-	if (w->method == QI_INDEX && !qi_filter_passes_nothing(&r.filter))
-		REQUIRE(w->variant == QI_VARIANT_AUTO || plan.prefix == (w->variant == QI_VARIANT_ON));
-	if (w->method == QI_BITMAP && w->variant != QI_VARIANT_AUTO)
-		REQUIRE(plan.resident == (w->variant == QI_VARIANT_ON));
+	REQUIRE(w->method == QSET_AUTO || plan.method == w->method);
+	if (w->method == QSET_INDEX && !qset_filter_passes_nothing(&r.filter))
+		REQUIRE(w->variant == QSET_VARIANT_AUTO || plan.prefix == (w->variant == QSET_VARIANT_ON));
+	if (w->method == QSET_BITMAP && w->variant != QSET_VARIANT_AUTO)
+		REQUIRE(plan.resident == (w->variant == QSET_VARIANT_ON));
 	out->count = 0;
 	for (share = 0; share < w->shares; share++)
 	{
@@ -199,7 +199,7 @@ run_pairs(const qi_request *request, const way *w, answer *out)
 		for (i = first + 1; i < out->count; i++)
 			REQUIRE(by_sets(&out->pair[i - 1], &out->pair[i]) < 0);
 	}
-	qsort(out->pair, out->count, sizeof(qi_pair), by_sets);
+	qsort(out->pair, out->count, sizeof(qset_pair), by_sets);
 	free(block);
 }
 
@@ -210,7 +210,7 @@ require_same_pairs(const answer *x, const answer *y)
 
 	REQUIRE(x->count == y->count);
 	for (i = 0; i < x->count; i++)
-		REQUIRE(memcmp(&x->pair[i], &y->pair[i], sizeof(qi_pair)) == 0);
+		REQUIRE(memcmp(&x->pair[i], &y->pair[i], sizeof(qset_pair)) == 0);
 }
 
 static inline void
@@ -222,9 +222,9 @@ name_case(uint64_t seed)
 
 /* More sets than 2-byte numbers have, and sets larger than 2-byte counters count to. */
 static inline void
-large_collection(uint64_t sets, uint64_t large, qi_collection *c)
+large_collection(uint64_t sets, uint64_t large, qset_collection *c)
 {
-	qi_builder b;
+	qset_builder b;
 	uint64_t i;
 	uint64_t e;
 
@@ -234,13 +234,13 @@ large_collection(uint64_t sets, uint64_t large, qi_collection *c)
 		int64_t id[3] = { (int64_t) i, (int64_t) i, (int64_t) i };
 		uint64_t low[3] = { i / 3, 1000000 + i % 7, 2000000 + i };
 
-		REQUIRE_OK(qi_builder_add(&b, id, low, NULL, 3));
+		REQUIRE_OK(qset_builder_add(&b, id, low, NULL, 3));
 	}
 	for (i = 0; i < 4 && large > 0; i++)
 		for (e = 0; e < large; e++)
 			test_add(&b, (int64_t) (sets + i), e * (i == 3 ? 2 : 1));
-	REQUIRE_OK(qi_builder_finish(&b, c));
-	qi_builder_free(&b);
+	REQUIRE_OK(qset_builder_finish(&b, c));
+	qset_builder_free(&b);
 }
 
 #endif

@@ -11,8 +11,8 @@
  *
  * src/test/unit/sets_mutants.h
  */
-#ifndef QI_TEST_MUTANTS_H
-#define QI_TEST_MUTANTS_H
+#ifndef QSET_TEST_MUTANTS_H
+#define QSET_TEST_MUTANTS_H
 
 #include "mutator.h"
 #include "sets_support.h"
@@ -41,7 +41,7 @@ typedef struct sets_number
 /* A collection in parts. */
 typedef struct sets_parts
 {
-	uint8_t header[QI_HEADER_BYTES];
+	uint8_t header[QSET_HEADER_BYTES];
 	sets_number number[SETS_NUMBERS];
 	uint64_t numbers;
 } sets_parts;
@@ -54,13 +54,13 @@ put_part(sets_parts *s, bool fixed, uint64_t value)
 }
 
 static inline void
-take_apart(sets_parts *s, const qi_collection *c)
+take_apart(sets_parts *s, const qset_collection *c)
 {
 	test_bytes b = test_flat(c);
 	uint64_t set;
 	uint64_t i;
 
-	memcpy(s->header, b.data, QI_HEADER_BYTES);
+	memcpy(s->header, b.data, QSET_HEADER_BYTES);
 	free(b.data);
 	s->numbers = 0;
 	for (i = 0; i < c->universe; i++)
@@ -95,7 +95,7 @@ put_together(const sets_parts *s)
 
 		if (s->number[i].fixed)
 		{
-			qs_store64(body + length, x);
+			qb_store64(body + length, x);
 			length += 8;
 			continue;
 		}
@@ -103,10 +103,10 @@ put_together(const sets_parts *s)
 			body[length++] = (uint8_t) (x | 128);
 		body[length++] = (uint8_t) x;
 	}
-	b.length = QI_HEADER_BYTES + length;
+	b.length = QSET_HEADER_BYTES + length;
 	b.data = test_array(b.length, 1);
-	memcpy(b.data, s->header, QI_HEADER_BYTES);
-	memcpy(b.data + QI_HEADER_BYTES, body, length);
+	memcpy(b.data, s->header, QSET_HEADER_BYTES);
+	memcpy(b.data + QSET_HEADER_BYTES, body, length);
 	return b;
 }
 
@@ -114,7 +114,7 @@ put_together(const sets_parts *s)
 static inline void
 mutate_header(mutator *m, sets_parts *s)
 {
-	test_bytes header = { s->header, QI_HEADER_BYTES };
+	test_bytes header = { s->header, QSET_HEADER_BYTES };
 	uint64_t field = choose(m, choose(m, 4) ? SETS_COUNTS : ALL_OF(sets_fields));
 	uint64_t old = get_field(&header, sets_fields[field].at, sets_fields[field].width);
 
@@ -126,7 +126,7 @@ mutate_header(mutator *m, sets_parts *s)
 static inline void
 mutate_length(mutator *m, sets_parts *s)
 {
-	test_bytes header = { s->header, QI_HEADER_BYTES };
+	test_bytes header = { s->header, QSET_HEADER_BYTES };
 	uint64_t at = choose(m, s->numbers);
 	uint64_t field = choose(m, SETS_COUNTS);
 	uint64_t old = get_field(&header, sets_fields[field].at, 8);
@@ -181,33 +181,33 @@ mutate_sets(mutator *m, sets_parts *s)
 
 /* Two of its sets as a collection of their own, and the whole merged with itself and them. */
 static inline void
-exercise_parts_of_collection(const qi_collection *c)
+exercise_parts_of_collection(const qset_collection *c)
 {
 	int64_t id[2] = { c->sets > 0 ? c->id[0] : 0, c->sets > 0 ? c->id[c->sets - 1] : 0 };
 	uint32_t *map;
-	qi_collection some;
-	qi_collection all;
-	qi_builder b;
+	qset_collection some;
+	qset_collection all;
+	qset_builder b;
 
-	REQUIRE_OK(qi_collection_subset(&some, c, id, 2, &test_heap, NULL));
+	REQUIRE_OK(qset_collection_subset(&some, c, id, 2, &test_heap, NULL));
 	test_require_collection(&some);
 	map = test_array(some.universe, sizeof(*map));
-	qi_collection_map(&some, c, map);
+	qset_collection_map(&some, c, map);
 	free(map);
-	qi_builder_init(&b, c->wide, &c->keys, &test_heap, NULL);
-	REQUIRE_OK(qi_builder_add_collection(&b, c));
-	REQUIRE_OK(qi_builder_add_collection(&b, &some));
-	REQUIRE_OK(qi_builder_add_collection(&b, c));
-	REQUIRE_OK(qi_builder_finish(&b, &all));
+	qset_builder_init(&b, c->wide, &c->keys, &test_heap, NULL);
+	REQUIRE_OK(qset_builder_add_collection(&b, c));
+	REQUIRE_OK(qset_builder_add_collection(&b, &some));
+	REQUIRE_OK(qset_builder_add_collection(&b, c));
+	REQUIRE_OK(qset_builder_finish(&b, &all));
 	REQUIRE(test_same_collection(&all, c));
-	qi_builder_free(&b);
-	qi_collection_free(&all);
-	qi_collection_free(&some);
+	qset_builder_free(&b);
+	qset_collection_free(&all);
+	qset_collection_free(&some);
 }
 
 /* The reader took these bytes. */
 static inline void
-exercise_collection(const qi_collection *c, test_bytes b, bool pairs)
+exercise_collection(const qset_collection *c, test_bytes b, bool pairs)
 {
 	test_bytes again = test_flat(c);
 
@@ -223,13 +223,13 @@ static inline void
 make_sets_sample(sets_parts *s, uint64_t number)
 {
 	uint64_t seed = number * 10;
-	qi_collection c;
+	qset_collection c;
 
 	do
 		test_collection(&c, seed++, number % 2);
-	while (number > 1 && (c.elements < 5 || c.elements > 400) && (qi_collection_free(&c), true));
+	while (number > 1 && (c.elements < 5 || c.elements > 400) && (qset_collection_free(&c), true));
 	take_apart(s, &c);
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 }
 
 /* One mutant; was it valid? */
@@ -241,7 +241,7 @@ try_sets_mutant(mutator *m)
 	static sets_parts s;
 	uint64_t number = choose(m, SETS_SAMPLES);
 	uint64_t changes = choose(m, MOST_CHANGES + 1);
-	qi_collection c;
+	qset_collection c;
 	test_bytes b;
 	bool valid;
 
@@ -254,13 +254,13 @@ try_sets_mutant(mutator *m)
 	b = put_together(&s);
 	if (choose(m, 4) == 0)
 		b.data[choose(m, b.length)] ^= (uint8_t) (1 << choose(m, 8));
-	set_field(&b, SETS_AT_BODY, 8, b.length - QI_HEADER_BYTES);
+	set_field(&b, SETS_AT_BODY, 8, b.length - QSET_HEADER_BYTES);
 	test_repair_crc(b.data, b.length);
-	valid = qi_read(&c, b.data, b.length, &test_heap, NULL) == QS_OK;
+	valid = qset_read(&c, b.data, b.length, &test_heap, NULL) == QB_OK;
 	if (valid)
 	{
 		exercise_collection(&c, b, choose(m, 16) == 0);
-		qi_collection_free(&c);
+		qset_collection_free(&c);
 	}
 	test_no_leak();
 	free(b.data);

@@ -5,8 +5,8 @@
  *
  * src/test/unit/sets_support.h
  */
-#ifndef QI_TEST_SUPPORT_H
-#define QI_TEST_SUPPORT_H
+#ifndef QSET_TEST_SUPPORT_H
+#define QSET_TEST_SUPPORT_H
 
 #include "support.h"
 
@@ -18,20 +18,20 @@
 
 /* The tables of inner loops that this processor can run; returns how many. */
 static inline size_t
-test_tables(const qi_kernels *table[3])
+test_tables(const qset_kernels *table[3])
 {
 	static const char *const names[] = { "scalar", "avx2", "avx512" };
 	size_t count = 0;
 	size_t i;
 
 	for (i = 0; i < ALL_OF(names); i++)
-		if (qs_isa_use(names[i]))
+		if (qb_isa_use(names[i]))
 		{
-			table[count] = qi_kernels_now();
+			table[count] = qset_kernels_now();
 			REQUIRE(strcmp(table[count]->name, names[i]) == 0);
 			count++;
 		}
-	qs_isa_use("auto");
+	qb_isa_use("auto");
 	return count;
 }
 
@@ -88,7 +88,7 @@ test_naive_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 
 #define TEST_QI_FAMILY 1976
 
-static const qs_keys test_qi_keys = { TEST_QI_FAMILY, 0 };
+static const qb_keys test_qi_keys = { TEST_QI_FAMILY, 0 };
 
 /* Any element's upper half, for fingerprints. */
 static inline uint64_t
@@ -98,22 +98,22 @@ test_upper(uint64_t low)
 }
 
 static inline void
-test_add(qi_builder *b, int64_t id, uint64_t low)
+test_add(qset_builder *b, int64_t id, uint64_t low)
 {
 	uint64_t high = test_upper(low);
 
-	REQUIRE_OK(qi_builder_add(b, &id, &low, b->elements.wide ? &high : NULL, 1));
+	REQUIRE_OK(qset_builder_add(b, &id, &low, b->elements.wide ? &high : NULL, 1));
 }
 
 static inline void
-test_builder(qi_builder *b, bool wide)
+test_builder(qset_builder *b, bool wide)
 {
-	qi_builder_init(b, wide, &test_qi_keys, &test_heap, NULL);
+	qset_builder_init(b, wide, &test_qi_keys, &test_heap, NULL);
 }
 
 /* A made-up collection: sizes and elements of many kinds, by a seed. */
 static inline void
-test_collection(qi_collection *c, uint64_t seed, bool wide)
+test_collection(qset_collection *c, uint64_t seed, bool wide)
 {
 	test_rng rng = test_seeded(seed);
 	uint64_t sets = test_below(&rng, 40);
@@ -121,7 +121,7 @@ test_collection(qi_collection *c, uint64_t seed, bool wide)
 	uint64_t most = 1 + test_below(&rng, 60);
 	uint64_t common = test_below(&rng, 3); /* 0: an element is in all sets */
 	int64_t base = (int64_t) test_random(&rng);
-	qi_builder b;
+	qset_builder b;
 	uint64_t set;
 
 	test_builder(&b, wide);
@@ -136,14 +136,14 @@ test_collection(qi_collection *c, uint64_t seed, bool wide)
 		for (i = 0; i < size; i++)
 			test_add(&b, id, (uint64_t) base + test_skewed(&rng, universe));
 	}
-	REQUIRE_OK(qi_builder_finish(&b, c));
-	qi_builder_free(&b);
+	REQUIRE_OK(qset_builder_finish(&b, c));
+	qset_builder_free(&b);
 }
 
 static inline bool
-test_same_collection(const qi_collection *a, const qi_collection *b)
+test_same_collection(const qset_collection *a, const qset_collection *b)
 {
-	return a->wide == b->wide && qs_keys_same(&a->keys, &b->keys) && a->sets == b->sets &&
+	return a->wide == b->wide && qb_keys_same(&a->keys, &b->keys) && a->sets == b->sets &&
 		   a->elements == b->elements && a->universe == b->universe &&
 		   memcmp(a->id, b->id, a->sets * sizeof(*a->id)) == 0 &&
 		   memcmp(a->offset, b->offset, (a->sets + 1) * sizeof(*a->offset)) == 0 &&
@@ -154,7 +154,7 @@ test_same_collection(const qi_collection *a, const qi_collection *b)
 
 /* The rules of collection.h. */
 static inline void
-test_require_collection(const qi_collection *c)
+test_require_collection(const qset_collection *c)
 {
 	uint8_t *seen = test_array(c->universe, 1);
 	uint64_t i;
@@ -174,19 +174,19 @@ test_require_collection(const qi_collection *c)
 		}
 	}
 	for (i = 0; i < c->universe; i++)
-		REQUIRE(seen[i] && (i == 0 || qi_element_compare(c, i - 1, c, i) < 0));
+		REQUIRE(seen[i] && (i == 0 || qset_element_compare(c, i - 1, c, i) < 0));
 	free(seen);
 }
 
 static inline test_bytes
-test_flat(const qi_collection *c)
+test_flat(const qset_collection *c)
 {
 	test_bytes b;
 
-	b.length = qi_flat_size(c);
+	b.length = qset_flat_size(c);
 	b.data = test_array(b.length, 1);
 	memset(b.data, 0xA5, b.length);
-	qi_write(c, b.data);
+	qset_write(c, b.data);
 	return b;
 }
 
@@ -196,39 +196,39 @@ test_flat(const qi_collection *c)
 
 /* The first pairs by a method, of a request that four bytes choose. */
 static inline uint64_t
-test_pairs(const qi_collection *c, const uint8_t *choice, int method, qi_pair *out)
+test_pairs(const qset_collection *c, const uint8_t *choice, int method, qset_pair *out)
 {
-	qi_request r = { .rows = c, .method = method, .memory = &test_heap };
-	qi_preparation p;
+	qset_request r = { .rows = c, .method = method, .memory = &test_heap };
+	qset_preparation p;
 	uint64_t count;
 	void *block;
-	qi_job job;
+	qset_job job;
 
-	REQUIRE_OK(qi_filter_init(&r.filter, choice[0] % 4, choice[1] / 255.0, choice[2] % 3));
+	REQUIRE_OK(qset_filter_init(&r.filter, choice[0] % 4, choice[1] / 255.0, choice[2] % 3));
 	r.variant = choice[3] % 3;
 	r.directed = choice[3] & 128;
-	REQUIRE_OK(qi_prepare(&p, &r));
+	REQUIRE_OK(qset_prepare(&p, &r));
 	block = calloc(p.plan.bytes, 1);
 	REQUIRE(block != NULL);
-	REQUIRE_OK(qi_fill(&p, block));
-	qi_prepared_free(&p);
-	REQUIRE_OK(qi_job_open(&job, block, qi_kernels_now(), &test_heap, NULL));
-	qi_job_share(&job, 0, qi_job_rows(&job), 1);
-	REQUIRE_OK(qi_job_next(&job, out, TEST_MOST_PAIRS, &count));
-	qi_job_close(&job);
+	REQUIRE_OK(qset_fill(&p, block));
+	qset_prepared_free(&p);
+	REQUIRE_OK(qset_job_open(&job, block, qset_kernels_now(), &test_heap, NULL));
+	qset_job_share(&job, 0, qset_job_rows(&job), 1);
+	REQUIRE_OK(qset_job_next(&job, out, TEST_MOST_PAIRS, &count));
+	qset_job_close(&job);
 	free(block);
 	return count;
 }
 
 static inline void
-test_methods_agree(const qi_collection *c, const uint8_t *choice)
+test_methods_agree(const qset_collection *c, const uint8_t *choice)
 {
-	static qi_pair wanted[TEST_MOST_PAIRS];
-	static qi_pair got[TEST_MOST_PAIRS];
-	uint64_t count = test_pairs(c, choice, QI_MERGE, wanted);
+	static qset_pair wanted[TEST_MOST_PAIRS];
+	static qset_pair got[TEST_MOST_PAIRS];
+	uint64_t count = test_pairs(c, choice, QSET_MERGE, wanted);
 	int method;
 
-	for (method = QI_AUTO; method < QI_METHODS; method++)
+	for (method = QSET_AUTO; method < QSET_METHODS; method++)
 	{
 		REQUIRE(test_pairs(c, choice, method, got) == count);
 		REQUIRE(memcmp(wanted, got, count * sizeof(*got)) == 0);

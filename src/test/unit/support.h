@@ -71,15 +71,15 @@ static char test_where[200] = "";
 #define REQUIRE_STATUS(call, wanted)                                                      \
 	do                                                                                    \
 	{                                                                                     \
-		qs_status got_ = (call);                                                          \
+		qb_status got_ = (call);                                                          \
 		if (got_ != (wanted))                                                             \
 			fprintf(stderr, "%s:%d: %s: \"%s\", not \"%s\"\n", __FILE__, __LINE__, #call, \
-					qs_status_text(got_), qs_status_text(wanted));                        \
+					qb_status_text(got_), qb_status_text(wanted));                        \
 		REQUIRE(got_ == (wanted));                                                        \
 	}                                                                                     \
 	while (0)
 
-#define REQUIRE_OK(call) REQUIRE_STATUS(call, QS_OK)
+#define REQUIRE_OK(call) REQUIRE_STATUS(call, QB_OK)
 
 /* ---- memory ---- */
 
@@ -120,7 +120,7 @@ test_release(void *context, void *pointer)
 	free((char *) pointer - (uintptr_t) pointer % 64);
 }
 
-static const qs_memory test_heap = { .alloc = test_alloc,
+static const qb_memory test_heap = { .alloc = test_alloc,
 									 .release = test_release,
 									 .context = &test_heap_state };
 
@@ -246,7 +246,7 @@ test_init_dense(qs_sketch *sk, const qs_params *p)
 	REQUIRE_OK(qs_make_dense(sk));
 }
 
-static inline qs_status
+static inline qb_status
 test_try_insert(qs_sketch *sk, uint64_t key, int64_t weight)
 {
 	return qs_engine_cpu.insert(sk, &key, &weight, 1);
@@ -258,7 +258,7 @@ test_insert(qs_sketch *sk, uint64_t key, int64_t weight)
 	REQUIRE_OK(test_try_insert(sk, key, weight));
 }
 
-static inline qs_status
+static inline qb_status
 test_try_remove(qs_sketch *sk, uint64_t key, int64_t weight)
 {
 	return qs_engine_cpu.remove(sk, &key, &weight, 1);
@@ -372,8 +372,8 @@ test_same(const qs_sketch *a, const qs_sketch *b)
 static inline void
 test_repair_crc(uint8_t *bytes, uint64_t length)
 {
-	qs_store32(bytes + TEST_AT_CRC, 0);
-	qs_store32(bytes + TEST_AT_CRC, qs_crc32c(QS_CRC32C_INIT, bytes, length) ^ QS_CRC32C_INIT);
+	qb_store32(bytes + TEST_AT_CRC, 0);
+	qb_store32(bytes + TEST_AT_CRC, qb_crc32c(QB_CRC32C_INIT, bytes, length) ^ QB_CRC32C_INIT);
 }
 
 #endif

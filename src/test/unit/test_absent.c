@@ -3,7 +3,7 @@
  *		Removing what was never there, though all its counters are positive.
  *
  * The sketch cannot know, and lets it go as long as what is left can be what
- * other keys left.  It is refused with QS_UNDERFLOW when it would take a
+ * other keys left.  It is refused with QB_UNDERFLOW when it would take a
  * counter below zero, and also when a counter would be larger than all the
  * weight that is left in its bucket: such a sketch would be invalid when
  * written, and the counter might not even fit its width.
@@ -53,7 +53,7 @@ absent_keys_leave_it_valid(void **state)
 		{
 			int64_t most = test_estimate(&sk, test_key(i));
 
-			if (test_try_remove(&sk, test_key(i), most) == QS_OK)
+			if (test_try_remove(&sk, test_key(i), most) == QB_OK)
 				test_require_valid(&sk);
 		}
 		qs_free(&sk);
@@ -87,7 +87,7 @@ absent_sketches_leave_it_valid(void **state)
 			test_fill(&a, (uint64_t) round, 60, 60);
 			test_fill(&b, 1000 + (uint64_t) round, 60, (size_t) round % 20 + 1);
 			before = test_write_valid(&a);
-			if (qs_subtract(&a, &b) == QS_OK)
+			if (qs_subtract(&a, &b) == QB_OK)
 			{
 				test_require_valid(&a);
 				taken++;
@@ -164,10 +164,10 @@ impossible_buckets_are_refused(void **state)
 		key = fill_around(&a);
 		before = test_write_valid(&a);
 		REQUIRE(test_estimate(&a, key) > 0);
-		REQUIRE_STATUS(test_try_remove(&a, key, 1), QS_UNDERFLOW);
+		REQUIRE_STATUS(test_try_remove(&a, key, 1), QB_UNDERFLOW);
 		sample_init_dense(&b, s, 1, 3);
 		test_insert(&b, key, 1);
-		REQUIRE_STATUS(qs_subtract(&a, &b), QS_UNDERFLOW);
+		REQUIRE_STATUS(qs_subtract(&a, &b), QB_UNDERFLOW);
 		REQUIRE(test_writes(&a, before));
 		free(before.data);
 		qs_free(&a);
@@ -182,11 +182,11 @@ enum
 };
 
 /* Take keys that were never there from a sketch: 0 to 4 in a batch, 5 as another sketch. */
-static qs_status
+static qb_status
 take_absent(int s, uint64_t round, const uint64_t *key, int way, qs_sketch *sk)
 {
 	qs_sketch minus;
-	qs_status status;
+	qb_status status;
 
 	sample_init_dense(sk, s, s == QS_THREAD ? 4 : 1, round);
 	test_fill(sk, round, 200, 5 + (size_t) round % 40 * 4);
@@ -198,11 +198,11 @@ take_absent(int s, uint64_t round, const uint64_t *key, int way, qs_sketch *sk)
 }
 
 /* All ways, in orders that change; returns what all of them say. */
-static qs_status
+static qb_status
 take_in_any_order(int s, uint64_t round)
 {
 	test_rng rng = test_seeded(round);
-	qs_status wanted = QS_OK;
+	qb_status wanted = QB_OK;
 	test_bytes after = { NULL, 0 };
 	uint64_t key[ABSENT];
 	uint64_t i;
@@ -213,7 +213,7 @@ take_in_any_order(int s, uint64_t round)
 	for (way = 0; way < 6; way++)
 	{
 		qs_sketch sk;
-		qs_status status = take_absent(s, round, key, way, &sk);
+		qb_status status = take_absent(s, round, key, way, &sk);
 
 		if (way == 0)
 		{
@@ -246,7 +246,7 @@ order_decides_nothing(void **state)
 		for (round = 0; round < 300; round++)
 		{
 			WHERE("%s, round %d", qs_structure_name(s), round);
-			taken += take_in_any_order(s, (uint64_t) round) == QS_OK;
+			taken += take_in_any_order(s, (uint64_t) round) == QB_OK;
 		}
 		REQUIRE(taken > 0 && taken < round);
 	}

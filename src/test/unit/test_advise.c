@@ -16,7 +16,7 @@ forecast_of(const qs_params *params, const qs_load *load, double confidence)
 {
 	qs_forecast f;
 
-	REQUIRE_STATUS(qs_forecast_make(&f, params, load, confidence, &test_heap), QS_OK);
+	REQUIRE_STATUS(qs_forecast_make(&f, params, load, confidence, &test_heap), QB_OK);
 	return f;
 }
 
@@ -35,7 +35,7 @@ require_near(const qs_sketch *sk, qs_forecast f, double confidence, double most,
 	qs_noise noise;
 	double error, bytes;
 
-	REQUIRE_STATUS(qs_noise_init(&noise, sk, 1, &test_heap), QS_OK);
+	REQUIRE_STATUS(qs_noise_init(&noise, sk, 1, &test_heap), QB_OK);
 	error = (double) qs_noise_error(&noise, confidence, 1);
 	bytes = (double) qs_flat_size(sk);
 	WHERE("structure %d, total %g, confidence %g: error %g, forecast %g; bytes %g, forecast %g",
@@ -66,7 +66,7 @@ compare(int structure, uint64_t n, uint64_t keys, int64_t count, double confiden
 static int64_t
 spread_weight(uint64_t i, double least)
 {
-	return (int64_t) (least * pow(10, 4 * (double) (qs_mix64(i) >> 11) / 9007199254740992.0));
+	return (int64_t) (least * pow(10, 4 * (double) (qb_mix64(i) >> 11) / 9007199254740992.0));
 }
 
 /* The load is known by the weights of SOME of its keys. */
@@ -174,14 +174,14 @@ out_of_memory(void **state)
 	(void) state;
 	for (k = 1;; k++)
 	{
-		qs_status status;
+		qb_status status;
 
 		test_fail_at(k);
 		status = qs_forecast_make(&f, &params, &load, 0.95, &test_heap);
 		test_fail_at(0);
-		if (status == QS_OK)
+		if (status == QB_OK)
 			break;
-		REQUIRE(status == QS_NO_MEMORY);
+		REQUIRE(status == QB_NO_MEMORY);
 	}
 	REQUIRE(k > 2);
 	test_no_leak();

@@ -19,10 +19,10 @@ static const char *const levels[] = { "scalar", "avx2" };
 static char *
 encoded(const uint8_t *bytes, size_t count)
 {
-	char *text = malloc(qs_base64_length(count) + 1);
+	char *text = malloc(qb_base64_length(count) + 1);
 
-	qs_base64_encode(bytes, count, text);
-	text[qs_base64_length(count)] = '\0';
+	qb_base64_encode(bytes, count, text);
+	text[qb_base64_length(count)] = '\0';
 	return text;
 }
 
@@ -30,12 +30,12 @@ static bool
 decodes(const char *text, size_t length, const uint8_t *expected, size_t count)
 {
 	char *exact = malloc(length + 1);
-	uint8_t *bytes = malloc(qs_base64_bytes(length) + 1);
+	uint8_t *bytes = malloc(qb_base64_bytes(length) + 1);
 	size_t got = 0;
 	bool ok;
 
 	memcpy(exact, text, length);
-	ok = qs_base64_decode(exact, length, bytes, &got);
+	ok = qb_base64_decode(exact, length, bytes, &got);
 	if (ok && expected)
 	{
 		assert_int_equal(got, count);
@@ -98,13 +98,13 @@ levels_agree(void **state)
 	{
 		for (i = 0; i < length; i++)
 			bytes[i] = (uint8_t) (test_random(&rng) >> 24);
-		qs_base64_encode_plain(bytes, length, plain);
-		plain[qs_base64_length(length)] = '\0';
+		qb_base64_encode_plain(bytes, length, plain);
+		plain[qb_base64_length(length)] = '\0';
 		for (level = 0; level < ALL_OF(levels); level++)
 		{
 			char *text;
 
-			if (!qs_isa_use(levels[level]))
+			if (!qb_isa_use(levels[level]))
 				continue;
 			text = encoded(bytes, length);
 			assert_string_equal(text, plain);
@@ -112,7 +112,7 @@ levels_agree(void **state)
 			free(text);
 		}
 	}
-	qs_isa_use("auto");
+	qb_isa_use("auto");
 }
 
 /* Is a character of the text, if it is replaced by this one, found at all levels? */
@@ -127,7 +127,7 @@ check_byte(char *text, size_t length, size_t place, int c)
 
 	text[place] = (char) c;
 	for (level = 0; level < ALL_OF(levels); level++)
-		if (qs_isa_use(levels[level]))
+		if (qb_isa_use(levels[level]))
 			assert_int_equal(decodes(text, length, NULL, 0), is_digit || is_padding);
 	text[place] = before;
 }
@@ -145,7 +145,7 @@ invalid_bytes(void **state)
 	for (place = 0; place < sizeof(text); place++)
 		for (c = 0; c < 256; c++)
 			check_byte(text, sizeof(text), place, c);
-	qs_isa_use("auto");
+	qb_isa_use("auto");
 }
 
 /* Lengths that no text has, and padding that does not belong there. */
@@ -163,14 +163,14 @@ invalid_ends(void **state)
 	memset(text, 'A', sizeof(text));
 	for (level = 0; level < ALL_OF(levels); level++)
 	{
-		if (!qs_isa_use(levels[level]))
+		if (!qb_isa_use(levels[level]))
 			continue;
 		for (i = 0; i < ALL_OF(none); i++)
 			assert_false(decodes(none[i], strlen(none[i]), NULL, 0));
 		for (i = 0; i < MOST; i++)
 			assert_int_equal(decodes(text, i, NULL, 0), i % 4 == 0);
 	}
-	qs_isa_use("auto");
+	qb_isa_use("auto");
 }
 
 int

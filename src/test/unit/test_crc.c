@@ -8,12 +8,12 @@
 
 typedef uint32_t (*crc_function)(uint32_t crc, const uint8_t *bytes, size_t length);
 
-static const crc_function both[] = { qs_crc32c, qs_crc32c_plain };
+static const crc_function both[] = { qb_crc32c, qb_crc32c_plain };
 
 static uint32_t
 whole(crc_function f, const void *bytes, size_t length)
 {
-	return f(QS_CRC32C_INIT, bytes, length) ^ QS_CRC32C_INIT;
+	return f(QB_CRC32C_INIT, bytes, length) ^ QB_CRC32C_INIT;
 }
 
 /* The check value of the catalogues, and the examples of RFC 3720, B.4. */
@@ -53,8 +53,8 @@ fast_is_plain(void **state)
 		bytes[offset] = (uint8_t) test_random(&rng);
 	for (offset = 0; offset < 9; offset++)
 		for (length = 0; offset + length <= 200; length++)
-			assert_int_equal(qs_crc32c(0x12345678, bytes + offset, length),
-							 qs_crc32c_plain(0x12345678, bytes + offset, length));
+			assert_int_equal(qb_crc32c(0x12345678, bytes + offset, length),
+							 qb_crc32c_plain(0x12345678, bytes + offset, length));
 }
 
 /* Long ones are several streams, put together. */
@@ -73,10 +73,10 @@ long_is_plain(void **state)
 		bytes[i] = (uint8_t) test_random(&rng);
 	for (i = 0; i < ALL_OF(lengths); i++)
 	{
-		assert_int_equal(qs_crc32c(0x12345678, bytes + i % 8, lengths[i]),
-						 qs_crc32c_plain(0x12345678, bytes + i % 8, lengths[i]));
-		assert_int_equal(qs_crc32c(QS_CRC32C_INIT, bytes, lengths[i]),
-						 qs_crc32c_plain(QS_CRC32C_INIT, bytes, lengths[i]));
+		assert_int_equal(qb_crc32c(0x12345678, bytes + i % 8, lengths[i]),
+						 qb_crc32c_plain(0x12345678, bytes + i % 8, lengths[i]));
+		assert_int_equal(qb_crc32c(QB_CRC32C_INIT, bytes, lengths[i]),
+						 qb_crc32c_plain(QB_CRC32C_INIT, bytes, lengths[i]));
 	}
 }
 
@@ -84,16 +84,16 @@ static void
 continues_from_parts(void **state)
 {
 	const uint8_t text[] = "The checksum of a whole is that of its parts, one after the other.";
-	uint32_t wanted = whole(qs_crc32c_plain, text, sizeof(text));
+	uint32_t wanted = whole(qb_crc32c_plain, text, sizeof(text));
 	size_t cut;
 
 	(void) state;
 	for (cut = 0; cut <= sizeof(text); cut++)
 	{
-		uint32_t crc = qs_crc32c(QS_CRC32C_INIT, text, cut);
+		uint32_t crc = qb_crc32c(QB_CRC32C_INIT, text, cut);
 
-		crc = qs_crc32c(crc, text + cut, sizeof(text) - cut);
-		assert_int_equal(crc ^ QS_CRC32C_INIT, wanted);
+		crc = qb_crc32c(crc, text + cut, sizeof(text) - cut);
+		assert_int_equal(crc ^ QB_CRC32C_INIT, wanted);
 	}
 }
 
@@ -110,12 +110,12 @@ goes_around_its_field(void **state)
 	{
 		memset(bytes, 0x5A, sizeof(bytes));
 		memset(bytes + field, 0, 4);
-		wanted = whole(qs_crc32c_plain, bytes, sizeof(bytes));
-		assert_int_equal(qs_checksum(bytes, sizeof(bytes), field), wanted);
-		qs_store32(bytes + field, 0xDEADBEEF);
-		assert_int_equal(qs_checksum(bytes, sizeof(bytes), field), wanted);
+		wanted = whole(qb_crc32c_plain, bytes, sizeof(bytes));
+		assert_int_equal(qb_checksum(bytes, sizeof(bytes), field), wanted);
+		qb_store32(bytes + field, 0xDEADBEEF);
+		assert_int_equal(qb_checksum(bytes, sizeof(bytes), field), wanted);
 		bytes[(field + 4) % sizeof(bytes)] ^= 1;
-		assert_int_not_equal(qs_checksum(bytes, sizeof(bytes), field), wanted);
+		assert_int_not_equal(qb_checksum(bytes, sizeof(bytes), field), wanted);
 	}
 }
 

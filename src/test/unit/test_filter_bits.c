@@ -60,29 +60,29 @@ position_by_definition(const qf_params *p, uint64_t h, uint32_t j)
 	uint64_t draw;
 
 	if (p->layout == QF_STANDARD)
-		return (uint32_t) qs_mul_high(qs_mix64(h + (j + 1) * QF_POSITION_STEP), p->m);
-	draw = qs_mix64(h + (j / 7 + 1) * QF_POSITION_STEP);
-	return (uint32_t) (qs_mul_high(h, p->m / 512) * 512 + (draw >> 9 * (j % 7)) % 512);
+		return (uint32_t) qb_mul_high(qb_mix64(h + (j + 1) * QF_POSITION_STEP), p->m);
+	draw = qb_mix64(h + (j / 7 + 1) * QF_POSITION_STEP);
+	return (uint32_t) (qb_mul_high(h, p->m / 512) * 512 + (draw >> 9 * (j % 7)) % 512);
 }
 
 static void
 insert_by_definition(qf_filter *f, uint64_t key, uint64_t row, uint64_t nonce, uint64_t copies)
 {
 	uint64_t q = qf_power(f->params.q, copies);
-	uint64_t h = qs_mix64(key ^ qs_seed_key(f->params.seed));
-	uint64_t base = qs_seed_key(nonce) ^ qs_mix64(row);
+	uint64_t h = qb_mix64(key ^ qb_seed_key(f->params.seed));
+	uint64_t base = qb_seed_key(nonce) ^ qb_mix64(row);
 	uint64_t t = 0;
 	uint32_t j = 0;
 
 	while (j < f->params.k)
 	{
-		uint64_t draw = qs_mix64(base + t++ * QS_ROW_STEP);
+		uint64_t draw = qb_mix64(base + t++ * QB_ROW_STEP);
 		uint64_t beyond = q;
 		uint32_t gap = 0;
 		uint32_t position;
 
 		for (; gap < QF_GAPS && draw < beyond; gap++)
-			beyond = qs_mul_high(beyond, q);
+			beyond = qb_mul_high(beyond, q);
 		j += gap;
 		if (gap == QF_GAPS || j >= f->params.k)
 			continue;
@@ -126,7 +126,7 @@ every_path_sets_the_same_bits(void **state)
 			bool found[KEYS];
 			uint64_t probe[KEYS];
 
-			if (!qs_isa_use(sets[c]))
+			if (!qb_isa_use(sets[c]))
 				continue;
 			start(&f, &shapes[i]);
 			WHERE("%s, %s", shapes[i].name, sets[c]);
@@ -143,7 +143,7 @@ every_path_sets_the_same_bits(void **state)
 			}
 			qf_free(&f);
 		}
-		qs_isa_use("auto");
+		qb_isa_use("auto");
 		qf_free(&wanted);
 	}
 	test_no_leak();
@@ -234,7 +234,7 @@ other_nonces_seeds_and_rows_draw_otherwise(void **state)
 	filter_init(&b, &p);
 	filter_insert(&b, keys, ROWS, 0, 1);
 	assert_false(filter_same(&a, &b));
-	REQUIRE_STATUS(qf_engine_cpu.merge(&a, &b), QS_MISMATCH);
+	REQUIRE_STATUS(qf_engine_cpu.merge(&a, &b), QB_MISMATCH);
 	qf_free(&a);
 	qf_free(&b);
 }
@@ -307,17 +307,17 @@ rows_are_counted_up_to_their_range(void **state)
 	(void) state;
 	start(&f, &shapes[7]);
 	start(&other, &shapes[7]);
-	REQUIRE_STATUS(qf_engine_cpu.insert(&f, &b), QS_TOTAL_OVERFLOW);
+	REQUIRE_STATUS(qf_engine_cpu.insert(&f, &b), QB_TOTAL_OVERFLOW);
 	assert_true(f.rows == 0 && f.ones == 0);
 	b.copies = &most;
 	b.count = 1;
 	REQUIRE_OK(qf_engine_cpu.insert(&f, &b));
 	assert_true(f.rows == INT64_MAX && f.ones > 0);
 	b.copies = NULL;
-	REQUIRE_STATUS(qf_engine_cpu.insert(&f, &b), QS_TOTAL_OVERFLOW);
+	REQUIRE_STATUS(qf_engine_cpu.insert(&f, &b), QB_TOTAL_OVERFLOW);
 	REQUIRE_OK(qf_engine_cpu.insert(&other, &b));
 	assert_true(other.rows == 1);
-	REQUIRE_STATUS(qf_engine_cpu.merge(&other, &f), QS_TOTAL_OVERFLOW);
+	REQUIRE_STATUS(qf_engine_cpu.merge(&other, &f), QB_TOTAL_OVERFLOW);
 	assert_true(other.rows == 1);
 	qf_free(&f);
 	qf_free(&other);
@@ -381,18 +381,18 @@ sizes_that_halving_does_not_reach_are_refused(void **state)
 
 	(void) state;
 	start(&f, &shapes[3]);
-	REQUIRE_STATUS(qf_fold(&f, 58466 / 4), QS_NO_FOLD);
-	REQUIRE_STATUS(qf_fold(&f, 58466 * 2), QS_NO_FOLD);
-	REQUIRE_STATUS(qf_fold(&f, 0), QS_NO_FOLD);
+	REQUIRE_STATUS(qf_fold(&f, 58466 / 4), QB_NO_FOLD);
+	REQUIRE_STATUS(qf_fold(&f, 58466 * 2), QB_NO_FOLD);
+	REQUIRE_STATUS(qf_fold(&f, 0), QB_NO_FOLD);
 	REQUIRE_OK(qf_fold(&f, 58466));
 	REQUIRE_OK(qf_fold(&f, 29233));
 	qf_free(&f);
 	start(&f, &shapes[5]);
-	REQUIRE_STATUS(qf_fold(&f, 4096), QS_NO_FOLD); /* less than k */
+	REQUIRE_STATUS(qf_fold(&f, 4096), QB_NO_FOLD); /* less than k */
 	qf_free(&f);
 	start(&f, &shapes[9]);
 	REQUIRE_OK(qf_fold(&f, 3 << 9));
-	REQUIRE_STATUS(qf_fold(&f, 3 << 8), QS_NO_FOLD); /* half a block */
+	REQUIRE_STATUS(qf_fold(&f, 3 << 8), QB_NO_FOLD); /* half a block */
 	qf_free(&f);
 }
 
@@ -441,24 +441,24 @@ failing_memory_is_reported(void **state)
 		{
 			qf_filter f, copy;
 			qf_batch b = { .fingerprint = keys, .count = ROWS };
-			qs_status status;
+			qb_status status;
 
 			start(&f, &shapes[i]);
 			test_fail_at(k);
 			status = qf_engine_cpu.insert(&f, &b);
-			if (status == QS_OK && (status = qf_copy(&copy, &f, &test_heap)) == QS_OK)
+			if (status == QB_OK && (status = qf_copy(&copy, &f, &test_heap)) == QB_OK)
 			{
 				status = qf_engine_cpu.merge(&copy, &f);
-				if (status == QS_OK && qf_params_foldable(&f.params) > 0)
+				if (status == QB_OK && qf_params_foldable(&f.params) > 0)
 					status = qf_fold(&copy, f.params.m / 2);
 				qf_free(&copy);
 			}
 			test_fail_at(0);
 			qf_free(&f);
 			test_no_leak();
-			if (status == QS_OK)
+			if (status == QB_OK)
 				break;
-			REQUIRE(status == QS_NO_MEMORY && k < 100);
+			REQUIRE(status == QB_NO_MEMORY && k < 100);
 		}
 }
 

@@ -143,8 +143,8 @@ every_other_length_is_refused(void **state)
 			cut.data = realloc(cut.data, length > 0 ? length : 1);
 			if (length >= QF_HEADER_BYTES)
 				test_repair_crc(cut.data, length);
-			REQUIRE((qf_open(&view, cut.data, length) == QS_OK) == (length == b.length));
-			REQUIRE((qf_validate(cut.data, length) == QS_OK) == (length == b.length));
+			REQUIRE((qf_open(&view, cut.data, length) == QB_OK) == (length == b.length));
+			REQUIRE((qf_validate(cut.data, length) == QB_OK) == (length == b.length));
 			free(cut.data);
 		}
 		free(b.data);
@@ -171,11 +171,11 @@ every_flipped_bit_is_found(void **state)
 
 			WHERE("%s, bit %d of byte %d", golden[i].name, (int) bit % 8, (int) bit / 8);
 			bad.data[bit / 8] ^= (uint8_t) (1 << bit % 8);
-			REQUIRE(qf_validate(bad.data, bad.length) != QS_OK);
+			REQUIRE(qf_validate(bad.data, bad.length) != QB_OK);
 			test_repair_crc(bad.data, bad.length);
-			if (qf_open(&view, bad.data, bad.length) == QS_OK)
+			if (qf_open(&view, bad.data, bad.length) == QB_OK)
 				filter_exercise(bad);
-			if (qf_validate(bad.data, bad.length) == QS_OK)
+			if (qf_validate(bad.data, bad.length) == QB_OK)
 			{
 				valid++;
 				filter_exercise_valid(bad);
@@ -191,7 +191,7 @@ every_flipped_bit_is_found(void **state)
 
 /* Change bytes of a sample, repair the checksum, and see what the validator says. */
 static void
-require_refused(const char *name, size_t at, uint64_t value, size_t width, qs_status wanted)
+require_refused(const char *name, size_t at, uint64_t value, size_t width, qb_status wanted)
 {
 	size_t i = 0;
 	test_bytes b;
@@ -210,44 +210,44 @@ static void
 contradictions_are_refused_though_the_checksum_fits(void **state)
 {
 	test_bytes b = sample(&golden[2]);
-	uint32_t ones = qs_load32(b.data + 56);
-	uint64_t bits = qs_load64(b.data + QF_HEADER_BYTES);
+	uint32_t ones = qb_load32(b.data + 56);
+	uint64_t bits = qb_load64(b.data + QF_HEADER_BYTES);
 	test_bytes e = sample(&golden[1]);
-	uint32_t first = qs_load32(e.data + QF_HEADER_BYTES);
-	uint32_t second = qs_load32(e.data + QF_HEADER_BYTES + 4);
+	uint32_t first = qb_load32(e.data + QF_HEADER_BYTES);
+	uint32_t second = qb_load32(e.data + QF_HEADER_BYTES + 4);
 
 	(void) state;
-	require_refused("filter_dense", 0, 'Q', 1, QS_FORMAT_MAGIC);
-	require_refused("filter_dense", 3, 2, 1, QS_FORMAT_VERSION);
-	require_refused("filter_dense", 4, QF_EXPLICIT, 1, QS_FORMAT_PARAMS);
-	require_refused("filter_dense", 4, 3, 1, QS_FORMAT_PARAMS);
-	require_refused("filter_dense", 5, QF_BLOCKED, 1, QS_FORMAT_PARAMS); /* p is not 1 */
-	require_refused("filter_blocked", 5, QF_LAYOUTS, 1, QS_FORMAT_PARAMS);
-	require_refused("filter_blocked", 5, 255, 1, QS_FORMAT_PARAMS);
-	require_refused("filter_blocked", 16, 8192 + 64, 8, QS_FORMAT_PARAMS); /* part of a block */
-	require_refused("filter_blocked", 48, 1, 8, QS_FORMAT_PARAMS);
-	require_refused("filter_dense", 6, 1, 1, QS_FORMAT_RESERVED);
-	require_refused("filter_dense", 7, 1, 1, QS_FORMAT_RESERVED);
-	require_refused("filter_dense", 8, 0, 4, QS_FORMAT_PARAMS);     /* k */
-	require_refused("filter_dense", 8, 65537, 4, QS_FORMAT_PARAMS); /* k */
-	require_refused("filter_dense", 8, 8193, 4, QS_FORMAT_PARAMS);  /* k beyond m */
-	require_refused("filter_dense", 16, 8256, 8, QS_FORMAT_LENGTH); /* m */
-	require_refused("filter_dense", 16, UINT64_MAX, 8, QS_FORMAT_PARAMS);
-	require_refused("filter_dense", 32, 0, 4, QS_FORMAT_PARAMS); /* family */
-	require_refused("filter_dense", 40, 0, 8, QS_FORMAT_PARAMS); /* rows */
-	require_refused("filter_dense", 40, 1, 8, QS_FORMAT_PARAMS); /* bits of more rows */
-	require_refused("filter_dense", 40, (uint64_t) -2, 8, QS_FORMAT_PARAMS);
-	require_refused("filter_dense", 56, ones - 1, 4, QS_FORMAT_BITS);
-	require_refused("filter_dense", 56, ones + 1, 4, QS_FORMAT_BITS);
-	require_refused("filter_dense", 56, 8193, 4, QS_FORMAT_PARAMS);
-	require_refused("filter_dense", 60, bits & (bits - 1), 8, QS_FORMAT_BITS);
-	require_refused("filter_explicit", 60, second, 4, QS_FORMAT_BITS); /* twice */
-	require_refused("filter_explicit", 64, first - 1, 4, QS_FORMAT_BITS);
-	require_refused("filter_explicit", e.length - 4, 8192, 4, QS_FORMAT_BITS);
-	require_refused("filter_empty", 32, 1, 4, QS_FORMAT_PARAMS);
-	require_refused("filter_empty", 36, 1, 4, QS_FORMAT_PARAMS);
-	require_refused("filter_bloom", 40, 800, 8, QS_FORMAT_PARAMS);
-	require_refused("filter_odd", QF_HEADER_BYTES + 5846 / 64 * 8 + 7, 0x80, 1, QS_FORMAT_RESERVED);
+	require_refused("filter_dense", 0, 'Q', 1, QB_FORMAT_MAGIC);
+	require_refused("filter_dense", 3, 2, 1, QB_FORMAT_VERSION);
+	require_refused("filter_dense", 4, QF_EXPLICIT, 1, QB_FORMAT_PARAMS);
+	require_refused("filter_dense", 4, 3, 1, QB_FORMAT_PARAMS);
+	require_refused("filter_dense", 5, QF_BLOCKED, 1, QB_FORMAT_PARAMS); /* p is not 1 */
+	require_refused("filter_blocked", 5, QF_LAYOUTS, 1, QB_FORMAT_PARAMS);
+	require_refused("filter_blocked", 5, 255, 1, QB_FORMAT_PARAMS);
+	require_refused("filter_blocked", 16, 8192 + 64, 8, QB_FORMAT_PARAMS); /* part of a block */
+	require_refused("filter_blocked", 48, 1, 8, QB_FORMAT_PARAMS);
+	require_refused("filter_dense", 6, 1, 1, QB_FORMAT_RESERVED);
+	require_refused("filter_dense", 7, 1, 1, QB_FORMAT_RESERVED);
+	require_refused("filter_dense", 8, 0, 4, QB_FORMAT_PARAMS);     /* k */
+	require_refused("filter_dense", 8, 65537, 4, QB_FORMAT_PARAMS); /* k */
+	require_refused("filter_dense", 8, 8193, 4, QB_FORMAT_PARAMS);  /* k beyond m */
+	require_refused("filter_dense", 16, 8256, 8, QB_FORMAT_LENGTH); /* m */
+	require_refused("filter_dense", 16, UINT64_MAX, 8, QB_FORMAT_PARAMS);
+	require_refused("filter_dense", 32, 0, 4, QB_FORMAT_PARAMS); /* family */
+	require_refused("filter_dense", 40, 0, 8, QB_FORMAT_PARAMS); /* rows */
+	require_refused("filter_dense", 40, 1, 8, QB_FORMAT_PARAMS); /* bits of more rows */
+	require_refused("filter_dense", 40, (uint64_t) -2, 8, QB_FORMAT_PARAMS);
+	require_refused("filter_dense", 56, ones - 1, 4, QB_FORMAT_BITS);
+	require_refused("filter_dense", 56, ones + 1, 4, QB_FORMAT_BITS);
+	require_refused("filter_dense", 56, 8193, 4, QB_FORMAT_PARAMS);
+	require_refused("filter_dense", 60, bits & (bits - 1), 8, QB_FORMAT_BITS);
+	require_refused("filter_explicit", 60, second, 4, QB_FORMAT_BITS); /* twice */
+	require_refused("filter_explicit", 64, first - 1, 4, QB_FORMAT_BITS);
+	require_refused("filter_explicit", e.length - 4, 8192, 4, QB_FORMAT_BITS);
+	require_refused("filter_empty", 32, 1, 4, QB_FORMAT_PARAMS);
+	require_refused("filter_empty", 36, 1, 4, QB_FORMAT_PARAMS);
+	require_refused("filter_bloom", 40, 800, 8, QB_FORMAT_PARAMS);
+	require_refused("filter_odd", QF_HEADER_BYTES + 5846 / 64 * 8 + 7, 0x80, 1, QB_FORMAT_RESERVED);
 	free(b.data);
 	free(e.data);
 }

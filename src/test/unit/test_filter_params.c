@@ -212,28 +212,28 @@ what_is_out_of_range_is_named(void **state)
 	const struct
 	{
 		qf_request request;
-		qs_status status;
+		qb_status status;
 	} cases[] = {
-		{ request(0, 1, 0.1, 0, 0), QS_BAD_ROWS },
-		{ request(-5, 1, 0.1, 0, 0), QS_BAD_ROWS },
-		{ request(QF_ROWS_MAX + 1, 1, 0.1, 0, 0), QS_BAD_ROWS },
-		{ request(100, 0, 0.1, 0, 0), QS_BAD_FREQUENCY },
-		{ request(100, 101, 0.1, 0, 0), QS_BAD_FREQUENCY },
-		{ request(QF_ROWS_MAX, QF_FREQUENCY_MAX + 1, 0.1, 0, 0), QS_BAD_FREQUENCY },
-		{ request(100, 10, 0.0099, 0, 0), QS_BAD_ERROR },
-		{ request(100, 10, 1.01, 0, 0), QS_BAD_ERROR },
-		{ request(100, 10, (double) NAN, 0, 0), QS_BAD_ERROR },
-		{ request(100, 10, 0.1, -1, 0), QS_BAD_HASHES },
-		{ request(100, 10, 0.1, QF_HASHES_MAX + 1, 0), QS_BAD_HASHES },
-		{ request(100, 10, 0.1, 0, QF_PAPER), QS_BAD_HASHES },
-		{ request(100, 1, 0.1, 200, QF_PAPER), QS_BAD_FREQUENCY },
-		{ request(100, 10, 0.1, 0, -1), QS_BAD_PRESET },
-		{ request(100, 10, 0.1, 0, QF_PRESETS), QS_BAD_PRESET },
-		{ request(QF_ROWS_MAX, 1, 0.1, 0, 0), QS_BAD_SIZE },
-		{ request(QF_ROWS_MAX, 2, 0.1, 200, QF_PAPER), QS_BAD_SIZE },
-		{ request(QF_ROWS_MAX, QF_FREQUENCY_MAX, 1, 0, QF_FAST), QS_OK },
-		{ request(1, 1, 1, 0, 0), QS_OK },
-		{ request(1, 1, QF_ERROR_MIN, 0, QF_COMPACT), QS_OK },
+		{ request(0, 1, 0.1, 0, 0), QB_BAD_ROWS },
+		{ request(-5, 1, 0.1, 0, 0), QB_BAD_ROWS },
+		{ request(QF_ROWS_MAX + 1, 1, 0.1, 0, 0), QB_BAD_ROWS },
+		{ request(100, 0, 0.1, 0, 0), QB_BAD_FREQUENCY },
+		{ request(100, 101, 0.1, 0, 0), QB_BAD_FREQUENCY },
+		{ request(QF_ROWS_MAX, QF_FREQUENCY_MAX + 1, 0.1, 0, 0), QB_BAD_FREQUENCY },
+		{ request(100, 10, 0.0099, 0, 0), QB_BAD_ERROR },
+		{ request(100, 10, 1.01, 0, 0), QB_BAD_ERROR },
+		{ request(100, 10, (double) NAN, 0, 0), QB_BAD_ERROR },
+		{ request(100, 10, 0.1, -1, 0), QB_BAD_HASHES },
+		{ request(100, 10, 0.1, QF_HASHES_MAX + 1, 0), QB_BAD_HASHES },
+		{ request(100, 10, 0.1, 0, QF_PAPER), QB_BAD_HASHES },
+		{ request(100, 1, 0.1, 200, QF_PAPER), QB_BAD_FREQUENCY },
+		{ request(100, 10, 0.1, 0, -1), QB_BAD_PRESET },
+		{ request(100, 10, 0.1, 0, QF_PRESETS), QB_BAD_PRESET },
+		{ request(QF_ROWS_MAX, 1, 0.1, 0, 0), QB_BAD_SIZE },
+		{ request(QF_ROWS_MAX, 2, 0.1, 200, QF_PAPER), QB_BAD_SIZE },
+		{ request(QF_ROWS_MAX, QF_FREQUENCY_MAX, 1, 0, QF_FAST), QB_OK },
+		{ request(1, 1, 1, 0, 0), QB_OK },
+		{ request(1, 1, QF_ERROR_MIN, 0, QF_COMPACT), QB_OK },
 	};
 	qf_params p;
 	size_t i;
@@ -244,20 +244,20 @@ what_is_out_of_range_is_named(void **state)
 	{
 		WHERE("case %d", (int) i);
 		REQUIRE_STATUS(qf_params_make(&p, &cases[i].request), cases[i].status);
-		if (cases[i].status == QS_OK)
+		if (cases[i].status == QB_OK)
 			REQUIRE_OK(qf_params_check(&p));
 	}
 	for (layout = 0; layout < QF_LAYOUTS; layout++)
 	{
-		REQUIRE_STATUS(qf_params_make_bloom(&p, 0, 0.01, 0, layout), QS_BAD_ROWS);
-		REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0, 0, layout), QS_BAD_RATE);
-		REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0.51, 0, layout), QS_BAD_RATE);
-		REQUIRE_STATUS(qf_params_make_bloom(&p, 10, (double) NAN, 0, layout), QS_BAD_RATE);
-		REQUIRE_STATUS(qf_params_make_bloom(&p, QF_ROWS_MAX, 0.01, 0, layout), QS_BAD_SIZE);
+		REQUIRE_STATUS(qf_params_make_bloom(&p, 0, 0.01, 0, layout), QB_BAD_ROWS);
+		REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0, 0, layout), QB_BAD_RATE);
+		REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0.51, 0, layout), QB_BAD_RATE);
+		REQUIRE_STATUS(qf_params_make_bloom(&p, 10, (double) NAN, 0, layout), QB_BAD_RATE);
+		REQUIRE_STATUS(qf_params_make_bloom(&p, QF_ROWS_MAX, 0.01, 0, layout), QB_BAD_SIZE);
 		REQUIRE_OK(qf_params_make_bloom(&p, 1, QF_RATE_MIN, 0, layout));
 	}
-	REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0.01, 0, -1), QS_BAD_LAYOUT);
-	REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0.01, 0, QF_LAYOUTS), QS_BAD_LAYOUT);
+	REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0.01, 0, -1), QB_BAD_LAYOUT);
+	REQUIRE_STATUS(qf_params_make_bloom(&p, 10, 0.01, 0, QF_LAYOUTS), QB_BAD_LAYOUT);
 	REQUIRE_OK(qf_params_check(&p));
 }
 

@@ -42,19 +42,19 @@ make_rows(void **state)
 
 /* Rows that set half of 65536 positions, or with copies all of them. */
 static void
-start(qf_filter *f, const qs_memory *memory)
+start(qf_filter *f, const qb_memory *memory)
 {
 	qf_params p = { .m = 1 << 22, .k = 65536, .q = UINT64_C(1) << 63 };
 
 	qf_init(f, &p, memory);
-	f->keys = (qs_keys){ .family = 1 };
+	f->keys = (qb_keys){ .family = 1 };
 }
 
-/* Every QS_PATIENCE positions, whatever the number of rows is. */
+/* Every QB_PATIENCE positions, whatever the number of rows is. */
 static void
 insertion_pauses_by_its_work(void **state)
 {
-	qs_memory patient = test_heap;
+	qb_memory patient = test_heap;
 	size_t i;
 
 	(void) state;
@@ -67,7 +67,7 @@ insertion_pauses_by_its_work(void **state)
 		pauses = 0;
 		start(&f, &patient);
 		REQUIRE_OK(qf_engine_cpu.insert(&f, &b));
-		REQUIRE(pauses >= (int) (ROWS * UINT64_C(65536) / 2 / QS_PATIENCE) - 1);
+		REQUIRE(pauses >= (int) (ROWS * UINT64_C(65536) / 2 / QB_PATIENCE) - 1);
 		qf_free(&f);
 	}
 	test_no_leak();
@@ -76,7 +76,7 @@ insertion_pauses_by_its_work(void **state)
 static void
 stop_and_repeat(const int64_t *weight)
 {
-	qs_memory impatient = test_heap;
+	qb_memory impatient = test_heap;
 	qf_batch b = { .fingerprint = keys, .count = ROWS, .copies = weight };
 	qf_filter f, wanted;
 

@@ -70,11 +70,11 @@ header_says_what_the_sketch_is(void **state)
 	assert_int_equal(b.data[8], 3);
 	assert_int_equal(b.data[9], 3);
 	assert_int_equal(b.data[10], 4);
-	assert_int_equal(qs_load64(b.data + TEST_AT_N), 4);
-	assert_int_equal(qs_load64(b.data + 24), 8);
-	assert_int_equal(qs_load32(b.data + 32), TEST_FAMILY);
-	assert_int_equal(qs_load32(b.data + 36), TEST_COLLATION);
-	assert_int_equal(qs_load64(b.data + TEST_AT_TOTAL),
+	assert_int_equal(qb_load64(b.data + TEST_AT_N), 4);
+	assert_int_equal(qb_load64(b.data + 24), 8);
+	assert_int_equal(qb_load32(b.data + 32), TEST_FAMILY);
+	assert_int_equal(qb_load32(b.data + 36), TEST_COLLATION);
+	assert_int_equal(qb_load64(b.data + TEST_AT_TOTAL),
 					 600 + (INT64_C(1) << 33) + INT64_C(0x123456789ABC));
 	assert_int_equal(b.length, 60 + 4 * 8 * 8 + 4 * 8 * 3 * 8);
 	free(b.data);
@@ -103,8 +103,8 @@ every_other_length_is_refused(void **state)
 			cut.data = realloc(cut.data, length > 0 ? length : 1);
 			if (length >= QS_HEADER_BYTES)
 				test_repair_crc(cut.data, length);
-			REQUIRE((qs_open(&view, cut.data, length) == QS_OK) == (length == b.length));
-			REQUIRE((qs_validate(cut.data, length) == QS_OK) == (length == b.length));
+			REQUIRE((qs_open(&view, cut.data, length) == QB_OK) == (length == b.length));
+			REQUIRE((qs_validate(cut.data, length) == QB_OK) == (length == b.length));
 			free(cut.data);
 		}
 		free(b.data);
@@ -126,7 +126,7 @@ every_flipped_bit_is_found(void **state)
 		{
 			WHERE("%s, bit %d of byte %d", samples[i].name, (int) bit % 8, (int) bit / 8);
 			b.data[bit / 8] ^= (uint8_t) (1 << bit % 8);
-			REQUIRE(qs_validate(b.data, b.length) != QS_OK);
+			REQUIRE(qs_validate(b.data, b.length) != QB_OK);
 			b.data[bit / 8] ^= (uint8_t) (1 << bit % 8);
 		}
 		free(b.data);
@@ -139,13 +139,13 @@ use(test_bytes b)
 {
 	qs_sketch view;
 
-	if (qs_open(&view, b.data, b.length) != QS_OK)
+	if (qs_open(&view, b.data, b.length) != QB_OK)
 	{
-		REQUIRE(qs_validate(b.data, b.length) != QS_OK);
+		REQUIRE(qs_validate(b.data, b.length) != QB_OK);
 		return false;
 	}
 	exercise_opened(b);
-	if (qs_validate(b.data, b.length) != QS_OK)
+	if (qs_validate(b.data, b.length) != QB_OK)
 		return false;
 	exercise_valid(b);
 	return true;
@@ -246,20 +246,20 @@ complaints_are_in_order(void **state)
 
 	(void) state;
 	b.data[b.length - 40] ^= 1;
-	REQUIRE_STATUS(qs_validate(b.data, b.length), QS_FORMAT_CRC);
+	REQUIRE_STATUS(qs_validate(b.data, b.length), QB_FORMAT_CRC);
 	test_repair_crc(b.data, b.length);
-	REQUIRE_STATUS(qs_validate(b.data, b.length), QS_FORMAT_COUNTERS);
-	REQUIRE_STATUS(qs_validate(b.data, b.length - 1), QS_FORMAT_LENGTH);
+	REQUIRE_STATUS(qs_validate(b.data, b.length), QB_FORMAT_COUNTERS);
+	REQUIRE_STATUS(qs_validate(b.data, b.length - 1), QB_FORMAT_LENGTH);
 	b.data[56] = 1;
-	REQUIRE_STATUS(qs_validate(b.data, b.length - 1), QS_FORMAT_RESERVED);
+	REQUIRE_STATUS(qs_validate(b.data, b.length - 1), QB_FORMAT_RESERVED);
 	b.data[TEST_AT_COUNTER_BYTES] = 8;
-	REQUIRE_STATUS(qs_validate(b.data, b.length - 1), QS_FORMAT_PARAMS);
+	REQUIRE_STATUS(qs_validate(b.data, b.length - 1), QB_FORMAT_PARAMS);
 	b.data[3] = 2;
-	REQUIRE_STATUS(qs_validate(b.data, b.length - 1), QS_FORMAT_VERSION);
+	REQUIRE_STATUS(qs_validate(b.data, b.length - 1), QB_FORMAT_VERSION);
 	b.data[0] = 'q';
-	REQUIRE_STATUS(qs_validate(b.data, b.length - 1), QS_FORMAT_MAGIC);
-	REQUIRE_STATUS(qs_validate(b.data, QS_HEADER_BYTES - 1), QS_FORMAT_SHORT);
-	REQUIRE_STATUS(qs_validate(NULL, 0), QS_FORMAT_SHORT);
+	REQUIRE_STATUS(qs_validate(b.data, b.length - 1), QB_FORMAT_MAGIC);
+	REQUIRE_STATUS(qs_validate(b.data, QS_HEADER_BYTES - 1), QB_FORMAT_SHORT);
+	REQUIRE_STATUS(qs_validate(NULL, 0), QB_FORMAT_SHORT);
 	free(b.data);
 }
 

@@ -202,7 +202,7 @@ the_multilevel_files_overflow(void **state)
 		{
 			test_bytes b = read_file(&golden[i]);
 
-			assert_in_range(qs_load64(b.data + TEST_AT_USED), 4, 28);
+			assert_in_range(qb_load64(b.data + TEST_AT_USED), 4, 28);
 			free(b.data);
 		}
 }

@@ -50,10 +50,10 @@ static void
 mix_has_known_values(void **state)
 {
 	(void) state;
-	assert_true(qs_mix64(0) == 0);
-	assert_true(qs_mix64(1 * QS_ROW_STEP) == UINT64_C(0xE220A8397B1DCDAF));
-	assert_true(qs_mix64(2 * QS_ROW_STEP) == UINT64_C(0x6E789E6AA1B965F4));
-	assert_true(qs_mix64(3 * QS_ROW_STEP) == UINT64_C(0x06C45D188009454F));
+	assert_true(qb_mix64(0) == 0);
+	assert_true(qb_mix64(1 * QB_ROW_STEP) == UINT64_C(0xE220A8397B1DCDAF));
+	assert_true(qb_mix64(2 * QB_ROW_STEP) == UINT64_C(0x6E789E6AA1B965F4));
+	assert_true(qb_mix64(3 * QB_ROW_STEP) == UINT64_C(0x06C45D188009454F));
 }
 
 /* A mix that can be undone is a bijection: distinct keys never share hv. */
@@ -68,7 +68,7 @@ mix_can_be_undone(void **state)
 	{
 		uint64_t x = i < 1000 ? (uint64_t) i - 500 : test_random(&rng);
 
-		assert_true(unmix(qs_mix64(x)) == x);
+		assert_true(unmix(qb_mix64(x)) == x);
 	}
 }
 
@@ -94,7 +94,7 @@ mix_avalanches(void **state)
 		{
 			/* half of them small, like keys of tables */
 			uint64_t x = i % 2 ? (uint64_t) i : test_random(&rng);
-			uint64_t difference = qs_mix64(x) ^ qs_mix64(x ^ UINT64_C(1) << in);
+			uint64_t difference = qb_mix64(x) ^ qb_mix64(x ^ UINT64_C(1) << in);
 
 			for (out = 0; out < 64; out++)
 				changed[out] += (difference >> out) & 1;
@@ -108,14 +108,14 @@ mix_avalanches(void **state)
 static void
 hashes_are_pinned(void **state)
 {
-	uint64_t key = qs_seed_key(42);
-	uint64_t hv = qs_hash(123456789, key);
+	uint64_t key = qb_seed_key(42);
+	uint64_t hv = qb_hash(123456789, key);
 
 	(void) state;
-	assert_true(qs_seed_key(0) == UINT64_C(0xE220A8397B1DCDAF));
+	assert_true(qb_seed_key(0) == UINT64_C(0xE220A8397B1DCDAF));
 	assert_true(key == UINT64_C(0xBDD732262FEB6E95));
 	assert_true(hv == UINT64_C(0x756BFC5D16498E20));
-	assert_int_equal(qs_reduce(hv, 1000003), 458680);
+	assert_int_equal(qb_reduce(hv, 1000003), 458680);
 	assert_int_equal(qs_row_cell(hv, 0, 1000003), 957513);
 	assert_int_equal(qs_row_cell(hv, 2, 1000003), 628067);
 	assert_int_equal(qs_sf_cell(hv, 0, 64), 12);
@@ -143,8 +143,8 @@ halving_n_joins_neighbours(void **state)
 		uint64_t n = 1 + (test_random(&rng) >> shift);
 		uint32_t row = (uint32_t) test_below(&rng, 32);
 
-		assert_true(qs_reduce(hv, n) < n);
-		assert_true(qs_reduce(hv, 2 * n) / 2 == qs_reduce(hv, n));
+		assert_true(qb_reduce(hv, n) < n);
+		assert_true(qb_reduce(hv, 2 * n) / 2 == qb_reduce(hv, n));
 		assert_true(qs_row_cell(hv, row, n) < n);
 		assert_true(qs_row_cell(hv, row, 2 * n) / 2 == qs_row_cell(hv, row, n));
 	}
@@ -207,14 +207,14 @@ buckets_and_masks_are_uniform(void **state)
 	{
 		uint64_t seen[BUCKETS * MASKS] = { 0 };
 		test_rng rng = test_seeded(5);
-		uint64_t seed_key = qs_seed_key((uint64_t) pattern);
+		uint64_t seed_key = qb_seed_key((uint64_t) pattern);
 		uint64_t i;
 
 		for (i = 0; i < SAMPLES; i++)
 		{
-			uint64_t hv = qs_hash(patterned_key(pattern, i, &rng), seed_key);
+			uint64_t hv = qb_hash(patterned_key(pattern, i, &rng), seed_key);
 
-			seen[qs_reduce(hv, BUCKETS) * MASKS + (hv & (MASKS - 1))]++;
+			seen[qb_reduce(hv, BUCKETS) * MASKS + (hv & (MASKS - 1))]++;
 		}
 		assert_true(looks_uniform(seen, BUCKETS * MASKS, SAMPLES));
 	}
@@ -232,17 +232,17 @@ rows_and_cells_are_independent(void **state)
 	uint64_t rows[SIDE * SIDE] = { 0 };
 	uint64_t cells[SIDE * SIDE] = { 0 };
 	uint64_t mixed[SIDE * SIDE] = { 0 };
-	uint64_t seed_key = qs_seed_key(6);
+	uint64_t seed_key = qb_seed_key(6);
 	uint64_t i;
 
 	(void) state;
 	for (i = 0; i < SAMPLES; i++)
 	{
-		uint64_t hv = qs_hash(i, seed_key);
+		uint64_t hv = qb_hash(i, seed_key);
 
 		rows[qs_row_cell(hv, 0, SIDE) * SIDE + qs_row_cell(hv, 1, SIDE)]++;
 		cells[qs_sf_cell(hv, 0, SIDE) * SIDE + qs_sf_cell(hv, 1, SIDE)]++;
-		mixed[qs_reduce(hv, SIDE) * SIDE + qs_sf_cell(hv, 2, SIDE)]++;
+		mixed[qb_reduce(hv, SIDE) * SIDE + qs_sf_cell(hv, 2, SIDE)]++;
 	}
 	assert_true(looks_uniform(rows, SIDE * SIDE, SAMPLES));
 	assert_true(looks_uniform(cells, SIDE * SIDE, SAMPLES));
@@ -263,8 +263,8 @@ seeds_are_independent(void **state)
 
 	(void) state;
 	for (i = 0; i < SAMPLES; i++)
-		seen[qs_reduce(qs_hash(i, qs_seed_key(0)), SIDE) * SIDE +
-			 qs_reduce(qs_hash(i, qs_seed_key(1)), SIDE)]++;
+		seen[qb_reduce(qb_hash(i, qb_seed_key(0)), SIDE) * SIDE +
+			 qb_reduce(qb_hash(i, qb_seed_key(1)), SIDE)]++;
 	assert_true(looks_uniform(seen, SIDE * SIDE, SAMPLES));
 }
 
@@ -284,7 +284,7 @@ masks_have_d_of_m_bits(void **state)
 		for (d = 1; d <= widths[w]; d++)
 			for (i = 0; i < 600; i++)
 			{
-				uint32_t mask = qs_mask(qs_seed_key(d), widths[w], d, i < 300 ? i : 65835 - i);
+				uint32_t mask = qs_mask(qb_seed_key(d), widths[w], d, i < 300 ? i : 65835 - i);
 
 				assert_int_equal(__builtin_popcount(mask), d);
 				assert_int_equal((uint64_t) mask >> widths[w], 0);
@@ -294,8 +294,8 @@ masks_have_d_of_m_bits(void **state)
 static void
 masks_depend_on_all_they_should(void **state)
 {
-	uint64_t a = qs_seed_key(1);
-	uint64_t b = qs_seed_key(2);
+	uint64_t a = qb_seed_key(1);
+	uint64_t b = qb_seed_key(2);
 	int same[4] = { 0 };
 	uint32_t i;
 
@@ -323,7 +323,7 @@ masks_are_uniform(void **state)
 
 	(void) state;
 	for (i = 0; i < 65536; i++)
-		seen[qs_mask(qs_seed_key(9), 8, 3, i)]++;
+		seen[qs_mask(qb_seed_key(9), 8, 3, i)]++;
 	for (i = 0; i < 256; i++)
 		if (__builtin_popcount(i) == 3)
 			classes[count++] = seen[i];
@@ -335,7 +335,7 @@ masks_are_uniform(void **state)
 
 		for (i = 0; i < 65536; i++)
 			for (k = 0; k < 32; k++)
-				bits[k] += (qs_mask(qs_seed_key(w), widths[w], 5, i) >> k) & 1;
+				bits[k] += (qs_mask(qb_seed_key(w), widths[w], 5, i) >> k) & 1;
 		assert_true(looks_uniform(bits, widths[w], 65536 * 5));
 	}
 }
@@ -406,7 +406,7 @@ tables_of_masks_are_prefixes(void **state)
 				uint64_t hv = test_random(&rng) << 16 | i;
 				uint32_t turned = qs_mask_turn(with.masks[i], m, hv);
 
-				assert_int_equal(with.masks[i], qs_mask(qs_seed_key(11), m, 3, i));
+				assert_int_equal(with.masks[i], qs_mask(qb_seed_key(11), m, 3, i));
 				assert_int_equal(qs_mask_of(&with, hv), turned);
 				assert_int_equal(qs_mask_of(&without, hv), turned);
 			}

@@ -34,7 +34,7 @@ build(const char *set, const qs_params *p, uint64_t seed)
 	qs_sketch sk;
 	size_t b;
 
-	assert_true(qs_isa_use(set));
+	assert_true(qb_isa_use(set));
 	test_init_dense(&sk, p);
 	for (b = 0; b < 2 * ALL_OF(lengths); b++)
 	{
@@ -62,7 +62,7 @@ same_bytes(void **state)
 	(void) state;
 	for (s = 0; s < ALL_OF(sets); s++)
 	{
-		if (!qs_isa_use(sets[s]))
+		if (!qb_isa_use(sets[s]))
 		{
 			print_message("%s: not on this processor\n", sets[s]);
 			continue;
@@ -78,7 +78,7 @@ same_bytes(void **state)
 			free(fast.data);
 		}
 	}
-	assert_true(qs_isa_use("auto"));
+	assert_true(qb_isa_use("auto"));
 }
 
 static void
@@ -93,23 +93,23 @@ hashes_agree(void **state)
 	for (i = 0; i < ALL_OF(key); i++)
 		key[i] = test_key(i);
 	for (s = 0; s < ALL_OF(sets); s++)
-		if (qs_isa_use(sets[s]))
+		if (qb_isa_use(sets[s]))
 		{
-			qs_kernels_now()->hash(qs_seed_key(5), key, ALL_OF(key), hv);
+			qs_kernels_now()->hash(qb_seed_key(5), key, ALL_OF(key), hv);
 			for (i = 0; i < ALL_OF(key); i++)
-				assert_true(hv[i] == qs_hash(key[i], qs_seed_key(5)));
+				assert_true(hv[i] == qb_hash(key[i], qb_seed_key(5)));
 		}
-	assert_true(qs_isa_use("auto"));
+	assert_true(qb_isa_use("auto"));
 }
 
 static void
 unknown_set(void **state)
 {
 	(void) state;
-	assert_true(qs_isa_use("scalar"));
-	assert_false(qs_isa_use("sse9"));
-	assert_string_equal(qs_isa_name(qs_isa_now()), "scalar");
-	assert_true(qs_isa_use("auto"));
+	assert_true(qb_isa_use("scalar"));
+	assert_false(qb_isa_use("sse9"));
+	assert_string_equal(qb_isa_name(qb_isa_now()), "scalar");
+	assert_true(qb_isa_use("auto"));
 }
 
 int

@@ -2,7 +2,7 @@
  * test_memory.c
  *		No memory: each allocation of each operation fails once.
  *
- * The operation must say QS_NO_MEMORY, and what is left must be safe to free:
+ * The operation must say QB_NO_MEMORY, and what is left must be safe to free:
  * nothing leaks (the allocator counts, and LeakSanitizer looks) and nothing is
  * freed twice.  Where an operation makes a new sketch, or says that it leaves
  * its operand alone, that is checked too.
@@ -12,9 +12,9 @@
 #include "samples.h"
 
 /* An operation on "sk", of the sample's kind, with a second one of it at hand. */
-typedef qs_status (*operation)(qs_sketch *sk, const qs_sketch *other);
+typedef qb_status (*operation)(qs_sketch *sk, const qs_sketch *other);
 
-static qs_status
+static qb_status
 insert_many(qs_sketch *sk, const qs_sketch *other)
 {
 	uint64_t key[600];
@@ -26,96 +26,96 @@ insert_many(qs_sketch *sk, const qs_sketch *other)
 	return qs_engine_cpu.insert(sk, key, NULL, ALL_OF(key));
 }
 
-static qs_status
+static qb_status
 insert_heavy(qs_sketch *sk, const qs_sketch *other)
 {
 	(void) other;
 	return test_try_insert(sk, test_key(2), QS_WIDE_TOTAL);
 }
 
-static qs_status
+static qb_status
 make_dense(qs_sketch *sk, const qs_sketch *other)
 {
 	(void) other;
 	return qs_make_dense(sk);
 }
 
-static qs_status
+static qb_status
 merge(qs_sketch *sk, const qs_sketch *other)
 {
 	return qs_merge(sk, other);
 }
 
-static qs_status
+static qb_status
 merge_folding(qs_sketch *sk, const qs_sketch *other)
 {
 	qs_sketch small;
-	qs_status status;
+	qb_status status;
 
 	/* preparing may fail as well: that counts as the operation */
 	status = qs_copy(&small, other, &test_heap);
-	if (status != QS_OK)
+	if (status != QB_OK)
 		return status;
 	status = qs_fold(&small, small.params.n / 2);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qs_merge(sk, &small);
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qs_merge(&small, sk);
 	qs_free(&small);
 	return status;
 }
 
-static qs_status
+static qb_status
 subtract(qs_sketch *sk, const qs_sketch *other)
 {
 	return qs_subtract(sk, other);
 }
 
-static qs_status
+static qb_status
 fold(qs_sketch *sk, const qs_sketch *other)
 {
 	(void) other;
 	return qs_fold(sk, sk->params.n / 4);
 }
 
-static qs_status
+static qb_status
 copy(qs_sketch *sk, const qs_sketch *other)
 {
 	qs_sketch to;
-	qs_status status = qs_copy(&to, other, &test_heap);
+	qb_status status = qs_copy(&to, other, &test_heap);
 
 	(void) sk;
-	if (status == QS_OK)
+	if (status == QB_OK)
 		qs_free(&to);
 	return status;
 }
 
-static qs_status
+static qb_status
 part(qs_sketch *sk, qs_part which)
 {
 	qs_sketch to;
-	qs_status status = qs_sf_part(&to, sk, which, &test_heap);
+	qb_status status = qs_sf_part(&to, sk, which, &test_heap);
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 		qs_free(&to);
 	return status;
 }
 
-static qs_status
+static qb_status
 device_part(qs_sketch *sk, const qs_sketch *other)
 {
 	(void) other;
 	return part(sk, QS_PART_DEVICE);
 }
 
-static qs_status
+static qb_status
 host_part(qs_sketch *sk, const qs_sketch *other)
 {
 	(void) other;
 	return part(sk, QS_PART_HOST);
 }
 
-static qs_status
+static qb_status
 whole_of_host(qs_sketch *sk, const qs_sketch *other)
 {
 	(void) other;
@@ -141,8 +141,8 @@ static const struct
 	{ "whole of host part", whole_of_host, false },
 };
 
-/* What it answers when all memory is there; QS_NO_MEMORY at each allocation before. */
-static qs_status
+/* What it answers when all memory is there; QB_NO_MEMORY at each allocation before. */
+static qb_status
 run_failing(const sample *s, size_t o)
 {
 	long k;
@@ -151,7 +151,7 @@ run_failing(const sample *s, size_t o)
 	{
 		qs_sketch sk;
 		qs_sketch other;
-		qs_status status;
+		qb_status status;
 		test_bytes before;
 		bool folds = operations[o].run == fold;
 
@@ -162,13 +162,13 @@ run_failing(const sample *s, size_t o)
 		test_fail_at(k);
 		status = operations[o].run(&sk, &other);
 		test_fail_at(0);
-		if (status == QS_NO_MEMORY && !operations[o].changes && !(folds && sk.form == QS_EXPLICIT))
+		if (status == QB_NO_MEMORY && !operations[o].changes && !(folds && sk.form == QS_EXPLICIT))
 			REQUIRE(test_writes(&sk, before));
 		free(before.data);
 		qs_free(&sk);
 		qs_free(&other);
 		test_no_leak();
-		if (status != QS_NO_MEMORY)
+		if (status != QB_NO_MEMORY)
 			return status;
 		REQUIRE(k < 1000);
 	}
@@ -184,9 +184,9 @@ every_allocation_can_fail(void **state)
 	for (i = 0; i < ALL_OF(samples); i++)
 		for (o = 0; o < ALL_OF(operations); o++)
 		{
-			qs_status status = run_failing(&samples[i], o);
+			qb_status status = run_failing(&samples[i], o);
 
-			REQUIRE(status == QS_OK || status == QS_READ_ONLY || status == QS_WRONG_PART);
+			REQUIRE(status == QB_OK || status == QB_READ_ONLY || status == QB_WRONG_PART);
 		}
 }
 
@@ -195,12 +195,12 @@ static void
 high_buckets_can_fail_to_grow(void **state)
 {
 	qs_params p = test_usual_params(QS_MULTILEVEL, 256);
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 	uint64_t i;
 	long k;
 
 	(void) state;
-	for (k = 1; status == QS_NO_MEMORY; k++)
+	for (k = 1; status == QB_NO_MEMORY; k++)
 	{
 		qs_sketch a;
 		qs_sketch b;
@@ -221,14 +221,14 @@ high_buckets_can_fail_to_grow(void **state)
 		status = qs_merge(&a, &b);
 		test_fail_at(0);
 		test_require_valid(&b);
-		if (status == QS_OK)
+		if (status == QB_OK)
 			REQUIRE(a.extra_used > 64 && test_same(&a, &twice));
 		qs_free(&a);
 		qs_free(&b);
 		qs_free(&twice);
 		test_no_leak();
 	}
-	REQUIRE(status == QS_OK && k > 4);
+	REQUIRE(status == QB_OK && k > 4);
 }
 
 /* A batch beyond what fits: later batches find the sketch usable. */
@@ -248,15 +248,15 @@ freeing_after_a_failed_batch(void **state)
 		{
 			qs_params p = test_usual_params(s, 128);
 			qs_sketch sk;
-			qs_status status;
+			qb_status status;
 
 			WHERE("%s, allocation %ld", qs_structure_name(s), k);
 			test_init(&sk, &p);
 			test_fail_at(k);
 			status = qs_engine_cpu.insert(&sk, key, NULL, ALL_OF(key));
 			test_fail_at(0);
-			REQUIRE(status == QS_OK || status == QS_NO_MEMORY);
-			REQUIRE(test_estimate(&sk, key[0]) >= (status == QS_OK));
+			REQUIRE(status == QB_OK || status == QB_NO_MEMORY);
+			REQUIRE(test_estimate(&sk, key[0]) >= (status == QB_OK));
 			qs_free(&sk);
 			test_no_leak();
 		}

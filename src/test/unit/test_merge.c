@@ -363,8 +363,8 @@ mismatches_are_refused(void **state)
 		q.n = field == 3 ? 20 : q.n;
 		q.structure = field == 4 ? QS_HALF_WARP : q.structure;
 		test_init(&b, &q);
-		REQUIRE_STATUS(qs_merge(&a, &b), QS_MISMATCH);
-		REQUIRE_STATUS(qs_subtract(&a, &b), QS_MISMATCH);
+		REQUIRE_STATUS(qs_merge(&a, &b), QB_MISMATCH);
+		REQUIRE_STATUS(qs_subtract(&a, &b), QB_MISMATCH);
 		REQUIRE(test_writes(&a, before));
 		free(before.data);
 		qs_free(&b);
@@ -385,7 +385,7 @@ folding_needs_halves(void **state)
 	test_fill(&sk, 35, 1000, 1000);
 	for (n = 0; n < 200; n++)
 		if (n != 3 && n != 6 && n != 12 && n != 24)
-			REQUIRE_STATUS(qs_fold(&sk, n), QS_NO_FOLD);
+			REQUIRE_STATUS(qs_fold(&sk, n), QB_NO_FOLD);
 	REQUIRE_OK(qs_fold(&sk, 24));
 	REQUIRE_OK(qs_fold(&sk, 3));
 	REQUIRE(sk.params.n == 3 && sk.total == 1000);

@@ -22,13 +22,13 @@ with_each_set(void (*check)(void))
 
 	for (s = 0; s < ALL_OF(sets); s++)
 	{
-		if (!qs_isa_use(sets[s]))
+		if (!qb_isa_use(sets[s]))
 			print_message("%s: not on this processor\n", sets[s]);
 		else
 			check();
 		test_no_leak();
 	}
-	assert_true(qs_isa_use("auto"));
+	assert_true(qb_isa_use("auto"));
 }
 
 /* ---- every byte counts to 255 and not further ---- */
@@ -63,7 +63,7 @@ check_numbers_of_merges(void)
 		qs_sketch sk;
 		qs_sketch wanted;
 
-		WHERE("%s, %d merges", qs_isa_name(qs_isa_now()), numbers[n]);
+		WHERE("%s, %d merges", qb_isa_name(qb_isa_now()), numbers[n]);
 		build_single(&sk, &p, 255 + 256);
 		REQUIRE_OK(qs_copy(&wanted, &sk, &test_heap));
 		for (i = 0; i < numbers[n]; i++)
@@ -159,7 +159,7 @@ make_stock(qs_sketch *sk, const qs_params *p, test_rng *rng, int i)
 }
 
 static void
-same_answer(qs_status status, qs_status wanted)
+same_answer(qb_status status, qb_status wanted)
 {
 	REQUIRE_STATUS(status, wanted);
 }
@@ -219,7 +219,7 @@ check_mixed(void)
 			qs_sketch twin;
 			int deferred = 0;
 
-			WHERE("%s, %s, round %d", qs_isa_name(qs_isa_now()), qs_structure_name(structure),
+			WHERE("%s, %s, round %d", qb_isa_name(qb_isa_now()), qs_structure_name(structure),
 				  round);
 			for (i = 0; i < STOCK; i++)
 				make_stock(&stock[i], &p, &rng, i);
@@ -255,7 +255,7 @@ static void
 settling_goes_on_after_a_failure(void **state)
 {
 	qs_params p = test_usual_params(QS_MULTILEVEL, 256);
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 	qs_sketch heavy;
 	qs_sketch light;
 	qs_sketch wanted;
@@ -275,7 +275,7 @@ settling_goes_on_after_a_failure(void **state)
 	REQUIRE_OK(qs_merge(&wanted, &heavy));
 	for (i = 0; i < 3; i++)
 		REQUIRE_OK(qs_merge(&wanted, &light));
-	for (k = 1; status == QS_NO_MEMORY; k++)
+	for (k = 1; status == QB_NO_MEMORY; k++)
 	{
 		qs_sketch sk;
 
@@ -292,12 +292,12 @@ settling_goes_on_after_a_failure(void **state)
 		REQUIRE(test_same(&sk, &wanted));
 		qs_free(&sk);
 	}
-	REQUIRE(status == QS_OK && k > 2);
+	REQUIRE(status == QB_OK && k > 2);
 
 	/* no memory for carries is no memory for the merge */
 	REQUIRE_OK(qs_merge_deferred(&wanted, &light));
 	test_fail_at(1);
-	REQUIRE_STATUS(qs_merge_deferred(&wanted, &light), QS_NO_MEMORY);
+	REQUIRE_STATUS(qs_merge_deferred(&wanted, &light), QB_NO_MEMORY);
 	test_fail_at(0);
 	qs_free(&wanted);
 	qs_free(&heavy);

@@ -33,9 +33,9 @@ make_reference(const qs_params *p)
 static void
 reference_add(reference *r, uint64_t key, int64_t weight)
 {
-	uint64_t seed_key = qs_seed_key(r->p.seed);
-	uint64_t hv = qs_hash(key, seed_key);
-	uint64_t first = qs_reduce(hv, r->p.n) * QS_LOW_COUNTERS;
+	uint64_t seed_key = qb_seed_key(r->p.seed);
+	uint64_t hv = qb_hash(key, seed_key);
+	uint64_t first = qb_reduce(hv, r->p.n) * QS_LOW_COUNTERS;
 	uint32_t index = (uint32_t) hv & (qs_mask_count(&r->p) - 1);
 	uint32_t mask =
 		qs_mask_turn(qs_mask(seed_key, QS_LOW_COUNTERS, r->p.depth, index), QS_LOW_COUNTERS, hv);
@@ -65,13 +65,13 @@ require_expanded(const uint8_t *bytes, const reference *r)
 
 		for (i = 0; i < QS_LOW_COUNTERS; i++)
 			needed = needed || value[i] > 255;
-		REQUIRE(qs_load32(low + QS_LOW_COUNTERS) == (needed ? QS_HIGH_INDEX_MIN + used : 0));
+		REQUIRE(qb_load32(low + QS_LOW_COUNTERS) == (needed ? QS_HIGH_INDEX_MIN + used : 0));
 		for (i = 0; i < QS_LOW_COUNTERS; i++)
-			REQUIRE(low[i] + (needed ? qs_counter_get(high, i, width == 8) << 8 : 0) == value[i]);
+			REQUIRE(low[i] + (needed ? qb_counter_get(high, i, width == 8) << 8 : 0) == value[i]);
 		high += needed ? QS_HIGH_COUNTERS * width : 0;
 		used += needed;
 	}
-	REQUIRE(qs_load64(bytes + TEST_AT_USED) == used);
+	REQUIRE(qb_load64(bytes + TEST_AT_USED) == used);
 }
 
 static void

@@ -67,7 +67,7 @@ check_edges(void)
 				a[j] = edges[(i + j) % EDGES];
 				b[j] = edges[(k + j / 3) % EDGES];
 			}
-			WHERE("%s, %d and %d", qs_isa_name(qs_isa_now()), (int) i, (int) k);
+			WHERE("%s, %d and %d", qb_isa_name(qb_isa_now()), (int) i, (int) k);
 			check_sum(&c, a, b, (size_t) (i + k) % 33);
 		}
 }
@@ -91,7 +91,7 @@ check_single_carries(void)
 	find_keys(&c, 2);
 	for (i = 0; i < c.count; i++)
 	{
-		WHERE("%s, counter %d", qs_isa_name(qs_isa_now()), (int) i);
+		WHERE("%s, counter %d", qb_isa_name(qb_isa_now()), (int) i);
 		memset(a, 0, sizeof(a));
 		memset(b, 0, sizeof(b));
 		a[i] = 255;
@@ -147,7 +147,7 @@ check_random(void)
 		find_keys(&c, n[i]);
 		for (round = 0; round < 12; round++)
 		{
-			WHERE("%s, n %d, round %d", qs_isa_name(qs_isa_now()), (int) n[i], round);
+			WHERE("%s, n %d, round %d", qb_isa_name(qb_isa_now()), (int) n[i], round);
 			fill_random(&rng, a, c.count, round % 2 ? 9 : 14);
 			fill_random(&rng, b, c.count, round % 3 ? 8 : 13);
 			if (round % 4 == 1)
@@ -195,7 +195,7 @@ check_widths(void)
 		uint64_t i;
 		int into = round % 2;
 
-		WHERE("%s, round %d", qs_isa_name(qs_isa_now()), round);
+		WHERE("%s, round %d", qb_isa_name(qb_isa_now()), round);
 		fill_random(&rng, value[0], c.count, 14);
 		fill_random(&rng, value[1], c.count, 14);
 		for (i = 0; i < c.count; i++)
@@ -273,7 +273,7 @@ check_folds(void)
 			qs_sketch view;
 			uint8_t *block;
 
-			WHERE("%s, to 1/%d, round %d", qs_isa_name(qs_isa_now()), (int) more, round);
+			WHERE("%s, to 1/%d, round %d", qb_isa_name(qb_isa_now()), (int) more, round);
 			fill_random(&rng, value, c.count, round % 2 ? 8 : 12);
 			if (round % 4 == 3)
 				value[test_below(&rng, c.count)] += UINT64_C(1) << 32;

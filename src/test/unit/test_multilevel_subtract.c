@@ -25,7 +25,7 @@ check_underflows(void)
 			qs_sketch from;
 			test_bytes before;
 
-			WHERE("%s, counter %d, %d", qs_isa_name(qs_isa_now()), (int) i, (int) edges[e]);
+			WHERE("%s, counter %d, %d", qb_isa_name(qb_isa_now()), (int) i, (int) edges[e]);
 			memset(a, 0, sizeof(a));
 			memset(b, 0, sizeof(b));
 			a[i] = edges[e] - 1;
@@ -34,7 +34,7 @@ check_underflows(void)
 			build(&into, &c, a);
 			build(&from, &c, b);
 			before = test_write_valid(&into);
-			REQUIRE_STATUS(qs_subtract(&into, &from), QS_UNDERFLOW);
+			REQUIRE_STATUS(qs_subtract(&into, &from), QB_UNDERFLOW);
 			REQUIRE(test_writes(&into, before));
 			free(before.data);
 			qs_free(&into);
@@ -64,7 +64,7 @@ check_folded_underflows(void)
 		qs_sketch sk;
 		qs_sketch small;
 
-		WHERE("%s, counter %d", qs_isa_name(qs_isa_now()), (int) i);
+		WHERE("%s, counter %d", qb_isa_name(qb_isa_now()), (int) i);
 		value[i] = 300;
 		build(&sk, &c, value);
 		value[i] = 0;
@@ -72,7 +72,7 @@ check_folded_underflows(void)
 		test_init_dense(&small, &p);
 		test_insert(&small, c.key[i], 299);
 		test_insert(&small, c.key[(i + 1) % c.count], 500);
-		REQUIRE_STATUS(qs_subtract(&small, &sk), QS_UNDERFLOW);
+		REQUIRE_STATUS(qs_subtract(&small, &sk), QB_UNDERFLOW);
 		test_insert(&small, c.key[i], 1);
 		REQUIRE_OK(qs_subtract(&small, &sk));
 		assert_int_equal(small.total, 500);
@@ -143,7 +143,7 @@ check_verdicts(void)
 		bool may;
 		int i;
 
-		WHERE("%s, round %d", qs_isa_name(qs_isa_now()), round);
+		WHERE("%s, round %d", qb_isa_name(qb_isa_now()), round);
 		test_init_dense(&into, &p);
 		test_init_dense(&from, &p);
 		for (i = 0; i < 14; i++)
@@ -153,7 +153,7 @@ check_verdicts(void)
 		weight = round % 2 ? most : most + (int64_t) test_below(&rng, 2);
 		test_insert(&from, key, weight);
 		may = from.total <= into.total && may_subtract(&into, &from);
-		REQUIRE_STATUS(qs_subtract(&into, &from), may ? QS_OK : QS_UNDERFLOW);
+		REQUIRE_STATUS(qs_subtract(&into, &from), may ? QB_OK : QB_UNDERFLOW);
 		test_require_valid(&into);
 		allowed += may;
 		too_small += weight > most;
@@ -174,12 +174,12 @@ verdicts_are_the_definition(void **state)
 static uint64_t
 key_of_mask(const qs_params *p, uint32_t wanted)
 {
-	uint64_t seed_key = qs_seed_key(p->seed);
+	uint64_t seed_key = qb_seed_key(p->seed);
 	uint64_t i;
 
 	for (i = 2;; i++)
 	{
-		uint64_t hv = qs_hash(test_key(i), seed_key);
+		uint64_t hv = qb_hash(test_key(i), seed_key);
 		uint32_t index = (uint32_t) hv & (qs_mask_count(p) - 1);
 		uint32_t mask = qs_mask(seed_key, QS_LOW_COUNTERS, 2, index);
 
@@ -211,7 +211,7 @@ check_unfit_rests(void)
 			qs_sketch from;
 			test_bytes before;
 
-			WHERE("%s, counter %d, weight %lld", qs_isa_name(qs_isa_now()), (int) a,
+			WHERE("%s, counter %d, weight %lld", qb_isa_name(qb_isa_now()), (int) a,
 				  (long long) weights[w]);
 			test_init_dense(&into, &p);
 			test_init_dense(&from, &p);
@@ -220,7 +220,7 @@ check_unfit_rests(void)
 			test_insert(&from, key_of_mask(&p, bit_a | bit_c), 1);
 			before = test_write_valid(&into);
 			REQUIRE(!may_subtract(&into, &from));
-			REQUIRE_STATUS(qs_subtract(&into, &from), QS_UNDERFLOW);
+			REQUIRE_STATUS(qs_subtract(&into, &from), QB_UNDERFLOW);
 			REQUIRE(test_writes(&into, before));
 			free(before.data);
 			qs_free(&into);

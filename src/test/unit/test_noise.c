@@ -80,9 +80,9 @@ count_rows(census *c, const qs_sketch *sk)
 
 	for (i = 0; i < n * n * n; i++)
 	{
-		uint64_t a = qs_counter_get(sk->table, i % n, sk->wide);
-		uint64_t b = qs_counter_get(sk->table, n + i / n % n, sk->wide);
-		uint64_t e = qs_counter_get(sk->table, 2 * n + i / n / n, sk->wide);
+		uint64_t a = qb_counter_get(sk->table, i % n, sk->wide);
+		uint64_t b = qb_counter_get(sk->table, n + i / n % n, sk->wide);
+		uint64_t e = qb_counter_get(sk->table, 2 * n + i / n / n, sk->wide);
 		uint64_t least = a < b ? a : b;
 
 		count_value(c, e < least ? e : least);
@@ -334,7 +334,7 @@ wide_bins_are_close(void **state)
 		uint64_t b;
 
 		for (b = 0; b < p.n; b++)
-			within += (int64_t) qs_counter_get(sk.table, b * 8, sk.wide) <= error;
+			within += (int64_t) qb_counter_get(sk.table, b * 8, sk.wide) <= error;
 		REQUIRE(error >= previous);
 		REQUIRE(within >= (i / 100.0 - 0.002) * p.n && within <= (i / 100.0 + 0.002) * p.n + 1);
 		previous = error;
@@ -406,7 +406,7 @@ impossible_counters_are_harmless(void **state)
 			test_init_dense(&sk, &p);
 			test_insert(&sk, test_key(0), INT64_C(1) << 33); /* wide */
 			for (j = 0; j < bytes / 8; j++)
-				qs_store64(sk.table + 8 * j,
+				qb_store64(sk.table + 8 * j,
 						   counters[j % 7 ? i / ALL_OF(counters) : i % ALL_OF(counters)]);
 			REQUIRE_OK(qs_noise_init(&noise, &sk, 1, &test_heap));
 			for (k = 0; k < 2 * ALL_OF(levels); k++)
@@ -432,14 +432,14 @@ failing_memory_is_reported(void **state)
 	(void) state;
 	for (i = 0; i < ALL_OF(samples); i++)
 	{
-		qs_status status = QS_NO_MEMORY;
+		qb_status status = QB_NO_MEMORY;
 		qs_sketch sk;
 		qs_noise noise;
 		long k;
 
 		WHERE("%s", samples[i].name);
 		sample_build(&sk, &samples[i]);
-		for (k = 1; status == QS_NO_MEMORY; k++)
+		for (k = 1; status == QB_NO_MEMORY; k++)
 		{
 			long before = test_heap_state.live;
 
@@ -447,7 +447,7 @@ failing_memory_is_reported(void **state)
 			test_fail_at(k);
 			status = qs_noise_init(&noise, &sk, 1, &test_heap);
 			test_fail_at(0);
-			REQUIRE(status == QS_OK || test_heap_state.live == before);
+			REQUIRE(status == QB_OK || test_heap_state.live == before);
 		}
 		REQUIRE_OK(status);
 		qs_noise_free(&noise);

@@ -32,7 +32,7 @@ chance_of_same_mask(const qs_params *p)
 
 	REQUIRE(mask != NULL);
 	for (i = 0; i < masks; i++)
-		mask[i] = qs_mask_turn_by(qs_mask(qs_seed_key(p->seed), m, p->depth, i / m), m, i % m);
+		mask[i] = qs_mask_turn_by(qs_mask(qb_seed_key(p->seed), m, p->depth, i / m), m, i % m);
 	qsort(mask, masks, sizeof(*mask), compare_masks);
 	for (i = first = 0; i < masks; i++)
 	{
@@ -203,7 +203,7 @@ it_holds_with_few_masks(void **state)
 static bool
 is_looked_at(const qs_sketch *sk, uint64_t fingerprint)
 {
-	uint64_t bucket = qs_reduce(qs_hash(fingerprint, sk->seed_key), sk->params.n);
+	uint64_t bucket = qb_reduce(qb_hash(fingerprint, sk->seed_key), sk->params.n);
 	uint64_t looks = qs_noise_buckets(sk, 1);
 	uint64_t i = (bucket * looks + sk->params.n - 1) / sk->params.n;
 

@@ -19,16 +19,16 @@ static uint8_t *
 packed(const uint8_t *bytes, uint32_t count, size_t *length)
 {
 	size_t room = 16 + (size_t) count * 2;
-	uint8_t *out = malloc(room + QS_PACK_SLACK);
+	uint8_t *out = malloc(room + QB_PACK_SLACK);
 	uint8_t *exact;
 
-	*length = qs_pack(bytes, count, out, room);
+	*length = qb_pack(bytes, count, out, room);
 	assert_true(*length > 0);
-	exact = malloc(*length + QS_PACK_SLACK);
-	assert_int_equal(qs_pack(bytes, count, exact, *length), *length);
+	exact = malloc(*length + QB_PACK_SLACK);
+	assert_int_equal(qb_pack(bytes, count, exact, *length), *length);
 	assert_memory_equal(exact, out, *length);
-	assert_int_equal(qs_pack(bytes, count, exact, *length - 1), 0);
-	assert_int_equal(qs_pack_plain(bytes, count, exact, *length), *length);
+	assert_int_equal(qb_pack(bytes, count, exact, *length - 1), 0);
+	assert_int_equal(qb_pack_plain(bytes, count, exact, *length), *length);
 	assert_memory_equal(exact, out, *length);
 	free(out);
 	return exact;
@@ -39,7 +39,7 @@ static bool
 unpacks_by(bool (*unpack)(const uint8_t *, size_t, uint8_t *, uint32_t), const uint8_t *packed,
 		   size_t length, uint8_t **bytes, uint32_t count)
 {
-	*bytes = malloc((size_t) count + QS_PACK_SLACK);
+	*bytes = malloc((size_t) count + QB_PACK_SLACK);
 	return unpack(packed, length, *bytes, count);
 }
 
@@ -53,11 +53,11 @@ unpacks(const uint8_t *from, size_t length, const uint8_t *expected, uint32_t ex
 	bool ok;
 
 	memcpy(exact, from, length);
-	ok = qs_unpacked_count(exact, length, &count);
+	ok = qb_unpacked_count(exact, length, &count);
 	if (ok)
 	{
-		ok = unpacks_by(qs_unpack, exact, length, &bytes, count);
-		assert_int_equal(unpacks_by(qs_unpack_plain, exact, length, &plain, count), ok);
+		ok = unpacks_by(qb_unpack, exact, length, &bytes, count);
+		assert_int_equal(unpacks_by(qb_unpack_plain, exact, length, &plain, count), ok);
 		if (ok)
 			assert_memory_equal(plain, bytes, count);
 	}
@@ -163,7 +163,7 @@ damaged(void **state)
 	int i;
 
 	(void) state;
-	assert_false(qs_unpacked_count(huge, 3, &count));
+	assert_false(qb_unpacked_count(huge, 3, &count));
 	assert_false(unpacks(huge, sizeof(huge), NULL, 0));
 	assert_false(unpacks(longer, sizeof(longer), NULL, 0));
 	assert_false(unpacks(zero, sizeof(zero), NULL, 0));
@@ -194,7 +194,7 @@ main(void)
 	size_t i;
 
 	for (i = 0; i < ALL_OF(levels); i++)
-		if (qs_isa_use(levels[i]))
+		if (qb_isa_use(levels[i]))
 			failed += cmocka_run_group_tests_name(levels[i], tests, NULL, NULL);
 	return failed;
 }

@@ -51,35 +51,35 @@ making_checks_ranges(void **state)
 		int structure;
 		uint64_t size;
 		int64_t depth, z, masks;
-		qs_status status;
+		qb_status status;
 	} cases[] = {
-		{ QS_SUB_WARP, 1024, 3, 8, 1024, QS_OK },
-		{ QS_SUB_WARP, UINT64_C(1) << 29, 8, 64, 65536, QS_OK },
-		{ QS_WARP, 1024, 32, 2, 1, QS_OK },
-		{ 0, 1024, 3, 8, 1024, QS_BAD_STRUCTURE },
-		{ 7, 1024, 3, 8, 1024, QS_BAD_STRUCTURE },
-		{ -1, 1024, 3, 8, 1024, QS_BAD_STRUCTURE },
-		{ QS_SF, 1023, 3, 8, 1024, QS_BAD_SIZE },
-		{ QS_SF, 0, 3, 8, 1024, QS_BAD_SIZE },
-		{ QS_SF, (UINT64_C(1) << 29) + 1, 3, 8, 1024, QS_BAD_SIZE },
-		{ QS_SF, UINT64_MAX, 3, 8, 1024, QS_BAD_SIZE },
-		{ QS_SF, 1024, 0, 8, 1024, QS_BAD_DEPTH },
-		{ QS_SF, 1024, -3, 8, 1024, QS_BAD_DEPTH },
-		{ QS_SF, 1024, 9, 8, 1024, QS_BAD_DEPTH },
-		{ QS_SF, 1024, INT64_MAX, 8, 1024, QS_BAD_DEPTH },
-		{ QS_SUB_WARP, 1024, 9, 8, 1024, QS_BAD_DEPTH },
-		{ QS_HALF_WARP, 1024, 17, 8, 1024, QS_BAD_DEPTH },
-		{ QS_MULTILEVEL, 1024, 29, 8, 1024, QS_BAD_DEPTH },
-		{ QS_WARP, 1024, 33, 8, 1024, QS_BAD_DEPTH },
-		{ QS_THREAD, 1024, 33, 8, 1024, QS_BAD_DEPTH },
-		{ QS_SF, 1024, 3, 1, 1024, QS_BAD_Z },
-		{ QS_SF, 1024, 3, 65, 1024, QS_BAD_Z },
-		{ QS_SF, 1024, 3, INT64_MIN, 1024, QS_BAD_Z },
-		{ QS_SF, 1024, 3, 8, 0, QS_BAD_MASKS },
-		{ QS_SF, 1024, 3, 8, -1024, QS_BAD_MASKS },
-		{ QS_SF, 1024, 3, 8, INT64_MIN, QS_BAD_MASKS },
-		{ QS_SF, 1024, 3, 8, 1000, QS_BAD_MASKS },
-		{ QS_SF, 1024, 3, 8, 131072, QS_BAD_MASKS },
+		{ QS_SUB_WARP, 1024, 3, 8, 1024, QB_OK },
+		{ QS_SUB_WARP, UINT64_C(1) << 29, 8, 64, 65536, QB_OK },
+		{ QS_WARP, 1024, 32, 2, 1, QB_OK },
+		{ 0, 1024, 3, 8, 1024, QB_BAD_STRUCTURE },
+		{ 7, 1024, 3, 8, 1024, QB_BAD_STRUCTURE },
+		{ -1, 1024, 3, 8, 1024, QB_BAD_STRUCTURE },
+		{ QS_SF, 1023, 3, 8, 1024, QB_BAD_SIZE },
+		{ QS_SF, 0, 3, 8, 1024, QB_BAD_SIZE },
+		{ QS_SF, (UINT64_C(1) << 29) + 1, 3, 8, 1024, QB_BAD_SIZE },
+		{ QS_SF, UINT64_MAX, 3, 8, 1024, QB_BAD_SIZE },
+		{ QS_SF, 1024, 0, 8, 1024, QB_BAD_DEPTH },
+		{ QS_SF, 1024, -3, 8, 1024, QB_BAD_DEPTH },
+		{ QS_SF, 1024, 9, 8, 1024, QB_BAD_DEPTH },
+		{ QS_SF, 1024, INT64_MAX, 8, 1024, QB_BAD_DEPTH },
+		{ QS_SUB_WARP, 1024, 9, 8, 1024, QB_BAD_DEPTH },
+		{ QS_HALF_WARP, 1024, 17, 8, 1024, QB_BAD_DEPTH },
+		{ QS_MULTILEVEL, 1024, 29, 8, 1024, QB_BAD_DEPTH },
+		{ QS_WARP, 1024, 33, 8, 1024, QB_BAD_DEPTH },
+		{ QS_THREAD, 1024, 33, 8, 1024, QB_BAD_DEPTH },
+		{ QS_SF, 1024, 3, 1, 1024, QB_BAD_Z },
+		{ QS_SF, 1024, 3, 65, 1024, QB_BAD_Z },
+		{ QS_SF, 1024, 3, INT64_MIN, 1024, QB_BAD_Z },
+		{ QS_SF, 1024, 3, 8, 0, QB_BAD_MASKS },
+		{ QS_SF, 1024, 3, 8, -1024, QB_BAD_MASKS },
+		{ QS_SF, 1024, 3, 8, INT64_MIN, QB_BAD_MASKS },
+		{ QS_SF, 1024, 3, 8, 1000, QB_BAD_MASKS },
+		{ QS_SF, 1024, 3, 8, 131072, QB_BAD_MASKS },
 	};
 	size_t i;
 
@@ -92,7 +92,7 @@ making_checks_ranges(void **state)
 		REQUIRE_STATUS(qs_params_make(&p, cases[i].structure, cases[i].size, cases[i].depth,
 									  cases[i].z, cases[i].masks, 5),
 					   cases[i].status);
-		if (cases[i].status == QS_OK)
+		if (cases[i].status == QB_OK)
 			REQUIRE_OK(qs_params_check(&p));
 	}
 }
@@ -152,23 +152,23 @@ checking_finds_each_field(void **state)
 	static const struct
 	{
 		qs_params p;
-		qs_status status;
+		qb_status status;
 	} cases[] = {
-		{ { .n = 8, .structure = 0, .depth = 3 }, QS_BAD_STRUCTURE },
-		{ { .n = 8, .structure = 7, .depth = 3 }, QS_BAD_STRUCTURE },
-		{ { .n = 8, .structure = QS_SF, .part = 3, .depth = 3, .z = 8 }, QS_BAD_STRUCTURE },
-		{ { .n = 8, .structure = QS_WARP, .part = 1, .depth = 3 }, QS_BAD_STRUCTURE },
-		{ { .n = 8, .structure = QS_WARP, .depth = 0 }, QS_BAD_DEPTH },
-		{ { .n = 8, .structure = QS_WARP, .depth = 33 }, QS_BAD_DEPTH },
-		{ { .n = 8, .structure = QS_WARP, .depth = 3, .z = 8 }, QS_BAD_Z },
-		{ { .n = 8, .structure = QS_SF, .depth = 3 }, QS_BAD_Z },
-		{ { .n = 8, .structure = QS_SF, .depth = 3, .z = 1 }, QS_BAD_Z },
-		{ { .n = 8, .structure = QS_SF, .depth = 3, .z = 65 }, QS_BAD_Z },
-		{ { .n = 8, .structure = QS_WARP, .depth = 3, .log2_masks = 17 }, QS_BAD_MASKS },
-		{ { .n = 8, .structure = QS_THREAD, .depth = 3, .log2_masks = 1 }, QS_BAD_MASKS },
-		{ { .n = 0, .structure = QS_WARP, .depth = 3 }, QS_BAD_SIZE },
-		{ { .n = (1 << 22) + 1, .structure = QS_WARP, .depth = 3 }, QS_BAD_SIZE },
-		{ { .n = UINT64_MAX, .structure = QS_THREAD, .depth = 3 }, QS_BAD_SIZE },
+		{ { .n = 8, .structure = 0, .depth = 3 }, QB_BAD_STRUCTURE },
+		{ { .n = 8, .structure = 7, .depth = 3 }, QB_BAD_STRUCTURE },
+		{ { .n = 8, .structure = QS_SF, .part = 3, .depth = 3, .z = 8 }, QB_BAD_STRUCTURE },
+		{ { .n = 8, .structure = QS_WARP, .part = 1, .depth = 3 }, QB_BAD_STRUCTURE },
+		{ { .n = 8, .structure = QS_WARP, .depth = 0 }, QB_BAD_DEPTH },
+		{ { .n = 8, .structure = QS_WARP, .depth = 33 }, QB_BAD_DEPTH },
+		{ { .n = 8, .structure = QS_WARP, .depth = 3, .z = 8 }, QB_BAD_Z },
+		{ { .n = 8, .structure = QS_SF, .depth = 3 }, QB_BAD_Z },
+		{ { .n = 8, .structure = QS_SF, .depth = 3, .z = 1 }, QB_BAD_Z },
+		{ { .n = 8, .structure = QS_SF, .depth = 3, .z = 65 }, QB_BAD_Z },
+		{ { .n = 8, .structure = QS_WARP, .depth = 3, .log2_masks = 17 }, QB_BAD_MASKS },
+		{ { .n = 8, .structure = QS_THREAD, .depth = 3, .log2_masks = 1 }, QB_BAD_MASKS },
+		{ { .n = 0, .structure = QS_WARP, .depth = 3 }, QB_BAD_SIZE },
+		{ { .n = (1 << 22) + 1, .structure = QS_WARP, .depth = 3 }, QB_BAD_SIZE },
+		{ { .n = UINT64_MAX, .structure = QS_THREAD, .depth = 3 }, QB_BAD_SIZE },
 	};
 	size_t i;
 
@@ -225,7 +225,7 @@ the_explicit_limit_follows_the_size(void **state)
 		qs_params p = test_usual_params(known[i].structure, 1);
 		uint32_t previous = 0;
 
-		for (; qs_params_check(&p) == QS_OK; p.n *= 2)
+		for (; qs_params_check(&p) == QB_OK; p.n *= 2)
 		{
 			uint32_t limit = qs_explicit_limit(&p);
 			uint64_t half = qs_unit_bytes(&p) * p.n / 2;
@@ -248,19 +248,19 @@ statuses_have_words(void **state)
 	int j;
 
 	(void) state;
-	for (i = QS_OK; i < QS_STATUSES; i++)
+	for (i = QB_OK; i < QB_STATUSES; i++)
 	{
-		const char *text = qs_status_text((qs_status) i);
+		const char *text = qb_status_text((qb_status) i);
 
 		assert_non_null(text);
 		assert_true(strlen(text) > 0 && text[0] >= 'a' && text[0] <= 'z');
 		assert_true(text[strlen(text) - 1] != '.');
 		assert_string_not_equal(text, "unrecognized status");
-		for (j = QS_OK; j < i; j++)
-			assert_string_not_equal(text, qs_status_text((qs_status) j));
+		for (j = QB_OK; j < i; j++)
+			assert_string_not_equal(text, qb_status_text((qb_status) j));
 	}
-	assert_string_equal(qs_status_text(QS_STATUSES), "unrecognized status");
-	assert_string_equal(qs_status_text((qs_status) 1000), "unrecognized status");
+	assert_string_equal(qb_status_text(QB_STATUSES), "unrecognized status");
+	assert_string_equal(qb_status_text((qb_status) 1000), "unrecognized status");
 }
 
 int

@@ -36,7 +36,7 @@ estimate_from_pieces(test_bytes b, uint64_t key)
 	uint32_t i;
 
 	REQUIRE_OK(qs_open(&view, header.data, b.length));
-	hv = qs_hash(key, view.seed_key);
+	hv = qb_hash(key, view.seed_key);
 	count = qs_pieces(&view, hv, piece);
 	REQUIRE(count >= 1 && count <= QS_DEPTH_MAX);
 	for (i = 0; i < count; i++)

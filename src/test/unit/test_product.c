@@ -19,7 +19,7 @@ product(const qs_sketch *a, const qs_sketch *b)
 {
 	qs_product p;
 
-	REQUIRE_STATUS(qs_inner_product(a, b, &test_heap, &p), QS_OK);
+	REQUIRE_STATUS(qs_inner_product(a, b, &test_heap, &p), QB_OK);
 	return p;
 }
 
@@ -166,7 +166,7 @@ forms_agree(void **state)
 	test_init_dense(&dense, &params);
 	test_init_dense(&many, &params);
 	qs_init(&wide, &params, &test_heap);
-	REQUIRE_STATUS(qs_start_dense(&wide, true), QS_OK);
+	REQUIRE_STATUS(qs_start_dense(&wide, true), QB_OK);
 	for (i = 0; i < 20; i++)
 	{
 		test_insert(&few, test_key(i), 50);
@@ -200,14 +200,14 @@ out_of_memory(void **state)
 	test_insert(&few, 1, 1);
 	for (k = 1;; k++)
 	{
-		qs_status status;
+		qb_status status;
 
 		test_fail_at(k);
 		status = qs_inner_product(&few, &many, &test_heap, &p);
 		test_fail_at(0);
-		if (status == QS_OK)
+		if (status == QB_OK)
 			break;
-		REQUIRE(status == QS_NO_MEMORY);
+		REQUIRE(status == QB_NO_MEMORY);
 	}
 	REQUIRE(k > 1);
 	qs_free(&few);

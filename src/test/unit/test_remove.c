@@ -123,7 +123,7 @@ require_refused(qs_sketch *sk, const uint64_t *key, const int64_t *weight, size_
 {
 	test_bytes before = test_write_valid(sk);
 
-	REQUIRE_STATUS(qs_engine_cpu.remove(sk, key, weight, count), QS_UNDERFLOW);
+	REQUIRE_STATUS(qs_engine_cpu.remove(sk, key, weight, count), QB_UNDERFLOW);
 	REQUIRE(test_writes(sk, before));
 	free(before.data);
 }
@@ -215,7 +215,7 @@ larger_totals_change_nothing(void **state)
 		test_init_dense(&b, &p);
 		test_insert(&b, test_key(1), 11);
 		before = test_write_valid(&a);
-		REQUIRE_STATUS(qs_subtract(&a, &b), QS_UNDERFLOW);
+		REQUIRE_STATUS(qs_subtract(&a, &b), QB_UNDERFLOW);
 		REQUIRE(test_writes(&a, before));
 		free(before.data);
 		qs_free(&a);
@@ -286,7 +286,7 @@ refused_subtractions_need_no_memory(void **state)
 		test_insert(&a, test_key(1000), 1000);
 		before = test_write_valid(&a);
 		test_fail_at(1);
-		REQUIRE_STATUS(qs_subtract(&a, &b), QS_UNDERFLOW);
+		REQUIRE_STATUS(qs_subtract(&a, &b), QB_UNDERFLOW);
 		test_fail_at(0);
 		REQUIRE(test_writes(&a, before));
 		free(before.data);

@@ -14,7 +14,7 @@
 typedef uint8_t table[SIDE][SIDE];
 
 static void
-fill_table(table t, uint64_t seed, uint64_t rows, qi_builder *b)
+fill_table(table t, uint64_t seed, uint64_t rows, qset_builder *b)
 {
 	test_rng rng = test_seeded(seed);
 	uint64_t i;
@@ -30,9 +30,9 @@ fill_table(table t, uint64_t seed, uint64_t rows, qi_builder *b)
 }
 
 static bool
-in_collection(const qi_collection *c, uint64_t set, uint64_t element)
+in_collection(const qset_collection *c, uint64_t set, uint64_t element)
 {
-	int64_t at = qi_collection_find(c, (int64_t) set - SIDE / 2);
+	int64_t at = qset_collection_find(c, (int64_t) set - SIDE / 2);
 	uint64_t i;
 
 	for (i = at < 0 ? 0 : c->offset[at]; at >= 0 && i < c->offset[at + 1]; i++)
@@ -45,7 +45,7 @@ in_collection(const qi_collection *c, uint64_t set, uint64_t element)
 }
 
 static void
-require_table(const qi_collection *c, table t)
+require_table(const qset_collection *c, table t)
 {
 	uint64_t set;
 	uint64_t element;
@@ -65,21 +65,21 @@ has_its_rows(void **state)
 	for (seed = 0; seed < SEEDS; seed++)
 	{
 		table t = { { 0 } };
-		qi_builder b;
-		qi_collection c;
+		qset_builder b;
+		qset_collection c;
 
 		WHERE("seed %d", (int) seed);
 		test_builder(&b, seed % 2);
 		fill_table(t, seed, seed % 300, &b);
-		REQUIRE_OK(qi_builder_finish(&b, &c));
+		REQUIRE_OK(qset_builder_finish(&b, &c));
 		require_table(&c, t);
-		qi_collection_free(&c);
+		qset_collection_free(&c);
 		/* more rows after a first end */
 		fill_table(t, seed + SEEDS, seed % 50, &b);
-		REQUIRE_OK(qi_builder_finish(&b, &c));
+		REQUIRE_OK(qset_builder_finish(&b, &c));
 		require_table(&c, t);
-		qi_collection_free(&c);
-		qi_builder_free(&b);
+		qset_collection_free(&c);
+		qset_builder_free(&b);
 	}
 	test_no_leak();
 }
@@ -95,10 +95,10 @@ order_and_batches_do_not_matter(void **state)
 	int64_t *id = test_array(ROWS, sizeof(*id));
 	uint64_t *low = test_array(ROWS, sizeof(*low));
 	test_rng rng = test_seeded(3);
-	qi_builder forward;
-	qi_builder backward;
-	qi_collection a;
-	qi_collection b;
+	qset_builder forward;
+	qset_builder backward;
+	qset_collection a;
+	qset_collection b;
 	uint64_t i;
 
 	(void) state;
@@ -109,23 +109,23 @@ order_and_batches_do_not_matter(void **state)
 	}
 	test_builder(&forward, false);
 	test_builder(&backward, false);
-	REQUIRE_OK(qi_builder_add(&forward, id, low, NULL, ROWS));
+	REQUIRE_OK(qset_builder_add(&forward, id, low, NULL, ROWS));
 	for (i = ROWS; i > 0; i--)
 	{
 		test_add(&backward, id[i - 1], low[i - 1]);
 		if (i % 3 == 0)
 			test_add(&backward, id[i - 1], low[i - 1]);
 	}
-	REQUIRE(qi_builder_memory(&forward) > ROWS * 8);
-	REQUIRE_OK(qi_builder_finish(&forward, &a));
-	REQUIRE_OK(qi_builder_finish(&backward, &b));
+	REQUIRE(qset_builder_memory(&forward) > ROWS * 8);
+	REQUIRE_OK(qset_builder_finish(&forward, &a));
+	REQUIRE_OK(qset_builder_finish(&backward, &b));
 	test_require_collection(&a);
 	REQUIRE(test_same_collection(&a, &b));
-	REQUIRE(qi_collection_memory(&a) > a.elements * 4);
-	qi_collection_free(&a);
-	qi_collection_free(&b);
-	qi_builder_free(&forward);
-	qi_builder_free(&backward);
+	REQUIRE(qset_collection_memory(&a) > a.elements * 4);
+	qset_collection_free(&a);
+	qset_collection_free(&b);
+	qset_builder_free(&forward);
+	qset_builder_free(&backward);
 	free(id);
 	free(low);
 	test_no_leak();
@@ -140,9 +140,9 @@ merges_are_unions(void **state)
 	for (seed = 0; seed < SEEDS; seed++)
 	{
 		table t = { { 0 } };
-		qi_builder part[3];
-		qi_builder all;
-		qi_collection c;
+		qset_builder part[3];
+		qset_builder all;
+		qset_collection c;
 		int i;
 
 		test_builder(&all, seed % 2);
@@ -150,15 +150,15 @@ merges_are_unions(void **state)
 		{
 			test_builder(&part[i], seed % 2);
 			fill_table(t, seed * 3 + (uint64_t) i, seed % 100, &part[i]);
-			REQUIRE_OK(qi_builder_finish(&part[i], &c));
-			REQUIRE_OK(qi_builder_add_collection(&all, &c));
-			qi_collection_free(&c);
-			qi_builder_free(&part[i]);
+			REQUIRE_OK(qset_builder_finish(&part[i], &c));
+			REQUIRE_OK(qset_builder_add_collection(&all, &c));
+			qset_collection_free(&c);
+			qset_builder_free(&part[i]);
 		}
-		REQUIRE_OK(qi_builder_finish(&all, &c));
+		REQUIRE_OK(qset_builder_finish(&all, &c));
 		require_table(&c, t);
-		qi_collection_free(&c);
-		qi_builder_free(&all);
+		qset_collection_free(&c);
+		qset_builder_free(&all);
 	}
 	test_no_leak();
 }
@@ -175,14 +175,14 @@ subsets(void **state)
 		table t = { { 0 } };
 		int64_t id[10];
 		uint8_t chosen[SIDE] = { 0 };
-		qi_builder b;
-		qi_collection c;
-		qi_collection some;
+		qset_builder b;
+		qset_collection c;
+		qset_collection some;
 		uint64_t i;
 
 		test_builder(&b, seed % 2);
 		fill_table(t, seed, seed % 300, &b);
-		REQUIRE_OK(qi_builder_finish(&b, &c));
+		REQUIRE_OK(qset_builder_finish(&b, &c));
 		for (i = 0; i < 10; i++)
 		{
 			uint64_t set = test_below(&rng, SIDE + 3); /* some are not there */
@@ -194,11 +194,11 @@ subsets(void **state)
 		for (i = 0; i < SIDE; i++)
 			if (!chosen[i])
 				memset(t[i], 0, SIDE);
-		REQUIRE_OK(qi_collection_subset(&some, &c, id, 10, &test_heap, NULL));
+		REQUIRE_OK(qset_collection_subset(&some, &c, id, 10, &test_heap, NULL));
 		require_table(&some, t);
-		qi_collection_free(&some);
-		qi_collection_free(&c);
-		qi_builder_free(&b);
+		qset_collection_free(&some);
+		qset_collection_free(&c);
+		qset_builder_free(&b);
 	}
 	test_no_leak();
 }
@@ -211,8 +211,8 @@ maps_of_ranks(void **state)
 	(void) state;
 	for (seed = 0; seed < 300; seed++)
 	{
-		qi_collection a;
-		qi_collection b;
+		qset_collection a;
+		qset_collection b;
 		uint32_t *map;
 		uint64_t i;
 		uint64_t j;
@@ -220,48 +220,48 @@ maps_of_ranks(void **state)
 		test_collection(&a, seed, seed % 2);
 		test_collection(&b, seed / 2, seed % 2);
 		map = test_array(a.universe, sizeof(*map));
-		qi_collection_map(&a, &b, map);
+		qset_collection_map(&a, &b, map);
 		for (i = 0; i < a.universe; i++)
 		{
 			uint32_t wanted = UINT32_MAX;
 
 			for (j = 0; j < b.universe; j++)
-				if (qi_element_compare(&a, i, &b, j) == 0)
+				if (qset_element_compare(&a, i, &b, j) == 0)
 					wanted = (uint32_t) j;
 			REQUIRE(map[i] == wanted);
 		}
 		free(map);
-		qi_collection_free(&a);
-		qi_collection_free(&b);
+		qset_collection_free(&a);
+		qset_collection_free(&b);
 	}
 }
 
 static void
 no_memory_to_build(void **state)
 {
-	qs_status status = QS_NO_MEMORY;
-	qi_collection c;
+	qb_status status = QB_NO_MEMORY;
+	qset_collection c;
 	long fail;
 
 	(void) state;
 	test_collection(&c, 5, true);
-	for (fail = 1; status != QS_OK; fail++)
+	for (fail = 1; status != QB_OK; fail++)
 	{
-		qi_builder builder;
-		qi_collection again;
+		qset_builder builder;
+		qset_collection again;
 
 		test_builder(&builder, true);
 		test_fail_at(fail);
-		status = qi_builder_add_collection(&builder, &c);
-		if (status == QS_OK)
-			status = qi_builder_finish(&builder, &again);
+		status = qset_builder_add_collection(&builder, &c);
+		if (status == QB_OK)
+			status = qset_builder_finish(&builder, &again);
 		test_fail_at(0);
-		REQUIRE(status == QS_OK || status == QS_NO_MEMORY);
-		if (status == QS_OK)
-			qi_collection_free(&again);
-		qi_builder_free(&builder);
+		REQUIRE(status == QB_OK || status == QB_NO_MEMORY);
+		if (status == QB_OK)
+			qset_collection_free(&again);
+		qset_builder_free(&builder);
 	}
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 	test_no_leak();
 }
 
@@ -285,15 +285,15 @@ count_question(void *context)
 
 /* Rows of many sets or of few, elements all different: 2^22 of each. */
 static void
-large_collection(qi_collection *c, uint64_t sets, const qi_interrupt *interrupt)
+large_collection(qset_collection *c, uint64_t sets, const qset_interrupt *interrupt)
 {
 	enum
 	{
-		ROWS = 4 * QI_PATIENCE
+		ROWS = 4 * QSET_PATIENCE
 	};
 	int64_t *id = test_array(ROWS, sizeof(*id));
 	uint64_t *low = test_array(ROWS, sizeof(*low));
-	qi_builder b;
+	qset_builder b;
 	uint64_t i;
 
 	for (i = 0; i < ROWS; i++)
@@ -301,10 +301,10 @@ large_collection(qi_collection *c, uint64_t sets, const qi_interrupt *interrupt)
 		id[i] = (int64_t) (i % sets);
 		low[i] = i;
 	}
-	qi_builder_init(&b, false, &test_qi_keys, &test_heap, interrupt);
-	REQUIRE_OK(qi_builder_add(&b, id, low, NULL, ROWS));
-	REQUIRE_OK(qi_builder_finish(&b, c));
-	qi_builder_free(&b);
+	qset_builder_init(&b, false, &test_qi_keys, &test_heap, interrupt);
+	REQUIRE_OK(qset_builder_add(&b, id, low, NULL, ROWS));
+	REQUIRE_OK(qset_builder_finish(&b, c));
+	qset_builder_free(&b);
 	free(id);
 	free(low);
 }
@@ -319,31 +319,31 @@ typedef enum large_work
 	LARGE_WORKS
 } large_work;
 
-static qs_status
-do_large_work(large_work work, const qi_collection *c, test_bytes bytes,
-			  const qi_interrupt *interrupt, patience *p)
+static qb_status
+do_large_work(large_work work, const qset_collection *c, test_bytes bytes,
+			  const qset_interrupt *interrupt, patience *p)
 {
-	qi_builder b;
-	qi_collection out = { 0 };
-	qs_status status = QS_OK;
+	qset_builder b;
+	qset_collection out = { 0 };
+	qb_status status = QB_OK;
 
-	qi_builder_init(&b, false, &test_qi_keys, &test_heap, work == WORK_ADD ? interrupt : NULL);
+	qset_builder_init(&b, false, &test_qi_keys, &test_heap, work == WORK_ADD ? interrupt : NULL);
 	if (work == WORK_READ)
-		status = qi_read(&out, bytes.data, bytes.length, &test_heap, interrupt);
+		status = qset_read(&out, bytes.data, bytes.length, &test_heap, interrupt);
 	if (work == WORK_SUBSET)
-		status = qi_collection_subset(&out, c, c->id, c->sets, &test_heap, interrupt);
+		status = qset_collection_subset(&out, c, c->id, c->sets, &test_heap, interrupt);
 	if (work == WORK_ADD || work == WORK_FINISH)
-		status = qi_builder_add_collection(&b, c);
+		status = qset_builder_add_collection(&b, c);
 	if (work == WORK_FINISH)
 	{
 		REQUIRE_OK(status);
 		p->asked = 0;
 		b.interrupt = interrupt;
-		status = qi_builder_finish(&b, &out);
+		status = qset_builder_finish(&b, &out);
 	}
-	if (status == QS_OK && work != WORK_ADD)
-		qi_collection_free(&out);
-	qi_builder_free(&b);
+	if (status == QB_OK && work != WORK_ADD)
+		qset_collection_free(&out);
+	qset_builder_free(&b);
 	return status;
 }
 
@@ -352,20 +352,20 @@ static void
 long_work_can_be_stopped(void **state)
 {
 	static const uint64_t wanted[LARGE_WORKS] = { 7, 6, 40, 10 };
-	qi_collection c;
+	qset_collection c;
 	test_bytes bytes;
 	uint64_t sets;
 	int work;
 
 	(void) state;
-	for (sets = 100; sets <= 4 * QI_PATIENCE; sets *= 41943)
+	for (sets = 100; sets <= 4 * QSET_PATIENCE; sets *= 41943)
 	{
 		large_collection(&c, sets, NULL);
 		bytes = test_flat(&c);
 		for (work = 0; work < LARGE_WORKS; work++)
 		{
 			patience p = { 0, 0 };
-			qi_interrupt interrupt = { count_question, &p };
+			qset_interrupt interrupt = { count_question, &p };
 			uint64_t all;
 
 			WHERE("work %d on %llu sets", work, (unsigned long long) sets);
@@ -376,11 +376,11 @@ long_work_can_be_stopped(void **state)
 			{
 				p.asked = 0;
 				REQUIRE_STATUS(do_large_work((large_work) work, &c, bytes, &interrupt, &p),
-							   QS_CANCELLED);
+							   QB_CANCELLED);
 			}
 		}
 		free(bytes.data);
-		qi_collection_free(&c);
+		qset_collection_free(&c);
 		test_no_leak();
 	}
 }

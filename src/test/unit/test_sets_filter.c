@@ -28,20 +28,20 @@ fractions(void **state)
 		{ 0x1p-33, 1, UINT64_C(1) << 33 },
 		{ 0x1p-1074, 1, UINT64_C(1) << 33 },
 	};
-	qi_filter f;
+	qset_filter f;
 	size_t i;
 
 	(void) state;
 	for (i = 0; i < ALL_OF(known); i++)
 	{
 		WHERE("case %d", (int) i);
-		REQUIRE_OK(qi_filter_init(&f, 1, known[i].jaccard, 0));
+		REQUIRE_OK(qset_filter_init(&f, 1, known[i].jaccard, 0));
 		REQUIRE(f.numerator == known[i].numerator && f.denominator == known[i].denominator);
 	}
-	REQUIRE_STATUS(qi_filter_init(&f, -1, 0, 0), QS_BAD_FILTER);
-	REQUIRE_STATUS(qi_filter_init(&f, 0, -0.1, 0), QS_BAD_FILTER);
-	REQUIRE_STATUS(qi_filter_init(&f, 0, 1.0001, 0), QS_BAD_FILTER);
-	REQUIRE_STATUS(qi_filter_init(&f, 0, strtod("nan", NULL), 0), QS_BAD_FILTER);
+	REQUIRE_STATUS(qset_filter_init(&f, -1, 0, 0), QB_BAD_FILTER);
+	REQUIRE_STATUS(qset_filter_init(&f, 0, -0.1, 0), QB_BAD_FILTER);
+	REQUIRE_STATUS(qset_filter_init(&f, 0, 1.0001, 0), QB_BAD_FILTER);
+	REQUIRE_STATUS(qset_filter_init(&f, 0, strtod("nan", NULL), 0), QB_BAD_FILTER);
 }
 
 /* Any number but the smallest is the quotient that stands for it. */
@@ -49,7 +49,7 @@ static void
 fractions_are_exact(void **state)
 {
 	test_rng rng = test_seeded(11);
-	qi_filter f;
+	qset_filter f;
 	int i;
 
 	(void) state;
@@ -60,7 +60,7 @@ fractions_are_exact(void **state)
 		j = j / (double) (UINT64_C(1) << test_below(&rng, 30));
 		if (j < 0x1p-33)
 			continue;
-		REQUIRE_OK(qi_filter_init(&f, 1, j, 0));
+		REQUIRE_OK(qset_filter_init(&f, 1, j, 0));
 		REQUIRE((double) f.numerator / (double) f.denominator == j);
 	}
 }
@@ -79,21 +79,21 @@ boundaries_are_exact(void **state)
 			uint64_t c;
 			uint64_t e;
 			double j = (double) common / (double) either;
-			qi_filter f;
+			qset_filter f;
 			uint64_t least;
 			uint64_t most;
 
-			REQUIRE_OK(qi_filter_init(&f, 0, j, 0));
+			REQUIRE_OK(qset_filter_init(&f, 0, j, 0));
 			for (e = 1; e < 60; e++)
 				for (c = 0; c <= e; c++)
-					REQUIRE(qi_filter_pass(&f, c, e) == (c * either >= common * e));
+					REQUIRE(qset_filter_pass(&f, c, e) == (c * either >= common * e));
 			/* what can pass with a set of this size is within the bounds */
 			for (e = 1; e < 60; e++)
 			{
-				qi_filter_sizes(&f, either, &least, &most);
+				qset_filter_sizes(&f, either, &least, &most);
 				c = e < either ? e : either;
-				if (qi_filter_pass(&f, c, e + either - c))
-					REQUIRE(e >= least && e <= most && c >= qi_filter_least(&f, e));
+				if (qset_filter_pass(&f, c, e + either - c))
+					REQUIRE(e >= least && e <= most && c >= qset_filter_least(&f, e));
 			}
 		}
 }

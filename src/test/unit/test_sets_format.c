@@ -25,18 +25,18 @@ round_trips(void **state)
 	(void) state;
 	for (seed = 0; seed < SEEDS; seed++)
 	{
-		qi_collection c;
-		qi_collection again;
+		qset_collection c;
+		qset_collection again;
 		test_bytes b;
 
 		WHERE("seed %d", (int) seed);
 		test_collection(&c, seed, seed % 2);
 		b = test_flat(&c);
-		REQUIRE_OK(qi_read(&again, b.data, b.length, &test_heap, NULL));
+		REQUIRE_OK(qset_read(&again, b.data, b.length, &test_heap, NULL));
 		REQUIRE(test_same_collection(&c, &again));
 		free(b.data);
-		qi_collection_free(&c);
-		qi_collection_free(&again);
+		qset_collection_free(&c);
+		qset_collection_free(&again);
 	}
 	test_no_leak();
 }
@@ -46,9 +46,9 @@ static void
 extreme_values(void **state)
 {
 	const int64_t ends[] = { INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX - 1, INT64_MAX };
-	qi_builder b;
-	qi_collection c;
-	qi_collection again;
+	qset_builder b;
+	qset_collection c;
+	qset_collection again;
 	test_bytes bytes;
 	size_t i;
 	size_t j;
@@ -58,17 +58,17 @@ extreme_values(void **state)
 	for (i = 0; i < ALL_OF(ends); i++)
 		for (j = 0; j <= i; j++)
 			test_add(&b, ends[i], (uint64_t) ends[j]);
-	REQUIRE_OK(qi_builder_finish(&b, &c));
+	REQUIRE_OK(qset_builder_finish(&b, &c));
 	test_require_collection(&c);
 	REQUIRE(c.id[0] == INT64_MIN && c.id[6] == INT64_MAX);
 	REQUIRE((int64_t) c.low[0] == INT64_MIN && (int64_t) c.low[6] == INT64_MAX);
 	bytes = test_flat(&c);
-	REQUIRE_OK(qi_read(&again, bytes.data, bytes.length, &test_heap, NULL));
+	REQUIRE_OK(qset_read(&again, bytes.data, bytes.length, &test_heap, NULL));
 	REQUIRE(test_same_collection(&c, &again));
 	free(bytes.data);
-	qi_collection_free(&again);
-	qi_collection_free(&c);
-	qi_builder_free(&b);
+	qset_collection_free(&again);
+	qset_collection_free(&c);
+	qset_builder_free(&b);
 	test_no_leak();
 }
 
@@ -84,39 +84,39 @@ known_bytes(void **state)
 		1,    0,    1,                                  /* of two: ranks 0 and 2 */
 		2,    0,    1                                   /* set 10, of one: rank 1 */
 	};
-	uint8_t wanted[QI_HEADER_BYTES + sizeof(body)] = { 'Q', 'S', 'S', 1, 1 };
+	uint8_t wanted[QSET_HEADER_BYTES + sizeof(body)] = { 'Q', 'S', 'S', 1, 1 };
 	test_bytes expected = { wanted, sizeof(wanted) };
-	qi_builder b;
-	qi_collection c;
+	qset_builder b;
+	qset_collection c;
 	test_bytes bytes;
 
 	(void) state;
-	qs_store32(wanted + 16, TEST_QI_FAMILY);
-	qs_store64(wanted + AT_SETS, 2);
-	qs_store64(wanted + AT_ELEMENTS, 3);
-	qs_store64(wanted + AT_UNIVERSE, 3);
-	qs_store64(wanted + AT_BODY, sizeof(body));
-	memcpy(wanted + QI_HEADER_BYTES, body, sizeof(body));
+	qb_store32(wanted + 16, TEST_QI_FAMILY);
+	qb_store64(wanted + AT_SETS, 2);
+	qb_store64(wanted + AT_ELEMENTS, 3);
+	qb_store64(wanted + AT_UNIVERSE, 3);
+	qb_store64(wanted + AT_BODY, sizeof(body));
+	memcpy(wanted + QSET_HEADER_BYTES, body, sizeof(body));
 	test_repair_crc(expected.data, expected.length);
 	test_builder(&b, false);
 	test_add(&b, 10, 5);
 	test_add(&b, 7, 306);
 	test_add(&b, 7, (uint64_t) -2);
-	REQUIRE_OK(qi_builder_finish(&b, &c));
+	REQUIRE_OK(qset_builder_finish(&b, &c));
 	bytes = test_flat(&c);
 	REQUIRE(test_equal_bytes(bytes, expected));
 	free(bytes.data);
-	qi_collection_free(&c);
-	qi_builder_free(&b);
+	qset_collection_free(&c);
+	qset_builder_free(&b);
 }
 
-static qs_status
+static qb_status
 try(test_bytes b)
 {
-	qi_collection c;
-	qs_status status = qi_read(&c, b.data, b.length, &test_heap, NULL);
+	qset_collection c;
+	qb_status status = qset_read(&c, b.data, b.length, &test_heap, NULL);
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 	{
 		/* what is accepted is canonical: it is written as it was read */
 		test_bytes again = test_flat(&c);
@@ -124,7 +124,7 @@ try(test_bytes b)
 		test_require_collection(&c);
 		REQUIRE(test_equal_bytes(b, again));
 		free(again.data);
-		qi_collection_free(&c);
+		qset_collection_free(&c);
 	}
 	test_no_leak();
 	return status;
@@ -133,14 +133,14 @@ try(test_bytes b)
 static test_bytes
 example(bool wide, uint64_t seed)
 {
-	qi_collection c;
+	qset_collection c;
 	test_bytes b;
 
 	do
 		test_collection(&c, seed++, wide);
-	while (c.elements < 5 && (qi_collection_free(&c), true));
+	while (c.elements < 5 && (qset_collection_free(&c), true));
 	b = test_flat(&c);
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 	return b;
 }
 
@@ -158,10 +158,10 @@ every_bit_counts(void **state)
 		for (bit = 0; bit < b.length * 8; bit++)
 		{
 			b.data[bit / 8] ^= (uint8_t) (1 << bit % 8);
-			REQUIRE(try(b) != QS_OK);
+			REQUIRE(try(b) != QB_OK);
 			b.data[bit / 8] ^= (uint8_t) (1 << bit % 8);
 		}
-		REQUIRE(try(b) == QS_OK);
+		REQUIRE(try(b) == QB_OK);
 		free(b.data);
 	}
 }
@@ -189,7 +189,7 @@ rules_hold_beyond_the_checksum(void **state)
 			for (; changes > 0; changes--)
 				changed.data[test_below(&rng, b.length)] ^= (uint8_t) (1 << test_below(&rng, 8));
 			test_repair_crc(changed.data, changed.length);
-			refused += try(changed) != QS_OK;
+			refused += try(changed) != QB_OK;
 			tried++;
 			free(changed.data);
 		}
@@ -209,12 +209,12 @@ every_length_is_checked(void **state)
 	{
 		test_bytes shorter = test_bytes_of(b.data, length);
 
-		REQUIRE(try(shorter) != QS_OK);
-		if (length >= QI_HEADER_BYTES)
+		REQUIRE(try(shorter) != QB_OK);
+		if (length >= QSET_HEADER_BYTES)
 		{
-			qs_store64(shorter.data + AT_BODY, length - QI_HEADER_BYTES);
+			qb_store64(shorter.data + AT_BODY, length - QSET_HEADER_BYTES);
 			test_repair_crc(shorter.data, shorter.length);
-			REQUIRE(try(shorter) != QS_OK);
+			REQUIRE(try(shorter) != QB_OK);
 		}
 		free(shorter.data);
 	}
@@ -227,9 +227,9 @@ static const struct
 	uint64_t sets, elements, universe;
 	uint8_t length;
 	uint8_t body[28];
-	qs_status status;
+	qb_status status;
 } wrong[] = {
-	{ 1, 1, 1, 18, { 0 }, QS_OK },
+	{ 1, 1, 1, 18, { 0 }, QB_OK },
 	/* a second set's id beyond the range */
 	{ 2,
 	  2,
@@ -243,27 +243,27 @@ static const struct
 		[13] = 255,
 		[14] = 255,
 		[15] = 127 },
-	  QS_FORMAT_ENTRIES },
+	  QB_FORMAT_ENTRIES },
 	/* a rank beyond the universe, first and later */
-	{ 1, 1, 1, 18, { [17] = 1 }, QS_FORMAT_ENTRIES },
-	{ 1, 2, 2, 20, { [17] = 1, [19] = 1 }, QS_FORMAT_ENTRIES },
+	{ 1, 1, 1, 18, { [17] = 1 }, QB_FORMAT_ENTRIES },
+	{ 1, 2, 2, 20, { [17] = 1, [19] = 1 }, QB_FORMAT_ENTRIES },
 	/* an element that no set has */
-	{ 2, 2, 2, 22, { 0 }, QS_FORMAT_ENTRIES },
+	{ 2, 2, 2, 22, { 0 }, QB_FORMAT_ENTRIES },
 	/* a set larger than all sets together */
-	{ 1, 1, 1, 18, { [16] = 1 }, QS_FORMAT_ENTRIES },
+	{ 1, 1, 1, 18, { [16] = 1 }, QB_FORMAT_ENTRIES },
 	/* sizes that do not fit their sum */
-	{ 1, 2, 2, 20, { 0 }, QS_FORMAT_ENTRIES },
+	{ 1, 2, 2, 20, { 0 }, QB_FORMAT_ENTRIES },
 	/* numbers longer than need be, and without end */
-	{ 1, 1, 1, 19, { [16] = 128 }, QS_FORMAT_ENTRIES },
-	{ 1, 1, 1, 18, { [16] = 128, [17] = 128 }, QS_FORMAT_ENTRIES },
+	{ 1, 1, 1, 19, { [16] = 128 }, QB_FORMAT_ENTRIES },
+	{ 1, 1, 1, 18, { [16] = 128, [17] = 128 }, QB_FORMAT_ENTRIES },
 	/* counts that no body of this length can have */
-	{ 1, 100, 1, 18, { 0 }, QS_FORMAT_LENGTH },
-	{ 20, 20, 1, 18, { 0 }, QS_FORMAT_LENGTH },
-	{ 0, 1, 1, 18, { 0 }, QS_FORMAT_LENGTH },
-	{ 1, 1, 0, 18, { 0 }, QS_FORMAT_LENGTH },
-	{ UINT64_MAX, UINT64_MAX, UINT64_MAX, 18, { 0 }, QS_FORMAT_LENGTH },
+	{ 1, 100, 1, 18, { 0 }, QB_FORMAT_LENGTH },
+	{ 20, 20, 1, 18, { 0 }, QB_FORMAT_LENGTH },
+	{ 0, 1, 1, 18, { 0 }, QB_FORMAT_LENGTH },
+	{ 1, 1, 0, 18, { 0 }, QB_FORMAT_LENGTH },
+	{ UINT64_MAX, UINT64_MAX, UINT64_MAX, 18, { 0 }, QB_FORMAT_LENGTH },
 	/* bytes left over */
-	{ 0, 0, 0, 1, { 0 }, QS_FORMAT_ENTRIES },
+	{ 0, 0, 0, 1, { 0 }, QB_FORMAT_ENTRIES },
 };
 
 /* With the checksum right, each is seen for what it is. */
@@ -275,17 +275,17 @@ wrong_bodies(void **state)
 	(void) state;
 	for (i = 0; i < ALL_OF(wrong); i++)
 	{
-		uint8_t bytes[QI_HEADER_BYTES + 28] = { 'Q', 'S', 'S', 1, 1 };
+		uint8_t bytes[QSET_HEADER_BYTES + 28] = { 'Q', 'S', 'S', 1, 1 };
 		test_bytes b;
 
 		WHERE("case %d", (int) i);
-		qs_store32(bytes + 16, TEST_QI_FAMILY);
-		qs_store64(bytes + AT_SETS, wrong[i].sets);
-		qs_store64(bytes + AT_ELEMENTS, wrong[i].elements);
-		qs_store64(bytes + AT_UNIVERSE, wrong[i].universe);
-		qs_store64(bytes + AT_BODY, wrong[i].length);
-		memcpy(bytes + QI_HEADER_BYTES, wrong[i].body, wrong[i].length);
-		b = test_bytes_of(bytes, QI_HEADER_BYTES + (uint64_t) wrong[i].length);
+		qb_store32(bytes + 16, TEST_QI_FAMILY);
+		qb_store64(bytes + AT_SETS, wrong[i].sets);
+		qb_store64(bytes + AT_ELEMENTS, wrong[i].elements);
+		qb_store64(bytes + AT_UNIVERSE, wrong[i].universe);
+		qb_store64(bytes + AT_BODY, wrong[i].length);
+		memcpy(bytes + QSET_HEADER_BYTES, wrong[i].body, wrong[i].length);
+		b = test_bytes_of(bytes, QSET_HEADER_BYTES + (uint64_t) wrong[i].length);
 		test_repair_crc(b.data, b.length);
 		REQUIRE_STATUS(try(b), wrong[i].status);
 		free(b.data);
@@ -296,21 +296,21 @@ static void
 no_memory_to_read(void **state)
 {
 	test_bytes b = example(true, 5);
-	qs_status status = QS_NO_MEMORY;
-	qi_collection c;
+	qb_status status = QB_NO_MEMORY;
+	qset_collection c;
 	long fail;
 
 	(void) state;
-	for (fail = 1; status != QS_OK; fail++)
+	for (fail = 1; status != QB_OK; fail++)
 	{
 		test_fail_at(fail);
-		status = qi_read(&c, b.data, b.length, &test_heap, NULL);
-		REQUIRE(status == QS_OK || status == QS_NO_MEMORY);
+		status = qset_read(&c, b.data, b.length, &test_heap, NULL);
+		REQUIRE(status == QB_OK || status == QB_NO_MEMORY);
 		test_fail_at(0);
-		if (status != QS_OK)
+		if (status != QB_OK)
 			test_no_leak();
 	}
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 	free(b.data);
 	test_no_leak();
 }

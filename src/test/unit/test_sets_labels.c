@@ -39,7 +39,7 @@ by_halves(const void *x, const void *y)
 
 /* Every label's key, in the order of ranks, must be what sorting and dropping duplicates gives. */
 static void
-require_ranks(const qi_labels *l, const key *keys, uint64_t count)
+require_ranks(const qset_labels *l, const key *keys, uint64_t count)
 {
 	key *sorted = test_array(count, sizeof(*sorted));
 	uint32_t *rank = test_array(l->used, sizeof(*rank));
@@ -50,7 +50,7 @@ require_ranks(const qi_labels *l, const key *keys, uint64_t count)
 
 	memcpy(sorted, keys, count * sizeof(*sorted));
 	qsort(sorted, count, sizeof(*sorted), l->wide ? by_halves : by_sign);
-	REQUIRE_OK(qi_labels_rank(l, rank, low, high, &test_heap, NULL));
+	REQUIRE_OK(qset_labels_rank(l, rank, low, high, &test_heap, NULL));
 	for (i = 0; i < count; i++)
 	{
 		if (i > 0 && sorted[i].low == sorted[i - 1].low &&
@@ -71,7 +71,7 @@ require_ranks(const qi_labels *l, const key *keys, uint64_t count)
 
 /* Label keys in batches of a size; each label must be that of its key. */
 static void
-label_keys(qi_labels *l, const key *keys, uint64_t count, uint32_t batch)
+label_keys(qset_labels *l, const key *keys, uint64_t count, uint32_t batch)
 {
 	uint64_t i;
 	uint32_t j;
@@ -79,16 +79,16 @@ label_keys(qi_labels *l, const key *keys, uint64_t count, uint32_t batch)
 	for (i = 0; i < count; i += batch)
 	{
 		uint32_t n = count - i < batch ? (uint32_t) (count - i) : batch;
-		uint64_t low[QI_LABELS_AT_ONCE];
-		uint64_t high[QI_LABELS_AT_ONCE];
-		uint32_t label[QI_LABELS_AT_ONCE];
+		uint64_t low[QSET_LABELS_AT_ONCE];
+		uint64_t high[QSET_LABELS_AT_ONCE];
+		uint32_t label[QSET_LABELS_AT_ONCE];
 
 		for (j = 0; j < n; j++)
 		{
 			low[j] = keys[i + j].low;
 			high[j] = keys[i + j].high;
 		}
-		REQUIRE_OK(qi_labels_of(l, low, l->wide ? high : NULL, n, label, &test_heap, NULL));
+		REQUIRE_OK(qset_labels_of(l, low, l->wide ? high : NULL, n, label, &test_heap, NULL));
 		REQUIRE((l->direct != NULL) != (l->slot != NULL));
 		for (j = 0; j < n; j++)
 			REQUIRE(label[j] < l->used && l->low[label[j]] == low[j] &&
@@ -140,7 +140,7 @@ labels_of_streams(void **state)
 			{
 				test_rng rng = test_seeded((uint64_t) (kind * 100 + wide * 50 + round));
 				uint64_t count = round == 0 ? KEYS : 1 + test_below(&rng, KEYS);
-				qi_labels l = { .wide = wide };
+				qset_labels l = { .wide = wide };
 				uint64_t i;
 
 				WHERE("kind %d wide %d round %d", kind, wide, round);
@@ -149,10 +149,10 @@ labels_of_streams(void **state)
 					keys[i].low = next_key(kind, i, &rng);
 					keys[i].high = wide ? test_upper(keys[i].low) : 0;
 				}
-				label_keys(&l, keys, count, 1 + (uint32_t) test_below(&rng, QI_LABELS_AT_ONCE));
+				label_keys(&l, keys, count, 1 + (uint32_t) test_below(&rng, QSET_LABELS_AT_ONCE));
 				require_ranks(&l, keys, count);
-				REQUIRE(qi_labels_memory(&l) <= (l.used + QI_LABELS_AT_ONCE) * 128);
-				qi_labels_free(&l, &test_heap);
+				REQUIRE(qset_labels_memory(&l) <= (l.used + QSET_LABELS_AT_ONCE) * 128);
+				qset_labels_free(&l, &test_heap);
 			}
 	test_no_leak();
 }
@@ -168,15 +168,15 @@ dense_keys_are_direct(void **state)
 	for (kind = 0; kind < 10; kind++)
 	{
 		test_rng rng = test_seeded(7);
-		qi_labels l = { .wide = false };
+		qset_labels l = { .wide = false };
 		uint64_t i;
 
 		WHERE("kind %d", kind);
 		for (i = 0; i < KEYS; i++)
 			keys[i] = (key){ next_key(kind, i, &rng), 0 };
-		label_keys(&l, keys, KEYS, QI_LABELS_AT_ONCE);
+		label_keys(&l, keys, KEYS, QSET_LABELS_AT_ONCE);
 		REQUIRE((l.direct != NULL) == (kind != 1 && kind != 6 && kind != 7 && kind != 9));
-		qi_labels_free(&l, &test_heap);
+		qset_labels_free(&l, &test_heap);
 	}
 	test_no_leak();
 }
@@ -193,10 +193,10 @@ images_are_their_rows(void **state)
 		test_rng rng = test_seeded(seed);
 		bool wide = seed % 2;
 		int parts = 1 + (int) test_below(&rng, 4);
-		qi_builder all;
-		qi_builder sum;
-		qi_collection a;
-		qi_collection b;
+		qset_builder all;
+		qset_builder sum;
+		qset_collection a;
+		qset_collection b;
 		int part;
 
 		WHERE("seed %d", (int) seed);
@@ -205,7 +205,7 @@ images_are_their_rows(void **state)
 		for (part = 0; part < parts; part++)
 		{
 			uint64_t rows = test_below(&rng, 3) ? test_below(&rng, 500) : 0;
-			qi_builder one;
+			qset_builder one;
 			uint64_t *image;
 
 			test_builder(&one, wide);
@@ -217,19 +217,19 @@ images_are_their_rows(void **state)
 				test_add(&one, id, low);
 				test_add(&all, id, low);
 			}
-			image = test_array(qi_builder_image_bytes(&one), 1);
-			qi_builder_write(&one, image);
-			REQUIRE_OK(qi_builder_add_image(&sum, image));
+			image = test_array(qset_builder_image_bytes(&one), 1);
+			qset_builder_write(&one, image);
+			REQUIRE_OK(qset_builder_add_image(&sum, image));
 			free(image);
-			qi_builder_free(&one);
+			qset_builder_free(&one);
 		}
-		REQUIRE_OK(qi_builder_finish(&all, &a));
-		REQUIRE_OK(qi_builder_finish(&sum, &b));
+		REQUIRE_OK(qset_builder_finish(&all, &a));
+		REQUIRE_OK(qset_builder_finish(&sum, &b));
 		REQUIRE(test_same_collection(&a, &b));
-		qi_collection_free(&a);
-		qi_collection_free(&b);
-		qi_builder_free(&all);
-		qi_builder_free(&sum);
+		qset_collection_free(&a);
+		qset_collection_free(&b);
+		qset_builder_free(&all);
+		qset_builder_free(&sum);
 	}
 	test_no_leak();
 }
@@ -242,8 +242,8 @@ many_sets(void **state)
 	{
 		SETS = 20000
 	};
-	qi_builder b;
-	qi_collection c;
+	qset_builder b;
+	qset_collection c;
 	int64_t set;
 	uint64_t i;
 	int again;
@@ -254,17 +254,17 @@ many_sets(void **state)
 		for (set = SETS - 1; set >= 0; set--)
 			for (i = 0; i < 1 + (uint64_t) set % 5; i++)
 				test_add(&b, set * 3 - SETS, i * (uint64_t) set);
-	REQUIRE_OK(qi_builder_finish(&b, &c));
+	REQUIRE_OK(qset_builder_finish(&b, &c));
 	REQUIRE(c.sets == SETS);
 	for (set = 0; set < SETS; set++)
 	{
 		REQUIRE(c.id[set] == set * 3 - SETS);
-		REQUIRE(qi_set_size(&c, (uint64_t) set) == (set == 0 ? 1 : 1 + (uint64_t) set % 5));
-		for (i = 0; i < qi_set_size(&c, (uint64_t) set); i++)
-			REQUIRE(c.low[qi_set_ranks(&c, (uint64_t) set)[i]] == i * (uint64_t) set);
+		REQUIRE(qset_set_size(&c, (uint64_t) set) == (set == 0 ? 1 : 1 + (uint64_t) set % 5));
+		for (i = 0; i < qset_set_size(&c, (uint64_t) set); i++)
+			REQUIRE(c.low[qset_set_ranks(&c, (uint64_t) set)[i]] == i * (uint64_t) set);
 	}
-	qi_collection_free(&c);
-	qi_builder_free(&b);
+	qset_collection_free(&c);
+	qset_builder_free(&b);
 	test_no_leak();
 }
 
@@ -280,35 +280,35 @@ stop_now(void *context)
 static void
 growing_can_be_stopped(void **state)
 {
-	qi_interrupt interrupt = { stop_now, NULL };
+	qset_interrupt interrupt = { stop_now, NULL };
 	uint64_t spread;
 
 	(void) state;
 	for (spread = 1; spread <= 1000; spread *= 1000) /* direct, slots */
 	{
-		qi_labels l = { 0 };
+		qset_labels l = { 0 };
 		uint32_t label[2];
 		uint64_t used = 0;
-		qs_status status = QS_OK;
+		qb_status status = QB_OK;
 		uint64_t i;
 
-		for (i = 0; i < QI_PATIENCE && status == QS_OK; i++)
+		for (i = 0; i < QSET_PATIENCE && status == QB_OK; i++)
 		{
 			uint64_t key = i * spread;
 
 			used = l.used;
-			status = qi_labels_of(&l, &key, NULL, 1, label, &test_heap, &interrupt);
+			status = qset_labels_of(&l, &key, NULL, 1, label, &test_heap, &interrupt);
 		}
-		REQUIRE_STATUS(status, QS_CANCELLED);
+		REQUIRE_STATUS(status, QB_CANCELLED);
 		REQUIRE((l.direct != NULL) == (spread == 1) && l.used == used && used > 1000);
 		for (i = 0; i < used; i++)
 		{
 			uint64_t key = i * spread;
 
-			REQUIRE_OK(qi_labels_of(&l, &key, NULL, 1, label, &test_heap, NULL));
+			REQUIRE_OK(qset_labels_of(&l, &key, NULL, 1, label, &test_heap, NULL));
 			REQUIRE(label[0] == i);
 		}
-		qi_labels_free(&l, &test_heap);
+		qset_labels_free(&l, &test_heap);
 	}
 	test_no_leak();
 }

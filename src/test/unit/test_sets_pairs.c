@@ -23,20 +23,20 @@ static answer got;
 
 /* Every method in both variants, and auto, on one table of loops and one sharing. */
 static void
-try_methods(const qi_request *r, const qi_kernels *k, uint64_t shares, uint64_t room)
+try_methods(const qset_request *r, const qset_kernels *k, uint64_t shares, uint64_t room)
 {
 	int method;
 	int variant;
 
-	for (method = QI_AUTO; method < QI_METHODS; method++)
-		for (variant = QI_VARIANT_AUTO; variant <= QI_VARIANT_ON; variant++)
+	for (method = QSET_AUTO; method < QSET_METHODS; method++)
+		for (variant = QSET_VARIANT_AUTO; variant <= QSET_VARIANT_ON; variant++)
 		{
 			way w = { k, method, variant, shares, room };
 
-			if (variant != QI_VARIANT_AUTO && method != QI_INDEX && method != QI_BITMAP)
+			if (variant != QSET_VARIANT_AUTO && method != QSET_INDEX && method != QSET_BITMAP)
 				continue;
 			snprintf(test_where + 40, sizeof(test_where) - 40, "%s %s %d, %d shares", k->name,
-					 qi_method_name(method), variant, (int) shares);
+					 qset_method_name(method), variant, (int) shares);
 			test_where[39] = ' ';
 			run_pairs(r, &w, &got);
 			require_same_pairs(&got, &wanted);
@@ -63,18 +63,18 @@ pick_jaccard(test_rng *rng)
 }
 
 static void
-pick_filter(test_rng *rng, qi_filter *f, double *jaccard)
+pick_filter(test_rng *rng, qset_filter *f, double *jaccard)
 {
 	*jaccard = pick_jaccard(rng);
-	REQUIRE_OK(qi_filter_init(f, (int64_t) (test_below(rng, 3) ? test_below(rng, 6) : 1), *jaccard,
-							  test_below(rng, 4) ? 0 : 1 + test_below(rng, 5)));
+	REQUIRE_OK(qset_filter_init(f, (int64_t) (test_below(rng, 3) ? test_below(rng, 6) : 1),
+								*jaccard, test_below(rng, 4) ? 0 : 1 + test_below(rng, 5)));
 }
 
 /* One table of loops and one sharing by turns for each seed; the next tests vary both. */
 static void
 within_a_collection(void **state)
 {
-	const qi_kernels *table[3];
+	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
 	uint64_t last = seeds();
 	uint64_t seed;
@@ -83,8 +83,8 @@ within_a_collection(void **state)
 	for (seed = 0; seed < last; seed++)
 	{
 		test_rng rng = test_seeded(seed + 1000);
-		qi_collection c;
-		qi_request r = { .rows = &c, .memory = &test_heap };
+		qset_collection c;
+		qset_request r = { .rows = &c, .memory = &test_heap };
 		double jaccard;
 
 		name_case(seed);
@@ -93,7 +93,7 @@ within_a_collection(void **state)
 		r.directed = test_below(&rng, 4) == 0;
 		naive_pairs(&r, jaccard, &wanted);
 		try_methods(&r, table[seed % tables], 1 + test_below(&rng, 5), 1 + test_below(&rng, 50));
-		qi_collection_free(&c);
+		qset_collection_free(&c);
 	}
 	test_no_leak();
 }
@@ -101,7 +101,7 @@ within_a_collection(void **state)
 static void
 between_collections(void **state)
 {
-	const qi_kernels *table[3];
+	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
 	uint64_t last = seeds();
 	uint64_t seed;
@@ -110,9 +110,9 @@ between_collections(void **state)
 	for (seed = 0; seed < last; seed++)
 	{
 		test_rng rng = test_seeded(seed + 2000);
-		qi_collection a;
-		qi_collection b;
-		qi_request r = { .rows = &a, .columns = &b, .memory = &test_heap };
+		qset_collection a;
+		qset_collection b;
+		qset_request r = { .rows = &a, .columns = &b, .memory = &test_heap };
 		double jaccard;
 
 		name_case(seed);
@@ -121,8 +121,8 @@ between_collections(void **state)
 		pick_filter(&rng, &r.filter, &jaccard);
 		naive_pairs(&r, jaccard, &wanted);
 		try_methods(&r, table[seed % tables], 1 + test_below(&rng, 5), 1 + test_below(&rng, 50));
-		qi_collection_free(&a);
-		qi_collection_free(&b);
+		qset_collection_free(&a);
+		qset_collection_free(&b);
 	}
 	test_no_leak();
 }
@@ -130,7 +130,7 @@ between_collections(void **state)
 static void
 tables_and_shares(void **state)
 {
-	const qi_kernels *table[3];
+	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
 	uint64_t seed;
 	uint64_t shares;
@@ -140,8 +140,8 @@ tables_and_shares(void **state)
 	for (seed = 0; seed < 40; seed++)
 	{
 		test_rng rng = test_seeded(seed + 3000);
-		qi_collection c;
-		qi_request r = { .rows = &c, .memory = &test_heap };
+		qset_collection c;
+		qset_request r = { .rows = &c, .memory = &test_heap };
 		double jaccard;
 
 		name_case(seed);
@@ -151,7 +151,7 @@ tables_and_shares(void **state)
 		for (t = 0; t < tables; t++)
 			for (shares = 1; shares <= 7; shares += 2)
 				try_methods(&r, table[t], shares, 1000);
-		qi_collection_free(&c);
+		qset_collection_free(&c);
 	}
 }
 
@@ -163,8 +163,8 @@ empty_sets(void **state)
 	uint64_t offset[] = { 0, 0, 2, 2, 5, 6 };
 	uint32_t rank[] = { 0, 2, 0, 1, 2, 1 };
 	uint64_t low[] = { 7, 8, 9 };
-	qi_collection c = { .keys = { 1, 0 }, .sets = 5, .elements = 6, .universe = 3 };
-	const qi_kernels *table[3];
+	qset_collection c = { .keys = { 1, 0 }, .sets = 5, .elements = 6, .universe = 3 };
+	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
 	const double jaccard[] = { 0, 1.0 / 3, 0.5, 2.0 / 3, 1 };
 	int64_t least;
@@ -180,10 +180,10 @@ empty_sets(void **state)
 		for (j = 0; j < ALL_OF(jaccard); j++)
 			for (t = 0; t < tables; t++)
 			{
-				qi_request r = { .rows = &c, .memory = &test_heap };
+				qset_request r = { .rows = &c, .memory = &test_heap };
 
 				name_case((uint64_t) least * 10 + j);
-				REQUIRE_OK(qi_filter_init(&r.filter, least, jaccard[j], 0));
+				REQUIRE_OK(qset_filter_init(&r.filter, least, jaccard[j], 0));
 				naive_pairs(&r, jaccard[j], &wanted);
 				REQUIRE(least > 0 || j > 0 || wanted.count == 10);
 				try_methods(&r, table[t], 1 + t, 3);
@@ -196,9 +196,9 @@ empty_sets(void **state)
 static void
 wide_lists_and_counters(void **state)
 {
-	const qi_kernels *table[3];
+	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
-	qi_collection c;
+	qset_collection c;
 	size_t t;
 	int method;
 	int variant;
@@ -206,27 +206,27 @@ wide_lists_and_counters(void **state)
 	(void) state;
 	large_collection(66000, 66000, &c);
 	for (t = 0; t < tables; t++)
-		for (method = QI_INDEX; method <= QI_HYBRID; method++)
-			for (variant = QI_VARIANT_OFF; variant <= QI_VARIANT_ON; variant++)
+		for (method = QSET_INDEX; method <= QSET_HYBRID; method++)
+			for (variant = QSET_VARIANT_OFF; variant <= QSET_VARIANT_ON; variant++)
 			{
 				way w = { table[t], method, variant, 1, ROOM };
-				qi_request r = { .rows = &c, .memory = &test_heap };
+				qset_request r = { .rows = &c, .memory = &test_heap };
 
 				/* the four large ones, one of which has half of the others' elements */
-				REQUIRE_OK(qi_filter_init(&r.filter, 33000, 0, 0));
+				REQUIRE_OK(qset_filter_init(&r.filter, 33000, 0, 0));
 				run_pairs(&r, &w, &got);
 				REQUIRE(got.count == 6);
 				REQUIRE(got.pair[0].a == 66000 && got.pair[0].common == 66000);
 				REQUIRE(got.pair[5].b == 66003 && got.pair[5].common == 33000);
 				REQUIRE(got.pair[5].either == 99000);
 				/* of the small ones no two share more than one element; once is enough */
-				if (t == 0 || method == QI_HYBRID)
+				if (t == 0 || method == QSET_HYBRID)
 					continue;
-				REQUIRE_OK(qi_filter_init(&r.filter, 2, 0, 0));
+				REQUIRE_OK(qset_filter_init(&r.filter, 2, 0, 0));
 				run_pairs(&r, &w, &got);
 				REQUIRE(got.count == 6);
 			}
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 	test_no_leak();
 }
 
@@ -234,38 +234,38 @@ wide_lists_and_counters(void **state)
 static void
 top_is_the_union(void **state)
 {
-	static qi_pair scratch[ROOM];
+	static qset_pair scratch[ROOM];
 	static answer directed;
 	uint64_t seed;
 
 	(void) state;
 	for (seed = 0; seed < 300; seed++)
 	{
-		qi_collection c;
-		qi_request r = { .rows = &c, .memory = &test_heap };
-		way w = { qi_kernels_now(), QI_AUTO, QI_VARIANT_AUTO, 1 + seed % 3, ROOM };
+		qset_collection c;
+		qset_request r = { .rows = &c, .memory = &test_heap };
+		way w = { qset_kernels_now(), QSET_AUTO, QSET_VARIANT_AUTO, 1 + seed % 3, ROOM };
 		uint64_t i;
 
 		name_case(seed);
 		test_collection(&c, seed, false);
-		REQUIRE_OK(qi_filter_init(&r.filter, 1, 0, 1 + seed % 4));
+		REQUIRE_OK(qset_filter_init(&r.filter, 1, 0, 1 + seed % 4));
 		naive_pairs(&r, 0, &directed);
 		run_pairs(&r, &w, &got);
-		got.count = qi_finish_top(got.pair, got.count, scratch);
+		got.count = qset_finish_top(got.pair, got.count, scratch);
 		for (i = 0; i < got.count; i++)
 		{
-			const qi_pair *p = &got.pair[i];
+			const qset_pair *p = &got.pair[i];
 
 			REQUIRE(p->a < p->b && (i == 0 || by_sets(p - 1, p) < 0));
 			REQUIRE(in_answer(&directed, p->a, p->b) || in_answer(&directed, p->b, p->a));
 		}
 		for (i = 0; i < directed.count; i++)
 		{
-			const qi_pair *p = &directed.pair[i];
+			const qset_pair *p = &directed.pair[i];
 
 			REQUIRE(in_answer(&got, p->a < p->b ? p->a : p->b, p->a < p->b ? p->b : p->a));
 		}
-		qi_collection_free(&c);
+		qset_collection_free(&c);
 	}
 }
 
@@ -278,35 +278,35 @@ one_against_all(void **state)
 	(void) state;
 	for (seed = 0; seed < 300; seed++)
 	{
-		qi_collection c;
-		qi_request r = { .rows = &c, .memory = &test_heap, .directed = true, .rows_wanted = 1 };
-		qi_plan plan;
+		qset_collection c;
+		qset_request r = { .rows = &c, .memory = &test_heap, .directed = true, .rows_wanted = 1 };
+		qset_plan plan;
 		uint64_t *block;
 		uint64_t set;
-		qi_job job;
+		qset_job job;
 
 		test_collection(&c, seed, false);
-		REQUIRE_OK(qi_filter_init(&r.filter, 1 + (int64_t) (seed % 3), 0, 0));
+		REQUIRE_OK(qset_filter_init(&r.filter, 1 + (int64_t) (seed % 3), 0, 0));
 		naive_pairs(&r, 0, &wanted);
 		REQUIRE_OK(make_block(&r, &plan, &block));
-		REQUIRE_OK(qi_job_open(&job, block, qi_kernels_now(), &test_heap, NULL));
+		REQUIRE_OK(qset_job_open(&job, block, qset_kernels_now(), &test_heap, NULL));
 		got.count = 0;
 		for (set = 0; set < c.sets; set++)
 		{
-			int64_t row = qi_job_row_of(&job, (uint32_t) set);
+			int64_t row = qset_job_row_of(&job, (uint32_t) set);
 			uint64_t count;
 
 			if (row < 0)
 				continue;
-			qi_job_share(&job, (uint64_t) row, (uint64_t) row + 1, 1);
-			REQUIRE_OK(qi_job_next(&job, got.pair + got.count, ROOM - got.count, &count));
+			qset_job_share(&job, (uint64_t) row, (uint64_t) row + 1, 1);
+			REQUIRE_OK(qset_job_next(&job, got.pair + got.count, ROOM - got.count, &count));
 			got.count += count;
 		}
-		REQUIRE(qi_job_row_of(&job, (uint32_t) c.sets) < 0);
+		REQUIRE(qset_job_row_of(&job, (uint32_t) c.sets) < 0);
 		require_same_pairs(&got, &wanted);
-		qi_job_close(&job);
+		qset_job_close(&job);
 		free(block);
-		qi_collection_free(&c);
+		qset_collection_free(&c);
 	}
 	test_no_leak();
 }
@@ -314,7 +314,7 @@ one_against_all(void **state)
 /* ---- real data ---- */
 
 static void
-add_transactions(FILE *f, qi_builder *b)
+add_transactions(FILE *f, qset_builder *b)
 {
 	static char line[1 << 16];
 	int64_t set = 0;
@@ -328,7 +328,7 @@ add_transactions(FILE *f, qi_builder *b)
 		set++;
 		for (item = strtoull(at, &end, 10); end != at; item = strtoull(at, &end, 10))
 		{
-			REQUIRE_OK(qi_builder_add(b, &set, &item, NULL, 1));
+			REQUIRE_OK(qset_builder_add(b, &set, &item, NULL, 1));
 			at = end;
 		}
 	}
@@ -340,11 +340,11 @@ kosarak(void **state)
 {
 	FILE *f = popen(
 		"zcat ../shared/data/kosarak-36682-transactions.dat.gz 2>/dev/null | head -1500", "r");
-	const qi_kernels *table[3];
+	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
-	qi_request r = { .memory = &test_heap };
-	qi_collection c;
-	qi_builder b;
+	qset_request r = { .memory = &test_heap };
+	qset_collection c;
+	qset_builder b;
 	size_t t;
 
 	(void) state;
@@ -352,21 +352,21 @@ kosarak(void **state)
 	test_builder(&b, false);
 	add_transactions(f, &b);
 	pclose(f);
-	REQUIRE_OK(qi_builder_finish(&b, &c));
-	qi_builder_free(&b);
+	REQUIRE_OK(qset_builder_finish(&b, &c));
+	qset_builder_free(&b);
 	if (c.sets == 0)
 	{
-		qi_collection_free(&c);
+		qset_collection_free(&c);
 		skip(); /* the data are not here */
 	}
 	r.rows = &c;
-	REQUIRE_OK(qi_filter_init(&r.filter, 12, 0, 0));
+	REQUIRE_OK(qset_filter_init(&r.filter, 12, 0, 0));
 	naive_pairs(&r, 0, &wanted);
 	REQUIRE(wanted.count > 100);
 	name_case(0);
 	for (t = 0; t < tables; t++)
 		try_methods(&r, table[t], t + 1, 777);
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 	test_no_leak();
 }
 

@@ -14,15 +14,15 @@
 /* Parts of a made-up collection, and the builder that got all their rows. */
 typedef struct scattered
 {
-	qi_builder all;
-	qi_part part[PARTS];
+	qset_builder all;
+	qset_part part[PARTS];
 	void *block[PARTS];
 	uint32_t count;
 } scattered;
 
 /* Ids and elements of several kinds: few, many, far apart, one only. */
 static void
-fill_part(test_rng *rng, uint64_t rows, uint64_t ids, int far, qi_builder *b, qi_builder *all)
+fill_part(test_rng *rng, uint64_t rows, uint64_t ids, int far, qset_builder *b, qset_builder *all)
 {
 	uint64_t i;
 
@@ -50,17 +50,17 @@ scatter_rows(scattered *s, uint64_t seed)
 	s->count = 1 + (uint32_t) test_below(&rng, PARTS);
 	for (i = 0; i < s->count; i++)
 	{
-		qi_builder b;
-		qi_collection placed;
+		qset_builder b;
+		qset_collection placed;
 
 		test_builder(&b, seed % 2);
 		fill_part(&rng, test_below(&rng, 400) * test_below(&rng, 2), ids, far, &b, &s->all);
-		REQUIRE_OK(qi_builder_place(&b, &placed));
-		s->block[i] = test_array(qi_part_bytes(&placed), 1);
-		qi_part_write(&placed, s->block[i]);
-		qi_part_open(&s->part[i], s->block[i]);
-		qi_collection_free(&placed);
-		qi_builder_free(&b);
+		REQUIRE_OK(qset_builder_place(&b, &placed));
+		s->block[i] = test_array(qset_part_bytes(&placed), 1);
+		qset_part_write(&placed, s->block[i]);
+		qset_part_open(&s->part[i], s->block[i]);
+		qset_collection_free(&placed);
+		qset_builder_free(&b);
 	}
 }
 
@@ -71,11 +71,11 @@ scattered_free(scattered *s)
 
 	for (i = 0; i < s->count; i++)
 		free(s->block[i]);
-	qi_builder_free(&s->all);
+	qset_builder_free(&s->all);
 }
 
 static void
-share_free(qi_collection *share)
+share_free(qset_collection *share)
 {
 	free(share->id);
 	free(share->offset);
@@ -85,17 +85,17 @@ share_free(qi_collection *share)
 }
 
 /* All steps, each share in an order of its own; arrays have exactly the room that is asked for. */
-static qs_status
-make_shares(qi_parts *parts, uint32_t shares, qi_collection *share)
+static qb_status
+make_shares(qset_parts *parts, uint32_t shares, qset_collection *share)
 {
 	bool wide = parts->part[0].rows.wide;
-	qs_status status = qi_parts_cut(parts, shares);
+	qb_status status = qset_parts_cut(parts, shares);
 	uint64_t first = 0;
 	uint32_t i;
 
-	for (i = shares; i-- > 0 && status == QS_OK;)
+	for (i = shares; i-- > 0 && status == QB_OK;)
 	{
-		qi_room room = qi_share_room(parts, i);
+		qset_room room = qset_share_room(parts, i);
 
 		share[i].wide = wide;
 		share[i].low = test_array(room.universe, sizeof(uint64_t));
@@ -103,28 +103,28 @@ make_shares(qi_parts *parts, uint32_t shares, qi_collection *share)
 		share[i].id = test_array(room.sets, sizeof(int64_t));
 		share[i].offset = test_array(room.sets + 1, sizeof(uint64_t));
 		share[i].rank = test_array(room.elements, sizeof(uint32_t));
-		status = qi_share_elements(parts, i, &share[i]);
+		status = qset_share_elements(parts, i, &share[i]);
 	}
-	for (i = 0; i < shares && status == QS_OK; i++)
+	for (i = 0; i < shares && status == QB_OK; i++)
 	{
-		status = qi_share_number(parts, i, first);
+		status = qset_share_number(parts, i, first);
 		first += share[i].universe;
 	}
-	for (i = shares; i-- > 0 && status == QS_OK;)
-		status = qi_share_sets(parts, i, &share[i]);
+	for (i = shares; i-- > 0 && status == QB_OK;)
+		status = qset_share_sets(parts, i, &share[i]);
 	return status;
 }
 
-static qs_status
-build_in_shares(const scattered *s, uint32_t shares, qi_collection *out)
+static qb_status
+build_in_shares(const scattered *s, uint32_t shares, qset_collection *out)
 {
-	qi_parts parts = { .part = s->part, .count = s->count, .memory = &test_heap };
-	qi_collection share[QI_MOST_SHARES] = { { .wide = false } };
-	qs_status status = make_shares(&parts, shares, share);
+	qset_parts parts = { .part = s->part, .count = s->count, .memory = &test_heap };
+	qset_collection share[QSET_MOST_SHARES] = { { .wide = false } };
+	qb_status status = make_shares(&parts, shares, share);
 	uint32_t i;
 
-	if (status == QS_OK)
-		status = qi_parts_join(share, shares, &test_qi_keys, out, &test_heap, NULL);
+	if (status == QB_OK)
+		status = qset_parts_join(share, shares, &test_qi_keys, out, &test_heap, NULL);
 	for (i = 0; i < shares; i++)
 		share_free(&share[i]);
 	return status;
@@ -133,24 +133,24 @@ build_in_shares(const scattered *s, uint32_t shares, qi_collection *out)
 static void
 same_as_by_one(void **state)
 {
-	static const uint32_t shares[] = { 1, 2, 3, 20, QI_MOST_SHARES };
+	static const uint32_t shares[] = { 1, 2, 3, 20, QSET_MOST_SHARES };
 	uint64_t seed;
 
 	(void) state;
 	for (seed = 0; seed < SEEDS; seed++)
 	{
 		scattered s;
-		qi_collection wanted;
-		qi_collection got;
+		qset_collection wanted;
+		qset_collection got;
 
 		WHERE("seed %d", (int) seed);
 		scatter_rows(&s, seed);
-		REQUIRE_OK(qi_builder_finish(&s.all, &wanted));
+		REQUIRE_OK(qset_builder_finish(&s.all, &wanted));
 		REQUIRE_OK(build_in_shares(&s, shares[seed % ALL_OF(shares)], &got));
 		test_require_collection(&got);
 		REQUIRE(test_same_collection(&wanted, &got));
-		qi_collection_free(&wanted);
-		qi_collection_free(&got);
+		qset_collection_free(&wanted);
+		qset_collection_free(&got);
 		scattered_free(&s);
 	}
 	test_no_leak();
@@ -166,7 +166,7 @@ shares_are_even(void **state)
 		SHARES = 8
 	};
 	scattered s = { .count = 2 };
-	qi_parts parts = { .part = s.part, .count = 2, .memory = &test_heap };
+	qset_parts parts = { .part = s.part, .count = 2, .memory = &test_heap };
 	test_rng rng = test_seeded(9);
 	uint32_t i;
 	uint64_t row;
@@ -175,23 +175,23 @@ shares_are_even(void **state)
 	test_builder(&s.all, false);
 	for (i = 0; i < 2; i++)
 	{
-		qi_builder b;
-		qi_collection placed;
+		qset_builder b;
+		qset_collection placed;
 
 		test_builder(&b, false);
 		for (row = 0; row < ROWS; row++)
 			test_add(&b, (int64_t) test_below(&rng, 1000 + 9000 * i), test_random(&rng) >> 20 >> i);
-		REQUIRE_OK(qi_builder_place(&b, &placed));
-		s.block[i] = test_array(qi_part_bytes(&placed), 1);
-		qi_part_write(&placed, s.block[i]);
-		qi_part_open(&s.part[i], s.block[i]);
-		qi_collection_free(&placed);
-		qi_builder_free(&b);
+		REQUIRE_OK(qset_builder_place(&b, &placed));
+		s.block[i] = test_array(qset_part_bytes(&placed), 1);
+		qset_part_write(&placed, s.block[i]);
+		qset_part_open(&s.part[i], s.block[i]);
+		qset_collection_free(&placed);
+		qset_builder_free(&b);
 	}
-	REQUIRE_OK(qi_parts_cut(&parts, SHARES));
+	REQUIRE_OK(qset_parts_cut(&parts, SHARES));
 	for (i = 0; i < SHARES; i++)
 	{
-		qi_room room = qi_share_room(&parts, i);
+		qset_room room = qset_share_room(&parts, i);
 
 		REQUIRE(room.elements > ROWS * 2 / SHARES / 2 && room.elements < ROWS * 2 / SHARES * 2);
 		REQUIRE(room.universe > ROWS * 2 / SHARES / 2 && room.universe < ROWS * 2 / SHARES * 2);
@@ -203,22 +203,22 @@ shares_are_even(void **state)
 static void
 no_memory(void **state)
 {
-	qs_status status = QS_NO_MEMORY;
+	qb_status status = QB_NO_MEMORY;
 	scattered s;
 	long fail;
 
 	(void) state;
 	scatter_rows(&s, 17);
-	for (fail = 1; status != QS_OK; fail++)
+	for (fail = 1; status != QB_OK; fail++)
 	{
-		qi_collection c;
+		qset_collection c;
 
 		test_fail_at(fail);
 		status = build_in_shares(&s, 3, &c);
 		test_fail_at(0);
-		REQUIRE(status == QS_OK || status == QS_NO_MEMORY);
-		if (status == QS_OK)
-			qi_collection_free(&c);
+		REQUIRE(status == QB_OK || status == QB_NO_MEMORY);
+		if (status == QB_OK)
+			qset_collection_free(&c);
 	}
 	REQUIRE(fail > 10);
 	scattered_free(&s);

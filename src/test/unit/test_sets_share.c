@@ -10,20 +10,20 @@
 #define SEEDS 300
 #define ROOM  20000
 
-static qi_pair whole[ROOM];
-static qi_pair parts[ROOM];
+static qset_pair whole[ROOM];
+static qset_pair parts[ROOM];
 
 /* Append the pairs of some rows, pulled a few at a time. */
 static uint64_t
-append(qi_job *job, uint64_t first, uint64_t end, qi_pair *out, uint64_t at, uint64_t room)
+append(qset_job *job, uint64_t first, uint64_t end, qset_pair *out, uint64_t at, uint64_t room)
 {
 	uint64_t count;
 
-	qi_job_share(job, first, end, 1);
+	qset_job_share(job, first, end, 1);
 	do
 	{
 		REQUIRE(at + room <= ROOM);
-		REQUIRE_OK(qi_job_next(job, out + at, room, &count));
+		REQUIRE_OK(qset_job_next(job, out + at, room, &count));
 		at += count;
 	}
 	while (count > 0);
@@ -31,16 +31,16 @@ append(qi_job *job, uint64_t first, uint64_t end, qi_pair *out, uint64_t at, uin
 }
 
 static uint64_t *
-prepared_block(const qi_request *r)
+prepared_block(const qset_request *r)
 {
-	qi_preparation p;
+	qset_preparation p;
 	uint64_t *block;
 
-	REQUIRE_OK(qi_prepare(&p, r));
+	REQUIRE_OK(qset_prepare(&p, r));
 	block = test_array(p.plan.bytes, 1);
 	memset(block, 0, p.plan.bytes);
-	REQUIRE_OK(qi_fill(&p, block));
-	qi_prepared_free(&p);
+	REQUIRE_OK(qset_fill(&p, block));
+	qset_prepared_free(&p);
 	return block;
 }
 
@@ -62,16 +62,16 @@ try_shares(const void *block, uint64_t shares, uint64_t room)
 	uint64_t all;
 	uint64_t got = 0;
 	uint64_t i;
-	qi_job job;
+	qset_job job;
 
-	REQUIRE_OK(qi_job_open(&job, block, &qi_kernels_plain, &test_heap, NULL));
-	all = append(&job, 0, qi_job_rows(&job), whole, 0, 1000);
-	REQUIRE_OK(qi_job_split(&job, first, shares));
-	require_partition(first, shares, qi_job_rows(&job));
+	REQUIRE_OK(qset_job_open(&job, block, &qset_kernels_plain, &test_heap, NULL));
+	all = append(&job, 0, qset_job_rows(&job), whole, 0, 1000);
+	REQUIRE_OK(qset_job_split(&job, first, shares));
+	require_partition(first, shares, qset_job_rows(&job));
 	for (i = 0; i < shares; i++)
 		got = append(&job, first[i], first[i + 1], parts, got, room);
-	REQUIRE(got == all && memcmp(whole, parts, all * sizeof(qi_pair)) == 0);
-	qi_job_close(&job);
+	REQUIRE(got == all && memcmp(whole, parts, all * sizeof(qset_pair)) == 0);
+	qset_job_close(&job);
 	free(first);
 }
 
@@ -85,17 +85,17 @@ pairs_in_order(void **state)
 	for (seed = 0; seed < SEEDS; seed++)
 	{
 		test_rng rng = test_seeded(seed + 7000);
-		qi_collection c;
-		qi_collection d;
-		qi_request r = { .rows = &c, .memory = &test_heap };
+		qset_collection c;
+		qset_collection d;
+		qset_request r = { .rows = &c, .memory = &test_heap };
 
 		snprintf(test_where, sizeof(test_where), "seed %d", (int) seed);
 		test_collection(&c, seed, seed % 2);
 		test_collection(&d, seed + 1, seed % 2);
-		REQUIRE_OK(qi_filter_init(&r.filter, (int64_t) test_below(&rng, 4), 0,
-								  test_below(&rng, 3) ? 0 : 1 + test_below(&rng, 4)));
+		REQUIRE_OK(qset_filter_init(&r.filter, (int64_t) test_below(&rng, 4), 0,
+									test_below(&rng, 3) ? 0 : 1 + test_below(&rng, 4)));
 		r.columns = test_below(&rng, 3) ? NULL : &d;
-		for (method = QI_AUTO; method < QI_METHODS; method++)
+		for (method = QSET_AUTO; method < QSET_METHODS; method++)
 		{
 			uint64_t *block;
 
@@ -104,28 +104,28 @@ pairs_in_order(void **state)
 			try_shares(block, 1 + test_below(&rng, 40), 1 + test_below(&rng, 30));
 			free(block);
 		}
-		qi_collection_free(&c);
-		qi_collection_free(&d);
+		qset_collection_free(&c);
+		qset_collection_free(&d);
 	}
 	test_no_leak();
 }
 
 /* Common elements of a row with all later ones, which the index walks over. */
 static uint64_t
-events_of(const qi_collection *c, uint32_t *later, uint64_t set)
+events_of(const qset_collection *c, uint32_t *later, uint64_t set)
 {
-	const uint32_t *rank = qi_set_ranks(c, set);
+	const uint32_t *rank = qset_set_ranks(c, set);
 	uint64_t events = 0;
 	uint64_t i;
 
-	for (i = 0; i < qi_set_size(c, set); i++)
+	for (i = 0; i < qset_set_size(c, set); i++)
 		events += --later[rank[i]];
 	return events;
 }
 
 /* A collection whose first sets have most of the work, both by their size and their place. */
 static void
-skewed_collection(qi_collection *c)
+skewed_collection(qset_collection *c)
 {
 	const uint32_t universe = 1000;
 	uint64_t s;
@@ -136,8 +136,8 @@ skewed_collection(qi_collection *c)
 	c->universe = universe;
 	for (s = 0; s < c->sets; s++)
 		c->elements += s < 300 ? 200 : 20;
-	c->keys = (qs_keys){ 1, 0 };
-	REQUIRE_OK(qi_collection_alloc(c, &test_heap));
+	c->keys = (qb_keys){ 1, 0 };
+	REQUIRE_OK(qset_collection_alloc(c, &test_heap));
 	for (e = 0; e < universe; e++)
 		c->low[e] = e;
 	for (s = 0; s < c->sets; s++)
@@ -159,25 +159,25 @@ same_work(void **state)
 	uint64_t first[21];
 	uint64_t all = 0;
 	uint32_t *later;
-	qi_collection c;
-	qi_request r = {
-		.rows = &c, .method = QI_INDEX, .variant = QI_VARIANT_OFF, .memory = &test_heap
+	qset_collection c;
+	qset_request r = {
+		.rows = &c, .method = QSET_INDEX, .variant = QSET_VARIANT_OFF, .memory = &test_heap
 	};
 	uint64_t *block;
 	uint64_t i;
 	uint64_t s;
-	qi_job job;
+	qset_job job;
 
 	(void) state;
 	skewed_collection(&c);
-	REQUIRE_OK(qi_filter_init(&r.filter, 1, 0, 0));
+	REQUIRE_OK(qset_filter_init(&r.filter, 1, 0, 0));
 	block = prepared_block(&r);
 	later = test_array(c.universe, sizeof(*later));
 	memset(later, 0, c.universe * sizeof(*later));
 	for (i = 0; i < c.elements; i++)
 		later[c.rank[i]]++;
-	REQUIRE_OK(qi_job_open(&job, block, &qi_kernels_plain, &test_heap, NULL));
-	REQUIRE_OK(qi_job_split(&job, first, shares));
+	REQUIRE_OK(qset_job_open(&job, block, &qset_kernels_plain, &test_heap, NULL));
+	REQUIRE_OK(qset_job_split(&job, first, shares));
 	for (i = 0; i < shares; i++)
 		for (s = first[i]; s < first[i + 1]; s++)
 			work[i] += events_of(&c, later, s);
@@ -185,10 +185,10 @@ same_work(void **state)
 		all += work[i];
 	for (i = 0; i < shares; i++)
 		REQUIRE(work[i] * shares < all * 13 / 10);
-	qi_job_close(&job);
+	qset_job_close(&job);
 	free(later);
 	free(block);
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 	test_no_leak();
 }
 
@@ -203,23 +203,23 @@ stop_at_once(void *context)
 static void
 stops_when_told(void **state)
 {
-	qi_interrupt interrupt = { stop_at_once, NULL };
+	qset_interrupt interrupt = { stop_at_once, NULL };
 	uint64_t first[3];
-	qi_collection c;
-	qi_request r = { .rows = &c, .method = QI_INDEX, .memory = &test_heap };
+	qset_collection c;
+	qset_request r = { .rows = &c, .method = QSET_INDEX, .memory = &test_heap };
 	uint64_t *block;
-	qi_job job;
+	qset_job job;
 
 	(void) state;
 	skewed_collection(&c);
-	REQUIRE_OK(qi_filter_init(&r.filter, 1, 0, 0));
+	REQUIRE_OK(qset_filter_init(&r.filter, 1, 0, 0));
 	block = prepared_block(&r);
-	REQUIRE_OK(qi_job_open(&job, block, &qi_kernels_plain, &test_heap, &interrupt));
+	REQUIRE_OK(qset_job_open(&job, block, &qset_kernels_plain, &test_heap, &interrupt));
 	job.patience = 1000;
-	assert_int_equal(qi_job_split(&job, first, 2), QS_CANCELLED);
-	qi_job_close(&job);
+	assert_int_equal(qset_job_split(&job, first, 2), QB_CANCELLED);
+	qset_job_close(&job);
 	free(block);
-	qi_collection_free(&c);
+	qset_collection_free(&c);
 	test_no_leak();
 }
 

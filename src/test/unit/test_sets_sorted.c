@@ -60,27 +60,27 @@ naive(both a, both b, int64_t *out)
 }
 
 static void
-check_pair(const qi_kernels *k, both a, both b)
+check_pair(const qset_kernels *k, both a, both b)
 {
 	uint64_t least = a.n < b.n ? a.n : b.n;
-	int32_t *out32 = test_array(least + QI_SLACK, sizeof(*out32));
-	int64_t *out64 = test_array(least + QI_SLACK, sizeof(*out64));
+	int32_t *out32 = test_array(least + QSET_SLACK, sizeof(*out32));
+	int64_t *out64 = test_array(least + QSET_SLACK, sizeof(*out64));
 	int64_t wanted[MOST];
 	uint64_t common = naive(a, b, wanted);
 	uint64_t i;
 
 	REQUIRE(k->count32(a.narrow, a.n, b.narrow, b.n) == common);
 	REQUIRE(k->count64(a.wide, a.n, b.wide, b.n) == common);
-	REQUIRE(qi_count32(k, a.narrow, a.n, b.narrow, b.n) == common);
-	REQUIRE(qi_count64(k, a.wide, a.n, b.wide, b.n) == common);
-	REQUIRE(qi_gallop32(a.narrow, a.n, b.narrow, b.n, NULL) == common);
-	REQUIRE(qi_gallop64(a.wide, a.n, b.wide, b.n, NULL) == common);
+	REQUIRE(qset_count32(k, a.narrow, a.n, b.narrow, b.n) == common);
+	REQUIRE(qset_count64(k, a.wide, a.n, b.wide, b.n) == common);
+	REQUIRE(qset_gallop32(a.narrow, a.n, b.narrow, b.n, NULL) == common);
+	REQUIRE(qset_gallop64(a.wide, a.n, b.wide, b.n, NULL) == common);
 	REQUIRE(k->intersect32(a.narrow, a.n, b.narrow, b.n, out32) == common);
 	REQUIRE(k->intersect64(a.wide, a.n, b.wide, b.n, out64) == common);
 	for (i = 0; i < common; i++)
 		REQUIRE(out32[i] == (int32_t) wanted[i] && out64[i] == wanted[i]);
-	REQUIRE(qi_intersect32(k, a.narrow, a.n, b.narrow, b.n, out32) == common);
-	REQUIRE(qi_intersect64(k, a.wide, a.n, b.wide, b.n, out64) == common);
+	REQUIRE(qset_intersect32(k, a.narrow, a.n, b.narrow, b.n, out32) == common);
+	REQUIRE(qset_intersect64(k, a.wide, a.n, b.wide, b.n, out64) == common);
 	for (i = 0; i < common; i++)
 		REQUIRE(out32[i] == (int32_t) wanted[i] && out64[i] == wanted[i]);
 	free(out32);
@@ -88,28 +88,28 @@ check_pair(const qi_kernels *k, both a, both b)
 }
 
 static void
-check_methods(const qi_kernels *k, both a, both b, uint64_t common)
+check_methods(const qset_kernels *k, both a, both b, uint64_t common)
 {
 	int method;
 	uint64_t count;
 
-	for (method = QI_AUTO; method < QI_INDEX; method++)
+	for (method = QSET_AUTO; method < QSET_INDEX; method++)
 	{
-		WHERE("%s %s", k->name, qi_method_name(method));
-		REQUIRE_OK(qi_single_count(k, method, (uint32_t *) a.narrow, a.n, (uint32_t *) b.narrow,
-								   b.n, &test_heap, &count));
+		WHERE("%s %s", k->name, qset_method_name(method));
+		REQUIRE_OK(qset_single_count(k, method, (uint32_t *) a.narrow, a.n, (uint32_t *) b.narrow,
+									 b.n, &test_heap, &count));
 		REQUIRE(count == common);
 	}
-	REQUIRE_STATUS(qi_single_count(k, QI_INDEX, (uint32_t *) a.narrow, a.n, (uint32_t *) b.narrow,
-								   b.n, &test_heap, &count),
-				   QS_BAD_METHOD);
+	REQUIRE_STATUS(qset_single_count(k, QSET_INDEX, (uint32_t *) a.narrow, a.n,
+									 (uint32_t *) b.narrow, b.n, &test_heap, &count),
+				   QB_BAD_METHOD);
 }
 
 /* Sets around zero, of a universe so small that they have much in common, or not. */
 static void
 counts_and_elements(void **state)
 {
-	const qi_kernels *table[3];
+	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
 	uint64_t seed;
 	size_t t;
@@ -138,7 +138,7 @@ counts_and_elements(void **state)
 static void
 methods_of_a_pair(void **state)
 {
-	const qi_kernels *table[3];
+	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
 	uint64_t seed;
 	size_t t;
@@ -179,7 +179,7 @@ methods_of_a_large_pair(void **state)
 	}
 	for (i = 0; i < ALL_OF(sizes); i++)
 		for (j = 0; j < ALL_OF(sizes); j++)
-			for (method = QI_AUTO; method < QI_INDEX; method++)
+			for (method = QSET_AUTO; method < QSET_INDEX; method++)
 			{
 				uint32_t end_a = (sizes[i] - 1) * 3 + 1;
 				uint32_t end_b = (sizes[j] - 1) * 2 + 7;
@@ -187,8 +187,8 @@ methods_of_a_large_pair(void **state)
 				uint64_t count;
 
 				/* multiples of 6 from 6 on */
-				REQUIRE_OK(qi_single_count(qi_kernels_now(), method, a, sizes[i], b, sizes[j],
-										   &test_heap, &count));
+				REQUIRE_OK(qset_single_count(qset_kernels_now(), method, a, sizes[i], b, sizes[j],
+											 &test_heap, &count));
 				REQUIRE(count == (end - 1) / 6);
 			}
 	free(a);
@@ -217,7 +217,7 @@ paths_cut_anywhere(void **state)
 			uint64_t i;
 			uint64_t j;
 
-			qi_path_cut(x, a.n, y, b.n, diagonal, &i, &j);
+			qset_path_cut(x, a.n, y, b.n, diagonal, &i, &j);
 			REQUIRE(i + j == diagonal || i + j == diagonal + 1);
 			REQUIRE(i == 0 || j == b.n || x[i - 1] < y[j]);
 			REQUIRE(j == 0 || i == a.n || y[j - 1] < x[i]);
@@ -234,7 +234,7 @@ paths_cut_anywhere(void **state)
 static void
 sortedness(void **state)
 {
-	const qi_kernels *table[3];
+	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
 	uint64_t n;
 	uint64_t at;
@@ -304,7 +304,7 @@ sorting(void **state)
 		for (i = 0; i < n; i++)
 			wanted[i] = a[i];
 		qsort(wanted, n, sizeof(*wanted), compare64);
-		REQUIRE(qi_sort_unique64(a, &n64, scratch, NULL));
+		REQUIRE(qset_sort_unique64(a, &n64, scratch, NULL));
 		for (i = 0; i < n; i++)
 			if (i == 0 || wanted[i] != wanted[i - 1])
 				REQUIRE(kept < n64 && a[kept++] == wanted[i]);
@@ -312,7 +312,7 @@ sorting(void **state)
 		for (i = 0; i < n; i++)
 			wanted[i] = b[i];
 		qsort(wanted, n, sizeof(*wanted), compare64);
-		REQUIRE(qi_sort_unique32(b, &n32, (int32_t *) scratch, NULL));
+		REQUIRE(qset_sort_unique32(b, &n32, (int32_t *) scratch, NULL));
 		for (i = kept = 0; i < n; i++)
 			if (i == 0 || wanted[i] != wanted[i - 1])
 				REQUIRE(kept < n32 && b[kept++] == wanted[i]);
@@ -329,7 +329,7 @@ sorting(void **state)
 static void
 bits_of_two_bitmaps(void **state)
 {
-	const qi_kernels *table[3];
+	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
 	test_rng rng = test_seeded(5);
 	uint64_t words;
@@ -369,7 +369,7 @@ bits_of_two_bitmaps(void **state)
 static void
 sums_of_columns(void **state)
 {
-	const qi_kernels *table[3];
+	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
 	const uint32_t counts[] = { 0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 100, 255, 256, 700, 65535 };
 	test_rng rng = test_seeded(6);
@@ -383,15 +383,15 @@ sums_of_columns(void **state)
 		bits[i] = i < 24 ? UINT64_MAX : test_random(&rng);
 	for (i = 0; i < ALL_OF(counts); i++)
 	{
-		uint16_t wanted[QI_BLOCK];
-		uint16_t sum[QI_BLOCK];
+		uint16_t wanted[QSET_BLOCK];
+		uint16_t sum[QSET_BLOCK];
 		uint32_t c;
 
 		/* all the same full column: the largest sums there are */
 		for (c = 0; c < counts[i]; c++)
 			column[c] = bits + (i % 2 ? 0 : 24 * test_below(&rng, 64));
-		qi_kernels_plain.sum_columns(column, counts[i], 8, wanted);
-		for (c = 0; c < QI_BLOCK; c++)
+		qset_kernels_plain.sum_columns(column, counts[i], 8, wanted);
+		for (c = 0; c < QSET_BLOCK; c++)
 		{
 			uint32_t s = 0;
 			uint32_t k;
@@ -415,7 +415,7 @@ sums_of_columns(void **state)
 static void
 positions(void **state)
 {
-	const qi_kernels *table[3];
+	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
 	const uint32_t bounds[] = { 0, 1, 2, 100, 40000, 65535 };
 	test_rng rng = test_seeded(7);
@@ -428,7 +428,7 @@ positions(void **state)
 	{
 		uint16_t *row16 = test_array(n, sizeof(*row16));
 		uint32_t *row32 = test_array(n, sizeof(*row32));
-		uint32_t *out = test_array(n + QI_SLACK, sizeof(*out));
+		uint32_t *out = test_array(n + QSET_SLACK, sizeof(*out));
 		uint32_t from = n > 0 ? (uint32_t) test_below(&rng, n) : 0;
 		uint32_t k;
 

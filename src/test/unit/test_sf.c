@@ -84,11 +84,11 @@ require_maxima(const qs_sketch *sk)
 
 		for (k = 0; k < z; k++)
 		{
-			uint64_t v = qs_counter_get(sk->extra, i * z + k, sk->wide);
+			uint64_t v = qb_counter_get(sk->extra, i * z + k, sk->wide);
 
 			most = v > most ? v : most;
 		}
-		REQUIRE(qs_counter_get(sk->table, i, sk->wide) == most);
+		REQUIRE(qb_counter_get(sk->table, i, sk->wide) == most);
 	}
 }
 
@@ -163,13 +163,13 @@ a_device_part_only_answers(void **state)
 	build(&sk, QS_PART_DEVICE, 43, 1000);
 	before = test_write_valid(&sk);
 	assert_int_equal(before.length, 60 + 16 * 8 * 4);
-	REQUIRE_STATUS(test_try_insert(&sk, 1, 1), QS_READ_ONLY);
-	REQUIRE_STATUS(test_try_insert(&sk, 1, 0), QS_READ_ONLY);
-	REQUIRE_STATUS(test_try_remove(&sk, 1, 1), QS_READ_ONLY);
-	REQUIRE_STATUS(qs_subtract(&sk, &sk), QS_READ_ONLY);
-	REQUIRE_STATUS(qs_sf_part(&part, &sk, QS_PART_FULL, &test_heap), QS_WRONG_PART);
-	REQUIRE_STATUS(qs_sf_part(&part, &sk, QS_PART_HOST, &test_heap), QS_WRONG_PART);
-	REQUIRE_STATUS(qs_sf_part(&part, &sk, QS_PART_DEVICE, &test_heap), QS_WRONG_PART);
+	REQUIRE_STATUS(test_try_insert(&sk, 1, 1), QB_READ_ONLY);
+	REQUIRE_STATUS(test_try_insert(&sk, 1, 0), QB_READ_ONLY);
+	REQUIRE_STATUS(test_try_remove(&sk, 1, 1), QB_READ_ONLY);
+	REQUIRE_STATUS(qs_subtract(&sk, &sk), QB_READ_ONLY);
+	REQUIRE_STATUS(qs_sf_part(&part, &sk, QS_PART_FULL, &test_heap), QB_WRONG_PART);
+	REQUIRE_STATUS(qs_sf_part(&part, &sk, QS_PART_HOST, &test_heap), QB_WRONG_PART);
+	REQUIRE_STATUS(qs_sf_part(&part, &sk, QS_PART_DEVICE, &test_heap), QB_WRONG_PART);
 	REQUIRE(test_writes(&sk, before));
 	free(before.data);
 	qs_free(&sk);
@@ -237,7 +237,7 @@ a_host_part_is_as_good_as_the_whole(void **state)
 		REQUIRE_OK(qs_fold(&host, 8));
 		REQUIRE_OK(qs_sf_part(&whole, &host, QS_PART_FULL, &test_heap));
 		REQUIRE(test_same(&whole, &full));
-		REQUIRE_STATUS(qs_sf_part(&other, &host, QS_PART_DEVICE, &test_heap), QS_WRONG_PART);
+		REQUIRE_STATUS(qs_sf_part(&other, &host, QS_PART_DEVICE, &test_heap), QB_WRONG_PART);
 		qs_free(&full);
 		qs_free(&host);
 		qs_free(&whole);
@@ -260,7 +260,7 @@ parts_of_other_structures_do_not_exist(void **state)
 			qs_sketch to;
 
 			test_init(&sk, &p);
-			REQUIRE_STATUS(qs_sf_part(&to, &sk, (qs_part) part, &test_heap), QS_WRONG_PART);
+			REQUIRE_STATUS(qs_sf_part(&to, &sk, (qs_part) part, &test_heap), QB_WRONG_PART);
 			qs_free(&sk);
 		}
 }
@@ -280,8 +280,8 @@ parts_do_not_mix(void **state)
 		for (j = 0; j < 3; j++)
 			if (i != j)
 			{
-				REQUIRE_STATUS(qs_merge(&sk[i], &sk[j]), QS_MISMATCH);
-				REQUIRE_STATUS(qs_subtract(&sk[i], &sk[j]), QS_MISMATCH);
+				REQUIRE_STATUS(qs_merge(&sk[i], &sk[j]), QB_MISMATCH);
+				REQUIRE_STATUS(qs_subtract(&sk[i], &sk[j]), QB_MISMATCH);
 			}
 	for (i = 0; i < 3; i++)
 		qs_free(&sk[i]);

@@ -279,9 +279,9 @@ memory_may_run_out(void **state)
 		for (i = 0; i < ALL_OF(key); i++)
 			key[i] = test_key(i * 7 % 900);
 		test_fail_at(k);
-		failed = top_try_batch(&a, key, NULL, ALL_OF(key)) == QS_NO_MEMORY ||
-				 top_try_batch(&b, key, NULL, 200) == QS_NO_MEMORY ||
-				 qs_top_merge(&a.top, &a.sketch, &b.top, &b.sketch) == QS_NO_MEMORY;
+		failed = top_try_batch(&a, key, NULL, ALL_OF(key)) == QB_NO_MEMORY ||
+				 top_try_batch(&b, key, NULL, 200) == QB_NO_MEMORY ||
+				 qs_top_merge(&a.top, &a.sketch, &b.top, &b.sketch) == QB_NO_MEMORY;
 		test_fail_at(0);
 		top_end(&a);
 		top_end(&b);

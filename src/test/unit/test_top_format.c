@@ -86,13 +86,13 @@ damage_is_found(void **state)
 		{
 			test_bytes cut = test_bytes_of(b.data, i);
 
-			REQUIRE(qs_top_validate(cut.data, cut.length) != QS_OK);
+			REQUIRE(qs_top_validate(cut.data, cut.length) != QB_OK);
 			top_use(cut.data, cut.length);
 			top_repair(cut.data, cut.length);
-			REQUIRE(qs_top_validate(cut.data, cut.length) != QS_OK);
+			REQUIRE(qs_top_validate(cut.data, cut.length) != QB_OK);
 			free(cut.data);
 			b.data[i] ^= (uint8_t) (1 << i % 8);
-			REQUIRE(qs_top_validate(b.data, b.length) != QS_OK);
+			REQUIRE(qs_top_validate(b.data, b.length) != QB_OK);
 			top_use(b.data, b.length);
 			b.data[i] ^= (uint8_t) (1 << i % 8);
 		}
@@ -128,7 +128,7 @@ mutants_do_no_harm(void **state)
 	{
 		const test_bytes *s = &sound[test_below(&rng, TOP_SAMPLES)];
 		test_bytes m = test_bytes_of(s->data, s->length);
-		uint64_t list = QS_TOP_HEADER_BYTES + qs_load64(m.data + AT_SKETCH);
+		uint64_t list = QS_TOP_HEADER_BYTES + qb_load64(m.data + AT_SKETCH);
 		int changes = 1 + (int) test_below(&rng, 3);
 
 		WHERE("round %d", round);
@@ -139,12 +139,12 @@ mutants_do_no_harm(void **state)
 								 : list + test_below(&rng, m.length - list);
 
 			if (test_below(&rng, 2) && at / 8 * 8 + 8 <= m.length)
-				qs_store64(m.data + at / 8 * 8, edges[test_below(&rng, ALL_OF(edges))]);
+				qb_store64(m.data + at / 8 * 8, edges[test_below(&rng, ALL_OF(edges))]);
 			else
 				m.data[at] ^= (uint8_t) (1 << test_below(&rng, 8));
 		}
 		top_repair(m.data, m.length);
-		accepted += qs_top_validate(m.data, m.length) == QS_OK;
+		accepted += qs_top_validate(m.data, m.length) == QB_OK;
 		top_use(m.data, m.length);
 		free(m.data);
 	}
@@ -155,7 +155,7 @@ mutants_do_no_harm(void **state)
 
 /* Refused for this reason, though both checksums fit. */
 static void
-require_refused(int kind, uint64_t at, uint64_t value, int bytes, qs_status wanted)
+require_refused(int kind, uint64_t at, uint64_t value, int bytes, qb_status wanted)
 {
 	test_bytes b = top_sample(kind);
 
@@ -170,37 +170,37 @@ static void
 contradictions_are_refused(void **state)
 {
 	test_bytes b = top_sample(4);
-	uint64_t list = QS_TOP_HEADER_BYTES + qs_load64(b.data + AT_SKETCH);
-	uint64_t texts = qs_load64(b.data + AT_TEXT_BYTES);
-	uint64_t last = list + (qs_load64(b.data + AT_COUNT) - 1) * QS_TOP_ENTRY_BYTES;
+	uint64_t list = QS_TOP_HEADER_BYTES + qb_load64(b.data + AT_SKETCH);
+	uint64_t texts = qb_load64(b.data + AT_TEXT_BYTES);
+	uint64_t last = list + (qb_load64(b.data + AT_COUNT) - 1) * QS_TOP_ENTRY_BYTES;
 
 	(void) state;
-	require_refused(4, 0, 'X', 1, QS_FORMAT_MAGIC);
-	require_refused(4, 3, 2, 1, QS_FORMAT_VERSION);
-	require_refused(4, AT_N, 0, 4, QS_FORMAT_PARAMS);
-	require_refused(4, AT_N, QS_TOP_MAX + 1, 4, QS_FORMAT_PARAMS);
-	require_refused(4, AT_N, 3, 4, QS_FORMAT_PARAMS); /* more candidates than that */
-	require_refused(4, AT_TEXTS, 2, 1, QS_FORMAT_PARAMS);
-	require_refused(2, AT_ENCODING, 6, 1, QS_FORMAT_PARAMS);
-	require_refused(0, AT_TEXTS, 1, 1, QS_FORMAT_PARAMS);
-	require_refused(4, 14, 1, 2, QS_FORMAT_RESERVED);
-	require_refused(4, 63, 1, 1, QS_FORMAT_RESERVED);
-	require_refused(4, AT_BOUND, (uint64_t) -1, 8, QS_FORMAT_PARAMS);
-	require_refused(4, AT_BOUND, INT64_MAX, 8, QS_FORMAT_PARAMS);
-	require_refused(1, AT_BOUND, 1, 8, QS_FORMAT_PARAMS); /* it is exact */
-	require_refused(1, AT_COUNT, 1, 8, QS_FORMAT_PARAMS);
-	require_refused(4, AT_SKETCH, UINT64_MAX, 8, QS_FORMAT_LENGTH);
-	require_refused(4, AT_COUNT, 0, 8, QS_FORMAT_PARAMS);
-	require_refused(4, AT_COUNT, 1, 8, QS_FORMAT_LENGTH);
-	require_refused(4, AT_TEXT_BYTES, texts + 1, 8, QS_FORMAT_LENGTH);
-	require_refused(4, AT_TEXT_BYTES, UINT64_MAX, 8, QS_FORMAT_LENGTH);
-	require_refused(4, list + 24, UINT64_MAX, 8, QS_FORMAT_LENGTH);
-	require_refused(4, last + 24, texts - 1, 8, QS_FORMAT_LENGTH);
-	require_refused(4, list, UINT64_MAX, 8, QS_FORMAT_ENTRIES);
-	require_refused(4, list + 8, 0, 8, QS_FORMAT_ENTRIES);
-	require_refused(4, list + 8, INT64_MAX, 8, QS_FORMAT_ENTRIES);
-	require_refused(4, list + 16, (uint64_t) -1, 8, QS_FORMAT_ENTRIES);
-	require_refused(4, list + 16, INT64_MAX, 8, QS_FORMAT_ENTRIES);
+	require_refused(4, 0, 'X', 1, QB_FORMAT_MAGIC);
+	require_refused(4, 3, 2, 1, QB_FORMAT_VERSION);
+	require_refused(4, AT_N, 0, 4, QB_FORMAT_PARAMS);
+	require_refused(4, AT_N, QS_TOP_MAX + 1, 4, QB_FORMAT_PARAMS);
+	require_refused(4, AT_N, 3, 4, QB_FORMAT_PARAMS); /* more candidates than that */
+	require_refused(4, AT_TEXTS, 2, 1, QB_FORMAT_PARAMS);
+	require_refused(2, AT_ENCODING, 6, 1, QB_FORMAT_PARAMS);
+	require_refused(0, AT_TEXTS, 1, 1, QB_FORMAT_PARAMS);
+	require_refused(4, 14, 1, 2, QB_FORMAT_RESERVED);
+	require_refused(4, 63, 1, 1, QB_FORMAT_RESERVED);
+	require_refused(4, AT_BOUND, (uint64_t) -1, 8, QB_FORMAT_PARAMS);
+	require_refused(4, AT_BOUND, INT64_MAX, 8, QB_FORMAT_PARAMS);
+	require_refused(1, AT_BOUND, 1, 8, QB_FORMAT_PARAMS); /* it is exact */
+	require_refused(1, AT_COUNT, 1, 8, QB_FORMAT_PARAMS);
+	require_refused(4, AT_SKETCH, UINT64_MAX, 8, QB_FORMAT_LENGTH);
+	require_refused(4, AT_COUNT, 0, 8, QB_FORMAT_PARAMS);
+	require_refused(4, AT_COUNT, 1, 8, QB_FORMAT_LENGTH);
+	require_refused(4, AT_TEXT_BYTES, texts + 1, 8, QB_FORMAT_LENGTH);
+	require_refused(4, AT_TEXT_BYTES, UINT64_MAX, 8, QB_FORMAT_LENGTH);
+	require_refused(4, list + 24, UINT64_MAX, 8, QB_FORMAT_LENGTH);
+	require_refused(4, last + 24, texts - 1, 8, QB_FORMAT_LENGTH);
+	require_refused(4, list, UINT64_MAX, 8, QB_FORMAT_ENTRIES);
+	require_refused(4, list + 8, 0, 8, QB_FORMAT_ENTRIES);
+	require_refused(4, list + 8, INT64_MAX, 8, QB_FORMAT_ENTRIES);
+	require_refused(4, list + 16, (uint64_t) -1, 8, QB_FORMAT_ENTRIES);
+	require_refused(4, list + 16, INT64_MAX, 8, QB_FORMAT_ENTRIES);
 	free(b.data);
 }
 

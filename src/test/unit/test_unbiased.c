@@ -58,7 +58,7 @@ defined_plain(const qs_sketch *sk, uint64_t hv, uint32_t k)
 	choices own = { 0, 0 };
 	choices others = { 0, 0 };
 
-	qs_bucket_read(sk, QS_SIDE_BEST, qs_reduce(hv, sk->params.n), value);
+	qs_bucket_read(sk, QS_SIDE_BEST, qb_reduce(hv, sk->params.n), value);
 	choose_counters(&own, value, mask, k);
 	choose_counters(&others, value, all & ~mask, k);
 	return own.sum / own.number - others.sum / others.number;
@@ -90,7 +90,7 @@ defined_fat(const qs_sketch *sk, uint64_t hv, double told)
 	choices sets = { 0, 0 };
 	uint32_t a, b, c, i, j, k;
 
-	qs_bucket_read(sk, QS_SIDE_BEST, qs_reduce(hv, sk->params.n), cell);
+	qs_bucket_read(sk, QS_SIDE_BEST, qb_reduce(hv, sk->params.n), cell);
 	for (a = 0; a < 8; a++)
 		size[a] = strange_cells(sk, hv, cell, a, left[a]);
 	for (a = 0; a < 8; a++)
@@ -127,7 +127,7 @@ check_plain(const qs_sketch *sk, const qs_noise *measured)
 
 	for (i = 0; i < 100; i++)
 	{
-		uint64_t hv = qs_hash(test_key(i), sk->seed_key);
+		uint64_t hv = qb_hash(test_key(i), sk->seed_key);
 
 		noise.mean_weight = 0;
 		require_close(qs_estimate_unbiased(sk, &noise, test_key(i)),
@@ -189,7 +189,7 @@ fat_is_as_defined(void **state)
 			double told = (double) test_estimate(&host, test_key(i));
 			double unbiased = qs_estimate_unbiased(&host, &noise, test_key(i));
 
-			require_close(unbiased, defined_fat(&host, qs_hash(test_key(i), sk.seed_key), told));
+			require_close(unbiased, defined_fat(&host, qb_hash(test_key(i), sk.seed_key), told));
 			require_close(unbiased, qs_estimate_unbiased(&sk, &noise, test_key(i)));
 		}
 		qs_noise_free(&noise);
@@ -421,9 +421,9 @@ it_measures_what_is_damaged(void **state)
 	(void) state;
 	test_init_dense(&full, &p);
 	test_insert(&full, 1, QS_WIDE_TOTAL);
-	REQUIRE(qs_sf_part(&device, &full, QS_PART_DEVICE, &test_heap) == QS_OK);
+	REQUIRE(qs_sf_part(&device, &full, QS_PART_DEVICE, &test_heap) == QB_OK);
 	memset(device.table, 0xff, device.ops->table_bytes(&device.params, device.wide) / 2);
-	REQUIRE(qs_noise_init(&noise, &device, 1, &test_heap) == QS_OK);
+	REQUIRE(qs_noise_init(&noise, &device, 1, &test_heap) == QB_OK);
 	REQUIRE(qs_noise_error(&noise, 1, 1) >= 0);
 	qs_noise_free(&noise);
 	qs_free(&device);

@@ -30,7 +30,7 @@ bytes_of(int structure, int part, sample_kind kind)
 
 /* With the checksum repaired, what does the validator say? */
 static void
-require_verdict(test_bytes b, qs_status wanted)
+require_verdict(test_bytes b, qb_status wanted)
 {
 	test_repair_crc(b.data, b.length);
 	REQUIRE_STATUS(qs_validate(b.data, b.length), wanted);
@@ -41,8 +41,8 @@ require_verdict(test_bytes b, qs_status wanted)
 static void
 set_entry(uint8_t *bytes, int i, uint64_t fingerprint, int64_t count)
 {
-	qs_store64(bytes + BODY + 16 * i, fingerprint);
-	qs_store64(bytes + BODY + 16 * i + 8, (uint64_t) count);
+	qb_store64(bytes + BODY + 16 * i, fingerprint);
+	qb_store64(bytes + BODY + 16 * i + 8, (uint64_t) count);
 }
 
 /* Three entries with the same total as before, except where that is the point. */
@@ -54,21 +54,21 @@ explicit_entries_are_checked(void **state)
 		uint64_t fingerprint[3];
 		int64_t count[3];
 		int64_t total;
-		qs_status verdict;
+		qb_status verdict;
 	} cases[] = {
-		{ { 0, 5, UINT64_MAX }, { 1, 2, 3 }, 6, QS_OK },
-		{ { 0, 1, INT64_MAX }, { 1, 1, INT64_MAX - 2 }, INT64_MAX, QS_OK },
-		{ { 5, 5, 6 }, { 1, 2, 3 }, 6, QS_FORMAT_ENTRIES },
-		{ { 0, 0, 6 }, { 1, 2, 3 }, 6, QS_FORMAT_ENTRIES },
-		{ { 5, 7, 6 }, { 1, 2, 3 }, 6, QS_FORMAT_ENTRIES },
-		{ { 5, UINT64_MAX, 0 }, { 1, 2, 3 }, 6, QS_FORMAT_ENTRIES },
-		{ { 5, 6, 7 }, { 0, 3, 3 }, 6, QS_FORMAT_ENTRIES },
-		{ { 5, 6, 7 }, { 3, 3, 0 }, 6, QS_FORMAT_ENTRIES },
-		{ { 5, 6, 7 }, { -1, 4, 3 }, 6, QS_FORMAT_ENTRIES },
-		{ { 5, 6, 7 }, { 1, 2, 3 }, 5, QS_FORMAT_ENTRIES },
-		{ { 5, 6, 7 }, { 1, 2, 3 }, 7, QS_FORMAT_ENTRIES },
-		{ { 5, 6, 7 }, { INT64_MAX, INT64_MAX, 8 }, 6, QS_FORMAT_ENTRIES },
-		{ { 5, 6, 7 }, { INT64_MIN, INT64_MIN, 6 }, 6, QS_FORMAT_ENTRIES },
+		{ { 0, 5, UINT64_MAX }, { 1, 2, 3 }, 6, QB_OK },
+		{ { 0, 1, INT64_MAX }, { 1, 1, INT64_MAX - 2 }, INT64_MAX, QB_OK },
+		{ { 5, 5, 6 }, { 1, 2, 3 }, 6, QB_FORMAT_ENTRIES },
+		{ { 0, 0, 6 }, { 1, 2, 3 }, 6, QB_FORMAT_ENTRIES },
+		{ { 5, 7, 6 }, { 1, 2, 3 }, 6, QB_FORMAT_ENTRIES },
+		{ { 5, UINT64_MAX, 0 }, { 1, 2, 3 }, 6, QB_FORMAT_ENTRIES },
+		{ { 5, 6, 7 }, { 0, 3, 3 }, 6, QB_FORMAT_ENTRIES },
+		{ { 5, 6, 7 }, { 3, 3, 0 }, 6, QB_FORMAT_ENTRIES },
+		{ { 5, 6, 7 }, { -1, 4, 3 }, 6, QB_FORMAT_ENTRIES },
+		{ { 5, 6, 7 }, { 1, 2, 3 }, 5, QB_FORMAT_ENTRIES },
+		{ { 5, 6, 7 }, { 1, 2, 3 }, 7, QB_FORMAT_ENTRIES },
+		{ { 5, 6, 7 }, { INT64_MAX, INT64_MAX, 8 }, 6, QB_FORMAT_ENTRIES },
+		{ { 5, 6, 7 }, { INT64_MIN, INT64_MIN, 6 }, 6, QB_FORMAT_ENTRIES },
 	};
 	size_t i;
 	int k;
@@ -81,7 +81,7 @@ explicit_entries_are_checked(void **state)
 		WHERE("case %zu", i);
 		for (k = 0; k < 3; k++)
 			set_entry(b.data, k, cases[i].fingerprint[k], cases[i].count[k]);
-		qs_store64(b.data + TEST_AT_TOTAL, (uint64_t) cases[i].total);
+		qb_store64(b.data + TEST_AT_TOTAL, (uint64_t) cases[i].total);
 		require_verdict(b, cases[i].verdict);
 		free(b.data);
 	}
@@ -105,9 +105,9 @@ explicit_sketches_are_small(void **state)
 		memcpy(b.data, head.data, BODY);
 		for (i = 0; i < used; i++)
 			set_entry(b.data, (int) i, i, 2);
-		qs_store64(b.data + TEST_AT_TOTAL, 2 * used);
-		qs_store64(b.data + TEST_AT_USED, used);
-		require_verdict(b, used == limit ? QS_OK : QS_FORMAT_PARAMS);
+		qb_store64(b.data + TEST_AT_TOTAL, 2 * used);
+		qb_store64(b.data + TEST_AT_USED, used);
+		require_verdict(b, used == limit ? QB_OK : QB_FORMAT_PARAMS);
 		free(head.data);
 		free(b.data);
 	}
@@ -121,15 +121,15 @@ counts_belong_to_a_family(void **state)
 	test_bytes b = bytes_of(QS_SUB_WARP, 0, SAMPLE_DENSE);
 
 	(void) state;
-	qs_store32(b.data + AT_FAMILY, 0);
-	require_verdict(b, QS_FORMAT_PARAMS);
+	qb_store32(b.data + AT_FAMILY, 0);
+	require_verdict(b, QB_FORMAT_PARAMS);
 	free(b.data);
 	b = bytes_of(QS_SUB_WARP, 0, SAMPLE_EMPTY);
-	qs_store32(b.data + AT_FAMILY, 0);
-	qs_store32(b.data + AT_COLLATION, 5);
-	require_verdict(b, QS_FORMAT_PARAMS);
-	qs_store32(b.data + AT_COLLATION, 0);
-	require_verdict(b, QS_OK);
+	qb_store32(b.data + AT_FAMILY, 0);
+	qb_store32(b.data + AT_COLLATION, 5);
+	require_verdict(b, QB_FORMAT_PARAMS);
+	qb_store32(b.data + AT_COLLATION, 0);
+	require_verdict(b, QB_OK);
 	free(b.data);
 }
 
@@ -140,7 +140,7 @@ device_parts_are_dense(void **state)
 
 	(void) state;
 	b.data[AT_PART] = QS_PART_DEVICE;
-	require_verdict(b, QS_FORMAT_PARAMS);
+	require_verdict(b, QB_FORMAT_PARAMS);
 	free(b.data);
 }
 
@@ -155,7 +155,7 @@ counter(test_bytes b, uint64_t i)
 static void
 change(test_bytes b, uint64_t i, int by)
 {
-	qs_store32(counter(b, i), qs_load32(counter(b, i)) + (uint32_t) by);
+	qb_store32(counter(b, i), qb_load32(counter(b, i)) + (uint32_t) by);
 }
 
 /* First counter in from .. from + count - 1 that is not zero. */
@@ -165,7 +165,7 @@ used_counter(test_bytes b, uint64_t from, uint64_t count)
 	uint64_t i;
 
 	for (i = from; i < from + count; i++)
-		if (qs_load32(counter(b, i)) > 0)
+		if (qb_load32(counter(b, i)) > 0)
 			return i;
 	REQUIRE(false);
 	return 0;
@@ -202,18 +202,18 @@ buckets_have_whole_keys(void **state)
 		/* the table's sum stays right, the buckets' sums do not */
 		change(b, there, -1);
 		change(b, other, 1);
-		require_verdict(b, QS_FORMAT_COUNTERS);
+		require_verdict(b, QB_FORMAT_COUNTERS);
 		/* a whole key moved is fine, if the counters of the bucket fit each other */
 		change(b, there, -2);
 		change(b, other, 2);
 		change(b, there, 3);
 		change(b, other, -3);
-		require_verdict(b, QS_OK);
+		require_verdict(b, QB_OK);
 		/* one bucket too many, or a total that is not theirs */
 		change(b, there, 1);
-		require_verdict(b, QS_FORMAT_COUNTERS);
+		require_verdict(b, QB_FORMAT_COUNTERS);
 		change(b, there, 2);
-		require_verdict(b, QS_FORMAT_COUNTERS);
+		require_verdict(b, QB_FORMAT_COUNTERS);
 		free(b.data);
 	}
 }
@@ -234,18 +234,18 @@ buckets_are_not_lopsided(void **state)
 		WHERE("%s", bucketed[i].name);
 		for (k = 1; k < m; k++)
 		{
-			change(b, 0, (int) qs_load32(counter(b, k)));
-			qs_store32(counter(b, k), 0);
+			change(b, 0, (int) qb_load32(counter(b, k)));
+			qb_store32(counter(b, k), 0);
 		}
-		require_verdict(b, QS_FORMAT_COUNTERS);
+		require_verdict(b, QB_FORMAT_COUNTERS);
 		/* spread over d = 3 counters it is possible */
-		qs_store32(counter(b, 1), qs_load32(counter(b, 0)) / 3);
-		qs_store32(counter(b, 2), qs_load32(counter(b, 0)) / 3);
-		qs_store32(counter(b, 0), qs_load32(counter(b, 0)) / 3);
-		require_verdict(b, QS_OK);
+		qb_store32(counter(b, 1), qb_load32(counter(b, 0)) / 3);
+		qb_store32(counter(b, 2), qb_load32(counter(b, 0)) / 3);
+		qb_store32(counter(b, 0), qb_load32(counter(b, 0)) / 3);
+		require_verdict(b, QB_OK);
 		change(b, 0, 1);
 		change(b, 1, -1);
-		require_verdict(b, QS_FORMAT_COUNTERS);
+		require_verdict(b, QB_FORMAT_COUNTERS);
 		free(b.data);
 	}
 }
@@ -258,10 +258,10 @@ rows_have_all_the_weight(void **state)
 	(void) state;
 	change(b, used_counter(b, 20, 20), -1);
 	change(b, 45, 1);
-	require_verdict(b, QS_FORMAT_COUNTERS);
+	require_verdict(b, QB_FORMAT_COUNTERS);
 	change(b, 45, -1);
 	change(b, 25, 1);
-	require_verdict(b, QS_OK);
+	require_verdict(b, QB_OK);
 	free(b.data);
 }
 
@@ -277,10 +277,10 @@ low_buckets_are_checked(void **state)
 	uint8_t *low = b.data + LOW;
 
 	(void) state;
-	REQUIRE(qs_load64(b.data + TEST_AT_USED) >= 1);
+	REQUIRE(qb_load64(b.data + TEST_AT_USED) >= 1);
 	low[3] ^= 1;
 	low[QS_LOW_BYTES + 4] ^= 1;
-	require_verdict(b, QS_FORMAT_COUNTERS);
+	require_verdict(b, QB_FORMAT_COUNTERS);
 	free(b.data);
 }
 
@@ -297,11 +297,11 @@ high_indexes_are_checked(void **state)
 		test_bytes b = bytes_of(QS_MULTILEVEL, 0, SAMPLE_DENSE);
 		uint8_t *first = b.data + LOW + QS_LOW_COUNTERS;
 
-		while (qs_load32(first) == 0)
+		while (qb_load32(first) == 0)
 			first += QS_LOW_BYTES;
-		REQUIRE(qs_load32(first) == QS_HIGH_INDEX_MIN);
-		qs_store32(first, wrong[i]);
-		require_verdict(b, QS_FORMAT_COUNTERS);
+		REQUIRE(qb_load32(first) == QS_HIGH_INDEX_MIN);
+		qb_store32(first, wrong[i]);
+		require_verdict(b, QB_FORMAT_COUNTERS);
 		free(b.data);
 	}
 }
@@ -323,9 +323,9 @@ with_high_bucket(uint64_t high_counter, uint64_t at, bool named)
 	memcpy(longer.data, b.data, b.length);
 	free(b.data);
 	if (named)
-		qs_store32(longer.data + LOW + QS_LOW_COUNTERS, QS_HIGH_INDEX_MIN);
-	qs_store64(longer.data + TEST_AT_USED, 1);
-	qs_store32(longer.data + LOW + QS_LOW_BYTES + 4 * at, (uint32_t) high_counter);
+		qb_store32(longer.data + LOW + QS_LOW_COUNTERS, QS_HIGH_INDEX_MIN);
+	qb_store64(longer.data + TEST_AT_USED, 1);
+	qb_store32(longer.data + LOW + QS_LOW_BYTES + 4 * at, (uint32_t) high_counter);
 	return longer;
 }
 
@@ -351,7 +351,7 @@ high_buckets_are_checked(void **state)
 		test_bytes b = with_high_bucket(wrong[i].counter, wrong[i].at, wrong[i].named);
 
 		WHERE("case %zu", i);
-		require_verdict(b, QS_FORMAT_COUNTERS);
+		require_verdict(b, QB_FORMAT_COUNTERS);
 		free(b.data);
 	}
 }
@@ -367,16 +367,16 @@ multilevel_buckets_are_not_lopsided(void **state)
 	/* N = 200, so counters of 256 * 2 + 88 = 600, 0, 0: the sum is right */
 	memset(low, 0, QS_LOW_COUNTERS);
 	low[0] = 88;
-	require_verdict(b, QS_FORMAT_COUNTERS);
+	require_verdict(b, QB_FORMAT_COUNTERS);
 	/* N = 600: 600, 600, 600 is one key */
-	qs_store64(b.data + TEST_AT_TOTAL, 600);
+	qb_store64(b.data + TEST_AT_TOTAL, 600);
 	low[5] = low[9] = 88;
-	qs_store32(low + QS_LOW_BYTES + 4 * 5, 2);
-	qs_store32(low + QS_LOW_BYTES + 4 * 9, 2);
-	require_verdict(b, QS_OK);
+	qb_store32(low + QS_LOW_BYTES + 4 * 5, 2);
+	qb_store32(low + QS_LOW_BYTES + 4 * 9, 2);
+	require_verdict(b, QB_OK);
 	low[5]++;
 	low[9]--;
-	require_verdict(b, QS_FORMAT_COUNTERS);
+	require_verdict(b, QB_FORMAT_COUNTERS);
 	free(b.data);
 }
 
@@ -388,16 +388,16 @@ low_buckets_are_not_lopsided(void **state)
 	{
 		uint8_t counter[3];
 		int64_t total;
-		qs_status verdict;
+		qb_status verdict;
 	} cases[] = {
-		{ { 5, 5, 5 }, 5, QS_OK },
-		{ { 255, 255, 255 }, 255, QS_OK },
-		{ { 6, 5, 4 }, 5, QS_FORMAT_COUNTERS },
-		{ { 15, 0, 0 }, 5, QS_FORMAT_COUNTERS },
-		{ { 5, 5, 6 }, 5, QS_FORMAT_COUNTERS },
-		{ { 5, 5, 5 }, 6, QS_FORMAT_COUNTERS },
-		{ { 5, 5, 5 }, 4, QS_FORMAT_COUNTERS },
-		{ { 0, 0, 0 }, 5, QS_FORMAT_COUNTERS },
+		{ { 5, 5, 5 }, 5, QB_OK },
+		{ { 255, 255, 255 }, 255, QB_OK },
+		{ { 6, 5, 4 }, 5, QB_FORMAT_COUNTERS },
+		{ { 15, 0, 0 }, 5, QB_FORMAT_COUNTERS },
+		{ { 5, 5, 6 }, 5, QB_FORMAT_COUNTERS },
+		{ { 5, 5, 5 }, 6, QB_FORMAT_COUNTERS },
+		{ { 5, 5, 5 }, 4, QB_FORMAT_COUNTERS },
+		{ { 0, 0, 0 }, 5, QB_FORMAT_COUNTERS },
 	};
 	test_bytes b = with_high_bucket(2, 0, true);
 	uint8_t *low = b.data + LOW;
@@ -405,13 +405,13 @@ low_buckets_are_not_lopsided(void **state)
 
 	(void) state;
 	memset(low, 0, QS_LOW_BYTES);
-	qs_store64(b.data + TEST_AT_USED, 0);
+	qb_store64(b.data + TEST_AT_USED, 0);
 	b.length -= 4 * QS_HIGH_COUNTERS;
 	for (i = 0; i < ALL_OF(cases); i++)
 	{
 		WHERE("case %zu", i);
 		memcpy(low + 7, cases[i].counter, sizeof(cases[i].counter));
-		qs_store64(b.data + TEST_AT_TOTAL, (uint64_t) cases[i].total);
+		qb_store64(b.data + TEST_AT_TOTAL, (uint64_t) cases[i].total);
 		require_verdict(b, cases[i].verdict);
 	}
 	free(b.data);
@@ -427,11 +427,11 @@ slim_counters_are_maxima(void **state)
 
 	(void) state;
 	change(b, there, 1);
-	require_verdict(b, QS_FORMAT_COUNTERS);
+	require_verdict(b, QB_FORMAT_COUNTERS);
 	change(b, there, -2);
-	require_verdict(b, QS_FORMAT_COUNTERS);
+	require_verdict(b, QB_FORMAT_COUNTERS);
 	change(b, there, 1);
-	require_verdict(b, QS_OK);
+	require_verdict(b, QB_OK);
 	free(b.data);
 }
 
@@ -442,19 +442,19 @@ device_parts_are_plausible(void **state)
 	static const struct
 	{
 		uint32_t slim[2][8]; /* of the first two buckets; the others are empty */
-		qs_status verdict;
+		qb_status verdict;
 	} cases[] = {
-		{ { { 600, 600, 600 } }, QS_OK },
-		{ { { 300, 300, 300 }, { 300, 300, 300 } }, QS_OK },
-		{ { { 200, 200, 200 } }, QS_OK },                               /* z cells of 200 */
-		{ { { 199, 200, 200 } }, QS_FORMAT_COUNTERS },                  /* too little for 600 */
-		{ { { 0 } }, QS_FORMAT_COUNTERS },                              /* nothing at all */
-		{ { { 601, 600, 600 } }, QS_FORMAT_COUNTERS },                  /* above N */
-		{ { { 600, 600, 600, 1 } }, QS_FORMAT_COUNTERS },               /* above d * N */
-		{ { { 600 }, { 1, 1, 1 } }, QS_FORMAT_COUNTERS },               /* 600 and 1 is above N */
-		{ { { 400, 400, 400 }, { 201 } }, QS_FORMAT_COUNTERS },         /* likewise */
-		{ { { 300, 300, 300, 300 }, { 201, 1 } }, QS_FORMAT_COUNTERS }, /* 400 and 201 */
-		{ { { 300, 300, 300, 300 }, { 200, 1 } }, QS_OK },
+		{ { { 600, 600, 600 } }, QB_OK },
+		{ { { 300, 300, 300 }, { 300, 300, 300 } }, QB_OK },
+		{ { { 200, 200, 200 } }, QB_OK },                               /* z cells of 200 */
+		{ { { 199, 200, 200 } }, QB_FORMAT_COUNTERS },                  /* too little for 600 */
+		{ { { 0 } }, QB_FORMAT_COUNTERS },                              /* nothing at all */
+		{ { { 601, 600, 600 } }, QB_FORMAT_COUNTERS },                  /* above N */
+		{ { { 600, 600, 600, 1 } }, QB_FORMAT_COUNTERS },               /* above d * N */
+		{ { { 600 }, { 1, 1, 1 } }, QB_FORMAT_COUNTERS },               /* 600 and 1 is above N */
+		{ { { 400, 400, 400 }, { 201 } }, QB_FORMAT_COUNTERS },         /* likewise */
+		{ { { 300, 300, 300, 300 }, { 201, 1 } }, QB_FORMAT_COUNTERS }, /* 400 and 201 */
+		{ { { 300, 300, 300, 300 }, { 200, 1 } }, QB_OK },
 	};
 	size_t i;
 	int k;
@@ -465,10 +465,10 @@ device_parts_are_plausible(void **state)
 		test_bytes b = bytes_of(QS_SF, QS_PART_DEVICE, SAMPLE_DENSE);
 
 		WHERE("case %zu", i);
-		REQUIRE(b.length == BODY + 4 * 8 * 4 && qs_load64(b.data + TEST_AT_TOTAL) == 600);
+		REQUIRE(b.length == BODY + 4 * 8 * 4 && qb_load64(b.data + TEST_AT_TOTAL) == 600);
 		memset(b.data + BODY, 0, b.length - BODY);
 		for (k = 0; k < 16; k++)
-			qs_store32(counter(b, (uint64_t) k), cases[i].slim[k / 8][k % 8]);
+			qb_store32(counter(b, (uint64_t) k), cases[i].slim[k / 8][k % 8]);
 		require_verdict(b, cases[i].verdict);
 		free(b.data);
 	}

@@ -179,7 +179,7 @@ step_make(ticket_machine *m)
 	forget_sketch(v);
 	qs_init(&v->sketch, &params, &test_heap);
 	v->sketch.total = (int64) ref.serial;
-	GpuBecomeRemote(&v->sketch, &ref);
+	GpuSketchBecomeRemote(&v->sketch, &ref);
 	v->serial = ref.serial;
 	v->index = ref.index;
 	v->alive = true;
@@ -418,7 +418,7 @@ step_worker(ticket_machine *m)
 	int count;
 	ticket_value *v = any_value(m);
 	const GpuRemote *remote = v->sketch.remote;
-	GpuKey key = { 0 };
+	StoredName key = { 0 };
 
 	switch (choose(&m->from, 8))
 	{

@@ -89,7 +89,7 @@ GetAuthenticatedUserId(void)
 bool
 pg_strong_random(void *bytes, size_t length)
 {
-	uint64 word[2] = { qs_hash(random_numbers, 1), qs_hash(random_numbers, 2) };
+	uint64 word[2] = { qb_hash(random_numbers, 1), qb_hash(random_numbers, 2) };
 
 	random_numbers++;
 	REQUIRE(length == sizeof(word));
@@ -143,7 +143,7 @@ errfinish(const char *file, int line, const char *function)
 
 /* Of the engine; here the tables of no sketch are anywhere. */
 void
-GpuBecomeRemote(qs_sketch *sk, const GpuRef *ref)
+GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 {
 	GpuRemote *remote = calloc(1, sizeof(*remote));
 

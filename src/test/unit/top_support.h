@@ -64,16 +64,16 @@ top_text(uint64_t fingerprint, char *text)
 }
 
 /* A batch, as the layers above count it. */
-static inline qs_status
+static inline qb_status
 top_try_batch(top_counted *c, const uint64_t *key, const int64_t *weight, size_t count)
 {
-	qs_status status = qs_engine_cpu.insert(&c->sketch, key, weight, count);
+	qb_status status = qs_engine_cpu.insert(&c->sketch, key, weight, count);
 	char text[20];
 	uint64_t i;
 
-	if (status == QS_OK)
+	if (status == QB_OK)
 		status = qs_top_batch(&c->top, &c->sketch, key, weight, count);
-	for (i = c->top.fresh; status == QS_OK && i < c->top.count; i++)
+	for (i = c->top.fresh; status == QB_OK && i < c->top.count; i++)
 	{
 		qs_top_key *k = &c->top.key[i];
 
@@ -83,7 +83,7 @@ top_try_batch(top_counted *c, const uint64_t *key, const int64_t *weight, size_t
 		top_text(k->fingerprint, text);
 		status = qs_top_set_text(&c->top, k, (const uint8_t *) text, (uint32_t) strlen(text));
 	}
-	if (status == QS_OK)
+	if (status == QB_OK)
 		qs_top_batch_done(&c->top);
 	return status;
 }
@@ -158,7 +158,7 @@ top_use(const uint8_t *bytes, uint64_t length)
 	uint64_t sum = 0;
 	uint64_t key = test_key(1);
 
-	if (qs_top_open(&view, &sketch, bytes, length) != QS_OK)
+	if (qs_top_open(&view, &sketch, bytes, length) != QB_OK)
 		return;
 	for (i = 0; i < view.count; i++)
 	{
@@ -170,15 +170,15 @@ top_use(const uint8_t *bytes, uint64_t length)
 		qs_top_find(&view, k.fingerprint + 1, &k);
 	}
 	REQUIRE(sum != 1);
-	if (qs_top_validate(bytes, length) != QS_OK)
+	if (qs_top_validate(bytes, length) != QB_OK)
 		return;
 	c.truth = NULL;
 	REQUIRE_OK(qs_copy(&c.sketch, &sketch, &test_heap));
 	REQUIRE_OK(qs_top_copy(&c.top, &view, &test_heap));
-	if (qs_keys_none(&c.sketch.keys))
+	if (qb_keys_none(&c.sketch.keys))
 		c.sketch.keys.family = TEST_FAMILY;
-	if (qs_top_merge(&c.top, &c.sketch, &view, &sketch) == QS_OK &&
-		qs_writable(&c.sketch) == QS_OK && top_try_batch(&c, &key, NULL, 1) == QS_OK)
+	if (qs_top_merge(&c.top, &c.sketch, &view, &sketch) == QB_OK &&
+		qs_writable(&c.sketch) == QB_OK && top_try_batch(&c, &key, NULL, 1) == QB_OK)
 	{
 		test_bytes b = top_write(&c);
 
@@ -197,10 +197,10 @@ top_repair(uint8_t *bytes, uint64_t length)
 
 	if (length < QS_TOP_HEADER_BYTES)
 		return;
-	sketch = qs_load64(bytes + AT_SKETCH);
+	sketch = qb_load64(bytes + AT_SKETCH);
 	if (sketch <= length - QS_TOP_HEADER_BYTES && sketch >= QS_HEADER_BYTES)
 		test_repair_crc(bytes + QS_TOP_HEADER_BYTES, sketch);
-	qs_store32(bytes + AT_CRC, qs_checksum(bytes, length, AT_CRC));
+	qb_store32(bytes + AT_CRC, qb_checksum(bytes, length, AT_CRC));
 }
 
 #endif

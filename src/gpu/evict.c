@@ -1,0 +1,74 @@
+/*
+ * evict.c
+ *		Room in the GPU worker: values that nobody wants any more are freed.
+ *
+ * src/gpu/evict.c
+ */
+#include "gpu/settings.h"
+#include "gpu/worker.h"
+
+/* Values that are freed between two pieces of requests. */
+#define DOOMED_AT_ONCE 8
+
+/* The servant of a family. */
+const GpuServant *
+GpuServantOf(GpuFamily family)
+{
+	static const GpuServant *const servant[GPU_FAMILIES] = {
+		[GPU_FAMILY_SKETCH] = &gpu_sketch_servant,
+		[GPU_FAMILY_SETS] = &gpu_sets_servant,
+		[GPU_FAMILY_FILTER] = &gpu_filter_servant,
+	};
+
+	return servant[family];
+}
+
+static void
+free_value(int index)
+{
+	const GpuServant *servant = GpuServantOf(gpu_shared->entry[index].family);
+	int device = servant->place(index).device;
+
+	servant->drop(index);
+	GpuShowMemory(device);
+	GpuEntryFreed(index);
+}
+
+/* Free the values of some doomed entries; were there any that no request names? */
+bool
+GpuFreeDoomed(void)
+{
+	int index[DOOMED_AT_ONCE];
+	int count;
+	int i;
+
+	if (pg_atomic_read_u32(&gpu_shared->doomed) == 0)
+		return false;
+	count = GpuTakeDoomed(index, DOOMED_AT_ONCE);
+	for (i = 0; i < count; i++)
+		free_value(index[i]);
+	return count > 0;
+}
+
+/* Keep cached copies within qsketch.gpu_cache_size, and within their part of the entries. */
+void
+GpuTrimCache(void)
+{
+	uint64 limit = (uint64) gpu_cache_size << 20;
+
+	while ((pg_atomic_read_u64(&gpu_shared->cache_now) > limit ||
+			pg_atomic_read_u32(&gpu_shared->cached) > GPU_CACHED_MAX) &&
+		   GpuEvictOldest(-1))
+		;
+}
+
+/* Give up a cached copy to make room on a device; false if there is none. */
+bool
+GpuMakeRoom(int device)
+{
+	if (!GpuEvictOldest(device))
+		return false;
+	while (GpuFreeDoomed())
+		;
+	return true;
+}

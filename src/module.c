@@ -1,0 +1,63 @@
+/*
+ * module.c
+ *		The loadable module: settings.
+ *
+ * src/module.c
+ */
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "base/isa.h"
+#include "gpu/gpu.h"
+#include "pgbase/activity.h"
+#include "pgbase/nonce.h"
+#include "scan/pairs.h"
+#include "scan/scan.h"
+#include "utils/guc.h"
+
+PG_MODULE_MAGIC;
+
+void _PG_init(void);
+
+/* Values of qsketch.simd: a qb_isa, or the best one. */
+#define SIMD_AUTO QB_ISAS
+
+static const struct config_enum_entry simd_options[] = {
+	{ "auto", SIMD_AUTO, false },
+	{ "avx512", QB_ISA_AVX512, false },
+	{ "avx2", QB_ISA_AVX2, false },
+	{ "scalar", QB_ISA_SCALAR, false },
+	{ NULL, 0, false },
+};
+
+static int simd_setting = SIMD_AUTO;
+
+static bool
+check_simd(int *value, void **extra, GucSource source)
+{
+	if (*value == SIMD_AUTO || qb_isa_usable((qb_isa) *value))
+		return true;
+	GUC_check_errdetail("This processor does not have the instructions.");
+	return false;
+}
+
+static void
+assign_simd(int value, void *extra)
+{
+	qb_isa_use(value == SIMD_AUTO ? "auto" : qb_isa_name((qb_isa) value));
+}
+
+void
+_PG_init(void)
+{
+	DefineCustomEnumVariable(
+		"qsketch.simd", "Instructions that the CPU engine uses; all give the same sketches.", NULL,
+		&simd_setting, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
+	ColumnScanInit();
+	WorkerPartialInit();
+	PairsNodeInit();
+	GpuInit();
+	NonceInit();
+	ActivityInit();
+	MarkGUCPrefixReserved("qsketch");
+}

@@ -1,0 +1,268 @@
+/*
+ * filter_state.c
+ *		A filter as an expanded object: the state of aggregates.
+ *
+ * A full buffer of keys goes to the engine as one batch.
+ * Rows get their numbers from their places in the buffer, so that what they set
+ * does not depend on when it is flushed.  Whoever reads the filter settles it
+ * first: flushes the buffer, and has the engine bring the bits here.  That does
+ * not change the value.
+ *
+ * A filter records whose keys it holds with its first row, not before: without
+ * rows it is the same as a new one.
+ *
+ * src/pg/filter_state.c
+ */
+#include "pg/filter_state.h"
+
+#include "gpu/filter_gpu.h"
+#include "pgbase/activity.h"
+#include "pgbase/nonce.h"
+#include "utils/memutils.h"
+
+/* The object without a filter. */
+static FilterState *
+create_object(MemoryContext context)
+{
+	FilterState *expanded = StateCreate(&filter_state_type, context);
+
+	expanded->engine = &qf_engine_cpu;
+	return expanded;
+}
+
+/* An empty filter that lives in "context". */
+FilterState *
+FilterCreate(MemoryContext context, const qf_params *params)
+{
+	FilterState *expanded = create_object(context);
+
+	qf_init(&expanded->filter, params, &expanded->keyed.memory);
+	return expanded;
+}
+
+/* A copy of a filter that lives in "context". */
+FilterState *
+FilterCopy(MemoryContext context, const qf_filter *filter)
+{
+	FilterState *expanded = create_object(context);
+
+	FilterCheck(qf_copy(&expanded->filter, filter, &expanded->keyed.memory));
+	return expanded;
+}
+
+/* Let a new state of an aggregate of rows be where batches are inserted best. */
+void
+FilterPlace(FilterState *expanded)
+{
+	expanded->engine = GpuFilterEngine();
+}
+
+/* The expanded filter that a datum points to, or NULL. */
+FilterState *
+FilterStateIn(Datum datum)
+{
+	return StateExpandedIn(datum, &filter_state_type);
+}
+
+/*
+ * Read access to a filter until FilterReadEnd() or the end of the datum.  An
+ * expanded filter is read where it is, with all its keys inserted.
+ */
+void
+FilterRead(FilterReader *reader, Datum datum)
+{
+	FilterState *expanded = FilterStateIn(datum);
+	struct varlena *value;
+
+	reader->own = NULL;
+	if (expanded)
+	{
+		FilterSettle(expanded);
+		reader->filter = &expanded->filter;
+		return;
+	}
+	value = ValueDetoast(datum, &reader->own);
+	FilterOpen(&reader->view, value);
+	reader->filter = &reader->view;
+}
+
+/* Free what reading allocated, for callers that read many in one context. */
+void
+FilterReadEnd(FilterReader *reader)
+{
+	if (reader->own)
+		pfree(reader->own);
+	reader->own = NULL;
+}
+
+/*
+ * The filter of a datum for changing: itself if the datum allows that, else a
+ * copy in the states of "aggregate", or with NULL in a context of its own.
+ */
+FilterState *
+FilterForUpdate(MemoryContext aggregate, Datum datum)
+{
+	FilterState *expanded = StateToChange(datum, &filter_state_type);
+	FilterReader reader;
+
+	if (expanded)
+		return expanded;
+	FilterRead(&reader, datum);
+	expanded = FilterCopy(StateContext(&filter_state_type, aggregate), reader.filter);
+	FilterReadEnd(&reader);
+	return expanded;
+}
+
+/* The buffer as a batch for the engine. */
+static qf_batch
+batch_of(FilterState *expanded)
+{
+	KeyBuffer *buffer = &expanded->keyed.buffer;
+	bool ids = expanded->input == FILTER_IDS;
+
+	if (ids && buffer->weight == NULL) /* all of them are 1 */
+		KeyBufferWeigh(buffer);
+	return (qf_batch){ .fingerprint = buffer->fingerprint,
+					   .count = buffer->count,
+					   .nonce = ids ? 0 : expanded->nonce,
+					   .first_row = expanded->row,
+					   .row = ids ? (const uint64 *) buffer->weight : NULL,
+					   .copies = ids ? NULL : buffer->weight };
+}
+
+/* Bits that a row sets at most, or on average if that says enough. */
+static double
+bits_of_row(const FilterState *expanded)
+{
+	const qf_params *params = &expanded->filter.params;
+
+	return expanded->input == FILTER_COPIES ? params->k : params->k * qf_probability(params);
+}
+
+/*
+ * How many rows to collect.  A hash aggregate looks at its memory when a row
+ * comes, not when results are read: so that it sees a filter become dense, rows
+ * that may make it so do not wait.
+ */
+static int
+most_room(const FilterState *expanded)
+{
+	const qf_filter *filter = &expanded->filter;
+	double left = (double) qf_explicit_limit(&filter->params) - (double) filter->ones;
+	double batch = (double) expanded->engine->batch(filter);
+
+	if (!expanded->keyed.accounted || filter->form != QF_EXPLICIT)
+		return (int) batch;
+	return (int) Max(1, Min(batch, left / 2 / bits_of_row(expanded)));
+}
+
+/* Give the whole buffer to the engine.  What raises an error stays in it. */
+void
+FilterFlush(FilterState *expanded)
+{
+	qf_filter *filter = &expanded->filter;
+	int64 rows = filter->rows;
+	qf_batch batch;
+	qb_status status;
+
+	if (expanded->keyed.buffer.count == 0)
+		return;
+	KeyFamilyCheckProbe(&filter->keys, &expanded->keyed.key, FilterKeyHolder(filter));
+	batch = batch_of(expanded);
+	status = expanded->engine->insert(filter, &batch);
+	if (status != QB_OK)
+		filter->rows = rows;
+	FilterCheck(status);
+	filter->keys = expanded->keyed.key.keys;
+	expanded->row += batch.count;
+	expanded->keyed.buffer.count = 0;
+	expanded->keyed.batches++;
+	StatCountBatch(filter->remote != NULL, batch.count);
+	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
+}
+
+/* Flush, and have the bits here, for reading or for changing them. */
+void
+FilterSettle(FilterState *expanded)
+{
+	FilterFlush(expanded);
+	FilterCheck(expanded->engine->settle(&expanded->filter));
+}
+
+/* Make room for a row in a full buffer: flush it, and let it grow. */
+void
+FilterMakeRoom(FilterState *expanded)
+{
+	FilterFlush(expanded);
+	KeyBufferGrow(&expanded->keyed.buffer, expanded->keyed.header.eoh_context, most_room(expanded));
+}
+
+/* Learn what rows that will be put consist of, and that their keys fit those already there. */
+void
+FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input)
+{
+	FilterFlush(expanded);
+	KeyFamilyCheckProbe(&expanded->filter.keys, key, FilterKeyHolder(&expanded->filter));
+	expanded->keyed.key = *key;
+	if (expanded->input != input)
+		KeyBufferFree(&expanded->keyed.buffer);
+	expanded->input = input;
+	if (input != FILTER_IDS && expanded->nonce == 0 && !qf_is_bloom(&expanded->filter.params))
+		expanded->nonce = NonceNew();
+}
+
+/* Add another filter, of the same parameters or one that folds to them. */
+void
+FilterMerge(FilterState *expanded, const qf_filter *from)
+{
+	FilterFlush(expanded);
+	FilterCheckMergeable(&expanded->filter, from);
+	FilterCheck(expanded->engine->merge(&expanded->filter, from));
+}
+
+static Size
+get_flat_size(ExpandedObjectHeader *header)
+{
+	FilterState *expanded = (FilterState *) header;
+
+	FilterSettle(expanded);
+	return FilterFlatSize(&expanded->filter);
+}
+
+static void
+flatten_into(ExpandedObjectHeader *header, void *result, Size size)
+{
+	FilterWrite(&((FilterState *) header)->filter, result, size);
+}
+
+static void
+make_room(KeyedState *state)
+{
+	FilterMakeRoom((FilterState *) state);
+}
+
+static void
+flush(KeyedState *state)
+{
+	FilterFlush((FilterState *) state);
+}
+
+static void
+merge(KeyedState *state, void *passed)
+{
+	qf_filter view;
+
+	FilterOpen(&view, passed);
+	FilterMerge((FilterState *) state, &view);
+}
+
+const KeyedStateType filter_state_type = {
+	.methods = { get_flat_size, flatten_into },
+	.size = sizeof(FilterState),
+	.value = "a filter",
+	.own_context = "qfilter",
+	.states_context = "qfilter states",
+	.make_room = make_room,
+	.flush = flush,
+	.merge = merge,
+};

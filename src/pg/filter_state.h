@@ -1,0 +1,71 @@
+/*
+ * filter_state.h
+ *		A filter as an expanded object: the state of aggregates.
+ *
+ * src/pg/filter_state.h
+ */
+#ifndef QS_PG_FILTER_EXPANDED_H
+#define QS_PG_FILTER_EXPANDED_H
+
+#include "pg/filter_value.h"
+#include "pgbase/state.h"
+
+/* What a number that comes with each key is. */
+typedef enum FilterInput
+{
+	FILTER_ROWS,  /* 1: rows are numbered as they come */
+	FILTER_IDS,   /* the row's id */
+	FILTER_COPIES /* how often the row counts, 1 or more */
+} FilterInput;
+
+typedef struct FilterState
+{
+	KeyedState keyed; /* weights in its buffer are what "input" says */
+
+	qf_filter filter;        /* without the buffered keys */
+	const qf_engine *engine; /* where batches go */
+
+	uint8 template_header[QF_HEADER_BYTES]; /* of the template that passed last */
+
+	/* Of rows without ids: what the draws are taken from, 0 = nothing yet. */
+	uint64 nonce;
+	uint64 row; /* number of the first one in the buffer */
+
+	FilterInput input;
+} FilterState;
+
+/* Read access to a filter, whatever the datum is made of. */
+typedef struct FilterReader
+{
+	const qf_filter *filter;
+	qf_filter view;      /* what "filter" points to unless it is expanded */
+	struct varlena *own; /* detoasted copy to be freed, or NULL */
+} FilterReader;
+
+extern const KeyedStateType filter_state_type;
+
+extern FilterState *FilterCreate(MemoryContext context, const qf_params *params);
+extern FilterState *FilterCopy(MemoryContext context, const qf_filter *filter);
+extern void FilterPlace(FilterState *expanded);
+extern FilterState *FilterStateIn(Datum datum);
+extern void FilterRead(FilterReader *reader, Datum datum);
+extern void FilterReadEnd(FilterReader *reader);
+extern FilterState *FilterForUpdate(MemoryContext aggregate, Datum datum);
+
+extern void FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input);
+extern void FilterMakeRoom(FilterState *expanded);
+extern void FilterFlush(FilterState *expanded);
+extern void FilterSettle(FilterState *expanded);
+extern void FilterMerge(FilterState *expanded, const qf_filter *from);
+
+/* Insert a row's key with the next batch. */
+static inline void
+FilterPut(FilterState *expanded, uint64 fingerprint, int64 number)
+{
+	if (unlikely(KeyBufferIsFull(&expanded->keyed.buffer)))
+		FilterMakeRoom(expanded);
+	KeyBufferAppend(&expanded->keyed.buffer, fingerprint, number);
+	expanded->keyed.members++;
+}
+
+#endif

@@ -1,0 +1,351 @@
+/*
+ * sets_state.c
+ *		A collection of sets as an expanded object: what functions return, and
+ *		the state of aggregates.
+ *
+ * It may be larger than 1 GB; only flat bytes are limited.  A read-write object
+ * that is a child of the aggregate's context is kept by the executor without
+ * copying.  Rows are collected in a batch, which goes to a builder.  Whoever
+ * reads the collection settles it first, which does not change the value: the
+ * builder's rows become the collection, and the builder is freed.  Should more
+ * rows come, the collection goes into a new builder.
+ *
+ * src/pg/sets_state.c
+ */
+#include "pg/sets_state.h"
+
+#include "catalog/pg_type_d.h"
+#include "pgbase/activity.h"
+#include "sets/format.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#define FIRST_ROOM 8
+
+/* An empty collection in a context. */
+SetsState *
+SetsCreate(MemoryContext context)
+{
+	SetsState *sets = StateCreate(&sets_state_type, context);
+
+	SetsCheck(qset_collection_alloc(&sets->collection, &sets->keyed.memory));
+	return sets;
+}
+
+/* An empty collection with a context of its own, to be returned. */
+SetsState *
+SetsNew(void)
+{
+	return SetsCreate(StateContext(&sets_state_type, NULL));
+}
+
+/* The expanded collection that a datum points to, or NULL. */
+SetsState *
+SetsStateIn(Datum datum)
+{
+	return StateExpandedIn(datum, &sets_state_type);
+}
+
+/* Are elements of the type kept as they are? */
+static bool
+is_exact(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* What the elements of the rows will be. */
+void
+SetsTakeKeys(SetsState *sets, Oid type, Oid collation)
+{
+	KeyTypeInit(&sets->keyed.key, type, collation);
+	sets->exact = is_exact(type);
+}
+
+/* Let rows of such elements come, or raise an error if there are others. */
+void
+SetsBuild(SetsState *sets, bool wide, const qb_keys *keys)
+{
+	qset_collection *old = &sets->collection;
+	qset_builder *builder = &sets->builder;
+
+	KeyFamilyCheckSame(sets->building ? &builder->keys : &old->keys, keys, &sets_key_holder);
+	if (sets->building)
+		return;
+	qset_builder_init(builder, wide, keys, &sets->keyed.memory, &sets_interrupt);
+	if (old->sets > 0)
+		SetsCheck(qset_builder_add_collection(builder, old));
+	qset_collection_free(old);
+	sets->version = 0;
+	sets->building = true;
+}
+
+/* Let more rows come, of the elements that there are. */
+static void
+go_on(SetsState *sets)
+{
+	if (!sets->building)
+		SetsBuild(sets, sets->collection.wide, &sets->collection.keys);
+}
+
+/* Give the batch to the builder. */
+void
+SetsFlush(SetsState *sets)
+{
+	uint32 rows = sets->waiting;
+
+	sets->waiting = 0;
+	if (rows == 0)
+		return;
+	SetsCheck(qset_builder_add(&sets->builder, sets->id, sets->low, sets->exact ? NULL : sets->high,
+							   rows));
+	sets->keyed.members += rows;
+	sets->keyed.batches++;
+	StatCountBatch(false, rows);
+}
+
+static void *
+grown(SetsState *sets, void *array, uint32 room)
+{
+	Size bytes = room * sizeof(uint64);
+
+	return array ? repalloc(array, bytes)
+				 : MemoryContextAlloc(sets->keyed.header.eoh_context, bytes);
+}
+
+/* Empty a full batch, or let it grow: many groups are small. */
+void
+SetsMakeRoom(SetsState *sets)
+{
+	uint32 room = sets->room ? sets->room * 2 : FIRST_ROOM;
+
+	if (sets->room == QSET_BATCH)
+	{
+		SetsFlush(sets);
+		return;
+	}
+	sets->id = grown(sets, sets->id, room);
+	sets->low = grown(sets, sets->low, room);
+	if (!sets->exact)
+		sets->high = grown(sets, sets->high, room);
+	sets->room = room;
+}
+
+/* An element of an exact type as a number. */
+static uint64
+number_of(const KeyType *key, Datum element)
+{
+	if (KeyIsInteger(key))
+		return KeyInteger(key, element);
+	switch (key->length)
+	{
+		case sizeof(bool):
+			return DatumGetBool(element);
+		case sizeof(int32):
+			return (uint64) (int64) DatumGetInt32(element);
+		default:
+			return (uint64) DatumGetInt64(element);
+	}
+}
+
+/* Add a row; the key's type is known. */
+void
+SetsAddKey(SetsState *sets, int64 id, Datum element)
+{
+	if (sets->exact)
+		SetsAddNumber(sets, id, number_of(&sets->keyed.key, element));
+	else
+		SetsAddHash(sets, id, KeyFingerprintSeeded(&sets->keyed.key, element, 0),
+					KeyFingerprintSeeded(&sets->keyed.key, element, 1));
+}
+
+/* Add all rows of a collection; the first one is only copied. */
+void
+SetsAddCollection(SetsState *sets, const qset_collection *from)
+{
+	if (from->sets == 0)
+		return;
+	if (!sets->building && sets->collection.sets == 0)
+	{
+		qset_collection_free(&sets->collection);
+		SetsCheck(qset_collection_copy(&sets->collection, from, &sets->keyed.memory));
+		return;
+	}
+	SetsBuild(sets, from->wide, &from->keys);
+	SetsCheck(qset_builder_add_collection(&sets->builder, from));
+}
+
+/* Go on without the rows that came so far. */
+void
+SetsStartAgain(SetsState *sets)
+{
+	bool wide = sets->builder.elements.wide;
+	qb_keys keys = sets->builder.keys;
+
+	Assert(sets->building && sets->waiting == 0);
+	qset_builder_free(&sets->builder);
+	qset_builder_init(&sets->builder, wide, &keys, &sets->keyed.memory, &sets_interrupt);
+	sets->keyed.members = 0;
+}
+
+/* Have a collection, which was made of so many rows with our memory, in place of no rows. */
+void
+SetsBecome(SetsState *sets, const qset_collection *collection, int64 rows)
+{
+	Assert(sets->building && sets->keyed.members == 0);
+	qset_builder_free(&sets->builder);
+	sets->collection = *collection;
+	sets->building = false;
+	sets->version = 0;
+	sets->keyed.members = rows;
+}
+
+/* Have all rows in the collection. */
+void
+SetsSettle(SetsState *sets)
+{
+	if (!sets->building)
+		return;
+	SetsFlush(sets);
+	SetsCheck(qset_builder_finish(&sets->builder, &sets->collection));
+	qset_builder_free(&sets->builder);
+	sets->building = false;
+}
+
+/* A number that the collection keeps as long as it stays the same. */
+uint64
+SetsVersion(SetsState *sets)
+{
+	static uint64 versions = 0;
+
+	SetsSettle(sets);
+	if (sets->version == 0)
+		sets->version = ++versions;
+	return sets->version;
+}
+
+/* Read access to a collection until SetsReadEnd() or the end of the datum. */
+void
+SetsRead(SetsReader *reader, Datum datum)
+{
+	SetsState *sets = SetsStateIn(datum);
+	struct varlena *value;
+	struct varlena *own;
+	const uint8 *bytes;
+	Size length;
+	qb_status status;
+
+	reader->expanded = sets != NULL;
+	if (sets)
+	{
+		SetsSettle(sets);
+		reader->collection = &sets->collection;
+		return;
+	}
+	value = ValueDetoast(datum, &own);
+	bytes = (const uint8 *) VARDATA(value);
+	length = VARSIZE(value) - VARHDRSZ;
+	status = qset_read(&reader->own, bytes, length,
+					   ContextMemory(CurrentMemoryContext, &reader->memory), &sets_interrupt);
+	if (status != QB_OK)
+		SetsBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
+	if (own)
+		pfree(own);
+	reader->collection = &reader->own;
+}
+
+/* Free what reading allocated. */
+void
+SetsReadEnd(SetsReader *reader)
+{
+	if (!reader->expanded)
+		qset_collection_free(&reader->own);
+}
+
+static Size
+get_flat_size(ExpandedObjectHeader *header)
+{
+	SetsState *sets = (SetsState *) header;
+	uint64 size;
+
+	SetsSettle(sets);
+	size = VARHDRSZ + qset_flat_size(&sets->collection);
+	if (size > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("collection of sets would need %llu bytes, more than the limit of %llu",
+						(unsigned long long) size, (unsigned long long) MaxAllocSize),
+				 errhint("It can be used within a query, but not stored.  Workers of a parallel "
+						 "plan pass it on as if it was stored; set "
+						 "max_parallel_workers_per_gather to 0 for such a query.")));
+	return (Size) size;
+}
+
+static void
+flatten_into(ExpandedObjectHeader *header, void *result, Size size)
+{
+	SetsState *sets = (SetsState *) header;
+
+	SET_VARSIZE(result, size);
+	qset_write(&sets->collection, (uint8 *) VARDATA(result));
+}
+
+static void
+flush(KeyedState *state)
+{
+	SetsFlush((SetsState *) state);
+}
+
+/*
+ * A state is passed to another process, which goes on with it, as the rows that it
+ * has: not sorted, and not limited to 1 GB.
+ */
+static Size
+pass_bytes(KeyedState *state)
+{
+	SetsState *sets = (SetsState *) state;
+
+	go_on(sets);
+	SetsFlush(sets);
+	return (Size) qset_builder_image_bytes(&sets->builder);
+}
+
+static void
+pass(KeyedState *state, void *place, Size bytes)
+{
+	qset_builder_write(&((SetsState *) state)->builder, place);
+}
+
+static void
+merge(KeyedState *state, void *passed)
+{
+	SetsState *sets = (SetsState *) state;
+
+	if (qset_builder_image_rows(passed) == 0)
+		return;
+	go_on(sets);
+	SetsCheck(qset_builder_add_image(&sets->builder, passed));
+}
+
+const KeyedStateType sets_state_type = {
+	.methods = { get_flat_size, flatten_into },
+	.size = sizeof(SetsState),
+	.value = "a collection of sets",
+	.own_context = "qsets",
+	.states_context = "qsets states",
+	.flush = flush,
+	.merge = merge,
+	.pass_bytes = pass_bytes,
+	.pass = pass,
+};

@@ -1,0 +1,65 @@
+/*
+ * sketch_state_size.c
+ *		How much memory a sketch of a group takes, for the planner.
+ *
+ * src/pg/sketch_state_size.c
+ */
+#include "pg/sketch_state.h"
+#include "pg/sketch_state_size.h"
+#include "pgbase/state_size.h"
+
+/* Bytes of a key of the explicit form: a table half full of entries, and the buffer. */
+#define EXPLICIT_KEY (2 * sizeof(qs_entry) + sizeof(uint64))
+
+/* Parameters of the sketches: of the template, or the default. */
+static void
+params_of(const Const *template, qs_params *params)
+{
+	SketchReader reader;
+
+	SketchDefaultParams(params);
+	if (template == NULL)
+		return;
+	SketchRead(&reader, template->constvalue);
+	*params = reader.sketch->params;
+	SketchReadEnd(&reader);
+}
+
+/* Bytes of the state of a group of so many distinct keys; the template is NULL if not known. */
+double
+SketchStateSpace(const Const *template, double keys)
+{
+	qs_params params;
+
+	params_of(template, &params);
+	if (keys <= qs_explicit_limit(&params))
+		return sizeof(SketchState) + keys * EXPLICIT_KEY;
+	return sizeof(SketchState) + qs_dense_size(&params, false) +
+		   qs_mask_count(&params) * sizeof(uint32) + QS_BATCH * sizeof(uint64);
+}
+
+/* Likewise while keys of so many rows wait in the buffer; 0: there are more than can wait. */
+double
+SketchWaitingSpace(const Const *template, double rows)
+{
+	qs_params params;
+
+	params_of(template, &params);
+	if (rows > SketchMostWaiting(&params))
+		return 0;
+	return SketchStateSpace(template, Min(rows, qs_explicit_limit(&params))) +
+		   2 * rows * sizeof(uint64);
+}
+
+static double
+state_space(const Const *template, double keys, double rows)
+{
+	return SketchStateSpace(template, keys);
+}
+
+PG_FUNCTION_INFO_V1(qsketch_support);
+Datum
+qsketch_support(PG_FUNCTION_ARGS)
+{
+	return StateSizeSupport(fcinfo, state_space);
+}

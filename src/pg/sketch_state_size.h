@@ -1,0 +1,17 @@
+/*
+ * sketch_state_size.h
+ *		How much memory a sketch of a group takes, for the planner.
+ *
+ * src/pg/sketch_state_size.h
+ */
+#ifndef QS_PG_SKETCH_SPACE_H
+#define QS_PG_SKETCH_SPACE_H
+
+#include "postgres.h"
+
+#include "nodes/primnodes.h"
+
+extern double SketchStateSpace(const Const *template, double keys);
+extern double SketchWaitingSpace(const Const *template, double rows);
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * sketch_template.c
+ *		States of the aggregates of sketches: their beginning and their template.
+ *
+ * The state is an expanded qsketch in the aggregate's context, and partial
+ * states travel as ordinary values.  The final function hands out a read-only
+ * pointer to the state, so that qsketch_estimate(qsketch_agg(k), 42) reads it
+ * where it is.  NULL means that nothing was counted yet.  Moving aggregates may
+ * not have NULL for a state: theirs starts as the empty sketch that the
+ * declaration gives, which is flat and so tells itself apart from every state
+ * made here, and a final function turns it into NULL.
+ *
+ * src/pg/sketch_template.c
+ */
+#include "pg/sketch_template.h"
+
+/* May the state travel as a ticket?  Only if it goes to our combine function and nowhere else. */
+static bool
+may_use_ticket(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
+{
+	AggState *node = (AggState *) fcinfo->context;
+
+	return IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
+		   CombinesStates(node, functions);
+}
+
+/* Prepare a new state, which "functions" change, for what the calling node does with it. */
+SketchState *
+SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
+{
+	CheckMoving(fcinfo, functions);
+	SketchPlace(state);
+	if (state->engine != &qs_engine_cpu)
+		state->ticket = may_use_ticket(fcinfo, functions);
+	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
+	return state;
+}
+
+/* Parameters of the template argument; its counts, if any, are not used. */
+void
+SketchTemplateParams(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
+{
+	SketchReader reader;
+
+	if (form.template == 0)
+	{
+		SketchDefaultParams(params);
+		return;
+	}
+	if (PG_ARGISNULL(form.template))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("template of a sketch must not be null")));
+	SketchRead(&reader, PG_GETARG_DATUM(form.template));
+	*params = reader.sketch->params;
+	SketchReadEnd(&reader);
+	SketchCheck(params->part == QS_PART_DEVICE ? QB_READ_ONLY : QB_OK);
+}
+
+/* Raise an error unless the templates of two rows, or states, are one. */
+void
+SketchCheckParams(const qs_params *a, const qs_params *b)
+{
+	if (memcmp(a, b, sizeof(*a)) != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("template differs between rows of one group"),
+						errhint("Group by the template, or use one for all rows.")));
+}
+
+/*
+ * Bytes that are the same only for the same template: its header, or where it
+ * is stored out of line, the pointer to there; NULL of other forms.
+ */
+static pg_attribute_always_inline const char *
+template_mark(FunctionCallInfo fcinfo, AggregateForm form, Size *length)
+{
+	const char *template = DatumGetPointer(PG_GETARG_DATUM(form.template));
+
+	if (PG_ARGISNULL(form.template))
+		return NULL;
+	*length = QS_HEADER_BYTES;
+	if (VARATT_IS_4B_U(template))
+		return VARDATA(template);
+	if (!VARATT_IS_EXTERNAL_ONDISK(template))
+		return NULL;
+	*length = VARSIZE_EXTERNAL(template);
+	return template;
+}
+
+/*
+ * All rows of a group must name the same template, or plans would matter.  A
+ * template is nearly always a constant, or a stored sketch: its mark tells at
+ * little cost that it is the same as for the row before.
+ */
+void
+SketchCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form, const qs_params *expected,
+					uint8 *mark_before)
+{
+	Size length;
+	const char *mark = template_mark(fcinfo, form, &length);
+	qs_params params;
+
+	if (mark && memcmp(mark, mark_before, length) == 0)
+		return;
+	SketchTemplateParams(fcinfo, form, &params);
+	SketchCheckParams(&params, expected);
+	if (mark)
+		memcpy(mark_before, mark, length);
+}
+
+/* Has nothing been counted yet? */
+bool
+SketchStateIsInitial(FunctionCallInfo fcinfo)
+{
+	return PG_ARGISNULL(0) || (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW &&
+							   !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(PG_GETARG_DATUM(0))));
+}

@@ -1,0 +1,219 @@
+/*
+ * top_aggregate.c
+ *		qtop_agg and qtop_merge_agg.
+ *
+ * Declared once for every key type and made as the aggregates of sketches are
+ * (sketch_template.c): the state is an expanded qtop in the aggregate's
+ * context, partial states travel as ordinary values, and nothing is kept in the
+ * FmgrInfo.  States never go to a device.  There is no inverse: what a list has
+ * dropped does not come back, so a window frame whose start moves is computed
+ * anew.
+ *
+ * src/pg/top_aggregate.c
+ */
+#include "pg/top_aggregate.h"
+
+#include "pgbase/keyexpr.h"
+#include "pg/sketch_template.h"
+#include "pg/top_state.h"
+
+#include "nodes/execnodes.h"
+
+#define KEY_ARGUMENT 1
+#define N_ARGUMENT   2
+
+static const AggregateForm plain = { .limit = N_ARGUMENT };
+static const AggregateForm templated = { .limit = N_ARGUMENT, .template = 3 };
+
+static uint32
+n_argument(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(N_ARGUMENT))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("number of top keys must not be null")));
+	return TopCheckN(PG_GETARG_INT32(N_ARGUMENT));
+}
+
+/* All rows of a group must say the same, or plans would matter. */
+static void
+check_n(uint32 a, uint32 b)
+{
+	if (a != b)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("number of top keys differs between rows of one group: %u and %u", b, a),
+			 errhint("The key comes first, then how many of the most frequent ones are wanted.")));
+}
+
+/* The state of the first row of a group, or after states were combined. */
+static pg_noinline TopState *
+first_state(FunctionCallInfo fcinfo, AggregateForm form)
+{
+	MemoryContext context = AggregateContext(fcinfo);
+	TopState *state;
+	KeyType key;
+
+	CheckMoving(fcinfo, &top_functions);
+	if (!PG_ARGISNULL(0))
+		state = TopForUpdate(context, PG_GETARG_DATUM(0));
+	else
+	{
+		qs_params params;
+
+		SketchTemplateParams(fcinfo, form, &params);
+		state = TopCreate(StateContext(&top_state_type, context), &params, n_argument(fcinfo));
+	}
+	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
+	KeyTypeOfArgument(&key, fcinfo, KEY_ARGUMENT);
+	TopSetKey(state, &key);
+	return state;
+}
+
+/*
+ * The short way, for all but few rows of a column of integers: see
+ * append_integer() in sketch_aggregate.c.
+ */
+static pg_attribute_always_inline TopState *
+append_integer(FunctionCallInfo fcinfo)
+{
+	TopState *state;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(KEY_ARGUMENT) || PG_ARGISNULL(N_ARGUMENT) ||
+		fcinfo->context == NULL)
+		return NULL;
+	state = StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
+	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) ||
+		!KeyIsInteger(&state->keyed.key) || PG_GETARG_INT32(N_ARGUMENT) != (int32) state->top.n)
+		return NULL;
+	TopPutInteger(state, KeyInteger(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)));
+	return state;
+}
+
+static Datum
+transition(FunctionCallInfo fcinfo, AggregateForm form)
+{
+	TopState *state = PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
+
+	if (PG_ARGISNULL(KEY_ARGUMENT))
+		return AggregateUnchanged(fcinfo);
+	if (unlikely(state == NULL || state->keyed.key.type == InvalidOid || fcinfo->context == NULL))
+		state = first_state(fcinfo, form);
+	check_n(state->top.n, n_argument(fcinfo));
+	if (form.template)
+		SketchCheckTemplate(fcinfo, form, &state->sketch.params, state->template_mark);
+	TopCount(state, PG_GETARG_DATUM(KEY_ARGUMENT));
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
+}
+
+static pg_noinline Datum
+plain_transition(FunctionCallInfo fcinfo)
+{
+	return transition(fcinfo, plain);
+}
+
+/* qtop_agg_trans(qtop, key, n) */
+PG_FUNCTION_INFO_V1(qtop_agg_trans);
+Datum
+qtop_agg_trans(PG_FUNCTION_ARGS)
+{
+	TopState *state = append_integer(fcinfo);
+
+	if (unlikely(state == NULL))
+		return plain_transition(fcinfo);
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
+}
+
+/* qtop_agg_trans(qtop, key, n, template) */
+PG_FUNCTION_INFO_V1(qtop_agg_trans_template);
+Datum
+qtop_agg_trans_template(PG_FUNCTION_ARGS)
+{
+	return transition(fcinfo, templated);
+}
+
+/* Add the second value to the first, folding the larger if they may differ. */
+static Datum
+merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
+{
+	MemoryContext context = AggregateContext(fcinfo);
+	TopState *state;
+	TopReader reader;
+
+	if (PG_ARGISNULL(1))
+		return AggregateUnchanged(fcinfo);
+	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), &top_state_type) == NULL)
+		CheckMoving(fcinfo, &top_functions);
+	TopRead(&reader, PG_GETARG_DATUM(1));
+	if (PG_ARGISNULL(0))
+		state = TopCopy(StateContext(&top_state_type, context), &reader);
+	else
+	{
+		state = TopForUpdate(context, PG_GETARG_DATUM(0));
+		if (!may_differ)
+		{
+			SketchCheckParams(&reader.sketch->params, &state->sketch.params);
+			check_n(reader.top->n, state->top.n);
+		}
+		SketchCheckMergeable(&state->sketch, reader.sketch);
+		TopMerge(state, reader.top, reader.sketch);
+	}
+	TopReadEnd(&reader);
+	state->keyed.members++;
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
+}
+
+/* qtop_agg_combine(qtop, qtop): combine partial states of qtop_agg. */
+PG_FUNCTION_INFO_V1(qtop_agg_combine);
+Datum
+qtop_agg_combine(PG_FUNCTION_ARGS)
+{
+	return merge_into_state(fcinfo, false);
+}
+
+/* qtop_merge_trans(qtop, qtop): a row, or a partial state, of qtop_merge_agg. */
+PG_FUNCTION_INFO_V1(qtop_merge_trans);
+Datum
+qtop_merge_trans(PG_FUNCTION_ARGS)
+{
+	return merge_into_state(fcinfo, true);
+}
+
+/* qtop_agg_final(qtop): the state, to be read where it is. */
+PG_FUNCTION_INFO_V1(qtop_agg_final);
+Datum
+qtop_agg_final(PG_FUNCTION_ARGS)
+{
+	return AggregateFinal(fcinfo, &top_state_type);
+}
+
+/* The form of a function of ours, or NULL if it is no transition function. */
+static const AggregateForm *
+transition_form(PGFunction transition)
+{
+	if (transition == qtop_agg_trans)
+		return &plain;
+	return transition == qtop_agg_trans_template ? &templated : NULL;
+}
+
+static bool
+combines(PGFunction function)
+{
+	return function == qtop_agg_combine || function == qtop_merge_trans;
+}
+
+static bool
+finishes(PGFunction function)
+{
+	return function == qtop_agg_final;
+}
+
+/* There is no inverse: a moving aggregate with one of these has another's for that. */
+static bool
+moves(PGFunction function)
+{
+	return transition_form(function) != NULL || combines(function);
+}
+
+const AggregateFunctions top_functions = { KEY_ARGUMENT, transition_form, combines, finishes,
+										   moves };

@@ -1,0 +1,14 @@
+/*
+ * top_aggregate.h
+ *		The functions that qtop_agg is made of.
+ *
+ * src/pg/top_aggregate.h
+ */
+#ifndef QS_PG_SKETCH_TOP_AGGREGATE_H
+#define QS_PG_SKETCH_TOP_AGGREGATE_H
+
+#include "pgbase/recognize.h"
+
+extern const AggregateFunctions top_functions;
+
+#endif

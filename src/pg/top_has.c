@@ -1,0 +1,122 @@
+/*
+ * top_has.c
+ *		qtop_has: is a key one of the candidates of a list?
+ *
+ * Asked for each row of a table, with a list that is mostly the same for all of
+ * them.  An expanded one is looked at where it is.  Of a flat one the candidates
+ * are copied into a hash table, once: the header, with its checksum, tells a
+ * list from the next.
+ *
+ * src/pg/top_has.c
+ */
+#include "pgbase/keyexpr.h"
+#include "pgbase/keyread.h"
+#include "pg/top_state.h"
+
+#include "pgbase/stored.h"
+#include "sketch/top_format.h"
+#include "utils/memutils.h"
+
+#define KEY_ARGUMENT 1
+
+/* One per calling expression, in fn_extra. */
+typedef struct TopProbe
+{
+	KeyType key;
+	bool literal;       /* the key is text that may be read as another type */
+	KeyReader literals; /* which does that */
+
+	StoredId stored; /* the list is this one, stored out of line, */
+	bool known;      /* or has this header: */
+	uint8 header[QS_TOP_HEADER_BYTES];
+	MemoryContext context; /* of the copy: */
+	qb_memory memory;
+	qb_keys keys;
+	qs_top top;
+} TopProbe;
+
+static pg_noinline TopProbe *
+create_probe(FunctionCallInfo fcinfo)
+{
+	FmgrInfo *flinfo = fcinfo->flinfo;
+	TopProbe *probe = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(TopProbe));
+	KeyArgument key;
+
+	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
+	KeyTypeInit(&probe->key, key.type, key.collation);
+	KeyTypeLearn(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
+	probe->literal = key.literal;
+	probe->context = AllocSetContextCreate(flinfo->fn_mcxt, "qtop probe", ALLOCSET_SMALL_SIZES);
+	flinfo->fn_extra = probe;
+	return probe;
+}
+
+/* Is the flat value the one whose candidates were copied? */
+static bool
+is_known(const TopProbe *probe, Datum datum)
+{
+	const char *value = DatumGetPointer(datum);
+
+	if (StoredIdIs(&probe->stored, datum))
+		return true;
+	return probe->known && VARATT_IS_4B_U(value) &&
+		   VARSIZE(value) >= VARHDRSZ + QS_TOP_HEADER_BYTES &&
+		   memcmp(VARDATA(value), probe->header, QS_TOP_HEADER_BYTES) == 0;
+}
+
+/* Copy the candidates of a flat value. */
+static pg_noinline void
+copy_candidates(TopProbe *probe, Datum datum)
+{
+	struct varlena *value = PG_DETOAST_DATUM(datum);
+	qs_sketch sketch;
+	qs_top view;
+
+	probe->known = probe->stored.seen = false;
+	MemoryContextReset(probe->context);
+	TopOpen(&view, &sketch, value);
+	SketchCheck(qs_top_copy(&probe->top, &view, ContextMemory(probe->context, &probe->memory)));
+	probe->keys = sketch.keys;
+	memcpy(probe->header, VARDATA(value), QS_TOP_HEADER_BYTES);
+	probe->known = true;
+	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
+		StoredIdNote(&probe->stored, datum);
+	if ((Pointer) value != DatumGetPointer(datum))
+		pfree(value);
+}
+
+/* Fingerprint of the key in the arguments; a literal is read as the keys that are there. */
+static uint64
+key_argument(FunctionCallInfo fcinfo, TopProbe *probe, const qb_keys *held)
+{
+	Datum value = PG_GETARG_DATUM(KEY_ARGUMENT);
+
+	if (likely(KeyFits(&probe->key, held)))
+		return KeyFingerprint(&probe->key, value);
+	if (!probe->literal)
+		KeyFamilyCheckProbe(held, &probe->key, &top_key_holder);
+	return KeyReadText(&probe->literals, GetMemoryChunkContext(probe), held, &top_key_holder,
+					   &probe->key, value);
+}
+
+/* qtop_has(qtop, key) */
+PG_FUNCTION_INFO_V1(qtop_has);
+Datum
+qtop_has(PG_FUNCTION_ARGS)
+{
+	Datum datum = PG_GETARG_DATUM(0);
+	TopProbe *probe = fcinfo->flinfo->fn_extra;
+	TopState *expanded = TopStateIn(datum);
+	const qs_top *top;
+
+	if (unlikely(probe == NULL))
+		probe = create_probe(fcinfo);
+	if (expanded && expanded->keyed.buffer.count > 0)
+		TopSettle(expanded);
+	if (!expanded && !is_known(probe, datum))
+		copy_candidates(probe, datum);
+	top = expanded ? &expanded->top : &probe->top;
+	PG_RETURN_BOOL(
+		qs_top_lookup(top, key_argument(fcinfo, probe,
+										expanded ? &expanded->sketch.keys : &probe->keys)) != NULL);
+}

@@ -1,0 +1,102 @@
+/*
+ * top_io.c
+ *		Input, output and comparison of qtop values.
+ *
+ * src/pg/top_io.c
+ */
+#include "pg/flat.h"
+#include "pg/top_state.h"
+
+#include "catalog/pg_type_d.h"
+#include "mb/pg_wchar.h"
+#include "pgbase/keyfamily.h"
+#include "sketch/top_format.h"
+#include "utils/typcache.h"
+
+/* Are keys without texts of the family whose keys are their fingerprints? */
+static bool
+family_fits(const qs_top *top, const qs_sketch *sketch)
+{
+	Oid integers = lookup_type_cache(INT8OID, TYPECACHE_HASH_OPFAMILY)->hash_opf;
+
+	return top->count == 0 || top->texts || sketch->keys.family == KeyFamilyId(integers);
+}
+
+/* Is the text one of this database: in its encoding, without a zero? */
+static bool
+is_text(const char *text, uint32 length)
+{
+	return memchr(text, '\0', length) == NULL &&
+		   pg_verify_mbstr(GetDatabaseEncoding(), text, (int) length, true);
+}
+
+static bool
+is_ascii(const char *text, uint32 length)
+{
+	uint32 i;
+
+	for (i = 0; i < length; i++)
+		if (IS_HIGHBIT_SET(text[i]))
+			return false;
+	return true;
+}
+
+/* Raise an error unless the text of each key can be shown in this database. */
+static void
+validate_texts(const qs_top *top, int sqlstate, const uint8 *bytes, Size length)
+{
+	uint64 i;
+
+	for (i = 0; i < top->count; i++)
+	{
+		qs_top_key key = qs_top_get(top, i);
+		const char *text = (const char *) key.text;
+
+		if (top->encoding != GetDatabaseEncoding() && !is_ascii(text, key.length))
+			ereport(ERROR,
+					(errcode(sqlstate),
+					 errmsg("list of top keys has keys in encoding %s, but the database has %s",
+							pg_encoding_to_char(top->encoding), GetDatabaseEncodingName())));
+		if (!is_text(text, key.length))
+			TopBadFormat(QB_FORMAT_ENTRIES, sqlstate, bytes, length);
+	}
+}
+
+/* Raise an error unless a value made from outside is valid. */
+static void
+validate(struct varlena *value, int sqlstate)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qb_status status = qs_top_validate(bytes, length);
+	qs_top top;
+	qs_sketch sketch;
+
+	if (status != QB_OK)
+		TopBadFormat(status, sqlstate, bytes, length);
+	TopOpen(&top, &sketch, value);
+	SketchCheckStorable(&sketch.params);
+	if (!family_fits(&top, &sketch))
+		TopBadFormat(QB_FORMAT_PARAMS, sqlstate, bytes, length);
+	if (top.texts)
+		validate_texts(&top, sqlstate, bytes, length);
+}
+
+/* A number is meant as how many keys. */
+static char *
+hint(const char *text)
+{
+	if (*text != '\0' && strspn(text, "0123456789") == strlen(text))
+		return psprintf("An empty one for %s keys is qtop_new(%s).", text, text);
+	return NULL;
+}
+
+static const FlatType qtop = {
+	.name = "qtop",
+	.noun = "list of top keys",
+	.prefix = "qtop:",
+	.validate = validate,
+	.hint = hint,
+};
+
+FLAT_FUNCTIONS(qtop, qtop);

@@ -1,0 +1,247 @@
+/*
+ * top_list.c
+ *		qtop_list and its kin: which keys are the most frequent ones?
+ *
+ * The keys of a list are shown by their largest possible count, which is never
+ * above the sketch's own estimate (sketch/top.h says what is promised).
+ *
+ * src/pg/top_list.c
+ */
+#include "pgbase/keyexpr.h"
+#include "pg/sketch_probe.h"
+#include "pg/top_state.h"
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "pgbase/keyfamily.h"
+#include "sketch/format.h"
+#include "sketch/top_format.h"
+#include "utils/builtins.h"
+
+#define N_ARGUMENT    1
+#define TYPE_ARGUMENT 2
+
+/* A key of the list as it is shown. */
+typedef struct Row
+{
+	qs_top_key key;
+	int64 upper; /* it occurred so often at most */
+} Row;
+
+/* Most frequent first; of what may be the same, what is surely more. */
+static int
+compare_rows(const void *a, const void *b)
+{
+	const Row *x = a;
+	const Row *y = b;
+
+	if (x->upper != y->upper)
+		return x->upper > y->upper ? -1 : 1;
+	if (x->key.lower != y->key.lower)
+		return x->key.lower > y->key.lower ? -1 : 1;
+	return (x->key.fingerprint > y->key.fingerprint) - (x->key.fingerprint < y->key.fingerprint);
+}
+
+/* How many keys the call asks for: no more than the list was made for. */
+static uint64
+wanted(FunctionCallInfo fcinfo, const qs_top *top)
+{
+	uint32 n = TopCheckN(PG_GETARG_INT32(N_ARGUMENT));
+
+	if (n > top->n)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("list was made for the %u most frequent keys, not for %u", top->n, n),
+				 errhint("Use qtop_agg(key, %u), which keeps more candidates.", n)));
+	return Min(n, top->count);
+}
+
+/* All candidates, the most frequent ones first. */
+static Row *
+sorted_rows(const qs_top *top)
+{
+	Row *row = palloc_extended(Max(1, top->count) * sizeof(Row), MCXT_ALLOC_HUGE);
+	uint64 i;
+
+	for (i = 0; i < top->count; i++)
+	{
+		row[i].key = qs_top_get(top, i);
+		row[i].upper = row[i].key.lower + row[i].key.before;
+	}
+	qsort(row, top->count, sizeof(Row), compare_rows);
+	return row;
+}
+
+/* The text of a key: kept, or of the integer that it is. */
+static char *
+text_of(const qs_top *top, const qs_top_key *key)
+{
+	if (top->texts)
+		return pnstrdup((const char *) key->text, key->length);
+	return psprintf(INT64_FORMAT, (int64) key->fingerprint);
+}
+
+static void
+put_row(ReturnSetInfo *result, Datum key, const Row *row)
+{
+	Datum values[] = { key, Int64GetDatum(row->upper), Int64GetDatum(row->key.lower) };
+	bool nulls[lengthof(values)] = { 0 };
+
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* How to name the type of the keys, as far as it is known. */
+static char *
+hint_type(uint32 family)
+{
+	Oid type = KeyFamilyType(family);
+
+	return OidIsValid(type)
+			   ? psprintf("Name the type of the keys, as in NULL::%s, or use qtop_text.",
+						  format_type_be(type))
+			   : pstrdup("Name the type of the keys, or use qtop_text.");
+}
+
+/* The type that the caller gives the keys; it must be one that they can have had. */
+static void
+parser_of(FunctionCallInfo fcinfo, const TopReader *reader, KeyParser *parser)
+{
+	const qb_keys *keys = &reader->sketch->keys;
+	KeyArgument argument;
+
+	KeyArgumentOf(&argument, fcinfo, TYPE_ARGUMENT);
+	if (argument.type == RECORDOID)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("cannot read keys as type %s", format_type_be(argument.type)),
+			 errhint("Name a composite type with columns of the keys' types, or use qtop_text.")));
+	KeyParserInit(parser, argument.type, argument.collation, CurrentMemoryContext);
+	if (reader->top->count > 0 && (keys->family != parser->key.keys.family ||
+								   reader->top->texts == KeyIsInteger(&parser->key)))
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("cannot read %s keys as type %s", KeyFamilyTypes(keys->family),
+							   format_type_be(argument.type)),
+						errhint("%s", hint_type(keys->family))));
+	KeyFamilyCheckProbe(keys, &parser->key, &top_key_holder);
+}
+
+/* qtop_list(qtop, n, NULL::type): the n most frequent keys. */
+PG_FUNCTION_INFO_V1(qtop_list);
+Datum
+qtop_list(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	TopReader reader;
+	KeyParser parser;
+	uint64 count;
+	Row *row;
+	uint64 i;
+	int level;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(N_ARGUMENT))
+		PG_RETURN_NULL();
+	TopRead(&reader, PG_GETARG_DATUM(0));
+	count = wanted(fcinfo, reader.top);
+	parser_of(fcinfo, &reader, &parser);
+	row = sorted_rows(reader.top);
+	level = KeyTextBegin();
+	for (i = 0; i < count; i++)
+	{
+		const qs_top_key *key = &row[i].key;
+
+		CHECK_FOR_INTERRUPTS();
+		put_row(result,
+				reader.top->texts ? KeyParse(&parser, text_of(reader.top, key), key->fingerprint)
+								  : KeyParseInteger(&parser, (int64) key->fingerprint),
+				&row[i]);
+	}
+	KeyTextEnd(level);
+	TopReadEnd(&reader);
+	PG_RETURN_NULL();
+}
+
+/* qtop_text(qtop, n): likewise, the keys as text. */
+PG_FUNCTION_INFO_V1(qtop_text);
+Datum
+qtop_text(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	TopReader reader;
+	uint64 count;
+	Row *row;
+	uint64 i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	TopRead(&reader, PG_GETARG_DATUM(0));
+	count = wanted(fcinfo, reader.top);
+	row = sorted_rows(reader.top);
+	for (i = 0; i < count; i++)
+	{
+		char *text = text_of(reader.top, &row[i].key);
+
+		(void) pg_verifymbstr(text, (int) strlen(text), false);
+		put_row(result, CStringGetTextDatum(text), &row[i]);
+	}
+	TopReadEnd(&reader);
+	PG_RETURN_NULL();
+}
+
+/* qtop_sketch(qtop): the sketch alone. */
+PG_FUNCTION_INFO_V1(qtop_sketch);
+Datum
+qtop_sketch(PG_FUNCTION_ARGS)
+{
+	TopReader reader;
+	struct varlena *sketch;
+
+	TopRead(&reader, PG_GETARG_DATUM(0));
+	sketch = SketchFlatten(reader.sketch);
+	TopReadEnd(&reader);
+	PG_RETURN_POINTER(sketch);
+}
+
+/* qtop_new(n, template): an empty list. */
+PG_FUNCTION_INFO_V1(qtop_new);
+Datum
+qtop_new(PG_FUNCTION_ARGS)
+{
+	uint32 n = TopCheckN(PG_GETARG_INT32(0));
+	SketchReader reader;
+	TopState *top;
+
+	SketchRead(&reader, PG_GETARG_DATUM(1));
+	SketchCheck(qs_writable(reader.sketch));
+	top = TopCreate(AllocSetContextCreate(CurrentMemoryContext, "qtop", ALLOCSET_SMALL_SIZES),
+					&reader.sketch->params, n);
+	SketchReadEnd(&reader);
+	PG_RETURN_DATUM(StateDatum(&top->keyed));
+}
+
+/* qtop_info(qtop): how many keys it is for and has, and what is known of all others. */
+PG_FUNCTION_INFO_V1(qtop_info);
+Datum
+qtop_info(PG_FUNCTION_ARGS)
+{
+	TopReader reader;
+	Datum values[5];
+	bool nulls[lengthof(values)] = { 0 };
+	TupleDesc descriptor;
+	char *family;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	TopRead(&reader, PG_GETARG_DATUM(0));
+	family = KeyFamilyName(reader.sketch->keys.family);
+	values[0] = Int32GetDatum((int32) reader.top->n);
+	values[1] = Int64GetDatum((int64) reader.top->count);
+	values[2] = Int64GetDatum(reader.top->bound);
+	values[3] = Int64GetDatum(reader.sketch->total);
+	nulls[4] = family == NULL;
+	values[4] = nulls[4] ? (Datum) 0 : CStringGetTextDatum(family);
+	TopReadEnd(&reader);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}

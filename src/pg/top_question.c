@@ -1,0 +1,88 @@
+/*
+ * top_question.c
+ *		What qtop_exact is asked, in the words of SQL.
+ *
+ * src/pg/top_question.c
+ */
+#include "pg/top_exact.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type_d.h"
+#include "parser/parse_coerce.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+/* The name of a schema, as SQL writes it; one that is dropped meanwhile has none. */
+static char *
+schema_name(Oid schema)
+{
+	char *name = get_namespace_name(schema);
+
+	if (name == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
+						errmsg("schema with OID %u does not exist", schema)));
+	return pstrdup(quote_identifier(name));
+}
+
+/* The table by its name. */
+static void
+describe_table(TopQuestion *question)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(question->relation));
+	Form_pg_class form;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("relation with OID %u does not exist", question->relation)));
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	question->table = psprintf("%s.%s AS t", schema_name(form->relnamespace),
+							   quote_identifier(NameStr(form->relname)));
+	ReleaseSysCache(tuple);
+}
+
+static void
+describe_column(TopQuestion *question)
+{
+	AttrNumber number = get_attnum(question->relation, question->name);
+	int32 typmod;
+	Oid base;
+
+	if (number == InvalidAttrNumber)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+						errmsg("column \"%s\" of relation \"%s\" does not exist", question->name,
+							   get_rel_name(question->relation)),
+						errhint("Name one column, in upper and lower case as the table has it.")));
+	get_atttypetypmodcoll(question->relation, number, &question->type, &typmod,
+						  &question->collation);
+	base = getBaseType(question->type);
+	question->column = psprintf("t.%s", quote_identifier(question->name));
+	question->integer = base == INT2OID || base == INT4OID || base == INT8OID;
+	question->sorted = OidIsValid(lookup_type_cache(question->type, TYPECACHE_LT_OPR)->lt_opr);
+}
+
+/* The caller may name the type of the keys, which must then be that of the column. */
+void
+TopCheckType(const TopQuestion *question, Oid named)
+{
+	if (!IsBinaryCoercible(question->type, named))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" has type %s, not %s", question->name,
+						format_type_be(question->type), format_type_be(named)),
+				 errhint("Name the type of the column, as in NULL::%s, or leave it out to have "
+						 "keys as text.",
+						 format_type_be(question->type))));
+}
+
+/* A column of a table; how many keys are asked for the caller has set. */
+void
+TopDescribe(TopQuestion *question, Oid relation, const char *column)
+{
+	question->relation = relation;
+	question->name = column;
+	describe_table(question);
+	describe_column(question);
+}

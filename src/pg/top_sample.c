@@ -1,0 +1,163 @@
+/*
+ * top_sample.c
+ *		Is a list of candidates worth a pass over the table?
+ *
+ * A sketch counts many different keys faster than GROUP BY, whose hash table
+ * then no longer fits into the cache, or into work_mem.  GROUP BY counts few
+ * different keys faster.  Some pages of the table tell which it is:
+ *
+ *	unseen		the share of the rows whose key was seen once.  Of rows that were
+ *				not seen about as many have a key that was not seen.  It is near 0
+ *				if there are few keys, and 1 if no two are equal.
+ *	alike		how many rows have the key of a row, on average and without the
+ *				row itself.  It is near 0 if no two are equal.
+ *	nth, usual	whether the keys that are wanted stand out from the others.
+ *
+ * A list of integers costs little, and often has the counts already: it is made
+ * unless keys are few, or hardly any two are equal.  A list of other keys must
+ * be counted in another pass.  It is made only where the keys that are wanted
+ * stand out, and most rows have keys that are rare.
+ *
+ * A table without pages of its own (a view, a foreign table) gives no sample.
+ * The sample decides about time alone: the answer is exact in any case.
+ *
+ * src/pg/top_sample.c
+ */
+#include "pg/top_exact.h"
+
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "executor/spi.h"
+#include "sketch/top.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/rel.h"
+
+/* Pages of the sample, and the most percent of a table; smaller tables are counted at once. */
+#define SAMPLE_PAGES 128
+#define MOST_PERCENT 5
+#define LEAST_PAGES  256
+
+/* Least shares of unseen rows. */
+#define UNSEEN_INTEGER 0.25
+#define UNSEEN_OTHER   0.45
+
+/* Least of what is called "alike" above. */
+#define ALIKE 0.5
+
+/* A key stands out if it was seen so often, and so many times more often than usual ones. */
+#define STANDS_OUT_BY    6
+#define STANDS_OUT_TIMES 4
+
+#define SAMPLED "%s TABLESAMPLE pg_catalog.system (%.6f) REPEATABLE (0)"
+
+/* Add the pages of a table; false: it has none of its own. */
+static bool
+add_pages(Oid relid, double *pages)
+{
+	Relation relation = try_relation_open(relid, NoLock);
+	bool sampled = true;
+
+	if (relation == NULL || RELATION_IS_OTHER_TEMP(relation))
+		sampled = relation != NULL;
+	else if (relation->rd_rel->relkind == RELKIND_RELATION ||
+			 relation->rd_rel->relkind == RELKIND_MATVIEW)
+		*pages += RelationGetNumberOfBlocks(relation);
+	else
+		sampled = relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
+	if (relation)
+		relation_close(relation, NoLock);
+	return sampled;
+}
+
+/* How many percent of the pages are the sample; 0: it is not worth while. */
+static double
+percent_of(Oid relid)
+{
+	double pages = 0;
+	ListCell *cell;
+
+	LockRelationOid(relid, AccessShareLock);
+	foreach (cell, find_all_inheritors(relid, AccessShareLock, NULL))
+		if (!add_pages(lfirst_oid(cell), &pages))
+			return 0;
+	return pages < LEAST_PAGES ? 0 : Min(MOST_PERCENT, 100 * SAMPLE_PAGES / pages);
+}
+
+/* A row of the sample's groups, the most frequent ones first: the key, its count. */
+static void
+add_group(const TopQuestion *question, TopSample *sample, HeapTuple tuple)
+{
+	bool null;
+	int64 count;
+
+	(void) SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &null);
+	if (null)
+		return;
+	count = DatumGetInt64(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &null));
+	sample->rows += (double) count;
+	sample->groups++;
+	sample->single += count == 1;
+	if (sample->groups == question->n)
+		sample->nth = count;
+	if (sample->groups == qs_top_capacity(question->listed))
+		sample->usual = count;
+}
+
+void
+TopTakeSample(const TopQuestion *question, TopSample *sample)
+{
+	uint64 i;
+
+	memset(sample, 0, sizeof(*sample));
+	sample->percent = percent_of(question->relation);
+	if (sample->percent == 0)
+		return;
+	RunQuery(psprintf("SELECT %s, pg_catalog.count(*) FROM " SAMPLED " GROUP BY %s ORDER BY 2 DESC",
+					  question->column, question->table, sample->percent, question->column),
+			 NULL, NULL);
+	for (i = 0; i < SPI_processed; i++)
+		add_group(question, sample, SPI_tuptable->vals[i]);
+	SPI_freetuptable(SPI_tuptable);
+}
+
+/* How many rows the table has, roughly. */
+double
+TopSampleTable(const TopSample *sample)
+{
+	return sample->rows * 100 / sample->percent;
+}
+
+/*
+ * Is a list worth its pass?  Two rows of the sample have one key in at least
+ * rows - groups cases.
+ */
+bool
+TopSampleWantsList(const TopQuestion *question, const TopSample *sample)
+{
+	double unseen = sample->rows > 0 ? sample->single / sample->rows : 0;
+	double pairs = sample->rows - sample->groups;
+
+	if (question->integer)
+		return unseen >= UNSEEN_INTEGER &&
+			   2 * pairs * TopSampleTable(sample) >= ALIKE * sample->rows * sample->rows;
+	return unseen >= UNSEEN_OTHER &&
+		   sample->nth >= STANDS_OUT_BY + STANDS_OUT_TIMES * sample->usual;
+}
+
+/* The share of the sample's rows that a condition lets through. */
+double
+TopSampleShare(const TopQuestion *question, const TopSample *sample, const char *condition,
+			   OwnCall *call, ParamListInfo values)
+{
+	bool null;
+	int64 rows;
+
+	RunQuery(psprintf("SELECT pg_catalog.count(*) FROM " SAMPLED " WHERE %s", question->table,
+					  sample->percent, condition),
+			 call, values);
+	rows = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null));
+	SPI_freetuptable(SPI_tuptable);
+	return (double) rows / sample->rows;
+}

@@ -1,0 +1,345 @@
+/*
+ * top_state.c
+ *		A sketch with its most frequent keys as an expanded object: the state of
+ *		aggregates, and what functions return.
+ *
+ * A full buffer of keys goes to the CPU's engine as one batch, since the keys of
+ * the batch are then looked up where their counters are.  Keys that are
+ * integers are their own fingerprints.  Of others the buffer keeps the values,
+ * too: copies, if they are passed by reference, in an arena that is reused for
+ * each batch.  Only those that become candidates are written as text.
+ *
+ * src/pg/top_state.c
+ */
+#include "pg/top_state.h"
+
+#include "engine/sketch_top.h"
+#include "mb/pg_wchar.h"
+#include "pgbase/activity.h"
+#include "sketch/top_format.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+
+/* Values that wait take no more than this, unless a single one does. */
+#define ARENA_MAX   (64 * 1024)
+#define ARENA_FIRST 256
+
+/* An empty one that lives in "context". */
+TopState *
+TopCreate(MemoryContext context, const qs_params *params, uint32 n)
+{
+	TopState *top = StateCreate(&top_state_type, context);
+
+	qs_init(&top->sketch, params, &top->keyed.memory);
+	qs_top_init(&top->top, n, &top->keyed.memory);
+	return top;
+}
+
+/* A copy of what was read that lives in "context". */
+TopState *
+TopCopy(MemoryContext context, const TopReader *from)
+{
+	TopState *top = StateCreate(&top_state_type, context);
+
+	SketchCheck(qs_copy(&top->sketch, from->sketch, &top->keyed.memory));
+	SketchCheck(qs_top_copy(&top->top, from->top, &top->keyed.memory));
+	return top;
+}
+
+/* The expanded object that a datum points to, or NULL. */
+TopState *
+TopStateIn(Datum datum)
+{
+	return StateExpandedIn(datum, &top_state_type);
+}
+
+/* Read access until TopReadEnd() or the end of the datum. */
+void
+TopRead(TopReader *reader, Datum datum)
+{
+	TopState *expanded = TopStateIn(datum);
+	struct varlena *value;
+
+	reader->own = NULL;
+	if (expanded)
+	{
+		TopSettle(expanded);
+		reader->top = &expanded->top;
+		reader->sketch = &expanded->sketch;
+		return;
+	}
+	value = ValueDetoast(datum, &reader->own);
+	TopOpen(&reader->view, &reader->sketch_view, value);
+	reader->top = &reader->view;
+	reader->sketch = &reader->sketch_view;
+}
+
+/* Free what reading allocated. */
+void
+TopReadEnd(TopReader *reader)
+{
+	if (reader->own)
+		pfree(reader->own);
+	reader->own = NULL;
+}
+
+/*
+ * For changing: itself if the datum allows that, else a copy in the states of
+ * "aggregate", or with NULL in a context of its own.
+ */
+TopState *
+TopForUpdate(MemoryContext aggregate, Datum datum)
+{
+	TopState *top = StateToChange(datum, &top_state_type);
+	TopReader reader;
+
+	if (top)
+		return top;
+	TopRead(&reader, datum);
+	top = TopCopy(StateContext(&top_state_type, aggregate), &reader);
+	TopReadEnd(&reader);
+	return top;
+}
+
+/* Learn what keys will be added, which must fit those already there. */
+void
+TopSetKey(TopState *top, const KeyType *key)
+{
+	top->keyed.key = *key;
+	KeyFamilyCheckProbe(&top->sketch.keys, &top->keyed.key, &top_key_holder);
+	top->sketch.keys = top->keyed.key.keys;
+	top->top.texts = !KeyIsInteger(&top->keyed.key);
+	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
+	if (top->top.texts)
+		KeyWriterInit(&top->writer, key->type, top->keyed.header.eoh_context);
+}
+
+/* ---- batches ---- */
+
+/* How many keys to collect: see most_room() in sketch_state.c. */
+static int
+most_room(const TopState *top)
+{
+	const qs_sketch *sketch = &top->sketch;
+	uint64 room = qs_engine_cpu.batch(sketch);
+
+	if (top->keyed.accounted && sketch->form == QS_EXPLICIT)
+		room = Min(room, Max(1, qs_explicit_limit(&sketch->params) - sketch->used));
+	return (int) room;
+}
+
+/* The value of a key in the buffer. */
+static Datum
+value_of(const TopState *top, uint32 row)
+{
+	return top->keyed.key.by_value ? top->value[row]
+								   : PointerGetDatum(top->arena + top->value[row]);
+}
+
+/* Write those keys of the last batch that have become candidates. */
+static void
+write_fresh(TopState *top)
+{
+	bool begun = false;
+	int level = 0;
+	uint64 i;
+
+	for (i = top->top.fresh; i < top->top.count; i++)
+	{
+		qs_top_key *key = &top->top.key[i];
+		const char *text;
+		uint32 length;
+
+		if (key->row == QS_TOP_NO_ROW)
+			continue;
+		if (!begun && !top->writer.plain)
+			level = KeyTextBegin();
+		begun = true;
+		text = KeyWrite(&top->writer, value_of(top, key->row), &length);
+		SketchCheck(qs_top_set_text(&top->top, key, (const uint8 *) text, length));
+	}
+	if (begun && !top->writer.plain)
+		KeyTextEnd(level);
+}
+
+/* Count the keys in the buffer. */
+void
+TopFlush(TopState *top)
+{
+	KeyBuffer *buffer = &top->keyed.buffer;
+	int count = buffer->count;
+
+	if (count == 0)
+		return;
+	buffer->count = 0;
+	top->keyed.batches++;
+	SketchCheck(qs_engine_cpu.insert(&top->sketch, buffer->fingerprint, NULL, count));
+	SketchCheck(qs_top_batch(&top->top, &top->sketch, buffer->fingerprint, NULL, count));
+	write_fresh(top);
+	qs_top_batch_done(&top->top);
+	top->arena_used = 0;
+	StatCountBatch(false, count);
+	KeyBufferLimit(buffer, most_room(top));
+}
+
+/* Make room in a full buffer: count what is in it, and while it is small take a larger one. */
+void
+TopMakeRoom(TopState *top)
+{
+	int before = top->keyed.buffer.allocated;
+
+	TopFlush(top);
+	KeyBufferGrow(&top->keyed.buffer, top->keyed.header.eoh_context, most_room(top));
+	if (!top->top.texts || (top->keyed.buffer.allocated == before && top->value))
+		return;
+	if (top->value)
+		pfree(top->value);
+	top->value = MemoryContextAlloc(top->keyed.header.eoh_context,
+									top->keyed.buffer.allocated * sizeof(Datum));
+}
+
+/* Room for so many bytes more in the arena. */
+static void
+grow_arena(TopState *top, Size bytes)
+{
+	Size size = Max(ARENA_FIRST, top->arena_size);
+
+	while (size < top->arena_used + bytes)
+		size *= 2;
+	if (top->arena)
+		top->arena = repalloc_huge(top->arena, size);
+	else
+		top->arena = MemoryContextAllocHuge(top->keyed.header.eoh_context, size);
+	top->arena_size = size;
+}
+
+/* Keep a value by reference; its place in the arena. */
+static Size
+keep_value(TopState *top, Datum value)
+{
+	Size bytes = datumGetSize(value, false, top->keyed.key.length);
+	Size place = top->arena_used;
+
+	if (place + bytes > top->arena_size)
+		grow_arena(top, bytes);
+	memcpy(top->arena + place, DatumGetPointer(value), bytes);
+	top->arena_used += MAXALIGN(bytes);
+	return place;
+}
+
+/* Count a row's key, now or with the next batch. */
+void
+TopCount(TopState *top, Datum value)
+{
+	const KeyType *key = &top->keyed.key;
+	Datum plain = value;
+	int row;
+
+	if (KeyBufferIsFull(&top->keyed.buffer) || top->arena_used > ARENA_MAX)
+		TopMakeRoom(top);
+	top->keyed.members++;
+	row = top->keyed.buffer.count;
+	if (key->length == -1)
+		plain = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
+	if (top->top.texts)
+		top->value[row] = key->by_value ? plain : (Datum) keep_value(top, plain);
+	KeyBufferPut(&top->keyed.buffer, KeyFingerprint(key, plain));
+	if (plain != value)
+		pfree(DatumGetPointer(plain));
+}
+
+/* Count a key without a buffer; what is there was counted.  The weight is positive. */
+void
+TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight)
+{
+	qs_top *list = &top->top;
+	qs_top_key *key;
+
+	TopFlush(top);
+	SketchCheck(qs_engine_cpu.insert(&top->sketch, &fingerprint, &weight, 1));
+	SketchCheck(qs_top_batch(list, &top->sketch, &fingerprint, &weight, 1));
+	key = qs_top_lookup(list, fingerprint);
+	if (key && key->row != QS_TOP_NO_ROW)
+		SketchCheck(qs_top_set_text(list, key, (const uint8 *) text, length));
+	qs_top_batch_done(list);
+}
+
+/* Have everything counted and the candidates in order. */
+void
+TopSettle(TopState *top)
+{
+	TopFlush(top);
+	qs_top_finish(&top->top, &top->sketch);
+}
+
+/* Add another, whose sketch can be merged. */
+void
+TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
+{
+	TopFlush(top);
+	if (!qb_keys_none(&top->sketch.keys) && !qb_keys_none(&from_sketch->keys) &&
+		top->top.count > 0 && from->count > 0 && top->top.texts != from->texts)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("lists of top keys differ in how they keep their keys")));
+	SketchCheck(qs_top_merge(&top->top, &top->sketch, from, from_sketch));
+	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
+}
+
+static Size
+get_flat_size(ExpandedObjectHeader *header)
+{
+	TopState *top = (TopState *) header;
+	uint64 size;
+
+	TopSettle(top);
+	size = VARHDRSZ + qs_top_flat_size(&top->top, &top->sketch);
+	if (size > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("list of top keys would need %llu bytes, more than the limit of %llu",
+						(unsigned long long) size, (unsigned long long) MaxAllocSize),
+				 errhint("Ask for fewer keys, or choose a smaller sketch.")));
+	return (Size) size;
+}
+
+static void
+flatten_into(ExpandedObjectHeader *header, void *result, Size size)
+{
+	TopState *top = (TopState *) header;
+
+	SET_VARSIZE(result, size);
+	qs_top_write(&top->top, &top->sketch, (uint8 *) VARDATA(result));
+}
+
+static void
+make_room(KeyedState *state)
+{
+	TopMakeRoom((TopState *) state);
+}
+
+static void
+flush(KeyedState *state)
+{
+	TopFlush((TopState *) state);
+}
+
+static void
+merge(KeyedState *state, void *passed)
+{
+	qs_top view;
+	qs_sketch sketch;
+
+	TopOpen(&view, &sketch, passed);
+	TopMerge((TopState *) state, &view, &sketch);
+}
+
+const KeyedStateType top_state_type = {
+	.methods = { get_flat_size, flatten_into },
+	.size = sizeof(TopState),
+	.value = "a list of top keys",
+	.own_context = "qtop",
+	.states_context = "qtop states",
+	.make_room = make_room,
+	.flush = flush,
+	.merge = merge,
+};

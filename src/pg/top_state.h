@@ -1,0 +1,77 @@
+/*
+ * top_state.h
+ *		A sketch with its most frequent keys as an expanded object.
+ *
+ * src/pg/top_state.h
+ */
+#ifndef QS_PG_SKETCH_TOP_EXPANDED_H
+#define QS_PG_SKETCH_TOP_EXPANDED_H
+
+#include "pgbase/keytext.h"
+#include "pg/sketch_value.h"
+#include "pgbase/state.h"
+
+#include "sketch/top.h"
+
+typedef struct TopState
+{
+	KeyedState keyed;
+
+	/* Both without the keys in the buffer. */
+	qs_sketch sketch;
+	qs_top top; /* the candidates */
+
+	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
+
+	/* Of keys that have texts. */
+	KeyWriter writer;
+	Datum *value; /* of each key in the buffer; if by reference, its place in the arena */
+	char *arena;
+	Size arena_used;
+	Size arena_size;
+} TopState;
+
+/* Read access, whatever the datum is made of. */
+typedef struct TopReader
+{
+	const qs_top *top;
+	const qs_sketch *sketch;
+	qs_top view; /* what these point to unless it is expanded */
+	qs_sketch sketch_view;
+	struct varlena *own; /* detoasted copy to be freed, or NULL */
+} TopReader;
+
+extern const KeyedStateType top_state_type;
+
+extern TopState *TopCreate(MemoryContext context, const qs_params *params, uint32 n);
+extern TopState *TopCopy(MemoryContext context, const TopReader *from);
+extern TopState *TopStateIn(Datum datum);
+extern TopState *TopForUpdate(MemoryContext aggregate, Datum datum);
+extern void TopRead(TopReader *reader, Datum datum);
+extern void TopReadEnd(TopReader *reader);
+
+extern void TopSetKey(TopState *top, const KeyType *key);
+extern void TopMakeRoom(TopState *top);
+extern void TopCount(TopState *top, Datum value);
+extern void
+TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight);
+extern void TopFlush(TopState *top);
+extern void TopSettle(TopState *top);
+extern void TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch);
+
+/* top_errors.c */
+extern const KeyHolder top_key_holder;
+extern uint32 TopCheckN(int32 n);
+extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
+extern void TopBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
+	__attribute__((noreturn));
+
+/* Count a key that is an integer; the buffer has room. */
+static inline void
+TopPutInteger(TopState *top, uint64 fingerprint)
+{
+	KeyBufferPut(&top->keyed.buffer, fingerprint);
+	top->keyed.members++;
+}
+
+#endif

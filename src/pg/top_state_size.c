@@ -1,0 +1,29 @@
+/*
+ * top_state_size.c
+ *		How much memory the most frequent keys of a group take, for the planner.
+ *
+ * src/pg/top_state_size.c
+ */
+#include "pg/sketch_state_size.h"
+#include "pgbase/state_size.h"
+
+#include "sketch/top.h"
+
+/* Bytes of a candidate: in an array with room, found through a hash table, with a short text. */
+#define CANDIDATE (2 * sizeof(qs_top_key) + 4 * sizeof(uint32) + 48)
+
+/* How many candidates there are, if it is not known how many keys are of interest. */
+#define CANDIDATES 200
+
+static double
+state_space(const Const *template, double keys, double rows)
+{
+	return SketchStateSpace(template, keys) + CANDIDATE * Min(keys, CANDIDATES);
+}
+
+PG_FUNCTION_INFO_V1(qtop_support);
+Datum
+qtop_support(PG_FUNCTION_ARGS)
+{
+	return StateSizeSupport(fcinfo, state_space);
+}

@@ -1,0 +1,335 @@
+/*
+ * activity.c
+ *		What backends are at, and what they have done: in shared memory.
+ *
+ * PostgreSQL has views of progress for commands of its own only, so this module
+ * has shared memory of its own: fixed at server start where it is in
+ * shared_preload_libraries, else from PostgreSQL 17 on a named segment that the
+ * first who needs it makes.  Elsewhere there is none, nothing is counted, and
+ * the views say so.
+ *
+ * Each process has ACTIVITY_DEPTH places for commands that it is at, found by
+ * the process's number, which nobody else writes: there are no locks, and
+ * telling how far a command has come is a store.  A place is free again at the
+ * end of the command, or of the (sub)transaction if that ends it, be it by an
+ * error or at the end of the process.  What a process left that ended without
+ * either is not shown (its number has no process of that pid), and is overwritten
+ * by the next one; after SIGKILL the server makes all shared memory anew.
+ *
+ * A parallel worker's finished scan stays until the worker ends, so that sums
+ * over the processes of a command do not fall back.
+ *
+ * Counters are counted in the process, and told at the end of a transaction.
+ *
+ * src/pgbase/activity.c
+ */
+#include "pgbase/activity.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "pgbase/process.h"
+#include "miscadmin.h"
+#include "pgbase/segment.h"
+#include "pgstat.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "storage/shmem.h"
+#include "utils/backend_status.h"
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+#endif
+
+/* What the first named segment of a server may take beside itself. */
+#define REGISTRY_BYTES (2 * 1024 * 1024)
+
+/*
+ * Changes with the layout of ActivityShared: libraries of two versions may use
+ * one server, and must not share a segment.
+ */
+#if PG_VERSION_NUM >= 170000
+#define LAYOUT 1
+#endif
+
+uint64 stat_pending[STAT_COUNTERS];
+bool stat_is_pending = false;
+
+static ActivityShared *shared = NULL;
+static bool preloaded = false;
+
+/* Our own places: the subtransaction that began the command; 0: free. */
+static SubTransactionId begun[ACTIVITY_DEPTH];
+
+static shmem_request_hook_type next_request_hook = NULL;
+static shmem_startup_hook_type next_startup_hook = NULL;
+
+/* ---- memory ---- */
+
+static Size
+shared_size(void)
+{
+	return offsetof(ActivityShared, activity) +
+		   mul_size(mul_size(MaxBackends, ACTIVITY_DEPTH), sizeof(Activity));
+}
+
+static void
+init_activity(Activity *activity)
+{
+	int i;
+
+	pg_atomic_init_u32(&activity->version, 0);
+	for (i = 0; i < ACTIVITY_VALUES; i++)
+		pg_atomic_init_u64(&activity->value[i], 0);
+}
+
+static void
+init_shared(void *memory)
+{
+	ActivityShared *made = memory;
+	int i;
+
+	memset(made, 0, shared_size());
+	for (i = 0; i < STAT_COUNTERS; i++)
+		pg_atomic_init_u64(&made->counter[i], 0);
+	pg_atomic_init_u64(&made->since, (uint64) GetCurrentTimestamp());
+	made->processes = MaxBackends;
+	for (i = 0; i < MaxBackends * ACTIVITY_DEPTH; i++)
+		init_activity(&made->activity[i]);
+}
+
+static void
+request_shared(void)
+{
+	if (next_request_hook)
+		next_request_hook();
+	RequestAddinShmemSpace(shared_size());
+}
+
+static void
+start_shared(void)
+{
+	bool found;
+
+	if (next_startup_hook)
+		next_startup_hook();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	shared = ShmemInitStruct("qsketch activity", shared_size(), &found);
+	if (!found)
+		init_shared(shared);
+	LWLockRelease(AddinShmemInitLock);
+}
+
+/* Have the shared memory, if there can be any; NULL: there is none. */
+ActivityShared *
+ActivityMemory(void)
+{
+#if PG_VERSION_NUM >= 170000
+	char name[NAMEDATALEN];
+	bool found;
+
+	if (shared == NULL && !preloaded && IsUnderPostmaster &&
+		SegmentsFit(shared_size() + REGISTRY_BYTES))
+	{
+		snprintf(name, sizeof(name), "qsketch activity %d", LAYOUT);
+		shared = GetNamedDSMSegment(name, shared_size(), init_shared, &found);
+	}
+#endif
+	return shared;
+}
+
+/* ---- what is being done ---- */
+
+/* The i-th place of this process. */
+static Activity *
+own(int i)
+{
+	return &shared->activity[ProcessNumber(MyProc) * ACTIVITY_DEPTH + i];
+}
+
+/* Change what a place says of its command, so that nobody reads half of it. */
+static void
+begin_change(Activity *activity)
+{
+	pg_atomic_write_u32(&activity->version, pg_atomic_read_u32(&activity->version) | 1);
+	pg_write_barrier();
+}
+
+static void
+end_change(Activity *activity)
+{
+	pg_write_barrier();
+	pg_atomic_write_u32(&activity->version, pg_atomic_read_u32(&activity->version) + 1);
+}
+
+static void
+clear(int i)
+{
+	Activity *activity = own(i);
+
+	begun[i] = InvalidSubTransactionId;
+	begin_change(activity);
+	activity->command = ACTIVITY_NONE;
+	end_change(activity);
+}
+
+/* A free place, or else one whose command is finished, or -1. */
+static int
+free_place(void)
+{
+	int finished = -1;
+	int i;
+
+	for (i = 0; i < ACTIVITY_DEPTH; i++)
+	{
+		if (begun[i] == InvalidSubTransactionId)
+			return i;
+		if (pg_atomic_read_u64(&own(i)->value[ACTIVITY_PHASE]) == PHASE_FINISHED)
+			finished = i;
+	}
+	return finished;
+}
+
+static void
+describe(Activity *activity, ActivityCommand command, Oid relation, uint64 id)
+{
+	int i;
+
+	begin_change(activity);
+	activity->command = command;
+	activity->pid = MyProcPid;
+	activity->leader = MyProc->lockGroupLeader && MyProc->lockGroupLeader != MyProc
+						   ? MyProc->lockGroupLeader->pid
+						   : 0;
+	activity->database = MyDatabaseId;
+	activity->role =
+		MyBEEntry && OidIsValid(MyBEEntry->st_userid) ? MyBEEntry->st_userid : GetSessionUserId();
+	activity->relation = relation;
+	activity->id = id;
+	activity->serial++;
+	for (i = 0; i < ACTIVITY_VALUES; i++)
+		pg_atomic_write_u64(&activity->value[i], 0);
+	end_change(activity);
+}
+
+/* A name for a command, which no other in this server has. */
+uint64
+ActivityNewId(void)
+{
+	static uint32 count;
+
+	return (uint64) MyProcPid << 32 | ++count;
+}
+
+/*
+ * Tell that this process begins a command.  "id" is that of the leader's if it
+ * is the same command, or 0.
+ */
+ActivityHandle
+ActivityBegin(ActivityCommand command, Oid relation, uint64 id)
+{
+	ActivityHandle handle = { NULL };
+	int i;
+
+	if (!pgstat_track_activities || ActivityMemory() == NULL ||
+		ProcessNumber(MyProc) >= shared->processes || (i = free_place()) < 0)
+		return handle;
+	begun[i] = GetCurrentSubTransactionId();
+	handle.at = own(i);
+	describe(handle.at, command, relation, id ? id : ActivityNewId());
+	handle.serial = handle.at->serial;
+	return handle;
+}
+
+/* Tell that a command has ended, if nothing has told so before. */
+void
+ActivityEnd(ActivityHandle *handle)
+{
+	Activity *activity = handle->at;
+
+	handle->at = NULL;
+	if (activity == NULL || activity->serial != handle->serial ||
+		activity->command == ACTIVITY_NONE)
+		return;
+	if (IsParallelWorker())
+		pg_atomic_write_u64(&activity->value[ACTIVITY_PHASE], PHASE_FINISHED);
+	else
+		clear((int) (activity - own(0)));
+}
+
+/* Those that a subtransaction began, or one below it, have ended with it. */
+static void
+clear_from(SubTransactionId first)
+{
+	int i;
+
+	for (i = 0; i < ACTIVITY_DEPTH; i++)
+		if (begun[i] >= first)
+			clear(i);
+}
+
+/* ---- what has been done ---- */
+
+/* Something is to be counted: have the memory where that may raise an error. */
+void
+StatAttach(void)
+{
+	stat_is_pending = true;
+	ActivityMemory();
+}
+
+static void
+tell_counters(void)
+{
+	int i;
+
+	if (!stat_is_pending)
+		return;
+	for (i = 0; shared && i < STAT_COUNTERS; i++)
+		if (stat_pending[i] > 0)
+			pg_atomic_fetch_add_u64(&shared->counter[i], stat_pending[i]);
+	memset(stat_pending, 0, sizeof(stat_pending));
+	stat_is_pending = false;
+}
+
+/* ---- ends of transactions ---- */
+
+static void
+transaction_ends(XactEvent event, void *argument)
+{
+	switch (event)
+	{
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PARALLEL_COMMIT:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PARALLEL_ABORT:
+		case XACT_EVENT_PREPARE:
+			clear_from(TopSubTransactionId);
+			tell_counters();
+			break;
+		default:
+			break;
+	}
+}
+
+static void
+subtransaction_ends(SubXactEvent event, SubTransactionId self, SubTransactionId parent,
+					void *argument)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		clear_from(self);
+}
+
+/* From _PG_init. */
+void
+ActivityInit(void)
+{
+	RegisterXactCallback(transaction_ends, NULL);
+	RegisterSubXactCallback(subtransaction_ends, NULL);
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	preloaded = true;
+	next_request_hook = shmem_request_hook;
+	shmem_request_hook = request_shared;
+	next_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = start_shared;
+}

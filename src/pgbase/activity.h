@@ -1,0 +1,136 @@
+/*
+ * activity.h
+ *		What backends are at, and what they have done: qsketch_progress and
+ *		qsketch_stat.
+ *
+ * src/pgbase/activity.h
+ */
+#ifndef QS_PG_ACTIVITY_H
+#define QS_PG_ACTIVITY_H
+
+#include "postgres.h"
+
+#include "port/atomics.h"
+#include "utils/timestamp.h"
+
+/* ---- what is being done ---- */
+
+typedef enum ActivityCommand
+{
+	ACTIVITY_NONE,
+	ACTIVITY_SCAN,
+	ACTIVITY_PAIRS
+} ActivityCommand;
+
+typedef enum ActivityPhase
+{
+	PHASE_STARTING, /* the column scan: opening it; qsets_pairs: preparing the sets */
+	PHASE_RUNNING,
+	PHASE_MERGING,
+	PHASE_FINISHED
+} ActivityPhase;
+
+typedef enum ActivityValue
+{
+	ACTIVITY_PHASE,
+	ACTIVITY_ON_GPU,
+	ACTIVITY_WORKERS,
+	ACTIVITY_TOTAL, /* pages, or sets; 0: not known yet */
+	ACTIVITY_DONE,  /* of them */
+	ACTIVITY_FOUND, /* keys, or pairs */
+	ACTIVITY_VALUES
+} ActivityValue;
+
+/*
+ * One command of one process, in shared memory.  Only that process writes it;
+ * who reads it looks at "version" before and after.
+ */
+typedef struct Activity
+{
+	pg_atomic_uint32 version; /* odd: being changed to another command */
+	ActivityCommand command;
+	int pid;
+	int leader; /* pid of the process whose parallel worker this is, or 0 */
+	Oid database;
+	Oid role;
+	Oid relation;
+	uint64 id;     /* of the command: that of its leader in all its processes */
+	uint64 serial; /* commands so far in this place */
+	pg_atomic_uint64 value[ACTIVITY_VALUES];
+} Activity;
+
+/* A command that is being done; "at" NULL: nobody can see it. */
+typedef struct ActivityHandle
+{
+	Activity *at;
+	uint64 serial;
+} ActivityHandle;
+
+/* Commands of one process that can be seen at once. */
+#define ACTIVITY_DEPTH 4
+
+extern void ActivityInit(void);
+extern uint64 ActivityNewId(void);
+extern ActivityHandle ActivityBegin(ActivityCommand command, Oid relation, uint64 id);
+extern void ActivityEnd(ActivityHandle *handle);
+
+/* Tell a value; costs a store. */
+static inline void
+ActivitySet(const ActivityHandle *handle, ActivityValue value, uint64 to)
+{
+	if (handle->at)
+		pg_atomic_write_u64(&handle->at->value[value], to);
+}
+
+/* ---- what has been done ---- */
+
+typedef enum StatCounter
+{
+	STAT_SCANS,
+	STAT_PAGES,
+	STAT_PAGES_VISIBLE,
+	STAT_BATCHES_CPU,
+	STAT_BATCHES_GPU,
+	STAT_KEYS_CPU,
+	STAT_KEYS_GPU,
+	STAT_SEARCHES_CPU,
+	STAT_SEARCHES_GPU,
+	STAT_PAIRS,
+	STAT_COUNTERS
+} StatCounter;
+
+/* Of this process, not told yet; told when its transaction ends. */
+extern uint64 stat_pending[STAT_COUNTERS];
+extern bool stat_is_pending;
+
+extern void StatAttach(void);
+
+static inline void
+StatCount(StatCounter counter, uint64 count)
+{
+	if (unlikely(!stat_is_pending))
+		StatAttach();
+	stat_pending[counter] += count;
+}
+
+/* A batch of keys that an engine has taken. */
+static inline void
+StatCountBatch(bool on_gpu, uint64 keys)
+{
+	StatCount(on_gpu ? STAT_BATCHES_GPU : STAT_BATCHES_CPU, 1);
+	stat_pending[on_gpu ? STAT_KEYS_GPU : STAT_KEYS_CPU] += keys;
+}
+
+/* ---- both, in shared memory ---- */
+
+typedef struct ActivityShared
+{
+	pg_atomic_uint64 counter[STAT_COUNTERS];
+	pg_atomic_uint64 since; /* a TimestampTz: the counters were zero */
+	int processes;
+	Activity activity[FLEXIBLE_ARRAY_MEMBER]; /* ACTIVITY_DEPTH for each process */
+} ActivityShared;
+
+extern ActivityShared *ActivityMemory(void);
+
+#endif

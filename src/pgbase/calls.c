@@ -1,0 +1,133 @@
+/*
+ * calls.c
+ *		Queries of ours that call functions of ours.
+ *
+ * A name in the text of a query means whatever the parser finds to match best,
+ * and the schema of the extension may belong to anyone, who can put functions
+ * of the same names there.  With arguments that have defaults these make a call
+ * ambiguous, however exact its types are.  So the text names nothing but what is
+ * in pg_catalog, and the table.  For a call of ours it has a parameter: when the
+ * parser asks what $1 is, it gets a call of the function whose OID we know.
+ *
+ * A function is found by its full signature, of which there is one at most, and
+ * the caller must see that it is made of C functions of ours: only superusers
+ * declare such.
+ *
+ * src/pgbase/calls.c
+ */
+#include "pgbase/calls.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_agg.h"
+#include "parser/parse_relation.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+/* The function or aggregate with this signature, or InvalidOid. */
+Oid
+OwnFunction(Oid schema, const char *name, int count, const Oid *types)
+{
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+						   PointerGetDatum(buildoidvector(types, count)), ObjectIdGetDatum(schema));
+}
+
+/* The type with this name, or InvalidOid. */
+Oid
+OwnType(Oid schema, const char *name)
+{
+	return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(name),
+						   ObjectIdGetDatum(schema));
+}
+
+void
+OwnIsMissing(const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_FUNCTION),
+			 errmsg("function %s of extension qsketch is missing or has been replaced", name),
+			 errhint("Drop the extension and create it again.")));
+}
+
+/* The arguments as the parser would have them, the column being a Var. */
+static List *
+arguments_of(ParseState *pstate, const OwnCall *call)
+{
+	List *arguments = NIL;
+	ListCell *cell;
+
+	foreach (cell, call->arguments)
+	{
+		Node *argument = lfirst(cell);
+
+		if (argument == NULL)
+			argument = colNameToVar(pstate, call->column, true, -1);
+		else
+			argument = copyObject(argument);
+		if (argument == NULL)
+			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+							errmsg("column \"%s\" does not exist", call->column)));
+		arguments = lappend(arguments, argument);
+	}
+	return arguments;
+}
+
+static Node *
+aggregate_call(ParseState *pstate, const OwnCall *call, List *arguments)
+{
+	Aggref *aggregate = makeNode(Aggref);
+
+	aggregate->aggfnoid = call->function;
+	aggregate->aggtype = get_func_rettype(call->function);
+	aggregate->aggkind = AGGKIND_NORMAL;
+	aggregate->aggsplit = AGGSPLIT_SIMPLE;
+	aggregate->aggno = -1;
+	aggregate->aggtransno = -1;
+	aggregate->location = -1;
+	transformAggregateCall(pstate, aggregate, arguments, NIL, false);
+	return (Node *) aggregate;
+}
+
+/* What $1 stands for. */
+static Node *
+make_call(ParseState *pstate, ParamRef *parameter)
+{
+	const OwnCall *call = pstate->p_ref_hook_state;
+	List *arguments = arguments_of(pstate, call);
+
+	if (get_func_prokind(call->function) == PROKIND_AGGREGATE)
+		return aggregate_call(pstate, call, arguments);
+	return (Node *) makeFuncExpr(call->function, get_func_rettype(call->function), arguments,
+								 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+static void
+set_hook(ParseState *pstate, void *call)
+{
+	pstate->p_paramref_hook = make_call;
+	pstate->p_ref_hook_state = call;
+}
+
+/*
+ * Run a query under the snapshot of the caller.  In its text $1 is the call, in
+ * which parameters have the values that are given.  The plan is generic, so that
+ * no copies of these, which may be large, get into it.
+ */
+void
+RunQuery(const char *query, OwnCall *call, ParamListInfo values)
+{
+	SPIPlanPtr plan =
+		SPI_prepare_params(query, set_hook, call, CURSOR_OPT_PARALLEL_OK | CURSOR_OPT_GENERIC_PLAN);
+	int result;
+
+	if (plan == NULL)
+		elog(ERROR, "could not prepare query: %s", SPI_result_code_string(SPI_result));
+	result = SPI_execute_plan_with_paramlist(plan, values, true, 0);
+	if (result != SPI_OK_SELECT)
+		elog(ERROR, "could not run query: %s", SPI_result_code_string(result));
+}

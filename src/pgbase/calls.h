@@ -1,0 +1,29 @@
+/*
+ * calls.h
+ *		Queries of ours that call functions of ours.
+ *
+ * src/pgbase/calls.h
+ */
+#ifndef QS_PG_CALLS_H
+#define QS_PG_CALLS_H
+
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "nodes/params.h"
+#include "nodes/pg_list.h"
+
+/* A call of a function or an aggregate, for which $1 stands in the text of a query. */
+typedef struct OwnCall
+{
+	Oid function;
+	List *arguments;    /* expressions; NULL is the column */
+	const char *column; /* of the query's only table */
+} OwnCall;
+
+extern Oid OwnFunction(Oid schema, const char *name, int count, const Oid *types);
+extern Oid OwnType(Oid schema, const char *name);
+extern void OwnIsMissing(const char *name) __attribute__((noreturn));
+extern void RunQuery(const char *query, OwnCall *call, ParamListInfo values);
+
+#endif

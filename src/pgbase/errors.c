@@ -1,0 +1,94 @@
+/*
+ * errors.c
+ *		Status codes as errors of PostgreSQL.
+ *
+ * What is the same for all families: SQLSTATEs, and the words around a status.
+ * A family says what its values are called, and gives the hints.
+ *
+ * src/pgbase/errors.c
+ */
+#include "pgbase/errors.h"
+
+#define VERSION_AT 3
+
+/* Error codes for what an operation can return. */
+static int
+sqlstate_of(qb_status status)
+{
+	switch (status)
+	{
+		case QB_NO_MEMORY:
+			return ERRCODE_OUT_OF_MEMORY;
+		case QB_TOTAL_OVERFLOW:
+			return ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
+		case QB_UNDERFLOW:
+		case QB_MISMATCH:
+			return ERRCODE_DATA_EXCEPTION;
+		case QB_READ_ONLY:
+		case QB_WRONG_PART:
+			return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+		case QB_NO_FOLD:
+			return ERRCODE_INVALID_PARAMETER_VALUE;
+		default:
+			return ERRCODE_INTERNAL_ERROR;
+	}
+}
+
+/* Raise the error of an operation; the hint may be NULL. */
+void
+StatusRaise(qb_status status, const char *noun, const char *hint)
+{
+	ereport(ERROR, (errcode(sqlstate_of(status)),
+					errmsg("cannot change %s: %s", noun, qb_status_text(status)),
+					hint ? errhint("%s", hint) : 0));
+	pg_unreachable();
+}
+
+/*
+ * Raise the error of bytes that are no value in this version of its format.
+ * Every format starts with a magic of three letters and its version.
+ */
+void
+StatusRaiseFormat(qb_status status, int sqlstate, const char *noun, int version, const uint8 *bytes,
+				  Size length)
+{
+	if (status == QB_FORMAT_VERSION)
+		ereport(ERROR, (errcode(sqlstate),
+						errmsg("unsupported %s format version %d", noun, bytes[VERSION_AT]),
+						errdetail("This version of qsketch reads version %d.", version)));
+	ereport(ERROR, (errcode(sqlstate), errmsg("invalid %s: %s", noun, qb_status_text(status)),
+					errdetail("The value has %llu bytes.", (unsigned long long) length)));
+	pg_unreachable();
+}
+
+/* Append to a list in what two values differ, if they do: "what A and B". */
+void
+AppendDifference(StringInfo text, const char *what, const char *a, const char *b)
+{
+	if (strcmp(a, b) != 0)
+		appendStringInfo(text, "%s%s %s and %s", text->len ? ", " : "", what, a, b);
+}
+
+/* A size as our functions take it: "64kB". */
+const char *
+TextOfSize(uint64 bytes)
+{
+	if (bytes % (1024 * 1024) == 0)
+		return psprintf(UINT64_FORMAT "MB", bytes / (1024 * 1024));
+	if (bytes % 1024 == 0)
+		return psprintf(UINT64_FORMAT "kB", bytes / 1024);
+	return psprintf(UINT64_FORMAT, bytes);
+}
+
+/* The confidence that a caller gives; 1 itself only where it may be "certain". */
+double
+CheckConfidence(double confidence, bool certain)
+{
+	if (!(confidence >= 0 && (certain ? confidence <= 1 : confidence < 1)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 certain ? errmsg("confidence must be between 0 and 1, not %g", confidence)
+						 : errmsg("confidence must be at least 0 and below 1, not %g", confidence),
+				 errhint("It is a share: 0.95 is 95 %%.")));
+	return confidence;
+}

@@ -1,0 +1,81 @@
+/*
+ * keybuffer.c
+ *		Keys that wait to be counted in a batch.
+ *
+ * src/pgbase/keybuffer.c
+ */
+#include "pgbase/keybuffer.h"
+
+#include "utils/memutils.h"
+
+#define FIRST_ROOM  16
+#define ROOM_GROWTH 4
+
+/* From now on the buffer is full at so many keys, as far as there is memory. */
+void
+KeyBufferLimit(KeyBuffer *buffer, int most)
+{
+	buffer->room = Min(buffer->allocated, most);
+}
+
+static void
+reallocate(KeyBuffer *buffer, MemoryContext context, int keys)
+{
+	bool weighted = buffer->weight != NULL;
+
+	KeyBufferFree(buffer);
+	buffer->fingerprint = MemoryContextAlloc(context, keys * sizeof(uint64));
+	if (weighted)
+		buffer->weight = MemoryContextAlloc(context, keys * sizeof(int64));
+	buffer->allocated = keys;
+}
+
+/*
+ * Let an empty buffer become full at so many keys.  It gets there in steps, one
+ * with each call, so that groups pay for the keys that they have.
+ */
+void
+KeyBufferGrow(KeyBuffer *buffer, MemoryContext context, int most)
+{
+	int next = buffer->allocated == 0 ? FIRST_ROOM : buffer->allocated * ROOM_GROWTH;
+
+	Assert(buffer->count == 0);
+	if (most > buffer->allocated)
+		reallocate(buffer, context, Min(most, next));
+	KeyBufferLimit(buffer, most);
+}
+
+/* Let a full buffer become full at twice as many keys, or the most; those in it stay. */
+void
+KeyBufferExtend(KeyBuffer *buffer, int most)
+{
+	int keys = Min(most, buffer->allocated * 2);
+
+	buffer->fingerprint = repalloc(buffer->fingerprint, keys * sizeof(uint64));
+	if (buffer->weight)
+		buffer->weight = repalloc(buffer->weight, keys * sizeof(int64));
+	buffer->allocated = buffer->room = keys;
+}
+
+/* The first weight that is not 1: from now on weights are kept. */
+void
+KeyBufferWeigh(KeyBuffer *buffer)
+{
+	MemoryContext context = GetMemoryChunkContext(buffer->fingerprint);
+	int i;
+
+	buffer->weight = MemoryContextAlloc(context, buffer->allocated * sizeof(int64));
+	for (i = 0; i < buffer->count; i++)
+		buffer->weight[i] = 1;
+}
+
+/* Free the memory of a buffer, which is as if zeroed then. */
+void
+KeyBufferFree(KeyBuffer *buffer)
+{
+	if (buffer->fingerprint)
+		pfree(buffer->fingerprint);
+	if (buffer->weight)
+		pfree(buffer->weight);
+	memset(buffer, 0, sizeof(*buffer));
+}

@@ -1,0 +1,23 @@
+/*
+ * keycheck.h
+ *		Errors when keys are not of the kind that a value holds.
+ *
+ * src/pgbase/keycheck.h
+ */
+#ifndef QS_PG_KEYCHECK_H
+#define QS_PG_KEYCHECK_H
+
+#include "pgbase/keytype.h"
+
+/* What messages about keys call the values that hold them. */
+typedef struct KeyHolder
+{
+	const char *one;
+	const char *many;
+	const char *lookup; /* our function whose keys are of any type, without casts */
+} KeyHolder;
+
+extern void KeyFamilyCheckProbe(const qb_keys *held, const KeyType *key, const KeyHolder *holder);
+extern void KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder);
+
+#endif

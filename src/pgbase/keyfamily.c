@@ -1,0 +1,183 @@
+/*
+ * keyfamily.c
+ *		Families of keys, as a value records them: by name and by type.
+ *
+ * A hash operator family is recorded by its OID if it is built in, else by a
+ * hash of its name (keycontent.c says why).  Users know types, so messages name
+ * the types whose default hash operator class is of the family.  Most families
+ * are of one type; of the others, three have one that takes what all of their
+ * types can say: bigint, double precision and text.
+ *
+ * src/pgbase/keyfamily.c
+ */
+#include "pgbase/keyfamily.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type_d.h"
+#include "common/hashfn.h"
+#include "lib/stringinfo.h"
+#include "nodes/pg_list.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#define NAMED_FAMILY UINT32_C(0x80000000)
+
+/* What stands for the name of a family or collation. */
+uint32
+KeyNameId(const char *name)
+{
+	return hash_bytes((const unsigned char *) name, (int) strlen(name)) | NAMED_FAMILY;
+}
+
+/* Name of an operator family of the catalog, or NULL. */
+static char *
+opfamily_name(Oid opfamily)
+{
+	HeapTuple tuple = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(opfamily));
+	char *name = NULL;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		name = pstrdup(NameStr(((Form_pg_opfamily) GETSTRUCT(tuple))->opfname));
+		ReleaseSysCache(tuple);
+	}
+	return name;
+}
+
+/* What a value records of the operator family. */
+uint32
+KeyFamilyId(Oid opfamily)
+{
+	char *name;
+
+	if (opfamily < FirstNormalObjectId)
+		return opfamily;
+	name = opfamily_name(opfamily);
+	if (name == NULL)
+		elog(ERROR, "cache lookup failed for operator family %u", opfamily);
+	return KeyNameId(name);
+}
+
+/* Name of the hash family whose name has this hash, or NULL; for messages. */
+static char *
+find_named_family(uint32 family)
+{
+	Relation catalog = table_open(OperatorFamilyRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
+	char *name = NULL;
+	HeapTuple tuple;
+
+	while (name == NULL && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_opfamily form = (Form_pg_opfamily) GETSTRUCT(tuple);
+
+		if (form->opfmethod == HASH_AM_OID && KeyNameId(NameStr(form->opfname)) == family)
+			name = pstrdup(NameStr(form->opfname));
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return name;
+}
+
+/* Name of the family recorded in a value; NULL if there is none yet. */
+char *
+KeyFamilyName(uint32 family)
+{
+	char *name;
+
+	if (family == 0)
+		return NULL;
+	name = family & NAMED_FAMILY ? find_named_family(family) : opfamily_name(family);
+	return name ? name : psprintf("unrecognized family %u", family);
+}
+
+/* Types whose default hash operator class is of the family, in the order of their OIDs. */
+static List *
+types_of(uint32 family)
+{
+	CatCList *classes = SearchSysCacheList1(CLAAMNAMENSP, ObjectIdGetDatum(HASH_AM_OID));
+	List *types = NIL;
+	int i;
+
+	for (i = 0; i < classes->n_members; i++)
+	{
+		Form_pg_opclass form = (Form_pg_opclass) GETSTRUCT(&classes->members[i]->tuple);
+
+		if (form->opcdefault && KeyFamilyId(form->opcfamily) == family)
+			types = lappend_oid(types, form->opcintype);
+	}
+	ReleaseSysCacheList(classes);
+	list_sort(types, list_oid_cmp);
+	return types;
+}
+
+bool
+KeyFamilyHasType(uint32 family, Oid type)
+{
+	return list_member_oid(types_of(family), type);
+}
+
+/* The one type that can stand for all of the family, or InvalidOid. */
+Oid
+KeyFamilyType(uint32 family)
+{
+	static const Oid chosen[] = { INT8OID, FLOAT8OID, TEXTOID };
+	List *types;
+	int i;
+
+	for (i = 0; i < lengthof(chosen); i++)
+		if (KeyFamilyId(lookup_type_cache(chosen[i], TYPECACHE_HASH_OPFAMILY)->hash_opf) == family)
+			return chosen[i];
+	types = types_of(family);
+	if (list_length(types) != 1 || get_typtype(linitial_oid(types)) == TYPTYPE_PSEUDO)
+		return InvalidOid;
+	return linitial_oid(types);
+}
+
+/* What keys of a type are called, also where it is one of many types. */
+static const char *
+type_name(Oid type)
+{
+	switch (type)
+	{
+		case INT8OID:
+			return "integer";
+		case ANYARRAYOID:
+			return "array";
+		case ANYENUMOID:
+			return "enum";
+		case ANYRANGEOID:
+			return "range";
+		case ANYMULTIRANGEOID:
+			return "multirange";
+		default:
+			return format_type_be(type);
+	}
+}
+
+/* What the keys of a family are called in messages. */
+char *
+KeyFamilyTypes(uint32 family)
+{
+	Oid type = KeyFamilyType(family);
+	List *types = OidIsValid(type) ? list_make1_oid(type) : types_of(family);
+	StringInfoData text;
+	ListCell *cell;
+
+	if (types == NIL)
+		return KeyFamilyName(family);
+	initStringInfo(&text);
+	foreach (cell, types)
+		appendStringInfo(&text, "%s%s", text.len ? ", " : "", type_name(lfirst_oid(cell)));
+	return text.data;
+}

@@ -1,0 +1,167 @@
+/*
+ * keyread.c
+ *		Keys written as text, read as the type of those that a value holds.
+ *
+ * An unknown literal and a driver's parameter without a type become text, since
+ * the functions of keys take any type: qsketch_estimate(sk, '10.0.0.1') asks for
+ * a text.  Where the value knows better, because its
+ * family of keys is that of one type, the text is read by that type's input
+ * function, as if the literal had been one of that type.
+ *
+ * Our functions are immutable, so what the text means must not depend on a
+ * setting or on the clock.  Types whose input does (dates and times) are read
+ * from the ISO form alone, with an offset from UTC if the type has one.
+ *
+ * Of the families of several types, text and integers have one type that reads
+ * what all of them can be.  Real and double precision do not: see below.
+ *
+ * src/pgbase/keyread.c
+ */
+#include "pgbase/keyread.h"
+
+#include <math.h>
+
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type_d.h"
+#include "pgbase/keyfamily.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+/* The text behind characters of the set, of which there must be some; else NULL. */
+static const char *
+skip(const char *text, const char *set)
+{
+	size_t length = text ? strspn(text, set) : 0;
+
+	return length ? text + length : NULL;
+}
+
+/* The text behind YYYY-MM-DD, which no DateStyle reads in another order. */
+static const char *
+skip_date(const char *text)
+{
+	size_t year = strspn(text, "0123456789");
+
+	if (year < 4 || text[year] != '-')
+		return NULL;
+	text = skip(text + year + 1, "0123456789");
+	return text && *text == '-' ? skip(text + 1, "0123456789") : NULL;
+}
+
+/* Does the rest say how far from UTC: Z, or a signed number? */
+static bool
+is_offset(const char *text)
+{
+	if (*text == 'Z')
+		return text[1] == '\0';
+	if (*text != '+' && *text != '-')
+		return false;
+	text = skip(text + 1, "0123456789:");
+	return text && *text == '\0';
+}
+
+static bool
+is_dated(Oid type)
+{
+	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+}
+
+/* Is there a form of the type that means the same whatever the settings are? */
+static bool
+has_iso_form(Oid type)
+{
+	return is_dated(type) || type == TIMEOID || type == TIMETZOID;
+}
+
+/*
+ * Is the text in the ISO form of a date or time, so that settings do not
+ * matter?  Whether it is right is for the input function to say.
+ */
+static bool
+is_iso(const char *text, Oid type)
+{
+	bool dated = is_dated(type);
+	bool zoned = type == TIMESTAMPTZOID || type == TIMETZOID;
+
+	if (!has_iso_form(type))
+		return false;
+	if (dated && (strcmp(text, "infinity") == 0 || strcmp(text, "-infinity") == 0))
+		return true;
+	if (dated)
+		text = skip_date(text);
+	if (text == NULL || (*text == '\0' && !zoned))
+		return text != NULL;
+	if (dated && *text != ' ' && *text != 'T')
+		return false;
+	text = skip(dated ? text + 1 : text, "0123456789:.");
+	return text && (zoned ? is_offset(text) : *text == '\0');
+}
+
+static void
+check_immutable(const KeyReader *reader, const char *text)
+{
+	char *type = format_type_be(reader->key.type);
+
+	if (func_volatile(reader->input.fn_oid) != PROVOLATILE_IMMUTABLE &&
+		!is_iso(text, reader->key.type))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("what \"%s\" means as a key of type %s depends on settings", text, type),
+				 has_iso_form(reader->key.type)
+					 ? errhint("Cast the key to type %s, or write dates and times in ISO form, "
+							   "with the offset from UTC if the type has one.",
+							   type)
+					 : errhint("Cast the key to type %s.", type)));
+}
+
+/*
+ * A number with a fraction may be one as real and another as double precision,
+ * and what holds them does not say which of the two its keys were.
+ */
+static void
+check_unambiguous(const KeyReader *reader, const KeyHolder *holder, const char *text, Datum value)
+{
+	float8 wide = reader->key.type == FLOAT8OID ? DatumGetFloat8(value) : 0;
+	float4 narrow = (float4) wide;
+
+	if (narrow != wide && !isnan(wide) && !isinf(narrow) && narrow != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("\"%s\" is not the same key as real and as double precision", text),
+				 errhint("Cast the key to the one that the %s was built from.", holder->one)));
+}
+
+/* Learn how to read keys of the type of those that are held. */
+static void
+learn(KeyReader *reader, MemoryContext context, const qb_keys *held, const KeyHolder *holder,
+	  const KeyType *given)
+{
+	Oid type = KeyFamilyType(held->family);
+	Oid input;
+
+	if (!OidIsValid(type))
+		KeyFamilyCheckProbe(held, given, holder);
+	KeyTypeInit(&reader->key, type, given->input_collation);
+	getTypeInputInfo(type, &input, &reader->parameter);
+	fmgr_info_cxt(input, &reader->input, context);
+}
+
+/*
+ * Fingerprint of a key given as text to what holds other keys; an error if it
+ * cannot be read as one.  The context is where the reader lives.
+ */
+uint64
+KeyReadText(KeyReader *reader, MemoryContext context, const qb_keys *held, const KeyHolder *holder,
+			const KeyType *given, Datum value)
+{
+	char *string = TextDatumGetCString(value);
+
+	if (reader->key.type == InvalidOid || reader->key.keys.family != held->family)
+		learn(reader, context, held, holder, given);
+	KeyFamilyCheckProbe(held, &reader->key, holder);
+	value = InputFunctionCall(&reader->input, string, reader->parameter, -1);
+	check_immutable(reader, string);
+	check_unambiguous(reader, holder, string, value);
+	reader->value = value;
+	return KeyFingerprint(&reader->key, value);
+}

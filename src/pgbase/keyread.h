@@ -1,0 +1,24 @@
+/*
+ * keyread.h
+ *		Keys written as text, read as the type of those that a value holds.
+ *
+ * src/pgbase/keyread.h
+ */
+#ifndef QS_PG_KEYREAD_H
+#define QS_PG_KEYREAD_H
+
+#include "pgbase/keycheck.h"
+
+/* Zeroed: reads nothing yet. */
+typedef struct KeyReader
+{
+	KeyType key;    /* what the text is read as */
+	FmgrInfo input; /* of that type */
+	Oid parameter;  /* of the input function */
+	Datum value;    /* the last key that was read */
+} KeyReader;
+
+extern uint64 KeyReadText(KeyReader *reader, MemoryContext context, const qb_keys *held,
+						  const KeyHolder *holder, const KeyType *given, Datum value);
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * keytext.c
+ *		Keys as text, and back.
+ *
+ * What a value remembers of its keys must outlive dump and restore, settings
+ * and upgrades, so it is not the bytes of a datum, which may hold OIDs, but what
+ * the type's output function writes under settings that are always the same:
+ * those of pg_dump, and UTC.  Integers need no text, their fingerprint is the
+ * value.
+ *
+ * Reading trusts nothing: the text goes through the input function of the type
+ * that the caller names, as anything that a user types, and the key that comes
+ * out must have the fingerprint that it is kept under.  A text that somebody
+ * made up, or a key of a type that writes it in another way, is an error.
+ *
+ * src/pgbase/keytext.c
+ */
+#include "pgbase/keytext.h"
+
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* Settings that input and output functions look at. */
+static const struct
+{
+	const char *name;
+	const char *value;
+} modes[] = {
+	{ "datestyle", "ISO, YMD" },     { "intervalstyle", "postgres" }, { "timezone", "UTC" },
+	{ "extra_float_digits", "1" },   { "bytea_output", "hex" },       { "lc_monetary", "C" },
+	{ "search_path", "pg_catalog" },
+};
+
+/* From now on texts are written and read in one way, until KeyTextEnd() or an error. */
+int
+KeyTextBegin(void)
+{
+	int level = NewGUCNestLevel();
+	int i;
+
+	for (i = 0; i < lengthof(modes); i++)
+		(void) set_config_option(modes[i].name, modes[i].value, PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	return level;
+}
+
+void
+KeyTextEnd(int level)
+{
+	AtEOXact_GUC(true, level);
+}
+
+/* Is what the output function writes the same under all settings? */
+static bool
+is_plain(Oid output)
+{
+	switch (output)
+	{
+		case F_TEXTOUT:
+		case F_VARCHAROUT:
+		case F_BPCHAROUT:
+		case F_CHAROUT:
+		case F_NAMEOUT:
+		case F_BOOLOUT:
+		case F_UUID_OUT:
+		case F_NUMERIC_OUT:
+		case F_INET_OUT:
+		case F_CIDR_OUT:
+		case F_OIDOUT:
+		case F_ENUM_OUT:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* The context is where the writer lives. */
+void
+KeyWriterInit(KeyWriter *writer, Oid type, MemoryContext context)
+{
+	Oid output;
+	bool varlena;
+
+	getTypeOutputInfo(type, &output, &varlena);
+	fmgr_info_cxt(output, &writer->output, context);
+	writer->padded = output == F_BPCHAROUT;
+	writer->bytes = writer->padded || output == F_TEXTOUT || output == F_VARCHAROUT;
+	writer->plain = is_plain(output);
+}
+
+/* The text of a key; between KeyTextBegin() and KeyTextEnd() unless the writer is plain. */
+const char *
+KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
+{
+	char *text;
+
+	if (writer->bytes)
+	{
+		struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+
+		*length = (uint32) VARSIZE_ANY_EXHDR(bytes);
+		if (writer->padded)
+			*length = (uint32) bpchartruelen(VARDATA_ANY(bytes), (int) *length);
+		return VARDATA_ANY(bytes);
+	}
+	text = OutputFunctionCall(&writer->output, value);
+	*length = (uint32) strlen(text);
+	return text;
+}
+
+void
+KeyParserInit(KeyParser *parser, Oid type, Oid collation, MemoryContext context)
+{
+	Oid input;
+
+	KeyTypeInit(&parser->key, type, collation);
+	parser->domain = getBaseType(type) != type;
+	parser->check = NULL;
+	getTypeInputInfo(type, &input, &parser->parameter);
+	fmgr_info_cxt(input, &parser->input, context);
+}
+
+/* The key behind a text; between KeyTextBegin() and KeyTextEnd(). */
+Datum
+KeyParse(KeyParser *parser, const char *text, uint64 fingerprint)
+{
+	Datum value = InputFunctionCall(&parser->input, (char *) text, parser->parameter, -1);
+
+	if (KeyFingerprint(&parser->key, value) != fingerprint)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("\"%s\" as a key of type %s is not the key that was counted", text,
+							   format_type_be(parser->key.type)),
+						errhint("Name the type that the keys had.")));
+	return value;
+}
+
+static Datum
+as_integer(const KeyType *key, int64 integer)
+{
+	int64 most = key->kind == KEY_INT2   ? PG_INT16_MAX
+				 : key->kind == KEY_INT4 ? PG_INT32_MAX
+										 : PG_INT64_MAX;
+
+	if (integer > most || integer < -most - 1)
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+						errmsg("key " INT64_FORMAT " is out of range for type %s", integer,
+							   format_type_be(key->type))));
+	if (key->kind == KEY_INT8)
+		return Int64GetDatum(integer);
+	return key->kind == KEY_INT4 ? Int32GetDatum((int32) integer) : Int16GetDatum((int16) integer);
+}
+
+/* An integer as a key, whose type may be a smaller one, or a domain. */
+Datum
+KeyParseInteger(KeyParser *parser, int64 integer)
+{
+	Datum value = as_integer(&parser->key, integer);
+
+	if (parser->domain)
+		domain_check(value, false, parser->key.type, &parser->check, parser->input.fn_mcxt);
+	return value;
+}

@@ -1,0 +1,133 @@
+/*
+ * memory.c
+ *		A memory context as the allocator of what knows no PostgreSQL, and a
+ *		context for the states of aggregates.
+ *
+ * Families want zeroed memory aligned to a cache line and NULL, not an error,
+ * when there is none.  In front of what it gets stands the pointer to what
+ * PostgreSQL gave, for pfree().  Small tables are aligned to 8 bytes only:
+ * they are those of small groups, of which there may be very many.  Large ones
+ * ask the system for huge pages before they are first touched: random access
+ * to 64 MB misses the address translation of small pages nearly every time.
+ *
+ * src/pgbase/memory.c
+ */
+#include "pgbase/memory.h"
+
+#include <sys/mman.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#define SMALL_TABLE 4096
+#define HUGE_PAGE   (2 * 1024 * 1024)
+#define LARGE_TABLE (2 * HUGE_PAGE)
+#define KEPT_TABLE  (64 * 1024)
+
+/* Alignment for a table of this size; at least that of a pointer. */
+static size_t
+alignment(size_t bytes)
+{
+	if (bytes < SMALL_TABLE)
+		return sizeof(void *);
+	return bytes < LARGE_TABLE ? QB_CACHE_LINE : HUGE_PAGE;
+}
+
+/* Ask for huge pages; without them all works, but slower. */
+static void
+want_huge_pages(char *aligned, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+	(void) madvise(aligned, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+#endif
+}
+
+static void *
+context_alloc(void *context, size_t bytes)
+{
+	size_t align = alignment(bytes);
+	char *raw;
+	char *aligned;
+
+	raw = MemoryContextAllocExtended((MemoryContext) context, bytes + align + sizeof(void *),
+									 MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	if (raw == NULL)
+		return NULL;
+	aligned = (char *) TYPEALIGN(align, raw + sizeof(void *));
+	((void **) aligned)[-1] = raw;
+	if (align == HUGE_PAGE)
+		want_huge_pages(aligned, bytes);
+	memset(aligned, 0, bytes);
+	return aligned;
+}
+
+static void
+context_release(void *context, void *pointer)
+{
+	(void) context;
+	pfree(((void **) pointer)[-1]);
+}
+
+static void
+check_interrupts(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
+static void *
+kept_alloc(void *kept, size_t bytes)
+{
+	KeptTable *k = kept;
+
+	if (k->table && !k->used && k->bytes == bytes)
+	{
+		k->used = true;
+		memset(k->table, 0, bytes);
+		return k->table;
+	}
+	if (k->table || bytes < KEPT_TABLE || bytes >= LARGE_TABLE)
+		return context_alloc(k->context, bytes);
+	k->table = context_alloc(k->context, bytes);
+	k->bytes = bytes;
+	k->used = k->table != NULL;
+	return k->table;
+}
+
+static void
+kept_release(void *kept, void *pointer)
+{
+	KeptTable *k = kept;
+
+	if (pointer == k->table)
+		k->used = false;
+	else
+		context_release(k->context, pointer);
+}
+
+/* No table yet, or none any more since the context was reset. */
+void
+KeptTableInit(KeptTable *kept, MemoryContext context)
+{
+	memset(kept, 0, sizeof(*kept));
+	kept->context = context;
+}
+
+const qb_memory *
+KeptTableMemory(KeptTable *kept, qb_memory *memory)
+{
+	memory->alloc = kept_alloc;
+	memory->release = kept_release;
+	memory->context = kept;
+	memory->pause = check_interrupts;
+	return memory;
+}
+
+const qb_memory *
+ContextMemory(MemoryContext context, qb_memory *memory)
+{
+	memory->alloc = context_alloc;
+	memory->release = context_release;
+	memory->context = context;
+	memory->pause = check_interrupts;
+	return memory;
+}

@@ -1,0 +1,15 @@
+/*
+ * nonce.h
+ *		Numbers that no two states share.
+ *
+ * src/pgbase/nonce.h
+ */
+#ifndef QS_PG_NONCE_H
+#define QS_PG_NONCE_H
+
+#include "postgres.h"
+
+extern void NonceInit(void);
+extern uint64 NonceNew(void);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * process.h
+ *		Numbers of processes, under which shared memory keeps what is theirs.
+ *
+ * src/pgbase/process.h
+ */
+#ifndef QS_PGBASE_PROCESS_H
+#define QS_PGBASE_PROCESS_H
+
+#include "postgres.h"
+
+#include "storage/proc.h"
+
+/* The number of a process: smaller than MaxBackends for all that run SQL. */
+#if PG_VERSION_NUM >= 170000
+#define ProcessNumber(process) GetNumberFromPGProc(process)
+#else
+#define ProcessNumber(process) ((process)->pgprocno)
+#endif
+
+#endif

@@ -1,0 +1,216 @@
+/*
+ * recognize.c
+ *		Which aggregates and functions of the catalog are ours.
+ *
+ * A name proves nothing, and neither does being part of the extension: that is
+ * trusted, so its owner may be anyone who may create objects in the database,
+ * and may add his own objects to it.  An aggregate is ours if it computes what
+ * ours compute: its functions are C functions of this library, told by their
+ * addresses, and nothing else can differ.  Only superusers declare C functions,
+ * so the types in such a declaration can be trusted, too.
+ *
+ * src/pgbase/recognize.c
+ */
+#include "pgbase/recognize.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_language_d.h"
+#include "catalog/pg_proc.h"
+#include "executor/nodeAgg.h"
+#include "utils/fmgroids.h"
+#include "utils/regproc.h"
+#include "utils/syscache.h"
+
+/* What an aggregate is made of. */
+typedef struct Parts
+{
+	FormData_pg_aggregate fixed;
+	bool initial; /* it has an initial value */
+} Parts;
+
+static bool
+read_parts(Oid aggregate, Parts *parts)
+{
+	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	memcpy(&parts->fixed, GETSTRUCT(tuple), sizeof(parts->fixed));
+	parts->initial = !heap_attisnull(tuple, Anum_pg_aggregate_agginitval, NULL);
+	ReleaseSysCache(tuple);
+	return true;
+}
+
+/* The C function behind a function of the catalog that is not called through others; else NULL. */
+PGFunction
+CFunctionOf(Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	bool in_c;
+	FmgrInfo info;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	in_c = ((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId;
+	ReleaseSysCache(tuple);
+	if (!in_c)
+		return NULL;
+	fmgr_info(function, &info);
+	return info.fn_addr;
+}
+
+Oid
+FunctionOwner(Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
+/* What an ordinary aggregate without initial value is made of; false if it is another, or none. */
+bool
+AggregateParts(Oid aggregate, FormData_pg_aggregate *parts)
+{
+	Parts read;
+
+	if (!read_parts(aggregate, &read) || read.initial || read.fixed.aggkind != AGGKIND_NORMAL ||
+		read.fixed.aggfinalextra)
+		return false;
+	*parts = read.fixed;
+	return true;
+}
+
+/*
+ * Is it made of functions of a family, whatever its rows are: keys, or stored
+ * values?  The result of such an aggregate is its state.
+ */
+bool
+AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
+{
+	FormData_pg_aggregate parts;
+
+	return AggregateParts(aggregate, &parts) && functions->moves(CFunctionOf(parts.aggtransfn)) &&
+		   functions->combines(CFunctionOf(parts.aggcombinefn)) &&
+		   functions->finishes(CFunctionOf(parts.aggfinalfn));
+}
+
+/* The types of state and key, if the transition function has one state type throughout. */
+static bool
+read_types(Oid transition, Oid state_type, int key, Oid *key_type)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(transition));
+	Form_pg_proc form;
+	bool fits;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_proc) GETSTRUCT(tuple);
+	fits = form->pronargs > key && form->prorettype == state_type &&
+		   form->proargtypes.values[0] == state_type;
+	if (fits)
+		*key_type = form->proargtypes.values[key];
+	ReleaseSysCache(tuple);
+	return fits;
+}
+
+/* Is the aggregate made of these functions, and of nothing else? */
+bool
+RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
+				   RecognizedAggregate *recognized)
+{
+	FormData_pg_aggregate parts;
+	const AggregateForm *form;
+
+	if (!AggregateParts(aggregate, &parts))
+		return false;
+	form = functions->form(CFunctionOf(parts.aggtransfn));
+	if (form == NULL || !functions->combines(CFunctionOf(parts.aggcombinefn)) ||
+		!functions->finishes(CFunctionOf(parts.aggfinalfn)))
+		return false;
+	recognized->form = *form;
+	recognized->transition = parts.aggtransfn;
+	recognized->final = parts.aggfinalfn;
+	recognized->owner = FunctionOwner(aggregate);
+	return read_types(parts.aggtransfn, parts.aggtranstype, functions->key, &recognized->key_type);
+}
+
+/* Is it count(*) or count(value)?  These are built in, and have no final function. */
+bool
+RecognizeCount(Oid aggregate, RecognizedAggregate *recognized)
+{
+	Parts parts;
+
+	if ((aggregate != F_COUNT_ && aggregate != F_COUNT_ANY) || !read_parts(aggregate, &parts))
+		return false;
+	memset(recognized, 0, sizeof(*recognized));
+	recognized->transition = parts.fixed.aggtransfn;
+	recognized->final = parts.fixed.aggfinalfn;
+	recognized->owner = FunctionOwner(aggregate);
+	return true;
+}
+
+/*
+ * A moving aggregate whose frames begin or go on with this function, but that
+ * lets another than ours change the states, too; InvalidOid if the node has none.
+ */
+static Oid
+moves_elsewhere(const WindowAggState *node, Oid function, const AggregateFunctions *functions)
+{
+	ListCell *cell;
+
+	foreach (cell, node->funcs)
+	{
+		Oid aggregate = ((WindowFuncExprState *) lfirst(cell))->wfunc->winfnoid;
+		Parts parts;
+
+		if (!read_parts(aggregate, &parts) || !OidIsValid(parts.fixed.aggmtransfn) ||
+			(parts.fixed.aggmtransfn != function && parts.fixed.aggminvtransfn != function))
+			continue;
+		if (!functions->moves(CFunctionOf(parts.fixed.aggmtransfn)) ||
+			!functions->moves(CFunctionOf(parts.fixed.aggminvtransfn)))
+			return aggregate;
+	}
+	return InvalidOid;
+}
+
+/*
+ * Raise an error if functions of others get the state that this call makes: an
+ * executor hands out states of moving aggregates so that they can be changed
+ * where they are, and PL/pgSQL would keep such a one, and free it.
+ */
+void
+CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
+{
+	const WindowAggState *node = (const WindowAggState *) fcinfo->context;
+	Oid aggregate = IsA(node, WindowAggState)
+						? moves_elsewhere(node, fcinfo->flinfo->fn_oid, functions)
+						: InvalidOid;
+
+	if (OidIsValid(aggregate))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("moving aggregate %s mixes functions of qsketch with others",
+						format_procedure(aggregate)),
+				 errhint("MSFUNC and MINVFUNC must both be functions of qsketch, or neither.")));
+}
+
+/*
+ * Will the partial state that a node is making be seen by our combine function,
+ * and by nothing else?  Aggregates with one transition function can share a
+ * state, and combine it in ways of their own.
+ */
+bool
+CombinesStates(const AggState *node, const AggregateFunctions *functions)
+{
+	const AggStatePerTransData *state = node->curpertrans;
+	Parts parts;
+
+	return state && !state->aggshared && read_parts(state->aggref->aggfnoid, &parts) &&
+		   functions->combines(CFunctionOf(parts.fixed.aggcombinefn));
+}

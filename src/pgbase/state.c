@@ -1,0 +1,72 @@
+/*
+ * state.c
+ *		What the states of aggregates of all families begin with.
+ *
+ * src/pgbase/state.c
+ */
+#include "pgbase/state.h"
+
+#include "utils/memutils.h"
+
+void *
+StateCreate(const KeyedStateType *type, MemoryContext context)
+{
+	KeyedState *state = MemoryContextAllocZero(context, type->size);
+
+	EOH_init_header(&state->header, &type->methods, context);
+	ContextMemory(context, &state->memory);
+	return state;
+}
+
+/* The child of this name; names are known by their addresses. */
+static MemoryContext
+child_of(MemoryContext parent, const char *name)
+{
+	MemoryContext child;
+
+	for (child = parent->firstchild; child != NULL; child = child->nextchild)
+		if (child->name == name)
+			return child;
+	return AllocSetContextCreateInternal(parent, name, ALLOCSET_DEFAULT_SIZES);
+}
+
+MemoryContext
+StateContext(const KeyedStateType *type, MemoryContext aggregate)
+{
+	if (aggregate)
+		return child_of(aggregate, type->states_context);
+	return AllocSetContextCreateInternal(CurrentMemoryContext, type->own_context,
+										 ALLOCSET_SMALL_SIZES);
+}
+
+void *
+StateExpandedIn(Datum datum, const KeyedStateType *type)
+{
+	return ValueExpandedIn(datum, &type->methods, type->value);
+}
+
+void *
+StateToChange(Datum datum, const KeyedStateType *type)
+{
+	return VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)) ? StateExpandedIn(datum, type)
+																  : NULL;
+}
+
+Size
+StatePassBytes(KeyedState *state)
+{
+	const KeyedStateType *type = StateTypeOf(state);
+
+	return type->pass_bytes ? type->pass_bytes(state) : EOH_get_flat_size(&state->header);
+}
+
+void
+StatePass(KeyedState *state, void *place, Size bytes)
+{
+	const KeyedStateType *type = StateTypeOf(state);
+
+	if (type->pass)
+		type->pass(state, place, bytes);
+	else
+		EOH_flatten_into(&state->header, place, bytes);
+}

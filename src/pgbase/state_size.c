@@ -1,0 +1,120 @@
+/*
+ * state_size.c
+ *		How much memory the state of a group takes, for the planner.
+ *
+ * The planner decides by it between hashing and sorting, and the executor how
+ * many groups a hash aggregate keeps at a time: it looks at their real size
+ * only when another group comes, and all of them may grow after that.  The
+ * space that an aggregate is declared with (SSPACE) is one number for groups
+ * of ten keys, which take a kilobyte, and for those of ten thousand, which take
+ * the megabyte of a dense value.
+ *
+ * So the number is put right for each query.  The planner asks the support
+ * function of a transition function for its cost just before it adds up the
+ * spaces; we know the query then, and say how large states will become that get
+ * as many keys as its groups have rows.  What cannot be known stays as it was
+ * declared.
+ *
+ * src/pgbase/state_size.c
+ */
+#include "pgbase/state_size.h"
+
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/tlist.h"
+#include "utils/memutils.h"
+#include "utils/selfuncs.h"
+
+/* What is grouped, or NULL. */
+static RelOptInfo *
+input_of(PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	Relids relids = root->all_query_rels;
+#else
+	Relids relids = root->all_baserels;
+#endif
+	int single;
+
+	if (bms_get_singleton_member(relids, &single))
+		return root->simple_rel_array[single];
+	return bms_is_empty(relids) ? NULL : find_join_rel(root, relids);
+}
+
+/* Rows of all groups, and how many groups; false if there are none or nobody knows. */
+static bool
+estimate_groups(PlannerInfo *root, double *rows, double *groups)
+{
+	RelOptInfo *input = input_of(root);
+	List *expressions = get_sortgrouplist_exprs(root->parse->groupClause, root->parse->targetList);
+
+	if (expressions == NIL || input == NULL || input->cheapest_total_path == NULL)
+		return false;
+	*rows = input->cheapest_total_path->rows;
+	*groups = Max(1, estimate_num_groups(root, expressions, *rows, NULL, NULL));
+	return true;
+}
+
+/* The last argument if it is a constant of the state's type, a template; else NULL. */
+static const Const *
+constant_template(const AggTransInfo *info)
+{
+	int last = list_length(info->args) - 1;
+	const Const *template = (Const *) list_nth_node(TargetEntry, info->args, last)->expr;
+
+	if (last == 0 || !IsA(template, Const) || template->constisnull ||
+		template->consttype != info->aggtranstype)
+		return NULL;
+	return template;
+}
+
+/* Distinct keys of all rows; all of them where the planner could only guess. */
+static double
+estimate_keys(PlannerInfo *root, Expr *key, double rows)
+{
+	EstimationInfo how = { 0 };
+	double keys = estimate_num_groups(root, list_make1(key), rows, NULL, &how);
+
+	return how.flags & SELFLAG_USED_DEFAULT ? rows : keys;
+}
+
+/* A state has no more keys than its group has rows, and no more than there are. */
+static void
+set_space(PlannerInfo *root, AggTransInfo *info, double rows, double groups, StateSize space)
+{
+	Expr *key = linitial_node(TargetEntry, info->args)->expr;
+	double keys = Min(estimate_keys(root, key, rows), rows / groups);
+	double bytes = space(constant_template(info), keys, rows / groups);
+
+	if (bytes > 0)
+		info->aggtransspace = (int32) Min(bytes, MaxAllocSize);
+}
+
+/*
+ * Planner support of transition functions.  The answer, that the default
+ * cost is right, matters less than that the planner asks: the module is loaded
+ * before the paths of even a session's first query are made.
+ */
+Datum
+StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)
+{
+	SupportRequestCost *request = (SupportRequestCost *) PG_GETARG_POINTER(0);
+	double rows;
+	double groups;
+	ListCell *cell;
+
+	if (!IsA(request, SupportRequestCost) || request->root == NULL ||
+		!estimate_groups(request->root, &rows, &groups))
+		PG_RETURN_POINTER(NULL);
+	foreach (cell, request->root->aggtransinfos)
+	{
+		AggTransInfo *info = lfirst(cell);
+
+		if (info->transfn_oid == request->funcid && info->args != NIL)
+			set_space(request->root, info, rows, groups, space);
+	}
+	PG_RETURN_POINTER(NULL);
+}

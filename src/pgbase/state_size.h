@@ -1,0 +1,23 @@
+/*
+ * state_size.h
+ *		How much memory the state of a group takes, for the planner.
+ *
+ * src/pgbase/state_size.h
+ */
+#ifndef QS_PG_SPACE_H
+#define QS_PG_SPACE_H
+
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "nodes/primnodes.h"
+
+/*
+ * Bytes of the state of a group of so many rows and distinct keys; the template
+ * is NULL if it is not known.  0: as declared.
+ */
+typedef double (*StateSize)(const Const *template, double keys, double rows);
+
+extern Datum StateSizeSupport(FunctionCallInfo fcinfo, StateSize space);
+
+#endif

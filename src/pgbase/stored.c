@@ -1,0 +1,199 @@
+/*
+ * stored.c
+ *		What is kept of values stored out of line that a query reads again and again.
+ *
+ * A join of keys and values reads each value once for each key, or each key
+ * once for each value, as the planner likes.  So several values are kept, as
+ * many as a hash table of an executor node may be large, and the one that was
+ * not used for the longest time makes room for another.
+ *
+ * By that rule alone a query that goes round more values than there is room for
+ * would throw each of them away just before it is needed, and copying one costs
+ * hundreds of times a look at a few of its bytes.  So a value takes the place of
+ * others only if all of these were last used before it was used last: where
+ * values come in turns, those that are kept stay; where the same one comes
+ * again and again, it replaces those of before.
+ *
+ * Of values that are not kept, some are noted, to know when one comes again.
+ *
+ * src/pgbase/stored.c
+ */
+#include "pgbase/stored.h"
+
+#include "common/hashfn.h"
+#include "utils/memutils.h"
+
+typedef struct StoredSlot
+{
+	struct varatt_external id;
+	StoredValue *value;
+	char status;
+} StoredSlot;
+
+static inline uint32
+hash_id(const struct varatt_external *id)
+{
+	return murmurhash32(id->va_valueid ^ murmurhash32(id->va_toastrelid));
+}
+
+#define SH_PREFIX          stored
+#define SH_ELEMENT_TYPE    StoredSlot
+#define SH_KEY_TYPE        struct varatt_external
+#define SH_KEY             id
+#define SH_HASH_KEY(tb, k) hash_id(&(k))
+#define SH_EQUAL(tb, a, b) (memcmp(&(a), &(b), sizeof(struct varatt_external)) == 0)
+#define SH_SCOPE           static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* Slots of an empty table. */
+#define SLOTS 16
+
+/* Values that are noted: at least so many, and else in this share of the limit. */
+#define NOTED_MIN   16
+#define NOTED_SHARE 16
+
+void
+StoredInit(StoredCache *cache, MemoryContext parent, Size value_size, Size limit)
+{
+	memset(cache, 0, sizeof(*cache));
+	cache->context = AllocSetContextCreate(parent, "qsketch stored", ALLOCSET_SMALL_SIZES);
+	cache->value_size = value_size;
+	cache->limit = limit;
+	dlist_init(&cache->kept);
+	dlist_init(&cache->noted);
+	dlist_init(&cache->unused);
+	cache->table = stored_create(cache->context, SLOTS, NULL);
+}
+
+static StoredValue *
+last_of(dlist_head *list)
+{
+	return dlist_container(StoredValue, place, dlist_tail_node(list));
+}
+
+/* Forget a value that is noted. */
+static void
+forget(StoredCache *cache, StoredValue *value)
+{
+	stored_delete(cache->table, value->id);
+	dlist_delete(&value->place);
+	cache->noted_count--;
+	dlist_push_head(&cache->unused, &value->place);
+	if (cache->last == value)
+		cache->last = NULL;
+}
+
+/* Keep no more of a value than a note. */
+static void
+drop(StoredCache *cache, StoredValue *value)
+{
+	StoredValue blank = { .id = value->id, .used = value->used, .after = value->after };
+
+	MemoryContextDelete(value->context);
+	cache->bytes -= value->bytes;
+	dlist_delete(&value->place);
+	memset(value, 0, cache->value_size);
+	*value = blank;
+	dlist_push_head(&cache->noted, &value->place);
+	cache->noted_count++;
+}
+
+static StoredValue *
+note(StoredCache *cache, const struct varatt_external *id)
+{
+	Size most = cache->limit / NOTED_SHARE / cache->value_size;
+	StoredValue *value;
+	bool found;
+
+	while (cache->noted_count >= Max(most, NOTED_MIN))
+		forget(cache, last_of(&cache->noted));
+	if (dlist_is_empty(&cache->unused))
+		value = MemoryContextAlloc(cache->context, cache->value_size);
+	else
+		value = dlist_container(StoredValue, place, dlist_pop_head_node(&cache->unused));
+	memset(value, 0, cache->value_size);
+	value->id = *id;
+	stored_insert(cache->table, *id, &found)->value = value;
+	dlist_push_head(&cache->noted, &value->place);
+	cache->noted_count++;
+	return value;
+}
+
+/* A row uses this value, which is not the last one or is not kept. */
+void
+StoredUse(StoredCache *cache, StoredValue *value)
+{
+	dlist_move_head(value->context ? &cache->kept : &cache->noted, &value->place);
+	value->used_before = value->used;
+	value->used = ++cache->now;
+	if (cache->last && cache->last != value)
+		cache->last->after = value;
+	cache->last = value;
+}
+
+/* The value of a row, which is noted if it is new. */
+StoredValue *
+StoredLookUp(StoredCache *cache, const struct varatt_external *id)
+{
+	StoredSlot *slot = stored_lookup(cache->table, *id);
+	StoredValue *value = slot ? slot->value : note(cache, id);
+
+	StoredUse(cache, value);
+	return value;
+}
+
+/* Can so many bytes be had without a value that was used since this one was? */
+static bool
+have_room(StoredCache *cache, const StoredValue *value, Size bytes)
+{
+	Size after = cache->bytes + bytes;
+	dlist_iter place;
+
+	if (after <= cache->limit)
+		return true;
+	dlist_reverse_foreach(place, &cache->kept)
+	{
+		const StoredValue *other = dlist_container(StoredValue, place, place.cur);
+
+		if (other == value)
+			continue;
+		if (other->used > value->used_before)
+			return false;
+		after -= other->bytes;
+		if (after <= cache->limit)
+			return true;
+	}
+	return StoredAgain(value);
+}
+
+/*
+ * May so many bytes be kept of the value of this row, more than there are?  If
+ * so its context is there, others have made room, and StoredKept() must follow.
+ */
+bool
+StoredMayKeep(StoredCache *cache, StoredValue *value, Size bytes)
+{
+	if (!have_room(cache, value, bytes))
+		return false;
+	while (cache->bytes + bytes > cache->limit && !dlist_is_empty(&cache->kept) &&
+		   last_of(&cache->kept) != value)
+		drop(cache, last_of(&cache->kept));
+	if (value->context)
+		return true;
+	value->context = AllocSetContextCreate(cache->context, "qsketch kept", ALLOCSET_SMALL_SIZES);
+	dlist_delete(&value->place);
+	cache->noted_count--;
+	dlist_push_head(&cache->kept, &value->place);
+	return true;
+}
+
+/* Count what is now in the value's context. */
+void
+StoredKept(StoredCache *cache, StoredValue *value)
+{
+	cache->bytes -= value->bytes;
+	value->bytes = MemoryContextMemAllocated(value->context, true);
+	cache->bytes += value->bytes;
+}

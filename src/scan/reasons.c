@@ -1,0 +1,205 @@
+/*
+ * reasons.c
+ *		Why the column scan or the GPU was not taken: in the log, and in EXPLAIN.
+ *
+ * Whatever refuses a query (match.c, plan.c) leaves a word about it, which costs
+ * a store.  Once the planner has the paths of a query with aggregates of ours,
+ * and somebody wants to know, the word is logged at DEBUG1:
+ *
+ *	column scan not used: GROUP BY of more than one column
+ *	GPU not used: the sketch is smaller than qsketch.gpu_min_size
+ *
+ * From PostgreSQL 18 on EXPLAIN lets extensions add to a plan.  There the word is
+ * also kept for EXPLAIN (VERBOSE) until the plan has been printed.
+ *
+ * A query may have several, one for each part that has aggregates.  Planning a
+ * query can mean planning others, of functions that are called meanwhile: only
+ * what belongs to the very query that is explained is kept.
+ *
+ * EXPLAIN does not say: EXPLAIN EXECUTE, which plans in a way of its own, and the
+ * first EXPLAIN of a session that loads the library with its query.
+ *
+ * src/scan/reasons.c
+ */
+#include "scan/scan.h"
+
+#include "optimizer/optimizer.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain.h"
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
+const char *scan_refusal = NULL;
+
+#if PG_VERSION_NUM >= 180000
+
+/* A query that EXPLAIN is at, and what was said of it. */
+typedef struct Explained
+{
+	const Query *query;
+	const ExplainState *es;
+	MemoryContext context; /* of the lists */
+	List *scan;
+	List *gpu;
+} Explained;
+
+static Explained *explained = NULL;
+static ExplainOneQuery_hook_type previous_query_hook;
+static explain_per_plan_hook_type previous_plan_hook;
+
+static bool
+is_explained(const PlannerInfo *root)
+{
+	if (explained == NULL)
+		return false;
+	while (root->parent_root)
+		root = root->parent_root;
+	return root->parse == explained->query;
+}
+
+/* Add a reason to a list, once. */
+static void
+add_reason(List **list, const char *reason)
+{
+	MemoryContext old = MemoryContextSwitchTo(explained->context);
+	ListCell *cell;
+	bool known = false;
+
+	foreach (cell, *list)
+		known |= pg_strcasecmp(lfirst(cell), reason) == 0;
+	if (!known)
+		*list = lappend(*list, pstrdup(reason));
+	MemoryContextSwitchTo(old);
+}
+
+static void
+keep_for_scan(const PlannerInfo *root, const char *reason)
+{
+	if (is_explained(root))
+		add_reason(&explained->scan, reason);
+}
+
+static void
+keep_for_gpu(const PlannerInfo *root, const char *reason)
+{
+	if (is_explained(root))
+		add_reason(&explained->gpu, reason);
+}
+
+#else
+
+/* Before PostgreSQL 18 EXPLAIN says nothing: the log alone does. */
+#define is_explained(root)          false
+#define keep_for_scan(root, reason) ((void) 0)
+#define keep_for_gpu(root, reason)  ((void) 0)
+
+#endif
+
+/* ---- while planning ---- */
+
+bool
+ScanReasonsWanted(const PlannerInfo *root)
+{
+	return is_explained(root) || message_level_is_interesting(DEBUG1);
+}
+
+static void
+tell_gpu(PlannerInfo *root)
+{
+	List *aggregates = pull_var_clause((Node *) root->processed_tlist,
+									   PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
+										   PVC_INCLUDE_PLACEHOLDERS);
+	ListCell *cell;
+
+	foreach (cell, aggregates)
+	{
+		const char *reason =
+			IsA(lfirst(cell), Aggref) ? ColumnGpuReason(lfirst_node(Aggref, cell)) : NULL;
+
+		if (reason == NULL)
+			continue;
+		ereport(DEBUG1, (errmsg_internal("GPU not used: %s", reason)));
+		keep_for_gpu(root, reason);
+	}
+}
+
+/* Say what was found out about a query with aggregates of ours. */
+void
+ScanTellReasons(PlannerInfo *root, bool scan_not_taken)
+{
+	if (scan_not_taken)
+	{
+		const char *reason = scan_refusal ? scan_refusal : "another plan is cheaper";
+
+		ereport(DEBUG1, (errmsg_internal("column scan not used: %s", reason)));
+		keep_for_scan(root, reason);
+	}
+	tell_gpu(root);
+}
+
+/* ---- EXPLAIN ---- */
+
+#if PG_VERSION_NUM >= 180000
+
+static void
+print(ExplainState *es)
+{
+	if (explained->scan != NIL)
+		ExplainPropertyList("Column Scan Not Used", explained->scan, es);
+	if (explained->gpu != NIL)
+		ExplainPropertyList("GPU Not Used", explained->gpu, es);
+}
+
+static void
+print_with_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es, const char *query_string,
+				ParamListInfo params, QueryEnvironment *environment)
+{
+	if (previous_plan_hook)
+		previous_plan_hook(plan, into, es, query_string, params, environment);
+	if (explained && explained->es == es)
+		print(es);
+}
+
+static void
+explain_next(Query *query, int options, IntoClause *into, ExplainState *es,
+			 const char *query_string, ParamListInfo params, QueryEnvironment *environment)
+{
+	if (previous_query_hook)
+		previous_query_hook(query, options, into, es, query_string, params, environment);
+	else
+		standard_ExplainOneQuery(query, options, into, es, query_string, params, environment);
+}
+
+static void
+explain_query(Query *query, int options, IntoClause *into, ExplainState *es,
+			  const char *query_string, ParamListInfo params, QueryEnvironment *environment)
+{
+	Explained this = { .query = query, .es = es, .context = CurrentMemoryContext };
+	Explained *outer = explained;
+
+	explained = es->verbose ? &this : NULL;
+	PG_TRY();
+	{
+		explain_next(query, options, into, es, query_string, params, environment);
+	}
+	PG_FINALLY();
+	{
+		explained = outer;
+	}
+	PG_END_TRY();
+}
+
+#endif
+
+/* At load. */
+void
+ScanReasonsInit(void)
+{
+#if PG_VERSION_NUM >= 180000
+	previous_query_hook = ExplainOneQuery_hook;
+	ExplainOneQuery_hook = explain_query;
+	previous_plan_hook = explain_per_plan_hook;
+	explain_per_plan_hook = print_with_plan;
+#endif
+}
