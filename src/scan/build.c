@@ -2,26 +2,28 @@
  * build.c
  *		Building collections of sets by all processes of a parallel scan.
  *
- * Sketches are merged in a moment; sets must be sorted, every row of them.  So the
- * processes that have scanned a table go on together: each puts its rows into
- * shared memory, and they take turns at shares of elements and of set ids
- * (sets/parts.h), until one of them copies what is finished.
+ * Sketches are merged quickly.  A collection of sets is not: all of its rows must be
+ * sorted.  So the processes that have scanned a table also share this work.  Each
+ * process puts its rows into shared memory.  Then the processes take shares of elements
+ * and shares of set ids (sets/parts.h).  At the end one process copies the finished
+ * collection.
  *
- *	SCAN		reading pages; at the end each has put its part
- *	ELEMENTS	shares of elements get numbers
- *	NUMBERS		these become numbers among all elements
- *	SETS		shares of ids get their sets
- *	DONE		one has the whole, the others have nothing
+ *	SCAN		each process reads pages, and at the end puts its part
+ *	ELEMENTS	the elements of each share get numbers
+ *	NUMBERS		the numbers of a share become numbers among all elements
+ *	SETS		the sets of each share of ids are made
+ *	DONE		one process has the collection, the others have nothing
  *
- * Between two phases stands a barrier.  Who never comes is not waited for: a process
- * attaches when it begins, and one that begins late finds no pages, and helps with
- * what is left.  Nobody who is attached waits for a queue of tuples, so each of
- * them comes to the barrier or fails, and an error of one ends the wait of all.
+ * There is a barrier between two phases.  It does not wait for processes that never
+ * start: a process attaches when it begins.  A process that begins late finds no pages,
+ * and helps with the work that is left.  An attached process never waits for a queue of
+ * tuples, so it reaches the barrier or fails.  An error in one process ends the wait of
+ * all.
  *
- * If the leader takes part it has the whole, and nothing goes through a queue; else
- * any of the others has it.  Where there is no room in shared memory a process
- * leaves with its rows; they are merged as other partial states are (share.c).  With
- * one part there is nothing to be done.
+ * If the leader takes part, it gets the collection, and nothing goes through a queue.
+ * Otherwise one of the workers gets it.  If shared memory has no room, a process leaves
+ * with its rows, and they are merged like other partial states (share.c).  If there is
+ * only one part, nothing is done here.
  *
  * src/scan/build.c
  */
@@ -37,10 +39,13 @@
 #include "storage/spin.h"
 #include "utils/wait_event.h"
 
-/* Shares for each process, so that all are done at about the same time. */
+/*
+ * Shares of the work for each process.  Several, so that all processes finish at about
+ * the same time.
+ */
 #define SHARES_EACH 4
 
-/* Shared memory for the shares of a part, in its size, and for itself. */
+/* Shared memory in multiples of the size of a part: the part itself, and its shares. */
 #define ROOM_OF_PART 2
 
 enum
@@ -52,7 +57,7 @@ enum
 	BUILD_DONE
 };
 
-/* Two arrays for elements; three for sets, each as long as there was room for. */
+/* "elements" has two arrays; "sets" has three, each as long as "room" says. */
 typedef struct SharedShare
 {
 	dsa_pointer elements;
@@ -63,11 +68,11 @@ typedef struct SharedShare
 	uint64 element_count;
 } SharedShare;
 
-/* A part: this, and its block behind it.  The shares lie in the last one that was put. */
+/* The head of a part, whose block follows it.  Only the part that was put last uses "share". */
 typedef struct PartHead
 {
-	dsa_pointer next; /* of another process, or invalid */
-	uint64 rows;      /* duplicates among them */
+	dsa_pointer next; /* part of another process, or invalid */
+	uint64 rows;      /* rows of this part, with duplicates */
 	SharedShare share[QSET_MOST_SHARES];
 } PartHead;
 
@@ -76,14 +81,14 @@ typedef struct PartHead
 struct SharedBuild
 {
 	Barrier barrier;
-	slock_t mutex;     /* of what processes put, and say, before the first barrier */
-	bool leader;       /* is among them */
-	uint32 count;      /* parts */
-	dsa_pointer parts; /* the last one that was put, or invalid */
-	pg_atomic_uint32 next[BUILD_DONE]; /* share to be taken */
+	slock_t mutex;     /* guards what processes write before the first barrier */
+	bool leader;       /* the leader is among the processes */
+	uint32 count;      /* number of parts */
+	dsa_pointer parts; /* the part that was put last, or invalid */
+	pg_atomic_uint32 next[BUILD_DONE]; /* the next share to take in each phase */
 };
 
-/* What one process sees of it. */
+/* What one process knows of a SharedBuild. */
 typedef struct Build
 {
 	SharedBuild *shared;
@@ -100,7 +105,7 @@ SharedBuildSize(int count)
 	return MAXALIGN(mul_size(count, sizeof(SharedBuild)));
 }
 
-/* Before the first run, in the leader. */
+/* The leader calls this before the first run. */
 void
 SharedBuildInit(SharedBuild *shared, int count)
 {
@@ -126,7 +131,7 @@ free_share(SharedShare *share, dsa_area *area)
 		dsa_free(area, share->sets);
 }
 
-/* Free what is there, once everybody else is done. */
+/* Free the shared memory, once all other processes are done. */
 static void
 free_all(SharedBuild *shared, dsa_area *area)
 {
@@ -143,7 +148,7 @@ free_all(SharedBuild *shared, dsa_area *area)
 	}
 }
 
-/* Before another run, with all processes gone; the last may have been cut short. */
+/* Prepare another run.  All processes are gone; the last run may have been cut short. */
 void
 SharedBuildReset(SharedBuild *shared, dsa_area *area, int count)
 {
@@ -155,7 +160,7 @@ SharedBuildReset(SharedBuild *shared, dsa_area *area, int count)
 	SharedBuildInit(shared, count);
 }
 
-/* Begin to take part, with no page read so far. */
+/* Begin to take part, before this process has read a page. */
 void
 SharedBuildJoin(SharedBuild *shared, ScanAggregate *column, int count)
 {
@@ -168,7 +173,7 @@ SharedBuildJoin(SharedBuild *shared, ScanAggregate *column, int count)
 
 /* ---- the phases ---- */
 
-/* Put the rows of this process where all see them; false if there is no room. */
+/* Put the rows of this process where all processes see them; false if there is no room. */
 static bool
 put_part(Build *build)
 {
@@ -201,8 +206,8 @@ put_part(Build *build)
 }
 
 /*
- * The end of the first phase.  False if there is nothing to be done together, or
- * not by this process: then its rows are still its own.
+ * End the first phase.  Returns false if no part was put, or if there is only one
+ * process: then this process keeps its rows.
  */
 static bool
 end_scan(Build *build)
@@ -221,7 +226,7 @@ end_scan(Build *build)
 	return true;
 }
 
-/* Look at all parts, which are there now, and cut them. */
+/* Open all parts, which are complete by now, and divide the work into shares. */
 static void
 open_parts(Build *build)
 {
@@ -246,7 +251,7 @@ open_parts(Build *build)
 	SetsCheck(qset_parts_cut(&build->parts, Min(count * SHARES_EACH, QSET_MOST_SHARES)));
 }
 
-/* A share as the collection that it is so far. */
+/* What a share has so far, as a collection. */
 static qset_collection
 share_view(const Build *build, uint32 number)
 {
@@ -314,7 +319,6 @@ do_sets(Build *build, uint32 number)
 	share->element_count = view.elements;
 }
 
-/* Take shares until there are no more. */
 static void
 do_shares(Build *build, int phase)
 {
@@ -331,7 +335,7 @@ do_shares(Build *build, int phase)
 		work[phase](build, number);
 }
 
-/* Have the whole. */
+/* Join the shares into the collection of this process. */
 static void
 collect(Build *build)
 {
@@ -349,7 +353,7 @@ collect(Build *build)
 	free_all(build->shared, build->area);
 }
 
-/* One column's collection. */
+/* Build the collection of one column. */
 static void
 build_sets(Build *build, int phase)
 {
@@ -367,7 +371,7 @@ build_sets(Build *build, int phase)
 		return;
 	}
 	if (early)
-		SetsStartAgain(build->sets); /* its rows are in its part */
+		SetsStartAgain(build->sets); /* the rows are in this process's part */
 	open_parts(build);
 	for (; phase < BUILD_DONE; phase++)
 	{
@@ -381,8 +385,9 @@ build_sets(Build *build, int phase)
 }
 
 /*
- * The end of a process's part of the scan: of each collection it has all rows, or
- * none, or its own, if there was no room or they are not to be built together.
+ * End a process's part of the scan.  Afterwards each of its collections has the rows of
+ * all processes or none.  It keeps the rows of this process if there was no room, or if
+ * the processes do not build together.
  */
 void
 SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *column, int count,

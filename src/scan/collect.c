@@ -2,16 +2,14 @@
  * collect.c
  *		Sketches that the scans of several tables fill one after the other.
  *
- * Under a serial Append each child could return a sketch of its own, to be merged
- * by Finalize Aggregate; but making, filling and merging one costs more than
- * reading a small partition.  So each child hands over what it has filled to the
- * next one that is executed, whichever that is when partitions are pruned, and
- * returns no row.  The last child of Append is QSketchCollect, which has no table
- * and returns the sketches.
+ * Under a serial Append each child could return a sketch of its own, to be merged by
+ * Finalize Aggregate.  But making, filling and merging a sketch costs more than reading
+ * a small partition.  So each child hands its filled sketches to the child that is
+ * executed next, whichever that is when partitions are pruned, and returns no row.  The
+ * last child of Append is QSketchCollect, which has no table and returns the sketches.
  *
- * They find one another by a parameter that nothing else knows (as a recursive
- * union and its scan of the work table do): its value is where the sketches are
- * kept.
+ * The nodes find each other by a parameter that no other node knows, as a recursive
+ * union and its work table scan do.  The parameter's value points to the sketches.
  *
  * src/scan/collect.c
  */
@@ -26,7 +24,7 @@
 struct ScanHandover
 {
 	MemoryContext context;
-	ScanAggregate *column; /* NULL: nothing has been filled */
+	ScanAggregate *column; /* NULL: no child has filled any */
 };
 
 typedef struct CollectState
@@ -43,7 +41,7 @@ static const CustomScanMethods collect_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-/* What the nodes with this parameter share. */
+/* The handover that all nodes with this parameter share. */
 ScanHandover *
 ScanHandoverOf(EState *estate, int param)
 {
@@ -60,7 +58,7 @@ ScanHandoverOf(EState *estate, int param)
 	return (ScanHandover *) DatumGetPointer(data->value);
 }
 
-/* Where a child that begins finds its sketches: false if it must start them, in this context. */
+/* Take the sketches of the child before; false: this child must start them, in "context". */
 bool
 ScanHandoverTake(ScanHandover *handover, ScanAggregate *column, int count, MemoryContext *context)
 {
@@ -80,7 +78,7 @@ ScanHandoverTake(ScanHandover *handover, ScanAggregate *column, int count, Memor
 	return true;
 }
 
-/* A child has filled them. */
+/* Hand over sketches that a child has filled. */
 void
 ScanHandoverGive(ScanHandover *handover, ScanAggregate *column)
 {
@@ -98,9 +96,9 @@ begin(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * The one row, if any child was executed.  Its sketches stay where they are until
- * the next run begins.  Not by ExecScan(), which takes a scan without a table for
- * a join when it rechecks rows.
+ * Return the one row, if any child was executed.  The sketches stay where they are
+ * until the next run begins.  ExecScan() cannot be used: it takes a scan without a
+ * table for a join when it rechecks rows.
  */
 static TupleTableSlot *
 exec(CustomScanState *node)
@@ -176,7 +174,7 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_path,
 };
 
-/* What stands last under Append and returns the aggregates of the target. */
+/* The last path under Append, which returns the aggregates of the target. */
 Path *
 ScanCollectPath(RelOptInfo *rel, PathTarget *target, bool parallel_safe, int param)
 {

@@ -1,11 +1,11 @@
 /*
  * columns.c
- *		Where a column lies in the tuples of a table, and its value the general way.
+ *		Where a column lies in the tuples of a table, and how its value is read there.
  *
- * A column behind columns of fixed width lies at one offset in every tuple
- * that has no NULL up to it: there it is read where it is (columns.h).
- * Everything else goes through heap_getattr(), which knows of NULLs, of variable
- * width and of columns that were added after the tuple.
+ * A column that only follows columns of fixed width has the same offset in every tuple
+ * without a NULL before or in it.  There the value is read in place (columns.h).
+ * Otherwise heap_getattr() reads it: that function knows NULLs, variable width, and
+ * columns that were added after the tuple was written.
  *
  * src/scan/columns.c
  */
@@ -15,9 +15,8 @@
 #include "utils/rel.h"
 
 /*
- * Offset of an attribute in tuples without NULLs, or -1.  What is in front of
- * a varlena may be padded or not, which only the value itself tells: its
- * offset is given without padding.
+ * Offset of an attribute in tuples without NULLs, or -1.  A varlena may have padding
+ * before it, which only the bytes there tell: its offset is given without padding.
  */
 static int
 fixed_offset(TupleDesc descriptor, AttrNumber attribute)
@@ -41,7 +40,7 @@ fixed_offset(TupleDesc descriptor, AttrNumber attribute)
 	return -1;
 }
 
-/* Learn where a column lies. */
+/* Find out where a column lies. */
 void
 ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor)
 {
@@ -52,7 +51,7 @@ ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor)
 	place->align = (uint8) att_align_nominal(1, form->attalign);
 }
 
-/* The general way; false: NULL. */
+/* Read a column by heap_getattr(); false: NULL. */
 pg_noinline bool
 ColumnGetAny(const ColumnPlace *place, Relation relation, HeapTupleHeader header, uint16 length,
 			 Datum *value)

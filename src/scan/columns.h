@@ -40,7 +40,10 @@ ColumnAt(const ColumnPlace *place, HeapTupleHeader tuple)
 	return (const char *) tuple + tuple->t_hoff + place->offset;
 }
 
-/* Only the bitmap of NULLs is looked at, if the tuple has the column. */
+/*
+ * Is the column NULL?  Only the bitmap of NULLs is read, unless the tuple is too short
+ * for the column.
+ */
 static inline bool
 ColumnIsNull(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, uint16 length)
 {
@@ -61,7 +64,7 @@ ColumnInteger(const char *value, KeyKind kind)
 	return *(const int16 *) value;
 }
 
-/* An integer, wherever it lies; false: NULL. */
+/* Read an integer, at its fixed offset or elsewhere; false: NULL. */
 static inline bool
 ColumnGetInteger(const ColumnPlace *place, KeyKind kind, Relation relation, HeapTupleHeader tuple,
 				 uint16 length, int64 *integer)
@@ -80,8 +83,8 @@ ColumnGetInteger(const ColumnPlace *place, KeyKind kind, Relation relation, Heap
 }
 
 /*
- * A string where it lies, or NULL if the column is NULL.  What is compressed or
- * out of line is left so.
+ * A string where it lies, or NULL if the column is NULL.  A compressed or out of line
+ * value is returned as it is stored.
  */
 static inline const struct varlena *
 ColumnGetString(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, uint16 length)
@@ -99,7 +102,7 @@ ColumnGetString(const ColumnPlace *place, Relation relation, HeapTupleHeader tup
 	return (const struct varlena *) value;
 }
 
-/* Have the second-level cache fetch the share of the i-th tuple. */
+/* Prefetch the i-th tuple's share of the next page into the second-level cache. */
 static inline void
 FetchAhead(const PageTuples *tuples, int i)
 {

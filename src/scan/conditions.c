@@ -1,23 +1,23 @@
 /*
  * conditions.c
- *		What the clauses of a condition are, and in which order they are tested.
+ *		What the clauses of a condition compare, and in which order they are tested.
  *
- * Tested on the page are, for a column and something without a column (a constant,
- * a parameter, now() - interval '1 day'):
+ * A test on the page compares a column with an expression without columns (a constant,
+ * a parameter, now() - interval '1 day').  These tests exist:
  *
- *	< <= = <> >= >	of integers in any combination of widths, of floats likewise,
+ *	< <= = <> >= >	of integers of any widths, of floats of any widths,
  *					of boolean, dates, times, timestamps with and without time zone
  *	= <>			of text, if equality under the collation is that of the bytes,
  *					and of bytea
- *	IN, NOT IN		of all these: = ANY (array), <> ALL (array)
+ *	IN, NOT IN		with each of these types: = ANY (array), <> ALL (array)
  *	IS [NOT] NULL, and a boolean column itself, NOT, IS TRUE, IS FALSE
  *
- * Operators are known by OID: built-in ones, whose place in the btree family of
- * their type says what they do.
+ * Operators are recognized by OID.  They are built in, and their place in the btree
+ * family of their type says what they do.
  *
- * Order: that of the planner (security level, then cost), except that tests on
- * the page of constants come first.  They raise no error and are leakproof, so
- * nobody can tell, but from the time it takes.
+ * The order is the planner's (security level, then cost), except that tests on the page
+ * against constants come first.  These raise no error and are leakproof, so only the
+ * time they take can reveal the order.
  *
  * src/scan/conditions.c
  */
@@ -36,13 +36,13 @@
 #include "utils/typcache.h"
 
 /*
- * Share of cpu_operator_cost that a test on the page takes, and of cpu_tuple_cost
- * that a tuple takes to be looked at by the executor.
+ * The cost of a test on the page as a share of cpu_operator_cost; the cost of handing a
+ * tuple to the executor as a share of cpu_tuple_cost.
  */
 #define PAGE_TEST_SHARE  0.3
 #define EXPRESSION_SHARE 0.5
 
-/* Strings that a value is compared with one by one; for more the executor has hash tables. */
+/* The most strings to compare one by one.  For more the executor has hash tables. */
 #define STRINGS_MAX 8
 
 static ValueKind
@@ -86,7 +86,7 @@ is_float(Oid type)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-/* Do values of the two types compare as their numbers do? */
+/* Do values of both types compare as the numbers from ScanNumberOf() do? */
 static bool
 comparable(Oid left, Oid right)
 {
@@ -95,7 +95,7 @@ comparable(Oid left, Oid right)
 			(is_float(left) && is_float(right)));
 }
 
-/* OIDs below are given out by PostgreSQL's source, and never change hands. */
+/* Is the OID given out by PostgreSQL's source?  Such an OID never changes its meaning. */
 static bool
 is_built_in(Oid operator)
 {
@@ -103,8 +103,8 @@ is_built_in(Oid operator)
 }
 
 /*
- * What a built-in operator does: the btree strategy it stands for, negated for
- * <>; 0 if it is none that can be tested on the page.
+ * What a built-in operator does: its btree strategy, negated for <>. 0: the operator
+ * cannot be tested on the page.
  */
 static int
 strategy_of(Oid operator, Oid * left, Oid *right, bool *negated)
@@ -129,7 +129,7 @@ strategy_of(Oid operator, Oid * left, Oid *right, bool *negated)
 	return kind_of(*left) != VALUE_STRING || strategy == BTEqualStrategyNumber ? strategy : 0;
 }
 
-/* A column of the table that holds values of this kind, or NULL. */
+/* The table's column that the expression is, if it holds values of this kind; else NULL. */
 static Var *
 as_column(Expr *expr, ValueKind kind)
 {
@@ -153,14 +153,14 @@ same_for_all_rows(Expr *expr)
 	return !contain_var_clause((Node *) expr);
 }
 
-/* Is equality under this collation that of the bytes? */
+/* Does this collation call two strings equal only if their bytes are? */
 static bool
 compares_bytes(Oid type, Oid collation)
 {
 	return type != TEXTOID || (OidIsValid(collation) && get_collation_isdeterministic(collation));
 }
 
-/* Column and operand of an operator that can be tested on the page? */
+/* Does the operator compare a column with an operand, and can that be tested on the page? */
 static bool
 match_operands(ScanCondition *condition, Expr *column, Oid operator, Expr * operand, Oid collation)
 {
@@ -193,7 +193,7 @@ match_operator(ScanCondition *condition, OpExpr *expr)
 		   match_operands(condition, right, get_commutator(expr->opno), left, expr->inputcollid);
 }
 
-/* Strings that are few: known only of constants. */
+/* Are there few strings in the array?  Only a constant array tells. */
 static bool
 is_short(Expr *operand)
 {
@@ -208,7 +208,7 @@ is_short(Expr *operand)
 	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) <= STRINGS_MAX;
 }
 
-/* IN, as = ANY, and NOT IN, as <> ALL. */
+/* Recognize IN, which is = ANY, and NOT IN, which is <> ALL. */
 static bool
 match_list(ScanCondition *condition, ScalarArrayOpExpr *expr)
 {
@@ -223,7 +223,7 @@ match_list(ScanCondition *condition, ScalarArrayOpExpr *expr)
 	return true;
 }
 
-/* A column of booleans is true, or false. */
+/* Recognize a boolean column that must be true, or false. */
 static bool
 match_boolean(ScanCondition *condition, Expr *expr, bool wanted)
 {
@@ -245,7 +245,7 @@ match_null(ScanCondition *condition, NullTest *expr)
 	return condition->column != NULL && !expr->argisrow;
 }
 
-/* Can the clause be tested on the page?  If so, it says how. */
+/* Can the clause be tested on the page?  If so, "condition" says how. */
 static bool
 match(ScanCondition *condition, Expr *clause)
 {
@@ -278,7 +278,7 @@ is_on_page(Expr *clause)
 	return match(&condition, clause);
 }
 
-/* Does nothing that comes of testing it depend on when that is done? */
+/* May the clause be tested earlier than written, with no other effect? */
 static bool
 comes_first(const ScanCondition *condition)
 {
@@ -307,8 +307,9 @@ prepare(ScanConditions *conditions, ScanCondition *condition, Relation relation)
 }
 
 /*
- * An AND of clauses, whose columns are those of the table.  They are compiled
- * without a parent, whose tuples would be taken for ours.
+ * Conditions from an AND of clauses on the table's columns.  Expressions are compiled
+ * without a parent node, since the executor would read its tuples instead of the ones
+ * we set.
  */
 ScanConditions *
 ScanConditionsInit(List *clauses, EState *estate, Relation relation)
@@ -334,7 +335,7 @@ ScanConditionsInit(List *clauses, EState *estate, Relation relation)
 	return conditions;
 }
 
-/* How many are tested on the page. */
+/* How many conditions are tested on the page. */
 int
 ScanConditionsOnPage(const ScanConditions *conditions)
 {
@@ -346,7 +347,7 @@ ScanConditionsOnPage(const ScanConditions *conditions)
 	return count;
 }
 
-/* Before a run: parameters may have changed. */
+/* Prepare a run, since parameters may have changed. */
 void
 ScanConditionsReset(ScanConditions *conditions)
 {
@@ -357,7 +358,7 @@ ScanConditionsReset(ScanConditions *conditions)
 		conditions->condition[i].ready = conditions->condition[i].operand == NULL;
 }
 
-/* After a run, when its last page is given up. */
+/* End a run, when its last page is released. */
 void
 ScanConditionsEnd(ScanConditions *conditions)
 {
@@ -366,8 +367,8 @@ ScanConditionsEnd(ScanConditions *conditions)
 }
 
 /*
- * What testing all of them on a row costs.  The planner takes some tests for free,
- * and so are ours then; a long list is searched, not gone through.
+ * The cost of testing all conditions on a row.  Tests that are free for the planner are
+ * free here, too.  A long list is searched, not read from end to end.
  */
 Cost
 ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup)

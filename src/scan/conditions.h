@@ -2,11 +2,12 @@
  * conditions.h
  *		Conditions on the rows of a column scan, page by page.
  *
- * A condition takes a page's tuples and leaves those of which it is true.  One
- * that compares a column with something that is the same for all rows is tested
- * on the page; any other is an expression, evaluated by the executor.
+ * Conditions take the tuples of a page and leave those for which they are true.  A
+ * condition that compares a column with something that is the same for all rows is
+ * tested on the page.  Any other condition is an expression that the executor
+ * evaluates.
  *
- *	conditions.c	what a clause is
+ *	conditions.c	what a clause compares
  *	operands.c		what its column is compared with
  *	select.c		the loops over the tuples of a page
  *	rows.c			WHERE and FILTERs: which tuples each aggregate gets
@@ -30,8 +31,8 @@ typedef enum ConditionTest
 } ConditionTest;
 
 /*
- * Values that are compared.  All but strings have an order that 64-bit integers
- * have, too (ScanNumberOf()), so that every comparison is one with a range.
+ * Kinds of values that can be compared.  All but strings map to 64-bit integers of the
+ * same order (ScanNumberOf()), so that every comparison is a range of integers.
  */
 typedef enum ValueKind
 {
@@ -54,39 +55,39 @@ typedef struct ScanString
 typedef struct ScanCondition
 {
 	ConditionTest test;
-	bool negated; /* keeps the rows for which the test is false; never NULLs, but for TEST_NULL */
+	bool negated; /* keeps rows for which the test is false; rows with NULL only for TEST_NULL */
 	Expr *clause;
 	Var *column;
 	ColumnPlace place;
 	ValueKind kind;
 
-	/* What the column is compared with; NULL if there is nothing to be evaluated. */
+	/* What the column is compared with; NULL if nothing has to be evaluated. */
 	Expr *operand;
 	ValueKind operand_kind;
 	bool operand_is_array;
-	int strategy; /* of a btree: how it is compared */
+	int strategy; /* btree strategy of the comparison */
 
-	/* The same of this run, from the first row on that gets so far. */
+	/* The operand's value in this run, set by the first row that reaches this condition. */
 	bool ready;
 	bool all;  /* every row passes, */
-	bool none; /* or none, whatever its value */
+	bool none; /* or no row does, whatever its value is */
 	int64 low;
 	int64 high;
 	int count;
 	int64 *number; /* ascending */
 	ScanString *string;
 
-	ExprState *state; /* of the operand, or of the whole clause if it is an expression */
+	ExprState *state; /* of the operand; if the clause is an expression, of the whole clause */
 } ScanCondition;
 
-/* AND of conditions, in the order in which they are tested. */
+/* An AND of conditions, in the order in which they are tested. */
 typedef struct ScanConditions
 {
 	int count;
 	ScanCondition *condition;
 	ExprContext *context;
 	TupleTableSlot *slot;   /* a tuple of the page, for expressions */
-	MemoryContext operands; /* of this run */
+	MemoryContext operands; /* values of operands in this run */
 } ScanConditions;
 
 extern Cost ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup);
@@ -102,7 +103,7 @@ extern void ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *con
 /* select.c */
 extern void ScanConditionsSelect(ScanConditions *conditions, Relation relation, PageTuples *tuples);
 
-/* rows.c: the tuples of a page that a query wants, and those that FILTERs keep of them. */
+/* rows.c: the tuples of a page that WHERE keeps, and which of them each FILTER keeps. */
 typedef struct FilteredTuples
 {
 	const Expr *filter;
@@ -117,7 +118,7 @@ typedef struct WantedRows
 	ScanConditions *conditions; /* NULL: all rows */
 	int filters;
 	FilteredTuples *filtered;
-	Bitmapset *params; /* that any condition depends on */
+	Bitmapset *params; /* parameters that any condition depends on */
 } WantedRows;
 
 extern void WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clauses,
@@ -129,7 +130,7 @@ extern void WantedRowsSelect(WantedRows *rows, PageTuples *tuples);
 extern void WantedRowsFilter(WantedRows *rows, PageTuples *tuples);
 extern void WantedRowsEnd(WantedRows *rows);
 
-/* The tuples of the page that are left, all of them or those of a filter. */
+/* The tuples that WHERE left, or those that a filter left. */
 static inline PageTuples *
 WantedRowsOf(WantedRows *rows, int filter, PageTuples *tuples)
 {
@@ -137,8 +138,8 @@ WantedRowsOf(WantedRows *rows, int filter, PageTuples *tuples)
 }
 
 /*
- * Numbers that are in the order of PostgreSQL's floats: -0 equals 0, and NaN
- * equals itself and is greater than anything else.
+ * A number with the order of PostgreSQL's floats: -0 equals 0, and NaN equals itself
+ * and is greater than any other value.
  */
 static inline int64
 NumberOfFloat(float8 value)

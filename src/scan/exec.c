@@ -2,13 +2,15 @@
  * exec.c
  *		QSketchScan in the executor.
  *
- * The first tuple asked for runs the whole scan and holds all sketches; there
- * is no second, but with GROUP BY, where each group has one (groups.c).  A column
- * without a key that is not NULL gives NULL.  Under Finalize Aggregate the
- * sketches are partial, of one child or of the pages that this process got, and
- * are given up as soon as they have been merged.  Complete ones are kept, so that
- * a rescan (a subquery that depends on an outer row only in what it does with the
- * sketch) costs nothing, until a parameter changes that a condition depends on.
+ * The first call runs the whole scan and returns one tuple with all aggregates.  With
+ * GROUP BY there is a tuple for each group (groups.c).  An aggregate that saw no key
+ * but NULLs gives NULL.
+ *
+ * Under Finalize Aggregate the sketches are partial: they come from one child, or from
+ * the pages of this process.  They are freed as soon as they have been merged.
+ * Complete sketches are kept, so that a rescan costs nothing until a parameter of a
+ * condition changes. (A subquery is rescanned if it depends on an outer row in what it
+ * does with the sketch.)
  *
  * src/scan/exec.c
  */
@@ -39,16 +41,16 @@ typedef struct ColumnScanState
 	WantedRows rows;
 	ScanGroups *groups; /* NULL: no GROUP BY */
 	bool partial;
-	ScanHandover *handover; /* NULL: it has sketches of its own */
-	bool alone;             /* the leader has no other scan to do when this one ends */
+	ScanHandover *handover; /* NULL: the scan starts its own sketches */
+	bool alone;             /* this scan is the only one below its Gather */
 	MemoryContext sketches; /* of the current result */
-	MemoryContext scratch;  /* of hashing one page's keys */
+	MemoryContext scratch;  /* for hashing the keys of one page */
 	TableScanDesc scan;
 	PageReader reader;
 	SharedScan *shared; /* NULL in a serial plan */
-	bool ready;         /* the sketches are there, for the parameters of now */
-	bool done;          /* and were returned */
-	bool waits;         /* the leader's, behind a row of NULLs */
+	bool ready;         /* the sketches are complete for the current parameters */
+	bool done;          /* and have been returned */
+	bool waits;         /* the leader's tuple still has to follow a row of NULLs */
 	ScanCounts counts;  /* over all runs */
 	ActivityHandle activity;
 } ColumnScanState;
@@ -60,7 +62,10 @@ const CustomScanMethods columnscan_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-/* An expression in terms of the table, whose columns are in the node's list behind the aggregates. */
+/*
+ * Replace references to the node's target list, in which columns follow aggregates, by
+ * columns of the table.
+ */
 static Node *
 of_table(Node *node, void *list)
 {
@@ -71,8 +76,9 @@ of_table(Node *node, void *list)
 }
 
 /*
- * Conditions on all rows.  The executor shall not test them on what the node
- * returns, but has asked for the permissions.
+ * Set up the conditions on all rows.  The executor must not test them on the rows that
+ * the node returns, so they leave the plan's qual.  It has checked their permissions
+ * already.
  */
 static void
 init_rows(ColumnScanState *state)
@@ -108,7 +114,7 @@ init_columns(ColumnScanState *state)
 	}
 }
 
-/* The column that is grouped by stands behind the aggregates. */
+/* The grouping column, which follows the aggregates in the target list. */
 static Var *
 group_column(const ColumnScanState *state)
 {
@@ -138,7 +144,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan keys", ALLOCSET_DEFAULT_SIZES);
 }
 
-/* Empty sketches, for each run, or those that the scan before this one has filled. */
+/* Start empty sketches for a run, or take those that the scan before this one has filled. */
 static void
 start_sketches(ColumnScanState *state)
 {
@@ -157,7 +163,7 @@ start_sketches(ColumnScanState *state)
 		ScanAggregateStart(&state->column[i], context, state->partial);
 }
 
-/* The shared state of the pages follows ours. */
+/* PostgreSQL's shared state of a parallel scan lies behind ours. */
 static ParallelTableScanDesc
 shared_scan(const ColumnScanState *state, SharedScan *shared)
 {
@@ -177,7 +183,7 @@ start_scan(ColumnScanState *state)
 	PageReaderBegin(&state->reader, state->scan);
 }
 
-/* What the sketches have got so far. */
+/* What the sketches have counted so far. */
 static ScanCounts
 count_keys(const ColumnScanState *state)
 {
@@ -188,7 +194,7 @@ count_keys(const ColumnScanState *state)
 	return counts;
 }
 
-/* Count what waits in buffers, of all columns or of all groups, and say how much there is now. */
+/* Count the keys that wait in buffers, of all columns or groups.  Returns the counts after that. */
 static ScanCounts
 flush(ColumnScanState *state)
 {
@@ -201,7 +207,7 @@ flush(ColumnScanState *state)
 	return count_keys(state);
 }
 
-/* Count what this run did; "before" was there when it began. */
+/* Record what this run did.  "before" has the counts at its beginning. */
 static void
 count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 {
@@ -242,7 +248,6 @@ add_tuples(ColumnScanState *state, PageTuples *tuples)
 	}
 }
 
-/* Read all pages into all sketches. */
 static void
 run(ColumnScanState *state)
 {
@@ -276,7 +281,7 @@ run(ColumnScanState *state)
 	state->ready = true;
 }
 
-/* The next group's tuple, perhaps of rows that were spilled. */
+/* The next group's tuple.  When a turn is over, the groups of spilled rows follow. */
 static TupleTableSlot *
 next_group(ColumnScanState *state, TupleTableSlot *slot)
 {
@@ -298,7 +303,7 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 	return slot;
 }
 
-/* The sketches as a tuple; the leader's, if they are large, behind one of NULLs. */
+/* Return the sketches as a tuple.  In the leader a row of NULLs precedes them if they are large. */
 static TupleTableSlot *
 result(ColumnScanState *state, TupleTableSlot *slot)
 {
@@ -311,7 +316,7 @@ result(ColumnScanState *state, TupleTableSlot *slot)
 	return SharedScanResult(state->column, state->count, second, slot);
 }
 
-/* The one tuple, or that of the next group. */
+/* Return the one tuple, or the next group's. */
 static TupleTableSlot *
 next(ScanState *node)
 {
@@ -422,8 +427,8 @@ initialize_worker(CustomScanState *node, shm_toc *toc, void *shared)
 }
 
 /*
- * The workers are gone and the shared state goes, too: note what EXPLAIN will
- * ask for.  After LIMIT there may be a rescan, with a new shared state.
+ * The workers are gone and the shared state will be freed: keep what EXPLAIN needs of
+ * it.  After LIMIT there may be a rescan, with a new shared state.
  */
 static void
 shutdown(CustomScanState *node)
@@ -439,13 +444,13 @@ shutdown(CustomScanState *node)
 	state->shared = NULL;
 }
 
-/* As the nodes do that group otherwise. */
+/* Show the grouping column as Aggregate shows it. */
 static void
 explain_group(ColumnScanState *state, List *ancestors, ExplainState *es)
 {
 	List *context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
 #if PG_VERSION_NUM >= 180000
-	bool prefix = es->rtable_size > 1 || es->verbose; /* without that of the groups */
+	bool prefix = es->rtable_size > 1 || es->verbose; /* rtable_size leaves out the entry of GROUP BY */
 #else
 	bool prefix = list_length(es->rtable) > 1 || es->verbose;
 #endif

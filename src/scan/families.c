@@ -1,7 +1,7 @@
 /*
  * families.c
- *		What the column scan does differently for sketches, filters, sets and top keys,
- *		and for counts of rows beside them.
+ *		How the column scan handles each family (sketches, filters, sets, top keys),
+ *		and counts of rows beside them.
  *
  * src/scan/families.c
  */
@@ -19,7 +19,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-/* Parameters of a sketch's template, or the default ones. */
+/* Parameters of a sketch's template, or the defaults without one. */
 static void
 sketch_params(const Const *template, qs_params *params)
 {
@@ -35,7 +35,7 @@ sketch_params(const Const *template, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
-/* What the keys are; those of several columns are comparable if these are. */
+/* Describe the keys.  Keys of several columns also record what kinds their columns are. */
 static void
 init_key(KeyType *key, const ScanAggregate *column)
 {
@@ -44,7 +44,7 @@ init_key(KeyType *key, const ScanAggregate *column)
 		key->keys.collation = RowKeyContent(column->row);
 }
 
-/* Device parts take none. */
+/* A sketch that is a device part takes no keys. */
 static bool
 sketch_takes_keys(const ColumnScanCall *call)
 {
@@ -107,7 +107,7 @@ filter_table_bytes(const Const *template, double rows, double others, bool toget
 	return (double) qf_words(&params) * 8;
 }
 
-/* Each process has a nonce of its own, so that rows may be numbered as they come. */
+/* Each process has a nonce of its own, so every process may number its rows from the first. */
 static KeyedState *
 filter_start(const ScanAggregate *column, MemoryContext context, bool partial)
 {
@@ -123,7 +123,7 @@ filter_start(const ScanAggregate *column, MemoryContext context, bool partial)
 	return &filter->keyed;
 }
 
-/* The template of a call that is no more than a constant; false: something else. */
+/* The template of a call, if the call has none or a constant one; false otherwise. */
 static bool
 constant_template(const Aggref *aggref, const AggregateForm *form, const Const **template)
 {
@@ -134,7 +134,7 @@ constant_template(const Aggref *aggref, const AggregateForm *form, const Const *
 	return IsA(*template, Const) && !(*template)->constisnull;
 }
 
-/* Why will a call not count on a GPU? */
+/* Why a call will not count on a GPU; NULL if it may, or if that is not known. */
 const char *
 ColumnGpuReason(const Aggref *aggref)
 {
@@ -160,7 +160,10 @@ ColumnGpuReason(const Aggref *aggref)
 	return NULL;
 }
 
-/* Integers are the keys that need no values beside them. */
+/*
+ * Top keys are read from pages only if they are integers: other keys must be kept as
+ * values, too.
+ */
 static bool
 top_takes_keys(const ColumnScanCall *call)
 {
@@ -188,7 +191,7 @@ top_start(const ScanAggregate *column, MemoryContext context, bool partial)
 	return &top->keyed;
 }
 
-/* An array is more than one element. */
+/* An array of elements would be several rows. */
 static bool
 sets_takes_keys(const ColumnScanCall *call)
 {
@@ -197,14 +200,15 @@ sets_takes_keys(const ColumnScanCall *call)
 
 /*
  * Copying a row's element of 4 bytes takes about half as long as merging 4 bytes of a
- * sketch; taking in a row of another process about as long as reading it.
+ * sketch.  Taking in a row of another process takes about as long as reading it.
  */
 #define BYTES_OF_ROW   2
 #define BYTES_TAKEN_IN 32
 
 /*
- * Together one process copies the elements of all rows, and all else is shared as the
- * scan is (build.c).  Otherwise one process takes in the rows of all others, and sorts them.
+ * "together": one process copies the elements of all rows, and the processes share all
+ * other work, as they share the scan (build.c).  Otherwise one process takes in the
+ * rows of all other processes and sorts them.
  */
 static double
 sets_table_bytes(const Const *template, double rows, double others, bool together)
@@ -215,7 +219,7 @@ sets_table_bytes(const Const *template, double rows, double others, bool togethe
 static KeyedState *
 sets_start(const ScanAggregate *column, MemoryContext context, bool partial)
 {
-	/* in a context of its own, so that the aggregate above can have it without a copy */
+	/* a context of its own lets the aggregate above take the state without a copy */
 	MemoryContext own =
 		partial ? AllocSetContextCreate(context, "QSketchScan sets", ALLOCSET_SMALL_SIZES)
 				: context;

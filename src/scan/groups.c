@@ -2,19 +2,19 @@
  * groups.c
  *		The groups of a column scan, each with states of its own.
  *
- * The tuples of a page are sorted out by group, and each group that has some
- * there gets them at once, as a scan without groups gets a page.  Groups are
- * found by a hash table, NULL being one of them.
+ * The tuples of a page are sorted by group.  Then each group adds its tuples at once,
+ * as a scan without groups adds a page.  A hash table finds the groups; NULL is a
+ * group, too.
  *
- * Memory is that of hash aggregation: when all states take more than the limit,
- * or as many groups are there as fit into it by the planner's estimate of what
- * they grow to, no further group is made in this turn, and rows of others are
- * spilled.  When all groups of the turn have been returned they are freed, and
- * the spilled rows have theirs.
+ * The memory limit is that of hash aggregation.  No further group is made in a turn
+ * once all states take more than the limit.  The same holds once there are as many
+ * groups as fit into it, given the planner's estimate of their final size.  Rows of
+ * other groups are then spilled.  When all groups of a turn have been returned, they
+ * are freed, and the spilled rows get a turn.
  *
- * Where nobody asks for a group twice, sketches are patient: keys wait until their
- * group is returned, one dense table is made after the other, and each is freed
- * when the next group is asked for.  So there is memory for many more of them.
+ * If no group is read twice, sketches are patient: keys wait until their group is
+ * returned.  Then one dense table is made at a time, and it is freed when the next
+ * group is asked for.  So many more groups fit into memory.
  *
  * src/scan/groups.c
  */
@@ -38,17 +38,17 @@
 typedef struct ScanGroup
 {
 	GroupValue value;
-	uint64 sorting; /* the last one that found tuples of it */
-	int place;      /* then, among the groups */
+	uint64 sorting; /* number of the last sorting in which the group had tuples */
+	int place;      /* its index among the groups of that sorting */
 	struct ScanGroup *next;
-	struct ScanGroup *same_bits; /* another one whose value has these bits */
+	struct ScanGroup *same_bits; /* another group whose value has the same bits */
 	ScanAggregate column[FLEXIBLE_ARRAY_MEMBER];
 } ScanGroup;
 
 typedef struct GroupEntry
 {
 	int64 bits;
-	ScanGroup *group; /* the last one that came with these bits */
+	ScanGroup *group; /* the last group that was made with these bits */
 	char status;
 } GroupEntry;
 
@@ -72,41 +72,41 @@ hash_value(int64 value)
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* A page's tuples by group. */
+/* The tuples of a page, sorted by group. */
 typedef struct Sorting
 {
-	uint64 number; /* of such so far */
+	uint64 number; /* counts the sortings */
 	int groups;
 	ScanGroup *group[MaxHeapTuplesPerPage];
-	uint16 end[MaxHeapTuplesPerPage];   /* of each group, in */
-	uint16 order[MaxHeapTuplesPerPage]; /* the tuples, by group */
-	int16 place[MaxHeapTuplesPerPage];  /* of each tuple: its group; -1: spilled */
-	PageTuples part;                    /* those of one group */
+	uint16 end[MaxHeapTuplesPerPage];   /* of each group: where its tuples end in "order" */
+	uint16 order[MaxHeapTuplesPerPage]; /* indexes of tuples, by group */
+	int16 place[MaxHeapTuplesPerPage];  /* of each tuple: the index of its group; -1: spilled */
+	PageTuples part;                    /* the tuples of one group */
 } Sorting;
 
 struct ScanGroups
 {
-	const ScanAggregate *model; /* of the columns of a group, without states */
+	const ScanAggregate *model; /* the columns of a new group, without states */
 	int count;
 	WantedRows *rows;
 	ColumnPlace place;
 	KeyKind kind;
-	Size limit;    /* bytes of all states */
-	uint64 most;   /* groups at a time */
-	bool once;     /* none is asked for again */
-	bool full;     /* no group is added any more in this turn */
-	bool complete; /* nothing was spilled: the groups are all that there are */
+	Size limit;    /* for all states, in bytes */
+	uint64 most;   /* the most groups in a turn */
+	bool once;     /* no group is asked for again */
+	bool full;     /* no further group is made in this turn */
+	bool complete; /* nothing was spilled or freed, so the groups can be returned again */
 
-	MemoryContext context; /* of this turn's groups */
-	KeptTable kept;        /* the dense table that one after the other has, in there */
+	MemoryContext context; /* of the groups of this turn */
+	KeptTable kept;        /* in that context: the dense table that groups use in turn */
 	groupmap_hash *map;
 	ScanGroup *null_group;
 	ScanGroup *first; /* in the order in which they came */
 	ScanGroup *last;
-	ScanGroup *before;  /* the last one */
-	ScanGroup *recent;  /* the last tuple's */
-	ScanGroup *waiting; /* to be returned next */
-	ScanGroup *given;   /* the last that was returned */
+	ScanGroup *before;  /* the group made before the last one */
+	ScanGroup *recent;  /* the group of the last tuple */
+	ScanGroup *waiting; /* the group to return next */
+	ScanGroup *given;   /* the group that was returned last */
 	uint64 groups;
 	uint64 groups_of_all_turns;
 	uint64 spilled;
@@ -138,7 +138,7 @@ ScanGroupsCreate(const Var *column, Node *private, const ScanAggregate *model, i
 	return groups;
 }
 
-/* No groups, for the rows of this turn. */
+/* Begin a turn without groups. */
 static void
 start_turn(ScanGroups *groups)
 {
@@ -159,7 +159,7 @@ ScanGroupsStart(ScanGroups *groups)
 	start_turn(groups);
 }
 
-/* Count the keys of a group, of states that do not wait, or those of all. */
+/* Count the keys in a group's buffers.  Without "all" patient states keep theirs. */
 static void
 flush(const ScanGroups *groups, ScanGroup *group, bool all)
 {
@@ -171,9 +171,10 @@ flush(const ScanGroups *groups, ScanGroup *group, bool all)
 }
 
 /*
- * Is there memory for one more?  A turn without any would get nowhere.  Where groups
- * come one after the other, the last but one has all its rows: with what waits in
- * its buffers it may become dense.
+ * Is there memory for one more group?  Each turn makes at least one, or the turns would
+ * not end.  Where the rows come sorted by group, "before" has all its rows.  Counting
+ * what waits in its buffers may make it dense, so that is done before memory is
+ * measured.
  */
 static bool
 has_room(ScanGroups *groups)
@@ -212,7 +213,7 @@ create_group(ScanGroups *groups, const GroupValue *value)
 	return group;
 }
 
-/* The group of NULLs, or NULL if there is none and no memory for it. */
+/* The group of NULLs; NULL if there is none, and no memory for it. */
 static ScanGroup *
 find_null(ScanGroups *groups, const GroupValue *value)
 {
@@ -221,7 +222,7 @@ find_null(ScanGroups *groups, const GroupValue *value)
 	return groups->null_group;
 }
 
-/* Likewise that of a value. */
+/* The group of a value; NULL if there is none, and no memory for it. */
 static ScanGroup *
 find_value(ScanGroups *groups, const GroupValue *value)
 {
@@ -265,7 +266,7 @@ read_value(const ScanGroups *groups, HeapTupleHeader tuple, uint16 length, Group
 		!ColumnGetInteger(&groups->place, groups->kind, relation, tuple, length, &value->bits);
 }
 
-/* The group of a tuple, or NULL; if it is wanted then, it is spilled. */
+/* The group of a tuple, or NULL.  If the tuple is wanted, it is spilled then. */
 static inline ScanGroup *
 group_of(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
 {
@@ -283,7 +284,7 @@ group_of(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
 	return group;
 }
 
-/* Which groups do the tuples have, and how many has each? */
+/* Find the group of each tuple, and count the tuples of each group. */
 static void
 find_groups(ScanGroups *groups, PageTuples *tuples, bool wanted)
 {
@@ -313,7 +314,7 @@ find_groups(ScanGroups *groups, PageTuples *tuples, bool wanted)
 	tuples->share = 0;
 }
 
-/* Bring the tuples into the order of their groups, and theirs. */
+/* Order the tuples by group, and within a group as they were. */
 static void
 sort_out(Sorting *sorting, const PageTuples *tuples)
 {
@@ -332,7 +333,7 @@ sort_out(Sorting *sorting, const PageTuples *tuples)
 			sorting->order[sorting->end[sorting->place[i]]++] = (uint16) i;
 }
 
-/* Give a group its tuples, or those of a filter. */
+/* Add tuples to a group's aggregates that have this filter, or none (-1). */
 static void
 add_to_group(ScanGroups *groups, ScanGroup *group, int filter, PageTuples *tuples)
 {
@@ -344,8 +345,8 @@ add_to_group(ScanGroups *groups, ScanGroup *group, int filter, PageTuples *tuple
 }
 
 /*
- * Give all groups their tuples, or those of a filter, which are among the tuples
- * that were wanted before.
+ * Add tuples to the groups' aggregates that have this filter, or none (-1).  The tuples
+ * of a filter are among those that WHERE left, whose groups exist.
  */
 static void
 add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
@@ -369,7 +370,7 @@ add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 	}
 }
 
-/* Add the tuples that WHERE and FILTERs left of a page. */
+/* Add the tuples of a page that WHERE and FILTERs left. */
 void
 ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 {
@@ -379,7 +380,7 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 		add_filtered(groups, i, WantedRowsOf(groups->rows, i, tuples));
 }
 
-/* The batches that will be made of keys that wait. */
+/* How many batches the waiting keys of a group will make. */
 static uint64
 batches_waiting(const ScanGroups *groups, const ScanGroup *group)
 {
@@ -393,8 +394,9 @@ batches_waiting(const ScanGroups *groups, const ScanGroup *group)
 }
 
 /*
- * Count all keys of this turn, whose groups are to be returned next, but those that
- * wait for that; and say how many they were.
+ * The turn has all its rows: count the keys in buffers, except in patient states, which
+ * count theirs when their group is returned.  Returns the keys and batches of all
+ * groups, with those that still wait.
  */
 ScanCounts
 ScanGroupsFlush(ScanGroups *groups)
@@ -412,7 +414,7 @@ ScanGroupsFlush(ScanGroups *groups)
 	return counts;
 }
 
-/* Free the states of the group that was returned, which nobody reads any more. */
+/* Free the patient states of the group that was returned last.  Nobody reads them any more. */
 static void
 release_given(ScanGroups *groups)
 {
@@ -429,7 +431,7 @@ release_given(ScanGroups *groups)
 	groups->given = NULL;
 }
 
-/* The aggregates of the next group, and behind them its value; false: no more in this turn. */
+/* Return the next group: its aggregates, then its value.  False: this turn has no more groups. */
 bool
 ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 {
@@ -451,7 +453,7 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 	return true;
 }
 
-/* Add rows that were spilled, for a turn of their own; false: there are none. */
+/* Begin a turn with spilled rows; false: there are none. */
 bool
 ScanGroupsGoOn(ScanGroups *groups)
 {
@@ -472,7 +474,7 @@ ScanGroupsGoOn(ScanGroups *groups)
 	return true;
 }
 
-/* Return all groups once more; false: only another run can. */
+/* Return all groups from the first on again; false: that takes another run. */
 bool
 ScanGroupsRewind(ScanGroups *groups)
 {
@@ -481,7 +483,7 @@ ScanGroupsRewind(ScanGroups *groups)
 	return groups->complete;
 }
 
-/* Close the files of rows that nobody asked for. */
+/* Close the files of rows that were spilled and never read. */
 void
 ScanGroupsEnd(ScanGroups *groups)
 {

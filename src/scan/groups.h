@@ -4,8 +4,8 @@
  *
  *	groups_plan.c	which GROUP BY can be done, and what it costs
  *	groups.c		the groups, each with states of its own
- *	groups_value.c	what they are told apart by
- *	spill.c			rows of groups that wait in files for their turn
+ *	groups_value.c	the value that tells groups apart
+ *	spill.c			files with rows of groups that wait for their turn
  *
  * src/scan/groups.h
  */
@@ -14,12 +14,12 @@
 
 #include "scan/conditions.h"
 
-/* groups_value.c: the value that rows are grouped by, its bits equal if it is. */
+/* groups_value.c: the value of the grouping column.  Equal values have equal bits. */
 typedef struct GroupValue
 {
 	int64 bits; /* the integer, or the hash of the string */
 	bool null;
-	bool copied; /* the string is not where it was */
+	bool copied; /* "string" is a copy, not in the tuple */
 	const struct varlena *string;
 } GroupValue;
 
@@ -31,7 +31,7 @@ extern void GroupKeep(GroupValue *kept, const GroupValue *value, MemoryContext c
 extern uint64 GroupSpillHash(const GroupValue *value);
 extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
 
-/* Are they equal?  Those of a column are all strings or none. */
+/* Are both values equal?  A column has strings only, or none. */
 static inline bool
 GroupSame(const GroupValue *a, const GroupValue *b)
 {
@@ -42,11 +42,11 @@ GroupSame(const GroupValue *a, const GroupValue *b)
 typedef struct GroupingPlan
 {
 	Var *column;
-	KeyKind kind; /* of its values */
+	KeyKind kind; /* of the column's values */
 	double groups;
-	double bytes; /* of each group, as far as the planner knows */
-	double empty; /* of these not of its states */
-	double rows;  /* of each group, likewise */
+	double bytes; /* of a group, as far as the planner knows */
+	double empty; /* the part of "bytes" that is not its states */
+	double rows;  /* of a group, as far as the planner knows */
 } GroupingPlan;
 
 extern bool ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan);

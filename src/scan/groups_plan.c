@@ -2,9 +2,9 @@
  * groups_plan.c
  *		Which GROUP BY a column scan can do, and what it costs.
  *
- * One plain column of integers, dates, timestamps or strings, whose values are
- * equal if their bits are.  All else is left to the ordinary plan, and so are the rows of
- * several tables and parallel plans.
+ * The grouping column must hold integers, dates, timestamps or strings, and two values
+ * must be equal if their bits are.  Everything else stays with the ordinary plan.  So
+ * do GROUP BY over several tables, and parallel plans.
  *
  * src/scan/groups_plan.c
  */
@@ -25,19 +25,19 @@
 #include "utils/selfuncs.h"
 
 /*
- * What finding a row's group and giving it there takes, for each aggregate, too,
- * in cpu_operator_cost, and in cpu_tuple_cost making a group and returning it;
- * measured against HashAggregate.
+ * Costs, measured against HashAggregate.  In cpu_operator_cost: finding a row's group,
+ * and adding the row to each aggregate there.  In cpu_tuple_cost: making a group and
+ * returning it.
  */
 #define FIND_SHARE        0.5
 #define FIND_STRING_SHARE 1
 #define PUT_SHARE         0.5
 #define GROUP_SHARE       1
 
-/* How many times as large as the limit groups may get that the planner thought small. */
+/* By how many times groups that the planner thought small may exceed the limit. */
 #define MOST_GROWTH 8
 
-/* How the column's values are read; false: not as integers or bytes. */
+/* How the column's values are read; false: neither as integers nor as bytes. */
 bool
 ScanGroupingKind(const Var *column, KeyKind *kind)
 {
@@ -66,7 +66,7 @@ ScanGroupingKind(const Var *column, KeyKind *kind)
 	}
 }
 
-/* Bytes of a string, as far as is known. */
+/* Average bytes of a string, as far as the planner knows. */
 static int32
 string_width(PlannerInfo *root, const Var *column)
 {
@@ -76,7 +76,7 @@ string_width(PlannerInfo *root, const Var *column)
 	return width > 0 ? width : get_typavgwidth(column->vartype, column->vartypmod);
 }
 
-/* Bytes of a group but those of its states. */
+/* Bytes of a group without its states. */
 static double
 empty_bytes(PlannerInfo *root, const Var *column, KeyKind kind)
 {
@@ -88,7 +88,7 @@ empty_bytes(PlannerInfo *root, const Var *column, KeyKind kind)
 	return (double) hash_agg_entry_size(aggregates, width, 0) + aggregates * sizeof(ScanAggregate);
 }
 
-/* Bytes of its states, as a hash aggregate asks the transition functions for them. */
+/* Bytes of a group's states, from the transition functions, as for a hash aggregate. */
 static double
 state_bytes(PlannerInfo *root)
 {
@@ -98,7 +98,7 @@ state_bytes(PlannerInfo *root)
 	return (double) costs.transitionSpace;
 }
 
-/* Does the query group by one column of one table, of a type that is an integer or bytes? */
+/* Does the query group by one column of one table, of integers or bytes? */
 bool
 ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan)
 {
@@ -124,7 +124,7 @@ ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan)
 	return true;
 }
 
-/* The share of rows whose groups find no memory is written and read once. */
+/* Rows whose groups have no memory are written and read once. */
 static Cost
 spill_cost(const GroupingPlan *plan, RelOptInfo *table, double rows)
 {
@@ -136,7 +136,7 @@ spill_cost(const GroupingPlan *plan, RelOptInfo *table, double rows)
 	return (1 - kept / plan->groups) * (2 * pages * seq_page_cost + rows * cpu_tuple_cost);
 }
 
-/* What groups cost beside the scan. */
+/* Add what grouping costs to the cost of the scan. */
 void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path)
 {
@@ -150,14 +150,17 @@ ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Pa
 	path->rows = plan->groups;
 }
 
-/* A number in a plan, which goes to parallel workers as text: without a point it would be read as an integer. */
+/*
+ * A number in a plan.  Plans go to parallel workers as text, where a number without a
+ * point would be read as an integer.
+ */
 static Float *
 number(double value)
 {
 	return makeFloat(psprintf("%.1f", value));
 }
 
-/* What the executor has to know of the plan. */
+/* What the plan tells the executor. */
 Node *
 ScanGroupingPrivate(const GroupingPlan *plan)
 {
@@ -165,10 +168,10 @@ ScanGroupingPrivate(const GroupingPlan *plan)
 }
 
 /*
- * Bytes of a group, fewer if it is asked for once and all of its keys can wait for
- * that.  How many these are is an estimate; so that a bad one cannot let all groups
- * grow to any multiple of the limit, they are never taken for less than a share of
- * what they may become.
+ * Bytes of a group.  A group that is read once, and all of whose keys can wait for
+ * that, takes fewer bytes.  The number of keys is an estimate.  So that a wrong one
+ * cannot let all groups grow far beyond the limit, a group counts at least as 1 /
+ * MOST_GROWTH of its full size.
  */
 double
 ScanGroupingBytes(const Node *private, const ScanAggregate *column, int count, bool once)

@@ -2,9 +2,9 @@
  * groups_value.c
  *		The value that rows are grouped by.
  *
- * Integers are their own bits.  Strings are equal if their bytes are, under the
- * collations that get here; they have the bits of their hash, and are compared
- * where these are equal.
+ * An integer is its own bits.  The bits of a string are its hash; strings with equal
+ * bits are compared byte by byte.  Only collations under which equality is that of the
+ * bytes get here.
  *
  * src/scan/groups_value.c
  */
@@ -13,7 +13,7 @@
 
 #include "common/hashfn.h"
 
-/* The string of a tuple, which GroupReadEnd() gives up. */
+/* Read the string of a tuple.  GroupReadEnd() frees it. */
 void
 GroupReadString(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, uint16 length,
 				GroupValue *value)
@@ -46,7 +46,7 @@ GroupSameString(const GroupValue *a, const GroupValue *b)
 		   memcmp(VARDATA_ANY(a->string), VARDATA_ANY(b->string), length) == 0;
 }
 
-/* Keep a value for longer than its tuple. */
+/* Make a value outlast its tuple. */
 void
 GroupKeep(GroupValue *kept, const GroupValue *value, MemoryContext context)
 {
@@ -63,7 +63,7 @@ GroupKeep(GroupValue *kept, const GroupValue *value, MemoryContext context)
 	}
 }
 
-/* Which file of spilled rows? */
+/* The hash that chooses the file for a spilled row. */
 uint64
 GroupSpillHash(const GroupValue *value)
 {

@@ -1,9 +1,9 @@
 /*
  * keys.c
- *		The keys in the visible tuples of a page, into the state that counts them.
+ *		Reading keys from the visible tuples of a page into states.
  *
- * Integers and strings at a fixed offset are read and hashed right there, in a
- * loop for each kind.
+ * Integers and strings at a fixed offset are read and hashed in place, by a loop for
+ * each kind.
  *
  * src/scan/keys.c
  */
@@ -11,7 +11,7 @@
 
 #include "common/hashfn.h"
 
-/* Room for so many keys in the state's buffer. */
+/* Make room for so many keys in the state's buffer. */
 static void
 make_room(ScanAggregate *column, int count)
 {
@@ -30,7 +30,7 @@ add_any(ScanAggregate *column, Relation relation, HeapTupleHeader header, uint16
 		KeyBufferPut(&column->state->buffer, KeyFingerprint(&column->state->key, value));
 }
 
-/* Integers at a fixed offset; "kind" is a constant at each call. */
+/* Read integers at a fixed offset.  "kind" is a constant at each call. */
 static pg_attribute_always_inline void
 add_integers(ScanAggregate *column, Relation relation, const PageTuples *tuples, KeyKind kind)
 {
@@ -49,7 +49,7 @@ add_integers(ScanAggregate *column, Relation relation, const PageTuples *tuples,
 	}
 }
 
-/* Strings at a fixed offset, neither compressed nor out of line. */
+/* Read strings at a fixed offset that are neither compressed nor out of line. */
 static void
 add_strings(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
@@ -77,7 +77,7 @@ add_strings(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	}
 }
 
-/* A key, wherever it lies; false: NULL. */
+/* Read one key, at its fixed offset or elsewhere; false: NULL. */
 static inline bool
 get_fingerprint(const ScanAggregate *column, Relation relation, HeapTupleHeader tuple,
 				uint16 length, uint64 *fingerprint)
@@ -99,7 +99,7 @@ get_fingerprint(const ScanAggregate *column, Relation relation, HeapTupleHeader 
 	return true;
 }
 
-/* Keys with weights; a row without either does not count. */
+/* Read keys with weights.  A row in which either is NULL does not count. */
 static void
 add_weighted(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
@@ -123,7 +123,7 @@ add_weighted(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	}
 }
 
-/* Elements of sets; a row without an id or an element does not count. */
+/* Read elements of sets.  A row whose id or element is NULL does not count. */
 static void
 add_members(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
@@ -156,7 +156,7 @@ add_members(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	}
 }
 
-/* Keys of several columns; none is NULL, though they may be. */
+/* Read keys of several columns.  Such a key is a row and never NULL, though its columns may be. */
 static void
 add_rows(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
@@ -171,7 +171,7 @@ add_rows(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	}
 }
 
-/* Add the column of all tuples to its state, whose buffer has room for them. */
+/* Add the keys of all tuples to their state, whose buffer has room for them. */
 static void
 add_keys(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
@@ -220,7 +220,7 @@ count_rows(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	}
 }
 
-/* Add the column of all tuples to its state, of whatever kind. */
+/* Add the column of all tuples to its state, of any family. */
 static void
 add_tuples(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
@@ -250,11 +250,11 @@ add_tuples(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	column->state->members += column->state->buffer.count - before;
 }
 
-/* Add the column of all tuples to its state. */
+/* Add the column of all tuples to its aggregate. */
 void
 ScanAggregateAdd(ScanAggregate *column, Relation relation, PageTuples *tuples)
 {
 	add_tuples(column, relation, tuples);
 	if (column->place.attribute)
-		tuples->share = 0; /* the first that looks at the tuples fetches all of the next page */
+		tuples->share = 0; /* the first reader of the tuples prefetches all of the next page */
 }

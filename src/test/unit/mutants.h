@@ -174,7 +174,7 @@ measure_valid(test_bytes b)
 	REQUIRE_OK(qs_open(&view, b.data, b.length));
 	if (qs_has_product(&view))
 	{
-		REQUIRE_OK(qs_inner_product(&view, &view, &test_heap, NULL, &product));
+		REQUIRE_OK(qs_inner_product(&view, &view, &test_heap, &product));
 		REQUIRE(product.estimate >= 0 && product.standard_error >= 0);
 	}
 	for (p = 0; p < ALL_OF(probes); p++)
