@@ -346,7 +346,7 @@ add_to_group(ScanGroups *groups, ScanGroup *group, int filter, PageTuples *tuple
 
 /*
  * Add tuples to the groups' aggregates that have this filter, or none (-1).  The tuples
- * of a filter are among those that WHERE left, whose groups exist.
+ * of a filter are among those that WHERE left, which have a group or were spilled.
  */
 static void
 add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)

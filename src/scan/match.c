@@ -2,17 +2,17 @@
  * match.c
  *		Which aggregates and tables QSketchScan can do.
  *
- * Every aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg (or
- * another that is made of the same functions, see pgbase/recognize.c) of a column of
- * keys, or ROW() of several, perhaps one of weights or ids, and perhaps constants,
- * or beside these a count; and the table's pages must be heapam's.  Whatever
- * would be an error is left to the ordinary plan, which raises it when the first
- * key comes, and only then.
+ * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or
+ * another aggregate made of the same functions (pgbase/recognize.c), or a count beside
+ * one of them.  Its arguments must be a column of keys, or ROW() of several columns,
+ * perhaps a column of weights or ids, and perhaps constants.  The table's pages must be
+ * heapam's.  Whatever would be an error is left to the ordinary plan, which raises it
+ * only when the first key comes.
  *
- * Any condition will do, on rows or on those of one aggregate, that gives the
- * same answer a page at a time as a row at a time: not volatile functions.
- * Subqueries that run for each row are left to the ordinary plan, too, and so are
- * system columns but tableoid, which a tuple on a page does not tell.
+ * A condition, in WHERE or FILTER, must give the same answer page by page as row by
+ * row, so it must not be volatile.  Subqueries that run for each row are left to the
+ * ordinary plan.  So are system columns except tableoid, since a tuple on a page does
+ * not have their values.
  *
  * src/scan/match.c
  */
@@ -39,7 +39,7 @@ argument(Aggref *aggref, int i)
 	return list_nth_node(TargetEntry, aggref->args, i)->expr;
 }
 
-/* A column of the table, or NULL. */
+/* The column of the table that the expression is, or NULL. */
 static Var *
 as_column(Expr *expr)
 {
@@ -77,7 +77,7 @@ match_weight(Expr *expr, ColumnScanCall *call)
 	}
 }
 
-/* The family whose aggregate this is, or NULL. */
+/* The family of the aggregate, or NULL if it is not one of ours. */
 static const ColumnFamily *
 recognize(Oid aggregate, RecognizedAggregate *recognized)
 {
@@ -89,7 +89,7 @@ recognize(Oid aggregate, RecognizedAggregate *recognized)
 	return NULL;
 }
 
-/* Is this a call of an aggregate of ours, whose arguments are what it declares? */
+/* Is the call one of our aggregates, with the arguments that it declares? */
 static bool
 match_aggregate(Aggref *aggref, ColumnScanCall *call)
 {
@@ -110,7 +110,7 @@ match_aggregate(Aggref *aggref, ColumnScanCall *call)
 	return true;
 }
 
-/* A constant argument that is not null; NULL: it is something else. */
+/* The argument if it is a constant that is not null, else NULL. */
 static Const *
 match_constant(Aggref *aggref, int i)
 {
@@ -119,7 +119,7 @@ match_constant(Aggref *aggref, int i)
 	return IsA(expr, Const) && !((Const *) expr)->constisnull ? (Const *) expr : NULL;
 }
 
-/* Is it a count of all rows, or of a column? */
+/* Is the call a count of all rows, or of a column? */
 static bool
 match_count(Aggref *aggref, ColumnScanCall *call)
 {
@@ -131,7 +131,7 @@ match_count(Aggref *aggref, ColumnScanCall *call)
 	return aggref->aggstar || call->key;
 }
 
-/* A column of keys, or ROW() of several of one table. */
+/* Is the key a column, or ROW() of several columns of one table? */
 static bool
 match_key(Expr *expr, ColumnScanCall *call)
 {
@@ -155,7 +155,7 @@ match_key(Expr *expr, ColumnScanCall *call)
 	return call->key != NULL || ScanRefuse("a key that is no column");
 }
 
-/* Are the arguments no more than columns and perhaps constants? */
+/* Can this call be done: are its arguments only columns and perhaps constants? */
 bool
 ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 {
@@ -178,7 +178,7 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 		   ScanRefuse("a template or number that is no constant");
 }
 
-/* Will no key raise an error?  Some types have no hash. */
+/* Is it certain that no key raises an error?  Some types have no hash. */
 static bool
 takes_keys(const ColumnScanCall *call)
 {
@@ -204,7 +204,7 @@ pull_aggregates(Node *expressions)
 											PVC_INCLUDE_PLACEHOLDERS);
 }
 
-/* Are there aggregates of ours? */
+/* Does the query have aggregates of ours? */
 bool
 ColumnScanHasAggregates(PlannerInfo *root)
 {
@@ -222,7 +222,7 @@ ColumnScanHasAggregates(PlannerInfo *root)
 
 /*
  * All aggregates of the expressions, if each can be done and not all are counts; else
- * NIL.  There may be the column that is grouped by beside them, if there is one.
+ * NIL.  If there is a grouping column, the expressions may contain it, too.
  */
 List *
 ColumnScanAggregates(List *expressions, const Var *group)
@@ -259,7 +259,7 @@ is_heap(Oid relid)
 	return heap;
 }
 
-/* Is there anything in a condition that pages of tuples do not have? */
+/* Does a condition need anything that pages of tuples do not have? */
 static bool
 asks_for_more(Node *node, void *context)
 {
@@ -288,7 +288,7 @@ takes_condition(PlannerInfo *root, RelOptInfo *rel, Node *condition)
 		   ScanRefuse("a condition on more than the table's columns");
 }
 
-/* One-time conditions are left to the ordinary plan, which does not even look at the table. */
+/* Are there one-time conditions?  For them the ordinary plan may not even open the table. */
 static bool
 takes_conditions(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -306,7 +306,7 @@ takes_conditions(PlannerInfo *root, RelOptInfo *rel)
 	return true;
 }
 
-/* Are columns of this table aggregated, and no others? */
+/* Are all aggregated columns of this table? */
 static bool
 takes_call(PlannerInfo *root, RelOptInfo *rel, const ColumnScanCall *call)
 {
@@ -316,7 +316,7 @@ takes_call(PlannerInfo *root, RelOptInfo *rel, const ColumnScanCall *call)
 	return takes_condition(root, rel, (Node *) call->filter);
 }
 
-/* Is this one heap table, with conditions that can be tested, and are its columns aggregated? */
+/* Is this one heap table whose conditions can be tested, and whose columns are aggregated? */
 bool
 ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 {

@@ -1,9 +1,9 @@
 /*
  * operands.c
- *		What columns are compared with, as numbers and strings.
+ *		The operands that columns are compared with, as numbers and strings.
  *
- * It is evaluated when the first row comes that has passed all conditions before,
- * which is when the ordinary plan would do it, and once for all rows of a run.
+ * An operand is evaluated once in a run: when the first row has passed all conditions
+ * before this one.  The ordinary plan evaluates it at the same row.
  *
  * src/scan/operands.c
  */
@@ -13,7 +13,7 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
-/* A value as the number that takes its place in comparisons. */
+/* The number that stands for a value in comparisons. */
 int64
 ScanNumberOf(Datum value, ValueKind kind)
 {
@@ -34,7 +34,7 @@ ScanNumberOf(Datum value, ValueKind kind)
 	}
 }
 
-/* The range of the numbers that compare so with this one. */
+/* The range of the numbers that pass a comparison with this one. */
 static void
 set_range(ScanCondition *condition, int64 number)
 {
@@ -76,7 +76,7 @@ compare_numbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What is in the array; a NULL is equal to nothing, and nothing is known to differ from it. */
+/* Read the array.  NULL in it equals nothing; for NOT IN it lets no row pass. */
 static void
 set_list(ScanCondition *condition, ArrayType *array)
 {
@@ -108,7 +108,7 @@ set_list(ScanCondition *condition, ArrayType *array)
 		qsort(condition->number, condition->count, sizeof(int64), compare_numbers);
 }
 
-/* What a single value makes of the test. */
+/* Set up a test against a single value. */
 static void
 set_value(ScanCondition *condition, Datum value)
 {
@@ -122,7 +122,7 @@ set_value(ScanCondition *condition, Datum value)
 	set_string(condition->string, PointerGetDatum(PG_DETOAST_DATUM_COPY(value)));
 }
 
-/* Evaluate what the column is compared with. */
+/* Evaluate the operand of a condition. */
 void
 ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition)
 {

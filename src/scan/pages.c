@@ -3,18 +3,18 @@
  *		Which tuples of the next page are visible.
  *
  * The rules are those of a sequential scan (heapgetpage, from PostgreSQL 17 on
- * heap_prepare_pagescan): prune the page if that pays, take the share lock,
- * refuse pages newer than a snapshot that is too old, and either trust the
- * page's all-visible bit (not on a standby) or ask for each tuple; serializable
- * transactions check each for conflicts.  Synchronized scans, the ring of
- * buffers for large tables, reading ahead and the blocks of parallel workers
- * are PostgreSQL's own.  The lock is given up before the tuples are used: a
- * pinned page may get new tuples, but keeps the old ones in place.
+ * heap_prepare_pagescan).  The page is pruned if that pays.  Under the share lock a
+ * page newer than a snapshot that is too old is refused.  Then the page's all-visible
+ * bit is trusted (not on a standby), or each tuple is checked.  Serializable
+ * transactions check each tuple for conflicts.  Synchronized scans, the ring of buffers
+ * for large tables, reading ahead and the blocks of parallel workers are PostgreSQL's
+ * own code.  The lock is released before the tuples are used: a pinned page may get new
+ * tuples, but keeps the old ones in place.
  *
- * A page is a few kilobytes that are in no cache yet.  The second-level cache is
- * asked for the next one while the tuples of this one are worked on, a share at
- * each tuple: asked for all at once it would keep the processor waiting.  The
- * first-level cache is asked for the tuples of this one while the line pointers
+ * A page is a few kilobytes that are in no cache yet.  So the next page is prefetched
+ * into the second-level cache while the tuples of this page are processed, a share at
+ * each tuple.  Prefetching all of it at once would stall the processor.  The tuples of
+ * this page are prefetched into the first-level cache while the line pointers are read.
  * are walked.
  *
  * src/scan/pages.c
@@ -33,10 +33,10 @@
 #include "storage/read_stream.h"
 #endif
 
-/* What the processor translates addresses by, where memory is not mapped in huge pages. */
+/* The unit of address translation, where memory is not mapped in huge pages. */
 #define MEMORY_PAGE 4096
 
-/* Read the pages of a scan begun with table_beginscan() or its parallel kin. */
+/* Begin to read the pages of a scan from table_beginscan() or table_beginscan_parallel(). */
 void
 PageReaderBegin(PageReader *reader, TableScanDesc scan)
 {
@@ -48,7 +48,7 @@ PageReaderBegin(PageReader *reader, TableScanDesc scan)
 
 #if PG_VERSION_NUM >= 170000
 
-/* The scan has a stream of its blocks, in order and shared out as needed. */
+/* The next buffer from the scan's stream, which orders the blocks and shares them out. */
 static Buffer
 next_buffer(PageReader *reader)
 {
@@ -70,7 +70,7 @@ next_parallel(PageReader *reader)
 	return table_block_parallelscan_nextpage(relation, &reader->worker, shared);
 }
 
-/* Blocks from the start of a synchronized scan to the end, then the others. */
+/* The next block.  A synchronized scan begins anywhere, and wraps round at the end. */
 static BlockNumber
 next_serial(PageReader *reader)
 {
@@ -116,7 +116,7 @@ release(Buffer *buffer)
 	*buffer = InvalidBuffer;
 }
 
-/* All tuples of the page, on their way into the cache. */
+/* Prefetch all tuples of the page. */
 static void
 collect_all(Page page, PageTuples *tuples)
 {
@@ -137,7 +137,7 @@ collect_all(Page page, PageTuples *tuples)
 	tuples->count = count;
 }
 
-/* Keep what the snapshot sees of all the tuples of the page. */
+/* Keep those tuples of the page that the snapshot sees. */
 static void
 keep_visible(PageReader *reader, Page page, bool all_visible, PageTuples *tuples)
 {
@@ -172,7 +172,7 @@ keep_visible(PageReader *reader, Page page, bool all_visible, PageTuples *tuples
 	tuples->count = count;
 }
 
-/* Visible tuples of the page just read. */
+/* Find the visible tuples of the page just read. */
 static void
 collect(PageReader *reader, PageTuples *tuples)
 {
@@ -194,7 +194,7 @@ collect(PageReader *reader, PageTuples *tuples)
 
 	reader->pages++;
 	reader->pages_visible += all_visible;
-	/* counts as many at once, of whatever kind of relation */
+	/* the counter of tuples read; this function also takes a relation that is no index */
 	pgstat_count_index_tuples(relation, tuples->count);
 }
 
@@ -206,9 +206,9 @@ pin_ahead(PageReader *reader)
 }
 
 /*
- * Divide the next page among the tuples of this one.  Where it lies is looked up
- * at once, for each half, since that takes longest: the buffers of a table that
- * grew beside others are strewn over shared memory.
+ * Divide the next page among the tuples of this one, for prefetching.  One access to
+ * each half translates its address now, since that takes longest: the buffers of a
+ * table that grew beside others are scattered over shared memory.
  */
 static void
 share_out_next(const PageReader *reader, PageTuples *tuples)
@@ -222,7 +222,7 @@ share_out_next(const PageReader *reader, PageTuples *tuples)
 	tuples->share = TYPEALIGN(QB_CACHE_LINE, (BLCKSZ + tuples->count - 1) / tuples->count);
 }
 
-/* Visible tuples of the next page, perhaps none; false at the end. */
+/* Read the next page and its visible tuples, perhaps none; false at the end. */
 bool
 PageReaderNext(PageReader *reader, PageTuples *tuples)
 {
@@ -239,7 +239,7 @@ PageReaderNext(PageReader *reader, PageTuples *tuples)
 	return true;
 }
 
-/* Give up the pages; the scan itself is its owner's to end. */
+/* Release the pages.  Ending the scan is its owner's task. */
 void
 PageReaderEnd(PageReader *reader)
 {

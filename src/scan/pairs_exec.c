@@ -2,28 +2,26 @@
  * pairs_exec.c
  *		QSketchPairs: qsets_pairs in FROM, row by row.
  *
- * PostgreSQL puts all rows of a function in FROM into a tuple store before the
- * first is used, which for many pairs goes to disk and takes ten times as long
- * as finding them.  This node hands them on as they are found; LIMIT ends the
- * work early.
+ * PostgreSQL puts all rows of a function in FROM into a tuple store before the first
+ * row is used.  For many pairs that goes to disk, and takes ten times as long as
+ * finding them.  This node returns pairs as they are found; LIMIT ends the work early.
  *
- * It is offered in place of Function Scan where qsets_pairs stands alone in an
- * item of FROM, recognized by the address of its C function, in a query that
- * only reads.  While it returns rows its parallel workers are there, so the
- * whole query has to be in parallel mode, as with Gather: the node asks for that
- * in the plan, and starts workers if the executor agreed (a client that fetches
- * some rows at a time gets none).  Where the planner allows no parallel mode
- * (INSERT, cursors, PL/pgSQL loops) Function Scan stays: there qsets_pairs may
- * have workers for the time of one call.
+ * The planner gets this node in place of Function Scan where qsets_pairs stands alone
+ * in an item of FROM, in a query that only reads.  The function is recognized by its C
+ * address.  While the node returns rows its parallel workers exist, so the whole query
+ * must be in parallel mode, as with Gather.  The node asks for that in the plan, and
+ * starts workers if the executor agreed (a client that fetches some rows at a time gets
+ * none).  Where the planner allows no parallel mode (INSERT, cursors, PL/pgSQL loops)
+ * Function Scan stays.  There qsets_pairs may have workers during one call.
  *
- * A scalar subquery as argument, such as (SELECT qsets_agg(s, e) FROM t), would be
- * copied into a tuple, where a collection becomes flat, and be read again, which
- * takes a fifth of the time that one process needs to make it.  That of an
- * aggregate without GROUP BY, which returns one row and keeps its value, is taken
- * as it is.
+ * An argument may be a scalar subquery such as (SELECT qsets_agg(s, e) FROM t).  The
+ * executor would copy its value into a tuple, where a collection becomes flat, and read
+ * it again.  That takes a fifth of the time that one process needs to make the
+ * collection.  If the subquery is an aggregate without GROUP BY, it returns one row and
+ * keeps its value, so the node takes that value without a copy.
  *
- * A rescan begins anew; the declared cost of qsets_pairs makes the planner put
- * Materialize above it where that might happen often.
+ * A rescan begins anew.  The declared cost of qsets_pairs makes the planner put
+ * Materialize above the node where rescans might be frequent.
  *
  * src/scan/pairs_exec.c
  */
@@ -64,7 +62,7 @@ const CustomScanMethods pairs_node_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-/* Permissions are checked as those of any function in FROM. */
+/* Check permissions as for any function in FROM. */
 static void
 begin(CustomScanState *css, EState *estate, int eflags)
 {
@@ -80,7 +78,7 @@ begin(CustomScanState *css, EState *estate, int eflags)
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchPairs", ALLOCSET_DEFAULT_SIZES);
 }
 
-/* Does a plan return one row, or none, and keep its values until it ends or begins anew? */
+/* Does a plan return at most one row, and keep its values until it ends or is rescanned? */
 static bool
 keeps_values(const PlanState *state)
 {
@@ -92,7 +90,7 @@ keeps_values(const PlanState *state)
 	return IsA(plan, CustomScan) && ScanReturnsOneRow((const CustomScan *) plan);
 }
 
-/* What the executor does for the value of a scalar subquery, without copying it. */
+/* Set a scalar subquery's parameter as the executor does, without copying the value. */
 static void
 take_subquery(ExprContext *econtext, const Param *param)
 {
@@ -118,7 +116,7 @@ take_subquery(ExprContext *econtext, const Param *param)
 	MemoryContextSwitchTo(old);
 }
 
-/* The arguments of the call, for this run. */
+/* Evaluate the arguments of the call, for this run. */
 static void
 evaluate_arguments(PairsNode *node)
 {
@@ -140,7 +138,7 @@ evaluate_arguments(PairsNode *node)
 	}
 }
 
-/* Let the scan go. */
+/* Free the scan. */
 static void
 close_scan(PairsNode *node)
 {
@@ -212,7 +210,7 @@ rescan(CustomScanState *css)
 	ExecScanReScan(&css->ss);
 }
 
-/* Nobody wants more: end the workers before parallel mode ends. */
+/* No more rows are wanted: end the workers before parallel mode ends. */
 static void
 shutdown(CustomScanState *css)
 {

@@ -21,7 +21,7 @@ static bool enabled = true;
 
 static set_rel_pathlist_hook_type previous_hook;
 
-/* The call of qsets_pairs that an item of FROM is, or NULL. */
+/* The call of qsets_pairs in an item of FROM, or NULL. */
 static FuncExpr *
 call_of(const RangeTblEntry *rte)
 {
@@ -39,7 +39,7 @@ call_of(const RangeTblEntry *rte)
 	return call;
 }
 
-/* Does anything want the row as one value?  The node has columns only. */
+/* Does the query use the row as one value?  The node has columns only. */
 static bool
 wants_row(const RelOptInfo *rel)
 {
@@ -55,7 +55,7 @@ wants_row(const RelOptInfo *rel)
 		   !bms_is_empty(rel->attr_needed[0 - rel->min_attr]);
 }
 
-/* May rows be returned while workers run, or are there none? */
+/* May rows be returned while workers run?  True also if there are no workers. */
 static bool
 may_stream(const PlannerInfo *root)
 {
@@ -104,7 +104,7 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_path,
 };
 
-/* In place of a path by Function Scan: the same, but for rows kept and read again. */
+/* A path to replace one by Function Scan: its cost, less storing rows and reading them again. */
 static Path *
 make_path(const Path *instead, FuncExpr *call)
 {
@@ -142,7 +142,7 @@ replace_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	}
 }
 
-/* Setting, hook and node, at load. */
+/* Define the setting, the hook and the node when the library is loaded. */
 void
 PairsNodeInit(void)
 {

@@ -2,29 +2,30 @@
  * plan.c
  *		Offering QSketchScan to the planner.
  *
- * Offered where it can do all that the query asks of the table: only
- * aggregates that match.c knows, conditions that conditions.c tests, the GROUP BY
- * that groups_plan.c knows, no HAVING or TABLESAMPLE.  In all other cases, and where it is not cheaper (an
- * index may find the few rows that a condition keeps), the ordinary plan is used.
+ * QSketchScan is offered where it can do everything that the query asks of the table:
+ * only aggregates that match.c knows, conditions that conditions.c tests, the GROUP BY
+ * that groups_plan.c knows, no HAVING and no TABLESAMPLE.  Otherwise the ordinary plan
+ * is used.  It is also used where QSketchScan is not cheaper: an index may find the few
+ * rows that a condition keeps.
  *
- * A path belongs to the table that it scans, although it gives the aggregates of
- * its rows: so the planner hands the table's conditions to plan_path(), row
- * security included, in the order of security level and cost that every scan
- * must keep, and prunes partitions of Append when it is executed.
+ * A path belongs to the table that it scans, although it returns aggregates of the
+ * rows.  So the planner passes the table's conditions to plan_path(), with those of row
+ * security, in the order of security level and cost that every scan must keep.  It also
+ * prunes partitions of Append at execution.
  *
- * In the plan the conditions are the node's qual, where EXPLAIN, parameters,
- * permissions and dependencies are taken care of.  setrefs.c makes a qual of a
- * node with a custom_scan_tlist refer to that list, so behind the aggregates it
- * has the column that is grouped by and each that conditions need; exec.c turns the references back into
- * columns of the table.  FILTERs stay in their aggregates.
+ * In the plan the conditions are the node's qual, so EXPLAIN, parameters, permissions
+ * and dependencies work as usual.  PostgreSQL's setrefs.c makes a qual of a node with a
+ * custom_scan_tlist refer to that list.  So the list has the aggregates, then the
+ * grouping column, then each column that conditions need. exec.c turns these references
+ * back into columns of the table.  FILTERs stay in their aggregates.
  *
  *	one table, serial		QSketchScan, also with GROUP BY
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
  *	partitions, children	Finalize Aggregate, [Gather,] Append, QSketchScan each,
  *							and if it is serial QSketchCollect
  *
- * Under Finalize Aggregate it stands where Partial Aggregate over Seq Scan
- * would.  If the children are not all of a kind that can be scanned so, none is.
+ * Under Finalize Aggregate QSketchScan stands where Partial Aggregate over Seq Scan
+ * would.  If one of the children cannot be scanned like this, none is.
  *
  * src/scan/plan.c
  */
@@ -46,9 +47,9 @@
 #include "utils/spccache.h"
 
 /*
- * Share of cpu_tuple_cost that a tuple takes, of cpu_operator_cost that a key
- * takes, and how many cpu_tuple_cost making and merging each block of a partial
- * sketch takes; measured against count(*).
+ * Costs, measured against count(*).  A tuple takes TUPLE_SHARE of cpu_tuple_cost, and a
+ * key takes KEY_SHARE of cpu_operator_cost.  Making and merging a block of a partial
+ * sketch takes MERGE_SHARE times cpu_tuple_cost.
  */
 #define TUPLE_SHARE 0.2
 #define KEY_SHARE   0.5
@@ -58,17 +59,20 @@ bool columnscan_enabled = true;
 
 static create_upper_paths_hook_type previous_hook;
 
-/* The query's grouping step, as far as all paths need it. */
+/* The query's grouping step, as all paths need it. */
 typedef struct Grouping
 {
 	PlannerInfo *root;
 	RelOptInfo *output;
-	RelOptInfo *partial; /* partial aggregates of the same */
-	PathTarget *target;  /* their target */
+	RelOptInfo *partial; /* the same step with partial aggregates */
+	PathTarget *target;  /* target of "partial" */
 	GroupingPlan by;     /* without a column: no GROUP BY */
 } Grouping;
 
-/* The plan node of a path; private to it is only that last item. */
+/*
+ * Make the plan node of a path.  The last three items of the path's custom_private go
+ * into the plan.
+ */
 static Plan *
 plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		  List *custom_plans)
@@ -101,7 +105,7 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_path,
 };
 
-/* Among how many the rows are shared, by the planner's own rule. */
+/* How many processes share the rows, by the planner's own rule. */
 static double
 processes(int workers)
 {
@@ -110,7 +114,7 @@ processes(int workers)
 	return workers > 0 ? workers + leader : 1;
 }
 
-/* What partial results cost that one sketch of all rows does not. */
+/* The cost of merging partial results. */
 static Cost
 merge_cost(List *aggregates, double rows, int workers, bool alone)
 {
@@ -130,7 +134,7 @@ merge_cost(List *aggregates, double rows, int workers, bool alone)
 	return cost;
 }
 
-/* What each tuple costs that passes the conditions: its keys, and FILTERs. */
+/* The cost of each tuple that passes the conditions: its keys, and FILTERs. */
 static Cost
 key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
 {
@@ -144,7 +148,7 @@ key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
 	return cost;
 }
 
-/* All pages, and a fraction of what the executor takes for each tuple. */
+/* The cost of all pages, and for each tuple a fraction of what the executor takes. */
 static void
 set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bool alone)
 {
@@ -166,8 +170,8 @@ set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bo
 }
 
 /*
- * A scan of a table that gives the target, whose aggregates are these.  "alone"
- * tells that nothing else stands below its Gather.
+ * A scan of a table that returns "target", whose aggregates are "aggregates".  "alone":
+ * nothing else stands below its Gather.
  */
 static Path *
 make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggregates, int workers,
@@ -189,7 +193,7 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 	return &path->path;
 }
 
-/* Target of partial aggregates. */
+/* The target of partial aggregates. */
 static PathTarget *
 partial_target(PlannerInfo *root, List *aggregates)
 {
@@ -219,7 +223,7 @@ add_finalize_path(Grouping *grouping, Path *path)
 									  AGGSPLIT_FINAL_DESERIAL, NIL, NIL, &costs, 1));
 }
 
-/* Likewise, with Gather in between. */
+/* Offer Finalize Aggregate over Gather over a path of partial aggregates. */
 static void
 add_gather_path(Grouping *grouping, Path *path)
 {
@@ -230,8 +234,9 @@ add_gather_path(Grouping *grouping, Path *path)
 }
 
 /*
- * A partial path of the input that the planner made, or NULL: no parallel plan.
- * Of several it is the one with the most workers, as ours reads all pages.
+ * The planner's partial path of the input with the most workers; NULL: there can be no
+ * parallel plan.  Our scan reads all pages, so the path for the most pages is the
+ * model.
  */
 static Path *
 parallel_model(Grouping *grouping, RelOptInfo *input)
@@ -248,7 +253,7 @@ parallel_model(Grouping *grouping, RelOptInfo *input)
 	return model;
 }
 
-/* The path that gives a row for each group. */
+/* Add the path that returns a row for each group. */
 static void
 add_group_path(Grouping *grouping, RelOptInfo *table, List *aggregates)
 {
@@ -262,7 +267,7 @@ add_group_path(Grouping *grouping, RelOptInfo *table, List *aggregates)
 	add_path(grouping->output, &path->path);
 }
 
-/* Paths over one table. */
+/* Add the paths over one table. */
 static void
 add_table_paths(Grouping *grouping, RelOptInfo *table, List *aggregates)
 {
@@ -276,7 +281,7 @@ add_table_paths(Grouping *grouping, RelOptInfo *table, List *aggregates)
 								  model->parallel_workers, true));
 }
 
-/* The target with a child's columns in place of its parent's. */
+/* The target, with a child's columns in place of its parent's. */
 static PathTarget *
 child_target(PlannerInfo *root, PathTarget *target, AppendRelInfo *info)
 {
@@ -287,8 +292,8 @@ child_target(PlannerInfo *root, PathTarget *target, AppendRelInfo *info)
 }
 
 /*
- * Append a scan of each leaf below "parent" to the paths; false if one of them
- * cannot be scanned so.  Pruned children are not there or are dummies.
+ * Append a scan of each leaf below "parent" to the paths; false if one of them cannot
+ * be scanned by QSketchScan.  Pruned children are missing or are dummies.
  */
 static bool
 child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, List **paths)
@@ -320,8 +325,8 @@ child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, L
 }
 
 /*
- * Have several scans fill the same sketches.  Their keys must be of the same type,
- * as columns of partitions and other children of tables are.
+ * Make several serial scans fill the same sketches.  Their keys have the same type,
+ * since columns of partitions and of other child tables have the parent's types.
  */
 static List *
 hand_over(Grouping *grouping, RelOptInfo *parent, List *paths)
@@ -339,7 +344,7 @@ hand_over(Grouping *grouping, RelOptInfo *parent, List *paths)
 										  ((Path *) linitial(paths))->parallel_safe, param));
 }
 
-/* Append over a scan of each child, or NULL.  "model" is of a parallel plan. */
+/* Append over a scan of each child, or NULL.  "model" is the planner's partial path, or NULL. */
 static Path *
 make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
 {
@@ -358,7 +363,7 @@ make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
 	return path;
 }
 
-/* Paths over partitions, or other children. */
+/* Add the paths over partitions, or other child tables. */
 static void
 add_children_paths(Grouping *grouping, RelOptInfo *parent)
 {
@@ -372,7 +377,7 @@ add_children_paths(Grouping *grouping, RelOptInfo *parent)
 		add_gather_path(grouping, make_append_path(grouping, parent, model));
 }
 
-/* Does the query ask for the aggregates of all rows that one item of FROM gives, or by group? */
+/* Does the query aggregate all rows of one item of FROM, as a whole or by group? */
 static bool
 is_whole(Grouping *grouping, RelOptInfo *input)
 {
@@ -415,7 +420,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 		add_table_paths(&grouping, input, aggregates);
 }
 
-/* Is it one of ours, or an aggregate over such? */
+/* Is the path one of ours, or an aggregate over one? */
 static bool
 is_column_scan(const Path *path)
 {
@@ -435,7 +440,7 @@ is_column_scan(const Path *path)
 	}
 }
 
-/* Will the planner take it?  It takes the cheapest, unless what comes later has a reason not to. */
+/* Will the planner take our path?  It mostly takes the cheapest one. */
 static bool
 is_taken(const RelOptInfo *output)
 {
@@ -453,8 +458,8 @@ is_taken(const RelOptInfo *output)
 }
 
 /*
- * Partitionwise aggregation asks for the groups of each partition before those of
- * the whole table.  What can be done, and what is said of it, is found for the whole.
+ * The hook.  Under partitionwise aggregation the planner calls it for each partition
+ * before it calls it for the whole table.  Only the whole table is looked at.
  */
 static void
 add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
@@ -471,7 +476,7 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 		ScanTellReasons(root, !is_taken(output));
 }
 
-/* Settings, hook and node, at load. */
+/* Define the settings, the hook and the node when the library is loaded. */
 void
 ColumnScanInit(void)
 {

@@ -2,22 +2,22 @@
  * reasons.c
  *		Why the column scan or the GPU was not taken: in the log, and in EXPLAIN.
  *
- * Whatever refuses a query (match.c, plan.c) leaves a word about it, which costs
- * a store.  Once the planner has the paths of a query with aggregates of ours,
- * and somebody wants to know, the word is logged at DEBUG1:
+ * Code that refuses a query (match.c, plan.c) leaves a reason, which costs a store.
+ * When the planner has the paths of a query with aggregates of ours, and the log or
+ * EXPLAIN wants the reason, it is logged at DEBUG1:
  *
  *	column scan not used: GROUP BY of more than one column
  *	GPU not used: the sketch is smaller than qsketch.gpu_min_size
  *
- * From PostgreSQL 18 on EXPLAIN lets extensions add to a plan.  There the word is
+ * From PostgreSQL 18 on EXPLAIN lets extensions add to a plan.  There the reason is
  * also kept for EXPLAIN (VERBOSE) until the plan has been printed.
  *
- * A query may have several, one for each part that has aggregates.  Planning a
- * query can mean planning others, of functions that are called meanwhile: only
- * what belongs to the very query that is explained is kept.
+ * A query may have several reasons, one for each part with aggregates.  While a query
+ * is planned, functions that are called may plan other queries.  Only the reasons of
+ * the query under EXPLAIN are kept.
  *
- * EXPLAIN does not say: EXPLAIN EXECUTE, which plans in a way of its own, and the
- * first EXPLAIN of a session that loads the library with its query.
+ * Two kinds of EXPLAIN show no reason: EXPLAIN EXECUTE, which plans in another way, and
+ * the first EXPLAIN of a session if its query loads the library.
  *
  * src/scan/reasons.c
  */
@@ -34,7 +34,7 @@ const char *scan_refusal = NULL;
 
 #if PG_VERSION_NUM >= 180000
 
-/* A query that EXPLAIN is at, and what was said of it. */
+/* A query that is being explained, and its reasons. */
 typedef struct Explained
 {
 	const Query *query;
@@ -89,7 +89,7 @@ keep_for_gpu(const PlannerInfo *root, const char *reason)
 
 #else
 
-/* Before PostgreSQL 18 EXPLAIN says nothing: the log alone does. */
+/* Before PostgreSQL 18 only the log has reasons. */
 #define is_explained(root)          false
 #define keep_for_scan(root, reason) ((void) 0)
 #define keep_for_gpu(root, reason)  ((void) 0)
@@ -124,7 +124,7 @@ tell_gpu(PlannerInfo *root)
 	}
 }
 
-/* Say what was found out about a query with aggregates of ours. */
+/* Log the reasons for a query with aggregates of ours, and keep them for EXPLAIN. */
 void
 ScanTellReasons(PlannerInfo *root, bool scan_not_taken)
 {
@@ -192,7 +192,7 @@ explain_query(Query *query, int options, IntoClause *into, ExplainState *es,
 
 #endif
 
-/* At load. */
+/* Set up the hooks when the library is loaded. */
 void
 ScanReasonsInit(void)
 {

@@ -14,7 +14,7 @@
 #include "commands/explain_state.h"
 #endif
 
-/* Tell that this process begins to read; its share of a parallel scan, or all. */
+/* This process begins to read its share of a parallel scan, or all pages. */
 ActivityHandle
 ScanReportBegin(const PageReader *reader, const SharedScan *shared)
 {
@@ -27,7 +27,7 @@ ScanReportBegin(const PageReader *reader, const SharedScan *shared)
 	return activity;
 }
 
-/* Tell how far it is. */
+/* Report how far this process is. */
 void
 ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanAggregate *column,
 		   int count)
@@ -48,7 +48,7 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanA
 	ActivitySet(activity, ACTIVITY_ON_GPU, on_gpu);
 }
 
-/* Count what columns have got so far. */
+/* Add up what the columns have counted so far. */
 void
 ScanCountKeys(ScanCounts *counts, const ScanAggregate *column, int count)
 {
@@ -74,8 +74,8 @@ device_names(const ScanCounts *counts)
 }
 
 /*
- * Does EXPLAIN ANALYZE get to know what was counted?  A serial scan that was a
- * parallel worker's, below Append, has no memory to tell it in.
+ * May EXPLAIN ANALYZE show the counts?  Below Append a parallel worker may run a serial
+ * scan, which has no shared memory for its counts.
  */
 bool
 ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainState *es)
@@ -84,7 +84,7 @@ ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainSta
 		   (counts->any || node->instrument == NULL || node->instrument->nloops == 0);
 }
 
-/* Tell EXPLAIN ANALYZE what was counted. */
+/* Show the counts in EXPLAIN ANALYZE. */
 void
 ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
 {
@@ -96,7 +96,10 @@ ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
 	ExplainPropertyInteger("All-Visible Pages", NULL, (int64) counts->pages_visible, es);
 }
 
-/* Count what this process did; its keys and batches were counted by those who took them. */
+/*
+ * Add what this process did to the statistics.  Engines have counted the keys and
+ * batches already.
+ */
 void
 ScanReportRun(const ScanCounts *run, bool first)
 {

@@ -2,11 +2,11 @@
  * rowkey.c
  *		Keys of several columns: the hash of ROW(a, b) without the row.
  *
- * The ordinary plan makes a row of the columns and hashes that by
- * hash_record_extended(): the hash of each column by its type's function, that
- * of NULL being 0, and of all so far 31 times what it was plus the next one's.
- * Here each column is hashed where it lies; the commonest types without a call
- * of their functions.
+ * The ordinary plan makes a row of the columns and hashes it by hash_record_extended().
+ * That function hashes each column by its type's function, and NULL as 0.  The result
+ * starts at 0, and with each column becomes 31 times itself plus the column's hash.
+ * Here each column is hashed where it lies, and the commonest types are hashed without
+ * a call of their functions.
  *
  * src/scan/rowkey.c
  */
@@ -26,7 +26,7 @@
 typedef struct RowField
 {
 	ColumnPlace place;
-	KeyKind kind; /* integers and strings are hashed here, all others by the function */
+	KeyKind kind; /* integers and strings are hashed here, all other kinds by "hash" */
 	Oid collation;
 	FmgrInfo *hash; /* in the type cache */
 } RowField;
@@ -38,14 +38,17 @@ struct RowKey
 	RowField field[FLEXIBLE_ARRAY_MEMBER];
 };
 
-/* The type cache as hash_record_extended() asks it. */
+/* The type cache entry that hash_record_extended() uses. */
 static TypeCacheEntry *
 hash_of(const Node *expr)
 {
 	return lookup_type_cache(exprType(expr), TYPECACHE_HASH_EXTENDED_PROC_FINFO);
 }
 
-/* Is it a row of no named type, and will no column raise an error?  That they are columns is the caller's to check. */
+/*
+ * Is it a row of no named type, none of whose columns raises an error?  The caller
+ * checks that its fields are columns.
+ */
 bool
 RowKeyTakes(const RowExpr *row)
 {
@@ -60,8 +63,8 @@ RowKeyTakes(const RowExpr *row)
 }
 
 /*
- * How the values are hashed here; all that is not known, and whatever has not the
- * width that goes with its function, by calling that.
+ * How this file hashes the values.  An unknown hash function is called, and so is a
+ * known one if the type's width is not the usual one.
  */
 static KeyKind
 kind_of(const TypeCacheEntry *type, Oid collation)
@@ -121,7 +124,7 @@ RowKeyContent(const RowKey *key)
 	return key->content;
 }
 
-/* As hashint8extended() and those of shorter integers. */
+/* The hash of hashint8extended() and of its kin for shorter integers. */
 static inline uint64
 hash_integer(int64 integer, KeyKind kind, uint64 seed)
 {
@@ -133,7 +136,7 @@ hash_integer(int64 integer, KeyKind kind, uint64 seed)
 	return hash_bytes_uint32_extended(low, seed);
 }
 
-/* As hashtextextended() under a deterministic collation. */
+/* The hash of hashtextextended() under a deterministic collation. */
 static uint64
 hash_string(Datum value, uint64 seed)
 {
@@ -167,7 +170,7 @@ hash_any_field(const RowField *field, Relation relation, HeapTupleHeader tuple, 
 	}
 }
 
-/* A string at the offset of its column, which is given without padding. */
+/* The hash of a string.  The column's offset is given without padding. */
 static inline uint64
 hash_string_at(const RowField *field, const char *value, uint64 seed)
 {

@@ -2,7 +2,8 @@
  * rows.c
  *		WHERE and FILTERs: which tuples of a page each aggregate gets.
  *
- * Conditions on all rows are tested first, then those of FILTERs on what is left.
+ * Conditions on all rows are tested first.  FILTERs are tested on the tuples that are
+ * left.
  * Aggregates with the same FILTER share its tuples.
  *
  * src/scan/rows.c
@@ -30,7 +31,7 @@ init_conditions(WantedRows *rows, List *clauses)
 	return ScanConditionsInit(clauses, rows->estate, rows->relation);
 }
 
-/* The rows of which the clauses are true. */
+/* Set the conditions on all rows. */
 void
 WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clauses, int most_filters)
 {
@@ -42,7 +43,7 @@ WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clause
 		rows->conditions = init_conditions(rows, clauses);
 }
 
-/* The number of a filter, which may be there already; -1 if it keeps all rows. */
+/* Add a filter, unless the same one is there.  Returns its number; -1: all rows pass. */
 int
 WantedRowsAddFilter(WantedRows *rows, Expr *filter)
 {
@@ -74,7 +75,7 @@ WantedRowsOnPage(const WantedRows *rows)
 	return count;
 }
 
-/* Before a run. */
+/* Prepare a run. */
 void
 WantedRowsStart(WantedRows *rows)
 {
@@ -86,7 +87,7 @@ WantedRowsStart(WantedRows *rows)
 		ScanConditionsReset(rows->filtered[i].conditions);
 }
 
-/* Find the tuples that filters keep, of those that the query asks for. */
+/* Find the tuples that each filter keeps, among those that WHERE left. */
 void
 WantedRowsFilter(WantedRows *rows, PageTuples *tuples)
 {
@@ -102,7 +103,7 @@ WantedRowsFilter(WantedRows *rows, PageTuples *tuples)
 	}
 }
 
-/* Leave the tuples of a page that the query asks for, and find those that filters keep. */
+/* Leave the tuples of a page that WHERE keeps, and find those that each filter keeps. */
 void
 WantedRowsSelect(WantedRows *rows, PageTuples *tuples)
 {
@@ -111,7 +112,7 @@ WantedRowsSelect(WantedRows *rows, PageTuples *tuples)
 	WantedRowsFilter(rows, tuples);
 }
 
-/* After a run, before its last page is given up. */
+/* End a run, before its last page is released. */
 void
 WantedRowsEnd(WantedRows *rows)
 {

@@ -2,31 +2,32 @@
  * scan.h
  *		The direct column scan: sketches of columns straight off heap pages.
  *
- * Aggregating a column through the executor costs some 30 ns a row before the
- * sketch sees a key.  For SELECT qsketch_agg(column [, column] [, template])
- * [FILTER (WHERE ...)], ... FROM table [WHERE ...], or another family's aggregate,
- * perhaps with count beside it, QSketchScan takes the place of Aggregate over Seq
- * Scan: it reads page after page, decides visibility as a sequential scan does,
- * keeps the tuples of which the conditions are true, and takes the columns off
- * these into batches of keys.
+ * Aggregating a column through the executor costs some 30 ns a row before the sketch
+ * sees a key.  QSketchScan replaces Aggregate over Seq Scan for SELECT
+ * qsketch_agg(column [, column] [, template]) [FILTER (WHERE ...)], ... FROM table
+ * [WHERE ...].  It also does the aggregates of the other families, and count beside
+ * them.  It reads page after page, decides visibility as a sequential scan does, keeps
+ * the tuples that meet the conditions, and reads their columns into batches of keys.
  *
- *	families.c	what families differ in
- *	match.c		recognizes what can be done so
+ *	families.c	what the families do differently
+ *	match.c		recognizes queries that QSketchScan can do
  *	plan.c		offers it to the planner
- *	reasons.c		says why it was not taken
+ *	reasons.c	says why it was not used
  *	exec.c		the executor node
- *	setup.c		the columns that it sketches, and permissions
- *	share.c		merges what the processes of a parallel plan made
- *	build.c		has them build collections of sets together
+ *	setup.c		the columns that it aggregates, and permissions
+ *	share.c		merges the states of the processes of a parallel plan
+ *	build.c		has those processes build collections of sets together
  *	collect.c	hands the sketches of a partition on to the next one
- *	report.c	tells other sessions how far it has come
+ *	report.c	reports progress to other sessions
  *	pages.c		which tuples of the next page are visible
- *	conditions.h	which of these the query wants: conditions.c, operands.c,
+ *	conditions.h	which visible tuples the query wants: conditions.c, operands.c,
  *				select.c, rows.c
- *	keys.c		their keys, into the states
+ *	keys.c		reads keys of these tuples into the states
  *	columns.c	the value of a column in a tuple
  *	rowkey.c	the fingerprint of a key of several columns
  *	groups.h	GROUP BY: groups_plan.c, groups_value.c, groups.c, spill.c
+ *	pairs.h		QSketchPairs, a node of its own: pairs_plan.c, pairs_exec.c
+ *	worker_partial.c	partial states for Citus, from the same plans
  *
  * src/scan/scan.h
  */
@@ -61,10 +62,10 @@ extern const CustomScanMethods columnscan_methods;
 
 typedef struct ColumnFamily ColumnFamily;
 
-/* reasons.c: what stood in the way of the last query that was looked at; NULL: nothing. */
+/* reasons.c: why the last query that was looked at cannot be scanned; NULL: it can. */
 extern const char *scan_refusal;
 
-/* It cannot be done so; false. */
+/* Note why a query cannot be scanned.  Always false. */
 static inline bool
 ScanRefuse(const char *reason)
 {
@@ -76,19 +77,19 @@ extern bool ScanReasonsWanted(const PlannerInfo *root);
 extern void ScanTellReasons(PlannerInfo *root, bool scan_not_taken);
 extern void ScanReasonsInit(void);
 
-/* match.c: what a call of an aggregate of ours, or of count, that can be done asks for. */
+/* match.c: what a call asks for, of an aggregate of ours or of count. */
 typedef struct ColumnScanCall
 {
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
-	Var *key;     /* of several columns the first; NULL: count(*) */
-	RowExpr *row; /* these columns; NULL: there is one */
+	Var *key;     /* the first column of a key of several; NULL: count(*) */
+	RowExpr *row; /* the columns of a key of several; NULL: it has one */
 	Expr *filter;
-	Var *weight; /* integers: weights, or ids of sets; NULL: there are none */
+	Var *weight; /* an integer: the weight, or the id of a set; NULL: none */
 	KeyKind weight_kind;
-	Oid weight_cast; /* the function that makes them bigint, if there is one */
+	Oid weight_cast; /* the function that casts "weight" to bigint, if there is one */
 	Const *template; /* NULL: the default parameters */
-	Const *limit;    /* how many keys are of interest; NULL: it has none */
+	Const *limit;    /* how many keys are of interest; NULL: the family has no such argument */
 	Oid key_type;    /* as the transition function sees it */
 } ColumnScanCall;
 
@@ -98,13 +99,13 @@ extern List *ColumnScanAggregates(List *expressions, const Var *group);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
 /*
- * Visible tuples of one page, good until the next page is read; and that page,
- * in no cache yet, of which each tuple's turn may fetch a share.
+ * Visible tuples of one page, valid until the next page is read.  Also that next page,
+ * which is in no cache yet: handling a tuple prefetches a share of it.
  */
 typedef struct PageTuples
 {
 	const char *next_page;
-	int share; /* bytes, whole cache lines; 0: there is none to be fetched */
+	int share; /* bytes to prefetch with each tuple, whole cache lines; 0: none */
 	int count;
 	HeapTupleHeader tuple[MaxHeapTuplesPerPage];
 	uint16 length[MaxHeapTuplesPerPage];
@@ -128,14 +129,14 @@ typedef struct PageReader
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
 	bool started;
 	BlockNumber next; /* of a serial scan */
-	BlockNumber left; /* likewise: pages still to read */
+	BlockNumber left; /* of a serial scan: pages still to read */
 #endif
-	Buffer buffer;        /* pinned: the page of the last tuples */
-	Buffer ahead;         /* likewise: the one after it */
-	bool ahead_is_set;    /* even if to the end of the table */
+	Buffer buffer;        /* pinned: the page of the current tuples */
+	Buffer ahead;         /* pinned: the next page */
+	bool ahead_is_set;    /* "ahead" was read, even if it is the end of the table */
 	bool serializable;    /* conflicts are checked tuple by tuple */
 	uint64 pages;         /* read so far */
-	uint64 pages_visible; /* of these all-visible */
+	uint64 pages_visible; /* those of "pages" that were all-visible */
 } PageReader;
 
 extern void PageReaderBegin(PageReader *reader, TableScanDesc scan);
@@ -146,7 +147,7 @@ extern void PageReaderEnd(PageReader *reader);
 typedef struct ColumnPlace
 {
 	AttrNumber attribute;
-	int offset;  /* in tuples without NULLs before it; -1 if it varies */
+	int offset;  /* in tuples that have no NULL up to it; -1 if it varies */
 	uint8 align; /* in bytes */
 } ColumnPlace;
 
@@ -159,7 +160,7 @@ extern uint32 RowKeyContent(const RowKey *key);
 extern uint64 RowKeyFingerprint(const RowKey *key, Relation relation, HeapTupleHeader tuple,
 								uint16 length, uint64 seed);
 
-/* One aggregate of the query: ours, of any family, or count. */
+/* One aggregate of the query, of any of our families, or count. */
 typedef struct ScanAggregate
 {
 	ColumnPlace place;   /* attribute 0: there is none, rows are counted */
@@ -167,33 +168,33 @@ typedef struct ScanAggregate
 	KeyKind weight_kind; /* its width */
 	Oid key_type;
 	Oid collation;
-	RowKey *row; /* keys of several columns; NULL: of one */
+	RowKey *row; /* of a key of several columns; NULL: of one */
 	const ColumnFamily *family;
 	const Const *template; /* NULL: the default parameters */
-	const Const *limit;    /* NULL: it has none */
-	int filter_number;     /* whose tuples it gets; -1: all of them */
+	const Const *limit;    /* NULL: the family has no such argument */
+	int filter_number;     /* the FILTER whose tuples it gets; -1: it gets all */
 
-	KeyedState *state; /* of this run; NULL: count */
-	int64 rows;        /* of count */
-	int phase;         /* of building the sets of a parallel scan when this process began */
+	KeyedState *state; /* of this run; NULL for count */
+	int64 rows;        /* the result of count */
+	int phase;         /* phase of SharedBuild when this process attached */
 } ScanAggregate;
 
-/* families.c: what families differ in. */
+/* families.c: what the scan needs to know of a family. */
 struct ColumnFamily
 {
 	const AggregateFunctions *functions;
-	bool weights;                                   /* can be columns, too */
-	bool (*takes_keys)(const ColumnScanCall *call); /* or ScanRefuse() */
+	bool weights;                                   /* weights can be columns, too */
+	bool (*takes_keys)(const ColumnScanCall *call); /* false after ScanRefuse() */
 	/*
-	 * what merging costs: bytes, of states of so many rows that come from so many
-	 * others, who have nothing else to do if they are "together"
+	 * Bytes that merging handles, for states of so many rows in each of "others" other
+	 * processes.  "together": these processes have no other scan to do.
 	 */
 	double (*table_bytes)(const Const *template, double rows, double others, bool together);
-	/* A new state; NULL: count. */
+	/* Start a state.  NULL for count. */
 	KeyedState *(*start)(const ScanAggregate *column, MemoryContext context, bool partial);
 	/*
-	 * How many bytes the state of a group takes while keys of so many rows wait to be
-	 * counted, 0: they do not wait.  NULL: what is counted at once takes no more.
+	 * Bytes of a group's state while the keys of so many rows wait to be counted; 0:
+	 * they do not wait.  NULL: waiting takes no more than counting at once.
 	 */
 	double (*waiting_bytes)(const Const *template, double rows);
 };
@@ -203,7 +204,7 @@ struct ColumnFamily
 extern const ColumnFamily column_families[COLUMN_FAMILIES];
 extern const ColumnFamily column_count; /* count(*) and count(column), beside the others */
 
-/* An empty state, for each run. */
+/* Start an empty state, for each run. */
 static inline void
 ScanAggregateStart(ScanAggregate *column, MemoryContext context, bool partial)
 {
@@ -211,7 +212,7 @@ ScanAggregateStart(ScanAggregate *column, MemoryContext context, bool partial)
 	column->state = column->family->start(column, context, partial);
 }
 
-/* Keys so far, or rows of count. */
+/* The number of keys so far, or the rows of count. */
 static inline int64 *
 ScanAggregateMembers(ScanAggregate *column)
 {
@@ -226,7 +227,7 @@ ScanAggregateFlush(ScanAggregate *column)
 		StateTypeOf(column->state)->flush(column->state);
 }
 
-/* The aggregate's value; a sketch of no keys is NULL. */
+/* The aggregate's value.  A sketch without keys is NULL. */
 static inline Datum
 ScanAggregateResult(const ScanAggregate *column, bool *null)
 {
@@ -241,7 +242,7 @@ ScanAggregateState(const ScanAggregate *column, const KeyedStateType *type)
 	return column->state && StateTypeOf(column->state) == type ? column->state : NULL;
 }
 
-/* Let keys wait until the new state is read, if it is on the CPU and such that they can. */
+/* Let keys wait until the new state is read, if it can: it must be on the CPU. */
 static inline void
 ScanAggregateWait(ScanAggregate *column, KeptTable *kept)
 {
@@ -260,7 +261,7 @@ ScanAggregateWaits(const ScanAggregate *column)
 	return column->state && column->state->patient;
 }
 
-/* Why will a call of an aggregate not count on a GPU?  NULL: it may, or nobody can say. */
+/* Why a call of an aggregate will not count on a GPU; NULL: it may, or that is not known. */
 extern const char *ColumnGpuReason(const Aggref *aggref);
 
 /* Is it a sketch whose counters are on a device? */
@@ -282,15 +283,15 @@ ScanAggregateIsOnCpu(const ScanAggregate *column)
 		   (filter == NULL || filter->engine == &qf_engine_cpu);
 }
 
-/* What EXPLAIN ANALYZE tells. */
+/* The counts that EXPLAIN ANALYZE shows. */
 typedef struct ScanCounts
 {
-	bool any; /* some run was counted, if only as nothing */
+	bool any; /* at least one run was counted, even if it found nothing */
 	uint64 keys;
-	uint64 batches; /* of keys, given to an engine */
+	uint64 batches; /* batches of keys that engines took */
 	uint64 pages;
-	uint64 pages_visible; /* of these all-visible */
-	bool on_cpu;          /* some sketches were made there */
+	uint64 pages_visible; /* those of "pages" that were all-visible */
+	bool on_cpu;          /* at least one sketch was made there */
 	bool on_gpu;
 } ScanCounts;
 

@@ -1,11 +1,11 @@
 /*
  * select.c
- *		The tuples of a page of which conditions are true.
+ *		The tuples of a page for which conditions are true.
  *
- * One loop for each condition.  It writes each tuple to where the next one that
- * is kept goes, and moves on from there if it is: no branch depends on values, so
- * none is mispredicted.  Values are read in place where the column has a fixed
- * offset, and through heap_getattr() elsewhere, like keys.
+ * There is one loop for each kind of condition.  It writes each tuple to the place of
+ * the next one that is kept, and advances that place only if the tuple passes.  So no
+ * branch depends on values, and none is mispredicted.  Values are read in place where
+ * the column has a fixed offset, else through heap_getattr().
  *
  * src/scan/select.c
  */
@@ -17,7 +17,7 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
-/* Is a condition true of a tuple?  "kind" is that of its column. */
+/* Does a tuple pass a condition?  "kind" is that of its column. */
 typedef bool (*TupleTest)(const ScanCondition *condition, ValueKind kind, Relation relation,
 						  HeapTupleHeader tuple, uint16 length);
 
@@ -42,7 +42,7 @@ number_at(const char *value, ValueKind kind)
 	}
 }
 
-/* A value as a number, wherever it lies; false: NULL. */
+/* A value at its fixed offset or elsewhere, as a number; false: NULL. */
 static pg_attribute_always_inline bool
 get_number(const ScanCondition *condition, ValueKind kind, Relation relation, HeapTupleHeader tuple,
 		   uint16 length, int64 *number)
@@ -72,7 +72,7 @@ is_in_range(const ScanCondition *condition, ValueKind kind, Relation relation,
 		   ((uint64) number - low <= width) != condition->negated;
 }
 
-/* Is the number among these, which ascend? */
+/* Is the number in the ascending list? */
 static inline bool
 has_number(const int64 *number, int count, int64 wanted)
 {
@@ -133,7 +133,7 @@ is_null(const ScanCondition *condition, ValueKind kind, Relation relation, HeapT
 	return ColumnIsNull(&condition->place, relation, tuple, length) != condition->negated;
 }
 
-/* Keep the tuples that pass; "test" and "kind" are constants at each call. */
+/* Keep the tuples that pass.  "test" and "kind" are constants at each call. */
 static pg_attribute_always_inline void
 keep_if(TupleTest test, const ScanCondition *condition, ValueKind kind, Relation relation,
 		PageTuples *tuples)
@@ -154,7 +154,7 @@ keep_if(TupleTest test, const ScanCondition *condition, ValueKind kind, Relation
 	tuples->count = count;
 }
 
-/* Likewise, by the kind of the column. */
+/* Keep the tuples that pass, by a loop for the kind of the column.  "test" is a constant. */
 static pg_attribute_always_inline void
 keep_numbers(TupleTest test, const ScanCondition *condition, Relation relation, PageTuples *tuples)
 {
@@ -180,7 +180,7 @@ keep_numbers(TupleTest test, const ScanCondition *condition, Relation relation, 
 	}
 }
 
-/* Keep the tuples of which the executor says that the clause is true. */
+/* Keep the tuples for which the executor finds the clause true. */
 static void
 keep_if_true(const ScanConditions *conditions, const ScanCondition *condition, Relation relation,
 			 PageTuples *tuples)
@@ -207,7 +207,7 @@ keep_if_true(const ScanConditions *conditions, const ScanCondition *condition, R
 	tuples->count = count;
 }
 
-/* Keep the tuples of which one condition is true. */
+/* Keep the tuples that pass one condition. */
 static void
 keep(const ScanConditions *conditions, const ScanCondition *condition, Relation relation,
 	 PageTuples *tuples)
@@ -230,10 +230,10 @@ keep(const ScanConditions *conditions, const ScanCondition *condition, Relation 
 			keep_if_true(conditions, condition, relation, tuples);
 			break;
 	}
-	tuples->share = 0; /* the first loop has fetched all of the next page */
+	tuples->share = 0; /* the first loop has prefetched all of the next page */
 }
 
-/* Leave only the tuples of which all conditions are true. */
+/* Keep only the tuples that pass all conditions. */
 void
 ScanConditionsSelect(ScanConditions *conditions, Relation relation, PageTuples *tuples)
 {

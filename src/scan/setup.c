@@ -1,7 +1,7 @@
 /*
  * setup.c
- *		What the plan says of the columns that a scan sketches, and whether the user
- *		may have that done.
+ *		Reading the aggregates of a scan from its plan, and checking permissions for
+ *		them.
  *
  * src/scan/setup.c
  */
@@ -13,14 +13,14 @@
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 
-/* Is it a QSketchScan without groups, of the whole table? */
+/* Is it a QSketchScan without groups, which returns one row? */
 bool
 ScanReturnsOneRow(const CustomScan *scan)
 {
 	return scan->methods == &columnscan_methods && lthird(scan->custom_private) == NULL;
 }
 
-/* May this role call a function?  An error if not. */
+/* Raise an error unless this role may call the function. */
 static void
 check_permission(Oid function, Oid role, ObjectType kind)
 {
@@ -37,8 +37,9 @@ check_permission(Oid function, Oid role, ObjectType kind)
 }
 
 /*
- * As ExecInitAgg() asks: the user for the aggregate and for what is called in
- * its arguments, its owner for what it calls.
+ * Check permissions as ExecInitAgg() does: the user must be allowed to call the
+ * aggregate and the functions in its arguments, the aggregate's owner those that it is
+ * made of.
  */
 static void
 check_permissions(Oid function, const ColumnScanCall *call)
@@ -53,7 +54,7 @@ check_permissions(Oid function, const ColumnScanCall *call)
 		check_permission(call->weight_cast, GetUserId(), OBJECT_FUNCTION);
 }
 
-/* What the plan's list of aggregates says of one column. */
+/* Set up one column from the plan's list of aggregates. */
 void
 ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
 {

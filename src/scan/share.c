@@ -2,28 +2,28 @@
  * share.c
  *		Merging the sketches of a parallel scan's processes.
  *
- * Each process has sketches of its own, which takes no atomic operations, and
- * when it runs out of pages it merges them with those of another, or leaves
- * them to another: in a tree.
+ * Each process has sketches of its own, so counting takes no atomic operations.  When
+ * it runs out of pages it merges its sketches with those of another process.  The
+ * merges form a tree:
  *
  *	The first worker to finish puts its sketches into shared memory and returns
  *	no row.
- *	The next one takes them, adds them to its own and goes on in the same way.
- *	The leader takes whatever lies there until all others have left, and returns
- *	the sum: nothing goes through a queue.  It has nothing else to do but wait for
- *	the others, unless there are further scans (partitions): then it leaves its
- *	sketches, too, and the last of all processes returns them.
+ *	The next worker takes them, adds them to its own and does the same.
+ *	The leader takes what workers have put until all others have left, and returns
+ *	the sum, so nothing goes through a queue.  If it has further scans to do
+ *	(partitions), it does not wait: it puts its sketches, too, and the last of all
+ *	processes returns them.
  *
- * Collections of sets are built by all processes before that (build.c), so that only
- * one of them has rows.
+ * Collections of sets are built by all processes before that (build.c).  Then only one
+ * process has rows.
  *
- * At most one set of sketches lies there at a time, for nobody leaves one
- * without having looked for another.  A process that comes after the last one
- * has left finds no pages and returns a row of NULLs.
+ * At most one set of sketches is in shared memory at a time, since a process looks for
+ * another set before it puts its own.  A process that starts after the last one has
+ * left finds no pages and returns a row of NULLs.
  *
- * What stands in the way of merging here is no error: sketches on a device are
- * merged there, and where they are small or shared memory is short a process
- * returns its own row.  Finalize Aggregate above adds up whatever rows come.
+ * If processes cannot merge here, that is no error.  Sketches on a device are merged
+ * there.  If sketches are small, or shared memory is short, a process returns its own
+ * row.  Finalize Aggregate above adds up all rows.
  *
  * src/scan/share.c
  */
@@ -37,7 +37,7 @@
 #include "storage/spin.h"
 #include "utils/wait_event.h"
 
-/* One sketch of a set that a process has left. */
+/* One sketch of a set that a process has put. */
 typedef struct LeftColumn
 {
 	dsa_pointer bytes;
@@ -46,16 +46,16 @@ typedef struct LeftColumn
 
 struct SharedScan
 {
-	uint64 id;        /* of the scan, for those who watch */
-	slock_t mutex;    /* of all that follows */
-	bool joined;      /* by any process, in this run */
+	uint64 id;        /* of the scan, in the progress view */
+	slock_t mutex;    /* guards all fields below */
+	bool joined;      /* a process has joined this run */
 	int running;      /* processes that have not left yet */
-	dsa_pointer left; /* LeftColumn[], to be taken by the next, or invalid */
+	dsa_pointer left; /* LeftColumn[] for the next process to take, or invalid */
 	ScanCounts counts;
 	ConditionVariable changed; /* a process has left */
 };
 
-/* The shared state of building sets follows. */
+/* The shared state for building sets lies behind that of the scan. */
 static SharedBuild *
 shared_build(SharedScan *shared)
 {
@@ -68,7 +68,7 @@ SharedScanSize(int count)
 	return add_size(MAXALIGN(sizeof(SharedScan)), SharedBuildSize(count));
 }
 
-/* Before the first run, in the leader. */
+/* The leader calls this before the first run. */
 void
 SharedScanInit(SharedScan *shared, int count)
 {
@@ -91,7 +91,7 @@ free_set(dsa_area *area, dsa_pointer set, int count)
 	dsa_free(area, set);
 }
 
-/* Before another run, with all processes gone; the last may have been cut short. */
+/* Prepare another run.  All processes are gone; the last run may have been cut short. */
 void
 SharedScanReset(SharedScan *shared, dsa_area *area, int count)
 {
@@ -103,7 +103,7 @@ SharedScanReset(SharedScan *shared, dsa_area *area, int count)
 	SharedBuildReset(shared_build(shared), area, count);
 }
 
-/* Begin to take part; true: as the first. */
+/* Begin to take part.  True for the first process. */
 bool
 SharedScanJoin(SharedScan *shared, ScanAggregate *column, int count)
 {
@@ -143,7 +143,10 @@ SharedScanCounts(SharedScan *shared)
 	return counts;
 }
 
-/* Copies of all sketches; invalid if there is no room, or if they are so small that rows do. */
+/*
+ * Copies of all sketches in shared memory.  Invalid if there is no room, or if the
+ * sketches are small enough to go through the queue as a row.
+ */
 static dsa_pointer
 put_set(dsa_area *area, ScanAggregate *column, int count)
 {
@@ -187,7 +190,7 @@ merge_set(dsa_area *area, dsa_pointer set, ScanAggregate *column, int count)
 	free_set(area, set, count);
 }
 
-/* Is a sketch on a device?  Merging can move it there. */
+/* Is a sketch on a device?  Merging another one can move it there. */
 static bool
 is_remote(const ScanAggregate *column, int count)
 {
@@ -199,25 +202,25 @@ is_remote(const ScanAggregate *column, int count)
 	return false;
 }
 
-/* What a process does next, having looked at the shared state. */
+/* What a process does next, after a look at the shared state. */
 typedef enum Step
 {
-	STEP_TAKE,  /* merge the set that was taken */
-	STEP_PUT,   /* copy its sketches, to leave them */
-	STEP_WAIT,  /* until another process has left */
-	STEP_LEFT,  /* its copy is left to another process */
+	STEP_TAKE,  /* merge the set that it took */
+	STEP_PUT,   /* copy its sketches, so that it can leave them */
+	STEP_WAIT,  /* wait until another process has left */
+	STEP_LEFT,  /* it has left, and another process takes its copy */
 	STEP_RETURN /* it has left, and returns its sketches */
 } Step;
 
-/* One process at its end. */
+/* A process that has no more pages. */
 typedef struct Leaver
 {
-	bool collects;    /* waits for all others */
-	bool apart;       /* cannot merge here */
+	bool collects;    /* it waits for all other processes */
+	bool apart;       /* it cannot merge here */
 	dsa_pointer mine; /* copy of its sketches, or invalid */
 } Leaver;
 
-/* Look once, and take a set or leave if that is what is to be done. */
+/* Look once.  Take a set if there is one, else leave if this process can. */
 static Step
 look(SharedScan *shared, const Leaver *leaver, dsa_pointer *taken)
 {
@@ -251,9 +254,9 @@ drop_copy(dsa_area *area, Leaver *leaver, int count)
 }
 
 /*
- * The end of a process's part: false if its sketches were left to another one,
- * else they are to be returned.  "collect": nobody has another scan to do, so sets
- * are built by all, and the leader may wait.
+ * End a process's part of the scan.  False: its sketches were left to another process.
+ * True: it has to return them.  "collect": no process has another scan to do, so all
+ * build the sets, and the leader may wait.
  */
 bool
 SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *column, int count, bool collect)
@@ -289,8 +292,9 @@ SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *column, int c
 }
 
 /*
- * Aggregate copies the first tuple that it gets, and flattens what is in it.  So the
- * leader, whose sets may be large, has to give it one of NULLs before its own?
+ * Does a row of NULLs have to precede the result?  Aggregate copies the first tuple
+ * that it gets, which flattens the values in it.  The leader's sets may be large, so
+ * they must come in the second tuple.
  */
 bool
 SharedScanResultIsLarge(const ScanAggregate *column, int count)
@@ -309,7 +313,7 @@ SharedScanResultIsLarge(const ScanAggregate *column, int count)
 	return large;
 }
 
-/* All values.  "hand_over": sets go to who asked for them, without a copy. */
+/* Store all values in the slot.  "hand_over": Aggregate takes sets over, without a copy. */
 TupleTableSlot *
 SharedScanResult(const ScanAggregate *column, int count, bool hand_over, TupleTableSlot *slot)
 {

@@ -2,14 +2,14 @@
  * spill.c
  *		Rows of groups that wait in temporary files for their turn.
  *
- * When there is no memory for further groups, rows of others are written to
- * files, whole tuples with their length before them, and read as if they were on
- * a page later: so that everything is done with them as with the rows before.
- * Out of line values are still where they were, as the snapshot is.
+ * When there is no memory for further groups, rows of other groups are written to
+ * files: whole tuples, each with its length before it.  Later they are read as if they
+ * were on a page, and handled as all other rows.  Values out of line can still be
+ * fetched then, since the snapshot still holds.
  *
- * All rows of a group go into the same of PARTS files, chosen by bits of its hash.
- * Each of them is done by itself; groups that find no memory then are written to
- * files again, by the next bits.  Each turn completes one group at least.
+ * All rows of a group go into the same file, one of PARTS, chosen by bits of its hash.
+ * Each file has a turn of its own.  Groups that find no memory in that turn are written
+ * to files again, chosen by the next bits.  Each turn completes at least one group.
  *
  * src/scan/spill.c
  */
@@ -22,24 +22,24 @@
 #define PARTS       (1 << PART_BITS)
 #define MOST_LEVELS (64 / PART_BITS)
 
-/* Room for as many bytes of tuples as some pages have. */
+/* Room for tuples: as many bytes as some pages have. */
 #define READ_BYTES (4 * BLCKSZ)
 
 typedef struct SpillPart
 {
 	BufFile *file;
 	uint64 rows;
-	int level; /* how often these rows have been spilled before */
+	int level; /* how often these rows were spilled before */
 } SpillPart;
 
 struct ScanSpill
 {
 	MemoryContext context;
-	SpillPart *writing[PARTS]; /* of this turn; NULL: nothing has come */
-	SpillPart *reading;        /* the part whose turn it is; NULL: the first one is the table's */
-	List *waiting;             /* parts of turns before */
-	char *tuples;              /* of the page that was read last */
-	uint64 rows;               /* written in all turns */
+	SpillPart *writing[PARTS]; /* of this turn; NULL: no row yet */
+	SpillPart *reading;        /* the part whose turn it is; NULL: this is the turn of the table */
+	List *waiting;             /* parts that wait for a turn */
+	char *tuples;              /* the tuples that were read last */
+	uint64 rows;               /* rows written in all turns */
 };
 
 ScanSpill *
@@ -88,7 +88,10 @@ ScanSpillPut(ScanSpill *spill, uint64 hash, HeapTupleHeader tuple, uint16 length
 	spill->rows++;
 }
 
-/* What was written in this turn waits for its own; the latest goes first, so that few files wait. */
+/*
+ * Queue the parts that were written in this turn.  They go first, so that few files
+ * exist at a time.
+ */
 static void
 end_turn(ScanSpill *spill)
 {
@@ -129,7 +132,7 @@ read_bytes(BufFile *file, void *bytes, Size length)
 				(errcode_for_file_access(), errmsg("could not read from a file of spilled rows")));
 }
 
-/* The next tuples of the part, as if they were on a page; false at its end. */
+/* Read the next tuples of the part as if they were on a page; false at its end. */
 bool
 ScanSpillRead(ScanSpill *spill, PageTuples *tuples)
 {
@@ -151,14 +154,14 @@ ScanSpillRead(ScanSpill *spill, PageTuples *tuples)
 	return tuples->count > 0;
 }
 
-/* How many were written so far. */
+/* How many rows were written so far. */
 uint64
 ScanSpillRows(const ScanSpill *spill)
 {
 	return spill->rows;
 }
 
-/* Forget all that waits. */
+/* Drop all parts. */
 void
 ScanSpillReset(ScanSpill *spill)
 {

@@ -1,29 +1,31 @@
 /*
  * worker_partial.c
- *		Partial states that Citus asks for.
+ *		Partial states for Citus.
  *
- * Citus computes an aggregate of a distributed table from queries to its shards,
+ * Citus computes an aggregate of a distributed table from queries to its shards.  Each
+ * returns a partial state as text:
  * which return a partial state each, as text:
- *
  *	SELECT worker_partial_agg('qsketch_agg(anycompatible)'::regprocedure, key) FROM shard
- *	SELECT worker_partial_agg('qsketch_agg(anycompatible,qsketch)'::regprocedure, ROW(key, template)) ...
+ *	SELECT worker_partial_agg('qsketch_agg(anycompatible,qsketch)'::regprocedure,
+ *							  ROW(key, template)) ...
  *
- * Its aggregate looks ours up anew for each row, which takes several times as
- * long as counting the key.  So before such a query is planned, a call of it is
- * replaced by what it returns, the text of our aggregate's result:
+ * Citus' aggregate looks up ours again for each row, which takes several times as long
+ * as counting the key.  So before such a query is planned, a call of Citus' aggregate
+ * is replaced by the value it would return, the text of our aggregate's result:
  *
  *	SELECT _qsketch_out(qsketch_agg(key, template)) ...
  *
- * That is planned like any other query: a column scan, in parallel, by groups.
- * It also takes keys; Citus' aggregate refuses all whose type is not the declared
- * one ("could not confirm type correctness"), and ours declares any.
+ * The changed query is planned like any other: as a column scan, in parallel, by
+ * groups.  It also takes keys of any type.  Citus' aggregate refuses a key whose type
+ * is not the declared one ("could not confirm type correctness"), and ours declares
+ * anycompatible.
  *
- * Their aggregate is told by its functions, which are C functions, and those
- * that the name of Citus' own stands for among what is loaded: nothing else can
- * call them so but a library that a superuser has loaded.  Where anybody lacks a
- * permission that one of the two ways asks for, the call is left as it is.  As
- * these were asked for when the query was planned, the plan lasts no longer than
- * the role and the functions do.
+ * Citus' aggregate is recognized by its functions.  They must be C functions at the
+ * addresses that their names have among the loaded libraries, so only a library that a
+ * superuser has loaded can provide them.  If everybody may not execute all functions of
+ * both ways, the call is left as it is.  These permissions are checked when the query
+ * is planned, so the plan becomes invalid when the role or one of the functions
+ * changes.
  *
  * src/scan/worker_partial.c
  */
@@ -59,18 +61,18 @@ typedef struct PartialCall
 	Oid aggregate; /* ours */
 	FormData_pg_aggregate wrapper_parts;
 	FormData_pg_aggregate parts;
-	Oid output; /* of the state's type */
+	Oid output; /* output function of the state's type */
 	List *args; /* expressions */
 } PartialCall;
 
-/* What the plan of a query depends on whose calls were replaced. */
+/* What the plan of a query with replaced calls depends on. */
 typedef struct Replaced
 {
 	int calls;
 	List *functions; /* OIDs */
 } Replaced;
 
-/* Is it the function that this name stands for among the libraries that are loaded? */
+/* Is the function the one that has this name among the loaded libraries? */
 static bool
 is_loaded_as(Oid function, const char *name)
 {
@@ -79,7 +81,7 @@ is_loaded_as(Oid function, const char *name)
 	return address && (void *) CFunctionOf(function) == address;
 }
 
-/* Can this be a call of their aggregate?  Nothing is looked up. */
+/* Can this be a call of Citus' aggregate?  This quick test reads no catalog. */
 static bool
 has_shape(const Aggref *call)
 {
@@ -89,7 +91,7 @@ has_shape(const Aggref *call)
 		   exprType((Node *) linitial_node(TargetEntry, call->args)->expr) == OIDOID;
 }
 
-/* The aggregate that the first argument names; InvalidOid if it is no constant. */
+/* The aggregate that the first argument names; InvalidOid if it is not a constant. */
 static Oid
 named_aggregate(const Aggref *call)
 {
@@ -113,7 +115,10 @@ is_ours(Oid aggregate)
 	return false;
 }
 
-/* The arguments of ours: the second of theirs, or the fields of the row in which they are packed. */
+/*
+ * The arguments of our aggregate: the second argument of Citus', or the fields of the
+ * row into which they are packed.
+ */
 static List *
 unpacked(const Aggref *call, int count)
 {
@@ -127,7 +132,7 @@ unpacked(const Aggref *call, int count)
 	return ((RowExpr *) expr)->args;
 }
 
-/* Does ours declare arguments of these types, without casts? */
+/* Does our aggregate declare arguments of these types, so that no cast is needed? */
 static bool
 has_types(Oid aggregate, List *args, const Oid *declared)
 {
@@ -145,7 +150,7 @@ has_types(Oid aggregate, List *args, const Oid *declared)
 	return check_generic_type_consistency(actual, declared, count);
 }
 
-/* Is it a call of their aggregate for one of ours? */
+/* Is it a call of Citus' aggregate for one of ours? */
 static bool
 match(const Aggref *aggref, PartialCall *call)
 {
@@ -177,9 +182,9 @@ may_execute(Oid function, Oid role)
 }
 
 /*
- * May everybody execute what the call and its replacement ask for?  Theirs asks
- * the user for all that ours is made of, the executor its owner; all that was
- * asked for is appended to the list.
+ * May everybody execute the functions of the call and of its replacement?  Citus'
+ * aggregate checks whether the user may call all that ours is made of; the executor
+ * checks that for its owner.  All functions that were checked are appended to the list.
  */
 static bool
 is_permitted(const Aggref *aggref, const PartialCall *call, List **functions)
@@ -208,7 +213,7 @@ is_permitted(const Aggref *aggref, const PartialCall *call, List **functions)
 	return true;
 }
 
-/* Our aggregate with their arguments; the planner does the rest. */
+/* Our aggregate with the arguments of the call; the planner does the rest. */
 static Aggref *
 make_aggref(const Aggref *aggref, const PartialCall *call)
 {
@@ -237,7 +242,7 @@ make_aggref(const Aggref *aggref, const PartialCall *call)
 	return ours;
 }
 
-/* Is there anything that may have to be replaced? */
+/* Does the query have any call that may have to be replaced? */
 static bool
 may_be_called(Node *node, void *context)
 {
@@ -272,7 +277,7 @@ replace(Node *node, void *context)
 								 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 }
 
-/* Let the plan be made anew for another role, or when a function changes. */
+/* Make the plan invalid for another role, or when one of the functions changes. */
 static void
 limit_plan(PlannedStmt *plan, const Replaced *replaced)
 {
@@ -305,8 +310,8 @@ plan_query(Query *query, const char *text, int options, ParamListInfo parameters
 }
 
 /*
- * Setting and hook, at load.  Citus wants to be loaded before any other hook is
- * there, so where it may still come there is none.
+ * Define the setting and the hook when the library is loaded.  Citus must set its hooks
+ * before any other library does.  So if Citus may still be loaded, no hook is set.
  */
 void
 WorkerPartialInit(void)
