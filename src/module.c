@@ -1,6 +1,6 @@
 /*
  * module.c
- *		The loadable module: settings.
+ *		The loadable module: what it sets up when it is loaded, and settings.
  *
  * src/module.c
  */

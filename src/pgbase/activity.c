@@ -1,25 +1,26 @@
 /*
  * activity.c
- *		What backends are at, and what they have done: in shared memory.
+ *		What backends are doing, and what they have done: in shared memory.
  *
- * PostgreSQL has views of progress for commands of its own only, so this module
- * has shared memory of its own: fixed at server start where it is in
- * shared_preload_libraries, else from PostgreSQL 17 on a named segment that the
- * first who needs it makes.  Elsewhere there is none, nothing is counted, and
- * the views say so.
+ * PostgreSQL has progress views only for its own commands, so this module has shared
+ * memory of its own.  With qsketch in shared_preload_libraries it is allocated at
+ * server start.  Otherwise, from PostgreSQL 17 on, it is a named segment that the first
+ * process to need it makes.  Without either there is no shared memory: nothing is
+ * counted, and the views say so.
  *
- * Each process has ACTIVITY_DEPTH places for commands that it is at, found by
- * the process's number, which nobody else writes: there are no locks, and
- * telling how far a command has come is a store.  A place is free again at the
- * end of the command, or of the (sub)transaction if that ends it, be it by an
- * error or at the end of the process.  What a process left that ended without
- * either is not shown (its number has no process of that pid), and is overwritten
- * by the next one; after SIGKILL the server makes all shared memory anew.
+ * Each process has ACTIVITY_DEPTH places for its commands.  They are found by the
+ * process's number, and only that process writes them.  So there are no locks, and
+ * reporting progress is a store.  A place becomes free when the command ends, or the
+ * (sub)transaction that began it, by an error or at the end of the process.  If a
+ * process ends without either, its places are not shown, since no process with its
+ * number has its pid.  The next process with that number overwrites them.  After
+ * SIGKILL the server makes all shared memory anew.
  *
- * A parallel worker's finished scan stays until the worker ends, so that sums
- * over the processes of a command do not fall back.
+ * A parallel worker's finished scan stays until the worker ends, so that sums over the
+ * processes of a command do not fall.
  *
- * Counters are counted in the process, and told at the end of a transaction.
+ * A process adds up its counters, and adds the sums to shared memory at the end of a
+ * transaction.
  *
  * src/pgbase/activity.c
  */
@@ -40,12 +41,12 @@
 #include "storage/dsm_registry.h"
 #endif
 
-/* What the first named segment of a server may take beside itself. */
+/* What the first named segment of a server may take in addition to its own size. */
 #define REGISTRY_BYTES (2 * 1024 * 1024)
 
 /*
- * Changes with the layout of ActivityShared: libraries of two versions may use
- * one server, and must not share a segment.
+ * The segment's name changes with the layout of ActivityShared: libraries of two
+ * versions may be loaded in one server, and must not share a segment.
  */
 #if PG_VERSION_NUM >= 170000
 #define LAYOUT 1
@@ -57,7 +58,10 @@ bool stat_is_pending = false;
 static ActivityShared *shared = NULL;
 static bool preloaded = false;
 
-/* Our own places: the subtransaction that began the command; 0: free. */
+/*
+ * For each place of this process: the subtransaction that began the command; 0: the
+ * place is free.
+ */
 static SubTransactionId begun[ACTIVITY_DEPTH];
 
 static shmem_request_hook_type next_request_hook = NULL;
@@ -119,7 +123,7 @@ start_shared(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-/* Have the shared memory, if there can be any; NULL: there is none. */
+/* The shared memory, made if needed; NULL if there can be none. */
 ActivityShared *
 ActivityMemory(void)
 {
@@ -137,7 +141,7 @@ ActivityMemory(void)
 	return shared;
 }
 
-/* ---- what is being done ---- */
+/* ---- commands that are running ---- */
 
 /* The i-th place of this process. */
 static Activity *
@@ -146,7 +150,7 @@ own(int i)
 	return &shared->activity[ProcessNumber(MyProc) * ACTIVITY_DEPTH + i];
 }
 
-/* Change what a place says of its command, so that nobody reads half of it. */
+/* Change the command in a place, so that no reader sees half of it. */
 static void
 begin_change(Activity *activity)
 {
@@ -172,7 +176,7 @@ clear(int i)
 	end_change(activity);
 }
 
-/* A free place, or else one whose command is finished, or -1. */
+/* A free place, else one whose command is finished, or -1. */
 static int
 free_place(void)
 {
@@ -211,7 +215,7 @@ describe(Activity *activity, ActivityCommand command, Oid relation, uint64 id)
 	end_change(activity);
 }
 
-/* A name for a command, which no other in this server has. */
+/* A new id for a command, unique in this server. */
 uint64
 ActivityNewId(void)
 {
@@ -221,8 +225,8 @@ ActivityNewId(void)
 }
 
 /*
- * Tell that this process begins a command.  "id" is that of the leader's if it
- * is the same command, or 0.
+ * Report that this process begins a command.  If it takes part in a command of its
+ * leader, "id" is the id of that command, else 0.
  */
 ActivityHandle
 ActivityBegin(ActivityCommand command, Oid relation, uint64 id)
@@ -240,7 +244,7 @@ ActivityBegin(ActivityCommand command, Oid relation, uint64 id)
 	return handle;
 }
 
-/* Tell that a command has ended, if nothing has told so before. */
+/* Report that a command has ended, unless its place is free already. */
 void
 ActivityEnd(ActivityHandle *handle)
 {
@@ -256,7 +260,7 @@ ActivityEnd(ActivityHandle *handle)
 		clear((int) (activity - own(0)));
 }
 
-/* Those that a subtransaction began, or one below it, have ended with it. */
+/* End the commands that a subtransaction, or one below it, began. */
 static void
 clear_from(SubTransactionId first)
 {
@@ -267,9 +271,9 @@ clear_from(SubTransactionId first)
 			clear(i);
 }
 
-/* ---- what has been done ---- */
+/* ---- counters ---- */
 
-/* Something is to be counted: have the memory where that may raise an error. */
+/* A counter changes.  The shared memory is made here, where an error can be raised. */
 void
 StatAttach(void)
 {

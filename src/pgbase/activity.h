@@ -1,6 +1,6 @@
 /*
  * activity.h
- *		What backends are at, and what they have done: qsketch_progress and
+ *		What backends are doing, and what they have done: qsketch_progress and
  *		qsketch_stat.
  *
  * src/pgbase/activity.h
@@ -13,7 +13,7 @@
 #include "port/atomics.h"
 #include "utils/timestamp.h"
 
-/* ---- what is being done ---- */
+/* ---- commands that are running ---- */
 
 typedef enum ActivityCommand
 {
@@ -36,37 +36,37 @@ typedef enum ActivityValue
 	ACTIVITY_ON_GPU,
 	ACTIVITY_WORKERS,
 	ACTIVITY_TOTAL, /* pages, or sets; 0: not known yet */
-	ACTIVITY_DONE,  /* of them */
+	ACTIVITY_DONE,  /* pages or sets that are done */
 	ACTIVITY_FOUND, /* keys, or pairs */
 	ACTIVITY_VALUES
 } ActivityValue;
 
 /*
- * One command of one process, in shared memory.  Only that process writes it;
- * who reads it looks at "version" before and after.
+ * One command of one process, in shared memory.  Only that process writes it.  Readers
+ * compare "version" before and after reading.
  */
 typedef struct Activity
 {
-	pg_atomic_uint32 version; /* odd: being changed to another command */
+	pg_atomic_uint32 version; /* odd while the command is being changed */
 	ActivityCommand command;
 	int pid;
 	int leader; /* pid of the process whose parallel worker this is, or 0 */
 	Oid database;
 	Oid role;
 	Oid relation;
-	uint64 id;     /* of the command: that of its leader in all its processes */
+	uint64 id;     /* of the command, the same in its leader and workers */
 	uint64 serial; /* commands so far in this place */
 	pg_atomic_uint64 value[ACTIVITY_VALUES];
 } Activity;
 
-/* A command that is being done; "at" NULL: nobody can see it. */
+/* A running command.  "at" is NULL if there is no shared memory or no place. */
 typedef struct ActivityHandle
 {
 	Activity *at;
 	uint64 serial;
 } ActivityHandle;
 
-/* Commands of one process that can be seen at once. */
+/* The most commands of one process that are visible at once. */
 #define ACTIVITY_DEPTH 4
 
 extern void ActivityInit(void);
@@ -74,7 +74,7 @@ extern uint64 ActivityNewId(void);
 extern ActivityHandle ActivityBegin(ActivityCommand command, Oid relation, uint64 id);
 extern void ActivityEnd(ActivityHandle *handle);
 
-/* Tell a value; costs a store. */
+/* Report a value.  This costs a store. */
 static inline void
 ActivitySet(const ActivityHandle *handle, ActivityValue value, uint64 to)
 {
@@ -82,7 +82,7 @@ ActivitySet(const ActivityHandle *handle, ActivityValue value, uint64 to)
 		pg_atomic_write_u64(&handle->at->value[value], to);
 }
 
-/* ---- what has been done ---- */
+/* ---- counters ---- */
 
 typedef enum StatCounter
 {
@@ -99,7 +99,7 @@ typedef enum StatCounter
 	STAT_COUNTERS
 } StatCounter;
 
-/* Of this process, not told yet; told when its transaction ends. */
+/* Counts of this process that its transaction adds to shared memory when it ends. */
 extern uint64 stat_pending[STAT_COUNTERS];
 extern bool stat_is_pending;
 
@@ -121,12 +121,12 @@ StatCountBatch(bool on_gpu, uint64 keys)
 	stat_pending[on_gpu ? STAT_KEYS_GPU : STAT_KEYS_CPU] += keys;
 }
 
-/* ---- both, in shared memory ---- */
+/* ---- shared memory ---- */
 
 typedef struct ActivityShared
 {
 	pg_atomic_uint64 counter[STAT_COUNTERS];
-	pg_atomic_uint64 since; /* a TimestampTz: the counters were zero */
+	pg_atomic_uint64 since; /* a TimestampTz: when the counters were zero */
 	int processes;
 	Activity activity[FLEXIBLE_ARRAY_MEMBER]; /* ACTIVITY_DEPTH for each process */
 } ActivityShared;

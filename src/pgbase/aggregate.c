@@ -1,8 +1,8 @@
 /*
  * aggregate.c
- *		What functions of aggregates of any family share.
+ *		What functions of aggregates of all families share.
  *
- * States are expanded objects in a context of the aggregate's.
+ * States are expanded objects in a context below the aggregate's.
  *
  * src/pgbase/aggregate.c
  */
@@ -34,8 +34,8 @@ AggregateUnchanged(FunctionCallInfo fcinfo)
 }
 
 /*
- * A pointer in the caller's memory tells the executor that there is nothing to
- * copy; before PostgreSQL 16 it would flatten the state otherwise.
+ * Return a datum that points to the state, from the caller's memory: then the executor
+ * copies nothing.  Before PostgreSQL 16 it would flatten the state otherwise.
  */
 Datum
 AggregateFinal(FunctionCallInfo fcinfo, const KeyedStateType *type)

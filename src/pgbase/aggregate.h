@@ -1,6 +1,6 @@
 /*
  * aggregate.h
- *		What functions of aggregates of any family share.
+ *		What functions of aggregates of all families share.
  *
  * src/pgbase/aggregate.h
  */
@@ -12,16 +12,16 @@
 #include "fmgr.h"
 #include "nodes/execnodes.h"
 
-/* Where states live; an error where the call is not made by an aggregate. */
+/* The context in which states live.  Raises an error if no aggregate makes the call. */
 extern MemoryContext AggregateContext(FunctionCallInfo fcinfo);
 
-/* Does the node compare the memory of its states with work_mem? */
+/* Is the node a hash aggregate, which compares the memory of its states with work_mem? */
 extern bool AggregateIsHashed(const AggState *node);
 
-/* What a row returns that does not count: the state, or NULL. */
+/* The result for a row that does not count: the state as it is, or NULL. */
 extern Datum AggregateUnchanged(FunctionCallInfo fcinfo);
 
-/* What a final function returns: the state, to be read where it is. */
+/* The result of a final function: the state, read-only and not copied. */
 extern Datum AggregateFinal(FunctionCallInfo fcinfo, const KeyedStateType *type);
 
 #endif

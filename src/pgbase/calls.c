@@ -1,17 +1,17 @@
 /*
  * calls.c
- *		Queries of ours that call functions of ours.
+ *		Queries that call functions of ours by OID.
  *
- * A name in the text of a query means whatever the parser finds to match best,
- * and the schema of the extension may belong to anyone, who can put functions
- * of the same names there.  With arguments that have defaults these make a call
- * ambiguous, however exact its types are.  So the text names nothing but what is
- * in pg_catalog, and the table.  For a call of ours it has a parameter: when the
- * parser asks what $1 is, it gets a call of the function whose OID we know.
+ * The parser takes a name in the text of a query for the best match that it finds.  The
+ * schema of the extension may belong to anyone, who can put functions of the same names
+ * there.  If their arguments have defaults, a call becomes ambiguous, however exact its
+ * types are.  So the text names nothing but the table and objects of pg_catalog.  A
+ * call of our function is the parameter $1 in the text: when the parser asks what $1
+ * is, it gets a call of the function by OID.
  *
- * A function is found by its full signature, of which there is one at most, and
- * the caller must see that it is made of C functions of ours: only superusers
- * declare such.
+ * A function is found by its full signature, which only one function can have.  The
+ * caller must check that it is made of C functions of ours, which only superusers
+ * declare.
  *
  * src/pgbase/calls.c
  */
@@ -54,7 +54,7 @@ OwnIsMissing(const char *name)
 			 errhint("Drop the extension and create it again.")));
 }
 
-/* The arguments as the parser would have them, the column being a Var. */
+/* The arguments as the parser would make them.  The column becomes a Var. */
 static List *
 arguments_of(ParseState *pstate, const OwnCall *call)
 {
@@ -93,7 +93,7 @@ aggregate_call(ParseState *pstate, const OwnCall *call, List *arguments)
 	return (Node *) aggregate;
 }
 
-/* What $1 stands for. */
+/* The expression that $1 stands for. */
 static Node *
 make_call(ParseState *pstate, ParamRef *parameter)
 {
@@ -114,9 +114,9 @@ set_hook(ParseState *pstate, void *call)
 }
 
 /*
- * Run a query under the snapshot of the caller.  In its text $1 is the call, in
- * which parameters have the values that are given.  The plan is generic, so that
- * no copies of these, which may be large, get into it.
+ * Run a query under the snapshot of the caller.  In its text $1 is the call; the call
+ * may contain parameters, whose values are in "values".  The plan is generic, so the
+ * values, which may be large, are not copied into it.
  */
 void
 RunQuery(const char *query, OwnCall *call, ParamListInfo values)

@@ -1,6 +1,6 @@
 /*
  * calls.h
- *		Queries of ours that call functions of ours.
+ *		Queries that call functions of ours by OID.
  *
  * src/pgbase/calls.h
  */
@@ -13,12 +13,12 @@
 #include "nodes/params.h"
 #include "nodes/pg_list.h"
 
-/* A call of a function or an aggregate, for which $1 stands in the text of a query. */
+/* A call of a function or an aggregate, which is $1 in the text of a query. */
 typedef struct OwnCall
 {
 	Oid function;
-	List *arguments;    /* expressions; NULL is the column */
-	const char *column; /* of the query's only table */
+	List *arguments;    /* expressions; NULL stands for the column */
+	const char *column; /* a column of the query's only table */
 } OwnCall;
 
 extern Oid OwnFunction(Oid schema, const char *name, int count, const Oid *types);

@@ -2,8 +2,8 @@
  * errors.c
  *		Status codes as errors of PostgreSQL.
  *
- * What is the same for all families: SQLSTATEs, and the words around a status.
- * A family says what its values are called, and gives the hints.
+ * Here are the parts that do not depend on the family: SQLSTATEs, and the words around
+ * a status.  A family adds what its values are called, and the hints.
  *
  * src/pgbase/errors.c
  */
@@ -11,7 +11,7 @@
 
 #define VERSION_AT 3
 
-/* Error codes for what an operation can return. */
+/* The SQLSTATE for a status that an operation returns. */
 static int
 sqlstate_of(qb_status status)
 {
@@ -45,8 +45,8 @@ StatusRaise(qb_status status, const char *noun, const char *hint)
 }
 
 /*
- * Raise the error of bytes that are no value in this version of its format.
- * Every format starts with a magic of three letters and its version.
+ * Raise the error for bytes that are not a valid value of this format version.  Each
+ * format starts with a magic of three letters, then its version.
  */
 void
 StatusRaiseFormat(qb_status status, int sqlstate, const char *noun, int version, const uint8 *bytes,
@@ -61,7 +61,7 @@ StatusRaiseFormat(qb_status status, int sqlstate, const char *noun, int version,
 	pg_unreachable();
 }
 
-/* Append to a list in what two values differ, if they do: "what A and B". */
+/* If two values differ in "what", append "what A and B" to a list of differences. */
 void
 AppendDifference(StringInfo text, const char *what, const char *a, const char *b)
 {
@@ -69,7 +69,7 @@ AppendDifference(StringInfo text, const char *what, const char *a, const char *b
 		appendStringInfo(text, "%s%s %s and %s", text->len ? ", " : "", what, a, b);
 }
 
-/* A size as our functions take it: "64kB". */
+/* A size in the syntax of our functions: "64kB". */
 const char *
 TextOfSize(uint64 bytes)
 {
@@ -80,7 +80,7 @@ TextOfSize(uint64 bytes)
 	return psprintf(UINT64_FORMAT, bytes);
 }
 
-/* The confidence that a caller gives; 1 itself only where it may be "certain". */
+/* Check a confidence from the caller. 1 is allowed only where "certain" is true. */
 double
 CheckConfidence(double confidence, bool certain)
 {

@@ -11,7 +11,7 @@
 #define FIRST_ROOM  16
 #define ROOM_GROWTH 4
 
-/* From now on the buffer is full at so many keys, as far as there is memory. */
+/* Let the buffer be full at so many keys, or at fewer if it has less memory. */
 void
 KeyBufferLimit(KeyBuffer *buffer, int most)
 {
@@ -31,8 +31,8 @@ reallocate(KeyBuffer *buffer, MemoryContext context, int keys)
 }
 
 /*
- * Let an empty buffer become full at so many keys.  It gets there in steps, one
- * with each call, so that groups pay for the keys that they have.
+ * Let an empty buffer become full at so many keys.  Each call makes one step towards
+ * that, so a group takes memory only for about as many keys as it has.
  */
 void
 KeyBufferGrow(KeyBuffer *buffer, MemoryContext context, int most)
@@ -45,7 +45,7 @@ KeyBufferGrow(KeyBuffer *buffer, MemoryContext context, int most)
 	KeyBufferLimit(buffer, most);
 }
 
-/* Let a full buffer become full at twice as many keys, or the most; those in it stay. */
+/* Double the room of a full buffer, up to "most" keys.  Its keys stay. */
 void
 KeyBufferExtend(KeyBuffer *buffer, int most)
 {
@@ -57,7 +57,7 @@ KeyBufferExtend(KeyBuffer *buffer, int most)
 	buffer->allocated = buffer->room = keys;
 }
 
-/* The first weight that is not 1: from now on weights are kept. */
+/* Keep weights from now on: the first weight that is not 1 has come. */
 void
 KeyBufferWeigh(KeyBuffer *buffer)
 {
@@ -69,7 +69,7 @@ KeyBufferWeigh(KeyBuffer *buffer)
 		buffer->weight[i] = 1;
 }
 
-/* Free the memory of a buffer, which is as if zeroed then. */
+/* Free the memory of a buffer and zero it. */
 void
 KeyBufferFree(KeyBuffer *buffer)
 {

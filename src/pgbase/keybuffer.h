@@ -2,13 +2,12 @@
  * keybuffer.h
  *		Keys that wait to be counted in a batch.
  *
- * Transition functions append to it and return; when it is full its owner, an
- * expanded object, hands all of it to an engine.  It holds "room" keys, which
- * is what the owner likes to hand over at once.  Zeroed it is empty and has
- * room for none.
+ * Transition functions append a key and return.  When the buffer is full its owner, an
+ * expanded object, gives all keys to an engine.  The owner sets "room", the number of
+ * keys that it wants to hand over at once.  A zeroed buffer is empty and has no room.
  *
- * Weights are kept from the first one on that is not 1: most keys have none, and
- * a buffer without them takes half the memory.
+ * Weights are kept only after the first one that is not 1.  Most keys have the weight
+ * 1, and a buffer without weights takes half the memory.
  *
  * src/pgbase/keybuffer.h
  */
@@ -22,8 +21,8 @@ typedef struct KeyBuffer
 	uint64 *fingerprint;
 	int64 *weight; /* NULL as long as all weights are 1 */
 	int count;
-	int room;      /* keys at which it is full, */
-	int allocated; /* at most as many as this */
+	int room;      /* the buffer is full at so many keys, */
+	int allocated; /* and has memory for so many, at least as many as "room" */
 } KeyBuffer;
 
 extern void KeyBufferLimit(KeyBuffer *buffer, int most);

@@ -20,7 +20,7 @@ has_cast(Oid from, Oid to)
 	return find_coercion_pathway(to, from, COERCION_EXPLICIT, &function) != COERCION_PATH_NONE;
 }
 
-/* How to give the key the type of those held. */
+/* A hint: how to give the key the type of the keys that the value holds. */
 static char *
 cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
 {
@@ -49,7 +49,7 @@ raise_mismatch(uint32 family, const KeyType *key, const KeyHolder *holder)
 					errhint("%s", cast_hint(family, key, holder))));
 }
 
-/* Arrays, ranges or rows of other types. */
+/* An error for arrays, ranges or rows that contain other types. */
 static void
 raise_other_content(const KeyType *key, const KeyHolder *holder)
 {
@@ -62,7 +62,7 @@ raise_other_content(const KeyType *key, const KeyHolder *holder)
 				 holder->one)));
 }
 
-/* Raise an error unless what holds these is for such keys. */
+/* Raise an error unless the value that holds "held" takes such keys. */
 void
 KeyFamilyCheckProbe(const qb_keys *held, const KeyType *key, const KeyHolder *holder)
 {
@@ -80,7 +80,7 @@ KeyFamilyCheckProbe(const qb_keys *held, const KeyType *key, const KeyHolder *ho
 					 holder->one)));
 }
 
-/* Raise an error unless two values hold fingerprints of one kind of keys, or one holds none. */
+/* Raise an error unless two values hold the same kind of keys, or one of them holds none. */
 void
 KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
 {

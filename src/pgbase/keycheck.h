@@ -9,12 +9,12 @@
 
 #include "pgbase/keytype.h"
 
-/* What messages about keys call the values that hold them. */
+/* How messages about keys name the values that hold them. */
 typedef struct KeyHolder
 {
 	const char *one;
 	const char *many;
-	const char *lookup; /* our function whose keys are of any type, without casts */
+	const char *lookup; /* our function that takes keys of any type without a cast */
 } KeyHolder;
 
 extern void KeyFamilyCheckProbe(const qb_keys *held, const KeyType *key, const KeyHolder *holder);

@@ -1,26 +1,26 @@
 /*
  * keycontent.c
- *		What a value records of the keys whose fingerprints it holds.
+ *		What a value records about its keys.
  *
- * Fingerprints can be compared if both of these are the same:
+ * Fingerprints can be compared if two things are the same:
  *
  *	family		the hash operator family.  Within a family equal values of
- *				different types hash alike (integer_ops, float_ops), between
+ *				different types hash alike (integer_ops, float_ops); between
  *				families they need not.  Built-in families are recorded by
  *				their OID, which never changes; others by a hash of their name,
  *				since their OIDs do not survive dump and restore.  char(n) keys
- *				are text without trailing blanks: that is what they arrive as
- *				where a function is declared for text.
- *	collation	a hash of the collation's name, for nondeterministic ones only:
- *				they alone decide which strings are equal.  Of arrays, ranges and
- *				rows a hash of what they contain instead.
+ *				are recorded as text without trailing blanks, which is what a
+ *				function declared for text would get.
+ *	collation	a hash of the collation's name, only for nondeterministic ones:
+ *				only these change which strings are equal.  For arrays, ranges
+ *				and rows it is a hash of what they contain.
  *
- * One family of hash functions is for arrays of all types, one for ranges and
- * one for rows.  Which of their keys are comparable, their content says: the
- * families and collations of elements or columns, in their order.  A value
- * records a hash of that in the place of a collation, which a container has
- * none of its own.  So arrays of int and of bigint are one kind of keys, as
- * their elements are, and arrays of text another.
+ * All arrays share one hash operator family, all ranges another, all rows a third.  So
+ * the family does not say which of their keys can be compared; their content does.  The
+ * content is the families and collations of the elements or columns, in their order.  A
+ * value records a hash of the content in place of a collation, which a container does
+ * not have.  So arrays of int and of bigint are one kind of keys, since their elements
+ * are, and arrays of text are another kind.
  *
  * src/pgbase/keycontent.c
  */
@@ -34,10 +34,10 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-/* The bits of a hash of a container's content. */
+/* The bits of a content hash below its mark. */
 #define CONTENT_BITS (KEY_CONTENT - 1)
 
-/* The content of a container of so many kinds of keys. */
+/* The content of a container that holds these kinds of keys. */
 static uint32
 content_id(const qb_keys *keys, int count)
 {
@@ -54,7 +54,7 @@ content_of(Oid type, Oid collation)
 	return content_id(&keys, 1);
 }
 
-/* The content of rows of such columns; literals are of no type yet. */
+/* The content of rows with such columns.  A literal without a type counts as text. */
 uint32
 KeyColumnsContent(TupleDesc descriptor)
 {
@@ -63,7 +63,7 @@ KeyColumnsContent(TupleDesc descriptor)
 	int count = 0;
 	int i;
 
-	/* rows of rows have as many columns as somebody likes: each level doubles them */
+	/* rows can be nested to any depth, and each level may double the number of columns */
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
 	for (i = 0; i < descriptor->natts; i++)
@@ -81,7 +81,7 @@ KeyColumnsContent(TupleDesc descriptor)
 	return content;
 }
 
-/* The content of rows of a type, which for record a number names. */
+/* The content of rows of a type.  For record the typmod says which row type it is. */
 uint32
 KeyRowContent(Oid type, int32 typmod)
 {
@@ -92,7 +92,10 @@ KeyRowContent(Oid type, int32 typmod)
 	return content;
 }
 
-/* The content of keys of a type that is no domain; 0 of those that contain none, or nobody knows which. */
+/*
+ * The content of keys of a type that is not a domain. 0: they contain nothing, or their
+ * content is not known.
+ */
 static uint32
 content_of_type(Oid base_type, Oid collation)
 {
@@ -124,7 +127,7 @@ collation_id(Oid collation)
 	return KeyNameId(get_collation_name(collation));
 }
 
-/* What a value records of keys of a type, which need not have a hash function. */
+/* What a value records about keys of a type.  The type need not have a hash function. */
 qb_keys
 KeysOf(Oid type, Oid collation)
 {

@@ -1,6 +1,6 @@
 /*
  * keycontent.h
- *		What a value records of the keys whose fingerprints it holds.
+ *		What a value records about its keys.
  *
  * src/pgbase/keycontent.h
  */
@@ -12,11 +12,14 @@
 #include "access/tupdesc.h"
 #include "base/keys.h"
 
-/* Names of collations have the highest bit set; others are small numbers. */
+/*
+ * The mark of content hashes.  Names of collations have the highest bit set; other ids
+ * are small.
+ */
 #define KEY_CONTENT       UINT32_C(0x40000000)
 #define KEY_CONTENT_MARKS UINT32_C(0xC0000000)
 
-/* Is this a hash of what a container contains? */
+/* Is this the hash of a container's content? */
 static inline bool
 KeyIsContent(uint32 id)
 {

@@ -1,19 +1,20 @@
 /*
  * keyexpr.c
- *		What the expression of a call tells of its key.
+ *		What the expression of a call says about its key.
  *
- * Our functions of keys are declared for keys of any type, so the type that a
- * key has can only be seen in the call:
+ * Our functions of keys are declared for keys of any type.  So only the call shows the
+ * type of its key:
  *
- *	functions, aggregates	in the FmgrInfo, fn_expr
- *	wrapped aggregates		some aggregate calls ours with its own Aggref in the
- *							context, and without fn_expr (Citus:
- *							worker_partial_agg).  The key is its last argument, or,
- *							where ours takes more than a key, a field of the row
- *							that its last argument packs them in.  Such a call also
- *							lacks the key's collation, since a row has none.
+ *	functions, aggregates	fn_expr in the FmgrInfo
+ *	wrapped aggregates		an aggregate of others may call ours with its own Aggref
+ *							in the context, and without fn_expr (Citus does so in
+ *							worker_partial_agg).  The key is the last argument of
+ *							that Aggref.  If ours takes more than a key, the last
+ *							argument is a row of our arguments, and the key is a
+ *							field of it.  Such a call has no collation for the key,
+ *							since a row has none.
  *
- * Expressions are looked at once for a state or an FmgrInfo, never for a row.
+ * Expressions are examined once for a state or an FmgrInfo, never for each row.
  *
  * src/pgbase/keyexpr.c
  */
@@ -26,10 +27,10 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-/* Transition functions take a state, a key and perhaps more. */
+/* A transition function has at least two arguments: a state and a key. */
 #define STATE_AND_KEY 2
 
-/* The i-th of the arguments that are not only there for ORDER BY. */
+/* The i-th argument of an aggregate, without arguments that only ORDER BY uses. */
 static const Node *
 aggregate_argument(const Aggref *aggref, int i)
 {
@@ -41,7 +42,7 @@ aggregate_argument(const Aggref *aggref, int i)
 	return entry->resjunk ? NULL : (const Node *) entry->expr;
 }
 
-/* Does the aggregate call this function for its rows? */
+/* Is this function the aggregate's transition function, in one of its forms? */
 static bool
 is_transition_of(Oid function, Oid aggregate)
 {
@@ -72,7 +73,7 @@ wrapped_key(const Aggref *wrapper, Oid transition, int argument)
 	return list_nth(((const RowExpr *) last)->args, argument - 1);
 }
 
-/* The expression of the key where another aggregate calls ours, or NULL. */
+/* The expression of the key if another aggregate wraps ours, or NULL. */
 static const Node *
 key_of_wrapper(FunctionCallInfo fcinfo, int argument)
 {
@@ -83,7 +84,7 @@ key_of_wrapper(FunctionCallInfo fcinfo, int argument)
 	return wrapped_key(aggref, fcinfo->flinfo->fn_oid, argument);
 }
 
-/* The expression of an argument of a function that no aggregate calls, or NULL. */
+/* The expression of an argument of a function outside aggregates, or NULL. */
 static const Node *
 function_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -106,7 +107,10 @@ KeyIsLiteral(FunctionCallInfo fcinfo, int argument)
 					(IsA(expr, Param) && ((const Param *) expr)->paramkind == PARAM_EXTERN));
 }
 
-/* Type of an argument: as declared, or as the call has it where it is polymorphic; InvalidOid: nobody knows. */
+/*
+ * Type of an argument: the declared one, or for a polymorphic argument the type in the
+ * call.  InvalidOid: the call does not say.
+ */
 static Oid
 declared_type(FmgrInfo *flinfo, int argument)
 {
@@ -122,7 +126,7 @@ declared_type(FmgrInfo *flinfo, int argument)
 	return IsPolymorphicType(type) ? get_fn_expr_argtype(flinfo, argument) : type;
 }
 
-/* Learn what a call lacks that another aggregate makes. */
+/* Fill in the type and collation that a call from a wrapping aggregate lacks. */
 static void
 learn_from_wrapper(KeyArgument *key, const Node *expr)
 {
@@ -132,7 +136,7 @@ learn_from_wrapper(KeyArgument *key, const Node *expr)
 		key->collation = exprCollation(expr);
 }
 
-/* All that the call says of its key argument. */
+/* Everything that the call says about its key argument. */
 void
 KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument)
 {

@@ -1,6 +1,6 @@
 /*
  * keyexpr.h
- *		What the expression of a call tells of its key.
+ *		What the expression of a call says about its key.
  *
  * src/pgbase/keyexpr.h
  */
@@ -11,13 +11,13 @@
 
 typedef struct KeyArgument
 {
-	Oid type;      /* whose equality decides */
+	Oid type;      /* its equality decides which keys are the same */
 	Oid collation; /* for hashing */
 	bool literal;  /* text of a constant or parameter: may stand for any type */
 } KeyArgument;
 
 extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument);
-/* The type of a row's key, which is not null. */
+/* Describe the key of a row, which is not null. */
 extern void KeyTypeOfArgument(KeyType *key, FunctionCallInfo fcinfo, int argument);
 extern bool KeyIsLiteral(FunctionCallInfo fcinfo, int argument);
 

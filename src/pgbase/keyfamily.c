@@ -1,13 +1,12 @@
 /*
  * keyfamily.c
- *		Families of keys, as a value records them: by name and by type.
+ *		Families of keys, as a value records them, by name and by type.
  *
- * A hash operator family is recorded by its OID if it is built in, else by a
- * hash of its name (keycontent.c says why).  Users know types, so messages name
- * the types whose default hash operator class is of the family.  Most families
- * are of one type; of the others, three have one that takes what all of their
- * types can say: bigint, double precision and text.
- *
+ * A built-in hash operator family is recorded by its OID, any other one by a hash of
+ * its name (keycontent.c says why).  Users know types rather than families, so messages
+ * name the types whose default hash operator class is in the family.  Most families
+ * have one type.  Three of the others have a type that can hold the values of all their
+ * types: bigint, double precision and text.
  * src/pgbase/keyfamily.c
  */
 #include "pgbase/keyfamily.h"
@@ -32,7 +31,7 @@
 
 #define NAMED_FAMILY UINT32_C(0x80000000)
 
-/* What stands for the name of a family or collation. */
+/* The number that stands for the name of a family or collation. */
 uint32
 KeyNameId(const char *name)
 {
@@ -54,7 +53,7 @@ opfamily_name(Oid opfamily)
 	return name;
 }
 
-/* What a value records of the operator family. */
+/* What a value records for the operator family. */
 uint32
 KeyFamilyId(Oid opfamily)
 {
@@ -68,7 +67,7 @@ KeyFamilyId(Oid opfamily)
 	return KeyNameId(name);
 }
 
-/* Name of the hash family whose name has this hash, or NULL; for messages. */
+/* The name of a hash family with this hash, or NULL; for messages. */
 static char *
 find_named_family(uint32 family)
 {
@@ -89,7 +88,7 @@ find_named_family(uint32 family)
 	return name;
 }
 
-/* Name of the family recorded in a value; NULL if there is none yet. */
+/* The name of the family that a value records; NULL if it has recorded none. */
 char *
 KeyFamilyName(uint32 family)
 {
@@ -101,7 +100,7 @@ KeyFamilyName(uint32 family)
 	return name ? name : psprintf("unrecognized family %u", family);
 }
 
-/* Types whose default hash operator class is of the family, in the order of their OIDs. */
+/* Types whose default hash operator class is in the family, in the order of their OIDs. */
 static List *
 types_of(uint32 family)
 {
@@ -127,7 +126,7 @@ KeyFamilyHasType(uint32 family, Oid type)
 	return list_member_oid(types_of(family), type);
 }
 
-/* The one type that can stand for all of the family, or InvalidOid. */
+/* The type that can hold the values of all types in the family, or InvalidOid. */
 Oid
 KeyFamilyType(uint32 family)
 {
@@ -144,7 +143,7 @@ KeyFamilyType(uint32 family)
 	return linitial_oid(types);
 }
 
-/* What keys of a type are called, also where it is one of many types. */
+/* What messages call keys of a type, also if it is one of many types of its family. */
 static const char *
 type_name(Oid type)
 {
@@ -165,7 +164,7 @@ type_name(Oid type)
 	}
 }
 
-/* What the keys of a family are called in messages. */
+/* What messages call the keys of a family. */
 char *
 KeyFamilyTypes(uint32 family)
 {

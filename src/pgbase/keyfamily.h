@@ -1,6 +1,6 @@
 /*
  * keyfamily.h
- *		Families of keys, as a value records them: by name and by type.
+ *		Families of keys, as a value records them, by name and by type.
  *
  * src/pgbase/keyfamily.h
  */

@@ -1,19 +1,19 @@
 /*
  * keyread.c
- *		Keys written as text, read as the type of those that a value holds.
+ *		Reading a key that is given as text as the type of a value's keys.
  *
- * An unknown literal and a driver's parameter without a type become text, since
- * the functions of keys take any type: qsketch_estimate(sk, '10.0.0.1') asks for
- * a text.  Where the value knows better, because its
- * family of keys is that of one type, the text is read by that type's input
- * function, as if the literal had been one of that type.
+ * Functions of keys take any type, so a literal, or a driver's parameter without a
+ * type, becomes text: qsketch_estimate(sk, '10.0.0.1') gets a text.  If the value's
+ * family of keys has one type, that type's input function reads the text, as if the
+ * literal had been of that type.
  *
- * Our functions are immutable, so what the text means must not depend on a
- * setting or on the clock.  Types whose input does (dates and times) are read
- * from the ISO form alone, with an offset from UTC if the type has one.
+ * Our functions are immutable, so the meaning of the text must not depend on a setting
+ * or on the clock.  The input of dates and times does.  These types are read only from
+ * the ISO form, with an offset from UTC if the type has a time zone.
  *
- * Of the families of several types, text and integers have one type that reads
- * what all of them can be.  Real and double precision do not: see below.
+ * Some families have several types.  For text and for integers one type can read the
+ * values of all of them.  For real and double precision there is no such type: see
+ * check_unambiguous().
  *
  * src/pgbase/keyread.c
  */
@@ -27,7 +27,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-/* The text behind characters of the set, of which there must be some; else NULL. */
+/* The text after one or more characters of the set; NULL if there are none. */
 static const char *
 skip(const char *text, const char *set)
 {
@@ -36,7 +36,7 @@ skip(const char *text, const char *set)
 	return length ? text + length : NULL;
 }
 
-/* The text behind YYYY-MM-DD, which no DateStyle reads in another order. */
+/* The text after YYYY-MM-DD, which no DateStyle reads in another order; NULL without it. */
 static const char *
 skip_date(const char *text)
 {
@@ -48,7 +48,7 @@ skip_date(const char *text)
 	return text && *text == '-' ? skip(text + 1, "0123456789") : NULL;
 }
 
-/* Does the rest say how far from UTC: Z, or a signed number? */
+/* Is the rest an offset from UTC: Z, or a signed number? */
 static bool
 is_offset(const char *text)
 {
@@ -66,7 +66,7 @@ is_dated(Oid type)
 	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
 
-/* Is there a form of the type that means the same whatever the settings are? */
+/* Does the type have a text form that means the same under all settings? */
 static bool
 has_iso_form(Oid type)
 {
@@ -74,8 +74,8 @@ has_iso_form(Oid type)
 }
 
 /*
- * Is the text in the ISO form of a date or time, so that settings do not
- * matter?  Whether it is right is for the input function to say.
+ * Is the text in the ISO form of a date or time, so that settings do not matter?  The
+ * input function checks whether it is valid.
  */
 static bool
 is_iso(const char *text, Oid type)
@@ -115,8 +115,8 @@ check_immutable(const KeyReader *reader, const char *text)
 }
 
 /*
- * A number with a fraction may be one as real and another as double precision,
- * and what holds them does not say which of the two its keys were.
+ * An error for a number with a fraction.  It may differ as real and as double
+ * precision, and a value does not record which of the two its keys were.
  */
 static void
 check_unambiguous(const KeyReader *reader, const KeyHolder *holder, const char *text, Datum value)
@@ -131,7 +131,7 @@ check_unambiguous(const KeyReader *reader, const KeyHolder *holder, const char *
 				 errhint("Cast the key to the one that the %s was built from.", holder->one)));
 }
 
-/* Learn how to read keys of the type of those that are held. */
+/* Prepare reading keys of the type that the value holds. */
 static void
 learn(KeyReader *reader, MemoryContext context, const qb_keys *held, const KeyHolder *holder,
 	  const KeyType *given)
@@ -147,8 +147,9 @@ learn(KeyReader *reader, MemoryContext context, const qb_keys *held, const KeyHo
 }
 
 /*
- * Fingerprint of a key given as text to what holds other keys; an error if it
- * cannot be read as one.  The context is where the reader lives.
+ * Fingerprint of a key that is given as text, for a value that holds other keys.
+ * Raises an error if it cannot be read as one of their type.  The reader's memory comes
+ * from the context.
  */
 uint64
 KeyReadText(KeyReader *reader, MemoryContext context, const qb_keys *held, const KeyHolder *holder,

@@ -1,6 +1,6 @@
 /*
  * keyread.h
- *		Keys written as text, read as the type of those that a value holds.
+ *		Reading a key that is given as text as the type of a value's keys.
  *
  * src/pgbase/keyread.h
  */
@@ -9,7 +9,7 @@
 
 #include "pgbase/keycheck.h"
 
-/* Zeroed: reads nothing yet. */
+/* A zeroed reader is not prepared for any type. */
 typedef struct KeyReader
 {
 	KeyType key;    /* what the text is read as */

@@ -2,9 +2,9 @@
  * keyrow.c
  *		Keys that are anonymous rows, like ROW(1, 'a').
  *
- * What such a row contains is not known from its type, record, but from each
- * value, which names a row type of the session.  Its literals are still of type
- * unknown, and are made text.
+ * The type of such a row, record, does not tell what it contains.  Each value does: it
+ * names a row type of the session.  Literals in it still have the type unknown, and are
+ * converted to text.
  *
  * src/pgbase/keyrow.c
  */
@@ -18,7 +18,7 @@
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
-/* The hash function of rows of all types, which the type cache gives to none that is anonymous. */
+/* The hash function of rows of all types.  The type cache has none for anonymous rows. */
 static FmgrInfo *
 row_hash(void)
 {
@@ -40,7 +40,7 @@ has_unknown(TupleDesc descriptor)
 	return false;
 }
 
-/* The row with text in the place of literals without a type. */
+/* The row with literals of type unknown converted to text. */
 static Datum
 row_of_text(TupleDesc descriptor, HeapTupleHeader row)
 {
@@ -50,7 +50,7 @@ row_of_text(TupleDesc descriptor, HeapTupleHeader row)
 	HeapTupleData tuple = { .t_len = HeapTupleHeaderGetDatumLength(row), .t_data = row };
 	int i;
 
-	typed->tdtypmod = -1; /* a row type of its own */
+	typed->tdtypmod = -1; /* the copy becomes a row type of its own */
 	heap_deform_tuple(&tuple, descriptor, values, nulls);
 	for (i = 0; i < descriptor->natts; i++)
 	{
@@ -73,7 +73,7 @@ check_content(const KeyRow *row, uint32 content)
 				 errhint("Cast the columns to the same types in all rows.")));
 }
 
-/* Fingerprint of an anonymous row, which must have the content of the first one. */
+/* Fingerprint of an anonymous row, which must have the same content as the first one. */
 uint64
 KeyRowFingerprint(const KeyRow *first, uint32 content, Datum value, uint64 seed)
 {

@@ -11,7 +11,7 @@
 
 #include "access/htup_details.h"
 
-/* Both name a row type of the session. */
+/* Type and typmod together name a row type of the session. */
 typedef struct KeyRow
 {
 	Oid type;

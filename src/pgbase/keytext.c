@@ -1,17 +1,16 @@
 /*
  * keytext.c
- *		Keys as text, and back.
+ *		Keys as text, and text as keys.
  *
- * What a value remembers of its keys must outlive dump and restore, settings
- * and upgrades, so it is not the bytes of a datum, which may hold OIDs, but what
- * the type's output function writes under settings that are always the same:
- * those of pg_dump, and UTC.  Integers need no text, their fingerprint is the
- * value.
+ * What a value remembers of its keys must survive dump and restore, settings and
+ * upgrades.  The bytes of a datum do not, since they may hold OIDs.  So a value keeps
+ * the text from the type's output function, written under fixed settings: those of
+ * pg_dump, and UTC.  An integer needs no text, since its fingerprint is its value.
  *
- * Reading trusts nothing: the text goes through the input function of the type
- * that the caller names, as anything that a user types, and the key that comes
- * out must have the fingerprint that it is kept under.  A text that somebody
- * made up, or a key of a type that writes it in another way, is an error.
+ * Reading trusts no text.  It goes through the input function of the type that the
+ * caller names, like any user's input, and the resulting key must have the fingerprint
+ * under which the text is kept.  A forged text is an error, and so is a type that
+ * writes the key in another way.
  *
  * src/pgbase/keytext.c
  */
@@ -25,7 +24,7 @@
 #include "varatt.h"
 #endif
 
-/* Settings that input and output functions look at. */
+/* Settings that affect input and output functions. */
 static const struct
 {
 	const char *name;
@@ -36,7 +35,7 @@ static const struct
 	{ "search_path", "pg_catalog" },
 };
 
-/* From now on texts are written and read in one way, until KeyTextEnd() or an error. */
+/* Fix the settings, until KeyTextEnd() or an error. */
 int
 KeyTextBegin(void)
 {
@@ -55,7 +54,7 @@ KeyTextEnd(int level)
 	AtEOXact_GUC(true, level);
 }
 
-/* Is what the output function writes the same under all settings? */
+/* Does the output function write the same under all settings? */
 static bool
 is_plain(Oid output)
 {
@@ -79,7 +78,7 @@ is_plain(Oid output)
 	}
 }
 
-/* The context is where the writer lives. */
+/* Prepare a writer, whose memory comes from the context. */
 void
 KeyWriterInit(KeyWriter *writer, Oid type, MemoryContext context)
 {
@@ -93,7 +92,10 @@ KeyWriterInit(KeyWriter *writer, Oid type, MemoryContext context)
 	writer->plain = is_plain(output);
 }
 
-/* The text of a key; between KeyTextBegin() and KeyTextEnd() unless the writer is plain. */
+/*
+ * The text of a key.  Unless the writer is plain, call it between KeyTextBegin() and
+ * KeyTextEnd().
+ */
 const char *
 KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
 {
@@ -125,7 +127,7 @@ KeyParserInit(KeyParser *parser, Oid type, Oid collation, MemoryContext context)
 	fmgr_info_cxt(input, &parser->input, context);
 }
 
-/* The key behind a text; between KeyTextBegin() and KeyTextEnd(). */
+/* The key of a text.  Call it between KeyTextBegin() and KeyTextEnd(). */
 Datum
 KeyParse(KeyParser *parser, const char *text, uint64 fingerprint)
 {
@@ -155,7 +157,7 @@ as_integer(const KeyType *key, int64 integer)
 	return key->kind == KEY_INT4 ? Int32GetDatum((int32) integer) : Int16GetDatum((int16) integer);
 }
 
-/* An integer as a key, whose type may be a smaller one, or a domain. */
+/* An integer as a key of the given type, which may be a shorter one or a domain. */
 Datum
 KeyParseInteger(KeyParser *parser, int64 integer)
 {

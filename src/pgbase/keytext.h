@@ -1,6 +1,6 @@
 /*
  * keytext.h
- *		Keys as text, and back.
+ *		Keys as text, and text as keys.
  *
  * src/pgbase/keytext.h
  */
@@ -14,18 +14,18 @@ typedef struct KeyWriter
 {
 	FmgrInfo output;
 	bool bytes;  /* the text is the value */
-	bool padded; /* but for trailing blanks, which are not of the key */
-	bool plain;  /* no setting matters */
+	bool padded; /* the text is the value without trailing blanks */
+	bool plain;  /* the text does not depend on settings */
 } KeyWriter;
 
-/* How they are read. */
+/* How keys of a type are read. */
 typedef struct KeyParser
 {
 	KeyType key;
 	FmgrInfo input;
 	Oid parameter; /* of the input function */
-	bool domain;   /* values have conditions, */
-	void *check;   /* which are kept here */
+	bool domain;   /* the type is a domain, whose constraints are checked */
+	void *check;   /* what the check keeps between calls */
 } KeyParser;
 
 extern int KeyTextBegin(void);

@@ -2,16 +2,15 @@
  * keytype.c
  *		How keys of an SQL type become fingerprints.
  *
- * Keys that SQL calls equal must count as one key, so a fingerprint is never
- * made from the raw bytes of a datum: integers are their own fingerprint, all
- * other types go through the extended hash function of their default hash
- * operator class.  Except enums: theirs hashes OIDs, which do not survive dump
- * and restore, so that a fingerprint is made from the label.  (Arrays and rows
- * of enums are hashed by OID.)  A value records whose fingerprints it holds:
- * keycontent.c.
+ * Keys that SQL calls equal must count as one key, so a fingerprint is never made from
+ * the raw bytes of a datum.  An integer is its own fingerprint.  For other types it
+ * comes from the extended hash function of the default hash operator class.  Enums are
+ * an exception: their hash function hashes OIDs, which do not survive dump and restore,
+ * so the label is hashed instead. (Arrays and rows of enums are hashed by OID.)  A
+ * value records what its fingerprints were made from: keycontent.c.
  *
- * The hash function of numeric has one value for NaN and both infinities, which
- * SQL calls different; the infinities have fingerprints of their own here.
+ * The hash function of numeric has one result for NaN and both infinities, which SQL
+ * calls different.  Here the infinities have fingerprints of their own.
  *
  * src/pgbase/keytype.c
  */
@@ -57,9 +56,9 @@ kind_of(Oid base_type, uint32 collation, Oid input_collation)
 }
 
 /*
- * The equality operator is asked for as well: then the cache gives no hash
- * function to a type that has its own equality but no hash operator class, and
- * would borrow that of a type to which it is binary coercible.
+ * The equality operator is requested, too.  Without it the cache would lend a type the
+ * hash function of another type to which it is binary coercible, even if the type has
+ * an equality operator of its own but no hash operator class.
  */
 static TypeCacheEntry *
 hash_of(Oid type)
@@ -76,7 +75,7 @@ KeyTypeHasHash(Oid type)
 	return type == RECORDOID || OidIsValid(hash_of(type)->hash_extended_proc);
 }
 
-/* Types that hash without a seed, ours among them, cannot be keys either. */
+/* An error for types without an extended hash function.  Our types have a hash without a seed. */
 static void
 raise_no_hash(Oid type)
 {
@@ -93,7 +92,10 @@ raise_no_hash(Oid type)
 					   "as jsonb for json, or text.")));
 }
 
-/* Describe keys of a type; "collation" is the function call's.  For anonymous rows KeyTypeLearn() must follow. */
+/*
+ * Describe keys of a type.  "collation" is the collation of the call.  For anonymous
+ * rows a call of KeyTypeLearn() must follow.
+ */
 void
 KeyTypeInit(KeyType *key, Oid type, Oid collation)
 {
@@ -112,7 +114,7 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 	key->type = type;
 }
 
-/* Learn what anonymous rows contain, from the first. */
+/* Learn what anonymous rows contain from the first one.  Does nothing for other keys. */
 void
 KeyTypeLearn(KeyType *key, Datum value)
 {
@@ -122,7 +124,10 @@ KeyTypeLearn(KeyType *key, Datum value)
 	key->keys.collation = KeyRowContent(key->row.type, key->row.typmod);
 }
 
-/* Likewise from the first of some that is not NULL; false if there are only rows that are. */
+/*
+ * Learn what anonymous rows contain from the first element that is not NULL.  False if
+ * there is none but the keys are anonymous rows.
+ */
 bool
 KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count)
 {
@@ -174,9 +179,9 @@ label_fingerprint(Oid value, uint64 seed)
 }
 
 /*
- * As the text that a cast would make of it.  The extended hash function of
- * char(n) itself gives other values than that of text under collations that are
- * not deterministic.
+ * The fingerprint of char(n), as of the text that a cast would make of it.  The
+ * extended hash function of char(n) differs from that of text under nondeterministic
+ * collations.
  */
 static uint64
 padded_fingerprint(const KeyType *key, Datum value, uint64 seed)
@@ -195,9 +200,9 @@ padded_fingerprint(const KeyType *key, Datum value, uint64 seed)
 }
 
 /*
- * The extended hash functions of text (under deterministic collations) and
- * bytea are hash_any_extended() of the bytes; calling it here saves the call
- * through fmgr and the look at the collation for each key.
+ * The fingerprint of text (under deterministic collations) or bytea.  Their extended
+ * hash functions are hash_any_extended() of the bytes.  Calling that here saves a call
+ * through fmgr, and a look at the collation, for each key.
  */
 uint64
 KeyFingerprintSeeded(const KeyType *key, Datum value, uint64 seed)

@@ -18,15 +18,15 @@ typedef enum KeyKind
 	KEY_INT2,
 	KEY_INT4,
 	KEY_INT8,
-	KEY_BYTES,  /* varlena whose equality is that of its bytes */
+	KEY_BYTES,  /* varlena, equal if the bytes are */
 	KEY_PADDED, /* char(n): as text without its trailing blanks */
-	KEY_ENUM,   /* through the label */
+	KEY_ENUM,   /* hashed by the label */
 	KEY_NUMERIC,
-	KEY_ROW,   /* anonymous: what it contains each value says */
-	KEY_HASHED /* through the extended hash function of the type */
+	KEY_ROW,   /* anonymous row: each value says what it contains */
+	KEY_HASHED /* hashed by the extended hash function of the type */
 } KeyKind;
 
-/* Zeroed: not known yet. */
+/* A zeroed KeyType describes nothing yet. */
 typedef struct KeyType
 {
 	Oid type;
@@ -34,10 +34,10 @@ typedef struct KeyType
 	qb_keys keys; /* what a value records of them: collation 0 unless it decides equality, or they
 				   * contain others (keycontent.c) */
 	KeyKind kind;
-	int16 length; /* of the type, as in pg_type; likewise the next two */
+	int16 length; /* length, by_value and align are those of pg_type */
 	bool by_value;
 	char align;
-	FmgrInfo *hash; /* in the type cache, or NULL */
+	FmgrInfo *hash; /* of the type cache, or NULL */
 	KeyRow row;     /* of anonymous rows */
 } KeyType;
 
@@ -47,7 +47,7 @@ extern void KeyTypeLearn(KeyType *key, Datum value);
 extern bool KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count);
 extern uint64 KeyFingerprintSeeded(const KeyType *key, Datum value, uint64 seed);
 
-/* Are these the keys of a value that holds fingerprints of such, or none? */
+/* May the value with keys "held" take these keys?  It may hold none. */
 static inline bool
 KeyFits(const KeyType *key, const qb_keys *held)
 {
@@ -60,7 +60,7 @@ KeyIsInteger(const KeyType *key)
 	return key->kind <= KEY_INT8;
 }
 
-/* Fingerprint of an integer; nothing but the kind is needed. */
+/* Fingerprint of an integer.  Only the kind of the key has to be known. */
 static inline uint64
 KeyInteger(const KeyType *key, Datum value)
 {

@@ -1,14 +1,14 @@
 /*
  * memory.c
- *		A memory context as the allocator of what knows no PostgreSQL, and a
+ *		A memory context as the allocator of code that knows no PostgreSQL, and a
  *		context for the states of aggregates.
  *
- * Families want zeroed memory aligned to a cache line and NULL, not an error,
- * when there is none.  In front of what it gets stands the pointer to what
- * PostgreSQL gave, for pfree().  Small tables are aligned to 8 bytes only:
- * they are those of small groups, of which there may be very many.  Large ones
- * ask the system for huge pages before they are first touched: random access
- * to 64 MB misses the address translation of small pages nearly every time.
+ * A family wants zeroed memory aligned to a cache line, and NULL instead of an error
+ * when there is none.  A pointer to the chunk that PostgreSQL allocated lies before the
+ * memory that the family gets, for pfree().  Small tables are aligned to 8 bytes only:
+ * they belong to small groups, of which there may be very many.  For large tables huge
+ * pages are requested from the system before they are first touched: with small pages
+ * nearly every random access to 64 MB misses the address translation cache.
  *
  * src/pgbase/memory.c
  */
@@ -24,7 +24,7 @@
 #define LARGE_TABLE (2 * HUGE_PAGE)
 #define KEPT_TABLE  (64 * 1024)
 
-/* Alignment for a table of this size; at least that of a pointer. */
+/* Alignment for a table of this size. */
 static size_t
 alignment(size_t bytes)
 {
@@ -33,7 +33,7 @@ alignment(size_t bytes)
 	return bytes < LARGE_TABLE ? QB_CACHE_LINE : HUGE_PAGE;
 }
 
-/* Ask for huge pages; without them all works, but slower. */
+/* Request huge pages.  If there are none, all works, but slower. */
 static void
 want_huge_pages(char *aligned, size_t bytes)
 {
@@ -104,7 +104,7 @@ kept_release(void *kept, void *pointer)
 		context_release(k->context, pointer);
 }
 
-/* No table yet, or none any more since the context was reset. */
+/* Begin without a table, also after the context was reset. */
 void
 KeptTableInit(KeptTable *kept, MemoryContext context)
 {

@@ -1,6 +1,6 @@
 /*
  * memory.h
- *		A memory context as the allocator of what knows no PostgreSQL.
+ *		A memory context as the allocator of code that knows no PostgreSQL.
  *
  * src/pgbase/memory.h
  */
@@ -11,17 +11,17 @@
 
 #include "base/memory.h"
 
-/* Fill and return "memory" so that it serves from "context". */
+/* Fill and return "memory" so that it allocates from "context". */
 extern const qb_memory *ContextMemory(MemoryContext context, qb_memory *memory);
 
 /*
- * The same for states of which one at a time has a table: that is kept for the
- * next one when it is released, and so is what the system did to provide it.
+ * The same for many states of which only one at a time has a table.  A released table
+ * is kept for the next state, with the pages that the system has provided for it.
  */
 typedef struct KeptTable
 {
 	MemoryContext context;
-	void *table; /* NULL: there was none yet */
+	void *table; /* NULL: no table yet */
 	size_t bytes;
 	bool used;
 } KeptTable;

@@ -1,14 +1,14 @@
 /*
  * nonce.c
- *		Numbers that no two states share, from which they take their draws.
+ *		Numbers that no two states share, as seeds of their draws.
  *
- * They are random.  With qsketch.filter_nonce, for tests, they are made from
- * the setting, the number of the parallel worker and how many the process has
- * made for the client's statement, so that a statement that is repeated draws
- * the same.  0 is never given: it is that of rows with ids of their own.
+ * They are random.  For tests, qsketch.filter_nonce makes them repeatable: then they
+ * come from the setting, the number of the parallel worker, and how many nonces the
+ * process has made for the client's statement.  So a repeated statement draws the same.
+ * 0 is never returned: it stands for rows with ids of their own.
  *
- * Worker and count are mixed one after the other, not at once: the second state
- * of one worker is not the first one of the next.
+ * Worker and count are mixed in two steps.  In one step the second state of one worker
+ * could get the number of the first state of the next.
  *
  * src/pgbase/nonce.c
  */
@@ -53,7 +53,7 @@ repeatable_nonce(void)
 	if (now != statement)
 		count = 0;
 	statement = now;
-	/* The leader's number is -1. */
+	/* ParallelWorkerNumber is -1 in the leader. */
 	return qb_mix64(qb_mix64((uint64) setting ^ (uint64) (ParallelWorkerNumber + 1) << 32) ^
 					count++);
 }

@@ -1,6 +1,6 @@
 /*
  * process.h
- *		Numbers of processes, under which shared memory keeps what is theirs.
+ *		Numbers of processes: indexes of their places in shared memory.
  *
  * src/pgbase/process.h
  */
@@ -11,7 +11,7 @@
 
 #include "storage/proc.h"
 
-/* The number of a process: smaller than MaxBackends for all that run SQL. */
+/* The number of a process, below MaxBackends for every process that runs SQL. */
 #if PG_VERSION_NUM >= 170000
 #define ProcessNumber(process) GetNumberFromPGProc(process)
 #else

@@ -2,12 +2,12 @@
  * recognize.c
  *		Which aggregates and functions of the catalog are ours.
  *
- * A name proves nothing, and neither does being part of the extension: that is
- * trusted, so its owner may be anyone who may create objects in the database,
- * and may add his own objects to it.  An aggregate is ours if it computes what
- * ours compute: its functions are C functions of this library, told by their
- * addresses, and nothing else can differ.  Only superusers declare C functions,
- * so the types in such a declaration can be trusted, too.
+ * A name proves nothing, and neither does being part of the extension: the extension is
+ * trusted, so its owner may be anyone who may create objects in the database, and may
+ * add objects to it.  An aggregate is ours if it computes what ours compute: its
+ * functions are C functions of this library, recognized by their addresses, and none of
+ * its other properties differ.  Only superusers declare C functions, so the types in
+ * such a declaration can be trusted, too.
  *
  * src/pgbase/recognize.c
  */
@@ -21,7 +21,7 @@
 #include "utils/regproc.h"
 #include "utils/syscache.h"
 
-/* What an aggregate is made of. */
+/* The functions and types of an aggregate. */
 typedef struct Parts
 {
 	FormData_pg_aggregate fixed;
@@ -41,7 +41,7 @@ read_parts(Oid aggregate, Parts *parts)
 	return true;
 }
 
-/* The C function behind a function of the catalog that is not called through others; else NULL. */
+/* The C function behind a function of the catalog; NULL if that is in another language. */
 PGFunction
 CFunctionOf(Oid function)
 {
@@ -73,7 +73,7 @@ FunctionOwner(Oid function)
 	return owner;
 }
 
-/* What an ordinary aggregate without initial value is made of; false if it is another, or none. */
+/* Read an ordinary aggregate without initial value; false if it is none. */
 bool
 AggregateParts(Oid aggregate, FormData_pg_aggregate *parts)
 {
@@ -87,8 +87,8 @@ AggregateParts(Oid aggregate, FormData_pg_aggregate *parts)
 }
 
 /*
- * Is it made of functions of a family, whatever its rows are: keys, or stored
- * values?  The result of such an aggregate is its state.
+ * Is the aggregate made of a family's functions?  Its rows may be keys or stored
+ * values.  The result of such an aggregate is its state.
  */
 bool
 AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
@@ -100,7 +100,7 @@ AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
 		   functions->finishes(CFunctionOf(parts.aggfinalfn));
 }
 
-/* The types of state and key, if the transition function has one state type throughout. */
+/* Read the types of state and key, if the transition function takes and returns this state type. */
 static bool
 read_types(Oid transition, Oid state_type, int key, Oid *key_type)
 {
@@ -119,7 +119,7 @@ read_types(Oid transition, Oid state_type, int key, Oid *key_type)
 	return fits;
 }
 
-/* Is the aggregate made of these functions, and of nothing else? */
+/* Is the aggregate made of the family's functions for keys, and of nothing else? */
 bool
 RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 				   RecognizedAggregate *recognized)
@@ -140,7 +140,7 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 	return read_types(parts.aggtransfn, parts.aggtranstype, functions->key, &recognized->key_type);
 }
 
-/* Is it count(*) or count(value)?  These are built in, and have no final function. */
+/* Is it count(*) or count(value)?  Both are built in, and have no final function. */
 bool
 RecognizeCount(Oid aggregate, RecognizedAggregate *recognized)
 {
@@ -156,8 +156,8 @@ RecognizeCount(Oid aggregate, RecognizedAggregate *recognized)
 }
 
 /*
- * A moving aggregate whose frames begin or go on with this function, but that
- * lets another than ours change the states, too; InvalidOid if the node has none.
+ * A moving aggregate of the node that has this function as MSFUNC or MINVFUNC, while
+ * the other of the two is not ours; InvalidOid if there is none.
  */
 static Oid
 moves_elsewhere(const WindowAggState *node, Oid function, const AggregateFunctions *functions)
@@ -180,9 +180,9 @@ moves_elsewhere(const WindowAggState *node, Oid function, const AggregateFunctio
 }
 
 /*
- * Raise an error if functions of others get the state that this call makes: an
- * executor hands out states of moving aggregates so that they can be changed
- * where they are, and PL/pgSQL would keep such a one, and free it.
+ * Raise an error if a function that is not ours may get the state that this call makes.
+ * The executor hands out states of moving aggregates to be changed in place, and
+ * PL/pgSQL would keep such a state, and free it.
  */
 void
 CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
@@ -201,9 +201,9 @@ CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
 }
 
 /*
- * Will the partial state that a node is making be seen by our combine function,
- * and by nothing else?  Aggregates with one transition function can share a
- * state, and combine it in ways of their own.
+ * Will the partial state that a node makes go only to our combine function?  Aggregates
+ * with the same transition function can share a state, and may combine it in other
+ * ways.
  */
 bool
 CombinesStates(const AggState *node, const AggregateFunctions *functions)

@@ -13,32 +13,32 @@
 #include "catalog/pg_aggregate.h"
 #include "nodes/execnodes.h"
 
-/* Which arguments of the aggregate are what, from 1 on; 0 = it has none. */
+/* The positions of the aggregate's arguments, from 1 on; 0: it has no such argument. */
 typedef struct AggregateForm
 {
-	int weight; /* or another number beside the key: an id, a count */
+	int weight; /* the weight, or another number beside the key: an id, a count */
 	int template;
 	int limit; /* how many keys are of interest */
 } AggregateForm;
 
-/* The C functions that the aggregates of keys of a family are made of. */
+/* The C functions of which a family's aggregates of keys are made. */
 typedef struct AggregateFunctions
 {
-	int key;                                             /* which argument it is, from 1 on */
-	const AggregateForm *(*form)(PGFunction transition); /* NULL: it is none of them */
+	int key; /* position of the key argument, from 1 on */
+	const AggregateForm *(*form)(PGFunction transition); /* NULL: not one of them */
 	bool (*combines)(PGFunction function);
 	bool (*finishes)(PGFunction function);
-	bool (*moves)(PGFunction function); /* changes the state of a moving aggregate */
+	bool (*moves)(PGFunction function); /* does it change the state of a moving aggregate? */
 } AggregateFunctions;
 
-/* An aggregate that is made of them. */
+/* An aggregate that is made of AggregateFunctions. */
 typedef struct RecognizedAggregate
 {
 	AggregateForm form;
 	Oid transition;
 	Oid final;
-	Oid owner;    /* who must be allowed to call these two */
-	Oid key_type; /* as the transition function declares it */
+	Oid owner;    /* must be allowed to call both functions */
+	Oid key_type; /* as declared for the transition function */
 } RecognizedAggregate;
 
 extern PGFunction CFunctionOf(Oid function);

@@ -1,12 +1,12 @@
 /*
  * segment.c
- *		Values passed between the processes of a parallel scan.
+ *		Values that processes of a parallel scan pass through shared memory.
  *
- * What goes to the leader as a value goes through a queue of 64 kB, piece by
- * piece.  The processes of a scan merge their values faster in the shared
- * memory that Gather gives to the nodes below it: each writes serialized bytes
- * there, and notes where in the scan's own shared state, which nothing but the
- * scan can read or write.
+ * A value that goes to the leader in a row goes piece by piece through a queue of 64
+ * kB.  The processes of a scan merge their values faster in the shared memory that
+ * Gather gives to the nodes below it.  Each process writes serialized bytes there, and
+ * notes their place in the scan's own shared state, which only the scan can read or
+ * write.
  *
  * src/pgbase/segment.c
  */
@@ -19,11 +19,11 @@
 #include "storage/dsm_impl.h"
 #include "storage/fd.h"
 
-/* How much larger than what is asked of them segments may be, and the first one. */
+/* By which factor segments may be larger than requested; and the size of the first one. */
 #define SEGMENT_SLACK 3
 #define FIRST_SEGMENT (1024 * 1024)
 
-/* Where segments are files, and how their names begin; path NULL: they are none. */
+/* The directory with the files of segments, and how their names begin; path NULL: no files. */
 typedef struct SegmentFiles
 {
 	const char *path;
@@ -44,7 +44,7 @@ segment_files(void)
 	return (SegmentFiles){ NULL, NULL };
 }
 
-/* Bytes of all segments that there are. */
+/* The size of all existing segments. */
 static uint64
 bytes_in_use(const SegmentFiles *files)
 {
@@ -68,13 +68,13 @@ bytes_in_use(const SegmentFiles *files)
 }
 
 /*
- * Will the system give so many bytes to each process of a parallel plan, at the
- * same time?  PostgreSQL raises an error if it does not, which nobody can catch
- * in a worker, and containers often have no more than 64 MB of shared memory.
+ * Can each process of a parallel plan get so many bytes at the same time?  If the
+ * system has no room, PostgreSQL raises an error, which nobody can catch in a worker.
+ * Containers often have no more than 64 MB of shared memory.
  *
- * A segment is as large as what is asked of it; at least, the first has 1 MB,
- * and a later one at most that more than those before it, which cannot be more
- * than all that there are.
+ * A segment is at least as large as requested.  The first has at least 1 MB.  A later
+ * one exceeds the request at most by the size of all segments before it, which is at
+ * most the size of all existing ones.
  */
 bool
 SegmentHasRoom(Size bytes)
@@ -89,8 +89,8 @@ SegmentHasRoom(Size bytes)
 }
 
 /*
- * Is there room for segments of so many bytes in all, and for what else is
- * small?  Of other kinds of shared memory nobody knows.
+ * Is there room for segments of so many bytes in all, and for small additional ones?
+ * Kinds of shared memory whose room is not known count as large enough.
  */
 bool
 SegmentsFit(Size bytes)
@@ -110,8 +110,8 @@ SegmentsFit(Size bytes)
 }
 
 /*
- * Memory for a value of this size, for which there is room.  The caller writes
- * it; whoever has the place finds it there until it is freed.
+ * Memory for a value of this size, for which there must be room.  The caller writes the
+ * value; a process that knows "place" can read it until it is freed.
  */
 void *
 SegmentPut(dsa_area *area, Size size, dsa_pointer *place)

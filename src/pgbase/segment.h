@@ -1,6 +1,6 @@
 /*
  * segment.h
- *		Values passed between the processes of a parallel scan.
+ *		Values that processes of a parallel scan pass through shared memory.
  *
  * src/pgbase/segment.h
  */
@@ -11,7 +11,7 @@
 
 #include "utils/dsa.h"
 
-/* Up to this size, that of the queue of a parallel worker, values go through it. */
+/* Values up to this size, that of a parallel worker's queue, go through the queue. */
 #define SEGMENT_AT 65536
 
 extern bool SegmentHasRoom(Size bytes);

@@ -18,7 +18,7 @@ StateCreate(const KeyedStateType *type, MemoryContext context)
 	return state;
 }
 
-/* The child of this name; names are known by their addresses. */
+/* The child context of this name.  Names are compared by address. */
 static MemoryContext
 child_of(MemoryContext parent, const char *name)
 {

@@ -4,14 +4,13 @@
  *		expanded object, and the keys that wait to be counted.
  *
  * The transition type of an aggregate is the family's own type.  Its state is a
- * read-write expanded object in a child of the aggregate's context, which the
- * executor keeps without copying it.  So a row costs no more than appending a
- * fingerprint to a buffer.  A full buffer is counted as one batch.
+ * read-write expanded object in a child of the aggregate's context, so the executor
+ * keeps it without copying it.  A row then costs no more than appending a fingerprint
+ * to a buffer.  A full buffer is counted as one batch.
  *
- * States of one aggregate share a memory context: a hash aggregate asks for the
- * size of all its memory with each new group, and with a context for each of n
- * groups that would take n * n steps.  Every other object has a context of its
- * own.
+ * All states of one aggregate share a memory context.  A hash aggregate asks for the
+ * size of all its memory with each new group; if each of n groups had a context, that
+ * would take n * n steps.  Every other object has a context of its own.
  *
  * src/pgbase/state.h
  */
@@ -25,36 +24,36 @@
 
 typedef struct KeyedState
 {
-	ExpandedObjectHeader header; /* whose methods tell the type */
+	ExpandedObjectHeader header; /* its methods tell the type */
 	qb_memory memory;            /* allocates in the object's context */
 
-	KeyType key;      /* of the keys that are added; type 0 = not known yet */
-	int64 members;    /* keys or values added less removed: 0 = as if empty */
-	int64 batches;    /* of keys that were counted */
-	bool accounted;   /* PostgreSQL watches how much memory it takes, row by row */
-	bool patient;     /* many are in memory and read one by one: keys may wait until then */
-	KeyBuffer buffer; /* keys that are not in the value yet */
+	KeyType key;    /* describes the keys that are added; type 0: not known yet */
+	int64 members;  /* keys or values added, less those removed; 0: nothing was counted */
+	int64 batches;  /* batches of keys that were counted */
+	bool accounted; /* PostgreSQL compares its memory with a limit at each row */
+	bool patient; /* one of many states that are read one by one: keys may wait until it is read */
+	KeyBuffer buffer; /* keys that are not counted yet */
 } KeyedState;
 
-/* What the states of a family have in common. */
+/* What all states of a family have in common. */
 typedef struct KeyedStateType
 {
-	ExpandedObjectMethods methods; /* first, so that an object's methods tell its type */
+	ExpandedObjectMethods methods; /* first, so that an object's methods identify its type */
 	Size size;                     /* of a state */
-	const char *value;             /* what it is, in errors: "a sketch" */
-	const char *own_context;       /* name of the context of one object */
-	const char *states_context;    /* name of the context of all states of an aggregate */
+	const char *value;             /* a noun for errors: "a sketch" */
+	const char *own_context;       /* name of the context of a single object */
+	const char *states_context;    /* name of the context of an aggregate's states */
 
-	/* Count keys so that the buffer has room; NULL: rows are kept in another way. */
+	/* Make room in the buffer by counting keys; NULL: the family keeps rows in another way. */
 	void (*make_room)(KeyedState *state);
-	/* Count all keys that wait. */
+	/* Count all keys in the buffer. */
 	void (*flush)(KeyedState *state);
-	/* Add what another process of the query has passed. */
+	/* Add a state that another process of the query has passed. */
 	void (*merge)(KeyedState *state, void *passed);
-	/* Free what was counted, and the buffer; NULL: keys never wait for long. */
+	/* Free the counted value and the buffer; NULL: keys never wait for long. */
 	void (*release)(KeyedState *state);
 
-	/* How it is passed to another process, if not as a flat value. */
+	/* How a state is passed to another process; NULL: as a flat value. */
 	Size (*pass_bytes)(KeyedState *state);
 	void (*pass)(KeyedState *state, void *place, Size bytes);
 } KeyedStateType;
@@ -62,16 +61,16 @@ typedef struct KeyedStateType
 /* A zeroed state that lives in "context". */
 extern void *StateCreate(const KeyedStateType *type, MemoryContext context);
 
-/* The context of all states of "aggregate", its child; with NULL one for a single object. */
+/* The context of all states of "aggregate", a child of it.  NULL: a new one for a single object. */
 extern MemoryContext StateContext(const KeyedStateType *type, MemoryContext aggregate);
 
-/* The state that a datum points to; NULL: it is flat.  States of other types are an error. */
+/* The state that a datum points to; NULL if it is flat.  A state of another type is an error. */
 extern void *StateExpandedIn(Datum datum, const KeyedStateType *type);
 
-/* The state that a datum allows to be changed where it is, else NULL. */
+/* The state that a datum points to, if it may be changed in place; else NULL. */
 extern void *StateToChange(Datum datum, const KeyedStateType *type);
 
-/* Pass a state to another process: how many bytes that takes, and the bytes. */
+/* Pass a state to another process: the number of bytes, and the bytes. */
 extern Size StatePassBytes(KeyedState *state);
 extern void StatePass(KeyedState *state, void *place, Size bytes);
 
@@ -82,9 +81,9 @@ StateTypeOf(const KeyedState *state)
 }
 
 /*
- * The state of a row after the first one of its group, else NULL: the read-write
- * object that a datum points to.  Only the executor hands out such a datum, to the
- * functions of one aggregate, which are all of one family (CheckMoving()).
+ * The state of a group in which an earlier row was counted, else NULL: the read-write
+ * object that a datum points to.  Only the executor hands out such a datum, and only to
+ * the functions of one aggregate, which are all of one family (CheckMoving()).
  */
 static inline void *
 StateOfRow(Datum datum, const KeyedStateType *type)

@@ -2,18 +2,17 @@
  * state_size.c
  *		How much memory the state of a group takes, for the planner.
  *
- * The planner decides by it between hashing and sorting, and the executor how
- * many groups a hash aggregate keeps at a time: it looks at their real size
- * only when another group comes, and all of them may grow after that.  The
- * space that an aggregate is declared with (SSPACE) is one number for groups
- * of ten keys, which take a kilobyte, and for those of ten thousand, which take
- * the megabyte of a dense value.
+ * The planner uses this number to choose between hashing and sorting.  The executor
+ * uses it to decide how many groups a hash aggregate keeps at a time: it looks at their
+ * real size only when another group comes, and all of them may grow after that.  The
+ * declaration of an aggregate has one number for all queries (SSPACE).  But a group of
+ * ten keys takes a kilobyte, and a group of ten thousand takes the megabyte of a dense
+ * value.
  *
- * So the number is put right for each query.  The planner asks the support
- * function of a transition function for its cost just before it adds up the
- * spaces; we know the query then, and say how large states will become that get
- * as many keys as its groups have rows.  What cannot be known stays as it was
- * declared.
+ * So the number is corrected for each query.  The planner asks the support function of
+ * a transition function for its cost just before it adds up the sizes.  At that point
+ * the query is known, and the size of a state follows from the rows of a group.  Where
+ * a size cannot be estimated, the declared number stays.
  *
  * src/pgbase/state_size.c
  */
@@ -28,7 +27,7 @@
 #include "utils/memutils.h"
 #include "utils/selfuncs.h"
 
-/* What is grouped, or NULL. */
+/* The relation that is grouped, or NULL. */
 static RelOptInfo *
 input_of(PlannerInfo *root)
 {
@@ -44,7 +43,7 @@ input_of(PlannerInfo *root)
 	return bms_is_empty(relids) ? NULL : find_join_rel(root, relids);
 }
 
-/* Rows of all groups, and how many groups; false if there are none or nobody knows. */
+/* Estimate the rows of all groups and the number of groups; false if either is not known. */
 static bool
 estimate_groups(PlannerInfo *root, double *rows, double *groups)
 {
@@ -58,7 +57,7 @@ estimate_groups(PlannerInfo *root, double *rows, double *groups)
 	return true;
 }
 
-/* The last argument if it is a constant of the state's type, a template; else NULL. */
+/* The template: the last argument, if it is a constant of the state's type; else NULL. */
 static const Const *
 constant_template(const AggTransInfo *info)
 {
@@ -71,7 +70,7 @@ constant_template(const AggTransInfo *info)
 	return template;
 }
 
-/* Distinct keys of all rows; all of them where the planner could only guess. */
+/* Distinct keys of all rows; as many as rows if the planner could only guess. */
 static double
 estimate_keys(PlannerInfo *root, Expr *key, double rows)
 {
@@ -81,7 +80,10 @@ estimate_keys(PlannerInfo *root, Expr *key, double rows)
 	return how.flags & SELFLAG_USED_DEFAULT ? rows : keys;
 }
 
-/* A state has no more keys than its group has rows, and no more than there are. */
+/*
+ * Set the size of a state.  Its keys are at most the rows of its group, and at most the
+ * distinct keys of all rows.
+ */
 static void
 set_space(PlannerInfo *root, AggTransInfo *info, double rows, double groups, StateSize space)
 {
@@ -94,9 +96,9 @@ set_space(PlannerInfo *root, AggTransInfo *info, double rows, double groups, Sta
 }
 
 /*
- * Planner support of transition functions.  The answer, that the default
- * cost is right, matters less than that the planner asks: the module is loaded
- * before the paths of even a session's first query are made.
+ * Planner support of transition functions.  The answer says that the default cost is
+ * right.  What matters is that the planner asks: that loads the module before the paths
+ * of a session's first query are made.
  */
 Datum
 StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)

@@ -13,8 +13,8 @@
 #include "nodes/primnodes.h"
 
 /*
- * Bytes of the state of a group of so many rows and distinct keys; the template
- * is NULL if it is not known.  0: as declared.
+ * Bytes of the state of a group with so many distinct keys and rows; 0: the declared
+ * size.  The template is NULL if it is not known.
  */
 typedef double (*StateSize)(const Const *template, double keys, double rows);
 

@@ -1,20 +1,21 @@
 /*
  * stored.c
- *		What is kept of values stored out of line that a query reads again and again.
+ *		Keeping values that are stored out of line and read again and again.
  *
- * A join of keys and values reads each value once for each key, or each key
- * once for each value, as the planner likes.  So several values are kept, as
- * many as a hash table of an executor node may be large, and the one that was
- * not used for the longest time makes room for another.
+ * A join of keys and values reads each value once for each key, or each key once for
+ * each value, as the planner likes.  So several values are kept, as many as fit into
+ * the memory of an executor node's hash table.  The least recently used value makes
+ * room for another.
  *
- * By that rule alone a query that goes round more values than there is room for
- * would throw each of them away just before it is needed, and copying one costs
- * hundreds of times a look at a few of its bytes.  So a value takes the place of
- * others only if all of these were last used before it was used last: where
- * values come in turns, those that are kept stay; where the same one comes
- * again and again, it replaces those of before.
+ * That rule alone fails when a query goes round more values than there is room for: it
+ * would drop each value just before it is needed again, and copying a value costs
+ * hundreds of times as much as reading a few of its bytes.  So a value replaces other
+ * values only if all of them were last used before its own use before this one.  If
+ * values come in turns, the kept ones stay.  If one value comes again and again, it
+ * replaces older ones.
  *
- * Of values that are not kept, some are noted, to know when one comes again.
+ * Some of the values that are not kept are noted, so that a second use of one is
+ * recognized.
  *
  * src/pgbase/stored.c
  */
@@ -50,7 +51,7 @@ hash_id(const struct varatt_external *id)
 /* Slots of an empty table. */
 #define SLOTS 16
 
-/* Values that are noted: at least so many, and else in this share of the limit. */
+/* The number of noted values: their share of the limit, and at least NOTED_MIN. */
 #define NOTED_MIN   16
 #define NOTED_SHARE 16
 
@@ -73,7 +74,7 @@ last_of(dlist_head *list)
 	return dlist_container(StoredValue, place, dlist_tail_node(list));
 }
 
-/* Forget a value that is noted. */
+/* Forget a noted value. */
 static void
 forget(StoredCache *cache, StoredValue *value)
 {
@@ -85,7 +86,7 @@ forget(StoredCache *cache, StoredValue *value)
 		cache->last = NULL;
 }
 
-/* Keep no more of a value than a note. */
+/* Turn a kept value into a noted one. */
 static void
 drop(StoredCache *cache, StoredValue *value)
 {
@@ -121,7 +122,7 @@ note(StoredCache *cache, const struct varatt_external *id)
 	return value;
 }
 
-/* A row uses this value, which is not the last one or is not kept. */
+/* Record that a row uses this value. */
 void
 StoredUse(StoredCache *cache, StoredValue *value)
 {
@@ -133,7 +134,7 @@ StoredUse(StoredCache *cache, StoredValue *value)
 	cache->last = value;
 }
 
-/* The value of a row, which is noted if it is new. */
+/* The value of a row.  A new value is noted. */
 StoredValue *
 StoredLookUp(StoredCache *cache, const struct varatt_external *id)
 {
@@ -144,7 +145,7 @@ StoredLookUp(StoredCache *cache, const struct varatt_external *id)
 	return value;
 }
 
-/* Can so many bytes be had without a value that was used since this one was? */
+/* Is there room for so many bytes, if values go that were not used since this one was? */
 static bool
 have_room(StoredCache *cache, const StoredValue *value, Size bytes)
 {
@@ -169,8 +170,8 @@ have_room(StoredCache *cache, const StoredValue *value, Size bytes)
 }
 
 /*
- * May so many bytes be kept of the value of this row, more than there are?  If
- * so its context is there, others have made room, and StoredKept() must follow.
+ * May so many more bytes be kept of the value of this row?  If so, its context exists,
+ * other values have made room, and the caller must call StoredKept() afterwards.
  */
 bool
 StoredMayKeep(StoredCache *cache, StoredValue *value, Size bytes)
@@ -189,7 +190,7 @@ StoredMayKeep(StoredCache *cache, StoredValue *value, Size bytes)
 	return true;
 }
 
-/* Count what is now in the value's context. */
+/* Count the memory that the value's context has now. */
 void
 StoredKept(StoredCache *cache, StoredValue *value)
 {

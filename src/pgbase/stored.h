@@ -1,14 +1,13 @@
 /*
  * stored.h
- *		Values stored out of line: recognizing one that the last row had as well,
- *		keeping what a query reads again and again, and reading parts of one.
+ *		Values stored out of line: recognizing the value of the row before, keeping
+ *		values that a query reads again and again, and reading parts of a value.
  *
- * A cache is of one calling expression, in its fn_extra.  A value is known by its
- * toast pointer: the value behind one never changes.  The same pointer could
- * name another only after the first was vacuumed away and four billion OIDs
- * were given out, all within the transaction, beyond which no expression keeps
- * its state.
- *
+ * A cache belongs to one calling expression, in its fn_extra.  A value is identified by
+ * its toast pointer: the value behind a pointer never changes.  The pointer could name
+ * another value only after the first was vacuumed away and four billion OIDs were given
+ * out.  That cannot happen within a transaction, and no expression keeps its state
+ * longer.
  * src/pgbase/stored.h
  */
 #ifndef QS_PG_STORED_H
@@ -22,16 +21,16 @@
 #endif
 
 /*
- * A value that was seen; what embeds it as its first member says what is kept.
- * That is noted, which costs nothing but this, or kept, with a context.
+ * A value that was seen.  The struct that embeds it, as its first member, holds what is
+ * kept.  A value is noted, which takes no more memory than this, or kept, in a context.
  */
 typedef struct StoredValue
 {
 	struct varatt_external id;
-	uint64 used;               /* when it was used last, and before that; */
-	uint64 used_before;        /* 0: never */
-	dlist_node place;          /* among the noted, the kept or the free; the last used first */
-	struct StoredValue *after; /* what was used after it the last time, or NULL */
+	uint64 used;        /* time of the last use, in "now" of the cache, */
+	uint64 used_before; /* and of the use before that; 0: none */
+	dlist_node place;   /* in the list of noted, kept or unused values; the last used comes first */
+	struct StoredValue *after; /* the value that was used after this one the last time, or NULL */
 	MemoryContext context;
 	Size bytes;
 } StoredValue;
@@ -41,14 +40,14 @@ struct stored_hash;
 typedef struct StoredCache
 {
 	MemoryContext context;
-	Size value_size;   /* of what embeds the values */
-	Size limit;        /* bytes that are kept, but for one value larger than that */
+	Size value_size;   /* of the struct that embeds StoredValue */
+	Size limit;        /* most bytes to keep; a single value may be larger */
 	StoredValue *last; /* the value of the last row, or NULL */
 	uint64 now;        /* counts uses */
-	Size bytes;        /* that are kept */
+	Size bytes;        /* bytes that are kept */
 	dlist_head kept;
 	dlist_head noted;
-	dlist_head unused; /* values that were forgotten: they remain what "after" may point to */
+	dlist_head unused; /* forgotten values, which stay allocated since "after" may point to them */
 	uint32 noted_count;
 	struct stored_hash *table;
 } StoredCache;
@@ -59,14 +58,14 @@ extern StoredValue *StoredLookUp(StoredCache *cache, const struct varatt_externa
 extern bool StoredMayKeep(StoredCache *cache, StoredValue *value, Size bytes);
 extern void StoredKept(StoredCache *cache, StoredValue *value);
 
-/* Was it used before the row at hand? */
+/* Was the value used before the current row? */
 static inline bool
 StoredAgain(const StoredValue *value)
 {
 	return value->used_before != 0;
 }
 
-/* Is this a kept value of that place? */
+/* Is it a kept value with this toast pointer? */
 static inline bool
 StoredIs(const StoredValue *value, const struct varatt_external *id)
 {
@@ -74,9 +73,9 @@ StoredIs(const StoredValue *value, const struct varatt_external *id)
 }
 
 /*
- * The value of this row, new ones zeroed beyond the StoredValue; NULL if it is
- * not stored out of line.  Mostly it is that of the last row, or the one that
- * followed that before.
+ * The value of this row; NULL if it is not stored out of line.  In a new one all bytes
+ * after the StoredValue are zero.  It is mostly the value of the last row, or the one
+ * that followed that value the last time.
  */
 static inline StoredValue *
 StoredFind(StoredCache *cache, Datum datum)
@@ -97,7 +96,7 @@ StoredFind(StoredCache *cache, Datum datum)
 	return StoredLookUp(cache, &id);
 }
 
-/* The value of the next row, as far as one can guess, if it is kept; else NULL. */
+/* The value that the next row will probably have, if it is kept; else NULL. */
 static inline StoredValue *
 StoredGuess(const StoredValue *value)
 {
@@ -108,14 +107,14 @@ StoredGuess(const StoredValue *value)
 
 #define TOAST_ID_BYTES (VARHDRSZ_EXTERNAL + sizeof(struct varatt_external))
 
-/* Zeroed: none was seen yet. */
+/* Identifies one value.  A zeroed one identifies none. */
 typedef struct StoredId
 {
 	bool seen;
 	char bytes[TOAST_ID_BYTES];
 } StoredId;
 
-/* Is this the value that was noted? */
+/* Is this the value that was noted in "id"? */
 static inline bool
 StoredIdIs(const StoredId *id, Datum datum)
 {
@@ -132,8 +131,8 @@ StoredIdNote(StoredId *id, Datum datum)
 }
 
 /*
- * Bytes of a value after its varlena header.  False if it has fewer, which "out"
- * then holds with their number in "bytes".
+ * Read bytes of a value, counted after its varlena header.  If it has fewer, returns
+ * false, and "out" holds the ones there are, whose number is in "bytes".
  */
 static inline bool
 StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out)

@@ -1,9 +1,9 @@
 /*
  * value.c
- *		Values of any of our types, as expanded objects and detoasted.
+ *		Values of any of our types: expanded objects and detoasted values.
  *
- * An expanded object is known by the address of its methods, which no value
- * that a user makes can have.
+ * An expanded object is recognized by the address of its methods, which no value that a
+ * user makes can have.
  *
  * src/pgbase/value.c
  */

@@ -1,6 +1,6 @@
 /*
  * value.h
- *		Values of any of our types, as expanded objects and detoasted.
+ *		Values of any of our types: expanded objects and detoasted values.
  *
  * src/pgbase/value.h
  */
@@ -15,16 +15,16 @@
 #endif
 
 /*
- * The expanded object that a datum points to, or NULL if it is a flat value.
- * Objects of others are an error: "what" is what ours would be, "a sketch".
+ * The expanded object that a datum points to, or NULL if it is a flat value.  An object
+ * that is not ours is an error.  "what" names our type in it: "a sketch".
  */
 extern ExpandedObjectHeader *
 ValueExpandedIn(Datum datum, const ExpandedObjectMethods *methods, const char *what);
 
 /*
- * The read-write expanded object that a datum points to, which is all that a
- * transition function meets after its first row; else NULL.  What DatumGetEOHP()
- * does, without a call; the caller looks at the methods.
+ * The read-write expanded object that a datum points to, else NULL.  After its first
+ * row a transition function gets nothing else.  This does what DatumGetEOHP() does,
+ * without a call; the caller checks the methods.
  */
 static inline ExpandedObjectHeader *
 ValueInState(Datum datum)
@@ -37,7 +37,7 @@ ValueInState(Datum datum)
 	return pointer.eohptr;
 }
 
-/* The flat value of a datum; *own is a copy to be freed, or NULL. */
+/* The flat value of a datum. *own is a copy that the caller frees, or NULL. */
 extern struct varlena *ValueDetoast(Datum datum, struct varlena **own);
 
 #endif

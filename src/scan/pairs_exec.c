@@ -48,8 +48,8 @@ typedef struct PairsNode
 	bool opened;
 
 	/* for EXPLAIN, over all runs */
-	const char *method; /* of the last */
-	int gpus;           /* likewise: so many GPUs found the pairs */
+	const char *method; /* of the last run */
+	int gpus;           /* of the last run: how many GPUs found the pairs; 0: the CPU did */
 	char why[GPU_TEXT_BYTES];
 	int64 planned;
 	int64 launched;
