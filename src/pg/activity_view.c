@@ -1,9 +1,9 @@
 /*
  * activity_view.c
- *		What SQL can see of what backends are at, and of what they have done.
+ *		What SQL can see of what backends are doing, and of what they have done.
  *
- * What a process of another user is at only those may see who may see it in
- * pg_stat_activity; of others there are the pid and the database alone.
+ * What a process of another user is doing is visible to those who may see it in
+ * pg_stat_activity.  All others see only the pid and the database.
  *
  * src/pg/activity_view.c
  */
@@ -18,10 +18,10 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
-/* How often a place is read again that is being changed. */
+/* How often a place that is being changed is read again. */
 #define ATTEMPTS 100
 
-/* The shared memory, or an error that says how to get it. */
+/* The shared memory.  If there is none, an error says how to get it. */
 static ActivityShared *
 memory(void)
 {
@@ -41,9 +41,9 @@ memory(void)
 	return shared;
 }
 
-/* ---- what is being done ---- */
+/* ---- commands that are running ---- */
 
-/* What one place says, read as a whole. */
+/* The contents of one place, read while nobody changed it. */
 typedef struct Seen
 {
 	ActivityCommand command;
@@ -72,7 +72,7 @@ copy(const Activity *activity, Seen *seen)
 		seen->value[i] = pg_atomic_read_u64((pg_atomic_uint64 *) &activity->value[i]);
 }
 
-/* Read a place; false: nothing is being done there, by a process with this number. */
+/* Read a place; false: it is free, or its process is gone. */
 static bool
 see(Activity *activity, int process, Seen *seen)
 {
@@ -198,9 +198,9 @@ qsketch_progress_of_processes(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* ---- what has been done ---- */
+/* ---- counters ---- */
 
-/* qsketch_stat_counts(): the counters, and since when they count. */
+/* qsketch_stat_counts(): the counters, and the time when they were zero. */
 PG_FUNCTION_INFO_V1(qsketch_stat_counts);
 Datum
 qsketch_stat_counts(PG_FUNCTION_ARGS)
@@ -219,7 +219,7 @@ qsketch_stat_counts(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }
 
-/* qsketch_stat_reset(): count anew; who may call it, its privileges say. */
+/* qsketch_stat_reset(): set the counters to zero.  Its privileges say who may call it. */
 PG_FUNCTION_INFO_V1(qsketch_stat_reset);
 Datum
 qsketch_stat_reset(PG_FUNCTION_ARGS)

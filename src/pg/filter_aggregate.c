@@ -2,11 +2,10 @@
  * filter_aggregate.c
  *		qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg.
  *
- * Declared once for every key type, as the aggregates of sketches are, and made
- * the same way (sketch_template.c): the state is an expanded qfilter in the
- * aggregate's context, partial states travel as ordinary values, and nothing is
- * kept in the FmgrInfo.  There is no inverse: a window frame whose start moves
- * is computed anew.
+ * They are declared for keys of any type and made like the aggregates of sketches
+ * (sketch_template.c).  The state is an expanded qfilter in the aggregate's context,
+ * partial states travel as ordinary values, and nothing is kept in the FmgrInfo.  There
+ * is no inverse function: a window frame whose start moves is computed anew.
  *
  * src/pg/filter_aggregate.c
  */
@@ -25,7 +24,7 @@ template_argument(FilterInput input)
 	return input == FILTER_ROWS ? NUMBER_ARGUMENT : NUMBER_ARGUMENT + 1;
 }
 
-/* A new state is accounted as the calling node does it. */
+/* Say whether PostgreSQL watches the memory of a new state. */
 static FilterState *
 start_state(FunctionCallInfo fcinfo, FilterState *state)
 {
@@ -33,7 +32,7 @@ start_state(FunctionCallInfo fcinfo, FilterState *state)
 	return state;
 }
 
-/* Parameters of the template argument; what it holds, if anything, is not used. */
+/* Parameters of the template argument.  Rows in the template do not matter. */
 static void
 template_params(FunctionCallInfo fcinfo, int argument, qf_params *params)
 {
@@ -57,7 +56,7 @@ check_same_params(const qf_params *a, const qf_params *b)
 						errhint("Group by the template, or use one for all rows.")));
 }
 
-/* Has this very header passed before?  A template is nearly always a constant. */
+/* Is this the header of the template that passed last?  A template is nearly always a constant. */
 static pg_attribute_always_inline bool
 is_known_template(FunctionCallInfo fcinfo, int argument, const FilterState *state)
 {
@@ -68,7 +67,7 @@ is_known_template(FunctionCallInfo fcinfo, int argument, const FilterState *stat
 		   memcmp(VARDATA(template), state->template_header, QF_HEADER_BYTES) == 0;
 }
 
-/* All rows of a group must name the same template, or plans would matter. */
+/* All rows of a group must have the same template, or the result would depend on the plan. */
 static pg_noinline void
 check_template(FunctionCallInfo fcinfo, int argument, FilterState *state)
 {
@@ -81,7 +80,7 @@ check_template(FunctionCallInfo fcinfo, int argument, FilterState *state)
 		memcpy(state->template_header, VARDATA(template), QF_HEADER_BYTES);
 }
 
-/* The state of the first row of a group, or after states were combined. */
+/* The state for the first row of a group, or for a row after states were combined. */
 static pg_noinline FilterState *
 first_state(FunctionCallInfo fcinfo, FilterInput input)
 {
@@ -106,7 +105,7 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 	return state;
 }
 
-/* How often a row counts. */
+/* The count argument: how often the row counts. */
 static int64
 check_copies(int64 copies)
 {
@@ -159,7 +158,7 @@ qfilter_count_agg_trans(PG_FUNCTION_ARGS)
 	return transition(fcinfo, FILTER_COPIES);
 }
 
-/* Add the second filter to the first, folding the larger if they may differ in size. */
+/* Merge the second filter into the first.  If they may differ in size, the larger one is folded. */
 static Datum
 merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 {
@@ -214,7 +213,7 @@ qfilter_agg_final(PG_FUNCTION_ARGS)
 static const AggregateForm of_rows = { 0, 2 };
 static const AggregateForm numbered = { 2, 3 };
 
-/* The form of a function of ours, or NULL if it is no transition function. */
+/* The argument positions of a transition function of ours; NULL for other functions. */
 static const AggregateForm *
 transition_form(PGFunction transition)
 {
@@ -236,7 +235,10 @@ finishes(PGFunction function)
 	return function == qfilter_agg_final;
 }
 
-/* There is no inverse: a moving aggregate with one of these has another's for that. */
+/*
+ * Does the function change the state of a moving aggregate?  There is no inverse
+ * function of ours, so such an aggregate takes its MINVFUNC from elsewhere.
+ */
 static bool
 moves(PGFunction function)
 {

@@ -1,6 +1,6 @@
 /*
  * filter_aggregate.h
- *		By what the aggregates of filters are known.
+ *		The functions of which the aggregates of filters are made.
  *
  * src/pg/filter_aggregate.h
  */
@@ -9,7 +9,7 @@
 
 #include "pgbase/recognize.h"
 
-/* Ids and counts are weights in their forms. */
+/* The "weight" argument of an AggregateForm is the id or the count here. */
 extern const AggregateFunctions filter_functions;
 
 #endif

@@ -2,9 +2,9 @@
  * filter_batch.c
  *		Looking up batches of keys: qfilter_estimate and qfilter_contains of arrays.
  *
- * A batch goes to the GPU if qsketch.device says so.  As with sketches
- * (sketch_batch.c), a stored filter stays there for the next batch, and is
- * recognized by its header and place: then nothing else of it is read here.
+ * A batch goes to the GPU if qsketch.device says so.  A stored filter stays there for
+ * the next batch, like a sketch (sketch_batch.c).  It is recognized by its header and
+ * toast pointer, so nothing else of it is read here.
  *
  * src/pg/filter_batch.c
  */
@@ -20,7 +20,7 @@
 #define KEYS_ARGUMENT   1
 #define METHOD_ARGUMENT 2
 
-/* Keys read between two looks at whether the query was cancelled. */
+/* Keys that are read between two checks for interrupts. */
 #define KEYS_AT_ONCE 262144
 
 typedef struct Batch
@@ -37,7 +37,7 @@ alloc_array(int count, Size size)
 	return palloc_extended(Max(count, 1) * size, MCXT_ALLOC_HUGE);
 }
 
-/* Keys of an array, for a filter. */
+/* Read the keys of an array, for a filter. */
 static void
 read_keys(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter, ArrayType *keys,
 		  Batch *batch)
@@ -62,7 +62,7 @@ read_keys(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter, 
 	}
 }
 
-/* An array of answers of the same shape as that of the keys. */
+/* An array of answers with the same dimensions as the array of keys. */
 static Datum
 answers(ArrayType *like, const Batch *batch, Oid type)
 {
@@ -74,17 +74,17 @@ answers(ArrayType *like, const Batch *batch, Oid type)
 		floats ? TYPALIGN_DOUBLE : TYPALIGN_CHAR));
 }
 
-/* The filter of a row, of which perhaps the header alone is known. */
+/* The filter of a row, or only its header. */
 typedef struct Asked
 {
 	FilterProbe *probe;
 	Datum datum;
 	const qf_filter *filter;
-	bool header; /* "filter" is "view", which has no more */
+	bool header; /* "filter" is "view", which has only the header */
 	qf_filter view;
 } Asked;
 
-/* A stored filter is not read if a device may have it. */
+/* Open the filter of a row: only its header if it is stored, and a device may have a copy. */
 static void
 ask(Asked *asked, FilterProbe *probe, Datum datum, ArrayType *keys)
 {
@@ -96,7 +96,7 @@ ask(Asked *asked, FilterProbe *probe, Datum datum, ArrayType *keys)
 	asked->filter = asked->header ? &asked->view : FilterProbed(probe, datum);
 }
 
-/* All of it. */
+/* The whole filter. */
 static const qf_filter *
 whole(Asked *asked)
 {
@@ -106,7 +106,7 @@ whole(Asked *asked)
 	return asked->filter;
 }
 
-/* Its name, under which a device keeps it; false: it has none. */
+/* The name under which a device keeps the filter; false: it has none. */
 static bool
 name_of(const Asked *asked, StoredName *name)
 {
@@ -127,7 +127,7 @@ name_of(const Asked *asked, StoredName *name)
 	return true;
 }
 
-/* Ask a device for all keys, as GpuFilterAsk(); false: it has no part in it. */
+/* Look up all keys on a device; false: the device does not do it. */
 static bool
 ask_device(Asked *asked, GpuFilterOp op, const Batch *batch, void *answer)
 {
@@ -143,7 +143,7 @@ ask_device(Asked *asked, GpuFilterOp op, const Batch *batch, void *answer)
 								 batch->count, answer);
 }
 
-/* Count set positions here. */
+/* Count the set positions of each key on the CPU. */
 static void
 query_here(const qf_filter *filter, const Batch *batch, uint32 *set)
 {
@@ -158,7 +158,7 @@ query_here(const qf_filter *filter, const Batch *batch, uint32 *set)
 	}
 }
 
-/* Look for keys here. */
+/* Find out on the CPU which keys the filter contains. */
 static void
 find_here(const qf_filter *filter, const Batch *batch, bool *found)
 {
@@ -203,7 +203,7 @@ qfilter_estimate_array(PG_FUNCTION_ARGS)
 	return answers(keys, &batch, FLOAT8OID);
 }
 
-/* qfilter_contains(qfilter, key[]): likewise, whether it is there. */
+/* qfilter_contains(qfilter, key[]): one answer for each element, NULL for NULL. */
 PG_FUNCTION_INFO_V1(qfilter_contains_array);
 Datum
 qfilter_contains_array(PG_FUNCTION_ARGS)

@@ -52,7 +52,7 @@ layout_from_text(text *name)
 	return layout;
 }
 
-/* Raise an error for what ranges of single parameters do not tell. */
+/* Raise an error for parameters that are valid one by one, but not together. */
 static void
 check_request(qb_status status, const qf_request *request)
 {
@@ -93,7 +93,7 @@ empty_filter(const qf_params *params)
 
 /*
  * qfilter_new(rows, frequency, error, preset, k, seed): a filter that tells
- * frequencies.  Only k may be NULL: as many as the error needs.
+ * frequencies.  Only k may be NULL: then it is chosen for the error.
  */
 PG_FUNCTION_INFO_V1(qfilter_new);
 Datum
@@ -124,16 +124,16 @@ qfilter_new(PG_FUNCTION_ARGS)
 }
 
 /*
- * The last request of a calling expression.  Finding the size of a blocked filter
- * takes a tenth of a millisecond, and a template that is no constant is asked for
- * with every row.
+ * The last request of a calling expression.  Finding the size of a blocked filter takes
+ * a tenth of a millisecond, and a template that is not a constant is made again for
+ * every row.
  */
 typedef struct BloomRequest
 {
 	int64 keys;
 	double rate;
 	int layout;
-	qf_params params; /* but for the seed */
+	qf_params params; /* all parameters except the seed */
 } BloomRequest;
 
 static void
@@ -161,7 +161,7 @@ make_bloom(BloomRequest *request, int64 keys, double rate, int layout)
 	request->layout = layout;
 }
 
-/* qfilter_new_bloom(keys, false_positive_rate, seed, layout): one that tells what was there. */
+/* qfilter_new_bloom(keys, false_positive_rate, seed, layout): a filter that tells membership. */
 PG_FUNCTION_INFO_V1(qfilter_new_bloom);
 Datum
 qfilter_new_bloom(PG_FUNCTION_ARGS)

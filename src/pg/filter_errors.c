@@ -7,7 +7,7 @@
 #include "pgbase/errors.h"
 #include "pg/filter_value.h"
 
-/* What messages about keys say of a filter: a Bloom filter has no estimates. */
+/* How messages about keys name a filter.  A Bloom filter has no estimates. */
 const KeyHolder *
 FilterKeyHolder(const qf_filter *filter)
 {
@@ -29,7 +29,7 @@ FilterCheck(qb_status status)
 		StatusRaise(status, "filter", NULL);
 }
 
-/* Parameters in which two filters differ, with the values of both. */
+/* A list of the parameters in which two filters differ, with both values. */
 static char *
 differences(const qf_params *a, const qf_params *b)
 {
@@ -67,7 +67,7 @@ FilterCheckMergeable(const qf_filter *a, const qf_filter *b)
 	KeyFamilyCheckSame(&a->keys, &b->keys, FilterKeyHolder(a));
 }
 
-/* Raise the error of bytes that are no filter. */
+/* Raise the error for bytes that are not a filter. */
 void
 FilterBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 {

@@ -32,7 +32,7 @@ FilterMethodArgument(FunctionCallInfo fcinfo, int argument)
 					errhint("Methods are corrected, unbiased and paper.")));
 }
 
-/* What all estimates of a filter have in common; an error if there are none. */
+/* What all estimates from a filter share.  An error for a filter that has no estimates. */
 void
 FilterScale(const qf_filter *filter, FilterMethod method, qf_scale *scale)
 {
@@ -51,8 +51,8 @@ FilterScale(const qf_filter *filter, FilterMethod method, qf_scale *scale)
 }
 
 /*
- * Infinity where all positions are set: any number that stands for "this often
- * or more" would be ranked among the others.
+ * If all positions are set, the estimate is infinite: a finite number meaning "this
+ * often or more" would be ranked among the estimates of other keys.
  */
 double
 FilterEstimate(const qf_scale *scale, FilterMethod method, uint32 set)
@@ -64,7 +64,7 @@ FilterEstimate(const qf_scale *scale, FilterMethod method, uint32 set)
 	return method == FILTER_UNBIASED ? qf_estimate(scale, set) : Max(0, qf_estimate(scale, set));
 }
 
-/* How many positions of the key argument are set, and the scale of their filter. */
+/* How many positions of the key argument are set, and what estimates from its filter share. */
 static uint32
 set_positions(FunctionCallInfo fcinfo, FilterMethod method, qf_scale *scale)
 {

@@ -1,8 +1,8 @@
 /*
  * filter_inspect.c
- *		What a filter says of itself: qfilter_fill, qfilter_distinct and qfilter_info.
+ *		Facts about one filter: qfilter_fill, qfilter_distinct and qfilter_info.
  *
- * All of it is in the header, so that nothing else of a stored filter is read.
+ * They all come from the header, so only the header of a stored filter is read.
  *
  * src/pg/filter_inspect.c
  */
@@ -14,7 +14,7 @@
 #include "pgbase/keyfamily.h"
 #include "utils/builtins.h"
 
-/* The header of the first argument, in which nothing but that can be read. */
+/* The first argument as a filter of which only the header can be read. */
 static qf_filter
 header_argument(FunctionCallInfo fcinfo)
 {

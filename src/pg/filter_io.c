@@ -19,7 +19,7 @@ validate(struct varlena *value, int sqlstate)
 		FilterBadFormat(status, sqlstate, bytes, length);
 }
 
-/* A number is meant as the rows, or the keys, of a template. */
+/* A hint: whoever writes a number probably means the rows, or the keys, of a template. */
 static char *
 hint(const char *text)
 {

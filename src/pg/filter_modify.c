@@ -2,8 +2,8 @@
  * filter_modify.c
  *		Adding to, merging and folding filters.
  *
- * As for sketches: each function returns a read-write expanded object, made from
- * its argument without copying if that is one already; arguments never change.
+ * Each function returns a read-write expanded object.  If its argument is one already,
+ * it is changed in place; otherwise it is copied first.  Stored values never change.
  *
  * src/pg/filter_modify.c
  */
@@ -20,7 +20,10 @@ expanded_result(FilterState *expanded)
 	return StateDatum(&expanded->keyed);
 }
 
-/* The type of the key argument; that of the filter's other keys if it is a literal. */
+/*
+ * The fingerprint and the type of the key argument.  A literal gets the type of the
+ * filter's other keys.
+ */
 static uint64
 key_argument(FunctionCallInfo fcinfo, const FilterState *expanded, KeyType *key)
 {
@@ -41,9 +44,9 @@ key_argument(FunctionCallInfo fcinfo, const FilterState *expanded, KeyType *key)
 }
 
 /*
- * Insert the key in the arguments at once.  A NULL key or id changes nothing; a
- * NULL filter gives NULL.  The key's type is not left in the object: states of
- * aggregates alone have one, which says what their transition function passes.
+ * Insert the key in the arguments at once.  A NULL key or id changes nothing; a NULL
+ * filter gives NULL.  The key's type is not recorded in the object: only states of
+ * aggregates record it, for the keys that their transition function passes.
  */
 static Datum
 add_key(FunctionCallInfo fcinfo, FilterInput input)
@@ -80,7 +83,7 @@ qfilter_add_row(PG_FUNCTION_ARGS)
 	return add_key(fcinfo, FILTER_IDS);
 }
 
-/* qfilter_merge(qfilter, qfilter): the union of their bits. */
+/* qfilter_merge(qfilter, qfilter): a filter with the bits of both. */
 PG_FUNCTION_INFO_V1(qfilter_merge);
 Datum
 qfilter_merge(PG_FUNCTION_ARGS)
@@ -95,7 +98,7 @@ qfilter_merge(PG_FUNCTION_ARGS)
 	return expanded_result(expanded);
 }
 
-/* qfilter_fold(qfilter, halvings): the same in half of the bits, so many times. */
+/* qfilter_fold(qfilter, halvings): the filter with its bits halved so many times. */
 PG_FUNCTION_INFO_V1(qfilter_fold);
 Datum
 qfilter_fold(PG_FUNCTION_ARGS)

@@ -2,12 +2,11 @@
  * filter_probe.c
  *		Looking up keys in filters: what is kept from row to row.
  *
- * A query that looks up many keys in stored filters must fetch each once, also
- * when it comes anew with each row of a join: copies are kept (stored.h), of each
- * that comes again, as far as there is room.  One that looks up a key in many
- * stored filters should not fetch all of each: a blocked Bloom filter has the key's
- * bits in one place, and of a large filter the key's positions are few.
- *
+ * A query that looks up many keys in stored filters must fetch each filter only once,
+ * even if a join brings it again with each row.  So copies of filters that come again
+ * are kept, as far as there is room (stored.h).  A query that looks up one key in many
+ * stored filters should not fetch them as a whole: a blocked Bloom filter has the key's
+ * bits in one block, and in a large filter the key's positions are few.
  * src/pg/filter_probe.c
  */
 #include "pg/filter_probe.h"
@@ -19,7 +18,7 @@
 
 #define KEY_ARGUMENT 1
 
-/* The probe of the calling expression, made at its first call. */
+/* Make the probe of a calling expression, at its first call. */
 FilterProbe *
 FilterProbeOf(FunctionCallInfo fcinfo)
 {
@@ -35,8 +34,8 @@ FilterProbeOf(FunctionCallInfo fcinfo)
 }
 
 /*
- * Fetching one position takes as long as so many chunks of a value that is fetched
- * as a whole (measured with 1 MB: 5 to 8).
+ * Fetching one position takes as long as fetching so many chunks with the whole value
+ * (measured with 1 MB: 5 to 8).
  */
 #define CHUNKS_PER_POSITION 8
 
@@ -57,8 +56,9 @@ has_room(FilterProbe *probe)
 }
 
 /*
- * Is this a stored filter of which there is no copy, better read in parts?  It is
- * then opened by its header, and FilterPartsSet() has the rest; else FilterWhole().
+ * Is this a stored filter without a copy that is better read in parts?  If so, its
+ * header is opened, and FilterPartsSet() reads the parts.  If not, FilterWhole() must
+ * follow.
  */
 bool
 FilterInParts(FilterProbe *probe, Datum datum, qf_filter *view)
@@ -72,8 +72,8 @@ FilterInParts(FilterProbe *probe, Datum datum, qf_filter *view)
 }
 
 /*
- * How many positions of a key are set in such a filter; if the question is whether
- * all of them are, no further than the first that is not.
+ * How many positions of a key are set in a filter that is read in parts.  "all": the
+ * caller only asks whether all are set, so reading stops at the first that is not.
  */
 uint32
 FilterPartsSet(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
@@ -116,7 +116,7 @@ keep_copy(FilterProbe *probe, StoredFilter *stored)
 	FilterReadEnd(&probe->reader);
 }
 
-/* The filter of which FilterInParts() said that it is not read in parts. */
+/* The filter, after FilterInParts() has returned false. */
 const qf_filter *
 FilterWhole(FilterProbe *probe, Datum datum)
 {
@@ -131,7 +131,7 @@ FilterWhole(FilterProbe *probe, Datum datum)
 	return &stored->copy->filter;
 }
 
-/* The filter of this row, for reading; good until the row ends. */
+/* The filter of this row, for reading; valid until the row ends. */
 const qf_filter *
 FilterProbed(FilterProbe *probe, Datum datum)
 {
@@ -139,7 +139,7 @@ FilterProbed(FilterProbe *probe, Datum datum)
 	return FilterWhole(probe, datum);
 }
 
-/* Learn the type of the keys. */
+/* Set the type of the keys. */
 void
 FilterProbeSetKey(FilterProbe *probe, Oid type, Oid collation)
 {
@@ -147,7 +147,7 @@ FilterProbeSetKey(FilterProbe *probe, Oid type, Oid collation)
 		KeyTypeInit(&probe->key, type, collation);
 }
 
-/* The fingerprint for a filter of other keys: a literal is read as one of those. */
+/* The fingerprint for a filter of keys of another type.  A literal is read as one of those keys. */
 uint64
 FilterMisfit(FilterProbe *probe, const qf_filter *filter, Datum value)
 {
@@ -157,7 +157,7 @@ FilterMisfit(FilterProbe *probe, const qf_filter *filter, Datum value)
 					   FilterKeyHolder(filter), &probe->key, value);
 }
 
-/* Fingerprint of the key argument, checked to be of the filter's kind. */
+/* Fingerprint of the key argument, after a check that the filter holds such keys. */
 uint64
 FilterKeyArgument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter)
 {

@@ -20,19 +20,20 @@ typedef struct StoredFilter
 } StoredFilter;
 
 /*
- * One per calling expression, in fn_extra.  Remembers the type of the keys and
- * filters stored out of line: the first row that names one reads parts of it, or
- * keeps a copy if there is room; the second keeps one in the place of others.
+ * There is one for each calling expression, in fn_extra.  It remembers the type of the
+ * keys and the filters that are stored out of line.  The first row with such a filter
+ * reads parts of it, or keeps a copy if there is room.  The second row keeps a copy
+ * even in place of others.
  */
 typedef struct FilterProbe
 {
 	KeyType key;
 	bool literal;        /* the key is text that may be read as another type */
-	KeyReader literals;  /* which does that */
-	FilterReader reader; /* of the row at hand */
+	KeyReader literals;  /* reads such a key */
+	FilterReader reader; /* of the current row */
 
 	StoredCache filters;  /* of StoredFilter */
-	StoredFilter *stored; /* of the row at hand, or NULL */
+	StoredFilter *stored; /* of the current row, or NULL */
 } FilterProbe;
 
 extern FilterProbe *FilterProbeOf(FunctionCallInfo fcinfo);
@@ -45,7 +46,7 @@ extern uint64 FilterMisfit(FilterProbe *probe, const qf_filter *filter, Datum va
 extern uint64
 FilterKeyArgument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter);
 
-/* Fingerprint of a key, of the type that the probe knows, for this filter. */
+/* Fingerprint of a key for this filter.  The probe knows the key's type. */
 static inline uint64
 FilterFingerprint(FilterProbe *probe, const qf_filter *filter, Datum value)
 {
@@ -53,12 +54,12 @@ FilterFingerprint(FilterProbe *probe, const qf_filter *filter, Datum value)
 													   : FilterMisfit(probe, filter, value);
 }
 
-/* What a lookup tells, of a frequency filter. */
+/* Which estimate of a frequency is wanted. */
 typedef enum FilterMethod
 {
 	FILTER_CORRECTED, /* right on average, but not below 0 */
-	FILTER_UNBIASED,  /* the same with its sign */
-	FILTER_PAPER      /* the paper's, for comparison */
+	FILTER_UNBIASED,  /* the same, but may be below 0 */
+	FILTER_PAPER      /* as in the paper, for comparison */
 } FilterMethod;
 
 /* filter_estimate.c */

@@ -2,14 +2,13 @@
  * filter_state.c
  *		A filter as an expanded object: the state of aggregates.
  *
- * A full buffer of keys goes to the engine as one batch.
- * Rows get their numbers from their places in the buffer, so that what they set
- * does not depend on when it is flushed.  Whoever reads the filter settles it
- * first: flushes the buffer, and has the engine bring the bits here.  That does
- * not change the value.
+ * A full buffer of keys goes to the engine as one batch.  A row's number comes from its
+ * place in the buffer, so the bits that it sets do not depend on the time of the flush.
+ * Before the filter is read it is settled: the buffer is flushed, and the engine brings
+ * the bits here.  Settling does not change the value.
  *
- * A filter records whose keys it holds with its first row, not before: without
- * rows it is the same as a new one.
+ * A filter records which keys it holds when its first row comes.  Without rows it is
+ * the same as a new one.
  *
  * src/pg/filter_state.c
  */
@@ -20,7 +19,7 @@
 #include "pgbase/nonce.h"
 #include "utils/memutils.h"
 
-/* The object without a filter. */
+/* A state whose filter is not set yet. */
 static FilterState *
 create_object(MemoryContext context)
 {
@@ -50,7 +49,7 @@ FilterCopy(MemoryContext context, const qf_filter *filter)
 	return expanded;
 }
 
-/* Let a new state of an aggregate of rows be where batches are inserted best. */
+/* Choose the engine for a new state of an aggregate. */
 void
 FilterPlace(FilterState *expanded)
 {
@@ -65,8 +64,8 @@ FilterStateIn(Datum datum)
 }
 
 /*
- * Read access to a filter until FilterReadEnd() or the end of the datum.  An
- * expanded filter is read where it is, with all its keys inserted.
+ * Read access to a filter until FilterReadEnd() or the end of the datum.  An expanded
+ * filter is read in place, with all its keys inserted.
  */
 void
 FilterRead(FilterReader *reader, Datum datum)
@@ -86,7 +85,7 @@ FilterRead(FilterReader *reader, Datum datum)
 	reader->filter = &reader->view;
 }
 
-/* Free what reading allocated, for callers that read many in one context. */
+/* Free what reading allocated, for callers that read many filters in one context. */
 void
 FilterReadEnd(FilterReader *reader)
 {
@@ -96,8 +95,9 @@ FilterReadEnd(FilterReader *reader)
 }
 
 /*
- * The filter of a datum for changing: itself if the datum allows that, else a
- * copy in the states of "aggregate", or with NULL in a context of its own.
+ * The filter of a datum, to be changed.  It is the datum's own object if that may be
+ * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
+ * context of its own.
  */
 FilterState *
 FilterForUpdate(MemoryContext aggregate, Datum datum)
@@ -120,7 +120,7 @@ batch_of(FilterState *expanded)
 	KeyBuffer *buffer = &expanded->keyed.buffer;
 	bool ids = expanded->input == FILTER_IDS;
 
-	if (ids && buffer->weight == NULL) /* all of them are 1 */
+	if (ids && buffer->weight == NULL) /* no weights are kept: all are 1 */
 		KeyBufferWeigh(buffer);
 	return (qf_batch){ .fingerprint = buffer->fingerprint,
 					   .count = buffer->count,
@@ -130,7 +130,7 @@ batch_of(FilterState *expanded)
 					   .copies = ids ? NULL : buffer->weight };
 }
 
-/* Bits that a row sets at most, or on average if that says enough. */
+/* The most bits that a row sets, or the average where that is good enough. */
 static double
 bits_of_row(const FilterState *expanded)
 {
@@ -140,9 +140,9 @@ bits_of_row(const FilterState *expanded)
 }
 
 /*
- * How many rows to collect.  A hash aggregate looks at its memory when a row
- * comes, not when results are read: so that it sees a filter become dense, rows
- * that may make it so do not wait.
+ * How many rows to collect.  A hash aggregate looks at its memory when a row comes, not
+ * when results are read.  So rows that may make the filter dense are not collected: the
+ * aggregate must see the memory of the dense form.
  */
 static int
 most_room(const FilterState *expanded)
@@ -156,7 +156,7 @@ most_room(const FilterState *expanded)
 	return (int) Max(1, Min(batch, left / 2 / bits_of_row(expanded)));
 }
 
-/* Give the whole buffer to the engine.  What raises an error stays in it. */
+/* Give the whole buffer to the engine.  After an error the rows are still in it. */
 void
 FilterFlush(FilterState *expanded)
 {
@@ -181,7 +181,7 @@ FilterFlush(FilterState *expanded)
 	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
 }
 
-/* Flush, and have the bits here, for reading or for changing them. */
+/* Flush the buffer and bring the bits here, to be read or changed. */
 void
 FilterSettle(FilterState *expanded)
 {
@@ -189,7 +189,7 @@ FilterSettle(FilterState *expanded)
 	FilterCheck(expanded->engine->settle(&expanded->filter));
 }
 
-/* Make room for a row in a full buffer: flush it, and let it grow. */
+/* Make room in a full buffer: flush it, and let it grow. */
 void
 FilterMakeRoom(FilterState *expanded)
 {
@@ -197,7 +197,7 @@ FilterMakeRoom(FilterState *expanded)
 	KeyBufferGrow(&expanded->keyed.buffer, expanded->keyed.header.eoh_context, most_room(expanded));
 }
 
-/* Learn what rows that will be put consist of, and that their keys fit those already there. */
+/* Set the keys and the numbers of the rows to come.  Keys must fit those already there. */
 void
 FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input)
 {
@@ -211,7 +211,7 @@ FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input)
 		expanded->nonce = NonceNew();
 }
 
-/* Add another filter, of the same parameters or one that folds to them. */
+/* Add another filter of the same parameters, or of parameters that fold to them. */
 void
 FilterMerge(FilterState *expanded, const qf_filter *from)
 {

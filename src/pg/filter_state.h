@@ -10,7 +10,7 @@
 #include "pg/filter_value.h"
 #include "pgbase/state.h"
 
-/* What a number that comes with each key is. */
+/* What the number beside each key means. */
 typedef enum FilterInput
 {
 	FILTER_ROWS,  /* 1: rows are numbered as they come */
@@ -20,26 +20,26 @@ typedef enum FilterInput
 
 typedef struct FilterState
 {
-	KeyedState keyed; /* weights in its buffer are what "input" says */
+	KeyedState keyed; /* the weights in its buffer are the numbers of "input" */
 
-	qf_filter filter;        /* without the buffered keys */
+	qf_filter filter;        /* without the keys in the buffer */
 	const qf_engine *engine; /* where batches go */
 
 	uint8 template_header[QF_HEADER_BYTES]; /* of the template that passed last */
 
-	/* Of rows without ids: what the draws are taken from, 0 = nothing yet. */
+	/* For rows without ids: the source of their draws; 0: not set yet. */
 	uint64 nonce;
-	uint64 row; /* number of the first one in the buffer */
+	uint64 row; /* number of the first row in the buffer */
 
 	FilterInput input;
 } FilterState;
 
-/* Read access to a filter, whatever the datum is made of. */
+/* Read access to a filter, which the datum may hold in any form. */
 typedef struct FilterReader
 {
 	const qf_filter *filter;
-	qf_filter view;      /* what "filter" points to unless it is expanded */
-	struct varlena *own; /* detoasted copy to be freed, or NULL */
+	qf_filter view;      /* the filter, unless it is expanded */
+	struct varlena *own; /* detoasted copy to free, or NULL */
 } FilterReader;
 
 extern const KeyedStateType filter_state_type;
@@ -58,7 +58,7 @@ extern void FilterFlush(FilterState *expanded);
 extern void FilterSettle(FilterState *expanded);
 extern void FilterMerge(FilterState *expanded, const qf_filter *from);
 
-/* Insert a row's key with the next batch. */
+/* Put a row's key into the buffer.  It is inserted with the next batch. */
 static inline void
 FilterPut(FilterState *expanded, uint64 fingerprint, int64 number)
 {

@@ -7,13 +7,13 @@
 #include "pg/filter_state.h"
 #include "pgbase/state_size.h"
 
-/* Bytes of a set bit of the explicit form: a table a quarter to half full. */
+/* Bytes of a set bit in the explicit form, whose table is a quarter to half full. */
 #define EXPLICIT_BIT (4 * sizeof(uint32))
 
-/* Bytes of a row in the buffer: fingerprint and number, and it grows by four. */
+/* Bytes of a row in the buffer: fingerprint and number.  The buffer may be four times too large. */
 #define BUFFERED_ROW (4 * (sizeof(uint64) + sizeof(int64)))
 
-/* Bits that rows set; rows of one key set the same in a Bloom filter. */
+/* How many bits the rows set.  In a Bloom filter all rows of a key set the same bits. */
 static double
 set_bits(const qf_params *params, double keys, double rows)
 {

@@ -2,9 +2,9 @@
  * filter_value.c
  *		Reading and writing qfilter values.
  *
- * As with sketches, values inside the database were validated when they came
- * in.  Reading one checks its header and length only, which suffices for no
- * operation to read or write outside of it.
+ * Values inside the database were validated when they came in, like sketches.  So
+ * reading a value checks only its header and length.  That is enough to keep every
+ * operation inside the value's bytes.
  *
  * src/pg/filter_value.c
  */
@@ -25,7 +25,7 @@ FilterOpen(qf_filter *view, struct varlena *value)
 		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
 }
 
-/* Bytes of a filter stored out of line; an error if it is shorter than its header says. */
+/* Read bytes of a filter stored out of line.  An error if it is shorter than its header says. */
 void
 FilterReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 {
@@ -36,9 +36,9 @@ FilterReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 }
 
 /*
- * Open a filter stored out of line by its header alone, the only part that is
- * read: good for what is in the header.  False if the datum is not stored so
- * that parts of it can be read.
+ * Open a filter stored out of line by reading its header alone.  The result serves for
+ * what the header says.  False if the datum is not stored so that parts of it can be
+ * read.
  */
 bool
 FilterOpenStored(qf_filter *view, Datum datum)
@@ -63,7 +63,7 @@ FilterOpenStored(qf_filter *view, Datum datum)
 	return true;
 }
 
-/* Bytes of the varlena: half a gigabyte at most, which PostgreSQL can store. */
+/* Bytes of the varlena.  The largest filter is half a gigabyte, which PostgreSQL can store. */
 Size
 FilterFlatSize(const qf_filter *filter)
 {
@@ -79,7 +79,7 @@ FilterWrite(const qf_filter *filter, struct varlena *out, Size size)
 	qf_write(filter, (uint8 *) VARDATA(out));
 }
 
-/* A palloc'd value. */
+/* The filter as a palloc'd value. */
 struct varlena *
 FilterFlatten(const qf_filter *filter)
 {

@@ -2,9 +2,9 @@
  * filter_value.h
  *		Probabilistic Bloom filters as values of PostgreSQL.
  *
- * A qfilter value is a varlena whose bytes after the header are the byte format
- * (filter/format.h).  Functions read it through a FilterReader and change it as
- * an expanded object (both in filter_state.h).
+ * A qfilter value is a varlena: after the header it has the byte format of
+ * filter/format.h.  Functions read it through a FilterReader and change it as an
+ * expanded object (both in filter_state.h).
  *
  * src/pg/filter_value.h
  */

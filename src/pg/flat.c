@@ -2,10 +2,10 @@
  * flat.c
  *		Types whose values are the bytes of a format: text, binary, comparison.
  *
- * Text is the type's prefix and the base64 of the bytes; or, where that takes
- * less, of the packed bytes (base/pack.h) behind a tilde: tables of few keys are
- * mostly zeros.  Both are read.  Binary and bytea are the bytes themselves.  All
- * that comes in is validated.
+ * The text of a value is the type's prefix, followed by its bytes as base64.  If that
+ * is shorter, a tilde and the packed bytes as base64 follow the prefix instead
+ * (base/pack.h): tables with few keys are mostly zeros.  Input reads both forms.
+ * Binary output and bytea are the bytes themselves.  All input is validated.
  *
  * src/pg/flat.c
  */
@@ -24,17 +24,17 @@
 #include "varatt.h"
 #endif
 
-/* What marks packed bytes: no digit of base64. */
+/* Marks packed bytes.  It is no digit of base64. */
 #define PACKED '~'
 
-/* Only values of so many bytes are packed, and only into so much of them. */
+/* The smallest value that is packed, and the most that the packed bytes may take. */
 #define PACK_AT         1024
 #define PACK_ROOM(size) ((size) / 4 * 3)
 
-/* Output functions keep memory for so many bytes, for rows that have such to be flattened. */
+/* Output functions keep a buffer of up to this size from row to row, to flatten values into. */
 #define KEEP_MOST (4 * 1024 * 1024)
 
-/* Most bytes of bad input that an error message shows. */
+/* The most bytes of bad input that an error message shows. */
 #define SHOWN 40
 
 static void
@@ -50,7 +50,7 @@ bad_text(const FlatType *type, const char *text, const char *detail)
 					errdetail("%s", detail), hint ? errhint("%s", hint) : 0));
 }
 
-/* The bytes that base64 stands for, with room for so many more in front; NULL: it is none. */
+/* Decode base64, with "front" free bytes before the result; NULL: it is not base64. */
 static uint8 *
 decoded(const char *code, Size front, size_t *length)
 {
@@ -60,7 +60,7 @@ decoded(const char *code, Size front, size_t *length)
 	return qb_base64_decode(code, code_length, bytes + front, length) ? bytes : NULL;
 }
 
-/* A value from base64 of its bytes, or NULL. */
+/* A value from its bytes as base64, or NULL. */
 static struct varlena *
 from_plain(const char *code)
 {
@@ -72,7 +72,7 @@ from_plain(const char *code)
 	return value;
 }
 
-/* Likewise of its packed bytes. */
+/* A value from its packed bytes as base64, or NULL. */
 static struct varlena *
 from_packed(const char *code)
 {
@@ -125,7 +125,10 @@ typedef struct KeptValue
 	struct varlena *value;
 } KeptValue;
 
-/* Memory that lasts from row to row: that of a large value is dear, since the system clears it. */
+/*
+ * A buffer that lasts from row to row.  The system clears new memory, which takes long
+ * if it is large.
+ */
 static struct varlena *
 kept_room(FmgrInfo *function, Size size)
 {
@@ -144,7 +147,7 @@ kept_room(FmgrInfo *function, Size size)
 	return kept->value;
 }
 
-/* The value as flat bytes, which last until the next row if it was expanded. */
+/* The value as flat bytes.  If it was expanded, they last until the next row. */
 static struct varlena *
 flat_for_output(FunctionCallInfo fcinfo)
 {
@@ -165,8 +168,8 @@ flat_for_output(FunctionCallInfo fcinfo)
 }
 
 /*
- * The packed bytes of a value of so many, and how many these are; NULL, and no
- * change: they would be too many to be worth it.
+ * The packed bytes of a value, whose size is in *length; their number goes there.  NULL
+ * if packing does not pay; then *length stays.
  */
 static uint8 *
 packed_bytes(const struct varlena *value, Size *length)
@@ -230,7 +233,7 @@ FlatSend(FunctionCallInfo fcinfo)
 	PG_RETURN_BYTEA_P(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)));
 }
 
-/* Cast to bytea: the bytes are the same. */
+/* Cast to bytea.  The bytes stay the same. */
 Datum
 FlatToBytea(FunctionCallInfo fcinfo)
 {
@@ -247,8 +250,8 @@ FlatFromBytea(const FlatType *type, FunctionCallInfo fcinfo)
 }
 
 /*
- * Order of two values: that of their bytes, which means nothing but is what
- * DISTINCT and sorting need.  Same parameters and same counts are same bytes.
+ * Compare two values by their bytes.  The order means nothing, but DISTINCT and sorting
+ * need one.  Values with the same parameters and counts have the same bytes.
  */
 int
 FlatCompare(FunctionCallInfo fcinfo)
@@ -264,7 +267,7 @@ FlatCompare(FunctionCallInfo fcinfo)
 	return result;
 }
 
-/* For hash joins and DISTINCT. */
+/* The hash of a value, for hash joins and DISTINCT. */
 Datum
 FlatHash(FunctionCallInfo fcinfo)
 {

@@ -2,8 +2,8 @@
  * flat.h
  *		Types whose values are the bytes of a format: text, binary, comparison.
  *
- * A family's type says what it is called and what is valid; the functions that
- * SQL needs of every type come from here.
+ * A family describes its type: its names, and what is valid.  The functions that SQL
+ * needs for every type come from here.
  *
  * src/pg/flat.h
  */
@@ -15,14 +15,14 @@
 
 typedef struct FlatType
 {
-	const char *name;   /* in SQL */
-	const char *noun;   /* what people call a value */
-	const char *prefix; /* of its text */
+	const char *name;   /* the type's name in SQL */
+	const char *noun;   /* what messages call a value */
+	const char *prefix; /* the beginning of its text */
 
 	/* Raise an error of this SQLSTATE unless a value from outside is valid. */
 	void (*validate)(struct varlena *value, int sqlstate);
 
-	/* What to write instead of a short text that is no value; may return NULL. */
+	/* A hint for a short text that is not a value: what to write instead.  May return NULL. */
 	char *(*hint)(const char *text);
 } FlatType;
 
@@ -46,7 +46,7 @@ extern Datum FlatHash(FunctionCallInfo fcinfo);
 #define FLAT_COMPARISON(name, relation) \
 	FLAT_FUNCTION(name, BoolGetDatum(FlatCompare(fcinfo) relation 0))
 
-/* The functions of a type, as SQL calls them: NAME_in and so on. */
+/* The functions of a type as SQL calls them, from NAME_in on. */
 #define FLAT_FUNCTIONS(name, type)                                  \
 	FLAT_FUNCTION(name##_in, FlatIn(&type, fcinfo));                \
 	FLAT_FUNCTION(name##_out, FlatOut(&type, fcinfo));              \

@@ -34,7 +34,7 @@ state_name(void)
 	return name[GpuStateNow()];
 }
 
-/* The row without a device. */
+/* The row that is returned when there is no device. */
 static void
 put_state(ReturnSetInfo *result)
 {
@@ -72,7 +72,7 @@ put_device(ReturnSetInfo *result, GpuDeviceInfo *info)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* qsketch_gpu(): a row for each device, or one that says why there is none. */
+/* qsketch_gpu(): a row for each device.  If there is none, one row says why. */
 PG_FUNCTION_INFO_V1(qsketch_gpu);
 Datum
 qsketch_gpu(PG_FUNCTION_ARGS)
@@ -101,7 +101,7 @@ enum
 	NOW_COLUMNS
 };
 
-/* Entries that hold a value of any family, and those of them that are copies. */
+/* Count the entries that hold a value of any family, and the copies among them. */
 static void
 count_entries(int *held, int *cached)
 {
@@ -117,7 +117,7 @@ count_entries(int *held, int *cached)
 	LWLockRelease(gpu_shared->entries);
 }
 
-/* qsketch_gpu_counts(): one row, all NULL without a worker. */
+/* qsketch_gpu_counts(): one row.  It is all NULL without a worker. */
 PG_FUNCTION_INFO_V1(qsketch_gpu_counts);
 Datum
 qsketch_gpu_counts(PG_FUNCTION_ARGS)
