@@ -2,11 +2,10 @@
  * sets_aggregate.c
  *		qsets_agg and qsets_merge_agg.
  *
- * The state is an expanded qsets in the aggregate's context, and partial states
- * travel as ordinary values.  The C code learns the type of the elements from
- * the call, once for a state, and keeps it there.  Transition functions run in
- * aggregates only, where nothing but the aggregate's own function meets the
- * state.  NULL means that there was no row yet.
+ * The state is an expanded qsets in the aggregate's context, and partial states travel
+ * as ordinary values.  The type of the elements comes from the call; it is determined
+ * once for a state and kept there.  Transition functions run in aggregates only, so
+ * only the functions of that aggregate get the state.  NULL means that no row has come.
  *
  * src/pg/sets_aggregate.c
  */
@@ -51,7 +50,10 @@ finishes(PGFunction function)
 	return function == qsets_agg_final;
 }
 
-/* There is no inverse: a moving aggregate with one of these has another's for that. */
+/*
+ * Does the function change the state of a moving aggregate?  There is no inverse
+ * function of ours, so such an aggregate takes its MINVFUNC from elsewhere.
+ */
 static bool
 moves(PGFunction function)
 {
@@ -61,7 +63,7 @@ moves(PGFunction function)
 const AggregateFunctions sets_functions = { ELEMENT_ARGUMENT, transition_form, combines, finishes,
 											moves };
 
-/* The state to be changed: the argument, or a new one with its rows. */
+/* The state to change: the state argument, or a new state. */
 static SetsState *
 state_for_update(FunctionCallInfo fcinfo)
 {
@@ -82,7 +84,7 @@ state_for_update(FunctionCallInfo fcinfo)
 	return state;
 }
 
-/* A row's elements: the argument, or those of an array. */
+/* A row's elements: one, or those of an array. */
 typedef struct Elements
 {
 	Datum one;
@@ -92,7 +94,7 @@ typedef struct Elements
 	int count;
 } Elements;
 
-/* Learn of what type elements are, which is an array's if the argument is one of any type. */
+/* Set the type of the elements.  If the argument is an array, its elements are meant. */
 static void
 learn_type(FunctionCallInfo fcinfo, SetsState *state)
 {
@@ -105,7 +107,7 @@ learn_type(FunctionCallInfo fcinfo, SetsState *state)
 	SetsTakeKeys(state, state->arrays ? type : key.type, key.collation);
 }
 
-/* Take an array of any dimensions apart. */
+/* Take the elements out of an array of any dimensions. */
 static void
 take_apart(Elements *elements, const SetsState *state, Datum argument)
 {
@@ -136,7 +138,7 @@ elements_of(Elements *elements, const SetsState *state, Datum argument)
 	elements->null = &elements->none;
 }
 
-/* qsets_agg_trans(qsets, set_id bigint, element KEY), which may be an array of elements */
+/* qsets_agg_trans(qsets, set_id bigint, element): "element" may be an array of elements */
 PG_FUNCTION_INFO_V1(qsets_agg_trans);
 Datum
 qsets_agg_trans(PG_FUNCTION_ARGS)
@@ -160,10 +162,13 @@ qsets_agg_trans(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
-/* Smaller collections are copied, since states of one aggregate share a context. */
+/* A smaller collection is copied into the context that all states of the aggregate share. */
 #define LARGE_COLLECTION 65536
 
-/* The first collection, if it is large and ours to change, becomes the state; false: it is not. */
+/*
+ * Make the first collection the state without a copy, if it is large and may be
+ * changed; false if not.
+ */
 static bool
 take_over(FunctionCallInfo fcinfo, Datum *state)
 {
@@ -180,7 +185,7 @@ take_over(FunctionCallInfo fcinfo, Datum *state)
 	return true;
 }
 
-/* qsets_merge_trans(qsets, qsets): a row of qsets_merge_agg, or a partial state of either. */
+/* qsets_merge_trans(qsets, qsets): add a row of qsets_merge_agg, or a partial state. */
 PG_FUNCTION_INFO_V1(qsets_merge_trans);
 Datum
 qsets_merge_trans(PG_FUNCTION_ARGS)

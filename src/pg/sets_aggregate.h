@@ -1,6 +1,6 @@
 /*
  * sets_aggregate.h
- *		By what qsets_agg is known.
+ *		The functions of which qsets_agg is made.
  *
  * src/pg/sets_aggregate.h
  */
@@ -9,7 +9,7 @@
 
 #include "pgbase/recognize.h"
 
-/* A set's id is the weight in its form. */
+/* The "weight" argument of an AggregateForm is the set's id here. */
 extern const AggregateFunctions sets_functions;
 
 #endif

@@ -2,13 +2,13 @@
  * sets_array.c
  *		Set operations on arrays of integers.
  *
- * An array stands for the set of its elements.  One pass of vector comparisons
- * finds out whether it is strictly ascending already; only if it is not, it is
- * copied, sorted and freed of duplicates.  smallint becomes integer on the way
- * in, as the loops are made for 4 and 8 bytes.  Large arrays that are stored
- * uncompressed are counted as they are read (sets_slices.c).
+ * An array stands for the set of its elements.  One pass of vector comparisons finds
+ * out whether it is strictly ascending already.  Only if it is not, it is copied,
+ * sorted, and its duplicates are removed. smallint becomes integer on input, since the
+ * loops exist for 4 and 8 bytes.  Large arrays that are stored uncompressed are counted
+ * as they are read (sets_slices.c).
  *
- * The arguments' element type is read from the arrays, not from the
+ * The element type is read from the arrays themselves, not from the function's
  * declaration.
  *
  * src/pg/sets_array.c
@@ -113,7 +113,7 @@ open_operands(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 	return kernels;
 }
 
-/* A set in slices, if it is worth it; else all of it. */
+/* Open a set in slices if it is large enough, else as a whole. */
 static void
 open_slices(SetSlices *slices, Operand *set, const qset_kernels *kernels, Datum datum)
 {
@@ -127,8 +127,9 @@ open_slices(SetSlices *slices, Operand *set, const qset_kernels *kernels, Datum 
 }
 
 /*
- * Count in slices, where at least one of the sets is worth it.  False: neither
- * is, or it takes all of both, and perhaps an error, to find the sets.
+ * Count in slices, if at least one of the sets is large enough.  False: neither is, or
+ * an array does not ascend or has another type.  Then the caller reads both as a whole,
+ * and may raise an error.
  */
 static bool
 count_in_slices(FunctionCallInfo fcinfo, Operand *a, Operand *b, uint64 *common)
@@ -148,7 +149,7 @@ count_in_slices(FunctionCallInfo fcinfo, Operand *a, Operand *b, uint64 *common)
 	return counted;
 }
 
-/* Find both sets and count what they have in common. */
+/* Count what both sets have in common. */
 static uint64
 common_of(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 {
@@ -192,7 +193,7 @@ qsets_array_union_count(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(a.count + b.count - common);
 }
 
-/* qsets_difference_count(integer[], integer[]): elements of the first alone */
+/* qsets_difference_count(integer[], integer[]): elements that are only in the first */
 PG_FUNCTION_INFO_V1(qsets_array_difference_count);
 Datum
 qsets_array_difference_count(PG_FUNCTION_ARGS)
@@ -216,7 +217,10 @@ qsets_array_jaccard(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(quotient(common, a.count + b.count - common));
 }
 
-/* qsets_overlap(integer[], integer[]): the part of the smaller set; 0 if it is empty */
+/*
+ * qsets_overlap(integer[], integer[]): common elements as a share of the smaller set; 0
+ * if it is empty
+ */
 PG_FUNCTION_INFO_V1(qsets_array_overlap);
 Datum
 qsets_array_overlap(PG_FUNCTION_ARGS)
@@ -240,7 +244,7 @@ qsets_array_contains_all(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(common == b.count);
 }
 
-/* An array of "count" elements that lie behind the room for its header. */
+/* Make an array of "count" elements, which lie behind free room for its header. */
 static ArrayType *
 finish_array(ArrayType *array, uint64 count, Oid type, Size width)
 {
@@ -262,7 +266,7 @@ narrow(int16 *to, const int32 *from, uint64 count)
 		to[i] = (int16) from[i];
 }
 
-/* qsets_intersect(integer[], integer[]): ascending */
+/* qsets_intersect(integer[], integer[]): the common elements, ascending */
 PG_FUNCTION_INFO_V1(qsets_array_intersect);
 Datum
 qsets_array_intersect(PG_FUNCTION_ARGS)

@@ -1,6 +1,6 @@
 /*
  * sets_errors.c
- *		What is said of collections of sets in errors, and interrupts.
+ *		Errors about collections of sets, and interrupts.
  *
  * src/pg/sets_errors.c
  */
@@ -12,7 +12,7 @@
 
 const KeyHolder sets_key_holder = { "collection of sets", "collections of sets", "qsets_agg" };
 
-/* A cancelled query leaves by the error that this raises. */
+/* Check for interrupts.  Cancelling the query raises an error here. */
 static bool
 stop(void *context)
 {

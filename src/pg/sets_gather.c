@@ -1,7 +1,7 @@
 /*
  * sets_gather.c
- *		All pairs of sets by parallel workers: handing out their pairs in the
- *		order of all.  sets_parallel.c says how it all works.
+ *		All pairs of sets by parallel workers: returning the pairs in the order of the
+ *		shares.  sets_parallel.c describes the whole.
  *
  * src/pg/sets_gather.c
  */
@@ -11,7 +11,7 @@
 #include "storage/latch.h"
 #include "utils/wait_event.h"
 
-/* Have the next message of a queue, if it has come. */
+/* Receive the next message of a queue, if it has come. */
 static void
 receive(Source *source)
 {
@@ -31,7 +31,7 @@ receive(Source *source)
 	Assert(bytes == sizeof(Message) + source->message->pairs * sizeof(qset_pair));
 }
 
-/* Take pairs of the share that is next from a message. */
+/* Copy pairs of the current share out of a message. */
 static uint64
 take_message(PairWorkers *w, Source *source, qset_pair *out, uint64 room)
 {
@@ -50,8 +50,8 @@ take_message(PairWorkers *w, Source *source, qset_pair *out, uint64 room)
 }
 
 /*
- * Take what the queues have of the shares that are next.  *open: more may come
- * out of a queue.
+ * Take pairs of the current share, and of the shares after it, from the queues. *open:
+ * more may come out of a queue.
  */
 static uint64
 take_messages(PairWorkers *w, qset_pair *out, uint64 room, bool *open)
@@ -85,7 +85,7 @@ own_is_next(const PairWorkers *w)
 	return w->own_first < w->own_end && w->own[w->own_first].share == w->next;
 }
 
-/* Pairs of the share that the leader is counting; 0: it is done. */
+/* Count pairs of the share that the leader has taken; 0: the share is done. */
 static uint64
 count_own(PairWorkers *w, qset_pair *out, uint64 room)
 {
@@ -96,7 +96,7 @@ count_own(PairWorkers *w, qset_pair *out, uint64 room)
 	return count;
 }
 
-/* Take pairs of the leader's own share, which is next. */
+/* Take pairs that the leader has counted itself, of the current share. */
 static uint64
 take_own(PairWorkers *w, qset_pair *out, uint64 room)
 {
@@ -122,7 +122,7 @@ take_own(PairWorkers *w, qset_pair *out, uint64 room)
 	return count;
 }
 
-/* Go on counting a share of the leader's, or begin one; false: there is none, or no room. */
+/* Let the leader count: its current share, or a new one.  False: no shares are left, or no room. */
 static bool
 count_ahead(PairWorkers *w)
 {
@@ -143,7 +143,7 @@ count_ahead(PairWorkers *w)
 		qset_job_share(&w->job, w->shared->first[share], w->shared->first[share + 1], 1);
 		w->counting = true;
 		if (own_is_next(w))
-			return true; /* need not be kept */
+			return true; /* the share is the current one, so its pairs need not be kept */
 	}
 	count = count_own(w, w->kept + w->kept_end, PAIRS_BATCH);
 	w->kept_end += count;
@@ -151,13 +151,13 @@ count_ahead(PairWorkers *w)
 	return true;
 }
 
-/* Wait until something comes. */
+/* Wait until a worker sends something. */
 static void
 wait(PairWorkers *w, bool open)
 {
 	if (!open)
 	{
-		/* raises the error of a worker that ended before its time */
+		/* raises the error of a worker that ended early */
 		WaitForParallelWorkersToFinish(w->context);
 		elog(ERROR, "lost connection to parallel worker");
 	}
@@ -165,7 +165,7 @@ wait(PairWorkers *w, bool open)
 	ResetLatch(MyLatch);
 }
 
-/* Tell the rows of the shares that somebody has taken. */
+/* Report the rows of all shares that have been taken. */
 static void
 report(const PairWorkers *w)
 {
@@ -174,7 +174,7 @@ report(const PairWorkers *w)
 	ActivitySet(w->activity, ACTIVITY_DONE, w->shared->first[Min(taken, w->shared->shares)]);
 }
 
-/* The next pairs, up to "room" of them, in the order of all; 0: there are no more. */
+/* Return up to "room" further pairs, in the order of the shares; 0: there are no more. */
 uint64
 PairWorkersNext(PairWorkers *w, qset_pair *out, uint64 room)
 {

@@ -1,6 +1,6 @@
 /*
  * sets_inspect.c
- *		What a collection of sets consists of, parts of it, and merging two.
+ *		Facts about a collection of sets, parts of it, and merging two collections.
  *
  * src/pg/sets_inspect.c
  */
@@ -80,7 +80,7 @@ qsets_ids(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(ids);
 }
 
-/* qsets_cardinality(qsets, id): 0 if there is no such set, as sets are not empty */
+/* qsets_cardinality(qsets, id): 0 if there is no such set; no set is empty */
 PG_FUNCTION_INFO_V1(qsets_cardinality);
 Datum
 qsets_cardinality(PG_FUNCTION_ARGS)
@@ -96,7 +96,7 @@ qsets_cardinality(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(size);
 }
 
-/* qsets_elements(qsets, id): numbers, ascending; none if there is no such set */
+/* qsets_elements(qsets, id): the elements as numbers, ascending; no rows if there is no such set */
 PG_FUNCTION_INFO_V1(qsets_elements);
 Datum
 qsets_elements(PG_FUNCTION_ARGS)
@@ -146,7 +146,7 @@ ids_of(ArrayType *array, uint64 *count)
 	return id;
 }
 
-/* qsets_subset(qsets, ids bigint[]): the sets of these ids, as far as they are there */
+/* qsets_subset(qsets, ids bigint[]): the sets with these ids; missing ones are ignored */
 PG_FUNCTION_INFO_V1(qsets_subset);
 Datum
 qsets_subset(PG_FUNCTION_ARGS)
@@ -164,7 +164,7 @@ qsets_subset(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(StateDatum(&subset->keyed));
 }
 
-/* qsets_intersect_count(qsets, id, id): 0 if a set is not there */
+/* qsets_intersect_count(qsets, id, id): 0 if one of the sets is missing */
 PG_FUNCTION_INFO_V1(qsets_intersect_count);
 Datum
 qsets_intersect_count(PG_FUNCTION_ARGS)

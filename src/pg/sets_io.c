@@ -13,7 +13,7 @@
 #include "varatt.h"
 #endif
 
-/* Raise an error unless a value made from outside is a valid collection: read all of it. */
+/* Read all of a value that was made outside.  Raise an error unless it is a valid collection. */
 static void
 validate(struct varlena *value, int sqlstate)
 {

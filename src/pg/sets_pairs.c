@@ -2,11 +2,10 @@
  * sets_pairs.c
  *		All pairs of sets: qsets_pairs.
  *
- * In FROM all rows go straight into the tuple store that PostgreSQL would fill
- * anyway, and that goes to disk beyond work_mem; parallel workers may help.  In
- * the select list rows are returned one by one, as far as they are wanted, by
- * this process alone.  Only "top" within one collection has to collect pairs
- * first.
+ * In FROM all rows go into the tuple store that PostgreSQL would fill anyway, and that
+ * goes to disk beyond work_mem; parallel workers may help.  In the select list this
+ * process alone returns rows one by one, as far as they are wanted.  Only "top" within
+ * one collection has to collect all pairs first.
  *
  * src/pg/sets_pairs.c
  */
@@ -16,7 +15,10 @@
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
-/* Of each set's best within one collection, which come from both sides, make pairs. */
+/*
+ * Within one collection each set has found its best pairs, so a pair may come from both
+ * of its sets.  Keep each pair once.
+ */
 static void
 finish_top(PairScan *scan)
 {
@@ -30,7 +32,7 @@ finish_top(PairScan *scan)
 	qset_release(&scan->memory, scratch);
 }
 
-/* Read the collections, and have their pairs before the scan. */
+/* Read the collections and open the scan. */
 static void
 open_read(FunctionCallInfo fcinfo, PairsForm form, PairScan *scan, qset_request *request,
 		  bool parallel)
@@ -73,7 +75,7 @@ open_between(FunctionCallInfo fcinfo, bool parallel)
 	return open_pairs(fcinfo, (PairsForm){ .columns = 1, .options = 2 }, parallel);
 }
 
-/* Columns of a pair: a, b, common, jaccard. */
+/* Store a pair in columns: a, b, common, jaccard. */
 void
 PairColumns(const PairScan *scan, const qset_pair *pair, Datum *values)
 {
@@ -83,7 +85,7 @@ PairColumns(const PairScan *scan, const qset_pair *pair, Datum *values)
 	values[3] = Float8GetDatum(PairJaccard(pair));
 }
 
-/* All rows into the tuple store of the caller. */
+/* Put all rows into the caller's tuple store. */
 static Datum
 store_rows(FunctionCallInfo fcinfo, OpenPairs open)
 {
@@ -109,7 +111,7 @@ store_rows(FunctionCallInfo fcinfo, OpenPairs open)
 	return (Datum) 0;
 }
 
-/* What is kept from one row to the next. */
+/* What is kept between two rows in the select list. */
 typedef struct Rows
 {
 	PairScan *scan;
@@ -128,7 +130,7 @@ open_rows(FunctionCallInfo fcinfo, OpenPairs open)
 	return rows;
 }
 
-/* The next row, in the manner of functions that return one row for a call. */
+/* Return the next row, as a function that returns one row for each call. */
 static Datum
 return_row(FunctionCallInfo fcinfo, OpenPairs open)
 {
@@ -183,7 +185,7 @@ qsets_pairs_between(PG_FUNCTION_ARGS)
 	return return_rows(fcinfo, open_between);
 }
 
-/* How the pairs of a C function are opened; NULL if it is none that gives pairs. */
+/* How to open the pairs of a C function; NULL if it is not one of ours that return pairs. */
 OpenPairs
 PairsOpenerOf(PGFunction function)
 {

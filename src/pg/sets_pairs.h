@@ -13,16 +13,16 @@
 #include "pgbase/activity.h"
 #include "sets/pairs.h"
 
-/* Pairs pulled at once. */
+/* How many pairs are pulled at once. */
 #define PAIRS_BATCH 1024
 
 /* ---- sets_request.c ---- */
 
-/* Where the arguments of a form begin that all forms have. */
+/* The positions of the arguments in one form of the function. */
 typedef struct PairsForm
 {
-	int columns; /* argument: the other collection, or 0 */
-	int options; /* argument: min_count; min_jaccard, top and method follow */
+	int columns; /* position of the other collection, or 0 */
+	int options; /* position of min_count; min_jaccard, top and method follow */
 } PairsForm;
 
 extern void PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qset_request *request);
@@ -45,33 +45,33 @@ extern int PairWorkersLaunched(const PairWorkers *workers);
 
 /* ---- sets_scan.c ---- */
 
-/* Pairs on their way. */
+/* A scan that returns pairs. */
 typedef struct PairScan
 {
-	qb_memory memory; /* of the context in which it was opened */
+	qb_memory memory; /* allocates in the context in which the scan was opened */
 	int method;
-	int planned;          /* workers */
-	int launched;         /* of them */
-	PairWorkers *workers; /* who count, or NULL: the job alone does */
-	GpuPairs *gpu;        /* or a GPU, or NULL */
-	int devices;          /* GPUs that do */
+	int planned;          /* workers that were planned */
+	int launched;         /* workers that were started */
+	PairWorkers *workers; /* the workers that count; NULL: none */
+	GpuPairs *gpu;        /* the GPU's search; NULL: none */
+	int devices;          /* number of GPUs that search */
 	char why[GPU_TEXT_BYTES];
 	void *block;
 	qset_job job;
-	qset_interrupt interrupt; /* of the job: tells how far it is */
+	qset_interrupt interrupt; /* the job calls it to report progress */
 	ActivityHandle activity;
-	MemoryContextCallback callback; /* ends that */
-	bool shown;                     /* to others, and counted */
-	uint64 found;                   /* pairs so far */
-	int64 *row_id;                  /* by number of set */
+	MemoryContextCallback callback; /* ends "activity" */
+	bool shown;                     /* "activity" is visible to others, and the pairs are counted */
+	uint64 found;                   /* number of pairs so far */
+	int64 *row_id;                  /* ids by number of set */
 	int64 *column_id;
 
-	/* Pairs at hand. */
+	/* Pairs that were pulled and not returned yet. */
 	qset_pair *pair;
 	uint64 room;
 	uint64 count;
 	uint64 next;
-	bool complete; /* they are all that there are */
+	bool complete; /* "pair" has all pairs that there are */
 } PairScan;
 
 extern PairScan *PairScanCreate(qset_request *request);
@@ -101,7 +101,7 @@ PairJaccard(const qset_pair *pair)
 
 /* ---- sets_pairs.c ---- */
 
-/* Pairs of what a call asks for, perhaps by parallel workers; NULL if a collection is NULL. */
+/* Open the pairs that a call asks for; NULL if a collection is NULL. */
 typedef PairScan *(*OpenPairs)(FunctionCallInfo fcinfo, bool parallel);
 
 extern OpenPairs PairsOpenerOf(PGFunction function);

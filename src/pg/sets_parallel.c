@@ -2,36 +2,35 @@
  * sets_parallel.c
  *		All pairs of sets: sharing the rows among parallel workers.
  *
- * The planner cannot split a function that returns rows, and a parallel-aware
- * node could stand in few of the places where qsets_pairs is called: below Gather
- * it loses the order of the pairs, on the inner side of a join (FROM collection,
- * qsets_pairs(collection.sets)) it is run by each worker in full, and in INSERT
- * there are no parallel plans.  So whoever pulls the pairs starts PostgreSQL's
- * parallel workers by itself, as building an index does: the limits of settings,
- * the errors of workers and their end with a (sub)transaction that fails come
- * with them.
+ * The planner cannot split a function that returns rows.  A parallel-aware node could
+ * replace it in few of the places where qsets_pairs is called.  Below Gather the order
+ * of the pairs is lost.  On the inner side of a join (FROM collection,
+ * qsets_pairs(collection.sets)) each worker would run the node in full.  In INSERT
+ * there are no parallel plans.  So the process that pulls the pairs starts PostgreSQL's
+ * parallel workers itself, as building an index does.  They obey the limits of
+ * settings, report their errors, and end with a (sub)transaction that fails.
  *
- * Parallel mode lasts from the start to the end of one scan.  Nothing may be
- * written meanwhile: a caller that returns rows before the end must run in a
- * query that is in parallel mode itself.  A parallel worker starts none.
+ * Parallel mode lasts from the start to the end of one scan.  Nothing may be written
+ * meanwhile, so a caller that returns rows before the end must run in a query that is
+ * in parallel mode itself.  A parallel worker starts no workers.
  *
  * What is shared
  *
  *	a segment		the prepared input (sets/block.h), once for all; read only
- *	SharedPairs		where it is, ranges of rows ("shares") of about the same work,
- *					and which of them is the next to be taken
- *	a queue each	pairs of a worker, on their way to the leader
+ *	SharedPairs		where the input is; the ranges of rows ("shares"), each of about
+ *					the same work; which share is the next to be taken
+ *	queues			one for each worker: its pairs, on their way to the leader
  *
- * Everybody takes a share, counts it, and takes the next.  The leader hands out
- * the pairs of share 0, then those of share 1, ...: of each worker they come in
- * that order anyway.  As long as those that are next are not there, it counts
- * shares itself and keeps their pairs, up to KEEP.  So nothing waits for ever:
- * shares are taken in order, so the one that is next has been taken, if any, and
- * who has taken it has nothing left to send that comes before it.
+ * Each process takes a share, counts its pairs, and takes the next share.  The leader
+ * returns the pairs of share 0, then those of share 1, and so on; each worker sends its
+ * shares in that order anyway.  While the pairs of the current share have not arrived,
+ * the leader counts shares itself, and keeps up to KEEP of their pairs.  This cannot
+ * wait for ever.  Shares are taken in order, so some process has taken the current
+ * share, and all earlier pairs of that process have been returned.
  *
- * Where shared memory is short, or all segments are in use, there are no
- * workers, and that is no error.  (What another query takes between our look and
- * the allocation is one, PostgreSQL's own.)
+ * If shared memory is short, or all segments are in use, there are no workers, and that
+ * is no error. (If another query takes the memory between our look and the allocation,
+ * PostgreSQL raises an error.)
  *
  * src/pg/sets_parallel.c
  */
@@ -46,22 +45,22 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* Keys of the workers' table of contents. */
+/* Keys in the table of contents of the workers' memory. */
 #define KEY_SHARED 1
 #define KEY_QUEUES 2
 
-/* Shares for each process: the last ones to be counted decide how long all wait. */
+/* Shares for each process.  More shares make the wait for the last one shorter. */
 #define SHARES_EACH 64
 
-/* Bytes of a queue: some milliseconds of a worker that finds many pairs. */
+/* Bytes of a queue: what a worker that finds many pairs sends in some milliseconds. */
 #define QUEUE_BYTES (256 * 1024)
 
-/* Memory is cleared in pieces of this size, between which a query can be cancelled. */
+/* Memory is cleared in pieces of this size, with a check for interrupts after each. */
 #define CLEAR_BYTES (16 * 1024 * 1024)
 
 /*
- * Milliseconds of a unit of cost, as in parallel_setup_cost: roughly what
- * reading a page takes, which is one such unit.
+ * Milliseconds for a unit of cost, as in parallel_setup_cost.  The unit is reading a
+ * page, which takes roughly this long.
  */
 #define MS_OF_COST 0.01
 
@@ -78,7 +77,7 @@ worker_stop(void *context)
 	return pg_atomic_read_u32(&shared->stop) != 0;
 }
 
-/* Send the pairs of a share; false: nobody wants them. */
+/* Send the pairs of a share; false: the leader wants no more. */
 static bool
 send_share(qset_job *job, shm_mq_handle *queue, uint32 share)
 {
@@ -140,8 +139,8 @@ SetsPairsWorker(dsm_segment *segment, shm_toc *toc)
 /* ---- start ---- */
 
 /*
- * How many workers a plan's rows are worth by this method: each process should
- * have at least as much to do as starting one costs.
+ * How many workers pay for counting these rows by this method: each process should have
+ * at least as much work as starting a worker costs.
  */
 int
 PairWorkersPlanned(const qset_plan *plan, int method)
@@ -177,7 +176,7 @@ clear(char *memory, Size bytes)
 	}
 }
 
-/* Memory for the prepared input, or NULL if there is no room for it and what else is needed. */
+/* Memory for the prepared input; NULL if there is no room for it and the other shared memory. */
 static dsm_segment *
 create_block(Size bytes, Size others)
 {
@@ -191,7 +190,7 @@ create_block(Size bytes, Size others)
 	return block;
 }
 
-/* A context with its memory, in parallel mode; NULL: no segment was left. */
+/* A parallel context with its memory, in parallel mode; NULL: no segment was left. */
 static ParallelContext *
 create_context(int workers, Size shared)
 {
@@ -228,7 +227,7 @@ create_queues(PairWorkers *w)
 	shm_toc_insert(w->context->toc, KEY_QUEUES, queues);
 }
 
-/* What workers read: where the input is, and how it is shared. */
+/* Write what workers need: where the input is, and its shares. */
 static void
 create_shared(PairWorkers *w, uint32 shares)
 {
@@ -262,9 +261,9 @@ launch(PairWorkers *w)
 }
 
 /*
- * Fill the prepared input where workers see it, start them, and free the
- * preparation.  NULL, and nothing has been done, if shared memory is short.  How
- * far they are is told in "activity", as long as there are workers.
+ * Write the prepared input into shared memory, start workers, and free the preparation.
+ * NULL if shared memory is short; then nothing has changed.  While there are workers,
+ * progress is reported in "activity".
  */
 PairWorkers *
 PairWorkersStart(qset_preparation *preparation, int workers, const ActivityHandle *activity)
@@ -306,7 +305,7 @@ PairWorkersLaunched(const PairWorkers *w)
 	return w->context->nworkers_launched;
 }
 
-/* Let the workers go, whether they are done or not. */
+/* End the workers, even if they are not done. */
 void
 PairWorkersEnd(PairWorkers *w)
 {

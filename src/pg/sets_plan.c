@@ -1,10 +1,10 @@
 /*
  * sets_plan.c
- *		All pairs of sets: what each method would cost, which one is taken, and
- *		where; planner support.
+ *		All pairs of sets: the cost of each method, which method is chosen, and
+ *		where it runs; planner support.
  *
- * Costs and the choice are the CPU's.  A GPU knows its own only when it has the
- * index.
+ * Costs and the choice are those of the CPU.  A GPU knows its own costs only after it
+ * has made the index.
  *
  * src/pg/sets_plan.c
  */
@@ -28,7 +28,7 @@ enum
 	PLAN_COLUMNS
 };
 
-/* What else there is to say of a method. */
+/* Further facts about a method. */
 static char *
 note_of(const qset_plan *plan, int method)
 {
@@ -42,7 +42,7 @@ note_of(const qset_plan *plan, int method)
 	return method == QSET_BITMAP && plan->resident ? "all bitmaps at once" : NULL;
 }
 
-/* Where pairs would be found, and why. */
+/* Where pairs would be found, and the reason. */
 typedef struct Place
 {
 	bool gpu;
@@ -103,9 +103,9 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 }
 
 /*
- * Planner support of qsets_pairs.  It has nothing to say, but the planner asks for
- * the number of rows before it makes paths, which loads the module in time for
- * its hook (scan/pairs_plan.c) to see a session's first query.
+ * Planner support of qsets_pairs.  It gives no answer.  But the planner asks for the
+ * number of rows before it makes paths.  That loads the module in time for its hook
+ * (scan/pairs_plan.c) to see a session's first query.
  */
 PG_FUNCTION_INFO_V1(qsets_pairs_support);
 Datum

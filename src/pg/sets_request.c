@@ -2,10 +2,10 @@
  * sets_request.c
  *		All pairs of sets: what the arguments of a call ask for.
  *
- * The prepared input may be as large as a hash table (work_mem,
- * hash_mem_multiplier), or a few times as large as the collections, which lie in
- * memory themselves: so there is always a method, as there is always memory for
- * one group of a hash aggregate.
+ * The prepared input may be as large as a hash table (work_mem, hash_mem_multiplier),
+ * or a few times as large as the collections, which are in memory anyway.  So there is
+ * always a method that fits, as there is always memory for one group of a hash
+ * aggregate.
  *
  * src/pg/sets_request.c
  */
@@ -63,7 +63,7 @@ filter_arguments(FunctionCallInfo fcinfo, int first, qset_filter *filter)
 						errhint("It is a share: 0.8 is 80 %%.")));
 }
 
-/* What is asked for, but not of which collections, nor how much memory that may take. */
+/* Read the arguments of a request, but not its collections and memory limit. */
 void
 PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qset_request *request)
 {
@@ -73,7 +73,7 @@ PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qset_request *request)
 	request->interrupt = &sets_interrupt;
 }
 
-/* The collections that it is asked of. */
+/* Read the collections of a request, and set its memory limit. */
 void
 PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qset_request *request, SetsReader *reader)
 {
@@ -95,7 +95,7 @@ PairsCollectionsEnd(PairsForm form, SetsReader *reader)
 		SetsReadEnd(&reader[1]);
 }
 
-/* Two collections must have keys of one kind. */
+/* Raise an error unless both collections have keys of one kind. */
 void
 PairsCheckKeys(const qset_request *request)
 {
@@ -103,7 +103,7 @@ PairsCheckKeys(const qset_request *request)
 		KeyFamilyCheckSame(&request->rows->keys, &request->columns->keys, &sets_key_holder);
 }
 
-/* Measure and choose a method. */
+/* Measure the input and choose a method. */
 void
 PairsPrepare(qset_preparation *preparation, const qset_request *request)
 {

@@ -2,12 +2,11 @@
  * sets_scan.c
  *		All pairs of sets: pulling pairs from the prepared input.
  *
- * The collections are read, measured and written into one block by the method
- * that costs least; from then on only the block, the ids and a row of counters
- * are needed.  Pairs are pulled from it in batches, by this process alone or,
- * where there is enough to do, together with parallel workers
- * (sets_parallel.c), or they come from a GPU, which may even have kept the
- * collection.  The pairs and their order are the same.
+ * The collections are read, measured and written into one block, by the method that
+ * costs least.  After that only the block, the ids and a row of counters are needed.
+ * Pairs are pulled from the block in batches by this process.  If there is enough to
+ * do, parallel workers help (sets_parallel.c).  Pairs can also come from a GPU, which
+ * may even have kept the collection.  The pairs and their order are always the same.
  *
  * src/pg/sets_scan.c
  */
@@ -31,7 +30,7 @@ copied_ids(const qb_memory *memory, const qset_collection *c)
 	return id;
 }
 
-/* A scan in the current context, whose memory the request is to use. */
+/* A scan in the current context.  The request allocates there, too. */
 PairScan *
 PairScanCreate(qset_request *request)
 {
@@ -51,7 +50,7 @@ end_activity(void *activity)
 	ActivityEnd(activity);
 }
 
-/* Let others see how far the scan is, as long as its context lives; count what it finds. */
+/* Report the scan's progress while its context exists, and count the pairs that it finds. */
 void
 PairScanShow(PairScan *scan)
 {
@@ -62,7 +61,7 @@ PairScanShow(PairScan *scan)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &scan->callback);
 }
 
-/* Tell that the search begins, among so many rows. */
+/* Report that the search begins, among so many rows. */
 static void
 begin_search(const PairScan *scan, uint64 rows)
 {
@@ -74,7 +73,7 @@ begin_search(const PairScan *scan, uint64 rows)
 		StatCount(scan->gpu ? STAT_SEARCHES_GPU : STAT_SEARCHES_CPU, 1);
 }
 
-/* The job asks now and then whether to go on. */
+/* The job calls this now and then: report progress, and check for interrupts. */
 static bool
 stop(void *context)
 {
@@ -92,9 +91,9 @@ keep_ids(PairScan *scan, const qset_request *request)
 }
 
 /*
- * What a collection that is stored out of line is called where a copy of it may
- * be kept, and what its header says of it; false: it has no name.  Nothing is
- * known of the header, but a copy of this name was made of a valid value.
+ * The name under which a GPU may keep a stored collection, and the sizes in its header;
+ * false: it has no name.  The header is not validated.  But if a copy of this name
+ * exists, it was made from a valid value.
  */
 static bool
 name_stored(Datum datum, StoredName *name, GpuKept *kept)
@@ -112,7 +111,7 @@ name_stored(Datum datum, StoredName *name, GpuKept *kept)
 	return true;
 }
 
-/* A GPU does it, for so many rows. */
+/* Let the GPU's search provide the pairs. */
 static void
 use_gpu(PairScan *scan, uint64 rows)
 {
@@ -122,8 +121,8 @@ use_gpu(PairScan *scan, uint64 rows)
 }
 
 /*
- * Have a GPU find all pairs of the sets of a collection that is kept there,
- * without reading it; false if there is none.
+ * Let a GPU that has a copy of the collection find all pairs of its sets, so that the
+ * collection is not read; false if there is no copy.
  */
 bool
 PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows)
@@ -141,7 +140,7 @@ PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows)
 	return true;
 }
 
-/* Likewise those of the request; false if it is not to, or has no room. */
+/* Let a GPU find the pairs of the request; false if it is not to be used, or has no room. */
 bool
 PairScanOpenGpu(PairScan *scan, const qset_request *request, Datum rows)
 {
@@ -167,7 +166,10 @@ PairScanOpenGpu(PairScan *scan, const qset_request *request, Datum rows)
 	return true;
 }
 
-/* Have all pairs of the request before it: prepare the input, and open a job on it or start workers. */
+/*
+ * Open the pairs of the request on the CPU: prepare the input, then open a job on it or
+ * start workers.
+ */
 void
 PairScanOpen(PairScan *scan, const qset_request *request, bool parallel)
 {
@@ -199,7 +201,7 @@ PairScanOpen(PairScan *scan, const qset_request *request, bool parallel)
 	begin_search(scan, rows);
 }
 
-/* Tell of pairs that were found. */
+/* Count and report pairs that were found. */
 static void
 report(PairScan *scan, const qset_pair *pair, uint64 count)
 {
@@ -211,13 +213,13 @@ report(PairScan *scan, const qset_pair *pair, uint64 count)
 		StatCount(STAT_PAIRS, count);
 }
 
-/* Up to PAIRS_BATCH further pairs; 0: there are no more. */
+/* Pull up to PAIRS_BATCH further pairs; 0: there are no more. */
 static uint64
 pull(PairScan *scan, qset_pair *out)
 {
 	uint64 count;
 
-	CHECK_FOR_INTERRUPTS(); /* what is done with pairs may take longer than finding them */
+	CHECK_FOR_INTERRUPTS(); /* the caller may take longer for the pairs than finding them took */
 	if (scan->gpu)
 		count = GpuPairsNext(scan->gpu, out, PAIRS_BATCH);
 	else if (scan->workers)
@@ -231,8 +233,8 @@ pull(PairScan *scan, qset_pair *out)
 }
 
 /*
- * Room for another batch.  Small collections have many pairs, which work_mem
- * says nothing about: they may take as much as one value of PostgreSQL.
+ * Make room for another batch.  Even small collections can have many pairs, and
+ * work_mem does not limit them: they may take as much as a value of PostgreSQL.
  */
 static void
 grow(PairScan *scan)
@@ -255,7 +257,7 @@ grow(PairScan *scan)
 	scan->room *= 2;
 }
 
-/* Have all pairs at hand. */
+/* Collect all pairs. */
 void
 PairScanCollect(PairScan *scan)
 {
@@ -271,7 +273,7 @@ PairScanCollect(PairScan *scan)
 	scan->complete = true;
 }
 
-/* Have further pairs at hand; false if there are none. */
+/* Pull the next batch of pairs; false if there are none. */
 bool
 PairScanFill(PairScan *scan)
 {
@@ -283,7 +285,7 @@ PairScanFill(PairScan *scan)
 	return !scan->complete;
 }
 
-/* Have none at hand again; the job may be given another share. */
+/* Drop the pulled pairs, so that the job can be given another share. */
 void
 PairScanRewind(PairScan *scan)
 {
@@ -291,7 +293,7 @@ PairScanRewind(PairScan *scan)
 	scan->complete = false;
 }
 
-/* Let the workers or the GPU go, if they have not; memory goes with its context. */
+/* End the workers or the GPU's search, if still running.  The context frees the memory. */
 void
 PairScanClose(PairScan *scan)
 {

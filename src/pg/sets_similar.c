@@ -1,16 +1,17 @@
 /*
  * sets_similar.c
- *		All pairs of sets: those that are most like one of them.
+ *		All pairs of sets: the sets that are most similar to a given one.
  *
- * One set against all others takes a few milliseconds for reading and preparing
- * the collection and microseconds for counting.  A query often asks for many
- * sets of the same collection (LATERAL), so from the second call on what was
- * prepared, for all sets then, is kept until another collection or other
- * options come.
+ * Comparing one set with all others takes a few milliseconds for reading and preparing
+ * the collection, and microseconds for counting.  A query often asks about many sets of
+ * the same collection (LATERAL).  So the second call prepares the collection for
+ * questions about all sets, and keeps that until another collection or other options
+ * come.
  *
- * The collection is recognized without reading it: by where it is stored; by
- * its bytes, of which a copy is kept unless it is larger than a hash table may
- * be; or, of an expanded object, by the number of its version.
+ * The collection is recognized without reading it.  A stored collection is recognized
+ * by its toast pointer.  Another flat one is recognized by its bytes, of which a copy
+ * is kept unless it is larger than a hash table may be.  An expanded object is
+ * recognized by the number of its version.
  *
  * src/pg/sets_similar.c
  */
@@ -22,24 +23,24 @@
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
-/* What kept answers depend on. */
+/* The options on which the prepared collection depends. */
 typedef struct Question
 {
 	qset_filter filter;
 	int method;
 } Question;
 
-/* What the last call was about, and what serves the next if that is about the same. */
+/* The collection and the options of the last call, and what was prepared for them. */
 typedef struct Kept
 {
-	MemoryContext context; /* of all that depends on the collection */
+	MemoryContext context; /* holds all that depends on the collection */
 	bool seen;
 	StoredId stored;
 	char *bytes; /* a copy, or NULL */
 	Size size;
 	uint64 version; /* of an expanded object, or 0 */
 	Question question;
-	PairScan *scan; /* of all sets, or NULL: not yet */
+	PairScan *scan; /* prepared for all sets; NULL: not yet */
 	uint64 sets;
 } Kept;
 
@@ -68,7 +69,7 @@ same_bytes(const Kept *kept, Datum collection)
 		   memcmp(kept->bytes, bytes, kept->size) == 0;
 }
 
-/* Is this the collection and the question of the last call? */
+/* Does this call have the collection and options of the last one? */
 static bool
 is_same(const Kept *kept, Datum collection, const Question *question)
 {
@@ -81,7 +82,7 @@ is_same(const Kept *kept, Datum collection, const Question *question)
 	return StoredIdIs(&kept->stored, collection) || same_bytes(kept, collection);
 }
 
-/* Note what this call is about. */
+/* Note the collection and options of this call. */
 static void
 note(Kept *kept, Datum collection, const Question *question)
 {
@@ -106,7 +107,7 @@ note(Kept *kept, Datum collection, const Question *question)
 	}
 }
 
-/* Read the collection and prepare it for questions about all sets, or only for one about one. */
+/* Read the collection and prepare it: for questions about all sets, or for one about one set. */
 static PairScan *
 prepare(FunctionCallInfo fcinfo, PairsForm form, bool all, uint64 *sets)
 {
@@ -125,7 +126,7 @@ prepare(FunctionCallInfo fcinfo, PairsForm form, bool all, uint64 *sets)
 	return scan;
 }
 
-/* Where all sets are ready to be asked for; NULL: not yet. */
+/* The collection prepared for all sets; NULL on the first call for it. */
 static PairScan *
 kept_scan(FunctionCallInfo fcinfo, PairsForm form, uint64 *sets)
 {
@@ -173,14 +174,14 @@ find_set(const int64 *id, uint64 sets, int64 wanted)
 	return low < sets && id[low] == wanted ? (int64) low : -1;
 }
 
-/* The better first. */
+/* Order by similarity, the best first. */
 static int
 compare_similar(const void *a, const void *b)
 {
 	return qset_pair_better(a, b) ? -1 : 1;
 }
 
-/* All pairs of the set with an id. */
+/* Find all pairs of the set with an id. */
 static void
 collect(PairScan *scan, uint64 sets, int64 id)
 {
@@ -211,7 +212,7 @@ store(PairScan *scan, ReturnSetInfo *result)
 	}
 }
 
-/* qsets_similar(qsets, id, min_count, min_jaccard, top, method): the best first */
+/* qsets_similar(qsets, id, min_count, min_jaccard, top, method): similar sets, the best first */
 PG_FUNCTION_INFO_V1(qsets_similar);
 Datum
 qsets_similar(PG_FUNCTION_ARGS)

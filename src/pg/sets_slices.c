@@ -2,19 +2,19 @@
  * sets_slices.c
  *		Large stored arrays of integers, read slice by slice.
  *
- * A large array lies in its table's TOAST table, if it does not compress as it
- * is.  Fetched as a whole it takes memory that the kernel must first make,
- * which is half of the time, and by the time it is compared it has left the
- * caches.  In slices it needs the same little memory again and again.
+ * A large array lies in its table's TOAST table, uncompressed if it does not compress.
+ * If it is fetched as a whole, the kernel must first provide the memory, which takes
+ * half of the time, and by the time of the comparison the array has left the caches.
+ * Slices use the same small memory again and again.
  *
- * So counting what two sets have in common takes as much of both as lies below
- * the smaller of the last elements in memory, and then the next slice.  An
- * array that proves not to ascend is the caller's to sort, who begins anew; so
- * both are read to their ends, whatever was found.
+ * Both sets have a last element in memory.  Counting takes the elements of both up to
+ * the smaller of these two, and then reads the next slice.  If an array turns out not
+ * to ascend, the caller must sort it and begin anew.  So both arrays are read to their
+ * ends, whatever was found.
  *
- * A slice begins in the middle of a value, but elements are to be aligned: so it
- * is fetched with four bytes more before it, which together with the length
- * word in front of any datum are eight.
+ * A slice begins in the middle of a value, but its elements must be aligned.  So it is
+ * fetched with the four bytes before it: with the length word in front of any datum
+ * that makes eight.
  *
  * src/pg/sets_slices.c
  */
@@ -28,13 +28,13 @@
 #include "varatt.h"
 #endif
 
-/* Bytes of a slice: two of them stay in the second-level cache. */
+/* Bytes of a slice.  Two slices fit into the second-level cache. */
 #define SLICE (256 * 1024)
 
-/* Arrays of so many bytes are worth it. */
+/* Arrays of at least so many bytes are read in slices. */
 #define LARGE (4 * SLICE)
 
-/* What precedes the elements of an array without NULLs, after the length word. */
+/* Bytes between the length word and the elements of an array without NULLs. */
 #define BEFORE ((int32) (ARR_OVERHEAD_NONULLS(1) - VARHDRSZ))
 
 static Size
@@ -49,7 +49,7 @@ item_at(const SetSlices *s, uint64 i)
 	return s->wide ? ((const int64 *) s->item)[i] : ((const int32 *) s->item)[i];
 }
 
-/* Bytes of the value from "offset" on, at the end of a datum of their own. */
+/* The value's bytes from "offset" on, at the end of a new datum. */
 static struct varlena *
 fetch(SetSlices *s, Size offset, Size length)
 {
@@ -61,7 +61,7 @@ fetch(SetSlices *s, Size offset, Size length)
 	return slice;
 }
 
-/* Read the next slice; false if there is none, or it shows that the array does not ascend. */
+/* Read the next slice; false if there is none, or if it does not ascend. */
 static bool
 next_slice(SetSlices *s, const qset_kernels *kernels)
 {
@@ -84,7 +84,7 @@ next_slice(SetSlices *s, const qset_kernels *kernels)
 	return !s->descending;
 }
 
-/* Read an array in slices if it is one that this is for: large, stored as it is, and a set. */
+/* Begin to read an array in slices; false unless it is large, stored uncompressed, and a set. */
 bool
 SetSlicesOpen(SetSlices *s, Datum array)
 {
@@ -128,7 +128,7 @@ SetSlicesClose(SetSlices *s)
 	s->slice = NULL;
 }
 
-/* How many elements of the part are not above x. */
+/* How many elements of the slice are at most x. */
 static uint64
 not_above(const SetSlices *s, int64 x)
 {
@@ -154,7 +154,7 @@ pass(SetSlices *s, uint64 count)
 	s->left -= count;
 }
 
-/* Common elements of the parts, as far as both are known; these are passed. */
+/* Count common elements up to the smaller of both last elements, and skip all elements up to it. */
 static uint64
 take_common(const qset_kernels *kernels, SetSlices *a, SetSlices *b)
 {

@@ -11,16 +11,16 @@
 
 #include "engine/sets_kernels.h"
 
-/* An ascending array, of which a part is in memory. */
+/* An ascending array, of which a slice is in memory. */
 typedef struct SetSlices
 {
-	struct varlena *stored; /* where the others are; NULL: all of it is in memory */
-	Oid type;               /* of its elements */
+	struct varlena *stored; /* the stored array; NULL: all of it is in memory */
+	Oid type;               /* type of its elements */
 	bool wide;              /* 8 bytes instead of 4 */
 	uint64 count;           /* elements of the array */
-	uint64 read;            /* of these, up to the end of the part */
-	void *slice;            /* the part's memory; NULL: not ours */
-	const char *item;       /* what is left of the part */
+	uint64 read;            /* elements up to the end of the slice */
+	void *slice;            /* the slice's memory; NULL: not to be freed */
+	const char *item;       /* the first element of the slice that was not counted yet */
 	uint64 left;
 	int64 last;      /* the last element that was read */
 	bool descending; /* the array turned out not to ascend */

@@ -3,12 +3,12 @@
  *		A collection of sets as an expanded object: what functions return, and
  *		the state of aggregates.
  *
- * It may be larger than 1 GB; only flat bytes are limited.  A read-write object
- * that is a child of the aggregate's context is kept by the executor without
- * copying.  Rows are collected in a batch, which goes to a builder.  Whoever
- * reads the collection settles it first, which does not change the value: the
- * builder's rows become the collection, and the builder is freed.  Should more
- * rows come, the collection goes into a new builder.
+ * A collection may be larger than 1 GB; only its flat bytes are limited.  The executor
+ * keeps a read-write object without a copy if it is a child of the aggregate's context.
+ * Rows are collected in a batch, which goes to a builder.  Before the collection is
+ * read it is settled: the builder's rows become the collection, and the builder is
+ * freed.  Settling does not change the value.  If more rows come, the collection goes
+ * into a new builder.
  *
  * src/pg/sets_state.c
  */
@@ -46,7 +46,7 @@ SetsStateIn(Datum datum)
 	return StateExpandedIn(datum, &sets_state_type);
 }
 
-/* Are elements of the type kept as they are? */
+/* Are elements of this type kept as their values, not as hashes? */
 static bool
 is_exact(Oid type)
 {
@@ -65,7 +65,7 @@ is_exact(Oid type)
 	}
 }
 
-/* What the elements of the rows will be. */
+/* Set the type of the rows' elements. */
 void
 SetsTakeKeys(SetsState *sets, Oid type, Oid collation)
 {
@@ -73,7 +73,7 @@ SetsTakeKeys(SetsState *sets, Oid type, Oid collation)
 	sets->exact = is_exact(type);
 }
 
-/* Let rows of such elements come, or raise an error if there are others. */
+/* Prepare for rows with such elements.  Raises an error if the collection has others. */
 void
 SetsBuild(SetsState *sets, bool wide, const qb_keys *keys)
 {
@@ -91,7 +91,7 @@ SetsBuild(SetsState *sets, bool wide, const qb_keys *keys)
 	sets->building = true;
 }
 
-/* Let more rows come, of the elements that there are. */
+/* Prepare for more rows with the elements that the collection has. */
 static void
 go_on(SetsState *sets)
 {
@@ -124,7 +124,7 @@ grown(SetsState *sets, void *array, uint32 room)
 				 : MemoryContextAlloc(sets->keyed.header.eoh_context, bytes);
 }
 
-/* Empty a full batch, or let it grow: many groups are small. */
+/* Make room in a full batch: empty it, or let it grow, since many groups are small. */
 void
 SetsMakeRoom(SetsState *sets)
 {
@@ -142,7 +142,7 @@ SetsMakeRoom(SetsState *sets)
 	sets->room = room;
 }
 
-/* An element of an exact type as a number. */
+/* The number of an element that is kept as its value. */
 static uint64
 number_of(const KeyType *key, Datum element)
 {
@@ -159,7 +159,7 @@ number_of(const KeyType *key, Datum element)
 	}
 }
 
-/* Add a row; the key's type is known. */
+/* Add a row.  The type of its element has been set. */
 void
 SetsAddKey(SetsState *sets, int64 id, Datum element)
 {
@@ -170,7 +170,7 @@ SetsAddKey(SetsState *sets, int64 id, Datum element)
 					KeyFingerprintSeeded(&sets->keyed.key, element, 1));
 }
 
-/* Add all rows of a collection; the first one is only copied. */
+/* Add all rows of a collection.  The first collection is copied as a whole. */
 void
 SetsAddCollection(SetsState *sets, const qset_collection *from)
 {
@@ -186,7 +186,7 @@ SetsAddCollection(SetsState *sets, const qset_collection *from)
 	SetsCheck(qset_builder_add_collection(&sets->builder, from));
 }
 
-/* Go on without the rows that came so far. */
+/* Drop all rows and begin anew. */
 void
 SetsStartAgain(SetsState *sets)
 {
@@ -199,7 +199,10 @@ SetsStartAgain(SetsState *sets)
 	sets->keyed.members = 0;
 }
 
-/* Have a collection, which was made of so many rows with our memory, in place of no rows. */
+/*
+ * Replace a state without rows by a collection.  It was made from so many rows, in the
+ * state's memory.
+ */
 void
 SetsBecome(SetsState *sets, const qset_collection *collection, int64 rows)
 {
@@ -211,7 +214,7 @@ SetsBecome(SetsState *sets, const qset_collection *collection, int64 rows)
 	sets->keyed.members = rows;
 }
 
-/* Have all rows in the collection. */
+/* Move all rows into the collection. */
 void
 SetsSettle(SetsState *sets)
 {
@@ -223,7 +226,7 @@ SetsSettle(SetsState *sets)
 	sets->building = false;
 }
 
-/* A number that the collection keeps as long as it stays the same. */
+/* A number that stays the same as long as the collection does. */
 uint64
 SetsVersion(SetsState *sets)
 {
@@ -308,8 +311,8 @@ flush(KeyedState *state)
 }
 
 /*
- * A state is passed to another process, which goes on with it, as the rows that it
- * has: not sorted, and not limited to 1 GB.
+ * A state passed to another process goes on there.  So its rows are passed: they are
+ * not sorted, and may exceed 1 GB.
  */
 static Size
 pass_bytes(KeyedState *state)

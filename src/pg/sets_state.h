@@ -14,22 +14,22 @@
 
 typedef struct SetsState
 {
-	KeyedState keyed; /* members: rows given to the builder, duplicates among them */
+	KeyedState keyed; /* members: rows given to the builder, with duplicates */
 
-	bool exact;  /* elements are these integers themselves */
-	bool arrays; /* a row of the aggregate brings an array of them */
+	bool exact;  /* elements are the integers themselves */
+	bool arrays; /* a row of the aggregate has an array of elements */
 
-	uint64 version; /* of the collection: a number that no other in this process has */
+	uint64 version; /* identifies the contents of the collection in this process */
 
 	/*
-	 * The rows are in the collection, or, as long as some come, in the builder
-	 * and the batch.
+	 * True: rows are in the builder and the batch, since more may come.  False: all
+	 * rows are in the collection.
 	 */
 	bool building;
 	qset_collection collection;
 	qset_builder builder;
 
-	/* Rows that wait for the builder. */
+	/* The batch: rows that wait for the builder. */
 	uint32 waiting;
 	uint32 room;
 	int64 *id;
@@ -37,11 +37,11 @@ typedef struct SetsState
 	uint64 *high;
 } SetsState;
 
-/* Read access to a collection, whatever the datum is made of. */
+/* Read access to a collection, which the datum may hold in any form. */
 typedef struct SetsReader
 {
 	const qset_collection *collection;
-	qset_collection own; /* what "collection" points to unless it is expanded */
+	qset_collection own; /* the collection, unless it is expanded */
 	qb_memory memory;
 	bool expanded;
 } SetsReader;
@@ -62,7 +62,7 @@ extern void SetsBecome(SetsState *sets, const qset_collection *collection, int64
 extern void SetsSettle(SetsState *sets);
 extern uint64 SetsVersion(SetsState *sets);
 
-/* Add a row whose element is a number; rows of such elements may come. */
+/* Add a row whose element is a number.  SetsBuild() has prepared for it. */
 static inline void
 SetsAddNumber(SetsState *sets, int64 id, uint64 number)
 {
@@ -72,7 +72,7 @@ SetsAddNumber(SetsState *sets, int64 id, uint64 number)
 	sets->low[sets->waiting++] = number;
 }
 
-/* Likewise one whose element has no number; "high" is its hash with another seed. */
+/* Add a row whose element is a hash.  "high" is its hash with another seed. */
 static inline void
 SetsAddHash(SetsState *sets, int64 id, uint64 low, uint64 high)
 {

@@ -7,14 +7,17 @@
 #include "pg/sets_state.h"
 #include "pgbase/state_size.h"
 
-/* The first tables of ids, elements and rows. */
+/* Bytes of the first tables of ids, elements and rows. */
 #define SMALLEST 4096
 
-/* Bytes of a row in an array that grows by doubling, and of a labelled key at most. */
+/*
+ * Bytes of a row in an array that grows by doubling, and the most bytes of an id or
+ * element that got a number.
+ */
 #define ROW   (1.5 * sizeof(uint64))
 #define LABEL (3 * sizeof(qset_slot) + 1.5 * sizeof(uint64))
 
-/* "keys" are the ids; nobody knows how often elements come again. */
+/* "keys" are the ids of sets.  How many distinct elements there are is not known. */
 static double
 state_space(const Const *template, double keys, double rows)
 {

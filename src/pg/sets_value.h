@@ -13,7 +13,7 @@
 #include "pgbase/keycheck.h"
 #include "sets/sets.h"
 
-/* Lets PostgreSQL cancel long loops. */
+/* Checks for interrupts in long loops. */
 extern const qset_interrupt sets_interrupt;
 
 extern const KeyHolder sets_key_holder;
