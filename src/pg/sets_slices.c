@@ -8,7 +8,7 @@
  * Slices use the same small memory again and again.
  *
  * Both sets have a last element in memory.  Counting takes the elements of both up to
- * the smaller of these two, and then reads the next slice.  If an array turns out not
+ * the smaller of both, and then reads the next slice.  If an array turns out not
  * to ascend, the caller must sort it and begin anew.  So both arrays are read to their
  * ends, whatever was found.
  *

@@ -18,9 +18,9 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-/* ---- before it is built ---- */
+/* ---- a new sketch ---- */
 
-/* What a sketch is wanted for. */
+/* The load and the error that a new sketch is for. */
 typedef struct Wanted
 {
 	double rows;
@@ -29,7 +29,7 @@ typedef struct Wanted
 	double confidence;
 } Wanted;
 
-/* Weights of some keys, for the whole load. */
+/* Weights of some keys, which stand for the whole load. */
 static void
 read_weights(ArrayType *array, qs_load *load)
 {
@@ -102,8 +102,8 @@ forecast(qs_forecast *forecast, const qs_params *params, const Wanted *wanted)
 }
 
 /*
- * The least size that will do, and what it gives; false if none will, which
- * leaves the largest.  The error falls as the size grows.
+ * Find the smallest size that meets the wanted error, and its forecast.  False if no
+ * size does; then the largest one is returned.  The error falls as the size grows.
  */
 static bool
 find_size(qs_params *params, qs_forecast *found, int structure, const Wanted *wanted)
@@ -147,8 +147,9 @@ raise_no_size(const qs_params *params, const qs_forecast *best, const Wanted *wa
 }
 
 /*
- * Of the structures that tell a key from one bucket, that which stores less.  Under
- * weights of its own each key's counters matter one by one, so thread may be best.
+ * Find the structure that stores least, among those in which a key's counters are in
+ * one bucket.  If the caller gives weights, a key's counters matter one by one, so
+ * thread may be best and is tried, too.
  */
 static bool
 find_structure(qs_params *params, qs_forecast *found, const Wanted *wanted)
@@ -204,9 +205,9 @@ qsketch_new_for(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(SketchFlatten(&sketch));
 }
 
-/* ---- of one that is built ---- */
+/* ---- an existing sketch ---- */
 
-/* What a sketch is or would be. */
+/* Size and error of a sketch that exists or could be made. */
 typedef struct Advice
 {
 	qs_params params;
@@ -227,7 +228,7 @@ advice_of(const qs_sketch *sketch, double confidence)
 	return advice;
 }
 
-/* The sketch folded to half its size; false if that cannot be done. */
+/* The sketch folded to half its size; false if it cannot be folded. */
 static bool
 half_of(Advice *half, const qs_sketch *sketch, double confidence)
 {
@@ -246,8 +247,9 @@ half_of(Advice *half, const qs_sketch *sketch, double confidence)
 }
 
 /*
- * Twice the size makes at least as much of a difference as half of it did.
- * What is stored beyond the tables (multilevel's high buckets) goes on likewise.
+ * Doubling the size lowers the error at least by the factor by which halving it raised
+ * the error.  What is stored beyond the tables (multilevel's high buckets) is assumed
+ * to change by the same factor as well.
  */
 static Advice
 twice_of(const qs_sketch *sketch, const Advice *own, const Advice *half)
@@ -279,7 +281,10 @@ put_advice(ReturnSetInfo *result, const Advice *advice)
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* qsketch_advise(qsketch, confidence): half the size if it can be had, itself, twice the size. */
+/*
+ * qsketch_advise(qsketch, confidence): rows for half the size if possible, this size,
+ * twice the size.
+ */
 PG_FUNCTION_INFO_V1(qsketch_advise);
 Datum
 qsketch_advise(PG_FUNCTION_ARGS)

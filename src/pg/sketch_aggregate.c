@@ -1,11 +1,11 @@
 /*
  * sketch_aggregate.c
- *		qsketch_agg: the keys of rows, into states and out of them.
+ *		qsketch_agg: counting keys of rows, and removing them.
  *
- * The four forms of qsketch_agg have a transition and an inverse transition
- * function each, for keys of any type: the C code learns the type from the
- * first call and keeps it in the state.  Nothing is cached in the FmgrInfo,
- * since some callers (Citus) make a new one for every row.
+ * Each of the four forms of qsketch_agg has a transition function and an inverse one,
+ * for keys of any type.  The C code determines the type in the first call and keeps it
+ * in the state.  Nothing is cached in the FmgrInfo, since some callers (Citus) make a
+ * new one for every row.
  *
  * src/pg/sketch_aggregate.c
  */
@@ -22,7 +22,7 @@ static const AggregateForm weighted_templated = { 2, 3 };
 
 #define KEY_ARGUMENT 1
 
-/* The state of the first row of a group, or after states were combined. */
+/* The state for the first row of a group, or for a row after states were combined. */
 static pg_noinline SketchState *
 first_state(FunctionCallInfo fcinfo, AggregateForm form)
 {
@@ -46,8 +46,8 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 }
 
 /*
- * The state to be changed by a row whose key is not null.  Without an aggregate
- * around the call it is none of ours, whatever it is: first_state() refuses it.
+ * The state that a row changes; its key is not null.  Outside of an aggregate
+ * first_state() refuses every state.
  */
 static pg_attribute_always_inline SketchState *
 state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
@@ -75,9 +75,9 @@ is_skipped(FunctionCallInfo fcinfo, AggregateForm form)
 }
 
 /*
- * The short way, for all but few rows of an integer column: the state is there,
- * and its buffer has room, which it has only since first_state().  Nothing is
- * called, so that no register needs saving.
+ * A shortcut for nearly all rows of an integer column: the state exists, and its buffer
+ * has room.  It has room only after first_state().  No function is called, so no
+ * register has to be saved.
  */
 static pg_attribute_always_inline SketchState *
 append_integer(FunctionCallInfo fcinfo)
@@ -111,8 +111,8 @@ transition(FunctionCallInfo fcinfo, AggregateForm form)
 }
 
 /*
- * Remove a row that leaves a window frame.  NULL when no key is left, which
- * makes the executor compute the frame anew: to NULL, as it must.
+ * Remove a row that leaves a window frame.  NULL when no key is left: then the executor
+ * computes the frame anew, and gets NULL.
  */
 static Datum
 inverse(FunctionCallInfo fcinfo, AggregateForm form)
@@ -198,7 +198,7 @@ qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
 	return inverse(fcinfo, weighted_templated);
 }
 
-/* The form of a function of ours, or NULL if it is no transition function. */
+/* The argument positions of a transition function of ours; NULL for other functions. */
 static const AggregateForm *
 transition_form(PGFunction transition)
 {
@@ -211,7 +211,7 @@ transition_form(PGFunction transition)
 	return transition == qsketch_agg_trans_weight_template ? &weighted_templated : NULL;
 }
 
-/* Is it one that changes the state of a moving aggregate, or starts one? */
+/* Does the function change or start the state of a moving aggregate? */
 static bool
 moves(PGFunction function)
 {

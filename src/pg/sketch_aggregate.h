@@ -1,6 +1,6 @@
 /*
  * sketch_aggregate.h
- *		The functions that qsketch_agg is made of.
+ *		The functions of which qsketch_agg is made.
  *
  * src/pg/sketch_aggregate.h
  */

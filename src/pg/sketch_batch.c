@@ -2,9 +2,9 @@
  * sketch_batch.c
  *		Looking up batches of keys: qsketch_estimate of arrays, qsketch_lookup.
  *
- * A batch goes to the GPU if qsketch.device says so.  There a stored sketch
- * stays for the next batch, and is recognized by its header and place: then
- * nothing of it is read here.
+ * A batch goes to the GPU if qsketch.device says so.  A stored sketch stays there for
+ * the next batch.  It is recognized by its header and toast pointer, so nothing else of
+ * it is read here.
  *
  * src/pg/sketch_batch.c
  */
@@ -20,7 +20,7 @@
 
 #define KEYS_ARGUMENT 1
 
-/* Keys between two looks at whether the query was cancelled, of up to QS_DEPTH_MAX counters each. */
+/* Keys between two checks for interrupts.  Each key has up to QS_DEPTH_MAX counters. */
 #define KEYS_AT_ONCE 32768
 
 typedef struct Batch
@@ -38,7 +38,7 @@ alloc_array(int count, Size size)
 	return palloc_extended(Max(count, 1) * size, MCXT_ALLOC_HUGE);
 }
 
-/* Keys of an array, whose type the probe knows. */
+/* Read the keys of an array.  The probe knows their type. */
 static void
 read_keys(Probe *probe, const qs_sketch *sketch, ArrayType *keys, Batch *batch)
 {
@@ -59,7 +59,7 @@ read_keys(Probe *probe, const qs_sketch *sketch, ArrayType *keys, Batch *batch)
 	}
 }
 
-/* Look up here. */
+/* Look up the keys on the CPU. */
 static void
 query(const qs_sketch *sketch, Batch *batch)
 {
@@ -73,7 +73,7 @@ query(const qs_sketch *sketch, Batch *batch)
 	}
 }
 
-/* Look up in the copy on a device of a sketch stored out of line. */
+/* Look up the keys in a device's copy of a stored sketch; false: there is none. */
 static bool
 lookup_stored(Datum datum, const qs_sketch *view, StoredName *key, Batch *batch)
 {
@@ -88,7 +88,7 @@ lookup_stored(Datum datum, const qs_sketch *view, StoredName *key, Batch *batch)
 	return GpuSketchLookupCached(key, batch->fingerprint, batch->count, batch->estimate);
 }
 
-/* The name of a sketch that is all in memory; false if it has no bytes. */
+/* The name of a sketch that was read as a whole; false if it has no bytes. */
 static bool
 name_flat(const Probe *probe, Datum datum, StoredName *key)
 {
@@ -100,7 +100,7 @@ name_flat(const Probe *probe, Datum datum, StoredName *key)
 	return true;
 }
 
-/* Look up in a sketch that was read, on a device; false: without success. */
+/* Look up the keys on a device, in a sketch that was read; false: the device does not do it. */
 static bool
 lookup_read(const qs_sketch *sketch, StoredName *key, bool cached, Batch *batch)
 {
@@ -137,7 +137,7 @@ estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
 	query(sketch, batch);
 }
 
-/* A bigint array of the same shape. */
+/* A bigint array with the same dimensions. */
 static ArrayType *
 array_like(ArrayType *like, const Batch *batch)
 {

@@ -13,7 +13,7 @@
 #define DEFAULT_Z     8
 #define DEFAULT_MASKS 1024
 
-/* What qsketch_new() gives for a structure and a size. */
+/* The parameters that qsketch_new() chooses for a structure and a size. */
 void
 SketchParamsOf(qs_params *params, int structure, uint64 size)
 {
@@ -21,7 +21,7 @@ SketchParamsOf(qs_params *params, int structure, uint64 size)
 		qs_params_make(params, structure, size, DEFAULT_DEPTH, DEFAULT_Z, DEFAULT_MASKS, 0));
 }
 
-/* And without arguments. */
+/* The parameters that qsketch_new() has without arguments. */
 void
 SketchDefaultParams(qs_params *params)
 {

@@ -1,6 +1,6 @@
 /*
  * sketch_errors.c
- *		What is said of sketches in errors, and errors that only they have.
+ *		Errors about sketches.
  *
  * src/pg/sketch_errors.c
  */
@@ -33,7 +33,7 @@ SketchCheck(qb_status status)
 		StatusRaise(status, sketch_key_holder.one, hint_of(status));
 }
 
-/* The weight, which must have a negative. */
+/* The weight argument.  Its negative must be a bigint, too. */
 int64
 SketchCheckWeight(int64 weight)
 {
@@ -51,14 +51,14 @@ structure_of(const qs_params *p)
 	return psprintf("%s%s", qs_structure_name(p->structure), part[p->part]);
 }
 
-/* Size as qsketch_new() takes it. */
+/* The size of a sketch, as qsketch_new() takes it. */
 const char *
 SketchSizeText(const qs_params *p)
 {
 	return TextOfSize(qs_unit_bytes(p) * p->n);
 }
 
-/* Parameters in which two sketches differ, with the values of both. */
+/* A list of the parameters in which two sketches differ, with both values. */
 static char *
 differences(const qs_params *a, const qs_params *b)
 {
@@ -81,8 +81,8 @@ differences(const qs_params *a, const qs_params *b)
 }
 
 /*
- * Structures differ mostly where sketches were stored while another one was
- * the default: say how to go on with these.
+ * A hint for sketches of different structures.  Mostly some were stored while another
+ * structure was the default.  The hint says how to make new sketches that fit them.
  */
 static int
 hint_template(const qs_params *a, const qs_params *b)
@@ -109,7 +109,7 @@ SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
 	KeyFamilyCheckSame(&a->keys, &b->keys, &sketch_key_holder);
 }
 
-/* Raise the error of bytes that are no sketch. */
+/* Raise the error for bytes that are not a sketch. */
 void
 SketchBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 {

@@ -25,7 +25,7 @@ learn_key(FunctionCallInfo fcinfo, Probe *probe)
 	probe->literal = key.literal;
 }
 
-/* Fingerprint of the key argument, checked to be of the sketch's kind. */
+/* Fingerprint of the key argument, after a check that the sketch holds such keys. */
 static uint64
 key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
 {
@@ -35,8 +35,8 @@ key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
 }
 
 /*
- * Estimate from a sketch of which there is no copy.  One that is stored out of
- * line is copied when it comes again, if there is room.
+ * Estimate from a sketch without a copy.  If the sketch is stored out of line and comes
+ * again, it is copied, if there is room.
  */
 static pg_noinline int64
 estimate_not_kept(FunctionCallInfo fcinfo, Probe *probe, StoredSketch *stored)
@@ -55,9 +55,9 @@ estimate_not_kept(FunctionCallInfo fcinfo, Probe *probe, StoredSketch *stored)
 /*
  * qsketch_estimate(qsketch, key): an upper bound of the key's total weight.
  *
- * Of the rows of a join with one stored sketch all but the first two find the
- * copy that the second made, after it had learned the type of the key.  Where
- * sketches come in turns it is likely to be the same key in the next.
+ * In a join with one stored sketch the second row makes a copy and learns the type of
+ * the key; all later rows use this shortcut.  If sketches come in turns, the next
+ * sketch is probably asked for the same key.
  */
 PG_FUNCTION_INFO_V1(qsketch_estimate);
 Datum
@@ -77,8 +77,8 @@ qsketch_estimate(PG_FUNCTION_ARGS)
 }
 
 /*
- * qsketch_estimate_unbiased(qsketch, key, clip): the estimate less the noise
- * seen next to the key; with clip not below 0 and not above the estimate.
+ * qsketch_estimate_unbiased(qsketch, key, clip): the estimate less the noise around the
+ * key.  "clip": at least 0 and at most the estimate.
  */
 PG_FUNCTION_INFO_V1(qsketch_estimate_unbiased);
 Datum
@@ -95,7 +95,7 @@ qsketch_estimate_unbiased(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(unbiased);
 }
 
-/* Number of keys that are probed and that the confidence is to hold for at once. */
+/* The argument for the number of keys that the confidence must cover at once. */
 static int64
 keys_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -111,8 +111,8 @@ keys_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * qsketch_error(qsketch, confidence, keys): how much too large the estimates of
- * so many keys are at most, with this confidence.
+ * qsketch_error(qsketch, confidence, keys): an upper limit of the overestimate, for so
+ * many keys together, with this confidence.
  */
 PG_FUNCTION_INFO_V1(qsketch_error);
 Datum

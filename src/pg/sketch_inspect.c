@@ -1,6 +1,6 @@
 /*
  * sketch_inspect.c
- *		What a sketch says of itself: qsketch_total and qsketch_info.
+ *		Facts about one sketch: qsketch_total and qsketch_info.
  *
  * src/pg/sketch_inspect.c
  */
@@ -60,7 +60,7 @@ part_name(const qs_sketch *sk)
 	return name[sk->params.part];
 }
 
-/* A thread sketch has rows of n counters, all others n buckets of m. */
+/* Size columns: a thread sketch has rows of n counters, all others have n buckets of m. */
 static void
 fill_layout(const qs_params *p, Datum *values, bool *nulls)
 {

@@ -8,9 +8,9 @@
 #include "pg/sketch_value.h"
 
 /*
- * Raise an error unless a value made from outside is a valid sketch, and one
- * that qsketch_new() could have made: an empty sketch of 64 bytes must not
- * claim tens of gigabytes with its first keys.
+ * Raise an error unless a value made outside is a valid sketch that qsketch_new() could
+ * have made: an empty sketch of 64 bytes must not claim tens of gigabytes when its
+ * first keys come.
  */
 static void
 validate(struct varlena *value, int sqlstate)
@@ -40,7 +40,7 @@ is_size(const char *text)
 	return false;
 }
 
-/* A size or the name of a structure is meant as a template. */
+/* A hint: whoever writes a size or a structure's name probably means a template. */
 static char *
 hint(const char *text)
 {

@@ -1,6 +1,6 @@
 /*
  * sketch_location.c
- *		Where the parts of a sketch are: here, or on a GPU.
+ *		Where the parts of a sketch are: in this process, or on a GPU.
  *
  * src/pg/sketch_location.c
  */
@@ -47,7 +47,7 @@ put_part(ReturnSetInfo *result, const char *part, int gpu, uint64 bytes)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* Rows for the tables of a dense sketch; the fat table of sf is never on a GPU. */
+/* Add rows for the tables of a dense sketch.  The fat table of sf is never on a GPU. */
 static void
 put_tables(ReturnSetInfo *result, const qs_sketch *sk, int gpu)
 {
@@ -72,8 +72,8 @@ put_tables(ReturnSetInfo *result, const qs_sketch *sk, int gpu)
 }
 
 /*
- * qsketch_location(qsketch): where each part of a sketch is that lookups use:
- * on a GPU if it was made there, or if there is a copy of it.
+ * qsketch_location(qsketch): where lookups find each part of a sketch.  That is a GPU
+ * if the sketch was made there or has a copy there.
  */
 PG_FUNCTION_INFO_V1(qsketch_location);
 Datum

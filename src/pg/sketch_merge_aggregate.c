@@ -1,9 +1,10 @@
 /*
  * sketch_merge_aggregate.c
- *		qsketch_merge_agg, and what combines and finishes states of qsketch_agg.
+ *		qsketch_merge_agg, and the functions that combine and finish states of
+ *		qsketch_agg.
  *
- * Sketches are merged where they are: one on a device there, if the state may
- * be there, too.  States are as sketch_template.c says.
+ * Sketches are merged where they are: a sketch on a device is merged there, if the
+ * state may be there, too. sketch_template.c describes the states.
  *
  * src/pg/sketch_merge_aggregate.c
  */
@@ -17,16 +18,16 @@ static const AggregateFunctions merge_functions = { .combines = IsSketchCombine,
 													.finishes = IsSketchFinal,
 													.moves = IsSketchMerge };
 
-/* A sketch to be merged: where it is, or read. */
+/* A sketch to be merged. */
 typedef struct Operand
 {
-	SketchState *expanded; /* the sketch is this one, perhaps on a device */
-	bool ticket;           /* and was made from a ticket, so that it may become the state */
-	SketchReader reader;   /* otherwise */
+	SketchState *expanded; /* the sketch as an expanded object, perhaps on a device; or NULL */
+	bool ticket;           /* "expanded" was made from a ticket, and may become the state */
+	SketchReader reader;   /* reads the sketch if "expanded" is NULL */
 	const qs_sketch *sketch;
 } Operand;
 
-/* Is this call made to combine partial states? */
+/* Does this call combine partial states? */
 static bool
 is_combining(FunctionCallInfo fcinfo)
 {
@@ -64,7 +65,10 @@ close_operand(Operand *operand)
 		SketchReadEnd(&operand->reader);
 }
 
-/* Merge where the counters are; an engine finishes what it began before another takes over. */
+/*
+ * Merge where the counters are.  Before the counters move to another engine, the old
+ * engine finishes its work.
+ */
 static void
 merge_operand(SketchState *state, const Operand *operand)
 {
@@ -76,7 +80,10 @@ merge_operand(SketchState *state, const Operand *operand)
 	SketchMerge(state, operand->sketch);
 }
 
-/* The state of the first sketch: a ticket's own, else a copy. */
+/*
+ * Make the first sketch the state: the object made from a ticket itself, anything else
+ * as a copy.
+ */
 static SketchState *
 state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *operand)
 {
@@ -85,7 +92,7 @@ state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *oper
 
 	if (operand->ticket)
 	{
-		operand->ticket = false; /* not to be deleted */
+		operand->ticket = false; /* it became the state, so it must not be deleted */
 		return SketchStateStart(fcinfo, operand->expanded, &merge_functions);
 	}
 	if (!operand->sketch->remote)
@@ -96,7 +103,7 @@ state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *oper
 	return state;
 }
 
-/* Add the second sketch to the first, folding the larger if they may differ in size. */
+/* Merge the second sketch into the first.  If they may differ in size, the larger one is folded. */
 static Datum
 merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 {
@@ -132,7 +139,7 @@ qsketch_agg_combine(PG_FUNCTION_ARGS)
 	return merge_into_state(fcinfo, false);
 }
 
-/* qsketch_merge_trans(qsketch, qsketch): a row, or a partial state, of qsketch_merge_agg. */
+/* qsketch_merge_trans(qsketch, qsketch): add a row of qsketch_merge_agg, or a partial state. */
 PG_FUNCTION_INFO_V1(qsketch_merge_trans);
 Datum
 qsketch_merge_trans(PG_FUNCTION_ARGS)
@@ -141,10 +148,10 @@ qsketch_merge_trans(PG_FUNCTION_ARGS)
 }
 
 /*
- * qsketch_merge_inverse(qsketch, qsketch): subtract a sketch that leaves the
- * window frame.  NULL, which asks for a fresh start, when none is left, when
- * the merged sketch was folded to the size of one that may be gone now, and
- * for device parts, which cannot be subtracted.
+ * qsketch_merge_inverse(qsketch, qsketch): subtract a sketch that leaves the window
+ * frame.  NULL makes the executor compute the frame anew.  That is needed when no
+ * sketch is left, and for device parts, which cannot be subtracted.  It is also needed
+ * if the state was folded to the size of a sketch that may have left the frame.
  */
 PG_FUNCTION_INFO_V1(qsketch_merge_inverse);
 Datum

@@ -1,6 +1,6 @@
 /*
  * sketch_merge_aggregate.h
- *		The functions that merge states of sketches and finish them.
+ *		The functions that merge and finish states of sketches.
  *
  * src/pg/sketch_merge_aggregate.h
  */
@@ -13,7 +13,7 @@
 extern bool IsSketchCombine(PGFunction function);
 extern bool IsSketchFinal(PGFunction function);
 
-/* Does it change the state of a moving aggregate, or start one? */
+/* Does the function change or start the state of a moving aggregate? */
 extern bool IsSketchMerge(PGFunction function);
 
 #endif

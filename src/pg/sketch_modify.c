@@ -2,9 +2,8 @@
  * sketch_modify.c
  *		Adding to, removing from, merging, subtracting and folding sketches.
  *
- * Each function returns a read-write expanded object, made from its argument
- * without copying if that is one already, else as a copy: arguments never
- * change, and neither do stored values.
+ * Each function returns a read-write expanded object.  If its argument is one already,
+ * it is changed in place; otherwise it is copied first.  Stored values never change.
  *
  * src/pg/sketch_modify.c
  */
@@ -30,10 +29,10 @@ expanded_result(SketchState *expanded)
 }
 
 /*
- * Fingerprint of the key in the arguments, and what the sketch's keys are with
- * it; a literal is read as the other keys.  The key's type is not left in the
- * object: states of aggregates alone have one, which says what their transition
- * function passes.
+ * Fingerprint of the key in the arguments.  "keys" becomes the kind of the sketch's
+ * keys once this key is in it.  A literal is read as a key of the sketch's kind.  The
+ * key's type is not recorded in the object: only states of aggregates record it, for
+ * the keys that their transition function passes.
  */
 static uint64
 key_argument(FunctionCallInfo fcinfo, const SketchState *expanded, qb_keys *keys)
@@ -82,9 +81,9 @@ add_key(FunctionCallInfo fcinfo, int sign)
 }
 
 /*
- * Planner support of adding and removing: PL/pgSQL may give the variable that is
- * assigned to itself, sk := qsketch_add(sk, k), to be changed where it is, as
- * SketchForUpdate() does.  Where that fails the variable is as before.
+ * Planner support of adding and removing.  In PL/pgSQL sk := qsketch_add(sk, k) may
+ * pass the variable itself, to be changed in place.  SketchForUpdate() does that.  If
+ * it raises an error, the variable is unchanged.
  */
 PG_FUNCTION_INFO_V1(qsketch_modify_support);
 Datum
@@ -171,7 +170,7 @@ qsketch_fold(PG_FUNCTION_ARGS)
 	return expanded_result(expanded);
 }
 
-/* The given part of an sf sketch. */
+/* The slim or fat part of an sf sketch. */
 static Datum
 part(FunctionCallInfo fcinfo, qs_part wanted)
 {

@@ -2,13 +2,12 @@
  * sketch_probe.c
  *		Looking up keys in sketches: what is kept from row to row.
  *
- * A sketch of 1 MB is stored out of line, and fetching it costs some thousand
- * times an estimate.  A query that looks up many keys in stored sketches
- * therefore must fetch each once, also when it comes anew with each row of a
- * join: copies are kept (stored.h).  A query that looks up one key in many
- * stored sketches, on the other hand, should not fetch any of them: it reads the
- * header and the key's bucket.  So does one that goes round more sketches than
- * may be kept, and of those it knows the header.
+ * A sketch of 1 MB is stored out of line, and fetching it costs some thousand times as
+ * much as an estimate.  So a query that looks up many keys in stored sketches must
+ * fetch each sketch only once, even if a join brings it again with each row: copies are
+ * kept (stored.h).  A query that looks up one key in many stored sketches should fetch
+ * none of them: it reads the header and the key's bucket.  So does a query that goes
+ * round more sketches than may be kept; their headers are remembered.
  *
  * src/pg/sketch_probe.c
  */
@@ -19,7 +18,7 @@
 #include "sketch/pieces.h"
 #include "utils/memutils.h"
 
-/* What is measured may take this share of what copies may, in addition. */
+/* Measured noise may take 1 / NOISE_SHARE of the limit for copies, in addition to it. */
 #define NOISE_SHARE 4
 
 static void
@@ -29,7 +28,7 @@ init_measured(Measured *measured, MemoryContext parent)
 		measured->context = AllocSetContextCreate(parent, "qsketch noise", ALLOCSET_SMALL_SIZES);
 }
 
-/* The first call of an expression.  It may keep what a hash table of an executor node may take. */
+/* Make the probe at the first call.  Its limit is the memory of an executor node's hash table. */
 Probe *
 ProbeCreate(FmgrInfo *flinfo)
 {
@@ -43,7 +42,7 @@ ProbeCreate(FmgrInfo *flinfo)
 	return probe;
 }
 
-/* Learn the type of the keys. */
+/* Set the type of the keys. */
 void
 ProbeSetKey(Probe *probe, Oid type, Oid collation)
 {
@@ -51,7 +50,7 @@ ProbeSetKey(Probe *probe, Oid type, Oid collation)
 		KeyTypeInit(&probe->key, type, collation);
 }
 
-/* The same for a sketch of other keys: a literal is read as one of those. */
+/* The fingerprint for a sketch of keys of another type.  A literal is read as one of those keys. */
 uint64
 ProbeMisfit(Probe *probe, const qs_sketch *sketch, Datum value)
 {
@@ -62,8 +61,8 @@ ProbeMisfit(Probe *probe, const qs_sketch *sketch, Datum value)
 }
 
 /*
- * A stored sketch opened by its header.  NULL if it must be read whole: it is
- * explicit, or stored in a way that has no parts.
+ * The header of a stored sketch, opened for reading parts.  NULL if the sketch must be
+ * read as a whole: it is explicit, or not stored so that parts can be read.
  */
 const qs_sketch *
 ProbeHeader(StoredSketch *stored, Datum datum)
@@ -76,7 +75,7 @@ ProbeHeader(StoredSketch *stored, Datum datum)
 	return &stored->view;
 }
 
-/* Estimate of a key in a stored sketch whose header is open. */
+/* Estimate of a key from parts of a stored sketch whose header is open. */
 int64
 ProbePieces(Datum datum, const qs_sketch *view, uint64 fingerprint)
 {
@@ -121,8 +120,8 @@ keep_copy(Probe *probe, StoredSketch *stored)
 }
 
 /*
- * All of a stored sketch: its copy, which is made if there is room for it.
- * Where the sketch comes for the first time it takes no other's.
+ * The whole of a stored sketch: its copy, which is made if there is room.  At the first
+ * use of a sketch no other copy makes room for it.
  */
 const qs_sketch *
 ProbeRead(Probe *probe, StoredSketch *stored, Datum datum)
@@ -138,7 +137,7 @@ ProbeRead(Probe *probe, StoredSketch *stored, Datum datum)
 	return &stored->copy->sketch;
 }
 
-/* The sketch of this row, for reading; good until the row ends. */
+/* The sketch of this row, for reading; valid until the row ends. */
 const qs_sketch *
 ProbeSketch(Probe *probe, Datum datum)
 {
@@ -152,7 +151,7 @@ ProbeSketch(Probe *probe, Datum datum)
 
 /* ---- noise ---- */
 
-/* Is the other noise that of the sketch of this row, as it is now? */
+/* Was "other" measured from the sketch of this row, with its current counts? */
 static bool
 is_other(const Probe *probe, const qs_sketch *sketch)
 {
@@ -193,7 +192,7 @@ is_for(const Measured *measured, const qs_sketch *sketch, int64 probes)
 	return measured->there && measured->noise.buckets == qs_noise_buckets(sketch, (uint64) probes);
 }
 
-/* Most bytes that are measured of a sketch. */
+/* The most bytes that the measured noise of a sketch takes. */
 static Size
 noise_size(void)
 {
@@ -201,10 +200,9 @@ noise_size(void)
 }
 
 /*
- * Where the noise of the sketch of this row is, or is to be: with that of other
- * stored sketches, or in the one place for all that is not kept.  A header
- * names the content well enough (parameters, total and checksum) for a
- * statistical quantity.
+ * The place for the noise of this row's sketch: in the cache of stored sketches, or in
+ * "other" for a sketch that has no place there.  The header identifies the contents (by
+ * parameters, total and checksum) well enough for a statistical quantity.
  */
 static Measured *
 place_of(Probe *probe, const qs_sketch *sketch)
@@ -223,7 +221,10 @@ place_of(Probe *probe, const qs_sketch *sketch)
 	return &probe->other;
 }
 
-/* The sketch of the row measured for one probe or for several, which takes milliseconds, once. */
+/*
+ * The noise of this row's sketch, for one probe or for several.  Measuring takes
+ * milliseconds and is done once.
+ */
 static Measured *
 measured_of(Probe *probe, const qs_sketch *sketch, int64 probes)
 {
@@ -237,7 +238,7 @@ measured_of(Probe *probe, const qs_sketch *sketch, int64 probes)
 	return measured;
 }
 
-/* The sketch of this row for ProbeNoise(). */
+/* The sketch of this row, measured for ProbeNoise(). */
 const qs_sketch *
 ProbeSketchToMeasure(Probe *probe, Datum datum)
 {
@@ -246,8 +247,8 @@ ProbeSketchToMeasure(Probe *probe, Datum datum)
 }
 
 /*
- * The sketch of this row for ProbeError() and ProbeEstimate(): of a stored one
- * that was measured and is not kept no more than the header.
+ * The sketch of this row, for ProbeError() and ProbeEstimate().  Of a stored sketch
+ * that was measured but is not kept, only the header is read.
  */
 const qs_sketch *
 ProbeSketchForError(Probe *probe, Datum datum, int64 probes)
@@ -267,7 +268,7 @@ ProbeSketchForError(Probe *probe, Datum datum, int64 probes)
 	return ProbeRead(probe, stored, datum);
 }
 
-/* Estimate of a key in the sketch that ProbeSketchForError() gave. */
+/* Estimate of a key from the sketch that ProbeSketchForError() returned. */
 int64
 ProbeEstimate(Datum datum, const qs_sketch *sketch, uint64 fingerprint)
 {
@@ -276,14 +277,17 @@ ProbeEstimate(Datum datum, const qs_sketch *sketch, uint64 fingerprint)
 	return header ? ProbePieces(datum, sketch, fingerprint) : qs_estimate(sketch, fingerprint);
 }
 
-/* Noise of the sketch that ProbeSketchToMeasure() gave for this row. */
+/* The noise of the sketch that ProbeSketchToMeasure() returned for this row. */
 const qs_noise *
 ProbeNoise(Probe *probe, const qs_sketch *sketch, int64 probes)
 {
 	return &measured_of(probe, sketch, probes)->noise;
 }
 
-/* The error of the sketch that ProbeSketchForError() gave, kept while all rows ask for the same. */
+/*
+ * The error of the sketch that ProbeSketchForError() returned.  It is kept while all
+ * rows ask for the same confidence and number of keys.
+ */
 int64
 ProbeError(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes)
 {

@@ -16,23 +16,23 @@
 typedef struct StoredSketch
 {
 	StoredValue stored;
-	bool opened;                   /* there is a view of its header, for reading parts of it */
-	qs_sketch view;                /* that view, without tables */
-	uint8 header[QS_HEADER_BYTES]; /* of the copy */
+	bool opened;                   /* "view" has its header, for reading parts of it */
+	qs_sketch view;                /* the header alone, without tables */
+	uint8 header[QS_HEADER_BYTES]; /* header bytes of the copy */
 	SketchState *copy;             /* NULL: not kept */
 } StoredSketch;
 
-/* What was measured of a sketch. */
+/* The measured noise of a sketch, and the last error that follows from it. */
 typedef struct Measured
 {
 	MemoryContext context; /* of the noise */
 	qb_memory memory;
-	bool there; /* the noise is; */
+	bool there; /* "noise" is set */
 	qs_noise noise;
-	bool asked; /* it was asked for this: */
+	bool asked; /* "error" is set, for the next two fields */
 	double confidence;
 	int64 probes;
-	int64 error; /* what it answered */
+	int64 error; /* the error for them */
 } Measured;
 
 typedef struct StoredNoise
@@ -42,26 +42,27 @@ typedef struct StoredNoise
 } StoredNoise;
 
 /*
- * One per calling expression, in fn_extra.  Remembers the type of the keys,
- * the sketches stored out of line (the first row that names one reads what it
- * needs, the second keeps a copy, all others use that), and noise: that of
- * stored sketches by their place, and the last that was measured of others.
+ * There is one for each calling expression, in fn_extra.  It remembers the type of the
+ * keys, sketches that are stored out of line, and noise.  The first row with a stored
+ * sketch reads the parts that it needs, the second row makes a copy, and all later rows
+ * use the copy.  Noise is kept for several stored sketches, and for the last one of all
+ * others.
  */
 typedef struct Probe
 {
 	KeyType key;
 	bool literal;        /* the key is text that may be read as another type */
-	KeyReader literals;  /* which does that */
-	SketchReader reader; /* of the row at hand */
+	KeyReader literals;  /* reads such a key */
+	SketchReader reader; /* of the current row */
 
 	StoredCache sketches; /* of StoredSketch */
 	StoredCache noises;   /* of StoredNoise */
-	StoredNoise *noise;   /* of the row at hand, if its sketch is stored out of line */
+	StoredNoise *noise;   /* of the current row, if its sketch is stored out of line */
 
-	Measured other;      /* of a sketch that is not stored out of line, or not kept */
-	bool other_expanded; /* it has a version instead of a header */
-	uint8 other_header[QS_HEADER_BYTES]; /* if not */
-	uint64 other_version;                /* if so, with its N */
+	Measured other;      /* noise of a sketch that has no place in "noises" */
+	bool other_expanded; /* that sketch is expanded, and has a version instead of a header */
+	uint8 other_header[QS_HEADER_BYTES]; /* its header */
+	uint64 other_version;                /* its version, with "other_total" */
 	int64 other_total;
 } Probe;
 
@@ -74,7 +75,7 @@ ProbeStored(Probe *probe, Datum datum)
 	return (StoredSketch *) StoredFind(&probe->sketches, datum);
 }
 
-/* The key may be looked up in the copy of the next sketch. */
+/* Prefetch the key's counters in the copy of the sketch that probably comes next. */
 static inline void
 ProbeGuess(const StoredSketch *stored, uint64 fingerprint)
 {
@@ -106,7 +107,7 @@ extern int64 ProbeError(Probe *probe, const qs_sketch *sketch, double confidence
 extern void ProbeSetKey(Probe *probe, Oid type, Oid collation);
 extern uint64 ProbeMisfit(Probe *probe, const qs_sketch *sketch, Datum value);
 
-/* Fingerprint of a key, of the type that the probe knows, for this sketch. */
+/* Fingerprint of a key for this sketch.  The probe knows the key's type. */
 static inline uint64
 ProbeFingerprint(Probe *probe, const qs_sketch *sketch, Datum value)
 {

@@ -56,7 +56,7 @@ qsketch_inner_product(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(result);
 }
 
-/* qsketch_second_moment(qsketch): likewise of the sketch with itself. */
+/* qsketch_second_moment(qsketch): estimate and standard error of its product with itself. */
 PG_FUNCTION_INFO_V1(qsketch_second_moment);
 Datum
 qsketch_second_moment(PG_FUNCTION_ARGS)

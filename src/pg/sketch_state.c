@@ -2,9 +2,9 @@
  * sketch_state.c
  *		A sketch as an expanded object: the state of aggregates.
  *
- * A full buffer of keys goes to the engine as one batch.  Whoever reads the
- * sketch settles it first: flushes the buffer, and has the engine bring the
- * counters here.  That does not change the value.
+ * A full buffer of keys goes to the engine as one batch.  Before the sketch is read it
+ * is settled: the buffer is flushed, and the engine brings the counters here.  Settling
+ * does not change the value.
  *
  * src/pg/sketch_state.c
  */
@@ -16,14 +16,14 @@
 
 static uint64 last_version;
 
-/* The counts are new, or about to change. */
+/* Give the counts a new version, since they are new or about to change. */
 static void
 set_version(SketchState *expanded)
 {
 	expanded->version = ++last_version;
 }
 
-/* The object without a sketch. */
+/* A state whose sketch is not set yet. */
 static SketchState *
 create_object(MemoryContext context)
 {
@@ -54,7 +54,7 @@ SketchCopy(MemoryContext context, const qs_sketch *sketch)
 	return expanded;
 }
 
-/* A partial state that was left on a device, and is ours now. */
+/* A state for a partial state that was left on a device.  It takes that over. */
 SketchState *
 SketchFromTicket(MemoryContext context, Datum ticket)
 {
@@ -65,7 +65,7 @@ SketchFromTicket(MemoryContext context, Datum ticket)
 	return expanded;
 }
 
-/* Let a new state of an aggregate be where batches are counted best. */
+/* Choose the engine for a new state of an aggregate. */
 void
 SketchPlace(SketchState *expanded)
 {
@@ -81,8 +81,8 @@ SketchStateIn(Datum datum)
 }
 
 /*
- * Read access to a sketch until SketchReadEnd() or the end of the datum.  An
- * expanded sketch is read where it is, with all its keys counted.
+ * Read access to a sketch until SketchReadEnd() or the end of the datum.  An expanded
+ * sketch is read in place, with all its keys counted.
  */
 void
 SketchRead(SketchReader *reader, Datum datum)
@@ -105,7 +105,7 @@ SketchRead(SketchReader *reader, Datum datum)
 	reader->header = (const uint8 *) VARDATA(value);
 }
 
-/* Free what reading allocated, for callers that read many in one context. */
+/* Free what reading allocated, for callers that read many sketches in one context. */
 void
 SketchReadEnd(SketchReader *reader)
 {
@@ -115,8 +115,9 @@ SketchReadEnd(SketchReader *reader)
 }
 
 /*
- * The sketch of a datum for changing: itself if the datum allows that, else a
- * copy in the states of "aggregate", or with NULL in a context of its own.
+ * The sketch of a datum, to be changed.  It is the datum's own object if that may be
+ * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
+ * context of its own.
  */
 SketchState *
 SketchForUpdate(MemoryContext aggregate, Datum datum)
@@ -135,7 +136,7 @@ SketchForUpdate(MemoryContext aggregate, Datum datum)
 	return expanded;
 }
 
-/* Check that keys that will be added fit those already there, and record their kind. */
+/* Check that the keys to come fit those already there, and record their kind. */
 void
 SketchSetKey(SketchState *expanded, const KeyType *key)
 {
@@ -144,9 +145,9 @@ SketchSetKey(SketchState *expanded, const KeyType *key)
 }
 
 /*
- * How many keys to collect.  A hash aggregate looks at its memory when a row
- * comes, not when results are read: so that it sees a sketch become dense, the
- * key that may be one too many for the explicit form does not wait.
+ * How many keys to collect.  A hash aggregate looks at its memory when a row comes, not
+ * when results are read.  So the key that may be one too many for the explicit form
+ * does not wait: the aggregate must see the memory of the dense form.
  */
 static int
 most_room(const SketchState *expanded)
@@ -160,8 +161,8 @@ most_room(const SketchState *expanded)
 }
 
 /*
- * How many keys the buffer of a patient sketch has before it becomes dense: they
- * take a quarter of the memory of the table.
+ * How many keys a patient sketch may collect before it becomes dense: their memory is a
+ * quarter of the table's.
  */
 int
 SketchMostWaiting(const qs_params *params)
@@ -170,8 +171,9 @@ SketchMostWaiting(const qs_params *params)
 }
 
 /*
- * Is it better to keep the keys of a full buffer than to count them?  It is where
- * they are too many for the explicit form, unless the same come again and again.
+ * Is it better to keep the keys of a full buffer than to count them?  Yes if they are
+ * probably too many for the explicit form.  No if many of the keys so far were the
+ * same.
  */
 static bool
 keeps_keys(const SketchState *expanded)
@@ -205,7 +207,7 @@ flush_buffer(SketchState *expanded)
 	KeyBufferLimit(buffer, most_room(expanded));
 }
 
-/* Remove what had to wait until everything was added. */
+/* Remove the keys that had to wait until all others were added. */
 static void
 remove_now(SketchState *expanded)
 {
@@ -232,7 +234,7 @@ remove_now(SketchState *expanded)
 	pfree(removed);
 }
 
-/* Bring the sketch up to date: count what is in the buffer, then remove. */
+/* Bring the sketch up to date: count the keys in the buffer, then remove keys. */
 void
 SketchFlush(SketchState *expanded)
 {
@@ -241,7 +243,7 @@ SketchFlush(SketchState *expanded)
 		remove_now(expanded);
 }
 
-/* Add another sketch, of the same parameters or one that folds to them. */
+/* Add another sketch of the same parameters, or of parameters that fold to them. */
 void
 SketchMerge(SketchState *expanded, const qs_sketch *from)
 {
@@ -250,7 +252,7 @@ SketchMerge(SketchState *expanded, const qs_sketch *from)
 	SketchCheck(expanded->engine->merge(&expanded->sketch, from));
 }
 
-/* Flush, and have the counters here, for reading or for changing them. */
+/* Flush the buffer and bring the counters here, to be read or changed. */
 void
 SketchSettle(SketchState *expanded)
 {
@@ -259,7 +261,7 @@ SketchSettle(SketchState *expanded)
 }
 
 /*
- * Remove a key when the sketch is next read: rows come in any order, and a
+ * Remove a key, but only when the sketch is next read.  Rows come in any order, and a
  * negative weight may come before the positive one that it takes back.
  */
 void
@@ -275,7 +277,7 @@ SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 weight)
 	SketchAppend(expanded->removed, fingerprint, weight);
 }
 
-/* Add a key without waiting; what is in the buffer stays there. */
+/* Add a key at once.  Keys in the buffer stay there. */
 void
 SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
@@ -283,7 +285,10 @@ SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
 	SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
 }
 
-/* Add a key, or remove it if the weight is negative, with all that waits. */
+/*
+ * Add a key at once, or remove it if the weight is negative.  Everything that waits is
+ * done first.
+ */
 void
 SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
@@ -299,9 +304,9 @@ SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight)
 }
 
 /*
- * Make room in a full buffer: flush it, and while it is small take a larger
- * one; or keep what is in there.  False if there is none because not even the
- * next key may wait.
+ * Make room in a full buffer.  Mostly its keys are counted, and while it is small it
+ * becomes larger.  The buffer of a patient sketch may keep its keys and become larger.
+ * False if there is no room, since not even the next key may wait.
  */
 bool
 SketchMakeRoom(SketchState *expanded)
@@ -316,7 +321,7 @@ SketchMakeRoom(SketchState *expanded)
 	return expanded->keyed.buffer.room > 0;
 }
 
-/* Does the combine function get a ticket of the device instead of the value? */
+/* Is the combine function given a ticket of the device instead of the value? */
 static bool
 is_ticket(const SketchState *expanded)
 {

@@ -14,29 +14,32 @@ typedef struct SketchState
 {
 	KeyedState keyed;
 
-	qs_sketch sketch;        /* without the buffered keys */
+	qs_sketch sketch;        /* without the keys in the buffer */
 	const qs_engine *engine; /* where batches go */
 
-	bool folded; /* merged from sketches of different sizes */
-	bool ticket; /* its flat form is for our combine function alone */
+	bool folded; /* sketches of different sizes were merged into it */
+	bool ticket; /* its flat form goes to our combine function only */
 
 	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
 
-	/* With N it names the counts: no other object has it, nor this one with others. */
+	/*
+	 * Together with the total it identifies the counts: no other object has this
+	 * version, and this object never has it with other counts of the same total.
+	 */
 	uint64 version;
 
-	/* Keys to be removed once all are added, or NULL: those of negative weight. */
+	/* Keys of negative weight, to be removed once all others are added; or NULL. */
 	struct SketchState *removed;
 } SketchState;
 
-/* Read access to a sketch, whatever the datum is made of. */
+/* Read access to a sketch, which the datum may hold in any form. */
 typedef struct SketchReader
 {
 	const qs_sketch *sketch;
-	qs_sketch view;      /* what "sketch" points to unless it is expanded */
-	struct varlena *own; /* detoasted copy to be freed, or NULL */
-	const uint8 *header; /* QS_HEADER_BYTES that name the content; NULL if expanded */
-	uint64 version;      /* names it, with N, if expanded */
+	qs_sketch view;      /* the sketch, unless it is expanded */
+	struct varlena *own; /* detoasted copy to free, or NULL */
+	const uint8 *header; /* QS_HEADER_BYTES that identify the contents; NULL if expanded */
+	uint64 version;      /* if expanded, it identifies the contents together with the total */
 } SketchReader;
 
 extern const KeyedStateType sketch_state_type;
@@ -60,7 +63,7 @@ extern void SketchFlush(SketchState *expanded);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
 extern void SketchSettle(SketchState *expanded);
 
-/* Count an unweighted key of a row; the buffer has room and no weights. */
+/* Count a row's key of weight 1.  The buffer has room and keeps no weights. */
 static inline void
 SketchPutKey(SketchState *expanded, uint64 fingerprint)
 {
@@ -68,7 +71,7 @@ SketchPutKey(SketchState *expanded, uint64 fingerprint)
 	expanded->keyed.members++;
 }
 
-/* Count a key, now or with the next batch.  The weight is >= 0. */
+/* Count a key, now or with the next batch.  The weight is not negative. */
 static inline void
 SketchAppend(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
@@ -78,7 +81,7 @@ SketchAppend(SketchState *expanded, uint64 fingerprint, int64 weight)
 		KeyBufferAppend(&expanded->keyed.buffer, fingerprint, weight);
 }
 
-/* Count a row's key; if its weight is negative, remove it later. */
+/* Count a row's key.  If its weight is negative, remove it later. */
 static inline void
 SketchCount(SketchState *expanded, uint64 fingerprint, int64 weight)
 {

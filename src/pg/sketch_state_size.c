@@ -8,10 +8,10 @@
 #include "pg/sketch_state_size.h"
 #include "pgbase/state_size.h"
 
-/* Bytes of a key of the explicit form: a table half full of entries, and the buffer. */
+/* Bytes of a key in the explicit form, whose table is half full, and in the buffer. */
 #define EXPLICIT_KEY (2 * sizeof(qs_entry) + sizeof(uint64))
 
-/* Parameters of the sketches: of the template, or the default. */
+/* Parameters of the sketches: those of the template, or the defaults. */
 static void
 params_of(const Const *template, qs_params *params)
 {
@@ -25,7 +25,10 @@ params_of(const Const *template, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
-/* Bytes of the state of a group of so many distinct keys; the template is NULL if not known. */
+/*
+ * Bytes of the state of a group with so many distinct keys.  The template is NULL if it
+ * is not known.
+ */
 double
 SketchStateSpace(const Const *template, double keys)
 {
@@ -38,7 +41,10 @@ SketchStateSpace(const Const *template, double keys)
 		   qs_mask_count(&params) * sizeof(uint32) + QS_BATCH * sizeof(uint64);
 }
 
-/* Likewise while keys of so many rows wait in the buffer; 0: there are more than can wait. */
+/*
+ * Bytes of the state of a group while the keys of so many rows wait in its buffer; 0:
+ * they are too many to wait.
+ */
 double
 SketchWaitingSpace(const Const *template, double rows)
 {

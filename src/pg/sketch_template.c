@@ -1,20 +1,19 @@
 /*
  * sketch_template.c
- *		States of the aggregates of sketches: their beginning and their template.
+ *		States of the aggregates of sketches: how they begin, and their template.
  *
- * The state is an expanded qsketch in the aggregate's context, and partial
- * states travel as ordinary values.  The final function hands out a read-only
- * pointer to the state, so that qsketch_estimate(qsketch_agg(k), 42) reads it
- * where it is.  NULL means that nothing was counted yet.  Moving aggregates may
- * not have NULL for a state: theirs starts as the empty sketch that the
- * declaration gives, which is flat and so tells itself apart from every state
- * made here, and a final function turns it into NULL.
+ * The state is an expanded qsketch in the aggregate's context, and partial states
+ * travel as ordinary values.  The final function returns a read-only pointer to the
+ * state, so qsketch_estimate(qsketch_agg(k), 42) reads it in place.  NULL means that
+ * nothing was counted yet.  The state of a moving aggregate must not be NULL.  It
+ * starts as the empty sketch in the aggregate's declaration.  That one is flat, so it
+ * cannot be mistaken for a state made here.  The final function turns it into NULL.
  *
  * src/pg/sketch_template.c
  */
 #include "pg/sketch_template.h"
 
-/* May the state travel as a ticket?  Only if it goes to our combine function and nowhere else. */
+/* May the state travel as a ticket?  Only if it goes to our combine function alone. */
 static bool
 may_use_ticket(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
 {
@@ -24,7 +23,7 @@ may_use_ticket(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
 		   CombinesStates(node, functions);
 }
 
-/* Prepare a new state, which "functions" change, for what the calling node does with it. */
+/* Prepare a new state for the calling node.  "functions" are those that may change it. */
 SketchState *
 SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
 {
@@ -36,7 +35,7 @@ SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFun
 	return state;
 }
 
-/* Parameters of the template argument; its counts, if any, are not used. */
+/* Parameters of the template argument.  Counts in the template do not matter. */
 void
 SketchTemplateParams(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
 {
@@ -56,7 +55,7 @@ SketchTemplateParams(FunctionCallInfo fcinfo, AggregateForm form, qs_params *par
 	SketchCheck(params->part == QS_PART_DEVICE ? QB_READ_ONLY : QB_OK);
 }
 
-/* Raise an error unless the templates of two rows, or states, are one. */
+/* Raise an error unless two rows or states have the same template. */
 void
 SketchCheckParams(const qs_params *a, const qs_params *b)
 {
@@ -67,8 +66,8 @@ SketchCheckParams(const qs_params *a, const qs_params *b)
 }
 
 /*
- * Bytes that are the same only for the same template: its header, or where it
- * is stored out of line, the pointer to there; NULL of other forms.
+ * Bytes that identify the template: its header, or its toast pointer if it is stored
+ * out of line.  NULL for other forms.
  */
 static pg_attribute_always_inline const char *
 template_mark(FunctionCallInfo fcinfo, AggregateForm form, Size *length)
@@ -87,9 +86,9 @@ template_mark(FunctionCallInfo fcinfo, AggregateForm form, Size *length)
 }
 
 /*
- * All rows of a group must name the same template, or plans would matter.  A
- * template is nearly always a constant, or a stored sketch: its mark tells at
- * little cost that it is the same as for the row before.
+ * All rows of a group must have the same template, or the result would depend on the
+ * plan.  A template is nearly always a constant, or a stored sketch.  Its mark shows at
+ * little cost that it is the template of the row before.
  */
 void
 SketchCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form, const qs_params *expected,

@@ -1,6 +1,6 @@
 /*
  * sketch_template.h
- *		States of the aggregates of sketches: their beginning and their template.
+ *		States of the aggregates of sketches: how they begin, and their template.
  *
  * src/pg/sketch_template.h
  */

@@ -2,10 +2,10 @@
  * sketch_value.c
  *		Reading and writing qsketch values.
  *
- * Values inside the database came through an input function that validated
- * them, so reading one checks its header and length only, in constant time;
- * that suffices for no operation to read outside of it, or to take more memory
- * than the largest sketch.
+ * Values inside the database came through an input function, which validated them.  So
+ * reading a value checks only its header and length, in constant time.  That is enough
+ * to keep every operation inside the value's bytes, and below the memory of the largest
+ * sketch.
  *
  * src/pg/sketch_value.c
  */
@@ -15,9 +15,9 @@
 #include "utils/memutils.h"
 
 /*
- * Open bytes of so great a length, of which only the header is read.  The few
- * entries of an explicit sketch say nothing of the size that it claims; the
- * tables of a dense one do.
+ * Open a value of this length, whose header alone is read.  In an explicit sketch the
+ * entries may be few although the header claims a large size; in a dense one the tables
+ * must have that size.
  */
 static void
 open_bytes(qs_sketch *view, const uint8 *bytes, Size length)
@@ -37,7 +37,7 @@ SketchOpen(qs_sketch *view, struct varlena *value)
 	open_bytes(view, (const uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ);
 }
 
-/* Copy some of the bytes of a sketch that SketchOpenStored() opened. */
+/* Read bytes of a sketch that SketchOpenStored() has opened. */
 void
 SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 {
@@ -48,8 +48,8 @@ SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 }
 
 /*
- * Open a sketch stored out of line by its header alone, the only part that is
- * read.  False if the datum is not stored so that parts of it can be read.
+ * Open a sketch stored out of line by reading its header alone.  False if the datum is
+ * not stored so that parts of it can be read.
  */
 bool
 SketchOpenStored(qs_sketch *view, Datum datum)
@@ -70,7 +70,7 @@ SketchOpenStored(qs_sketch *view, Datum datum)
 	return true;
 }
 
-/* Raise an error if the dense form would be more than PostgreSQL can store. */
+/* Raise an error if the dense form would be larger than PostgreSQL can store. */
 void
 SketchCheckStorable(const qs_params *params)
 {
@@ -83,7 +83,7 @@ SketchCheckStorable(const qs_params *params)
 						errhint("Choose a smaller size or z.")));
 }
 
-/* Bytes of the varlena, checked against what PostgreSQL can store. */
+/* Bytes of the varlena.  An error if PostgreSQL cannot store so many. */
 Size
 SketchFlatSize(const qs_sketch *sketch)
 {
@@ -103,7 +103,7 @@ SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size)
 	qs_write(sketch, (uint8 *) VARDATA(out));
 }
 
-/* A palloc'd value. */
+/* The sketch as a palloc'd value. */
 struct varlena *
 SketchFlatten(const qs_sketch *sketch)
 {

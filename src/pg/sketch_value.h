@@ -2,9 +2,9 @@
  * sketch_value.h
  *		Sketches as values of PostgreSQL.
  *
- * A qsketch value is a varlena whose bytes after the header are the byte format
- * (sketch/format.h).  Functions read it through a SketchReader and change it as
- * an expanded object (both in sketch_state.h).
+ * A qsketch value is a varlena: after the header it has the byte format of
+ * sketch/format.h.  Functions read it through a SketchReader and change it as an
+ * expanded object (both in sketch_state.h).
  *
  * src/pg/sketch_value.h
  */
@@ -23,7 +23,7 @@
 #include "varatt.h"
 #endif
 
-/* Of new sketches, and of those without a template. */
+/* Defaults of qsketch_new(), and of aggregates without a template. */
 #define SKETCH_DEFAULT_STRUCTURE QS_MULTILEVEL
 
 /* sketch_value.c */

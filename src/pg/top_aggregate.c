@@ -2,12 +2,11 @@
  * top_aggregate.c
  *		qtop_agg and qtop_merge_agg.
  *
- * Declared once for every key type and made as the aggregates of sketches are
- * (sketch_template.c): the state is an expanded qtop in the aggregate's
- * context, partial states travel as ordinary values, and nothing is kept in the
- * FmgrInfo.  States never go to a device.  There is no inverse: what a list has
- * dropped does not come back, so a window frame whose start moves is computed
- * anew.
+ * They are declared for keys of any type and made like the aggregates of sketches
+ * (sketch_template.c).  The state is an expanded qtop in the aggregate's context,
+ * partial states travel as ordinary values, and nothing is kept in the FmgrInfo.
+ * States never go to a device.  There is no inverse function: keys that a list has
+ * dropped do not come back, so a window frame whose start moves is computed anew.
  *
  * src/pg/top_aggregate.c
  */
@@ -34,7 +33,7 @@ n_argument(FunctionCallInfo fcinfo)
 	return TopCheckN(PG_GETARG_INT32(N_ARGUMENT));
 }
 
-/* All rows of a group must say the same, or plans would matter. */
+/* All rows of a group must have the same n and template, or the result would depend on the plan. */
 static void
 check_n(uint32 a, uint32 b)
 {
@@ -46,7 +45,7 @@ check_n(uint32 a, uint32 b)
 			 errhint("The key comes first, then how many of the most frequent ones are wanted.")));
 }
 
-/* The state of the first row of a group, or after states were combined. */
+/* The state for the first row of a group, or for a row after states were combined. */
 static pg_noinline TopState *
 first_state(FunctionCallInfo fcinfo, AggregateForm form)
 {
@@ -71,8 +70,8 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 }
 
 /*
- * The short way, for all but few rows of a column of integers: see
- * append_integer() in sketch_aggregate.c.
+ * A shortcut for nearly all rows of an integer column: see append_integer() in
+ * sketch_aggregate.c.
  */
 static pg_attribute_always_inline TopState *
 append_integer(FunctionCallInfo fcinfo)
@@ -132,7 +131,7 @@ qtop_agg_trans_template(PG_FUNCTION_ARGS)
 	return transition(fcinfo, templated);
 }
 
-/* Add the second value to the first, folding the larger if they may differ. */
+/* Merge the second value into the first.  If they may differ in size, the larger one is folded. */
 static Datum
 merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 {
@@ -171,7 +170,7 @@ qtop_agg_combine(PG_FUNCTION_ARGS)
 	return merge_into_state(fcinfo, false);
 }
 
-/* qtop_merge_trans(qtop, qtop): a row, or a partial state, of qtop_merge_agg. */
+/* qtop_merge_trans(qtop, qtop): add a row of qtop_merge_agg, or a partial state. */
 PG_FUNCTION_INFO_V1(qtop_merge_trans);
 Datum
 qtop_merge_trans(PG_FUNCTION_ARGS)
@@ -187,7 +186,7 @@ qtop_agg_final(PG_FUNCTION_ARGS)
 	return AggregateFinal(fcinfo, &top_state_type);
 }
 
-/* The form of a function of ours, or NULL if it is no transition function. */
+/* The argument positions of a transition function of ours; NULL for other functions. */
 static const AggregateForm *
 transition_form(PGFunction transition)
 {
@@ -208,7 +207,10 @@ finishes(PGFunction function)
 	return function == qtop_agg_final;
 }
 
-/* There is no inverse: a moving aggregate with one of these has another's for that. */
+/*
+ * Does the function change the state of a moving aggregate?  There is no inverse
+ * function of ours, so such an aggregate takes its MINVFUNC from elsewhere.
+ */
 static bool
 moves(PGFunction function)
 {

@@ -1,6 +1,6 @@
 /*
  * top_aggregate.h
- *		The functions that qtop_agg is made of.
+ *		The functions of which qtop_agg is made.
  *
  * src/pg/top_aggregate.h
  */

@@ -1,6 +1,6 @@
 /*
  * top_errors.c
- *		What is said of lists of top keys in errors; opening their bytes.
+ *		Errors about lists of top keys, and opening their bytes.
  *
  * src/pg/top_errors.c
  */
@@ -11,7 +11,7 @@
 
 const KeyHolder top_key_holder = { "list of top keys", "lists of top keys", "qtop_add" };
 
-/* How many keys are of interest. */
+/* Check the argument for the number of keys that are of interest. */
 uint32
 TopCheckN(int32 n)
 {
@@ -22,7 +22,7 @@ TopCheckN(int32 n)
 	return (uint32) n;
 }
 
-/* Raise the error of bytes that are no such list, or have no sketch inside that we can read. */
+/* Raise the error for bytes that are not such a list, or that contain a sketch we cannot read. */
 void
 TopBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 {

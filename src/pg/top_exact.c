@@ -3,44 +3,47 @@
  *		qtop_exact: the most frequent keys of a table's column, with their exact
  *		counts.
  *
- * GROUP BY counts all keys, though only few of them are wanted.  It is fast where
- * they are few, and nothing is faster where they are all alike: a sample of the
- * table tells (top_sample.c), and then GROUP BY is what is run.  Else
+ * GROUP BY counts all keys, though only few of them are wanted.  It is fast if there
+ * are few keys.  If all keys are about equally frequent, nothing is faster.  A sample
+ * of the table shows whether one of the two holds (top_sample.c); then GROUP BY is run.
+ * Otherwise
  *
  *	1. qtop_agg finds candidates C, and a bound b,
- *	2. GROUP BY counts those rows exactly whose key is one of them.
+ *	2. GROUP BY counts exactly the rows whose key is in C.
  *
- * A key that is not in C occurred b times at most (sketch/top.h).  Most candidates
- * are too rare to be counted: those whose upper bound is below the n-th largest
- * lower bound leave C, and b becomes the largest of their upper bounds if it was
- * smaller.  Let t be the n-th largest count of those that stay.  If b < t, then
- * none of the others is among the n most frequent ones, nor as frequent as the
- * last of these: the answer is that of GROUP BY, ties included.  The same holds if
- * b = 0, when there are no others.
+ * A key that is not in C occurred at most b times (sketch/top.h).  Most candidates are
+ * too rare to be counted.  Those whose upper bound is below the n-th largest lower
+ * bound leave C, and b becomes the largest of their upper bounds if it was smaller.
+ * Let t be the n-th largest count of the remaining candidates.  If b < t, no other key
+ * is among the n most frequent ones, and none is as frequent as the n-th.  So the
+ * answer is that of GROUP BY, ties included.  The same holds if b = 0, since then there
+ * are no other keys.
  *
- * Where keys are integers, fingerprints are the keys themselves.  Frequent ones
- * come when the sketch is still empty, so that their lower and upper bounds are
- * mostly the same.  If they are so for all that stay, they are the counts: the
- * second pass could not tell anything else.
+ * If keys are integers, fingerprints are the keys themselves.  Frequent keys come when
+ * the sketch is still empty, so their lower and upper bounds are mostly equal.  If they
+ * are equal for all remaining candidates, they are the counts, and the second pass is
+ * not needed.
+ *
+ * If b >= t and b > 0, the keys are too equally frequent for that sketch, and
  *
  * If b is not that small, keys are too much alike for that sketch, and
  *
  *	3. GROUP BY counts the rows whose key has an estimate of t at least (1, if
  *	   less than n keys were counted).
  *
- * There are n keys that occur t times or more, so all that are wanted do.  Their
- * estimates are not below their counts, so all of them are counted.  If the sample
- * shows that most rows would be, GROUP BY counts all of them without asking.
+ * There are n keys that occur t times or more, so every wanted key does.  Estimates are
+ * never below counts, so all wanted keys are counted.  If the sample shows that most
+ * rows would be counted, GROUP BY counts all of them and asks for no estimates.
  *
- * Candidates are known by fingerprints, and keys of other types than integers
- * may share one.  Bounds and estimates count all that share it, so they bound
- * each one; and exact counts come from GROUP BY, by the type's own equality.
+ * Candidates are identified by fingerprints, and two keys of a type other than integers
+ * may have the same one.  Bounds and estimates count all keys with a fingerprint, so
+ * they hold for each of the keys.  Exact counts come from GROUP BY, by the type's own
+ * equality.
  *
  * All passes must see the same rows: the function is STABLE, and reads with the
- * snapshot of the query that calls it.  They run with the privileges of the
- * caller, and row security applies, since they are plain queries.  Nothing in
- * them depends on the search path, nor on what else the schema of the extension
- * has (calls.c).
+ * snapshot of the calling query.  The passes are plain queries.  So they run with the
+ * privileges of the caller, and row security applies.  They do not depend on the search
+ * path, nor on other objects in the extension's schema (calls.c).
  *
  * src/pg/top_exact.c
  */
@@ -60,18 +63,18 @@
 extern Datum qtop_has(PG_FUNCTION_ARGS);
 extern Datum qsketch_estimate(PG_FUNCTION_ARGS);
 
-/* Candidates cost little, and the more there are the smaller is the bound: for so many keys. */
+/* The list is made for so many keys.  Candidates cost little, and more of them lower the bound. */
 #define CANDIDATES_FOR 1000
 
-/* Bytes of the sketch for each row, and its least and largest size in MB. */
+/* The size of the sketch: bytes for each row, and the least and largest size in MB. */
 #define ROW_BYTES  4
 #define LEAST_MB   1
 #define LARGEST_MB 64
 
-/* The third pass asks the sketch if it then counts at most this share of the rows. */
+/* The third pass uses estimates if they let it count at most this share of the rows. */
 #define SHARE_WORTH_ASKING 0.5
 
-/* What of the extension the queries use. */
+/* OIDs of the extension's objects that the queries use. */
 typedef struct Own
 {
 	Oid sketch; /* types */
@@ -81,24 +84,24 @@ typedef struct Own
 	Oid estimate;
 } Own;
 
-/* Where keys and counts go. */
+/* The destination of keys and counts. */
 typedef struct Output
 {
 	ReturnSetInfo *result;
 	bool as_text;
-	bool padded; /* with blanks, which text has not */
+	bool padded; /* the key is padded with blanks, which its text does not have */
 	KeyWriter writer;
-	int64 wanted; /* so many more */
+	int64 wanted; /* how many more keys are wanted */
 } Output;
 
-/* What the second or third pass gave: rows in SPI_tuptable. */
+/* The result of the second or third pass, whose rows are in SPI_tuptable. */
 typedef struct Answer
 {
 	uint64 rows;
-	int64 last; /* count of the last one */
+	int64 last; /* count of the last row */
 } Answer;
 
-/* A sketch whose counters are as many as the rows, roughly. */
+/* The size of a sketch with roughly as many counters as there are rows. */
 static int
 size_for(double rows)
 {
@@ -124,7 +127,7 @@ describe(FunctionCallInfo fcinfo, TopQuestion *question, Output *output)
 	KeyWriterInit(&output->writer, output->padded ? TEXTOID : question->type, CurrentMemoryContext);
 }
 
-/* One of our C functions, of a value and a key. */
+/* One of our C functions, which takes a value and a key. */
 static Oid
 function_of_key(Oid schema, const char *name, Oid value, PGFunction function)
 {
@@ -151,7 +154,7 @@ find_own(Oid schema, Own *own)
 	own->estimate = function_of_key(schema, "qsketch_estimate_key", own->sketch, qsketch_estimate);
 }
 
-/* A parameter of the queries, whose value may be large, ... */
+/* A parameter of the queries.  Its value may be large. */
 static Node *
 parameter(Oid type)
 {
@@ -165,7 +168,7 @@ parameter(Oid type)
 	return (Node *) param;
 }
 
-/* ... and the value. */
+/* The value of that parameter. */
 static ParamListInfo
 value_of(Oid type, Datum value)
 {
@@ -200,7 +203,7 @@ compare_descending(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The n-th largest lower bound; 0 if there are not so many. */
+/* The n-th largest lower bound; 0 if there are fewer. */
 static int64
 nth_lower(const qs_top *top, int32 n)
 {
@@ -216,7 +219,7 @@ nth_lower(const qs_top *top, int32 n)
 	return lower[n - 1];
 }
 
-/* First pass: candidates; NULL if there are no keys. */
+/* First pass: find candidates.  NULL if there are no keys. */
 static TopState *
 find_candidates(const TopQuestion *q, const Own *own, double rows)
 {
@@ -242,8 +245,8 @@ find_candidates(const TopQuestion *q, const Own *own, double rows)
 }
 
 /*
- * Count the rows that a condition lets through, or all, key by key.  One of the
- * rows of the answer may be that of NULLs.
+ * Count the rows that meet a condition, or all rows, by key.  NULL may be one of the
+ * keys in the answer.
  */
 static Answer
 count_rows(const TopQuestion *q, const char *condition, OwnCall *call, ParamListInfo values)
@@ -270,7 +273,7 @@ count_all(const TopQuestion *q)
 	return count_rows(q, NULL, NULL, NULL);
 }
 
-/* Third pass: keys that may occur so often. */
+/* Third pass: count the keys whose estimate is at least "least". */
 static Answer
 count_estimated(const TopQuestion *q, const Own *own, const TopSample *sample, TopState *top,
 				int64 least)
@@ -286,7 +289,7 @@ count_estimated(const TopQuestion *q, const Own *own, const TopSample *sample, T
 	return count_rows(q, condition, &call, values);
 }
 
-/* Second and, if the candidates do not suffice, third pass. */
+/* Run the second pass.  If the candidates are not enough, run the third. */
 static Answer
 count_keys(const TopQuestion *q, const Own *own, const TopSample *sample, TopState *top)
 {
@@ -346,7 +349,7 @@ put_answer(Output *output, Answer answer)
 	}
 }
 
-/* Are the bounds of the candidates the counts, and those of the n most frequent keys? */
+/* Are the candidates' bounds their counts, and are the n most frequent keys among them? */
 static bool
 is_counted(const TopQuestion *q, const qs_top *top)
 {
@@ -360,7 +363,7 @@ is_counted(const TopQuestion *q, const qs_top *top)
 	return true;
 }
 
-/* As ORDER BY count DESC, key. */
+/* Order as ORDER BY count DESC, key does. */
 static int
 compare_counted(const void *a, const void *b)
 {

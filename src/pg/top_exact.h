@@ -12,30 +12,30 @@
 #include "pgbase/calls.h"
 #include "pgbase/keytype.h"
 
-/* The n most frequent keys of which column. */
+/* The n most frequent keys of a column. */
 typedef struct TopQuestion
 {
 	Oid relation;
 	char *table;      /* an item of FROM, named t, as SQL writes it */
-	const char *name; /* of the column */
-	char *column;     /* of t, as SQL writes it */
-	Oid type;         /* of the column */
+	const char *name; /* name of the column */
+	char *column;     /* column of t, as SQL writes it */
+	Oid type;         /* type of the column */
 	Oid collation;
 	bool integer; /* fingerprints are the keys themselves */
-	bool sorted;  /* keys have an order */
+	bool sorted;  /* the type of the keys has an order */
 	int32 n;
-	int32 listed; /* for so many keys is the list */
+	int32 listed; /* how many keys the list is made for */
 } TopQuestion;
 
-/* What a sample of the table tells. */
+/* What a sample of the table shows. */
 typedef struct TopSample
 {
-	double percent; /* of the pages; 0: there is no sample */
-	double rows;    /* of the sample, without NULLs; */
-	double groups;  /* different keys in them, */
-	double single;  /* those that were seen once, */
-	int64 nth;      /* how often the n-th most frequent one was seen, */
-	int64 usual;    /* and the one behind all that a list would keep */
+	double percent; /* the sample's share of the pages; 0: there is no sample */
+	double rows;    /* rows of the sample without NULLs */
+	double groups;  /* distinct keys in the sample */
+	double single;  /* keys that the sample has once */
+	int64 nth;      /* how often it has its n-th most frequent key */
+	int64 usual;    /* how often it has the most frequent key that a list would not keep */
 } TopSample;
 
 /* top_question.c */

@@ -2,10 +2,9 @@
  * top_has.c
  *		qtop_has: is a key one of the candidates of a list?
  *
- * Asked for each row of a table, with a list that is mostly the same for all of
- * them.  An expanded one is looked at where it is.  Of a flat one the candidates
- * are copied into a hash table, once: the header, with its checksum, tells a
- * list from the next.
+ * It is called for each row of a table, mostly with the same list.  An expanded list is
+ * searched in place.  Of a flat list the candidates are copied into a hash table, once:
+ * the header, with its checksum, shows when another list comes.
  *
  * src/pg/top_has.c
  */
@@ -19,17 +18,17 @@
 
 #define KEY_ARGUMENT 1
 
-/* One per calling expression, in fn_extra. */
+/* There is one for each calling expression, in fn_extra. */
 typedef struct TopProbe
 {
 	KeyType key;
 	bool literal;       /* the key is text that may be read as another type */
-	KeyReader literals; /* which does that */
+	KeyReader literals; /* reads such a key */
 
-	StoredId stored; /* the list is this one, stored out of line, */
-	bool known;      /* or has this header: */
+	StoredId stored; /* identifies the copied list if it is stored out of line */
+	bool known;      /* "header" is that of the copied list */
 	uint8 header[QS_TOP_HEADER_BYTES];
-	MemoryContext context; /* of the copy: */
+	MemoryContext context; /* holds the copy */
 	qb_memory memory;
 	qb_keys keys;
 	qs_top top;
@@ -51,7 +50,7 @@ create_probe(FunctionCallInfo fcinfo)
 	return probe;
 }
 
-/* Is the flat value the one whose candidates were copied? */
+/* Is it the flat value whose candidates were copied? */
 static bool
 is_known(const TopProbe *probe, Datum datum)
 {
@@ -85,7 +84,7 @@ copy_candidates(TopProbe *probe, Datum datum)
 		pfree(value);
 }
 
-/* Fingerprint of the key in the arguments; a literal is read as the keys that are there. */
+/* Fingerprint of the key argument.  A literal is read as a key of the list's kind. */
 static uint64
 key_argument(FunctionCallInfo fcinfo, TopProbe *probe, const qb_keys *held)
 {

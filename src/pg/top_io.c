@@ -13,7 +13,7 @@
 #include "sketch/top_format.h"
 #include "utils/typcache.h"
 
-/* Are keys without texts of the family whose keys are their fingerprints? */
+/* Are the keys without texts integers, which are their own fingerprints? */
 static bool
 family_fits(const qs_top *top, const qs_sketch *sketch)
 {
@@ -22,7 +22,7 @@ family_fits(const qs_top *top, const qs_sketch *sketch)
 	return top->count == 0 || top->texts || sketch->keys.family == KeyFamilyId(integers);
 }
 
-/* Is the text one of this database: in its encoding, without a zero? */
+/* Is the text valid in this database's encoding, without a zero byte? */
 static bool
 is_text(const char *text, uint32 length)
 {
@@ -41,7 +41,7 @@ is_ascii(const char *text, uint32 length)
 	return true;
 }
 
-/* Raise an error unless the text of each key can be shown in this database. */
+/* Raise an error unless the texts of all keys can be shown in this database. */
 static void
 validate_texts(const qs_top *top, int sqlstate, const uint8 *bytes, Size length)
 {
@@ -62,7 +62,7 @@ validate_texts(const qs_top *top, int sqlstate, const uint8 *bytes, Size length)
 	}
 }
 
-/* Raise an error unless a value made from outside is valid. */
+/* Raise an error unless a value made outside is valid. */
 static void
 validate(struct varlena *value, int sqlstate)
 {
@@ -82,7 +82,7 @@ validate(struct varlena *value, int sqlstate)
 		validate_texts(&top, sqlstate, bytes, length);
 }
 
-/* A number is meant as how many keys. */
+/* A hint: whoever writes a number probably means the number of keys. */
 static char *
 hint(const char *text)
 {

@@ -1,9 +1,9 @@
 /*
  * top_list.c
- *		qtop_list and its kin: which keys are the most frequent ones?
+ *		qtop_list and the other functions that read a list of top keys.
  *
- * The keys of a list are shown by their largest possible count, which is never
- * above the sketch's own estimate (sketch/top.h says what is promised).
+ * The count that is shown for a key is the most that it may be.  That is never above
+ * the sketch's own estimate (sketch/top.h states the promises).
  *
  * src/pg/top_list.c
  */
@@ -23,14 +23,14 @@
 #define N_ARGUMENT    1
 #define TYPE_ARGUMENT 2
 
-/* A key of the list as it is shown. */
+/* A key as the list shows it. */
 typedef struct Row
 {
 	qs_top_key key;
-	int64 upper; /* it occurred so often at most */
+	int64 upper; /* it occurred at most so often */
 } Row;
 
-/* Most frequent first; of what may be the same, what is surely more. */
+/* Order by upper bound, the largest first; among equal ones by lower bound, the largest first. */
 static int
 compare_rows(const void *a, const void *b)
 {
@@ -44,7 +44,7 @@ compare_rows(const void *a, const void *b)
 	return (x->key.fingerprint > y->key.fingerprint) - (x->key.fingerprint < y->key.fingerprint);
 }
 
-/* How many keys the call asks for: no more than the list was made for. */
+/* How many keys the call asks for.  The list was made for at least so many. */
 static uint64
 wanted(FunctionCallInfo fcinfo, const qs_top *top)
 {
@@ -58,7 +58,7 @@ wanted(FunctionCallInfo fcinfo, const qs_top *top)
 	return Min(n, top->count);
 }
 
-/* All candidates, the most frequent ones first. */
+/* All candidates, the most frequent first. */
 static Row *
 sorted_rows(const qs_top *top)
 {
@@ -74,7 +74,7 @@ sorted_rows(const qs_top *top)
 	return row;
 }
 
-/* The text of a key: kept, or of the integer that it is. */
+/* The text of a key: the text that was kept, or the integer in decimal. */
 static char *
 text_of(const qs_top *top, const qs_top_key *key)
 {
@@ -92,7 +92,7 @@ put_row(ReturnSetInfo *result, Datum key, const Row *row)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* How to name the type of the keys, as far as it is known. */
+/* What a hint calls the type of the keys, as far as it is known. */
 static char *
 hint_type(uint32 family)
 {
@@ -104,7 +104,7 @@ hint_type(uint32 family)
 			   : pstrdup("Name the type of the keys, or use qtop_text.");
 }
 
-/* The type that the caller gives the keys; it must be one that they can have had. */
+/* The type of the keys that the caller names.  An error if the keys cannot have it. */
 static void
 parser_of(FunctionCallInfo fcinfo, const TopReader *reader, KeyParser *parser)
 {
@@ -164,7 +164,7 @@ qtop_list(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* qtop_text(qtop, n): likewise, the keys as text. */
+/* qtop_text(qtop, n): the n most frequent keys, as text. */
 PG_FUNCTION_INFO_V1(qtop_text);
 Datum
 qtop_text(PG_FUNCTION_ARGS)
@@ -190,7 +190,7 @@ qtop_text(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* qtop_sketch(qtop): the sketch alone. */
+/* qtop_sketch(qtop): the sketch without the list. */
 PG_FUNCTION_INFO_V1(qtop_sketch);
 Datum
 qtop_sketch(PG_FUNCTION_ARGS)
@@ -221,7 +221,7 @@ qtop_new(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(StateDatum(&top->keyed));
 }
 
-/* qtop_info(qtop): how many keys it is for and has, and what is known of all others. */
+/* qtop_info(qtop): how many keys the list is for and has, and the bound for all other keys. */
 PG_FUNCTION_INFO_V1(qtop_info);
 Datum
 qtop_info(PG_FUNCTION_ARGS)

@@ -20,7 +20,7 @@ typedef struct NewKey
 	uint32 length;
 } NewKey;
 
-/* The text of the key, in the words of its type. */
+/* The text of the key, from the type's output function. */
 static void
 write_key(NewKey *key, Datum value)
 {
@@ -37,7 +37,7 @@ write_key(NewKey *key, Datum value)
 	KeyTextEnd(level);
 }
 
-/* The key in the arguments; a literal is read as the keys that are there. */
+/* The key in the arguments.  A literal is read as a key of the list's kind. */
 static void
 key_argument(FunctionCallInfo fcinfo, const qb_keys *held, NewKey *key)
 {

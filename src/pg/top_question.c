@@ -1,6 +1,6 @@
 /*
  * top_question.c
- *		What qtop_exact is asked, in the words of SQL.
+ *		The column that qtop_exact is asked about, as SQL writes it.
  *
  * src/pg/top_question.c
  */
@@ -15,7 +15,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-/* The name of a schema, as SQL writes it; one that is dropped meanwhile has none. */
+/* The name of a schema, as SQL writes it.  An error if it has been dropped. */
 static char *
 schema_name(Oid schema)
 {
@@ -27,7 +27,7 @@ schema_name(Oid schema)
 	return pstrdup(quote_identifier(name));
 }
 
-/* The table by its name. */
+/* Set the table. */
 static void
 describe_table(TopQuestion *question)
 {
@@ -63,7 +63,7 @@ describe_column(TopQuestion *question)
 	question->sorted = OidIsValid(lookup_type_cache(question->type, TYPECACHE_LT_OPR)->lt_opr);
 }
 
-/* The caller may name the type of the keys, which must then be that of the column. */
+/* If the caller names the type of the keys, raise an error unless the column has that type. */
 void
 TopCheckType(const TopQuestion *question, Oid named)
 {
@@ -77,7 +77,7 @@ TopCheckType(const TopQuestion *question, Oid named)
 						 format_type_be(question->type))));
 }
 
-/* A column of a table; how many keys are asked for the caller has set. */
+/* Describe a column of a table.  The caller has set how many keys are wanted. */
 void
 TopDescribe(TopQuestion *question, Oid relation, const char *column)
 {

@@ -2,24 +2,24 @@
  * top_sample.c
  *		Is a list of candidates worth a pass over the table?
  *
- * A sketch counts many different keys faster than GROUP BY, whose hash table
- * then no longer fits into the cache, or into work_mem.  GROUP BY counts few
- * different keys faster.  Some pages of the table tell which it is:
+ * If keys are many, a sketch counts them faster than GROUP BY, whose hash table then no
+ * longer fits into the cache, or into work_mem.  If keys are few, GROUP BY is faster.
+ * Some pages of the table show which of the two holds:
  *
- *	unseen		the share of the rows whose key was seen once.  Of rows that were
- *				not seen about as many have a key that was not seen.  It is near 0
- *				if there are few keys, and 1 if no two are equal.
- *	alike		how many rows have the key of a row, on average and without the
- *				row itself.  It is near 0 if no two are equal.
- *	nth, usual	whether the keys that are wanted stand out from the others.
+ *	unseen		the share of the sample's rows whose key it has once.  About the same
+ *				share of the other rows has a key that is not in the sample.  It is
+ *				near 0 if there are few keys, and 1 if no two rows have the same key.
+ *	alike		about how many other rows of the table have the same key as a row, on
+ *				average.  It is near 0 if no two rows have the same key.
+ *	nth, usual	whether the wanted keys are much more frequent than the others.
  *
- * A list of integers costs little, and often has the counts already: it is made
- * unless keys are few, or hardly any two are equal.  A list of other keys must
- * be counted in another pass.  It is made only where the keys that are wanted
- * stand out, and most rows have keys that are rare.
+ * A list of integers costs little, and often has exact counts already.  It is made
+ * unless keys are few, or hardly any two rows have the same key.  A list of other keys
+ * needs another pass to count them.  It is made only if the wanted keys are much more
+ * frequent than the others, and most rows have rare keys.
  *
- * A table without pages of its own (a view, a foreign table) gives no sample.
- * The sample decides about time alone: the answer is exact in any case.
+ * A table without pages of its own (a view, a foreign table) gives no sample.  The
+ * sample affects only the time; the answer is always exact.
  *
  * src/pg/top_sample.c
  */
@@ -34,19 +34,25 @@
 #include "storage/lmgr.h"
 #include "utils/rel.h"
 
-/* Pages of the sample, and the most percent of a table; smaller tables are counted at once. */
+/*
+ * Pages of the sample, and its largest share of a table.  For smaller tables GROUP BY
+ * runs at once.
+ */
 #define SAMPLE_PAGES 128
 #define MOST_PERCENT 5
 #define LEAST_PAGES  256
 
-/* Least shares of unseen rows. */
+/* The least "unseen" for which a list is made. */
 #define UNSEEN_INTEGER 0.25
 #define UNSEEN_OTHER   0.45
 
-/* Least of what is called "alike" above. */
+/* The least "alike" for which a list is made. */
 #define ALIKE 0.5
 
-/* A key stands out if it was seen so often, and so many times more often than usual ones. */
+/*
+ * How often the wanted keys must be seen: STANDS_OUT_TIMES as often as usual ones, and
+ * STANDS_OUT_BY times more.
+ */
 #define STANDS_OUT_BY    6
 #define STANDS_OUT_TIMES 4
 
@@ -71,7 +77,7 @@ add_pages(Oid relid, double *pages)
 	return sampled;
 }
 
-/* How many percent of the pages are the sample; 0: it is not worth while. */
+/* The sample's percentage of the pages; 0: there is no sample. */
 static double
 percent_of(Oid relid)
 {
@@ -85,7 +91,7 @@ percent_of(Oid relid)
 	return pages < LEAST_PAGES ? 0 : Min(MOST_PERCENT, 100 * SAMPLE_PAGES / pages);
 }
 
-/* A row of the sample's groups, the most frequent ones first: the key, its count. */
+/* Read the groups of the sample, the most frequent first.  Each has a key and its count. */
 static void
 add_group(const TopQuestion *question, TopSample *sample, HeapTuple tuple)
 {
@@ -122,7 +128,7 @@ TopTakeSample(const TopQuestion *question, TopSample *sample)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* How many rows the table has, roughly. */
+/* Roughly how many rows the table has. */
 double
 TopSampleTable(const TopSample *sample)
 {
@@ -130,8 +136,8 @@ TopSampleTable(const TopSample *sample)
 }
 
 /*
- * Is a list worth its pass?  Two rows of the sample have one key in at least
- * rows - groups cases.
+ * Is a list worth its pass?  The sample has at least "rows - groups" pairs of rows with
+ * the same key.
  */
 bool
 TopSampleWantsList(const TopQuestion *question, const TopSample *sample)
@@ -146,7 +152,7 @@ TopSampleWantsList(const TopQuestion *question, const TopSample *sample)
 		   sample->nth >= STANDS_OUT_BY + STANDS_OUT_TIMES * sample->usual;
 }
 
-/* The share of the sample's rows that a condition lets through. */
+/* The share of the sample's rows that meet a condition. */
 double
 TopSampleShare(const TopQuestion *question, const TopSample *sample, const char *condition,
 			   OwnCall *call, ParamListInfo values)

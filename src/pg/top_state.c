@@ -3,11 +3,11 @@
  *		A sketch with its most frequent keys as an expanded object: the state of
  *		aggregates, and what functions return.
  *
- * A full buffer of keys goes to the CPU's engine as one batch, since the keys of
- * the batch are then looked up where their counters are.  Keys that are
- * integers are their own fingerprints.  Of others the buffer keeps the values,
- * too: copies, if they are passed by reference, in an arena that is reused for
- * each batch.  Only those that become candidates are written as text.
+ * A full buffer of keys goes to the CPU's engine as one batch, since the engine looks
+ * up candidates where the keys' counters are.  Integer keys are their own fingerprints.
+ * For other keys the buffer also keeps the values.  Values passed by reference are
+ * copied into an arena, which is reused for each batch.  Only keys that become
+ * candidates are written as text.
  *
  * src/pg/top_state.c
  */
@@ -20,11 +20,11 @@
 #include "utils/datum.h"
 #include "utils/memutils.h"
 
-/* Values that wait take no more than this, unless a single one does. */
+/* The most memory of values that wait, unless a single value takes more. */
 #define ARENA_MAX   (64 * 1024)
 #define ARENA_FIRST 256
 
-/* An empty one that lives in "context". */
+/* An empty list that lives in "context". */
 TopState *
 TopCreate(MemoryContext context, const qs_params *params, uint32 n)
 {
@@ -35,7 +35,7 @@ TopCreate(MemoryContext context, const qs_params *params, uint32 n)
 	return top;
 }
 
-/* A copy of what was read that lives in "context". */
+/* A copy of a list that was read, which lives in "context". */
 TopState *
 TopCopy(MemoryContext context, const TopReader *from)
 {
@@ -46,14 +46,14 @@ TopCopy(MemoryContext context, const TopReader *from)
 	return top;
 }
 
-/* The expanded object that a datum points to, or NULL. */
+/* The expanded list that a datum points to, or NULL. */
 TopState *
 TopStateIn(Datum datum)
 {
 	return StateExpandedIn(datum, &top_state_type);
 }
 
-/* Read access until TopReadEnd() or the end of the datum. */
+/* Read access to a list until TopReadEnd() or the end of the datum. */
 void
 TopRead(TopReader *reader, Datum datum)
 {
@@ -84,8 +84,9 @@ TopReadEnd(TopReader *reader)
 }
 
 /*
- * For changing: itself if the datum allows that, else a copy in the states of
- * "aggregate", or with NULL in a context of its own.
+ * The list of a datum, to be changed.  It is the datum's own object if that may be
+ * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
+ * context of its own.
  */
 TopState *
 TopForUpdate(MemoryContext aggregate, Datum datum)
@@ -101,7 +102,7 @@ TopForUpdate(MemoryContext aggregate, Datum datum)
 	return top;
 }
 
-/* Learn what keys will be added, which must fit those already there. */
+/* Set the type of the keys to come, which must fit those already there. */
 void
 TopSetKey(TopState *top, const KeyType *key)
 {
@@ -136,7 +137,7 @@ value_of(const TopState *top, uint32 row)
 								   : PointerGetDatum(top->arena + top->value[row]);
 }
 
-/* Write those keys of the last batch that have become candidates. */
+/* Write the text of those keys of the last batch that have become candidates. */
 static void
 write_fresh(TopState *top)
 {
@@ -182,7 +183,7 @@ TopFlush(TopState *top)
 	KeyBufferLimit(buffer, most_room(top));
 }
 
-/* Make room in a full buffer: count what is in it, and while it is small take a larger one. */
+/* Make room in a full buffer: count its keys, and take a larger one while it is small. */
 void
 TopMakeRoom(TopState *top)
 {
@@ -198,7 +199,7 @@ TopMakeRoom(TopState *top)
 									top->keyed.buffer.allocated * sizeof(Datum));
 }
 
-/* Room for so many bytes more in the arena. */
+/* Make room for so many more bytes in the arena. */
 static void
 grow_arena(TopState *top, Size bytes)
 {
@@ -213,7 +214,7 @@ grow_arena(TopState *top, Size bytes)
 	top->arena_size = size;
 }
 
-/* Keep a value by reference; its place in the arena. */
+/* Copy a value passed by reference into the arena.  Returns its place there. */
 static Size
 keep_value(TopState *top, Datum value)
 {
@@ -248,7 +249,7 @@ TopCount(TopState *top, Datum value)
 		pfree(DatumGetPointer(plain));
 }
 
-/* Count a key without a buffer; what is there was counted.  The weight is positive. */
+/* Count a key at once, after the keys in the buffer.  The weight is positive. */
 void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight)
 {
@@ -264,7 +265,7 @@ TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, 
 	qs_top_batch_done(list);
 }
 
-/* Have everything counted and the candidates in order. */
+/* Count all keys that wait, and sort the candidates. */
 void
 TopSettle(TopState *top)
 {
@@ -272,7 +273,7 @@ TopSettle(TopState *top)
 	qs_top_finish(&top->top, &top->sketch);
 }
 
-/* Add another, whose sketch can be merged. */
+/* Add another list, whose sketch can be merged. */
 void
 TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 {

@@ -17,28 +17,28 @@ typedef struct TopState
 {
 	KeyedState keyed;
 
-	/* Both without the keys in the buffer. */
+	/* The sketch and its candidates, without the keys in the buffer. */
 	qs_sketch sketch;
 	qs_top top; /* the candidates */
 
 	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
 
-	/* Of keys that have texts. */
+	/* For keys that have texts. */
 	KeyWriter writer;
-	Datum *value; /* of each key in the buffer; if by reference, its place in the arena */
+	Datum *value; /* value of each key in the buffer; if by reference, its place in the arena */
 	char *arena;
 	Size arena_used;
 	Size arena_size;
 } TopState;
 
-/* Read access, whatever the datum is made of. */
+/* Read access to a list, which the datum may hold in any form. */
 typedef struct TopReader
 {
 	const qs_top *top;
 	const qs_sketch *sketch;
-	qs_top view; /* what these point to unless it is expanded */
+	qs_top view; /* the list, unless it is expanded */
 	qs_sketch sketch_view;
-	struct varlena *own; /* detoasted copy to be freed, or NULL */
+	struct varlena *own; /* detoasted copy to free, or NULL */
 } TopReader;
 
 extern const KeyedStateType top_state_type;

@@ -9,10 +9,10 @@
 
 #include "sketch/top.h"
 
-/* Bytes of a candidate: in an array with room, found through a hash table, with a short text. */
+/* Bytes of a candidate in an array with spare room, with its hash table entry and a short text. */
 #define CANDIDATE (2 * sizeof(qs_top_key) + 4 * sizeof(uint32) + 48)
 
-/* How many candidates there are, if it is not known how many keys are of interest. */
+/* The number of candidates, if it is not known how many keys are of interest. */
 #define CANDIDATES 200
 
 static double

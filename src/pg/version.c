@@ -1,13 +1,12 @@
 /*
  * version.c
- *		Whether the loaded library and the SQL that declares its functions fit.
+ *		Whether the loaded library fits the SQL that declares its functions.
  *
- * The two are installed together but come into use apart: a server that
- * preloads the library keeps the old one until it is restarted, and a database
- * keeps the old SQL until ALTER EXTENSION qsketch UPDATE.  A library serves the
- * SQL of all versions before it; it cannot know what later SQL expects of its
- * functions.  So scripts ask first, with the function below, before they
- * declare or drop anything else.
+ * Library and SQL are installed together but change at different times.  A server that
+ * preloads the library keeps the old one until it is restarted.  A database keeps the
+ * old SQL until ALTER EXTENSION qsketch UPDATE.  A library serves the SQL of all
+ * versions before it; it cannot know what later SQL expects of its functions.  So an
+ * SQL script calls the function below before it declares or drops anything else.
  *
  * src/pg/version.c
  */
