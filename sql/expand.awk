@@ -1,12 +1,13 @@
-# Makes the install script from the families' SQL: repeats the lines between
+# Makes the install script from the families' SQL.  It knows three commands.
+# Repeat lines for each value, with @NAME@ replaced by the value:
 #	--@ each NAME value...
+#	lines
 #	--@ end
-# for each value, with @NAME@ replaced by it, and replaces @NAME@ by the value, or
-# all of them, in all lines that follow
+# Replace @NAME@ by the rest of the line, in all lines below:
 #	--@ let NAME value...
-# and puts in a file of the same folder, with @NAME@ replaced by the value, for
+# Insert a file of the same folder, with @NAME@ replaced by the value:
 #	--@ use FILE NAME=value...
-# @VERSION@ is the version that "awk -v VERSION=..." names.
+# @VERSION@ is replaced by the version in "awk -v VERSION=...".
 BEGIN { constant["@VERSION@"] = VERSION }
 /^--@ use / { path = FILENAME; sub(/[^\/]*$/, $3, path)
 	while ((got = getline line < path) > 0) {

@@ -1,5 +1,5 @@
--- What every type has whose values are the bytes of a format (pg/flat.h): the
--- type @TYPE@ with text and binary form, casts, comparison and operator classes.
+-- The objects that each type needs whose values are the bytes of a format (pg/flat.h):
+-- the type @TYPE@ with text and binary form, casts, comparison and operator classes.
 
 CREATE TYPE @TYPE@;
 
@@ -43,8 +43,8 @@ CREATE CAST (@TYPE@ AS bytea) WITH FUNCTION _@TYPE@_to_bytea(@TYPE@);
 CREATE CAST (bytea AS @TYPE@) WITH FUNCTION _@TYPE@_from_bytea(bytea);
 
 --
--- Comparison: equal parameters and equal contents are equal bytes.  Their order
--- means nothing; DISTINCT inside of aggregates asks for one.
+-- Comparison.  Values with equal parameters and contents have equal bytes.  The order
+-- means nothing, but DISTINCT inside aggregates needs one.
 --
 
 CREATE FUNCTION _@TYPE@_eq(@TYPE@, @TYPE@) RETURNS boolean

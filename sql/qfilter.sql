@@ -84,8 +84,8 @@ CREATE AGGREGATE qfilter_merge_agg(qfilter) (
 COMMENT ON AGGREGATE qfilter_merge_agg(qfilter) IS 'filter of the rows of all filters';
 
 --
--- Functions of filter and key, which is of any type as those of sketches are.
--- Where rows have no ids, draws are taken from random numbers.
+-- Functions of filter and key.  A key may be of any type, as for sketches.  If rows
+-- have no ids, their draws come from random numbers.
 --
 
 CREATE FUNCTION _qfilter_agg_trans(qfilter, anycompatible, qfilter) RETURNS qfilter
@@ -148,8 +148,9 @@ CREATE FUNCTION qfilter_add(qfilter, key anycompatible, row_id bigint) RETURNS q
 COMMENT ON FUNCTION qfilter_add(qfilter, anycompatible, bigint) IS 'filter with a row added, unless it is there already';
 
 --
--- Batches of keys, as for sketches.  The method of a batch is varchar so that a
--- literal beside an unknown key means the function of one key: text is preferred.
+-- Batches of keys, as for sketches.  In the functions of batches "method" is varchar.
+-- If both key and method are literals, PostgreSQL prefers the function with text,
+-- which takes one key.
 --
 
 CREATE FUNCTION qfilter_estimate(qfilter, keys anyarray, method varchar DEFAULT 'corrected')

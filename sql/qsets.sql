@@ -1,5 +1,6 @@
 --
--- Sets as arrays of integers, sorted or not.  No operators: intarray has these.
+-- Sets as arrays of integers, sorted or not.  There are no operators, since intarray
+-- has them.
 --
 
 --@ each INTEGER smallint integer bigint
@@ -89,7 +90,7 @@ COMMENT ON FUNCTION qsets_intersect_count(qsets, bigint, bigint)
 	IS 'number of common elements of two sets of a collection';
 
 --
--- Making collections of elements of any type, as keys of qsketch_agg are.
+-- Making collections.  Elements may be of any type, like keys of qsketch_agg.
 --
 
 CREATE FUNCTION _qsets_merge_trans(qsets, qsets) RETURNS qsets
@@ -110,7 +111,8 @@ CREATE AGGREGATE qsets_merge_agg(qsets) (
 );
 COMMENT ON AGGREGATE qsets_merge_agg(qsets) IS 'union of collections, set by set';
 
--- COST: two lookups, without which the planner takes many workers for cheaper than QSketchScan
+-- The cost is that of two lookups.  With a lower one the planner would prefer many
+-- workers to QSketchScan.
 CREATE FUNCTION _qsets_agg_trans(qsets, bigint, anycompatible) RETURNS qsets
 	AS 'MODULE_PATHNAME', 'qsets_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
 	SUPPORT _qsets_support;

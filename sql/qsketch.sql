@@ -2,12 +2,12 @@
 \echo Use "CREATE EXTENSION qsketch" to load this file. \quit
 
 --
--- Whether the loaded library serves this SQL: asked before anything else.
+-- Ask whether the loaded library serves this SQL, before anything else.
 --
--- What is called in this script must not be a matter of choice: the schema may have
--- functions of the same name, whose further arguments have defaults, and then no
--- cast says which one is meant.  So a function has a name of its own while it is
--- called.  Functions of PostgreSQL are called with their schema.
+-- A call in this script must not be ambiguous.  The schema may have functions of the
+-- same name, whose further arguments have defaults; then no cast says which function
+-- is meant.  So our function gets a unique name while it is called.  Functions of
+-- PostgreSQL are called with their schema.
 --
 
 CREATE FUNCTION qsketch_version(sql text DEFAULT '@VERSION@') RETURNS text
@@ -147,8 +147,8 @@ CREATE FUNCTION _qsketch_merge_inverse(qsketch, qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_merge_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_merge_inverse(qsketch, qsketch) IS 'aggregate support';
 
--- Moving aggregates start with qsketch_new(), since NULL is no state for them;
--- the final function makes it NULL again.
+-- The state of a moving aggregate must not be NULL, so it starts as qsketch_new().
+-- The final function turns an empty state into NULL.
 --@ let EMPTY 'qsketch:UVNLAQUBAAADAAoATSnK6gCAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
 CREATE FUNCTION _qsketch_moving_final(qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_moving_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -169,9 +169,9 @@ CREATE AGGREGATE qsketch_merge_agg(qsketch) (
 COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sketches';
 
 --
--- Functions of sketch and key.  A key is of any type: anycompatible is the type of
--- the argument as it is, domains and what text would take as well, and text where
--- an unknown literal or parameter tells none.
+-- Functions of sketch and key.  A key may be of any type: anycompatible is the type of
+-- the argument, also if that is a domain, varchar or char(n).  For a literal or a
+-- parameter without a type it is text.
 --
 
 CREATE FUNCTION _qsketch_agg_trans(qsketch, anycompatible) RETURNS qsketch
@@ -288,8 +288,8 @@ CREATE FUNCTION qsketch_remove(qsketch, key anycompatible, weight bigint) RETURN
 COMMENT ON FUNCTION qsketch_remove(qsketch, anycompatible, bigint) IS 'sketch with a weighted key removed';
 
 --
--- Batches of keys.  qsketch_estimate takes an array for a batch, all other
--- functions take it for one key; so does qsketch_estimate_key.
+-- Batches of keys.  For qsketch_estimate an array is a batch of keys.  For all other
+-- functions, qsketch_estimate_key among them, it is one key.
 --
 
 CREATE FUNCTION qsketch_estimate(qsketch, keys anyarray) RETURNS bigint[]
@@ -335,31 +335,31 @@ COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds and has done sinc
 ALTER FUNCTION "_qsketch_gpu_counts alone"() RENAME TO _qsketch_gpu_counts;
 COMMENT ON COLUMN qsketch_stat_gpu.worker_pid IS 'process that owns the GPUs; NULL if there is none';
 COMMENT ON COLUMN qsketch_stat_gpu.values_now IS 'sketches, filters and collections of sets that it holds';
-COMMENT ON COLUMN qsketch_stat_gpu.cached_now IS 'those of them that are copies of stored ones';
+COMMENT ON COLUMN qsketch_stat_gpu.cached_now IS 'held values that are copies of stored ones';
 COMMENT ON COLUMN qsketch_stat_gpu.cached_bytes IS 'device memory that copies take';
 COMMENT ON COLUMN qsketch_stat_gpu.slots IS 'slots through which backends send keys and requests';
-COMMENT ON COLUMN qsketch_stat_gpu.slots_free IS 'those of them that nobody uses';
+COMMENT ON COLUMN qsketch_stat_gpu.slots_free IS 'slots that nobody uses';
 COMMENT ON COLUMN qsketch_stat_gpu.sketches IS 'sketches, filters and collections of sets that were made on a GPU or sent there';
 COMMENT ON COLUMN qsketch_stat_gpu.batches IS 'batches of keys that were counted';
-COMMENT ON COLUMN qsketch_stat_gpu.keys IS 'keys in them';
+COMMENT ON COLUMN qsketch_stat_gpu.keys IS 'keys in the batches that were counted';
 COMMENT ON COLUMN qsketch_stat_gpu.lookups IS 'batches of keys that were looked up';
-COMMENT ON COLUMN qsketch_stat_gpu.lookup_keys IS 'keys in them';
+COMMENT ON COLUMN qsketch_stat_gpu.lookup_keys IS 'keys in the batches that were looked up';
 COMMENT ON COLUMN qsketch_stat_gpu.merges IS 'merges of two sketches on a GPU';
 COMMENT ON COLUMN qsketch_stat_gpu.fetches IS 'sketches and filters that were brought back';
 COMMENT ON COLUMN qsketch_stat_gpu.bytes_in IS 'bytes that backends sent';
 COMMENT ON COLUMN qsketch_stat_gpu.bytes_out IS 'bytes that were sent back';
 COMMENT ON COLUMN qsketch_stat_gpu.cache_hits IS 'lookups and searches that found a copy';
-COMMENT ON COLUMN qsketch_stat_gpu.cache_misses IS 'those that had to send one';
+COMMENT ON COLUMN qsketch_stat_gpu.cache_misses IS 'lookups and searches that had to send a copy';
 COMMENT ON COLUMN qsketch_stat_gpu.fallbacks IS 'values and lookups that stayed with the CPU, or came back, for lack of device memory';
 COMMENT ON COLUMN qsketch_stat_gpu.slot_waits IS 'times that a backend found no free slot';
-COMMENT ON COLUMN qsketch_stat_gpu.slot_wait_us IS 'how long they waited, in microseconds';
+COMMENT ON COLUMN qsketch_stat_gpu.slot_wait_us IS 'how long backends waited for a slot, in microseconds';
 COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'ends of the worker after an error of a GPU';
 COMMENT ON COLUMN qsketch_stat_gpu.set_searches IS 'searches for pairs of sets';
 COMMENT ON COLUMN qsketch_stat_gpu.qsets_pairs IS 'pairs of sets that were sent back';
 GRANT SELECT ON qsketch_stat_gpu TO public;
 
 --
--- What backends are at, and what they have done
+-- What backends are doing, and what they have done
 --
 
 CREATE FUNCTION qsketch_progress_of_processes(
@@ -387,14 +387,14 @@ COMMENT ON COLUMN qsketch_progress.datid IS 'its database';
 COMMENT ON COLUMN qsketch_progress.datname IS 'name of its database';
 COMMENT ON COLUMN qsketch_progress.relid IS 'table of a column scan';
 COMMENT ON COLUMN qsketch_progress.command IS 'column scan or qsets_pairs';
-COMMENT ON COLUMN qsketch_progress.phase IS 'what it is at';
+COMMENT ON COLUMN qsketch_progress.phase IS 'what the command is doing: its phase';
 COMMENT ON COLUMN qsketch_progress.device IS 'where keys are counted or pairs are found: cpu, gpu or both';
 COMMENT ON COLUMN qsketch_progress.workers IS 'parallel workers that take part';
 COMMENT ON COLUMN qsketch_progress.pages_total IS 'pages of the table';
 COMMENT ON COLUMN qsketch_progress.pages_done IS 'pages that were read';
 COMMENT ON COLUMN qsketch_progress.keys IS 'keys that were taken, by all aggregates; 0 with GROUP BY';
 COMMENT ON COLUMN qsketch_progress.sets_total IS 'sets that may have pairs';
-COMMENT ON COLUMN qsketch_progress.sets_done IS 'those of them that were looked at, or are being';
+COMMENT ON COLUMN qsketch_progress.sets_done IS 'sets whose pairs were searched, or are being searched';
 COMMENT ON COLUMN qsketch_progress.pairs IS 'pairs that were found';
 GRANT SELECT ON qsketch_progress TO public;
 
@@ -411,8 +411,8 @@ CREATE VIEW qsketch_stat AS SELECT * FROM "_qsketch_stat_counts alone"() AS _qsk
 COMMENT ON VIEW qsketch_stat IS 'what all backends have done since the server was started or qsketch_stat_reset() called';
 ALTER FUNCTION "_qsketch_stat_counts alone"() RENAME TO _qsketch_stat_counts;
 COMMENT ON COLUMN qsketch_stat.column_scans IS 'column scans';
-COMMENT ON COLUMN qsketch_stat.pages IS 'pages that they read';
-COMMENT ON COLUMN qsketch_stat.pages_all_visible IS 'those of them that were all-visible';
+COMMENT ON COLUMN qsketch_stat.pages IS 'pages that column scans read';
+COMMENT ON COLUMN qsketch_stat.pages_all_visible IS 'pages that column scans read and that were all-visible';
 COMMENT ON COLUMN qsketch_stat.batches_cpu IS 'batches of keys that the CPU counted';
 COMMENT ON COLUMN qsketch_stat.batches_gpu IS 'batches of keys that GPUs counted';
 COMMENT ON COLUMN qsketch_stat.keys_cpu IS 'keys that the CPU counted';
@@ -420,7 +420,7 @@ COMMENT ON COLUMN qsketch_stat.keys_gpu IS 'keys that GPUs counted';
 COMMENT ON COLUMN qsketch_stat.pair_searches_cpu IS 'searches for pairs of sets by the CPU';
 COMMENT ON COLUMN qsketch_stat.pair_searches_gpu IS 'searches for pairs of sets by GPUs';
 COMMENT ON COLUMN qsketch_stat.pairs IS 'pairs that were found';
-COMMENT ON COLUMN qsketch_stat.stats_reset IS 'when all of this was 0';
+COMMENT ON COLUMN qsketch_stat.stats_reset IS 'when the counters were last set to 0';
 GRANT SELECT ON qsketch_stat TO public;
 
 CREATE FUNCTION qsketch_stat_reset() RETURNS void

@@ -5,7 +5,7 @@
 --@ use flat.sql TYPE=qtop NOUN=list NOUNS=lists
 COMMENT ON TYPE qtop IS 'sketch of keys, with the most frequent of them';
 
--- The default is qsketch_new().
+-- Without a template the sketch is qsketch_new().
 CREATE FUNCTION qtop_new(n integer, template qsketch DEFAULT @EMPTY@) RETURNS qtop
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_new(integer, qsketch) IS 'empty list for the n most frequent keys';
@@ -83,7 +83,7 @@ CREATE AGGREGATE qtop_merge_agg(qtop) (
 COMMENT ON AGGREGATE qtop_merge_agg(qtop) IS 'most frequent keys of all lists';
 
 --
--- Functions of keys, of any type as those of sketches
+-- Functions of list and key.  A key may be of any type, as for sketches.
 --
 
 CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible, integer) RETURNS qtop

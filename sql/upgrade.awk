@@ -1,18 +1,18 @@
 # Makes the upgrade script from one version's install script to another's:
 #	awk -f upgrade.awk OLD NEW
 #
-# What the new script alone has is taken over in its order. What both have under
-# one identity, in different words, is replaced where PostgreSQL can do that (so
-# that views which use it live on), and else dropped and created. What only the
-# old script has is dropped. Nothing is dropped CASCADE: PostgreSQL names the
-# views that are in the way. Other kinds of objects than functions, aggregates
-# and views cannot be changed here; the build fails if one was.
+# Objects that only the new script has are created, in its order. An object that both
+# scripts have, but declare differently, is replaced if PostgreSQL can do that, so that
+# views which use it survive. Otherwise it is dropped and created. Objects that only
+# the old script has are dropped. Nothing is dropped CASCADE: PostgreSQL names the
+# views that are in the way. Only functions, aggregates and views can be changed here;
+# the build fails if another kind of object was changed.
 #
-# A function that the script calls has a name of its own while it does, see
-# qsketch.sql: the two statements that rename it go where the call goes.
+# A function that the script calls has a unique name during the call, see qsketch.sql.
+# The two statements that rename it are moved together with the call.
 #
-# Functions, aggregates and views are described right after they are created;
-# from there their identities are taken, as DROP wants them. Quotes of all kinds
+# Functions, aggregates and views have a COMMENT right after they are created. It
+# gives their identities in the form that DROP wants. Quotes of all kinds
 # may hold semicolons; backslash escapes and comments between /* and */ are not
 # understood.
 
@@ -25,8 +25,8 @@ END {
 
 function fail(message) { print "upgrade.awk: " message >"/dev/stderr"; exit 1 }
 
-# Splits lines into statements: text as written, words for comparison. The last
-# of both has neither comments nor, outside of quotes, more than single spaces.
+# Splits lines into statements: text as written, words for comparison. The words
+# have no comments, and outside of quotes only single spaces.
 function scan(line,    token) {
 	while (line != "") {
 		if (quote != "") {
@@ -71,7 +71,7 @@ function describe(s,    i, kind, comment, name, part) {
 		identity[s, i] = substr(comment, 12, RSTART - 12)
 		place[s, identity[s, i]] = i } }
 
-# What must stay for CREATE OR REPLACE FUNCTION to be possible.
+# The part of a declaration that CREATE OR REPLACE FUNCTION cannot change.
 function signature(words) {
 	sub(/ AS '.*/, "", words)
 	gsub(/ DEFAULT [^,)]+/, "", words)
@@ -111,8 +111,9 @@ function write(    i, late) {
 	for (i = drops; i > 0; i--) print "\nDROP " drop[i] ";"
 	for (i = late + 1; i <= count[2]; i++) write_statement(i) }
 
-# The statement that calls the function which this one renames: the next one, or
-# the last one, of which a view is described.
+# The statement that calls the function that statement i renames: the one after the
+# first renaming, or before the second one. If that is the COMMENT of a view, the
+# view calls the function.
 function caller(i) {
 	if (key[2, i] !~ /^ALTER FUNCTION "/) return i + 1
 	return key[2, i - 1] ~ /^COMMENT / ? i - 2 : i - 1 }
