@@ -32,8 +32,8 @@ memory(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("qsketch has no shared memory for what backends do"),
 #if PG_VERSION_NUM >= 170000
-				 errhint("There is too little dynamic shared memory; or load qsketch at server "
-						 "start, by shared_preload_libraries.")));
+				 errhint("Provide more dynamic shared memory, or load qsketch at server start, by "
+						 "shared_preload_libraries.")));
 #else
 				 errhint("Load qsketch at server start, by shared_preload_libraries, or use "
 						 "PostgreSQL 17 or later.")));

@@ -25,8 +25,8 @@ hint(const char *text)
 {
 	if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0')
 		return psprintf(
-			"A template for so many rows is qfilter_new(%s, frequency), one for so many "
-			"distinct keys of a Bloom filter qfilter_new_bloom(%s).",
+			"A template for this many rows is qfilter_new(%s, frequency). A Bloom filter for "
+			"this many distinct keys is qfilter_new_bloom(%s).",
 			text, text);
 	return NULL;
 }

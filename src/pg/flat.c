@@ -106,8 +106,9 @@ FlatIn(const FlatType *type, FunctionCallInfo fcinfo)
 	if (value == NULL)
 		bad_text(type, text,
 				 *code == PACKED
-					 ? psprintf("What follows \"%s%c\" are no packed bytes.", type->prefix, PACKED)
-					 : psprintf("What follows \"%s\" is not base64.", type->prefix));
+					 ? psprintf("The text after \"%s%c\" is not packed bytes in base64.",
+								type->prefix, PACKED)
+					 : psprintf("The text after \"%s\" is not base64.", type->prefix));
 	type->validate(value, ERRCODE_INVALID_TEXT_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }

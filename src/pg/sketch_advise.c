@@ -86,8 +86,8 @@ read_wanted(FunctionCallInfo fcinfo, Wanted *wanted)
 		ereport(NOTICE,
 				(errmsg("an error of %g is less than one row and asks for exact estimates",
 						wanted->error),
-				 errhint("The error is a number of rows, or a weight; for that share of all give "
-						 "%g.",
+				 errhint("The error is a number of rows, or a weight. If this share of all was "
+						 "meant, give %g.",
 						 wanted->error * wanted->load.total)));
 }
 

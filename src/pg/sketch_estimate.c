@@ -105,8 +105,8 @@ keys_argument(FunctionCallInfo fcinfo, int argument)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("keys must be at least 1, not " INT64_FORMAT, keys),
-				 errhint("Give the number of distinct keys that are probed, of which you may then "
-						 "pick any.")));
+				 errhint("Give the number of distinct keys that you look up. The error then holds "
+						 "for all of them together.")));
 	return keys;
 }
 

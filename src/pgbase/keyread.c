@@ -106,7 +106,7 @@ check_immutable(const KeyReader *reader, const char *text)
 		!is_iso(text, reader->key.type))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("what \"%s\" means as a key of type %s depends on settings", text, type),
+				 errmsg("meaning of \"%s\" as a key of type %s depends on settings", text, type),
 				 has_iso_form(reader->key.type)
 					 ? errhint("Cast the key to type %s, or write dates and times in ISO form, "
 							   "with the offset from UTC if the type has one.",

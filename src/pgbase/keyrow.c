@@ -67,10 +67,9 @@ static void
 check_content(const KeyRow *row, uint32 content)
 {
 	if (KeyRowContent(row->type, row->typmod) != content)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("rows with columns of other types cannot be keys beside one another"),
-				 errhint("Cast the columns to the same types in all rows.")));
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("rows that are keys must all have columns of the same types"),
+						errhint("Cast the columns to the same types in all rows.")));
 }
 
 /* Fingerprint of an anonymous row, which must have the same content as the first one. */

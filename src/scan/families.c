@@ -173,7 +173,7 @@ top_takes_keys(const ColumnScanCall *call)
 	if (n < 1 || n > QS_TOP_MAX)
 		return ScanRefuse("a number of top keys that is out of range");
 	if (type != INT2OID && type != INT4OID && type != INT8OID)
-		return ScanRefuse("top keys that are no integers");
+		return ScanRefuse("top keys that are not integers");
 	return sketch_takes_keys(call);
 }
 

@@ -112,7 +112,7 @@ ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan)
 		get_sortgroupclause_expr(linitial_node(SortGroupClause, clauses), root->processed_tlist);
 	if (!IsA(column, Var) || ((Var *) column)->varattno <= 0 ||
 		((Var *) column)->varno != input->relid || !ScanGroupingKind((Var *) column, &kind))
-		return ScanRefuse("GROUP BY of what is no column of integers, dates or text");
+		return ScanRefuse("GROUP BY of something other than a column of integers, dates or text");
 	if (planner_rt_fetch(input->relid, root)->inh)
 		return ScanRefuse("GROUP BY over several tables");
 	plan->column = (Var *) column;

@@ -73,7 +73,7 @@ match_weight(Expr *expr, ColumnScanCall *call)
 			call->weight_kind = KEY_INT8;
 			return true;
 		default:
-			return ScanRefuse("weights or ids are no column of integers");
+			return ScanRefuse("weights or ids that are not a column of integers");
 	}
 }
 
@@ -98,7 +98,7 @@ match_aggregate(Aggref *aggref, ColumnScanCall *call)
 
 	call->family = recognize(aggref->aggfnoid, &call->aggregate);
 	if (call->family == NULL)
-		return ScanRefuse("another aggregate beside them");
+		return ScanRefuse("an aggregate of another kind");
 	if ((form->weight && !call->family->weights) || aggref->aggstar || aggref->aggvariadic ||
 		list_length(aggref->args) !=
 			1 + (form->weight != 0) + (form->limit != 0) + (form->template != 0))
@@ -148,7 +148,7 @@ match_key(Expr *expr, ColumnScanCall *call)
 		Var *var = as_column(lfirst(cell));
 
 		if (var == NULL || (call->key && var->varno != call->key->varno))
-			return ScanRefuse("a key of several that are no columns of one table");
+			return ScanRefuse("ROW() with a field that is not a column of the same table");
 		if (call->key == NULL)
 			call->key = var;
 	}
@@ -175,7 +175,7 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 	if (form->template)
 		call->template = match_constant(aggref, form->template - 1);
 	return ((call->limit || !form->limit) && (call->template || !form->template)) ||
-		   ScanRefuse("a template or number that is no constant");
+		   ScanRefuse("a template or number that is not a constant");
 }
 
 /* Is it certain that no key raises an error?  Some types have no hash. */
@@ -312,7 +312,7 @@ takes_call(PlannerInfo *root, RelOptInfo *rel, const ColumnScanCall *call)
 {
 	if ((call->key && call->key->varno != rel->relid) ||
 		(call->weight && call->weight->varno != rel->relid))
-		return ScanRefuse("keys or weights from elsewhere");
+		return ScanRefuse("keys or weights that are not of this table");
 	return takes_condition(root, rel, (Node *) call->filter);
 }
 
