@@ -62,8 +62,11 @@ typedef struct KeyedStateType
 /* A zeroed state that lives in "context". */
 extern void *StateCreate(const KeyedStateType *type, MemoryContext context);
 
-/* The context of all states of "aggregate", its child; with NULL one for a single object. */
+/* The context of all states of "aggregate", its child; with NULL StateOwnContext() of this row. */
 extern MemoryContext StateContext(const KeyedStateType *type, MemoryContext aggregate);
+
+/* A context for a single object. */
+extern MemoryContext StateOwnContext(const KeyedStateType *type, MemoryContext parent);
 
 /* The state that a datum points to; NULL: it is flat.  States of other types are an error. */
 extern void *StateExpandedIn(Datum datum, const KeyedStateType *type);

@@ -81,10 +81,10 @@ typedef struct PartHead
 struct SharedBuild
 {
 	Barrier barrier;
-	slock_t mutex;     /* guards what processes write before the first barrier */
-	bool leader;       /* the leader is among the processes */
-	uint32 count;      /* number of parts */
-	dsa_pointer parts; /* the part that was put last, or invalid */
+	slock_t mutex;                     /* guards what processes write before the first barrier */
+	bool leader;                       /* the leader is among the processes */
+	uint32 count;                      /* number of parts */
+	dsa_pointer parts;                 /* the part that was put last, or invalid */
 	pg_atomic_uint32 next[BUILD_DONE]; /* the next share to take in each phase */
 };
 

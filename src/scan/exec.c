@@ -450,7 +450,8 @@ explain_group(ColumnScanState *state, List *ancestors, ExplainState *es)
 {
 	List *context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
 #if PG_VERSION_NUM >= 180000
-	bool prefix = es->rtable_size > 1 || es->verbose; /* rtable_size leaves out the entry of GROUP BY */
+	bool prefix =
+		es->rtable_size > 1 || es->verbose; /* rtable_size leaves out the entry of GROUP BY */
 #else
 	bool prefix = list_length(es->rtable) > 1 || es->verbose;
 #endif
