@@ -2,9 +2,9 @@
  * fuzz_format.c
  *		Arbitrary bytes as a serialized sketch.
  *
- * The input is tried as it is, with the trust that qs_open() and then
- * qs_validate() give it, and once more with the checksum repaired, so that the
- * fuzzer gets past it.  What must hold is in unit/exercise.h.
+ * The input is tried as it is: by qs_open(), which trusts the body, and by
+ * qs_validate(), which does not.  It is tried once more with the checksum repaired,
+ * so that the fuzzer gets past it.  unit/exercise.h says what must hold.
  *
  * src/test/fuzz/fuzz_format.c
  */

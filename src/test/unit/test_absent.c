@@ -2,11 +2,11 @@
  * test_absent.c
  *		Removing what was never there, though all its counters are positive.
  *
- * The sketch cannot know, and lets it go as long as what is left can be what
- * other keys left.  It is refused with QB_UNDERFLOW when it would take a
- * counter below zero, and also when a counter would be larger than all the
- * weight that is left in its bucket: such a sketch would be invalid when
- * written, and the counter might not even fit its width.
+ * The sketch cannot know that a key was never there.  It allows the removal as long
+ * as what is left could come from other keys.  It refuses with QB_UNDERFLOW if a
+ * counter would fall below zero, or if a counter would be larger than all the weight
+ * left in its bucket.  In that second case the sketch would be invalid when written,
+ * and the counter might not even fit its width.
  *
  * src/test/unit/test_absent.c
  */

@@ -1,7 +1,7 @@
 /*
  * test_base64.c
  *		Base64: known values, the fast loops against the plain ones, and text that
- *		is none.
+ *		is not base64.
  *
  * src/test/unit/test_base64.c
  */

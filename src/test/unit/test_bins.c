@@ -1,6 +1,6 @@
 /*
  * test_bins.c
- *		Bins for measuring: every distance is in the one bin that says so.
+ *		Bins for measuring: every distance is in exactly one bin, the right one.
  *
  * src/test/unit/test_bins.c
  */

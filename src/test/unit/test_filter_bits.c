@@ -1,6 +1,6 @@
 /*
  * test_filter_bits.c
- *		The bits of filters: the same on every path, a union, halved, merged.
+ *		The bits of filters: the same on every path, by union, halving and merging.
  *
  * src/test/unit/test_filter_bits.c
  */

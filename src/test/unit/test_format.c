@@ -1,11 +1,11 @@
 /*
  * test_format.c
- *		Hostile bytes: whatever is done to a serialized sketch is found or harmless.
+ *		Hostile bytes: whatever is changed in a serialized sketch is detected or harmless.
  *
- * Three promises.  Bytes that differ in one bit are refused, thanks to the
- * checksum.  Bytes with a fitting checksum are either refused or a valid sketch
- * with which everything works.  And bytes that only qs_open() has looked at,
- * as stored values are, can be read without reading out of bounds.
+ * There are three promises.  Bytes that differ in one bit are refused, thanks to the
+ * checksum.  Bytes with a fitting checksum are either refused or are a valid sketch
+ * with which everything works.  Bytes that only qs_open() has looked at, as stored
+ * values are, can be used without reading out of bounds.
  *
  * src/test/unit/test_format.c
  */

@@ -1,11 +1,11 @@
 /*
  * test_memory.c
- *		No memory: each allocation of each operation fails once.
+ *		Out of memory: each allocation of each operation fails once.
  *
  * The operation must say QB_NO_MEMORY, and what is left must be safe to free:
- * nothing leaks (the allocator counts, and LeakSanitizer looks) and nothing is
- * freed twice.  Where an operation makes a new sketch, or says that it leaves
- * its operand alone, that is checked too.
+ * nothing leaks (the allocator counts, and LeakSanitizer looks) and nothing is freed
+ * twice.  If an operation makes a new sketch, or promises to leave its operand
+ * alone, the test checks that too.
  *
  * src/test/unit/test_memory.c
  */

@@ -1,9 +1,9 @@
 /*
  * test_merge_deferred.c
- *		Many merges into one sketch: what is left for later adds up to the same.
+ *		Many merges into one sketch: the deferred work gives the same sketch in the end.
  *
- * Whatever is merged by qs_merge_deferred() is merged by qs_merge() into a
- * twin, too, whose bytes must be the same once qs_settle() was called.
+ * Whatever qs_merge_deferred() merges is also merged by qs_merge() into a twin.
+ * Once qs_settle() was called, both must have the same bytes.
  *
  * src/test/unit/test_merge_deferred.c
  */

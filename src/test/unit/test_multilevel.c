@@ -2,10 +2,10 @@
  * test_multilevel.c
  *		The multilevel sketch against buckets of 28 wide counters.
  *
- * The reference is what the sketch claims to equal: plain 64-bit counters, in
- * which nothing overflows.  Values are compared counter by counter, in memory
- * and as serialized; the latter must also be canonical: high buckets in the
- * order of their low buckets, each with something in it.
+ * The reference is what the sketch claims to equal: plain 64-bit counters, which
+ * never overflow.  Values are compared counter by counter, in memory and
+ * serialized.  The serialized form must also be canonical: high buckets in the order
+ * of their low buckets, and none all zero.
  *
  * src/test/unit/test_multilevel.c
  */

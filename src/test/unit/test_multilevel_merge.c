@@ -3,9 +3,9 @@
  *		Merging, subtracting and folding multilevel sketches: every carry and
  *		borrow, with each set of instructions.
  *
- * The sum of two sketches must have the bytes of one that is built from the sums
- * of their counters; nothing is merged to make that one.  What is merged is a
- * view of bytes that start at any address.
+ * The sum of two sketches must have the bytes of a sketch that is built from the
+ * sums of their counters, without any merging.  The sketch that is merged is a view
+ * of bytes that start at any address.
  *
  * src/test/unit/test_multilevel_merge.c
  */

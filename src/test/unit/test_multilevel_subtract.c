@@ -1,7 +1,7 @@
 /*
  * test_multilevel_subtract.c
- *		What cannot be subtracted from a multilevel sketch is refused and changes
- *		nothing, with each set of instructions.
+ *		Subtracting too much from a multilevel sketch is refused and changes nothing,
+ *		with each set of instructions.
  *
  * src/test/unit/test_multilevel_subtract.c
  */

@@ -1,9 +1,9 @@
 /*
  * test_mutants.c
- *		Values of all types with small damage that their checksum does not tell of.
+ *		Values of all types with small damage that their checksum does not show.
  *
- * QSKETCH_MUTANTS in the environment says how many of each, the same ones each
- * time, shared among the processors that there are.
+ * The environment variable QSKETCH_MUTANTS says how many mutants of each type are
+ * tried.  They are the same each time, and are shared among the processors.
  *
  * src/test/unit/test_mutants.c
  */

@@ -1,11 +1,11 @@
 /*
  * test_noise.c
- *		The measured error: against counting everything, and against keys.
+ *		The measured error: against all choices of counters, and against real keys.
  *
  * In small sketches every bucket and every choice of counters is tried, so the
- * measured distribution must be exact.  In larger ones it must hold for the
- * keys that are there and for others; "make accuracy" does the same with still
- * larger ones.
+ * measured distribution must be exact.  In larger sketches the error must hold for
+ * keys that are there and for absent keys; "make accuracy" does the same with still
+ * larger sketches.
  *
  * src/test/unit/test_noise.c
  */

@@ -1,6 +1,6 @@
 /*
  * test_pack.c
- *		Packed bytes: there and back, sizes, bytes that are none, and the fast loops
+ *		Packed bytes: packing and unpacking, sizes, invalid bytes, and the fast loops
  *		against the plain ones.
  *
  * src/test/unit/test_pack.c

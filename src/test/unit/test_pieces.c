@@ -1,9 +1,9 @@
 /*
  * test_pieces.c
- *		Estimates from the few bytes that a key's pieces are, of any bytes.
+ *		Estimates from a key's pieces, which are a few bytes of a serialized sketch.
  *
- * Each piece is copied to a block of its own size first, so that reading
- * beside it is seen.
+ * Each piece is copied to a block of its own size first, so that a read beside it is
+ * seen.
  *
  * src/test/unit/test_pieces.c
  */

@@ -2,9 +2,9 @@
  * test_product.c
  *		Inner products and second moments.
  *
- * Against exact products, of every structure, form, part and counter width;
- * how far they are off, and how far they say, is measured in small here, and
- * in full by "make accuracy".
+ * Estimates are compared with exact products, for every structure, form, part and
+ * counter width.  How far they are off, and how far off they say they are, is
+ * measured here in small; "make accuracy" measures it in full.
  *
  * src/test/unit/test_product.c
  */

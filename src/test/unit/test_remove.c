@@ -1,9 +1,9 @@
 /*
  * test_remove.c
- *		Removing and subtracting: undone to the last byte, or refused without a trace.
+ *		Removing and subtracting undo adding to the last byte, or are refused without a trace.
  *
- * Keys that were there, and keys of which the sketch sees that they were not.
- * test_absent.c has those of which it cannot.
+ * The keys were there, or the sketch can see that they were not.  test_absent.c has
+ * absent keys that the sketch cannot tell from present ones.
  *
  * src/test/unit/test_remove.c
  */

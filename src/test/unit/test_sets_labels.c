@@ -1,7 +1,7 @@
 /*
  * test_sets_labels.c
- *		Labels of keys: as slots and directly, going over from one to the other, in
- *		whatever order keys come; and builders' images.
+ *		Labels of keys: in slots, directly, and changing between the two, in
+ *		whatever order keys come; and images of builders.
  *
  * src/test/unit/test_sets_labels.c
  */

@@ -1,14 +1,14 @@
 /*
  * test_turns.c
- *		Whom the GPU worker serves next: random requests of several processes, in
- *		pieces, against what turns.c promises.
+ *		Which request the GPU worker serves next: random requests of several processes,
+ *		in pieces, against what turns.c promises.
  *
- * The code under test is the worker's own, with stand-ins for the queue, for locks
- * and for a family, whose requests have these numbers:
+ * The code under test is the worker's own.  Stand-ins replace the queue, locks and a
+ * family.  The family's requests have these numbers:
  *
  *	0	reads its entry
  *	1	changes its entry
- *	2	changes its entry, reads the other
+ *	2	changes its entry, reads another one
  *	3	changes both
  *
  * src/test/unit/test_turns.c

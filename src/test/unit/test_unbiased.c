@@ -1,10 +1,10 @@
 /*
  * test_unbiased.c
- *		The unbiased estimate: against its definition, and what it must be worth.
+ *		The unbiased estimate: against its definition, and how much better it must be.
  *
- * The definition is tried by brute force: all choices of counters that the key
- * does not own.  What the estimate is worth in overloaded sketches is measured
- * in small; "make accuracy" does it in full.
+ * The definition is tried by brute force: all choices of counters that the key does
+ * not own.  How much better the estimate is in overloaded sketches is measured here
+ * in small; "make accuracy" measures it in full.
  *
  * src/test/unit/test_unbiased.c
  */

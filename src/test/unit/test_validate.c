@@ -2,8 +2,8 @@
  * test_validate.c
  *		Each check of the validator, one by one.
  *
- * Bytes with one thing wrong that only one check can see: the checksum fits,
- * and so does everything else as far as possible.
+ * The bytes have one thing wrong that only one check can see: the checksum fits, and
+ * so does everything else as far as possible.
  *
  * src/test/unit/test_validate.c
  */
@@ -441,7 +441,7 @@ device_parts_are_plausible(void **state)
 {
 	static const struct
 	{
-		uint32_t slim[2][8]; /* of the first two buckets; the others are empty */
+		uint32_t slim[2][8]; /* of the first two buckets; all later buckets are empty */
 		qb_status verdict;
 	} cases[] = {
 		{ { { 600, 600, 600 } }, QB_OK },
@@ -452,7 +452,7 @@ device_parts_are_plausible(void **state)
 		{ { { 601, 600, 600 } }, QB_FORMAT_COUNTERS },                  /* above N */
 		{ { { 600, 600, 600, 1 } }, QB_FORMAT_COUNTERS },               /* above d * N */
 		{ { { 600 }, { 1, 1, 1 } }, QB_FORMAT_COUNTERS },               /* 600 and 1 is above N */
-		{ { { 400, 400, 400 }, { 201 } }, QB_FORMAT_COUNTERS },         /* likewise */
+		{ { { 400, 400, 400 }, { 201 } }, QB_FORMAT_COUNTERS },         /* 400 and 201 is above N */
 		{ { { 300, 300, 300, 300 }, { 201, 1 } }, QB_FORMAT_COUNTERS }, /* 400 and 201 */
 		{ { { 300, 300, 300, 300 }, { 200, 1 } }, QB_OK },
 	};
