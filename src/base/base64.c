@@ -203,7 +203,7 @@ values_avx2(const char *text, __m256i *value)
 	return _mm256_movemask_epi8(_mm256_cmpeq_epi8(added, _mm256_setzero_si256())) == 0;
 }
 
-/* 32 values to 24 bytes. Writes 28 bytes. */
+/* 32 values to 24 bytes.  Writes 28 bytes. */
 AVX2 static inline void
 join_avx2(__m256i value, uint8_t *bytes)
 {

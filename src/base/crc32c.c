@@ -40,7 +40,7 @@ qb_crc32c_plain(uint32_t crc, const uint8_t *bytes, size_t length)
 
 #define SSE42 __attribute__((target("sse4.2,pclmul")))
 
-/* Bytes of a stream, n; x to the power of 8 * n - 33, and of 16 * n - 33. See multiply(). */
+/* Bytes of a stream, n; x to the power of 8 * n - 33, and of 16 * n - 33.  See multiply(). */
 #define STREAM        1024
 #define BEHIND_STREAM UINT32_C(0x170076FA)
 #define BEHIND_TWO    UINT32_C(0xA51B6135)
@@ -60,7 +60,7 @@ crc32c_sse42(uint32_t crc, const uint8_t *bytes, size_t length)
 	return crc;
 }
 
-/* The product has 63 bits. The instruction takes its remainder and multiplies it by x^33. */
+/* The product has 63 bits.  The instruction takes its remainder and multiplies it by x^33. */
 SSE42 static inline uint64_t
 multiply(uint64_t crc, uint32_t factor)
 {

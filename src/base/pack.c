@@ -32,7 +32,7 @@ load_word(const uint8_t *bytes, size_t left)
 	return word;
 }
 
-/* The bits of those bytes of a word that are not zero. */
+/* A mask of the bytes of a word that are not zero. */
 static inline unsigned
 bytes_set(uint64_t word)
 {
@@ -68,7 +68,7 @@ put_word(uint64_t word, uint8_t *out)
 	return out;
 }
 
-/* Pack "count" bytes to "out", and stop once "out" is beyond the end. Returns where it stopped. */
+/* Pack "count" bytes to "out", and stop once "out" is beyond the end.  Returns where it stopped. */
 static uint8_t *
 pack_words(const uint8_t *bytes, size_t count, uint8_t *out, const uint8_t *end)
 {
@@ -215,7 +215,7 @@ shuffled(uint64_t word, const uint8_t *places)
 		_mm_shuffle_epi8(bytes, _mm_loadl_epi64((const void *) places)));
 }
 
-/* The bits of those bytes of a word that are not zero. */
+/* A mask of the bytes of a word that are not zero. */
 AVX2 static inline unsigned
 bytes_set_avx2(uint64_t word)
 {
@@ -224,7 +224,7 @@ bytes_set_avx2(uint64_t word)
 	return ~(unsigned) _mm_movemask_epi8(zero) & 0xFF;
 }
 
-/* The bits of those words of a block that are not zero. */
+/* A mask of the words of a block that are not zero. */
 AVX2 static inline uint64_t
 words_set(const uint8_t *bytes)
 {
