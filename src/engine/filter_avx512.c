@@ -26,7 +26,7 @@ mix8(__m512i x)
 	return _mm512_xor_si512(x, _mm512_srli_epi64(x, 31));
 }
 
-/* Positions of eight inputs. The product with m has 96 bits, and is made of two halves. */
+/* Positions of eight inputs.  The product with m has 96 bits, and is made of two halves. */
 AVX512 static inline __m256i
 positions8(__m512i input, __m512i m)
 {

@@ -42,7 +42,7 @@ flush(sink *s)
 	s->count = 0;
 }
 
-/* Take one more input; "count" are there. Returns how many there are now. */
+/* Take one more input; "count" are there.  Returns how many there are now. */
 QB_INLINE size_t
 take(sink *s, size_t count, uint64_t input)
 {
@@ -331,7 +331,7 @@ blocks_contain(const qf_filter *f, const uint64_t *fingerprint, size_t count, bo
 	}
 }
 
-/* Look up a chunk of keys, position after position. Keys with a zero bit drop out. */
+/* Look up a chunk of keys, position after position.  Keys with a zero bit drop out. */
 static void
 positions_contain(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {

@@ -56,7 +56,7 @@ typedef struct qf_engine
 	 */
 	void (*query)(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_t *set);
 
-	/* Are all positions of each key set? Stops at a key's first zero. */
+	/* Are all positions of each key set?  Stops at a key's first zero. */
 	void (*contains)(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found);
 
 	/* Does what qf_merge() does; "from" is not remote. */

@@ -28,7 +28,7 @@ planes_of(uint32_t columns)
 	return 32 - __builtin_clz(columns | 1);
 }
 
-/* Add up to eight columns; missing ones are zero. Their number is the same for a whole row. */
+/* Add up to eight columns; missing ones are zero.  Their number is the same for a whole row. */
 QSET_VECTOR_INLINE void
 add_eight(QSET_VECTOR *plane, const uint64_t *const *column, uint32_t columns, uint64_t at)
 {

@@ -115,7 +115,7 @@ carry(qs_sketch *sk, uint8_t *low, uint32_t counters)
 	}
 }
 
-/* One-byte counters of multilevel. Weights other than 1 take the plain loop. */
+/* One-byte counters of multilevel.  Weights other than 1 take the plain loop. */
 AVX512 static void
 add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {

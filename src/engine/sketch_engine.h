@@ -29,7 +29,7 @@ typedef struct qs_engine
 	qb_status (*insert)(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 						size_t count);
 
-	/* Remove keys, with weights as for insert(). QB_UNDERFLOW leaves the sketch unchanged. */
+	/* Remove keys, with weights as for insert().  QB_UNDERFLOW leaves the sketch unchanged. */
 	qb_status (*remove)(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 						size_t count);
 

@@ -11,7 +11,7 @@
 #include "engine/sketch_engine.h"
 #include "engine/sketch_top.h"
 
-/* Count a key whose estimate is at least the threshold. A new candidate must be above it. */
+/* Count a key whose estimate is at least the threshold.  A new candidate must be above it. */
 static qb_status
 count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight, int64_t estimate,
 		  size_t row)
