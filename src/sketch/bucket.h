@@ -50,8 +50,8 @@ extern double qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t 
 
 /*
  * Values and chances of the minimum in a fat bucket, where k of 8 sub-buckets and a
- * cell in each are chosen.  "cell" has the size[j] >= 1 cells of sub-bucket j from j
- * * stride on, ascending.  Writes the values that the minimum can take (at most one
+ * cell in each are chosen.  "cell" has size[j] >= 1 cells of sub-bucket j, ascending,
+ * from index j * stride on.  Writes the values that the minimum can take (at most one
  * for each cell, and zero) and their chances; returns how many.
  */
 extern uint32_t qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size,

@@ -12,7 +12,7 @@
 #include "sketch/explicit.h"
 #include "sketch/sketch.h"
 
-/* The entries of an explicit sketch, which has at most so many. */
+/* The entries of an explicit sketch, which has at most this many. */
 typedef struct entry_arrays
 {
 	uint64_t fingerprint[QS_EXPLICIT_MAX];
@@ -38,7 +38,7 @@ entries_to_arrays(const qs_sketch *from, entry_arrays *a)
 
 /*
  * Add the entries of "from" to "into".  The total of "into" includes them already,
- * and "into" turns dense when they are too many.
+ * and "into" turns dense when its entries are too many.
  */
 static qb_status
 add_explicit(qs_sketch *into, const qs_sketch *from)

@@ -58,7 +58,7 @@ typedef struct qs_top_key
 {
 	uint64_t fingerprint;
 	int64_t lower;    /* it occurred at least so often, */
-	int64_t before;   /* and at most so many times more */
+	int64_t before;   /* and at most this many times more */
 	int64_t estimate; /* of the sketch, when the key was last looked at */
 	uint8_t *text;    /* NULL: none; a view has it elsewhere */
 	uint32_t length;  /* of the text */

@@ -8,12 +8,12 @@
  * random, so these counters are exchangeable with the noise in the key's own
  * counters.
  *
- * The minimum of d of these counters, averaged over all choices of d, is what an
- * absent key would be told.  It is an unbiased estimate of the error of the key's
- * minimum.  In the same way their mean is an unbiased estimate of the error of the
- * mean of the key's counters.  The two corrected estimates are mixed by a weight
- * that each sketch chooses for itself (qs_noise): nearly the means alone where many
- * light keys make the noise, the minimum alone where few heavy keys do.
+ * The minimum of d such counters, averaged over all choices of d, is what an absent
+ * key would be told.  It is an unbiased estimate of the error of the key's minimum.
+ * In the same way, the mean of all such counters is an unbiased estimate of the
+ * error of the mean of the key's counters.  The two corrected estimates are mixed by
+ * a weight that each sketch chooses for itself (qs_noise): nearly the means alone
+ * where many light keys make the noise, the minimum alone where few heavy keys do.
  *
  * Estimates are signed: rare keys come out below zero about as often as above, which
  * makes sums and averages of estimates right.  For a single key, clipping to 0 ..
