@@ -177,7 +177,7 @@ qf_block_has(const uint8_t *bits, const qf_params *p, uint64_t h)
 	return true;
 }
 
-/* How many bits of these words are set. */
+/* How many bits of the words are set. */
 extern uint64_t qf_ones(const uint8_t *bits, uint64_t words);
 
 /* ---- explicit positions (explicit.c) ---- */
