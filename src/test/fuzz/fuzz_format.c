@@ -2,9 +2,9 @@
  * fuzz_format.c
  *		Arbitrary bytes as a serialized sketch.
  *
- * The input is tried as it is: by qs_open(), which trusts the body, and by
- * qs_validate(), which does not.  It is tried once more with the checksum repaired,
- * so that the fuzzer gets past it.  unit/exercise.h says what must hold.
+ * The input is tried as it is, and once more with the checksum repaired, so that the
+ * fuzzer gets past it.  Bytes that qs_open() accepts must be harmless, and bytes
+ * that qs_validate() accepts must work; unit/exercise.h has the details.
  *
  * src/test/fuzz/fuzz_format.c
  */

@@ -15,7 +15,7 @@
 
 static const char *const levels[] = { "scalar", "avx2" };
 
-/* Exactly as long as it says, so that the sanitizer sees what goes beyond. */
+/* A block of exactly this length, so that the sanitizer sees a step beyond it. */
 static char *
 encoded(const uint8_t *bytes, size_t count)
 {

@@ -40,7 +40,7 @@ bins_hold_their_distances(void **state)
 	check(UINT64_MAX);
 }
 
-/* Without gaps, from 0 to the last. */
+/* Bins have no gaps, from 0 to the last. */
 static void
 bins_follow_each_other(void **state)
 {

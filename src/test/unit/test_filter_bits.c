@@ -53,7 +53,7 @@ make_rows(void **state)
 	return 0;
 }
 
-/* The definition in draws.h, with nothing clever. */
+/* The definition in draws.h, written plainly. */
 static uint32_t
 position_by_definition(const qf_params *p, uint64_t h, uint32_t j)
 {
@@ -428,7 +428,7 @@ few_bits_are_a_list(void **state)
 	test_no_leak();
 }
 
-/* Whichever allocation fails, it is said, and nothing leaks. */
+/* Whichever allocation fails, the status says so and nothing leaks. */
 static void
 failing_memory_is_reported(void **state)
 {

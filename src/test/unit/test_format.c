@@ -133,7 +133,7 @@ every_flipped_bit_is_found(void **state)
 	}
 }
 
-/* Take bytes whose checksum may fit or not through all they may be used for. */
+/* Take bytes, whose checksum may or may not fit, through everything that they may be used for. */
 static bool
 use(test_bytes b)
 {
@@ -152,9 +152,9 @@ use(test_bytes b)
 }
 
 /*
- * With the checksum repaired, most flips are still found: only flips in what
- * is free to choose (seed, masks, family, fingerprints) may pass, and those
- * in pairs of numbers that must agree (counts and total) may not.
+ * With the checksum repaired, most flips are still found.  Only flips in what is
+ * free to choose (seed, masks, family, fingerprints) may pass.  Flips in numbers
+ * that must agree (counts and total) may not.
  */
 static void
 flipped_bits_with_a_fitting_checksum_are_harmless(void **state)
@@ -190,7 +190,7 @@ flipped_bits_with_a_fitting_checksum_are_harmless(void **state)
 	}
 }
 
-/* Fields set to what nobody would write; the checksum fits. */
+/* Fields set to values that nobody would write; the checksum fits. */
 static void
 absurd_fields_are_refused(void **state)
 {
@@ -294,7 +294,7 @@ random_damage_is_harmless(void **state)
 		}
 }
 
-/* Bodies of nothing but one byte: all high indexes the same, all counters at most. */
+/* Bodies that repeat one byte: all high indexes are equal, all counters are at their largest. */
 static void
 uniform_bodies_are_harmless(void **state)
 {

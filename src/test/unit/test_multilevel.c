@@ -104,7 +104,7 @@ add(qs_sketch *sk, reference *r, const uint64_t *key, const int64_t *weight, siz
 
 /* ---- streams ---- */
 
-/* Ten million times one key: a million of them one by one. */
+/* One key ten million times, a million of them one by one. */
 static void
 one_key_ten_million_times(void **state)
 {
@@ -305,7 +305,10 @@ removals_borrow(void **state)
 	test_no_leak();
 }
 
-/* The order in which buckets overflow leaves no trace, nor do those that no longer do. */
+/*
+ * The order in which buckets overflow leaves no trace, and buckets that no longer
+ * overflow leave none.
+ */
 static void
 high_buckets_are_canonical(void **state)
 {

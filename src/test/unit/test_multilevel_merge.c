@@ -46,7 +46,7 @@ check_sum(const counters *c, const uint64_t *a, const uint64_t *b, size_t offset
 
 /* ---- carries and borrows ---- */
 
-/* Each edge meets each other in each counter of a bucket. */
+/* Each edge meets every other edge in each counter of a bucket. */
 static void
 check_edges(void)
 {
@@ -176,7 +176,7 @@ build_wide(qs_sketch *sk, const counters *c, const uint64_t *value)
 	REQUIRE(sk->wide && sk->total < QS_WIDE_TOTAL);
 }
 
-/* Wide and narrow counters in memory, either into the other. */
+/* Merges of wide into narrow counters in memory, and of narrow into wide ones. */
 static void
 check_widths(void)
 {
@@ -224,7 +224,7 @@ widths_may_differ(void **state)
 
 /* ---- folding ---- */
 
-/* The counters of a sketch with a "more"th of the buckets. */
+/* The counters of a sketch after folding "more" buckets into one. */
 static void
 fold_values(const counters *c, uint64_t more, const uint64_t *value, uint64_t *folded)
 {

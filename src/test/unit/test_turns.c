@@ -186,7 +186,7 @@ changes(const GpuSlot *slot, int entry)
 		   (slot->op == 3 && slot->other.index == entry);
 }
 
-/* Is an earlier request in the way of this one? */
+/* Must an earlier request be served before this one? */
 static bool
 is_before(const GpuSlot *earlier, const GpuSlot *slot)
 {
@@ -266,7 +266,10 @@ requests_keep_their_order(void **state)
 	}
 }
 
-/* Who asks for little waits for a piece of one other, however many ask for much. */
+/*
+ * A process that asks for little waits only for the piece that is being served,
+ * however many processes ask for much.
+ */
 static void
 short_requests_are_next(void **state)
 {
@@ -301,7 +304,7 @@ post(int entry)
 	return ask(0, 1, entry, 0, 1);
 }
 
-/* Keys for a value that is dropped are moot, unless another value gets it before. */
+/* Keys for a dropped value are not worth inserting, unless another value gets that value first. */
 static void
 requests_for_nobody_are_moot(void **state)
 {

@@ -45,7 +45,7 @@ set_entry(uint8_t *bytes, int i, uint64_t fingerprint, int64_t count)
 	qb_store64(bytes + BODY + 16 * i + 8, (uint64_t) count);
 }
 
-/* Three entries with the same total as before, except where that is the point. */
+/* Three entries whose total stays the same, except where the total is what is tested. */
 static void
 explicit_entries_are_checked(void **state)
 {
@@ -380,7 +380,7 @@ multilevel_buckets_are_not_lopsided(void **state)
 	free(b.data);
 }
 
-/* The same of low counters alone, which are checked in a way of their own. */
+/* Lopsided low counters alone, which have a check of their own. */
 static void
 low_buckets_are_not_lopsided(void **state)
 {
