@@ -42,8 +42,8 @@ qs_top_free(qs_top *top)
 
 /*
  * A slot of the hash table is 0, or 1 + a candidate's index with some more bits of
- * its hash.  These bits tell most keys that are not candidates without a look at the
- * candidates.
+ * its hash.  These bits rule out most keys that are not candidates, without a look
+ * at the candidates.
  */
 #define INDEX_BITS 22
 #define INDEX_MASK ((UINT32_C(1) << INDEX_BITS) - 1)

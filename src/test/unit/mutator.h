@@ -3,8 +3,8 @@
  *		Choices and small changes of numbers, for making damaged values.
  *
  * This is common to sketches (mutants.h), filters (filter_mutants.h) and collections
- * of sets (sets_mutants.h).  Each file makes a sound value, changes it in
- * a few places, repairs its checksum, and checks that the validator's answer holds.
+ * of sets (sets_mutants.h).  Each file makes a sound value, changes it in a few
+ * places, repairs its checksum, and checks that the validator's answer holds.
  *
  * test_mutants.c and the fuzzers run this under AddressSanitizer and UBSan.
  *
