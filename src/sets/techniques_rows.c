@@ -3,7 +3,7 @@
  *		All pairs: the counters of one row, pair after pair by one of the techniques.
  *
  * The techniques exist for comparison with the index (rows.c).  QSET_AUTO takes
-  * a technique only where the cost model expects the index to cost more.  Costs,
+ * a technique only where the cost model expects the index to cost more.  Costs,
  * for k sets of n elements:
  *
  *	merge, search, merge_search, merge_hash		k pairs (techniques.h)
