@@ -1,6 +1,7 @@
 /*
  * filter_blocked.cuh
- *		What kernels for blocked Bloom filters share: a key's line, and its bits there.
+ *		What kernels for blocked Bloom filters share: a key's line, and its
+ *		bits there.
  *
  * A key's positions are in one line of 64 bytes, two sectors of memory.  The
  * line is what a key costs.  So kernels load the whole line at once and pick

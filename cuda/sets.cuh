@@ -154,7 +154,7 @@ struct qset_output
 	uint64_t room;
 	uint64_t *start;  /* for each unit: where its pairs begin */
 	uint32_t *found;  /* for each unit: how many pairs it has */
-	uint64_t *cursor; /* number of pairs so far, also of those without room */
+	uint64_t *cursor; /* number of pairs so far, also of pairs that found no room */
 	bool placed;      /* "start" is given; minus ... */
 	uint64_t base;
 	uint64_t first_unit; /* the first unit of this launch */
