@@ -95,7 +95,7 @@ fill_bytes(const plan &p)
 	return ((size_t) QF_BLOCK_BITS / 8) << p.log2_lines;
 }
 
-/* Is there shared memory for the keys?  Everything else of a block takes less than a kilobyte. */
+/* Is there enough shared memory?  A block's other variables take less than a kilobyte. */
 static bool
 is_possible(const qf_cuda_filter *f)
 {

@@ -8,7 +8,7 @@
  * elements (paper, section 3: sf-gssjoin, which adds to a triangle of counters
  * in global memory instead), adds what the strip has, and writes the pairs
  * that pass.  Floor: one atomic addition to shared memory for each event (a
- * pair of equal elements).  Each of the 32 banks makes one a clock.  The
+ * pair of equal elements).  Each of the 32 banks makes one addition a clock.  The
  * columns of events are random, so among a warp's 32 additions the fullest
  * bank has 3.5 on average.
  *

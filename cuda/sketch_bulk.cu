@@ -18,7 +18,7 @@
  *
  * Skew: parts of different sizes do not harm correctness.  A share of the fine
  * pass that does not fit into shared memory is sorted straight to device
- * memory. sketch_skew.cu has taken out keys that occur often.
+ * memory.  sketch_skew.cu has taken out keys that occur often.
  *
  * cuda/sketch_bulk.cu
  */

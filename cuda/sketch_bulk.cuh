@@ -33,7 +33,7 @@ extern "C"
 #define QS_TILE_KEYS     65535
 #define QS_RUN_LANES     16    /* lanes that read a run of keys together */
 #define QS_RUN_AHEAD     4     /* keys that a lane reads before it adds the first */
-#define QS_FLUSH_AHEAD   4     /* words of the table that a thread reads before it writes one */
+#define QS_FLUSH_AHEAD   4     /* pieces of the table that a thread reads before it writes one */
 #define QS_PREFETCH      32768 /* bytes of a tile; those of all blocks must fit into L2 */
 #define QS_GROUPS_MAX    512   /* runs of a tile, one for each thread */
 

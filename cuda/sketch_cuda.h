@@ -12,7 +12,7 @@
  * The worker inside PostgreSQL creates, loads, inserts, queries, merges,
  * fetches and destroys.  Keys in device memory (..._device) are for columns
  * that are kept there.  Removing is for tests alone, because in PostgreSQL the
- * CPU removes. src/bench/gpu_sketch.h has more functions for tests and
+ * CPU removes.  src/bench/gpu_sketch.h has more functions for tests and
  * benchmarks.
  *
  * Statuses and errors are as in qs_cuda.h.

@@ -133,8 +133,8 @@ qs_target(uint64_t bucket, uint32_t mask)
 }
 
 /*
- * Call apply(bucket, mask, weight) for the 32 keys of a warp, in rounds of 32
- * / LANES keys; LANES neighbouring lanes share a key.  Inactive keys have
+ * Call apply(bucket, mask, weight) for the 32 keys of a warp, in rounds
+ * of 32 / LANES keys; LANES neighbouring lanes share a key.  Inactive keys have
  * target 0, which selects no counter.
  */
 template <int LANES, bool ONES, typename Apply>

@@ -8,7 +8,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION qsketch;
 \i ratios.sql
 
--- Rows of two integer columns: 50,000 sets of elements up to a million; small elements are more frequent.
+-- Rows of two integer columns: 50,000 sets of elements up to a million, small ones more often.
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE member AS
     SELECT (random() * 50000)::integer AS s, (random() * random() * 1e6)::integer AS e FROM generate_series(1, :rows);

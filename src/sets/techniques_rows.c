@@ -1,6 +1,7 @@
 /*
  * techniques_rows.c
- *		All pairs: the counters of one row, pair after pair by one of the techniques.
+ *		All pairs: the counters of one row, pair after pair by one of the
+ *		techniques.
  *
  * The techniques exist for comparison with the index (rows.c).  QSET_AUTO takes
  * a technique only where the cost model expects the index to cost more.  Costs,
