@@ -67,7 +67,7 @@ struct qs_tile_memory
 };
 
 /* COUNT numbers that are read and written together. */
-template <typename Number, int COUNT> struct __align__(sizeof(Number) * COUNT) qb_pack
+template <typename Number, int COUNT> struct __align__(sizeof(Number) * COUNT) qs_counters
 {
 	Number number[COUNT];
 
@@ -95,13 +95,13 @@ template <int M, typename Counter> struct qs_plain_tile
 	flush(const qs_view &v, uint64_t first, uint32_t buckets, const uint16_t *count)
 	{
 		constexpr int EACH = M == 1 ? 1 : 4;
-		auto table = (qb_pack<Counter, EACH> *) ((Counter *) v.table + first * M);
-		auto gain = (const qb_pack<uint16_t, EACH> *) count;
+		auto table = (qs_counters<Counter, EACH> *) ((Counter *) v.table + first * M);
+		auto gain = (const qs_counters<uint16_t, EACH> *) count;
 		uint32_t end = buckets * (M / EACH);
 
 		for (uint32_t at = threadIdx.x; at < end; at += QS_TILE_BLOCK * QS_FLUSH_AHEAD)
 		{
-			qb_pack<Counter, EACH> old[QS_FLUSH_AHEAD];
+			qs_counters<Counter, EACH> old[QS_FLUSH_AHEAD];
 
 #pragma unroll
 			for (uint32_t k = 0; k < QS_FLUSH_AHEAD; k++)
