@@ -54,6 +54,7 @@ typedef struct Opening
 	const qset_request *request; /* without collections if it is kept there */
 	const StoredName *name;      /* or NULL */
 	GpuKept *kept;               /* or NULL */
+	const GpuPairsWatch *watch;
 	const uint64 *offset;        /* of the rows */
 	uint64 sets;
 	char *why;
@@ -332,6 +333,7 @@ open_all(GpuPairs *pairs, Opening *o)
 		GpuSetsKeep(o->name, pairs->part[i].device, &pairs->part[i].rows);
 	begin_shares(pairs, o, reply.ms);
 	pairs->prepare_ms = lap(&since);
+	o->watch->begun(o->watch->context, o->sets);
 	while (pairs->count == 0 && has_more(pairs))
 		if (ask_more(pairs) != QB_OK)
 			return false;
@@ -386,11 +388,13 @@ open_pairs(Opening *o)
 }
 
 GpuPairs *
-GpuPairsOpen(const qset_request *request, const StoredName *name, char why[GPU_TEXT_BYTES])
+GpuPairsOpen(const qset_request *request, const StoredName *name, const GpuPairsWatch *watch,
+			 char why[GPU_TEXT_BYTES])
 {
 	char failure[GPU_TEXT_BYTES];
 	Opening o = { .request = request,
 				  .name = name,
+				  .watch = watch,
 				  .offset = request->rows->offset,
 				  .sets = request->rows->sets,
 				  .why = failure };
@@ -409,10 +413,16 @@ GpuPairsOpen(const qset_request *request, const StoredName *name, char why[GPU_T
 }
 
 GpuPairs *
-GpuPairsOpenKept(const qset_request *request, const StoredName *name, GpuKept *kept)
+GpuPairsOpenKept(const qset_request *request, const StoredName *name, const GpuPairsWatch *watch,
+				 GpuKept *kept)
 {
 	char why[GPU_TEXT_BYTES];
-	Opening o = { .request = request, .name = name, .kept = kept, .sets = kept->sets, .why = why };
+	Opening o = { .request = request,
+				  .name = name,
+				  .kept = kept,
+				  .watch = watch,
+				  .sets = kept->sets,
+				  .why = why };
 	GpuPairs *pairs = open_pairs(&o);
 
 	if (pairs)

@@ -62,16 +62,39 @@ PairScanShow(PairScan *scan)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &scan->callback);
 }
 
-/* Tell that the search begins, among so many rows. */
+/* Let others see that the search runs, among so many rows. */
+static void
+show_search(const PairScan *scan, uint64 rows, bool on_gpu)
+{
+	ActivitySet(&scan->activity, ACTIVITY_TOTAL, rows);
+	ActivitySet(&scan->activity, ACTIVITY_ON_GPU, on_gpu);
+	ActivitySet(&scan->activity, ACTIVITY_WORKERS, scan->launched);
+	ActivitySet(&scan->activity, ACTIVITY_PHASE, PHASE_RUNNING);
+}
+
+/* The CPU's search begins. */
 static void
 begin_search(const PairScan *scan, uint64 rows)
 {
-	ActivitySet(&scan->activity, ACTIVITY_TOTAL, rows);
-	ActivitySet(&scan->activity, ACTIVITY_ON_GPU, scan->gpu != NULL);
-	ActivitySet(&scan->activity, ACTIVITY_WORKERS, scan->launched);
-	ActivitySet(&scan->activity, ACTIVITY_PHASE, PHASE_RUNNING);
+	show_search(scan, rows, false);
 	if (scan->shown)
-		StatCount(scan->gpu ? STAT_SEARCHES_GPU : STAT_SEARCHES_CPU, 1);
+		StatCount(STAT_SEARCHES_CPU, 1);
+}
+
+/* A GPU's search has begun, which may take long to find its first pair, or fail before. */
+static void
+show_gpu_search(void *scan, uint64 rows)
+{
+	show_search(scan, rows, true);
+}
+
+/* A GPU's search failed before its first pair: the CPU has to prepare one. */
+static void
+show_no_search(const PairScan *scan)
+{
+	ActivitySet(&scan->activity, ACTIVITY_PHASE, PHASE_STARTING);
+	ActivitySet(&scan->activity, ACTIVITY_ON_GPU, false);
+	ActivitySet(&scan->activity, ACTIVITY_TOTAL, 0);
 }
 
 /* The job asks now and then whether to go on. */
@@ -112,13 +135,21 @@ name_stored(Datum datum, StoredName *name, GpuKept *kept)
 	return true;
 }
 
-/* A GPU does it, for so many rows. */
-static void
-use_gpu(PairScan *scan, uint64 rows)
+/* Take the pairs from a GPU; false if it has no search. */
+static bool
+use_gpu(PairScan *scan, GpuPairs *pairs)
 {
-	scan->method = GpuPairsMethod(scan->gpu);
-	scan->devices = GpuPairsDevices(scan->gpu);
-	begin_search(scan, rows);
+	scan->gpu = pairs;
+	if (pairs == NULL)
+	{
+		show_no_search(scan);
+		return false;
+	}
+	scan->method = GpuPairsMethod(pairs);
+	scan->devices = GpuPairsDevices(pairs);
+	if (scan->shown)
+		StatCount(STAT_SEARCHES_GPU, 1);
+	return true;
 }
 
 /*
@@ -128,15 +159,13 @@ use_gpu(PairScan *scan, uint64 rows)
 bool
 PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows)
 {
+	GpuPairsWatch watch = { show_gpu_search, scan };
 	StoredName name;
 	GpuKept kept;
 
-	if (!name_stored(rows, &name, &kept) || !GpuWantsPairs(kept.elements, scan->why))
+	if (!name_stored(rows, &name, &kept) || !GpuWantsPairs(kept.elements, scan->why) ||
+		!use_gpu(scan, GpuPairsOpenKept(request, &name, &watch, &kept)))
 		return false;
-	scan->gpu = GpuPairsOpenKept(request, &name, &kept);
-	if (scan->gpu == NULL)
-		return false;
-	use_gpu(scan, kept.sets);
 	scan->row_id = scan->column_id = kept.id;
 	return true;
 }
@@ -146,6 +175,7 @@ bool
 PairScanOpenGpu(PairScan *scan, const qset_request *request, Datum rows)
 {
 	uint64 elements = request->rows->elements + (request->columns ? request->columns->elements : 0);
+	GpuPairsWatch watch = { show_gpu_search, scan };
 	StoredName name;
 	GpuKept kept;
 	bool named;
@@ -155,14 +185,12 @@ PairScanOpenGpu(PairScan *scan, const qset_request *request, Datum rows)
 	if (request->rows->sets > 0 && request->columns && request->columns->sets > 0)
 		PairsCheckKeys(request);
 	named = !request->columns && name_stored(rows, &name, &kept);
-	scan->gpu = GpuPairsOpen(request, named ? &name : NULL, scan->why);
-	if (scan->gpu == NULL)
+	if (!use_gpu(scan, GpuPairsOpen(request, named ? &name : NULL, &watch, scan->why)))
 	{
 		ereport(DEBUG1,
 				(errmsg_internal("the CPU looks for pairs of sets, not the GPU: %s", scan->why)));
 		return false;
 	}
-	use_gpu(scan, request->rows->sets);
 	keep_ids(scan, request);
 	return true;
 }
