@@ -10,19 +10,6 @@
 /* Values that are freed between two pieces of requests. */
 #define DOOMED_AT_ONCE 8
 
-/* The servant of a family. */
-const GpuServant *
-GpuServantOf(GpuFamily family)
-{
-	static const GpuServant *const servant[GPU_FAMILIES] = {
-		[GPU_FAMILY_SKETCH] = &gpu_sketch_servant,
-		[GPU_FAMILY_SETS] = &gpu_sets_servant,
-		[GPU_FAMILY_FILTER] = &gpu_filter_servant,
-	};
-
-	return servant[family];
-}
-
 static void
 free_value(int index)
 {

@@ -6,6 +6,19 @@
  */
 #include "gpu/worker.h"
 
+/* The servant of a family. */
+const GpuServant *
+GpuServantOf(GpuFamily family)
+{
+	static const GpuServant *const servant[GPU_FAMILIES] = {
+		[GPU_FAMILY_SKETCH] = &gpu_sketch_servant,
+		[GPU_FAMILY_SETS] = &gpu_sets_servant,
+		[GPU_FAMILY_FILTER] = &gpu_filter_servant,
+	};
+
+	return servant[family];
+}
+
 /*
  * Is a value that a request names still there?  A doomed one counts: it may
  * have been dropped after a request to merge it, which comes later.

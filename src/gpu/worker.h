@@ -49,7 +49,7 @@ typedef struct GpuServant
 	GpuPlace (*place)(int index);
 } GpuServant;
 
-/* sketch_serve.c, sets_serve.c, filter_serve.c */
+/* sketch_serve.c, sets_serve.c, filter_serve.c; the table of servants is in serve.c. */
 extern const GpuServant gpu_sketch_servant;
 extern const GpuServant gpu_sets_servant;
 extern const GpuServant gpu_filter_servant;
@@ -59,6 +59,7 @@ extern void GpuRegisterWorker(void);
 extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
 
 /* serve.c */
+extern const GpuServant *GpuServantOf(GpuFamily family);
 extern const char *GpuServe(GpuSlot *slot);
 extern int GpuPieceOf(const GpuSlot *slot, double work);
 
@@ -70,7 +71,6 @@ extern bool GpuIsAlone(void);
 extern bool GpuIsMoot(const GpuSlot *slot);
 
 /* evict.c */
-extern const GpuServant *GpuServantOf(GpuFamily family);
 extern bool GpuFreeDoomed(void);
 extern void GpuTrimCache(void);
 extern bool GpuMakeRoom(int device);
