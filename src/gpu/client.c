@@ -47,6 +47,24 @@ GpuIsWanted(void)
 	return GpuStateNow() == GPU_READY;
 }
 
+bool
+GpuIsLarge(uint64 bytes)
+{
+	return device_setting == DEVICE_GPU || bytes >= (uint64) gpu_min_size * 1024;
+}
+
+const char *
+GpuReason(uint64 bytes, const char *small)
+{
+	if (device_setting == DEVICE_CPU)
+		return "qsketch.device is cpu";
+	if (device_setting == DEVICE_GPU)
+		return NULL;
+	if (GpuStateNow() != GPU_READY)
+		return GpuMissingReason();
+	return GpuIsLarge(bytes) ? NULL : small;
+}
+
 qb_status
 GpuAskOne(GpuSlot *slot)
 {

@@ -9,6 +9,7 @@
  */
 #include "gpu/client.h"
 #include "gpu/filter_client.h"
+#include "gpu/filter_gpu.h"
 #include "gpu/wait.h"
 
 bool
@@ -120,11 +121,22 @@ GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch)
 	return batch->count;
 }
 
-bool
-GpuFilterAsk(const GpuRef *ref, GpuFilterOp op, const uint64 *key, size_t count, void *answer)
+static bool
+load_stored(const void *filter, GpuRef *ref)
 {
-	return GpuAskKeys(ref, op, key, count, answer, GpuFilterAnswerBytes(op));
+	const qf_filter *f = filter;
+
+	if (!GpuFilterCreate(&f->params, ref))
+		return false;
+	(void) GpuFilterSendBits(ref, f);
+	return true;
 }
+
+const GpuStored gpu_stored_filters = {
+	.family = GPU_FAMILY_FILTER,
+	.header_bytes = QF_HEADER_BYTES,
+	.load = load_stored,
+};
 
 /* What has become of a filter in the worker's hands. */
 static qb_status

@@ -22,13 +22,6 @@ extern uint64 GpuFilterSendBits(const GpuRef *ref, const qf_filter *f);
 extern uint64 GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch);
 
 /*
- * FILTER_QUERY for all keys, into int64, or FILTER_CONTAINS, into bool; false if
- * the filter is not there any more.
- */
-extern bool
-GpuFilterAsk(const GpuRef *ref, GpuFilterOp op, const uint64 *key, size_t count, void *answer);
-
-/*
  * Make "f", an empty owned filter, a dense one with the bits of the one in the
  * worker's hands, which was given so much.
  */

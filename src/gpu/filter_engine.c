@@ -82,16 +82,18 @@ move(qf_filter *f)
 const char *
 GpuFilterReason(const qf_params *p)
 {
-	if (device_setting == DEVICE_GPU)
-		return NULL;
-	if (device_setting == DEVICE_CPU)
-		return "qsketch.device is cpu";
-	if (GpuStateNow() != GPU_READY)
-		return GpuMissingReason();
-	if (qf_dense_size(p) < (uint64) gpu_min_size * 1024)
-		return "the filter is smaller than qsketch.gpu_min_size";
-	return p->k * qf_probability(p) < 1 ? "rows set less than one bit of the filter on average"
-										: NULL;
+	const char *reason =
+		GpuReason(qf_dense_size(p), "the filter is smaller than qsketch.gpu_min_size");
+
+	if (reason || device_setting == DEVICE_GPU || p->k * qf_probability(p) >= 1)
+		return reason;
+	return "rows set less than one bit of the filter on average";
+}
+
+bool
+GpuFilterWantsLookup(const qf_filter *f, size_t count)
+{
+	return f->form == QF_DENSE && GpuMayLookup(count) && GpuIsLarge(qf_dense_size(&f->params));
 }
 
 /* Should filters of these parameters go to a device? */

@@ -21,4 +21,16 @@ extern bool GpuIsWanted(void);
 /* Why there is none, where there is none. */
 extern const char *GpuMissingReason(void);
 
+/*
+ * Is a value large enough for the GPU to pay, if a batch touches so many bytes of
+ * it?  With qsketch.device = gpu any value is.
+ */
+extern bool GpuIsLarge(uint64 bytes);
+
+/*
+ * Why does a value of so many bytes not go to a GPU, however much it gets?  NULL: it
+ * does.  "small" is the reason of a value that is not large.
+ */
+extern const char *GpuReason(uint64 bytes, const char *small);
+
 #endif

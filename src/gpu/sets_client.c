@@ -55,24 +55,12 @@ typedef struct Opening
 	const StoredName *name;      /* or NULL */
 	GpuKept *kept;               /* or NULL */
 	const GpuPairsWatch *watch;
-	const uint64 *offset;        /* of the rows */
+	const uint64 *offset; /* of the rows */
 	uint64 sets;
 	char *why;
 } Opening;
 
 /* ---- whether ---- */
-
-static const char *
-reason_of_cpu(void)
-{
-	if (device_setting == DEVICE_CPU)
-		return "qsketch.device is cpu";
-	if (gpu_shared == NULL)
-		return "the GPU worker is not configured";
-	if (GpuStateNow() == GPU_NONE)
-		return gpu_shared->reason;
-	return "the GPU worker is not ready";
-}
 
 bool
 GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
@@ -81,7 +69,8 @@ GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
 
 	if (!GpuIsWanted())
 	{
-		strlcpy(why, reason_of_cpu(), GPU_TEXT_BYTES);
+		strlcpy(why, device_setting == DEVICE_CPU ? "qsketch.device is cpu" : GpuMissingReason(),
+				GPU_TEXT_BYTES);
 		return false;
 	}
 	if (device_setting == DEVICE_GPU)

@@ -7,9 +7,13 @@
 #ifndef QS_GPU_SETS_GPU_H
 #define QS_GPU_SETS_GPU_H
 
+#include "gpu/cache.h"
 #include "gpu/gpu.h"
 
 #include "sets/pairs.h"
+
+/* Copies of stored collections on devices. */
+extern const GpuStored gpu_stored_sets;
 
 typedef struct GpuPairs GpuPairs;
 

@@ -16,6 +16,7 @@
 #include "gpu/client.h"
 #include "gpu/sets_client.h"
 #include "gpu/wait.h"
+#include "sets/format.h"
 
 #include "utils/memutils.h"
 
@@ -122,6 +123,11 @@ GpuSetsCopy(const GpuRef *from, int device, GpuRef *ref)
 }
 
 /* ---- kept there ---- */
+
+const GpuStored gpu_stored_sets = {
+	.family = GPU_FAMILY_SETS,
+	.header_bytes = QSET_HEADER_BYTES,
+};
 
 /* Names of stored values leave the upper half of this word free. */
 static StoredName

@@ -9,6 +9,7 @@
  */
 #include "gpu/sketch_client.h"
 #include "gpu/client.h"
+#include "gpu/sketch_gpu.h"
 #include "gpu/sketch_tables.h"
 #include "gpu/wait.h"
 
@@ -95,6 +96,18 @@ GpuSketchUpload(const qs_sketch *sk, GpuRef *ref)
 	return done;
 }
 
+static bool
+load_stored(const void *sketch, GpuRef *ref)
+{
+	return GpuSketchUpload(sketch, ref);
+}
+
+const GpuStored gpu_stored_sketches = {
+	.family = GPU_FAMILY_SKETCH,
+	.header_bytes = QS_HEADER_BYTES,
+	.load = load_stored,
+};
+
 void
 GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count)
 {
@@ -108,12 +121,6 @@ GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
 
 	slot->other = *other;
 	GpuPost(slot);
-}
-
-bool
-GpuSketchLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate)
-{
-	return GpuAskKeys(ref, SKETCH_QUERY, key, count, estimate, sizeof(*estimate));
 }
 
 /* What the tables in the worker's hands look like; they take nothing more. */

@@ -23,9 +23,6 @@ extern void GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *wei
 /* Add a sketch to another, in the background. */
 extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
 
-/* Estimate keys; false if the sketch is not there any more. */
-extern bool GpuSketchLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate);
-
 /*
  * Make "sk", an empty owned sketch, a dense one with the tables of the one in
  * the worker's hands, which takes nothing more and has to be dropped.

@@ -60,25 +60,26 @@ GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 	sk->remote = remote;
 }
 
-/* Are the tables that a key touches so large that the GPU is faster? */
-bool
-GpuSketchIsLarge(const qs_params *p)
+/* Bytes of the tables that keys touch. */
+static uint64
+touched_bytes(const qs_params *p)
 {
-	return qs_unit_bytes(p) * p->n >= (uint64) gpu_min_size * 1024;
+	return qs_unit_bytes(p) * p->n;
 }
 
 const char *
 GpuSketchReason(const qs_params *p)
 {
-	if (device_setting == DEVICE_CPU)
-		return "qsketch.device is cpu";
-	if (qs_has_fat(p->structure))
+	if (device_setting != DEVICE_CPU && qs_has_fat(p->structure))
 		return "sketches of structure sf are made on the CPU";
-	if (device_setting == DEVICE_GPU)
-		return NULL;
-	if (GpuStateNow() != GPU_READY)
-		return GpuMissingReason();
-	return GpuSketchIsLarge(p) ? NULL : "the sketch is smaller than qsketch.gpu_min_size";
+	return GpuReason(touched_bytes(p), "the sketch is smaller than qsketch.gpu_min_size");
+}
+
+bool
+GpuSketchWantsLookup(const qs_sketch *sk, size_t count)
+{
+	return sk->form == QS_DENSE && qs_has_table(&sk->params) && GpuMayLookup(count) &&
+		   GpuIsLarge(touched_bytes(&sk->params));
 }
 
 /* Should sketches of these parameters go to a device? */
@@ -96,8 +97,7 @@ wants_device(const qs_params *p)
 static bool
 is_worth_moving(const qs_params *p, int64 total)
 {
-	return device_setting == DEVICE_GPU || qs_unit_bytes(p) * p->n > STAY_BYTES ||
-		   total >= STAY_KEYS;
+	return device_setting == DEVICE_GPU || touched_bytes(p) > STAY_BYTES || total >= STAY_KEYS;
 }
 
 static void
@@ -143,7 +143,7 @@ move_explicit(qs_sketch *sk)
 	return true;
 }
 
-/* Likewise a dense one. */
+/* Move a dense sketch to a device; false if there is no memory. */
 static bool
 move_dense(qs_sketch *sk)
 {

@@ -14,7 +14,6 @@
 #include "pg/sets_pairs.h"
 
 #include "engine/sets_kernels.h"
-#include "gpu/stored_name.h"
 #include "miscadmin.h"
 #include "pgbase/stored.h"
 #include "sets/format.h"
@@ -130,7 +129,7 @@ name_stored(Datum datum, StoredName *name, GpuKept *kept)
 		!StoredRead(datum, 0, &bytes, header))
 		return false;
 	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
-	GpuNameStored(GPU_FAMILY_SETS, &toast, header, sizeof(header), name);
+	GpuNameStored(&gpu_stored_sets, &toast, header, name);
 	qset_read_sizes(header, &kept->sets, &kept->elements);
 	return true;
 }
