@@ -233,20 +233,20 @@ has_more(const GpuPairs *pairs)
 	return pairs->share < pairs->shares;
 }
 
-uint64
-GpuPairsNext(GpuPairs *pairs, qset_pair *out, uint64 room)
+const qset_pair *
+GpuPairsNext(GpuPairs *pairs, uint64 most, uint64 *count)
 {
-	uint64 count;
+	const qset_pair *next;
 
 	while (pairs->next == pairs->count && has_more(pairs))
 		if (ask_more(pairs) != QB_OK)
 			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY),
 							errmsg("the GPU ran out of memory while it looked for pairs of sets"),
 							errhint("Set qsketch.device to cpu, or free memory on the GPU.")));
-	count = Min(pairs->count - pairs->next, room);
-	memcpy(out, pairs->pair + pairs->next, count * sizeof(qset_pair));
-	pairs->next += count;
-	return count;
+	next = pairs->pair + pairs->next;
+	*count = Min(pairs->count - pairs->next, most);
+	pairs->next += *count;
+	return next;
 }
 
 /* ---- life cycle ---- */

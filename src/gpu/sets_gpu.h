@@ -53,8 +53,11 @@ typedef struct GpuKept
 extern GpuPairs *GpuPairsOpenKept(const qset_request *request, const StoredName *name,
 								  const GpuPairsWatch *watch, GpuKept *kept);
 
-/* The next pairs, in the order of qset_job_next(); 0: there are no more. */
-extern uint64 GpuPairsNext(GpuPairs *pairs, qset_pair *out, uint64 room);
+/*
+ * The next pairs, at most so many, in the order of qset_job_next(); *count 0: there
+ * are no more.  They are good until the next call.
+ */
+extern const qset_pair *GpuPairsNext(GpuPairs *pairs, uint64 most, uint64 *count);
 
 extern void GpuPairsClose(GpuPairs *pairs);
 
