@@ -65,15 +65,44 @@ GpuReason(uint64 bytes, const char *small)
 	return GpuIsLarge(bytes) ? NULL : small;
 }
 
-qb_status
-GpuAskOne(GpuSlot *slot)
+/* Ask, and take the reply's shape; is the value still there? */
+static bool
+ask(GpuSlot *slot, GpuShape *reply, qb_status *status)
 {
-	qb_status status;
+	bool there;
 
 	GpuAsk(slot);
 	GpuAwait(slot);
-	status = slot->gone ? QB_NO_MEMORY : slot->status;
+	there = !slot->gone;
+	*status = slot->status;
+	*reply = slot->shape;
 	GpuDone(slot);
+	return there;
+}
+
+qb_status
+GpuAskShape(GpuSlot *slot, GpuShape *reply)
+{
+	qb_status status;
+
+	return ask(slot, reply, &status) ? status : QB_NO_MEMORY;
+}
+
+qb_status
+GpuAskOne(GpuSlot *slot)
+{
+	GpuShape ignored;
+
+	return GpuAskShape(slot, &ignored);
+}
+
+qb_status
+GpuFetchShape(GpuSlot *slot, GpuShape *reply)
+{
+	qb_status status;
+
+	if (!ask(slot, reply, &status))
+		GpuRaiseLost();
 	return status;
 }
 

@@ -56,4 +56,10 @@ extern bool GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t coun
 /* Ask for something with one reply; QB_NO_MEMORY also if the value is gone. */
 extern qb_status GpuAskOne(GpuSlot *slot);
 
+/* The same, and take the reply's shape. */
+extern qb_status GpuAskShape(GpuSlot *slot, GpuShape *reply);
+
+/* Ask for the shape of a value that cannot be made anew: an error if it is gone. */
+extern qb_status GpuFetchShape(GpuSlot *slot, GpuShape *reply);
+
 #endif

@@ -142,18 +142,10 @@ const GpuStored gpu_stored_filters = {
 static qb_status
 fetch_state(const GpuRef *ref, GpuFilterState *state)
 {
-	GpuSlot *slot = GpuTakeSlot(ref, FILTER_FETCH, false);
-	qb_status status;
-	bool gone;
+	GpuShape reply;
+	qb_status status = GpuFetchShape(GpuTakeSlot(ref, FILTER_FETCH, false), &reply);
 
-	GpuAsk(slot);
-	GpuAwait(slot);
-	memcpy(state, slot->shape.bytes, sizeof(*state));
-	gone = slot->gone;
-	status = slot->status;
-	GpuDone(slot);
-	if (gone)
-		GpuRaiseLost();
+	memcpy(state, &reply, sizeof(*state));
 	return status;
 }
 

@@ -89,15 +89,11 @@ create(const Upload *upload, int device, const GpuRef *ref)
 static bool
 ask_reply(const GpuRef *ref, int op, GpuSetsReply *reply)
 {
-	GpuSlot *slot = GpuTakeSlot(ref, op, false);
-	bool done;
+	GpuShape shape;
+	qb_status status = GpuAskShape(GpuTakeSlot(ref, op, false), &shape);
 
-	GpuAsk(slot);
-	GpuAwait(slot);
-	done = !slot->gone && slot->status == QB_OK;
-	*reply = *(const GpuSetsReply *) slot->shape.bytes;
-	GpuDone(slot);
-	return done;
+	*reply = *(const GpuSetsReply *) shape.bytes;
+	return status == QB_OK;
 }
 
 static bool

@@ -127,18 +127,10 @@ GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
 static qb_status
 fetch_shape(const GpuRef *ref, GpuSketchShape *shape)
 {
-	GpuSlot *slot = GpuTakeSlot(ref, SKETCH_FETCH, false);
-	qb_status status;
-	bool gone;
+	GpuShape reply;
+	qb_status status = GpuFetchShape(GpuTakeSlot(ref, SKETCH_FETCH, false), &reply);
 
-	GpuAsk(slot);
-	GpuAwait(slot);
-	*shape = *GpuSketchShapeIn(slot);
-	gone = slot->gone;
-	status = slot->status;
-	GpuDone(slot);
-	if (gone)
-		GpuRaiseLost();
+	memcpy(shape, &reply, sizeof(*shape));
 	return status;
 }
 
