@@ -1,6 +1,6 @@
 /*
  * evict.c
- *		Room in the GPU worker: values that nobody wants any more are freed.
+ *		Room in the GPU worker: frees values that nobody wants any more.
  *
  * src/gpu/evict.c
  */
@@ -21,7 +21,7 @@ free_value(int index)
 	GpuEntryFreed(index);
 }
 
-/* Free the values of some doomed entries; were there any that no request names? */
+/* Free the values of doomed entries that no request names, some at a time; were there any? */
 bool
 GpuFreeDoomed(void)
 {
@@ -37,7 +37,7 @@ GpuFreeDoomed(void)
 	return count > 0;
 }
 
-/* Keep cached copies within qsketch.gpu_cache_size, and within their part of the entries. */
+/* Keep cached copies within qsketch.gpu_cache_size, and within their share of the entries. */
 void
 GpuTrimCache(void)
 {

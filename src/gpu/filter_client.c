@@ -2,8 +2,8 @@
  * filter_client.c
  *		A backend's side of the GPU worker: filters there, and calls.
  *
- * Bits and rows are posted; an error shows when the filter is fetched.  All else
- * waits for its reply.
+ * Bits and rows are posted: their errors show when the filter is fetched.  All other
+ * requests wait for their replies.
  *
  * src/gpu/filter_client.c
  */
@@ -59,7 +59,7 @@ transfer_of(const GpuRef *ref, GpuFilterOp op, qf_filter *f)
 						  .context = f };
 }
 
-/* Those of an explicit filter: a slot holds as many as there can be. */
+/* Send the positions of an explicit filter: one slot holds as many as there can be. */
 static uint64
 send_positions(const GpuRef *ref, const qf_filter *f)
 {
@@ -138,7 +138,7 @@ const GpuStored gpu_stored_filters = {
 	.load = load_stored,
 };
 
-/* What has become of a filter in the worker's hands. */
+/* What the worker says of its filter. */
 static qb_status
 fetch_state(const GpuRef *ref, GpuFilterState *state)
 {

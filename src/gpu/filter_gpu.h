@@ -13,7 +13,7 @@
 
 #include "engine/filter_engine.h"
 
-/* Why do filters of these parameters not go to a GPU, however many rows they get?  NULL: they do. */
+/* Why does a filter of such parameters not go to a GPU, however many rows it gets?  NULL: it does. */
 extern const char *GpuFilterReason(const qf_params *p);
 
 /* The engine for new filters that take rows, as qsketch.device wants it. */

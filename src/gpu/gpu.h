@@ -1,6 +1,7 @@
 /*
  * gpu.h
- *		The GPU as the rest of the module sees it; sketch_gpu.h for sketches.
+ *		The GPU as the rest of the module sees it.  sketch_gpu.h, filter_gpu.h and
+ *		sets_gpu.h have what each family needs.
  *
  * src/gpu/gpu.h
  */

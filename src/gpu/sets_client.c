@@ -4,14 +4,14 @@
  *
  * A search that might take long is spread over all devices: each has the whole
  * collection.  The rows are cut into shares of about the same work, and device i
- * of n takes shares i, i + n, ...; their pairs are handed out share by share,
- * which is the order of the rows, while all devices work on the next ones.
+ * of n takes shares i, i + n, ...  Pairs are handed out share by share, which is the
+ * order of the rows, while all devices work on the next shares.
  *
- * Each reply has as many pairs as a slot takes, or none so far.  While the
- * backend works on them, and between any two, the worker serves others.
+ * A reply has as many pairs as a slot takes, or none so far.  Between two replies
+ * the worker serves others.
  *
- * Nothing is handed out before the first reply is there.  Up to then a lost
- * worker loses nothing: with qsketch.device = auto the CPU begins anew.
+ * Nothing is handed out before the first reply with pairs is there.  A worker that is
+ * lost before loses nothing: with qsketch.device = auto the CPU begins anew.
  *
  * src/gpu/sets_client.c
  */
@@ -97,7 +97,7 @@ lap(instr_time *since)
 	return INSTR_TIME_GET_MILLISEC(passed);
 }
 
-/* Have the other devices work, too, those that have room. */
+/* Let the other devices work, too, if they have room. */
 static void
 spread(GpuPairs *pairs, const Opening *o)
 {
@@ -179,7 +179,7 @@ begin_shares(GpuPairs *pairs, const Opening *o, double ms)
 
 /* ---- back ---- */
 
-/* The worker answers, but the device does not get on. */
+/* Raise an error if the worker answers, but the device has not got on for too long. */
 static void
 check_progress(const GpuPairs *pairs)
 {
@@ -298,7 +298,7 @@ find_kept(GpuPart *part, Opening *o)
 	return false;
 }
 
-/* All up to the first reply; false: no memory there, or not kept there. */
+/* Do all up to the first pairs; false: the device has no memory, or does not keep the collection. */
 static bool
 open_all(GpuPairs *pairs, Opening *o)
 {
@@ -329,7 +329,7 @@ open_all(GpuPairs *pairs, Opening *o)
 	return true;
 }
 
-/* Likewise; false also if the worker was lost, and the CPU may do it instead. */
+/* The same, but false also if the worker was lost and the CPU may find the pairs instead. */
 static bool
 open_safely(GpuPairs *pairs, Opening *o)
 {

@@ -15,11 +15,11 @@
 #include "gpu/sets_gpu.h"
 #include "gpu/sets_request.h"
 
-/* The copy of this name that is kept on a device; and to keep one. */
+/* Find the copy of this name that a device keeps; keep a collection under a name. */
 extern bool GpuSetsFind(const StoredName *name, int device, GpuRef *ref);
 extern void GpuSetsKeep(const StoredName *name, int device, const GpuRef *ref);
 
-/* Sizes and ids of a kept one, into memory of the current context; false: it is gone. */
+/* Fetch the sizes and ids of a kept collection into the current context; false: it is gone. */
 extern bool GpuSetsDescribe(const GpuRef *ref, GpuKept *kept);
 
 /* What is on a device. */
@@ -31,13 +31,16 @@ typedef struct GpuPart
 	GpuRef search;
 } GpuPart;
 
-/* The collections of a request to a device. */
+/* Take the collections of a request to a device; "index_ms" grows by what indexing took. */
 extern bool GpuPartPlace(GpuPart *part, const qset_request *request, bool ids, double *index_ms);
 
-/* Those of another part to the part's device, if none of this name (or NULL) is there. */
+/*
+ * Copy the collections of another part to this part's device.  A copy of this name
+ * that is already there is used instead; "name" may be NULL.
+ */
 extern bool GpuPartCopy(GpuPart *part, const GpuPart *from, const StoredName *name);
 
-/* A search in them, prepared. */
+/* Prepare a search in them. */
 extern bool GpuPartSearch(GpuPart *part, const qset_request *request, GpuSetsReply *reply);
 
 extern void GpuPartDrop(GpuPart *part);

@@ -206,7 +206,7 @@ GpuSetsDescribe(const GpuRef *ref, GpuKept *kept)
 
 /* ---- a search on a device ---- */
 
-/* The device with the least on it. */
+/* The device with the least memory in use. */
 static int
 choose_device(void)
 {

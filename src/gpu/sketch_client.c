@@ -2,8 +2,8 @@
  * sketch_client.c
  *		A backend's side of the GPU worker: sketches there, and calls.
  *
- * Keys and merges are posted; an error shows when the sketch is fetched.  All
- * else waits for its reply.
+ * Keys and merges are posted: their errors show when the sketch is fetched.  All
+ * other requests wait for their replies.
  *
  * src/gpu/sketch_client.c
  */
@@ -123,7 +123,7 @@ GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
 	GpuPost(slot);
 }
 
-/* What the tables in the worker's hands look like; they take nothing more. */
+/* Learn the shape of the worker's tables, which take no more keys then. */
 static qb_status
 fetch_shape(const GpuRef *ref, GpuSketchShape *shape)
 {

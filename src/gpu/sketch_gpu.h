@@ -13,7 +13,7 @@
 
 #include "engine/sketch_engine.h"
 
-/* Why do sketches of these parameters not go to a GPU, however many keys they get?  NULL: they do. */
+/* Why does a sketch of such parameters not go to a GPU, however many keys it gets?  NULL: it does. */
 extern const char *GpuSketchReason(const qs_params *p);
 
 /* The engine for new sketches, as qsketch.device wants it. */

@@ -209,7 +209,7 @@ qfilter_estimate_array(PG_FUNCTION_ARGS)
 	return answers(keys, &batch, FLOAT8OID);
 }
 
-/* qfilter_contains(qfilter, key[]): likewise, whether it is there. */
+/* qfilter_contains(qfilter, key[]): whether each element is there, NULL for NULL. */
 PG_FUNCTION_INFO_V1(qfilter_contains_array);
 Datum
 qfilter_contains_array(PG_FUNCTION_ARGS)
