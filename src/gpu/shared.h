@@ -262,8 +262,8 @@ typedef struct GpuShared
 	int free_count; /* its length */
 	uint64 queue_head;
 	uint64 queue_tail;
-	ConditionVariable
-		slot_freed[2]; /* processes with fewer than GpuFew() slots wait for [0]; others for [1] */
+	/* Processes with fewer than GpuFew() slots wait for the first, others for the second. */
+	ConditionVariable slot_freed[2];
 
 	/* entries */
 	LWLock *entries;
