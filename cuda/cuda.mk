@@ -1,8 +1,8 @@
 # The CUDA engine in the module: what is compiled by nvcc, and what is linked.
 #
-# Only cuda/ is built by nvcc.  Its objects go in through an archive: the
-# runtime is linked statically, so that the module loads where no driver is.
-# A host compiler alone is enough for WITH_CUDA=no.
+# In the module nvcc builds cuda/ alone.  The objects go into an archive, which
+# is linked with the static runtime, so the module loads without a driver.
+# WITH_CUDA=no needs a host compiler only.
 
 CUDA_HOME ?= /usr/local/cuda
 NVCC      := $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null))

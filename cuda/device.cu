@@ -2,12 +2,12 @@
  * device.cu
  *		Opening a device: streams, memory, workspace, errors.
  *
- * Memory for batches is got once, when the device is opened: cudaMalloc() takes
- * long and cudaFree() waits for the device.  The workspace grows to what the
- * largest batch wanted and stays, until someone trims it.
+ * Memory for batches is allocated once, when the device is opened:
+ * cudaMalloc() takes long, and cudaFree() waits for the device.  The workspace
+ * grows to what the largest batch needs and stays until qs_cuda_trim().
  *
- * Errors of kernels show at a later call.  They are sticky: nothing of this
- * process works on the device after one.
+ * Errors of kernels show at a later call.  They are sticky: after such an
+ * error nothing of this process works on the device.
  *
  * cuda/device.cu
  */
@@ -15,7 +15,7 @@
 
 #include "staging.cuh"
 
-/* Bytes of all slots together; the default is a millisecond of the bus. */
+/* Bytes of all slots together; copying the default over the bus takes about a millisecond. */
 #define DEFAULT_STAGING (UINT64_C(64) << 20)
 #define MIN_STAGING     (UINT64_C(1) << 16)
 
@@ -24,7 +24,7 @@ qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call)
 {
 	if (code == cudaSuccess)
 		return QB_OK;
-	cudaGetLastError(); /* forget it, so that it does not show up again */
+	cudaGetLastError(); /* clear the error, so that a later call does not report it */
 	error->status = code == cudaErrorMemoryAllocation ? QB_NO_MEMORY : QB_DEVICE_ERROR;
 	error->code = code;
 	error->name = cudaGetErrorName(code);
@@ -74,7 +74,7 @@ qs_cuda_enter(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* Clear memory, in the order of the kernels. */
+/* Clear memory, in order with the kernels. */
 static qb_status
 zero(qs_cuda *gpu, void *pointer, size_t bytes)
 {
@@ -142,7 +142,7 @@ qs_read_result(qs_cuda *gpu, int words)
 	return QB_OK;
 }
 
-/* What launches depend on. */
+/* Read the properties that launches depend on. */
 static qb_status
 read_properties(qs_cuda *gpu)
 {
@@ -161,7 +161,7 @@ read_properties(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* Whatever fails, qs_cuda_close() cleans up: all that is not there yet is zero. */
+/* After any failure qs_cuda_close() cleans up: everything that does not exist yet is zero. */
 static qb_status
 open_device(qs_cuda *gpu)
 {

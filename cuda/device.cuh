@@ -2,13 +2,13 @@
  * device.cuh
  *		A device on the host side: streams, memory, errors; what all families share.
  *
- * One stream runs all kernels of a device in order, two more carry copies in
- * and out.  Device memory comes from qs_device_alloc(), which counts it, so
- * that a leak shows in the statistics.
+ * One stream runs all kernels of a device in order.  Two more streams carry
+ * copies in and out.  Device memory comes from qs_device_alloc(), which counts
+ * it, so that a leak shows in the statistics.
  *
  * Errors: each CUDA call goes through QS_CUDA_TRY, which notes the error in
- * the qs_cuda and returns from the caller.  Launches are followed by
- * QS_CUDA_LAUNCHED; qs_launch() does both.
+ * the qs_cuda and returns from the caller.  A launch is followed by
+ * QS_CUDA_LAUNCHED; qs_launch() launches and checks.
  *
  * cuda/device.cuh
  */
@@ -19,13 +19,13 @@
 
 #include "qs_cuda.h"
 
-/* Threads of a block, where nothing speaks for another number. */
+/* Threads of a block, unless a kernel has a reason for another number. */
 #define QS_BLOCK 256
 
-/* Number of staging slots: one is filled while another is worked on. */
+/* Staging slots: one is filled while another is worked on. */
 #define QS_SLOTS 2
 
-/* One half of the staging memory: what host keys pass through. */
+/* One slot of the staging memory: host keys pass through it. */
 struct qs_slot
 {
 	uint8_t *host;       /* pinned */
@@ -39,7 +39,7 @@ struct qs_cuda
 {
 	int device;
 	int multiprocessors;
-	int threads; /* of one multiprocessor, at most */
+	int threads; /* the most threads that one multiprocessor holds */
 	size_t l2_bytes;
 	size_t shared_max; /* shared memory that one block may ask for */
 	cudaStream_t stream, in, out;
@@ -47,10 +47,10 @@ struct qs_cuda
 	size_t slot_bytes;
 	uint64_t *result;      /* a few words on the device ... */
 	uint64_t *host_result; /* ... and where they are copied to, pinned */
-	uint64_t *scratch;     /* more words on the device, for what a family likes */
+	uint64_t *scratch;     /* more words on the device; each family uses them as it likes */
 	uint8_t *work;         /* workspace; grows, freed by qs_cuda_trim() */
 	size_t work_bytes;
-	uint64_t limit; /* of device_bytes, for families that ask; 0: none */
+	uint64_t limit; /* limit of device_bytes, for families that ask; 0: none */
 	qs_cuda_bulk bulk;
 	qs_cuda_error error;
 	qs_cuda_stats stats;
@@ -66,7 +66,7 @@ struct qs_cuda
 extern qb_status qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call);
 
 #ifdef QS_CUDA_FAULTS
-/* Test builds: is this the call that shall fail? */
+/* Test builds: must this call fail? */
 extern "C" bool qs_cuda_fault(void);
 #else
 static inline bool
@@ -107,7 +107,7 @@ extern qb_status qs_cuda_enter(qs_cuda *gpu);
 extern qb_status qs_device_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
 extern void qs_device_free(qs_cuda *gpu, void *pointer, size_t bytes);
 
-/* The workspace, at least this large; what it held is lost. */
+/* Get the workspace, at least this large; its old content is lost. */
 extern qb_status qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer);
 
 /* Copy the first words of gpu->result to gpu->host_result and wait. */
@@ -134,8 +134,8 @@ qs_grid(qs_cuda *gpu, Kernel kernel, int block, size_t shared, uint64_t wanted, 
 }
 
 /*
- * Launch a kernel with a thread for each item, or, if that is more than fill
- * the device, as many as do and take the items in strides.
+ * Launch a kernel with a thread for each item.  If the items are more than the
+ * threads that fill the device, so many threads take the items in strides.
  */
 template <typename... Parameters, typename... Arguments>
 static qb_status

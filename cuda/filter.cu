@@ -2,8 +2,8 @@
  * filter.cu
  *		A filter on the device: create, fill, merge, fetch, destroy.
  *
- * The bits on the device are those of a dense filter on the host, byte for byte.
- * A filter never grows: after it was created nothing needs memory for it.
+ * The bits on the device are those of a dense filter on the host, byte for
+ * byte.  A filter never grows: it needs no memory after its creation.
  *
  * cuda/filter.cu
  */
@@ -12,7 +12,7 @@
 #include "filter.cuh"
 #include "kernels.cuh"
 
-/* The table of gaps, made on the host. */
+/* Make the table of gaps on the host, and copy it. */
 static qb_status
 create_gaps(qf_cuda_filter *f)
 {
@@ -157,7 +157,7 @@ qf_cuda_set(qf_cuda_filter *f, const uint32_t *position, size_t count)
 	return QB_OK;
 }
 
-/* The positions of an explicit filter, some at a time. */
+/* Load the positions of an explicit filter, some at a time. */
 static qb_status
 load_positions(qf_cuda_filter *f, const qf_filter *from)
 {
@@ -195,7 +195,7 @@ qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter)
 	return status;
 }
 
-/* Bits, and how many are set, into a dense filter with room for them. */
+/* Copy the bits, and their number, into a dense filter that has room for them. */
 static qb_status
 fetch_bits(qf_cuda_filter *f, qf_filter *to)
 {
@@ -239,7 +239,7 @@ qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from)
 	return qf_unite_device(into->gpu, into->view.word, from->view.word, into->view.words);
 }
 
-/* May the rows of a batch be inserted?  Then they are counted. */
+/* Check whether the rows of a batch may be inserted; if so, count them. */
 static qb_status
 start_insert(qf_cuda_filter *f, const qf_batch *b)
 {
@@ -256,7 +256,7 @@ start_insert(qf_cuda_filter *f, const qf_batch *b)
 	return QB_OK;
 }
 
-/* A piece of a batch that has arrived, from row "at" on. */
+/* Insert a piece of a batch that has arrived; it begins at row "at". */
 static qb_status
 insert_piece(qf_cuda_filter *f, const qf_batch *b, uint64_t at, const qs_batch *ready)
 {

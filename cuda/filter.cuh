@@ -10,7 +10,7 @@
 #include "filter_cuda.h"
 #include "staging.cuh"
 
-/* What a kernel needs to know of a filter; passed by value. */
+/* What a kernel needs to know about a filter; passed by value. */
 struct qf_view
 {
 	uint32_t *word;      /* position i is bit i % 32 of word i / 32 */
@@ -21,7 +21,7 @@ struct qf_view
 	uint64_t seed_key;
 	uint32_t words;
 	uint32_t k;
-	uint32_t lines; /* of 512 bits, if the filter is blocked; else 0 */
+	uint32_t lines; /* a blocked filter's lines of 512 bits; else 0 */
 };
 
 struct qf_cuda_filter
@@ -61,20 +61,23 @@ extern qb_status qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *rows)
 extern qb_status
 qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, bool *found);
 
-/* Is it faster to partition so many keys by stretches of the filter first, where it can be done? */
+/* Is it faster to partition so many keys by stretches of the filter first, and is that possible? */
 extern bool qf_bulk_pays(const qf_cuda_filter *f, uint64_t count);
 
-/* Insert keys so, at most QF_BULK_KEYS; QB_NO_MEMORY, for a workspace, changes nothing. */
+/*
+ * Insert keys by partitioning them, at most QF_BULK_KEYS.  QB_NO_MEMORY (for
+ * the workspace) changes nothing.
+ */
 #define QF_BULK_KEYS (UINT64_C(1) << 28)
 extern qb_status qf_bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count);
 
 /* ---- filter_query.cu ---- */
 
-/* Queue: into |= from, of so many words. */
+/* Queue into |= from for so many words. */
 extern qb_status
 qf_unite_device(qs_cuda *gpu, uint32_t *into, const uint32_t *from, uint64_t words);
 
-/* May a kernel have the bits in shared memory, besides what it has there itself? */
+/* Does the filter fit into a block's shared memory, beside what the kernel has there itself? */
 template <typename Kernel>
 static qb_status
 qf_fits_shared(const qf_cuda_filter *f, Kernel kernel, bool *fits)
@@ -95,10 +98,13 @@ qf_fits_shared(const qf_cuda_filter *f, Kernel kernel, bool *fits)
 	return QB_OK;
 }
 
-/* Filling or copying a filter in each block takes as long as so many keys a byte of it. */
+/*
+ * Filling or copying a filter in each block takes as long as inserting or
+ * looking up this many keys for each of its bytes.
+ */
 #define QF_KEYS_PER_BYTE 4
 
-/* Is the shared memory of blocks the place for so many keys of a Bloom filter? */
+/* Do so many keys of a Bloom filter make a copy in each block's shared memory worthwhile? */
 template <typename Kernel>
 static qb_status
 qf_wants_shared(const qf_cuda_filter *f, Kernel kernel, uint64_t count, bool *shared)

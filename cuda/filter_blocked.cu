@@ -2,19 +2,19 @@
  * filter_blocked.cu
  *		Blocked Bloom filters on the device: rows into them, and lookups.
  *
- * Insertion.  Few keys go to the filter directly (qf_warp_insert).  A filter that
- * fits into the shared memory of a block is filled there, by each block its own,
- * and in the end ORed into the one of the device.  Many keys for a larger one are
- * partitioned first (filter_blocked_bulk.cu).
+ * Insertion.  Few keys go to the filter directly (qf_warp_insert).  If the
+ * filter fits into the shared memory of a block, each block fills a filter of
+ * its own there and in the end ORs it into the filter of the device.  Many
+ * keys for a larger filter are partitioned first (filter_blocked_bulk.cu).
  *
  * Lookups.  A warp brings the lines of 32 keys to shared memory, four lanes a
  * line, and each lane then tests its key's bits there.  L1 looks up one line a
- * cycle: a thread that loads its line by itself in four pieces asks for it four
- * times.  A filter that fits is copied to the shared memory of each block.  No
- * lookup stops early: an absent key costs the same line.
+ * cycle: a thread that loads its line alone, in four pieces, asks for the line
+ * four times.  A filter that fits is copied to the shared memory of each
+ * block.  No lookup stops early: an absent key costs the same line.
  *
- * Floors of a key in device memory: one random line, two sectors, read; where it
- * changes, an atomic on each.
+ * Floor per key in device memory: one random line (two sectors) read, and an
+ * atomic on each sector that changes.
  *
  * cuda/filter_blocked.cu
  */
@@ -22,7 +22,7 @@
 
 #include "filter_blocked.cuh"
 
-/* Threads of a block that has the filter, or a copy, in shared memory. */
+/* Threads of a block that has a filter in shared memory. */
 #define LARGE_BLOCK 1024
 
 /* Is row i inserted at all? */
@@ -32,7 +32,7 @@ counts(const qf_rows &r, uint64_t i)
 	return i < r.count && (!r.copies || r.copies[i] > 0);
 }
 
-/* Call each(index of a lane's key) with all lanes of a warp, also for the last keys. */
+/* Call each(index of the lane's key) with all lanes of a warp, also for the last keys. */
 template <typename Each>
 __device__ __forceinline__ void
 for_warps(uint64_t count, Each each)
@@ -145,7 +145,7 @@ __launch_bounds__(LARGE_BLOCK)
 	}
 }
 
-/* Keys one by one, in the device's memory or in shared memory. */
+/* Insert keys one by one, into the filter in device memory or in shared memory. */
 static qb_status
 insert_straight(const qf_cuda_filter *f, const qf_rows *r)
 {
@@ -165,7 +165,7 @@ insert_straight(const qf_cuda_filter *f, const qf_rows *r)
 	return QB_OK;
 }
 
-/* Where there is no memory to partition keys, they go one by one. */
+/* Keys are inserted one by one if there is no memory to partition them. */
 qb_status
 qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *r)
 {
@@ -187,8 +187,9 @@ qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *r)
 }
 
 /*
- * A thread for each key, where the filter is in device memory: blocks that come and
- * go spread their reads better than blocks that stay and take keys in strides, by 7 %.
+ * If the filter is in device memory, each key has its own thread.  Short
+ * blocks spread their reads better than blocks that stay and take keys in
+ * strides: 7 % faster.
  */
 qb_status
 qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, bool *found)

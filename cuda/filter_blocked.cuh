@@ -1,10 +1,11 @@
 /*
  * filter_blocked.cuh
- *		What kernels for blocked Bloom filters share: a key's line, and its bits there.
+ *		What kernels for blocked Bloom filters share: a key's line, and its
+ *		bits there.
  *
- * A key's positions are in one line of 64 bytes, two sectors of memory.  What a
- * key costs is its line, so kernels take the line at once, and bits are picked in
- * shared memory, where an access to any word costs the same.
+ * A key's positions are in one line of 64 bytes, two sectors of memory.  The
+ * line is what a key costs.  So kernels load the whole line at once and pick
+ * its bits in shared memory, where an access to any word costs the same.
  *
  * cuda/filter_blocked.cuh
  */
@@ -18,7 +19,7 @@
 #define QF_LINE_LONGS (QF_BLOCK_BITS / 64)  /* of 8 bytes */
 #define QF_LINE_QUADS (QF_BLOCK_BITS / 128) /* of 16 bytes */
 
-/* Turns of qf_warp_insert() whose words are read before the first of them is changed. */
+/* Steps of qf_warp_insert() whose words are read before the first word is changed. */
 #define QF_AHEAD 2
 
 __device__ __forceinline__ uint32_t
@@ -27,7 +28,7 @@ qf_line_of(const qf_view &v, uint64_t h)
 	return qs_reduce_short(h, v.lines);
 }
 
-/* Call each(bit of the line) for so many positions of a draw. */
+/* Call each(bit of the line) for the first "count" positions of a draw. */
 template <typename Each>
 __device__ __forceinline__ void
 qf_draw_bits(uint64_t draw, uint32_t count, Each each)
@@ -43,7 +44,7 @@ qf_draw_bits(uint64_t draw, uint32_t count, Each each)
 		each((uint32_t) draw % QF_BLOCK_BITS);
 }
 
-/* Call each(bit of the line) for all positions of h; ONE_DRAW: just those that a draw gives. */
+/* Call each(bit of the line) for all positions of h; ONE_DRAW: one draw gives all positions. */
 template <bool ONE_DRAW = false, typename Each>
 __device__ __forceinline__ void
 qf_line_bits(const qf_view &v, uint64_t h, Each each)
@@ -69,12 +70,13 @@ qf_line_set(uint32_t *line, const qf_view &v, uint64_t h)
 }
 
 /*
- * OR a key of each lane into the filter; "rows" is shared memory of the warp, a
- * line for each lane, and all lanes take part.  Each lane makes its key's line
- * there.  Then eight lanes own the words of one line, four lines at a time, so
- * that what is asked of a line is asked in one instruction.  Words that change
- * nothing are left alone: reading costs less than an atomic, and a key that comes
- * often would otherwise have all multiprocessors wait for its line.
+ * OR the key of each lane into the filter.  All lanes take part; "rows" is
+ * shared memory of the warp, a line for each lane.  Each lane makes its key's
+ * line there.  Then eight lanes own the words of one line, four lines at a
+ * time, so one instruction asks for everything that is needed from a line.
+ * Words that would not change are left alone: reading costs less than an
+ * atomic, and all multiprocessors would otherwise wait for the line of a
+ * frequent key.
  */
 __device__ __forceinline__ void
 qf_warp_insert(const qf_view &v, uint4 *rows, uint64_t h, bool have)

@@ -2,10 +2,10 @@
  * filter_blocked_bulk.cu
  *		Many keys into a blocked Bloom filter: partitioned by stretches of it first.
  *
- * A key that goes to a large filter directly costs a random access to device
- * memory, twice, and in L2 two atomics.  A large batch can do better, as with
- * sketches (sketch_bulk.cu).  Its keys are sorted by tiles of the filter, which
- * fit into shared memory:
+ * A key that goes to a large filter directly costs two random accesses to
+ * device memory and two atomics in L2.  A large batch can do better, as with
+ * sketches (sketch_bulk.cu).  Its keys are sorted by tiles: parts of the
+ * filter that fit into shared memory:
  *
  *	sort	a block takes 16384 keys, hashes them, sorts them by tile in shared
  *			memory and writes them as one stretch, with the offset of each tile.
@@ -13,15 +13,15 @@
  *			sets the keys' bits and writes the tile back.
  *
  * One pass is enough: with 4096 tiles, which the largest filter has, a run is
- * four keys, or one sector.  A key travels as its hash, 8 bytes, of which its line
- * and its bits follow.
+ * four keys, or one sector.  A key travels as its hash of 8 bytes, which gives
+ * its line and its bits.
  *
- * Floor of a key: 8 bytes read, written and read again, so 24; and the filter
- * read and written once a batch.
+ * Floor per key: 8 bytes read, written and read again, so 24.  The filter is
+ * read and written once per batch.
  *
- * Skew.  A run that is much longer than its share is of keys that come often.
- * They would keep one block busy while others wait, and are left over: they go
- * to the filter directly, where they change little.
+ * Skew.  A run that is much longer than its share has keys that come often.
+ * They would keep one block busy while other blocks wait.  So such a run is
+ * left over: its keys go to the filter directly, where they change little.
  *
  * cuda/filter_blocked_bulk.cu
  */
@@ -30,7 +30,7 @@
 #include "filter_blocked.cuh"
 
 #define SORT_BLOCK 1024
-#define SORT_EACH  16 /* keys of a thread */
+#define SORT_EACH  16 /* keys of one thread */
 #define SORT_KEYS  (SORT_BLOCK * SORT_EACH)
 #define FILL_BLOCK 1024
 
@@ -39,33 +39,33 @@
 #define TILES_MAX (1 << (32 - QF_BLOCK_LOG - TILE_LOG)) /* of the largest filter */
 #define TILE_EACH ((TILES_MAX + SORT_BLOCK - 1) / SORT_BLOCK)
 
-/* A rank among SORT_KEYS, below the number of a tile. */
+/* Bits of a rank among SORT_KEYS; they stand below the number of a tile. */
 #define RANK_BITS 14
 
 static_assert(SORT_KEYS == 1 << RANK_BITS, "a rank has as many bits as it needs");
 static_assert(QF_BITS_MAX / QF_BLOCK_BITS <= (uint64_t) TILES_MAX << TILE_LOG, "tiles suffice");
 
-/* A batch is worth it from so many keys, and from one a line, on. */
+/* A batch is worth partitioning from this many keys on, and from one key for each line. */
 #define PAYS_KEYS (UINT64_C(1) << 21)
 
 /* How a batch is cut. */
 struct plan
 {
-	uint32_t log2_lines; /* of a tile */
+	uint32_t log2_lines; /* lines of a tile */
 	uint32_t tiles;
 	uint32_t stretches;
-	uint32_t most;  /* keys of a run; longer ones are left over */
-	uint32_t lanes; /* that read a run together */
+	uint32_t most;  /* keys of a run, at most; longer runs are left over */
+	uint32_t lanes; /* lanes that read a run together */
 };
 
-/* What is between the passes. */
+/* The data between both passes. */
 struct sorted_keys
 {
 	uint64_t *item;  /* hashes, SORT_KEYS to a stretch */
-	uint16_t *start; /* of tiles in each stretch, of what is left over, and its end */
+	uint16_t *start; /* in each stretch: starts of tiles, start of the keys left over, end */
 };
 
-/* As large tiles as there can be while each multiprocessor has one. */
+/* Make tiles as large as possible while each multiprocessor still has one. */
 static plan
 plan_batch(const qf_cuda_filter *f, uint64_t count)
 {
@@ -95,7 +95,7 @@ fill_bytes(const plan &p)
 	return ((size_t) QF_BLOCK_BITS / 8) << p.log2_lines;
 }
 
-/* Shared memory is what it takes; what a block has besides is less than a kilobyte. */
+/* Is there enough shared memory?  A block's other variables take less than a kilobyte. */
 static bool
 is_possible(const qf_cuda_filter *f)
 {
@@ -116,8 +116,8 @@ qf_bulk_pays(const qf_cuda_filter *f, uint64_t count)
 }
 
 /*
- * Hash a thread's keys, and give each its rank among those of its tile; keys
- * beyond "here" have none.
+ * Hash a thread's keys, and give each key its rank among the keys of its tile.
+ * Keys beyond "here" have no rank.
  */
 __device__ __forceinline__ void
 rank_keys(const qf_view &v, const plan &p, const uint64_t *key, uint32_t here, uint32_t *count,
@@ -142,7 +142,7 @@ rank_keys(const qf_view &v, const plan &p, const uint64_t *key, uint32_t here, u
 	}
 }
 
-/* Counts of tiles to where they start; those of too many keys become empty.  Returns the end. */
+/* Turn the counts of tiles into starts; tiles with too many keys become empty.  Returns the end. */
 __device__ __forceinline__ uint32_t
 counts_to_starts(const plan &p, uint32_t *count)
 {
@@ -172,7 +172,7 @@ counts_to_starts(const plan &p, uint32_t *count)
 	return end;
 }
 
-/* The next place for each lane that wants one. */
+/* The next place, for each lane that wants one. */
 __device__ __forceinline__ uint32_t
 next_place(uint32_t *next, bool wanted)
 {
@@ -184,7 +184,7 @@ next_place(uint32_t *next, bool wanted)
 	return __shfl_sync(QS_ALL_LANES, first, 0) + __popc(lanes & ((1u << qs_lane()) - 1));
 }
 
-/* The keys to their places: in their tiles, or behind all of them. */
+/* Put the keys into their places: into their tiles, or behind all tiles. */
 __device__ __forceinline__ void
 place_keys(const uint32_t *start, uint32_t *left, uint32_t here, const uint64_t h[SORT_EACH],
 		   const uint32_t ranked[SORT_EACH], uint64_t *stage)
@@ -237,7 +237,7 @@ __launch_bounds__(SORT_BLOCK)
 		to.item[first + i] = stage[i];
 }
 
-/* Where a tile's run of a stretch starts and ends. */
+/* The start and the end of a tile's run in a stretch. */
 __device__ __forceinline__ uint2
 run_of(const plan &p, const sorted_keys &from, uint32_t tile, uint32_t stretch)
 {
@@ -246,7 +246,7 @@ run_of(const plan &p, const sorted_keys &from, uint32_t tile, uint32_t stretch)
 	return stretch < p.stretches ? make_uint2(start[0], start[1]) : make_uint2(0, 0);
 }
 
-/* Set the bits of all keys of a tile, of which a block has the lines in shared memory. */
+/* Set the bits of all keys of a tile; the block has the tile's lines in shared memory. */
 template <bool ONE_DRAW>
 __device__ __forceinline__ void
 fill_tile(const qf_view &v, const plan &p, const sorted_keys &from, uint32_t tile, uint32_t *line)
@@ -302,7 +302,7 @@ __launch_bounds__(FILL_BLOCK) fill_tiles(const qf_view v, const plan p, const so
 	}
 }
 
-/* What is left over, of a stretch after the other. */
+/* Insert the keys left over, stretch after stretch. */
 __global__ void
 __launch_bounds__(QS_BLOCK) insert_left(const qf_view v, const plan p, const sorted_keys from)
 {
@@ -325,7 +325,7 @@ __launch_bounds__(QS_BLOCK) insert_left(const qf_view v, const plan p, const sor
 
 typedef void (*fill_kernel)(qf_view v, plan p, sorted_keys from);
 
-/* The workspace; also lets both kernels have their shared memory. */
+/* Get the workspace, and allow both kernels their shared memory. */
 static qb_status
 prepare(const qf_cuda_filter *f, const plan &p, fill_kernel fill, sorted_keys *keys)
 {

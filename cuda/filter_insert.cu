@@ -2,22 +2,22 @@
  * filter_insert.cu
  *		Rows into a filter on the device.
  *
- * Frequency filters.  A thread looks at a row: two mixes tell whether its first
- * draw ends it, as most do where k p is small.  The others are put into a queue
- * of their warp, and when that has 32 of them each lane follows the draws of one,
- * so that lanes do not idle while others work.  Gaps come from the table of
- * draws.h, in shared memory.
+ * Frequency filters.  A thread looks at a row: two mixes tell whether its
+ * first draw already ends the row, as it does for most rows if k p is small.
+ * Busy rows, which go on, wait in a queue of their warp.  When the queue has
+ * 32 rows, each lane follows the draws of one row, so no lane idles while
+ * others work.  Gaps come from the table of draws.h, in shared memory.
  *
- * Bloom filters.  A thread sets all positions of a row's key.  Those of the
- * blocked layout are in filter_blocked.cu.
+ * Bloom filters.  A thread sets all positions of a row's key.  Blocked filters
+ * are in filter_blocked.cu.
  *
- * Bits.  A bit is looked at before it is set: reading is cheaper than an atomic,
- * and bits never go back, so that a stale zero costs an atomic and nothing else.
- * Where the filter fits into the shared memory of a block, and the batch sets so
- * many bits that it pays, each block fills a filter of its own there, and in the
- * end ORs its words into the one of the device.
+ * Bits.  A bit is read before it is set, because reading is cheaper than an
+ * atomic.  Bits never become 0 again, so a stale 0 costs an atomic and nothing
+ * else.  If the filter fits into the shared memory of a block, and the batch
+ * sets so many bits that it pays, each block fills a filter of its own there
+ * and in the end ORs its words into the filter of the device.
  *
- * Floor of a row: k p + 1 draws, and for each bit one random access to L2.
+ * Floor per row: k p + 1 draws, and for each bit one random access to L2.
  *
  * cuda/filter_insert.cu
  */
@@ -27,13 +27,13 @@
 /* Threads of a block that has a filter of its own. */
 #define LARGE_BLOCK 1024
 
-/* Rows of a launch; their numbers within it take 4 bytes. */
+/* Rows of a launch; a row's number within the launch takes 4 bytes. */
 #define LAUNCH_ROWS (UINT64_C(1) << 31)
 
-/* Busy rows that a warp can have waiting: up to 31, and 32 more. */
+/* Busy rows that a warp's queue can hold: 31 from before, and 32 new ones. */
 #define QUEUE 64
 
-/* The bits of the device. */
+/* The bits of the filter in device memory. */
 struct device_bits
 {
 	static const int threads = QS_BLOCK;
@@ -49,7 +49,7 @@ struct device_bits
 	}
 };
 
-/* Those of the block. */
+/* The bits of a block's own filter in shared memory. */
 struct shared_bits
 {
 	static const int threads = LARGE_BLOCK;
@@ -74,7 +74,7 @@ number_of(const qf_rows &r, uint64_t i)
 	return r.row ? r.row[i] : r.first_row + i;
 }
 
-/* The positions that the draws of a row choose, with the table. */
+/* Set the positions that the draws of a row choose, by the table of gaps. */
 template <typename Bits>
 __device__ __forceinline__ void
 set_drawn(const qf_view &v, const qf_gaps *gaps, uint64_t h, uint64_t base, Bits bits)
@@ -92,8 +92,8 @@ set_drawn(const qf_view &v, const qf_gaps *gaps, uint64_t h, uint64_t base, Bits
 }
 
 /*
- * The same for another probability, by steps.  No more of them are taken than to
- * the last position: further ones would not change what is set.
+ * As set_drawn(), but for another probability and by steps.  Steps end at the
+ * last position: further steps would not change what is set.
  */
 template <typename Bits>
 __device__ __forceinline__ void
@@ -112,12 +112,12 @@ set_by_steps(const qf_view &v, uint64_t q, uint64_t h, uint64_t base, Bits bits)
 	}
 }
 
-/* What sets the bits of rows. */
+/* How rows of frequency filters set bits. */
 struct drawn_rows
 {
 	static const bool draws = true;
 
-	/* Each lane a row that was found busy. */
+	/* Each lane takes one busy row. */
 	template <typename Bits>
 	static __device__ __forceinline__ void
 	take(const qf_view &v, const qf_rows &r, const qf_gaps *gaps, uint32_t i, Bits bits)
@@ -160,7 +160,7 @@ struct drawn_rows
 	}
 };
 
-/* A thread a row, which calls each(i). */
+/* Each thread takes a row and calls each(i). */
 template <typename Each>
 __device__ __forceinline__ void
 for_rows(const qf_rows &r, Each each)
@@ -209,7 +209,7 @@ struct bloom_rows
 	}
 };
 
-/* The table of gaps in shared memory. */
+/* Copy the table of gaps into shared memory. */
 __device__ __forceinline__ const qf_gaps *
 shared_gaps(const qf_view &v)
 {
@@ -260,8 +260,8 @@ __launch_bounds__(LARGE_BLOCK) insert_shared(qf_view v, qf_rows r)
 }
 
 /*
- * Does a filter for each block pay?  Clearing it and ORing it into the device's
- * takes as long as setting some bits of each of its bytes in L2.
+ * A filter for each block pays from this many bits on for each of its bytes.
+ * Clearing the filter and ORing it takes as long as setting these bits in L2.
  */
 #define BITS_PER_BYTE 4
 

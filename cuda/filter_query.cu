@@ -2,14 +2,15 @@
  * filter_query.cu
  *		Lookups in filters on the device, and operations on all of their bits.
  *
- * How many positions are set: a warp a key, each lane some of its k positions.
- * Whether all are: a thread a key, which ends at the first that is not, as almost
- * all keys that are not there soon do; and in blocked filters a line at once
+ * Counting set positions: a warp takes a key, and each lane some of its k
+ * positions.  Testing whether all are set: a thread takes a key and stops at
+ * the first position that is not set, which comes soon for almost all absent
+ * keys.  In blocked filters the test reads a whole line at once
  * (filter_blocked.cu).
  *
- * Floor of the first: positions of a key are anywhere, so that each is a random
- * read of a sector from L2, k of them a key.  Where the filter fits into shared
- * memory, and there are keys enough, blocks have a copy there.
+ * Floor of counting: a key's positions are anywhere, so each is a random read
+ * of a sector from L2, k reads a key.  If the filter fits into shared memory
+ * and the keys are many, each block has a copy there.
  *
  * cuda/filter_query.cu
  */
@@ -24,7 +25,7 @@ is_set(const uint32_t *word, uint32_t position)
 	return word[position / 32] >> position % 32 & 1;
 }
 
-/* Position j in any layout, as qf_any_position(). */
+/* Position j in any layout, as by qf_any_position(). */
 __device__ __forceinline__ uint32_t
 any_position(const qf_view &v, uint64_t h, uint32_t j)
 {
@@ -36,7 +37,7 @@ any_position(const qf_view &v, uint64_t h, uint32_t j)
 	return qf_block(h, v.m) + (uint32_t) (draw % QF_BLOCK_BITS);
 }
 
-/* A warp takes key after key. */
+/* Count set positions: a warp takes key after key. */
 __device__ __forceinline__ void
 count_keys(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t count,
 		   int64_t *set)
@@ -77,7 +78,7 @@ __launch_bounds__(LARGE_BLOCK)
 	count_keys(v, copy, key, count, set);
 }
 
-/* Standard layout: a thread takes key after key. */
+/* Test keys in the standard layout: a thread takes key after key. */
 __device__ __forceinline__ void
 find_keys_in(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t count,
 			 bool *found)
@@ -113,7 +114,10 @@ __launch_bounds__(LARGE_BLOCK)
 	find_keys_in(v, copy, key, count, found);
 }
 
-/* Copying the filter to each block takes as long as reading so many bits of each byte of it. */
+/*
+ * Copying the filter to each block takes as long as reading this many bits for
+ * each of its bytes.
+ */
 #define READS_PER_BYTE 4
 
 static qb_status
@@ -178,7 +182,7 @@ look_up_device(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t c
 	return l->launch(f, key, count, answer);
 }
 
-/* Through the slots, as sketches do. */
+/* Look up a host batch through the staging slots. */
 static qb_status
 look_up(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t count, void *answer)
 {

@@ -1,6 +1,6 @@
 /*
  * kernels.cuh
- *		Words that the kernels of all families use.
+ *		Small functions and names that the kernels of all families use.
  *
  * cuda/kernels.cuh
  */
@@ -14,7 +14,7 @@ extern "C"
 
 #define QS_ALL_LANES 0xffffffffu
 
-typedef unsigned long long qs_u64; /* the name atomicAdd() knows it by */
+typedef unsigned long long qs_u64; /* the type that atomicAdd() takes */
 
 __device__ __forceinline__ uint32_t
 qs_lane()
@@ -22,7 +22,7 @@ qs_lane()
 	return threadIdx.x % 32;
 }
 
-/* qb_reduce() for n below 2^32, as it is on the device: half the work. */
+/* qb_reduce() for n below 2^32, as n always is on the device: half the work. */
 __device__ __forceinline__ uint32_t
 qs_reduce_short(uint64_t hv, uint64_t n)
 {

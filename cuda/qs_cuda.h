@@ -2,14 +2,14 @@
  * qs_cuda.h
  *		NVIDIA GPUs behind a plain C interface: devices, errors, host memory.
  *
- * A qs_cuda is one device with its streams and buffers; what lies in its memory
- * is for the families: sketch_cuda.h.
+ * A qs_cuda is one device with its streams and buffers.  The families keep
+ * their data in its memory: sketch_cuda.h, filter_cuda.h, sets_cuda.h.
  *
- * All functions that can fail return a qb_status: QB_NO_MEMORY where the
- * device has no memory, QB_DEVICE_ERROR for any other error of CUDA, after
- * which qs_cuda_last_error() tells more.  Errors that CUDA calls sticky
- * (a failed kernel) end the usefulness of the process's context: close
- * everything.  One qs_cuda and what it holds belong to one thread at a time.
+ * All functions that can fail return a qb_status: QB_NO_MEMORY if the device
+ * has too little memory, QB_DEVICE_ERROR for any other error of CUDA.
+ * qs_cuda_last_error() then tells more.  After an error that CUDA calls sticky
+ * (a failed kernel) the process's context is useless: close everything.  One
+ * thread at a time may use a qs_cuda and what it holds.
  *
  * cuda/qs_cuda.h
  */
@@ -46,12 +46,12 @@ extern "C"
 		uint64_t l2_bytes;
 	} qs_cuda_device;
 
-	/* When a batch of keys is partitioned before it is inserted. */
+	/* When a batch of keys is partitioned before its insertion. */
 	typedef enum qs_cuda_bulk
 	{
 		QS_BULK_AUTO = 0,
 		QS_BULK_NEVER, /* each key straight to its counters */
-		QS_BULK_ALWAYS /* also where it is slower; for tests */
+		QS_BULK_ALWAYS /* even if that is slower; for tests */
 	} qs_cuda_bulk;
 
 	typedef struct qs_cuda_options
@@ -63,19 +63,19 @@ extern "C"
 	/* Counts since qs_cuda_open(). */
 	typedef struct qs_cuda_stats
 	{
-		uint64_t insert_batches; /* calls; likewise below */
+		uint64_t insert_batches; /* calls that inserted keys */
 		uint64_t insert_keys;
 		uint64_t remove_keys;
 		uint64_t query_keys;
-		uint64_t bulk_keys;       /* of insert_keys: inserted by partitioning */
-		uint64_t hot_keys;        /* of insert_keys: counted before inserting */
+		uint64_t bulk_keys;       /* part of insert_keys: inserted by partitioning */
+		uint64_t hot_keys;        /* part of insert_keys: counted before inserting */
 		uint64_t bytes_in;        /* copied to the device */
 		uint64_t bytes_out;       /* copied from the device */
 		uint64_t device_bytes;    /* device memory held now */
-		uint64_t workspace_bytes; /* of these: workspace, which qs_cuda_trim() frees */
+		uint64_t workspace_bytes; /* part of device_bytes: workspace, which qs_cuda_trim() frees */
 	} qs_cuda_stats;
 
-	/* Number of usable devices; 0 with a reason in "error" where there is none. */
+	/* Number of usable devices; if it is 0, "error" has the reason. */
 	extern int qs_cuda_device_count(qs_cuda_error *error);
 
 	extern qb_status qs_cuda_device_get(int device, qs_cuda_device *info, qs_cuda_error *error);
@@ -84,7 +84,7 @@ extern "C"
 	extern qb_status
 	qs_cuda_open(int device, const qs_cuda_options *options, qs_cuda **gpu, qs_cuda_error *error);
 
-	/* Close it after what it held was destroyed; NULL is allowed. */
+	/* Close a device; what it held must have been destroyed before.  NULL is allowed. */
 	extern void qs_cuda_close(qs_cuda *gpu);
 
 	/* The last error of a function of this device or of what it holds. */
@@ -94,20 +94,20 @@ extern "C"
 
 	extern void qs_cuda_set_bulk(qs_cuda *gpu, qs_cuda_bulk bulk);
 
-	/* Free the workspace that bulk inserts keep for the next one. */
+	/* Free the workspace, which bulk inserts keep for the next one. */
 	extern void qs_cuda_trim(qs_cuda *gpu);
 
-	/* Wait for all work; the place where errors of kernels come to light. */
+	/* Wait for all work; errors of kernels come to light here. */
 	extern qb_status qs_cuda_sync(qs_cuda *gpu);
 
-	/* The cudaStream_t all kernels run on, for callers with kernels of their own. */
+	/* The cudaStream_t of all kernels, for callers with kernels of their own. */
 	extern void *qs_cuda_stream(qs_cuda *gpu);
 
-	/* Page-locked host memory, from which keys are copied without staging. */
+	/* Page-locked host memory; keys in it are copied without staging. */
 	extern qb_status qs_cuda_host_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
 	extern void qs_cuda_host_free(qs_cuda *gpu, void *pointer);
 
-	/* Page-lock memory that is there already, for all devices, until the process ends. */
+	/* Page-lock existing memory, for all devices, until the process ends. */
 	extern qb_status qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ has_room(const qs_cuda *gpu, uint64_t bytes)
 		   (gpu->stats.device_bytes <= gpu->limit && bytes <= gpu->limit - gpu->stats.device_bytes);
 }
 
-/* May so many bytes be allocated?  Workspace that lies idle does not count. */
+/* Is there room for so many bytes?  Idle workspace can be freed and does not count. */
 static qb_status
 ask_room(qs_cuda *gpu, uint64_t bytes)
 {
@@ -154,7 +154,7 @@ qset_cuda_sets_bytes(const qset_cuda_sets *s)
 	return s->bytes;
 }
 
-/* The memory may be reused when this returns: what is not pinned is copied at once. */
+/* Copy to the device.  The memory may be reused on return: CUDA copies unpinned memory at once. */
 static qb_status
 put(qs_cuda *gpu, void *to, const void *from, size_t bytes)
 {
@@ -212,7 +212,7 @@ qset_peer_copy(qset_cuda_sets *to, void *at, const qset_cuda_sets *from, const v
 	return QB_OK;
 }
 
-/* Once this returns, "from" may go. */
+/* Copy all arrays; "from" may be destroyed on return. */
 static qb_status
 copy_all(qset_cuda_sets *to, const qset_cuda_sets *from)
 {
@@ -229,7 +229,10 @@ copy_all(qset_cuda_sets *to, const qset_cuda_sets *from)
 	return QB_OK;
 }
 
-/* Copies go straight from device to device where these can; else by way of the host. */
+/*
+ * Let copies go straight from device to device, if both allow it; otherwise
+ * they go by way of the host.
+ */
 static void
 enable_peer(const qs_cuda *to, const qs_cuda *from)
 {
@@ -239,7 +242,7 @@ enable_peer(const qs_cuda *to, const qs_cuda *from)
 	if (to->device != from->device &&
 		cudaDeviceCanAccessPeer(&possible, to->device, from->device) == cudaSuccess && possible)
 		cudaDeviceEnablePeerAccess(from->device, 0);
-	cudaGetLastError(); /* enabled already */
+	cudaGetLastError(); /* the error of an access that was enabled already */
 }
 
 qb_status

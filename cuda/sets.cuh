@@ -9,8 +9,8 @@
  *	sets_rows.cu		adds the lists of the inverted index to what is in the
  *						strip, one row at a time, and hands out what passes
  *
- * so every method ends in the same kernel: index has no strip, hybrid both, the
- * others no lists.
+ * So every method ends in the same kernel.  The index has no strip, the hybrid
+ * has a strip and lists, the other methods have no lists.
  *
  * cuda/sets.cuh
  */
@@ -20,12 +20,12 @@
 #include "device.cuh"
 #include "sets_cuda.h"
 
-/* The inverted index: for each element the sets that have it, ascending. */
+/* The inverted index: for each element its list, which is the sets that have it, ascending. */
 struct qset_index
 {
 	uint32_t *start; /* universe + 1 */
-	uint2 *rest;     /* elements: where in the lists the sets behind its own begin, and end */
-	void *list;      /* elements: sets, of 2 bytes while these suffice, else 4 */
+	uint2 *rest; /* for each element of a set: begin and end of the list's part behind this set */
+	void *list;  /* the lists: numbers of sets, in 2 bytes while these suffice, else in 4 */
 	bool made;
 };
 
@@ -37,14 +37,14 @@ struct qset_cuda_sets
 	uint64_t universe;
 	uint64_t *offset;  /* sets + 1 */
 	uint32_t *element; /* ascending within a set */
-	qset_index index;  /* of this collection as columns */
+	qset_index index;  /* the lists of this collection's sets, for searches with it as columns */
 	uint64_t largest;  /* elements of the largest set */
-	uint64_t last;     /* offset that was put in last */
-	uint64_t bytes;    /* held */
-	uint64_t *bin;     /* host: elements by degree, sets + 1; with the index */
+	uint64_t last;     /* the last offset that was put in */
+	uint64_t bytes;    /* bytes of device memory that it holds */
+	uint64_t *bin; /* on the host: number of elements of each degree, sets + 1; with the index */
 };
 
-/* Sets are numbered in 2 bytes? */
+/* Are sets numbered in 2 bytes? */
 static inline bool
 qset_short_list(const qset_cuda_sets *s)
 {
@@ -57,22 +57,28 @@ struct qset_strip
 	uint32_t *count;
 	uint64_t first;
 	uint64_t rows;
-	uint64_t width; /* counts of a row, the columns rounded up */
+	uint64_t width; /* counts of a row: the columns, rounded up */
 };
 
-/* Rows and columns of a product come in tiles of this many, its bits in steps of so many words. */
+/*
+ * A product goes through its rows and columns in tiles of QSET_TILE, and
+ * through its bits in steps of QSET_BIT_WORDS words.
+ */
 #define QSET_TILE      128
 #define QSET_BIT_WORDS 16
 
-/* Memory of a collection or a search, counted. */
+/* Allocate memory of a collection or a search, and add it to *held. */
 extern qb_status qset_device_alloc(qs_cuda *gpu, uint64_t *held, uint64_t bytes, void **pointer);
 extern void qset_device_free(qs_cuda *gpu, uint64_t *held, void *pointer, uint64_t bytes);
 
-/* The workspace, within the limit, too; and how much may still be allocated. */
+/* Get the workspace, within the limit, too; and how many bytes may still be allocated. */
 extern qb_status qset_workspace(qs_cuda *gpu, uint64_t bytes, uint8_t **pointer);
 extern qb_status qset_device_room(qs_cuda *gpu, uint64_t *bytes);
 
-/* From a collection's device to another's, in the order of the latter's kernels. */
+/*
+ * Copy from another collection's device to the device of "to", in order with
+ * the latter's kernels.
+ */
 extern qb_status qset_peer_copy(qset_cuda_sets *to, void *at, const qset_cuda_sets *from,
 								const void *pointer, uint64_t bytes);
 
@@ -84,28 +90,31 @@ extern void qset_index_free(qset_cuda_sets *s);
 
 /* ---- sets_choice.cu ---- */
 
-/* The method for a request whose columns have their index; hybrid: from which degree on bits. */
+/*
+ * Choose the method for a request whose columns have their index; for hybrid
+ * also the least degree of columns of bits.
+ */
 extern int
 qset_choose_method(const qset_cuda_request *r, bool tail, uint64_t *degree, double *expected_ms);
 
 /* ---- sets_product.cu ---- */
 
-/* Elements as columns of bits: those of a degree, or a range of them. */
+/* Elements that are columns of bits: those from a degree on, or a range of elements. */
 struct qset_bits
 {
-	uint32_t *column; /* universe: the element's bit, or UINT32_MAX */
-	uint32_t *end;    /* universe: end of the lists of all other elements, else 0 */
-	uint64_t columns; /* how many */
+	uint32_t *column; /* for each element: its bit, or UINT32_MAX */
+	uint32_t *end;    /* for each element: end of its list, or 0 if the element has a bit */
+	uint64_t columns; /* how many columns of bits */
 	uint64_t words;   /* of a set's bits, a multiple of QSET_BIT_WORDS */
-	uint32_t *row;    /* the rows' bits, with room for whole tiles from any row on */
-	uint32_t *other;  /* the columns', or the same */
+	uint32_t *row;    /* bits of the rows, with room for whole tiles from any row on */
+	uint32_t *other;  /* bits of the columns, or the same matrix */
 };
 
-/* Elements of at least this degree: fill column and end. */
+/* Choose the elements of at least this degree: fill column and end. */
 extern qb_status qset_bits_choose(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t degree,
 								  const qset_bits *bits);
 
-/* Elements first .. first + count - 1: fill column. */
+/* Choose the elements first .. first + count - 1: fill column. */
 extern qb_status qset_bits_range(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t first,
 								 uint64_t count, const qset_bits *bits);
 
@@ -113,7 +122,7 @@ extern qb_status qset_bits_range(qs_cuda *gpu, const qset_cuda_sets *columns, ui
 extern qb_status
 qset_bits_fill(qs_cuda *gpu, const qset_cuda_sets *s, const qset_bits *bits, uint32_t *matrix);
 
-/* strip = the product of its rows with all columns; with "tail" only what later columns need. */
+/* strip = product of its rows with all columns; with "tail" only tiles with later columns. */
 extern qb_status qset_bits_multiply(qs_cuda *gpu, const qset_bits *bits, bool tail,
 									qset_product how, const qset_strip *strip);
 
@@ -126,29 +135,29 @@ struct qset_pairwise
 	bool tail;
 	qset_filter filter;
 	int method;
-	uint32_t *table; /* of methods that probe one */
+	uint32_t *table; /* table of the methods that probe a table */
 };
 
-/* Bytes of that table, for strips of so many rows; 0: none. */
+/* Bytes of the table for strips of so many rows; 0: the method has no table. */
 extern qb_status
 qset_probe_bytes(qs_cuda *gpu, const qset_pairwise *p, uint64_t rows, uint64_t *bytes);
 
-/* strip = the counts of all its pairs, one after another. */
+/* strip = the counts of all its pairs, made one pair after another. */
 extern qb_status qset_pairwise_count(qs_cuda *gpu, const qset_pairwise *p, const qset_strip *strip);
 
 /* ---- sets_rows.cu ---- */
 
-/* Where pairs that pass go. */
+/* Where pairs that pass are written. */
 struct qset_output
 {
 	qset_pair *pair;
 	uint64_t room;
-	uint64_t *start;  /* of each unit: where its pairs begin */
-	uint32_t *found;  /* how many */
-	uint64_t *cursor; /* pairs that there are, also where they found no room */
-	bool placed;      /* start is given, less this ... */
+	uint64_t *start;  /* for each unit: where its pairs begin */
+	uint32_t *found;  /* for each unit: how many pairs it has */
+	uint64_t *cursor; /* number of pairs so far, also of pairs that found no room */
+	bool placed;      /* "start" is given; minus ... */
 	uint64_t base;
-	uint64_t first_unit; /* the units to be made */
+	uint64_t first_unit; /* the first unit of this launch */
 	uint64_t units;
 };
 
@@ -156,28 +165,28 @@ struct qset_rows
 {
 	const qset_cuda_sets *rows;
 	const qset_cuda_sets *columns;
-	bool tail;           /* later columns only */
+	bool tail;           /* only later columns */
 	bool same;           /* within one collection */
-	bool lists;          /* add those of the index */
-	bool into_strip;     /* to the strip only, and hand out nothing */
-	const uint32_t *end; /* of the lists; NULL: all of them */
+	bool lists;          /* add the lists of the index */
+	bool into_strip;     /* write counts to the strip only, and hand out no pairs */
+	const uint32_t *end; /* ends of the lists; NULL: whole lists */
 	qset_filter filter;
 	uint32_t block_columns; /* columns whose counters are held at a time */
 	uint32_t blocks;
 	int threads;
-	uint64_t shared; /* bytes */
+	uint64_t shared; /* bytes of shared memory */
 };
 
-/* Choose blocks of threads and of columns. */
+/* Choose the threads of a block, and how many columns it counts at a time. */
 extern void qset_rows_plan(qs_cuda *gpu, qset_rows *r);
 
-/* Count and filter; a unit is a row and a block of columns.  "strip" is without counts for index. */
+/* Count and filter.  A unit is a row and a block of columns.  For index "strip" has no counts. */
 extern qb_status
 qset_rows_run(qs_cuda *gpu, const qset_rows *r, const qset_strip *strip, const qset_output *out);
 
 /*
- * Bring units into order, if their pairs have all found room: place[unit] is where
- * each one's pairs belong, place[units] how many all are.
+ * Bring units into order after all their pairs found room.  place[unit] is
+ * where a unit's pairs belong, and place[units] is the number of all pairs.
  */
 extern qb_status qset_rows_order(qs_cuda *gpu, const qset_output *out, uint64_t *place,
 								 uint64_t units, qset_pair *to);

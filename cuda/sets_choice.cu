@@ -2,29 +2,33 @@
  * sets_choice.cu
  *		All pairs: lists or hybrid, and which elements become columns of bits.
  *
- * The cost model has few constants, of an H200 (docs/sets-gpu.md); a device
- * that is slower in all of them decides the same.
+ * The cost model has few constants, measured on an H200 (docs/sets-gpu.md).
+ * Only their ratios decide, so a device that is slower in all of them makes
+ * the same choices.
  *
  * cuda/sets_choice.cu
  */
 #include "sets.cuh"
 
-/* Events of lists and bits of products in a second; bytes of a strip, written and read. */
+/* Per second: events of lists, bits of products, bytes of a strip written and read. */
 #define EVENTS_PER_S 9e11
 #define BITS_PER_S   1.9e15
 #define BYTES_PER_S  3e12
 
-/* Elements of both sets of a pair, by the paper's methods, for which times are only expected. */
+/*
+ * Per second: elements of both sets of a pair, by the paper's methods.  It is
+ * an estimate, used for expected times only.
+ */
 #define ELEMENTS_PER_S 1e11
 
-/* What is asked: all sets of one against all of the other, or later ones. */
+/* The question: all rows against all columns, or against later columns only. */
 struct question
 {
 	const qset_cuda_sets *rows, *columns;
 	bool tail;
 };
 
-/* Events of the lists of all elements of a degree. */
+/* Events of the lists of all elements of one degree. */
 static double
 events_of(const question &q, uint64_t degree)
 {
@@ -33,14 +37,14 @@ events_of(const question &q, uint64_t degree)
 
 	if (q.tail)
 		return elements * d * (d - 1) / 2;
-	/* rows have them as often as columns, as far as is known */
+	/* degrees in the rows are not known: they are taken as proportional to the columns' */
 	return elements * d * d * (double) q.rows->elements / (double) q.columns->elements;
 }
 
 /*
- * The degree from which on columns of bits are cheaper than lists: a column
- * costs the same whatever its degree, so that going down from the most frequent
- * elements the cost falls, and then rises.  0: no column of bits pays.
+ * The least degree of columns of bits that is cheapest.  A column of bits
+ * costs the same whatever its degree, so going down from the most frequent
+ * elements the cost first falls, and then rises.  0: no column of bits pays.
  */
 static uint64_t
 choose_degree(const question &q, double *lists, double *hybrid)
@@ -74,7 +78,7 @@ choose_degree(const question &q, double *lists, double *hybrid)
 	return best;
 }
 
-/* Seconds of a method that goes through pairs one after the other, or multiplies all bits. */
+/* Seconds of a method that goes through all pairs, or multiplies all bits. */
 static double
 cost_of_pairs(const question &q, int method, bool resident)
 {

@@ -4,15 +4,18 @@
  *		behind a plain C interface.
  *
  * A qset_cuda_sets is a collection on a device: the elements of each set as
- * numbers, as in src/sets/collection.h, without ids and without what the
- * numbers stand for.  A qset_cuda_pairs is a search for the pairs of sets that
- * pass a filter; it gives the pairs that src/sets/pairs.h gives, in the same
- * order, by whichever method.
+ * numbers, as in src/sets/collection.h, without ids and without the values of
+ * elements.  A qset_cuda_pairs is a search for the pairs of sets that pass a
+ * filter.  Every method gives the pairs of src/sets/pairs.h, in the same
+ * order.
  *
- * Limits: 2^32 - 1 elements of a collection, and what of it and of the methods'
- * tables fits into the device's memory: QB_TOO_MANY, QB_NO_MEMORY.
+ * Limits: a collection has at most 2^32 - 1 elements (QB_TOO_MANY);
+ * collections and the methods' tables must fit into the device's memory
+ * (QB_NO_MEMORY).
  *
- * Statuses and errors are as in qs_cuda.h.  cuda/sets_cuda.h
+ * Statuses and errors are as in qs_cuda.h.
+ *
+ * cuda/sets_cuda.h
  */
 #ifndef QSET_SETS_CUDA_H
 #define QSET_SETS_CUDA_H
@@ -29,41 +32,42 @@ extern "C"
 	typedef struct qset_cuda_sets qset_cuda_sets;
 	typedef struct qset_cuda_pairs qset_cuda_pairs;
 
-	/* A collection whose arrays are still to be put in; *sets is NULL after an error. */
+	/* Create a collection whose arrays are put in later; *sets is NULL after an error. */
 	extern qb_status qset_cuda_sets_create(qs_cuda *gpu, uint64_t sets, uint64_t elements,
 										   uint64_t universe, qset_cuda_sets **to);
 
 	/*
-	 * Parts of the arrays of src/sets/collection.h, from "first" on, offsets in
-	 * their order.  Two collections that are to be compared must number elements
-	 * alike: qset_collection_join().
+	 * Put in parts of the arrays of src/sets/collection.h, from "first" on;
+	 * offsets must come in order.  Two collections that are compared must
+	 * number elements alike: qset_collection_join().
 	 */
 	extern qb_status qset_cuda_sets_put_offsets(qset_cuda_sets *s, uint64_t first,
 												const uint64_t *offset, size_t count);
 	extern qb_status qset_cuda_sets_put_elements(qset_cuda_sets *s, uint64_t first,
 												 const uint32_t *element, size_t count);
 
-	/* All of a collection. */
+	/* Load a whole collection. */
 	extern qb_status
 	qset_cuda_sets_load(qs_cuda *gpu, const qset_collection *from, qset_cuda_sets **to);
 
-	/* A copy on this device of one on any, with its index if it has one. */
+	/* Copy a collection of any device to this device, with its index if it has one. */
 	extern qb_status
 	qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **to);
 
-	/* Its index, which the first search would make. */
+	/* Make the collection's index now; otherwise the first search makes it. */
 	extern qb_status qset_cuda_sets_index(qset_cuda_sets *s);
 
 	extern void qset_cuda_sets_destroy(qset_cuda_sets *s);
 
 	extern uint64_t qset_cuda_sets_count(const qset_cuda_sets *s);
 
-	/* Device memory that it holds, its index included. */
+	/* Device memory that a collection holds, its index included. */
 	extern uint64_t qset_cuda_sets_bytes(const qset_cuda_sets *s);
 
 	/*
-	 * Device memory that collections and searches may come to take, together with
-	 * all else that the device holds; 0: all there is.  Beyond it is QB_NO_MEMORY.
+	 * Limit the device memory that collections and searches may take, together
+	 * with everything else that the device holds; 0: no limit.  Beyond it is
+	 * QB_NO_MEMORY.
 	 */
 	extern void qset_cuda_limit(qs_cuda *gpu, uint64_t bytes);
 
@@ -79,55 +83,56 @@ extern "C"
 		qset_cuda_sets *rows;
 		qset_cuda_sets *columns; /* NULL: pairs within rows */
 		qset_filter filter;
-		int method;           /* qset_method */
-		int variant;          /* qset_variant, of bitmap */
-		bool directed;        /* within one: each set against all others; implied by top */
-		uint64_t first_row;   /* the rows wanted, of those of the collection */
-		uint64_t row_count;   /* 0: all from first_row on */
-		uint64_t heavy;       /* hybrid: least degree of a column of bits; 0: by cost */
+		int method;         /* qset_method */
+		int variant;        /* qset_variant, for method bitmap */
+		bool directed;      /* within one collection: each set against all others; implied by top */
+		uint64_t first_row; /* the first wanted row */
+		uint64_t row_count; /* wanted rows; 0: all from first_row on */
+		uint64_t heavy;     /* hybrid: least degree of columns of bits; 0: by cost */
 		qset_product product; /* for tests */
 		uint64_t strip_rows;  /* rows counted at a time; 0: by memory */
 		uint64_t pair_room;   /* pairs held on the device; 0: the default */
 	} qset_cuda_request;
 
-	/* What a search did; times are of the device, in ms. */
+	/* What a search did; times are the device's, in ms. */
 	typedef struct qset_cuda_report
 	{
 		int method;
 		uint64_t heavy_degree; /* hybrid */
 		uint64_t heavy;        /* elements as columns of bits */
 		uint64_t strips;
-		double expected_ms; /* of all rows, before */
-		double index_ms;    /* made for this search; 0: was there */
-		double product_ms;  /* bits and their product, or counting pairwise */
-		double rows_ms;     /* lists, and filtering */
+		double expected_ms; /* estimated before the search, for all rows */
+		double index_ms;    /* making the index; 0: the collection had it */
+		double product_ms;  /* bits and their product, or counting pair by pair */
+		double rows_ms;     /* adding lists, and filtering */
 	} qset_cuda_report;
 
 	extern qb_status
 	qset_cuda_pairs_open(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pairs);
 
-	/* Its device memory. */
+	/* Device memory that a search holds. */
 	extern uint64_t qset_cuda_pairs_bytes(const qset_cuda_pairs *pairs);
 
-	/* Go on with rows first .. end - 1, and no others. */
+	/* Continue with the rows first .. end - 1, and no others. */
 	extern void qset_cuda_pairs_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end);
 
 	/*
-	 * Start what qset_cuda_pairs_next() waits for; and would it have to wait?
-	 * A strip takes some 50 ms at most, as far as can be expected.
+	 * Start the next strip without waiting for it; ask whether
+	 * qset_cuda_pairs_next() would have to wait.  A strip takes about 50 ms at
+	 * most.
 	 */
 	extern qb_status qset_cuda_pairs_start(qset_cuda_pairs *pairs);
 	extern qb_status qset_cuda_pairs_ready(qset_cuda_pairs *pairs, bool *ready);
 
 	/*
-	 * The next pairs, up to "room", in the order of qset_job_next(), which with
-	 * "top" is that of directed pairs: see qset_finish_top().  Counts one strip at
-	 * most, so there may be none although it is not over.
+	 * Get the next pairs, at most "room", in the order of qset_job_next().
+	 * With "top" pairs are directed: see qset_finish_top().  A call counts one
+	 * strip at most, so it may give no pairs although the search is not over.
 	 */
 	extern qb_status qset_cuda_pairs_next(qset_cuda_pairs *pairs, qset_pair *out, uint64_t room,
 										  uint64_t *count, bool *over);
 
-	/* All that is left, counted and filtered on the device but not brought here. */
+	/* Count all remaining pairs: counted and filtered on the device, not copied to the host. */
 	extern qb_status qset_cuda_pairs_count(qset_cuda_pairs *pairs, uint64_t *count);
 
 	extern void qset_cuda_pairs_report(const qset_cuda_pairs *pairs, qset_cuda_report *report);

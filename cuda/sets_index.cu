@@ -2,17 +2,17 @@
  * sets_index.cu
  *		The inverted index of a collection: for each element the sets that have it.
  *
- * The elements are sorted by number, stably, so that a list has its sets in
- * ascending order: one radix sort (CUB) of pairs of 4 bytes.  "rest" is its
- * permutation the other way round: from an element of a set into its list, where
- * the sets behind this one begin; with the list's end beside it, so that who wants
- * only these need not look up the element.
- * Floor: the passes of the sort, each of which reads and writes 16 bytes an
- * element, one for every 8 bits of the universe; and a sector of 32 written where
- * each element's 8 bytes of "rest" belong.
+ * One radix sort (CUB) sorts pairs (element, set) of 4 bytes each by element,
+ * stably, so a list has its sets in ascending order.  "rest" is the inverse of
+ * the sort's permutation: for an element of a set it gives the place in the
+ * element's list where the sets behind this set begin, and the list's end.  A
+ * search that needs only these sets does not look up the element.  Floor: the
+ * passes of the sort, each of which reads and writes 16 bytes an element, one
+ * for every 8 bits of the universe; and a sector of 32 written where each
+ * element's 8 bytes of "rest" belong.
  *
- * With the lists the number of elements of each degree is known, by which
- * sets_choice.cu decides what becomes a column of bits.
+ * The lists also give the number of elements of each degree.  From these
+ * numbers sets_choice.cu decides which elements become columns of bits.
  *
  * cuda/sets_index.cu
  */
@@ -23,7 +23,7 @@
 #include "kernels.cuh"
 #include "sets.cuh"
 
-/* A warp for each set: its number beside each of its elements. */
+/* Write each set's number beside each of its elements; a warp takes a set. */
 __global__ void
 __launch_bounds__(QS_BLOCK) number_owners(const uint64_t *offset, uint64_t sets, uint32_t *owner)
 {
@@ -43,7 +43,7 @@ __launch_bounds__(QS_BLOCK) number_all(uint32_t *number, uint64_t count)
 		number[i] = (uint32_t) i;
 }
 
-/* After the sort: "from" says where each entry of the lists stood. */
+/* Make "rest" after the sort: "from" says where each entry of the lists stood before. */
 template <typename Set>
 __global__ void
 __launch_bounds__(QS_BLOCK)
@@ -61,7 +61,7 @@ __launch_bounds__(QS_BLOCK)
 	}
 }
 
-/* Where each element's list begins; one that no set has gets an empty list. */
+/* Find where each element's list begins; an element that no set has gets an empty list. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	find_starts(const uint32_t *sorted, uint64_t count, uint32_t *start, uint64_t universe)
@@ -78,7 +78,7 @@ __launch_bounds__(QS_BLOCK)
 	}
 }
 
-/* Most elements are rare, so the first bins are counted in the block. */
+/* Count elements by degree.  Most elements are rare, so each block counts the first bins itself. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	count_degrees(const uint32_t *start, uint64_t universe, uint64_t bins, qs_u64 *bin)
@@ -114,7 +114,7 @@ bits_of(uint64_t universe)
 	return bits;
 }
 
-/* The sort's memory: four arrays of the elements, and CUB's own. */
+/* Memory of the sort: four arrays with an item for each element, and CUB's own. */
 struct scratch
 {
 	uint32_t *owner, *number, *from, *sorted;
@@ -181,7 +181,7 @@ fill_index(qset_cuda_sets *s, const scratch *t)
 	return QB_OK;
 }
 
-/* Elements by degree, brought to the host. */
+/* Count elements by degree, and copy the counts to the host. */
 static qb_status
 count_bins(qset_cuda_sets *s)
 {
@@ -193,8 +193,7 @@ count_bins(qset_cuda_sets *s)
 	s->bin = new (std::nothrow) uint64_t[s->sets + 1];
 	if (!s->bin)
 		return QB_NO_MEMORY;
-	QS_TRY(qset_workspace(gpu, bytes,
-						  &bin)); /* in the order of the kernels: the sort is done with it */
+	QS_TRY(qset_workspace(gpu, bytes, &bin)); /* in order with the kernels: the sort is done */
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(bin, 0, bytes, gpu->stream));
 	QS_TRY(qs_grid(gpu, count_degrees, QS_BLOCK, 0, qs_ceil_div(s->universe, QS_BLOCK), &grid));
 	count_degrees<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->index.start, s->universe, s->sets + 1,
@@ -261,7 +260,7 @@ qset_cuda_sets_index(qset_cuda_sets *s)
 	return qset_index_make(s);
 }
 
-/* A copy of one that is there. */
+/* Copy an index that exists. */
 static qb_status
 copy_index(qset_cuda_sets *to, const qset_cuda_sets *from)
 {

@@ -2,13 +2,13 @@
  * sets_lists.cuh
  *		A row's counters from the lists of the inverted index: for sets_rows.cu.
  *
- * The events of lists of 32 and more are shared out evenly over the block's
- * warps; those of short ones, which most are, over the lanes of one.  Within one
- * collection only the later columns of a list are wanted, which begin at the
- * row's own place in it.
+ * The events of lists of 32 and more columns are shared out evenly over the
+ * block's warps.  Most lists are shorter; their events are shared out over the
+ * lanes of one warp.  Within one collection only later columns of a list are
+ * wanted, which begin behind the row's own place in the list.
  *
- * Counters have 4 bytes, so that counting is adding one, for which there is an
- * instruction; columns that do not fit are counted in blocks.
+ * Counters have 4 bytes, because one instruction adds 1 to such a counter.
+ * Columns whose counters do not fit together are counted block by block.
  *
  * cuda/sets_lists.cuh
  */
@@ -66,7 +66,7 @@ find_part(const task &t, const unit &u, uint64_t i, uint32_t *at, uint32_t *leng
 	*length = end > *at ? end - *at : 0;
 }
 
-/* A part of a list, by a warp: four steps at once keep four loads on their way. */
+/* Walk a part of a list, by a warp: four steps at once keep four loads in flight. */
 template <typename Set>
 __device__ __forceinline__ void
 walk_list(const Set *list, uint32_t length, uint32_t *counter)
@@ -86,7 +86,7 @@ walk_list(const Set *list, uint32_t length, uint32_t *counter)
 		atomicAdd(&counter[list[i]], 1);
 }
 
-/* The sum of a warp's values up to each lane's own. */
+/* For each lane: the sum of the values of the warp's lanes up to and including this lane. */
 __device__ __forceinline__ uint32_t
 sum_lanes(uint32_t value)
 {
@@ -100,7 +100,7 @@ sum_lanes(uint32_t value)
 	return value;
 }
 
-/* Which bit of "bits" is the one with so many set ones below it; there is such a one. */
+/* Find the set bit of "bits" that has "below" set bits below it; there is such a bit. */
 __device__ __forceinline__ uint32_t
 find_bit(uint32_t bits, uint32_t below)
 {
@@ -117,9 +117,10 @@ find_bit(uint32_t bits, uint32_t below)
 }
 
 /*
- * Short lists of a warp's lanes, shared out: each event goes to one lane.  The lists
- * that are not empty come to the first lanes, so that an event's lane is known from how
- * many lists begin up to it: those of 32 events are marked in a word.
+ * Share out the short lists of a warp's lanes: each event goes to one lane.
+ * First the lists that are not empty move to the first lanes.  Then an event's
+ * lane follows from the number of lists that begin up to the event: the begins
+ * among 32 events are marked in a word.
  */
 template <typename Set>
 __device__ __forceinline__ void
@@ -132,7 +133,7 @@ walk_short(const Set *list, uint32_t at, uint32_t length, uint32_t *counter)
 	uint32_t lane = qs_lane() < __popc(some) ? find_bit(some, qs_lane()) : 0;
 	uint32_t begin = __shfl_sync(QS_ALL_LANES, sum - length, lane);
 	uint32_t from = __shfl_sync(QS_ALL_LANES, at - (sum - length), lane);
-	uint32_t before = UINT32_MAX; /* lists that began, less one */
+	uint32_t before = UINT32_MAX; /* number of lists that began, minus one */
 
 	if (qs_lane() >= __popc(some))
 		begin = UINT32_MAX;
@@ -158,7 +159,10 @@ walk_short(const Set *list, uint32_t at, uint32_t length, uint32_t *counter)
 	}
 }
 
-/* Long lists of a block's threads: where each begins, and the events up to its end. */
+/*
+ * Long lists of a block's threads: where each list begins, and the number of
+ * events up to its end.
+ */
 struct batch
 {
 	uint32_t at[THREADS_MAX];
@@ -166,7 +170,7 @@ struct batch
 	uint32_t warp[WARPS_MAX];
 };
 
-/* Each thread brings a list, of no length if it has none; returns all events. */
+/* Each thread brings a list, an empty one if it has none; returns the number of all events. */
 __device__ uint32_t
 share_lists(batch *s, uint32_t at, uint32_t length)
 {
@@ -190,8 +194,8 @@ share_lists(batch *s, uint32_t at, uint32_t length)
 }
 
 /*
- * An equal share of the events for each warp, so that the list of an element
- * that nearly all sets have keeps no warp longer than the others.
+ * Give each warp an equal share of the events.  So the list of an element that
+ * nearly all sets have keeps no warp longer than the others.
  */
 template <typename Set>
 __device__ void
@@ -200,7 +204,7 @@ walk_long(const batch *s, uint32_t events, const Set *list, uint32_t *counter)
 	uint32_t warps = blockDim.x / 32, warp = threadIdx.x / 32;
 	uint32_t from = (uint32_t) ((uint64_t) events * warp / warps);
 	uint32_t to = (uint32_t) ((uint64_t) events * (warp + 1) / warps);
-	uint32_t l = 0; /* the list that event "from" is of */
+	uint32_t l = 0; /* the list that event "from" belongs to */
 
 	for (uint32_t step = blockDim.x / 2; step > 0; step /= 2)
 		if (s->end[l + step - 1] <= from)
@@ -217,13 +221,13 @@ walk_long(const batch *s, uint32_t events, const Set *list, uint32_t *counter)
 	}
 }
 
-/* What a thread has of a batch of lists: a part of one, of no length behind the last. */
+/* A thread's part of one list of a batch; an empty part behind the last list. */
 struct portion
 {
 	uint32_t at, length;
 };
 
-/* The thread's portion of the lists of the row's elements from "first" on. */
+/* Find the thread's portion of the lists of the row's elements from "first" on. */
 template <typename Set>
 __device__ __forceinline__ portion
 find_portion(const task &t, const unit &u, uint64_t first, uint64_t end)
@@ -236,8 +240,9 @@ find_portion(const task &t, const unit &u, uint64_t first, uint64_t end)
 }
 
 /*
- * From the thread's portion of the first batch on.  "counter" is that of column 0, which
- * may be before those that there are.
+ * Add the lists, beginning with the thread's portion of the first batch.
+ * "counter" would be the counter of column 0, and may point before the
+ * counters that exist.
  */
 template <typename Set>
 __device__ void
@@ -246,7 +251,7 @@ add_lists(const task &t, const unit &u, portion now, batch *s, uint32_t *counter
 	const Set *list = (const Set *) t.list;
 	uint64_t end = t.row_offset[u.row + 1];
 
-	/* all threads of the block stay to its last elements */
+	/* no thread leaves the loop before the block's last elements */
 	for (uint64_t i = t.row_offset[u.row]; i < end; i += blockDim.x)
 	{
 		bool is_short = now.length < SHORT_LIST;

@@ -2,15 +2,16 @@
  * sets_pairs.cu
  *		All pairs: strips of rows, and handing out.
  *
- * A search goes through its rows strip by strip.  For each strip the counts are
- * made by the method's kernels, and the last of them hands out the pairs that
- * pass, in whatever order its blocks come; how many each row has is known then,
- * and a third brings them into the order of the rows.  If they are more than
- * there is room for, the rows are counted once more, in pieces that fit, each
- * pair straight to its place.
+ * A search goes through its rows strip by strip.  For each strip the method's
+ * kernels make the counts, and the last kernel writes the pairs that pass in
+ * the order in which its blocks run.  Then it is known how many pairs each row
+ * has, and another kernel brings the pairs into the order of the rows.  If
+ * there is not room for all pairs, the rows are counted once more, in pieces
+ * that fit, and each pair goes straight to its place.
  *
- * A strip is started without waiting for it, so that one thread can have several
- * devices at work.  Its rows are as many as the last ones' time speaks for.
+ * A strip is started without waiting for it, so one thread can keep several
+ * devices busy.  The time of the last strip decides how many rows the next one
+ * has.
  *
  * cuda/sets_pairs.cu
  */
@@ -18,7 +19,7 @@
 
 /* ---- a strip ---- */
 
-/* The counts of a strip by the method, but for lists. */
+/* Make the counts of a strip by the method; lists are added later. */
 static qb_status
 count_strip(qset_cuda_pairs *p)
 {
@@ -38,7 +39,7 @@ count_strip(qset_cuda_pairs *p)
 	return qset_pairwise_count(gpu, &pairwise, &p->strip);
 }
 
-/* top of many columns: the lists, into the strip. */
+/* "top" with many columns: add the lists to the strip. */
 static qb_status
 sum_lists(qset_cuda_pairs *p)
 {
@@ -54,7 +55,7 @@ units_of(const qset_cuda_pairs *p)
 	return p->strip.rows * p->rows.blocks;
 }
 
-/* Start the next strip: what passes will be counted, and in order if there is room for it. */
+/* Start the next strip: its pairs will be counted, and also ordered if there is room for them. */
 static qb_status
 start_strip(qset_cuda_pairs *p, uint64_t room)
 {
@@ -81,7 +82,7 @@ start_strip(qset_cuda_pairs *p, uint64_t room)
 	return QB_OK;
 }
 
-/* From the device, beside what others have asked it to do since the last phase. */
+/* Copy from the device, beside work that the device was given since the last phase. */
 static qb_status
 bring(qset_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
 {
@@ -94,7 +95,7 @@ bring(qset_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
 	return QB_OK;
 }
 
-/* More rows if the last ones took less time than they may, fewer if they took more. */
+/* Take more rows if the last ones took less time than allowed, fewer if they took more. */
 static void
 adapt_rows(qset_cuda_pairs *p, double ms)
 {
@@ -108,7 +109,7 @@ adapt_rows(qset_cuda_pairs *p, double ms)
 		qset_search_set_rows(p, 2 * rows);
 }
 
-/* Wait for the strip; how many pairs of it pass. */
+/* Wait for the strip; *pairs is the number of its pairs that pass. */
 static qb_status
 finish_strip(qset_cuda_pairs *p, uint64_t *pairs)
 {
@@ -128,7 +129,7 @@ finish_strip(qset_cuda_pairs *p, uint64_t *pairs)
 
 /* ---- pieces of it ---- */
 
-/* The next units whose pairs have room, counted again. */
+/* Count again the next units whose pairs have room. */
 static qb_status
 run_piece(qset_cuda_pairs *p)
 {
@@ -161,7 +162,7 @@ has_pieces(const qset_cuda_pairs *p)
 	return p->next_unit < units_of(p);
 }
 
-/* Are all strips begun? */
+/* Are all strips started? */
 static bool
 is_last(const qset_cuda_pairs *p)
 {
@@ -202,13 +203,13 @@ qset_cuda_pairs_ready(qset_cuda_pairs *p, bool *ready)
 
 	*ready = error == cudaSuccess;
 	if (error == cudaErrorNotReady)
-		cudaGetLastError(); /* it is none */
+		cudaGetLastError(); /* "not ready" is no error */
 	else
 		QS_CUDA_TRY(p->gpu, error);
 	return QB_OK;
 }
 
-/* A strip, or the next piece of one; nothing ready afterwards: no pair in it. */
+/* Finish a strip, or make the next piece of one.  Nothing is ready afterwards if it has no pair. */
 static qb_status
 make_ready(qset_cuda_pairs *p)
 {

@@ -2,16 +2,17 @@
  * sets_product.cu
  *		A strip of counts as the product of two bit matrices.
  *
- * A set is a row of bits, one for each element chosen, and the count of a pair
- * is the number of bits that both have.  Tensor cores make 16 x 8 x 256 of
- * them an instruction (mma.b1.and.popc); the other kernel counts with the popc
- * instruction and is what the first is tested against, and what devices have
- * whose tensor cores take no bits.
+ * A set is a row of bits, one for each chosen element, and the count of a pair
+ * is the number of bits that both rows have.  One instruction of the tensor
+ * cores (mma.b1.and.popc) multiplies 16 rows with 8 columns of 256 bits.  A
+ * second kernel counts with the popc instruction: tests compare the first
+ * kernel with it, and devices whose tensor cores take no bits use it.
  *
  * Floor: 2^18 bits a clock and multiprocessor by tensor cores, 16 words of 32
- * bits by popc.  Each block of threads makes a tile of QSET_TILE x QSET_TILE counts
- * and reads its bits by way of shared memory; where there are too few tiles to
- * fill the device, several blocks share one, each with a part of the bits.
+ * bits by popc.  Each block of threads makes a tile of QSET_TILE x QSET_TILE
+ * counts and reads its bits through shared memory.  If there are too few tiles
+ * to fill the device, several blocks share a tile, each with a part of the
+ * bits.
  *
  * This is the paper's BI (section 3, naive: all bitmaps resident) when all
  * elements are chosen, and the heavy half of hybrid when the frequent ones are.
@@ -24,7 +25,7 @@
 #include "sets.cuh"
 
 #define THREADS 256
-#define PITCH   (QSET_BIT_WORDS + 4) /* of a row in shared memory: no bank twice */
+#define PITCH   (QSET_BIT_WORDS + 4) /* words of a row in shared memory: no bank is hit twice */
 
 /* ---- which elements ---- */
 
@@ -84,7 +85,7 @@ qset_bits_range(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t first, uin
 
 /* ---- bits ---- */
 
-/* A warp for each set. */
+/* Set the bits of sets; a warp takes a set. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	fill_bits(const uint64_t *offset, const uint32_t *element, uint64_t sets,
@@ -116,15 +117,15 @@ qset_bits_fill(qs_cuda *gpu, const qset_cuda_sets *s, const qset_bits *bits, uin
 
 /* ---- products ---- */
 
-/* What a kernel is given: matrices from the strip's first row on. */
+/* Arguments of a kernel: both matrices, from the strip's first row on. */
 struct factors
 {
 	const uint32_t *row, *column;
 	uint64_t words;
-	uint64_t part;  /* words of one block of a tile */
+	uint64_t part;  /* words that one block of a tile multiplies */
 	uint64_t first; /* the strip's first row */
 	bool tail;
-	bool add; /* to what is there: several blocks share a tile */
+	bool add; /* add to the counts: several blocks share a tile */
 	uint32_t *count;
 	uint64_t width;
 };
@@ -140,14 +141,14 @@ put_count(const factors &f, uint64_t row, uint64_t column, uint32_t count)
 		atomicAdd(to, count);
 }
 
-/* Does no row of the tile want any of its columns? */
+/* Does no row of the tile want any of the tile's columns? */
 __device__ __forceinline__ bool
 is_idle(const factors &f, uint64_t row, uint64_t column, uint32_t size)
 {
 	return f.tail && column + size <= f.first + row + 1;
 }
 
-/* 16 x 8 counts of 256 bits each. */
+/* Add 16 x 8 counts of 256 bits each. */
 __device__ __forceinline__ void
 multiply_bits(int *sum, const uint32_t *a, const uint32_t *b)
 {
@@ -157,7 +158,7 @@ multiply_bits(int *sum, const uint32_t *a, const uint32_t *b)
 				 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* One step's words of a tile, of both factors. */
+/* The words of one step of a tile, for both matrices. */
 struct step
 {
 	uint32_t row[QSET_TILE][PITCH], column[QSET_TILE][PITCH];
@@ -188,9 +189,9 @@ load_step(step *to, const uint32_t *row, const uint32_t *column, uint64_t words)
 }
 
 /*
- * Eight warps, each with 64 x 32 counts of the tile: 4 x 4 fragments.  The
- * layout of fragments is the instruction's: a lane has rows lane / 4 and 8 more,
- * words lane % 4 and 4 more.
+ * Eight warps make 64 x 32 counts of the tile each: 4 x 4 fragments.  The
+ * instruction gives the layout of a fragment: a lane has rows lane / 4 and
+ * lane / 4 + 8, words lane % 4 and lane % 4 + 4.
  */
 __global__ void
 __launch_bounds__(THREADS) multiply_tensor(const factors f)
@@ -214,7 +215,7 @@ __launch_bounds__(THREADS) multiply_tensor(const factors f)
 	{
 		const step *here = &steps[now];
 
-		/* the next step is on its way while this one is multiplied */
+		/* the next step's words are loaded while this step is multiplied */
 		next_row += QSET_BIT_WORDS;
 		next_column += QSET_BIT_WORDS;
 		if (at + QSET_BIT_WORDS < to)
@@ -250,7 +251,7 @@ __launch_bounds__(THREADS) multiply_tensor(const factors f)
 			}
 }
 
-/* Tiles of half the side; a thread has 4 x 4 counts. */
+/* Tiles here have half the side; a thread has 4 x 4 counts. */
 #define HALF (QSET_TILE / 2)
 
 __global__ void
@@ -288,7 +289,7 @@ __launch_bounds__(THREADS) multiply_popc(const factors f)
 
 /* ---- host ---- */
 
-/* Are the device's tensor cores used for bits?  Of 8.x and 9.x; tried on 9.0 alone. */
+/* May tensor cores multiply bits here?  Devices 8.x and 9.x can; only 9.0 was tried. */
 static qb_status
 has_bits(qs_cuda *gpu, bool *has)
 {

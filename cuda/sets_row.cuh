@@ -13,7 +13,7 @@
 #define THREADS_MAX 1024
 #define WARPS_MAX   (THREADS_MAX / 32)
 
-/* What the kernel is given. */
+/* Arguments of the kernel. */
 struct task
 {
 	const uint64_t *row_offset, *column_offset;
@@ -34,15 +34,15 @@ struct task
 struct unit
 {
 	uint32_t row;
-	uint32_t from, to; /* columns */
-	uint32_t first;    /* column of the first counter */
-	uint32_t size;     /* of the row */
-	uint32_t least;    /* counts below it are not wanted */
+	uint32_t from, to; /* the unit's columns */
+	uint32_t first;    /* the column of the first counter */
+	uint32_t size;     /* size of the row */
+	uint32_t least;    /* smaller counts are not wanted */
 	bool counted;      /* there are counters */
-	uint32_t *strip;   /* the row's counts there, or NULL */
+	uint32_t *strip;   /* the row's counts in the strip, or NULL */
 };
 
-/* What is counted so far of a column. */
+/* The count of a column so far. */
 __device__ __forceinline__ uint32_t
 get_count(const uint32_t *counter, const unit &u, uint32_t column)
 {

@@ -1,28 +1,32 @@
 /*
  * sets_rows.cu
- *		One row of counters at a time: the lists of the inverted index, and what
- *		passes the filter.
+ *		One row of counters at a time: adding the lists of the inverted index, and
+ *		writing the pairs that pass the filter.
  *
- * A block takes a unit, which is a row and a block of columns, with a counter
- * for each of these in shared memory.  It walks the lists of the row's elements
- * (paper, section 3: sf-gssjoin, which adds to a triangle of counters in global
- * memory instead), adds what the strip has, and writes the pairs that pass.
- * Floor: one atomic addition to shared memory for each event, a pair of equal
- * elements, which is one a clock for each of 32 banks; columns of an event are
- * random, so that a warp's 32 meet in some bank 3.5 times on average.
+ * A block of threads takes a unit: a row and a block of columns, with a
+ * counter for each column in shared memory.  It walks the lists of the row's
+ * elements (paper, section 3: sf-gssjoin, which adds to a triangle of counters
+ * in global memory instead), adds what the strip has, and writes the pairs
+ * that pass.  Floor: one atomic addition to shared memory for each event (a
+ * pair of equal elements).  Each of the 32 banks makes one addition a clock.  The
+ * columns of events are random, so among a warp's 32 additions the fullest
+ * bank has 3.5 on average.
  *
  * cuda/sets_rows.cu
  */
 #include "sets_lists.cuh"
 #include "sets_wanted.cuh"
 
-/* Two blocks of 1024 threads, or four of 512, must have their registers, where so many can run. */
+/*
+ * Two blocks of 1024 threads, or four of 512, must have registers enough on
+ * devices where so many can run.
+ */
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ % 100 == 0 && __CUDA_ARCH__ <= 1030)
 #define BLOCKS_LEAST 2
 #else
 #define BLOCKS_LEAST 1
 #endif
-/* Shared memory that the kernel's own variables and each block of threads cost. */
+/* Shared memory that the kernel's own variables and the system take for each block. */
 #define OWN_SHARED 12288
 
 /* ---- the kernel ---- */
@@ -52,7 +56,7 @@ unit_of(const task &t, uint64_t number)
 	return u;
 }
 
-/* The counters of a unit, from its lists; all of its threads meet at the end. */
+/* Make a unit's counters from its lists.  All threads of the block meet at the end. */
 template <typename Set>
 __device__ void
 count_lists(const task &t, const unit &u, batch *s, uint32_t *counter)
@@ -113,7 +117,7 @@ __launch_bounds__(THREADS_MAX, BLOCKS_LEAST) work_rows(const task t)
 	}
 }
 
-/* One block: the sum of "found" before each unit, and of all. */
+/* One block adds up "found": the sum before each unit, and the sum of all units. */
 __global__ void
 __launch_bounds__(THREADS_MAX) place_units(const uint32_t *found, uint64_t units, uint64_t *place)
 {
@@ -147,7 +151,7 @@ __launch_bounds__(THREADS_MAX) place_units(const uint32_t *found, uint64_t units
 		place[units] = before[THREADS_MAX];
 }
 
-/* A block for each unit: its pairs to where they belong. */
+/* Copy each unit's pairs to where they belong; a block takes a unit. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	order_pairs(const qset_output out, const uint64_t *place, uint64_t units, qset_pair *to)
@@ -162,8 +166,9 @@ __launch_bounds__(QS_BLOCK)
 /* ---- host ---- */
 
 /*
- * All columns at a time and small blocks while all threads of a multiprocessor
- * are at work; then large blocks; then some of the columns at a time.
+ * Prefer all columns at a time and small blocks, as long as all threads of a
+ * multiprocessor are busy; then large blocks; then some of the columns at a
+ * time.
  */
 void
 qset_rows_plan(qs_cuda *gpu, qset_rows *r)

@@ -2,9 +2,9 @@
  * sets_search.cu
  *		A search for pairs: its method, and what it holds on the device.
  *
- * Everything is allocated here, so that a search that is open does not run out
- * of memory, and within the device's limit: where that is small, strips and
- * pieces of pairs become small first.
+ * Everything is allocated here, within the device's limit, so an open search
+ * never runs out of memory.  If the limit is small, strips and pieces of pairs
+ * become small first.
  *
  * cuda/sets_search.cu
  */
@@ -12,7 +12,7 @@
 
 #include "sets_search.cuh"
 
-/* Counts that are held at a time, and pairs, unless a request says otherwise. */
+/* Counts, and pairs, that are held at a time, unless a request says otherwise. */
 #define MOST_STRIP   (UINT64_C(2) << 30)
 #define MOST_PAIRS   (UINT64_C(1) << 22)
 #define MOST_UNITS   (UINT64_C(1) << 16)
@@ -30,7 +30,7 @@ bit_words(uint64_t columns)
 	return qs_ceil_div(columns > 0 ? columns : 1, 32 * QSET_BIT_WORDS) * QSET_BIT_WORDS;
 }
 
-/* Bytes of a matrix of bits whose rows may be read in tiles from any of them on. */
+/* Bytes of a matrix of bits; tiles may be read from any row on. */
 static uint64_t
 matrix_bytes(const qset_cuda_sets *s, uint64_t words)
 {
@@ -50,7 +50,7 @@ alloc_bits(qset_cuda_pairs *p, uint64_t words)
 							 (void **) &p->bits.other);
 }
 
-/* Room for bits; how many is known from the degrees. */
+/* Allocate the bits; the degrees say how many. */
 static qb_status
 open_bits(qset_cuda_pairs *p)
 {
@@ -72,7 +72,7 @@ open_bits(qset_cuda_pairs *p)
 	return alloc_bits(p, bit_words(columns));
 }
 
-/* The bits, which stay for all strips. */
+/* Fill the bits, which stay the same for all strips. */
 static qb_status
 fill_bits(qset_cuda_pairs *p)
 {
@@ -100,7 +100,7 @@ qset_search_set_rows(qset_cuda_pairs *p, double rows)
 		p->rows_now = p->most_rows;
 }
 
-/* Rows of a strip, and the memory of its counts if it has any. */
+/* Choose the rows of a strip, and allocate its counts if it has any. */
 static qb_status
 open_strip(qset_cuda_pairs *p)
 {
@@ -168,7 +168,7 @@ open_output(qset_cuda_pairs *p)
 	return qset_device_alloc(gpu, &p->held, sizeof(uint64_t), (void **) &p->out.cursor);
 }
 
-/* The table that some methods make of each row. */
+/* Allocate the table that some methods make of each row. */
 static qb_status
 open_table(qset_cuda_pairs *p)
 {
@@ -184,8 +184,9 @@ open_table(qset_cuda_pairs *p)
 }
 
 /*
- * How rows are handed out.  The best of a row are found among all its columns,
- * so if their counters do not fit, the counts go to the strip first.
+ * Choose how rows are handed out.  The best pairs of a row are found among all
+ * its columns.  If the counters of all columns do not fit, the counts go to
+ * the strip first.
  */
 static void
 plan_rows(qset_cuda_pairs *p)
@@ -285,7 +286,10 @@ open_pairs(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pai
 	return QB_OK;
 }
 
-/* The bits of hybrid may take more memory than there is; lists need the least. */
+/*
+ * Open a search.  If the bits of hybrid need more memory than there is, lists
+ * are tried, which need the least.
+ */
 qb_status
 qset_cuda_pairs_open(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pairs)
 {

@@ -2,28 +2,29 @@
  * sets_techniques.cu
  *		A strip of counts, one pair of sets after another: the paper's methods.
  *
- * Section 3 of the paper; what it measured, and what the inverted index and the
- * product of bits are compared with.  Nothing chooses them by itself.
+ * The methods are those of the paper's section 3.  They exist for comparison
+ * with the inverted index and the product of bits, and run only when asked for
+ * by name.
  *
  *	merge			IP		along a pair's merge path (sets_techniques_path.cu)
  *	search			OBS		each element of the smaller set searched in the larger
- *	merge_search	IP-OBS	the path cut into pieces, and the search within these
+ *	merge_search	IP-OBS	the path cut into pieces, and the search within a piece
  *	merge_hash		IP-HI	a hash table of the piece's part of one set
  *	hash, bitmap	HI, BI	in sets_techniques_table.cu (all bitmaps resident: sets_product.cu)
  *
- * A piece has so many elements of both sets; the rule for equal elements at a
- * cut is that of src/sets/techniques_path.c.  Floor of the first four: the elements of both
- * sets read once for each pair.  A single pair of large sets has many pieces, so
- * that blocks share it.
+ * A piece has a fixed number of elements of both sets together.  A cut treats
+ * equal elements as src/sets/techniques_path.c does.  Floor of the first four
+ * methods: the elements of both sets read once for each pair.  A single pair
+ * of large sets has many pieces, so several blocks share it.
  *
  * cuda/sets_techniques.cu
  */
 #include "sets_techniques.cuh"
 
 #define WARPS (THREADS / 32)
-#define SLOTS 8192 /* of a piece's hash table: at most half of them are taken */
+#define SLOTS 8192 /* of a piece's hash table; at most half of them are taken */
 #define PIECE 3328
-#define CUTS  (2 * WARPS) /* found at a time */
+#define CUTS  (2 * WARPS) /* cuts that are found at a time */
 
 __device__ bool
 has_element(const uint32_t *b, uint64_t m, uint32_t element)
@@ -44,27 +45,27 @@ has_element(const uint32_t *b, uint64_t m, uint32_t element)
 
 /* ---- a piece of a pair ---- */
 
-/* Where some pieces begin. */
+/* Where consecutive pieces begin. */
 struct cuts
 {
 	uint64_t x[CUTS], y[CUTS];
 };
 
-/* Both parts of a piece, in shared memory: a's, then b's; a match at a cut makes one more. */
+/* Both parts of a piece, in shared memory: a's, then b's.  A match at the cut adds one element. */
 struct piece
 {
 	uint32_t element[PIECE + 1];
 	cuts cut;
 };
 
-/* A part of a pair's path, from diagonal to diagonal, in pieces of the same size. */
+/* A part of a pair's path, between two diagonals, in pieces of the same size. */
 struct part
 {
 	uint64_t from, to;
 	uint32_t pieces;
 };
 
-/* Where pieces first .. first + count - 1 begin; each warp finds some. */
+/* Find where the pieces first .. first + count - 1 begin; each warp finds some. */
 __device__ void
 find_cuts(cuts *c, const set &a, const set &b, const part &p, uint32_t first, uint32_t count)
 {
@@ -75,7 +76,7 @@ find_cuts(cuts *c, const set &a, const set &b, const part &p, uint32_t first, ui
 		cut_by_warp(a, b, p.from + (p.to - p.from) * (first + i) / p.pieces, &x, &y);
 		if (qs_lane() == 0)
 		{
-			/* as qset_path_cut(): an element that both have goes to one piece */
+			/* as in qset_path_cut(): a common element stays in one piece */
 			y += x > 0 && y < b.count && a.element[x - 1] == b.element[y];
 			c->x[i] = x;
 			c->y[i] = y;
@@ -122,7 +123,7 @@ hash_piece(uint32_t *table, const uint32_t *a, uint32_t n, const uint32_t *b, ui
 	return common;
 }
 
-/* Elements from .. to - 1 of the smaller set, searched in all of the larger one. */
+/* Search the elements from .. to - 1 of the smaller set in the whole larger set. */
 __device__ uint32_t
 search_part(const set &small, const set &large, uint64_t from, uint64_t to)
 {
@@ -147,7 +148,7 @@ count_piece(piece *s, uint32_t *table, const set &a, const set &b, uint32_t cut)
 	return hash_piece(table, s->element, n, s->element + n, m);
 }
 
-/* One of some equal parts of a pair's path. */
+/* Count one of "parts" equal parts of a pair's path. */
 template <int Method>
 __device__ uint32_t
 count_part(piece *s, uint32_t *table, const set &a, const set &b, uint32_t number, uint32_t parts)
@@ -171,7 +172,7 @@ count_part(piece *s, uint32_t *table, const set &a, const set &b, uint32_t numbe
 	return common;
 }
 
-/* Likewise by searching; of the smaller set's elements. */
+/* Count one of "parts" equal parts of a pair by searching the smaller set's elements. */
 __device__ uint32_t
 search_pair(const set &a, const set &b, uint32_t number, uint32_t parts)
 {
@@ -181,7 +182,7 @@ search_pair(const set &a, const set &b, uint32_t number, uint32_t parts)
 					   small.count * (number + 1) / parts);
 }
 
-/* Blocks in x share the pairs, blocks in y each of them. */
+/* Blocks with different x take different pairs; blocks with different y share each pair. */
 template <int Method>
 __global__ void
 __launch_bounds__(THREADS) count_pairs(const pairs p)

@@ -1,7 +1,6 @@
 /*
  * sets_techniques.cuh
- *		What the paper's techniques share, which count pair by pair: sets, and hash
- *		tables of elements.
+ *		What the paper's techniques share: sets, hash tables of elements, cuts.
  *
  * cuda/sets_techniques.cuh
  */
@@ -24,7 +23,7 @@ struct pairs
 	qset_filter filter;
 	uint32_t *count;
 	uint64_t width;
-	uint32_t *table; /* hash, bitmap: of each block */
+	uint32_t *table; /* hash, bitmap: a table for each block */
 	uint64_t table_words;
 };
 
@@ -40,7 +39,7 @@ set_of(const uint64_t *offset, const uint32_t *element, uint64_t s)
 	return { element + offset[s], offset[s + 1] - offset[s] };
 }
 
-/* Are both sets large enough?  What is not counted stays 0. */
+/* Are both sets large enough to pass?  The count of any other pair stays 0. */
 __device__ __forceinline__ bool
 is_possible(const pairs &p, const set &a, const set &b, uint64_t least)
 {
@@ -73,8 +72,9 @@ find_slot(const uint32_t *table, uint32_t mask, uint32_t element)
 }
 
 /*
- * Where a diagonal meets the merge path of a pair, whose equal elements come a's first:
- * by a warp, 32 places looked at in each round, not one after another.
+ * Find where a diagonal meets the merge path of a pair; of two equal elements
+ * a's comes first.  A warp does it: 32 places are looked at together in each
+ * round.
  */
 __device__ __forceinline__ void
 cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t *y)
@@ -89,7 +89,7 @@ cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t
 		bool before = at < high && a.element[at] <= b.element[diagonal - at - 1];
 		uint32_t lanes = __popc(__ballot_sync(QS_ALL_LANES, before));
 
-		/* the last place that is before, and the first that is not */
+		/* high: the first place that is not before; low: the place behind the last that is */
 		high = lanes < 32 && low + lanes * step < high ? low + lanes * step : high;
 		low = lanes > 0 ? low + (lanes - 1) * step + 1 : low;
 	}
@@ -99,12 +99,12 @@ cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t
 
 /* ---- sets_techniques_path.cu ---- */
 
-/* The larger sets of a pair have at most so many elements together. */
+/* Merge pairs; "largest" is the most elements that both sets of a pair can have together. */
 extern qb_status qset_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest);
 
 /* ---- sets_techniques_table.cu ---- */
 
-/* A table of each row, which all columns probe. */
+/* Make a table of each row; all columns probe it. */
 extern qb_status qset_probe_rows(qs_cuda *gpu, const qset_pairwise *p, pairs *t);
 
 #endif

@@ -2,21 +2,23 @@
  * sets_techniques_path.cu
  *		IP, intersect path (paper, section 3): pairs along their merge paths.
  *
- * A pair's path is cut into shares of the same number of steps, and each warp goes
- * along one by itself: blocks of a multiprocessor that wait for one another load
- * and merge in turns, warps do both at the same time.  A warp has a ring in shared
- * memory for each side, into which the next elements come 16 bytes at a time, and
- * takes a piece of the path after the other: its lanes find where their parts of
- * the piece begin, then each goes along its part, one element a step.
+ * A pair's path is cut into shares of the same number of steps.  Each warp
+ * takes a share by itself: warps that do not wait for one another load and
+ * merge at the same time, while a block would do one after the other.  A warp
+ * has a ring in shared memory for each side, into which the next elements come
+ * 16 bytes at a time.  It takes one piece of the path after another: its lanes
+ * find where their parts of the piece begin, then each lane goes along its
+ * part, one element a step.
  *
- * A step takes the lesser of both heads, of equal ones a's, which is when an element
- * in common is seen; so nothing is seen twice where parts, pieces or shares meet.
- * Behind a set's last element stands NOTHING.
+ * A step takes the lesser head.  If both heads are equal, it takes a's and
+ * counts a common element; so nothing is counted twice where parts, pieces or
+ * shares meet.  NOTHING stands behind a set's last element.
  *
- * Floor: the elements read once, 4 bytes each.  A step takes 9 instructions and one
- * read of shared memory, where a warp's 32 meet in some bank 3.5 times on average.
- * Filling the rings, and finding where shares and parts begin, takes more
- * instructions than the steps; two fifths of a warp's time is waiting for memory.
+ * Floor: the elements read once, 4 bytes each.  A step takes 9 instructions
+ * and one read of shared memory, where the fullest bank has 3.5 of a warp's 32
+ * reads on average.  Filling the rings, and finding where shares and parts
+ * begin, takes more instructions than the steps.  A warp waits for memory two
+ * fifths of its time.
  *
  * cuda/sets_techniques_path.cu
  */
@@ -24,21 +26,21 @@
 
 #include "sets_techniques.cuh"
 
-#define WARPS 4            /* of a block; six such fit a multiprocessor of 228 kB */
-#define STEPS 31           /* of a lane in a piece, */
-#define PIECE (32 * STEPS) /* for which so many elements of each side must be there, and one */
+#define WARPS 4            /* warps of a block; six such blocks fit a multiprocessor of 228 kB */
+#define STEPS 31           /* steps of a lane in a piece */
+#define PIECE (32 * STEPS) /* steps of a piece; rings hold at least one element more */
 #define RING  1024
-#define AGAIN 32 /* a ring's first elements stand behind its last ones, too */
-#define QUAD  4  /* elements of 16 bytes */
+#define AGAIN 32 /* a ring's first elements are repeated behind its last ones */
+#define QUAD  4  /* elements in 16 bytes */
 
 /* One side of a warp's share. */
 struct side
 {
 	uint32_t *ring;
-	const uint32_t *from; /* the 16-byte boundary before the share's first element; */
-	uint32_t next;        /* from there on: the first element that was not taken, */
-	uint32_t loaded;      /* what has come, in whole quads, */
-	uint32_t end;         /* and where the set, or what the share can need of it, ends */
+	const uint32_t *from; /* the 16-byte boundary before the share's first element */
+	uint32_t next;        /* counted from there: the first element that was not taken */
+	uint32_t loaded;      /* elements loaded so far, in whole quads */
+	uint32_t end;         /* end of the set, or of what the share can need of it */
 };
 
 __device__ __forceinline__ void
@@ -53,7 +55,7 @@ begin_side(side *s, uint32_t *ring, const uint32_t *element, uint64_t count, uin
 	s->end = skip + (uint32_t) (count < steps + 1 ? count : steps + 1);
 }
 
-/* A quad to shared memory, of which so many bytes are read and the others 0. */
+/* Copy a quad to shared memory: "bytes" of it are read, the others become 0. */
 __device__ __forceinline__ void
 bring_quad(uint32_t to, const uint32_t *from, uint32_t bytes)
 {
@@ -61,7 +63,7 @@ bring_quad(uint32_t to, const uint32_t *from, uint32_t bytes)
 				 : "memory");
 }
 
-/* Fill the ring, as far as it is free; nothing behind the end is read. */
+/* Fill the free part of the ring; nothing behind the end is read. */
 __device__ __forceinline__ void
 fill_ring(side *s)
 {
@@ -81,7 +83,7 @@ fill_ring(side *s)
 	s->loaded = (upto + QUAD - 1) / QUAD * QUAD;
 }
 
-/* NOTHING behind the end, once a piece may come there. */
+/* Write NOTHING behind the end, once a piece may come there. */
 __device__ __forceinline__ void
 end_ring(const side &s)
 {
@@ -91,7 +93,7 @@ end_ring(const side &s)
 		s.ring[at] = NOTHING;
 }
 
-/* How many of a's next elements are among the first "diagonal" ones of both sides' merged. */
+/* How many of a's next elements are among the first "diagonal" elements of both sides merged. */
 __device__ __forceinline__ uint32_t
 cut_piece(const side &a, const side &b, uint32_t diagonal)
 {
@@ -111,15 +113,15 @@ cut_piece(const side &a, const side &b, uint32_t diagonal)
 	return low;
 }
 
-/* Where a lane is: the elements at hand, and where in shared memory they stand. */
+/* A lane's position: both heads, and where they stand in shared memory. */
 struct heads
 {
 	uint32_t a, b, at_a, at_b;
 };
 
 /*
- * Take the lesser head, of equal ones a's.  So many instructions are half of those that
- * the compiler makes of the same.
+ * Take the lesser head; of two equal heads a's.  The compiler's own code for
+ * this has twice as many instructions.
  */
 __device__ __forceinline__ void
 take_head(heads &h, uint32_t &common)
@@ -140,7 +142,10 @@ take_head(heads &h, uint32_t &common)
 				 : "memory");
 }
 
-/* A piece of the path, which both sides are behind then; what this lane saw. */
+/*
+ * Merge a piece of the path, and advance both sides behind it; returns this
+ * lane's common elements.
+ */
 __device__ __forceinline__ uint32_t
 merge_piece(side *a, side *b, uint32_t steps)
 {
@@ -169,7 +174,7 @@ merge_piece(side *a, side *b, uint32_t steps)
 	return common;
 }
 
-/* Where a part of a pair's path begins. */
+/* Find where a part of a pair's path begins. */
 __device__ __forceinline__ uint64_t
 cut_path(const set &a, const set &b, uint32_t number, uint32_t parts)
 {
@@ -178,7 +183,7 @@ cut_path(const set &a, const set &b, uint32_t number, uint32_t parts)
 	return parts > 1 ? steps * number / parts : number * steps;
 }
 
-/* A warp's share of a pair: so many steps from x and y on. */
+/* Merge a warp's share of a pair: "steps" steps from x and y on. */
 __device__ uint32_t
 merge_share(uint32_t *ring, const set &a, uint64_t x, const set &b, uint64_t y, uint64_t steps)
 {
@@ -206,7 +211,10 @@ merge_share(uint32_t *ring, const set &a, uint64_t x, const set &b, uint64_t y, 
 	return common;
 }
 
-/* Each warp takes a share, one of "parts" of each pair; warps that make no whole pair have none. */
+/*
+ * Each warp takes one of "parts" shares of each of its pairs.  Warps that are
+ * too few for a whole pair take none.
+ */
 __global__ void __launch_bounds__(32 * WARPS) merge_pairs(const pairs p, uint32_t parts)
 {
 	__shared__ __align__(16) uint32_t ring[WARPS][2 * (RING + AGAIN)];

@@ -2,15 +2,15 @@
  * sets_techniques_table.cu
  *		A strip of counts by a table of each row, which all its columns probe.
  *
- * HI and BI of the paper (section 3): a hash table, or a bitmap of the whole
- * universe, of one row at a time, in global memory.  Floor: every element of
- * every column read, and looked up, for each row.
+ * HI and BI of the paper (section 3): a hash table of the row, or its bitmap
+ * over the whole universe, lies in global memory.  Floor: for each row, every
+ * element of every column is read and looked up.
  *
  * cuda/sets_techniques_table.cu
  */
 #include "sets_techniques.cuh"
 
-/* A table that takes "count" elements at most half. */
+/* Mask of a table that is at most half full with "count" elements. */
 __device__ __forceinline__ uint32_t
 mask_for(uint64_t count)
 {
@@ -36,7 +36,7 @@ fill_table(uint32_t *table, const set &a, uint32_t mask)
 	__syncthreads();
 }
 
-/* A bitmap is zero between rows, since it may be far larger than a row. */
+/* Clear the table.  A bitmap may be far larger than a row, so only the row's bits are cleared. */
 template <bool Bitmap>
 __device__ void
 clear_table(uint32_t *table, const set &a)
@@ -47,7 +47,7 @@ clear_table(uint32_t *table, const set &a)
 	__syncthreads();
 }
 
-/* A block for each row; a warp for each of its columns. */
+/* A block takes a row, and each of its warps takes columns. */
 template <bool Bitmap>
 __global__ void
 __launch_bounds__(THREADS) probe_rows(const pairs p)
@@ -82,7 +82,7 @@ __launch_bounds__(THREADS) probe_rows(const pairs p)
 	}
 }
 
-/* Words of a table for the largest row. */
+/* Words of a table that has room for the largest row. */
 static uint64_t
 table_words(const qset_pairwise *p)
 {

@@ -2,8 +2,8 @@
  * sets_wanted.cuh
  *		Which of a row's pairs pass the filter, and writing them: for sets_rows.cu.
  *
- * The best "top" of a row are found by the radix of a 64-bit number that orders
- * pairs as qset_pair_better() does.
+ * The best "top" pairs of a row are found by the digits of a 64-bit number
+ * that orders pairs as qset_pair_better() does.
  *
  * cuda/sets_wanted.cuh
  */
@@ -20,7 +20,10 @@ size_of(const task &t, uint32_t column)
 	return (uint32_t) (t.column_offset[column + 1] - t.column_offset[column]);
 }
 
-/* qset_filter_pass() and more: is this pair wanted, but for "top"? */
+/*
+ * Is this pair wanted, apart from "top"?  It must pass qset_filter_pass(), and
+ * not be the row itself.
+ */
 __device__ __forceinline__ bool
 is_wanted(const task &t, const unit &u, uint32_t column, uint32_t common)
 {
@@ -36,8 +39,8 @@ is_wanted(const task &t, const unit &u, uint32_t column, uint32_t common)
 
 /*
  * A number that orders pairs as their Jaccard index does: 64 bits of the
- * fraction.  Fractions of numbers below 2^32 that differ, differ by more than
- * 2^-64, and so do their numbers.
+ * fraction.  Two different fractions of numbers below 2^32 differ by more than
+ * 2^-64, so their 64-bit numbers differ, too.
  */
 __device__ uint64_t
 jaccard_bits(const task &t, const unit &u, uint32_t column, uint32_t common)
@@ -54,17 +57,21 @@ jaccard_bits(const task &t, const unit &u, uint32_t column, uint32_t common)
 	return high << 32 | low;
 }
 
-/* What a row gives: all that is wanted, or only from a number on and so many of that number. */
+/*
+ * Which wanted pairs a row gives: all, or those above a number and some with
+ * exactly this number.
+ */
 struct cut
 {
 	bool all;
 	uint64_t number;
-	uint32_t equal; /* how many of exactly this number, the first columns */
+	uint32_t equal; /* how many pairs with exactly this number: those of the first columns */
 };
 
 /*
- * Where the best "top" of the unit end: one digit of 8 bits a round, the
- * greatest first, as long as the digit's pairs are more than are still free.
+ * Find the number at which the best "top" pairs of the unit end.  Each round
+ * looks at one digit of 8 bits, beginning with the highest; rounds go on while
+ * the digit has more pairs than free places.
  */
 __device__ cut
 find_cut(const task &t, const unit &u, const uint32_t *counter)
@@ -100,19 +107,19 @@ find_cut(const task &t, const unit &u, const uint32_t *counter)
 				free_places -= digits[d--];
 			chosen = d;
 			left = free_places;
-			ends = digits[d] <= free_places; /* all of this digit are taken */
+			ends = digits[d] <= free_places; /* all pairs with this digit are taken */
 		}
 		__syncthreads();
 		prefix = prefix << 8 | chosen;
 		want = left;
 		if (ends)
 			return { false, prefix << shift, UINT32_MAX };
-		__syncthreads(); /* before the digits are cleared */
+		__syncthreads(); /* the digits are read before they are cleared */
 	}
 	return { false, prefix, want };
 }
 
-/* 0: not wanted, 1: wanted, 2: of the cut's own number. */
+/* 0: not wanted, 1: wanted, 2: wanted, with the cut's own number. */
 __device__ __forceinline__ int
 judge(const task &t, const unit &u, const cut &c, uint32_t column, uint32_t common)
 {
@@ -128,7 +135,7 @@ judge(const task &t, const unit &u, const cut &c, uint32_t column, uint32_t comm
 
 /* ---- handing out ---- */
 
-/* The columns of a warp: a piece of the unit's, so that pairs come in order. */
+/* The columns of a warp: a contiguous piece of the unit's columns, so pairs come in order. */
 __device__ __forceinline__ void
 columns_of_warp(const unit &u, uint32_t *from, uint32_t *to)
 {
@@ -139,7 +146,7 @@ columns_of_warp(const unit &u, uint32_t *from, uint32_t *to)
 	*to = u.to - *from > each ? *from + each : u.to;
 }
 
-/* Wanted pairs of a warp's columns, those above the cut and those on it. */
+/* Count the wanted pairs of a warp's columns: above the cut, and on the cut. */
 __device__ uint2
 count_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter)
 {
@@ -158,7 +165,7 @@ count_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter
 	return n;
 }
 
-/* Write them from "at" on; "equal" on the cut came before. */
+/* Write the wanted pairs from "at" on; "equal" pairs on the cut came before. */
 __device__ void
 write_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter, uint64_t at,
 			 uint32_t equal)
@@ -185,8 +192,8 @@ write_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter
 }
 
 /*
- * Where a unit's pairs go: to its place, or to the next free one.  False: there
- * is no room for them.
+ * Find where a unit's pairs go: to the unit's place, or to the next free
+ * place.  False: there is no room for them.
  */
 __device__ bool
 reserve(const task &t, uint64_t unit_number, uint32_t total, uint64_t *at)
@@ -207,7 +214,7 @@ reserve(const task &t, uint64_t unit_number, uint32_t total, uint64_t *at)
 __device__ void
 hand_out(const task &t, const unit &u, uint64_t unit_number, const cut &c, const uint32_t *counter)
 {
-	__shared__ uint2 of_warp[WARPS_MAX]; /* first counts, then what came before */
+	__shared__ uint2 of_warp[WARPS_MAX]; /* first counts, then sums of the counts before */
 	__shared__ uint64_t start;
 	__shared__ bool room;
 	uint2 n = count_wanted(t, u, c, counter);

@@ -2,13 +2,13 @@
  * sketch.cu
  *		Life cycle of a sketch on the device: create, widen, make room, destroy.
  *
- * Device tables have the layout of dense tables on the host, byte for byte.
- * What grows is made anew beside the old, which goes only when the new is
- * complete: out of memory, a sketch is what it was.
+ * Device tables have the layout of dense tables on the host, byte for byte.  A
+ * table that grows is made anew beside the old table, which is freed only when
+ * the new one is complete.  So a sketch does not change if memory runs out.
  *
- * The high buckets of multilevel are the hard part: a kernel takes them, and
- * cannot ask for memory.  So before each launch there is room for as many as it
- * could take; see reserve_high().
+ * The high buckets of multilevel are the hard part: a kernel takes them, and a
+ * kernel cannot ask for memory.  So before each launch there is room for as
+ * many high buckets as the launch could take; see reserve_high().
  *
  * cuda/sketch.cu
  */
@@ -34,7 +34,7 @@ ops_of(int structure)
 	}
 }
 
-/* A wide table of multilevel is as large as a narrow one: its high buckets are wide. */
+/* A wide table of multilevel is as large as a narrow one: only its high buckets are wide. */
 static size_t
 table_bytes_of(const qs_cuda_sketch *sk, bool wide)
 {
@@ -43,7 +43,7 @@ table_bytes_of(const qs_cuda_sketch *sk, bool wide)
 	return sk->params.n * rows * sk->ops->bucket_bytes(wide);
 }
 
-/* qs_params_check(), but for the size, which only the memory limits. */
+/* As qs_params_check(), but without its limit of the size: here only memory limits the size. */
 static qb_status
 check_params(const qs_params *p)
 {
@@ -54,7 +54,7 @@ check_params(const qs_params *p)
 	return p->n >= 1 && p->n <= UINT32_MAX ? QB_OK : QB_BAD_SIZE;
 }
 
-/* A thread for each mask: the table of a sketch on the host, computed here. */
+/* Compute the masks of a sketch, the same as on the host; a thread makes a mask. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	fill_masks(uint32_t *masks, uint32_t count, uint64_t seed_key, uint32_t m, uint32_t d)
@@ -83,7 +83,7 @@ create_masks(qs_cuda_sketch *sk)
 	return QB_OK;
 }
 
-/* Zeroed table, masks and words of a sketch whose view has no memory yet. */
+/* Allocate the zeroed table, the masks and the words of a sketch whose view has no memory yet. */
 static qb_status
 create_memory(qs_cuda_sketch *sk)
 {
@@ -97,7 +97,7 @@ create_memory(qs_cuda_sketch *sk)
 	return create_masks(sk);
 }
 
-/* A sketch without memory; one of sf is its device part. */
+/* Make a sketch without memory; an sf sketch is a device part. */
 static qs_cuda_sketch *
 new_sketch(qs_cuda *gpu, const qs_params *p, bool wide)
 {
@@ -169,7 +169,7 @@ qs_cuda_destroy(qs_cuda_sketch *sk)
 	delete sk;
 }
 
-/* Change to counters of 8 bytes; multilevel has them in high buckets alone. */
+/* Change to counters of 8 bytes; in multilevel only high buckets have them. */
 static qb_status
 widen_tables(qs_cuda_sketch *sk, uint8_t *table, uint8_t *extra)
 {
@@ -266,12 +266,13 @@ qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room)
 }
 
 /*
- * Room for the high buckets that a launch with "keys" keys can ask for.  A
- * bucket asks for one when a counter of it reached 256, so in the life of a
- * sketch no more than ever / 256 do; and each thread of a launch may be left
- * with one that it could not place.  high_bound is what earlier launches took
- * at most; only when that does not fit is the true number read.  Room is made
- * for twice as many, so that it need not be made often.
+ * Make room for the high buckets that a launch with "keys" keys can ask for.
+ * A bucket asks for a high bucket when one of its counters reaches 256, so in
+ * the life of a sketch no more than ever / 256 buckets ask.  In addition each
+ * thread of a launch may be left with one high bucket that it could not place.
+ * high_bound is the most that earlier launches can have taken; the true number
+ * is read only if high_bound does not fit.  Room is made for twice as many, so
+ * it is rarely made.
  */
 static qb_status
 reserve_high(qs_cuda_sketch *sk, uint64_t keys, uint64_t *loose)

@@ -15,12 +15,12 @@ extern "C"
 #include "sketch/multilevel_buckets.h"
 }
 
-/* What a kernel needs to know of a sketch; passed by value. */
+/* What a kernel needs to know about a sketch; passed by value. */
 struct qs_view
 {
 	uint8_t *table;
 	uint8_t *extra;        /* multilevel: high buckets */
-	const uint32_t *masks; /* mask_count of them; thread: NULL */
+	const uint32_t *masks; /* mask_count masks; thread: NULL */
 	uint32_t *high_used;   /* multilevel: high buckets taken */
 	uint32_t *flags;       /* QS_FLAG_... */
 	uint64_t n;
@@ -51,7 +51,7 @@ struct qs_hot
 
 static_assert(2 * QS_HOT_SLOTS <= QS_SCRATCH_WORDS, "keys and weights fit");
 
-/* The one of a device, in its scratch memory. */
+/* The table of frequent keys of a device, in its scratch memory. */
 static inline qs_hot
 qs_hot_of(const qs_cuda *gpu)
 {
@@ -63,24 +63,27 @@ struct qs_parted;
 /* What a structure does on the device.  All work is queued on gpu->stream. */
 struct qs_cuda_ops
 {
-	/* Apply a change; room for high buckets has been made. */
+	/* Apply a change; room for high buckets exists already. */
 	qb_status (*change)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change);
 
 	qb_status (*query)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate);
 
-	/* into += from, which has a power of two more buckets; room was made. */
+	/*
+	 * into += from.  The number of buckets of "from" is that of "into" times a
+	 * power of two; room exists already.
+	 */
 	qb_status (*merge)(qs_cuda *gpu, const qs_view *into, const qs_view *from);
 
 	/*
-	 * After a removal: set QS_FLAG_UNDERFLOW if the counters of a bucket cannot
-	 * be what keys leave, see qs_tally in sketch/cells.h.
+	 * After a removal: set QS_FLAG_UNDERFLOW if no keys could have left a
+	 * bucket's counters; see qs_tally in sketch/cells.h.
 	 */
 	qb_status (*check)(qs_cuda *gpu, const qs_view *v);
 
 	/* Count partitioned keys tile by tile; see sketch_bulk.cuh. */
 	qb_status (*bulk)(qs_cuda *gpu, const qs_view *v, const qs_parted *parted);
 
-	/* Counters of a bucket; 1 for thread. */
+	/* Counters of a bucket; thread: 1. */
 	uint32_t m;
 
 	/* Bytes of a bucket in the table with counters of this width. */
@@ -104,7 +107,7 @@ struct qs_cuda_sketch
 	qs_view view;
 	size_t table_bytes;
 	size_t extra_bytes;
-	uint64_t high_bound; /* multilevel: high buckets taken at most */
+	uint64_t high_bound; /* multilevel: the most high buckets that can be taken */
 	uint64_t high_room;  /* multilevel: high buckets allocated */
 	uint64_t ever;       /* multilevel: weight that could have raised counters */
 };
@@ -127,14 +130,14 @@ qs_high_bytes(bool wide)
 /* ---- sketch.cu ---- */
 
 /*
- * Overflow check, widening and room for "weight" more, which comes with "keys"
- * keys (none: with another sketch); see qs_prepare().
+ * Check for overflow, widen, and make room for "weight" more, which comes with
+ * "keys" keys (0: with another sketch); see qs_prepare().
  */
 extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys);
 
 /*
- * Before each launch that adds up to "keys" keys: is there still room for the
- * high buckets it may take?
+ * Before each launch that adds up to "keys" keys: make sure of room for the
+ * high buckets that it may take.
  */
 extern qb_status qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys);
 
@@ -142,13 +145,13 @@ extern qb_status qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys);
 extern qb_status
 qs_cuda_create_like(qs_cuda *gpu, const qs_params *p, bool wide, qs_cuda_sketch **sketch);
 
-/* A table of "room" high buckets; the first "used" are kept. */
+/* Make a table of "room" high buckets that keeps the first "used" ones. */
 extern qb_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
 
-/* Another table of "room" high buckets in place of the one there was, which is freed. */
+/* Replace the table of high buckets by a table of "room" high buckets; the old one is freed. */
 extern void qs_replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room);
 
-/* High buckets taken so far. */
+/* Read how many high buckets are taken. */
 extern qb_status qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used);
 
 /* Make counters 8 bytes. */
@@ -156,7 +159,7 @@ extern qb_status qs_widen(qs_cuda_sketch *sk);
 
 /* ---- sketch_exchange.cu ---- */
 
-/* A sketch with n buckets and the keys of "sk", to which halving leads; takes its place. */
+/* Fold a sketch to n buckets, a number that halving leads to; the result takes its place. */
 extern qb_status qs_fold_to(qs_cuda_sketch *sk, uint64_t n);
 
 /* ---- sketch_high.cu ---- */
@@ -164,16 +167,16 @@ extern qb_status qs_fold_to(qs_cuda_sketch *sk, uint64_t n);
 /* into += from; see qs_cuda_ops.merge. */
 extern qb_status qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from);
 
-/* Make high indexes that name none of "high" high buckets 0. */
+/* Set high indexes to 0 that name none of the "high" high buckets. */
 extern qb_status qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high);
 
-/* How many high buckets are not all zero? */
+/* Count the high buckets that are not all zero: the live ones. */
 extern qb_status qs_high_live(qs_cuda *gpu, const qs_view *v, uint64_t *live);
 
-/* Copy those into "to", numbering them anew, in no order. */
+/* Copy the live high buckets into "to" and number them anew, in no order. */
 extern qb_status qs_high_compact(qs_cuda *gpu, const qs_view *v, uint8_t *to);
 
-/* 4-byte high counters to 8-byte ones. */
+/* Copy 4-byte high counters to 8-byte ones. */
 extern qb_status qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high);
 
 /* See qs_cuda_ops.check. */
@@ -181,18 +184,18 @@ extern qb_status qs_high_check(qs_cuda *gpu, const qs_view *v);
 
 /* ---- sketch_tables.cu ---- */
 
-/* into += from, which may have more buckets: "buckets" of 2^log2_width counters. */
+/* into += from, where "from" may have more buckets: "buckets" buckets of 2^log2_width counters. */
 extern qb_status qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from,
 								   uint64_t buckets, uint32_t log2_width);
 
 /* See qs_cuda_ops.check. */
 extern qb_status qs_counters_check(qs_cuda *gpu, const qs_view *v, uint32_t log2_width);
 
-/* 4-byte counters to 8-byte ones. */
+/* Copy 4-byte counters to 8-byte ones. */
 extern qb_status
 qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t counters);
 
-/* Sum of weights in device memory, or -1 if it or a weight is out of range. */
+/* Sum weights in device memory; -1 if the sum or a weight is out of range. */
 extern qb_status qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum);
 
 /* ---- sketch_batch.cu ---- */
@@ -203,8 +206,8 @@ extern qb_status qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change
 /* ---- sketch_skew.cu ---- */
 
 /*
- * Add keys without weights by the fastest way.  Does not fail for want of
- * memory: ways that need workspace are taken only if there is some.
+ * Add keys without weights in the fastest way.  A lack of memory is no error:
+ * ways that need workspace are taken only if there is enough of it.
  */
 extern qb_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
 

@@ -49,7 +49,7 @@ sum_device_weights(qs_cuda *gpu, const qs_batch *b, int64_t *sum)
 	return QB_OK;
 }
 
-/* May keys of this sum of weights be added?  Then make room for them. */
+/* Check whether keys with this sum of weights may be added; if so, make room for them. */
 static qb_status
 start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
 {
@@ -91,7 +91,7 @@ qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *we
 	return qs_insert_fastest(sk, &b);
 }
 
-/* Did a removal take what was not there?  The flag is cleared. */
+/* Did a removal take more than there was?  The flag is cleared. */
 static qb_status
 check_underflow(qs_cuda_sketch *sk, bool *underflow)
 {
@@ -177,7 +177,7 @@ qs_cuda_query_device(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int6
 	return sk->ops->query(sk->gpu, &sk->view, &b, estimate);
 }
 
-/* Query the keys that are in a slot and queue the copy of the estimates. */
+/* Query the keys in a slot, and queue the copy of the estimates. */
 static qb_status
 query_slot(qs_cuda_sketch *sk, qs_slot *slot, const qs_host_batch *b, const qs_batch *ready,
 		   const qs_pending *p)

@@ -5,15 +5,16 @@
  * Layout: src/sketch/bucketed.c.  One template, M = 32, 16 or 8 counters of 4 or
  * 8 bytes a bucket.
  *
- * Insert: M lanes for each key, each with the counter of its own number; the d
- * that the mask selects are changed by one instruction, without reading
- * (RED).  Floor per key: 8 bytes of key and one atomic transaction for each
- * 32-byte sector with a selected counter: sub_warp 1; half_warp and warp with
- * d = 3: 1.8 and 2.37.
+ * Insert: M lanes take a key, one lane for each counter of the bucket.  One
+ * instruction changes the d counters that the mask selects, without reading
+ * them (RED).  Floor per key: 8 bytes of key and one atomic transaction for
+ * each 32-byte sector with a selected counter: sub_warp 1; half_warp and warp
+ * with d = 3: 1.8 and 2.37.
  *
- * Query: a thread for each key.  A bucket of one sector is read whole by two
- * loads of 16 bytes; of larger buckets only the selected counters, four loads
- * in flight.  Floor per key: 8 bytes in, 8 out, and as many sectors as above.
+ * Query: a thread for each key.  Two loads of 16 bytes read the whole of a
+ * bucket of one sector.  In larger buckets only the selected counters are
+ * read, with four loads in flight.  Floor per key: 8 bytes in, 8 out, and as
+ * many sectors as for insert.
  *
  * cuda/sketch_bucketed.cu
  */
@@ -84,7 +85,7 @@ sector_min(const uint4 *sector, uint32_t mask)
 	return least;
 }
 
-/* Likewise in any bucket, reading the selected counters alone. */
+/* The least selected counter of any bucket; only selected counters are read. */
 template <typename Counter>
 __device__ __forceinline__ Counter
 gather_min(const Counter *bucket, uint32_t mask)

@@ -2,8 +2,8 @@
  * sketch_bulk.cu
  *		Partitioning a batch of keys by tiles of the table.
  *
- * Two passes, each sorting stretches of some 8192 keys in shared memory, so
- * that all writes are coalesced and neither needs a histogram beforehand:
+ * Each of two passes sorts stretches of about 8192 keys in shared memory.  So
+ * all writes are coalesced, and no pass needs a histogram beforehand:
  *
  *	coarse	a block takes 8192 keys, hashes them, sorts them by coarse part and
  *			writes them as one stretch, with the offset of each part in it.
@@ -12,13 +12,13 @@
  *			them where the group's keys of that part belong: the offsets are in
  *			the stretches already, their sum is where it starts.
  *
- * Then sketch_bulk.cuh counts the keys tile by tile, each from one run per group.
- * A key is an item of 4 bytes in between (qs_parted).  Keys of a thread sketch
- * are partitioned anew for each row.
+ * Then sketch_bulk.cuh counts the keys tile by tile; a tile has one run per
+ * group.  Between the passes a key is an item of 4 bytes (qs_parted).  Keys of
+ * a thread sketch are partitioned anew for each row.
  *
- * Skew: parts of unlike size are no harm to correctness; a share of the fine
- * pass that does not fit shared memory is sorted straight to device memory.
- * Keys that occur often were taken out by sketch_skew.cu.
+ * Skew: parts of different sizes do not harm correctness.  A share of the fine
+ * pass that does not fit into shared memory is sorted straight to device
+ * memory.  sketch_skew.cu has taken out keys that occur often.
  *
  * cuda/sketch_bulk.cu
  */
@@ -29,23 +29,23 @@
 #include "sketch_bulk.cuh"
 
 #define COARSE_BLOCK 512
-#define COARSE_KEYS  8192 /* of a stretch */
+#define COARSE_KEYS  8192 /* keys of a stretch */
 #define COARSE_EACH  (COARSE_KEYS / COARSE_BLOCK)
 #define COARSE_AHEAD 4 /* keys that a thread reads before it hashes the first */
 #define FINE_BLOCK   512
-#define FINE_KEYS    9216 /* that fit: 1000 above the mean, 11 standard deviations */
+#define FINE_KEYS    9216 /* keys that fit: 1000 above the mean, 11 standard deviations */
 #define FINE_EACH    (FINE_KEYS / FINE_BLOCK)
-#define RESIDENT     3 /* blocks of an SM that registers must suffice for */
+#define RESIDENT     3 /* blocks of an SM whose registers must suffice */
 
-#define RANK_BITS  14   /* of a place among COARSE_KEYS or FINE_KEYS */
+#define RANK_BITS  14   /* bits of a place among COARSE_KEYS or FINE_KEYS */
 #define COARSE_MAX 1024 /* coarse parts */
-#define FINE_MAX   512  /* fine parts of one */
+#define FINE_MAX   512  /* fine parts of a coarse part */
 #define GROUP_MAX  1024 /* stretches of a group */
 
 /*
- * A batch is worth it from so many keys, and with so many bytes of table for
- * each random access at most.  Tiles of multilevel and of thread, which is
- * partitioned for each row, cost more.
+ * A batch is worth partitioning from this many keys on, and up to this many
+ * bytes of table for each random access.  Tiles of multilevel cost more.  So
+ * does thread, which is partitioned for each row.
  */
 #define PAYS_KEYS      (UINT64_C(1) << 22)
 #define PAYS_BYTES     128
@@ -57,9 +57,9 @@ struct plan
 	uint64_t n;
 	uint32_t m; /* counters of a bucket */
 	uint32_t log2_masks;
-	uint32_t tag_bits;     /* of an item: mask index and places */
-	uint32_t log2_buckets; /* of a tile */
-	uint32_t log2_fine;    /* fine parts of a coarse one */
+	uint32_t tag_bits;     /* bits of an item: mask index and places */
+	uint32_t log2_buckets; /* buckets of a tile */
+	uint32_t log2_fine;    /* fine parts of a coarse part */
 	uint32_t coarse;       /* coarse parts */
 	uint32_t stretches;    /* blocks of the coarse pass */
 	uint32_t group;        /* stretches that a block of the fine pass reads */
@@ -79,8 +79,9 @@ log2_ceil(uint64_t v)
 }
 
 /*
- * What does not depend on the number of keys.  About as many coarse as fine
- * parts are best, but a bucket's number in its coarse part must fit an item.
+ * Plan what does not depend on the number of keys.  About as many coarse as
+ * fine parts are best, but a bucket's number in its coarse part must fit into
+ * an item.
  */
 static plan
 plan_parts(const qs_cuda_sketch *sk)
@@ -125,7 +126,7 @@ qs_bulk_possible(const qs_cuda_sketch *sk)
 	return p.coarse <= COARSE_MAX && (UINT32_C(1) << p.log2_fine) <= FINE_MAX;
 }
 
-/* Where the table is in the L2 cache, going there directly is no slower. */
+/* If the table is in the L2 cache, adding keys directly is no slower. */
 bool
 qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count)
 {
@@ -138,7 +139,7 @@ qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count)
 }
 
 /*
- * Most keys of one call: a tile has QS_GROUPS_MAX runs and, unless the keys
+ * The most keys of one call.  A tile has QS_GROUPS_MAX runs and, unless keys
  * are skewed, no more keys than it can count at once.
  */
 uint64_t
@@ -155,8 +156,8 @@ qs_bulk_most(const qs_cuda_sketch *sk)
 /* The parts of the workspace. */
 struct workspace
 {
-	uint32_t *item[2]; /* after each pass */
-	uint16_t *offset;  /* of coarse parts in each stretch, and its end */
+	uint32_t *item[2]; /* items after each pass */
+	uint16_t *offset;  /* in each stretch: starts of coarse parts, and the end */
 	uint32_t *start;   /* see qs_parted */
 	size_t bytes;
 };
@@ -188,7 +189,7 @@ template <int BLOCK> using block_scan = cub::BlockScan<uint32_t, BLOCK, cub::BLO
 template <int BLOCK>
 using block_sum = cub::BlockReduce<uint32_t, BLOCK, cub::BLOCK_REDUCE_WARP_REDUCTIONS>;
 
-/* Counts of "parts" <= MOST parts to the offsets where they start; in place. */
+/* Turn the counts of "parts" <= MOST parts into their starts, in place. */
 template <int BLOCK, int MOST>
 __device__ __forceinline__ void
 counts_to_offsets(uint32_t *count, uint32_t parts, typename block_scan<BLOCK>::TempStorage &temp)
@@ -215,7 +216,7 @@ counts_to_offsets(uint32_t *count, uint32_t parts, typename block_scan<BLOCK>::T
 	__syncthreads();
 }
 
-/* Bucket of hv, or its counter in a row of the thread sketch. */
+/* The bucket of hv, or its counter in a row of the thread sketch. */
 template <bool ROWS>
 __device__ __forceinline__ uint32_t
 place_of(uint64_t hv, uint64_t n, uint32_t row)
@@ -224,8 +225,8 @@ place_of(uint64_t hv, uint64_t n, uint32_t row)
 }
 
 /*
- * Hash a thread's keys: the items to "stage", in the order of the keys, and
- * for each its part and its rank in that part.
+ * Hash a thread's keys.  The items go to "stage", in the order of the keys;
+ * each key gets its part and its rank in that part.
  */
 template <bool ROWS>
 __device__ __forceinline__ void
@@ -304,8 +305,8 @@ __launch_bounds__(COARSE_BLOCK, RESIDENT)
 /* A block's share of the fine pass: one coarse part in one group of stretches. */
 struct fine_share
 {
-	uint32_t run[GROUP_MAX];       /* where each run is in the items ... */
-	uint32_t place[GROUP_MAX + 1]; /* ... and in the sequence of all, and the end */
+	uint32_t run[GROUP_MAX];       /* where each run starts in the items ... */
+	uint32_t place[GROUP_MAX + 1]; /* ... and in the sequence of all runs, and the end */
 	uint32_t runs;
 	uint32_t base; /* where the sorted items go */
 };
@@ -341,7 +342,7 @@ find_share(fine_share &share, const plan &p, const uint16_t *offset,
 	counts_to_offsets<FINE_BLOCK, 2 * GROUP_MAX>(share.place, runs + 1, scan);
 }
 
-/* Call each(place, item index) for all items of a share, some lanes for each run. */
+/* Call each(place, item index) for all items of a share; several lanes take a run. */
 template <typename Each>
 __device__ __forceinline__ void
 for_each_item(const fine_share &share, uint32_t lanes, Each each)
@@ -351,12 +352,12 @@ for_each_item(const fine_share &share, uint32_t lanes, Each each)
 			each(i, share.run[r] + i - share.place[r]);
 }
 
-/* Sort a share in shared memory by the bits from "shift" on, then write it. */
+/* Sort a share in shared memory by the bits from "shift" on, and write it. */
 __device__ __forceinline__ void
 sort_share(uint32_t *item, uint32_t total, uint32_t shift, uint32_t parts, uint32_t *count,
 		   typename block_scan<FINE_BLOCK>::TempStorage &temp, uint32_t *sorted)
 {
-	uint32_t rank[FINE_EACH / 2]; /* two to a word */
+	uint32_t rank[FINE_EACH / 2]; /* two ranks in a word */
 	uint32_t value[FINE_EACH];
 
 #pragma unroll
@@ -422,7 +423,7 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 		write_starts(start, count, parts, share.base, total);
 		return;
 	}
-	/* it does not fit: count, then write each item where it goes */
+	/* the share does not fit: count, then write each item to its place */
 	for_each_item(share, lanes,
 				  [&](uint32_t, uint32_t from) { atomicAdd(&count[item[from] >> shift], 1); });
 	__syncthreads();
@@ -434,7 +435,7 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 	});
 }
 
-/* Partition and add; "row" matters to thread only. */
+/* Partition keys and add them; "row" matters for thread only. */
 static qb_status
 insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace &w, uint32_t row)
 {

@@ -9,9 +9,9 @@
  * counters of 16 bits, and adds the counts to the table: all accesses to device
  * memory are long runs.
  *
- * Floor per key: 8 bytes of key, 4 bytes written and read by each of two
- * passes of partitioning, so 24, and the table read and written once per
- * batch: 2 * 32 / (keys per bucket of 32 bytes) more.
+ * Floor per key: 24 bytes: 8 of the key, and 4 written and 4 read by each of
+ * two passes of partitioning.  In addition the table is read and written once
+ * per batch: 2 * 32 / (keys per bucket of 32 bytes) more.
  *
  * A counter of 16 bits cannot overflow, because no more than 65535 keys are
  * counted before the counts are added to the table.
@@ -34,39 +34,40 @@ extern "C"
 #define QS_RUN_LANES     16    /* lanes that read a run of keys together */
 #define QS_RUN_AHEAD     4     /* keys that a lane reads before it adds the first */
 #define QS_FLUSH_AHEAD   4     /* pieces of the table that a thread reads before it writes one */
-#define QS_PREFETCH      32768 /* bytes of a tile: those of all blocks must fit the L2 cache */
+#define QS_PREFETCH      32768 /* bytes of a tile; those of all blocks must fit into L2 */
 #define QS_GROUPS_MAX    512   /* runs of a tile, one for each thread */
 
 /*
- * Keys as items of 4 bytes, those of a tile in "groups" runs.  From the low
- * end an item has the index of its mask, the places it is turned by, and its
- * bucket.  A tile is the fine-th part of a coarse part of the buckets.
+ * Keys as items of 4 bytes; the items of a tile are in "groups" runs.  From
+ * the low end an item has the index of its mask, the places by which the mask
+ * is turned, and its bucket.  A tile is the fine-th part of a coarse part of
+ * the buckets.
  */
 struct qs_parted
 {
 	const uint32_t *item;
 	const uint32_t *start; /* of each run: [group][coarse][fine], fine + 1 of them */
-	uint64_t first;        /* bucket that number 0 stands for: a row of thread */
+	uint64_t first;        /* the bucket with number 0 here: a row's first in thread */
 	uint64_t n;            /* buckets */
 	uint32_t groups;
 	uint32_t coarse, fine; /* parts */
 	uint32_t log2_masks;
-	uint32_t tag_bits;     /* of an item, below its bucket */
-	uint32_t log2_buckets; /* of a tile */
+	uint32_t tag_bits;     /* bits of an item below its bucket */
+	uint32_t log2_buckets; /* buckets of a tile */
 };
 
-/* What a block has in shared memory. */
+/* A block's shared memory. */
 struct qs_tile_memory
 {
 	uint16_t count[QS_TILE_COUNTERS];
 	uint32_t mask[QS_SHARED_MASKS];
-	uint32_t begin[QS_GROUPS_MAX]; /* of runs */
+	uint32_t begin[QS_GROUPS_MAX]; /* where each run begins */
 	uint32_t end[QS_GROUPS_MAX];
 	uint32_t total; /* keys of the tile */
 };
 
-/* COUNT numbers that are read and written as one. */
-template <typename Number, int COUNT> struct __align__(sizeof(Number) * COUNT) qb_pack
+/* COUNT numbers that are read and written together. */
+template <typename Number, int COUNT> struct __align__(sizeof(Number) * COUNT) qs_counters
 {
 	Number number[COUNT];
 
@@ -83,7 +84,7 @@ template <typename Number, int COUNT> struct __align__(sizeof(Number) * COUNT) q
 
 /*
  * Add the counts of a tile to a table of plain counters, M to a bucket.  Rows
- * of thread start anywhere, so their counters go one by one.
+ * of thread start at any counter, so their counters are added one by one.
  */
 template <int M, typename Counter> struct qs_plain_tile
 {
@@ -94,13 +95,13 @@ template <int M, typename Counter> struct qs_plain_tile
 	flush(const qs_view &v, uint64_t first, uint32_t buckets, const uint16_t *count)
 	{
 		constexpr int EACH = M == 1 ? 1 : 4;
-		auto table = (qb_pack<Counter, EACH> *) ((Counter *) v.table + first * M);
-		auto gain = (const qb_pack<uint16_t, EACH> *) count;
+		auto table = (qs_counters<Counter, EACH> *) ((Counter *) v.table + first * M);
+		auto gain = (const qs_counters<uint16_t, EACH> *) count;
 		uint32_t end = buckets * (M / EACH);
 
 		for (uint32_t at = threadIdx.x; at < end; at += QS_TILE_BLOCK * QS_FLUSH_AHEAD)
 		{
-			qb_pack<Counter, EACH> old[QS_FLUSH_AHEAD];
+			qs_counters<Counter, EACH> old[QS_FLUSH_AHEAD];
 
 #pragma unroll
 			for (uint32_t k = 0; k < QS_FLUSH_AHEAD; k++)
@@ -119,7 +120,7 @@ template <int M, typename Counter> struct qs_plain_tile
 	}
 };
 
-/* Bounds of a thread's run of a tile, if it has one. */
+/* The bounds of a thread's run of a tile, if the thread has one. */
 __device__ __forceinline__ uint2
 qs_tile_run(const qs_parted &p, uint32_t number)
 {
@@ -129,7 +130,7 @@ qs_tile_run(const qs_parted &p, uint32_t number)
 	return threadIdx.x < p.groups ? make_uint2(start[0], start[1]) : make_uint2(0, 0);
 }
 
-/* Hand it to the block, and add up the keys of the tile. */
+/* Give the run to the block, and add up the keys of the tile. */
 __device__ __forceinline__ void
 qs_tile_share_run(qs_tile_memory &s, uint2 run)
 {
@@ -207,8 +208,8 @@ qs_tile_count_runs(qs_tile_memory &s, const qs_parted &p)
 }
 
 /*
- * A tile with more keys than its counters can take: all but the last
- * QS_TILE_KEYS of them, in portions.  Only skewed batches have such tiles.
+ * Count a tile that has more keys than its counters can take: all but the last
+ * QS_TILE_KEYS keys, in portions.  Only skewed batches have such tiles.
  */
 template <typename Tile>
 __device__ __forceinline__ void
@@ -242,8 +243,9 @@ qs_tile_in_turns(Tile &tile, qs_tile_memory &s, const qs_view &v, const qs_parte
 }
 
 /*
- * A block takes every gridDim-th tile.  While it counts the keys of one, the
- * table's part and the bounds of the next tile's runs are on their way.
+ * A block takes every gridDim-th tile.  While it counts the keys of a tile,
+ * that tile's part of the table and the bounds of the next tile's runs are
+ * loaded.
  */
 template <typename Tile>
 __global__ void
@@ -301,22 +303,22 @@ qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_parted *p)
 
 /* ---- sketch_bulk.cu ---- */
 
-/* No more keys than this are partitioned at a time. */
+/* The most keys that are partitioned at a time. */
 #define QS_BULK_KEYS (UINT64_C(1) << 28)
 
 /* Can the keys of this sketch be partitioned at all? */
 extern bool qs_bulk_possible(const qs_cuda_sketch *sk);
 
-/* Is it faster than adding "count" keys directly? */
+/* Is partitioning faster than adding "count" keys directly? */
 extern bool qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count);
 
-/* Most keys of one qs_bulk_insert(). */
+/* The most keys of one qs_bulk_insert(). */
 extern uint64_t qs_bulk_most(const qs_cuda_sketch *sk);
 
 /* Bytes of workspace for "count" keys. */
 extern size_t qs_bulk_bytes(const qs_cuda_sketch *sk, uint64_t count);
 
-/* Add keys without weights, at most qs_bulk_most(), in such a workspace. */
+/* Add at most qs_bulk_most() keys without weights; "work" has qs_bulk_bytes(). */
 extern qb_status qs_bulk_insert(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work);
 
 #endif

@@ -4,9 +4,9 @@
  *		merge, fold.
  *
  * Tables are copied as they are.  The high buckets of multilevel are in the
- * order in which they were asked for, some perhaps unused; fetching leaves out
- * what is not live, and qs_write() puts the rest into the order of their low
- * buckets.
+ * order in which threads asked for them, and some may be unused.  Fetching
+ * leaves out high buckets that are not live, and qs_write() puts the others
+ * into the order of their low buckets.
  *
  * cuda/sketch_exchange.cu
  */
@@ -17,7 +17,7 @@ extern "C"
 
 #include "sketch.cuh"
 
-/* Tables of a dense sketch to the device. */
+/* Copy the tables of a dense sketch to the device. */
 static qb_status
 load_tables(qs_cuda_sketch *sk, const qs_sketch *from)
 {
@@ -45,7 +45,7 @@ load_tables(qs_cuda_sketch *sk, const qs_sketch *from)
 	return QB_OK;
 }
 
-/* The entries of an explicit sketch, as the batch of weighted keys they are. */
+/* Add the entries of an explicit sketch as a batch of weighted keys. */
 static qb_status
 load_entries(qs_cuda_sketch *sk, const qs_sketch *from)
 {
@@ -111,7 +111,7 @@ compact_high(qs_cuda_sketch *sk, uint64_t *live)
 	return QB_OK;
 }
 
-/* Tables from the device into a dense sketch with room for them. */
+/* Copy the tables from the device into a dense sketch with room for them. */
 static qb_status
 fetch_tables(qs_cuda_sketch *sk, qs_sketch *to)
 {
@@ -128,7 +128,7 @@ fetch_tables(qs_cuda_sketch *sk, qs_sketch *to)
 	return QB_OK;
 }
 
-/* An empty dense sketch on the host with counters as wide as on the device. */
+/* Make an empty dense sketch on the host, with counters as wide as on the device. */
 static qb_status
 empty_host(const qs_cuda_sketch *sk, uint64_t live, qs_sketch *to, const qb_memory *memory)
 {

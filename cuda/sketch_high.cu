@@ -2,9 +2,9 @@
  * sketch_high.cu
  *		Work on all buckets of a multilevel sketch: merging, renumbering, checks.
  *
- * A warp for each bucket, lane i with counter i, so that low buckets and high
- * buckets are read and written whole.  Floor: each low bucket read once (and
- * written once where it changes), and the high buckets there are.
+ * A warp takes a bucket, and lane i counter i, so low buckets and high buckets
+ * are read and written whole.  Floor: each low bucket is read once, and
+ * written once if it changes; so is each high bucket.
  *
  * cuda/sketch_high.cu
  */
@@ -36,7 +36,7 @@ set_high_counter(uint8_t *extra, bool wide, int64_t number, uint64_t value)
 	qb_counter_set(extra, (uint64_t) number * QS_HIGH_COUNTERS + qs_lane(), wide, value);
 }
 
-/* A lane's counter of a bucket, low and high. */
+/* A lane's counter of a bucket: low part and high part. */
 __device__ __forceinline__ uint64_t
 counter(const qs_view &v, uint64_t bucket)
 {
@@ -47,7 +47,7 @@ counter(const qs_view &v, uint64_t bucket)
 	return low[qs_lane()] + (high_counter(v, high_number(low)) << 8);
 }
 
-/* Call each(bucket) for all buckets, by whole warps. */
+/* Call each(bucket) for all buckets; whole warps make a call. */
 template <typename Each>
 __device__ __forceinline__ void
 for_each_bucket(uint64_t n, Each each)
@@ -58,7 +58,7 @@ for_each_bucket(uint64_t n, Each each)
 		each(b);
 }
 
-/* Set a bucket to new values; takes a high bucket if it needs one. */
+/* Set a bucket to new values, and take a high bucket if it needs one. */
 __device__ __forceinline__ void
 set_bucket(const qs_view &v, uint64_t bucket, uint64_t value)
 {
@@ -122,8 +122,9 @@ qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high)
 }
 
 /*
- * Count live high buckets in *live; with "to" not NULL copy each there, as the
- * number it is counted with, and change the low bucket's index.
+ * Count the live high buckets in *live.  If "to" is not NULL, copy each live
+ * high bucket to the place of its number in the count, and change the low
+ * bucket's index.
  */
 __global__ void
 __launch_bounds__(QS_BLOCK) collect_live(const qs_view v, uint8_t *to, uint64_t *live)
@@ -175,7 +176,7 @@ qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high)
 	return high == 0 ? QB_OK : qs_counters_widen(gpu, to, from, high * QS_HIGH_COUNTERS);
 }
 
-/* A counter is negative if its high part is: no true one has the upper bit. */
+/* A counter is negative if its high part is: no true high part has the upper bit. */
 __global__ void
 __launch_bounds__(QS_BLOCK) check_buckets(const qs_view v)
 {

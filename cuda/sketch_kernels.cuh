@@ -3,16 +3,16 @@
  *		What the kernels of sketches share: masks, the walk of a warp over a batch,
  *		rounds.
  *
- * Adding keys, the way that all structures go: a warp reads 32 keys, each lane
- * hashes its own, and then the lanes work on the keys of all in rounds, so
- * that the counters of one bucket are changed by neighbouring lanes in one
- * instruction and the hash is computed once per key (qs_rounds).
+ * Adding keys works alike for all structures.  A warp reads 32 keys, and each
+ * lane hashes one of them.  Then all lanes work on the 32 keys in rounds
+ * (qs_rounds).  So each key is hashed once, and neighbouring lanes change the
+ * counters of one bucket in one instruction.
  *
- * Equal keys: counters that many keys share are a queue in the L2 cache.
- * Equal keys within a warp's 32 are therefore added once, with their number.
- * Looking for them costs about as much as hashing, so a warp looks at every
- * eighth of its steps, and at each step after one that had any (qs_walk).
- * Batches that are skewed as a whole are handled before, in sketch_skew.cu.
+ * Equal keys: changes of one counter queue up in the L2 cache.  So equal keys
+ * among a warp's 32 are added once, with their number.  Looking for equal keys
+ * costs about as much as hashing.  So a warp looks in every eighth of its
+ * steps, and in each step after one that had equal keys (qs_walk).
+ * sketch_skew.cu handles batches that are skewed as a whole beforehand.
  *
  * cuda/sketch_kernels.cuh
  */
@@ -22,10 +22,10 @@
 #include "kernels.cuh"
 #include "sketch.cuh"
 
-#define QS_SHARED_MASKS   1024 /* more are read through the cache */
-#define QS_LOOK_FOR_EQUAL 8    /* steps between looks for equal keys; 2^k */
+#define QS_SHARED_MASKS   1024 /* more masks are read through the cache */
+#define QS_LOOK_FOR_EQUAL 8    /* steps between two looks for equal keys; 2^k */
 
-/* qs_mask_turn_by() for M known to the compiler, in 32 bits where they suffice. */
+/* qs_mask_turn_by() for an M that the compiler knows, in 32 bits if they suffice. */
 template <int M>
 __device__ __forceinline__ uint32_t
 qs_turn(uint32_t mask, uint32_t places)
@@ -37,10 +37,7 @@ qs_turn(uint32_t mask, uint32_t places)
 	return qs_mask_turn_by(mask, M, places);
 }
 
-/*
- * The mask of hv in a bucket of M counters; the constructor is called by all
- * threads of the block.
- */
+/* The mask of hv in a bucket of M counters.  All threads of the block must call the constructor. */
 template <int M> struct qs_mask_lookup
 {
 	const uint32_t *shared, *global;
@@ -68,10 +65,10 @@ template <int M> struct qs_mask_lookup
 };
 
 /*
- * A warp's walk over a batch, 32 keys at a step.  After next(), each lane has
- * one key: "active" if it is to be added, with "weight".  "ones" says that all
- * weights of the warp are 1.  Lanes beyond the end are inactive, and all lanes
- * stay together, so the caller may shuffle.
+ * A warp's walk over a batch, 32 keys a step.  After next(), each lane has one
+ * key; "active" says whether the key is to be added, with "weight".  "ones"
+ * says that all weights of the warp are 1.  Lanes beyond the end are inactive.
+ * All lanes stay together, so the caller may shuffle.
  */
 template <bool WEIGHTED> struct qs_walk
 {
@@ -136,8 +133,8 @@ qs_target(uint64_t bucket, uint32_t mask)
 }
 
 /*
- * Call apply(bucket, mask, weight) for the 32 keys of a warp in rounds of
- * 32 / LANES keys, by LANES neighbouring lanes for each.  Inactive keys have
+ * Call apply(bucket, mask, weight) for the 32 keys of a warp, in rounds
+ * of 32 / LANES keys; LANES neighbouring lanes share a key.  Inactive keys have
  * target 0, which selects no counter.
  */
 template <int LANES, bool ONES, typename Apply>
@@ -155,7 +152,7 @@ qs_rounds(uint64_t target, uint64_t weight, Apply apply)
 	}
 }
 
-/* The rounds of one step of a walk. */
+/* Make the rounds of one step of a walk. */
 template <int LANES, bool WEIGHTED, typename Apply>
 __device__ __forceinline__ void
 qs_walk_rounds(const qs_walk<WEIGHTED> &walk, uint64_t target, Apply apply)
@@ -174,9 +171,9 @@ qs_raise(const qs_view &v, bool underflow)
 }
 
 /*
- * Do the counters of a bucket, one in each of "lanes" neighbouring lanes, fit
- * each other?  See qs_tally in sketch/cells.h.  Called by whole warps; each lane
- * gets the answer for its bucket.
+ * Do the counters of a bucket agree with each other?  Each of "lanes"
+ * neighbouring lanes has one counter; see qs_tally in sketch/cells.h.  Whole
+ * warps call this, and each lane gets the answer for its bucket.
  */
 __device__ __forceinline__ bool
 qs_lanes_fit(uint64_t counter, int lanes, uint32_t depth)
@@ -194,9 +191,9 @@ qs_lanes_fit(uint64_t counter, int lanes, uint32_t depth)
 }
 
 /*
- * Add to a counter, or take away.  Whatever the order, all removals of a batch
- * succeed if and only if each counter covers the sum of those that meet it;
- * the one that first goes below zero sees it.
+ * Add to a counter, or subtract; returns false if the counter falls below
+ * zero.  In any order, all removals of a batch succeed if and only if each
+ * counter is at least the sum of its removals.
  */
 template <typename Counter>
 __device__ __forceinline__ bool

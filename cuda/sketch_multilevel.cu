@@ -23,18 +23,19 @@
  *	byte[i] = added[i] - 256 * X_i,		0 <= byte[i] <= 255
  *
  * whatever the order was: low + 256 * high is exact.  Removal is the mirror
- * image.  Nobody ever waits, and equal keys cost no retries.
+ * image.  No thread ever waits, and equal keys cost no retries.
  *
  * High buckets: the first crossing in a bucket happens while its bytes are
- * true, so a bucket asks for a high one only if one of its counters reached
- * 256: no more than N / 256 buckets do.  Who asks takes a number and offers it
- * to the bucket by compare-and-swap; who comes second keeps its number for
- * next time.  Room for both is made before the launch (qs_reserve_launch).
+ * true, so a bucket asks for a high bucket only if one of its counters reached
+ * 256: no more than N / 256 buckets do.  A thread that asks takes a number and
+ * offers it to the bucket by compare-and-swap.  If another thread was faster,
+ * it keeps the number for the next bucket.  Room for all numbers is made
+ * before the launch (qs_reserve_launch).
  *
- * Insert: 8 lanes for each key, 7 with a word each.  Floor per key: 8 bytes of
- * key and one atomic transaction on one sector, as for sub_warp.  Query: a
- * thread for each key, two loads of 16 bytes.  Floor: 8 bytes in, 8 out, one
- * sector, and one more for each key whose bucket has a high one.
+ * Insert: 8 lanes take a key; 7 of them have a word each.  Floor per key: 8
+ * bytes of key and one atomic transaction on one sector, as for sub_warp.
+ * Query: a thread takes a key and makes two loads of 16 bytes.  Floor: 8 bytes
+ * in, 8 out, one sector, and a second sector if the bucket has a high one.
  *
  * cuda/sketch_multilevel.cu
  */
@@ -48,7 +49,10 @@
 /* Bits that a carry into bytes 1, 2 and 3 of a word changes. */
 #define CARRY_BITS 0x01010100u
 
-/* Of each boundary: was it crossed?  Bits of "into" are where carries went. */
+/*
+ * Which byte boundaries of a word were crossed; the bits of "into" are the
+ * bits that carries changed.
+ */
 struct crossing
 {
 	uint32_t into; /* boundaries 0, 1, 2: bits 8, 16, 24 */
@@ -69,14 +73,14 @@ crossed(uint32_t old, uint32_t delta, bool minus)
 	return { (old ^ delta ^ now) & CARRY_BITS, minus ? old < delta : now < old };
 }
 
-/* Bits 0 .. 3 to the bytes 0 .. 3 of a word, times a value of 8 bits. */
+/* Spread bits 0 .. 3 to the bytes 0 .. 3 of a word, times a value of 8 bits. */
 __device__ __forceinline__ uint32_t
 spread(uint32_t bits, uint32_t value)
 {
 	return (((bits & 15) * 0x00204081u) & 0x01010101u) * value;
 }
 
-/* What delivering to high buckets needs; small, and passed by value. */
+/* What deliver() needs to reach high buckets; small, and passed by value. */
 struct high_access
 {
 	uint8_t *extra;
@@ -86,10 +90,10 @@ struct high_access
 	bool allocate; /* may take high buckets */
 };
 
-/* A thread's own: a high index that nobody uses yet, or 0. */
+/* A thread's "spare" is a high index that no bucket uses yet, or 0. */
 #define UNCOVERED 0x80000000u /* bit in "spare": a counter fell below zero */
 
-/* High index of a bucket, taking a high bucket if need be; or 0. */
+/* The high index of a bucket, or 0; takes a high bucket if need be. */
 __device__ __forceinline__ uint32_t
 high_index(const high_access &high, uint32_t *low, uint32_t &spare)
 {
@@ -108,8 +112,8 @@ high_index(const high_access &high, uint32_t *low, uint32_t &spare)
 }
 
 /*
- * high[counter] += amount.  A bucket without a high one gives nothing: it
- * cannot cover what is removed.  Undoing then gives it nothing back.
+ * high[counter] += amount.  A bucket without a high bucket changes nothing: it
+ * cannot cover what is removed, so undoing then gives nothing back.
  */
 __device__ __forceinline__ void
 deliver(const high_access &high, uint32_t *low, uint32_t counter, int64_t amount, uint32_t &spare)
@@ -126,9 +130,9 @@ deliver(const high_access &high, uint32_t *low, uint32_t counter, int64_t amount
 }
 
 /*
- * After word "w" of a bucket was changed by "weight" in each byte of "bits"
- * and had held "old": account for crossed boundaries, put them right, and
- * deliver them together with the weight above one byte.  Returns "spare".
+ * Settle word "w" of a bucket, which had held "old" before "weight" was added
+ * to each byte of "bits": find crossed boundaries, put the bytes right, and
+ * deliver crossings together with the weight above one byte.  Returns "spare".
  */
 __device__ __noinline__ uint32_t
 settle(high_access high, uint32_t *low, uint32_t w, uint32_t bits, uint64_t weight, uint32_t old,
@@ -171,8 +175,8 @@ is_unsettled(uint32_t old, uint32_t bits, uint64_t weight, bool minus)
 
 /*
  * Change the counters of a warp's keys.  The atomics of all rounds are issued
- * before the first result is looked at: eight transactions in flight for each
- * lane.  Returns "spare".
+ * before the first result is used: eight transactions in flight for each lane.
+ * Returns "spare".
  */
 template <bool ONES>
 __device__ __forceinline__ uint32_t
@@ -243,7 +247,7 @@ __launch_bounds__(QS_BLOCK)
 	qs_raise(v, minus && (spare & UNCOVERED));
 }
 
-/* The least selected byte of a low bucket in registers. */
+/* The least selected byte of a low bucket that is in registers. */
 __device__ __forceinline__ uint32_t
 low_min(uint4 left, uint4 right, uint32_t mask)
 {
@@ -259,7 +263,7 @@ low_min(uint4 left, uint4 right, uint32_t mask)
 	return min(least & 255, least >> 8 & 255);
 }
 
-/* Byte i of a low bucket in registers, which cannot be indexed. */
+/* Byte i of a low bucket that is in registers, which cannot be indexed. */
 __device__ __forceinline__ uint32_t
 low_byte(uint4 left, uint4 right, uint32_t i)
 {
@@ -344,7 +348,7 @@ query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 }
 
 /*
- * What the tile kernel of sketch_bulk.cuh counted, into the table.  The block
+ * Add the counts of the tile kernel (sketch_bulk.cuh) to the table.  The block
  * owns the bucket, so a word is read, added to byte by byte, and written.
  */
 struct multilevel_tile

@@ -2,17 +2,16 @@
  * sketch_skew.cu
  *		Choosing how a batch is inserted; keys that occur often.
  *
- * A counter that a large part of a batch wants to change is a queue, in the L2
- * cache as in shared memory.  So a large batch is looked at first: one block
- * samples 4096 keys, and those that come up three times or more are hot.  If
- * hot keys make up a noticeable part, a pass over the batch counts them in
- * shared memory and copies the others; then both are inserted: the few hot
- * keys with their weights, the cold ones by bulk or directly, in either case
- * without any key that occurs often.  A batch without hot keys costs the
- * sample alone, some 20 us.
+ * Changes of one counter queue up, in the L2 cache and in shared memory.  So a
+ * large batch is sampled first: one block looks at 4096 keys, and keys that
+ * come up three times or more are hot.  If hot keys make up a noticeable part,
+ * a pass over the batch counts hot keys in shared memory and copies the cold
+ * keys.  Then the few hot keys are inserted with their counts as weights, and
+ * the cold keys by bulk or directly, without any key that occurs often.  A
+ * batch without hot keys costs only the sample, about 20 us.
  *
  * Floor per key of a skewed batch: 8 bytes read, and 8 written for each cold
- * key, on top of what inserting the cold ones costs.
+ * key, in addition to inserting the cold keys.
  *
  * Smaller batches leave equal keys to the walk of a warp (sketch_kernels.cuh).
  *
@@ -21,27 +20,30 @@
 #include "sketch_bulk.cuh"
 #include "sketch_kernels.cuh"
 
-/* From so many keys on a sample is worth its time; tables in L2 are faster. */
+/*
+ * From this many keys on a sample is worth its time; tables in the L2 cache
+ * need more keys, because they are faster.
+ */
 #define SAMPLED_KEYS       (UINT64_C(1) << 25)
 #define SAMPLED_KEYS_IN_L2 (UINT64_C(1) << 26)
 
 #define SAMPLE_BLOCK 1024
 #define SAMPLE       4096
 #define SAMPLE_SLOTS (2 * SAMPLE)
-#define HOT_HITS     3  /* of a sampled key that is hot */
-#define SPLIT_HITS   16 /* of all hot keys together, to do something about them */
+#define HOT_HITS     3  /* hits in the sample that make a key hot */
+#define SPLIT_HITS   16 /* hits of all hot keys together that make splitting worthwhile */
 #define SPLIT_BLOCK  512
-#define SPLIT_EACH   8 /* keys of a thread at a step */
+#define SPLIT_EACH   8 /* keys of a thread in a step */
 
 static_assert(QS_HOT_SLOTS * 2 >= 3 * SAMPLE / HOT_HITS, "at most two thirds full");
 
 /*
- * Stands for "no key" in hash tables.  A key of this value is never hot, which
- * makes a batch of it slower but not wrong.
+ * Stands for "no key" in hash tables.  A key with this value is never hot: a
+ * batch of such keys is slower, but not wrong.
  */
 #define NO_KEY UINT64_C(0x6B1D5C0FFEE5A17E)
 
-/* Slot of a key in an open-addressing table: its own, or a free one. */
+/* The slot of a key in an open-addressing table: the slot with the key, or a free one. */
 __device__ __forceinline__ uint32_t
 find_slot(const uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key)
 {
@@ -52,7 +54,7 @@ find_slot(const uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key
 	return i;
 }
 
-/* The same while other threads take slots, taking a free one. */
+/* As find_slot(), but take a free slot while other threads take slots, too. */
 __device__ __forceinline__ uint32_t
 take_slot(uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key)
 {
@@ -69,7 +71,7 @@ take_slot(uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key)
 
 /*
  * Fill hot->key with the hot keys of a sample, and *hits with the number of
- * samples that they are.  One block.
+ * their samples.  One block does it.
  */
 __global__ void
 __launch_bounds__(SAMPLE_BLOCK)
@@ -111,19 +113,19 @@ struct split_block
 	uint64_t key[QS_HOT_SLOTS];
 	uint32_t weight[QS_HOT_SLOTS];
 	uint32_t cold;  /* cold keys of this step */
-	uint64_t first; /* where they go */
+	uint64_t first; /* where the block's cold keys go */
 };
 
 /*
- * One step of a block: count hot keys, keep cold ones.  Each warp finds out
- * how many it keeps, then where they go.
+ * One step of a block: count hot keys, copy cold keys.  Each warp first finds
+ * how many cold keys it has, then where they go.
  */
 __device__ __forceinline__ void
 split_step(split_block &block, const qs_batch &b, uint64_t first, uint64_t seed_key, uint64_t *cold,
 		   uint64_t *cold_count)
 {
 	uint64_t key[SPLIT_EACH];
-	uint32_t place[SPLIT_EACH]; /* among the cold keys of the warp, or -1 */
+	uint32_t place[SPLIT_EACH]; /* rank among the cold keys of the warp, or -1 */
 	uint32_t kept = 0, base = 0;
 
 #pragma unroll
@@ -189,10 +191,10 @@ __launch_bounds__(SPLIT_BLOCK) split_keys(const qs_batch b, uint64_t seed_key, c
 /* How a stretch of a batch will be inserted. */
 struct way
 {
-	bool split; /* hot keys first */
+	bool split; /* count hot keys first */
 	bool bulk;
 	uint8_t *work;
-	size_t cold_bytes; /* of it, for cold keys */
+	size_t cold_bytes; /* part of the workspace for cold keys */
 };
 
 static bool
@@ -203,7 +205,10 @@ wants_bulk(const qs_cuda_sketch *sk, uint64_t count)
 	return sk->gpu->bulk == QS_BULK_ALWAYS || qs_bulk_pays(sk, count);
 }
 
-/* Before bulk always: a key in every other place would be one block's work. */
+/*
+ * Is the sample worth its time?  Always before bulk: without it a frequent key
+ * would be one block's work.
+ */
 static bool
 wants_sample(const qs_cuda_sketch *sk, uint64_t count, bool bulk)
 {
@@ -232,7 +237,7 @@ sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
 	return QB_OK;
 }
 
-/* Decide and get the workspace; QB_NO_MEMORY if there is not enough of it. */
+/* Choose how to insert, and get the workspace; QB_NO_MEMORY if there is too little. */
 static qb_status
 choose(qs_cuda_sketch *sk, const qs_batch *b, way *w)
 {
@@ -254,7 +259,7 @@ choose(qs_cuda_sketch *sk, const qs_batch *b, way *w)
 	return bytes > 0 ? qs_workspace(sk->gpu, bytes, &w->work) : QB_OK;
 }
 
-/* Insert hot keys with their weights; *b becomes the cold ones. */
+/* Insert the hot keys with their counts as weights; *b becomes the cold keys. */
 static qb_status
 split(qs_cuda_sketch *sk, const way *w, qs_batch *b)
 {
@@ -302,7 +307,7 @@ insert_way(qs_cuda_sketch *sk, const qs_batch *b, const way *w)
 		QS_TRY(split(sk, w, &left));
 	if (left.count == 0)
 		return QB_OK;
-	/* The few that are left may be better off without partitioning. */
+	/* if few keys are left, partitioning may no longer pay */
 	if (w->bulk && wants_bulk(sk, left.count))
 		return insert_bulk(sk, &left, w->work + qs_ceil_div(w->cold_bytes, 256) * 256);
 	return qs_change_keys(sk, &left, QS_CHANGE_ADD);

@@ -2,16 +2,16 @@
  * sketch_tables.cu
  *		Arithmetic on whole tables of plain counters, and sums of weights.
  *
- * A thread for each counter, neighbours side by side.  Floor: each counter
- * read once and written once.
+ * A thread takes a counter; neighbouring threads take neighbouring counters.
+ * Floor: each counter is read once and written once.
  *
  * cuda/sketch_tables.cu
  */
 #include "sketch_kernels.cuh"
 
 /*
- * Counter i of "into" gains the counters of "from" that fold into it: the same
- * one of each of "more" neighbouring buckets.
+ * Add to counter i of "into" the counters of "from" that fold into it: the
+ * same counter of each of "more" neighbouring buckets.
  */
 template <typename Into, typename From>
 __global__ void
@@ -54,7 +54,7 @@ qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64
 					  : merge<uint32_t, uint32_t>(gpu, into, from, buckets, log2_width);
 }
 
-/* 2^log2_width neighbouring lanes for each bucket; all lanes stay to the end. */
+/* 2^log2_width neighbouring lanes take a bucket; all lanes stay to the end. */
 template <typename Counter>
 __global__ void
 __launch_bounds__(QS_BLOCK) check_counters(const qs_view v, uint32_t log2_width)
@@ -92,7 +92,7 @@ qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t count
 					 counters);
 }
 
-/* Sums of the low and of the high halves, neither of which can overflow. */
+/* Sum the low halves and the high halves of weights; neither sum can overflow. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	sum_weights(const int64_t *weight, uint64_t count, uint64_t *low, uint64_t *high)

@@ -4,16 +4,16 @@
  *
  * Layout: src/sketch/thread.c.  Counters of 4 or 8 bytes in d rows of n.
  *
- * A thread for each key, one counter in each row.  Floor per key: 8 bytes of
- * key (query: 8 more for the estimate) and d random sectors, for insert d
- * random atomics.  That factor of d is what the bucketed structures save.
+ * A thread takes a key, with one counter in each row.  Floor per key: 8 bytes
+ * of key (query: 8 more for the estimate) and d random sectors, for insert d
+ * random atomics.  The bucketed structures save this factor of d.
  *
  * cuda/sketch_thread.cu
  */
 #include "sketch_bulk.cuh"
 #include "sketch_kernels.cuh"
 
-/* Rows whose counters are read before the first is used. */
+/* Rows whose counters are read before the first counter is used. */
 #define GATHER 4
 
 template <typename Counter, bool WEIGHTED, bool REMOVE>
@@ -90,7 +90,7 @@ query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 	return qs_launch(gpu, kernel, b->count, *v, *b, estimate);
 }
 
-/* Rows fold by themselves: one of "from" is a power of two times as long. */
+/* Each row folds by itself: a row of "from" is a power of two times as long. */
 static qb_status
 merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
 {
@@ -110,7 +110,7 @@ bucket_bytes(bool wide)
 	return wide ? 8 : 4;
 }
 
-/* Counters of one key are in different rows: there is nothing to contradict. */
+/* The counters of one key are in different rows, so counters cannot contradict each other. */
 static qb_status
 check(qs_cuda *, const qs_view *)
 {

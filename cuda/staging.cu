@@ -46,7 +46,7 @@ qs_staging_close(qs_cuda *gpu)
 		close_slot(gpu, &gpu->slot[i]);
 }
 
-/* Is this memory that the device can copy from by itself? */
+/* Is this pinned memory, which the device can copy from directly? */
 static bool
 is_pinned(const void *pointer)
 {
@@ -76,7 +76,7 @@ qs_describe(const uint64_t *key, const int64_t *weight, void *answer, size_t ans
 			 is_pinned(answer) };
 }
 
-/* Bytes of a key in a slot. */
+/* Bytes that a key takes in a slot. */
 static size_t
 each_bytes(const qs_host_batch *b)
 {
@@ -107,7 +107,7 @@ qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t at, u
 {
 	size_t second = qs_piece_keys(gpu, b) * sizeof(uint64_t);
 
-	/* the copy before the last one is out of host memory, its kernel done */
+	/* the slot's last copy has left host memory, and the new copy waits for its kernel */
 	QS_CUDA_TRY(gpu, cudaEventSynchronize(slot->arrived));
 	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->in, slot->done, 0));
 	QS_TRY(copy_in(gpu, slot, 0, b->key + at, b->pinned_key, count * sizeof(uint64_t)));
@@ -122,7 +122,7 @@ qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t at, u
 	return QB_OK;
 }
 
-/* Behind the keys of a slot. */
+/* Offset of the answers: behind the keys of a slot. */
 static size_t
 answers_offset(const qs_cuda *gpu, const qs_host_batch *b)
 {

@@ -122,7 +122,7 @@ CREATE AGGREGATE qsets_agg(set_id bigint, element anycompatible) (
 	STYPE = qsets, SSPACE = 65536, SFUNC = _qsets_agg_trans,
 	COMBINEFUNC = _qsets_merge_trans, FINALFUNC = _qsets_agg_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of element';
+COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of elements';
 
 
 --

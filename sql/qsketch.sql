@@ -324,7 +324,7 @@ CREATE FUNCTION _qsketch_gpu_counts(
 	OUT lookup_keys bigint, OUT merges bigint, OUT fetches bigint, OUT bytes_in bigint,
 	OUT bytes_out bigint, OUT cache_hits bigint, OUT cache_misses bigint, OUT fallbacks bigint,
 	OUT slot_waits bigint, OUT slot_wait_us bigint, OUT failures bigint, OUT set_searches bigint,
-	OUT qsets_pairs bigint)
+	OUT set_pairs bigint)
 	RETURNS record
 	AS 'MODULE_PATHNAME', 'qsketch_gpu_counts' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_gpu_counts() IS 'what the GPU worker holds and has done';
@@ -355,7 +355,7 @@ COMMENT ON COLUMN qsketch_stat_gpu.slot_waits IS 'times that a backend found no 
 COMMENT ON COLUMN qsketch_stat_gpu.slot_wait_us IS 'how long backends waited for a slot, in microseconds';
 COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'ends of the worker after an error of a GPU';
 COMMENT ON COLUMN qsketch_stat_gpu.set_searches IS 'searches for pairs of sets';
-COMMENT ON COLUMN qsketch_stat_gpu.qsets_pairs IS 'pairs of sets that were sent back';
+COMMENT ON COLUMN qsketch_stat_gpu.set_pairs IS 'pairs of sets that were sent back';
 GRANT SELECT ON qsketch_stat_gpu TO public;
 
 --

@@ -46,6 +46,13 @@ CREATE TEMP TABLE arrays AS SELECT qsketch_agg(ARRAY[i, 2]) AS sk FROM generate_
 SELECT qsketch_estimate_key(sk, ARRAY[1, 2]) AS found, qsketch_estimate_key(sk, ARRAY[2, 1]) AS not_found
 FROM arrays;
 SELECT qsketch_estimate(sk, ARRAY[1, 2]) FROM arrays;
+SELECT qsketch_estimate_key(sk, '{1,2}') FROM arrays;
+SELECT qsketch_estimate_key(sk, '{1,2}'::integer[]) FROM arrays;
+
+-- 0.1 is another key as real and as double precision, so the hint takes neither for meant
+CREATE TEMP TABLE reals AS SELECT qsketch_agg(0.1::real) AS sk;
+SELECT qsketch_estimate(sk, 0.1::real) AS real, qsketch_estimate(sk, 0.1::double precision) AS double FROM reals;
+SELECT qsketch_estimate(sk, 0.1) FROM reals;
 
 -- NULL gives NULL
 SELECT qsketch_estimate(NULL, 1) AS sketch, qsketch_estimate(sk, NULL::int) AS key,

@@ -19,7 +19,7 @@ is($plain->safe_psql('postgres', 'SELECT slots IS NULL FROM qsketch_stat_gpu'), 
 	'without preload the view is empty');
 my ($rc, $out, $err) = $plain->psql('postgres',
 	'SET qsketch.device = gpu; SELECT qsketch_agg(i) FROM generate_series(1, 9) AS i');
-like($err, qr/qsketch.device is gpu, but there is no GPU/, 'without preload backend = gpu is an error');
+like($err, qr/qsketch.device is gpu, but there is no GPU/, 'without preload device = gpu is an error');
 like($err, qr/HINT:.*shared_preload_libraries/, 'which says what to do');
 is($plain->safe_psql('postgres',
 	'SELECT qsketch_total(qsketch_agg(i)) FROM generate_series(1, 9) AS i'), '9',

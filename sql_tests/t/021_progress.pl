@@ -185,6 +185,16 @@ for my $way (sort keys %expected)
 	is($node->safe_psql('postgres', 'SELECT pairs FROM qsketch_stat'), $pairs, "qsets_pairs $way: and counted");
 }
 
+# A search that finds nothing, and takes so long that only a cancellation ends it:
+# it is seen on the GPU before it has a pair.
+$node->safe_psql('postgres', q{CREATE TABLE apart AS SELECT qsets_agg(i % 30000, i * 7919::bigint % 999983) AS q FROM generate_series(1, 1500000) AS i});
+$run = start($superuser, 'SET qsketch.device = gpu', q{SELECT count(*) FROM apart, qsets_pairs(q, min_count => 40, method => 'merge')});
+wait_for(q{command = 'qsets_pairs' AND phase = 'searching' AND device = 'gpu' AND sets_total = 30000 AND pairs = 0}, 'a search on a GPU without a pair is seen');
+cancel('pg_cancel_backend');
+$run->{handle}->finish;
+like($run->{err}, qr/canceling statement due to user request/, 'it had not ended when it was seen');
+gone('a cancelled search on a GPU');
+
 # several commands of one process, some of them left open
 shut_gate();
 my $session = $node->background_psql('postgres');

@@ -142,8 +142,9 @@ sub candidates
 
 	return $type eq $main ? 'v' : 'NULL' if $value{$type};
 	return @{ $named{$name} } if $named{$name} && $type !~ /\[\]$/;
-	return $at == 0 ? 'i' : "i * 7919 % 1000003" if $aggregate && $type =~ /^(bigint|anyelement)$/;
-	return @{ $typed{ { anyelement => 'bigint', anyarray => 'bigint[]' }->{$type} // $type } // [] };
+	$type = $type eq 'anyarray' ? 'bigint[]' : 'bigint' if $type =~ /^any/;
+	return $at == 0 ? 'i' : "i * 7919 % 1000003" if $aggregate && $type eq 'bigint';
+	return @{ $typed{$type} // [] };
 }
 
 # All calls of a function: with the first candidates, and with each other one in its place.

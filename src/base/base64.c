@@ -1,13 +1,14 @@
 /*
  * base64.c
- *		Base64: the plain loops, and those with the instructions that isa.h chooses.
+ *		Base64: plain loops, and loops with the instructions that isa.h chooses.
  *
- * Padding stands at the end only, and there must be just as much as it takes.
- * Bits that the last character has beyond the last byte do not matter.
+ * Padding stands only at the end, and its length must be exact.  The last character
+ * may have bits beyond the last byte; these bits are ignored.
  *
- * With AVX2 24 bytes are 32 characters: 12 bytes and 16 characters in each of the
- * two lanes of a register.  What does not fill one is left to the plain loops,
- * as is text in which a character is none of base64, or padding.
+ * The AVX2 loops turn 24 bytes into 32 characters at a time: each of a register's
+ * two lanes takes 12 bytes and 16 characters.  The plain loops do the rest: what
+ * does not fill a register, and text with padding or with a character that is not
+ * base64.
  *
  * src/base/base64.c
  */
@@ -21,7 +22,10 @@
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* The value of each character, from '+' on; what is none has its high bit set. */
+/*
+ * The value of each character, from '+' on.  NONE, the high bit, marks a character
+ * that is not base64.
+ */
 #define NONE 0x80
 
 static const uint8_t values['z' - '+' + 1] = {
@@ -40,7 +44,7 @@ value_of(char c)
 	return place < sizeof(values) ? values[place] : NONE;
 }
 
-/* Four characters as 24 bits, or a number with NONE in its highest byte. */
+/* Four characters as 24 bits; the highest byte has NONE if one of them is not base64. */
 static inline uint32_t
 quad(const char *text)
 {
@@ -120,10 +124,13 @@ qb_base64_decode_plain(const char *text, size_t length, uint8_t *bytes, size_t *
 #define BYTES 24
 #define CHARS 32
 
-/* Sixteen bytes are read or written where twelve are meant, in the second lane too. */
+/*
+ * A lane uses twelve bytes, but sixteen are read or written.  The second lane ends
+ * four bytes later.
+ */
 #define BYTES_TOUCHED 28
 
-/* 24 bytes to 32 values of 6 bits: three bytes become the four bytes of 32 bits. */
+/* 24 bytes to 32 values of 6 bits: three bytes spread over the four bytes of a 32-bit lane. */
 AVX2 static inline __m256i
 split_avx2(const uint8_t *bytes)
 {
@@ -134,7 +141,7 @@ split_avx2(const uint8_t *bytes)
 								_mm_loadu_si128((const void *) (bytes + 12)), 1);
 	__m256i x = _mm256_shuffle_epi8(lanes, doubled);
 
-	/* halves are now byte 0 above byte 1, and byte 1 above byte 2; products shift each by its own */
+	/* each 16-bit half now has bytes 0 and 1, or bytes 1 and 2; a product shifts each half */
 	__m256i even = _mm256_mulhi_epu16(_mm256_and_si256(x, _mm256_set1_epi32(0x0fc0fc00)),
 									  _mm256_set1_epi32(0x04000040));
 	__m256i odd = _mm256_mullo_epi16(_mm256_and_si256(x, _mm256_set1_epi32(0x003f03f0)),
@@ -143,7 +150,7 @@ split_avx2(const uint8_t *bytes)
 	return _mm256_or_si256(even, odd);
 }
 
-/* Values to characters: each is its value and what its range adds. */
+/* Values to characters: a character is its value plus a constant of its range. */
 AVX2 static inline __m256i
 digits_avx2(__m256i value)
 {
@@ -168,7 +175,7 @@ encode_avx2(const uint8_t *bytes, size_t count, char *text)
 	qb_base64_encode_plain(bytes, count, text);
 }
 
-/* What is to be added to characters of a range, and nothing to others. */
+/* What turns the characters of a range into values; zero for all other characters. */
 AVX2 static inline __m256i
 in_range(__m256i c, char first, char last, int value_of_first)
 {
@@ -178,7 +185,10 @@ in_range(__m256i c, char first, char last, int value_of_first)
 	return _mm256_and_si256(inside, _mm256_set1_epi8((char) (value_of_first - first)));
 }
 
-/* 32 characters to values; false: one is none.  No range adds zero. */
+/*
+ * 32 characters to values; false if one is not base64.  No range adds zero, so zero
+ * marks such a one.
+ */
 AVX2 static inline bool
 values_avx2(const char *text, __m256i *value)
 {
@@ -193,7 +203,7 @@ values_avx2(const char *text, __m256i *value)
 	return _mm256_movemask_epi8(_mm256_cmpeq_epi8(added, _mm256_setzero_si256())) == 0;
 }
 
-/* 32 values to 24 bytes, of which 28 are written. */
+/* 32 values to 24 bytes.  Writes 28 bytes. */
 AVX2 static inline void
 join_avx2(__m256i value, uint8_t *bytes)
 {
@@ -213,7 +223,7 @@ decode_avx2(const char *text, size_t length, uint8_t *bytes, size_t *count)
 	size_t done = 0;
 	__m256i value;
 
-	/* bytes that come after these are written over, so there must be room for them */
+	/* join_avx2() writes a few bytes more, which the next ones overwrite: there must be room */
 	while (qb_base64_bytes(length) >= BYTES_TOUCHED && values_avx2(text, &value))
 	{
 		join_avx2(value, bytes + done);

@@ -1,9 +1,8 @@
 /*
  * base64.h
- *		Base64 as in RFC 4648, section 4, padded: the text form of values.
+ *		Base64 as in RFC 4648, section 4, with padding: the text form of values.
  *
- * All levels of isa.h give the same text and bytes, and what is no base64 is none
- * at all of them.
+ * All levels of isa.h give the same text and bytes, and refuse the same texts.
  *
  * src/base/base64.h
  */
@@ -12,7 +11,10 @@
 
 #include "base/port.h"
 
-/* Length of the text of so many bytes, and how many bytes so much text is at most. */
+/*
+ * The length of the text of "bytes" bytes; the most bytes that a text of "length"
+ * characters holds.
+ */
 QB_INLINE uint64_t
 qb_base64_length(uint64_t bytes)
 {
@@ -29,8 +31,8 @@ qb_base64_bytes(uint64_t length)
 extern void qb_base64_encode(const uint8_t *bytes, size_t count, char *text);
 
 /*
- * Read text into as many bytes as qb_base64_bytes(length) says, at most; tells
- * how many came.  False: it is not base64.
+ * Read text into at most qb_base64_bytes(length) bytes; *count tells how many.
+ * False: the text is not base64.
  */
 extern bool qb_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *count);
 

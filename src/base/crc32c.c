@@ -2,12 +2,15 @@
  * crc32c.c
  *		CRC-32C (Castagnoli), the checksum of serialized values.
  *
- * PostgreSQL has one too, but base stands without PostgreSQL.  The plain
- * version takes half a byte at a time with a table of 16; the other one uses
- * the instruction of SSE 4.2, eight bytes at a time.  That takes three cycles but
- * may begin in each, so long values are three streams side by side.  A checksum
- * is a remainder of a polynomial, and bytes that follow multiply it by a power of
- * x: that is how the streams' checksums are put together.
+ * PostgreSQL has this checksum too, but base stands without PostgreSQL.  The plain
+ * version takes half a byte at a time, with a table of 16 entries.  The fast version
+ * uses the instruction of SSE 4.2 on eight bytes at a time.  This instruction takes
+ * three cycles, but one can begin in each cycle, so long values are read as three
+ * streams side by side.
+ *
+ * A checksum is the remainder of a polynomial, and appending bytes multiplies the
+ * polynomial by a power of x.  So the checksum of an earlier stream is multiplied by
+ * x to the number of bits behind it, and added to that of the later stream.
  *
  * src/base/crc32c.c
  */
@@ -37,7 +40,7 @@ qb_crc32c_plain(uint32_t crc, const uint8_t *bytes, size_t length)
 
 #define SSE42 __attribute__((target("sse4.2,pclmul")))
 
-/* Bytes of a stream, and x to the power of 8 * STREAM - 33, and of twice as many bytes. */
+/* Bytes of a stream, n; x to the power of 8 * n - 33, and of 16 * n - 33.  See multiply(). */
 #define STREAM        1024
 #define BEHIND_STREAM UINT32_C(0x170076FA)
 #define BEHIND_TWO    UINT32_C(0xA51B6135)
@@ -57,7 +60,7 @@ crc32c_sse42(uint32_t crc, const uint8_t *bytes, size_t length)
 	return crc;
 }
 
-/* The product, of 63 bits, of which the instruction takes the remainder and multiplies by x^33. */
+/* The product has 63 bits.  The instruction takes its remainder and multiplies it by x^33. */
 SSE42 static inline uint64_t
 multiply(uint64_t crc, uint32_t factor)
 {
@@ -67,7 +70,7 @@ multiply(uint64_t crc, uint32_t factor)
 	return (uint64_t) ((vector) __builtin_ia32_pclmulqdq128(a, b, 0))[0];
 }
 
-/* As many times three streams as there are. */
+/* Take three streams at a time, as long as there are enough bytes. */
 SSE42 static uint32_t
 crc32c_streams(uint32_t crc, const uint8_t *bytes, size_t length)
 {

@@ -12,13 +12,15 @@
 #define QB_CRC32C_INIT UINT32_C(0xFFFFFFFF)
 
 /*
- * Continue a checksum that began with QB_CRC32C_INIT; the result is the final
- * value exclusive-or QB_CRC32C_INIT.  Uses the processor's instruction if it
- * has one.
+ * Continue a checksum that began with QB_CRC32C_INIT.  The final value is the result
+ * exclusive-or QB_CRC32C_INIT.  Uses the processor's instruction if there is one.
  */
 extern uint32_t qb_crc32c(uint32_t crc, const uint8_t *bytes, size_t length);
 
-/* The final value of bytes whose four at "field", where it belongs, count as zero. */
+/*
+ * The final value over all bytes, with the four bytes of the checksum itself, at
+ * "field", taken as zero.
+ */
 extern uint32_t qb_checksum(const uint8_t *bytes, size_t length, size_t field);
 
 /* The plain version, which the fast one must agree with. */

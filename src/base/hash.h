@@ -2,11 +2,11 @@
  * hash.h
  *		From a key's fingerprint to its hash, and from there to a place.
  *
- * A key reaches a family as a 64-bit fingerprint (the value itself for
- * integers, a 64-bit hash for everything else).  One full-avalanche mix gives
- * hv, and every choice is taken from hv.  A place among n is its high bits,
- * (hv * n) >> 64, so that halving n joins neighbours; further places come from
- * a second mix of hv.
+ * A key reaches a family of values (sketches, filters, sets) as a 64-bit
+ * fingerprint: the value itself for integers, a 64-bit hash for everything else.
+ * One full-avalanche mix gives hv, and every choice is taken from hv.  A place among
+ * n is the high part of a product, (hv * n) >> 64, so halving n joins neighbours.
+ * Further places come from a second mix of hv.
  *
  * No modulo and no floating point: CPU and GPU compute the same bits.
  *
@@ -17,7 +17,7 @@
 
 #include "base/port.h"
 
-/* Odd constant of streams of numbers and of second mixes: 2^64 / golden ratio. */
+/* An odd constant for streams of random numbers and for second mixes: 2^64 / golden ratio. */
 #define QB_ROW_STEP UINT64_C(0x9E3779B97F4A7C15)
 
 /* Full-avalanche bijection of 64 bits (the finalizer of splitmix64). */
@@ -32,7 +32,7 @@ qb_mix64(uint64_t x)
 	return x;
 }
 
-/* What a seed contributes to each hash; computed once per sketch. */
+/* What a seed contributes to each hash; computed once for each value. */
 QB_INLINE uint64_t
 qb_seed_key(uint64_t seed)
 {

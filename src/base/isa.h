@@ -2,9 +2,9 @@
  * isa.h
  *		Which vector instructions the CPU engines use: one choice for all.
  *
- * Every engine has a table of its inner loops indexed by qb_isa.  All levels
- * give the same bytes.  The best one that the processor has is chosen at first
- * use; a setting and tests choose others.
+ * Every engine has a table of its inner loops, indexed by qb_isa.  All levels give
+ * the same bytes.  The best level that the processor has is chosen at first use; a
+ * setting and tests can choose another.
  *
  * src/base/isa.h
  */
@@ -13,7 +13,7 @@
 
 #include "base/port.h"
 
-/* Each includes those before it. */
+/* Each level includes the levels before it. */
 typedef enum qb_isa
 {
 	QB_ISA_SCALAR,
@@ -33,8 +33,8 @@ extern bool qb_isa_usable(qb_isa isa);
 extern qb_isa qb_isa_now(void);
 
 /*
- * Use the level of this name, or the best one with "auto"; false, and no
- * change, if the processor does not have it or there is none of this name.
+ * Use the level of this name, or with "auto" the best one.  Returns false and
+ * changes nothing if no level has this name or the processor lacks it.
  */
 extern bool qb_isa_use(const char *name);
 

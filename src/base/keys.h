@@ -3,9 +3,9 @@
  *		Which keys a value was made from.
  *
  * Fingerprints of keys are comparable only if they come from one family of hash
- * functions and one collation.  A value records both when it takes its first
- * keys, and merging or looking up anything else is for the caller to refuse:
- * here they are opaque numbers.
+ * functions and one collation.  A value records both when it takes its first keys;
+ * here they are opaque numbers.  The caller refuses to merge or look up anything
+ * else.
  *
  * src/base/keys.h
  */
@@ -17,7 +17,7 @@
 typedef struct qb_keys
 {
 	uint32_t family;    /* whose fingerprints; 0 = no keys yet */
-	uint32_t collation; /* that says which are equal; 0 = none does */
+	uint32_t collation; /* decides which keys are equal; 0 = no collation */
 } qb_keys;
 
 /* Are there no keys yet? */
@@ -27,14 +27,14 @@ qb_keys_none(const qb_keys *keys)
 	return keys->family == 0;
 }
 
-/* Are fingerprints of the one comparable with those of the other? */
+/* Are the fingerprints of a and b comparable? */
 QB_INLINE bool
 qb_keys_same(const qb_keys *a, const qb_keys *b)
 {
 	return a->family == b->family && a->collation == b->collation;
 }
 
-/* Take over the other's where there are none yet. */
+/* Take over family and collation of "from" if "into" has no keys yet. */
 QB_INLINE void
 qb_keys_adopt(qb_keys *into, const qb_keys *from)
 {

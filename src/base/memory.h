@@ -10,11 +10,12 @@
 #include "base/port.h"
 
 /*
- * alloc returns zeroed bytes, aligned to 8 and from 4 kB on to 64, or NULL.
+ * alloc returns zeroed bytes, or NULL.  They are aligned to 8, and from 4 kB on to
+ * 64.
  *
- * pause is called now and then by what takes long, or is NULL.  It may jump out of
- * the function, as all memory is the caller's.  A function that changes a value says
- * in what state a jump leaves it; others leave it as it was.
+ * Long work calls pause now and then, unless it is NULL.  pause may jump out of the
+ * function, because all memory is the caller's.  A function that changes a value
+ * says what a jump leaves of the value; all other functions leave values unchanged.
  */
 typedef struct qb_memory
 {
@@ -24,7 +25,7 @@ typedef struct qb_memory
 	void (*pause)(void);
 } qb_memory;
 
-/* How many steps of a few nanoseconds pass between two pauses. */
+/* Steps between two pauses, each of a few nanoseconds. */
 #define QB_PATIENCE (1 << 20)
 
 QB_INLINE void
@@ -34,7 +35,7 @@ qb_pause(const qb_memory *memory)
 		memory->pause();
 }
 
-/* Pause once there were so many steps, of which "steps" are new. */
+/* Add "steps" to the steps since the last pause, and pause if they are enough. */
 QB_INLINE void
 qb_pause_after(const qb_memory *memory, uint64_t *all, uint64_t steps)
 {

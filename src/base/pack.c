@@ -1,13 +1,13 @@
 /*
  * pack.c
- *		Bytes most of which are zero, in fewer: the plain loops, and those with the
+ *		Packing bytes that are mostly zero: plain loops, and loops with the
  *		instructions that isa.h chooses.
  *
- * Which words are zero, and which bytes of a word, is as good as random, so the
- * plain loops spend their time on branches that were foreseen wrongly.  With
- * AVX2 a block of 64 words becomes 64 bits, whose ones are the words to be
- * written, and a word's bytes move to their places by one shuffle.  What does
- * not fill a block is left to the plain loops.
+ * The places of zero words and of zero bytes are as good as random, so the plain
+ * loops spend their time on mispredicted branches.  With AVX2 a block of 64 words
+ * becomes a mask of 64 bits, whose ones are the words to be written, and one shuffle
+ * moves a word's bytes to their places.  The plain loops pack what does not fill a
+ * block.
  *
  * src/base/pack.c
  */
@@ -32,20 +32,20 @@ load_word(const uint8_t *bytes, size_t left)
 	return word;
 }
 
-/* The bits of those bytes of a word that are not zero. */
+/* A mask of the bytes of a word that are not zero. */
 static inline unsigned
 bytes_set(uint64_t word)
 {
 	const uint64_t low = UINT64_C(0x7F7F7F7F7F7F7F7F);
 	uint64_t high = ((word & low) + low) | word;
 
-	/* one bit for each byte, then all of them in the highest byte */
+	/* one bit for each byte, then all bits gathered in the highest byte */
 	return (
 		unsigned) (((high >> 7 & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080)) >>
 				   56);
 }
 
-/* How many words from here are nothing but zeros. */
+/* How many words from here on are zero, at most QB_PACK_RUN. */
 static inline size_t
 zero_run(const uint8_t *bytes, size_t left)
 {
@@ -68,10 +68,7 @@ put_word(uint64_t word, uint8_t *out)
 	return out;
 }
 
-/*
- * Pack so many bytes at "out", until that is beyond the end.  Returns where it
- * stopped.
- */
+/* Pack "count" bytes to "out", and stop once "out" is beyond the end.  Returns where it stopped. */
 static uint8_t *
 pack_words(const uint8_t *bytes, size_t count, uint8_t *out, const uint8_t *end)
 {
@@ -116,7 +113,10 @@ qb_unpacked_count(const uint8_t *packed, size_t length, uint32_t *count)
 	return *count <= (uint64_t) (length - QB_PACK_HEADER) / 2 * QB_PACK_RUN * WORD;
 }
 
-/* Bytes of a word, with these set.  As many as are set have been found to be there. */
+/*
+ * A word from its nonzero bytes.  The caller has checked that as many bytes as "set"
+ * has ones are there.
+ */
 static inline uint64_t
 get_word(unsigned set, const uint8_t *in)
 {
@@ -127,7 +127,7 @@ get_word(unsigned set, const uint8_t *in)
 	return word;
 }
 
-/* Unpack so many words, which must be all that there are. */
+/* Unpack "words" words; false unless these are exactly what is packed. */
 static bool
 unpack_words(const uint8_t *in, const uint8_t *end, uint8_t *bytes, size_t words)
 {
@@ -175,11 +175,14 @@ qb_unpack_plain(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t c
 #define BLOCK_WORDS 64
 #define BLOCK_BYTES (BLOCK_WORDS * WORD)
 
-/* For each set of bytes of a word: from where each byte comes when they are put together, and back. */
+/*
+ * Shuffles for each set of nonzero bytes of a word: gather moves them together,
+ * spread moves them back.
+ */
 static uint8_t gather[256][WORD];
 static uint8_t spread[256][WORD];
 
-/* A shuffle makes zero of a place with its high bit set. */
+/* A shuffle writes zero where the index has its high bit set. */
 #define NOWHERE 0x80
 
 __attribute__((constructor)) static void
@@ -212,7 +215,7 @@ shuffled(uint64_t word, const uint8_t *places)
 		_mm_shuffle_epi8(bytes, _mm_loadl_epi64((const void *) places)));
 }
 
-/* The bits of those bytes of a word that are not zero. */
+/* A mask of the bytes of a word that are not zero. */
 AVX2 static inline unsigned
 bytes_set_avx2(uint64_t word)
 {
@@ -221,7 +224,7 @@ bytes_set_avx2(uint64_t word)
 	return ~(unsigned) _mm_movemask_epi8(zero) & 0xFF;
 }
 
-/* The bits of those words of a block that are not zero. */
+/* A mask of the words of a block that are not zero. */
 AVX2 static inline uint64_t
 words_set(const uint8_t *bytes)
 {
@@ -238,7 +241,7 @@ words_set(const uint8_t *bytes)
 	return ~zero;
 }
 
-/* Eight bytes are written, of which those that are set count. */
+/* Writes eight bytes, but advances only past those that count. */
 AVX2 static inline uint8_t *
 put_word_avx2(uint64_t word, uint8_t *out)
 {
@@ -249,7 +252,7 @@ put_word_avx2(uint64_t word, uint8_t *out)
 	return out + _mm_popcnt_u32(set);
 }
 
-/* Zeros before a word. */
+/* Runs of zero words. */
 AVX2 static inline uint8_t *
 put_zeros(size_t words, uint8_t *out)
 {
@@ -265,9 +268,10 @@ put_zeros(size_t words, uint8_t *out)
 }
 
 /*
- * Pack whole blocks, but for zeros at their end of which more may follow: *taken
- * tells how many bytes were packed.  A word is not begun beyond the end, and what
- * it writes then, with the zeros before it, is less than QB_PACK_SLACK.
+ * Pack whole blocks, but not the zeros at their end, as more zeros may follow:
+ * *taken tells how many bytes were packed.  No word is begun beyond the end.  A word
+ * begun before it, with the zeros that precede it, writes less than QB_PACK_SLACK
+ * bytes beyond.
  */
 AVX2 static uint8_t *
 pack_blocks(const uint8_t *bytes, size_t blocks, uint8_t *out, const uint8_t *end, size_t *taken)
@@ -310,8 +314,8 @@ pack_avx2(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
 }
 
 /*
- * Unpack words into bytes that are zero, as long as there is as much to be read
- * as the longest takes; *in and *words tell how far that went.
+ * Unpack words into bytes that are zero, as long as the longest word could still be
+ * read; *in and *words tell how far it came.
  */
 AVX2 static bool
 unpack_words_avx2(const uint8_t **in, const uint8_t *end, uint8_t *bytes, size_t *words)

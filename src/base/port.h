@@ -2,12 +2,11 @@
  * port.h
  *		What plain code needs of its compilers: gcc, clang and nvcc.
  *
- * Base, families and engines are plain C11 that is compiled into the PostgreSQL
- * module and whose inline functions are also included by CUDA kernels.  The
- * same bits must come out on both sides, so everything here is integer
- * arithmetic with one meaning.  Serialized values are little-endian and are
- * read in place, so a big-endian host is refused at build time rather than
- * wrong at run time.
+ * Base, families and engines are plain C11.  They are compiled into the PostgreSQL
+ * module, and CUDA kernels include their inline functions.  The same bits must come
+ * out on both sides, so everything here is integer arithmetic with one meaning.
+ * Serialized values are little-endian and are read in place, so the build refuses a
+ * big-endian host, where results would be wrong.
  *
  * src/base/port.h
  */
@@ -32,7 +31,7 @@
 /* Bytes that a processor fetches at a time. */
 #define QB_CACHE_LINE 64
 
-/* Unaligned access: a serialized sketch may start at any address. */
+/* Unaligned access: a serialized value may start at any address. */
 QB_INLINE uint32_t
 qb_load32(const void *p)
 {

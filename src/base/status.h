@@ -1,10 +1,9 @@
 /*
  * status.h
- *		What functions return that know no PostgreSQL.
+ *		What the functions that know nothing of PostgreSQL return.
  *
- * Base, families and engines never print, allocate on their own or jump: they
- * return one of these, and the layer above turns it into an error of its own
- * kind.
+ * Base, families and engines never print, allocate on their own or jump.  They
+ * return a status, and the layer above turns it into its own kind of error.
  *
  * src/base/status.h
  */
@@ -51,14 +50,14 @@ typedef enum qb_status
 	QB_FORMAT_BITS,
 
 	/* sets */
-	QB_CANCELLED,  /* the caller's interrupt said so */
+	QB_CANCELLED,  /* the caller asked to stop */
 	QB_TOO_MANY,   /* more sets or elements than can be numbered */
 	QB_BAD_FILTER, /* least count or Jaccard index out of range */
 	QB_BAD_METHOD,
 	QB_NO_ROOM, /* the method needs more memory than it may take */
 
 	/* accelerators */
-	QB_DEVICE_ERROR, /* the engine knows more */
+	QB_DEVICE_ERROR, /* the engine has the details */
 
 	QB_STATUSES /* how many there are; never returned */
 } qb_status;

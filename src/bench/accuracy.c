@@ -2,10 +2,10 @@
  * accuracy.c
  *		"make accuracy": measured errors against theory, paper and promises.
  *
- * Prints what must hold with PASS or FAIL, writes the tables into
- * docs/accuracy.md and the data of the figures to build/bench.  Fails if
- * anything does not hold.  Takes a few minutes and 2 GB; a name (figure7,
- * overload, calibration, probes, products) picks a part and writes no document.
+ * Prints each claim with PASS or FAIL, writes the tables into docs/accuracy.md
+ * and the data of the figures to build/bench.  Fails if a claim does not hold.
+ * Takes a few minutes and 2 GB; a name (figure7, overload, calibration,
+ * probes, products) picks a part and writes no document.
  *
  * src/bench/accuracy.c
  */
@@ -18,7 +18,7 @@ static const struct
 {
 	const char *name;
 	void (*run)(void);
-	const char *tables[3]; /* as many as there are, then NULL */
+	const char *tables[3]; /* all tables, then NULL */
 } parts[] = {
 	{ "figure7", accuracy_figure7, { "figure7", "loads" } },
 	{ "overload", accuracy_overload, { "overload", "overload-all" } },

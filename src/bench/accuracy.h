@@ -1,14 +1,15 @@
 /*
  * accuracy.h
- *		The parts of "make accuracy"; each prints what must hold and whether it
- *		does, and writes its tables for docs/accuracy.md and its data for gnuplot.
+ *		The parts of "make accuracy"; each part prints its claims and whether
+ *		they hold, and writes its tables for docs/accuracy.md and its data for
+ *		gnuplot.
  *
  * src/bench/accuracy.h
  */
 #ifndef QS_BENCH_ACCURACY_H
 #define QS_BENCH_ACCURACY_H
 
-/* Errors of all structures by load against theory and paper (paper's Fig. 7). */
+/* Errors of all structures by load, against theory and paper (paper's Fig. 7). */
 extern void accuracy_figure7(void);
 
 /* Minimum and unbiased estimate in overloaded sketches. */
@@ -17,7 +18,7 @@ extern void accuracy_overload(void);
 /* How often a confidence holds, over many seeds. */
 extern void accuracy_calibration(void);
 
-/* How often one holds for all of many keys at once. */
+/* How often a confidence holds for many keys at once. */
 extern void accuracy_probes(void);
 
 /* Inner products and second moments, and their standard errors. */

@@ -1,13 +1,13 @@
 /*
  * analysis.c
- *		"make analysis": what the sizes m, d and H cost and bring.
+ *		"make analysis": costs and benefits of the sizes m, d and H.
  *
  * The questions that the authors of the paper left open in their notes: how
  * many memory transactions an insertion needs, how accurate a sketch is, and
  * which size of a sub-warp is best, as functions of the width of the bucket,
  * the depth, the number of masks and the width of the counters.  Formulas are
- * in theory.c and derived in docs/analysis.md, into which the tables go; each
- * is checked against a simulation with the masks of the sketches.
+ * in theory.c and derived in docs/analysis.md, which also gets the tables.
+ * Each formula is checked by a simulation with the sketches' masks.
  *
  * src/bench/analysis.c
  */
@@ -32,11 +32,11 @@ static const double loads[] = { 0.5, 1, 2 };
 
 /* ---- memory transactions ---- */
 
-/* What a simulated insertion touches, on average. */
+/* Averages of what a simulated insertion touches. */
 typedef struct touched
 {
-	double transactions; /* that hold a counter of the key */
-	double range;        /* from the first of these to the last */
+	double transactions; /* transactions that hold a counter of the key */
+	double range;        /* from the first to the last of those transactions */
 } touched;
 
 static touched
@@ -108,7 +108,7 @@ transactions_table(const char *name, uint32_t bytes)
 				 fabs(worst) * 100);
 }
 
-/* The authors' distance between the first and the last counter, d = 3. */
+/* The authors' distance between the first and the last counter of a key, for d = 3. */
 static void
 span_table(void)
 {
@@ -169,7 +169,7 @@ depth_table(void)
 	fclose(out);
 }
 
-/* Rows: m and load; columns: number of masks, as they are and turned. */
+/* Rows: m and load; columns: number of masks, without and with turning. */
 static void
 masks_table(void)
 {
@@ -230,14 +230,14 @@ check_simulation(void)
 
 /* ---- which sub-warp for which counter ---- */
 
-/* Error at a load for counters of other widths: more or fewer fit the memory. */
+/* Error at a load for counters of another width: more or fewer counters fit into the memory. */
 static double
 error_of_width(uint32_t m, double bytes, double load)
 {
 	return theory_bucket(m, load / 3 * m * bytes / 4);
 }
 
-/* Memory, relative to buckets of m counters, that thread needs for their error. */
+/* Memory that thread needs for the error of buckets of m counters, relative to theirs. */
 static double
 thread_memory(uint32_t m, double bytes, double load)
 {

@@ -5,7 +5,7 @@
 # is in bench-gpu-sets.sql.
 #
 # SETS (10000) made after the paper's description of ENRON's, WORKERS (15) of a
-# parallel plan, PAIRS (100000) that a threshold is to keep, QSKETCH_GPU (auto;
+# parallel plan, PAIRS (100000) that a threshold keeps at most, QSKETCH_GPU (auto;
 # emulate to try it).
 set -eu -o pipefail
 . "$(dirname "$0")/../test/server.sh"
@@ -14,8 +14,9 @@ cores=$(nproc)
 sets=${SETS:-10000}
 workers=${WORKERS:-15}
 
-# Sizes 300 to 3200 by a truncated Pareto distribution of exponent 0.97, elements by Zipf's of
-# exponent 0.8 among 1.1 million; from several sessions at a time, since the numbers take longest.
+# Sizes are 300 to 3200, by a truncated Pareto distribution of exponent 0.97.  Elements are drawn
+# by Zipf's distribution of exponent 0.8 among 1.1 million.  Drawing takes longest, so several
+# sessions do it.
 fill_table() {
 	local part
 	psql -Xqc 'CREATE UNLOGGED TABLE item (s int, e int)'

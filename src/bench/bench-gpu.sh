@@ -5,8 +5,8 @@
 #
 # ROWS (100000000) of one bigint in shared buffers, KEYS (10000000) looked up,
 # WORKERS (cores - 1) of a parallel plan, QSKETCH_GPU (auto; emulate to try it).
-# HUGE_PAGES=yes reserves huge pages for shared buffers first, as such a host
-# should have them, and gives them back at the end; that needs root.
+# HUGE_PAGES=yes first reserves the huge pages that such a host should have for
+# shared buffers, and gives them back at the end; that needs root.
 set -eu -o pipefail
 . "$(dirname "$0")/../test/server.sh"
 
@@ -14,7 +14,7 @@ cores=$(nproc)
 rows=${ROWS:-100000000}
 workers=${WORKERS:-$((cores - 1))}
 
-# Keys from several sessions at a time, since making them takes longest.
+# Several sessions make the keys at a time, because that takes longest.
 fill_table() {
 	local part
 	psql -Xqc 'CREATE UNLOGGED TABLE ints (k bigint)'
@@ -26,7 +26,7 @@ fill_table() {
 	wait
 }
 
-# For shared buffers and what else the server shares.
+# Reserves huge pages for shared buffers and all other shared memory of the server.
 reserve_huge_pages() {
 	local setting=/proc/sys/vm/nr_hugepages
 	before=$(cat $setting)

@@ -15,13 +15,13 @@ SELECT count(k) FROM ints \g /dev/null
 
 CREATE TABLE timings (what text, structure text, size text, backend text, ms float8, waited float8);
 CREATE TABLE sizes (structure text, size text);
--- the default structure in all sizes, and what was the default before in some
+-- the default structure in all sizes, and sub_warp in some
 INSERT INTO sizes VALUES ('multilevel', '256kB'), ('multilevel', '512kB'), ('multilevel', '1MB'), ('multilevel', '2MB'),
     ('multilevel', '4MB'), ('multilevel', '16MB'), ('multilevel', '64MB'), ('multilevel', '256MB'),
     ('sub_warp', '1MB'), ('sub_warp', '16MB'), ('sub_warp', '256MB');
 
--- All sizes and backends in turn, several times; the first time warms up.
--- "waited" is the share of the processes' time that they waited for a slot.
+-- Runs all sizes on both devices in turn, several times; the first time warms up.
+-- "waited" is the share of the processes' time in which they waited for a slot.
 CREATE PROCEDURE measure_aggregates(workers int) LANGUAGE plpgsql AS $$
 DECLARE
     s sizes;
@@ -86,7 +86,7 @@ ORDER BY workers;
 \qecho
 SET max_parallel_workers_per_gather = :workers;
 
--- Groups, each with a sketch of its own, and tables so small that starting takes longest.
+-- Groups, each with a sketch of its own; and tables so small that starting takes longest.
 CREATE UNLOGGED TABLE part AS SELECT k FROM ints LIMIT 10000000;
 CREATE UNLOGGED TABLE tiny AS SELECT k FROM ints LIMIT 50000;
 VACUUM ANALYZE part, tiny;
@@ -135,7 +135,7 @@ FROM stored \gset
 \endif
 
 -- Lookups of an array in memory.  "array" is the same call on a sketch with one
--- key, that is the handling of the arrays alone; "upload" the first lookup.
+-- key: the handling of the arrays alone.  "upload" is the first lookup.
 CREATE PROCEDURE measure_lookups(keys int) LANGUAGE plpgsql AS $$
 DECLARE
     ks bigint[];

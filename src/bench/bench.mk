@@ -5,7 +5,7 @@ demo:
 	@src/bench/demo.sh
 bench bench-sql bench-top bench-gpu bench-gpu-sets fdw-bench structures weights:
 	@src/bench/$@.sh
-# Both write their tables into docs/; accuracy draws its figures as well.
+# accuracy and analysis write their tables into docs/; accuracy also draws its figures.
 accuracy: build/bench/accuracy
 	@command -v gnuplot >/dev/null || src/test/setup.sh bench
 	@$<
@@ -17,8 +17,8 @@ bench-merge: build/bench/merge
 build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
-# Both write their tables into docs/filter.md and draw a figure; then filter-bench
-# goes on inside PostgreSQL.
+# filter-accuracy and filter-bench write their tables into docs/filter.md and draw
+# a figure; then filter-bench continues inside PostgreSQL.
 filter-accuracy filter-bench: filter-%: build/bench/filter_%
 	@command -v gnuplot >/dev/null || src/test/setup.sh bench
 	@$<
@@ -39,12 +39,12 @@ build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_a
 sets-bench-sql:
 	@src/bench/sets.sh
 
-# Does auto choose well?  Fails if not.
+# Fails unless the method "auto" chooses well.
 sets-model: build/bench/sets_bench
 	@src/bench/sets-bench.sh model | tee build/bench/sets-model
 	@! grep -q FAIL build/bench/sets-model
 
-# SECTIONS="targets single multiple model" picks some, which are only printed.
+# SECTIONS="targets single multiple model" picks sections, which are then only printed.
 sets-bench: build/bench/sets_bench
 	@src/bench/sets-bench.sh $(SECTIONS)
 build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_single.c \
@@ -56,7 +56,7 @@ build/bench/sets_std.o: src/bench/sets_std.cpp
 	@mkdir -p $(@D)
 	g++ -O3 -Wall -Wextra -c -o $@ $<
 
-# One after the other: each has the machine to itself.
+# One target after another, so each has the machine to itself.
 figures:
 	@set -e; for t in bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench fdw-bench; do \
 		echo "== $$t"; $(MAKE) -s $$t; done

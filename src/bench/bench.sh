@@ -2,8 +2,8 @@
 #
 # The speed of the extension inside PostgreSQL, in full: "make bench".  Builds
 # its own data on a throw-away server, measures everything in one run, checks
-# the results, and writes docs/performance.md with its figures, and what README.md
-# and docs/recipes.md say of them.
+# the results, and writes docs/performance.md with its figures, and the figures
+# quoted in README.md and docs/recipes.md.
 #
 # Takes about eight minutes on two cores that have nothing else to do.
 #
@@ -23,7 +23,7 @@ figure() {
 	printf '\n![%s](performance-%s.svg)\n' "$2" "$1"
 }
 
-# What stands around the tables that bench.sql prints.
+# Prints the page around the tables that bench.sql printed.
 document() {
 	local settings=
 	[ -z "${ROWS:-}" ] || settings="ROWS=$ROWS "
@@ -65,7 +65,7 @@ document "$folder/tables" >docs/performance.md
 gnuplot -e "folder = '$folder'" src/bench/bench.gp
 echo "written: docs/performance.md and its figures" >&2
 for page in readme week; do
-	# what ends with empty lines gets but one
+	# $(...) drops all empty lines at the end; one is added
 	printf '%s\n\nMeasured on %s.\n' "$(cat "$folder/$page")" "$(hardware)" >"$folder/$page.lines"
 done
 put_into README.md bench "$folder/readme.lines"

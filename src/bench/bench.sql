@@ -23,8 +23,8 @@ CREATE UNLOGGED TABLE zipf AS
 CREATE UNLOGGED TABLE texts AS SELECT 'user ' || lpad(k::text, 12, '0') AS t FROM ints;
 CREATE UNLOGGED TABLE dated AS
     SELECT k, (random() * 30)::int % 30 AS day, (random() * 100)::int % 100 AS percent FROM ints;
--- Loaded day by day, and as the rows came: then the pages of a partition lie
--- strewn over shared memory.
+-- "partitioned" is loaded day by day, "strewn" in the order of the rows: then the
+-- pages of a partition are strewn over shared memory.
 CREATE UNLOGGED TABLE partitioned (LIKE dated) PARTITION BY LIST (day);
 CREATE UNLOGGED TABLE strewn (LIKE dated) PARTITION BY LIST (day);
 SELECT format('CREATE UNLOGGED TABLE %s_%s PARTITION OF %1$s FOR VALUES IN (%2$s)', t, i)
@@ -94,7 +94,7 @@ INSERT INTO benchmarks (what, query, rival, bound, target, settings, holds) VALU
 ('estimates', 'SELECT sum(qsketch_estimate(sk, k)) FROM keys, stored',
  'SELECT sum(hashint8extended(k, 0)) FROM keys, stored', '<=', 1.5, '{}',
  'SELECT bool_and(qsketch_estimate(sk, k) > 0) FROM keys, stored'),
--- An outer join without a condition fixes which of them is outside.
+-- An outer join without a condition fixes which table is the outer one.
 ('30 sketches for each key', 'SELECT sum(qsketch_estimate(sk, k)) FROM probes LEFT JOIN days ON true',
  'SELECT sum(qsketch_estimate(sk, k)) FROM days LEFT JOIN probes ON true', '<=', 1.5, '{work_mem, 64MB}',
  'SELECT (SELECT sum(qsketch_estimate(sk, k)) FROM probes LEFT JOIN days ON true) =
@@ -108,8 +108,8 @@ SELECT run_benchmarks(:turns) \g /dev/null
 \i print-ratios.sql
 
 --
--- The default structure against sub_warp, which was the default before: the same
--- work with sketches of the same size
+-- The default structure against sub_warp: the same work with sketches of the same
+-- size
 --
 CREATE TABLE stored_sub_warp AS SELECT qsketch_agg(k, qsketch_new('sub_warp')) AS sk FROM ints;
 CREATE UNLOGGED TABLE many_sub_warp AS SELECT i AS day, sk FROM stored_sub_warp, generate_series(1, :stored) AS i;
@@ -118,7 +118,7 @@ SELECT pg_prewarm('many_sub_warp') \g /dev/null
 TRUNCATE benchmarks, timings;
 DROP TABLE results;
 
--- The rival of each query is made from it: other tables, another template.
+-- The rival of each query is the query itself with other tables and another template.
 CREATE FUNCTION with_sub_warp(query text) RETURNS text LANGUAGE sql AS $$
     SELECT regexp_replace(regexp_replace(regexp_replace(query,
         '\m(stored|many)\M', '\1_sub_warp', 'g'),
@@ -154,8 +154,8 @@ DROP TABLE many_sub_warp;
 --
 CREATE TABLE points (figure text, curve text, x float8, ms float8, rows float8);
 
--- Measures a query several times, in the given settings; less often where that takes
--- long, since it is short runs that others disturb.
+-- Measures a query several times with the given settings, a long one less often:
+-- other work on the machine disturbs short runs most.
 CREATE FUNCTION measure(figure text, curve text, x float8, rows float8, query text,
     settings text[] DEFAULT '{}', times int DEFAULT 3) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -202,7 +202,7 @@ FROM generate_series(0, :workers) AS workers, (VALUES
     ('count(*)', 'SELECT count(*) FROM ints', '{}'),
     ('bit_xor', 'SELECT bit_xor(k) FROM ints', '{}')) AS c(curve, query, settings) \g /dev/null
 
--- by the number of rows: more of them than the other tables have are made here
+-- by the number of rows: tables with more rows than "ints" are made here
 CREATE FUNCTION rows_table(n bigint, rows bigint) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     IF n = rows THEN
@@ -237,7 +237,7 @@ SELECT measure('groups', curve, groups, :rows / 5, format(query, groups)) FROM
     ('hll_add_agg', 'SELECT count(h) FROM (SELECT hll_add_agg(hll_hash_bigint(k)) AS h FROM part GROUP BY v %% %s) AS g'),
     ('count(*)', 'SELECT count(n) FROM (SELECT count(*) AS n FROM part GROUP BY v %% %s) AS g')) AS c(curve, query) \g /dev/null
 
--- what is done with sketches of 1 MB
+-- operations on sketches of 1 MB
 SELECT measure('life', what, position, count, query, settings) FROM (VALUES
     (1, 'build, from uniform integers', :rows, 'SELECT qsketch_agg(k) FROM ints', '{}'::text[]),
     (2, 'build, from Zipf-distributed integers', :rows, 'SELECT qsketch_agg(k) FROM zipf', '{}'),
@@ -297,7 +297,7 @@ CREATE FUNCTION blocks(which text) RETURNS text LANGUAGE sql AS $$
         ) AS p GROUP BY curve
     ) AS c
 $$;
--- For the other pages: how often the time of the column scan, and times of a week.
+-- For the other pages: times relative to the column scan, and times of a week.
 CREATE FUNCTION times(aggregate text) RETURNS numeric LANGUAGE sql AS $$
     SELECT round((max(ms) FILTER (WHERE curve = aggregate) /
         max(ms) FILTER (WHERE curve = 'qsketch_agg, column scan'))::numeric, 1)

@@ -3,10 +3,10 @@
  *		How often a confidence holds, over many seeds.
  *
  * For each structure: sketches of 200 seeds, qs_noise_error() of each at three
- * confidences, and the share of keys whose error is no larger, among those
- * that are there and as many that are not.  Counts being integers, the error e
- * is right if at least that share is within e and at most that share within
- * e - 1, both give or take a percentage point.
+ * confidences, and the share of keys whose error is no larger, among present
+ * keys and as many absent keys.  Counts are integers, so the error e is right
+ * if at least the share of the confidence is within e, and at most that share
+ * within e - 1, each give or take a percentage point.
  *
  * src/bench/calibration.c
  */
@@ -42,7 +42,7 @@ static const struct
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Shares of keys: within the error, and within one less. */
+/* Shares of keys: within the error e, and within e - 1. */
 typedef struct shares
 {
 	double within[LEVELS];
@@ -128,7 +128,7 @@ measure(size_t row, double theta, double load)
 	return r;
 }
 
-/* Slim counters tell present keys less too much than absent ones, see noise.h. */
+/* Slim counters overestimate present keys less than absent keys, see noise.h. */
 static bool
 is_right(size_t row, const result *r, int level)
 {

@@ -32,9 +32,8 @@ CREATE TABLE exact AS SELECT needs, count(*) AS n FROM edges GROUP BY needs;
 CREATE TABLE small AS
     SELECT qsketch_agg(needs, qsketch_new(size => '64kB')) AS sk FROM edges;
 
--- The twenty keys with the largest estimates among all keys, as somebody finds
--- them who has not counted; beside them where counting puts them.  Ties share a
--- rank, the better one.
+-- The twenty keys with the largest estimates among all keys, as one finds them
+-- without counting.  "place" is their rank by counting; ties share the better rank.
 CREATE FUNCTION top_by_estimate(sk qsketch, counts regclass, key_column name)
     RETURNS TABLE (key text, estimate bigint, exact bigint, error bigint, place bigint) LANGUAGE plpgsql AS $$
 BEGIN
@@ -42,7 +41,7 @@ BEGIN
         (SELECT %1$I, n, qsketch_estimate($1, %1$I) AS e, rank() OVER (ORDER BY n DESC) FROM %2$s) AS probed
         ORDER BY e DESC, %1$I LIMIT 20', key_column, counts) USING sk;
 END $$;
--- The same beside the twenty that counting finds.
+-- These twenty keys beside the twenty that counting finds.
 CREATE FUNCTION top_20(sk qsketch, counts regclass, key_column name)
     RETURNS TABLE ("place" bigint, "by estimate" text, estimate bigint, exact bigint, error bigint,
         "by counting" text, count bigint) LANGUAGE plpgsql AS $$

@@ -2,9 +2,9 @@
  * figure7.c
  *		Errors of all structures by load, against theory and paper.
  *
- * The paper's Fig. 7: uniform random 32-bit keys, nearly all distinct, sketches
- * of equal device memory (thread rows, buckets, low buckets, slim table), the
- * mean relative error |e - a| / a over the keys that are there.
+ * The paper's Fig. 7: uniform random 32-bit keys, nearly all distinct,
+ * sketches of equal device memory (thread rows, buckets, low buckets, slim
+ * table), and the mean relative error |e - a| / a over the present keys.
  *
  * src/bench/figure7.c
  */
@@ -23,9 +23,9 @@ static const double loads[] = { 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 
 /*
- * What is measured.  "paper": the authors' error at load 0.5 and 1.  "ratio":
- * how much better than thread the paper is there.  "within": what must hold of
- * the distance from theory.
+ * The sketches that are measured.  "paper": the authors' error at load 0.5 and
+ * 1. "ratio": how many times better than thread the paper is there.  "within":
+ * the largest allowed distance from theory.
  */
 static const struct
 {
@@ -50,7 +50,7 @@ static const struct
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
 static double measured[ROWS][LOADS];
-static uint64_t high_buckets[LOADS]; /* of multilevel */
+static uint64_t high_buckets[LOADS]; /* high buckets of multilevel */
 
 /* ---- keys: a stream, and its distinct keys with their counts ---- */
 
@@ -121,7 +121,7 @@ mean_relative_error(const qs_sketch *sk, const stream *s)
 	return sum / s->used;
 }
 
-/* One sketch; rows that are its host part come right after it. */
+/* Measure one sketch; the rows for its host part follow directly. */
 static void
 measure(size_t row, size_t load, const stream *s, uint64_t seed)
 {
@@ -190,7 +190,7 @@ check_load(size_t load, int paper)
 	}
 }
 
-/* What the authors measured, next to ours. */
+/* Write the authors' figures next to ours. */
 static void
 write_authors(FILE *out, size_t row, int paper)
 {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
 # The second half of "make filter-bench": filters inside PostgreSQL, on a
-# throw-away server, against its own aggregates, ours and its Bloom filter.
+# throw-away server, against PostgreSQL's aggregates and Bloom filter, and
+# against sketches.
 # Checks all results, and writes its tables into docs/filter.md.
 #
 #	ROWS (5000000)        rows of the table

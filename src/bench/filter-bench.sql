@@ -14,7 +14,7 @@ CREATE FUNCTION filter_bench_coins_final(internal) RETURNS bigint AS :'module' L
 CREATE AGGREGATE coins(bigint, int, float8, bigint) (SFUNC = filter_bench_coins, STYPE = internal,
     FINALFUNC = filter_bench_coins_final);
 
--- Half of the rows are 1,000 each of few keys, the others are uniform.
+-- Half of the rows have few keys, 1,000 rows each; the other half has uniform keys.
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE ints AS
     SELECT CASE WHEN i % 2 = 0 THEN i / 2 % (:rows / 2000) ELSE (random() * :rows)::bigint END AS k, i::bigint AS v
@@ -22,7 +22,7 @@ CREATE UNLOGGED TABLE ints AS
 VACUUM ANALYZE ints;
 SELECT pg_prewarm('ints') \g /dev/null
 
--- Does a filter of these rows say 1,000 for the frequent keys on average, within 1 %?
+-- Is the average estimate of the frequent keys 1,000, within 1 %?
 CREATE FUNCTION tells_thousand(f qfilter) RETURNS boolean LANGUAGE sql AS $$
     SELECT abs(avg(qfilter_estimate(f, k, 'unbiased')) / avg(n) - 1) < 0.01
     FROM (SELECT k, count(*) AS n FROM ints GROUP BY k HAVING count(*) > 500) AS g
@@ -66,7 +66,7 @@ SELECT measure_speed(k, 'coins', format('SELECT coins(k, %s, %s, %s) FROM (SELEC
     measure_speed(k, 'scan', format('SELECT qfilter_agg(k, %L::qfilter) FROM ints', t), :rows, '{}'),
     measure_speed(k, 'count', 'SELECT bit_xor(k) FROM ints', :rows, '{}')
 FROM hashes ORDER BY k \g /dev/null
--- Both ways set as many bits, but for chance.
+-- Both ways set the same number of bits, but for chance.
 DO $$ DECLARE h hashes; coin bigint; ours bigint; BEGIN
     FOR h IN SELECT * FROM hashes LOOP
         EXECUTE format('SELECT coins(k, %s, %s, %s) FROM (SELECT k FROM ints LIMIT 200000) AS s', h.k, h.probability, h.bits) INTO coin;

@@ -1,11 +1,12 @@
 /*
  * filter_accuracy.c
- *		"make filter-accuracy": filters against theory, paper, promises and sketches.
+ *		"make filter-accuracy": filters against theory, paper, promises and
+ *		sketches.
  *
- * Prints what must hold with PASS or FAIL, writes the tables into
- * docs/filter.md and the data of the figures to build/bench.  Fails if anything
- * does not hold.  A name (theory, overloaded, bloom, distributions, sketches)
- * picks a part and writes no document.
+ * Prints each claim with PASS or FAIL, writes the tables into docs/filter.md
+ * and the data of the figures to build/bench.  Fails if a claim does not hold.
+ * A name (theory, overloaded, bloom, distributions, sketches) picks a part and
+ * writes no document.
  *
  * src/bench/filter_accuracy.c
  */
@@ -17,7 +18,7 @@ static const struct
 {
 	const char *name;
 	void (*run)(void);
-	const char *tables[4]; /* as many as there are, then NULL */
+	const char *tables[4]; /* all tables, then NULL */
 } parts[] = {
 	{ "theory",
 	  accuracy_theory,

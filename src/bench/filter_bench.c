@@ -2,16 +2,16 @@
  * filter_bench.c
  *		"make filter-bench": how fast filters are, without PostgreSQL.
  *
- * Time of the process, not of the clock; the variants of a table take turns and
- * each keeps its best of ROUNDS, so that ratios hold on a busy machine.  Writes
- * its tables into docs/filter.md and the data of the figure to build/bench.
+ * Measures processor time, not elapsed time.  The variants of a table take
+ * turns, and the best of ROUNDS counts, so ratios hold on a busy machine.
+ * Writes its tables into docs/filter.md and the data of the figure to
+ * build/bench.
  *
- * Baselines: the paper's insertion, one coin for each position, in the form in
- * which it is fastest (a position is computed only for a coin that says yes);
- * and a Bloom filter as programs usually have it, PostgreSQL's
- * lib/bloomfilter.c among them: two halves of a 64-bit hash, positions by
- * enhanced double hashing, one key a call.  Its hash here is ours, which costs
- * less than PostgreSQL's.
+ * Baselines: the paper's insertion in its fastest form, with one coin for each
+ * position (a position is computed only if its coin says yes); and a usual
+ * Bloom filter, such as PostgreSQL's lib/bloomfilter.c: two halves of a 64-bit
+ * hash, positions by enhanced double hashing, one key a call.  The usual Bloom
+ * filter uses our hash here, which costs less than PostgreSQL's.
  *
  * src/bench/filter_bench.c
  */
@@ -201,7 +201,7 @@ lookups(const uint64_t *key)
 
 #define BLOOM_KEYS   10000000
 #define BLOOM_BITS   (UINT64_C(1) << 27) /* 16 MB */
-#define BLOOM_HASHES 9                   /* the best number for that */
+#define BLOOM_HASHES 9                   /* the best number for BLOOM_KEYS keys */
 #define BLOOM_ROUNDS 3
 
 typedef struct usual_bloom
@@ -211,7 +211,7 @@ typedef struct usual_bloom
 	uint8_t *bits;
 } usual_bloom;
 
-/* Not inlined, as the functions of a library are not. */
+/* Not inlined, because functions of a library are not. */
 static __attribute__((noinline)) void
 usual_hashes(const usual_bloom *b, uint64_t key, uint32_t *hash)
 {
@@ -254,7 +254,7 @@ usual_contains(const usual_bloom *b, uint64_t key)
 	return true;
 }
 
-/* Insertion, present keys, absent keys. */
+/* Times of insertion, present keys, absent keys. */
 typedef struct bloom_times
 {
 	double insert, present, absent;

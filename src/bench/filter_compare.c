@@ -2,9 +2,9 @@
  * filter_compare.c
  *		Filters on the paper's four distributions, and beside sketches.
  *
- * Writes build/bench/filter-uniform.dat and its like (key, true count, estimate)
- * for the paper's Figs. 10 and 11, and filter-cdf.dat for that of the relative
- * errors.
+ * Writes build/bench/filter-NAME.dat for each distribution (key, true count,
+ * estimate) for the paper's Figs. 10 and 11, and filter-cdf.dat for the figure
+ * of the relative errors.
  *
  * src/bench/filter_compare.c
  */
@@ -15,7 +15,7 @@
 
 /* ---- the paper's distributions ---- */
 
-#define SHOWN 200 /* keys in the figures; all are in the tables */
+#define SHOWN 200 /* keys in the figures; tables have all keys */
 
 typedef struct distribution
 {
@@ -38,7 +38,7 @@ uniform(uint64_t *state, double mean)
 	return 1 + floor(bench_unit(state) * (2 * mean - 1));
 }
 
-/* Box and Muller; a standard deviation of a fifth of the mean. */
+/* A normal number by Box and Muller; the standard deviation is a fifth of the mean. */
 static double
 gaussian(uint64_t *state, double mean)
 {
@@ -55,7 +55,7 @@ poisson(uint64_t *state, double mean)
 }
 
 static const distribution distributions[] = {
-	{ "uniform", 2000, 1000, constant }, /* all the same */
+	{ "uniform", 2000, 1000, constant }, /* all keys have the same frequency */
 	{ "random", 2000, 500, uniform },
 	{ "gaussian", 2000, 500, gaussian },
 	{ "poisson", 2000, 50, poisson },
@@ -63,7 +63,7 @@ static const distribution distributions[] = {
 
 #define DISTRIBUTIONS (sizeof(distributions) / sizeof(distributions[0]))
 
-/* Fingerprint of a random string of up to 50 letters, as the paper's keys (FNV-1a). */
+/* Fingerprint (FNV-1a) of a random string of up to 50 letters, like the paper's keys. */
 static uint64_t
 string_key(uint64_t *state)
 {
@@ -83,8 +83,8 @@ typedef struct outcome
 	uint64_t *key;
 	double *count;
 	double *estimate;
-	double *error; /* relative */
-	double *sd;    /* theory's of it */
+	double *error; /* relative errors */
+	double *sd;    /* standard deviation of the error by theory */
 } outcome;
 
 static int
@@ -102,8 +102,9 @@ quantile(const double *sorted, uint32_t count, double share)
 }
 
 /*
- * Greatest distance between the distribution of errors and a normal one.  Errors
- * are on a grid, as numbers of positions are: equal ones count half.
+ * Greatest distance between the distribution of errors and a normal one.
+ * Errors lie on a grid, because numbers of positions do: equal errors count
+ * half.
  */
 static double
 distance_from_theory(const outcome *o, uint32_t count)
@@ -170,7 +171,7 @@ write_points(const distribution *d, const outcome *o)
 	fclose(file);
 }
 
-/* Relative errors, sorted, and beside each the share that is within it, also by theory. */
+/* Write relative errors, sorted, each with the share of keys within it: measured and by theory. */
 static void
 write_cdf(FILE *cdf, const outcome *o, const double *sorted, uint32_t count)
 {
@@ -203,7 +204,7 @@ report_distribution(const distribution *d, const outcome *o, FILE *table, FILE *
 	}
 	qsort(sorted, d->keys, sizeof(double), by_value);
 	write_cdf(cdf, o, sorted, d->keys);
-	/* What 2,000 normal errors stay within 99 times of 100. */
+	/* 2,000 normal errors stay within this distance 99 times of 100. */
 	report_check(distance < 1.63 / sqrt(d->keys) && fabs(sqrt(squares) - 1) < 0.05,
 				 "%s: errors %.3f from theory's distribution, sd %.3f of theory's", d->name,
 				 distance, sqrt(squares));
@@ -245,7 +246,7 @@ accuracy_distributions(void)
 /* ---- a filter and a sketch of equal memory ---- */
 
 #define FREQUENCY 1000.0
-#define REPLAYED  5 /* every so manieth row comes twice */
+#define REPLAYED  5 /* each row with a number divisible by this comes twice */
 
 typedef struct stream
 {
@@ -262,7 +263,7 @@ typedef struct errors
 	moments top, near, rare;
 } errors;
 
-/* Clipped at 0, as SQL tells them. */
+/* Add an error; the estimate is clipped at 0, as in SQL. */
 static void
 add_error(errors *e, const workload *w, uint32_t i, double estimate)
 {
@@ -292,7 +293,7 @@ filter_errors(errors *e, const stream *s, const workload *w, uint64_t *bytes)
 	for (i = 0; i < w->keys; i++)
 		for (c = 0; c < w->count[i]; c++)
 		{
-			/* Rows have ids; inserting one again would set the same bits. */
+			/* Rows have ids; inserting a row again would set the same bits. */
 			key[count] = w->fingerprint[i];
 			id[count++] = row++;
 			if (s->replayed && row % REPLAYED == 0 && count < QF_BATCH)
@@ -339,7 +340,7 @@ sketch_errors(errors *e, const stream *s, const workload *w, uint64_t bytes)
 	qs_free(&sk);
 }
 
-/* The smallest sketch that tells keys near f as well as the filter. */
+/* Size of the smallest sketch whose estimates of keys near f are as good as the filter's. */
 static uint64_t
 sketch_as_good(const stream *s, const workload *w, double error)
 {

@@ -14,7 +14,7 @@
 #define KEYS      2000
 #define PARTS     8
 
-/* "load" times the rows it was made for, in "parts" filters that are merged. */
+/* Insert "load" times the rows of the design, into "parts" filters that are then merged. */
 static void
 fill(qf_filter *f, double load, int parts)
 {
@@ -32,7 +32,7 @@ fill(qf_filter *f, double load, int parts)
 		feeder_start(&feed, &one, (uint64_t) part * 1000 + 1);
 		for (i = 0; i < KEYS; i++)
 			feed_rows(&feed, filter_key(1, i), (uint64_t) FREQUENCY / (uint64_t) parts);
-		/* Noise of its own: the numbers of its rows are its keys. */
+		/* each part has noise of its own: row numbers are the keys of noise */
 		feed.row += (uint64_t) part << 40;
 		feed_noise(&feed, (uint64_t) (ROWS * load - KEYS * FREQUENCY) / (uint64_t) parts);
 		feeder_end(&feed);
@@ -119,7 +119,7 @@ count_found(const qf_filter *f, uint32_t group, uint64_t keys)
 	return sum;
 }
 
-/* How far a measured rate may be off: 5 %, and 3 standard deviations of so many probes. */
+/* How far a measured rate may be off: 5 %, and 3 standard deviations of the rate. */
 static double
 tolerance(double rate)
 {

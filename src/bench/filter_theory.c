@@ -22,9 +22,9 @@ typedef struct setting
 } setting;
 
 /*
- * Chance that a position of a key that came "frequency" times stays zero: its
- * own draws, those of its other positions that happen to be the same bit, and
- * those of the other rows.
+ * Chance that a position of a key with this frequency stays zero.  It can be
+ * set by its own draws, by draws of the key's other positions that are the
+ * same bit, and by the draws of other rows.
  */
 static double
 zero_chance(const qf_params *p, double rows, double frequency)
@@ -44,8 +44,8 @@ squared_distance(double observed, double expected)
 }
 
 /*
- * Pearson's statistic of counts 0 .. k against a binomial distribution, rare
- * ones pooled with their neighbours; degrees of freedom by pointer.
+ * Pearson's statistic of counts 0 .. k against a binomial distribution; rare
+ * counts are pooled with their neighbours.  *df gets the degrees of freedom.
  */
 static double
 chi_square(const uint32_t *seen, uint32_t k, double chance, int *df)
@@ -137,19 +137,19 @@ binomial(void)
 
 /* ---- estimates of all frequencies, in one large filter ---- */
 
-#define DESIGN 1000.0 /* the frequency that it is made for */
-#define SPREAD 30000  /* keys whose frequencies cover the range, for bounds */
+#define DESIGN 1000.0 /* the frequency of the filter's design */
+#define SPREAD 30000  /* keys whose frequencies cover the range, to check bounds */
 
 static const struct
 {
-	double share; /* of the design frequency */
+	double share; /* share of the design frequency */
 	uint32_t keys;
 } levels[] = { { 0.1, 36000 }, { 0.2, 12000 }, { 0.5, 4000 },
 			   { 1.0, 3000 },  { 1.5, 3000 },  { 2.0, 600 } };
 
 #define LEVELS (sizeof(levels) / sizeof(levels[0]))
 
-/* Frequency of key i of those that cover 0.1 to 1.5 of the design, evenly in logarithm. */
+/* Frequency of key i; the keys cover 0.1 to 1.5 of the design evenly in logarithm. */
 static uint64_t
 spread_frequency(uint32_t i)
 {
@@ -252,7 +252,7 @@ frequencies(void)
 
 /* ---- a key that is most of all rows ---- */
 
-/* Estimates of rare keys spread more. */
+/* Trials for a share: estimates of rare keys spread more and need more trials. */
 static int
 trials_of(double share)
 {

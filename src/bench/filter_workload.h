@@ -16,12 +16,12 @@ typedef struct feeder
 {
 	qf_filter *f;
 	uint64_t nonce;
-	uint64_t row; /* number of the next */
+	uint64_t row; /* number of the next row */
 	size_t count;
 	uint64_t key[QF_BATCH];
 } feeder;
 
-/* An empty filter as a user asks for it; k = 0: what the error needs. */
+/* An empty filter with a user's parameters; k = 0: the k that the error needs. */
 extern void
 filter_start(qf_filter *f, qf_preset preset, double rows, double frequency, double error, int k);
 
@@ -29,12 +29,12 @@ extern void feeder_start(feeder *feed, qf_filter *f, uint64_t nonce);
 extern void feed_rows(feeder *feed, uint64_t key, uint64_t times);
 extern void feeder_end(feeder *feed);
 
-/* "count" keys that come once each: the noise of others. */
+/* Insert "count" keys that come once each, as noise. */
 extern void feed_noise(feeder *feed, uint64_t count);
 
 extern uint32_t filter_set_of(const qf_filter *f, uint64_t key);
 
-/* Key number i of group "group": distinct, and apart from those of the noise. */
+/* Key number i of a group: all are distinct, and none is a key of the noise. */
 extern uint64_t filter_key(uint32_t group, uint64_t i);
 
 /* ---- sums of estimates of one frequency ---- */
@@ -48,7 +48,7 @@ extern void moments_add(moments *m, double x);
 extern double moments_mean(const moments *m);
 extern double moments_sd(const moments *m);
 
-/* Parts of the program. */
+/* The parts of filter_accuracy. */
 extern void accuracy_theory(void);
 extern void accuracy_overloaded(void);
 extern void accuracy_bloom(void);

@@ -6,12 +6,13 @@
  *
  *	section	structure	table bytes	keys	what	value	unit
  *
- * from which gpu_report.sh makes docs/gpu-performance.md and its figures.
- * Times are medians of RUNS runs between two events, after one run to warm
- * up; keys are in device memory unless the section says otherwise.  Before a
- * configuration is timed, it runs once on an empty sketch and the estimates of
- * all its keys are compared with those of the reference (gpu_kernels.h); a
- * difference is counted, printed and makes the program fail.
+ * gpu_report.sh makes docs/gpu-performance.md and its figures from these
+ * lines.  Times are medians of RUNS runs between two events, after one run to
+ * warm up; keys are in device memory unless the section says otherwise.
+ * Before a configuration is timed, it runs once on an empty sketch and the
+ * estimates of all its keys are compared with those of the reference
+ * (gpu_kernels.h); a difference is counted, printed and makes the program
+ * fail.
  *
  *	gpu_bench [section ...]		all sections if none is given
  *
@@ -61,7 +62,7 @@ measure(timed run, void *argument)
 	return ms[RUNS / 2];
 }
 
-/* The same by the host's clock, for what ends with the call. */
+/* Median milliseconds by the host's clock, for work that ends with the call. */
 double
 measure_host(timed run, void *argument)
 {
@@ -131,7 +132,7 @@ run_ceiling(void *argument)
 		gk_run_ceiling(g.stream, j->ceiling, g.key, j->keys, j->table, j->bytes, g.estimate));
 }
 
-/* Buckets that the reference has memory for. */
+/* How many buckets the reference has memory for. */
 static uint64_t
 reference_limit(const qs_params *p)
 {
@@ -142,7 +143,7 @@ reference_limit(const qs_params *p)
 	return limit;
 }
 
-/* Insert once into an empty sketch: are the estimates those of the reference? */
+/* Insert once into an empty sketch: are its estimates the reference's? */
 static void
 check(const char *section, const job *j)
 {
@@ -170,7 +171,7 @@ check(const char *section, const job *j)
 	g.mistakes += wrong > 0;
 }
 
-/* Create, check and time inserts in one mode, and queries if wanted. */
+/* Create a sketch, check and time inserts in one mode, and time queries if wanted. */
 void
 time_sketch(const char *section, int structure, uint64_t bytes, int depth, uint64_t keys,
 			qs_cuda_bulk bulk, const char *insert_name, const char *query_name)
@@ -207,7 +208,7 @@ static const struct
 {
 	const char *name;
 	void (*run)(void);
-	bool asked; /* only when named */
+	bool asked; /* run only if named */
 } sections[] = {
 	{ "device", section_device, false }, { "sizes", section_sizes, false },
 	{ "bulk", section_bulk, false },     { "batches", section_batches, false },

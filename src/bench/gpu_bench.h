@@ -23,7 +23,7 @@ struct bench
 {
 	qs_cuda *gpu;
 	void *stream;
-	uint64_t *key; /* KEYS of them on the device ... */
+	uint64_t *key; /* KEYS keys on the device ... */
 	int64_t *estimate;
 	uint64_t *wrong;
 	key_kind kind; /* ... of this distribution */
@@ -33,7 +33,7 @@ struct bench
 
 extern struct bench g;
 
-/* One sketch and batch to be timed. */
+/* One sketch and the batch that is timed on it. */
 typedef struct job
 {
 	qs_cuda_sketch *sk;
@@ -45,7 +45,7 @@ typedef struct job
 
 typedef void (*timed)(void *argument);
 
-/* One line of output. */
+/* Print one line of output. */
 extern void print(const char *section, const char *structure, uint64_t bytes, uint64_t keys,
 				  const char *what, double value, const char *unit);
 
@@ -55,7 +55,7 @@ extern double measure_host(timed run, void *argument);
 
 extern double gkeys(uint64_t keys, double ms);
 
-/* Fill g.key with a distribution. */
+/* Fill g.key with keys of a distribution. */
 extern void use_keys(key_kind kind);
 
 extern qs_params params_of(int structure, uint64_t bytes, int depth);
@@ -64,7 +64,7 @@ extern qs_params params_of(int structure, uint64_t bytes, int depth);
 extern void run_insert(void *argument);
 extern void run_query(void *argument);
 
-/* Create, check and time inserts in one mode, and queries if they have a name. */
+/* Create a sketch, check and time inserts in one mode, and time queries if they have a name. */
 extern void
 time_sketch(const char *section, int structure, uint64_t bytes, int depth, uint64_t keys,
 			qs_cuda_bulk bulk, const char *insert_name, const char *query_name);

@@ -1,25 +1,25 @@
 /*
  * gpu_filter.cu
- *		Speed of the filter family on the GPU, beside the ceilings of the device, the
- *		paper's way, and all cores of its host.
+ *		Speed of the filter family on the GPU, beside the ceilings of the
+ *		device, the paper's way, and all cores of its host.
  *
  *	gpu_filter [section ...]		sizes bloom host
  *
  * Lines of tabs: section, bytes of the filter, what, figure, unit.  Frequency
- * filters have k = 267 and p for f = 1000 (balanced, 10 %), and get the rows of
- * their design load, each run into an emptied filter: in a fuller one there is less
- * to set.  Times are medians of RUNS between two events; rows and keys are in
- * device memory, but for "host".
+ * filters have k = 267 and p for f = 1000 (balanced, 10 %), and get the rows
+ * of their design load.  Each run inserts into an emptied filter, because a
+ * fuller filter has fewer bits to set.  Times are medians of RUNS between two
+ * events; rows and keys are in device memory, except in section "host".
  *
- * Ceilings are measured in the same run, on a table of the filter's size, and
- * each access is random and past L1: so many 4-byte reads a second, and so many
- * atomicOr.  A row must draw k p + 1 times and set k p bits; the target divides
- * the ceiling by k p + 1.  A key's k positions are anywhere, which makes k reads a
- * key the floor of a lookup that does not have the filter in shared memory.
+ * Ceilings are measured in the same run, on a table of the filter's size:
+ * 4-byte reads a second, and atomicOr a second, all random and past L1.  A row
+ * must draw k p + 1 times and set k p bits; the target divides the ceiling by
+ * k p + 1.  A key's k positions are anywhere, so a lookup without the filter
+ * in shared memory takes at least k reads.
  *
- * Filters are compared with the CPU's, all bits, and answers with the CPU's; the
- * paper's way draws otherwise, so that its number of set bits is compared, to 1 %.
- * A difference ends the program with status 1.
+ * All bits of filters and all answers are compared with the CPU's.  The
+ * paper's way draws differently, so only its number of set bits is compared,
+ * to 1 %. A difference ends the program with status 1.
  *
  * src/bench/gpu_filter.cu
  */
@@ -30,7 +30,7 @@
 qs_cuda *gpu;
 cudaStream_t stream;
 uint64_t *device_key, *host_key;
-static int64_t *answer; /* KEYS on the device */
+static int64_t *answer; /* KEYS answers on the device */
 static int wrong;
 
 void
@@ -87,7 +87,7 @@ same_bits(qf_cuda_filter *f, const qf_filter *cpu)
 	return same;
 }
 
-/* Are the answers on the device those of the CPU? */
+/* Are the answers on the device the CPU's answers? */
 template <typename Answer>
 static bool
 same_answers(const Answer *cpu, uint64_t keys)
@@ -116,7 +116,10 @@ rows_of(const uint64_t *key, uint64_t rows)
 	return b;
 }
 
-/* k and p of the balanced preset for f = 1000, so many bytes, and the rows for these. */
+/*
+ * A filter of "bytes" bytes with k and p of the balanced preset for f = 1000,
+ * and its design rows.
+ */
 static qf_params
 design(uint64_t bytes, uint64_t *rows)
 {
@@ -165,7 +168,7 @@ insert_ours(uint64_t bytes, qf_cuda_filter *f, const qf_filter *cpu, uint64_t ro
 	line("sizes", bytes, "insert / (atomics / (k p + 1))", rows / took / (atomics / draws), "");
 }
 
-/* Bits for the paper's kernels, which are not part of the engine. */
+/* Bits for the paper's kernels, which do not belong to the engine. */
 static uint32_t *
 bits_of(const qf_filter *f)
 {

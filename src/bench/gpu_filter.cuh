@@ -13,23 +13,23 @@
 
 #define RUNS 7
 #define ROWS (UINT64_C(1) << 28)
-#define KEYS (UINT64_C(1) << 22) /* whose answers are compared with the CPU's */
+#define KEYS (UINT64_C(1) << 22) /* keys whose answers are compared with the CPU's */
 
 extern qs_cuda *gpu;
 extern cudaStream_t stream;
-extern uint64_t *device_key, *host_key; /* ROWS of them, the same */
+extern uint64_t *device_key, *host_key; /* the same ROWS keys in both */
 
-/* A line of the output; so much in so many seconds, in 10^9 a second; a wrong result. */
+/* Print a line of the output; print an amount in a time as 10^9 a second; report a wrong result. */
 extern void
 line(const char *section, uint64_t bytes, const char *what, double figure, const char *unit);
 extern void
 rate(const char *section, uint64_t bytes, const char *what, uint64_t count, double took);
 extern void must_agree(const char *section, uint64_t bytes, const char *what, bool agrees);
 
-/* Accesses a second to a table of so many bytes. */
+/* Accesses a second to a table of "bytes" bytes. */
 extern void ceilings(const char *section, uint64_t bytes, double *reads, double *atomics);
 
-/* Rows in device memory; seconds to insert them into an emptied filter; is it the CPU's? */
+/* Rows in device memory; seconds to insert them into an emptied filter; is the filter the CPU's? */
 extern qf_batch rows_of(const uint64_t *key, uint64_t rows);
 extern double time_insert(qf_cuda_filter *f, const uint64_t *key, uint64_t rows);
 extern bool same_bits(qf_cuda_filter *f, const qf_filter *cpu);

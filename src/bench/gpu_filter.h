@@ -3,7 +3,7 @@
  *		What the parts of the benchmark of filters on a GPU share.
  *
  *	gpu_filter.cu			what is measured
- *	gpu_filter_bloom.cu		the same of Bloom filters
+ *	gpu_filter_bloom.cu	what is measured of Bloom filters
  *	gpu_filter_kernels.cu	kernels: keys, ceilings, the paper's way
  *	gpu_filter_host.c		the same work on all cores of the host
  *
@@ -22,27 +22,28 @@ extern "C"
 #include "engine/filter_engine.h"
 #include "test/gpu/support.h"
 
-/* Of all rows. */
+/* The nonce of all rows. */
 #define NONCE 7
 
 	/* ---- gpu_filter_kernels.cu; all on a cudaStream_t, all return a cudaError_t ---- */
 
-	/* Keys number "first" on, so many distinct ones again and again. */
+	/* Make keys from number "first" on, with "distinct" distinct keys again and again. */
 	extern int
 	gf_keys(void *stream, uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct);
 
-	/* In turns keys number 0 on, so many distinct ones, and from "first" on. */
+	/* Make keys in turns: one of "distinct" keys from number 0 on, one from number "first" on. */
 	extern int
 	gf_keys_half(void *stream, uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct);
 
-	/* So many random accesses past L1. */
+	/* Make "count" random accesses past L1. */
 	extern int gf_read_random(void *stream, uint32_t *word, uint64_t words, uint64_t count);
 	extern int gf_or_random(void *stream, uint32_t *word, uint64_t words, uint64_t count);
 
 	/*
- * The paper's way: a thread for each key and hash, with a coin of its own, and
- * for each key and hash with an atomic for each set position.
- */
+	 * The paper's way.  Insertion: a thread for each key and hash, with a coin
+	 * of its own.  Query: a thread for each key and hash, with an atomic for
+	 * each set position.
+	 */
 	extern int gf_insert_paper(void *stream, const qf_filter *f, uint64_t nonce,
 							   const uint64_t *key, uint64_t count, uint32_t *word);
 	extern int gf_query_paper(void *stream, const qf_filter *f, const uint64_t *key, uint64_t count,
@@ -50,14 +51,20 @@ extern "C"
 
 	/* ---- gpu_filter_host.c ---- */
 
-	/* Threads that the following use: as many as there are cores, but 16 at most. */
+	/* Threads that the next functions use: one for each core, but 16 at most. */
 	extern int host_threads(void);
 
-	/* A filter of all rows, a part of them in each thread, then merged; median seconds. */
+	/*
+	 * Make a filter of all rows: each thread inserts a part, then the parts
+	 * are merged.  Median seconds.
+	 */
 	extern double
 	host_insert(const qf_params *p, const uint64_t *key, uint64_t rows, qf_filter *made);
 
-	/* Set positions of all keys, or with set NULL which of them are there; median seconds. */
+	/*
+	 * Count the set positions of all keys, or with set NULL tell which keys
+	 * are present.  Median seconds.
+	 */
 	extern double
 	host_query(const qf_filter *f, const uint64_t *key, uint64_t keys, uint32_t *set, bool *found);
 

@@ -2,11 +2,11 @@
  * gpu_filter_bloom.cu
  *		Speed of Bloom filters on a GPU: insertion and lookups by size and layout.
  *
- * Filters are made for 1 % false positives.  Each gets as many distinct keys as it
- * is made for, and so many, again and again, in a batch of BATCH: a filter for few
- * keys is full before a launch has got going.  Insertion is timed as the engine
- * chooses, and with each key going straight to the filter.  Lookups are of keys
- * that are there, that are not, and of both in turns.
+ * Filters are made for 1 % false positives.  Each filter gets as many distinct
+ * keys as it is made for, once, and again and again in a batch of BATCH: a
+ * filter for few keys is full before a launch runs at full speed.  Insertion
+ * is timed as the engine chooses, and with each key going straight to the
+ * filter.  Lookups are of present keys, of absent keys, and of both in turns.
  *
  * src/bench/gpu_filter_bloom.cu
  */
@@ -14,9 +14,9 @@
 
 #define BATCH UINT64_C(100000000)
 
-/* What is looked up, and how. */
+/* The keys that are looked up, and the kind of lookup. */
 static uint64_t *asked_key;
-static bool *found; /* on the device */
+static bool *found; /* answers on the device */
 static bool host_found[KEYS];
 
 static const char *
@@ -28,7 +28,7 @@ named(int layout, const char *what)
 	return name;
 }
 
-/* How many of so many answers are yes; the first ones are to be those of the CPU. */
+/* Count the positive answers; the first answers must agree with the CPU's. */
 static uint64_t
 count_found(uint64_t count, const qf_filter *cpu, bool *agree)
 {
@@ -63,7 +63,7 @@ look_up(qf_cuda_filter *f, const qf_filter *cpu, const char *what, uint64_t coun
 	must_agree("bloom", cpu->params.m / 8, name, agree);
 }
 
-/* Lookups of so many keys, of which "keys" distinct ones are there. */
+/* Time lookups of "count" keys, after "keys" distinct keys were inserted. */
 static void
 look_up_all(qf_cuda_filter *f, const qf_filter *cpu, uint64_t count, uint64_t keys)
 {

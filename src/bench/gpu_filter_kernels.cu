@@ -28,7 +28,7 @@ __launch_bounds__(BLOCK) fill_keys(uint64_t *key, uint64_t count, uint64_t first
 			 [&](uint64_t i) { key[i] = qb_mix64((first + i % distinct) * QB_ROW_STEP + 12345); });
 }
 
-/* Every other key is number first + i. */
+/* Every other key has number first + i. */
 __global__ void
 __launch_bounds__(BLOCK)
 	fill_keys_half(uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct)
@@ -46,7 +46,7 @@ __launch_bounds__(BLOCK)
 
 	for_each(count,
 			 [&](uint64_t i) { ones += __ldcg(&word[qs_reduce_short(qb_mix64(i), words)]) & 1; });
-	if (ones == UINT32_MAX) /* never, but the compiler does not know */
+	if (ones == UINT32_MAX) /* never true, but the compiler does not know */
 		*sum = ones;
 }
 
@@ -60,7 +60,7 @@ __launch_bounds__(BLOCK) or_random(uint32_t *word, uint64_t words, uint64_t coun
 	});
 }
 
-/* i / k for i < 2^44 and 1 < k < 2^20, as a product: a division would be most of the work. */
+/* i / k for i < 2^44 and 1 < k < 2^20 as a product: a division would take most of the time. */
 __device__ __forceinline__ uint64_t
 divide(uint64_t i, uint64_t inverse)
 {
@@ -73,7 +73,7 @@ inverse_of(uint32_t k)
 	return UINT64_MAX / k + 1;
 }
 
-/* A thread for each key and hash, with a coin of its own. */
+/* A thread takes a key and a hash, with a coin of its own. */
 __global__ void
 __launch_bounds__(BLOCK)
 	insert_each(qf_params p, uint64_t inverse, uint64_t seed_key, uint64_t nonce_key,
@@ -105,7 +105,7 @@ __launch_bounds__(BLOCK)
 	});
 }
 
-/* A grid that fills the device. */
+/* Blocks that fill the device. */
 template <typename Kernel>
 static int
 full_grid(Kernel kernel)

@@ -15,7 +15,7 @@ extern "C"
 
 #define BLOCK 256
 
-/* Numbers of key_kind in src/test/gpu/support.h. */
+/* The values of key_kind in src/test/gpu/support.h. */
 enum
 {
 	UNIFORM,
@@ -38,7 +38,7 @@ for_each(uint64_t count, Each each)
 		each(i);
 }
 
-/* A grid that fills the device. */
+/* Blocks that fill the device. */
 template <typename Kernel>
 static int
 full_grid(Kernel kernel)
@@ -80,7 +80,10 @@ gk_keys(void *stream, int kind, uint64_t seed, uint64_t *key, uint64_t count)
 	return cudaGetLastError();
 }
 
-/* RANDOM: by the key's hash, otherwise by its number; then n is a power of two. */
+/*
+ * RANDOM: a place by the key's hash.  Otherwise: a place by the key's number;
+ * n is then a power of two.
+ */
 template <bool RANDOM>
 __device__ __forceinline__ uint64_t
 place(uint64_t key, uint64_t i, uint64_t n)
@@ -171,7 +174,7 @@ __launch_bounds__(BLOCK) reference_insert(const qs_params p, uint32_t m, uint64_
 										  const uint64_t *key, uint64_t count, uint32_t *counter)
 {
 	for_each(count, [&](uint64_t i) {
-		/* one atomic for the equal keys of a warp, or skewed data take minutes */
+		/* one atomic for all equal keys of a warp: otherwise skewed data take minutes */
 		uint32_t active = __activemask();
 		uint32_t same = __match_any_sync(active, key[i]);
 

@@ -5,8 +5,8 @@
  * The ceilings read keys as the sketches do, hash them with the same function
  * and do the least that any sketch must: one random sector, or one random
  * atomic, for each key.  The reference is each structure written in the most
- * obvious way, a thread for a key and 4-byte counters, to check the estimates
- * of every timed run against.
+ * obvious way, with a thread for a key and 4-byte counters.  The estimates of
+ * every timed run are checked against it.
  *
  * All run on the given stream (a cudaStream_t) and return a cudaError_t.
  *
@@ -22,19 +22,19 @@ extern "C"
 
 #include "sketch/params.h"
 
-	/* Keys as key_at() of src/test/gpu/support.h makes them; kind is a key_kind. */
+	/* Make the keys of key_at() in src/test/gpu/support.h; kind is a key_kind. */
 	extern int gk_keys(void *stream, int kind, uint64_t seed, uint64_t *key, uint64_t count);
 
 	typedef enum gk_ceiling
 	{
 		GK_READ_SECTOR,     /* one random sector of 32 bytes, answer of 8 bytes */
-		GK_READ_SECTOR_OF4, /* the same with an answer of 4 bytes */
+		GK_READ_SECTOR_OF4, /* one random sector of 32 bytes, answer of 4 bytes */
 		GK_READ_SEQUENTIAL, /* neighbouring sectors for neighbouring keys */
 		GK_ADD_RANDOM,      /* one random atomicAdd of 4 bytes */
 		GK_ADD_SEQUENTIAL
 	} gk_ceiling;
 
-	/* "table" has "bytes" bytes; "answer" takes what was read, 8 bytes a key. */
+	/* "table" has "bytes" bytes; "answer" gets what was read, 8 bytes a key. */
 	extern int gk_run_ceiling(void *stream, gk_ceiling ceiling, const uint64_t *key, uint64_t count,
 							  void *table, uint64_t bytes, int64_t *answer);
 
@@ -45,7 +45,7 @@ extern "C"
 	extern int gk_reference_insert(void *stream, const qs_params *p, uint64_t limit,
 								   const uint64_t *key, uint64_t count, uint32_t *counter);
 
-	/* *wrong += estimates that are not what the reference says. */
+	/* Add to *wrong the number of estimates that differ from the reference. */
 	extern int gk_reference_compare(void *stream, const qs_params *p, uint64_t limit,
 									const uint64_t *key, uint64_t count, const uint32_t *counter,
 									const int64_t *estimate, uint64_t *wrong);

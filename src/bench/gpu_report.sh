@@ -14,9 +14,9 @@ page=docs/gpu-performance.md
 tables=$(mktemp -d)
 trap 'rm -rf "$tables"' EXIT
 
-# pivot SECTION TITLE CONDITION ROW COLUMN: a table of values; the last three
-# are awk expressions of name, bytes, keys and what.  Rows and columns are in
-# the order in which they first come up.
+# pivot SECTION TITLE CONDITION ROW COLUMN: a table of values.  CONDITION, ROW
+# and COLUMN are awk expressions of name, bytes, keys and what.  Rows and columns
+# are in the order in which they first come up.
 pivot() {
 	awk -F'\t' -v section="$1" -v title="$2" '
 		function size(b) { return b >= 2^30 ? b / 2^30 " GB" : b >= 2^20 ? b / 2^20 " MB" : b / 2^10 " kB" }

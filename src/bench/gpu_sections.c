@@ -26,7 +26,7 @@ run_copy(void *argument)
 	CHECK_CUDA(cudaMemcpyAsync(c->to, c->from, c->bytes, cudaMemcpyDefault, g.stream));
 }
 
-/* What the device is, and how fast it copies. */
+/* Properties of the device, and its copy speed. */
 void
 section_device(void)
 {
@@ -95,7 +95,7 @@ section_bulk(void)
 		}
 }
 
-/* Where does bulk begin to pay?  Batches of all sizes into one table. */
+/* Batches of all sizes into one table: where does bulk begin to pay? */
 void
 section_batches(void)
 {
@@ -236,7 +236,7 @@ section_host(void)
 	memcpy((void *) (uintptr_t) h.key, pinned, HOST_KEYS * 8);
 	print("host", "sub_warp", GB, HOST_KEYS, "insert, pageable",
 		  gkeys(HOST_KEYS, measure_host(run_host_insert, &h)), "Gkeys/s");
-	/* as many inserts as were made, and as many keys: the total says so */
+	/* the total must be that of all inserts of all runs */
 	g.mistakes += qs_cuda_total(h.sk) != (int64_t) HOST_KEYS * 2 * (RUNS + 1);
 	qs_cuda_destroy(h.sk);
 	qs_cuda_host_free(g.gpu, pinned);
@@ -252,7 +252,7 @@ run_sf_insert(void *argument)
 	CHECK(qs_cuda_sf_insert(h->sk, h->full, h->key, NULL, h->keys, h->threads) == QB_OK);
 }
 
-/* After timing: do device and host agree, and with the CPU engine? */
+/* After timing: do device and host agree with each other and with the CPU engine? */
 static void
 check_sf(host_job *h)
 {

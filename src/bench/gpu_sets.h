@@ -34,17 +34,17 @@ extern void line(const char *section, const char *what, double figure, const cha
 /* End the program unless all went well. */
 extern void must(qb_status status, qs_cuda *gpu, const char *what);
 
-/* Is this the number that it should be?  Else the program ends with status 1. */
+/* Compare a number with the expected one; if they differ, the program ends with status 1. */
 extern void check(const char *section, const char *what, uint64_t got, uint64_t want);
 
-/* All pairs counted, but not brought here. */
+/* Count all pairs without fetching them. */
 extern measured count_gpu(qs_cuda *gpu, const qset_cuda_request *r);
 
 /* ---- gpu_sets_parts.cu ---- */
 
 extern void bench_single(qs_cuda *gpu);
 
-/* Rows of a table: each method by one CPU core / by the GPU, ms. */
+/* Print rows of a table: each method on one CPU core / on the GPU, ms. */
 extern void bench_figure6(qs_cuda *gpu);
 
 extern void bench_product(qs_cuda *gpu);

@@ -8,7 +8,7 @@
 
 /* ---- one pair ---- */
 
-/* A collection of one set: the distinct ones of so many draws from 0 .. universe - 1. */
+/* Make a collection of one set: the distinct numbers among "draws" draws from 0 .. universe - 1. */
 static void
 one_set(qset_collection *c, distribution d, uint64_t universe, uint64_t draws, uint64_t seed)
 {
@@ -50,7 +50,10 @@ copy_bandwidth(qs_cuda *gpu, size_t bytes)
 	return 2.0 * (double) bytes / best / 1e6;
 }
 
-/* ms of one count, of many that run one after another: starting one takes nearly half as long. */
+/*
+ * ms of one count, measured over many consecutive counts: starting one takes
+ * nearly half as long.
+ */
 static float
 time_single(qs_cuda *gpu, const qset_cuda_request *r)
 {
@@ -125,7 +128,7 @@ bench_single(qs_cuda *gpu)
 
 /* ---- the paper's Fig. 6 ---- */
 
-/* By one core, ms. */
+/* ms on one core. */
 static double
 time_cpu(const qset_collection *a, const qset_collection *b, int method, uint64_t want)
 {
@@ -145,7 +148,7 @@ time_cpu(const qset_collection *a, const qset_collection *b, int method, uint64_
 	return best * 1e3;
 }
 
-/* Where one row's table is what all columns probe, a single pair is one block's work. */
+/* ms on the GPU.  If all columns probe one row's table, a single pair is one block's work. */
 static double
 time_gpu(qs_cuda *gpu, qset_cuda_request *r, int method, uint64_t want)
 {

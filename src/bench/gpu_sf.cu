@@ -1,22 +1,22 @@
 /*
  * gpu_sf.cu
- *		sf: inserting on the host with several threads, the slim table on the
- *		device kept current.
+ *		sf: inserting on the host with several threads, while the slim table on
+ *		the device is kept current.
  *
- * The fat table stays in host memory (src/sketch/sf.c); a batch of keys changes
- * it there.  Each thread owns a range of buckets, so threads share nothing
- * but the batch and no counter needs an atomic operation:
+ * The fat table stays in host memory (src/sketch/sf.c), where a batch of keys
+ * changes it.  Each thread owns a range of buckets.  So threads share only the
+ * batch, and no counter needs an atomic operation:
  *
  *	1. each thread hashes its part of the keys and counts them by owner;
- *	2. it writes them where the owner's keys are gathered;
+ *	2. it writes the keys to where the owner's keys are gathered;
  *	3. each owner adds its keys with the structure's own add(), a few at a
  *		time, and while their buckets are in its cache copies the slim bucket
  *		of each key to pinned memory, with its number.
  *
- * The device takes the slim buckets over by atomicMax: slim counters only
- * grow, so the order and how often a bucket comes do not matter.  The paper
- * copies the counters of each key on its own; here it is one transfer for a
- * slot of keys, which goes on while the next keys are added.
+ * The device updates slim buckets by atomicMax: slim counters only grow, so it
+ * does not matter in which order or how often a bucket comes.  The paper
+ * copies the counters of each key by themselves.  Here one transfer takes a
+ * whole slot of keys, while the next keys are added.
  *
  * This is the paper's insertion, which tests check and the benchmark measures.
  * Inside PostgreSQL sf sketches are made by the CPU, and the device gets their
@@ -43,7 +43,7 @@ extern "C"
 #define OWNED       64  /* neighbouring buckets with one owner */
 #define BATCH       512 /* keys whose counters stay in the cache between steps */
 
-/* Slim buckets of a slot: numbers, then counters. */
+/* Update slim buckets from a slot: numbers, then counters. */
 template <typename Counter>
 __global__ void
 __launch_bounds__(QS_BLOCK)
@@ -61,7 +61,7 @@ __launch_bounds__(QS_BLOCK)
 	}
 }
 
-/* One call's work, shared by its threads. */
+/* The work of one call; its threads share it. */
 struct sf_work
 {
 	qs_cuda_sketch *slim;
@@ -69,15 +69,15 @@ struct sf_work
 	const uint64_t *key;
 	const int64_t *weight;
 	uint64_t count;
-	uint64_t piece;       /* keys of a slot */
+	uint64_t piece;       /* keys of a slot's piece */
 	int threads;          /* no more than there are stretches */
 	uint64_t share;       /* see owner_of() */
 	pthread_mutex_t gate; /* closed until all threads were started */
 	pthread_barrier_t barrier;
-	uint64_t *hv;      /* of a piece, gathered by owner */
-	int64_t *gathered; /* their weights */
-	uint64_t *owned;   /* [thread][owner]: keys, then where they go */
-	qs_slot *slot;     /* of this piece */
+	uint64_t *hv;      /* hashes of a piece, gathered by owner */
+	int64_t *gathered; /* weights of the gathered keys */
+	uint64_t *owned;   /* [thread][owner]: number of keys, then where they go */
+	qs_slot *slot;     /* the slot of this piece */
 	qb_status status;  /* of the device's side */
 };
 
@@ -94,7 +94,7 @@ bucket_bytes(const qs_sketch *full)
 	return QS_SF_WIDTH * (full->wide ? 8 : 4);
 }
 
-/* Buckets that one thread owns together: they fill whole cache lines. */
+/* Stretches of buckets: a stretch has one owner and fills whole cache lines. */
 static inline uint64_t
 stretches(const qs_sketch *full)
 {
@@ -108,7 +108,7 @@ owner_of(const sf_work *w, uint64_t hv)
 	return (int) qb_mul_high(qb_reduce(hv, w->full->params.n) / OWNED, w->share);
 }
 
-/* What makes owner_of() cut the stretches into even shares. */
+/* The factor with which owner_of() cuts the stretches into even shares. */
 static uint64_t
 share_of(const sf_work *w)
 {
@@ -127,7 +127,7 @@ count_owners(sf_work *w, int thread, uint64_t at, uint64_t begin, uint64_t end)
 		owned[owner_of(w, qb_hash(w->key[at + i], seed_key))]++;
 }
 
-/* Where this thread's keys of each owner go: owners first, then threads. */
+/* Find where this thread's keys of each owner go: by owner first, then by thread. */
 static void
 place_owners(const sf_work *w, int thread, uint64_t *next)
 {
@@ -142,7 +142,7 @@ place_owners(const sf_work *w, int thread, uint64_t *next)
 		}
 }
 
-/* Step 2: write them there. */
+/* Step 2: write the keys to where they are gathered. */
 static void
 gather(sf_work *w, uint64_t *next, uint64_t at, uint64_t begin, uint64_t end)
 {
@@ -160,8 +160,8 @@ gather(sf_work *w, uint64_t *next, uint64_t at, uint64_t begin, uint64_t end)
 }
 
 /*
- * Step 3: add the keys from "begin" to "end" of the gathered ones.  Where the
- * slim buckets of a batch are is known long before they are needed.
+ * Step 3: add the gathered keys from "begin" to "end".  The places of a
+ * batch's slim buckets are known long before they are needed.
  */
 static void
 add_owned(sf_work *w, uint64_t begin, uint64_t end)
@@ -185,7 +185,7 @@ add_owned(sf_work *w, uint64_t begin, uint64_t end)
 	}
 }
 
-/* Bounds of an owner's keys among the gathered ones. */
+/* Bounds of an owner's keys among the gathered keys. */
 static void
 owned_range(const sf_work *w, int owner, uint64_t *begin, uint64_t *end)
 {
@@ -200,7 +200,7 @@ owned_range(const sf_work *w, int owner, uint64_t *begin, uint64_t *end)
 		}
 }
 
-/* Queue the transfer of a slot and the kernel that takes it over. */
+/* Queue the transfer of a slot and the kernel that updates the slim table from it. */
 static qb_status
 send_slot(sf_work *w, uint64_t count)
 {
@@ -239,7 +239,7 @@ take_slot(sf_work *w, uint64_t number)
 	return QB_OK;
 }
 
-/* What each thread does; thread 0 is the caller and sees to the device. */
+/* The work of each thread; thread 0 is the caller and also handles the device. */
 static void
 run_thread(sf_work *w, int thread)
 {
@@ -268,7 +268,7 @@ run_thread(sf_work *w, int thread)
 	}
 }
 
-/* Threads wait here until all are there that could be started. */
+/* Threads wait here until all threads that can be started have started. */
 static void *
 thread_main(void *argument)
 {
@@ -282,8 +282,8 @@ thread_main(void *argument)
 }
 
 /*
- * Start the other threads and take part.  If some cannot be started, fewer do
- * the work.  Signals stay with the caller.
+ * Start the other threads and take part.  If some cannot be started, the
+ * others do the work.  Signals stay with the caller.
  */
 static void
 run_threads(sf_work *w, sf_thread *thread)
@@ -322,7 +322,7 @@ same_sketch(const qs_cuda_sketch *slim, const qs_sketch *full)
 		   qs_params_mergeable(&p, &slim->params) && p.n == slim->params.n;
 }
 
-/* Room for "sum" more on both sides, with counters of one width. */
+/* Make room for "sum" more on both sides, with counters of one width. */
 static qb_status
 prepare(qs_cuda_sketch *slim, qs_sketch *full, int64_t sum)
 {

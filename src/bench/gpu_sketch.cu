@@ -1,6 +1,6 @@
 /*
  * gpu_sketch.cu
- *		What tests and benchmarks alone ask of sketches on a device.
+ *		Operations of sketches on a device that only tests and benchmarks need.
  *
  * src/bench/gpu_sketch.cu
  */

@@ -1,16 +1,17 @@
 /*
  * merge.c
- *		How fast sketches are merged: multilevel against sub_warp ("make bench-merge").
+ *		How fast sketches are merged: multilevel against sub_warp ("make
+ *		bench-merge").
  *
- * What is merged is a view of serialized bytes that start at an odd address,
- * as those of stored sketches and of parallel plans may; what it is merged into
- * is a sketch of "parts" times its weight.  Each turn merges, which is timed,
- * and subtracts again, which is timed too, so that all turns start alike, and
- * folds a copy to half; and merges a hundred times into a copy, as aggregates
- * do, which read the sum only once.  The structures take turns, and a ratio is the median
- * of those of one turn.  The last columns compare with the floor: a loop that
- * does nothing but read and write as many bytes as the sketches have, those of
- * high buckets included.
+ * The source of a merge is a view of serialized bytes that start at an odd
+ * address, as bytes of stored sketches and of parallel plans may.  The target
+ * is a sketch with "parts" times the source's weight.  Each turn times four
+ * operations.  It merges, and subtracts again, so all turns start alike.  It
+ * folds a copy to half.  And it merges a hundred times into a copy, as
+ * aggregates do, which read the sum only once.  The structures take turns;
+ * each turn gives a ratio, and the median of all turns counts.  The last
+ * columns compare with the floor: a loop that only reads and writes as many
+ * bytes as the sketches have, including high buckets.
  *
  * Counters are compared with sums made one by one.
  *
@@ -26,10 +27,10 @@
 #include "workload.h"
 
 #define TURNS      21
-#define BUCKET     32 /* bytes of both structures, without high buckets */
-#define KEYS       8  /* for each bucket */
+#define BUCKET     32 /* bytes of a bucket in both structures, without high buckets */
+#define KEYS       8  /* keys for each bucket */
 #define STRUCTURES 2
-#define MANY       100 /* merges of an aggregate */
+#define MANY       100 /* merges of one aggregate */
 
 enum
 {
@@ -44,7 +45,10 @@ enum
 static const int structures[STRUCTURES] = { QS_SUB_WARP, QS_MULTILEVEL };
 static const uint64_t sizes[] = { 64 << 10, 1 << 20, 16 << 20 };
 
-/* Rows for each bucket of what is merged; 28 / 3 of them make its counters 1 higher. */
+/*
+ * Rows of the source for each of its buckets; 28 / 3 rows make the counters of
+ * a bucket 1 higher on average.
+ */
 static const struct
 {
 	const char *name;
@@ -64,16 +68,16 @@ static const struct
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* A sketch, and one to be merged into it. */
+/* A sketch, and another one to be merged into it. */
 typedef struct subject_pair
 {
 	qs_sketch into;
 	qs_sketch from; /* a view */
-	uint8_t *bytes; /* of it */
+	uint8_t *bytes; /* bytes of the view */
 	double ms[TIMES][TURNS];
 } subject_pair;
 
-/* Of this process alone: others may want the processor, too. */
+/* Processor time of this process: other processes do not count. */
 static double
 now_ms(void)
 {
@@ -95,7 +99,7 @@ build(qs_sketch *sk, int structure, uint64_t size, const workload *w)
 	bench_check(qs_engine_cpu.insert(sk, w->fingerprint, w->count, w->keys));
 }
 
-/* Bytes that start at an odd address, and a view of them, in place of the sketch. */
+/* Serialize a sketch to bytes that start at an odd address, and replace it by a view of them. */
 static uint8_t *
 serialize(qs_sketch *view, qs_sketch *sk)
 {
@@ -108,7 +112,7 @@ serialize(qs_sketch *view, qs_sketch *sk)
 	return bytes;
 }
 
-/* What merging starts with is a copy of serialized bytes, too. */
+/* Make a pair; the target is a copy of serialized bytes, too. */
 static void
 make_pair(subject_pair *pair, int structure, uint64_t size, const workload *w)
 {
@@ -165,7 +169,7 @@ values_of(const qs_sketch *sk)
 	return value;
 }
 
-/* Are the counters of "sk" those of a plus sign times b, or of a folded? */
+/* Are the counters of "sk" those of a plus sign times b, or those of a folded? */
 static bool
 has_sums(const qs_sketch *sk, const uint64_t *a, const uint64_t *b, uint64_t fold)
 {
@@ -215,7 +219,7 @@ bytes_of(const qs_sketch *sk)
 		   (sk->ops->live_extra ? sk->extra_used * sk->ops->extra_bytes(&sk->params, sk->wide) : 0);
 }
 
-/* Read and write "into" bytes and read "from" bytes, in memory that is used for nothing else. */
+/* Read and write "into" bytes and read "from" bytes, in memory that nothing else uses. */
 static double
 floor_ms(uint8_t *memory, uint64_t into, uint64_t from)
 {
@@ -235,7 +239,7 @@ floor_ms(uint8_t *memory, uint64_t into, uint64_t from)
 	return now_ms() - start;
 }
 
-/* As qsketch_merge_agg does it: the first merge after a copy, and the rest. */
+/* Merge as qsketch_merge_agg does: the first merge after a copy, and the others. */
 static double
 many_ms(const subject_pair *pair)
 {
@@ -284,7 +288,7 @@ by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of all turns, with "under" NULL: the times themselves. */
+/* Median of all turns: of the ratios of both times or, with "under" NULL, of the times. */
 static double
 median(const double *ms, const double *under)
 {

@@ -2,9 +2,10 @@
  * overload.c
  *		Minimum and unbiased estimate in overloaded sketches.
  *
- * 200,000 keys, 4 million rows, uniform and Zipf: the mean absolute error of
- * the unbiased estimate as a share of the minimum's, of the two estimates that
- * it mixes as well, and for the rarer half of the keys after clipping.
+ * 200,000 keys, 4 million rows, uniform and Zipf.  The tables show the mean
+ * absolute error of the unbiased estimate as a share of the minimum's, the same
+ * for the two estimates that it mixes and, after clipping, for the rarer half
+ * of the keys.
  *
  * src/bench/overload.c
  */
@@ -17,7 +18,7 @@
 #define ROWS 4e6
 #define TOP  100
 
-#define MANY_SEEDS 16 /* what is checked */
+#define MANY_SEEDS 16 /* seeds of the checks */
 #define FEW_SEEDS  3
 
 static const double thetas[] = { 0, 0.8, 1.0, 1.2 };
@@ -38,10 +39,10 @@ static const subject structures[] = {
 enum
 {
 	MINIMUM,  /* what qsketch_estimate says */
-	BY_MIN,   /* minimum less that of the counters around */
-	BY_MEAN,  /* mean less that of the counters around */
-	UNBIASED, /* the mixture that is shipped */
-	CLIPPED,  /* the same within 0 .. minimum */
+	BY_MIN,   /* minimum less the minimum of the counters around */
+	BY_MEAN,  /* mean less the mean of the counters around */
+	UNBIASED, /* the mixture that the extension uses */
+	CLIPPED,  /* the mixture within 0 .. minimum */
 	WAYS
 };
 
@@ -49,10 +50,10 @@ enum
 typedef struct tally
 {
 	double distance[WAYS]; /* absolute error */
-	double rare[WAYS];     /* the same over the rarer half */
+	double rare[WAYS];     /* absolute error over the rarer half */
 	double top[WAYS];      /* relative error over the most frequent */
 	double bias[WAYS];     /* signed error */
-	double weight;         /* that the mixture gave to the means */
+	double weight;         /* weight that the mixture gave to the means */
 } tally;
 
 static void
@@ -71,7 +72,7 @@ estimate(const qs_sketch *sk, const qs_noise *noise, uint64_t key, double *way)
 	way[BY_MEAN] = qs_estimate_unbiased(sk, &pure, key);
 }
 
-/* Add what one of "seeds" seeds says, as means over its keys. */
+/* Add the means over the keys of one of "seeds" seeds. */
 static void
 add_seed(tally *t, const qs_sketch *sk, const qs_noise *noise, const workload *w, uint32_t seeds)
 {
@@ -178,7 +179,7 @@ write_row(FILE *out, double theta, double load, const tally *t)
 		t->top[MINIMUM], t->top[UNBIASED], t->bias[UNBIASED] / t->bias[MINIMUM] * 100);
 }
 
-/* The default structure, all data and loads; also the second figure's data. */
+/* The default structure with all data and loads; also the data of the second figure. */
 static void
 default_structure(void)
 {
@@ -206,7 +207,7 @@ default_structure(void)
 	fclose(data);
 }
 
-/* All structures at two loads each of uniform and skewed keys. */
+/* All structures, at two loads each of uniform and skewed keys. */
 static void
 all_structures(void)
 {

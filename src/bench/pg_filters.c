@@ -1,6 +1,6 @@
 /*
  * pg_filters.c
- *		What filters are measured against, inside a server.
+ *		Baselines of filters, inside a server.
  *
  *	filter_bench_bloom(keys bigint, megabytes int, rounds int)
  *		Bloom filters of one size beside PostgreSQL's own lib/bloomfilter.c, of
@@ -30,7 +30,7 @@ PG_MODULE_MAGIC;
 
 /* ---- Bloom filters ---- */
 
-/* Filled with the first "keys" keys; the next as many are absent. */
+/* A filter with the first "keys" keys; the next "keys" keys are absent. */
 typedef struct Subject
 {
 	const char *name;
@@ -131,7 +131,7 @@ put_subject(ReturnSetInfo *result, const Subject *s)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* With the number of positions that lib/bloomfilter.c takes. */
+/* Both filters have the number of positions that lib/bloomfilter.c takes. */
 PG_FUNCTION_INFO_V1(filter_bench_bloom);
 Datum
 filter_bench_bloom(PG_FUNCTION_ARGS)
@@ -178,7 +178,7 @@ filter_bench_bloom(PG_FUNCTION_ARGS)
 typedef struct Coins
 {
 	qf_filter filter;
-	uint64 p; /* of 2^64 */
+	uint64 p; /* probability times 2^64 */
 	uint64 row;
 } Coins;
 

@@ -1,4 +1,4 @@
--- Prints what run_benchmarks() has measured, and fails if a result is wrong.
+-- Prints the measurements of run_benchmarks(), and fails if a result is wrong.
 CREATE TABLE results AS SELECT * FROM benchmark_results();
 \qecho '| what | query | ms | against | ms | ratio | target | |'
 \qecho '|---|---|---:|---|---:|---:|---:|---|'

@@ -2,17 +2,16 @@
  * probes.c
  *		How often an error holds for all of many keys at once, over many seeds.
  *
- * For each structure: sketches of 200 seeds, each probed with every key that is
- * in it.  A seed counts as held where no key at all is told more than its count
- * and the error for so many probes; that must be so in as many seeds as the
- * confidence says, give or take what chance explains.  One stream is Zipf's,
- * the other has few keys that are far heavier than all others together are in
- * their buckets: whoever draws the very counters of one of these is told its
- * count.
+ * For each structure: sketches of 200 seeds, each probed with every key that
+ * is in it.  A seed holds if no key's estimate exceeds its count by more than
+ * the error for that many probes.  As many seeds must hold as the confidence
+ * says, give or take what chance explains.  One stream is Zipf's.  The other
+ * has a few heavy keys: a key whose counters are all those of a heavy key gets
+ * the heavy key's count.
  *
- * A second table shows sketches of a million keys, where the errors for one
- * probe, for a thousand and for a million lead to very different lower bounds
- * of the keys with the largest estimates.
+ * A second table shows sketches of a million keys.  There the errors for one
+ * probe, for a thousand and for a million give very different lower bounds for
+ * the keys with the largest estimates.
  *
  * src/bench/probes.c
  */
@@ -25,9 +24,9 @@
 #define KEYS   20000
 #define ROWS   (20.0 * KEYS)
 #define SEEDS  200
-#define HEAVY  10   /* keys of the second stream .. */
-#define SHARE  0.02 /* .. and how much of all rows each has */
-#define CHANCE 1e-4 /* of so few seeds, if the confidence is right */
+#define HEAVY  10   /* keys of the second stream ... */
+#define SHARE  0.02 /* ... and the share of all rows that each has */
+#define CHANCE 1e-4 /* chance of so few seeds, if the confidence is right */
 
 #define MANY_KEYS 1000000
 #define MANY_ROWS 20e6
@@ -68,7 +67,7 @@ static const probed rows[] = {
 	{ { "sf z=8, host", QS_SF, 8, 1024 }, QS_PART_HOST },
 };
 
-/* For a million keys. */
+/* Sizes of the sketches of a million keys. */
 static const struct
 {
 	size_t row;
@@ -77,7 +76,7 @@ static const struct
 
 /* ---- one sketch ---- */
 
-/* A sketch of the stream; free it with qs_free(). */
+/* Build a sketch of the stream; free it with qs_free(). */
 static qs_sketch
 build(const probed *row, const workload *w, double load, uint64_t seed)
 {
@@ -92,7 +91,7 @@ build(const probed *row, const workload *w, double load, uint64_t seed)
 	return part;
 }
 
-/* How many keys are told more than their count and the error. */
+/* How many keys have estimates above their count and the error together. */
 static uint32_t
 count_beyond(const workload *w, const int64_t *told, int64_t error)
 {
@@ -108,9 +107,9 @@ count_beyond(const workload *w, const int64_t *told, int64_t error)
 
 typedef struct result
 {
-	int held[LEVELS];     /* seeds */
-	int held_one;         /* the same for the error of one probe */
-	double beyond_one;    /* keys beyond that, mean */
+	int held[LEVELS];     /* seeds that hold */
+	int held_one;         /* seeds that hold with the error of one probe */
+	double beyond_one;    /* keys beyond the error of one probe, mean */
 	double error_one;     /* mean */
 	double error[LEVELS]; /* mean */
 	double bounded;       /* keys with a lower bound above 0, mean */
@@ -168,7 +167,7 @@ measure(const probed *row, size_t stream, double load)
 	return r;
 }
 
-/* The fewest seeds of all that a confidence allows: fewer have less than CHANCE. */
+/* The fewest seeds that a confidence allows: the chance of fewer is below CHANCE. */
 static int
 fewest(double confidence)
 {
@@ -205,7 +204,7 @@ report(FILE *out, const probed *row, size_t stream, double load)
 
 /* ---- a million keys ---- */
 
-/* Largest first. */
+/* Largest estimates first. */
 static int
 compare_told(const void *a, const void *b)
 {
@@ -216,8 +215,9 @@ compare_told(const void *a, const void *b)
 }
 
 /*
- * Which lower bounds are too large, of all keys and of those with the largest
- * estimates, and the largest of these.
+ * Report how many lower bounds are too large, among all keys and among the
+ * keys with the largest estimates, and the too large bound with the largest
+ * estimate.
  */
 static void
 report_bounds(FILE *out, const workload *w, const int64_t (*told)[2], int64_t error)

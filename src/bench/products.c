@@ -1,15 +1,17 @@
 /*
  * products.c
- *		Inner products and second moments: unbiased, and off by as much as they say?
+ *		Inner products and second moments: are they unbiased, and are their
+ *		standard errors right?
  *
- * For each structure: sketches of 200 seeds of two days, whose keys have counts
- * drawn from the same frequencies (like days) or from frequencies that belong
- * to others (unlike days), and of one day with itself.  What must hold: but for
- * thread, whose median is not the mean, the mean error is none beyond chance; for
- * uniform keys the standard error is that of the errors, give or take a fifth;
- * and for all at least 0.57 of the estimates are within one and 0.88 within two
- * of it.  Of a normal distribution these were 0.68 and 0.95; where single pairs of
- * heavy keys make most of the error it is not one.
+ * For each structure: sketches of 200 seeds of two days, whose keys have
+ * counts drawn from the same frequencies (like days) or from frequencies that
+ * belong to others (unlike days), and of one day with itself.  Three claims
+ * must hold.  The mean error is 0 but for chance; thread is exempt, because
+ * its median is not the mean.  For uniform keys the standard error is that of
+ * the errors, give or take a fifth.  For all keys at least 0.57 of the
+ * estimates are within one standard error, and 0.88 within two.  A normal
+ * distribution would have 0.68 and 0.95, but the errors are not normal if
+ * single pairs of heavy keys make most of them.
  *
  * src/bench/products.c
  */
@@ -25,7 +27,7 @@
 #define SEEDS 200
 #define LOAD  100
 
-/* The key whose frequency key i has on another day that is unlike. */
+/* The key whose frequency key i has on an unlike day. */
 #define OTHER(i) (((i) *7919 + 11) % KEYS)
 
 static const subject subjects[] = {
@@ -49,12 +51,12 @@ static const char *const pairing_names[] = { "second moment", "like days", "unli
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Over all seeds, in shares of the true product. */
+/* Results over all seeds, as shares of the true product. */
 typedef struct result
 {
 	double bias;
-	double squares; /* mean square of the errors, */
-	double told;    /* and of the standard errors */
+	double squares; /* mean square of the errors */
+	double told;    /* mean square of the standard errors */
 	double within_one;
 	double within_two;
 } result;

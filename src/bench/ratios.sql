@@ -2,10 +2,10 @@
 
 \i timing.sql
 
--- The ratio is time / rival's time where the target is "at most", and rival's
--- time / time where it is "at least": the median of the ratios of all turns, in
--- which one ran right after the other, since a machine's speed changes with what
--- its neighbours do.
+-- For a target "at most" the ratio is time / rival's time, for "at least" it is
+-- rival's time / time.  In each turn the query and its rival run one right after
+-- the other, because the speed of a shared machine changes; the median of all
+-- turns' ratios counts.
 CREATE TABLE benchmarks (
     id       int GENERATED ALWAYS AS IDENTITY,
     what     text,
@@ -35,8 +35,8 @@ BEGIN
     RETURN ms;
 END $$;
 
--- All queries in turn, and once before, which only warms up.  Two turns are enough
--- for those that take so long that nothing disturbs them.
+-- Runs all queries in turn, after one turn that only warms up.  Two turns are enough
+-- for queries that take so long that nothing disturbs them.
 CREATE FUNCTION run_benchmarks(turns int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     b benchmarks;

@@ -10,8 +10,8 @@ hardware() {
 	echo "$model, $(nproc) cores, $memory of memory; PostgreSQL $(psql -XAtc 'SHOW server_version'); $(date +%F)"
 }
 
-# put_into PAGE TARGET FILE: puts the lines of FILE between those of the page that
-# say "make TARGET writes what follows" and where that ends.
+# put_into PAGE TARGET FILE: puts the lines of FILE between two lines of the page:
+# the line "make TARGET writes what follows", and the line that marks the end.
 put_into() {
 	local written
 	written=$(mktemp "$SERVER_ROOT/page.XXXXXX")
@@ -31,8 +31,8 @@ put_into() {
 	echo "written: $1" >&2
 }
 
-# bench_server BUFFERS: builds, starts a server with so much shared memory, and
-# goes where the SQL files are.
+# bench_server BUFFERS: builds, starts a server with BUFFERS of shared buffers, and
+# changes to the folder of the SQL files.
 bench_server() {
 	server_build bench >&2
 	server_stage

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# Runs the benchmark of the sets family and writes docs/sets-performance.md, all
-# but what make sets-bench-sql has written there; with sections named, only
-# prints them.
+# Runs the benchmark of the sets family and writes docs/sets-performance.md, except
+# the part that "make sets-bench-sql" writes.  If sections are named, it only prints
+# them.
 set -eu
 cd "$(dirname "$0")/../.."
 

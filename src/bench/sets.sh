@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 #
 # The sets family inside PostgreSQL, against intarray, a self-join in SQL and DuckDB:
-# "make sets-bench-sql".  Writes its table into docs/sets-performance.md.  What
-# is not installed here is left out, with a word.
+# "make sets-bench-sql".  Writes its table into docs/sets-performance.md.  A rival
+# that is not installed is left out, and the table says so.
 #
 #	ROWS (10000000)     rows of which a collection is built
-#	DRAWS (10000000)    of each of the two stored arrays
+#	DRAWS (10000000)    draws for each of the two stored arrays
 #	TURNS (5)           runs of each query
 #	DUCKDB              a folder with node_modules/@duckdb/node-api, made by
 #	                    "npm install @duckdb/node-api" there
 #	QSKETCH_DATA (../shared/data)  where kosarak is
-#	DUCKDB_ALL (no)     yes: also by DuckDB all sessions, which takes minutes
+#	DUCKDB_ALL (no)     yes: DuckDB also takes all sessions, for minutes
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
@@ -38,7 +38,7 @@ row() {
 	}'
 }
 
-# compare WHAT KEY MOST_ID MIN_COUNT MS TARGET: DuckDB's pairs against those that "ours" has.
+# compare WHAT KEY MOST_ID MIN_COUNT MS TARGET: DuckDB's pairs against the pairs in "ours".
 compare() {
 	local answer same=no
 	answer=$(duckdb "$3" "$4")

@@ -1,6 +1,6 @@
--- The sets family inside PostgreSQL against what else there is; run by sets.sh,
--- which says where the data are in :sessions, how many rows and draws there are in
--- :rows and :draws, and how often each query runs in :turns.
+-- The sets family inside PostgreSQL against its rivals, run by sets.sh.  :sessions
+-- is the file of the data, :rows and :draws are numbers of rows and draws, and each
+-- query runs :turns times.
 --
 -- Prints a Markdown table; every result is compared with the rival's.
 
@@ -8,7 +8,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION qsketch;
 \i ratios.sql
 
--- Rows of two integer columns: 50,000 sets of elements up to a million, the small ones more often.
+-- Rows of two integer columns: 50,000 sets of elements up to a million, small ones more often.
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE member AS
     SELECT (random() * 50000)::integer AS s, (random() * random() * 1e6)::integer AS e FROM generate_series(1, :rows);
@@ -83,7 +83,7 @@ END $$;
 
 \i print-ratios.sql
 
--- The pairs for other programs to compare theirs with, and the times without a rival here.
+-- Pairs for other programs to compare with, and times without a rival in PostgreSQL.
 \if :kosarak
 \o :folder/ours
 SELECT 'first ' || count(*) || ' ' || sum(common) || ' ' || sum(a * common + b) FROM (SELECT qsets_agg(id, item) AS c FROM first_sessions) AS s, qsets_pairs(c, min_count => 5);

@@ -2,8 +2,8 @@
  * sets_bench.h
  *		What the sections of sets_bench share.
  *
- * Times are processor time, the slowest thread's, and minima of several runs,
- * taken in turns with what they are compared with.
+ * Times are processor times of the slowest thread, and minima of several runs.
+ * Subjects that are compared run in turns.
  *
  * src/bench/sets_bench.h
  */
@@ -21,7 +21,7 @@
 extern size_t
 std_set_intersection(const uint32_t *a, size_t n, const uint32_t *b, size_t m, uint32_t *out);
 
-/* Processor time of this thread: others that share the processor do not count. */
+/* Processor time of this thread: other work on the processor does not count. */
 static inline double
 now(void)
 {
@@ -43,7 +43,7 @@ typedef struct two_sets
 	uint64_t common;
 } two_sets;
 
-/* What is timed: the methods of techniques.h, then these. */
+/* The subjects: the methods of techniques.h, then these. */
 enum
 {
 	STD = QSET_METHODS,
@@ -53,7 +53,7 @@ enum
 	SUBJECTS
 };
 
-/* The least time of some runs of each subject, all in turns. */
+/* The least time of some runs of each subject; the subjects run in turns. */
 extern void time_subjects(two_sets *s, int runs, double *best);
 extern two_sets make_two(distribution d, uint64_t universe, uint64_t draws);
 extern void free_two(two_sets *s);
@@ -64,13 +64,13 @@ extern void free_two(two_sets *s);
 typedef struct outcome
 {
 	double prepare;
-	double count; /* scaled to all rows */
+	double count; /* time of counting, scaled to all rows */
 	uint64_t pairs;
 	uint64_t bytes;
 	int method;
 } outcome;
 
-/* A method as its figures are called. */
+/* A method, and its name in the tables. */
 typedef struct variant_name
 {
 	int method;
@@ -88,15 +88,15 @@ extern qset_request request_of(const qset_collection *c, int64_t min_count, doub
 							   int method, int variant);
 
 /*
- * The least times of some runs.  With a step only each "step"th row is counted,
- * and the time scaled up to all pairs.
+ * The least times of some runs.  With a step only each "step"th row is
+ * counted, and the time is scaled up to all pairs.
  */
 extern outcome best_pairs(const qset_request *r, uint64_t step, int threads, int runs);
 
-/* Pairwise std::set_intersection over rows evenly spread, scaled to all pairs. */
+/* Pairwise std::set_intersection over evenly spread rows, scaled up to all pairs. */
 extern double std_pairs(const qset_collection *c, uint64_t step);
 
-/* The step that lets about so many of k rows run. */
+/* The step with which about "rows" of "sets" rows run. */
 extern uint64_t step_for(uint64_t sets, uint64_t rows);
 
 /* ---- sections ---- */

@@ -2,8 +2,8 @@
  * sets_data.c
  *		Sets and collections for the benchmark.
  *
- * Zipf numbers come by rejection from the integral of their density (Hoermann
- * and Derflinger), so that any universe costs the same.
+ * Zipf numbers are drawn by rejection from the integral of their density
+ * (Hoermann and Derflinger), so the cost does not depend on the universe.
  *
  * src/bench/sets_data.c
  */
@@ -52,7 +52,7 @@ next_unit(uint64_t *state)
 typedef struct zipf
 {
 	double n;
-	double theta; /* not 1 */
+	double theta; /* theta is not 1 */
 	double first;
 	double last;
 	double shortcut;
@@ -137,7 +137,7 @@ next_size(const recipe *r, uint64_t *state)
 	return (uint64_t) pow(-(u * high - u * low - high) / (high * low), -1 / r->alpha);
 }
 
-/* Draw until the set has its size; a surplus is dropped at random. */
+/* Draw until the set has its size; surplus elements are dropped at random. */
 static uint64_t
 draw_set(const recipe *r, const zipf *z, uint64_t *state, uint32_t *set, uint32_t *scratch)
 {
@@ -197,7 +197,7 @@ data_collection(qset_collection *c, const recipe *r, uint64_t seed)
 	free(low);
 }
 
-/* A thread's part of data_drawn(): every so many sets. */
+/* A thread's part of data_drawn(): every n-th set. */
 typedef struct drawing
 {
 	const recipe *r;
@@ -274,10 +274,10 @@ data_drawn(qset_collection *c, const recipe *r, uint64_t seed, int threads)
 	free(size);
 }
 
-/* For the shell. */
+/* The folder of the data, for the shell. */
 #define DATA "\"${QSKETCH_DATA:-../shared/data}\"/"
 
-/* Sessions are lines of numbers. */
+/* Add sessions, which are lines of numbers. */
 static void
 add_lines(FILE *f, qset_builder *b, uint64_t most)
 {

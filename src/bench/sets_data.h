@@ -1,7 +1,7 @@
 /*
  * sets_data.h
- *		Sets and collections for the benchmark: generated after the paper's
- *		description, and real ones.
+ *		Sets and collections for the benchmark: generated ones after the
+ *		paper's description, and real ones.
  *
  * src/bench/sets_data.h
  */
@@ -33,11 +33,11 @@ typedef enum distribution
 	ZIPF    /* theta 0.9 */
 } distribution;
 
-/* The distinct ones of so many draws from 0 .. universe-1, ascending; free() them. */
+/* The distinct numbers among "draws" draws from 0 .. universe-1, ascending; free() them. */
 extern uint32_t *
 data_set(distribution d, uint64_t universe, uint64_t draws, uint64_t seed, uint64_t *count);
 
-/* How to make a collection: sizes by a truncated Pareto distribution, elements by Zipf's. */
+/* The recipe of a collection: sizes by a truncated Pareto distribution, elements by Zipf's. */
 typedef struct recipe
 {
 	const char *name;
@@ -46,19 +46,22 @@ typedef struct recipe
 	double theta;
 	double least;
 	double most;
-	double alpha; /* 0: "draws" draws a set */
+	double alpha; /* 0: each set comes from "draws" draws */
 	uint64_t draws;
 } recipe;
 
 extern void data_collection(qset_collection *c, const recipe *r, uint64_t seed);
 
 /*
- * The same sets, made by so many threads, with the numbers that were drawn for
- * ranks, so that some elements of the universe may be in no set.
+ * Make the same sets with "threads" threads.  The drawn numbers serve as
+ * ranks, so some elements of the universe may be in no set.
  */
 extern void data_drawn(qset_collection *c, const recipe *r, uint64_t seed, int threads);
 
-/* The first so many sessions of kosarak; the neighbours in email-Enron; false: not here. */
+/*
+ * The first "sessions" sessions of kosarak; the neighbours in email-Enron.
+ * False: there are no data.
+ */
 extern bool data_kosarak(qset_collection *c, uint64_t sessions);
 extern bool data_enron(qset_collection *c);
 

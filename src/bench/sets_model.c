@@ -1,10 +1,10 @@
 /*
  * sets_model.c
- *		All pairs: how far the method that "auto" chooses is from the fastest.
+ *		All pairs: how much slower than the fastest method the choice of "auto" is.
  *
- * The constants of the cost model were fitted on the collections of one table;
- * those of the other, of other sizes, skew and seeds, were not looked at.  Both
- * must hold.
+ * The constants of the cost model were fitted on the collections of one table.
+ * The collections of the second table have other sizes, skew and seeds, and
+ * were not used.  The claims must hold for both tables.
  *
  * src/bench/sets_model.c
  */
@@ -16,7 +16,7 @@
 typedef struct tally
 {
 	int cases;
-	int right; /* within a tenth of the fastest */
+	int right; /* choices within a tenth of the fastest */
 	double worst;
 } tally;
 
@@ -30,7 +30,7 @@ typedef struct rival
 
 #define RIVALS (METHOD_COUNT + 2)
 
-/* All run in turns, at least so often, and more while they are fast. */
+/* All rivals run in turns, at least LEAST_TURNS times, and more while they are fast. */
 #define LEAST_TURNS 5
 #define MOST_TURNS  60
 #define SECONDS     0.2
@@ -60,7 +60,7 @@ take_turns(rival *r, int rivals)
 		}
 }
 
-/* The ways that are not expected to be far behind; the first is the choice. */
+/* Find the rivals that are not expected to be far behind; the first rival is the choice. */
 static int
 find_rivals(rival *r, const qset_collection *c, int64_t min_count, double min_jaccard)
 {

@@ -2,9 +2,9 @@
  * sets_multiple.c
  *		All pairs: the paper's methods, its Figs. 7 and 8.
  *
- * Methods that take each pair by itself would need hours for all pairs: they
- * work on rows evenly spread over the collection, and their time is scaled up by
- * the pairs left out.
+ * Methods that take each pair by itself would need hours for all pairs.  So
+ * they work on evenly spread rows of the collection, and their time is scaled
+ * up to all pairs.
  *
  * src/bench/sets_multiple.c
  */
@@ -53,7 +53,7 @@ work(void *argument)
 	return NULL;
 }
 
-/* Rows a, a + step, ... of k: their share of all pairs of a row and a later column. */
+/* Share of all pairs (of a row and a later column) that the rows a, a + step, ... of k have. */
 static double
 share_of_pairs(uint64_t rows, uint64_t step)
 {
@@ -106,7 +106,6 @@ request_of(const qset_collection *c, int64_t min_count, double min_jaccard, int 
 	return r;
 }
 
-/* The least times of some runs. */
 outcome
 best_pairs(const qset_request *r, uint64_t step, int threads, int runs)
 {
@@ -122,7 +121,6 @@ best_pairs(const qset_request *r, uint64_t step, int threads, int runs)
 	return best;
 }
 
-/* Pairwise std::set_intersection over rows evenly spread, scaled to all pairs. */
 double
 std_pairs(const qset_collection *c, uint64_t step)
 {
@@ -144,12 +142,11 @@ std_pairs(const qset_collection *c, uint64_t step)
 			common += std_set_intersection(qset_set_ranks(c, i), qset_set_size(c, i),
 										   qset_set_ranks(c, j), qset_set_size(c, j), out);
 	took = (now() - start) / (step > 1 ? share_of_pairs(c->sets, step) : 1);
-	require(common != 1, "hardly"); /* so that the loop is not left out */
+	require(common != 1, "hardly"); /* so that the compiler keeps the loop */
 	free(out);
 	return took;
 }
 
-/* The step that lets about so many of k rows run. */
 uint64_t
 step_for(uint64_t sets, uint64_t rows)
 {
@@ -168,7 +165,7 @@ const variant_name bench_methods[METHOD_COUNT] = {
 	{ QSET_HYBRID, 0, false, "`hybrid`" },
 };
 
-/* Bitmaps of all sets must fit here. */
+/* The most bytes for the bitmaps of all sets. */
 #define MOST_BITMAPS (UINT64_C(3) << 30)
 
 static void
@@ -211,7 +208,7 @@ multiple_of(const char *name, const qset_collection *c, int64_t min_count)
 	printf("\n");
 }
 
-/* A line of the table for a collection of a recipe. */
+/* Print the table's line for the collection of a recipe. */
 static void
 multiple_generated(const recipe *r, uint64_t seed)
 {

@@ -39,7 +39,6 @@ intersect(int subject, const two_sets *s)
 	return common;
 }
 
-/* The least time of some runs of each subject, all in turns. */
 void
 time_subjects(two_sets *s, int runs, double *best)
 {

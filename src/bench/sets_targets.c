@@ -1,6 +1,6 @@
 /*
  * sets_targets.c
- *		Sets: what was promised, and what is measured.
+ *		Sets: targets and measurements.
  *
  * src/bench/sets_targets.c
  */
@@ -53,7 +53,7 @@ target_kosarak(void)
 	all = best_pairs(&r, 1, 2, 5);
 	print_target("kosarak, all pairs with at least 20 in common, 2 threads, from memory",
 				 all.prepare + all.count, "s", 1.0);
-	/* all sessions and events count, and few pairs come */
+	/* all sessions and events count, but few pairs are handed out */
 	r = request_of(&c, 1, 1, QSET_INDEX, QSET_VARIANT_OFF);
 	index = best_pairs(&r, 1, 1, 5);
 	r.method = QSET_HYBRID;
@@ -94,7 +94,7 @@ target_enron(void)
 	qset_collection_free(&c);
 }
 
-/* 100,000 sets of 100 elements of which neighbours have 90 in common. */
+/* 100,000 sets of 100 elements; neighbouring sets have 90 elements in common. */
 static void
 target_alike(void)
 {
@@ -111,7 +111,7 @@ target_alike(void)
 	qset_collection_free(&c);
 }
 
-/* Seconds of a builder for rows that are made up as they are needed. */
+/* Seconds of a builder; its rows are made up as they are needed. */
 static double
 time_builder(uint64_t rows)
 {

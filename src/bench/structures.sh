@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
 # All structures on the same rows: "make structures".  Builds its own data on a
-# throw-away server, measures how fast and how right each structure is, checks
+# throw-away server, measures how fast and how accurate each structure is, checks
 # what the default sketch must find, and writes the tables into docs/choosing.md,
 # between the lines that mark them.
 #
 #	TURNS (5)      runs of each query; the shortest counts
-#	CLICKS (yes)   no leaves out the 20 million clicks
+#	CLICKS (yes)   no: without the 20 million clicks
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

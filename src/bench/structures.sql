@@ -1,5 +1,5 @@
--- All structures on the same rows, run by structures.sh with the number of runs
--- of each query in :turns and whether to count the clicks too in :clicks.
+-- All structures on the same rows, run by structures.sh.  :turns is the number of
+-- runs of each query; :clicks says whether clicks are counted, too.
 --
 -- Prints the tables of docs/choosing.md, and fails if the default sketch finds
 -- fewer of the most frequent keys than it must.
@@ -15,8 +15,8 @@ CREATE UNLOGGED TABLE zipf AS
 CREATE UNLOGGED TABLE zipf_exact AS SELECT k, count(*) AS n FROM zipf GROUP BY k;
 VACUUM ANALYZE zipf, zipf_exact;
 
--- What the probing of every key finds: the keys that come first by estimate are
--- counted where they are as frequent as those that come first by counting.
+-- Probes every key, and compares the first keys by estimate with the first keys by
+-- count.  A first key by estimate is right if its count is among the largest counts.
 CREATE FUNCTION probe(sk qsketch, exact regclass, OUT mean numeric, OUT most_99 bigint, OUT worst bigint,
     OUT top_20 bigint, OUT top_100 bigint, OUT top_500 bigint, OUT above bigint, OUT said_above bigint)
 LANGUAGE plpgsql AS $$
@@ -48,8 +48,8 @@ CREATE TABLE parts AS
     FROM sketches, generate_series(0, 29) AS part;
 VACUUM ANALYZE sketches, parts;
 
--- Every query in turn, so that what else the machine does meets all of them; the
--- shortest run counts.
+-- Runs all queries in turn, so other work on the machine disturbs all alike; the
+-- shortest run of each counts.
 CREATE TABLE timings (id int, what text, ms float8);
 CREATE PROCEDURE measure(turns int) LANGUAGE plpgsql AS $$
 DECLARE
@@ -98,7 +98,7 @@ SELECT lines('structures');
 \qecho '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|'
 SELECT lines('sizes');
 
--- the same by a parallel plan, and from 30 parts
+-- a parallel plan, and a merge of 30 parts, must give the same sketch
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -111,7 +111,8 @@ DO $$ BEGIN
 END $$;
 
 --
--- 20 million clicks of a million users: nine of ten of anybody, the tenth of few
+-- 20 million clicks of a million users: nine of ten clicks are spread evenly over all
+-- users, the tenth comes from few users
 --
 \if :clicks
 CREATE UNLOGGED TABLE clicks AS
@@ -135,7 +136,7 @@ FROM (VALUES ('multilevel', '256kB'), ('multilevel', '512kB'), ('multilevel', '1
 SELECT format('| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |',
     CASE WHEN is_default THEN structure || ' (default)' ELSE structure END, size, mean, most_99, worst,
     top_20, top_100, above, said_above, to_char(stored, 'FM999,999,999')) FROM click_results;
--- was that luck?  The same with twenty other seeds, from the counts, which gives the same sketches
+-- Was the result luck?  Twenty other seeds; the counts give the same sketches as the rows.
 SELECT min(n) AS top_20, (SELECT count(*) FROM clicks_exact WHERE n > 1000) AS above
 FROM (SELECT n FROM clicks_exact ORDER BY n DESC LIMIT 20) AS top \gset
 CREATE TABLE seeds AS

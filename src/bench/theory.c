@@ -10,7 +10,7 @@
 #include "theory.h"
 
 #define COUNTS     128   /* larger Poisson counts have no weight */
-#define NEGLIGIBLE 1e-13 /* nor have chances below this */
+#define NEGLIGIBLE 1e-13 /* chances below this have no weight either */
 
 /* ---- Poisson and binomial numbers ---- */
 
@@ -27,7 +27,7 @@ choose(uint32_t n, uint32_t k)
 	return ways;
 }
 
-/* chance[k] of k events, and how many k have weight. */
+/* Set chance[k] to the chance of k events; returns how many k have weight. */
 static uint32_t
 poisson(double mean, double chance[COUNTS])
 {
@@ -44,7 +44,7 @@ poisson(double mean, double chance[COUNTS])
 	return used;
 }
 
-/* tail[v]: chance of v events or more. */
+/* Set tail[v] to the chance of v events or more. */
 static void
 poisson_tails(double mean, double tail[COUNTS])
 {
@@ -72,7 +72,7 @@ theory_thread(uint32_t depth, double load)
 
 /* ---- buckets, depth 3 ---- */
 
-/* Keys that meet a key in all three, in a given two, in a given one counter. */
+/* Numbers of keys that share with a key all three, two given, or one given counter. */
 typedef struct meetings
 {
 	double all;
@@ -90,7 +90,7 @@ plain_meetings(uint32_t m, double keys)
 					   .one = keys * choose(m - 3, 2) / ways };
 }
 
-/* The same for single cells of z in each counter's place. */
+/* The meetings if each counter consists of z cells and a key meets single cells. */
 static meetings
 cell_meetings(meetings k, double z)
 {
@@ -102,9 +102,9 @@ cell_meetings(meetings k, double z)
 }
 
 /*
- * Sum over v of the chance that all three counters reach v, where counter i
- * reaches it with chance reach[v][shared_i], shared_i being what it has from
- * keys that meet two or all three.
+ * Sum over v of the chance that all three counters reach v.  Counter i reaches
+ * v with chance reach[v][shared_i], where shared_i is its count from keys that
+ * meet two or all three counters.
  */
 static double
 sum_of_minimum(meetings k, double reach[][COUNTS], uint32_t values)
@@ -146,9 +146,9 @@ error_of_plain(meetings k)
 }
 
 /*
- * fits[k]: chance that k keys spread over z cells leave at most "first" in the
- * first and at most "rest" in the others.  One cell after the other takes i of
- * the k keys that are left for it.
+ * Set fits[k] to the chance that k keys spread over z cells leave at most
+ * "first" in the first cell and at most "rest" in each other cell.  One cell
+ * after another takes i of the remaining k keys.
  */
 static void
 spread(uint32_t z, uint32_t first, uint32_t rest, double fits[COUNTS])
@@ -164,7 +164,7 @@ spread(uint32_t z, uint32_t first, uint32_t rest, double fits[COUNTS])
 
 		for (k = 0; k < COUNTS; k++)
 		{
-			double chance = pow(1 - 1.0 / cells, k); /* of i = 0 */
+			double chance = pow(1 - 1.0 / cells, k); /* chance of i = 0 */
 
 			next[k] = 0;
 			for (i = 0; i <= k && i <= most; i++)
@@ -177,7 +177,7 @@ spread(uint32_t z, uint32_t first, uint32_t rest, double fits[COUNTS])
 	}
 }
 
-/* Slim counter: the maximum of the own cell, with 1 of its own, and the others. */
+/* Slim counter: the maximum of the other cells and the key's own cell, which has 1 of its own. */
 static double
 error_of_slim(meetings k, uint32_t z)
 {
@@ -213,7 +213,7 @@ theory_bucket_keys(int structure, uint32_t depth, double load)
 	double counters = qs_bucket_width(structure);
 
 	if (structure == QS_MULTILEVEL)
-		counters = 8; /* the memory of eight 4-byte ones */
+		counters = 8; /* the memory of eight 4-byte counters */
 	return load * counters / depth;
 }
 
@@ -233,7 +233,7 @@ theory_error(int structure, uint32_t z, bool fat, double load)
 
 /* ---- memory ---- */
 
-/* Each transaction is needed unless all d counters are among the others. */
+/* Each transaction is needed unless all d counters lie in other transactions. */
 double
 theory_transactions(uint32_t m, uint32_t depth, uint32_t counters)
 {
@@ -243,8 +243,9 @@ theory_transactions(uint32_t m, uint32_t depth, uint32_t counters)
 }
 
 /*
- * Sets by their first counter: with at least "span" counters after it, any
- * d - 1 of these; the last "span" counters are sets of their own.
+ * Count sets of counters by their first counter.  If at least "span" counters
+ * follow it, any d - 1 of the next "span" complete a set.  The sets within the
+ * last "span" counters are added.
  */
 double
 theory_span(uint32_t m, uint32_t depth, uint32_t span)
@@ -277,12 +278,12 @@ draw_poisson(uint64_t *state, double limit)
 	return k;
 }
 
-/* Masks of one table, or of all there are. */
+/* The masks of one table, or all masks. */
 typedef struct mask_source
 {
 	uint32_t m, depth, masks;
 	bool turned;
-	uint64_t table; /* seed */
+	uint64_t table; /* seed of the table */
 } mask_source;
 
 static uint32_t
@@ -297,7 +298,7 @@ draw_mask(const mask_source *from, uint64_t *state)
 	return from->turned ? qs_mask_turn(mask, from->m, r >> 16) : mask;
 }
 
-/* What a key is told too much in a bucket of so many others. */
+/* How much a key is overestimated in a bucket with "others" other keys. */
 static uint32_t
 simulate_bucket(const mask_source *from, uint64_t *state, uint32_t others)
 {

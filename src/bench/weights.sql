@@ -1,22 +1,23 @@
 -- Sketches of weights that differ by orders of magnitude, and of rows by depth, run
 -- by weights.sh with the number of runs of each build in :turns.
 --
--- Prints the tables of docs/choosing.md, and fails if what is predicted of a
--- sketch of weights is not what it has.
+-- Prints the tables of docs/choosing.md, and fails if a sketch of weights does not
+-- have the predicted errors.
 
 SET client_min_messages = warning;
 CREATE EXTENSION qsketch;
 \i timing.sql
 
--- Two million requests of 200,000 addresses, few of them of many requests; of 40 bytes to 400 kB each, evenly
--- in each order of magnitude, and of an address mostly of the same.
+-- Two million requests of 200,000 addresses; few addresses have many requests.  A request has 40
+-- bytes to 400 kB, evenly in each order of magnitude; the requests of an address mostly have the
+-- same order.
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE log AS
     SELECT ip, (40 * exp((0.75 * (hashint8(ip) + 2147483648) / 4294967296 + 0.25 * random()) * ln(1e4)))::bigint AS bytes
     FROM (SELECT floor(exp(random() * ln(200000)))::bigint AS ip FROM generate_series(1, 1800000)
         UNION ALL SELECT generate_series(1, 200000)) AS r;
 CREATE UNLOGGED TABLE log_exact AS SELECT ip AS k, sum(bytes)::bigint AS n FROM log GROUP BY ip;
--- The same keys counted: Zipf with exponent 1 over a million values.
+-- Rows to count: Zipf with exponent 1 over a million values.
 CREATE UNLOGGED TABLE zipf AS SELECT floor(exp(random() * ln(1e6)))::bigint AS k FROM generate_series(1, 2000000);
 CREATE UNLOGGED TABLE zipf_exact AS SELECT k, count(*) AS n FROM zipf GROUP BY k;
 VACUUM ANALYZE log, log_exact, zipf, zipf_exact;
@@ -44,7 +45,7 @@ SELECT 2, depth, 'multilevel, 1 MB, depth ' || depth, seed, octet_length(sk::byt
 FROM generate_series(2, 5) AS depth, generate_series(1, 3) AS seed,
     LATERAL (SELECT qsketch_agg(k, qsketch_new(depth => depth, seed => seed)) AS sk FROM zipf OFFSET 0) AS b, errors(sk, 'zipf_exact', 1) AS e;
 
--- Every build in turn, so that what else the machine does meets all of them.
+-- Runs all builds in turn, so other work on the machine disturbs all alike.
 CREATE TABLE timings AS
 SELECT depth, min(run_ms(format('SELECT qsketch_total(qsketch_agg(ip, bytes, qsketch_new(depth => %s))) FROM log', depth))) AS ms
 FROM generate_series(1, :turns) AS turn, generate_series(3, 5) AS depth GROUP BY depth;
@@ -69,7 +70,7 @@ SELECT format('Building the first three took %s ms.', string_agg(round(ms)::text
 \qecho '|---|---:|---:|---:|---:|'
 SELECT lines(2);
 
--- What is predicted of the weights of a thousand addresses, and what the sketch of all then has
+-- The error predicted from the weights of a thousand addresses, and the error of the sketch of all.
 CREATE TABLE predicted AS
 SELECT wanted AS structure, error, i.size, qsketch_error(sk, 0.99) AS had, qsketch_error(qsketch_fold(sk, i.size / 2 || ' bytes'), 0.99) AS half, octet_length(sk::bytea) AS stored
 FROM unnest('{multilevel,thread,warp}'::text[]) AS wanted, unnest('{10000,100000,1000000}'::int[]) AS error,

@@ -17,10 +17,10 @@
 #include "sketch/unbiased.h"
 #include "engine/sketch_engine.h"
 
-/* malloc, aligned and zeroed. */
+/* The memory of malloc(), aligned and zeroed. */
 extern const qb_memory bench_memory;
 
-/* count zeroed elements; free() them. */
+/* "count" zeroed elements; free() them. */
 extern void *bench_alloc(size_t count, size_t bytes);
 
 /* ---- random numbers: one state per stream ---- */
@@ -34,22 +34,22 @@ extern int64_t bench_poisson(uint64_t *state, double mean);
 typedef struct workload
 {
 	uint32_t keys;
-	uint64_t *fingerprint; /* distinct */
+	uint64_t *fingerprint; /* distinct fingerprints */
 	int64_t *count;        /* how often; may be 0 */
 	double rows;           /* sum of the counts */
 } workload;
 
 /*
- * "keys" keys that occur about "rows" times in all, key i with frequency
- * proportional to (i + 1) ^ -theta: 0 is uniform.  Counts are Poisson, as if
- * rows were drawn one by one.
+ * Make "keys" keys that occur about "rows" times in all.  The frequency of key
+ * i is proportional to (i + 1) ^ -theta; theta 0 is uniform.  Counts are
+ * Poisson distributed, as if rows were drawn one by one.
  */
 extern void workload_init(workload *w, uint32_t keys, double rows, double theta, uint64_t seed);
 extern void workload_free(workload *w);
 
 /* ---- sketches ---- */
 
-/* What to build; "name" is how reports call it. */
+/* A sketch to build, and its name in reports. */
 typedef struct subject
 {
 	const char *name;
@@ -59,28 +59,31 @@ typedef struct subject
 } subject;
 
 /*
- * An empty sketch of depth 3 with the device memory that gives this load:
- * weight per counter of a row of the thread sketch of that memory.
+ * An empty sketch of depth 3 with the device memory that gives this load: the
+ * weight per counter of a row of the thread sketch with equal memory.
  */
 extern void subject_init(qs_sketch *sk, const subject *s, double rows, double load, uint64_t seed);
 
 extern void bench_check(qb_status status);
 
-/* The host part of a full sf sketch: shares its tables, so free only the whole. */
+/*
+ * The host part of a full sf sketch.  It shares the full sketch's tables, so
+ * free only the full sketch.
+ */
 extern qs_sketch bench_host(const qs_sketch *sk);
 
 /* ---- reports ---- */
 
-/* One line of "PASS" or "FAIL"; returns ok.  Failures are counted. */
+/* Print one line of "PASS" or "FAIL", and count failures; returns ok. */
 extern bool report_check(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
 extern int report_failures(void);
 
-/* A file under build/bench to write to. */
+/* Open a file under build/bench for writing. */
 extern FILE *report_open(const char *name);
 
 /*
- * Put what the file of that name holds between the lines <!-- name --> and
- * <!-- end --> of a Markdown file.
+ * Put the content of the file "name" between the lines <!-- name --> and <!--
+ * end --> of a Markdown file.
  */
 extern void report_publish(const char *name, const char *document);
 

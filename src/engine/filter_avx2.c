@@ -2,9 +2,9 @@
  * filter_avx2.c
  *		Inner loops of filters with AVX2.
  *
- * As filter_avx512.c, four at a time.  A product of 64-bit lanes takes
- * three of 32 bits, which still makes a mix of four cheaper than four mixes;
- * there is no compression, so what is chosen is stored by a branchless loop.
+ * The same loops as in filter_avx512.c, but four at a time.  A 64-bit product takes
+ * three 32-bit ones, which still makes one mix of four lanes cheaper than four
+ * mixes.  AVX2 has no compression, so a branchless loop stores what is chosen.
  *
  * src/engine/filter_avx2.c
  */

@@ -2,9 +2,9 @@
  * filter_avx512.c
  *		Inner loops of filters with AVX-512.
  *
- * Eight rows, positions or keys to a vector; bits are gathered.  Most rows of a
- * frequency filter end with their first draw, so that a row costs two mixes and
- * a comparison, an eighth of four multiplications.
+ * A vector holds eight rows, positions or keys, and bits are gathered.  Most rows of
+ * a frequency filter end with their first draw, so a row costs an eighth of two
+ * mixes (four multiplications) and of a comparison.
  *
  * src/engine/filter_avx512.c
  */
@@ -26,7 +26,7 @@ mix8(__m512i x)
 	return _mm512_xor_si512(x, _mm512_srli_epi64(x, 31));
 }
 
-/* Positions of eight inputs: the product with m, which has 96 bits, in two halves. */
+/* Positions of eight inputs.  The product with m has 96 bits, and is made of two halves. */
 AVX512 static inline __m256i
 positions8(__m512i input, __m512i m)
 {
@@ -58,10 +58,10 @@ series8(uint64_t a, uint64_t step)
 }
 
 /*
- * Store the chosen of eight numbers and indexes; returns how many.  What is
- * behind them is overwritten, up to eight in all: compressing in a register and
- * storing it whole is many times faster than compressing into memory on some
- * processors.
+ * Store the chosen ones among eight numbers and indexes; returns how many.  Always
+ * writes eight, so up to eight entries behind the last one are overwritten.
+ * Compressing in a register and storing it whole is many times faster on some
+ * processors than compressing into memory.
  */
 AVX512 static inline size_t
 store_chosen8(__mmask8 chosen, __m512i number, __m256i index, uint64_t *numbers, uint32_t *indexes)

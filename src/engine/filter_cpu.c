@@ -2,16 +2,16 @@
  * filter_cpu.c
  *		The CPU engine of filters: from rows to positions to bits.
  *
- * Insertion finds the rows that set anything, follows their draws, collects the
- * inputs of positions and, a chunk at a time, makes them positions and sets
- * those with the cache lines fetched ahead.
+ * Insertion finds the rows that set anything, follows their draws, and collects the
+ * inputs of positions.  A chunk at a time, it turns the inputs into positions and
+ * sets their bits, with the cache lines fetched ahead.
  *
- * Floor of a row: k p + 1 draws and, for each bit set, one position and one
- * cache line.  A Bloom filter draws nothing: k positions and lines, or, if it is
- * blocked, one line.  Lines are what takes the time: 10 million keys in 16 MB take
- * four to five times as long without blocks, however far ahead the lines are
- * fetched (tried: 8 to 128 of 256 to 16,384; beyond 32 of 1,024 nothing is gained)
- * and also with huge pages.
+ * The least that a row costs: k p + 1 draws and, for each bit set, one position and
+ * one cache line.  A Bloom filter draws nothing: it costs k positions and lines, or
+ * one line if it is blocked.  Cache lines take most of the time: 10 million keys in
+ * 16 MB take four to five times as long without blocks.  Fetching further ahead does
+ * not help (tried: 8 to 128 of 256 to 16,384; nothing is gained beyond 32 of 1,024),
+ * and neither do huge pages.
  *
  * src/engine/filter_cpu.c
  */
@@ -42,7 +42,7 @@ flush(sink *s)
 	s->count = 0;
 }
 
-/* Take one more, of which there are "count"; returns how many there are now. */
+/* Take one more input; "count" are there.  Returns how many there are now. */
 QB_INLINE size_t
 take(sink *s, size_t count, uint64_t input)
 {
@@ -74,7 +74,7 @@ take_drawn(sink *s, const qf_gaps *gaps, uint64_t h, uint64_t base)
 	s->count = count;
 }
 
-/* The same for several copies at once. */
+/* The positions of a key that several copies of a row choose at once. */
 static void
 take_copies(sink *s, uint64_t copies, uint64_t h, uint64_t base)
 {
@@ -106,7 +106,7 @@ inputs_of(const uint64_t *h, uint32_t j, size_t count, uint64_t *input)
 		input[i] = h[i] + add;
 }
 
-/* Position after position of a chunk of keys. */
+/* Insert a chunk of keys, one position of all keys after another. */
 static void
 insert_positions(sink *s, const uint64_t *h, size_t count)
 {
@@ -126,7 +126,7 @@ fetch_block(const qf_filter *f, uint64_t h)
 	__builtin_prefetch(f->bits + qf_block(h, f->params.m) / 8);
 }
 
-/* Block after block of a chunk of keys; h goes on QF_AHEAD beyond "count". */
+/* Insert a chunk of keys, one block after another; h has QF_AHEAD elements beyond "count". */
 static void
 insert_blocks(sink *s, const uint64_t *h, size_t count)
 {
@@ -238,7 +238,7 @@ qf_batch_rows(const qf_batch *b)
 }
 
 /*
- * Rows are counted last: a pause that jumps out leaves some of the bits set that
+ * Rows are counted last.  A pause that jumps out leaves some bits set, which
  * inserting the batch again sets anyway.
  */
 static qb_status
@@ -279,7 +279,7 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 		qf_explicit_query(f, fingerprint, count, set, qf_kernels_now()->positions);
 		return;
 	}
-	/* Nobody asks how many positions are set where a Bloom filter is blocked. */
+	/* Nobody asks how many positions of a blocked Bloom filter are set, so a plain loop does. */
 	for (i = 0; i < count && f->params.layout == QF_BLOCKED; i++)
 		set[i] = qf_count(f, fingerprint[i]);
 	while (i < count)
@@ -295,8 +295,8 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 }
 
 /*
- * Of so many keys those whose bit is set, in place, with the cache lines
- * fetched ahead.  Returns how many are left.
+ * Keep the keys whose bit is set, in place, with the cache lines fetched ahead.
+ * Returns how many are left.
  */
 static size_t
 keep(const uint8_t *bits, const uint32_t *position, uint64_t *h, uint32_t *index, size_t count)
@@ -314,7 +314,7 @@ keep(const uint8_t *bits, const uint32_t *position, uint64_t *h, uint32_t *index
 	return kept;
 }
 
-/* A chunk of keys in their blocks. */
+/* Look up a chunk of keys, each in its block. */
 static void
 blocks_contain(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {
@@ -331,7 +331,7 @@ blocks_contain(const qf_filter *f, const uint64_t *fingerprint, size_t count, bo
 	}
 }
 
-/* A chunk of keys, position after position of those that are left. */
+/* Look up a chunk of keys, position after position.  Keys with a zero bit drop out. */
 static void
 positions_contain(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {

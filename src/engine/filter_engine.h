@@ -1,14 +1,15 @@
 /*
  * filter_engine.h
- *		Backends that work on filters in batches, behind one table.
+ *		Engines that work on filters in batches, behind one table.
  *
- * As sketch_engine.h for sketches.  Every engine sets the same bits.  Which bits
- * a row sets depends on its key, the nonce and its row number alone, so rows may
- * be given in any order and in batches of any size.
+ * This is for filters what sketch_engine.h is for sketches.  Every engine sets the
+ * same bits.  Which bits a row sets depends only on its key, the nonce and its row
+ * number, so rows may be given in any order and in batches of any size.
  *
  * An engine may keep the bits of a dense filter elsewhere, on a device: the filter
- * then is "remote".  Only insert() and merge() of the same engine work on it until
- * settle() has brought them back.  Lookups are here for filters that are here.
+ * is then "remote".  Only insert() and merge() of the same engine work on a remote
+ * filter, until settle() has brought its bits back.  query() and contains() take
+ * filters that are not remote.
  *
  * src/engine/filter_engine.h
  */
@@ -27,9 +28,9 @@ typedef struct qf_batch
 	uint64_t nonce;
 
 	/*
-	 * Rows that insert once whatever happens have consecutive numbers from
-	 * first_row on.  Rows with ids of their own, which may come twice, have
-	 * them here; the filter then does not count rows.
+	 * Without ids, rows have consecutive numbers from first_row on, and each is
+	 * inserted once.  Rows that may come twice have ids of their own, here; the
+	 * filter then does not count rows.
 	 */
 	uint64_t first_row;
 	const uint64_t *row;
@@ -43,21 +44,25 @@ typedef struct qf_engine
 	const char *name;
 
 	/*
-	 * QB_TOTAL_OVERFLOW leaves the filter unchanged; after QB_NO_MEMORY drop it.  After
-	 * a pause (memory.h) jumped out, inserting the batch again gives what it would have.
+	 * QB_TOTAL_OVERFLOW leaves the filter unchanged; after QB_NO_MEMORY the filter
+	 * must be dropped.  After a pause (memory.h) jumped out, inserting the batch
+	 * again gives the result that it would have had.
 	 */
 	qb_status (*insert)(qf_filter *f, const qf_batch *batch);
 
-	/* How many positions of each key are set, of qf_keys_at_once(); works on views. */
+	/*
+	 * How many positions of each key are set; "count" is at most qf_keys_at_once().
+	 * Works on views.
+	 */
 	void (*query)(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_t *set);
 
-	/* Are all positions of each key set?  Looks no further than the first zero. */
+	/* Are all positions of each key set?  Stops at a key's first zero. */
 	void (*contains)(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found);
 
-	/* As qf_merge(); "from" is not remote. */
+	/* Does what qf_merge() does; "from" is not remote. */
 	qb_status (*merge)(qf_filter *into, const qf_filter *from);
 
-	/* Bring the bits here, where they stay. */
+	/* Bring the bits back from the device; they stay here. */
 	qb_status (*settle)(qf_filter *f);
 
 	/* How many rows to collect before an insert into this filter. */
@@ -66,7 +71,7 @@ typedef struct qf_engine
 
 extern const qf_engine qf_engine_cpu;
 
-/* Rows of a batch, or -1 if that is out of range. */
+/* Rows of a batch, counting copies; -1 if their number is out of range. */
 extern int64_t qf_batch_rows(const qf_batch *batch);
 
 #endif

@@ -16,7 +16,7 @@ extern const qf_kernels qf_kernels_avx2;
 extern const qf_kernels qf_kernels_avx512;
 #endif
 
-/* The set in use; qb_isa_use() changes it. */
+/* The table in use; qb_isa_use() changes it. */
 extern const qf_kernels *qf_kernels_now(void);
 
 #endif

@@ -2,11 +2,12 @@
  * sets_adder.h
  *		Columns of bits added by carry-save adders (Harley and Seal).
  *
- * Columns are added eight at a time, so that a column costs about two logical
- * operations for as many sets as a vector has bits.  Plane p has bit p of each
- * set's counter.
+ * Columns are added eight at a time.  A column then costs about two logical
+ * operations for as many sets as a vector has bits.  Plane p has bit p of each set's
+ * counter.
  *
- * sets_avx2.c and sets_avx512.c include this after defining, for their vectors,
+ * sets_avx2.c and sets_avx512.c include this file.  Each first defines, for its
+ * vectors,
  *
  *	QSET_VECTOR			the type
  *	QSET_VECTOR_INLINE	how a function that uses it begins
@@ -17,17 +18,17 @@
  * src/engine/sets_adder.h
  */
 
-/* Planes for the counters of QSET_MAX_COLUMNS columns, and one that stays empty. */
+/* Planes for the counters of QSET_MAX_COLUMNS columns, and one plane that stays empty. */
 #define QSET_PLANES 17
 
-/* How many planes the sums of so many columns can reach. */
+/* How many planes the sums of "columns" columns can reach. */
 QB_INLINE int
 planes_of(uint32_t columns)
 {
 	return 32 - __builtin_clz(columns | 1);
 }
 
-/* Add up to eight columns, those missing being zero: how many is the same for a whole row. */
+/* Add up to eight columns; missing ones are zero.  Their number is the same for a whole row. */
 QSET_VECTOR_INLINE void
 add_eight(QSET_VECTOR *plane, const uint64_t *const *column, uint32_t columns, uint64_t at)
 {

@@ -2,8 +2,8 @@
  * sets_avx2.c
  *		The sets family's inner loops with AVX2.
  *
- * The same ideas as in sets_avx512.c with vectors of half the width and
- * without masks.
+ * This file does what sets_avx512.c does, with vectors of half the width and without
+ * masks.
  *
  * src/engine/sets_avx2.c
  */
@@ -16,7 +16,7 @@
 #define AVX2        __attribute__((target("avx2,popcnt")))
 #define AVX2_INLINE static inline __attribute__((always_inline, target("avx2,popcnt")))
 
-/* Elements of the smaller set from which on a merge is worth halving. */
+/* From this many elements of the smaller set on, it pays to merge two halves in turns. */
 #define TWO_STREAMS 64
 
 AVX2_INLINE __m256i
@@ -87,7 +87,10 @@ merge32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out
 	return common + qset_merge_count32(a + i, n - i, b + j, m - j);
 }
 
-/* Compare a block of each set, and go on in one of them or both. */
+/*
+ * Compare a block of each set, and step forward in the set with the smaller last
+ * element, or in both.
+ */
 AVX2_INLINE uint64_t
 count_block32(const int32_t **a, const int32_t **b)
 {
@@ -120,8 +123,8 @@ first_not_below(const int32_t *b, uint64_t m, int32_t x)
 }
 
 /*
- * A step of the merge waits for the loads of the step before, so the halves of
- * large sets are merged in turns: one computes while the other waits.
+ * A step of the merge waits for the loads of the step before.  So large sets are cut
+ * in halves and the two merges take turns: one computes while the other waits.
  */
 AVX2 uint64_t
 qset_count32_avx2(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
@@ -224,7 +227,7 @@ and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 	return part[0] + part[1] + part[2] + part[3] + qset_and_count_each(a + i, b + i, words - i);
 }
 
-/* A full adder of 256 bits at a time: *sum becomes their parity. */
+/* A full adder of 256 bits: returns the carries, and *sum becomes the parity. */
 AVX2_INLINE __m256i
 carry_of(__m256i *sum, __m256i x, __m256i y)
 {
@@ -235,7 +238,7 @@ carry_of(__m256i *sum, __m256i x, __m256i y)
 	return carry;
 }
 
-/* Carry "x" into the planes from "at" on, which are bits of 256 counters. */
+/* Carry "x" into the planes from "at" on; plane p has bit p of 256 counters. */
 AVX2_INLINE void
 ripple(__m256i *plane, int at, __m256i x)
 {
@@ -248,7 +251,7 @@ ripple(__m256i *plane, int at, __m256i x)
 	}
 }
 
-/* Planes to numbers: each counter looks for its bit in a copy of 16 bits. */
+/* Planes to numbers: each 16-bit lane has a copy of 16 bits of a plane, and tests its own bit. */
 AVX2_INLINE void
 spread(const __m256i *plane, int planes, uint16_t *out)
 {
@@ -308,7 +311,7 @@ find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t
 		__m256i y = load(row + i + 16);
 		__m256i reach_x = _mm256_cmpeq_epi16(_mm256_max_epu16(x, bound), x);
 		__m256i reach_y = _mm256_cmpeq_epi16(_mm256_max_epu16(y, bound), y);
-		/* packing takes halves of both in turn; the permutation puts them in order */
+		/* packing interleaves the halves of both vectors; the permutation restores their order */
 		__m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi16(reach_x, reach_y), 0xD8);
 		uint32_t found = (uint32_t) _mm256_movemask_epi8(both);
 
@@ -344,7 +347,10 @@ find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t
 	return (uint32_t) (end - out) + qset_kernels_plain.find32(row, i, to, least, end);
 }
 
-/* Gathering eight words is no faster than the plain loop, which the compiler makes four wide. */
+/*
+ * Gathering eight words is no faster than the plain loop, which the compiler makes
+ * four lanes wide.
+ */
 AVX2 static uint64_t
 probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
 {

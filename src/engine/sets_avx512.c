@@ -2,17 +2,17 @@
  * sets_avx512.c
  *		The sets family's inner loops with AVX-512.
  *
- * Two sorted sets are merged in blocks of one vector: all elements of a block
- * of A are compared with all of a block of B, and the block with the smaller
- * last element (both, if equal) makes room for the next one.  That is the
- * paper's SIMD baseline (section 4; Lemire, Boytsov and Kurz) with wider
- * vectors, without a branch that could be guessed wrong.  Ends are left to the
- * plain merge.  Only to count 4-byte elements the vectors of AVX2 are faster:
- * twice as many comparisons are needed for twice as many elements, and they
- * run on more units.
+ * Two sorted sets are merged in blocks of one vector.  All elements of a block of A
+ * are compared with all elements of a block of B; then the block with the smaller
+ * last element (both, if equal) makes room for the next one.  This is the paper's
+ * SIMD baseline (section 4; Lemire, Boytsov and Kurz) with wider vectors and without
+ * a branch that could be mispredicted.  The plain merge does the ends.  Only
+ * counting 4-byte elements is faster with the vectors of AVX2: a block of twice as
+ * many elements needs twice as many comparisons, so the width gains nothing, and the
+ * comparisons of AVX2 run on more units.
  *
- * AVX-512 VPOPCNTDQ is not asked for, as many processors lack it: bits are
- * counted four at a time by a table in a vector.
+ * AVX-512 VPOPCNTDQ is not used, because many processors lack it: bits are counted
+ * four at a time, by a table in a vector.
  *
  * src/engine/sets_avx512.c
  */
@@ -49,7 +49,7 @@ sorted64(const int64_t *a, uint64_t n)
 	return qset_sorted64(a + i, n - i);
 }
 
-/* Which of the 16 elements of x are in y: y turns, x stays. */
+/* Which of the 16 elements of x are in y?  x stays, and y is rotated. */
 AVX512_INLINE __mmask16
 members16(__m512i x, __m512i y)
 {
@@ -67,7 +67,7 @@ members16(__m512i x, __m512i y)
 	return found;
 }
 
-/* Whole vectors are stored: compressing in memory is slow on some processors. */
+/* Stores whole vectors, because compressing into memory is slow on some processors. */
 AVX512 static uint64_t
 intersect32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out)
 {
@@ -165,7 +165,7 @@ and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 	return (uint64_t) _mm512_reduce_add_epi64(sum) + qset_and_count_each(a + i, b + i, words - i);
 }
 
-/* Sixteen words at a time are gathered, half of a 64-bit word each. */
+/* Gathers sixteen words at a time, and of each 64-bit word only the half that has the bit. */
 AVX512 static uint64_t
 probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
 {
@@ -184,7 +184,7 @@ probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
 	return sum + qset_kernels_plain.probe(bits, element + i, n - i);
 }
 
-/* A full adder of 512 bits at a time: *sum becomes their parity. */
+/* A full adder of 512 bits: returns the carries, and *sum becomes the parity. */
 AVX512_INLINE __m512i
 carry_of(__m512i *sum, __m512i x, __m512i y)
 {
@@ -194,7 +194,7 @@ carry_of(__m512i *sum, __m512i x, __m512i y)
 	return carry;
 }
 
-/* Carry "x" into the planes from "at" on, which are bits of 512 counters. */
+/* Carry "x" into the planes from "at" on; plane p has bit p of 512 counters. */
 AVX512_INLINE void
 ripple(__m512i *plane, int at, __m512i x)
 {
@@ -207,7 +207,7 @@ ripple(__m512i *plane, int at, __m512i x)
 	}
 }
 
-/* Planes to numbers: plane p adds 2^p to the counters whose bit it has.  Up to 8 make bytes. */
+/* Up to 8 planes to numbers, as bytes: plane p adds 2^p to each counter whose bit it has. */
 AVX512_INLINE void
 spread_bytes(const __m512i *plane, int planes, uint16_t *out)
 {
@@ -272,7 +272,7 @@ sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16
 		spread(plane, planes_of(columns), out);
 }
 
-/* Store the numbers of the bits that are set, counted from base; returns the end. */
+/* Store the numbers of the set bits, counted from "base"; returns the end. */
 AVX512_INLINE uint32_t *
 emit16(__mmask16 found, __m512i base, uint32_t *out)
 {

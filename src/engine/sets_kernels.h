@@ -13,11 +13,11 @@
 extern const qset_kernels qset_kernels_avx2;
 extern const qset_kernels qset_kernels_avx512;
 
-/* The count of both. */
+/* How many elements both sets have; the AVX-512 table uses this function, too. */
 extern uint64_t qset_count32_avx2(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
 #endif
 
-/* The set in use; qb_isa_use() changes it. */
+/* The table in use; qb_isa_use() changes it. */
 extern const qset_kernels *qset_kernels_now(void);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * sketch_avx2.c
- *		Inner loops with AVX2.
+ *		Inner loops of sketches with AVX2.
  *
- * As sketch_avx512.c for the bucketed structures, eight counters at a
- * time.  AVX2 has no masks: eight bits become eight lanes of 0 or -1 by
- * comparing with one bit per lane, and subtracting -1 adds 1.
+ * The same loops as in sketch_avx512.c for the bucketed structures, with eight
+ * counters at a time.  AVX2 has no masks.  So eight bits become eight lanes of 0 or
+ * -1, by comparing each lane with its own bit, and subtracting -1 adds 1.
  *
  * src/engine/sketch_avx2.c
  */
@@ -18,7 +18,10 @@
 
 #define AVX2 __attribute__((target("avx2")))
 
-/* AVX2 multiplies no 64-bit lanes, so this is the plain loop for better scalar code. */
+/*
+ * AVX2 has no product of 64-bit lanes, so this is the plain loop, compiled to better
+ * scalar code.
+ */
 AVX2 static void
 hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
 {
@@ -76,7 +79,7 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 	add8s(sk, 32, hv, weight, count);
 }
 
-/* A byte has carried if the sum is less than what was added; see qs_low_add. */
+/* A byte has carried if the sum is smaller than what was added; see qs_low_add. */
 AVX2 QB_INLINE size_t
 low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
 		uint8_t *carries, qs_carry *list)

@@ -1,15 +1,15 @@
 /*
  * sketch_avx512.c
- *		Inner loops with AVX-512.
+ *		Inner loops of sketches with AVX-512.
  *
- * A bucket of sub_warp is one 32-byte vector, of half_warp one of 64, of warp
- * two: a key costs a load, an addition under its mask and a store for each.  A
- * low bucket of multilevel is one vector of 32 byte counters; the few that
- * overflow are carried one by one.  Hashes, buckets and
- * masks of the whole batch come first, in loops that the compiler makes eight
- * keys wide.
+ * A bucket of sub_warp is one vector of 32 bytes, a bucket of half_warp one of 64,
+ * and a bucket of warp two of 64.  Each vector of a key's bucket costs a load, an
+ * addition under the key's mask, and a store.  A low bucket of multilevel is one
+ * vector of 32 one-byte counters; the few that overflow are carried one by one.
+ * Hashes, buckets and masks of the whole batch come first, in loops that the
+ * compiler makes eight keys wide.
  *
- * Floor per key: one cache line read and written.
+ * The least that a key costs: one cache line read and written.
  *
  * src/engine/sketch_avx512.c
  */
@@ -21,7 +21,7 @@
 
 #include "sketch/multilevel_merge.h"
 
-/* gcc must be asked for whole vectors in loops; clang does not know the word. */
+/* gcc uses vectors of 512 bits in loops only when asked to; clang does not know the option. */
 #ifdef __clang__
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #else
@@ -101,7 +101,7 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 	add16s(sk, 32, hv, weight, count);
 }
 
-/* Counters of a low bucket have passed 255. */
+/* Carry the counters of a low bucket that have passed 255. */
 static __attribute__((noinline)) void
 carry(qs_sketch *sk, uint8_t *low, uint32_t counters)
 {
@@ -115,7 +115,7 @@ carry(qs_sketch *sk, uint8_t *low, uint32_t counters)
 	}
 }
 
-/* Byte counters; weights other than 1 go the plain way. */
+/* One-byte counters of multilevel.  Weights other than 1 take the plain loop. */
 AVX512 static void
 add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
@@ -143,7 +143,7 @@ add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 	}
 }
 
-/* A byte has carried if the sum is less than what was added; see qs_low_add. */
+/* A byte has carried if the sum is smaller than what was added; see qs_low_add. */
 AVX512 QB_INLINE size_t
 low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
 		uint8_t *carries, qs_carry *list)

@@ -1,6 +1,6 @@
 /*
  * sketch_cpu.c
- *		The CPU engine: hash a batch, fetch ahead, then add.
+ *		The CPU engine of sketches: hash a batch, fetch ahead, then add.
  *
  * src/engine/sketch_cpu.c
  */
@@ -8,7 +8,7 @@
 #include "engine/sketch_engine.h"
 #include "engine/sketch_kernels.h"
 
-/* One batch of at most QS_BATCH keys whose weight the sketch has room for. */
+/* Insert at most QS_BATCH keys, for whose weight the sketch has room. */
 static qb_status
 insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
@@ -58,8 +58,8 @@ cpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 }
 
 /*
- * Add back the first "count" keys after a removal that failed.  They were
- * there, so that neither form takes memory for them.
+ * Add back the first "count" keys after a removal that failed.  The keys were there
+ * before, so neither form needs memory for them.
  */
 static void
 undo_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)

@@ -2,16 +2,16 @@
  * sketch_engine.h
  *		Engines that change sketches in batches, behind one table.
  *
- * The layers above change a sketch through the engine that it was given, and
- * ask which one that is only to tell people.  Every engine gives byte-identical
- * sketches.  An engine works on a qs_sketch in place; keys come as
- * fingerprints, in batches of any size.
+ * The layers above change a sketch through the engine that it was given.  They ask
+ * which engine that is only to tell the user.  Every engine gives byte-identical
+ * sketches.  An engine works on a qs_sketch in place; keys come as fingerprints, in
+ * batches of any size.
  *
- * An engine may keep the tables of a dense sketch elsewhere, on a device: the
- * sketch then is "remote" and has no tables.  Only insert() and merge() of the
- * same engine work on it until settle() has brought them back.  On the CPU,
- * too, what merges have left is finished by settle().  So whoever reads a
- * sketch has its tables, and reading needs no engine.
+ * An engine may keep the tables of a dense sketch elsewhere, on a device: the sketch
+ * is then "remote" and has no tables.  Only insert() and merge() of the same engine
+ * work on a remote sketch, until settle() has brought its tables back.  On the CPU,
+ * settle() finishes what deferred merges have left.  After settle() a sketch has its
+ * tables, so reading needs no engine.
  *
  * src/engine/sketch_engine.h
  */
@@ -29,14 +29,14 @@ typedef struct qs_engine
 	qb_status (*insert)(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 						size_t count);
 
-	/* Remove keys likewise; QB_UNDERFLOW leaves the sketch unchanged. */
+	/* Remove keys, with weights as for insert().  QB_UNDERFLOW leaves the sketch unchanged. */
 	qb_status (*remove)(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 						size_t count);
 
-	/* As qs_merge(), or as qs_merge_deferred(). */
+	/* Does what qs_merge() or qs_merge_deferred() does. */
 	qb_status (*merge)(qs_sketch *into, const qs_sketch *from);
 
-	/* Bring the tables here, where they stay, and up to date. */
+	/* Bring the tables back and up to date; they stay here. */
 	qb_status (*settle)(qs_sketch *sk);
 
 	/* How many keys to collect before an insert into this sketch. */

@@ -26,7 +26,7 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 	return qs_kernels_now()->accumulate(into, from, negative);
 }
 
-/* At load: sketches merge with the set in use. */
+/* Runs at load: from then on sketches merge with the table in use. */
 __attribute__((constructor)) static void
 provide_accumulate(void)
 {

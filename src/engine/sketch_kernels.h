@@ -15,18 +15,18 @@ extern const qs_kernels qs_kernels_avx2;
 extern const qs_kernels qs_kernels_avx512;
 #endif
 
-/* The set in use; qb_isa_use() changes it. */
+/* The table in use; qb_isa_use() changes it. */
 extern const qs_kernels *qs_kernels_now(void);
 
-/* Add a batch of hv to dense tables with the set in use. */
+/* Add a batch of hv to dense tables, with the loops in use. */
 extern void qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 
 /*
- * Buckets and masks of a batch, in the form that vector instructions like:
- * what qb_reduce() and qs_mask_in() give, computed without 128-bit products.
- * n < 2^32 for all bucketed structures, so the product has 96 bits.  "masks"
- * of the sketch must be there.  "bucket" has room for QS_PREFETCH_AHEAD more,
- * which repeat the last, so that loops can fetch ahead without a test.
+ * Buckets and masks of a batch: the results of qb_reduce() and qs_mask_in(),
+ * computed without 128-bit products, which vectors lack.  n < 2^32 for all bucketed
+ * structures, so a product of 96 bits is enough.  The sketch must have its table of
+ * masks.  "bucket" has room for QS_PREFETCH_AHEAD more elements, which repeat the
+ * last one, so that loops can fetch ahead without a test.
  */
 QB_INLINE void
 qs_locate_batch(const qs_sketch *sk, uint32_t m, const uint64_t *hv, size_t count,

@@ -2,16 +2,16 @@
  * sketch_top.c
  *		Finding the most frequent keys of batches that went into a sketch.
  *
- * The counters of a batch have just been changed, so that estimating its keys
- * finds them in the cache.  All but few of them are below the threshold, or are
- * candidates already: these are counted.
+ * The batch has just changed its counters, so estimating its keys finds them in the
+ * cache.  Most keys are below the threshold.  Most of the rest are candidates
+ * already, and are only counted.
  *
  * src/engine/sketch_top.c
  */
 #include "engine/sketch_engine.h"
 #include "engine/sketch_top.h"
 
-/* Count a key whose estimate is not below the threshold: new ones must be above it. */
+/* Count a key whose estimate is at least the threshold.  A new candidate must be above it. */
 static qb_status
 count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight, int64_t estimate,
 		  size_t row)
@@ -29,8 +29,9 @@ count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight
 }
 
 /*
- * What may have been before this batch of those that came with it: their
- * estimate counts what the batch had of them as well.
+ * Set how often the candidates that are new in this batch may have occurred before
+ * it.  Their estimate includes the occurrences in the batch, which "lower" has
+ * counted.
  */
 static void
 bound_fresh(qs_top *top)

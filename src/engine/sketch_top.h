@@ -10,10 +10,10 @@
 #include "sketch/top.h"
 
 /*
- * Look through a batch that the sketch, which is not remote, has just counted;
- * weight NULL means 1 each.  New candidates, "fresh" and after, have the row of
- * the batch that has their text; the caller reads it before the next batch and
- * then calls qs_top_batch_done().
+ * Find candidates in a batch that the sketch has just counted; weight NULL means 1
+ * each.  The sketch is not remote.  New candidates are those from top->fresh on;
+ * each names the row of the batch that has its text.  The caller sets these texts
+ * before the next batch, and then calls qs_top_batch_done().
  */
 extern qb_status qs_top_batch(qs_top *top, const qs_sketch *sk, const uint64_t *fingerprint,
 							  const int64_t *weight, size_t count);

@@ -17,7 +17,7 @@ qf_gaps_make(qf_gaps *gaps, const qf_params *p)
 	gaps->guide[b] = 0;
 	for (i = 0; i < gaps->count; i++)
 	{
-		/* s falls: entries of the guide above it have only those before it. */
+		/* s falls: guide entries above this s count only the values before it. */
 		while (b > 0 && beyond <= (uint64_t) (b - 1) << (64 - QF_GUIDE_BITS))
 			gaps->guide[--b] = (uint16_t) i;
 		gaps->beyond[i] = beyond;

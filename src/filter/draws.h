@@ -7,36 +7,37 @@
  *	h = mix64(fingerprint ^ f(seed))
  *	position j = mulhi64(mix64(h + (j + 1) * C), m)			j = 0 .. k - 1
  *
- * whose high-part product makes halving m join neighbouring bits.  In a blocked
- * Bloom filter they are all in one block of 512 bits, so that a key costs one
+ * The high part of the product makes halving m join neighbouring bits.  In a blocked
+ * Bloom filter all k positions are in one block of 512 bits, so that a key costs one
  * cache line and not k,
  *
  *	block = mulhi64(h, m / 512)
- *	bit j of it = 9 bits of mix64(h + (j / 7 + 1) * C), from bit 9 (j % 7) on
+ *	bit j of the block = 9 bits of mix64(h + (j / 7 + 1) * C), from bit 9 (j % 7) on
  *
- * and halving m joins neighbouring blocks.  A row has a
- * stream of random numbers that depends on the nonce and the row alone,
+ * and halving m joins neighbouring blocks.  A row has a stream of random numbers that
+ * depends only on the nonce and the row,
  *
  *	base = f(nonce) ^ mix64(row)
  *	draw t = mix64(base + t * golden ratio)					t = 0, 1, ..
  *
  * so neither order nor batches nor threads can change what a row sets, and the
- * filter is a pure union over rows.  Setting each position with probability p
- * needs no coin a position: the gaps between set ones are geometric.
+ * filter is a pure union over rows.  Setting each position with probability p needs
+ * no draw for each position, because the gaps between the positions that are set are
+ * geometric:
  *
  *	j = 0
  *	loop	g = gap of the next draw, j += g; stop at j >= k
  *			unless g is QF_GAPS: set position j, j += 1
  *
- * A draw r skips position after position while r < 2^64 P(gap > i) = s(i), where
- * s(0) = q and s(i + 1) = mulhi64(s(i), q), but at most QF_GAPS of them: then
- * it is drawn again, as the geometric distribution has no memory.  This takes
- * k p + 1 draws a row (k / QF_GAPS more where k is larger than that).
+ * A draw r skips positions one by one while r < 2^64 P(gap > i) = s(i), where s(0) =
+ * q and s(i + 1) = mulhi64(s(i), q), but at most QF_GAPS of them.  After QF_GAPS the
+ * next draw goes on from there, as the geometric distribution has no memory.  A row
+ * takes k p + 1 draws, and k / QF_GAPS more where k is larger than QF_GAPS.
  *
- * c copies of a row set each position with probability 1 - q^c: the same with
- * q^c by squaring in place of q.
+ * c copies of a row set each position with probability 1 - q^c.  Their draws are
+ * those of a row with q^c, which squaring gives, in place of q.
  *
- * A table of s, which is short-lived, gives a gap at once.
+ * A table of s gives a gap at once.  It is made for a batch and not kept.
  *
  * src/filter/draws.h
  */
@@ -46,30 +47,30 @@
 #include "base/hash.h"
 #include "filter/params.h"
 
-/* Odd constant of the positions. */
+/* An odd constant for the mixes that give positions. */
 #define QF_POSITION_STEP UINT64_C(0xD1342543DE82EF95)
 
-/* Most positions that one draw skips. */
+/* The most positions that one draw skips. */
 #define QF_GAPS 1024
 
 /* Bits of a block that one mixed word gives. */
 #define QF_BLOCK_DRAWS (64 / QF_BLOCK_LOG)
 
-/* The table is entered by the highest bits of a draw; a step or none is left. */
+/* The highest bits of a draw say where to enter the table; then a step or none is left. */
 #define QF_GUIDE_BITS 10
 #define QF_GUIDE      (1 << QF_GUIDE_BITS)
 
 typedef struct qf_gaps
 {
-	uint32_t count;               /* of s: k, but at most QF_GAPS */
-	uint16_t guide[QF_GUIDE + 1]; /* how many s exceed b << (64 - QF_GUIDE_BITS) */
+	uint32_t count;               /* of beyond: k, but at most QF_GAPS */
+	uint16_t guide[QF_GUIDE + 1]; /* b: how many s exceed b << (64 - QF_GUIDE_BITS) */
 	uint64_t beyond[QF_GAPS];     /* s */
 } qf_gaps;
 
 /* Make the table for parameters with q > 0. */
 extern void qf_gaps_make(qf_gaps *gaps, const qf_params *p);
 
-/* 1 - p of "copies" copies at once, copies > 0. */
+/* q to the power of "copies", copies > 0: the chance that none of the copies sets a position. */
 QB_INLINE uint64_t
 qf_power(uint64_t q, uint64_t copies)
 {
@@ -93,7 +94,7 @@ qf_hash(uint64_t fingerprint, uint64_t seed_key)
 	return qb_hash(fingerprint, seed_key);
 }
 
-/* What is mixed and reduced to position j. */
+/* The number that is mixed and reduced to position j. */
 QB_INLINE uint64_t
 qf_position_input(uint64_t h, uint32_t j)
 {
@@ -119,14 +120,17 @@ qf_block(uint64_t h, uint64_t m)
 	return (uint32_t) qb_reduce(h, m / QF_BLOCK_BITS) * QF_BLOCK_BITS;
 }
 
-/* Bits j = QF_BLOCK_DRAWS * group .. of the block of h, QF_BLOCK_LOG bits each, lowest first. */
+/*
+ * The places in a block of positions j = QF_BLOCK_DRAWS * group and following:
+ * QF_BLOCK_LOG bits each, the first one lowest.
+ */
 QB_INLINE uint64_t
 qf_block_draw(uint64_t h, uint32_t group)
 {
 	return qb_mix64(qf_position_input(h, group));
 }
 
-/* Position j in any layout; loops over j take draw after draw instead. */
+/* Position j in any layout.  Loops over j are faster with one draw for several positions. */
 QB_INLINE uint32_t
 qf_any_position(const qf_params *p, uint64_t h, uint32_t j)
 {
@@ -158,8 +162,8 @@ qf_draw(uint64_t base, uint64_t t)
 }
 
 /*
- * A first draw below this skips all of the row's positions, which is the usual
- * case where k p is small; 0 if no draw can.
+ * A row whose first draw is below this skips all of its positions, which is the
+ * usual case where k p is small.  0 if no draw skips all.
  */
 QB_INLINE uint64_t
 qf_idle_below(const qf_gaps *gaps, uint32_t k)
@@ -187,7 +191,7 @@ qf_gap(const qf_gaps *gaps, uint64_t draw)
 	return low;
 }
 
-/* The same without a table, one position after the other. */
+/* The gap of a draw without a table, one position after another. */
 QB_INLINE uint32_t
 qf_gap_by_steps(uint64_t q, uint32_t most, uint64_t draw)
 {

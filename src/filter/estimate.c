@@ -10,7 +10,7 @@
 
 #define TWO_64        18446744073709551616.0
 #define EULER_GAMMA   0.57721566490153286
-#define FEW_HARMONICS 16 /* below, the series is not exact */
+#define FEW_HARMONICS 16 /* below this n the series is not exact */
 
 /* 1 + 1/2 + .. + 1/n */
 static double
@@ -26,7 +26,7 @@ harmonic(uint32_t n)
 	return sum;
 }
 
-/* Share of zero bits; a full filter has half a one. */
+/* Share of zero bits.  A full filter counts as having half a zero bit. */
 static double
 zero_share(const qf_filter *f)
 {
@@ -83,7 +83,7 @@ qf_deviations(double confidence)
 	return high;
 }
 
-/* The frequency at which a share w of the positions is zero, 0 or more. */
+/* The frequency at which the share w of a key's positions is zero; not below 0. */
 static double
 frequency_at(const qf_scale *s, double w)
 {
@@ -121,7 +121,7 @@ qf_relative_sd(const qf_scale *s, double frequency)
 	return sqrt(expm1(t - s->log_zero) / s->k) / t;
 }
 
-/* In a blocked filter only keys of its own block can set a bit. */
+/* A key of a blocked filter can set only the bits of its own block. */
 double
 qf_distinct(const qf_filter *f)
 {

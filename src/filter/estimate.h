@@ -8,33 +8,35 @@
  *
  *	f = (ln z' - ln w) / |ln(1 - p)|
  *
- * ln w.  Of the k positions "zeros" are zero, which is binomial with mean k w.
- * The harmonic numbers H estimate its logarithm without bias, up to
- * sum over j > k of (1 - w)^j / j, which is nothing:
+ * ln w.  The number "zeros" of the key's k positions that are zero is binomial with
+ * mean k w.  The harmonic numbers H estimate the logarithm of w without bias, up to
+ * the negligible sum over j > k of (1 - w)^j / j:
  *
  *	E[H(k) - H(zeros)] = sum over j = 1 .. k of (1 - w)^j / j = -ln w
  *
- * (ln(1 - y / k) itself is biased by (1 / w - 1) / 2k, about 1 % of f at k =
- * 200, and has no value when all positions are set; this is then the value of
- * half a zero position.)
+ * (The plain logarithm, ln(1 - y / k) for y set positions, is biased by (1 / w - 1)
+ * / 2k, about 1 % of f at k = 200.  It has no value when all positions are set; half
+ * a zero position is then taken.)
  *
- * ln z'.  Taken for it is the share z of zero bits in the whole filter, one number
- * kept current.  It has the key's own bits in it, but so has w: with a = (1 - p)^f,
- * any bit is hit by the key's k positions in
+ * ln z'.  We take the share z of zero bits in the whole filter for z'.  It is one
+ * number, which is kept current.  z includes the key's own bits, but so does w: with
+ * a = (1 - p)^f, the key's k positions leave any bit zero with chance
  *
  *	z = z' (1 - (1 - a) / m)^k
  *
- * and that of one of its positions by the k - 1 others
+ * and one of the key's positions is left zero by the other k - 1 positions with
+ * chance
  *
  *	w = z' a (1 - (1 - a) / m)^(k - 1)
  *
- * so that w / z is a but for 1 / m, also where a key's positions are a third of the
- * filter.  Neither the number of rows nor the design enters, so this is as right
- * for skewed keys, for a key that is most of all rows, after merges and beyond the
- * design load.
+ * so w / z is a up to 1 / m, even where a key's positions are a third of the
+ * filter.  Neither the number of rows nor the design parameters enter.  So this is
+ * as accurate for skewed keys, for a key that makes up most of all rows, after
+ * merges and beyond the design load.
  *
- * Floating point, and the C library's logarithms: estimates may differ in their
- * last bits between machines, filters never do.  p = 1 tells no frequencies.
+ * Estimates are floating point and use the C library's logarithms, so they may
+ * differ in their last bits between machines.  Filters never differ.  A filter with
+ * p = 1 has no frequencies.
  *
  * src/filter/estimate.h
  */
@@ -48,7 +50,7 @@ typedef struct qf_scale
 {
 	double k;
 	double m;
-	double zero;     /* z, at least half a bit */
+	double zero;     /* z, at least half a zero bit */
 	double log_zero; /* ln z */
 	double step;     /* |ln(1 - p)| */
 	double harmonic; /* H(k) */
@@ -66,9 +68,9 @@ typedef struct qf_bounds
 extern void qf_scale_make(qf_scale *scale, const qf_filter *f);
 
 /*
- * Are all k positions set?  Then the key may have come any number of times: the
- * formulas below give what half a zero position would say, which is right on
- * average over many keys and says nothing of this one.
+ * Are all k positions set?  Then the key may have come any number of times.  The
+ * functions below then give the value of half a zero position, which is right on
+ * average over many keys but says nothing about this one.
  */
 static inline bool
 qf_saturated(const qf_scale *scale, uint32_t set)
@@ -77,33 +79,33 @@ qf_saturated(const qf_scale *scale, uint32_t set)
 }
 
 /*
- * Frequency of a key of which "set" positions are set.  Unbiased, so that it
- * is negative for about half of the keys that never came.
+ * The frequency of a key with "set" positions set.  Unbiased, so it is negative for
+ * about half of the keys that never came.
  */
 extern double qf_estimate(const qf_scale *scale, uint32_t set);
 
 /*
- * The paper's estimate, for comparison: (k n p + m ln(1 - set / k)) /
- * (p (k - m)).  NaN where the number of rows is not known.
+ * The paper's estimate, for comparison: (k n p + m ln(1 - set / k)) / (p (k - m)).
+ * NaN if the number n of rows is not known.
  */
 extern double qf_estimate_paper(const qf_scale *scale, uint32_t set);
 
-/* How many standard deviations hold this share of a normal distribution. */
+/* How many standard deviations around the mean hold this share of a normal distribution. */
 extern double qf_deviations(double confidence);
 
 /*
- * Between which frequencies it is, with the confidence that "deviations" stands
- * for: Wilson's interval for the share of set positions.  Not below 0.
+ * Bounds of the frequency, never below 0, with the confidence that "deviations"
+ * stands for: Wilson's interval for the share of set positions.
  */
 extern qf_bounds qf_bounds_of(const qf_scale *scale, uint32_t set, double deviations);
 
-/* Standard deviation of the estimates of this frequency, as a share of it. */
+/* Standard deviation of estimates at this frequency, as a share of the frequency. */
 extern double qf_relative_sd(const qf_scale *scale, double frequency);
 
 /*
- * Distinct keys of a Bloom filter, from its share z of zero bits: a key sets a
- * given bit with chance c, so n keys leave z = (1 - c)^n.  Half a zero bit if it is
- * full.
+ * The number of distinct keys in a Bloom filter, from its share z of zero bits.  A
+ * key sets a given bit with chance c, so n keys leave z = (1 - c)^n.  A full filter
+ * counts as having half a zero bit.
  */
 extern double qf_distinct(const qf_filter *f);
 

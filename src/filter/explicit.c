@@ -2,10 +2,10 @@
  * explicit.c
  *		A filter with few set bits: their positions.
  *
- * Owned, they are in an open-addressing hash table with linear probing, at most
- * half full, that grows from 256 bytes to four times the largest list.  In a
- * view they are sorted and searched in place.  A list does not say which row
- * set what, so it is a function of the bits alone.
+ * In an owned filter the positions are in an open-addressing hash table with linear
+ * probing.  The table is at most half full and grows from 256 bytes to four times
+ * the largest list.  In a view they are sorted and searched in place.  A list does
+ * not say which row set which bit, so it is a function of the bits alone.
  *
  * src/filter/explicit.c
  */
@@ -62,8 +62,9 @@ qf_explicit_has(const qf_filter *f, uint32_t position)
 /* ---- many lookups ---- */
 
 /*
- * Which of the parts that m is cut into have a set bit.  At most QF_EXPLICIT_MAX of
- * them do, so that nearly all positions of keys are not looked for in the list.
+ * A map of the bits: for each equal part of them, whether it has a set bit.  At most
+ * QF_EXPLICIT_MAX parts have one, so nearly all lookups end at the map and need no
+ * search in the list.
  */
 #define MAP_LOG 18
 
@@ -73,7 +74,7 @@ typedef struct map
 	uint8_t part[(1 << MAP_LOG) / 8];
 } map;
 
-/* Probes from which on the map costs less than it saves. */
+/* From this many probes on, the map saves more than it costs. */
 #define MAP_PAYS 16384
 
 static void
@@ -86,11 +87,11 @@ make_map(map *m, const qf_filter *f)
 	while (f->params.m >> m->shift > UINT64_C(1) << MAP_LOG)
 		m->shift++;
 	while (qf_explicit_next(f, &at, &position))
-		if (position < f->params.m) /* bytes that nobody validated may have others */
+		if (position < f->params.m) /* larger ones occur only in bytes that nobody validated */
 			qf_set_bit(m->part, position >> m->shift);
 }
 
-/* Set positions of one key. */
+/* How many positions of one key are set. */
 static uint32_t
 count_mapped(const qf_filter *f, const map *m, uint64_t fingerprint, qf_find find)
 {

@@ -115,7 +115,7 @@ qf_set(qf_filter *f, const uint32_t *position, size_t count)
 	return QB_OK;
 }
 
-/* Where a position goes by so many halvings (merge.c). */
+/* Where "halvings" halvings take a position (merge.c). */
 static uint32_t
 folded_position(const qf_params *p, uint32_t position, int halvings)
 {
@@ -133,7 +133,7 @@ qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings)
 
 	while (status == QB_OK && qf_explicit_next(from, &at, &position))
 	{
-		/* Bytes that nobody validated may have others. */
+		/* Larger ones occur only in bytes that nobody validated. */
 		if (position >= from->params.m)
 			continue;
 		position = folded_position(&from->params, position, halvings);

@@ -2,30 +2,30 @@
  * filter.h
  *		A probabilistic Bloom filter in memory: state and life cycle.
  *
- * m bits, all zero at first.  Each insertion sets each of its key's k positions
- * with probability p, so that the number of set ones tells about how often the
- * key came (estimate.h), and with p = 1 whether it came at all.  The bits are a
- * union over rows: merging is OR, and nothing can be removed.  What a row sets
- * is in draws.h.
+ * A filter has m bits, all zero at first.  Each insertion sets each of its key's k
+ * positions with probability p.  So the number of set positions tells about how
+ * often the key came (estimate.h), and with p = 1 whether it came at all.  The bits
+ * are a union over rows: merging is OR, and nothing can be removed.  draws.h says
+ * what a row sets.
  *
- * The number of rows is kept only where each insertion counts once.  Where rows
- * have ids of their own, and in a Bloom filter, inserting again changes no bit
- * and must change nothing else: there it is QF_ROWS_UNKNOWN from the first row
- * on.  Merging what overlaps then gives the same bytes as merging what does not.
+ * The number of rows is kept only where each insertion counts once.  Where rows have
+ * ids of their own, and in a Bloom filter, inserting a row again changes no bit and
+ * must change nothing else.  There the number is QF_ROWS_UNKNOWN from the first row
+ * on.  Merging filters with common rows then gives the same bytes as merging filters
+ * without.
  *
- * A filter is either owned (its memory comes from the caller's allocator) or a
- * view of serialized bytes, read only.  An owned dense one may be "remote": an
- * engine keeps its bits on a device, and must settle it before anything here is
- * called.
+ * A filter is either owned (its memory comes from the caller's allocator) or a view
+ * of serialized bytes, read only.  An owned dense filter may be "remote": an engine
+ * keeps its bits on a device, and must settle it before any function here is called.
  *
- * Explicit form: few set bits, as their positions.  Owned: an open-addressing
- * hash table of them.  View: sorted.  With more than qf_explicit_limit() the
- * filter becomes dense, and stays so in memory; which form is written depends
- * on the number of set bits alone (format.h).
+ * Explicit form: few set bits, kept as a list of their positions.  An owned filter
+ * has them in an open-addressing hash table, a view has them sorted.  With more than
+ * qf_explicit_limit() positions the filter becomes dense, and stays so in memory.
+ * The form that is written depends only on the number of set bits (format.h).
  *
- * Dense form: words of 64 bits, position i is bit i % 64 of word i / 64.  A block
- * of a blocked Bloom filter is a cache line in memory; inside serialized bytes,
- * which are not so aligned, it may be in two.
+ * Dense form: words of 64 bits; position i is bit i % 64 of word i / 64.  In memory
+ * a block of a blocked Bloom filter is one cache line.  Serialized bytes are not so
+ * aligned, so there a block may lie in two lines.
  *
  * Not thread safe.
  *
@@ -62,7 +62,7 @@ typedef struct qf_filter
 	uint8_t *positions; /* explicit: slots of 4 bytes, or sorted in a view */
 	uint64_t slots;     /* explicit, owned: a power of two */
 	uint8_t *bits;      /* dense */
-	void *remote;       /* dense: the engine's, whose bits are elsewhere; else NULL */
+	void *remote;       /* dense: the engine's own, if the bits are elsewhere; else NULL */
 } qf_filter;
 
 /* An empty owned filter in explicit form; needs no memory yet. */
@@ -78,15 +78,16 @@ extern qb_status qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *
 extern qb_status qf_make_dense(qf_filter *f);
 
 /*
- * Count rows: "rows" more, or, if they are not to be counted (above) and there
- * is one, QF_ROWS_UNKNOWN.  QB_TOTAL_OVERFLOW leaves the filter unchanged.
+ * Count "rows" more rows.  If rows are not countable (see above, rows with ids) and
+ * there is one, the number becomes QF_ROWS_UNKNOWN.  QB_TOTAL_OVERFLOW leaves the
+ * filter unchanged.
  */
 extern qb_status qf_count_rows(qf_filter *f, int64_t rows, bool countable);
 
 /* Set bits of an owned filter, in either form; positions are below m. */
 extern qb_status qf_set(qf_filter *f, const uint32_t *position, size_t count);
 
-/* Keys that may be looked up between two looks at whether to go on: k probes each. */
+/* How many keys may be looked up between two pauses, at k probes for each key. */
 QB_INLINE size_t
 qf_keys_at_once(const qf_params *p)
 {
@@ -96,7 +97,7 @@ qf_keys_at_once(const qf_params *p)
 /* How many of the key's k positions are set; works on views. */
 extern uint32_t qf_count(const qf_filter *f, uint64_t fingerprint);
 
-/* Are all of them?  Looks no further than the first zero. */
+/* Are all of the key's positions set?  Stops at the first zero. */
 extern bool qf_has(const qf_filter *f, uint64_t fingerprint);
 
 /* into |= from, word by word; returns the set bits of the result. */
@@ -104,18 +105,18 @@ typedef uint64_t (*qf_unite_words)(uint8_t *into, const uint8_t *from, uint64_t 
 extern uint64_t qf_unite(uint8_t *into, const uint8_t *from, uint64_t words);
 
 /*
- * into |= from, halving the one with more bits.  Both must be mergeable (else
- * QB_MISMATCH) and of one family, which the caller has checked.  "into" is
- * owned and unchanged on error, except that it may have been halved or have
- * taken some of the bits when it is QB_NO_MEMORY.  "unite" is qf_unite or a
- * faster one.
+ * into |= from, after halving the filter with more bits.  Both must be mergeable
+ * (else QB_MISMATCH) and have keys of one family, which the caller has checked.
+ * "into" is owned.  An error leaves it unchanged, except that after QB_NO_MEMORY it
+ * may have been halved or have taken some of the bits.  "unite" is qf_unite or a
+ * faster version.
  */
 extern qb_status qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite);
 
-/* Set the positions of an explicit filter, halved so many times. */
+/* Set the positions of an explicit filter in "into", each halved "halvings" times. */
 extern qb_status qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings);
 
-/* Halve an owned filter to m bits; QB_NO_FOLD: that is not possible. */
+/* Halve an owned filter until it has m bits.  QB_NO_FOLD: halving does not lead to m. */
 extern qb_status qf_fold(qf_filter *f, uint64_t m);
 
 /* ---- dense bits, plain ---- */
@@ -126,7 +127,7 @@ qf_bit(const uint8_t *bits, uint32_t position)
 	return bits[position / 8] >> position % 8 & 1;
 }
 
-/* Set a bit; 1 if it was not. */
+/* Set a bit; returns 1 if it was zero, else 0. */
 QB_INLINE uint32_t
 qf_set_bit(uint8_t *bits, uint32_t position)
 {
@@ -176,24 +177,24 @@ qf_block_has(const uint8_t *bits, const qf_params *p, uint64_t h)
 	return true;
 }
 
-/* Set bits among so many words. */
+/* How many bits of the words are set. */
 extern uint64_t qf_ones(const uint8_t *bits, uint64_t words);
 
 /* ---- explicit positions (explicit.c) ---- */
 
-/* Is the position among those of an explicit filter? */
+/* Is the position in the list of an explicit filter? */
 extern bool qf_explicit_has(const qf_filter *f, uint32_t position);
 
 /*
- * Add positions to an owned explicit filter until it has as many as it may;
- * "done" tells how many of them were looked at.
+ * Add positions to an owned explicit filter until it is at its limit; "done" tells
+ * how many positions were taken.
  */
 extern qb_status
 qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *done);
 
 /*
- * As qf_count() for many keys.  "find" makes positions of their inputs (draws.h),
- * so many at a time; QF_FIND at most are asked for.
+ * qf_count() for many keys.  "find" turns inputs of positions into positions
+ * (draws.h), at most QF_FIND in a call.
  */
 #define QF_FIND 1024
 typedef void (*qf_find)(const uint64_t *input, size_t count, uint64_t m, uint32_t *position);

@@ -26,7 +26,7 @@ enum
 
 static const char magic[3] = { 'P', 'B', 'F' };
 
-/* The form in which so many set bits are written, whatever memory has. */
+/* The form in which a filter with this many set bits is written, whatever its form in memory. */
 static uint8_t
 canonical_form(const qf_params *p, uint64_t ones)
 {
@@ -69,7 +69,7 @@ write_header(const qf_filter *f, uint8_t *out)
 	qb_store32(out + AT_ONES, (uint32_t) f->ones);
 }
 
-/* The positions of few set bits of a dense filter, which halving can leave. */
+/* Write the positions of a dense filter that has few set bits, as halving can leave it. */
 static void
 write_positions(const qf_filter *f, uint8_t *out)
 {
@@ -99,7 +99,7 @@ qf_write(const qf_filter *f, uint8_t *out)
 	qb_store32(out + AT_CRC, qb_checksum(out, qf_flat_size(f), AT_CRC));
 }
 
-/* Do rows, set bits and family fit one another? */
+/* Do the numbers of rows and of set bits and the family of keys fit each other? */
 static bool
 state_fits(const qf_filter *f)
 {
@@ -156,7 +156,7 @@ qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length)
 static bool
 positions_ascend(const qf_filter *f)
 {
-	uint64_t next = 0; /* the least that the next may be */
+	uint64_t next = 0; /* the smallest position that may come next */
 	uint64_t i;
 
 	for (i = 0; i < f->ones; i++)

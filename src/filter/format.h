@@ -22,8 +22,8 @@
  *	56		4		set bits
  *
  * Body, explicit: the positions of the set bits, ascending, 4 bytes each.
- * Body, dense: words of 8 bytes, bit i % 64 of word i / 64; what is beyond m in
- * the last one is zero.
+ * Body, dense: words of 8 bytes, bit i % 64 of word i / 64; bits of
+ * the last word beyond m are zero.
  *
  * The form follows from the number of set bits (qf_explicit_limit), so the bytes
  * are a function of the parameters, the bits and the rows.
@@ -45,20 +45,20 @@ extern uint64_t qf_flat_size(const qf_filter *f);
 extern void qf_write(const qf_filter *f, uint8_t *out);
 
 /*
- * Make "view" a read-only filter inside "bytes", which must stay.  Looks at
- * header and length only: for bytes that were validated when they came in, and
- * safe for any others: whatever the body holds, nothing outside of it is read
- * or written.
+ * Make "view" a read-only filter inside "bytes", which must stay.  Checks the header
+ * and the length only, which is enough for bytes that were validated when they came
+ * in.  It is safe for any other bytes, too: whatever the body holds, nothing outside
+ * of it is read or written.
  */
 extern qb_status qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length);
 
 /*
- * The one validator for bytes from outside: qf_open(), the checksum, and that
- * the body is what qf_write() writes.
+ * The one validator for bytes from outside.  Checks all that qf_open() checks, the
+ * checksum, and that the body is what qf_write() would write.
  */
 extern qb_status qf_validate(const uint8_t *bytes, uint64_t length);
 
-/* Bytes of the dense form: what a filter of these parameters grows to. */
+/* Bytes of the dense form, to which a filter with these parameters grows. */
 extern uint64_t qf_dense_size(const qf_params *p);
 
 #endif

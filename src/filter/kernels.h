@@ -2,9 +2,9 @@
  * kernels.h
  *		The inner loops of filters on the CPU, one table for each instruction set.
  *
- * The plain table is here; engine/filter_*.c have the fast ones and choose.  All
- * give the same bits.  The inline functions are the plain loops; fast versions
- * leave what does not fill a vector to them.
+ * The plain table is here; engine/filter_*.c have the fast tables and the choice.
+ * All give the same bits.  The inline functions are the plain loops; fast versions
+ * use them for what does not fill a vector.
  *
  * src/filter/kernels.h
  */
@@ -13,29 +13,30 @@
 
 #include "filter/filter.h"
 
-/* Rows, keys and positions are worked on so many at a time. */
+/* How many rows, keys or positions are worked on at a time. */
 #define QF_CHUNK 1024
 
-/* How far ahead of the bits to be set cache lines are fetched. */
+/* How many bits ahead of the one to be set the loops fetch cache lines. */
 #define QF_AHEAD 32
 
 /* Rows that set something. */
 typedef struct qf_busy
 {
-	uint32_t index[QF_CHUNK]; /* in the chunk */
-	uint64_t base[QF_CHUNK];  /* of their draws */
+	uint32_t index[QF_CHUNK]; /* of the row in its chunk */
+	uint64_t base[QF_CHUNK];  /* of the row's draws */
 } qf_busy;
 
 typedef struct qf_kernels
 {
 	/*
-	 * Rows whose first draw is not below "idle", of up to QF_CHUNK: numbers
-	 * from "first" on, or, if not NULL, those of "row".  Returns how many.
+	 * Find the rows whose first draw is not below "idle", among up to QF_CHUNK.  The
+	 * rows' numbers are those of "row", or if that is NULL run from "first" on.
+	 * Returns how many were found.
 	 */
 	size_t (*busy)(uint64_t nonce_key, const uint64_t *row, uint64_t first, size_t count,
 				   uint64_t idle, qf_busy *busy);
 
-	/* Inputs of positions (draws.h) to positions. */
+	/* Turn inputs of positions (draws.h) into positions. */
 	void (*positions)(const uint64_t *input, size_t count, uint64_t m, uint32_t *position);
 
 	/* Set bits; returns how many were zero. */
@@ -102,7 +103,7 @@ qf_query_from(const uint8_t *bits, const qf_params *p, uint64_t h, uint32_t j)
 	return set;
 }
 
-/* As qf_unite(), for processors that count a word's bits by an instruction. */
+/* qf_unite() for processors with an instruction that counts the bits of a word. */
 QB_INLINE uint64_t
 qf_unite_counting(uint8_t *into, const uint8_t *from, uint64_t words)
 {

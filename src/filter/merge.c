@@ -2,9 +2,9 @@
  * merge.c
  *		Merging and halving filters.
  *
- * Halving joins bits 2i and 2i + 1, in a blocked filter blocks 2i and 2i + 1, which
- * is where a key's positions go when m is halved (draws.h); so a filter halved
- * and then merged is the same as one merged and then halved.
+ * Halving joins bits 2i and 2i + 1, or in a blocked filter blocks 2i and 2i + 1.
+ * This is where a key's positions go when m is halved (draws.h).  So halving and
+ * then merging gives the same filter as merging and then halving.
  *
  * src/filter/merge.c
  */
@@ -22,7 +22,7 @@ even_bits(uint64_t w)
 	return (w | w >> 16) & UINT64_C(0x00000000FFFFFFFF);
 }
 
-/* Word "at" of the bits after so many halvings, out of "words" before. */
+/* Word "at" of the bits after "halvings" halvings; "words" words were there before. */
 static uint64_t
 halved_word(const uint8_t *bits, uint64_t words, uint64_t at, int halvings)
 {
@@ -35,7 +35,7 @@ halved_word(const uint8_t *bits, uint64_t words, uint64_t at, int halvings)
 	return even_bits(low | low >> 1) | even_bits(high | high >> 1) << 32;
 }
 
-/* The same where blocks are joined. */
+/* Word "at" after "halvings" halvings that join blocks. */
 static uint64_t
 joined_word(const uint8_t *bits, uint64_t at, int halvings)
 {
@@ -57,7 +57,7 @@ folded_word(const qf_filter *f, uint64_t at, int halvings)
 			   : halved_word(f->bits, qf_words(&f->params), at, halvings);
 }
 
-/* Bits set in a word, without an instruction for it. */
+/* How many bits of a word are set, without an instruction that counts them. */
 static uint64_t
 ones_of(uint64_t w)
 {
@@ -94,7 +94,7 @@ qf_unite(uint8_t *into, const uint8_t *from, uint64_t words)
 	return ones;
 }
 
-/* The positions go to a new table. */
+/* Writes the halved positions into a new table. */
 static qb_status
 fold_explicit(qf_filter *f, const qf_params *p, int halvings)
 {
@@ -111,7 +111,10 @@ fold_explicit(qf_filter *f, const qf_params *p, int halvings)
 	return status;
 }
 
-/* In place: a word is written after all that it and those before it come from. */
+/*
+ * Works in place: a word is written only after all words from which it and the words
+ * before it are made were read.
+ */
 static void
 fold_dense(qf_filter *f, const qf_params *p, int halvings)
 {

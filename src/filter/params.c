@@ -10,16 +10,16 @@
 
 #define TWO_64 18446744073709551616.0
 
-/* Significant bits that are kept of p and of m. */
+/* How many significant bits of p and of m are kept. */
 #define P_DIGITS 24
 #define M_DIGITS 11
 
-/* Of the paper: -ln(1 - e) and -ln e for its e = 0.1. */
+/* From the paper: -ln(1 - e) and -ln e for its e = 0.1. */
 #define PAPER_LOAD  0.10536051565782628
 #define PAPER_LN_E  2.302585092994046
 #define PAPER_SHARE 0.7
 
-/* t and L as in the header; "growth" is (exp(t + L) - 1) / t^2. */
+/* t and L are explained in params.h; "growth" is (exp(t + L) - 1) / t^2. */
 static const struct
 {
 	const char *name;
@@ -83,8 +83,8 @@ fixed_q(double p)
 }
 
 /*
- * At least "bits" bits: a whole number of words or blocks with at most M_DIGITS
- * significant bits, which can be halved until few are left.
+ * Set m to at least "bits" bits: a whole number of words or blocks with at most
+ * M_DIGITS significant bits, so that m can be halved until few bits are left.
  */
 static qb_status
 set_bits(qf_params *p, double bits)
@@ -103,7 +103,7 @@ set_bits(qf_params *p, double bits)
 	return QB_OK;
 }
 
-/* p of the paper, cut (not rounded) to three digits. */
+/* The paper's p, cut (not rounded) to three digits. */
 static double
 paper_p(double n, double f)
 {
@@ -123,7 +123,7 @@ make_paper(qf_params *p, const qf_request *r)
 
 	if (p->k == 0)
 		return QB_BAD_HASHES;
-	/* Only where f is 1. */
+	/* p reaches 1 only if f is 1. */
 	if (prob >= 1)
 		return QB_BAD_FREQUENCY;
 	if (!(bits <= (double) QF_BITS_MAX))
@@ -162,9 +162,10 @@ qf_params_make(qf_params *p, const qf_request *r)
 }
 
 /*
- * Chance that k random bits of a block are all set after "throws" random ones
- * were: the k-th power of the share of set bits, whose mean and variance are
- * known, to second order (0.3 % off where it is worst, at a rate of 1e-9).
+ * The chance that k random bits of a block are all set after "throws" bits were set
+ * at random: the k-th power of the share of set bits.  Mean and variance of this
+ * share are known, and the power is taken to second order (at most 0.3 % off, at a
+ * rate of 1e-9).
  */
 static double
 block_rate(double k, double throws)
@@ -178,13 +179,14 @@ block_rate(double k, double throws)
 	return throws > 0 ? exp(k * log(set) + k * (k - 1) / 2 * variance / (set * set)) : 0;
 }
 
-/* What less likely numbers of keys than this, as shares of the likeliest, add is nothing. */
+/* Numbers of keys that are less likely than this share of the likeliest are left out. */
 #define NOTHING 1e-24
 
 /*
- * The mean over blocks with 0, 1, .. keys, weighted binomially.  Weights are made
- * from one another, beginning near the likeliest, and their sum divides in the
- * end: so nothing is the difference of large numbers.
+ * The mean over blocks with 0, 1, .. keys, weighted binomially.  Each weight is
+ * made from its neighbour, beginning near the likeliest number of keys, and the sum
+ * is divided by the sum of weights.  So no result is the difference of large
+ * numbers.
  */
 double
 qf_blocked_rate(const qf_params *p, double keys)
@@ -210,7 +212,7 @@ qf_blocked_rate(const qf_params *p, double keys)
 	return sum / weights;
 }
 
-/* The least number of bits from "low" on, by bisection, with which the rate is had. */
+/* Find by bisection the least number of bits, from "low" on, that gives the rate. */
 static qb_status
 set_blocked_bits(qf_params *p, double low, double keys, double rate)
 {

@@ -5,17 +5,17 @@
  *	m		bits
  *	k		positions of a key; they may coincide
  *	p		probability with which an insertion sets each of them
- *	seed	of the positions
+ *	seed	decides where a key's positions are
  *	layout	of a Bloom filter (p = 1): may a key's positions be anywhere, or are
  *			they in one block?  (draws.h)
  *
- * p is kept as q = 1 - p in 64-bit fixed point, so that q = 0 says p = 1
- * exactly: a Bloom filter.  Two filters can be merged if k, q, seed and layout
- * are equal and m differs by a power of two at most.
+ * p is kept as q = 1 - p in 64-bit fixed point.  q = 0 says p = 1 exactly: a Bloom
+ * filter.  Two filters can be merged if k, q, seed and layout are equal and the two
+ * m differ by a power of two.
  *
- * A frequency filter is chosen for n rows and a frequency f that should be
- * told best.  With t = f |ln q|, what a key of that frequency gives, and the
- * load L = k n p / m, what all others add to a position:
+ * A frequency filter is chosen for n rows and for a frequency f that is to be told
+ * best.  Two numbers decide: t = f |ln q| is what a key of that frequency gives, and
+ * the load L = k n p / m is what all other keys add to a position.
  *
  *	p = 1 - exp(-t / f)		k = (exp(t + L) - 1) / (t error)^2		m = k n p / L
  *
@@ -26,19 +26,19 @@
  *	paper		as the paper: share of wrong bits e = 0.1, k as given, p cut to three
  *				digits as in its Table 1
  *
- * A Bloom filter has k = -log2(rate), rounded.  In the standard layout m =
- * -k n / ln(1 - rate^(1/k)).  In the blocked one keys do not spread evenly: the
- * number of keys of a block is binomial, and fuller blocks say yes to more absent
- * keys than emptier ones make up for.  So m is the least with which the mean over
- * blocks, which qf_blocked_rate() computes, is the rate asked for: 4 % more than
- * standard at 1 %, 8 % at 0.1 %, 15 % at 0.01 %, 38 % at 1e-6, 96 % at 1e-9.
+ * A Bloom filter has k = -log2(rate), rounded.  In the standard layout m = -k n /
+ * ln(1 - rate^(1/k)).  In the blocked layout keys do not spread evenly: the number
+ * of keys in a block is binomial, and full blocks cause more false positives than
+ * empty ones save.  So m is the least for which the mean over blocks, computed by
+ * qf_blocked_rate(), is the rate asked for: 4 % more than standard at 1 %, 8 % at
+ * 0.1 %, 15 % at 0.01 %, 38 % at 1e-6, 96 % at 1e-9.
  *
- * The same request must give the same parameters on every machine, or filters
- * made on two of them could not be merged.  So presets are constants, p is
- * rounded to 24 significant bits and m rounded up to 11: a last bit in which
- * two C libraries differ (the only functions used are exp, log and their like)
- * changes nothing but once in a hundred million requests.  What counts
- * afterwards are the integers, which every filter carries.
+ * The same request must give the same parameters on every machine, or filters made
+ * on two machines could not be merged.  So presets are constants, p is rounded to 24
+ * significant bits, and m is rounded up to 11.  If two C libraries differ in a last
+ * bit (of exp, log and their like, the only functions used), parameters change only
+ * once in a hundred million requests.  After that only the integers count, and every
+ * filter carries them.
  *
  * src/filter/params.h
  */
@@ -61,7 +61,7 @@
 #define QF_BLOCK_LOG     9
 #define QF_BLOCK_BITS    (1 << QF_BLOCK_LOG) /* a cache line */
 
-/* Part of the byte format. */
+/* These numbers are part of the byte format. */
 typedef enum qf_layout
 {
 	QF_STANDARD,
@@ -91,9 +91,9 @@ typedef enum qf_preset
 typedef struct qf_request
 {
 	int64_t rows;      /* insertions, not distinct keys */
-	int64_t frequency; /* that should be told best, at most rows */
-	double error;      /* relative standard deviation there */
-	int64_t k;         /* 0: what the error needs; the paper's preset wants one */
+	int64_t frequency; /* that is to be told best, at most rows */
+	double error;      /* relative standard deviation at this frequency */
+	int64_t k;         /* 0: as many as the error needs; the paper's preset takes no 0 */
 	uint64_t seed;
 	int preset; /* qf_preset */
 } qf_request;
@@ -111,18 +111,18 @@ extern int qf_preset_by_name(const char *name, size_t length);
  */
 extern qb_status qf_params_make(qf_params *p, const qf_request *request);
 
-/* Name in SQL, or NULL if there is no such layout; qf_layout of a name, or -1. */
+/* A layout's name in SQL, NULL if there is none; the qf_layout of a name, -1 if there is none. */
 extern const char *qf_layout_name(int layout);
 extern int qf_layout_by_name(const char *name, size_t length);
 
 /*
- * A Bloom filter (p = 1) for so many distinct keys; QB_BAD_RATE, or as above;
- * QB_BAD_LAYOUT.
+ * Parameters of a Bloom filter (p = 1) for this many distinct keys.  Also returns
+ * QB_BAD_RATE and QB_BAD_LAYOUT, in addition to the codes of qf_params_make().
  */
 extern qb_status qf_params_make_bloom(qf_params *p, int64_t keys, double false_positive_rate,
 									  uint64_t seed, int layout);
 
-/* Share of absent keys that a blocked filter with so many keys takes for present. */
+/* The share of absent keys for which a blocked filter with this many keys says yes. */
 extern double qf_blocked_rate(const qf_params *p, double keys);
 
 /* Range check of parameters that come from outside. */
@@ -131,15 +131,13 @@ extern qb_status qf_params_check(const qf_params *p);
 /* Do two filters differ in nothing but a power of two in m? */
 extern bool qf_params_mergeable(const qf_params *a, const qf_params *b);
 
-/*
- * How often must "from" be halved to be "to"; -1: that is not possible.
- */
+/* How often "from" must be halved to become "to"; -1: never does it. */
 extern int qf_params_halvings(uint64_t from, uint64_t to);
 
 /* How often can a filter be halved? */
 extern int qf_params_foldable(const qf_params *p);
 
-/* Set bits up to which a filter is kept as a list of them: half of the bits' memory. */
+/* Up to this many set bits, a filter is kept as a list of them: half of the bits' memory. */
 QB_INLINE uint64_t
 qf_explicit_limit(const qf_params *p)
 {
@@ -148,14 +146,14 @@ qf_explicit_limit(const qf_params *p)
 	return limit < QF_EXPLICIT_MAX ? limit : QF_EXPLICIT_MAX;
 }
 
-/* Eight-byte words of the bits; what is beyond m in the last one is zero. */
+/* How many 8-byte words the bits take; bits of the last word beyond m are zero. */
 QB_INLINE uint64_t
 qf_words(const qf_params *p)
 {
 	return (p->m + 63) / 64;
 }
 
-/* p, for people; 1 exactly for a Bloom filter only. */
+/* p, to be shown; exactly 1 only for a Bloom filter. */
 QB_INLINE double
 qf_probability(const qf_params *p)
 {

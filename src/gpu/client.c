@@ -2,11 +2,12 @@
  * client.c
  *		A backend's calls to the GPU worker: one request, or many in a row.
  *
- * What is posted is done in the background: the backend goes on at once, and
- * an error shows when the value is asked for.  Long transfers with replies keep
- * several slots on their way, but take a further one only if it is free: who
- * holds replies never waits for a slot, so that backends cannot block one
- * another.
+ * The worker serves posted requests in the background.  The backend goes on at once,
+ * and learns of an error when it asks for the value.
+ *
+ * A long transfer with replies keeps several slots on their way.  It takes a further
+ * slot only if one is free: a backend that holds replies never waits for a slot, so
+ * backends cannot block one another.
  *
  * src/gpu/client.c
  */
@@ -47,15 +48,62 @@ GpuIsWanted(void)
 	return GpuStateNow() == GPU_READY;
 }
 
-qb_status
-GpuAskOne(GpuSlot *slot)
+bool
+GpuIsLarge(uint64 bytes)
 {
-	qb_status status;
+	return device_setting == DEVICE_GPU || bytes >= (uint64) gpu_min_size * 1024;
+}
+
+const char *
+GpuReason(uint64 bytes, const char *small)
+{
+	if (device_setting == DEVICE_CPU)
+		return "qsketch.device is cpu";
+	if (device_setting == DEVICE_GPU)
+		return NULL;
+	if (GpuStateNow() != GPU_READY)
+		return GpuMissingReason();
+	return GpuIsLarge(bytes) ? NULL : small;
+}
+
+/* Ask, and take the reply's shape; is the value still there? */
+static bool
+ask(GpuSlot *slot, GpuShape *reply, qb_status *status)
+{
+	bool there;
 
 	GpuAsk(slot);
 	GpuAwait(slot);
-	status = slot->gone ? QB_NO_MEMORY : slot->status;
+	there = !slot->gone;
+	*status = slot->status;
+	*reply = slot->shape;
 	GpuDone(slot);
+	return there;
+}
+
+qb_status
+GpuAskShape(GpuSlot *slot, GpuShape *reply)
+{
+	qb_status status;
+
+	return ask(slot, reply, &status) ? status : QB_NO_MEMORY;
+}
+
+qb_status
+GpuAskOne(GpuSlot *slot)
+{
+	GpuShape ignored;
+
+	return GpuAskShape(slot, &ignored);
+}
+
+qb_status
+GpuFetchShape(GpuSlot *slot, GpuShape *reply)
+{
+	qb_status status;
+
+	if (!ask(slot, reply, &status))
+		GpuRaiseLost();
 	return status;
 }
 
@@ -73,14 +121,14 @@ GpuPostAll(const GpuTransfer *transfer)
 	}
 }
 
-/* Slots whose replies are on their way, oldest first, and what they are for. */
+/* Slots whose replies are on their way, oldest first, and the pieces that they are for. */
 typedef struct Way
 {
 	GpuSlot *slot[GPU_HELD_MAX];
-	uint64 first; /* numbers of the oldest, and of the next */
-	uint64 last;
-	uint64 next; /* what is to be asked for next */
-	uint64 done; /* up to which replies were taken */
+	uint64 first; /* number of the oldest */
+	uint64 last;  /* number of the next */
+	uint64 next;  /* place of the piece to be asked for next */
+	uint64 done;  /* replies were taken up to this place */
 } Way;
 
 /* Ask for the next piece, if there is one and a slot for it. */

@@ -2,9 +2,9 @@
  * client.h
  *		A backend's calls to the GPU worker: one request, or many in a row.
  *
- * All of these wait where they must, with interrupts served and a limit, and
- * raise an error if the worker has failed or does not answer.  What requests
- * mean is for the families' clients to know (sketch_client.h).
+ * The functions here may wait.  A wait serves interrupts, is bounded, and ends with
+ * an error if the worker has failed or does not answer.  Only the families' clients
+ * know what requests mean (sketch_client.h, filter_client.h, sets_client.h).
  *
  * src/gpu/client.h
  */
@@ -14,8 +14,8 @@
 #include "gpu/shared.h"
 
 /*
- * A large thing that goes through slots in pieces.  Sizes and places are
- * counted as the family likes: in keys, or in bytes.
+ * A large thing that goes through slots in pieces.  The family chooses the unit of
+ * sizes and places: keys, words or bytes.
  */
 typedef struct GpuTransfer
 {
@@ -33,7 +33,7 @@ typedef struct GpuTransfer
 	void *context; /* for both */
 } GpuTransfer;
 
-/* Post all pieces, in order; nobody waits, and "take" is not called. */
+/* Post all pieces, in order.  Nobody waits for replies, and "take" is not called. */
 extern void GpuPostAll(const GpuTransfer *transfer);
 
 /*
@@ -42,18 +42,23 @@ extern void GpuPostAll(const GpuTransfer *transfer);
  */
 extern bool GpuAskAll(const GpuTransfer *transfer);
 
-/* Batches of keys, with weights behind them, or NULL: 1 each. */
+/* Post keys with their weights; weight NULL: 1 each. */
 extern void
 GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, size_t count);
 
 /*
- * Batches of keys whose answers, each of so many bytes, take their places; false if
- * the value is gone.
+ * Ask for an answer of so many bytes to each key; false if the value is gone.
  */
 extern bool GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, void *answer,
 					   size_t answer_bytes);
 
 /* Ask for something with one reply; QB_NO_MEMORY also if the value is gone. */
 extern qb_status GpuAskOne(GpuSlot *slot);
+
+/* The same, and take the reply's shape. */
+extern qb_status GpuAskShape(GpuSlot *slot, GpuShape *reply);
+
+/* Ask for the shape of a value that cannot be made anew: an error if it is gone. */
+extern qb_status GpuFetchShape(GpuSlot *slot, GpuShape *reply);
 
 #endif

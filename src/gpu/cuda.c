@@ -2,10 +2,11 @@
  * cuda.c
  *		Devices that are GPUs: the worker's operations on the CUDA engines.
  *
- * Built without CUDA, no_cuda.c stands in for this file.  The driver starts
- * threads when it is first called; they inherit the mask of signals, and must
- * not take those that are meant for this process, so all signals are blocked
- * meanwhile.
+ * In builds without CUDA no_cuda.c stands in for this file.
+ *
+ * The driver starts threads when it is first called.  They inherit the mask of
+ * signals, and must not take signals that are meant for this process.  So all signals
+ * are blocked during that call.
  *
  * src/gpu/cuda.c
  */
@@ -13,10 +14,10 @@
 
 #include <signal.h>
 
-/* Slots are page-locked, so that staging is only for what comes otherwise. */
+/* Slots are page-locked: the staging buffer is only for data from elsewhere. */
 #define STAGING_BYTES ((size_t) 8 << 20)
 
-/* A GPU does 5 to 20 billion reads or writes anywhere in a second. */
+/* A GPU does 5 to 20 billion random reads or writes in a second. */
 #define PIECE_WORK 134217728
 
 static void

@@ -18,7 +18,7 @@ typedef struct GpuCudaDevice
 	char error[GPU_TEXT_BYTES];
 } GpuCudaDevice;
 
-/* Device memory without the workspace: by how much it grew is what a value took. */
+/* Device memory without the workspace: it grows by what a new value takes. */
 extern uint64 GpuCudaHeld(const GpuCudaDevice *device);
 
 /* Is there room for so many bytes, by the limit that the settings give? */

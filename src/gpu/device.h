@@ -2,9 +2,9 @@
  * device.h
  *		What the GPU worker works on: GPUs, or an emulation of them.
  *
- * Statuses are those of base: QB_NO_MEMORY where the device has none left
- * (nothing has changed then), QB_DEVICE_ERROR for anything after which the
- * device cannot be trusted; error() then says what it was.
+ * Statuses are those of base.  QB_NO_MEMORY: the device has no memory left, and
+ * nothing has changed.  QB_DEVICE_ERROR: the device cannot be trusted any more, and
+ * error() says why.
  *
  * Only the worker calls these, and only after it was forked: no GPU is touched
  * by the postmaster or by a backend.
@@ -32,7 +32,7 @@ typedef struct GpuDeviceOps
 
 	const char *(*error)(void *device);
 
-	/* Work of a piece of a request, in reads or writes of memory anywhere: some 20 ms. */
+	/* Work of a piece of a request, in random reads or writes of memory: some 20 ms. */
 	double piece_work;
 
 	/* What each family asks of it. */

@@ -36,7 +36,7 @@ open_device(int number, int index, char *reason)
 	return true;
 }
 
-/* The slots' data, so that devices copy from and to them directly. */
+/* Page-lock the slots' data, so that devices copy from and to slots directly. */
 static void
 pin_slots(void)
 {
@@ -72,7 +72,7 @@ GpuOpenDevices(const GpuDeviceOps *ops, char *reason)
 	return opened;
 }
 
-/* The device with the least on it. */
+/* The device with the least memory in use. */
 int
 GpuChooseDevice(void)
 {
@@ -86,7 +86,7 @@ GpuChooseDevice(void)
 	return best;
 }
 
-/* Tell the others how much there is on a device. */
+/* Tell the backends how much memory is in use on a device. */
 void
 GpuShowMemory(int device)
 {
@@ -94,7 +94,7 @@ GpuShowMemory(int device)
 						gpu_device_ops->memory_used(gpu_device[device]));
 }
 
-/* What was wrong with it last. */
+/* The last error of a device. */
 const char *
 GpuDeviceError(int device)
 {

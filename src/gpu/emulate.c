@@ -12,7 +12,7 @@
 
 #define ALIGNMENT 64
 
-/* A core does some 25 million reads anywhere in a second, if the caches do not help. */
+/* A core does some 25 million random reads in a second, if the caches do not help. */
 #define PIECE_WORK 500000
 
 /* In front of each allocation, in a cache line of its own. */

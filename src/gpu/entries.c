@@ -32,7 +32,7 @@ own_number(void)
 	return ProcessNumber(MyProc);
 }
 
-/* All of the following until the next comment like this: under "entries". */
+/* ---- functions whose caller holds the lock "entries" ---- */
 
 static bool
 is_owned(const GpuEntry *entry)
@@ -60,7 +60,7 @@ disown(GpuEntry *entry)
 	memset(&entry->nonce, 0, sizeof(entry->nonce));
 }
 
-/* The owner does not need it any more. */
+/* The owner does not need an entry any more. */
 static void
 doom(GpuEntry *entry)
 {
@@ -110,7 +110,7 @@ own(GpuEntry *entry, GpuFamily family, Oid role)
 	pg_atomic_fetch_add_u32(&gpu_shared->owned[entry->proc], 1);
 }
 
-/* Functions for all follow; they take the lock. */
+/* ---- functions that take the lock themselves ---- */
 
 /* The worker has something to do besides requests. */
 static void
@@ -160,7 +160,7 @@ give_to(GpuEntry *entry, const PGPROC *proc)
 	pg_atomic_fetch_add_u32(&gpu_shared->owned[entry->proc], 1);
 }
 
-/* The process that combines what this one made. */
+/* The process that combines the partial states of this one. */
 static const PGPROC *
 combiner(void)
 {
@@ -186,7 +186,7 @@ GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape)
 	unlock_entries();
 }
 
-/* Was it handed to this backend, or by a parallel worker like this to its leader? */
+/* Was an entry handed to this backend, or by this parallel worker to its leader? */
 static bool
 is_handed(const GpuEntry *entry)
 {
@@ -194,8 +194,8 @@ is_handed(const GpuEntry *entry)
 }
 
 /*
- * The leader takes an entry handed to it, or a worker back what it has handed;
- * false if there is none of this name.
+ * Take an entry of this name that was handed over: the leader, or the parallel worker
+ * that handed it.  False if there is none.
  */
 bool
 GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *shape)
@@ -230,7 +230,7 @@ owns_none(void)
 		   pg_atomic_read_u32(&gpu_shared->owned[own_number()]) == 0;
 }
 
-/* Drop those of this backend in a subtransaction, or all. */
+/* Drop the entries of this backend in a subtransaction, or all. */
 static void
 drop_own(SubTransactionId subid)
 {
@@ -258,9 +258,9 @@ GpuDropAllEntries(void)
 }
 
 /*
- * A subtransaction is rolled back: drop its entries, and those handed over
- * that nobody has adopted.  Parallel queries start no subtransactions, so the
- * latter came from a query inside it.
+ * A subtransaction is rolled back: drop its entries, and entries handed over that
+ * nobody has adopted.  Parallel queries start no subtransactions, so entries that were
+ * handed over came from a query inside this one.
  */
 void
 GpuDropSubEntries(SubTransactionId subid)
@@ -309,7 +309,7 @@ GpuFindCached(const StoredName *key, GpuRef *ref, int *device)
 	return found;
 }
 
-/* Leave a loaded value to all who look up the same value. */
+/* Leave a loaded value to all backends that look up the same value. */
 void
 GpuPublishEntry(const GpuRef *ref, const StoredName *key)
 {

@@ -1,6 +1,6 @@
 /*
  * evict.c
- *		Room in the GPU worker: values that nobody wants any more are freed.
+ *		Room in the GPU worker: frees values that nobody wants any more.
  *
  * src/gpu/evict.c
  */
@@ -9,19 +9,6 @@
 
 /* Values that are freed between two pieces of requests. */
 #define DOOMED_AT_ONCE 8
-
-/* The servant of a family. */
-const GpuServant *
-GpuServantOf(GpuFamily family)
-{
-	static const GpuServant *const servant[GPU_FAMILIES] = {
-		[GPU_FAMILY_SKETCH] = &gpu_sketch_servant,
-		[GPU_FAMILY_SETS] = &gpu_sets_servant,
-		[GPU_FAMILY_FILTER] = &gpu_filter_servant,
-	};
-
-	return servant[family];
-}
 
 static void
 free_value(int index)
@@ -34,7 +21,7 @@ free_value(int index)
 	GpuEntryFreed(index);
 }
 
-/* Free the values of some doomed entries; were there any that no request names? */
+/* Free the values of doomed entries that no request names, some at a time; were there any? */
 bool
 GpuFreeDoomed(void)
 {
@@ -50,7 +37,7 @@ GpuFreeDoomed(void)
 	return count > 0;
 }
 
-/* Keep cached copies within qsketch.gpu_cache_size, and within their part of the entries. */
+/* Keep cached copies within qsketch.gpu_cache_size, and within their share of the entries. */
 void
 GpuTrimCache(void)
 {

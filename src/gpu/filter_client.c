@@ -2,13 +2,14 @@
  * filter_client.c
  *		A backend's side of the GPU worker: filters there, and calls.
  *
- * Bits and rows are posted; an error shows when the filter is fetched.  All else
- * waits for its reply.
+ * Bits and rows are posted: their errors show when the filter is fetched.  All other
+ * requests wait for their replies.
  *
  * src/gpu/filter_client.c
  */
 #include "gpu/client.h"
 #include "gpu/filter_client.h"
+#include "gpu/filter_gpu.h"
 #include "gpu/wait.h"
 
 bool
@@ -58,7 +59,7 @@ transfer_of(const GpuRef *ref, GpuFilterOp op, qf_filter *f)
 						  .context = f };
 }
 
-/* Those of an explicit filter: a slot holds as many as there can be. */
+/* Send the positions of an explicit filter: one slot holds as many as there can be. */
 static uint64
 send_positions(const GpuRef *ref, const qf_filter *f)
 {
@@ -120,28 +121,31 @@ GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch)
 	return batch->count;
 }
 
-bool
-GpuFilterAsk(const GpuRef *ref, GpuFilterOp op, const uint64 *key, size_t count, void *answer)
+static bool
+load_stored(const void *filter, GpuRef *ref)
 {
-	return GpuAskKeys(ref, op, key, count, answer, GpuFilterAnswerBytes(op));
+	const qf_filter *f = filter;
+
+	if (!GpuFilterCreate(&f->params, ref))
+		return false;
+	(void) GpuFilterSendBits(ref, f);
+	return true;
 }
 
-/* What has become of a filter in the worker's hands. */
+const GpuStored gpu_stored_filters = {
+	.family = GPU_FAMILY_FILTER,
+	.header_bytes = QF_HEADER_BYTES,
+	.load = load_stored,
+};
+
+/* What the worker says of its filter. */
 static qb_status
 fetch_state(const GpuRef *ref, GpuFilterState *state)
 {
-	GpuSlot *slot = GpuTakeSlot(ref, FILTER_FETCH, false);
-	qb_status status;
-	bool gone;
+	GpuShape reply;
+	qb_status status = GpuFetchShape(GpuTakeSlot(ref, FILTER_FETCH, false), &reply);
 
-	GpuAsk(slot);
-	GpuAwait(slot);
-	memcpy(state, slot->shape.bytes, sizeof(*state));
-	gone = slot->gone;
-	status = slot->status;
-	GpuDone(slot);
-	if (gone)
-		GpuRaiseLost();
+	memcpy(state, &reply, sizeof(*state));
 	return status;
 }
 

@@ -2,8 +2,8 @@
  * filter_client.h
  *		A backend's side of the GPU worker: filters there, and calls.
  *
- * All of these wait where they must; see client.h.  Functions that send return
- * how much they have given, of which GpuFilterDownload() wants the sum.
+ * The functions here may wait; see client.h.  Functions that send return how much
+ * they have given.  GpuFilterDownload() wants the sum, and checks that all arrived.
  *
  * src/gpu/filter_client.h
  */
@@ -17,20 +17,13 @@
 /* A filter without bits on a device; false if there is no memory for it. */
 extern bool GpuFilterCreate(const qf_params *params, GpuRef *ref);
 
-/* In the background: all bits of a dense filter, or those of an explicit one; rows. */
+/* Send in the background: all bits of a dense filter or the set ones of an explicit filter; rows. */
 extern uint64 GpuFilterSendBits(const GpuRef *ref, const qf_filter *f);
 extern uint64 GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch);
 
 /*
- * FILTER_QUERY for all keys, into int64, or FILTER_CONTAINS, into bool; false if
- * the filter is not there any more.
- */
-extern bool
-GpuFilterAsk(const GpuRef *ref, GpuFilterOp op, const uint64 *key, size_t count, void *answer);
-
-/*
- * Make "f", an empty owned filter, a dense one with the bits of the one in the
- * worker's hands, which was given so much.
+ * Fetch a filter, which was given so much, from the worker into "f", an empty owned
+ * filter, which gets dense.
  */
 extern qb_status GpuFilterDownload(const GpuRef *ref, uint64 given, qf_filter *f);
 

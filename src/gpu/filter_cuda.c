@@ -10,7 +10,7 @@
 #include "filter/format.h"
 #include "filter_cuda.h"
 
-/* From so much work on an insert is waited for: it is then known how long it took. */
+/* An insert of so much work is waited for, so that its time is known. */
 #define LONG_INSERT 1e7
 
 typedef struct Filter

@@ -21,15 +21,18 @@ typedef struct GpuFilterDeviceOps
 	qb_status (*create)(void *device, const qf_params *params, void **filter);
 	void (*destroy)(void *filter);
 
-	/* A piece of its bits, there and back.  The memory may change once these return. */
+	/* Write a piece of its bits, and read it.  The memory may change once these return. */
 	qb_status (*write)(void *filter, uint64 offset, const uint8 *from, size_t bytes);
 	qb_status (*read)(void *filter, uint64 offset, uint8 *to, size_t bytes);
 
-	/* Set bits; insert rows, which have ids or copies or neither.  Likewise. */
+	/*
+	 * Set bits; insert rows, which have ids or copies or neither.  The memory may
+	 * change once these return.
+	 */
 	qb_status (*set)(void *filter, const uint32 *position, size_t count);
 	qb_status (*insert)(void *filter, const qf_batch *batch);
 
-	/* How many positions of keys are set; whether all are.  Answers may be where the keys are. */
+	/* How many positions of each key are set; are all?  Answers may overwrite keys. */
 	qb_status (*query)(void *filter, const uint64 *key, size_t count, int64 *set);
 	qb_status (*contains)(void *filter, const uint64 *key, size_t count, bool *found);
 

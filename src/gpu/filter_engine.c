@@ -2,14 +2,14 @@
  * filter_engine.c
  *		The GPU engine of backends: the filter of an aggregate on a device.
  *
- * A filter starts here, in explicit form.  With the batch of rows that may make it
- * dense, or too full for the CPU's caches to be as fast, it goes to a device: its
- * bits and all further rows are sent there, and only the number of rows is known
- * here.  Whoever wants to read it settles it: its bits come back, and stay.  Bits
- * are a union, so it does not matter when it goes.
+ * A filter starts here, in explicit form.  It goes to a device with the batch of rows
+ * that may make it dense, or too full for the CPU's caches to be as fast.  Its bits
+ * and all further rows are sent to the device, and only the number of rows is known
+ * here.  Whoever wants to read the filter settles it: its bits come back, and stay.
+ * Bits are a union, so it does not matter when the filter goes.
  *
- * Merging is the CPU's: it reads one filter and writes another, of which one
- * would have to go over the bus, which is slower.
+ * The CPU merges filters.  A device would first need the other filter's bits, and
+ * sending them takes longer than merging them here.
  *
  * "remote" points to a Remote in the filter's memory context, which drops the
  * device's filter when the context goes away.
@@ -45,7 +45,7 @@ drop_remote(void *argument)
 	remote->ref.serial = 0;
 }
 
-/* The bits of a filter are on a device now, which was given so much. */
+/* The bits of a filter are on a device now; the device was given so much. */
 static void
 become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
 {
@@ -82,16 +82,18 @@ move(qf_filter *f)
 const char *
 GpuFilterReason(const qf_params *p)
 {
-	if (device_setting == DEVICE_GPU)
-		return NULL;
-	if (device_setting == DEVICE_CPU)
-		return "qsketch.device is cpu";
-	if (GpuStateNow() != GPU_READY)
-		return GpuMissingReason();
-	if (qf_dense_size(p) < (uint64) gpu_min_size * 1024)
-		return "the filter is smaller than qsketch.gpu_min_size";
-	return p->k * qf_probability(p) < 1 ? "rows set less than one bit of the filter on average"
-										: NULL;
+	const char *reason =
+		GpuReason(qf_dense_size(p), "the filter is smaller than qsketch.gpu_min_size");
+
+	if (reason || device_setting == DEVICE_GPU || p->k * qf_probability(p) >= 1)
+		return reason;
+	return "rows set less than one bit of the filter on average";
+}
+
+bool
+GpuFilterWantsLookup(const qf_filter *f, size_t count)
+{
+	return f->form == QF_DENSE && GpuMayLookup(count) && GpuIsLarge(qf_dense_size(&f->params));
 }
 
 /* Should filters of these parameters go to a device? */
@@ -102,9 +104,9 @@ wants_device(const qf_params *p)
 }
 
 /*
- * With how many set bits.  The way there and back takes some time, whereas the CPU
- * is hardly slower as long as the bits are in its caches; qsketch.device = gpu
- * does not ask.
+ * The number of set bits with which a filter goes to a device.  The way there and back
+ * takes time, and the CPU is hardly slower as long as the bits are in its caches.
+ * With qsketch.device = gpu a filter goes as soon as it gets dense.
  */
 static double
 leaves_with(const qf_params *p)
@@ -114,7 +116,7 @@ leaves_with(const qf_params *p)
 	return stays ? Max(STAY_ONES, qf_explicit_limit(p)) : qf_explicit_limit(p);
 }
 
-/* Bits that rows set at most: k of each, or of many, which draw, all but surely. */
+/* Upper limit of the bits that rows set.  Rows draw: for many the limit holds almost surely. */
 static double
 bits_of(const qf_params *p, const qf_batch *b)
 {
@@ -124,7 +126,7 @@ bits_of(const qf_params *p, const qf_batch *b)
 	return b->copies ? all : Min(all, mean + 6 * sqrt(mean) + 6);
 }
 
-/* Is this the batch that a filter leaves with? */
+/* Is this the batch with which the filter goes to a device? */
 static bool
 leaves_now(const qf_filter *f, const qf_batch *b)
 {

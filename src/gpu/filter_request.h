@@ -2,8 +2,8 @@
  * filter_request.h
  *		What backends ask of the worker's filters: numbers, and what slots hold.
  *
- * A filter in the worker's hands is the bits of a dense one.  They go there and
- * come back piece by piece, counted in bytes.
+ * The worker has the bits of dense filters.  Bits go there and come back piece by
+ * piece, counted in bytes.
  *
  * src/gpu/filter_request.h
  */
@@ -21,7 +21,7 @@ typedef enum GpuFilterOp
 	FILTER_SET,      /* positions of bits, of 4 bytes */
 	FILTER_INSERT,   /* rows: fingerprints, or these and then ids or copies */
 	FILTER_QUERY,    /* keys; the reply has how many positions of each are set, in their place */
-	FILTER_CONTAINS, /* keys; the reply has a bool for each: are all? */
+	FILTER_CONTAINS, /* keys; the reply has a bool for each: are all its positions set? */
 	FILTER_FETCH,    /* the reply says what it was given, and how many bits are set */
 	FILTER_READ      /* a piece of its bits */
 } GpuFilterOp;

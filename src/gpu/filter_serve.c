@@ -2,9 +2,9 @@
  * filter_serve.c
  *		What the GPU worker does with filters: the servant of their requests.
  *
- * For each entry of the shared table the worker has the filter on a device, and
- * counts what it was given.  A filter never grows, so that a device that had
- * memory for it has enough for all that follows.
+ * The worker has the filter of each entry on a device, and counts what the filter was
+ * given.  A filter never grows: a device that had memory for it has enough for all
+ * that follows.
  *
  * A key has up to QF_HASHES_MAX positions, so requests for keys are served in
  * pieces of about the same number of positions.
@@ -72,7 +72,7 @@ serve_set(Holding *h, GpuSlot *slot)
 	return device_ops()->set(h->filter, (const uint32 *) GpuSlotData(slot), slot->count);
 }
 
-/* So many keys of a request are served. */
+/* Note that so many keys of a request are served. */
 static void
 count_piece(GpuSlot *slot, int piece)
 {

@@ -2,8 +2,8 @@
  * init.c
  *		Start of the GPU part in each process, and what ends of transactions do.
  *
- * Without shared_preload_libraries there are only the settings of backends,
- * so that they can be set anywhere, and all runs on the CPU.
+ * Without shared_preload_libraries there are only the settings of backends, so that
+ * statements that set them work on any server.  All runs on the CPU then.
  *
  * src/gpu/init.c
  */
@@ -15,7 +15,7 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 
-/* The end of a transaction: whatever of it is with the worker goes. */
+/* A transaction ends: the worker's values that belong to it go. */
 static void
 transaction_ends(XactEvent event, void *argument)
 {

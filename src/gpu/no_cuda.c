@@ -2,8 +2,8 @@
  * no_cuda.c
  *		Devices that are GPUs where the module was built without CUDA: there are none.
  *
- * It stands in for cuda.c and the families' files named *_cuda.c.  Where there
- * is no device nothing is opened, so nothing but the number is ever asked for.
+ * This file stands in for cuda.c and the families' files named *_cuda.c.  The worker
+ * asks for the number of devices, learns that it is 0, and asks for nothing else.
  *
  * src/gpu/no_cuda.c
  */

@@ -22,8 +22,8 @@ free_locked(GpuSlot *slot)
 }
 
 /*
- * A slot of a process is free: tell one of each kind of processes that wait for
- * one.  That process itself may be among those that had many, and now has few.
+ * A slot of a process is free: tell one waiting process of each kind (those with few
+ * slots, and others).  The process that had the slot may have changed its kind.
  */
 static void
 tell_freed(int proc)
@@ -217,7 +217,7 @@ GpuIsDone(const GpuSlot *slot)
 	return done;
 }
 
-/* Leave a slot, whoever has it: nobody waits for its reply any more. */
+/* Leave a slot in whatever state it is: nobody waits for its reply any more. */
 void
 GpuAbandonSlot(GpuSlot *slot)
 {

@@ -1,10 +1,24 @@
 /*
  * serve.c
- *		A piece of a request in the GPU worker: to whom it goes, and what it came to.
+ *		A piece of a request in the GPU worker: which family serves it, and what
+ *		follows from the result.
  *
  * src/gpu/serve.c
  */
 #include "gpu/worker.h"
+
+/* The servant of a family. */
+const GpuServant *
+GpuServantOf(GpuFamily family)
+{
+	static const GpuServant *const servant[GPU_FAMILIES] = {
+		[GPU_FAMILY_SKETCH] = &gpu_sketch_servant,
+		[GPU_FAMILY_SETS] = &gpu_sets_servant,
+		[GPU_FAMILY_FILTER] = &gpu_filter_servant,
+	};
+
+	return servant[family];
+}
 
 /*
  * Is a value that a request names still there?  A doomed one counts: it may
@@ -23,7 +37,7 @@ is_there(const GpuRef *ref)
 	return there;
 }
 
-/* Something on its way to a value could not be done: it is worth nothing now. */
+/* A request that changes a value failed: the value is incomplete now, and lost. */
 static void
 lose_value(const GpuServant *servant, GpuSlot *slot)
 {
@@ -33,7 +47,7 @@ lose_value(const GpuServant *servant, GpuSlot *slot)
 		servant->drop(slot->entry.index);
 }
 
-/* Tell the others where a value is now. */
+/* Tell the backends where a value is now. */
 static void
 show_place(int index, const GpuPlace *place)
 {
@@ -43,8 +57,8 @@ show_place(int index, const GpuPlace *place)
 }
 
 /*
- * How many of the keys that a request has left make a piece, at so much work for
- * each?  At least one.
+ * The number of keys in the next piece of a request, at so much work for each key: at
+ * least one.
  */
 int
 GpuPieceOf(const GpuSlot *slot, double work)
@@ -56,8 +70,8 @@ GpuPieceOf(const GpuSlot *slot, double work)
 }
 
 /*
- * Serve a request, or a piece of it.  NULL, or what is wrong with the device:
- * after an error of its no answer can be trusted, and the worker has to end.
+ * Serve a request, or a piece of it.  Returns NULL, or what is wrong with the device:
+ * no answer of such a device can be trusted, and the worker has to end.
  */
 const char *
 GpuServe(GpuSlot *slot)

@@ -4,14 +4,14 @@
  *
  * A search that might take long is spread over all devices: each has the whole
  * collection.  The rows are cut into shares of about the same work, and device i
- * of n takes shares i, i + n, ...; their pairs are handed out share by share,
- * which is the order of the rows, while all devices work on the next ones.
+ * of n takes shares i, i + n, ...  Pairs are handed out share by share, which is the
+ * order of the rows, while all devices work on the next shares.
  *
- * Each reply has as many pairs as a slot takes, or none so far.  While the
- * backend works on them, and between any two, the worker serves others.
+ * A reply has as many pairs as a slot takes, or none so far.  Between two replies
+ * the worker serves others.
  *
- * Nothing is handed out before the first reply is there.  Up to then a lost
- * worker loses nothing: with qsketch.device = auto the CPU begins anew.
+ * Nothing is handed out before the first reply with pairs is there.  A worker that is
+ * lost before loses nothing: with qsketch.device = auto the CPU begins anew.
  *
  * src/gpu/sets_client.c
  */
@@ -54,24 +54,13 @@ typedef struct Opening
 	const qset_request *request; /* without collections if it is kept there */
 	const StoredName *name;      /* or NULL */
 	GpuKept *kept;               /* or NULL */
-	const uint64 *offset;        /* of the rows */
+	const GpuPairsWatch *watch;
+	const uint64 *offset; /* of the rows */
 	uint64 sets;
 	char *why;
 } Opening;
 
 /* ---- whether ---- */
-
-static const char *
-reason_of_cpu(void)
-{
-	if (device_setting == DEVICE_CPU)
-		return "qsketch.device is cpu";
-	if (gpu_shared == NULL)
-		return "the GPU worker is not configured";
-	if (GpuStateNow() == GPU_NONE)
-		return gpu_shared->reason;
-	return "the GPU worker is not ready";
-}
 
 bool
 GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
@@ -80,7 +69,8 @@ GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
 
 	if (!GpuIsWanted())
 	{
-		strlcpy(why, reason_of_cpu(), GPU_TEXT_BYTES);
+		strlcpy(why, device_setting == DEVICE_CPU ? "qsketch.device is cpu" : GpuMissingReason(),
+				GPU_TEXT_BYTES);
 		return false;
 	}
 	if (device_setting == DEVICE_GPU)
@@ -107,7 +97,7 @@ lap(instr_time *since)
 	return INSTR_TIME_GET_MILLISEC(passed);
 }
 
-/* Have the other devices work, too, those that have room. */
+/* Let the other devices work, too, if they have room. */
 static void
 spread(GpuPairs *pairs, const Opening *o)
 {
@@ -189,7 +179,7 @@ begin_shares(GpuPairs *pairs, const Opening *o, double ms)
 
 /* ---- back ---- */
 
-/* The worker answers, but the device does not get on. */
+/* Raise an error if the worker answers, but the device has not got on for too long. */
 static void
 check_progress(const GpuPairs *pairs)
 {
@@ -243,20 +233,20 @@ has_more(const GpuPairs *pairs)
 	return pairs->share < pairs->shares;
 }
 
-uint64
-GpuPairsNext(GpuPairs *pairs, qset_pair *out, uint64 room)
+const qset_pair *
+GpuPairsNext(GpuPairs *pairs, uint64 most, uint64 *count)
 {
-	uint64 count;
+	const qset_pair *next;
 
 	while (pairs->next == pairs->count && has_more(pairs))
 		if (ask_more(pairs) != QB_OK)
 			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY),
 							errmsg("the GPU ran out of memory while it looked for pairs of sets"),
 							errhint("Set qsketch.device to cpu, or free memory on the GPU.")));
-	count = Min(pairs->count - pairs->next, room);
-	memcpy(out, pairs->pair + pairs->next, count * sizeof(qset_pair));
-	pairs->next += count;
-	return count;
+	next = pairs->pair + pairs->next;
+	*count = Min(pairs->count - pairs->next, most);
+	pairs->next += *count;
+	return next;
 }
 
 /* ---- life cycle ---- */
@@ -308,7 +298,7 @@ find_kept(GpuPart *part, Opening *o)
 	return false;
 }
 
-/* All up to the first reply; false: no memory there, or not kept there. */
+/* Do all up to the first pairs; false: the device has no memory, or does not keep the collection. */
 static bool
 open_all(GpuPairs *pairs, Opening *o)
 {
@@ -332,13 +322,14 @@ open_all(GpuPairs *pairs, Opening *o)
 		GpuSetsKeep(o->name, pairs->part[i].device, &pairs->part[i].rows);
 	begin_shares(pairs, o, reply.ms);
 	pairs->prepare_ms = lap(&since);
+	o->watch->begun(o->watch->context, o->sets);
 	while (pairs->count == 0 && has_more(pairs))
 		if (ask_more(pairs) != QB_OK)
 			return false;
 	return true;
 }
 
-/* Likewise; false also if the worker was lost, and the CPU may do it instead. */
+/* The same, but false also if the worker was lost and the CPU may find the pairs instead. */
 static bool
 open_safely(GpuPairs *pairs, Opening *o)
 {
@@ -386,11 +377,13 @@ open_pairs(Opening *o)
 }
 
 GpuPairs *
-GpuPairsOpen(const qset_request *request, const StoredName *name, char why[GPU_TEXT_BYTES])
+GpuPairsOpen(const qset_request *request, const StoredName *name, const GpuPairsWatch *watch,
+			 char why[GPU_TEXT_BYTES])
 {
 	char failure[GPU_TEXT_BYTES];
 	Opening o = { .request = request,
 				  .name = name,
+				  .watch = watch,
 				  .offset = request->rows->offset,
 				  .sets = request->rows->sets,
 				  .why = failure };
@@ -409,10 +402,16 @@ GpuPairsOpen(const qset_request *request, const StoredName *name, char why[GPU_T
 }
 
 GpuPairs *
-GpuPairsOpenKept(const qset_request *request, const StoredName *name, GpuKept *kept)
+GpuPairsOpenKept(const qset_request *request, const StoredName *name, const GpuPairsWatch *watch,
+				 GpuKept *kept)
 {
 	char why[GPU_TEXT_BYTES];
-	Opening o = { .request = request, .name = name, .kept = kept, .sets = kept->sets, .why = why };
+	Opening o = { .request = request,
+				  .name = name,
+				  .kept = kept,
+				  .watch = watch,
+				  .sets = kept->sets,
+				  .why = why };
 	GpuPairs *pairs = open_pairs(&o);
 
 	if (pairs)

@@ -2,8 +2,8 @@
  * sets_cuda.c
  *		Collections of sets on a GPU: the worker's operations on the CUDA engine.
  *
- * The engine asks for room before each allocation: its index, its bits and its
- * counts count as a collection's elements do.
+ * The engine checks the limit before each allocation.  The memory of the index, of
+ * bits and of counts counts like that of elements.
  *
  * src/gpu/sets_cuda.c
  */
@@ -18,7 +18,7 @@ typedef struct Sets
 	qset_cuda_sets *sets;
 } Sets;
 
-/* The device, which may take what the settings say now. */
+/* The device, with the limit of memory that the settings have now. */
 static qs_cuda *
 limited(GpuCudaDevice *device)
 {
@@ -38,7 +38,7 @@ new_sets(GpuCudaDevice *device)
 	return sets;
 }
 
-/* What was made of it. */
+/* Return a collection that was made, or free it if that failed. */
 static qb_status
 finish(Sets *sets, qb_status status, void **made)
 {

@@ -2,8 +2,8 @@
  * sets_device.h
  *		What sets ask of a device.
  *
- * A device holds collections, and searches for pairs of their sets.  Collections
- * are there as long as a search of theirs is.  Statuses are as in device.h.
+ * A device holds collections, and searches for pairs of their sets.  A collection
+ * stays as long as there is a search in it.  Statuses are as in device.h.
  *
  * src/gpu/sets_device.h
  */
@@ -18,7 +18,7 @@ typedef struct GpuSetsDeviceOps
 	/* A collection whose arrays will be put in; *sets is NULL on failure. */
 	qb_status (*create)(void *device, const GpuSetsShape *shape, void **sets);
 
-	/* One like another that is on any device, index included. */
+	/* A copy of a collection of any device, with its index. */
 	qb_status (*copy)(void *device, void *from, void **sets);
 
 	void (*destroy)(void *sets);
@@ -33,22 +33,19 @@ typedef struct GpuSetsDeviceOps
 	/* Its device memory. */
 	uint64 (*bytes)(const void *sets);
 
-	/*
-	 * A search; columns NULL: within one collection.  The reply says what it is
-	 * like.
-	 */
+	/* A search; columns NULL: within one collection.  The reply has its method and time. */
 	qb_status (*search)(void *sets, void *columns, const GpuSetsSearch *search, void **made,
 						GpuSetsReply *reply);
 	void (*end)(void *search);
 	uint64 (*search_bytes)(const void *search);
 
-	/* Begin with these rows, in place of the last ones, without waiting for it. */
+	/* Begin with these rows, in place of the last ones, and return at once. */
 	qb_status (*begin)(void *search, const GpuSetsRows *rows);
 
 	/*
-	 * The next of their pairs; it may be none although they are not over, since
-	 * it waits no longer than "patience" says.  The reply says if they are, and how
-	 * far it has got.
+	 * The next pairs of the rows begun with.  It waits as long as "patience" says,
+	 * and may then have none.  The reply says whether the rows have more pairs, and how
+	 * far the search has got.
 	 */
 	qb_status (*next)(void *search, bool (*patience)(void), qset_pair *out, uint64 room,
 					  uint64 *count, GpuSetsReply *reply);

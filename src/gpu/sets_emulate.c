@@ -11,8 +11,8 @@
 #include "portability/instr_time.h"
 
 /*
- * Rows that are counted between two looks at whether others wait: as many as take
- * so long, as far as the last ones' time tells.
+ * The device looks after some rows whether others wait: after at most STEP_MAX, and
+ * after as many as should take STEP_MS, by the time of the last ones.
  */
 #define STEP_MAX 1024
 #define STEP_MS  10
@@ -29,10 +29,10 @@ typedef struct Search
 	void *block; /* prepared input */
 	uint64 bytes;
 	qset_job job;
-	uint64 row; /* of the block: the next to be begun with */
+	uint64 row; /* of the block: the next to begin with */
 	uint64 end;
-	uint64 step; /* rows to be begun with together */
-	double ms;   /* that the last ones took so far */
+	uint64 step; /* rows to begin with at a time */
+	double ms;   /* time that the last ones took so far */
 } Search;
 
 static qb_status
@@ -56,7 +56,7 @@ emulated_create(void *device, const GpuSetsShape *shape, void **made)
 		free(sets);
 		return status;
 	}
-	/* what an element stands for is not known here: its number */
+	/* an element stands for its number: the device knows nothing else of it */
 	for (i = 0; i < shape->universe; i++)
 		sets->collection.low[i] = i;
 	*made = sets;
@@ -183,7 +183,7 @@ emulated_search_bytes(const void *search)
 	return ((const Search *) search)->bytes;
 }
 
-/* The first row of the block that is of a set from this one on. */
+/* The first row of the block whose set has this number or a higher one. */
 static uint64
 row_from(const Search *search, uint64 set)
 {
@@ -207,8 +207,8 @@ emulated_begin(void *made, const GpuSetsRows *rows)
 }
 
 /*
- * The next rows, which the next call of qset_job_next() counts: more if the last
- * ones took less time than they may, fewer if they took more.
+ * Begin with the next rows: more than the last time if those took little time, fewer
+ * if they took too much.
  */
 static void
 begin_rows(Search *search)

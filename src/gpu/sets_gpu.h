@@ -7,23 +7,35 @@
 #ifndef QS_GPU_SETS_GPU_H
 #define QS_GPU_SETS_GPU_H
 
+#include "gpu/cache.h"
 #include "gpu/gpu.h"
 
 #include "sets/pairs.h"
+
+/* Copies of stored collections on devices. */
+extern const GpuStored gpu_stored_sets;
 
 typedef struct GpuPairs GpuPairs;
 
 /* Is the GPU to find the pairs of collections with so many elements?  "why" says why. */
 extern bool GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES]);
 
+/* Is told that a search in so many rows has begun, before its first pair is found. */
+typedef struct GpuPairsWatch
+{
+	void (*begun)(void *context, uint64 rows);
+	void *context;
+} GpuPairsWatch;
+
 /*
- * Take the request's collections to the worker, and begin; NULL if there is no
- * room for them, which "why" then says.  What it holds there goes with the
- * current memory context at the latest.  With a name the collection, of which
- * there is one, may be kept there.
+ * Take the request's collections to the worker, and wait for the first pairs.
+ * NULL: there is no room for the collections, or the worker was lost and the CPU
+ * may do it; "why" says which.  What the worker holds for the search goes with
+ * the current memory context at the latest.  A request for one collection may
+ * have a name, under which the worker keeps the collection.
  */
-extern GpuPairs *
-GpuPairsOpen(const qset_request *request, const StoredName *name, char why[GPU_TEXT_BYTES]);
+extern GpuPairs *GpuPairsOpen(const qset_request *request, const StoredName *name,
+							  const GpuPairsWatch *watch, char why[GPU_TEXT_BYTES]);
 
 /* A collection as far as it is known here: the sizes of its sets, and their ids. */
 typedef struct GpuKept
@@ -35,14 +47,17 @@ typedef struct GpuKept
 } GpuKept;
 
 /*
- * Likewise of one that is kept there under this name: "kept" has its sets and
- * elements, and gets the rest.  NULL if there is none.
+ * The same for a collection that the worker keeps under this name.  "kept" has the
+ * numbers of sets and elements, and gets the rest.  NULL: none is kept.
  */
-extern GpuPairs *
-GpuPairsOpenKept(const qset_request *request, const StoredName *name, GpuKept *kept);
+extern GpuPairs *GpuPairsOpenKept(const qset_request *request, const StoredName *name,
+								  const GpuPairsWatch *watch, GpuKept *kept);
 
-/* The next pairs, in the order of qset_job_next(); 0: there are no more. */
-extern uint64 GpuPairsNext(GpuPairs *pairs, qset_pair *out, uint64 room);
+/*
+ * The next pairs, at most so many, in the order of qset_job_next(); *count 0: there
+ * are no more.  They are good until the next call.
+ */
+extern const qset_pair *GpuPairsNext(GpuPairs *pairs, uint64 most, uint64 *count);
 
 extern void GpuPairsClose(GpuPairs *pairs);
 

@@ -3,9 +3,9 @@
  *		What backends ask of the worker's collections of sets: numbers, and what
  *		slots hold.
  *
- * A collection goes to a device of the worker piece by piece, offsets first, and
- * from there to other devices as a whole.  A search for pairs is a value of its
- * own, since several may go on in one collection that is kept there: it is given
+ * A collection goes to a device of the worker piece by piece, offsets first.  From
+ * there it goes to other devices as a whole.  A search for pairs is a value of its
+ * own, because several searches may run in one kept collection.  A search is given
  * rows to look at, and gives their pairs piece by piece.
  *
  * src/gpu/sets_request.h
@@ -20,9 +20,9 @@
 typedef enum GpuSetsOp
 {
 	SETS_CREATE,   /* a collection of a size, on a device */
-	SETS_IDS,      /* a piece of its ids, for who finds it kept: "offset", "count" in them */
-	SETS_OFFSETS,  /* a piece of its offsets, likewise */
-	SETS_ELEMENTS, /* a piece of its elements, likewise */
+	SETS_IDS,      /* a piece of its ids, from "offset" on: for a backend that finds it kept */
+	SETS_OFFSETS,  /* a piece of its offsets */
+	SETS_ELEMENTS, /* a piece of its elements */
 	SETS_INDEX,    /* all is there: index it */
 	SETS_COPY,     /* a collection that is there as "other" is, on another device */
 	SETS_GET_IDS,  /* a piece of the ids back */
@@ -57,10 +57,12 @@ typedef struct GpuSetsRows
 
 typedef struct GpuSetsReply
 {
-	bool over; /* there will be no more pairs of these rows */
+	/* SETS_PAIRS */
+	bool over; /* the rows begun with have no more pairs */
 	uint64 at; /* a number that changes as the search gets on */
-	/* of a search that is open; an index has only the first */
-	double ms;  /* expected of all rows, 0: not known; what the index took */
+
+	/* SETS_OPEN; SETS_INDEX has "ms" alone */
+	double ms;  /* expected time of all rows, 0: not known; time that the index took */
 	int method; /* qset_method that was chosen */
 } GpuSetsReply;
 

@@ -3,13 +3,13 @@
  *		What the GPU worker does with collections of sets: the servant of their
  *		requests.
  *
- * The value of an entry is a collection on a device, or a search.  Searches keep
- * hold of their collections: one that was kept for later, and has to make room,
- * goes when the last search in it has ended.
+ * The value of an entry is a collection on a device, or a search.  Searches hold on
+ * to their collections: a kept collection that has to make room goes when the last
+ * search in it has ended.
  *
- * A device counts a share of a search's rows while the worker serves others: who
- * asks for pairs that are not there yet is told so, after a short wait if there
- * is nothing else to do, and asks again.
+ * A device counts a share of a search's rows while the worker serves others.  A
+ * backend that asks for pairs that are not there yet is told so, and asks again.  The
+ * worker waits shortly before it says so if it has nothing else to do.
  *
  * src/gpu/sets_serve.c
  */
@@ -29,7 +29,7 @@ typedef struct Collection
 	int users; /* its entry, and searches */
 	uint64 count;
 	int64 *id;      /* sets; NULL: nobody asks for them */
-	uint64 *offset; /* sets + 1, likewise */
+	uint64 *offset; /* sets + 1; NULL: nobody asks for them */
 } Collection;
 
 typedef struct Holding
@@ -100,7 +100,7 @@ make_collection(Collection **made, int device, uint64 sets)
 	return QB_OK;
 }
 
-/* Its sets are on the device, or not. */
+/* Give a new collection to its entry, or free it if the device has not taken it. */
 static qb_status
 finish_collection(Collection *c, qb_status status, Holding *h)
 {

@@ -1,50 +1,55 @@
 /*
  * sets_upload.c
- *		A backend's side of the GPU worker: collections there.
+ *		A backend's side of the GPU worker: collections on a device, and a search
+ *		in them.
  *
- * A collection is posted in pieces; that they could not be stored shows when the
- * index is asked for.  Only element numbers go there: what they stand for stays
- * here.  Of two collections the numbers are those of all their elements
- * together.
+ * A backend posts a collection in pieces.  If the worker could not store them, the
+ * request for the index fails.  Only numbers of elements go to the worker: what they
+ * stand for stays here.  Two collections share one numbering of their elements.
  *
- * A stored collection may be kept there, named as stored sketches are, on each
- * device by a name of its own, and with its ids and the sizes of its sets, so
- * that who finds it need not read it.  The worker may drop it at any time.
+ * The worker may keep a stored collection, on each device by a name of its own
+ * (cache.c).  It then keeps the ids and the sizes of the sets, too, so that a
+ * backend that finds the collection need not read it.  The worker may drop the
+ * collection at any time.
  *
  * src/gpu/sets_upload.c
  */
 #include "gpu/client.h"
 #include "gpu/sets_client.h"
 #include "gpu/wait.h"
+#include "sets/format.h"
 
 #include "utils/memutils.h"
 
-/* ---- there ---- */
+/* ---- to a device ---- */
 
-static void
-ask_ids(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+/* A collection on its way. */
+typedef struct Upload
 {
-	const GpuSketchUpload *upload = transfer->context;
+	const qset_collection *collection;
+	const uint32 *number; /* of its elements, by rank; NULL: their ranks */
+	uint64 universe;      /* numbers */
+	bool ids;             /* with its ids, for a backend that finds it kept */
+	bool index;           /* it has columns */
+} Upload;
+
+/* A piece of the ids, or of the offsets. */
+static void
+ask_words(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const qset_collection *c = ((const Upload *) transfer->context)->collection;
+	const void *from =
+		transfer->op == SETS_IDS ? (const void *) (c->id + at) : (const void *) (c->offset + at);
 
 	slot->offset = at;
 	slot->count = (int) size;
-	memcpy(GpuSlotData(slot), upload->collection->id + at, size * sizeof(int64));
-}
-
-static void
-ask_offsets(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const GpuSketchUpload *upload = transfer->context;
-
-	slot->offset = at;
-	slot->count = (int) size;
-	memcpy(GpuSlotData(slot), upload->collection->offset + at, size * sizeof(uint64));
+	memcpy(GpuSlotData(slot), from, size * sizeof(uint64));
 }
 
 static void
 ask_elements(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const GpuSketchUpload *upload = transfer->context;
+	const Upload *upload = transfer->context;
 	const uint32 *rank = upload->collection->rank + at;
 	uint32 *data = (uint32 *) GpuSlotData(slot);
 	uint64 i;
@@ -59,17 +64,17 @@ ask_elements(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 
 /* Post one of its arrays. */
 static void
-post_array(const GpuSketchUpload *upload, const GpuRef *ref, int op, uint64 count)
+post_array(const Upload *upload, const GpuRef *ref, int op, uint64 count)
 {
 	GpuTransfer transfer = { .ref = ref, .op = op, .all = count, .context = (void *) upload };
 
 	transfer.most = op == SETS_ELEMENTS ? GPU_SLOT_ELEMENTS : GPU_SLOT_OFFSETS;
-	transfer.ask = op == SETS_IDS ? ask_ids : op == SETS_OFFSETS ? ask_offsets : ask_elements;
+	transfer.ask = op == SETS_ELEMENTS ? ask_elements : ask_words;
 	GpuPostAll(&transfer);
 }
 
 static bool
-create(const GpuSketchUpload *upload, int device, const GpuRef *ref)
+create(const Upload *upload, int device, const GpuRef *ref)
 {
 	GpuSlot *slot = GpuTakeSlot(ref, SETS_CREATE, false);
 
@@ -80,22 +85,30 @@ create(const GpuSketchUpload *upload, int device, const GpuRef *ref)
 	return GpuAskOne(slot) == QB_OK;
 }
 
+/* Ask for something with one reply, and take it; false: no memory, or the value is gone. */
 static bool
-make_index(const GpuRef *ref, double *ms)
+ask_reply(const GpuRef *ref, int op, GpuSetsReply *reply)
 {
-	GpuSlot *slot = GpuTakeSlot(ref, SETS_INDEX, false);
-	qb_status status;
+	GpuShape shape;
+	qb_status status = GpuAskShape(GpuTakeSlot(ref, op, false), &shape);
 
-	GpuAsk(slot);
-	GpuAwait(slot);
-	status = slot->gone ? QB_NO_MEMORY : slot->status;
-	*ms += ((const GpuSetsReply *) slot->shape.bytes)->ms;
-	GpuDone(slot);
+	*reply = *(const GpuSetsReply *) shape.bytes;
 	return status == QB_OK;
 }
 
-bool
-GpuSetsUpload(const GpuSketchUpload *upload, int device, GpuRef *ref, double *index_ms)
+static bool
+make_index(const GpuRef *ref, double *ms)
+{
+	GpuSetsReply reply;
+	bool done = ask_reply(ref, SETS_INDEX, &reply);
+
+	*ms += reply.ms;
+	return done;
+}
+
+/* Make an entry of a collection; "index_ms" grows by what its index took. */
+static bool
+make_collection(const Upload *upload, int device, GpuRef *ref, double *index_ms)
 {
 	const qset_collection *c = upload->collection;
 
@@ -108,8 +121,9 @@ GpuSetsUpload(const GpuSketchUpload *upload, int device, GpuRef *ref, double *in
 	return !upload->index || make_index(ref, index_ms);
 }
 
-bool
-GpuSetsCopy(const GpuRef *from, int device, GpuRef *ref)
+/* Copy a collection of a device to another one. */
+static bool
+copy_collection(const GpuRef *from, int device, GpuRef *ref)
 {
 	GpuSlot *slot;
 
@@ -121,7 +135,12 @@ GpuSetsCopy(const GpuRef *from, int device, GpuRef *ref)
 	return GpuAskOne(slot) == QB_OK;
 }
 
-/* ---- kept there ---- */
+/* ---- kept on a device ---- */
+
+const GpuStored gpu_stored_sets = {
+	.family = GPU_FAMILY_SETS,
+	.header_bytes = QSET_HEADER_BYTES,
+};
 
 /* Names of stored values leave the upper half of this word free. */
 static StoredName
@@ -183,4 +202,104 @@ GpuSetsDescribe(const GpuRef *ref, GpuKept *kept)
 	kept->id = MemoryContextAllocHuge(CurrentMemoryContext, (kept->sets + 1) * sizeof(int64));
 	return get_array(ref, SETS_GET_OFFSETS, kept->sets + 1, kept->offset) &&
 		   get_array(ref, SETS_GET_IDS, kept->sets, kept->id);
+}
+
+/* ---- a search on a device ---- */
+
+/* The device with the least memory in use. */
+static int
+choose_device(void)
+{
+	int best = 0;
+	int i;
+
+	for (i = 1; i < gpu_shared->device_count; i++)
+		if (pg_atomic_read_u64(&gpu_shared->device[i].memory_used) <
+			pg_atomic_read_u64(&gpu_shared->device[best].memory_used))
+			best = i;
+	return best;
+}
+
+/* Both of two collections, with common numbers. */
+static bool
+make_both(GpuPart *part, const qset_request *r, double *index_ms)
+{
+	Upload a = { .collection = r->rows };
+	Upload b = { .collection = r->columns, .index = true };
+	uint32 *number_a = qset_alloc(r->memory, r->rows->universe, sizeof(uint32));
+	uint32 *number_b = qset_alloc(r->memory, r->columns->universe, sizeof(uint32));
+	bool done = false;
+
+	if (number_a && number_b)
+	{
+		a.universe = b.universe = qset_collection_join(r->rows, r->columns, number_a, number_b);
+		a.number = number_a;
+		b.number = number_b;
+		done = make_collection(&a, part->device, &part->rows, index_ms) &&
+			   make_collection(&b, part->device, &part->columns, index_ms);
+	}
+	qset_release(r->memory, number_a);
+	qset_release(r->memory, number_b);
+	return done;
+}
+
+bool
+GpuPartPlace(GpuPart *part, const qset_request *r, bool ids, double *index_ms)
+{
+	Upload rows = {
+		.collection = r->rows, .universe = r->rows->universe, .ids = ids, .index = true
+	};
+
+	part->device = choose_device();
+	return r->columns ? make_both(part, r, index_ms)
+					  : make_collection(&rows, part->device, &part->rows, index_ms);
+}
+
+bool
+GpuPartCopy(GpuPart *part, const GpuPart *from, const StoredName *name)
+{
+	if (name && GpuSetsFind(name, part->device, &part->rows))
+		return true;
+	return copy_collection(&from->rows, part->device, &part->rows) &&
+		   (from->columns.serial == 0 ||
+			copy_collection(&from->columns, part->device, &part->columns));
+}
+
+bool
+GpuPartSearch(GpuPart *part, const qset_request *r, GpuSetsReply *reply)
+{
+	GpuSlot *slot;
+
+	if (!GpuNewEntry(GPU_FAMILY_SETS, &part->search))
+		return false;
+	slot = GpuTakeSlot(&part->search, SETS_SEARCH, false);
+	slot->other = part->rows;
+	*(GpuSetsSearch *) slot->shape.bytes =
+		(GpuSetsSearch){ .filter = r->filter, .method = r->method, .directed = r->directed };
+	if (GpuAskOne(slot) != QB_OK)
+		return false;
+	if (part->columns.serial != 0)
+	{
+		slot = GpuTakeSlot(&part->search, SETS_AGAINST, false);
+		slot->other = part->columns;
+		if (GpuAskOne(slot) != QB_OK)
+			return false;
+	}
+	return ask_reply(&part->search, SETS_OPEN, reply);
+}
+
+static void
+drop_entry(GpuRef *ref)
+{
+	if (ref->serial != 0)
+		GpuDropEntry(ref);
+	ref->serial = 0;
+}
+
+void
+GpuPartDrop(GpuPart *part)
+{
+	drop_entry(&part->search);
+	drop_entry(&part->rows);
+	drop_entry(&part->columns);
 }

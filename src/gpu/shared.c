@@ -2,9 +2,9 @@
  * shared.c
  *		The shared memory of GPU worker and backends: size, place, first state.
  *
- * Its size depends on settings that are fixed at server start.  Behind the
- * GpuShared stand the queue, the slots, their holders, and on a page boundary their data,
- * which the worker page-locks.
+ * The size depends on settings that are fixed at server start.  Behind GpuShared
+ * stand the queue, the slots, and their holders.  The data of the slots follow on a
+ * page boundary, because the worker page-locks them.
  *
  * src/gpu/shared.c
  */
@@ -19,7 +19,7 @@
 
 GpuShared *gpu_shared = NULL;
 
-/* Parts of it, by address. */
+/* The parts of the shared memory, by address. */
 static int *queue;
 static GpuSlot *slots;
 static GpuHolder *holders;
@@ -170,7 +170,7 @@ GpuSlotData(const GpuSlot *slot)
 	return data + GpuSlotIndex(slot) * GPU_SLOT_BYTES;
 }
 
-/* All data, for page-locking. */
+/* The data of all slots, for page-locking. */
 uint8 *
 GpuAllData(Size *bytes)
 {
@@ -185,7 +185,7 @@ GpuQueueAt(uint64 number)
 	return &queue[number % gpu_shared->slot_count];
 }
 
-/* What a process that runs SQL has of the slots. */
+/* How many slots a process that runs SQL has. */
 GpuHolder *
 GpuHolderAt(int proc)
 {

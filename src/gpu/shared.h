@@ -8,8 +8,8 @@
  *
  * Families.  A value is of a family, and entries, slots and names of stored
  * values say of which.  What can be asked of a value, what its data in slots
- * mean and what describes it (its "shape") is for the family alone to know: its
- * client in the backends and its servant in the worker agree on that.
+ * mean and what describes it (its "shape") is known to the family alone: to its
+ * client in the backends and its servant in the worker.
  *
  * Slots.  A slot holds one request and its data: keys, answers, or a piece of
  * something large.
@@ -59,8 +59,8 @@
  *	devices, reason: set before "state" says so).  Nobody holds both locks.
  *
  * Shares.  Neither a process nor a role can take all slots or all entries:
- * GpuMayTake().  Roles are those that sessions have logged in as, which SET ROLE
- * does not change.
+ * GpuMayTake().  A session's role is the one that it has logged in as: SET ROLE does
+ * not change it.
  *
  * If a backend or the worker dies by a signal, the postmaster makes all of
  * this anew.
@@ -157,15 +157,15 @@ typedef struct GpuSlot
 	int count;        /* keys */
 	bool weighted;    /* weights follow the keys */
 	uint64 offset;    /* of a piece */
-	uint64 bytes;     /* likewise */
+	uint64 bytes;     /* of a piece */
 	GpuShape shape;   /* request or reply */
 	int done;         /* for the worker: keys that were served */
-	bool more;        /* likewise: this was a piece, and not the last */
+	bool more;        /* for the worker: this was a piece, and not the last */
 	qb_status status; /* reply */
 	bool gone;        /* reply: there is no such value any more */
 } GpuSlot;
 
-/* What a process has of the slots. */
+/* How many slots a process has. */
 typedef struct GpuHolder
 {
 	int slots;
@@ -173,9 +173,8 @@ typedef struct GpuHolder
 } GpuHolder;
 
 /*
- * What names a stored value: its family, its first bytes, and where it is
- * stored or a hash of all its bytes.  Zeroed, then filled: names are compared
- * byte by byte.
+ * The name of a stored value: its family, its header, and where it is stored or a
+ * hash of all its bytes.  Names are compared byte by byte, so unused bytes are 0.
  */
 typedef struct StoredName
 {
@@ -185,7 +184,7 @@ typedef struct StoredName
 	uint8 header[64];
 } StoredName;
 
-/* Names an entry that was handed over, for whoever was told. */
+/* The secret name of an entry that was handed over: who knows it may adopt the entry. */
 typedef struct GpuNonce
 {
 	uint8 byte[16];
@@ -197,12 +196,12 @@ typedef struct GpuEntry
 	GpuFamily family;
 	uint64 serial;
 	int proc;               /* LIVE, LOST: the owner */
-	int pid;                /* likewise, for people */
-	Oid role;               /* likewise, that it has logged in as */
-	SubTransactionId subid; /* likewise; invalid: a parallel worker's, not adopted yet */
+	int pid;                /* LIVE, LOST: the owner's, for people */
+	Oid role;               /* LIVE, LOST: that the owner has logged in as */
+	SubTransactionId subid; /* LIVE, LOST; invalid: a parallel worker's, not adopted yet */
 	bool handed;            /* to a leader who has not adopted it */
-	GpuNonce nonce;         /* if so: who names it adopts it */
-	GpuShape shape;         /* likewise: what the device does not know of it */
+	GpuNonce nonce;         /* if handed: who names it adopts the entry */
+	GpuShape shape;         /* if handed: what the device does not know of the value */
 	bool evicted;           /* moved to the worker's own memory: fetch it back soon */
 	int device;             /* set by the worker */
 	uint64 bytes;           /* of device memory, set by the worker */
@@ -263,7 +262,8 @@ typedef struct GpuShared
 	int free_count; /* its length */
 	uint64 queue_head;
 	uint64 queue_tail;
-	ConditionVariable slot_freed[2]; /* for who has fewer than GpuFew() slots; for others */
+	/* Processes with fewer than GpuFew() slots wait for the first, others for the second. */
+	ConditionVariable slot_freed[2];
 
 	/* entries */
 	LWLock *entries;
@@ -334,9 +334,9 @@ GpuFew(int all)
 }
 
 /*
- * May a process take one more of "all" slots or entries, of which some are free?
- * It has "mine", all processes of its role have "role".  The last quarter is for
- * processes that have few, and half of that for roles that have few.
+ * May a process take one more of "all" slots or entries, if some are free?  The
+ * process has "mine", all processes of its role have "role".  The last quarter is for
+ * processes that have few, and half of the quarter for roles that have few.
  */
 static inline bool
 GpuMayTake(int free, int all, int mine, int role)

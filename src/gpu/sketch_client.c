@@ -2,13 +2,14 @@
  * sketch_client.c
  *		A backend's side of the GPU worker: sketches there, and calls.
  *
- * Keys and merges are posted; an error shows when the sketch is fetched.  All
- * else waits for its reply.
+ * Keys and merges are posted: their errors show when the sketch is fetched.  All
+ * other requests wait for their replies.
  *
  * src/gpu/sketch_client.c
  */
 #include "gpu/sketch_client.h"
 #include "gpu/client.h"
+#include "gpu/sketch_gpu.h"
 #include "gpu/sketch_tables.h"
 #include "gpu/wait.h"
 
@@ -95,6 +96,18 @@ GpuSketchUpload(const qs_sketch *sk, GpuRef *ref)
 	return done;
 }
 
+static bool
+load_stored(const void *sketch, GpuRef *ref)
+{
+	return GpuSketchUpload(sketch, ref);
+}
+
+const GpuStored gpu_stored_sketches = {
+	.family = GPU_FAMILY_SKETCH,
+	.header_bytes = QS_HEADER_BYTES,
+	.load = load_stored,
+};
+
 void
 GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count)
 {
@@ -110,28 +123,14 @@ GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
 	GpuPost(slot);
 }
 
-bool
-GpuSketchLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate)
-{
-	return GpuAskKeys(ref, SKETCH_QUERY, key, count, estimate, sizeof(*estimate));
-}
-
-/* What the tables in the worker's hands look like; they take nothing more. */
+/* Learn the shape of the worker's tables, which take no more keys then. */
 static qb_status
 fetch_shape(const GpuRef *ref, GpuSketchShape *shape)
 {
-	GpuSlot *slot = GpuTakeSlot(ref, SKETCH_FETCH, false);
-	qb_status status;
-	bool gone;
+	GpuShape reply;
+	qb_status status = GpuFetchShape(GpuTakeSlot(ref, SKETCH_FETCH, false), &reply);
 
-	GpuAsk(slot);
-	GpuAwait(slot);
-	*shape = *GpuSketchShapeIn(slot);
-	gone = slot->gone;
-	status = slot->status;
-	GpuDone(slot);
-	if (gone)
-		GpuRaiseLost();
+	memcpy(shape, &reply, sizeof(*shape));
 	return status;
 }
 

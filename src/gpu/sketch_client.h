@@ -2,7 +2,7 @@
  * sketch_client.h
  *		A backend's side of the GPU worker: sketches there, and calls.
  *
- * All of these wait where they must; see client.h.
+ * The functions here may wait; see client.h.
  *
  * src/gpu/sketch_client.h
  */
@@ -14,7 +14,10 @@
 /* An empty sketch on a device; false if there is no memory for it. */
 extern bool GpuSketchCreate(const qs_params *params, GpuRef *ref);
 
-/* A copy of a dense sketch, of an sf sketch its slim table; likewise. */
+/*
+ * A copy of a dense sketch on a device: of an sf sketch its slim table alone.  False
+ * if there is no memory for it.
+ */
 extern bool GpuSketchUpload(const qs_sketch *sk, GpuRef *ref);
 
 /* Add keys, in the background; weight NULL: 1 each. */
@@ -23,12 +26,9 @@ extern void GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *wei
 /* Add a sketch to another, in the background. */
 extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
 
-/* Estimate keys; false if the sketch is not there any more. */
-extern bool GpuSketchLookup(const GpuRef *ref, const uint64 *key, size_t count, int64 *estimate);
-
 /*
- * Make "sk", an empty owned sketch, a dense one with the tables of the one in
- * the worker's hands, which takes nothing more and has to be dropped.
+ * Fetch a sketch from the worker into "sk", an empty owned sketch, which gets dense.
+ * The worker's sketch takes no more keys then, and has to be dropped.
  */
 extern qb_status GpuSketchDownload(const GpuRef *ref, qs_sketch *sk);
 

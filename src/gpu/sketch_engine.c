@@ -2,11 +2,11 @@
  * sketch_engine.c
  *		The GPU engine of backends: the state of an aggregate on a device.
  *
- * A sketch starts here, in explicit form.  When it has too many keys for that,
- * and is large enough for the GPU to pay, it is made dense on a device: its
- * entries and all further keys are sent there, and only the total is known
- * here.  Whoever wants to read it settles it: its tables come back, and stay.
- * sf sketches are kept by the CPU, whose memory their fat tables are for.
+ * A sketch starts here, in explicit form.  When it has too many keys for that form,
+ * and is large enough for the GPU to pay, it gets dense on a device.  Its entries and
+ * all further keys are sent there, and only the total is known here.  Whoever wants to
+ * read the sketch settles it: its tables come back, and stay.  Sketches of structure
+ * sf stay on the CPU, because their fat tables are meant for its memory.
  *
  * "remote" points to a GpuRemote in the sketch's memory context, which drops
  * the device's sketch when the context goes away.
@@ -60,25 +60,26 @@ GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 	sk->remote = remote;
 }
 
-/* Are the tables that a key touches so large that the GPU is faster? */
-bool
-GpuSketchIsLarge(const qs_params *p)
+/* Bytes of the tables that keys touch. */
+static uint64
+touched_bytes(const qs_params *p)
 {
-	return qs_unit_bytes(p) * p->n >= (uint64) gpu_min_size * 1024;
+	return qs_unit_bytes(p) * p->n;
 }
 
 const char *
 GpuSketchReason(const qs_params *p)
 {
-	if (device_setting == DEVICE_CPU)
-		return "qsketch.device is cpu";
-	if (qs_has_fat(p->structure))
+	if (device_setting != DEVICE_CPU && qs_has_fat(p->structure))
 		return "sketches of structure sf are made on the CPU";
-	if (device_setting == DEVICE_GPU)
-		return NULL;
-	if (GpuStateNow() != GPU_READY)
-		return GpuMissingReason();
-	return GpuSketchIsLarge(p) ? NULL : "the sketch is smaller than qsketch.gpu_min_size";
+	return GpuReason(touched_bytes(p), "the sketch is smaller than qsketch.gpu_min_size");
+}
+
+bool
+GpuSketchWantsLookup(const qs_sketch *sk, size_t count)
+{
+	return sk->form == QS_DENSE && qs_has_table(&sk->params) && GpuMayLookup(count) &&
+		   GpuIsLarge(touched_bytes(&sk->params));
 }
 
 /* Should sketches of these parameters go to a device? */
@@ -89,15 +90,14 @@ wants_device(const qs_params *p)
 }
 
 /*
- * Is a sketch of so much weight worth its way there and back?  That takes some
- * millisecond, whereas the CPU is hardly slower as long as the tables are in
- * its caches.  qsketch.device = gpu does not ask.
+ * Does it pay to take a sketch of so much weight to a device and back?  The way takes
+ * a millisecond or so, and the CPU is hardly slower as long as the tables are in its
+ * caches.  With qsketch.device = gpu it is not asked.
  */
 static bool
 is_worth_moving(const qs_params *p, int64 total)
 {
-	return device_setting == DEVICE_GPU || qs_unit_bytes(p) * p->n > STAY_BYTES ||
-		   total >= STAY_KEYS;
+	return device_setting == DEVICE_GPU || touched_bytes(p) > STAY_BYTES || total >= STAY_KEYS;
 }
 
 static void
@@ -143,7 +143,7 @@ move_explicit(qs_sketch *sk)
 	return true;
 }
 
-/* Likewise a dense one. */
+/* Move a dense sketch to a device; false if there is no memory. */
 static bool
 move_dense(qs_sketch *sk)
 {
@@ -158,7 +158,7 @@ move_dense(qs_sketch *sk)
 	return true;
 }
 
-/* Keys that are too many for the explicit form, which has "total" for them. */
+/* Insert the keys that the explicit form has no room for; the total has them already. */
 static qb_status
 insert_rest(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
@@ -171,7 +171,7 @@ insert_rest(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, s
 	return qs_engine_cpu.insert(sk, fingerprint, weight, count);
 }
 
-/* Keys into an explicit sketch that goes to a device when it becomes dense. */
+/* Insert keys into an explicit sketch, which goes to a device when it gets dense. */
 static qb_status
 insert_explicit(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
@@ -202,7 +202,7 @@ check_total(const qs_sketch *sk, int64_t sum)
 	return qs_writable(sk);
 }
 
-/* Did the device have no memory for it to grow? */
+/* Did a sketch come back to the worker's memory, for lack of device memory to grow? */
 static bool
 was_evicted(const qs_sketch *sk)
 {
@@ -232,8 +232,8 @@ gpu_settle(qs_sketch *sk)
 }
 
 /*
- * May these keys move a sketch to a device?  An explicit one goes when it
- * becomes dense, a dense one right now, with the batch that makes it worth it.
+ * May these keys move a sketch to a device?  An explicit sketch goes when it gets
+ * dense.  A dense one goes right now, with the batch from which on it pays.
  */
 static bool
 moves_with(qs_sketch *sk, int64 sum)
@@ -273,7 +273,7 @@ gpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 	return status == QB_OK ? qs_engine_cpu.remove(sk, fingerprint, weight, count) : status;
 }
 
-/* What the state of a merge knows of both without their tables. */
+/* Merge what is known here without the tables: totals, parameters, kind of keys. */
 static void
 merge_state(qs_sketch *into, const qs_sketch *from)
 {
@@ -282,7 +282,7 @@ merge_state(qs_sketch *into, const qs_sketch *from)
 	qb_keys_adopt(&into->keys, &from->keys);
 }
 
-/* A dense sketch that is here into a remote one; false: no memory for it there. */
+/* Merge a dense sketch that is here into a remote one; false: no memory for it there. */
 static bool
 merge_uploaded(qs_sketch *into, const qs_sketch *from)
 {
@@ -295,7 +295,7 @@ merge_uploaded(qs_sketch *into, const qs_sketch *from)
 	return true;
 }
 
-/* A remote sketch into one that stays here. */
+/* Merge a remote sketch into one that stays here. */
 static qb_status
 merge_downloaded(qs_sketch *into, const qs_sketch *from)
 {

@@ -7,18 +7,13 @@
 #ifndef QS_GPU_SKETCH_GPU_H
 #define QS_GPU_SKETCH_GPU_H
 
+#include "gpu/cache.h"
 #include "gpu/gpu.h"
 #include "gpu/sketch_request.h"
 
 #include "engine/sketch_engine.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
-/* Are sketches of these parameters large enough for the GPU to pay? */
-extern bool GpuSketchIsLarge(const qs_params *p);
-
-/* Why do sketches of these parameters not go to a GPU, however many keys they get?  NULL: they do. */
+/* Why does a sketch of such parameters not go to a GPU, however many keys it gets?  NULL: it does. */
 extern const char *GpuSketchReason(const qs_params *p);
 
 /* The engine for new sketches, as qsketch.device wants it. */
@@ -36,14 +31,10 @@ extern void GpuOpenTicket(Datum datum, qs_sketch *sk, const qb_memory *memory);
 /* The number of the GPU that a sketch is on, or -1. */
 extern int GpuOfSketch(const qs_sketch *sk);
 
-/* Lookups of batches in stored sketches. */
+/* Is the GPU to look up so many keys in a sketch? */
 extern bool GpuSketchWantsLookup(const qs_sketch *sk, size_t count);
-extern void
-GpuSketchNameStored(const struct varatt_external *toast, const uint8 *header, StoredName *key);
-extern void GpuSketchNameBytes(const uint8 *bytes, Size length, StoredName *key);
-extern bool GpuSketchLookupCached(const StoredName *key, const uint64 *fingerprint, size_t count,
-								  int64 *estimate);
-extern bool GpuSketchLookupLoaded(const qs_sketch *sk, const StoredName *key,
-								  const uint64 *fingerprint, size_t count, int64 *estimate);
+
+/* Copies of stored sketches on devices. */
+extern const GpuStored gpu_stored_sketches;
 
 #endif

@@ -15,8 +15,8 @@
 typedef struct GpuRemote
 {
 	GpuRef ref;     /* serial 0: none */
-	bool handed;    /* to whoever redeems its ticket */
-	GpuNonce nonce; /* and by which name, if so */
+	bool handed;    /* the sketch is for whoever redeems its ticket */
+	GpuNonce nonce; /* if handed: its secret name */
 	MemoryContextCallback callback;
 } GpuRemote;
 

@@ -2,11 +2,11 @@
  * sketch_serve.c
  *		What the GPU worker does with sketches: the servant of their requests.
  *
- * For each entry of the shared table the worker has the sketch itself: on a
- * device, or in its own memory.  The latter is where tables are put together
- * before they go to a device, and where they are after they came back: to be
- * fetched, or because the device had no memory for them to grow.  Such a
- * sketch goes on working, through the CPU engine, so that no keys are lost.
+ * The worker has the sketch of each entry on a device, or in its own memory.  Tables
+ * are put together in its own memory before they go to a device.  They come back
+ * there to be fetched, or if the device has no memory for them to grow.  A sketch
+ * that had to come back takes further keys through the CPU engine, so that no keys
+ * are lost.
  *
  * src/gpu/sketch_serve.c
  */
@@ -19,7 +19,7 @@
 #include "pgbase/memory.h"
 #include "utils/memutils.h"
 
-/* The sketch of an entry: at most one of both is there. */
+/* The sketch of an entry: on_device or on_host, or neither. */
 typedef struct Holding
 {
 	void *on_device;
@@ -113,7 +113,7 @@ to_host(Holding *h)
 	return QB_OK;
 }
 
-/* Likewise because its device has no memory for it to grow. */
+/* Bring a sketch back because its device has no memory for it to grow. */
 static qb_status
 evict(int index)
 {
@@ -173,7 +173,7 @@ serve_loaded(GpuSlot *slot)
 	return status;
 }
 
-/* The next piece of the keys of a request. */
+/* The number of keys in the next piece of a request, which is counted as done. */
 static int
 next_piece(const Holding *h, GpuSlot *slot)
 {
@@ -235,7 +235,7 @@ serve_query(GpuSlot *slot)
 	return device_ops()->query(h->on_device, key, piece, (int64 *) key);
 }
 
-/* Merge where at least one of both is in the worker's memory. */
+/* Merge in the worker's memory: at least one of the sketches is there, or has to go there. */
 static qb_status
 merge_on_host(int into, Holding *from)
 {
@@ -246,7 +246,7 @@ merge_on_host(int into, Holding *from)
 	return status == QB_OK ? qs_merge(holding[into].on_host, from->on_host) : status;
 }
 
-/* The sketch of another device as one of this device; the original goes. */
+/* Move a sketch of another device, or of the worker's memory, to this device. */
 static qb_status
 move_to_device(Holding *h, int i)
 {

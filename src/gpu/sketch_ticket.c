@@ -3,9 +3,9 @@
  *		A partial state on a device, passed to the combine function by name.
  *
  * The partial state of a parallel worker would go through the tuple queue as
- * a value, tables and all, only to be merged (and before PostgreSQL 16 so would
- * the leader's own be copied).  If it is on a device its owner becomes the
- * leader, and what goes through the queue is a ticket for it.
+ * a value, tables and all, only to be merged.  (Before PostgreSQL 16 the leader's own
+ * state would be copied, too.)  If the state is on a device, the leader becomes its
+ * owner instead, and only a ticket for it goes through the queue.
  *
  * A ticket is a value, and values can be kept, copied and shown to others.  So
  * it says nothing but a random number: what it stands for, and for whom, is
@@ -44,8 +44,8 @@ draw_nonce(GpuNonce *nonce)
 }
 
 /*
- * A ticket for a remote sketch, which with the first belongs to whoever redeems
- * it; who wants the value again gets the same ticket.
+ * Write a ticket for a remote sketch.  With its first ticket the sketch belongs to
+ * whoever redeems that.  Later calls write the same ticket.
  */
 void
 GpuWriteTicket(const qs_sketch *sk, struct varlena *out)

@@ -2,19 +2,19 @@
  * turns.c
  *		Which request the GPU worker serves next: the processes take turns.
  *
- * The worker takes all that is in the queue into a line for each process, in its
- * order.  Of the processes that wait, the one is next that has had the least of
- * the worker's time.  One that comes, or comes back, is taken to have had as much as
- * the last one that was served, less a small credit: so it is next, even if it asks
- * for little again and again, but cannot save up the time in which it asked for
- * nothing.  A request that is long is served in pieces (GpuServant), and the process
- * of a short one waits for a piece, however many long ones there are.
+ * The worker takes all requests from the queue into lines, one for each process, in
+ * the order of the queue.  The process that has had the least of the worker's time is
+ * next.  A process that comes, or comes back, starts with the time of the one that was
+ * served last, less a small credit.  So it is next, even if it asks for little again
+ * and again, but it cannot save up the time in which it asked for nothing.  A long
+ * request is served in pieces (GpuServant): the process of a short one waits for one
+ * piece, however many long requests there are.
  *
  * Requests of several processes may name the same entry: copies that all look up,
  * and values that parallel workers hand to their leader.  A request that reads
- * waits for all earlier ones that change the entry, one that changes it for all
- * earlier ones.  The oldest of all requests never waits, so somebody is always
- * next.
+ * waits for all earlier ones that change the entry.  A request that changes the entry
+ * waits for all earlier ones.  The oldest of all requests never waits, so somebody is
+ * always next.
  *
  * All of this is the worker's own memory.
  *
@@ -26,7 +26,7 @@
 
 #define NONE (-1)
 
-/* What a process that waits seldom may have had less than others: some pieces. */
+/* The credit of a process that comes, or comes back: the time of some pieces. */
 #define CREDIT_US 50000
 
 /* The requests of a process: slots, linked by their place among the waiting. */
@@ -38,7 +38,7 @@ typedef struct Line
 	uint64 had; /* us, by the clock of all lines */
 } Line;
 
-/* What requests for an entry there were so far, and how many are served. */
+/* How many requests for an entry there were so far, and how many are served. */
 typedef struct Order
 {
 	uint32 came;
@@ -227,7 +227,7 @@ GpuNextTurn(void)
 	return GpuSlotAt(best->first);
 }
 
-/* It took so long; was it all? */
+/* A turn has ended, which took so long; the request leaves its line if all of it is served. */
 void
 GpuEndTurn(GpuSlot *slot, uint64 us)
 {
@@ -282,7 +282,7 @@ is_wanted(int index)
 	return true;
 }
 
-/* Is a request for nobody?  Those that are waited for end with "abandoned". */
+/* Is a request for nobody?  A request with a waiting backend ends by "abandoned" instead. */
 bool
 GpuIsMoot(const GpuSlot *slot)
 {

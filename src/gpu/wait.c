@@ -2,13 +2,13 @@
  * wait.c
  *		Waiting for the GPU worker: for a free slot, for a reply.
  *
- * Each wait serves interrupts, ends with an error when the worker fails, and
- * is bounded: a worker that finishes no piece of anybody's request for
- * qsketch.gpu_timeout is given up.  Pieces are short, and the processes take turns
- * (turns.c): as long as there are any, the request of this process gets on, too.
+ * Each wait serves interrupts, and ends with an error when the worker fails.  Waits
+ * are bounded: a backend gives up if the worker finishes no piece of anybody's request
+ * for qsketch.gpu_timeout.  Pieces are short, and processes take turns (turns.c): as
+ * long as pieces are finished, the request of this process gets on, too.
  *
- * Slots whose replies are awaited are noted here until they are read, so that
- * they can be left to the worker if the query ends before.
+ * Slots with awaited replies are noted here until the replies are read.  They are
+ * left to the worker if the query ends before.
  *
  * src/gpu/wait.c
  */
@@ -20,12 +20,13 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
+/* Longest sleep between two looks at whether the worker still makes progress. */
 #define POLL_MS 1000
 
-/* The same for a slot: one that was freed may be for another who waits. */
+/* Longest sleep of a wait for a slot: another process may get the slot that was freed. */
 #define SLOT_POLL_MS 100
 
-/* Since when the worker has made no progress. */
+/* Measures how long the worker has made no progress. */
 typedef struct Watch
 {
 	uint64 progress;

@@ -2,9 +2,9 @@
  * worker.c
  *		The background worker that owns the GPUs: start, loop, end.
  *
- * It starts as soon as the server accepts connections, so that no query pays
- * for creating a CUDA context, and serves requests one after the other, long ones
- * in pieces; kernels and copies that it started go on meanwhile.  It ends
+ * The worker starts as soon as the server accepts connections, so that no query pays
+ * for creating a CUDA context.  It serves requests one after the other, long ones in
+ * pieces, while kernels and copies that it has started go on.  It ends
  *
  *	with code 0		at shutdown, or if there is no usable device: the
  *					postmaster then leaves it, and all runs on the CPU
@@ -112,7 +112,7 @@ serve_piece(GpuSlot *slot)
 	GpuEndTurn(slot, INSTR_TIME_GET_MICROSEC(passed));
 }
 
-/* Serve what there is, until there is no more or something else is to be done. */
+/* Serve requests until there are none, or something else is to be done. */
 static void
 serve_all(void)
 {

@@ -8,7 +8,8 @@
  *	evict.c		values that nobody wants any more, and room for others
  *	devices.c	the devices
  *
- * Each calls only those below it, and the servants, through their table.
+ * Each file calls only files below it in this list.  All may call the servants,
+ * through the table in serve.c.
  *
  * src/gpu/worker.h
  */
@@ -20,26 +21,26 @@
 /* Where the value of an entry is. */
 typedef struct GpuPlace
 {
-	int device; /* which it is on, was on, or will be on */
+	int device; /* that the value is on, was on, or will be on */
 	bool on_device;
 	uint64 bytes; /* of device memory */
 } GpuPlace;
 
 /*
- * What a family does in the worker.  It keeps its values itself, by the number
- * of their entry.
+ * What a family does in the worker.  The servant keeps the family's values itself, by
+ * the numbers of their entries.
  */
 typedef struct GpuServant
 {
 	/*
-	 * Answer a request whose entries are there, or a piece of it: with "more" set
-	 * it will be called again, after others had their turns.  QB_DEVICE_ERROR
-	 * ends the worker; any other failure of a request that nobody waits for
-	 * makes the value LOST.
+	 * Answer a request whose entries are there, or a piece of it.  A servant that
+	 * sets "more" is called again for the next piece, after others had their turns.
+	 * QB_DEVICE_ERROR ends the worker.  Any other failure of a request that nobody
+	 * waits for makes the value LOST.
 	 */
 	qb_status (*serve)(GpuSlot *slot);
 
-	/* Requests that change nothing of their entry, of the other one: 1 << op. */
+	/* Requests that do not change their own entry; the other entry.  Bits: 1 << op. */
 	uint32 reads;
 	uint32 reads_other;
 
@@ -49,7 +50,7 @@ typedef struct GpuServant
 	GpuPlace (*place)(int index);
 } GpuServant;
 
-/* sketch_serve.c, sets_serve.c, filter_serve.c */
+/* sketch_serve.c, sets_serve.c, filter_serve.c; the table of servants is in serve.c. */
 extern const GpuServant gpu_sketch_servant;
 extern const GpuServant gpu_sets_servant;
 extern const GpuServant gpu_filter_servant;
@@ -59,6 +60,7 @@ extern void GpuRegisterWorker(void);
 extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
 
 /* serve.c */
+extern const GpuServant *GpuServantOf(GpuFamily family);
 extern const char *GpuServe(GpuSlot *slot);
 extern int GpuPieceOf(const GpuSlot *slot, double work);
 
@@ -70,7 +72,6 @@ extern bool GpuIsAlone(void);
 extern bool GpuIsMoot(const GpuSlot *slot);
 
 /* evict.c */
-extern const GpuServant *GpuServantOf(GpuFamily family);
 extern bool GpuFreeDoomed(void);
 extern void GpuTrimCache(void);
 extern bool GpuMakeRoom(int device);

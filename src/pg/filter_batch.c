@@ -92,7 +92,7 @@ ask(Asked *asked, FilterProbe *probe, Datum datum, ArrayType *keys)
 
 	asked->probe = probe;
 	asked->datum = datum;
-	asked->header = GpuFilterMayLookup(count) && FilterOpenStored(&asked->view, datum);
+	asked->header = GpuMayLookup(count) && FilterOpenStored(&asked->view, datum);
 	asked->filter = asked->header ? &asked->view : FilterProbed(probe, datum);
 }
 
@@ -118,29 +118,35 @@ name_of(const Asked *asked, StoredName *name)
 	{
 		VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(asked->datum));
 		FilterReadStored(asked->datum, 0, QF_HEADER_BYTES, header);
-		GpuFilterNameStored(&toast, header, name);
+		GpuNameStored(&gpu_stored_filters, &toast, header, name);
 		return true;
 	}
 	if (asked->filter != read)
 		return false;
-	GpuFilterNameBytes(read->bits - QF_HEADER_BYTES, qf_dense_size(&read->params), name);
+	GpuNameBytes(&gpu_stored_filters, read->bits - QF_HEADER_BYTES, qf_dense_size(&read->params),
+				 name);
 	return true;
 }
 
-/* Look up all keys on a device; false: the device does not do it. */
+/* Ask a device for all keys; false if it does not answer. */
 static bool
 ask_device(Asked *asked, GpuFilterOp op, const Batch *batch, void *answer)
 {
+	GpuLookup lookup = { .stored = &gpu_stored_filters,
+						 .op = op,
+						 .key = batch->fingerprint,
+						 .count = batch->count,
+						 .answer = answer,
+						 .answer_bytes = GpuFilterAnswerBytes(op) };
 	StoredName name;
 	bool named;
 
 	if (!GpuFilterWantsLookup(asked->filter, batch->count))
 		return false;
 	named = name_of(asked, &name);
-	if (named && GpuFilterLookupCached(&name, op, batch->fingerprint, batch->count, answer))
+	if (named && GpuLookupCached(&lookup, &name))
 		return true;
-	return GpuFilterLookupLoaded(whole(asked), named ? &name : NULL, op, batch->fingerprint,
-								 batch->count, answer);
+	return GpuLookupLoaded(&lookup, whole(asked), named ? &name : NULL);
 }
 
 /* Count the set positions of each key on the CPU. */
@@ -203,7 +209,7 @@ qfilter_estimate_array(PG_FUNCTION_ARGS)
 	return answers(keys, &batch, FLOAT8OID);
 }
 
-/* qfilter_contains(qfilter, key[]): one answer for each element, NULL for NULL. */
+/* qfilter_contains(qfilter, key[]): whether each element is there, NULL for NULL. */
 PG_FUNCTION_INFO_V1(qfilter_contains_array);
 Datum
 qfilter_contains_array(PG_FUNCTION_ARGS)

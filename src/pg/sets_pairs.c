@@ -28,7 +28,7 @@ finish_top(PairScan *scan)
 	scratch = qset_alloc(&scan->memory, scan->count, sizeof(qset_pair));
 	if (scratch == NULL)
 		SetsCheck(QB_NO_MEMORY);
-	scan->count = qset_finish_top(scan->pair, scan->count, scratch);
+	scan->count = qset_finish_top(scan->own, scan->count, scratch);
 	qset_release(&scan->memory, scratch);
 }
 
@@ -40,7 +40,7 @@ open_read(FunctionCallInfo fcinfo, PairsForm form, PairScan *scan, qset_request 
 	SetsReader reader[2];
 
 	PairsCollections(fcinfo, form, request, reader);
-	if (!PairScanOpenGpu(scan, request, PG_GETARG_DATUM(0)))
+	if (!PairScanOpenGpu(scan, request))
 		PairScanOpen(scan, request, parallel);
 	PairsCollectionsEnd(form, reader);
 }

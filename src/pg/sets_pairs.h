@@ -56,6 +56,8 @@ typedef struct PairScan
 	GpuPairs *gpu;        /* the GPU's search; NULL: none */
 	int devices;          /* number of GPUs that search */
 	char why[GPU_TEXT_BYTES];
+	StoredName name; /* of the rows, if "named" */
+	bool named;
 	void *block;
 	qset_job job;
 	qset_interrupt interrupt; /* the job calls it to report progress */
@@ -66,9 +68,10 @@ typedef struct PairScan
 	int64 *row_id;                  /* ids by number of set */
 	int64 *column_id;
 
-	/* Pairs that were pulled and not returned yet. */
-	qset_pair *pair;
-	uint64 room;
+	/* Pairs at hand: in "own", or where the GPU's last reply is. */
+	const qset_pair *pair;
+	qset_pair *own;
+	uint64 room; /* of "own" */
 	uint64 count;
 	uint64 next;
 	bool complete; /* "pair" has all pairs that there are */
@@ -77,7 +80,7 @@ typedef struct PairScan
 extern PairScan *PairScanCreate(qset_request *request);
 extern void PairScanShow(PairScan *scan);
 extern bool PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows);
-extern bool PairScanOpenGpu(PairScan *scan, const qset_request *request, Datum rows);
+extern bool PairScanOpenGpu(PairScan *scan, const qset_request *request);
 extern void PairScanOpen(PairScan *scan, const qset_request *request, bool parallel);
 extern void PairScanRewind(PairScan *scan);
 extern void PairScanCollect(PairScan *scan);

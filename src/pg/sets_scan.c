@@ -13,7 +13,6 @@
 #include "pg/sets_pairs.h"
 
 #include "engine/sets_kernels.h"
-#include "gpu/stored_name.h"
 #include "miscadmin.h"
 #include "pgbase/stored.h"
 #include "sets/format.h"
@@ -38,8 +37,8 @@ PairScanCreate(qset_request *request)
 
 	request->memory = ContextMemory(CurrentMemoryContext, &scan->memory);
 	scan->room = PAIRS_BATCH;
-	scan->pair = qset_alloc(&scan->memory, scan->room, sizeof(qset_pair));
-	if (scan->pair == NULL)
+	scan->own = qset_alloc(&scan->memory, scan->room, sizeof(qset_pair));
+	if (scan->own == NULL)
 		SetsCheck(QB_NO_MEMORY);
 	return scan;
 }
@@ -61,16 +60,39 @@ PairScanShow(PairScan *scan)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &scan->callback);
 }
 
-/* Report that the search begins, among so many rows. */
+/* Let others see that the search runs, among so many rows. */
+static void
+show_search(const PairScan *scan, uint64 rows, bool on_gpu)
+{
+	ActivitySet(&scan->activity, ACTIVITY_TOTAL, rows);
+	ActivitySet(&scan->activity, ACTIVITY_ON_GPU, on_gpu);
+	ActivitySet(&scan->activity, ACTIVITY_WORKERS, scan->launched);
+	ActivitySet(&scan->activity, ACTIVITY_PHASE, PHASE_RUNNING);
+}
+
+/* The CPU's search begins. */
 static void
 begin_search(const PairScan *scan, uint64 rows)
 {
-	ActivitySet(&scan->activity, ACTIVITY_TOTAL, rows);
-	ActivitySet(&scan->activity, ACTIVITY_ON_GPU, scan->gpu != NULL);
-	ActivitySet(&scan->activity, ACTIVITY_WORKERS, scan->launched);
-	ActivitySet(&scan->activity, ACTIVITY_PHASE, PHASE_RUNNING);
+	show_search(scan, rows, false);
 	if (scan->shown)
-		StatCount(scan->gpu ? STAT_SEARCHES_GPU : STAT_SEARCHES_CPU, 1);
+		StatCount(STAT_SEARCHES_CPU, 1);
+}
+
+/* A GPU's search has begun, which may take long to find its first pair, or fail before. */
+static void
+show_gpu_search(void *scan, uint64 rows)
+{
+	show_search(scan, rows, true);
+}
+
+/* A GPU's search failed before its first pair: the CPU has to prepare one. */
+static void
+show_no_search(const PairScan *scan)
+{
+	ActivitySet(&scan->activity, ACTIVITY_PHASE, PHASE_STARTING);
+	ActivitySet(&scan->activity, ACTIVITY_ON_GPU, false);
+	ActivitySet(&scan->activity, ACTIVITY_TOTAL, 0);
 }
 
 /* The job calls this now and then: report progress, and check for interrupts. */
@@ -91,12 +113,12 @@ keep_ids(PairScan *scan, const qset_request *request)
 }
 
 /*
- * The name under which a GPU may keep a stored collection, and the sizes in its header;
- * false: it has no name.  The header is not validated.  But if a copy of this name
- * exists, it was made from a valid value.
+ * Learn the name of a collection that is stored out of line, under which a device
+ * may keep a copy, and what its header says.  False: it has no name.  The header is
+ * not checked here: a copy of this name was made of a valid value.
  */
 static bool
-name_stored(Datum datum, StoredName *name, GpuKept *kept)
+name_stored(PairScan *scan, Datum datum, GpuKept *kept)
 {
 	uint8 header[QSET_HEADER_BYTES];
 	uint32 bytes = sizeof(header);
@@ -106,18 +128,27 @@ name_stored(Datum datum, StoredName *name, GpuKept *kept)
 		!StoredRead(datum, 0, &bytes, header))
 		return false;
 	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
-	GpuNameStored(GPU_FAMILY_SETS, &toast, header, sizeof(header), name);
+	GpuNameStored(&gpu_stored_sets, &toast, header, &scan->name);
+	scan->named = true;
 	qset_read_sizes(header, &kept->sets, &kept->elements);
 	return true;
 }
 
-/* Let the GPU's search provide the pairs. */
-static void
-use_gpu(PairScan *scan, uint64 rows)
+/* Take the pairs from a GPU; false if it has no search. */
+static bool
+use_gpu(PairScan *scan, GpuPairs *pairs)
 {
-	scan->method = GpuPairsMethod(scan->gpu);
-	scan->devices = GpuPairsDevices(scan->gpu);
-	begin_search(scan, rows);
+	scan->gpu = pairs;
+	if (pairs == NULL)
+	{
+		show_no_search(scan);
+		return false;
+	}
+	scan->method = GpuPairsMethod(pairs);
+	scan->devices = GpuPairsDevices(pairs);
+	if (scan->shown)
+		StatCount(STAT_SEARCHES_GPU, 1);
+	return true;
 }
 
 /*
@@ -127,41 +158,33 @@ use_gpu(PairScan *scan, uint64 rows)
 bool
 PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows)
 {
-	StoredName name;
+	GpuPairsWatch watch = { show_gpu_search, scan };
 	GpuKept kept;
 
-	if (!name_stored(rows, &name, &kept) || !GpuWantsPairs(kept.elements, scan->why))
+	if (!name_stored(scan, rows, &kept) || !GpuWantsPairs(kept.elements, scan->why) ||
+		!use_gpu(scan, GpuPairsOpenKept(request, &scan->name, &watch, &kept)))
 		return false;
-	scan->gpu = GpuPairsOpenKept(request, &name, &kept);
-	if (scan->gpu == NULL)
-		return false;
-	use_gpu(scan, kept.sets);
 	scan->row_id = scan->column_id = kept.id;
 	return true;
 }
 
-/* Let a GPU find the pairs of the request; false if it is not to be used, or has no room. */
+/* Have a GPU find the pairs of the request; false if the CPU is to do it, or the GPU has no room. */
 bool
-PairScanOpenGpu(PairScan *scan, const qset_request *request, Datum rows)
+PairScanOpenGpu(PairScan *scan, const qset_request *request)
 {
 	uint64 elements = request->rows->elements + (request->columns ? request->columns->elements : 0);
-	StoredName name;
-	GpuKept kept;
-	bool named;
+	GpuPairsWatch watch = { show_gpu_search, scan };
 
 	if (!GpuWantsPairs(elements, scan->why))
 		return false;
 	if (request->rows->sets > 0 && request->columns && request->columns->sets > 0)
 		PairsCheckKeys(request);
-	named = !request->columns && name_stored(rows, &name, &kept);
-	scan->gpu = GpuPairsOpen(request, named ? &name : NULL, scan->why);
-	if (scan->gpu == NULL)
+	if (!use_gpu(scan, GpuPairsOpen(request, scan->named ? &scan->name : NULL, &watch, scan->why)))
 	{
 		ereport(DEBUG1,
 				(errmsg_internal("the CPU looks for pairs of sets, not the GPU: %s", scan->why)));
 		return false;
 	}
-	use_gpu(scan, request->rows->sets);
 	keep_ids(scan, request);
 	return true;
 }
@@ -213,23 +236,26 @@ report(PairScan *scan, const qset_pair *pair, uint64 count)
 		StatCount(STAT_PAIRS, count);
 }
 
-/* Pull up to PAIRS_BATCH further pairs; 0: there are no more. */
-static uint64
-pull(PairScan *scan, qset_pair *out)
+/*
+ * Up to PAIRS_BATCH further pairs, in "room" or in the GPU's last reply.  *count 0:
+ * there are no more.
+ */
+static const qset_pair *
+pull(PairScan *scan, qset_pair *room, uint64 *count)
 {
-	uint64 count;
+	const qset_pair *pair = room;
 
 	CHECK_FOR_INTERRUPTS(); /* the caller may take longer for the pairs than finding them took */
 	if (scan->gpu)
-		count = GpuPairsNext(scan->gpu, out, PAIRS_BATCH);
+		pair = GpuPairsNext(scan->gpu, PAIRS_BATCH, count);
 	else if (scan->workers)
-		count = PairWorkersNext(scan->workers, out, PAIRS_BATCH);
+		*count = PairWorkersNext(scan->workers, room, PAIRS_BATCH);
 	else
-		SetsCheck(qset_job_next(&scan->job, out, PAIRS_BATCH, &count));
-	report(scan, out, count);
-	if (count == 0)
+		SetsCheck(qset_job_next(&scan->job, room, PAIRS_BATCH, count));
+	report(scan, pair, *count);
+	if (*count == 0)
 		PairScanClose(scan);
-	return count;
+	return pair;
 }
 
 /*
@@ -251,9 +277,9 @@ grow(PairScan *scan)
 	pair = qset_alloc(&scan->memory, scan->room * 2, sizeof(qset_pair));
 	if (pair == NULL)
 		SetsCheck(QB_NO_MEMORY);
-	memcpy(pair, scan->pair, scan->count * sizeof(qset_pair));
-	qset_release(&scan->memory, scan->pair);
-	scan->pair = pair;
+	memcpy(pair, scan->own, scan->count * sizeof(qset_pair));
+	qset_release(&scan->memory, scan->own);
+	scan->own = pair;
 	scan->room *= 2;
 }
 
@@ -265,11 +291,18 @@ PairScanCollect(PairScan *scan)
 
 	do
 	{
+		qset_pair *room;
+		const qset_pair *pair;
+
 		grow(scan);
-		pulled = pull(scan, scan->pair + scan->count);
+		room = scan->own + scan->count;
+		pair = pull(scan, room, &pulled);
+		if (pair != room)
+			memcpy(room, pair, pulled * sizeof(qset_pair));
 		scan->count += pulled;
 	}
 	while (pulled > 0);
+	scan->pair = scan->own;
 	scan->complete = true;
 }
 
@@ -280,7 +313,7 @@ PairScanFill(PairScan *scan)
 	if (scan->complete)
 		return false;
 	scan->next = 0;
-	scan->count = pull(scan, scan->pair);
+	scan->pair = pull(scan, scan->own, &scan->count);
 	scan->complete = scan->count == 0;
 	return !scan->complete;
 }

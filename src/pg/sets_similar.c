@@ -193,7 +193,7 @@ collect(PairScan *scan, uint64 sets, int64 id)
 		return;
 	qset_job_share(&scan->job, row, row + 1, 1);
 	PairScanCollect(scan);
-	qsort(scan->pair, scan->count, sizeof(qset_pair), compare_similar);
+	qsort(scan->own, scan->count, sizeof(qset_pair), compare_similar);
 }
 
 static void

@@ -73,19 +73,32 @@ query(const qs_sketch *sketch, Batch *batch)
 	}
 }
 
-/* Look up the keys in a device's copy of a stored sketch; false: there is none. */
+/* The batch as a question to a device. */
+static GpuLookup
+lookup_of(const Batch *batch)
+{
+	return (GpuLookup){ .stored = &gpu_stored_sketches,
+						.op = SKETCH_QUERY,
+						.key = batch->fingerprint,
+						.count = batch->count,
+						.answer = batch->estimate,
+						.answer_bytes = sizeof(int64) };
+}
+
+/* Look up in the copy on a device of a sketch stored out of line. */
 static bool
 lookup_stored(Datum datum, const qs_sketch *view, StoredName *key, Batch *batch)
 {
 	uint8 header[QS_HEADER_BYTES];
 	struct varatt_external toast;
+	GpuLookup lookup = lookup_of(batch);
 
 	if (!GpuSketchWantsLookup(view, batch->count))
 		return false;
 	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
 	SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
-	GpuSketchNameStored(&toast, header, key);
-	return GpuSketchLookupCached(key, batch->fingerprint, batch->count, batch->estimate);
+	GpuNameStored(&gpu_stored_sketches, &toast, header, key);
+	return GpuLookupCached(&lookup, key);
 }
 
 /* The name of a sketch that was read as a whole; false if it has no bytes. */
@@ -96,7 +109,7 @@ name_flat(const Probe *probe, Datum datum, StoredName *key)
 
 	if (bytes == NULL || VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
 		return false;
-	GpuSketchNameBytes(bytes, VARSIZE(bytes - VARHDRSZ) - VARHDRSZ, key);
+	GpuNameBytes(&gpu_stored_sketches, bytes, VARSIZE(bytes - VARHDRSZ) - VARHDRSZ, key);
 	return true;
 }
 
@@ -104,9 +117,11 @@ name_flat(const Probe *probe, Datum datum, StoredName *key)
 static bool
 lookup_read(const qs_sketch *sketch, StoredName *key, bool cached, Batch *batch)
 {
-	if (cached && GpuSketchLookupCached(key, batch->fingerprint, batch->count, batch->estimate))
+	GpuLookup lookup = lookup_of(batch);
+
+	if (cached && GpuLookupCached(&lookup, key))
 		return true;
-	return GpuSketchLookupLoaded(sketch, key, batch->fingerprint, batch->count, batch->estimate);
+	return GpuLookupLoaded(&lookup, sketch, key);
 }
 
 /* Estimate all keys of an array. */

@@ -8,7 +8,6 @@
 
 #include "access/detoast.h"
 #include "funcapi.h"
-#include "gpu/stored_name.h"
 #include "gpu/sketch_gpu.h"
 #include "utils/builtins.h"
 
@@ -27,11 +26,12 @@ gpu_of_value(Datum datum, bool stored)
 	{
 		VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
 		SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
-		GpuSketchNameStored(&toast, header, &key);
+		GpuNameStored(&gpu_stored_sketches, &toast, header, &key);
 		return GpuOfCopy(&key);
 	}
 	SketchRead(&reader, datum);
-	GpuSketchNameBytes(reader.header, VARSIZE(reader.header - VARHDRSZ) - VARHDRSZ, &key);
+	GpuNameBytes(&gpu_stored_sketches, reader.header, VARSIZE(reader.header - VARHDRSZ) - VARHDRSZ,
+				 &key);
 	SketchReadEnd(&reader);
 	return GpuOfCopy(&key);
 }

@@ -41,7 +41,7 @@ open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, D
 {
 	operand->ticket = GpuIsTicket(datum) && is_combining(fcinfo);
 	operand->expanded = operand->ticket
-							? SketchFromTicket(StateContext(&sketch_state_type, NULL), datum)
+							? SketchFromTicket(StateOwnContext(&sketch_state_type, context), datum)
 							: SketchStateIn(datum);
 	if (operand->expanded)
 	{

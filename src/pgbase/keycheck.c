@@ -31,12 +31,18 @@ cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
 		return pstrdup("Give a row of as many columns, as in ROW(1, 'a').");
 	if (!OidIsValid(wanted))
 		return KeyFamilyHasType(family, ANYARRAYOID)
-				   ? psprintf("Use %s(%s, key), which takes an array as one key.", holder->lookup,
-							  holder->one)
+				   ? psprintf("Use %s(%s, key), which takes an array as one key, and give an array "
+							  "that has a type, as in '{1,2}'::integer[].",
+							  holder->lookup, holder->one)
 				   : psprintf("Cast the key to the type that the %s was built from.", holder->one);
 	type = format_type_be(wanted);
 	if (!has_cast(key->type, wanted))
 		return psprintf("Give a key of type %s.", type);
+	if (wanted == FLOAT8OID)
+		return psprintf(
+			"Cast the key to real or double precision, whichever the %s was built from: "
+			"0.1 is not the same key in both.",
+			holder->one);
 	return psprintf("Cast the key to type %s.", type);
 }
 

@@ -33,10 +33,14 @@ child_of(MemoryContext parent, const char *name)
 MemoryContext
 StateContext(const KeyedStateType *type, MemoryContext aggregate)
 {
-	if (aggregate)
-		return child_of(aggregate, type->states_context);
-	return AllocSetContextCreateInternal(CurrentMemoryContext, type->own_context,
-										 ALLOCSET_SMALL_SIZES);
+	return aggregate ? child_of(aggregate, type->states_context)
+					 : StateOwnContext(type, CurrentMemoryContext);
+}
+
+MemoryContext
+StateOwnContext(const KeyedStateType *type, MemoryContext parent)
+{
+	return AllocSetContextCreateInternal(parent, type->own_context, ALLOCSET_SMALL_SIZES);
 }
 
 void *

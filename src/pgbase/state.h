@@ -61,10 +61,13 @@ typedef struct KeyedStateType
 /* A zeroed state that lives in "context". */
 extern void *StateCreate(const KeyedStateType *type, MemoryContext context);
 
-/* The context of all states of "aggregate", a child of it.  NULL: a new one for a single object. */
+/* The context of all states of "aggregate", its child; with NULL StateOwnContext() of this row. */
 extern MemoryContext StateContext(const KeyedStateType *type, MemoryContext aggregate);
 
-/* The state that a datum points to; NULL if it is flat.  A state of another type is an error. */
+/* A context for a single object. */
+extern MemoryContext StateOwnContext(const KeyedStateType *type, MemoryContext parent);
+
+/* The state that a datum points to; NULL: it is flat.  States of other types are an error. */
 extern void *StateExpandedIn(Datum datum, const KeyedStateType *type);
 
 /* The state that a datum points to, if it may be changed in place; else NULL. */

@@ -76,9 +76,8 @@ of_table(Node *node, void *list)
 }
 
 /*
- * Set up the conditions on all rows.  The executor must not test them on the rows that
- * the node returns, so they are taken off the node.  It has checked their permissions
- * already.
+ * Set up the conditions on all rows.  They are taken off the node, since the executor must
+ * not test them on the rows that the node returns.  It has checked their permissions.
  */
 static void
 init_rows(ColumnScanState *state)
@@ -450,7 +449,8 @@ explain_group(ColumnScanState *state, List *ancestors, ExplainState *es)
 {
 	List *context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
 #if PG_VERSION_NUM >= 180000
-	bool prefix = es->rtable_size > 1 || es->verbose; /* GROUP BY's entry is not counted */
+	bool prefix =
+		es->rtable_size > 1 || es->verbose; /* rtable_size leaves out the entry of GROUP BY */
 #else
 	bool prefix = list_length(es->rtable) > 1 || es->verbose;
 #endif

@@ -2,19 +2,20 @@
  * block.c
  *		All pairs: the prepared input.
  *
- * Index (paper, section 3: sf-gssjoin of Ribeiro-Junior and others): for each
- * element the list of the sets that have it.  O(elements), random access.
+ * Index (paper, section 3: sf-gssjoin of Ribeiro-Junior and others): one list
+ * for each element, of the sets that have it.  Building it takes O(elements)
+ * steps, with random access.
  *
  * src/sets/block.c
  */
 #include "sets/block.h"
 
-/* What filling knows of an element. */
+/* What filling the index knows of an element. */
 typedef struct element
 {
-	uint64_t begin;  /* its list's position; of a heavy one: its number */
+	uint64_t begin;  /* where its list begins; for a heavy element: its number */
 	uint32_t degree; /* columns in its list */
-	uint32_t filled; /* how many are there already */
+	uint32_t filled; /* columns that are in the list so far */
 	bool heavy;
 } element;
 
@@ -36,7 +37,7 @@ qset_side_elements(const qset_preparation *p, const qset_side *s, uint64_t i, ui
 	return mapped;
 }
 
-/* The elements of which lists are made: all, or the prefix. */
+/* The elements of a set that get lists: all of them, or those of its prefix. */
 static const uint32_t *
 listed(const qset_preparation *p, const qset_side *s, uint64_t i, uint64_t *count)
 {
@@ -168,7 +169,7 @@ fill_side(const qset_preparation *p, const qset_side *s, const qset_block *b,
 	return QB_OK;
 }
 
-/* Where each element's list begins, or which column of bits is its own. */
+/* Decide where each element's list begins, or which column of bits belongs to the element. */
 static void
 place_elements(const qset_preparation *p, element *e)
 {
@@ -192,7 +193,7 @@ place_elements(const qset_preparation *p, element *e)
 	}
 }
 
-/* The arrays of an index that is being filled, and how far that is. */
+/* The arrays of an index that is being filled, and how far filling has come. */
 typedef struct filling
 {
 	const qset_preparation *p;
@@ -218,7 +219,7 @@ put_in_list(filling *f, uint64_t at, uint64_t column)
 		((uint16_t *) f->list)[at] = (uint16_t) column;
 }
 
-/* Put a column into the lists of its elements. */
+/* Add a column to the lists of its elements. */
 static void
 list_column(filling *f, uint64_t column)
 {
@@ -239,8 +240,9 @@ list_column(filling *f, uint64_t column)
 }
 
 /*
- * The entries of a row.  With "tail" all columns up to the row itself are in
- * the lists already, and those still to come are the ones it wants.
+ * Make the entries of a row.  With "tail" the lists already have every column
+ * up to the row itself, and the row wants only the columns that are added
+ * later.
  */
 static void
 enter_row(filling *f, uint64_t row)

@@ -2,8 +2,9 @@
  * block.h
  *		The prepared input of all pairs, in one piece of memory without pointers.
  *
- * A head says where the arrays lie, in bytes from the start; 0: not there.
- * Which are there depends on the method.  k rows or columns:
+ * A head gives each array's place in bytes from the start; 0 means that the
+ * array is not there.  The method decides which arrays are there.  k rows or
+ * columns:
  *
  *	all				set, size [k]		number in the collection, size there
  *	index, hybrid	row_start [k + 1]	the row's first in entry
@@ -16,9 +17,9 @@
  *					offset [k + 1], rank []		the sets
  *	bitmap, resident	bits_of [k]		the sets as bitmaps
  *
- * Of an element that a row has only the columns after it are of interest
- * within one collection, so the entry points into the middle of the list, and
- * there is none for the last of a list.
+ * Within one collection a row needs only the columns after it.  So its entry
+ * for an element points into the middle of that element's list, and the last
+ * column of a list has no entry for it.
  *
  * src/sets/block.h
  */
@@ -65,31 +66,31 @@ typedef struct qset_block
 	uint64_t heavy_start;
 	uint64_t heavy;
 	uint64_t bits;
-	uint64_t bit_words;    /* of a heavy element's column, a multiple of QSET_BLOCK_WORDS */
-	uint64_t bitmap_words; /* of the universe */
-	uint64_t most_heavy;   /* heavy elements of one row */
-	uint64_t largest_row;  /* elements of one row */
+	uint64_t bit_words;    /* of one heavy element's column, a multiple of QSET_BLOCK_WORDS */
+	uint64_t bitmap_words; /* of one bitmap over the universe */
+	uint64_t most_heavy;   /* the most heavy elements that one row has */
+	uint64_t largest_row;  /* the most elements that one row has */
 	uint64_t bytes;
 } qset_block;
 
-/* Counters in a row's array: columns, rounded up. */
+/* Counters in a row's array: the number of columns, rounded up. */
 QB_INLINE uint64_t
 qset_row_room(const qset_block *b)
 {
 	return (b->column.sets + QSET_BLOCK - 1) / QSET_BLOCK * QSET_BLOCK;
 }
 
-/* Elements of a set kept: numbers by rank or, with prefixes, by rarity. */
+/* The elements of a kept set: numbers by rank or, if prefixes were made, numbers by rarity. */
 extern const uint32_t *
 qset_side_elements(const qset_preparation *p, const qset_side *s, uint64_t i, uint64_t *count);
 
-/* Bytes of the block for the method of the plan: a head with all places set. */
+/* Lay out the block for the plan's method: set all places in its head. */
 extern void qset_block_layout(const qset_preparation *p, const qset_plan *plan, qset_block *b);
 
-/* Count a row by the method of the block; QB_CANCELLED. */
+/* Count one row by the method of the block.  QB_CANCELLED. */
 extern qb_status qset_count_row(qset_job *job);
 
-/* Spend steps of about a nanosecond; false: stop. */
+/* Account for steps of about a nanosecond each; false: the work must stop. */
 QB_INLINE bool
 qset_spend(qset_job *job, uint64_t steps)
 {
@@ -100,7 +101,7 @@ qset_spend(qset_job *job, uint64_t steps)
 	return !qset_stopped(job->interrupt);
 }
 
-/* A set of the block: its elements. */
+/* The elements of one set of the block. */
 typedef struct qset_set_view
 {
 	const uint32_t *rank;
@@ -122,7 +123,7 @@ qset_size_of(const qset_job *job, const qset_block_side *side, uint64_t i)
 	return ((const uint32_t *) (job->block + side->size))[i];
 }
 
-/* What a row has in common with a column. */
+/* Record how many elements the row and a column have in common. */
 QB_INLINE void
 qset_set_count(qset_job *job, uint32_t column, uint64_t count)
 {
@@ -132,7 +133,7 @@ qset_set_count(qset_job *job, uint32_t column, uint64_t count)
 		((uint16_t *) job->count)[column] = (uint16_t) count;
 }
 
-/* techniques_rows.c: the same by one of the techniques, pair after pair. */
+/* techniques_rows.c: count one row by one of the paper's techniques, pair after pair. */
 extern qb_status qset_technique_row(qset_job *job);
 
 #endif

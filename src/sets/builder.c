@@ -1,12 +1,15 @@
 /*
  * builder.c
- *		Making a collection of rows (set id, element) in any order.
+ *		Making a collection from rows (set id, element) in any order.
  *
  * src/sets/builder.c
  */
 #include "sets/builder.h"
 
-/* The ends of so many sets at once stay in the cache; of more, one of PARTS of them do. */
+/*
+ * The write positions of FEW_SETS sets stay in the cache.  More sets are
+ * divided into PARTS ranges, so that the positions of one range stay there.
+ */
 #define FEW_SETS 4096
 #define PARTS    256
 
@@ -39,7 +42,10 @@ qset_builder_memory(const qset_builder *b)
 
 /* ---- rows ---- */
 
-/* An array of "room" items with the first "used" of an old one, which is released. */
+/*
+ * Allocate an array of "room" items, copy the first "used" from the old array,
+ * release the old one.
+ */
 static uint64_t *
 grow_array(const qb_memory *memory, uint64_t *old, uint64_t used, uint64_t room)
 {
@@ -92,7 +98,7 @@ reserve_rows(qset_builder *b, uint64_t more)
 	return QB_OK;
 }
 
-/* Beyond any of the limits, with or without the duplicates? */
+/* Are there more rows, sets or elements than the limits allow?  Duplicates that are kept count. */
 static bool
 too_many(const qset_builder *b)
 {
@@ -135,14 +141,17 @@ qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low, const 
 	return status;
 }
 
-/* Labels here of another's sets and elements; both arrays are to be released. */
+/*
+ * This builder's labels of another collection's sets and elements; the caller
+ * releases both arrays.
+ */
 typedef struct translation
 {
 	uint32_t *set;
 	uint32_t *element;
 } translation;
 
-/* Make the translation, and room for rows. */
+/* Make the translation, and make room for the rows. */
 static qb_status
 translate(qset_builder *b, const uint64_t *id, uint64_t sets, const uint64_t *low,
 		  const uint64_t *high, uint64_t elements, uint64_t rows, translation *t)
@@ -206,7 +215,10 @@ qset_builder_add_collection(qset_builder *b, const qset_collection *c)
 
 /* ---- images ---- */
 
-/* What an image begins with; keys of sets, lower and upper halves of elements, and rows follow. */
+/*
+ * The head of an image.  The keys of sets, the lower and upper halves of
+ * elements, and the rows follow.
+ */
 typedef struct image_head
 {
 	uint64_t sets;
@@ -288,7 +300,7 @@ qset_builder_add_image(qset_builder *b, const void *image)
 
 /* ---- the end ---- */
 
-/* What is needed on the way only; to be released. */
+/* Arrays that are needed only while the collection is made; the caller releases them. */
 typedef struct ranks
 {
 	uint32_t *set;
@@ -296,7 +308,7 @@ typedef struct ranks
 	uint64_t *place;
 } ranks;
 
-/* Where each set's elements begin, in the order of the ids; duplicates count. */
+/* Set where each set's elements begin, in the order of the ids; duplicates count. */
 static bool
 place_sets(const qset_builder *b, const uint32_t *set_rank, uint64_t *offset)
 {
@@ -313,14 +325,17 @@ place_sets(const qset_builder *b, const uint32_t *set_rank, uint64_t *offset)
 	return true;
 }
 
-/* A row in ranks. */
+/* A row with ranks in place of labels. */
 QB_INLINE uint64_t
 ranked(const ranks *r, uint64_t row)
 {
 	return (uint64_t) r->set[row >> 32] << 32 | r->element[row & UINT32_MAX];
 }
 
-/* Each row's element to its set, in any order; place[set] goes on to its end. */
+/*
+ * Put each row's element into its set, in any order; afterwards place[set] is
+ * the end of the set.
+ */
 static bool
 scatter(const qset_builder *b, const ranks *r, uint32_t *rank)
 {
@@ -338,9 +353,9 @@ scatter(const qset_builder *b, const ranks *r, uint32_t *rank)
 }
 
 /*
- * The same for so many sets that the places written to would not stay in the
- * cache: rows first go to one of PARTS ranges of sets, where those that follow
- * one another in memory are few.
+ * Do the work of scatter() for so many sets that their write positions would
+ * not stay in the cache.  Rows first go to one of PARTS ranges of sets.
+ * Within a range the write positions are few and lie close together.
  */
 static qb_status
 scatter_in_parts(const qset_builder *b, const ranks *r, const uint64_t *offset, uint32_t *rank)
@@ -394,7 +409,7 @@ fill(const qset_builder *b, qset_collection *out, const ranks *r)
 	return status;
 }
 
-/* Rows are put to their sets in any order. */
+/* Rows go into their sets in any order. */
 qb_status
 qset_builder_place(const qset_builder *b, qset_collection *out)
 {
@@ -423,7 +438,7 @@ qset_builder_place(const qset_builder *b, qset_collection *out)
 	return status;
 }
 
-/* Each set is sorted by itself, where it stays in the cache. */
+/* Each set is sorted by itself: it then stays in the cache. */
 qb_status
 qset_builder_finish(qset_builder *b, qset_collection *out)
 {

@@ -1,14 +1,14 @@
 /*
  * builder.h
- *		Making a collection of rows (set id, element) in any order.
+ *		Making a collection from rows (set id, element) in any order.
  *
- * Ids and elements get labels in the order in which they first come (labels.h);
- * a row is kept as eight bytes, its two labels.  At the end the labels become
- * ranks, one pass puts each row's element to its set, and each set is sorted by
- * itself.  When many rows have come, duplicates are dropped on the way, so that
- * memory is bounded by twice the distinct rows.  Merging collections is building
- * one of their rows, looking labels up once for each distinct element, not for
- * each row.
+ * Ids and elements get labels in the order in which they first come
+ * (labels.h).  A row is kept as its two labels, in eight bytes.  At the end the
+ * labels become ranks, one pass puts each row's element into its set, and each
+ * set is sorted by itself.  When many rows have come, duplicates are dropped
+ * before the end: memory is bounded by twice the distinct rows.  Collections
+ * are merged by building one collection from the rows of all.  That looks
+ * labels up once for each distinct element, not once for each row.
  *
  * src/sets/builder.h
  */
@@ -21,7 +21,7 @@
 /* Rows are taken in batches of this many, so that table lookups overlap. */
 #define QSET_BATCH QSET_LABELS_AT_ONCE
 
-/* From so many rows on duplicates are dropped before more memory is taken. */
+/* From this many rows on, duplicates are dropped before more memory is taken. */
 #define QSET_COMPACT (UINT64_C(1) << 24)
 
 typedef struct qset_builder
@@ -42,8 +42,8 @@ extern void qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys,
 extern void qset_builder_free(qset_builder *b);
 
 /*
- * Add rows; high is NULL unless the builder is wide.  QB_NO_MEMORY,
- * QB_TOO_MANY and QB_CANCELLED leave it fit only to be freed.
+ * Add rows; high is NULL unless the builder is wide.  After QB_NO_MEMORY,
+ * QB_TOO_MANY or QB_CANCELLED the builder can only be freed.
  */
 extern qb_status qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low,
 								  const uint64_t *high, uint64_t rows);
@@ -52,10 +52,11 @@ extern qb_status qset_builder_add(qset_builder *b, const int64_t *id, const uint
 extern qb_status qset_builder_add_collection(qset_builder *b, const qset_collection *c);
 
 /*
- * A copy of a builder without pointers, by which another process on this
- * machine goes on: the keys of its labels, then its rows.  Neither is sorted, so
- * making it is copying.  "image" is aligned to 8 bytes and comes from
- * qset_builder_write(): nothing in it is checked.
+ * An image is a copy of a builder without pointers, with which another process
+ * on this machine continues.  It holds the keys of the labels, then the rows.
+ * Nothing in it is sorted, so making it costs no more than copying.  "image"
+ * is aligned to 8 bytes and comes from qset_builder_write(): nothing in it is
+ * checked.
  */
 extern uint64_t qset_builder_image_bytes(const qset_builder *b);
 extern void qset_builder_write(const qset_builder *b, void *image);
@@ -63,12 +64,15 @@ extern uint64_t qset_builder_image_rows(const void *image);
 extern qb_status qset_builder_add_image(qset_builder *b, const void *image);
 
 /*
- * All rows in the form of a collection whose sets are not sorted, and in which
- * what came twice is twice: for parts.h.  The builder stays as it is.
+ * Make a collection of all rows for parts.h: its sets are not sorted, and
+ * duplicates stay.  The builder does not change.
  */
 extern qb_status qset_builder_place(const qset_builder *b, qset_collection *out);
 
-/* The collection of all rows; the builder stays as it is but for dropped duplicates. */
+/*
+ * Make the collection of all rows.  The builder loses its duplicates and does
+ * not change otherwise.
+ */
 extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
 
 /* Bytes of all arrays. */

@@ -133,10 +133,10 @@ qset_collection_map(const qset_collection *from, const qset_collection *to, uint
 	}
 }
 
-/* What finding a set by its id takes, in steps. */
+/* Steps that finding a set by its id counts as. */
 #define FIND_STEPS 64
 
-/* Count steps; false if it is time to stop. */
+/* Count steps; false: the work must stop. */
 static bool
 may_go_on(uint64_t *steps, uint64_t more, const qset_interrupt *interrupt)
 {
@@ -147,7 +147,7 @@ may_go_on(uint64_t *steps, uint64_t more, const qset_interrupt *interrupt)
 	return !qset_stopped(interrupt);
 }
 
-/* Mark what the chosen sets have, and count sets and elements; ids ascend and differ. */
+/* Mark the elements of the chosen sets, and count sets and elements; ids ascend and differ. */
 static bool
 measure_subset(qset_collection *to, const qset_collection *from, const int64_t *id, uint64_t ids,
 			   uint32_t *used, const qset_interrupt *interrupt)

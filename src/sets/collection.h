@@ -2,20 +2,20 @@
  * collection.h
  *		A collection of sets in memory: set id -> elements.
  *
- * Elements are numbered by rank, the place of their value among all that
- * occur, so that the methods work on 4-byte numbers whatever the elements are:
+ * An element's number is its rank: the place of its value among all values
+ * that occur.  So the methods always work on 4-byte numbers.  The values are
  * integers (exact, ascending as signed numbers) or 128-bit fingerprints of
  * other types (ascending as unsigned numbers, upper half first).  A collection
- * is a function of the pairs (set id, element) alone: ids ascend, each set has
- * an element, each element occurs in a set.  It may be larger than 1 GB.
+ * depends on the pairs (set id, element) alone: ids ascend, each set has an
+ * element, each element occurs in a set.  It may be larger than 1 GB.
  *
  *	id[0 .. sets-1]				ascending
  *	offset[0 .. sets]			set s has rank[offset[s] .. offset[s + 1] - 1]
  *	rank[0 .. elements-1]		ascending within a set
  *	low[], high[0 .. universe-1]	the value of a rank; integers have no high
  *
- * Methods also take collections with empty sets, which only tests make.
- * Never changed once it is made.
+ * Methods also take collections with empty sets, which only tests make.  A
+ * collection never changes once it is made.
  *
  * src/sets/collection.h
  */
@@ -43,7 +43,7 @@ typedef struct qset_collection
 	const qb_memory *memory;
 } qset_collection;
 
-/* Arrays of the sizes that are set, zeroed; QB_NO_MEMORY leaves none. */
+/* Allocate zeroed arrays for the sizes that are set.  QB_NO_MEMORY leaves no array. */
 extern qb_status qset_collection_alloc(qset_collection *c, const qb_memory *memory);
 extern void qset_collection_free(qset_collection *c);
 
@@ -52,8 +52,8 @@ extern qb_status
 qset_collection_copy(qset_collection *to, const qset_collection *from, const qb_memory *memory);
 
 /*
- * Make sets of lists of elements in any order: sorted, each element once,
- * without gaps.  QB_NO_MEMORY, QB_CANCELLED.
+ * Make sets of lists of elements in any order: sort each list, drop
+ * duplicates, close the gaps.  QB_NO_MEMORY, QB_CANCELLED.
  */
 extern qb_status
 qset_collection_sort(qset_collection *c, const qb_memory *memory, const qset_interrupt *interrupt);
@@ -65,23 +65,24 @@ extern uint64_t qset_collection_memory(const qset_collection *c);
 extern int64_t qset_collection_find(const qset_collection *c, int64_t id);
 
 /*
- * The sets of these ids (any order, any ids) as a collection of their own,
- * with its own ranks.
+ * Make a collection of the sets with the given ids (in any order, and also ids
+ * that no set has).  It has ranks of its own.
  */
 extern qb_status
 qset_collection_subset(qset_collection *to, const qset_collection *from, const int64_t *id,
 					   uint64_t ids, const qb_memory *memory, const qset_interrupt *interrupt);
 
 /*
- * map[rank in "from"] = rank of the same element in "to", or UINT32_MAX if it
- * has none.  O(universes).
+ * Set map[rank in "from"] to the rank of the same element in "to", or to
+ * UINT32_MAX if "to" lacks the element.  O(universes).
  */
 extern void
 qset_collection_map(const qset_collection *from, const qset_collection *to, uint32_t *map);
 
 /*
- * Numbers for the elements of two collections, in their order and alike in
- * both: number_a[rank in a], number_b[rank in b].  Returns how many there are.
+ * Number the elements of two collections in their order; an element of both
+ * has the same number in both: number_a[rank in a], number_b[rank in b].
+ * Returns how many distinct elements there are.
  */
 extern uint64_t qset_collection_join(const qset_collection *a, const qset_collection *b,
 									 uint32_t *number_a, uint32_t *number_b);

@@ -12,9 +12,10 @@ typedef unsigned __int128 u128;
 #define LEAST_JACCARD 0x1p-33
 
 /*
- * The simplest fraction strictly between a/b and c/d, by their common continued
- * fraction: while both have the same whole part it is a term of the result;
- * then the next whole number is the simplest.  All are below 2^100.
+ * The simplest fraction strictly between a/b and c/d, by their common
+ * continued fraction: as long as both have the same whole part, that part is a
+ * term of the result; after that the next whole number is the simplest.  All
+ * numbers are below 2^100.
  */
 static void
 simplest_between(u128 a, u128 b, u128 c, u128 d, u128 *p, u128 *q)
@@ -55,7 +56,7 @@ fraction_of(double j, uint64_t *numerator, uint64_t *denominator)
 	memcpy(&bits, &j, sizeof(bits));
 	mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
 	shift = 1075 - (int) (bits >> 52);
-	/* half a unit in the last place to both sides; nearer below a power of two */
+	/* half a unit in the last place to both sides; half as much below a power of two */
 	if (mantissa == UINT64_C(1) << 52)
 		simplest_between((u128) mantissa * 4 - 1, (u128) 1 << (shift + 2), (u128) mantissa * 2 + 1,
 						 (u128) 1 << (shift + 1), &p, &q);

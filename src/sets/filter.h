@@ -1,14 +1,14 @@
 /*
  * filter.h
- *		Which pairs are wanted: least count, least Jaccard index, the best.
+ *		Which pairs are wanted: least count, least Jaccard index, best per set.
  *
- * The Jaccard index of a pair is common / union, two integers, and is compared
- * with the wanted least one as such.  The wanted one comes as a double, which
- * for most fractions is only the nearest number to what was meant: 0.8 is
- * slightly more than 4/5.  So it is taken for the simplest fraction that
- * rounds to that double: 0.8 means 4/5, and 1.0 / 3 means 1/3.  For pairs whose
- * union is below 2^26 this is the same as comparing the quotient in double
- * precision with the double; beyond it is exact where that is not.
+ * The Jaccard index of a pair is a fraction of two integers, common / union,
+ * and is compared exactly with the least index.  The least index comes as a
+ * double, which for most fractions is only the nearest number to what was
+ * meant: 0.8 is slightly more than 4/5.  So the double stands for the simplest
+ * fraction that rounds to it: 0.8 means 4/5, and 1.0 / 3 means 1/3.  For pairs
+ * whose union is below 2^26 the result is the same as comparing two doubles.
+ * For larger unions our comparison is exact, and comparing doubles is not.
  *
  * The Jaccard index of two empty sets is taken as 0.
  *
@@ -24,10 +24,10 @@ typedef struct qset_filter
 	uint64_t min_count;
 	uint64_t numerator; /* of the least Jaccard index */
 	uint64_t denominator;
-	uint64_t top; /* the best so many of each set; 0: all */
+	uint64_t top; /* how many of the best pairs each set keeps; 0: all */
 } qset_filter;
 
-/* A pair that passed: numbers of its sets, elements in both, elements in either. */
+/* A pair that passed: the numbers of its sets, elements in both, elements in at least one. */
 typedef struct qset_pair
 {
 	uint32_t a;
@@ -36,20 +36,18 @@ typedef struct qset_pair
 	uint32_t either;
 } qset_pair;
 
-/*
- * QB_BAD_FILTER if min_count < 0 or min_jaccard is not in 0 .. 1.
- */
+/* QB_BAD_FILTER if min_count < 0 or min_jaccard is not in 0 .. 1. */
 extern qb_status
 qset_filter_init(qset_filter *f, int64_t min_count, double min_jaccard, uint64_t top);
 
-/* Can sets with nothing in common pass? */
+/* Can sets without a common element pass? */
 QB_INLINE bool
 qset_filter_passes_nothing(const qset_filter *f)
 {
 	return f->min_count == 0 && f->numerator == 0;
 }
 
-/* Does a pair with so many elements in common and in either pass? */
+/* Does a pair pass that has "common" elements in both sets and "either" in at least one? */
 QB_INLINE bool
 qset_filter_pass(const qset_filter *f, uint64_t common, uint64_t either)
 {
@@ -61,8 +59,8 @@ qset_filter_pass(const qset_filter *f, uint64_t common, uint64_t either)
 }
 
 /*
- * The least count with which a set of this size can pass together with any
- * other: J <= common / union <= common / size.
+ * The least count with which a set of this size can pass, whatever the other
+ * set: J <= common / union <= common / size.
  */
 QB_INLINE uint64_t
 qset_filter_least(const qset_filter *f, uint64_t size)
@@ -73,13 +71,13 @@ qset_filter_least(const qset_filter *f, uint64_t size)
 	return least > f->min_count ? (uint64_t) least : f->min_count;
 }
 
-/* Sizes that the other set of a pair may have: size * J .. size / J, and at least min_count. */
+/*
+ * Sizes that the other set of a passing pair may have: from size * J to
+ * size / J, and at least min_count.
+ */
 extern void qset_filter_sizes(const qset_filter *f, uint64_t size, uint64_t *least, uint64_t *most);
 
-/*
- * The order of "top": the greater Jaccard index first, then the smaller b.
- * Is x before y?
- */
+/* The order of "top": the greater Jaccard index first, then the smaller b. Does x come before y? */
 QB_INLINE bool
 qset_pair_better(const qset_pair *x, const qset_pair *y)
 {

@@ -30,7 +30,7 @@ enum
 
 static const char magic[3] = { 'Q', 'S', 'S' };
 
-/* Where the next bytes go; p NULL: they are only counted. */
+/* Where the next bytes go; with p NULL bytes are only counted. */
 typedef struct writer
 {
 	uint8_t *p;
@@ -59,7 +59,7 @@ put_number(writer *w, uint64_t x)
 	w->length++;
 }
 
-/* The first of an ascending sequence in full, the others by their distance. */
+/* Write an ascending sequence: the first number in full, each other one as a distance. */
 static void
 put_next(writer *w, uint64_t i, uint64_t x, uint64_t before)
 {
@@ -125,7 +125,7 @@ qset_write(const qset_collection *c, uint8_t *out)
 
 /* ---- reading ---- */
 
-/* Bytes yet to be read; "bad" once they broke a rule, and then for good. */
+/* Bytes that are still to be read; "bad" stays true once they broke a rule. */
 typedef struct reader
 {
 	const uint8_t *p;
@@ -148,7 +148,7 @@ get_fixed(reader *r)
 	return x;
 }
 
-/* A number of more than one byte, or at the end of the bytes. */
+/* Read a number of more than one byte, or one at the end of the bytes. */
 static uint64_t
 get_long_number(reader *r)
 {
@@ -181,7 +181,7 @@ get_number(reader *r)
 	return get_long_number(r);
 }
 
-/* The next of an ascending sequence of signed numbers, "before" the one before. */
+/* Read the next of an ascending sequence of signed numbers; "before" is its predecessor. */
 static int64_t
 get_next(reader *r, uint64_t i, int64_t before)
 {
@@ -284,7 +284,7 @@ reserved_bits_zero(const uint8_t *bytes)
 	return qb_load64(bytes + AT_RESERVED_2) == 0;
 }
 
-/* A set takes at least two bytes beside those of its elements. */
+/* Do the bytes suffice?  A set takes at least two bytes beside those of its elements. */
 static bool
 sizes_possible(const qset_collection *c, uint64_t body)
 {

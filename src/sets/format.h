@@ -2,8 +2,8 @@
  * format.h
  *		The byte format of a collection of sets.
  *
- * Little-endian.  The bytes are a function of the pairs (set id, element)
- * alone, so equal collections are equal byte by byte.
+ * Little-endian.  The bytes depend on the pairs (set id, element) alone, so
+ * equal collections are equal byte by byte.
  *
  *	at	bytes
  *	0	3	"QSS"
@@ -43,12 +43,12 @@
 extern uint64_t qset_flat_size(const qset_collection *c);
 extern void qset_write(const qset_collection *c, uint8_t *out);
 
-/* Sets and elements, as a header of QSET_HEADER_BYTES says, of which nothing is checked. */
+/* Read the numbers of sets and elements from a header of QSET_HEADER_BYTES; nothing is checked. */
 extern void qset_read_sizes(const uint8_t *header, uint64_t *sets, uint64_t *elements);
 
 /*
- * Make a collection of bytes that nothing is known about: every rule of the
- * format is checked, and no more memory is taken than ten times the length.
+ * Make a collection from untrusted bytes.  Every rule of the format is
+ * checked, and memory is at most ten times the length.
  */
 extern qb_status qset_read(qset_collection *c, const uint8_t *bytes, uint64_t length,
 						   const qb_memory *memory, const qset_interrupt *interrupt);

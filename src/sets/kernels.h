@@ -4,7 +4,8 @@
  *
  * The plain table is here; engine/sets_*.c have the fast ones and choose.
  * Functions of this family that need a loop take the table as an argument, so
- * that tests can run each of them with each table.  All give the same results.
+ * that tests can run each of them with each table.  All tables give the same
+ * results.
  *
  * src/sets/kernels.h
  */
@@ -17,7 +18,7 @@
 #define QSET_BLOCK       512
 #define QSET_BLOCK_WORDS (QSET_BLOCK / 64)
 
-/* Columns that one call of sum_columns() can add. */
+/* The most columns that one call of sum_columns() can add. */
 #define QSET_MAX_COLUMNS 65535
 
 typedef struct qset_kernels
@@ -48,12 +49,12 @@ typedef struct qset_kernels
 						uint16_t *out);
 
 	/*
-	 * The positions from .. to-1 of counters that are at least "least", in
-	 * ascending order, into "out", which has room for to - from + QSET_SLACK.
+	 * Write the positions from .. to-1 whose counters are at least "least" to
+	 * "out", ascending.  "out" has room for to - from + QSET_SLACK.
 	 */
 	uint32_t (*find16)(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least,
 					   uint32_t *out);
-	/* The same of those whose size is at most "most". */
+	/* As find16(), but only positions whose size is at most "most". */
 	uint32_t (*find16_sized)(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to,
 							 uint16_t least, uint32_t most, uint32_t *out);
 	uint32_t (*find32)(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least,
@@ -63,8 +64,8 @@ typedef struct qset_kernels
 extern const qset_kernels qset_kernels_plain;
 
 /*
- * Number of common elements of two sets, and the elements, by whichever of
- * merging and galloping suits their sizes.
+ * Count the common elements of two sets, or also write them.  Both functions
+ * merge or gallop, whichever suits the sizes.
  */
 extern uint64_t
 qset_count32(const qset_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
@@ -75,7 +76,7 @@ extern uint64_t qset_intersect32(const qset_kernels *k, const int32_t *a, uint64
 extern uint64_t qset_intersect64(const qset_kernels *k, const int64_t *a, uint64_t n,
 								 const int64_t *b, uint64_t m, int64_t *out);
 
-/* The plain loop of probe, for any instruction set to be compiled for. */
+/* The plain loop of probe(); each instruction set compiles it for itself. */
 QB_INLINE uint64_t
 qset_probe_each(const uint64_t *bits, const uint32_t *element, uint64_t n)
 {
@@ -87,7 +88,7 @@ qset_probe_each(const uint64_t *bits, const uint32_t *element, uint64_t n)
 	return sum;
 }
 
-/* The plain loop of and_count, likewise: what vectors leave of two bitmaps. */
+/* The plain loop of and_count(); vector versions finish the last words with it. */
 QB_INLINE uint64_t
 qset_and_count_each(const uint64_t *a, const uint64_t *b, uint64_t words)
 {
@@ -99,7 +100,7 @@ qset_and_count_each(const uint64_t *a, const uint64_t *b, uint64_t words)
 	return sum;
 }
 
-/* Positions whose size is at most "most", in place; returns how many. */
+/* Keep the positions whose size is at most "most", in place; returns how many are left. */
 QB_INLINE uint32_t
 qset_keep_sizes(const uint32_t *size, uint32_t most, uint32_t *position, uint32_t count)
 {
@@ -116,7 +117,7 @@ qset_keep_sizes(const uint32_t *size, uint32_t most, uint32_t *position, uint32_
 	return kept;
 }
 
-/* Number the bits of a word that are set from "base" on; returns the end of "out". */
+/* Write the positions of a word's set bits, counted from "base"; returns the end of "out". */
 QB_INLINE uint32_t *
 qset_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
 {

@@ -8,19 +8,22 @@
 
 #include "base/hash.h"
 
-/* The first slots. */
+/* Slots of the first table. */
 #define FIRST_SLOTS 64
 
 /*
- * Keys are dense if their range has at most so many places for each: the array
- * then has at most twice as many, of 4 bytes each.
+ * Keys are dense if their range is at most SPARSEST times their number.  A
+ * direct array then has at most twice as many places, of 4 bytes each.
  */
 #define SPARSEST 8
 
-/* Direct tables below this size are in a cache anyway. */
+/* Direct tables below this size are in a cache anyway and need no prefetch. */
 #define FETCHED (UINT64_C(1) << 17)
 
-/* A key put into a larger table is a cache miss or two: how many pass between two questions. */
+/*
+ * A key that is put into a large table costs one or two cache misses, so fewer
+ * keys than QSET_PATIENCE pass between two questions whether to go on.
+ */
 #define QSET_LABELS_PATIENCE (QSET_PATIENCE / 16)
 
 /* A key to be sorted, and its label. */
@@ -56,8 +59,8 @@ first_slot(const qset_labels *l, uint64_t low)
 }
 
 /*
- * So many slots with all labels in them, in place of what there was, which stays
- * until they are filled.
+ * Make a table of so many slots that holds all labels.  The old table stays
+ * until the new one is complete.
  */
 static qb_status
 make_slots(qset_labels *l, uint64_t slots, const qb_memory *memory, const qset_interrupt *interrupt)
@@ -89,7 +92,7 @@ make_slots(qset_labels *l, uint64_t slots, const qb_memory *memory, const qset_i
 	return QB_OK;
 }
 
-/* A new label; there is room. */
+/* Make a new label; there is room for it. */
 QB_INLINE uint32_t
 new_label(qset_labels *l, uint64_t low, uint64_t high)
 {
@@ -155,9 +158,10 @@ widen(const uint64_t *key, uint64_t n, int64_t *least, int64_t *most)
 }
 
 /*
- * Have a direct table of all keys and of some more, if they are dense; else
- * leave what there is.  It reaches further to the side on which keys were
- * missing, as ids that grow do, so that it is not made anew for each few.
+ * Make a direct table of all keys and "more", if they are dense; otherwise
+ * leave the table as it is.  The new table extends further on the side where
+ * keys were missing, because ids usually grow: so it is not remade for each
+ * few keys.
  */
 static qb_status
 make_direct(qset_labels *l, const uint64_t *more, uint32_t n, const qb_memory *memory,
@@ -223,7 +227,10 @@ look_up_direct(qset_labels *l, const uint64_t *low, uint32_t n, uint32_t *label)
 
 /* ---- both ---- */
 
-/* An array of "room" items with the first "used" of an old one, which is released. */
+/*
+ * Allocate an array of "room" items, copy the first "used" from the old array,
+ * release the old one.
+ */
 static uint64_t *
 grow_array(const qb_memory *memory, uint64_t *old, uint64_t used, uint64_t room)
 {
@@ -236,7 +243,7 @@ grow_array(const qb_memory *memory, uint64_t *old, uint64_t used, uint64_t room)
 	return array;
 }
 
-/* Make sure of room for the keys of so many new labels. */
+/* Make room for the keys of so many new labels. */
 static qb_status
 reserve_keys(qset_labels *l, uint64_t more, const qb_memory *memory)
 {
@@ -262,7 +269,7 @@ reserve_keys(qset_labels *l, uint64_t more, const qb_memory *memory)
 	return QB_OK;
 }
 
-/* Make sure that the table can take these keys. */
+/* Make sure that the table has room for these keys. */
 static qb_status
 reserve(qset_labels *l, const uint64_t *low, uint32_t n, const qb_memory *memory,
 		const qset_interrupt *interrupt)
@@ -326,7 +333,10 @@ qset_labels_of_all(qset_labels *l, const uint64_t *low, const uint64_t *high, ui
 
 /* ---- order ---- */
 
-/* Sort by key, stably: radix, lowest byte first, bytes in which all agree skipped. */
+/*
+ * Sort stably by key: radix sort from the lowest byte; bytes that are equal in
+ * all keys are skipped.
+ */
 static bool
 sort_items(item **items, uint64_t n, item **scratch, const qset_interrupt *interrupt)
 {
@@ -362,7 +372,7 @@ sort_items(item **items, uint64_t n, item **scratch, const qset_interrupt *inter
 	return true;
 }
 
-/* Items of all labels in the order of their keys; signed keys unless wide. */
+/* The items of all labels in the order of their keys; keys are signed unless they are wide. */
 static bool
 order_labels(const qset_labels *l, item **items, item **scratch, const qset_interrupt *interrupt)
 {
@@ -402,7 +412,7 @@ rank_slots(const qset_labels *l, uint32_t *rank, uint64_t *low, uint64_t *high,
 	return status;
 }
 
-/* The direct table has the labels in the order of their keys. */
+/* The direct table holds the labels in the order of their keys. */
 static qb_status
 rank_direct(const qset_labels *l, uint32_t *rank, uint64_t *low, const qset_interrupt *interrupt)
 {

@@ -2,17 +2,17 @@
  * labels.h
  *		Labels of keys: numbers 0, 1, 2, ... in the order in which keys first come.
  *
- * Kept in one of two ways:
+ * The table has one of two forms:
  *
  *	slots	a hash table, by open addressing, at most half full
- *	direct	an array over the range of the keys, as ids usually have one that is
- *			not much wider than they are many
+ *	direct	an array over the range of the keys; ids usually have a range that is
+ *			not much larger than their number
  *
- * A table begins as slots.  When it would have to grow and the keys prove to be
- * dense it becomes direct; a key that is too far from the others turns it back.
- * A random lookup among a million keys touches 4 bytes instead of 16, in an
- * array of 4 MB instead of 32: 5 times faster.  Memory is bounded by 64 bytes a
- * key either way.
+ * A table begins as slots.  It becomes direct when it must grow and the keys
+ * are dense; a key that is too far from the others turns it back into slots.  A
+ * random lookup among a million keys touches 4 bytes instead of 16, in an
+ * array of 4 MB instead of 32: 5 times faster.  Memory is bounded by 64 bytes
+ * a key either way.
  *
  * Keys are integers, ordered as signed ones, or fingerprints of 128 bits.
  *
@@ -23,20 +23,20 @@
 
 #include "sets/sets.h"
 
-/* At most so many keys are looked up at once. */
+/* At most this many keys are looked up at once. */
 #define QSET_LABELS_AT_ONCE 256
 
 typedef struct qset_slot
 {
 	uint64_t low;
-	uint32_t label; /* + 1; 0: empty */
+	uint32_t label; /* label + 1; 0: empty */
 } qset_slot;
 
 typedef struct qset_labels
 {
 	qset_slot *slot;  /* NULL if direct, or if there is no key yet */
 	uint64_t slots;   /* a power of two, or 0 */
-	uint32_t *direct; /* label + 1 of the keys from base on; NULL: slots */
+	uint32_t *direct; /* label + 1 for the keys from "base" on; NULL: slots */
 	uint64_t base;
 	uint64_t span;  /* keys that "direct" has room for */
 	uint64_t *low;  /* the key of each label */
@@ -52,21 +52,22 @@ extern void qset_labels_free(qset_labels *l, const qb_memory *memory);
 extern uint64_t qset_labels_memory(const qset_labels *l);
 
 /*
- * The labels of some keys, new ones if need be: up to QSET_LABELS_AT_ONCE.  high is
- * NULL unless the labels are wide.  QB_NO_MEMORY, QB_CANCELLED.
+ * Look up the labels of up to QSET_LABELS_AT_ONCE keys; new keys get new
+ * labels.  high is NULL unless the labels are wide.  QB_NO_MEMORY,
+ * QB_CANCELLED.
  */
 extern qb_status
 qset_labels_of(qset_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n,
 			   uint32_t *label, const qb_memory *memory, const qset_interrupt *interrupt);
 
-/* Likewise for any number of keys. */
+/* Look up the labels of any number of keys; new keys get new labels. */
 extern qb_status
 qset_labels_of_all(qset_labels *l, const uint64_t *low, const uint64_t *high, uint64_t n,
 				   uint32_t *label, const qb_memory *memory, const qset_interrupt *interrupt);
 
 /*
- * rank[label]: the place of the label's key in the order of all; and the keys in
- * that order.  QB_NO_MEMORY, QB_CANCELLED.
+ * Set rank[label] to the place of the label's key in the order of all keys,
+ * and low[] and high[] to the keys in that order.  QB_NO_MEMORY, QB_CANCELLED.
  */
 extern qb_status
 qset_labels_rank(const qset_labels *l, uint32_t *rank, uint64_t *low, uint64_t *high,

@@ -2,10 +2,11 @@
  * measure.c
  *		All pairs: measuring the input, and the prefixes of its sets.
  *
- * What is counted is exact: the sets that can be part of a pair, how many of
- * them have each element, and from those degrees the steps of an index.  It
- * costs one look at each element.  Prefixes must be made before their steps can
- * be counted, so plan.c asks for them only where they may pay.
+ * The counts are exact: the sets that can be part of a pair, the degree of
+ * each element (how many of the sets have it), and the steps of an index,
+ * which follow from the degrees.  Counting looks at each element once.  The
+ * steps of prefixes can be counted only after the prefixes are made, so plan.c
+ * asks for prefixes only where they may pay.
  *
  * src/sets/measure.c
  */
@@ -13,7 +14,7 @@
 
 /* ---- measuring ---- */
 
-/* Sets that can be part of a pair. */
+/* Keep the sets that can be part of a pair. */
 static qb_status
 keep_sets(qset_side *s, const qset_request *r)
 {
@@ -146,7 +147,7 @@ qset_events_below(const qset_preparation *p, uint64_t bound)
 /*
  * Prefix filtering: two sets with at least t elements in common share one of
  * the first |A| - t + 1 of A and of the first |B| - t + 1 of B in any common
- * order.  In the order of rarity those have the shortest lists.
+ * order.  In the order of rarity a prefix has the shortest lists.
  */
 static uint64_t
 prefix_length(const qset_preparation *p, uint64_t size)
@@ -156,7 +157,7 @@ prefix_length(const qset_preparation *p, uint64_t size)
 	return least <= size ? size - least + 1 : 0;
 }
 
-/* Elements' numbers by rarity: a counting sort by degree, once. */
+/* Number the elements by rarity: one counting sort by degree. */
 static qb_status
 order_by_rarity(qset_preparation *p)
 {
@@ -179,8 +180,8 @@ order_by_rarity(qset_preparation *p)
 }
 
 /*
- * The rarest elements of one set.  Elements that no column has are rarer still:
- * they take their part of the prefix, and no list.
+ * Take the rarest elements of one set.  Elements that no column has are rarer
+ * still: they count in the length of the prefix, but have no list.
  */
 static uint64_t
 take_prefix(const qset_preparation *p, const qset_side *s, uint64_t i, uint32_t *out)
@@ -241,7 +242,7 @@ take_prefixes(const qset_preparation *p, qset_side *s)
 	return QB_OK;
 }
 
-/* Events of the lists of prefixes. */
+/* Count the events of the lists of prefixes. */
 static uint64_t
 prefix_events(const qset_preparation *p)
 {
@@ -280,8 +281,9 @@ qset_make_prefixes(qset_preparation *p)
 }
 
 /*
- * Each prefix of a side's sample meets the lists of those before it, and makes
- * its elements' lists longer if "more": returns how many entries it met.
+ * Each prefix of a side's sample meets the lists of the prefixes before it.
+ * With "more" its elements then go into their lists.  Returns how many entries
+ * were met.
  */
 static double
 meet_sample(const qset_preparation *p, const qset_side *s, bool more)
@@ -306,7 +308,10 @@ meet_sample(const qset_preparation *p, const qset_side *s, bool more)
 	return (double) met;
 }
 
-/* Both sets of an event must be in the sample, so one stands for QSET_SAMPLE * QSET_SAMPLE. */
+/*
+ * Both sets of an event must be in the sample, so one event stands for
+ * QSET_SAMPLE * QSET_SAMPLE.
+ */
 qb_status
 qset_sample_prefixes(qset_preparation *p, double *events)
 {

@@ -1,6 +1,6 @@
 /*
  * measure.h
- *		All pairs: what plan.c learns of the input before it chooses a method.
+ *		All pairs: what plan.c learns about the input before it chooses a method.
  *
  * src/sets/measure.h
  */
@@ -16,25 +16,28 @@ qset_within_one(const qset_request *r)
 	return r->columns == NULL;
 }
 
-/* Which sets can be part of a pair, their elements' degrees, and the plan's counts of them. */
+/*
+ * Find the sets that can be part of a pair, the degrees of their elements, and
+ * the plan's counts.
+ */
 extern qb_status qset_measure(qset_preparation *p);
 
-/* Events of lists of the elements whose degree is below a bound. */
+/* Events of the lists of all elements whose degree is below a bound. */
 extern uint64_t qset_events_below(const qset_preparation *p, uint64_t bound);
 
-/* Elements in all prefixes, an upper bound. */
+/* Upper bound of the elements in all prefixes of one side. */
 extern uint64_t qset_prefix_room(const qset_preparation *p, const qset_side *s);
 
 /*
- * About how many events the lists of prefixes will have, from the prefixes of
- * one set in QSET_SAMPLE.  In collections whose sets are alike the elements'
- * degrees would do; but real ones have small sets of frequent elements.
+ * Estimate how many events the lists of prefixes will have, from the prefixes
+ * of one set in QSET_SAMPLE.  The elements' degrees would suffice if all sets
+ * were alike, but in real collections small sets have frequent elements.
  */
 #define QSET_SAMPLE 16
 
 extern qb_status qset_sample_prefixes(qset_preparation *p, double *events);
 
-/* The prefixes of all sets, and the events of their lists. */
+/* Make the prefixes of all sets, and count the events of their lists. */
 extern qb_status qset_make_prefixes(qset_preparation *p);
 
 #endif

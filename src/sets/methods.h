@@ -2,8 +2,8 @@
  * methods.h
  *		How sets are intersected: the methods and their names.
  *
- * The index and the hybrid are what all pairs are found by.  The others are the
- * paper's techniques for pairs of sets, which are there to be compared.
+ * The index and the hybrid find all pairs.  The other methods are the paper's
+ * techniques for single pairs; they exist for comparison.
  *
  * src/sets/methods.h
  */
@@ -16,13 +16,13 @@
 typedef enum qset_method
 {
 	QSET_AUTO,
-	QSET_MERGE, /* this and those up to bitmap: techniques.h */
+	QSET_MERGE, /* merge to bitmap are the paper's techniques: techniques.h */
 	QSET_SEARCH,
 	QSET_MERGE_SEARCH,
 	QSET_HASH,
 	QSET_MERGE_HASH,
 	QSET_BITMAP,
-	QSET_INDEX, /* this and the next: only for all pairs (pairs.h) */
+	QSET_INDEX, /* index and hybrid are only for all pairs: pairs.h */
 	QSET_HYBRID,
 	QSET_METHODS
 } qset_method;
@@ -30,7 +30,7 @@ typedef enum qset_method
 /* "auto", "merge", ..., or NULL. */
 extern const char *qset_method_name(int method);
 
-/* The method of this name, or -1. */
+/* The method with this name, or -1. */
 extern int qset_method_of(const char *name);
 
 #endif

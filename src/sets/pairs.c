@@ -1,6 +1,6 @@
 /*
  * pairs.c
- *		All pairs: a share of the rows, and the pairs of it that pass.
+ *		All pairs: a share of the rows, and its pairs that pass.
  *
  * src/sets/pairs.c
  */
@@ -8,7 +8,7 @@
 
 #include "sets/block.h"
 
-/* Counters looked at in one go. */
+/* Counters that one call of find16() or find32() looks at. */
 #define SCAN 4096
 
 static const uint32_t *
@@ -25,7 +25,10 @@ sizes_of(const qset_job *job, const qset_block_side *side)
 
 /* ---- life cycle ---- */
 
-/* Candidates of prefixes may be all columns, and are sorted; else they come in portions. */
+/*
+ * Room for found columns.  The candidates of prefixes may be all columns, and
+ * are sorted together; other methods find columns in portions.
+ */
 static uint64_t
 found_room(const qset_block *b)
 {
@@ -130,7 +133,7 @@ qset_job_row_of(const qset_job *job, uint32_t set)
 
 /* ---- rows ---- */
 
-/* Count the job's row; a row of which no counter can be large enough has nothing found. */
+/* Count the job's row.  A row whose counters cannot reach the least count has no found columns. */
 static qb_status
 start_row(qset_job *job)
 {
@@ -154,7 +157,7 @@ start_row(qset_job *job)
 	return qset_count_row(job);
 }
 
-/* Look at the next counters; false: the row has no more. */
+/* Look at the next counters; false: the row has no more counters. */
 static bool
 find_more(qset_job *job)
 {
@@ -180,14 +183,14 @@ find_more(qset_job *job)
 	return true;
 }
 
-/* What all pairs of a row share, so that a loop over them need not look it up. */
+/* What all pairs of a row share, so that a loop over the pairs need not look it up. */
 typedef struct row_view
 {
 	const qset_filter *filter;
 	const void *count;
 	const uint32_t *column_size;
 	const uint32_t *column_set;
-	uint64_t itself; /* the column that is the row, or none */
+	uint64_t itself; /* the column that is the row itself, or no column */
 	uint32_t set;
 	uint32_t size;
 	bool wide;
@@ -208,7 +211,7 @@ view_row(const qset_job *job)
 					   .wide = b->wide_row };
 }
 
-/* The pair of the row and a column; false: it does not pass. */
+/* Make the pair of the row and a column; false: the pair does not pass. */
 QB_INLINE bool
 make_pair(const row_view *row, uint32_t column, qset_pair *pair)
 {
@@ -223,8 +226,8 @@ make_pair(const row_view *row, uint32_t column, qset_pair *pair)
 }
 
 /*
- * The same for many columns of which all pass, as when only the count matters:
- * a loop without a condition.
+ * Make the pairs of many columns, all of which pass because only the count
+ * matters: a loop without a condition.
  */
 static void
 make_pairs(const row_view *row, const uint32_t *column, uint64_t count, qset_pair *out)
@@ -242,7 +245,7 @@ make_pairs(const row_view *row, const uint32_t *column, uint64_t count, qset_pai
 	}
 }
 
-/* Hand out what was found, as far as there is room; returns how many pairs. */
+/* Hand out found pairs as long as there is room; returns how many. */
 static uint64_t
 take_found(qset_job *job, qset_pair *out, uint64_t room)
 {
@@ -252,7 +255,7 @@ take_found(qset_job *job, qset_pair *out, uint64_t room)
 	uint32_t end = job->found_count;
 	uint64_t n = 0;
 
-	/* what was found has the least count; a row is no later column of its own */
+	/* found columns have the least count, and a row is no later column of itself */
 	if (job->head->tail && row.filter->numerator == 0 && !job->head->prefix)
 	{
 		n = end - at < room ? end - at : room;
@@ -267,7 +270,7 @@ take_found(qset_job *job, qset_pair *out, uint64_t room)
 
 /* ---- the best of a row ---- */
 
-/* Let the item at the root of a heap of the worst sink to its place. */
+/* Let the item at the root of the heap, whose root is the worst pair, sink to its place. */
 static void
 sink(qset_pair *heap, uint64_t count)
 {
@@ -314,7 +317,7 @@ pair_before(const qset_pair *x, const qset_pair *y)
 	return x->a != y->a ? x->a < y->a : x->b < y->b;
 }
 
-/* Sort by a, then b: a merge sort from the bottom; the result is in "pair". */
+/* Sort by a, then b: a merge sort from the bottom up.  The result is in "pair". */
 static void
 sort_pairs(qset_pair *pair, uint64_t count, qset_pair *scratch)
 {
@@ -398,7 +401,7 @@ next_all(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
 	return QB_OK;
 }
 
-/* All pairs of one row, of which the best stay. */
+/* Go through all pairs of one row and keep the best. */
 static qb_status
 best_of_row(qset_job *job)
 {

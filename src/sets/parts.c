@@ -1,6 +1,6 @@
 /*
  * parts.c
- *		One collection of the parts that several processes have, made in shares.
+ *		One collection made of the parts of several processes, share by share.
  *
  * A block of a part begins with a block_head; ids, offsets, lower and upper halves
  * of elements, numbers of elements and ranks follow.
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* So many keys of all parts are looked at for each share. */
+/* Keys that are sampled from all parts for each share. */
 #define SAMPLES 16
 
 typedef struct block_head
@@ -103,7 +103,7 @@ element_sample(const qset_collection *c, uint64_t rank)
 	return c->wide ? (sample){ c->high[rank], c->low[rank] } : id_sample((int64_t) c->low[rank]);
 }
 
-/* The number of the set that has a row. */
+/* The number of the set that a row belongs to. */
 static uint64_t
 set_of_row(const qset_collection *c, uint64_t row)
 {
@@ -122,7 +122,7 @@ set_of_row(const qset_collection *c, uint64_t row)
 	return low;
 }
 
-/* Ids at the same distances of rows in all parts; returns how many. */
+/* Sample ids at equal distances of rows in all parts; returns how many. */
 static uint64_t
 sample_ids(const qset_parts *parts, uint64_t step, sample *out)
 {
@@ -141,7 +141,7 @@ sample_ids(const qset_parts *parts, uint64_t step, sample *out)
 	return count;
 }
 
-/* Likewise elements. */
+/* Sample elements at equal distances in all parts; returns how many. */
 static uint64_t
 sample_elements(const qset_parts *parts, uint64_t step, sample *out)
 {
@@ -156,7 +156,7 @@ sample_elements(const qset_parts *parts, uint64_t step, sample *out)
 	return count;
 }
 
-/* The sample at which a share ends; there need not be any. */
+/* The sample at which a share ends; zero if there are no samples. */
 static sample
 cut_at(const sample *s, uint64_t count, uint32_t share, uint32_t shares)
 {

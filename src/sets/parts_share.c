@@ -3,7 +3,7 @@
  *		Making a share of a collection, and the collection of all shares.
  *
  * Labels (labels.h) tell which elements and ids of a share are the same.  The
- * elements' go to the parts, in the place of their numbers.
+ * parts keep the elements' labels where their numbers will be.
  *
  * src/sets/parts_share.c
  */
@@ -11,7 +11,7 @@
 
 /* ---- elements ---- */
 
-/* Give the elements of a share labels, which go to the place of their numbers. */
+/* Give the elements of a share labels; the parts keep them where the numbers will be. */
 static qb_status
 label_elements(const qset_parts *parts, uint32_t share, qset_labels *labels)
 {
@@ -31,7 +31,7 @@ label_elements(const qset_parts *parts, uint32_t share, qset_labels *labels)
 	return status;
 }
 
-/* number = rank[number], or + first if there are no ranks, of a share's elements. */
+/* Renumber a share's elements: number = rank[number], or number + first if there are no ranks. */
 static qb_status
 renumber(const qset_parts *parts, uint32_t share, const uint32_t *rank, uint64_t first)
 {
@@ -83,7 +83,7 @@ qset_share_number(const qset_parts *parts, uint32_t share, uint64_t first)
 
 /* ---- sets ---- */
 
-/* What is needed on the way only; to be released. */
+/* Arrays that are needed only while sets are placed; the caller releases them. */
 typedef struct placing
 {
 	qset_labels ids;
@@ -120,7 +120,7 @@ number_sets(const qset_parts *parts, uint32_t share, qset_collection *out, placi
 						   : status;
 }
 
-/* Where the sets of a share begin, if nothing came twice. */
+/* Set where each set of a share begins, with room for its duplicates. */
 static void
 place_sets(const qset_parts *parts, uint32_t share, qset_collection *out, placing *p)
 {
@@ -145,7 +145,7 @@ place_sets(const qset_parts *parts, uint32_t share, qset_collection *out, placin
 	out->elements = out->offset[out->sets];
 }
 
-/* The elements of all parts to their sets, by the numbers among all. */
+/* Put the elements of all parts into their sets, with their numbers among all elements. */
 static qb_status
 fill_sets(const qset_parts *parts, uint32_t share, qset_collection *out, placing *p)
 {
@@ -199,7 +199,7 @@ qset_share_sets(const qset_parts *parts, uint32_t share, qset_collection *out)
 
 /* ---- the whole ---- */
 
-/* Append a share to what there is, of the sizes that it has. */
+/* Append a share to the collection so far; the share's own sizes say how much to copy. */
 static void
 append(qset_collection *to, const qset_collection *share)
 {

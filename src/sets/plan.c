@@ -2,60 +2,67 @@
  * plan.c
  *		All pairs: the choice of the method by cost.
  *
- * The costs are those of one processor, in ns, from counts that are exact (the
- * index's events, also with prefixes; measure.c) and constants that make
- * sets-bench measures (docs/sets.md).  Only their ratios matter.
+ * A cost is the estimated time of one processor in ns.  It multiplies exact
+ * counts (the index's events, also with prefixes; measure.c) by constants that
+ * "make sets-bench" measures (docs/sets.md).  Only the ratios of costs matter.
  *
  * src/sets/plan.c
  */
 #include "sets/block.h"
 #include "sets/measure.h"
 
-/* ---- constants of the cost model, ns: AMD EPYC (Zen 4), 2026-11-22, while others worked ---- */
+/* ---- constants of the cost model, ns: AMD EPYC (Zen 4), 2026-11-22, machine in use ---- */
 
 #define NS_EVENT     0.27 /* one increment of a counter */
-#define NS_ENTRY     5.0  /* one element of a row: its list begins somewhere else */
+#define NS_ENTRY     5.0  /* one element of a row: its list lies elsewhere in memory */
 #define NS_BUILD     4.0  /* one element put into the index */
-#define NS_BUILD_FAR 9.0  /* the same where elements are too many for the caches */
+#define NS_BUILD_FAR 9.0  /* one element put into an index that is too large for the caches */
 #define NS_SCAN      0.05 /* one counter cleared and looked at */
 #define NS_COLUMN    1.9  /* 512 bits added by sum_columns() */
-#define NS_SPREAD    25.0 /* 512 counters made of them */
+#define NS_SPREAD    25.0 /* 512 counters made of the sums */
 #define NS_CANDIDATE 2.0  /* one event of the index of prefixes */
-#define NS_CHECK     70.0 /* beginning to merge a candidate: its set lies somewhere else */
-#define NS_CHECKED   0.5  /* one element of it */
+#define NS_CHECK     70.0 /* beginning to merge a candidate: its set lies elsewhere in memory */
+#define NS_CHECKED   0.5  /* one element merged with a candidate */
 #define NS_LOOK      1.0  /* one pair's sizes looked at */
 #define NS_PAIR      40.0 /* beginning one merge of neighbours */
-#define NS_MERGE     0.36 /* one element of it */
+#define NS_MERGE     0.36 /* one element merged with a neighbour */
 #define NS_SEARCH    0.6  /* one step of a binary search */
 #define NS_HASH      7.5  /* one probe of a hash table in the cache */
 #define NS_PROBE     0.47 /* one probe of a bitmap in the cache */
-#define NS_BITMAP    4.0  /* beginning one pair otherwise */
+#define NS_BITMAP    4.0  /* beginning one pair by another technique */
 #define NS_AND       1.7  /* 512 bits of two bitmaps */
-#define NS_WORD      2.3  /* one word of the bitmaps of all sets made */
+#define NS_WORD      2.3  /* one word of the bitmaps of all sets, made beforehand */
 #define NS_SORT      14.0 /* one element sorted by rarity */
 #define NS_CUT       60.0 /* one cut of a merge path */
 
-/* Prefixes that would save less than this are not worth a sample, which costs some of it. */
+/*
+ * A sample of prefixes costs time itself, so it is taken only if prefixes may
+ * save more than this factor.
+ */
 #define WORTH_ASKING 1.2
 
-/* Sets of either side by which sizes are judged. */
+/* Sets of each side that are compared to judge sizes. */
 #define SOME_SETS 100
 
-/* From so many distinct elements on what is kept of each does not stay in the caches. */
+/*
+ * From this many distinct elements on, arrays with an item for each element do
+ * not stay in the caches.
+ */
 #define FAR_UNIVERSE (UINT64_C(1) << 19)
 
 /* Columns of bits that take more than this leave the second-level cache. */
 #define MOST_BITS (UINT64_C(4) << 20)
 
 /*
- * What the arrays of any block but that of all bitmaps take, in those of the
- * collections: 4 bytes an element and 16 a set there; here at most 16 an element (ranks, entries
- * and lists of prefixes) and 32 a set.
+ * Bytes of the arrays of a block, but for the bitmaps of all sets, compared
+ * with the collections.  A collection takes 4 bytes an element and 16 a set.  A
+ * block takes at most 16 an element (ranks, entries and lists of prefixes) and
+ * 32 a set.
  */
 #define ENOUGH_SHARE 4
 #define ENOUGH_HEAD  4096
 
-/* All bitmaps at once may take this, unless a limit is given or they are asked for. */
+/* All bitmaps together may take this, unless the request gives a limit or asks for them. */
 #define MOST_RESIDENT (UINT64_C(1) << 30)
 
 /* ---- costs ---- */
@@ -70,20 +77,20 @@ log2_of(double x)
 	return bits + x - 1;
 }
 
-/* What all pairwise methods have in common. */
+/* Figures that the costs of all pairwise methods use. */
 typedef struct sums
 {
-	double share;   /* of the rows that are wanted */
-	double pairs;   /* of the rows wanted */
-	double alike;   /* of which sizes allow that they pass */
-	double others;  /* elements of the columns of these, together */
+	double share;   /* the share of the rows that is wanted */
+	double pairs;   /* pairs of the wanted rows */
+	double alike;   /* pairs whose sizes allow them to pass */
+	double others;  /* elements of the columns of those pairs, together */
 	double row;     /* average elements of a row */
-	double column;  /* and of a column */
+	double column;  /* average elements of a column */
 	double element; /* average elements of both sides */
-	double blocks;  /* of columns that a row sees, on average */
+	double blocks;  /* blocks of columns that a row sees, on average */
 } sums;
 
-/* The share of pairs whose sizes allow that they pass, from some of each side's sets. */
+/* The share of pairs whose sizes allow them to pass, judged from some sets of each side. */
 static double
 share_alike(const qset_preparation *p)
 {
@@ -138,8 +145,8 @@ sums_of(const qset_preparation *p)
 }
 
 /*
- * The degree from which on a column of bits is cheaper than a list, and at
- * which the columns fit.
+ * Choose the least degree of heavy elements: a column of bits must be cheaper
+ * than a list, and all columns of bits must fit.
  */
 static void
 choose_heavy(qset_preparation *p)
@@ -217,7 +224,7 @@ cost_pairwise(qset_preparation *p, const sums *s)
 	cost[QSET_BITMAP] = p->plan.resident ? naive : dynamic;
 }
 
-/* One element put into the index. */
+/* The cost of putting one element into the index. */
 static double
 build_one(const qset_preparation *p)
 {
@@ -241,7 +248,7 @@ cost_index(qset_preparation *p, const sums *s)
 							  s->blocks * (heavy * NS_COLUMN + rows * NS_SPREAD);
 }
 
-/* The least cost so far of what may be chosen. */
+/* The least cost so far among the methods that may be chosen. */
 static double
 cheapest_so_far(const qset_preparation *p)
 {
@@ -254,18 +261,21 @@ cheapest_so_far(const qset_preparation *p)
 	return cheapest;
 }
 
-/* Counting by it, if their lists have so many events. */
+/* The cost of counting by prefixes whose lists have so many events. */
 static double
 prefix_count(const sums *s, double events)
 {
-	/* a candidate may come several times; at most every pair is one */
+	/* a candidate may come several times; at most every pair is a candidate */
 	double candidates = s->share * events;
 	double merged = (candidates < s->pairs ? candidates / s->pairs : 1) * s->alike;
 
 	return candidates * NS_CANDIDATE + merged * (NS_CHECK + (s->row + s->column) * NS_CHECKED);
 }
 
-/* Prefixes' elements at most: those that are sorted, and those put into the index. */
+/*
+ * The cost of preparing prefixes, at most: sorting elements, and putting
+ * elements into the index.
+ */
 static double
 prefix_preparation(const qset_preparation *p)
 {
@@ -283,9 +293,9 @@ prefix_preparation(const qset_preparation *p)
 }
 
 /*
- * Are prefixes asked for, or likely to pay for being made?  Their events are
- * known once they are made, which costs more than a whole search by another
- * method may, so those of a sample of the sets decide.
+ * Does the request ask for prefixes, or are they likely to pay?  Exact events
+ * are known only after prefixes are made, which may cost more than a whole
+ * search by another method.  So a sample of the sets decides.
  */
 static qb_status
 prefixes_promise(qset_preparation *p, const sums *s, bool *promise)
@@ -311,7 +321,7 @@ prefixes_promise(qset_preparation *p, const sums *s, bool *promise)
 	return status;
 }
 
-/* The index of prefixes, which are made already. */
+/* The cost of the index of prefixes, which are made already. */
 static void
 cost_prefixes(qset_preparation *p, const sums *s)
 {
@@ -327,7 +337,7 @@ cost_prefixes(qset_preparation *p, const sums *s)
 	plan->build[QSET_INDEX] = build;
 }
 
-/* Bytes of each method, which also says whether it is possible. */
+/* Set the bytes of each method, and mark methods that do not fit as impossible. */
 static void
 limit_memory(qset_preparation *p)
 {
@@ -367,7 +377,7 @@ choose_method(qset_preparation *p)
 	return QB_OK;
 }
 
-/* Do both collections have keys of one kind? */
+/* Do both collections have keys of the same kind? */
 static bool
 same_keys(const qset_collection *a, const qset_collection *b)
 {

@@ -2,10 +2,10 @@
  * rows.c
  *		All pairs: the counters of one row, by each method.
  *
- * Every method leaves in the job's counters, for each column from "from" on,
- * how many elements it has in common with the row; 0 also where the sizes
- * already say that the pair cannot pass.  Costs, for k sets of n elements
- * (techniques_rows.c has those of the techniques):
+ * Every method sets the job's counter of each column from "from" on to the
+ * number of elements that the column has in common with the row, or to 0 where
+ * the sizes already show that the pair cannot pass.  Costs, for k sets of n
+ * elements (techniques_rows.c has those of the techniques):
  *
  *	index		one step for each equal element		paper: sf-gssjoin
  *	hybrid		the same for rare elements, and for each frequent one that
@@ -13,16 +13,17 @@
  *
  * The paper's index adds to a triangle of counters in memory by atomic
  * operations; one row of counters at a time stays in the cache.  The hybrid's
- * product of bit matrices is made row by row: the columns of the elements that
- * the row has are added by carry-save adders, 512 sets at a time.  That costs
- * what the row has; counting the bits of ANDed rows, as on a device with
- * tensor cores, would cost as much as there are frequent elements.
+ * product of bit matrices is made row by row: carry-save adders add the
+ * columns of bits of the row's elements, 512 sets at a time.  The cost grows
+ * with the frequent elements of the row.  Counting the bits of ANDed rows, as a
+ * device with tensor cores does, would cost as much for a row as there are
+ * frequent elements in all.
  *
  * src/sets/rows.c
  */
 #include "sets/block.h"
 
-/* Lists that come later are fetched this many entries ahead. */
+/* Lists are prefetched this many entries ahead. */
 #define AHEAD 8
 
 static void
@@ -38,8 +39,8 @@ clear_counts(qset_job *job)
 
 /*
  * Add a row's lists to its counters.  The widths are constants in each call,
- * so that each makes a loop of its own.  Columns of a list differ, so four can
- * be read before any is counted.
+ * so the compiler makes one loop for each combination.  The columns of a list
+ * differ, so four counters can be read before any is increased.
  */
 QB_INLINE bool
 count_lists(qset_job *job, const uint64_t *entry, uint64_t entries, bool wide_list, bool wide_row)
@@ -98,7 +99,7 @@ add_lists(qset_job *job)
 
 /* ---- hybrid ---- */
 
-/* The row's counters from its heavy elements; they need not be cleared before. */
+/* Set the row's counters from its heavy elements; counters need not be cleared before. */
 static bool
 add_columns(qset_job *job)
 {
@@ -137,7 +138,7 @@ add_columns(qset_job *job)
 
 /* ---- index of prefixes ---- */
 
-/* Columns in the lists of the row's prefix whose size is in range, each once. */
+/* Collect the columns in the lists of the row's prefix whose size is in range, each once. */
 static bool
 collect_candidates(qset_job *job, uint64_t least, uint64_t most)
 {
@@ -173,7 +174,10 @@ collect_candidates(qset_job *job, uint64_t least, uint64_t most)
 	return true;
 }
 
-/* Candidates, and their counts by merging; all others are left alone. */
+/*
+ * Collect candidates and count them by merging; the counters of all other
+ * columns are left alone.
+ */
 static qb_status
 count_candidates(qset_job *job)
 {
@@ -200,7 +204,7 @@ count_candidates(qset_job *job)
 					   qset_count32(job->kernels, (const int32_t *) row.rank, row.count,
 									(const int32_t *) column.rank, column.count));
 	}
-	job->next = (uint32_t) b->column.sets; /* nothing else is to be looked at */
+	job->next = (uint32_t) b->column.sets; /* no other counters are valid */
 	return QB_OK;
 }
 

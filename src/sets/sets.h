@@ -5,13 +5,13 @@
  * Exact intersection of sets of integers: of two sorted arrays (sorted.h), and
  * of all pairs of a collection of sets (collection.h, pairs.h).  The methods
  * and their names come from the paper "An Evaluation of Large Set Intersection
- * Techniques on GPUs" (Bellas and Gounaris); a method's file says from where
- * in it, and what it costs.
+ * Techniques on GPUs" (Bellas and Gounaris).  A method's file names the
+ * section of the paper and the method's cost.
  *
- * As in the core, memory is the caller's, errors are status codes, and nothing
- * here prints, jumps or keeps state of its own.  What takes long asks now and
- * then, at least every few milliseconds, whether to go on; the answer may also
- * be a jump out of the function, as all memory is the caller's.
+ * Memory is the caller's, errors are status codes, and nothing here prints,
+ * jumps or keeps state of its own.  A function that takes long asks at least
+ * every few milliseconds whether to go on.  The function that answers may also
+ * jump out, because all memory is the caller's.
  *
  * src/sets/sets.h
  */
@@ -23,17 +23,17 @@
 #include "base/status.h"
 
 /*
- * Sets of a collection, and elements that occur in it, are numbered; positions
- * in lists of sets must fit beside a set's number (block.h).
+ * Sets and elements of a collection are numbered.  Limits are such that a
+ * list's position and its length fit into one entry (block.h).
  */
 #define QSET_MAX_SETS     ((UINT64_C(1) << 28) - 1)
 #define QSET_MAX_UNIVERSE ((UINT64_C(1) << 31) - 1)
 #define QSET_MAX_ELEMENTS (UINT64_C(1) << 36)
 
-/* How many steps of about a nanosecond pass between two questions. */
+/* Steps of about a nanosecond between two questions whether to go on. */
 #define QSET_PATIENCE (1 << 20)
 
-/* Whether to stop; function NULL: never. */
+/* Asks whether to stop; function NULL: never stop. */
 typedef struct qset_interrupt
 {
 	bool (*stop)(void *context);
@@ -46,7 +46,7 @@ qset_stopped(const qset_interrupt *i)
 	return i && i->stop && i->stop(i->context);
 }
 
-/* Memory of "count" items of "size" bytes, or NULL; none is asked for 0. */
+/* Memory of "count" items of "size" bytes, or NULL; a count of 0 allocates nothing. */
 QB_INLINE void *
 qset_alloc(const qb_memory *memory, uint64_t count, size_t size)
 {

@@ -2,10 +2,10 @@
  * share.c
  *		All pairs: cutting the rows into shares of about the same work.
  *
- * Shares are ranges, so that the pairs of one share come before those of the
- * next.  How many steps a row takes is known from the prepared input: the
- * lengths of its lists, and its size for the methods that look at one pair after
- * another.  O(entries), once.
+ * Shares are ranges, so the pairs of one share come before the pairs of the
+ * next.  The prepared input tells how many steps a row takes: the lengths of
+ * its lists or, for methods that look at one pair after another, its size.
+ * Cutting takes O(entries) steps, once.
  *
  * src/sets/share.c
  */
@@ -15,7 +15,7 @@
 #define SCANNED 16
 #define ADDED   100
 
-/* What beginning a pair takes, in steps. */
+/* Steps that the beginning of a pair counts as. */
 #define PAIR_STEPS 16
 
 static uint64_t
@@ -47,7 +47,7 @@ row_steps(const qset_job *job, uint64_t row)
 	return 1 + columns * (b->resident ? b->bitmap_words / QSET_BLOCK_WORDS + 1 : size + PAIR_STEPS);
 }
 
-/* Steps of a row that are spent on asking for them. */
+/* Steps that row_steps() takes for a row. */
 static uint64_t
 asking_steps(const qset_job *job, uint64_t row)
 {

@@ -2,7 +2,7 @@
  * sorted.h
  *		Sets as strictly ascending arrays of integers: the plain functions.
  *
- * Everything comes for 4- and 8-byte signed integers.  The merge is the
+ * Each function exists for 4- and 8-byte signed integers.  The merge is the
  * paper's std::set_intersection and, in its vector versions (engine/sets_*),
  * its SIMD baseline; galloping is for sets of very different sizes.
  *
@@ -16,20 +16,19 @@
 
 #include "sets/sets.h"
 
-/* From this ratio of the sizes on galloping beats merging. */
+/* From this ratio of the sizes on, galloping beats merging. */
 #define QSET_GALLOP_RATIO 32
 
-/* Up to so many elements an insertion sort is faster than a radix sort. */
+/* Up to this many elements an insertion sort is faster than a radix sort. */
 #define QSET_SMALL_SORT 48
 
-/*
- * How many elements beyond the result vector versions may write.
- */
+/* Elements that vector versions may write beyond the result. */
 #define QSET_SLACK 16
 
 /*
- * How far to go on: "by" or 0.  Compilers like to make a branch of it, which is
- * guessed wrong half of the time; the empty instruction hides the value.
+ * A step without a branch: "by" or 0.  Compilers like to make a branch here,
+ * which the processor mispredicts half of the time; the empty assembly
+ * instruction hides the value from the compiler.
  */
 QB_INLINE uint64_t
 qset_step(bool go_on, uint64_t by)
@@ -47,9 +46,9 @@ extern bool qset_sorted32(const int32_t *a, uint64_t n);
 extern bool qset_sorted64(const int64_t *a, uint64_t n);
 
 /*
- * Make a set of any array: sort, drop what comes twice, set *n.  "scratch" has
- * room for n elements (none is needed up to QSET_SMALL_SORT).  False: stopped,
- * and the array is a mixture.  O(n).
+ * Make a set of any array: sort it, drop duplicates, set *n.  "scratch" has
+ * room for n elements (up to QSET_SMALL_SORT none is needed).  False: the sort
+ * was stopped, and the array's content is undefined.  O(n).
  */
 extern bool
 qset_sort_unique32(int32_t *a, uint64_t *n, int32_t *scratch, const qset_interrupt *interrupt);
@@ -61,8 +60,8 @@ extern uint64_t qset_merge_count32(const int32_t *a, uint64_t n, const int32_t *
 extern uint64_t qset_merge_count64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m);
 
 /*
- * The common elements, and their number.  "out" has room for QSET_SLACK more
- * than the smaller set has.
+ * Write the common elements, and return their number.  "out" has room for
+ * QSET_SLACK elements more than the smaller set has.
  */
 extern uint64_t
 qset_merge32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out);
@@ -70,9 +69,9 @@ extern uint64_t
 qset_merge64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out);
 
 /*
- * The same by searching each element of the smaller set "a" in "b", from where
- * the last one was found, with steps that double; out NULL: only count.
- * O(n log(m / n)).
+ * As merge, but search each element of the smaller set "a" in "b".  A search
+ * starts where the last one ended, with steps that double.  out NULL: only
+ * count.  O(n log(m / n)).
  */
 extern uint64_t
 qset_gallop32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out);

@@ -25,8 +25,8 @@ QSET_NAME(qset_sorted)(const QSET_WORD *a, uint64_t n)
 }
 
 /*
- * The plain two-pointer merge.  Its steps depend on comparisons that nobody
- * can predict, so they move the pointers by arithmetic instead of by branches.
+ * The plain two-pointer merge.  No processor can predict its comparisons, so
+ * the pointers move by arithmetic instead of branches.
  */
 uint64_t
 QSET_NAME(qset_merge_count)(const QSET_WORD *a, uint64_t n, const QSET_WORD *b, uint64_t m)
@@ -119,7 +119,7 @@ QSET_NAME(qset_gallop)(const QSET_WORD *a, uint64_t n, const QSET_WORD *b, uint6
 	return common;
 }
 
-/* The key by which the sign orders, too. */
+/* An unsigned key with the order of the signed integer. */
 static inline QSET_KEY
 QSET_NAME(ordered)(QSET_WORD x)
 {
@@ -152,7 +152,7 @@ QSET_NAME(scatter)(const QSET_WORD *from, uint64_t n, int shift, uint64_t *place
 		to[place[(QSET_NAME(ordered)(from[i]) >> shift) & 255]++] = from[i];
 }
 
-/* Turn counts into first places; false if all keys have the same digit. */
+/* Turn counts into first places; false: all keys have the same digit. */
 static bool
 QSET_NAME(places)(uint64_t *count, uint64_t n)
 {
@@ -172,8 +172,8 @@ QSET_NAME(places)(uint64_t *count, uint64_t n)
 }
 
 /*
- * Radix sort from the lowest byte up; bytes in which all agree cost nothing.
- * The result is in "a"; false if it was stopped.
+ * Radix sort from the lowest byte up; a byte that is equal in all keys costs
+ * no pass.  The result is in "a"; false: the sort was stopped.
  */
 static bool
 QSET_NAME(radix_sort)(QSET_WORD *a, uint64_t n, QSET_WORD *scratch, const qset_interrupt *interrupt)

@@ -23,7 +23,7 @@
 
 /*
  * Number of common elements by one method (QSET_AUTO: merge or gallop).
- * QB_NO_MEMORY, or QB_BAD_METHOD for one that is not for single pairs.
+ * QB_NO_MEMORY; QB_BAD_METHOD for a method that is not for single pairs.
  */
 extern qb_status
 qset_single_count(const qset_kernels *k, int method, const uint32_t *a, uint64_t n,
@@ -35,15 +35,16 @@ qset_single_count(const qset_kernels *k, int method, const uint32_t *a, uint64_t
 #define QSET_PIECE 4096
 
 /*
- * Where the merge of two sets has taken "diagonal" elements: *x of a and *y of
- * b.  Of equal elements a's comes first, and a match that the diagonal cuts in
- * two stays whole in the left part, which then has one element more.  So parts
- * between cuts can be intersected one by one and their counts added.
+ * Find where the merge of two sets has taken "diagonal" elements: *x of a and
+ * *y of b.  Of two equal elements a's comes first.  If the diagonal cuts a
+ * match in two, the match stays whole in the left part, which then has one
+ * element more.  So the parts between cuts can be intersected one by one, and
+ * their counts added.
  */
 extern void qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
 						  uint64_t diagonal, uint64_t *x, uint64_t *y);
 
-/* The count of a pair made of pieces; "piece" counts one of them. */
+/* Count a pair piece by piece; "count" counts one piece. */
 typedef uint64_t (*qset_piece_count)(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 extern uint64_t qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
 								qset_piece_count piece);
@@ -64,10 +65,10 @@ typedef struct qset_hash
 	uint32_t shift; /* bucket = the upper 32 - shift bits of the hash */
 } qset_hash;
 
-/* Buckets for n elements, and their entries with the end's. */
+/* The number of starts in a table for n elements: its buckets, and the end of the last. */
 extern uint64_t qset_hash_starts(uint64_t n);
 
-/* Fill a table whose arrays have room for qset_hash_starts(n) and n. */
+/* Fill a table whose arrays have room for qset_hash_starts(n) starts and n elements. */
 extern void qset_hash_build(qset_hash *h, const uint32_t *a, uint64_t n);
 extern uint64_t qset_hash_count(const qset_hash *h, const uint32_t *b, uint64_t m);
 extern uint64_t qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);

@@ -2,10 +2,11 @@
  * techniques_bitmap.c
  *		BI, bitmap-based intersection: one bit for each element of the universe.
  *
- * Paper, section 3.  Naive: all bitmaps are there, and a pair costs |E|/64
- * words of AND and popcount (qset_kernels.and_count).  Dynamic (as Bisson and
- * Fatica): one bitmap at a time, and each other set costs a probe an element
- * (qset_kernels.probe); clearing walks the set again instead of the universe.
+ * Paper, section 3.  Naive: all sets have bitmaps, and a pair costs |E|/64
+ * words of AND and popcount (qset_kernels.and_count).  Dynamic (Bisson and
+ * Fatica): one set at a time has a bitmap, and each set compared with it costs
+ * one probe for each of its elements (qset_kernels.probe).  Clearing the
+ * bitmap walks the set again instead of the universe.
  *
  * src/sets/techniques_bitmap.c
  */

@@ -2,10 +2,11 @@
  * techniques_hash.c
  *		HI, hash-based intersection: the smaller set in buckets, the other probes.
  *
- * Paper, section 3 (Pandey and others, H-INDEX).  There buckets have a fixed
- * room; here the elements of a bucket lie one after the other in an array of
- * exactly n, so that nothing can overflow.  O(n) to build, O(m) to probe, two
- * random accesses each.
+ * Paper, section 3 (Pandey and others, H-INDEX).  The paper's buckets have a
+ * fixed room.  Here all buckets share one array of exactly n elements, in
+ * which the elements of a bucket lie together, so nothing can overflow.
+ * Building takes O(n) steps, probing O(m), with two random accesses for each
+ * element.
  *
  * src/sets/techniques_hash.c
  */
@@ -43,7 +44,7 @@ qset_hash_build(qset_hash *h, const uint32_t *a, uint64_t n)
 		h->start[bucket_of(h, a[i])]++;
 	for (i = 1; i < starts; i++)
 		h->start[i] += h->start[i - 1];
-	/* start[] now holds ends; placing an element moves its bucket's down to its start */
+	/* start[] now holds ends; each placed element moves its bucket's end down by one */
 	for (i = n; i > 0; i--)
 		h->item[--h->start[bucket_of(h, a[i - 1])]] = a[i - 1];
 }

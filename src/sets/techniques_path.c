@@ -2,10 +2,9 @@
  * techniques_path.c
  *		IP, intersect path: a pair cut into parts along its merge path.
  *
- * Paper, section 3 (Green, Yalamanchili and Munguia).  There the parts go to
- * thread blocks; here they make pieces that stay in the fastest cache for
- * IP-OBS and IP-HI, the paper's own hybrids, and can be shared out among
- * processes.  A cut costs O(log(n + m)).
+ * Paper, section 3 (Green, Yalamanchili and Munguia).  In the paper the parts
+ * go to thread blocks.  Here they are pieces for IP-OBS and IP-HI, the paper's
+ * own hybrids, that stay in the fastest cache.  A cut costs O(log(n + m)).
  *
  * src/sets/techniques_path.c
  */

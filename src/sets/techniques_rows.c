@@ -1,10 +1,11 @@
 /*
  * techniques_rows.c
- *		All pairs: the counters of one row, pair after pair by one of the techniques.
+ *		All pairs: the counters of one row, pair after pair by one of the
+ *		techniques.
  *
- * They are there to be compared with the index (rows.c); by itself the cost model
- * takes one only where it expects less of the index.  Costs, for k sets of n
- * elements:
+ * The techniques exist for comparison with the index (rows.c).  QSET_AUTO takes
+ * a technique only where the cost model expects the index to cost more.  Costs,
+ * for k sets of n elements:
  *
  *	merge, search, merge_search, merge_hash		k pairs (techniques.h)
  *	hash		the row hashed once, k n probes		paper: HI, multiple
@@ -15,7 +16,7 @@
  */
 #include "sets/block.h"
 
-/* What a row needs before its pairs. */
+/* Prepare what the row's pairs need: its hash table or its bitmap. */
 static void
 begin_row(qset_job *job, qset_set_view row)
 {

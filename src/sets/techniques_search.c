@@ -2,10 +2,11 @@
  * techniques_search.c
  *		OBS, optimized binary search: the smaller set's elements in the larger.
  *
- * Paper, section 3 (Hu, Liu and Huang).  There the first levels of the larger
- * set's search tree lie in shared memory; here they are a table of every
- * so-manieth element that stays in the first-level cache, so that only the
- * last levels touch the set.  O(n log m) comparisons, the smaller set being a.
+ * Paper, section 3 (Hu, Liu and Huang).  In the paper the first levels of the
+ * larger set's search tree lie in shared memory.  Here a table of elements at
+ * equal distances stands for these levels.  The table stays in the first-level
+ * cache, so only the last levels touch the set.  O(n log m) comparisons, where
+ * a is the smaller set.
  *
  * src/sets/techniques_search.c
  */
@@ -14,7 +15,10 @@
 /* Entries of the cached levels: 4 kB, ten levels. */
 #define TOP 1024
 
-/* Is x in b?  The steps do not depend on what is compared, so no branch is guessed. */
+/*
+ * Is x in b?  The number of steps does not depend on the comparisons, so no
+ * branch is mispredicted.
+ */
 static inline uint64_t
 contains(const uint32_t *b, uint64_t m, uint32_t x)
 {
@@ -41,7 +45,7 @@ qset_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 	return common;
 }
 
-/* The last entry of a table of a power of two that is <= x; the first if none is. */
+/* The last entry <= x of a table whose size is a power of two; the first entry if none is. */
 static inline uint64_t
 segment_of(const uint32_t *top, uint32_t x)
 {

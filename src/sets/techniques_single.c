@@ -45,7 +45,7 @@ qb_status
 qset_single_count(const qset_kernels *k, int method, const uint32_t *a, uint64_t n,
 				  const uint32_t *b, uint64_t m, const qb_memory *memory, uint64_t *common)
 {
-	if (n > m) /* hash and bitmap are made of the smaller */
+	if (n > m) /* the hash table and the bitmap are made of the smaller set */
 		return qset_single_count(k, method, b, m, a, n, memory, common);
 	switch (method)
 	{

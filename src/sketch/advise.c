@@ -10,12 +10,12 @@
 #include "sketch/format.h"
 #include "sketch/measure.h"
 
-/* Keys of a model, as far as there are buckets enough and not too many. */
+/* How many keys a model has, unless that would give it too few or too many buckets. */
 #define MODEL_KEYS        (UINT64_C(1) << 18)
 #define MODEL_BUCKETS_MIN 64
 #define MODEL_BUCKETS_MAX 4096
 
-/* Most that a counter of a model gets on average; more than a byte holds. */
+/* The most that a counter of a model gets on average; more than a byte holds. */
 #define MODEL_COUNT 512
 
 /* The share of a bucket's keys that each of its counters gets. */
@@ -32,10 +32,10 @@ typedef struct giver
 	uint64_t state; /* of the draws */
 	double weight;  /* of each key on average */
 	double keys;    /* so far */
-	double given;   /* to them, together */
+	double given;   /* weight so far */
 } giver;
 
-/* The next key's: drawn from those of the load, or such that the sum is right. */
+/* The next key's weight: drawn from those of the load, or such that the sum is right. */
 static int64_t
 give(giver *g)
 {
@@ -51,7 +51,7 @@ give(giver *g)
 	return (int64_t) own;
 }
 
-/* Add "count" keys drawn at random but always the same. */
+/* Add "count" keys, drawn at random but always the same ones. */
 static qb_status
 fill(qs_sketch *sk, uint64_t count, giver *g)
 {
@@ -111,7 +111,7 @@ build_model(qs_sketch *model, const qs_params *params, double in_bucket, const q
 	return status == QB_OK ? fill(model, keys, &g) : status;
 }
 
-/* What the model says, with "times" as many keys in a bucket as it has. */
+/* The model's error, scaled to a sketch with "times" as many keys in a bucket. */
 static qb_status
 measure_model(qs_forecast *forecast, const qs_sketch *model, double times, double confidence,
 			  const qb_memory *memory)
@@ -126,13 +126,13 @@ measure_model(qs_forecast *forecast, const qs_sketch *model, double times, doubl
 		return status;
 	forecast->error = (double) qs_noise_error(&noise, confidence, 1);
 	qs_noise_free(&noise);
-	mean /= cells; /* the largest of these is told */
+	mean /= cells; /* of one cell; sf tells the largest of z cells */
 	if (times > 1)
 		forecast->error = mean * times + (forecast->error - mean) * sqrt(times);
 	return QB_OK;
 }
 
-/* All of few keys are kept exactly, in entries of 16 bytes. */
+/* Few keys are all kept exactly, in entries of 16 bytes. */
 static void
 forecast_explicit(qs_forecast *forecast, double keys)
 {

@@ -2,8 +2,8 @@
  * bins.h
  *		Bins of values by their distance from a least one.
  *
- * Small distances have a bin each; above, each doubling has 2^8 of them, so
- * that a bin is at most 1/256 of its distance wide.  There are 14,592 for all
+ * Each small distance has a bin of its own.  Above them each doubling has 2^8 bins,
+ * so a bin's width is at most 1/256 of its distance.  There are 14,592 bins for all
  * distances below 2^64.
  *
  * src/sketch/bins.h
@@ -34,7 +34,7 @@ qs_bin_width(uint32_t bin)
 	return bin < 2 * QS_BINS_FINE ? 1 : UINT64_C(1) << ((bin >> QS_BINS_LOG2) - 1);
 }
 
-/* The least of them. */
+/* The least distance that falls into the bin. */
 QB_INLINE uint64_t
 qs_bin_start(uint32_t bin)
 {

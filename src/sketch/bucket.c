@@ -25,7 +25,7 @@ qs_bucket_counters(const qs_sketch *sk, qs_side side)
 	return qs_bucket_width(sk->params.structure);
 }
 
-/* "count" counters, each "stride" after the one before. */
+/* Read "count" counters, each "stride" counters after the one before. */
 QB_INLINE void
 read_counters(const uint8_t *table, uint64_t first, uint64_t stride, bool wide, uint64_t *value,
 			  uint32_t count)
@@ -69,8 +69,8 @@ qs_values_sort(uint64_t *value, uint32_t count)
 }
 
 /*
- * chance[i] = C(count - 1 - i, k - 1) / C(count, k): value i is there and the
- * other k - 1 are above it.
+ * chance[i] = C(count - 1 - i, k - 1) / C(count, k): value i is chosen, and the
+ * other k - 1 chosen values are above it.
  */
 void
 qs_subset_chances(uint32_t count, uint32_t k, double *chance)
@@ -109,8 +109,9 @@ sum_of_products(const double *share, uint32_t k)
 }
 
 /*
- * From the largest cell down: the minimum is at least v if every chosen
- * sub-bucket's cell is, and share[j] of sub-bucket j's cells are.
+ * Goes from the largest cell down.  The minimum is at least v if the cell in every
+ * chosen sub-bucket is, and share[j] is the share of sub-bucket j's cells that are
+ * at least v.
  */
 uint32_t
 qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint32_t k,

@@ -2,13 +2,13 @@
  * bucketed.c
  *		warp, half_warp and sub_warp: one bucket per key, counters by mask.
  *
- * Paper: Algorithms 2 and 3.  The table is n buckets of m counters, m = 32, 16
- * or 8.  A key owns the d counters of its bucket that its mask selects, so an
- * operation touches 4, 2 or 1 neighbouring sectors of 32 bytes instead of d
- * random ones.  The counters of a bucket are shared by the same keys, which
- * costs some accuracy: the smaller m, the more.
+ * Paper: Algorithms 2 and 3.  The table is n buckets of m counters, m = 32, 16 or
+ * 8.  A key owns the d counters of its bucket that its mask selects.  So an
+ * operation touches 4, 2 or 1 neighbouring sectors of 32 bytes instead of d random
+ * ones.  The keys of a bucket share its counters, which costs some accuracy: the
+ * smaller m, the more.
  *
- * Invariants: the counters of a bucket sum to d times the weight of its keys,
+ * Invariants: the counters of a bucket sum to d times the weight of its keys, and
  * none exceeds that weight; the table sums to d * N.
  *
  * src/sketch/bucketed.c
@@ -28,9 +28,7 @@ table_bytes(const qs_params *p, bool wide)
 	return table_counters(p) * (wide ? 8 : 4);
 }
 
-/*
- * The same code for each m, with m known to the compiler.
- */
+/* One code for each m, which is a constant to the compiler at each call. */
 QB_INLINE void
 locate_in(const qs_sketch *sk, uint32_t m, uint64_t hv, uint64_t *cell)
 {
@@ -137,7 +135,7 @@ bucketed_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *e
 		query_in(sk, qs_bucket_width(sk->params.structure), sk->wide, hv, count, estimate);
 }
 
-/* The bucket is on its way while the mask is looked up. */
+/* Fetches the bucket first, so that it is on its way while the mask is looked up. */
 QB_INLINE int64_t
 query_one_in(const qs_sketch *sk, uint32_t m, bool wide, uint64_t hv)
 {

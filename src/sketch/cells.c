@@ -14,7 +14,7 @@ qs_no_extra_bytes(const qs_params *p, bool wide)
 	return 0;
 }
 
-/* Counter by counter; the widths are constants at each call, so it vectorizes. */
+/* Counter by counter.  The widths are constants at each call, so the loop vectorizes. */
 QB_INLINE void
 add_each(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
 		 bool negative)
@@ -30,7 +30,7 @@ add_each(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uin
 	}
 }
 
-/* Tables of one layout, which is what merging mostly meets. */
+/* Adds tables of one layout, which is the usual case of merging. */
 static void
 add_same(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
 		 bool negative)

@@ -2,15 +2,14 @@
  * cells.h
  *		The loops that structures with plain counters share.
  *
- * Apart from multilevel, a key of any structure simply owns d counters of a
- * table.  A structure says where they are (qs_locate) and which cache lines to
- * fetch ahead (qs_fetch); the loops here do the rest.  Both functions and
- * "wide" are constants at each call, so the compiler makes one tight loop of
- * each use.
+ * In every structure but multilevel a key simply owns d counters of a table.  A
+ * structure says where they are (qs_locate) and which cache lines to fetch ahead
+ * (qs_fetch); the loops here do the rest.  Both functions and "wide" are constants
+ * at each call, so the compiler makes one tight loop of each use.
  *
- * Also here: the arithmetic on whole tables (adding with fold, widening,
- * writing, checking).  A table is "rows" x "n" buckets of "width" counters;
- * thread has d rows of buckets of one counter, all others one row.
+ * The arithmetic on whole tables (adding with fold, widening, writing, checking) is
+ * here, too.  A table is "rows" x "n" buckets of "width" counters.  thread has d
+ * rows of buckets with one counter, all other structures have one row.
  *
  * src/sketch/cells.h
  */
@@ -19,10 +18,10 @@
 
 #include "sketch/sketch.h"
 
-/* Indexes into the table of the d counters of hv. */
+/* Writes the indexes of hv's d counters in the table. */
 typedef void (*qs_locate)(const qs_sketch *sk, uint64_t hv, uint64_t *cell);
 
-/* Prefetch what locate() will name. */
+/* Prefetches the counters that locate() will name. */
 typedef void (*qs_fetch)(const qs_sketch *sk, const uint8_t *table, uint64_t hv);
 
 /* One row of buckets, or d rows of single counters. */
@@ -34,12 +33,12 @@ typedef struct qs_layout
 } qs_layout;
 
 /*
- * Sum and maximum of a bucket's counters.  If each key owns d of them, they
- * sum to d times the weight of the bucket's keys, and none exceeds it.  What
- * is removed but was never there can break that without any counter falling
- * below zero, and so leave counters above N, too large for their width.  No
- * removal widens the gap between the weight and a counter, so that looking
- * after each key finds the same as looking once at the end.
+ * Sum and maximum of a bucket's counters.  If each key owns d of them, they sum to d
+ * times the weight of the bucket's keys, and none exceeds that weight.  Removing
+ * what was never there can break this rule without any counter falling below zero.
+ * Counters above N could then be left, too large for their width.  No removal
+ * reduces a violation again, so checking after each key finds the same as checking
+ * once at the end.
  */
 typedef struct qs_tally
 {
@@ -109,7 +108,7 @@ qs_cells_min(const uint8_t *table, bool wide, const uint64_t *cell, uint32_t d)
 	return least;
 }
 
-/* Take w from (or, negated, give it back to) the d counters. */
+/* Take w from the d counters; a negated w gives it back. */
 QB_INLINE void
 qs_cells_take(uint8_t *table, bool wide, const uint64_t *cell, uint32_t d, uint64_t w)
 {
@@ -119,7 +118,7 @@ qs_cells_take(uint8_t *table, bool wide, const uint64_t *cell, uint32_t d, uint6
 		qb_counter_set(table, cell[j], wide, qb_counter_get(table, cell[j], wide) - w);
 }
 
-/* The counters of one bucket; see qs_tally. */
+/* Do the counters of one bucket fit each other?  See qs_tally. */
 QB_INLINE bool
 qs_bucket_fits(const uint8_t *table, bool wide, uint64_t first, uint32_t width, uint32_t owned)
 {
@@ -178,23 +177,23 @@ qs_cells_query(const qs_sketch *sk, const uint8_t *table, bool wide, qs_locate l
 extern uint64_t qs_no_extra_bytes(const qs_params *p, bool wide);
 
 /*
- * into += from, or into -= from, where "from" has more = from_n / into_n
- * (a power of two) buckets for each of "into".
+ * into += from, or into -= from if negative.  "from" has more = from_n / into_n
+ * buckets, a power of two, for each bucket of "into".
  */
 extern void qs_table_add(uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from,
 						 bool from_wide, uint64_t more, qs_layout layout, bool negative);
 
-/* Would the subtraction leave counters that are not negative and fit each other? */
+/* Would the subtraction leave counters that are not negative and that fit each other? */
 extern bool qs_table_covers(const uint8_t *into, bool into_wide, uint64_t into_n,
 							const uint8_t *from, bool from_wide, uint64_t more, qs_layout layout);
 
-/* Copy counters between widths; values fit by the rule of N. */
+/* Copy counters between widths.  The values fit, because no counter exceeds N. */
 extern void
 qs_table_convert(uint8_t *to, bool to_wide, const uint8_t *from, bool from_wide, uint64_t count);
 
 /*
- * Does each bucket sum to a multiple of d with no counter above its share,
- * and do all of them sum to d * total?
+ * Does each bucket sum to d times some weight that no counter exceeds, and do all
+ * buckets sum to d * total?
  */
 extern bool qs_table_check(const uint8_t *table, bool wide, uint64_t n, uint32_t width,
 						   uint32_t depth, int64_t total);

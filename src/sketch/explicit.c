@@ -2,12 +2,12 @@
  * explicit.c
  *		The explicit form: exact counts of few distinct keys.
  *
- * A sketch of a small group costs 16 bytes per distinct key and is exact.  In
- * memory the entries lie in an open-addressing hash table (linear probing,
- * slot = high bits of hv, at most three quarters full, doubling), so that a
- * stream with few distinct keys is counted at the speed of a hash table.
- * Serialized they are an array sorted by fingerprint, which depends on the
- * multiset of keys alone, and which is searched in place.
+ * A sketch of a small group costs 16 bytes for each distinct key and is exact.  In
+ * memory the entries lie in an open-addressing hash table (linear probing, slot =
+ * high bits of hv, at most three quarters full, doubling).  So a stream with few
+ * distinct keys is counted at the speed of a hash table.  In serialized bytes the
+ * entries are an array sorted by fingerprint.  The array depends on the multiset of
+ * keys alone, and is searched in place.
  *
  * src/sketch/explicit.c
  */
@@ -89,7 +89,7 @@ grow(qs_sketch *sk)
 	return QB_OK;
 }
 
-/* An entry for a new key, at its slot or in a bigger table; NULL: no memory. */
+/* An entry for a new key, at its slot or in a bigger table.  NULL: out of memory. */
 static qs_entry *
 new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint, uint64_t hv)
 {
@@ -105,8 +105,8 @@ new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint, uint64_t hv)
 }
 
 /*
- * Counts and weights of a view that nobody validated can be anything; unsigned
- * arithmetic keeps that harmless.
+ * A view that nobody validated may have any counts and weights; unsigned arithmetic
+ * keeps that harmless.
  */
 qb_status
 qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
@@ -136,7 +136,7 @@ qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
 	return QB_OK;
 }
 
-/* Empty a slot and move up the entries that had to pass over it. */
+/* Empty a slot, and move up the entries whose search had passed over it. */
 static void
 delete_slot(qs_sketch *sk, qs_entry *hole)
 {

@@ -13,26 +13,29 @@
 extern int64_t qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint, uint64_t hv);
 
 /*
- * Add keys (weight NULL: 1 each; weights positive) until all are in or the
- * limit of distinct keys would be passed; *done says how many are in.
+ * Add keys (weight NULL: 1 each; weights are positive) until all are in or the next
+ * one would pass the limit of distinct keys; *done says how many are in.
  */
 extern qb_status qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
 								 const int64_t *weight, size_t count, size_t *done);
 
-/* Remove keys; returns how many before one with too small a count. */
+/* Remove keys up to the first one whose count is too small; returns how many were removed. */
 extern size_t qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
 								 const int64_t *weight, size_t count);
 
 /*
- * Visit entries: starts with *position = 0, false at the end.  The order is
+ * Visit the entries: *position starts at 0; returns false at the end.  The order is
  * that of the table and means nothing.
  */
 extern bool qs_explicit_next(const qs_sketch *sk, uint64_t *position, qs_entry *entry);
 
-/* Write all entries sorted by fingerprint: 16 bytes each, "used" of them. */
+/* Write all "used" entries, 16 bytes each, sorted by fingerprint. */
 extern void qs_explicit_write(const qs_sketch *sk, uint8_t *out);
 
-/* Are the entries of a view strictly ascending, positive and N in sum? */
+/*
+ * Are the entries of a view strictly ascending, are their counts positive, and do
+ * these sum to N?
+ */
 extern bool qs_explicit_check(const qs_sketch *sk);
 
 #endif

@@ -31,14 +31,14 @@ enum
 
 static const char magic[3] = { 'Q', 'S', 'K' };
 
-/* Width of the counters as serialized: what N needs, whatever memory has. */
+/* Width of the counters in serialized bytes: what N needs, whatever their width in memory. */
 static bool
 canonical_wide(const qs_sketch *sk)
 {
 	return sk->total >= QS_WIDE_TOTAL;
 }
 
-/* Entries or high buckets that will be written. */
+/* How many entries or high buckets will be written. */
 static uint64_t
 used_count(const qs_sketch *sk)
 {
@@ -124,7 +124,7 @@ read_params(qs_params *p, const uint8_t *bytes)
 	return qs_params_check(p) == QB_OK ? QB_OK : QB_FORMAT_PARAMS;
 }
 
-/* Fields beside the parameters: do they fit them and one another? */
+/* Read the fields other than the parameters.  Do they fit the parameters and each other? */
 static qb_status
 read_state(qs_sketch *view, const uint8_t *bytes, uint64_t *used)
 {

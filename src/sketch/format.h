@@ -30,8 +30,8 @@
  * extra table (sf: fat; multilevel: high buckets in the order of their low
  * buckets, none all zero).
  *
- * The bytes are a function of the parameters and the multiset of keys: every
- * choice above (form, counter width, order) is determined by them.
+ * The bytes are a function of the parameters and the multiset of keys, which
+ * determine every choice in this format (form, counter width, order).
  *
  * src/sketch/format.h
  */
@@ -50,19 +50,18 @@ extern uint64_t qs_flat_size(const qs_sketch *sk);
 extern void qs_write(const qs_sketch *sk, uint8_t *out);
 
 /*
- * Make "view" a view of bytes, after checking the header and the length in
- * constant time: whatever the body holds, no operation on the view reads
- * outside of it.
+ * Make "view" a view of bytes, after checking the header and the length in constant
+ * time.  Whatever the body holds, no operation on the view reads outside of it.
  */
 extern qb_status qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length);
 
 /*
- * The one validator for bytes from outside: qs_open(), the checksum, and all
- * invariants of form and structure.
+ * The one validator for bytes from outside.  Checks all that qs_open() checks, the
+ * checksum, and all invariants of form and structure.
  */
 extern qb_status qs_validate(const uint8_t *bytes, uint64_t length);
 
-/* Bytes of the smallest dense form: what a sketch of these parameters grows to. */
+/* Bytes of the smallest dense form, to which a sketch with these parameters grows. */
 extern uint64_t qs_dense_size(const qs_params *p, bool wide);
 
 #endif

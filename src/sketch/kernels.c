@@ -1,6 +1,6 @@
 /*
  * kernels.c
- *		The plain inner loops of sketches; those of each structure are its own.
+ *		The plain inner loops of sketches; each structure's file has its own loops.
  *
  * src/sketch/kernels.c
  */

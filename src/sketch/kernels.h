@@ -2,10 +2,10 @@
  * kernels.h
  *		The inner loops of sketches on the CPU, one table for each instruction set.
  *
- * A table replaces hashing, adding a batch, and merging multilevel sketches; what
- * it has no fast version of it leaves to the structure's own plain loop
- * (qs_ops.add).  The plain table is here; engine/sketch_*.c have the fast ones and
- * choose.  All give the same bytes.
+ * A table replaces hashing, adding a batch, and merging multilevel sketches.  Where
+ * it has no fast version, the structure's own plain loop (qs_ops.add) is used.  The
+ * plain table is here; engine/sketch_*.c have the fast tables and the choice.  All
+ * give the same bytes.
  *
  * src/sketch/kernels.h
  */
@@ -23,12 +23,12 @@ typedef struct qs_kernels
 	void (*hash)(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv);
 
 	/*
-	 * As qs_ops.add, by structure, for 1 to QS_BATCH keys and counters of 4
-	 * bytes; NULL: the plain loop.
+	 * What qs_ops.add does, by structure, for 1 to QS_BATCH keys and counters of 4
+	 * bytes.  NULL: the plain loop.
 	 */
 	qs_kernel_add add[QS_STRUCTURES];
 
-	/* As qs_ops.accumulate of multilevel. */
+	/* What qs_ops.accumulate of multilevel does. */
 	qs_accumulate accumulate;
 } qs_kernels;
 

@@ -2,17 +2,17 @@
  * masks.h
  *		Hash masks: which d of a bucket's m counters belong to a key.
  *
- * A sketch has H masks (a power of two up to 65536), each with exactly d of m
- * bits set, drawn without bias from a stream that depends on (seed, m, d) and
- * the mask's index alone.  So a mask can be computed by itself, without the
- * table, and a table of H masks begins with the table of H/2.  Bit i selects
- * counter i.  Paper: section III-A.
+ * A sketch has H masks (a power of two up to 65536), each with exactly d of m bits
+ * set.  Bit i selects counter i.  A mask is drawn without bias from a stream that
+ * depends only on (seed, m, d) and the mask's index.  So a mask can be computed by
+ * itself, without the table, and a table of H masks begins with the table of H/2.
+ * Paper: section III-A.
  *
- * A key's mask is one of the table, turned by 0 .. m-1 places.  Two keys of a
- * bucket with the same mask cannot be told apart, and with 1024 masks alone
- * that happens 4 to 6 times as often as chance demands when there are
- * thousands of ways to choose d of m: it costs multilevel a fifth of its
- * accuracy and warp a sixteenth.  Turned, the 1024 masks are as good as all.
+ * A key's mask is a mask of the table, rotated by 0 .. m-1 places.  Two keys of a
+ * bucket with the same mask cannot be told apart.  With 1024 masks and no rotation
+ * that happens 4 to 6 times as often as with any d of m counters, when there are
+ * thousands of such choices: it costs multilevel a fifth of its accuracy and warp a
+ * sixteenth.  With rotation, 1024 masks are as good as all masks.
  *
  * src/sketch/masks.h
  */
@@ -25,8 +25,9 @@
 #define QS_MASK_BITS_MAX 32
 
 /*
- * Mask number "index" with d bits out of m: Floyd's sampling, one draw of 32
- * bits per bit.  Costs d mixes; hot loops look it up in a table instead.
+ * Mask number "index" with d bits out of m: Floyd's sampling, one draw of 32 bits
+ * for each bit of the mask.  Costs d mixes, so hot loops look the mask up in a
+ * table.
  */
 QB_INLINE uint32_t
 qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
@@ -46,8 +47,9 @@ qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
 }
 
 /*
- * By how many places hv turns its mask: from the 16 bits of hv above those
- * that index the table (and below those that choose among up to 2^32 buckets).
+ * By how many places hv rotates its mask.  Uses the 16 bits of hv above the bits
+ * that index the table of masks, and below the bits that choose among up to 2^32
+ * buckets.
  */
 QB_INLINE uint32_t
 qs_mask_places(uint32_t m, uint64_t hv)
@@ -64,7 +66,7 @@ qs_mask_turn_by(uint32_t mask, uint32_t m, uint32_t places)
 	return (mask << places | below) & (UINT32_MAX >> (32 - m));
 }
 
-/* The mask as hv turns it. */
+/* The mask, rotated as hv says. */
 QB_INLINE uint32_t
 qs_mask_turn(uint32_t mask, uint32_t m, uint64_t hv)
 {

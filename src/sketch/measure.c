@@ -2,11 +2,11 @@
  * measure.c
  *		Measuring how wrong a sketch is from the sketch itself.
  *
- * First pass: the least and the largest counter, which say where bins begin
- * and how many are needed.  Second pass: bucket by bucket, how likely each
- * counter is to be the minimum that an absent key is told, into the bins; for
- * thread one histogram per row, whose tails multiply.  Then, from these bins,
- * what unbiased estimates need.
+ * The first pass finds the least and the largest counter, which say where bins begin
+ * and how many are needed.  The second pass goes bucket by bucket, and adds to the
+ * bins how likely each counter is to be the minimum that an absent key is told.
+ * thread has one histogram for each row instead, whose tails multiply.  Last, what
+ * unbiased estimates need is computed from the bins.
  *
  * src/sketch/measure.c
  */
@@ -19,8 +19,9 @@
 /* ---- which buckets ---- */
 
 /*
- * Thread: positions of the rows.  Some buckets stand for all where one probe is
- * asked for; among many the rarest noise counts, which must not be missed.
+ * For thread a bucket is one position in all rows.  If one probe is asked for, some
+ * buckets stand for all.  For many probes the rarest noise decides and must not be
+ * missed, so all buckets are read.
  */
 uint64_t
 qs_noise_buckets(const qs_sketch *sk, uint64_t probes)
@@ -35,7 +36,7 @@ qs_noise_buckets(const qs_sketch *sk, uint64_t probes)
 /* Buckets between two pauses. */
 #define PAUSE 4096
 
-/* Read the i-th of the buckets: all if there are n, else evenly spaced. */
+/* Read the i-th bucket to be looked at: of all n buckets, or of evenly spaced ones. */
 static void
 visit(const qs_noise *noise, const qs_sketch *sk, uint64_t i, uint64_t *value)
 {
@@ -71,7 +72,7 @@ find_range(qs_noise *noise, const qs_sketch *sk)
 
 /* ---- filling the bins: chance of noise in each ---- */
 
-/* Buckets of plain counters: any d of them. */
+/* Buckets of plain counters: an absent key is told the minimum of any d of them. */
 static void
 fill_plain(qs_noise *noise, const qs_sketch *sk)
 {
@@ -93,7 +94,7 @@ fill_plain(qs_noise *noise, const qs_sketch *sk)
 	}
 }
 
-/* Fat buckets: a cell in any d of the sub-buckets. */
+/* Fat buckets: an absent key is told the minimum of a cell in each of any d sub-buckets. */
 static void
 fill_fat(qs_noise *noise, const qs_sketch *sk)
 {
@@ -139,8 +140,8 @@ to_tails(double *chance, uint32_t bins)
 }
 
 /*
- * thread: a counter of each row, independently, so that the tails of the rows
- * multiply.  Leaves tails in noise->above.
+ * thread: an absent key is told the minimum of an independent counter in each row,
+ * so the tails of the rows multiply.  Leaves tails in noise->above.
  */
 static qb_status
 fill_thread(qs_noise *noise, const qs_sketch *sk)
@@ -191,7 +192,7 @@ common_divisor(uint32_t a, uint32_t b)
 	return a;
 }
 
-/* Ways to choose k of n. */
+/* In how many ways k of n things can be chosen. */
 static double
 choices(uint32_t n, uint32_t k)
 {
@@ -204,12 +205,12 @@ choices(uint32_t n, uint32_t k)
 }
 
 /*
- * How much oftener than by chance two keys of a bucket share their mask.  A
- * table of H masks makes them draw the same one with chance 1/H; turned
- * independently (masks.h), it is equal again with chance o / C(m, d), o being
- * the number of masks of which no two are turns of each other: by Burnside's
- * lemma the mean, over all turns, of the masks that a turn leaves as they are.
- * Two different ones of the table are equal with chance 1 / C(m, d).
+ * How much more often than by chance two keys of a bucket share their mask.  With a
+ * table of H masks they draw the same mask with chance 1/H.  The two are then
+ * rotated independently (masks.h), and are equal again with chance o / C(m, d).
+ * Here o is the number of masks that are no rotations of each other; by Burnside's
+ * lemma this is the mean, over all rotations, of how many masks a rotation leaves
+ * unchanged.  Two different masks of the table are equal with chance 1 / C(m, d).
  */
 static double
 mask_repeats(const qs_sketch *sk)

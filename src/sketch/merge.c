@@ -2,17 +2,17 @@
  * merge.c
  *		Merging, subtracting and folding sketches.
  *
- * All three rest on one operation of the structures, accumulate(), which adds
- * a dense sketch into one with as many buckets or a power of two fewer.  Since
- * a bucket is the high part of hv * n, buckets 2i and 2i+1 of a sketch of n
- * buckets hold just the keys of bucket i of a sketch of n/2.
+ * All three rest on one operation of the structures, accumulate().  It adds a dense
+ * sketch into one that has as many buckets or fewer by a power of two.  Since a
+ * bucket is the high part of hv * n, bucket i of a sketch of n/2 buckets has exactly
+ * the keys of buckets 2i and 2i+1 of a sketch of n buckets.
  *
  * src/sketch/merge.c
  */
 #include "sketch/explicit.h"
 #include "sketch/sketch.h"
 
-/* Most entries added at a time: an explicit sketch has no more. */
+/* The entries of an explicit sketch, which has at most this many. */
 typedef struct entry_arrays
 {
 	uint64_t fingerprint[QS_EXPLICIT_MAX];
@@ -37,8 +37,8 @@ entries_to_arrays(const qs_sketch *from, entry_arrays *a)
 }
 
 /*
- * Entries of "from" into "into", whose total counts them already, and which
- * turns dense when they are too many.
+ * Add the entries of "from" to "into".  The total of "into" includes them already,
+ * and "into" turns dense when its entries are too many.
  */
 static qb_status
 add_explicit(qs_sketch *into, const qs_sketch *from)
@@ -64,7 +64,7 @@ add_explicit(qs_sketch *into, const qs_sketch *from)
 	return status;
 }
 
-/* A dense sketch of n buckets, wide enough for "total", with nothing in it. */
+/* Make an empty dense sketch of n buckets, with counters wide enough for "total". */
 static qb_status
 empty_dense(qs_sketch *to, const qs_sketch *like, uint64_t n, int64_t total)
 {
@@ -110,7 +110,7 @@ qs_fold(qs_sketch *sk, uint64_t n)
 	return QB_OK;
 }
 
-/* Bring "into" to no more buckets than "from" has; they are mergeable. */
+/* Fold "into" if it has more buckets than "from"; the two are mergeable. */
 static qb_status
 fold_to(qs_sketch *into, const qs_sketch *from)
 {
@@ -135,7 +135,7 @@ qs_merge(qs_sketch *into, const qs_sketch *from)
 	{
 		int64_t total = into->total;
 
-		/* dense with counters for the sum of both */
+		/* as if with the total of both, so that counters get the width for it */
 		into->total += from->total;
 		status = qs_make_dense(into);
 		into->total = total;
@@ -150,8 +150,9 @@ qs_merge(qs_sketch *into, const qs_sketch *from)
 }
 
 /*
- * A sketch that was merged into and not read since will be merged into again:
- * the first merge tells, and is the only one where each is read, as in windows.
+ * If a sketch was merged into and not read since, it will probably be merged into
+ * again, so from its second merge on it defers.  Where every merge is followed by a
+ * read, as in window functions, nothing is deferred.
  */
 qb_status
 qs_merge_deferred(qs_sketch *into, const qs_sketch *from)
@@ -167,7 +168,7 @@ qs_merge_deferred(qs_sketch *into, const qs_sketch *from)
 	return status;
 }
 
-/* Entries of "from" out of "into"; all or nothing. */
+/* Remove the entries of "from" from "into": all or nothing. */
 static qb_status
 remove_explicit(qs_sketch *into, const qs_sketch *from)
 {

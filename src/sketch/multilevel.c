@@ -8,16 +8,16 @@
  *	byte 0 .. 27	counters, modulo 256
  *	byte 28 .. 31	high index: 0, or 1024 + number of its high bucket
  *
- * A high bucket ("extra") has 32 counters of 4 (wide: 8) bytes, 28 of them
- * used.  Counter i of a bucket is low[i] + 256 * high[i]: where the paper
- * estimates with two minima, here the value is exact, so the sketch does not
- * depend on the order of keys, can be merged and removed from, and equals a
- * sketch with buckets of 28 wide counters, in less than a third of the memory
- * as long as few counters pass 255.
+ * A high bucket ("extra") has 32 counters of 4 (wide: 8) bytes, 28 of them used.
+ * Counter i of a bucket is low[i] + 256 * high[i].  The paper estimates with two
+ * minima; here the value is exact.  So the sketch does not depend on the order of
+ * keys, can be merged, and can have keys removed.  It equals a sketch with buckets
+ * of 28 wide counters, in less than a third of the memory as long as few counters
+ * pass 255.
  *
- * A high bucket is given to a low bucket when one of its counters first passes
- * 255.  Serialized, high buckets are in the order of their low buckets and
- * those that are all zero again are left out.
+ * A low bucket gets its high bucket when one of its counters first passes 255.
+ * Serialized, high buckets are in the order of their low buckets, and high buckets
+ * that are all zero again are left out.
  *
  * Invariants: those of a bucketed sketch with m = 28.
  *
@@ -52,8 +52,8 @@ set(qs_sketch *sk, uint8_t *low, uint32_t i, uint64_t value)
 }
 
 /*
- * Room for as many high buckets as "count" keys can ask for.  The table of
- * high buckets grows by half at least, so that growing costs little per key.
+ * Make room for as many high buckets as "count" keys can ask for.  The table of high
+ * buckets grows at least by half, so growing costs little for each key.
  */
 static qb_status
 reserve(qs_sketch *sk, size_t count)
@@ -134,7 +134,7 @@ estimate_one(const qs_sketch *sk, uint64_t hv)
 	return least;
 }
 
-/* Take w from (or, negated, give it back to) the counters that a mask selects. */
+/* Take w from the counters that a mask selects; a negated w gives it back. */
 static void
 take(qs_sketch *sk, uint8_t *low, uint32_t mask, uint64_t w)
 {
@@ -146,7 +146,7 @@ take(qs_sketch *sk, uint8_t *low, uint32_t mask, uint64_t w)
 	}
 }
 
-/* See qs_tally. */
+/* Do the counters of a bucket fit each other?  See qs_tally. */
 static bool
 bucket_fits(const qs_sketch *sk, const uint8_t *low)
 {
@@ -221,7 +221,7 @@ widen(qs_sketch *to, const qs_sketch *from)
 		convert_high(qs_high_bucket(to, i), true, qs_high_bucket(from, i), from->wide);
 }
 
-/* Is the high bucket there and not all zero? */
+/* Is there a high bucket, and is it not all zero? */
 static bool
 is_live(const qs_sketch *sk, const uint8_t *high)
 {
@@ -234,7 +234,10 @@ is_live(const qs_sketch *sk, const uint8_t *high)
 	return false;
 }
 
-/* Counted as write() finds them: damaged bytes may name one twice or never. */
+/*
+ * Counts high buckets in the way that write() finds them: damaged bytes may name one
+ * twice or never.
+ */
 static uint64_t
 live_extra(const qs_sketch *sk)
 {
@@ -269,7 +272,7 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 	}
 }
 
-/* Does the bucket sum to d times the weight of its keys?  *rest loses the sum. */
+/* Does the bucket sum to d times the weight of its keys?  Subtracts the sum from *rest. */
 static bool
 check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsigned __int128 *rest)
 {
@@ -292,7 +295,7 @@ check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsig
 	return true;
 }
 
-/* The same of one without a high bucket, as most are: the loop takes whole vectors. */
+/* check_bucket() for a bucket without a high bucket, as most are: the loop takes whole vectors. */
 static bool
 check_low(const uint8_t *low, uint32_t depth, unsigned __int128 *rest)
 {
@@ -313,7 +316,7 @@ check_low(const uint8_t *low, uint32_t depth, unsigned __int128 *rest)
 	return true;
 }
 
-/* Of few keys most buckets are all zero, which nothing is wrong with. */
+/* In a sketch of few keys most buckets are all zero, and need no further check. */
 QB_INLINE bool
 is_empty(const uint8_t *low)
 {

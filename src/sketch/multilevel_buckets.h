@@ -10,8 +10,8 @@
 #include "sketch/sketch.h"
 
 #define QS_LOW_COUNTERS   28   /* one-byte counters of a low bucket */
-#define QS_LOW_BYTES      32   /* those, and the 4-byte high index */
-#define QS_HIGH_COUNTERS  32   /* of which the first 28 are used */
+#define QS_LOW_BYTES      32   /* the counters and the 4-byte high index */
+#define QS_HIGH_COUNTERS  32   /* the first 28 are used */
 #define QS_HIGH_INDEX_MIN 1024 /* smaller indexes are reserved; 0 = none */
 
 QB_INLINE uint8_t *
@@ -27,8 +27,8 @@ qs_high_bucket(const qs_sketch *sk, uint64_t number)
 }
 
 /*
- * The high bucket of a low one, or NULL.  An index that names none, as only
- * damaged bytes have it, counts as NULL.
+ * The high bucket of a low bucket, or NULL.  An index that names no high bucket, as
+ * only damaged bytes have it, counts as NULL.
  */
 QB_INLINE uint8_t *
 qs_high_of(const qs_sketch *sk, const uint8_t *low)
@@ -41,9 +41,9 @@ qs_high_of(const qs_sketch *sk, const uint8_t *low)
 }
 
 /*
- * The same, taking a new one if need be; reserve() made sure there is one.
- * Only copies of damaged bytes, where high buckets can be named by nobody, run
- * out of them; they get the last one.
+ * The high bucket of a low bucket, which gets one if it has none; reserve() has made
+ * room for it.  Only copies of damaged bytes, in which some high buckets have no low
+ * bucket, can run out of high buckets; they get the last one.
  */
 QB_INLINE uint8_t *
 qs_high_for_update(qs_sketch *sk, uint8_t *low)
@@ -58,7 +58,7 @@ qs_high_for_update(qs_sketch *sk, uint8_t *low)
 	return qs_high_bucket(sk, sk->extra_used - 1);
 }
 
-/* Counter i of a low bucket, whose high one may be NULL. */
+/* Counter i of a low bucket; "high" may be NULL. */
 QB_INLINE uint64_t
 qs_multilevel_get(const uint8_t *low, const uint8_t *high, bool wide, uint32_t i)
 {
@@ -66,9 +66,9 @@ qs_multilevel_get(const uint8_t *low, const uint8_t *high, bool wide, uint32_t i
 }
 
 /*
- * The counters of a low bucket, and zeros in place of its high index: loops
- * then take whole vectors, to which the last four lanes bring
- * nothing, as those of a high bucket are zero.
+ * Read the counters of a low bucket, with zeros in place of its high index.  Loops
+ * can then take whole vectors: the last four lanes add nothing, because those of a
+ * high bucket are zero, too.
  */
 QB_INLINE void
 qs_low_read(uint8_t *counters, const uint8_t *low)

@@ -7,9 +7,8 @@
 #include "sketch/multilevel_merge.h"
 
 /*
- * Deferring pays once a large part of the buckets have high ones: then most
- * merges carry into nearly all of them, and those have four or eight times the
- * bytes of the carries.
+ * Deferring pays once many buckets have high ones.  Then most merges carry into
+ * nearly all high buckets, which have four or eight times the bytes of the carries.
  */
 qb_status
 qs_multilevel_defer(qs_sketch *sk)
@@ -20,7 +19,7 @@ qs_multilevel_defer(qs_sketch *sk)
 	return sk->carries ? QB_OK : QB_NO_MEMORY;
 }
 
-/* Add what a bucket has carried to its high one. */
+/* Add a bucket's carries to its high bucket. */
 static qb_status
 settle_bucket(qs_sketch *sk, uint8_t *low, uint8_t *carries)
 {
@@ -83,7 +82,7 @@ add_bucket(uint8_t *into, const uint8_t *from, bool negative)
 	return mask;
 }
 
-/* Add one low bucket, and count what its counters carry. */
+/* Add one low bucket, and count the carries of its counters. */
 QB_INLINE void
 add_and_carry(uint8_t *restrict into, const uint8_t *restrict from, uint8_t *restrict carries)
 {
@@ -127,7 +126,7 @@ qs_multilevel_accumulate_plain(qs_sketch *into, const qs_sketch *from, bool nega
 
 qs_accumulate qs_multilevel_accumulate = qs_multilevel_accumulate_plain;
 
-/* Counter values of the buckets of "from" that fold into one bucket. */
+/* Counter values of one bucket, into which "more" buckets of "from" fold. */
 static void
 folded_values(const qs_sketch *from, uint64_t bucket, uint64_t more, uint64_t *value)
 {

@@ -2,26 +2,26 @@
  * multilevel_merge.h
  *		Adding and subtracting tables of multilevel sketches.
  *
- * A counter is low + 256 * high, so two tables add up as numbers of two digits
- * do: the low counters byte by byte, modulo 256, and what they carry goes to
- * the high counters together with those of the other sketch.  Only buckets
- * that carry, or that bring a high bucket, are looked at again: they are
- * listed, a block of buckets at a time while those are in the cache.
- * Subtracting is the same with borrows.  A fold adds the "more" buckets that
- * become one, one after the other.
+ * A counter is low + 256 * high, so two tables add up as numbers of two digits do.
+ * The low counters are added byte by byte, modulo 256.  Their carries go to the high
+ * counters, together with the high counters of "from".  Only buckets that carry, or
+ * that bring a high bucket, are looked at again: they are listed, a block of buckets
+ * at a time while the block is in the cache.  Subtracting does the same with
+ * borrows.  A fold adds the "more" buckets that become one, one after another.
  *
- * Where many sketches are merged into one, that one has high buckets nearly
+ * Where many sketches are merged into one, that sketch has high buckets nearly
  * everywhere, and each merge carries into nearly all of them.  Then carries are
- * counted in a table of their own (qs_sketch.carries), a byte for each counter,
- * which is added to the high ones when it could overflow and in the end.
+ * counted in a table of their own (qs_sketch.carries), a byte for each counter.
+ * This table is added to the high counters when a byte could overflow, and in the
+ * end.
  *
  * The loops are compiled once for each instruction set (engine/sketch_kernels.h),
- * which differ in how they add low buckets; multilevel_merge.c has the plain
- * way.
+ * with different ways to add low buckets; multilevel_merge.c has the plain way.
  *
- * Floor: both low tables read and one written, and the same for each high
- * bucket that changes, which has four (wide: eight) times the bytes of a low
- * one; of many merges the low tables, and the carries read and written.
+ * The least that a merge costs: both low tables read and one written, and the same
+ * for each high bucket that changes, which has four (wide: eight) times the bytes of
+ * a low one.  A deferred merge costs the low tables, and the carries read and
+ * written.
  *
  * src/sketch/multilevel_merge.h
  */
@@ -37,7 +37,10 @@ typedef qb_status (*qs_accumulate)(qs_sketch *into, const qs_sketch *from, bool 
 extern qb_status
 qs_multilevel_accumulate_plain(qs_sketch *into, const qs_sketch *from, bool negative);
 
-/* The plain one, or at load the engine's, which knows what the processor has. */
+/*
+ * The merge in use: the plain one, unless the engine has set another at load, as it
+ * knows the processor.
+ */
 extern qs_accumulate qs_multilevel_accumulate;
 
 /* See qs_ops. */
@@ -47,7 +50,7 @@ extern qb_status qs_multilevel_settle(qs_sketch *sk);
 /* Low buckets that are added before their high ones: 4 kB. */
 #define QS_MERGE_BLOCK 128
 
-/* A bucket whose high counters change. */
+/* A bucket whose high counters will change. */
 typedef struct qs_carry
 {
 	uint32_t bucket; /* its number in the block */
@@ -55,22 +58,23 @@ typedef struct qs_carry
 } qs_carry;
 
 /*
- * Add the counters of every "more"th low bucket of "from" to "count" ones, or
- * subtract them, and list those that carry or bring a high index.  Returns how
- * many are listed.  The indexes of "into" stay.  With "carries" these count the
- * carries of an addition, and only high indexes are listed.
+ * Add (or subtract) the counters of every "more"th low bucket of "from" to "count"
+ * low buckets of "into", and list the buckets that carry or for which "from" has a
+ * high index.  Returns how many are listed.  High indexes of "into" stay.  If
+ * "carries" is not NULL, it counts the carries of an addition, and only buckets with
+ * a high index are listed.
  */
 typedef size_t (*qs_low_add)(uint8_t *into, const uint8_t *from, uint64_t more, size_t count,
 							 bool negative, uint8_t *carries, qs_carry *list);
 
-/* One bit for each counter of a bucket: vectors compare with it. */
+/* One bit for each counter of a bucket, for vectors to compare with. */
 static const uint32_t qs_counter_bit[QS_LOW_COUNTERS] = {
 	1 << 0,  1 << 1,  1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,  1 << 8,  1 << 9,
 	1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 19,
 	1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25, 1 << 26, 1 << 27,
 };
 
-/* The widths are constants at each call, so it vectorizes. */
+/* The widths are constants at each call, so the loop vectorizes. */
 QB_INLINE void
 qs_high_add_each(uint8_t *restrict into, bool into_wide, const uint8_t *restrict from,
 				 bool from_wide, uint32_t mask, bool negative)
@@ -87,7 +91,7 @@ qs_high_add_each(uint8_t *restrict into, bool into_wide, const uint8_t *restrict
 	}
 }
 
-/* Add carries to a high bucket, and counters; "from" may be NULL. */
+/* Add carries and the counters of "from", which may be NULL, to a high bucket. */
 QB_INLINE void
 qs_high_add(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint32_t mask,
 			bool negative)
@@ -106,7 +110,7 @@ qs_high_add(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, 
 		qs_high_add_each(into, false, from, false, mask, negative);
 }
 
-/* What the list says for one block of low buckets. */
+/* Do what the list says for one block of low buckets. */
 QB_INLINE qb_status
 qs_list_add(qs_sketch *into, uint8_t *low, const qs_sketch *from, const uint8_t *from_low,
 			uint64_t more, bool negative, const qs_carry *list, size_t listed)
@@ -130,7 +134,7 @@ qs_list_add(qs_sketch *into, uint8_t *low, const qs_sketch *from, const uint8_t 
 	return QB_OK;
 }
 
-/* How many low buckets the block from bucket b on has. */
+/* How many low buckets the block that starts at bucket b has. */
 QB_INLINE size_t
 qs_block_size(const qs_sketch *into, uint64_t b)
 {
@@ -139,7 +143,7 @@ qs_block_size(const qs_sketch *into, uint64_t b)
 	return left < QS_MERGE_BLOCK ? left : QS_MERGE_BLOCK;
 }
 
-/* The block from bucket b on. */
+/* Add the block that starts at bucket b. */
 QB_INLINE qb_status
 qs_block_add(qs_sketch *into, const qs_sketch *from, uint64_t b, uint64_t more, bool negative,
 			 bool defer, qs_low_add low_add)
@@ -162,7 +166,7 @@ qs_block_add(qs_sketch *into, const qs_sketch *from, uint64_t b, uint64_t more, 
 	return QB_OK;
 }
 
-/* All blocks before bucket "end". */
+/* Add all blocks before bucket "end". */
 QB_INLINE qb_status
 qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, uint64_t more, bool defer,
 			  qs_low_add low_add)
@@ -181,7 +185,7 @@ qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, uint64_t mor
 
 /* ---- would a subtraction leave counters that are not negative and fit? ---- */
 
-/* One-byte counters on both sides; see qs_tally_fits() for what must hold. */
+/* The answer for one-byte counters on both sides; qs_tally_fits() says what must hold. */
 QB_INLINE bool
 qs_low_covers(const uint8_t *into_low, const uint8_t *from_low, uint32_t depth)
 {
@@ -208,7 +212,7 @@ qs_low_covers(const uint8_t *into_low, const uint8_t *from_low, uint32_t depth)
 /* Stands for a high bucket that is not there. */
 static const uint8_t qs_no_high[QS_HIGH_COUNTERS * 4] = { 0 };
 
-/* The same with high counters of 4 bytes; *larger is set if that does not hold a value. */
+/* The answer for high counters of 4 bytes; *larger is set if 4 bytes do not hold a value. */
 QB_INLINE bool
 qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_t *from_low,
 				 const uint8_t *from_high, uint32_t depth, bool *larger)
@@ -242,7 +246,7 @@ qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_
 	return wrong == 0 && (uint64_t) most * depth <= ((uint64_t) upper << 16) + lower;
 }
 
-/* Any buckets; "more" of "from" fold into one. */
+/* The answer for any buckets; "more" buckets of "from" fold into one. */
 extern bool qs_multilevel_bucket_covers(const qs_sketch *into, const qs_sketch *from,
 										uint64_t bucket, uint64_t more);
 
@@ -268,7 +272,7 @@ qs_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
 	return qs_multilevel_bucket_covers(into, from, bucket, 1);
 }
 
-/* The block from bucket "first" on. */
+/* The answer for the block that starts at bucket "first". */
 QB_INLINE bool
 qs_block_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first, uint64_t more)
 {
@@ -283,9 +287,10 @@ qs_block_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first, ui
 }
 
 /*
- * Each block is checked and subtracted while it is in the cache.  Sums are
- * modulo the counters' width, so what was subtracted before one that cannot
- * be is added again exactly, and needs no memory: its high buckets are there.
+ * Each block is checked and then subtracted while it is in the cache.  If a block
+ * cannot be subtracted, the blocks before it are added again.  This is exact,
+ * because sums are modulo the counters' width.  It needs no memory, because the high
+ * buckets are there.
  */
 QB_INLINE qb_status
 qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, uint64_t more, qs_low_add low_add)
@@ -306,8 +311,8 @@ qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, uint64_t more, qs_low
 }
 
 /*
- * Is "into" ready to defer, and is there something to?  What has high buckets
- * of its own changes those of "into" whatever is done with carries.
+ * Is "into" ready to defer carries, and does that save work?  Where "from" has many
+ * high buckets, those of "into" change anyway.
  */
 QB_INLINE bool
 qs_defers(const qs_sketch *into, const qs_sketch *from)
@@ -316,7 +321,7 @@ qs_defers(const qs_sketch *into, const qs_sketch *from)
 		   from->extra_used < from->params.n / 4;
 }
 
-/* See qs_ops.accumulate; low_add is a constant at each call. */
+/* What qs_ops.accumulate does; low_add is a constant at each call. */
 QB_INLINE qb_status
 qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negative,
 							qs_low_add low_add)

@@ -1,12 +1,12 @@
 /*
  * noise.c
- *		How wrong a sketch is: what its distribution of noise is asked.
+ *		How wrong a sketch is: questions to its distribution of noise.
  *
  * src/sketch/noise.c
  */
 #include "sketch/noise.h"
 
-/* Chances that differ by less than this share of them are equal. */
+/* Chances count as equal if they differ by less than this share. */
 #define ROUNDING 1e-9
 
 void
@@ -20,7 +20,7 @@ qs_noise_free(qs_noise *noise)
 	noise->bins = noise->counts = 0;
 }
 
-/* Chance of more than the last value of the bin before. */
+/* Chance of a noise beyond the last value of the bin before. */
 static double
 tail_before(const qs_noise *noise, uint32_t bin)
 {
@@ -28,8 +28,8 @@ tail_before(const qs_noise *noise, uint32_t bin)
 }
 
 /*
- * The sum over all distances v of the chance of more than v, where the tail
- * falls evenly within a bin.
+ * The mean is the sum, over all distances v, of the chance of more than v.  Within a
+ * bin the tail is taken to fall evenly.
  */
 double
 qs_noise_mean(const qs_noise *noise)
@@ -47,7 +47,7 @@ qs_noise_mean(const qs_noise *noise)
 	return sum;
 }
 
-/* First bin beyond which there is no more chance than "tail". */
+/* The first bin beyond which the chance is at most "tail". */
 static uint32_t
 find_bin(const qs_noise *noise, double tail)
 {
@@ -83,8 +83,8 @@ part_of_bin(const qs_noise *noise, uint32_t bin, double tail)
 }
 
 /*
- * For several probes the whole bin is needed: its rarest noise may be a single
- * heavy key's, anywhere in it.
+ * For several probes the whole bin is needed: its rarest noise may be that of a
+ * single heavy key, anywhere in the bin.
  */
 int64_t
 qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes)
@@ -106,7 +106,7 @@ qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes)
 	return distance < INT64_MAX ? (int64_t) distance : INT64_MAX;
 }
 
-/* Damaged bytes may tell less than nothing; the error is never below 0. */
+/* Damaged bytes may give estimates below zero; the error is never below 0. */
 qs_bounds
 qs_bounds_of(int64_t told, int64_t error)
 {

@@ -53,9 +53,9 @@ qs_unit_bytes(const qs_params *p)
 }
 
 /*
- * Buckets fit a size exactly.  The rows of a thread sketch do not when d is no
- * power of two; there n is rounded down to what keeps sizes that are powers of
- * two apart foldable into each other: n(2 * size) = 2 * n(size).
+ * Buckets fit a size exactly, but the rows of a thread sketch do not if d is no
+ * power of two.  There n is rounded down such that sketches whose sizes differ by a
+ * power of two can be folded into each other: n(2 * size) = 2 * n(size).
  */
 uint64_t
 qs_params_n(int structure, uint32_t depth, uint64_t size)

@@ -10,8 +10,8 @@
  *	multilevel		28	32 (low bucket)			low buckets
  *	sf				8	32 (slim bucket)		slim buckets; fat: z times that
  *
- * A size given by a user is the memory of the counters that a query touches
- * (bytes above times n), from 1 kB to 512 MB.
+ * A size given by a user is the memory of the counters that queries read (the bytes
+ * above times n), from 1 kB to 512 MB.
  *
  * src/sketch/params.h
  */
@@ -32,7 +32,7 @@ typedef enum qs_structure
 	QS_SF = 6
 } qs_structure;
 
-/* Arrays that are indexed by structure have so many elements. */
+/* The length of arrays that are indexed by structure. */
 #define QS_STRUCTURES (QS_SF + 1)
 
 /* Parts of an sf sketch; every other structure is always full. */
@@ -52,8 +52,8 @@ typedef enum qs_part
 #define QS_EXPLICIT_MAX     2048
 
 /*
- * Always canonical: what a structure does not have (z, masks) is zero, so
- * that equal sketches have equal parameters.
+ * Always canonical: what a structure does not have (z, masks) is zero, so equal
+ * sketches have equal parameters.
  */
 typedef struct qs_params
 {
@@ -66,19 +66,19 @@ typedef struct qs_params
 	uint8_t log2_masks; /* number of masks H = 2^log2_masks */
 } qs_params;
 
-/* What is said of a structure once, here; all else asks for it. */
+/* What is particular to a structure stands here and nowhere else; all other code asks for it. */
 typedef struct qs_structure_facts
 {
 	const char *name;
-	uint8_t width; /* m: counters of a bucket that masks choose from; with rows 0 */
-	uint8_t unit;  /* bytes of a bucket; with rows of a counter */
+	uint8_t width; /* m: counters of a bucket that masks choose from; 0 with rows */
+	uint8_t unit;  /* bytes of a bucket; of a counter with rows */
 	uint8_t depth_max;
 	bool rows; /* d rows of independent counters, and no masks */
-	bool high; /* low counters of a byte, and high buckets that they overflow into */
-	bool fat;  /* z fat counters for each slim one, in parts that can be apart */
+	bool high; /* low counters of a byte, which overflow into high buckets */
+	bool fat;  /* z fat counters for each slim one; the two tables can be apart */
 } qs_structure_facts;
 
-/* Indexed by qs_structure; for the host alone, as are the functions that read it. */
+/* Indexed by qs_structure.  The table and the functions that read it are for the host alone. */
 extern const qs_structure_facts qs_structures[QS_STRUCTURES];
 
 static inline bool
@@ -99,7 +99,7 @@ qs_has_fat(int structure)
 	return qs_structures[structure].fat;
 }
 
-/* m; with rows 0. */
+/* m; 0 with rows. */
 static inline uint32_t
 qs_bucket_width(int structure)
 {
@@ -118,12 +118,12 @@ extern const char *qs_structure_name(int structure);
 /* qs_structure of a name, or 0. */
 extern int qs_structure_by_name(const char *name, size_t length);
 
-/* Bytes that a query touches per n: one bucket, or one counter of each row. */
+/* Bytes that a query reads for each n: one bucket, or one counter of each row. */
 extern uint64_t qs_unit_bytes(const qs_params *p);
 
 /*
- * Fill "p" from what a user says: size in bytes, number of masks (a power of
- * two).  Sizes that are no multiple of a bucket are rounded down.
+ * Fill "p" from what a user says: the size is in bytes, the number of masks is a
+ * power of two.  A size that is no multiple of a bucket is rounded down.
  */
 extern qb_status qs_params_make(qs_params *p, int structure, uint64_t size, int64_t depth,
 								int64_t z, int64_t masks, uint64_t seed);
@@ -138,10 +138,10 @@ extern uint64_t qs_params_n(int structure, uint32_t depth, uint64_t size);
 extern bool qs_params_mergeable(const qs_params *a, const qs_params *b);
 
 /*
- * Distinct keys up to which a sketch stays explicit: entries of 16 bytes may
- * take half of the memory that a query touches, and at most QS_EXPLICIT_MAX.
- * Depends on the parameters alone and does not grow when a sketch is folded;
- * the parts of an sf sketch have the limit of the whole.
+ * The most distinct keys with which a sketch stays explicit: entries of 16 bytes may
+ * take half of the memory that queries read, and are at most QS_EXPLICIT_MAX.  The
+ * limit depends on the parameters alone and does not grow when a sketch is folded.
+ * The parts of an sf sketch have the limit of the whole.
  */
 extern uint32_t qs_explicit_limit(const qs_params *p);
 

@@ -40,7 +40,10 @@ qs_pieces(const qs_sketch *view, uint64_t hv, qs_piece *piece)
 	return 1;
 }
 
-/* The index is made that of the first high bucket, which it now is. */
+/*
+ * Changes the index in "low" to that of the first high bucket, as the high bucket
+ * that is read will be the only one.
+ */
 bool
 qs_high_piece(const qs_sketch *view, uint8_t *low, qs_piece *piece)
 {

@@ -2,15 +2,15 @@
  * pieces.h
  *		The few bytes of a serialized sketch that one estimate reads.
  *
- * A dense sketch of a megabyte answers a question from 32 bytes.  Where it is
- * stored in a way that lets part of it be read, those suffice: the bucket of a
- * key, by itself, is a sketch of one bucket (thread: of one counter in each
- * row) that gives the key the same estimate.
+ * A dense sketch of a megabyte answers a question from 32 bytes.  If parts of a
+ * stored sketch can be read alone, these bytes suffice: the bucket of a key is by
+ * itself a sketch of one bucket (thread: of one counter in each row), which gives
+ * the key the same estimate.
  *
  *		qs_open(&view, header, length);		the header's bytes are enough
  *		count = qs_pieces(&view, hv, piece);
- *		... read the pieces, one after the other, into "bytes" ...
- *		if (qs_high_piece(&view, bytes, &piece)) ... read it behind them ...
+ *		... read the pieces, one after another, into "bytes" ...
+ *		if (qs_high_piece(&view, bytes, &piece)) ... read it behind the others ...
  *		qs_from_pieces(&one, &view, bytes);
  *		one.ops->query(&one, &hv, 1, &estimate);
  *
@@ -21,7 +21,7 @@
 
 #include "sketch/sketch.h"
 
-/* All pieces of one key: a fat bucket of wide counters is the largest. */
+/* Room for all pieces of one key; a fat bucket of wide counters is the largest. */
 #define QS_PIECES_BYTES (8 * 64 * 8)
 
 typedef struct qs_piece

@@ -2,13 +2,14 @@
  * product.c
  *		How many pairs of equal keys two sketches have: the size of a join.
  *
- * The variance of a bucket's product is k times the sum, over pairs of different
- * keys, of f_x f_x g_y g_y + f_x g_x f_y g_y: the second moments F and G of the
- * bucket's counts multiplied, and its product squared, less what single keys
- * add to either.  k is the variance of how often two keys meet, in units in
- * which a key meets itself once: 1 / (m - 1) for plain counters.  Where one heavy
- * key makes nearly all of the second moment, its counters are seen, and are
- * taken apart; keys of other buckets count as light, which is a little too much.
+ * The variance of a bucket's product is k times a sum over pairs of different keys x
+ * and y, of f_x f_x g_y g_y + f_x g_x f_y g_y.  This sum is the product of the
+ * second moments F and G of the bucket's counts, plus the square of the bucket's
+ * product, less what single keys add to either.  k is the variance of how often two
+ * keys meet, in units in which a key meets itself once: 1 / (m - 1) for plain
+ * counters.  Where one heavy key makes nearly all of the second moment, its counters
+ * can be seen and are treated apart.  Keys of other buckets count as light, which
+ * overestimates the variance a little.
  *
  * src/sketch/product.c
  */
@@ -18,7 +19,7 @@
 #include "sketch/explicit.h"
 #include "sketch/product.h"
 
-/* Share of a bucket's variance from which on the d largest counters are those of one key. */
+/* From this share of the variance on, the d largest counters are taken for one heavy key's. */
 #define HEAVY_SHARE 0.9
 
 /* Buckets between two pauses. */
@@ -28,12 +29,12 @@
 typedef struct layout
 {
 	uint32_t m;     /* counters */
-	uint32_t d;     /* of them a key's */
-	double unit;    /* what a key's product is counted in <a, b> less the mean: d - d * d / m */
+	uint32_t d;     /* counters of a key */
+	double unit;    /* <a, b> less its mean counts a key's product so often: d - d * d / m */
 	double meeting; /* variance of how often two keys meet; k above */
 } layout;
 
-/* Sums over counters less a mean. */
+/* Sums of squares and of products of counters less their mean. */
 typedef struct moments
 {
 	double aa;
@@ -41,7 +42,7 @@ typedef struct moments
 	double ab;
 } moments;
 
-/* What a bucket, a row or all of them come to. */
+/* The result for a bucket, for a row, or for all of them. */
 typedef struct term
 {
 	double product;
@@ -63,7 +64,7 @@ qs_has_product(const qs_sketch *sk)
 
 /* ---- one bucket ---- */
 
-/* Mean of those counters that are in the set, or of the others. */
+/* The mean of the counters whose mark in "in" is "wanted". */
 static double
 mean_of(const uint64_t *value, const bool *in, bool wanted, uint32_t count)
 {
@@ -80,7 +81,7 @@ mean_of(const uint64_t *value, const bool *in, bool wanted, uint32_t count)
 	return (double) sum / number;
 }
 
-/* The d largest counters. */
+/* Mark the d largest counters. */
 static void
 find_largest(const uint64_t *value, const layout *l, bool *in)
 {
@@ -98,14 +99,14 @@ find_largest(const uint64_t *value, const layout *l, bool *in)
 	}
 }
 
-/* How far apart the means of the counters in the set and of the others are. */
+/* How far the mean of the marked counters is above that of the unmarked ones. */
 static double
 contrast(const uint64_t *value, const bool *in, uint32_t count)
 {
 	return mean_of(value, in, true, count) - mean_of(value, in, false, count);
 }
 
-/* Moments about the means of two kinds of counters, or with none in the set of all. */
+/* Moments about two means, one for the marked counters and one for the unmarked ones. */
 static moments
 moments_about(const uint64_t *a, const uint64_t *b, const bool *in, const double *mean_a,
 			  const double *mean_b, uint32_t count)
@@ -142,7 +143,7 @@ bucket_moments(const uint64_t *a, const uint64_t *b, const bool *in, uint32_t co
 	return moments_about(a, b, in ? in : none, mean_a, mean_b, count);
 }
 
-/* Sum over pairs of different keys where all are light. */
+/* The sum over pairs of different keys if all keys are light. */
 static double
 light_pairs(const layout *l, const moments *s)
 {
@@ -153,7 +154,10 @@ light_pairs(const layout *l, const moments *s)
 	return (2 * (squares + 2 * product) / (1 + 2 * k) + (squares - product) / (1 - k)) / 3;
 }
 
-/* The same where one key owns the counters of the set: its pairs with the others, and theirs. */
+/*
+ * The sum over pairs of different keys if one heavy key owns the marked counters:
+ * its pairs with light keys, and the pairs of light keys.
+ */
 static double
 heavy_pairs(const layout *l, const uint64_t *a, const uint64_t *b, const bool *in)
 {
@@ -168,7 +172,7 @@ heavy_pairs(const layout *l, const uint64_t *a, const uint64_t *b, const bool *i
 	return f * f * bb + g * g * aa + 2 * f * g * ab + aa * bb + ab * ab;
 }
 
-/* How much of the variance of counters the difference between their d largest and the others makes. */
+/* The share of the counters' variance that comes from the d largest standing out from the rest. */
 static double
 heavy_share(const layout *l, const uint64_t *value, double variance, bool *in)
 {
@@ -198,7 +202,11 @@ bucket_term(const layout *l, const uint64_t *a, const uint64_t *b)
 
 /* ---- all buckets ---- */
 
-/* In how many sub-buckets two keys meet varies, and in each they share a cell with chance 1 / z. */
+/*
+ * The variance of how often two keys meet in a fat bucket.  The number of
+ * sub-buckets that both chose varies, and in each they share a cell with chance 1 /
+ * z.
+ */
 static double
 fat_meeting(uint32_t d, uint32_t z, double unit)
 {
@@ -245,7 +253,7 @@ sum_of_buckets(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory)
 						 .standard_error = sum.variance > 0 ? sqrt(sum.variance) : 0 };
 }
 
-/* ---- rows of counters: thread's, or the totals of buckets all of whose counters are a key's ---- */
+/* ---- rows of counters: those of thread, or the bucket totals where d = m ---- */
 
 static double
 median(double *value, uint32_t count)
@@ -264,7 +272,7 @@ median(double *value, uint32_t count)
 	return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
-/* Variance of the median of so many normally distributed numbers of variance 1. */
+/* The variance of the median of "count" normally distributed numbers with variance 1. */
 static double
 median_variance(uint32_t count)
 {
@@ -273,7 +281,7 @@ median_variance(uint32_t count)
 	return count == 2 ? 0.5 : pi / (2 * (count - 1) + pi);
 }
 
-/* Sums over the counters of one row less their mean. */
+/* Sums over the counters of one row, less their mean. */
 typedef struct row
 {
 	moments s;
@@ -289,7 +297,10 @@ count_counter(row *r, double a, double b)
 	r->aabb += a * a * b * b;
 }
 
-/* Here keys that meet are one counter, and pairs of different keys those of different counters. */
+/*
+ * In a row, all keys of one counter count as one key, so pairs of different keys are
+ * pairs of counters.
+ */
 static term
 row_term(const row *r, double n)
 {
@@ -341,7 +352,10 @@ median_of_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, const qb_m
 						 .standard_error = middle > 0 ? sqrt(middle) : 0 };
 }
 
-/* One counter for all keys says nothing but that the product is between none and all. */
+/*
+ * One counter for all keys says only that the product is between zero and the
+ * product of the totals.
+ */
 static qs_product
 unknown_product(const qs_sketch *a, const qs_sketch *b)
 {
@@ -377,7 +391,7 @@ exact_product(const qs_sketch *a, const qs_sketch *b)
 	return (qs_product){ .estimate = (double) sum, .standard_error = 0 };
 }
 
-/* The sketch itself, or a copy of it that is dense and has n buckets. */
+/* The sketch itself if it is dense and has n buckets, else a copy that is. */
 static qb_status
 dense_of(const qs_sketch **dense, qs_sketch *copy, const qs_sketch *sk, uint64_t n,
 		 const qb_memory *memory)

@@ -2,29 +2,29 @@
  * product.h
  *		How many pairs of equal keys two sketches have: the size of a join.
  *
- * For counts f and g of keys in two sketches, J is the sum over all keys of
- * f * g; of a sketch with itself, the second moment of its counts.
+ * J is the sum, over all keys, of f * g, where f and g are the key's counts in the
+ * two sketches.  For a sketch with itself, J is the second moment of its counts.
  *
- * Take two buckets of m counters, a and b, with the sums Na and Nb of their
- * keys' counts.  In <a, b>, the sum of the products of their counters, a key
- * meets itself d times and another key d * d / m times on average, since masks
- * are independent.  So
+ * Take two buckets of m counters, a and b, and let Na and Nb be the sums of their
+ * keys' counts.  <a, b> is the sum of the products of their counters.  In it a key
+ * meets itself d times, and another key d * d / m times on average, since masks are
+ * independent.  So
  *
  *		J = (<a, b> - (d * d / m) Na Nb) / (d - d * d / m)
  *
- * of a bucket is unbiased, and so is the sum over buckets.  That is a multiple
- * of the covariance of the counters.  A row of thread is one bucket with d = 1
- * and m = n, and the median of the rows is the estimate; so is the row of all
- * totals where keys own whole buckets (d = m).  A fat bucket of sf has m = 8 z
- * cells.
+ * is an unbiased estimate for a bucket, and so is its sum over buckets.  It is a
+ * multiple of the covariance of the counters.  A row of thread is one bucket with d
+ * = 1 and m = n, and the median of the rows is the estimate.  Where keys own whole
+ * buckets (d = m), the totals of all buckets are such a row.  A fat bucket of sf has
+ * m = 8 z cells.
  *
  * The standard error is measured as well, from the moments of each bucket's
- * counters, and takes a key apart that makes nearly all of a bucket.  Explicit
+ * counters.  A key that makes nearly all of a bucket is treated apart.  Explicit
  * sketches are exact, with a standard error of 0.
  *
- * Numbers are doubles, made from counters less their mean, so that an estimate
- * is accurate to some 1e-15 of the sum of the absolute products of these.
- * Exact products are summed in 128 bits and rounded once.
+ * Numbers are doubles, made from counters less their mean, so an estimate is
+ * accurate to some 1e-15 of the sum of the products' absolute values.  Exact
+ * products are summed in 128 bits and rounded once.
  *
  * Derivations and measured calibration: docs/accuracy.md.
  * src/sketch/product.h
@@ -40,13 +40,13 @@ typedef struct qs_product
 	double standard_error;
 } qs_product;
 
-/* Does a sketch have counters that sum up, as all but device parts of sf have? */
+/* Does a sketch have counters that sum up?  All have but device parts of sf. */
 extern bool qs_has_product(const qs_sketch *sk);
 
 /*
- * Product of two such sketches that are mergeable, which may be the same one.
- * The one with more buckets is folded in a copy; QB_NO_MEMORY is the only error.
- * Pauses, as millions of buckets take seconds.
+ * The product of two such sketches, which must be mergeable and may be the same
+ * one.  If one has more buckets, a copy of it is folded.  QB_NO_MEMORY is the only
+ * error.  Pauses, because millions of buckets take seconds.
  */
 extern qb_status
 qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory, qs_product *out);

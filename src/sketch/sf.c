@@ -3,18 +3,18 @@
  *		The sf sketch: slim table on the device, fat table on the host.
  *
  * Paper: Algorithm 6 (SFSWS).  The fat table ("extra") has n buckets of 8
- * sub-buckets of z cells; a key owns one cell in each of the d sub-buckets
- * that its mask selects.  The slim table ("table") has n buckets of 8
- * counters, each always the maximum of the z cells of its sub-bucket; it is
- * what is queried, and has the size and speed of a sub_warp sketch at nearly
- * the accuracy of one z times as large.
+ * sub-buckets of z cells; a key owns one cell in each of the d sub-buckets that its
+ * mask selects.  The slim table ("table") has n buckets of 8 counters, each always
+ * the maximum of the z cells of its sub-bucket.  Queries read the slim table.  It
+ * has the size and speed of a sub_warp sketch, at nearly the accuracy of a sub_warp
+ * sketch that is z times as large.
  *
- * A device part is the slim table alone: queries; merging adds slim counters,
- * and the sum of two maxima is an upper bound of the maximum of sums, so
- * estimates of merged device parts remain upper bounds but can be larger than
- * those of the device part of the merged sketches.  It is always dense, takes
- * no keys and nothing can be subtracted from it.  A host part is the fat table
- * alone: it does everything, and a full sketch can be made from it.
+ * A device part is the slim table alone.  It answers queries, and merging adds slim
+ * counters.  The sum of two maxima is an upper bound of the maximum of sums, so
+ * estimates of merged device parts remain upper bounds.  They can be larger than
+ * those of the device part of the merged sketches.  A device part is always dense
+ * and takes no keys, and nothing can be subtracted from it.  A host part is the fat
+ * table alone: it can do everything, and a full sketch can be made from it.
  *
  * Invariants: those of a bucketed sketch with m = 8z for the fat table;
  * slim = max.  Hence true <= estimate(fat) <= estimate(slim) <=
@@ -50,7 +50,7 @@ extra_bytes(const qs_params *p, bool wide)
 	return fat_counters(p) * (wide ? 8 : 4);
 }
 
-/* Counters in the slim table. */
+/* Which counters of the slim table hv owns. */
 QB_INLINE void
 locate_slim(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {
@@ -66,7 +66,7 @@ fetch_slim(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 	__builtin_prefetch(table + qb_reduce(hv, sk->params.n) * bytes, 1);
 }
 
-/* Cells in the fat table. */
+/* Which cells of the fat table hv owns. */
 QB_INLINE void
 locate_fat(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {
@@ -114,7 +114,7 @@ qs_sf_refresh(qs_sketch *sk)
 			qb_counter_set(sk->table, i, sk->wide, sub_bucket_max(sk, i));
 }
 
-/* After fat cells grew: slim counters follow them up. */
+/* Raises the slim counters after fat cells grew. */
 static void
 raise_slim(qs_sketch *sk, const uint64_t *hv, size_t count)
 {
@@ -174,7 +174,7 @@ sf_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimat
 		qs_cells_query(sk, sk->extra, sk->wide, locate_fat, fetch_fat, hv, count, estimate);
 }
 
-/* Device parts add their slim tables, all others their fat ones. */
+/* Device parts add their slim tables, all other parts their fat tables. */
 static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
@@ -219,9 +219,9 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 }
 
 /*
- * A slim table alone.  The weight W of a bucket is not known, but bounded: no
- * counter exceeds it, the counters sum to d * W at most, and their z cells to
- * d * W exactly.  N must be possible as the sum of all W.  That stays so when
+ * Check a slim table alone.  The weight W of a bucket is not known but bounded: no
+ * counter exceeds W, the counters sum to at most d * W, and their z cells sum to
+ * exactly d * W.  N must be possible as the sum of all W.  That stays true when
  * parts are merged and folded.
  */
 static bool
@@ -275,7 +275,7 @@ const qs_ops qs_sf_ops = {
 	.check = check,
 };
 
-/* Tables of "from" that "to", a dense sketch of another part, has as well. */
+/* Copy the tables of "from" that "to", a dense sketch of another part, has, too. */
 static void
 copy_part(qs_sketch *to, const qs_sketch *from)
 {

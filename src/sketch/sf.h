@@ -13,21 +13,21 @@
 
 extern const qs_ops qs_sf_ops;
 
-/* Make the slim table what the fat one says: each counter the max of its z. */
+/* Make the slim table from the fat one: each counter is the maximum of its z cells. */
 extern void qs_sf_refresh(qs_sketch *sk);
 
 /*
- * Parts of an sf sketch: "to" becomes an owned copy of the slim table
- * (QS_PART_DEVICE), of the fat table (QS_PART_HOST), or a full sketch made
- * from a host part (QS_PART_FULL).
+ * Make "to" another part of "from": an owned copy of the slim table
+ * (QS_PART_DEVICE), of the fat table (QS_PART_HOST), or a full sketch made from a
+ * host part (QS_PART_FULL).
  */
 extern qb_status
 qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory);
 
-/* Odd constant of the mixes that choose cells: 2^64 / plastic number. */
+/* An odd constant for the mixes that choose cells: 2^64 / plastic number. */
 #define QS_CELL_STEP UINT64_C(0xC13FA9A902A6328F)
 
-/* Cell of the i-th selected sub-bucket, 0 .. z-1. */
+/* The key's cell in its i-th selected sub-bucket, 0 .. z-1. */
 QB_INLINE uint32_t
 qs_sf_cell(uint64_t hv, uint32_t i, uint32_t z)
 {

@@ -2,9 +2,10 @@
  * sketch.c
  *		Life cycle of a sketch: explicit to dense, narrow to wide, copies.
  *
- * What changes form or width is made anew beside the old, which goes only when
- * the new is complete: out of memory, a sketch is what it was.  What a table
- * looks like is for its structure's qs_ops to know; here it is so many bytes.
+ * A sketch that changes form or width is made anew beside the old one, which is
+ * released only when the new one is complete.  So when memory runs out the sketch is
+ * unchanged.  Only its structure's qs_ops know what a table looks like; here it is a
+ * number of bytes.
  *
  * src/sketch/sketch.c
  */
@@ -45,7 +46,7 @@ release(const qs_sketch *sk, void *pointer)
 		sk->memory->release(sk->memory->context, pointer);
 }
 
-/* Release what holds counts, but not the masks. */
+/* Release everything that holds counts, but not the masks. */
 static void
 free_counts(qs_sketch *sk)
 {
@@ -92,7 +93,7 @@ alloc_tables(qs_sketch *sk, uint64_t room)
 	return QB_OK;
 }
 
-/* The table of masks, which dense sketches that take keys look up. */
+/* Make the table of masks, in which dense sketches that take keys look masks up. */
 static qb_status
 alloc_masks(qs_sketch *sk)
 {
@@ -110,7 +111,7 @@ alloc_masks(qs_sketch *sk)
 	return QB_OK;
 }
 
-/* Masks and empty tables; on failure masks may be left, which qs_free() releases. */
+/* Make masks and empty tables.  On failure masks may be left, which qs_free() releases. */
 static qb_status
 start_dense(qs_sketch *sk, uint64_t room)
 {
@@ -174,7 +175,7 @@ qs_make_dense(qs_sketch *sk)
 	return QB_OK;
 }
 
-/* Counters of 8 bytes in new tables. */
+/* Move the counters to new tables with 8 bytes each. */
 static qb_status
 make_wide(qs_sketch *sk)
 {
@@ -214,7 +215,7 @@ qs_prepare(qs_sketch *sk, int64_t weight)
 	return QB_OK;
 }
 
-/* Entries of "from" into the hash table of an empty explicit sketch. */
+/* Copy the entries of "from" into the hash table of an empty explicit sketch. */
 static qb_status
 copy_entries(qs_sketch *to, const qs_sketch *from)
 {
@@ -232,7 +233,7 @@ copy_entries(qs_sketch *to, const qs_sketch *from)
 	return QB_OK;
 }
 
-/* Likewise the tables of a dense sketch, with room for the high buckets in use. */
+/* Copy the tables of a dense sketch, with room for the high buckets in use. */
 static qb_status
 copy_tables(qs_sketch *to, const qs_sketch *from)
 {
@@ -289,8 +290,8 @@ qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
 }
 
 /*
- * A bucket is the high part of hv * n, so that of hv times the bytes of all
- * buckets is a byte of it.
+ * A bucket is the high part of hv * n.  So the high part of hv times the bytes of
+ * all buckets is the place of a byte in the key's bucket.
  */
 void
 qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint)

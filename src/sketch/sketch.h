@@ -6,10 +6,10 @@
  * may change) or a view (its tables lie inside serialized bytes, read only).
  * Queries, merging from and serializing work on both.
  *
- * Explicit form: few distinct keys, kept exactly.  Owned: an open-addressing
- * hash table of entries, slot by the high bits of hv.  View: entries sorted by
- * fingerprint.  Beyond qs_explicit_limit() distinct keys the sketch becomes
- * dense and stays so.
+ * Explicit form: few distinct keys, kept exactly.  An owned sketch has an
+ * open-addressing hash table of entries, with slots by the high bits of hv.  A view
+ * has entries sorted by fingerprint.  Beyond qs_explicit_limit() distinct keys the
+ * sketch becomes dense and stays so.
  *
  * Dense form: tables of counters, whose layout the structure's file describes.
  *
@@ -19,8 +19,8 @@
  *	multilevel		n low buckets	high buckets
  *	sf				n slim buckets	n fat buckets
  *
- * Counters have 4 bytes, or 8 once the total weight N could reach 2^32: no
- * counter exceeds N, so counters cannot wrap and need no check of their own.
+ * Counters have 4 bytes, or 8 once the total weight N could reach 2^32.  No counter
+ * exceeds N, so counters cannot wrap and need no check of their own.
  *
  * Not thread safe.
  *
@@ -37,7 +37,7 @@
 /* Keys are hashed and added in batches of at most this many. */
 #define QS_BATCH 4096
 
-/* How far ahead of the counters to be changed the loops fetch cache lines. */
+/* How many keys ahead of the counters to be changed the loops fetch cache lines. */
 #define QS_PREFETCH_AHEAD 16
 
 /* From this total weight on counters have 8 bytes. */
@@ -70,7 +70,7 @@ typedef struct qs_sketch
 	uint64_t seed_key; /* qb_seed_key(params.seed) */
 	const struct qs_ops *ops;
 	const qb_memory *memory; /* NULL for a view */
-	uint32_t *masks;         /* table of H masks, or NULL: computed one by one */
+	uint32_t *masks;         /* table of H masks; NULL: masks are computed one by one */
 
 	uint8_t *entries;    /* explicit: qs_entry slots, or sorted in a view */
 	uint64_t used;       /* explicit: distinct keys */
@@ -81,11 +81,11 @@ typedef struct qs_sketch
 	uint64_t extra_room; /* multilevel, owned: high buckets allocated */
 
 	/* Owned, dense, between qs_merge_deferred() and qs_settle(); else NULL and 0. */
-	uint8_t *carries; /* multilevel: what its high counters lack, a byte for each */
-	uint32_t carried; /* how many merges are in there: no byte is larger */
-	uint32_t merges;  /* how many there were */
+	uint8_t *carries; /* multilevel: a byte for each counter, yet to be added to its high one */
+	uint32_t carried; /* how many merges "carries" has; no byte of it is larger */
+	uint32_t merges;  /* how many merges there were */
 
-	void *remote; /* an engine's own: where the tables are; NULL = here */
+	void *remote; /* an engine's own, if the tables are elsewhere; NULL = they are here */
 } qs_sketch;
 
 /*
@@ -101,38 +101,39 @@ typedef struct qs_ops
 	/* Make room so that add() of "count" keys cannot fail; NULL: none needed. */
 	qb_status (*reserve)(qs_sketch *sk, size_t count);
 
-	/* Add; weight NULL means 1 each. */
+	/* Add keys; weight NULL means 1 each. */
 	void (*add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 
 	/*
-	 * Remove; returns how many keys it removed before one whose counters are
-	 * too small, which it leaves alone.
+	 * Remove keys up to the first one whose counters are too small; returns how many
+	 * were removed.
 	 */
 	size_t (*remove)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 
 	void (*query)(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate);
 
-	/* The same for one key, where that has a faster way; NULL: it has not. */
+	/* Query one key, if the structure has a faster way for that; else NULL. */
 	int64_t (*query_one)(const qs_sketch *sk, uint64_t hv);
 
 	/*
-	 * into += from, where from->n = into->n << k and "into" is wide enough;
-	 * with negative set into -= from, which fails with QB_UNDERFLOW and no
-	 * change.
+	 * into += from, where from->n = into->n << k and "into" is wide enough.  With
+	 * "negative" into -= from, which fails with QB_UNDERFLOW and then changes
+	 * nothing.
 	 */
 	qb_status (*accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
 
 	/*
-	 * Get ready for many merges, which from then on may leave to settle() what
-	 * costs less when it is done once.  Both NULL: nothing does.
+	 * Get ready for many merges.  From then on merges may leave work to settle()
+	 * that costs less when it is done once.  Both NULL: the structure has no such
+	 * work.
 	 */
 	qb_status (*defer)(qs_sketch *sk);
 	qb_status (*settle)(qs_sketch *sk);
 
-	/* Change 4-byte to 8-byte counters in new tables; "to" has the tables. */
+	/* Copy 4-byte counters to the new tables of "to", which have 8-byte counters. */
 	void (*widen)(qs_sketch *to, const qs_sketch *from);
 
-	/* High buckets that serializing will write; NULL: none. */
+	/* How many high buckets serializing will write; NULL: none. */
 	uint64_t (*live_extra)(const qs_sketch *sk);
 
 	/* Write the dense body with 8-byte (wide) or 4-byte counters. */
@@ -156,21 +157,19 @@ extern qb_status qs_copy(qs_sketch *to, const qs_sketch *from, const qb_memory *
 /* Turn an explicit owned sketch dense. */
 extern qb_status qs_make_dense(qs_sketch *sk);
 
-/* Turn an empty one dense with counters of this width, for tables to be copied in. */
+/* Turn an empty sketch dense with counters of this width, for tables to be copied in. */
 extern qb_status qs_start_dense(qs_sketch *sk, bool wide);
 
 /*
- * Prepare an owned sketch for "weight" more: QB_TOTAL_OVERFLOW if N cannot
- * take it; widens dense counters when N would reach 2^32.
+ * Prepare an owned sketch for "weight" more.  QB_TOTAL_OVERFLOW: N cannot grow so
+ * much.  Widens dense counters if N would reach 2^32.
  */
 extern qb_status qs_prepare(qs_sketch *sk, int64_t weight);
 
-/*
- * Can keys be added (QB_READ_ONLY for a device part)?
- */
+/* Can keys be added?  QB_READ_ONLY for a device part, which takes none. */
 extern qb_status qs_writable(const qs_sketch *sk);
 
-/* Is the part of the sketch that stores exact cells there (not a device part)? */
+/* Does the sketch have its fat table, with exact cells?  A device part does not. */
 static inline bool
 qs_has_extra(const qs_params *p)
 {
@@ -200,7 +199,7 @@ qs_mask_of(const qs_sketch *sk, uint64_t hv)
 	return qs_mask_in(sk, qs_bucket_width(sk->params.structure), hv);
 }
 
-/* Sum of the weights of a batch, NULL for 1 each, or -1 if it is out of range. */
+/* The sum of a batch's weights; NULL: 1 each.  Returns -1 if the sum is out of range. */
 static inline int64_t
 qs_weight_sum(const int64_t *weight, size_t count)
 {
@@ -218,27 +217,33 @@ qs_weight_sum(const int64_t *weight, size_t count)
 /* Estimate of one key; works on views. */
 extern int64_t qs_estimate(const qs_sketch *sk, uint64_t fingerprint);
 
-/* Estimate a key soon: what that reads of the table, unless it is thread's, is fetched. */
+/*
+ * Announce that a key will soon be estimated: fetches the part of the table that
+ * this will read.  Does nothing for thread.
+ */
 extern void qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint);
 
 /*
- * into += from, folding the one with more buckets.  Both must be mergeable
- * (else QB_MISMATCH) and of one family, which the caller has checked.  "into"
- * is owned; unchanged on error except QB_NO_MEMORY.  A pause that jumps out of this,
- * of a subtraction or of folding leaves "into" good for nothing but qs_free().
+ * into += from, after folding the sketch with more buckets.  Both must be mergeable
+ * (else QB_MISMATCH) and have keys of one family, which the caller has checked.
+ * "into" is owned, and unchanged on every error but QB_NO_MEMORY.  If a pause jumps
+ * out of a merge, a subtraction or a fold, only qs_free() may be called for "into".
  */
 extern qb_status qs_merge(qs_sketch *into, const qs_sketch *from);
 
 /*
- * The same, for one merge of many: may leave work to qs_settle().  Until that
- * was called nothing may read "into", or copy it; it may be changed and freed.
+ * into += from, as one merge of many: may leave work to qs_settle().  Until that is
+ * called, "into" must not be read or copied; it may be changed and freed.
  */
 extern qb_status qs_merge_deferred(qs_sketch *into, const qs_sketch *from);
 
 /* Finish what qs_merge_deferred() left; QB_NO_MEMORY leaves the rest as it was. */
 extern qb_status qs_settle(qs_sketch *sk);
 
-/* into -= from, likewise; QB_UNDERFLOW leaves the counts of "into" unchanged. */
+/*
+ * into -= from, under the rules of qs_merge().  QB_UNDERFLOW leaves the counts of
+ * "into" unchanged.
+ */
 extern qb_status qs_subtract(qs_sketch *into, const qs_sketch *from);
 
 /* Fold an owned sketch to n buckets: params.n must be n times a power of two. */

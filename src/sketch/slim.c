@@ -2,31 +2,31 @@
  * slim.c
  *		Unbiased estimates from the device part of an sf sketch.
  *
- * With F the distribution of slim counters, a cell has F^(1/z) and the z - 1
- * cells beside it F^((z-1)/z).  A key of count f is told the minimum of d
- * times max(f + own cell, others), hence
+ * Let F be the distribution of slim counters.  Then a cell has F^(1/z), and the z -
+ * 1 cells beside it have F^((z-1)/z).  A key of count f is told the minimum of d
+ * times max(f + own cell, other cells), hence
  *
  *	g(f) = f + sum over w >= 0 of (1 - F(w)^(1/z) * F(f + w)^((z-1)/z))^d
  *
- * F comes from what absent keys are told, whose tail is that of a slim counter
- * to the power of d.  Cells below the least slim counter are not seen in F;
- * their share is set such that cells have the mean that N says they have.
+ * F comes from what absent keys are told; the tail of that is the tail of a slim
+ * counter to the power of d.  F does not show cells below the least slim counter.
+ * Their share is set such that cells have the mean that follows from N.
  *
  * src/sketch/slim.c
  */
 #include "sketch/slim.h"
 
-/* Counts f for which g(f) is kept: every one, then steps of a sixteenth. */
+/* g(f) is kept for small counts f one by one, then in steps of a sixteenth. */
 #define STEP(f) (1 + (f) / 16)
 
-/* Distributions by bin, and the cells below the base. */
+/* The distributions of cells by bin, and the cells below the base. */
 typedef struct cells
 {
 	const qs_noise *noise;
 	double *own;    /* chance of no more than the bin's last value */
-	double *others; /* the same of the z - 1 cells beside it */
-	double low;     /* cells below the base begin here .. */
-	double share;   /* .. and are so many of all */
+	double *others; /* this chance for the z - 1 cells beside it */
+	double low;     /* the least cell below the base */
+	double share;   /* the share of cells below the base */
 } cells;
 
 bool
@@ -45,7 +45,7 @@ power(double x, uint32_t n)
 	return product;
 }
 
-/* The n-th root of 0 <= x <= 1: Newton's method, from above all the way. */
+/* The n-th root of 0 <= x <= 1: Newton's method, which comes from above all the way. */
 static double
 root(double x, uint32_t n)
 {
@@ -62,7 +62,7 @@ root(double x, uint32_t n)
 	return 0;
 }
 
-/* Chance of a cell of no more than w. */
+/* The chance that a cell is at most w. */
 static double
 own_within(const cells *c, double w)
 {
@@ -74,8 +74,9 @@ own_within(const cells *c, double w)
 }
 
 /*
- * The ramp of cells below the base: what the mean of all cells leaves.  A slim
- * counter just below the base would have been seen once in all of them.
+ * Fit the ramp of cells below the base to what the mean of all cells leaves for
+ * them.  The share of cells below the base is the one with which a single slim
+ * counter would be expected below it: with more of them one would have been seen.
  */
 static void
 fit_low_cells(cells *c, const qs_sketch *sk)
@@ -96,7 +97,7 @@ fit_low_cells(cells *c, const qs_sketch *sk)
 		c->low = 0;
 }
 
-/* g(f): bins above the base one by one, from there on as in a mean. */
+/* g(f).  Each bin above the base adds its part, as for a mean. */
 static double
 expect_told(const cells *c, uint32_t depth, double f)
 {

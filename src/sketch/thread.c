@@ -2,12 +2,12 @@
  * thread.c
  *		The thread sketch: Count-Min with d independent rows.
  *
- * Paper: Algorithm 1, after Cormode and Muthukrishnan's Count-Min sketch.  The
- * table is d rows of n counters, row after row; a key owns one counter in each
- * row, n * row + (second mix of hv, high bits).  Every operation touches d
- * random cache lines, which is why the bucketed structures exist; in return
- * the counters of a key are independent, and the estimate is the best of all
- * structures with counters of one size.
+ * Paper: Algorithm 1, after Cormode and Muthukrishnan's Count-Min sketch.  The table
+ * is d rows of n counters, row after row.  A key owns one counter in each row, n *
+ * row + (second mix of hv, high bits).  Every operation touches d random cache
+ * lines, which is why the bucketed structures exist.  In return the counters of a
+ * key are independent, and the estimate is the best of all structures with counters
+ * of one size.
  *
  * Invariant: every row sums to N.
  *

@@ -41,8 +41,9 @@ qs_top_free(qs_top *top)
 /* ---- finding ---- */
 
 /*
- * A slot of the hash table is 0, or 1 + the candidate's index with some more bits
- * of its hash, so that a key that is none is told without a look at others.
+ * A slot of the hash table is 0, or 1 + a candidate's index with some more bits of
+ * its hash.  These bits rule out most keys that are not candidates, without a look
+ * at the candidates.
  */
 #define INDEX_BITS 22
 #define INDEX_MASK ((UINT32_C(1) << INDEX_BITS) - 1)
@@ -53,7 +54,7 @@ tag_of(uint64_t hash)
 	return (uint32_t) hash & ~INDEX_MASK;
 }
 
-/* Where the key is in the hash table, or would be. */
+/* The key's slot in the hash table, or the empty slot where it belongs. */
 static uint32_t *
 find_slot(const qs_top *top, uint64_t fingerprint)
 {
@@ -83,7 +84,7 @@ qs_top_lookup(const qs_top *top, uint64_t fingerprint)
 	return number == 0 ? NULL : &top->key[number - 1];
 }
 
-/* The whole hash table anew, after candidates changed places. */
+/* Rebuild the hash table, after candidates changed places. */
 static void
 index_all(qs_top *top)
 {
@@ -139,7 +140,7 @@ qs_top_get(const qs_top *top, uint64_t i)
 
 /* ---- coming and going ---- */
 
-/* Twice the room, with a hash table that is at most half full. */
+/* Double the room; the hash table stays at most half full. */
 static qb_status
 grow(qs_top *top)
 {
@@ -166,7 +167,7 @@ grow(qs_top *top)
 	return QB_OK;
 }
 
-/* Largest estimates first; what is equal in a fixed order. */
+/* Largest estimates first; equal estimates in a fixed order. */
 static int
 compare_estimates(const void *a, const void *b)
 {
@@ -178,7 +179,7 @@ compare_estimates(const void *a, const void *b)
 	return (x->fingerprint > y->fingerprint) - (x->fingerprint < y->fingerprint);
 }
 
-/* Drop candidates beyond the capacity, if the sketch is not exact. */
+/* Drop candidates beyond the capacity, unless the sketch is exact. */
 static void
 prune(qs_top *top, const qs_sketch *sk)
 {
@@ -242,7 +243,7 @@ compare_fingerprints(const void *a, const void *b)
 	return (x->fingerprint > y->fingerprint) - (x->fingerprint < y->fingerprint);
 }
 
-/* The sketch's own estimate bounds a key, too. */
+/* The sketch's own estimate is an upper bound, too. */
 static void
 tighten(qs_top_key *key, const qs_sketch *sk)
 {
@@ -324,7 +325,7 @@ qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory)
 	return status;
 }
 
-/* How often a key that is none of the candidates has occurred at most. */
+/* How often a key that is not a candidate has occurred at most. */
 static int64_t
 most_of_others(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 {
@@ -333,7 +334,7 @@ most_of_others(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 	return estimate < top->bound ? estimate : top->bound;
 }
 
-/* Add to the candidates of "into" what "from" says of them. */
+/* Add to the candidates of "into" what "from" knows about them. */
 static void
 add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 {
@@ -355,8 +356,8 @@ add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 }
 
 /*
- * Add those that "into" did not have.  None may go before the sketches are
- * merged, so there is room for all of them first.
+ * Add the candidates that "into" did not have.  No candidate may be dropped before
+ * the sketches are merged, so room for all is made first.
  */
 static qb_status
 add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)

@@ -2,43 +2,44 @@
  * top.h
  *		The most frequent keys of a sketch, beside it: candidates with bounds.
  *
- * A sketch does not know its keys.  A qs_top remembers those with the largest
- * estimates, with the text that SQL shows of them, while the sketch is built.
- * There are n of interest and qs_top_capacity(n) candidates: max(4n, n + 100).
- * While the sketch is explicit all its keys are candidates, and exact.
+ * A sketch does not know its keys.  While it is built, a qs_top remembers the keys
+ * with the largest estimates, with the text that SQL shows for them.  n keys are of
+ * interest, and qs_top_capacity(n) are candidates: max(4n, n + 100).  While the
+ * sketch is explicit all its keys are candidates, and exact.
  *
- * How candidates come and go.  After a batch of keys has gone into the sketch,
- * each of them whose estimate is above the threshold becomes a candidate, or is
+ * How candidates come and go.  After a batch of keys has gone into the sketch, each
+ * of its keys whose estimate is above the threshold becomes a candidate, or is
  * counted if it is one (engine/sketch_top.c).  When there are twice as many
- * candidates as wanted those with the smallest estimates go, and the largest
- * estimate among these is the threshold from then on.
+ * candidates as wanted, those with the smallest estimates are dropped.  The largest
+ * estimate among the dropped is the threshold from then on.
  *
  * What is promised, as long as nothing is removed:
  *
- *	lower		of a candidate: it occurred at least so often.  This is counted,
+ *	lower		of a candidate: it occurred at least this often.  This is counted,
  *				key by key, from when it became a candidate.
- *	upper		lower + before: it occurred at most so often, since before it
- *				came it had occurred "before" times at most: so said its estimate
- *				then, and the bound.  Never above the sketch's own estimate, and
- *				mostly far below: a frequent key comes early, when the sketch is
- *				nearly empty, and from then on it is counted exactly.  A rare key
- *				that shares its counters with a frequent one has an estimate as
- *				large, but not the counts.
+ *	upper		lower + before: it occurred at most this often.  Before it
+ *				became a candidate it had occurred at most "before" times,
+ *				by its estimate and the bound then.  Never above the sketch's
+ *				own estimate, and mostly far below: a frequent key comes early,
+ *				when the sketch is nearly empty, and is counted exactly from
+ *				then on.  A rare key that shares its counters with a frequent
+ *				key has as large an estimate, but not the counts.
  *	bound		no key that is not a candidate occurred more often.  It was
- *				refused at its last occurrence, or has been dropped since, with an
- *				estimate at most as large as the threshold then; and thresholds
- *				only grow.
+ *				refused at its last occurrence, or has been dropped since.  Its
+ *				estimate then was at most the threshold, and the threshold only
+ *				grows.
  *
- * Merging adds: lower and before of keys that both have; of keys that one has,
- * the other's estimate, if not its bound, is added to "before"; and bounds.
+ * Merging adds the bounds.  For a key that both lists have, it adds "lower" and
+ * "before".  For a key that only one list has, it adds to "before" the estimate of
+ * the other list's sketch or that list's bound, whichever is smaller.
  *
- * The sketch never depends on the candidates, and its bytes are those that it
- * has alone.  Which keys become candidates depends on the order of the rows, but
- * all that occur more often than the bound are there in any case.  As long as
+ * The sketch never depends on the candidates: its bytes are those that it has
+ * alone.  Which keys become candidates depends on the order of the rows, but all
+ * keys that occur more often than the bound are candidates in any case.  As long as
  * the sketch is explicit nothing depends on the order.
  *
- * Owned, the candidates lie in an array, found through a hash table; in a view
- * they are the entries of the byte format (top_format.h), sorted.
+ * Owned candidates lie in an array and are found through a hash table.  In a view
+ * they are the sorted entries of the byte format (top_format.h).
  *
  * src/sketch/top.h
  */
@@ -47,21 +48,21 @@
 
 #include "sketch/sketch.h"
 
-/* Most keys that can be asked for. */
+/* The most keys that can be asked for. */
 #define QS_TOP_MAX 100000
 
-/* No row of a batch: the candidate has its text. */
+/* In place of a row: the candidate has its text. */
 #define QS_TOP_NO_ROW UINT32_MAX
 
 typedef struct qs_top_key
 {
 	uint64_t fingerprint;
 	int64_t lower;    /* it occurred at least so often, */
-	int64_t before;   /* and at most so many times more */
-	int64_t estimate; /* of the sketch, when it was last looked at */
-	uint8_t *text;    /* NULL: none, or in a view elsewhere */
+	int64_t before;   /* and at most this many times more */
+	int64_t estimate; /* of the sketch, when the key was last looked at */
+	uint8_t *text;    /* NULL: none; a view has it elsewhere */
 	uint32_t length;  /* of the text */
-	uint32_t row;     /* of the batch, that has its text, or QS_TOP_NO_ROW */
+	uint32_t row;     /* of the batch, with the text; or QS_TOP_NO_ROW */
 } qs_top_key;
 
 typedef struct qs_top
@@ -72,7 +73,7 @@ typedef struct qs_top
 	uint8_t encoding;  /* of the texts; the caller's number */
 	bool view;         /* inside serialized bytes */
 	uint64_t count;    /* candidates */
-	int64_t threshold; /* keys of smaller estimates are none; owned, not kept in bytes */
+	int64_t threshold; /* keys with smaller estimates are not candidates; not kept in bytes */
 
 	/* owned */
 	const qb_memory *memory;
@@ -80,8 +81,8 @@ typedef struct qs_top
 	uint64_t room;
 	uint32_t *slot;      /* hash table of 1 + index, or 0 */
 	uint64_t slots;      /* a power of two */
-	uint64_t fresh;      /* candidates from here on may have come with this batch */
-	int64_t batch_bound; /* the bound when it began */
+	uint64_t fresh;      /* candidates from this index on may have come with this batch */
+	int64_t batch_bound; /* the bound when this batch began */
 
 	/* view */
 	const uint8_t *entries;
@@ -110,12 +111,12 @@ extern qs_top_key qs_top_get(const qs_top *top, uint64_t i);
 /* The candidate with this fingerprint; false: there is none. */
 extern bool qs_top_find(const qs_top *top, uint64_t fingerprint, qs_top_key *key);
 
-/* The same in place, for changing; owned. */
+/* The candidate with this fingerprint in place, to be changed; NULL: there is none.  Owned only. */
 extern qs_top_key *qs_top_lookup(const qs_top *top, uint64_t fingerprint);
 
 /*
- * A new candidate, which is not one yet.  If there are too many, others go, and
- * perhaps this one.
+ * Add a candidate, which must not be one yet.  If there are too many, some are
+ * dropped, perhaps this one.
  */
 extern qb_status qs_top_admit(qs_top *top, const qs_sketch *sk, const qs_top_key *key);
 
@@ -124,20 +125,21 @@ extern qb_status
 qs_top_set_text(qs_top *top, qs_top_key *key, const uint8_t *text, uint32_t length);
 
 /*
- * Have no more candidates than wanted, in the order of their fingerprints, with
- * bounds as tight as the sketch says: what is written, and read by people.
+ * Leave no more candidates than wanted, in the order of their fingerprints, with
+ * bounds as tight as the sketch allows: the state that is written and that people
+ * read.
  */
 extern void qs_top_finish(qs_top *top, const qs_sketch *sk);
 
 /*
- * Drop owned candidates that occurred less often than this, at most; the bound
- * then holds for them, too.
+ * Drop owned candidates whose upper bound is below "least"; the list's bound then
+ * holds for them, too.
  */
 extern void qs_top_drop_below(qs_top *top, int64_t least);
 
 /*
- * into += from, with their sketches, which must be mergeable and of one family.
- * The smaller n holds.  "into" is owned, undefined after an error.
+ * into += from, with their sketches, which must be mergeable and have keys of one
+ * family.  The smaller n holds.  "into" is owned, and undefined after an error.
  */
 extern qb_status
 qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch);

@@ -159,7 +159,7 @@ fits_sketch(const qs_top *view, const qs_sketch *sketch)
 	return view->count <= qs_top_capacity(view->n);
 }
 
-/* Entries and texts are what remains; texts follow one another to their end. */
+/* Read entries and texts, which are the rest of the bytes; texts follow one another to the end. */
 static qb_status
 read_keys(qs_top *view, const uint8_t *bytes, uint64_t length, uint64_t texts)
 {
@@ -212,7 +212,10 @@ qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t leng
 					 qb_load64(bytes + AT_TEXT_BYTES));
 }
 
-/* Ascending, positive, no more than the sketch says, and of an explicit one just that. */
+/*
+ * Are keys ascending, counts positive, and bounds within the sketch's estimates?
+ * With an explicit sketch they must be exact.
+ */
 static bool
 keys_are_sound(const qs_top *view, const qs_sketch *sketch)
 {

@@ -24,10 +24,11 @@
  *	0		8		fingerprint
  *	8		8		lower, at least 1
  *	16		8		before; lower + before is at most the sketch's estimate
- *	24		8		end of the text among all texts; it starts at the last one's end
+ *	24		8		end of the text among all texts; it starts where the one before ends
  *
- * Of an explicit sketch all keys are there, exact: lower is the count, before is
- * 0, and so is the bound.  Of a dense one there are at most qs_top_capacity(n).
+ * With an explicit sketch all keys are there, exact: lower is the count, before is
+ * 0, and so is the bound.  With a dense sketch there are at most qs_top_capacity(n)
+ * keys.
  *
  * src/sketch/top_format.h
  */
@@ -44,20 +45,20 @@
 /* Entry i of a view. */
 extern qs_top_key qs_top_entry(const qs_top *top, uint64_t i);
 
-/* Bytes that qs_top_write() will write; of owned candidates, after qs_top_finish(). */
+/* Bytes that qs_top_write() will write. Owned candidates must have gone through qs_top_finish(). */
 extern uint64_t qs_top_flat_size(const qs_top *top, const qs_sketch *sk);
 
-/* Serialize, likewise. */
+/* Serialize into qs_top_flat_size() bytes, under the same condition. */
 extern void qs_top_write(const qs_top *top, const qs_sketch *sk, uint8_t *out);
 
 /*
- * Make "view" and "sketch" views of bytes, after checking all lengths: whatever
- * the bytes hold, no operation on the views reads outside of them.
+ * Make "view" and "sketch" views of bytes, after checking all lengths.  Whatever the
+ * bytes hold, no operation on the views reads outside of them.
  */
 extern qb_status
 qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t length);
 
-/* The one validator for bytes from outside: everything above, and the sketch. */
+/* The one validator for bytes from outside.  Checks all that this format says, and the sketch. */
 extern qb_status qs_top_validate(const uint8_t *bytes, uint64_t length);
 
 /* The bytes of the sketch inside bytes that qs_top_open() has opened. */

@@ -2,19 +2,19 @@
  * unbiased.c
  *		Estimates without the minimum's bias, from the same bucket.
  *
- * All come from one argument.  Take away the key and its weight f: what is
- * left in its bucket was put there under random masks, so any k counters of
- * the bucket have the same joint distribution as any other k.  The mean over
- * all k-subsets of the counters that the key owns of their minimum is f plus a
- * noise, and the same mean over the counters that it does not own is such a
- * noise; their difference has expectation f.  Two of these differences are
- * used: k = d, which is the usual minimum (where fewer than d counters are
- * left, k is their number), and k = 1, which compares means.
+ * All estimates here come from one argument.  Take away the key and its weight f.
+ * What is left in its bucket was put there under random masks, so any k counters of
+ * the bucket have the same joint distribution as any other k.  Take the mean, over
+ * all k-subsets of the key's own counters, of the subset's minimum: it is f plus a
+ * noise.  The same mean over the counters that the key does not own is such a
+ * noise.  So their difference has expectation f.  Two such differences are used: k =
+ * d, which is the usual minimum (where fewer than d counters are left, k is their
+ * number), and k = 1, which compares means.
  *
- * The minimum is robust where few heavy keys make most of the noise, the mean
- * varies less where many light ones do.  Any mixture with fixed weights is
- * unbiased, so the weight is the one with the least mean absolute error over
- * keys that are not there, whose count is known to be zero.
+ * The minimum is robust where few heavy keys make most of the noise; the mean varies
+ * less where many light keys do.  Any mixture with fixed weights is unbiased.  So
+ * the weight is the one with the least mean absolute error over keys that are not
+ * there, whose count is known to be zero.
  *
  * src/sketch/unbiased.c
  */
@@ -27,7 +27,7 @@
 /* Weights that are tried: multiples of 1/16. */
 #define WEIGHT_STEPS 16
 
-/* Keys that they are tried on, and the counters that may cost. */
+/* How many keys the weights are tried on, and how many counters that may read. */
 #define PROBES         2048
 #define PROBE_COUNTERS (UINT64_C(1) << 16)
 
@@ -55,7 +55,10 @@ mean(const uint64_t *value, uint32_t count)
 	return sum / count;
 }
 
-/* Counters of the key's bucket: those it owns and the others, both ascending. */
+/*
+ * Split a bucket's counters into those that the key owns and those that it does not,
+ * both ascending.
+ */
 static void
 split(const uint64_t *value, uint32_t count, uint32_t mask, uint64_t *own, uint64_t *others)
 {
@@ -85,7 +88,7 @@ estimate_plain(const qs_sketch *sk, uint64_t hv)
 	qs_bucket_read(sk, QS_SIDE_BEST, qb_reduce(hv, sk->params.n), value);
 	if (k == 0)
 	{
-		/* no counter is left: every key of the bucket owns all */
+		/* every key of the bucket owns all counters, so none is left for the noise */
 		e.by_min = e.by_mean = (double) value[0] - (double) sk->total / (double) sk->params.n;
 		return e;
 	}
@@ -96,7 +99,7 @@ estimate_plain(const qs_sketch *sk, uint64_t hv)
 }
 
 /*
- * Fat bucket: move the key's own cells out, to "own", and see what d of the 8
+ * In a fat bucket, move the key's own cells to "own", and see what d of the 8
  * sub-buckets tell with the cells that are left.
  */
 static pair
@@ -137,7 +140,7 @@ estimate_fat(const qs_sketch *sk, uint64_t hv)
 				   .by_mean = mean(own, d) - noise.by_mean };
 }
 
-/* Rows are independent: what absent keys are told is the same everywhere. */
+/* Rows are independent, so what absent keys are told is the same everywhere. */
 static pair
 estimate_thread(const qs_sketch *sk, double mean_noise, uint64_t hv)
 {

@@ -2,8 +2,9 @@
  * fuzz_filter.c
  *		Arbitrary bytes as a serialized filter.
  *
- * As fuzz_format.c: tried as they are, and once more with the checksum and the
- * number of set bits repaired.  What must hold is in unit/filter_support.h.
+ * As in fuzz_format.c, the bytes are tried as they are, and once more with the
+ * checksum and the number of set bits repaired.  unit/filter_support.h says what
+ * must hold.
  *
  * src/test/fuzz/fuzz_filter.c
  */

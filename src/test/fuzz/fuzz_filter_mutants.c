@@ -1,8 +1,8 @@
 /*
  * fuzz_filter_mutants.c
- *		Filters with small damage that their checksum does not tell of.
+ *		Filters with small damage that their checksum does not show.
  *
- * As fuzz_mutants.c.
+ * The mutants are those of unit/test_mutants.c; see fuzz_mutants.c.
  *
  * src/test/fuzz/fuzz_filter_mutants.c
  */

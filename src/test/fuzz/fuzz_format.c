@@ -2,9 +2,9 @@
  * fuzz_format.c
  *		Arbitrary bytes as a serialized sketch.
  *
- * The input is tried as it is, with the trust that qs_open() and then
- * qs_validate() give it, and once more with the checksum repaired, so that the
- * fuzzer gets past it.  What must hold is in unit/exercise.h.
+ * The input is tried as it is, and once more with the checksum repaired, so that the
+ * fuzzer gets past it.  Bytes that qs_open() accepts must be harmless, and bytes
+ * that qs_validate() accepts must work; unit/exercise.h has the details.
  *
  * src/test/fuzz/fuzz_format.c
  */

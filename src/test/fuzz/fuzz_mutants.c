@@ -1,8 +1,8 @@
 /*
  * fuzz_mutants.c
- *		Sketches with small damage that their checksum does not tell of.
+ *		Sketches with small damage that their checksum does not show.
  *
- * The same mutants as in unit/test_mutants.c, which draw their choices from
+ * The mutants are those of unit/test_mutants.c.  Here they draw their choices from
  * the input instead of random numbers, so that the fuzzer can steer them.
  *
  * src/test/fuzz/fuzz_mutants.c

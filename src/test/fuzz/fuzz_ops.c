@@ -2,8 +2,8 @@
  * fuzz_ops.c
  *		The input as a program: operations on sketches, against exact counts.
  *
- * The same machine as in unit/test_property.c, which draws its choices from
- * the input instead of random numbers, so that the fuzzer can steer it.
+ * The machine is that of unit/test_property.c.  Here it draws its choices from the
+ * input instead of random numbers, so that the fuzzer can steer it.
  *
  * src/test/fuzz/fuzz_ops.c
  */

@@ -1,10 +1,11 @@
 /*
  * fuzz_sets.c
- *		Arbitrary bytes as a collection of sets, and as one to be built.
+ *		Arbitrary bytes as a serialized collection of sets, and as rows to build one.
  *
- * The bytes are read as the format, as they are and with the checksum repaired;
- * what is accepted must be written as it was read.  Then they are taken as rows
- * of small numbers, and all methods must agree on the pairs of their collection.
+ * First the bytes are read as a serialized collection, as they are and with the
+ * checksum repaired; whatever is accepted must be written as it was read.  Then they
+ * are taken as rows of small numbers, and all methods must agree on the pairs of the
+ * collection built from these rows.
  *
  * src/test/fuzz/fuzz_sets.c
  */

@@ -1,8 +1,8 @@
 /*
  * fuzz_sets_mutants.c
- *		Collections of sets with small damage that their checksum does not tell of.
+ *		Collections of sets with small damage that their checksum does not show.
  *
- * As fuzz_mutants.c.
+ * The mutants are those of unit/test_mutants.c; see fuzz_mutants.c.
  *
  * src/test/fuzz/fuzz_sets_mutants.c
  */

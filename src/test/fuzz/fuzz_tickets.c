@@ -1,8 +1,8 @@
 /*
  * fuzz_tickets.c
- *		The input as a program: who makes, hands over and redeems which ticket.
+ *		The input as a program: which process makes, hands over and redeems which ticket.
  *
- * The same machine as in unit/test_tickets.c, with the code of the server.
+ * The machine is that of unit/test_tickets.c, and runs the server's own code.
  *
  * src/test/fuzz/fuzz_tickets.c
  */

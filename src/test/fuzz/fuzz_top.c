@@ -1,11 +1,10 @@
 /*
  * fuzz_top.c
- *		Arbitrary bytes as a list of top keys, and damaged lists.
+ *		Arbitrary bytes as a list of most frequent keys, and damaged lists.
  *
- * Bytes are tried as they are, and once more with both checksums repaired.  They
- * also say what to damage in a list that is sound: triples of two bytes for the
- * place and one for what to change there.  What must hold is in
- * unit/top_support.h.
+ * The bytes are tried as they are, and once more with both checksums repaired.  They
+ * also say what to damage in a sound list: in each triple two bytes give the place
+ * and one gives the change.  unit/top_support.h says what must hold.
  *
  * src/test/fuzz/fuzz_top.c
  */

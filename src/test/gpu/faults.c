@@ -4,9 +4,9 @@
  *		have names, and a sketch that could not change has not changed.
  *
  * The library of this test is built with QS_CUDA_FAULTS: its QS_CUDA_TRY asks
- * qs_cuda_fault() whether the call shall fail.  An operation is repeated with
- * its first, second, third ... call failing until it gets through; after each
- * failure all is closed, and device memory must be what it was.
+ * qs_cuda_fault() whether the call must fail.  An operation is repeated with
+ * its first, second, third ... call failing until it succeeds.  After each
+ * failure everything is closed, and device memory must be as before.
  *
  * src/test/gpu/faults.c
  */
@@ -16,7 +16,7 @@
 
 #define KEYS 20000
 
-static long calls_left; /* before the one that fails; negative: none does */
+static long calls_left; /* calls before the one that fails; negative: none fails */
 static int failures;
 
 bool
@@ -25,7 +25,7 @@ qs_cuda_fault(void)
 	return calls_left >= 0 && calls_left-- == 0;
 }
 
-/* What an operation works on. */
+/* The objects that an operation works on. */
 typedef struct fixture
 {
 	qs_cuda *gpu;
@@ -200,11 +200,11 @@ check_unchanged(const operation *op, long call)
 	qs_free(&now);
 }
 
-/* Let call after call of an operation fail; returns how many calls it has. */
+/* Let one call of an operation after another fail; returns how many calls it makes. */
 static long
 fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
 {
-	/* kernels are loaded when they first run, and that takes memory, too */
+	/* kernels are loaded when they first run, which takes memory, too */
 	open_fixture(structure, bulk);
 	CHECK(op->run() == QB_OK);
 	close_fixture();
@@ -218,7 +218,7 @@ fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
 		calls_left = call;
 		succeeded = op->run() == QB_OK;
 		error = qs_cuda_last_error(f.gpu);
-		/* an operation may get through although its workspace was refused */
+		/* an operation may succeed although its workspace was refused */
 		expect(succeeded || (error->name && strcmp(error->name, "cudaErrorMemoryAllocation") == 0),
 			   op->name, call, "no name of the error");
 		done = succeeded && calls_left >= 0;
@@ -231,7 +231,7 @@ fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
 	}
 }
 
-/* Open and close once, so that the context has what it keeps. */
+/* Open and close a device once, so that the context already has what it keeps. */
 static void
 open_once(void)
 {
@@ -242,7 +242,7 @@ open_once(void)
 	qs_cuda_close(gpu);
 }
 
-/* The same for opening a device. */
+/* Fail each call of opening a device. */
 static long
 fail_open(void)
 {
@@ -265,7 +265,7 @@ fail_open(void)
 	}
 }
 
-/* A table that no device has memory for, and one that just does not fit. */
+/* Create a table that no device has memory for, and one that is just too large. */
 static void
 fail_for_real(void)
 {

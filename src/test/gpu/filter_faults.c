@@ -3,9 +3,9 @@
  *		Every CUDA call of a filter's life fails once: nothing leaks, errors have
  *		names, and the next filter is right.
  *
- * As faults.c: the library is built with QS_CUDA_FAULTS, and a filter is made,
- * filled, merged, asked and fetched again and again with its first, second,
- * third ... call failing until it gets through.
+ * The library is built with QS_CUDA_FAULTS, as for faults.c.  A filter is
+ * made, filled, merged, queried and fetched with its first, second, third ...
+ * call failing until everything succeeds.
  *
  * src/test/gpu/filter_faults.c
  */
@@ -17,7 +17,7 @@
 #define ROWS 20000
 #define KEYS 3000
 
-static long calls_left = -1; /* before the one that fails; negative: none does */
+static long calls_left = -1; /* calls before the one that fails; negative: none fails */
 static int failures;
 
 bool
@@ -35,7 +35,7 @@ expect(bool condition, const char *name, long call, const char *what)
 	fprintf(stderr, "%s, call %ld: %s\n", name, call, what);
 }
 
-/* What is inserted, and asked for. */
+/* The keys and rows that are inserted and looked up. */
 static uint64_t key[ROWS], row[ROWS];
 static int64_t copies[ROWS], answer[KEYS];
 static bool found[KEYS];
@@ -68,7 +68,7 @@ batch_of(const life *l)
 					   .copies = l->copies ? copies : NULL };
 }
 
-/* All operations; "made" is what came of it. */
+/* Run all operations; "made" is the resulting filter. */
 static qb_status
 use(const life *l, qf_cuda_filter *f, qf_cuda_filter *other, qf_filter *made)
 {
@@ -92,7 +92,7 @@ use(const life *l, qf_cuda_filter *f, qf_cuda_filter *other, qf_filter *made)
 	return status == QB_OK ? qf_cuda_fetch(f, made, &test_memory) : status;
 }
 
-/* A filter that is made empty, and one that is loaded and merged into it. */
+/* Make an empty filter, load another, and merge both. */
 static qb_status
 live(qs_cuda *gpu, const life *l, qf_filter *made)
 {
@@ -117,7 +117,7 @@ live(qs_cuda *gpu, const life *l, qf_filter *made)
 	return status;
 }
 
-/* Is it what the CPU makes?  It is freed. */
+/* Is the filter the same as on the CPU?  It is freed. */
 static bool
 is_right(const life *l, qf_filter *made)
 {
@@ -136,7 +136,7 @@ is_right(const life *l, qf_filter *made)
 	return right;
 }
 
-/* Let call after call fail; returns how many there are. */
+/* Let one call after another fail; returns how many calls there are. */
 static long
 fail_each(const life *l)
 {

@@ -1,12 +1,13 @@
 /*
  * filter_large.c
- *		Blocked filters of all sizes on the GPU against the CPU: batches of millions of
- *		keys in device memory, inserted and looked up as is best for them.
+ *		Blocked filters of all sizes on the GPU against the CPU: batches of
+ *		millions of keys in device memory, inserted and looked up in the way
+ *		that the engine chooses.
  *
  *	filter_large
  *
- * filter_parity has small filters, whose ways it chooses; here the engine does:
- * in shared memory, partitioned, or straight.
+ * filter_parity has small filters and chooses the way itself.  Here the engine
+ * chooses: in shared memory, partitioned, or directly.
  *
  * src/test/gpu/filter_large.c
  */
@@ -26,7 +27,7 @@ expect(bool same, const char *what, const qf_params *p, key_kind kind)
 			key_kind_names[kind], what, (unsigned long) p->m, p->k);
 }
 
-/* Keys in device memory. */
+/* Copy keys to device memory. */
 static uint64_t *
 upload(const uint64_t *key, size_t count)
 {
@@ -37,7 +38,7 @@ upload(const uint64_t *key, size_t count)
 	return there;
 }
 
-/* Are answers in device memory those of the CPU?  Every other key was inserted. */
+/* Are the answers in device memory the same as the CPU's?  Every other key was inserted. */
 static void
 compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, uint64_t *key, size_t count,
 				key_kind kind)
@@ -74,7 +75,7 @@ compare_filters(qf_cuda_filter *gpu, const qf_filter *cpu, key_kind kind)
 	qf_free(&got);
 }
 
-/* So many keys of a kind in one batch in device memory, which is inserted as is best. */
+/* Insert "count" keys of a kind as one batch in device memory, and compare. */
 static void
 try_batch(qs_cuda *gpu, const qf_params *p, size_t count, key_kind kind)
 {

@@ -1,12 +1,12 @@
 /*
  * filter_parity.c
  *		Filters on the GPU against filters on the CPU: random parameters, rows
- *		and batches; the bytes must be the same, and what lookups say.
+ *		and batches; bytes and lookups must be the same.
  *
  *	filter_parity [first case [cases [large]]]
  *
- * A case is a function of its number.  Both sides get the same rows, the GPU's
- * in batches of other sizes.  "large" adds a few filters of up to half a
+ * A case is a function of its number.  Both sides get the same rows, but in
+ * batches of different sizes.  "large" adds a few filters of up to half a
  * gigabyte, and batches of millions of rows.
  *
  * src/test/gpu/filter_parity.c
@@ -80,7 +80,7 @@ draw_params(void)
 		case 0: /* a Bloom filter */
 			p.k = (uint32_t) ONE_OF(1, 2, 7, 10, 30, 33);
 			break;
-		case 1: /* of blocks */
+		case 1: /* a blocked Bloom filter */
 			p.k = (uint32_t) ONE_OF(1, 6, 7, 8, 14, 15, 30, 64, 600);
 			p.layout = QF_BLOCKED;
 			p.m = (p.m + QF_BLOCK_BITS - 1) / QF_BLOCK_BITS * QF_BLOCK_BITS;
@@ -100,8 +100,8 @@ draw_params(void)
 typedef struct rows
 {
 	uint64_t *fingerprint;
-	uint64_t *row;   /* or NULL */
-	int64_t *copies; /* or NULL */
+	uint64_t *row;   /* NULL: no ids */
+	int64_t *copies; /* NULL: one copy each */
 	uint64_t nonce, first;
 	size_t count;
 } rows;
@@ -136,7 +136,7 @@ draw_rows(rows *r, const qf_params *p, size_t most)
 		CHECK(r->copies);
 		for (size_t i = 0; i < r->count; i++)
 			r->copies[i] = (int64_t) draw(top + 1);
-		if (r->count > 1 && draw(20) == 0) /* more than can be counted */
+		if (r->count > 1 && draw(20) == 0) /* more rows than can be counted */
 			r->copies[0] = r->copies[1] = INT64_MAX;
 	}
 }
@@ -149,7 +149,7 @@ free_rows(rows *r)
 	free(r->copies);
 }
 
-/* So many rows from "at" on. */
+/* "count" rows from "at" on. */
 static qf_batch
 batch_of(const rows *r, size_t at, size_t count)
 {
@@ -198,7 +198,7 @@ compare(const char *what, qf_cuda_filter *gpu, const qf_filter *cpu)
 	qf_free(&got);
 }
 
-/* Keys that were inserted, and others. */
+/* Look up keys that were inserted, and other keys. */
 static void
 compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, const rows *r)
 {
@@ -231,7 +231,7 @@ compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, const rows *r)
 
 /* ---- inserting ---- */
 
-/* All rows into both, the GPU's in batches; the first error ends it. */
+/* Insert all rows into both filters, in batches on the GPU; stop at the first error. */
 static void
 insert_both(qf_cuda_filter *gpu, qf_filter *cpu, const rows *r)
 {
@@ -255,7 +255,7 @@ insert_both(qf_cuda_filter *gpu, qf_filter *cpu, const rows *r)
 	}
 }
 
-/* The same rows from device memory. */
+/* Insert the same rows from device memory, and compare. */
 static void
 compare_device_rows(qs_cuda *gpu, const qf_params *p, const rows *r)
 {
@@ -284,7 +284,7 @@ compare_device_rows(qs_cuda *gpu, const qf_params *p, const rows *r)
 	cudaFree(row);
 }
 
-/* Merged on the device, and piece by piece to another filter. */
+/* Merge on the device, and by copying pieces to another filter. */
 static void
 compare_merge(qs_cuda *gpu, qf_cuda_filter *into, qf_filter *cpu, const rows *more)
 {
@@ -315,7 +315,7 @@ compare_merge(qs_cuda *gpu, qf_cuda_filter *into, qf_filter *cpu, const rows *mo
 	qf_cuda_destroy(copy);
 }
 
-/* A filter on the device, perhaps from one on the CPU that has rows already. */
+/* Make a filter on the device, perhaps from one on the CPU that has rows already. */
 static qf_cuda_filter *
 start(qs_cuda *gpu, qf_filter *cpu)
 {

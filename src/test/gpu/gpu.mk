@@ -1,5 +1,5 @@
 # Tests and benchmarks of the CUDA engine, without PostgreSQL.
-# Built apart from the extension, so that GPU_ARCHS=90 makes a quick build.
+# They are built apart from the extension, so GPU_ARCHS=90 makes a quick build.
 
 .PHONY: gpu-build gpu-test gpu-sanitize gpu-bench
 GPU_ARCHS   ?= $(CUDA_ARCHS)

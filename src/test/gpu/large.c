@@ -2,10 +2,10 @@
  * large.c
  *		Parity of large tables and batches.
  *
- * The CPU builds all references at the same time, a thread for each case,
- * while the device does the cases one after the other, from device memory and
- * by every way of inserting.  Plain tables are compared as they are,
- * multilevel ones as serialized.
+ * The CPU builds all references at the same time, with a thread for each case.
+ * Meanwhile the device runs one case after another, from device memory and in
+ * every way of inserting.  Plain tables are compared directly, multilevel
+ * sketches in serialized form.
  *
  * src/test/gpu/large.c
  */
@@ -19,7 +19,7 @@
 typedef struct large_case
 {
 	qs_structure structure;
-	uint64_t bytes; /* of the table */
+	uint64_t bytes; /* size of the table */
 	key_kind kind;
 	uint64_t keys;
 	/* filled in */
@@ -57,7 +57,7 @@ build_reference(void *argument)
 	return NULL;
 }
 
-/* Keys are shared by cases of one distribution. */
+/* The keys of a distribution; all its cases share them. */
 static const uint64_t *
 keys_of(key_kind kind)
 {
@@ -82,7 +82,7 @@ start_case(large_case *c)
 	CHECK(pthread_create(&c->thread, NULL, build_reference, c) == 0);
 }
 
-/* Build on the device and fetch; the time is that of inserting alone. */
+/* Build on the device and fetch; the time covers the insertion alone. */
 static double
 build_device(qs_cuda *gpu, const large_case *c, const uint64_t *key, qs_cuda_bulk bulk,
 			 qs_sketch *fetched)

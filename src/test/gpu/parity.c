@@ -3,9 +3,9 @@
  *		Random sequences of operations on CPU and GPU, compared byte by byte.
  *
  * A case draws parameters, then a few operations: inserting (from ordinary,
- * pinned or device memory, with or without weights, by every way of
- * inserting), removing keys that are there, removing too much, merging with
- * sketches of other sizes, folding, loading and fetching.  After each, the
+ * pinned or device memory, with or without weights, in every way of
+ * inserting), removing present keys, removing too much, merging with sketches
+ * of other sizes, folding, loading and fetching.  After each operation the
  * serialized bytes of both sketches and the estimates of some keys must be the
  * same.  A case is a function of its number: "parity NUMBER 1" repeats one.
  *
@@ -29,13 +29,13 @@ static uint64_t failures;
 typedef struct test_case
 {
 	uint64_t number;
-	uint64_t state; /* of the random numbers */
+	uint64_t state; /* state of the random numbers */
 	qs_params params;
 	qs_cuda *gpu;
 	qs_sketch cpu;
 	qs_cuda_sketch *device;
 	qs_sketch full; /* sf: the host's side of "device" */
-	uint64_t *key;  /* KEYS_MAX, pinned or not */
+	uint64_t *key;  /* KEYS_MAX keys, pinned or not */
 	int64_t *weight;
 	void *device_key, *device_weight;
 	uint64_t *pinned_key;
@@ -71,7 +71,7 @@ expect(const test_case *t, bool same, const char *what)
 		fail(t, what);
 }
 
-/* Parameters of every structure, sizes from a few bytes to a megabyte. */
+/* Draw the parameters: every structure, sizes from a few bytes to a megabyte. */
 static void
 draw_params(test_case *t)
 {
@@ -93,7 +93,7 @@ draw_params(test_case *t)
 	p->n *= UINT64_C(1) << draw(t, 3);
 }
 
-/* Keys and, if wanted, weights; returns how many. */
+/* Draw keys and, if wanted, weights; returns how many. */
 static size_t
 draw_keys(test_case *t, bool weighted)
 {
@@ -110,8 +110,8 @@ draw_keys(test_case *t, bool weighted)
 }
 
 /*
- * Copies from ordinary memory return before they have arrived, and streams of
- * their own do not wait for them.
+ * Copies from ordinary memory return before the data have arrived, and streams
+ * of their own do not wait for them.
  */
 static void
 to_device(test_case *t, const int64_t *weight, size_t count)
@@ -124,7 +124,7 @@ to_device(test_case *t, const int64_t *weight, size_t count)
 
 typedef qb_status (*change_function)(qs_cuda_sketch *, const uint64_t *, const int64_t *, size_t);
 
-/* The same change by one of three ways to bring keys. */
+/* Make the same change on the device, with keys brought in one of three ways. */
 static qb_status
 change_device(test_case *t, change_function host, change_function device, const int64_t *weight,
 			  size_t count)
@@ -160,7 +160,7 @@ insert(test_case *t)
 	expect(t, cpu == device, "status of insert");
 }
 
-/* Insert keys and take some of them away again, or more than there are. */
+/* Insert keys and remove some of them, or remove more than there are. */
 static void
 remove_keys(test_case *t)
 {
@@ -183,7 +183,7 @@ remove_keys(test_case *t)
 	expect(t, cpu == device, "status of remove");
 }
 
-/* Another sketch of the same kind, of the same size or another. */
+/* Merge with another sketch of the same kind, of the same or another size. */
 static void
 merge(test_case *t)
 {
@@ -221,7 +221,7 @@ fold(test_case *t)
 	expect(t, qs_cuda_fold(t->device, n) == expected, "status of fold");
 }
 
-/* Through the byte format and back, on the device's side. */
+/* Send the device's sketch through the byte format and back. */
 static void
 reload(test_case *t)
 {
@@ -280,7 +280,7 @@ compare(test_case *t)
 	compare_estimates(t);
 }
 
-/* Merging and folding of device parts, which is all they can do but query. */
+/* Merge and fold device parts of sf, which can do nothing else but answer queries. */
 static void
 compare_sf_parts(test_case *t)
 {

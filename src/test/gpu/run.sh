@@ -6,15 +6,15 @@
 #	run.sh test [cases]    parity of random cases, of large ones, and faults
 #	run.sh sanitize        small cases under the four tools of compute-sanitizer
 #	run.sh bench [section ...]   the benchmark's lines, to gpu-bench.tsv beside it
-#	run.sh sets [section ...]    that of all pairs of sets, to gpu-sets.tsv
-#	run.sh filter [section ...]  that of filters, to gpu-filter.tsv
+#	run.sh sets [section ...]    lines of all pairs of sets, to gpu-sets.tsv
+#	run.sh filter [section ...]  lines of filters, to gpu-filter.tsv
 #	run.sh profile         counters of the main kernels, by ncu
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 what=${1:?test, sanitize, bench, sets, filter or profile}
 shift
 
-# find TOOL: its path, also where it is not on the PATH.
+# find_tool TOOL: prints its path, also if the tool is not on the PATH.
 find_tool() {
 	command -v "$1" || ls /usr/local/cuda/bin/"$1" /usr/local/cuda/compute-sanitizer/"$1" 2>/dev/null |
 		head -1
@@ -31,7 +31,7 @@ sanitize() {
 			"$here/sets_parity" 0 "$((${1:-12} / 3))" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/filter_parity" 0 "${1:-12}" || status=1
-		# blocked filters: one of few lines, and 60 to 71, some of whose batches are partitioned
+		# blocked filters: case 43 has few lines; cases from 60 on have batches that are partitioned
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/filter_parity" 43 1 || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \

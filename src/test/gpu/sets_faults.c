@@ -3,9 +3,8 @@
  *		Every CUDA call of a search for pairs of sets fails once: nothing leaks,
  *		errors have names, and the next search finds all pairs.
  *
- * As faults.c: the library is built with QS_CUDA_FAULTS, and a search is made
- * again and again with its first, second, third ... call failing until it gets
- * through.
+ * The library is built with QS_CUDA_FAULTS, as for faults.c.  A search is made
+ * with its first, second, third ... call failing until it succeeds.
  *
  * src/test/gpu/sets_faults.c
  */
@@ -18,7 +17,7 @@
 #define ROWS  20000
 #define PIECE 5000
 
-static long calls_left = -1; /* before the one that fails; negative: none does */
+static long calls_left = -1; /* calls before the one that fails; negative: none fails */
 static int failures;
 
 bool
@@ -54,7 +53,7 @@ make_collection(qset_collection *c)
 	qset_builder_free(&b);
 }
 
-/* Load, copy, search, and bring the pairs back; in pieces that make it count some rows again. */
+/* Load, copy, search, and fetch the pairs, in pieces so small that some rows are counted again. */
 static qb_status
 find_pairs(qs_cuda *gpu, const qset_collection *c, int method, bool both, uint64_t *pairs)
 {
@@ -90,7 +89,7 @@ find_pairs(qs_cuda *gpu, const qset_collection *c, int method, bool both, uint64
 	return status;
 }
 
-/* Let call after call fail; returns how many there are. */
+/* Let one call after another fail; returns how many calls there are. */
 static long
 fail_each(const qset_collection *c, int method, bool both)
 {

@@ -1,12 +1,12 @@
 /*
  * sets_parity.c
  *		All pairs on the GPU against all pairs on the CPU: random collections,
- *		every method, every way of asking.
+ *		every method, every kind of request.
  *
  *	sets_parity [first case] [cases]
  *
- * A case is a function of its number.  The CPU's answer is that of its index,
- * which the unit tests hold against a double loop.
+ * A case is a function of its number.  The CPU answers by its index, which the
+ * unit tests compare with a double loop.
  *
  * src/test/gpu/sets_parity.c
  */
@@ -36,7 +36,7 @@ one_of(const uint64_t *choice, size_t count)
 
 /* ---- collections ---- */
 
-/* Elements are drawn so that small numbers are frequent, by a power of a uniform number. */
+/* Draw an element by a power of a uniform number, so small numbers are frequent. */
 static uint64_t
 draw_element(uint64_t universe, int skew)
 {
@@ -50,7 +50,7 @@ draw_element(uint64_t universe, int skew)
 typedef struct shape
 {
 	uint64_t sets;
-	uint64_t size; /* average */
+	uint64_t size; /* average size of a set */
 	uint64_t universe;
 	int skew;
 	bool huge; /* one set is a hundred times as large */
@@ -157,7 +157,10 @@ ask_gpu(qs_cuda *gpu, const qset_cuda_request *r, uint64_t room, answer *a)
 	qset_cuda_pairs_close(pairs);
 }
 
-/* The pairs of rows first .. end - 1 of an open search, or of those that it has begun with. */
+/*
+ * Take the pairs of the rows first .. end - 1 of an open search.  With "begun"
+ * the search has started these rows already.
+ */
 static void
 take_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answer *a)
 {
@@ -180,9 +183,9 @@ take_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answ
 }
 
 /*
- * As several devices do it: a copy of the collections on the second, or beside
- * them where there is none, and shares of the rows in turn, the next of the other
- * begun before.
+ * Search as several devices do.  The second device gets a copy of the
+ * collections, or the only device gets the copy as well.  The devices take
+ * shares of the rows in turn, and the next share is always begun before.
  */
 static void
 ask_both(qs_cuda *gpu, qs_cuda *second, const qset_cuda_request *r, uint64_t shares, answer *a)
@@ -218,7 +221,7 @@ ask_both(qs_cuda *gpu, qs_cuda *second, const qset_cuda_request *r, uint64_t sha
 
 static uint64_t limited, refused;
 
-/* Within a limit of memory: no search, or all pairs. */
+/* Ask within a limit of memory: either no search opens, or it gives all pairs. */
 static bool
 ask_within(qs_cuda *gpu, const qset_cuda_request *r, uint64_t bytes, answer *a)
 {
@@ -281,7 +284,7 @@ compare(uint64_t number, const char *what, int method, const answer *want, const
 		}
 }
 
-/* A request, the same for both. */
+/* Draw a request, the same for both sides. */
 static void
 draw_request(qset_request *cpu, qset_cuda_request *gpu)
 {
@@ -304,7 +307,7 @@ draw_request(qset_request *cpu, qset_cuda_request *gpu)
 	}
 }
 
-/* A collection with other numbers for its elements. */
+/* Load a collection with other numbers for its elements. */
 static qset_cuda_sets *
 load_numbered(qs_cuda *gpu, const qset_collection *c, const uint32_t *number, uint64_t universe)
 {

@@ -2,8 +2,8 @@
  * support.h
  *		What the GPU tests and benchmarks share: memory, keys, comparing.
  *
- * Test programs stop at the first thing that cannot be (CHECK); what they
- * test is counted, and differences are reported and counted as well.
+ * Test programs stop where they cannot go on (CHECK).  What they test is
+ * counted; differences are reported and counted, too.
  *
  * src/test/gpu/support.h
  */
@@ -44,7 +44,7 @@ typedef enum key_kind
 	KEYS_EQUAL,
 	KEYS_SORTED,
 	KEYS_TWO,
-	KEYS_FEW, /* a hundred */
+	KEYS_FEW, /* a hundred distinct keys */
 	KEYS_KINDS
 } key_kind;
 
@@ -56,7 +56,7 @@ extern uint64_t key_at(key_kind kind, uint64_t seed, uint64_t i);
 /* Fill an array with keys number first .. first + count - 1, on all cores. */
 extern void make_keys(uint64_t *key, key_kind kind, uint64_t seed, uint64_t first, uint64_t count);
 
-/* The C library's memory, zeroed and aligned as sketches want it. */
+/* The C library's memory, zeroed and aligned as sketches need it. */
 extern const qb_memory test_memory;
 
 extern double seconds(void);

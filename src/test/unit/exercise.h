@@ -2,12 +2,13 @@
  * exercise.h
  *		Everything that can be done with bytes of unknown origin.
  *
- * Two levels of trust.  exercise_opened(): the bytes passed qs_open(), which
- * looks at the header alone; nothing may read or write out of bounds, whatever
- * the body holds.  exercise_valid(): the bytes passed qs_validate(); beside,
- * every operation must work, and must again leave bytes that are valid.
+ * There are two levels of trust.  exercise_opened() takes bytes that passed
+ * qs_open(), which looks at the header alone: nothing may read or write out of
+ * bounds, whatever the body holds.  exercise_valid() takes bytes that passed
+ * qs_validate(): in addition every operation must work, and must again leave bytes
+ * that are valid.
  *
- * Run under AddressSanitizer and UBSan, by test_format.c and the fuzzer.
+ * test_format.c and the fuzzers run this under AddressSanitizer and UBSan.
  *
  * src/test/unit/exercise.h
  */
@@ -25,7 +26,7 @@ exercise_is_small(const qs_params *p)
 	return qs_dense_size(p, true) <= EXERCISE_MAX_BYTES;
 }
 
-/* Keys to ask for: some of the sketch itself if it has any, and others. */
+/* Keys to ask for: some that the sketch has, if any, and some that it has not. */
 static inline void
 exercise_keys(const qs_sketch *sk, uint64_t key[8])
 {
@@ -50,7 +51,7 @@ exercise_queries(const qs_sketch *sk)
 	REQUIRE(estimate[0] == qs_estimate(sk, key[0]));
 }
 
-/* Merge it into an empty sketch and into a dense one of n buckets. */
+/* Merge "from" into an empty sketch and into a dense one of n buckets. */
 static inline void
 exercise_merge_into(const qs_sketch *from, uint64_t n, qs_params p)
 {
@@ -70,7 +71,7 @@ exercise_merge_into(const qs_sketch *from, uint64_t n, qs_params p)
 	qs_free(&into);
 }
 
-/* A copy can be written to: it must be as safe as what it was copied from. */
+/* A copy can be written to.  It must be as safe as the view that it was copied from. */
 static inline void
 exercise_copy(const qs_sketch *from)
 {
@@ -110,7 +111,7 @@ exercise_write(const qs_sketch *view)
 	free(b.data);
 }
 
-/* qs_open() took them. */
+/* qs_open() accepted the bytes. */
 static inline void
 exercise_opened(test_bytes b)
 {
@@ -131,7 +132,7 @@ exercise_opened(test_bytes b)
 
 /* ---- bytes that are valid ---- */
 
-/* Writing a view or a copy gives the bytes back, and both answer alike. */
+/* Writing a view or a copy gives the bytes back, and both give the same answers. */
 static inline void
 exercise_identity(const qs_sketch *view, test_bytes b)
 {
@@ -176,7 +177,7 @@ exercise_insert_remove(const qs_sketch *view, test_bytes b)
 	qs_free(&copy);
 }
 
-/* Removing keys that may never have been there: refused, or a valid sketch is left. */
+/* Removing keys that may never have been there is refused or leaves a valid sketch. */
 static inline void
 exercise_removals(const qs_sketch *view)
 {
@@ -195,7 +196,7 @@ exercise_removals(const qs_sketch *view)
 	qs_free(&copy);
 }
 
-/* Doubled, then halved again; then taken from itself. */
+/* Merge a sketch with itself, and subtract it again; then subtract it from itself. */
 static inline void
 exercise_merge_subtract(const qs_sketch *view, test_bytes b)
 {
@@ -257,7 +258,7 @@ exercise_parts(const qs_sketch *view, test_bytes b)
 	qs_free(&whole);
 }
 
-/* qs_validate() took them. */
+/* qs_validate() accepted the bytes. */
 static inline void
 exercise_valid(test_bytes b)
 {

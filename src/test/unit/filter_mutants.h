@@ -1,11 +1,11 @@
 /*
  * filter_mutants.h
- *		Filters with small damage that their checksum does not tell of.
+ *		Filters with small damage that their checksum does not show.
  *
- * As mutants.h for sketches: a sound filter, dense or explicit, is changed in
- * some fields, words and positions, half of the time so that the number of set
- * bits still agrees: one bit goes and another comes, or the number follows.
- * What must then hold is in filter_support.h.
+ * This is for filters what mutants.h is for sketches.  A sound filter, dense or
+ * explicit, is changed in some fields, words and positions.  Half of the time the
+ * number of set bits still agrees: one bit goes and another comes, or the number
+ * follows.  filter_support.h says what must then hold.
  *
  * src/test/unit/filter_mutants.h
  */
@@ -15,7 +15,7 @@
 #include "filter_support.h"
 #include "mutator.h"
 
-/* Offsets of the format, as TEST_AT_ in support.h; see filter/format.h. */
+/* Offsets of the format in filter/format.h. */
 enum
 {
 	FILTER_AT_M = 16,
@@ -68,7 +68,7 @@ make_filter_sample(const struct filter_sample *s)
 	return b;
 }
 
-/* A copy of a sample, each of which is made once. */
+/* A copy of a sample; each sample is made once. */
 static inline test_bytes
 sound_filter(uint64_t number)
 {
@@ -89,7 +89,7 @@ flip_filter_bit(mutator *m, test_bytes *b)
 		b->data[QF_HEADER_BYTES + bit / 8] ^= (uint8_t) (1 << bit % 8);
 }
 
-/* The header's number of set bits follows those of a dense body. */
+/* Set the header's number of set bits to that of a dense body. */
 static inline void
 repair_ones(test_bytes *b)
 {
@@ -101,7 +101,10 @@ repair_ones(test_bytes *b)
 	set_field(b, FILTER_AT_ONES, 4, ones);
 }
 
-/* One position of an explicit body or one word more or less, by header and length. */
+/*
+ * Make the body one position (explicit) or one word longer or shorter, in the header
+ * and in length.
+ */
 static inline void
 resize_filter(mutator *m, test_bytes *b)
 {
@@ -156,7 +159,7 @@ mutate_filter(mutator *m, test_bytes *b)
 	}
 }
 
-/* What is told of keys has some sense. */
+/* Estimates and bounds of keys make some sense. */
 static inline void
 measure_filter(test_bytes b)
 {
@@ -183,7 +186,7 @@ measure_filter(test_bytes b)
 	}
 }
 
-/* One mutant; was it valid? */
+/* Try one mutant; returns whether it was valid. */
 static inline bool
 try_filter_mutant(mutator *m)
 {

@@ -23,7 +23,7 @@ filter_params(uint64_t m, uint32_t k, double p, uint64_t seed)
 	return params;
 }
 
-/* The same for a Bloom filter of this layout. */
+/* Parameters of a Bloom filter with this layout. */
 static inline qf_params
 filter_bloom_params(uint64_t m, uint32_t k, uint32_t layout, uint64_t seed)
 {
@@ -41,7 +41,7 @@ filter_init(qf_filter *f, const qf_params *p)
 	f->keys.collation = TEST_COLLATION;
 }
 
-/* "count" rows of keys, numbered from "first" on. */
+/* Insert "count" rows of keys, numbered from "first" on. */
 static inline void
 filter_insert(qf_filter *f, const uint64_t *keys, size_t count, uint64_t first, uint64_t nonce)
 {
@@ -50,7 +50,7 @@ filter_insert(qf_filter *f, const uint64_t *keys, size_t count, uint64_t first, 
 	REQUIRE_OK(qf_engine_cpu.insert(f, &b));
 }
 
-/* Rows with ids of their own. */
+/* Insert rows with ids of their own. */
 static inline void
 filter_insert_ids(qf_filter *f, const uint64_t *keys, const uint64_t *ids, size_t count)
 {
@@ -59,7 +59,7 @@ filter_insert_ids(qf_filter *f, const uint64_t *keys, const uint64_t *ids, size_
 	REQUIRE_OK(qf_engine_cpu.insert(f, &b));
 }
 
-/* "count" rows of one stream: key i % keys. */
+/* Insert "count" rows of one stream: row i has key i % keys. */
 static inline void
 filter_fill(qf_filter *f, uint64_t keys, size_t count, uint64_t nonce)
 {
@@ -116,7 +116,7 @@ filter_merge(qf_filter *into, const qf_filter *from)
 	REQUIRE_OK(qf_engine_cpu.merge(into, from));
 }
 
-/* Merging works, but for rows that are more than can be counted. */
+/* Merging works, unless there are more rows than can be counted. */
 static inline void
 filter_merge_any(qf_filter *into, const qf_filter *from)
 {
@@ -126,8 +126,8 @@ filter_merge_any(qf_filter *into, const qf_filter *from)
 }
 
 /*
- * What must work with any bytes that qf_open() takes, valid or not, and
- * harms nothing: looking up, merging, copying, writing.
+ * What must work, and harm nothing, with any bytes that qf_open() accepts, valid or
+ * not: looking up, merging, copying, writing.
  */
 static inline void
 filter_exercise(test_bytes b)
@@ -163,7 +163,7 @@ filter_exercise(test_bytes b)
 	qf_free(&copy);
 }
 
-/* The bytes are valid: the filter they hold writes them again, from any form. */
+/* What must hold for valid bytes: the filter in them writes the same bytes, from any form. */
 static inline void
 filter_exercise_valid(test_bytes b)
 {

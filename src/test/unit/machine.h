@@ -2,10 +2,10 @@
  * machine.h
  *		Random operations on three sketches, against exact counts.
  *
- * The machine draws parameters, then operations, from a source of choices:
- * random numbers in test_property.c, the fuzzer's bytes in fuzz_ops.c.  Beside
- * each sketch it keeps the exact count of each key, and after each operation
- * it checks what must hold at all times:
+ * The machine draws parameters and then operations from a source of choices: random
+ * numbers in test_property.c, the fuzzer's bytes in fuzz_ops.c.  Beside each sketch
+ * it keeps the exact count of each key.  After each operation it checks what must
+ * hold at all times:
  *
  *	- no estimate is below the truth; explicit sketches are exact;
  *	- a sketch is explicit if and only if its distinct keys are within the
@@ -13,9 +13,9 @@
  *	- what it writes is valid;
  *	- what is refused changes nothing;
  *
- * and from time to time the strongest of all: its bytes are those of a sketch
- * to which the exact counts are added in one go.  That covers the order of
- * keys, batches, merging, folding, widths, and removing.
+ * From time to time it checks the strongest property of all: the sketch's bytes are
+ * those of a sketch to which the exact counts are added in one go.  That covers the
+ * order of keys, batches, merging, folding, widths, and removing.
  *
  * src/test/unit/machine.h
  */
@@ -177,7 +177,7 @@ machine_check(const machine *m, const machine_sketch *u)
 	test_require_valid(&u->sk);
 }
 
-/* Are its bytes those of a sketch built at once from the exact counts? */
+/* Are the sketch's bytes those of a sketch built at once from the exact counts? */
 static inline void
 machine_check_rebuilt(const machine *m, const machine_sketch *u)
 {
@@ -274,7 +274,7 @@ machine_insert(machine *m, machine_sketch *u)
 		u->count[index[i]] += weight[i];
 }
 
-/* Remove what is there: part of it or all of it, of some keys. */
+/* Remove some keys that are there, in part or wholly. */
 static inline void
 machine_remove(machine *m, machine_sketch *u)
 {
@@ -296,7 +296,7 @@ machine_remove(machine *m, machine_sketch *u)
 	u->shrunk = true;
 }
 
-/* More than can be there, after some that is. */
+/* Try to remove more than can be there, after something that is there. */
 static inline void
 machine_refuse(machine *m, machine_sketch *u)
 {
@@ -315,7 +315,7 @@ machine_refuse(machine *m, machine_sketch *u)
 	free(before.data);
 }
 
-/* Merge a sketch, itself included, or its bytes. */
+/* Merge a sketch, or its bytes, into any sketch, even into itself. */
 static inline void
 machine_merge(machine *m, machine_sketch *u, machine_sketch *v)
 {
@@ -333,7 +333,7 @@ machine_merge(machine *m, machine_sketch *u, machine_sketch *v)
 	u->shrunk |= v->shrunk;
 }
 
-/* Merge its bytes a few times, and look only afterwards. */
+/* Merge a sketch's bytes a few times, and look only afterwards. */
 static inline void
 machine_merge_often(machine *m, machine_sketch *u, machine_sketch *v)
 {
@@ -356,7 +356,7 @@ machine_merge_often(machine *m, machine_sketch *u, machine_sketch *v)
 	free(bytes.data);
 }
 
-/* Subtract what was merged; what was not is refused or leaves a valid sketch. */
+/* Subtract a sketch.  If it was not merged before, this is refused or leaves a valid sketch. */
 static inline void
 machine_subtract(machine *m, machine_sketch *u, machine_sketch *v)
 {

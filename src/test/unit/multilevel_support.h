@@ -15,13 +15,13 @@
 #include "sketch/multilevel_buckets.h"
 #include "engine/sketch_kernels.h"
 
-/* More than are added at a time, also when folded to half, and no multiple of it. */
+/* More buckets than are added at a time, even when folded to half, and no multiple of that. */
 #define BUCKETS 272
 #define MOST    (BUCKETS * QS_LOW_COUNTERS)
 
 static const char *const sets[] = { "scalar", "avx2", "avx512" };
 
-/* Either side of all that a low and a high counter can overflow at. */
+/* Values on either side of every point where a low or a high counter can overflow. */
 static const uint64_t edges[] = { 0,   1,   127, 128, 254,   255,   256,           257,
 								  510, 511, 512, 513, 65535, 65536, (1 << 24) - 1, 1 << 24 };
 
@@ -35,7 +35,7 @@ typedef struct counters
 	uint64_t key[MOST];
 } counters;
 
-/* From the definitions alone: bucket and mask. */
+/* The counter of a key, from the definitions of bucket and mask alone. */
 static inline uint64_t
 counter_of(const qs_params *p, uint64_t key)
 {
@@ -77,7 +77,7 @@ build(qs_sketch *sk, const counters *c, const uint64_t *value)
 			test_insert(sk, c->key[i], (int64_t) value[i]);
 }
 
-/* A view of its bytes, which start "offset" bytes after an aligned address. */
+/* A view of the sketch's bytes, which start "offset" bytes after an aligned address. */
 static inline uint8_t *
 view_at(qs_sketch *view, const qs_sketch *sk, size_t offset)
 {
@@ -91,7 +91,7 @@ view_at(qs_sketch *view, const qs_sketch *sk, size_t offset)
 	return block;
 }
 
-/* Run a check with each set that this processor has. */
+/* Run a check with each instruction set that this processor has. */
 static inline void
 with_each_set(void (*check)(void))
 {

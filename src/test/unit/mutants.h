@@ -1,16 +1,15 @@
 /*
  * mutants.h
- *		Sketches with small damage that their checksum does not tell of.
+ *		Sketches with small damage that their checksum does not show.
  *
- * Arbitrary bytes seldom get past the header.  Here a sketch that is sound, of
- * a structure, form and width that are chosen, is changed in some bytes, fields
- * and counters, half of the time so that sums may still agree: what one counter
- * gets another one loses, or the total follows.  Then the checksum is repaired.
- * What the validator takes must be good for everything that can be done with a
- * sketch; what it refuses must still do no harm to code that looks at headers
- * alone.  See exercise.h.
+ * Arbitrary bytes seldom get past the header.  Here a sound sketch, of a chosen
+ * structure, form and width, is changed in some bytes, fields and counters.  Half of
+ * the time sums may still agree: one counter loses what another one gets, or the
+ * total follows.  Then the checksum is repaired.  If the validator accepts the
+ * mutant, everything that can be done with a sketch must work.  If it refuses the
+ * mutant, code that looks only at headers must still do no harm.  See exercise.h.
  *
- * Run under AddressSanitizer and UBSan, by test_mutants.c and the fuzzer.
+ * test_mutants.c and the fuzzer run this under AddressSanitizer and UBSan.
  *
  * src/test/unit/mutants.h
  */
@@ -26,7 +25,7 @@
 #include "sketch/product.h"
 #include "sketch/unbiased.h"
 
-/* A copy of a sample, each of which is made once. */
+/* A copy of a sample; each sample is made once. */
 static test_bytes
 sound_bytes(uint64_t number)
 {
@@ -69,7 +68,7 @@ move_count(mutator *m, test_bytes *b, uint32_t width)
 	set_field(b, to, width, get_field(b, to, width) + some);
 }
 
-/* Change a counter, and the total by as much or by a depth-th of it. */
+/* Change a counter, and change the total by as much or by a depth-th of that. */
 static void
 change_with_total(mutator *m, test_bytes *b, uint32_t width)
 {
@@ -109,7 +108,7 @@ mutate(mutator *m, test_bytes *b)
 	}
 }
 
-/* The estimate of one key from the bytes that its pieces are. */
+/* The estimate of one key, from the bytes of its pieces alone. */
 static int64_t
 estimate_from_pieces(test_bytes b, const qs_sketch *view, uint64_t key)
 {
@@ -138,7 +137,7 @@ estimate_from_pieces(test_bytes b, const qs_sketch *view, uint64_t key)
 	return estimate;
 }
 
-/* What is told of keys, with an error of the sketch, has some sense. */
+/* Bounds of keys, for this error of the sketch, make some sense. */
 static void
 bounds_of_valid(test_bytes b, const qs_sketch *view, const qs_noise *noise, int64_t error)
 {
@@ -159,7 +158,7 @@ bounds_of_valid(test_bytes b, const qs_sketch *view, const qs_noise *noise, int6
 	}
 }
 
-/* So has what is measured from a sketch that is valid, for one probe and for more. */
+/* What is measured from a valid sketch makes some sense, for one probe and for more. */
 static void
 measure_valid(test_bytes b)
 {
@@ -192,7 +191,7 @@ measure_valid(test_bytes b)
 	test_no_leak();
 }
 
-/* One mutant; was it valid? */
+/* Try one mutant; returns whether it was valid. */
 static bool
 try_mutant(mutator *m)
 {
@@ -211,7 +210,7 @@ try_mutant(mutator *m)
 	if (valid)
 	{
 		exercise_valid(b);
-		/* measuring a device part takes as long as all else of a thousand mutants */
+		/* measuring one device part takes as long as everything else for a thousand mutants */
 		if (view.params.part != QS_PART_DEVICE || choose(m, 16) == 0)
 			measure_valid(b);
 	}

@@ -1,13 +1,12 @@
 /*
  * mutator.h
- *		Choices, and small changes of numbers, of which damaged values are made.
+ *		Choices and small changes of numbers, for making damaged values.
  *
- * What is common to sketches (mutants.h), filters (filter_mutants.h) and
- * collections of sets (sets_mutants.h).  Each makes a value that is sound,
- * changes it in a few places, repairs its checksum, and sees that whatever the
- * validator says holds.
+ * This is common to sketches (mutants.h), filters (filter_mutants.h) and collections
+ * of sets (sets_mutants.h).  Each file makes a sound value, changes it in a few
+ * places, repairs its checksum, and checks that the validator's answer holds.
  *
- * Run under AddressSanitizer and UBSan, by test_mutants.c and by fuzzers.
+ * test_mutants.c and the fuzzers run this under AddressSanitizer and UBSan.
  *
  * src/test/unit/mutator.h
  */
@@ -18,7 +17,7 @@
 
 #define MOST_CHANGES 4
 
-/* Choices: from the input as long as there is any, then random. */
+/* A source of choices: the input as long as there is any, then random numbers. */
 typedef struct mutator
 {
 	const uint8_t *data;

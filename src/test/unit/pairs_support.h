@@ -1,7 +1,8 @@
 /*
  * pairs_support.h
- *		What the tests of all pairs share: the pairs of a naive double loop, and
- *		those of the library by any method, table of loops and sharing of the rows.
+ *		What the tests of all pairs share: the pairs that a naive double loop finds,
+ *		and those that the library finds by any method, table of loops and sharing of
+ *		the rows.
  *
  * src/test/unit/pairs_support.h
  */
@@ -30,7 +31,7 @@ typedef struct answer
 
 /* ---- the naive answer ---- */
 
-/* common / union >= j, as SQL would say it. */
+/* common / union >= j, computed as SQL would compute it. */
 static inline bool
 naive_pass(const qset_filter *f, double j, uint32_t common, uint32_t either)
 {
@@ -61,7 +62,7 @@ in_answer(const answer *x, uint32_t a, uint32_t b)
 	return false;
 }
 
-/* Of the pairs of one row, keep the best, each found by looking at all. */
+/* Keep the best pairs of one row, each found by looking at all. */
 static inline void
 naive_top(answer *x, uint64_t first, uint64_t top)
 {
@@ -80,7 +81,7 @@ naive_top(answer *x, uint64_t first, uint64_t top)
 
 			better += other > mine || (other == mine && x->pair[j].b < x->pair[i].b);
 		}
-		/* marked by its row's number plus a bit, as later ones still compare with it */
+		/* marked by a bit of its row's number, as later pairs still compare with it */
 		if (better >= top)
 			x->pair[i].a |= UINT32_C(1) << 31;
 	}
@@ -122,7 +123,7 @@ naive_pairs(const qset_request *r, double jaccard, answer *out)
 
 /* ---- the answer of the library ---- */
 
-/* Plan the request and fill its block, which the caller frees; NULL unless QB_OK. */
+/* Plan the request and fill its block, which the caller frees; *block is NULL unless QB_OK. */
 static inline qb_status
 make_block(const qset_request *r, qset_plan *plan, uint64_t **block)
 {
@@ -172,7 +173,7 @@ by_sets(const void *x, const void *y)
 	return (a->b > b->b) - (a->b < b->b);
 }
 
-/* Run all shares; pairs of one share come in order, those of several are sorted here. */
+/* Run all shares.  Each share gives its pairs in order; here the pairs of all shares are sorted. */
 static inline void
 run_pairs(const qset_request *request, const way *w, answer *out)
 {
@@ -220,7 +221,10 @@ name_case(uint64_t seed)
 	test_where[snprintf(test_where, 40, "seed %d", (int) seed)] = ' ';
 }
 
-/* More sets than 2-byte numbers have, and sets larger than 2-byte counters count to. */
+/*
+ * A collection with more sets than 2-byte numbers have, and sets larger than 2-byte
+ * counters count to.
+ */
 static inline void
 large_collection(uint64_t sets, uint64_t large, qset_collection *c)
 {

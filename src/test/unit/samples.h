@@ -55,7 +55,7 @@ static const sample samples[] = {
 	{ "sf host, wide", QS_SF, QS_PART_HOST, SAMPLE_WIDE },
 };
 
-/* n that lets a few keys stay explicit and keeps dense bodies at some hundred bytes. */
+/* Parameters with which a few keys stay explicit and dense bodies have some hundred bytes. */
 static inline qs_params
 sample_params(int structure)
 {
@@ -80,7 +80,7 @@ sample_fill(qs_sketch *sk, sample_kind kind)
 	}
 }
 
-/* Build it; the caller frees it. */
+/* Build a sample; the caller frees it. */
 static inline void
 sample_build(qs_sketch *sk, const sample *s)
 {
@@ -102,7 +102,7 @@ sample_build(qs_sketch *sk, const sample *s)
 
 #define STRUCTURES(s) for (s = QS_THREAD; s < QS_STRUCTURES; s++)
 
-/* Empty and dense at once, so that forms are equal before and after. */
+/* An empty sketch that is dense at once, so that its form is the same before and after. */
 static inline void
 sample_init_dense(qs_sketch *sk, int structure, uint64_t n, uint64_t seed)
 {

@@ -1,13 +1,14 @@
 /*
  * sets_mutants.h
- *		Collections of sets with small damage that their checksum does not tell of.
+ *		Collections of sets with small damage that their checksum does not show.
  *
- * As mutants.h for sketches.  The body of a collection is a sequence of numbers
- * of different lengths, so it is taken apart first: numbers are changed, come
- * and go, or pass something on to the next, counts of the header too, and then
- * all is written again as the format wants it; sometimes bytes of that are
- * changed.  What the reader takes must keep the rules of collection.h and be
- * good for everything that can be done with a collection.
+ * This is for collections what mutants.h is for sketches.  The body of a collection
+ * is a sequence of numbers of different lengths, so it is taken apart first.
+ * Numbers are changed, added and dropped, or give something to the next number, and
+ * counts of the header change, too.  Then everything is written again as the format
+ * wants it; sometimes bytes of the result are changed.  If the reader accepts the
+ * mutant, it must keep the rules of collection.h, and everything that can be done
+ * with a collection must work.
  *
  * src/test/unit/sets_mutants.h
  */
@@ -29,13 +30,13 @@ static const struct
 } sets_fields[] = { { 24, 8 }, { 32, 8 }, { 40, 8 }, { 4, 1 },
 					{ 5, 1 },  { 16, 4 }, { 20, 4 }, { 56, 8 } };
 
-#define SETS_COUNTS  3 /* the first of them */
+#define SETS_COUNTS  3 /* index of the first count */
 #define SETS_AT_BODY 48
 
 typedef struct sets_number
 {
 	uint64_t value;
-	bool fixed; /* 8 bytes, not as few as possible */
+	bool fixed; /* always 8 bytes, not as few as possible */
 } sets_number;
 
 /* A collection in parts. */
@@ -110,7 +111,7 @@ put_together(const sets_parts *s)
 	return b;
 }
 
-/* Change a field of the header; of the counts mostly by little. */
+/* Change a field of the header; counts mostly change by little. */
 static inline void
 mutate_header(mutator *m, sets_parts *s)
 {
@@ -122,7 +123,7 @@ mutate_header(mutator *m, sets_parts *s)
 			  choose(m, 2) ? old + choose(m, 3) - 1 : changed(m, old));
 }
 
-/* A number comes or goes, and half of the time a count of the header with it. */
+/* Add or drop a number, and half of the time change a count of the header with it. */
 static inline void
 mutate_length(mutator *m, sets_parts *s)
 {
@@ -141,7 +142,7 @@ mutate_length(mutator *m, sets_parts *s)
 		set_field(&header, sets_fields[field].at, 8, more ? old + 1 : old - 1);
 }
 
-/* Something of one number goes to one of the next. */
+/* Move some of one number to one of the next numbers. */
 static inline void
 pass_on(mutator *m, sets_parts *s)
 {
@@ -179,7 +180,10 @@ mutate_sets(mutator *m, sets_parts *s)
 	}
 }
 
-/* Two of its sets as a collection of their own, and the whole merged with itself and them. */
+/*
+ * Make a collection of two of its sets, and merge the whole with itself and with
+ * that collection.
+ */
 static inline void
 exercise_parts_of_collection(const qset_collection *c)
 {
@@ -205,7 +209,7 @@ exercise_parts_of_collection(const qset_collection *c)
 	qset_collection_free(&some);
 }
 
-/* The reader took these bytes. */
+/* The reader accepted these bytes. */
 static inline void
 exercise_collection(const qset_collection *c, test_bytes b, bool pairs)
 {
@@ -232,7 +236,7 @@ make_sets_sample(sets_parts *s, uint64_t number)
 	qset_collection_free(&c);
 }
 
-/* One mutant; was it valid? */
+/* Try one mutant; returns whether it was valid. */
 static inline bool
 try_sets_mutant(mutator *m)
 {

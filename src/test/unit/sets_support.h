@@ -35,7 +35,7 @@ test_tables(const qset_kernels *table[3])
 	return count;
 }
 
-/* malloc of exactly so many items, so that a step beyond them is seen. */
+/* Allocate exactly this many items, so that a step beyond them is seen. */
 static inline void *
 test_array(uint64_t count, size_t size)
 {
@@ -70,7 +70,7 @@ test_set(test_rng *rng, uint64_t n, uint64_t universe, int64_t base, int64_t *ou
 	return n;
 }
 
-/* Common elements, each searched for in the whole other set: O(n m). */
+/* How many elements are common; each is searched for in the whole other set: O(n m). */
 static inline uint64_t
 test_naive_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 {
@@ -90,7 +90,7 @@ test_naive_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 
 static const qb_keys test_qi_keys = { TEST_QI_FAMILY, 0 };
 
-/* Any element's upper half, for fingerprints. */
+/* The upper half of any element, for fingerprints. */
 static inline uint64_t
 test_upper(uint64_t low)
 {
@@ -152,7 +152,7 @@ test_same_collection(const qset_collection *a, const qset_collection *b)
 		   (!a->wide || memcmp(a->high, b->high, a->universe * sizeof(*a->high)) == 0);
 }
 
-/* The rules of collection.h. */
+/* Check the rules of collection.h. */
 static inline void
 test_require_collection(const qset_collection *c)
 {
@@ -194,7 +194,7 @@ test_flat(const qset_collection *c)
 
 #define TEST_MOST_PAIRS 4096
 
-/* The first pairs by a method, of a request that four bytes choose. */
+/* The first pairs that a method finds, for a request that four bytes choose. */
 static inline uint64_t
 test_pairs(const qset_collection *c, const uint8_t *choice, int method, qset_pair *out)
 {

@@ -2,13 +2,13 @@
  * support.h
  *		What the tests of sketches share: memory, random numbers, sketches, bytes.
  *
- * Each test is one file that is linked with the sketches, so this is a header
- * of static functions.  Everything here is deterministic.  Include it before
- * any other header; fuzzers define TEST_WITHOUT_CMOCKA and stop by a trap.
+ * Each test is one file that is linked with the sketches, so this header has static
+ * functions.  Everything here is deterministic.  Include it before any other
+ * header.  Fuzzers define TEST_WITHOUT_CMOCKA, and stop by a trap.
  *
  * Memory comes from a counting allocator that can be told to fail.  Blocks end
- * where they were asked to end, so that AddressSanitizer sees a step beyond
- * them.  As in PostgreSQL, small ones are aligned to 8 bytes and no better.
+ * exactly where they were asked to end, so that AddressSanitizer sees a step beyond
+ * them.  As in PostgreSQL, small blocks are aligned to 8 bytes and no better.
  *
  * src/test/unit/support.h
  */
@@ -52,7 +52,7 @@ enum
 	TEST_AT_USED = 48
 };
 
-/* What REQUIRE says beside the place: which case of many it was. */
+/* What REQUIRE prints beside the place: which case it was. */
 static char test_where[200] = "";
 
 #define WHERE(...) snprintf(test_where, sizeof(test_where), __VA_ARGS__)
@@ -124,7 +124,7 @@ static const qb_memory test_heap = { .alloc = test_alloc,
 									 .release = test_release,
 									 .context = &test_heap_state };
 
-/* From now on allocation number k and all later ones fail; 0: none does. */
+/* From now on allocation number k and all later ones fail; with 0 none fails. */
 static inline void
 test_fail_at(long k)
 {
@@ -138,7 +138,7 @@ test_no_leak(void)
 	REQUIRE(test_heap_state.live == 0);
 }
 
-/* ---- random numbers: xorshift64*, unlike anything that sketches use ---- */
+/* ---- random numbers: xorshift64*, not used by sketches ---- */
 
 typedef struct test_rng
 {
@@ -187,7 +187,7 @@ test_shuffle(test_rng *rng, uint64_t *keys, int64_t *weights, size_t count)
 	}
 }
 
-/* Fingerprint of key number i: distinct, with both ends of the range among them. */
+/* The fingerprint of key number i; all are distinct, and both ends of the range are among them. */
 static inline uint64_t
 test_key(uint64_t i)
 {
@@ -196,7 +196,7 @@ test_key(uint64_t i)
 	return i == 1 ? UINT64_MAX : i * UINT64_C(0xD1342543DE82EF95);
 }
 
-/* A key number below "keys", the small ones much more often. */
+/* A random key number below "keys"; small numbers are much more frequent. */
 static inline uint64_t
 test_skewed(test_rng *rng, uint64_t keys)
 {
@@ -273,7 +273,7 @@ test_estimate(const qs_sketch *sk, uint64_t key)
 	return estimate;
 }
 
-/* "count" keys out of "keys", skewed, one each, of a stream named by its seed. */
+/* Add "count" keys out of "keys", skewed, with weight 1, of a stream named by its seed. */
 static inline void
 test_fill(qs_sketch *sk, uint64_t seed, uint64_t keys, size_t count)
 {
@@ -300,7 +300,7 @@ typedef struct test_bytes
 	uint64_t length;
 } test_bytes;
 
-/* The sketch in bytes, in a block that ends where they end. */
+/* The serialized sketch, in a block that ends where the bytes end. */
 static inline test_bytes
 test_write(const qs_sketch *sk)
 {
@@ -331,7 +331,7 @@ test_equal_bytes(test_bytes a, test_bytes b)
 	return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
 
-/* Bytes that the validator takes. */
+/* The serialized sketch, which the validator must accept. */
 static inline test_bytes
 test_write_valid(const qs_sketch *sk)
 {

@@ -2,11 +2,11 @@
  * test_absent.c
  *		Removing what was never there, though all its counters are positive.
  *
- * The sketch cannot know, and lets it go as long as what is left can be what
- * other keys left.  It is refused with QB_UNDERFLOW when it would take a
- * counter below zero, and also when a counter would be larger than all the
- * weight that is left in its bucket: such a sketch would be invalid when
- * written, and the counter might not even fit its width.
+ * The sketch cannot know that a key was never there.  It allows the removal as long
+ * as what is left could come from other keys.  It refuses with QB_UNDERFLOW if a
+ * counter would fall below zero, or if a counter would be larger than all the weight
+ * left in its bucket.  In that second case the sketch would be invalid when written,
+ * and the counter might not even fit its width.
  *
  * src/test/unit/test_absent.c
  */
@@ -27,9 +27,9 @@ counters_of(const qs_params *p, uint64_t key, uint64_t *own)
 }
 
 /*
- * Absent keys whose counters are all positive: the sketch cannot know, but
- * what it lets go must leave it valid, to the last key and with wide counters
- * that become narrow on the way.
+ * Absent keys whose counters are all positive.  The sketch cannot know that they are
+ * absent, but what it lets go must leave it valid, to the last key and with wide
+ * counters that become narrow on the way.
  */
 static void
 absent_keys_leave_it_valid(void **state)
@@ -61,7 +61,7 @@ absent_keys_leave_it_valid(void **state)
 	test_no_leak();
 }
 
-/* The same for whole sketches that were never merged into this one. */
+/* Subtracting whole sketches that were never merged into this one. */
 static void
 absent_sketches_leave_it_valid(void **state)
 {
@@ -107,9 +107,9 @@ absent_sketches_leave_it_valid(void **state)
 }
 
 /*
- * Fill a sketch of one bucket with keys that share one counter, until there is
- * something in all others; returns a key without that counter whose own are
- * all large enough for it to be removed.
+ * Fill a sketch of one bucket with keys that share one counter, until all its
+ * counters are positive.  Returns a key that does not own this counter, and whose
+ * own counters are all large enough for it to be removed.
  */
 static uint64_t
 fill_around(qs_sketch *sk)
@@ -143,8 +143,8 @@ fill_around(qs_sketch *sk)
 }
 
 /*
- * No counter falls below zero here, but one that all keys share would be
- * larger than all the weight that is left.
+ * No counter would fall below zero here, but the counter that all keys share would
+ * be larger than all the weight that is left.
  */
 static void
 impossible_buckets_are_refused(void **state)
@@ -197,7 +197,7 @@ take_absent(int s, uint64_t round, const uint64_t *key, int way, qs_sketch *sk)
 	return status;
 }
 
-/* All ways, in orders that change; returns what all of them say. */
+/* Try all ways, in changing orders; returns the answer that all of them give. */
 static qb_status
 take_in_any_order(int s, uint64_t round)
 {

@@ -28,7 +28,10 @@ forecast(const qs_params *params, double rows, double keys, double confidence)
 	return forecast_of(params, &load, confidence);
 }
 
-/* A sketch of so many keys against its forecast; how far off that may be, and by what share. */
+/*
+ * Compares a sketch of this many keys with its forecast: how far off it may be, and
+ * by what share.
+ */
 static void
 require_near(const qs_sketch *sk, qs_forecast f, double confidence, double most, double share)
 {
@@ -97,8 +100,9 @@ compare_weights(int structure, uint64_t n, uint64_t keys, double least, double s
 }
 
 /*
- * Narrow and wide counters, few keys in a bucket and many.  Of few keys it is chance
- * which heavy ones are there, and the errors of one sketch are those of chance.
+ * Narrow and wide counters, few and many keys in a bucket.  Among few keys it is
+ * chance which heavy ones are there, so the errors of one sketch vary by chance,
+ * too.
  */
 static void
 as_built_with_weights(void **state)

@@ -1,7 +1,7 @@
 /*
  * test_base64.c
  *		Base64: known values, the fast loops against the plain ones, and text that
- *		is none.
+ *		is not base64.
  *
  * src/test/unit/test_base64.c
  */
@@ -15,7 +15,7 @@
 
 static const char *const levels[] = { "scalar", "avx2" };
 
-/* Exactly as long as it says, so that the sanitizer sees what goes beyond. */
+/* A block of exactly this length, so that the sanitizer sees a step beyond it. */
 static char *
 encoded(const uint8_t *bytes, size_t count)
 {

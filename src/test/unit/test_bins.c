@@ -1,6 +1,6 @@
 /*
  * test_bins.c
- *		Bins for measuring: every distance is in the one bin that says so.
+ *		Bins for measuring: every distance is in exactly one bin, the right one.
  *
  * src/test/unit/test_bins.c
  */
@@ -40,7 +40,7 @@ bins_hold_their_distances(void **state)
 	check(UINT64_MAX);
 }
 
-/* Without gaps, from 0 to the last. */
+/* Bins have no gaps, from 0 to the last. */
 static void
 bins_follow_each_other(void **state)
 {

@@ -57,7 +57,7 @@ fast_is_plain(void **state)
 							 qb_crc32c_plain(0x12345678, bytes + offset, length));
 }
 
-/* Long ones are several streams, put together. */
+/* Long values are read as several streams, whose checksums are put together. */
 static void
 long_is_plain(void **state)
 {

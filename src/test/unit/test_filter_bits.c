@@ -1,6 +1,6 @@
 /*
  * test_filter_bits.c
- *		The bits of filters: the same on every path, a union, halved, merged.
+ *		The bits of filters: the same on every path, by union, halving and merging.
  *
  * src/test/unit/test_filter_bits.c
  */
@@ -53,7 +53,7 @@ make_rows(void **state)
 	return 0;
 }
 
-/* The definition in draws.h, with nothing clever. */
+/* The definition in draws.h, written plainly. */
 static uint32_t
 position_by_definition(const qf_params *p, uint64_t h, uint32_t j)
 {
@@ -428,7 +428,7 @@ few_bits_are_a_list(void **state)
 	test_no_leak();
 }
 
-/* Whichever allocation fails, it is said, and nothing leaks. */
+/* Whichever allocation fails, the status says so and nothing leaks. */
 static void
 failing_memory_is_reported(void **state)
 {

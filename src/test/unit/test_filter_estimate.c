@@ -70,8 +70,8 @@ estimates_are_unbiased(void **state)
 }
 
 /*
- * Also where the key is all rows there are, so that its positions are a third of
- * the filter and many are the same bit.
+ * The same must hold where all rows have one key, so that its positions are a third
+ * of the filter and many of them coincide.
  */
 static void
 estimates_are_unbiased_where_one_key_is_all_rows(void **state)

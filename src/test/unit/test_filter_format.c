@@ -2,10 +2,10 @@
  * test_filter_format.c
  *		The byte format of filters: golden files, and hostile bytes.
  *
- * src/test/golden has filters made of the stream of keys that test_golden.c
- * describes (fingerprints only), row i with number i and nonce 42, seed 42,
- * family 1, collation 0.  To write them anew: GOLDEN_WRITE=1
- * build/unit/test_filter_format, from the top of the source.
+ * src/test/golden has filters made from the stream of keys that test_golden.c
+ * describes (fingerprints only): row i has number i, nonce 42, seed 42, family 1,
+ * collation 0.  To write them anew: GOLDEN_WRITE=1 build/unit/test_filter_format,
+ * from the top of the source.
  *
  * src/test/unit/test_filter_format.c
  */

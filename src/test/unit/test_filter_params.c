@@ -115,8 +115,8 @@ bloom_parameters_give_the_rate(void **state)
 }
 
 /*
- * The chance that k random bits of a block are set after so many random ones
- * were, from the whole distribution of how many different ones those are.
+ * The chance that k random bits of a block are set after "throws" random bits were
+ * set, from the whole distribution of how many different bits those are.
  */
 static void
 block_rates(uint32_t k, uint32_t throws, double *rate)
@@ -137,7 +137,10 @@ block_rates(uint32_t k, uint32_t throws, double *rate)
 	}
 }
 
-/* The least blocked filter has the rate, summed over what blocks can have, and hardly less. */
+/*
+ * The smallest blocked filter reaches the rate, summed over all numbers of keys in a
+ * block, and only just.
+ */
 static void
 blocked_parameters_give_the_rate(void **state)
 {

@@ -97,7 +97,10 @@ stop_and_repeat(const int64_t *weight)
 	qf_free(&wanted);
 }
 
-/* What was half inserted and is inserted again is the same as if inserted once. */
+/*
+ * A batch that was half inserted and is inserted again gives the filter that
+ * inserting it once gives.
+ */
 static void
 a_stopped_insertion_can_be_repeated(void **state)
 {

@@ -1,11 +1,11 @@
 /*
  * test_format.c
- *		Hostile bytes: whatever is done to a serialized sketch is found or harmless.
+ *		Hostile bytes: whatever is changed in a serialized sketch is detected or harmless.
  *
- * Three promises.  Bytes that differ in one bit are refused, thanks to the
- * checksum.  Bytes with a fitting checksum are either refused or a valid sketch
- * with which everything works.  And bytes that only qs_open() has looked at,
- * as stored values are, can be read without reading out of bounds.
+ * There are three promises.  Bytes that differ in one bit are refused, thanks to the
+ * checksum.  Bytes with a fitting checksum are either refused or are a valid sketch
+ * with which everything works.  Bytes that only qs_open() has looked at, as stored
+ * values are, can be used without reading out of bounds.
  *
  * src/test/unit/test_format.c
  */
@@ -133,7 +133,7 @@ every_flipped_bit_is_found(void **state)
 	}
 }
 
-/* Take bytes whose checksum may fit or not through all they may be used for. */
+/* Take bytes, whose checksum may or may not fit, through everything that they may be used for. */
 static bool
 use(test_bytes b)
 {
@@ -152,9 +152,9 @@ use(test_bytes b)
 }
 
 /*
- * With the checksum repaired, most flips are still found: only flips in what
- * is free to choose (seed, masks, family, fingerprints) may pass, and those
- * in pairs of numbers that must agree (counts and total) may not.
+ * With the checksum repaired, most flips are still found.  Only flips in what is
+ * free to choose (seed, masks, family, fingerprints) may pass.  Flips in numbers
+ * that must agree (counts and total) may not.
  */
 static void
 flipped_bits_with_a_fitting_checksum_are_harmless(void **state)
@@ -190,7 +190,7 @@ flipped_bits_with_a_fitting_checksum_are_harmless(void **state)
 	}
 }
 
-/* Fields set to what nobody would write; the checksum fits. */
+/* Fields set to values that nobody would write; the checksum fits. */
 static void
 absurd_fields_are_refused(void **state)
 {
@@ -294,7 +294,7 @@ random_damage_is_harmless(void **state)
 		}
 }
 
-/* Bodies of nothing but one byte: all high indexes the same, all counters at most. */
+/* Bodies that repeat one byte: all high indexes are equal, all counters are at their largest. */
 static void
 uniform_bodies_are_harmless(void **state)
 {

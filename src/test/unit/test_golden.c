@@ -165,7 +165,7 @@ the_stream_gives_the_files(void **state)
 	test_no_leak();
 }
 
-/* What old versions wrote can be read, asked and written again. */
+/* Values that old versions wrote can be read, asked and written again. */
 static void
 the_files_are_sketches(void **state)
 {
@@ -190,7 +190,7 @@ the_files_are_sketches(void **state)
 	}
 }
 
-/* The multilevel files are only worth something with high buckets that live. */
+/* The multilevel files test something only if they have high buckets that are not zero. */
 static void
 the_multilevel_files_overflow(void **state)
 {

@@ -163,7 +163,10 @@ chi_square(const uint64_t *seen, size_t classes, uint64_t samples)
 	return sum;
 }
 
-/* Near df, with standard deviation sqrt(2 df); too even is as suspicious as too uneven. */
+/*
+ * The sum must be near df; its standard deviation is sqrt(2 df).  Too even is as
+ * suspicious as too uneven.
+ */
 static bool
 looks_uniform(const uint64_t *seen, size_t classes, uint64_t samples)
 {
@@ -340,7 +343,7 @@ masks_are_uniform(void **state)
 	}
 }
 
-/* Place by place: the slow way to turn a mask. */
+/* The slow way to rotate a mask: place by place. */
 static uint32_t
 turned_once(uint32_t mask, uint32_t m)
 {

@@ -1,8 +1,8 @@
 /*
  * test_kernels.c
- *		Every set of inner loops gives the bytes of the plain one.
+ *		Every table of inner loops gives the bytes of the plain one.
  *
- * Sets that this processor does not have are left out, and named.
+ * Tables that this processor cannot run are skipped, and named.
  *
  * src/test/unit/test_kernels.c
  */

@@ -1,17 +1,20 @@
 /*
  * test_memory.c
- *		No memory: each allocation of each operation fails once.
+ *		Out of memory: each allocation of each operation fails once.
  *
  * The operation must say QB_NO_MEMORY, and what is left must be safe to free:
- * nothing leaks (the allocator counts, and LeakSanitizer looks) and nothing is
- * freed twice.  Where an operation makes a new sketch, or says that it leaves
- * its operand alone, that is checked too.
+ * nothing leaks (the allocator counts, and LeakSanitizer looks) and nothing is freed
+ * twice.  If an operation makes a new sketch, or promises to leave its operand
+ * alone, the test checks that too.
  *
  * src/test/unit/test_memory.c
  */
 #include "samples.h"
 
-/* An operation on "sk", of the sample's kind, with a second one of it at hand. */
+/*
+ * An operation on "sk", which is of the sample's kind, with a second sketch of this
+ * kind at hand.
+ */
 typedef qb_status (*operation)(qs_sketch *sk, const qs_sketch *other);
 
 static qb_status
@@ -141,7 +144,10 @@ static const struct
 	{ "whole of host part", whole_of_host, false },
 };
 
-/* What it answers when all memory is there; QB_NO_MEMORY at each allocation before. */
+/*
+ * Run it with enough memory to learn its answer; then each allocation fails once,
+ * and it must say QB_NO_MEMORY.
+ */
 static qb_status
 run_failing(const sample *s, size_t o)
 {
@@ -190,7 +196,7 @@ every_allocation_can_fail(void **state)
 		}
 }
 
-/* The growing of high buckets in small steps, as one bucket after the other carries. */
+/* High buckets grow in small steps, as one bucket after another carries. */
 static void
 high_buckets_can_fail_to_grow(void **state)
 {
@@ -231,7 +237,7 @@ high_buckets_can_fail_to_grow(void **state)
 	REQUIRE(status == QB_OK && k > 4);
 }
 
-/* A batch beyond what fits: later batches find the sketch usable. */
+/* A batch that does not fit is refused; later batches find the sketch usable. */
 static void
 freeing_after_a_failed_batch(void **state)
 {

@@ -196,7 +196,7 @@ explicit_up_to_the_limit(void **state)
 
 #define PARTS 7
 
-/* The stream dealt out to sketches with n, 2n and 4n buckets. */
+/* The stream is dealt out to sketches with n, 2n and 4n buckets. */
 static void
 deal(const stream *s, qs_sketch *part)
 {
@@ -393,7 +393,7 @@ folding_needs_halves(void **state)
 	test_no_leak();
 }
 
-/* An empty sketch takes over what it does not know: whose keys they are. */
+/* An empty sketch takes over whose keys it has from the sketch that is merged. */
 static void
 empty_sketches_adopt_the_family(void **state)
 {

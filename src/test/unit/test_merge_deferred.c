@@ -1,9 +1,9 @@
 /*
  * test_merge_deferred.c
- *		Many merges into one sketch: what is left for later adds up to the same.
+ *		Many merges into one sketch: the deferred work gives the same sketch in the end.
  *
- * Whatever is merged by qs_merge_deferred() is merged by qs_merge() into a
- * twin, too, whose bytes must be the same once qs_settle() was called.
+ * Whatever qs_merge_deferred() merges is also merged by qs_merge() into a twin.
+ * Once qs_settle() was called, both must have the same bytes.
  *
  * src/test/unit/test_merge_deferred.c
  */
@@ -14,7 +14,7 @@
 
 static const char *const sets[] = { "scalar", "avx2", "avx512" };
 
-/* Run a check with each set that this processor has. */
+/* Run a check with each instruction set that this processor has. */
 static void
 with_each_set(void (*check)(void))
 {
@@ -45,7 +45,7 @@ build_single(qs_sketch *sk, const qs_params *p, int64_t weight)
 		test_insert(sk, test_key(i), 1);
 }
 
-/* The largest carries at each merge, around each number of them at which a byte is full. */
+/* Each merge has the largest carries, around each number of merges at which a byte is full. */
 static void
 check_numbers_of_merges(void)
 {
@@ -124,7 +124,7 @@ settled_sketches_are_merged_at_once(void **state)
 		REQUIRE_OK(qs_settle(&sk));
 	}
 
-	/* the second, and only what has few high buckets itself */
+	/* the second merge defers, but only of sketches that have few high buckets */
 	REQUIRE_OK(qs_merge_deferred(&sk, &light));
 	REQUIRE_OK(qs_merge_deferred(&sk, &light));
 	assert_non_null(sk.carries);
@@ -164,7 +164,7 @@ same_answer(qb_status status, qb_status wanted)
 	REQUIRE_STATUS(status, wanted);
 }
 
-/* Both are changed alike in one of many ways. */
+/* Change both sketches in the same way, one of many. */
 static void
 change_both(test_rng *rng, qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 {
@@ -250,7 +250,10 @@ among_other_changes(void **state)
 
 /* ---- out of memory ---- */
 
-/* At each allocation: what failed is done again, and nothing is lost or counted twice. */
+/*
+ * Each allocation fails once: the failed operation is done again, and nothing is
+ * lost or counted twice.
+ */
 static void
 settling_goes_on_after_a_failure(void **state)
 {
@@ -265,7 +268,7 @@ settling_goes_on_after_a_failure(void **state)
 	(void) state;
 	test_init_dense(&heavy, &p);
 	test_init_dense(&light, &p);
-	/* high buckets in a third of the buckets, and carries later in the others, too */
+	/* high buckets in a third of the buckets; later carries in the rest, too */
 	for (i = 0; i < 100; i++)
 		test_insert(&heavy, test_key(i), 300);
 	for (i = 0; i < 200; i++)

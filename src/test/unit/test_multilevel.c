@@ -2,10 +2,10 @@
  * test_multilevel.c
  *		The multilevel sketch against buckets of 28 wide counters.
  *
- * The reference is what the sketch claims to equal: plain 64-bit counters, in
- * which nothing overflows.  Values are compared counter by counter, in memory
- * and as serialized; the latter must also be canonical: high buckets in the
- * order of their low buckets, each with something in it.
+ * The reference is what the sketch claims to equal: plain 64-bit counters, which
+ * never overflow.  Values are compared counter by counter, in memory and
+ * serialized.  The serialized form must also be canonical: high buckets in the order
+ * of their low buckets, and none all zero.
  *
  * src/test/unit/test_multilevel.c
  */
@@ -104,7 +104,7 @@ add(qs_sketch *sk, reference *r, const uint64_t *key, const int64_t *weight, siz
 
 /* ---- streams ---- */
 
-/* Ten million times one key: a million of them one by one. */
+/* One key ten million times, a million of them one by one. */
 static void
 one_key_ten_million_times(void **state)
 {
@@ -305,7 +305,10 @@ removals_borrow(void **state)
 	test_no_leak();
 }
 
-/* The order in which buckets overflow leaves no trace, nor do those that no longer do. */
+/*
+ * The order in which buckets overflow leaves no trace, and buckets that no longer
+ * overflow leave none.
+ */
 static void
 high_buckets_are_canonical(void **state)
 {

@@ -3,9 +3,9 @@
  *		Merging, subtracting and folding multilevel sketches: every carry and
  *		borrow, with each set of instructions.
  *
- * The sum of two sketches must have the bytes of one that is built from the sums
- * of their counters; nothing is merged to make that one.  What is merged is a
- * view of bytes that start at any address.
+ * The sum of two sketches must have the bytes of a sketch that is built from the
+ * sums of their counters, without any merging.  The sketch that is merged is a view
+ * of bytes that start at any address.
  *
  * src/test/unit/test_multilevel_merge.c
  */
@@ -46,7 +46,7 @@ check_sum(const counters *c, const uint64_t *a, const uint64_t *b, size_t offset
 
 /* ---- carries and borrows ---- */
 
-/* Each edge meets each other in each counter of a bucket. */
+/* Each edge meets every other edge in each counter of a bucket. */
 static void
 check_edges(void)
 {
@@ -176,7 +176,7 @@ build_wide(qs_sketch *sk, const counters *c, const uint64_t *value)
 	REQUIRE(sk->wide && sk->total < QS_WIDE_TOTAL);
 }
 
-/* Wide and narrow counters in memory, either into the other. */
+/* Merges of wide into narrow counters in memory, and of narrow into wide ones. */
 static void
 check_widths(void)
 {
@@ -224,7 +224,7 @@ widths_may_differ(void **state)
 
 /* ---- folding ---- */
 
-/* The counters of a sketch with a "more"th of the buckets. */
+/* The counters of a sketch after folding "more" buckets into one. */
 static void
 fold_values(const counters *c, uint64_t more, const uint64_t *value, uint64_t *folded)
 {

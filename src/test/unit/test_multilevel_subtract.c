@@ -1,7 +1,7 @@
 /*
  * test_multilevel_subtract.c
- *		What cannot be subtracted from a multilevel sketch is refused and changes
- *		nothing, with each set of instructions.
+ *		Subtracting too much from a multilevel sketch is refused and changes nothing,
+ *		with each set of instructions.
  *
  * src/test/unit/test_multilevel_subtract.c
  */
@@ -49,7 +49,7 @@ underflows_are_refused(void **state)
 	with_each_set(check_underflows);
 }
 
-/* What folds to one too many in one counter is refused. */
+/* A sketch that folds to one too many in one counter is refused. */
 static void
 check_folded_underflows(void)
 {
@@ -117,10 +117,7 @@ may_subtract(const qs_sketch *into, const qs_sketch *from)
 	return true;
 }
 
-/*
- * Keys some of which were never there.  Half of the time no counter of theirs
- * is too small.
- */
+/* Keys of which some were never there.  Half of the time none of their counters is too small. */
 static void
 check_verdicts(void)
 {

@@ -1,9 +1,9 @@
 /*
  * test_mutants.c
- *		Values of all types with small damage that their checksum does not tell of.
+ *		Values of all types with small damage that their checksum does not show.
  *
- * QSKETCH_MUTANTS in the environment says how many of each, the same ones each
- * time, shared among the processors that there are.
+ * The environment variable QSKETCH_MUTANTS says how many mutants of each type are
+ * tried.  They are the same each time, and are shared among the processors.
  *
  * src/test/unit/test_mutants.c
  */
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How many unless asked for others. */
+/* How many mutants are tried unless the environment says otherwise. */
 #define SKETCHES    300000
 #define FILTERS     100000
 #define COLLECTIONS 100000
@@ -39,7 +39,10 @@ try_share(trial try, uint64_t share, uint64_t shares, uint64_t count)
 	return valid;
 }
 
-/* In a process of its own, which succeeds if all went well and enough were valid. */
+/*
+ * Run a share in a process of its own, which succeeds if all went well and enough
+ * mutants were valid.
+ */
 static pid_t
 start_share(trial try, uint64_t share, uint64_t shares, uint64_t count)
 {

@@ -1,11 +1,11 @@
 /*
  * test_noise.c
- *		The measured error: against counting everything, and against keys.
+ *		The measured error: against all choices of counters, and against real keys.
  *
  * In small sketches every bucket and every choice of counters is tried, so the
- * measured distribution must be exact.  In larger ones it must hold for the
- * keys that are there and for others; "make accuracy" does the same with still
- * larger ones.
+ * measured distribution must be exact.  In larger sketches the error must hold for
+ * keys that are there and for absent keys; "make accuracy" does the same with still
+ * larger sketches.
  *
  * src/test/unit/test_noise.c
  */
@@ -18,7 +18,7 @@
 
 static const double levels[] = { 0, 0.1, 0.5, 0.9, 0.95, 0.99, 1 };
 
-/* How many of all choices of counters tell an absent key so much. */
+/* How many of all choices of counters give an absent key each estimate. */
 typedef struct census
 {
 	double told[VALUES];
@@ -111,7 +111,7 @@ take_census(census *c, const qs_sketch *sk)
 	}
 }
 
-/* Least value that at least this share of the choices does not exceed. */
+/* The least value that at least this share of the choices does not exceed. */
 static int64_t
 quantile(const census *c, double share)
 {
@@ -232,7 +232,7 @@ share_within(const qs_sketch *sk, int64_t error, bool present)
 	return (double) within / KEYS;
 }
 
-/* One seed of few keys: within two points, or more where told by slim counters. */
+/* Few keys, one seed: within two points, or more if the estimate comes from slim counters. */
 static void
 check_keys(const qs_sketch *sk, const qs_noise *noise)
 {
@@ -423,7 +423,7 @@ impossible_counters_are_harmless(void **state)
 	test_no_leak();
 }
 
-/* Whichever allocation fails, nothing is left behind. */
+/* Whichever allocation fails, nothing leaks. */
 static void
 failing_memory_is_reported(void **state)
 {

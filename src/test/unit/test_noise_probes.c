@@ -20,7 +20,10 @@ compare_masks(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The chance that two keys of a bucket have the same mask, from all turns of the table. */
+/*
+ * The chance that two keys of a bucket have the same mask, from all rotations of the
+ * table's masks.
+ */
 static double
 chance_of_same_mask(const qs_params *p)
 {
@@ -90,7 +93,7 @@ repeats_are_those_of_tables(void **state)
 enum
 {
 	PROBES = 1000, /* keys that are there: all are probed */
-	HEAVY = 5,     /* of them with a weight of 2 % of all rows, or more */
+	HEAVY = 5,     /* keys with a weight of 2 % of all rows, or more */
 	SEEDS = 200
 };
 
@@ -119,7 +122,7 @@ draw_with_heavy(uint64_t seed)
 		count[i] += 500 * (i + 1);
 }
 
-/* Is no key told more than its count and the error? */
+/* Does no estimate exceed the key's count plus the error? */
 static bool
 all_within(const qs_sketch *sk, int64_t error)
 {
@@ -189,7 +192,7 @@ it_holds_for_all_keys_at_once(void **state)
 	test_no_leak();
 }
 
-/* Also where so few masks are in use that heavy keys often meet their own. */
+/* The promises also hold where so few masks are in use that heavy keys often share theirs. */
 static void
 it_holds_with_few_masks(void **state)
 {
@@ -210,7 +213,7 @@ is_looked_at(const qs_sketch *sk, uint64_t fingerprint)
 	return i < looks && i * sk->params.n / looks == bucket;
 }
 
-/* Of a large table one probe sees a part, several see all. */
+/* In a large table some buckets are looked at for one probe, and all for several. */
 static void
 rare_noise_is_found(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_pack.c
- *		Packed bytes: there and back, sizes, bytes that are none, and the fast loops
+ *		Packed bytes: packing and unpacking, sizes, invalid bytes, and the fast loops
  *		against the plain ones.
  *
  * src/test/unit/test_pack.c
@@ -34,7 +34,7 @@ packed(const uint8_t *bytes, uint32_t count, size_t *length)
 	return exact;
 }
 
-/* Into so much room that the sanitizer sees what goes beyond. */
+/* Unpack into exactly the room that is allowed, so that the sanitizer sees what goes beyond. */
 static bool
 unpacks_by(bool (*unpack)(const uint8_t *, size_t, uint8_t *, uint32_t), const uint8_t *packed,
 		   size_t length, uint8_t **bytes, uint32_t count)
@@ -149,7 +149,7 @@ small(void **state)
 	assert_true(length < 4200);
 }
 
-/* Nobody gets more memory than what is packed could stand for, and no count is believed. */
+/* No count is believed that would ask for more memory than the packed bytes can stand for. */
 static void
 damaged(void **state)
 {

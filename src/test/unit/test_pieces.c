@@ -1,9 +1,9 @@
 /*
  * test_pieces.c
- *		Estimates from the few bytes that a key's pieces are, of any bytes.
+ *		Estimates from a key's pieces, which are a few bytes of a serialized sketch.
  *
- * Each piece is copied to a block of its own size first, so that reading
- * beside it is seen.
+ * Each piece is copied to a block of its own size first, so that a read beside it is
+ * seen.
  *
  * src/test/unit/test_pieces.c
  */
@@ -19,7 +19,7 @@ append(uint8_t *to, test_bytes b, qs_piece piece)
 	return to + piece.bytes;
 }
 
-/* What reading the header and the pieces alone says. */
+/* The answer from the header and the pieces alone. */
 static int64_t
 estimate_from_pieces(test_bytes b, uint64_t key)
 {
@@ -104,7 +104,10 @@ the_largest_pieces_fit(void **state)
 	test_no_leak();
 }
 
-/* Bytes that nobody validated: the same answers, however wrong, and no step outside. */
+/*
+ * Bytes that nobody validated: pieces give the same answers as the whole, however
+ * wrong, and no step goes outside.
+ */
 static void
 damaged_bytes_are_harmless(void **state)
 {

@@ -2,9 +2,9 @@
  * test_product.c
  *		Inner products and second moments.
  *
- * Against exact products, of every structure, form, part and counter width;
- * how far they are off, and how far they say, is measured in small here, and
- * in full by "make accuracy".
+ * Estimates are compared with exact products, for every structure, form, part and
+ * counter width.  How far they are off, and how far off they say they are, is
+ * measured here in small; "make accuracy" measures it in full.
  *
  * src/test/unit/test_product.c
  */
@@ -52,8 +52,9 @@ explicit_is_exact(void **state)
 }
 
 /*
- * One key, alone, is seen exactly: in buckets it is known to be one, in a row of
- * thread the mean that is taken off each counter is one of very light others.
+ * One key alone is estimated exactly.  In buckets it is recognised as one key.  In a
+ * row of thread, the mean that is subtracted from each counter counts as many very
+ * light keys.
  */
 static void
 lone_key(int structure, uint64_t key)
@@ -153,7 +154,10 @@ calibrated(void **state)
 	test_no_leak();
 }
 
-/* Mixed forms and widths say what equal ones do: explicit keys as dense, 8 bytes as 4. */
+/*
+ * Mixed forms and widths give the result of equal ones: explicit keys that of dense
+ * tables, 8 bytes that of 4.
+ */
 static void
 forms_agree(void **state)
 {

@@ -1,9 +1,9 @@
 /*
  * test_remove.c
- *		Removing and subtracting: undone to the last byte, or refused without a trace.
+ *		Removing and subtracting undo adding to the last byte, or are refused without a trace.
  *
- * Keys that were there, and keys of which the sketch sees that they were not.
- * test_absent.c has those of which it cannot.
+ * The keys were there, or the sketch can see that they were not.  test_absent.c has
+ * absent keys that the sketch cannot tell from present ones.
  *
  * src/test/unit/test_remove.c
  */
@@ -50,7 +50,7 @@ removing_undoes_adding(void **state)
 	test_no_leak();
 }
 
-/* Explicit entries vanish when nothing is left of them, in any order. */
+/* Explicit entries vanish when their count reaches zero, in any order. */
 static void
 explicit_entries_vanish(void **state)
 {
@@ -128,7 +128,7 @@ require_refused(qs_sketch *sk, const uint64_t *key, const int64_t *weight, size_
 	free(before.data);
 }
 
-/* One key too much at the end of a long removal: all of it is undone. */
+/* One key too many at the end of a long removal: the whole removal is undone. */
 static void
 refusals_change_nothing(void **state)
 {
@@ -195,7 +195,7 @@ empty_sketches_refuse(void **state)
 	test_no_leak();
 }
 
-/* More than there is in all: refused before anything is folded or made dense. */
+/* Removing more than the total is refused before anything is folded or made dense. */
 static void
 larger_totals_change_nothing(void **state)
 {
@@ -261,7 +261,7 @@ refusals_need_no_memory(void **state)
 	test_no_leak();
 }
 
-/* The same for an explicit sketch that is subtracted. */
+/* Undoing the subtraction of an explicit sketch must not need memory, either. */
 static void
 refused_subtractions_need_no_memory(void **state)
 {

@@ -267,7 +267,7 @@ no_memory_to_build(void **state)
 
 /* ---- interrupts ---- */
 
-/* Asked for the last time by the question number "left". */
+/* Says stop at the question number "left". */
 typedef struct patience
 {
 	uint64_t asked;
@@ -347,7 +347,10 @@ do_large_work(large_work work, const qset_collection *c, test_bytes bytes,
 	return status;
 }
 
-/* Every few million steps something asks, and stops if it is told to, whenever that is. */
+/*
+ * Every few million steps something asks whether to go on, and the work stops
+ * whenever the answer is no.
+ */
 static void
 long_work_can_be_stopped(void **state)
 {

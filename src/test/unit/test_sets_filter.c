@@ -6,7 +6,7 @@
  */
 #include "sets_support.h"
 
-/* Known fractions, and those that no threshold may be. */
+/* Known fractions, and numbers that no threshold may be. */
 static void
 fractions(void **state)
 {

@@ -266,7 +266,7 @@ static const struct
 	{ 0, 0, 0, 1, { 0 }, QB_FORMAT_ENTRIES },
 };
 
-/* With the checksum right, each is seen for what it is. */
+/* With a checksum that fits, each is refused for the right reason. */
 static void
 wrong_bodies(void **state)
 {

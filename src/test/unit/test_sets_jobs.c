@@ -9,7 +9,7 @@
 
 static qset_pair pulled[ROOM];
 
-/* From the request to the last pair; what was given is freed, wherever it ended. */
+/* Run a job from the request to the last pair; everything is freed, wherever the job ended. */
 static qb_status
 whole_run(const qset_request *r)
 {
@@ -108,7 +108,7 @@ limits_and_mismatches(void **state)
 	test_no_leak();
 }
 
-/* In what qset_memory_enough() says there is room for every method and every question. */
+/* The memory that qset_memory_enough() asks for is enough for every method and every question. */
 static void
 there_is_always_room(void **state)
 {

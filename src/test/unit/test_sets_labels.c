@@ -1,7 +1,7 @@
 /*
  * test_sets_labels.c
- *		Labels of keys: as slots and directly, going over from one to the other, in
- *		whatever order keys come; and builders' images.
+ *		Labels of keys: in slots, directly, and changing between the two, in
+ *		whatever order keys come; and images of builders.
  *
  * src/test/unit/test_sets_labels.c
  */
@@ -234,7 +234,7 @@ images_are_their_rows(void **state)
 	test_no_leak();
 }
 
-/* So many sets that rows go to them in parts, with rows that come again. */
+/* There are so many sets that rows go to them in parts; some rows come twice. */
 static void
 many_sets(void **state)
 {
@@ -276,7 +276,7 @@ stop_now(void *context)
 	return true;
 }
 
-/* A table that grows asks whether to go on, and has lost nothing if it was not to. */
+/* A table that grows asks whether to go on; if it may not, it has lost nothing. */
 static void
 growing_can_be_stopped(void **state)
 {

@@ -212,14 +212,14 @@ wide_lists_and_counters(void **state)
 				way w = { table[t], method, variant, 1, ROOM };
 				qset_request r = { .rows = &c, .memory = &test_heap };
 
-				/* the four large ones, one of which has half of the others' elements */
+				/* the four large sets; the last shares half of its elements with the rest */
 				REQUIRE_OK(qset_filter_init(&r.filter, 33000, 0, 0));
 				run_pairs(&r, &w, &got);
 				REQUIRE(got.count == 6);
 				REQUIRE(got.pair[0].a == 66000 && got.pair[0].common == 66000);
 				REQUIRE(got.pair[5].b == 66003 && got.pair[5].common == 33000);
 				REQUIRE(got.pair[5].either == 99000);
-				/* of the small ones no two share more than one element; once is enough */
+				/* no two small sets share more than one element; checking this once is enough */
 				if (t == 0 || method == QSET_HYBRID)
 					continue;
 				REQUIRE_OK(qset_filter_init(&r.filter, 2, 0, 0));

@@ -1,6 +1,6 @@
 /*
  * test_sets_parts.c
- *		One collection of several parts, made in shares: the same as by one builder.
+ *		A collection made of several parts, in shares, equals the one that one builder makes.
  *
  * src/test/unit/test_sets_parts.c
  */

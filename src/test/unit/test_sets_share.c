@@ -1,7 +1,7 @@
 /*
  * test_sets_share.c
- *		All pairs: shares of about the same work, whose pairs in their order are
- *		the pairs of all rows.
+ *		All pairs: shares have about the same work, and their pairs, one share after
+ *		another, are the pairs of all rows.
  *
  * src/test/unit/test_sets_share.c
  */

@@ -109,7 +109,7 @@ sketches_are_the_same_without(void **state)
 	top_end(&c);
 }
 
-/* Frequent keys come early, so that nearly all of their rows are top_counted. */
+/* Frequent keys come early, so nearly all of their rows are counted. */
 static void
 frequent_keys_are_nearly_exact(void **state)
 {
@@ -192,7 +192,7 @@ merged_lists_keep_promises(void **state)
 	}
 }
 
-/* What is dropped is bounded, and what stays is found. */
+/* Dropped keys are bounded, and kept keys are found. */
 static void
 dropping_keeps_promises(void **state)
 {

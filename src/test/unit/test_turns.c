@@ -1,14 +1,14 @@
 /*
  * test_turns.c
- *		Whom the GPU worker serves next: random requests of several processes, in
- *		pieces, against what turns.c promises.
+ *		Which request the GPU worker serves next: random requests of several processes,
+ *		in pieces, against what turns.c promises.
  *
- * The code under test is the worker's own, with stand-ins for the queue, for locks
- * and for a family, whose requests have these numbers:
+ * The code under test is the worker's own.  Stand-ins replace the queue, locks and a
+ * family.  The family's requests have these numbers:
  *
  *	0	reads its entry
  *	1	changes its entry
- *	2	changes its entry, reads the other
+ *	2	changes its entry, reads another one
  *	3	changes both
  *
  * src/test/unit/test_turns.c
@@ -186,7 +186,7 @@ changes(const GpuSlot *slot, int entry)
 		   (slot->op == 3 && slot->other.index == entry);
 }
 
-/* Is an earlier request in the way of this one? */
+/* Must an earlier request be served before this one? */
 static bool
 is_before(const GpuSlot *earlier, const GpuSlot *slot)
 {
@@ -266,7 +266,10 @@ requests_keep_their_order(void **state)
 	}
 }
 
-/* Who asks for little waits for a piece of one other, however many ask for much. */
+/*
+ * A process that asks for little waits only for the piece that is being served,
+ * however many processes ask for much.
+ */
 static void
 short_requests_are_next(void **state)
 {
@@ -301,7 +304,7 @@ post(int entry)
 	return ask(0, 1, entry, 0, 1);
 }
 
-/* Keys for a value that is dropped are moot, unless another value gets it before. */
+/* Keys for a dropped value are not worth inserting, unless another value gets that value first. */
 static void
 requests_for_nobody_are_moot(void **state)
 {

@@ -1,10 +1,10 @@
 /*
  * test_unbiased.c
- *		The unbiased estimate: against its definition, and what it must be worth.
+ *		The unbiased estimate: against its definition, and how much better it must be.
  *
- * The definition is tried by brute force: all choices of counters that the key
- * does not own.  What the estimate is worth in overloaded sketches is measured
- * in small; "make accuracy" does it in full.
+ * The definition is tried by brute force: all choices of counters that the key does
+ * not own.  How much better the estimate is in overloaded sketches is measured here
+ * in small; "make accuracy" measures it in full.
  *
  * src/test/unit/test_unbiased.c
  */
@@ -47,7 +47,7 @@ choose_counters(choices *c, const uint64_t *value, uint32_t mask, uint32_t k)
 	}
 }
 
-/* Difference between the key's k-minima and the others'. */
+/* The mean minimum of k of the key's counters, less that of k counters that it does not own. */
 static double
 defined_plain(const qs_sketch *sk, uint64_t hv, uint32_t k)
 {
@@ -249,7 +249,7 @@ static int64_t count[KEYS];
 typedef struct worth
 {
 	double minimum, unbiased;           /* absolute error */
-	double rare_minimum, rare_clipped;  /* the same of the rarer half */
+	double rare_minimum, rare_clipped;  /* absolute error of the rarer half */
 	double top_minimum, top_unbiased;   /* relative error of the most frequent */
 	double minimum_bias, unbiased_bias; /* signed error */
 	double weight;                      /* of the means, last seed */

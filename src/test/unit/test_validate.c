@@ -2,8 +2,8 @@
  * test_validate.c
  *		Each check of the validator, one by one.
  *
- * Bytes with one thing wrong that only one check can see: the checksum fits,
- * and so does everything else as far as possible.
+ * The bytes have one thing wrong that only one check can see: the checksum fits, and
+ * so does everything else as far as possible.
  *
  * src/test/unit/test_validate.c
  */
@@ -45,7 +45,7 @@ set_entry(uint8_t *bytes, int i, uint64_t fingerprint, int64_t count)
 	qb_store64(bytes + BODY + 16 * i + 8, (uint64_t) count);
 }
 
-/* Three entries with the same total as before, except where that is the point. */
+/* Three entries whose total stays the same, except where the total is what is tested. */
 static void
 explicit_entries_are_checked(void **state)
 {
@@ -380,7 +380,7 @@ multilevel_buckets_are_not_lopsided(void **state)
 	free(b.data);
 }
 
-/* The same of low counters alone, which are checked in a way of their own. */
+/* Lopsided low counters alone, which have a check of their own. */
 static void
 low_buckets_are_not_lopsided(void **state)
 {
@@ -441,7 +441,7 @@ device_parts_are_plausible(void **state)
 {
 	static const struct
 	{
-		uint32_t slim[2][8]; /* of the first two buckets; the others are empty */
+		uint32_t slim[2][8]; /* of the first two buckets; all later buckets are empty */
 		qb_status verdict;
 	} cases[] = {
 		{ { { 600, 600, 600 } }, QB_OK },
@@ -452,7 +452,7 @@ device_parts_are_plausible(void **state)
 		{ { { 601, 600, 600 } }, QB_FORMAT_COUNTERS },                  /* above N */
 		{ { { 600, 600, 600, 1 } }, QB_FORMAT_COUNTERS },               /* above d * N */
 		{ { { 600 }, { 1, 1, 1 } }, QB_FORMAT_COUNTERS },               /* 600 and 1 is above N */
-		{ { { 400, 400, 400 }, { 201 } }, QB_FORMAT_COUNTERS },         /* likewise */
+		{ { { 400, 400, 400 }, { 201 } }, QB_FORMAT_COUNTERS },         /* 400 and 201 is above N */
 		{ { { 300, 300, 300, 300 }, { 201, 1 } }, QB_FORMAT_COUNTERS }, /* 400 and 201 */
 		{ { { 300, 300, 300, 300 }, { 200, 1 } }, QB_OK },
 	};

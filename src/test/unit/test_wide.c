@@ -31,7 +31,7 @@ init_dense(qs_sketch *sk, const kind *k, uint64_t n)
 	WHERE("%s, part %d, n %d", qs_structure_name(k->structure), k->part, (int) n);
 }
 
-/* Is it valid, with counters of so many bytes? */
+/* Is the sketch valid, with counters of this many bytes? */
 static void
 require_width(const qs_sketch *sk, int bytes)
 {

@@ -2,17 +2,16 @@
  * tickets.h
  *		Random requests for entries and tickets, against a model of who owns what.
  *
- * The code under test is the server's own: gpu/entries.c and
- * gpu/sketch_ticket.c, with the stand-ins of tickets_server.h for what they call
- * of PostgreSQL.
+ * The code under test is the server's own: gpu/entries.c and gpu/sketch_ticket.c.
+ * tickets_server.h has stand-ins for what they call in PostgreSQL.
  *
- * The machine draws what happens next from the fuzzer's bytes (fuzz_tickets.c)
- * or from random numbers (test_tickets.c): processes of two parallel queries and
- * one alone make values, hand them over by ticket, redeem tickets, end
- * transactions and subtransactions; the worker frees, evicts, fails.  Redeemed
- * are tickets that were good, have been used, belong to another query, are
- * changed in a bit, cut or longer, in each form that a varlena has, and bytes
- * that are no tickets at all.  At all times:
+ * The machine draws what happens next from the fuzzer's bytes (fuzz_tickets.c) or
+ * from random numbers (test_tickets.c).  Processes of two parallel queries, and one
+ * process alone, make values, hand them over by ticket, redeem tickets, and end
+ * transactions and subtransactions.  The worker frees, evicts and fails.  Bytes
+ * presented as a ticket are a good ticket, a used one, one of another query, one
+ * with a changed bit, one cut or made longer, or no ticket at all, in each form that
+ * a varlena has.  At all times:
  *
  *	- a ticket is good for one of the processes for whom it was made, once, as
  *	  long as the value is there, and only with each bit of it;
@@ -39,7 +38,7 @@ enum
 typedef struct ticket_value
 {
 	qs_sketch sketch; /* of whoever made or adopted it last */
-	uint64 serial;    /* 0: there is none */
+	uint64 serial;    /* 0: there is no value */
 	int index;        /* of its entry */
 	bool alive;       /* owned by a process */
 	int owner;
@@ -109,7 +108,7 @@ ticket_machine_finish(ticket_machine *m)
 	gpu_shared = NULL;
 }
 
-/* The entry of a value, if it has one still. */
+/* The entry of a value, if it still has one. */
 static inline const GpuEntry *
 entry_of(const ticket_value *v)
 {
@@ -166,7 +165,7 @@ any_value(ticket_machine *m)
 	return &m->value[choose(&m->from, VALUES)];
 }
 
-/* The process in which it all happens makes a value, in a place that is free. */
+/* The current process makes a value, in a place that is free. */
 static inline void
 step_make(ticket_machine *m)
 {
@@ -188,7 +187,7 @@ step_make(ticket_machine *m)
 	v->subid = GetCurrentSubTransactionId();
 }
 
-/* A value, mostly one that was handed over, or else that this process owns. */
+/* A value: mostly one that was handed over, or else one that this process owns. */
 static inline ticket_value *
 likely_value(ticket_machine *m, bool handed)
 {
@@ -204,7 +203,10 @@ likely_value(ticket_machine *m, bool handed)
 	return v;
 }
 
-/* Write its ticket; who does not own it writes one that is good for nothing. */
+/*
+ * Write a value's ticket.  A process that does not own the value writes a ticket
+ * that is good for nothing.
+ */
 static inline void
 step_hand(ticket_machine *m)
 {
@@ -229,7 +231,7 @@ step_hand(ticket_machine *m)
 	v->ticket = true;
 }
 
-/* Bytes to be presented, as PostgreSQL might: a varlena of any form, all of it there. */
+/* Bytes to be presented in the way PostgreSQL might: a varlena of any form, whole. */
 typedef struct presented
 {
 	uint8 *data; /* malloc'd */
@@ -304,7 +306,7 @@ meant_by(ticket_machine *m, const presented *p)
 	return NULL;
 }
 
-/* False if it is an error. */
+/* Redeem the bytes; false if that is an error. */
 static inline bool
 try_redeem(const presented *p, qs_sketch *sk)
 {
@@ -319,7 +321,7 @@ try_redeem(const presented *p, qs_sketch *sk)
 	return true;
 }
 
-/* It is whose ticket it was, and as it was described. */
+/* The sketch must be the one whose ticket it was, and as it was described. */
 static inline void
 adopt(ticket_machine *m, ticket_value *v, const qs_sketch *sk)
 {
@@ -364,7 +366,7 @@ lose_value(ticket_value *v)
 	v->alive = v->handed = false;
 }
 
-/* The memory of a sketch goes away, in any process that still has it. */
+/* The memory of a sketch is released, in any process that still has it. */
 static inline void
 step_drop(ticket_machine *m)
 {
@@ -432,7 +434,7 @@ step_worker(ticket_machine *m)
 			if (remote)
 				(void) GpuLoseEntry(&remote->ref); /* it keeps its owner */
 			break;
-		case 3: /* not the worker, but who looks up a stored value */
+		case 3: /* done not by the worker, but by a process that looks up a stored value */
 			if (remote && v->alive && v->owner == me() && entry_of(v)->state == ENTRY_LIVE)
 			{
 				GpuPublishEntry(&remote->ref, &key);
@@ -446,7 +448,7 @@ step_worker(ticket_machine *m)
 	}
 }
 
-/* Something happens in a process of its own. */
+/* One step, in a process chosen at random. */
 static inline void
 ticket_machine_step(ticket_machine *m)
 {

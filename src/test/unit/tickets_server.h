@@ -2,10 +2,10 @@
  * tickets_server.h
  *		What entries and tickets need of PostgreSQL, for tests without a server.
  *
- * gpu/entries.c and gpu/sketch_ticket.c are compiled against PostgreSQL's
- * headers but not linked with it.  What they call of it stands here: locks that
- * only count, processes that are a table, errors that jump.  Defines functions
- * and variables: included by one file of a program.
+ * gpu/entries.c and gpu/sketch_ticket.c are compiled against PostgreSQL's headers
+ * but not linked with PostgreSQL.  What they call in it stands here: locks that only
+ * count, processes that are a table, errors that jump.  The file defines functions
+ * and variables, so only one file of a program may include it.
  *
  * src/test/unit/tickets_server.h
  */
@@ -31,7 +31,7 @@
 
 enum
 {
-	/* A leader with two workers, another with one, and one who has none. */
+	/* A leader with two workers, another leader with one, and a leader without workers. */
 	PROCESSES = 6
 };
 
@@ -78,14 +78,14 @@ GetCurrentSubTransactionId(void)
 	return subtransaction[MyProc - process];
 }
 
-/* One role has all of them. */
+/* All processes belong to one role. */
 Oid
 GetAuthenticatedUserId(void)
 {
 	return 10;
 }
 
-/* Never twice the same, and nothing that the machine could know. */
+/* Random enough here: never the same twice, and nothing that the machine could know. */
 bool
 pg_strong_random(void *bytes, size_t length)
 {
@@ -141,7 +141,7 @@ errfinish(const char *file, int line, const char *function)
 	longjmp(on_error, 1);
 }
 
-/* Of the engine; here the tables of no sketch are anywhere. */
+/* Stands in for the engine's function; here no sketch's tables are really elsewhere. */
 void
 GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 {

@@ -1,10 +1,10 @@
 /*
  * top_support.h
  *		What tests and fuzzers of the most frequent keys share: sketches with
- *		candidates beside exact counts, and all that is done with bytes.
+ *		candidates beside exact counts, and everything that is done with bytes.
  *
- * The text of a key is its fingerprint in hexadecimal digits, so that it tells
- * whether it is where it belongs.
+ * The text of a key is its fingerprint in hexadecimal digits, so it shows whether it
+ * is where it belongs.
  *
  * src/test/unit/top_support.h
  */
@@ -63,7 +63,7 @@ top_text(uint64_t fingerprint, char *text)
 	sprintf(text, "%llx", (unsigned long long) fingerprint);
 }
 
-/* A batch, as the layers above count it. */
+/* Count a batch in the way the layers above do. */
 static inline qb_status
 top_try_batch(top_counted *c, const uint64_t *key, const int64_t *weight, size_t count)
 {
@@ -88,7 +88,10 @@ top_try_batch(top_counted *c, const uint64_t *key, const int64_t *weight, size_t
 	return status;
 }
 
-/* Rows in batches of any size, of "keys" keys from the first one on, the first ones more often. */
+/*
+ * Add rows, in batches of any size, of "keys" keys from number "first" on; keys with
+ * small numbers are more frequent.
+ */
 static inline void
 top_fill(top_counted *c, test_rng *rng, uint64_t first, uint64_t keys, size_t rows)
 {
@@ -147,7 +150,7 @@ top_sample(int kind)
 
 #define TOP_SAMPLES 5
 
-/* All that is done with bytes from outside, once they are taken. */
+/* Everything that is done with bytes from outside, once they are accepted. */
 static inline void
 top_use(const uint8_t *bytes, uint64_t length)
 {
@@ -189,7 +192,7 @@ top_use(const uint8_t *bytes, uint64_t length)
 	test_no_leak();
 }
 
-/* Both checksums as they must be for what the bytes are now. */
+/* Make both checksums fit what the bytes are now. */
 static inline void
 top_repair(uint8_t *bytes, uint64_t length)
 {

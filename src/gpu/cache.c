@@ -1,0 +1,129 @@
+/*
+ * cache.c
+ *		Copies of stored values on devices, for lookups of many keys: their names,
+ *		and lookups in them.
+ *
+ * The name of a copy says where the value is stored (database, table, and number of
+ * the value, which is never reused while the value exists), and has the value's
+ * header.  A value that comes from elsewhere is named by its header and a hash of
+ * all its bytes.  The hash is keyed with a secret of this server, so that nobody can
+ * make two values of one name.
+ *
+ * The worker may drop copies at any time.  A lookup that finds its copy gone loads
+ * the value anew.
+ *
+ * src/gpu/cache.c
+ */
+#include "gpu/cache.h"
+#include "gpu/client.h"
+#include "gpu/gpu.h"
+#include "gpu/settings.h"
+
+#include "base/port.h"
+#include "miscadmin.h"
+
+/* A name without what tells values of equal headers apart. */
+static void
+start_name(const GpuStored *stored, const uint8 *header, StoredName *key)
+{
+	Assert(stored->header_bytes <= sizeof(key->header));
+	memset(key, 0, sizeof(*key));
+	key->family = stored->family;
+	memcpy(key->header, header, stored->header_bytes);
+}
+
+void
+GpuNameStored(const GpuStored *stored, const struct varatt_external *toast, const uint8 *header,
+			  StoredName *key)
+{
+	start_name(stored, header, key);
+	key->kind = MyDatabaseId;
+	key->id[0] = toast->va_toastrelid;
+	key->id[1] = toast->va_valueid;
+}
+
+/* One lane of the hash: multiply and fold, 16 bytes at a time. */
+static uint64
+hash_lane(const uint8 *bytes, Size length, uint64 secret0, uint64 secret1)
+{
+	uint64 hash = secret0 ^ length;
+	uint64 last[2] = { 0 };
+	Size i;
+
+	for (i = 0; i + 16 <= length; i += 16)
+	{
+		uint64 a = qb_load64(bytes + i) ^ hash ^ secret0;
+		uint64 b = qb_load64(bytes + i + 8) ^ secret1;
+
+		hash = qb_mul_high(a, b) ^ (a * b) ^ a;
+	}
+	memcpy(last, bytes + i, length - i);
+	last[0] ^= hash ^ secret0;
+	last[1] ^= secret1;
+	return qb_mul_high(last[0], last[1]) ^ (last[0] * last[1]) ^ last[0];
+}
+
+void
+GpuNameBytes(const GpuStored *stored, const uint8 *bytes, Size length, StoredName *key)
+{
+	const uint64 *secret = gpu_shared->secret;
+
+	start_name(stored, bytes, key);
+	key->id[0] = hash_lane(bytes, length, secret[0], secret[1]);
+	key->id[1] = hash_lane(bytes, length, secret[2], secret[3]);
+}
+
+int
+GpuOfCopy(const StoredName *key)
+{
+	GpuRef ref;
+	int device;
+
+	if (GpuStateNow() != GPU_READY || !GpuFindCached(key, &ref, &device) || device < 0)
+		return -1;
+	return gpu_shared->device[device].number;
+}
+
+bool
+GpuMayLookup(size_t count)
+{
+	return count > 0 && GpuIsWanted() && (device_setting == DEVICE_GPU || count >= gpu_min_keys);
+}
+
+/* Look up in a value on a device; false if the value is gone. */
+static bool
+look_up(const GpuLookup *lookup, const GpuRef *ref)
+{
+	return GpuAskKeys(ref, lookup->op, lookup->key, lookup->count, lookup->answer,
+					  lookup->answer_bytes);
+}
+
+bool
+GpuLookupCached(const GpuLookup *lookup, const StoredName *name)
+{
+	GpuRef ref;
+	bool found = GpuFindCached(name, &ref, NULL) && look_up(lookup, &ref);
+
+	if (found)
+		GpuCount(COUNT_CACHE_HITS, 1);
+	return found;
+}
+
+bool
+GpuLookupLoaded(const GpuLookup *lookup, const void *value, const StoredName *name)
+{
+	GpuRef ref;
+	bool done;
+
+	GpuCount(COUNT_CACHE_MISSES, 1);
+	if (!lookup->stored->load(value, &ref))
+	{
+		GpuCount(COUNT_FALLBACKS, 1);
+		return false;
+	}
+	done = look_up(lookup, &ref);
+	if (name && done)
+		GpuPublishEntry(&ref, name);
+	GpuDropEntry(&ref);
+	return done;
+}
