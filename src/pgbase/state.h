@@ -32,6 +32,7 @@ typedef struct KeyedState
 	int64 members;    /* keys or values added less removed: 0 = as if empty */
 	int64 batches;    /* of keys that were counted */
 	bool accounted;   /* PostgreSQL watches how much memory it takes, row by row */
+	bool counting;    /* keys are being counted, or an error has ended that half-way */
 	bool patient;     /* many are in memory and read one by one: keys may wait until then */
 	KeyBuffer buffer; /* keys that are not in the value yet */
 } KeyedState;
@@ -70,6 +71,19 @@ extern void *StateExpandedIn(Datum datum, const KeyedStateType *type);
 
 /* The state that a datum allows to be changed where it is, else NULL. */
 extern void *StateToChange(Datum datum, const KeyedStateType *type);
+
+/*
+ * Around all that changes the value by keys that wait.  A function may read a state
+ * and catch the error that counting them raises; whoever reads it again then would
+ * get a part of them.  So no other counting begins where one has not ended.
+ */
+extern void StateBeginCounting(KeyedState *state);
+
+static inline void
+StateEndCounting(KeyedState *state)
+{
+	state->counting = false;
+}
 
 /* Pass a state to another process: how many bytes that takes, and the bytes. */
 extern Size StatePassBytes(KeyedState *state);
