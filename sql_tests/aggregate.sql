@@ -261,3 +261,22 @@ SELECT a, qsketch_total((SELECT qsketch_agg(k) FROM sale AS s WHERE s.a = v.a)) 
 FROM (VALUES (0), (1), (7)) AS v(a);
 
 DROP TABLE sale, part, chosen;
+
+-- a function that catches an error of counting gets no part of the keys afterwards
+CREATE FUNCTION twice(s qsketch, OUT first text, OUT second text) LANGUAGE plpgsql AS $$
+BEGIN
+	BEGIN
+		first := qsketch_total(s);
+	EXCEPTION WHEN OTHERS THEN
+		first := SQLERRM;
+	END;
+	BEGIN
+		second := qsketch_total(s);
+	EXCEPTION WHEN OTHERS THEN
+		second := SQLSTATE || ': ' || SQLERRM;
+	END;
+END $$;
+SELECT t.* FROM (SELECT qsketch_agg(i, 10) AS s FROM generate_series(1, 5) AS i) AS q, twice(s) AS t;
+SELECT t.* FROM (SELECT qsketch_agg(i, 9223372036854775000) AS s FROM generate_series(1, 5) AS i) AS q, twice(s) AS t;
+SELECT t.* FROM (SELECT qsketch_agg(i % 2, i - 3) AS s FROM generate_series(1, 3) AS i) AS q, twice(s) AS t;
+DROP FUNCTION twice(qsketch);

@@ -122,6 +122,35 @@ SET search_path = trap, pg_catalog, public;
 SELECT key FROM qtop_exact('public.loaded', 'k', 2);
 RESET search_path;
 
+-- a policy that gives the table's name to another one, whose column has another type
+CREATE TABLE given (k text);
+ALTER TABLE given ALTER k SET STORAGE PLAIN;
+INSERT INTO given SELECT repeat('x', 7000) || i % 2 FROM generate_series(1, 300) AS i;
+CREATE TABLE taken AS SELECT 1::bigint AS k;
+CREATE SEQUENCE asked;
+CREATE FUNCTION give() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	IF nextval('asked') = 1 THEN
+		ALTER TABLE given RENAME TO gave;
+		ALTER TABLE taken RENAME TO given;
+	END IF;
+	RETURN true;
+END $$;
+ALTER TABLE given ENABLE ROW LEVEL SECURITY;
+CREATE POLICY p ON given USING (give());
+GRANT CREATE, USAGE ON SCHEMA public TO qtop_reader;
+ALTER TABLE given OWNER TO qtop_reader;
+ALTER TABLE taken OWNER TO qtop_reader;
+ALTER SEQUENCE asked OWNER TO qtop_reader;
+ALTER TABLE given FORCE ROW LEVEL SECURITY;
+SET ROLE qtop_reader;
+SELECT * FROM qtop_exact('given', 'k', 2);
+RESET ROLE;
+DROP TABLE given, taken;
+DROP SEQUENCE asked;
+DROP FUNCTION give();
+REVOKE CREATE, USAGE ON SCHEMA public FROM qtop_reader;
+
 -- errors
 SELECT statement, pg_temp.error_of(statement) FROM unnest(ARRAY['SELECT * FROM qtop_exact(''loaded'', ''x'', 2)',
 	'SELECT * FROM qtop_exact(''loaded'', ''k'', 0)', 'SELECT * FROM qtop_exact(''loaded'', ''k'', 2, NULL::text)',

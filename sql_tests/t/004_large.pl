@@ -43,5 +43,24 @@ is( $node->safe_psql('postgres', q{
 		SELECT qsketch_estimate(qsketch_add(qsketch_add(sk, 1, 5000000000), 2), 1) FROM large}),
 	'5000000001', 'in memory it can be');
 
+# Rows in rows in rows: the text of each is more than twice that of the one in it.  An
+# error of the output function must not leave a list of keys without texts behind.
+my $row = 'ROW(i)::nested0';
+$row = "ROW($row)::nested$_" for 1 .. 30;
+$node->safe_psql('postgres', join ';', 'CREATE TYPE nested0 AS (a int)',
+	map { "CREATE TYPE nested$_ AS (a nested" . ($_ - 1) . ')' } 1 .. 30);
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION twice(t qtop) RETURNS text LANGUAGE plpgsql AS $$
+	BEGIN
+		BEGIN
+			RETURN count(*) FROM qtop_text(t, 3);
+		EXCEPTION WHEN OTHERS THEN
+			RETURN count(*) FROM qtop_text(t, 3);
+		END;
+	END $$});
+($status, $out, $err) = $node->psql('postgres', "SELECT twice(qtop_agg($row, 5)) FROM generate_series(1, 3) AS i");
+like($err, qr/a list of top keys is incomplete, since an error has ended the counting of its keys/,
+	'keys whose text is too large are a clean error, again and again');
+
 $node->stop;
 done_testing();

@@ -105,11 +105,13 @@ SetsFlush(SetsState *sets)
 {
 	uint32 rows = sets->waiting;
 
-	sets->waiting = 0;
 	if (rows == 0)
 		return;
+	StateBeginCounting(&sets->keyed);
 	SetsCheck(qset_builder_add(&sets->builder, sets->id, sets->low, sets->exact ? NULL : sets->high,
 							   rows));
+	sets->waiting = 0;
+	StateEndCounting(&sets->keyed);
 	sets->keyed.members += rows;
 	sets->keyed.batches++;
 	StatCountBatch(false, rows);

@@ -196,11 +196,13 @@ flush_buffer(SketchState *expanded)
 
 	if (count == 0)
 		return;
-	buffer->count = 0;
+	StateBeginCounting(&expanded->keyed);
 	expanded->keyed.batches++;
 	set_version(expanded);
 	SketchCheck(
 		expanded->engine->insert(&expanded->sketch, buffer->fingerprint, buffer->weight, count));
+	buffer->count = 0;
+	StateEndCounting(&expanded->keyed);
 	StatCountBatch(expanded->sketch.remote != NULL, count);
 	if (buffer->allocated > QS_BATCH && expanded->keyed.patient)
 		KeyBufferFree(buffer);
@@ -217,7 +219,9 @@ remove_now(SketchState *expanded)
 	flush_buffer(removed);
 	set_version(expanded);
 	SketchCheck(expanded->engine->settle(&expanded->sketch));
+	StateBeginCounting(&expanded->keyed);
 	status = qs_subtract(&expanded->sketch, &removed->sketch);
+	StateEndCounting(&expanded->keyed);
 	if (status == QB_UNDERFLOW)
 		ereport(
 			ERROR,

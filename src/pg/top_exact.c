@@ -259,6 +259,7 @@ count_rows(const TopQuestion *q, const char *condition, OwnCall *call, ParamList
 					  q->column, q->table, condition ? " WHERE " : "", condition ? condition : "",
 					  q->column, q->sorted ? ", " : "", q->sorted ? q->column : "", q->n + 1),
 			 call, values);
+	TopCheckColumn(q, SPI_gettypeid(SPI_tuptable->tupdesc, 1));
 	answer.rows = SPI_processed;
 	if (answer.rows >= q->n)
 		answer.last = DatumGetInt64(

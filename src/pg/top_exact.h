@@ -41,6 +41,7 @@ typedef struct TopSample
 /* top_question.c */
 extern void TopDescribe(TopQuestion *question, Oid relation, const char *column);
 extern void TopCheckType(const TopQuestion *question, Oid named);
+extern void TopCheckColumn(const TopQuestion *question, Oid found);
 
 /* top_sample.c */
 extern void TopTakeSample(const TopQuestion *question, TopSample *sample);

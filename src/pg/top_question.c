@@ -10,6 +10,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_type_d.h"
 #include "parser/parse_coerce.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -77,10 +78,27 @@ TopCheckType(const TopQuestion *question, Oid named)
 						 format_type_be(question->type))));
 }
 
+/*
+ * A query found keys of this type, which must be that of the column.  The lock
+ * of TopDescribe() keeps others from changing the table, but not this session: a
+ * policy of the table may call a function that gives its name to another one.
+ */
+void
+TopCheckColumn(const TopQuestion *question, Oid found)
+{
+	if (found != question->type)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("type of column \"%s\" changed from %s to %s while keys were counted",
+						question->name, format_type_be(question->type), format_type_be(found)),
+				 errhint("No function that the query calls may alter or rename its table.")));
+}
+
 /* Describe a column of a table.  The caller has set how many keys are wanted. */
 void
 TopDescribe(TopQuestion *question, Oid relation, const char *column)
 {
+	LockRelationOid(relation, AccessShareLock);
 	question->relation = relation;
 	question->name = column;
 	describe_table(question);

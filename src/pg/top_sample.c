@@ -31,7 +31,6 @@
 #include "executor/spi.h"
 #include "sketch/top.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 #include "utils/rel.h"
 
 /*
@@ -84,7 +83,6 @@ percent_of(Oid relid)
 	double pages = 0;
 	ListCell *cell;
 
-	LockRelationOid(relid, AccessShareLock);
 	foreach (cell, find_all_inheritors(relid, AccessShareLock, NULL))
 		if (!add_pages(lfirst_oid(cell), &pages))
 			return 0;

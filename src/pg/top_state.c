@@ -172,12 +172,14 @@ TopFlush(TopState *top)
 
 	if (count == 0)
 		return;
-	buffer->count = 0;
+	StateBeginCounting(&top->keyed);
 	top->keyed.batches++;
 	SketchCheck(qs_engine_cpu.insert(&top->sketch, buffer->fingerprint, NULL, count));
 	SketchCheck(qs_top_batch(&top->top, &top->sketch, buffer->fingerprint, NULL, count));
 	write_fresh(top);
 	qs_top_batch_done(&top->top);
+	buffer->count = 0;
+	StateEndCounting(&top->keyed);
 	top->arena_used = 0;
 	StatCountBatch(false, count);
 	KeyBufferLimit(buffer, most_room(top));

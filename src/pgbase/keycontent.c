@@ -46,10 +46,25 @@ content_id(const qb_keys *keys, int count)
 	return (hash & CONTENT_BITS) | KEY_CONTENT;
 }
 
+/*
+ * What an element or column counts as.  char(n) in a container is hashed by its own
+ * function, not as text, which makes a difference under collations that are not
+ * deterministic.
+ */
+static qb_keys
+keys_within(Oid type, Oid collation)
+{
+	qb_keys keys = KeysOf(type, collation);
+
+	if (keys.collation != 0 && getBaseType(type) == BPCHAROID)
+		keys.family = KeyFamilyId(lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY)->hash_opf);
+	return keys;
+}
+
 static uint32
 content_of(Oid type, Oid collation)
 {
-	qb_keys keys = KeysOf(type, collation);
+	qb_keys keys = keys_within(type, collation);
 
 	return content_id(&keys, 1);
 }
@@ -74,7 +89,7 @@ KeyColumnsContent(TupleDesc descriptor)
 			continue;
 		keys[count++] = column->atttypid == UNKNOWNOID
 							? KeysOf(TEXTOID, DEFAULT_COLLATION_OID)
-							: KeysOf(column->atttypid, column->attcollation);
+							: keys_within(column->atttypid, column->attcollation);
 	}
 	content = content_id(keys, count);
 	pfree(keys);

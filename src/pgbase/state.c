@@ -56,6 +56,18 @@ StateToChange(Datum datum, const KeyedStateType *type)
 																  : NULL;
 }
 
+void
+StateBeginCounting(KeyedState *state)
+{
+	if (state->counting)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s is incomplete, since an error has ended the counting of its keys",
+						StateTypeOf(state)->value),
+				 errhint("Repeat the query without that error.")));
+	state->counting = true;
+}
+
 Size
 StatePassBytes(KeyedState *state)
 {

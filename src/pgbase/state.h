@@ -31,6 +31,7 @@ typedef struct KeyedState
 	int64 members;  /* keys or values added, less those removed; 0: nothing was counted */
 	int64 batches;  /* batches of keys that were counted */
 	bool accounted; /* PostgreSQL compares its memory with a limit at each row */
+	bool counting;  /* keys are being counted, or an error has ended that half-way */
 	bool patient; /* one of many states that are read one by one: keys may wait until it is read */
 	KeyBuffer buffer; /* keys that are not counted yet */
 } KeyedState;
@@ -72,6 +73,19 @@ extern void *StateExpandedIn(Datum datum, const KeyedStateType *type);
 
 /* The state that a datum points to, if it may be changed in place; else NULL. */
 extern void *StateToChange(Datum datum, const KeyedStateType *type);
+
+/*
+ * Around all that changes the value by keys that wait.  A function may read a state
+ * and catch the error that counting them raises; whoever reads it again then would
+ * get a part of them.  So no other counting begins where one has not ended.
+ */
+extern void StateBeginCounting(KeyedState *state);
+
+static inline void
+StateEndCounting(KeyedState *state)
+{
+	state->counting = false;
+}
 
 /* Pass a state to another process: the number of bytes, and the bytes. */
 extern Size StatePassBytes(KeyedState *state);
