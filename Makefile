@@ -26,7 +26,7 @@
 #   make bench-sql       the same in short, as a Markdown table
 #   make bench-top       qtop_exact against GROUP BY; writes its table into docs/recipes.md
 #   make structures      all structures on the same rows; writes its tables into docs/choosing.md
-#   make weights         sketches of weights, by structure and depth; likewise
+#   make weights         sketches of weights, by structure and depth; writes there, too
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
 #   make sets-bench      speed of the sets family; writes docs/sets-performance.md

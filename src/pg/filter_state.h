@@ -4,8 +4,8 @@
  *
  * src/pg/filter_state.h
  */
-#ifndef QS_PG_FILTER_EXPANDED_H
-#define QS_PG_FILTER_EXPANDED_H
+#ifndef QS_PG_FILTER_STATE_H
+#define QS_PG_FILTER_STATE_H
 
 #include "pg/filter_value.h"
 #include "pgbase/state.h"

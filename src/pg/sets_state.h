@@ -4,8 +4,8 @@
  *
  * src/pg/sets_state.h
  */
-#ifndef QS_PG_SETS_EXPANDED_H
-#define QS_PG_SETS_EXPANDED_H
+#ifndef QS_PG_SETS_STATE_H
+#define QS_PG_SETS_STATE_H
 
 #include "pg/sets_value.h"
 #include "pgbase/state.h"

@@ -4,8 +4,8 @@
  *
  * src/pg/sketch_probe.h
  */
-#ifndef QS_PG_PROBE_H
-#define QS_PG_PROBE_H
+#ifndef QS_PG_SKETCH_PROBE_H
+#define QS_PG_SKETCH_PROBE_H
 
 #include "sketch/noise.h"
 #include "pg/sketch_state.h"

@@ -4,8 +4,8 @@
  *
  * src/pg/sketch_state.h
  */
-#ifndef QS_PG_EXPANDED_H
-#define QS_PG_EXPANDED_H
+#ifndef QS_PG_SKETCH_STATE_H
+#define QS_PG_SKETCH_STATE_H
 
 #include "pg/sketch_value.h"
 #include "pgbase/state.h"

@@ -4,8 +4,8 @@
  *
  * src/pg/sketch_state_size.h
  */
-#ifndef QS_PG_SKETCH_SPACE_H
-#define QS_PG_SKETCH_SPACE_H
+#ifndef QS_PG_SKETCH_STATE_SIZE_H
+#define QS_PG_SKETCH_STATE_SIZE_H
 
 #include "postgres.h"
 

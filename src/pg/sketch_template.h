@@ -4,8 +4,8 @@
  *
  * src/pg/sketch_template.h
  */
-#ifndef QS_PG_SKETCH_STATE_H
-#define QS_PG_SKETCH_STATE_H
+#ifndef QS_PG_SKETCH_TEMPLATE_H
+#define QS_PG_SKETCH_TEMPLATE_H
 
 #include "pgbase/aggregate.h"
 #include "pgbase/recognize.h"

@@ -4,8 +4,8 @@
  *
  * src/pg/top_aggregate.h
  */
-#ifndef QS_PG_SKETCH_TOP_AGGREGATE_H
-#define QS_PG_SKETCH_TOP_AGGREGATE_H
+#ifndef QS_PG_TOP_AGGREGATE_H
+#define QS_PG_TOP_AGGREGATE_H
 
 #include "pgbase/recognize.h"
 

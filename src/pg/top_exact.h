@@ -4,8 +4,8 @@
  *
  * src/pg/top_exact.h
  */
-#ifndef QS_PG_SKETCH_TOP_EXACT_H
-#define QS_PG_SKETCH_TOP_EXACT_H
+#ifndef QS_PG_TOP_EXACT_H
+#define QS_PG_TOP_EXACT_H
 
 #include "postgres.h"
 

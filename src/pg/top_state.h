@@ -4,8 +4,8 @@
  *
  * src/pg/top_state.h
  */
-#ifndef QS_PG_SKETCH_TOP_EXPANDED_H
-#define QS_PG_SKETCH_TOP_EXPANDED_H
+#ifndef QS_PG_TOP_STATE_H
+#define QS_PG_TOP_STATE_H
 
 #include "pgbase/keytext.h"
 #include "pg/sketch_value.h"

@@ -5,8 +5,8 @@
  *
  * src/pgbase/activity.h
  */
-#ifndef QS_PG_ACTIVITY_H
-#define QS_PG_ACTIVITY_H
+#ifndef QS_PGBASE_ACTIVITY_H
+#define QS_PGBASE_ACTIVITY_H
 
 #include "postgres.h"
 

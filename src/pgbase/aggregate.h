@@ -4,8 +4,8 @@
  *
  * src/pgbase/aggregate.h
  */
-#ifndef QS_PG_AGGREGATE_H
-#define QS_PG_AGGREGATE_H
+#ifndef QS_PGBASE_AGGREGATE_H
+#define QS_PGBASE_AGGREGATE_H
 
 #include "pgbase/state.h"
 

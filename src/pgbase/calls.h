@@ -4,8 +4,8 @@
  *
  * src/pgbase/calls.h
  */
-#ifndef QS_PG_CALLS_H
-#define QS_PG_CALLS_H
+#ifndef QS_PGBASE_CALLS_H
+#define QS_PGBASE_CALLS_H
 
 #include "postgres.h"
 #include "fmgr.h"

@@ -4,8 +4,8 @@
  *
  * src/pgbase/errors.h
  */
-#ifndef QS_PG_ERRORS_H
-#define QS_PG_ERRORS_H
+#ifndef QS_PGBASE_ERRORS_H
+#define QS_PGBASE_ERRORS_H
 
 #include "postgres.h"
 

@@ -11,8 +11,8 @@
  *
  * src/pgbase/keybuffer.h
  */
-#ifndef QS_PG_KEYBUFFER_H
-#define QS_PG_KEYBUFFER_H
+#ifndef QS_PGBASE_KEYBUFFER_H
+#define QS_PGBASE_KEYBUFFER_H
 
 #include "postgres.h"
 

@@ -4,8 +4,8 @@
  *
  * src/pgbase/keycheck.h
  */
-#ifndef QS_PG_KEYCHECK_H
-#define QS_PG_KEYCHECK_H
+#ifndef QS_PGBASE_KEYCHECK_H
+#define QS_PGBASE_KEYCHECK_H
 
 #include "pgbase/keytype.h"
 

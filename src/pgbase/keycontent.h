@@ -4,8 +4,8 @@
  *
  * src/pgbase/keycontent.h
  */
-#ifndef QS_PG_KEYCONTENT_H
-#define QS_PG_KEYCONTENT_H
+#ifndef QS_PGBASE_KEYCONTENT_H
+#define QS_PGBASE_KEYCONTENT_H
 
 #include "postgres.h"
 

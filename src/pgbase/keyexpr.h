@@ -4,8 +4,8 @@
  *
  * src/pgbase/keyexpr.h
  */
-#ifndef QS_PG_KEYEXPR_H
-#define QS_PG_KEYEXPR_H
+#ifndef QS_PGBASE_KEYEXPR_H
+#define QS_PGBASE_KEYEXPR_H
 
 #include "pgbase/keytype.h"
 

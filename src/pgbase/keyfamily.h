@@ -4,8 +4,8 @@
  *
  * src/pgbase/keyfamily.h
  */
-#ifndef QS_PG_KEYFAMILY_H
-#define QS_PG_KEYFAMILY_H
+#ifndef QS_PGBASE_KEYFAMILY_H
+#define QS_PGBASE_KEYFAMILY_H
 
 #include "postgres.h"
 

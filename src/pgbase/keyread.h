@@ -4,8 +4,8 @@
  *
  * src/pgbase/keyread.h
  */
-#ifndef QS_PG_KEYREAD_H
-#define QS_PG_KEYREAD_H
+#ifndef QS_PGBASE_KEYREAD_H
+#define QS_PGBASE_KEYREAD_H
 
 #include "pgbase/keycheck.h"
 

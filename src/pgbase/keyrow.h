@@ -4,8 +4,8 @@
  *
  * src/pgbase/keyrow.h
  */
-#ifndef QS_PG_KEYROW_H
-#define QS_PG_KEYROW_H
+#ifndef QS_PGBASE_KEYROW_H
+#define QS_PGBASE_KEYROW_H
 
 #include "postgres.h"
 

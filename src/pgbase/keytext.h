@@ -4,8 +4,8 @@
  *
  * src/pgbase/keytext.h
  */
-#ifndef QS_PG_KEYTEXT_H
-#define QS_PG_KEYTEXT_H
+#ifndef QS_PGBASE_KEYTEXT_H
+#define QS_PGBASE_KEYTEXT_H
 
 #include "pgbase/keytype.h"
 

@@ -4,8 +4,8 @@
  *
  * src/pgbase/keytype.h
  */
-#ifndef QS_PG_KEYTYPE_H
-#define QS_PG_KEYTYPE_H
+#ifndef QS_PGBASE_KEYTYPE_H
+#define QS_PGBASE_KEYTYPE_H
 
 #include "postgres.h"
 #include "fmgr.h"

@@ -4,8 +4,8 @@
  *
  * src/pgbase/memory.h
  */
-#ifndef QS_PG_MEMORY_H
-#define QS_PG_MEMORY_H
+#ifndef QS_PGBASE_MEMORY_H
+#define QS_PGBASE_MEMORY_H
 
 #include "postgres.h"
 

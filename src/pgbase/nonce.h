@@ -4,8 +4,8 @@
  *
  * src/pgbase/nonce.h
  */
-#ifndef QS_PG_NONCE_H
-#define QS_PG_NONCE_H
+#ifndef QS_PGBASE_NONCE_H
+#define QS_PGBASE_NONCE_H
 
 #include "postgres.h"
 

@@ -4,8 +4,8 @@
  *
  * src/pgbase/recognize.h
  */
-#ifndef QS_PG_RECOGNIZE_H
-#define QS_PG_RECOGNIZE_H
+#ifndef QS_PGBASE_RECOGNIZE_H
+#define QS_PGBASE_RECOGNIZE_H
 
 #include "postgres.h"
 #include "fmgr.h"

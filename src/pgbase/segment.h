@@ -4,8 +4,8 @@
  *
  * src/pgbase/segment.h
  */
-#ifndef QS_PG_PASS_H
-#define QS_PG_PASS_H
+#ifndef QS_PGBASE_SEGMENT_H
+#define QS_PGBASE_SEGMENT_H
 
 #include "postgres.h"
 

@@ -14,8 +14,8 @@
  *
  * src/pgbase/state.h
  */
-#ifndef QS_PG_STATE_H
-#define QS_PG_STATE_H
+#ifndef QS_PGBASE_STATE_H
+#define QS_PGBASE_STATE_H
 
 #include "pgbase/keybuffer.h"
 #include "pgbase/keytype.h"

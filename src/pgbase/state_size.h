@@ -4,8 +4,8 @@
  *
  * src/pgbase/state_size.h
  */
-#ifndef QS_PG_SPACE_H
-#define QS_PG_SPACE_H
+#ifndef QS_PGBASE_STATE_SIZE_H
+#define QS_PGBASE_STATE_SIZE_H
 
 #include "postgres.h"
 #include "fmgr.h"

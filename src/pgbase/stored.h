@@ -10,8 +10,8 @@
  * longer.
  * src/pgbase/stored.h
  */
-#ifndef QS_PG_STORED_H
-#define QS_PG_STORED_H
+#ifndef QS_PGBASE_STORED_H
+#define QS_PGBASE_STORED_H
 
 #include "postgres.h"
 #include "access/detoast.h"

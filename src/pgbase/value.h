@@ -4,8 +4,8 @@
  *
  * src/pgbase/value.h
  */
-#ifndef QS_PG_VALUE_H
-#define QS_PG_VALUE_H
+#ifndef QS_PGBASE_VALUE_H
+#define QS_PGBASE_VALUE_H
 
 #include "postgres.h"
 
