@@ -40,9 +40,9 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SELECT qsketch_agg(ROW(user_id, page)) = (SELECT pairs FROM sketches WHERE size = '1MB') AS parallel FROM views;
-RESET max_parallel_workers_per_gather;
+SET max_parallel_workers_per_gather = 0;
 
--- filters likewise
+-- filters, too
 SELECT bool_and(qfilter_contains(f, ROW(user_id, page))) AS all_found, bool_or(qfilter_contains(f, ROW(user_id, 'none'))) AS others
 FROM (SELECT qfilter_agg(ROW(user_id, page), qfilter_new_bloom(1000, 1e-9)) AS f FROM views) AS f, views;
 
@@ -64,7 +64,7 @@ SELECT qtop_has(t, ROW(4, 'p4')) AS literal, qtop_has(t, ROW(4::bigint, 'p4'::te
 SELECT key, estimate FROM tops, qtop_text(qtop_add(qtop_merge(t, t), ROW(8, 'x'), 500), 1);
 SET max_parallel_workers_per_gather = 2;
 SELECT qtop_sketch(qtop_agg(ROW(user_id, page), 3)) = (SELECT pairs FROM sketches WHERE size = '1MB') AS parallel FROM views;
-RESET max_parallel_workers_per_gather;
+SET max_parallel_workers_per_gather = 0;
 SELECT qtop_list(t, 1, NULL::record) FROM tops;
 SELECT qtop_list(t, 1, NULL::text) FROM tops;
 SELECT qtop_has(t, 4) FROM tops;
