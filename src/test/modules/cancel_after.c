@@ -22,6 +22,9 @@
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/timeout.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 PG_MODULE_MAGIC;
 
