@@ -24,7 +24,7 @@ sub explained
 	return $node->safe_psql('postgres', "EXPLAIN (COSTS OFF, $options) $of");
 }
 
-like(explained('VERBOSE', $query), qr/\n Column Scan Not Used: $scan\n GPU Not Used: $gpu\z/, 'text');
+like(explained('VERBOSE', $query), qr/\nColumn Scan Not Used: $scan\nGPU Not Used: $gpu\z/, 'text');
 like(explained('VERBOSE, FORMAT xml', $query),
 	qr{<Column-Scan-Not-Used>\s*<Item>$scan</Item>\s*</Column-Scan-Not-Used>\s*<GPU-Not-Used>\s*<Item>$gpu</Item>}, 'XML');
 like(explained('VERBOSE, FORMAT yaml', $query),
@@ -39,7 +39,7 @@ like(explained('VERBOSE', "CREATE TABLE why_made AS $query"), qr/Column Scan Not
 unlike(explained('VERBOSE OFF', $query), qr/Not Used/, 'nothing without VERBOSE');
 unlike(explained('VERBOSE', 'SELECT count(*) FROM why'), qr/Not Used/, 'nothing of a query without aggregates of ours');
 like(explained('VERBOSE', "SELECT (SELECT qsketch_agg(k + 1) FROM why) || (SELECT qsketch_agg(k + 2) FROM why) || (SELECT qsketch_agg(k) FROM why GROUP BY w, t)"),
-	qr/Column Scan Not Used: a key that is no column, $scan\n GPU Not Used: $gpu\z/, 'of several parts, each reason once');
+	qr/Column Scan Not Used: a key that is no column, $scan\nGPU Not Used: $gpu\z/, 'of several parts, each reason once');
 
 # an error in between does not leave anything behind
 my ($rc, $out, $err) = $node->psql('postgres',
