@@ -15,8 +15,8 @@
 #include "utils/memutils.h"
 
 /*
- * Open a value of this length, whose header alone is read.  In an explicit sketch the
- * entries may be few although the header claims a large size; in a dense one the tables
+ * Open a value of this length, whose header alone is read.  An explicit or compact sketch
+ * may take few bytes although the header claims a large size; in a dense one the tables
  * must have that size.
  */
 static void
@@ -26,7 +26,7 @@ open_bytes(qs_sketch *view, const uint8 *bytes, Size length)
 
 	if (status != QB_OK)
 		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
-	if (view->form == QS_EXPLICIT)
+	if (view->form != QS_DENSE)
 		SketchCheckStorable(&view->params);
 }
 

@@ -11,7 +11,7 @@
  *	4		1		structure (qs_structure)
  *	5		1		form (qs_form)
  *	6		1		part of an sf sketch (qs_part), else 0
- *	7		1		counter bytes: 0 explicit, 4 (N < 2^32) or 8 dense
+ *	7		1		counter bytes: 0 explicit, else 4 (N < 2^32) or 8
  *	8		1		depth d
  *	9		1		z of an sf sketch, else 0
  *	10		1		log2 of the number of masks; thread 0
@@ -22,13 +22,15 @@
  *	32		4		family of the keys, 0 = none yet
  *	36		4		collation of the keys, 0 = does not matter
  *	40		8		total weight N, 0 .. 2^63 - 1
- *	48		8		explicit: entries; multilevel: high buckets; else 0
- *	56		4		reserved, 0
+ *	48		8		explicit: entries; compact: bytes of the body; dense: high buckets
+ *					of multilevel, else 0
+ *	56		4		compact: units that are not all zero; else 0
  *
  * Body, explicit: entries of 8-byte fingerprint and 8-byte count, ascending by
  * fingerprint, counts positive.  Body, dense: the structure's table, then its
  * extra table (sf: fat; multilevel: high buckets in the order of their low
- * buckets, none all zero).
+ * buckets, none all zero).  Body, compact: see compact.h, which also says when this
+ * form is chosen.
  *
  * The bytes are a function of the parameters and the multiset of keys, which
  * determine every choice in this format (form, counter width, order).
@@ -43,8 +45,11 @@
 #define QS_FORMAT_VERSION_1 1
 #define QS_HEADER_BYTES     60
 
-/* Bytes that qs_write() will write. */
+/* Bytes that qs_write() will write.  Looks at all tables, as qs_write() does again. */
 extern uint64_t qs_flat_size(const qs_sketch *sk);
+
+/* The form in which qs_write() will write it. */
+extern qs_form qs_flat_form(const qs_sketch *sk);
 
 /* Serialize an owned sketch or a view. */
 extern void qs_write(const qs_sketch *sk, uint8_t *out);
