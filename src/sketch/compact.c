@@ -274,11 +274,9 @@ qs_compact_add(qs_sketch *into, const qs_sketch *from)
 
 	while (status == QB_OK && next_group(&g, &r))
 	{
-		const uint8_t *start = r.next;
-
+		qb_pause_after(into->memory, &g.steps, 1 + (uint64_t) (r.end - r.next));
 		while (status == QB_OK && qs_unit_next(&r, &unit))
 			status = qs_unit_add(into, folded_index(&from->params, unit.index, more), &unit);
-		qb_pause_after(into->memory, &g.steps, 1 + (uint64_t) (r.next - start));
 	}
 	return status;
 }
@@ -370,6 +368,7 @@ qs_compact_check(const qs_sketch *view)
 	f.owned = qs_has_rows(view->params.structure) ? 1 : view->params.depth;
 	while (next_group(&g, &r))
 	{
+		qb_pause_after(view->memory, &g.steps, 1 + (uint64_t) (r.end - r.next));
 		while (qs_unit_next(&r, &unit))
 			if (!take_unit(&f, &unit))
 				return false;

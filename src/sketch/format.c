@@ -269,11 +269,18 @@ qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
 qb_status
 qs_validate(const uint8_t *bytes, uint64_t length)
 {
+	return qs_validate_pausing(bytes, length, NULL);
+}
+
+qb_status
+qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
+{
 	qs_sketch view;
 	qb_status status = qs_open(&view, bytes, length);
 
 	if (status != QB_OK)
 		return status;
+	view.memory = memory;
 	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
 		return QB_FORMAT_CRC;
 	if (view.form == QS_EXPLICIT)

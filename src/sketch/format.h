@@ -66,6 +66,10 @@ extern qb_status qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
  */
 extern qb_status qs_validate(const uint8_t *bytes, uint64_t length);
 
+/* The same, with the pauses of "memory", which may jump out. */
+extern qb_status
+qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
+
 /* Bytes of the smallest dense form, to which a sketch with these parameters grows. */
 extern uint64_t qs_dense_size(const qs_params *p, bool wide);
 

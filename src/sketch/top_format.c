@@ -242,6 +242,12 @@ keys_are_sound(const qs_top *view, const qs_sketch *sketch)
 qb_status
 qs_top_validate(const uint8_t *bytes, uint64_t length)
 {
+	return qs_top_validate_pausing(bytes, length, NULL);
+}
+
+qb_status
+qs_top_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
+{
 	qs_top view;
 	qs_sketch sketch;
 	uint64_t sketch_bytes;
@@ -252,7 +258,7 @@ qs_top_validate(const uint8_t *bytes, uint64_t length)
 	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
 		return QB_FORMAT_CRC;
 	bytes = qs_top_sketch_bytes(bytes, &sketch_bytes);
-	status = qs_validate(bytes, sketch_bytes);
+	status = qs_validate_pausing(bytes, sketch_bytes, memory);
 	if (status != QB_OK)
 		return status;
 	return keys_are_sound(&view, &sketch) ? QB_OK : QB_FORMAT_ENTRIES;

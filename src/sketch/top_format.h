@@ -61,6 +61,10 @@ qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t leng
 /* The one validator for bytes from outside.  Checks all that this format says, and the sketch. */
 extern qb_status qs_top_validate(const uint8_t *bytes, uint64_t length);
 
+/* The same, with the pauses of "memory", which may jump out. */
+extern qb_status
+qs_top_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
+
 /* The bytes of the sketch inside bytes that qs_top_open() has opened. */
 extern const uint8_t *qs_top_sketch_bytes(const uint8_t *bytes, uint64_t *length);
 
