@@ -54,7 +54,7 @@ form_name(const qs_sketch *sk)
 		[QS_EXPLICIT] = "explicit", [QS_DENSE] = "dense", [QS_COMPACT] = "compact"
 	};
 
-	return name[sk->view ? (qs_form) sk->form : qs_flat_form(sk)];
+	return name[sk->view ? (qs_form) sk->form : qs_flat_of(sk).form];
 }
 
 static const char *

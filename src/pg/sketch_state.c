@@ -357,7 +357,7 @@ get_flat_size(ExpandedObjectHeader *header)
 	if (is_ticket(expanded))
 		return GpuTicketSize();
 	SketchSettle(expanded);
-	return SketchFlatSize(&expanded->sketch);
+	return SketchFlatSize(&expanded->sketch, &expanded->flat);
 }
 
 static void
@@ -368,7 +368,7 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 	if (is_ticket(expanded))
 		GpuWriteTicket(&expanded->sketch, result);
 	else
-		SketchWrite(&expanded->sketch, result, size);
+		SketchWrite(&expanded->sketch, &expanded->flat, result);
 }
 
 static void

@@ -17,8 +17,9 @@ typedef struct SketchState
 	qs_sketch sketch;        /* without the keys in the buffer */
 	const qs_engine *engine; /* where batches go */
 
-	bool folded; /* sketches of different sizes were merged into it */
-	bool ticket; /* its flat form goes to our combine function only */
+	bool folded;  /* sketches of different sizes were merged into it */
+	bool ticket;  /* its flat form goes to our combine function only */
+	qs_flat flat; /* how to write it, between the two calls that flatten it */
 
 	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
 

@@ -53,25 +53,27 @@ qs_compact_has_groups(const qs_sketch *view)
 
 /* ---- reading ---- */
 
+/* The next byte.  "checked" is false if a whole unit is known to be there. */
 QB_INLINE uint8_t
-next_byte(qs_unit_reader *r)
+next_byte(qs_unit_reader *r, bool checked)
 {
-	if (r->next < r->end)
+	if (!checked || r->next < r->end)
 		return *r->next++;
 	r->damaged = true;
 	return 0;
 }
 
-QB_INLINE uint64_t
-next_varint(qs_unit_reader *r)
+/* What follows the first byte of a longer varint, which has 10 bytes at most. */
+static uint64_t
+next_rest(qs_unit_reader *r, uint64_t v, bool checked)
 {
-	uint8_t byte = next_byte(r);
-	uint64_t v = byte & 0x7F;
+	uint8_t byte = 0x80;
 	uint32_t shift;
 
+	v &= 0x7F;
 	for (shift = 7; byte > 0x7F && shift < 64; shift += 7)
 	{
-		byte = next_byte(r);
+		byte = next_byte(r, checked);
 		v |= (uint64_t) (byte & 0x7F) << shift;
 		if (byte == 0 || (shift == 63 && byte > 1))
 			r->damaged = true;
@@ -79,9 +81,17 @@ next_varint(qs_unit_reader *r)
 	return v;
 }
 
+QB_INLINE uint64_t
+next_varint(qs_unit_reader *r, bool checked)
+{
+	uint8_t byte = next_byte(r, checked);
+
+	return byte > 0x7F ? next_rest(r, byte, checked) : byte;
+}
+
 /* The mask of a unit; one counter has none, since it is not zero. */
-static uint32_t
-next_mask(qs_unit_reader *r)
+QB_INLINE uint32_t
+next_mask(qs_unit_reader *r, bool checked)
 {
 	uint32_t mask = 0;
 	uint32_t i;
@@ -89,36 +99,87 @@ next_mask(qs_unit_reader *r)
 	if (r->mask_bytes == 0)
 		return 1;
 	for (i = 0; i < r->mask_bytes; i++)
-		mask |= (uint32_t) next_byte(r) << (8 * i);
+		mask |= (uint32_t) next_byte(r, checked) << (8 * i);
 	if (mask == 0 || (uint64_t) mask >> r->width != 0)
 		r->damaged = true;
 	return mask;
 }
 
-bool
-qs_unit_next(qs_unit_reader *r, qs_unit *unit)
+/* Bits of a mask.  Without its instruction the compiler's own function is slower. */
+QB_INLINE uint32_t
+bits_of(uint32_t mask)
 {
-	uint64_t gap;
-	uint32_t count;
+	mask -= mask >> 1 & 0x55555555;
+	mask = (mask & 0x33333333) + (mask >> 2 & 0x33333333);
+	return ((mask + (mask >> 4)) & 0x0F0F0F0F) * 0x01010101 >> 24;
+}
+
+/*
+ * Read up to eight counters that all have one byte, as most do.  Returns how many, 0 if
+ * not all have.  Eight bytes are there.
+ */
+QB_INLINE uint32_t
+next_bytes(qs_unit_reader *r, uint64_t *value, uint32_t most)
+{
+	uint32_t count = most < 8 ? most : 8;
+	uint64_t used = UINT64_MAX >> (64 - 8 * count);
+	uint64_t word = qb_load64(r->next) & used;
+	uint64_t tops = UINT64_C(0x8080808080808080) & used;
 	uint32_t i;
 
-	if (r->next == r->end || r->damaged)
-		return false;
-	gap = next_varint(r);
-	unit->mask = next_mask(r);
+	if ((word & tops) != 0)
+		return 0;
+	for (i = 0; i < 8; i++)
+		value[i] = word >> (8 * i) & 0xFF;
+	if (((word + (used & UINT64_C(0x7F7F7F7F7F7F7F7F))) & tops) != tops)
+		r->damaged = true; /* one of them is zero */
+	r->next += count;
+	return count;
+}
+
+/* Read the counters of a unit. */
+QB_INLINE void
+next_counters(qs_unit_reader *r, qs_unit *unit, bool checked)
+{
+	uint32_t i = 0;
+
+	while (i < unit->count)
+	{
+		uint32_t some = checked ? 0 : next_bytes(r, unit->value + i, unit->count - i);
+
+		if (some == 0)
+		{
+			unit->value[i] = next_varint(r, checked);
+			r->damaged |= unit->value[i] == 0;
+			some = 1;
+		}
+		i += some;
+	}
+}
+
+QB_INLINE bool
+next_unit(qs_unit_reader *r, qs_unit *unit, bool checked)
+{
+	uint64_t gap = next_varint(r, checked);
+
+	unit->mask = next_mask(r, checked);
 	if (gap >= r->after - r->index)
 		r->damaged = true;
 	if (r->damaged)
 		return false;
 	unit->index = r->index + gap;
 	r->index = unit->index + 1;
-	count = (uint32_t) __builtin_popcount(unit->mask);
-	for (i = 0; i < count; i++)
-	{
-		unit->value[i] = next_varint(r);
-		r->damaged |= unit->value[i] == 0;
-	}
+	unit->count = bits_of(unit->mask);
+	next_counters(r, unit, checked);
 	return !r->damaged;
+}
+
+bool
+qs_unit_next(qs_unit_reader *r, qs_unit *unit)
+{
+	if (r->next == r->end || r->damaged)
+		return false;
+	return r->end - r->next >= QS_UNIT_BYTES ? next_unit(r, unit, false) : next_unit(r, unit, true);
 }
 
 /* A compact view, to be read group by group. */
@@ -186,7 +247,7 @@ add_bucket(qs_sketch *into, uint64_t bucket, const qs_unit *unit)
 
 	if (into->extra_used == into->extra_room && into->ops->reserve(into, 1) != QB_OK)
 		return QB_NO_MEMORY;
-	for (i = 0; mask != 0; mask &= mask - 1, i++)
+	for (i = 0; i < unit->count; mask &= mask - 1, i++)
 	{
 		uint32_t c = (uint32_t) __builtin_ctz(mask);
 		uint64_t sum = low[c] + unit->value[i];
@@ -202,7 +263,7 @@ add_bucket(qs_sketch *into, uint64_t bucket, const qs_unit *unit)
 	return QB_OK;
 }
 
-static void
+QB_INLINE void
 add_counter(uint8_t *table, bool wide, uint64_t i, uint64_t value)
 {
 	qb_counter_set(table, i, wide, qb_counter_get(table, i, wide) + value);
@@ -219,14 +280,14 @@ raise_slim(qs_sketch *sk, uint64_t cell)
 		qb_counter_set(sk->table, slim, sk->wide, v);
 }
 
-qb_status
-qs_unit_add(qs_sketch *into, uint64_t index, const qs_unit *unit)
+/* Add a unit of so many counters. */
+QB_INLINE qb_status
+add_unit(qs_sketch *into, uint32_t width, uint64_t index, const qs_unit *unit)
 {
-	uint32_t width;
 	uint32_t mask = unit->mask;
 	uint32_t i;
 
-	if (qs_has_high(into->params.structure))
+	if (width == QS_LOW_COUNTERS)
 		return add_bucket(into, index, unit);
 	if (qs_has_extra(&into->params))
 	{
@@ -234,11 +295,20 @@ qs_unit_add(qs_sketch *into, uint64_t index, const qs_unit *unit)
 		raise_slim(into, index);
 		return QB_OK;
 	}
-	width = qs_units_of(&into->params).width;
-	for (i = 0; mask != 0; mask &= mask - 1, i++)
-		add_counter(into->table, into->wide, index * width + (uint32_t) __builtin_ctz(mask),
-					unit->value[i]);
+	if (unit->count == width && !into->wide)
+		for (i = 0; i < width; i++)
+			add_counter(into->table, false, index * width + i, unit->value[i]);
+	else
+		for (i = 0; i < unit->count; mask &= mask - 1, i++)
+			add_counter(into->table, into->wide, index * width + (uint32_t) __builtin_ctz(mask),
+						unit->value[i]);
 	return QB_OK;
+}
+
+qb_status
+qs_unit_add(qs_sketch *into, uint64_t index, const qs_unit *unit)
+{
+	return add_unit(into, qs_units_of(&into->params).width, index, unit);
 }
 
 /* Units that belong to one bucket, or to a row of thread. */
@@ -256,8 +326,6 @@ folded_index(const qs_params *p, uint64_t index, uint64_t more)
 {
 	uint64_t together = units_together(p);
 
-	if (more == 1)
-		return index;
 	if (qs_has_rows(p->structure))
 		return index / together * (together / more) + index % together / more;
 	return index / together / more * together + index % together;
@@ -276,7 +344,9 @@ qs_compact_add(qs_sketch *into, const qs_sketch *from)
 	{
 		qb_pause_after(into->memory, &g.steps, 1 + (uint64_t) (r.end - r.next));
 		while (status == QB_OK && qs_unit_next(&r, &unit))
-			status = qs_unit_add(into, folded_index(&from->params, unit.index, more), &unit);
+			status = add_unit(
+				into, g.layout.width,
+				more == 1 ? unit.index : folded_index(&from->params, unit.index, more), &unit);
 	}
 	return status;
 }
@@ -319,7 +389,6 @@ static bool
 take_unit(findings *f, const qs_unit *unit)
 {
 	uint64_t bucket = unit->index / units_together(&f->view->params);
-	uint32_t count = (uint32_t) __builtin_popcount(unit->mask);
 	uint32_t i;
 
 	if (bucket != f->bucket)
@@ -329,7 +398,7 @@ take_unit(findings *f, const qs_unit *unit)
 		f->tally = (qs_tally){ 0, 0 };
 		f->bucket = bucket;
 	}
-	for (i = 0; i < count; i++)
+	for (i = 0; i < unit->count; i++)
 	{
 		if (unit->value[i] > (uint64_t) f->view->total)
 			return false;

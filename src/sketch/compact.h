@@ -64,7 +64,8 @@ typedef struct qs_unit
 {
 	uint64_t index;
 	uint32_t mask;
-	uint64_t value[QS_MASK_BITS_MAX];
+	uint32_t count;                       /* of the mask's bits */
+	uint64_t value[QS_MASK_BITS_MAX + 8]; /* eight are read at a time */
 } qs_unit;
 
 /* Reads one group, from its data in memory. */

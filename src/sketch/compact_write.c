@@ -78,23 +78,35 @@ nonzero_bytes(uint64_t word)
 	return (((word & EVERY_BYTE(0x7F)) + EVERY_BYTE(0x7F)) | word) & EVERY_BYTE(0x80);
 }
 
-/* Bytes of the counters of a low bucket that has no high bucket. */
+/* Words of the counters in a low bucket. */
+#define LOW_WORDS 4
+
+/* The counters from 8 * i on, and zeros in place of the high index. */
+QB_INLINE uint64_t
+low_word(const uint8_t *low, uint32_t i)
+{
+	uint64_t word = qb_load64(low + 8 * i);
+
+	return i == LOW_WORDS - 1 ? word & UINT32_MAX : word;
+}
+
+/*
+ * Bytes of the counters of a low bucket that has no high bucket: one for each that is
+ * not zero, and one more for each above 127.  The sums of all bytes add up in the top one.
+ */
 QB_INLINE uint32_t
 low_bytes(const uint8_t *low)
 {
-	uint32_t bytes = 0;
+	uint64_t sums = 0;
 	uint32_t i;
 
-	for (i = 0; i < QS_LOW_BYTES; i += sizeof(uint64_t))
+	for (i = 0; i < LOW_WORDS; i++)
 	{
-		uint64_t word = qb_load64(low + i);
+		uint64_t word = low_word(low, i);
 
-		if (i + sizeof(word) > QS_LOW_COUNTERS)
-			word &= UINT32_MAX; /* the high index */
-		bytes += (uint32_t) __builtin_popcountll(nonzero_bytes(word)) +
-				 (uint32_t) __builtin_popcountll(word & EVERY_BYTE(0x80));
+		sums += (nonzero_bytes(word) >> 7) + (word >> 7 & EVERY_BYTE(1));
 	}
-	return bytes;
+	return (uint32_t) (sums * EVERY_BYTE(1) >> 56);
 }
 
 static uint32_t
@@ -161,7 +173,8 @@ has_bucket(const qs_sketch *sk, uint64_t bucket)
 	const uint8_t *low = qs_low_bucket(sk, bucket);
 	const uint8_t *high = qs_high_of(sk, low);
 
-	return low_bytes(low) > 0 || (high && high_bytes(sk, low, high) > 0);
+	return (low_word(low, 0) | low_word(low, 1) | low_word(low, 2) | low_word(low, 3)) != 0 ||
+		   (high && high_bytes(sk, low, high) > 0);
 }
 
 /* A bit for each unit of a block that is present. */
@@ -268,30 +281,7 @@ qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size)
 
 /* ---- third pass: writing ---- */
 
-/* Read the counters of a unit that are not zero. */
-static void
-read_unit(const qs_sketch *sk, uint32_t width, uint64_t index, qs_unit *unit)
-{
-	const uint8_t *table = counters_of(sk);
-	uint64_t value[QS_MASK_BITS_MAX];
-	uint32_t count = 0;
-	uint32_t c;
-
-	if (qs_has_high(sk->params.structure))
-		qs_multilevel_values(sk, index, value);
-	else
-		for (c = 0; c < width; c++)
-			value[c] = qb_counter_get(table, index * width + c, sk->wide);
-	unit->mask = 0;
-	for (c = 0; c < width; c++)
-		if (value[c] != 0)
-		{
-			unit->mask |= UINT32_C(1) << c;
-			unit->value[count++] = value[c];
-		}
-}
-
-static uint8_t *
+QB_INLINE uint8_t *
 put_varint(uint8_t *out, uint64_t v)
 {
 	for (; v > 0x7F; v >>= 7)
@@ -300,18 +290,74 @@ put_varint(uint8_t *out, uint64_t v)
 	return out;
 }
 
+/* Write the mask and the counters of a low bucket that has no high bucket. */
 static uint8_t *
-put_unit(uint8_t *out, uint64_t gap, const qs_unit *unit, uint32_t mask_bytes)
+put_low(uint8_t *out, const uint8_t *low)
 {
-	uint32_t count = (uint32_t) __builtin_popcount(unit->mask);
+	uint8_t *mask_at = out;
+	uint32_t mask = 0;
 	uint32_t i;
 
-	out = put_varint(out, gap);
-	for (i = 0; i < mask_bytes; i++)
-		*out++ = (uint8_t) (unit->mask >> (8 * i));
-	for (i = 0; i < count; i++)
-		out = put_varint(out, unit->value[i]);
+	out += sizeof(mask);
+	for (i = 0; i < LOW_WORDS; i++)
+	{
+		uint64_t word = low_word(low, i);
+		uint64_t flags;
+
+		for (flags = nonzero_bytes(word); flags != 0; flags &= flags - 1)
+		{
+			uint32_t c = (uint32_t) __builtin_ctzll(flags) / 8;
+
+			mask |= UINT32_C(1) << (8 * i + c);
+			out = put_varint(out, word >> (8 * c) & 0xFF);
+		}
+	}
+	qb_store32(mask_at, mask);
 	return out;
+}
+
+/* Write the mask, if units have one, and the counters that are not zero. */
+QB_INLINE uint8_t *
+put_counters(uint8_t *out, uint32_t width, uint32_t mask_bytes, const uint64_t *value)
+{
+	uint8_t *mask_at = out;
+	uint32_t mask = 0;
+	uint32_t c;
+
+	out += mask_bytes;
+	for (c = 0; c < width; c++)
+		if (value[c] != 0)
+		{
+			mask |= UINT32_C(1) << c;
+			out = put_varint(out, value[c]);
+		}
+	for (c = 0; c < mask_bytes; c++)
+		mask_at[c] = (uint8_t) (mask >> (8 * c));
+	return out;
+}
+
+/* Write a unit's mask and counters. */
+static uint8_t *
+put_unit(uint8_t *out, const qs_sketch *sk, const qs_unit_layout *layout, uint64_t unit)
+{
+	const uint8_t *table = counters_of(sk);
+	uint64_t value[QS_MASK_BITS_MAX];
+	uint32_t c;
+
+	if (qs_has_high(sk->params.structure))
+	{
+		const uint8_t *low = qs_low_bucket(sk, unit);
+
+		if (!qs_high_of(sk, low))
+			return put_low(out, low);
+		qs_multilevel_values(sk, unit, value);
+		return put_counters(out, layout->width, layout->mask_bytes, value);
+	}
+	for (c = 0; c < layout->width; c++)
+		value[c] = qb_counter_get(table, unit * layout->width + c, sk->wide);
+	if (layout->width == 1)
+		return put_varint(out, value[0]);
+	return put_counters(out, layout->width, layout->mask_bytes, value);
 }
 
 void
@@ -325,12 +371,9 @@ qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, uint8_t *out)
 
 	while (walk_next(&w))
 	{
-		qs_unit unit;
-
 		for (; group < w.unit >> w.shift; group++)
 			qb_store32(out + 4 * group, (uint32_t) (next - data));
-		read_unit(sk, w.layout.width, w.unit, &unit);
-		next = put_unit(next, w.gap, &unit, w.layout.mask_bytes);
+		next = put_unit(put_varint(next, w.gap), sk, &w.layout, w.unit);
 	}
 	for (; group < groups; group++)
 		qb_store32(out + 4 * group, (uint32_t) (next - data));

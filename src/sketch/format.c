@@ -47,38 +47,20 @@ table_bytes(const qs_sketch *sk, bool wide, uint64_t high)
 		   sk->ops->extra_bytes(&sk->params, wide) * (sk->ops->live_extra ? high : 1);
 }
 
-/* How a sketch is written, or was. */
-typedef struct flat
-{
-	uint8_t form;
-	uint64_t used;    /* explicit: entries; dense: high buckets; compact: bytes of the body */
-	uint64_t present; /* compact: units that hold something */
-} flat;
-
 /* Choose the form of a dense sketch.  The choice depends on its counters alone. */
-static flat
+static qs_flat
 flat_of_dense(const qs_sketch *sk)
 {
 	uint64_t high = sk->ops->live_extra ? sk->ops->live_extra(sk) : 0;
 	qs_compact_size size;
 
 	if (qs_compact_fits(sk, table_bytes(sk, canonical_wide(sk), high), &size))
-		return (flat){ .form = QS_COMPACT, .used = size.bytes, .present = size.present };
-	return (flat){ .form = QS_DENSE, .used = high };
-}
-
-static flat
-flat_of(const qs_sketch *sk)
-{
-	if (sk->form == QS_EXPLICIT)
-		return (flat){ .form = QS_EXPLICIT, .used = sk->used };
-	if (sk->form == QS_COMPACT)
-		return (flat){ .form = QS_COMPACT, .used = sk->compact_bytes, .present = sk->used };
-	return flat_of_dense(sk);
+		return (qs_flat){ .form = QS_COMPACT, .used = size.bytes, .present = size.present };
+	return (qs_flat){ .form = QS_DENSE, .used = high };
 }
 
 static uint64_t
-body_bytes(const qs_sketch *sk, bool wide, const flat *f)
+body_bytes(const qs_sketch *sk, bool wide, const qs_flat *f)
 {
 	if (f->form == QS_EXPLICIT)
 		return f->used * sizeof(qs_entry);
@@ -87,18 +69,22 @@ body_bytes(const qs_sketch *sk, bool wide, const flat *f)
 	return table_bytes(sk, wide, f->used);
 }
 
-uint64_t
-qs_flat_size(const qs_sketch *sk)
+qs_flat
+qs_flat_of(const qs_sketch *sk)
 {
-	flat f = flat_of(sk);
+	qs_flat flat = { .form = sk->form };
 
-	return QS_HEADER_BYTES + body_bytes(sk, canonical_wide(sk), &f);
-}
-
-qs_form
-qs_flat_form(const qs_sketch *sk)
-{
-	return (qs_form) flat_of(sk).form;
+	if (sk->form == QS_DENSE)
+		flat = flat_of_dense(sk);
+	else if (sk->form == QS_COMPACT)
+	{
+		flat.used = sk->compact_bytes;
+		flat.present = sk->used;
+	}
+	else
+		flat.used = sk->used;
+	flat.bytes = QS_HEADER_BYTES + body_bytes(sk, canonical_wide(sk), &flat);
+	return flat;
 }
 
 uint64_t
@@ -111,7 +97,7 @@ qs_dense_size(const qs_params *p, bool wide)
 }
 
 static void
-write_header(const qs_sketch *sk, const flat *f, uint8_t *out)
+write_header(const qs_sketch *sk, const qs_flat *f, uint8_t *out)
 {
 	memset(out, 0, QS_HEADER_BYTES);
 	memcpy(out, magic, sizeof(magic));
@@ -133,7 +119,7 @@ write_header(const qs_sketch *sk, const flat *f, uint8_t *out)
 }
 
 static void
-write_body(const qs_sketch *sk, const flat *f, uint8_t *out)
+write_body(const qs_sketch *sk, const qs_flat *f, uint8_t *out)
 {
 	qs_compact_size size = { .present = f->present, .bytes = f->used };
 
@@ -148,14 +134,11 @@ write_body(const qs_sketch *sk, const flat *f, uint8_t *out)
 }
 
 void
-qs_write(const qs_sketch *sk, uint8_t *out)
+qs_write_flat(const qs_sketch *sk, const qs_flat *flat, uint8_t *out)
 {
-	flat f = flat_of(sk);
-	uint64_t length = QS_HEADER_BYTES + body_bytes(sk, canonical_wide(sk), &f);
-
-	write_header(sk, &f, out);
-	write_body(sk, &f, out + QS_HEADER_BYTES);
-	qb_store32(out + AT_CRC, qb_checksum(out, length, AT_CRC));
+	write_header(sk, flat, out);
+	write_body(sk, flat, out + QS_HEADER_BYTES);
+	qb_store32(out + AT_CRC, qb_checksum(out, flat->bytes, AT_CRC));
 }
 
 static qb_status
@@ -174,7 +157,7 @@ read_params(qs_params *p, const uint8_t *bytes)
 
 /* Do form, counter bytes and what there is of it fit the parameters and each other? */
 static bool
-form_fits(const qs_sketch *view, uint8_t counter_bytes, const flat *f)
+form_fits(const qs_sketch *view, uint8_t counter_bytes, const qs_flat *f)
 {
 	if (f->form == QS_EXPLICIT)
 		return counter_bytes == 0 && view->params.part != QS_PART_DEVICE &&
@@ -188,7 +171,7 @@ form_fits(const qs_sketch *view, uint8_t counter_bytes, const flat *f)
 
 /* Read the fields other than the parameters. */
 static qb_status
-read_state(qs_sketch *view, const uint8_t *bytes, flat *f)
+read_state(qs_sketch *view, const uint8_t *bytes, qs_flat *f)
 {
 	uint8_t counter_bytes = bytes[AT_COUNTER_BYTES];
 
@@ -212,7 +195,7 @@ read_state(qs_sketch *view, const uint8_t *bytes, flat *f)
 
 /* Point the tables of a view into the body. */
 static void
-set_tables(qs_sketch *view, uint8_t *body, const flat *f)
+set_tables(qs_sketch *view, uint8_t *body, const qs_flat *f)
 {
 	uint64_t table = view->ops->table_bytes(&view->params, view->wide);
 
@@ -240,7 +223,7 @@ qb_status
 qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
 {
 	qs_params p;
-	flat f;
+	qs_flat f;
 	qb_status status;
 
 	if (length < QS_HEADER_BYTES)

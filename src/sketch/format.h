@@ -45,14 +45,35 @@
 #define QS_FORMAT_VERSION_1 1
 #define QS_HEADER_BYTES     60
 
-/* Bytes that qs_write() will write.  Looks at all tables, as qs_write() does again. */
-extern uint64_t qs_flat_size(const qs_sketch *sk);
+/* How a sketch will be written, or was. */
+typedef struct qs_flat
+{
+	uint8_t form;     /* qs_form */
+	uint64_t used;    /* explicit: entries; dense: high buckets; compact: bytes of the body */
+	uint64_t present; /* compact: units that hold something */
+	uint64_t bytes;   /* in all */
+} qs_flat;
 
-/* The form in which qs_write() will write it. */
-extern qs_form qs_flat_form(const qs_sketch *sk);
+/* Choose how to write an owned sketch or a view.  Looks at all of its tables. */
+extern qs_flat qs_flat_of(const qs_sketch *sk);
 
-/* Serialize an owned sketch or a view. */
-extern void qs_write(const qs_sketch *sk, uint8_t *out);
+/* Serialize in flat->bytes bytes a sketch that has not changed since qs_flat_of(). */
+extern void qs_write_flat(const qs_sketch *sk, const qs_flat *flat, uint8_t *out);
+
+/* The same in two calls that both choose: how many bytes, and writing them. */
+static inline uint64_t
+qs_flat_size(const qs_sketch *sk)
+{
+	return qs_flat_of(sk).bytes;
+}
+
+static inline void
+qs_write(const qs_sketch *sk, uint8_t *out)
+{
+	qs_flat flat = qs_flat_of(sk);
+
+	qs_write_flat(sk, &flat, out);
+}
 
 /*
  * Make "view" a view of bytes, after checking the header and the length in constant

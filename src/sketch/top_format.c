@@ -69,10 +69,9 @@ text_bytes(const qs_top *top)
 }
 
 uint64_t
-qs_top_flat_size(const qs_top *top, const qs_sketch *sk)
+qs_top_flat_size(const qs_top *top, const qs_flat *sketch)
 {
-	return QS_TOP_HEADER_BYTES + qs_flat_size(sk) + top->count * QS_TOP_ENTRY_BYTES +
-		   text_bytes(top);
+	return QS_TOP_HEADER_BYTES + sketch->bytes + top->count * QS_TOP_ENTRY_BYTES + text_bytes(top);
 }
 
 static void
@@ -113,14 +112,14 @@ write_keys(const qs_top *top, uint8_t *entry, uint8_t *text)
 }
 
 void
-qs_top_write(const qs_top *top, const qs_sketch *sk, uint8_t *out)
+qs_top_write(const qs_top *top, const qs_sketch *sk, const qs_flat *flat, uint8_t *out)
 {
-	uint64_t sketch_bytes = qs_flat_size(sk);
+	uint64_t sketch_bytes = flat->bytes;
 	uint64_t texts = text_bytes(top);
 	uint8_t *entries = out + QS_TOP_HEADER_BYTES + sketch_bytes;
 
 	write_header(top, sketch_bytes, texts, out);
-	qs_write(sk, out + QS_TOP_HEADER_BYTES);
+	qs_write_flat(sk, flat, out + QS_TOP_HEADER_BYTES);
 	write_keys(top, entries, entries + top->count * QS_TOP_ENTRY_BYTES);
 	qb_store32(out + AT_CRC, qb_checksum(out,
 										 QS_TOP_HEADER_BYTES + sketch_bytes +

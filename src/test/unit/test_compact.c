@@ -77,7 +77,7 @@ the_smaller_form_is_chosen(void **state)
 		for (round = 0; round < 1000; round++)
 		{
 			uint64_t body = qs_flat_size(&sk) - QS_HEADER_BYTES;
-			bool is_compact = qs_flat_form(&sk) == QS_COMPACT;
+			bool is_compact = qs_flat_of(&sk).form == QS_COMPACT;
 
 			REQUIRE(is_compact ? body * 4 <= test_table_bytes(&sk) * 3
 							   : body == test_table_bytes(&sk));

@@ -52,7 +52,7 @@ require_tables(test_bytes b, bool right, bool same)
 	if (!same)
 		return;
 	REQUIRE_OK(qs_copy(&copy, &view, &test_heap));
-	REQUIRE(qs_flat_form(&copy) == QS_COMPACT);
+	REQUIRE(qs_flat_of(&copy).form == QS_COMPACT);
 	compact = test_write(&copy);
 	REQUIRE_STATUS(qs_validate(compact.data, compact.length), right ? QB_OK : QB_FORMAT_COUNTERS);
 	free(compact.data);
