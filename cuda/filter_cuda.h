@@ -38,7 +38,7 @@ extern "C"
 
 	extern void qf_cuda_destroy(qf_cuda_filter *filter);
 
-	/* Load an owned filter or a view; an explicit filter becomes dense. */
+	/* Load a filter, of which an explicit one becomes dense.  A compact view must be copied first. */
 	extern qb_status qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter);
 
 	/* Make an owned copy in host memory; "to" is uninitialized, as for qf_copy(). */

@@ -111,7 +111,7 @@ SELECT qfilter_merge_agg(h.f) = (SELECT qfilter_row_agg(i, i, qfilter_new(1000, 
 -- Aggregates of users around these functions: partial states are whole values.
 CREATE AGGREGATE pg_temp.raw(int, bigint, qfilter) (SFUNC = _qfilter_row_agg_trans, STYPE = qfilter);
 CREATE AGGREGATE pg_temp.started(int, qfilter) (SFUNC = _qfilter_agg_trans, STYPE = qfilter, COMBINEFUNC = qfilter_merge,
-	INITCOND = 'qfilter:UEJGAQEBAAAHAAAAjX3DUwACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', PARALLEL = SAFE);
+	INITCOND = 'qfilter:UUZMAQMBAAAHAAAAi7PzGAACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', PARALLEL = SAFE);
 SELECT pg_temp.raw(k, i, :template) = qfilter_row_agg(k, i, :template) AS same FROM stream;
 SELECT pg_temp.started(k % 5, qfilter_new_bloom(10)) = qfilter_agg(k % 5, qfilter_new_bloom(10)) AS same FROM stream;
 SELECT pg_temp.started(k % 5, qfilter_new_bloom(11, 0.2)) FROM stream;

@@ -4,10 +4,10 @@
 --
 CREATE TEMP TABLE sample AS
 SELECT 'empty' AS form, qfilter_new(1000, 100) AS f
-UNION ALL SELECT 'explicit', qfilter_row_agg(k, k, qfilter_new(1000, 100)) FROM generate_series(1, 20) AS k
-UNION ALL SELECT 'dense', qfilter_row_agg(k, k, qfilter_new(1000, 900, 0.5)) FROM generate_series(1, 900) AS k
+UNION ALL SELECT 'compact', qfilter_row_agg(k, k, qfilter_new(1000, 100)) FROM generate_series(1, 20) AS k
+UNION ALL SELECT 'tiny', qfilter_row_agg(k, k, qfilter_new(1000, 900, 0.5)) FROM generate_series(1, 900) AS k
 UNION ALL SELECT 'bloom', qfilter_agg(k, qfilter_new_bloom(100)) FROM generate_series(1, 100) AS k
-UNION ALL SELECT 'odd', qfilter_row_agg(k, k, qfilter_new(100, 90, preset => 'paper', k => 20)) FROM generate_series(1, 90) AS k;
+UNION ALL SELECT 'odd', qfilter_agg(k, qfilter_new_bloom(100, 0.01, 0, 'standard')) FROM generate_series(1, 100) AS k;
 SELECT form, length(f::bytea) AS bytes, (qfilter_info(f)).form FROM sample ORDER BY 1;
 
 CREATE FUNCTION pg_temp.state_of_bytes(b bytea) RETURNS text LANGUAGE plpgsql AS
@@ -63,7 +63,7 @@ FROM sample, pg_temp.damaged(f::bytea) WHERE length(f::bytea) < 2000 GROUP BY 1,
 -- and says something else.
 CREATE TEMP TABLE mutant AS
 SELECT form, i, pg_temp.sealed(set_bit(b, i, 1 - get_bit(b, i))) AS bytes
-FROM (SELECT form, f::bytea AS b FROM sample WHERE form IN ('empty', 'explicit')) AS s, generate_series(0, length(b) * 8 - 1) AS i
+FROM (SELECT form, f::bytea AS b FROM sample WHERE form IN ('empty', 'compact')) AS s, generate_series(0, length(b) * 8 - 1) AS i
 WHERE i NOT BETWEEN 96 AND 127;
 INSERT INTO mutant SELECT 'bloom', i, pg_temp.sealed(set_bit(b, i, 1 - get_bit(b, i)))
 FROM (SELECT f::bytea AS b FROM sample WHERE form = 'bloom') AS s, generate_series(0, length(b) * 8 - 1) AS i
@@ -77,14 +77,14 @@ SELECT form, pg_temp.use(bytes::qfilter), count(*) FROM mutant WHERE pg_temp.sta
 SELECT count(*) FROM mutant JOIN sample USING (form) WHERE pg_temp.state_of_bytes(bytes) = 'accepted' AND bytes::qfilter = f;
 
 -- text
-SELECT t, pg_temp.state_of_text(t) AS state FROM unnest(ARRAY['', 'qfilter', 'qfilter:', 'qfilter:!', 'qsketch:', 'PBF:AAAA', 'qfilter:AAAA', 'qfilter:UEJGAQ==']) AS t;
+SELECT t, pg_temp.state_of_text(t) AS state FROM unnest(ARRAY['', 'qfilter', 'qfilter:', 'qfilter:!', 'qsketch:', 'QFL:AAAA', 'qfilter:AAAA', 'qfilter:UUZMAQ==']) AS t;
 SELECT 'nonsense'::qfilter;
 SELECT '1000'::qfilter;
 SELECT 'qfilter:*'::qfilter;
-SELECT 'qfilter:UEJGAQ=='::qfilter;
-SELECT '\x504246ff'::bytea::qfilter;
+SELECT 'qfilter:UUZMAQ=='::qfilter;
+SELECT '\x51464cff'::bytea::qfilter;
 SELECT qsketch_new()::bytea::qfilter;
 SELECT qfilter_new(10, 1)::bytea::qsketch;
 -- 60 bytes of a version to come
 SELECT set_byte(f::bytea, 3, 2)::qfilter FROM sample WHERE form = 'empty';
-SELECT f::text::qfilter = f AND f::bytea::qfilter = f AS round_trip, f::text LIKE 'qfilter:UEJG%' AS prefix FROM sample;
+SELECT f::text::qfilter = f AND f::bytea::qfilter = f AS round_trip, f::text LIKE 'qfilter:UUZM%' AS prefix FROM sample;

@@ -74,7 +74,7 @@ SELECT way, s.* FROM unnest('{"k, structure, depth","structure, depth, k","hashi
 -- filters likewise
 CREATE TABLE filters AS SELECT g, qfilter_agg(i, qfilter_new_bloom(30000)) AS f
 	FROM generate_series(1, 6) AS g, generate_series(1, 5000) AS i WHERE i % g = 0 GROUP BY g;
-SELECT way, count(*), min(pg_column_size(f)) > 30000 AS large, bool_and(qfilter_contains(f, k) = qfilter_contains(f::bytea::qfilter, k)) AS same
+SELECT way, count(*), min(pg_column_size(f)) > 4000 AS large, bool_and(qfilter_contains(f, k) = qfilter_contains(f::bytea::qfilter, k)) AS same
 FROM unnest('{k,g}'::text[]) AS way, LATERAL (SELECT f, k FROM filters, generate_series(1, 6000, 97) AS k
 	ORDER BY CASE way WHEN 'k' THEN k END, g) AS x
 GROUP BY way;

@@ -50,12 +50,13 @@ SELECT (ARRAY[qsketch_new(), qsketch_new('sf')])[2] = qsketch_new('sf') AS eleme
 	ROW(qsketch_new())::text LIKE '(qsketch:%)' AS row_text;
 CREATE DOMAIN pg_temp.small_sketch AS qsketch CHECK (pg_column_size(value) < 100);
 SELECT qsketch_total(qsketch_add(qsketch_new()::pg_temp.small_sketch, 1)) AS total;
--- text of values that are mostly zeros: shorter, and the longer one is read, too; a compact sketch has no zeros
+-- text of values that are mostly zeros: shorter, and the longer one is read, too; a compact value has no zeros
 CREATE TEMP TABLE sparse AS
 	SELECT 1 AS n, qsketch_agg(i)::bytea AS bytes, qsketch_agg(i)::text AS text FROM generate_series(1, 5000) AS i
 	UNION ALL SELECT 2, qfilter_agg(i, qfilter_new_bloom(100000))::bytea, qfilter_agg(i, qfilter_new_bloom(100000))::text FROM generate_series(1, 2000) AS i
 	UNION ALL SELECT 3, qsketch_agg(i, qsketch_new('multilevel', '4kB'))::bytea,
-		qsketch_agg(i, qsketch_new('multilevel', '4kB'))::text FROM generate_series(1, 5000) AS i;
+		qsketch_agg(i, qsketch_new('multilevel', '4kB'))::text FROM generate_series(1, 5000) AS i
+	UNION ALL SELECT 4, qsketch_agg(i)::bytea, qsketch_agg(i)::text FROM generate_series(1, 500) AS i;
 SELECT n, length(text) < length(bytes) AS shorter, text ~ '^[a-z]+:~' AS packed,
 	CASE n WHEN 2 THEN text::qfilter::bytea ELSE text::qsketch::bytea END = bytes AS same,
 	CASE n WHEN 2 THEN ('qfilter:' || long)::qfilter::bytea ELSE ('qsketch:' || long)::qsketch::bytea END = bytes AS same_long

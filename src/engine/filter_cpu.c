@@ -274,13 +274,16 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 	uint64_t h[QF_CHUNK];
 	size_t i;
 
-	if (f->form != QF_DENSE)
+	if (f->form == QF_EXPLICIT)
 	{
 		qf_explicit_query(f, fingerprint, count, set, qf_kernels_now()->positions);
 		return;
 	}
-	/* Nobody asks how many positions of a blocked Bloom filter are set, so a plain loop does. */
-	for (i = 0; i < count && f->params.layout == QF_BLOCKED; i++)
+	/*
+	 * Nobody asks how many positions of a blocked Bloom filter are set, and who asks a
+	 * compact filter for many keys makes bits of it first.  So a plain loop does.
+	 */
+	for (i = 0; i < count && (f->form == QF_FORM_COMPACT || f->params.layout == QF_BLOCKED); i++)
 		set[i] = qf_count(f, fingerprint[i]);
 	while (i < count)
 	{

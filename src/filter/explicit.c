@@ -2,10 +2,8 @@
  * explicit.c
  *		A filter with few set bits: their positions.
  *
- * In an owned filter the positions are in an open-addressing hash table with linear
- * probing.  The table is at most half full and grows from 256 bytes to four times
- * the largest list.  In a view they are sorted and searched in place.  A list does
- * not say which row set which bit, so it is a function of the bits alone.
+ * The positions are in an open-addressing hash table with linear probing.  The table
+ * is at most half full and grows from 256 bytes to four times the largest list.
  *
  * src/filter/explicit.c
  */
@@ -30,33 +28,10 @@ find_slot(const qf_filter *f, uint32_t position)
 	return &slot[i];
 }
 
-static bool
-has_sorted(const qf_filter *f, uint32_t position)
-{
-	uint64_t low = 0;
-	uint64_t high = f->ones;
-
-	while (low < high)
-	{
-		uint64_t middle = low + (high - low) / 2;
-		uint32_t there = qb_load32(f->positions + middle * 4);
-
-		if (there == position)
-			return true;
-		if (there < position)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
-
 bool
 qf_explicit_has(const qf_filter *f, uint32_t position)
 {
-	if (f->ones == 0)
-		return false;
-	return f->view ? has_sorted(f, position) : *find_slot(f, position) == position;
+	return f->ones > 0 && *find_slot(f, position) == position;
 }
 
 /* ---- many lookups ---- */
@@ -87,8 +62,7 @@ make_map(map *m, const qf_filter *f)
 	while (f->params.m >> m->shift > UINT64_C(1) << MAP_LOG)
 		m->shift++;
 	while (qf_explicit_next(f, &at, &position))
-		if (position < f->params.m) /* larger ones occur only in bytes that nobody validated */
-			qf_set_bit(m->part, position >> m->shift);
+		qf_set_bit(m->part, position >> m->shift);
 }
 
 /* How many positions of one key are set. */
@@ -136,12 +110,10 @@ qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, size_t count,
 bool
 qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position)
 {
-	uint64_t end = f->view ? f->ones : f->slots;
-
-	while (*at < end)
+	while (*at < f->slots)
 	{
 		*position = qb_load32(f->positions + (*at)++ * 4);
-		if (f->view || *position != EMPTY)
+		if (*position != EMPTY)
 			return true;
 	}
 	return false;
@@ -196,21 +168,21 @@ qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *do
 static int
 compare(const void *a, const void *b)
 {
-	uint32_t x = qb_load32(a);
-	uint32_t y = qb_load32(b);
+	uint32_t x = *(const uint32_t *) a;
+	uint32_t y = *(const uint32_t *) b;
 
 	return (x > y) - (x < y);
 }
 
 void
-qf_explicit_write(const qf_filter *f, uint8_t *out)
+qf_explicit_sorted(const qf_filter *f, uint32_t *out)
 {
 	uint64_t at = 0;
-	uint64_t i;
+	uint64_t count = 0;
+
 	uint32_t position;
 
-	for (i = 0; qf_explicit_next(f, &at, &position); i++)
-		qb_store32(out + i * 4, position);
-	if (!f->view)
-		qsort(out, i, 4, compare);
+	while (qf_explicit_next(f, &at, &position))
+		out[count++] = position;
+	qsort(out, count, sizeof(*out), compare);
 }

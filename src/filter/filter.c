@@ -4,7 +4,8 @@
  *
  * src/filter/filter.c
  */
-#include "filter/filter.h"
+#include "filter/compact.h"
+#include "filter/pieces.h"
 
 void
 qf_init(qf_filter *f, const qf_params *p, const qb_memory *memory)
@@ -67,6 +68,8 @@ qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *memory)
 	to->rows = from->rows;
 	if (from->form == QF_EXPLICIT)
 		status = qf_unite_explicit(to, from, 0);
+	else if (from->form == QF_FORM_COMPACT)
+		status = qf_unite_compact(to, from, 0);
 	else
 	{
 		to->bits = alloc_bits(to);
@@ -115,15 +118,6 @@ qf_set(qf_filter *f, const uint32_t *position, size_t count)
 	return QB_OK;
 }
 
-/* Where "halvings" halvings take a position (merge.c). */
-static uint32_t
-folded_position(const qf_params *p, uint32_t position, int halvings)
-{
-	if (p->layout != QF_BLOCKED)
-		return position >> halvings;
-	return position / QF_BLOCK_BITS >> halvings << QF_BLOCK_LOG | position % QF_BLOCK_BITS;
-}
-
 qb_status
 qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings)
 {
@@ -133,10 +127,7 @@ qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings)
 
 	while (status == QB_OK && qf_explicit_next(from, &at, &position))
 	{
-		/* Larger ones occur only in bytes that nobody validated. */
-		if (position >= from->params.m)
-			continue;
-		position = folded_position(&from->params, position, halvings);
+		position = qf_folded(&from->params, position, halvings);
 		status = qf_set(into, &position, 1);
 	}
 	return status;
@@ -157,6 +148,8 @@ qf_count(const qf_filter *f, uint64_t fingerprint)
 	uint32_t set = 0;
 	uint32_t j;
 
+	if (f->form == QF_FORM_COMPACT)
+		return qf_count_compact(f, h, false);
 	for (j = 0; j < f->params.k; j++)
 		set += is_set(f, h, j);
 	return set;
@@ -168,6 +161,8 @@ qf_has(const qf_filter *f, uint64_t fingerprint)
 	uint64_t h = qf_hash(fingerprint, f->seed_key);
 	uint32_t j;
 
+	if (f->form == QF_FORM_COMPACT)
+		return qf_count_compact(f, h, true) == f->params.k;
 	if (f->form == QF_DENSE && f->params.layout == QF_BLOCKED)
 		return qf_block_has(f->bits, &f->params, h);
 	for (j = 0; j < f->params.k; j++)

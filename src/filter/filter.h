@@ -18,14 +18,18 @@
  * of serialized bytes, read only.  An owned dense filter may be "remote": an engine
  * keeps its bits on a device, and must settle it before any function here is called.
  *
- * Explicit form: few set bits, kept as a list of their positions.  An owned filter
- * has them in an open-addressing hash table, a view has them sorted.  With more than
+ * Explicit form: few set bits, kept as a list of their positions, in an
+ * open-addressing hash table.  Only owned filters have it.  With more than
  * qf_explicit_limit() positions the filter becomes dense, and stays so in memory.
- * The form that is written depends only on the number of set bits (format.h).
  *
  * Dense form: words of 64 bits; position i is bit i % 64 of word i / 64.  In memory
  * a block of a blocked Bloom filter is one cache line.  Serialized bytes are not so
  * aligned, so there a block may lie in two lines.
+ *
+ * Compact form: the gaps between the set bits (compact.h).  Only views have it.
+ *
+ * A filter is written in compact or dense form.  Which one depends on the bits alone
+ * (format.h).
  *
  * Not thread safe.
  *
@@ -43,7 +47,8 @@
 typedef enum qf_form
 {
 	QF_EXPLICIT = 1,
-	QF_DENSE = 2
+	QF_DENSE = 2,
+	QF_FORM_COMPACT = 3 /* QF_COMPACT is a preset */
 } qf_form;
 
 typedef struct qf_filter
@@ -59,10 +64,13 @@ typedef struct qf_filter
 	uint64_t seed_key;       /* qb_seed_key(params.seed) */
 	const qb_memory *memory; /* NULL for a view */
 
-	uint8_t *positions; /* explicit: slots of 4 bytes, or sorted in a view */
-	uint64_t slots;     /* explicit, owned: a power of two */
+	uint8_t *positions; /* explicit: slots of 4 bytes */
+	uint64_t slots;     /* explicit: a power of two, or 0 */
 	uint8_t *bits;      /* dense */
 	void *remote;       /* dense: the engine's own, if the bits are elsewhere; else NULL */
+
+	const uint8_t *compact; /* compact: the body */
+	uint64_t compact_bytes;
 } qf_filter;
 
 /* An empty owned filter in explicit form; needs no memory yet. */
@@ -107,14 +115,23 @@ extern uint64_t qf_unite(uint8_t *into, const uint8_t *from, uint64_t words);
 /*
  * into |= from, after halving the filter with more bits.  Both must be mergeable
  * (else QB_MISMATCH) and have keys of one family, which the caller has checked.
- * "into" is owned.  An error leaves it unchanged, except that after QB_NO_MEMORY it
- * may have been halved or have taken some of the bits.  "unite" is qf_unite or a
- * faster version.
+ * "into" is owned.  An error leaves it unchanged, except that after QB_NO_MEMORY, or
+ * a pause that jumps out, it may have been halved or have taken some of the bits.
+ * "unite" is qf_unite or a faster version.
  */
 extern qb_status qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite);
 
 /* Set the positions of an explicit filter in "into", each halved "halvings" times. */
 extern qb_status qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings);
+
+/* Where "halvings" halvings take a position (merge.c). */
+QB_INLINE uint32_t
+qf_folded(const qf_params *p, uint32_t position, int halvings)
+{
+	if (p->layout != QF_BLOCKED)
+		return position >> halvings;
+	return position / QF_BLOCK_BITS >> halvings << QF_BLOCK_LOG | position % QF_BLOCK_BITS;
+}
 
 /* Halve an owned filter until it has m bits.  QB_NO_FOLD: halving does not lead to m. */
 extern qb_status qf_fold(qf_filter *f, uint64_t m);
@@ -204,7 +221,7 @@ extern void qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, s
 /* Step through the positions: "at" starts at 0; false at the end. */
 extern bool qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position);
 
-/* Write them in ascending order, 4 bytes each. */
-extern void qf_explicit_write(const qf_filter *f, uint8_t *out);
+/* Copy them in ascending order; there are at most QF_EXPLICIT_MAX. */
+extern void qf_explicit_sorted(const qf_filter *f, uint32_t *out);
 
 #endif

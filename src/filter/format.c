@@ -5,6 +5,7 @@
  * src/filter/format.c
  */
 #include "base/crc32c.h"
+#include "filter/compact.h"
 #include "filter/format.h"
 
 enum
@@ -24,40 +25,43 @@ enum
 	AT_ONES = 56
 };
 
-static const char magic[3] = { 'P', 'B', 'F' };
-
-/* The form in which a filter with this many set bits is written, whatever its form in memory. */
-static uint8_t
-canonical_form(const qf_params *p, uint64_t ones)
-{
-	return ones <= qf_explicit_limit(p) ? QF_EXPLICIT : QF_DENSE;
-}
+static const char magic[3] = { 'Q', 'F', 'L' };
 
 static uint64_t
-body_bytes(const qf_params *p, uint8_t form, uint64_t ones)
+dense_bytes(const qf_params *p)
 {
-	return form == QF_EXPLICIT ? ones * 4 : qf_words(p) * 8;
+	return qf_words(p) * 8;
 }
 
-uint64_t
-qf_flat_size(const qf_filter *f)
+qf_flat
+qf_flat_of(const qf_filter *f)
 {
-	return QF_HEADER_BYTES + body_bytes(&f->params, canonical_form(&f->params, f->ones), f->ones);
+	qf_flat flat = { .form = QF_DENSE, .bytes = QF_HEADER_BYTES };
+	uint64_t compact;
+
+	if (!qf_compact_fits(f, &compact))
+		flat.bytes += dense_bytes(&f->params);
+	else
+	{
+		flat.form = QF_FORM_COMPACT;
+		flat.bytes += compact;
+	}
+	return flat;
 }
 
 uint64_t
 qf_dense_size(const qf_params *p)
 {
-	return QF_HEADER_BYTES + body_bytes(p, QF_DENSE, 0);
+	return QF_HEADER_BYTES + dense_bytes(p);
 }
 
 static void
-write_header(const qf_filter *f, uint8_t *out)
+write_header(const qf_filter *f, uint8_t form, uint8_t *out)
 {
 	memset(out, 0, QF_HEADER_BYTES);
 	memcpy(out, magic, sizeof(magic));
 	out[AT_VERSION] = QF_FORMAT_VERSION_1;
-	out[AT_FORM] = canonical_form(&f->params, f->ones);
+	out[AT_FORM] = form;
 	out[AT_LAYOUT] = (uint8_t) f->params.layout;
 	qb_store32(out + AT_K, f->params.k);
 	qb_store64(out + AT_M, f->params.m);
@@ -69,34 +73,32 @@ write_header(const qf_filter *f, uint8_t *out)
 	qb_store32(out + AT_ONES, (uint32_t) f->ones);
 }
 
-/* Write the positions of a dense filter that has few set bits, as halving can leave it. */
+/* A list is written dense if its bits crowd together, which hashes do not. */
 static void
-write_positions(const qf_filter *f, uint8_t *out)
+write_dense(const qf_filter *f, uint8_t *out)
 {
-	uint64_t i;
+	uint64_t at = 0;
+	uint32_t position;
 
-	for (i = 0; i < qf_words(&f->params); i++)
+	if (f->form == QF_DENSE)
 	{
-		uint64_t w;
-
-		for (w = qb_load64(f->bits + i * 8); w != 0; w &= w - 1, out += 4)
-			qb_store32(out, (uint32_t) (i * 64) + (uint32_t) __builtin_ctzll(w));
+		memcpy(out, f->bits, dense_bytes(&f->params));
+		return;
 	}
+	memset(out, 0, dense_bytes(&f->params));
+	while (qf_explicit_next(f, &at, &position))
+		qf_set_bit(out, position);
 }
 
 void
-qf_write(const qf_filter *f, uint8_t *out)
+qf_write_flat(const qf_filter *f, const qf_flat *flat, uint8_t *out)
 {
-	uint8_t *body = out + QF_HEADER_BYTES;
-
-	write_header(f, out);
-	if (f->form == QF_EXPLICIT)
-		qf_explicit_write(f, body);
-	else if (out[AT_FORM] == QF_EXPLICIT)
-		write_positions(f, body);
+	write_header(f, flat->form, out);
+	if (flat->form == QF_FORM_COMPACT)
+		qf_compact_write(f, out + QF_HEADER_BYTES);
 	else
-		memcpy(body, f->bits, qf_words(&f->params) * 8);
-	qb_store32(out + AT_CRC, qb_checksum(out, qf_flat_size(f), AT_CRC));
+		write_dense(f, out + QF_HEADER_BYTES);
+	qb_store32(out + AT_CRC, qb_checksum(out, flat->bytes, AT_CRC));
 }
 
 /* Do the numbers of rows and of set bits and the family of keys fit each other? */
@@ -113,6 +115,23 @@ state_fits(const qf_filter *f)
 		return f->rows == QF_ROWS_UNKNOWN && f->ones > 0;
 	return f->rows == QF_ROWS_UNKNOWN || (f->ones - 1) / f->params.k < (uint64_t) f->rows ||
 		   f->ones == 0;
+}
+
+/* Does a body of so many bytes fit the header's form?  If so, the view takes it. */
+static qb_status
+open_body(qf_filter *view, const uint8_t *body, uint64_t bytes)
+{
+	if (view->form == QF_FORM_COMPACT)
+	{
+		view->compact = body;
+		view->compact_bytes = bytes;
+		return qf_compact_plausible(view, bytes) ? QB_OK : QB_FORMAT_LENGTH;
+	}
+	if (view->form != QF_DENSE)
+		return QB_FORMAT_PARAMS;
+	/* A view is never written to; it shares its type with owned filters. */
+	view->bits = (uint8_t *) (uintptr_t) body;
+	return bytes == dense_bytes(&view->params) ? QB_OK : QB_FORMAT_LENGTH;
 }
 
 qb_status
@@ -141,33 +160,11 @@ qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length)
 	view->keys.collation = qb_load32(bytes + AT_COLLATION);
 	view->rows = (int64_t) qb_load64(bytes + AT_ROWS);
 	view->ones = qb_load32(bytes + AT_ONES);
-	if (!state_fits(view) || view->form != canonical_form(&p, view->ones))
+	if (!state_fits(view))
 		return QB_FORMAT_PARAMS;
 	if (memcmp(bytes + AT_RESERVED, zero, sizeof(zero)) != 0)
 		return QB_FORMAT_RESERVED;
-	if (length != QF_HEADER_BYTES + body_bytes(&p, view->form, view->ones))
-		return QB_FORMAT_LENGTH;
-	/* A view is never written to; it shares its type with owned filters. */
-	*(view->form == QF_EXPLICIT ? &view->positions : &view->bits) =
-		(uint8_t *) (uintptr_t) bytes + QF_HEADER_BYTES;
-	return QB_OK;
-}
-
-static bool
-positions_ascend(const qf_filter *f)
-{
-	uint64_t next = 0; /* the smallest position that may come next */
-	uint64_t i;
-
-	for (i = 0; i < f->ones; i++)
-	{
-		uint32_t position = qb_load32(f->positions + i * 4);
-
-		if (position < next)
-			return false;
-		next = position + UINT64_C(1);
-	}
-	return next <= f->params.m;
+	return open_body(view, bytes + QF_HEADER_BYTES, length - QF_HEADER_BYTES);
 }
 
 static qb_status
@@ -175,14 +172,17 @@ check_bits(const qf_filter *f)
 {
 	uint64_t words = qf_words(&f->params);
 	uint64_t last = qb_load64(f->bits + (words - 1) * 8);
+	uint64_t compact;
 
 	if (f->params.m % 64 != 0 && last >> f->params.m % 64 != 0)
 		return QB_FORMAT_RESERVED;
-	return qf_ones(f->bits, words) == f->ones ? QB_OK : QB_FORMAT_BITS;
+	if (qf_ones(f->bits, words) != f->ones || qf_compact_fits(f, &compact))
+		return QB_FORMAT_BITS;
+	return QB_OK;
 }
 
 qb_status
-qf_validate(const uint8_t *bytes, uint64_t length)
+qf_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
 {
 	qf_filter view;
 	qb_status status = qf_open(&view, bytes, length);
@@ -191,7 +191,14 @@ qf_validate(const uint8_t *bytes, uint64_t length)
 		return status;
 	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
 		return QB_FORMAT_CRC;
-	if (view.form == QF_EXPLICIT)
-		return positions_ascend(&view) ? QB_OK : QB_FORMAT_BITS;
-	return check_bits(&view);
+	view.memory = memory;
+	if (view.form == QF_DENSE)
+		return check_bits(&view);
+	return qf_compact_check(&view) ? QB_OK : QB_FORMAT_BITS;
+}
+
+qb_status
+qf_validate(const uint8_t *bytes, uint64_t length)
+{
+	return qf_validate_pausing(bytes, length, NULL);
 }

@@ -6,7 +6,7 @@
  * are the bytes after the 4-byte varlena header, so the body starts at 64.
  *
  *	offset	bytes	field
- *	0		3		magic "PBF"
+ *	0		3		magic "QFL"
  *	3		1		version, 1
  *	4		1		form (qf_form)
  *	5		1		layout (qf_layout)
@@ -21,12 +21,12 @@
  *	48		8		q = (1 - p) * 2^64, 0: a Bloom filter
  *	56		4		set bits
  *
- * Body, explicit: the positions of the set bits, ascending, 4 bytes each.
+ * Body, compact: see compact.h.
  * Body, dense: words of 8 bytes, bit i % 64 of word i / 64; bits of
  * the last word beyond m are zero.
  *
- * The form follows from the number of set bits (qf_explicit_limit), so the bytes
- * are a function of the parameters, the bits and the rows.
+ * The form follows from the bits (compact.h), so the bytes are a function of the
+ * parameters, the bits and the rows, whatever the form in memory is.
  *
  * src/filter/format.h
  */
@@ -38,11 +38,33 @@
 #define QF_FORMAT_VERSION_1 1
 #define QF_HEADER_BYTES     60
 
-/* Bytes that qf_write() will write. */
-extern uint64_t qf_flat_size(const qf_filter *f);
+/* How a filter is written. */
+typedef struct qf_flat
+{
+	uint8_t form;   /* QF_FORM_COMPACT or QF_DENSE */
+	uint64_t bytes; /* header included */
+} qf_flat;
 
-/* Serialize into exactly qf_flat_size() bytes. */
-extern void qf_write(const qf_filter *f, uint8_t *out);
+/* Choose that for a filter that has its bits in memory, which may take a pass over them. */
+extern qf_flat qf_flat_of(const qf_filter *f);
+
+/* Serialize in flat->bytes bytes a filter that has not changed since qf_flat_of(). */
+extern void qf_write_flat(const qf_filter *f, const qf_flat *flat, uint8_t *out);
+
+/* The same in two calls that both choose: how many bytes, and writing them. */
+static inline uint64_t
+qf_flat_size(const qf_filter *f)
+{
+	return qf_flat_of(f).bytes;
+}
+
+static inline void
+qf_write(const qf_filter *f, uint8_t *out)
+{
+	qf_flat flat = qf_flat_of(f);
+
+	qf_write_flat(f, &flat, out);
+}
 
 /*
  * Make "view" a read-only filter inside "bytes", which must stay.  Checks the header
@@ -57,6 +79,10 @@ extern qb_status qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length)
  * checksum, and that the body is what qf_write() would write.
  */
 extern qb_status qf_validate(const uint8_t *bytes, uint64_t length);
+
+/* The same, with the pauses of "memory", which may jump out. */
+extern qb_status
+qf_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
 /* Bytes of the dense form, to which a filter with these parameters grows. */
 extern uint64_t qf_dense_size(const qf_params *p);

@@ -8,7 +8,7 @@
  *
  * src/filter/merge.c
  */
-#include "filter/filter.h"
+#include "filter/compact.h"
 
 /* The even bits of a word, moved together into its lower half. */
 static uint64_t
@@ -143,6 +143,7 @@ qf_fold(qf_filter *f, uint64_t m)
 	return QB_OK;
 }
 
+/* Takes the bits of another filter in dense form. */
 static qb_status
 unite_dense(qf_filter *into, const qf_filter *from, int halvings, qf_unite_words unite)
 {
@@ -166,6 +167,18 @@ unite_dense(qf_filter *into, const qf_filter *from, int halvings, qf_unite_words
 	return QB_OK;
 }
 
+static qb_status
+unite_any(qf_filter *into, const qf_filter *from, qf_unite_words unite)
+{
+	int halvings = qf_params_halvings(from->params.m, into->params.m);
+
+	if (from->form == QF_EXPLICIT)
+		return qf_unite_explicit(into, from, halvings);
+	if (from->form == QF_FORM_COMPACT)
+		return qf_unite_compact(into, from, halvings);
+	return unite_dense(into, from, halvings, unite);
+}
+
 qb_status
 qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite)
 {
@@ -179,12 +192,7 @@ qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite)
 	if (status == QB_OK && into->params.m > from->params.m)
 		status = qf_fold(into, from->params.m);
 	if (status == QB_OK)
-	{
-		int halvings = qf_params_halvings(from->params.m, into->params.m);
-
-		status = from->form == QF_EXPLICIT ? qf_unite_explicit(into, from, halvings)
-										   : unite_dense(into, from, halvings, unite);
-	}
+		status = unite_any(into, from, unite);
 	if (status != QB_OK)
 		return status;
 	into->rows = counted.rows;

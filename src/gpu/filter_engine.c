@@ -90,10 +90,14 @@ GpuFilterReason(const qf_params *p)
 	return "rows set less than one bit of the filter on average";
 }
 
+/* A device takes bits, so they are made of a compact filter, unless it has so few that a list does. */
 bool
 GpuFilterWantsLookup(const qf_filter *f, size_t count)
 {
-	return f->form == QF_DENSE && GpuMayLookup(count) && GpuIsLarge(qf_dense_size(&f->params));
+	if (f->form == QF_EXPLICIT ||
+		(f->form == QF_FORM_COMPACT && f->ones <= qf_explicit_limit(&f->params)))
+		return false;
+	return GpuMayLookup(count) && GpuIsLarge(qf_dense_size(&f->params));
 }
 
 /* Should filters of these parameters go to a device? */

@@ -20,6 +20,9 @@
 #define KEYS_ARGUMENT   1
 #define METHOD_ARGUMENT 2
 
+/* In a compact filter, a part takes as long as so many bits, or words of zeros, of a copy. */
+#define PART_COST 16
+
 /* Keys that are read between two checks for interrupts. */
 #define KEYS_AT_ONCE 262144
 
@@ -123,9 +126,39 @@ name_of(const Asked *asked, StoredName *name)
 	}
 	if (asked->filter != read)
 		return false;
-	GpuNameBytes(&gpu_stored_filters, read->bits - QF_HEADER_BYTES, qf_dense_size(&read->params),
-				 name);
+	if (read->form == QF_FORM_COMPACT)
+		GpuNameBytes(&gpu_stored_filters, read->compact - QF_HEADER_BYTES,
+					 QF_HEADER_BYTES + read->compact_bytes, name);
+	else
+		GpuNameBytes(&gpu_stored_filters, read->bits - QF_HEADER_BYTES,
+					 qf_dense_size(&read->params), name);
 	return true;
+}
+
+/* The whole filter, with its bits in memory. */
+static const qf_filter *
+with_bits(Asked *asked)
+{
+	const qf_filter *filter = whole(asked);
+
+	if (filter->form == QF_FORM_COMPACT)
+		asked->filter = &FilterCopy(CurrentMemoryContext, filter)->filter;
+	return asked->filter;
+}
+
+/*
+ * The whole filter, to look up so many keys on the CPU.  Bits are made of a compact one
+ * if that takes less time than finding each position in its group.
+ */
+static const qf_filter *
+for_keys(Asked *asked, int keys)
+{
+	const qf_filter *filter = whole(asked);
+	uint64 parts = filter->params.layout == QF_BLOCKED ? 1 : filter->params.k;
+
+	if (parts * (uint64) keys < (filter->ones + qf_words(&filter->params)) / PART_COST)
+		return filter;
+	return with_bits(asked);
 }
 
 /* Ask a device for all keys; false if it does not answer. */
@@ -146,7 +179,7 @@ ask_device(Asked *asked, GpuFilterOp op, const Batch *batch, void *answer)
 	named = name_of(asked, &name);
 	if (named && GpuLookupCached(&lookup, &name))
 		return true;
-	return GpuLookupLoaded(&lookup, whole(asked), named ? &name : NULL);
+	return GpuLookupLoaded(&lookup, with_bits(asked), named ? &name : NULL);
 }
 
 /* Count the set positions of each key on the CPU. */
@@ -203,7 +236,7 @@ qfilter_estimate_array(PG_FUNCTION_ARGS)
 		for (i = 0; i < batch.count; i++)
 			set[i] = (uint32) answer[i];
 	else
-		query_here(whole(&asked), &batch, set);
+		query_here(for_keys(&asked, batch.count), &batch, set);
 	for (i = 0; i < batch.count; i++)
 		batch.answer[i] = Float8GetDatum(FilterEstimate(&scale, method, set[i]));
 	return answers(keys, &batch, FLOAT8OID);
@@ -225,7 +258,7 @@ qfilter_contains_array(PG_FUNCTION_ARGS)
 	read_keys(fcinfo, probe, asked.filter, keys, &batch);
 	found = alloc_array(batch.count, sizeof(bool));
 	if (!ask_device(&asked, FILTER_CONTAINS, &batch, found))
-		find_here(whole(&asked), &batch, found);
+		find_here(for_keys(&asked, batch.count), &batch, found);
 	for (i = 0; i < batch.count; i++)
 		batch.answer[i] = BoolGetDatum(found[i]);
 	return answers(keys, &batch, BOOLOID);

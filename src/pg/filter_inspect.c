@@ -2,7 +2,8 @@
  * filter_inspect.c
  *		Facts about one filter: qfilter_fill, qfilter_distinct and qfilter_info.
  *
- * They all come from the header, so only the header of a stored filter is read.
+ * They all come from the header, so only the header of a stored filter is read.  A filter
+ * that is not stored is measured to tell the form of its bytes.
  *
  * src/pg/filter_inspect.c
  */
@@ -14,19 +15,25 @@
 #include "pgbase/keyfamily.h"
 #include "utils/builtins.h"
 
-/* The first argument as a filter of which only the header can be read. */
+/*
+ * The first argument as a filter of which only the header can be read.  "measured": the
+ * form is that of its bytes, for which an expanded filter must be measured.
+ */
 static qf_filter
-header_argument(FunctionCallInfo fcinfo)
+header_argument(FunctionCallInfo fcinfo, bool measured)
 {
 	Datum datum = PG_GETARG_DATUM(0);
 	FilterReader reader;
 	qf_filter header;
 
-	if (FilterOpenStored(&header, datum))
-		return header;
-	FilterRead(&reader, datum);
-	header = *reader.filter;
-	FilterReadEnd(&reader);
+	if (!FilterOpenStored(&header, datum))
+	{
+		FilterRead(&reader, datum);
+		header = *reader.filter;
+		if (measured && !header.view)
+			header.form = qf_flat_of(&header).form;
+		FilterReadEnd(&reader);
+	}
 	return header;
 }
 
@@ -41,7 +48,7 @@ PG_FUNCTION_INFO_V1(qfilter_fill);
 Datum
 qfilter_fill(PG_FUNCTION_ARGS)
 {
-	qf_filter filter = header_argument(fcinfo);
+	qf_filter filter = header_argument(fcinfo, false);
 
 	PG_RETURN_FLOAT8(fill_of(&filter));
 }
@@ -51,7 +58,7 @@ PG_FUNCTION_INFO_V1(qfilter_distinct);
 Datum
 qfilter_distinct(PG_FUNCTION_ARGS)
 {
-	qf_filter filter = header_argument(fcinfo);
+	qf_filter filter = header_argument(fcinfo, false);
 
 	if (!qf_is_bloom(&filter.params))
 		ereport(ERROR,
@@ -94,8 +101,7 @@ fill_info(const qf_filter *filter, Datum *values, bool *nulls)
 	nulls[INFO_ROWS] = filter->rows == QF_ROWS_UNKNOWN;
 	values[INFO_SET_BITS] = Int64GetDatum((int64) filter->ones);
 	values[INFO_FILL] = Float8GetDatum(fill_of(filter));
-	values[INFO_FORM] = CStringGetTextDatum(
-		filter->ones <= qf_explicit_limit(&filter->params) ? "explicit" : "dense");
+	values[INFO_FORM] = CStringGetTextDatum(filter->form == QF_FORM_COMPACT ? "compact" : "dense");
 	if (family)
 		values[INFO_KEY_FAMILY] = CStringGetTextDatum(family);
 	nulls[INFO_KEY_FAMILY] = family == NULL;
@@ -106,7 +112,7 @@ PG_FUNCTION_INFO_V1(qfilter_info);
 Datum
 qfilter_info(PG_FUNCTION_ARGS)
 {
-	qf_filter filter = header_argument(fcinfo);
+	qf_filter filter = header_argument(fcinfo, true);
 	Datum values[INFO_COLUMNS] = { 0 };
 	bool nulls[INFO_COLUMNS] = { 0 };
 	TupleDesc descriptor;

@@ -13,7 +13,9 @@ validate(struct varlena *value, int sqlstate)
 {
 	const uint8 *bytes = (const uint8 *) VARDATA(value);
 	Size length = VARSIZE(value) - VARHDRSZ;
-	qb_status status = qf_validate(bytes, length);
+	qb_memory memory;
+	qb_status status =
+		qf_validate_pausing(bytes, length, ContextMemory(CurrentMemoryContext, &memory));
 
 	if (status != QB_OK)
 		FilterBadFormat(status, sqlstate, bytes, length);

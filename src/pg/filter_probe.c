@@ -7,11 +7,13 @@
  * are kept, as far as there is room (stored.h).  A query that looks up one key in many
  * stored filters should not fetch them as a whole: a blocked Bloom filter has the key's
  * bits in one block, and in a large filter the key's positions are few.
+ *
  * src/pg/filter_probe.c
  */
 #include "pg/filter_probe.h"
 
 #include "access/heaptoast.h"
+#include "filter/pieces.h"
 #include "miscadmin.h"
 #include "pgbase/keyexpr.h"
 #include "utils/memutils.h"
@@ -34,25 +36,47 @@ FilterProbeOf(FunctionCallInfo fcinfo)
 }
 
 /*
- * Fetching one position takes as long as fetching so many chunks with the whole value
+ * Fetching one part takes as long as fetching so many chunks with the whole value
  * (measured with 1 MB: 5 to 8).
  */
-#define CHUNKS_PER_POSITION 8
+#define CHUNKS_PER_PART 8
 
 static bool
-parts_pay(const qf_filter *view)
+parts_pay(const qf_filter *view, Size bytes)
 {
 	uint64 parts = view->params.layout == QF_BLOCKED ? 1 : view->params.k;
 
-	return parts * CHUNKS_PER_POSITION < qf_words(&view->params) * 8 / TOAST_MAX_CHUNK_SIZE;
+	if (view->form == QF_FORM_COMPACT)
+		parts *= 2; /* where the data are, and the data */
+	return parts * CHUNKS_PER_PART < bytes / TOAST_MAX_CHUNK_SIZE;
+}
+
+/* Bytes of a set bit in a copy's list, which is a hash table. */
+#define LIST_BYTES (4 * sizeof(uint32))
+
+/* The memory of a copy.  A compact filter takes fewer bytes than its copy. */
+static Size
+room_of(const StoredFilter *stored, Datum datum)
+{
+	qf_filter view;
+	Size bytes = stored->stored.id.va_rawsize;
+
+	if (!FilterOpenStored(&view, datum))
+		return bytes;
+	if (view.ones > qf_explicit_limit(&view.params))
+		return Max(bytes, qf_dense_size(&view.params));
+	return Max(bytes, view.ones * LIST_BYTES);
 }
 
 /* May a copy of the filter of this row be kept? */
 static bool
-has_room(FilterProbe *probe)
+has_room(FilterProbe *probe, Datum datum)
 {
-	return StoredMayKeep(&probe->filters, &probe->stored->stored,
-						 probe->stored->stored.id.va_rawsize);
+	StoredFilter *stored = probe->stored;
+
+	if (stored->room == 0)
+		stored->room = room_of(stored, datum);
+	return StoredMayKeep(&probe->filters, &stored->stored, stored->room);
 }
 
 /*
@@ -66,9 +90,16 @@ FilterInParts(FilterProbe *probe, Datum datum, qf_filter *view)
 	StoredFilter *stored = (StoredFilter *) StoredFind(&probe->filters, datum);
 
 	probe->stored = stored;
-	if (stored == NULL || stored->copy || (StoredAgain(&stored->stored) && has_room(probe)))
+	if (stored == NULL || stored->copy || (StoredAgain(&stored->stored) && has_room(probe, datum)))
 		return false;
-	return FilterOpenStored(view, datum) && view->form == QF_DENSE && parts_pay(view);
+	return FilterOpenStored(view, datum) && parts_pay(view, stored->stored.id.va_rawsize);
+}
+
+static void
+read_part(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
+{
+	CHECK_FOR_INTERRUPTS();
+	FilterReadStored(*(Datum *) context, offset, bytes, out);
 }
 
 /*
@@ -78,31 +109,9 @@ FilterInParts(FilterProbe *probe, Datum datum, qf_filter *view)
 uint32
 FilterPartsSet(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
 {
-	uint64 h = qf_hash(fingerprint, view->seed_key);
-	uint32 set = 0;
-	uint32 j;
+	qf_source source = { .read = read_part, .context = &datum };
 
-	if (view->params.layout == QF_BLOCKED)
-	{
-		uint8 block[QF_BLOCK_BITS / 8];
-		qf_filter one = *view;
-
-		FilterReadStored(datum, QF_HEADER_BYTES + qf_block(h, view->params.m) / 8, sizeof(block),
-						 block);
-		one.params.m = QF_BLOCK_BITS;
-		one.bits = block;
-		return qf_count(&one, fingerprint);
-	}
-	for (j = 0; j < view->params.k && (set == j || !all); j++)
-	{
-		uint32 position = qf_position(h, j, view->params.m);
-		uint8 byte;
-
-		CHECK_FOR_INTERRUPTS();
-		FilterReadStored(datum, QF_HEADER_BYTES + position / 8, 1, &byte);
-		set += qf_bit(&byte, position % 8);
-	}
-	return set;
+	return qf_count_stored(view, qf_hash(fingerprint, view->seed_key), all, &source);
 }
 
 /* Keep a copy of the filter that was read. */
@@ -125,7 +134,7 @@ FilterWhole(FilterProbe *probe, Datum datum)
 	if (stored && stored->copy)
 		return &stored->copy->filter;
 	FilterRead(&probe->reader, datum);
-	if (stored == NULL || !has_room(probe))
+	if (stored == NULL || !has_room(probe, datum))
 		return probe->reader.filter;
 	keep_copy(probe, stored);
 	return &stored->copy->filter;

@@ -17,6 +17,7 @@ typedef struct StoredFilter
 {
 	StoredValue stored;
 	FilterState *copy; /* NULL: not kept */
+	Size room;         /* that a copy takes; 0: not known yet */
 } StoredFilter;
 
 /*

@@ -65,7 +65,7 @@ FilterStateIn(Datum datum)
 
 /*
  * Read access to a filter until FilterReadEnd() or the end of the datum.  An expanded
- * filter is read in place, with all its keys inserted.
+ * filter is read in place, with all its keys inserted.  A compact one stays compact.
  */
 void
 FilterRead(FilterReader *reader, Datum datum)
@@ -226,13 +226,15 @@ get_flat_size(ExpandedObjectHeader *header)
 	FilterState *expanded = (FilterState *) header;
 
 	FilterSettle(expanded);
-	return FilterFlatSize(&expanded->filter);
+	return FilterFlatSize(&expanded->filter, &expanded->flat);
 }
 
 static void
 flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
-	FilterWrite(&((FilterState *) header)->filter, result, size);
+	FilterState *expanded = (FilterState *) header;
+
+	FilterWrite(&expanded->filter, &expanded->flat, result);
 }
 
 static void

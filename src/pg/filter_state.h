@@ -24,6 +24,7 @@ typedef struct FilterState
 
 	qf_filter filter;        /* without the keys in the buffer */
 	const qf_engine *engine; /* where batches go */
+	qf_flat flat;            /* how to write it, between the two calls that flatten it */
 
 	uint8 template_header[QF_HEADER_BYTES]; /* of the template that passed last */
 
@@ -34,7 +35,7 @@ typedef struct FilterState
 	FilterInput input;
 } FilterState;
 
-/* Read access to a filter, which the datum may hold in any form. */
+/* Read access to a filter, which the datum may hold in any form; a compact one stays so. */
 typedef struct FilterReader
 {
 	const qf_filter *filter;

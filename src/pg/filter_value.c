@@ -59,33 +59,38 @@ FilterOpenStored(qf_filter *view, Datum datum)
 	status = qf_open(view, header, length);
 	if (status != QB_OK)
 		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, header, length);
-	view->positions = view->bits = NULL;
+	view->bits = NULL;
+	view->compact = NULL;
 	return true;
 }
 
-/* Bytes of the varlena.  The largest filter is half a gigabyte, which PostgreSQL can store. */
+/*
+ * Choose how to write a filter; returns the bytes of the varlena.  The largest filter is
+ * half a gigabyte, which PostgreSQL can store.
+ */
 Size
-FilterFlatSize(const qf_filter *filter)
+FilterFlatSize(const qf_filter *filter, qf_flat *flat)
 {
 	StaticAssertStmt(VARHDRSZ + QF_HEADER_BYTES + QF_BITS_MAX / 8 <= MaxAllocSize,
 					 "the largest filter cannot be stored");
-	return VARHDRSZ + (Size) qf_flat_size(filter);
+	*flat = qf_flat_of(filter);
+	return VARHDRSZ + flat->bytes;
 }
 
 void
-FilterWrite(const qf_filter *filter, struct varlena *out, Size size)
+FilterWrite(const qf_filter *filter, const qf_flat *flat, struct varlena *out)
 {
-	SET_VARSIZE(out, size);
-	qf_write(filter, (uint8 *) VARDATA(out));
+	SET_VARSIZE(out, VARHDRSZ + flat->bytes);
+	qf_write_flat(filter, flat, (uint8 *) VARDATA(out));
 }
 
 /* The filter as a palloc'd value. */
 struct varlena *
 FilterFlatten(const qf_filter *filter)
 {
-	Size size = FilterFlatSize(filter);
-	struct varlena *out = palloc(size);
+	qf_flat flat;
+	struct varlena *out = palloc(FilterFlatSize(filter, &flat));
 
-	FilterWrite(filter, out, size);
+	FilterWrite(filter, &flat, out);
 	return out;
 }

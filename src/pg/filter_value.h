@@ -27,8 +27,8 @@ extern void FilterOpen(qf_filter *view, struct varlena *value);
 extern void FilterReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
 extern bool FilterOpenStored(qf_filter *view, Datum datum);
 extern struct varlena *FilterFlatten(const qf_filter *filter);
-extern Size FilterFlatSize(const qf_filter *filter);
-extern void FilterWrite(const qf_filter *filter, struct varlena *out, Size size);
+extern Size FilterFlatSize(const qf_filter *filter, qf_flat *flat);
+extern void FilterWrite(const qf_filter *filter, const qf_flat *flat, struct varlena *out);
 
 /* filter_errors.c */
 extern const KeyHolder *FilterKeyHolder(const qf_filter *filter);

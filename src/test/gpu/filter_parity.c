@@ -322,7 +322,7 @@ start(qs_cuda *gpu, qf_filter *cpu)
 	qf_cuda_filter *there;
 	uint64_t bytes;
 	uint8_t *flat;
-	qf_filter view;
+	qf_filter view, copy;
 	qf_batch batch;
 	rows before;
 
@@ -339,7 +339,9 @@ start(qs_cuda *gpu, qf_filter *cpu)
 	cpu->keys.family = cpu->rows == 0 ? 0 : 20;
 	flat = bytes_of(cpu, &bytes);
 	CHECK(qf_open(&view, flat, bytes) == QB_OK);
-	CHECK(qf_cuda_load(gpu, draw(2) == 0 ? cpu : &view, &there) == QB_OK);
+	CHECK(qf_copy(&copy, &view, &test_memory) == QB_OK);
+	CHECK(qf_cuda_load(gpu, draw(2) == 0 ? cpu : &copy, &there) == QB_OK);
+	qf_free(&copy);
 	free(flat);
 	return there;
 }

@@ -3,7 +3,7 @@
  *		Filters with small damage that their checksum does not show.
  *
  * This is for filters what mutants.h is for sketches.  A sound filter, dense or
- * explicit, is changed in some fields, words and positions.  Half of the time the
+ * compact, is changed in some fields, words and gaps.  Half of the time the
  * number of set bits still agrees: one bit goes and another comes, or the number
  * follows.  filter_support.h says what must then hold.
  *
@@ -18,6 +18,7 @@
 /* Offsets of the format in filter/format.h. */
 enum
 {
+	FILTER_AT_FORM = 4,
 	FILTER_AT_M = 16,
 	FILTER_AT_ROWS = 40,
 	FILTER_AT_ONES = 56
@@ -39,7 +40,8 @@ static const struct filter_sample
 	{ 64, 64, 0.9, 1, true, false },        { 8192, 7, 1, 10, false, false },
 	{ 1024, 7, 1, 100, false, false },      { 100, 3, 1, 200, false, false },
 	{ 8192, 7, 1, 10, false, true },        { 1024, 7, 1, 100, false, true },
-	{ 512, 3, 1, 0, false, true },
+	{ 512, 3, 1, 0, false, true },          { 32768, 50, 0.05, 600, false, false },
+	{ 32768, 9, 1, 35, false, true },
 };
 
 static inline test_bytes
@@ -89,26 +91,25 @@ flip_filter_bit(mutator *m, test_bytes *b)
 		b->data[QF_HEADER_BYTES + bit / 8] ^= (uint8_t) (1 << bit % 8);
 }
 
-/* Set the header's number of set bits to that of a dense body. */
+/* Change a byte of a compact body into another short gap, and the next one back: a bit moves. */
 static inline void
-repair_ones(test_bytes *b)
+move_filter_bit(mutator *m, test_bytes *b)
 {
-	uint64_t ones = 0;
-	uint64_t i;
+	uint64_t at, step;
 
-	for (i = QF_HEADER_BYTES; i < b->length; i++)
-		ones += (uint64_t) __builtin_popcount(b->data[i]);
-	set_field(b, FILTER_AT_ONES, 4, ones);
+	if (b->data[FILTER_AT_FORM] != QF_FORM_COMPACT || b->length < QF_HEADER_BYTES + 2)
+		return;
+	at = QF_HEADER_BYTES + choose(m, b->length - QF_HEADER_BYTES - 1);
+	step = 1 + choose(m, 3);
+	b->data[at] = (uint8_t) (b->data[at] + step);
+	b->data[at + 1] = (uint8_t) (b->data[at + 1] - step);
 }
 
-/*
- * Make the body one position (explicit) or one word longer or shorter, in the header
- * and in length.
- */
+/* Make the body one gap or some words longer or shorter, in the header and in length. */
 static inline void
 resize_filter(mutator *m, test_bytes *b)
 {
-	static const uint64_t steps[] = { 4, 8, 64 };
+	static const uint64_t steps[] = { 1, 4, 8, 64 };
 	uint64_t step = steps[choose(m, ALL_OF(steps))];
 	uint64_t length = b->length;
 
@@ -122,7 +123,7 @@ resize_filter(mutator *m, test_bytes *b)
 		memset(b->data + b->length, (int) choose(m, 256), length - b->length);
 	b->length = length;
 	if (choose(m, 2))
-		set_field(b, FILTER_AT_ONES, 4, (length - QF_HEADER_BYTES) / 4);
+		set_field(b, FILTER_AT_ONES, 4, length - QF_HEADER_BYTES);
 	else
 		set_field(b, FILTER_AT_M, 8, (length - QF_HEADER_BYTES) * 8 - choose(m, 64));
 }
@@ -135,7 +136,7 @@ mutate_filter(mutator *m, test_bytes *b)
 	uint64_t fields = (choose(m, 2) ? QF_HEADER_BYTES : b->length) / width;
 	uint64_t at = choose(m, fields) * width;
 
-	switch (choose(m, 6))
+	switch (choose(m, 7))
 	{
 		case 0:
 			flip_filter_bit(m, b);
@@ -146,12 +147,15 @@ mutate_filter(mutator *m, test_bytes *b)
 			break;
 		case 2:
 			flip_filter_bit(m, b);
-			repair_ones(b);
+			filter_repair_ones(*b);
 			break;
 		case 3:
 			resize_filter(m, b);
 			break;
 		case 4:
+			move_filter_bit(m, b);
+			break;
+		case 5:
 			set_field(b, FILTER_AT_ROWS, 8, changed(m, get_field(b, FILTER_AT_ROWS, 8)));
 			break;
 		default:

@@ -11,7 +11,9 @@
 
 #include "engine/filter_engine.h"
 #include "filter/estimate.h"
+#include "filter/compact.h"
 #include "filter/format.h"
+#include "filter/pieces.h"
 
 static inline qf_params
 filter_params(uint64_t m, uint32_t k, double p, uint64_t seed)
@@ -125,6 +127,24 @@ filter_merge_any(qf_filter *into, const qf_filter *from)
 	REQUIRE(status == QB_OK || (status == QB_TOTAL_OVERFLOW && from->rows > INT64_MAX / 2));
 }
 
+/* Set the header's number of set bits to that of the body. */
+static inline void
+filter_repair_ones(test_bytes b)
+{
+	qf_filter view;
+	uint64_t ones = 0;
+	uint64_t i;
+
+	if (qf_open(&view, b.data, b.length) != QB_OK)
+		return;
+	if (view.form == QF_DENSE)
+		ones = qf_ones(view.bits, qf_words(&view.params));
+	else
+		for (i = qf_group_table(&view.params, view.ones); i < view.compact_bytes; i++)
+			ones += view.compact[i] < 0x80;
+	qb_store32(b.data + 56, (uint32_t) ones);
+}
+
 /*
  * What must work, and harm nothing, with any bytes that qf_open() accepts, valid or
  * not: looking up, merging, copying, writing.
@@ -163,6 +183,51 @@ filter_exercise(test_bytes b)
 	qf_free(&copy);
 }
 
+/* Reads a value's bytes as if they were stored elsewhere, and counts. */
+typedef struct filter_reads
+{
+	test_bytes bytes;
+	uint64_t count;
+	uint64_t sum;
+} filter_reads;
+
+static inline void
+filter_read(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
+{
+	filter_reads *reads = context;
+
+	REQUIRE(bytes > 0 && offset + bytes <= reads->bytes.length);
+	memcpy(out, reads->bytes.data + offset, bytes);
+	reads->count++;
+	reads->sum += bytes;
+}
+
+/* Lookups read what they need, and not the rest; they say the same as a copy with its bits. */
+static inline void
+filter_require_lookups(test_bytes b, const qf_filter *copy)
+{
+	filter_reads reads = { .bytes = b };
+	qf_source source = { .read = filter_read, .context = &reads };
+	qf_filter header;
+	uint64_t parts, i;
+
+	REQUIRE_OK(qf_open(&header, b.data, b.length));
+	header.bits = NULL;
+	header.compact = NULL;
+	parts = header.params.layout == QF_BLOCKED ? 1 : header.params.k;
+	for (i = 0; i < 20; i++)
+	{
+		uint64_t h = qf_hash(test_key(i), header.seed_key);
+		uint32_t set = qf_count(copy, test_key(i));
+
+		reads.count = reads.sum = 0;
+		REQUIRE(qf_count_stored(&header, h, false, &source) == set);
+		REQUIRE(reads.count <= parts * 2 && reads.sum <= parts * (QF_GROUP_BYTES + 8));
+		REQUIRE((qf_count_stored(&header, h, true, &source) == header.params.k) ==
+				qf_has(copy, test_key(i)));
+	}
+}
+
 /* What must hold for valid bytes: the filter in them writes the same bytes, from any form. */
 static inline void
 filter_exercise_valid(test_bytes b)
@@ -175,11 +240,13 @@ filter_exercise_valid(test_bytes b)
 	again = filter_bytes(&copy);
 	REQUIRE(test_equal_bytes(again, b));
 	free(again.data);
+	filter_require_lookups(b, &copy);
 	if (copy.form == QF_EXPLICIT)
 		REQUIRE_OK(qf_make_dense(&copy));
 	again = filter_bytes(&copy);
 	REQUIRE(test_equal_bytes(again, b));
 	free(again.data);
+	filter_require_lookups(b, &copy);
 	filter_merge_any(&copy, &view);
 	REQUIRE(copy.ones == view.ones);
 	qf_free(&copy);

@@ -24,13 +24,15 @@ static const struct golden
 	uint32_t layout;
 } golden[] = {
 	{ "filter_empty", 8192, 200, 0.01, 0, false, QF_STANDARD },
-	{ "filter_explicit", 8192, 200, 0.01, 24, false, QF_STANDARD },
+	{ "filter_few", 8192, 200, 0.01, 24, false, QF_STANDARD },
+	{ "filter_many", 16384, 20, 0.1, 400, false, QF_STANDARD },
 	{ "filter_dense", 8192, 200, 0.01, 1000, false, QF_STANDARD },
 	{ "filter_odd", 5846, 200, 0.0308, 200, false, QF_STANDARD },
 	{ "filter_ids", 8192, 1500, 0.0005, 2000, true, QF_STANDARD },
-	{ "filter_bloom_explicit", 8192, 7, 1, 10, false, QF_STANDARD },
+	{ "filter_bloom_few", 8192, 7, 1, 10, false, QF_STANDARD },
 	{ "filter_bloom", 8192, 7, 1, 800, false, QF_STANDARD },
-	{ "filter_blocked_explicit", 8192, 7, 1, 10, false, QF_BLOCKED },
+	{ "filter_blocked_few", 8192, 7, 1, 10, false, QF_BLOCKED },
+	{ "filter_blocked_many", 16384, 9, 1, 90, false, QF_BLOCKED },
 	{ "filter_blocked", 8192, 9, 1, 800, false, QF_BLOCKED },
 };
 
@@ -143,7 +145,11 @@ every_other_length_is_refused(void **state)
 			cut.data = realloc(cut.data, length > 0 ? length : 1);
 			if (length >= QF_HEADER_BYTES)
 				test_repair_crc(cut.data, length);
-			REQUIRE((qf_open(&view, cut.data, length) == QB_OK) == (length == b.length));
+			/* A compact body says itself how long it is, so opening it does not show all. */
+			if (b.data[4] == QF_DENSE || length == b.length)
+				REQUIRE((qf_open(&view, cut.data, length) == QB_OK) == (length == b.length));
+			if (qf_open(&view, cut.data, length) == QB_OK)
+				filter_exercise(cut);
 			REQUIRE((qf_validate(cut.data, length) == QB_OK) == (length == b.length));
 			free(cut.data);
 		}
@@ -209,18 +215,18 @@ require_refused(const char *name, size_t at, uint64_t value, size_t width, qb_st
 static void
 contradictions_are_refused_though_the_checksum_fits(void **state)
 {
-	test_bytes b = sample(&golden[2]);
+	test_bytes b = sample(&golden[3]);
 	uint32_t ones = qb_load32(b.data + 56);
 	uint64_t bits = qb_load64(b.data + QF_HEADER_BYTES);
-	test_bytes e = sample(&golden[1]);
-	uint32_t first = qb_load32(e.data + QF_HEADER_BYTES);
-	uint32_t second = qb_load32(e.data + QF_HEADER_BYTES + 4);
 
 	(void) state;
-	require_refused("filter_dense", 0, 'Q', 1, QB_FORMAT_MAGIC);
+	require_refused("filter_dense", 2, 'X', 1, QB_FORMAT_MAGIC);
 	require_refused("filter_dense", 3, 2, 1, QB_FORMAT_VERSION);
 	require_refused("filter_dense", 4, QF_EXPLICIT, 1, QB_FORMAT_PARAMS);
-	require_refused("filter_dense", 4, 3, 1, QB_FORMAT_PARAMS);
+	require_refused("filter_dense", 4, QF_FORM_COMPACT, 1, QB_FORMAT_LENGTH);
+	require_refused("filter_dense", 4, 4, 1, QB_FORMAT_PARAMS);
+	require_refused("filter_few", 4, QF_EXPLICIT, 1, QB_FORMAT_PARAMS);
+	require_refused("filter_few", 4, QF_DENSE, 1, QB_FORMAT_LENGTH);
 	require_refused("filter_dense", 5, QF_BLOCKED, 1, QB_FORMAT_PARAMS); /* p is not 1 */
 	require_refused("filter_blocked", 5, QF_LAYOUTS, 1, QB_FORMAT_PARAMS);
 	require_refused("filter_blocked", 5, 255, 1, QB_FORMAT_PARAMS);
@@ -241,15 +247,11 @@ contradictions_are_refused_though_the_checksum_fits(void **state)
 	require_refused("filter_dense", 56, ones + 1, 4, QB_FORMAT_BITS);
 	require_refused("filter_dense", 56, 8193, 4, QB_FORMAT_PARAMS);
 	require_refused("filter_dense", 60, bits & (bits - 1), 8, QB_FORMAT_BITS);
-	require_refused("filter_explicit", 60, second, 4, QB_FORMAT_BITS); /* twice */
-	require_refused("filter_explicit", 64, first - 1, 4, QB_FORMAT_BITS);
-	require_refused("filter_explicit", e.length - 4, 8192, 4, QB_FORMAT_BITS);
 	require_refused("filter_empty", 32, 1, 4, QB_FORMAT_PARAMS);
 	require_refused("filter_empty", 36, 1, 4, QB_FORMAT_PARAMS);
 	require_refused("filter_bloom", 40, 800, 8, QB_FORMAT_PARAMS);
 	require_refused("filter_odd", QF_HEADER_BYTES + 5846 / 64 * 8 + 7, 0x80, 1, QB_FORMAT_RESERVED);
 	free(b.data);
-	free(e.data);
 }
 
 int
