@@ -13,9 +13,6 @@
 /* So many set bits make a group pay. */
 #define ONES_IN_GROUP 32
 
-/* The most bytes of a varint: gaps have 32 bits. */
-#define GAP_BYTES 5
-
 uint32_t
 qf_group_shift(uint64_t m, uint64_t ones)
 {
@@ -39,24 +36,7 @@ qf_compact_plausible(const qf_filter *view, uint64_t bytes)
 	uint64_t table = qf_group_table(&view->params, view->ones);
 
 	return bytes <= qf_compact_most(&view->params) && table + view->ones <= bytes &&
-		   bytes <= table + view->ones * GAP_BYTES;
-}
-
-uint64_t
-qf_group_rest(qf_group *group, uint64_t first)
-{
-	uint64_t v = first & 0x7F;
-	uint8_t byte = 0x80;
-	uint32_t shift;
-
-	for (shift = 7; byte > 0x7F && shift < 7 * GAP_BYTES; shift += 7)
-	{
-		if (group->next == group->end)
-			return UINT64_MAX;
-		byte = *group->next++;
-		v |= (uint64_t) (byte & 0x7F) << shift;
-	}
-	return byte == 0 || byte > 0x7F ? UINT64_MAX : v;
+		   bytes <= table + view->ones * QF_GAP_BYTES;
 }
 
 qf_group
@@ -117,16 +97,20 @@ next_group(groups *g, qf_group *group)
 
 /* ---- adding ---- */
 
-/* Set a group's bits in a dense filter. */
+/* Set a group's bits in a dense filter.  The group is a copy, which can stay in registers. */
 static void
-unite_group(qf_filter *into, const qf_params *from, qf_group *group, int halvings)
+unite_group(qf_filter *into, const qf_params *from, qf_group group, int halvings)
 {
+	uint8_t *bits = into->bits;
 	uint64_t ones = 0;
 	uint32_t position;
 
-	while (qf_group_next(group, &position))
-		ones +=
-			qf_set_bit(into->bits, halvings == 0 ? position : qf_folded(from, position, halvings));
+	if (halvings == 0)
+		while (qf_group_next(&group, &position))
+			ones += qf_set_bit(bits, position);
+	else
+		while (qf_group_next(&group, &position))
+			ones += qf_set_bit(bits, qf_folded(from, position, halvings));
 	into->ones += ones;
 }
 
@@ -158,7 +142,7 @@ qf_unite_compact(qf_filter *into, const qf_filter *from, int halvings)
 	{
 		qb_pause_after(into->memory, &steps, 1 + (uint64_t) (group.end - group.next));
 		if (into->form == QF_DENSE)
-			unite_group(into, &from->params, &group, halvings);
+			unite_group(into, &from->params, group, halvings);
 		else
 			status = unite_group_explicit(into, &from->params, &group, halvings);
 	}

@@ -35,6 +35,9 @@
 /* The most bytes of a group's data. */
 #define QF_GROUP_BYTES 2048
 
+/* The most bytes of a varint: gaps have 32 bits. */
+#define QF_GAP_BYTES 5
+
 /* Reads the set bits of one group, from its data in memory. */
 typedef struct qf_group
 {
@@ -75,7 +78,22 @@ extern bool qf_compact_fits(const qf_filter *f, uint64_t *bytes);
 extern void qf_compact_write(const qf_filter *f, uint8_t *out);
 
 /* The rest of a varint after its first byte; UINT64_MAX: it is no shortest varint. */
-extern uint64_t qf_group_rest(qf_group *group, uint64_t first);
+QB_INLINE uint64_t
+qf_group_rest(qf_group *group, uint64_t first)
+{
+	uint64_t v = first & 0x7F;
+	uint8_t byte = 0x80;
+	uint32_t shift;
+
+	for (shift = 7; byte > 0x7F && shift < 7 * QF_GAP_BYTES; shift += 7)
+	{
+		if (group->next == group->end)
+			return UINT64_MAX;
+		byte = *group->next++;
+		v |= (uint64_t) (byte & 0x7F) << shift;
+	}
+	return byte == 0 || byte > 0x7F ? UINT64_MAX : v;
+}
 
 /* The next set bit; false at the end of the group, or where the data are damaged. */
 QB_INLINE bool

@@ -3,14 +3,14 @@
  *		The compact form: measuring and writing it.
  *
  * A filter is measured each time that it is stored.  One with many set bits stays
- * dense, which their number alone says.  For the others the same pass over the bits
- * measures and writes.
+ * dense, which their number alone says.  For the others one pass over the bits measures
+ * and another one writes.
  *
  * src/filter/compact_write.c
  */
 #include "filter/compact.h"
 
-/* Words that are looked at between two looks at the clock and at the size. */
+/* Words that are looked at between two looks at what was found. */
 #define WORDS_AT_ONCE 512
 
 /* Takes set bits in their order. */
@@ -39,16 +39,20 @@ encoder_of(const qf_filter *f, uint8_t *out)
 	return e;
 }
 
-/* Go on to the group of a position.  What lies between is empty. */
-static void
-end_groups(encoder *e, uint64_t position)
+/*
+ * Go on to the group of a position.  What lies between is empty.  The encoder comes and
+ * goes by value, so that the callers' loops can keep theirs in registers.
+ */
+static encoder
+end_groups(encoder e, uint64_t position)
 {
-	e->crowded |= e->bytes - e->start > QF_GROUP_BYTES;
-	e->start = e->bytes;
-	for (; e->after <= position; e->after += UINT64_C(1) << e->shift)
-		if (e->table)
-			qb_store32(e->table + 4 * ((e->after - 1) >> e->shift), (uint32_t) e->bytes);
-	e->first = e->after - (UINT64_C(1) << e->shift);
+	e.crowded |= e.bytes - e.start > QF_GROUP_BYTES;
+	e.start = e.bytes;
+	for (; e.after <= position; e.after += UINT64_C(1) << e.shift)
+		if (e.table)
+			qb_store32(e.table + 4 * ((e.after - 1) >> e.shift), (uint32_t) e.bytes);
+	e.first = e.after - (UINT64_C(1) << e.shift);
+	return e;
 }
 
 QB_INLINE void
@@ -57,7 +61,7 @@ put(encoder *e, uint64_t position, bool writing)
 	uint64_t gap;
 
 	if (position >= e->after)
-		end_groups(e, position);
+		*e = end_groups(*e, position);
 	gap = position - e->first;
 	e->first = position + 1;
 	if (!writing)
@@ -70,18 +74,43 @@ put(encoder *e, uint64_t position, bool writing)
 	e->data[e->bytes++] = (uint8_t) gap;
 }
 
+/*
+ * Take a word that has set bits, from bit "at" on.  It lies in one group, so only the gap
+ * before its first set bit can take more than one byte.
+ */
 QB_INLINE void
-put_words(encoder *e, const uint8_t *bits, uint64_t first, uint64_t end, bool writing)
+put_word(encoder *e, uint64_t at, uint64_t w, bool writing)
 {
+	put(e, at + (uint64_t) __builtin_ctzll(w), writing);
+	if (!writing)
+	{
+		e->bytes += qf_ones_of(w) - 1;
+		e->first = at + 64 - (uint64_t) __builtin_clzll(w);
+		return;
+	}
+	for (w &= w - 1; w != 0; w &= w - 1)
+	{
+		uint64_t position = at + (uint64_t) __builtin_ctzll(w);
+
+		e->data[e->bytes++] = (uint8_t) (position - e->first);
+		e->first = position + 1;
+	}
+}
+
+QB_INLINE void
+put_words(encoder *all, const uint8_t *bits, uint64_t first, uint64_t end, bool writing)
+{
+	encoder e = *all;
 	uint64_t i;
 
 	for (i = first; i < end; i++)
 	{
-		uint64_t w;
+		uint64_t w = qb_load64(bits + i * 8);
 
-		for (w = qb_load64(bits + i * 8); w != 0; w &= w - 1)
-			put(e, i * 64 + (uint64_t) __builtin_ctzll(w), writing);
+		if (w != 0)
+			put_word(&e, i * 64, w, writing);
 	}
+	*all = e;
 }
 
 static void
@@ -121,7 +150,7 @@ encode(const qf_filter *f, encoder *e)
 		encode_explicit(f, e);
 	else
 		encode_dense(f, e);
-	end_groups(e, f->params.m - 1);
+	*e = end_groups(*e, f->params.m - 1);
 }
 
 bool

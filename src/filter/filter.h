@@ -194,6 +194,16 @@ qf_block_has(const uint8_t *bits, const qf_params *p, uint64_t h)
 	return true;
 }
 
+/* How many bits of a word are set, without an instruction that counts them. */
+QB_INLINE uint64_t
+qf_ones_of(uint64_t w)
+{
+	w -= w >> 1 & UINT64_C(0x5555555555555555);
+	w = (w & UINT64_C(0x3333333333333333)) + (w >> 2 & UINT64_C(0x3333333333333333));
+	w = (w + (w >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+	return w * UINT64_C(0x0101010101010101) >> 56;
+}
+
 /* How many bits of the words are set. */
 extern uint64_t qf_ones(const uint8_t *bits, uint64_t words);
 

@@ -57,16 +57,6 @@ folded_word(const qf_filter *f, uint64_t at, int halvings)
 			   : halved_word(f->bits, qf_words(&f->params), at, halvings);
 }
 
-/* How many bits of a word are set, without an instruction that counts them. */
-static uint64_t
-ones_of(uint64_t w)
-{
-	w -= w >> 1 & UINT64_C(0x5555555555555555);
-	w = (w & UINT64_C(0x3333333333333333)) + (w >> 2 & UINT64_C(0x3333333333333333));
-	w = (w + (w >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
-	return w * UINT64_C(0x0101010101010101) >> 56;
-}
-
 uint64_t
 qf_ones(const uint8_t *bits, uint64_t words)
 {
@@ -74,7 +64,7 @@ qf_ones(const uint8_t *bits, uint64_t words)
 	uint64_t i;
 
 	for (i = 0; i < words; i++)
-		ones += ones_of(qb_load64(bits + i * 8));
+		ones += qf_ones_of(qb_load64(bits + i * 8));
 	return ones;
 }
 
@@ -89,7 +79,7 @@ qf_unite(uint8_t *into, const uint8_t *from, uint64_t words)
 		uint64_t w = qb_load64(into + i * 8) | qb_load64(from + i * 8);
 
 		qb_store64(into + i * 8, w);
-		ones += ones_of(w);
+		ones += qf_ones_of(w);
 	}
 	return ones;
 }
