@@ -65,7 +65,6 @@ extern "C"
 	{
 		uint64_t insert_batches; /* calls that inserted keys */
 		uint64_t insert_keys;
-		uint64_t remove_keys;
 		uint64_t query_keys;
 		uint64_t bulk_keys;       /* part of insert_keys: inserted by partitioning */
 		uint64_t hot_keys;        /* part of insert_keys: counted before inserting */

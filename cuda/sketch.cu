@@ -83,15 +83,11 @@ create_masks(qs_cuda_sketch *sk)
 	return QB_OK;
 }
 
-/* Allocate the zeroed table, the masks and the words of a sketch whose view has no memory yet. */
+/* Allocate the zeroed table, the masks and the word of a sketch whose view has no memory yet. */
 static qb_status
 create_memory(qs_cuda_sketch *sk)
 {
-	void *memory;
-
-	QS_TRY(qs_device_alloc(sk->gpu, sizeof(qs_words), &memory));
-	sk->view.high_used = &((qs_words *) memory)->high_used;
-	sk->view.flags = &((qs_words *) memory)->flags;
+	QS_TRY(qs_device_alloc(sk->gpu, sizeof(uint32_t), (void **) &sk->view.high_used));
 	sk->table_bytes = table_bytes_of(sk, sk->view.wide);
 	QS_TRY(qs_device_alloc(sk->gpu, sk->table_bytes, (void **) &sk->view.table));
 	return create_masks(sk);
@@ -165,7 +161,7 @@ qs_cuda_destroy(qs_cuda_sketch *sk)
 	cudaStreamSynchronize(sk->gpu->stream);
 	free_counts(sk);
 	qs_device_free(sk->gpu, (void *) sk->view.masks, sk->view.mask_count * sizeof(uint32_t));
-	qs_device_free(sk->gpu, sk->view.high_used, sizeof(qs_words));
+	qs_device_free(sk->gpu, sk->view.high_used, sizeof(uint32_t));
 	delete sk;
 }
 

@@ -8,16 +8,21 @@
 #include "sketch.cuh"
 
 qb_status
-qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change change)
+qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b)
 {
-	if (change == QS_CHANGE_ADD)
-		QS_TRY(qs_reserve_launch(sk, b->count));
-	return sk->ops->change(sk->gpu, &sk->view, b, change);
+	QS_TRY(qs_reserve_launch(sk, b->count));
+	return sk->ops->insert(sk->gpu, &sk->view, b);
 }
 
-/* Apply a change with all keys of a host batch. */
 static qb_status
-change_host(qs_cuda_sketch *sk, const qs_host_batch *b, qs_change change)
+insert(qs_cuda_sketch *sk, const qs_batch *b)
+{
+	return b->weight ? qs_insert_keys(sk, b) : qs_insert_fastest(sk, b);
+}
+
+/* Add all keys of a host batch. */
+static qb_status
+insert_host(qs_cuda_sketch *sk, const qs_host_batch *b)
 {
 	qs_cuda *gpu = sk->gpu;
 	uint64_t piece = qs_piece_keys(gpu, b);
@@ -30,10 +35,7 @@ change_host(qs_cuda_sketch *sk, const qs_host_batch *b, qs_change change)
 		qs_batch ready;
 
 		QS_TRY(qs_fill_slot(gpu, slot, b, at, count, &ready));
-		if (change == QS_CHANGE_ADD && !ready.weight)
-			QS_TRY(qs_insert_fastest(sk, &ready));
-		else
-			QS_TRY(qs_change_keys(sk, &ready, change));
+		QS_TRY(insert(sk, &ready));
 		QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
 	}
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
@@ -72,7 +74,7 @@ qs_cuda_insert(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, s
 	QS_TRY(qs_cuda_enter(sk->gpu));
 	QS_TRY(start_insert(sk, qs_weight_sum(weight, count), count));
 	b = qs_describe(key, weight, NULL, 0, count);
-	return change_host(sk, &b, QS_CHANGE_ADD);
+	return insert_host(sk, &b);
 }
 
 qb_status
@@ -86,83 +88,7 @@ qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *we
 		return QB_OK;
 	QS_TRY(sum_device_weights(sk->gpu, &b, &sum));
 	QS_TRY(start_insert(sk, sum, count));
-	if (weight)
-		return qs_change_keys(sk, &b, QS_CHANGE_ADD);
-	return qs_insert_fastest(sk, &b);
-}
-
-/* Did a removal take more than there was?  The flag is cleared. */
-static qb_status
-check_underflow(qs_cuda_sketch *sk, bool *underflow)
-{
-	qs_cuda *gpu = sk->gpu;
-
-	QS_TRY(sk->ops->check(gpu, &sk->view));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(gpu->host_result, sk->view.flags, sizeof(uint32_t),
-									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.flags, 0, sizeof(uint32_t), gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	*underflow = (*(const uint32_t *) gpu->host_result & QS_FLAG_UNDERFLOW) != 0;
-	return QB_OK;
-}
-
-static qb_status
-start_remove(const qs_cuda_sketch *sk, int64_t sum)
-{
-	if (sk->params.structure == QS_SF)
-		return QB_READ_ONLY;
-	return sum < 0 || sum > sk->total ? QB_UNDERFLOW : QB_OK;
-}
-
-static void
-finish_remove(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
-{
-	sk->total -= sum;
-	sk->gpu->stats.remove_keys += count;
-}
-
-qb_status
-qs_cuda_remove(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
-{
-	int64_t sum = qs_weight_sum(weight, count);
-	qs_host_batch b;
-	bool underflow;
-
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	QS_TRY(start_remove(sk, sum));
-	b = qs_describe(key, weight, NULL, 0, count);
-	QS_TRY(change_host(sk, &b, QS_CHANGE_REMOVE));
-	QS_TRY(check_underflow(sk, &underflow));
-	if (underflow)
-	{
-		QS_TRY(change_host(sk, &b, QS_CHANGE_UNDO));
-		return QB_UNDERFLOW;
-	}
-	finish_remove(sk, sum, count);
-	return QB_OK;
-}
-
-qb_status
-qs_cuda_remove_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
-{
-	qs_batch b = { key, weight, count };
-	bool underflow;
-	int64_t sum;
-
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	if (count == 0)
-		return QB_OK;
-	QS_TRY(sum_device_weights(sk->gpu, &b, &sum));
-	QS_TRY(start_remove(sk, sum));
-	QS_TRY(qs_change_keys(sk, &b, QS_CHANGE_REMOVE));
-	QS_TRY(check_underflow(sk, &underflow));
-	if (underflow)
-	{
-		QS_TRY(qs_change_keys(sk, &b, QS_CHANGE_UNDO));
-		return QB_UNDERFLOW;
-	}
-	finish_remove(sk, sum, count);
-	return QB_OK;
+	return insert(sk, &b);
 }
 
 qb_status

@@ -17,7 +17,7 @@ qs_cuda_reset(qs_cuda_sketch *sk)
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.table, 0, sk->table_bytes, gpu->stream));
 	if (sk->extra_bytes > 0)
 		QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.extra, 0, sk->extra_bytes, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.high_used, 0, sizeof(qs_words), gpu->stream));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.high_used, 0, sizeof(uint32_t), gpu->stream));
 	sk->total = 0;
 	sk->high_bound = sk->ever = 0;
 	return QB_OK;

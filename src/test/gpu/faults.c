@@ -64,12 +64,6 @@ op_insert_device(void)
 }
 
 static qb_status
-op_remove(void)
-{
-	return qs_cuda_remove(f.sk, f.key, NULL, 10);
-}
-
-static qb_status
 op_query(void)
 {
 	return qs_cuda_query(f.sk, f.key, KEYS, f.estimate);
@@ -128,7 +122,6 @@ static const operation operations[] = {
 	{ "insert", op_insert, false },
 	{ "insert of weights", op_insert_weighted, false },
 	{ "insert from the device", op_insert_device, false },
-	{ "remove", op_remove, false },
 	{ "query", op_query, true },
 	{ "merge", op_merge, false },
 	{ "fold", op_fold, true },
