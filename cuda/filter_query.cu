@@ -1,6 +1,6 @@
 /*
  * filter_query.cu
- *		Lookups in filters on the device, and operations on all of their bits.
+ *		Lookups in filters on the device, and the number of their bits.
  *
  * Counting set positions: a warp takes a key, and each lane some of its k
  * positions.  Testing whether all are set: a thread takes a key and stops at
@@ -235,21 +235,6 @@ qb_status
 qf_cuda_contains_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {
 	return look_up_device(f, &find_keys, fingerprint, count, found);
-}
-
-__global__ void
-__launch_bounds__(QS_BLOCK) unite(uint32_t *into, const uint32_t *from, uint64_t words)
-{
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < words; i += stride)
-		into[i] |= from[i];
-}
-
-qb_status
-qf_unite_device(qs_cuda *gpu, uint32_t *into, const uint32_t *from, uint64_t words)
-{
-	return qs_launch(gpu, unite, words, into, from, words);
 }
 
 __global__ void

@@ -7,6 +7,7 @@
 #ifndef QSET_GPU_SETS_H
 #define QSET_GPU_SETS_H
 
+#include "gpu_extra.h"
 #include "kernels.cuh"
 #include "sets.cuh"
 

@@ -12,7 +12,7 @@
  */
 #include "support.h"
 
-#include "gpu_sketch.h"
+#include "gpu_extra.h"
 
 #define KEYS 20000
 

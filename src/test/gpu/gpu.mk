@@ -9,7 +9,7 @@ GPU_NVCC     = $(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) \
 	$(foreach a,$(GPU_ARCHS),-gencode arch=compute_$a,code=sm_$a)
 GPU_CC       = gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -Isrc/bench -Icuda -I$(CUDA_ROOT)/include -MMD -MP
 GPU_HOST    := $(CORE_SRC:src/%.c=build/gpu/%.o) build/gpu/test/gpu/support.o \
-	build/gpu/bench/gpu_sketch.o build/gpu/bench/gpu_sf.o
+	build/gpu/bench/gpu_extra.o build/gpu/bench/gpu_sf.o
 GPU_LIB     := $(CUDA_SRC:cuda/%.cu=build/gpu/cuda/%.o)
 GPU_FAULTS  := $(CUDA_SRC:cuda/%.cu=build/gpu/faulty/%.o)
 GPU_LINK     = -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++ -lm

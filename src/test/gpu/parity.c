@@ -15,7 +15,7 @@
  */
 #include "support.h"
 
-#include "gpu_sketch.h"
+#include "gpu_extra.h"
 
 #define KEYS_MAX   (1 << 16)
 #define QUERIES    512
