@@ -181,27 +181,14 @@ qb_status
 qf_cuda_insert(qf_cuda_filter *f, const qf_batch *b)
 {
 	const int64_t *number = b->row ? (const int64_t *) b->row : b->copies;
-	qs_cuda *gpu = f->gpu;
 	qs_host_batch h;
-	uint64_t piece;
-	int turn = 0;
 
-	QS_TRY(qs_cuda_enter(gpu));
+	QS_TRY(qs_cuda_enter(f->gpu));
 	QS_TRY(start_insert(f, b));
 	h = qs_describe(b->fingerprint, number, NULL, 0, b->count);
-	piece = qs_piece_keys(gpu, &h);
-	for (uint64_t at = 0; at < b->count; at += piece)
-	{
-		uint64_t count = b->count - at < piece ? b->count - at : piece;
-		qs_slot *slot = &gpu->slot[turn++ % QS_SLOTS];
-		qs_batch ready;
-
-		QS_TRY(qs_fill_slot(gpu, slot, &h, at, count, &ready));
-		QS_TRY(insert_piece(f, b, at, &ready));
-		QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
-	}
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
-	return QB_OK;
+	return qs_for_pieces(f->gpu, &h, [&](const qs_batch *ready, uint64_t at, void *) {
+		return insert_piece(f, b, at, ready);
+	});
 }
 
 qb_status
