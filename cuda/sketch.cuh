@@ -94,7 +94,7 @@ extern const qs_cuda_ops qs_thread_cuda, qs_multilevel_cuda;
 static inline bool
 qs_is_multilevel(const qs_cuda_sketch *sk)
 {
-	return sk->params.structure == QS_MULTILEVEL;
+	return qs_has_high(sk->params.structure);
 }
 
 static inline size_t

@@ -33,7 +33,7 @@ sum_device_weights(qs_cuda *gpu, const qs_batch *b, int64_t *sum)
 static qb_status
 start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
 {
-	if (sk->params.structure == QS_SF)
+	if (qs_has_fat(sk->params.structure))
 		return QB_READ_ONLY;
 	if (sum < 0)
 		return QB_TOTAL_OVERFLOW;
