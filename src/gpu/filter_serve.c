@@ -72,14 +72,6 @@ serve_set(Holding *h, GpuSlot *slot)
 	return device_ops()->set(h->filter, (const uint32 *) GpuSlotData(slot), slot->count);
 }
 
-/* Note that so many keys of a request are served. */
-static void
-count_piece(GpuSlot *slot, int piece)
-{
-	slot->done += piece;
-	slot->more = slot->done < slot->count;
-}
-
 static qb_status
 serve_insert(Holding *h, GpuSlot *slot)
 {
@@ -87,20 +79,15 @@ serve_insert(Holding *h, GpuSlot *slot)
 	const uint64 *key = (const uint64 *) GpuSlotData(slot) + slot->done;
 	const uint64 *number = slot->weighted ? key + slot->count : NULL;
 	bool copies = number && !rows->ids;
-	int piece = GpuPieceOf(slot, h->params.k * (copies ? 1 : qf_probability(&h->params)));
+	double work = h->params.k * (copies ? 1 : qf_probability(&h->params));
 	qf_batch batch = { .fingerprint = key,
-					   .count = piece,
 					   .nonce = rows->nonce,
 					   .first_row = rows->first + slot->done,
 					   .row = rows->ids ? number : NULL,
 					   .copies = copies ? (const int64 *) number : NULL };
 
-	if (slot->done == 0)
-		GpuCount(COUNT_BATCHES, 1);
-	count_piece(slot, piece);
-	h->given += piece;
-	GpuCount(COUNT_KEYS, piece);
-	GpuCount(COUNT_BYTES_IN, piece * (slot->weighted ? 16 : 8));
+	batch.count = GpuNextPiece(slot, work, COUNT_BATCHES, COUNT_KEYS);
+	h->given += batch.count;
 	return device_ops()->insert(h->filter, &batch);
 }
 
@@ -110,13 +97,8 @@ serve_lookup(Holding *h, GpuSlot *slot)
 	uint64 *key = (uint64 *) GpuSlotData(slot) + slot->done;
 	uint32 bytes = GpuFilterAnswerBytes(slot->op);
 	void *answer = (char *) GpuSlotData(slot) + slot->done * bytes; /* over keys that were read */
-	int piece = GpuPieceOf(slot, h->params.k);
+	int piece = GpuNextPiece(slot, h->params.k, COUNT_QUERIES, COUNT_LOOKUPS);
 
-	if (slot->done == 0)
-		GpuCount(COUNT_QUERIES, 1);
-	count_piece(slot, piece);
-	GpuCount(COUNT_LOOKUPS, piece);
-	GpuCount(COUNT_BYTES_IN, piece * 8);
 	GpuCount(COUNT_BYTES_OUT, piece * bytes);
 	return slot->op == FILTER_QUERY ? device_ops()->query(h->filter, key, piece, answer)
 									: device_ops()->contains(h->filter, key, piece, answer);

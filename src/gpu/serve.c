@@ -58,15 +58,23 @@ show_place(int index, const GpuPlace *place)
 
 /*
  * The number of keys in the next piece of a request, at so much work for each key: at
- * least one.
+ * least one.  The piece is counted as done, among the requests and keys of two counters.
  */
 int
-GpuPieceOf(const GpuSlot *slot, double work)
+GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys)
 {
-	int left = slot->count - slot->done;
+	int piece = slot->count - slot->done;
 	double most = gpu_device_ops->piece_work / Max(work, 1);
 
-	return most < left ? Max(1, (int) most) : left;
+	if (most < piece)
+		piece = Max(1, (int) most);
+	if (slot->done == 0)
+		GpuCount(requests, 1);
+	GpuCount(keys, piece);
+	GpuCount(COUNT_BYTES_IN, piece * (slot->weighted ? 16 : 8));
+	slot->done += piece;
+	slot->more = slot->done < slot->count;
+	return piece;
 }
 
 /*

@@ -173,17 +173,6 @@ serve_loaded(GpuSlot *slot)
 	return status;
 }
 
-/* The number of keys in the next piece of a request, which is counted as done. */
-static int
-next_piece(const Holding *h, GpuSlot *slot)
-{
-	int piece = GpuPieceOf(slot, h->depth);
-
-	slot->done += piece;
-	slot->more = slot->done < slot->count;
-	return piece;
-}
-
 static qb_status
 serve_insert(GpuSlot *slot)
 {
@@ -195,11 +184,7 @@ serve_insert(GpuSlot *slot)
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
-	if (slot->done == 0)
-		GpuCount(COUNT_BATCHES, 1);
-	piece = next_piece(h, slot);
-	GpuCount(COUNT_KEYS, piece);
-	GpuCount(COUNT_BYTES_IN, piece * (slot->weighted ? 16 : 8));
+	piece = GpuNextPiece(slot, h->depth, COUNT_BATCHES, COUNT_KEYS);
 	if (h->on_device)
 	{
 		if (gpu_fault != FAULT_SPILL)
@@ -226,11 +211,7 @@ serve_query(GpuSlot *slot)
 		return QB_DEVICE_ERROR;
 	if (h->on_device == NULL)
 		return QB_NO_MEMORY;
-	if (slot->done == 0)
-		GpuCount(COUNT_QUERIES, 1);
-	piece = next_piece(h, slot);
-	GpuCount(COUNT_LOOKUPS, piece);
-	GpuCount(COUNT_BYTES_IN, piece * 8);
+	piece = GpuNextPiece(slot, h->depth, COUNT_QUERIES, COUNT_LOOKUPS);
 	GpuCount(COUNT_BYTES_OUT, piece * 8);
 	return device_ops()->query(h->on_device, key, piece, (int64 *) key);
 }

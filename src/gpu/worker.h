@@ -62,7 +62,7 @@ extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
 /* serve.c */
 extern const GpuServant *GpuServantOf(GpuFamily family);
 extern const char *GpuServe(GpuSlot *slot);
-extern int GpuPieceOf(const GpuSlot *slot, double work);
+extern int GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys);
 
 /* turns.c */
 extern void GpuStartTurns(void);
