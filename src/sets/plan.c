@@ -4,7 +4,8 @@
  *
  * A cost is the estimated time of one processor in ns.  It multiplies exact
  * counts (the index's events, also with prefixes; measure.c) by constants that
- * "make sets-bench" measures (docs/sets.md).  Only the ratios of costs matter.
+ * "make sets-bench" measures (docs/sets-methods.md).  Only the ratios of costs
+ * matter.
  *
  * src/sets/plan.c
  */
