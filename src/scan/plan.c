@@ -472,8 +472,9 @@ void
 ColumnScanInit(void)
 {
 	DefineCustomBoolVariable("qsketch.enable_columnscan",
-							 "Enables the planner's use of QSketchScan.", NULL, &columnscan_enabled,
-							 true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+							 "Enables the planner's use of QSketchScan.",
+							 "It aggregates keys off the pages of tables, without the executor.",
+							 &columnscan_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&columnscan_methods);
 	ScanCollectInit();
 	previous_hook = create_upper_paths_hook;
