@@ -34,10 +34,9 @@ device_ops(void)
 }
 
 static qb_status
-serve_create(GpuSlot *slot)
+serve_create(Holding *h, GpuSlot *slot)
 {
 	const qf_params *params = (const qf_params *) slot->shape.bytes;
-	Holding *h = &holding[slot->entry.index];
 	int i = GpuChooseDevice();
 	qb_status status;
 
@@ -121,30 +120,6 @@ serve_read(Holding *h, GpuSlot *slot)
 	return device_ops()->read(h->filter, slot->offset, GpuSlotData(slot), slot->bytes);
 }
 
-/* A request for a filter that is there. */
-static qb_status
-serve_held(Holding *h, GpuSlot *slot)
-{
-	switch ((GpuFilterOp) slot->op)
-	{
-		case FILTER_WRITE:
-			return serve_write(h, slot);
-		case FILTER_SET:
-			return serve_set(h, slot);
-		case FILTER_INSERT:
-			return serve_insert(h, slot);
-		case FILTER_QUERY:
-		case FILTER_CONTAINS:
-			return serve_lookup(h, slot);
-		case FILTER_FETCH:
-			return serve_fetch(h, slot);
-		case FILTER_READ:
-			return serve_read(h, slot);
-		default:
-			return QB_DEVICE_ERROR;
-	}
-}
-
 static bool
 is_for_keys(int op)
 {
@@ -154,13 +129,19 @@ is_for_keys(int op)
 static qb_status
 serve_filter(GpuSlot *slot)
 {
+	static qb_status (*const serve[])(Holding * h, GpuSlot * slot) = {
+		[FILTER_CREATE] = serve_create, [FILTER_WRITE] = serve_write,
+		[FILTER_SET] = serve_set,       [FILTER_INSERT] = serve_insert,
+		[FILTER_QUERY] = serve_lookup,  [FILTER_CONTAINS] = serve_lookup,
+		[FILTER_FETCH] = serve_fetch,   [FILTER_READ] = serve_read,
+	};
 	Holding *h = &holding[slot->entry.index];
 
 	if (gpu_fault == FAULT_ERROR && is_for_keys(slot->op))
 		return QB_DEVICE_ERROR;
-	if (slot->op == FILTER_CREATE)
-		return serve_create(slot);
-	return h->filter ? serve_held(h, slot) : QB_NO_MEMORY;
+	if (slot->op != FILTER_CREATE && h->filter == NULL)
+		return QB_NO_MEMORY;
+	return serve[slot->op](h, slot);
 }
 
 static void

@@ -33,13 +33,6 @@ qset_builder_free(qset_builder *b)
 	b->row = NULL;
 }
 
-uint64_t
-qset_builder_memory(const qset_builder *b)
-{
-	return qset_labels_memory(&b->sets) + qset_labels_memory(&b->elements) +
-		   b->room * sizeof(*b->row);
-}
-
 /* ---- rows ---- */
 
 static qb_status
