@@ -48,7 +48,7 @@ sets-model: build/bench/sets_bench
 sets-bench: build/bench/sets_bench
 	@src/bench/sets-bench.sh $(SECTIONS)
 build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_single.c \
-		sets_multiple.c sets_targets.c sets_model.c sets_data.c) $(CORE_SRC) \
+		sets_multiple.c sets_targets.c sets_model.c sets_data.c sets_single_pair.c) $(CORE_SRC) \
 		build/bench/sets_std.o $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c %.o,$^) -lm -lpthread

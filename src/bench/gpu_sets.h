@@ -14,7 +14,7 @@
 extern "C"
 {
 #include "engine/sets_kernels.h"
-#include "sets/techniques.h"
+#include "sets_single_pair.h"
 #include "sets_data.h"
 }
 
