@@ -185,7 +185,7 @@ qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t leng
  * With an explicit sketch they must be exact.
  */
 static bool
-keys_are_sound(const qs_top *view, const qs_sketch *sketch)
+keys_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *memory)
 {
 	int64_t rest = sketch->total;
 	uint64_t previous = 0;
@@ -194,7 +194,10 @@ keys_are_sound(const qs_top *view, const qs_sketch *sketch)
 	for (i = 0; i < view->count; i++)
 	{
 		qs_top_key key = qs_top_get(view, i);
-		int64_t estimate = qs_estimate(sketch, key.fingerprint);
+		int64_t estimate;
+
+		qb_pause(memory); /* an estimate may have to pass many units of a compact sketch */
+		estimate = qs_estimate(sketch, key.fingerprint);
 
 		if ((i > 0 && key.fingerprint <= previous) || key.lower < 1 || key.lower > rest ||
 			key.lower > estimate || key.before < 0 || key.before > estimate - key.lower)
@@ -229,7 +232,7 @@ qs_top_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *
 	status = qs_validate_pausing(bytes, sketch_bytes, memory);
 	if (status != QB_OK)
 		return status;
-	return keys_are_sound(&view, &sketch) ? QB_OK : QB_FORMAT_ENTRIES;
+	return keys_are_sound(&view, &sketch, memory) ? QB_OK : QB_FORMAT_ENTRIES;
 }
 
 const uint8_t *
