@@ -155,12 +155,25 @@ COMMENT ON FUNCTION qsets_pairs(qsets, qsets, bigint, double precision, integer,
 
 CREATE FUNCTION qsets_similar(
 	qsets, set_id bigint, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
-	top integer DEFAULT 10, method text DEFAULT 'auto',
-	OUT id bigint, OUT common bigint, OUT jaccard double precision)
+	top integer DEFAULT 10, order_by text DEFAULT 'jaccard',
+	OUT id bigint, OUT common bigint, OUT jaccard double precision,
+	OUT overlap double precision, OUT lift double precision)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_similar' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION qsets_similar(qsets, bigint, bigint, double precision, integer, text)
 	IS 'sets that have most in common with one, the nearest first';
+
+CREATE FUNCTION qsets_similar(
+	qsets, elements anycompatiblearray, min_count bigint DEFAULT 1,
+	min_jaccard double precision DEFAULT 0, top integer DEFAULT 10,
+	order_by text DEFAULT 'jaccard',
+	OUT id bigint, OUT common bigint, OUT jaccard double precision,
+	OUT overlap double precision, OUT lift double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_similar_elements' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION
+	qsets_similar(qsets, anycompatiblearray, bigint, double precision, integer, text)
+	IS 'sets that have most in common with these elements, the nearest first';
 
 CREATE FUNCTION qsets_pairs_plan(
 	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,

@@ -25,6 +25,8 @@ typedef struct PairsForm
 	int options; /* position of min_count; min_jaccard, top and method follow */
 } PairsForm;
 
+extern void PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter);
+extern qset_order PairsOrder(FunctionCallInfo fcinfo, int argument);
 extern void PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qset_request *request);
 extern void PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qset_request *request,
 							 SetsReader *reader);
@@ -82,7 +84,6 @@ extern void PairScanShow(PairScan *scan);
 extern bool PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows);
 extern bool PairScanOpenGpu(PairScan *scan, const qset_request *request);
 extern void PairScanOpen(PairScan *scan, const qset_request *request, bool parallel);
-extern void PairScanRewind(PairScan *scan);
 extern void PairScanCollect(PairScan *scan);
 extern bool PairScanFill(PairScan *scan);
 extern void PairScanClose(PairScan *scan);

@@ -123,6 +123,7 @@ name_stored(PairScan *scan, Datum datum, GpuKept *kept)
 	uint8 header[QSET_HEADER_BYTES];
 	uint32 bytes = sizeof(header);
 	struct varatt_external toast;
+	qset_collection sizes;
 
 	if (gpu_shared == NULL || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) ||
 		!StoredRead(datum, 0, &bytes, header))
@@ -130,7 +131,9 @@ name_stored(PairScan *scan, Datum datum, GpuKept *kept)
 	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
 	GpuNameStored(&gpu_stored_sets, &toast, header, &scan->name);
 	scan->named = true;
-	qset_read_sizes(header, &kept->sets, &kept->elements);
+	qset_read_sizes(header, &sizes);
+	kept->sets = sizes.sets;
+	kept->elements = sizes.elements;
 	return true;
 }
 
@@ -270,10 +273,7 @@ grow(PairScan *scan)
 	if (scan->room - scan->count >= PAIRS_BATCH)
 		return;
 	if (scan->room * 2 * sizeof(qset_pair) > MaxAllocSize)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("more than %llu pairs of sets would have to be kept in memory",
-							   (unsigned long long) scan->room),
-						errhint("Set top lower, or min_count or min_jaccard higher.")));
+		SetsTooManyPairs(scan->room);
 	pair = qset_alloc(&scan->memory, scan->room * 2, sizeof(qset_pair));
 	if (pair == NULL)
 		SetsCheck(QB_NO_MEMORY);
@@ -316,14 +316,6 @@ PairScanFill(PairScan *scan)
 	scan->pair = pull(scan, scan->own, &scan->count);
 	scan->complete = scan->count == 0;
 	return !scan->complete;
-}
-
-/* Drop the pulled pairs, so that the job can be given another share. */
-void
-PairScanRewind(PairScan *scan)
-{
-	scan->count = scan->next = 0;
-	scan->complete = false;
 }
 
 /* End the workers or the GPU's search, if still running.  The context frees the memory. */
