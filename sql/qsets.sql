@@ -153,6 +153,26 @@ CREATE FUNCTION qsets_pairs(
 COMMENT ON FUNCTION qsets_pairs(qsets, qsets, bigint, double precision, integer, text)
 	IS 'pairs of a set of the first and one of the second collection that have much in common';
 
+CREATE FUNCTION qsets_nearest(
+	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	top integer DEFAULT 10, method text DEFAULT 'auto', order_by text DEFAULT 'jaccard',
+	OUT a bigint, OUT b bigint, OUT rank bigint, OUT common bigint, OUT jaccard double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_nearest' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
+	SUPPORT _qsets_pairs_support;
+COMMENT ON FUNCTION qsets_nearest(qsets, bigint, double precision, integer, text, text)
+	IS 'for each set the sets that have most in common with it, the nearest first';
+
+CREATE FUNCTION qsets_nearest(
+	qsets, qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	top integer DEFAULT 10, method text DEFAULT 'auto', order_by text DEFAULT 'jaccard',
+	OUT a bigint, OUT b bigint, OUT rank bigint, OUT common bigint, OUT jaccard double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_nearest_between' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
+	SUPPORT _qsets_pairs_support;
+COMMENT ON FUNCTION qsets_nearest(qsets, qsets, bigint, double precision, integer, text, text)
+	IS 'for each set of the first collection the sets of the second that have most in common with it';
+
 CREATE FUNCTION qsets_similar(
 	qsets, set_id bigint, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT 10, order_by text DEFAULT 'jaccard',

@@ -113,3 +113,7 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 ALTER TABLE kept SET (parallel_workers = 2);
 SELECT count(*), sum(p.common) FROM kept, generate_series(1, 3), qsets_similar(number, 17) AS p;
+DEALLOCATE similar_to;
+DROP TABLE member, kept, asked, wanted;
+DROP VIEW prepared;
+DROP DOMAIN small;

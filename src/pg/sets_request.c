@@ -84,33 +84,37 @@ PairsOrder(FunctionCallInfo fcinfo, int argument)
 
 /* Read the arguments of a request, but not its collections and memory limit. */
 void
-PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qset_request *request)
+PairsArguments(FunctionCallInfo fcinfo, const PairsForm *form, qset_request *request)
 {
 	memset(request, 0, sizeof(*request));
-	PairsFilter(fcinfo, form.options, &request->filter);
-	request->method = method_argument(fcinfo, form.options + 3);
+	PairsFilter(fcinfo, form->options, &request->filter);
+	request->method = method_argument(fcinfo, form->options + 3);
+	request->directed = form->ranked;
+	if (form->ranked)
+		request->filter.order = PairsOrder(fcinfo, form->options + 4);
 	request->interrupt = &sets_interrupt;
 }
 
 /* Read the collections of a request, and set its memory limit. */
 void
-PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qset_request *request, SetsReader *reader)
+PairsCollections(FunctionCallInfo fcinfo, const PairsForm *form, qset_request *request,
+				 SetsReader *reader)
 {
 	SetsRead(&reader[0], PG_GETARG_DATUM(0));
 	request->rows = reader[0].collection;
-	if (form.columns)
+	if (form->columns)
 	{
-		SetsRead(&reader[1], PG_GETARG_DATUM(form.columns));
+		SetsRead(&reader[1], PG_GETARG_DATUM(form->columns));
 		request->columns = reader[1].collection;
 	}
 	request->memory_limit = Max(get_hash_memory_limit(), qset_memory_enough(request));
 }
 
 void
-PairsCollectionsEnd(PairsForm form, SetsReader *reader)
+PairsCollectionsEnd(const PairsForm *form, SetsReader *reader)
 {
 	SetsReadEnd(&reader[0]);
-	if (form.columns)
+	if (form->columns)
 		SetsReadEnd(&reader[1]);
 }
 

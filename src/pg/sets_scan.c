@@ -29,6 +29,19 @@ copied_ids(const qb_memory *memory, const qset_collection *c)
 	return id;
 }
 
+static uint32 *
+sizes_of(const qb_memory *memory, const qset_collection *c)
+{
+	uint32 *size = qset_alloc(memory, c->sets, sizeof(uint32));
+	uint64 set;
+
+	if (size == NULL)
+		SetsCheck(QB_NO_MEMORY);
+	for (set = 0; set < c->sets; set++)
+		size[set] = qset_set_size(c, set);
+	return size;
+}
+
 /* A scan in the current context.  The request allocates there, too. */
 PairScan *
 PairScanCreate(qset_request *request)
@@ -110,6 +123,8 @@ keep_ids(PairScan *scan, const qset_request *request)
 {
 	scan->row_id = copied_ids(&scan->memory, request->rows);
 	scan->column_id = request->columns ? copied_ids(&scan->memory, request->columns) : scan->row_id;
+	if (request->filter.order != QSET_BY_JACCARD)
+		scan->row_size = sizes_of(&scan->memory, request->rows);
 }
 
 /*
