@@ -1,6 +1,6 @@
 --
--- Sets as arrays of integers, sorted or not.  There are no operators, since intarray
--- has them.
+-- Sets as arrays, sorted or not.  There are no operators, since intarray has them.
+-- Those of integers are counted without a hash table.
 --
 
 --@ each INTEGER smallint integer bigint
@@ -40,6 +40,48 @@ COMMENT ON FUNCTION qsets_contains_all(@INTEGER@[], @INTEGER@[])
 	IS 'does the first set have all elements of the second?';
 
 --@ end
+
+-- Of keys of any other type that has a hash.
+CREATE FUNCTION qsets_intersect(anycompatiblearray, anycompatiblearray) RETURNS anycompatiblearray
+	AS 'MODULE_PATHNAME', 'qsets_keys_intersect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_intersect(anycompatiblearray, anycompatiblearray)
+	IS 'common elements, each once, in the order of the first set';
+
+CREATE FUNCTION qsets_intersect_count(anycompatiblearray, anycompatiblearray)
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_keys_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_intersect_count(anycompatiblearray, anycompatiblearray)
+	IS 'number of common elements';
+
+CREATE FUNCTION qsets_union_count(anycompatiblearray, anycompatiblearray)
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_keys_union_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_union_count(anycompatiblearray, anycompatiblearray)
+	IS 'number of elements in either set';
+
+CREATE FUNCTION qsets_difference_count(anycompatiblearray, anycompatiblearray)
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_keys_difference_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_difference_count(anycompatiblearray, anycompatiblearray)
+	IS 'number of elements of the first set that the second has not';
+
+CREATE FUNCTION qsets_jaccard(anycompatiblearray, anycompatiblearray)
+	RETURNS double precision
+	AS 'MODULE_PATHNAME', 'qsets_keys_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_jaccard(anycompatiblearray, anycompatiblearray)
+	IS 'common elements as a part of the elements in either set';
+
+CREATE FUNCTION qsets_overlap(anycompatiblearray, anycompatiblearray)
+	RETURNS double precision
+	AS 'MODULE_PATHNAME', 'qsets_keys_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_overlap(anycompatiblearray, anycompatiblearray)
+	IS 'common elements as a part of the smaller set';
+
+CREATE FUNCTION qsets_contains_all(anycompatiblearray, anycompatiblearray)
+	RETURNS boolean
+	AS 'MODULE_PATHNAME', 'qsets_keys_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_contains_all(anycompatiblearray, anycompatiblearray)
+	IS 'does the first set have all elements of the second?';
 
 --
 -- Collections of sets
@@ -88,6 +130,10 @@ CREATE FUNCTION qsets_intersect_count(qsets, a bigint, b bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_intersect_count(qsets, bigint, bigint)
 	IS 'number of common elements of two sets of a collection';
+
+CREATE FUNCTION qsets_id(anycompatible) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_id(anycompatible) IS 'id of a set for a key of any type';
 
 --
 -- Making collections.  Elements may be of any type, like keys of qsketch_agg.

@@ -12,12 +12,25 @@
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
-#include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 /* Keys that are hashed between two looks for interrupts. */
 #define KEYS_AT_ONCE QSET_LABELS_AT_ONCE
+
+/* Raise an error unless an array may stand for a set. */
+void
+ElementsCheckArray(const ArrayType *array)
+{
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("a set must be one-dimensional"),
+				 errdetail("The array has %d dimensions.", ARR_NDIM(array))));
+	if (array_contains_nulls((ArrayType *) array))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("a set must not contain nulls"),
+				 errhint("Remove them with array_remove(array, NULL).")));
+}
 
 /* Are elements of this type kept as their values, not as hashes? */
 bool

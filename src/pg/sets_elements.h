@@ -10,6 +10,7 @@
 #include "pg/sets_value.h"
 #include "pgbase/keytype.h"
 #include "sets/labels.h"
+#include "utils/array.h"
 
 /* How keys of a type become elements.  A zeroed one describes no type. */
 typedef struct ElementType
@@ -26,6 +27,14 @@ typedef struct ElementArray
 	int count;
 } ElementArray;
 
+/* A part of a whole; 0 of nothing. */
+static inline double
+SetsQuotient(uint64 part, uint64 whole)
+{
+	return whole == 0 ? 0 : (double) part / (double) whole;
+}
+
+extern void ElementsCheckArray(const ArrayType *array);
 extern bool ElementsAreExact(Oid type);
 extern uint64 ElementNumber(const KeyType *key, Datum element);
 extern void ElementsInit(ElementType *elements, Oid type, Oid collation);
