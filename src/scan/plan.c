@@ -31,6 +31,9 @@
  */
 #include "scan/groups.h"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include "nodes/makefuncs.h"
 #include "optimizer/appendinfo.h"
 #include "optimizer/cost.h"
@@ -114,9 +117,49 @@ processes(int workers)
 	return workers > 0 ? workers + leader : 1;
 }
 
-/* The cost of merging partial results. */
+/* With one processor the planner decides as with two. */
+#define FEWEST_PROCESSORS 2
+
+/* How many processors the server may use. */
+static double
+processors(void)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef __linux__
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0)
+		online = CPU_COUNT(&allowed);
+#endif
+	return Max(online, FEWEST_PROCESSORS);
+}
+
+/*
+ * How many processes share the rows and run at the same time.  The planner does not ask
+ * how many processors there are.  Where processes together have more to do than one has
+ * alone, it matters.
+ */
+static double
+running(List *aggregates, int workers, bool alone)
+{
+	double share = processes(workers);
+	ListCell *cell;
+
+	if (!alone || workers == 0)
+		return share;
+	foreach (cell, aggregates)
+	{
+		ColumnScanCall call;
+
+		if (ColumnScanMatch(lfirst_node(Aggref, cell), &call) && call.family->shares_work)
+			return Min(share, processors());
+	}
+	return share;
+}
+
+/* The cost of merging partial results, of which each process has one of so many rows. */
 static Cost
-merge_cost(List *aggregates, double rows, int workers, bool alone)
+merge_cost(List *aggregates, double rows, double share, bool alone)
 {
 	Cost cost = 0;
 	ListCell *cell;
@@ -128,8 +171,8 @@ merge_cost(List *aggregates, double rows, int workers, bool alone)
 
 		if (aggref->aggsplit == AGGSPLIT_SIMPLE || !ColumnScanMatch(aggref, &call))
 			continue;
-		cost += call.family->table_bytes(call.template, rows, processes(workers) - 1, alone) /
-				BLCKSZ * MERGE_SHARE * cpu_tuple_cost;
+		cost += call.family->table_bytes(call.template, rows, share - 1, alone) / BLCKSZ *
+				MERGE_SHARE * cpu_tuple_cost;
 	}
 	return cost;
 }
@@ -152,7 +195,7 @@ key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
 static void
 set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bool alone)
 {
-	double share = processes(path->parallel_workers);
+	double share = running(aggregates, path->parallel_workers, alone);
 	double tuples = table->tuples / share;
 	double rows = table->rows / share;
 	Cost startup = path->pathtarget->cost.startup;
@@ -162,8 +205,7 @@ set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bo
 
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
-	path->startup_cost = table->pages * page_cost +
-						 merge_cost(aggregates, rows, path->parallel_workers, alone) +
+	path->startup_cost = table->pages * page_cost + merge_cost(aggregates, rows, share, alone) +
 						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
 						 rows * key_cost(root, aggregates, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;

@@ -197,6 +197,9 @@ struct ColumnFamily
 	 * they do not wait.  NULL: waiting takes no more than counting at once.
 	 */
 	double (*waiting_bytes)(const Const *template, double rows);
+	/* Do processes together make one value, and wait for one another?  Then it matters how
+	 * many run at the same time. */
+	bool shares_work;
 };
 
 #define COLUMN_FAMILIES 4
