@@ -12,10 +12,13 @@
  */
 #include "pg/sets_elements.h"
 
+#include "miscadmin.h"
 #include "pgbase/keyexpr.h"
 #include "pgbase/memory.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+
+#define PATIENCE 65536
 
 static const KeyHolder array_holder = { "set", "sets", "qsets_agg" };
 
@@ -66,6 +69,14 @@ read_set(FunctionCallInfo fcinfo, int argument, KeySets *sets, KeySet *set)
 	set->kind = type->key.keys;
 }
 
+/* A loop over labels is at its i-th one; each may be a cache miss. */
+static inline void
+look_for_interrupts(int i)
+{
+	if (i % PATIENCE == 0)
+		CHECK_FOR_INTERRUPTS();
+}
+
 /* Mark the elements of the second set, and count what both sets have. */
 static void
 count_common(KeySets *sets)
@@ -78,6 +89,7 @@ count_common(KeySets *sets)
 	{
 		uint32 label = sets->b.label[i];
 
+		look_for_interrupts(i);
 		sets->b_count += !sets->in_b[label];
 		sets->common += !sets->in_b[label] && label < sets->a_count;
 		sets->in_b[label] = true;
@@ -182,11 +194,13 @@ qsets_keys_intersect(PG_FUNCTION_ARGS)
 	type = ARR_ELEMTYPE(sets.a.array);
 	common = MemoryContextAllocHuge(CurrentMemoryContext, Max(sets.common, 1) * sizeof(Datum));
 	for (i = 0; i < sets.a.keys.count; i++)
-		if (sets.in_b[sets.a.label[i]])
-		{
-			common[count++] = sets.a.keys.value[i];
-			sets.in_b[sets.a.label[i]] = false;
-		}
+	{
+		look_for_interrupts(i);
+		if (!sets.in_b[sets.a.label[i]])
+			continue;
+		common[count++] = sets.a.keys.value[i];
+		sets.in_b[sets.a.label[i]] = false;
+	}
 	get_typlenbyvalalign(type, &length, &by_value, &align);
 	PG_RETURN_ARRAYTYPE_P(construct_array(common, count, type, length, by_value, align));
 }

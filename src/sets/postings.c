@@ -69,6 +69,8 @@ make_lists(qset_postings *p, const qset_interrupt *interrupt)
 	{
 		uint64_t length = p->begin[i];
 
+		if (i % QSET_PATIENCE == 0 && qset_stopped(interrupt))
+			return false;
 		p->begin[i] = sum;
 		sum += length;
 	}
@@ -191,8 +193,11 @@ may_go_on(answer *a, uint64_t steps)
 	return !qset_stopped(a->interrupt);
 }
 
+/* Each look at an element's list is a cache miss, which counts as so many steps. */
+#define STEPS_OF_MISS 32
+
 /* Choose the size of blocks, and allocate what is needed. */
-static bool
+static qb_status
 open_blocks(answer *a, const qb_memory *memory)
 {
 	const qset_question *q = a->question;
@@ -205,13 +210,17 @@ open_blocks(answer *a, const qb_memory *memory)
 	a->next = qset_alloc(memory, q->ranks, sizeof(*a->next));
 	a->found = qset_alloc(memory, SCAN + QSET_SLACK, sizeof(*a->found));
 	for (i = 0; i < q->ranks; i++)
+	{
+		if (!may_go_on(a, STEPS_OF_MISS))
+			return QB_CANCELLED;
 		entries += begin[q->rank[i] + 1] - begin[q->rank[i]];
+	}
 	blocks = q->ranks > 0 ? entries / ENTRIES_EACH / q->ranks + 1 : 1;
 	a->block = sets / blocks + 1 > BLOCK ? sets / blocks + 1 : BLOCK;
 	a->block = a->block < sets ? a->block : sets;
 	a->wide = q->ranks > UINT16_MAX;
 	a->count = qset_alloc(memory, a->block + QSET_SLACK, a->wide ? 4 : 2);
-	return a->next && a->found && a->count;
+	return a->next && a->found && a->count ? QB_OK : QB_NO_MEMORY;
 }
 
 static void
@@ -278,7 +287,11 @@ go_through_blocks(answer *a)
 	uint64_t i;
 
 	for (i = 0; i < q->ranks; i++)
+	{
+		if (!may_go_on(a, STEPS_OF_MISS))
+			return false;
 		a->next[i] = a->postings->begin[q->rank[i]];
+	}
 	for (first = 0; first < sets; first += a->block)
 	{
 		uint64_t end = sets - first < a->block ? sets : first + a->block;
@@ -386,8 +399,10 @@ qset_postings_answer(const qset_postings *p, const qset_question *q, const qset_
 				 .interrupt = interrupt,
 				 .best = best,
 				 .postings = p };
-	qb_status status = open_blocks(&a, memory) ? find_best(&a, NULL, memory) : QB_NO_MEMORY;
+	qb_status status = open_blocks(&a, memory);
 
+	if (status == QB_OK)
+		status = find_best(&a, NULL, memory);
 	close_blocks(&a, memory);
 	return status;
 }
@@ -398,15 +413,17 @@ qset_collection_answer(const qset_collection *c, const qset_question *q, qset_be
 {
 	answer a = { .collection = c, .question = q, .interrupt = interrupt, .best = best };
 	uint8_t *has = qset_alloc(memory, c->universe, sizeof(*has));
-	qb_status status = QB_NO_MEMORY;
+	qb_status status = has ? QB_OK : QB_NO_MEMORY;
 	uint64_t i;
 
-	if (has)
+	for (i = 0; status == QB_OK && i < q->ranks; i++)
 	{
-		for (i = 0; i < q->ranks; i++)
-			has[q->rank[i]] = 1;
-		status = find_best(&a, has, memory);
+		if (!may_go_on(&a, STEPS_OF_MISS))
+			status = QB_CANCELLED;
+		has[q->rank[i]] = 1;
 	}
+	if (status == QB_OK)
+		status = find_best(&a, has, memory);
 	qset_release(memory, has);
 	return status;
 }
