@@ -58,6 +58,26 @@ SELECT count(*) FILTER (WHERE p.id = 5000) AS added, count(*) FROM generate_seri
 UPDATE kept SET number = number || (SELECT qsets_agg(5000, 7) FROM generate_series(1, 1));
 SELECT count(*) FILTER (WHERE p.id = 5000) AS added, count(*) FROM generate_series(1, 3) AS i, kept, qsets_similar(number, ARRAY[7], top => NULL, min_jaccard => 1) AS p;
 
+-- the table is written anew, emptied and filled again, with the same collection and with others
+CREATE TABLE again AS SELECT number, number || (SELECT qsets_agg(5001, 7) FROM generate_series(1, 1)) AS other FROM kept;
+CREATE FUNCTION pg_temp.sevens() RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(ids, ' then ') FROM (SELECT i, string_agg(p.id::text, ' ' ORDER BY p.id) AS ids FROM generate_series(1, 3) AS i, kept, qsets_similar(number, ARRAY[7], top => NULL, min_jaccard => 1) AS p
+		GROUP BY i) AS x
+$$;
+SELECT pg_temp.sevens();
+VACUUM FULL kept;
+SELECT pg_temp.sevens();
+TRUNCATE kept;
+SELECT pg_temp.sevens();
+INSERT INTO kept (number) SELECT other FROM again;
+SELECT pg_temp.sevens();
+TRUNCATE kept;
+INSERT INTO kept (number) SELECT number FROM again;
+SELECT pg_temp.sevens();
+DROP TABLE kept;
+CREATE TABLE kept AS SELECT number, qsets_agg(s, 'e' || e) AS text, qsets_agg(s, md5(e::text)::uuid) AS uuid, qsets_agg(s, date '2026-01-01' + e::int) AS day FROM again, member GROUP BY number;
+SELECT pg_temp.sevens();
+
 -- what is kept has a limit: the last used collections, or none; the answers are the same
 SET qsketch.sets_cache = 0;
 SELECT count(*) FROM kept, qsets_similar(number, 17);
@@ -114,6 +134,6 @@ SET min_parallel_table_scan_size = 0;
 ALTER TABLE kept SET (parallel_workers = 2);
 SELECT count(*), sum(p.common) FROM kept, generate_series(1, 3), qsets_similar(number, 17) AS p;
 DEALLOCATE similar_to;
-DROP TABLE member, kept, asked, wanted;
+DROP TABLE member, kept, asked, wanted, again;
 DROP VIEW prepared;
 DROP DOMAIN small;
