@@ -157,6 +157,15 @@ CREATE AGGREGATE qsets_merge_agg(qsets) (
 );
 COMMENT ON AGGREGATE qsets_merge_agg(qsets) IS 'union of collections, set by set';
 
+CREATE FUNCTION _qsets_combine_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsets_combine_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _qsets_combine_support(internal) IS 'planner support';
+
+CREATE FUNCTION _qsets_agg_combine(qsets, qsets) RETURNS qsets
+	AS 'MODULE_PATHNAME', 'qsets_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT _qsets_combine_support;
+COMMENT ON FUNCTION _qsets_agg_combine(qsets, qsets) IS 'aggregate support';
+
 -- The cost is that of two lookups.  With a lower one the planner would prefer many
 -- workers to QSketchScan.
 CREATE FUNCTION _qsets_agg_trans(qsets, bigint, anycompatible) RETURNS qsets
@@ -166,7 +175,7 @@ COMMENT ON FUNCTION _qsets_agg_trans(qsets, bigint, anycompatible) IS 'aggregate
 
 CREATE AGGREGATE qsets_agg(set_id bigint, element anycompatible) (
 	STYPE = qsets, SSPACE = 65536, SFUNC = _qsets_agg_trans,
-	COMBINEFUNC = _qsets_merge_trans, FINALFUNC = _qsets_agg_final, PARALLEL = SAFE
+	COMBINEFUNC = _qsets_agg_combine, FINALFUNC = _qsets_agg_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of elements';
 

@@ -42,7 +42,7 @@ GROUP BY leader ORDER BY leader;
 RESET parallel_leader_participation;
 SELECT same, scanned FROM pg_temp.same('SELECT qsets_agg(few, nothing) FROM large');
 
--- in parallel, as the ordinary plan is
+-- in parallel; in the ordinary plan the leader would take in all rows again
 SET max_parallel_workers_per_gather = 7;
 EXPLAIN (COSTS OFF) SELECT qsets_agg(few, dense) FROM large;
 SET qsketch.enable_columnscan = off;

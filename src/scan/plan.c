@@ -259,6 +259,7 @@ add_finalize_path(Grouping *grouping, Path *path)
 	AggClauseCosts costs = { 0 };
 
 	get_agg_clause_costs(grouping->root, AGGSPLIT_FINAL_DESERIAL, &costs);
+	costs.transCost = (QualCost){ 0 }; /* the path's cost has that of merging */
 	add_path(grouping->output,
 			 (Path *) create_agg_path(grouping->root, grouping->output, path,
 									  grouping->output->reltarget, AGG_PLAIN,
