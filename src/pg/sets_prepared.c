@@ -40,8 +40,8 @@ SetsKeptInit(void)
 {
 	DefineCustomIntVariable(
 		"qsketch.sets_cache",
-		"Memory in which a process keeps collections of sets that qsets_similar has prepared.",
-		"Applies from the next call of qsets_similar on; 0 keeps none.", &limit_kb, limit_kb, 0,
+		"Sets the memory in which a process keeps collections of sets prepared for qsets_similar.",
+		"It applies from the next call of qsets_similar on; 0 keeps none.", &limit_kb, limit_kb, 0,
 		MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 }
 
