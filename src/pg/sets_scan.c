@@ -135,18 +135,13 @@ keep_ids(PairScan *scan, const qset_request *request)
 static bool
 name_stored(PairScan *scan, Datum datum, GpuKept *kept)
 {
-	uint8 header[QSET_HEADER_BYTES];
-	uint32 bytes = sizeof(header);
-	struct varatt_external toast;
 	qset_collection sizes;
 
 	if (gpu_shared == NULL || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) ||
-		!StoredRead(datum, 0, &bytes, header))
+		!GpuNameStored(&gpu_stored_sets, datum, &scan->name))
 		return false;
-	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
-	GpuNameStored(&gpu_stored_sets, &toast, header, &scan->name);
 	scan->named = true;
-	qset_read_sizes(header, &sizes);
+	qset_read_sizes(scan->name.header, &sizes);
 	kept->sets = sizes.sets;
 	kept->elements = sizes.elements;
 	return true;
