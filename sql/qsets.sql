@@ -1,6 +1,6 @@
 --
--- Sets as arrays of integers, sorted or not.  There are no operators, since intarray
--- has them.
+-- Sets as arrays, sorted or not.  There are no operators, since intarray has them.
+-- Those of integers are counted without a hash table.
 --
 
 --@ each INTEGER smallint integer bigint
@@ -40,6 +40,48 @@ COMMENT ON FUNCTION qsets_contains_all(@INTEGER@[], @INTEGER@[])
 	IS 'does the first set have all elements of the second?';
 
 --@ end
+
+-- Of keys of any other type that has a hash.
+CREATE FUNCTION qsets_intersect(a anycompatiblearray, b anycompatiblearray) RETURNS anycompatiblearray
+	AS 'MODULE_PATHNAME', 'qsets_keys_intersect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_intersect(anycompatiblearray, anycompatiblearray)
+	IS 'common elements, each once, in the order of the first set';
+
+CREATE FUNCTION qsets_intersect_count(a anycompatiblearray, b anycompatiblearray)
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_keys_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_intersect_count(anycompatiblearray, anycompatiblearray)
+	IS 'number of common elements';
+
+CREATE FUNCTION qsets_union_count(a anycompatiblearray, b anycompatiblearray)
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_keys_union_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_union_count(anycompatiblearray, anycompatiblearray)
+	IS 'number of elements in either set';
+
+CREATE FUNCTION qsets_difference_count(a anycompatiblearray, b anycompatiblearray)
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_keys_difference_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_difference_count(anycompatiblearray, anycompatiblearray)
+	IS 'number of elements of the first set that the second has not';
+
+CREATE FUNCTION qsets_jaccard(a anycompatiblearray, b anycompatiblearray)
+	RETURNS double precision
+	AS 'MODULE_PATHNAME', 'qsets_keys_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_jaccard(anycompatiblearray, anycompatiblearray)
+	IS 'common elements as a part of the elements in either set';
+
+CREATE FUNCTION qsets_overlap(a anycompatiblearray, b anycompatiblearray)
+	RETURNS double precision
+	AS 'MODULE_PATHNAME', 'qsets_keys_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_overlap(anycompatiblearray, anycompatiblearray)
+	IS 'common elements as a part of the smaller set';
+
+CREATE FUNCTION qsets_contains_all(a anycompatiblearray, b anycompatiblearray)
+	RETURNS boolean
+	AS 'MODULE_PATHNAME', 'qsets_keys_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_contains_all(anycompatiblearray, anycompatiblearray)
+	IS 'does the first set have all elements of the second?';
 
 --
 -- Collections of sets
@@ -89,6 +131,10 @@ CREATE FUNCTION qsets_intersect_count(collection qsets, a bigint, b bigint) RETU
 COMMENT ON FUNCTION qsets_intersect_count(qsets, bigint, bigint)
 	IS 'number of common elements of two sets of a collection';
 
+CREATE FUNCTION qsets_id(key anycompatible) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_id(anycompatible) IS 'id of a set for a key of any type';
+
 --
 -- Making collections.  Elements may be of any type, like keys of qsketch_agg.
 --
@@ -111,6 +157,15 @@ CREATE AGGREGATE qsets_merge_agg(collection qsets) (
 );
 COMMENT ON AGGREGATE qsets_merge_agg(qsets) IS 'union of collections, set by set';
 
+CREATE FUNCTION _qsets_combine_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsets_combine_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _qsets_combine_support(internal) IS 'planner support';
+
+CREATE FUNCTION _qsets_agg_combine(qsets, qsets) RETURNS qsets
+	AS 'MODULE_PATHNAME', 'qsets_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT _qsets_combine_support;
+COMMENT ON FUNCTION _qsets_agg_combine(qsets, qsets) IS 'aggregate support';
+
 -- The cost is that of two lookups.  With a lower one the planner would prefer many
 -- workers to QSketchScan.
 CREATE FUNCTION _qsets_agg_trans(qsets, bigint, anycompatible) RETURNS qsets
@@ -120,7 +175,7 @@ COMMENT ON FUNCTION _qsets_agg_trans(qsets, bigint, anycompatible) IS 'aggregate
 
 CREATE AGGREGATE qsets_agg(set_id bigint, element anycompatible) (
 	STYPE = qsets, SSPACE = 65536, SFUNC = _qsets_agg_trans,
-	COMBINEFUNC = _qsets_merge_trans, FINALFUNC = _qsets_agg_final, PARALLEL = SAFE
+	COMBINEFUNC = _qsets_agg_combine, FINALFUNC = _qsets_agg_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of elements';
 
@@ -153,14 +208,47 @@ CREATE FUNCTION qsets_pairs(
 COMMENT ON FUNCTION qsets_pairs(qsets, qsets, bigint, double precision, integer, text)
 	IS 'pairs of a set of the first and one of the second collection that have much in common';
 
+CREATE FUNCTION qsets_nearest(
+	collection qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	top integer DEFAULT 10, method text DEFAULT 'auto', order_by text DEFAULT 'jaccard',
+	OUT a bigint, OUT b bigint, OUT rank bigint, OUT common bigint, OUT jaccard double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_nearest' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
+	SUPPORT _qsets_pairs_support;
+COMMENT ON FUNCTION qsets_nearest(qsets, bigint, double precision, integer, text, text)
+	IS 'for each set the sets that have most in common with it, the nearest first';
+
+CREATE FUNCTION qsets_nearest(
+	collection qsets, other qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	top integer DEFAULT 10, method text DEFAULT 'auto', order_by text DEFAULT 'jaccard',
+	OUT a bigint, OUT b bigint, OUT rank bigint, OUT common bigint, OUT jaccard double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_nearest_between' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
+	SUPPORT _qsets_pairs_support;
+COMMENT ON FUNCTION qsets_nearest(qsets, qsets, bigint, double precision, integer, text, text)
+	IS 'for each set of the first collection the sets of the second that have most in common with it';
+
 CREATE FUNCTION qsets_similar(
 	collection qsets, set_id bigint, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
-	top integer DEFAULT 10, method text DEFAULT 'auto',
-	OUT id bigint, OUT common bigint, OUT jaccard double precision)
+	top integer DEFAULT 10, order_by text DEFAULT 'jaccard',
+	OUT id bigint, OUT common bigint, OUT jaccard double precision,
+	OUT overlap double precision, OUT lift double precision)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_similar' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION qsets_similar(qsets, bigint, bigint, double precision, integer, text)
 	IS 'sets that have most in common with one, the nearest first';
+
+CREATE FUNCTION qsets_similar(
+	collection qsets, elements anycompatiblearray, min_count bigint DEFAULT 1,
+	min_jaccard double precision DEFAULT 0, top integer DEFAULT 10,
+	order_by text DEFAULT 'jaccard',
+	OUT id bigint, OUT common bigint, OUT jaccard double precision,
+	OUT overlap double precision, OUT lift double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_similar_elements' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION
+	qsets_similar(qsets, anycompatiblearray, bigint, double precision, integer, text)
+	IS 'sets that have most in common with these elements, the nearest first';
 
 CREATE FUNCTION qsets_pairs_plan(
 	collection qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,

@@ -9,6 +9,7 @@
 
 #include "base/isa.h"
 #include "gpu/gpu.h"
+#include "pg/sets_prepared.h"
 #include "pgbase/activity.h"
 #include "pgbase/nonce.h"
 #include "scan/pairs.h"
@@ -57,6 +58,7 @@ _PG_init(void)
 	ColumnScanInit();
 	WorkerPartialInit();
 	PairsNodeInit();
+	SetsKeptInit();
 	GpuInit();
 	NonceInit();
 	ActivityInit();

@@ -13,10 +13,9 @@
 
 #include "pgbase/aggregate.h"
 #include "pgbase/keyexpr.h"
+#include "pg/sets_elements.h"
 #include "pg/sets_state.h"
 
-#include "parser/parse_coerce.h"
-#include "utils/array.h"
 #include "utils/lsyscache.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -66,9 +65,7 @@ typedef struct Elements
 {
 	Datum one;
 	bool none;
-	Datum *value;
-	bool *null;
-	int count;
+	ElementArray all;
 } Elements;
 
 /* Set the type of the elements.  If the argument is an array, its elements are meant. */
@@ -84,35 +81,16 @@ learn_type(FunctionCallInfo fcinfo, SetsState *state)
 	SetsTakeKeys(state, state->arrays ? type : key.type, key.collation);
 }
 
-/* Take the elements out of an array of any dimensions. */
-static void
-take_apart(Elements *elements, const SetsState *state, Datum argument)
-{
-	ArrayType *array = DatumGetArrayTypeP(argument);
-	Oid type = ARR_ELEMTYPE(array);
-	int16 length;
-	bool by_value;
-	char align;
-
-	if (type != state->keyed.key.type &&
-		!IsBinaryCoercible(type, getBaseType(state->keyed.key.type)))
-		elog(ERROR, "array has elements of type %u instead of %u", type, state->keyed.key.type);
-	get_typlenbyvalalign(type, &length, &by_value, &align);
-	deconstruct_array(array, type, length, by_value, align, &elements->value, &elements->null,
-					  &elements->count);
-}
-
 static void
 elements_of(Elements *elements, const SetsState *state, Datum argument)
 {
 	if (state->arrays)
 	{
-		take_apart(elements, state, argument);
+		ElementsTakeApart(&elements->all, &state->keyed.key, argument);
 		return;
 	}
-	*elements = (Elements){ .one = argument, .count = 1 };
-	elements->value = &elements->one;
-	elements->null = &elements->none;
+	*elements = (Elements){ .one = argument };
+	elements->all = (ElementArray){ &elements->one, &elements->none, 1 };
 }
 
 /* qsets_agg_trans(qsets, set_id bigint, element): "element" may be an array of elements */
@@ -130,12 +108,12 @@ qsets_agg_trans(PG_FUNCTION_ARGS)
 	if (unlikely(state->keyed.key.type == InvalidOid))
 		learn_type(fcinfo, state);
 	elements_of(&elements, state, PG_GETARG_DATUM(ELEMENT_ARGUMENT));
-	if (unlikely(!state->building) &&
-		KeyTypeLearnArray(&state->keyed.key, elements.value, elements.null, elements.count))
+	if (unlikely(!state->building) && KeyTypeLearnArray(&state->keyed.key, elements.all.value,
+														elements.all.null, elements.all.count))
 		SetsBuild(state, !state->exact, &state->keyed.key.keys);
-	for (i = 0; i < elements.count; i++)
-		if (!elements.null[i])
-			SetsAddKey(state, PG_GETARG_INT64(ID_ARGUMENT), elements.value[i]);
+	for (i = 0; i < elements.all.count; i++)
+		if (!elements.all.null[i])
+			SetsAddKey(state, PG_GETARG_INT64(ID_ARGUMENT), elements.all.value[i]);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 

@@ -74,7 +74,7 @@ Datum
 qsets_pairs_plan(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	PairsForm form = { .columns = 0, .options = 1 };
+	const PairsForm form = { .options = 1 };
 	qset_preparation preparation;
 	SetsReader reader[2];
 	qset_request request;
@@ -87,8 +87,8 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
-	PairsArguments(fcinfo, form, &request);
-	PairsCollections(fcinfo, form, &request, reader);
+	PairsArguments(fcinfo, &form, &request);
+	PairsCollections(fcinfo, &form, &request, reader);
 	place.gpu = GpuWantsPairs(request.rows->elements, place.why);
 	request.memory = ContextMemory(CurrentMemoryContext, &memory);
 	PairsPrepare(&preparation, &request);
@@ -98,7 +98,7 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	qset_prepared_free(&preparation);
-	PairsCollectionsEnd(form, reader);
+	PairsCollectionsEnd(&form, reader);
 	return (Datum) 0;
 }
 

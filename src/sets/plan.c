@@ -81,8 +81,7 @@ log2_of(double x)
 /* Figures that the costs of all pairwise methods use. */
 typedef struct sums
 {
-	double share;   /* the share of the rows that is wanted */
-	double pairs;   /* pairs of the wanted rows */
+	double pairs;   /* all pairs */
 	double alike;   /* pairs whose sizes allow them to pass */
 	double others;  /* elements of the columns of those pairs, together */
 	double row;     /* average elements of a row */
@@ -127,20 +126,16 @@ sums_of(const qset_preparation *p)
 {
 	const qset_plan *plan = &p->plan;
 	double half = plan->tail ? 0.5 : 1;
-	uint64_t wanted = p->request.rows_wanted ? p->request.rows_wanted : plan->rows;
 	sums s = { 0 };
 
-	if (wanted > plan->rows)
-		wanted = plan->rows;
 	if (plan->rows == 0 || plan->columns == 0)
 		return s;
-	s.share = (double) wanted / plan->rows;
-	s.pairs = half * wanted * plan->columns;
+	s.pairs = half * plan->rows * plan->columns;
 	s.alike = s.pairs * share_alike(p);
 	s.others = s.alike / plan->columns * plan->column_elements;
 	s.row = (double) plan->row_elements / plan->rows;
 	s.column = (double) plan->column_elements / plan->columns;
-	s.element = s.share * plan->row_elements + plan->column_elements;
+	s.element = plan->row_elements + plan->column_elements;
 	s.blocks = half * (plan->columns / (double) QSET_BLOCK) + 1;
 	return s;
 }
@@ -210,7 +205,7 @@ cost_pairwise(qset_preparation *p, const sums *s)
 	double made = p->plan.tail ? (double) p->plan.rows : (double) p->plan.rows + p->plan.columns;
 	double merges = s->pairs * NS_LOOK + s->alike * NS_PAIR;
 	double others = s->pairs * NS_LOOK + s->alike * NS_BITMAP;
-	double begun = s->share * p->plan.row_elements;
+	double begun = p->plan.row_elements;
 	double dynamic = others + (s->others + begun) * NS_PROBE;
 	double naive = others + s->alike * words / QSET_BLOCK_WORDS * NS_AND + made * words * NS_WORD;
 	int variant = p->request.variant;
@@ -238,14 +233,14 @@ cost_index(qset_preparation *p, const sums *s)
 	qset_plan *plan = &p->plan;
 	double scan = s->pairs * NS_SCAN;
 	double build = s->element * build_one(p);
-	double entries = s->share * plan->row_elements;
-	double heavy = heavy_entries(p) * s->share;
-	double rows = heavy < s->share * plan->rows ? heavy : s->share * plan->rows; /* that have any */
+	double entries = plan->row_elements;
+	double heavy = heavy_entries(p);
+	double rows = heavy < plan->rows ? heavy : plan->rows; /* that have any */
 
 	plan->build[QSET_INDEX] = plan->build[QSET_HYBRID] = build;
-	plan->cost[QSET_INDEX] = build + scan + entries * NS_ENTRY + s->share * plan->events * NS_EVENT;
+	plan->cost[QSET_INDEX] = build + scan + entries * NS_ENTRY + plan->events * NS_EVENT;
 	plan->cost[QSET_HYBRID] = build + scan + (entries - heavy) * NS_ENTRY +
-							  s->share * plan->light_events * NS_EVENT +
+							  plan->light_events * NS_EVENT +
 							  s->blocks * (heavy * NS_COLUMN + rows * NS_SPREAD);
 }
 
@@ -259,12 +254,11 @@ cheapest_so_far(const qset_preparation *p)
 	return cost[hybrid ? QSET_HYBRID : QSET_INDEX];
 }
 
-/* The cost of counting by prefixes whose lists have so many events. */
+/* The cost of counting by prefixes whose lists have so many entries. */
 static double
-prefix_count(const sums *s, double events)
+prefix_count(const sums *s, double candidates)
 {
 	/* a candidate may come several times; at most every pair is a candidate */
-	double candidates = s->share * events;
 	double merged = (candidates < s->pairs ? candidates / s->pairs : 1) * s->alike;
 
 	return candidates * NS_CANDIDATE + merged * (NS_CHECK + (s->row + s->column) * NS_CHECKED);
@@ -309,7 +303,7 @@ prefixes_promise(qset_preparation *p, const sums *s, bool *promise)
 		(r->method != QSET_AUTO && r->method != QSET_INDEX))
 		return QB_OK;
 	*promise = r->variant == QSET_VARIANT_ON;
-	if (*promise || r->rows_wanted != 0 || cheapest < (double) p->column.elements * NS_SORT)
+	if (*promise || cheapest < (double) p->column.elements * NS_SORT)
 		return QB_OK;
 	preparation = prefix_preparation(p);
 	if (cheapest < preparation * WORTH_ASKING)
