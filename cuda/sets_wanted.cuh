@@ -3,7 +3,7 @@
  *		Which of a row's pairs pass the filter, and writing them: for sets_rows.cu.
  *
  * The best "top" pairs of a row are found by the digits of a 64-bit number
- * that orders pairs as qset_pair_better() does.
+ * that orders pairs as qset_pair_better() does by the Jaccard index.
  *
  * cuda/sets_wanted.cuh
  */

@@ -1,45 +1,87 @@
 --
--- Sets as arrays of integers, sorted or not.  There are no operators, since intarray
--- has them.
+-- Sets as arrays, sorted or not.  There are no operators, since intarray has them.
+-- Those of integers are counted without a hash table.
 --
 
 --@ each INTEGER smallint integer bigint
-CREATE FUNCTION qsets_intersect(@INTEGER@[], @INTEGER@[]) RETURNS @INTEGER@[]
+CREATE FUNCTION qsets_intersect(a @INTEGER@[], b @INTEGER@[]) RETURNS @INTEGER@[]
 	AS 'MODULE_PATHNAME', 'qsets_array_intersect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_intersect(@INTEGER@[], @INTEGER@[])
 	IS 'common elements, ascending and each once';
 
-CREATE FUNCTION qsets_intersect_count(@INTEGER@[], @INTEGER@[]) RETURNS bigint
+CREATE FUNCTION qsets_intersect_count(a @INTEGER@[], b @INTEGER@[]) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_array_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_intersect_count(@INTEGER@[], @INTEGER@[])
 	IS 'number of common elements';
 
-CREATE FUNCTION qsets_union_count(@INTEGER@[], @INTEGER@[]) RETURNS bigint
+CREATE FUNCTION qsets_union_count(a @INTEGER@[], b @INTEGER@[]) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_array_union_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_union_count(@INTEGER@[], @INTEGER@[])
 	IS 'number of elements in either set';
 
-CREATE FUNCTION qsets_difference_count(@INTEGER@[], @INTEGER@[]) RETURNS bigint
+CREATE FUNCTION qsets_difference_count(a @INTEGER@[], b @INTEGER@[]) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_array_difference_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_difference_count(@INTEGER@[], @INTEGER@[])
 	IS 'number of elements of the first set that the second has not';
 
-CREATE FUNCTION qsets_jaccard(@INTEGER@[], @INTEGER@[]) RETURNS double precision
+CREATE FUNCTION qsets_jaccard(a @INTEGER@[], b @INTEGER@[]) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qsets_array_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_jaccard(@INTEGER@[], @INTEGER@[])
 	IS 'common elements as a part of the elements in either set';
 
-CREATE FUNCTION qsets_overlap(@INTEGER@[], @INTEGER@[]) RETURNS double precision
+CREATE FUNCTION qsets_overlap(a @INTEGER@[], b @INTEGER@[]) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qsets_array_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_overlap(@INTEGER@[], @INTEGER@[])
 	IS 'common elements as a part of the smaller set';
 
-CREATE FUNCTION qsets_contains_all(@INTEGER@[], @INTEGER@[]) RETURNS boolean
+CREATE FUNCTION qsets_contains_all(a @INTEGER@[], b @INTEGER@[]) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qsets_array_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_contains_all(@INTEGER@[], @INTEGER@[])
 	IS 'does the first set have all elements of the second?';
 
 --@ end
+
+-- Of keys of any other type that has a hash.
+CREATE FUNCTION qsets_intersect(a anycompatiblearray, b anycompatiblearray) RETURNS anycompatiblearray
+	AS 'MODULE_PATHNAME', 'qsets_keys_intersect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_intersect(anycompatiblearray, anycompatiblearray)
+	IS 'common elements, each once, in the order of the first set';
+
+CREATE FUNCTION qsets_intersect_count(a anycompatiblearray, b anycompatiblearray)
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_keys_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_intersect_count(anycompatiblearray, anycompatiblearray)
+	IS 'number of common elements';
+
+CREATE FUNCTION qsets_union_count(a anycompatiblearray, b anycompatiblearray)
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_keys_union_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_union_count(anycompatiblearray, anycompatiblearray)
+	IS 'number of elements in either set';
+
+CREATE FUNCTION qsets_difference_count(a anycompatiblearray, b anycompatiblearray)
+	RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_keys_difference_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_difference_count(anycompatiblearray, anycompatiblearray)
+	IS 'number of elements of the first set that the second has not';
+
+CREATE FUNCTION qsets_jaccard(a anycompatiblearray, b anycompatiblearray)
+	RETURNS double precision
+	AS 'MODULE_PATHNAME', 'qsets_keys_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_jaccard(anycompatiblearray, anycompatiblearray)
+	IS 'common elements as a part of the elements in either set';
+
+CREATE FUNCTION qsets_overlap(a anycompatiblearray, b anycompatiblearray)
+	RETURNS double precision
+	AS 'MODULE_PATHNAME', 'qsets_keys_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_overlap(anycompatiblearray, anycompatiblearray)
+	IS 'common elements as a part of the smaller set';
+
+CREATE FUNCTION qsets_contains_all(a anycompatiblearray, b anycompatiblearray)
+	RETURNS boolean
+	AS 'MODULE_PATHNAME', 'qsets_keys_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_contains_all(anycompatiblearray, anycompatiblearray)
+	IS 'does the first set have all elements of the second?';
 
 --
 -- Collections of sets
@@ -48,7 +90,7 @@ COMMENT ON FUNCTION qsets_contains_all(@INTEGER@[], @INTEGER@[])
 --@ use flat.sql TYPE=qsets NOUN=collection NOUNS=collections
 COMMENT ON TYPE qsets IS 'collection of sets of keys';
 
-CREATE FUNCTION qsets_merge(qsets, qsets) RETURNS qsets
+CREATE FUNCTION qsets_merge(collection qsets, other qsets) RETURNS qsets
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_merge(qsets, qsets) IS 'union, set by set';
 
@@ -57,37 +99,41 @@ CREATE OPERATOR || (
 );
 COMMENT ON OPERATOR || (qsets, qsets) IS 'merge';
 
-CREATE FUNCTION qsets_count(qsets) RETURNS bigint
+CREATE FUNCTION qsets_count(collection qsets) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_count(qsets) IS 'number of sets';
 
-CREATE FUNCTION qsets_ids(qsets) RETURNS bigint[]
+CREATE FUNCTION qsets_ids(collection qsets) RETURNS bigint[]
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_ids(qsets) IS 'ids of the sets, ascending';
 
-CREATE FUNCTION qsets_cardinality(qsets, set_id bigint) RETURNS bigint
+CREATE FUNCTION qsets_cardinality(collection qsets, set_id bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_cardinality(qsets, bigint) IS 'number of elements of a set';
 
-CREATE FUNCTION qsets_elements(qsets, set_id bigint) RETURNS bigint[]
+CREATE FUNCTION qsets_elements(collection qsets, set_id bigint) RETURNS bigint[]
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_elements(qsets, bigint) IS 'elements of a set as numbers, ascending';
 
-CREATE FUNCTION qsets_subset(qsets, set_ids bigint[]) RETURNS qsets
+CREATE FUNCTION qsets_subset(collection qsets, set_ids bigint[]) RETURNS qsets
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_subset(qsets, bigint[]) IS 'the sets with these ids';
 
 CREATE FUNCTION qsets_info(
-	qsets,
+	collection qsets,
 	OUT sets bigint, OUT elements bigint, OUT distinct_elements bigint, OUT largest bigint,
 	OUT exact boolean, OUT key_family text, OUT memory bigint, OUT bytes bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_info(qsets) IS 'numbers and sizes of a collection';
 
-CREATE FUNCTION qsets_intersect_count(qsets, a bigint, b bigint) RETURNS bigint
+CREATE FUNCTION qsets_intersect_count(collection qsets, a bigint, b bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_intersect_count(qsets, bigint, bigint)
 	IS 'number of common elements of two sets of a collection';
+
+CREATE FUNCTION qsets_id(key anycompatible) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_id(anycompatible) IS 'id of a set for a key of any type';
 
 --
 -- Making collections.  Elements may be of any type, like keys of qsketch_agg.
@@ -105,11 +151,20 @@ CREATE FUNCTION _qsets_agg_final(qsets) RETURNS qsets
 	AS 'MODULE_PATHNAME', 'qsets_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qsets_agg_final(qsets) IS 'aggregate support';
 
-CREATE AGGREGATE qsets_merge_agg(qsets) (
+CREATE AGGREGATE qsets_merge_agg(collection qsets) (
 	STYPE = qsets, SSPACE = 65536, SFUNC = _qsets_merge_trans,
 	COMBINEFUNC = _qsets_merge_trans, FINALFUNC = _qsets_agg_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsets_merge_agg(qsets) IS 'union of collections, set by set';
+
+CREATE FUNCTION _qsets_combine_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsets_combine_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _qsets_combine_support(internal) IS 'planner support';
+
+CREATE FUNCTION _qsets_agg_combine(qsets, qsets) RETURNS qsets
+	AS 'MODULE_PATHNAME', 'qsets_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT _qsets_combine_support;
+COMMENT ON FUNCTION _qsets_agg_combine(qsets, qsets) IS 'aggregate support';
 
 -- The cost is that of two lookups.  With a lower one the planner would prefer many
 -- workers to QSketchScan.
@@ -120,7 +175,7 @@ COMMENT ON FUNCTION _qsets_agg_trans(qsets, bigint, anycompatible) IS 'aggregate
 
 CREATE AGGREGATE qsets_agg(set_id bigint, element anycompatible) (
 	STYPE = qsets, SSPACE = 65536, SFUNC = _qsets_agg_trans,
-	COMBINEFUNC = _qsets_merge_trans, FINALFUNC = _qsets_agg_final, PARALLEL = SAFE
+	COMBINEFUNC = _qsets_agg_combine, FINALFUNC = _qsets_agg_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of elements';
 
@@ -134,7 +189,7 @@ CREATE FUNCTION _qsets_pairs_support(internal) RETURNS internal
 COMMENT ON FUNCTION _qsets_pairs_support(internal) IS 'planner support';
 
 CREATE FUNCTION qsets_pairs(
-	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	collection qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
@@ -144,7 +199,7 @@ COMMENT ON FUNCTION qsets_pairs(qsets, bigint, double precision, integer, text)
 	IS 'pairs of sets that have much in common';
 
 CREATE FUNCTION qsets_pairs(
-	qsets, qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	collection qsets, other qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
@@ -153,17 +208,50 @@ CREATE FUNCTION qsets_pairs(
 COMMENT ON FUNCTION qsets_pairs(qsets, qsets, bigint, double precision, integer, text)
 	IS 'pairs of a set of the first and one of the second collection that have much in common';
 
+CREATE FUNCTION qsets_nearest(
+	collection qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	top integer DEFAULT 10, method text DEFAULT 'auto', order_by text DEFAULT 'jaccard',
+	OUT a bigint, OUT b bigint, OUT rank bigint, OUT common bigint, OUT jaccard double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_nearest' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
+	SUPPORT _qsets_pairs_support;
+COMMENT ON FUNCTION qsets_nearest(qsets, bigint, double precision, integer, text, text)
+	IS 'for each set the sets that have most in common with it, the nearest first';
+
+CREATE FUNCTION qsets_nearest(
+	collection qsets, other qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	top integer DEFAULT 10, method text DEFAULT 'auto', order_by text DEFAULT 'jaccard',
+	OUT a bigint, OUT b bigint, OUT rank bigint, OUT common bigint, OUT jaccard double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_nearest_between' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
+	SUPPORT _qsets_pairs_support;
+COMMENT ON FUNCTION qsets_nearest(qsets, qsets, bigint, double precision, integer, text, text)
+	IS 'for each set of the first collection the sets of the second that have most in common with it';
+
 CREATE FUNCTION qsets_similar(
-	qsets, set_id bigint, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
-	top integer DEFAULT 10, method text DEFAULT 'auto',
-	OUT id bigint, OUT common bigint, OUT jaccard double precision)
+	collection qsets, set_id bigint, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	top integer DEFAULT 10, order_by text DEFAULT 'jaccard',
+	OUT id bigint, OUT common bigint, OUT jaccard double precision,
+	OUT overlap double precision, OUT lift double precision)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_similar' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION qsets_similar(qsets, bigint, bigint, double precision, integer, text)
 	IS 'sets that have most in common with one, the nearest first';
 
+CREATE FUNCTION qsets_similar(
+	collection qsets, elements anycompatiblearray, min_count bigint DEFAULT 1,
+	min_jaccard double precision DEFAULT 0, top integer DEFAULT 10,
+	order_by text DEFAULT 'jaccard',
+	OUT id bigint, OUT common bigint, OUT jaccard double precision,
+	OUT overlap double precision, OUT lift double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_similar_elements' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION
+	qsets_similar(qsets, anycompatiblearray, bigint, double precision, integer, text)
+	IS 'sets that have most in common with these elements, the nearest first';
+
 CREATE FUNCTION qsets_pairs_plan(
-	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	collection qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT method_name text, OUT chosen boolean, OUT milliseconds double precision,
 	OUT memory bigint, OUT workers integer, OUT note text, OUT device text, OUT reason text)

@@ -52,7 +52,8 @@ SELECT c = (SELECT qsets_agg(s, e ORDER BY e DESC, s) FROM member) AS ordered, c
 	c = (SELECT qsets_agg(s, e::bigint) FROM member) AS width, c = (SELECT qsets_agg(s, a) FROM (SELECT s, array_agg(e) AS a FROM member GROUP BY s) AS x) AS arrays
 FROM whole;
 SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
+SET parallel_tuple_cost = 1;
+SET cpu_operator_cost = 0; -- or no parallel plan is worth it, since the leader takes in all rows again
 SET min_parallel_table_scan_size = 0;
 SET qsketch.enable_columnscan = off;
 EXPLAIN (COSTS off) SELECT qsets_agg(s, e) FROM member;
@@ -60,6 +61,7 @@ SELECT c = (SELECT qsets_agg(s, e) FROM member) AS parallel, t = (SELECT qsets_a
 	c = (SELECT qsets_merge_agg(c) FROM whole) AS merged FROM whole;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
+RESET cpu_operator_cost;
 RESET min_parallel_table_scan_size;
 RESET qsketch.enable_columnscan;
 SELECT count(*) AS sets, bool_and(qsets_elements(c, s) = (SELECT array_agg(DISTINCT e::bigint ORDER BY e::bigint) FROM member AS m WHERE m.s = x.s)) AS equal

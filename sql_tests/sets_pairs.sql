@@ -73,7 +73,7 @@ FROM unnest('{auto,merge,search,merge_search,hash,merge_hash,bitmap,index,hybrid
 SELECT t, count(*) = (SELECT count(DISTINCT (n, least(a, b), greatest(a, b))) FROM ranked WHERE rank <= t) AS right
 FROM unnest('{1,3,1000}'::int[]) AS t, collection, qsets_pairs(number, top => t) GROUP BY t ORDER BY t;
 SELECT count(*) AS wrong FROM (SELECT n, s, p.id, p.common, p.rank FROM (SELECT DISTINCT n, s FROM collected) AS x JOIN collection USING (n),
-		qsets_similar(number, s, top => 3) WITH ORDINALITY AS p(id, common, jaccard, rank)) AS given
+		qsets_similar(number, s, top => 3) WITH ORDINALITY AS p(id, common, jaccard, overlap, lift, rank)) AS given
 	FULL JOIN (SELECT n, a AS s, b AS id, common, rank FROM ranked WHERE rank <= 3) AS wanted USING (n, s, id, common, rank)
 WHERE given IS NULL OR wanted IS NULL;
 
@@ -87,7 +87,7 @@ SELECT bool_or(pg_column_size(number) > 3000) AS stored_outside FROM outside;
 SELECT kind, count(*) > 50 AS enough, count(*) FILTER (WHERE kept.* IS DISTINCT FROM single.*) AS wrong
 FROM (SELECT 'stored' AS kind, n, number AS q FROM outside UNION ALL SELECT 'inline', n, number FROM collection WHERE n < 4
 		UNION ALL SELECT 'expanded', n, qsets_merge(number, number) FROM collection WHERE n < 4) AS c JOIN asked USING (n),
-	LATERAL (SELECT array_agg(p) AS pairs FROM qsets_similar(q, s, 1, 0.01 * abs(s % 3), top => 4) AS p) AS kept,
+	LATERAL (SELECT array_agg(ROW(id, common, jaccard)) AS pairs FROM qsets_similar(q, s, 1, 0.01 * abs(s % 3), top => 4)) AS kept,
 	LATERAL (SELECT array_agg(ROW(id, common, jaccard) ORDER BY jaccard DESC, id) AS pairs FROM (
 		SELECT CASE WHEN a = s THEN b ELSE a END AS id, common, jaccard FROM qsets_pairs(q, 1, 0.01 * abs(s % 3)) WHERE a = s OR b = s ORDER BY jaccard DESC, 1 LIMIT 4) AS p) AS single
 GROUP BY kind ORDER BY kind;
@@ -105,7 +105,7 @@ SELECT qsets_intersect_count(number, 100, 105) AS ten, qsets_intersect_count(tex
 -- NULLs, nothing, and what is refused
 SELECT count(*) AS none FROM qsets_pairs(NULL);
 SELECT count(*) AS none FROM collection, qsets_similar(number, 999);
-SELECT count(*) AS none FROM collection, qsets_similar(number, NULL);
+SELECT count(*) AS none FROM collection, qsets_similar(number, NULL::bigint);
 SELECT count(*) > 0 AS defaults FROM collection, qsets_pairs(number, NULL::bigint, NULL, NULL, NULL);
 SELECT count(*) AS none FROM collection, qsets_pairs(qsets_subset(number, '{}'));
 SELECT * FROM qsets_pairs((SELECT number FROM collection WHERE n = 1), -1);

@@ -9,6 +9,7 @@
 
 #include "base/isa.h"
 #include "gpu/gpu.h"
+#include "pg/sets_prepared.h"
 #include "pgbase/activity.h"
 #include "pgbase/nonce.h"
 #include "scan/pairs.h"
@@ -51,11 +52,13 @@ void
 _PG_init(void)
 {
 	DefineCustomEnumVariable(
-		"qsketch.simd", "Instructions that the CPU engine uses; all give the same sketches.", NULL,
-		&simd_setting, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
+		"qsketch.simd", "Selects the instructions of the CPU engine; all give the same results.",
+		NULL, &simd_setting, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd,
+		NULL);
 	ColumnScanInit();
 	WorkerPartialInit();
 	PairsNodeInit();
+	SetsKeptInit();
 	GpuInit();
 	NonceInit();
 	ActivityInit();

@@ -38,6 +38,9 @@ is_same('Jaccard', 'SELECT p.* FROM kept, qsets_pairs(c, min_jaccard => 0.5) AS 
 is_same('top', 'SELECT p.* FROM kept, qsets_pairs(c, top => 3) AS p');
 is_same('between', 'SELECT p.* FROM kept, qsets_pairs(c, d, min_count => 10) AS p');
 is_same('between, top', 'SELECT p.* FROM kept, qsets_pairs(d, c, top => 2) AS p');
+is_same('nearest', 'SELECT p.* FROM kept, qsets_nearest(c, top => 3) AS p');
+is_same('nearest, all', 'SELECT p.* FROM kept, qsets_nearest(c, top => NULL) AS p');
+is_same('nearest, between', 'SELECT p.* FROM kept, qsets_nearest(c, d, top => 2) AS p');
 is_same('between strangers', 'SELECT count(*), sum(common) FROM kept, alone, qsets_pairs(kept.c, alone.c, min_count => 0) AS p');
 is_same('text', 'SELECT p.* FROM kept, qsets_pairs(text, min_count => 20) AS p');
 is_same("method $_", "SELECT p.* FROM kept, qsets_pairs(c, min_count => 20, method => '$_') AS p")

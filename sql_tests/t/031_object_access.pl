@@ -137,6 +137,7 @@ my %other = (
 	'qfilter_estimate' => 'SELECT sum(qfilter_estimate(f, k)) FROM stored, t',
 	'qfilter_contains' => 'SELECT count(*) FROM stored, t WHERE qfilter_contains(f, k)',
 	'qsets_pairs' => 'SELECT count(*) FROM stored, qsets_pairs(sets)',
+	'qsets_nearest' => 'SELECT count(*) FROM stored, qsets_nearest(sets)',
 	'qsets_similar' => 'SELECT count(*) FROM stored, qsets_similar(sets, 1)',
 	'_qsets_merge_trans' => 'SELECT qsets_count(qsets_merge_agg(sets)) FROM stored',
 	'_qfilter_merge_trans' => 'SELECT qfilter_fill(qfilter_merge_agg(f)) FROM stored',

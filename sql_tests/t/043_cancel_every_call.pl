@@ -71,6 +71,7 @@ my %named = (
 	min_count => [ 1, 0, 1000 ],
 	min_jaccard => [ 0, 0.5, 1 ],
 	top => [ 'NULL', 2147483647, 1 ],
+	order_by => [ map { "'$_'" } qw(jaccard common overlap lift) ],
 	halvings => [ 1, 20 ],
 	weight => [ 1, '1::bigint << 60' ],
 	count => [ 1, '1::bigint << 60' ],
@@ -142,7 +143,7 @@ sub candidates
 
 	return $type eq $main ? 'v' : 'NULL' if $value{$type};
 	return @{ $named{$name} } if $named{$name} && $type !~ /\[\]$/;
-	$type = $type eq 'anyarray' ? 'bigint[]' : 'bigint' if $type =~ /^any/;
+	$type = $type =~ /array$/ ? 'bigint[]' : 'bigint' if $type =~ /^any/;
 	return $at == 0 ? 'i' : "i * 7919 % 1000003" if $aggregate && $type eq 'bigint';
 	return @{ $typed{$type} // [] };
 }

@@ -13,10 +13,9 @@
 
 #include "pgbase/aggregate.h"
 #include "pgbase/keyexpr.h"
+#include "pg/sets_elements.h"
 #include "pg/sets_state.h"
 
-#include "parser/parse_coerce.h"
-#include "utils/array.h"
 #include "utils/lsyscache.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -32,36 +31,13 @@ extern Datum qsets_agg_final(PG_FUNCTION_ARGS);
 
 static const AggregateForm numbered = { .weight = ID_ARGUMENT };
 
-static const AggregateForm *
-transition_form(PGFunction transition)
-{
-	return transition == qsets_agg_trans ? &numbered : NULL;
-}
-
-static bool
-combines(PGFunction function)
-{
-	return function == qsets_merge_trans;
-}
-
-static bool
-finishes(PGFunction function)
-{
-	return function == qsets_agg_final;
-}
-
-/*
- * Does the function change the state of a moving aggregate?  There is no inverse
- * function of ours, so such an aggregate takes its MINVFUNC from elsewhere.
- */
-static bool
-moves(PGFunction function)
-{
-	return function == qsets_agg_trans || function == qsets_merge_trans;
-}
-
-const AggregateFunctions sets_functions = { ELEMENT_ARGUMENT, transition_form, combines, finishes,
-											moves };
+/* There is no inverse function, so a moving aggregate takes its MINVFUNC from elsewhere. */
+const AggregateFunctions sets_functions = {
+	.key = ELEMENT_ARGUMENT,
+	.transition = { { qsets_agg_trans, &numbered } },
+	.combine = { qsets_merge_trans },
+	.final = qsets_agg_final,
+};
 
 /* The state to change: the state argument, or a new state. */
 static SetsState *
@@ -89,9 +65,7 @@ typedef struct Elements
 {
 	Datum one;
 	bool none;
-	Datum *value;
-	bool *null;
-	int count;
+	ElementArray all;
 } Elements;
 
 /* Set the type of the elements.  If the argument is an array, its elements are meant. */
@@ -107,35 +81,16 @@ learn_type(FunctionCallInfo fcinfo, SetsState *state)
 	SetsTakeKeys(state, state->arrays ? type : key.type, key.collation);
 }
 
-/* Take the elements out of an array of any dimensions. */
-static void
-take_apart(Elements *elements, const SetsState *state, Datum argument)
-{
-	ArrayType *array = DatumGetArrayTypeP(argument);
-	Oid type = ARR_ELEMTYPE(array);
-	int16 length;
-	bool by_value;
-	char align;
-
-	if (type != state->keyed.key.type &&
-		!IsBinaryCoercible(type, getBaseType(state->keyed.key.type)))
-		elog(ERROR, "array has elements of type %u instead of %u", type, state->keyed.key.type);
-	get_typlenbyvalalign(type, &length, &by_value, &align);
-	deconstruct_array(array, type, length, by_value, align, &elements->value, &elements->null,
-					  &elements->count);
-}
-
 static void
 elements_of(Elements *elements, const SetsState *state, Datum argument)
 {
 	if (state->arrays)
 	{
-		take_apart(elements, state, argument);
+		ElementsTakeApart(&elements->all, &state->keyed.key, argument);
 		return;
 	}
-	*elements = (Elements){ .one = argument, .count = 1 };
-	elements->value = &elements->one;
-	elements->null = &elements->none;
+	*elements = (Elements){ .one = argument };
+	elements->all = (ElementArray){ &elements->one, &elements->none, 1 };
 }
 
 /* qsets_agg_trans(qsets, set_id bigint, element): "element" may be an array of elements */
@@ -153,12 +108,12 @@ qsets_agg_trans(PG_FUNCTION_ARGS)
 	if (unlikely(state->keyed.key.type == InvalidOid))
 		learn_type(fcinfo, state);
 	elements_of(&elements, state, PG_GETARG_DATUM(ELEMENT_ARGUMENT));
-	if (unlikely(!state->building) &&
-		KeyTypeLearnArray(&state->keyed.key, elements.value, elements.null, elements.count))
+	if (unlikely(!state->building) && KeyTypeLearnArray(&state->keyed.key, elements.all.value,
+														elements.all.null, elements.all.count))
 		SetsBuild(state, !state->exact, &state->keyed.key.keys);
-	for (i = 0; i < elements.count; i++)
-		if (!elements.null[i])
-			SetsAddKey(state, PG_GETARG_INT64(ID_ARGUMENT), elements.value[i]);
+	for (i = 0; i < elements.all.count; i++)
+		if (!elements.all.null[i])
+			SetsAddKey(state, PG_GETARG_INT64(ID_ARGUMENT), elements.all.value[i]);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 

@@ -13,6 +13,7 @@
  *
  * src/pg/sets_array.c
  */
+#include "pg/sets_elements.h"
 #include "pg/sets_slices.h"
 #include "pg/sets_value.h"
 
@@ -43,14 +44,7 @@ check_array(const ArrayType *array)
 
 	if (type != INT2OID && type != INT4OID && type != INT8OID)
 		elog(ERROR, "array of type %u is no set of integers", type);
-	if (ARR_NDIM(array) > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("a set must be one-dimensional"),
-				 errdetail("The array has %d dimensions.", ARR_NDIM(array))));
-	if (array_contains_nulls((ArrayType *) array))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("a set must not contain nulls"),
-				 errhint("Remove them with array_remove(array, NULL).")));
+	ElementsCheckArray(array);
 }
 
 static int32 *
@@ -164,12 +158,6 @@ common_of(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 	return qset_count32(kernels, a->item, a->count, b->item, b->count);
 }
 
-static double
-quotient(uint64 part, uint64 whole)
-{
-	return whole == 0 ? 0 : (double) part / (double) whole;
-}
-
 /* qsets_intersect_count(integer[], integer[]) */
 PG_FUNCTION_INFO_V1(qsets_array_intersect_count);
 Datum
@@ -214,7 +202,7 @@ qsets_array_jaccard(PG_FUNCTION_ARGS)
 	Operand b;
 	uint64 common = common_of(fcinfo, &a, &b);
 
-	PG_RETURN_FLOAT8(quotient(common, a.count + b.count - common));
+	PG_RETURN_FLOAT8(SetsQuotient(common, a.count + b.count - common));
 }
 
 /*
@@ -229,7 +217,7 @@ qsets_array_overlap(PG_FUNCTION_ARGS)
 	Operand b;
 	uint64 common = common_of(fcinfo, &a, &b);
 
-	PG_RETURN_FLOAT8(quotient(common, Min(a.count, b.count)));
+	PG_RETURN_FLOAT8(SetsQuotient(common, Min(a.count, b.count)));
 }
 
 /* qsets_contains_all(integer[], integer[]): is the second a subset of the first? */

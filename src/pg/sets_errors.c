@@ -42,6 +42,17 @@ SetsCheck(qb_status status)
 	StatusRaise(status, sets_key_holder.one, NULL);
 }
 
+/* Raise the error that there is no memory for more pairs than are kept. */
+void
+SetsTooManyPairs(uint64 kept)
+{
+	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					errmsg("more than %llu pairs of sets would have to be kept in memory",
+						   (unsigned long long) kept),
+					errhint("Set top lower, or min_count or min_jaccard higher.")));
+	pg_unreachable();
+}
+
 void
 SetsBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 {

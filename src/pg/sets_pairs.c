@@ -1,6 +1,6 @@
 /*
  * sets_pairs.c
- *		All pairs of sets: qsets_pairs.
+ *		All pairs of sets: qsets_pairs, and qsets_nearest.
  *
  * In FROM all rows go into the tuple store that PostgreSQL would fill anyway, and that
  * goes to disk beyond work_mem; parallel workers may help.  In the select list this
@@ -32,80 +32,83 @@ finish_top(PairScan *scan)
 	qset_release(&scan->memory, scratch);
 }
 
+/* Can a GPU find the pairs?  It knows one order. */
+static bool
+gpu_knows(const qset_request *request)
+{
+	return request->filter.order == QSET_BY_JACCARD;
+}
+
 /* Read the collections and open the scan. */
 static void
-open_read(FunctionCallInfo fcinfo, PairsForm form, PairScan *scan, qset_request *request,
+open_read(FunctionCallInfo fcinfo, const PairsForm *form, PairScan *scan, qset_request *request,
 		  bool parallel)
 {
 	SetsReader reader[2];
 
 	PairsCollections(fcinfo, form, request, reader);
-	if (!PairScanOpenGpu(scan, request))
+	if (!gpu_knows(request) || !PairScanOpenGpu(scan, request))
 		PairScanOpen(scan, request, parallel);
 	PairsCollectionsEnd(form, reader);
 }
 
-static PairScan *
-open_pairs(FunctionCallInfo fcinfo, PairsForm form, bool parallel)
+/* Open the pairs that a call asks for; NULL if a collection is NULL. */
+PairScan *
+PairsOpen(FunctionCallInfo fcinfo, const PairsForm *form, bool parallel)
 {
 	qset_request request;
 	PairScan *scan;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(form.columns))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(form->columns))
 		return NULL;
 	PairsArguments(fcinfo, form, &request);
 	scan = PairScanCreate(&request);
+	scan->ranked = form->ranked;
+	scan->best.order = request.filter.order;
 	PairScanShow(scan);
-	if (form.columns != 0 || !PairScanOpenKept(scan, &request, PG_GETARG_DATUM(0)))
+	if (form->columns != 0 || !gpu_knows(&request) ||
+		!PairScanOpenKept(scan, &request, PG_GETARG_DATUM(0)))
 		open_read(fcinfo, form, scan, &request, parallel);
-	if (form.columns == 0 && request.filter.top > 0)
+	if (form->columns == 0 && request.filter.top > 0 && !form->ranked)
 		finish_top(scan);
 	return scan;
 }
 
-static PairScan *
-open_within(FunctionCallInfo fcinfo, bool parallel)
+/* Store the next row in columns; false: there are no more rows. */
+bool
+PairsNextRow(PairScan *scan, Datum *values)
 {
-	return open_pairs(fcinfo, (PairsForm){ .columns = 0, .options = 1 }, parallel);
-}
+	int64 rank = 0;
+	const qset_pair *pair = scan->ranked ? PairScanNextRanked(scan, &rank) : PairScanNext(scan);
 
-static PairScan *
-open_between(FunctionCallInfo fcinfo, bool parallel)
-{
-	return open_pairs(fcinfo, (PairsForm){ .columns = 1, .options = 2 }, parallel);
-}
-
-/* Store a pair in columns: a, b, common, jaccard. */
-void
-PairColumns(const PairScan *scan, const qset_pair *pair, Datum *values)
-{
-	values[0] = Int64GetDatum(scan->row_id[pair->a]);
-	values[1] = Int64GetDatum(scan->column_id[pair->b]);
-	values[2] = Int64GetDatum(pair->common);
-	values[3] = Float8GetDatum(PairJaccard(pair));
+	if (pair == NULL)
+		return false;
+	*values++ = Int64GetDatum(scan->row_id[pair->a]);
+	*values++ = Int64GetDatum(scan->column_id[pair->b]);
+	if (scan->ranked)
+		*values++ = Int64GetDatum(rank);
+	*values++ = Int64GetDatum(pair->common);
+	*values = Float8GetDatum(PairJaccard(pair));
+	return true;
 }
 
 /* Put all rows into the caller's tuple store. */
 static Datum
-store_rows(FunctionCallInfo fcinfo, OpenPairs open)
+store_rows(FunctionCallInfo fcinfo, const PairsForm *form)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "pairs of sets", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
-	Datum values[4];
-	bool nulls[4] = { false };
-	const qset_pair *pair;
+	Datum values[PAIRS_MOST_COLUMNS];
+	bool nulls[PAIRS_MOST_COLUMNS] = { false };
 	PairScan *scan;
 
 	InitMaterializedSRF(fcinfo, 0);
 	old = MemoryContextSwitchTo(context);
-	scan = open(fcinfo, true);
-	while (scan && (pair = PairScanNext(scan)) != NULL)
-	{
-		PairColumns(scan, pair, values);
+	scan = PairsOpen(fcinfo, form, true);
+	while (scan && PairsNextRow(scan, values))
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return (Datum) 0;
@@ -119,25 +122,24 @@ typedef struct Rows
 } Rows;
 
 static Rows *
-open_rows(FunctionCallInfo fcinfo, OpenPairs open)
+open_rows(FunctionCallInfo fcinfo, const PairsForm *form)
 {
 	Rows *rows = palloc0(sizeof(Rows));
 
 	if (get_call_result_type(fcinfo, NULL, &rows->descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	BlessTupleDesc(rows->descriptor);
-	rows->scan = open(fcinfo, false);
+	rows->scan = PairsOpen(fcinfo, form, false);
 	return rows;
 }
 
 /* Return the next row, as a function that returns one row for each call. */
 static Datum
-return_row(FunctionCallInfo fcinfo, OpenPairs open)
+return_row(FunctionCallInfo fcinfo, const PairsForm *form)
 {
 	FuncCallContext *call;
-	const qset_pair *pair;
-	Datum values[4];
-	bool nulls[4] = { false };
+	Datum values[PAIRS_MOST_COLUMNS];
+	bool nulls[PAIRS_MOST_COLUMNS] = { false };
 	Rows *rows;
 
 	if (SRF_IS_FIRSTCALL())
@@ -146,27 +148,27 @@ return_row(FunctionCallInfo fcinfo, OpenPairs open)
 
 		call = SRF_FIRSTCALL_INIT();
 		old = MemoryContextSwitchTo(call->multi_call_memory_ctx);
-		call->user_fctx = open_rows(fcinfo, open);
+		call->user_fctx = open_rows(fcinfo, form);
 		MemoryContextSwitchTo(old);
 	}
 	call = SRF_PERCALL_SETUP();
 	rows = call->user_fctx;
-	pair = rows->scan ? PairScanNext(rows->scan) : NULL;
-	if (pair == NULL)
+	if (rows->scan == NULL || !PairsNextRow(rows->scan, values))
 		SRF_RETURN_DONE(call);
-	PairColumns(rows->scan, pair, values);
 	SRF_RETURN_NEXT(call, HeapTupleGetDatum(heap_form_tuple(rows->descriptor, values, nulls)));
 }
 
+/* Return the rows of a function in the way that its caller prefers. */
 static Datum
-return_rows(FunctionCallInfo fcinfo, OpenPairs open)
+return_rows(FunctionCallInfo fcinfo, PGFunction function)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	const PairsForm *form = PairsFormOf(function);
 
 	if (result && IsA(result, ReturnSetInfo) &&
 		(result->allowedModes & SFRM_Materialize_Preferred) != 0)
-		return store_rows(fcinfo, open);
-	return return_row(fcinfo, open);
+		return store_rows(fcinfo, form);
+	return return_row(fcinfo, form);
 }
 
 /* qsets_pairs(qsets, min_count, min_jaccard, top, method) */
@@ -174,7 +176,7 @@ PG_FUNCTION_INFO_V1(qsets_pairs);
 Datum
 qsets_pairs(PG_FUNCTION_ARGS)
 {
-	return return_rows(fcinfo, open_within);
+	return return_rows(fcinfo, qsets_pairs);
 }
 
 /* qsets_pairs(qsets, qsets, min_count, min_jaccard, top, method) */
@@ -182,14 +184,40 @@ PG_FUNCTION_INFO_V1(qsets_pairs_between);
 Datum
 qsets_pairs_between(PG_FUNCTION_ARGS)
 {
-	return return_rows(fcinfo, open_between);
+	return return_rows(fcinfo, qsets_pairs_between);
 }
 
-/* How to open the pairs of a C function; NULL if it is not one of ours that return pairs. */
-OpenPairs
-PairsOpenerOf(PGFunction function)
+/* qsets_nearest(qsets, min_count, min_jaccard, top, method, order_by) */
+PG_FUNCTION_INFO_V1(qsets_nearest);
+Datum
+qsets_nearest(PG_FUNCTION_ARGS)
 {
-	if (function == qsets_pairs)
-		return open_within;
-	return function == qsets_pairs_between ? open_between : NULL;
+	return return_rows(fcinfo, qsets_nearest);
+}
+
+/* qsets_nearest(qsets, qsets, min_count, min_jaccard, top, method, order_by) */
+PG_FUNCTION_INFO_V1(qsets_nearest_between);
+Datum
+qsets_nearest_between(PG_FUNCTION_ARGS)
+{
+	return return_rows(fcinfo, qsets_nearest_between);
+}
+
+static const PairsForm forms[] = {
+	{ .function = qsets_pairs, .options = 1 },
+	{ .function = qsets_pairs_between, .columns = 1, .options = 2 },
+	{ .function = qsets_nearest, .options = 1, .ranked = true },
+	{ .function = qsets_nearest_between, .columns = 1, .options = 2, .ranked = true },
+};
+
+/* The form of a C function; NULL if it is not one of ours that return pairs. */
+const PairsForm *
+PairsFormOf(PGFunction function)
+{
+	int i;
+
+	for (i = 0; i < lengthof(forms); i++)
+		if (forms[i].function == function)
+			return &forms[i];
+	return NULL;
 }

@@ -18,18 +18,22 @@
 
 /* ---- sets_request.c ---- */
 
-/* The positions of the arguments in one form of the function. */
+/* One of our functions that return pairs, and the positions of its arguments. */
 typedef struct PairsForm
 {
+	PGFunction function;
 	int columns; /* position of the other collection, or 0 */
 	int options; /* position of min_count; min_jaccard, top and method follow */
+	bool ranked; /* order_by follows; each set has its best pairs, with their ranks */
 } PairsForm;
 
-extern void PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qset_request *request);
-extern void PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qset_request *request,
+extern void PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter);
+extern qset_order PairsOrder(FunctionCallInfo fcinfo, int argument);
+extern void PairsArguments(FunctionCallInfo fcinfo, const PairsForm *form, qset_request *request);
+extern void PairsCollections(FunctionCallInfo fcinfo, const PairsForm *form, qset_request *request,
 							 SetsReader *reader);
 extern void PairsCheckKeys(const qset_request *request);
-extern void PairsCollectionsEnd(PairsForm form, SetsReader *reader);
+extern void PairsCollectionsEnd(const PairsForm *form, SetsReader *reader);
 extern void PairsPrepare(qset_preparation *preparation, const qset_request *request);
 
 /* ---- sets_parallel.c ---- */
@@ -75,6 +79,12 @@ typedef struct PairScan
 	uint64 count;
 	uint64 next;
 	bool complete; /* "pair" has all pairs that there are */
+
+	/* Where each set has its best pairs: those of the current one, the best first. */
+	bool ranked;
+	uint32 *row_size; /* NULL: the order needs no sizes */
+	qset_best best;
+	uint64 ranked_next;
 } PairScan;
 
 extern PairScan *PairScanCreate(qset_request *request);
@@ -82,7 +92,6 @@ extern void PairScanShow(PairScan *scan);
 extern bool PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows);
 extern bool PairScanOpenGpu(PairScan *scan, const qset_request *request);
 extern void PairScanOpen(PairScan *scan, const qset_request *request, bool parallel);
-extern void PairScanRewind(PairScan *scan);
 extern void PairScanCollect(PairScan *scan);
 extern bool PairScanFill(PairScan *scan);
 extern void PairScanClose(PairScan *scan);
@@ -104,10 +113,21 @@ PairJaccard(const qset_pair *pair)
 
 /* ---- sets_pairs.c ---- */
 
-/* Open the pairs that a call asks for; NULL if a collection is NULL. */
-typedef PairScan *(*OpenPairs)(FunctionCallInfo fcinfo, bool parallel);
+/* Columns of a row: a, b, [rank,] common, jaccard. */
+#define PAIRS_MOST_COLUMNS 5
 
-extern OpenPairs PairsOpenerOf(PGFunction function);
-extern void PairColumns(const PairScan *scan, const qset_pair *pair, Datum *values);
+extern const PairsForm *PairsFormOf(PGFunction function);
+extern PairScan *PairsOpen(FunctionCallInfo fcinfo, const PairsForm *form, bool parallel);
+extern bool PairsNextRow(PairScan *scan, Datum *values);
+
+static inline int
+PairsColumns(const PairsForm *form)
+{
+	return form->ranked ? PAIRS_MOST_COLUMNS : PAIRS_MOST_COLUMNS - 1;
+}
+
+/* ---- sets_nearest.c ---- */
+
+extern const qset_pair *PairScanNextRanked(PairScan *scan, int64 *rank);
 
 #endif

@@ -23,7 +23,7 @@ enum
 	PLAN_MEMORY,
 	PLAN_WORKERS,
 	PLAN_NOTE,
-	PLAN_BACKEND,
+	PLAN_DEVICE,
 	PLAN_REASON,
 	PLAN_COLUMNS
 };
@@ -64,7 +64,7 @@ fill_plan(const qset_plan *plan, int method, const Place *place, Datum *values, 
 	nulls[PLAN_WORKERS] = plan->cost[method] < 0;
 	values[PLAN_NOTE] = note ? CStringGetTextDatum(note) : (Datum) 0;
 	nulls[PLAN_NOTE] = note == NULL;
-	values[PLAN_BACKEND] = CStringGetTextDatum(place->gpu ? "gpu" : "cpu");
+	values[PLAN_DEVICE] = CStringGetTextDatum(place->gpu ? "gpu" : "cpu");
 	values[PLAN_REASON] = CStringGetTextDatum(place->why);
 }
 
@@ -74,7 +74,7 @@ Datum
 qsets_pairs_plan(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	PairsForm form = { .columns = 0, .options = 1 };
+	const PairsForm form = { .options = 1 };
 	qset_preparation preparation;
 	SetsReader reader[2];
 	qset_request request;
@@ -87,8 +87,8 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
-	PairsArguments(fcinfo, form, &request);
-	PairsCollections(fcinfo, form, &request, reader);
+	PairsArguments(fcinfo, &form, &request);
+	PairsCollections(fcinfo, &form, &request, reader);
 	place.gpu = GpuWantsPairs(request.rows->elements, place.why);
 	request.memory = ContextMemory(CurrentMemoryContext, &memory);
 	PairsPrepare(&preparation, &request);
@@ -98,7 +98,7 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	qset_prepared_free(&preparation);
-	PairsCollectionsEnd(form, reader);
+	PairsCollectionsEnd(&form, reader);
 	return (Datum) 0;
 }
 

@@ -48,8 +48,9 @@ top_argument(FunctionCallInfo fcinfo, int argument)
 	return (uint64) top;
 }
 
-static void
-filter_arguments(FunctionCallInfo fcinfo, int first, qset_filter *filter)
+/* Read the arguments min_count, min_jaccard and top, of which the first is given. */
+void
+PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter)
 {
 	int64 min_count = PG_ARGISNULL(first) ? 1 : PG_GETARG_INT64(first);
 	double min_jaccard = PG_ARGISNULL(first + 1) ? 0 : PG_GETARG_FLOAT8(first + 1);
@@ -63,35 +64,57 @@ filter_arguments(FunctionCallInfo fcinfo, int first, qset_filter *filter)
 						errhint("It is a share: 0.8 is 80 %%.")));
 }
 
+/* Read the argument order_by. */
+qset_order
+PairsOrder(FunctionCallInfo fcinfo, int argument)
+{
+	char *name;
+	int order;
+
+	if (PG_ARGISNULL(argument))
+		return QSET_BY_JACCARD;
+	name = text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	order = qset_order_of(name);
+	if (order < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("unrecognized order: \"%s\"", name),
+						errhint("Orders are jaccard, common, overlap and lift.")));
+	return (qset_order) order;
+}
+
 /* Read the arguments of a request, but not its collections and memory limit. */
 void
-PairsArguments(FunctionCallInfo fcinfo, PairsForm form, qset_request *request)
+PairsArguments(FunctionCallInfo fcinfo, const PairsForm *form, qset_request *request)
 {
 	memset(request, 0, sizeof(*request));
-	filter_arguments(fcinfo, form.options, &request->filter);
-	request->method = method_argument(fcinfo, form.options + 3);
+	PairsFilter(fcinfo, form->options, &request->filter);
+	request->method = method_argument(fcinfo, form->options + 3);
+	request->directed = form->ranked;
+	if (form->ranked)
+		request->filter.order = PairsOrder(fcinfo, form->options + 4);
 	request->interrupt = &sets_interrupt;
 }
 
 /* Read the collections of a request, and set its memory limit. */
 void
-PairsCollections(FunctionCallInfo fcinfo, PairsForm form, qset_request *request, SetsReader *reader)
+PairsCollections(FunctionCallInfo fcinfo, const PairsForm *form, qset_request *request,
+				 SetsReader *reader)
 {
 	SetsRead(&reader[0], PG_GETARG_DATUM(0));
 	request->rows = reader[0].collection;
-	if (form.columns)
+	if (form->columns)
 	{
-		SetsRead(&reader[1], PG_GETARG_DATUM(form.columns));
+		SetsRead(&reader[1], PG_GETARG_DATUM(form->columns));
 		request->columns = reader[1].collection;
 	}
 	request->memory_limit = Max(get_hash_memory_limit(), qset_memory_enough(request));
 }
 
 void
-PairsCollectionsEnd(PairsForm form, SetsReader *reader)
+PairsCollectionsEnd(const PairsForm *form, SetsReader *reader)
 {
 	SetsReadEnd(&reader[0]);
-	if (form.columns)
+	if (form->columns)
 		SetsReadEnd(&reader[1]);
 }
 

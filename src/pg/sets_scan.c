@@ -29,6 +29,19 @@ copied_ids(const qb_memory *memory, const qset_collection *c)
 	return id;
 }
 
+static uint32 *
+sizes_of(const qb_memory *memory, const qset_collection *c)
+{
+	uint32 *size = qset_alloc(memory, c->sets, sizeof(uint32));
+	uint64 set;
+
+	if (size == NULL)
+		SetsCheck(QB_NO_MEMORY);
+	for (set = 0; set < c->sets; set++)
+		size[set] = qset_set_size(c, set);
+	return size;
+}
+
 /* A scan in the current context.  The request allocates there, too. */
 PairScan *
 PairScanCreate(qset_request *request)
@@ -110,6 +123,8 @@ keep_ids(PairScan *scan, const qset_request *request)
 {
 	scan->row_id = copied_ids(&scan->memory, request->rows);
 	scan->column_id = request->columns ? copied_ids(&scan->memory, request->columns) : scan->row_id;
+	if (request->filter.order != QSET_BY_JACCARD)
+		scan->row_size = sizes_of(&scan->memory, request->rows);
 }
 
 /*
@@ -120,17 +135,15 @@ keep_ids(PairScan *scan, const qset_request *request)
 static bool
 name_stored(PairScan *scan, Datum datum, GpuKept *kept)
 {
-	uint8 header[QSET_HEADER_BYTES];
-	uint32 bytes = sizeof(header);
-	struct varatt_external toast;
+	qset_collection sizes;
 
 	if (gpu_shared == NULL || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) ||
-		!StoredRead(datum, 0, &bytes, header))
+		!GpuNameStored(&gpu_stored_sets, datum, &scan->name))
 		return false;
-	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
-	GpuNameStored(&gpu_stored_sets, &toast, header, &scan->name);
 	scan->named = true;
-	qset_read_sizes(header, &kept->sets, &kept->elements);
+	qset_read_sizes(scan->name.header, &sizes);
+	kept->sets = sizes.sets;
+	kept->elements = sizes.elements;
 	return true;
 }
 
@@ -270,10 +283,7 @@ grow(PairScan *scan)
 	if (scan->room - scan->count >= PAIRS_BATCH)
 		return;
 	if (scan->room * 2 * sizeof(qset_pair) > MaxAllocSize)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("more than %llu pairs of sets would have to be kept in memory",
-							   (unsigned long long) scan->room),
-						errhint("Set top lower, or min_count or min_jaccard higher.")));
+		SetsTooManyPairs(scan->room);
 	pair = qset_alloc(&scan->memory, scan->room * 2, sizeof(qset_pair));
 	if (pair == NULL)
 		SetsCheck(QB_NO_MEMORY);
@@ -316,14 +326,6 @@ PairScanFill(PairScan *scan)
 	scan->pair = pull(scan, scan->own, &scan->count);
 	scan->complete = scan->count == 0;
 	return !scan->complete;
-}
-
-/* Drop the pulled pairs, so that the job can be given another share. */
-void
-PairScanRewind(PairScan *scan)
-{
-	scan->count = scan->next = 0;
-	scan->complete = false;
 }
 
 /* End the workers or the GPU's search, if still running.  The context frees the memory. */

@@ -1,239 +1,279 @@
 /*
  * sets_similar.c
- *		All pairs of sets: the sets that are most similar to a given one.
+ *		The sets of a collection that are most similar to one: to a set of the
+ *		collection, or to given elements.
  *
- * Comparing one set with all others takes a few milliseconds for reading and preparing
- * the collection, and microseconds for counting.  A query often asks about many sets of
- * the same collection (LATERAL).  So the second call prepares the collection for
- * questions about all sets, and keeps that until another collection or other options
- * come.
+ * The first question to a collection reads it and looks at all of its sets.  Later
+ * questions use what was prepared at the second: the process keeps it for collections
+ * that are stored (sets_prepared.c), and the calling expression keeps it for others, and
+ * for those that are too large for the process.
  *
- * The collection is recognized without reading it.  A stored collection is recognized
- * by its toast pointer.  Another flat one is recognized by its bytes, of which a copy
- * is kept unless it is larger than a hash table may be.  An expanded object is
- * recognized by the number of its version.
+ * The calling expression recognizes a collection without reading it.  A stored
+ * collection is recognized by its toast pointer.  Another flat one is recognized by its
+ * bytes, of which a copy is kept unless it is larger than a hash table may be.  An
+ * expanded object is recognized by the number of its version.
  *
  * src/pg/sets_similar.c
  */
+#include "pg/sets_elements.h"
 #include "pg/sets_pairs.h"
+#include "pg/sets_prepared.h"
 
-#include "miscadmin.h"
+#include "engine/sets_kernels.h"
 #include "funcapi.h"
+#include "miscadmin.h"
+#include "pgbase/keyexpr.h"
 #include "pgbase/stored.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
-/* The options on which the prepared collection depends. */
-typedef struct Question
+/* Positions of arguments. */
+enum
 {
-	qset_filter filter;
-	int method;
-} Question;
+	COLLECTION,
+	ASKED,   /* id of a set, or elements */
+	OPTIONS, /* min_count, min_jaccard and top */
+	ORDER = OPTIONS + 3
+};
 
-/* The collection and the options of the last call, and what was prepared for them. */
-typedef struct Kept
+/* What the calling expression keeps: the collection of the last call, and its elements' type. */
+typedef struct Expression
 {
+	ElementType elements;
 	MemoryContext context; /* holds all that depends on the collection */
 	bool seen;
 	StoredId stored;
 	char *bytes; /* a copy, or NULL */
 	Size size;
-	uint64 version; /* of an expanded object, or 0 */
-	Question question;
-	PairScan *scan; /* prepared for all sets; NULL: not yet */
-	uint64 sets;
-} Kept;
+	uint64 version;         /* of an expanded object, or 0 */
+	PreparedSets *prepared; /* NULL: not yet */
+} Expression;
 
-static Kept *
-kept_of(FunctionCallInfo fcinfo)
+static Expression *
+expression_of(FunctionCallInfo fcinfo)
 {
 	FmgrInfo *function = fcinfo->flinfo;
-	Kept *kept = function->fn_extra;
+	Expression *expression = function->fn_extra;
 
-	if (kept == NULL)
+	if (expression == NULL)
 	{
-		kept = MemoryContextAllocZero(function->fn_mcxt, sizeof(Kept));
-		kept->context =
+		expression = MemoryContextAllocZero(function->fn_mcxt, sizeof(Expression));
+		expression->context =
 			AllocSetContextCreate(function->fn_mcxt, "sets similar to one", ALLOCSET_DEFAULT_SIZES);
-		function->fn_extra = kept;
+		function->fn_extra = expression;
 	}
-	return kept;
+	return expression;
 }
 
 static bool
-same_bytes(const Kept *kept, Datum collection)
+same_bytes(const Expression *expression, Datum collection)
 {
 	const char *bytes = DatumGetPointer(collection);
 
-	return kept->bytes && !VARATT_IS_EXTERNAL(bytes) && VARSIZE_ANY(bytes) == kept->size &&
-		   memcmp(kept->bytes, bytes, kept->size) == 0;
+	return expression->bytes && !VARATT_IS_EXTERNAL(bytes) &&
+		   VARSIZE_ANY(bytes) == expression->size &&
+		   memcmp(expression->bytes, bytes, expression->size) == 0;
 }
 
-/* Does this call have the collection and options of the last one? */
+/* Does this call have the collection of the last one? */
 static bool
-is_same(const Kept *kept, Datum collection, const Question *question)
+is_same(const Expression *expression, Datum collection)
 {
 	SetsState *expanded = SetsStateIn(collection);
 
-	if (!kept->seen || memcmp(&kept->question, question, sizeof(*question)) != 0)
+	if (!expression->seen)
 		return false;
 	if (expanded)
-		return kept->version == SetsVersion(expanded);
-	return StoredIdIs(&kept->stored, collection) || same_bytes(kept, collection);
+		return expression->version == SetsVersion(expanded);
+	return StoredIdIs(&expression->stored, collection) || same_bytes(expression, collection);
 }
 
-/* Note the collection and options of this call. */
+/* Note the collection of this call. */
 static void
-note(Kept *kept, Datum collection, const Question *question)
+note(Expression *expression, Datum collection)
 {
 	const char *bytes = DatumGetPointer(collection);
 	SetsState *expanded = SetsStateIn(collection);
-	MemoryContext context = kept->context;
 
-	MemoryContextReset(context);
-	memset(kept, 0, sizeof(*kept));
-	kept->context = context;
-	kept->question = *question;
-	kept->seen = true;
+	MemoryContextReset(expression->context);
+	expression->stored.seen = false;
+	expression->bytes = NULL;
+	expression->version = 0;
+	expression->prepared = NULL;
+	expression->seen = true;
 	if (expanded)
-		kept->version = SetsVersion(expanded);
+		expression->version = SetsVersion(expanded);
 	else if (VARATT_IS_EXTERNAL_ONDISK(bytes))
-		StoredIdNote(&kept->stored, collection);
+		StoredIdNote(&expression->stored, collection);
 	else if (!VARATT_IS_EXTERNAL(bytes) && VARSIZE_ANY(bytes) <= get_hash_memory_limit())
 	{
-		kept->size = VARSIZE_ANY(bytes);
-		kept->bytes = MemoryContextAllocHuge(context, kept->size);
-		memcpy(kept->bytes, bytes, kept->size);
+		expression->size = VARSIZE_ANY(bytes);
+		expression->bytes = MemoryContextAllocHuge(expression->context, expression->size);
+		memcpy(expression->bytes, bytes, expression->size);
 	}
 }
 
-/* Read the collection and prepare it: for questions about all sets, or for one about one set. */
-static PairScan *
-prepare(FunctionCallInfo fcinfo, PairsForm form, bool all, uint64 *sets)
+/* The prepared collection; NULL at its first use. */
+static PreparedSets *
+prepared_of(Expression *expression, Datum collection)
 {
-	PairScan *scan;
-	SetsReader reader;
-	qset_request request;
+	PreparedSets *kept = SetsKept(collection);
 
-	PairsArguments(fcinfo, form, &request);
-	scan = PairScanCreate(&request);
-	PairsCollections(fcinfo, form, &request, &reader);
-	*sets = request.rows->sets;
-	request.directed = true;
-	request.rows_wanted = all ? 0 : 1;
-	PairScanOpen(scan, &request, false);
-	PairsCollectionsEnd(form, &reader);
-	return scan;
-}
-
-/* The collection prepared for all sets; NULL on the first call for it. */
-static PairScan *
-kept_scan(FunctionCallInfo fcinfo, PairsForm form, uint64 *sets)
-{
-	Kept *kept = kept_of(fcinfo);
-	Datum collection = PG_GETARG_DATUM(0);
-	Question question;
-	qset_request request;
-	MemoryContext old;
-
-	PairsArguments(fcinfo, form, &request);
-	memset(&question, 0, sizeof(question));
-	question.filter = request.filter;
-	question.method = request.method;
-	if (!is_same(kept, collection, &question))
+	if (kept)
+		return kept;
+	if (!is_same(expression, collection))
+		note(expression, collection);
+	else if (expression->prepared == NULL)
 	{
-		note(kept, collection, &question);
-		return NULL;
+		expression->prepared = SetsPrepare(collection);
+		MemoryContextSetParent(expression->prepared->context, expression->context);
 	}
-	if (kept->scan == NULL)
-	{
-		old = MemoryContextSwitchTo(kept->context);
-		kept->scan = prepare(fcinfo, form, true, &kept->sets);
-		MemoryContextSwitchTo(old);
-	}
-	*sets = kept->sets;
-	return kept->scan;
+	return expression->prepared;
 }
 
-/* The number of the set with an id, or -1. */
-static int64
-find_set(const int64 *id, uint64 sets, int64 wanted)
+/* Ask for sets similar to a set of the collection; false: it has no such set. */
+static bool
+ask_for_set(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question)
 {
-	uint64 low = 0;
-	uint64 high = sets;
+	int64 set = qset_collection_find(c, PG_GETARG_INT64(ASKED));
 
-	while (low < high)
-	{
-		uint64 middle = low + (high - low) / 2;
-
-		if (id[middle] < wanted)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < sets && id[low] == wanted ? (int64) low : -1;
+	if (set < 0)
+		return false;
+	qset_question_of_set(question, c, (uint64) set);
+	return true;
 }
 
-/* Order by similarity, the best first. */
-static int
-compare_similar(const void *a, const void *b)
-{
-	return qset_pair_better(a, b) ? -1 : 1;
-}
-
-/* Find all pairs of the set with an id. */
+/* The ranks of the labelled elements that the collection has. */
 static void
-collect(PairScan *scan, uint64 sets, int64 id)
+find_ranks(const qset_collection *c, const qset_labels *labels, qset_question *question)
 {
-	int64 set = find_set(scan->row_id, sets, id);
-	int64 row = set < 0 ? -1 : qset_job_row_of(&scan->job, (uint32) set);
-
-	PairScanRewind(scan);
-	if (row < 0)
-		return;
-	qset_job_share(&scan->job, row, row + 1, 1);
-	PairScanCollect(scan);
-	qsort(scan->own, scan->count, sizeof(qset_pair), compare_similar);
-}
-
-static void
-store(PairScan *scan, ReturnSetInfo *result)
-{
-	bool nulls[3] = { false };
+	uint32 *rank =
+		MemoryContextAllocHuge(CurrentMemoryContext, Max(labels->used, 1) * sizeof(uint32));
 	uint64 i;
 
-	for (i = 0; i < scan->count; i++)
+	question->rank = rank;
+	question->ranks = 0;
+	for (i = 0; i < labels->used; i++)
 	{
-		const qset_pair *pair = &scan->pair[i];
-		Datum values[] = { Int64GetDatum(scan->column_id[pair->b]), Int64GetDatum(pair->common),
-						   Float8GetDatum(PairJaccard(pair)) };
+		int64 found = qset_collection_rank(c, labels->low[i], c->wide ? labels->high[i] : 0);
 
+		if (i % QSET_LABELS_AT_ONCE == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (found >= 0)
+			rank[question->ranks++] = (uint32) found;
+	}
+}
+
+/* Ask for sets similar to given elements.  NULLs among them are no elements. */
+static bool
+ask_for_elements(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question)
+{
+	ElementType *type = &expression_of(fcinfo)->elements;
+	qset_labels labels = { 0 };
+	KeyArgument argument;
+	ElementArray array;
+	qb_memory memory;
+
+	KeyArgumentOf(&argument, fcinfo, ASKED);
+	ElementsInit(type, get_base_element_type(argument.type), argument.collation);
+	ElementsTakeApart(&array, &type->key, PG_GETARG_DATUM(ASKED));
+	ElementsLabel(type, &array, &labels, ContextMemory(CurrentMemoryContext, &memory));
+	KeyFamilyCheckProbe(&c->keys, &type->key, &sets_key_holder);
+	question->size = labels.used;
+	question->itself = -1;
+	find_ranks(c, &labels, question);
+	return true;
+}
+
+/* Ask for sets similar to what the second argument means; false: there is nothing to ask for. */
+typedef bool (*Ask)(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question);
+
+static void
+store(const qset_collection *c, const qset_best *best, ReturnSetInfo *result)
+{
+	bool nulls[5] = { false };
+	uint64 i;
+
+	for (i = 0; i < best->count; i++)
+	{
+		const qset_pair *pair = &best->pair[i];
+		double size = best->size;
+		double other = qset_set_size(c, pair->b);
+		double common = pair->common;
+		Datum values[] = { Int64GetDatum(c->id[pair->b]), Int64GetDatum(pair->common),
+						   Float8GetDatum(PairJaccard(pair)),
+						   Float8GetDatum(common > 0 ? common / Min(size, other) : 0),
+						   Float8GetDatum(common > 0 ? common * c->universe / size / other : 0) };
+
+		CHECK_FOR_INTERRUPTS();
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 }
 
-/* qsets_similar(qsets, id, min_count, min_jaccard, top, method): similar sets, the best first */
+/* Answer the call's question to a collection, by its postings if it is prepared. */
+static void
+answer(FunctionCallInfo fcinfo, Ask ask, const qset_collection *c, PreparedSets *prepared)
+{
+	qset_question question = { .most = MaxAllocSize / sizeof(qset_pair) };
+	qset_best best;
+	qb_memory memory;
+	qb_status status;
+
+	PairsFilter(fcinfo, OPTIONS, &question.filter);
+	question.filter.order = PairsOrder(fcinfo, ORDER);
+	if (!ask(fcinfo, c, &question))
+		return;
+	ContextMemory(CurrentMemoryContext, &memory);
+	if (prepared)
+		status = qset_postings_answer(&prepared->postings, &question, qset_kernels_now(), &best,
+									  &memory, &sets_interrupt);
+	else
+		status = qset_collection_answer(c, &question, &best, &memory, &sets_interrupt);
+	if (status == QB_NO_ROOM)
+		SetsTooManyPairs(question.most);
+	SetsCheck(status);
+	store(c, &best, (ReturnSetInfo *) fcinfo->resultinfo);
+}
+
+static Datum
+similar(FunctionCallInfo fcinfo, Ask ask)
+{
+	MemoryContext context;
+	MemoryContext old;
+	PreparedSets *prepared;
+	SetsReader reader;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(COLLECTION) || PG_ARGISNULL(ASKED))
+		return (Datum) 0;
+	context = AllocSetContextCreate(CurrentMemoryContext, "similar sets", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	prepared = prepared_of(expression_of(fcinfo), PG_GETARG_DATUM(COLLECTION));
+	if (prepared)
+		answer(fcinfo, ask, &prepared->postings.collection, prepared);
+	else
+	{
+		SetsRead(&reader, PG_GETARG_DATUM(COLLECTION));
+		answer(fcinfo, ask, reader.collection, NULL);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return (Datum) 0;
+}
+
+/* qsets_similar(qsets, set_id, min_count, min_jaccard, top, order_by): the best first */
 PG_FUNCTION_INFO_V1(qsets_similar);
 Datum
 qsets_similar(PG_FUNCTION_ARGS)
 {
-	PairsForm form = { .columns = 0, .options = 2 };
-	MemoryContext context;
-	MemoryContext old;
-	PairScan *scan;
-	uint64 sets;
+	return similar(fcinfo, ask_for_set);
+}
 
-	InitMaterializedSRF(fcinfo, 0);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		return (Datum) 0;
-	context = AllocSetContextCreate(CurrentMemoryContext, "pairs of sets", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(context);
-	scan = kept_scan(fcinfo, form, &sets);
-	if (scan == NULL)
-		scan = prepare(fcinfo, form, false, &sets);
-	collect(scan, sets, PG_GETARG_INT64(1));
-	store(scan, (ReturnSetInfo *) fcinfo->resultinfo);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-	return (Datum) 0;
+/* qsets_similar(qsets, elements[], min_count, min_jaccard, top, order_by): the best first */
+PG_FUNCTION_INFO_V1(qsets_similar_elements);
+Datum
+qsets_similar_elements(PG_FUNCTION_ARGS)
+{
+	return similar(fcinfo, ask_for_elements);
 }

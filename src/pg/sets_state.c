@@ -14,10 +14,9 @@
  */
 #include "pg/sets_state.h"
 
-#include "catalog/pg_type_d.h"
+#include "pg/sets_elements.h"
 #include "pgbase/activity.h"
 #include "sets/format.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #define FIRST_ROOM 8
@@ -46,31 +45,12 @@ SetsStateIn(Datum datum)
 	return StateExpandedIn(datum, &sets_state_type);
 }
 
-/* Are elements of this type kept as their values, not as hashes? */
-static bool
-is_exact(Oid type)
-{
-	switch (getBaseType(type))
-	{
-		case BOOLOID:
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case DATEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return true;
-		default:
-			return false;
-	}
-}
-
 /* Set the type of the rows' elements. */
 void
 SetsTakeKeys(SetsState *sets, Oid type, Oid collation)
 {
 	KeyTypeInit(&sets->keyed.key, type, collation);
-	sets->exact = is_exact(type);
+	sets->exact = ElementsAreExact(type);
 }
 
 /* Prepare for rows with such elements.  Raises an error if the collection has others. */
@@ -144,29 +124,12 @@ SetsMakeRoom(SetsState *sets)
 	sets->room = room;
 }
 
-/* The number of an element that is kept as its value. */
-static uint64
-number_of(const KeyType *key, Datum element)
-{
-	if (KeyIsInteger(key))
-		return KeyInteger(key, element);
-	switch (key->length)
-	{
-		case sizeof(bool):
-			return DatumGetBool(element);
-		case sizeof(int32):
-			return (uint64) (int64) DatumGetInt32(element);
-		default:
-			return (uint64) DatumGetInt64(element);
-	}
-}
-
 /* Add a row.  The type of its element has been set. */
 void
 SetsAddKey(SetsState *sets, int64 id, Datum element)
 {
 	if (sets->exact)
-		SetsAddNumber(sets, id, number_of(&sets->keyed.key, element));
+		SetsAddNumber(sets, id, ElementNumber(&sets->keyed.key, element));
 	else
 		SetsAddHash(sets, id, KeyFingerprintSeeded(&sets->keyed.key, element, 0),
 					KeyFingerprintSeeded(&sets->keyed.key, element, 1));

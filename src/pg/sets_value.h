@@ -18,6 +18,7 @@ extern const qset_interrupt sets_interrupt;
 
 extern const KeyHolder sets_key_holder;
 extern void SetsCheck(qb_status status);
+extern void SetsTooManyPairs(uint64 kept) __attribute__((noreturn));
 extern void SetsBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));
 

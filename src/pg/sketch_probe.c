@@ -136,16 +136,80 @@ ProbeRead(Probe *probe, StoredSketch *stored, Datum datum)
 	return &stored->copy->sketch;
 }
 
+/* ---- values that are not stored out of line ---- */
+
+/* The value whose bytes the reader has. */
+static const struct varlena *
+value_read(const Probe *probe)
+{
+	return (const struct varlena *) (probe->reader.header - VARHDRSZ);
+}
+
+/* Is the flat value of this row the one that was kept?  A checksum alone could be forged. */
+static bool
+is_kept(const Probe *probe)
+{
+	const struct varlena *value = probe->reader.header ? value_read(probe) : NULL;
+
+	return value && probe->flat && VARSIZE(value) == VARSIZE(probe->flat) &&
+		   memcmp(value, probe->flat, VARSIZE(value)) == 0;
+}
+
+/* Forget the flat value that was kept, and what was measured of it. */
+static void
+forget_flat(Probe *probe)
+{
+	probe->flat = NULL;
+	probe->flat_tables = NULL;
+	probe->other.there = false;
+	if (probe->flat_context)
+		MemoryContextReset(probe->flat_context);
+}
+
+/* Keep the flat value of this row, with tables if it is compact; not if they are too large. */
+static void
+keep_flat(Probe *probe)
+{
+	const qs_sketch *sketch = probe->reader.sketch;
+	Size bytes = VARSIZE(value_read(probe));
+	bool compact = sketch->form == QS_COMPACT;
+
+	if (probe->flat_context == NULL)
+		probe->flat_context = AllocSetContextCreate(GetMemoryChunkContext(probe), "qsketch value",
+													ALLOCSET_SMALL_SIZES);
+	forget_flat(probe);
+	if (bytes + (compact ? qs_dense_size(&sketch->params, sketch->wide) : 0) >
+		probe->sketches.limit)
+		return;
+	if (compact)
+		probe->flat_tables = SketchCopy(probe->flat_context, sketch);
+	probe->flat = MemoryContextAllocHuge(probe->flat_context, bytes);
+	memcpy(probe->flat, value_read(probe), bytes);
+}
+
+/* The sketch of this row, which is expanded or flat, with tables. */
+static const qs_sketch *
+read_here(Probe *probe, Datum datum)
+{
+	SketchReadAsStored(&probe->reader, datum);
+	if (probe->reader.sketch->form != QS_COMPACT)
+		return probe->reader.sketch;
+	if (!is_kept(probe))
+		keep_flat(probe);
+	if (probe->flat_tables)
+		return &probe->flat_tables->sketch;
+	SketchReadEnd(&probe->reader);
+	SketchRead(&probe->reader, datum);
+	return probe->reader.sketch;
+}
+
 /* The sketch of this row, for reading; valid until the row ends. */
 const qs_sketch *
 ProbeSketch(Probe *probe, Datum datum)
 {
 	StoredSketch *stored = ProbeStored(probe, datum);
 
-	if (stored)
-		return ProbeRead(probe, stored, datum);
-	SketchRead(&probe->reader, datum);
-	return probe->reader.sketch;
+	return stored ? ProbeRead(probe, stored, datum) : read_here(probe, datum);
 }
 
 /* The sketch of a row that is not stored out of line, for estimates of a few keys. */
@@ -162,25 +226,23 @@ ProbeSketchAsStored(Probe *probe, Datum datum)
 static bool
 is_other(const Probe *probe, const qs_sketch *sketch)
 {
-	const uint8 *header = probe->reader.header;
-
-	if (!probe->other.there || probe->other_expanded != (header == NULL))
+	if (!probe->other.there || probe->other_expanded != (probe->reader.header == NULL))
 		return false;
-	if (header)
-		return memcmp(probe->other_header, header, QS_HEADER_BYTES) == 0;
+	if (!probe->other_expanded)
+		return is_kept(probe);
 	return probe->other_version == probe->reader.version && probe->other_total == sketch->total;
 }
 
+/* The noise of this row's sketch will be measured. */
 static void
 note_other(Probe *probe, const qs_sketch *sketch)
 {
-	const uint8 *header = probe->reader.header;
-
-	probe->other_expanded = header == NULL;
-	if (header)
-		memcpy(probe->other_header, header, QS_HEADER_BYTES);
+	probe->other.there = false;
+	probe->other_expanded = probe->reader.header == NULL;
 	probe->other_version = probe->reader.version;
 	probe->other_total = sketch->total;
+	if (!probe->other_expanded && !is_kept(probe))
+		keep_flat(probe);
 }
 
 static void
@@ -208,8 +270,7 @@ noise_size(void)
 
 /*
  * The place for the noise of this row's sketch: in the cache of stored sketches, or in
- * "other" for a sketch that has no place there.  The header identifies the contents (by
- * parameters, total and checksum) well enough for a statistical quantity.
+ * "other" for a sketch that has no place there.
  */
 static Measured *
 place_of(Probe *probe, const qs_sketch *sketch)
@@ -222,9 +283,10 @@ place_of(Probe *probe, const qs_sketch *sketch)
 		init_measured(&stored->measured, stored->stored.context);
 		return &stored->measured;
 	}
-	if (!is_other(probe, sketch))
-		probe->other.there = false;
-	note_other(probe, sketch);
+	if (stored)
+		forget_flat(probe); /* measured anew for each row, for lack of room */
+	else if (!is_other(probe, sketch))
+		note_other(probe, sketch);
 	return &probe->other;
 }
 

@@ -59,10 +59,14 @@ typedef struct Probe
 	StoredCache noises;   /* of StoredNoise */
 	StoredNoise *noise;   /* of the current row, if its sketch is stored out of line */
 
-	Measured other;      /* noise of a sketch that has no place in "noises" */
-	bool other_expanded; /* that sketch is expanded, and has a version instead of a header */
-	uint8 other_header[QS_HEADER_BYTES]; /* its header */
-	uint64 other_version;                /* its version, with "other_total" */
+	/* The last flat value that is not stored out of line, of those that are worth keeping. */
+	MemoryContext flat_context;
+	struct varlena *flat;     /* its bytes, or NULL */
+	SketchState *flat_tables; /* the tables of a compact one, or NULL */
+
+	Measured other; /* noise of "flat", or of an expanded sketch */
+	bool other_expanded;
+	uint64 other_version; /* version of the expanded sketch, with "other_total" */
 	int64 other_total;
 } Probe;
 

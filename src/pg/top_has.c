@@ -3,8 +3,8 @@
  *		qtop_has: is a key one of the candidates of a list?
  *
  * It is called for each row of a table, mostly with the same list.  An expanded list is
- * searched in place.  Of a flat list the candidates are copied into a hash table, once:
- * the header, with its checksum, shows when another list comes.
+ * searched in place.  Of a flat list the candidates are copied into a hash table, once.
+ * Another list is told by its toast pointer, or by its bytes: a checksum can be forged.
  *
  * src/pg/top_has.c
  */
@@ -25,9 +25,8 @@ typedef struct TopProbe
 	bool literal;       /* the key is text that may be read as another type */
 	KeyReader literals; /* reads such a key */
 
-	StoredId stored; /* identifies the copied list if it is stored out of line */
-	bool known;      /* "header" is that of the copied list */
-	uint8 header[QS_TOP_HEADER_BYTES];
+	StoredId stored;       /* identifies the copied list if it is stored out of line */
+	struct varlena *flat;  /* the copied list, if it is not stored out of line; else NULL */
 	MemoryContext context; /* holds the copy */
 	qb_memory memory;
 	qb_keys keys;
@@ -58,9 +57,8 @@ is_known(const TopProbe *probe, Datum datum)
 
 	if (StoredIdIs(&probe->stored, datum))
 		return true;
-	return probe->known && VARATT_IS_4B_U(value) &&
-		   VARSIZE(value) >= VARHDRSZ + QS_TOP_HEADER_BYTES &&
-		   memcmp(VARDATA(value), probe->header, QS_TOP_HEADER_BYTES) == 0;
+	return probe->flat && VARATT_IS_4B_U(value) && VARSIZE(value) == VARSIZE(probe->flat) &&
+		   memcmp(value, probe->flat, VARSIZE(value)) == 0;
 }
 
 /* Copy the candidates of a flat value. */
@@ -71,15 +69,19 @@ copy_candidates(TopProbe *probe, Datum datum)
 	qs_sketch sketch;
 	qs_top view;
 
-	probe->known = probe->stored.seen = false;
+	probe->flat = NULL;
+	probe->stored.seen = false;
 	MemoryContextReset(probe->context);
 	TopOpen(&view, &sketch, value);
 	SketchCheck(qs_top_copy(&probe->top, &view, ContextMemory(probe->context, &probe->memory)));
 	probe->keys = sketch.keys;
-	memcpy(probe->header, VARDATA(value), QS_TOP_HEADER_BYTES);
-	probe->known = true;
 	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
 		StoredIdNote(&probe->stored, datum);
+	else
+	{
+		probe->flat = MemoryContextAllocHuge(probe->context, VARSIZE(value));
+		memcpy(probe->flat, value, VARSIZE(value));
+	}
 	if ((Pointer) value != DatumGetPointer(datum))
 		pfree(value);
 }

@@ -43,17 +43,22 @@ input_of(PlannerInfo *root)
 	return bms_is_empty(relids) ? NULL : find_join_rel(root, relids);
 }
 
-/* Estimate the rows of all groups and the number of groups; false if either is not known. */
-static bool
-estimate_groups(PlannerInfo *root, double *rows, double *groups)
+/*
+ * Estimate the rows that a query aggregates and the number of groups, which is 1 without
+ * GROUP BY; false if the rows are not known.
+ */
+bool
+StateInput(PlannerInfo *root, double *rows, double *groups)
 {
 	RelOptInfo *input = input_of(root);
 	List *expressions = get_sortgrouplist_exprs(root->parse->groupClause, root->parse->targetList);
 
-	if (expressions == NIL || input == NULL || input->cheapest_total_path == NULL)
+	if (input == NULL || input->cheapest_total_path == NULL)
 		return false;
 	*rows = input->cheapest_total_path->rows;
-	*groups = Max(1, estimate_num_groups(root, expressions, *rows, NULL, NULL));
+	*groups = 1;
+	if (expressions != NIL)
+		*groups = Max(1, estimate_num_groups(root, expressions, *rows, NULL, NULL));
 	return true;
 }
 
@@ -109,7 +114,7 @@ StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)
 	ListCell *cell;
 
 	if (!IsA(request, SupportRequestCost) || request->root == NULL ||
-		!estimate_groups(request->root, &rows, &groups))
+		request->root->parse->groupClause == NIL || !StateInput(request->root, &rows, &groups))
 		PG_RETURN_POINTER(NULL);
 	foreach (cell, request->root->aggtransinfos)
 	{

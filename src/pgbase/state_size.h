@@ -10,7 +10,7 @@
 #include "postgres.h"
 #include "fmgr.h"
 
-#include "nodes/primnodes.h"
+#include "nodes/pathnodes.h"
 
 /*
  * Bytes of the state of a group with so many distinct keys and rows; 0: the declared
@@ -18,6 +18,7 @@
  */
 typedef double (*StateSize)(const Const *template, double keys, double rows);
 
+extern bool StateInput(PlannerInfo *root, double *rows, double *groups);
 extern Datum StateSizeSupport(FunctionCallInfo fcinfo, StateSize space);
 
 #endif

@@ -87,8 +87,8 @@ forget(StoredCache *cache, StoredValue *value)
 }
 
 /* Turn a kept value into a noted one. */
-static void
-drop(StoredCache *cache, StoredValue *value)
+void
+StoredDrop(StoredCache *cache, StoredValue *value)
 {
 	StoredValue blank = { .id = value->id, .used = value->used, .after = value->after };
 
@@ -180,7 +180,7 @@ StoredMayKeep(StoredCache *cache, StoredValue *value, Size bytes)
 		return false;
 	while (cache->bytes + bytes > cache->limit && !dlist_is_empty(&cache->kept) &&
 		   last_of(&cache->kept) != value)
-		drop(cache, last_of(&cache->kept));
+		StoredDrop(cache, last_of(&cache->kept));
 	if (value->context)
 		return true;
 	value->context = AllocSetContextCreate(cache->context, "qsketch kept", ALLOCSET_SMALL_SIZES);
@@ -197,4 +197,13 @@ StoredKept(StoredCache *cache, StoredValue *value)
 	cache->bytes -= value->bytes;
 	value->bytes = MemoryContextMemAllocated(value->context, true);
 	cache->bytes += value->bytes;
+}
+
+/* Change the limit, and drop values until the others fit. */
+void
+StoredSetLimit(StoredCache *cache, Size limit)
+{
+	cache->limit = limit;
+	while (cache->bytes > limit && !dlist_is_empty(&cache->kept))
+		StoredDrop(cache, last_of(&cache->kept));
 }

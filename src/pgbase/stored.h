@@ -7,7 +7,8 @@
  * its toast pointer: the value behind a pointer never changes.  The pointer could name
  * another value only after the first was vacuumed away and four billion OIDs were given
  * out.  That cannot happen within a transaction, and no expression keeps its state
- * longer.
+ * longer.  A cache that belongs to a process also looks at the value's header before it
+ * uses what is kept.
  * src/pgbase/stored.h
  */
 #ifndef QS_PGBASE_STORED_H
@@ -57,6 +58,8 @@ extern void StoredUse(StoredCache *cache, StoredValue *value);
 extern StoredValue *StoredLookUp(StoredCache *cache, const struct varatt_external *id);
 extern bool StoredMayKeep(StoredCache *cache, StoredValue *value, Size bytes);
 extern void StoredKept(StoredCache *cache, StoredValue *value);
+extern void StoredDrop(StoredCache *cache, StoredValue *value);
+extern void StoredSetLimit(StoredCache *cache, Size limit);
 
 /* Was the value used before the current row? */
 static inline bool

@@ -200,9 +200,14 @@ sets_takes_keys(const ColumnScanCall *call)
 
 /*
  * Copying a row's element of 4 bytes takes about half as long as merging 4 bytes of a
- * sketch.  Taking in a row of another process takes about as long as reading it.
+ * sketch.  Taking in a row of another process takes about as long as reading it.  Sets
+ * that several processes make together go through shared memory and are numbered anew:
+ * for three processes all of it took 1.9 times the processor time that one took alone,
+ * and 2.5 times as long as that in all on two processors, since they wait for one
+ * another.
  */
 #define BYTES_OF_ROW   2
+#define BYTES_SHARED   30
 #define BYTES_TAKEN_IN 32
 
 /*
@@ -213,7 +218,9 @@ sets_takes_keys(const ColumnScanCall *call)
 static double
 sets_table_bytes(const Const *template, double rows, double others, bool together)
 {
-	return together ? rows * (others + 1) * BYTES_OF_ROW : rows * others * BYTES_TAKEN_IN;
+	if (!together)
+		return rows * others * BYTES_TAKEN_IN;
+	return rows * (others + 1) * BYTES_OF_ROW + rows * BYTES_SHARED;
 }
 
 static KeyedState *
@@ -259,6 +266,6 @@ const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	{ &sketch_functions, true, sketch_takes_keys, sketch_table_bytes, sketch_start,
 	  SketchWaitingSpace },
 	{ &filter_functions, false, filter_takes_keys, filter_table_bytes, filter_start },
-	{ &sets_functions, true, sets_takes_keys, sets_table_bytes, sets_start },
+	{ &sets_functions, true, sets_takes_keys, sets_table_bytes, sets_start, .shares_work = true },
 	{ &top_functions, false, top_takes_keys, sketch_table_bytes, top_start },
 };

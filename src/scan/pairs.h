@@ -1,6 +1,6 @@
 /*
  * pairs.h
- *		QSketchPairs: qsets_pairs in FROM, row by row.
+ *		QSketchPairs: qsets_pairs and qsets_nearest in FROM, row by row.
  *
  * src/scan/pairs.h
  */
@@ -10,9 +10,6 @@
 #include "postgres.h"
 
 #include "nodes/extensible.h"
-
-/* a, b, common, jaccard */
-#define PAIRS_NODE_COLUMNS 4
 
 /* pairs_plan.c */
 extern void PairsNodeInit(void);

@@ -1,6 +1,6 @@
 /*
  * pairs_exec.c
- *		QSketchPairs: qsets_pairs in FROM, row by row.
+ *		QSketchPairs: qsets_pairs and qsets_nearest in FROM, row by row.
  *
  * PostgreSQL puts all rows of a function in FROM into a tuple store before the first
  * row is used.  For many pairs that goes to disk, and takes ten times as long as
@@ -42,7 +42,7 @@ typedef struct PairsNode
 {
 	CustomScanState css;
 	SetExprState *call;
-	OpenPairs open;
+	const PairsForm *form;
 	MemoryContext context; /* of the scan */
 	PairScan *scan;        /* NULL: there are no pairs, or none were asked for yet */
 	bool opened;
@@ -71,8 +71,8 @@ begin(CustomScanState *css, EState *estate, int eflags)
 
 	node->call = ExecInitTableFunctionResult(linitial(plan->custom_exprs),
 											 css->ss.ps.ps_ExprContext, &css->ss.ps);
-	node->open = PairsOpenerOf(node->call->func.fn_addr);
-	if (node->open == NULL)
+	node->form = PairsFormOf(node->call->func.fn_addr);
+	if (node->form == NULL)
 		elog(ERROR, "unexpected function in QSketchPairs");
 	node->context =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchPairs", ALLOCSET_DEFAULT_SIZES);
@@ -155,7 +155,8 @@ open_scan(PairsNode *node)
 	MemoryContext old = MemoryContextSwitchTo(node->context);
 
 	evaluate_arguments(node);
-	node->scan = node->open(node->call->fcinfo, node->css.ss.ps.state->es_use_parallel_mode);
+	node->scan =
+		PairsOpen(node->call->fcinfo, node->form, node->css.ss.ps.state->es_use_parallel_mode);
 	node->opened = true;
 	MemoryContextSwitchTo(old);
 	if (node->scan == NULL)
@@ -173,15 +174,12 @@ next(ScanState *ss)
 {
 	PairsNode *node = (PairsNode *) ss;
 	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
-	const qset_pair *pair;
 
 	ExecClearTuple(slot);
 	if (!node->opened)
 		open_scan(node);
-	pair = node->scan ? PairScanNext(node->scan) : NULL;
-	if (pair == NULL)
+	if (node->scan == NULL || !PairsNextRow(node->scan, slot->tts_values))
 		return slot;
-	PairColumns(node->scan, pair, slot->tts_values);
 	return ExecStoreVirtualTuple(slot);
 }
 

@@ -21,22 +21,22 @@ static bool enabled = true;
 
 static set_rel_pathlist_hook_type previous_hook;
 
-/* The call of qsets_pairs in an item of FROM, or NULL. */
+/* The call of a function that returns pairs in an item of FROM, or NULL. */
 static FuncExpr *
 call_of(const RangeTblEntry *rte)
 {
 	const RangeTblFunction *item;
+	const PairsForm *form;
 	FuncExpr *call;
 
 	if (rte->rtekind != RTE_FUNCTION || rte->funcordinality || list_length(rte->functions) != 1)
 		return NULL;
 	item = linitial_node(RangeTblFunction, rte->functions);
 	call = (FuncExpr *) item->funcexpr;
-	if (!IsA(call, FuncExpr) || !call->funcretset || item->funccolnames != NIL ||
-		list_length(rte->eref->colnames) != PAIRS_NODE_COLUMNS ||
-		PairsOpenerOf(CFunctionOf(call->funcid)) == NULL)
+	if (!IsA(call, FuncExpr) || !call->funcretset || item->funccolnames != NIL)
 		return NULL;
-	return call;
+	form = PairsFormOf(CFunctionOf(call->funcid));
+	return form && list_length(rte->eref->colnames) == PairsColumns(form) ? call : NULL;
 }
 
 /* Does the query use the row as one value?  The node has columns only. */
@@ -63,21 +63,23 @@ may_stream(const PlannerInfo *root)
 		   (root->glob->parallelModeOK || max_parallel_workers_per_gather == 0);
 }
 
+/* All columns but the last are numbers. */
 static List *
-columns_of(Index relid)
+columns_of(Index relid, const FuncExpr *call)
 {
-	static const Oid type[] = { INT8OID, INT8OID, INT8OID, FLOAT8OID };
-	static const char *const name[] = { "a", "b", "common", "jaccard" };
+	static const char *const pair[] = { "a", "b", "common", "jaccard" };
+	static const char *const ranked[] = { "a", "b", "rank", "common", "jaccard" };
+	const PairsForm *form = PairsFormOf(CFunctionOf(call->funcid));
+	int count = PairsColumns(form);
 	List *columns = NIL;
 	int i;
 
-	StaticAssertStmt(lengthof(type) == PAIRS_NODE_COLUMNS && lengthof(name) == PAIRS_NODE_COLUMNS,
-					 "a pair has these columns");
-	for (i = 0; i < PAIRS_NODE_COLUMNS; i++)
+	for (i = 0; i < count; i++)
 	{
-		Var *var = makeVar(relid, i + 1, type[i], -1, InvalidOid, 0);
+		Var *var = makeVar(relid, i + 1, i == count - 1 ? FLOAT8OID : INT8OID, -1, InvalidOid, 0);
+		const char *name = form->ranked ? ranked[i] : pair[i];
 
-		columns = lappend(columns, makeTargetEntry((Expr *) var, i + 1, pstrdup(name[i]), false));
+		columns = lappend(columns, makeTargetEntry((Expr *) var, i + 1, pstrdup(name), false));
 	}
 	return columns;
 }
@@ -88,7 +90,7 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 {
 	CustomScan *scan = makeNode(CustomScan);
 
-	scan->custom_scan_tlist = columns_of(rel->relid);
+	scan->custom_scan_tlist = columns_of(rel->relid, linitial_node(FuncExpr, path->custom_private));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
 	scan->custom_exprs = list_make1(copyObject(linitial(path->custom_private)));
@@ -147,7 +149,8 @@ void
 PairsNodeInit(void)
 {
 	DefineCustomBoolVariable("qsketch.enable_pairscan",
-							 "Enables the planner's use of QSketchPairs.", NULL, &enabled, true,
+							 "Enables the planner's use of QSketchPairs.",
+							 "It returns pairs of sets as they are found.", &enabled, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&pairs_node_methods);
 	previous_hook = set_rel_pathlist_hook;

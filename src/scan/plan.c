@@ -44,16 +44,6 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/guc.h"
-#include "utils/spccache.h"
-
-/*
- * Costs, measured against count(*).  A tuple takes TUPLE_SHARE of cpu_tuple_cost, and a
- * key takes KEY_SHARE of cpu_operator_cost.  Making and merging a block of a partial
- * sketch takes MERGE_SHARE times cpu_tuple_cost.
- */
-#define TUPLE_SHARE 0.2
-#define KEY_SHARE   0.5
-#define MERGE_SHARE 100
 
 bool columnscan_enabled = true;
 
@@ -78,19 +68,10 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 		  List *custom_plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
-	AttrNumber resno = 1;
-	ListCell *cell;
 
-	foreach (cell, (List *) linitial(path->custom_private))
-		scan->custom_scan_tlist =
-			lappend(scan->custom_scan_tlist,
-					makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
 	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
-	foreach (cell, pull_var_clause((Node *) scan->scan.plan.qual, 0))
-		if (!tlist_member(lfirst(cell), scan->custom_scan_tlist))
-			scan->custom_scan_tlist =
-				lappend(scan->custom_scan_tlist,
-						makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
+	scan->custom_scan_tlist = add_to_flat_tlist(ScanTargets(linitial(path->custom_private)),
+												pull_var_clause((Node *) scan->scan.plan.qual, 0));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = intVal(lsecond(path->custom_private));
 	scan->custom_private = list_make3(lthird(path->custom_private), lfourth(path->custom_private),
@@ -104,70 +85,6 @@ static const CustomPathMethods path_methods = {
 	.CustomName = "QSketchScan",
 	.PlanCustomPath = plan_path,
 };
-
-/* How many processes share the rows, by the planner's own rule. */
-static double
-processes(int workers)
-{
-	double leader = parallel_leader_participation ? Max(0, 1 - 0.3 * workers) : 0;
-
-	return workers > 0 ? workers + leader : 1;
-}
-
-/* The cost of merging partial results. */
-static Cost
-merge_cost(List *aggregates, double rows, int workers, bool alone)
-{
-	Cost cost = 0;
-	ListCell *cell;
-
-	foreach (cell, aggregates)
-	{
-		Aggref *aggref = lfirst_node(Aggref, cell);
-		ColumnScanCall call;
-
-		if (aggref->aggsplit == AGGSPLIT_SIMPLE || !ColumnScanMatch(aggref, &call))
-			continue;
-		cost += call.family->table_bytes(call.template, rows, processes(workers) - 1, alone) /
-				BLCKSZ * MERGE_SHARE * cpu_tuple_cost;
-	}
-	return cost;
-}
-
-/* The cost of each tuple that passes the conditions: its keys, and FILTERs. */
-static Cost
-key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
-{
-	Cost cost = 0;
-	ListCell *cell;
-
-	foreach (cell, aggregates)
-		cost += KEY_SHARE * cpu_operator_cost +
-				ScanConditionsCost(root, make_ands_implicit(lfirst_node(Aggref, cell)->aggfilter),
-								   startup);
-	return cost;
-}
-
-/* The cost of all pages, and for each tuple a fraction of what the executor takes. */
-static void
-set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bool alone)
-{
-	double share = processes(path->parallel_workers);
-	double tuples = table->tuples / share;
-	double rows = table->rows / share;
-	Cost startup = path->pathtarget->cost.startup;
-	Cost condition_cost =
-		ScanConditionsCost(root, extract_actual_clauses(table->baserestrictinfo, false), &startup);
-	double page_cost;
-
-	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
-	path->rows = 1;
-	path->startup_cost = table->pages * page_cost +
-						 merge_cost(aggregates, rows, path->parallel_workers, alone) +
-						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
-						 rows * key_cost(root, aggregates, &startup) + startup;
-	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;
-}
 
 /*
  * A scan of a table that returns "target", whose aggregates are "aggregates".  "alone":
@@ -189,7 +106,7 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 	path->custom_private = list_make5(aggregates, makeInteger(table->relid), makeBoolean(alone),
 									  makeInteger(-1), NULL);
 	path->methods = &path_methods;
-	set_costs(grouping->root, &path->path, table, aggregates, alone);
+	ScanSetCosts(grouping->root, &path->path, table, aggregates, alone);
 	return &path->path;
 }
 
@@ -217,6 +134,7 @@ add_finalize_path(Grouping *grouping, Path *path)
 	AggClauseCosts costs = { 0 };
 
 	get_agg_clause_costs(grouping->root, AGGSPLIT_FINAL_DESERIAL, &costs);
+	costs.transCost = (QualCost){ 0 }; /* the path's cost has that of merging */
 	add_path(grouping->output,
 			 (Path *) create_agg_path(grouping->root, grouping->output, path,
 									  grouping->output->reltarget, AGG_PLAIN,
@@ -481,8 +399,9 @@ void
 ColumnScanInit(void)
 {
 	DefineCustomBoolVariable("qsketch.enable_columnscan",
-							 "Enables the planner's use of QSketchScan.", NULL, &columnscan_enabled,
-							 true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+							 "Enables the planner's use of QSketchScan.",
+							 "It aggregates keys off the pages of tables, without the executor.",
+							 &columnscan_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&columnscan_methods);
 	ScanCollectInit();
 	previous_hook = create_upper_paths_hook;

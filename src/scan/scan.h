@@ -12,6 +12,7 @@
  *	families.c	what the families do differently
  *	match.c		recognizes queries that QSketchScan can do
  *	plan.c		offers it to the planner
+ *	costs.c		what it costs
  *	reasons.c	says why it was not used
  *	exec.c		the executor node
  *	setup.c		the columns that it aggregates, and permissions
@@ -94,6 +95,10 @@ typedef struct ColumnScanCall
 } ColumnScanCall;
 
 extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
+
+/* costs.c: the costs of a scan.  "alone": nothing else stands below its Gather. */
+extern void
+ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bool alone);
 extern bool ColumnScanHasAggregates(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions, const Var *group);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
@@ -197,6 +202,9 @@ struct ColumnFamily
 	 * they do not wait.  NULL: waiting takes no more than counting at once.
 	 */
 	double (*waiting_bytes)(const Const *template, double rows);
+	/* Do processes together make one value, and wait for one another?  Then it matters how
+	 * many run at the same time. */
+	bool shares_work;
 };
 
 #define COLUMN_FAMILIES 4
@@ -314,6 +322,7 @@ extern ScanHandover *ScanHandoverOf(EState *estate, int param);
 extern bool
 ScanHandoverTake(ScanHandover *handover, ScanAggregate *column, int count, MemoryContext *context);
 extern void ScanHandoverGive(ScanHandover *handover, ScanAggregate *column);
+extern List *ScanTargets(List *exprs);
 extern Path *ScanCollectPath(RelOptInfo *rel, PathTarget *target, bool parallel_safe, int param);
 extern void ScanCollectInit(void);
 

@@ -118,6 +118,26 @@ qset_collection_find(const qset_collection *c, int64_t id)
 	return low < c->sets && c->id[low] == id ? (int64_t) low : -1;
 }
 
+int64_t
+qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high)
+{
+	qset_collection wanted = { .wide = c->wide, .low = &low, .high = &high };
+	uint64_t first = 0;
+	uint64_t end = c->universe;
+
+	while (first < end)
+	{
+		uint64_t middle = first + (end - first) / 2;
+
+		if (qset_element_compare(c, middle, &wanted, 0) < 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first < c->universe && qset_element_compare(c, first, &wanted, 0) == 0 ? (int64_t) first
+																				  : -1;
+}
+
 void
 qset_collection_map(const qset_collection *from, const qset_collection *to, uint32_t *map)
 {

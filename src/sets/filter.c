@@ -74,6 +74,7 @@ qset_filter_init(qset_filter *f, int64_t min_count, double min_jaccard, uint64_t
 		return QB_BAD_FILTER;
 	f->min_count = (uint64_t) min_count;
 	f->top = top;
+	f->order = QSET_BY_JACCARD;
 	f->numerator = min_jaccard > 0;
 	f->denominator = 1;
 	if (min_jaccard >= LEAST_JACCARD && min_jaccard < 1)
@@ -92,4 +93,22 @@ qset_filter_sizes(const qset_filter *f, uint64_t size, uint64_t *least, uint64_t
 		*most = (uint64_t) ((u128) size * f->denominator / f->numerator);
 	if (size < f->min_count)
 		*most = 0;
+}
+
+static const char *const orders[QSET_ORDERS] = {
+	[QSET_BY_JACCARD] = "jaccard",
+	[QSET_BY_COMMON] = "common",
+	[QSET_BY_OVERLAP] = "overlap",
+	[QSET_BY_LIFT] = "lift",
+};
+
+int
+qset_order_of(const char *name)
+{
+	int i;
+
+	for (i = 0; i < QSET_ORDERS; i++)
+		if (strcmp(name, orders[i]) == 0)
+			return i;
+	return -1;
 }

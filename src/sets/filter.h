@@ -1,6 +1,7 @@
 /*
  * filter.h
- *		Which pairs are wanted: least count, least Jaccard index, best per set.
+ *		Which pairs are wanted: least count, least Jaccard index, best per set and
+ *		in which order.
  *
  * The Jaccard index of a pair is a fraction of two integers, common / union,
  * and is compared exactly with the least index.  The least index comes as a
@@ -19,12 +20,23 @@
 
 #include "sets/sets.h"
 
+/* What makes a pair better than another pair of the same set: the greater ... */
+typedef enum qset_order
+{
+	QSET_BY_JACCARD, /* Jaccard index */
+	QSET_BY_COMMON,  /* number of common elements */
+	QSET_BY_OVERLAP, /* share of the smaller set that is common */
+	QSET_BY_LIFT,    /* common elements for the sizes of both sets */
+	QSET_ORDERS
+} qset_order;
+
 typedef struct qset_filter
 {
 	uint64_t min_count;
 	uint64_t numerator; /* of the least Jaccard index */
 	uint64_t denominator;
-	uint64_t top; /* how many of the best pairs each set keeps; 0: all */
+	uint64_t top;     /* how many of the best pairs each set keeps; 0: all */
+	qset_order order; /* which pairs are the best; devices know the Jaccard index alone */
 } qset_filter;
 
 /* A pair that passed: the numbers of its sets, elements in both, elements in at least one. */
@@ -77,14 +89,46 @@ qset_filter_least(const qset_filter *f, uint64_t size)
  */
 extern void qset_filter_sizes(const qset_filter *f, uint64_t size, uint64_t *least, uint64_t *most);
 
-/* The order of "top": the greater Jaccard index first, then the smaller b. Does x come before y? */
-QB_INLINE bool
-qset_pair_better(const qset_pair *x, const qset_pair *y)
+/* The size of b, given that of a. */
+QB_INLINE uint64_t
+qset_pair_size_b(const qset_pair *pair, uint64_t size)
 {
-	uint64_t left = (uint64_t) x->common * y->either;
-	uint64_t right = (uint64_t) y->common * x->either;
+	return (uint64_t) pair->either + pair->common - size;
+}
 
+/* The number that "common" is divided by, in an order other than that by the Jaccard index. */
+QB_INLINE uint64_t
+qset_order_whole(qset_order order, uint64_t size, const qset_pair *pair)
+{
+	uint64_t other = qset_pair_size_b(pair, size);
+	uint64_t whole = order == QSET_BY_LIFT ? other : other < size ? other : size;
+
+	return order == QSET_BY_COMMON || whole == 0 ? 1 : whole;
+}
+
+/*
+ * Does x come before y, if both are pairs of one set a of this size?  Among equal ones
+ * the greater Jaccard index comes first, then the smaller b.
+ */
+QB_INLINE bool
+qset_pair_better(qset_order order, uint64_t size, const qset_pair *x, const qset_pair *y)
+{
+	uint64_t left;
+	uint64_t right;
+
+	if (order != QSET_BY_JACCARD)
+	{
+		left = x->common * qset_order_whole(order, size, y);
+		right = y->common * qset_order_whole(order, size, x);
+		if (left != right)
+			return left > right;
+	}
+	left = (uint64_t) x->common * y->either;
+	right = (uint64_t) y->common * x->either;
 	return left != right ? left > right : x->b < y->b;
 }
+
+/* The order with a name, or -1. */
+extern int qset_order_of(const char *name);
 
 #endif

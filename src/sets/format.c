@@ -327,10 +327,12 @@ read_header(qset_collection *c, const uint8_t *bytes, uint64_t length)
 }
 
 void
-qset_read_sizes(const uint8_t *header, uint64_t *sets, uint64_t *elements)
+qset_read_sizes(const uint8_t *header, qset_collection *sizes)
 {
-	*sets = qb_load64(header + AT_SETS);
-	*elements = qb_load64(header + AT_ELEMENTS);
+	*sizes = (qset_collection){ .wide = header[AT_KIND] == KIND_FINGERPRINTS };
+	sizes->sets = qb_load64(header + AT_SETS);
+	sizes->elements = qb_load64(header + AT_ELEMENTS);
+	sizes->universe = qb_load64(header + AT_UNIVERSE);
 }
 
 qb_status

@@ -43,8 +43,11 @@
 extern uint64_t qset_flat_size(const qset_collection *c);
 extern void qset_write(const qset_collection *c, uint8_t *out);
 
-/* Read the numbers of sets and elements from a header of QSET_HEADER_BYTES; nothing is checked. */
-extern void qset_read_sizes(const uint8_t *header, uint64_t *sets, uint64_t *elements);
+/*
+ * Read the sizes of a collection, and whether it is wide, from a header of
+ * QSET_HEADER_BYTES; nothing is checked.
+ */
+extern void qset_read_sizes(const uint8_t *header, qset_collection *sizes);
 
 /*
  * Make a collection from untrusted bytes.  Every rule of the format is

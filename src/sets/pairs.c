@@ -74,9 +74,11 @@ qset_job_open(qset_job *job, const void *block, const qset_kernels *kernels,
 	job->count = qset_alloc(memory, qset_row_room(b), b->wide_row ? 4 : 2);
 	job->found = qset_alloc(memory, found_room(b), sizeof(*job->found));
 	if (b->filter.top > 0)
-		job->best = qset_alloc(memory, 2 * top, sizeof(*job->best));
-	job->best_room = top;
-	if (!job->count || !job->found || (b->filter.top > 0 && !job->best) || !alloc_for_method(job))
+		job->best.pair = qset_alloc(memory, 2 * top, sizeof(*job->best.pair));
+	job->best.room = top;
+	job->best.order = b->filter.order;
+	if (!job->count || !job->found || (b->filter.top > 0 && !job->best.pair) ||
+		!alloc_for_method(job))
 		return QB_NO_MEMORY;
 	return QB_OK;
 }
@@ -86,7 +88,7 @@ qset_job_close(qset_job *job)
 {
 	qset_release(job->memory, job->count);
 	qset_release(job->memory, job->found);
-	qset_release(job->memory, job->best);
+	qset_release(job->memory, job->best.pair);
 	qset_release(job->memory, job->stamp);
 	qset_release(job->memory, job->bits);
 	qset_release(job->memory, job->hash.start);
@@ -145,7 +147,8 @@ start_row(qset_job *job)
 	job->counted = true;
 	job->found_count = 0;
 	job->found_next = 0;
-	job->best_count = 0;
+	job->best.count = 0;
+	job->best.size = size;
 	job->from = b->tail ? (uint32_t) job->row + 1 : 0;
 	if (least == 0 && !qset_filter_passes_nothing(&b->filter))
 		least = 1;
@@ -270,47 +273,6 @@ take_found(qset_job *job, qset_pair *out, uint64_t room)
 
 /* ---- the best of a row ---- */
 
-/* Let the item at the root of the heap, whose root is the worst pair, sink to its place. */
-static void
-sink(qset_pair *heap, uint64_t count)
-{
-	qset_pair x = heap[0];
-	uint64_t at = 0;
-
-	for (;;)
-	{
-		uint64_t child = 2 * at + 1;
-
-		if (child + 1 < count && qset_pair_better(&heap[child], &heap[child + 1]))
-			child++;
-		if (child >= count || !qset_pair_better(&x, &heap[child]))
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = x;
-}
-
-static void
-offer(qset_job *job, const qset_pair *pair)
-{
-	qset_pair *heap = job->best;
-	uint64_t at = job->best_count;
-
-	if (at == job->best_room)
-	{
-		if (!qset_pair_better(pair, &heap[0]))
-			return;
-		heap[0] = *pair;
-		sink(heap, at);
-		return;
-	}
-	for (; at > 0 && qset_pair_better(&heap[(at - 1) / 2], pair); at = (at - 1) / 2)
-		heap[at] = heap[(at - 1) / 2];
-	heap[at] = *pair;
-	job->best_count++;
-}
-
 QB_INLINE bool
 pair_before(const qset_pair *x, const qset_pair *y)
 {
@@ -420,10 +382,10 @@ best_of_row(qset_job *job)
 			qset_pair pair;
 
 			if (make_pair(&row, job->found[job->found_next++], &pair))
-				offer(job, &pair);
+				qset_best_offer(&job->best, &pair);
 		}
 	while (find_more(job));
-	sort_pairs(job->best, job->best_count, job->best + job->best_room);
+	sort_pairs(job->best.pair, job->best.count, job->best.pair + job->best.room);
 	job->best_next = 0;
 	job->best_ready = true;
 	return QB_OK;
@@ -443,9 +405,9 @@ next_best(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
 			if (status != QB_OK)
 				return status;
 		}
-		while (n < room && job->best_next < job->best_count)
-			out[n++] = job->best[job->best_next++];
-		if (job->best_next == job->best_count)
+		while (n < room && job->best_next < job->best.count)
+			out[n++] = job->best.pair[job->best_next++];
+		if (job->best_next == job->best.count)
 		{
 			job->row += job->step;
 			job->best_ready = false;

@@ -25,8 +25,8 @@
 #ifndef QSET_PAIRS_H
 #define QSET_PAIRS_H
 
+#include "sets/best.h"
 #include "sets/collection.h"
-#include "sets/filter.h"
 #include "sets/techniques.h"
 
 /* A choice within a method; "auto" decides it by cost. */
@@ -45,7 +45,6 @@ typedef struct qset_request
 	int method;            /* qset_method */
 	int variant;           /* qset_variant */
 	bool directed;         /* within one collection: each set against all others; implied by top */
-	uint64_t rows_wanted;  /* how many rows will be worked on, for the costs; 0: all */
 	uint64_t memory_limit; /* bytes of the block; 0: any */
 	const qb_memory *memory;
 	const qset_interrupt *interrupt; /* NULL: never stop */
@@ -163,10 +162,8 @@ typedef struct qset_job
 	uint64_t *bits;           /* bitmap: the row's bitmap */
 	qset_hash hash;           /* hash: the row's table */
 	const uint64_t **columns; /* hybrid: the columns of bits of the row's heavy elements */
-	qset_pair *best;          /* top: a heap, the worst first, and room to sort it */
-	uint64_t best_room;
-	uint64_t best_count;
-	uint64_t best_next; /* next to be handed out; then "best" is sorted by b */
+	qset_best best;           /* top: with twice its room, to sort it */
+	uint64_t best_next;       /* next to be handed out; then "best" is sorted by b */
 	bool best_ready;
 } qset_job;
 
@@ -186,6 +183,10 @@ extern void qset_job_share(qset_job *job, uint64_t first, uint64_t end, uint64_t
  * first[i + 1] - 1, and may be empty.  "first" has room for shares + 1.
  */
 extern qb_status qset_job_split(qset_job *job, uint64_t *first, uint64_t shares);
+
+/* The same for any rows: steps_of() tells the work of a row, at least 1, or 0 to stop. */
+extern qb_status qset_cut_rows(uint64_t rows, uint64_t (*steps_of)(void *context, uint64_t row),
+							   void *context, uint64_t *first, uint64_t shares);
 
 /* The row of a set of the first collection, or -1 if the set is too small for any pair. */
 extern int64_t qset_job_row_of(const qset_job *job, uint32_t set);

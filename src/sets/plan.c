@@ -4,7 +4,8 @@
  *
  * A cost is the estimated time of one processor in ns.  It multiplies exact
  * counts (the index's events, also with prefixes; measure.c) by constants that
- * "make sets-bench" measures (docs/sets.md).  Only the ratios of costs matter.
+ * "make sets-bench" measures (docs/sets-methods.md).  Only the ratios of costs
+ * matter.
  *
  * src/sets/plan.c
  */
@@ -80,8 +81,7 @@ log2_of(double x)
 /* Figures that the costs of all pairwise methods use. */
 typedef struct sums
 {
-	double share;   /* the share of the rows that is wanted */
-	double pairs;   /* pairs of the wanted rows */
+	double pairs;   /* all pairs */
 	double alike;   /* pairs whose sizes allow them to pass */
 	double others;  /* elements of the columns of those pairs, together */
 	double row;     /* average elements of a row */
@@ -126,20 +126,16 @@ sums_of(const qset_preparation *p)
 {
 	const qset_plan *plan = &p->plan;
 	double half = plan->tail ? 0.5 : 1;
-	uint64_t wanted = p->request.rows_wanted ? p->request.rows_wanted : plan->rows;
 	sums s = { 0 };
 
-	if (wanted > plan->rows)
-		wanted = plan->rows;
 	if (plan->rows == 0 || plan->columns == 0)
 		return s;
-	s.share = (double) wanted / plan->rows;
-	s.pairs = half * wanted * plan->columns;
+	s.pairs = half * plan->rows * plan->columns;
 	s.alike = s.pairs * share_alike(p);
 	s.others = s.alike / plan->columns * plan->column_elements;
 	s.row = (double) plan->row_elements / plan->rows;
 	s.column = (double) plan->column_elements / plan->columns;
-	s.element = s.share * plan->row_elements + plan->column_elements;
+	s.element = plan->row_elements + plan->column_elements;
 	s.blocks = half * (plan->columns / (double) QSET_BLOCK) + 1;
 	return s;
 }
@@ -209,7 +205,7 @@ cost_pairwise(qset_preparation *p, const sums *s)
 	double made = p->plan.tail ? (double) p->plan.rows : (double) p->plan.rows + p->plan.columns;
 	double merges = s->pairs * NS_LOOK + s->alike * NS_PAIR;
 	double others = s->pairs * NS_LOOK + s->alike * NS_BITMAP;
-	double begun = s->share * p->plan.row_elements;
+	double begun = p->plan.row_elements;
 	double dynamic = others + (s->others + begun) * NS_PROBE;
 	double naive = others + s->alike * words / QSET_BLOCK_WORDS * NS_AND + made * words * NS_WORD;
 	int variant = p->request.variant;
@@ -237,36 +233,32 @@ cost_index(qset_preparation *p, const sums *s)
 	qset_plan *plan = &p->plan;
 	double scan = s->pairs * NS_SCAN;
 	double build = s->element * build_one(p);
-	double entries = s->share * plan->row_elements;
-	double heavy = heavy_entries(p) * s->share;
-	double rows = heavy < s->share * plan->rows ? heavy : s->share * plan->rows; /* that have any */
+	double entries = plan->row_elements;
+	double heavy = heavy_entries(p);
+	double rows = heavy < plan->rows ? heavy : plan->rows; /* that have any */
 
 	plan->build[QSET_INDEX] = plan->build[QSET_HYBRID] = build;
-	plan->cost[QSET_INDEX] = build + scan + entries * NS_ENTRY + s->share * plan->events * NS_EVENT;
+	plan->cost[QSET_INDEX] = build + scan + entries * NS_ENTRY + plan->events * NS_EVENT;
 	plan->cost[QSET_HYBRID] = build + scan + (entries - heavy) * NS_ENTRY +
-							  s->share * plan->light_events * NS_EVENT +
+							  plan->light_events * NS_EVENT +
 							  s->blocks * (heavy * NS_COLUMN + rows * NS_SPREAD);
 }
 
-/* The least cost so far among the methods that may be chosen. */
+/* The least cost so far among the methods that may be chosen: index, and for "auto" hybrid. */
 static double
 cheapest_so_far(const qset_preparation *p)
 {
-	double cheapest = p->plan.cost[QSET_INDEX];
-	int method;
+	const double *cost = p->plan.cost;
+	bool hybrid = p->request.method == QSET_AUTO && cost[QSET_HYBRID] < cost[QSET_INDEX];
 
-	for (method = QSET_MERGE; p->request.method == QSET_AUTO && method < QSET_METHODS; method++)
-		if (p->plan.cost[method] < cheapest)
-			cheapest = p->plan.cost[method];
-	return cheapest;
+	return cost[hybrid ? QSET_HYBRID : QSET_INDEX];
 }
 
-/* The cost of counting by prefixes whose lists have so many events. */
+/* The cost of counting by prefixes whose lists have so many entries. */
 static double
-prefix_count(const sums *s, double events)
+prefix_count(const sums *s, double candidates)
 {
 	/* a candidate may come several times; at most every pair is a candidate */
-	double candidates = s->share * events;
 	double merged = (candidates < s->pairs ? candidates / s->pairs : 1) * s->alike;
 
 	return candidates * NS_CANDIDATE + merged * (NS_CHECK + (s->row + s->column) * NS_CHECKED);
@@ -311,7 +303,7 @@ prefixes_promise(qset_preparation *p, const sums *s, bool *promise)
 		(r->method != QSET_AUTO && r->method != QSET_INDEX))
 		return QB_OK;
 	*promise = r->variant == QSET_VARIANT_ON;
-	if (*promise || r->rows_wanted != 0 || cheapest < (double) p->column.elements * NS_SORT)
+	if (*promise || cheapest < (double) p->column.elements * NS_SORT)
 		return QB_OK;
 	preparation = prefix_preparation(p);
 	if (cheapest < preparation * WORTH_ASKING)
@@ -357,6 +349,7 @@ limit_memory(qset_preparation *p)
 	}
 }
 
+/* "auto" leaves the techniques aside, which are there to be chosen by name. */
 static qb_status
 choose_method(qset_preparation *p)
 {
@@ -365,7 +358,7 @@ choose_method(qset_preparation *p)
 
 	plan->method = p->request.method;
 	if (plan->method == QSET_AUTO)
-		for (method = QSET_MERGE; method < QSET_METHODS; method++)
+		for (method = QSET_INDEX; method < QSET_METHODS; method++)
 			if (plan->cost[method] >= 0 &&
 				(plan->method == QSET_AUTO || plan->cost[method] < plan->cost[plan->method]))
 				plan->method = method;

@@ -35,7 +35,9 @@
  *
  * A sketch that is not explicit is written in this form if the body takes at most three
  * quarters of the bytes of its tables, and otherwise in dense form.  So one key is
- * found by reading the ends of its group and the group, which has some 16 units.
+ * found by reading the ends of its group and the group.  A group has some 16 present
+ * units on average.  Keys that were chosen for it can put all units in one group, but not
+ * more than the square root of 16 * units, which takes up to a millisecond to pass.
  *
  * src/sketch/compact.h
  */

@@ -6,8 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "sketch/top.h"
-#include "sketch/top_format.h"
+#include "sketch/top_entry.h"
 
 #define FIRST_ROOM 16
 
@@ -345,6 +344,8 @@ add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 		qs_top_key *key = &into->key[i];
 		qs_top_key other;
 
+		if (from_sketch->form == QS_COMPACT)
+			qb_pause(into->memory); /* an estimate may have to pass many units */
 		if (!qs_top_find(from, key->fingerprint, &other))
 		{
 			key->before += most_of_others(from, from_sketch, key->fingerprint);

@@ -279,7 +279,7 @@ one_against_all(void **state)
 	for (seed = 0; seed < 300; seed++)
 	{
 		qset_collection c;
-		qset_request r = { .rows = &c, .memory = &test_heap, .directed = true, .rows_wanted = 1 };
+		qset_request r = { .rows = &c, .memory = &test_heap, .directed = true };
 		qset_plan plan;
 		uint64_t *block;
 		uint64_t set;

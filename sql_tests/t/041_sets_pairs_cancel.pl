@@ -40,7 +40,9 @@ my @work = (
 	[ 'between two', "SELECT count(*) FROM $again, many AS x, many AS y, LATERAL qsets_pairs(x.q, y.q, 100 + 0 * again)" ],
 	[ 'the best', "SELECT count(*) FROM $again, many, LATERAL qsets_pairs(q, top => 3 + 0 * again)" ],
 	[ 'many rows', "SELECT count(*) FROM $again, alike, LATERAL qsets_pairs(q, 1 + 0 * again)" ],
-	[ 'sets similar to one', "SELECT count(*) FROM $again, many, LATERAL qsets_similar(q, again % 20000)" ]);
+	[ 'sets similar to one', "SELECT count(*) FROM $again, many, LATERAL qsets_similar(q, again % 20000)" ],
+	[ 'sets similar to elements', "SELECT count(*) FROM $again, many, LATERAL qsets_similar(q, ARRAY(SELECT generate_series(again, again + 20000)), top => NULL)" ],
+	[ 'preparing for similar sets', "SELECT count(*) FROM $again, many, LATERAL qsets_similar(q || q, again)" ]);
 my $workers = 'SET parallel_setup_cost = 0; SET max_parallel_workers_per_gather = 2';
 
 # All collections are in the session's memory before anything is cancelled.
@@ -59,7 +61,7 @@ for my $work (@work)
 		next if $suffix =~ /stored/ && $name =~ /search|hash|bitmap/;
 		my $run = cancel_often($node, name => "$name$suffix", statement => $statement, settings => "$settings; $ready",
 			timeout_ms => $timeout_ms, times => $times, processes => $suffix =~ /workers/ ? 3 : 1,
-			finally => "SELECT 'files', count(*) FROM pg_ls_tmpdir(); SELECT 'memory', sum(total_bytes) FROM pg_backend_memory_contexts;");
+			finally => "SET qsketch.sets_cache = 0; SELECT FROM many, qsets_similar(q, 1::bigint) WHERE n = 1; SELECT 'files', count(*) FROM pg_ls_tmpdir(); SELECT 'memory', sum(total_bytes) FROM pg_backend_memory_contexts;");
 		my ($memory) = $run->{out} =~ /^memory\|(\d+)/m;
 
 		like($run->{out}, qr/^files\|0$/m, "$name$suffix: no temporary files are left");

@@ -143,5 +143,18 @@ SKIP:
 	}
 }
 
+# For each session its nearest others: as a list of all, and asked for one by one.
+$node->safe_psql('postgres', "CREATE TABLE first AS SELECT qsets_agg(session, item) AS q FROM $first");
+for my $order ('jaccard', 'common', 'overlap', 'lift')
+{
+	my $nearest = "SELECT a, b, rank, common, jaccard FROM qsets_nearest((SELECT q FROM first), order_by => '$order')";
+	my $similar = "SELECT a, p.* FROM first, unnest(qsets_ids(q)) AS a, LATERAL (SELECT id AS b, rank, common, jaccard
+		FROM qsets_similar(q, a, order_by => '$order') WITH ORDINALITY AS r (id, common, jaccard, overlap, lift, rank)) AS p";
+
+	is($node->safe_psql('postgres', "SELECT count(*) FROM ($nearest) AS n FULL JOIN ($similar) AS s USING (a, b, rank, common, jaccard)
+		WHERE n IS NULL OR s IS NULL"), '0', "the nearest by $order");
+	cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM ($nearest) AS n"), '>', 50000, "the nearest by $order: there are many");
+}
+
 $node->stop;
 done_testing();

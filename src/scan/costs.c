@@ -1,0 +1,129 @@
+/*
+ * costs.c
+ *		QSketchScan: what it costs.
+ *
+ * src/scan/costs.c
+ */
+#include "scan/conditions.h"
+#include "scan/scan.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/spccache.h"
+
+/*
+ * Costs, measured against count(*).  A tuple takes TUPLE_SHARE of cpu_tuple_cost, and a
+ * key takes KEY_SHARE of cpu_operator_cost.  Making and merging a block of a partial
+ * sketch takes MERGE_SHARE times cpu_tuple_cost.
+ */
+#define TUPLE_SHARE 0.2
+#define KEY_SHARE   0.5
+#define MERGE_SHARE 100
+
+/* How many processes share the rows, by the planner's own rule. */
+static double
+processes(int workers)
+{
+	double leader = parallel_leader_participation ? Max(0, 1 - 0.3 * workers) : 0;
+
+	return workers > 0 ? workers + leader : 1;
+}
+
+/* With one processor the planner decides as with two. */
+#define FEWEST_PROCESSORS 2
+
+/* How many processors the server may use. */
+static double
+processors(void)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef __linux__
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0)
+		online = CPU_COUNT(&allowed);
+#endif
+	return Max(online, FEWEST_PROCESSORS);
+}
+
+/*
+ * How many processes share the rows and run at the same time.  The planner does not ask
+ * how many processors there are.  Where processes together have more to do than one has
+ * alone, it matters.
+ */
+static double
+running(List *aggregates, int workers, bool alone)
+{
+	double share = processes(workers);
+	ListCell *cell;
+
+	if (!alone || workers == 0)
+		return share;
+	foreach (cell, aggregates)
+	{
+		ColumnScanCall call;
+
+		if (ColumnScanMatch(lfirst_node(Aggref, cell), &call) && call.family->shares_work)
+			return Min(share, processors());
+	}
+	return share;
+}
+
+/* The cost of merging partial results, of which each process has one of so many rows. */
+static Cost
+merge_cost(List *aggregates, double rows, double share, bool alone)
+{
+	Cost cost = 0;
+	ListCell *cell;
+
+	foreach (cell, aggregates)
+	{
+		Aggref *aggref = lfirst_node(Aggref, cell);
+		ColumnScanCall call;
+
+		if (aggref->aggsplit == AGGSPLIT_SIMPLE || !ColumnScanMatch(aggref, &call))
+			continue;
+		cost += call.family->table_bytes(call.template, rows, share - 1, alone) / BLCKSZ *
+				MERGE_SHARE * cpu_tuple_cost;
+	}
+	return cost;
+}
+
+/* The cost of each tuple that passes the conditions: its keys, and FILTERs. */
+static Cost
+key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
+{
+	Cost cost = 0;
+	ListCell *cell;
+
+	foreach (cell, aggregates)
+		cost += KEY_SHARE * cpu_operator_cost +
+				ScanConditionsCost(root, make_ands_implicit(lfirst_node(Aggref, cell)->aggfilter),
+								   startup);
+	return cost;
+}
+
+/* The cost of all pages, and for each tuple a fraction of what the executor takes. */
+void
+ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bool alone)
+{
+	double share = running(aggregates, path->parallel_workers, alone);
+	double tuples = table->tuples / share;
+	double rows = table->rows / share;
+	Cost startup = path->pathtarget->cost.startup;
+	Cost condition_cost =
+		ScanConditionsCost(root, extract_actual_clauses(table->baserestrictinfo, false), &startup);
+	double page_cost;
+
+	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
+	path->rows = 1;
+	path->startup_cost = table->pages * page_cost + merge_cost(aggregates, rows, share, alone) +
+						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
+						 rows * key_cost(root, aggregates, &startup) + startup;
+	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;
+}

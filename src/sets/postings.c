@@ -1,0 +1,429 @@
+/*
+ * postings.c
+ *		The sets that are most similar to one.
+ *
+ * src/sets/postings.c
+ */
+#include "sets/postings.h"
+
+/* Steps that cost a cache miss each, between two questions whether to go on. */
+#define FAR_PATIENCE (QSET_PATIENCE / 16)
+
+uint64_t
+qset_postings_memory(uint64_t sets, uint64_t elements, uint64_t universe, bool wide)
+{
+	qset_collection sizes = {
+		.sets = sets, .elements = elements, .universe = universe, .wide = wide
+	};
+
+	return qset_collection_memory(&sizes) + elements * sizeof(uint32_t) +
+		   (universe + 1) * sizeof(uint64_t);
+}
+
+void
+qset_postings_free(qset_postings *p)
+{
+	const qb_memory *memory = p->collection.memory;
+
+	qset_release(memory, p->begin);
+	qset_release(memory, p->list);
+	qset_collection_free(&p->collection);
+}
+
+/* Write each set into the lists of its elements; begin[r] is where the next one of r goes. */
+static bool
+fill_lists(qset_postings *p, const qset_interrupt *interrupt)
+{
+	const qset_collection *c = &p->collection;
+	uint64_t set;
+	uint64_t i;
+
+	for (set = 0; set < c->sets; set++)
+		for (i = c->offset[set]; i < c->offset[set + 1]; i++)
+		{
+			if (i % FAR_PATIENCE == 0 && qset_stopped(interrupt))
+				return false;
+			p->list[p->begin[c->rank[i]]++] = (uint32_t) set;
+		}
+	return true;
+}
+
+/*
+ * Make the lists.  begin[r] first counts the elements below r, and ends where the list
+ * of r - 1 began, since filling a list moves its begin to the begin of the next one.
+ */
+static bool
+make_lists(qset_postings *p, const qset_interrupt *interrupt)
+{
+	const qset_collection *c = &p->collection;
+	uint64_t sum = 0;
+	uint64_t i;
+
+	for (i = 0; i < c->elements; i++)
+	{
+		if (i % FAR_PATIENCE == 0 && qset_stopped(interrupt))
+			return false;
+		p->begin[c->rank[i]]++;
+	}
+	for (i = 0; i < c->universe; i++)
+	{
+		uint64_t length = p->begin[i];
+
+		if (i % QSET_PATIENCE == 0 && qset_stopped(interrupt))
+			return false;
+		p->begin[i] = sum;
+		sum += length;
+	}
+	if (!fill_lists(p, interrupt))
+		return false;
+	memmove(p->begin + 1, p->begin, c->universe * sizeof(*p->begin));
+	p->begin[0] = 0;
+	return true;
+}
+
+qb_status
+qset_postings_make(qset_postings *p, qset_collection *collection, const qset_interrupt *interrupt)
+{
+	const qb_memory *memory = collection->memory;
+	qb_status status = QB_NO_MEMORY;
+
+	*p = (qset_postings){ .collection = *collection };
+	*collection = (qset_collection){ .memory = memory };
+	p->begin = qset_alloc(memory, p->collection.universe + 1, sizeof(*p->begin));
+	p->list = qset_alloc(memory, p->collection.elements, sizeof(*p->list));
+	if (p->begin && p->list)
+		status = make_lists(p, interrupt) ? QB_OK : QB_CANCELLED;
+	if (status != QB_OK)
+		qset_postings_free(p);
+	return status;
+}
+
+void
+qset_question_of_set(qset_question *q, const qset_collection *c, uint64_t set)
+{
+	q->rank = qset_set_ranks(c, set);
+	q->ranks = q->size = qset_set_size(c, set);
+	q->itself = (int64_t) set;
+}
+
+/* ---- answers ---- */
+
+/* A question that is being answered. */
+typedef struct answer
+{
+	const qset_collection *collection;
+	const qset_question *question;
+	const qset_kernels *kernels;
+	const qset_interrupt *interrupt;
+	qset_best *best;
+	bool measuring;   /* only count the pairs that pass */
+	uint64_t passing; /* how many */
+
+	/* by postings */
+	const qset_postings *postings;
+	uint64_t *next;    /* for each element: the place in its list that comes next */
+	uint64_t block;    /* sets of a block */
+	void *count;       /* counters of a block's sets, 2 or 4 bytes each */
+	bool wide;         /* 4 bytes */
+	uint32_t *found;   /* sets of a block whose counters are high enough */
+	uint64_t patience; /* steps since it was last asked whether to go on */
+} answer;
+
+/* Take a set with so many common elements, if the pair passes. */
+QB_INLINE void
+take(answer *a, uint32_t set, uint32_t common)
+{
+	const qset_question *q = a->question;
+	uint32_t size = qset_set_size(a->collection, set);
+	qset_pair pair = { 0, set, common, (uint32_t) (q->size + size - common) };
+
+	if ((int64_t) set == q->itself || !qset_filter_pass(&q->filter, common, pair.either))
+		return;
+	a->passing++;
+	if (!a->measuring)
+		qset_best_offer(a->best, &pair);
+}
+
+static uint64_t
+larger(uint64_t x, uint64_t y)
+{
+	return x > y ? x : y;
+}
+
+/*
+ * The least number of common elements with which a set can come into the answer.  Sets
+ * come in ascending order, so among equal ones the earlier ones stay.
+ */
+static uint64_t
+least_common(const answer *a)
+{
+	const qset_question *q = a->question;
+	const qset_pair *worst = a->best->pair;
+	uint64_t least = qset_filter_least(&q->filter, q->size);
+
+	if (least == 0 && !qset_filter_passes_nothing(&q->filter))
+		least = 1;
+	if (a->measuring || a->best->count < a->best->room)
+		return least;
+	if (a->best->order == QSET_BY_JACCARD && worst->either > 0)
+		least = larger(least, worst->common * q->size / worst->either + 1);
+	if (a->best->order == QSET_BY_COMMON)
+		least = larger(least, worst->common);
+	return least;
+}
+
+/* ---- by postings ---- */
+
+/* Counters of this many sets stay in the second-level cache. */
+#define BLOCK (UINT64_C(1) << 16)
+
+/* In a block a list should have so many entries on average, or going to the next list costs more. */
+#define ENTRIES_EACH 4
+
+/* Sets that one call of find16() or find32() looks at. */
+#define SCAN 4096
+
+static bool
+may_go_on(answer *a, uint64_t steps)
+{
+	a->patience += steps;
+	if (a->patience < QSET_PATIENCE)
+		return true;
+	a->patience = 0;
+	return !qset_stopped(a->interrupt);
+}
+
+/* Each look at an element's list is a cache miss, which counts as so many steps. */
+#define STEPS_OF_MISS 32
+
+/* Choose the size of blocks, and allocate what is needed. */
+static qb_status
+open_blocks(answer *a, const qb_memory *memory)
+{
+	const qset_question *q = a->question;
+	const uint64_t *begin = a->postings->begin;
+	uint64_t entries = 0;
+	uint64_t sets = a->collection->sets;
+	uint64_t blocks;
+	uint64_t i;
+
+	a->next = qset_alloc(memory, q->ranks, sizeof(*a->next));
+	a->found = qset_alloc(memory, SCAN + QSET_SLACK, sizeof(*a->found));
+	for (i = 0; i < q->ranks; i++)
+	{
+		if (!may_go_on(a, STEPS_OF_MISS))
+			return QB_CANCELLED;
+		entries += begin[q->rank[i] + 1] - begin[q->rank[i]];
+	}
+	blocks = q->ranks > 0 ? entries / ENTRIES_EACH / q->ranks + 1 : 1;
+	a->block = sets / blocks + 1 > BLOCK ? sets / blocks + 1 : BLOCK;
+	a->block = a->block < sets ? a->block : sets;
+	a->wide = q->ranks > UINT16_MAX;
+	a->count = qset_alloc(memory, a->block + QSET_SLACK, a->wide ? 4 : 2);
+	return a->next && a->found && a->count ? QB_OK : QB_NO_MEMORY;
+}
+
+static void
+close_blocks(answer *a, const qb_memory *memory)
+{
+	qset_release(memory, a->next);
+	qset_release(memory, a->found);
+	qset_release(memory, a->count);
+}
+
+/* Add the part of a list that lies before set "end" to the counters from set "first" on. */
+static uint64_t
+add_list(answer *a, uint64_t i, uint64_t first, uint64_t end)
+{
+	const uint32_t *list = a->postings->list;
+	uint64_t last = a->postings->begin[a->question->rank[i] + 1];
+	uint64_t begin = a->next[i];
+	uint64_t at = begin;
+
+	if (a->wide)
+		for (; at < last && list[at] < end; at++)
+			((uint32_t *) a->count)[list[at] - first]++;
+	else
+		for (; at < last && list[at] < end; at++)
+			((uint16_t *) a->count)[list[at] - first]++;
+	a->next[i] = at;
+	return at - begin;
+}
+
+/* Take the sets of a block whose counters are high enough. */
+static bool
+take_block(answer *a, uint64_t first, uint32_t sets)
+{
+	uint32_t from;
+	uint32_t i;
+
+	for (from = 0; from < sets; from += SCAN)
+	{
+		uint32_t to = sets - from < SCAN ? sets : from + SCAN;
+		uint64_t least = least_common(a);
+		uint32_t count = 0;
+
+		if (!may_go_on(a, to - from))
+			return false;
+		if (a->wide && least <= UINT32_MAX)
+			count = a->kernels->find32(a->count, from, to, (uint32_t) least, a->found);
+		else if (!a->wide && least <= UINT16_MAX)
+			count = a->kernels->find16(a->count, from, to, (uint16_t) least, a->found);
+		for (i = 0; i < count; i++)
+			take(a, (uint32_t) first + a->found[i],
+				 a->wide ? ((uint32_t *) a->count)[a->found[i]]
+						 : ((uint16_t *) a->count)[a->found[i]]);
+	}
+	return true;
+}
+
+/* Go through all sets, block by block; false: cancelled. */
+static bool
+go_through_blocks(answer *a)
+{
+	const qset_question *q = a->question;
+	uint64_t sets = a->collection->sets;
+	uint64_t first;
+	uint64_t i;
+
+	for (i = 0; i < q->ranks; i++)
+	{
+		if (!may_go_on(a, STEPS_OF_MISS))
+			return false;
+		a->next[i] = a->postings->begin[q->rank[i]];
+	}
+	for (first = 0; first < sets; first += a->block)
+	{
+		uint64_t end = sets - first < a->block ? sets : first + a->block;
+		uint64_t added = 0;
+
+		memset(a->count, 0, (end - first) * (a->wide ? 4 : 2));
+		for (i = 0; i < q->ranks; i++)
+		{
+			uint64_t steps = add_list(a, i, first, end);
+
+			added += steps;
+			if (!may_go_on(a, steps + 1))
+				return false;
+		}
+		if ((added > 0 || qset_filter_passes_nothing(&q->filter)) &&
+			!take_block(a, first, (uint32_t) (end - first)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- by the collection ---- */
+
+/* Go through all sets and look at all of their elements; false: cancelled. */
+static bool
+go_through_sets(answer *a, const uint8_t *has)
+{
+	const qset_collection *c = a->collection;
+	uint64_t set;
+	uint64_t i;
+
+	for (set = 0; set < c->sets; set++)
+	{
+		uint32_t common = 0;
+
+		for (i = c->offset[set]; i < c->offset[set + 1]; i++)
+			common += has[c->rank[i]];
+		if (!may_go_on(a, qset_set_size(c, set)))
+			return false;
+		if (common >= least_common(a))
+			take(a, (uint32_t) set, common);
+	}
+	return true;
+}
+
+/* ---- both ---- */
+
+/* Go through all sets; "has" says which elements the question has, NULL: by postings. */
+static qb_status
+go_through(answer *a, const uint8_t *has)
+{
+	return (has ? go_through_sets(a, has) : go_through_blocks(a)) ? QB_OK : QB_CANCELLED;
+}
+
+/* Find out how many pairs pass, if all are wanted, and make room. */
+static qb_status
+make_room(answer *a, const uint8_t *has, const qb_memory *memory)
+{
+	const qset_filter *filter = &a->question->filter;
+	uint64_t room = filter->top < a->collection->sets ? filter->top : a->collection->sets;
+	qb_status status = QB_OK;
+
+	*a->best = (qset_best){ .order = filter->order, .size = a->question->size };
+	if (filter->top == 0 || room > a->question->most)
+	{
+		a->measuring = true;
+		status = go_through(a, has);
+		a->measuring = false;
+		room = filter->top == 0 || a->passing < room ? a->passing : room;
+	}
+	if (status != QB_OK)
+		return status;
+	if (room > a->question->most)
+		return QB_NO_ROOM;
+	a->best->room = room > 0 ? room : 1;
+	a->best->pair = qset_alloc(memory, a->best->room, sizeof(*a->best->pair));
+	return a->best->pair ? QB_OK : QB_NO_MEMORY;
+}
+
+/* Find the best pairs, and sort them. */
+static qb_status
+find_best(answer *a, const uint8_t *has, const qb_memory *memory)
+{
+	qb_status status = make_room(a, has, memory);
+
+	if (status == QB_OK)
+		status = go_through(a, has);
+	if (status == QB_OK && !qset_best_sort(a->best, a->interrupt))
+		status = QB_CANCELLED;
+	if (status != QB_OK)
+	{
+		qset_release(memory, a->best->pair);
+		a->best->pair = NULL;
+	}
+	return status;
+}
+
+qb_status
+qset_postings_answer(const qset_postings *p, const qset_question *q, const qset_kernels *kernels,
+					 qset_best *best, const qb_memory *memory, const qset_interrupt *interrupt)
+{
+	answer a = { .collection = &p->collection,
+				 .question = q,
+				 .kernels = kernels,
+				 .interrupt = interrupt,
+				 .best = best,
+				 .postings = p };
+	qb_status status = open_blocks(&a, memory);
+
+	if (status == QB_OK)
+		status = find_best(&a, NULL, memory);
+	close_blocks(&a, memory);
+	return status;
+}
+
+qb_status
+qset_collection_answer(const qset_collection *c, const qset_question *q, qset_best *best,
+					   const qb_memory *memory, const qset_interrupt *interrupt)
+{
+	answer a = { .collection = c, .question = q, .interrupt = interrupt, .best = best };
+	uint8_t *has = qset_alloc(memory, c->universe, sizeof(*has));
+	qb_status status = has ? QB_OK : QB_NO_MEMORY;
+	uint64_t i;
+
+	for (i = 0; status == QB_OK && i < q->ranks; i++)
+	{
+		if (!may_go_on(&a, STEPS_OF_MISS))
+			status = QB_CANCELLED;
+		has[q->rank[i]] = 1;
+	}
+	if (status == QB_OK)
+		status = find_best(&a, has, memory);
+	qset_release(memory, has);
+	return status;
+}
