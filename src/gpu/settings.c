@@ -24,6 +24,7 @@ int gpu_min_keys = 100000;
 int gpu_min_elements = 20000;
 int gpu_split_time = 20;
 int gpu_timeout = 60;
+bool gpu_columns_enabled = true;
 int gpu_fault = FAULT_NONE;
 
 static const struct config_enum_entry device_options[] = {
@@ -111,8 +112,8 @@ define_worker_settings(void)
 		&gpu_memory_limit, 0, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable(
 		"qsketch.gpu_cache_size",
-		"Device memory for copies of stored values that are looked up or searched.", NULL,
-		&gpu_cache_size, 4096, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+		"Device memory for copies of columns, and of stored values that are looked up or searched.",
+		NULL, &gpu_cache_size, 4096, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomEnumVariable("qsketch.gpu_fault", "Developer option: a fault of the GPU worker.",
 							 NULL, &gpu_fault, FAULT_NONE, faults, PGC_SIGHUP,
 							 GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
@@ -139,6 +140,10 @@ GpuDefineSettings(void)
 		"qsketch.gpu_split_time",
 		"Expected time of a search for pairs of sets from which on all GPUs share it.", NULL,
 		&gpu_split_time, 20, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomBoolVariable("qsketch.enable_gpu_columns",
+							 "Enables the use of copies of columns that are kept on a GPU.", NULL,
+							 &gpu_columns_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
+							 NULL);
 	DefineCustomIntVariable("qsketch.gpu_timeout",
 							"Longest wait for a GPU worker that makes no progress.", NULL,
 							&gpu_timeout, 60, 1, 3600, PGC_USERSET, GUC_UNIT_S, NULL, NULL, NULL);

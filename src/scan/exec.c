@@ -14,6 +14,7 @@
  *
  * src/scan/exec.c
  */
+#include "scan/copy.h"
 #include "scan/groups.h"
 
 #include "access/parallel.h"
@@ -22,6 +23,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
@@ -40,6 +42,7 @@ typedef struct ColumnScanState
 	ScanAggregate *column;
 	WantedRows rows;
 	ScanGroups *groups; /* NULL: no GROUP BY */
+	ScanCopies *copies; /* NULL: there are no copies of columns on a GPU */
 	bool partial;
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
 	bool alone;             /* this scan is the only one below its Gather */
@@ -137,6 +140,8 @@ begin(CustomScanState *node, EState *estate, int eflags)
 							 state->count, &state->rows, !(eflags & EXEC_FLAG_REWIND));
 	if (intVal(lsecond(cscan->custom_private)) >= 0)
 		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
+	state->copies = ScanCopiesCreate(node->ss.ss_currentRelation, state->column, state->count,
+									 &state->rows, cscan);
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 	state->scratch =
@@ -179,7 +184,11 @@ start_scan(ColumnScanState *state)
 		state->scan = state->shared
 						  ? table_beginscan_parallel(relation, shared_scan(state, state->shared))
 						  : table_beginscan(relation, snapshot, 0, NULL);
-	PageReaderBegin(&state->reader, state->scan);
+	if (state->copies)
+		ScanCopiesUse(state->copies, relation, snapshot, ((HeapScanDesc) state->scan)->rs_nblocks,
+					  state->column, state->count);
+	PageReaderBegin(&state->reader, state->scan,
+					state->copies && state->copies->pages > 0 ? &state->copies->all : NULL);
 }
 
 /* What the sketches have counted so far. */
@@ -216,6 +225,8 @@ count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 	run.batches -= before->batches;
 	run.pages = state->reader.pages;
 	run.pages_visible = state->reader.pages_visible;
+	run.pages_copied = state->copies ? state->copies->pages : 0;
+	run.copies = state->copies && state->copies->refusal == NULL;
 	run.any = true;
 	ScanReportRun(&run, first);
 	if (state->shared)
@@ -242,9 +253,18 @@ add_tuples(ColumnScanState *state, PageTuples *tuples)
 	{
 		ScanAggregate *column = &state->column[i];
 
+		if (!ScanCopiesLack(state->copies, i, BufferGetBlockNumber(state->reader.buffer)))
+			continue;
 		ScanAggregateAdd(column, state->css.ss.ss_currentRelation,
 						 WantedRowsOf(&state->rows, column->filter_number, tuples));
 	}
+}
+
+static void
+report(const ColumnScanState *state)
+{
+	ScanReport(&state->activity, &state->reader, state->copies ? state->copies->pages : 0,
+			   state->column, state->count);
 }
 
 static void
@@ -268,14 +288,14 @@ run(ColumnScanState *state)
 		add_tuples(state, tuples);
 		MemoryContextReset(state->scratch);
 		if (state->reader.pages % REPORT_PAGES == 0)
-			ScanReport(&state->activity, &state->reader, state->column, state->count);
+			report(state);
 	}
 	MemoryContextSwitchTo(old);
 	WantedRowsEnd(&state->rows);
 	PageReaderEnd(&state->reader);
 	pfree(tuples);
 	count_run(state, &before, first);
-	ScanReport(&state->activity, &state->reader, state->column, state->count);
+	report(state);
 	ActivitySet(&state->activity, ACTIVITY_PHASE, PHASE_MERGING);
 	state->ready = true;
 }
@@ -471,6 +491,9 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
 							   es);
+	if (es->verbose && state->copies && state->copies->refusal &&
+		CopyHasTable(RelationGetRelid(node->ss.ss_currentRelation)))
+		ExplainPropertyText("GPU Copies Not Used", state->copies->refusal, es);
 	if (ScanCountsTold(&state->counts, &node->ss.ps, es))
 		ScanExplainCounts(&state->counts, es);
 }

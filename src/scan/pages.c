@@ -36,43 +36,12 @@
 /* The unit of address translation, where memory is not mapped in huge pages. */
 #define MEMORY_PAGE 4096
 
-/* Begin to read the pages of a scan from table_beginscan() or table_beginscan_parallel(). */
-void
-PageReaderBegin(PageReader *reader, TableScanDesc scan)
-{
-	memset(reader, 0, sizeof(*reader));
-	reader->scan = (HeapScanDesc) scan;
-	reader->buffer = reader->ahead = InvalidBuffer;
-	reader->serializable = CheckForSerializableConflictOutNeeded(scan->rs_rd, scan->rs_snapshot);
-}
-
-#if PG_VERSION_NUM >= 170000
-
-/* The next buffer from the scan's stream, which orders the blocks and shares them out. */
-static Buffer
-next_buffer(PageReader *reader)
-{
-	return read_stream_next_buffer(reader->scan->rs_read_stream, NULL);
-}
-
-#else
-
+/*
+ * The next block of a serial scan.  A synchronized scan begins anywhere, and wraps round
+ * at the end.
+ */
 static BlockNumber
-next_parallel(PageReader *reader)
-{
-	Relation relation = reader->scan->rs_base.rs_rd;
-	ParallelBlockTableScanDesc shared =
-		(ParallelBlockTableScanDesc) reader->scan->rs_base.rs_parallel;
-
-	if (!reader->started)
-		table_block_parallelscan_startblock_init(relation, &reader->worker, shared);
-	reader->started = true;
-	return table_block_parallelscan_nextpage(relation, &reader->worker, shared);
-}
-
-/* The next block.  A synchronized scan begins anywhere, and wraps round at the end. */
-static BlockNumber
-next_serial(PageReader *reader)
+next_in_turn(PageReader *reader)
 {
 	HeapScanDesc scan = reader->scan;
 	BlockNumber block;
@@ -92,6 +61,76 @@ next_serial(PageReader *reader)
 	if (scan->rs_base.rs_flags & SO_ALLOW_SYNC)
 		ss_report_location(scan->rs_base.rs_rd, reader->next);
 	return block;
+}
+
+/* The next block of a serial scan that is to be read. */
+static BlockNumber
+next_serial(PageReader *reader)
+{
+	BlockNumber block;
+
+	do
+	{
+		block = next_in_turn(reader);
+		CHECK_FOR_INTERRUPTS();
+	}
+	while (block != InvalidBlockNumber && reader->without && PageSetHas(reader->without, block));
+	return block;
+}
+
+/*
+ * Begin to read the pages of a scan from table_beginscan() or table_beginscan_parallel().
+ * "without": pages of a serial scan that are left out; NULL: all are read.
+ */
+void
+PageReaderBegin(PageReader *reader, TableScanDesc scan, const PageSet *without)
+{
+	memset(reader, 0, sizeof(*reader));
+	reader->scan = (HeapScanDesc) scan;
+	reader->without = without;
+	reader->buffer = reader->ahead = InvalidBuffer;
+	reader->serializable = CheckForSerializableConflictOutNeeded(scan->rs_rd, scan->rs_snapshot);
+}
+
+#if PG_VERSION_NUM >= 170000
+
+static BlockNumber
+next_of_stream(ReadStream *stream, void *reader, void *data)
+{
+	return next_serial(reader);
+}
+
+/*
+ * The next buffer from the scan's stream, which orders the blocks and shares them out.
+ * A scan that leaves pages out has a stream of its own.
+ */
+static Buffer
+next_buffer(PageReader *reader)
+{
+	HeapScanDesc scan = reader->scan;
+
+	if (reader->without == NULL)
+		return read_stream_next_buffer(scan->rs_read_stream, NULL);
+	if (reader->stream == NULL)
+		reader->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL, scan->rs_strategy,
+													scan->rs_base.rs_rd, MAIN_FORKNUM,
+													next_of_stream, reader, 0);
+	return read_stream_next_buffer(reader->stream, NULL);
+}
+
+#else
+
+static BlockNumber
+next_parallel(PageReader *reader)
+{
+	Relation relation = reader->scan->rs_base.rs_rd;
+	ParallelBlockTableScanDesc shared =
+		(ParallelBlockTableScanDesc) reader->scan->rs_base.rs_parallel;
+
+	if (!reader->started)
+		table_block_parallelscan_startblock_init(relation, &reader->worker, shared);
+	reader->started = true;
+	return table_block_parallelscan_nextpage(relation, &reader->worker, shared);
 }
 
 static Buffer
@@ -117,8 +156,8 @@ release(Buffer *buffer)
 }
 
 /* Prefetch all tuples of the page. */
-static void
-collect_all(Page page, PageTuples *tuples)
+void
+PageCollectAll(Page page, PageTuples *tuples)
 {
 	OffsetNumber last = PageGetMaxOffsetNumber(page);
 	OffsetNumber offset;
@@ -187,7 +226,7 @@ collect(PageReader *reader, PageTuples *tuples)
 	TestForOldSnapshot(snapshot, relation, page);
 #endif
 	all_visible = PageIsAllVisible(page) && !snapshot->takenDuringRecovery;
-	collect_all(page, tuples);
+	PageCollectAll(page, tuples);
 	if (!all_visible || reader->serializable)
 		keep_visible(reader, page, all_visible, tuples);
 	LockBuffer(reader->buffer, BUFFER_LOCK_UNLOCK);
@@ -245,4 +284,9 @@ PageReaderEnd(PageReader *reader)
 {
 	release(&reader->buffer);
 	release(&reader->ahead);
+#if PG_VERSION_NUM >= 170000
+	if (reader->stream)
+		read_stream_end(reader->stream);
+	reader->stream = NULL;
+#endif
 }

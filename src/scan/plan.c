@@ -29,6 +29,7 @@
  *
  * src/scan/plan.c
  */
+#include "scan/copy.h"
 #include "scan/groups.h"
 
 #include "nodes/makefuncs.h"
@@ -54,6 +55,9 @@
 #define TUPLE_SHARE 0.2
 #define KEY_SHARE   0.5
 #define MERGE_SHARE 100
+
+/* The cost of rows whose keys a GPU has, as a share of those that are read. */
+#define COPIED_SHARE 0.02
 
 bool columnscan_enabled = true;
 
@@ -148,13 +152,21 @@ key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
 	return cost;
 }
 
-/* The cost of all pages, and for each tuple a fraction of what the executor takes. */
+/*
+ * The cost of all pages, and for each tuple a fraction of what the executor takes.  A
+ * serial scan leaves out pages whose keys a GPU has.
+ */
 static void
 set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bool alone)
 {
 	double share = processes(path->parallel_workers);
-	double tuples = table->tuples / share;
-	double rows = table->rows / share;
+	double copied =
+		path->parallel_workers > 0
+			? 0
+			: ScanCopiedShare(planner_rt_fetch(table->relid, root)->relid, table, aggregates);
+	double read = 1 - copied * (1 - COPIED_SHARE);
+	double tuples = table->tuples * read / share;
+	double rows = table->rows * read / share;
 	Cost startup = path->pathtarget->cost.startup;
 	Cost condition_cost =
 		ScanConditionsCost(root, extract_actual_clauses(table->baserestrictinfo, false), &startup);
@@ -162,7 +174,7 @@ set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bo
 
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
-	path->startup_cost = table->pages * page_cost +
+	path->startup_cost = table->pages * (1 - copied) * page_cost +
 						 merge_cost(aggregates, rows, path->parallel_workers, alone) +
 						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
 						 rows * key_cost(root, aggregates, &startup) + startup;

@@ -27,10 +27,10 @@ ScanReportBegin(const PageReader *reader, const SharedScan *shared)
 	return activity;
 }
 
-/* Report how far this process is. */
+/* Report how far this process is; "copied" pages it need not read. */
 void
-ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanAggregate *column,
-		   int count)
+ScanReport(const ActivityHandle *activity, const PageReader *reader, uint64 copied,
+		   const ScanAggregate *column, int count)
 {
 	uint64 keys = 0;
 	bool on_gpu = false;
@@ -43,7 +43,7 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanA
 		keys += column[i].state ? column[i].state->members : 0;
 		on_gpu |= ScanAggregateIsRemote(&column[i]) || (filter && filter->filter.remote);
 	}
-	ActivitySet(activity, ACTIVITY_DONE, reader->pages);
+	ActivitySet(activity, ACTIVITY_DONE, reader->pages + copied);
 	ActivitySet(activity, ACTIVITY_FOUND, keys);
 	ActivitySet(activity, ACTIVITY_ON_GPU, on_gpu);
 }
@@ -94,6 +94,8 @@ ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
 	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);
 	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);
 	ExplainPropertyInteger("All-Visible Pages", NULL, (int64) counts->pages_visible, es);
+	if (counts->copies)
+		ExplainPropertyInteger("Pages from GPU Copies", NULL, (int64) counts->pages_copied, es);
 }
 
 /*

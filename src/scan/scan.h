@@ -26,6 +26,8 @@
  *	columns.c	the value of a column in a tuple
  *	rowkey.c	the fingerprint of a key of several columns
  *	groups.h	GROUP BY: groups_plan.c, groups_value.c, groups.c, spill.c
+ *	copy.h		columns whose keys a GPU has: copy_check.c, copy_use.c, copy_load.c,
+ *				copy_view.c
  *	pairs.h		QSketchPairs, a node of its own: pairs_plan.c, pairs_exec.c
  *	worker_partial.c	partial states for Citus, from the same plans
  *
@@ -34,6 +36,7 @@
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
+#include "gpu/column_request.h"
 #include "pgbase/activity.h"
 #include "pg/filter_state.h"
 #include "pgbase/recognize.h"
@@ -121,16 +124,35 @@ PageTuplesCopy(PageTuples *copy, const PageTuples *tuples)
 	memcpy(copy->length, tuples->length, tuples->count * sizeof(tuples->length[0]));
 }
 
+/* A set of pages of a table, by ranges. */
+typedef struct PageSet
+{
+	uint32 ranges;
+	GpuPages **range; /* NULL: none of the range */
+} PageSet;
+
+static inline bool
+PageSetHas(const PageSet *set, BlockNumber block)
+{
+	uint32 range = block / GPU_RANGE_PAGES;
+
+	return range < set->ranges && set->range[range] &&
+		   GpuPagesHave(set->range[range], block % GPU_RANGE_PAGES);
+}
+
 /* A scan over the pages of a heap. */
 typedef struct PageReader
 {
 	HeapScanDesc scan;
+	const PageSet *without; /* pages that are left out, or NULL */
 #if PG_VERSION_NUM < 170000
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
-	bool started;
-	BlockNumber next; /* of a serial scan */
-	BlockNumber left; /* of a serial scan: pages still to read */
+#else
+	struct ReadStream *stream; /* of a scan that leaves pages out */
 #endif
+	bool started;
+	BlockNumber next;     /* of a serial scan */
+	BlockNumber left;     /* of a serial scan: pages still to come */
 	Buffer buffer;        /* pinned: the page of the current tuples */
 	Buffer ahead;         /* pinned: the next page */
 	bool ahead_is_set;    /* "ahead" was read, even if it is the end of the table */
@@ -139,9 +161,10 @@ typedef struct PageReader
 	uint64 pages_visible; /* those of "pages" that were all-visible */
 } PageReader;
 
-extern void PageReaderBegin(PageReader *reader, TableScanDesc scan);
+extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const PageSet *without);
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
 extern void PageReaderEnd(PageReader *reader);
+extern void PageCollectAll(Page page, PageTuples *tuples);
 
 /* Where a column lies in a tuple. */
 typedef struct ColumnPlace
@@ -291,6 +314,8 @@ typedef struct ScanCounts
 	uint64 batches; /* batches of keys that engines took */
 	uint64 pages;
 	uint64 pages_visible; /* those of "pages" that were all-visible */
+	uint64 pages_copied;  /* pages that were not read: a GPU has their keys */
+	bool copies;          /* copies on a GPU were looked at */
 	bool on_cpu;          /* at least one sketch was made there */
 	bool on_gpu;
 } ScanCounts;
@@ -303,6 +328,8 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 	counts->batches += more->batches;
 	counts->pages += more->pages;
 	counts->pages_visible += more->pages_visible;
+	counts->pages_copied += more->pages_copied;
+	counts->copies |= more->copies;
 	counts->on_cpu |= more->on_cpu;
 	counts->on_gpu |= more->on_gpu;
 }
@@ -345,7 +372,7 @@ extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *
 
 /* report.c */
 extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
-extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
+extern void ScanReport(const ActivityHandle *activity, const PageReader *reader, uint64 copied,
 					   const ScanAggregate *column, int count);
 extern void ScanReportRun(const ScanCounts *run, bool first);
 extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *column, int count);
@@ -361,6 +388,8 @@ extern void ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc d
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
 
 /* keys.c */
+extern int ColumnKeys(const ColumnPlace *place, const KeyType *key, Relation relation,
+					  const PageTuples *tuples, uint64 *to);
 extern void ScanAggregateAdd(ScanAggregate *column, Relation relation, PageTuples *tuples);
 
 #endif
