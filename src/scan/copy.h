@@ -63,7 +63,7 @@ extern Buffer CopyReadPage(Relation relation, BlockNumber block, BufferAccessStr
 						   PageTuples *tuples, uint64 *lsn);
 
 /* The copies of the columns of a scan. */
-typedef struct ScanCopies
+struct ScanCopies
 {
 	const char *refusal;  /* why they are not used; NULL: they are */
 	GpuColumn *column;    /* of each aggregate */
@@ -72,15 +72,15 @@ typedef struct ScanCopies
 	uint64 pages;         /* in "all" */
 	bool used;            /* "taken" says what this run has got */
 	MemoryContext memory; /* of the sets of this run */
-} ScanCopies;
+};
 
 /* copy_use.c */
 extern ScanCopies *ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count,
 									const WantedRows *rows, const CustomScan *plan);
 extern void ScanCopiesUse(ScanCopies *copies, Relation relation, Snapshot snapshot,
 						  BlockNumber blocks, ScanAggregate *column, int count);
-extern bool CopyHasTable(Oid relid);
-extern double ScanCopiedShare(Oid relid, const RelOptInfo *table, List *aggregates);
+extern void ScanCopiesExplain(const ScanCopies *copies, Relation relation, struct ExplainState *es);
+extern double ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates);
 
 /* Does the page have tuples for this aggregate, whose keys no copy has given? */
 static inline bool

@@ -12,12 +12,18 @@
 #include "scan/copy.h"
 
 #include "access/table.h"
+#include "commands/explain.h"
 #include "gpu/sketch_gpu.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
 
 /* Why the keys of this aggregate cannot come from a copy; NULL: they can. */
 static const char *
@@ -235,15 +241,9 @@ ScanCopiesUse(ScanCopies *copies, Relation relation, Snapshot snapshot, BlockNum
 	MemoryContextSwitchTo(old);
 }
 
+/* Has the table copies, whether they are used or not? */
 static bool
-is_of(const GpuColumnCopy *copy, Oid relid)
-{
-	return copy->column.database == MyDatabaseId && copy->column.relation == relid;
-}
-
-/* Has the table copies, whether they are used or not?  Then EXPLAIN tells of them. */
-bool
-CopyHasTable(Oid relid)
+has_copies(Oid relid)
 {
 	int count;
 	GpuColumnCopy *copy = GpuColumnList(&count);
@@ -251,9 +251,17 @@ CopyHasTable(Oid relid)
 	int i;
 
 	for (i = 0; i < count && !found; i++)
-		found = is_of(&copy[i], relid);
+		found = copy[i].column.database == MyDatabaseId && copy[i].column.relation == relid;
 	pfree(copy);
 	return found;
+}
+
+/* Say in EXPLAIN (VERBOSE) why copies of the table are not used. */
+void
+ScanCopiesExplain(const ScanCopies *copies, Relation relation, ExplainState *es)
+{
+	if (es->verbose && copies->refusal && has_copies(RelationGetRelid(relation)))
+		ExplainPropertyText("GPU Copies Not Used", copies->refusal, es);
 }
 
 /* ---- while planning ---- */
@@ -274,7 +282,7 @@ copied_ranges(Relation relation, Aggref *aggref, GpuRef *ref, uint32 ranges)
 
 /* Which share of a table's pages need not be read, as far as the planner can know? */
 double
-ScanCopiedShare(Oid relid, const RelOptInfo *table, List *aggregates)
+ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates)
 {
 	uint32 ranges = CopyRanges(table->pages);
 	int least = (int) ranges;
@@ -284,7 +292,7 @@ ScanCopiedShare(Oid relid, const RelOptInfo *table, List *aggregates)
 
 	if (!GpuColumnsExist() || ranges == 0 || table->baserestrictinfo != NIL)
 		return 0;
-	relation = table_open(relid, NoLock);
+	relation = table_open(planner_rt_fetch(table->relid, root)->relid, NoLock);
 	if (CopyTableRefusal(relation))
 		least = 0;
 	ref = palloc(ranges * sizeof(GpuRef));

@@ -22,7 +22,6 @@
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -66,19 +65,6 @@ const CustomScanMethods columnscan_methods = {
 };
 
 /*
- * Replace references to the node's target list, in which columns follow aggregates, by
- * columns of the table.
- */
-static Node *
-of_table(Node *node, void *list)
-{
-	if (node && IsA(node, Var) && ((Var *) node)->varno == INDEX_VAR)
-		return copyObject(
-			(Node *) list_nth_node(TargetEntry, list, ((Var *) node)->varattno - 1)->expr);
-	return expression_tree_mutator(node, of_table, list);
-}
-
-/*
  * Set up the conditions on all rows.  They are taken off the node, since the executor must
  * not test them on the rows that the node returns.  It has checked their permissions.
  */
@@ -87,9 +73,8 @@ init_rows(ColumnScanState *state)
 {
 	ScanState *scan = &state->css.ss;
 	CustomScan *cscan = (CustomScan *) scan->ps.plan;
-	List *clauses = (List *) of_table((Node *) cscan->scan.plan.qual, cscan->custom_scan_tlist);
 
-	WantedRowsInit(&state->rows, scan->ps.state, scan->ss_currentRelation, clauses,
+	WantedRowsInit(&state->rows, scan->ps.state, scan->ss_currentRelation, ScanClauses(cscan),
 				   list_length(cscan->custom_scan_tlist));
 	scan->ps.qual = NULL;
 }
@@ -187,8 +172,7 @@ start_scan(ColumnScanState *state)
 	if (state->copies)
 		ScanCopiesUse(state->copies, relation, snapshot, ((HeapScanDesc) state->scan)->rs_nblocks,
 					  state->column, state->count);
-	PageReaderBegin(&state->reader, state->scan,
-					state->copies && state->copies->pages > 0 ? &state->copies->all : NULL);
+	PageReaderBegin(&state->reader, state->scan, state->copies);
 }
 
 /* What the sketches have counted so far. */
@@ -225,8 +209,8 @@ count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 	run.batches -= before->batches;
 	run.pages = state->reader.pages;
 	run.pages_visible = state->reader.pages_visible;
-	run.pages_copied = state->copies ? state->copies->pages : 0;
-	run.copies = state->copies && state->copies->refusal == NULL;
+	run.pages_copied = state->reader.pages_copied;
+	run.copies = state->copies && state->copies->used;
 	run.any = true;
 	ScanReportRun(&run, first);
 	if (state->shared)
@@ -261,13 +245,6 @@ add_tuples(ColumnScanState *state, PageTuples *tuples)
 }
 
 static void
-report(const ColumnScanState *state)
-{
-	ScanReport(&state->activity, &state->reader, state->copies ? state->copies->pages : 0,
-			   state->column, state->count);
-}
-
-static void
 run(ColumnScanState *state)
 {
 	PageTuples *tuples = palloc(sizeof(PageTuples));
@@ -288,14 +265,14 @@ run(ColumnScanState *state)
 		add_tuples(state, tuples);
 		MemoryContextReset(state->scratch);
 		if (state->reader.pages % REPORT_PAGES == 0)
-			report(state);
+			ScanReport(&state->activity, &state->reader, state->column, state->count);
 	}
 	MemoryContextSwitchTo(old);
 	WantedRowsEnd(&state->rows);
 	PageReaderEnd(&state->reader);
 	pfree(tuples);
 	count_run(state, &before, first);
-	report(state);
+	ScanReport(&state->activity, &state->reader, state->column, state->count);
 	ActivitySet(&state->activity, ACTIVITY_PHASE, PHASE_MERGING);
 	state->ready = true;
 }
@@ -491,9 +468,8 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
 							   es);
-	if (es->verbose && state->copies && state->copies->refusal &&
-		CopyHasTable(RelationGetRelid(node->ss.ss_currentRelation)))
-		ExplainPropertyText("GPU Copies Not Used", state->copies->refusal, es);
+	if (state->copies)
+		ScanCopiesExplain(state->copies, node->ss.ss_currentRelation, es);
 	if (ScanCountsTold(&state->counts, &node->ss.ps, es))
 		ScanExplainCounts(&state->counts, es);
 }

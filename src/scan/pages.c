@@ -19,7 +19,7 @@
  *
  * src/scan/pages.c
  */
-#include "scan/scan.h"
+#include "scan/copy.h"
 
 #include "access/relscan.h"
 #include "access/syncscan.h"
@@ -80,14 +80,16 @@ next_serial(PageReader *reader)
 
 /*
  * Begin to read the pages of a scan from table_beginscan() or table_beginscan_parallel().
- * "without": pages of a serial scan that are left out; NULL: all are read.
+ * "copies": pages that are left out of a serial scan; NULL: all are read.
  */
 void
-PageReaderBegin(PageReader *reader, TableScanDesc scan, const PageSet *without)
+PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies)
 {
 	memset(reader, 0, sizeof(*reader));
 	reader->scan = (HeapScanDesc) scan;
-	reader->without = without;
+	if (copies && copies->pages > 0)
+		reader->without = &copies->all;
+	reader->pages_copied = copies ? copies->pages : 0;
 	reader->buffer = reader->ahead = InvalidBuffer;
 	reader->serializable = CheckForSerializableConflictOutNeeded(scan->rs_rd, scan->rs_snapshot);
 }

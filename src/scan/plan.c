@@ -50,13 +50,12 @@
 /*
  * Costs, measured against count(*).  A tuple takes TUPLE_SHARE of cpu_tuple_cost, and a
  * key takes KEY_SHARE of cpu_operator_cost.  Making and merging a block of a partial
- * sketch takes MERGE_SHARE times cpu_tuple_cost.
+ * sketch takes MERGE_SHARE times cpu_tuple_cost.  A row whose key a GPU has takes
+ * COPIED_SHARE of what a row that is read takes.
  */
-#define TUPLE_SHARE 0.2
-#define KEY_SHARE   0.5
-#define MERGE_SHARE 100
-
-/* The cost of rows whose keys a GPU has, as a share of those that are read. */
+#define TUPLE_SHARE  0.2
+#define KEY_SHARE    0.5
+#define MERGE_SHARE  100
 #define COPIED_SHARE 0.02
 
 bool columnscan_enabled = true;
@@ -152,18 +151,12 @@ key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
 	return cost;
 }
 
-/*
- * The cost of all pages, and for each tuple a fraction of what the executor takes.  A
- * serial scan leaves out pages whose keys a GPU has.
- */
+/* The cost of all pages that no GPU has, and for each tuple a fraction of what the executor takes. */
 static void
 set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bool alone)
 {
 	double share = processes(path->parallel_workers);
-	double copied =
-		path->parallel_workers > 0
-			? 0
-			: ScanCopiedShare(planner_rt_fetch(table->relid, root)->relid, table, aggregates);
+	double copied = path->parallel_workers > 0 ? 0 : ScanCopiedShare(root, table, aggregates);
 	double read = 1 - copied * (1 - COPIED_SHARE);
 	double tuples = table->tuples * read / share;
 	double rows = table->rows * read / share;

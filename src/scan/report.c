@@ -27,10 +27,10 @@ ScanReportBegin(const PageReader *reader, const SharedScan *shared)
 	return activity;
 }
 
-/* Report how far this process is; "copied" pages it need not read. */
+/* Report how far this process is. */
 void
-ScanReport(const ActivityHandle *activity, const PageReader *reader, uint64 copied,
-		   const ScanAggregate *column, int count)
+ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanAggregate *column,
+		   int count)
 {
 	uint64 keys = 0;
 	bool on_gpu = false;
@@ -43,7 +43,7 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, uint64 copi
 		keys += column[i].state ? column[i].state->members : 0;
 		on_gpu |= ScanAggregateIsRemote(&column[i]) || (filter && filter->filter.remote);
 	}
-	ActivitySet(activity, ACTIVITY_DONE, reader->pages + copied);
+	ActivitySet(activity, ACTIVITY_DONE, reader->pages + reader->pages_copied);
 	ActivitySet(activity, ACTIVITY_FOUND, keys);
 	ActivitySet(activity, ACTIVITY_ON_GPU, on_gpu);
 }

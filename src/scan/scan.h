@@ -140,6 +140,9 @@ PageSetHas(const PageSet *set, BlockNumber block)
 		   GpuPagesHave(set->range[range], block % GPU_RANGE_PAGES);
 }
 
+/* copy.h */
+typedef struct ScanCopies ScanCopies;
+
 /* A scan over the pages of a heap. */
 typedef struct PageReader
 {
@@ -159,9 +162,10 @@ typedef struct PageReader
 	bool serializable;    /* conflicts are checked tuple by tuple */
 	uint64 pages;         /* read so far */
 	uint64 pages_visible; /* those of "pages" that were all-visible */
+	uint64 pages_copied;  /* left out: a GPU has their keys */
 } PageReader;
 
-extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const PageSet *without);
+extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies);
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
 extern void PageReaderEnd(PageReader *reader);
 extern void PageCollectAll(Page page, PageTuples *tuples);
@@ -372,7 +376,7 @@ extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *
 
 /* report.c */
 extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
-extern void ScanReport(const ActivityHandle *activity, const PageReader *reader, uint64 copied,
+extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 					   const ScanAggregate *column, int count);
 extern void ScanReportRun(const ScanCounts *run, bool first);
 extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *column, int count);
@@ -382,6 +386,7 @@ extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es)
 
 /* setup.c */
 extern bool ScanReturnsOneRow(const CustomScan *scan);
+extern List *ScanClauses(const CustomScan *scan);
 extern void ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor);
 
 /* columns.c */
