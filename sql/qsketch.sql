@@ -356,7 +356,7 @@ COMMENT ON COLUMN qsketch_stat_gpu.slot_wait_us IS 'how long backends waited for
 COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'ends of the worker after an error of a GPU';
 COMMENT ON COLUMN qsketch_stat_gpu.set_searches IS 'searches for pairs of sets';
 COMMENT ON COLUMN qsketch_stat_gpu.set_pairs IS 'pairs of sets that were sent back';
-COMMENT ON COLUMN qsketch_stat_gpu.column_keys IS 'keys of copies of columns that were counted without being sent';
+COMMENT ON COLUMN qsketch_stat_gpu.column_keys IS 'keys that came from copies of columns';
 GRANT SELECT ON qsketch_stat_gpu TO public;
 
 CREATE FUNCTION qsketch_gpu_load("table" regclass, columns name[]) RETURNS bigint
@@ -413,13 +413,13 @@ CREATE VIEW qsketch_progress AS
 		pg_catalog.max(p.sets_total) AS sets_total, pg_catalog.sum(p.sets_done)::pg_catalog.int8 AS sets_done, pg_catalog.sum(p.pairs)::pg_catalog.int8 AS pairs
 	FROM "qsketch_progress_of_processes alone"() AS p LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) p.datid
 	GROUP BY coalesce(p.leader_pid, p.pid), p.datid, d.datname, p.relid, p.command, p.id;
-COMMENT ON VIEW qsketch_progress IS 'column scans and calls of qsets_pairs that are running';
+COMMENT ON VIEW qsketch_progress IS 'column scans and calls of qsets_pairs and qsketch_gpu_load that are running';
 ALTER FUNCTION "qsketch_progress_of_processes alone"() RENAME TO qsketch_progress_of_processes;
 COMMENT ON COLUMN qsketch_progress.pid IS 'backend that runs the command';
 COMMENT ON COLUMN qsketch_progress.datid IS 'its database';
 COMMENT ON COLUMN qsketch_progress.datname IS 'name of its database';
-COMMENT ON COLUMN qsketch_progress.relid IS 'table of a column scan';
-COMMENT ON COLUMN qsketch_progress.command IS 'column scan or qsets_pairs';
+COMMENT ON COLUMN qsketch_progress.relid IS 'table of a column scan, or the one that is loaded';
+COMMENT ON COLUMN qsketch_progress.command IS 'column scan, qsets_pairs or qsketch_gpu_load';
 COMMENT ON COLUMN qsketch_progress.phase IS 'what the command is doing: its phase';
 COMMENT ON COLUMN qsketch_progress.device IS 'where keys are counted or pairs are found: cpu, gpu or both';
 COMMENT ON COLUMN qsketch_progress.workers IS 'parallel workers that take part';

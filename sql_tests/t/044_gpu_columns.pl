@@ -341,6 +341,7 @@ is((as('owner', q{SELECT qsketch_gpu_unload('secret')}))[1], 'f', 'once');
 for my $case (
 	[ q{'t', '{nosuch}'}, qr/column "nosuch" of relation "t" does not exist/ ],
 	[ q{'t', '{ctid}'}, qr/column "ctid" of relation "t" does not exist/ ],
+	[ q{4000000000, '{k}'}, qr/relation with OID 4000000000 does not exist/ ],
 	[ q{'t', '{}'}, qr/number of columns must be between 1 and 32, not 0/ ],
 	[ q{'t', '{NULL}'}, qr/name of a column must not be NULL/ ],
 	[ q{'pg_class', '{oid}'}, qr/The reason is: a catalog/ ],

@@ -303,6 +303,7 @@ serve_read(GpuSlot *slot)
 		return status;
 	slot->count = (int) picked.count;
 	slot->offset = picked.end;
+	GpuCount(COUNT_COLUMN_KEYS, picked.count);
 	GpuCount(COUNT_BYTES_OUT, picked.count * sizeof(uint64));
 	return QB_OK;
 }

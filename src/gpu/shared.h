@@ -242,7 +242,7 @@ typedef enum GpuCounter
 	COUNT_RESTARTS,     /* of the worker after an error */
 	COUNT_SEARCHES,     /* for pairs of sets */
 	COUNT_PAIRS,        /* of sets, given back */
-	COUNT_COLUMN_KEYS,  /* keys of copies of columns that were counted without being sent */
+	COUNT_COLUMN_KEYS,  /* keys that came from copies of columns */
 	GPU_COUNTERS
 } GpuCounter;
 

@@ -83,8 +83,11 @@ is_owner(Oid relid)
 static Relation
 open_table(Oid relid)
 {
-	Relation relation = relation_open(relid, AccessShareLock);
+	Relation relation = try_relation_open(relid, AccessShareLock);
 
+	if (relation == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("relation with OID %u does not exist", relid)));
 	if (!is_owner(relid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(relation->rd_rel->relkind),
 					   RelationGetRelationName(relation));
