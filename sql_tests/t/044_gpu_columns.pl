@@ -181,6 +181,28 @@ cmp_ok($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('whole', '{late}')
 $node->safe_psql('postgres', 'ALTER TABLE whole ALTER late SET DEFAULT 78');
 same('a default that was added', 'SELECT md5(qsketch_agg(late)::text) FROM whole');
 
+# a change of a type that leaves the file as it is, but not the fingerprints
+$node->safe_psql('postgres', q{CREATE TABLE coerced AS SELECT -(i % 300)::int AS i FROM generate_series(1, 5000) AS i; VACUUM coerced});
+cmp_ok($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('coerced', '{i}')}), '>', 0, 'integers');
+same('integers', 'SELECT md5(qsketch_agg(i)::text) FROM coerced');
+my $file = $node->safe_psql('postgres', q{SELECT pg_relation_filenode('coerced')});
+$node->safe_psql('postgres', 'ALTER TABLE coerced ALTER i TYPE oid');
+is($node->safe_psql('postgres', q{SELECT pg_relation_filenode('coerced')}), $file, 'that became OIDs are in the same file');
+same('OIDs', 'SELECT md5(qsketch_agg(i)::text) FROM coerced');
+
+# two parts of a table, each with a page of the map of its own
+$node->safe_psql('postgres', q{
+	CREATE TABLE two (k int, pad text) WITH (fillfactor = 10);
+	INSERT INTO two SELECT i, repeat('x', 800) FROM generate_series(1, 33000) AS i;
+	VACUUM two});
+is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('two', '{k}')}), '33000', 'two parts are loaded');
+from_copies('two parts', 'SELECT qsketch_agg(k) FROM two', 33000, 0);
+same('two parts', 'SELECT md5(qsketch_agg(k)::text) FROM two');
+$node->safe_psql('postgres', q{UPDATE two SET k = -k WHERE k IN (32671, 32672, 32673, 1, 33000)});
+same('two parts, changed at their ends', 'SELECT md5(qsketch_agg(k)::text) FROM two');
+from_copies('two parts, changed', 'SELECT qsketch_agg(k) FROM two', 32995, undef);
+$node->safe_psql('postgres', q{DROP TABLE two});
+
 # ---- transactions ----
 
 $node->safe_psql('postgres', q{
@@ -240,7 +262,7 @@ SKIP:
 	$node->safe_psql('postgres', "CREATE FUNCTION pause_copies(place int, lock bigint) RETURNS void LANGUAGE c AS '$module'");
 	for my $place (0, 1)
 	{
-		for my $race ('cleared', 'set', 'loaded anew')
+		for my $race ('cleared', 'set', 'loaded anew', 'one column loaded anew')
 		{
 			$node->safe_psql('postgres', 'VACUUM x');
 			$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k,n}')});
@@ -260,6 +282,7 @@ SKIP:
 			  if $race eq 'cleared';
 			$node->safe_psql('postgres', 'VACUUM x') if $race ne 'cleared';
 			$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k,n}')}) if $race eq 'loaded anew';
+			$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{n}')}) if $race eq 'one column loaded anew';
 			$holder->query_safe('SELECT pg_advisory_unlock(1)');
 			is($reader->query_safe('SELECT 1'), "$wanted\n1", "$race, place $place: right");
 			$_->quit foreach $reader, $holder;
