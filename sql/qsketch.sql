@@ -360,12 +360,12 @@ COMMENT ON COLUMN qsketch_stat_gpu.column_keys IS 'keys that came from copies of
 GRANT SELECT ON qsketch_stat_gpu TO public;
 
 CREATE FUNCTION qsketch_gpu_load("table" regclass, columns name[]) RETURNS bigint
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION qsketch_gpu_load(regclass, name[])
 	IS 'copy columns of a table to the GPU; returns the number of pages that need not be read now';
 
 CREATE FUNCTION qsketch_gpu_unload("table" regclass) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION qsketch_gpu_unload(regclass)
 	IS 'free the copies of a table''s columns on the GPU; were there any?';
 
@@ -373,7 +373,7 @@ CREATE FUNCTION _qsketch_gpu_copies(
 	OUT "table" regclass, OUT attribute smallint, OUT rows bigint, OUT bytes bigint, OUT pages bigint,
 	OUT pages_true bigint, OUT last_used timestamptz)
 	RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'qsketch_gpu_copies' LANGUAGE C VOLATILE STRICT;
+	AS 'MODULE_PATHNAME', 'qsketch_gpu_copies' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_gpu_copies() IS 'copies of columns on the GPU, in this database';
 
 ALTER FUNCTION _qsketch_gpu_copies() RENAME TO "_qsketch_gpu_copies alone";
@@ -383,6 +383,8 @@ CREATE VIEW qsketch_gpu_columns AS
 	WHERE a.attrelid OPERATOR(pg_catalog.=) c."table" AND a.attnum OPERATOR(pg_catalog.=) c.attribute;
 COMMENT ON VIEW qsketch_gpu_columns IS 'columns of tables of which a GPU has copies';
 ALTER FUNCTION "_qsketch_gpu_copies alone"() RENAME TO _qsketch_gpu_copies;
+COMMENT ON COLUMN qsketch_gpu_columns."table" IS 'table whose column has a copy';
+COMMENT ON COLUMN qsketch_gpu_columns."column" IS 'column that has a copy';
 COMMENT ON COLUMN qsketch_gpu_columns.rows IS 'keys in the copy: rows in which the column is not NULL';
 COMMENT ON COLUMN qsketch_gpu_columns.bytes IS 'device memory that the copy takes';
 COMMENT ON COLUMN qsketch_gpu_columns.pages IS 'pages that were copied';

@@ -65,7 +65,7 @@ SELECT format('| %s | %s | %s |', what, round(ms::numeric, 2), round(least::nume
 SET qsketch.device = auto;
 SET max_parallel_workers_per_gather = 0;
 EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsketch_agg(user_id) FROM events;
-SELECT 'same bytes: ' || (SELECT qsketch_agg(user_id) FROM events) = (SELECT qsketch_agg(user_id) FROM (SELECT * FROM events OFFSET 0) AS e);
+SELECT format('same bytes: %s', (SELECT qsketch_agg(user_id) FROM events) = (SELECT qsketch_agg(user_id) FROM (SELECT * FROM events OFFSET 0) AS e));
 \qecho
 
 -- a share of the pages changed since; then after vacuum; then loaded again
