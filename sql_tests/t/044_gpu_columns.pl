@@ -118,6 +118,21 @@ is_deeply(\@pages, [ -1, $pages ], 'one setting turns copies off');
 is_deeply(\@pages, [ -1, $pages ], 'as does qsketch.device = cpu');
 from_copies('another collation', 'SELECT qsketch_agg(w COLLATE "C") FROM t', 0, $pages);
 
+# ---- plans that are kept ----
+
+my $session = $node->background_psql('postgres');
+$session->query_safe('SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 2; SET parallel_leader_participation = on;
+	CREATE TABLE kept AS SELECT i % 9000 AS k FROM generate_series(1, 100000) AS i');
+$session->query_safe('VACUUM ANALYZE kept');
+$session->query_safe('PREPARE q AS SELECT qsketch_agg(k) FROM kept');
+like($session->query_safe('EXPLAIN (COSTS off) EXECUTE q'), qr/Gather/, 'a parallel plan is prepared');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('kept', '{k}')});
+like($session->query_safe('EXPLAIN (ANALYZE, COSTS off, TIMING off) EXECUTE q'), qr/^ *Custom Scan \(QSketchScan\).*\n.*Pages: 0\n.*Pages from GPU Copies: [1-9]/s,
+	'after loading it is planned anew');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('kept')});
+like($session->query_safe('EXPLAIN (COSTS off) EXECUTE q'), qr/Gather/, 'and after unloading');
+$session->quit;
+
 # ---- changes ----
 
 $node->safe_psql('postgres', 'UPDATE t SET n = n + 1 WHERE k < 200');
@@ -412,6 +427,15 @@ for my $turn (1 .. 8)
 }
 is($wrong, 0, 'cancelled or right');
 cmp_ok($ended, '>', 0, 'some were cancelled');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('t')});
+set_fault($node, 'hang');
+my $loader = $node->background_psql('postgres');
+$loader->query_until(qr/started/, "\\echo started\nSELECT qsketch_gpu_load('t', '{k,n,s,w,v,u,d,m,c}');\n");
+ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM qsketch_progress WHERE command = 'qsketch_gpu_load' AND relid = 't'::regclass
+	AND phase = 'scanning' AND device = 'gpu' AND pages_total > 0}), 'progress of loading');
+set_fault($node, 'slow');
+is($loader->query_safe('SELECT 1'), "$now\n1", 'which ends');
+$loader->quit;
 ($rc, $out, $err) = $node->psql('postgres', q{SELECT qsketch_gpu_unload('t'); SET statement_timeout = 50; SELECT qsketch_gpu_load('t', '{k,n,w}')});
 like($err, qr/canceling statement/, 'loading can be cancelled');
 set_fault($node, 'none');

@@ -173,6 +173,37 @@ GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int keys)
 	load->keys += keys;
 }
 
+/* Copies that a newer one of the same name takes the place of. */
+typedef struct Older
+{
+	StoredName name;
+	uint64 serial; /* of the newer one */
+	GpuRef ref;    /* of an older one; serial 0: none */
+} Older;
+
+static void
+find_older(GpuEntry *entry, void *context)
+{
+	Older *older = context;
+
+	if (entry->serial < older->serial && memcmp(&entry->key, &older->name, sizeof(StoredName)) == 0)
+		ref_of(entry, &older->ref);
+}
+
+/* Forget copies that another session has made of the same range meanwhile. */
+static void
+forget_older(const GpuRef *ref, const StoredName *name)
+{
+	Older older = { .name = *name, .serial = ref->serial };
+
+	do
+	{
+		older.ref.serial = 0;
+		GpuEachCached(GPU_FAMILY_COLUMN, find_older, &older);
+	}
+	while (older.ref.serial != 0 && GpuForgetCached(&older.ref));
+}
+
 bool
 GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint32 range)
 {
@@ -186,7 +217,10 @@ GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint3
 	done = GpuAskOne(slot) == QB_OK;
 	name_copy(column, range, &name);
 	if (done)
+	{
 		GpuPublishEntry(&load->ref, &name);
+		forget_older(&load->ref, &name);
+	}
 	GpuDropEntry(&load->ref);
 	return done;
 }

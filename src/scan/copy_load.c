@@ -7,6 +7,9 @@
  * Then each page whose bit is set is read once, for all columns.  A range whose pages
  * are all there and true is not copied again.
  *
+ * Plans depend on which copies there are.  So the table's entry in the relation cache is
+ * declared invalid at the end, and queries that are prepared are planned anew.
+ *
  * A copy shows the rows of a table to nobody: only a plan reaches it that may read the
  * column.  So whoever owns the table and may read its columns may load them.
  *
@@ -26,6 +29,7 @@
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -351,7 +355,7 @@ load_range(Load *load, uint32 range)
 {
 	MapLook look;
 
-	if (!CopyLook(load->relation, range, load->blocks, &look))
+	if (!CopyLook(load->relation, range, load->blocks, &look) || GpuPagesCount(&look.visible) == 0)
 		return;
 	if (begin_range(load, range, &look))
 	{
@@ -450,6 +454,7 @@ qsketch_gpu_load(PG_FUNCTION_ARGS)
 						errdetail("The reason is: %s.", GpuMissingReason())));
 	(void) forget_copies(InvalidOid);
 	pages = load_all(&load);
+	CacheInvalidateRelcache(load.relation);
 	relation_close(load.relation, NoLock);
 	PG_RETURN_INT64(pages);
 }
@@ -462,6 +467,7 @@ qsketch_gpu_unload(PG_FUNCTION_ARGS)
 	Relation relation = open_table(PG_GETARG_OID(0));
 	int64 forgotten = forget_copies(RelationGetRelid(relation));
 
+	CacheInvalidateRelcache(relation);
 	relation_close(relation, NoLock);
 	PG_RETURN_BOOL(forgotten > 0);
 }
