@@ -52,7 +52,7 @@ open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, D
 		operand->sketch = &operand->expanded->sketch;
 		return;
 	}
-	SketchRead(&operand->reader, datum);
+	SketchReadAsStored(&operand->reader, datum);
 	operand->sketch = operand->reader.sketch;
 }
 
@@ -165,7 +165,7 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	state = SketchForUpdate(context, PG_GETARG_DATUM(0));
-	SketchRead(&reader, PG_GETARG_DATUM(1));
+	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
 	fresh =
 		--state->keyed.members <= 0 || state->folded || state->sketch.params.part == QS_PART_DEVICE;
 	if (!fresh)

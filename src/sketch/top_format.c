@@ -69,10 +69,9 @@ text_bytes(const qs_top *top)
 }
 
 uint64_t
-qs_top_flat_size(const qs_top *top, const qs_sketch *sk)
+qs_top_flat_size(const qs_top *top, const qs_flat *sketch)
 {
-	return QS_TOP_HEADER_BYTES + qs_flat_size(sk) + top->count * QS_TOP_ENTRY_BYTES +
-		   text_bytes(top);
+	return QS_TOP_HEADER_BYTES + sketch->bytes + top->count * QS_TOP_ENTRY_BYTES + text_bytes(top);
 }
 
 static void
@@ -113,14 +112,14 @@ write_keys(const qs_top *top, uint8_t *entry, uint8_t *text)
 }
 
 void
-qs_top_write(const qs_top *top, const qs_sketch *sk, uint8_t *out)
+qs_top_write(const qs_top *top, const qs_sketch *sk, const qs_flat *flat, uint8_t *out)
 {
-	uint64_t sketch_bytes = qs_flat_size(sk);
+	uint64_t sketch_bytes = flat->bytes;
 	uint64_t texts = text_bytes(top);
 	uint8_t *entries = out + QS_TOP_HEADER_BYTES + sketch_bytes;
 
 	write_header(top, sketch_bytes, texts, out);
-	qs_write(sk, out + QS_TOP_HEADER_BYTES);
+	qs_write_flat(sk, flat, out + QS_TOP_HEADER_BYTES);
 	write_keys(top, entries, entries + top->count * QS_TOP_ENTRY_BYTES);
 	qb_store32(out + AT_CRC, qb_checksum(out,
 										 QS_TOP_HEADER_BYTES + sketch_bytes +
@@ -242,6 +241,12 @@ keys_are_sound(const qs_top *view, const qs_sketch *sketch)
 qb_status
 qs_top_validate(const uint8_t *bytes, uint64_t length)
 {
+	return qs_top_validate_pausing(bytes, length, NULL);
+}
+
+qb_status
+qs_top_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
+{
 	qs_top view;
 	qs_sketch sketch;
 	uint64_t sketch_bytes;
@@ -252,7 +257,7 @@ qs_top_validate(const uint8_t *bytes, uint64_t length)
 	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
 		return QB_FORMAT_CRC;
 	bytes = qs_top_sketch_bytes(bytes, &sketch_bytes);
-	status = qs_validate(bytes, sketch_bytes);
+	status = qs_validate_pausing(bytes, sketch_bytes, memory);
 	if (status != QB_OK)
 		return status;
 	return keys_are_sound(&view, &sketch) ? QB_OK : QB_FORMAT_ENTRIES;

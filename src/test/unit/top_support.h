@@ -121,13 +121,15 @@ top_fill(top_counted *c, test_rng *rng, uint64_t first, uint64_t keys, size_t ro
 static inline test_bytes
 top_write(top_counted *c)
 {
+	qs_flat flat;
 	test_bytes b;
 
 	qs_top_finish(&c->top, &c->sketch);
-	b.length = qs_top_flat_size(&c->top, &c->sketch);
+	flat = qs_flat_of(&c->sketch);
+	b.length = qs_top_flat_size(&c->top, &flat);
 	b.data = malloc(b.length);
 	memset(b.data, 0xA5, b.length);
-	qs_top_write(&c->top, &c->sketch, b.data);
+	qs_top_write(&c->top, &c->sketch, &flat, b.data);
 	return b;
 }
 
