@@ -274,7 +274,8 @@ copied_ranges(Relation relation, Aggref *aggref, GpuRef *ref, uint32 ranges)
 	GpuColumn column;
 
 	if (aggref->aggfilter || !ColumnScanMatch(aggref, &call) ||
-		call.family != &column_families[0] || call.row || call.weight)
+		call.family != &column_families[0] || call.row || call.weight ||
+		call.key_type != call.key->vartype || ColumnStaysOnCpu(&call))
 		return 0;
 	column = CopyColumn(relation, call.key->varattno, aggref->inputcollid);
 	return GpuColumnFind(&column, ref, ranges);

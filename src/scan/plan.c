@@ -151,12 +151,12 @@ key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
 	return cost;
 }
 
-/* The cost of all pages that no GPU has, and for each tuple a fraction of what the executor takes. */
+/* The cost of all pages but the "copied" share, and for each tuple a fraction of the executor's. */
 static void
-set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bool alone)
+set_costs(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, double copied,
+		  bool alone)
 {
 	double share = processes(path->parallel_workers);
-	double copied = path->parallel_workers > 0 ? 0 : ScanCopiedShare(root, table, aggregates);
 	double read = 1 - copied * (1 - COPIED_SHARE);
 	double tuples = table->tuples * read / share;
 	double rows = table->rows * read / share;
@@ -183,6 +183,7 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 		  bool alone)
 {
 	CustomPath *path = makeNode(CustomPath);
+	double copied = 0;
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = table;
@@ -194,7 +195,9 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 	path->custom_private = list_make5(aggregates, makeInteger(table->relid), makeBoolean(alone),
 									  makeInteger(-1), NULL);
 	path->methods = &path_methods;
-	set_costs(grouping->root, &path->path, table, aggregates, alone);
+	if (workers == 0 && grouping->by.column == NULL)
+		copied = ScanCopiedShare(grouping->root, table, aggregates);
+	set_costs(grouping->root, &path->path, table, aggregates, copied, alone);
 	return &path->path;
 }
 

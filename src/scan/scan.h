@@ -291,6 +291,9 @@ ScanAggregateWaits(const ScanAggregate *column)
 /* Why a call of an aggregate will not count on a GPU; NULL: it may, or that is not known. */
 extern const char *ColumnGpuReason(const Aggref *aggref);
 
+/* Is the sketch of a call made on the CPU, whatever is on a GPU? */
+extern bool ColumnStaysOnCpu(const ColumnScanCall *call);
+
 /* Is it a sketch whose counters are on a device? */
 static inline bool
 ScanAggregateIsRemote(const ScanAggregate *column)
