@@ -17,9 +17,6 @@
 #define FIRST_ROOM 65536
 #define GROWTH     2
 
-/* Runs that pages are picked by at once: gaps between pages cost more than they save. */
-#define RUNS_MAX GPU_RANGE_PAGES
-
 typedef struct Holding
 {
 	void *keys; /* NULL: there is no copy */
@@ -224,7 +221,7 @@ serve_renew(GpuSlot *slot, Holding *h)
 	return QB_OK;
 }
 
-static GpuRun runs[RUNS_MAX];
+static GpuRun runs[GPU_RANGE_PAGES];
 
 /* Add the keys of a page to the runs, whose number is returned. */
 static int

@@ -23,12 +23,6 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-/* Bits of a heap page in the visibility map, and of the map in a byte. */
-#define MAP_BITS        2
-#define PAGES_OF_BYTE   4
-#define MAP_BYTES       (GPU_RANGE_PAGES / PAGES_OF_BYTE)
-#define TEST_RENDEZVOUS "qsketch_copy_checked"
-
 /*
  * Test modules may be called between a look at the map and what follows from it: 0
  * before the LSNs of pages are compared, 1 before keys are counted.
@@ -39,7 +33,7 @@ CopyTestPoint(int place)
 	static void (**function)(int) = NULL;
 
 	if (function == NULL)
-		function = (void (**)(int)) find_rendezvous_variable(TEST_RENDEZVOUS);
+		function = (void (**)(int)) find_rendezvous_variable("qsketch_copy_checked");
 	if (*function)
 		(*function)(place);
 }
