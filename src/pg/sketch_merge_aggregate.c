@@ -14,9 +14,11 @@
 #include "pg/sketch_template.h"
 #include "utils/memutils.h"
 
-static const AggregateFunctions merge_functions = { .combines = IsSketchCombine,
-													.finishes = IsSketchFinal,
-													.moves = IsSketchMerge };
+static const AggregateFunctions merge_functions = {
+	.combine = { qsketch_agg_combine, qsketch_merge_trans },
+	.final = qsketch_agg_final,
+	.inverse = { qsketch_merge_inverse },
+};
 
 /* A sketch to be merged. */
 typedef struct Operand
@@ -199,22 +201,4 @@ Datum
 qsketch_agg_final(PG_FUNCTION_ARGS)
 {
 	return AggregateFinal(fcinfo, &sketch_state_type);
-}
-
-bool
-IsSketchCombine(PGFunction function)
-{
-	return function == qsketch_agg_combine || function == qsketch_merge_trans;
-}
-
-bool
-IsSketchFinal(PGFunction function)
-{
-	return function == qsketch_agg_final;
-}
-
-bool
-IsSketchMerge(PGFunction function)
-{
-	return IsSketchCombine(function) || function == qsketch_merge_inverse;
 }

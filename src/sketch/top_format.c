@@ -7,6 +7,7 @@
 #include "base/crc32c.h"
 #include "sketch/explicit.h"
 #include "sketch/format.h"
+#include "sketch/top_entry.h"
 #include "sketch/top_format.h"
 
 enum
@@ -20,42 +21,10 @@ enum
 	AT_SKETCH = 24,
 	AT_COUNT = 32,
 	AT_TEXT_BYTES = 40,
-	AT_RESERVED_2 = 48,
-
-	ENTRY_LOWER = 8,
-	ENTRY_BEFORE = 16,
-	ENTRY_END = 24
+	AT_RESERVED_2 = 48
 };
 
 static const char magic[3] = { 'Q', 'T', 'P' };
-
-static const uint8_t *
-entry_at(const qs_top *top, uint64_t i)
-{
-	return top->entries + i * QS_TOP_ENTRY_BYTES;
-}
-
-/* Where the text of entry i starts. */
-static uint64_t
-text_start(const qs_top *top, uint64_t i)
-{
-	return i == 0 ? 0 : qb_load64(entry_at(top, i - 1) + ENTRY_END);
-}
-
-qs_top_key
-qs_top_entry(const qs_top *top, uint64_t i)
-{
-	const uint8_t *entry = entry_at(top, i);
-	uint64_t start = text_start(top, i);
-	qs_top_key key = { .row = QS_TOP_NO_ROW };
-
-	key.fingerprint = qb_load64(entry);
-	key.lower = (int64_t) qb_load64(entry + ENTRY_LOWER);
-	key.before = (int64_t) qb_load64(entry + ENTRY_BEFORE);
-	key.text = (uint8_t *) (uintptr_t) top->text + start;
-	key.length = (uint32_t) (qb_load64(entry + ENTRY_END) - start);
-	return key;
-}
 
 static uint64_t
 text_bytes(const qs_top *top)
@@ -105,9 +74,9 @@ write_keys(const qs_top *top, uint8_t *entry, uint8_t *text)
 			memcpy(text + end, key.text, key.length);
 		end += key.length;
 		qb_store64(entry, key.fingerprint);
-		qb_store64(entry + ENTRY_LOWER, (uint64_t) key.lower);
-		qb_store64(entry + ENTRY_BEFORE, (uint64_t) key.before);
-		qb_store64(entry + ENTRY_END, end);
+		qb_store64(entry + QS_TOP_ENTRY_LOWER, (uint64_t) key.lower);
+		qb_store64(entry + QS_TOP_ENTRY_BEFORE, (uint64_t) key.before);
+		qb_store64(entry + QS_TOP_ENTRY_END, end);
 	}
 }
 
@@ -172,7 +141,7 @@ read_keys(qs_top *view, const uint8_t *bytes, uint64_t length, uint64_t texts)
 	view->text = bytes + view->count * QS_TOP_ENTRY_BYTES;
 	for (i = 0; i < view->count; i++)
 	{
-		uint64_t next = qb_load64(entry_at(view, i) + ENTRY_END);
+		uint64_t next = qb_load64(qs_top_entry_at(view, i) + QS_TOP_ENTRY_END);
 
 		if (next < end || next > texts || next - end > UINT32_MAX)
 			return QB_FORMAT_LENGTH;

@@ -19,12 +19,7 @@
  *	40		8		bytes of all texts
  *	48		16		reserved, 0
  *
- * An entry has 32 bytes; they ascend by fingerprint:
- *
- *	0		8		fingerprint
- *	8		8		lower, at least 1
- *	16		8		before; lower + before is at most the sketch's estimate
- *	24		8		end of the text among all texts; it starts where the one before ends
+ * top_entry.h has the layout of entries.
  *
  * With an explicit sketch all keys are there, exact: lower is the count, before is
  * 0, and so is the bound.  With a dense sketch there are at most qs_top_capacity(n)
@@ -41,10 +36,6 @@
 #define QS_TOP_FORMAT_VERSION_1 1
 #define QS_TOP_AT_VERSION       3
 #define QS_TOP_HEADER_BYTES     64
-#define QS_TOP_ENTRY_BYTES      32
-
-/* Entry i of a view. */
-extern qs_top_key qs_top_entry(const qs_top *top, uint64_t i);
 
 /* Bytes that qs_top_write() will write, for a sketch that takes so many. Owned candidates must have gone through qs_top_finish(). */
 extern uint64_t qs_top_flat_size(const qs_top *top, const qs_flat *sketch);
