@@ -20,6 +20,7 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type_d.h"
 #include "fmgr.h"
@@ -83,18 +84,22 @@ is_owner(Oid relid)
 #endif
 }
 
-/* Open a table whose copies this user may load and unload. */
+/* Open a table whose copies this user may load and unload.  Nobody else locks it. */
 static Relation
 open_table(Oid relid)
 {
-	Relation relation = try_relation_open(relid, AccessShareLock);
+	Relation relation = NULL;
 
+	if (get_rel_relkind(relid) != '\0')
+	{
+		if (!is_owner(relid))
+			aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relid)),
+						   get_rel_name(relid));
+		relation = try_relation_open(relid, AccessShareLock);
+	}
 	if (relation == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 						errmsg("relation with OID %u does not exist", relid)));
-	if (!is_owner(relid))
-		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(relation->rd_rel->relkind),
-					   RelationGetRelationName(relation));
 	return relation;
 }
 

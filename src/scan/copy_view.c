@@ -43,12 +43,17 @@ typedef struct Sum
 	uint64 used;
 } Sum;
 
+/* May this user count the column's keys?  The table may be gone. */
 static bool
 may_see(Oid relid, AttrNumber attribute)
 {
-	return (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
-			pg_attribute_aclcheck(relid, attribute, GetUserId(), ACL_SELECT) == ACLCHECK_OK) &&
-		   check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
+	bool missing = false;
+	bool readable =
+		pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK ||
+		pg_attribute_aclcheck_ext(relid, attribute, GetUserId(), ACL_SELECT, &missing) ==
+			ACLCHECK_OK;
+
+	return readable && !missing && check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
 }
 
 /* Does the copy belong to the table as it is now? */
@@ -111,18 +116,20 @@ is_same(const GpuColumnCopy *a, const GpuColumnCopy *b)
 	return memcmp(&a->column, &b->column, sizeof(a->column)) == 0;
 }
 
-/* The row of a column, from its first copy in the list on. */
+/* The row of a column, from its first copy in the list on.  Who may not see it locks no table. */
 static void
 put_column(ReturnSetInfo *result, const GpuColumnCopy *copy, int count)
 {
 	const GpuColumn *column = &copy->column;
-	Relation relation = try_relation_open(column->relation, AccessShareLock);
+	Relation relation = NULL;
 	Sum sum = { 0 };
 	int i;
 
+	if (may_see(column->relation, column->attribute))
+		relation = try_relation_open(column->relation, AccessShareLock);
 	if (relation == NULL)
 		return;
-	if (is_current(relation, column) && may_see(column->relation, column->attribute))
+	if (is_current(relation, column))
 	{
 		for (i = 0; i < count; i++)
 			if (is_same(&copy[i], copy))
