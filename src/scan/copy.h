@@ -59,8 +59,7 @@ extern GpuColumn CopyColumn(Relation relation, AttrNumber attribute, Oid collati
 extern bool CopyLook(Relation relation, uint32 range, BlockNumber blocks, MapLook *look);
 extern bool CopyTruePages(Relation relation, uint32 range, BlockNumber blocks, const GpuRef *ref,
 						  GpuPages *pages);
-extern Buffer CopyReadPage(Relation relation, BlockNumber block, BufferAccessStrategy strategy,
-						   PageTuples *tuples, uint64 *lsn);
+extern bool CopyTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 
 /* The copies of the columns of a scan. */
 struct ScanCopies

@@ -213,14 +213,12 @@ CopyTruePages(Relation relation, uint32 range, BlockNumber blocks, const GpuRef 
 }
 
 /*
- * Read a page to be copied: its tuples, and its LSN.  The page stays pinned, so that the
- * tuples stay where they are.  InvalidBuffer: the page is not all-visible.
+ * Take the tuples of a pinned page that is to be copied, and its LSN.  False: it is not
+ * all-visible.  The tuples stay where they are as long as the page is pinned.
  */
-Buffer
-CopyReadPage(Relation relation, BlockNumber block, BufferAccessStrategy strategy,
-			 PageTuples *tuples, uint64 *lsn)
+bool
+CopyTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn)
 {
-	Buffer buffer = ReadBufferExtended(relation, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
 	Page page = BufferGetPage(buffer);
 	bool visible;
 
@@ -230,8 +228,5 @@ CopyReadPage(Relation relation, BlockNumber block, BufferAccessStrategy strategy
 	if (visible)
 		PageCollectAll(page, tuples);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	if (visible && *lsn != InvalidXLogRecPtr)
-		return buffer;
-	ReleaseBuffer(buffer);
-	return InvalidBuffer;
+	return visible && *lsn != InvalidXLogRecPtr;
 }

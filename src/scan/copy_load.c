@@ -62,7 +62,6 @@ typedef struct Load
 	uint32 ranges;
 	LoadColumn *column;
 	int count;
-	int64 pages; /* that the copies of all columns have */
 	int64 keys;
 	ActivityHandle activity;
 	BufferAccessStrategy strategy;
@@ -298,27 +297,44 @@ report(const Load *load, BlockNumber block)
 	ActivitySet(&load->activity, ACTIVITY_FOUND, load->keys);
 }
 
+/* Pin the first page from this one on whose bit is set, and say which that is; else InvalidBuffer. */
+static Buffer
+pin_visible(const Load *load, uint32 range, const MapLook *look, uint32 *page)
+{
+	BlockNumber first = range * (BlockNumber) GPU_RANGE_PAGES;
+
+	while (*page < GPU_RANGE_PAGES && !GpuPagesHave(&look->visible, *page))
+		(*page)++;
+	if (*page == GPU_RANGE_PAGES)
+		return InvalidBuffer;
+	return ReadBufferExtended(load->relation, MAIN_FORKNUM, first + *page, RBM_NORMAL,
+							  load->strategy);
+}
+
+/* Read the pages of a range.  Each is pinned while the one before it is copied, to be prefetched. */
 static void
 read_range(Load *load, uint32 range, const MapLook *look)
 {
-	BlockNumber first = range * (BlockNumber) GPU_RANGE_PAGES;
-	uint32 page;
+	uint32 page = 0;
+	Buffer buffer = pin_visible(load, range, look, &page);
 
-	for (page = 0; page < GPU_RANGE_PAGES && first + page < load->blocks; page++)
+	while (BufferIsValid(buffer))
 	{
-		Buffer buffer;
+		uint32 next = page + 1;
+		Buffer ahead = pin_visible(load, range, look, &next);
 		uint64 lsn;
 
 		CHECK_FOR_INTERRUPTS();
 		if (page % REPORT_PAGES == 0)
-			report(load, first + page);
-		if (!GpuPagesHave(&look->visible, page))
-			continue;
-		buffer = CopyReadPage(load->relation, first + page, load->strategy, load->tuples, &lsn);
-		if (!BufferIsValid(buffer))
-			continue;
-		add_page(load, page, lsn);
+			report(load, range * (BlockNumber) GPU_RANGE_PAGES + page);
+		if (CopyTakePage(buffer, load->tuples, &lsn))
+		{
+			PageTuplesShareOut(load->tuples, ahead);
+			add_page(load, page, lsn);
+		}
 		ReleaseBuffer(buffer);
+		buffer = ahead;
+		page = next;
 	}
 }
 

@@ -107,14 +107,18 @@ get_fingerprint(const ScanAggregate *column, Relation relation, HeapTupleHeader 
 
 /* The keys in a column of all tuples, without NULLs; returns how many. */
 int
-ColumnKeys(const ColumnPlace *place, const KeyType *key, Relation relation,
-		   const PageTuples *tuples, uint64 *to)
+ColumnKeys(const ColumnPlace *place, const KeyType *key, Relation relation, PageTuples *tuples,
+		   uint64 *to)
 {
 	int count = 0;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
 		count += get_key(place, key, relation, tuples->tuple[i], tuples->length[i], &to[count]);
+	}
+	tuples->share = 0; /* the first reader of the tuples prefetches all of the next page */
 	return count;
 }
 

@@ -251,13 +251,13 @@ pin_ahead(PageReader *reader)
  * each half translates its address now, since that takes longest: the buffers of a
  * table that grew beside others are scattered over shared memory.
  */
-static void
-share_out_next(const PageReader *reader, PageTuples *tuples)
+void
+PageTuplesShareOut(PageTuples *tuples, Buffer next)
 {
 	tuples->share = 0;
-	if (!BufferIsValid(reader->ahead) || tuples->count == 0)
+	if (!BufferIsValid(next) || tuples->count == 0)
 		return;
-	tuples->next_page = BufferGetPage(reader->ahead);
+	tuples->next_page = BufferGetPage(next);
 	__builtin_prefetch(tuples->next_page, 0, 2);
 	__builtin_prefetch(tuples->next_page + MEMORY_PAGE, 0, 2);
 	tuples->share = TYPEALIGN(QB_CACHE_LINE, (BLCKSZ + tuples->count - 1) / tuples->count);
@@ -276,7 +276,7 @@ PageReaderNext(PageReader *reader, PageTuples *tuples)
 		return false;
 	pin_ahead(reader);
 	collect(reader, tuples);
-	share_out_next(reader, tuples);
+	PageTuplesShareOut(tuples, reader->ahead);
 	return true;
 }
 

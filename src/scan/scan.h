@@ -169,6 +169,7 @@ extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCo
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
 extern void PageReaderEnd(PageReader *reader);
 extern void PageCollectAll(Page page, PageTuples *tuples);
+extern void PageTuplesShareOut(PageTuples *tuples, Buffer next);
 
 /* Where a column lies in a tuple. */
 typedef struct ColumnPlace
@@ -398,7 +399,7 @@ extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc 
 
 /* keys.c */
 extern int ColumnKeys(const ColumnPlace *place, const KeyType *key, Relation relation,
-					  const PageTuples *tuples, uint64 *to);
+					  PageTuples *tuples, uint64 *to);
 extern void ScanAggregateAdd(ScanAggregate *column, Relation relation, PageTuples *tuples);
 
 #endif
