@@ -85,6 +85,7 @@ my %typed = (
 	name => [ "'k'" ],
 	regclass => [ "'large'::regclass" ],
 	'bigint[]' => [ 'many' ],
+	'name[]' => [ "'{k}'" ],
 	bytea => [ 'bytes' ],
 	cstring => [ 'textout(words)' ],
 );

@@ -225,6 +225,26 @@ flush_buffer(SketchState *expanded)
 	KeyBufferLimit(buffer, most_room(expanded));
 }
 
+/*
+ * Count the keys of these pages, from the copy of a column on a device.  Pages that
+ * were not done stay in the set.
+ */
+void
+SketchAddColumn(SketchState *expanded, const GpuRef *column, GpuPages *pages)
+{
+	int64 count = 0;
+
+	flush_buffer(expanded);
+	StateBeginCounting(&expanded->keyed);
+	expanded->keyed.batches++;
+	set_version(expanded);
+	SketchCheck(GpuSketchAddColumn(&expanded->sketch, column, pages, &count));
+	expanded->keyed.members += count;
+	StateEndCounting(&expanded->keyed);
+	StatCountBatch(expanded->sketch.remote != NULL, count);
+	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
+}
+
 /* Remove the keys that had to wait until all others were added. */
 static void
 remove_now(SketchState *expanded)

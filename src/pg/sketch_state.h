@@ -7,6 +7,7 @@
 #ifndef QS_PG_SKETCH_STATE_H
 #define QS_PG_SKETCH_STATE_H
 
+#include "gpu/column_request.h"
 #include "pg/sketch_value.h"
 #include "pgbase/state.h"
 
@@ -64,6 +65,7 @@ extern void SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 w
 extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern int SketchMostWaiting(const qs_params *params);
 extern void SketchFlush(SketchState *expanded);
+extern void SketchAddColumn(SketchState *expanded, const GpuRef *column, GpuPages *pages);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
 extern void SketchSettle(SketchState *expanded);
 

@@ -80,6 +80,16 @@ sketch_start(const ScanAggregate *column, MemoryContext context, bool partial)
 	return &sketch->keyed;
 }
 
+/* Is the call's sketch made on the CPU, whatever is on a GPU? */
+bool
+ColumnStaysOnCpu(const ColumnScanCall *call)
+{
+	qs_params params;
+
+	sketch_params(call->template, &params);
+	return GpuSketchOnlyOnCpu(&params);
+}
+
 static void
 filter_params(const Const *template, qf_params *params)
 {

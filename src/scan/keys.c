@@ -77,26 +77,49 @@ add_strings(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	}
 }
 
-/* Read one key, at its fixed offset or elsewhere; false: NULL. */
+/* Read the key in a column, at its fixed offset or elsewhere; false: NULL. */
+static inline bool
+get_key(const ColumnPlace *place, const KeyType *key, Relation relation, HeapTupleHeader tuple,
+		uint16 length, uint64 *fingerprint)
+{
+	Datum value;
+
+	if (KeyIsInteger(key))
+		return ColumnGetInteger(place, key->kind, relation, tuple, length, (int64 *) fingerprint);
+	if (!ColumnGetAny(place, relation, tuple, length, &value))
+		return false;
+	*fingerprint = KeyFingerprint(key, value);
+	return true;
+}
+
+/* Read one key, of one column or several; false: NULL. */
 static inline bool
 get_fingerprint(const ScanAggregate *column, Relation relation, HeapTupleHeader tuple,
 				uint16 length, uint64 *fingerprint)
 {
-	const KeyType *key = &column->state->key;
-	Datum value;
-
 	if (column->row)
 	{
 		*fingerprint = RowKeyFingerprint(column->row, relation, tuple, length, 0);
 		return true;
 	}
-	if (KeyIsInteger(key))
-		return ColumnGetInteger(&column->place, key->kind, relation, tuple, length,
-								(int64 *) fingerprint);
-	if (!ColumnGetAny(&column->place, relation, tuple, length, &value))
-		return false;
-	*fingerprint = KeyFingerprint(key, value);
-	return true;
+	return get_key(&column->place, &column->state->key, relation, tuple, length, fingerprint);
+}
+
+/* The keys in a column of all tuples, without NULLs; returns how many. */
+int
+ColumnKeys(const ColumnPlace *place, const KeyType *key, Relation relation, PageTuples *tuples,
+		   uint64 *to)
+{
+	int count = 0;
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		count += get_key(place, key, relation, tuples->tuple[i], tuples->length[i], &to[count]);
+	}
+	tuples->share = 0; /* the first reader of the tuples prefetches all of the next page */
+	return count;
 }
 
 /* Read keys with weights.  A row in which either is NULL does not count. */
