@@ -36,7 +36,9 @@ provide_accumulate(void)
 void
 qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
-	qs_kernel_add add = sk->wide ? NULL : qs_kernels_now()->add[sk->params.structure];
+	uint8_t structure = sk->params.structure;
+	bool takes_width = !sk->wide || structure == QS_MULTILEVEL;
+	qs_kernel_add add = takes_width ? qs_kernels_now()->add[structure] : NULL;
 
 	if (count == 0)
 		return;

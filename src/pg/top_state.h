@@ -23,6 +23,9 @@ typedef struct TopState
 
 	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
 
+	/* Keys of negative weight, to be removed once all others are added; or NULL. */
+	struct SketchState *removed;
+
 	/* For keys that have texts. */
 	KeyWriter writer;
 	Datum *value; /* value of each key in the buffer; if by reference, its place in the arena */
@@ -52,7 +55,7 @@ extern void TopReadEnd(TopReader *reader);
 
 extern void TopSetKey(TopState *top, const KeyType *key);
 extern void TopMakeRoom(TopState *top);
-extern void TopCount(TopState *top, Datum value);
+extern void TopCount(TopState *top, Datum value, int64 weight);
 extern void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight);
 extern void TopFlush(TopState *top);
@@ -66,11 +69,19 @@ extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
 extern void TopBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));
 
-/* Count a key that is an integer; the buffer has room. */
+extern void TopRemoveLater(TopState *top, uint64 fingerprint, int64 weight);
+
+/*
+ * Count a key that is an integer, or remove it later if its weight is negative; the
+ * buffer has room.
+ */
 static inline void
-TopPutInteger(TopState *top, uint64 fingerprint)
+TopPutInteger(TopState *top, uint64 fingerprint, int64 weight)
 {
-	KeyBufferPut(&top->keyed.buffer, fingerprint);
+	if (unlikely(weight < 0))
+		TopRemoveLater(top, fingerprint, -weight);
+	else
+		KeyBufferAppend(&top->keyed.buffer, fingerprint, weight);
 	top->keyed.members++;
 }
 

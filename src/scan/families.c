@@ -260,5 +260,5 @@ const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	  SketchWaitingSpace },
 	{ &filter_functions, false, filter_takes_keys, filter_table_bytes, filter_start },
 	{ &sets_functions, true, sets_takes_keys, sets_table_bytes, sets_start },
-	{ &top_functions, false, top_takes_keys, sketch_table_bytes, top_start },
+	{ &top_functions, true, top_takes_keys, sketch_table_bytes, top_start },
 };

@@ -99,27 +99,50 @@ get_fingerprint(const ScanAggregate *column, Relation relation, HeapTupleHeader 
 	return true;
 }
 
+/* Read one key with its weight; false: either is NULL. */
+static inline bool
+get_weighted(const ScanAggregate *column, Relation relation, HeapTupleHeader tuple, uint16 length,
+			 uint64 *fingerprint, int64 *weight)
+{
+	if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length, weight) ||
+		!get_fingerprint(column, relation, tuple, length, fingerprint))
+		return false;
+	SketchCheckWeight(*weight);
+	return true;
+}
+
 /* Read keys with weights.  A row in which either is NULL does not count. */
 static void
 add_weighted(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
 	SketchState *sketch = (SketchState *) column->state;
+	int64 weight;
+	uint64 key;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
 	{
-		HeapTupleHeader tuple = tuples->tuple[i];
-		uint16 length = tuples->length[i];
-		int64 weight;
-		uint64 key;
-
 		FetchAhead(tuples, i);
-		if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length,
-							  &weight) ||
-			!get_fingerprint(column, relation, tuple, length, &key))
-			continue;
-		SketchCheckWeight(weight);
-		SketchCount(sketch, key, weight);
+		if (get_weighted(column, relation, tuples->tuple[i], tuples->length[i], &key, &weight))
+			SketchCount(sketch, key, weight);
+	}
+}
+
+/* Read keys of top keys with weights. */
+static void
+add_weighted_top(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+{
+	TopState *top = (TopState *) column->state;
+	int64 weight;
+	uint64 key;
+	int i;
+
+	make_room(column, tuples->count);
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		if (get_weighted(column, relation, tuples->tuple[i], tuples->length[i], &key, &weight))
+			TopPutInteger(top, key, weight);
 	}
 }
 
@@ -238,7 +261,10 @@ add_tuples(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	}
 	if (column->weight.attribute)
 	{
-		add_weighted(column, relation, tuples);
+		if (ScanAggregateState(column, &top_state_type))
+			add_weighted_top(column, relation, tuples);
+		else
+			add_weighted(column, relation, tuples);
 		return;
 	}
 	make_room(column, tuples->count);

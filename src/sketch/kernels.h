@@ -24,7 +24,7 @@ typedef struct qs_kernels
 
 	/*
 	 * What qs_ops.add does, by structure, for 1 to QS_BATCH keys and counters of 4
-	 * bytes.  NULL: the plain loop.
+	 * bytes; for multilevel of either width.  NULL: the plain loop.
 	 */
 	qs_kernel_add add[QS_STRUCTURES];
 
