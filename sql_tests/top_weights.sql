@@ -55,13 +55,13 @@ CREATE FUNCTION pg_temp.quality(t qtop, key text, weight text, n int, OUT recall
 		FROM qtop_text($1, $2) JOIN sums USING (key)', key, weight, CASE key WHEN 'ip' THEN 'sums.key::int' ELSE 'sums.key' END) USING t, n INTO recall, bounds, others;
 END $$;
 SELECT c.*, how, q.*, qtop_sketch(t) = pg_temp.sketch(format('SELECT qsketch_agg(%s, %s) FROM log', key, weight)) AS sketch
-FROM (VALUES ('ip', 'bytes', false), ('ip', 'kb', false), ('ip', 'small', false), ('name', 'bytes', true), ('name', 'kb', true)) AS c(key, weight, texts),
+FROM (VALUES ('ip', 'bytes'), ('ip', 'kb'), ('ip', 'small'), ('name', 'bytes'), ('name', 'kb')) AS c(key, weight),
 	LATERAL (SELECT 'ordinary' AS how, pg_temp.made(format('qtop_agg(%s, %s, 100)', key, weight), false, 0) AS t
 		UNION ALL SELECT 'parallel', pg_temp.made(format('qtop_agg(%s, %s, 100)', key, weight), false, 3)
-		UNION ALL SELECT 'scan', pg_temp.made(format('qtop_agg(%s, %s, 100)', key, weight), true, 0) WHERE NOT texts
-		UNION ALL SELECT 'parallel scan', pg_temp.made(format('qtop_agg(%s, %s, 100)', key, weight), true, 3) WHERE NOT texts
+		UNION ALL SELECT 'scan', pg_temp.made(format('qtop_agg(%s, %s, 100)', key, weight), true, 0)
+		UNION ALL SELECT 'parallel scan', pg_temp.made(format('qtop_agg(%s, %s, 100)', key, weight), true, 3)
 		UNION ALL SELECT 'merged', pg_temp.made(format('(SELECT qtop_merge_agg(t) FROM (SELECT qtop_agg(%s, %s, 100) AS t FROM log GROUP BY part) AS p)',
-			key, weight) || ' AS t FROM (SELECT 1 LIMIT 1) AS one --', NOT texts, 0)) AS w,
+			key, weight) || ' AS t FROM (SELECT 1 LIMIT 1) AS one --', true, 0)) AS w,
 	pg_temp.quality(t, key, weight, 100) AS q;
 SELECT sum BETWEEN lower AND estimate AS heaviest, lower > 1000000000000 AS seen
 FROM qtop_list((SELECT qtop_agg(ip, bytes, 1) FROM log), 1, NULL::int) JOIN (SELECT ip AS key, sum(bytes) FROM log GROUP BY ip ORDER BY 2 DESC LIMIT 1) AS s USING (key);
@@ -76,7 +76,9 @@ SELECT bool_and(qtop_sketch(t) = qtop_sketch(again)) AS frames FROM (SELECT part
 	qtop_agg(ip, kb, 3) OVER (PARTITION BY part ORDER BY ip ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS again FROM log WHERE ip < 20) AS w;
 -- a negative weight in the scan
 INSERT INTO log (ip, kb, bytes) SELECT ip, 0, -bytes + 1 FROM log WHERE bytes = 1000000000000;
-SELECT qtop_sketch(pg_temp.made('qtop_agg(ip, bytes, 10)', true, 0)) = qsketch_agg(ip, bytes) AS removed, (qtop_info(qtop_agg(ip, bytes, 10))).total = sum(bytes) AS total FROM log;
+INSERT INTO log (name, bytes) SELECT name, -bytes FROM log WHERE bytes > 2000000;
+SELECT qtop_sketch(pg_temp.made('qtop_agg(name, bytes, 10)', true, 0)) = qsketch_agg(name, bytes) AS removed FROM log;
+SELECT qtop_sketch(pg_temp.made('qtop_agg(ip, bytes, 10)', true, 0)) = qsketch_agg(ip, bytes) AS removed, (qtop_info(qtop_agg(ip, bytes, 10))).total = sum(bytes) FILTER (WHERE ip IS NOT NULL) AS total FROM log;
 DELETE FROM log WHERE bytes < 0;
 
 -- exactly

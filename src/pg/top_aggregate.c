@@ -100,8 +100,8 @@ append_integer(FunctionCallInfo fcinfo, AggregateForm form)
 	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) ||
 		!KeyIsInteger(&state->keyed.key) || PG_GETARG_INT32(form.limit) != (int32) state->top.n)
 		return NULL;
-	TopPutInteger(state, KeyInteger(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)),
-				  weight_argument(fcinfo, form));
+	TopPut(state, KeyInteger(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)),
+		   weight_argument(fcinfo, form));
 	return state;
 }
 

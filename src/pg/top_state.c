@@ -7,7 +7,8 @@
  * up candidates where the keys' counters are.  Integer keys are their own fingerprints.
  * For other keys the buffer also keeps the values.  Values passed by reference are
  * copied into an arena, which is reused for each batch.  Only keys that become
- * candidates are written as text.
+ * candidates are written as text.  A caller that has the values of a whole batch at hand
+ * puts fingerprints alone into the buffer, and hands over a function for the values.
  *
  * Rows come in any order, and a negative weight may come before the positive one that it
  * takes back.  So negative weights are counted in a sketch of their own, which is subtracted
@@ -146,15 +147,17 @@ most_room(const TopState *top)
 
 /* The value of a key in the buffer. */
 static Datum
-value_of(const TopState *top, uint32 row)
+value_in_buffer(void *rows, uint32 row)
 {
+	const TopState *top = rows;
+
 	return top->keyed.key.by_value ? top->value[row]
 								   : PointerGetDatum(top->arena + top->value[row]);
 }
 
 /* Write the text of those keys of the last batch that have become candidates. */
 static void
-write_fresh(TopState *top)
+write_fresh(TopState *top, TopValueOf value_of, void *rows)
 {
 	bool begun = false;
 	int level = 0;
@@ -171,16 +174,16 @@ write_fresh(TopState *top)
 		if (!begun && !top->writer.plain)
 			level = KeyTextBegin();
 		begun = true;
-		text = KeyWrite(&top->writer, value_of(top, key->row), &length);
+		text = KeyWrite(&top->writer, value_of(rows, key->row), &length);
 		SketchCheck(qs_top_set_text(&top->top, key, (const uint8 *) text, length));
 	}
 	if (begun && !top->writer.plain)
 		KeyTextEnd(level);
 }
 
-/* Count the keys in the buffer. */
-static void
-flush_buffer(TopState *top)
+/* Count the keys in the buffer, whose values a function gives if they have texts. */
+void
+TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
 {
 	KeyBuffer *buffer = &top->keyed.buffer;
 	int count = buffer->count;
@@ -191,13 +194,19 @@ flush_buffer(TopState *top)
 	top->keyed.batches++;
 	SketchCheck(qs_engine_cpu.insert(&top->sketch, buffer->fingerprint, buffer->weight, count));
 	SketchCheck(qs_top_batch(&top->top, &top->sketch, buffer->fingerprint, buffer->weight, count));
-	write_fresh(top);
+	write_fresh(top, value_of, rows);
 	qs_top_batch_done(&top->top);
 	buffer->count = 0;
 	StateEndCounting(&top->keyed);
 	top->arena_used = 0;
 	StatCountBatch(false, count);
 	KeyBufferLimit(buffer, most_room(top));
+}
+
+static void
+flush_buffer(TopState *top)
+{
+	TopFlushRows(top, value_in_buffer, top);
 }
 
 /* Remove a key, but only when the list is next read. */

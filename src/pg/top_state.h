@@ -44,6 +44,9 @@ typedef struct TopReader
 	struct varlena *own; /* detoasted copy to free, or NULL */
 } TopReader;
 
+/* The value of the key in a row of the batch that is being counted. */
+typedef Datum (*TopValueOf)(void *rows, uint32 row);
+
 extern const KeyedStateType top_state_type;
 
 extern TopState *TopCreate(MemoryContext context, const qs_params *params, uint32 n);
@@ -59,6 +62,7 @@ extern void TopCount(TopState *top, Datum value, int64 weight);
 extern void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight);
 extern void TopFlush(TopState *top);
+extern void TopFlushRows(TopState *top, TopValueOf value_of, void *rows);
 extern void TopSettle(TopState *top);
 extern void TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch);
 
@@ -72,11 +76,11 @@ extern void TopBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Siz
 extern void TopRemoveLater(TopState *top, uint64 fingerprint, int64 weight);
 
 /*
- * Count a key that is an integer, or remove it later if its weight is negative; the
- * buffer has room.
+ * Put a key without its value into the buffer, which has room, or remove the key later if
+ * its weight is negative.
  */
 static inline void
-TopPutInteger(TopState *top, uint64 fingerprint, int64 weight)
+TopPut(TopState *top, uint64 fingerprint, int64 weight)
 {
 	if (unlikely(weight < 0))
 		TopRemoveLater(top, fingerprint, -weight);
