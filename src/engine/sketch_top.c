@@ -39,7 +39,10 @@ count_known(qs_top *top, const uint64_t *fingerprint, const int64_t *weight, siz
 	}
 }
 
-/* Count a key whose estimate is above the threshold.  It may have become a candidate in this batch. */
+/*
+ * Count a key whose estimate is at least the threshold.  It may have become a candidate in
+ * this batch; if not, it must be above the threshold.
+ */
 static qb_status
 count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight, int64_t estimate,
 		  uint32_t row)
@@ -51,7 +54,7 @@ count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight
 
 	if (known)
 		known->lower += weight;
-	else if (weight > 0)
+	else if (weight > 0 && estimate > top->threshold)
 		return qs_top_admit(top, sk, &key);
 	return QB_OK;
 }
@@ -66,7 +69,7 @@ admit(qs_top *top, const qs_sketch *sk, const int64_t *weight, const strangers *
 
 	qs_query(sk, others->fingerprint, others->count, estimate);
 	for (i = 0; i < others->count && status == QB_OK; i++)
-		if (estimate[i] > top->threshold)
+		if (estimate[i] >= top->threshold)
 			status = count_key(top, sk, others->fingerprint[i], weight ? weight[others->row[i]] : 1,
 							   estimate[i], others->row[i]);
 	return status;

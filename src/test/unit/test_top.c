@@ -7,6 +7,8 @@
  */
 #include "top_support.h"
 
+#include <math.h>
+
 static qs_params
 params_of(int structure)
 {
@@ -48,6 +50,43 @@ promises_are_kept(void **state)
 			top_end(&c);
 			test_no_leak();
 		}
+}
+
+/*
+ * A key that becomes a candidate may lie at the very threshold once others were dropped.  Its
+ * further rows in the batch must be counted all the same.
+ */
+static void
+keys_at_the_threshold_are_counted(void **state)
+{
+	qs_params p = test_usual_params(QS_MULTILEVEL, 512);
+	uint64_t seed;
+
+	(void) state;
+	for (seed = 1; seed <= 40; seed++)
+	{
+		test_rng rng = test_seeded(seed);
+		uint64_t key[766];
+		top_counted c;
+		size_t i, n;
+
+		WHERE("seed %llu", (unsigned long long) seed);
+		top_begin(&c, &p, 10, false);
+		for (i = 0; i < 80000; i += n)
+		{
+			for (n = 0; n < ALL_OF(key); n++)
+			{
+				double unit = (double) (test_random(&rng) >> 11) / 9007199254740992.0;
+				uint64_t number = (uint64_t) pow(TOP_KEYS - 1, unit);
+
+				key[n] = test_key(number);
+				c.truth[number]++;
+			}
+			REQUIRE_OK(top_try_batch(&c, key, NULL, n));
+		}
+		top_check(&c);
+		top_end(&c);
+	}
 }
 
 /* The candidates change nothing about the sketch. */
@@ -262,6 +301,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(promises_are_kept),
+		cmocka_unit_test(keys_at_the_threshold_are_counted),
 		cmocka_unit_test(sketches_are_the_same_without),
 		cmocka_unit_test(frequent_keys_are_nearly_exact),
 		cmocka_unit_test(merged_lists_keep_promises),
