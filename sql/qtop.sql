@@ -30,11 +30,33 @@ CREATE FUNCTION qtop_list(qtop, n integer, key_type anyelement,
 COMMENT ON FUNCTION qtop_list(qtop, integer, anyelement)
 	IS 'the n most frequent keys, how often each occurred at most, and how often at least';
 
+CREATE FUNCTION qtop_list(qtop, key_type anyelement,
+	OUT key anyelement, OUT estimate bigint, OUT lower bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION qtop_list(qtop, anyelement)
+	IS 'the most frequent keys, how often each occurred at most, and how often at least';
+
+CREATE FUNCTION qtop_text(qtop, OUT key text, OUT estimate bigint, OUT lower bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION qtop_text(qtop)
+	IS 'the most frequent keys as text, how often each occurred at most, and how often at least';
+
 CREATE FUNCTION qtop_text(qtop, n integer, OUT key text, OUT estimate bigint, OUT lower bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION qtop_text(qtop, integer)
 	IS 'the n most frequent keys as text, how often each occurred at most, and how often at least';
+
+CREATE FUNCTION qtop_total(qtop) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_total(qtop) IS 'sum of all weights';
+
+CREATE FUNCTION qtop_distinct(qtop, OUT estimate double precision, OUT standard_error double precision)
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_distinct(qtop)
+	IS 'number of distinct keys with its standard error; NULL if the sketch is too full to tell';
 
 CREATE FUNCTION qtop_info(qtop, OUT n integer, OUT candidates bigint, OUT bound bigint,
 	OUT total bigint, OUT key_family text)
@@ -159,6 +181,15 @@ COMMENT ON AGGREGATE qtop_agg(anycompatible, bigint, integer, qsketch)
 CREATE FUNCTION qtop_has(qtop, key anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qtop_has' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_has(qtop, anycompatible) IS 'is a key among the candidates?';
+
+CREATE FUNCTION qtop_estimate(qtop, key anycompatible) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qtop_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_estimate(qtop, anycompatible) IS 'how often did a key occur, at most?';
+
+CREATE FUNCTION qtop_bounds(qtop, key anycompatible, OUT lower bigint, OUT upper bigint)
+	AS 'MODULE_PATHNAME', 'qtop_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_bounds(qtop, anycompatible)
+	IS 'how often did a key occur, at least and at most?';
 
 CREATE FUNCTION qtop_add(qtop, key anycompatible) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE

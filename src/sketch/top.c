@@ -386,6 +386,20 @@ most_of_others(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 	return estimate < top->bound ? estimate : top->bound;
 }
 
+qs_top_limits
+qs_top_limits_of(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
+{
+	qs_top_limits limits = { 0, most_of_others(top, sk, fingerprint) };
+	qs_top_key key;
+
+	if (qs_top_find(top, fingerprint, &key))
+	{
+		tighten(&key, sk);
+		limits = (qs_top_limits){ key.lower, key.lower + key.before };
+	}
+	return limits;
+}
+
 /* Add to the candidates of "into" what "from" knows about them. */
 static void
 add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)

@@ -38,7 +38,8 @@
  *	The key was a candidate and stays one.  "lower" grows by w.  It was at most W - w,
  *	so it is at most W; "before" is as it was.
  *	The key becomes a candidate, at its first row of weight above 0, since e is the same
- *	for all its rows.  Then "lower" is w.  Its weight before is W - w <= e - w.  It was no
+ *	for all its rows.  The others are counted even if the threshold has grown to e in the
+ *	meantime.  Then "lower" is w.  Its weight before is W - w <= e - w.  It was no
  *	candidate, so W - w is at most the bound before the batch, too.  "before" is the
  *	smaller one.
  *	The key is refused: e is at most the threshold, so W is.  The bound is never below
@@ -142,6 +143,15 @@ extern bool qs_top_find(const qs_top *top, uint64_t fingerprint, qs_top_key *key
 
 /* The candidate with this fingerprint in place, to be changed; NULL: there is none.  Owned only. */
 extern qs_top_key *qs_top_lookup(const qs_top *top, uint64_t fingerprint);
+
+/* What is certain about the weight of any key. */
+typedef struct qs_top_limits
+{
+	int64_t lower;
+	int64_t upper;
+} qs_top_limits;
+
+extern qs_top_limits qs_top_limits_of(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint);
 
 /*
  * Add a candidate, which must not be one yet.  If there are too many, some are
