@@ -4,7 +4,7 @@
  *
  * Memory for batches is allocated once, when the device is opened:
  * cudaMalloc() takes long, and cudaFree() waits for the device.  The workspace
- * grows to what the largest batch needs and stays until qs_cuda_trim().
+ * grows to what the largest batch needs and stays until qs_workspace_free().
  *
  * Errors of kernels show at a later call.  They are sticky: after such an
  * error nothing of this process works on the device.
@@ -117,7 +117,7 @@ qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer)
 	{
 		uint8_t *work;
 
-		qs_cuda_trim(gpu);
+		qs_workspace_free(gpu);
 		QS_CUDA_TRY(gpu, cudaMalloc(&work, bytes));
 		gpu->work = work;
 		gpu->work_bytes = bytes;
@@ -128,7 +128,7 @@ qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer)
 }
 
 void
-qs_cuda_trim(qs_cuda *gpu)
+qs_workspace_free(qs_cuda *gpu)
 {
 	qs_device_free(gpu, gpu->work, gpu->work_bytes);
 	gpu->work = NULL;
@@ -216,7 +216,7 @@ qs_cuda_close(qs_cuda *gpu)
 	if (gpu->stream)
 		cudaStreamSynchronize(gpu->stream);
 	qs_staging_close(gpu);
-	qs_cuda_trim(gpu);
+	qs_workspace_free(gpu);
 	qs_device_free(gpu, gpu->result, QS_RESULT_WORDS * sizeof(uint64_t));
 	qs_device_free(gpu, gpu->scratch, QS_SCRATCH_WORDS * sizeof(uint64_t));
 	if (gpu->host_result)
@@ -244,12 +244,6 @@ qs_cuda_get_stats(const qs_cuda *gpu, qs_cuda_stats *stats)
 	stats->workspace_bytes = gpu->work_bytes;
 }
 
-void
-qs_cuda_set_bulk(qs_cuda *gpu, qs_cuda_bulk bulk)
-{
-	gpu->bulk = bulk;
-}
-
 qb_status
 qs_cuda_sync(qs_cuda *gpu)
 {
@@ -258,29 +252,6 @@ qs_cuda_sync(qs_cuda *gpu)
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->out));
 	return QB_OK;
-}
-
-void *
-qs_cuda_stream(qs_cuda *gpu)
-{
-	return gpu->stream;
-}
-
-qb_status
-qs_cuda_host_alloc(qs_cuda *gpu, size_t bytes, void **pointer)
-{
-	*pointer = NULL;
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaMallocHost(pointer, bytes));
-	return QB_OK;
-}
-
-void
-qs_cuda_host_free(qs_cuda *gpu, void *pointer)
-{
-	cudaSetDevice(gpu->device);
-	if (pointer)
-		cudaFreeHost(pointer);
 }
 
 qb_status

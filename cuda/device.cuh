@@ -48,7 +48,7 @@ struct qs_cuda
 	uint64_t *result;      /* a few words on the device ... */
 	uint64_t *host_result; /* ... and where they are copied to, pinned */
 	uint64_t *scratch;     /* more words on the device; each family uses them as it likes */
-	uint8_t *work;         /* workspace; grows, freed by qs_cuda_trim() */
+	uint8_t *work;         /* workspace; grows, freed by qs_workspace_free() */
 	size_t work_bytes;
 	uint64_t limit; /* limit of device_bytes, for families that ask; 0: none */
 	qs_cuda_bulk bulk;
@@ -109,6 +109,9 @@ extern void qs_device_free(qs_cuda *gpu, void *pointer, size_t bytes);
 
 /* Get the workspace, at least this large; its old content is lost. */
 extern qb_status qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer);
+
+/* Free the workspace. */
+extern void qs_workspace_free(qs_cuda *gpu);
 
 /* Copy the first words of gpu->result to gpu->host_result and wait. */
 extern qb_status qs_read_result(qs_cuda *gpu, int words);

@@ -1,6 +1,6 @@
 /*
  * filter.cu
- *		A filter on the device: create, fill, merge, fetch, destroy.
+ *		A filter on the device: create, fill, read, destroy.
  *
  * The bits on the device are those of a dense filter on the host, byte for
  * byte.  A filter never grows: it needs no memory after its creation.
@@ -87,18 +87,6 @@ qf_cuda_destroy(qf_cuda_filter *f)
 }
 
 qb_status
-qf_cuda_reset(qf_cuda_filter *f)
-{
-	qs_cuda *gpu = f->gpu;
-
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(f->view.word, 0, qf_bits_bytes(f), gpu->stream));
-	f->state.rows = 0;
-	f->state.keys = {};
-	return QB_OK;
-}
-
-qb_status
 qf_cuda_put(qf_cuda_filter *f, uint64_t offset, const uint8_t *from, size_t bytes)
 {
 	qs_cuda *gpu = f->gpu;
@@ -157,88 +145,6 @@ qf_cuda_set(qf_cuda_filter *f, const uint32_t *position, size_t count)
 	return QB_OK;
 }
 
-/* Load the positions of an explicit filter, some at a time. */
-static qb_status
-load_positions(qf_cuda_filter *f, const qf_filter *from)
-{
-	uint32_t position[1024];
-	size_t count;
-	uint64_t at = 0;
-
-	do
-	{
-		for (count = 0; count < 1024 && qf_explicit_next(from, &at, &position[count]); count++)
-			;
-		QS_TRY(qf_cuda_set(f, position, count));
-	}
-	while (count > 0);
-	return QB_OK;
-}
-
-qb_status
-qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter)
-{
-	qb_status status;
-
-	QS_TRY(qf_cuda_create(gpu, &from->params, filter));
-	(*filter)->state.keys = from->keys;
-	(*filter)->state.rows = from->rows;
-	if (from->form == QF_EXPLICIT)
-		status = load_positions(*filter, from);
-	else
-		status = qf_cuda_put(*filter, 0, from->bits, qf_bits_bytes(*filter));
-	if (status != QB_OK)
-	{
-		qf_cuda_destroy(*filter);
-		*filter = NULL;
-	}
-	return status;
-}
-
-/* Copy the bits, and their number, into a dense filter that has room for them. */
-static qb_status
-fetch_bits(qf_cuda_filter *f, qf_filter *to)
-{
-	QS_TRY(qf_cuda_ones(f, &to->ones));
-	return qf_cuda_get(f, 0, to->bits, qf_bits_bytes(f));
-}
-
-qb_status
-qf_cuda_fetch(qf_cuda_filter *f, qf_filter *to, const qb_memory *memory)
-{
-	qb_status status;
-
-	QS_TRY(qs_cuda_sync(f->gpu));
-	qf_init(to, &f->state.params, memory);
-	to->keys = f->state.keys;
-	to->rows = f->state.rows;
-	status = qf_make_dense(to);
-	if (status == QB_OK)
-		status = fetch_bits(f, to);
-	if (status != QB_OK)
-		qf_free(to);
-	return status;
-}
-
-static bool
-same_params(const qf_params *a, const qf_params *b)
-{
-	return a->m == b->m && qf_params_mergeable(a, b);
-}
-
-qb_status
-qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from)
-{
-	bool countable = from->state.rows != QF_ROWS_UNKNOWN;
-
-	if (into->gpu != from->gpu || !same_params(&into->state.params, &from->state.params))
-		return QB_MISMATCH;
-	QS_TRY(qs_cuda_enter(into->gpu));
-	QS_TRY(qf_count_rows(&into->state, countable ? from->state.rows : 1, countable));
-	qb_keys_adopt(&into->state.keys, &from->state.keys);
-	return qf_unite_device(into->gpu, into->view.word, from->view.word, into->view.words);
-}
-
 /* Check whether the rows of a batch may be inserted; if so, count them. */
 static qb_status
 start_insert(qf_cuda_filter *f, const qf_batch *b)
@@ -275,27 +181,14 @@ qb_status
 qf_cuda_insert(qf_cuda_filter *f, const qf_batch *b)
 {
 	const int64_t *number = b->row ? (const int64_t *) b->row : b->copies;
-	qs_cuda *gpu = f->gpu;
 	qs_host_batch h;
-	uint64_t piece;
-	int turn = 0;
 
-	QS_TRY(qs_cuda_enter(gpu));
+	QS_TRY(qs_cuda_enter(f->gpu));
 	QS_TRY(start_insert(f, b));
 	h = qs_describe(b->fingerprint, number, NULL, 0, b->count);
-	piece = qs_piece_keys(gpu, &h);
-	for (uint64_t at = 0; at < b->count; at += piece)
-	{
-		uint64_t count = b->count - at < piece ? b->count - at : piece;
-		qs_slot *slot = &gpu->slot[turn++ % QS_SLOTS];
-		qs_batch ready;
-
-		QS_TRY(qs_fill_slot(gpu, slot, &h, at, count, &ready));
-		QS_TRY(insert_piece(f, b, at, &ready));
-		QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
-	}
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
-	return QB_OK;
+	return qs_for_pieces(f->gpu, &h, [&](const qs_batch *ready, uint64_t at, void *) {
+		return insert_piece(f, b, at, ready);
+	});
 }
 
 qb_status

@@ -71,12 +71,6 @@ extern bool qf_bulk_pays(const qf_cuda_filter *f, uint64_t count);
 #define QF_BULK_KEYS (UINT64_C(1) << 28)
 extern qb_status qf_bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count);
 
-/* ---- filter_query.cu ---- */
-
-/* Queue into |= from for so many words. */
-extern qb_status
-qf_unite_device(qs_cuda *gpu, uint32_t *into, const uint32_t *from, uint64_t words);
-
 /* Does the filter fit into a block's shared memory, beside what the kernel has there itself? */
 template <typename Kernel>
 static qb_status

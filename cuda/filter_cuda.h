@@ -5,15 +5,12 @@
  *
  * A qf_cuda_filter holds the bits of a dense filter in a device's memory, in
  * the layout of src/filter.  Rows set the same bits as on the CPU, because
- * positions, draws and numbers of rows follow filter/draws.h.  So qf_write()
- * turns what qf_cuda_fetch() gives into the same bytes as on the CPU, whatever
- * the batches.
+ * positions, draws and numbers of rows follow filter/draws.h.
  *
  * The worker inside PostgreSQL creates, puts, sets positions, inserts, looks
  * up, gets and destroys.  Rows in device memory (..._device) are for columns
- * that are kept there.  Whole filters (load, fetch), reset and merging are for
- * tests and benchmarks alone.  In PostgreSQL the CPU merges: less has to be
- * read than would go over the bus.
+ * that are kept there.  The CPU merges: less has to be read than would go over
+ * the bus.
  *
  * Statuses and errors are as in qs_cuda.h.
  *
@@ -37,15 +34,6 @@ extern "C"
 	extern qb_status qf_cuda_create(qs_cuda *gpu, const qf_params *p, qf_cuda_filter **filter);
 
 	extern void qf_cuda_destroy(qf_cuda_filter *filter);
-
-	/* Load an owned filter or a view; an explicit filter becomes dense. */
-	extern qb_status qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter);
-
-	/* Make an owned copy in host memory; "to" is uninitialized, as for qf_copy(). */
-	extern qb_status qf_cuda_fetch(qf_cuda_filter *filter, qf_filter *to, const qb_memory *memory);
-
-	/* Empty the filter again. */
-	extern qb_status qf_cuda_reset(qf_cuda_filter *filter);
 
 	/* Copy bytes of the dense form to the device or back, from "offset" on. */
 	extern qb_status
@@ -83,9 +71,6 @@ extern "C"
 										  size_t count, int64_t *set);
 	extern qb_status qf_cuda_contains_device(qf_cuda_filter *filter, const uint64_t *fingerprint,
 											 size_t count, bool *found);
-
-	/* into |= from.  Both are on one device and have the same parameters, else QB_MISMATCH. */
-	extern qb_status qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from);
 
 	/* Count the set bits. */
 	extern qb_status qf_cuda_ones(qf_cuda_filter *filter, uint64_t *ones);

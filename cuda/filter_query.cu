@@ -1,6 +1,6 @@
 /*
  * filter_query.cu
- *		Lookups in filters on the device, and operations on all of their bits.
+ *		Lookups in filters on the device, and the number of their bits.
  *
  * Counting set positions: a warp takes a key, and each lane some of its k
  * positions.  Testing whether all are set: a thread takes a key and stops at
@@ -182,35 +182,17 @@ look_up_device(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t c
 	return l->launch(f, key, count, answer);
 }
 
-/* Look up a host batch through the staging slots. */
 static qb_status
 look_up(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t count, void *answer)
 {
-	qs_cuda *gpu = f->gpu;
-	qs_pending waiting[QS_SLOTS] = {};
 	qs_host_batch b;
-	uint64_t piece;
-	int turn = 0;
 
-	QS_TRY(qs_cuda_enter(gpu));
+	QS_TRY(qs_cuda_enter(f->gpu));
 	b = qs_describe(key, NULL, answer, l->answer_bytes, count);
-	piece = qs_piece_keys(gpu, &b);
-	for (uint64_t at = 0; at < count; at += piece)
-	{
-		int s = turn++ % QS_SLOTS;
-		qs_slot *slot = &gpu->slot[s];
-		qs_batch ready;
-
-		QS_TRY(qs_drain_slot(gpu, slot, &b, &waiting[s]));
-		waiting[s] = { at, count - at < piece ? count - at : piece };
-		QS_TRY(qs_fill_slot(gpu, slot, &b, at, waiting[s].count, &ready));
-		QS_TRY(l->launch(f, ready.key, ready.count, qs_slot_answers(gpu, slot, &b)));
-		QS_TRY(qs_send_answers(gpu, slot, &b, &waiting[s]));
-	}
-	for (int s = 0; s < QS_SLOTS; s++)
-		QS_TRY(qs_drain_slot(gpu, &gpu->slot[s], &b, &waiting[s]));
-	gpu->stats.query_keys += count;
-	return QB_OK;
+	f->gpu->stats.query_keys += count;
+	return qs_for_pieces(f->gpu, &b, [&](const qs_batch *ready, uint64_t, void *answers) {
+		return l->launch(f, ready->key, ready->count, answers);
+	});
 }
 
 qb_status
@@ -235,21 +217,6 @@ qb_status
 qf_cuda_contains_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {
 	return look_up_device(f, &find_keys, fingerprint, count, found);
-}
-
-__global__ void
-__launch_bounds__(QS_BLOCK) unite(uint32_t *into, const uint32_t *from, uint64_t words)
-{
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < words; i += stride)
-		into[i] |= from[i];
-}
-
-qb_status
-qf_unite_device(qs_cuda *gpu, uint32_t *into, const uint32_t *from, uint64_t words)
-{
-	return qs_launch(gpu, unite, words, into, from, words);
 }
 
 __global__ void

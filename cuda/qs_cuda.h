@@ -65,14 +65,13 @@ extern "C"
 	{
 		uint64_t insert_batches; /* calls that inserted keys */
 		uint64_t insert_keys;
-		uint64_t remove_keys;
 		uint64_t query_keys;
 		uint64_t bulk_keys;       /* part of insert_keys: inserted by partitioning */
 		uint64_t hot_keys;        /* part of insert_keys: counted before inserting */
 		uint64_t bytes_in;        /* copied to the device */
 		uint64_t bytes_out;       /* copied from the device */
 		uint64_t device_bytes;    /* device memory held now */
-		uint64_t workspace_bytes; /* part of device_bytes: workspace, which qs_cuda_trim() frees */
+		uint64_t workspace_bytes; /* part of device_bytes: kept for the next batch */
 	} qs_cuda_stats;
 
 	/* Number of usable devices; if it is 0, "error" has the reason. */
@@ -92,22 +91,13 @@ extern "C"
 
 	extern void qs_cuda_get_stats(const qs_cuda *gpu, qs_cuda_stats *stats);
 
-	extern void qs_cuda_set_bulk(qs_cuda *gpu, qs_cuda_bulk bulk);
-
-	/* Free the workspace, which bulk inserts keep for the next one. */
-	extern void qs_cuda_trim(qs_cuda *gpu);
-
 	/* Wait for all work; errors of kernels come to light here. */
 	extern qb_status qs_cuda_sync(qs_cuda *gpu);
 
-	/* The cudaStream_t of all kernels, for callers with kernels of their own. */
-	extern void *qs_cuda_stream(qs_cuda *gpu);
-
-	/* Page-locked host memory; keys in it are copied without staging. */
-	extern qb_status qs_cuda_host_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
-	extern void qs_cuda_host_free(qs_cuda *gpu, void *pointer);
-
-	/* Page-lock existing memory, for all devices, until the process ends. */
+	/*
+	 * Page-lock memory, for all devices, until the process ends; keys in it are
+	 * copied without staging.
+	 */
 	extern qb_status qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes);
 
 #ifdef __cplusplus

@@ -28,7 +28,7 @@ static qb_status
 ask_room(qs_cuda *gpu, uint64_t bytes)
 {
 	if (!has_room(gpu, bytes))
-		qs_cuda_trim(gpu);
+		qs_workspace_free(gpu);
 	if (has_room(gpu, bytes))
 		return QB_OK;
 	gpu->error.status = QB_NO_MEMORY;
@@ -48,7 +48,7 @@ qset_device_alloc(qs_cuda *gpu, uint64_t *held, uint64_t bytes, void **pointer)
 	status = qs_device_alloc(gpu, bytes, pointer);
 	if (status == QB_NO_MEMORY && gpu->work_bytes > 0)
 	{
-		qs_cuda_trim(gpu);
+		qs_workspace_free(gpu);
 		status = qs_device_alloc(gpu, bytes, pointer);
 	}
 	if (status == QB_OK)
@@ -143,12 +143,6 @@ qset_cuda_sets_destroy(qset_cuda_sets *s)
 }
 
 uint64_t
-qset_cuda_sets_count(const qset_cuda_sets *s)
-{
-	return s->sets;
-}
-
-uint64_t
 qset_cuda_sets_bytes(const qset_cuda_sets *s)
 {
 	return s->bytes;
@@ -182,24 +176,6 @@ qset_cuda_sets_put_elements(qset_cuda_sets *s, uint64_t first, const uint32_t *e
 							size_t count)
 {
 	return put(s->gpu, s->element + first, element, count * sizeof(*element));
-}
-
-qb_status
-qset_cuda_sets_load(qs_cuda *gpu, const qset_collection *from, qset_cuda_sets **to)
-{
-	qb_status status = qset_cuda_sets_create(gpu, from->sets, from->elements, from->universe, to);
-
-	if (status != QB_OK)
-		return status;
-	status = qset_cuda_sets_put_offsets(*to, 0, from->offset, from->sets + 1);
-	if (status == QB_OK && from->elements > 0)
-		status = qset_cuda_sets_put_elements(*to, 0, from->rank, from->elements);
-	if (status != QB_OK)
-	{
-		qset_cuda_sets_destroy(*to);
-		*to = NULL;
-	}
-	return status;
 }
 
 qb_status

@@ -46,10 +46,6 @@ extern "C"
 	extern qb_status qset_cuda_sets_put_elements(qset_cuda_sets *s, uint64_t first,
 												 const uint32_t *element, size_t count);
 
-	/* Load a whole collection. */
-	extern qb_status
-	qset_cuda_sets_load(qs_cuda *gpu, const qset_collection *from, qset_cuda_sets **to);
-
 	/* Copy a collection of any device to this device, with its index if it has one. */
 	extern qb_status
 	qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **to);
@@ -58,8 +54,6 @@ extern "C"
 	extern qb_status qset_cuda_sets_index(qset_cuda_sets *s);
 
 	extern void qset_cuda_sets_destroy(qset_cuda_sets *s);
-
-	extern uint64_t qset_cuda_sets_count(const qset_cuda_sets *s);
 
 	/* Device memory that a collection holds, its index included. */
 	extern uint64_t qset_cuda_sets_bytes(const qset_cuda_sets *s);

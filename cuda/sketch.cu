@@ -16,29 +16,22 @@
 
 #include "sketch.cuh"
 
-static const qs_cuda_ops *
-ops_of(int structure)
-{
-	switch (structure)
-	{
-		case QS_THREAD:
-			return &qs_thread_cuda;
-		case QS_WARP:
-			return &qs_warp_cuda;
-		case QS_HALF_WARP:
-			return &qs_half_warp_cuda;
-		case QS_MULTILEVEL:
-			return &qs_multilevel_cuda;
-		default: /* sub_warp and the slim table of sf */
-			return &qs_sub_warp_cuda;
-	}
-}
+/* Indexed by qs_structure; the slim table of sf is a sub_warp sketch. */
+static const qs_cuda_ops *const ops[] = { NULL,
+										  &qs_thread_cuda,
+										  &qs_warp_cuda,
+										  &qs_half_warp_cuda,
+										  &qs_sub_warp_cuda,
+										  &qs_multilevel_cuda,
+										  &qs_sub_warp_cuda };
+
+static_assert(sizeof(ops) / sizeof(ops[0]) == QS_STRUCTURES, "every structure has operations");
 
 /* A wide table of multilevel is as large as a narrow one: only its high buckets are wide. */
 static size_t
 table_bytes_of(const qs_cuda_sketch *sk, bool wide)
 {
-	uint64_t rows = sk->params.structure == QS_THREAD ? sk->params.depth : 1;
+	uint64_t rows = qs_has_rows(sk->params.structure) ? sk->params.depth : 1;
 
 	return sk->params.n * rows * sk->ops->bucket_bytes(wide);
 }
@@ -83,15 +76,11 @@ create_masks(qs_cuda_sketch *sk)
 	return QB_OK;
 }
 
-/* Allocate the zeroed table, the masks and the words of a sketch whose view has no memory yet. */
+/* Allocate the zeroed table, the masks and the word of a sketch whose view has no memory yet. */
 static qb_status
 create_memory(qs_cuda_sketch *sk)
 {
-	void *memory;
-
-	QS_TRY(qs_device_alloc(sk->gpu, sizeof(qs_words), &memory));
-	sk->view.high_used = &((qs_words *) memory)->high_used;
-	sk->view.flags = &((qs_words *) memory)->flags;
+	QS_TRY(qs_device_alloc(sk->gpu, sizeof(uint32_t), (void **) &sk->view.high_used));
 	sk->table_bytes = table_bytes_of(sk, sk->view.wide);
 	QS_TRY(qs_device_alloc(sk->gpu, sk->table_bytes, (void **) &sk->view.table));
 	return create_masks(sk);
@@ -107,9 +96,9 @@ new_sketch(qs_cuda *gpu, const qs_params *p, bool wide)
 		return NULL;
 	sk->gpu = gpu;
 	sk->params = *p;
-	if (p->structure == QS_SF)
+	if (qs_has_fat(p->structure))
 		sk->params.part = QS_PART_DEVICE;
-	sk->ops = ops_of(p->structure);
+	sk->ops = ops[p->structure];
 	sk->view.n = p->n;
 	sk->view.seed_key = qb_seed_key(p->seed);
 	sk->view.depth = p->depth;
@@ -165,7 +154,7 @@ qs_cuda_destroy(qs_cuda_sketch *sk)
 	cudaStreamSynchronize(sk->gpu->stream);
 	free_counts(sk);
 	qs_device_free(sk->gpu, (void *) sk->view.masks, sk->view.mask_count * sizeof(uint32_t));
-	qs_device_free(sk->gpu, sk->view.high_used, sizeof(qs_words));
+	qs_device_free(sk->gpu, sk->view.high_used, sizeof(uint32_t));
 	delete sk;
 }
 

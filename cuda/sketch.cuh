@@ -22,22 +22,11 @@ struct qs_view
 	uint8_t *extra;        /* multilevel: high buckets */
 	const uint32_t *masks; /* mask_count masks; thread: NULL */
 	uint32_t *high_used;   /* multilevel: high buckets taken */
-	uint32_t *flags;       /* QS_FLAG_... */
 	uint64_t n;
 	uint64_t seed_key;
 	uint32_t depth;
 	uint32_t mask_count;
 	bool wide;
-};
-
-/* A counter would have fallen below zero. */
-#define QS_FLAG_UNDERFLOW 1u
-
-enum qs_change
-{
-	QS_CHANGE_ADD,
-	QS_CHANGE_REMOVE, /* sets QS_FLAG_UNDERFLOW */
-	QS_CHANGE_UNDO    /* adds back all of a removal that failed */
 };
 
 /* Hash table of the keys of a batch that occur often; see sketch_skew.cu. */
@@ -63,8 +52,8 @@ struct qs_parted;
 /* What a structure does on the device.  All work is queued on gpu->stream. */
 struct qs_cuda_ops
 {
-	/* Apply a change; room for high buckets exists already. */
-	qb_status (*change)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change);
+	/* Add keys; room for high buckets exists already. */
+	qb_status (*insert)(qs_cuda *gpu, const qs_view *v, const qs_batch *b);
 
 	qb_status (*query)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate);
 
@@ -74,12 +63,6 @@ struct qs_cuda_ops
 	 */
 	qb_status (*merge)(qs_cuda *gpu, const qs_view *into, const qs_view *from);
 
-	/*
-	 * After a removal: set QS_FLAG_UNDERFLOW if no keys could have left a
-	 * bucket's counters; see qs_tally in sketch/cells.h.
-	 */
-	qb_status (*check)(qs_cuda *gpu, const qs_view *v);
-
 	/* Count partitioned keys tile by tile; see sketch_bulk.cuh. */
 	qb_status (*bulk)(qs_cuda *gpu, const qs_view *v, const qs_parted *parted);
 
@@ -88,13 +71,6 @@ struct qs_cuda_ops
 
 	/* Bytes of a bucket in the table with counters of this width. */
 	uint32_t (*bucket_bytes)(bool wide);
-};
-
-/* Small words that the kernels of one sketch write, in one allocation. */
-struct qs_words
-{
-	uint32_t high_used;
-	uint32_t flags;
 };
 
 struct qs_cuda_sketch
@@ -118,7 +94,7 @@ extern const qs_cuda_ops qs_thread_cuda, qs_multilevel_cuda;
 static inline bool
 qs_is_multilevel(const qs_cuda_sketch *sk)
 {
-	return sk->params.structure == QS_MULTILEVEL;
+	return qs_has_high(sk->params.structure);
 }
 
 static inline size_t
@@ -179,17 +155,11 @@ extern qb_status qs_high_compact(qs_cuda *gpu, const qs_view *v, uint8_t *to);
 /* Copy 4-byte high counters to 8-byte ones. */
 extern qb_status qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high);
 
-/* See qs_cuda_ops.check. */
-extern qb_status qs_high_check(qs_cuda *gpu, const qs_view *v);
-
 /* ---- sketch_tables.cu ---- */
 
 /* into += from, where "from" may have more buckets: "buckets" buckets of 2^log2_width counters. */
 extern qb_status qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from,
 								   uint64_t buckets, uint32_t log2_width);
-
-/* See qs_cuda_ops.check. */
-extern qb_status qs_counters_check(qs_cuda *gpu, const qs_view *v, uint32_t log2_width);
 
 /* Copy 4-byte counters to 8-byte ones. */
 extern qb_status
@@ -200,8 +170,8 @@ extern qb_status qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t co
 
 /* ---- sketch_batch.cu ---- */
 
-/* One launch of ops->change. */
-extern qb_status qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change change);
+/* One launch of ops->insert. */
+extern qb_status qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b);
 
 /* ---- sketch_skew.cu ---- */
 

@@ -8,36 +8,16 @@
 #include "sketch.cuh"
 
 qb_status
-qs_change_keys(qs_cuda_sketch *sk, const qs_batch *b, qs_change change)
+qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b)
 {
-	if (change == QS_CHANGE_ADD)
-		QS_TRY(qs_reserve_launch(sk, b->count));
-	return sk->ops->change(sk->gpu, &sk->view, b, change);
+	QS_TRY(qs_reserve_launch(sk, b->count));
+	return sk->ops->insert(sk->gpu, &sk->view, b);
 }
 
-/* Apply a change with all keys of a host batch. */
 static qb_status
-change_host(qs_cuda_sketch *sk, const qs_host_batch *b, qs_change change)
+insert(qs_cuda_sketch *sk, const qs_batch *b)
 {
-	qs_cuda *gpu = sk->gpu;
-	uint64_t piece = qs_piece_keys(gpu, b);
-	int turn = 0;
-
-	for (uint64_t at = 0; at < b->count; at += piece)
-	{
-		uint64_t count = b->count - at < piece ? b->count - at : piece;
-		qs_slot *slot = &gpu->slot[turn++ % QS_SLOTS];
-		qs_batch ready;
-
-		QS_TRY(qs_fill_slot(gpu, slot, b, at, count, &ready));
-		if (change == QS_CHANGE_ADD && !ready.weight)
-			QS_TRY(qs_insert_fastest(sk, &ready));
-		else
-			QS_TRY(qs_change_keys(sk, &ready, change));
-		QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
-	}
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
-	return QB_OK;
+	return b->weight ? qs_insert_keys(sk, b) : qs_insert_fastest(sk, b);
 }
 
 static qb_status
@@ -53,7 +33,7 @@ sum_device_weights(qs_cuda *gpu, const qs_batch *b, int64_t *sum)
 static qb_status
 start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
 {
-	if (sk->params.structure == QS_SF)
+	if (qs_has_fat(sk->params.structure))
 		return QB_READ_ONLY;
 	if (sum < 0)
 		return QB_TOTAL_OVERFLOW;
@@ -72,7 +52,8 @@ qs_cuda_insert(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, s
 	QS_TRY(qs_cuda_enter(sk->gpu));
 	QS_TRY(start_insert(sk, qs_weight_sum(weight, count), count));
 	b = qs_describe(key, weight, NULL, 0, count);
-	return change_host(sk, &b, QS_CHANGE_ADD);
+	return qs_for_pieces(
+		sk->gpu, &b, [&](const qs_batch *ready, uint64_t, void *) { return insert(sk, ready); });
 }
 
 qb_status
@@ -86,83 +67,7 @@ qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *we
 		return QB_OK;
 	QS_TRY(sum_device_weights(sk->gpu, &b, &sum));
 	QS_TRY(start_insert(sk, sum, count));
-	if (weight)
-		return qs_change_keys(sk, &b, QS_CHANGE_ADD);
-	return qs_insert_fastest(sk, &b);
-}
-
-/* Did a removal take more than there was?  The flag is cleared. */
-static qb_status
-check_underflow(qs_cuda_sketch *sk, bool *underflow)
-{
-	qs_cuda *gpu = sk->gpu;
-
-	QS_TRY(sk->ops->check(gpu, &sk->view));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(gpu->host_result, sk->view.flags, sizeof(uint32_t),
-									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.flags, 0, sizeof(uint32_t), gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	*underflow = (*(const uint32_t *) gpu->host_result & QS_FLAG_UNDERFLOW) != 0;
-	return QB_OK;
-}
-
-static qb_status
-start_remove(const qs_cuda_sketch *sk, int64_t sum)
-{
-	if (sk->params.structure == QS_SF)
-		return QB_READ_ONLY;
-	return sum < 0 || sum > sk->total ? QB_UNDERFLOW : QB_OK;
-}
-
-static void
-finish_remove(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
-{
-	sk->total -= sum;
-	sk->gpu->stats.remove_keys += count;
-}
-
-qb_status
-qs_cuda_remove(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
-{
-	int64_t sum = qs_weight_sum(weight, count);
-	qs_host_batch b;
-	bool underflow;
-
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	QS_TRY(start_remove(sk, sum));
-	b = qs_describe(key, weight, NULL, 0, count);
-	QS_TRY(change_host(sk, &b, QS_CHANGE_REMOVE));
-	QS_TRY(check_underflow(sk, &underflow));
-	if (underflow)
-	{
-		QS_TRY(change_host(sk, &b, QS_CHANGE_UNDO));
-		return QB_UNDERFLOW;
-	}
-	finish_remove(sk, sum, count);
-	return QB_OK;
-}
-
-qb_status
-qs_cuda_remove_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
-{
-	qs_batch b = { key, weight, count };
-	bool underflow;
-	int64_t sum;
-
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	if (count == 0)
-		return QB_OK;
-	QS_TRY(sum_device_weights(sk->gpu, &b, &sum));
-	QS_TRY(start_remove(sk, sum));
-	QS_TRY(qs_change_keys(sk, &b, QS_CHANGE_REMOVE));
-	QS_TRY(check_underflow(sk, &underflow));
-	if (underflow)
-	{
-		QS_TRY(qs_change_keys(sk, &b, QS_CHANGE_UNDO));
-		return QB_UNDERFLOW;
-	}
-	finish_remove(sk, sum, count);
-	return QB_OK;
+	return insert(sk, &b);
 }
 
 qb_status
@@ -177,42 +82,16 @@ qs_cuda_query_device(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int6
 	return sk->ops->query(sk->gpu, &sk->view, &b, estimate);
 }
 
-/* Query the keys in a slot, and queue the copy of the estimates. */
-static qb_status
-query_slot(qs_cuda_sketch *sk, qs_slot *slot, const qs_host_batch *b, const qs_batch *ready,
-		   const qs_pending *p)
-{
-	int64_t *answer = (int64_t *) qs_slot_answers(sk->gpu, slot, b);
-
-	QS_TRY(sk->ops->query(sk->gpu, &sk->view, ready, answer));
-	return qs_send_answers(sk->gpu, slot, b, p);
-}
-
 qb_status
 qs_cuda_query(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *estimate)
 {
 	qs_cuda *gpu = sk->gpu;
-	qs_pending waiting[QS_SLOTS] = {};
 	qs_host_batch b;
-	uint64_t piece;
-	int turn = 0;
 
 	QS_TRY(qs_cuda_enter(gpu));
 	b = qs_describe(key, NULL, estimate, sizeof(*estimate), count);
-	piece = qs_piece_keys(gpu, &b);
-	for (uint64_t at = 0; at < count; at += piece)
-	{
-		int s = turn++ % QS_SLOTS;
-		qs_slot *slot = &gpu->slot[s];
-		qs_batch ready;
-
-		QS_TRY(qs_drain_slot(gpu, slot, &b, &waiting[s]));
-		waiting[s] = { at, count - at < piece ? count - at : piece };
-		QS_TRY(qs_fill_slot(gpu, slot, &b, at, waiting[s].count, &ready));
-		QS_TRY(query_slot(sk, slot, &b, &ready, &waiting[s]));
-	}
-	for (int s = 0; s < QS_SLOTS; s++)
-		QS_TRY(qs_drain_slot(gpu, &gpu->slot[s], &b, &waiting[s]));
 	gpu->stats.query_keys += count;
-	return QB_OK;
+	return qs_for_pieces(gpu, &b, [&](const qs_batch *ready, uint64_t, void *answers) {
+		return sk->ops->query(gpu, &sk->view, ready, (int64_t *) answers);
+	});
 }

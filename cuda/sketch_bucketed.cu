@@ -46,30 +46,6 @@ __launch_bounds__(QS_BLOCK) insert_keys(const qs_view v, const qs_batch b)
 	}
 }
 
-template <int M, typename Counter>
-__global__ void
-__launch_bounds__(QS_BLOCK) remove_keys(const qs_view v, const qs_batch b)
-{
-	__shared__ uint32_t room[QS_SHARED_MASKS];
-	qs_mask_lookup<M> mask_of(v, room);
-	qs_walk<true> walk(v, b);
-	uint32_t own = qs_lane() % M;
-	Counter *counters = (Counter *) v.table + own;
-	bool covered = true;
-
-	while (walk.next())
-	{
-		uint64_t target =
-			walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
-
-		qs_walk_rounds<M>(walk, target, [&](uint32_t bucket, uint32_t mask, uint64_t weight) {
-			if (mask >> own & 1)
-				covered &= qs_counter_change(&counters[(uint64_t) bucket * M], weight, true);
-		});
-	}
-	qs_raise(v, !covered);
-}
-
 /* The least of the counters that the mask selects, in a bucket of one sector. */
 __device__ __forceinline__ uint32_t
 sector_min(const uint4 *sector, uint32_t mask)
@@ -133,21 +109,19 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 
 template <int M, typename Counter>
 static qb_status
-change_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
+insert_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
 {
-	auto kernel = change == QS_CHANGE_REMOVE ? remove_keys<M, Counter>
-				  : b->weight                ? insert_keys<M, Counter, true>
-											 : insert_keys<M, Counter, false>;
+	auto kernel = b->weight ? insert_keys<M, Counter, true> : insert_keys<M, Counter, false>;
 
 	return qs_launch(gpu, kernel, b->count, *v, *b);
 }
 
 template <int M>
 static qb_status
-change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
+insert(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
 {
-	return v->wide ? change_counters<M, qs_u64>(gpu, v, b, change)
-				   : change_counters<M, uint32_t>(gpu, v, b, change);
+	return v->wide ? insert_counters<M, qs_u64>(gpu, v, b)
+				   : insert_counters<M, uint32_t>(gpu, v, b);
 }
 
 template <int M>
@@ -174,13 +148,6 @@ bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
 				   : qs_add_tiles<qs_plain_tile<M, uint32_t>>(gpu, v, parted);
 }
 
-template <int LOG2_M>
-static qb_status
-check(qs_cuda *gpu, const qs_view *v)
-{
-	return qs_counters_check(gpu, v, LOG2_M);
-}
-
 template <int M>
 static uint32_t
 bucket_bytes(bool wide)
@@ -188,9 +155,9 @@ bucket_bytes(bool wide)
 	return M * (wide ? 8 : 4);
 }
 
-const qs_cuda_ops qs_sub_warp_cuda = { change<8>, query<8>, merge<3>,       check<3>,
-									   bulk<8>,   8,        bucket_bytes<8> };
-const qs_cuda_ops qs_half_warp_cuda = { change<16>, query<16>, merge<4>,        check<4>,
+const qs_cuda_ops qs_sub_warp_cuda = { insert<8>, query<8>, merge<3>, bulk<8>, 8, bucket_bytes<8> };
+const qs_cuda_ops qs_half_warp_cuda = { insert<16>, query<16>, merge<4>,
 										bulk<16>,   16,        bucket_bytes<16> };
-const qs_cuda_ops qs_warp_cuda = { change<32>, query<32>, merge<5>,        check<5>,
-								   bulk<32>,   32,        bucket_bytes<32> };
+const qs_cuda_ops qs_warp_cuda = {
+	insert<32>, query<32>, merge<5>, bulk<32>, 32, bucket_bytes<32>
+};

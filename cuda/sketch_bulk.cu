@@ -130,7 +130,7 @@ qs_bulk_possible(const qs_cuda_sketch *sk)
 bool
 qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count)
 {
-	bool rows = sk->params.structure == QS_THREAD;
+	bool rows = qs_has_rows(sk->params.structure);
 	uint64_t accesses = count * (rows ? sk->params.depth : 1);
 	uint64_t bytes = rows || qs_is_multilevel(sk) ? PAYS_BYTES_FEW : PAYS_BYTES;
 	size_t in_cache = rows ? sk->gpu->l2_bytes / 4 * 3 : sk->gpu->l2_bytes / 2;
@@ -440,7 +440,7 @@ static qb_status
 insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace &w, uint32_t row)
 {
 	qs_cuda *gpu = sk->gpu;
-	auto coarse = sk->params.structure == QS_THREAD ? sort_coarse<true> : sort_coarse<false>;
+	auto coarse = qs_has_rows(sk->params.structure) ? sort_coarse<true> : sort_coarse<false>;
 	qs_parted parted = {};
 
 	coarse<<<p.stretches, COARSE_BLOCK, 0, gpu->stream>>>(sk->view, *b, p, row, w.item[0],
@@ -468,7 +468,7 @@ qs_bulk_insert(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work)
 {
 	plan p = plan_batch(sk, b->count);
 	workspace w = place(p, work);
-	uint32_t rows = sk->params.structure == QS_THREAD ? sk->params.depth : 1;
+	uint32_t rows = qs_has_rows(sk->params.structure) ? sk->params.depth : 1;
 	uint32_t row;
 
 	for (row = 0; row < rows; row++)

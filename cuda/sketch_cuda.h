@@ -11,9 +11,7 @@
  *
  * The worker inside PostgreSQL creates, loads, inserts, queries, merges,
  * fetches and destroys.  Keys in device memory (..._device) are for columns
- * that are kept there.  Removing is for tests alone, because in PostgreSQL the
- * CPU removes.  src/bench/gpu_sketch.h has more functions for tests and
- * benchmarks.
+ * that are kept there.  Only the CPU removes keys.
  *
  * Statuses and errors are as in qs_cuda.h.
  *
@@ -64,12 +62,6 @@ extern "C"
 	 * qs_cuda_sync().
 	 */
 	extern qb_status qs_cuda_insert_device(qs_cuda_sketch *sketch, const uint64_t *key,
-										   const int64_t *weight, size_t count);
-
-	/* Remove keys; QB_UNDERFLOW leaves the sketch unchanged. */
-	extern qb_status qs_cuda_remove(qs_cuda_sketch *sketch, const uint64_t *key,
-									const int64_t *weight, size_t count);
-	extern qb_status qs_cuda_remove_device(qs_cuda_sketch *sketch, const uint64_t *key,
 										   const int64_t *weight, size_t count);
 
 	/* Estimate each key; keys and estimates are in host memory. */

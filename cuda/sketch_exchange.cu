@@ -70,7 +70,7 @@ qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch)
 	qb_status status;
 
 	*sketch = NULL;
-	if (from->params.structure == QS_SF && (!dense || !qs_has_table(&from->params)))
+	if (qs_has_fat(from->params.structure) && (!dense || !qs_has_table(&from->params)))
 		return QB_WRONG_PART;
 	QS_TRY(qs_cuda_create_like(gpu, &from->params, dense && from->wide, sketch));
 	(*sketch)->keys = from->keys;

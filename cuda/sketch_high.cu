@@ -1,6 +1,6 @@
 /*
  * sketch_high.cu
- *		Work on all buckets of a multilevel sketch: merging, renumbering, checks.
+ *		Work on all buckets of a multilevel sketch: merging, renumbering.
  *
  * A warp takes a bucket, and lane i counter i, so low buckets and high buckets
  * are read and written whole.  Floor: each low bucket is read once, and
@@ -174,25 +174,4 @@ qb_status
 qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high)
 {
 	return high == 0 ? QB_OK : qs_counters_widen(gpu, to, from, high * QS_HIGH_COUNTERS);
-}
-
-/* A counter is negative if its high part is: no true high part has the upper bit. */
-__global__ void
-__launch_bounds__(QS_BLOCK) check_buckets(const qs_view v)
-{
-	uint32_t sign = v.wide ? 63 : 31;
-
-	for_each_bucket(v.n, [&](uint64_t bucket) {
-		int64_t number = high_number(v.table + bucket * QS_LOW_BYTES);
-		bool negative = high_counter(v, number) >> sign != 0;
-		bool fits = qs_lanes_fit(counter(v, bucket), 32, v.depth);
-
-		qs_raise(v, negative || !fits);
-	});
-}
-
-qb_status
-qs_high_check(qs_cuda *gpu, const qs_view *v)
-{
-	return qs_launch(gpu, check_buckets, v->n * 32, *v);
 }

@@ -163,48 +163,4 @@ qs_walk_rounds(const qs_walk<WEIGHTED> &walk, uint64_t target, Apply apply)
 		qs_rounds<LANES, false>(target, walk.weight, apply);
 }
 
-__device__ __forceinline__ void
-qs_raise(const qs_view &v, bool underflow)
-{
-	if (underflow)
-		atomicOr(v.flags, QS_FLAG_UNDERFLOW);
-}
-
-/*
- * Do the counters of a bucket agree with each other?  Each of "lanes"
- * neighbouring lanes has one counter; see qs_tally in sketch/cells.h.  Whole
- * warps call this, and each lane gets the answer for its bucket.
- */
-__device__ __forceinline__ bool
-qs_lanes_fit(uint64_t counter, int lanes, uint32_t depth)
-{
-	uint64_t most = counter;
-	uint64_t low = counter & UINT32_MAX, high = counter >> 32;
-
-	for (int step = lanes / 2; step > 0; step /= 2)
-	{
-		most = max(most, __shfl_xor_sync(QS_ALL_LANES, most, step));
-		low += __shfl_xor_sync(QS_ALL_LANES, low, step);
-		high += __shfl_xor_sync(QS_ALL_LANES, high, step);
-	}
-	return (unsigned __int128) most * depth <= ((unsigned __int128) high << 32) + low;
-}
-
-/*
- * Add to a counter, or subtract; returns false if the counter falls below
- * zero.  In any order, all removals of a batch succeed if and only if each
- * counter is at least the sum of its removals.
- */
-template <typename Counter>
-__device__ __forceinline__ bool
-qs_counter_change(Counter *counter, uint64_t weight, bool remove)
-{
-	if (!remove)
-	{
-		atomicAdd(counter, (Counter) weight);
-		return true;
-	}
-	return atomicAdd(counter, (Counter) (0 - weight)) >= weight;
-}
-
 #endif

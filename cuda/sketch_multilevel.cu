@@ -1,6 +1,6 @@
 /*
  * sketch_multilevel.cu
- *		The multilevel sketch on the device: changing and querying keys.
+ *		The multilevel sketch on the device: adding and querying keys.
  *
  * Layout: src/sketch/multilevel.c.  A low bucket is one sector: 28 counters of
  * one byte and the high index.
@@ -22,8 +22,8 @@
  *
  *	byte[i] = added[i] - 256 * X_i,		0 <= byte[i] <= 255
  *
- * whatever the order was: low + 256 * high is exact.  Removal is the mirror
- * image.  No thread ever waits, and equal keys cost no retries.
+ * whatever the order was: low + 256 * high is exact.  No thread ever waits,
+ * and equal keys cost no retries.
  *
  * High buckets: the first crossing in a bucket happens while its bytes are
  * true, so a bucket asks for a high bucket only if one of its counters reached
@@ -86,20 +86,18 @@ struct high_access
 	uint8_t *extra;
 	uint32_t *used;
 	bool wide;
-	bool minus;    /* take away instead of adding */
-	bool allocate; /* may take high buckets */
 };
 
-/* A thread's "spare" is a high index that no bucket uses yet, or 0. */
-#define UNCOVERED 0x80000000u /* bit in "spare": a counter fell below zero */
-
-/* The high index of a bucket, or 0; takes a high bucket if need be. */
+/*
+ * The high index of a bucket; takes a high bucket if need be.  A thread's
+ * "spare" is a high index that no bucket uses yet, or 0.
+ */
 __device__ __forceinline__ uint32_t
 high_index(const high_access &high, uint32_t *low, uint32_t &spare)
 {
 	uint32_t index = atomicAdd(&low[INDEX_WORD], 0);
 
-	if (index != 0 || !high.allocate)
+	if (index != 0)
 		return index;
 	if (spare == 0)
 		spare = QS_HIGH_INDEX_MIN + atomicAdd(high.used, 1);
@@ -111,19 +109,14 @@ high_index(const high_access &high, uint32_t *low, uint32_t &spare)
 	return index;
 }
 
-/*
- * high[counter] += amount.  A bucket without a high bucket changes nothing: it
- * cannot cover what is removed, so undoing then gives nothing back.
- */
+/* high[counter] += amount. */
 __device__ __forceinline__ void
 deliver(const high_access &high, uint32_t *low, uint32_t counter, int64_t amount, uint32_t &spare)
 {
 	uint32_t index = high_index(high, low, spare);
 	uint64_t at = (uint64_t) (index - QS_HIGH_INDEX_MIN) * QS_HIGH_COUNTERS + counter;
 
-	if (index == 0)
-		spare |= UNCOVERED;
-	else if (high.wide)
+	if (high.wide)
 		atomicAdd((qs_u64 *) high.extra + at, (qs_u64) amount);
 	else
 		atomicAdd((uint32_t *) high.extra + at, (uint32_t) amount);
@@ -138,13 +131,13 @@ __device__ __noinline__ uint32_t
 settle(high_access high, uint32_t *low, uint32_t w, uint32_t bits, uint64_t weight, uint32_t old,
 	   uint32_t spare)
 {
-	int sign = high.minus ? -1 : 1;
-	crossing c = crossed(old, spread(bits, weight & 255), high.minus);
+	int sign = 1;
+	crossing c = crossed(old, spread(bits, weight & 255), false);
 	int64_t net[4];
 
 #pragma unroll
 	for (int i = 0; i < 4; i++)
-		net[i] = bits >> i & 1 ? sign * (int64_t) (weight >> 8) : 0;
+		net[i] = bits >> i & 1 ? (int64_t) (weight >> 8) : 0;
 	while (c.any())
 	{
 		uint32_t back = c.into;
@@ -168,20 +161,20 @@ settle(high_access high, uint32_t *low, uint32_t w, uint32_t bits, uint64_t weig
 
 /* Does a change of a word need settle()? */
 __device__ __forceinline__ bool
-is_unsettled(uint32_t old, uint32_t bits, uint64_t weight, bool minus)
+is_unsettled(uint32_t old, uint32_t bits, uint64_t weight)
 {
-	return bits != 0 && (weight > 255 || crossed(old, spread(bits, weight & 255), minus).any());
+	return bits != 0 && (weight > 255 || crossed(old, spread(bits, weight & 255), false).any());
 }
 
 /*
- * Change the counters of a warp's keys.  The atomics of all rounds are issued
+ * Add to the counters of a warp's keys.  The atomics of all rounds are issued
  * before the first result is used: eight transactions in flight for each lane.
  * Returns "spare".
  */
 template <bool ONES>
 __device__ __forceinline__ uint32_t
-change_rounds(uint32_t *table, const high_access &high, uint64_t target, uint64_t weight,
-			  uint32_t spare)
+add_rounds(uint32_t *table, const high_access &high, uint64_t target, uint64_t weight,
+		   uint32_t spare)
 {
 	uint32_t own = qs_lane() % LANES;
 	uint32_t old[LANES];
@@ -190,17 +183,15 @@ change_rounds(uint32_t *table, const high_access &high, uint64_t target, uint64_
 
 	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t bucket, uint32_t mask, uint64_t w) {
 		uint32_t bits = mask >> (own * 4) & 15;
-		uint32_t delta = spread(bits, w & 255);
 
 		old[round] = 0;
 		if (bits != 0)
-			old[round] =
-				atomicAdd(&table[(uint64_t) bucket * LANES + own], high.minus ? 0 - delta : delta);
+			old[round] = atomicAdd(&table[(uint64_t) bucket * LANES + own], spread(bits, w & 255));
 		round++;
 	});
 	round = 0;
 	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t, uint32_t mask, uint64_t w) {
-		unsettled |= is_unsettled(old[round++], mask >> (own * 4) & 15, w, high.minus);
+		unsettled |= is_unsettled(old[round++], mask >> (own * 4) & 15, w);
 	});
 	if (!__any_sync(QS_ALL_LANES, unsettled))
 		return spare;
@@ -208,7 +199,7 @@ change_rounds(uint32_t *table, const high_access &high, uint64_t target, uint64_
 	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t bucket, uint32_t mask, uint64_t w) {
 		uint32_t bits = mask >> (own * 4) & 15;
 
-		if (is_unsettled(old[round], bits, w, high.minus))
+		if (is_unsettled(old[round], bits, w))
 			spare =
 				settle(high, &table[(uint64_t) bucket * LANES], own, bits, w, old[round], spare);
 		round++;
@@ -217,20 +208,19 @@ change_rounds(uint32_t *table, const high_access &high, uint64_t target, uint64_
 }
 
 static __device__ __forceinline__ high_access
-access_high(const qs_view &v, bool minus, bool allocate)
+access_high(const qs_view &v)
 {
-	return { v.extra, v.high_used, v.wide, minus, allocate };
+	return { v.extra, v.high_used, v.wide };
 }
 
 template <bool WEIGHTED>
 __global__ void
-__launch_bounds__(QS_BLOCK)
-	change_keys(const qs_view v, const qs_batch b, bool minus, bool allocate)
+__launch_bounds__(QS_BLOCK) insert_keys(const qs_view v, const qs_batch b)
 {
 	__shared__ uint32_t room[QS_SHARED_MASKS];
 	qs_mask_lookup<QS_LOW_COUNTERS> mask_of(v, room);
 	qs_walk<WEIGHTED> walk(v, b);
-	high_access high = access_high(v, minus, allocate);
+	high_access high = access_high(v);
 	uint32_t *table = (uint32_t *) v.table;
 	uint32_t spare = 0;
 
@@ -240,11 +230,10 @@ __launch_bounds__(QS_BLOCK)
 			walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
 
 		if (walk.ones)
-			spare = change_rounds<true>(table, high, target, 1, spare);
+			spare = add_rounds<true>(table, high, target, 1, spare);
 		else
-			spare = change_rounds<false>(table, high, target, walk.weight, spare);
+			spare = add_rounds<false>(table, high, target, walk.weight, spare);
 	}
-	qs_raise(v, minus && (spare & UNCOVERED));
 }
 
 /* The least selected byte of a low bucket that is in registers. */
@@ -330,13 +319,11 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 }
 
 static qb_status
-change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
+insert(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
 {
-	bool weighted = b->weight || change == QS_CHANGE_REMOVE;
-	auto kernel = weighted ? change_keys<true> : change_keys<false>;
+	auto kernel = b->weight ? insert_keys<true> : insert_keys<false>;
 
-	return qs_launch(gpu, kernel, b->count, *v, *b, change == QS_CHANGE_REMOVE,
-					 change == QS_CHANGE_ADD);
+	return qs_launch(gpu, kernel, b->count, *v, *b);
 }
 
 static qb_status
@@ -360,7 +347,7 @@ struct multilevel_tile
 	__device__ __forceinline__ void
 	flush(const qs_view &v, uint64_t first, uint32_t buckets, const uint16_t *count)
 	{
-		high_access high = access_high(v, false, true);
+		high_access high = access_high(v);
 		uint32_t *table = (uint32_t *) v.table + first * LANES;
 
 		uint32_t end = buckets * LANES;
@@ -420,5 +407,5 @@ bucket_bytes(bool)
 	return QS_LOW_BYTES;
 }
 
-const qs_cuda_ops qs_multilevel_cuda = { change, query,           qs_high_merge, qs_high_check,
+const qs_cuda_ops qs_multilevel_cuda = { insert, query,           qs_high_merge,
 										 bulk,   QS_LOW_COUNTERS, bucket_bytes };

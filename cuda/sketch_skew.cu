@@ -275,7 +275,7 @@ split(qs_cuda_sketch *sk, const way *w, qs_batch *b)
 	split_keys<<<grid, SPLIT_BLOCK, 0, gpu->stream>>>(*b, sk->view.seed_key, hot, cold,
 													  gpu->result);
 	QS_CUDA_LAUNCHED(gpu);
-	QS_TRY(qs_change_keys(sk, &hot_keys, QS_CHANGE_ADD));
+	QS_TRY(qs_insert_keys(sk, &hot_keys));
 	QS_TRY(qs_read_result(gpu, 1));
 	gpu->stats.hot_keys += b->count - gpu->host_result[0];
 	b->key = cold;
@@ -310,7 +310,7 @@ insert_way(qs_cuda_sketch *sk, const qs_batch *b, const way *w)
 	/* if few keys are left, partitioning may no longer pay */
 	if (w->bulk && wants_bulk(sk, left.count))
 		return insert_bulk(sk, &left, w->work + qs_ceil_div(w->cold_bytes, 256) * 256);
-	return qs_change_keys(sk, &left, QS_CHANGE_ADD);
+	return qs_insert_keys(sk, &left);
 }
 
 qb_status

@@ -54,28 +54,6 @@ qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64
 					  : merge<uint32_t, uint32_t>(gpu, into, from, buckets, log2_width);
 }
 
-/* 2^log2_width neighbouring lanes take a bucket; all lanes stay to the end. */
-template <typename Counter>
-__global__ void
-__launch_bounds__(QS_BLOCK) check_counters(const qs_view v, uint32_t log2_width)
-{
-	const Counter *table = (const Counter *) v.table;
-	uint64_t count = v.n << log2_width;
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i - qs_lane() < count;
-		 i += stride)
-		qs_raise(v, !qs_lanes_fit(i < count ? table[i] : 0, 1 << log2_width, v.depth));
-}
-
-qb_status
-qs_counters_check(qs_cuda *gpu, const qs_view *v, uint32_t log2_width)
-{
-	auto kernel = v->wide ? check_counters<qs_u64> : check_counters<uint32_t>;
-
-	return qs_launch(gpu, kernel, v->n << log2_width, *v, log2_width);
-}
-
 __global__ void
 __launch_bounds__(QS_BLOCK) widen_counters(uint64_t *to, const uint32_t *from, uint64_t count)
 {

@@ -16,22 +16,18 @@
 /* Rows whose counters are read before the first counter is used. */
 #define GATHER 4
 
-template <typename Counter, bool WEIGHTED, bool REMOVE>
+template <typename Counter, bool WEIGHTED>
 __global__ void
-__launch_bounds__(QS_BLOCK) change_keys(const qs_view v, const qs_batch b)
+__launch_bounds__(QS_BLOCK) insert_keys(const qs_view v, const qs_batch b)
 {
 	qs_walk<WEIGHTED> walk(v, b);
 	Counter *table = (Counter *) v.table;
-	bool covered = true;
 
 	while (walk.next())
 		if (walk.active)
 			for (uint32_t row = 0; row < v.depth; row++)
-				covered &= qs_counter_change(
-					&table[v.n * row + qs_reduce_short(qs_row_hash(walk.hv, row), v.n)],
-					walk.weight, REMOVE);
-	if (REMOVE)
-		qs_raise(v, !covered);
+				atomicAdd(&table[v.n * row + qs_reduce_short(qs_row_hash(walk.hv, row), v.n)],
+						  (Counter) walk.weight);
 }
 
 template <typename Counter>
@@ -66,20 +62,17 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 
 template <typename Counter>
 static qb_status
-change_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
+insert_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
 {
-	auto kernel = change == QS_CHANGE_REMOVE ? change_keys<Counter, true, true>
-				  : b->weight                ? change_keys<Counter, true, false>
-											 : change_keys<Counter, false, false>;
+	auto kernel = b->weight ? insert_keys<Counter, true> : insert_keys<Counter, false>;
 
 	return qs_launch(gpu, kernel, b->count, *v, *b);
 }
 
 static qb_status
-change(qs_cuda *gpu, const qs_view *v, const qs_batch *b, qs_change change)
+insert(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
 {
-	return v->wide ? change_counters<qs_u64>(gpu, v, b, change)
-				   : change_counters<uint32_t>(gpu, v, b, change);
+	return v->wide ? insert_counters<qs_u64>(gpu, v, b) : insert_counters<uint32_t>(gpu, v, b);
 }
 
 static qb_status
@@ -110,11 +103,4 @@ bucket_bytes(bool wide)
 	return wide ? 8 : 4;
 }
 
-/* The counters of one key are in different rows, so counters cannot contradict each other. */
-static qb_status
-check(qs_cuda *, const qs_view *)
-{
-	return QB_OK;
-}
-
-const qs_cuda_ops qs_thread_cuda = { change, query, merge, check, bulk, 1, bucket_bytes };
+const qs_cuda_ops qs_thread_cuda = { insert, query, merge, bulk, 1, bucket_bytes };

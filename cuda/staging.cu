@@ -142,13 +142,15 @@ answer_at(const qs_host_batch *b, uint64_t i)
 }
 
 qb_status
-qs_send_answers(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, const qs_pending *p)
+qs_finish_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, const qs_pending *p)
 {
 	size_t offset = answers_offset(gpu, b);
 	size_t bytes = p->count * b->answer_bytes;
 	void *to = b->pinned_answer ? answer_at(b, p->at) : slot->host + offset;
 
 	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
+	if (!b->answer)
+		return QB_OK;
 	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, slot->done, 0));
 	QS_CUDA_TRY(
 		gpu, cudaMemcpyAsync(to, slot->device + offset, bytes, cudaMemcpyDeviceToHost, gpu->out));
@@ -160,7 +162,7 @@ qs_send_answers(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, const qs_pe
 qb_status
 qs_drain_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, qs_pending *p)
 {
-	if (p->count == 0)
+	if (p->count == 0 || !b->answer)
 		return QB_OK;
 	QS_CUDA_TRY(gpu, cudaEventSynchronize(slot->left));
 	if (!b->pinned_answer)

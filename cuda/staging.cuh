@@ -10,9 +10,7 @@
  *
  * A slot holds the keys of a piece of a batch, then their weights or answers.
  *
- * For each piece: qs_fill_slot(), a kernel on gpu->stream, and then either an
- * event "done" or, if there are answers, qs_send_answers().  qs_drain_slot()
- * comes before the slot is filled again, and at the end.
+ * qs_for_pieces() does all of this for a batch.
  *
  * cuda/staging.cuh
  */
@@ -63,12 +61,43 @@ extern qb_status qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *
 /* Where a kernel writes the answers of a slot. */
 extern void *qs_slot_answers(const qs_cuda *gpu, const qs_slot *slot, const qs_host_batch *b);
 
-/* After the kernel: queue the copy of the answers to the host. */
+/* After the kernel: note its end, and queue the copy of the answers to the host, if any. */
 extern qb_status
-qs_send_answers(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, const qs_pending *p);
+qs_finish_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, const qs_pending *p);
 
-/* Wait for the answers in a slot and hand them on. */
+/* Before a slot is filled again, and at the end: wait for its answers and hand them on. */
 extern qb_status qs_drain_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, qs_pending *p);
+
+/*
+ * Call work(ready, at, answers) for the pieces of a host batch: it queues
+ * kernels for the keys from number "at" on, which write "answers".  Keys and
+ * answers are no longer needed on return.
+ */
+template <typename Work>
+static qb_status
+qs_for_pieces(qs_cuda *gpu, const qs_host_batch *b, Work work)
+{
+	qs_pending waiting[QS_SLOTS] = {};
+	uint64_t piece = qs_piece_keys(gpu, b);
+	int turn = 0;
+
+	for (uint64_t at = 0; at < b->count; at += piece)
+	{
+		int s = turn++ % QS_SLOTS;
+		qs_slot *slot = &gpu->slot[s];
+		qs_batch ready;
+
+		QS_TRY(qs_drain_slot(gpu, slot, b, &waiting[s]));
+		waiting[s] = { at, b->count - at < piece ? b->count - at : piece };
+		QS_TRY(qs_fill_slot(gpu, slot, b, at, waiting[s].count, &ready));
+		QS_TRY(work(&ready, at, qs_slot_answers(gpu, slot, b)));
+		QS_TRY(qs_finish_slot(gpu, slot, b, &waiting[s]));
+	}
+	for (int s = 0; s < QS_SLOTS; s++)
+		QS_TRY(qs_drain_slot(gpu, &gpu->slot[s], b, &waiting[s]));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
+	return QB_OK;
+}
 
 /* The memory and events of all slots, for device.cu. */
 extern qb_status qs_staging_open(qs_cuda *gpu);

@@ -27,7 +27,7 @@ COMMENT ON FUNCTION qfilter_new_bloom(bigint, double precision, bigint, text)
 -- Functions of one and two filters
 --
 
-CREATE FUNCTION qfilter_merge(qfilter, qfilter) RETURNS qfilter
+CREATE FUNCTION qfilter_merge(filter qfilter, other qfilter) RETURNS qfilter
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_merge(qfilter, qfilter) IS 'filter of the rows of both';
 
@@ -36,20 +36,20 @@ CREATE OPERATOR | (
 );
 COMMENT ON OPERATOR | (qfilter, qfilter) IS 'merge';
 
-CREATE FUNCTION qfilter_fold(qfilter, halvings integer DEFAULT 1) RETURNS qfilter
+CREATE FUNCTION qfilter_fold(filter qfilter, halvings integer DEFAULT 1) RETURNS qfilter
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_fold(qfilter, integer) IS 'filter of the same rows in half of the bits';
 
-CREATE FUNCTION qfilter_fill(qfilter) RETURNS double precision
+CREATE FUNCTION qfilter_fill(filter qfilter) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_fill(qfilter) IS 'share of set bits';
 
-CREATE FUNCTION qfilter_distinct(qfilter) RETURNS double precision
+CREATE FUNCTION qfilter_distinct(filter qfilter) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_distinct(qfilter) IS 'about how many distinct keys are in a Bloom filter';
 
 CREATE FUNCTION qfilter_info(
-	qfilter,
+	filter qfilter,
 	OUT bits bigint, OUT bytes bigint, OUT hashes integer, OUT probability double precision,
 	OUT layout text, OUT seed bigint, OUT rows bigint, OUT set_bits bigint, OUT fill double precision,
 	OUT form text, OUT key_family text)
@@ -76,7 +76,7 @@ CREATE FUNCTION _qfilter_agg_final(qfilter) RETURNS qfilter
 	AS 'MODULE_PATHNAME', 'qfilter_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qfilter_agg_final(qfilter) IS 'aggregate support';
 
-CREATE AGGREGATE qfilter_merge_agg(qfilter) (
+CREATE AGGREGATE qfilter_merge_agg(filter qfilter) (
 	STYPE = qfilter, SSPACE = 65536, SFUNC = _qfilter_merge_trans,
 	COMBINEFUNC = _qfilter_merge_trans, FINALFUNC = _qfilter_agg_final,
 	PARALLEL = SAFE
@@ -125,25 +125,25 @@ CREATE AGGREGATE qfilter_count_agg(key anycompatible, count bigint, template qfi
 );
 COMMENT ON AGGREGATE qfilter_count_agg(anycompatible, bigint, qfilter) IS 'filter of keys that came so often each';
 
-CREATE FUNCTION qfilter_estimate(qfilter, key anycompatiblenonarray, method text DEFAULT 'corrected')
+CREATE FUNCTION qfilter_estimate(filter qfilter, key anycompatiblenonarray, method text DEFAULT 'corrected')
 	RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qfilter_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_estimate(qfilter, anycompatiblenonarray, text) IS 'about how often a key came';
 
-CREATE FUNCTION qfilter_bounds(qfilter, key anycompatible, confidence double precision DEFAULT 0.95,
+CREATE FUNCTION qfilter_bounds(filter qfilter, key anycompatible, confidence double precision DEFAULT 0.95,
 	OUT lower double precision, OUT estimate double precision, OUT upper double precision)
 	AS 'MODULE_PATHNAME', 'qfilter_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_bounds(qfilter, anycompatible, double precision) IS 'bounds of how often a key came';
 
-CREATE FUNCTION qfilter_contains(qfilter, key anycompatiblenonarray) RETURNS boolean
+CREATE FUNCTION qfilter_contains(filter qfilter, key anycompatiblenonarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qfilter_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_contains(qfilter, anycompatiblenonarray) IS 'are all bits of a key set? In a Bloom filter: was it there?';
 
-CREATE FUNCTION qfilter_add(qfilter, key anycompatible) RETURNS qfilter
+CREATE FUNCTION qfilter_add(filter qfilter, key anycompatible) RETURNS qfilter
 	AS 'MODULE_PATHNAME', 'qfilter_add' LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_add(qfilter, anycompatible) IS 'filter with a row added';
 
-CREATE FUNCTION qfilter_add(qfilter, key anycompatible, row_id bigint) RETURNS qfilter
+CREATE FUNCTION qfilter_add(filter qfilter, key anycompatible, row_id bigint) RETURNS qfilter
 	AS 'MODULE_PATHNAME', 'qfilter_add_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_add(qfilter, anycompatible, bigint) IS 'filter with a row added, unless it is there already';
 
@@ -153,21 +153,21 @@ COMMENT ON FUNCTION qfilter_add(qfilter, anycompatible, bigint) IS 'filter with 
 -- which takes one key.
 --
 
-CREATE FUNCTION qfilter_estimate(qfilter, keys anyarray, method varchar DEFAULT 'corrected')
+CREATE FUNCTION qfilter_estimate(filter qfilter, keys anyarray, method varchar DEFAULT 'corrected')
 	RETURNS double precision[]
 	AS 'MODULE_PATHNAME', 'qfilter_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_estimate(qfilter, anyarray, varchar) IS 'estimate of each key of an array';
 
-CREATE FUNCTION qfilter_contains(qfilter, keys anyarray) RETURNS boolean[]
+CREATE FUNCTION qfilter_contains(filter qfilter, keys anyarray) RETURNS boolean[]
 	AS 'MODULE_PATHNAME', 'qfilter_contains_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_contains(qfilter, anyarray) IS 'whether each key of an array is there';
 
-CREATE FUNCTION qfilter_estimate_key(qfilter, key anycompatible, method text DEFAULT 'corrected')
+CREATE FUNCTION qfilter_estimate_key(filter qfilter, key anycompatible, method text DEFAULT 'corrected')
 	RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qfilter_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_estimate_key(qfilter, anycompatible, text)
 	IS 'estimate of one key, which may be an array';
 
-CREATE FUNCTION qfilter_contains_key(qfilter, key anycompatible) RETURNS boolean
+CREATE FUNCTION qfilter_contains_key(filter qfilter, key anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qfilter_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_contains_key(qfilter, anycompatible) IS 'whether one key, which may be an array, is there';

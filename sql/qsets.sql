@@ -4,37 +4,37 @@
 --
 
 --@ each INTEGER smallint integer bigint
-CREATE FUNCTION qsets_intersect(@INTEGER@[], @INTEGER@[]) RETURNS @INTEGER@[]
+CREATE FUNCTION qsets_intersect(a @INTEGER@[], b @INTEGER@[]) RETURNS @INTEGER@[]
 	AS 'MODULE_PATHNAME', 'qsets_array_intersect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_intersect(@INTEGER@[], @INTEGER@[])
 	IS 'common elements, ascending and each once';
 
-CREATE FUNCTION qsets_intersect_count(@INTEGER@[], @INTEGER@[]) RETURNS bigint
+CREATE FUNCTION qsets_intersect_count(a @INTEGER@[], b @INTEGER@[]) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_array_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_intersect_count(@INTEGER@[], @INTEGER@[])
 	IS 'number of common elements';
 
-CREATE FUNCTION qsets_union_count(@INTEGER@[], @INTEGER@[]) RETURNS bigint
+CREATE FUNCTION qsets_union_count(a @INTEGER@[], b @INTEGER@[]) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_array_union_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_union_count(@INTEGER@[], @INTEGER@[])
 	IS 'number of elements in either set';
 
-CREATE FUNCTION qsets_difference_count(@INTEGER@[], @INTEGER@[]) RETURNS bigint
+CREATE FUNCTION qsets_difference_count(a @INTEGER@[], b @INTEGER@[]) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_array_difference_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_difference_count(@INTEGER@[], @INTEGER@[])
 	IS 'number of elements of the first set that the second has not';
 
-CREATE FUNCTION qsets_jaccard(@INTEGER@[], @INTEGER@[]) RETURNS double precision
+CREATE FUNCTION qsets_jaccard(a @INTEGER@[], b @INTEGER@[]) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qsets_array_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_jaccard(@INTEGER@[], @INTEGER@[])
 	IS 'common elements as a part of the elements in either set';
 
-CREATE FUNCTION qsets_overlap(@INTEGER@[], @INTEGER@[]) RETURNS double precision
+CREATE FUNCTION qsets_overlap(a @INTEGER@[], b @INTEGER@[]) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qsets_array_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_overlap(@INTEGER@[], @INTEGER@[])
 	IS 'common elements as a part of the smaller set';
 
-CREATE FUNCTION qsets_contains_all(@INTEGER@[], @INTEGER@[]) RETURNS boolean
+CREATE FUNCTION qsets_contains_all(a @INTEGER@[], b @INTEGER@[]) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qsets_array_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_contains_all(@INTEGER@[], @INTEGER@[])
 	IS 'does the first set have all elements of the second?';
@@ -48,7 +48,7 @@ COMMENT ON FUNCTION qsets_contains_all(@INTEGER@[], @INTEGER@[])
 --@ use flat.sql TYPE=qsets NOUN=collection NOUNS=collections
 COMMENT ON TYPE qsets IS 'collection of sets of keys';
 
-CREATE FUNCTION qsets_merge(qsets, qsets) RETURNS qsets
+CREATE FUNCTION qsets_merge(collection qsets, other qsets) RETURNS qsets
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_merge(qsets, qsets) IS 'union, set by set';
 
@@ -57,34 +57,34 @@ CREATE OPERATOR || (
 );
 COMMENT ON OPERATOR || (qsets, qsets) IS 'merge';
 
-CREATE FUNCTION qsets_count(qsets) RETURNS bigint
+CREATE FUNCTION qsets_count(collection qsets) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_count(qsets) IS 'number of sets';
 
-CREATE FUNCTION qsets_ids(qsets) RETURNS bigint[]
+CREATE FUNCTION qsets_ids(collection qsets) RETURNS bigint[]
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_ids(qsets) IS 'ids of the sets, ascending';
 
-CREATE FUNCTION qsets_cardinality(qsets, set_id bigint) RETURNS bigint
+CREATE FUNCTION qsets_cardinality(collection qsets, set_id bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_cardinality(qsets, bigint) IS 'number of elements of a set';
 
-CREATE FUNCTION qsets_elements(qsets, set_id bigint) RETURNS bigint[]
+CREATE FUNCTION qsets_elements(collection qsets, set_id bigint) RETURNS bigint[]
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_elements(qsets, bigint) IS 'elements of a set as numbers, ascending';
 
-CREATE FUNCTION qsets_subset(qsets, set_ids bigint[]) RETURNS qsets
+CREATE FUNCTION qsets_subset(collection qsets, set_ids bigint[]) RETURNS qsets
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_subset(qsets, bigint[]) IS 'the sets with these ids';
 
 CREATE FUNCTION qsets_info(
-	qsets,
+	collection qsets,
 	OUT sets bigint, OUT elements bigint, OUT distinct_elements bigint, OUT largest bigint,
 	OUT exact boolean, OUT key_family text, OUT memory bigint, OUT bytes bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_info(qsets) IS 'numbers and sizes of a collection';
 
-CREATE FUNCTION qsets_intersect_count(qsets, a bigint, b bigint) RETURNS bigint
+CREATE FUNCTION qsets_intersect_count(collection qsets, a bigint, b bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_intersect_count(qsets, bigint, bigint)
 	IS 'number of common elements of two sets of a collection';
@@ -105,7 +105,7 @@ CREATE FUNCTION _qsets_agg_final(qsets) RETURNS qsets
 	AS 'MODULE_PATHNAME', 'qsets_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qsets_agg_final(qsets) IS 'aggregate support';
 
-CREATE AGGREGATE qsets_merge_agg(qsets) (
+CREATE AGGREGATE qsets_merge_agg(collection qsets) (
 	STYPE = qsets, SSPACE = 65536, SFUNC = _qsets_merge_trans,
 	COMBINEFUNC = _qsets_merge_trans, FINALFUNC = _qsets_agg_final, PARALLEL = SAFE
 );
@@ -134,7 +134,7 @@ CREATE FUNCTION _qsets_pairs_support(internal) RETURNS internal
 COMMENT ON FUNCTION _qsets_pairs_support(internal) IS 'planner support';
 
 CREATE FUNCTION qsets_pairs(
-	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	collection qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
@@ -144,7 +144,7 @@ COMMENT ON FUNCTION qsets_pairs(qsets, bigint, double precision, integer, text)
 	IS 'pairs of sets that have much in common';
 
 CREATE FUNCTION qsets_pairs(
-	qsets, qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	collection qsets, other qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
@@ -154,7 +154,7 @@ COMMENT ON FUNCTION qsets_pairs(qsets, qsets, bigint, double precision, integer,
 	IS 'pairs of a set of the first and one of the second collection that have much in common';
 
 CREATE FUNCTION qsets_similar(
-	qsets, set_id bigint, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	collection qsets, set_id bigint, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT 10, method text DEFAULT 'auto',
 	OUT id bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
@@ -163,7 +163,7 @@ COMMENT ON FUNCTION qsets_similar(qsets, bigint, bigint, double precision, integ
 	IS 'sets that have most in common with one, the nearest first';
 
 CREATE FUNCTION qsets_pairs_plan(
-	qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	collection qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT method_name text, OUT chosen boolean, OUT milliseconds double precision,
 	OUT memory bigint, OUT workers integer, OUT note text, OUT device text, OUT reason text)

@@ -46,7 +46,7 @@ COMMENT ON FUNCTION qsketch_new_for(bigint, double precision, double precision, 
 -- Functions of two sketches
 --
 
-CREATE FUNCTION qsketch_merge(qsketch, qsketch) RETURNS qsketch
+CREATE FUNCTION qsketch_merge(sketch qsketch, other qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_merge(qsketch, qsketch) IS 'sketch of the keys of both';
 
@@ -55,7 +55,7 @@ CREATE OPERATOR || (
 );
 COMMENT ON OPERATOR || (qsketch, qsketch) IS 'merge';
 
-CREATE FUNCTION qsketch_subtract(qsketch, qsketch) RETURNS qsketch
+CREATE FUNCTION qsketch_subtract(sketch qsketch, other qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_subtract(qsketch, qsketch)
 	IS 'sketch of the keys of the first without those of the second';
@@ -69,17 +69,17 @@ COMMENT ON OPERATOR - (qsketch, qsketch) IS 'subtract';
 -- Functions of one sketch
 --
 
-CREATE FUNCTION qsketch_total(qsketch) RETURNS bigint
+CREATE FUNCTION qsketch_total(sketch qsketch) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_total(qsketch) IS 'sum of all weights';
 
-CREATE FUNCTION qsketch_error(qsketch, confidence double precision DEFAULT 0.95,
+CREATE FUNCTION qsketch_error(sketch qsketch, confidence double precision DEFAULT 0.95,
 	keys bigint DEFAULT 1) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_error(qsketch, double precision, bigint)
 	IS 'how much an estimate, or each of so many keys'' at once, is too large at most, with this confidence';
 
-CREATE FUNCTION qsketch_advise(qsketch, confidence double precision DEFAULT 0.95,
+CREATE FUNCTION qsketch_advise(sketch qsketch, confidence double precision DEFAULT 0.95,
 	OUT size bigint, OUT stored_bytes bigint, OUT error bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -92,19 +92,19 @@ CREATE FUNCTION qsketch_inner_product(a qsketch, b qsketch,
 COMMENT ON FUNCTION qsketch_inner_product(qsketch, qsketch)
 	IS 'sum over all keys of the products of their counts: size of the join of both';
 
-CREATE FUNCTION qsketch_second_moment(qsketch,
+CREATE FUNCTION qsketch_second_moment(sketch qsketch,
 	OUT estimate double precision, OUT standard_error double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_second_moment(qsketch) IS 'sum of the squares of the counts of all keys';
 
-CREATE FUNCTION qsketch_distinct(qsketch,
+CREATE FUNCTION qsketch_distinct(sketch qsketch,
 	OUT estimate double precision, OUT standard_error double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_distinct(qsketch)
 	IS 'number of distinct keys with its standard error; NULL if the sketch is too full to tell';
 
 CREATE FUNCTION qsketch_info(
-	qsketch,
+	sketch qsketch,
 	OUT structure text, OUT size bigint, OUT depth integer, OUT width bigint,
 	OUT buckets bigint, OUT masks integer, OUT z integer, OUT seed bigint,
 	OUT counter_bytes integer, OUT total bigint, OUT form text, OUT part text,
@@ -112,20 +112,20 @@ CREATE FUNCTION qsketch_info(
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_info(qsketch) IS 'parameters and state of a sketch';
 
-CREATE FUNCTION qsketch_fold(qsketch, size text) RETURNS qsketch
+CREATE FUNCTION qsketch_fold(sketch qsketch, size text) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_fold(qsketch, text)
 	IS 'same counts in a size smaller by a power of two';
 
-CREATE FUNCTION qsketch_sf_device(qsketch) RETURNS qsketch
+CREATE FUNCTION qsketch_sf_device(sketch qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_sf_device(qsketch) IS 'slim table of an sf sketch alone';
 
-CREATE FUNCTION qsketch_sf_host(qsketch) RETURNS qsketch
+CREATE FUNCTION qsketch_sf_host(sketch qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_sf_host(qsketch) IS 'fat table of an sf sketch alone';
 
-CREATE FUNCTION qsketch_sf_full(qsketch) RETURNS qsketch
+CREATE FUNCTION qsketch_sf_full(sketch qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_sf_full(qsketch) IS 'full sf sketch from its host part';
 
@@ -164,7 +164,7 @@ CREATE FUNCTION _qsketch_agg_final(qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_agg_final(qsketch) IS 'aggregate support';
 
-CREATE AGGREGATE qsketch_merge_agg(qsketch) (
+CREATE AGGREGATE qsketch_merge_agg(sketch qsketch) (
 	STYPE = qsketch, SSPACE = 65536, SFUNC = _qsketch_merge_trans,
 	COMBINEFUNC = _qsketch_merge_trans, FINALFUNC = _qsketch_agg_final,
 	MSTYPE = qsketch, MSSPACE = 65536, MSFUNC = _qsketch_merge_trans,
@@ -257,38 +257,38 @@ CREATE AGGREGATE qsketch_agg(key anycompatible, weight bigint, template qsketch)
 COMMENT ON AGGREGATE qsketch_agg(anycompatible, bigint, qsketch)
 	IS 'sketch of weighted keys with the parameters of a template';
 
-CREATE FUNCTION qsketch_estimate(qsketch, key anycompatiblenonarray) RETURNS bigint
+CREATE FUNCTION qsketch_estimate(sketch qsketch, key anycompatiblenonarray) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsketch_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate(qsketch, anycompatiblenonarray) IS 'upper bound of the total weight of a key';
 
-CREATE FUNCTION qsketch_estimate_unbiased(qsketch, key anycompatible, clip boolean DEFAULT false)
+CREATE FUNCTION qsketch_estimate_unbiased(sketch qsketch, key anycompatible, clip boolean DEFAULT false)
 	RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qsketch_estimate_unbiased' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate_unbiased(qsketch, anycompatible, boolean)
 	IS 'estimate of the total weight of a key that is right on average';
 
-CREATE FUNCTION qsketch_bounds(qsketch, key anycompatible, confidence double precision DEFAULT 0.95,
+CREATE FUNCTION qsketch_bounds(sketch qsketch, key anycompatible, confidence double precision DEFAULT 0.95,
 	keys bigint DEFAULT 1, OUT lower bigint, OUT estimate bigint, OUT upper bigint)
 	AS 'MODULE_PATHNAME', 'qsketch_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_bounds(qsketch, anycompatible, double precision, bigint)
 	IS 'bounds of the total weight of a key, or of all of so many keys at once';
 
-CREATE FUNCTION qsketch_add(qsketch, key anycompatible) RETURNS qsketch
+CREATE FUNCTION qsketch_add(sketch qsketch, key anycompatible) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
 COMMENT ON FUNCTION qsketch_add(qsketch, anycompatible) IS 'sketch with a key added';
 
-CREATE FUNCTION qsketch_add(qsketch, key anycompatible, weight bigint) RETURNS qsketch
+CREATE FUNCTION qsketch_add(sketch qsketch, key anycompatible, weight bigint) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
 COMMENT ON FUNCTION qsketch_add(qsketch, anycompatible, bigint) IS 'sketch with a weighted key added';
 
-CREATE FUNCTION qsketch_remove(qsketch, key anycompatible) RETURNS qsketch
+CREATE FUNCTION qsketch_remove(sketch qsketch, key anycompatible) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
 COMMENT ON FUNCTION qsketch_remove(qsketch, anycompatible) IS 'sketch with a key removed';
 
-CREATE FUNCTION qsketch_remove(qsketch, key anycompatible, weight bigint) RETURNS qsketch
+CREATE FUNCTION qsketch_remove(sketch qsketch, key anycompatible, weight bigint) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
 COMMENT ON FUNCTION qsketch_remove(qsketch, anycompatible, bigint) IS 'sketch with a weighted key removed';
@@ -298,16 +298,16 @@ COMMENT ON FUNCTION qsketch_remove(qsketch, anycompatible, bigint) IS 'sketch wi
 -- functions, qsketch_estimate_key among them, it is one key.
 --
 
-CREATE FUNCTION qsketch_estimate(qsketch, keys anyarray) RETURNS bigint[]
+CREATE FUNCTION qsketch_estimate(sketch qsketch, keys anyarray) RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'qsketch_estimate_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate(qsketch, anyarray) IS 'estimate of each key of an array';
 
-CREATE FUNCTION qsketch_lookup(qsketch, keys anyarray, OUT key anyelement, OUT estimate bigint)
+CREATE FUNCTION qsketch_lookup(sketch qsketch, keys anyarray, OUT key anyelement, OUT estimate bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsketch_lookup' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_lookup(qsketch, anyarray) IS 'keys of an array and their estimates, as rows';
 
-CREATE FUNCTION qsketch_estimate_key(qsketch, key anycompatible) RETURNS bigint
+CREATE FUNCTION qsketch_estimate_key(sketch qsketch, key anycompatible) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsketch_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate_key(qsketch, anycompatible)
 	IS 'estimate of one key, which may be an array';
@@ -434,7 +434,7 @@ CREATE FUNCTION qsketch_stat_reset() RETURNS void
 COMMENT ON FUNCTION qsketch_stat_reset() IS 'count anew in qsketch_stat';
 REVOKE ALL ON FUNCTION qsketch_stat_reset() FROM public;
 
-CREATE FUNCTION qsketch_location(qsketch, OUT part text, OUT location text, OUT bytes bigint)
+CREATE FUNCTION qsketch_location(sketch qsketch, OUT part text, OUT location text, OUT bytes bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_location(qsketch) IS 'where the tables of a sketch are';

@@ -10,7 +10,7 @@ CREATE FUNCTION qtop_new(n integer, template qsketch DEFAULT @EMPTY@) RETURNS qt
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_new(integer, qsketch) IS 'empty list for the n most frequent keys';
 
-CREATE FUNCTION qtop_merge(qtop, qtop) RETURNS qtop
+CREATE FUNCTION qtop_merge(top qtop, other qtop) RETURNS qtop
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_merge(qtop, qtop) IS 'most frequent keys of both';
 
@@ -19,46 +19,46 @@ CREATE OPERATOR || (
 );
 COMMENT ON OPERATOR || (qtop, qtop) IS 'merge';
 
-CREATE FUNCTION qtop_sketch(qtop) RETURNS qsketch
+CREATE FUNCTION qtop_sketch(top qtop) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_sketch(qtop) IS 'sketch of all keys';
 
-CREATE FUNCTION qtop_list(qtop, n integer, key_type anyelement,
+CREATE FUNCTION qtop_list(top qtop, n integer, key_type anyelement,
 	OUT key anyelement, OUT estimate bigint, OUT lower bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION qtop_list(qtop, integer, anyelement)
 	IS 'the n most frequent keys, how often each occurred at most, and how often at least';
 
-CREATE FUNCTION qtop_list(qtop, key_type anyelement,
+CREATE FUNCTION qtop_list(top qtop, key_type anyelement,
 	OUT key anyelement, OUT estimate bigint, OUT lower bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION qtop_list(qtop, anyelement)
 	IS 'the most frequent keys, how often each occurred at most, and how often at least';
 
-CREATE FUNCTION qtop_text(qtop, OUT key text, OUT estimate bigint, OUT lower bigint)
+CREATE FUNCTION qtop_text(top qtop, OUT key text, OUT estimate bigint, OUT lower bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION qtop_text(qtop)
 	IS 'the most frequent keys as text, how often each occurred at most, and how often at least';
 
-CREATE FUNCTION qtop_text(qtop, n integer, OUT key text, OUT estimate bigint, OUT lower bigint)
+CREATE FUNCTION qtop_text(top qtop, n integer, OUT key text, OUT estimate bigint, OUT lower bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION qtop_text(qtop, integer)
 	IS 'the n most frequent keys as text, how often each occurred at most, and how often at least';
 
-CREATE FUNCTION qtop_total(qtop) RETURNS bigint
+CREATE FUNCTION qtop_total(top qtop) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_total(qtop) IS 'sum of all weights';
 
-CREATE FUNCTION qtop_distinct(qtop, OUT estimate double precision, OUT standard_error double precision)
+CREATE FUNCTION qtop_distinct(top qtop, OUT estimate double precision, OUT standard_error double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_distinct(qtop)
 	IS 'number of distinct keys with its standard error; NULL if the sketch is too full to tell';
 
-CREATE FUNCTION qtop_info(qtop, OUT n integer, OUT candidates bigint, OUT bound bigint,
+CREATE FUNCTION qtop_info(top qtop, OUT n integer, OUT candidates bigint, OUT bound bigint,
 	OUT total bigint, OUT key_family text)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_info(qtop)
@@ -115,7 +115,7 @@ CREATE FUNCTION _qtop_agg_final(qtop) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qtop_agg_final(qtop) IS 'aggregate support';
 
-CREATE AGGREGATE qtop_merge_agg(qtop) (
+CREATE AGGREGATE qtop_merge_agg(top qtop) (
 	STYPE = qtop, SSPACE = 65536, SFUNC = _qtop_merge_trans,
 	COMBINEFUNC = _qtop_merge_trans, FINALFUNC = _qtop_agg_final,
 	PARALLEL = SAFE
@@ -178,25 +178,25 @@ CREATE AGGREGATE qtop_agg(key anycompatible, weight bigint, n integer, template 
 COMMENT ON AGGREGATE qtop_agg(anycompatible, bigint, integer, qsketch)
 	IS 'the n keys with the largest weights, with a sketch of all that has the parameters of a template';
 
-CREATE FUNCTION qtop_has(qtop, key anycompatible) RETURNS boolean
+CREATE FUNCTION qtop_has(top qtop, key anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qtop_has' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_has(qtop, anycompatible) IS 'is a key among the candidates?';
 
-CREATE FUNCTION qtop_estimate(qtop, key anycompatible) RETURNS bigint
+CREATE FUNCTION qtop_estimate(top qtop, key anycompatible) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qtop_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_estimate(qtop, anycompatible) IS 'how often did a key occur, at most?';
 
-CREATE FUNCTION qtop_bounds(qtop, key anycompatible, OUT lower bigint, OUT upper bigint)
+CREATE FUNCTION qtop_bounds(top qtop, key anycompatible, OUT lower bigint, OUT upper bigint)
 	AS 'MODULE_PATHNAME', 'qtop_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_bounds(qtop, anycompatible)
 	IS 'how often did a key occur, at least and at most?';
 
-CREATE FUNCTION qtop_add(qtop, key anycompatible) RETURNS qtop
+CREATE FUNCTION qtop_add(top qtop, key anycompatible) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
 COMMENT ON FUNCTION qtop_add(qtop, anycompatible) IS 'list with a key counted';
 
-CREATE FUNCTION qtop_add(qtop, key anycompatible, weight bigint) RETURNS qtop
+CREATE FUNCTION qtop_add(top qtop, key anycompatible, weight bigint) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
 COMMENT ON FUNCTION qtop_add(qtop, anycompatible, bigint) IS 'list with a weighted key counted';

@@ -28,6 +28,8 @@ SELECT name AS with_settings FROM function WHERE proconfig IS NOT NULL;
 SELECT DISTINCT proname, provolatile FROM function WHERE provolatile <> 'i' ORDER BY proname;
 SELECT proname AS not_strict FROM function WHERE NOT proisstrict AND prokind = 'f'
 GROUP BY proname ORDER BY proname COLLATE "C";
+SELECT name AS arguments_without_names FROM function
+WHERE proname !~ '^_' AND pronargs > 0 AND (proargnames IS NULL OR '' = ANY (proargnames)) ORDER BY name COLLATE "C";
 SELECT name AS without_declared_library FROM function WHERE prokind = 'f' AND probin <> '$libdir/qsketch';
 
 -- the library serves its own SQL, is of the version that is installed, and serves no other

@@ -23,7 +23,7 @@ SELECT structure, count(*) AS pairs, bool_and(a.sk || b.sk = b.sk || a.sk) AS co
 	bool_and(qsketch_merge(a.sk, b.sk) = a.sk || b.sk) AS operator,
 	bool_and(qsketch_total(a.sk || b.sk) = qsketch_total(a.sk) + qsketch_total(b.sk)) AS total,
 	bool_and((a.sk || b.sk) - b.sk = a.sk
-		OR (qsketch_info(a.sk)).form = 'explicit' AND (qsketch_info(a.sk || b.sk)).form = 'dense') AS undone,
+		OR (qsketch_info(a.sk)).form = 'explicit' AND (qsketch_info(a.sk || b.sk)).form <> 'explicit') AS undone,
 	bool_and(qsketch_subtract(a.sk || b.sk, b.sk) = (a.sk || b.sk) - b.sk) AS minus,
 	bool_and(qsketch_total((a.sk || b.sk) - b.sk) = qsketch_total(a.sk)) AS total_after,
 	bool_and(qsketch_estimate((a.sk || b.sk) - b.sk, keys) >= qsketch_estimate(a.sk, keys)) AS estimates
@@ -143,8 +143,8 @@ SELECT form, count(*), bool_and(qsketch_sf_full(host) = "full") AS full_again,
 		AND device::bytea::qsketch = device AND host::bytea::qsketch = host) AS text
 FROM sf GROUP BY form ORDER BY form;
 SELECT form, bool_and(qsketch_estimate(host, k) BETWEEN n AND qsketch_estimate(device, k)) AS between,
-	bool_and(qsketch_estimate("full", k) = CASE (qsketch_info("full")).form WHEN 'dense'
-		THEN qsketch_estimate(device, k) ELSE n END) AS "full"
+	bool_and(qsketch_estimate("full", k) = CASE (qsketch_info("full")).form WHEN 'explicit'
+		THEN n ELSE qsketch_estimate(device, k) END) AS "full"
 FROM sf, generate_series(1, 400) AS k, LATERAL (SELECT CASE form WHEN 'few' THEN (k <= 20)::int
 	ELSE (k > 10)::int * (k % 300 + CASE form WHEN 'heavy' THEN 2000000 ELSE 0 END) END AS n) AS n
 GROUP BY form ORDER BY form;

@@ -50,7 +50,7 @@ SELECT (ARRAY[qsketch_new(), qsketch_new('sf')])[2] = qsketch_new('sf') AS eleme
 	ROW(qsketch_new())::text LIKE '(qsketch:%)' AS row_text;
 CREATE DOMAIN pg_temp.small_sketch AS qsketch CHECK (pg_column_size(value) < 100);
 SELECT qsketch_total(qsketch_add(qsketch_new()::pg_temp.small_sketch, 1)) AS total;
--- text of values that are mostly zeros: shorter, and the longer one is read, too
+-- text of values that are mostly zeros: shorter, and the longer one is read, too; a compact sketch has no zeros
 CREATE TEMP TABLE sparse AS
 	SELECT 1 AS n, qsketch_agg(i)::bytea AS bytes, qsketch_agg(i)::text AS text FROM generate_series(1, 5000) AS i
 	UNION ALL SELECT 2, qfilter_agg(i, qfilter_new_bloom(100000))::bytea, qfilter_agg(i, qfilter_new_bloom(100000))::text FROM generate_series(1, 2000) AS i

@@ -51,8 +51,9 @@ void
 _PG_init(void)
 {
 	DefineCustomEnumVariable(
-		"qsketch.simd", "Instructions that the CPU engine uses; all give the same sketches.", NULL,
-		&simd_setting, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
+		"qsketch.simd", "Selects the instructions of the CPU engine; all give the same results.",
+		NULL, &simd_setting, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd,
+		NULL);
 	ColumnScanInit();
 	WorkerPartialInit();
 	PairsNodeInit();

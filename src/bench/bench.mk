@@ -1,9 +1,9 @@
 # The demonstration, benchmarks, and what they write into docs.
 
-.PHONY: bench bench-sql bench-top bench-gpu bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures demo
+.PHONY: bench bench-sql bench-top bench-size bench-gpu bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures demo
 demo:
 	@src/bench/demo.sh
-bench bench-sql bench-top bench-gpu bench-gpu-sets fdw-bench structures weights:
+bench bench-sql bench-top bench-size bench-gpu bench-gpu-sets fdw-bench structures weights:
 	@src/bench/$@.sh
 # accuracy and analysis write their tables into docs/; accuracy also draws its figures.
 accuracy: build/bench/accuracy
@@ -17,7 +17,7 @@ bench-merge: build/bench/merge
 build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c distinct.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
-# filter-accuracy and filter-bench write their tables into docs/filter.md and draw
+# filter-accuracy and filter-bench write their tables into docs/filter-measurements.md and draw
 # a figure; then filter-bench continues inside PostgreSQL.
 filter-accuracy filter-bench: filter-%: build/bench/filter_%
 	@command -v gnuplot >/dev/null || src/test/setup.sh bench
@@ -48,7 +48,7 @@ sets-model: build/bench/sets_bench
 sets-bench: build/bench/sets_bench
 	@src/bench/sets-bench.sh $(SECTIONS)
 build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_single.c \
-		sets_multiple.c sets_targets.c sets_model.c sets_data.c) $(CORE_SRC) \
+		sets_multiple.c sets_targets.c sets_model.c sets_data.c sets_single_pair.c) $(CORE_SRC) \
 		build/bench/sets_std.o $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c %.o,$^) -lm -lpthread
@@ -58,5 +58,5 @@ build/bench/sets_std.o: src/bench/sets_std.cpp
 
 # One target after another, so each has the machine to itself.
 figures:
-	@set -e; for t in bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench fdw-bench; do \
+	@set -e; for t in bench bench-size structures weights accuracy analysis filter-accuracy filter-bench sets-bench fdw-bench; do \
 		echo "== $$t"; $(MAKE) -s $$t; done

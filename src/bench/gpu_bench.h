@@ -8,7 +8,7 @@
 #define QS_GPU_BENCH_H
 
 #include "gpu_kernels.h"
-#include "gpu_sketch.h"
+#include "gpu_extra.h"
 #include "test/gpu/support.h"
 
 #define RUNS     5

@@ -8,7 +8,7 @@
 #define QF_GPU_FILTER_CUH
 
 #include "device.cuh"
-#include "filter_cuda.h"
+#include "gpu_extra.h"
 #include "gpu_filter.h"
 
 #define RUNS 7

@@ -7,13 +7,14 @@
 #ifndef QSET_GPU_SETS_H
 #define QSET_GPU_SETS_H
 
+#include "gpu_extra.h"
 #include "kernels.cuh"
 #include "sets.cuh"
 
 extern "C"
 {
 #include "engine/sets_kernels.h"
-#include "sets/techniques.h"
+#include "sets_single_pair.h"
 #include "sets_data.h"
 }
 

@@ -37,7 +37,7 @@ extern "C"
 
 #include "sketch_kernels.cuh"
 
-#include "gpu_sketch.h"
+#include "gpu_extra.h"
 
 #define THREADS_MAX 256
 #define OWNED       64  /* neighbouring buckets with one owner */

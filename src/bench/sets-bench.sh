@@ -15,7 +15,7 @@ page=docs/sets-performance.md
 	echo '# Performance of the sets family'
 	echo
 	echo 'Written by `make sets-bench` and, the part inside PostgreSQL, by `make sets-bench-sql`, which'
-	echo 'measure all of this anew on your machine. What the columns mean is in [sets.md](sets.md).'
+	echo 'measure all of this anew on your machine. What the columns mean is in [sets-methods.md](sets-methods.md).'
 	echo
 	echo "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) processors," \
 		"$(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo) of memory;" \

@@ -2,6 +2,9 @@
  * sets_model.c
  *		All pairs: how much slower than the fastest method the choice of "auto" is.
  *
+ * "auto" chooses among index and hybrid.  The fastest of the paper's techniques,
+ * which are chosen by name alone, stands beside it.
+ *
  * The constants of the cost model were fitted on the collections of one table.
  * The collections of the second table have other sizes, skew and seeds, and
  * were not used.  The claims must hold for both tables.
@@ -95,11 +98,16 @@ choice_name(const qset_request *r)
 
 	require(qset_prepare(&p, r) == QB_OK, "could not prepare");
 	snprintf(name, sizeof(name), "`%s`%s", qset_method_name(p.plan.method),
-			 p.plan.prefix     ? " of prefixes"
-			 : p.plan.resident ? ", naive"
-							   : "");
+			 p.plan.prefix ? " of prefixes" : "");
 	qset_prepared_free(&p);
 	return name;
+}
+
+/* Is it one that "auto" leaves aside? */
+static bool
+is_technique(const rival *r)
+{
+	return r->request.method != QSET_INDEX && r->request.method != QSET_HYBRID;
 }
 
 static void
@@ -109,20 +117,27 @@ model_case(const char *name, const qset_collection *c, int64_t min_count, double
 	rival r[RIVALS];
 	int rivals = find_rivals(r, c, min_count, min_jaccard);
 	const rival *fastest = &r[0];
+	const rival *technique = NULL;
 	double ratio;
 	int i;
 
 	take_turns(r, rivals);
 	for (i = 1; i < rivals; i++)
-		if (total(&r[i]) < total(fastest))
+		if (is_technique(&r[i]))
+			technique = technique && total(technique) <= total(&r[i]) ? technique : &r[i];
+		else if (total(&r[i]) < total(fastest))
 			fastest = &r[i];
 	ratio = total(&r[0]) / total(fastest);
 	t->cases++;
 	t->right += ratio <= 1.1;
 	t->worst = ratio > t->worst ? ratio : t->worst;
-	printf("| %s | %lld | %.2g | %s | %.2f | %s | %.2f | %.2f |\n", name, (long long) min_count,
+	printf("| %s | %lld | %.2g | %s | %.2f | %s | %.2f | %.2f |", name, (long long) min_count,
 		   min_jaccard, choice_name(&r[0].request), total(&r[0]) * 1e3,
 		   fastest == r ? "the same" : fastest->name, total(fastest) * 1e3, ratio);
+	if (technique)
+		printf(" %s | %.2f |\n", technique->name, total(technique) * 1e3);
+	else
+		printf(" - | |\n");
 	fflush(stdout);
 }
 
@@ -154,8 +169,8 @@ static void
 begin_table(const char *title)
 {
 	printf("\n%s\n\n| data | least count | least Jaccard index | chosen | ms | fastest | ms | "
-		   "ratio |\n"
-		   "|---|---:|---:|---|---:|---|---:|---:|\n",
+		   "ratio | technique | ms |\n"
+		   "|---|---:|---:|---|---:|---|---:|---:|---|---:|\n",
 		   title);
 }
 

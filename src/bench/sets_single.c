@@ -7,6 +7,7 @@
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 
 #include "sets_bench.h"
+#include "sets_single_pair.h"
 
 static bool
 usable(int subject)

@@ -5,6 +5,7 @@
  * src/engine/sketch_cpu.c
  */
 #include "sketch/explicit.h"
+#include "sketch/pieces.h"
 #include "engine/sketch_engine.h"
 #include "engine/sketch_kernels.h"
 
@@ -136,7 +137,9 @@ qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t
 			sk->ops->query(sk, hv, n, estimate + i);
 		else
 			for (k = 0; k < n; k++)
-				estimate[i + k] = qs_explicit_get(sk, fingerprint[i + k], hv[k]);
+				estimate[i + k] = sk->form == QS_EXPLICIT
+									  ? qs_explicit_get(sk, fingerprint[i + k], hv[k])
+									  : qs_estimate_compact(sk, hv[k]);
 	}
 }
 

@@ -192,6 +192,14 @@ extern bool qf_explicit_has(const qf_filter *f, uint32_t position);
 extern qb_status
 qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *done);
 
+/* Step through the positions: "at" starts at 0; false at the end. */
+extern bool qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position);
+
+/* Write them in ascending order, 4 bytes each. */
+extern void qf_explicit_write(const qf_filter *f, uint8_t *out);
+
+/* ---- many lookups in an explicit filter (lookup.c) ---- */
+
 /*
  * qf_count() for many keys.  "find" turns inputs of positions into positions
  * (draws.h), at most QF_FIND in a call.
@@ -200,11 +208,5 @@ qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *do
 typedef void (*qf_find)(const uint64_t *input, size_t count, uint64_t m, uint32_t *position);
 extern void qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, size_t count,
 							  uint32_t *set, qf_find find);
-
-/* Step through the positions: "at" starts at 0; false at the end. */
-extern bool qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position);
-
-/* Write them in ascending order, 4 bytes each. */
-extern void qf_explicit_write(const qf_filter *f, uint8_t *out);
 
 #endif

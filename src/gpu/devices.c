@@ -1,6 +1,7 @@
 /*
  * devices.c
- *		The devices of the GPU worker: opening them, choosing one, their memory.
+ *		The devices of the GPU worker: opening them, choosing one, their memory, and how
+ *		much work they do at a time.
  *
  * src/gpu/devices.c
  */
@@ -100,4 +101,25 @@ GpuDeviceError(int device)
 {
 	return gpu_fault == FAULT_ERROR ? "simulated failure"
 									: gpu_device_ops->error(gpu_device[device]);
+}
+
+/*
+ * The number of keys in the next piece of a request, at so much work for each key: at
+ * least one.  The piece is counted as done, among the requests and keys of two counters.
+ */
+int
+GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys)
+{
+	int piece = slot->count - slot->done;
+	double most = gpu_device_ops->piece_work / Max(work, 1);
+
+	if (most < piece)
+		piece = Max(1, (int) most);
+	if (slot->done == 0)
+		GpuCount(requests, 1);
+	GpuCount(keys, piece);
+	GpuCount(COUNT_BYTES_IN, piece * (slot->weighted ? 16 : 8));
+	slot->done += piece;
+	slot->more = slot->done < slot->count;
+	return piece;
 }

@@ -1,6 +1,6 @@
 /*
  * evict.c
- *		Room in the GPU worker: frees values that nobody wants any more.
+ *		Values of all families in the GPU worker: their servants, and room for them.
  *
  * src/gpu/evict.c
  */
@@ -9,6 +9,19 @@
 
 /* Values that are freed between two pieces of requests. */
 #define DOOMED_AT_ONCE 8
+
+/* The servant of a family. */
+const GpuServant *
+GpuServantOf(GpuFamily family)
+{
+	static const GpuServant *const servant[GPU_FAMILIES] = {
+		[GPU_FAMILY_SKETCH] = &gpu_sketch_servant,
+		[GPU_FAMILY_SETS] = &gpu_sets_servant,
+		[GPU_FAMILY_FILTER] = &gpu_filter_servant,
+	};
+
+	return servant[family];
+}
 
 static void
 free_value(int index)

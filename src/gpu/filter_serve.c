@@ -34,10 +34,9 @@ device_ops(void)
 }
 
 static qb_status
-serve_create(GpuSlot *slot)
+serve_create(Holding *h, GpuSlot *slot)
 {
 	const qf_params *params = (const qf_params *) slot->shape.bytes;
-	Holding *h = &holding[slot->entry.index];
 	int i = GpuChooseDevice();
 	qb_status status;
 
@@ -72,14 +71,6 @@ serve_set(Holding *h, GpuSlot *slot)
 	return device_ops()->set(h->filter, (const uint32 *) GpuSlotData(slot), slot->count);
 }
 
-/* Note that so many keys of a request are served. */
-static void
-count_piece(GpuSlot *slot, int piece)
-{
-	slot->done += piece;
-	slot->more = slot->done < slot->count;
-}
-
 static qb_status
 serve_insert(Holding *h, GpuSlot *slot)
 {
@@ -87,20 +78,15 @@ serve_insert(Holding *h, GpuSlot *slot)
 	const uint64 *key = (const uint64 *) GpuSlotData(slot) + slot->done;
 	const uint64 *number = slot->weighted ? key + slot->count : NULL;
 	bool copies = number && !rows->ids;
-	int piece = GpuPieceOf(slot, h->params.k * (copies ? 1 : qf_probability(&h->params)));
+	double work = h->params.k * (copies ? 1 : qf_probability(&h->params));
 	qf_batch batch = { .fingerprint = key,
-					   .count = piece,
 					   .nonce = rows->nonce,
 					   .first_row = rows->first + slot->done,
 					   .row = rows->ids ? number : NULL,
 					   .copies = copies ? (const int64 *) number : NULL };
 
-	if (slot->done == 0)
-		GpuCount(COUNT_BATCHES, 1);
-	count_piece(slot, piece);
-	h->given += piece;
-	GpuCount(COUNT_KEYS, piece);
-	GpuCount(COUNT_BYTES_IN, piece * (slot->weighted ? 16 : 8));
+	batch.count = GpuNextPiece(slot, work, COUNT_BATCHES, COUNT_KEYS);
+	h->given += batch.count;
 	return device_ops()->insert(h->filter, &batch);
 }
 
@@ -110,13 +96,8 @@ serve_lookup(Holding *h, GpuSlot *slot)
 	uint64 *key = (uint64 *) GpuSlotData(slot) + slot->done;
 	uint32 bytes = GpuFilterAnswerBytes(slot->op);
 	void *answer = (char *) GpuSlotData(slot) + slot->done * bytes; /* over keys that were read */
-	int piece = GpuPieceOf(slot, h->params.k);
+	int piece = GpuNextPiece(slot, h->params.k, COUNT_QUERIES, COUNT_LOOKUPS);
 
-	if (slot->done == 0)
-		GpuCount(COUNT_QUERIES, 1);
-	count_piece(slot, piece);
-	GpuCount(COUNT_LOOKUPS, piece);
-	GpuCount(COUNT_BYTES_IN, piece * 8);
 	GpuCount(COUNT_BYTES_OUT, piece * bytes);
 	return slot->op == FILTER_QUERY ? device_ops()->query(h->filter, key, piece, answer)
 									: device_ops()->contains(h->filter, key, piece, answer);
@@ -139,30 +120,6 @@ serve_read(Holding *h, GpuSlot *slot)
 	return device_ops()->read(h->filter, slot->offset, GpuSlotData(slot), slot->bytes);
 }
 
-/* A request for a filter that is there. */
-static qb_status
-serve_held(Holding *h, GpuSlot *slot)
-{
-	switch ((GpuFilterOp) slot->op)
-	{
-		case FILTER_WRITE:
-			return serve_write(h, slot);
-		case FILTER_SET:
-			return serve_set(h, slot);
-		case FILTER_INSERT:
-			return serve_insert(h, slot);
-		case FILTER_QUERY:
-		case FILTER_CONTAINS:
-			return serve_lookup(h, slot);
-		case FILTER_FETCH:
-			return serve_fetch(h, slot);
-		case FILTER_READ:
-			return serve_read(h, slot);
-		default:
-			return QB_DEVICE_ERROR;
-	}
-}
-
 static bool
 is_for_keys(int op)
 {
@@ -172,13 +129,19 @@ is_for_keys(int op)
 static qb_status
 serve_filter(GpuSlot *slot)
 {
+	static qb_status (*const serve[])(Holding * h, GpuSlot * slot) = {
+		[FILTER_CREATE] = serve_create, [FILTER_WRITE] = serve_write,
+		[FILTER_SET] = serve_set,       [FILTER_INSERT] = serve_insert,
+		[FILTER_QUERY] = serve_lookup,  [FILTER_CONTAINS] = serve_lookup,
+		[FILTER_FETCH] = serve_fetch,   [FILTER_READ] = serve_read,
+	};
 	Holding *h = &holding[slot->entry.index];
 
 	if (gpu_fault == FAULT_ERROR && is_for_keys(slot->op))
 		return QB_DEVICE_ERROR;
-	if (slot->op == FILTER_CREATE)
-		return serve_create(slot);
-	return h->filter ? serve_held(h, slot) : QB_NO_MEMORY;
+	if (slot->op != FILTER_CREATE && h->filter == NULL)
+		return QB_NO_MEMORY;
+	return serve[slot->op](h, slot);
 }
 
 static void

@@ -1,24 +1,11 @@
 /*
  * serve.c
- *		A piece of a request in the GPU worker: which family serves it, and what
- *		follows from the result.
+ *		A piece of a request in the GPU worker: is its value there, and what follows
+ *		from the result.
  *
  * src/gpu/serve.c
  */
 #include "gpu/worker.h"
-
-/* The servant of a family. */
-const GpuServant *
-GpuServantOf(GpuFamily family)
-{
-	static const GpuServant *const servant[GPU_FAMILIES] = {
-		[GPU_FAMILY_SKETCH] = &gpu_sketch_servant,
-		[GPU_FAMILY_SETS] = &gpu_sets_servant,
-		[GPU_FAMILY_FILTER] = &gpu_filter_servant,
-	};
-
-	return servant[family];
-}
 
 /*
  * Is a value that a request names still there?  A doomed one counts: it may
@@ -54,19 +41,6 @@ show_place(int index, const GpuPlace *place)
 	gpu_shared->entry[index].device = place->on_device ? place->device : -1;
 	gpu_shared->entry[index].bytes = place->bytes;
 	GpuShowMemory(place->device);
-}
-
-/*
- * The number of keys in the next piece of a request, at so much work for each key: at
- * least one.
- */
-int
-GpuPieceOf(const GpuSlot *slot, double work)
-{
-	int left = slot->count - slot->done;
-	double most = gpu_device_ops->piece_work / Max(work, 1);
-
-	return most < left ? Max(1, (int) most) : left;
 }
 
 /*

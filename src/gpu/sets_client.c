@@ -120,33 +120,15 @@ spread(GpuPairs *pairs, const Opening *o)
 
 /* ---- shares ---- */
 
-/*
- * Cut the rows into shares of about the same work: that of a row is taken to grow
- * with its elements and with the columns that it is compared with.
- */
-static void
-cut_rows(GpuPairs *pairs, const Opening *o)
+/* The work of a row is taken to grow with its elements and the columns that it is compared with. */
+static uint64
+work_of_row(void *context, uint64 row)
 {
+	const Opening *o = context;
 	const qset_request *r = o->request;
 	bool tail = !r->columns && !r->directed && r->filter.top == 0;
-	double sum = 0;
-	double done = 0;
-	uint64 next = 1;
-	uint64 i;
 
-#define WORK(i) ((double) (o->offset[(i) + 1] - o->offset[i] + 1) * (tail ? o->sets - (i) : 1))
-	pairs->first = palloc0((pairs->shares + 1) * sizeof(uint64));
-	for (i = 0; i < o->sets; i++)
-		sum += WORK(i);
-	for (i = 0; i < o->sets && next < pairs->shares; i++)
-	{
-		done += WORK(i);
-		while (next < pairs->shares && done >= sum * next / pairs->shares)
-			pairs->first[next++] = i + 1;
-	}
-#undef WORK
-	while (next <= pairs->shares)
-		pairs->first[next++] = o->sets;
+	return (o->offset[row + 1] - o->offset[row] + 1) * (tail ? o->sets - row : 1);
 }
 
 static void
@@ -171,7 +153,9 @@ begin_shares(GpuPairs *pairs, const Opening *o, double ms)
 	pairs->shares = 1;
 	if (pairs->parts > 1)
 		pairs->shares = pairs->parts * (1 + (uint64) Min(ms / SHARE_MS, MOST_SHARE) / pairs->parts);
-	cut_rows(pairs, o);
+	pairs->first = palloc((pairs->shares + 1) * sizeof(uint64));
+	(void) qset_cut_rows(o->sets, work_of_row, unconstify(Opening *, o), pairs->first,
+						 pairs->shares);
 	for (i = 0; i < pairs->parts; i++)
 		begin_share(pairs, i);
 	pairs->since = GetCurrentTimestamp();

@@ -96,24 +96,26 @@ static void
 define_worker_settings(void)
 {
 	DefineCustomEnumVariable(
-		"qsketch.gpu_worker", "Process that owns the GPUs: auto, off, or emulate on the CPU.", NULL,
+		"qsketch.gpu_worker", "Starts the process that owns the GPUs.",
+		"off starts none. emulate starts one that emulates a GPU on the CPU, for tests.",
 		&gpu_worker_kind, WORKER_AUTO, worker_kinds, PGC_POSTMASTER, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("qsketch.gpu_buffer_size",
-							"Shared memory through which keys go to the GPU worker.", NULL,
-							&gpu_buffer_size, 64 * 1024, 1024, 8 * 1024 * 1024, PGC_POSTMASTER,
-							GUC_UNIT_KB, NULL, NULL, NULL);
-	DefineCustomStringVariable("qsketch.gpu_devices", "Numbers of the GPUs to use; empty for all.",
-							   NULL, &gpu_devices, "", PGC_POSTMASTER, 0, check_devices, NULL,
-							   NULL);
 	DefineCustomIntVariable(
-		"qsketch.gpu_memory_limit",
-		"Device memory that sketches, filters and sets may take on each GPU; 0 for all.", NULL,
-		&gpu_memory_limit, 0, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+		"qsketch.gpu_buffer_size",
+		"Sets the shared memory through which data go to the GPU worker and back.", NULL,
+		&gpu_buffer_size, 64 * 1024, 1024, 8 * 1024 * 1024, PGC_POSTMASTER, GUC_UNIT_KB, NULL, NULL,
+		NULL);
+	DefineCustomStringVariable("qsketch.gpu_devices", "Lists the numbers of the GPUs to use.",
+							   "Empty means all.", &gpu_devices, "", PGC_POSTMASTER, 0,
+							   check_devices, NULL, NULL);
+	DefineCustomIntVariable("qsketch.gpu_memory_limit",
+							"Sets the maximum memory of sketches, filters and sets on each GPU.",
+							"0 means no limit.", &gpu_memory_limit, 0, 0, INT_MAX / 2, PGC_SIGHUP,
+							GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable(
 		"qsketch.gpu_cache_size",
-		"Device memory for copies of stored values that are looked up or searched.", NULL,
-		&gpu_cache_size, 4096, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
-	DefineCustomEnumVariable("qsketch.gpu_fault", "Developer option: a fault of the GPU worker.",
+		"Sets the maximum device memory of copies of stored values, for lookups and searches.",
+		NULL, &gpu_cache_size, 4096, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomEnumVariable("qsketch.gpu_fault", "Developer option: lets the GPU worker fail.",
 							 NULL, &gpu_fault, FAULT_NONE, faults, PGC_SIGHUP,
 							 GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 }
@@ -121,26 +123,27 @@ define_worker_settings(void)
 void
 GpuDefineSettings(void)
 {
-	DefineCustomEnumVariable("qsketch.device", "Where batches of keys are counted and looked up.",
-							 "Sketches, filters and what they tell are the same everywhere.",
-							 &device_setting, DEVICE_AUTO, device_options, PGC_USERSET, 0, NULL,
-							 NULL, NULL);
+	DefineCustomEnumVariable("qsketch.device", "Selects where keys are counted and looked up.",
+							 "The results are the same everywhere.", &device_setting, DEVICE_AUTO,
+							 device_options, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable(
-		"qsketch.gpu_min_size", "Smallest sketch or filter that goes to a GPU by itself.", NULL,
+		"qsketch.gpu_min_size",
+		"Sets the size of a sketch or filter from which auto takes it to a GPU.", NULL,
 		&gpu_min_size, GPU_MIN_SIZE, 0, INT_MAX / 2, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomIntVariable("qsketch.gpu_min_keys",
-							"Fewest keys that are looked up on a GPU by themselves.", NULL,
+							"Sets the number of keys from which auto looks them up on a GPU.", NULL,
 							&gpu_min_keys, 100000, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("qsketch.gpu_min_elements",
-							"Fewest elements of sets whose pairs are found on a GPU by themselves.",
-							NULL, &gpu_min_elements, 20000, 0, INT_MAX, PGC_USERSET, 0, NULL, NULL,
-							NULL);
+	DefineCustomIntVariable(
+		"qsketch.gpu_min_elements",
+		"Sets the number of elements from which auto finds pairs of sets on a GPU.", NULL,
+		&gpu_min_elements, 20000, 0, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable(
 		"qsketch.gpu_split_time",
-		"Expected time of a search for pairs of sets from which on all GPUs share it.", NULL,
-		&gpu_split_time, 20, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
+		"Developer option: sets the expected time of a search from which all GPUs share it.", NULL,
+		&gpu_split_time, 20, 0, INT_MAX, PGC_USERSET,
+		GUC_UNIT_MS | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomIntVariable("qsketch.gpu_timeout",
-							"Longest wait for a GPU worker that makes no progress.", NULL,
+							"Sets the maximum wait for a GPU worker that makes no progress.", NULL,
 							&gpu_timeout, 60, 1, 3600, PGC_USERSET, GUC_UNIT_S, NULL, NULL, NULL);
 	if (process_shared_preload_libraries_in_progress)
 		define_worker_settings();

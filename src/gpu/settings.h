@@ -45,7 +45,7 @@ extern char *gpu_devices;
 extern int gpu_min_size;     /* kB: smallest sketch or filter that auto moves */
 extern int gpu_min_keys;     /* fewest keys that auto looks up there */
 extern int gpu_min_elements; /* of collections whose pairs auto finds there */
-extern int gpu_split_time;   /* ms: expected time of a search that all devices share */
+extern int gpu_split_time;   /* ms: expected time of a search that all devices share; for tests */
 extern int gpu_timeout;      /* s without progress of the worker */
 extern int gpu_fault;
 

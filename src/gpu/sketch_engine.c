@@ -78,7 +78,7 @@ GpuSketchReason(const qs_params *p)
 bool
 GpuSketchWantsLookup(const qs_sketch *sk, size_t count)
 {
-	return sk->form == QS_DENSE && qs_has_table(&sk->params) && GpuMayLookup(count) &&
+	return sk->form != QS_EXPLICIT && qs_has_table(&sk->params) && GpuMayLookup(count) &&
 		   GpuIsLarge(touched_bytes(&sk->params));
 }
 
@@ -282,12 +282,27 @@ merge_state(qs_sketch *into, const qs_sketch *from)
 	qb_keys_adopt(&into->keys, &from->keys);
 }
 
-/* Merge a dense sketch that is here into a remote one; false: no memory for it there. */
+/*
+ * Merge a sketch that is here, and not explicit, into a remote one; false: no memory for
+ * it.  A device takes tables, so they are made of a compact sketch.
+ */
 static bool
 merge_uploaded(qs_sketch *into, const qs_sketch *from)
 {
+	qs_sketch tables;
 	GpuRef ref;
 
+	if (from->form == QS_COMPACT)
+	{
+		bool done = qs_copy(&tables, from, into->memory) == QB_OK;
+
+		if (done)
+		{
+			done = merge_uploaded(into, &tables);
+			qs_free(&tables);
+		}
+		return done;
+	}
 	if (!GpuSketchUpload(from, &ref))
 		return false;
 	GpuSketchMergeInto(&remote_of(into)->ref, &ref);

@@ -128,16 +128,14 @@ evict(int index)
 }
 
 static qb_status
-serve_create(GpuSlot *slot)
+serve_create(Holding *h, GpuSlot *slot)
 {
-	return to_device(&holding[slot->entry.index], GpuChooseDevice(),
-					 &GpuSketchShapeIn(slot)->params, NULL);
+	return to_device(h, GpuChooseDevice(), &GpuSketchShapeIn(slot)->params, NULL);
 }
 
 static qb_status
-serve_load(GpuSlot *slot)
+serve_load(Holding *h, GpuSlot *slot)
 {
-	Holding *h = &holding[slot->entry.index];
 	qb_status status;
 
 	h->on_host = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
@@ -150,10 +148,8 @@ serve_load(GpuSlot *slot)
 }
 
 static qb_status
-serve_write(GpuSlot *slot)
+serve_write(Holding *h, GpuSlot *slot)
 {
-	Holding *h = &holding[slot->entry.index];
-
 	if (h->on_host == NULL)
 		return QB_NO_MEMORY;
 	GpuWritePiece(h->on_host, &h->shape, slot->offset, slot->bytes, GpuSlotData(slot));
@@ -162,9 +158,8 @@ serve_write(GpuSlot *slot)
 }
 
 static qb_status
-serve_loaded(GpuSlot *slot)
+serve_loaded(Holding *h, GpuSlot *slot)
 {
-	Holding *h = &holding[slot->entry.index];
 	qb_status status = QB_NO_MEMORY;
 
 	if (h->on_host)
@@ -173,21 +168,9 @@ serve_loaded(GpuSlot *slot)
 	return status;
 }
 
-/* The number of keys in the next piece of a request, which is counted as done. */
-static int
-next_piece(const Holding *h, GpuSlot *slot)
-{
-	int piece = GpuPieceOf(slot, h->depth);
-
-	slot->done += piece;
-	slot->more = slot->done < slot->count;
-	return piece;
-}
-
 static qb_status
-serve_insert(GpuSlot *slot)
+serve_insert(Holding *h, GpuSlot *slot)
 {
-	Holding *h = &holding[slot->entry.index];
 	const uint64 *key = (const uint64 *) GpuSlotData(slot) + slot->done;
 	const int64 *weight = slot->weighted ? (const int64 *) (key + slot->count) : NULL;
 	qb_status status = QB_NO_MEMORY;
@@ -195,11 +178,7 @@ serve_insert(GpuSlot *slot)
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
-	if (slot->done == 0)
-		GpuCount(COUNT_BATCHES, 1);
-	piece = next_piece(h, slot);
-	GpuCount(COUNT_KEYS, piece);
-	GpuCount(COUNT_BYTES_IN, piece * (slot->weighted ? 16 : 8));
+	piece = GpuNextPiece(slot, h->depth, COUNT_BATCHES, COUNT_KEYS);
 	if (h->on_device)
 	{
 		if (gpu_fault != FAULT_SPILL)
@@ -216,9 +195,8 @@ serve_insert(GpuSlot *slot)
 }
 
 static qb_status
-serve_query(GpuSlot *slot)
+serve_query(Holding *h, GpuSlot *slot)
 {
-	Holding *h = &holding[slot->entry.index];
 	uint64 *key = (uint64 *) GpuSlotData(slot) + slot->done;
 	int piece;
 
@@ -226,11 +204,7 @@ serve_query(GpuSlot *slot)
 		return QB_DEVICE_ERROR;
 	if (h->on_device == NULL)
 		return QB_NO_MEMORY;
-	if (slot->done == 0)
-		GpuCount(COUNT_QUERIES, 1);
-	piece = next_piece(h, slot);
-	GpuCount(COUNT_LOOKUPS, piece);
-	GpuCount(COUNT_BYTES_IN, piece * 8);
+	piece = GpuNextPiece(slot, h->depth, COUNT_QUERIES, COUNT_LOOKUPS);
 	GpuCount(COUNT_BYTES_OUT, piece * 8);
 	return device_ops()->query(h->on_device, key, piece, (int64 *) key);
 }
@@ -260,9 +234,8 @@ move_to_device(Holding *h, int i)
 }
 
 static qb_status
-serve_merge(GpuSlot *slot)
+serve_merge(Holding *into, GpuSlot *slot)
 {
-	Holding *into = &holding[slot->entry.index];
 	Holding *from = &holding[slot->other.index];
 	qb_status status = QB_OK;
 
@@ -281,9 +254,8 @@ serve_merge(GpuSlot *slot)
 }
 
 static qb_status
-serve_fetch(GpuSlot *slot)
+serve_fetch(Holding *h, GpuSlot *slot)
 {
-	Holding *h = &holding[slot->entry.index];
 	qb_status status = to_host(h);
 
 	GpuCount(COUNT_FETCHES, 1);
@@ -296,10 +268,8 @@ serve_fetch(GpuSlot *slot)
 }
 
 static qb_status
-serve_read(GpuSlot *slot)
+serve_read(Holding *h, GpuSlot *slot)
 {
-	Holding *h = &holding[slot->entry.index];
-
 	if (h->on_host == NULL)
 		return QB_NO_MEMORY;
 	GpuReadPiece(h->on_host, &h->shape, slot->offset, slot->bytes, GpuSlotData(slot));
@@ -310,28 +280,15 @@ serve_read(GpuSlot *slot)
 static qb_status
 serve_sketch(GpuSlot *slot)
 {
-	switch ((GpuSketchOp) slot->op)
-	{
-		case SKETCH_CREATE:
-			return serve_create(slot);
-		case SKETCH_LOAD:
-			return serve_load(slot);
-		case SKETCH_WRITE:
-			return serve_write(slot);
-		case SKETCH_LOADED:
-			return serve_loaded(slot);
-		case SKETCH_INSERT:
-			return serve_insert(slot);
-		case SKETCH_QUERY:
-			return serve_query(slot);
-		case SKETCH_MERGE:
-			return serve_merge(slot);
-		case SKETCH_FETCH:
-			return serve_fetch(slot);
-		case SKETCH_READ:
-			return serve_read(slot);
-	}
-	return QB_DEVICE_ERROR;
+	static qb_status (*const serve[])(Holding * h, GpuSlot * slot) = {
+		[SKETCH_CREATE] = serve_create, [SKETCH_LOAD] = serve_load,
+		[SKETCH_WRITE] = serve_write,   [SKETCH_LOADED] = serve_loaded,
+		[SKETCH_INSERT] = serve_insert, [SKETCH_QUERY] = serve_query,
+		[SKETCH_MERGE] = serve_merge,   [SKETCH_FETCH] = serve_fetch,
+		[SKETCH_READ] = serve_read,
+	};
+
+	return serve[slot->op](&holding[slot->entry.index], slot);
 }
 
 static void

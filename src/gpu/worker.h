@@ -5,11 +5,10 @@
  *	worker.c	start, loop, end
  *	serve.c		a piece of a request: is its value still there, what did it come to?
  *	turns.c		which request is next
- *	evict.c		values that nobody wants any more, and room for others
- *	devices.c	the devices
+ *	evict.c		the table of servants, values that nobody wants any more, and room for others
+ *	devices.c	the devices, and how much they do at a time
  *
- * Each file calls only files below it in this list.  All may call the servants,
- * through the table in serve.c.
+ * Each file calls only files below it in this list, and the servants.
  *
  * src/gpu/worker.h
  */
@@ -50,7 +49,7 @@ typedef struct GpuServant
 	GpuPlace (*place)(int index);
 } GpuServant;
 
-/* sketch_serve.c, sets_serve.c, filter_serve.c; the table of servants is in serve.c. */
+/* sketch_serve.c, sets_serve.c, filter_serve.c; the table of servants is in evict.c. */
 extern const GpuServant gpu_sketch_servant;
 extern const GpuServant gpu_sets_servant;
 extern const GpuServant gpu_filter_servant;
@@ -60,9 +59,7 @@ extern void GpuRegisterWorker(void);
 extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
 
 /* serve.c */
-extern const GpuServant *GpuServantOf(GpuFamily family);
 extern const char *GpuServe(GpuSlot *slot);
-extern int GpuPieceOf(const GpuSlot *slot, double work);
 
 /* turns.c */
 extern void GpuStartTurns(void);
@@ -72,6 +69,7 @@ extern bool GpuIsAlone(void);
 extern bool GpuIsMoot(const GpuSlot *slot);
 
 /* evict.c */
+extern const GpuServant *GpuServantOf(GpuFamily family);
 extern bool GpuFreeDoomed(void);
 extern void GpuTrimCache(void);
 extern bool GpuMakeRoom(int device);
@@ -83,5 +81,6 @@ extern int GpuOpenDevices(const GpuDeviceOps *ops, char *reason);
 extern int GpuChooseDevice(void);
 extern void GpuShowMemory(int device);
 extern const char *GpuDeviceError(int device);
+extern int GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys);
 
 #endif

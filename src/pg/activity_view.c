@@ -102,7 +102,7 @@ enum
 	COLUMN_RELATION,
 	COLUMN_COMMAND,
 	COLUMN_PHASE,
-	COLUMN_BACKEND,
+	COLUMN_DEVICE,
 	COLUMN_WORKERS,
 	COLUMN_PAGES,
 	COLUMN_PAGES_DONE,
@@ -156,7 +156,7 @@ put_details(Row *row, const Seen *seen)
 	put_number(row, COLUMN_ID, seen->id);
 	put_text(row, COLUMN_COMMAND, scan ? "column scan" : "qsets_pairs");
 	put_text(row, COLUMN_PHASE, scan ? phase_of_scan[phase] : phase_of_pairs[phase]);
-	put_text(row, COLUMN_BACKEND, seen->value[ACTIVITY_ON_GPU] ? "gpu" : "cpu");
+	put_text(row, COLUMN_DEVICE, seen->value[ACTIVITY_ON_GPU] ? "gpu" : "cpu");
 	put_number(row, COLUMN_WORKERS, seen->value[ACTIVITY_WORKERS]);
 	if (scan)
 		put(row, COLUMN_RELATION, ObjectIdGetDatum(seen->relation));

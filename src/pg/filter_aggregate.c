@@ -228,37 +228,12 @@ qfilter_agg_final(PG_FUNCTION_ARGS)
 static const AggregateForm of_rows = { 0, 2 };
 static const AggregateForm numbered = { 2, 3 };
 
-/* The argument positions of a transition function of ours; NULL for other functions. */
-static const AggregateForm *
-transition_form(PGFunction transition)
-{
-	if (transition == qfilter_agg_trans)
-		return &of_rows;
-	return transition == qfilter_row_agg_trans || transition == qfilter_count_agg_trans ? &numbered
-																						: NULL;
-}
-
-static bool
-combines(PGFunction function)
-{
-	return function == qfilter_agg_combine || function == qfilter_merge_trans;
-}
-
-static bool
-finishes(PGFunction function)
-{
-	return function == qfilter_agg_final;
-}
-
-/*
- * Does the function change the state of a moving aggregate?  There is no inverse
- * function of ours, so such an aggregate takes its MINVFUNC from elsewhere.
- */
-static bool
-moves(PGFunction function)
-{
-	return transition_form(function) != NULL || combines(function);
-}
-
-const AggregateFunctions filter_functions = { KEY_ARGUMENT, transition_form, combines, finishes,
-											  moves };
+/* There is no inverse function, so a moving aggregate takes its MINVFUNC from elsewhere. */
+const AggregateFunctions filter_functions = {
+	.key = KEY_ARGUMENT,
+	.transition = { { qfilter_agg_trans, &of_rows },
+					{ qfilter_row_agg_trans, &numbered },
+					{ qfilter_count_agg_trans, &numbered } },
+	.combine = { qfilter_agg_combine, qfilter_merge_trans },
+	.final = qfilter_agg_final,
+};

@@ -32,36 +32,13 @@ extern Datum qsets_agg_final(PG_FUNCTION_ARGS);
 
 static const AggregateForm numbered = { .weight = ID_ARGUMENT };
 
-static const AggregateForm *
-transition_form(PGFunction transition)
-{
-	return transition == qsets_agg_trans ? &numbered : NULL;
-}
-
-static bool
-combines(PGFunction function)
-{
-	return function == qsets_merge_trans;
-}
-
-static bool
-finishes(PGFunction function)
-{
-	return function == qsets_agg_final;
-}
-
-/*
- * Does the function change the state of a moving aggregate?  There is no inverse
- * function of ours, so such an aggregate takes its MINVFUNC from elsewhere.
- */
-static bool
-moves(PGFunction function)
-{
-	return function == qsets_agg_trans || function == qsets_merge_trans;
-}
-
-const AggregateFunctions sets_functions = { ELEMENT_ARGUMENT, transition_form, combines, finishes,
-											moves };
+/* There is no inverse function, so a moving aggregate takes its MINVFUNC from elsewhere. */
+const AggregateFunctions sets_functions = {
+	.key = ELEMENT_ARGUMENT,
+	.transition = { { qsets_agg_trans, &numbered } },
+	.combine = { qsets_merge_trans },
+	.final = qsets_agg_final,
+};
 
 /* The state to change: the state argument, or a new state. */
 static SetsState *

@@ -23,7 +23,7 @@ enum
 	PLAN_MEMORY,
 	PLAN_WORKERS,
 	PLAN_NOTE,
-	PLAN_BACKEND,
+	PLAN_DEVICE,
 	PLAN_REASON,
 	PLAN_COLUMNS
 };
@@ -64,7 +64,7 @@ fill_plan(const qset_plan *plan, int method, const Place *place, Datum *values, 
 	nulls[PLAN_WORKERS] = plan->cost[method] < 0;
 	values[PLAN_NOTE] = note ? CStringGetTextDatum(note) : (Datum) 0;
 	nulls[PLAN_NOTE] = note == NULL;
-	values[PLAN_BACKEND] = CStringGetTextDatum(place->gpu ? "gpu" : "cpu");
+	values[PLAN_DEVICE] = CStringGetTextDatum(place->gpu ? "gpu" : "cpu");
 	values[PLAN_REASON] = CStringGetTextDatum(place->why);
 }
 

@@ -147,7 +147,7 @@ raise_no_size(const qs_params *params, const qs_forecast *best, const Wanted *wa
 }
 
 /*
- * Find the structure that stores least, among those in which a key's counters are in
+ * Find the structure that takes the least memory, among those in which a key's counters are in
  * one bucket.  If the caller gives weights, a key's counters matter one by one, so
  * thread may be best and is tried, too.
  */
@@ -165,7 +165,7 @@ find_structure(qs_params *params, qs_forecast *found, const Wanted *wanted)
 		qs_forecast its;
 
 		if (!find_size(&other, &its, structures[i], wanted) ||
-			(fits && its.stored_bytes >= found->stored_bytes))
+			(fits && its.table_bytes >= found->table_bytes))
 			continue;
 		*params = other;
 		*found = its;
@@ -249,7 +249,7 @@ half_of(Advice *half, const qs_sketch *sketch, double confidence)
 /*
  * Doubling the size lowers the error at least by the factor by which halving it raised
  * the error.  What is stored beyond the tables (multilevel's high buckets) is assumed
- * to change by the same factor as well.
+ * to change by the same factor as well, and so is all of a compact sketch.
  */
 static Advice
 twice_of(const qs_sketch *sketch, const Advice *own, const Advice *half)
@@ -264,7 +264,11 @@ twice_of(const qs_sketch *sketch, const Advice *own, const Advice *half)
 	if (sketch->form == QS_EXPLICIT)
 		return twice;
 	twice.stored_bytes = (double) qs_dense_size(&twice.params, sketch->wide);
-	if (beyond_half > 0)
+	if (beyond < 0)
+		twice.stored_bytes =
+			Min(twice.stored_bytes,
+				own->stored_bytes * own->stored_bytes / Min(own->stored_bytes, half->stored_bytes));
+	else if (beyond_half > 0)
 		twice.stored_bytes += beyond * Min(2, beyond / beyond_half);
 	return twice;
 }

@@ -198,28 +198,14 @@ qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
 	return inverse(fcinfo, weighted_templated);
 }
 
-/* The argument positions of a transition function of ours; NULL for other functions. */
-static const AggregateForm *
-transition_form(PGFunction transition)
-{
-	if (transition == qsketch_agg_trans)
-		return &plain;
-	if (transition == qsketch_agg_trans_weight)
-		return &weighted;
-	if (transition == qsketch_agg_trans_template)
-		return &templated;
-	return transition == qsketch_agg_trans_weight_template ? &weighted_templated : NULL;
-}
-
-/* Does the function change or start the state of a moving aggregate? */
-static bool
-moves(PGFunction function)
-{
-	return transition_form(function) != NULL || IsSketchMerge(function) ||
-		   function == qsketch_agg_inverse || function == qsketch_agg_inverse_weight ||
-		   function == qsketch_agg_inverse_template ||
-		   function == qsketch_agg_inverse_weight_template;
-}
-
-const AggregateFunctions sketch_functions = { KEY_ARGUMENT, transition_form, IsSketchCombine,
-											  IsSketchFinal, moves };
+const AggregateFunctions sketch_functions = {
+	.key = KEY_ARGUMENT,
+	.transition = { { qsketch_agg_trans, &plain },
+					{ qsketch_agg_trans_weight, &weighted },
+					{ qsketch_agg_trans_template, &templated },
+					{ qsketch_agg_trans_weight_template, &weighted_templated } },
+	.combine = { qsketch_agg_combine, qsketch_merge_trans },
+	.final = qsketch_agg_final,
+	.inverse = { qsketch_agg_inverse, qsketch_agg_inverse_weight, qsketch_agg_inverse_template,
+				 qsketch_agg_inverse_weight_template, qsketch_merge_inverse },
+};

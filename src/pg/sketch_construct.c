@@ -6,6 +6,7 @@
  */
 #include "pg/sketch_state.h"
 
+#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 
 #define DEFAULT_SIZE  (UINT64CONST(1) << 20)
@@ -41,6 +42,23 @@ SketchSizeFromText(text *size)
 	return bytes;
 }
 
+/* "thread, warp, ... and sf" */
+static char *
+structure_names(void)
+{
+	StringInfoData names;
+	int i;
+
+	initStringInfo(&names);
+	for (i = 1; i < QS_STRUCTURES; i++)
+		appendStringInfo(&names, "%s%s",
+						 i == 1                   ? ""
+						 : i == QS_STRUCTURES - 1 ? " and "
+												  : ", ",
+						 qs_structure_name(i));
+	return names.data;
+}
+
 int
 SketchStructureFromText(text *name)
 {
@@ -49,9 +67,9 @@ SketchStructureFromText(text *name)
 	if (structure == 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("unrecognized structure: \"%s\"", text_to_cstring(name)),
-						errhint("Structures are thread, warp, half_warp, sub_warp, multilevel "
-								"and sf; a size alone is given by name, as in "
-								"qsketch_new(size => '64kB').")));
+						errhint("Structures are %s; a size alone is given by name, as in "
+								"qsketch_new(size => '64kB').",
+								structure_names())));
 	return structure;
 }
 

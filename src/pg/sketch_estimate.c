@@ -44,11 +44,11 @@ estimate_not_kept(FunctionCallInfo fcinfo, Probe *probe, StoredSketch *stored)
 	Datum datum = PG_GETARG_DATUM(0);
 	const qs_sketch *sketch = NULL;
 
-	if (stored && !(StoredAgain(&stored->stored) && ProbeHasRoom(probe, stored)))
+	if (stored && !(StoredAgain(&stored->stored) && ProbeHasRoom(probe, stored, datum)))
 		sketch = ProbeHeader(stored, datum);
 	if (sketch)
 		return ProbePieces(datum, sketch, key_argument(fcinfo, probe, sketch));
-	sketch = stored ? ProbeRead(probe, stored, datum) : ProbeSketch(probe, datum);
+	sketch = stored ? ProbeRead(probe, stored, datum) : ProbeSketchAsStored(probe, datum);
 	return qs_estimate(sketch, key_argument(fcinfo, probe, sketch));
 }
 

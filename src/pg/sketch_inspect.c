@@ -21,7 +21,7 @@ qsketch_total(PG_FUNCTION_ARGS)
 
 	if (SketchOpenStored(&reader.view, datum))
 		PG_RETURN_INT64(reader.view.total);
-	SketchRead(&reader, datum);
+	SketchReadAsStored(&reader, datum);
 	total = reader.sketch->total;
 	SketchReadEnd(&reader);
 	PG_RETURN_INT64(total);
@@ -46,10 +46,15 @@ enum
 	INFO_COLUMNS
 };
 
+/* The form in which the sketch is stored, or will be. */
 static const char *
 form_name(const qs_sketch *sk)
 {
-	return sk->form == QS_EXPLICIT ? "explicit" : "dense";
+	static const char *const name[] = {
+		[QS_EXPLICIT] = "explicit", [QS_DENSE] = "dense", [QS_COMPACT] = "compact"
+	};
+
+	return name[sk->view ? (qs_form) sk->form : qs_flat_of(sk).form];
 }
 
 static const char *
@@ -111,7 +116,7 @@ qsketch_info(PG_FUNCTION_ARGS)
 		fill_info(&reader.view, values, nulls);
 	else
 	{
-		SketchRead(&reader, PG_GETARG_DATUM(0));
+		SketchReadAsStored(&reader, PG_GETARG_DATUM(0));
 		fill_info(reader.sketch, values, nulls);
 		SketchReadEnd(&reader);
 	}

@@ -17,7 +17,9 @@ validate(struct varlena *value, int sqlstate)
 {
 	const uint8 *bytes = (const uint8 *) VARDATA(value);
 	Size length = VARSIZE(value) - VARHDRSZ;
-	qb_status status = qs_validate(bytes, length);
+	qb_memory memory;
+	qb_status status =
+		qs_validate_pausing(bytes, length, ContextMemory(CurrentMemoryContext, &memory));
 	qs_sketch view;
 
 	if (status != QB_OK)

@@ -29,7 +29,7 @@ gpu_of_value(Datum datum, bool stored)
 		GpuNameStored(&gpu_stored_sketches, &toast, header, &key);
 		return GpuOfCopy(&key);
 	}
-	SketchRead(&reader, datum);
+	SketchReadAsStored(&reader, datum);
 	GpuNameBytes(&gpu_stored_sketches, reader.header, VARSIZE(reader.header - VARHDRSZ) - VARHDRSZ,
 				 &key);
 	SketchReadEnd(&reader);
@@ -93,12 +93,14 @@ qsketch_location(PG_FUNCTION_ARGS)
 		sk = &expanded->sketch;
 	else if (!stored)
 	{
-		SketchRead(&reader, datum);
+		SketchReadAsStored(&reader, datum);
 		sk = reader.sketch;
 	}
 	gpu = expanded ? GpuOfSketch(sk) : gpu_of_value(datum, stored);
 	if (sk->form == QS_EXPLICIT)
 		put_part(result, "entries", -1, sk->used * sizeof(qs_entry));
+	else if (sk->form == QS_COMPACT)
+		put_part(result, "compact", gpu, sk->compact_bytes);
 	else
 		put_tables(result, sk, gpu);
 	PG_RETURN_NULL();

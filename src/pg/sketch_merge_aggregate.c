@@ -14,9 +14,11 @@
 #include "pg/sketch_template.h"
 #include "utils/memutils.h"
 
-static const AggregateFunctions merge_functions = { .combines = IsSketchCombine,
-													.finishes = IsSketchFinal,
-													.moves = IsSketchMerge };
+static const AggregateFunctions merge_functions = {
+	.combine = { qsketch_agg_combine, qsketch_merge_trans },
+	.final = qsketch_agg_final,
+	.inverse = { qsketch_merge_inverse },
+};
 
 /* A sketch to be merged. */
 typedef struct Operand
@@ -52,7 +54,7 @@ open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, D
 		operand->sketch = &operand->expanded->sketch;
 		return;
 	}
-	SketchRead(&operand->reader, datum);
+	SketchReadAsStored(&operand->reader, datum);
 	operand->sketch = operand->reader.sketch;
 }
 
@@ -165,7 +167,7 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	state = SketchForUpdate(context, PG_GETARG_DATUM(0));
-	SketchRead(&reader, PG_GETARG_DATUM(1));
+	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
 	fresh =
 		--state->keyed.members <= 0 || state->folded || state->sketch.params.part == QS_PART_DEVICE;
 	if (!fresh)
@@ -199,22 +201,4 @@ Datum
 qsketch_agg_final(PG_FUNCTION_ARGS)
 {
 	return AggregateFinal(fcinfo, &sketch_state_type);
-}
-
-bool
-IsSketchCombine(PGFunction function)
-{
-	return function == qsketch_agg_combine || function == qsketch_merge_trans;
-}
-
-bool
-IsSketchFinal(PGFunction function)
-{
-	return function == qsketch_agg_final;
-}
-
-bool
-IsSketchMerge(PGFunction function)
-{
-	return IsSketchCombine(function) || function == qsketch_merge_inverse;
 }

@@ -10,10 +10,9 @@
 #include "postgres.h"
 #include "fmgr.h"
 
-extern bool IsSketchCombine(PGFunction function);
-extern bool IsSketchFinal(PGFunction function);
-
-/* Does the function change or start the state of a moving aggregate? */
-extern bool IsSketchMerge(PGFunction function);
+extern PGDLLEXPORT Datum qsketch_agg_combine(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum qsketch_merge_trans(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum qsketch_merge_inverse(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum qsketch_agg_final(PG_FUNCTION_ARGS);
 
 #endif

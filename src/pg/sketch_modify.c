@@ -125,7 +125,7 @@ combine(FunctionCallInfo fcinfo, qb_status (*operation)(qs_sketch *, const qs_sk
 	SketchReader reader;
 	SketchState *expanded;
 
-	SketchRead(&reader, PG_GETARG_DATUM(1));
+	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
 	expanded = SketchForUpdate(NULL, PG_GETARG_DATUM(0));
 	SketchCheckMergeable(&expanded->sketch, reader.sketch);
 	SketchSettle(expanded);

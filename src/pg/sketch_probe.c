@@ -68,43 +68,39 @@ const qs_sketch *
 ProbeHeader(StoredSketch *stored, Datum datum)
 {
 	if (!stored->opened)
-		stored->opened = SketchOpenStored(&stored->view, datum) && stored->view.form == QS_DENSE;
+		stored->opened = SketchOpenStored(&stored->view, datum) && stored->view.form != QS_EXPLICIT;
 	if (!stored->opened)
 		return NULL;
 	stored->view.table = stored->view.extra = NULL;
+	stored->view.compact = NULL;
 	return &stored->view;
+}
+
+static void
+read_part(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
+{
+	SketchReadStored(*(Datum *) context, offset, bytes, out);
 }
 
 /* Estimate of a key from parts of a stored sketch whose header is open. */
 int64
 ProbePieces(Datum datum, const qs_sketch *view, uint64 fingerprint)
 {
-	uint64 hv = qb_hash(fingerprint, view->seed_key);
-	uint8 bytes[QS_PIECES_BYTES];
-	qs_piece piece[QS_DEPTH_MAX];
-	uint32 count = qs_pieces(view, hv, piece);
-	uint32 used = 0;
-	qs_sketch one;
-	int64 estimate;
-	uint32 i;
+	qs_source source = { .read = read_part, .context = &datum };
 
-	for (i = 0; i < count; i++)
-	{
-		SketchReadStored(datum, piece[i].offset, piece[i].bytes, bytes + used);
-		used += piece[i].bytes;
-	}
-	if (qs_high_piece(view, bytes, piece))
-		SketchReadStored(datum, piece->offset, piece->bytes, bytes + used);
-	qs_from_pieces(&one, view, bytes);
-	one.ops->query(&one, &hv, 1, &estimate);
-	return estimate;
+	return qs_estimate_stored(view, qb_hash(fingerprint, view->seed_key), &source);
 }
 
-/* May a copy of the sketch be kept? */
+/* May a copy of the sketch be kept?  It has tables, also if the sketch is stored without. */
 bool
-ProbeHasRoom(Probe *probe, StoredSketch *stored)
+ProbeHasRoom(Probe *probe, StoredSketch *stored, Datum datum)
 {
-	return StoredMayKeep(&probe->sketches, &stored->stored, stored->stored.id.va_rawsize);
+	const qs_sketch *view = ProbeHeader(stored, datum);
+	Size bytes = stored->stored.id.va_rawsize;
+
+	if (view)
+		bytes = Max(bytes, qs_dense_size(&view->params, view->wide));
+	return StoredMayKeep(&probe->sketches, &stored->stored, bytes);
 }
 
 /* Keep a copy of the sketch that was read. */
@@ -126,11 +122,14 @@ keep_copy(Probe *probe, StoredSketch *stored)
 const qs_sketch *
 ProbeRead(Probe *probe, StoredSketch *stored, Datum datum)
 {
-	if (stored->copy == NULL)
+	if (stored->copy == NULL && !ProbeHasRoom(probe, stored, datum))
 	{
 		SketchRead(&probe->reader, datum);
-		if (!ProbeHasRoom(probe, stored))
-			return probe->reader.sketch;
+		return probe->reader.sketch;
+	}
+	if (stored->copy == NULL)
+	{
+		SketchReadAsStored(&probe->reader, datum);
 		keep_copy(probe, stored);
 	}
 	probe->reader.header = stored->header;
@@ -146,6 +145,14 @@ ProbeSketch(Probe *probe, Datum datum)
 	if (stored)
 		return ProbeRead(probe, stored, datum);
 	SketchRead(&probe->reader, datum);
+	return probe->reader.sketch;
+}
+
+/* The sketch of a row that is not stored out of line, for estimates of a few keys. */
+const qs_sketch *
+ProbeSketchAsStored(Probe *probe, Datum datum)
+{
+	SketchReadAsStored(&probe->reader, datum);
 	return probe->reader.sketch;
 }
 
@@ -272,9 +279,8 @@ ProbeSketchForError(Probe *probe, Datum datum, int64 probes)
 int64
 ProbeEstimate(Datum datum, const qs_sketch *sketch, uint64 fingerprint)
 {
-	bool header = sketch->form == QS_DENSE && sketch->table == NULL && sketch->extra == NULL;
-
-	return header ? ProbePieces(datum, sketch, fingerprint) : qs_estimate(sketch, fingerprint);
+	return ProbeIsHeader(sketch) ? ProbePieces(datum, sketch, fingerprint)
+								 : qs_estimate(sketch, fingerprint);
 }
 
 /* The noise of the sketch that ProbeSketchToMeasure() returned for this row. */

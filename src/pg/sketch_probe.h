@@ -85,6 +85,14 @@ ProbeGuess(const StoredSketch *stored, uint64 fingerprint)
 		qs_estimate_soon(&next->copy->sketch, fingerprint);
 }
 
+/* Was only the header of this sketch read? */
+static inline bool
+ProbeIsHeader(const qs_sketch *sketch)
+{
+	return sketch->form != QS_EXPLICIT && sketch->table == NULL && sketch->extra == NULL &&
+		   sketch->compact == NULL;
+}
+
 /* The probe of the calling expression. */
 static inline Probe *
 ProbeOf(FunctionCallInfo fcinfo)
@@ -95,8 +103,9 @@ ProbeOf(FunctionCallInfo fcinfo)
 }
 
 extern const qs_sketch *ProbeSketch(Probe *probe, Datum datum);
+extern const qs_sketch *ProbeSketchAsStored(Probe *probe, Datum datum);
 extern const qs_sketch *ProbeRead(Probe *probe, StoredSketch *stored, Datum datum);
-extern bool ProbeHasRoom(Probe *probe, StoredSketch *stored);
+extern bool ProbeHasRoom(Probe *probe, StoredSketch *stored, Datum datum);
 extern const qs_sketch *ProbeHeader(StoredSketch *stored, Datum datum);
 extern int64 ProbePieces(Datum datum, const qs_sketch *view, uint64 fingerprint);
 extern const qs_sketch *ProbeSketchToMeasure(Probe *probe, Datum datum);

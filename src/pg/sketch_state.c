@@ -82,15 +82,16 @@ SketchStateIn(Datum datum)
 
 /*
  * Read access to a sketch until SketchReadEnd() or the end of the datum.  An expanded
- * sketch is read in place, with all its keys counted.
+ * sketch is read in place, with all its keys counted.  A compact one stays compact.
  */
 void
-SketchRead(SketchReader *reader, Datum datum)
+SketchReadAsStored(SketchReader *reader, Datum datum)
 {
 	SketchState *expanded = SketchStateIn(datum);
 	struct varlena *value;
 
 	reader->own = NULL;
+	reader->tables.memory = NULL;
 	if (expanded)
 	{
 		SketchSettle(expanded);
@@ -105,10 +106,25 @@ SketchRead(SketchReader *reader, Datum datum)
 	reader->header = (const uint8 *) VARDATA(value);
 }
 
+/* The same for callers that need tables: they are made of a compact sketch. */
+void
+SketchRead(SketchReader *reader, Datum datum)
+{
+	SketchReadAsStored(reader, datum);
+	if (reader->sketch->form != QS_COMPACT)
+		return;
+	SketchCheck(qs_copy(&reader->tables, reader->sketch,
+						ContextMemory(CurrentMemoryContext, &reader->memory)));
+	reader->sketch = &reader->tables;
+}
+
 /* Free what reading allocated, for callers that read many sketches in one context. */
 void
 SketchReadEnd(SketchReader *reader)
 {
+	if (reader->tables.memory)
+		qs_free(&reader->tables);
+	reader->tables.memory = NULL;
 	if (reader->own)
 		pfree(reader->own);
 	reader->own = NULL;
@@ -130,7 +146,7 @@ SketchForUpdate(MemoryContext aggregate, Datum datum)
 		set_version(expanded);
 		return expanded;
 	}
-	SketchRead(&reader, datum);
+	SketchReadAsStored(&reader, datum);
 	expanded = SketchCopy(StateContext(&sketch_state_type, aggregate), reader.sketch);
 	SketchReadEnd(&reader);
 	return expanded;
@@ -339,7 +355,7 @@ get_flat_size(ExpandedObjectHeader *header)
 	if (is_ticket(expanded))
 		return GpuTicketSize();
 	SketchSettle(expanded);
-	return SketchFlatSize(&expanded->sketch);
+	return SketchFlatSize(&expanded->sketch, &expanded->flat);
 }
 
 static void
@@ -350,7 +366,7 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 	if (is_ticket(expanded))
 		GpuWriteTicket(&expanded->sketch, result);
 	else
-		SketchWrite(&expanded->sketch, result, size);
+		SketchWrite(&expanded->sketch, &expanded->flat, result);
 }
 
 static void

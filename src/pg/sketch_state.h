@@ -17,8 +17,9 @@ typedef struct SketchState
 	qs_sketch sketch;        /* without the keys in the buffer */
 	const qs_engine *engine; /* where batches go */
 
-	bool folded; /* sketches of different sizes were merged into it */
-	bool ticket; /* its flat form goes to our combine function only */
+	bool folded;  /* sketches of different sizes were merged into it */
+	bool ticket;  /* its flat form goes to our combine function only */
+	qs_flat flat; /* how to write it, between the two calls that flatten it */
 
 	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
 
@@ -38,6 +39,8 @@ typedef struct SketchReader
 	const qs_sketch *sketch;
 	qs_sketch view;      /* the sketch, unless it is expanded */
 	struct varlena *own; /* detoasted copy to free, or NULL */
+	qs_sketch tables;    /* made of a compact view; it has memory only then */
+	qb_memory memory;    /* of "tables" */
 	const uint8 *header; /* QS_HEADER_BYTES that identify the contents; NULL if expanded */
 	uint64 version;      /* if expanded, it identifies the contents together with the total */
 } SketchReader;
@@ -51,6 +54,7 @@ extern void SketchFree(SketchState *expanded);
 extern void SketchPlace(SketchState *expanded);
 extern SketchState *SketchStateIn(Datum datum);
 extern void SketchRead(SketchReader *reader, Datum datum);
+extern void SketchReadAsStored(SketchReader *reader, Datum datum);
 extern void SketchReadEnd(SketchReader *reader);
 extern SketchState *SketchForUpdate(MemoryContext aggregate, Datum datum);
 

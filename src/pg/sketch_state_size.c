@@ -20,7 +20,7 @@ params_of(const Const *template, qs_params *params)
 	SketchDefaultParams(params);
 	if (template == NULL)
 		return;
-	SketchRead(&reader, template->constvalue);
+	SketchReadAsStored(&reader, template->constvalue);
 	*params = reader.sketch->params;
 	SketchReadEnd(&reader);
 }

@@ -49,7 +49,7 @@ SketchTemplateParams(FunctionCallInfo fcinfo, AggregateForm form, qs_params *par
 	if (PG_ARGISNULL(form.template))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("template of a sketch must not be null")));
-	SketchRead(&reader, PG_GETARG_DATUM(form.template));
+	SketchReadAsStored(&reader, PG_GETARG_DATUM(form.template));
 	*params = reader.sketch->params;
 	SketchReadEnd(&reader);
 	SketchCheck(params->part == QS_PART_DEVICE ? QB_READ_ONLY : QB_OK);

@@ -15,8 +15,8 @@
 #include "utils/memutils.h"
 
 /*
- * Open a value of this length, whose header alone is read.  In an explicit sketch the
- * entries may be few although the header claims a large size; in a dense one the tables
+ * Open a value of this length, whose header alone is read.  An explicit or compact sketch
+ * may take few bytes although the header claims a large size; in a dense one the tables
  * must have that size.
  */
 static void
@@ -26,7 +26,7 @@ open_bytes(qs_sketch *view, const uint8 *bytes, Size length)
 
 	if (status != QB_OK)
 		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
-	if (view->form == QS_EXPLICIT)
+	if (view->form != QS_DENSE)
 		SketchCheckStorable(&view->params);
 }
 
@@ -83,12 +83,14 @@ SketchCheckStorable(const qs_params *params)
 						errhint("Choose a smaller size or z.")));
 }
 
-/* Bytes of the varlena.  An error if PostgreSQL cannot store so many. */
+/* Choose how to write a sketch.  Returns the bytes of the varlena; too many are an error. */
 Size
-SketchFlatSize(const qs_sketch *sketch)
+SketchFlatSize(const qs_sketch *sketch, qs_flat *flat)
 {
-	uint64 size = VARHDRSZ + qs_flat_size(sketch);
+	uint64 size;
 
+	*flat = qs_flat_of(sketch);
+	size = VARHDRSZ + flat->bytes;
 	if (size > MaxAllocSize)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("sketch would need %llu bytes, more than the limit of %llu",
@@ -96,20 +98,21 @@ SketchFlatSize(const qs_sketch *sketch)
 	return (Size) size;
 }
 
+/* Write a sketch as SketchFlatSize() has chosen. */
 void
-SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size)
+SketchWrite(const qs_sketch *sketch, const qs_flat *flat, struct varlena *out)
 {
-	SET_VARSIZE(out, size);
-	qs_write(sketch, (uint8 *) VARDATA(out));
+	SET_VARSIZE(out, VARHDRSZ + flat->bytes);
+	qs_write_flat(sketch, flat, (uint8 *) VARDATA(out));
 }
 
 /* The sketch as a palloc'd value. */
 struct varlena *
 SketchFlatten(const qs_sketch *sketch)
 {
-	Size size = SketchFlatSize(sketch);
-	struct varlena *out = palloc(size);
+	qs_flat flat;
+	struct varlena *out = palloc(SketchFlatSize(sketch, &flat));
 
-	SketchWrite(sketch, out, size);
+	SketchWrite(sketch, &flat, out);
 	return out;
 }

@@ -32,8 +32,8 @@ extern bool SketchOpenStored(qs_sketch *view, Datum datum);
 extern void SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
 extern void SketchCheckStorable(const qs_params *params);
 extern struct varlena *SketchFlatten(const qs_sketch *sketch);
-extern Size SketchFlatSize(const qs_sketch *sketch);
-extern void SketchWrite(const qs_sketch *sketch, struct varlena *out, Size size);
+extern Size SketchFlatSize(const qs_sketch *sketch, qs_flat *flat);
+extern void SketchWrite(const qs_sketch *sketch, const qs_flat *flat, struct varlena *out);
 
 /* sketch_errors.c */
 extern const KeyHolder sketch_key_holder;

@@ -230,40 +230,13 @@ qtop_agg_final(PG_FUNCTION_ARGS)
 	return AggregateFinal(fcinfo, &top_state_type);
 }
 
-/* The argument positions of a transition function of ours; NULL for other functions. */
-static const AggregateForm *
-transition_form(PGFunction transition)
-{
-	if (transition == qtop_agg_trans)
-		return &plain;
-	if (transition == qtop_agg_trans_weight)
-		return &weighted;
-	if (transition == qtop_agg_trans_template)
-		return &templated;
-	return transition == qtop_agg_trans_weight_template ? &weighted_templated : NULL;
-}
-
-static bool
-combines(PGFunction function)
-{
-	return function == qtop_agg_combine || function == qtop_merge_trans;
-}
-
-static bool
-finishes(PGFunction function)
-{
-	return function == qtop_agg_final;
-}
-
-/*
- * Does the function change the state of a moving aggregate?  There is no inverse
- * function of ours, so such an aggregate takes its MINVFUNC from elsewhere.
- */
-static bool
-moves(PGFunction function)
-{
-	return transition_form(function) != NULL || combines(function);
-}
-
-const AggregateFunctions top_functions = { KEY_ARGUMENT, transition_form, combines, finishes,
-										   moves };
+/* There is no inverse function, so a moving aggregate takes its MINVFUNC from elsewhere. */
+const AggregateFunctions top_functions = {
+	.key = KEY_ARGUMENT,
+	.transition = { { qtop_agg_trans, &plain },
+					{ qtop_agg_trans_weight, &weighted },
+					{ qtop_agg_trans_template, &templated },
+					{ qtop_agg_trans_weight_template, &weighted_templated } },
+	.combine = { qtop_agg_combine, qtop_merge_trans },
+	.final = qtop_agg_final,
+};

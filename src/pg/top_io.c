@@ -68,7 +68,9 @@ validate(struct varlena *value, int sqlstate)
 {
 	const uint8 *bytes = (const uint8 *) VARDATA(value);
 	Size length = VARSIZE(value) - VARHDRSZ;
-	qb_status status = qs_top_validate(bytes, length);
+	qb_memory memory;
+	qb_status status =
+		qs_top_validate_pausing(bytes, length, ContextMemory(CurrentMemoryContext, &memory));
 	qs_top top;
 	qs_sketch sketch;
 

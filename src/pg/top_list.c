@@ -263,7 +263,7 @@ qtop_new(PG_FUNCTION_ARGS)
 	SketchReader reader;
 	TopState *top;
 
-	SketchRead(&reader, PG_GETARG_DATUM(1));
+	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
 	SketchCheck(qs_writable(reader.sketch));
 	top = TopCreate(AllocSetContextCreate(CurrentMemoryContext, "qtop", ALLOCSET_SMALL_SIZES),
 					&reader.sketch->params, n);

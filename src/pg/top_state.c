@@ -369,7 +369,8 @@ get_flat_size(ExpandedObjectHeader *header)
 	uint64 size;
 
 	TopSettle(top);
-	size = VARHDRSZ + qs_top_flat_size(&top->top, &top->sketch);
+	top->flat = qs_flat_of(&top->sketch);
+	size = VARHDRSZ + qs_top_flat_size(&top->top, &top->flat);
 	if (size > MaxAllocSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -385,7 +386,7 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 	TopState *top = (TopState *) header;
 
 	SET_VARSIZE(result, size);
-	qs_top_write(&top->top, &top->sketch, (uint8 *) VARDATA(result));
+	qs_top_write(&top->top, &top->sketch, &top->flat, (uint8 *) VARDATA(result));
 }
 
 static void

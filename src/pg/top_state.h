@@ -19,7 +19,8 @@ typedef struct TopState
 
 	/* The sketch and its candidates, without the keys in the buffer. */
 	qs_sketch sketch;
-	qs_top top; /* the candidates */
+	qs_flat flat; /* how to write the sketch, between the two calls that flatten it */
+	qs_top top;   /* the candidates */
 
 	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
 

@@ -26,9 +26,9 @@ NonceInit(void)
 {
 	DefineCustomIntVariable(
 		"qsketch.filter_nonce",
-		"Developer option: what filters without row ids take their draws from; 0 is random.",
-		"Anything else makes tests repeatable. Filters of several statements "
-		"then draw alike, and should not be merged.",
+		"Developer option: sets the nonce of filters without row ids; 0 draws one at random.",
+		"Any other nonce makes tests repeatable. Filters of several statements "
+		"then set the same bits for the same rows, and should not be merged.",
 		&setting, 0, 0, INT_MAX, PGC_USERSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 }
 

@@ -86,6 +86,47 @@ AggregateParts(Oid aggregate, FormData_pg_aggregate *parts)
 	return true;
 }
 
+static bool
+is_among(const PGFunction *list, PGFunction function)
+{
+	while (*list && *list != function)
+		list++;
+	return *list != NULL;
+}
+
+/* The argument positions of a transition function for keys; NULL for other functions. */
+static const AggregateForm *
+form_of(const AggregateFunctions *functions, PGFunction function)
+{
+	const AggregateTransition *transition = functions->transition;
+
+	while (transition->function && transition->function != function)
+		transition++;
+	return transition->form;
+}
+
+static bool
+combines(const AggregateFunctions *functions, Oid function)
+{
+	return is_among(functions->combine, CFunctionOf(function));
+}
+
+static bool
+finishes(const AggregateFunctions *functions, Oid function)
+{
+	return functions->final == CFunctionOf(function);
+}
+
+/* Does it start or change the state of a moving aggregate? */
+static bool
+moves(const AggregateFunctions *functions, Oid oid)
+{
+	PGFunction function = CFunctionOf(oid);
+
+	return form_of(functions, function) || is_among(functions->combine, function) ||
+		   is_among(functions->inverse, function);
+}
+
 /*
  * Is the aggregate made of a family's functions?  Its rows may be keys or stored
  * values.  The result of such an aggregate is its state.
@@ -95,9 +136,8 @@ AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
 {
 	FormData_pg_aggregate parts;
 
-	return AggregateParts(aggregate, &parts) && functions->moves(CFunctionOf(parts.aggtransfn)) &&
-		   functions->combines(CFunctionOf(parts.aggcombinefn)) &&
-		   functions->finishes(CFunctionOf(parts.aggfinalfn));
+	return AggregateParts(aggregate, &parts) && moves(functions, parts.aggtransfn) &&
+		   combines(functions, parts.aggcombinefn) && finishes(functions, parts.aggfinalfn);
 }
 
 /* Read the types of state and key, if the transition function takes and returns this state type. */
@@ -129,9 +169,9 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 
 	if (!AggregateParts(aggregate, &parts))
 		return false;
-	form = functions->form(CFunctionOf(parts.aggtransfn));
-	if (form == NULL || !functions->combines(CFunctionOf(parts.aggcombinefn)) ||
-		!functions->finishes(CFunctionOf(parts.aggfinalfn)))
+	form = form_of(functions, CFunctionOf(parts.aggtransfn));
+	if (form == NULL || !combines(functions, parts.aggcombinefn) ||
+		!finishes(functions, parts.aggfinalfn))
 		return false;
 	recognized->form = *form;
 	recognized->transition = parts.aggtransfn;
@@ -172,8 +212,8 @@ moves_elsewhere(const WindowAggState *node, Oid function, const AggregateFunctio
 		if (!read_parts(aggregate, &parts) || !OidIsValid(parts.fixed.aggmtransfn) ||
 			(parts.fixed.aggmtransfn != function && parts.fixed.aggminvtransfn != function))
 			continue;
-		if (!functions->moves(CFunctionOf(parts.fixed.aggmtransfn)) ||
-			!functions->moves(CFunctionOf(parts.fixed.aggminvtransfn)))
+		if (!moves(functions, parts.fixed.aggmtransfn) ||
+			!moves(functions, parts.fixed.aggminvtransfn))
 			return aggregate;
 	}
 	return InvalidOid;
@@ -212,5 +252,5 @@ CombinesStates(const AggState *node, const AggregateFunctions *functions)
 	Parts parts;
 
 	return state && !state->aggshared && read_parts(state->aggref->aggfnoid, &parts) &&
-		   functions->combines(CFunctionOf(parts.fixed.aggcombinefn));
+		   combines(functions, parts.fixed.aggcombinefn);
 }

@@ -21,14 +21,21 @@ typedef struct AggregateForm
 	int limit; /* how many keys are of interest */
 } AggregateForm;
 
-/* The C functions of which a family's aggregates of keys are made. */
+/* A transition function for keys of rows. */
+typedef struct AggregateTransition
+{
+	PGFunction function;
+	const AggregateForm *form;
+} AggregateTransition;
+
+/* The C functions of which a family's aggregates of keys are made; lists end with NULL. */
 typedef struct AggregateFunctions
 {
 	int key; /* position of the key argument, from 1 on */
-	const AggregateForm *(*form)(PGFunction transition); /* NULL: not one of them */
-	bool (*combines)(PGFunction function);
-	bool (*finishes)(PGFunction function);
-	bool (*moves)(PGFunction function); /* does it change the state of a moving aggregate? */
+	AggregateTransition transition[5];
+	PGFunction combine[3]; /* also those that merge stored values */
+	PGFunction final;
+	PGFunction inverse[6];
 } AggregateFunctions;
 
 /* An aggregate that is made of AggregateFunctions. */

@@ -150,18 +150,26 @@ create_state(CustomScan *cscan)
 	return (Node *) state;
 }
 
+/* Target entries of expressions, in their order. */
+List *
+ScanTargets(List *exprs)
+{
+	List *targets = NIL;
+	ListCell *cell;
+
+	foreach (cell, exprs)
+		targets = lappend(targets, makeTargetEntry(copyObject(lfirst(cell)),
+												   list_length(targets) + 1, NULL, false));
+	return targets;
+}
+
 static Plan *
 plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		  List *custom_plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
-	AttrNumber resno = 1;
-	ListCell *cell;
 
-	foreach (cell, path->path.pathtarget->exprs)
-		scan->custom_scan_tlist =
-			lappend(scan->custom_scan_tlist,
-					makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
+	scan->custom_scan_tlist = ScanTargets(path->path.pathtarget->exprs);
 	scan->scan.plan.targetlist = tlist;
 	scan->custom_private = path->custom_private;
 	scan->flags = path->flags;

@@ -30,7 +30,7 @@ sketch_params(const Const *template, qs_params *params)
 		SketchDefaultParams(params);
 		return;
 	}
-	SketchRead(&reader, template->constvalue);
+	SketchReadAsStored(&reader, template->constvalue);
 	*params = reader.sketch->params;
 	SketchReadEnd(&reader);
 }

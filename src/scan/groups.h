@@ -78,7 +78,6 @@ extern ScanSpill *ScanSpillCreate(MemoryContext context);
 extern void ScanSpillPut(ScanSpill *spill, uint64 hash, HeapTupleHeader tuple, uint16 length);
 extern bool ScanSpillNextPart(ScanSpill *spill);
 extern bool ScanSpillRead(ScanSpill *spill, PageTuples *tuples);
-extern uint64 ScanSpillRows(const ScanSpill *spill);
 extern void ScanSpillReset(ScanSpill *spill);
 
 #endif

@@ -147,7 +147,8 @@ void
 PairsNodeInit(void)
 {
 	DefineCustomBoolVariable("qsketch.enable_pairscan",
-							 "Enables the planner's use of QSketchPairs.", NULL, &enabled, true,
+							 "Enables the planner's use of QSketchPairs.",
+							 "It returns pairs of sets as they are found.", &enabled, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&pairs_node_methods);
 	previous_hook = set_rel_pathlist_hook;

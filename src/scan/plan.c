@@ -78,19 +78,10 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 		  List *custom_plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
-	AttrNumber resno = 1;
-	ListCell *cell;
 
-	foreach (cell, (List *) linitial(path->custom_private))
-		scan->custom_scan_tlist =
-			lappend(scan->custom_scan_tlist,
-					makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
 	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
-	foreach (cell, pull_var_clause((Node *) scan->scan.plan.qual, 0))
-		if (!tlist_member(lfirst(cell), scan->custom_scan_tlist))
-			scan->custom_scan_tlist =
-				lappend(scan->custom_scan_tlist,
-						makeTargetEntry(copyObject(lfirst(cell)), resno++, NULL, false));
+	scan->custom_scan_tlist = add_to_flat_tlist(ScanTargets(linitial(path->custom_private)),
+												pull_var_clause((Node *) scan->scan.plan.qual, 0));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = intVal(lsecond(path->custom_private));
 	scan->custom_private = list_make3(lthird(path->custom_private), lfourth(path->custom_private),
@@ -481,8 +472,9 @@ void
 ColumnScanInit(void)
 {
 	DefineCustomBoolVariable("qsketch.enable_columnscan",
-							 "Enables the planner's use of QSketchScan.", NULL, &columnscan_enabled,
-							 true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+							 "Enables the planner's use of QSketchScan.",
+							 "It aggregates keys off the pages of tables, without the executor.",
+							 &columnscan_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&columnscan_methods);
 	ScanCollectInit();
 	previous_hook = create_upper_paths_hook;

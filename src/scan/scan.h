@@ -314,6 +314,7 @@ extern ScanHandover *ScanHandoverOf(EState *estate, int param);
 extern bool
 ScanHandoverTake(ScanHandover *handover, ScanAggregate *column, int count, MemoryContext *context);
 extern void ScanHandoverGive(ScanHandover *handover, ScanAggregate *column);
+extern List *ScanTargets(List *exprs);
 extern Path *ScanCollectPath(RelOptInfo *rel, PathTarget *target, bool parallel_safe, int param);
 extern void ScanCollectInit(void);
 

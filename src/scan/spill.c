@@ -39,7 +39,6 @@ struct ScanSpill
 	SpillPart *reading;        /* the part whose turn it is; NULL: this is the turn of the table */
 	List *waiting;             /* parts that wait for a turn */
 	char *tuples;              /* the tuples that were read last */
-	uint64 rows;               /* rows written in all turns */
 };
 
 ScanSpill *
@@ -85,7 +84,6 @@ ScanSpillPut(ScanSpill *spill, uint64 hash, HeapTupleHeader tuple, uint16 length
 	BufFileWrite((*part)->file, &length, sizeof(length));
 	BufFileWrite((*part)->file, tuple, length);
 	(*part)->rows++;
-	spill->rows++;
 }
 
 /*
@@ -154,13 +152,6 @@ ScanSpillRead(ScanSpill *spill, PageTuples *tuples)
 	return tuples->count > 0;
 }
 
-/* How many rows were written so far. */
-uint64
-ScanSpillRows(const ScanSpill *spill)
-{
-	return spill->rows;
-}
-
 /* Drop all parts. */
 void
 ScanSpillReset(ScanSpill *spill)
@@ -172,5 +163,4 @@ ScanSpillReset(ScanSpill *spill)
 		close_part(lfirst(cell));
 	list_free(spill->waiting);
 	spill->waiting = NIL;
-	spill->rows = 0;
 }

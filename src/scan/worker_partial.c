@@ -316,10 +316,10 @@ plan_query(Query *query, const char *text, int options, ParamListInfo parameters
 void
 WorkerPartialInit(void)
 {
-	DefineCustomBoolVariable("qsketch.enable_worker_partial",
-							 "Plans partial aggregates of Citus as the aggregates themselves.",
-							 NULL, &worker_partial_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL,
-							 NULL, NULL);
+	DefineCustomBoolVariable(
+		"qsketch.enable_worker_partial",
+		"Enables planning of Citus' partial aggregates as the aggregates themselves.", NULL,
+		&worker_partial_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	if (process_shared_preload_libraries_in_progress && dlsym(RTLD_DEFAULT, TRANSITION) == NULL)
 		return;
 	previous_hook = planner_hook;

@@ -33,30 +33,7 @@ qset_builder_free(qset_builder *b)
 	b->row = NULL;
 }
 
-uint64_t
-qset_builder_memory(const qset_builder *b)
-{
-	return qset_labels_memory(&b->sets) + qset_labels_memory(&b->elements) +
-		   b->room * sizeof(*b->row);
-}
-
 /* ---- rows ---- */
-
-/*
- * Allocate an array of "room" items, copy the first "used" from the old array,
- * release the old one.
- */
-static uint64_t *
-grow_array(const qb_memory *memory, uint64_t *old, uint64_t used, uint64_t room)
-{
-	uint64_t *array = qset_alloc(memory, room, sizeof(*array));
-
-	if (array && used > 0)
-		memcpy(array, old, used * sizeof(*array));
-	if (array)
-		qset_release(memory, old);
-	return array;
-}
 
 static qb_status
 compact(qset_builder *b)
@@ -90,7 +67,7 @@ reserve_rows(qset_builder *b, uint64_t more)
 		room *= 2;
 	if (room == b->room)
 		return QB_OK;
-	row = grow_array(b->memory, b->row, b->rows, room);
+	row = qset_grow(b->memory, b->row, b->rows, room);
 	if (!row)
 		return QB_NO_MEMORY;
 	b->row = row;

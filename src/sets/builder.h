@@ -75,7 +75,4 @@ extern qb_status qset_builder_place(const qset_builder *b, qset_collection *out)
  */
 extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
 
-/* Bytes of all arrays. */
-extern uint64_t qset_builder_memory(const qset_builder *b);
-
 #endif

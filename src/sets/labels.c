@@ -227,22 +227,6 @@ look_up_direct(qset_labels *l, const uint64_t *low, uint32_t n, uint32_t *label)
 
 /* ---- both ---- */
 
-/*
- * Allocate an array of "room" items, copy the first "used" from the old array,
- * release the old one.
- */
-static uint64_t *
-grow_array(const qb_memory *memory, uint64_t *old, uint64_t used, uint64_t room)
-{
-	uint64_t *array = qset_alloc(memory, room, sizeof(*array));
-
-	if (array && used > 0)
-		memcpy(array, old, used * sizeof(*array));
-	if (array)
-		qset_release(memory, old);
-	return array;
-}
-
 /* Make room for the keys of so many new labels. */
 static qb_status
 reserve_keys(qset_labels *l, uint64_t more, const qb_memory *memory)
@@ -254,13 +238,13 @@ reserve_keys(qset_labels *l, uint64_t more, const qb_memory *memory)
 		return QB_OK;
 	while (room < l->used + more)
 		room *= 2;
-	array = grow_array(memory, l->low, l->used, room);
+	array = qset_grow(memory, l->low, l->used, room);
 	if (!array)
 		return QB_NO_MEMORY;
 	l->low = array;
 	if (l->wide)
 	{
-		array = grow_array(memory, l->high, l->used, room);
+		array = qset_grow(memory, l->high, l->used, room);
 		if (!array)
 			return QB_NO_MEMORY;
 		l->high = array;

@@ -187,6 +187,10 @@ extern void qset_job_share(qset_job *job, uint64_t first, uint64_t end, uint64_t
  */
 extern qb_status qset_job_split(qset_job *job, uint64_t *first, uint64_t shares);
 
+/* The same for any rows: steps_of() tells the work of a row, at least 1, or 0 to stop. */
+extern qb_status qset_cut_rows(uint64_t rows, uint64_t (*steps_of)(void *context, uint64_t row),
+							   void *context, uint64_t *first, uint64_t shares);
+
 /* The row of a set of the first collection, or -1 if the set is too small for any pair. */
 extern int64_t qset_job_row_of(const qset_job *job, uint32_t set);
 

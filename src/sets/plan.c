@@ -4,7 +4,8 @@
  *
  * A cost is the estimated time of one processor in ns.  It multiplies exact
  * counts (the index's events, also with prefixes; measure.c) by constants that
- * "make sets-bench" measures (docs/sets.md).  Only the ratios of costs matter.
+ * "make sets-bench" measures (docs/sets-methods.md).  Only the ratios of costs
+ * matter.
  *
  * src/sets/plan.c
  */
@@ -248,17 +249,14 @@ cost_index(qset_preparation *p, const sums *s)
 							  s->blocks * (heavy * NS_COLUMN + rows * NS_SPREAD);
 }
 
-/* The least cost so far among the methods that may be chosen. */
+/* The least cost so far among the methods that may be chosen: index, and for "auto" hybrid. */
 static double
 cheapest_so_far(const qset_preparation *p)
 {
-	double cheapest = p->plan.cost[QSET_INDEX];
-	int method;
+	const double *cost = p->plan.cost;
+	bool hybrid = p->request.method == QSET_AUTO && cost[QSET_HYBRID] < cost[QSET_INDEX];
 
-	for (method = QSET_MERGE; p->request.method == QSET_AUTO && method < QSET_METHODS; method++)
-		if (p->plan.cost[method] < cheapest)
-			cheapest = p->plan.cost[method];
-	return cheapest;
+	return cost[hybrid ? QSET_HYBRID : QSET_INDEX];
 }
 
 /* The cost of counting by prefixes whose lists have so many events. */
@@ -357,6 +355,7 @@ limit_memory(qset_preparation *p)
 	}
 }
 
+/* "auto" leaves the techniques aside, which are there to be chosen by name. */
 static qb_status
 choose_method(qset_preparation *p)
 {
@@ -365,7 +364,7 @@ choose_method(qset_preparation *p)
 
 	plan->method = p->request.method;
 	if (plan->method == QSET_AUTO)
-		for (method = QSET_MERGE; method < QSET_METHODS; method++)
+		for (method = QSET_INDEX; method < QSET_METHODS; method++)
 			if (plan->cost[method] >= 0 &&
 				(plan->method == QSET_AUTO || plan->cost[method] < plan->cost[plan->method]))
 				plan->method = method;

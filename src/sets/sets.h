@@ -64,4 +64,20 @@ qset_release(const qb_memory *memory, void *pointer)
 		memory->release(memory->context, pointer);
 }
 
+/*
+ * Allocate an array of "room" items, copy the first "used" from the old array,
+ * release the old one.
+ */
+QB_INLINE uint64_t *
+qset_grow(const qb_memory *memory, uint64_t *old, uint64_t used, uint64_t room)
+{
+	uint64_t *array = (uint64_t *) qset_alloc(memory, room, sizeof(*array));
+
+	if (array && used > 0)
+		memcpy(array, old, used * sizeof(*array));
+	if (array)
+		qset_release(memory, old);
+	return array;
+}
+
 #endif

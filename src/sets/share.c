@@ -47,7 +47,7 @@ row_steps(const qset_job *job, uint64_t row)
 	return 1 + columns * (b->resident ? b->bitmap_words / QSET_BLOCK_WORDS + 1 : size + PAIR_STEPS);
 }
 
-/* Steps that row_steps() takes for a row. */
+/* Steps that row_steps() itself takes for a row. */
 static uint64_t
 asking_steps(const qset_job *job, uint64_t row)
 {
@@ -56,30 +56,40 @@ asking_steps(const qset_job *job, uint64_t row)
 	return job->head->row_start != 0 ? start[1] - start[0] + 5 : 5;
 }
 
-qb_status
-qset_job_split(qset_job *job, uint64_t *first, uint64_t shares)
+/* As row_steps(), or 0 if the job is to stop. */
+static uint64_t
+job_steps(void *context, uint64_t row)
 {
-	uint64_t rows = job->head->row.sets;
+	qset_job *job = context;
+
+	return qset_spend(job, asking_steps(job, row)) ? row_steps(job, row) : 0;
+}
+
+qb_status
+qset_cut_rows(uint64_t rows, uint64_t (*steps_of)(void *context, uint64_t row), void *context,
+			  uint64_t *first, uint64_t shares)
+{
 	unsigned __int128 all = 0;
 	unsigned __int128 before = 0;
 	uint64_t share = 0;
+	uint64_t steps = 1;
 	uint64_t i;
 
-	for (i = 0; i < rows; i++)
-	{
-		if (!qset_spend(job, asking_steps(job, i)))
-			return QB_CANCELLED;
-		all += row_steps(job, i);
-	}
-	for (i = 0; i < rows; i++)
+	for (i = 0; i < rows && steps > 0; i++)
+		all += steps = steps_of(context, i);
+	for (i = 0; i < rows && steps > 0; i++)
 	{
 		while (share < shares && before * shares >= all * share)
 			first[share++] = i;
-		if (!qset_spend(job, asking_steps(job, i)))
-			return QB_CANCELLED;
-		before += row_steps(job, i);
+		before += steps = steps_of(context, i);
 	}
 	while (share <= shares)
 		first[share++] = rows;
-	return QB_OK;
+	return steps > 0 ? QB_OK : QB_CANCELLED;
+}
+
+qb_status
+qset_job_split(qset_job *job, uint64_t *first, uint64_t shares)
+{
+	return qset_cut_rows(job->head->row.sets, job_steps, job, first, shares);
 }

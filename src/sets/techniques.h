@@ -21,14 +21,6 @@
 #include "sets/kernels.h"
 #include "sets/methods.h"
 
-/*
- * Number of common elements by one method (QSET_AUTO: merge or gallop).
- * QB_NO_MEMORY; QB_BAD_METHOD for a method that is not for single pairs.
- */
-extern qb_status
-qset_single_count(const qset_kernels *k, int method, const uint32_t *a, uint64_t n,
-				  const uint32_t *b, uint64_t m, const qb_memory *memory, uint64_t *common);
-
 /* ---- techniques_path.c ---- */
 
 /* Merged elements in one piece of merge_search and merge_hash: 16 kB. */

@@ -137,17 +137,20 @@ static void
 forecast_explicit(qs_forecast *forecast, double keys)
 {
 	forecast->error = 0;
-	forecast->stored_bytes = QS_HEADER_BYTES + 16 * keys;
+	forecast->table_bytes = 16 * keys;
 }
 
 /* Bytes of the whole sketch's counters, as wide as its total asks for. */
 static double
-stored_bytes(qs_sketch *model, const qs_params *params, double total)
+table_bytes(const qs_sketch *model, const qs_params *params, double total)
 {
-	if (total >= (double) QS_WIDE_TOTAL)
-		model->total = QS_WIDE_TOTAL;
-	return (double) (qs_flat_size(model) - QS_HEADER_BYTES) * (double) params->n /
-		   (double) model->params.n;
+	bool wide = total >= (double) QS_WIDE_TOTAL;
+	const qs_ops *ops = model->ops;
+	uint64_t high = ops->live_extra ? ops->live_extra(model) : 1;
+
+	return (double) (ops->table_bytes(&model->params, wide) +
+					 ops->extra_bytes(&model->params, wide) * high) *
+		   (double) params->n / (double) model->params.n;
 }
 
 qb_status
@@ -168,7 +171,7 @@ qs_forecast_make(qs_forecast *forecast, const qs_params *params, const qs_load *
 	if (status == QB_OK)
 		status = measure_model(forecast, &model, in_bucket / drawn, confidence, memory);
 	if (status == QB_OK)
-		forecast->stored_bytes = QS_HEADER_BYTES + stored_bytes(&model, params, load->total);
+		forecast->table_bytes = table_bytes(&model, params, load->total);
 	qs_free(&model);
 	return status;
 }

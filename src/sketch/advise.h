@@ -27,8 +27,8 @@
 
 typedef struct qs_forecast
 {
-	double error;        /* as qs_noise_error() for one probe */
-	double stored_bytes; /* of the serialized sketch */
+	double error;       /* as qs_noise_error() for one probe */
+	double table_bytes; /* of its tables, or entries: what it takes at most */
 } qs_forecast;
 
 /* Largest weight of a key that a model takes. */

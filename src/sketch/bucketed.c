@@ -28,7 +28,13 @@ table_bytes(const qs_params *p, bool wide)
 	return table_counters(p) * (wide ? 8 : 4);
 }
 
-/* One code for each m, which is a constant to the compiler at each call. */
+/* Buckets of one sector have code of their own, where m is a constant to the compiler. */
+static bool
+is_sector(const qs_sketch *sk)
+{
+	return !sk->wide && qs_bucket_width(sk->params.structure) == 8;
+}
+
 QB_INLINE void
 locate_in(const qs_sketch *sk, uint32_t m, uint64_t hv, uint64_t *cell)
 {
@@ -75,7 +81,7 @@ bucketed_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t co
 {
 	if (sk->wide)
 		qs_cells_add(sk, sk->table, true, locate_any, fetch_any, hv, weight, count);
-	else if (sk->params.structure == QS_SUB_WARP)
+	else if (is_sector(sk))
 		qs_cells_add(sk, sk->table, false, locate8, fetch8, hv, weight, count);
 	else
 		qs_cells_add(sk, sk->table, false, locate_any, fetch_any, hv, weight, count);
@@ -129,7 +135,7 @@ query_in(const qs_sketch *sk, uint32_t m, bool wide, const uint64_t *hv, size_t 
 static void
 bucketed_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
 {
-	if (!sk->wide && sk->params.structure == QS_SUB_WARP)
+	if (is_sector(sk))
 		query_in(sk, 8, false, hv, count, estimate);
 	else
 		query_in(sk, qs_bucket_width(sk->params.structure), sk->wide, hv, count, estimate);
@@ -146,7 +152,7 @@ query_one_in(const qs_sketch *sk, uint32_t m, bool wide, uint64_t hv)
 static int64_t
 bucketed_query_one(const qs_sketch *sk, uint64_t hv)
 {
-	if (!sk->wide && sk->params.structure == QS_SUB_WARP)
+	if (is_sector(sk))
 		return query_one_in(sk, 8, false, hv);
 	return query_one_in(sk, qs_bucket_width(sk->params.structure), sk->wide, hv);
 }

@@ -66,7 +66,10 @@ typedef struct qs_distinct
 	double standard_error;
 } qs_distinct;
 
-/* Estimate the distinct keys of a sketch, owned or view.  "memory" lends a pause. */
+/*
+ * Estimate the distinct keys of a sketch, owned or view.  Of a compact one tables must be made
+ * first (qs_copy).  "memory" lends a pause.
+ */
 extern qs_distinct qs_distinct_keys(const qs_sketch *sk, const qb_memory *memory);
 
 #endif

@@ -5,6 +5,7 @@
  * src/sketch/format.c
  */
 #include "base/crc32c.h"
+#include "sketch/compact.h"
 #include "sketch/explicit.h"
 #include "sketch/format.h"
 
@@ -26,7 +27,7 @@ enum
 	AT_COLLATION = 36,
 	AT_TOTAL = 40,
 	AT_USED = 48,
-	AT_RESERVED_2 = 56
+	AT_PRESENT = 56
 };
 
 static const char magic[3] = { 'Q', 'S', 'K' };
@@ -38,28 +39,52 @@ canonical_wide(const qs_sketch *sk)
 	return sk->total >= QS_WIDE_TOTAL;
 }
 
-/* How many entries or high buckets will be written. */
+/* Bytes of the tables, with so many high buckets. */
 static uint64_t
-used_count(const qs_sketch *sk)
+table_bytes(const qs_sketch *sk, bool wide, uint64_t high)
 {
-	if (sk->form == QS_EXPLICIT)
-		return sk->used;
-	return sk->ops->live_extra ? sk->ops->live_extra(sk) : 0;
-}
-
-static uint64_t
-body_bytes(const qs_sketch *sk, bool wide, uint64_t used)
-{
-	if (sk->form == QS_EXPLICIT)
-		return used * sizeof(qs_entry);
 	return sk->ops->table_bytes(&sk->params, wide) +
-		   sk->ops->extra_bytes(&sk->params, wide) * (sk->ops->live_extra ? used : 1);
+		   sk->ops->extra_bytes(&sk->params, wide) * (sk->ops->live_extra ? high : 1);
 }
 
-uint64_t
-qs_flat_size(const qs_sketch *sk)
+/* Choose the form of a dense sketch.  The choice depends on its counters alone. */
+static qs_flat
+flat_of_dense(const qs_sketch *sk)
 {
-	return QS_HEADER_BYTES + body_bytes(sk, canonical_wide(sk), used_count(sk));
+	uint64_t high = sk->ops->live_extra ? sk->ops->live_extra(sk) : 0;
+	qs_compact_size size;
+
+	if (qs_compact_fits(sk, table_bytes(sk, canonical_wide(sk), high), &size))
+		return (qs_flat){ .form = QS_COMPACT, .used = size.bytes, .present = size.present };
+	return (qs_flat){ .form = QS_DENSE, .used = high };
+}
+
+static uint64_t
+body_bytes(const qs_sketch *sk, bool wide, const qs_flat *f)
+{
+	if (f->form == QS_EXPLICIT)
+		return f->used * sizeof(qs_entry);
+	if (f->form == QS_COMPACT)
+		return f->used;
+	return table_bytes(sk, wide, f->used);
+}
+
+qs_flat
+qs_flat_of(const qs_sketch *sk)
+{
+	qs_flat flat = { .form = sk->form };
+
+	if (sk->form == QS_DENSE)
+		flat = flat_of_dense(sk);
+	else if (sk->form == QS_COMPACT)
+	{
+		flat.used = sk->compact_bytes;
+		flat.present = sk->used;
+	}
+	else
+		flat.used = sk->used;
+	flat.bytes = QS_HEADER_BYTES + body_bytes(sk, canonical_wide(sk), &flat);
+	return flat;
 }
 
 uint64_t
@@ -68,22 +93,19 @@ qs_dense_size(const qs_params *p, bool wide)
 	qs_sketch sk;
 
 	qs_init(&sk, p, NULL);
-	sk.form = QS_DENSE;
-	return QS_HEADER_BYTES + body_bytes(&sk, wide, 0);
+	return QS_HEADER_BYTES + table_bytes(&sk, wide, 0);
 }
 
 static void
-write_header(const qs_sketch *sk, uint64_t used, uint8_t *out)
+write_header(const qs_sketch *sk, const qs_flat *f, uint8_t *out)
 {
-	bool dense = sk->form == QS_DENSE;
-
 	memset(out, 0, QS_HEADER_BYTES);
 	memcpy(out, magic, sizeof(magic));
 	out[AT_VERSION] = QS_FORMAT_VERSION_1;
 	out[AT_STRUCTURE] = sk->params.structure;
-	out[AT_FORM] = sk->form;
+	out[AT_FORM] = f->form;
 	out[AT_PART] = sk->params.part;
-	out[AT_COUNTER_BYTES] = dense ? (canonical_wide(sk) ? 8 : 4) : 0;
+	out[AT_COUNTER_BYTES] = f->form == QS_EXPLICIT ? 0 : (canonical_wide(sk) ? 8 : 4);
 	out[AT_DEPTH] = sk->params.depth;
 	out[AT_Z] = sk->params.z;
 	out[AT_LOG2_MASKS] = sk->params.log2_masks;
@@ -92,22 +114,31 @@ write_header(const qs_sketch *sk, uint64_t used, uint8_t *out)
 	qb_store32(out + AT_FAMILY, sk->keys.family);
 	qb_store32(out + AT_COLLATION, sk->keys.collation);
 	qb_store64(out + AT_TOTAL, (uint64_t) sk->total);
-	qb_store64(out + AT_USED, used);
+	qb_store64(out + AT_USED, f->used);
+	qb_store32(out + AT_PRESENT, (uint32_t) f->present);
+}
+
+static void
+write_body(const qs_sketch *sk, const qs_flat *f, uint8_t *out)
+{
+	qs_compact_size size = { .present = f->present, .bytes = f->used };
+
+	if (sk->form == QS_EXPLICIT)
+		qs_explicit_write(sk, out);
+	else if (sk->form == QS_COMPACT)
+		memcpy(out, sk->compact, sk->compact_bytes);
+	else if (f->form == QS_COMPACT)
+		qs_compact_write(sk, &size, out);
+	else
+		sk->ops->write(sk, canonical_wide(sk), out);
 }
 
 void
-qs_write(const qs_sketch *sk, uint8_t *out)
+qs_write_flat(const qs_sketch *sk, const qs_flat *flat, uint8_t *out)
 {
-	uint64_t used = used_count(sk); /* counts high buckets one by one */
-
-	write_header(sk, used, out);
-	if (sk->form == QS_EXPLICIT)
-		qs_explicit_write(sk, out + QS_HEADER_BYTES);
-	else
-		sk->ops->write(sk, canonical_wide(sk), out + QS_HEADER_BYTES);
-	qb_store32(
-		out + AT_CRC,
-		qb_checksum(out, QS_HEADER_BYTES + body_bytes(sk, canonical_wide(sk), used), AT_CRC));
+	write_header(sk, flat, out);
+	write_body(sk, flat, out + QS_HEADER_BYTES);
+	qb_store32(out + AT_CRC, qb_checksum(out, flat->bytes, AT_CRC));
 }
 
 static qb_status
@@ -124,58 +155,75 @@ read_params(qs_params *p, const uint8_t *bytes)
 	return qs_params_check(p) == QB_OK ? QB_OK : QB_FORMAT_PARAMS;
 }
 
-/* Read the fields other than the parameters.  Do they fit the parameters and each other? */
+/* Do form, counter bytes and what there is of it fit the parameters and each other? */
+static bool
+form_fits(const qs_sketch *view, uint8_t counter_bytes, const qs_flat *f)
+{
+	if (f->form == QS_EXPLICIT)
+		return counter_bytes == 0 && view->params.part != QS_PART_DEVICE &&
+			   f->used <= qs_explicit_limit(&view->params);
+	if (counter_bytes != (canonical_wide(view) ? 8 : 4))
+		return false;
+	if (f->form == QS_DENSE)
+		return f->used <= (view->ops->live_extra ? view->params.n : 0);
+	return f->form == QS_COMPACT;
+}
+
+/* Read the fields other than the parameters. */
 static qb_status
-read_state(qs_sketch *view, const uint8_t *bytes, uint64_t *used)
+read_state(qs_sketch *view, const uint8_t *bytes, qs_flat *f)
 {
 	uint8_t counter_bytes = bytes[AT_COUNTER_BYTES];
 
-	view->form = bytes[AT_FORM];
+	view->form = f->form = bytes[AT_FORM];
 	view->wide = counter_bytes == 8;
 	view->keys.family = qb_load32(bytes + AT_FAMILY);
 	view->keys.collation = qb_load32(bytes + AT_COLLATION);
 	view->total = (int64_t) qb_load64(bytes + AT_TOTAL);
-	*used = qb_load64(bytes + AT_USED);
+	f->used = qb_load64(bytes + AT_USED);
+	f->present = qb_load32(bytes + AT_PRESENT);
 
 	if (view->total < 0 ||
 		(view->keys.family == 0 && (view->total > 0 || view->keys.collation != 0)))
 		return QB_FORMAT_PARAMS;
-	if (view->form == QS_EXPLICIT)
-		return counter_bytes == 0 && view->params.part != QS_PART_DEVICE &&
-					   *used <= qs_explicit_limit(&view->params)
-				   ? QB_OK
-				   : QB_FORMAT_PARAMS;
-	if (view->form != QS_DENSE || counter_bytes != (canonical_wide(view) ? 8 : 4))
+	if (!form_fits(view, counter_bytes, f))
 		return QB_FORMAT_PARAMS;
-	if (*used > (view->ops->live_extra ? view->params.n : 0))
-		return QB_FORMAT_PARAMS;
+	if (bytes[AT_RESERVED_1] != 0 || (f->form != QS_COMPACT && f->present != 0))
+		return QB_FORMAT_RESERVED;
 	return QB_OK;
 }
 
 /* Point the tables of a view into the body. */
 static void
-set_tables(qs_sketch *view, uint8_t *body, uint64_t used)
+set_tables(qs_sketch *view, uint8_t *body, const qs_flat *f)
 {
 	uint64_t table = view->ops->table_bytes(&view->params, view->wide);
 
-	if (view->form == QS_EXPLICIT)
+	if (f->form == QS_EXPLICIT)
 	{
 		view->entries = body;
-		view->used = used;
+		view->used = f->used;
+		return;
+	}
+	if (f->form == QS_COMPACT)
+	{
+		view->compact = body;
+		view->compact_bytes = f->used;
+		view->used = f->present;
 		return;
 	}
 	if (table > 0)
 		view->table = body;
 	if (view->ops->extra_bytes(&view->params, view->wide) > 0)
 		view->extra = body + table;
-	view->extra_used = used;
+	view->extra_used = f->used;
 }
 
 qb_status
 qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
 {
 	qs_params p;
-	uint64_t used;
+	qs_flat f;
 	qb_status status;
 
 	if (length < QS_HEADER_BYTES)
@@ -189,29 +237,39 @@ qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
 		return status;
 	qs_init(view, &p, NULL);
 	view->view = true;
-	status = read_state(view, bytes, &used);
+	status = read_state(view, bytes, &f);
 	if (status != QB_OK)
 		return status;
-	if (bytes[AT_RESERVED_1] != 0 || qb_load32(bytes + AT_RESERVED_2) != 0)
-		return QB_FORMAT_RESERVED;
-	if (length != QS_HEADER_BYTES + body_bytes(view, view->wide, used))
+	if (length - QS_HEADER_BYTES != body_bytes(view, view->wide, &f))
 		return QB_FORMAT_LENGTH;
 	/* A view is never written to; it shares its type with owned sketches. */
-	set_tables(view, (uint8_t *) (uintptr_t) bytes + QS_HEADER_BYTES, used);
+	set_tables(view, (uint8_t *) (uintptr_t) bytes + QS_HEADER_BYTES, &f);
+	if (f.form == QS_COMPACT && !qs_compact_has_groups(view))
+		return QB_FORMAT_LENGTH;
 	return QB_OK;
 }
 
 qb_status
 qs_validate(const uint8_t *bytes, uint64_t length)
 {
+	return qs_validate_pausing(bytes, length, NULL);
+}
+
+qb_status
+qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
+{
 	qs_sketch view;
 	qb_status status = qs_open(&view, bytes, length);
 
 	if (status != QB_OK)
 		return status;
+	view.memory = memory;
 	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
 		return QB_FORMAT_CRC;
 	if (view.form == QS_EXPLICIT)
 		return qs_explicit_check(&view) ? QB_OK : QB_FORMAT_ENTRIES;
-	return view.ops->check(&view) ? QB_OK : QB_FORMAT_COUNTERS;
+	if (view.form == QS_COMPACT)
+		return qs_compact_check(&view) ? QB_OK : QB_FORMAT_COUNTERS;
+	return view.ops->check(&view) && flat_of_dense(&view).form == QS_DENSE ? QB_OK
+																		   : QB_FORMAT_COUNTERS;
 }

@@ -11,7 +11,7 @@
  *	4		1		structure (qs_structure)
  *	5		1		form (qs_form)
  *	6		1		part of an sf sketch (qs_part), else 0
- *	7		1		counter bytes: 0 explicit, 4 (N < 2^32) or 8 dense
+ *	7		1		counter bytes: 0 explicit, else 4 (N < 2^32) or 8
  *	8		1		depth d
  *	9		1		z of an sf sketch, else 0
  *	10		1		log2 of the number of masks; thread 0
@@ -22,13 +22,15 @@
  *	32		4		family of the keys, 0 = none yet
  *	36		4		collation of the keys, 0 = does not matter
  *	40		8		total weight N, 0 .. 2^63 - 1
- *	48		8		explicit: entries; multilevel: high buckets; else 0
- *	56		4		reserved, 0
+ *	48		8		explicit: entries; compact: bytes of the body; dense: high buckets
+ *					of multilevel, else 0
+ *	56		4		compact: units that are not all zero; else 0
  *
  * Body, explicit: entries of 8-byte fingerprint and 8-byte count, ascending by
  * fingerprint, counts positive.  Body, dense: the structure's table, then its
  * extra table (sf: fat; multilevel: high buckets in the order of their low
- * buckets, none all zero).
+ * buckets, none all zero).  Body, compact: see compact.h, which also says when this
+ * form is chosen.
  *
  * The bytes are a function of the parameters and the multiset of keys, which
  * determine every choice in this format (form, counter width, order).
@@ -43,11 +45,35 @@
 #define QS_FORMAT_VERSION_1 1
 #define QS_HEADER_BYTES     60
 
-/* Bytes that qs_write() will write. */
-extern uint64_t qs_flat_size(const qs_sketch *sk);
+/* How a sketch will be written, or was. */
+typedef struct qs_flat
+{
+	uint8_t form;     /* qs_form */
+	uint64_t used;    /* explicit: entries; dense: high buckets; compact: bytes of the body */
+	uint64_t present; /* compact: units that hold something */
+	uint64_t bytes;   /* in all */
+} qs_flat;
 
-/* Serialize an owned sketch or a view. */
-extern void qs_write(const qs_sketch *sk, uint8_t *out);
+/* Choose how to write an owned sketch or a view.  Looks at all of its tables. */
+extern qs_flat qs_flat_of(const qs_sketch *sk);
+
+/* Serialize in flat->bytes bytes a sketch that has not changed since qs_flat_of(). */
+extern void qs_write_flat(const qs_sketch *sk, const qs_flat *flat, uint8_t *out);
+
+/* The same in two calls that both choose: how many bytes, and writing them. */
+static inline uint64_t
+qs_flat_size(const qs_sketch *sk)
+{
+	return qs_flat_of(sk).bytes;
+}
+
+static inline void
+qs_write(const qs_sketch *sk, uint8_t *out)
+{
+	qs_flat flat = qs_flat_of(sk);
+
+	qs_write_flat(sk, &flat, out);
+}
 
 /*
  * Make "view" a view of bytes, after checking the header and the length in constant
@@ -60,6 +86,10 @@ extern qb_status qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
  * checksum, and all invariants of form and structure.
  */
 extern qb_status qs_validate(const uint8_t *bytes, uint64_t length);
+
+/* The same, with the pauses of "memory", which may jump out. */
+extern qb_status
+qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
 /* Bytes of the smallest dense form, to which a sketch with these parameters grows. */
 extern uint64_t qs_dense_size(const qs_params *p, bool wide);

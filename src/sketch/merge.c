@@ -9,6 +9,7 @@
  *
  * src/sketch/merge.c
  */
+#include "sketch/compact.h"
 #include "sketch/explicit.h"
 #include "sketch/sketch.h"
 
@@ -131,7 +132,7 @@ qs_merge(qs_sketch *into, const qs_sketch *from)
 		status = qs_prepare(into, from->total);
 	if (status != QB_OK)
 		return status;
-	if (from->form == QS_DENSE && into->form == QS_EXPLICIT)
+	if (from->form != QS_EXPLICIT && into->form == QS_EXPLICIT)
 	{
 		int64_t total = into->total;
 
@@ -146,20 +147,22 @@ qs_merge(qs_sketch *into, const qs_sketch *from)
 	into->total += from->total;
 	if (from->form == QS_DENSE)
 		return into->ops->accumulate(into, from, false);
-	return add_explicit(into, from);
+	return from->form == QS_COMPACT ? qs_compact_add(into, from) : add_explicit(into, from);
 }
 
 /*
  * If a sketch was merged into and not read since, it will probably be merged into
  * again, so from its second merge on it defers.  Where every merge is followed by a
- * read, as in window functions, nothing is deferred.
+ * read, as in window functions, nothing is deferred.  The few counters of a compact
+ * sketch are no such work.
  */
 qb_status
 qs_merge_deferred(qs_sketch *into, const qs_sketch *from)
 {
 	qb_status status = QB_OK;
 
-	if (into->merges > 0 && !into->carries && into->form == QS_DENSE && into->ops->defer)
+	if (into->merges > 0 && !into->carries && into->form == QS_DENSE && into->ops->defer &&
+		from->form == QS_DENSE)
 		status = into->ops->defer(into);
 	if (status == QB_OK)
 		status = qs_merge(into, from);
@@ -191,20 +194,12 @@ remove_explicit(qs_sketch *into, const qs_sketch *from)
 	return done < n ? QB_UNDERFLOW : QB_OK;
 }
 
-qb_status
-qs_subtract(qs_sketch *into, const qs_sketch *from)
+/* Subtract a sketch that is not compact and fits "into", which may have to be folded for it. */
+static qb_status
+subtract(qs_sketch *into, const qs_sketch *from)
 {
-	qb_status status;
+	qb_status status = fold_to(into, from);
 
-	if (!qs_params_mergeable(&into->params, &from->params))
-		return QB_MISMATCH;
-	if (into->params.part == QS_PART_DEVICE)
-		return QB_READ_ONLY;
-	if (from->total > into->total)
-		return QB_UNDERFLOW;
-	status = qs_settle(into);
-	if (status == QB_OK)
-		status = fold_to(into, from);
 	if (status == QB_OK && from->form == QS_DENSE)
 		status = qs_make_dense(into);
 	if (status != QB_OK)
@@ -215,5 +210,28 @@ qs_subtract(qs_sketch *into, const qs_sketch *from)
 		status = remove_explicit(into, from);
 	if (status == QB_OK)
 		into->total -= from->total;
+	return status;
+}
+
+qb_status
+qs_subtract(qs_sketch *into, const qs_sketch *from)
+{
+	qs_sketch tables;
+	qb_status status;
+
+	if (!qs_params_mergeable(&into->params, &from->params))
+		return QB_MISMATCH;
+	if (into->params.part == QS_PART_DEVICE)
+		return QB_READ_ONLY;
+	if (from->total > into->total)
+		return QB_UNDERFLOW;
+	status = qs_settle(into);
+	if (status != QB_OK || from->form != QS_COMPACT)
+		return status == QB_OK ? subtract(into, from) : status;
+	status = qs_copy(&tables, from, into->memory);
+	if (status != QB_OK)
+		return status;
+	status = subtract(into, &tables);
+	qs_free(&tables);
 	return status;
 }

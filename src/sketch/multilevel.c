@@ -316,13 +316,6 @@ check_low(const uint8_t *low, uint32_t depth, unsigned __int128 *rest)
 	return true;
 }
 
-/* In a sketch of few keys most buckets are all zero, and need no further check. */
-QB_INLINE bool
-is_empty(const uint8_t *low)
-{
-	return (qb_load64(low) | qb_load64(low + 8) | qb_load64(low + 16) | qb_load64(low + 24)) == 0;
-}
-
 static bool
 check(const qs_sketch *sk)
 {
@@ -336,7 +329,7 @@ check(const qs_sketch *sk)
 		uint32_t index = qb_load32(low + QS_LOW_COUNTERS);
 		const uint8_t *high;
 
-		if (is_empty(low))
+		if (qs_low_is_empty(low))
 			continue;
 		high = qs_high_of(sk, low);
 		if (index != 0 && (index != QS_HIGH_INDEX_MIN + seen++ || !is_live(sk, high)))

@@ -79,6 +79,13 @@ qs_low_read(uint8_t *counters, const uint8_t *low)
 		counters[c] = c < QS_LOW_COUNTERS ? low[c] : 0;
 }
 
+/* In a sketch of few keys most buckets are all zero, high index included. */
+QB_INLINE bool
+qs_low_is_empty(const uint8_t *low)
+{
+	return (qb_load64(low) | qb_load64(low + 8) | qb_load64(low + 16) | qb_load64(low + 24)) == 0;
+}
+
 /* The 28 counter values of a low bucket. */
 QB_INLINE void
 qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)

@@ -1,72 +1,224 @@
 /*
  * pieces.c
- *		The few bytes of a serialized sketch that one estimate reads.
+ *		An estimate from the few bytes of a serialized sketch that it takes.
  *
  * src/sketch/pieces.c
  */
+#include "sketch/compact.h"
 #include "sketch/format.h"
 #include "sketch/multilevel_buckets.h"
 #include "sketch/pieces.h"
+#include "sketch/sf.h"
 #include "sketch/thread.h"
 
+/* The most bytes of the tables of a sketch of one bucket: a wide one of sf, slim and fat. */
+#define ONE_BYTES (QS_SF_WIDTH * (1 + QS_Z_MAX) * 8)
+
+/* Compact data are read in parts of so many bytes; groups are mostly smaller. */
+#define PART_BYTES 1024
+
+/* A sketch of one bucket, without counts; "bytes" has room for ONE_BYTES. */
+static qs_sketch
+one_bucket(const qs_sketch *view, uint8_t *bytes)
+{
+	qs_sketch one = *view;
+
+	one.params.n = 1;
+	one.form = QS_DENSE;
+	one.table = qs_has_table(&one.params) ? bytes : NULL;
+	one.extra = bytes + one.ops->table_bytes(&one.params, one.wide);
+	one.extra_used = 0;
+	one.extra_room = 1;
+	return one;
+}
+
+static int64_t
+estimate_of(const qs_sketch *one, uint64_t hv)
+{
+	int64_t estimate;
+
+	one->ops->query(one, &hv, 1, &estimate);
+	return estimate;
+}
+
+/* ---- dense ---- */
+
 /* One counter in each row. */
-static uint32_t
-thread_pieces(const qs_sketch *view, uint64_t hv, qs_piece *piece)
+static void
+read_counters(const qs_sketch *view, uint64_t hv, const qs_source *source, uint8_t *out)
 {
 	uint32_t bytes = view->wide ? 8 : 4;
 	uint64_t n = view->params.n;
 	uint32_t j;
 
 	for (j = 0; j < view->params.depth; j++)
-	{
-		piece[j].offset = QS_HEADER_BYTES + (n * j + qs_row_cell(hv, j, n)) * bytes;
-		piece[j].bytes = bytes;
-	}
-	return view->params.depth;
-}
-
-uint32_t
-qs_pieces(const qs_sketch *view, uint64_t hv, qs_piece *piece)
-{
-	qs_params one = view->params;
-	uint64_t bucket = qb_reduce(hv, view->params.n);
-
-	if (qs_has_rows(view->params.structure))
-		return thread_pieces(view, hv, piece);
-	one.n = 1;
-	piece->bytes = (uint32_t) (qs_has_table(&one) ? view->ops->table_bytes(&one, view->wide)
-												  : view->ops->extra_bytes(&one, view->wide));
-	piece->offset = QS_HEADER_BYTES + bucket * piece->bytes;
-	return 1;
+		source->read(source->context, QS_HEADER_BYTES + (n * j + qs_row_cell(hv, j, n)) * bytes,
+					 bytes, out + j * bytes);
 }
 
 /*
- * Changes the index in "low" to that of the first high bucket, as the high bucket
- * that is read will be the only one.
+ * The high bucket that the low bucket of "one" names.  The low bucket gets the index of
+ * the first high bucket, as there is no other.
  */
-bool
-qs_high_piece(const qs_sketch *view, uint8_t *low, qs_piece *piece)
+static void
+read_high(const qs_sketch *view, const qs_source *source, qs_sketch *one)
 {
-	uint32_t index;
+	uint32_t index = qb_load32(one->table + QS_LOW_COUNTERS);
+	uint32_t bytes = (uint32_t) view->ops->extra_bytes(&view->params, view->wide);
 
-	if (!qs_has_high(view->params.structure))
-		return false;
-	index = qb_load32(low + QS_LOW_COUNTERS);
 	if (index < QS_HIGH_INDEX_MIN || index - QS_HIGH_INDEX_MIN >= view->extra_used)
-		return false;
-	qb_store32(low + QS_LOW_COUNTERS, QS_HIGH_INDEX_MIN);
-	piece->bytes = (uint32_t) view->ops->extra_bytes(&view->params, view->wide);
-	piece->offset = QS_HEADER_BYTES + view->ops->table_bytes(&view->params, view->wide) +
-					(uint64_t) (index - QS_HIGH_INDEX_MIN) * piece->bytes;
-	return true;
+		return;
+	qb_store32(one->table + QS_LOW_COUNTERS, QS_HIGH_INDEX_MIN);
+	one->extra_used = 1;
+	source->read(source->context,
+				 QS_HEADER_BYTES + view->ops->table_bytes(&view->params, view->wide) +
+					 (uint64_t) (index - QS_HIGH_INDEX_MIN) * bytes,
+				 bytes, one->extra);
 }
 
-void
-qs_from_pieces(qs_sketch *one, const qs_sketch *view, uint8_t *bytes)
+/* The bucket of the table that estimates come from. */
+static void
+read_bucket(const qs_sketch *view, uint64_t hv, const qs_source *source, qs_sketch *one)
 {
-	*one = *view;
-	one->params.n = 1;
-	one->table = qs_has_table(&one->params) ? bytes : NULL;
-	one->extra = one->table ? bytes + view->ops->table_bytes(&one->params, view->wide) : bytes;
-	one->extra_used = view->extra_used > 0;
+	bool table = qs_has_table(&one->params);
+	uint32_t bytes = (uint32_t) (table ? one->ops->table_bytes(&one->params, one->wide)
+									   : one->ops->extra_bytes(&one->params, one->wide));
+
+	source->read(source->context, QS_HEADER_BYTES + qb_reduce(hv, view->params.n) * bytes, bytes,
+				 table ? one->table : one->extra);
+	if (qs_has_high(one->params.structure))
+		read_high(view, source, one);
+}
+
+static int64_t
+estimate_dense(const qs_sketch *view, uint64_t hv, const qs_source *source)
+{
+	uint8_t bytes[ONE_BYTES] = { 0 };
+	qs_sketch one = one_bucket(view, bytes);
+
+	if (qs_has_rows(view->params.structure))
+		read_counters(view, hv, source, bytes);
+	else
+		read_bucket(view, hv, source, &one);
+	return estimate_of(&one, hv);
+}
+
+/* ---- compact ---- */
+
+/* Units of a compact sketch that are wanted, and where they go in a sketch of one bucket. */
+typedef struct wanted
+{
+	uint64_t first;
+	uint64_t count;
+	uint64_t to;
+	qs_sketch *one;
+} wanted;
+
+/* Add the wanted units, as far as the reader has whole ones.  False: there are no more. */
+static bool
+add_wanted(const wanted *w, qs_unit_reader *r, const uint8_t *whole)
+{
+	qs_unit unit;
+
+	while (r->next < whole && qs_unit_next(r, &unit))
+	{
+		if (unit.index >= w->first + w->count)
+			return false;
+		if (unit.index >= w->first)
+			(void) qs_unit_add(w->one, w->to + (unit.index - w->first), &unit);
+	}
+	return !r->damaged;
+}
+
+/* Read the units of a group, whose data are the bytes from "start" to "end". */
+static void
+read_group(const wanted *w, const qs_source *source, qs_unit_reader *r, uint64_t start,
+		   uint64_t end)
+{
+	uint8_t part[PART_BYTES];
+	bool more = true;
+
+	while (more && start < end)
+	{
+		uint32_t bytes = (uint32_t) (end - start < PART_BYTES ? end - start : PART_BYTES);
+		bool last = start + bytes == end;
+
+		source->read(source->context, start, bytes, part);
+		r->next = part;
+		r->end = part + bytes;
+		more = add_wanted(w, r, last ? r->end : r->end - QS_UNIT_BYTES) && !last;
+		start += (uint64_t) (r->next - part);
+	}
+}
+
+/* Read the wanted units, which may lie in several groups. */
+static void
+read_units(const qs_sketch *view, const qs_source *source, const wanted *w)
+{
+	qs_unit_layout layout = qs_units_of(&view->params);
+	uint32_t shift = qs_group_shift(layout.units, view->used);
+	uint64_t data = QS_HEADER_BYTES + 4 * qs_group_count(layout.units, shift);
+	uint64_t all = QS_HEADER_BYTES + view->compact_bytes;
+	uint64_t group;
+
+	for (group = w->first >> shift; group <= (w->first + w->count - 1) >> shift; group++)
+	{
+		qs_unit_reader r = { .width = layout.width, .mask_bytes = layout.mask_bytes };
+		uint8_t ends[8] = { 0 };
+		uint64_t start, end;
+
+		r.index = group << shift;
+		r.after = (group + 1) << shift;
+		if (group == 0)
+			source->read(source->context, QS_HEADER_BYTES, 4, ends + 4);
+		else
+			source->read(source->context, QS_HEADER_BYTES + 4 * (group - 1), 8, ends);
+		start = data + qb_load32(ends);
+		end = data + qb_load32(ends + 4);
+		read_group(w, source, &r, start, end < all ? end : all);
+	}
+}
+
+static int64_t
+estimate_compact(const qs_sketch *view, uint64_t hv, const qs_source *source)
+{
+	uint8_t bytes[ONE_BYTES] = { 0 };
+	qs_sketch one = one_bucket(view, bytes);
+	uint64_t n = view->params.n;
+	uint64_t together = qs_has_extra(&view->params) ? (uint64_t) QS_SF_WIDTH * view->params.z : 1;
+	wanted w = { .first = qb_reduce(hv, n) * together, .count = together, .one = &one };
+
+	if (qs_has_rows(view->params.structure))
+		for (; w.to < view->params.depth; w.to++)
+		{
+			w.first = n * w.to + qs_row_cell(hv, (uint32_t) w.to, n);
+			read_units(view, source, &w);
+		}
+	else
+		read_units(view, source, &w);
+	return estimate_of(&one, hv);
+}
+
+int64_t
+qs_estimate_stored(const qs_sketch *view, uint64_t hv, const qs_source *source)
+{
+	return view->form == QS_COMPACT ? estimate_compact(view, hv, source)
+									: estimate_dense(view, hv, source);
+}
+
+/* Reads from a view in memory, whose body follows its header. */
+static void
+read_view(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
+{
+	const qs_sketch *view = context;
+
+	memcpy(out, view->compact + (offset - QS_HEADER_BYTES), bytes);
+}
+
+int64_t
+qs_estimate_compact(const qs_sketch *view, uint64_t hv)
+{
+	qs_source source = { .read = read_view, .context = (void *) (uintptr_t) view };
+
+	return estimate_compact(view, hv, &source);
 }

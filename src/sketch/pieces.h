@@ -1,18 +1,18 @@
 /*
  * pieces.h
- *		The few bytes of a serialized sketch that one estimate reads.
+ *		An estimate from the few bytes of a serialized sketch that it takes.
  *
- * A dense sketch of a megabyte answers a question from 32 bytes.  If parts of a
- * stored sketch can be read alone, these bytes suffice: the bucket of a key is by
- * itself a sketch of one bucket (thread: of one counter in each row), which gives
- * the key the same estimate.
+ * A sketch of a megabyte answers a question from some hundred bytes.  If parts of a
+ * stored sketch can be read alone, these suffice: the bucket of a key is by itself a
+ * sketch of one bucket (thread: of one counter in each row), which gives the key the
+ * same estimate.
  *
  *		qs_open(&view, header, length);		the header's bytes are enough
- *		count = qs_pieces(&view, hv, piece);
- *		... read the pieces, one after another, into "bytes" ...
- *		if (qs_high_piece(&view, bytes, &piece)) ... read it behind the others ...
- *		qs_from_pieces(&one, &view, bytes);
- *		one.ops->query(&one, &hv, 1, &estimate);
+ *		estimate = qs_estimate_stored(&view, hv, &source);
+ *
+ * A dense sketch is read at one place, two if the key has a high bucket, and d of thread.
+ * A compact one is read at two places: where the data of a group of units begin and
+ * end, and these data, in which the units before the wanted one must be passed.
  *
  * src/sketch/pieces.h
  */
@@ -21,22 +21,17 @@
 
 #include "sketch/sketch.h"
 
-/* Room for all pieces of one key; a fat bucket of wide counters is the largest. */
-#define QS_PIECES_BYTES (8 * 64 * 8)
-
-typedef struct qs_piece
+/* Reads parts of serialized bytes.  "read" may jump out. */
+typedef struct qs_source
 {
-	uint64_t offset; /* in the serialized bytes */
-	uint32_t bytes;
-} qs_piece;
+	void (*read)(void *context, uint64_t offset, uint32_t bytes, uint8_t *out);
+	void *context;
+} qs_source;
 
-/* Pieces of hv in a dense view; "piece" has room for QS_DEPTH_MAX.  Returns how many. */
-extern uint32_t qs_pieces(const qs_sketch *view, uint64_t hv, qs_piece *piece);
+/* Estimate of a dense or compact sketch of which only the header was opened. */
+extern int64_t qs_estimate_stored(const qs_sketch *view, uint64_t hv, const qs_source *source);
 
-/* The high bucket that a low bucket of multilevel names; false if none. */
-extern bool qs_high_piece(const qs_sketch *view, uint8_t *low, qs_piece *piece);
-
-/* The sketch of one bucket; "bytes" must outlive it. */
-extern void qs_from_pieces(qs_sketch *one, const qs_sketch *view, uint8_t *bytes);
+/* Estimate of a compact view that has all its bytes. */
+extern int64_t qs_estimate_compact(const qs_sketch *view, uint64_t hv);
 
 #endif

@@ -10,8 +10,10 @@
  * src/sketch/sketch.c
  */
 #include "sketch/bucketed.h"
+#include "sketch/compact.h"
 #include "sketch/explicit.h"
 #include "sketch/multilevel.h"
+#include "sketch/pieces.h"
 #include "sketch/sf.h"
 #include "sketch/sketch.h"
 #include "sketch/thread.h"
@@ -255,6 +257,25 @@ copy_tables(qs_sketch *to, const qs_sketch *from)
 	return QB_OK;
 }
 
+/* Make tables of a compact view. */
+static qb_status
+copy_compact(qs_sketch *to, const qs_sketch *from)
+{
+	qb_status status;
+
+	to->wide = from->wide;
+	status = start_dense(to, 0);
+	return status == QB_OK ? qs_compact_add(to, from) : status;
+}
+
+static qb_status
+copy_counts(qs_sketch *to, const qs_sketch *from)
+{
+	if (from->form == QS_EXPLICIT)
+		return copy_entries(to, from);
+	return from->form == QS_COMPACT ? copy_compact(to, from) : copy_tables(to, from);
+}
+
 qb_status
 qs_copy(qs_sketch *to, const qs_sketch *from, const qb_memory *memory)
 {
@@ -263,7 +284,7 @@ qs_copy(qs_sketch *to, const qs_sketch *from, const qb_memory *memory)
 	qs_init(to, &from->params, memory);
 	to->keys = from->keys;
 	to->total = from->total;
-	status = from->form == QS_EXPLICIT ? copy_entries(to, from) : copy_tables(to, from);
+	status = copy_counts(to, from);
 	if (status != QB_OK)
 		qs_free(to);
 	return status;
@@ -283,6 +304,8 @@ qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
 
 	if (sk->form == QS_EXPLICIT)
 		return qs_explicit_get(sk, fingerprint, hv);
+	if (sk->form == QS_COMPACT)
+		return qs_estimate_compact(sk, hv);
 	if (sk->ops->query_one)
 		return sk->ops->query_one(sk, hv);
 	sk->ops->query(sk, &hv, 1, &estimate);

@@ -19,6 +19,10 @@
  *	multilevel		n low buckets	high buckets
  *	sf				n slim buckets	n fat buckets
  *
+ * Compact form: what a dense sketch is mostly stored as (compact.h).  Only views have it.
+ * They can be estimated from, copied, merged and subtracted; all other functions want
+ * a copy, which is dense.
+ *
  * Counters have 4 bytes, or 8 once the total weight N could reach 2^32.  No counter
  * exceeds N, so counters cannot wrap and need no check of their own.
  *
@@ -46,7 +50,8 @@
 typedef enum qs_form
 {
 	QS_EXPLICIT = 1,
-	QS_DENSE = 2
+	QS_DENSE = 2,
+	QS_COMPACT = 3
 } qs_form;
 
 typedef struct qs_entry
@@ -73,12 +78,15 @@ typedef struct qs_sketch
 	uint32_t *masks;         /* table of H masks; NULL: masks are computed one by one */
 
 	uint8_t *entries;    /* explicit: qs_entry slots, or sorted in a view */
-	uint64_t used;       /* explicit: distinct keys */
+	uint64_t used;       /* explicit: distinct keys; compact: present units */
 	uint64_t slots;      /* explicit, owned: a power of two */
 	uint8_t *table;      /* dense */
 	uint8_t *extra;      /* dense: multilevel and sf */
 	uint64_t extra_used; /* multilevel: high buckets in use */
 	uint64_t extra_room; /* multilevel, owned: high buckets allocated */
+
+	const uint8_t *compact; /* compact: the body; NULL if only the header was read */
+	uint64_t compact_bytes; /* compact: of the body */
 
 	/* Owned, dense, between qs_merge_deferred() and qs_settle(); else NULL and 0. */
 	uint8_t *carries; /* multilevel: a byte for each counter, yet to be added to its high one */

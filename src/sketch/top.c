@@ -6,8 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "sketch/top.h"
-#include "sketch/top_format.h"
+#include "sketch/top_entry.h"
 
 #define FIRST_ROOM  16
 #define MOST_SPARSE 512

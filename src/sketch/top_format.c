@@ -7,6 +7,7 @@
 #include "base/crc32c.h"
 #include "sketch/explicit.h"
 #include "sketch/format.h"
+#include "sketch/top_entry.h"
 #include "sketch/top_format.h"
 
 enum
@@ -20,42 +21,10 @@ enum
 	AT_SKETCH = 24,
 	AT_COUNT = 32,
 	AT_TEXT_BYTES = 40,
-	AT_RESERVED_2 = 48,
-
-	ENTRY_LOWER = 8,
-	ENTRY_BEFORE = 16,
-	ENTRY_END = 24
+	AT_RESERVED_2 = 48
 };
 
 static const char magic[3] = { 'Q', 'T', 'P' };
-
-static const uint8_t *
-entry_at(const qs_top *top, uint64_t i)
-{
-	return top->entries + i * QS_TOP_ENTRY_BYTES;
-}
-
-/* Where the text of entry i starts. */
-static uint64_t
-text_start(const qs_top *top, uint64_t i)
-{
-	return i == 0 ? 0 : qb_load64(entry_at(top, i - 1) + ENTRY_END);
-}
-
-qs_top_key
-qs_top_entry(const qs_top *top, uint64_t i)
-{
-	const uint8_t *entry = entry_at(top, i);
-	uint64_t start = text_start(top, i);
-	qs_top_key key = { .row = QS_TOP_NO_ROW };
-
-	key.fingerprint = qb_load64(entry);
-	key.lower = (int64_t) qb_load64(entry + ENTRY_LOWER);
-	key.before = (int64_t) qb_load64(entry + ENTRY_BEFORE);
-	key.text = (uint8_t *) (uintptr_t) top->text + start;
-	key.length = (uint32_t) (qb_load64(entry + ENTRY_END) - start);
-	return key;
-}
 
 static uint64_t
 text_bytes(const qs_top *top)
@@ -69,10 +38,9 @@ text_bytes(const qs_top *top)
 }
 
 uint64_t
-qs_top_flat_size(const qs_top *top, const qs_sketch *sk)
+qs_top_flat_size(const qs_top *top, const qs_flat *sketch)
 {
-	return QS_TOP_HEADER_BYTES + qs_flat_size(sk) + top->count * QS_TOP_ENTRY_BYTES +
-		   text_bytes(top);
+	return QS_TOP_HEADER_BYTES + sketch->bytes + top->count * QS_TOP_ENTRY_BYTES + text_bytes(top);
 }
 
 static void
@@ -106,21 +74,21 @@ write_keys(const qs_top *top, uint8_t *entry, uint8_t *text)
 			memcpy(text + end, key.text, key.length);
 		end += key.length;
 		qb_store64(entry, key.fingerprint);
-		qb_store64(entry + ENTRY_LOWER, (uint64_t) key.lower);
-		qb_store64(entry + ENTRY_BEFORE, (uint64_t) key.before);
-		qb_store64(entry + ENTRY_END, end);
+		qb_store64(entry + QS_TOP_ENTRY_LOWER, (uint64_t) key.lower);
+		qb_store64(entry + QS_TOP_ENTRY_BEFORE, (uint64_t) key.before);
+		qb_store64(entry + QS_TOP_ENTRY_END, end);
 	}
 }
 
 void
-qs_top_write(const qs_top *top, const qs_sketch *sk, uint8_t *out)
+qs_top_write(const qs_top *top, const qs_sketch *sk, const qs_flat *flat, uint8_t *out)
 {
-	uint64_t sketch_bytes = qs_flat_size(sk);
+	uint64_t sketch_bytes = flat->bytes;
 	uint64_t texts = text_bytes(top);
 	uint8_t *entries = out + QS_TOP_HEADER_BYTES + sketch_bytes;
 
 	write_header(top, sketch_bytes, texts, out);
-	qs_write(sk, out + QS_TOP_HEADER_BYTES);
+	qs_write_flat(sk, flat, out + QS_TOP_HEADER_BYTES);
 	write_keys(top, entries, entries + top->count * QS_TOP_ENTRY_BYTES);
 	qb_store32(out + AT_CRC, qb_checksum(out,
 										 QS_TOP_HEADER_BYTES + sketch_bytes +
@@ -173,7 +141,7 @@ read_keys(qs_top *view, const uint8_t *bytes, uint64_t length, uint64_t texts)
 	view->text = bytes + view->count * QS_TOP_ENTRY_BYTES;
 	for (i = 0; i < view->count; i++)
 	{
-		uint64_t next = qb_load64(entry_at(view, i) + ENTRY_END);
+		uint64_t next = qb_load64(qs_top_entry_at(view, i) + QS_TOP_ENTRY_END);
 
 		if (next < end || next > texts || next - end > UINT32_MAX)
 			return QB_FORMAT_LENGTH;
@@ -242,6 +210,12 @@ keys_are_sound(const qs_top *view, const qs_sketch *sketch)
 qb_status
 qs_top_validate(const uint8_t *bytes, uint64_t length)
 {
+	return qs_top_validate_pausing(bytes, length, NULL);
+}
+
+qb_status
+qs_top_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
+{
 	qs_top view;
 	qs_sketch sketch;
 	uint64_t sketch_bytes;
@@ -252,7 +226,7 @@ qs_top_validate(const uint8_t *bytes, uint64_t length)
 	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
 		return QB_FORMAT_CRC;
 	bytes = qs_top_sketch_bytes(bytes, &sketch_bytes);
-	status = qs_validate(bytes, sketch_bytes);
+	status = qs_validate_pausing(bytes, sketch_bytes, memory);
 	if (status != QB_OK)
 		return status;
 	return keys_are_sound(&view, &sketch) ? QB_OK : QB_FORMAT_ENTRIES;

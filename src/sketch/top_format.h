@@ -19,12 +19,7 @@
  *	40		8		bytes of all texts
  *	48		16		reserved, 0
  *
- * An entry has 32 bytes; they ascend by fingerprint:
- *
- *	0		8		fingerprint
- *	8		8		lower, at least 1
- *	16		8		before; lower + before is at most the sketch's estimate
- *	24		8		end of the text among all texts; it starts where the one before ends
+ * top_entry.h has the layout of entries.
  *
  * With an explicit sketch all keys are there, exact: lower is the count, before is
  * 0, and so is the bound.  With a dense sketch there are at most qs_top_capacity(n)
@@ -35,21 +30,18 @@
 #ifndef QS_TOP_FORMAT_H
 #define QS_TOP_FORMAT_H
 
+#include "sketch/format.h"
 #include "sketch/top.h"
 
 #define QS_TOP_FORMAT_VERSION_1 1
 #define QS_TOP_AT_VERSION       3
 #define QS_TOP_HEADER_BYTES     64
-#define QS_TOP_ENTRY_BYTES      32
 
-/* Entry i of a view. */
-extern qs_top_key qs_top_entry(const qs_top *top, uint64_t i);
-
-/* Bytes that qs_top_write() will write. Owned candidates must have gone through qs_top_finish(). */
-extern uint64_t qs_top_flat_size(const qs_top *top, const qs_sketch *sk);
+/* Bytes that qs_top_write() will write, for a sketch that takes so many. Owned candidates must have gone through qs_top_finish(). */
+extern uint64_t qs_top_flat_size(const qs_top *top, const qs_flat *sketch);
 
 /* Serialize into qs_top_flat_size() bytes, under the same condition. */
-extern void qs_top_write(const qs_top *top, const qs_sketch *sk, uint8_t *out);
+extern void qs_top_write(const qs_top *top, const qs_sketch *sk, const qs_flat *flat, uint8_t *out);
 
 /*
  * Make "view" and "sketch" views of bytes, after checking all lengths.  Whatever the
@@ -60,6 +52,10 @@ qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t leng
 
 /* The one validator for bytes from outside.  Checks all that this format says, and the sketch. */
 extern qb_status qs_top_validate(const uint8_t *bytes, uint64_t length);
+
+/* The same, with the pauses of "memory", which may jump out. */
+extern qb_status
+qs_top_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
 /* The bytes of the sketch inside bytes that qs_top_open() has opened. */
 extern const uint8_t *qs_top_sketch_bytes(const uint8_t *bytes, uint64_t *length);

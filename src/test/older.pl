@@ -44,7 +44,7 @@ change('its version', qr/DEFAULT '\Q$version\E'/, "DEFAULT '$older'");
 change('it asks no library, which would refuse it',
 	qr/^ALTER FUNCTION qsketch_version\([^;]*;\nSELECT "qsketch_version alone"\([^;]*;\nALTER FUNCTION [^;]*;\n/m, '');
 change('another default', qr/structure text DEFAULT 'multilevel'/, "structure text DEFAULT 'sub_warp'");
-change('another name of an argument', qr/FUNCTION qsketch_error\(qsketch, \Kconfidence/, 'share');
+change('another name of an argument', qr/FUNCTION qsketch_error\(sketch qsketch, \Kconfidence/, 'share');
 drop($_) foreach 'qsketch_advise', 'qsketch_second_moment';
 change('a function that is gone', qr/^(CREATE FUNCTION qsketch_total)/m,
 	"CREATE FUNCTION qsketch_sum(qsketch) RETURNS bigint\n\tAS 'MODULE_PATHNAME', 'qsketch_total' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;\n"

@@ -50,6 +50,7 @@ endif
 build/unit/test_tickets: $(TICKETS:%=build/unit/%)
 build/fuzz/fuzz_tickets: $(TICKETS:%=build/fuzz/%)
 build/unit/test_turns: build/unit/gpu/turns.o
+build/unit/test_sets_sorted: build/unit/bench/sets_single_pair.o
 build/unit/test_turns build/unit/test_tickets build/fuzz/fuzz_tickets: private SAN_FLAGS += $(SERVER_FLAGS)
 build/unit/gpu/%.o build/fuzz/gpu/%.o: SAN_FLAGS += $(SERVER_FLAGS)
 

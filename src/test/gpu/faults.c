@@ -12,7 +12,7 @@
  */
 #include "support.h"
 
-#include "gpu_sketch.h"
+#include "gpu_extra.h"
 
 #define KEYS 20000
 
@@ -61,12 +61,6 @@ static qb_status
 op_insert_device(void)
 {
 	return qs_cuda_insert_device(f.sk, f.device_key, NULL, KEYS);
-}
-
-static qb_status
-op_remove(void)
-{
-	return qs_cuda_remove(f.sk, f.key, NULL, 10);
 }
 
 static qb_status
@@ -128,7 +122,6 @@ static const operation operations[] = {
 	{ "insert", op_insert, false },
 	{ "insert of weights", op_insert_weighted, false },
 	{ "insert from the device", op_insert_device, false },
-	{ "remove", op_remove, false },
 	{ "query", op_query, true },
 	{ "merge", op_merge, false },
 	{ "fold", op_fold, true },

@@ -12,7 +12,7 @@
 #include "support.h"
 
 #include "filter/format.h"
-#include "filter_cuda.h"
+#include "gpu_extra.h"
 
 #define ROWS 20000
 #define KEYS 3000

@@ -13,7 +13,7 @@
  */
 #include "support.h"
 
-#include "filter_cuda.h"
+#include "gpu_extra.h"
 
 static uint64_t number, differences;
 

@@ -14,7 +14,7 @@
 #include "support.h"
 
 #include "filter/format.h"
-#include "filter_cuda.h"
+#include "gpu_extra.h"
 
 static uint64_t state;
 

@@ -9,7 +9,7 @@ GPU_NVCC     = $(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) \
 	$(foreach a,$(GPU_ARCHS),-gencode arch=compute_$a,code=sm_$a)
 GPU_CC       = gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -Isrc/bench -Icuda -I$(CUDA_ROOT)/include -MMD -MP
 GPU_HOST    := $(CORE_SRC:src/%.c=build/gpu/%.o) build/gpu/test/gpu/support.o \
-	build/gpu/bench/gpu_sketch.o build/gpu/bench/gpu_sf.o
+	build/gpu/bench/gpu_extra.o build/gpu/bench/gpu_sf.o
 GPU_LIB     := $(CUDA_SRC:cuda/%.cu=build/gpu/cuda/%.o)
 GPU_FAULTS  := $(CUDA_SRC:cuda/%.cu=build/gpu/faulty/%.o)
 GPU_LINK     = -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++ -lm
@@ -30,7 +30,7 @@ $(GPU_FAULTY): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_FAULTS)
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/gpu_bench: $(addprefix build/gpu/bench/,gpu_bench.o gpu_sections.o gpu_kernels.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
-build/gpu/gpu_sets: $(addprefix build/gpu/bench/,gpu_sets.o gpu_sets_parts.o sets_data.o) $(GPU_HOST) $(GPU_LIB)
+build/gpu/gpu_sets: $(addprefix build/gpu/bench/,gpu_sets.o gpu_sets_parts.o sets_data.o sets_single_pair.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
 build/gpu/gpu_filter: $(addprefix build/gpu/bench/,gpu_filter.o gpu_filter_bloom.o gpu_filter_kernels.o gpu_filter_host.o) $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)

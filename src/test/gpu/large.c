@@ -13,6 +13,8 @@
 
 #include "support.h"
 
+#include "gpu_extra.h"
+
 #define KEYS (UINT64_C(1) << 28)
 #define MB   (UINT64_C(1) << 20)
 

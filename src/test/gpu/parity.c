@@ -15,7 +15,7 @@
  */
 #include "support.h"
 
-#include "gpu_sketch.h"
+#include "gpu_extra.h"
 
 #define KEYS_MAX   (1 << 16)
 #define QUERIES    512
@@ -122,23 +122,21 @@ to_device(test_case *t, const int64_t *weight, size_t count)
 	CHECK_CUDA(cudaDeviceSynchronize());
 }
 
-typedef qb_status (*change_function)(qs_cuda_sketch *, const uint64_t *, const int64_t *, size_t);
-
-/* Make the same change on the device, with keys brought in one of three ways. */
+/* Insert the keys on the device, brought in one of three ways. */
 static qb_status
-change_device(test_case *t, change_function host, change_function device, const int64_t *weight,
-			  size_t count)
+insert_device(test_case *t, const int64_t *weight, size_t count)
 {
 	switch (draw(t, 3))
 	{
 		case 0:
 			to_device(t, weight, count);
-			return device(t->device, t->device_key, weight ? t->device_weight : NULL, count);
+			return qs_cuda_insert_device(t->device, t->device_key, weight ? t->device_weight : NULL,
+										 count);
 		case 1:
 			memcpy(t->pinned_key, t->key, count * sizeof(*t->key));
-			return host(t->device, t->pinned_key, weight, count);
+			return qs_cuda_insert(t->device, t->pinned_key, weight, count);
 		default:
-			return host(t->device, t->key, weight, count);
+			return qs_cuda_insert(t->device, t->key, weight, count);
 	}
 }
 
@@ -156,31 +154,8 @@ insert(test_case *t)
 		device =
 			qs_cuda_sf_insert(t->device, &t->full, t->key, weight, count, (int) (1 + draw(t, 4)));
 	else
-		device = change_device(t, qs_cuda_insert, qs_cuda_insert_device, weight, count);
+		device = insert_device(t, weight, count);
 	expect(t, cpu == device, "status of insert");
-}
-
-/* Insert keys and remove some of them, or remove more than there are. */
-static void
-remove_keys(test_case *t)
-{
-	bool weighted = draw(t, 3) == 0;
-	bool too_much = draw(t, 3) == 0;
-	size_t count = draw_keys(t, weighted);
-	const int64_t *weight = weighted ? t->weight : NULL;
-	qb_status cpu, device;
-
-	if (is_sf(t) || count == 0)
-		return;
-	CHECK(qs_engine_cpu.insert(&t->cpu, t->key, weight, count) == QB_OK);
-	expect(t, qs_cuda_insert(t->device, t->key, weight, count) == QB_OK, "status of insert");
-	if (too_much)
-		make_keys(t->key, KEYS_UNIFORM, draw(t, UINT64_MAX), 0, count);
-	else
-		count = 1 + (size_t) draw(t, count);
-	cpu = qs_engine_cpu.remove(&t->cpu, t->key, weight, count);
-	device = change_device(t, qs_cuda_remove, qs_cuda_remove_device, weight, count);
-	expect(t, cpu == device, "status of remove");
 }
 
 /* Merge with another sketch of the same kind, of the same or another size. */
@@ -323,8 +298,8 @@ start(test_case *t)
 static void
 run_case(test_case *t, uint64_t number)
 {
-	static void (*const ops[])(test_case *) = { insert,      insert, insert, insert,
-												remove_keys, merge,  fold,   reload };
+	static void (*const ops[])(
+		test_case *) = { insert, insert, insert, insert, merge, fold, reload };
 	int count;
 
 	t->number = number;

@@ -49,7 +49,7 @@ profile() {
 	metrics+=,l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum
 	metrics+=,gpu__time_duration.sum,sm__warps_active.avg.pct_of_peak_sustained_active
 	"$(find_tool ncu)" --clock-control none --csv --metrics "$metrics" \
-		--kernel-name 'regex:insert_keys|query_keys|change_keys|sort_coarse|sort_fine|qs_tile' \
+		--kernel-name 'regex:insert_keys|query_keys|sort_coarse|sort_fine|qs_tile' \
 		"$here/gpu_bench" profile
 }
 

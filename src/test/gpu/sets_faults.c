@@ -11,7 +11,7 @@
 #include "support.h"
 
 #include "sets/builder.h"
-#include "sets_cuda.h"
+#include "gpu_extra.h"
 
 #define SETS  300
 #define ROWS  20000

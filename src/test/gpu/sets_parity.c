@@ -14,7 +14,7 @@
 
 #include "engine/sets_kernels.h"
 #include "sets/builder.h"
-#include "sets_cuda.h"
+#include "gpu_extra.h"
 
 static uint64_t state;
 

@@ -120,7 +120,8 @@ exercise_opened(test_bytes b)
 	REQUIRE_OK(qs_open(&view, b.data, b.length));
 	exercise_queries(&view);
 	exercise_write(&view);
-	exercise_copy(&view);
+	if (exercise_is_small(&view.params) || view.form != QS_COMPACT)
+		exercise_copy(&view);
 	if (exercise_is_small(&view.params) || view.form == QS_EXPLICIT)
 	{
 		exercise_merge_into(&view, view.params.n, view.params);
@@ -172,7 +173,7 @@ exercise_insert_remove(const qs_sketch *view, test_bytes b)
 	else
 		REQUIRE(status == (view->params.part == QS_PART_DEVICE ? QB_READ_ONLY : QB_TOTAL_OVERFLOW));
 	copy.keys.family = view->keys.family;
-	if (copy.form == view->form)
+	if ((copy.form == QS_EXPLICIT) == (view->form == QS_EXPLICIT))
 		REQUIRE(test_writes(&copy, b));
 	qs_free(&copy);
 }

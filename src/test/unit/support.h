@@ -49,7 +49,8 @@ enum
 	TEST_AT_CRC = 12,
 	TEST_AT_N = 16,
 	TEST_AT_TOTAL = 40,
-	TEST_AT_USED = 48
+	TEST_AT_USED = 48,
+	TEST_AT_PRESENT = 56
 };
 
 /* What REQUIRE prints beside the place: which case it was. */
@@ -323,6 +324,64 @@ test_bytes_of(const uint8_t *data, uint64_t length)
 	if (length > 0)
 		memcpy(b.data, data, length);
 	return b;
+}
+
+/* Bytes of the tables of a dense sketch, as wide as its total asks for. */
+static inline uint64_t
+test_table_bytes(const qs_sketch *sk)
+{
+	bool wide = sk->total >= QS_WIDE_TOTAL;
+	uint64_t high = sk->ops->live_extra ? sk->ops->live_extra(sk) : 1;
+
+	return sk->ops->table_bytes(&sk->params, wide) + sk->ops->extra_bytes(&sk->params, wide) * high;
+}
+
+/* The tables of a dense sketch, whichever form it is written in. */
+static inline test_bytes
+test_tables_of(const qs_sketch *sk)
+{
+	test_bytes b = { calloc(1, test_table_bytes(sk)), test_table_bytes(sk) };
+
+	REQUIRE(b.data != NULL);
+	sk->ops->write(sk, sk->total >= QS_WIDE_TOTAL, b.data);
+	return b;
+}
+
+/* A dense sketch as the bytes of the dense form, which is not always the right one. */
+static inline test_bytes
+test_write_dense(const qs_sketch *sk)
+{
+	test_bytes b = test_write(sk);
+	test_bytes tables = test_tables_of(sk);
+
+	b.length = QS_HEADER_BYTES + tables.length;
+	b.data = realloc(b.data, b.length);
+	REQUIRE(b.data != NULL);
+	memcpy(b.data + QS_HEADER_BYTES, tables.data, tables.length);
+	free(tables.data);
+	b.data[TEST_AT_FORM] = QS_DENSE;
+	qb_store64(b.data + TEST_AT_USED, sk->ops->live_extra ? sk->ops->live_extra(sk) : 0);
+	qb_store32(b.data + TEST_AT_PRESENT, 0);
+	return b;
+}
+
+/* A view of bytes, or what tables a compact one stands for. */
+static inline void
+test_dense(qs_sketch *sk, test_bytes b)
+{
+	qs_sketch view;
+
+	REQUIRE_OK(qs_open(&view, b.data, b.length));
+	*sk = view;
+	if (view.form == QS_COMPACT)
+		REQUIRE_OK(qs_copy(sk, &view, &test_heap));
+}
+
+static inline void
+test_dense_free(qs_sketch *sk)
+{
+	if (!sk->view)
+		qs_free(sk);
 }
 
 static inline bool

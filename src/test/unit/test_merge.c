@@ -181,7 +181,7 @@ check_form(const stream *s)
 			j++;
 		distinct += j == i;
 	}
-	REQUIRE(b.data[TEST_AT_FORM] == (distinct <= limit ? QS_EXPLICIT : QS_DENSE));
+	REQUIRE((b.data[TEST_AT_FORM] == QS_EXPLICIT) == (distinct <= limit));
 	free(b.data);
 }
 

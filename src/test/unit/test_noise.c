@@ -360,7 +360,7 @@ samples_can_be_measured(void **state)
 		WHERE("%s", samples[i].name);
 		sample_build(&sk, &samples[i]);
 		bytes = test_write_valid(&sk);
-		REQUIRE_OK(qs_open(&view, bytes.data, bytes.length));
+		test_dense(&view, bytes);
 		REQUIRE_OK(qs_noise_init(&owned, &sk, 1, &test_heap));
 		REQUIRE_OK(qs_noise_init(&viewed, &view, 1, &test_heap));
 		for (k = 0; k < ALL_OF(levels); k++)
@@ -376,6 +376,7 @@ samples_can_be_measured(void **state)
 		REQUIRE(owned.mean == viewed.mean && owned.mean_weight == viewed.mean_weight);
 		qs_noise_free(&owned);
 		qs_noise_free(&viewed);
+		test_dense_free(&view);
 		qs_free(&sk);
 		free(bytes.data);
 	}

@@ -11,12 +11,20 @@
 
 #include "sketch/pieces.h"
 
-static uint8_t *
-append(uint8_t *to, test_bytes b, qs_piece piece)
+/* How many pieces were read since the start of the last estimate. */
+static uint32_t pieces;
+
+static void
+read_piece(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 {
-	REQUIRE(piece.offset >= QS_HEADER_BYTES && piece.offset + piece.bytes <= b.length);
-	memcpy(to, b.data + piece.offset, piece.bytes);
-	return to + piece.bytes;
+	const test_bytes *b = context;
+	test_bytes piece;
+
+	REQUIRE(offset >= QS_HEADER_BYTES && offset + bytes <= b->length);
+	piece = test_bytes_of(b->data + offset, bytes);
+	memcpy(out, piece.data, bytes);
+	free(piece.data);
+	pieces++;
 }
 
 /* The answer from the header and the pieces alone. */
@@ -24,29 +32,13 @@ static int64_t
 estimate_from_pieces(test_bytes b, uint64_t key)
 {
 	test_bytes header = test_bytes_of(b.data, QS_HEADER_BYTES);
-	uint8_t room[QS_PIECES_BYTES];
-	qs_piece piece[QS_DEPTH_MAX];
-	uint8_t *end = room;
-	test_bytes exact;
+	qs_source source = { .read = read_piece, .context = &b };
 	qs_sketch view;
-	qs_sketch one;
-	uint64_t hv;
 	int64_t estimate;
-	uint32_t count;
-	uint32_t i;
 
 	REQUIRE_OK(qs_open(&view, header.data, b.length));
-	hv = qb_hash(key, view.seed_key);
-	count = qs_pieces(&view, hv, piece);
-	REQUIRE(count >= 1 && count <= QS_DEPTH_MAX);
-	for (i = 0; i < count; i++)
-		end = append(end, b, piece[i]);
-	if (qs_high_piece(&view, room, piece))
-		end = append(end, b, piece[0]);
-	exact = test_bytes_of(room, (uint64_t) (end - room));
-	qs_from_pieces(&one, &view, exact.data);
-	one.ops->query(&one, &hv, 1, &estimate);
-	free(exact.data);
+	pieces = 0;
+	estimate = qs_estimate_stored(&view, qb_hash(key, view.seed_key), &source);
 	free(header.data);
 	return estimate;
 }
@@ -69,7 +61,7 @@ pieces_are_enough(void **state)
 
 	(void) state;
 	for (i = 0; i < ALL_OF(samples); i++)
-		if (samples[i].kind >= SAMPLE_DENSE)
+		if (samples[i].kind >= SAMPLE_COMPACT)
 		{
 			test_bytes b = sample_bytes(&samples[i]);
 
@@ -117,7 +109,7 @@ damaged_bytes_are_harmless(void **state)
 
 	(void) state;
 	for (i = 0; i < ALL_OF(samples); i++)
-		for (round = 0; round < 20 && samples[i].kind >= SAMPLE_DENSE; round++)
+		for (round = 0; round < 20 && samples[i].kind >= SAMPLE_COMPACT; round++)
 		{
 			test_bytes b = sample_bytes(&samples[i]);
 			uint64_t at;

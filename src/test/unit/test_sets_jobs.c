@@ -108,6 +108,34 @@ limits_and_mismatches(void **state)
 	test_no_leak();
 }
 
+/* "auto" takes index or hybrid, also where a technique is expected to be faster. */
+static void
+techniques_are_left_aside(void **state)
+{
+	bool faster = false;
+	qset_collection c;
+	int sets;
+
+	(void) state;
+	for (sets = 10; sets < 5000; sets *= 4)
+	{
+		qset_request r = { .rows = &c, .memory = &test_heap };
+		qset_preparation p;
+		int method;
+
+		large_collection(sets, 0, &c);
+		REQUIRE_OK(qset_filter_init(&r.filter, 1, 0, 0));
+		REQUIRE_OK(qset_prepare(&p, &r));
+		REQUIRE(p.plan.method == QSET_INDEX || p.plan.method == QSET_HYBRID);
+		for (method = QSET_MERGE; method < QSET_INDEX; method++)
+			faster |= p.plan.cost[method] < p.plan.cost[p.plan.method];
+		qset_prepared_free(&p);
+		qset_collection_free(&c);
+	}
+	REQUIRE(faster);
+	test_no_leak();
+}
+
 /* The memory that qset_memory_enough() asks for is enough for every method and every question. */
 static void
 there_is_always_room(void **state)
@@ -185,6 +213,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stops_when_told),
 		cmocka_unit_test(limits_and_mismatches),
+		cmocka_unit_test(techniques_are_left_aside),
 		cmocka_unit_test(there_is_always_room),
 		cmocka_unit_test(no_memory),
 	};

@@ -7,6 +7,8 @@
  */
 #include "sets_support.h"
 
+#include "bench/sets_single_pair.h"
+
 #define SEEDS 3000
 #define MOST  300
 

@@ -14,6 +14,7 @@
 #include "support.h"
 
 #include "engine/sketch_top.h"
+#include "sketch/top_entry.h"
 #include "sketch/top_format.h"
 
 #define TOP_KEYS 20000
@@ -154,13 +155,15 @@ top_check(top_counted *c)
 static inline test_bytes
 top_write(top_counted *c)
 {
+	qs_flat flat;
 	test_bytes b;
 
 	qs_top_finish(&c->top, &c->sketch);
-	b.length = qs_top_flat_size(&c->top, &c->sketch);
+	flat = qs_flat_of(&c->sketch);
+	b.length = qs_top_flat_size(&c->top, &flat);
 	b.data = malloc(b.length);
 	memset(b.data, 0xA5, b.length);
-	qs_top_write(&c->top, &c->sketch, b.data);
+	qs_top_write(&c->top, &c->sketch, &flat, b.data);
 	return b;
 }
 

@@ -1,10 +1,10 @@
 /*
- * techniques_single.c
- *		One pair of sets by any of the techniques.
+ * sets_single_pair.c
+ *		One pair of sets by any of the techniques, for tests and benchmarks.
  *
- * src/sets/techniques_single.c
+ * src/bench/sets_single_pair.c
  */
-#include "sets/techniques.h"
+#include "bench/sets_single_pair.h"
 
 static qb_status
 hash_pair(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, const qb_memory *memory,

@@ -1,0 +1,380 @@
+/*
+ * compact_write.c
+ *		The compact form: measuring and writing it.
+ *
+ * A sketch is measured each time that it is stored, also if it then stays dense.  So the
+ * first pass over the tables only counts, in loops that vectorize, and ends as soon as
+ * the counters take too many bytes.  The second pass measures the gaps between units,
+ * which depend on the groups, and the third one writes.
+ *
+ * src/sketch/compact_write.c
+ */
+#include "sketch/compact.h"
+#include "sketch/multilevel_buckets.h"
+
+/* Units that are looked at together: a bit of a word for each. */
+#define BLOCK 64
+
+#define EVERY_BYTE(x) (UINT64_C(0x0101010101010101) * (x))
+
+/* The table that has the units' counters, if they are plain counters. */
+static const uint8_t *
+counters_of(const qs_sketch *sk)
+{
+	return qs_has_extra(&sk->params) ? sk->extra : sk->table;
+}
+
+static uint32_t
+varint_bytes(uint64_t v)
+{
+	return v == 0 ? 1 : (63 - (uint32_t) __builtin_clzll(v)) / 7 + 1;
+}
+
+/* The same for a counter, of which zero takes none.  It has no branch for usual ones. */
+QB_INLINE uint32_t
+counter_bytes(uint64_t v, bool wide)
+{
+	uint32_t bytes = (v != 0) + (v >> 7 != 0) + (v >> 14 != 0) + (v >> 21 != 0) + (v >> 28 != 0);
+	uint64_t rest;
+
+	if (wide)
+		for (rest = v >> 35; rest != 0; rest >>= 7)
+			bytes++;
+	return bytes;
+}
+
+/* ---- first pass: counters ---- */
+
+/* Units that hold something, and the bytes of their masks and counters. */
+typedef struct tally
+{
+	uint64_t present;
+	uint64_t bytes;
+} tally;
+
+/* Count a block of units of plain counters.  The constants make a loop of their own each. */
+QB_INLINE void
+count_cells(const uint8_t *table, bool wide, uint32_t width, uint64_t first, uint64_t count,
+			tally *all)
+{
+	uint64_t i;
+
+	for (i = first; i < first + count; i++)
+	{
+		uint32_t bytes = 0;
+		uint32_t c;
+
+		for (c = 0; c < width; c++)
+			bytes += counter_bytes(qb_counter_get(table, i * width + c, wide), wide);
+		all->present += bytes != 0;
+		all->bytes += bytes;
+	}
+}
+
+/* Which bytes of a word are not zero?  The top bit of each says so. */
+QB_INLINE uint64_t
+nonzero_bytes(uint64_t word)
+{
+	return (((word & EVERY_BYTE(0x7F)) + EVERY_BYTE(0x7F)) | word) & EVERY_BYTE(0x80);
+}
+
+/* Words of the counters in a low bucket. */
+#define LOW_WORDS 4
+
+/* The counters from 8 * i on, and zeros in place of the high index. */
+QB_INLINE uint64_t
+low_word(const uint8_t *low, uint32_t i)
+{
+	uint64_t word = qb_load64(low + 8 * i);
+
+	return i == LOW_WORDS - 1 ? word & UINT32_MAX : word;
+}
+
+/*
+ * Bytes of the counters of a low bucket that has no high bucket: one for each that is
+ * not zero, and one more for each above 127.  The sums of all bytes add up in the top one.
+ */
+QB_INLINE uint32_t
+low_bytes(const uint8_t *low)
+{
+	uint64_t sums = 0;
+	uint32_t i;
+
+	for (i = 0; i < LOW_WORDS; i++)
+	{
+		uint64_t word = low_word(low, i);
+
+		sums += (nonzero_bytes(word) >> 7) + (word >> 7 & EVERY_BYTE(1));
+	}
+	return (uint32_t) (sums * EVERY_BYTE(1) >> 56);
+}
+
+static uint32_t
+high_bytes(const qs_sketch *sk, const uint8_t *low, const uint8_t *high)
+{
+	uint32_t bytes = 0;
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+		bytes += counter_bytes(qs_multilevel_get(low, high, sk->wide, c), true);
+	return bytes;
+}
+
+static void
+count_buckets(const qs_sketch *sk, uint64_t first, uint64_t count, tally *all)
+{
+	uint64_t b;
+
+	for (b = first; b < first + count; b++)
+	{
+		const uint8_t *low = qs_low_bucket(sk, b);
+		const uint8_t *high = qs_high_of(sk, low);
+		uint32_t bytes = high ? high_bytes(sk, low, high) : low_bytes(low);
+
+		all->present += bytes != 0;
+		all->bytes += bytes;
+	}
+}
+
+/* Count a block of units.  Counters are mostly narrow, and have loops of their own then. */
+static void
+count_block(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count, tally *all)
+{
+	const uint8_t *table = counters_of(sk);
+
+	if (qs_has_high(sk->params.structure))
+		count_buckets(sk, first, count, all);
+	else if (sk->wide)
+		count_cells(table, true, width, first, count, all);
+	else if (width == 1)
+		count_cells(table, false, 1, first, count, all);
+	else if (width == 8)
+		count_cells(table, false, 8, first, count, all);
+	else
+		count_cells(table, false, width, first, count, all);
+}
+
+/* ---- second pass: gaps ---- */
+
+QB_INLINE bool
+has_counter(const uint8_t *table, bool wide, uint32_t width, uint64_t unit)
+{
+	uint64_t all = 0;
+	uint32_t c;
+
+	for (c = 0; c < width; c++)
+		all |= qb_counter_get(table, unit * width + c, wide);
+	return all != 0;
+}
+
+static bool
+has_bucket(const qs_sketch *sk, uint64_t bucket)
+{
+	const uint8_t *low = qs_low_bucket(sk, bucket);
+	const uint8_t *high = qs_high_of(sk, low);
+
+	return (low_word(low, 0) | low_word(low, 1) | low_word(low, 2) | low_word(low, 3)) != 0 ||
+		   (high && high_bytes(sk, low, high) > 0);
+}
+
+/* A bit for each unit of a block that is present. */
+static uint64_t
+present_in(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count)
+{
+	const uint8_t *table = counters_of(sk);
+	uint64_t bits = 0;
+	uint64_t i;
+
+	if (qs_has_high(sk->params.structure))
+		for (i = 0; i < count; i++)
+			bits |= (uint64_t) has_bucket(sk, first + i) << i;
+	else if (sk->wide)
+		for (i = 0; i < count; i++)
+			bits |= (uint64_t) has_counter(table, true, width, first + i) << i;
+	else if (width == 1)
+		for (i = 0; i < count; i++)
+			bits |= (uint64_t) has_counter(table, false, 1, first + i) << i;
+	else
+		for (i = 0; i < count; i++)
+			bits |= (uint64_t) has_counter(table, false, width, first + i) << i;
+	return bits;
+}
+
+/* Goes through the present units, in their order. */
+typedef struct walk
+{
+	const qs_sketch *sk;
+	qs_unit_layout layout;
+	uint32_t shift;
+	uint64_t bits;  /* present units of the block that are yet to come */
+	uint64_t block; /* the first unit after the block */
+	uint64_t unit;  /* the present unit */
+	uint64_t gap;   /* units left out before it */
+	uint64_t free;  /* the first unit after it */
+	uint64_t steps; /* since the last pause */
+} walk;
+
+static bool
+walk_next(walk *w)
+{
+	uint64_t start;
+
+	while (w->bits == 0)
+	{
+		uint64_t left = w->layout.units - w->block;
+
+		if (left == 0)
+			return false;
+		if (left > BLOCK)
+			left = BLOCK;
+		w->bits = present_in(w->sk, w->layout.width, w->block, left);
+		w->block += left;
+		qb_pause_after(w->sk->memory, &w->steps, BLOCK);
+	}
+	w->unit = ((w->block - 1) / BLOCK) * BLOCK + (uint32_t) __builtin_ctzll(w->bits);
+	w->bits &= w->bits - 1;
+	start = w->unit >> w->shift << w->shift;
+	if (w->free < start)
+		w->free = start;
+	w->gap = w->unit - w->free;
+	w->free = w->unit + 1;
+	return true;
+}
+
+static walk
+walk_of(const qs_sketch *sk, uint64_t present)
+{
+	walk w = { .sk = sk, .layout = qs_units_of(&sk->params) };
+
+	w.shift = qs_group_shift(w.layout.units, present);
+	return w;
+}
+
+bool
+qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size)
+{
+	qs_unit_layout layout = qs_units_of(&sk->params);
+	uint64_t most = dense / 4 * 3 + dense % 4 * 3 / 4;
+	tally all = { 0, 0 };
+	uint64_t steps = 0;
+	uint64_t i;
+	walk w;
+
+	for (i = 0; i < layout.units; i += BLOCK)
+	{
+		uint64_t left = layout.units - i;
+
+		count_block(sk, layout.width, i, left < BLOCK ? left : BLOCK, &all);
+		if (all.bytes + all.present * (1 + layout.mask_bytes) > most)
+			return false;
+		qb_pause_after(sk->memory, &steps, BLOCK);
+	}
+	w = walk_of(sk, all.present);
+	all.bytes += all.present * layout.mask_bytes;
+	all.bytes += 4 * qs_group_count(layout.units, w.shift);
+	while (walk_next(&w))
+		all.bytes += varint_bytes(w.gap);
+	size->present = all.present;
+	size->bytes = all.bytes;
+	return all.bytes <= most && all.bytes <= UINT32_MAX;
+}
+
+/* ---- third pass: writing ---- */
+
+QB_INLINE uint8_t *
+put_varint(uint8_t *out, uint64_t v)
+{
+	for (; v > 0x7F; v >>= 7)
+		*out++ = (uint8_t) (v | 0x80);
+	*out++ = (uint8_t) v;
+	return out;
+}
+
+/* Write the mask and the counters of a low bucket that has no high bucket. */
+static uint8_t *
+put_low(uint8_t *out, const uint8_t *low)
+{
+	uint8_t *mask_at = out;
+	uint32_t mask = 0;
+	uint32_t i;
+
+	out += sizeof(mask);
+	for (i = 0; i < LOW_WORDS; i++)
+	{
+		uint64_t word = low_word(low, i);
+		uint64_t flags;
+
+		for (flags = nonzero_bytes(word); flags != 0; flags &= flags - 1)
+		{
+			uint32_t c = (uint32_t) __builtin_ctzll(flags) / 8;
+
+			mask |= UINT32_C(1) << (8 * i + c);
+			out = put_varint(out, word >> (8 * c) & 0xFF);
+		}
+	}
+	qb_store32(mask_at, mask);
+	return out;
+}
+
+/* Write the mask, if units have one, and the counters that are not zero. */
+QB_INLINE uint8_t *
+put_counters(uint8_t *out, uint32_t width, uint32_t mask_bytes, const uint64_t *value)
+{
+	uint8_t *mask_at = out;
+	uint32_t mask = 0;
+	uint32_t c;
+
+	out += mask_bytes;
+	for (c = 0; c < width; c++)
+		if (value[c] != 0)
+		{
+			mask |= UINT32_C(1) << c;
+			out = put_varint(out, value[c]);
+		}
+	for (c = 0; c < mask_bytes; c++)
+		mask_at[c] = (uint8_t) (mask >> (8 * c));
+	return out;
+}
+
+/* Write a unit's mask and counters. */
+static uint8_t *
+put_unit(uint8_t *out, const qs_sketch *sk, const qs_unit_layout *layout, uint64_t unit)
+{
+	const uint8_t *table = counters_of(sk);
+	uint64_t value[QS_MASK_BITS_MAX];
+	uint32_t c;
+
+	if (qs_has_high(sk->params.structure))
+	{
+		const uint8_t *low = qs_low_bucket(sk, unit);
+
+		if (!qs_high_of(sk, low))
+			return put_low(out, low);
+		qs_multilevel_values(sk, unit, value);
+		return put_counters(out, layout->width, layout->mask_bytes, value);
+	}
+	for (c = 0; c < layout->width; c++)
+		value[c] = qb_counter_get(table, unit * layout->width + c, sk->wide);
+	if (layout->width == 1)
+		return put_varint(out, value[0]);
+	return put_counters(out, layout->width, layout->mask_bytes, value);
+}
+
+void
+qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, uint8_t *out)
+{
+	walk w = walk_of(sk, size->present);
+	uint64_t groups = qs_group_count(w.layout.units, w.shift);
+	uint8_t *data = out + 4 * groups;
+	uint8_t *next = data;
+	uint64_t group = 0;
+
+	while (walk_next(&w))
+	{
+		for (; group < w.unit >> w.shift; group++)
+			qb_store32(out + 4 * group, (uint32_t) (next - data));
+		next = put_unit(put_varint(next, w.gap), sk, &w.layout, w.unit);
+	}
+	for (; group < groups; group++)
+		qb_store32(out + 4 * group, (uint32_t) (next - data));
+}
