@@ -214,6 +214,61 @@ add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 	}
 }
 
+/* Which counters of a high bucket are above t, and which are t. */
+AVX512 QB_INLINE void
+compare_high(const uint8_t *high, bool wide, uint64_t t, uint32_t *above, uint32_t *same)
+{
+	const __m512i limit = wide ? _mm512_set1_epi64((long long) t) : _mm512_set1_epi32((int) t);
+	uint32_t lanes = wide ? 8 : 16;
+	uint32_t i;
+
+	*above = *same = 0;
+	for (i = 0; i < QS_HIGH_COUNTERS; i += lanes, high += 64)
+	{
+		__m512i v = _mm512_loadu_si512(high);
+
+		*above |= (wide ? (uint32_t) _mm512_cmpgt_epu64_mask(v, limit)
+						: (uint32_t) _mm512_cmpgt_epu32_mask(v, limit))
+				  << i;
+		*same |= (wide ? (uint32_t) _mm512_cmpeq_epi64_mask(v, limit)
+					   : (uint32_t) _mm512_cmpeq_epi32_mask(v, limit))
+				 << i;
+	}
+}
+
+/*
+ * Keys whose estimates are at least "least".  A counter is large enough if its high part is
+ * above that of "least", or if it is the same and the low part is not smaller.
+ */
+AVX512 static size_t
+select_keys(const qs_sketch *sk, const uint64_t *hv, size_t count, uint64_t least, uint32_t *found)
+{
+	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
+	uint32_t mask[QS_BATCH];
+	const __m256i low_least = _mm256_set1_epi8((char) least);
+	uint64_t t = least >> 8;
+	size_t n = 0;
+	size_t i;
+
+	qs_locate_batch(sk, QS_LOW_COUNTERS, hv, count, bucket, mask);
+	for (i = 0; i < count; i++)
+	{
+		const uint8_t *low = sk->table + (size_t) bucket[i] * QS_LOW_BYTES;
+		const uint8_t *high = qs_high_of(sk, low);
+		uint32_t above = 0;
+		uint32_t same = t == 0 ? UINT32_MAX : 0;
+		uint32_t enough;
+
+		__builtin_prefetch(sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD] * QS_LOW_BYTES);
+		if (high)
+			compare_high(high, sk->wide, t, &above, &same);
+		enough = _mm256_cmpge_epu8_mask(_mm256_loadu_si256((const void *) low), low_least);
+		found[n] = (uint32_t) i;
+		n += (mask[i] & ~(above | (same & enough))) == 0;
+	}
+	return n;
+}
+
 /* A byte has carried if the sum is smaller than what was added; see qs_low_add. */
 AVX512 QB_INLINE size_t
 low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
@@ -259,6 +314,7 @@ const qs_kernels qs_kernels_avx512 = {
 			 [QS_HALF_WARP] = add16,
 			 [QS_SUB_WARP] = add8,
 			 [QS_MULTILEVEL] = add_low },
+	.select = select_keys,
 	.accumulate = accumulate,
 };
 

@@ -2,13 +2,14 @@
  * sketch_top.c
  *		Finding the most frequent keys of batches that went into a sketch.
  *
- * Keys that are candidates already are only counted.  The others are estimated.  The batch
- * has just changed their counters, so these are in the cache.  Most estimates are below the
- * threshold.
+ * The batch has just changed the counters of its keys, so these are in the cache.  Most keys
+ * are below the threshold, which a fast loop finds without their estimates.  Of the rest, keys
+ * that are candidates already are only counted, and the others are estimated.
  *
  * src/engine/sketch_top.c
  */
 #include "engine/sketch_engine.h"
+#include "engine/sketch_kernels.h"
 #include "engine/sketch_top.h"
 
 /* The rows of a batch whose keys are no candidates. */
@@ -19,16 +20,22 @@ typedef struct strangers
 	uint32_t row[QS_BATCH];
 } strangers;
 
-/* Count the candidates among the keys, and collect the other keys. */
+/*
+ * Count the candidates among the keys, and collect the other keys.  No candidate's estimate
+ * is below the threshold, so keys that are below it need not be looked up.
+ */
 static void
-count_known(qs_top *top, const uint64_t *fingerprint, const int64_t *weight, size_t start,
-			size_t count, strangers *others)
+count_known(qs_top *top, const qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
+			size_t start, size_t count, strangers *others)
 {
-	size_t i;
+	uint32_t found[QS_BATCH];
+	size_t n = qs_kernels_select(sk, fingerprint + start, count, top->threshold, found);
+	size_t k;
 
 	others->count = 0;
-	for (i = start; i < start + count; i++)
+	for (k = 0; k < n; k++)
 	{
+		size_t i = start + found[k];
 		qs_top_key *known = qs_top_lookup(top, fingerprint[i]);
 
 		if (known)
@@ -111,7 +118,7 @@ qs_top_batch(qs_top *top, const qs_sketch *sk, const uint64_t *fingerprint, cons
 		size_t n = count - start < QS_BATCH ? count - start : QS_BATCH;
 		qb_status status;
 
-		count_known(top, fingerprint, weight, start, n, &others);
+		count_known(top, sk, fingerprint, weight, start, n, &others);
 		status = admit(top, sk, weight, &others);
 		if (status != QB_OK)
 			return status;

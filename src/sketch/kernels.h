@@ -28,6 +28,13 @@ typedef struct qs_kernels
 	 */
 	qs_kernel_add add[QS_STRUCTURES];
 
+	/*
+	 * Which of 1 to QS_BATCH keys of a dense multilevel sketch have estimates of at least
+	 * "least": their numbers, ascending.  Returns how many.  NULL: there is no fast loop.
+	 */
+	size_t (*select)(const qs_sketch *sk, const uint64_t *hv, size_t count, uint64_t least,
+					 uint32_t *found);
+
 	/* What qs_ops.accumulate of multilevel does. */
 	qs_accumulate accumulate;
 } qs_kernels;
