@@ -24,7 +24,7 @@ FROM (SELECT qsketch_agg(hashint8extended(i, g)) AS sk FROM generate_series(1, 1
 SELECT setseed(0.5) \g /dev/null
 CREATE UNLOGGED TABLE log AS
 SELECT date '2026-01-01' + (i % 43)::int AS day, (ARRAY['us', 'in', 'br', 'de', 'gb', 'jp', 'fr'])[1 + floor(7 * random())::int] AS country,
-    '/shop/product/' || floor(433000 * random() ^ 2)::int || '.html' AS url
+    '/shop/product/' || floor(exp(random() * ln(433000)))::int || '.html' AS url
 FROM generate_series(1, :rows) AS i;
 CREATE TABLE rollup AS SELECT day, country, qtop_agg(url, 20) AS top FROM log GROUP BY day, country;
 CREATE TABLE exact AS SELECT day, country, url, count(*) AS n FROM log GROUP BY day, country, url;
@@ -46,7 +46,7 @@ FROM generate_series(1, 10000) AS s, generate_series(1, 20) AS i;
 
 \qecho '| what | bytes | at most | | beside it |'
 \qecho '|---|---:|---:|---|---|'
-SELECT format('| %s | %s | %s | %s | %s |', what, to_char(bytes, 'FM999,999,999,990.9'), coalesce(to_char(most, 'FM999,999,999,990.9'), ''),
+SELECT format('| %s | %s | %s | %s | %s |', what, rtrim(to_char(bytes, 'FM999,999,999,990.9'), '.'), coalesce(rtrim(to_char(most, 'FM999,999,999,990.9'), '.'), ''),
     CASE WHEN bytes <= most THEN 'ok' WHEN bytes > most THEN 'FAIL' ELSE '' END, beside)
 FROM sizes ORDER BY id;
 \qecho
@@ -65,7 +65,7 @@ CREATE FUNCTION next_batch(number int) RETURNS void LANGUAGE sql AS $$
     INSERT INTO batch SELECT 1 + i % 10, hashint8extended(i, number) FROM generate_series(1, 100) AS i $$;
 CREATE TABLE written (id int GENERATED ALWAYS AS IDENTITY, what text, wal numeric DEFAULT 0, most numeric);
 INSERT INTO written (what, most) VALUES ('append', 1e6), ('append, and fold the small rows', 2e6),
-    ('append, and fold all rows into ten', 12e6), ('upsert', NULL), ('exact counts, upserted', NULL);
+    ('append, and fold all rows into ten', NULL), ('upsert', NULL), ('exact counts, upserted', NULL);
 -- Adds the WAL of a statement to that of these ways.
 CREATE PROCEDURE write_wal(ways text[], statement text) LANGUAGE plpgsql AS $$
 DECLARE
@@ -116,8 +116,8 @@ SELECT pg_prewarm(reltoastrelid::regclass) FROM pg_class WHERE relname IN ('few'
 INSERT INTO benchmarks (what, query, rival, bound, target, holds) VALUES
 ('merging 1000 sketches of 10,000 keys, against dense ones', 'SELECT qsketch_total(qsketch_merge_agg(sk)) FROM few', 'SELECT qsketch_total(qsketch_merge_agg(sk)) FROM many', '<=', 0.5,
  'SELECT (SELECT qsketch_total(qsketch_merge_agg(sk)) FROM few) = 10000000'),
-('one key of 31 compact sketches, against dense ones', 'SELECT sum(qsketch_estimate(sk, 7)) FROM few WHERE g <= 31', 'SELECT sum(qsketch_estimate(sk, 7)) FROM many WHERE g <= 31', '<=', 1.25,
- 'SELECT (SELECT sum(qsketch_estimate(sk, 7)) FROM few WHERE g <= 31) = (SELECT sum(qsketch_estimate(sk::text::qsketch, 7)) FROM few WHERE g <= 31)'),
+('one key of 1000 compact sketches, against dense ones', 'SELECT sum(qsketch_estimate(sk, 7)) FROM few', 'SELECT sum(qsketch_estimate(sk, 7)) FROM many', '<=', 1.25,
+ 'SELECT (SELECT sum(qsketch_estimate(sk, 7)) FROM few) = (SELECT sum(qsketch_estimate(sk::text::qsketch, 7)) FROM few)'),
 ('100 keys of each of 31 sketches', 'SELECT count(qsketch_estimate(sk, keys)) FROM few, (SELECT array_agg(i) AS keys FROM generate_series(1, 100) AS i) AS k WHERE g <= 31',
  'SELECT count(qsketch_estimate(sk, keys)) FROM many, (SELECT array_agg(i) AS keys FROM generate_series(1, 100) AS i) AS k WHERE g <= 31', '<=', 1, DEFAULT),
 ('the error of 31 sketches', 'SELECT sum(qsketch_error(sk)) FROM few WHERE g <= 31', 'SELECT sum(qsketch_error(sk)) FROM many WHERE g <= 31', '<=', 1.25, DEFAULT);

@@ -21,25 +21,24 @@
 
 #include "base/port.h"
 #include "miscadmin.h"
+#include "pgbase/stored.h"
 
-/* A name without what tells values of equal headers apart. */
-static void
-start_name(const GpuStored *stored, const uint8 *header, StoredName *key)
+bool
+GpuNameStored(const GpuStored *stored, Datum datum, StoredName *key)
 {
-	Assert(stored->header_bytes <= sizeof(key->header));
+	uint32 bytes = stored->header_bytes;
+	struct varatt_external toast;
+
+	Assert(bytes <= sizeof(key->header));
 	memset(key, 0, sizeof(*key));
+	if (!StoredRead(datum, 0, &bytes, key->header))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
 	key->family = stored->family;
-	memcpy(key->header, header, stored->header_bytes);
-}
-
-void
-GpuNameStored(const GpuStored *stored, const struct varatt_external *toast, const uint8 *header,
-			  StoredName *key)
-{
-	start_name(stored, header, key);
 	key->kind = MyDatabaseId;
-	key->id[0] = toast->va_toastrelid;
-	key->id[1] = toast->va_valueid;
+	key->id[0] = toast.va_toastrelid;
+	key->id[1] = toast.va_valueid;
+	return true;
 }
 
 /* One lane of the hash: multiply and fold, 16 bytes at a time. */
@@ -68,7 +67,9 @@ GpuNameBytes(const GpuStored *stored, const uint8 *bytes, Size length, StoredNam
 {
 	const uint64 *secret = gpu_shared->secret;
 
-	start_name(stored, bytes, key);
+	memset(key, 0, sizeof(*key));
+	key->family = stored->family;
+	memcpy(key->header, bytes, stored->header_bytes);
 	key->id[0] = hash_lane(bytes, length, secret[0], secret[1]);
 	key->id[1] = hash_lane(bytes, length, secret[2], secret[3]);
 }

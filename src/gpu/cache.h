@@ -23,9 +23,8 @@ typedef struct GpuStored
 	bool (*load)(const void *value, GpuRef *ref);
 } GpuStored;
 
-/* The name of a value in a TOAST table, whose first bytes are "header". */
-extern void GpuNameStored(const GpuStored *stored, const struct varatt_external *toast,
-						  const uint8 *header, StoredName *key);
+/* The name of a value in a TOAST table; false if it is shorter than a header. */
+extern bool GpuNameStored(const GpuStored *stored, Datum datum, StoredName *key);
 
 /* The name of a value whose bytes are all here. */
 extern void GpuNameBytes(const GpuStored *stored, const uint8 *bytes, Size length, StoredName *key);

@@ -11,7 +11,6 @@
 #include "pg/filter_probe.h"
 #include "pgbase/keyexpr.h"
 
-#include "access/detoast.h"
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "gpu/filter_gpu.h"
@@ -111,16 +110,9 @@ static bool
 name_of(const Asked *asked, StoredName *name)
 {
 	const qf_filter *read = &asked->probe->reader.view;
-	uint8 header[QF_HEADER_BYTES];
-	struct varatt_external toast;
 
 	if (asked->header)
-	{
-		VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(asked->datum));
-		FilterReadStored(asked->datum, 0, QF_HEADER_BYTES, header);
-		GpuNameStored(&gpu_stored_filters, &toast, header, name);
-		return true;
-	}
+		return GpuNameStored(&gpu_stored_filters, asked->datum, name);
 	if (asked->filter != read)
 		return false;
 	GpuNameBytes(&gpu_stored_filters, read->bits - QF_HEADER_BYTES, qf_dense_size(&read->params),

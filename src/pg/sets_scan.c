@@ -120,17 +120,11 @@ keep_ids(PairScan *scan, const qset_request *request)
 static bool
 name_stored(PairScan *scan, Datum datum, GpuKept *kept)
 {
-	uint8 header[QSET_HEADER_BYTES];
-	uint32 bytes = sizeof(header);
-	struct varatt_external toast;
-
 	if (gpu_shared == NULL || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) ||
-		!StoredRead(datum, 0, &bytes, header))
+		!GpuNameStored(&gpu_stored_sets, datum, &scan->name))
 		return false;
-	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
-	GpuNameStored(&gpu_stored_sets, &toast, header, &scan->name);
 	scan->named = true;
-	qset_read_sizes(header, &kept->sets, &kept->elements);
+	qset_read_sizes(scan->name.header, &kept->sets, &kept->elements);
 	return true;
 }
 

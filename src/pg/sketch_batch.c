@@ -11,7 +11,6 @@
 #include "pgbase/keyexpr.h"
 #include "pg/sketch_probe.h"
 
-#include "access/detoast.h"
 #include "catalog/pg_type_d.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -89,16 +88,10 @@ lookup_of(const Batch *batch)
 static bool
 lookup_stored(Datum datum, const qs_sketch *view, StoredName *key, Batch *batch)
 {
-	uint8 header[QS_HEADER_BYTES];
-	struct varatt_external toast;
 	GpuLookup lookup = lookup_of(batch);
 
-	if (!GpuSketchWantsLookup(view, batch->count))
-		return false;
-	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
-	SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
-	GpuNameStored(&gpu_stored_sketches, &toast, header, key);
-	return GpuLookupCached(&lookup, key);
+	return GpuSketchWantsLookup(view, batch->count) &&
+		   GpuNameStored(&gpu_stored_sketches, datum, key) && GpuLookupCached(&lookup, key);
 }
 
 /* The name of a sketch that was read as a whole; false if it has no bytes. */

@@ -6,7 +6,6 @@
  */
 #include "pg/sketch_state.h"
 
-#include "access/detoast.h"
 #include "funcapi.h"
 #include "gpu/sketch_gpu.h"
 #include "utils/builtins.h"
@@ -15,20 +14,13 @@
 static int
 gpu_of_value(Datum datum, bool stored)
 {
-	struct varatt_external toast;
-	uint8 header[QS_HEADER_BYTES];
 	SketchReader reader;
 	StoredName key;
 
 	if (GpuStateNow() != GPU_READY)
 		return -1;
 	if (stored)
-	{
-		VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
-		SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
-		GpuNameStored(&gpu_stored_sketches, &toast, header, &key);
-		return GpuOfCopy(&key);
-	}
+		return GpuNameStored(&gpu_stored_sketches, datum, &key) ? GpuOfCopy(&key) : -1;
 	SketchReadAsStored(&reader, datum);
 	GpuNameBytes(&gpu_stored_sketches, reader.header, VARSIZE(reader.header - VARHDRSZ) - VARHDRSZ,
 				 &key);
