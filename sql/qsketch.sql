@@ -97,6 +97,12 @@ CREATE FUNCTION qsketch_second_moment(sketch qsketch,
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_second_moment(qsketch) IS 'sum of the squares of the counts of all keys';
 
+CREATE FUNCTION qsketch_distinct(sketch qsketch,
+	OUT estimate double precision, OUT standard_error double precision)
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_distinct(qsketch)
+	IS 'number of distinct keys with its standard error; NULL if the sketch is too full to tell';
+
 CREATE FUNCTION qsketch_info(
 	sketch qsketch,
 	OUT structure text, OUT size bigint, OUT depth integer, OUT width bigint,

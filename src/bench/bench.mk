@@ -14,7 +14,7 @@ analysis: build/bench/analysis
 	@$<
 bench-merge: build/bench/merge
 	@src/bench/$@.sh
-build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c workload.c theory.c)
+build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c distinct.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
 # filter-accuracy and filter-bench write their tables into docs/filter-measurements.md and draw

@@ -51,6 +51,7 @@ extern const KeyedStateType sketch_state_type;
 extern SketchState *SketchCreate(MemoryContext context, const qs_params *params);
 extern SketchState *SketchCopy(MemoryContext context, const qs_sketch *sketch);
 extern SketchState *SketchFromTicket(MemoryContext context, Datum ticket);
+extern void SketchFree(SketchState *expanded);
 extern void SketchPlace(SketchState *expanded);
 extern SketchState *SketchStateIn(Datum datum);
 extern void SketchRead(SketchReader *reader, Datum datum);

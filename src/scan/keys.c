@@ -11,6 +11,9 @@
 
 #include "common/hashfn.h"
 
+/* Top keys with texts: the least number of tuples that are counted as a batch of their own. */
+#define LEAST_BATCH 32
+
 /* Make room for so many keys in the state's buffer. */
 static void
 make_room(ScanAggregate *column, int count)
@@ -122,27 +125,50 @@ ColumnKeys(const ColumnPlace *place, const KeyType *key, Relation relation, Page
 	return count;
 }
 
+/* Read one key with its weight; false: either is NULL. */
+static inline bool
+get_weighted(const ScanAggregate *column, Relation relation, HeapTupleHeader tuple, uint16 length,
+			 uint64 *fingerprint, int64 *weight)
+{
+	if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length, weight) ||
+		!get_fingerprint(column, relation, tuple, length, fingerprint))
+		return false;
+	SketchCheckWeight(*weight);
+	return true;
+}
+
 /* Read keys with weights.  A row in which either is NULL does not count. */
 static void
 add_weighted(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
 	SketchState *sketch = (SketchState *) column->state;
+	int64 weight;
+	uint64 key;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
 	{
-		HeapTupleHeader tuple = tuples->tuple[i];
-		uint16 length = tuples->length[i];
-		int64 weight;
-		uint64 key;
-
 		FetchAhead(tuples, i);
-		if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length,
-							  &weight) ||
-			!get_fingerprint(column, relation, tuple, length, &key))
-			continue;
-		SketchCheckWeight(weight);
-		SketchCount(sketch, key, weight);
+		if (get_weighted(column, relation, tuples->tuple[i], tuples->length[i], &key, &weight))
+			SketchCount(sketch, key, weight);
+	}
+}
+
+/* Read keys of top keys with weights. */
+static void
+add_weighted_top(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+{
+	TopState *top = (TopState *) column->state;
+	int64 weight;
+	uint64 key;
+	int i;
+
+	make_room(column, tuples->count);
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		if (get_weighted(column, relation, tuples->tuple[i], tuples->length[i], &key, &weight))
+			TopPut(top, key, weight);
 	}
 }
 
@@ -224,6 +250,120 @@ add_keys(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	}
 }
 
+/* Top keys on a page that are kept as texts. */
+typedef struct TopPage
+{
+	const ScanAggregate *column;
+	Relation relation;
+	const PageTuples *tuples;
+	bool located;                       /* "place" is set */
+	uint16 place[MaxHeapTuplesPerPage]; /* of each row of the batch: its tuple */
+} TopPage;
+
+/* Find the tuples of a batch, which has all that are not NULL. */
+static void
+locate(TopPage *page)
+{
+	int rows = 0;
+	int i;
+
+	for (i = 0; i < page->tuples->count; i++)
+		if (!ColumnIsNull(&page->column->place, page->relation, page->tuples->tuple[i],
+						  page->tuples->length[i]))
+			page->place[rows++] = (uint16) i;
+	page->located = true;
+}
+
+/* The value of a top key, which is still on the page. */
+static Datum
+value_on_page(void *rows, uint32 row)
+{
+	TopPage *page = rows;
+	Datum value;
+	int i;
+
+	if (!page->located)
+		locate(page);
+	i = page->place[row];
+	if (!ColumnGetAny(&page->column->place, page->relation, page->tuples->tuple[i],
+					  page->tuples->length[i], &value))
+		elog(ERROR, "top key without a value");
+	return value;
+}
+
+/* Put the keys of a page with their weights into the buffer. */
+static void
+put_weighted_texts(ScanAggregate *column, TopPage *page)
+{
+	TopState *top = (TopState *) column->state;
+	int64 weight;
+	uint64 key;
+	int i;
+
+	for (i = 0; i < page->tuples->count; i++)
+	{
+		FetchAhead(page->tuples, i);
+		if (!get_weighted(column, page->relation, page->tuples->tuple[i], page->tuples->length[i],
+						  &key, &weight))
+			continue;
+		page->place[top->keyed.buffer.count] = (uint16) i;
+		TopPut(top, key, weight);
+	}
+	page->located = true;
+}
+
+/* Count keys one by one.  Their values are copied. */
+static void
+add_few_texts(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+{
+	TopState *top = (TopState *) column->state;
+	int64 weight = 1;
+	Datum value;
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		HeapTupleHeader tuple = tuples->tuple[i];
+		uint16 length = tuples->length[i];
+
+		FetchAhead(tuples, i);
+		if (column->weight.attribute && !ColumnGetInteger(&column->weight, column->weight_kind,
+														  relation, tuple, length, &weight))
+			continue;
+		if (ColumnGetAny(&column->place, relation, tuple, length, &value))
+			TopCount(top, value, SketchCheckWeight(weight));
+	}
+}
+
+/*
+ * Read top keys that are kept as texts.  The keys of a page are one batch, so that those
+ * that become candidates can be written while their values are at hand.  The few tuples that
+ * a group may have of a page would make too small a batch.
+ */
+static void
+add_texts(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+{
+	KeyedState *state = column->state;
+	TopPage page = { .column = column, .relation = relation, .tuples = tuples };
+
+	if (tuples->count < LEAST_BATCH)
+	{
+		add_few_texts(column, relation, tuples);
+		return;
+	}
+	if (state->buffer.count > 0)
+		TopMakeRoom((TopState *) state);
+	make_room(column, tuples->count);
+	if (column->weight.attribute)
+		put_weighted_texts(column, &page);
+	else
+	{
+		add_keys(column, relation, tuples);
+		state->members += state->buffer.count;
+	}
+	TopFlushRows((TopState *) state, value_on_page, &page);
+}
+
 /* Count the tuples, or the values in them that are not NULL. */
 static void
 count_rows(ScanAggregate *column, Relation relation, const PageTuples *tuples)
@@ -259,9 +399,17 @@ add_tuples(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 		add_members(column, relation, tuples);
 		return;
 	}
+	if (ScanAggregateState(column, &top_state_type) && !KeyIsInteger(&column->state->key))
+	{
+		add_texts(column, relation, tuples);
+		return;
+	}
 	if (column->weight.attribute)
 	{
-		add_weighted(column, relation, tuples);
+		if (ScanAggregateState(column, &top_state_type))
+			add_weighted_top(column, relation, tuples);
+		else
+			add_weighted(column, relation, tuples);
 		return;
 	}
 	make_room(column, tuples->count);
