@@ -93,10 +93,10 @@ CREATE FUNCTION _qfilter_agg_trans(qfilter, anycompatible, qfilter) RETURNS qfil
 	SUPPORT _qfilter_support;
 COMMENT ON FUNCTION _qfilter_agg_trans(qfilter, anycompatible, qfilter) IS 'aggregate support';
 
-CREATE FUNCTION _qfilter_row_agg_trans(qfilter, anycompatible, bigint, qfilter) RETURNS qfilter
+CREATE FUNCTION _qfilter_row_agg_trans(qfilter, anycompatible, anyelement, qfilter) RETURNS qfilter
 	AS 'MODULE_PATHNAME', 'qfilter_row_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qfilter_support;
-COMMENT ON FUNCTION _qfilter_row_agg_trans(qfilter, anycompatible, bigint, qfilter) IS 'aggregate support';
+COMMENT ON FUNCTION _qfilter_row_agg_trans(qfilter, anycompatible, anyelement, qfilter) IS 'aggregate support';
 
 CREATE FUNCTION _qfilter_count_agg_trans(qfilter, anycompatible, bigint, qfilter) RETURNS qfilter
 	AS 'MODULE_PATHNAME', 'qfilter_count_agg_trans' LANGUAGE C VOLATILE PARALLEL SAFE
@@ -110,12 +110,12 @@ CREATE AGGREGATE qfilter_agg(key anycompatible, template qfilter) (
 );
 COMMENT ON AGGREGATE qfilter_agg(anycompatible, qfilter) IS 'filter of keys';
 
-CREATE AGGREGATE qfilter_row_agg(key anycompatible, row_id bigint, template qfilter) (
+CREATE AGGREGATE qfilter_row_agg(key anycompatible, row_id anyelement, template qfilter) (
 	STYPE = qfilter, SSPACE = 2048, SFUNC = _qfilter_row_agg_trans,
 	COMBINEFUNC = _qfilter_agg_combine, FINALFUNC = _qfilter_agg_final,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qfilter_row_agg(anycompatible, bigint, qfilter)
+COMMENT ON AGGREGATE qfilter_row_agg(anycompatible, anyelement, qfilter)
 	IS 'filter of keys in which the same row never counts twice';
 
 CREATE AGGREGATE qfilter_count_agg(key anycompatible, count bigint, template qfilter) (

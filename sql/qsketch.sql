@@ -97,6 +97,12 @@ CREATE FUNCTION qsketch_second_moment(sketch qsketch,
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_second_moment(qsketch) IS 'sum of the squares of the counts of all keys';
 
+CREATE FUNCTION qsketch_distinct(sketch qsketch,
+	OUT estimate double precision, OUT standard_error double precision)
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_distinct(qsketch)
+	IS 'number of distinct keys with its standard error; NULL if the sketch is too full to tell';
+
 CREATE FUNCTION qsketch_info(
 	sketch qsketch,
 	OUT structure text, OUT size bigint, OUT depth integer, OUT width bigint,
@@ -324,7 +330,7 @@ CREATE FUNCTION _qsketch_gpu_counts(
 	OUT lookup_keys bigint, OUT merges bigint, OUT fetches bigint, OUT bytes_in bigint,
 	OUT bytes_out bigint, OUT cache_hits bigint, OUT cache_misses bigint, OUT fallbacks bigint,
 	OUT slot_waits bigint, OUT slot_wait_us bigint, OUT failures bigint, OUT set_searches bigint,
-	OUT set_pairs bigint)
+	OUT set_pairs bigint, OUT column_keys bigint)
 	RETURNS record
 	AS 'MODULE_PATHNAME', 'qsketch_gpu_counts' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_gpu_counts() IS 'what the GPU worker holds and has done';
@@ -356,7 +362,42 @@ COMMENT ON COLUMN qsketch_stat_gpu.slot_wait_us IS 'how long backends waited for
 COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'ends of the worker after an error of a GPU';
 COMMENT ON COLUMN qsketch_stat_gpu.set_searches IS 'searches for pairs of sets';
 COMMENT ON COLUMN qsketch_stat_gpu.set_pairs IS 'pairs of sets that were sent back';
+COMMENT ON COLUMN qsketch_stat_gpu.column_keys IS 'keys that came from copies of columns';
 GRANT SELECT ON qsketch_stat_gpu TO public;
+
+CREATE FUNCTION qsketch_gpu_load("table" regclass, columns name[]) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION qsketch_gpu_load(regclass, name[])
+	IS 'copy columns of a table to the GPU; returns the number of pages that need not be read now';
+
+CREATE FUNCTION qsketch_gpu_unload("table" regclass) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION qsketch_gpu_unload(regclass)
+	IS 'free the copies of a table''s columns on the GPU; were there any?';
+
+CREATE FUNCTION _qsketch_gpu_copies(
+	OUT "table" regclass, OUT attribute smallint, OUT rows bigint, OUT bytes bigint, OUT pages bigint,
+	OUT pages_true bigint, OUT last_used timestamptz)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsketch_gpu_copies' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_gpu_copies() IS 'copies of columns on the GPU, in this database';
+
+ALTER FUNCTION _qsketch_gpu_copies() RENAME TO "_qsketch_gpu_copies alone";
+CREATE VIEW qsketch_gpu_columns AS
+	SELECT c."table", a.attname AS "column", c.rows, c.bytes, c.pages, c.pages_true, c.last_used
+	FROM "_qsketch_gpu_copies alone"() AS c, pg_catalog.pg_attribute AS a
+	WHERE a.attrelid OPERATOR(pg_catalog.=) c."table" AND a.attnum OPERATOR(pg_catalog.=) c.attribute;
+COMMENT ON VIEW qsketch_gpu_columns IS 'columns of tables of which a GPU has copies';
+ALTER FUNCTION "_qsketch_gpu_copies alone"() RENAME TO _qsketch_gpu_copies;
+COMMENT ON COLUMN qsketch_gpu_columns."table" IS 'table whose column has a copy';
+COMMENT ON COLUMN qsketch_gpu_columns."column" IS 'column that has a copy';
+COMMENT ON COLUMN qsketch_gpu_columns.rows IS 'keys in the copy: rows in which the column is not NULL';
+COMMENT ON COLUMN qsketch_gpu_columns.bytes IS 'device memory that the copy takes';
+COMMENT ON COLUMN qsketch_gpu_columns.pages IS 'pages that were copied';
+COMMENT ON COLUMN qsketch_gpu_columns.pages_true
+	IS 'copied pages that are known to be true by the visibility map alone; a query compares the other ones with the table';
+COMMENT ON COLUMN qsketch_gpu_columns.last_used IS 'when the copy last served a query, or was made';
+GRANT SELECT ON qsketch_gpu_columns TO public;
 
 --
 -- What backends are doing, and what they have done
@@ -380,13 +421,13 @@ CREATE VIEW qsketch_progress AS
 		pg_catalog.max(p.sets_total) AS sets_total, pg_catalog.sum(p.sets_done)::pg_catalog.int8 AS sets_done, pg_catalog.sum(p.pairs)::pg_catalog.int8 AS pairs
 	FROM "qsketch_progress_of_processes alone"() AS p LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) p.datid
 	GROUP BY coalesce(p.leader_pid, p.pid), p.datid, d.datname, p.relid, p.command, p.id;
-COMMENT ON VIEW qsketch_progress IS 'column scans and calls of qsets_pairs that are running';
+COMMENT ON VIEW qsketch_progress IS 'column scans and calls of qsets_pairs and qsketch_gpu_load that are running';
 ALTER FUNCTION "qsketch_progress_of_processes alone"() RENAME TO qsketch_progress_of_processes;
 COMMENT ON COLUMN qsketch_progress.pid IS 'backend that runs the command';
 COMMENT ON COLUMN qsketch_progress.datid IS 'its database';
 COMMENT ON COLUMN qsketch_progress.datname IS 'name of its database';
-COMMENT ON COLUMN qsketch_progress.relid IS 'table of a column scan';
-COMMENT ON COLUMN qsketch_progress.command IS 'column scan or qsets_pairs';
+COMMENT ON COLUMN qsketch_progress.relid IS 'table of a column scan, or the one that is loaded';
+COMMENT ON COLUMN qsketch_progress.command IS 'column scan, qsets_pairs or qsketch_gpu_load';
 COMMENT ON COLUMN qsketch_progress.phase IS 'what the command is doing: its phase';
 COMMENT ON COLUMN qsketch_progress.device IS 'where keys are counted or pairs are found: cpu, gpu or both';
 COMMENT ON COLUMN qsketch_progress.workers IS 'parallel workers that take part';

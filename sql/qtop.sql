@@ -30,11 +30,33 @@ CREATE FUNCTION qtop_list(top qtop, n integer, key_type anyelement,
 COMMENT ON FUNCTION qtop_list(qtop, integer, anyelement)
 	IS 'the n most frequent keys, how often each occurred at most, and how often at least';
 
+CREATE FUNCTION qtop_list(top qtop, key_type anyelement,
+	OUT key anyelement, OUT estimate bigint, OUT lower bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION qtop_list(qtop, anyelement)
+	IS 'the most frequent keys, how often each occurred at most, and how often at least';
+
+CREATE FUNCTION qtop_text(top qtop, OUT key text, OUT estimate bigint, OUT lower bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION qtop_text(qtop)
+	IS 'the most frequent keys as text, how often each occurred at most, and how often at least';
+
 CREATE FUNCTION qtop_text(top qtop, n integer, OUT key text, OUT estimate bigint, OUT lower bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION qtop_text(qtop, integer)
 	IS 'the n most frequent keys as text, how often each occurred at most, and how often at least';
+
+CREATE FUNCTION qtop_total(top qtop) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_total(qtop) IS 'sum of all weights';
+
+CREATE FUNCTION qtop_distinct(top qtop, OUT estimate double precision, OUT standard_error double precision)
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_distinct(qtop)
+	IS 'number of distinct keys with its standard error; NULL if the sketch is too full to tell';
 
 CREATE FUNCTION qtop_info(top qtop, OUT n integer, OUT candidates bigint, OUT bound bigint,
 	OUT total bigint, OUT key_family text)
@@ -54,6 +76,24 @@ CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, key_type 
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20 COST 1000000;
 COMMENT ON FUNCTION qtop_exact(regclass, name, integer, anyelement)
 	IS 'the n most frequent keys of a column, with their exact counts';
+
+-- The weight is a cstring because no type is cast to that by itself: a fourth argument
+-- NULL::text or NULL::name names the type of the keys.
+CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, weight cstring,
+	OUT key text, OUT total bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qtop_exact_weight' LANGUAGE C STABLE PARALLEL RESTRICTED
+	ROWS 20 COST 1000000;
+COMMENT ON FUNCTION qtop_exact(regclass, name, integer, cstring)
+	IS 'the n keys of a column with the largest weights as text, with their exact sums';
+
+CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, key_type anyelement, weight name,
+	OUT key anyelement, OUT total bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qtop_exact_weight' LANGUAGE C STABLE PARALLEL RESTRICTED
+	ROWS 20 COST 1000000;
+COMMENT ON FUNCTION qtop_exact(regclass, name, integer, anyelement, name)
+	IS 'the n keys of a column with the largest weights, with their exact sums';
 
 --
 -- Aggregates
@@ -91,10 +131,21 @@ CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible, integer) RETURNS qtop
 	SUPPORT _qtop_support;
 COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible, integer) IS 'aggregate support';
 
+CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible, bigint, integer) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_agg_trans_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT _qtop_support;
+COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible, bigint, integer) IS 'aggregate support';
+
 CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible, integer, qsketch) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_agg_trans_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qtop_support;
 COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible, integer, qsketch) IS 'aggregate support';
+
+CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible, bigint, integer, qsketch) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_agg_trans_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT _qtop_support;
+COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible, bigint, integer, qsketch)
+	IS 'aggregate support';
 
 CREATE AGGREGATE qtop_agg(key anycompatible, n integer) (
 	STYPE = qtop, SSPACE = 4096, SFUNC = _qtop_agg_trans,
@@ -111,15 +162,42 @@ CREATE AGGREGATE qtop_agg(key anycompatible, n integer, template qsketch) (
 COMMENT ON AGGREGATE qtop_agg(anycompatible, integer, qsketch)
 	IS 'the n most frequent keys, with a sketch of all that has the parameters of a template';
 
+CREATE AGGREGATE qtop_agg(key anycompatible, weight bigint, n integer) (
+	STYPE = qtop, SSPACE = 4096, SFUNC = _qtop_agg_trans,
+	COMBINEFUNC = _qtop_agg_combine, FINALFUNC = _qtop_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qtop_agg(anycompatible, bigint, integer)
+	IS 'the n keys with the largest weights, with a sketch of all';
+
+CREATE AGGREGATE qtop_agg(key anycompatible, weight bigint, n integer, template qsketch) (
+	STYPE = qtop, SSPACE = 4096, SFUNC = _qtop_agg_trans,
+	COMBINEFUNC = _qtop_agg_combine, FINALFUNC = _qtop_agg_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qtop_agg(anycompatible, bigint, integer, qsketch)
+	IS 'the n keys with the largest weights, with a sketch of all that has the parameters of a template';
+
 CREATE FUNCTION qtop_has(top qtop, key anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qtop_has' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_has(qtop, anycompatible) IS 'is a key among the candidates?';
 
+CREATE FUNCTION qtop_estimate(top qtop, key anycompatible) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qtop_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_estimate(qtop, anycompatible) IS 'how often did a key occur, at most?';
+
+CREATE FUNCTION qtop_bounds(top qtop, key anycompatible, OUT lower bigint, OUT upper bigint)
+	AS 'MODULE_PATHNAME', 'qtop_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_bounds(qtop, anycompatible)
+	IS 'how often did a key occur, at least and at most?';
+
 CREATE FUNCTION qtop_add(top qtop, key anycompatible) RETURNS qtop
-	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT _qsketch_modify_support;
 COMMENT ON FUNCTION qtop_add(qtop, anycompatible) IS 'list with a key counted';
 
 CREATE FUNCTION qtop_add(top qtop, key anycompatible, weight bigint) RETURNS qtop
-	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT _qsketch_modify_support;
 COMMENT ON FUNCTION qtop_add(qtop, anycompatible, bigint) IS 'list with a weighted key counted';
 

@@ -21,7 +21,7 @@ SELECT rows, form, key_family FROM (SELECT qfilter_agg(k, :template) AS f FROM s
 SELECT rows, form, key_family FROM (SELECT qfilter_row_agg(k, i, :template) AS f FROM stream) AS s, qfilter_info(f);
 SELECT qfilter_agg(k, :template) IS NULL, qfilter_row_agg(k, i, :template) IS NULL,
 	qfilter_count_agg(k, i, :template) IS NULL FROM stream WHERE false;
-SELECT qfilter_agg(NULL::int, :template) IS NULL, qfilter_row_agg(k, NULL, :template) IS NULL,
+SELECT qfilter_agg(NULL::int, :template) IS NULL, qfilter_row_agg(k, NULL::uuid, :template) IS NULL,
 	qfilter_count_agg(k, NULL, :template) IS NULL, qfilter_merge_agg(NULL) IS NULL FROM stream;
 SELECT qfilter_agg(NULL::int, NULL) IS NULL FROM stream;
 SELECT rows FROM (SELECT qfilter_agg(nullif(k, 3), :template) AS f FROM stream) AS s, qfilter_info(f);
@@ -29,7 +29,24 @@ SELECT rows FROM (SELECT qfilter_agg(k, :template) FILTER (WHERE i <= 77) AS f F
 SELECT rows FROM (SELECT qfilter_agg(DISTINCT k % 50, :template) AS f FROM stream) AS s, qfilter_info(f);
 SELECT count(DISTINCT f), count(*) FROM (SELECT qfilter_row_agg(i, i, :template) AS f FROM stream GROUP BY i / 2) AS s;
 
+-- ids of any type: integers of all widths are the same ids, and equal ids of other types are; a replay changes nothing
+SELECT qfilter_row_agg(k, i::smallint, :template) = qfilter_row_agg(k, i::bigint, :template) AS widths,
+	qfilter_row_agg(k, md5(i::text)::uuid, :template) <> qfilter_row_agg(k, i, :template) AS differ,
+	qfilter_row_agg(k, i / 10.0, :template) = qfilter_row_agg(k, i * 0.100, :template) AS numerics FROM stream;
+SELECT type, qfilter_merge(late, early) = whole AND qfilter_merge(whole, late) = whole AS replayed, qfilter_estimate(whole, 3) BETWEEN 150 AND 450 AS estimate
+FROM unnest('{text,uuid,timestamptz,numeric,int[],stream}'::text[]) AS type,
+	LATERAL (SELECT CASE type WHEN 'text' THEN qfilter_row_agg(k, i::text, :template) WHEN 'uuid' THEN qfilter_row_agg(k, md5(i::text)::uuid, :template)
+		WHEN 'timestamptz' THEN qfilter_row_agg(k, timestamptz '2026-01-01' + i * interval '1 s', :template) WHEN 'numeric' THEN qfilter_row_agg(k, i / 7.0, :template)
+		WHEN 'int[]' THEN qfilter_row_agg(k, ARRAY[i, 1], :template) ELSE qfilter_row_agg(k, stream, :template) END AS whole FROM stream) AS f,
+	LATERAL (SELECT CASE type WHEN 'text' THEN qfilter_row_agg(k, i::text, :template) WHEN 'uuid' THEN qfilter_row_agg(k, md5(i::text)::uuid, :template)
+		WHEN 'timestamptz' THEN qfilter_row_agg(k, timestamptz '2026-01-01' + i * interval '1 s', :template) WHEN 'numeric' THEN qfilter_row_agg(k, i / 7.0, :template)
+		WHEN 'int[]' THEN qfilter_row_agg(k, ARRAY[i, 1], :template) ELSE qfilter_row_agg(k, stream, :template) END AS early FROM stream WHERE i < 12000) AS e,
+	LATERAL (SELECT CASE type WHEN 'text' THEN qfilter_row_agg(k, i::text, :template) WHEN 'uuid' THEN qfilter_row_agg(k, md5(i::text)::uuid, :template)
+		WHEN 'timestamptz' THEN qfilter_row_agg(k, timestamptz '2026-01-01' + i * interval '1 s', :template) WHEN 'numeric' THEN qfilter_row_agg(k, i / 7.0, :template)
+		WHEN 'int[]' THEN qfilter_row_agg(k, ARRAY[i, 1], :template) ELSE qfilter_row_agg(k, stream, :template) END AS late FROM stream WHERE i > 8000) AS l;
+
 -- errors
+SELECT qfilter_row_agg(k, point(i, i), :template) FROM stream;
 SELECT qfilter_agg(k, NULL) FROM stream;
 SELECT qfilter_agg(k, qfilter_new(1000, k - 999)) FROM stream WHERE k BETWEEN 1000 AND 1005;
 SELECT qfilter_count_agg(k, -3, :template) FROM stream;

@@ -36,7 +36,7 @@ $node->safe_psql('postgres', q{
 
 # One key a row: items of all sessions; both ends of all edges.
 my $dir = PostgreSQL::Test::Utils::tempdir;
-foreach my $source (keys %file)
+foreach my $source (sort keys %file)
 {
 	my $text;
 
@@ -121,6 +121,36 @@ is( $node->safe_psql('postgres', q{
 			JOIN (SELECT source, structure, qsketch_merge_agg(sk) AS sk FROM part GROUP BY 1, 2) AS p
 			USING (source, structure)}),
 	'12|t', 'merged parts are the whole');
+
+# Top keys by weight, of the same rows and of a generated log: each row has bytes that differ
+# by four orders of magnitude and have nothing to do with how often its key comes.
+$node->safe_psql('postgres', q{
+	CREATE TABLE traffic AS
+	SELECT source, k, 'host ' || k AS host, (100 * exp(9.0 * abs(hashint8(row_number() OVER ())) / 2147483648.0))::int AS bytes
+	FROM (SELECT source, k FROM event
+		UNION ALL SELECT 'log', floor(100000 ^ (i * 0.61803398874989484820::numeric % 1)::float8) FROM generate_series(1, 400000) AS i) AS r;
+	CREATE TABLE weight AS SELECT source, k, sum(bytes), rank() OVER (PARTITION BY source ORDER BY sum(bytes) DESC) FROM traffic GROUP BY source, k;
+	ALTER TABLE weight ADD PRIMARY KEY (source, k);
+	VACUUM ANALYZE traffic, weight;
+	CREATE FUNCTION top_of(source text, key text, size text, scan text) RETURNS qtop LANGUAGE plpgsql AS $$ DECLARE t qtop; BEGIN
+		PERFORM set_config('qsketch.enable_columnscan', scan, true);
+		EXECUTE format('SELECT qtop_agg(%s, bytes, 100, qsketch_new(size => %L)) FROM traffic WHERE source = %L', key, size, source) INTO t;
+		RETURN t;
+	END $$;
+	CREATE TABLE made AS SELECT *, top_of(source, key, size, scan) AS t FROM (SELECT DISTINCT source FROM weight) AS s,
+		unnest('{k,host}'::text[]) AS key, unnest('{64kB,1MB}'::text[]) AS size, unnest('{on,off}'::text[]) AS scan;
+});
+note my $recall = $node->safe_psql('postgres', q{
+	SELECT made.source, made.key, size, scan, count(*) FROM made, qtop_text(t) AS l JOIN weight
+		ON rank <= 100 AND l.key IN (k::text, 'host ' || k) WHERE weight.source = made.source GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4});
+is(scalar(grep { /1MB.*\|100$/ } split /\n/, $recall), 12, 'the lists have the 100 keys with the largest weights');
+is(scalar(grep { /64kB.*\|(9[89]|100)$/ } split /\n/, $recall), 12, 'nearly all of them with a sixteenth of the memory');
+is($node->safe_psql('postgres', q{
+	SELECT count(*) > 500000, bool_and(sum BETWEEN lower AND upper) FROM (
+		SELECT w.* FROM made, LATERAL (
+			SELECT sum, b.* FROM weight, qtop_bounds(t, k) AS b WHERE weight.source = made.source AND key = 'k'
+			UNION ALL SELECT sum, b.* FROM weight, qtop_bounds(t, 'host ' || k) AS b WHERE weight.source = made.source AND key = 'host') AS w) AS all_keys}),
+	't|t', 'the bounds of all weights hold');
 
 $node->stop;
 done_testing();

@@ -76,11 +76,13 @@ foreach my $column (split /\n/, $node->safe_psql('postgres',
 	same("$type and weight", 'anycompatible, bigint', "$key, n", "ROW($key, n)", 'types');
 	same("$type and template", 'anycompatible, qsketch', "$key, $new", "ROW($key, $new)", 'types');
 	same("$type, weight and template", 'anycompatible, bigint, qsketch', "$key, n, $new", "ROW($key, n, $new)", 'types');
-	foreach my $other ([ 'qfilter_row_agg', 'anycompatible, bigint, qfilter', "$key, n, qfilter_new(2000, 10)", 'qfilter' ],
+	foreach my $other ([ 'qfilter_row_agg', 'anycompatible, anyelement, qfilter', "$key, n, qfilter_new(2000, 10)", 'qfilter' ],
 		[ 'qfilter_agg', 'anycompatible, qfilter', "$key, qfilter_new_bloom(2000)", 'qfilter' ],
 		[ 'qfilter_count_agg', 'anycompatible, bigint, qfilter', "$key, n, qfilter_new_bloom(2000)", 'qfilter' ],
 		[ 'qsets_agg', 'bigint, anycompatible', "n, $key", 'qsets' ],
 		[ 'qtop_agg', 'anycompatible, integer', "$key, 5", 'qtop' ],
+		[ 'qtop_agg', 'anycompatible, bigint, integer', "$key, 2, 5", 'qtop' ],
+		[ 'qtop_agg', 'anycompatible, bigint, integer, qsketch', "$key, 2, 5, $new", 'qtop' ],
 		[ 'qtop_agg', 'anycompatible, integer, qsketch', "$key, 5, $new", 'qtop' ])
 	{
 		my ($name, $types, $arguments, $result) = @$other;

@@ -70,8 +70,9 @@ same('weight, template', "partial('qsketch_agg(anycompatible, bigint, qsketch)':
 same('varchar', "partial('qsketch_agg(anycompatible)'::regprocedure, v::text)");
 same('collation', qq{partial('qsketch_agg(anycompatible, bigint)'::regprocedure, ROW(w COLLATE "POSIX", i::bigint))});
 same('top keys', "partial('qtop_agg(anycompatible, integer)'::regprocedure, ROW(k, 20))");
+same('top keys by weight', "partial('qtop_agg(anycompatible, bigint, integer)'::regprocedure, ROW(k, 3::bigint, 20))");
 same('top keys of text', "partial('qtop_agg(anycompatible, integer, qsketch)'::regprocedure, ROW(w, 20, $small))");
-same('filter', "partial('qfilter_row_agg(anycompatible, bigint, qfilter)'::regprocedure, ROW(k, i::bigint, qfilter_new(1000, 10)))");
+same('filter', "partial('qfilter_row_agg(anycompatible, anyelement, qfilter)'::regprocedure, ROW(k, i::bigint, qfilter_new(1000, 10)))");
 same('Bloom filter', "partial('qfilter_agg(anycompatible, qfilter)'::regprocedure, ROW(k, qfilter_new_bloom(1000)))");
 same('sets', "partial('qsets_agg(bigint, anycompatible)'::regprocedure, ROW(k, i))");
 same('stored sketches', "partial('qsketch_merge_agg(qsketch)'::regprocedure, sk)", 'stored');

@@ -86,5 +86,25 @@ is( $node->safe_psql('postgres', q{
 		SELECT others(s), qsketch_total(s) FROM qsketch_add(qsketch_new(), 0) AS s}),
 	'1 4 1 4|1', 'nothing else changes, and nothing where adding fails');
 
+# Lists of top keys change in place, too, and not at all where adding fails.
+is( $node->safe_psql('postgres', q{
+		CREATE FUNCTION list(t qtop, keys int, OUT made qtop, OUT ms float8) LANGUAGE plpgsql AS
+		$$ DECLARE began float8 := cpu_ms(); BEGIN
+			FOR k IN 1 .. keys LOOP t := qtop_add(t, k % 1000, 3); END LOOP;
+			BEGIN t := qtop_add(t, 1, 9223372036854775807); EXCEPTION WHEN numeric_value_out_of_range THEN NULL; END;
+			BEGIN t := qtop_add(t, 'a text'::text); EXCEPTION WHEN OTHERS THEN NULL; END;
+			made := t;
+			ms := cpu_ms() - began;
+		END $$;
+		CREATE FUNCTION list_copying(t qtop, keys int, OUT made qtop, OUT ms float8) LANGUAGE plpgsql AS
+		$$ DECLARE began float8 := cpu_ms(); other qtop; BEGIN
+			FOR k IN 1 .. keys LOOP other := qtop_add(t, k % 1000, 3); t := other; END LOOP;
+			made := t;
+			ms := cpu_ms() - began;
+		END $$;
+		SELECT qtop_sketch(f.made) = qtop_sketch(s.made), s.ms > 3 * (f.ms + 10)
+		FROM (SELECT qtop_agg(k, 100) AS t FROM generate_series(1, 100000) AS k) AS filled, list(t, 3000) AS f, list_copying(t, 3000) AS s}),
+	't|t', 'a list of top keys: the same, in less than a third of the time');
+
 $node->stop;
 done_testing();

@@ -85,6 +85,7 @@ my %typed = (
 	name => [ "'k'" ],
 	regclass => [ "'large'::regclass" ],
 	'bigint[]' => [ 'many' ],
+	'name[]' => [ "'{k}'" ],
 	bytea => [ 'bytes' ],
 	cstring => [ 'textout(words)' ],
 );
@@ -142,6 +143,8 @@ sub candidates
 	my ($aggregate, $main, $type, $name, $at) = @_;
 
 	return $type eq $main ? 'v' : 'NULL' if $value{$type};
+	return @{ $typed{$type} } if $type eq 'name';
+	return "'k'" if $type eq 'cstring' && $name eq 'weight';
 	return @{ $named{$name} } if $named{$name} && $type !~ /\[\]$/;
 	$type = $type =~ /array$/ ? 'bigint[]' : 'bigint' if $type =~ /^any/;
 	return $at == 0 ? 'i' : "i * 7919 % 1000003" if $aggregate && $type eq 'bigint';

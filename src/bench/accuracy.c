@@ -5,7 +5,7 @@
  * Prints each claim with PASS or FAIL, writes the tables into docs/accuracy.md
  * and the data of the figures to build/bench.  Fails if a claim does not hold.
  * Takes a few minutes and 2 GB; a name (figure7, overload, calibration,
- * probes, products) picks a part and writes no document.
+ * probes, products, distinct) picks a part and writes no document.
  *
  * src/bench/accuracy.c
  */
@@ -25,6 +25,7 @@ static const struct
 	{ "calibration", accuracy_calibration, { "calibration" } },
 	{ "probes", accuracy_probes, { "probes", "probes-many" } },
 	{ "products", accuracy_products, { "products" } },
+	{ "distinct", accuracy_distinct, { "distinct" } },
 };
 
 int

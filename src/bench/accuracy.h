@@ -24,4 +24,7 @@ extern void accuracy_probes(void);
 /* Inner products and second moments, and their standard errors. */
 extern void accuracy_products(void);
 
+/* Distinct keys, beside HyperLogLog. */
+extern void accuracy_distinct(void);
+
 #endif

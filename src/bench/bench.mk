@@ -1,9 +1,9 @@
 # The demonstration, benchmarks, and what they write into docs.
 
-.PHONY: bench bench-sql bench-top bench-size bench-gpu bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures demo
+.PHONY: bench bench-sql bench-top bench-size bench-gpu bench-gpu-columns bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures demo
 demo:
 	@src/bench/demo.sh
-bench bench-sql bench-top bench-size bench-gpu bench-gpu-sets fdw-bench structures weights:
+bench bench-sql bench-top bench-size bench-gpu bench-gpu-columns bench-gpu-sets fdw-bench structures weights:
 	@src/bench/$@.sh
 # accuracy and analysis write their tables into docs/; accuracy also draws its figures.
 accuracy: build/bench/accuracy
@@ -14,7 +14,7 @@ analysis: build/bench/analysis
 	@$<
 bench-merge: build/bench/merge
 	@src/bench/$@.sh
-build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c workload.c theory.c)
+build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c distinct.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
 # filter-accuracy and filter-bench write their tables into docs/filter-measurements.md and draw

@@ -111,11 +111,81 @@ carry(qs_sketch *sk, uint8_t *low, uint32_t counters)
 	{
 		uint32_t c = (uint32_t) __builtin_ctz(counters);
 
-		qb_counter_set(high, c, false, qb_counter_get(high, c, false) + 1);
+		qb_counter_set(high, c, sk->wide, qb_counter_get(high, c, sk->wide) + 1);
 	}
 }
 
-/* One-byte counters of multilevel.  Weights other than 1 take the plain loop. */
+/*
+ * Add to the counters of a high bucket: "more" to those that a mask selects, and 1 to those
+ * that have carried.
+ */
+AVX512 QB_INLINE void
+add_high(uint8_t *high, bool wide, uint32_t mask, uint64_t more, uint32_t carried)
+{
+	const __m512i one = wide ? _mm512_set1_epi64(1) : _mm512_set1_epi32(1);
+	const __m512i w = wide ? _mm512_set1_epi64((long long) more) : _mm512_set1_epi32((int) more);
+	uint32_t lanes = wide ? 8 : 16;
+	uint32_t i;
+
+	for (i = 0; i < QS_HIGH_COUNTERS; i += lanes, high += 64)
+	{
+		__m512i v = _mm512_loadu_si512(high);
+
+		if (wide)
+		{
+			v = _mm512_mask_add_epi64(v, (__mmask8) (mask >> i), v, w);
+			v = _mm512_mask_add_epi64(v, (__mmask8) (carried >> i), v, one);
+		}
+		else
+		{
+			v = _mm512_mask_add_epi32(v, (__mmask16) (mask >> i), v, w);
+			v = _mm512_mask_add_epi32(v, (__mmask16) (carried >> i), v, one);
+		}
+		_mm512_storeu_si512(high, v);
+	}
+}
+
+/* Fetch the high bucket of a low bucket, if there is one. */
+QB_INLINE void
+fetch_high(const qs_sketch *sk, const uint8_t *low, bool wide)
+{
+	const uint8_t *high = qs_high_of(sk, low);
+	uint32_t line;
+
+	for (line = 0; high && line < (wide ? 4 : 2); line++)
+		__builtin_prefetch(high + line * 64, 1);
+}
+
+/*
+ * Multilevel with weights.  Most weights above 255 change the high bucket.  Its place is in
+ * the low bucket, so it is fetched half as long before its turn as the low bucket.
+ */
+AVX512 QB_INLINE void
+add_weights(qs_sketch *sk, bool wide, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
+	uint32_t mask[QS_BATCH];
+	size_t i;
+
+	qs_locate_batch(sk, QS_LOW_COUNTERS, hv, count, bucket, mask);
+	for (i = 0; i < count; i++)
+	{
+		uint8_t *p = sk->table + (size_t) bucket[i] * QS_LOW_BYTES;
+		uint64_t more = (uint64_t) weight[i] >> 8;
+		__m256i w = _mm256_set1_epi8((char) weight[i]);
+		__m256i v = _mm256_loadu_si256((const void *) p);
+		__m256i sum = _mm256_mask_add_epi8(v, mask[i], v, w);
+		uint32_t carried = _mm256_mask_cmplt_epu8_mask(mask[i], sum, w);
+
+		__builtin_prefetch(sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD] * QS_LOW_BYTES, 1);
+		fetch_high(sk, sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD / 2] * QS_LOW_BYTES, wide);
+		_mm256_storeu_si256((void *) p, sum);
+		if ((more | carried) != 0)
+			add_high(qs_high_for_update(sk, p), wide, mask[i], more, carried);
+	}
+}
+
+/* One-byte counters of multilevel. */
 AVX512 static void
 add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
@@ -124,11 +194,12 @@ add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 	const __m256i one = _mm256_set1_epi8(1);
 	size_t i;
 
+	if (weight && sk->wide)
+		add_weights(sk, true, hv, weight, count);
+	else if (weight)
+		add_weights(sk, false, hv, weight, count);
 	if (weight)
-	{
-		sk->ops->add(sk, hv, weight, count);
 		return;
-	}
 	qs_locate_batch(sk, QS_LOW_COUNTERS, hv, count, bucket, mask);
 	for (i = 0; i < count; i++)
 	{
@@ -141,6 +212,61 @@ add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 		if (__builtin_expect(_mm256_mask_testn_epi8_mask(mask[i], sum, sum) != 0, 0))
 			carry(sk, p, _mm256_mask_testn_epi8_mask(mask[i], sum, sum));
 	}
+}
+
+/* Which counters of a high bucket are above t, and which are t. */
+AVX512 QB_INLINE void
+compare_high(const uint8_t *high, bool wide, uint64_t t, uint32_t *above, uint32_t *same)
+{
+	const __m512i limit = wide ? _mm512_set1_epi64((long long) t) : _mm512_set1_epi32((int) t);
+	uint32_t lanes = wide ? 8 : 16;
+	uint32_t i;
+
+	*above = *same = 0;
+	for (i = 0; i < QS_HIGH_COUNTERS; i += lanes, high += 64)
+	{
+		__m512i v = _mm512_loadu_si512(high);
+
+		*above |= (wide ? (uint32_t) _mm512_cmpgt_epu64_mask(v, limit)
+						: (uint32_t) _mm512_cmpgt_epu32_mask(v, limit))
+				  << i;
+		*same |= (wide ? (uint32_t) _mm512_cmpeq_epi64_mask(v, limit)
+					   : (uint32_t) _mm512_cmpeq_epi32_mask(v, limit))
+				 << i;
+	}
+}
+
+/*
+ * Keys whose estimates are at least "least".  A counter is large enough if its high part is
+ * above that of "least", or if it is the same and the low part is not smaller.
+ */
+AVX512 static size_t
+select_keys(const qs_sketch *sk, const uint64_t *hv, size_t count, uint64_t least, uint32_t *found)
+{
+	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
+	uint32_t mask[QS_BATCH];
+	const __m256i low_least = _mm256_set1_epi8((char) least);
+	uint64_t t = least >> 8;
+	size_t n = 0;
+	size_t i;
+
+	qs_locate_batch(sk, QS_LOW_COUNTERS, hv, count, bucket, mask);
+	for (i = 0; i < count; i++)
+	{
+		const uint8_t *low = sk->table + (size_t) bucket[i] * QS_LOW_BYTES;
+		const uint8_t *high = qs_high_of(sk, low);
+		uint32_t above = 0;
+		uint32_t same = t == 0 ? UINT32_MAX : 0;
+		uint32_t enough;
+
+		__builtin_prefetch(sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD] * QS_LOW_BYTES);
+		if (high)
+			compare_high(high, sk->wide, t, &above, &same);
+		enough = _mm256_cmpge_epu8_mask(_mm256_loadu_si256((const void *) low), low_least);
+		found[n] = (uint32_t) i;
+		n += (mask[i] & ~(above | (same & enough))) == 0;
+	}
+	return n;
 }
 
 /* A byte has carried if the sum is smaller than what was added; see qs_low_add. */
@@ -188,6 +314,7 @@ const qs_kernels qs_kernels_avx512 = {
 			 [QS_HALF_WARP] = add16,
 			 [QS_SUB_WARP] = add8,
 			 [QS_MULTILEVEL] = add_low },
+	.select = select_keys,
 	.accumulate = accumulate,
 };
 

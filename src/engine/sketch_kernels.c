@@ -36,7 +36,9 @@ provide_accumulate(void)
 void
 qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
-	qs_kernel_add add = sk->wide ? NULL : qs_kernels_now()->add[sk->params.structure];
+	uint8_t structure = sk->params.structure;
+	bool takes_width = !sk->wide || structure == QS_MULTILEVEL;
+	qs_kernel_add add = takes_width ? qs_kernels_now()->add[structure] : NULL;
 
 	if (count == 0)
 		return;
@@ -44,4 +46,23 @@ qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t 
 		add(sk, hv, weight, count);
 	else
 		sk->ops->add(sk, hv, weight, count);
+}
+
+size_t
+qs_kernels_select(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t least,
+				  uint32_t *found)
+{
+	const qs_kernels *now = qs_kernels_now();
+	uint64_t hv[QS_BATCH];
+	size_t i;
+
+	if (now->select && least > 0 && sk->form == QS_DENSE && count > 0 &&
+		sk->params.structure == QS_MULTILEVEL && sk->masks)
+	{
+		now->hash(sk->seed_key, fingerprint, count, hv);
+		return now->select(sk, hv, count, (uint64_t) least, found);
+	}
+	for (i = 0; i < count; i++)
+		found[i] = (uint32_t) i;
+	return count;
 }

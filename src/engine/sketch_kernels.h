@@ -22,6 +22,13 @@ extern const qs_kernels *qs_kernels_now(void);
 extern void qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 
 /*
+ * The numbers of those of at most QS_BATCH keys whose estimates may be at least "least",
+ * ascending; all that are, and with a fast loop no others.  Returns how many.
+ */
+extern size_t qs_kernels_select(const qs_sketch *sk, const uint64_t *fingerprint, size_t count,
+								int64_t least, uint32_t *found);
+
+/*
  * Buckets and masks of a batch: the results of qb_reduce() and qs_mask_in(),
  * computed without 128-bit products, which vectors lack.  n < 2^32 for all bucketed
  * structures, so a product of 96 bits is enough.  The sketch must have its table of

@@ -2,30 +2,84 @@
  * sketch_top.c
  *		Finding the most frequent keys of batches that went into a sketch.
  *
- * The batch has just changed its counters, so estimating its keys finds them in the
- * cache.  Most keys are below the threshold.  Most of the rest are candidates
- * already, and are only counted.
+ * The batch has just changed the counters of its keys, so these are in the cache.  Most keys
+ * are below the threshold, which a fast loop finds without their estimates.  Of the rest, keys
+ * that are candidates already are only counted, and the others are estimated.
  *
  * src/engine/sketch_top.c
  */
 #include "engine/sketch_engine.h"
+#include "engine/sketch_kernels.h"
 #include "engine/sketch_top.h"
 
-/* Count a key whose estimate is at least the threshold.  A new candidate must be above it. */
+/* The rows of a batch whose keys are no candidates. */
+typedef struct strangers
+{
+	size_t count;
+	uint64_t fingerprint[QS_BATCH];
+	uint32_t row[QS_BATCH];
+} strangers;
+
+/*
+ * Count the candidates among the keys, and collect the other keys.  No candidate's estimate
+ * is below the threshold, so keys that are below it need not be looked up.
+ */
+static void
+count_known(qs_top *top, const qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
+			size_t start, size_t count, strangers *others)
+{
+	uint32_t found[QS_BATCH];
+	size_t n = qs_kernels_select(sk, fingerprint + start, count, top->threshold, found);
+	size_t k;
+
+	others->count = 0;
+	for (k = 0; k < n; k++)
+	{
+		size_t i = start + found[k];
+		qs_top_key *known = qs_top_lookup(top, fingerprint[i]);
+
+		if (known)
+			known->lower += weight ? weight[i] : 1;
+		others->fingerprint[others->count] = fingerprint[i];
+		others->row[others->count] = (uint32_t) i;
+		others->count += known == NULL;
+	}
+}
+
+/*
+ * Count a key whose estimate is at least the threshold.  It may have become a candidate in
+ * this batch; if not, it must be above the threshold.
+ */
 static qb_status
 count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight, int64_t estimate,
-		  size_t row)
+		  uint32_t row)
 {
 	qs_top_key *known = qs_top_lookup(top, fingerprint);
 	qs_top_key key = {
-		.fingerprint = fingerprint, .lower = weight, .estimate = estimate, .row = (uint32_t) row
+		.fingerprint = fingerprint, .lower = weight, .estimate = estimate, .row = row
 	};
 
 	if (known)
 		known->lower += weight;
-	else if (estimate > top->threshold)
+	else if (weight > 0 && estimate > top->threshold)
 		return qs_top_admit(top, sk, &key);
 	return QB_OK;
+}
+
+/* Make candidates of those other keys whose estimates are above the threshold. */
+static qb_status
+admit(qs_top *top, const qs_sketch *sk, const int64_t *weight, const strangers *others)
+{
+	int64_t estimate[QS_BATCH];
+	qb_status status = QB_OK;
+	size_t i;
+
+	qs_query(sk, others->fingerprint, others->count, estimate);
+	for (i = 0; i < others->count && status == QB_OK; i++)
+		if (estimate[i] >= top->threshold)
+			status = count_key(top, sk, others->fingerprint[i], weight ? weight[others->row[i]] : 1,
+							   estimate[i], others->row[i]);
+	return status;
 }
 
 /*
@@ -54,28 +108,20 @@ qb_status
 qs_top_batch(qs_top *top, const qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 			 size_t count)
 {
-	int64_t estimate[QS_BATCH];
+	strangers others;
 	size_t start;
-	size_t i;
 
 	top->fresh = top->count;
 	top->batch_bound = top->bound;
 	for (start = 0; start < count; start += QS_BATCH)
 	{
 		size_t n = count - start < QS_BATCH ? count - start : QS_BATCH;
+		qb_status status;
 
-		qs_query(sk, fingerprint + start, n, estimate);
-		for (i = 0; i < n; i++)
-		{
-			int64_t w = weight ? weight[start + i] : 1;
-			qb_status status;
-
-			if (estimate[i] < top->threshold || w == 0)
-				continue;
-			status = count_key(top, sk, fingerprint[start + i], w, estimate[i], start + i);
-			if (status != QB_OK)
-				return status;
-		}
+		count_known(top, sk, fingerprint, weight, start, n, &others);
+		status = admit(top, sk, weight, &others);
+		if (status != QB_OK)
+			return status;
 	}
 	bound_fresh(top);
 	return QB_OK;

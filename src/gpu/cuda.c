@@ -145,4 +145,5 @@ const GpuDeviceOps gpu_cuda_devices = {
 	.sketch = &gpu_cuda_sketches,
 	.sets = &gpu_cuda_sets,
 	.filter = &gpu_cuda_filters,
+	.column = &gpu_cuda_columns,
 };

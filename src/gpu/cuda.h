@@ -28,5 +28,6 @@ extern bool GpuCudaHasRoom(const GpuCudaDevice *device, uint64 bytes);
 extern const struct GpuSketchDeviceOps gpu_cuda_sketches; /* sketch_cuda.c */
 extern const struct GpuSetsDeviceOps gpu_cuda_sets;       /* sets_cuda.c */
 extern const struct GpuFilterDeviceOps gpu_cuda_filters;  /* filter_cuda.c */
+extern const struct GpuColumnDeviceOps gpu_cuda_columns;  /* column_cuda.c */
 
 #endif

@@ -39,6 +39,7 @@ typedef struct GpuDeviceOps
 	const struct GpuSketchDeviceOps *sketch; /* sketch_device.h */
 	const struct GpuSetsDeviceOps *sets;     /* sets_device.h */
 	const struct GpuFilterDeviceOps *filter; /* filter_device.h */
+	const struct GpuColumnDeviceOps *column; /* column_device.h */
 } GpuDeviceOps;
 
 extern const GpuDeviceOps gpu_emulated_devices;

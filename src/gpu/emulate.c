@@ -111,4 +111,5 @@ const GpuDeviceOps gpu_emulated_devices = {
 	.sketch = &gpu_emulated_sketches,
 	.sets = &gpu_emulated_sets,
 	.filter = &gpu_emulated_filters,
+	.column = &gpu_emulated_columns,
 };

@@ -22,5 +22,6 @@ typedef struct GpuEmulatedDevice
 extern const struct GpuSketchDeviceOps gpu_emulated_sketches; /* sketch_emulate.c */
 extern const struct GpuSetsDeviceOps gpu_emulated_sets;       /* sets_emulate.c */
 extern const struct GpuFilterDeviceOps gpu_emulated_filters;  /* filter_emulate.c */
+extern const struct GpuColumnDeviceOps gpu_emulated_columns;  /* column_emulate.c */
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "utils/timestamp.h"
 
 #define ENTRY(ref) (&gpu_shared->entry[(ref)->index])
 
@@ -65,6 +66,24 @@ static void
 doom(GpuEntry *entry)
 {
 	disown(entry);
+	entry->state = ENTRY_DOOMED;
+	pg_atomic_fetch_add_u32(&gpu_shared->doomed, 1);
+}
+
+static void
+count_cached(const GpuEntry *entry, int n)
+{
+	pg_atomic_fetch_add_u64(&gpu_shared->cache_now, n * (int64) entry->bytes);
+	pg_atomic_fetch_add_u32(&gpu_shared->cached, n);
+	if (entry->family == GPU_FAMILY_COLUMN)
+		pg_atomic_fetch_add_u32(&gpu_shared->columns, n);
+}
+
+/* A copy that nobody shall find any more. */
+static void
+forget(GpuEntry *entry)
+{
+	count_cached(entry, -1);
 	entry->state = ENTRY_DOOMED;
 	pg_atomic_fetch_add_u32(&gpu_shared->doomed, 1);
 }
@@ -322,12 +341,54 @@ GpuPublishEntry(const GpuRef *ref, const StoredName *key)
 		entry->state = ENTRY_CACHED;
 		entry->key = *key;
 		pg_atomic_write_u64(&entry->used, pg_atomic_add_fetch_u64(&gpu_shared->clock, 1));
-		pg_atomic_fetch_add_u64(&gpu_shared->cache_now, entry->bytes);
-		pg_atomic_fetch_add_u32(&gpu_shared->cached, 1);
+		pg_atomic_write_u64(&entry->used_at, (uint64) GetCurrentTimestamp());
+		count_cached(entry, 1);
 	}
 	unlock_entries();
 	if (GpuStateNow() == GPU_READY)
 		SetLatch(gpu_shared->worker_latch); /* there may be too much now */
+}
+
+/* Call a function with each copy of a family.  It must be short, and may not fail. */
+void
+GpuEachCached(GpuFamily family, void (*visit)(GpuEntry *entry, void *context), void *context)
+{
+	int i;
+
+	lock_entries(LW_SHARED);
+	for (i = 0; i < GPU_ENTRIES; i++)
+	{
+		GpuEntry *entry = &gpu_shared->entry[i];
+
+		if (entry->state == ENTRY_CACHED && entry->family == family)
+			visit(entry, context);
+	}
+	unlock_entries();
+}
+
+/* Let nobody find a copy any more; false if it is gone already. */
+bool
+GpuForgetCached(const GpuRef *ref)
+{
+	bool found;
+
+	lock_entries(LW_EXCLUSIVE);
+	found = ENTRY(ref)->state == ENTRY_CACHED && is_named(ENTRY(ref), ref);
+	if (found)
+		forget(ENTRY(ref));
+	unlock_entries();
+	wake_worker();
+	return found;
+}
+
+/* For the worker: a copy is used now. */
+void
+GpuEntryUsed(int index)
+{
+	GpuEntry *entry = &gpu_shared->entry[index];
+
+	pg_atomic_write_u64(&entry->used, pg_atomic_add_fetch_u64(&gpu_shared->clock, 1));
+	pg_atomic_write_u64(&entry->used_at, (uint64) GetCurrentTimestamp());
 }
 
 /* For the worker: doomed entries that no request names. */
@@ -366,12 +427,7 @@ GpuEvictOldest(int device)
 			oldest = entry;
 	}
 	if (oldest)
-	{
-		pg_atomic_fetch_sub_u64(&gpu_shared->cache_now, oldest->bytes);
-		pg_atomic_fetch_sub_u32(&gpu_shared->cached, 1);
-		oldest->state = ENTRY_DOOMED;
-		pg_atomic_fetch_add_u32(&gpu_shared->doomed, 1);
-	}
+		forget(oldest);
 	unlock_entries();
 	return oldest != NULL;
 }
@@ -422,5 +478,6 @@ GpuResetEntries(void)
 	pg_atomic_write_u32(&gpu_shared->doomed, 0);
 	pg_atomic_write_u64(&gpu_shared->cache_now, 0);
 	pg_atomic_write_u32(&gpu_shared->cached, 0);
+	pg_atomic_write_u32(&gpu_shared->columns, 0);
 	unlock_entries();
 }

@@ -18,6 +18,7 @@ GpuServantOf(GpuFamily family)
 		[GPU_FAMILY_SKETCH] = &gpu_sketch_servant,
 		[GPU_FAMILY_SETS] = &gpu_sets_servant,
 		[GPU_FAMILY_FILTER] = &gpu_filter_servant,
+		[GPU_FAMILY_COLUMN] = &gpu_column_servant,
 	};
 
 	return servant[family];

@@ -24,6 +24,7 @@ int gpu_min_keys = 100000;
 int gpu_min_elements = 20000;
 int gpu_split_time = 20;
 int gpu_timeout = 60;
+bool gpu_columns_enabled = true;
 int gpu_fault = FAULT_NONE;
 
 static const struct config_enum_entry device_options[] = {
@@ -107,14 +108,15 @@ define_worker_settings(void)
 	DefineCustomStringVariable("qsketch.gpu_devices", "Lists the numbers of the GPUs to use.",
 							   "Empty means all.", &gpu_devices, "", PGC_POSTMASTER, 0,
 							   check_devices, NULL, NULL);
-	DefineCustomIntVariable("qsketch.gpu_memory_limit",
-							"Sets the maximum memory of sketches, filters and sets on each GPU.",
-							"0 means no limit.", &gpu_memory_limit, 0, 0, INT_MAX / 2, PGC_SIGHUP,
-							GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"qsketch.gpu_memory_limit",
+		"Sets the maximum memory of sketches, filters, sets and columns on each GPU.",
+		"0 means no limit.", &gpu_memory_limit, 0, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL,
+		NULL, NULL);
 	DefineCustomIntVariable(
 		"qsketch.gpu_cache_size",
-		"Sets the maximum device memory of copies of stored values, for lookups and searches.",
-		NULL, &gpu_cache_size, 4096, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+		"Sets the maximum device memory of copies of columns and of stored values.", NULL,
+		&gpu_cache_size, 4096, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomEnumVariable("qsketch.gpu_fault", "Developer option: lets the GPU worker fail.",
 							 NULL, &gpu_fault, FAULT_NONE, faults, PGC_SIGHUP,
 							 GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
@@ -142,6 +144,9 @@ GpuDefineSettings(void)
 		"Developer option: sets the expected time of a search from which all GPUs share it.", NULL,
 		&gpu_split_time, 20, 0, INT_MAX, PGC_USERSET,
 		GUC_UNIT_MS | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
+	DefineCustomBoolVariable(
+		"qsketch.enable_gpu_columns", "Enables the use of copies of columns that a GPU keeps.",
+		NULL, &gpu_columns_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomIntVariable("qsketch.gpu_timeout",
 							"Sets the maximum wait for a GPU worker that makes no progress.", NULL,
 							&gpu_timeout, 60, 1, 3600, PGC_USERSET, GUC_UNIT_S, NULL, NULL, NULL);

@@ -46,7 +46,8 @@ extern int gpu_min_size;     /* kB: smallest sketch or filter that auto moves */
 extern int gpu_min_keys;     /* fewest keys that auto looks up there */
 extern int gpu_min_elements; /* of collections whose pairs auto finds there */
 extern int gpu_split_time;   /* ms: expected time of a search that all devices share; for tests */
-extern int gpu_timeout;      /* s without progress of the worker */
+extern bool gpu_columns_enabled;
+extern int gpu_timeout; /* s without progress of the worker */
 extern int gpu_fault;
 
 extern void GpuDefineSettings(void);

@@ -73,9 +73,11 @@ init_entries(void)
 	pg_atomic_init_u64(&gpu_shared->clock, 0);
 	pg_atomic_init_u64(&gpu_shared->cache_now, 0);
 	pg_atomic_init_u32(&gpu_shared->cached, 0);
+	pg_atomic_init_u32(&gpu_shared->columns, 0);
 	for (i = 0; i < GPU_ENTRIES; i++)
 	{
 		pg_atomic_init_u64(&gpu_shared->entry[i].used, 0);
+		pg_atomic_init_u64(&gpu_shared->entry[i].used_at, 0);
 		pg_atomic_init_u32(&gpu_shared->entry[i].pending, 0);
 	}
 	if (!pg_strong_random(gpu_shared->secret, sizeof(gpu_shared->secret)))

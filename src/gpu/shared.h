@@ -123,7 +123,8 @@ typedef enum GpuFamily
 	GPU_FAMILY_SKETCH,
 	GPU_FAMILY_SETS,
 	GPU_FAMILY_FILTER,
-	GPU_FAMILIES /* how many there are */
+	GPU_FAMILY_COLUMN, /* copies of columns of tables, for all families: column_request.h */
+	GPU_FAMILIES       /* how many there are */
 } GpuFamily;
 
 /* Names an entry. */
@@ -195,18 +196,19 @@ typedef struct GpuEntry
 	GpuEntryState state;
 	GpuFamily family;
 	uint64 serial;
-	int proc;               /* LIVE, LOST: the owner */
-	int pid;                /* LIVE, LOST: the owner's, for people */
-	Oid role;               /* LIVE, LOST: that the owner has logged in as */
-	SubTransactionId subid; /* LIVE, LOST; invalid: a parallel worker's, not adopted yet */
-	bool handed;            /* to a leader who has not adopted it */
-	GpuNonce nonce;         /* if handed: who names it adopts the entry */
-	GpuShape shape;         /* if handed: what the device does not know of the value */
-	bool evicted;           /* moved to the worker's own memory: fetch it back soon */
-	int device;             /* set by the worker */
-	uint64 bytes;           /* of device memory, set by the worker */
-	StoredName key;         /* CACHED */
-	pg_atomic_uint64 used;  /* CACHED: when last, by "clock" */
+	int proc;                 /* LIVE, LOST: the owner */
+	int pid;                  /* LIVE, LOST: the owner's, for people */
+	Oid role;                 /* LIVE, LOST: that the owner has logged in as */
+	SubTransactionId subid;   /* LIVE, LOST; invalid: a parallel worker's, not adopted yet */
+	bool handed;              /* to a leader who has not adopted it */
+	GpuNonce nonce;           /* if handed: who names it adopts the entry */
+	GpuShape shape;           /* if handed: what the device does not know of the value */
+	bool evicted;             /* moved to the worker's own memory: fetch it back soon */
+	int device;               /* set by the worker */
+	uint64 bytes;             /* of device memory, set by the worker */
+	StoredName key;           /* CACHED */
+	pg_atomic_uint64 used;    /* CACHED: when last, by "clock" */
+	pg_atomic_uint64 used_at; /* CACHED copy of a column: the same as TimestampTz */
 	pg_atomic_uint32 pending;
 } GpuEntry;
 
@@ -240,6 +242,7 @@ typedef enum GpuCounter
 	COUNT_RESTARTS,     /* of the worker after an error */
 	COUNT_SEARCHES,     /* for pairs of sets */
 	COUNT_PAIRS,        /* of sets, given back */
+	COUNT_COLUMN_KEYS,  /* keys that came from copies of columns */
 	GPU_COUNTERS
 } GpuCounter;
 
@@ -273,6 +276,7 @@ typedef struct GpuShared
 	pg_atomic_uint64 clock;     /* for "used" */
 	pg_atomic_uint64 cache_now; /* bytes of cached values */
 	pg_atomic_uint32 cached;    /* entries in this state */
+	pg_atomic_uint32 columns;   /* those that are copies of columns */
 	GpuEntry entry[GPU_ENTRIES];
 
 	pg_atomic_uint64 counter[GPU_COUNTERS];
@@ -317,6 +321,10 @@ extern void GpuDropSubEntries(SubTransactionId subid);
 extern void GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to);
 extern bool GpuFindCached(const StoredName *key, GpuRef *ref, int *device);
 extern void GpuPublishEntry(const GpuRef *ref, const StoredName *key);
+extern void
+GpuEachCached(GpuFamily family, void (*visit)(GpuEntry *entry, void *context), void *context);
+extern bool GpuForgetCached(const GpuRef *ref);
+extern void GpuEntryUsed(int index);
 extern int GpuTakeDoomed(int *index, int room);
 extern bool GpuEvictOldest(int device);
 extern void GpuEntryFreed(int index);

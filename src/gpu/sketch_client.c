@@ -114,6 +114,29 @@ GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t 
 	GpuPostKeys(ref, SKETCH_INSERT, key, weight, count);
 }
 
+int64
+GpuSketchSendColumn(const GpuRef *ref, const GpuRef *column, GpuPages *pages, qb_status *status)
+{
+	GpuSlot *slot = GpuTakeSlot(ref, SKETCH_COLUMN, false);
+	uint32 end;
+	int64 done;
+	uint32 i;
+
+	slot->other = *column;
+	slot->offset = 0;
+	slot->count = 0;
+	memcpy(GpuSlotData(slot), pages, sizeof(*pages));
+	GpuAsk(slot);
+	GpuAwait(slot);
+	*status = slot->gone ? QB_NO_MEMORY : slot->status;
+	end = (uint32) slot->offset;
+	done = slot->done;
+	GpuDone(slot);
+	for (i = 0; i < end; i++)
+		GpuPagesRemove(pages, i);
+	return done;
+}
+
 void
 GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
 {

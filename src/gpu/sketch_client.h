@@ -9,6 +9,7 @@
 #ifndef QS_GPU_SKETCH_CLIENT_H
 #define QS_GPU_SKETCH_CLIENT_H
 
+#include "gpu/column_request.h"
 #include "gpu/sketch_request.h"
 
 /* An empty sketch on a device; false if there is no memory for it. */
@@ -22,6 +23,14 @@ extern bool GpuSketchUpload(const qs_sketch *sk, GpuRef *ref);
 
 /* Add keys, in the background; weight NULL: 1 each. */
 extern void GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count);
+
+/*
+ * Add the keys of these pages, from the copy of a column.  The pages whose keys were
+ * added are taken off the set: all of them, unless the copy is gone or the device has
+ * no memory.  Returns the number of keys that were added.
+ */
+extern int64
+GpuSketchSendColumn(const GpuRef *ref, const GpuRef *column, GpuPages *pages, qb_status *status);
 
 /* Add a sketch to another, in the background. */
 extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);

@@ -81,6 +81,15 @@ cuda_insert(void *sketch, const uint64 *key, const int64 *weight, size_t count)
 }
 
 static qb_status
+cuda_insert_device(void *sketch, const uint64 *key, size_t count)
+{
+	Sketch *s = sketch;
+	uint64 before = GpuCudaHeld(s->device);
+
+	return count_growth(s, before, qs_cuda_insert_device(s->sketch, key, NULL, count));
+}
+
+static qb_status
 cuda_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
 {
 	return qs_cuda_query(((Sketch *) sketch)->sketch, key, count, estimate);
@@ -115,6 +124,7 @@ const GpuSketchDeviceOps gpu_cuda_sketches = {
 	.load = cuda_load,
 	.destroy = cuda_destroy,
 	.insert = cuda_insert,
+	.insert_device = cuda_insert_device,
 	.query = cuda_query,
 	.merge = cuda_merge,
 	.fetch = cuda_fetch,

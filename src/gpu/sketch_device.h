@@ -23,6 +23,8 @@ typedef struct GpuSketchDeviceOps
 
 	/* The keys may change once this returns; weights NULL mean 1 each. */
 	qb_status (*insert)(void *sketch, const uint64 *key, const int64 *weight, size_t count);
+	/* The same with keys in the device's memory, which stay there until the next gather. */
+	qb_status (*insert_device)(void *sketch, const uint64 *key, size_t count);
 	qb_status (*query)(void *sketch, const uint64 *key, size_t count, int64 *estimate);
 
 	/* Add "from", a sketch of the same device. */

@@ -74,6 +74,12 @@ emulated_insert(void *sketch, const uint64 *key, const int64 *weight, size_t cou
 }
 
 static qb_status
+emulated_insert_device(void *sketch, const uint64 *key, size_t count)
+{
+	return emulated_insert(sketch, key, NULL, count);
+}
+
+static qb_status
 emulated_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
 {
 	qs_query(&((Sketch *) sketch)->sketch, key, count, estimate);
@@ -114,6 +120,7 @@ const GpuSketchDeviceOps gpu_emulated_sketches = {
 	.load = emulated_load,
 	.destroy = emulated_destroy,
 	.insert = emulated_insert,
+	.insert_device = emulated_insert_device,
 	.query = emulated_query,
 	.merge = emulated_merge,
 	.fetch = emulated_fetch,

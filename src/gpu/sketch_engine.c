@@ -14,6 +14,7 @@
  * src/gpu/sketch_engine.c
  */
 #include "gpu/sketch_gpu.h"
+#include "gpu/column_client.h"
 #include "gpu/gpu.h"
 #include "gpu/sketch_client.h"
 #include "gpu/sketch_remote.h"
@@ -67,10 +68,16 @@ touched_bytes(const qs_params *p)
 	return qs_unit_bytes(p) * p->n;
 }
 
+bool
+GpuSketchOnlyOnCpu(const qs_params *p)
+{
+	return qs_has_fat(p->structure);
+}
+
 const char *
 GpuSketchReason(const qs_params *p)
 {
-	if (device_setting != DEVICE_CPU && qs_has_fat(p->structure))
+	if (device_setting != DEVICE_CPU && GpuSketchOnlyOnCpu(p))
 		return "sketches of structure sf are made on the CPU";
 	return GpuReason(touched_bytes(p), "the sketch is smaller than qsketch.gpu_min_size");
 }
@@ -263,6 +270,57 @@ gpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 		return insert_explicit(sk, fingerprint, weight, count);
 	GpuSketchSend(&remote_of(sk)->ref, fingerprint, weight, count);
 	return QB_OK;
+}
+
+static bool
+is_empty(const GpuPages *pages)
+{
+	static const GpuPages none;
+
+	return memcmp(pages, &none, sizeof(none)) == 0;
+}
+
+/* Add keys of a copy through this process while the sketch is explicit; false: the copy is gone. */
+static bool
+add_explicit(qs_sketch *sk, const GpuRef *column, GpuPages *pages, int64 *count, qb_status *status)
+{
+	uint64 *key = palloc(GPU_SLOT_BYTES);
+	bool there = true;
+	int n;
+
+	while (*status == QB_OK && sk->form == QS_EXPLICIT && !is_empty(pages) && there)
+	{
+		there = GpuColumnRead(column, pages, key, &n);
+		if (there)
+			*status = gpu_insert(sk, key, NULL, n);
+		*count += n;
+	}
+	pfree(key);
+	return there;
+}
+
+/*
+ * While the sketch is explicit, keys come through this process, because only this
+ * process knows when there are too many.  Then the sketch goes to the device, however
+ * small it is: the keys are there already.  A sketch that had to come back for lack of
+ * memory gets no keys: the pages are left to be read.
+ */
+qb_status
+GpuSketchAddColumn(qs_sketch *sk, const GpuRef *column, GpuPages *pages, int64 *count)
+{
+	qb_status status = QB_OK;
+	int64 added;
+
+	if (sk->remote && was_evicted(sk))
+		return QB_OK;
+	if (sk->form == QS_EXPLICIT && !add_explicit(sk, column, pages, count, &status))
+		return QB_OK;
+	if (status != QB_OK || is_empty(pages) || (!sk->remote && !move_dense(sk)))
+		return status;
+	added = GpuSketchSendColumn(&remote_of(sk)->ref, column, pages, &status);
+	sk->total += added;
+	*count += added;
+	return status == QB_NO_MEMORY ? QB_OK : status;
 }
 
 static qb_status

@@ -8,6 +8,7 @@
 #define QS_GPU_SKETCH_GPU_H
 
 #include "gpu/cache.h"
+#include "gpu/column_request.h"
 #include "gpu/gpu.h"
 #include "gpu/sketch_request.h"
 
@@ -16,11 +17,21 @@
 /* Why does a sketch of such parameters not go to a GPU, however many keys it gets?  NULL: it does. */
 extern const char *GpuSketchReason(const qs_params *p);
 
+/* Do sketches of such parameters stay on the CPU for any reason of their own? */
+extern bool GpuSketchOnlyOnCpu(const qs_params *p);
+
 /* The engine for new sketches, as qsketch.device wants it. */
 extern const qs_engine *GpuSketchEngine(void);
 
 /* The engine of a sketch that is on a device, or not. */
 extern const qs_engine *GpuSketchEngineOf(const qs_sketch *sk);
+
+/*
+ * Add the keys of these pages, from the copy of a column.  The pages that were done are
+ * taken off the set: the others have to be read.  "count" grows by the keys added.
+ */
+extern qb_status
+GpuSketchAddColumn(qs_sketch *sk, const GpuRef *column, GpuPages *pages, int64 *count);
 
 /* A partial state on a device, passed to the combine function as a varlena. */
 extern Size GpuTicketSize(void);

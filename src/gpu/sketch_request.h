@@ -25,7 +25,12 @@ typedef enum GpuSketchOp
 	SKETCH_QUERY,  /* keys; the reply has estimates in their place */
 	SKETCH_MERGE,  /* add sketch "other" */
 	SKETCH_FETCH,  /* the reply says what the tables look like */
-	SKETCH_READ    /* a piece of them */
+	SKETCH_READ,   /* a piece of them */
+	/*
+	 * Keys of the pages in the slot, of the copy of a column "other".  The reply says how
+	 * many keys were counted, "done", of all wanted pages before page "offset".
+	 */
+	SKETCH_COLUMN
 } GpuSketchOp;
 
 /* The state of a dense sketch without its tables; of a new one "params" alone. */

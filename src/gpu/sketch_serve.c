@@ -10,6 +10,7 @@
  *
  * src/gpu/sketch_serve.c
  */
+#include "gpu/column_worker.h"
 #include "gpu/settings.h"
 #include "gpu/sketch_device.h"
 #include "gpu/sketch_tables.h"
@@ -18,6 +19,9 @@
 #include "engine/sketch_engine.h"
 #include "pgbase/memory.h"
 #include "utils/memutils.h"
+
+/* Keys that the worker's CPU counts in a piece of a request. */
+#define HOST_PIECE 131072
 
 /* The sketch of an entry: on_device or on_host, or neither. */
 typedef struct Holding
@@ -194,6 +198,90 @@ serve_insert(Holding *h, GpuSlot *slot)
 	return qs_engine_cpu.insert(h->on_host, key, weight, piece);
 }
 
+/* Move a sketch of another device, or of the worker's memory, to this device. */
+static qb_status
+move_to_device(Holding *h, int i)
+{
+	qb_status status = to_host(h);
+
+	if (status == QB_OK)
+		status = to_device(h, i, NULL, h->on_host);
+	if (status == QB_OK)
+		drop_host_form(h);
+	return status;
+}
+
+/* Count picked keys in the worker's memory. */
+static qb_status
+insert_on_host(Holding *h, const GpuPicked *picked)
+{
+	uint64 *key = malloc(Max(picked->count, 1) * sizeof(uint64));
+	qb_status status = QB_NO_MEMORY;
+
+	if (key)
+		status = GpuColumnFetch(picked, key);
+	if (status == QB_OK)
+		status = qs_engine_cpu.insert(h->on_host, key, NULL, picked->count);
+	free(key);
+	return status;
+}
+
+/* Count picked keys.  Without device memory to grow, the sketch comes to the worker's memory. */
+static qb_status
+insert_picked(int index, const GpuPicked *picked)
+{
+	Holding *h = &holding[index];
+	qb_status status = QB_OK;
+
+	if (picked->count == 0)
+		return QB_OK;
+	if (h->on_device && gpu_fault != FAULT_SPILL)
+	{
+		status = device_ops()->insert_device(h->on_device, picked->key, picked->count);
+		if (status != QB_NO_MEMORY)
+			return status;
+	}
+	if (h->on_device)
+		status = evict(index);
+	return status == QB_OK ? insert_on_host(h, picked) : status;
+}
+
+/* Have a sketch on the device of the copies that it counts. */
+static qb_status
+move_to_copy(Holding *h, int device)
+{
+	if (h->on_device == NULL || h->device == device)
+		return h->on_device || h->on_host ? QB_OK : QB_NO_MEMORY;
+	return move_to_device(h, device);
+}
+
+/* Count keys of a copy, of as many pages as fit in a piece of the work. */
+static qb_status
+serve_column(Holding *h, GpuSlot *slot)
+{
+	double most = h->on_device ? gpu_device_ops->piece_work / h->depth : HOST_PIECE;
+	GpuPages pages;
+	GpuPicked picked;
+	qb_status status;
+
+	if (gpu_fault == FAULT_ERROR)
+		return QB_DEVICE_ERROR;
+	memcpy(&pages, GpuSlotData(slot), sizeof(pages));
+	status =
+		GpuColumnPick(slot->other.index, &pages, (uint32) slot->offset, (uint64) most, &picked);
+	if (status == QB_OK)
+		status = move_to_copy(h, picked.device);
+	if (status == QB_OK)
+		status = insert_picked(slot->entry.index, &picked);
+	if (status != QB_OK)
+		return status;
+	slot->done += (int) picked.count;
+	slot->offset = picked.end;
+	slot->more = picked.end < GPU_RANGE_PAGES;
+	GpuCount(COUNT_COLUMN_KEYS, picked.count);
+	return QB_OK;
+}
+
 static qb_status
 serve_query(Holding *h, GpuSlot *slot)
 {
@@ -218,19 +306,6 @@ merge_on_host(int into, Holding *from)
 	if (status == QB_OK)
 		status = to_host(from);
 	return status == QB_OK ? qs_merge(holding[into].on_host, from->on_host) : status;
-}
-
-/* Move a sketch of another device, or of the worker's memory, to this device. */
-static qb_status
-move_to_device(Holding *h, int i)
-{
-	qb_status status = to_host(h);
-
-	if (status == QB_OK)
-		status = to_device(h, i, NULL, h->on_host);
-	if (status == QB_OK)
-		drop_host_form(h);
-	return status;
 }
 
 static qb_status
@@ -285,7 +360,7 @@ serve_sketch(GpuSlot *slot)
 		[SKETCH_WRITE] = serve_write,   [SKETCH_LOADED] = serve_loaded,
 		[SKETCH_INSERT] = serve_insert, [SKETCH_QUERY] = serve_query,
 		[SKETCH_MERGE] = serve_merge,   [SKETCH_FETCH] = serve_fetch,
-		[SKETCH_READ] = serve_read,
+		[SKETCH_READ] = serve_read,     [SKETCH_COLUMN] = serve_column,
 	};
 
 	return serve[slot->op](&holding[slot->entry.index], slot);
@@ -312,6 +387,7 @@ place_of_sketch(int index)
 const GpuServant gpu_sketch_servant = {
 	.serve = serve_sketch,
 	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
+	.reads_other = 1 << SKETCH_COLUMN,
 	.drop = drop_sketch,
 	.place = place_of_sketch,
 };

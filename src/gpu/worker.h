@@ -49,10 +49,11 @@ typedef struct GpuServant
 	GpuPlace (*place)(int index);
 } GpuServant;
 
-/* sketch_serve.c, sets_serve.c, filter_serve.c; the table of servants is in evict.c. */
+/* sketch_serve.c, sets_serve.c, filter_serve.c, column_serve.c; the table of servants is in evict.c. */
 extern const GpuServant gpu_sketch_servant;
 extern const GpuServant gpu_sets_servant;
 extern const GpuServant gpu_filter_servant;
+extern const GpuServant gpu_column_servant;
 
 /* worker.c */
 extern void GpuRegisterWorker(void);

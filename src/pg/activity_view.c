@@ -150,11 +150,12 @@ put_details(Row *row, const Seen *seen)
 {
 	static const char *const phase_of_scan[] = { "starting", "scanning", "merging", "finished" };
 	static const char *const phase_of_pairs[] = { "preparing", "searching", "merging", "finished" };
-	bool scan = seen->command == ACTIVITY_SCAN;
+	static const char *const command[] = { "", "column scan", "qsets_pairs", "qsketch_gpu_load" };
+	bool scan = seen->command != ACTIVITY_PAIRS;
 	uint64 phase = Min(seen->value[ACTIVITY_PHASE], PHASE_FINISHED);
 
 	put_number(row, COLUMN_ID, seen->id);
-	put_text(row, COLUMN_COMMAND, scan ? "column scan" : "qsets_pairs");
+	put_text(row, COLUMN_COMMAND, command[seen->command]);
 	put_text(row, COLUMN_PHASE, scan ? phase_of_scan[phase] : phase_of_pairs[phase]);
 	put_text(row, COLUMN_DEVICE, seen->value[ACTIVITY_ON_GPU] ? "gpu" : "cpu");
 	put_number(row, COLUMN_WORKERS, seen->value[ACTIVITY_WORKERS]);

@@ -7,6 +7,9 @@
  * partial states travel as ordinary values, and nothing is kept in the FmgrInfo.  There
  * is no inverse function: a window frame whose start moves is computed anew.
  *
+ * The id of a row may have any type that hashes.  An integer is taken as it is, and another id
+ * by its fingerprint.
+ *
  * src/pg/filter_aggregate.c
  */
 #include "pg/filter_aggregate.h"
@@ -102,7 +105,20 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 	}
 	KeyTypeOfArgument(&key, fcinfo, KEY_ARGUMENT);
 	FilterSetInput(state, &key, input);
+	if (input == FILTER_IDS)
+		KeyTypeOfArgument(&state->id, fcinfo, NUMBER_ARGUMENT);
 	return state;
+}
+
+/* The number beside the key: the id of the row, or how often the row counts. */
+static pg_attribute_always_inline int64
+number_argument(FunctionCallInfo fcinfo, FilterInput input, const FilterState *state)
+{
+	if (input == FILTER_ROWS)
+		return 1;
+	if (input == FILTER_IDS)
+		return (int64) KeyFingerprint(&state->id, PG_GETARG_DATUM(NUMBER_ARGUMENT));
+	return PG_GETARG_INT64(NUMBER_ARGUMENT);
 }
 
 /* The count argument: how often the row counts. */
@@ -121,7 +137,7 @@ transition(FunctionCallInfo fcinfo, FilterInput input)
 {
 	FilterState *state =
 		PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &filter_state_type);
-	int64 number = 1;
+	int64 number;
 
 	if (PG_ARGISNULL(KEY_ARGUMENT) || (input != FILTER_ROWS && PG_ARGISNULL(NUMBER_ARGUMENT)))
 		return AggregateUnchanged(fcinfo);
@@ -130,8 +146,7 @@ transition(FunctionCallInfo fcinfo, FilterInput input)
 		state = first_state(fcinfo, input);
 	if (unlikely(!is_known_template(fcinfo, template_argument(input), state)))
 		check_template(fcinfo, template_argument(input), state);
-	if (input != FILTER_ROWS)
-		number = PG_GETARG_INT64(NUMBER_ARGUMENT);
+	number = number_argument(fcinfo, input, state);
 	if (input != FILTER_COPIES || check_copies(number) > 0)
 		FilterPut(state, KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)), number);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));

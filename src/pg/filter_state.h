@@ -33,6 +33,7 @@ typedef struct FilterState
 	uint64 row; /* number of the first row in the buffer */
 
 	FilterInput input;
+	KeyType id; /* with FILTER_IDS: of the rows' ids */
 } FilterState;
 
 /* Read access to a filter, which the datum may hold in any form; a compact one stays so. */

@@ -33,14 +33,28 @@ SketchCheck(qb_status status)
 		StatusRaise(status, sketch_key_holder.one, hint_of(status));
 }
 
-/* The weight argument.  Its negative must be a bigint, too. */
-int64
-SketchCheckWeight(int64 weight)
+/* Raise the error of removing weights from an aggregate's state, unless the status is QB_OK. */
+void
+SketchCheckRemoved(qb_status status)
 {
-	if (unlikely(weight == PG_INT64_MIN))
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("weight " INT64_FORMAT " is out of range", weight)));
-	return weight;
+	if (status == QB_UNDERFLOW)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION), errmsg("weights of a key sum to less than zero"),
+			 errhint(
+				 "They must not do so within the rows of one worker of a parallel plan, or of one "
+				 "shard. Have each key's rows counted together: set "
+				 "max_parallel_workers_per_gather to 0, or write ORDER BY inside of the "
+				 "aggregate, which is then not split.")));
+	SketchCheck(status);
+}
+
+/* Raise the error for a weight whose negative is no bigint. */
+void
+SketchBadWeight(int64 weight)
+{
+	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					errmsg("weight " INT64_FORMAT " is out of range", weight)));
 }
 
 static const char *

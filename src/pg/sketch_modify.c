@@ -81,9 +81,9 @@ add_key(FunctionCallInfo fcinfo, int sign)
 }
 
 /*
- * Planner support of adding and removing.  In PL/pgSQL sk := qsketch_add(sk, k) may
- * pass the variable itself, to be changed in place.  SketchForUpdate() does that.  If
- * it raises an error, the variable is unchanged.
+ * Planner support of adding and removing, for sketches and for lists of top keys.  In
+ * PL/pgSQL sk := qsketch_add(sk, k) may pass the variable itself, to be changed in place.
+ * SketchForUpdate() does that.  If it raises an error, the variable is unchanged.
  */
 PG_FUNCTION_INFO_V1(qsketch_modify_support);
 Datum

@@ -225,6 +225,35 @@ flush_buffer(SketchState *expanded)
 	KeyBufferLimit(buffer, most_room(expanded));
 }
 
+/*
+ * Count the keys of these pages, from the copy of a column on a device.  Pages that
+ * were not done stay in the set.
+ */
+void
+SketchAddColumn(SketchState *expanded, const GpuRef *column, GpuPages *pages)
+{
+	int64 count = 0;
+
+	flush_buffer(expanded);
+	StateBeginCounting(&expanded->keyed);
+	expanded->keyed.batches++;
+	set_version(expanded);
+	SketchCheck(GpuSketchAddColumn(&expanded->sketch, column, pages, &count));
+	expanded->keyed.members += count;
+	StateEndCounting(&expanded->keyed);
+	StatCountBatch(expanded->sketch.remote != NULL, count);
+	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
+}
+
+/* Free a state and all its memory, but not its context. */
+void
+SketchFree(SketchState *expanded)
+{
+	qs_free(&expanded->sketch);
+	KeyBufferFree(&expanded->keyed.buffer);
+	pfree(expanded);
+}
+
 /* Remove the keys that had to wait until all others were added. */
 static void
 remove_now(SketchState *expanded)
@@ -238,20 +267,9 @@ remove_now(SketchState *expanded)
 	StateBeginCounting(&expanded->keyed);
 	status = qs_subtract(&expanded->sketch, &removed->sketch);
 	StateEndCounting(&expanded->keyed);
-	if (status == QB_UNDERFLOW)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_DATA_EXCEPTION), errmsg("weights of a key sum to less than zero"),
-			 errhint(
-				 "They must not do so within the rows of one worker of a parallel plan, or of one "
-				 "shard. Have each key's rows counted together: set "
-				 "max_parallel_workers_per_gather to 0, or write ORDER BY inside of the "
-				 "aggregate, which is then not split.")));
-	SketchCheck(status);
+	SketchCheckRemoved(status);
 	expanded->removed = NULL;
-	qs_free(&removed->sketch);
-	KeyBufferFree(&removed->keyed.buffer);
-	pfree(removed);
+	SketchFree(removed);
 }
 
 /* Bring the sketch up to date: count the keys in the buffer, then remove keys. */

@@ -7,6 +7,7 @@
 #ifndef QS_PG_SKETCH_STATE_H
 #define QS_PG_SKETCH_STATE_H
 
+#include "gpu/column_request.h"
 #include "pg/sketch_value.h"
 #include "pgbase/state.h"
 
@@ -50,6 +51,7 @@ extern const KeyedStateType sketch_state_type;
 extern SketchState *SketchCreate(MemoryContext context, const qs_params *params);
 extern SketchState *SketchCopy(MemoryContext context, const qs_sketch *sketch);
 extern SketchState *SketchFromTicket(MemoryContext context, Datum ticket);
+extern void SketchFree(SketchState *expanded);
 extern void SketchPlace(SketchState *expanded);
 extern SketchState *SketchStateIn(Datum datum);
 extern void SketchRead(SketchReader *reader, Datum datum);
@@ -64,6 +66,7 @@ extern void SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 w
 extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern int SketchMostWaiting(const qs_params *params);
 extern void SketchFlush(SketchState *expanded);
+extern void SketchAddColumn(SketchState *expanded, const GpuRef *column, GpuPages *pages);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
 extern void SketchSettle(SketchState *expanded);
 

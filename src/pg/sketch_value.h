@@ -38,7 +38,8 @@ extern void SketchWrite(const qs_sketch *sketch, const qs_flat *flat, struct var
 /* sketch_errors.c */
 extern const KeyHolder sketch_key_holder;
 extern void SketchCheck(qb_status status);
-extern int64 SketchCheckWeight(int64 weight);
+extern void SketchCheckRemoved(qb_status status);
+extern void SketchBadWeight(int64 weight) __attribute__((noreturn));
 extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
 extern const char *SketchSizeText(const qs_params *params);
 extern void SketchBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
@@ -49,5 +50,14 @@ extern void SketchDefaultParams(qs_params *params);
 extern int SketchStructureFromText(text *name);
 extern void SketchParamsOf(qs_params *params, int structure, uint64 size);
 extern uint64 SketchSizeFromText(text *size);
+
+/* The weight argument.  Its negative must be a bigint, too. */
+static inline int64
+SketchCheckWeight(int64 weight)
+{
+	if (unlikely(weight == PG_INT64_MIN))
+		SketchBadWeight(weight);
+	return weight;
+}
 
 #endif

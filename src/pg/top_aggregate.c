@@ -19,18 +19,31 @@
 #include "nodes/execnodes.h"
 
 #define KEY_ARGUMENT 1
-#define N_ARGUMENT   2
 
-static const AggregateForm plain = { .limit = N_ARGUMENT };
-static const AggregateForm templated = { .limit = N_ARGUMENT, .template = 3 };
+static const AggregateForm plain = { .limit = 2 };
+static const AggregateForm weighted = { .weight = 2, .limit = 3 };
+static const AggregateForm templated = { .limit = 2, .template = 3 };
+static const AggregateForm weighted_templated = { .weight = 2, .limit = 3, .template = 4 };
 
 static uint32
-n_argument(FunctionCallInfo fcinfo)
+n_argument(FunctionCallInfo fcinfo, AggregateForm form)
 {
-	if (PG_ARGISNULL(N_ARGUMENT))
+	if (PG_ARGISNULL(form.limit))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("number of top keys must not be null")));
-	return TopCheckN(PG_GETARG_INT32(N_ARGUMENT));
+	return TopCheckN(PG_GETARG_INT32(form.limit));
+}
+
+static pg_attribute_always_inline bool
+is_skipped(FunctionCallInfo fcinfo, AggregateForm form)
+{
+	return PG_ARGISNULL(KEY_ARGUMENT) || (form.weight && PG_ARGISNULL(form.weight));
+}
+
+static pg_attribute_always_inline int64
+weight_argument(FunctionCallInfo fcinfo, AggregateForm form)
+{
+	return form.weight ? SketchCheckWeight(PG_GETARG_INT64(form.weight)) : 1;
 }
 
 /* All rows of a group must have the same n and template, or the result would depend on the plan. */
@@ -42,7 +55,8 @@ check_n(uint32 a, uint32 b)
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("number of top keys differs between rows of one group: %u and %u", b, a),
-			 errhint("The key comes first, then how many of the most frequent ones are wanted.")));
+			 errhint("The key comes first, then its weight if there is one, then how many keys are "
+					 "wanted.")));
 }
 
 /* The state for the first row of a group, or for a row after states were combined. */
@@ -61,7 +75,8 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 		qs_params params;
 
 		SketchTemplateParams(fcinfo, form, &params);
-		state = TopCreate(StateContext(&top_state_type, context), &params, n_argument(fcinfo));
+		state =
+			TopCreate(StateContext(&top_state_type, context), &params, n_argument(fcinfo, form));
 	}
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	KeyTypeOfArgument(&key, fcinfo, KEY_ARGUMENT);
@@ -74,34 +89,37 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
  * sketch_aggregate.c.
  */
 static pg_attribute_always_inline TopState *
-append_integer(FunctionCallInfo fcinfo)
+append_integer(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	TopState *state;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(KEY_ARGUMENT) || PG_ARGISNULL(N_ARGUMENT) ||
+	if (PG_ARGISNULL(0) || is_skipped(fcinfo, form) || PG_ARGISNULL(form.limit) ||
 		fcinfo->context == NULL)
 		return NULL;
 	state = StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
 	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) ||
-		!KeyIsInteger(&state->keyed.key) || PG_GETARG_INT32(N_ARGUMENT) != (int32) state->top.n)
+		!KeyIsInteger(&state->keyed.key) || PG_GETARG_INT32(form.limit) != (int32) state->top.n)
 		return NULL;
-	TopPutInteger(state, KeyInteger(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)));
+	TopPut(state, KeyInteger(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)),
+		   weight_argument(fcinfo, form));
 	return state;
 }
 
-static Datum
+static pg_attribute_always_inline Datum
 transition(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	TopState *state = PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
+	int64 weight;
 
-	if (PG_ARGISNULL(KEY_ARGUMENT))
+	if (is_skipped(fcinfo, form))
 		return AggregateUnchanged(fcinfo);
+	weight = weight_argument(fcinfo, form);
 	if (unlikely(state == NULL || state->keyed.key.type == InvalidOid || fcinfo->context == NULL))
 		state = first_state(fcinfo, form);
-	check_n(state->top.n, n_argument(fcinfo));
+	check_n(state->top.n, n_argument(fcinfo, form));
 	if (form.template)
 		SketchCheckTemplate(fcinfo, form, &state->sketch.params, state->template_mark);
-	TopCount(state, PG_GETARG_DATUM(KEY_ARGUMENT));
+	TopCount(state, PG_GETARG_DATUM(KEY_ARGUMENT), weight);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
@@ -111,15 +129,33 @@ plain_transition(FunctionCallInfo fcinfo)
 	return transition(fcinfo, plain);
 }
 
+static pg_noinline Datum
+weighted_transition(FunctionCallInfo fcinfo)
+{
+	return transition(fcinfo, weighted);
+}
+
 /* qtop_agg_trans(qtop, key, n) */
 PG_FUNCTION_INFO_V1(qtop_agg_trans);
 Datum
 qtop_agg_trans(PG_FUNCTION_ARGS)
 {
-	TopState *state = append_integer(fcinfo);
+	TopState *state = append_integer(fcinfo, plain);
 
 	if (unlikely(state == NULL))
 		return plain_transition(fcinfo);
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
+}
+
+/* qtop_agg_trans(qtop, key, weight, n) */
+PG_FUNCTION_INFO_V1(qtop_agg_trans_weight);
+Datum
+qtop_agg_trans_weight(PG_FUNCTION_ARGS)
+{
+	TopState *state = append_integer(fcinfo, weighted);
+
+	if (unlikely(state == NULL))
+		return weighted_transition(fcinfo);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
@@ -129,6 +165,14 @@ Datum
 qtop_agg_trans_template(PG_FUNCTION_ARGS)
 {
 	return transition(fcinfo, templated);
+}
+
+/* qtop_agg_trans(qtop, key, weight, n, template) */
+PG_FUNCTION_INFO_V1(qtop_agg_trans_weight_template);
+Datum
+qtop_agg_trans_weight_template(PG_FUNCTION_ARGS)
+{
+	return transition(fcinfo, weighted_templated);
 }
 
 /* Merge the second value into the first.  If they may differ in size, the larger one is folded. */
@@ -189,7 +233,10 @@ qtop_agg_final(PG_FUNCTION_ARGS)
 /* There is no inverse function, so a moving aggregate takes its MINVFUNC from elsewhere. */
 const AggregateFunctions top_functions = {
 	.key = KEY_ARGUMENT,
-	.transition = { { qtop_agg_trans, &plain }, { qtop_agg_trans_template, &templated } },
+	.transition = { { qtop_agg_trans, &plain },
+					{ qtop_agg_trans_weight, &weighted },
+					{ qtop_agg_trans_template, &templated },
+					{ qtop_agg_trans_weight_template, &weighted_templated } },
 	.combine = { qtop_agg_combine, qtop_merge_trans },
 	.final = qtop_agg_final,
 };

@@ -26,8 +26,6 @@
  *
  * If b >= t and b > 0, the keys are too equally frequent for that sketch, and
  *
- * If b is not that small, keys are too much alike for that sketch, and
- *
  *	3. GROUP BY counts the rows whose key has an estimate of t at least (1, if
  *	   less than n keys were counted).
  *
@@ -39,6 +37,10 @@
  * may have the same one.  Bounds and estimates count all keys with a fingerprint, so
  * they hold for each of the keys.  Exact counts come from GROUP BY, by the type's own
  * equality.
+ *
+ * With a column of weights, sums of weights take the place of counts.  All of the above holds
+ * for weights that are not negative, and keys whose weights sum to 0 are no answer.  The first
+ * pass counts rows of negative weight, too.  If there are any, GROUP BY adds up all keys.
  *
  * All passes must see the same rows: the function is STABLE, and reads with the
  * snapshot of the calling query.  The passes are plain queries.  So they run with the
@@ -63,6 +65,8 @@
 extern Datum qtop_has(PG_FUNCTION_ARGS);
 extern Datum qsketch_estimate(PG_FUNCTION_ARGS);
 
+#define TYPE_ARGUMENT 3
+
 /* The list is made for so many keys.  Candidates cost little, and more of them lower the bound. */
 #define CANDIDATES_FOR 1000
 
@@ -79,7 +83,7 @@ typedef struct Own
 {
 	Oid sketch; /* types */
 	Oid list;
-	Oid agg; /* functions of a key of any type */
+	Oid agg; /* functions of a key of any type; this one may take a weight, too */
 	Oid has;
 	Oid estimate;
 } Own;
@@ -112,17 +116,30 @@ size_for(double rows)
 	return mb;
 }
 
+/* The name of the column of weights: the last argument, a cstring if no type is named. */
+static const char *
+weight_argument(FunctionCallInfo fcinfo)
+{
+	int last = PG_NARGS() - 1;
+
+	if (PG_ARGISNULL(last))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("name of the column of weights must not be null")));
+	return last == TYPE_ARGUMENT ? PG_GETARG_CSTRING(last) : NameStr(*PG_GETARG_NAME(last));
+}
+
 static void
-describe(FunctionCallInfo fcinfo, TopQuestion *question, Output *output)
+describe(FunctionCallInfo fcinfo, bool weighted, TopQuestion *question, Output *output)
 {
 	question->n = (int32) TopCheckN(PG_GETARG_INT32(2));
 	question->listed = Max(question->n, CANDIDATES_FOR);
-	TopDescribe(question, PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)));
+	TopDescribe(question, PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)),
+				weighted ? weight_argument(fcinfo) : NULL);
 	output->result = (ReturnSetInfo *) fcinfo->resultinfo;
 	output->wanted = question->n;
-	output->as_text = PG_NARGS() == 3;
+	output->as_text = PG_NARGS() == TYPE_ARGUMENT + weighted;
 	if (!output->as_text)
-		TopCheckType(question, get_fn_expr_argtype(fcinfo->flinfo, 3));
+		TopCheckType(question, get_fn_expr_argtype(fcinfo->flinfo, TYPE_ARGUMENT));
 	output->padded = getBaseType(question->type) == BPCHAROID;
 	KeyWriterInit(&output->writer, output->padded ? TEXTOID : question->type, CurrentMemoryContext);
 }
@@ -140,14 +157,21 @@ function_of_key(Oid schema, const char *name, Oid value, PGFunction function)
 }
 
 static void
-find_own(Oid schema, Own *own)
+find_own(const TopQuestion *q, Oid schema, Own *own)
 {
-	Oid types[] = { ANYCOMPATIBLEOID, INT4OID, InvalidOid };
+	Oid types[] = { ANYCOMPATIBLEOID, INT4OID, InvalidOid, InvalidOid };
+	int count = 3;
 
 	own->sketch = OwnType(schema, "qsketch");
 	own->list = OwnType(schema, "qtop");
-	types[2] = own->sketch;
-	own->agg = OwnFunction(schema, "qtop_agg", lengthof(types), types);
+	if (q->weight)
+	{
+		types[1] = INT8OID;
+		types[2] = INT4OID;
+		count = 4;
+	}
+	types[count - 1] = own->sketch;
+	own->agg = OwnFunction(schema, "qtop_agg", count, types);
 	if (!OidIsValid(own->agg) || !AggregateIsOurs(own->agg, &top_functions))
 		OwnIsMissing("qtop_agg");
 	own->has = function_of_key(schema, "qtop_has", own->list, qtop_has);
@@ -219,21 +243,30 @@ nth_lower(const qs_top *top, int32 n)
 	return lower[n - 1];
 }
 
-/* First pass: find candidates.  NULL if there are no keys. */
+/* First pass: find candidates.  NULL if there are no keys, or no list for them. */
 static TopState *
-find_candidates(const TopQuestion *q, const Own *own, double rows)
+find_candidates(const TopQuestion *q, const Own *own, double rows, bool *negative)
 {
 	Node *n = (Node *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(q->listed),
 								 false, true);
-	OwnCall call = { own->agg, list_make3(NULL, n, template_for(rows, own->sketch)), q->name };
+	OwnCall call = { own->agg, list_make3(NULL, n, template_for(rows, own->sketch)), q->name,
+					 q->weight_name };
 	Datum list;
 	bool null;
 	TopReader reader;
 	TopState *top;
 
-	RunQuery(psprintf("SELECT $1 FROM %s", q->table), &call, NULL);
+	RunQuery(psprintf("SELECT $1, %s FROM %s",
+					  q->weight ? psprintf("pg_catalog.count(*) FILTER (WHERE %s "
+										   "OPERATOR(pg_catalog.<) 0)",
+										   q->weight)
+								: "CAST(0 AS pg_catalog.int8)",
+					  q->table),
+			 &call, NULL);
+	*negative =
+		DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &null)) > 0;
 	list = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
-	if (null)
+	if (null || *negative)
 		return NULL;
 	TopRead(&reader, list);
 	top = TopCopy(CurrentMemoryContext, &reader);
@@ -254,10 +287,10 @@ count_rows(const TopQuestion *q, const char *condition, OwnCall *call, ParamList
 	Answer answer = { 0 };
 	bool null;
 
-	RunQuery(psprintf("SELECT %s, pg_catalog.count(*) FROM %s%s%s GROUP BY %s ORDER BY 2 DESC%s%s "
-					  "LIMIT %d",
-					  q->column, q->table, condition ? " WHERE " : "", condition ? condition : "",
-					  q->column, q->sorted ? ", " : "", q->sorted ? q->column : "", q->n + 1),
+	RunQuery(psprintf("SELECT %s, %s FROM %s%s%s GROUP BY %s%s ORDER BY 2 DESC%s%s LIMIT %d",
+					  q->column, q->measure, q->table, condition ? " WHERE " : "",
+					  condition ? condition : "", q->column, q->having, q->sorted ? ", " : "",
+					  q->sorted ? q->column : "", q->n + 1),
 			 call, values);
 	TopCheckColumn(q, SPI_gettypeid(SPI_tuptable->tupdesc, 1));
 	answer.rows = SPI_processed;
@@ -397,24 +430,22 @@ put_counted(Output *output, const TopQuestion *q, const qs_top *top)
 static void
 answer_with_list(Output *output, const TopQuestion *q, Oid schema, const TopSample *sample)
 {
+	bool negative;
 	TopState *top;
 	Own own;
 
-	find_own(schema, &own);
-	top = find_candidates(q, &own, TopSampleTable(sample));
-	if (top && is_counted(q, &top->top))
+	find_own(q, schema, &own);
+	top = find_candidates(q, &own, TopSampleTable(sample), &negative);
+	if (negative)
+		put_answer(output, count_all(q));
+	else if (top && is_counted(q, &top->top))
 		put_counted(output, q, &top->top);
 	else if (top)
 		put_answer(output, count_keys(q, &own, sample, top));
 }
 
-/*
- * qtop_exact(table, column, n [, NULL::type]): keys and counts, as the type or
- * as text.
- */
-PG_FUNCTION_INFO_V1(qtop_exact);
-Datum
-qtop_exact(PG_FUNCTION_ARGS)
+static Datum
+answer(FunctionCallInfo fcinfo, bool weighted)
 {
 	TopQuestion question;
 	TopSample sample;
@@ -425,7 +456,7 @@ qtop_exact(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "could not connect to SPI");
-	describe(fcinfo, &question, &output);
+	describe(fcinfo, weighted, &question, &output);
 	TopTakeSample(&question, &sample);
 	if (TopSampleWantsList(&question, &sample))
 		answer_with_list(&output, &question, get_func_namespace(fcinfo->flinfo->fn_oid), &sample);
@@ -433,4 +464,20 @@ qtop_exact(PG_FUNCTION_ARGS)
 		put_answer(&output, count_all(&question));
 	SPI_finish();
 	PG_RETURN_NULL();
+}
+
+/* qtop_exact(table, column, n [, NULL::type]): keys and counts, as the type or as text. */
+PG_FUNCTION_INFO_V1(qtop_exact);
+Datum
+qtop_exact(PG_FUNCTION_ARGS)
+{
+	return answer(fcinfo, false);
+}
+
+/* qtop_exact(table, column, n [, NULL::type], weight): keys and sums of weights. */
+PG_FUNCTION_INFO_V1(qtop_exact_weight);
+Datum
+qtop_exact_weight(PG_FUNCTION_ARGS)
+{
+	return answer(fcinfo, true);
 }

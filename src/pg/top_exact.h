@@ -16,10 +16,14 @@
 typedef struct TopQuestion
 {
 	Oid relation;
-	char *table;      /* an item of FROM, named t, as SQL writes it */
-	const char *name; /* name of the column */
-	char *column;     /* column of t, as SQL writes it */
-	Oid type;         /* type of the column */
+	char *table;             /* an item of FROM, named t, as SQL writes it */
+	const char *name;        /* name of the column */
+	char *column;            /* column of t, as SQL writes it */
+	const char *weight_name; /* name of the column of weights; NULL: rows are counted */
+	char *weight;            /* that column of t, as SQL writes it */
+	const char *measure;     /* a key's count or weight, as SQL writes it */
+	const char *having;      /* which keys have a weight, as SQL writes it */
+	Oid type;                /* type of the column */
 	Oid collation;
 	bool integer; /* fingerprints are the keys themselves */
 	bool sorted;  /* the type of the keys has an order */
@@ -32,14 +36,16 @@ typedef struct TopSample
 {
 	double percent; /* the sample's share of the pages; 0: there is no sample */
 	double rows;    /* rows of the sample without NULLs */
+	double weight;  /* of these rows; as many as rows if they have no weights */
 	double groups;  /* distinct keys in the sample */
 	double single;  /* keys that the sample has once */
-	int64 nth;      /* how often it has its n-th most frequent key */
-	int64 usual;    /* how often it has the most frequent key that a list would not keep */
+	int64 nth;      /* count or weight of its n-th key */
+	int64 usual;    /* count or weight of the first key that a list would not keep */
 } TopSample;
 
 /* top_question.c */
-extern void TopDescribe(TopQuestion *question, Oid relation, const char *column);
+extern void
+TopDescribe(TopQuestion *question, Oid relation, const char *column, const char *weight);
 extern void TopCheckType(const TopQuestion *question, Oid named);
 extern void TopCheckColumn(const TopQuestion *question, Oid found);
 

@@ -8,6 +8,7 @@
  * src/pg/top_list.c
  */
 #include "pgbase/keyexpr.h"
+#include "pg/sketch_distinct.h"
 #include "pg/sketch_probe.h"
 #include "pg/top_state.h"
 
@@ -20,8 +21,7 @@
 #include "sketch/top_format.h"
 #include "utils/builtins.h"
 
-#define N_ARGUMENT    1
-#define TYPE_ARGUMENT 2
+#define N_ARGUMENT 1
 
 /* A key as the list shows it. */
 typedef struct Row
@@ -44,11 +44,14 @@ compare_rows(const void *a, const void *b)
 	return (x->key.fingerprint > y->key.fingerprint) - (x->key.fingerprint < y->key.fingerprint);
 }
 
-/* How many keys the call asks for.  The list was made for at least so many. */
+/*
+ * How many keys the call asks for.  The list was made for at least so many.  Without an
+ * argument for it, all of them are wanted.
+ */
 static uint64
-wanted(FunctionCallInfo fcinfo, const qs_top *top)
+wanted(FunctionCallInfo fcinfo, const qs_top *top, bool all)
 {
-	uint32 n = TopCheckN(PG_GETARG_INT32(N_ARGUMENT));
+	uint32 n = all ? top->n : TopCheckN(PG_GETARG_INT32(N_ARGUMENT));
 
 	if (n > top->n)
 		ereport(ERROR,
@@ -106,12 +109,12 @@ hint_type(uint32 family)
 
 /* The type of the keys that the caller names.  An error if the keys cannot have it. */
 static void
-parser_of(FunctionCallInfo fcinfo, const TopReader *reader, KeyParser *parser)
+parser_of(FunctionCallInfo fcinfo, int type_argument, const TopReader *reader, KeyParser *parser)
 {
 	const qb_keys *keys = &reader->sketch->keys;
 	KeyArgument argument;
 
-	KeyArgumentOf(&argument, fcinfo, TYPE_ARGUMENT);
+	KeyArgumentOf(&argument, fcinfo, type_argument);
 	if (argument.type == RECORDOID)
 		ereport(
 			ERROR,
@@ -128,7 +131,24 @@ parser_of(FunctionCallInfo fcinfo, const TopReader *reader, KeyParser *parser)
 	KeyFamilyCheckProbe(keys, &parser->key, &top_key_holder);
 }
 
-/* qtop_list(qtop, n, NULL::type): the n most frequent keys. */
+/*
+ * The argument that names the type of the keys, the last one.  Without n it must be null:
+ * a number there was meant to be n.
+ */
+static int
+type_argument(FunctionCallInfo fcinfo)
+{
+	int last = PG_NARGS() - 1;
+
+	if (last == N_ARGUMENT && !PG_ARGISNULL(last))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("type of the keys must be named by a null"),
+						errhint("Write qtop_list(list, NULL::type) or qtop_list(list, n, "
+								"NULL::type).")));
+	return last;
+}
+
+/* qtop_list(qtop [, n], NULL::type): the n most frequent keys. */
 PG_FUNCTION_INFO_V1(qtop_list);
 Datum
 qtop_list(PG_FUNCTION_ARGS)
@@ -137,16 +157,18 @@ qtop_list(PG_FUNCTION_ARGS)
 	TopReader reader;
 	KeyParser parser;
 	uint64 count;
+	int type = type_argument(fcinfo);
+	bool all = type == N_ARGUMENT;
 	Row *row;
 	uint64 i;
 	int level;
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(N_ARGUMENT))
+	if (PG_ARGISNULL(0) || (!all && PG_ARGISNULL(N_ARGUMENT)))
 		PG_RETURN_NULL();
 	TopRead(&reader, PG_GETARG_DATUM(0));
-	count = wanted(fcinfo, reader.top);
-	parser_of(fcinfo, &reader, &parser);
+	count = wanted(fcinfo, reader.top, all);
+	parser_of(fcinfo, type, &reader, &parser);
 	row = sorted_rows(reader.top);
 	level = KeyTextBegin();
 	for (i = 0; i < count; i++)
@@ -164,7 +186,7 @@ qtop_list(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* qtop_text(qtop, n): the n most frequent keys, as text. */
+/* qtop_text(qtop [, n]): the n most frequent keys, as text. */
 PG_FUNCTION_INFO_V1(qtop_text);
 Datum
 qtop_text(PG_FUNCTION_ARGS)
@@ -177,7 +199,7 @@ qtop_text(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	TopRead(&reader, PG_GETARG_DATUM(0));
-	count = wanted(fcinfo, reader.top);
+	count = wanted(fcinfo, reader.top, PG_NARGS() == N_ARGUMENT);
 	row = sorted_rows(reader.top);
 	for (i = 0; i < count; i++)
 	{
@@ -202,6 +224,34 @@ qtop_sketch(PG_FUNCTION_ARGS)
 	sketch = SketchFlatten(reader.sketch);
 	TopReadEnd(&reader);
 	PG_RETURN_POINTER(sketch);
+}
+
+/* qtop_total(qtop): the sum of all weights. */
+PG_FUNCTION_INFO_V1(qtop_total);
+Datum
+qtop_total(PG_FUNCTION_ARGS)
+{
+	TopReader reader;
+	int64 total;
+
+	TopRead(&reader, PG_GETARG_DATUM(0));
+	total = reader.sketch->total;
+	TopReadEnd(&reader);
+	PG_RETURN_INT64(total);
+}
+
+/* qtop_distinct(qtop): how many distinct keys there are, and the standard error. */
+PG_FUNCTION_INFO_V1(qtop_distinct);
+Datum
+qtop_distinct(PG_FUNCTION_ARGS)
+{
+	TopReader reader;
+	Datum row;
+
+	TopRead(&reader, PG_GETARG_DATUM(0));
+	row = SketchDistinctRow(fcinfo, reader.sketch);
+	TopReadEnd(&reader);
+	PG_RETURN_DATUM(row);
 }
 
 /* qtop_new(n, template): an empty list. */

@@ -2,6 +2,11 @@
  * top_modify.c
  *		Adding keys to lists of top keys, and merging two.
  *
+ * Adding a key is cheap, but a value that may not be changed in place is copied first: the
+ * tables of the sketch, and the candidates.  From PostgreSQL 18 on, PL/pgSQL lets
+ * t := qtop_add(t, k) change the variable (qsketch_modify_support).  If that raises an
+ * error, the variable must be unchanged, so all that can fail is checked before.
+ *
  * src/pg/top_modify.c
  */
 #include "pgbase/keyexpr.h"
@@ -70,9 +75,11 @@ weight_argument(FunctionCallInfo fcinfo)
 	int64 weight = PG_NARGS() > WEIGHT_ARGUMENT ? PG_GETARG_INT64(WEIGHT_ARGUMENT) : 1;
 
 	if (weight < 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("weight must not be negative, but is " INT64_FORMAT, weight),
-						errhint("Nothing can be removed from a list of top keys.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("weight must not be negative, but is " INT64_FORMAT, weight),
+				 errhint("Nothing can be removed from a list. Negative weights among the rows of "
+						 "qtop_agg take positive ones back.")));
 	return weight;
 }
 
@@ -96,6 +103,8 @@ qtop_add(PG_FUNCTION_ARGS)
 	weight = weight_argument(fcinfo);
 	top = TopForUpdate(NULL, PG_GETARG_DATUM(0));
 	key_argument(fcinfo, &top->sketch.keys, &key);
+	if (weight > PG_INT64_MAX - top->sketch.total)
+		SketchCheck(QB_TOTAL_OVERFLOW);
 	TopSetKey(top, &key.type);
 	TopCountNow(top, key.fingerprint, key.text, key.length, weight);
 	top->keyed.key.type = InvalidOid;

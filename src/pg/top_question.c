@@ -44,23 +44,60 @@ describe_table(TopQuestion *question)
 	ReleaseSysCache(tuple);
 }
 
-static void
-describe_column(TopQuestion *question)
+static AttrNumber
+column_number(const TopQuestion *question, const char *name)
 {
-	AttrNumber number = get_attnum(question->relation, question->name);
-	int32 typmod;
-	Oid base;
+	AttrNumber number = get_attnum(question->relation, name);
 
 	if (number == InvalidAttrNumber)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-						errmsg("column \"%s\" of relation \"%s\" does not exist", question->name,
+						errmsg("column \"%s\" of relation \"%s\" does not exist", name,
 							   get_rel_name(question->relation)),
 						errhint("Name one column, in upper and lower case as the table has it.")));
+	return number;
+}
+
+static bool
+is_integer(Oid type)
+{
+	Oid base = getBaseType(type);
+
+	return base == INT2OID || base == INT4OID || base == INT8OID;
+}
+
+/* Rows are counted, or have their weights added up.  Then a key of no weight is no answer. */
+static void
+describe_weight(TopQuestion *question, const char *name)
+{
+	Oid type;
+
+	question->weight_name = name;
+	question->weight = NULL;
+	question->measure = "pg_catalog.count(*)";
+	question->having = "";
+	if (name == NULL)
+		return;
+	type = get_atttype(question->relation, column_number(question, name));
+	if (!is_integer(type))
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("weights in column \"%s\" have type %s", name, format_type_be(type)),
+						errhint("Weights are smallint, integer or bigint. A view may cast them.")));
+	question->weight = psprintf("t.%s", quote_identifier(name));
+	question->measure = psprintf("CAST(pg_catalog.sum(%s) AS pg_catalog.int8)", question->weight);
+	question->having =
+		psprintf(" HAVING pg_catalog.sum(%s) OPERATOR(pg_catalog.>) 0", question->weight);
+}
+
+static void
+describe_column(TopQuestion *question)
+{
+	AttrNumber number = column_number(question, question->name);
+	int32 typmod;
+
 	get_atttypetypmodcoll(question->relation, number, &question->type, &typmod,
 						  &question->collation);
-	base = getBaseType(question->type);
 	question->column = psprintf("t.%s", quote_identifier(question->name));
-	question->integer = base == INT2OID || base == INT4OID || base == INT8OID;
+	question->integer = is_integer(question->type);
 	question->sorted = OidIsValid(lookup_type_cache(question->type, TYPECACHE_LT_OPR)->lt_opr);
 }
 
@@ -94,13 +131,17 @@ TopCheckColumn(const TopQuestion *question, Oid found)
 				 errhint("No function that the query calls may alter or rename its table.")));
 }
 
-/* Describe a column of a table.  The caller has set how many keys are wanted. */
+/*
+ * Describe a column of a table, and a column of weights unless that is NULL.  The caller has
+ * set how many keys are wanted.
+ */
 void
-TopDescribe(TopQuestion *question, Oid relation, const char *column)
+TopDescribe(TopQuestion *question, Oid relation, const char *column, const char *weight)
 {
 	LockRelationOid(relation, AccessShareLock);
 	question->relation = relation;
 	question->name = column;
 	describe_table(question);
 	describe_column(question);
+	describe_weight(question, weight);
 }

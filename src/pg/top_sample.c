@@ -50,7 +50,8 @@
 
 /*
  * How often the wanted keys must be seen: STANDS_OUT_TIMES as often as usual ones, and
- * STANDS_OUT_BY times more.
+ * STANDS_OUT_BY times more.  Weights take the place of counts, then by as many rows of the
+ * average weight.
  */
 #define STANDS_OUT_BY    6
 #define STANDS_OUT_TIMES 4
@@ -89,24 +90,30 @@ percent_of(Oid relid)
 	return pages < LEAST_PAGES ? 0 : Min(MOST_PERCENT, 100 * SAMPLE_PAGES / pages);
 }
 
-/* Read the groups of the sample, the most frequent first.  Each has a key and its count. */
+/*
+ * Read the groups of the sample, the first ones first.  Each has a key, its count or weight,
+ * and its count.
+ */
 static void
 add_group(const TopQuestion *question, TopSample *sample, HeapTuple tuple)
 {
 	bool null;
+	int64 weight;
 	int64 count;
 
 	(void) SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &null);
 	if (null)
 		return;
-	count = DatumGetInt64(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &null));
+	weight = DatumGetInt64(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &null));
+	count = DatumGetInt64(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 3, &null));
+	sample->weight += (double) weight;
 	sample->rows += (double) count;
 	sample->groups++;
 	sample->single += count == 1;
 	if (sample->groups == question->n)
-		sample->nth = count;
+		sample->nth = weight;
 	if (sample->groups == qs_top_capacity(question->listed))
-		sample->usual = count;
+		sample->usual = weight;
 }
 
 void
@@ -118,8 +125,10 @@ TopTakeSample(const TopQuestion *question, TopSample *sample)
 	sample->percent = percent_of(question->relation);
 	if (sample->percent == 0)
 		return;
-	RunQuery(psprintf("SELECT %s, pg_catalog.count(*) FROM " SAMPLED " GROUP BY %s ORDER BY 2 DESC",
-					  question->column, question->table, sample->percent, question->column),
+	RunQuery(psprintf("SELECT %s, %s, pg_catalog.count(*) FROM " SAMPLED " GROUP BY %s%s "
+					  "ORDER BY 2 DESC",
+					  question->column, question->measure, question->table, sample->percent,
+					  question->column, question->having),
 			 NULL, NULL);
 	for (i = 0; i < SPI_processed; i++)
 		add_group(question, sample, SPI_tuptable->vals[i]);
@@ -146,8 +155,8 @@ TopSampleWantsList(const TopQuestion *question, const TopSample *sample)
 	if (question->integer)
 		return unseen >= UNSEEN_INTEGER &&
 			   2 * pairs * TopSampleTable(sample) >= ALIKE * sample->rows * sample->rows;
-	return unseen >= UNSEEN_OTHER &&
-		   sample->nth >= STANDS_OUT_BY + STANDS_OUT_TIMES * sample->usual;
+	return unseen >= UNSEEN_OTHER && sample->nth >= STANDS_OUT_BY * sample->weight / sample->rows +
+														STANDS_OUT_TIMES * (double) sample->usual;
 }
 
 /* The share of the sample's rows that meet a condition. */

@@ -7,11 +7,18 @@
  * up candidates where the keys' counters are.  Integer keys are their own fingerprints.
  * For other keys the buffer also keeps the values.  Values passed by reference are
  * copied into an arena, which is reused for each batch.  Only keys that become
- * candidates are written as text.
+ * candidates are written as text.  A caller that has the values of a whole batch at hand
+ * puts fingerprints alone into the buffer, and hands over a function for the values.
+ *
+ * Rows come in any order, and a negative weight may come before the positive one that it
+ * takes back.  So negative weights are counted in a sketch of their own, which is subtracted
+ * when the list is next read.
  *
  * src/pg/top_state.c
  */
 #include "pg/top_state.h"
+
+#include "pg/sketch_state.h"
 
 #include "engine/sketch_top.h"
 #include "mb/pg_wchar.h"
@@ -86,17 +93,26 @@ TopReadEnd(TopReader *reader)
 /*
  * The list of a datum, to be changed.  It is the datum's own object if that may be
  * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
- * context of its own.
+ * context of its own.  The candidates of an object are copied as they are: sorting them
+ * would take longer than copying.
  */
 TopState *
 TopForUpdate(MemoryContext aggregate, Datum datum)
 {
 	TopState *top = StateToChange(datum, &top_state_type);
+	TopState *expanded;
 	TopReader reader;
 
 	if (top)
 		return top;
-	TopRead(&reader, datum);
+	expanded = TopStateIn(datum);
+	if (expanded)
+	{
+		TopFlush(expanded);
+		reader = (TopReader){ .top = &expanded->top, .sketch = &expanded->sketch };
+	}
+	else
+		TopRead(&reader, datum);
 	top = TopCopy(StateContext(&top_state_type, aggregate), &reader);
 	TopReadEnd(&reader);
 	return top;
@@ -131,15 +147,17 @@ most_room(const TopState *top)
 
 /* The value of a key in the buffer. */
 static Datum
-value_of(const TopState *top, uint32 row)
+value_in_buffer(void *rows, uint32 row)
 {
+	const TopState *top = rows;
+
 	return top->keyed.key.by_value ? top->value[row]
 								   : PointerGetDatum(top->arena + top->value[row]);
 }
 
 /* Write the text of those keys of the last batch that have become candidates. */
 static void
-write_fresh(TopState *top)
+write_fresh(TopState *top, TopValueOf value_of, void *rows)
 {
 	bool begun = false;
 	int level = 0;
@@ -156,16 +174,16 @@ write_fresh(TopState *top)
 		if (!begun && !top->writer.plain)
 			level = KeyTextBegin();
 		begun = true;
-		text = KeyWrite(&top->writer, value_of(top, key->row), &length);
+		text = KeyWrite(&top->writer, value_of(rows, key->row), &length);
 		SketchCheck(qs_top_set_text(&top->top, key, (const uint8 *) text, length));
 	}
 	if (begun && !top->writer.plain)
 		KeyTextEnd(level);
 }
 
-/* Count the keys in the buffer. */
+/* Count the keys in the buffer, whose values a function gives if they have texts. */
 void
-TopFlush(TopState *top)
+TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
 {
 	KeyBuffer *buffer = &top->keyed.buffer;
 	int count = buffer->count;
@@ -174,9 +192,9 @@ TopFlush(TopState *top)
 		return;
 	StateBeginCounting(&top->keyed);
 	top->keyed.batches++;
-	SketchCheck(qs_engine_cpu.insert(&top->sketch, buffer->fingerprint, NULL, count));
-	SketchCheck(qs_top_batch(&top->top, &top->sketch, buffer->fingerprint, NULL, count));
-	write_fresh(top);
+	SketchCheck(qs_engine_cpu.insert(&top->sketch, buffer->fingerprint, buffer->weight, count));
+	SketchCheck(qs_top_batch(&top->top, &top->sketch, buffer->fingerprint, buffer->weight, count));
+	write_fresh(top, value_of, rows);
 	qs_top_batch_done(&top->top);
 	buffer->count = 0;
 	StateEndCounting(&top->keyed);
@@ -185,13 +203,57 @@ TopFlush(TopState *top)
 	KeyBufferLimit(buffer, most_room(top));
 }
 
+static void
+flush_buffer(TopState *top)
+{
+	TopFlushRows(top, value_in_buffer, top);
+}
+
+/* Remove a key, but only when the list is next read. */
+void
+TopRemoveLater(TopState *top, uint64 fingerprint, int64 weight)
+{
+	if (top->removed == NULL)
+	{
+		top->removed = SketchCreate(top->keyed.header.eoh_context, &top->sketch.params);
+		top->removed->sketch.keys = top->sketch.keys;
+		top->removed->keyed.accounted = top->keyed.accounted;
+	}
+	SketchAppend(top->removed, fingerprint, weight);
+}
+
+/* Remove the keys that had to wait until all others were added. */
+static void
+remove_now(TopState *top)
+{
+	SketchState *removed = top->removed;
+	qb_status status;
+
+	SketchFlush(removed);
+	StateBeginCounting(&top->keyed);
+	status = qs_top_subtract(&top->top, &top->sketch, &removed->sketch);
+	StateEndCounting(&top->keyed);
+	SketchCheckRemoved(status);
+	top->removed = NULL;
+	SketchFree(removed);
+}
+
+/* Bring the list up to date: count the keys in the buffer, then remove keys. */
+void
+TopFlush(TopState *top)
+{
+	flush_buffer(top);
+	if (top->removed)
+		remove_now(top);
+}
+
 /* Make room in a full buffer: count its keys, and take a larger one while it is small. */
 void
 TopMakeRoom(TopState *top)
 {
 	int before = top->keyed.buffer.allocated;
 
-	TopFlush(top);
+	flush_buffer(top);
 	KeyBufferGrow(&top->keyed.buffer, top->keyed.header.eoh_context, most_room(top));
 	if (!top->top.texts || (top->keyed.buffer.allocated == before && top->value))
 		return;
@@ -230,23 +292,35 @@ keep_value(TopState *top, Datum value)
 	return place;
 }
 
-/* Count a row's key, now or with the next batch. */
-void
-TopCount(TopState *top, Datum value)
+/* Append a key of a weight that is not negative to the buffer. */
+static void
+append(TopState *top, Datum plain, int64 weight)
 {
 	const KeyType *key = &top->keyed.key;
-	Datum plain = value;
 	int row;
 
 	if (KeyBufferIsFull(&top->keyed.buffer) || top->arena_used > ARENA_MAX)
 		TopMakeRoom(top);
-	top->keyed.members++;
 	row = top->keyed.buffer.count;
-	if (key->length == -1)
-		plain = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
 	if (top->top.texts)
 		top->value[row] = key->by_value ? plain : (Datum) keep_value(top, plain);
-	KeyBufferPut(&top->keyed.buffer, KeyFingerprint(key, plain));
+	KeyBufferAppend(&top->keyed.buffer, KeyFingerprint(key, plain), weight);
+}
+
+/* Count a row's key, now or with the next batch.  If its weight is negative, remove it later. */
+void
+TopCount(TopState *top, Datum value, int64 weight)
+{
+	const KeyType *key = &top->keyed.key;
+	Datum plain = value;
+
+	if (key->length == -1)
+		plain = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
+	if (unlikely(weight < 0))
+		TopRemoveLater(top, KeyFingerprint(key, plain), -weight);
+	else
+		append(top, plain, weight);
+	top->keyed.members++;
 	if (plain != value)
 		pfree(DatumGetPointer(plain));
 }

@@ -24,6 +24,9 @@ typedef struct TopState
 
 	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
 
+	/* Keys of negative weight, to be removed once all others are added; or NULL. */
+	struct SketchState *removed;
+
 	/* For keys that have texts. */
 	KeyWriter writer;
 	Datum *value; /* value of each key in the buffer; if by reference, its place in the arena */
@@ -42,6 +45,9 @@ typedef struct TopReader
 	struct varlena *own; /* detoasted copy to free, or NULL */
 } TopReader;
 
+/* The value of the key in a row of the batch that is being counted. */
+typedef Datum (*TopValueOf)(void *rows, uint32 row);
+
 extern const KeyedStateType top_state_type;
 
 extern TopState *TopCreate(MemoryContext context, const qs_params *params, uint32 n);
@@ -53,10 +59,11 @@ extern void TopReadEnd(TopReader *reader);
 
 extern void TopSetKey(TopState *top, const KeyType *key);
 extern void TopMakeRoom(TopState *top);
-extern void TopCount(TopState *top, Datum value);
+extern void TopCount(TopState *top, Datum value, int64 weight);
 extern void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight);
 extern void TopFlush(TopState *top);
+extern void TopFlushRows(TopState *top, TopValueOf value_of, void *rows);
 extern void TopSettle(TopState *top);
 extern void TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch);
 
@@ -67,11 +74,19 @@ extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
 extern void TopBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));
 
-/* Count a key that is an integer; the buffer has room. */
+extern void TopRemoveLater(TopState *top, uint64 fingerprint, int64 weight);
+
+/*
+ * Put a key without its value into the buffer, which has room, or remove the key later if
+ * its weight is negative.
+ */
 static inline void
-TopPutInteger(TopState *top, uint64 fingerprint)
+TopPut(TopState *top, uint64 fingerprint, int64 weight)
 {
-	KeyBufferPut(&top->keyed.buffer, fingerprint);
+	if (unlikely(weight < 0))
+		TopRemoveLater(top, fingerprint, -weight);
+	else
+		KeyBufferAppend(&top->keyed.buffer, fingerprint, weight);
 	top->keyed.members++;
 }
 

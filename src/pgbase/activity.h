@@ -19,7 +19,8 @@ typedef enum ActivityCommand
 {
 	ACTIVITY_NONE,
 	ACTIVITY_SCAN,
-	ACTIVITY_PAIRS
+	ACTIVITY_PAIRS,
+	ACTIVITY_LOAD
 } ActivityCommand;
 
 typedef enum ActivityPhase

@@ -21,9 +21,13 @@
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "nodes/value.h"
 #include "executor/spi.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "parser/parse_agg.h"
+#include "parser/parse_coerce.h"
+#include "parser/parse_oper.h"
 #include "parser/parse_relation.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -54,7 +58,33 @@ OwnIsMissing(const char *name)
 			 errhint("Drop the extension and create it again.")));
 }
 
-/* The arguments as the parser would make them.  The column becomes a Var. */
+static Node *
+column_of(ParseState *pstate, const char *name)
+{
+	Node *column = colNameToVar(pstate, name, true, -1);
+
+	if (column == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("column \"%s\" does not exist", name)));
+	return column;
+}
+
+/* A column of integers as bigint. */
+static Node *
+weight_of(ParseState *pstate, const char *name)
+{
+	Node *column = column_of(pstate, name);
+	Node *weight = coerce_to_target_type(pstate, column, exprType(column), INT8OID, -1,
+										 COERCION_IMPLICIT, COERCE_IMPLICIT_CAST, -1);
+
+	if (weight == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("column \"%s\" has type %s, not an integer type", name,
+							   format_type_be(exprType(column)))));
+	return weight;
+}
+
+/* The arguments as the parser would make them.  Columns become Vars. */
 static List *
 arguments_of(ParseState *pstate, const OwnCall *call)
 {
@@ -63,24 +93,34 @@ arguments_of(ParseState *pstate, const OwnCall *call)
 
 	foreach (cell, call->arguments)
 	{
-		Node *argument = lfirst(cell);
-
-		if (argument == NULL)
-			argument = colNameToVar(pstate, call->column, true, -1);
+		if (lfirst(cell) != NULL)
+			arguments = lappend(arguments, copyObject(lfirst(cell)));
 		else
-			argument = copyObject(argument);
-		if (argument == NULL)
-			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-							errmsg("column \"%s\" does not exist", call->column)));
-		arguments = lappend(arguments, argument);
+			arguments = lappend(arguments, column_of(pstate, call->column));
+		if (lfirst(cell) == NULL && call->weight)
+			arguments = lappend(arguments, weight_of(pstate, call->weight));
 	}
 	return arguments;
+}
+
+/* Count only rows whose weight is not negative. */
+static Expr *
+not_negative(ParseState *pstate, const char *weight)
+{
+	List *name = list_make2(makeString("pg_catalog"), makeString(">="));
+	Node *zero =
+		(Node *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(0), false, true);
+
+	return make_op(pstate, name, column_of(pstate, weight), zero, NULL, -1);
 }
 
 static Node *
 aggregate_call(ParseState *pstate, const OwnCall *call, List *arguments)
 {
 	Aggref *aggregate = makeNode(Aggref);
+
+	if (call->weight)
+		aggregate->aggfilter = not_negative(pstate, call->weight);
 
 	aggregate->aggfnoid = call->function;
 	aggregate->aggtype = get_func_rettype(call->function);

@@ -19,11 +19,13 @@
 /*
  * Costs, measured against count(*).  A tuple takes TUPLE_SHARE of cpu_tuple_cost, and a
  * key takes KEY_SHARE of cpu_operator_cost.  Making and merging a block of a partial
- * sketch takes MERGE_SHARE times cpu_tuple_cost.
+ * sketch takes MERGE_SHARE times cpu_tuple_cost.  A row whose key a GPU has takes
+ * COPIED_SHARE of what a row that is read takes.
  */
-#define TUPLE_SHARE 0.2
-#define KEY_SHARE   0.5
-#define MERGE_SHARE 100
+#define TUPLE_SHARE  0.2
+#define KEY_SHARE    0.5
+#define MERGE_SHARE  100
+#define COPIED_SHARE 0.02
 
 /* How many processes share the rows, by the planner's own rule. */
 static double
@@ -108,13 +110,15 @@ key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
 	return cost;
 }
 
-/* The cost of all pages, and for each tuple a fraction of what the executor takes. */
+/* The cost of all pages but the "copied" share, and for each tuple a fraction of the executor's. */
 void
-ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bool alone)
+ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, double copied,
+			 bool alone)
 {
 	double share = running(aggregates, path->parallel_workers, alone);
-	double tuples = table->tuples / share;
-	double rows = table->rows / share;
+	double read = 1 - copied * (1 - COPIED_SHARE);
+	double tuples = table->tuples * read / share;
+	double rows = table->rows * read / share;
 	Cost startup = path->pathtarget->cost.startup;
 	Cost condition_cost =
 		ScanConditionsCost(root, extract_actual_clauses(table->baserestrictinfo, false), &startup);
@@ -122,7 +126,8 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates,
 
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
-	path->startup_cost = table->pages * page_cost + merge_cost(aggregates, rows, share, alone) +
+	path->startup_cost = table->pages * (1 - copied) * page_cost +
+						 merge_cost(aggregates, rows, share, alone) +
 						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
 						 rows * key_cost(root, aggregates, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;

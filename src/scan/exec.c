@@ -14,6 +14,7 @@
  *
  * src/scan/exec.c
  */
+#include "scan/copy.h"
 #include "scan/groups.h"
 
 #include "access/parallel.h"
@@ -21,7 +22,7 @@
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
@@ -40,6 +41,7 @@ typedef struct ColumnScanState
 	ScanAggregate *column;
 	WantedRows rows;
 	ScanGroups *groups; /* NULL: no GROUP BY */
+	ScanCopies *copies; /* NULL: there are no copies of columns on a GPU */
 	bool partial;
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
 	bool alone;             /* this scan is the only one below its Gather */
@@ -63,19 +65,6 @@ const CustomScanMethods columnscan_methods = {
 };
 
 /*
- * Replace references to the node's target list, in which columns follow aggregates, by
- * columns of the table.
- */
-static Node *
-of_table(Node *node, void *list)
-{
-	if (node && IsA(node, Var) && ((Var *) node)->varno == INDEX_VAR)
-		return copyObject(
-			(Node *) list_nth_node(TargetEntry, list, ((Var *) node)->varattno - 1)->expr);
-	return expression_tree_mutator(node, of_table, list);
-}
-
-/*
  * Set up the conditions on all rows.  They are taken off the node, since the executor must
  * not test them on the rows that the node returns.  It has checked their permissions.
  */
@@ -84,9 +73,8 @@ init_rows(ColumnScanState *state)
 {
 	ScanState *scan = &state->css.ss;
 	CustomScan *cscan = (CustomScan *) scan->ps.plan;
-	List *clauses = (List *) of_table((Node *) cscan->scan.plan.qual, cscan->custom_scan_tlist);
 
-	WantedRowsInit(&state->rows, scan->ps.state, scan->ss_currentRelation, clauses,
+	WantedRowsInit(&state->rows, scan->ps.state, scan->ss_currentRelation, ScanClauses(cscan),
 				   list_length(cscan->custom_scan_tlist));
 	scan->ps.qual = NULL;
 }
@@ -137,6 +125,8 @@ begin(CustomScanState *node, EState *estate, int eflags)
 							 state->count, &state->rows, !(eflags & EXEC_FLAG_REWIND));
 	if (intVal(lsecond(cscan->custom_private)) >= 0)
 		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
+	state->copies = ScanCopiesCreate(node->ss.ss_currentRelation, state->column, state->count,
+									 &state->rows, cscan);
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 	state->scratch =
@@ -179,7 +169,10 @@ start_scan(ColumnScanState *state)
 		state->scan = state->shared
 						  ? table_beginscan_parallel(relation, shared_scan(state, state->shared))
 						  : table_beginscan(relation, snapshot, 0, NULL);
-	PageReaderBegin(&state->reader, state->scan);
+	if (state->copies)
+		ScanCopiesUse(state->copies, relation, snapshot, ((HeapScanDesc) state->scan)->rs_nblocks,
+					  state->column, state->count);
+	PageReaderBegin(&state->reader, state->scan, state->copies);
 }
 
 /* What the sketches have counted so far. */
@@ -216,6 +209,8 @@ count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 	run.batches -= before->batches;
 	run.pages = state->reader.pages;
 	run.pages_visible = state->reader.pages_visible;
+	run.pages_copied = state->reader.pages_copied;
+	run.copies = state->copies && state->copies->used;
 	run.any = true;
 	ScanReportRun(&run, first);
 	if (state->shared)
@@ -242,6 +237,8 @@ add_tuples(ColumnScanState *state, PageTuples *tuples)
 	{
 		ScanAggregate *column = &state->column[i];
 
+		if (!ScanCopiesLack(state->copies, i, BufferGetBlockNumber(state->reader.buffer)))
+			continue;
 		ScanAggregateAdd(column, state->css.ss.ss_currentRelation,
 						 WantedRowsOf(&state->rows, column->filter_number, tuples));
 	}
@@ -471,6 +468,8 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
 							   es);
+	if (state->copies)
+		ScanCopiesExplain(state->copies, node->ss.ss_currentRelation, es);
 	if (ScanCountsTold(&state->counts, &node->ss.ps, es))
 		ScanExplainCounts(&state->counts, es);
 }

@@ -80,6 +80,16 @@ sketch_start(const ScanAggregate *column, MemoryContext context, bool partial)
 	return &sketch->keyed;
 }
 
+/* Is the call's sketch made on the CPU, whatever is on a GPU? */
+bool
+ColumnStaysOnCpu(const ColumnScanCall *call)
+{
+	qs_params params;
+
+	sketch_params(call->template, &params);
+	return GpuSketchOnlyOnCpu(&params);
+}
+
 static void
 filter_params(const Const *template, qf_params *params)
 {
@@ -160,20 +170,16 @@ ColumnGpuReason(const Aggref *aggref)
 	return NULL;
 }
 
-/*
- * Top keys are read from pages only if they are integers: other keys must be kept as
- * values, too.
- */
+/* Top keys are kept as values, and a tuple has no value for a key of several columns. */
 static bool
 top_takes_keys(const ColumnScanCall *call)
 {
 	int32 n = DatumGetInt32(call->limit->constvalue);
-	Oid type = getBaseType(call->key_type);
 
 	if (n < 1 || n > QS_TOP_MAX)
 		return ScanRefuse("a number of top keys that is out of range");
-	if (type != INT2OID && type != INT4OID && type != INT8OID)
-		return ScanRefuse("top keys that are not integers");
+	if (call->row)
+		return ScanRefuse("top keys of several columns");
 	return sketch_takes_keys(call);
 }
 
@@ -267,5 +273,5 @@ const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	  SketchWaitingSpace },
 	{ &filter_functions, false, filter_takes_keys, filter_table_bytes, filter_start },
 	{ &sets_functions, true, sets_takes_keys, sets_table_bytes, sets_start, .shares_work = true },
-	{ &top_functions, false, top_takes_keys, sketch_table_bytes, top_start },
+	{ &top_functions, true, top_takes_keys, sketch_table_bytes, top_start },
 };

@@ -11,6 +11,9 @@
 
 #include "common/hashfn.h"
 
+/* Top keys with texts: the least number of tuples that are counted as a batch of their own. */
+#define LEAST_BATCH 32
+
 /* Make room for so many keys in the state's buffer. */
 static void
 make_room(ScanAggregate *column, int count)
@@ -77,25 +80,60 @@ add_strings(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	}
 }
 
-/* Read one key, at its fixed offset or elsewhere; false: NULL. */
+/* Read the key in a column, at its fixed offset or elsewhere; false: NULL. */
+static inline bool
+get_key(const ColumnPlace *place, const KeyType *key, Relation relation, HeapTupleHeader tuple,
+		uint16 length, uint64 *fingerprint)
+{
+	Datum value;
+
+	if (KeyIsInteger(key))
+		return ColumnGetInteger(place, key->kind, relation, tuple, length, (int64 *) fingerprint);
+	if (!ColumnGetAny(place, relation, tuple, length, &value))
+		return false;
+	*fingerprint = KeyFingerprint(key, value);
+	return true;
+}
+
+/* Read one key, of one column or several; false: NULL. */
 static inline bool
 get_fingerprint(const ScanAggregate *column, Relation relation, HeapTupleHeader tuple,
 				uint16 length, uint64 *fingerprint)
 {
-	const KeyType *key = &column->state->key;
-	Datum value;
-
 	if (column->row)
 	{
 		*fingerprint = RowKeyFingerprint(column->row, relation, tuple, length, 0);
 		return true;
 	}
-	if (KeyIsInteger(key))
-		return ColumnGetInteger(&column->place, key->kind, relation, tuple, length,
-								(int64 *) fingerprint);
-	if (!ColumnGetAny(&column->place, relation, tuple, length, &value))
+	return get_key(&column->place, &column->state->key, relation, tuple, length, fingerprint);
+}
+
+/* The keys in a column of all tuples, without NULLs; returns how many. */
+int
+ColumnKeys(const ColumnPlace *place, const KeyType *key, Relation relation, PageTuples *tuples,
+		   uint64 *to)
+{
+	int count = 0;
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		count += get_key(place, key, relation, tuples->tuple[i], tuples->length[i], &to[count]);
+	}
+	tuples->share = 0; /* the first reader of the tuples prefetches all of the next page */
+	return count;
+}
+
+/* Read one key with its weight; false: either is NULL. */
+static inline bool
+get_weighted(const ScanAggregate *column, Relation relation, HeapTupleHeader tuple, uint16 length,
+			 uint64 *fingerprint, int64 *weight)
+{
+	if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length, weight) ||
+		!get_fingerprint(column, relation, tuple, length, fingerprint))
 		return false;
-	*fingerprint = KeyFingerprint(key, value);
+	SketchCheckWeight(*weight);
 	return true;
 }
 
@@ -104,22 +142,33 @@ static void
 add_weighted(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
 	SketchState *sketch = (SketchState *) column->state;
+	int64 weight;
+	uint64 key;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
 	{
-		HeapTupleHeader tuple = tuples->tuple[i];
-		uint16 length = tuples->length[i];
-		int64 weight;
-		uint64 key;
-
 		FetchAhead(tuples, i);
-		if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length,
-							  &weight) ||
-			!get_fingerprint(column, relation, tuple, length, &key))
-			continue;
-		SketchCheckWeight(weight);
-		SketchCount(sketch, key, weight);
+		if (get_weighted(column, relation, tuples->tuple[i], tuples->length[i], &key, &weight))
+			SketchCount(sketch, key, weight);
+	}
+}
+
+/* Read keys of top keys with weights. */
+static void
+add_weighted_top(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+{
+	TopState *top = (TopState *) column->state;
+	int64 weight;
+	uint64 key;
+	int i;
+
+	make_room(column, tuples->count);
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		if (get_weighted(column, relation, tuples->tuple[i], tuples->length[i], &key, &weight))
+			TopPut(top, key, weight);
 	}
 }
 
@@ -201,6 +250,120 @@ add_keys(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	}
 }
 
+/* Top keys on a page that are kept as texts. */
+typedef struct TopPage
+{
+	const ScanAggregate *column;
+	Relation relation;
+	const PageTuples *tuples;
+	bool located;                       /* "place" is set */
+	uint16 place[MaxHeapTuplesPerPage]; /* of each row of the batch: its tuple */
+} TopPage;
+
+/* Find the tuples of a batch, which has all that are not NULL. */
+static void
+locate(TopPage *page)
+{
+	int rows = 0;
+	int i;
+
+	for (i = 0; i < page->tuples->count; i++)
+		if (!ColumnIsNull(&page->column->place, page->relation, page->tuples->tuple[i],
+						  page->tuples->length[i]))
+			page->place[rows++] = (uint16) i;
+	page->located = true;
+}
+
+/* The value of a top key, which is still on the page. */
+static Datum
+value_on_page(void *rows, uint32 row)
+{
+	TopPage *page = rows;
+	Datum value;
+	int i;
+
+	if (!page->located)
+		locate(page);
+	i = page->place[row];
+	if (!ColumnGetAny(&page->column->place, page->relation, page->tuples->tuple[i],
+					  page->tuples->length[i], &value))
+		elog(ERROR, "top key without a value");
+	return value;
+}
+
+/* Put the keys of a page with their weights into the buffer. */
+static void
+put_weighted_texts(ScanAggregate *column, TopPage *page)
+{
+	TopState *top = (TopState *) column->state;
+	int64 weight;
+	uint64 key;
+	int i;
+
+	for (i = 0; i < page->tuples->count; i++)
+	{
+		FetchAhead(page->tuples, i);
+		if (!get_weighted(column, page->relation, page->tuples->tuple[i], page->tuples->length[i],
+						  &key, &weight))
+			continue;
+		page->place[top->keyed.buffer.count] = (uint16) i;
+		TopPut(top, key, weight);
+	}
+	page->located = true;
+}
+
+/* Count keys one by one.  Their values are copied. */
+static void
+add_few_texts(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+{
+	TopState *top = (TopState *) column->state;
+	int64 weight = 1;
+	Datum value;
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		HeapTupleHeader tuple = tuples->tuple[i];
+		uint16 length = tuples->length[i];
+
+		FetchAhead(tuples, i);
+		if (column->weight.attribute && !ColumnGetInteger(&column->weight, column->weight_kind,
+														  relation, tuple, length, &weight))
+			continue;
+		if (ColumnGetAny(&column->place, relation, tuple, length, &value))
+			TopCount(top, value, SketchCheckWeight(weight));
+	}
+}
+
+/*
+ * Read top keys that are kept as texts.  The keys of a page are one batch, so that those
+ * that become candidates can be written while their values are at hand.  The few tuples that
+ * a group may have of a page would make too small a batch.
+ */
+static void
+add_texts(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+{
+	KeyedState *state = column->state;
+	TopPage page = { .column = column, .relation = relation, .tuples = tuples };
+
+	if (tuples->count < LEAST_BATCH)
+	{
+		add_few_texts(column, relation, tuples);
+		return;
+	}
+	if (state->buffer.count > 0)
+		TopMakeRoom((TopState *) state);
+	make_room(column, tuples->count);
+	if (column->weight.attribute)
+		put_weighted_texts(column, &page);
+	else
+	{
+		add_keys(column, relation, tuples);
+		state->members += state->buffer.count;
+	}
+	TopFlushRows((TopState *) state, value_on_page, &page);
+}
+
 /* Count the tuples, or the values in them that are not NULL. */
 static void
 count_rows(ScanAggregate *column, Relation relation, const PageTuples *tuples)
@@ -236,9 +399,17 @@ add_tuples(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 		add_members(column, relation, tuples);
 		return;
 	}
+	if (ScanAggregateState(column, &top_state_type) && !KeyIsInteger(&column->state->key))
+	{
+		add_texts(column, relation, tuples);
+		return;
+	}
 	if (column->weight.attribute)
 	{
-		add_weighted(column, relation, tuples);
+		if (ScanAggregateState(column, &top_state_type))
+			add_weighted_top(column, relation, tuples);
+		else
+			add_weighted(column, relation, tuples);
 		return;
 	}
 	make_room(column, tuples->count);

@@ -19,7 +19,7 @@
  *
  * src/scan/pages.c
  */
-#include "scan/scan.h"
+#include "scan/copy.h"
 
 #include "access/relscan.h"
 #include "access/syncscan.h"
@@ -36,43 +36,12 @@
 /* The unit of address translation, where memory is not mapped in huge pages. */
 #define MEMORY_PAGE 4096
 
-/* Begin to read the pages of a scan from table_beginscan() or table_beginscan_parallel(). */
-void
-PageReaderBegin(PageReader *reader, TableScanDesc scan)
-{
-	memset(reader, 0, sizeof(*reader));
-	reader->scan = (HeapScanDesc) scan;
-	reader->buffer = reader->ahead = InvalidBuffer;
-	reader->serializable = CheckForSerializableConflictOutNeeded(scan->rs_rd, scan->rs_snapshot);
-}
-
-#if PG_VERSION_NUM >= 170000
-
-/* The next buffer from the scan's stream, which orders the blocks and shares them out. */
-static Buffer
-next_buffer(PageReader *reader)
-{
-	return read_stream_next_buffer(reader->scan->rs_read_stream, NULL);
-}
-
-#else
-
+/*
+ * The next block of a serial scan.  A synchronized scan begins anywhere, and wraps round
+ * at the end.
+ */
 static BlockNumber
-next_parallel(PageReader *reader)
-{
-	Relation relation = reader->scan->rs_base.rs_rd;
-	ParallelBlockTableScanDesc shared =
-		(ParallelBlockTableScanDesc) reader->scan->rs_base.rs_parallel;
-
-	if (!reader->started)
-		table_block_parallelscan_startblock_init(relation, &reader->worker, shared);
-	reader->started = true;
-	return table_block_parallelscan_nextpage(relation, &reader->worker, shared);
-}
-
-/* The next block.  A synchronized scan begins anywhere, and wraps round at the end. */
-static BlockNumber
-next_serial(PageReader *reader)
+next_in_turn(PageReader *reader)
 {
 	HeapScanDesc scan = reader->scan;
 	BlockNumber block;
@@ -92,6 +61,78 @@ next_serial(PageReader *reader)
 	if (scan->rs_base.rs_flags & SO_ALLOW_SYNC)
 		ss_report_location(scan->rs_base.rs_rd, reader->next);
 	return block;
+}
+
+/* The next block of a serial scan that is to be read. */
+static BlockNumber
+next_serial(PageReader *reader)
+{
+	BlockNumber block;
+
+	do
+	{
+		block = next_in_turn(reader);
+		CHECK_FOR_INTERRUPTS();
+	}
+	while (block != InvalidBlockNumber && reader->without && PageSetHas(reader->without, block));
+	return block;
+}
+
+/*
+ * Begin to read the pages of a scan from table_beginscan() or table_beginscan_parallel().
+ * "copies": pages that are left out of a serial scan; NULL: all are read.
+ */
+void
+PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies)
+{
+	memset(reader, 0, sizeof(*reader));
+	reader->scan = (HeapScanDesc) scan;
+	if (copies && copies->pages > 0)
+		reader->without = &copies->all;
+	reader->pages_copied = copies ? copies->pages : 0;
+	reader->buffer = reader->ahead = InvalidBuffer;
+	reader->serializable = CheckForSerializableConflictOutNeeded(scan->rs_rd, scan->rs_snapshot);
+}
+
+#if PG_VERSION_NUM >= 170000
+
+static BlockNumber
+next_of_stream(ReadStream *stream, void *reader, void *data)
+{
+	return next_serial(reader);
+}
+
+/*
+ * The next buffer from the scan's stream, which orders the blocks and shares them out.
+ * A scan that leaves pages out has a stream of its own.
+ */
+static Buffer
+next_buffer(PageReader *reader)
+{
+	HeapScanDesc scan = reader->scan;
+
+	if (reader->without == NULL)
+		return read_stream_next_buffer(scan->rs_read_stream, NULL);
+	if (reader->stream == NULL)
+		reader->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL, scan->rs_strategy,
+													scan->rs_base.rs_rd, MAIN_FORKNUM,
+													next_of_stream, reader, 0);
+	return read_stream_next_buffer(reader->stream, NULL);
+}
+
+#else
+
+static BlockNumber
+next_parallel(PageReader *reader)
+{
+	Relation relation = reader->scan->rs_base.rs_rd;
+	ParallelBlockTableScanDesc shared =
+		(ParallelBlockTableScanDesc) reader->scan->rs_base.rs_parallel;
+
+	if (!reader->started)
+		table_block_parallelscan_startblock_init(relation, &reader->worker, shared);
+	reader->started = true;
+	return table_block_parallelscan_nextpage(relation, &reader->worker, shared);
 }
 
 static Buffer
@@ -117,8 +158,8 @@ release(Buffer *buffer)
 }
 
 /* Prefetch all tuples of the page. */
-static void
-collect_all(Page page, PageTuples *tuples)
+void
+PageCollectAll(Page page, PageTuples *tuples)
 {
 	OffsetNumber last = PageGetMaxOffsetNumber(page);
 	OffsetNumber offset;
@@ -187,7 +228,7 @@ collect(PageReader *reader, PageTuples *tuples)
 	TestForOldSnapshot(snapshot, relation, page);
 #endif
 	all_visible = PageIsAllVisible(page) && !snapshot->takenDuringRecovery;
-	collect_all(page, tuples);
+	PageCollectAll(page, tuples);
 	if (!all_visible || reader->serializable)
 		keep_visible(reader, page, all_visible, tuples);
 	LockBuffer(reader->buffer, BUFFER_LOCK_UNLOCK);
@@ -210,13 +251,13 @@ pin_ahead(PageReader *reader)
  * each half translates its address now, since that takes longest: the buffers of a
  * table that grew beside others are scattered over shared memory.
  */
-static void
-share_out_next(const PageReader *reader, PageTuples *tuples)
+void
+PageTuplesShareOut(PageTuples *tuples, Buffer next)
 {
 	tuples->share = 0;
-	if (!BufferIsValid(reader->ahead) || tuples->count == 0)
+	if (!BufferIsValid(next) || tuples->count == 0)
 		return;
-	tuples->next_page = BufferGetPage(reader->ahead);
+	tuples->next_page = BufferGetPage(next);
 	__builtin_prefetch(tuples->next_page, 0, 2);
 	__builtin_prefetch(tuples->next_page + MEMORY_PAGE, 0, 2);
 	tuples->share = TYPEALIGN(QB_CACHE_LINE, (BLCKSZ + tuples->count - 1) / tuples->count);
@@ -235,7 +276,7 @@ PageReaderNext(PageReader *reader, PageTuples *tuples)
 		return false;
 	pin_ahead(reader);
 	collect(reader, tuples);
-	share_out_next(reader, tuples);
+	PageTuplesShareOut(tuples, reader->ahead);
 	return true;
 }
 
@@ -245,4 +286,9 @@ PageReaderEnd(PageReader *reader)
 {
 	release(&reader->buffer);
 	release(&reader->ahead);
+#if PG_VERSION_NUM >= 170000
+	if (reader->stream)
+		read_stream_end(reader->stream);
+	reader->stream = NULL;
+#endif
 }

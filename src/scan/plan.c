@@ -29,6 +29,7 @@
  *
  * src/scan/plan.c
  */
+#include "scan/copy.h"
 #include "scan/groups.h"
 
 #include "nodes/makefuncs.h"
@@ -95,6 +96,7 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 		  bool alone)
 {
 	CustomPath *path = makeNode(CustomPath);
+	double copied = 0;
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = table;
@@ -106,7 +108,9 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 	path->custom_private = list_make5(aggregates, makeInteger(table->relid), makeBoolean(alone),
 									  makeInteger(-1), NULL);
 	path->methods = &path_methods;
-	ScanSetCosts(grouping->root, &path->path, table, aggregates, alone);
+	if (workers == 0 && grouping->by.column == NULL)
+		copied = ScanCopiedShare(grouping->root, table, aggregates);
+	ScanSetCosts(grouping->root, &path->path, table, aggregates, copied, alone);
 	return &path->path;
 }
 

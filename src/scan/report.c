@@ -43,7 +43,7 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanA
 		keys += column[i].state ? column[i].state->members : 0;
 		on_gpu |= ScanAggregateIsRemote(&column[i]) || (filter && filter->filter.remote);
 	}
-	ActivitySet(activity, ACTIVITY_DONE, reader->pages);
+	ActivitySet(activity, ACTIVITY_DONE, reader->pages + reader->pages_copied);
 	ActivitySet(activity, ACTIVITY_FOUND, keys);
 	ActivitySet(activity, ACTIVITY_ON_GPU, on_gpu);
 }
@@ -94,6 +94,8 @@ ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
 	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);
 	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);
 	ExplainPropertyInteger("All-Visible Pages", NULL, (int64) counts->pages_visible, es);
+	if (counts->copies)
+		ExplainPropertyInteger("Pages from GPU Copies", NULL, (int64) counts->pages_copied, es);
 }
 
 /*

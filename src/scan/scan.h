@@ -27,6 +27,8 @@
  *	columns.c	the value of a column in a tuple
  *	rowkey.c	the fingerprint of a key of several columns
  *	groups.h	GROUP BY: groups_plan.c, groups_value.c, groups.c, spill.c
+ *	copy.h		columns whose keys a GPU has: copy_check.c, copy_use.c, copy_load.c,
+ *				copy_view.c
  *	pairs.h		QSketchPairs, a node of its own: pairs_plan.c, pairs_exec.c
  *	worker_partial.c	partial states for Citus, from the same plans
  *
@@ -35,6 +37,7 @@
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
+#include "gpu/column_request.h"
 #include "pgbase/activity.h"
 #include "pg/filter_state.h"
 #include "pgbase/recognize.h"
@@ -96,9 +99,12 @@ typedef struct ColumnScanCall
 
 extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
 
-/* costs.c: the costs of a scan.  "alone": nothing else stands below its Gather. */
-extern void
-ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, bool alone);
+/*
+ * costs.c: the costs of a scan.  A GPU has the keys of the "copied" share of the pages.
+ * "alone": nothing else stands below its Gather.
+ */
+extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates,
+						 double copied, bool alone);
 extern bool ColumnScanHasAggregates(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions, const Var *group);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
@@ -126,27 +132,52 @@ PageTuplesCopy(PageTuples *copy, const PageTuples *tuples)
 	memcpy(copy->length, tuples->length, tuples->count * sizeof(tuples->length[0]));
 }
 
+/* A set of pages of a table, by ranges. */
+typedef struct PageSet
+{
+	uint32 ranges;
+	GpuPages **range; /* NULL: none of the range */
+} PageSet;
+
+static inline bool
+PageSetHas(const PageSet *set, BlockNumber block)
+{
+	uint32 range = block / GPU_RANGE_PAGES;
+
+	return range < set->ranges && set->range[range] &&
+		   GpuPagesHave(set->range[range], block % GPU_RANGE_PAGES);
+}
+
+/* copy.h */
+typedef struct ScanCopies ScanCopies;
+
 /* A scan over the pages of a heap. */
 typedef struct PageReader
 {
 	HeapScanDesc scan;
+	const PageSet *without; /* pages that are left out, or NULL */
 #if PG_VERSION_NUM < 170000
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
-	bool started;
-	BlockNumber next; /* of a serial scan */
-	BlockNumber left; /* of a serial scan: pages still to read */
+#else
+	struct ReadStream *stream; /* of a scan that leaves pages out */
 #endif
+	bool started;
+	BlockNumber next;     /* of a serial scan */
+	BlockNumber left;     /* of a serial scan: pages still to come */
 	Buffer buffer;        /* pinned: the page of the current tuples */
 	Buffer ahead;         /* pinned: the next page */
 	bool ahead_is_set;    /* "ahead" was read, even if it is the end of the table */
 	bool serializable;    /* conflicts are checked tuple by tuple */
 	uint64 pages;         /* read so far */
 	uint64 pages_visible; /* those of "pages" that were all-visible */
+	uint64 pages_copied;  /* left out: a GPU has their keys */
 } PageReader;
 
-extern void PageReaderBegin(PageReader *reader, TableScanDesc scan);
+extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies);
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
 extern void PageReaderEnd(PageReader *reader);
+extern void PageCollectAll(Page page, PageTuples *tuples);
+extern void PageTuplesShareOut(PageTuples *tuples, Buffer next);
 
 /* Where a column lies in a tuple. */
 typedef struct ColumnPlace
@@ -272,6 +303,9 @@ ScanAggregateWaits(const ScanAggregate *column)
 /* Why a call of an aggregate will not count on a GPU; NULL: it may, or that is not known. */
 extern const char *ColumnGpuReason(const Aggref *aggref);
 
+/* Is the sketch of a call made on the CPU, whatever is on a GPU? */
+extern bool ColumnStaysOnCpu(const ColumnScanCall *call);
+
 /* Is it a sketch whose counters are on a device? */
 static inline bool
 ScanAggregateIsRemote(const ScanAggregate *column)
@@ -299,6 +333,8 @@ typedef struct ScanCounts
 	uint64 batches; /* batches of keys that engines took */
 	uint64 pages;
 	uint64 pages_visible; /* those of "pages" that were all-visible */
+	uint64 pages_copied;  /* pages that were not read: a GPU has their keys */
+	bool copies;          /* copies on a GPU were looked at */
 	bool on_cpu;          /* at least one sketch was made there */
 	bool on_gpu;
 } ScanCounts;
@@ -311,6 +347,8 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 	counts->batches += more->batches;
 	counts->pages += more->pages;
 	counts->pages_visible += more->pages_visible;
+	counts->pages_copied += more->pages_copied;
+	counts->copies |= more->copies;
 	counts->on_cpu |= more->on_cpu;
 	counts->on_gpu |= more->on_gpu;
 }
@@ -364,12 +402,15 @@ extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es)
 
 /* setup.c */
 extern bool ScanReturnsOneRow(const CustomScan *scan);
+extern List *ScanClauses(const CustomScan *scan);
 extern void ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor);
 
 /* columns.c */
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
 
 /* keys.c */
+extern int ColumnKeys(const ColumnPlace *place, const KeyType *key, Relation relation,
+					  PageTuples *tuples, uint64 *to);
 extern void ScanAggregateAdd(ScanAggregate *column, Relation relation, PageTuples *tuples);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * setup.c
- *		Reading the aggregates of a scan from its plan, and checking permissions for
- *		them.
+ *		Reading the aggregates and conditions of a scan from its plan, and checking
+ *		permissions for the aggregates.
  *
  * src/scan/setup.c
  */
@@ -10,6 +10,7 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 
@@ -18,6 +19,26 @@ bool
 ScanReturnsOneRow(const CustomScan *scan)
 {
 	return scan->methods == &columnscan_methods && lthird(scan->custom_private) == NULL;
+}
+
+/*
+ * Replace references to the node's target list, in which columns follow aggregates, by
+ * columns of the table.
+ */
+static Node *
+of_table(Node *node, void *list)
+{
+	if (node && IsA(node, Var) && ((Var *) node)->varno == INDEX_VAR)
+		return copyObject(
+			(Node *) list_nth_node(TargetEntry, list, ((Var *) node)->varattno - 1)->expr);
+	return expression_tree_mutator(node, of_table, list);
+}
+
+/* The conditions on all rows. */
+List *
+ScanClauses(const CustomScan *scan)
+{
+	return (List *) of_table((Node *) scan->scan.plan.qual, scan->custom_scan_tlist);
 }
 
 /* Raise an error unless this role may call the function. */

@@ -24,9 +24,16 @@ typedef struct qs_kernels
 
 	/*
 	 * What qs_ops.add does, by structure, for 1 to QS_BATCH keys and counters of 4
-	 * bytes.  NULL: the plain loop.
+	 * bytes; for multilevel of either width.  NULL: the plain loop.
 	 */
 	qs_kernel_add add[QS_STRUCTURES];
+
+	/*
+	 * Which of 1 to QS_BATCH keys of a dense multilevel sketch have estimates of at least
+	 * "least": their numbers, ascending.  Returns how many.  NULL: there is no fast loop.
+	 */
+	size_t (*select)(const qs_sketch *sk, const uint64_t *hv, size_t count, uint64_t least,
+					 uint32_t *found);
 
 	/* What qs_ops.accumulate of multilevel does. */
 	qs_accumulate accumulate;

@@ -8,7 +8,8 @@
 
 #include "sketch/top_entry.h"
 
-#define FIRST_ROOM 16
+#define FIRST_ROOM  16
+#define MOST_SPARSE 512
 
 void
 qs_top_init(qs_top *top, uint32_t n, const qb_memory *memory)
@@ -139,15 +140,26 @@ qs_top_get(const qs_top *top, uint64_t i)
 
 /* ---- coming and going ---- */
 
-/* Double the room; the hash table stays at most half full. */
+/*
+ * The size of the hash table.  Most keys are not in it.  A table that is nearly empty says so
+ * at the first slot.  It is that large as long as it fits into the nearest cache.
+ */
+static uint64_t
+slots_for(uint64_t room)
+{
+	return room * (room <= MOST_SPARSE ? 8 : 2);
+}
+
+/* Double the room. */
 static qb_status
 grow(qs_top *top)
 {
 	const qb_memory *memory = top->memory;
 	uint64_t room = top->room ? top->room * 2 : FIRST_ROOM;
+	uint64_t slots = slots_for(room);
 	qs_top_key *key =
 		room > INDEX_MASK ? NULL : memory->alloc(memory->context, room * sizeof(*key));
-	uint32_t *slot = key ? memory->alloc(memory->context, room * 2 * sizeof(*slot)) : NULL;
+	uint32_t *slot = key ? memory->alloc(memory->context, slots * sizeof(*slot)) : NULL;
 
 	if (!slot)
 	{
@@ -161,7 +173,7 @@ grow(qs_top *top)
 	top->key = key;
 	top->slot = slot;
 	top->room = room;
-	top->slots = room * 2;
+	top->slots = slots;
 	index_all(top);
 	return QB_OK;
 }
@@ -268,8 +280,9 @@ qs_top_finish(qs_top *top, const qs_sketch *sk)
 	index_all(top);
 }
 
-void
-qs_top_drop_below(qs_top *top, int64_t least)
+/* Drop the candidates whose upper or lower bound is below these, and raise the bound to theirs. */
+static void
+drop_below(qs_top *top, int64_t least_upper, int64_t least_lower)
 {
 	uint64_t kept = 0;
 	uint64_t i;
@@ -280,7 +293,7 @@ qs_top_drop_below(qs_top *top, int64_t least)
 	{
 		int64_t upper = top->key[i].lower + top->key[i].before;
 
-		if (upper >= least)
+		if (upper >= least_upper && top->key[i].lower >= least_lower)
 		{
 			top->key[kept++] = top->key[i];
 			continue;
@@ -291,6 +304,45 @@ qs_top_drop_below(qs_top *top, int64_t least)
 	}
 	top->count = kept;
 	index_all(top);
+}
+
+void
+qs_top_drop_below(qs_top *top, int64_t least)
+{
+	drop_below(top, least, 0);
+}
+
+/* Subtract what was removed of a key: at most "gone", or just that. */
+static void
+take_away(qs_top_key *key, int64_t gone, bool exact)
+{
+	int64_t lower = key->lower > gone ? key->lower - gone : 0;
+	int64_t upper = key->lower + key->before - (exact ? gone : 0);
+
+	key->lower = lower;
+	key->before = upper > lower ? upper - lower : 0;
+}
+
+qb_status
+qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_sketch *removed)
+{
+	qb_status status = qs_subtract(sketch, removed);
+	uint64_t i;
+
+	if (status != QB_OK)
+		return status;
+	for (i = 0; i < top->count; i++)
+	{
+		qs_top_key *key = &top->key[i];
+
+		take_away(key, qs_estimate(removed, key->fingerprint), removed->form == QS_EXPLICIT);
+		tighten(key, sketch);
+	}
+	top->threshold = 0;
+	drop_below(top, 0, 1);
+	if (top->bound > sketch->total)
+		top->bound = sketch->total;
+	return QB_OK;
 }
 
 /* ---- copying and merging ---- */
@@ -331,6 +383,20 @@ most_of_others(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 	int64_t estimate = top->bound > 0 ? qs_estimate(sk, fingerprint) : 0;
 
 	return estimate < top->bound ? estimate : top->bound;
+}
+
+qs_top_limits
+qs_top_limits_of(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
+{
+	qs_top_limits limits = { 0, most_of_others(top, sk, fingerprint) };
+	qs_top_key key;
+
+	if (qs_top_find(top, fingerprint, &key))
+	{
+		tighten(&key, sk);
+		limits = (qs_top_limits){ key.lower, key.lower + key.before };
+	}
+	return limits;
 }
 
 /* Add to the candidates of "into" what "from" knows about them. */

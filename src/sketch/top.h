@@ -13,21 +13,51 @@
  * candidates as wanted, those with the smallest estimates are dropped.  The largest
  * estimate among the dropped is the threshold from then on.
  *
- * What is promised, as long as nothing is removed:
+ * What is promised.  Each row has a weight, which is 1 where none is given.  The weight
+ * of a key is the sum of its rows' weights.
  *
- *	lower		of a candidate: it occurred at least this often.  This is counted,
+ *	lower		of a candidate: its weight is at least this.  This is counted,
  *				key by key, from when it became a candidate.
- *	upper		lower + before: it occurred at most this often.  Before it
- *				became a candidate it had occurred at most "before" times,
+ *	upper		lower + before: its weight is at most this.  Before it
+ *				became a candidate its weight was at most "before",
  *				by its estimate and the bound then.  Never above the sketch's
  *				own estimate, and mostly far below: a frequent key comes early,
  *				when the sketch is nearly empty, and is counted exactly from
  *				then on.  A rare key that shares its counters with a frequent
  *				key has as large an estimate, but not the counts.
- *	bound		no key that is not a candidate occurred more often.  It was
+ *	bound		no key that is not a candidate has a larger weight.  It was
  *				refused at its last occurrence, or has been dropped since.  Its
  *				estimate then was at most the threshold, and the threshold only
  *				grows.
+ *
+ * Why this holds for all weights that are not negative.  Let W be the weight of a key
+ * after a batch, and w its weight in that batch.  The sketch has the whole batch before
+ * the candidates are looked at, so the key's estimate e is at least W.  It is the same
+ * for all rows of the key in the batch.
+ *
+ *	The key was a candidate and stays one.  "lower" grows by w.  It was at most W - w,
+ *	so it is at most W; "before" is as it was.
+ *	The key becomes a candidate, at its first row of weight above 0, since e is the same
+ *	for all its rows.  The others are counted even if the threshold has grown to e in the
+ *	meantime.  Then "lower" is w.  Its weight before is W - w <= e - w.  It was no
+ *	candidate, so W - w is at most the bound before the batch, too.  "before" is the
+ *	smaller one.
+ *	The key is refused: e is at most the threshold, so W is.  The bound is never below
+ *	the threshold.  A key whose rows have weight 0 is skipped, and W is what it was.
+ *	The key is dropped.  Its estimate is at most the new threshold, so W is.  It cannot come
+ *	back in the same batch, since e is not above the new threshold.
+ *
+ * Nothing of this depends on how large w is, or on how a key's weight is divided among its
+ * rows.  No sum can overflow: the sketch refuses a batch with which the total
+ * of all weights would exceed INT64_MAX, before the candidates see it.  An estimate is at
+ * most the total, and "lower" + "before" is at most the estimate.
+ *
+ * Removing (qs_top_subtract) subtracts a sketch of removed weights.  If R is the weight
+ * removed of a key, then R >= 0, so upper bounds still hold.  The removed sketch's
+ * estimate r is at least R, so lower - r is a lower bound; and if that sketch
+ * is explicit, then r = R, and upper - r is an upper bound.  A candidate whose lower
+ * bound would be 0 is dropped, and the bound becomes its upper bound if that is larger.
+ * Estimates are smaller now, so the threshold starts again at 0.
  *
  * Merging adds the bounds.  For a key that both lists have, it adds "lower" and
  * "before".  For a key that only one list has, it adds to "before" the estimate of
@@ -57,8 +87,8 @@
 typedef struct qs_top_key
 {
 	uint64_t fingerprint;
-	int64_t lower;    /* it occurred at least so often, */
-	int64_t before;   /* and at most this many times more */
+	int64_t lower;    /* its weight is at least this, */
+	int64_t before;   /* and at most by this more */
 	int64_t estimate; /* of the sketch, when the key was last looked at */
 	uint8_t *text;    /* NULL: none; a view has it elsewhere */
 	uint32_t length;  /* of the text */
@@ -68,7 +98,7 @@ typedef struct qs_top_key
 typedef struct qs_top
 {
 	uint32_t n;        /* keys of interest */
-	int64_t bound;     /* no other key occurred more often */
+	int64_t bound;     /* no other key has a larger weight */
 	bool texts;        /* keys have texts; else they are their fingerprints */
 	uint8_t encoding;  /* of the texts; the caller's number */
 	bool view;         /* inside serialized bytes */
@@ -114,6 +144,15 @@ extern bool qs_top_find(const qs_top *top, uint64_t fingerprint, qs_top_key *key
 /* The candidate with this fingerprint in place, to be changed; NULL: there is none.  Owned only. */
 extern qs_top_key *qs_top_lookup(const qs_top *top, uint64_t fingerprint);
 
+/* What is certain about the weight of any key. */
+typedef struct qs_top_limits
+{
+	int64_t lower;
+	int64_t upper;
+} qs_top_limits;
+
+extern qs_top_limits qs_top_limits_of(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint);
+
 /*
  * Add a candidate, which must not be one yet.  If there are too many, some are
  * dropped, perhaps this one.
@@ -136,6 +175,12 @@ extern void qs_top_finish(qs_top *top, const qs_sketch *sk);
  * holds for them, too.
  */
 extern void qs_top_drop_below(qs_top *top, int64_t least);
+
+/*
+ * Subtract the weights that "removed" has counted from the sketch, and from the owned
+ * candidates.  QB_UNDERFLOW if a counter would become negative; then "top" is undefined.
+ */
+extern qb_status qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_sketch *removed);
 
 /*
  * into += from, with their sketches, which must be mergeable and have keys of one

@@ -9,6 +9,7 @@
 #	  soak     many clients, for SOAK_SECONDS (60)
 #	  bench    the GPU against the CPU
 #	  sets     the same for all pairs of sets
+#	  columns  copies of columns against reading the table
 #
 # The last line says "ok", or which steps failed.
 set -u -o pipefail
@@ -24,16 +25,17 @@ failed=
 step() {
 	case $1 in
 	suite) src/test/run.sh gpu $(cd sql_tests && echo *.sql | sed 's/\.sql//g') ;;
-	faults) src/test/run.sh tap $(cd sql_tests/t && echo 01?_gpu_*.pl) ;;
+	faults) src/test/run.sh tap $(cd sql_tests/t && echo 01?_gpu_*.pl 04?_gpu_*.pl) ;;
 	soak) QSKETCH_SOAK_SECONDS=${SOAK_SECONDS:-60} src/test/run.sh tap 020_gpu_soak.pl ;;
 	bench) src/bench/bench-gpu.sh ;;
 	sets) src/bench/bench-gpu-sets.sh ;;
+	columns) src/bench/bench-gpu-columns.sh ;;
 	*) echo "unrecognized step: $1" && return 2 ;;
 	esac
 }
 
 nvidia-smi --query-gpu=name,driver_version,memory.used --format=csv || :
-[ $# != 0 ] || set -- suite faults soak bench sets
+[ $# != 0 ] || set -- suite faults soak bench sets columns
 for name; do
 	step "$name" || failed+=" $name"
 done

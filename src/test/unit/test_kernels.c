@@ -81,6 +81,49 @@ same_bytes(void **state)
 	assert_true(qb_isa_use("auto"));
 }
 
+/* Exactly the keys whose estimates are large enough, in narrow and in wide sketches. */
+static void
+selected_keys_are_large_enough(void **state)
+{
+	static const int64_t weights[] = { 1, 300, INT64_C(1) << 34 };
+	uint64_t key[QS_BATCH];
+	int64_t estimate[QS_BATCH];
+	uint32_t found[QS_BATCH];
+	size_t s, w, i;
+
+	(void) state;
+	for (s = 0; s < ALL_OF(sets); s++)
+		for (w = 0; qb_isa_use(sets[s]) && w < ALL_OF(weights); w++)
+		{
+			qs_params p = test_usual_params(QS_MULTILEVEL, 33);
+			test_rng rng = test_seeded(w + 1);
+			int64_t least;
+			qs_sketch sk;
+
+			test_init_dense(&sk, &p);
+			for (i = 0; i < QS_BATCH; i++)
+			{
+				key[i] = test_key(test_skewed(&rng, 3000));
+				test_insert(&sk, key[i], 1 + (int64_t) test_below(&rng, (uint64_t) weights[w]));
+			}
+			qs_query(&sk, key, QS_BATCH, estimate);
+			for (least = 1; least > 0 && least < sk.total; least = least * 5 / 4 + 1)
+			{
+				size_t n = qs_kernels_select(&sk, key, QS_BATCH, least, found);
+				size_t at = 0;
+
+				if (qs_kernels_now()->select == NULL)
+					continue;
+				for (i = 0; i < QS_BATCH; i++)
+					if (estimate[i] >= least)
+						assert_true(at < n && found[at++] == i);
+				assert_true(at == n);
+			}
+			qs_free(&sk);
+		}
+	assert_true(qb_isa_use("auto"));
+}
+
 static void
 hashes_agree(void **state)
 {
@@ -117,6 +160,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_bytes),
+		cmocka_unit_test(selected_keys_are_large_enough),
 		cmocka_unit_test(hashes_agree),
 		cmocka_unit_test(unknown_set),
 	};

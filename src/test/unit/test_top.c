@@ -7,38 +7,7 @@
  */
 #include "top_support.h"
 
-/* Everything that top.h promises. */
-static void
-check(top_counted *c)
-{
-	uint64_t distinct = 0;
-	uint64_t i;
-
-	qs_top_finish(&c->top, &c->sketch);
-	for (i = 0; i < TOP_KEYS; i++)
-	{
-		uint64_t fingerprint = test_key(i);
-		qs_top_key key;
-		char text[20];
-
-		distinct += c->truth[i] > 0;
-		if (!qs_top_find(&c->top, fingerprint, &key))
-		{
-			REQUIRE(c->truth[i] <= c->top.bound);
-			continue;
-		}
-		REQUIRE(key.fingerprint == fingerprint && key.lower >= 1 && key.before >= 0);
-		REQUIRE(key.lower <= c->truth[i] && c->truth[i] <= key.lower + key.before);
-		REQUIRE(key.lower + key.before <= test_estimate(&c->sketch, fingerprint));
-		top_text(fingerprint, text);
-		REQUIRE(c->top.texts ? key.length == strlen(text) && memcmp(key.text, text, key.length) == 0
-							 : key.length == 0);
-	}
-	if (c->sketch.form == QS_EXPLICIT)
-		REQUIRE(c->top.count == distinct && c->top.bound == 0);
-	else
-		REQUIRE(c->top.count <= qs_top_capacity(c->top.n));
-}
+#include <math.h>
 
 static qs_params
 params_of(int structure)
@@ -77,10 +46,47 @@ promises_are_kept(void **state)
 			WHERE("structure %d, size %zu", structure, i);
 			top_begin(&c, &p, sizes[i].n, i % 2 == 0);
 			top_fill(&c, &rng, 0, sizes[i].keys, sizes[i].rows);
-			check(&c);
+			top_check(&c);
 			top_end(&c);
 			test_no_leak();
 		}
+}
+
+/*
+ * A key that becomes a candidate may lie at the very threshold once others were dropped.  Its
+ * further rows in the batch must be counted all the same.
+ */
+static void
+keys_at_the_threshold_are_counted(void **state)
+{
+	qs_params p = test_usual_params(QS_MULTILEVEL, 512);
+	uint64_t seed;
+
+	(void) state;
+	for (seed = 1; seed <= 40; seed++)
+	{
+		test_rng rng = test_seeded(seed);
+		uint64_t key[766];
+		top_counted c;
+		size_t i, n;
+
+		WHERE("seed %llu", (unsigned long long) seed);
+		top_begin(&c, &p, 10, false);
+		for (i = 0; i < 80000; i += n)
+		{
+			for (n = 0; n < ALL_OF(key); n++)
+			{
+				double unit = (double) (test_random(&rng) >> 11) / 9007199254740992.0;
+				uint64_t number = (uint64_t) pow(TOP_KEYS - 1, unit);
+
+				key[n] = test_key(number);
+				c.truth[number]++;
+			}
+			REQUIRE_OK(top_try_batch(&c, key, NULL, n));
+		}
+		top_check(&c);
+		top_end(&c);
+	}
 }
 
 /* The candidates change nothing about the sketch. */
@@ -185,7 +191,7 @@ merged_lists_keep_promises(void **state)
 			merge(&part[a], &part[parts - 1], test_below(&rng, 2));
 			if (test_below(&rng, 2))
 				top_fill(&part[a], &rng, 0, TOP_KEYS, test_below(&rng, 5000));
-			check(&part[a]);
+			top_check(&part[a]);
 		}
 		top_end(&part[0]);
 		test_no_leak();
@@ -205,13 +211,13 @@ dropping_keeps_promises(void **state)
 	(void) state;
 	top_begin(&c, &p, 100, true);
 	top_fill(&c, &rng, 0, TOP_KEYS, 100000);
-	check(&c);
+	top_check(&c);
 	for (least = 1; c.top.count > 0; least *= 2)
 	{
 		qs_top_drop_below(&c.top, least);
 		for (i = 0; i < c.top.count; i++)
 			REQUIRE(c.top.key[i].lower + c.top.key[i].before >= least);
-		check(&c);
+		top_check(&c);
 	}
 	REQUIRE(least > 1000);
 	top_end(&c);
@@ -295,6 +301,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(promises_are_kept),
+		cmocka_unit_test(keys_at_the_threshold_are_counted),
 		cmocka_unit_test(sketches_are_the_same_without),
 		cmocka_unit_test(frequent_keys_are_nearly_exact),
 		cmocka_unit_test(merged_lists_keep_promises),

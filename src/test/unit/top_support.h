@@ -119,6 +119,39 @@ top_fill(top_counted *c, test_rng *rng, uint64_t first, uint64_t keys, size_t ro
 	}
 }
 
+/* Everything that top.h promises. */
+static inline void
+top_check(top_counted *c)
+{
+	uint64_t distinct = 0;
+	uint64_t i;
+
+	qs_top_finish(&c->top, &c->sketch);
+	for (i = 0; i < TOP_KEYS; i++)
+	{
+		uint64_t fingerprint = test_key(i);
+		qs_top_key key;
+		char text[20];
+
+		distinct += c->truth[i] > 0;
+		if (!qs_top_find(&c->top, fingerprint, &key))
+		{
+			REQUIRE(c->truth[i] <= c->top.bound);
+			continue;
+		}
+		REQUIRE(key.fingerprint == fingerprint && key.lower >= 1 && key.before >= 0);
+		REQUIRE(key.lower <= c->truth[i] && c->truth[i] <= key.lower + key.before);
+		REQUIRE(key.lower + key.before <= test_estimate(&c->sketch, fingerprint));
+		top_text(fingerprint, text);
+		REQUIRE(c->top.texts ? key.length == strlen(text) && memcmp(key.text, text, key.length) == 0
+							 : key.length == 0);
+	}
+	if (c->sketch.form == QS_EXPLICIT)
+		REQUIRE(c->top.count == distinct && c->top.bound == 0);
+	else
+		REQUIRE(c->top.count <= qs_top_capacity(c->top.n));
+}
+
 static inline test_bytes
 top_write(top_counted *c)
 {

@@ -1,0 +1,53 @@
+/*
+ * column_cuda.h
+ *		Arrays of keys in the memory of NVIDIA GPUs, behind a plain C interface.
+ *
+ * The worker inside PostgreSQL keeps columns of tables in them, for qs_cuda_insert_device()
+ * and the like.  Statuses and errors are as in qs_cuda.h.
+ *
+ * cuda/column_cuda.h
+ */
+#ifndef QS_COLUMN_CUDA_H
+#define QS_COLUMN_CUDA_H
+
+#include "qs_cuda.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+	/* Keys that lie side by side. */
+	typedef struct qs_cuda_run
+	{
+		uint64_t first;
+		uint64_t count;
+		uint64_t to; /* where they go among the gathered keys */
+	} qs_cuda_run;
+
+	/* An array with room for so many keys; *key is NULL after an error. */
+	extern qb_status qs_cuda_keys_create(qs_cuda *gpu, uint64_t room, uint64_t **key);
+	extern void qs_cuda_keys_destroy(qs_cuda *gpu, uint64_t *key, uint64_t room);
+
+	/* Copy keys within device memory, in order with all kernels. */
+	extern qb_status
+	qs_cuda_keys_copy(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count);
+
+	/* Copy keys from and to host memory, and wait. */
+	extern qb_status
+	qs_cuda_keys_put(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count);
+	extern qb_status
+	qs_cuda_keys_get(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count);
+
+	/*
+	 * Copy the keys of runs side by side.  "run" is in host memory and may be reused on
+	 * return; "buffer" is device memory for the runs.
+	 */
+	extern qb_status qs_cuda_keys_gather(qs_cuda *gpu, uint64_t *to, const uint64_t *from,
+										 const qs_cuda_run *run, uint32_t runs, void *buffer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

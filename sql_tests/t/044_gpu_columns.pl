@@ -1,0 +1,494 @@
+# Copies of columns that the GPU worker keeps: loading, use, truth, rights, races, and
+# what happens when memory or the worker is short.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use QsketchGpu;
+use Test::More;
+
+my $node = gpu_node('columns', 'qsketch.device = auto', 'max_parallel_workers_per_gather = 0',
+	'max_prepared_transactions = 5', 'jit = off');
+
+# All plain aggregates of a table, as text; without and with copies, and without the scan.
+my $small = q{qsketch_new('sub_warp', '64kB')};
+sub same
+{
+	my ($name, $query, $database) = @_;
+	$database //= 'postgres';
+	my $wanted = $node->safe_psql($database, "SET qsketch.device = cpu; SET qsketch.enable_columnscan = off; $query");
+	my $got = $node->safe_psql($database, $query);
+
+	isnt($wanted, '', "$name: there is something");
+	ok($got eq $wanted, "$name: the same");
+}
+
+# Pages from copies, and pages read, of a query.
+sub pages
+{
+	my ($query, $settings) = @_;
+	my $plan = $node->safe_psql('postgres',
+		($settings // '') . "; EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) $query");
+
+	my ($copied) = $plan =~ /Pages from GPU Copies: (\d+)/;
+	my ($read) = $plan =~ /^ *Pages: (\d+)/m;
+
+	return ($copied // -1, $read // -1);
+}
+
+sub from_copies
+{
+	my ($name, $query, $copied, $read) = @_;
+	my @pages = pages($query);
+
+	is($pages[0], $copied, "$name: pages from copies") if defined $copied;
+	is($pages[1], $read, "$name: pages read") if defined $read;
+}
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE t (k bigint, n int, s smallint, w text, v varchar(20), u uuid, d date, m numeric, c char(5), pad text);
+	INSERT INTO t SELECT i * 7919 % 50000, CASE WHEN i % 5 > 0 THEN i % 30 END, i % 7, 'w' || i % 3000, 'v' || i % 100,
+			md5((i % 500)::text)::uuid, date '2026-01-01' + i % 60, i % 900 / 4.0, 'c' || i % 10, repeat('x', i % 200)
+		FROM generate_series(1, 60000) AS i;
+	VACUUM ANALYZE t});
+my $pages = $node->safe_psql('postgres', q{SELECT relpages FROM pg_class WHERE relname = 't'});
+
+# ---- without copies nothing is said of them ----
+
+unlike($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsketch_agg(k) FROM t'),
+	qr/GPU Cop/, 'EXPLAIN says nothing of copies where there are none');
+
+# ---- every type ----
+
+my @columns = qw(k n s w v u d m c);
+is($node->safe_psql('postgres', "SELECT qsketch_gpu_load('t', '{" . join(',', @columns) . ",k}')"), $pages, 'all pages are loaded');
+is($node->safe_psql('postgres', 'SELECT count(*), min(pages), max(pages), min(pages_true) FROM qsketch_gpu_columns'),
+	scalar(@columns) . "|$pages|$pages|$pages", 'the view shows all columns and pages');
+is($node->safe_psql('postgres', q{SELECT rows, bytes FROM qsketch_gpu_columns WHERE "column" = 'n'}),
+	$node->safe_psql('postgres', 'SELECT count(n), 8 * count(n) FROM t'), 'NULLs are not in a copy');
+for my $column (@columns)
+{
+	same($column, "SELECT md5(qsketch_agg($column)::text) FROM t");
+	same("$column, small", "SELECT md5(qsketch_agg($column, $small)::text) FROM t");
+	from_copies($column, "SELECT qsketch_agg($column) FROM t", $pages, 0);
+}
+for my $structure (qw(thread warp half_warp sub_warp multilevel))
+{
+	my $query = "SELECT qsketch_agg(k, qsketch_new('$structure', '32kB')) FROM t";
+
+	same($structure, "SELECT md5(q::text) FROM ($query) AS x (q)");
+	from_copies($structure, $query, $pages, 0);
+}
+same('sf', q{SELECT md5(qsketch_agg(k, qsketch_new('sf', '32kB'))::text) FROM t});
+from_copies('several', "SELECT qsketch_agg(k), qsketch_agg(n, $small), qsketch_agg(w) FROM t", $pages, 0);
+same('several', "SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n, $small)::text), md5(qsketch_agg(w)::text) FROM t");
+is(gpu_count($node, 'column_keys > 0'), 't', 'keys of copies are counted');
+
+# ---- what is left to the scan, and why ----
+
+sub refused
+{
+	my ($name, $query, $reason, $settings) = @_;
+	my $plan = $node->safe_psql('postgres',
+		($settings // '') . "; EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) $query");
+
+	like($plan, qr/GPU Copies Not Used: $reason\n/, "$name: EXPLAIN says why");
+	unlike($plan, qr/Pages from GPU Copies/, "$name: all pages are read");
+	same($name, 'SELECT md5(x::text) FROM (' . $query . ') AS x') if $query !~ /qtop/;
+}
+refused('WHERE', 'SELECT qsketch_agg(k) FROM t WHERE n < 5', 'a condition');
+refused('FILTER', 'SELECT qsketch_agg(k) FILTER (WHERE n < 5) FROM t', 'a condition');
+refused('count', 'SELECT count(*), qsketch_agg(k) FROM t', 'an aggregate that makes no sketch');
+refused('qtop', 'SELECT qtop_agg(k, 5) FROM t', 'an aggregate that makes no sketch');
+refused('weights', 'SELECT qsketch_agg(k, s) FROM t', 'weights');
+refused('ROW', 'SELECT qsketch_agg(ROW(k, n)) FROM t', 'a key of several columns');
+refused('sf', q{SELECT qsketch_agg(k, qsketch_new('sf', '32kB')) FROM t}, 'sketches of structure sf are made on the CPU');
+like($node->safe_psql('postgres', 'SET parallel_setup_cost = 0; SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
+		SET seq_page_cost = 100; SET qsketch.enable_gpu_columns = on; SET parallel_leader_participation = off; SET cpu_tuple_cost = 0.001;
+		EXPLAIN (VERBOSE, COSTS off) SELECT qsketch_agg(k) FROM t'), qr/^ *Custom Scan \(QSketchScan\)/, 'the planner knows that copies make a serial scan cheap');
+foreach ('n, qsketch_agg(k) FROM t GROUP BY n', 'qsketch_agg(k) FILTER (WHERE n = 1) FROM t', 'qsketch_agg(k) FROM t WHERE n = 1',
+	q{qsketch_agg(k, qsketch_new('sf', '32kB')) FROM t}, 'qsketch_agg(v::text) FROM t', 'qsketch_agg(k), count(*) FROM t')
+{
+	is($node->safe_psql('postgres', "EXPLAIN SELECT $_"), $node->safe_psql('postgres', "SET qsketch.enable_gpu_columns = off; EXPLAIN SELECT $_"),
+		"copies do not change the cost of $_");
+}
+my @pages = pages('SELECT qsketch_agg(pad) FROM t');
+is_deeply(\@pages, [ 0, $pages ], 'a column without a copy is read');
+@pages = pages('SELECT qsketch_agg(k), qsketch_agg(pad) FROM t');
+is_deeply(\@pages, [ 0, $pages ], 'so are all columns beside it');
+@pages = pages('SELECT qsketch_agg(k) FROM t', 'SET qsketch.enable_gpu_columns = off');
+is_deeply(\@pages, [ -1, $pages ], 'one setting turns copies off');
+@pages = pages('SELECT qsketch_agg(k) FROM t', 'SET qsketch.device = cpu');
+is_deeply(\@pages, [ -1, $pages ], 'as does qsketch.device = cpu');
+from_copies('another collation', 'SELECT qsketch_agg(w COLLATE "C") FROM t', 0, $pages);
+
+# ---- plans that are kept ----
+
+my $session = $node->background_psql('postgres');
+$session->query_safe('SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 2; SET parallel_leader_participation = on;
+	CREATE TABLE kept AS SELECT i % 9000 AS k FROM generate_series(1, 100000) AS i');
+$session->query_safe('VACUUM ANALYZE kept');
+$session->query_safe('PREPARE q AS SELECT qsketch_agg(k) FROM kept');
+like($session->query_safe('EXPLAIN (COSTS off) EXECUTE q'), qr/Gather/, 'a parallel plan is prepared');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('kept', '{k}')});
+like($session->query_safe('EXPLAIN (ANALYZE, COSTS off, TIMING off) EXECUTE q'), qr/^ *Custom Scan \(QSketchScan\).*\n.*Pages: 0\n.*Pages from GPU Copies: [1-9]/s,
+	'after loading it is planned anew');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('kept')});
+like($session->query_safe('EXPLAIN (COSTS off) EXECUTE q'), qr/Gather/, 'and after unloading');
+$session->quit;
+
+# ---- changes ----
+
+$node->safe_psql('postgres', 'UPDATE t SET n = n + 1 WHERE k < 200');
+my @after = pages('SELECT qsketch_agg(k) FROM t');
+cmp_ok($after[0], '<', $pages, 'pages that were changed are read');
+cmp_ok($after[0], '>', 0, 'the others are not');
+same('changed', 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM t');
+$node->safe_psql('postgres', 'VACUUM t');
+is($node->safe_psql('postgres', q{SELECT pages_true FROM qsketch_gpu_columns WHERE "column" = 'k'}), '0',
+	'vacuum moves the LSN of the map');
+is((pages('SELECT qsketch_agg(k) FROM t'))[0], $after[0], 'then the LSNs of pages tell');
+is($node->safe_psql('postgres', q{SELECT pages_true FROM qsketch_gpu_columns WHERE "column" = 'k'}), $after[0],
+	'which is remembered');
+same('after vacuum', 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM t');
+my $now = $node->safe_psql('postgres', q{SELECT pg_relation_size('t') / current_setting('block_size')::int});
+is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,n}')}), $now, 'loading again copies what has changed');
+from_copies('loaded again', 'SELECT qsketch_agg(k), qsketch_agg(n) FROM t', $now, 0);
+$node->safe_psql('postgres', 'VACUUM FREEZE t');
+same('frozen', 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM t');
+
+# ---- tables that change as a whole ----
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE whole (k bigint, w varchar(10), x int);
+	INSERT INTO whole SELECT i % 3000, 'w' || i % 100, i FROM generate_series(1, 20000) AS i;
+	VACUUM whole});
+sub reload
+{
+	$node->safe_psql('postgres', 'VACUUM whole') unless $_[0];
+	return $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('whole', '{k,w}')});
+}
+my %whole = (
+	TRUNCATE => q{TRUNCATE whole; INSERT INTO whole SELECT i % 700, 'z', i FROM generate_series(1, 20000) AS i},
+	'TRUNCATE and COPY FREEZE' => q{BEGIN; TRUNCATE whole; COPY whole FROM PROGRAM 'seq 1 9000 | awk ''{print $1 % 77 "\\tw" $1 % 50 "\\t" $1}''' WITH (FREEZE); COMMIT},
+	'VACUUM FULL' => q{DELETE FROM whole WHERE x % 3 = 0; VACUUM FULL whole},
+	CLUSTER => q{CREATE INDEX byx ON whole (x); DELETE FROM whole WHERE x % 5 = 1; CLUSTER whole USING byx},
+	'another type' => q{ALTER TABLE whole ALTER k TYPE numeric USING k / 7},
+	'a longer varchar' => q{ALTER TABLE whole ALTER w TYPE varchar(30)},
+	'ADD COLUMN with a default' => q{ALTER TABLE whole ADD y int DEFAULT 5; UPDATE whole SET k = 1 WHERE x < 50},
+	'another column of that name' => q{ALTER TABLE whole DROP w; ALTER TABLE whole ADD w varchar(10) DEFAULT 'added'},
+	'SET UNLOGGED' => q{ALTER TABLE whole SET UNLOGGED; INSERT INTO whole (k, w) VALUES (5, 'five')},
+	'another table of that name' => q{DROP TABLE whole; CREATE TABLE whole AS SELECT i::bigint AS k, 'w' || i % 100 AS w, i AS x FROM generate_series(1, 9999) AS i},
+	'vacuum that truncates' => q{DELETE FROM whole WHERE ctid >= '(10,0)'; VACUUM whole; INSERT INTO whole (k, w) SELECT i, 'again' FROM generate_series(1, 30000) AS i; VACUUM whole});
+for my $change ('vacuum that truncates', 'TRUNCATE', 'TRUNCATE and COPY FREEZE', 'VACUUM FULL', 'CLUSTER', 'a longer varchar',
+	'another type', 'ADD COLUMN with a default', 'another column of that name', 'another table of that name', 'SET UNLOGGED')
+{
+	cmp_ok(reload(), '>', 0, "before $change: loaded");
+	same("before $change", 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(w)::text) FROM whole');
+	$node->safe_psql('postgres', $_) foreach map { "$_" } ($change =~ /VACUUM|vacuum/ ? split(/; /, $whole{$change}) : $whole{$change});
+	same("after $change", 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(w)::text) FROM whole');
+}
+my ($rc, $out, $err) = $node->psql('postgres', q{SELECT qsketch_gpu_load('whole', '{k}')});
+like($err, qr/cannot copy columns of "whole" to a GPU\nDETAIL:  The reason is: a table that writes no WAL/, 'no unlogged tables');
+$node->safe_psql('postgres', 'ALTER TABLE whole SET LOGGED; VACUUM whole');
+cmp_ok(reload(), '>', 0, 'logged again');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM qsketch_gpu_columns WHERE "table" = 'whole'::regclass}), '2', 'the view shows copies of current files');
+
+# a column that was added later, with a default that no tuple has
+$node->safe_psql('postgres', q{ALTER TABLE whole ADD late int DEFAULT 77});
+cmp_ok($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('whole', '{late}')}), '>', 0, 'a default that was added');
+$node->safe_psql('postgres', 'ALTER TABLE whole ALTER late SET DEFAULT 78');
+same('a default that was added', 'SELECT md5(qsketch_agg(late)::text) FROM whole');
+
+# a change of a type that leaves the file as it is, but not the fingerprints
+$node->safe_psql('postgres', q{CREATE TABLE coerced AS SELECT -(i % 300)::int AS i FROM generate_series(1, 5000) AS i; VACUUM coerced});
+cmp_ok($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('coerced', '{i}')}), '>', 0, 'integers');
+same('integers', 'SELECT md5(qsketch_agg(i)::text) FROM coerced');
+my $file = $node->safe_psql('postgres', q{SELECT pg_relation_filenode('coerced')});
+$node->safe_psql('postgres', 'ALTER TABLE coerced ALTER i TYPE oid');
+is($node->safe_psql('postgres', q{SELECT pg_relation_filenode('coerced')}), $file, 'that became OIDs are in the same file');
+same('OIDs', 'SELECT md5(qsketch_agg(i)::text) FROM coerced');
+
+# two parts of a table, each with a page of the map of its own
+$node->safe_psql('postgres', q{
+	CREATE TABLE two (k int, pad text) WITH (fillfactor = 10);
+	INSERT INTO two SELECT i, repeat('x', 800) FROM generate_series(1, 33000) AS i;
+	VACUUM two});
+is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('two', '{k}')}), '33000', 'two parts are loaded');
+from_copies('two parts', 'SELECT qsketch_agg(k) FROM two', 33000, 0);
+same('two parts', 'SELECT md5(qsketch_agg(k)::text) FROM two');
+$node->safe_psql('postgres', q{UPDATE two SET k = -k WHERE k IN (32671, 32672, 32673, 1, 33000)});
+same('two parts, changed at their ends', 'SELECT md5(qsketch_agg(k)::text) FROM two');
+from_copies('two parts, changed', 'SELECT qsketch_agg(k) FROM two', 32995, undef);
+$node->safe_psql('postgres', q{DROP TABLE two});
+
+# ---- transactions ----
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE x (k bigint, n int);
+	INSERT INTO x SELECT i % 4000, i FROM generate_series(1, 30000) AS i;
+	VACUUM x});
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k,n}')});
+my $both = 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM x';
+my $plain = 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM (SELECT * FROM x OFFSET 0) AS y';
+for my $isolation ('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE')
+{
+	my $reader = $node->background_psql('postgres');
+	my $writer = $node->background_psql('postgres');
+
+	$reader->query_safe("BEGIN ISOLATION LEVEL $isolation; SELECT count(*) FROM pg_class");
+	$node->safe_psql('postgres', 'UPDATE x SET k = k + 100000 WHERE n < 300; DELETE FROM x WHERE n BETWEEN 1000 AND 1100');
+	$writer->query_safe('BEGIN; INSERT INTO x SELECT i, -i FROM generate_series(1, 50) AS i; UPDATE x SET k = -1 WHERE n = 20000');
+	ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: as the rows that it sees");
+	$writer->query_safe('COMMIT');
+	$node->safe_psql('postgres', 'VACUUM x');
+	ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: after others have committed");
+	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k,n}')});
+	ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: after loading");
+	if ($isolation ne 'SERIALIZABLE')
+	{
+		$reader->query_safe('UPDATE x SET k = k + 1 WHERE n = 29999; SAVEPOINT s; DELETE FROM x WHERE n > 25000 AND n % 100 = 3');
+		ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: own changes");
+		$reader->query_safe('ROLLBACK TO s');
+		ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: changes that were undone");
+	}
+	$reader->query_safe('COMMIT');
+	$_->quit foreach $reader, $writer;
+	$node->safe_psql('postgres', 'VACUUM x');
+}
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k,n}'); BEGIN; UPDATE x SET k = 5 WHERE n < 20; PREPARE TRANSACTION 'p'});
+same('prepared', $both);
+$node->safe_psql('postgres', q{COMMIT PREPARED 'p'});
+same('committed', $both);
+
+# write skew: both transactions read all of x from copies and write a row
+$node->safe_psql('postgres', 'VACUUM x');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k}')});
+my @skew = map { $node->background_psql('postgres', on_error_stop => 0) } 1, 2;
+$_->query('BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT md5(qsketch_agg(k)::text) FROM x') foreach @skew;
+$skew[0]->query('INSERT INTO x VALUES (1, 1)');
+$skew[1]->query('INSERT INTO x VALUES (2, 2)');
+$_->query('COMMIT') foreach @skew;
+like($skew[0]->{stderr} . $skew[1]->{stderr}, qr/could not serialize access/, 'serializable transactions that read copies conflict with writers');
+$_->quit foreach @skew;
+
+# ---- the two races, stopped between check and use ----
+
+my $module = "$ENV{TESTDIR}/copy_pause.so";
+SKIP:
+{
+	skip 'no test module', 6 unless -f $module;
+	$node->safe_psql('postgres', "CREATE FUNCTION pause_copies(place int, lock bigint) RETURNS void LANGUAGE c AS '$module'");
+	for my $place (0, 1)
+	{
+		for my $race ('cleared', 'set', 'loaded anew', 'one column loaded anew')
+		{
+			$node->safe_psql('postgres', 'VACUUM x');
+			$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k,n}')});
+			$node->safe_psql('postgres', 'UPDATE x SET k = k + 7 WHERE n BETWEEN 5000 AND 5100') if $race ne 'cleared';
+			# at place 0 the map has moved, so that LSNs are compared after the pause
+			$node->safe_psql('postgres', 'UPDATE x SET k = k + 9 WHERE n BETWEEN 9000 AND 9100; VACUUM x') if $race eq 'cleared';
+			my $wanted = $node->safe_psql('postgres', $plain);
+			my $holder = $node->background_psql('postgres');
+			my $reader = $node->background_psql('postgres');
+
+			$holder->query_safe('SELECT pg_advisory_lock(1)');
+			$reader->query_safe("SELECT pause_copies($place, 1)");
+			$reader->query_until(qr/started/, "\\echo started\n$both;\n");
+			ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}),
+				"$race, place $place: the scan waits");
+			$node->safe_psql('postgres', 'UPDATE x SET k = k + 1000000 WHERE n BETWEEN 12000 AND 14000; DELETE FROM x WHERE n BETWEEN 15000 AND 15100')
+			  if $race eq 'cleared';
+			$node->safe_psql('postgres', 'VACUUM x') if $race ne 'cleared';
+			$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k,n}')}) if $race eq 'loaded anew';
+			$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{n}')}) if $race eq 'one column loaded anew';
+			$holder->query_safe('SELECT pg_advisory_unlock(1)');
+			is($reader->query_safe('SELECT 1'), "$wanted\n1", "$race, place $place: right");
+			$_->quit foreach $reader, $holder;
+		}
+	}
+}
+
+# ---- partitions, in one database and another ----
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE parts (k bigint, n int) PARTITION BY RANGE (n);
+	CREATE TABLE p1 PARTITION OF parts FOR VALUES FROM (0) TO (10000);
+	CREATE TABLE p2 (n int, gone text, k bigint);
+	ALTER TABLE p2 DROP gone;
+	ALTER TABLE parts ATTACH PARTITION p2 FOR VALUES FROM (10000) TO (20000);
+	CREATE TABLE p3 PARTITION OF parts FOR VALUES FROM (20000) TO (30000);
+	INSERT INTO parts SELECT i % 7000, i FROM generate_series(0, 29999) AS i;
+	VACUUM ANALYZE parts});
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k}') FROM unnest('{p1,p3,p2}'::regclass[]) AS p WHERE p <> 'p3'::regclass});
+same('partitions', 'SELECT md5(qsketch_agg(k)::text) FROM parts');
+like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM parts'),
+	qr/ Pages: 0\n.*Pages from GPU Copies: [1-9].* Pages: 0\n.*Pages from GPU Copies: [1-9].* Pages: [1-9]\d*\n.*Pages from GPU Copies: 0/s,
+	'partitions with and without copies');
+($rc, $out, $err) = $node->psql('postgres', q{SELECT qsketch_gpu_load('parts', '{k}')});
+like($err, qr/The reason is: a table that is no heap/, 'a partitioned table has no pages');
+$node->safe_psql('postgres', 'CREATE DATABASE other TEMPLATE postgres');
+is($node->safe_psql('other', 'SELECT count(*) FROM qsketch_gpu_columns'), '0', 'another database has no copies');
+$node->safe_psql('other', 'UPDATE x SET k = k / 2; VACUUM x');
+$node->safe_psql('other', q{SELECT qsketch_gpu_load('x', '{k,n}')});
+same('the other database', $both, 'other');
+same('this database', $both);
+
+# ---- rights ----
+
+$node->safe_psql('postgres', q{
+	CREATE ROLE owner LOGIN; CREATE ROLE other LOGIN; CREATE ROLE reader LOGIN; CREATE ROLE rowwise LOGIN;
+	GRANT CREATE ON SCHEMA public TO owner;
+	CREATE TABLE secret (k bigint, n int);
+	INSERT INTO secret SELECT i % 5000, i FROM generate_series(1, 20000) AS i;
+	VACUUM secret;
+	ALTER TABLE secret OWNER TO owner;
+	GRANT SELECT (n) ON secret TO reader;
+	GRANT SELECT ON secret TO rowwise;});
+sub as
+{
+	my ($role, $query) = @_;
+	return $node->psql('postgres', $query, extra_params => [ '-U', $role ]);
+}
+($rc, $out, $err) = as('other', q{SELECT qsketch_gpu_load('secret', '{k}')});
+like($err, qr/must be owner of table secret/, 'others do not load');
+($rc, $out, $err) = as('reader', q{SELECT qsketch_gpu_load('secret', '{n}')});
+like($err, qr/must be owner of table secret/, 'nor do readers');
+($rc, $out, $err) = as('owner', q{SELECT qsketch_gpu_load('secret', '{k,n}') > 0});
+is($out, 't', 'the owner loads');
+$node->safe_psql('postgres', 'REVOKE SELECT ON secret FROM owner');
+($rc, $out, $err) = as('owner', q{SELECT qsketch_gpu_load('secret', '{k}')});
+like($err, qr/permission denied for table secret/, 'an owner who may not read does not');
+$node->safe_psql('postgres', 'GRANT SELECT ON secret TO owner');
+my $rows = q{SELECT string_agg("column", ',' ORDER BY "column") FROM qsketch_gpu_columns WHERE "table" = 'secret'::regclass};
+is((as('owner', $rows))[1], 'k,n', 'the owner sees both columns');
+is((as('reader', $rows))[1], 'n', 'a reader sees the column that he may read');
+is((as('other', $rows))[1], '', 'others see none');
+is((as('rowwise', $rows))[1], 'k,n', 'who may read all rows sees both');
+($rc, $out, $err) = as('reader', 'SELECT qsketch_agg(k) FROM secret');
+like($err, qr/permission denied for table secret/, 'a copy gives no right to read');
+($rc, $out, $err) = as('reader', 'SELECT (qsketch_info(qsketch_agg(n))).total FROM secret');
+is($out, '20000', 'who may read a column may use its copy');
+my $locker = $node->background_psql('postgres');
+$locker->query_safe('BEGIN; LOCK TABLE secret IN ACCESS EXCLUSIVE MODE');
+is((as('other', "SET lock_timeout = '1ms'; $rows"))[1], '', 'who sees nothing of a table does not wait for its locks');
+($rc, $out, $err) = as('other', q{SET lock_timeout = '1ms'; SELECT qsketch_gpu_load('secret', '{k}')});
+like($err, qr/must be owner of table secret/, 'nor to be told that he may not load it');
+$locker->query_safe('COMMIT');
+$locker->quit;
+$node->safe_psql('postgres', 'ALTER TABLE secret ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON secret TO rowwise USING (n < 100)');
+is((as('rowwise', $rows))[1], '', 'with row security the numbers of all rows are hidden');
+is((as('rowwise', 'SELECT (qsketch_info(qsketch_agg(k))).total FROM secret'))[1], '99', 'and only rows of the policy count');
+is((as('owner', $rows))[1], 'k,n', 'the owner is exempt');
+($rc, $out, $err) = as('other', q{SELECT qsketch_gpu_unload('secret')});
+like($err, qr/must be owner of table secret/, 'others do not unload');
+is((as('owner', q{SELECT qsketch_gpu_unload('secret')}))[1], 't', 'the owner does');
+is((as('owner', q{SELECT qsketch_gpu_unload('secret')}))[1], 'f', 'once');
+
+# ---- errors ----
+
+for my $case (
+	[ q{'t', '{nosuch}'}, qr/column "nosuch" of relation "t" does not exist/ ],
+	[ q{'t', '{ctid}'}, qr/column "ctid" of relation "t" does not exist/ ],
+	[ q{4000000000, '{k}'}, qr/relation with OID 4000000000 does not exist/ ],
+	[ q{'t', '{}'}, qr/number of columns must be between 1 and 32, not 0/ ],
+	[ q{'t', '{NULL}'}, qr/name of a column must not be NULL/ ],
+	[ q{'pg_class', '{oid}'}, qr/The reason is: a catalog/ ],
+	[ q{'qsketch_gpu_columns', '{rows}'}, qr/The reason is: a table that is no heap/ ],
+	[ q{'odd', '{a}'}, qr/cannot copy column "a" of type integer\[\] to a GPU/ ],
+	[ q{'odd', '{e}'}, qr/cannot copy column "e" of type mood to a GPU/ ],
+	[ q{'odd', '{j}'}, qr/cannot copy column "j" of type json to a GPU/ ],
+	[ q{'odd', '{positive}'}, qr/cannot copy column "positive" of type positive to a GPU/ ])
+{
+	$node->safe_psql('postgres', q{CREATE TYPE mood AS ENUM ('a', 'b'); CREATE DOMAIN positive AS int CHECK (value > 0);
+		CREATE TABLE odd (a int[], e mood, j json, positive positive)}) if $case->[0] =~ /'\{a\}'/;
+	($rc, $out, $err) = $node->psql('postgres', "SELECT qsketch_gpu_load($case->[0])");
+	like($err, $case->[1], "error of $case->[0]");
+}
+is($node->safe_psql('postgres', q{CREATE TABLE none (k int); SELECT qsketch_gpu_load('none', '{k}')}), '0', 'an empty table');
+is($node->safe_psql('postgres', q{SELECT qsketch_agg(k) IS NULL FROM none}), 't', 'has no sketch');
+is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load(NULL, '{k}') IS NULL}), 't', 'NULL');
+
+# ---- memory, cancel, and a worker that fails ----
+
+set_worker($node, 'qsketch.gpu_cache_size', '0');
+ok($node->poll_query_until('postgres', 'SELECT cached_now = 0 FROM qsketch_stat_gpu'), 'without room for copies there are none');
+($rc, $out, $err) = $node->psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,w}')});
+like($err, qr/WARNING:  not all of "t" fits on the GPU/, 'loading says so');
+same('no room', 'SELECT md5(qsketch_agg(k)::text) FROM t');
+set_worker($node, 'qsketch.gpu_cache_size', '4096');
+set_fault($node, 'memory');
+($rc, $out, $err) = $node->psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')});
+like($err, qr/WARNING:  not all of "t" fits on the GPU/, 'without device memory, too');
+is($out, '0', 'and no page is there');
+set_fault($node, 'none');
+is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,n}')}), $now, 'loaded');
+set_fault($node, 'memory');
+same('no memory for a sketch', 'SELECT md5(qsketch_agg(k)::text) FROM t');
+set_fault($node, 'spill');
+same('no memory for a sketch to grow', 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM t');
+set_fault($node, 'slow');
+my ($ended, $wrong) = (0, 0);
+my $right = $node->safe_psql('postgres', 'SET qsketch.device = cpu; SELECT md5(qsketch_agg(k)::text) FROM t');
+for my $turn (1 .. 8)
+{
+	($rc, $out, $err) = $node->psql('postgres', "SET statement_timeout = " . 15 * $turn . '; SELECT md5(qsketch_agg(k)::text) FROM t');
+	$ended++ if $err =~ /canceling statement/;
+	$wrong++ if $rc == 0 ? $out ne $right : $err !~ /canceling statement/;
+}
+is($wrong, 0, 'cancelled or right');
+cmp_ok($ended, '>', 0, 'some were cancelled');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('t')});
+set_fault($node, 'hang');
+my $loader = $node->background_psql('postgres');
+$loader->query_until(qr/started/, "\\echo started\nSELECT qsketch_gpu_load('t', '{k,n,s,w,v,u,d,m,c}');\n");
+ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM qsketch_progress WHERE command = 'qsketch_gpu_load' AND relid = 't'::regclass
+	AND phase = 'scanning' AND device = 'gpu' AND pages_total > 0}), 'progress of loading');
+set_fault($node, 'slow');
+is($loader->query_safe('SELECT 1'), "$now\n1", 'which ends');
+$loader->quit;
+($rc, $out, $err) = $node->psql('postgres', q{SELECT qsketch_gpu_unload('t'); SET statement_timeout = 50; SELECT qsketch_gpu_load('t', '{k,n,w}')});
+like($err, qr/canceling statement/, 'loading can be cancelled');
+set_fault($node, 'none');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM qsketch_gpu_columns WHERE "table" = 't'::regclass}), '0', 'and leaves nothing');
+settled($node, 'columns');
+is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')}), $now, 'loaded');
+set_fault($node, 'error');
+($rc, $out, $err) = $node->psql('postgres', 'SELECT qsketch_agg(k) FROM t');
+like($err, qr/GPU operation failed/, 'a query that uses a copy fails with the device');
+set_fault($node, 'none');
+same('after that', 'SELECT md5(qsketch_agg(k)::text) FROM t');
+wait_for_worker($node);
+is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu_columns'), '0', 'the new worker has no copies');
+is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')}), $now, 'they can be loaded again');
+same('loaded after that', 'SELECT md5(qsketch_agg(k)::text) FROM t');
+
+# ---- crash, restart, standby ----
+
+$node->safe_psql('postgres', 'UPDATE t SET k = k + 1 WHERE n = 3');
+$node->stop('immediate');
+$node->start;
+wait_for_worker($node);
+same('after a crash', 'SELECT md5(qsketch_agg(k)::text) FROM t');
+$node->safe_psql('postgres', 'VACUUM t');
+cmp_ok($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')}), '>', 0, 'loaded after a crash');
+same('loaded after a crash', 'SELECT md5(qsketch_agg(k)::text) FROM t');
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+$node->wait_for_catchup($standby);
+($rc, $out, $err) = $standby->psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')});
+like($err, qr/The reason is: a server in recovery/, 'no copies on a standby');
+is($standby->safe_psql('postgres', 'SELECT md5(qsketch_agg(k)::text) FROM t'),
+	$node->safe_psql('postgres', 'SELECT md5(qsketch_agg(k)::text) FROM t'), 'which reads');
+$standby->promote;
+cmp_ok($standby->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')}), '>', 0, 'they are loaded after promotion');
+is($standby->safe_psql('postgres', 'SELECT md5(qsketch_agg(k)::text) FROM t'),
+	$node->safe_psql('postgres', 'SELECT md5(qsketch_agg(k)::text) FROM t'), 'and true');
+$standby->stop;
+settled($node, 'the end');
+$node->stop;
+done_testing();

@@ -1,0 +1,164 @@
+# Copies of columns against random changes by several clients at once: each query is
+# compared with the ordinary plan in the same snapshot.  QSKETCH_COLUMN_QUERIES is the
+# number of comparisons, for long runs.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use QsketchGpu;
+use Test::More;
+
+my $queries = $ENV{QSKETCH_COLUMN_QUERIES} // 400;
+my $clients = 6;
+my $rounds = 4;
+
+my $node = gpu_node('random', 'qsketch.device = auto', 'max_parallel_workers_per_gather = 0', 'jit = off',
+	'max_prepared_transactions = 20', 'deadlock_timeout = 20ms', 'lock_timeout = 2s', 'fsync = off');
+
+# Tables of about so many rows: kept (changes row by row), made (rewritten, altered, emptied),
+# frozen (filled by COPY FREEZE) and gone (dropped and created again).
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION rows_of(rows int) RETURNS TABLE (k bigint, n int, w text, id int) LANGUAGE sql AS
+		$$ SELECT (random() * 3000)::bigint, CASE WHEN random() < 0.8 THEN (random() * 40)::int END, 'w' || (random() * 500)::int, i
+			FROM generate_series(1, rows) AS i $$;
+	CREATE TABLE kept AS SELECT * FROM rows_of(12000);
+	CREATE TABLE made AS SELECT * FROM rows_of(5000);
+	CREATE TABLE frozen (k bigint, n int, w text, id int);
+	CREATE TABLE gone AS SELECT * FROM rows_of(2000);
+	ALTER TABLE kept SET (fillfactor = 70);
+	CREATE INDEX ON kept (id);
+	CREATE INDEX made_id ON made (id);
+	CREATE SEQUENCE checked;
+	CREATE SEQUENCE failed;
+
+	-- a random table's columns, from copies where they are true, and by the ordinary plan
+	CREATE FUNCTION check_one() RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		name text := (ARRAY['kept', 'kept', 'made', 'frozen', 'gone'])[1 + (random() * 4)::int];
+		small text := CASE WHEN random() < 0.5 THEN '' ELSE ', qsketch_new(''thread'', ''32kB'')' END;
+		same boolean;
+	BEGIN
+		EXECUTE format('SELECT a.* IS NOT DISTINCT FROM b.* FROM
+			(SELECT qsketch_agg(k%2$s), qsketch_agg(n%2$s), qsketch_agg(w%2$s) FROM %1$I) AS a,
+			(SELECT qsketch_agg(k%2$s), qsketch_agg(n%2$s), qsketch_agg(w%2$s) FROM (SELECT * FROM %1$I OFFSET 0) AS c) AS b', name, small)
+			INTO same;
+		PERFORM nextval('checked');
+		IF NOT same THEN
+			PERFORM nextval('failed');
+			RAISE LOG 'copies of % differ', name;
+		END IF;
+	EXCEPTION WHEN undefined_table OR lock_not_available OR deadlock_detected OR undefined_column THEN
+		NULL;
+	END $$;
+
+	CREATE FUNCTION load_one() RETURNS void LANGUAGE plpgsql AS $$
+	BEGIN
+		EXECUTE format('SELECT qsketch_gpu_load(%L, %L)', (ARRAY['kept', 'made', 'frozen', 'gone'])[1 + (random() * 3)::int],
+			(ARRAY['{k,n,w}', '{k,n,w}', '{w}', '{n,k}'])[1 + (random() * 3)::int]);
+	EXCEPTION WHEN undefined_table OR lock_not_available OR deadlock_detected OR undefined_column OR feature_not_supported THEN
+		NULL;
+	END $$;
+
+	-- statements of which any may fail, in subtransactions that may be rolled back
+	CREATE FUNCTION change(statements text[]) RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		statement text := statements[1 + floor(random() * array_length(statements, 1))::int];
+	BEGIN
+		EXECUTE statement;
+		IF random() < 0.3 THEN
+			PERFORM check_one();
+		END IF;
+		IF random() < 0.2 THEN
+			RAISE division_by_zero;
+		END IF;
+	EXCEPTION WHEN division_by_zero OR undefined_table OR lock_not_available OR deadlock_detected OR undefined_column
+		OR undefined_object OR duplicate_table OR object_in_use OR invalid_text_representation OR unique_violation THEN
+		NULL;
+	END $$;
+	CREATE FUNCTION change_rows() RETURNS void LANGUAGE sql AS $$
+		SELECT change(ARRAY[
+			'INSERT INTO kept SELECT * FROM rows_of((random() * 200)::int)',
+			'UPDATE kept SET k = k + 1 WHERE id BETWEEN ' || (random() * 12000)::int || ' AND ' || (random() * 12000)::int || ' AND random() < 0.1',
+			'UPDATE kept SET n = NULL WHERE id = ' || (random() * 12000)::int,
+			'UPDATE kept SET w = w || ''x'' WHERE id = ' || (random() * 12000)::int,
+			'DELETE FROM kept WHERE id BETWEEN ' || (random() * 12000)::int || ' AND ' || (random() * 12000)::int || ' AND random() < 0.02',
+			'DELETE FROM kept WHERE ctid >= ''(60,0)''',
+			'SELECT count(*) FROM kept WHERE id < 500',
+			'SELECT id FROM kept WHERE id < 90 FOR UPDATE',
+			'INSERT INTO made (k, n, w, id) SELECT * FROM rows_of(300)',
+			'UPDATE made SET k = id WHERE id % 50 = ' || (random() * 50)::int]) $$;
+	CREATE FUNCTION change_tables() RETURNS void LANGUAGE sql AS $$
+		SELECT change(ARRAY[
+			'TRUNCATE made; INSERT INTO made (k, n, w, id) SELECT * FROM rows_of(4000)',
+			'DROP INDEX IF EXISTS made_id; CREATE INDEX made_id ON made (id); CLUSTER made USING made_id',
+			'ALTER TABLE made ALTER k TYPE numeric', 'ALTER TABLE made ALTER k TYPE bigint', 'ALTER TABLE made ALTER n TYPE bigint',
+			'ALTER TABLE made ALTER w TYPE varchar(40)', 'ALTER TABLE made ALTER w TYPE varchar(50)', 'ALTER TABLE made ALTER w TYPE text',
+			'ALTER TABLE made DROP n; ALTER TABLE made ADD n int DEFAULT 7', 'ALTER TABLE made ADD extra' || (random() * 100000)::int || ' int DEFAULT 9',
+			'ALTER TABLE made SET UNLOGGED', 'ALTER TABLE made SET LOGGED', 'ALTER TABLE made ALTER w TYPE text COLLATE "C"',
+			'ALTER TABLE made SET (fillfactor = 50)', 'ALTER TABLE made RENAME TO mad; ALTER TABLE gone RENAME TO made; ALTER TABLE mad RENAME TO gone',
+			'DROP TABLE gone; CREATE TABLE gone AS SELECT * FROM rows_of(2500)', 'REFRESH MATERIALIZED VIEW none']) $$});
+
+my $dir = PostgreSQL::Test::Utils::tempdir();
+my %script = (
+	check => [ 60, 'SELECT check_one();' ],
+	old => [ 6, "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT check_one();\n\\sleep 30 ms\nSELECT check_one();\nSELECT check_one();\nCOMMIT;" ],
+	serializable => [ 6, "BEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT check_one();\nUPDATE kept SET k = 5 WHERE id = 77;\nSELECT check_one();\nCOMMIT;" ],
+	load => [ 20, 'SELECT load_one();' ],
+	rows => [ 25, 'SELECT change_rows();' ],
+	savepoints => [ 5, "BEGIN;\nSELECT change_rows();\nSAVEPOINT a;\nSELECT change_rows();\nSELECT check_one();\nROLLBACK TO a;\nSELECT check_one();\nCOMMIT;" ],
+	rollback => [ 4, "BEGIN;\nSELECT change_rows();\nSELECT change_tables();\nSELECT load_one();\nSELECT check_one();\nROLLBACK;" ],
+	tables => [ 6, 'SELECT change_tables();' ],
+	vacuum => [ 12, 'VACUUM kept, frozen;' ],
+	freeze => [ 3, 'VACUUM (FREEZE) kept;' ],
+	all => [ 2, 'VACUUM;' ],
+	prepared => [ 3, "BEGIN;\nUPDATE kept SET k = -k WHERE id BETWEEN 100 AND 130;\nPREPARE TRANSACTION 'p:client_id';\nSELECT check_one();\nCOMMIT PREPARED 'p:client_id';" ],
+	given_up => [ 2, "BEGIN;\nDELETE FROM kept WHERE id BETWEEN 200 AND 230;\nPREPARE TRANSACTION 'p:client_id';\nSELECT check_one();\nROLLBACK PREPARED 'p:client_id';" ],
+	copy => [ 4, "BEGIN;\nTRUNCATE frozen;\nCOPY frozen FROM PROGRAM 'shuf -i 1-9000 -n 3000 | sed \"s/.*/&\\t5\\tw&\\t&/\"' WITH (FREEZE);\nSELECT check_one();\nCOMMIT;" ]);
+foreach (keys %script)
+{
+	append_to_file("$dir/$_.sql", "$script{$_}[1]\n");
+}
+my @files = map { ('-f', "$dir/$_.sql\@$script{$_}[0]") } sort keys %script;
+
+# Enough transactions for the comparisons of a round; a client ends at an error that it may not retry.
+my $each = int($queries / $rounds / $clients) + 1;
+for my $round (1 .. $rounds)
+{
+	my $goal = $node->safe_psql('postgres', 'SELECT last_value FROM checked') + $queries / $rounds;
+	my $before;
+
+	$node->safe_psql('postgres', 'SELECT load_one() FROM generate_series(1, 5)');
+	$before = gpu_count($node, 'column_keys');
+	# in the last round there is hardly any room for copies
+	set_worker($node, 'qsketch.gpu_cache_size', $round == $rounds ? 1 : 4096);
+	for (1 .. 50)
+	{
+		my ($out, $err);
+
+		IPC::Run::run([ 'pgbench', '-n', '-c', $clients, '-j', 2, '-t', $each, '--max-tries=1000', @files,
+			$node->connstr('postgres') ], '>', \$out, '2>', \$err);
+		my @other = grep { /ERROR/ && !/lock timeout|deadlock|concurrent|prepared transaction with identifier/ } split /\n/, $err;
+		is(join("\n", @other), '', "round $round: no other error than those of locks") if @other;
+		# what clients that gave up have left behind
+		foreach (split /\n/, $node->safe_psql('postgres', 'SELECT gid FROM pg_prepared_xacts'))
+		{
+			$node->safe_psql('postgres', "ROLLBACK PREPARED '$_'");
+		}
+		last if $node->safe_psql('postgres', 'SELECT last_value FROM checked') >= $goal;
+	}
+	cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM checked'), '>=', $goal, "round $round: so many were compared");
+	is($node->safe_psql('postgres', 'SELECT last_value, is_called FROM failed'), '1|f', "round $round: none differs");
+	cmp_ok(gpu_count($node, 'column_keys'), '>', $before, "round $round: keys came from copies");
+	if ($round == 2)
+	{
+		$node->stop('immediate');
+		$node->start;
+		wait_for_worker($node);
+	}
+}
+note($node->safe_psql('postgres', 'SELECT last_value FROM checked') . ' comparisons, ' . gpu_count($node, 'column_keys') . ' keys from copies');
+settled($node, 'random changes');
+$node->stop;
+done_testing();

@@ -1,0 +1,95 @@
+-- Copies of columns on a GPU, run by bench-gpu-columns.sh with the number of :workers.
+
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS qsketch;
+\i timing.sql
+
+VACUUM ANALYZE events;
+ALTER TABLE events SET (parallel_workers = :workers);
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SELECT count(*) FROM events \g /dev/null
+
+CREATE TABLE timings (what text, number int, ms float8);
+
+-- One query so many times, by workers and device; the first time warms up.
+CREATE PROCEDURE measure(name text, query text, copies boolean, device text, workers int, turns int DEFAULT 5)
+LANGUAGE plpgsql AS $$
+DECLARE
+    turn int;
+    ms float8;
+BEGIN
+    PERFORM set_config('qsketch.enable_gpu_columns', copies::text, false), set_config('qsketch.device', device, false),
+        set_config('max_parallel_workers_per_gather', workers::text, false);
+    FOR turn IN 0 .. turns LOOP
+        ms := run_ms(query);
+        IF turn > 0 THEN
+            INSERT INTO timings VALUES (name, turn, ms);
+        END IF;
+        COMMIT;
+    END LOOP;
+END $$;
+
+CREATE VIEW medians AS
+    SELECT what, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS ms, min(ms) AS least FROM timings GROUP BY what;
+
+SELECT format('%s rows, %s pages, %s workers', (SELECT count(*) FROM events), pg_relation_size('events') / 8192, :workers);
+\qecho
+
+-- loading, twice, beside a scan of the CPU
+INSERT INTO timings VALUES ('load user_id, day', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id,day}')$$));
+SELECT qsketch_gpu_unload('events') \g /dev/null
+INSERT INTO timings VALUES ('load user_id', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id}')$$));
+INSERT INTO timings VALUES ('load what is there', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id}')$$));
+SELECT qsketch_gpu_load('events', '{user_id,day}') \g /dev/null
+
+\set agg 'SELECT qsketch_total(qsketch_agg(user_id)) FROM events'
+\set large 'SELECT qsketch_total(qsketch_agg(user_id, qsketch_new(''multilevel'', ''256MB''))) FROM events'
+CALL measure('count(*), 0 workers', 'SELECT count(*) FROM events', true, 'cpu', 0, 2);
+CALL measure('count(*), workers', 'SELECT count(*) FROM events', true, 'cpu', :workers);
+CALL measure('cpu, 1 MB, 0 workers', :'agg', true, 'cpu', 0, 2);
+CALL measure('cpu, 1 MB, workers', :'agg', true, 'cpu', :workers);
+CALL measure('gpu without copy, 0 workers', :'agg', false, 'gpu', 0, 2);
+CALL measure('copy, 1 MB', :'agg', true, 'auto', 0, 20);
+CALL measure('copy, 1 MB, planned with workers', :'agg', true, 'auto', :workers, 20);
+CALL measure('copy, 256 kB', 'SELECT qsketch_total(qsketch_agg(user_id, qsketch_new(''multilevel'', ''256kB''))) FROM events', true, 'auto', 0, 20);
+CALL measure('copy, 256 MB', :'large', true, 'auto', 0, 10);
+CALL measure('cpu, 256 MB, workers', :'large', true, 'cpu', :workers, 2);
+CALL measure('copy, sub_warp 1 MB', 'SELECT qsketch_total(qsketch_agg(user_id, qsketch_new(''sub_warp'', ''1MB''))) FROM events', true, 'auto', 0, 20);
+CALL measure('copy, user_id and day', 'SELECT qsketch_total(qsketch_agg(user_id)), qsketch_total(qsketch_agg(day)) FROM events', true, 'auto', 0, 3);
+CALL measure('view (the check alone, two columns)', 'SELECT sum(pages_true) FROM qsketch_gpu_columns', true, 'auto', 0, 20);
+\qecho '| what | median ms | least ms |'
+\qecho '|---|---:|---:|'
+SELECT format('| %s | %s | %s |', what, round(ms::numeric, 2), round(least::numeric, 2)) FROM medians ORDER BY what;
+\qecho
+SET qsketch.device = auto;
+SET max_parallel_workers_per_gather = 0;
+EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsketch_agg(user_id) FROM events;
+SELECT format('same bytes: %s', (SELECT qsketch_agg(user_id) FROM events) = (SELECT qsketch_agg(user_id) FROM (SELECT * FROM events OFFSET 0) AS e));
+\qecho
+
+-- a share of the pages changed since; then after vacuum; then loaded again
+TRUNCATE timings;
+CREATE PROCEDURE change(percent int) LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE events SET day = day WHERE ctid = ANY (ARRAY(SELECT format('(%s,2)', p)::tid
+        FROM generate_series(0, pg_relation_size('events') / 8192 - 1) AS p WHERE p % 100 < percent));
+    COMMIT;
+END $$;
+CREATE PROCEDURE measure_changed(percent int, query text) LANGUAGE plpgsql AS $$
+BEGIN
+    CALL change(percent);
+    CALL measure(format('%s %% changed', percent), query, true, 'auto', 0, 5);
+END $$;
+CALL measure('0 % changed', :'agg', true, 'auto', 0, 5);
+CALL measure_changed(1, :'agg');
+VACUUM events;
+INSERT INTO timings VALUES ('1 %, first query after vacuum', 1, run_ms(:'agg'));
+CALL measure('1 %, later queries after vacuum', :'agg', true, 'auto', 0, 5);
+INSERT INTO timings VALUES ('load again after 1 %', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id,day}')$$));
+CALL measure_changed(5, :'agg');
+CALL measure_changed(20, :'agg');
+\qecho '| what | median ms | least ms |'
+\qecho '|---|---:|---:|'
+SELECT format('| %s | %s | %s |', what, round(ms::numeric, 2), round(least::numeric, 2)) FROM medians ORDER BY what;
+SELECT format('GPU: %s, %s MB in use', name, memory_used >> 20) FROM qsketch_gpu();

@@ -1,0 +1,313 @@
+/*
+ * column_client.c
+ *		A backend's side of the GPU worker: copies of columns, and calls.
+ *
+ * A copy is made by posting its pages: whether the worker had memory for them shows at
+ * the end.  Then the copy belongs to nobody, as copies of stored values do, and is
+ * found by its name.
+ *
+ * src/gpu/column_client.c
+ */
+#include "gpu/column_client.h"
+#include "gpu/client.h"
+#include "gpu/settings.h"
+#include "gpu/wait.h"
+
+#include "access/htup_details.h"
+#include "utils/timestamp.h"
+
+/* Bytes in a slot that the largest page may take. */
+#define PAGE_BYTES (sizeof(GpuColumnPage) + MaxHeapTuplesPerPage * sizeof(uint64))
+
+bool
+GpuColumnsExist(void)
+{
+	return gpu_shared != NULL && pg_atomic_read_u32(&gpu_shared->columns) > 0 &&
+		   gpu_columns_enabled && device_setting != DEVICE_CPU && GpuStateNow() == GPU_READY;
+}
+
+/* ---- names ---- */
+
+static void
+name_copy(const GpuColumn *column, uint32 range, StoredName *name)
+{
+	memset(name, 0, sizeof(*name));
+	name->family = GPU_FAMILY_COLUMN;
+	name->kind = column->database;
+	name->id[0] = range;
+	memcpy(name->header, column, sizeof(*column));
+}
+
+/* What GpuColumnFind() looks for, and what it has found. */
+typedef struct Finding
+{
+	StoredName name; /* of range 0 */
+	GpuRef *ref;
+	uint32 ranges;
+	int found;
+} Finding;
+
+static void
+ref_of(const GpuEntry *entry, GpuRef *ref)
+{
+	ref->family = entry->family;
+	ref->serial = entry->serial;
+	ref->index = (int) (entry - gpu_shared->entry);
+}
+
+static void
+find_range(GpuEntry *entry, void *context)
+{
+	Finding *finding = context;
+	uint64 range = entry->key.id[0];
+
+	if (range >= finding->ranges || entry->key.kind != finding->name.kind ||
+		memcmp(entry->key.header, finding->name.header, sizeof(finding->name.header)) != 0)
+		return;
+	ref_of(entry, &finding->ref[range]);
+	finding->found++;
+}
+
+int
+GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 ranges)
+{
+	Finding finding = { .ref = ref, .ranges = ranges };
+
+	name_copy(column, 0, &finding.name);
+	memset(ref, 0, ranges * sizeof(*ref));
+	GpuEachCached(GPU_FAMILY_COLUMN, find_range, &finding);
+	return finding.found;
+}
+
+typedef struct Listing
+{
+	GpuColumnCopy *copy;
+	int count;
+} Listing;
+
+static void
+list_copy_of(GpuEntry *entry, void *context)
+{
+	Listing *listing = context;
+	GpuColumnCopy *copy = &listing->copy[listing->count++];
+
+	memcpy(&copy->column, entry->key.header, sizeof(copy->column));
+	copy->range = (uint32) entry->key.id[0];
+	copy->bytes = entry->bytes;
+	copy->used = pg_atomic_read_u64(&entry->used_at);
+	ref_of(entry, &copy->ref);
+}
+
+GpuColumnCopy *
+GpuColumnList(int *count)
+{
+	Listing listing = { .copy = palloc(GPU_ENTRIES * sizeof(GpuColumnCopy)) };
+
+	if (gpu_shared)
+		GpuEachCached(GPU_FAMILY_COLUMN, list_copy_of, &listing);
+	*count = listing.count;
+	return listing.copy;
+}
+
+bool
+GpuColumnForget(const GpuRef *ref)
+{
+	return GpuForgetCached(ref);
+}
+
+/* ---- making a copy ---- */
+
+bool
+GpuColumnBegin(GpuColumnLoad *load, Oid relation)
+{
+	GpuSlot *slot;
+
+	load->pages = load->keys = 0;
+	if (load->page == NULL)
+	{
+		load->page = palloc(GPU_SLOT_BYTES);
+		load->key = palloc(GPU_SLOT_BYTES);
+	}
+	if (!GpuNewEntry(GPU_FAMILY_COLUMN, &load->ref))
+		return false;
+	slot = GpuTakeSlot(&load->ref, COLUMN_CREATE, false);
+	GpuColumnShapeIn(slot)->table = relation;
+	if (GpuAskOne(slot) == QB_OK)
+		return true;
+	GpuDropEntry(&load->ref);
+	return false;
+}
+
+/* Send what has come together. */
+static void
+post_pages(GpuColumnLoad *load)
+{
+	Size head = load->pages * sizeof(GpuColumnPage);
+	GpuSlot *slot;
+
+	if (load->pages == 0)
+		return;
+	slot = GpuTakeSlot(&load->ref, COLUMN_PUT, false);
+	slot->count = load->pages;
+	slot->bytes = load->keys * sizeof(uint64);
+	memcpy(GpuSlotData(slot), load->page, head);
+	memcpy(GpuSlotData(slot) + head, load->key, slot->bytes);
+	GpuPost(slot);
+	load->pages = load->keys = 0;
+}
+
+uint64 *
+GpuColumnRoom(GpuColumnLoad *load, int keys)
+{
+	Assert(keys <= MaxHeapTuplesPerPage);
+	if (load->pages * sizeof(GpuColumnPage) + load->keys * sizeof(uint64) + PAGE_BYTES >
+		GPU_SLOT_BYTES)
+		post_pages(load);
+	return load->key + load->keys;
+}
+
+void
+GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int keys)
+{
+	load->page[load->pages++] = (GpuColumnPage){ .page = page, .keys = keys, .lsn = lsn };
+	load->keys += keys;
+}
+
+/* Copies that a newer one of the same name takes the place of. */
+typedef struct Older
+{
+	StoredName name;
+	uint64 serial; /* of the newer one */
+	GpuRef ref;    /* of an older one; serial 0: none */
+} Older;
+
+static void
+find_older(GpuEntry *entry, void *context)
+{
+	Older *older = context;
+
+	if (entry->serial < older->serial && memcmp(&entry->key, &older->name, sizeof(StoredName)) == 0)
+		ref_of(entry, &older->ref);
+}
+
+/* Forget copies that another session has made of the same range meanwhile. */
+static void
+forget_older(const GpuRef *ref, const StoredName *name)
+{
+	Older older = { .name = *name, .serial = ref->serial };
+
+	do
+	{
+		older.ref.serial = 0;
+		GpuEachCached(GPU_FAMILY_COLUMN, find_older, &older);
+	}
+	while (older.ref.serial != 0 && GpuForgetCached(&older.ref));
+}
+
+bool
+GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint32 range)
+{
+	StoredName name;
+	GpuSlot *slot;
+	bool done;
+
+	post_pages(load);
+	slot = GpuTakeSlot(&load->ref, COLUMN_FINISH, false);
+	GpuColumnShapeIn(slot)->map_lsn = map_lsn;
+	done = GpuAskOne(slot) == QB_OK;
+	name_copy(column, range, &name);
+	if (done)
+	{
+		GpuPublishEntry(&load->ref, &name);
+		forget_older(&load->ref, &name);
+	}
+	GpuDropEntry(&load->ref);
+	return done;
+}
+
+/* ---- using a copy ---- */
+
+bool
+GpuColumnDescribe(const GpuRef *ref, GpuPages *pages, uint64 *map_lsn, uint64 *keys)
+{
+	GpuSlot *slot = GpuTakeSlot(ref, COLUMN_DESCRIBE, false);
+	bool there;
+
+	GpuAsk(slot);
+	GpuAwait(slot);
+	there = !slot->gone && slot->status == QB_OK;
+	if (there)
+	{
+		*map_lsn = GpuColumnShapeIn(slot)->map_lsn;
+		*keys = GpuColumnShapeIn(slot)->keys;
+		memcpy(pages, GpuSlotData(slot), sizeof(*pages));
+	}
+	GpuDone(slot);
+	return there;
+}
+
+static void
+ask_lsns(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	slot->offset = at;
+	slot->count = (int) size;
+}
+
+static void
+take_lsns(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	memcpy((uint64 *) transfer->context + at, GpuSlotData(slot), size * sizeof(uint64));
+}
+
+bool
+GpuColumnLsns(const GpuRef *ref, uint64 *lsn)
+{
+	GpuTransfer transfer = { .ref = ref,
+							 .op = COLUMN_LSNS,
+							 .all = GPU_RANGE_PAGES,
+							 .most = GPU_SLOT_KEYS,
+							 .ask = ask_lsns,
+							 .take = take_lsns,
+							 .context = lsn };
+
+	return GpuAskAll(&transfer);
+}
+
+/* Wait, so that a copy that is gone is no error of the worker. */
+void
+GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages *pages)
+{
+	GpuSlot *slot = GpuTakeSlot(ref, COLUMN_RENEW, false);
+
+	GpuColumnShapeIn(slot)->old_lsn = old_lsn;
+	GpuColumnShapeIn(slot)->map_lsn = map_lsn;
+	memcpy(GpuSlotData(slot), pages, sizeof(*pages));
+	(void) GpuAskOne(slot);
+}
+
+bool
+GpuColumnRead(const GpuRef *ref, GpuPages *pages, uint64 *key, int *count)
+{
+	GpuSlot *slot = GpuTakeSlot(ref, COLUMN_READ, false);
+	uint32 end = 0;
+	bool there;
+	uint32 i;
+
+	slot->count = 0;
+	slot->offset = 0;
+	memcpy(GpuSlotData(slot), pages, sizeof(*pages));
+	GpuAsk(slot);
+	GpuAwait(slot);
+	there = !slot->gone && slot->status == QB_OK;
+	*count = 0;
+	if (there)
+	{
+		*count = slot->count;
+		end = (uint32) slot->offset;
+		memcpy(key, GpuSlotData(slot), slot->count * sizeof(uint64));
+	}
+	GpuDone(slot);
+	for (i = 0; i < end; i++)
+		GpuPagesRemove(pages, i);
+	return there;
+}

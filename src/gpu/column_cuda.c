@@ -1,0 +1,188 @@
+/*
+ * column_cuda.c
+ *		Copies of columns on a GPU: the worker's operations on the CUDA engine.
+ *
+ * Keys are gathered into a buffer of each device, which goes with the last copy there.
+ * The kernels that read the buffer and those that fill it anew run in order.
+ *
+ * src/gpu/column_cuda.c
+ */
+#include "gpu/column_device.h"
+#include "gpu/cuda.h"
+
+#include "column_cuda.h"
+
+typedef struct Column
+{
+	GpuCudaDevice *device;
+	uint64 *key;
+	uint64 room;
+} Column;
+
+/* Of each device that has copies. */
+typedef struct Gathered
+{
+	GpuCudaDevice *device;
+	int columns;
+	uint64 *key;
+	uint64 room;
+	void *runs; /* device memory for their list */
+	uint64 runs_room;
+} Gathered;
+
+static Gathered gathered[GPU_DEVICES_MAX];
+
+static Gathered *
+gathered_of(GpuCudaDevice *device)
+{
+	int i;
+
+	for (i = 0; i < GPU_DEVICES_MAX - 1; i++)
+		if (gathered[i].device == device || gathered[i].device == NULL)
+			break;
+	gathered[i].device = device;
+	return &gathered[i];
+}
+
+static void
+free_gathered(Gathered *g)
+{
+	qs_cuda_keys_destroy(g->device->gpu, g->key, g->room);
+	qs_cuda_keys_destroy(g->device->gpu, g->runs, g->runs_room);
+	g->key = g->runs = NULL;
+	g->room = g->runs_room = 0;
+}
+
+static qb_status
+cuda_create(void *device, void **column)
+{
+	Column *made = calloc(1, sizeof(Column));
+
+	*column = made;
+	if (made == NULL)
+		return QB_NO_MEMORY;
+	made->device = device;
+	gathered_of(made->device)->columns++;
+	return QB_OK;
+}
+
+static void
+cuda_destroy(void *column)
+{
+	Column *c = column;
+	Gathered *g = gathered_of(c->device);
+
+	qs_cuda_keys_destroy(c->device->gpu, c->key, c->room);
+	if (--g->columns == 0)
+		free_gathered(g);
+	free(c);
+}
+
+static qb_status
+make_keys(GpuCudaDevice *device, uint64 room, uint64 **key)
+{
+	*key = NULL;
+	if (!GpuCudaHasRoom(device, room * sizeof(uint64)))
+		return QB_NO_MEMORY;
+	return qs_cuda_keys_create(device->gpu, room, key);
+}
+
+static qb_status
+cuda_resize(void *column, uint64 room, uint64 kept)
+{
+	Column *c = column;
+	uint64 *key = NULL;
+	qb_status status = QB_OK;
+
+	if (room > 0)
+		status = make_keys(c->device, room, &key);
+	if (status == QB_OK && kept > 0)
+		status = qs_cuda_keys_copy(c->device->gpu, key, c->key, kept);
+	if (status != QB_OK)
+	{
+		qs_cuda_keys_destroy(c->device->gpu, key, room);
+		return status;
+	}
+	qs_cuda_keys_destroy(c->device->gpu, c->key, c->room);
+	c->key = key;
+	c->room = room;
+	return QB_OK;
+}
+
+static qb_status
+cuda_put(void *column, uint64 first, const uint64 *key, size_t count)
+{
+	const Column *c = column;
+
+	return qs_cuda_keys_put(c->device->gpu, c->key + first, key, count);
+}
+
+/* Have room for so many words of device memory; what was in them is lost. */
+static qb_status
+have_room(GpuCudaDevice *device, uint64 **words, uint64 *room, uint64 wanted)
+{
+	qb_status status;
+
+	if (wanted <= *room)
+		return QB_OK;
+	qs_cuda_keys_destroy(device->gpu, *words, *room);
+	*room = 0;
+	status = make_keys(device, wanted, words);
+	if (status == QB_OK)
+		*room = wanted;
+	return status;
+}
+
+static qb_status
+cuda_gather(void *column, const GpuRun *run, int runs, const uint64 **key)
+{
+	const Column *c = column;
+	Gathered *g = gathered_of(c->device);
+	qs_cuda_run *list;
+	uint64 count = 0;
+	qb_status status;
+	int i;
+
+	*key = c->key + run[0].first;
+	if (runs == 1)
+		return QB_OK;
+	list = malloc(runs * sizeof(*list));
+	if (list == NULL)
+		return QB_NO_MEMORY;
+	for (i = 0; i < runs; i++)
+	{
+		list[i] = (qs_cuda_run){ .first = run[i].first, .count = run[i].count, .to = count };
+		count += run[i].count;
+	}
+	status = have_room(c->device, &g->key, &g->room, count);
+	if (status == QB_OK)
+		status = have_room(c->device, (uint64 **) &g->runs, &g->runs_room,
+						   runs * sizeof(*list) / sizeof(uint64));
+	if (status == QB_OK)
+		status = qs_cuda_keys_gather(c->device->gpu, g->key, c->key, list, runs, g->runs);
+	free(list);
+	*key = g->key;
+	return status;
+}
+
+static qb_status
+cuda_fetch(void *column, const uint64 *key, size_t count, uint64 *to)
+{
+	return qs_cuda_keys_get(((Column *) column)->device->gpu, to, key, count);
+}
+
+static uint64
+cuda_bytes(const void *column)
+{
+	return ((const Column *) column)->room * sizeof(uint64);
+}
+
+const GpuColumnDeviceOps gpu_cuda_columns = {
+	.create = cuda_create,
+	.destroy = cuda_destroy,
+	.resize = cuda_resize,
+	.put = cuda_put,
+	.gather = cuda_gather,
+	.fetch = cuda_fetch,
+	.bytes = cuda_bytes,
+};

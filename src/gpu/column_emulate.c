@@ -1,0 +1,130 @@
+/*
+ * column_emulate.c
+ *		Copies of columns on a device that is made of the CPU.
+ *
+ * src/gpu/column_emulate.c
+ */
+#include "gpu/column_device.h"
+#include "gpu/emulate.h"
+
+typedef struct Column
+{
+	GpuEmulatedDevice *device;
+	uint64 *key;
+	uint64 room;
+} Column;
+
+/* Gathered keys, of any column. */
+static uint64 *gathered;
+static uint64 gathered_room;
+
+static qb_status
+emulated_create(void *device, void **column)
+{
+	Column *made = calloc(1, sizeof(Column));
+
+	*column = made;
+	if (made == NULL)
+		return QB_NO_MEMORY;
+	made->device = device;
+	return QB_OK;
+}
+
+static void
+release(Column *c)
+{
+	if (c->key)
+		c->device->memory.release(c->device->memory.context, c->key);
+}
+
+static void
+emulated_destroy(void *column)
+{
+	release(column);
+	free(column);
+}
+
+static qb_status
+emulated_resize(void *column, uint64 room, uint64 kept)
+{
+	Column *c = column;
+	uint64 *key = NULL;
+
+	if (room > 0)
+	{
+		key = c->device->memory.alloc(c->device->memory.context, room * sizeof(uint64));
+		if (key == NULL)
+			return QB_NO_MEMORY;
+	}
+	if (kept > 0)
+		memcpy(key, c->key, kept * sizeof(uint64));
+	release(c);
+	c->key = key;
+	c->room = room;
+	return QB_OK;
+}
+
+static qb_status
+emulated_put(void *column, uint64 first, const uint64 *key, size_t count)
+{
+	memcpy(((Column *) column)->key + first, key, count * sizeof(uint64));
+	return QB_OK;
+}
+
+static bool
+make_room(uint64 keys)
+{
+	if (keys <= gathered_room)
+		return true;
+	free(gathered);
+	gathered = malloc(keys * sizeof(uint64));
+	gathered_room = gathered ? keys : 0;
+	return gathered != NULL;
+}
+
+static qb_status
+emulated_gather(void *column, const GpuRun *run, int runs, const uint64 **key)
+{
+	const Column *c = column;
+	uint64 count = 0;
+	int i;
+
+	*key = c->key + run[0].first;
+	if (runs == 1)
+		return QB_OK;
+	for (i = 0; i < runs; i++)
+		count += run[i].count;
+	if (!make_room(count))
+		return QB_NO_MEMORY;
+	count = 0;
+	for (i = 0; i < runs; i++)
+	{
+		memcpy(gathered + count, c->key + run[i].first, run[i].count * sizeof(uint64));
+		count += run[i].count;
+	}
+	*key = gathered;
+	return QB_OK;
+}
+
+static qb_status
+emulated_fetch(void *column, const uint64 *key, size_t count, uint64 *to)
+{
+	memcpy(to, key, count * sizeof(uint64));
+	return QB_OK;
+}
+
+static uint64
+emulated_bytes(const void *column)
+{
+	return ((const Column *) column)->room * sizeof(uint64);
+}
+
+const GpuColumnDeviceOps gpu_emulated_columns = {
+	.create = emulated_create,
+	.destroy = emulated_destroy,
+	.resize = emulated_resize,
+	.put = emulated_put,
+	.gather = emulated_gather,
+	.fetch = emulated_fetch,
+	.bytes = emulated_bytes,
+};

@@ -1,0 +1,137 @@
+/*
+ * column_request.h
+ *		What backends ask of the worker's copies of columns: names, numbers, and what
+ *		slots hold.
+ *
+ * A copy has the keys of one column in a range of heap pages: the pages that one page
+ * of the visibility map covers.  Keys are fingerprints of 64 bits, without NULLs.  The
+ * worker keeps them in device memory, in the order of the pages.  In its own memory it
+ * keeps where the keys of each page begin, the page's LSN when it was copied, and
+ * which pages were copied at all.  Keys of a copy never change.  What may change is
+ * which pages count as copied, and the LSN of the map's page for which that is known.
+ *
+ * A set of pages in a slot is a bitmap with a bit for each page of the range.
+ *
+ * src/gpu/column_request.h
+ */
+#ifndef QS_GPU_COLUMN_REQUEST_H
+#define QS_GPU_COLUMN_REQUEST_H
+
+#include "gpu/shared.h"
+
+#include "storage/bufpage.h"
+
+/* Heap pages that one page of the visibility map covers, 4 in a byte. */
+#define GPU_RANGE_PAGES ((int) (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * 4)
+
+/* A set of pages of a range. */
+#define GPU_RANGE_BYTES (GPU_RANGE_PAGES / 8)
+
+typedef struct GpuPages
+{
+	uint8 bits[GPU_RANGE_BYTES];
+} GpuPages;
+
+typedef enum GpuColumnOp
+{
+	COLUMN_CREATE,   /* an empty copy of a range */
+	COLUMN_PUT,      /* pages with their keys, in the order of pages */
+	COLUMN_FINISH,   /* all pages are there; the LSN of the map's page before they were read */
+	COLUMN_DESCRIBE, /* the reply says that LSN, and which pages were copied */
+	COLUMN_LSNS,     /* a piece of the pages' LSNs */
+	COLUMN_RENEW,    /* a newer LSN of the map's page, and the pages that are still true */
+	COLUMN_READ      /* keys of some pages; the reply has those of whole pages, up to "offset" */
+} GpuColumnOp;
+
+/* COLUMN_PUT: "count" of these, then "bytes" bytes of keys. */
+typedef struct GpuColumnPage
+{
+	uint32 page; /* in the range */
+	uint32 keys;
+	uint64 lsn;
+} GpuColumnPage;
+
+/* In the shape of a slot. */
+typedef struct GpuColumnShape
+{
+	uint64 map_lsn; /* COLUMN_FINISH, COLUMN_RENEW; reply of COLUMN_DESCRIBE */
+	uint64 old_lsn; /* COLUMN_RENEW: the LSN that the copy was described with */
+	uint64 keys;    /* reply of COLUMN_DESCRIBE */
+	uint64 table;   /* COLUMN_CREATE: a number; copies of equal numbers go to one device */
+} GpuColumnShape;
+
+StaticAssertDecl(sizeof(GpuColumnShape) <= sizeof(GpuShape), "shape of a column does not fit");
+StaticAssertDecl(sizeof(GpuPages) <= GPU_SLOT_BYTES, "a set of pages does not fit");
+
+/* What identifies the values of a column, and their fingerprints. */
+typedef struct GpuColumn
+{
+	Oid database;
+	Oid relation;
+	Oid tablespace;
+	uint32 file; /* relfilenumber: a rewritten table has another one */
+	Oid type;
+	int32 typmod;
+	Oid collation; /* of the keys */
+	int16 attribute;
+	int16 zero;
+} GpuColumn;
+
+StaticAssertDecl(sizeof(GpuColumn) <= sizeof(((StoredName *) 0)->header),
+				 "name of a column does not fit");
+
+/* The copy of a range as the table of entries has it. */
+typedef struct GpuColumnCopy
+{
+	GpuColumn column;
+	uint32 range;
+	GpuRef ref;
+	uint64 bytes;
+	uint64 used; /* TimestampTz */
+} GpuColumnCopy;
+
+static inline bool
+GpuPagesHave(const GpuPages *pages, uint32 page)
+{
+	return pages->bits[page / 8] >> page % 8 & 1;
+}
+
+static inline void
+GpuPagesAdd(GpuPages *pages, uint32 page)
+{
+	pages->bits[page / 8] |= (uint8) (1 << page % 8);
+}
+
+static inline void
+GpuPagesRemove(GpuPages *pages, uint32 page)
+{
+	pages->bits[page / 8] &= (uint8) ~(1 << page % 8);
+}
+
+static inline void
+GpuPagesKeep(GpuPages *pages, const GpuPages *other)
+{
+	int i;
+
+	for (i = 0; i < GPU_RANGE_BYTES; i++)
+		pages->bits[i] &= other->bits[i];
+}
+
+static inline uint32
+GpuPagesCount(const GpuPages *pages)
+{
+	uint32 count = 0;
+	int i;
+
+	for (i = 0; i < GPU_RANGE_BYTES; i++)
+		count += (uint32) __builtin_popcount(pages->bits[i]);
+	return count;
+}
+
+static inline GpuColumnShape *
+GpuColumnShapeIn(GpuSlot *slot)
+{
+	return (GpuColumnShape *) slot->shape.bytes;
+}
+
+#endif

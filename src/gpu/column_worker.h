@@ -1,0 +1,33 @@
+/*
+ * column_worker.h
+ *		Copies of columns in the GPU worker, as servants of families see them.
+ *
+ * src/gpu/column_worker.h
+ */
+#ifndef QS_GPU_COLUMN_WORKER_H
+#define QS_GPU_COLUMN_WORKER_H
+
+#include "gpu/column_request.h"
+
+/* Keys of whole pages of a copy, in device memory until the next call. */
+typedef struct GpuPicked
+{
+	int index; /* entry of the copy */
+	int device;
+	const uint64 *key;
+	uint64 count;
+	uint32 end; /* all wanted pages before this one are in */
+} GpuPicked;
+
+/*
+ * Pick keys of these pages from page "from" on: of whole pages, at most "most" keys or
+ * else those of a single page.  QB_NO_MEMORY: the device has no room to bring them
+ * together, or the copy is gone.
+ */
+extern qb_status
+GpuColumnPick(int index, const GpuPages *pages, uint32 from, uint64 most, GpuPicked *picked);
+
+/* Copy picked keys from device memory. */
+extern qb_status GpuColumnFetch(const GpuPicked *picked, uint64 *to);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * sketch_distinct.c
+ *		qsketch_distinct: how many distinct keys a sketch has.
+ *
+ * src/pg/sketch_distinct.c
+ */
+#include "sketch/distinct.h"
+#include "pg/sketch_distinct.h"
+#include "pg/sketch_state.h"
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+
+/* Tables are made of a compact sketch. */
+static qs_distinct
+count_keys(const qs_sketch *sketch)
+{
+	qb_memory memory;
+	qs_sketch tables;
+	qs_distinct found;
+
+	(void) ContextMemory(CurrentMemoryContext, &memory);
+	if (sketch->form != QS_COMPACT)
+		return qs_distinct_keys(sketch, &memory);
+	SketchCheck(qs_copy(&tables, sketch, &memory));
+	found = qs_distinct_keys(&tables, &memory);
+	qs_free(&tables);
+	return found;
+}
+
+/* A row of the estimate and its standard error; NULLs if the sketch is too full to tell. */
+Datum
+SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch)
+{
+	qs_distinct found = count_keys(sketch);
+	TupleDesc descriptor;
+	Datum values[] = { Float8GetDatum(found.estimate), Float8GetDatum(found.standard_error) };
+	bool nulls[] = { !found.known, !found.known };
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
+/* qsketch_distinct(qsketch): estimate and standard error. */
+PG_FUNCTION_INFO_V1(qsketch_distinct);
+Datum
+qsketch_distinct(PG_FUNCTION_ARGS)
+{
+	SketchReader reader;
+	Datum row;
+
+	SketchReadAsStored(&reader, PG_GETARG_DATUM(0));
+	row = SketchDistinctRow(fcinfo, reader.sketch);
+	SketchReadEnd(&reader);
+	PG_RETURN_DATUM(row);
+}

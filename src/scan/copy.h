@@ -1,0 +1,91 @@
+/*
+ * copy.h
+ *		Copies of columns that the GPU worker keeps: are they true, and their use in a
+ *		scan.
+ *
+ * qsketch_gpu_load() copies the keys of columns to the worker.  A scan then has the
+ * worker count the keys of all pages whose copy is true, and reads the other pages.
+ *
+ * When is the copy of a page true?  Every tuple of a page whose bit in the visibility
+ * map is set is visible to every snapshot that was taken before the look at the map.
+ * Whoever sets a bit writes WAL, and the LSN of that record becomes the LSN of the
+ * map's page.  Whoever inserts, updates or deletes a tuple clears the bit of its page,
+ * and leaves the LSN of the map's page alone.  So there are two ways to tell:
+ *
+ *	1. The bit was set before the page was copied and is set now, and the map's page
+ *	   has the same LSN as then: nobody has set a bit in between, so this bit was not
+ *	   cleared either, and the tuples are the same.  One look settles all pages that a
+ *	   page of the map covers (a range), 255 MB of the table.
+ *	2. The LSN of the map's page has moved, but the bit is set now, and the page itself
+ *	   has the LSN that it was copied with: all changes of tuples move that LSN.
+ *
+ * The bits and the LSN of the map's page are copied together, under its share lock.
+ * After that the bit may be cleared: whoever clears it had not committed when the
+ * snapshot was taken, so the tuples in the copy are what the snapshot sees.  It may be
+ * set, too: then the page is read, as if it were not set.
+ *
+ *	copy_check.c	which tables, and which pages now
+ *	copy_use.c		the use in a scan, and why not
+ *	copy_load.c		qsketch_gpu_load, qsketch_gpu_unload
+ *	copy_view.c		qsketch_gpu_columns
+ *
+ * src/scan/copy.h
+ */
+#ifndef QS_SCAN_COPY_H
+#define QS_SCAN_COPY_H
+
+#include "gpu/column_client.h"
+#include "scan/conditions.h"
+
+/* The LSN and the bits of a page of the visibility map, as they were together. */
+typedef struct MapLook
+{
+	uint64 lsn;
+	GpuPages visible;
+} MapLook;
+
+/* Ranges of a table of so many pages. */
+static inline uint32
+CopyRanges(BlockNumber blocks)
+{
+	return blocks / GPU_RANGE_PAGES + (blocks % GPU_RANGE_PAGES != 0);
+}
+
+/* copy_check.c */
+extern void CopyTestPoint(int place);
+extern const char *CopyTableRefusal(Relation relation);
+extern bool CopyTakesKeys(Form_pg_attribute attribute);
+extern GpuColumn CopyColumn(Relation relation, AttrNumber attribute, Oid collation);
+extern bool CopyLook(Relation relation, uint32 range, BlockNumber blocks, MapLook *look);
+extern bool CopyTruePages(Relation relation, uint32 range, BlockNumber blocks, const GpuRef *ref,
+						  GpuPages *pages);
+extern bool CopyTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
+
+/* The copies of the columns of a scan. */
+struct ScanCopies
+{
+	const char *refusal;  /* why they are not used; NULL: they are */
+	GpuColumn *column;    /* of each aggregate */
+	PageSet *taken;       /* of each aggregate: pages whose keys were counted from a copy */
+	PageSet all;          /* pages that are in all of "taken" */
+	uint64 pages;         /* in "all" */
+	bool used;            /* "taken" says what this run has got */
+	MemoryContext memory; /* of the sets of this run */
+};
+
+/* copy_use.c */
+extern ScanCopies *ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count,
+									const WantedRows *rows, const CustomScan *plan);
+extern void ScanCopiesUse(ScanCopies *copies, Relation relation, Snapshot snapshot,
+						  BlockNumber blocks, ScanAggregate *column, int count);
+extern void ScanCopiesExplain(const ScanCopies *copies, Relation relation, struct ExplainState *es);
+extern double ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates);
+
+/* Does the page have tuples for this aggregate, whose keys no copy has given? */
+static inline bool
+ScanCopiesLack(const ScanCopies *copies, int i, BlockNumber block)
+{
+	return copies == NULL || !copies->used || !PageSetHas(&copies->taken[i], block);
+}
+
+#endif

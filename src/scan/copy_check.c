@@ -1,0 +1,232 @@
+/*
+ * copy_check.c
+ *		Is the copy of a column true?  copy.h has the argument.
+ *
+ * Everything that is not clear counts as not true: then the page is read.  So is a page
+ * without an LSN.  Under wal_level = minimal a table can be filled without WAL in the
+ * transaction that creates it.
+ *
+ * src/scan/copy_check.c
+ */
+#include "scan/copy.h"
+
+#include "access/transam.h"
+#include "access/visibilitymap.h"
+#include "access/xlog.h"
+#include "catalog/catalog.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+/*
+ * Test modules may be called between a look at the map and what follows from it: 0
+ * before the LSNs of pages are compared, 1 before keys are counted.
+ */
+void
+CopyTestPoint(int place)
+{
+	static void (**function)(int) = NULL;
+
+	if (function == NULL)
+		function = (void (**)(int)) find_rendezvous_variable("qsketch_copy_checked");
+	if (*function)
+		(*function)(place);
+}
+
+/* Why no column of this table can be copied, or no copy be used; NULL: they can. */
+const char *
+CopyTableRefusal(Relation relation)
+{
+	if (relation->rd_rel->relam != HEAP_TABLE_AM_OID ||
+		(relation->rd_rel->relkind != RELKIND_RELATION &&
+		 relation->rd_rel->relkind != RELKIND_MATVIEW))
+		return "a table that is no heap";
+	if (IsCatalogRelation(relation) || RelationGetRelid(relation) < FirstNormalObjectId)
+		return "a catalog";
+	if (relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT || !RelationNeedsWAL(relation))
+		return "a table that writes no WAL";
+	if (RecoveryInProgress())
+		return "a server in recovery";
+#if PG_VERSION_NUM < 170000
+	if (old_snapshot_threshold >= 0)
+		return "old_snapshot_threshold is set";
+#endif
+	return NULL;
+}
+
+/*
+ * Can the keys of a column be copied?  Only of types whose fingerprints nobody can
+ * change: those of PostgreSQL itself, without arrays and the like, which contain others.
+ */
+bool
+CopyTakesKeys(Form_pg_attribute attribute)
+{
+	Oid type = attribute->atttypid;
+
+#if PG_VERSION_NUM >= 180000
+	if (attribute->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
+		return false;
+#endif
+	return !attribute->attisdropped && type < FirstGenbkiObjectId &&
+		   get_typtype(type) == TYPTYPE_BASE && !OidIsValid(get_element_type(type)) &&
+		   KeyTypeHasHash(type);
+}
+
+GpuColumn
+CopyColumn(Relation relation, AttrNumber attribute, Oid collation)
+{
+	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), attribute - 1);
+	GpuColumn column;
+
+	memset(&column, 0, sizeof(column));
+	column.database = MyDatabaseId;
+	column.relation = RelationGetRelid(relation);
+#if PG_VERSION_NUM >= 160000
+	column.tablespace = relation->rd_locator.spcOid;
+	column.file = relation->rd_locator.relNumber;
+#else
+	column.tablespace = relation->rd_node.spcNode;
+	column.file = relation->rd_node.relNode;
+#endif
+	column.type = form->atttypid;
+	column.typmod = form->atttypmod;
+	column.collation = collation;
+	column.attribute = attribute;
+	return column;
+}
+
+/* ---- the visibility map ---- */
+
+/* The all-visible bits of 4 pages, which are every other bit of a byte. */
+static uint8
+visible_bits(uint8 byte)
+{
+	return (uint8) ((byte & 1) | (byte >> 1 & 2) | (byte >> 2 & 4) | (byte >> 3 & 8));
+}
+
+static void
+take_bits(const uint8 *map, GpuPages *visible)
+{
+	int i;
+
+	for (i = 0; i < GPU_RANGE_BYTES; i++)
+		visible->bits[i] = (uint8) (visible_bits(map[2 * i]) | visible_bits(map[2 * i + 1]) << 4);
+}
+
+/* Leave out pages behind the end of the table. */
+static void
+cut_off(GpuPages *pages, uint32 range, BlockNumber blocks)
+{
+	BlockNumber first = range * (BlockNumber) GPU_RANGE_PAGES;
+	uint32 page = blocks > first ? Min(blocks - first, GPU_RANGE_PAGES) : 0;
+
+	for (; page % 8 != 0; page++)
+		GpuPagesRemove(pages, page);
+	memset(pages->bits + page / 8, 0, GPU_RANGE_BYTES - page / 8);
+}
+
+/* Look at the map's page of a range; false: there is none, or it has no LSN. */
+bool
+CopyLook(Relation relation, uint32 range, BlockNumber blocks, MapLook *look)
+{
+	Buffer buffer = InvalidBuffer;
+
+	StaticAssertStmt(VISIBILITYMAP_ALL_VISIBLE == 1, "bits of the visibility map have changed");
+	(void) visibilitymap_get_status(relation, range * (BlockNumber) GPU_RANGE_PAGES, &buffer);
+	if (!BufferIsValid(buffer))
+		return false;
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	look->lsn = BufferGetLSNAtomic(buffer);
+	take_bits((const uint8 *) PageGetContents(BufferGetPage(buffer)), &look->visible);
+	UnlockReleaseBuffer(buffer);
+	cut_off(&look->visible, range, blocks);
+	return look->lsn != InvalidXLogRecPtr;
+}
+
+/* ---- pages ---- */
+
+static uint64
+page_lsn(Relation relation, BlockNumber block, BufferAccessStrategy strategy)
+{
+	Buffer buffer = ReadBufferExtended(relation, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+	uint64 lsn;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	lsn = BufferGetLSNAtomic(buffer);
+	UnlockReleaseBuffer(buffer);
+	return lsn;
+}
+
+/* Keep those of the pages whose LSN is the one that they were copied with. */
+static void
+keep_unchanged(Relation relation, uint32 range, const uint64 *lsn, GpuPages *pages)
+{
+	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
+	BlockNumber first = range * (BlockNumber) GPU_RANGE_PAGES;
+	uint32 page;
+
+	for (page = 0; page < GPU_RANGE_PAGES; page++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (GpuPagesHave(pages, page) && (lsn[page] == InvalidXLogRecPtr ||
+										  page_lsn(relation, first + page, strategy) != lsn[page]))
+			GpuPagesRemove(pages, page);
+	}
+	FreeAccessStrategy(strategy);
+}
+
+/*
+ * Which pages of a range does a copy have that are true now?  False if it has none.  If
+ * the pages' own LSNs had to tell, the copy gets the new LSN of the map's page.
+ */
+bool
+CopyTruePages(Relation relation, uint32 range, BlockNumber blocks, const GpuRef *ref,
+			  GpuPages *pages)
+{
+	MapLook look;
+	uint64 map_lsn;
+	uint64 keys;
+	uint64 *lsn;
+	bool there;
+
+	if (!CopyLook(relation, range, blocks, &look) ||
+		!GpuColumnDescribe(ref, pages, &map_lsn, &keys))
+		return false;
+	CopyTestPoint(0);
+	GpuPagesKeep(pages, &look.visible);
+	if (look.lsn == map_lsn)
+		return true;
+	lsn = palloc(GPU_RANGE_PAGES * sizeof(uint64));
+	there = GpuColumnLsns(ref, lsn);
+	if (there)
+	{
+		keep_unchanged(relation, range, lsn, pages);
+		GpuColumnRenew(ref, map_lsn, look.lsn, pages);
+	}
+	pfree(lsn);
+	return there;
+}
+
+/*
+ * Take the tuples of a pinned page that is to be copied, and its LSN.  False: it is not
+ * all-visible.  The tuples stay where they are as long as the page is pinned.
+ */
+bool
+CopyTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn)
+{
+	Page page = BufferGetPage(buffer);
+	bool visible;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	visible = PageIsAllVisible(page);
+	*lsn = BufferGetLSNAtomic(buffer);
+	if (visible)
+		PageCollectAll(page, tuples);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	return visible && *lsn != InvalidXLogRecPtr;
+}

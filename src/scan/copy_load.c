@@ -1,0 +1,494 @@
+/*
+ * copy_load.c
+ *		qsketch_gpu_load and qsketch_gpu_unload: copying columns of a table to the GPU
+ *		worker, and forgetting the copies.
+ *
+ * A table is copied range by range.  First comes a look at the map's page of the range.
+ * Then each page whose bit is set is read once, for all columns.  A range whose pages
+ * are all there and true is not copied again.
+ *
+ * Plans depend on which copies there are.  So the table's entry in the relation cache is
+ * declared invalid at the end, and queries that are prepared are planned anew.
+ *
+ * A copy shows the rows of a table to nobody: only a plan reaches it that may read the
+ * column.  So whoever owns the table and may read its columns may load them.
+ *
+ * src/scan/copy_load.c
+ */
+#include "scan/copy.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type_d.h"
+#include "fmgr.h"
+#include "gpu/gpu.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+/* Columns that one call may load: each takes memory of two slots. */
+#define COLUMNS_MAX 32
+
+/* Pages between two reports of how far a load has come. */
+#define REPORT_PAGES 32
+
+/* A column that is being copied. */
+typedef struct LoadColumn
+{
+	GpuColumn column;
+	ColumnPlace place;
+	KeyType key;
+	GpuRef *ref;  /* of each range: what there was before */
+	bool wanted;  /* the current range is copied */
+	bool failed;  /* the worker had no memory for it */
+	int64 loaded; /* ranges that this call has copied */
+	GpuColumnLoad load;
+} LoadColumn;
+
+typedef struct Load
+{
+	Relation relation;
+	BlockNumber blocks;
+	uint32 ranges;
+	LoadColumn *column;
+	int count;
+	int64 keys;
+	ActivityHandle activity;
+	BufferAccessStrategy strategy;
+	PageTuples *tuples;
+	MemoryContext scratch; /* for hashing the keys of one page */
+} Load;
+
+/* ---- what may be loaded ---- */
+
+static bool
+is_owner(Oid relid)
+{
+#if PG_VERSION_NUM >= 170000
+	return pg_class_aclcheck(relid, GetUserId(), ACL_MAINTAIN) == ACLCHECK_OK;
+#elif PG_VERSION_NUM >= 160000
+	return object_ownercheck(RelationRelationId, relid, GetUserId());
+#else
+	return pg_class_ownercheck(relid, GetUserId());
+#endif
+}
+
+/* Open a table whose copies this user may load and unload.  Nobody else locks it. */
+static Relation
+open_table(Oid relid)
+{
+	Relation relation = NULL;
+
+	if (get_rel_relkind(relid) != '\0')
+	{
+		if (!is_owner(relid))
+			aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relid)),
+						   get_rel_name(relid));
+		relation = try_relation_open(relid, AccessShareLock);
+	}
+	if (relation == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("relation with OID %u does not exist", relid)));
+	return relation;
+}
+
+static void
+check_table(Relation relation)
+{
+	const char *refusal = CopyTableRefusal(relation);
+
+	if (refusal)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("cannot copy columns of \"%s\" to a GPU",
+							   RelationGetRelationName(relation)),
+						errdetail("The reason is: %s.", refusal)));
+}
+
+static void
+check_select(Relation relation, AttrNumber attribute)
+{
+	Oid relid = RelationGetRelid(relation);
+
+	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck(relid, attribute, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(relation->rd_rel->relkind),
+					   RelationGetRelationName(relation));
+}
+
+/* The number of a column that the table has. */
+static AttrNumber
+find_column(Relation relation, const char *name)
+{
+	AttrNumber attribute = get_attnum(RelationGetRelid(relation), name);
+
+	if (attribute <= 0)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+						errmsg("column \"%s\" of relation \"%s\" does not exist", name,
+							   RelationGetRelationName(relation))));
+	return attribute;
+}
+
+static void
+init_column(LoadColumn *column, Relation relation, const char *name)
+{
+	AttrNumber attribute = find_column(relation, name);
+	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), attribute - 1);
+
+	check_select(relation, attribute);
+	if (!CopyTakesKeys(form))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot copy column \"%s\" of type %s to a GPU", name,
+						format_type_be(form->atttypid)),
+				 errhint("Columns of PostgreSQL's own types that have a hash function can be "
+						 "copied, but no arrays, ranges, enums or domains.")));
+	ColumnPlaceInit(&column->place, attribute, RelationGetDescr(relation));
+	KeyTypeInit(&column->key, form->atttypid, form->attcollation);
+	column->column = CopyColumn(relation, attribute, form->attcollation);
+}
+
+static bool
+is_repeated(const Load *load)
+{
+	int i;
+
+	for (i = 0; i < load->count; i++)
+		if (load->column[i].column.attribute == load->column[load->count].column.attribute)
+			return true;
+	return false;
+}
+
+static void
+init_columns(Load *load, ArrayType *names)
+{
+	Datum *name;
+	bool *null;
+	int count;
+	int i;
+
+	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &name, &null, &count);
+	if (count < 1 || count > COLUMNS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of columns must be between 1 and %d, not %d", COLUMNS_MAX, count)));
+	load->column = palloc0(count * sizeof(LoadColumn));
+	for (i = 0; i < count; i++)
+	{
+		if (null[i])
+			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+							errmsg("name of a column must not be NULL")));
+		init_column(&load->column[load->count], load->relation, NameStr(*DatumGetName(name[i])));
+		load->count += !is_repeated(load);
+	}
+}
+
+/* ---- copies that no plan can name any more ---- */
+
+/* Is this the file of a table that there is? */
+static bool
+is_current(const GpuColumn *column)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(column->relation));
+	bool current = false;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		current = ((Form_pg_class) GETSTRUCT(tuple))->relfilenode == column->file;
+		ReleaseSysCache(tuple);
+	}
+	return current;
+}
+
+/*
+ * Forget copies in this database: those of one table, or with InvalidOid those of files
+ * that are gone.  What another transaction has just made and not committed looks gone,
+ * too: its copies are lost, which does no harm.
+ */
+static int64
+forget_copies(Oid relid)
+{
+	int count;
+	GpuColumnCopy *copy = GpuColumnList(&count);
+	int64 forgotten = 0;
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (copy[i].column.database == MyDatabaseId &&
+			(OidIsValid(relid) ? copy[i].column.relation == relid : !is_current(&copy[i].column)))
+			forgotten += GpuColumnForget(&copy[i].ref);
+	pfree(copy);
+	return forgotten;
+}
+
+/* ---- loading ---- */
+
+/* Are all visible pages of a range in its copy, and true? */
+static bool
+is_complete(const Load *load, const LoadColumn *column, uint32 range, const MapLook *look)
+{
+	GpuPages pages;
+
+	if (column->ref[range].serial == 0 ||
+		!CopyTruePages(load->relation, range, load->blocks, &column->ref[range], &pages))
+		return false;
+	GpuPagesKeep(&pages, &look->visible);
+	return memcmp(&pages, &look->visible, sizeof(pages)) == 0;
+}
+
+/* Begin the copies of a range; are there any to be made? */
+static bool
+begin_range(Load *load, uint32 range, const MapLook *look)
+{
+	bool any = false;
+	int i;
+
+	for (i = 0; i < load->count; i++)
+	{
+		LoadColumn *column = &load->column[i];
+
+		column->wanted = !column->failed && !is_complete(load, column, range, look);
+		if (!column->wanted)
+			continue;
+		if (column->ref[range].serial != 0)
+			(void) GpuColumnForget(&column->ref[range]);
+		column->wanted = GpuColumnBegin(&column->load, column->column.relation);
+		column->failed = !column->wanted;
+		any |= column->wanted;
+	}
+	return any;
+}
+
+static void
+add_page(Load *load, uint32 page, uint64 lsn)
+{
+	MemoryContext old = MemoryContextSwitchTo(load->scratch);
+	int i;
+
+	for (i = 0; i < load->count; i++)
+	{
+		LoadColumn *column = &load->column[i];
+		int keys;
+
+		if (!column->wanted)
+			continue;
+		keys = ColumnKeys(&column->place, &column->key, load->relation, load->tuples,
+						  GpuColumnRoom(&column->load, load->tuples->count));
+		GpuColumnAdd(&column->load, page, lsn, keys);
+		load->keys += keys;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(load->scratch);
+}
+
+static void
+report(const Load *load, BlockNumber block)
+{
+	ActivitySet(&load->activity, ACTIVITY_DONE, block);
+	ActivitySet(&load->activity, ACTIVITY_FOUND, load->keys);
+}
+
+/* Pin the first page from this one on whose bit is set, and say which that is; else InvalidBuffer. */
+static Buffer
+pin_visible(const Load *load, uint32 range, const MapLook *look, uint32 *page)
+{
+	BlockNumber first = range * (BlockNumber) GPU_RANGE_PAGES;
+
+	while (*page < GPU_RANGE_PAGES && !GpuPagesHave(&look->visible, *page))
+		(*page)++;
+	if (*page == GPU_RANGE_PAGES)
+		return InvalidBuffer;
+	return ReadBufferExtended(load->relation, MAIN_FORKNUM, first + *page, RBM_NORMAL,
+							  load->strategy);
+}
+
+/* Read the pages of a range.  Each is pinned while the one before it is copied, to be prefetched. */
+static void
+read_range(Load *load, uint32 range, const MapLook *look)
+{
+	uint32 page = 0;
+	Buffer buffer = pin_visible(load, range, look, &page);
+
+	while (BufferIsValid(buffer))
+	{
+		uint32 next = page + 1;
+		Buffer ahead = pin_visible(load, range, look, &next);
+		uint64 lsn;
+
+		CHECK_FOR_INTERRUPTS();
+		if (page % REPORT_PAGES == 0)
+			report(load, range * (BlockNumber) GPU_RANGE_PAGES + page);
+		if (CopyTakePage(buffer, load->tuples, &lsn))
+		{
+			PageTuplesShareOut(load->tuples, ahead);
+			add_page(load, page, lsn);
+		}
+		ReleaseBuffer(buffer);
+		buffer = ahead;
+		page = next;
+	}
+}
+
+static void
+end_range(Load *load, uint32 range, const MapLook *look)
+{
+	int i;
+
+	for (i = 0; i < load->count; i++)
+	{
+		LoadColumn *column = &load->column[i];
+
+		if (!column->wanted)
+			continue;
+		if (GpuColumnEnd(&column->load, look->lsn, &column->column, range))
+			column->loaded++;
+		else
+			column->failed = true;
+	}
+}
+
+/* Has any column no room left, or were its copies freed to make room for later ones? */
+static bool
+is_full(const Load *load, uint32 ranges)
+{
+	GpuRef *ref = palloc(load->ranges * sizeof(GpuRef));
+	bool full = false;
+	int i;
+
+	for (i = 0; i < load->count; i++)
+		full |= load->column[i].failed ||
+				GpuColumnFind(&load->column[i].column, ref, ranges) < load->column[i].loaded;
+	pfree(ref);
+	return full;
+}
+
+static void
+load_range(Load *load, uint32 range)
+{
+	MapLook look;
+
+	if (!CopyLook(load->relation, range, load->blocks, &look) || GpuPagesCount(&look.visible) == 0)
+		return;
+	if (begin_range(load, range, &look))
+	{
+		read_range(load, range, &look);
+		end_range(load, range, &look);
+	}
+}
+
+/* Pages that the copies of all columns have. */
+static int64
+count_pages(const Load *load)
+{
+	int64 count = 0;
+	uint32 range;
+	int i;
+
+	for (i = 0; i < load->count; i++)
+		(void) GpuColumnFind(&load->column[i].column, load->column[i].ref, load->ranges);
+	for (range = 0; range < load->ranges; range++)
+	{
+		GpuPages all;
+
+		memset(&all, 0xff, sizeof(all));
+		for (i = 0; i < load->count; i++)
+		{
+			GpuPages pages = { { 0 } };
+
+			if (load->column[i].ref[range].serial != 0)
+				(void) CopyTruePages(load->relation, range, load->blocks,
+									 &load->column[i].ref[range], &pages);
+			GpuPagesKeep(&all, &pages);
+		}
+		count += GpuPagesCount(&all);
+	}
+	return count;
+}
+
+static void
+begin_load(Load *load)
+{
+	int i;
+
+	load->blocks = RelationGetNumberOfBlocks(load->relation);
+	load->ranges = CopyRanges(load->blocks);
+	for (i = 0; i < load->count; i++)
+	{
+		load->column[i].ref = palloc((load->ranges + 1) * sizeof(GpuRef));
+		(void) GpuColumnFind(&load->column[i].column, load->column[i].ref, load->ranges);
+	}
+	load->tuples = palloc(sizeof(PageTuples));
+	load->strategy = GetAccessStrategy(BAS_BULKREAD);
+	load->scratch =
+		AllocSetContextCreate(CurrentMemoryContext, "qsketch_gpu_load", ALLOCSET_DEFAULT_SIZES);
+	load->activity = ActivityBegin(ACTIVITY_LOAD, RelationGetRelid(load->relation), 0);
+	ActivitySet(&load->activity, ACTIVITY_TOTAL, load->blocks);
+	ActivitySet(&load->activity, ACTIVITY_ON_GPU, true);
+	ActivitySet(&load->activity, ACTIVITY_PHASE, PHASE_RUNNING);
+}
+
+static int64
+load_all(Load *load)
+{
+	uint32 range;
+	bool full = false;
+
+	begin_load(load);
+	for (range = 0; range < load->ranges && !full; range++)
+	{
+		load_range(load, range);
+		full = is_full(load, range + 1);
+	}
+	ActivityEnd(&load->activity);
+	if (full)
+		ereport(WARNING, (errmsg("not all of \"%s\" fits on the GPU",
+								 RelationGetRelationName(load->relation)),
+						  errhint("Copies are kept within qsketch.gpu_cache_size and "
+								  "qsketch.gpu_memory_limit.")));
+	return count_pages(load);
+}
+
+/* ---- SQL ---- */
+
+/* qsketch_gpu_load(table, columns): returns the number of pages that are there and true now. */
+PG_FUNCTION_INFO_V1(qsketch_gpu_load);
+Datum
+qsketch_gpu_load(PG_FUNCTION_ARGS)
+{
+	Load load = { .relation = open_table(PG_GETARG_OID(0)) };
+	int64 pages;
+
+	check_table(load.relation);
+	init_columns(&load, PG_GETARG_ARRAYTYPE_P(1));
+	if (GpuStateNow() != GPU_READY)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("there is no GPU to copy columns to"),
+						errdetail("The reason is: %s.", GpuMissingReason())));
+	(void) forget_copies(InvalidOid);
+	pages = load_all(&load);
+	CacheInvalidateRelcache(load.relation);
+	relation_close(load.relation, NoLock);
+	PG_RETURN_INT64(pages);
+}
+
+/* qsketch_gpu_unload(table): returns whether there were copies. */
+PG_FUNCTION_INFO_V1(qsketch_gpu_unload);
+Datum
+qsketch_gpu_unload(PG_FUNCTION_ARGS)
+{
+	Relation relation = open_table(PG_GETARG_OID(0));
+	int64 forgotten = forget_copies(RelationGetRelid(relation));
+
+	CacheInvalidateRelcache(relation);
+	relation_close(relation, NoLock);
+	PG_RETURN_BOOL(forgotten > 0);
+}

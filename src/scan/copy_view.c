@@ -1,0 +1,163 @@
+/*
+ * copy_view.c
+ *		The view qsketch_gpu_columns: which columns of this database have copies.
+ *
+ * A row says how many keys a column has, and when it was last used.  So it is shown to
+ * those who could count the keys themselves: they may read the column, and no row
+ * security hides rows from them.
+ *
+ * src/scan/copy_view.c
+ */
+#include "scan/copy.h"
+
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/acl.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/timestamp.h"
+
+/* Columns of qsketch_gpu_copies(). */
+enum
+{
+	COPY_RELATION,
+	COPY_ATTRIBUTE,
+	COPY_ROWS,
+	COPY_BYTES,
+	COPY_PAGES,
+	COPY_PAGES_TRUE,
+	COPY_LAST_USED,
+	COPY_COLUMNS
+};
+
+/* All ranges of a column together. */
+typedef struct Sum
+{
+	int64 keys;
+	int64 bytes;
+	int64 pages;
+	int64 pages_true; /* by a look at the visibility map alone */
+	uint64 used;
+} Sum;
+
+/* May this user count the column's keys?  The table may be gone. */
+static bool
+may_see(Oid relid, AttrNumber attribute)
+{
+	bool missing = false;
+	bool readable =
+		pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK ||
+		pg_attribute_aclcheck_ext(relid, attribute, GetUserId(), ACL_SELECT, &missing) ==
+			ACLCHECK_OK;
+
+	return readable && !missing && check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
+}
+
+/* Does the copy belong to the table as it is now? */
+static bool
+is_current(Relation relation, const GpuColumn *column)
+{
+	Form_pg_attribute form;
+	GpuColumn now;
+
+	if (column->attribute > RelationGetNumberOfAttributes(relation))
+		return false;
+	form = TupleDescAttr(RelationGetDescr(relation), column->attribute - 1);
+	if (form->attisdropped)
+		return false;
+	now = CopyColumn(relation, column->attribute, column->collation);
+	return memcmp(&now, column, sizeof(now)) == 0;
+}
+
+/* Add what a range has; nothing if it has just been freed. */
+static void
+add_range(Sum *sum, Relation relation, const GpuColumnCopy *copy)
+{
+	BlockNumber blocks = RelationGetNumberOfBlocks(relation);
+	GpuPages pages;
+	MapLook look;
+	uint64 map_lsn;
+	uint64 keys;
+
+	if (!GpuColumnDescribe(&copy->ref, &pages, &map_lsn, &keys))
+		return;
+	sum->keys += keys;
+	sum->bytes += copy->bytes;
+	sum->pages += GpuPagesCount(&pages);
+	sum->used = Max(sum->used, copy->used);
+	if (!CopyLook(relation, copy->range, blocks, &look) || look.lsn != map_lsn)
+		return;
+	GpuPagesKeep(&pages, &look.visible);
+	sum->pages_true += GpuPagesCount(&pages);
+}
+
+static void
+put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum)
+{
+	Datum values[COPY_COLUMNS];
+	bool nulls[COPY_COLUMNS] = { 0 };
+
+	values[COPY_RELATION] = ObjectIdGetDatum(column->relation);
+	values[COPY_ATTRIBUTE] = Int16GetDatum(column->attribute);
+	values[COPY_ROWS] = Int64GetDatum(sum->keys);
+	values[COPY_BYTES] = Int64GetDatum(sum->bytes);
+	values[COPY_PAGES] = Int64GetDatum(sum->pages);
+	values[COPY_PAGES_TRUE] = Int64GetDatum(sum->pages_true);
+	values[COPY_LAST_USED] = TimestampTzGetDatum((TimestampTz) sum->used);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+static bool
+is_same(const GpuColumnCopy *a, const GpuColumnCopy *b)
+{
+	return memcmp(&a->column, &b->column, sizeof(a->column)) == 0;
+}
+
+/* The row of a column, from its first copy in the list on.  Who may not see it locks no table. */
+static void
+put_column(ReturnSetInfo *result, const GpuColumnCopy *copy, int count)
+{
+	const GpuColumn *column = &copy->column;
+	Relation relation = NULL;
+	Sum sum = { 0 };
+	int i;
+
+	if (may_see(column->relation, column->attribute))
+		relation = try_relation_open(column->relation, AccessShareLock);
+	if (relation == NULL)
+		return;
+	if (is_current(relation, column))
+	{
+		for (i = 0; i < count; i++)
+			if (is_same(&copy[i], copy))
+				add_range(&sum, relation, &copy[i]);
+		put_row(result, column, &sum);
+	}
+	relation_close(relation, AccessShareLock);
+}
+
+/* qsketch_gpu_copies(): a row for each column that this user may see. */
+PG_FUNCTION_INFO_V1(qsketch_gpu_copies);
+Datum
+qsketch_gpu_copies(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	int count;
+	GpuColumnCopy *copy = GpuColumnList(&count);
+	int i;
+	int j;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (j = 0; j < i && !is_same(&copy[i], &copy[j]); j++)
+			;
+		if (j == i && copy[i].column.database == MyDatabaseId)
+			put_column(result, &copy[i], count - i);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,132 @@
+/*
+ * column.c
+ *		Arrays of keys in device memory: copied, gathered, and counted from there, as
+ *		the CPU counts them.
+ *
+ *	column [first case [number of cases]]
+ *
+ * src/test/gpu/column.c
+ */
+#include "support.h"
+
+#include "column_cuda.h"
+
+#define KEYS     (1 << 20)
+#define RUNS_MAX 4096
+
+static uint64_t wrong;
+
+static uint64_t
+draw(uint64_t *state, uint64_t below)
+{
+	return qb_reduce(qb_mix64(*state += QB_ROW_STEP), below);
+}
+
+/* Runs in the order of keys, with gaps; a few are as long as all keys of a page or more. */
+static uint32_t
+draw_runs(uint64_t *state, qs_cuda_run *run, uint64_t keys, uint64_t *gathered)
+{
+	uint64_t gap = 1 + draw(state, 4000);
+	uint64_t length = 1 + draw(state, 2000);
+	uint64_t at = draw(state, gap);
+	uint32_t runs = 0;
+
+	*gathered = 0;
+	while (runs < RUNS_MAX && at < keys)
+	{
+		uint64_t count = 1 + draw(state, length);
+
+		count = count < keys - at ? count : keys - at;
+		run[runs++] = (qs_cuda_run){ .first = at, .count = count, .to = *gathered };
+		*gathered += count;
+		at += count + 1 + draw(state, gap);
+	}
+	return runs;
+}
+
+static void
+expect(uint64_t number, bool same, const char *what)
+{
+	if (same)
+		return;
+	wrong++;
+	printf("case %llu: %s differ\n", (unsigned long long) number, what);
+}
+
+/* Count keys of device memory, and the same keys on the CPU. */
+static bool
+same_counts(qs_cuda *gpu, const uint64_t *device, const uint64_t *host, uint64_t count)
+{
+	qs_params params = { .structure = QS_MULTILEVEL, .depth = 3, .seed = 7, .log2_masks = 10 };
+	qs_cuda_sketch *sk;
+	qs_sketch cpu, fetched;
+	bool same;
+
+	params.n = (1 << 20) / qs_unit_bytes(&params);
+	dense_init(&cpu, &params);
+	CHECK(qs_engine_cpu.insert(&cpu, host, NULL, count) == QB_OK);
+	CHECK(qs_cuda_create(gpu, &params, &sk) == QB_OK);
+	CHECK(qs_cuda_insert_device(sk, device, NULL, count) == QB_OK);
+	CHECK(qs_cuda_fetch(sk, &fetched, &test_memory) == QB_OK);
+	same = same_bytes(&cpu, &fetched);
+	qs_cuda_destroy(sk);
+	qs_free(&cpu);
+	qs_free(&fetched);
+	return same;
+}
+
+static void
+run_case(qs_cuda *gpu, uint64_t number)
+{
+	static uint64_t key[KEYS], got[KEYS], wanted[KEYS];
+	static qs_cuda_run run[RUNS_MAX];
+	uint64_t state = number;
+	uint64_t keys = 1 + draw(&state, KEYS);
+	uint64_t half = draw(&state, keys);
+	uint64_t gathered;
+	uint64_t *small, *all, *side, *list;
+	uint32_t runs = draw_runs(&state, run, keys, &gathered);
+
+	make_keys(key, number % KEYS_KINDS, number, 0, keys);
+	CHECK(qs_cuda_keys_create(gpu, half, &small) == QB_OK);
+	CHECK(qs_cuda_keys_create(gpu, keys, &all) == QB_OK);
+	CHECK(qs_cuda_keys_create(gpu, gathered, &side) == QB_OK);
+	CHECK(qs_cuda_keys_create(gpu, runs * sizeof(*run) / sizeof(uint64_t), &list) == QB_OK);
+	CHECK(qs_cuda_keys_put(gpu, small, key, half) == QB_OK);
+	CHECK(qs_cuda_keys_copy(gpu, all, small, half) == QB_OK);
+	CHECK(qs_cuda_keys_put(gpu, all + half, key + half, keys - half) == QB_OK);
+	CHECK(qs_cuda_keys_get(gpu, got, all, keys) == QB_OK);
+	expect(number, memcmp(got, key, keys * sizeof(*key)) == 0, "keys");
+	for (uint32_t i = 0; i < runs; i++)
+		memcpy(wanted + run[i].to, key + run[i].first, run[i].count * sizeof(*key));
+	CHECK(qs_cuda_keys_gather(gpu, side, all, run, runs, list) == QB_OK);
+	expect(number, same_counts(gpu, side, wanted, gathered), "counts of gathered keys");
+	CHECK(qs_cuda_keys_get(gpu, got, side, gathered) == QB_OK);
+	expect(number, memcmp(got, wanted, gathered * sizeof(*key)) == 0, "gathered keys");
+	expect(number, same_counts(gpu, all, key, keys), "counts of all keys");
+	qs_cuda_keys_destroy(gpu, small, half);
+	qs_cuda_keys_destroy(gpu, all, keys);
+	qs_cuda_keys_destroy(gpu, side, gathered);
+	qs_cuda_keys_destroy(gpu, list, runs * sizeof(*run) / sizeof(uint64_t));
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
+	qs_cuda_error error;
+	qs_cuda *gpu;
+
+	if (qs_cuda_open(0, NULL, &gpu, &error) != QB_OK)
+	{
+		printf("no usable device: %s\n", error.name);
+		return 2;
+	}
+	for (uint64_t i = first; i < first + cases; i++)
+		run_case(gpu, i);
+	qs_cuda_close(gpu);
+	printf("column: %llu cases, %llu differences\n", (unsigned long long) cases,
+		   (unsigned long long) wrong);
+	return wrong != 0;
+}
