@@ -200,7 +200,7 @@ fold(test_case *t)
 static void
 reload(test_case *t)
 {
-	qs_sketch fetched, view;
+	qs_sketch fetched, view, tables;
 	uint64_t bytes;
 	uint8_t *flat;
 
@@ -213,8 +213,10 @@ reload(test_case *t)
 	qs_write(&fetched, flat + 1);
 	expect(t, qs_validate(flat + 1, bytes) == QB_OK, "validity");
 	CHECK(qs_open(&view, flat + 1, bytes) == QB_OK);
+	CHECK(qs_copy(&tables, &view, &test_memory) == QB_OK);
 	qs_cuda_destroy(t->device);
-	CHECK(qs_cuda_load(t->gpu, &view, &t->device) == QB_OK);
+	CHECK(qs_cuda_load(t->gpu, view.form == QS_DENSE ? &view : &tables, &t->device) == QB_OK);
+	qs_free(&tables);
 	qs_free(&fetched);
 	free(flat);
 }
