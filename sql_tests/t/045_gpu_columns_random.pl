@@ -16,6 +16,7 @@ my $rounds = 4;
 
 my $node = gpu_node('random', 'qsketch.device = auto', 'max_parallel_workers_per_gather = 0', 'jit = off',
 	'max_prepared_transactions = 20', 'deadlock_timeout = 20ms', 'lock_timeout = 2s', 'fsync = off');
+wait_for_worker($node);
 
 # Tables of about so many rows: kept (changes row by row), made (rewritten, altered, emptied),
 # frozen (filled by COPY FREEZE) and gone (dropped and created again).
