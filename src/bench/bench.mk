@@ -3,7 +3,10 @@
 .PHONY: bench bench-sql bench-top bench-size bench-gpu bench-gpu-columns bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures demo
 demo:
 	@src/bench/demo.sh
-bench bench-sql bench-top bench-size bench-gpu bench-gpu-columns bench-gpu-sets fdw-bench structures weights:
+bench:
+	@src/bench/bench.sh
+	@src/bench/bench-size.sh
+bench-sql bench-top bench-size bench-gpu bench-gpu-columns bench-gpu-sets fdw-bench structures weights:
 	@src/bench/$@.sh
 # accuracy and analysis write their tables into docs/; accuracy also draws its figures.
 accuracy: build/bench/accuracy
@@ -58,5 +61,5 @@ build/bench/sets_std.o: src/bench/sets_std.cpp
 
 # One target after another, so each has the machine to itself.
 figures:
-	@set -e; for t in bench bench-size structures weights accuracy analysis filter-accuracy filter-bench sets-bench fdw-bench; do \
+	@set -e; for t in bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench fdw-bench; do \
 		echo "== $$t"; $(MAKE) -s $$t; done
