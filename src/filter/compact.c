@@ -16,18 +16,13 @@
 uint32_t
 qf_group_shift(uint64_t m, uint64_t ones)
 {
-	uint64_t most = ones < ONES_IN_GROUP ? 1 : ones / ONES_IN_GROUP;
-	uint32_t shift = QF_BLOCK_LOG;
-
-	while (qf_group_count(m, shift) > most)
-		shift++;
-	return shift;
+	return qb_group_shift(m, ones, ONES_IN_GROUP, QF_BLOCK_LOG);
 }
 
 uint64_t
 qf_group_table(const qf_params *p, uint64_t ones)
 {
-	return 4 * (qf_group_count(p->m, qf_group_shift(p->m, ones)) - 1);
+	return 4 * (qb_group_count(p->m, qf_group_shift(p->m, ones)) - 1);
 }
 
 bool

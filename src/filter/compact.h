@@ -30,6 +30,7 @@
 #ifndef QF_COMPACT_H
 #define QF_COMPACT_H
 
+#include "base/groups.h"
 #include "filter/filter.h"
 
 /* The most bytes of a group's data. */
@@ -50,13 +51,6 @@ typedef struct qf_group
 
 /* s: a group has 2^s bits. */
 extern uint32_t qf_group_shift(uint64_t m, uint64_t ones);
-
-/* How many groups a compact filter has. */
-static inline uint64_t
-qf_group_count(uint64_t m, uint32_t shift)
-{
-	return ((m - 1) >> shift) + 1;
-}
 
 /* Bytes of the table of groups. */
 extern uint64_t qf_group_table(const qf_params *p, uint64_t ones);

@@ -32,7 +32,7 @@ encoder_of(const qf_filter *f, uint8_t *out)
 {
 	encoder e = { .table = out, .shift = qf_group_shift(f->params.m, f->ones) };
 
-	e.count = qf_group_count(f->params.m, e.shift);
+	e.count = qb_group_count(f->params.m, e.shift);
 	e.after = UINT64_C(1) << e.shift;
 	if (out)
 		e.data = out + 4 * (e.count - 1);

@@ -35,12 +35,7 @@ qs_units_of(const qs_params *p)
 uint32_t
 qs_group_shift(uint64_t units, uint64_t present)
 {
-	uint64_t most = present < PRESENT_IN_GROUP ? 1 : present / PRESENT_IN_GROUP;
-	uint32_t shift = SHIFT_MIN;
-
-	while (qs_group_count(units, shift) > most)
-		shift++;
-	return shift;
+	return qb_group_shift(units, present, PRESENT_IN_GROUP, SHIFT_MIN);
 }
 
 bool
@@ -48,7 +43,7 @@ qs_compact_has_groups(const qs_sketch *view)
 {
 	uint64_t units = qs_units_of(&view->params).units;
 
-	return 4 * qs_group_count(units, qs_group_shift(units, view->used)) <= view->compact_bytes;
+	return 4 * qb_group_count(units, qs_group_shift(units, view->used)) <= view->compact_bytes;
 }
 
 /* ---- reading ---- */
@@ -202,7 +197,7 @@ groups_of(const qs_sketch *view)
 	groups g = { .layout = qs_units_of(&view->params) };
 
 	g.shift = qs_group_shift(g.layout.units, view->used);
-	g.count = qs_group_count(g.layout.units, g.shift);
+	g.count = qb_group_count(g.layout.units, g.shift);
 	g.ends = view->compact;
 	g.data = view->compact + 4 * g.count;
 	g.bytes = view->compact_bytes - 4 * g.count;

@@ -44,6 +44,7 @@
 #ifndef QS_COMPACT_H
 #define QS_COMPACT_H
 
+#include "base/groups.h"
 #include "sketch/sketch.h"
 
 /* How units lie in a sketch. */
@@ -89,12 +90,6 @@ extern qs_unit_layout qs_units_of(const qs_params *p);
 
 /* s: a group has 2^s units. */
 extern uint32_t qs_group_shift(uint64_t units, uint64_t present);
-
-static inline uint64_t
-qs_group_count(uint64_t units, uint32_t shift)
-{
-	return ((units - 1) >> shift) + 1;
-}
 
 /*
  * Is a dense sketch, whose tables will take "dense" bytes, to be written in compact

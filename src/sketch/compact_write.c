@@ -271,7 +271,7 @@ qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size)
 	}
 	w = walk_of(sk, all.present);
 	all.bytes += all.present * layout.mask_bytes;
-	all.bytes += 4 * qs_group_count(layout.units, w.shift);
+	all.bytes += 4 * qb_group_count(layout.units, w.shift);
 	while (walk_next(&w))
 		all.bytes += varint_bytes(w.gap);
 	size->present = all.present;
@@ -364,7 +364,7 @@ void
 qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, uint8_t *out)
 {
 	walk w = walk_of(sk, size->present);
-	uint64_t groups = qs_group_count(w.layout.units, w.shift);
+	uint64_t groups = qb_group_count(w.layout.units, w.shift);
 	uint8_t *data = out + 4 * groups;
 	uint8_t *next = data;
 	uint64_t group = 0;

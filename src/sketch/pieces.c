@@ -157,7 +157,7 @@ read_units(const qs_sketch *view, const qs_source *source, const wanted *w)
 {
 	qs_unit_layout layout = qs_units_of(&view->params);
 	uint32_t shift = qs_group_shift(layout.units, view->used);
-	uint64_t data = QS_HEADER_BYTES + 4 * qs_group_count(layout.units, shift);
+	uint64_t data = QS_HEADER_BYTES + 4 * qb_group_count(layout.units, shift);
 	uint64_t all = QS_HEADER_BYTES + view->compact_bytes;
 	uint64_t group;
 

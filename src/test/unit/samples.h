@@ -163,4 +163,27 @@ sample_bytes(const sample *s)
 	return b;
 }
 
+/*
+ * What does the check of tables say?  If "same", these tables in compact form, in which
+ * they would be stored, must get the same verdict.
+ */
+static inline void
+require_tables(test_bytes b, bool right, bool same)
+{
+	qs_sketch view, copy;
+	test_bytes compact;
+
+	test_repair_crc(b.data, b.length);
+	REQUIRE_OK(qs_open(&view, b.data, b.length));
+	REQUIRE(view.ops->check(&view) == right);
+	if (!same)
+		return;
+	REQUIRE_OK(qs_copy(&copy, &view, &test_heap));
+	REQUIRE(qs_flat_of(&copy).form == QS_COMPACT);
+	compact = test_write(&copy);
+	REQUIRE_STATUS(qs_validate(compact.data, compact.length), right ? QB_OK : QB_FORMAT_COUNTERS);
+	free(compact.data);
+	qs_free(&copy);
+}
+
 #endif

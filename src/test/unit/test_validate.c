@@ -36,29 +36,6 @@ require_verdict(test_bytes b, qb_status wanted)
 	REQUIRE_STATUS(qs_validate(b.data, b.length), wanted);
 }
 
-/*
- * What does the check of tables say?  If "same", these tables in compact form, in which
- * they would be stored, must get the same verdict.
- */
-static void
-require_tables(test_bytes b, bool right, bool same)
-{
-	qs_sketch view, copy;
-	test_bytes compact;
-
-	test_repair_crc(b.data, b.length);
-	REQUIRE_OK(qs_open(&view, b.data, b.length));
-	REQUIRE(view.ops->check(&view) == right);
-	if (!same)
-		return;
-	REQUIRE_OK(qs_copy(&copy, &view, &test_heap));
-	REQUIRE(qs_flat_of(&copy).form == QS_COMPACT);
-	compact = test_write(&copy);
-	REQUIRE_STATUS(qs_validate(compact.data, compact.length), right ? QB_OK : QB_FORMAT_COUNTERS);
-	free(compact.data);
-	qs_free(&copy);
-}
-
 /* ---- explicit ---- */
 
 static void
@@ -157,7 +134,7 @@ counts_belong_to_a_family(void **state)
 }
 
 static void
-device_parts_are_dense(void **state)
+device_parts_are_not_explicit(void **state)
 {
 	test_bytes b = bytes_of(QS_SF, QS_PART_HOST, SAMPLE_EXPLICIT);
 
@@ -494,7 +471,7 @@ main(void)
 		cmocka_unit_test(explicit_entries_are_checked),
 		cmocka_unit_test(explicit_sketches_are_small),
 		cmocka_unit_test(counts_belong_to_a_family),
-		cmocka_unit_test(device_parts_are_dense),
+		cmocka_unit_test(device_parts_are_not_explicit),
 		cmocka_unit_test(buckets_have_whole_keys),
 		cmocka_unit_test(buckets_are_not_lopsided),
 		cmocka_unit_test(rows_have_all_the_weight),
