@@ -35,6 +35,7 @@
 #   make fdw-bench       sketches over postgres_fdw; writes its table into docs/several-machines.md
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make bench-gpu-sets  the same for all pairs of sets
+#   make bench-gpu-filters  the same for filters
 #   make bench-gpu-columns  copies of columns on a GPU against reading the table
 #   make figures         bench, structures, weights, accuracy, analysis, filter-accuracy, filter-bench,
 #                        sets-bench and fdw-bench in turn: all tables and figures that take no

@@ -9,6 +9,7 @@
 #	  soak     many clients, for SOAK_SECONDS (60)
 #	  bench    the GPU against the CPU
 #	  sets     the same for all pairs of sets
+#	  filters  the same for filters
 #	  columns  copies of columns against reading the table
 #
 # The last line says "ok", or which steps failed.
@@ -29,13 +30,14 @@ step() {
 	soak) QSKETCH_SOAK_SECONDS=${SOAK_SECONDS:-60} src/test/run.sh tap 020_gpu_soak.pl ;;
 	bench) src/bench/bench-gpu.sh ;;
 	sets) src/bench/bench-gpu-sets.sh ;;
+	filters) src/bench/bench-gpu-filters.sh ;;
 	columns) src/bench/bench-gpu-columns.sh ;;
 	*) echo "unrecognized step: $1" && return 2 ;;
 	esac
 }
 
 nvidia-smi --query-gpu=name,driver_version,memory.used --format=csv || :
-[ $# != 0 ] || set -- suite faults soak bench sets columns
+[ $# != 0 ] || set -- suite faults soak bench sets filters columns
 for name; do
 	step "$name" || failed+=" $name"
 done
