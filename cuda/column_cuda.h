@@ -46,6 +46,18 @@ extern "C"
 	extern qb_status qs_cuda_keys_gather(qs_cuda *gpu, uint64_t *to, const uint64_t *from,
 										 const qs_cuda_run *run, uint32_t runs, void *buffer);
 
+	/* The most distinct keys that can be counted, and device memory for the table, in words. */
+#define QS_CUDA_COUNTS_MAX   4096
+#define QS_CUDA_COUNTS_WORDS (6 * QS_CUDA_COUNTS_MAX + 3)
+
+	/*
+	 * Count distinct keys, at most "most": "found" of them, in no order, and how often
+	 * each came.  "found" is most + 1 if there are more; then the rest means nothing.
+	 */
+	extern qb_status
+	qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, uint32_t most,
+					   void *table, uint64_t *distinct, int64_t *times, uint32_t *found);
+
 #ifdef __cplusplus
 }
 #endif

@@ -86,6 +86,30 @@ from_copies('several', "SELECT qsketch_agg(k), qsketch_agg(n, $small), qsketch_a
 same('several', "SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n, $small)::text), md5(qsketch_agg(w)::text) FROM t");
 is(gpu_count($node, 'column_keys > 0'), 't', 'keys of copies are counted');
 
+# ---- few distinct keys: a sketch stays explicit, or just not ----
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE few (k bigint, n int);
+	INSERT INTO few SELECT i % 4500 - 1, i FROM generate_series(1, 40000) AS i;
+	INSERT INTO few SELECT NULL, i FROM generate_series(1, 500) AS i;
+	VACUUM ANALYZE few});
+my $limit = $node->safe_psql('postgres', q{SELECT max(n) FROM generate_series(1, 4500) AS n,
+	LATERAL (SELECT qsketch_agg(i) AS q FROM generate_series(1, n) AS i) AS s WHERE n IN (1, 2, 256, 512, 1024, 2048) AND (qsketch_info(q)).form = 'explicit'});
+cmp_ok($limit, '>', 1, 'some sketches are explicit');
+for my $distinct (1, 2, $limit - 1, $limit, $limit + 1, 4500)
+{
+	$node->safe_psql('postgres', "TRUNCATE few; INSERT INTO few SELECT i % $distinct - 1, i FROM generate_series(1, 40000) AS i;
+			INSERT INTO few SELECT NULL, i FROM generate_series(1, 500) AS i");
+	$node->safe_psql('postgres', 'VACUUM few');
+	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('few', '{k}')});
+	same("$distinct distinct keys", 'SELECT md5(qsketch_agg(k)::text), (qsketch_info(qsketch_agg(k))).form FROM few');
+	same("$distinct distinct keys, small", "SELECT md5(qsketch_agg(k, $small)::text) FROM few");
+	from_copies("$distinct distinct keys", 'SELECT qsketch_agg(k) FROM few', undef, 0);
+	$node->safe_psql('postgres', 'UPDATE few SET k = k + 1 WHERE n % 9000 = 0');
+	same("$distinct distinct keys, some pages changed", 'SELECT md5(qsketch_agg(k)::text) FROM few');
+}
+$node->safe_psql('postgres', 'DROP TABLE few');
+
 # ---- what is left to the scan, and why ----
 
 sub refused

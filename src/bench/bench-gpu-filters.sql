@@ -35,7 +35,7 @@ DECLARE
     ms float8;
 BEGIN
     PERFORM set_config('max_parallel_workers_per_gather', workers::text, false);
-    FOR turn IN 0 .. 3 LOOP
+    FOR turn IN 0 .. 2 LOOP
         FOR wanted IN SELECT number FROM kinds ORDER BY number LOOP
             FOREACH device IN ARRAY '{cpu,gpu,auto}'::text[] LOOP
                 PERFORM set_config('qsketch.device', device, false);

@@ -158,7 +158,7 @@ take_oldest(const GpuTransfer *transfer, Way *way)
 	bool there;
 
 	GpuAwait(slot);
-	there = !slot->gone && slot->status == QB_OK;
+	there = (!slot->gone && slot->status == QB_OK) || transfer->all_replies;
 	if (there)
 		transfer->take(transfer, slot, way->done, size);
 	way->done += size;

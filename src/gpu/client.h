@@ -27,10 +27,14 @@ typedef struct GpuTransfer
 	/* Write the request for a piece; "op" and the entry are there already. */
 	void (*ask)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
-	/* Take the reply. */
+	/*
+	 * Take the reply.  A value that is gone and a failed piece end the transfer, unless
+	 * "all_replies" is set: then this looks at the slot's "gone" and "status" itself.
+	 */
 	void (*take)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
-	void *context; /* for both */
+	bool all_replies;
+	void *context; /* for both functions */
 } GpuTransfer;
 
 /* Post all pieces, in order.  Nobody waits for replies, and "take" is not called. */

@@ -227,23 +227,59 @@ GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint3
 
 /* ---- using a copy ---- */
 
-bool
-GpuColumnDescribe(const GpuRef *ref, GpuPages *pages, uint64 *map_lsn, uint64 *keys)
+/* Copies that describe themselves: those that there are, by their place in the list. */
+typedef struct Describing
 {
-	GpuSlot *slot = GpuTakeSlot(ref, COLUMN_DESCRIBE, false);
-	bool there;
+	const GpuRef *ref;
+	GpuColumnState *state;
+	uint32 *place;
+} Describing;
 
-	GpuAsk(slot);
-	GpuAwait(slot);
-	there = !slot->gone && slot->status == QB_OK;
-	if (there)
+static void
+ask_state(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Describing *describing = transfer->context;
+
+	slot->entry = describing->ref[describing->place[at]];
+}
+
+static void
+take_state(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Describing *describing = transfer->context;
+	GpuColumnState *state = &describing->state[describing->place[at]];
+
+	state->there = !slot->gone && slot->status == QB_OK;
+	if (!state->there)
+		return;
+	state->map_lsn = GpuColumnShapeIn(slot)->map_lsn;
+	state->keys = GpuColumnShapeIn(slot)->keys;
+	memcpy(&state->copied, GpuSlotData(slot), sizeof(state->copied));
+}
+
+void
+GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state)
+{
+	Describing describing = { .ref = ref,
+							  .state = state,
+							  .place = palloc(Max(count, 1) * sizeof(uint32)) };
+	GpuTransfer transfer = { .ref = ref,
+							 .op = COLUMN_DESCRIBE,
+							 .most = 1,
+							 .ask = ask_state,
+							 .take = take_state,
+							 .all_replies = true,
+							 .context = &describing };
+	uint32 i;
+
+	for (i = 0; i < count; i++)
 	{
-		*map_lsn = GpuColumnShapeIn(slot)->map_lsn;
-		*keys = GpuColumnShapeIn(slot)->keys;
-		memcpy(pages, GpuSlotData(slot), sizeof(*pages));
+		state[i].there = false;
+		if (ref[i].serial != 0)
+			describing.place[transfer.all++] = i;
 	}
-	GpuDone(slot);
-	return there;
+	(void) GpuAskAll(&transfer);
+	pfree(describing.place);
 }
 
 static void
@@ -286,28 +322,27 @@ GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages
 }
 
 bool
-GpuColumnRead(const GpuRef *ref, GpuPages *pages, uint64 *key, int *count)
+GpuColumnCounts(const GpuRef *ref, GpuPages *pages, int most, GpuKeyCounts *counts)
 {
-	GpuSlot *slot = GpuTakeSlot(ref, COLUMN_READ, false);
-	uint32 end = 0;
+	GpuSlot *slot = GpuTakeSlot(ref, COLUMN_COUNTS, false);
+	const uint64 *data = (const uint64 *) GpuSlotData(slot);
 	bool there;
-	uint32 i;
 
-	slot->count = 0;
+	Assert(most <= GPU_COUNTS_MAX);
+	slot->count = most;
 	slot->offset = 0;
 	memcpy(GpuSlotData(slot), pages, sizeof(*pages));
 	GpuAsk(slot);
 	GpuAwait(slot);
 	there = !slot->gone && slot->status == QB_OK;
-	*count = 0;
 	if (there)
+		counts->count = slot->count;
+	if (there && counts->count <= most)
 	{
-		*count = slot->count;
-		end = (uint32) slot->offset;
-		memcpy(key, GpuSlotData(slot), slot->count * sizeof(uint64));
+		memcpy(counts->key, data, counts->count * sizeof(uint64));
+		memcpy(counts->times, data + counts->count, counts->count * sizeof(int64));
+		GpuPagesRemoveBefore(pages, (uint32) slot->offset);
 	}
 	GpuDone(slot);
-	for (i = 0; i < end; i++)
-		GpuPagesRemove(pages, i);
 	return there;
 }

@@ -47,17 +47,38 @@ extern void GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int keys)
 extern bool
 GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint32 range);
 
-/* ---- using a copy: each is false if it is gone ---- */
+/* ---- using a copy ---- */
 
-extern bool GpuColumnDescribe(const GpuRef *ref, GpuPages *pages, uint64 *map_lsn, uint64 *keys);
+/* What a copy says of itself. */
+typedef struct GpuColumnState
+{
+	bool there; /* false: it is gone, and nothing else is set */
+	uint64 map_lsn;
+	uint64 keys;
+	GpuPages copied;
+} GpuColumnState;
+
+/* Have so many copies describe themselves, several at a time; serial 0: there is none. */
+extern void GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state);
+
+/* The LSNs of a copy's pages; false if it is gone. */
 extern bool GpuColumnLsns(const GpuRef *ref, uint64 *lsn);
 extern void
 GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages *pages);
 
+/* Distinct keys of pages, and how often each came. */
+typedef struct GpuKeyCounts
+{
+	int count; /* one more than was asked for: there are more, and nothing else is set */
+	uint64 key[GPU_COUNTS_MAX];
+	int64 times[GPU_COUNTS_MAX];
+} GpuKeyCounts;
+
 /*
- * Read keys of these pages, at most GPU_SLOT_KEYS, and take the pages off the set whose
- * keys were read.
+ * Count distinct keys of these pages, if there are at most "most", and take the pages
+ * off the set whose keys were counted, which may be some of them.  False: the copy is
+ * gone, or the device has no room.
  */
-extern bool GpuColumnRead(const GpuRef *ref, GpuPages *pages, uint64 *key, int *count);
+extern bool GpuColumnCounts(const GpuRef *ref, GpuPages *pages, int most, GpuKeyCounts *counts);
 
 #endif

@@ -8,6 +8,7 @@
  * src/gpu/column_cuda.c
  */
 #include "gpu/column_device.h"
+#include "gpu/column_request.h"
 #include "gpu/cuda.h"
 
 #include "column_cuda.h"
@@ -28,6 +29,8 @@ typedef struct Gathered
 	uint64 room;
 	void *runs; /* device memory for their list */
 	uint64 runs_room;
+	uint64 *table; /* of distinct keys, while they are counted */
+	uint64 table_room;
 } Gathered;
 
 static Gathered gathered[GPU_DEVICES_MAX];
@@ -49,8 +52,9 @@ free_gathered(Gathered *g)
 {
 	qs_cuda_keys_destroy(g->device->gpu, g->key, g->room);
 	qs_cuda_keys_destroy(g->device->gpu, g->runs, g->runs_room);
-	g->key = g->runs = NULL;
-	g->room = g->runs_room = 0;
+	qs_cuda_keys_destroy(g->device->gpu, g->table, g->table_room);
+	g->key = g->runs = g->table = NULL;
+	g->room = g->runs_room = g->table_room = 0;
 }
 
 static qb_status
@@ -171,6 +175,23 @@ cuda_fetch(void *column, const uint64 *key, size_t count, uint64 *to)
 	return qs_cuda_keys_get(((Column *) column)->device->gpu, to, key, count);
 }
 
+static qb_status
+cuda_counts(void *column, const uint64 *key, size_t count, int most, uint64 *distinct, int64 *times,
+			int *found)
+{
+	GpuCudaDevice *device = ((Column *) column)->device;
+	Gathered *g = gathered_of(device);
+	qb_status status = have_room(device, &g->table, &g->table_room, QS_CUDA_COUNTS_WORDS);
+	uint32 distinct_keys = 0;
+
+	StaticAssertStmt(GPU_COUNTS_MAX <= QS_CUDA_COUNTS_MAX, "a table has room for a reply");
+	if (status == QB_OK)
+		status = qs_cuda_keys_count(device->gpu, key, count, (uint32) most, g->table, distinct,
+									times, &distinct_keys);
+	*found = (int) distinct_keys;
+	return status;
+}
+
 static uint64
 cuda_bytes(const void *column)
 {
@@ -184,5 +205,6 @@ const GpuColumnDeviceOps gpu_cuda_columns = {
 	.put = cuda_put,
 	.gather = cuda_gather,
 	.fetch = cuda_fetch,
+	.counts = cuda_counts,
 	.bytes = cuda_bytes,
 };

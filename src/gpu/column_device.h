@@ -40,6 +40,13 @@ typedef struct GpuColumnDeviceOps
 	/* Copy gathered keys from device memory. */
 	qb_status (*fetch)(void *column, const uint64 *key, size_t count, uint64 *to);
 
+	/*
+	 * Count distinct keys among gathered ones: "found" keys, and how often each came, in
+	 * any order.  "found" is "most" + 1 if there are more than "most".
+	 */
+	qb_status (*counts)(void *column, const uint64 *key, size_t count, int most, uint64 *distinct,
+						int64 *times, int *found);
+
 	/* Its device memory. */
 	uint64 (*bytes)(const void *column);
 } GpuColumnDeviceOps;

@@ -5,7 +5,10 @@
  * src/gpu/column_emulate.c
  */
 #include "gpu/column_device.h"
+#include "gpu/column_request.h"
 #include "gpu/emulate.h"
+
+#include "base/hash.h"
 
 typedef struct Column
 {
@@ -113,6 +116,47 @@ emulated_fetch(void *column, const uint64 *key, size_t count, uint64 *to)
 	return QB_OK;
 }
 
+/* Places of a table of distinct keys, of which at most half are taken. */
+#define PLACES (2 * GPU_COUNTS_MAX)
+
+/* Is the key new?  "place" is where it is, or where it goes. */
+static bool
+is_new(const uint64 *distinct, const int *place_of, uint64 key, uint32 *place)
+{
+	*place = (uint32) (qb_mix64(key) % PLACES);
+	while (place_of[*place] >= 0 && distinct[place_of[*place]] != key)
+		*place = (*place + 1) % PLACES;
+	return place_of[*place] < 0;
+}
+
+static qb_status
+emulated_counts(void *column, const uint64 *key, size_t count, int most, uint64 *distinct,
+				int64 *times, int *found)
+{
+	static int place_of[PLACES];
+	uint32 place;
+	size_t i;
+
+	memset(place_of, -1, sizeof(place_of));
+	*found = 0;
+	for (i = 0; i < count && *found <= most; i++)
+	{
+		if (is_new(distinct, place_of, key[i], &place))
+		{
+			if (*found == most)
+			{
+				*found = most + 1;
+				break;
+			}
+			distinct[*found] = key[i];
+			times[*found] = 0;
+			place_of[place] = (*found)++;
+		}
+		times[place_of[place]]++;
+	}
+	return QB_OK;
+}
+
 static uint64
 emulated_bytes(const void *column)
 {
@@ -126,5 +170,6 @@ const GpuColumnDeviceOps gpu_emulated_columns = {
 	.put = emulated_put,
 	.gather = emulated_gather,
 	.fetch = emulated_fetch,
+	.counts = emulated_counts,
 	.bytes = emulated_bytes,
 };

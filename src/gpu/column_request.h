@@ -19,6 +19,7 @@
 
 #include "gpu/shared.h"
 
+#include "port/pg_bitutils.h"
 #include "storage/bufpage.h"
 
 /* Heap pages that one page of the visibility map covers, 4 in a byte. */
@@ -40,7 +41,7 @@ typedef enum GpuColumnOp
 	COLUMN_DESCRIBE, /* the reply says that LSN, and which pages were copied */
 	COLUMN_LSNS,     /* a piece of the pages' LSNs */
 	COLUMN_RENEW,    /* a newer LSN of the map's page, and the pages that are still true */
-	COLUMN_READ      /* keys of some pages; the reply has those of whole pages, up to "offset" */
+	COLUMN_COUNTS    /* distinct keys of some pages; the reply has those of pages up to "offset" */
 } GpuColumnOp;
 
 /* COLUMN_PUT: "count" of these, then "bytes" bytes of keys. */
@@ -62,6 +63,12 @@ typedef struct GpuColumnShape
 
 StaticAssertDecl(sizeof(GpuColumnShape) <= sizeof(GpuShape), "shape of a column does not fit");
 StaticAssertDecl(sizeof(GpuPages) <= GPU_SLOT_BYTES, "a set of pages does not fit");
+
+/*
+ * The reply of COLUMN_COUNTS: "count" keys, then as many counts.  Nobody asks for more
+ * distinct keys than there is room for.
+ */
+#define GPU_COUNTS_MAX (GPU_SLOT_WEIGHED / 4)
 
 /* What identifies the values of a column, and their fingerprints. */
 typedef struct GpuColumn
@@ -89,6 +96,13 @@ typedef struct GpuColumnCopy
 	uint64 bytes;
 	uint64 used; /* TimestampTz */
 } GpuColumnCopy;
+
+/* Pages of a copy whose keys a value is to get.  Pages that it got are taken off the set. */
+typedef struct GpuColumnPart
+{
+	GpuRef ref;
+	GpuPages *pages;
+} GpuColumnPart;
 
 static inline bool
 GpuPagesHave(const GpuPages *pages, uint32 page)
@@ -120,12 +134,36 @@ GpuPagesKeep(GpuPages *pages, const GpuPages *other)
 static inline uint32
 GpuPagesCount(const GpuPages *pages)
 {
-	uint32 count = 0;
-	int i;
+	return (uint32) pg_popcount((const char *) pages->bits, GPU_RANGE_BYTES);
+}
 
-	for (i = 0; i < GPU_RANGE_BYTES; i++)
-		count += (uint32) __builtin_popcount(pages->bits[i]);
-	return count;
+static inline bool
+GpuPagesAreNone(const GpuPages *pages)
+{
+	static const GpuPages none;
+
+	return memcmp(pages, &none, sizeof(none)) == 0;
+}
+
+/* Take off all pages before this one. */
+static inline void
+GpuPagesRemoveBefore(GpuPages *pages, uint32 page)
+{
+	memset(pages->bits, 0, page / 8);
+	if (page % 8 != 0)
+		pages->bits[page / 8] &= (uint8) (0xff << page % 8);
+}
+
+/* Take off this page and all behind it. */
+static inline void
+GpuPagesRemoveFrom(GpuPages *pages, uint32 page)
+{
+	if (page % 8 != 0)
+	{
+		pages->bits[page / 8] &= (uint8) ((1 << page % 8) - 1);
+		page += 8 - page % 8;
+	}
+	memset(pages->bits + page / 8, 0, GPU_RANGE_BYTES - page / 8);
 }
 
 static inline GpuColumnShape *

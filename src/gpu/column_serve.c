@@ -283,25 +283,34 @@ GpuColumnFetch(const GpuPicked *picked, uint64 *to)
 	return device_ops()->fetch(holding[picked->index]->keys, picked->key, picked->count, to);
 }
 
+/* Count distinct keys of as many pages as fit in a piece of the work. */
 static qb_status
-serve_read(GpuSlot *slot)
+serve_counts(GpuSlot *slot)
 {
+	uint64 *key = (uint64 *) GpuSlotData(slot);
+	int most = slot->count;
+	static int64 times[GPU_COUNTS_MAX];
 	GpuPages pages;
 	GpuPicked picked;
 	qb_status status;
 
+	if (most < 0 || most > GPU_COUNTS_MAX)
+		return QB_NO_MEMORY;
 	memcpy(&pages, GpuSlotData(slot), sizeof(pages));
-	status = GpuColumnPick(slot->entry.index, &pages, 0, GPU_SLOT_KEYS, &picked);
-	if (status == QB_OK && picked.count > GPU_SLOT_KEYS)
-		status = QB_NO_MEMORY;
-	if (status == QB_OK)
-		status = GpuColumnFetch(&picked, (uint64 *) GpuSlotData(slot));
+	slot->count = 0;
+	status =
+		GpuColumnPick(slot->entry.index, &pages, 0, (uint64) gpu_device_ops->piece_work, &picked);
+	if (status == QB_OK && picked.count > 0)
+		status = device_ops()->counts(holding[picked.index]->keys, picked.key, picked.count, most,
+									  key, times, &slot->count);
 	if (status != QB_OK)
 		return status;
-	slot->count = (int) picked.count;
 	slot->offset = picked.end;
+	if (slot->count > most)
+		return QB_OK;
+	memcpy(key + slot->count, times, slot->count * sizeof(int64));
 	GpuCount(COUNT_COLUMN_KEYS, picked.count);
-	GpuCount(COUNT_BYTES_OUT, picked.count * sizeof(uint64));
+	GpuCount(COUNT_BYTES_OUT, 2 * slot->count * sizeof(uint64));
 	return QB_OK;
 }
 
@@ -330,8 +339,8 @@ serve_column(GpuSlot *slot)
 			return serve_lsns(slot, h);
 		case COLUMN_RENEW:
 			return serve_renew(slot, h);
-		case COLUMN_READ:
-			return serve_read(slot);
+		case COLUMN_COUNTS:
+			return serve_counts(slot);
 		default:
 			return QB_DEVICE_ERROR;
 	}
@@ -353,7 +362,7 @@ place_of_column(int index)
 
 const GpuServant gpu_column_servant = {
 	.serve = serve_column,
-	.reads = 1 << COLUMN_DESCRIBE | 1 << COLUMN_LSNS | 1 << COLUMN_READ,
+	.reads = 1 << COLUMN_DESCRIBE | 1 << COLUMN_LSNS | 1 << COLUMN_COUNTS,
 	.drop = drop_column,
 	.place = place_of_column,
 };

@@ -25,12 +25,11 @@ extern bool GpuSketchUpload(const qs_sketch *sk, GpuRef *ref);
 extern void GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count);
 
 /*
- * Add the keys of these pages, from the copy of a column.  The pages whose keys were
- * added are taken off the set: all of them, unless the copy is gone or the device has
- * no memory.  Returns the number of keys that were added.
+ * Add the keys of these pages, from copies of a column, several parts at a time.  The
+ * pages whose keys were added are taken off the sets: all of them, unless a copy is gone
+ * or the device has no memory.  Returns the number of keys that were added.
  */
-extern int64
-GpuSketchSendColumn(const GpuRef *ref, const GpuRef *column, GpuPages *pages, qb_status *status);
+extern int64 GpuSketchSendColumn(const GpuRef *ref, const GpuColumnPart *part, int parts);
 
 /* Add a sketch to another, in the background. */
 extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);

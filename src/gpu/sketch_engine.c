@@ -272,55 +272,74 @@ gpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 	return QB_OK;
 }
 
-static bool
-is_empty(const GpuPages *pages)
+/*
+ * Add keys of a copy while the sketch is explicit: the device says which distinct keys
+ * there are.  If they are more than the sketch has room for, it goes to the device.
+ * "done" is set if the pages are done, as far as they can be here.
+ */
+static qb_status
+add_counts(qs_sketch *sk, const GpuColumnPart *part, int64 *count, GpuKeyCounts *counts, bool *done)
 {
-	static const GpuPages none;
+	int most = (int) qs_explicit_limit(&sk->params);
+	int64 before = sk->total;
+	qb_status status;
 
-	return memcmp(pages, &none, sizeof(none)) == 0;
+	*done = !GpuColumnCounts(&part->ref, part->pages, most, counts);
+	if (*done)
+		return QB_OK;
+	if (counts->count > most)
+	{
+		*done = !move_explicit(sk);
+		return QB_OK;
+	}
+	status = gpu_insert(sk, counts->key, counts->times, counts->count);
+	*count += sk->total - before;
+	*done = status != QB_OK || GpuPagesAreNone(part->pages);
+	return status;
 }
 
-/* Add keys of a copy through this process while the sketch is explicit; false: the copy is gone. */
-static bool
-add_explicit(qs_sketch *sk, const GpuRef *column, GpuPages *pages, int64 *count, qb_status *status)
+/* Add keys of these copies while the sketch is explicit; the number of parts that are done. */
+static int
+add_explicit(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count, qb_status *status)
 {
-	uint64 *key = palloc(GPU_SLOT_BYTES);
-	bool there = true;
-	int n;
+	GpuKeyCounts *counts = palloc(sizeof(GpuKeyCounts));
+	int i = 0;
 
-	while (*status == QB_OK && sk->form == QS_EXPLICIT && !is_empty(pages) && there)
+	*status = QB_OK;
+	while (*status == QB_OK && sk->form == QS_EXPLICIT && i < parts)
 	{
-		there = GpuColumnRead(column, pages, key, &n);
-		if (there)
-			*status = gpu_insert(sk, key, NULL, n);
-		*count += n;
+		bool done;
+
+		*status = add_counts(sk, &part[i], count, counts, &done);
+		i += done;
 	}
-	pfree(key);
-	return there;
+	pfree(counts);
+	return i;
 }
 
 /*
- * While the sketch is explicit, keys come through this process, because only this
- * process knows when there are too many.  Then the sketch goes to the device, however
- * small it is: the keys are there already.  A sketch that had to come back for lack of
- * memory gets no keys: the pages are left to be read.
+ * While the sketch is explicit, this process gets distinct keys with their counts,
+ * because only this process knows when there are too many.  Then the sketch goes to the
+ * device, however small it is: the keys are there already.  A sketch that had to come
+ * back for lack of memory gets no keys: the pages are left to be read.
  */
 qb_status
-GpuSketchAddColumn(qs_sketch *sk, const GpuRef *column, GpuPages *pages, int64 *count)
+GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count)
 {
 	qb_status status = QB_OK;
 	int64 added;
+	int done = 0;
 
 	if (sk->remote && was_evicted(sk))
 		return QB_OK;
-	if (sk->form == QS_EXPLICIT && !add_explicit(sk, column, pages, count, &status))
-		return QB_OK;
-	if (status != QB_OK || is_empty(pages) || (!sk->remote && !move_dense(sk)))
+	if (sk->form == QS_EXPLICIT)
+		done = add_explicit(sk, part, parts, count, &status);
+	if (status != QB_OK || done == parts || (!sk->remote && !move_dense(sk)))
 		return status;
-	added = GpuSketchSendColumn(&remote_of(sk)->ref, column, pages, &status);
+	added = GpuSketchSendColumn(&remote_of(sk)->ref, part + done, parts - done);
 	sk->total += added;
 	*count += added;
-	return status == QB_NO_MEMORY ? QB_OK : status;
+	return QB_OK;
 }
 
 static qb_status

@@ -27,11 +27,11 @@ extern const qs_engine *GpuSketchEngine(void);
 extern const qs_engine *GpuSketchEngineOf(const qs_sketch *sk);
 
 /*
- * Add the keys of these pages, from the copy of a column.  The pages that were done are
- * taken off the set: the others have to be read.  "count" grows by the keys added.
+ * Add the keys of these pages, from copies of a column.  The pages that were done are
+ * taken off the sets: the others have to be read.  "count" grows by the keys added.
  */
 extern qb_status
-GpuSketchAddColumn(qs_sketch *sk, const GpuRef *column, GpuPages *pages, int64 *count);
+GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count);
 
 /* A partial state on a device, passed to the combine function as a varlena. */
 extern Size GpuTicketSize(void);

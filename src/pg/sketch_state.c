@@ -226,11 +226,11 @@ flush_buffer(SketchState *expanded)
 }
 
 /*
- * Count the keys of these pages, from the copy of a column on a device.  Pages that
- * were not done stay in the set.
+ * Count the keys of these pages, from copies of a column on a device.  Pages that were
+ * not done stay in the sets.
  */
 void
-SketchAddColumn(SketchState *expanded, const GpuRef *column, GpuPages *pages)
+SketchAddColumn(SketchState *expanded, const GpuColumnPart *part, int parts)
 {
 	int64 count = 0;
 
@@ -238,7 +238,7 @@ SketchAddColumn(SketchState *expanded, const GpuRef *column, GpuPages *pages)
 	StateBeginCounting(&expanded->keyed);
 	expanded->keyed.batches++;
 	set_version(expanded);
-	SketchCheck(GpuSketchAddColumn(&expanded->sketch, column, pages, &count));
+	SketchCheck(GpuSketchAddColumn(&expanded->sketch, part, parts, &count));
 	expanded->keyed.members += count;
 	StateEndCounting(&expanded->keyed);
 	StatCountBatch(expanded->sketch.remote != NULL, count);

@@ -66,7 +66,7 @@ extern void SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 w
 extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern int SketchMostWaiting(const qs_params *params);
 extern void SketchFlush(SketchState *expanded);
-extern void SketchAddColumn(SketchState *expanded, const GpuRef *column, GpuPages *pages);
+extern void SketchAddColumn(SketchState *expanded, const GpuColumnPart *part, int parts);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
 extern void SketchSettle(SketchState *expanded);
 

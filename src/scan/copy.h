@@ -57,8 +57,8 @@ extern const char *CopyTableRefusal(Relation relation);
 extern bool CopyTakesKeys(Form_pg_attribute attribute);
 extern GpuColumn CopyColumn(Relation relation, AttrNumber attribute, Oid collation);
 extern bool CopyLook(Relation relation, uint32 range, BlockNumber blocks, MapLook *look);
-extern bool CopyTruePages(Relation relation, uint32 range, BlockNumber blocks, const GpuRef *ref,
-						  GpuPages *pages);
+extern void CopyTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count,
+						  BlockNumber blocks, GpuPages *pages);
 extern bool CopyTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 
 /* The copies of the columns of a scan. */

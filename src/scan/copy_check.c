@@ -102,20 +102,37 @@ CopyColumn(Relation relation, AttrNumber attribute, Oid collation)
 
 /* ---- the visibility map ---- */
 
-/* The all-visible bits of 4 pages, which are every other bit of a byte. */
-static uint8
-visible_bits(uint8 byte)
+/* The all-visible bits of 32 pages, which are every other bit of 8 bytes, the lowest first. */
+static uint32
+visible_bits(const uint8 *map)
 {
-	return (uint8) ((byte & 1) | (byte >> 1 & 2) | (byte >> 2 & 4) | (byte >> 3 & 8));
+	uint64 bits = 0;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		bits |= (uint64) map[i] << 8 * i;
+	bits &= UINT64CONST(0x5555555555555555);
+	bits = (bits | bits >> 1) & UINT64CONST(0x3333333333333333);
+	bits = (bits | bits >> 2) & UINT64CONST(0x0f0f0f0f0f0f0f0f);
+	bits = (bits | bits >> 4) & UINT64CONST(0x00ff00ff00ff00ff);
+	bits = (bits | bits >> 8) & UINT64CONST(0x0000ffff0000ffff);
+	return (uint32) (bits | bits >> 16);
 }
 
 static void
 take_bits(const uint8 *map, GpuPages *visible)
 {
 	int i;
+	int j;
 
-	for (i = 0; i < GPU_RANGE_BYTES; i++)
-		visible->bits[i] = (uint8) (visible_bits(map[2 * i]) | visible_bits(map[2 * i + 1]) << 4);
+	StaticAssertStmt(GPU_RANGE_BYTES % 4 == 0, "a page of the map is no whole number of words");
+	for (i = 0; i < GPU_RANGE_BYTES; i += 4)
+	{
+		uint32 bits = visible_bits(map + 2 * i);
+
+		for (j = 0; j < 4; j++)
+			visible->bits[i + j] = (uint8) (bits >> 8 * j);
+	}
 }
 
 /* Leave out pages behind the end of the table. */
@@ -123,11 +140,8 @@ static void
 cut_off(GpuPages *pages, uint32 range, BlockNumber blocks)
 {
 	BlockNumber first = range * (BlockNumber) GPU_RANGE_PAGES;
-	uint32 page = blocks > first ? Min(blocks - first, GPU_RANGE_PAGES) : 0;
 
-	for (; page % 8 != 0; page++)
-		GpuPagesRemove(pages, page);
-	memset(pages->bits + page / 8, 0, GPU_RANGE_BYTES - page / 8);
+	GpuPagesRemoveFrom(pages, blocks > first ? Min(blocks - first, GPU_RANGE_PAGES) : 0);
 }
 
 /* Look at the map's page of a range; false: there is none, or it has no LSN. */
@@ -181,35 +195,53 @@ keep_unchanged(Relation relation, uint32 range, const uint64 *lsn, GpuPages *pag
 }
 
 /*
- * Which pages of a range does a copy have that are true now?  False if it has none.  If
- * the pages' own LSNs had to tell, the copy gets the new LSN of the map's page.
+ * Which pages of a range does a copy have that are true now?  If the pages' own LSNs had
+ * to tell, the copy gets the new LSN of the map's page.
  */
-bool
-CopyTruePages(Relation relation, uint32 range, BlockNumber blocks, const GpuRef *ref,
-			  GpuPages *pages)
+static void
+true_pages(Relation relation, const GpuRef *ref, uint32 range, BlockNumber blocks,
+		   const GpuColumnState *state, GpuPages *pages)
 {
 	MapLook look;
-	uint64 map_lsn;
-	uint64 keys;
 	uint64 *lsn;
-	bool there;
 
-	if (!CopyLook(relation, range, blocks, &look) ||
-		!GpuColumnDescribe(ref, pages, &map_lsn, &keys))
-		return false;
+	memset(pages, 0, sizeof(*pages));
+	if (!state->there || !CopyLook(relation, range, blocks, &look))
+		return;
 	CopyTestPoint(0);
+	*pages = state->copied;
 	GpuPagesKeep(pages, &look.visible);
-	if (look.lsn == map_lsn)
-		return true;
+	if (look.lsn == state->map_lsn)
+		return;
 	lsn = palloc(GPU_RANGE_PAGES * sizeof(uint64));
-	there = GpuColumnLsns(ref, lsn);
-	if (there)
+	if (GpuColumnLsns(ref, lsn))
 	{
 		keep_unchanged(relation, range, lsn, pages);
-		GpuColumnRenew(ref, map_lsn, look.lsn, pages);
+		GpuColumnRenew(ref, state->map_lsn, look.lsn, pages);
 	}
+	else
+		memset(pages, 0, sizeof(*pages));
 	pfree(lsn);
-	return there;
+}
+
+/*
+ * Which pages do the copies of a column have that are true now?  "ref" and "pages" are of
+ * "count" ranges from "first" on.  A range without a copy has no such pages.
+ */
+void
+CopyTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count, BlockNumber blocks,
+			  GpuPages *pages)
+{
+	GpuColumnState *state = MemoryContextAllocHuge(CurrentMemoryContext, count * sizeof(*state));
+	uint32 i;
+
+	GpuColumnDescribe(ref, count, state);
+	for (i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		true_pages(relation, &ref[i], first + i, blocks, &state[i], &pages[i]);
+	}
+	pfree(state);
 }
 
 /*

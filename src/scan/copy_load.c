@@ -238,9 +238,7 @@ is_complete(const Load *load, const LoadColumn *column, uint32 range, const MapL
 {
 	GpuPages pages;
 
-	if (column->ref[range].serial == 0 ||
-		!CopyTruePages(load->relation, range, load->blocks, &column->ref[range], &pages))
-		return false;
+	CopyTruePages(load->relation, &column->ref[range], range, 1, load->blocks, &pages);
 	GpuPagesKeep(&pages, &look->visible);
 	return memcmp(&pages, &look->visible, sizeof(pages)) == 0;
 }
@@ -389,28 +387,27 @@ load_range(Load *load, uint32 range)
 static int64
 count_pages(const Load *load)
 {
+	Size bytes = (Size) Max(load->ranges, 1) * sizeof(GpuPages);
+	GpuPages *all = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	GpuPages *pages = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
 	int64 count = 0;
 	uint32 range;
 	int i;
 
+	memset(all, 0xff, bytes);
 	for (i = 0; i < load->count; i++)
-		(void) GpuColumnFind(&load->column[i].column, load->column[i].ref, load->ranges);
-	for (range = 0; range < load->ranges; range++)
 	{
-		GpuPages all;
+		const LoadColumn *column = &load->column[i];
 
-		memset(&all, 0xff, sizeof(all));
-		for (i = 0; i < load->count; i++)
-		{
-			GpuPages pages = { { 0 } };
-
-			if (load->column[i].ref[range].serial != 0)
-				(void) CopyTruePages(load->relation, range, load->blocks,
-									 &load->column[i].ref[range], &pages);
-			GpuPagesKeep(&all, &pages);
-		}
-		count += GpuPagesCount(&all);
+		(void) GpuColumnFind(&column->column, column->ref, load->ranges);
+		CopyTruePages(load->relation, column->ref, 0, load->ranges, load->blocks, pages);
+		for (range = 0; range < load->ranges; range++)
+			GpuPagesKeep(&all[range], &pages[range]);
 	}
+	for (range = 0; range < load->ranges; range++)
+		count += GpuPagesCount(&all[range]);
+	pfree(pages);
+	pfree(all);
 	return count;
 }
 

@@ -112,74 +112,6 @@ run_refusal(Snapshot snapshot, const ScanAggregate *column, int count)
 	return refusal;
 }
 
-static void
-make_set(PageSet *set, uint32 ranges)
-{
-	set->ranges = ranges;
-	set->range = palloc0(Max(ranges, 1) * sizeof(GpuPages *));
-}
-
-static bool
-is_empty(const GpuPages *pages)
-{
-	static const GpuPages none;
-
-	return memcmp(pages, &none, sizeof(none)) == 0;
-}
-
-/* Pages of a range that are true in the copies of all columns; false: there are none. */
-static bool
-true_pages(Relation relation, uint32 range, BlockNumber blocks, GpuRef *const *ref, int count,
-		   GpuPages *pages)
-{
-	GpuPages more;
-	int i;
-
-	for (i = 0; i < count; i++)
-	{
-		if (ref[i][range].serial == 0 ||
-			!CopyTruePages(relation, range, blocks, &ref[i][range], i == 0 ? pages : &more))
-			return false;
-		if (i > 0)
-			GpuPagesKeep(pages, &more);
-	}
-	return !is_empty(pages);
-}
-
-/* Have one aggregate's keys of these pages counted, and note which were. */
-static void
-take(ScanCopies *copies, ScanAggregate *column, int i, uint32 range, const GpuRef *ref,
-	 const GpuPages *pages)
-{
-	SketchState *sketch = (SketchState *) column[i].state;
-	GpuPages *left = palloc(sizeof(GpuPages));
-	int j;
-
-	*left = *pages;
-	SketchAddColumn(sketch, ref, left);
-	for (j = 0; j < GPU_RANGE_BYTES; j++)
-		left->bits[j] = pages->bits[j] & ~left->bits[j];
-	copies->taken[i].range[range] = left;
-}
-
-/* Have the keys of a range counted, for all aggregates. */
-static void
-take_range(ScanCopies *copies, ScanAggregate *column, int count, uint32 range, GpuRef *const *ref,
-		   const GpuPages *pages)
-{
-	GpuPages *all = palloc(sizeof(GpuPages));
-	int i;
-
-	*all = *pages;
-	for (i = 0; i < count; i++)
-	{
-		take(copies, column, i, range, &ref[i][range], pages);
-		GpuPagesKeep(all, copies->taken[i].range[range]);
-	}
-	copies->all.range[range] = all;
-	copies->pages += GpuPagesCount(all);
-}
-
 /* The copies of all columns; false: a column has none. */
 static bool
 find_copies(const ScanCopies *copies, int count, uint32 ranges, GpuRef **ref)
@@ -195,30 +127,107 @@ find_copies(const ScanCopies *copies, int count, uint32 ranges, GpuRef **ref)
 	return found > 0;
 }
 
+/* Sets of pages, one for each range; a table may have thousands. */
+static GpuPages *
+make_sets(uint32 ranges)
+{
+	return MemoryContextAllocExtended(CurrentMemoryContext, Max(ranges, 1) * sizeof(GpuPages),
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+static PageSet
+set_of(GpuPages *pages, uint32 ranges)
+{
+	PageSet set = { .ranges = ranges, .range = palloc0(Max(ranges, 1) * sizeof(GpuPages *)) };
+	uint32 range;
+
+	for (range = 0; range < ranges; range++)
+		if (!GpuPagesAreNone(&pages[range]))
+			set.range[range] = &pages[range];
+	return set;
+}
+
+/* Pages of the table that are true in the copies of all columns. */
+static GpuPages *
+true_pages(Relation relation, uint32 ranges, BlockNumber blocks, GpuRef *const *ref, int count)
+{
+	GpuPages *pages = make_sets(ranges);
+	GpuPages *more = make_sets(ranges);
+	uint32 range;
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		CopyTruePages(relation, ref[i], 0, ranges, blocks, i == 0 ? pages : more);
+		for (range = 0; range < ranges && i > 0; range++)
+			GpuPagesKeep(&pages[range], &more[range]);
+	}
+	pfree(more);
+	return pages;
+}
+
+/* Have one aggregate's keys of these pages counted; the pages whose keys were. */
+static GpuPages *
+take(ScanAggregate *column, uint32 ranges, const GpuRef *ref, const GpuPages *pages)
+{
+	GpuColumnPart *part = palloc(Max(ranges, 1) * sizeof(GpuColumnPart));
+	GpuPages *taken = make_sets(ranges);
+	GpuPages *left = make_sets(ranges);
+	int parts = 0;
+	uint32 range;
+	int i;
+
+	for (range = 0; range < ranges; range++)
+		if (!GpuPagesAreNone(&pages[range]))
+		{
+			left[range] = pages[range];
+			part[parts++] = (GpuColumnPart){ .ref = ref[range], .pages = &left[range] };
+		}
+	SketchAddColumn((SketchState *) column->state, part, parts);
+	for (range = 0; range < ranges; range++)
+		for (i = 0; i < GPU_RANGE_BYTES; i++)
+			taken[range].bits[i] = pages[range].bits[i] & ~left[range].bits[i];
+	pfree(left);
+	return taken;
+}
+
+/* Have keys of these pages counted for all aggregates, and note which pages all of them have. */
+static void
+take_pages(ScanCopies *copies, ScanAggregate *column, int count, uint32 ranges, GpuRef *const *ref,
+		   GpuPages *pages)
+{
+	uint32 range;
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		GpuPages *taken = take(&column[i], ranges, ref[i], pages);
+
+		copies->taken[i] = set_of(taken, ranges);
+		for (range = 0; range < ranges; range++)
+			GpuPagesKeep(&pages[range], &taken[range]);
+	}
+	copies->all = set_of(pages, ranges);
+	for (range = 0; range < ranges; range++)
+		copies->pages += GpuPagesCount(&pages[range]);
+}
+
 static void
 take_all(ScanCopies *copies, Relation relation, BlockNumber blocks, ScanAggregate *column,
 		 int count)
 {
 	uint32 ranges = CopyRanges(blocks);
 	GpuRef **ref = palloc(count * sizeof(GpuRef *));
-	GpuPages pages;
-	uint32 range;
-	int i;
+	GpuPages *pages;
 
-	make_set(&copies->all, ranges);
-	for (i = 0; i < count; i++)
-		make_set(&copies->taken[i], ranges);
+	memset(&copies->all, 0, sizeof(copies->all));
+	memset(copies->taken, 0, count * sizeof(PageSet));
 	copies->used = true;
 	if (!find_copies(copies, count, ranges, ref))
 		return;
-	for (range = 0; range < ranges; range++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!true_pages(relation, range, blocks, ref, count, &pages))
-			continue;
-		CopyTestPoint(1);
-		take_range(copies, column, count, range, ref, &pages);
-	}
+	pages = true_pages(relation, ranges, blocks, ref, count);
+	CopyTestPoint(1);
+	take_pages(copies, column, count, ranges, ref, pages);
 }
 
 /* Have keys of the aggregates counted from copies.  "all" then has the pages to leave out. */

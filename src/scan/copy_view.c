@@ -74,24 +74,45 @@ is_current(Relation relation, const GpuColumn *column)
 
 /* Add what a range has; nothing if it has just been freed. */
 static void
-add_range(Sum *sum, Relation relation, const GpuColumnCopy *copy)
+add_range(Sum *sum, Relation relation, const GpuColumnCopy *copy, GpuColumnState *state)
 {
-	BlockNumber blocks = RelationGetNumberOfBlocks(relation);
-	GpuPages pages;
 	MapLook look;
-	uint64 map_lsn;
-	uint64 keys;
 
-	if (!GpuColumnDescribe(&copy->ref, &pages, &map_lsn, &keys))
+	if (!state->there)
 		return;
-	sum->keys += keys;
+	sum->keys += state->keys;
 	sum->bytes += copy->bytes;
-	sum->pages += GpuPagesCount(&pages);
+	sum->pages += GpuPagesCount(&state->copied);
 	sum->used = Max(sum->used, copy->used);
-	if (!CopyLook(relation, copy->range, blocks, &look) || look.lsn != map_lsn)
+	if (!CopyLook(relation, copy->range, RelationGetNumberOfBlocks(relation), &look) ||
+		look.lsn != state->map_lsn)
 		return;
-	GpuPagesKeep(&pages, &look.visible);
-	sum->pages_true += GpuPagesCount(&pages);
+	GpuPagesKeep(&state->copied, &look.visible);
+	sum->pages_true += GpuPagesCount(&state->copied);
+}
+
+static bool
+is_same(const GpuColumnCopy *a, const GpuColumnCopy *b)
+{
+	return memcmp(&a->column, &b->column, sizeof(a->column)) == 0;
+}
+
+/* Add what all ranges of the first copy's column have. */
+static void
+add_ranges(Sum *sum, Relation relation, const GpuColumnCopy *copy, int count)
+{
+	GpuColumnState *state = palloc(count * sizeof(*state));
+	GpuRef *ref = palloc0(count * sizeof(*ref));
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (is_same(&copy[i], copy))
+			ref[i] = copy[i].ref;
+	GpuColumnDescribe(ref, count, state);
+	for (i = 0; i < count; i++)
+		add_range(sum, relation, &copy[i], &state[i]);
+	pfree(ref);
+	pfree(state);
 }
 
 static void
@@ -110,12 +131,6 @@ put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-static bool
-is_same(const GpuColumnCopy *a, const GpuColumnCopy *b)
-{
-	return memcmp(&a->column, &b->column, sizeof(a->column)) == 0;
-}
-
 /* The row of a column, from its first copy in the list on.  Who may not see it locks no table. */
 static void
 put_column(ReturnSetInfo *result, const GpuColumnCopy *copy, int count)
@@ -123,7 +138,6 @@ put_column(ReturnSetInfo *result, const GpuColumnCopy *copy, int count)
 	const GpuColumn *column = &copy->column;
 	Relation relation = NULL;
 	Sum sum = { 0 };
-	int i;
 
 	if (may_see(column->relation, column->attribute))
 		relation = try_relation_open(column->relation, AccessShareLock);
@@ -131,9 +145,7 @@ put_column(ReturnSetInfo *result, const GpuColumnCopy *copy, int count)
 		return;
 	if (is_current(relation, column))
 	{
-		for (i = 0; i < count; i++)
-			if (is_same(&copy[i], copy))
-				add_range(&sum, relation, &copy[i]);
+		add_ranges(&sum, relation, copy, count);
 		put_row(result, column, &sum);
 	}
 	relation_close(relation, AccessShareLock);

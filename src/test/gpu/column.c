@@ -75,6 +75,71 @@ same_counts(qs_cuda *gpu, const uint64_t *device, const uint64_t *host, uint64_t
 	return same;
 }
 
+static int
+compare_keys(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* How often a key came, among sorted ones. */
+static int64_t
+times_of(const uint64_t *sorted, uint64_t count, uint64_t key)
+{
+	uint64_t low = 0, high = count, first;
+
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+
+		if (sorted[middle] < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	first = low;
+	while (low < count && sorted[low] == key)
+		low++;
+	return (int64_t) (low - first);
+}
+
+/* Count distinct keys among at most so many different ones, there and here. */
+static bool
+same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, uint64_t values)
+{
+	static uint64_t key[KEYS], distinct[QS_CUDA_COUNTS_MAX];
+	static int64_t times[QS_CUDA_COUNTS_MAX];
+	uint32_t most = 1 + (uint32_t) (number * 977 % QS_CUDA_COUNTS_MAX);
+	uint64_t state = number, here = 0;
+	uint64_t *table;
+	uint32_t found;
+	bool same = true;
+
+	for (uint64_t i = 0; i < keys; i++)
+		key[i] = draw(&state, values) - 1; /* ~0 among them */
+	CHECK(qs_cuda_keys_create(gpu, QS_CUDA_COUNTS_WORDS, &table) == QB_OK);
+	CHECK(qs_cuda_keys_put(gpu, device, key, keys) == QB_OK);
+	CHECK(qs_cuda_keys_count(gpu, device, keys, most, table, distinct, times, &found) == QB_OK);
+	qsort(key, keys, sizeof(*key), compare_keys);
+	for (uint64_t i = 0; i < keys; i++)
+		here += i == 0 || key[i] != key[i - 1];
+	if (found > most)
+		same = here > most;
+	else
+		for (uint32_t i = 0; i < found && same; i++)
+			same = times[i] == times_of(key, keys, distinct[i]);
+	if (found <= most)
+	{
+		qsort(distinct, found, sizeof(*distinct), compare_keys);
+		same = same && here == found;
+		for (uint32_t i = 1; i < found && same; i++)
+			same = distinct[i] != distinct[i - 1];
+	}
+	qs_cuda_keys_destroy(gpu, table, QS_CUDA_COUNTS_WORDS);
+	return same;
+}
+
 static void
 run_case(qs_cuda *gpu, uint64_t number)
 {
@@ -104,6 +169,10 @@ run_case(qs_cuda *gpu, uint64_t number)
 	CHECK(qs_cuda_keys_get(gpu, got, side, gathered) == QB_OK);
 	expect(number, memcmp(got, wanted, gathered * sizeof(*key)) == 0, "gathered keys");
 	expect(number, same_counts(gpu, all, key, keys), "counts of all keys");
+	expect(number, same_distinct(gpu, all, number, keys, 1 + draw(&state, 40)),
+		   "few distinct keys");
+	expect(number, same_distinct(gpu, all, number, keys, 1 + draw(&state, 2 * QS_CUDA_COUNTS_MAX)),
+		   "distinct keys");
 	qs_cuda_keys_destroy(gpu, small, half);
 	qs_cuda_keys_destroy(gpu, all, keys);
 	qs_cuda_keys_destroy(gpu, side, gathered);
