@@ -16,7 +16,8 @@
 #
 # Every step runs, also after one that failed.  The last line is always
 # "N passed, N failed", of unit tests, SQL, isolation and TAP tests, and checks;
-# right before it the failed ones are named, so that the end of a log is enough.
+# right before it the failed ones are named, with the first lines of what the TAP tests
+# and the SQL tests among them said, so that the end of a log is enough.
 # The exit status says whether any failed or none ran.  What the SQL tests
 # printed is in build/regress/results, to be copied to expected/ when it is
 # right.
@@ -32,6 +33,7 @@ export PGISOLATIONTIMEOUT=${PGISOLATIONTIMEOUT:-3600}
 passed=0
 failed=0
 failures=()
+reasons=()
 build=$SOURCE/build
 mkdir -p "$build"
 
@@ -41,6 +43,11 @@ count() {
 	failed=$((failed + $2))
 	shift 2
 	failures+=("$@")
+}
+
+# reason NAME FILE PATTERN: keeps the first lines of a failed test's log that say why.
+reason() {
+	reasons+=("$(printf -- '-- %s\n' "$1" && grep -m 12 -E "$3" "$2" | cut -c 1-200)")
 }
 
 title() {
@@ -113,6 +120,7 @@ pg_regress_tests() {
 	if [ -s "$stage/regression.diffs" ]; then
 		cp "$stage/regression.diffs" "$build/$kind/"
 		cat "$stage/regression.diffs"
+		reason "$kind" "$stage/regression.diffs" '^[-+]'
 	fi
 	grep -E 'PANIC|TRAP|terminated by signal' "$SERVER_HOME/server.log" || :
 	seen=$(grep -cE '^test .*\.\.\. ok |^ok [0-9]+ ' "$build/$kind.log") || :
@@ -180,7 +188,9 @@ tap() {
 			TESTLOGDIR="$stage/tmp_check/log" PGPORT=65432 PG_REGRESS="$PGXS_TEST/regress/pg_regress" \
 			prove -I "$PGXS_TEST/perl" -I "$SERVER_ROOT/perl5" -I "$stage/sql/t" \
 			"$stage/sql/t/${file##*/}" 2>&1 | tee "$build/tap.log" || status=1
-		if [ $status != 0 ]; then count 0 1 "tap: ${file##*/}"
+		if [ $status != 0 ]; then
+			count 0 1 "tap: ${file##*/}"
+			reason "${file##*/}" "$build/tap.log" '^ *#|rror|imed out|^Bail out|^Can.t|signal'
 		elif ! grep -q '^Result: NOTESTS' "$build/tap.log"; then count 1 0; fi # else it says why
 	done
 	rm -rf "${build:?}/tap"
@@ -258,7 +268,7 @@ esac
 [ $((passed + failed)) != 0 ] || title "nothing was run, which is a failure"
 if [ ${#failures[@]} != 0 ]; then
 	title "failed"
-	printf '%s\n' "${failures[@]}"
+	printf '%s\n' "${failures[@]}" "${reasons[@]}"
 fi
 printf '\n%d passed, %d failed\n' $passed $failed
 [ $passed != 0 ] && [ $failed = 0 ]
