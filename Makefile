@@ -18,18 +18,18 @@
 #   make check-layers    which part may include which
 #   make gpu-test        GPU against CPU, byte by byte, and faults; needs a GPU to run
 #   make gpu-sanitize    the same in small under compute-sanitizer
-#   make gpu-bench       speed on the GPU; writes docs/gpu-performance.md
+#   make gpu-bench       speed on the GPU; writes docs/engineering/gpu-performance.md
 #   make gpu-build       builds these three and the benchmarks of sets and filters, also
 #                        where there is no GPU, for a host that has one: copy build/gpu
 #                        there and run build/gpu/run.sh
-#   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
+#   make bench           speed inside PostgreSQL, against everything; writes docs/engineering/performance.md
 #   make bench-sql       the same in short, as a Markdown table
 #   make bench-top       qtop_exact against GROUP BY; writes its table into docs/recipes.md
 #   make structures      all structures on the same rows; writes its tables into docs/choosing.md
 #   make weights         sketches of weights, by structure and depth; writes there, too
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
-#   make sets-bench      speed of the sets family; writes docs/sets-performance.md
+#   make sets-bench      speed of the sets family; writes docs/engineering/sets-performance.md
 #   make sets-model      how often the cost model chooses the fastest method; fails below 90 %
 #   make sets-bench-sql  the same inside PostgreSQL, against other ways (DUCKDB=folder)
 #   make fdw-bench       sketches over postgres_fdw; writes its table into docs/several-machines.md

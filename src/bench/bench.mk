@@ -20,7 +20,7 @@ bench-merge: build/bench/merge
 build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c distinct.c workload.c theory.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
-# filter-accuracy and filter-bench write their tables into docs/filter-measurements.md and draw
+# filter-accuracy and filter-bench write their tables into docs/engineering/filter-measurements.md and draw
 # a figure; then filter-bench continues inside PostgreSQL.
 filter-accuracy filter-bench: filter-%: build/bench/filter_%
 	@command -v gnuplot >/dev/null || src/test/setup.sh bench

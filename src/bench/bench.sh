@@ -2,7 +2,7 @@
 #
 # The speed of the extension inside PostgreSQL, in full: "make bench".  Builds
 # its own data on a throw-away server, measures everything in one run, checks
-# the results, and writes docs/performance.md with its figures, and the figures
+# the results, and writes docs/engineering/performance.md with its figures, and the figures
 # quoted in README.md and docs/recipes.md.
 #
 # Takes about eight minutes on two cores that have nothing else to do.
@@ -60,10 +60,10 @@ psql -XAtq -v ON_ERROR_STOP=1 -v rows="$ROWS_USED" -v most_rows="${MOST_ROWS:-30
 	-v stored="${STORED:-1000}" -v turns="$TURNS_USED" \
 	-v workers="${WORKERS:-3}" -v folder="$folder" -f bench.sql | tee "$folder/tables"
 cd "$SOURCE"
-mkdir -p docs
-document "$folder/tables" >docs/performance.md
+mkdir -p docs/engineering
+document "$folder/tables" >docs/engineering/performance.md
 gnuplot -e "folder = '$folder'" src/bench/bench.gp
-echo "written: docs/performance.md and its figures" >&2
+echo "written: docs/engineering/performance.md and its figures" >&2
 for page in readme week; do
 	# $(...) drops all empty lines at the end; one is added
 	printf '%s\n\nMeasured on %s.\n' "$(cat "$folder/$page")" "$(hardware)" >"$folder/$page.lines"

@@ -2,7 +2,7 @@
 -- :rows, of the largest one in :most_rows, of stored sketches in :stored, and of
 -- runs of each in :turns.
 --
--- Prints the first part of docs/performance.md and leaves the figures' numbers
+-- Prints the first part of docs/engineering/performance.md and leaves the figures' numbers
 -- in the table "points".
 
 SET client_min_messages = warning;

@@ -130,9 +130,9 @@ not_ok() {
 }
 
 stage_tests() {
-	mkdir -p "$1/docs"
+	mkdir -p "$1/pages"
 	cp -r sql_tests "$1/sql"
-	cp README.md docs/*.md "$1/docs"
+	cp -r README.md docs "$1/pages"
 	[ ! -d expected ] || cp -r expected "$1/expected"
 	[ ! -d sql_tests/specs ] || cp -r sql_tests/specs "$1/specs"
 	[ ! -d src/test/golden ] || cp -r src/test/golden "$1/golden"
