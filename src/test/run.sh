@@ -241,6 +241,7 @@ everything() {
 	check "build" make -s -j "$(nproc)" all test-modules
 	unit_tests
 	check "layers" make -s check-layers
+	check "links" make -s check-links
 	check "numbers of TAP tests" one_number_each
 	format_check
 	check "release" src/test/check-release.pl
