@@ -2,8 +2,8 @@
 #
 # The speed of the extension inside PostgreSQL, in full: "make bench".  Builds
 # its own data on a throw-away server, measures everything in one run, checks
-# the results, and writes docs/engineering/performance.md with its figures, and the figures
-# quoted in README.md and docs/recipes.md.
+# the results, and writes docs/engineering/performance.md with its figures, and a
+# table in docs/recipes.md.
 #
 # Takes about eight minutes on two cores that have nothing else to do.
 #
@@ -64,9 +64,6 @@ mkdir -p docs/engineering
 document "$folder/tables" >docs/engineering/performance.md
 gnuplot -e "folder = '$folder'" src/bench/bench.gp
 echo "written: docs/engineering/performance.md and its figures" >&2
-for page in readme week; do
-	# $(...) drops all empty lines at the end; one is added
-	printf '%s\n\nMeasured on %s.\n' "$(cat "$folder/$page")" "$(hardware)" >"$folder/$page.lines"
-done
-put_into README.md bench "$folder/readme.lines"
+# $(...) drops all empty lines at the end; one is added
+printf '%s\n\nMeasured on %s.\n' "$(cat "$folder/week")" "$(hardware)" >"$folder/week.lines"
 put_into docs/recipes.md bench "$folder/week.lines"
