@@ -58,6 +58,10 @@ SELECT format('%s rows of 30 days in 8 columns, %s; PostgreSQL''s own settings.'
 \qecho '| question | qsketch | exact SQL |'
 \qecho '|---|---:|---:|'
 SELECT format('| size of the daily rollups of users | %s | %s |', readable_size('{top_users}'), readable_size('{exact_users}'));
+SELECT format('| largest error among the 20 top users of the rollups | %s | 0 |', max(estimate - n))
+FROM qtop_list((SELECT qtop_merge_agg(top) FROM top_users), 20, NULL::bigint) AS l,
+    LATERAL (SELECT sum(n) AS n FROM exact_users WHERE user_id = l.key) AS e;
+SELECT format('| error of 99 of 100 users is at most | %s | 0 |', qsketch_error(qtop_sketch(qtop_merge_agg(top)), 0.99)) FROM top_users;
 SELECT format('| %s | %s | %s |', what, readable_ms(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric),
     readable_ms(percentile_cont(0.5) WITHIN GROUP (ORDER BY rival_ms)::numeric))
 FROM timings JOIN benchmarks USING (id) GROUP BY id, what ORDER BY id;
