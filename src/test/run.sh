@@ -138,9 +138,9 @@ not_ok() {
 }
 
 stage_tests() {
-	mkdir -p "$1/docs"
+	mkdir -p "$1/pages"
 	cp -r sql_tests "$1/sql"
-	cp README.md docs/*.md "$1/docs"
+	cp -r README.md docs "$1/pages"
 	[ ! -d expected ] || cp -r expected "$1/expected"
 	[ ! -d sql_tests/specs ] || cp -r sql_tests/specs "$1/specs"
 	[ ! -d src/test/golden ] || cp -r src/test/golden "$1/golden"
@@ -251,6 +251,7 @@ everything() {
 	check "build" make -s -j "$(nproc)" all test-modules
 	unit_tests
 	check "layers" make -s check-layers
+	check "links" make -s check-links
 	check "numbers of TAP tests" one_number_each
 	format_check
 	check "release" src/test/check-release.pl
