@@ -170,29 +170,48 @@ isolation() {
 	pg_regress_tests isolation isolation/pg_isolation_regress "$@"
 }
 
-# Each file is one test, or none if it skips itself: PostgreSQL's own Perl modules,
-# IPC::Run and prove.
+# tap_file FILE: runs one test, keeps its status beside its log, and prints the log when
+# it has ended, so that what several tests say does not mix.
+tap_file() {
+	local log=$build/tap-${1##*/}.log stage=$SERVER_HOME/tap status=0
+	as_server env TESTDIR="$stage" TESTDATADIR="$stage/tmp_check" \
+		TESTLOGDIR="$stage/tmp_check/log" PGPORT=65432 PG_REGRESS="$PGXS_TEST/regress/pg_regress" \
+		prove -I "$PGXS_TEST/perl" -I "$SERVER_ROOT/perl5" -I "$stage/sql/t" \
+		"$stage/sql/t/${1##*/}" >"$log" 2>&1 || status=1
+	echo $status >"$log.status"
+	{ flock 9 && title "$1" && cat "$log"; } 9>"$build/tap.lock"
+}
+
+# tap_count FILE: counts a test that has ended.  One that skips itself says why.
+tap_count() {
+	local log=$build/tap-${1##*/}.log
+	if [ "$(cat "$log.status")" != 0 ]; then
+		count 0 1 "tap: ${1##*/}"
+		reason "${1##*/}" "$log" '^ *#|rror|imed out|^Bail out|^Can.t|signal'
+	elif ! grep -q '^Result: NOTESTS' "$log"; then
+		count 1 0
+	fi
+}
+
+# Each file is one test: PostgreSQL's own Perl modules, IPC::Run and prove.  Two run at a
+# time, because they mostly wait; with a real GPU one, because its memory is theirs alone.
 tap() {
-	local file status stage=$SERVER_HOME/tap
+	local file jobs=2 stage=$SERVER_HOME/tap
 	[ $# != 0 ] || return 0
 	if ! command -v prove >/dev/null || ! perl -I"$SERVER_ROOT/perl5" -MIPC::Run -e1 2>/dev/null; then
 		title "TAP tests skipped: no prove or no IPC::Run"
 		return
 	fi
+	[ "${QSKETCH_GPU:-emulate}" = emulate ] || jobs=1
 	stage_tests "$stage"
 	src/test/older.pl "$(pg_config --sharedir)/extension" || { count 0 1 "tap: an older version"; return; }
+	rm -f "$build"/tap-*.log "$build"/tap-*.log.status
 	for file; do
-		title "$file"
-		status=0
-		as_server env TESTDIR="$stage" TESTDATADIR="$stage/tmp_check" \
-			TESTLOGDIR="$stage/tmp_check/log" PGPORT=65432 PG_REGRESS="$PGXS_TEST/regress/pg_regress" \
-			prove -I "$PGXS_TEST/perl" -I "$SERVER_ROOT/perl5" -I "$stage/sql/t" \
-			"$stage/sql/t/${file##*/}" 2>&1 | tee "$build/tap.log" || status=1
-		if [ $status != 0 ]; then
-			count 0 1 "tap: ${file##*/}"
-			reason "${file##*/}" "$build/tap.log" '^ *#|rror|imed out|^Bail out|^Can.t|signal'
-		elif ! grep -q '^Result: NOTESTS' "$build/tap.log"; then count 1 0; fi # else it says why
+		while [ "$(jobs -rp | wc -l)" -ge $jobs ]; do wait -n || :; done
+		tap_file "$file" &
 	done
+	wait
+	for file; do tap_count "$file"; done
 	rm -rf "${build:?}/tap"
 	cp -r "$stage/tmp_check/log" "$build/tap" || :
 }
