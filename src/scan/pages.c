@@ -20,6 +20,7 @@
  * src/scan/pages.c
  */
 #include "scan/copy.h"
+#include "scan/version.h"
 
 #include "access/relscan.h"
 #include "access/syncscan.h"
@@ -222,7 +223,7 @@ collect(PageReader *reader, PageTuples *tuples)
 	Page page = BufferGetPage(reader->buffer);
 	bool all_visible;
 
-	heap_page_prune_opt(relation, reader->buffer);
+	PrunePage(reader->scan, reader->buffer);
 	LockBuffer(reader->buffer, BUFFER_LOCK_SHARE);
 #if PG_VERSION_NUM < 170000
 	TestForOldSnapshot(snapshot, relation, page);
