@@ -22,10 +22,10 @@ CREATE TABLE one AS SELECT qsketch_new('thread', '1kB') AS sk, 1::bigint AS k;
 EXPLAIN (COSTS OFF) SELECT qsketch_agg(k) FROM events;
 SELECT pg_temp.plan($$SELECT qsketch_total(qsketch_agg(k)) + 1, qsketch_agg(t) FROM events AS e$$);
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF)
-	SELECT qsketch_agg(k, qsketch_new('sf', '1kB')), qsketch_agg(id) FROM events \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Device' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/'
+	SELECT qsketch_agg(k, qsketch_new('sf', '1kB')), qsketch_agg(id) FROM events \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Device' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/; s/Visible Pages: [0-9]*/Visible Pages: some/'
 SET max_parallel_workers_per_gather = 2;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF)
-	SELECT qsketch_agg(k, qsketch_new('sf', '1kB')) FROM events \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Device' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/'
+	SELECT qsketch_agg(k, qsketch_new('sf', '1kB')) FROM events \g (format=unaligned tuples_only=on) | grep -vE 'Instructions|Device' | sed 's/ (actual.*//; s/Batches: [1-9][0-9]*/Batches: some/; s/Visible Pages: [0-9]*/Visible Pages: some/'
 SET max_parallel_workers_per_gather = 0;
 
 -- yes and no

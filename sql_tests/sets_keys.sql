@@ -41,7 +41,9 @@ SELECT qsets_intersect(ARRAY[1.10, 2.0], ARRAY[1.1, 3]) AS numeric, qsets_inters
 SELECT qsets_jaccard(ARRAY['a', NULL], ARRAY['a']);
 SELECT qsets_jaccard(ARRAY['a'], ARRAY[['a', 'b']]);
 SELECT qsets_jaccard(ARRAY[point '(1,2)'], ARRAY[point '(1,2)']);
+\set VERBOSITY terse
 SELECT qsets_jaccard(ARRAY['a'], ARRAY[1]);
+\set VERBOSITY default
 SELECT qsets_jaccard(ARRAY[ROW(1)], ARRAY[ROW('a'::text)]);
 
 -- ids: numbers are themselves, others are hashes; equal keys have equal ones

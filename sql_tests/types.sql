@@ -39,7 +39,9 @@ INSERT INTO column_of (sk) VALUES ('\x00'::bytea);
 INSERT INTO column_of (b) VALUES (qsketch_new());
 INSERT INTO column_of (sk, b) VALUES (qsketch_new()::text::qsketch, qsketch_new()::bytea);
 SELECT sk = qsketch_new() AS same, b::qsketch = sk AS bytes FROM column_of;
+\set VERBOSITY terse
 SELECT qsketch_new() = b FROM column_of;
+\set VERBOSITY default
 
 -- strict: nothing from nothing
 SELECT NULL::qsketch::text IS NULL AS text, NULL::qsketch::bytea IS NULL AS bytea,

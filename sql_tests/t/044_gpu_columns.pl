@@ -183,6 +183,26 @@ from_copies('loaded again', 'SELECT qsketch_agg(k), qsketch_agg(n) FROM t', $now
 $node->safe_psql('postgres', 'VACUUM FREEZE t');
 same('frozen', 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM t');
 
+# ---- pages that became all-visible again without vacuum: from PostgreSQL 19 on, reading does that ----
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE marked (k bigint, n int) WITH (fillfactor = 95, autovacuum_enabled = off);
+	INSERT INTO marked SELECT i, i FROM generate_series(1, 20000) AS i;
+	VACUUM marked});
+$now = $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('marked', '{k}')});
+from_copies('before the pages change', 'SELECT qsketch_agg(k) FROM marked', $now, 0);
+$node->safe_psql('postgres', 'UPDATE marked SET k = k + 1000000 WHERE n % 1000 = 3');
+$node->safe_psql('postgres', 'SELECT count(*) FROM marked') for 1 .. 2;
+same('marked by a query', 'SELECT md5(qsketch_agg(k)::text) FROM marked');
+@pages = pages('SELECT qsketch_agg(k) FROM marked');
+cmp_ok($pages[0], '>', 0, 'marked by a query: the other pages come from copies');
+cmp_ok($pages[1], '>=', 20, 'marked by a query: changed pages are read');
+is($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off) SELECT qsketch_agg(k) FROM marked') =~ /All-Visible Pages: [1-9]/ ? 1 : 0,
+	$node->safe_psql('postgres', q{SELECT (current_setting('server_version_num')::int >= 190000)::int}), 'marked by a query: where queries do that');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('marked', '{k}')});
+same('marked by a query and loaded again', 'SELECT md5(qsketch_agg(k)::text) FROM marked');
+$node->safe_psql('postgres', 'DROP TABLE marked');
+
 # ---- tables that change as a whole ----
 
 $node->safe_psql('postgres', q{

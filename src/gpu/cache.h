@@ -9,9 +9,7 @@
 #define QS_GPU_CACHE_H
 
 #include "gpu/shared.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
+#include "pgbase/version.h"
 
 /* What differs between the stored values of the families. */
 typedef struct GpuStored

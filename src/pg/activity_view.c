@@ -17,6 +17,7 @@
 #include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 /* How often a place that is being changed is read again. */
 #define ATTEMPTS 100

@@ -18,9 +18,7 @@
 #include "pgbase/keycheck.h"
 #include "pgbase/memory.h"
 #include "engine/filter_engine.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
+#include "pgbase/version.h"
 
 /* filter_value.c */
 extern void FilterOpen(qf_filter *view, struct varlena *value);

@@ -13,6 +13,7 @@
 
 #include "base/base64.h"
 #include "base/pack.h"
+#include "pgbase/version.h"
 
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
@@ -20,9 +21,6 @@
 #include "mb/pg_wchar.h"
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /* Marks packed bytes.  It is no digit of base64. */
 #define PACKED '~'

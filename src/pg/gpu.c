@@ -11,6 +11,7 @@
 #include "funcapi.h"
 #include "gpu/gpu.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 /* Columns of qsketch_gpu(). */
 enum

@@ -15,11 +15,9 @@
 #include "pgbase/keyexpr.h"
 #include "pg/sets_elements.h"
 #include "pg/sets_state.h"
+#include "pgbase/version.h"
 
 #include "utils/lsyscache.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #define ID_ARGUMENT      1
 #define ELEMENT_ARGUMENT 2

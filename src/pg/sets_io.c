@@ -8,10 +8,8 @@
 #include "pgbase/memory.h"
 #include "pg/sets_value.h"
 
+#include "pgbase/version.h"
 #include "sets/format.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /* Read all of a value that was made outside.  Raise an error unless it is a valid collection. */
 static void

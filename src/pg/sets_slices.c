@@ -19,14 +19,12 @@
  * src/pg/sets_slices.c
  */
 #include "pg/sets_slices.h"
+#include "pgbase/version.h"
 
 #include "access/detoast.h"
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "utils/array.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /* Bytes of a slice.  Two slices fit into the second-level cache. */
 #define SLICE (256 * 1024)

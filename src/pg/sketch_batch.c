@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "gpu/sketch_gpu.h"
 #include "utils/array.h"
+#include "utils/tuplestore.h"
 
 #define KEYS_ARGUMENT 1
 

@@ -9,6 +9,7 @@
 #include "funcapi.h"
 #include "gpu/sketch_gpu.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 /* The GPU that has a copy of a value, or -1. */
 static int

@@ -17,11 +17,9 @@
 #include "sketch/format.h"
 #include "pgbase/keycheck.h"
 #include "pgbase/memory.h"
+#include "pgbase/version.h"
 #include "sketch/sketch.h"
 #include "engine/sketch_engine.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /* Defaults of qsketch_new(), and of aggregates without a template. */
 #define SKETCH_DEFAULT_STRUCTURE QS_MULTILEVEL

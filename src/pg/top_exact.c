@@ -61,6 +61,7 @@
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/tuplestore.h"
 
 extern Datum qtop_has(PG_FUNCTION_ARGS);
 extern Datum qsketch_estimate(PG_FUNCTION_ARGS);

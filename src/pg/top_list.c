@@ -20,6 +20,7 @@
 #include "sketch/format.h"
 #include "sketch/top_format.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 #define N_ARGUMENT 1
 

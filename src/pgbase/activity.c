@@ -31,15 +31,13 @@
 #include "pgbase/process.h"
 #include "miscadmin.h"
 #include "pgbase/segment.h"
+#include "pgbase/version.h"
 #include "pgstat.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/shmem.h"
 #include "utils/backend_status.h"
-#if PG_VERSION_NUM >= 170000
-#include "storage/dsm_registry.h"
-#endif
 
 /* What the first named segment of a server may take in addition to its own size. */
 #define REGISTRY_BYTES (2 * 1024 * 1024)
@@ -135,7 +133,7 @@ ActivityMemory(void)
 		SegmentsFit(shared_size() + REGISTRY_BYTES))
 	{
 		snprintf(name, sizeof(name), "qsketch activity %d", LAYOUT);
-		shared = GetNamedDSMSegment(name, shared_size(), init_shared, &found);
+		shared = NamedSegment(name, shared_size(), init_shared, &found);
 	}
 #endif
 	return shared;

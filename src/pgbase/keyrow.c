@@ -13,6 +13,7 @@
 #include "catalog/pg_type_d.h"
 #include "funcapi.h"
 #include "pgbase/keycontent.h"
+#include "pgbase/version.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
@@ -60,6 +61,7 @@ row_of_text(TupleDesc descriptor, HeapTupleHeader row)
 		if (!nulls[i])
 			values[i] = CStringGetTextDatum(DatumGetCString(values[i]));
 	}
+	TupleDescFinalize(typed);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(typed), values, nulls));
 }
 

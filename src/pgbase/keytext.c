@@ -15,14 +15,12 @@
  * src/pgbase/keytext.c
  */
 #include "pgbase/keytext.h"
+#include "pgbase/version.h"
 
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /* Settings that affect input and output functions. */
 static const struct

@@ -14,6 +14,8 @@
  */
 #include "pgbase/nonce.h"
 
+#include <limits.h>
+
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "base/hash.h"

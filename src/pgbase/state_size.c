@@ -14,6 +14,10 @@
  * the query is known, and the size of a state follows from the rows of a group.  Where
  * a size cannot be estimated, the declared number stays.
  *
+ * From PostgreSQL 19 on the planner also considers to aggregate below a join ("eager
+ * aggregation"), and asks before there is a path of the join.  The groups are then those
+ * of one relation or of some joined ones, and there may be far more of them.
+ *
  * src/pgbase/state_size.c
  */
 #include "pgbase/state_size.h"
@@ -43,6 +47,50 @@ input_of(PlannerInfo *root)
 	return bms_is_empty(relids) ? NULL : find_join_rel(root, relids);
 }
 
+#if PG_VERSION_NUM >= 190000
+
+/* Take the rows and groups of a relation whose groups are the largest so far. */
+static void
+take_larger_groups(const RelOptInfo *relation, double *rows, double *groups)
+{
+	const RelOptInfo *grouped = relation ? relation->grouped_rel : NULL;
+
+	if (grouped == NULL || grouped->agg_info == NULL)
+		return;
+	if (*groups > 0 && relation->rows / grouped->agg_info->grouped_rows <= *rows / *groups)
+		return;
+	*rows = relation->rows;
+	*groups = Max(1, grouped->agg_info->grouped_rows);
+}
+
+/*
+ * Estimate the rows and groups of an aggregation below a join.  The planner does not say
+ * which relation it asks for, so the relation with the largest groups counts.
+ */
+static bool
+input_below_join(PlannerInfo *root, double *rows, double *groups)
+{
+	ListCell *cell;
+	int i;
+
+	*groups = 0;
+	for (i = 1; i < root->simple_rel_array_size; i++)
+		take_larger_groups(root->simple_rel_array[i], rows, groups);
+	foreach (cell, root->join_rel_list)
+		take_larger_groups(lfirst(cell), rows, groups);
+	return *groups > 0;
+}
+
+#else
+
+static bool
+input_below_join(PlannerInfo *root, double *rows, double *groups)
+{
+	return false;
+}
+
+#endif
+
 /*
  * Estimate the rows that a query aggregates and the number of groups, which is 1 without
  * GROUP BY; false if the rows are not known.
@@ -54,7 +102,7 @@ StateInput(PlannerInfo *root, double *rows, double *groups)
 	List *expressions = get_sortgrouplist_exprs(root->parse->groupClause, root->parse->targetList);
 
 	if (input == NULL || input->cheapest_total_path == NULL)
-		return false;
+		return input_below_join(root, rows, groups);
 	*rows = input->cheapest_total_path->rows;
 	*groups = 1;
 	if (expressions != NIL)

@@ -17,9 +17,7 @@
 #include "postgres.h"
 #include "access/detoast.h"
 #include "lib/ilist.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
+#include "pgbase/version.h"
 
 /*
  * A value that was seen.  The struct that embeds it, as its first member, holds what is

@@ -9,10 +9,8 @@
 
 #include "postgres.h"
 
+#include "pgbase/version.h"
 #include "utils/expandeddatum.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 /*
  * The expanded object that a datum points to, or NULL if it is a flat value.  An object

@@ -16,7 +16,7 @@ extern bool ColumnGetAny(const ColumnPlace *place, Relation relation, HeapTupleH
 
 /* Does a bitmap of NULLs say that none of the first attributes is NULL? */
 static inline bool
-ColumnNoneNull(const bits8 *bitmap, int attributes)
+ColumnNoneNull(const uint8 *bitmap, int attributes)
 {
 	int i;
 

@@ -9,8 +9,8 @@
  * When is the copy of a page true?  Every tuple of a page whose bit in the visibility
  * map is set is visible to every snapshot that was taken before the look at the map.
  * Whoever sets a bit writes WAL, and the LSN of that record becomes the LSN of the
- * map's page.  Whoever inserts, updates or deletes a tuple clears the bit of its page,
- * and leaves the LSN of the map's page alone.  So there are two ways to tell:
+ * map's page.  Whoever inserts, updates or deletes a tuple clears the bit of its page.
+ * So there are two ways to tell:
  *
  *	1. The bit was set before the page was copied and is set now, and the map's page
  *	   has the same LSN as then: nobody has set a bit in between, so this bit was not
@@ -23,6 +23,13 @@
  * After that the bit may be cleared: whoever clears it had not committed when the
  * snapshot was taken, so the tuples in the copy are what the snapshot sees.  It may be
  * set, too: then the page is read, as if it were not set.
+ *
+ * Vacuum sets bits, and from PostgreSQL 19 on also a query that prunes a page while it
+ * reads a table: in the WAL record of the pruning, whose LSN both pages get.  Clearing a
+ * bit leaves the LSN of the map's page alone until PostgreSQL 18, and moves it in 19
+ * (seen in 19rc1).  Neither changes the argument, but there the second way has to tell
+ * after each change of a page that was all-visible: the next query looks at the LSN of
+ * every page of that range that was copied.
  *
  *	copy_check.c	which tables, and which pages now
  *	copy_use.c		the use in a scan, and why not

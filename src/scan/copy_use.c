@@ -10,9 +10,9 @@
  * src/scan/copy_use.c
  */
 #include "scan/copy.h"
+#include "scan/version.h"
 
 #include "access/table.h"
-#include "commands/explain.h"
 #include "gpu/sketch_gpu.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
@@ -20,10 +20,6 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#endif
 
 /* Why the keys of this aggregate cannot come from a copy; NULL: they can. */
 static const char *

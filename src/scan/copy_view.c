@@ -19,6 +19,7 @@
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 /* Columns of qsketch_gpu_copies(). */
 enum

@@ -16,20 +16,16 @@
  */
 #include "scan/copy.h"
 #include "scan/groups.h"
+#include "scan/version.h"
 
 #include "access/parallel.h"
 #include "access/tableam.h"
-#include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#endif
 
 /* Pages between two reports of how far the scan has come. */
 #define REPORT_PAGES 32
@@ -166,9 +162,8 @@ start_scan(ColumnScanState *state)
 	Snapshot snapshot = state->css.ss.ps.state->es_snapshot;
 
 	if (state->scan == NULL)
-		state->scan = state->shared
-						  ? table_beginscan_parallel(relation, shared_scan(state, state->shared))
-						  : table_beginscan(relation, snapshot, 0, NULL);
+		state->scan = BeginTableScan(&state->css.ss,
+									 state->shared ? shared_scan(state, state->shared) : NULL);
 	if (state->copies)
 		ScanCopiesUse(state->copies, relation, snapshot, ((HeapScanDesc) state->scan)->rs_nblocks,
 					  state->column, state->count);

@@ -20,18 +20,14 @@
  */
 #include "scan/columns.h"
 #include "scan/groups.h"
+#include "scan/version.h"
 
-#include "commands/explain.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/value.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#endif
 
 #define FIRST_GROUPS 64
 

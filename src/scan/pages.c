@@ -20,6 +20,7 @@
  * src/scan/pages.c
  */
 #include "scan/copy.h"
+#include "scan/version.h"
 
 #include "access/relscan.h"
 #include "access/syncscan.h"
@@ -95,22 +96,6 @@ next_serial(PageReader *reader)
 	return block;
 }
 
-/*
- * Begin to read the pages of a scan from table_beginscan() or table_beginscan_parallel().
- * "copies": pages that are left out of a serial scan; NULL: all are read.
- */
-void
-PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies)
-{
-	memset(reader, 0, sizeof(*reader));
-	reader->scan = (HeapScanDesc) scan;
-	if (copies && copies->pages > 0)
-		reader->without = &copies->all;
-	reader->pages_copied = copies ? copies->pages : 0;
-	reader->buffer = reader->ahead = InvalidBuffer;
-	reader->serializable = CheckForSerializableConflictOutNeeded(scan->rs_rd, scan->rs_snapshot);
-}
-
 #if PG_VERSION_NUM >= 170000
 
 static BlockNumber
@@ -128,13 +113,26 @@ next_buffer(PageReader *reader)
 {
 	HeapScanDesc scan = reader->scan;
 
-	if (reader->without == NULL)
-		return read_stream_next_buffer(scan->rs_read_stream, NULL);
-	if (reader->stream == NULL)
-		reader->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL, scan->rs_strategy,
-													scan->rs_base.rs_rd, MAIN_FORKNUM,
-													next_of_stream, reader, 0);
-	return read_stream_next_buffer(reader->stream, NULL);
+	return read_stream_next_buffer(reader->stream ? reader->stream : scan->rs_read_stream, NULL);
+}
+
+/* The stream lives in the current memory context. */
+static void
+begin_stream(PageReader *reader)
+{
+	HeapScanDesc scan = reader->scan;
+
+	reader->stream =
+		read_stream_begin_relation(READ_STREAM_SEQUENTIAL, scan->rs_strategy, scan->rs_base.rs_rd,
+								   MAIN_FORKNUM, next_of_stream, reader, 0);
+}
+
+static void
+end_stream(PageReader *reader)
+{
+	if (reader->stream)
+		read_stream_end(reader->stream);
+	reader->stream = NULL;
 }
 
 #else
@@ -164,7 +162,37 @@ next_buffer(PageReader *reader)
 							  scan->rs_strategy);
 }
 
+static void
+begin_stream(PageReader *reader)
+{
+}
+
+static void
+end_stream(PageReader *reader)
+{
+}
+
 #endif
+
+/*
+ * Begin to read the pages of a scan from BeginTableScan().  "copies": pages that are left
+ * out of a serial scan; NULL: all are read.  The current memory context must last until
+ * PageReaderEnd().
+ */
+void
+PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies)
+{
+	memset(reader, 0, sizeof(*reader));
+	reader->scan = (HeapScanDesc) scan;
+	reader->pages_copied = copies ? copies->pages : 0;
+	reader->buffer = reader->ahead = InvalidBuffer;
+	reader->serializable = CheckForSerializableConflictOutNeeded(scan->rs_rd, scan->rs_snapshot);
+	if (reader->pages_copied > 0)
+	{
+		reader->without = &copies->all;
+		begin_stream(reader);
+	}
+}
 
 static void
 release(Buffer *buffer)
@@ -239,7 +267,7 @@ collect(PageReader *reader, PageTuples *tuples)
 	Page page = BufferGetPage(reader->buffer);
 	bool all_visible;
 
-	heap_page_prune_opt(relation, reader->buffer);
+	PrunePage(reader->scan, reader->buffer);
 	LockBuffer(reader->buffer, BUFFER_LOCK_SHARE);
 #if PG_VERSION_NUM < 170000
 	TestForOldSnapshot(snapshot, relation, page);
@@ -303,9 +331,5 @@ PageReaderEnd(PageReader *reader)
 {
 	release(&reader->buffer);
 	release(&reader->ahead);
-#if PG_VERSION_NUM >= 170000
-	if (reader->stream)
-		read_stream_end(reader->stream);
-	reader->stream = NULL;
-#endif
+	end_stream(reader);
 }

@@ -26,17 +26,13 @@
  * src/scan/pairs_exec.c
  */
 #include "scan/pairs.h"
+#include "scan/version.h"
 
-#include "commands/explain.h"
 #include "executor/executor.h"
 #include "pg/sets_pairs.h"
 #include "scan/scan.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#endif
 
 typedef struct PairsNode
 {

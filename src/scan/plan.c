@@ -31,6 +31,7 @@
  */
 #include "scan/copy.h"
 #include "scan/groups.h"
+#include "scan/version.h"
 
 #include "nodes/makefuncs.h"
 #include "optimizer/appendinfo.h"
@@ -278,9 +279,8 @@ make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
 		return NULL;
 	if (model == NULL)
 		paths = hand_over(grouping, parent, paths);
-	path = (Path *) create_append_path(grouping->root, parent, model ? NIL : paths,
-									   model ? paths : NIL, NIL, NULL, workers,
-									   model && model->parallel_aware, -1);
+	path = MakeAppendPath(grouping->root, parent, model ? NIL : paths, model ? paths : NIL, workers,
+						  model && model->parallel_aware);
 	path->pathtarget = grouping->target;
 	return path;
 }

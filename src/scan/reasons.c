@@ -22,13 +22,9 @@
  * src/scan/reasons.c
  */
 #include "scan/scan.h"
+#include "scan/version.h"
 
 #include "optimizer/optimizer.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain.h"
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#endif
 
 const char *scan_refusal = NULL;
 

@@ -5,14 +5,10 @@
  * src/scan/report.c
  */
 #include "scan/scan.h"
+#include "scan/version.h"
 
 #include "base/isa.h"
-#include "commands/explain.h"
 #include "utils/rel.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#endif
 
 /* This process begins to read its share of a parallel scan, or all pages. */
 ActivityHandle

@@ -16,12 +16,10 @@
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "pgbase/keycontent.h"
+#include "pgbase/version.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 typedef struct RowField
 {

@@ -8,10 +8,9 @@
 #include "scan/scan.h"
 
 #include "catalog/objectaccess.h"
-#include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "utils/acl.h"
+#include "pgbase/version.h"
 #include "utils/lsyscache.h"
 
 /* Is it a QSketchScan without groups, which returns one row? */
@@ -45,13 +44,8 @@ ScanClauses(const CustomScan *scan)
 static void
 check_permission(Oid function, Oid role, ObjectType kind)
 {
-	AclResult result;
+	AclResult result = FunctionAcl(function, role);
 
-#if PG_VERSION_NUM >= 160000
-	result = object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE);
-#else
-	result = pg_proc_aclcheck(function, role, ACL_EXECUTE);
-#endif
 	if (result != ACLCHECK_OK)
 		aclcheck_error(result, kind, get_func_name(function));
 	InvokeFunctionExecuteHook(function);

@@ -30,18 +30,17 @@
  * src/scan/worker_partial.c
  */
 #include "scan/scan.h"
+#include "scan/version.h"
 
 #include <dlfcn.h>
 
 #include "catalog/objectaccess.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planner.h"
 #include "parser/parse_coerce.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -174,11 +173,7 @@ match(const Aggref *aggref, PartialCall *call)
 static bool
 may_execute(Oid function, Oid role)
 {
-#if PG_VERSION_NUM >= 160000
-	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE) == ACLCHECK_OK;
-#else
-	return pg_proc_aclcheck(function, role, ACL_EXECUTE) == ACLCHECK_OK;
-#endif
+	return FunctionAcl(function, role) == ACLCHECK_OK;
 }
 
 /*
@@ -295,15 +290,15 @@ limit_plan(PlannedStmt *plan, const Replaced *replaced)
 }
 
 static PlannedStmt *
-plan_query(Query *query, const char *text, int options, ParamListInfo parameters)
+plan_query(Query *query, const char *text, int options, ParamListInfo parameters PLANNER_PARAMETERS)
 {
 	Replaced replaced = { 0 };
 	PlannedStmt *plan;
 
 	if (worker_partial_enabled && may_be_called((Node *) query, NULL))
 		query = (Query *) replace((Node *) query, &replaced);
-	plan = previous_hook ? previous_hook(query, text, options, parameters)
-						 : standard_planner(query, text, options, parameters);
+	plan = previous_hook ? previous_hook(query, text, options, parameters PLANNER_ARGUMENTS)
+						 : standard_planner(query, text, options, parameters PLANNER_ARGUMENTS);
 	if (replaced.functions != NIL)
 		limit_plan(plan, &replaced);
 	return plan;

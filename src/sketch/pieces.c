@@ -132,8 +132,7 @@ add_wanted(const wanted *w, qs_unit_reader *r, const uint8_t *whole)
 
 /* Read the units of a group, whose data are the bytes from "start" to "end". */
 static void
-read_group(const wanted *w, const qs_source *source, qs_unit_reader *r, uint64_t start,
-		   uint64_t end)
+read_group(const wanted *w, const qs_source *source, qs_unit_reader r, uint64_t start, uint64_t end)
 {
 	uint8_t part[PART_BYTES];
 	bool more = true;
@@ -144,10 +143,10 @@ read_group(const wanted *w, const qs_source *source, qs_unit_reader *r, uint64_t
 		bool last = start + bytes == end;
 
 		source->read(source->context, start, bytes, part);
-		r->next = part;
-		r->end = part + bytes;
-		more = add_wanted(w, r, last ? r->end : r->end - QS_UNIT_BYTES) && !last;
-		start += (uint64_t) (r->next - part);
+		r.next = part;
+		r.end = part + bytes;
+		more = add_wanted(w, &r, last ? r.end : r.end - QS_UNIT_BYTES) && !last;
+		start += (uint64_t) (r.next - part);
 	}
 }
 
@@ -175,7 +174,7 @@ read_units(const qs_sketch *view, const qs_source *source, const wanted *w)
 			source->read(source->context, QS_HEADER_BYTES + 4 * (group - 1), 8, ends);
 		start = data + qb_load32(ends);
 		end = data + qb_load32(ends + 4);
-		read_group(w, source, &r, start, end < all ? end : all);
+		read_group(w, source, r, start, end < all ? end : all);
 	}
 }
 

@@ -4,6 +4,8 @@
 #
 #	src/test/chroot.sh SUITE COMMAND...
 #
+# The suite "experimental" is sid with what Debian keeps in experimental beside it.
+#
 # The command finds the tracked files of this tree in its working directory,
 # /srv/qsketch, as they are on disk, and build/chroot of this tree as /out.
 # All else that it changes is gone when it ends, as are processes and mounts: it
@@ -24,15 +26,25 @@ die() {
 	exit 1
 }
 
+# Packages that are in sid as well are taken from sid, but for the client library of a
+# PostgreSQL that is in experimental.
+add_experimental() {
+	sed 's/ sid / experimental /' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/experimental.list"
+	printf '%s\n' 'Package: libpq5 libpq-dev' 'Pin: release a=experimental' 'Pin-Priority: 500' \
+		>"$1/etc/apt/preferences.d/experimental"
+}
+
 # A release that was made only in part has no name yet.
 make_base() {
-	local components=main partial=$chroots/partial-$suite
+	local components=main release=$suite partial=$chroots/partial-$suite
 	command -v debootstrap >/dev/null || die "no debootstrap to make $base with"
 	[ "$suite" != noble ] || components=main,universe
+	[ "$suite" != experimental ] || release=sid
 	rm -rf --one-file-system "$partial"
-	debootstrap --variant=minbase --components=$components "$suite" "$partial" >"$chroots/$suite.log" ||
+	debootstrap --variant=minbase --components=$components "$release" "$partial" >"$chroots/$suite.log" ||
 		die "debootstrap failed, see $chroots/$suite.log; another release's keys may be missing," \
 			"or make $base by other means"
+	[ "$suite" != experimental ] || add_experimental "$partial"
 	mv "$partial" "$base"
 }
 

@@ -29,6 +29,7 @@ release_of() {
 	16) echo noble ;;
 	17) echo trixie ;;
 	18) echo sid ;;
+	19) echo experimental ;;
 	*) echo "matrix.sh: no release is known that has PostgreSQL \"$1\"" >&2 && return 1 ;;
 	esac
 }
@@ -175,6 +176,6 @@ matrix() {
 
 case ${1:-} in
 inside) inside "$2" ;;
-'') matrix 15 16 17 18 ;;
+'') matrix 15 16 17 18 19 ;;
 *) matrix "$@" ;;
 esac

@@ -1,0 +1,66 @@
+/*
+ * version.h
+ *		What differs between the versions of PostgreSQL, for all of the module.
+ *
+ * Everything here has the form of the newest version, and the older ones are made to fit
+ * it. What only a scan uses is in scan/version.h.  A facility that older versions lack is
+ * no difference of this kind: its own file asks for the version.
+ *
+ * src/pgbase/version.h
+ */
+#ifndef QS_PGBASE_VERSION_H
+#define QS_PGBASE_VERSION_H
+
+#include "postgres.h"
+
+#include "catalog/pg_proc.h"
+#include "utils/acl.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+#endif
+
+/* May the role execute the function? */
+static inline AclResult
+FunctionAcl(Oid function, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE);
+#else
+	return pg_proc_aclcheck(function, role, ACL_EXECUTE);
+#endif
+}
+
+/* Called when the attributes of a row type are complete. */
+#if PG_VERSION_NUM < 190000
+#define TupleDescFinalize(descriptor) ((void) 0)
+#endif
+
+#if PG_VERSION_NUM >= 170000
+
+typedef void (*SegmentInit)(void *memory);
+
+#if PG_VERSION_NUM >= 190000
+static inline void
+CallSegmentInit(void *memory, void *init)
+{
+	(*(SegmentInit *) init)(memory);
+}
+#endif
+
+/* The segment of this name, made and initialized if it is not there. */
+static inline void *
+NamedSegment(const char *name, Size size, SegmentInit init, bool *found)
+{
+#if PG_VERSION_NUM >= 190000
+	return GetNamedDSMSegment(name, size, CallSegmentInit, found, &init);
+#else
+	return GetNamedDSMSegment(name, size, init, found);
+#endif
+}
+
+#endif
+
+#endif
