@@ -87,6 +87,9 @@
 #define GPU_SLOT_KEYS    ((int) (GPU_SLOT_BYTES / sizeof(uint64)))
 #define GPU_SLOT_WEIGHED ((int) (GPU_SLOT_BYTES / (2 * sizeof(uint64))))
 
+/* The most requests that are served together: they fit into half of a GPU's staging memory. */
+#define GPU_TOGETHER 16
+
 #define GPU_ENTRIES     1024
 #define GPU_DEVICES_MAX 16
 #define GPU_TEXT_BYTES  256
