@@ -44,6 +44,7 @@ struct qs_cuda
 	size_t shared_max; /* shared memory that one block may ask for */
 	cudaStream_t stream, in, out;
 	qs_slot slot[QS_SLOTS];
+	unsigned turn; /* of the slots */
 	size_t slot_bytes;
 	uint64_t *result;      /* a few words on the device ... */
 	uint64_t *host_result; /* ... and where they are copied to, pinned */

@@ -56,6 +56,47 @@ qs_cuda_insert(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, s
 		sk->gpu, &b, [&](const qs_batch *ready, uint64_t, void *) { return insert(sk, ready); });
 }
 
+/* Add batches that fit into a slot, by one launch. */
+static qb_status
+insert_together(qs_cuda_sketch *sk, const qs_host_batch *b, int batches)
+{
+	qs_cuda *gpu = sk->gpu;
+	qs_slot *slot = &gpu->slot[qs_next_slot(gpu)];
+	qs_batch ready;
+
+	QS_TRY(qs_fill_slot_all(gpu, slot, b, batches, &ready));
+	QS_TRY(insert(sk, &ready));
+	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
+	return QB_OK;
+}
+
+qb_status
+qs_cuda_insert_all(qs_cuda_sketch *sk, const qs_cuda_keys *part, int parts)
+{
+	qs_host_batch b[QS_CUDA_TOGETHER];
+	uint64_t count = 0;
+	int64_t sum = 0;
+
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	if (parts < 1 || parts > QS_CUDA_TOGETHER)
+		return QB_NO_MEMORY;
+	for (int i = 0; i < parts; i++)
+	{
+		int64_t more = qs_weight_sum(part[i].weight, part[i].count);
+
+		if (more < 0 || more > INT64_MAX - sum)
+			return QB_TOTAL_OVERFLOW;
+		sum += more;
+		count += part[i].count;
+		b[i] = qs_describe(part[i].key, part[i].weight, NULL, 0, part[i].count);
+	}
+	if (!qs_fit(sk->gpu, b, parts))
+		return QB_NO_MEMORY;
+	QS_TRY(start_insert(sk, sum, count));
+	return insert_together(sk, b, parts);
+}
+
 qb_status
 qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
 {

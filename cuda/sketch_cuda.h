@@ -56,6 +56,25 @@ extern "C"
 	extern qb_status qs_cuda_insert(qs_cuda_sketch *sketch, const uint64_t *key,
 									const int64_t *weight, size_t count);
 
+	/* Keys in host memory; weight NULL: 1 each. */
+	typedef struct qs_cuda_keys
+	{
+		const uint64_t *key;
+		const int64_t *weight;
+		size_t count;
+	} qs_cuda_keys;
+
+	/* The most arrays that are added together. */
+#define QS_CUDA_TOGETHER 16
+
+	/*
+	 * Add several arrays of keys from host memory by one launch: all of them with weights
+	 * or none.  As qs_cuda_insert(), and QB_NO_MEMORY also if they do not fit into half of
+	 * the staging memory.
+	 */
+	extern qb_status
+	qs_cuda_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *part, int parts);
+
 	/*
 	 * Add keys from device memory.  The keys must have arrived there, because
 	 * kernels run on a stream of their own, and must not change until

@@ -101,38 +101,84 @@ copy_in(qs_cuda *gpu, qs_slot *slot, size_t offset, const void *from, bool pinne
 	return QB_OK;
 }
 
-qb_status
-qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t at, uint64_t count,
-			 qs_batch *ready)
+/* Offset of what stands behind the keys of a slot: weights or answers. */
+static size_t
+second_offset(const qs_cuda *gpu, const qs_host_batch *b)
 {
-	size_t second = qs_piece_keys(gpu, b) * sizeof(uint64_t);
+	return qs_piece_keys(gpu, b) * sizeof(uint64_t);
+}
 
-	/* the slot's last copy has left host memory, and the new copy waits for its kernel */
+/* The slot's last copy has left host memory, and a new one waits for the slot's kernel. */
+static qb_status
+begin_fill(qs_cuda *gpu, qs_slot *slot)
+{
 	QS_CUDA_TRY(gpu, cudaEventSynchronize(slot->arrived));
 	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->in, slot->done, 0));
-	QS_TRY(copy_in(gpu, slot, 0, b->key + at, b->pinned_key, count * sizeof(uint64_t)));
+	return QB_OK;
+}
+
+/* Copy keys of a batch to a place among the keys of a slot, and their weights. */
+static qb_status
+copy_piece(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t from, uint64_t count,
+		   uint64_t to)
+{
+	QS_TRY(copy_in(gpu, slot, to * sizeof(uint64_t), b->key + from, b->pinned_key,
+				   count * sizeof(uint64_t)));
 	if (b->weight)
-		QS_TRY(
-			copy_in(gpu, slot, second, b->weight + at, b->pinned_weight, count * sizeof(int64_t)));
+		QS_TRY(copy_in(gpu, slot, second_offset(gpu, b) + to * sizeof(int64_t), b->weight + from,
+					   b->pinned_weight, count * sizeof(int64_t)));
+	return QB_OK;
+}
+
+/* Make kernels wait for the slot, which has so many keys like these. */
+static qb_status
+end_fill(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t count, qs_batch *ready)
+{
 	QS_CUDA_TRY(gpu, cudaEventRecord(slot->arrived, gpu->in));
 	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->stream, slot->arrived, 0));
 	ready->key = (const uint64_t *) slot->device;
-	ready->weight = b->weight ? (const int64_t *) (slot->device + second) : NULL;
+	ready->weight = b->weight ? (const int64_t *) (slot->device + second_offset(gpu, b)) : NULL;
 	ready->count = count;
 	return QB_OK;
 }
 
-/* Offset of the answers: behind the keys of a slot. */
-static size_t
-answers_offset(const qs_cuda *gpu, const qs_host_batch *b)
+qb_status
+qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t at, uint64_t count,
+			 qs_batch *ready)
 {
-	return qs_piece_keys(gpu, b) * sizeof(uint64_t);
+	QS_TRY(begin_fill(gpu, slot));
+	QS_TRY(copy_piece(gpu, slot, b, at, count, 0));
+	return end_fill(gpu, slot, b, count, ready);
+}
+
+bool
+qs_fit(const qs_cuda *gpu, const qs_host_batch *b, int batches)
+{
+	uint64_t count = 0;
+
+	for (int i = 0; i < batches; i++)
+		count += b[i].count;
+	return count <= qs_piece_keys(gpu, b);
+}
+
+qb_status
+qs_fill_slot_all(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, int batches, qs_batch *ready)
+{
+	uint64_t count = 0;
+
+	QS_TRY(begin_fill(gpu, slot));
+	for (int i = 0; i < batches; i++)
+	{
+		QS_TRY(copy_piece(gpu, slot, &b[i], 0, b[i].count, count));
+		count += b[i].count;
+	}
+	return end_fill(gpu, slot, b, count, ready);
 }
 
 void *
 qs_slot_answers(const qs_cuda *gpu, const qs_slot *slot, const qs_host_batch *b)
 {
-	return slot->device + answers_offset(gpu, b);
+	return slot->device + second_offset(gpu, b);
 }
 
 static uint8_t *
@@ -144,7 +190,7 @@ answer_at(const qs_host_batch *b, uint64_t i)
 qb_status
 qs_finish_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, const qs_pending *p)
 {
-	size_t offset = answers_offset(gpu, b);
+	size_t offset = second_offset(gpu, b);
 	size_t bytes = p->count * b->answer_bytes;
 	void *to = b->pinned_answer ? answer_at(b, p->at) : slot->host + offset;
 
@@ -166,8 +212,7 @@ qs_drain_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, qs_pending *p
 		return QB_OK;
 	QS_CUDA_TRY(gpu, cudaEventSynchronize(slot->left));
 	if (!b->pinned_answer)
-		memcpy(answer_at(b, p->at), slot->host + answers_offset(gpu, b),
-			   p->count * b->answer_bytes);
+		memcpy(answer_at(b, p->at), slot->host + second_offset(gpu, b), p->count * b->answer_bytes);
 	p->count = 0;
 	return QB_OK;
 }

@@ -58,6 +58,20 @@ extern uint64_t qs_piece_keys(const qs_cuda *gpu, const qs_host_batch *b);
 extern qb_status qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t at,
 							  uint64_t count, qs_batch *ready);
 
+/* Do these batches, all of them with weights or none, fit into a slot side by side? */
+extern bool qs_fit(const qs_cuda *gpu, const qs_host_batch *b, int batches);
+
+/* Copy batches that fit into a slot side by side, as qs_fill_slot() does with a piece. */
+extern qb_status
+qs_fill_slot_all(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, int batches, qs_batch *ready);
+
+/* The slot whose turn it is: while kernels work on one, the others are filled. */
+static inline int
+qs_next_slot(qs_cuda *gpu)
+{
+	return (int) (gpu->turn++ % QS_SLOTS);
+}
+
 /* Where a kernel writes the answers of a slot. */
 extern void *qs_slot_answers(const qs_cuda *gpu, const qs_slot *slot, const qs_host_batch *b);
 
@@ -79,11 +93,10 @@ qs_for_pieces(qs_cuda *gpu, const qs_host_batch *b, Work work)
 {
 	qs_pending waiting[QS_SLOTS] = {};
 	uint64_t piece = qs_piece_keys(gpu, b);
-	int turn = 0;
 
 	for (uint64_t at = 0; at < b->count; at += piece)
 	{
-		int s = turn++ % QS_SLOTS;
+		int s = qs_next_slot(gpu);
 		qs_slot *slot = &gpu->slot[s];
 		qs_batch ready;
 

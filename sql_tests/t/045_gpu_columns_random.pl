@@ -54,6 +54,26 @@ $node->safe_psql('postgres', q{
 		NULL;
 	END $$;
 
+	-- the most frequent keys of a column; the lock keeps its name
+	CREATE FUNCTION check_exact() RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		name text := (ARRAY['kept', 'kept', 'made', 'frozen', 'gone'])[1 + (random() * 4)::int];
+		col text := (ARRAY['k', 'n'])[1 + (random() * 1)::int];
+		same boolean;
+	BEGIN
+		EXECUTE format('LOCK TABLE %I IN ACCESS SHARE MODE', name);
+		EXECUTE format('SELECT (SELECT array_agg(key || '':'' || count) FROM qtop_exact(%1$L, %2$L, 50)) IS NOT DISTINCT FROM
+			(SELECT array_agg(k || '':'' || c) FROM (SELECT x.%2$I AS k, count(*) AS c FROM (SELECT * FROM %1$I OFFSET 0) AS x
+				WHERE x.%2$I IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 50) AS y)', name, col) INTO same;
+		PERFORM nextval('checked');
+		IF NOT same THEN
+			PERFORM nextval('failed');
+			RAISE LOG 'exact counts of % differ', name;
+		END IF;
+	EXCEPTION WHEN undefined_table OR lock_not_available OR deadlock_detected OR undefined_column THEN
+		NULL;
+	END $$;
+
 	CREATE FUNCTION load_one() RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
 		EXECUTE format('SELECT qsketch_gpu_load(%L, %L)', (ARRAY['kept', 'made', 'frozen', 'gone'])[1 + (random() * 3)::int],
@@ -104,6 +124,7 @@ $node->safe_psql('postgres', q{
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my %script = (
 	check => [ 60, 'SELECT check_one();' ],
+	exact => [ 30, 'SELECT check_exact();' ],
 	old => [ 6, "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT check_one();\n\\sleep 30 ms\nSELECT check_one();\nSELECT check_one();\nCOMMIT;" ],
 	serializable => [ 6, "BEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT check_one();\nUPDATE kept SET k = 5 WHERE id = 77;\nSELECT check_one();\nCOMMIT;" ],
 	load => [ 20, 'SELECT load_one();' ],

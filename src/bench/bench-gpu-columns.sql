@@ -58,6 +58,8 @@ CALL measure('cpu, 256 MB, workers', :'large', true, 'cpu', :workers, 2);
 CALL measure('copy, sub_warp 1 MB', 'SELECT qsketch_total(qsketch_agg(user_id, qsketch_new(''sub_warp'', ''1MB''))) FROM events', true, 'auto', 0, 20);
 CALL measure('copy, user_id and day', 'SELECT qsketch_total(qsketch_agg(user_id)), qsketch_total(qsketch_agg(day)) FROM events', true, 'auto', 0, 3);
 CALL measure('view (the check alone, two columns)', 'SELECT sum(pages_true) FROM qsketch_gpu_columns', true, 'auto', 0, 20);
+CALL measure('cpu, qtop_exact 20, workers', 'SELECT count(*) FROM qtop_exact(''events'', ''user_id'', 20)', false, 'cpu', :workers, 1);
+CALL measure('copy, qtop_exact 20', 'SELECT count(*) FROM qtop_exact(''events'', ''user_id'', 20)', true, 'auto', 0, 20);
 \qecho '| what | median ms | least ms |'
 \qecho '|---|---:|---:|'
 SELECT format('| %s | %s | %s |', what, round(ms::numeric, 2), round(least::numeric, 2)) FROM medians ORDER BY what;
@@ -66,6 +68,23 @@ SET qsketch.device = auto;
 SET max_parallel_workers_per_gather = 0;
 EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsketch_agg(user_id) FROM events;
 SELECT format('same bytes: %s', (SELECT qsketch_agg(user_id) FROM events) = (SELECT qsketch_agg(user_id) FROM (SELECT * FROM events OFFSET 0) AS e));
+-- the keys and counts of the 20 most frequent keys, with copies and without
+CREATE PROCEDURE compare_exact() LANGUAGE plpgsql AS $$
+DECLARE
+    before bigint := column_keys FROM qsketch_stat_gpu;
+    answer text := string_agg(key || ' ' || count, ', ') FROM qtop_exact('events', 'user_id', 20);
+    copied bigint := column_keys - before FROM qsketch_stat_gpu;
+BEGIN
+    PERFORM set_config('qsketch.device', 'cpu', false);
+    IF copied <> (SELECT count(user_id) FROM events) THEN
+        RAISE EXCEPTION 'qtop_exact had % keys from copies', copied;
+    ELSIF answer IS DISTINCT FROM (SELECT string_agg(key || ' ' || count, ', ') FROM qtop_exact('events', 'user_id', 20)) THEN
+        RAISE EXCEPTION 'qtop_exact differs: %', answer;
+    END IF;
+    PERFORM set_config('qsketch.device', 'auto', false);
+END $$;
+CALL compare_exact();
+\qecho same exact counts
 \qecho
 
 -- a share of the pages changed since; then after vacuum; then loaded again

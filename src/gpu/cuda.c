@@ -146,4 +146,5 @@ const GpuDeviceOps gpu_cuda_devices = {
 	.sets = &gpu_cuda_sets,
 	.filter = &gpu_cuda_filters,
 	.column = &gpu_cuda_columns,
+	.exact = &gpu_cuda_exact,
 };

@@ -29,5 +29,6 @@ extern const struct GpuSketchDeviceOps gpu_cuda_sketches; /* sketch_cuda.c */
 extern const struct GpuSetsDeviceOps gpu_cuda_sets;       /* sets_cuda.c */
 extern const struct GpuFilterDeviceOps gpu_cuda_filters;  /* filter_cuda.c */
 extern const struct GpuColumnDeviceOps gpu_cuda_columns;  /* column_cuda.c */
+extern const struct GpuExactDeviceOps gpu_cuda_exact;     /* column_exact_cuda.c */
 
 #endif

@@ -40,6 +40,7 @@ typedef struct GpuDeviceOps
 	const struct GpuSetsDeviceOps *sets;     /* sets_device.h */
 	const struct GpuFilterDeviceOps *filter; /* filter_device.h */
 	const struct GpuColumnDeviceOps *column; /* column_device.h */
+	const struct GpuExactDeviceOps *exact;   /* column_exact_device.h */
 } GpuDeviceOps;
 
 extern const GpuDeviceOps gpu_emulated_devices;

@@ -112,4 +112,5 @@ const GpuDeviceOps gpu_emulated_devices = {
 	.sets = &gpu_emulated_sets,
 	.filter = &gpu_emulated_filters,
 	.column = &gpu_emulated_columns,
+	.exact = &gpu_emulated_exact,
 };

@@ -43,13 +43,27 @@ show_place(int index, const GpuPlace *place)
 	GpuShowMemory(place->device);
 }
 
+/* Serve a request, or a piece of it; or several together, as many as *count says then. */
+static qb_status
+serve(const GpuServant *servant, GpuSlot *const *slot, int *count)
+{
+	qb_status status = *count > 1 ? servant->serve_all(slot, count) : QB_NO_MEMORY;
+
+	if (*count > 1 && (status == QB_OK || status == QB_DEVICE_ERROR))
+		return status;
+	*count = 1;
+	return servant->serve(slot[0]);
+}
+
 /*
- * Serve a request, or a piece of it.  Returns NULL, or what is wrong with the device:
- * no answer of such a device can be trusted, and the worker has to end.
+ * Serve a request, or a piece of it; or requests that may be served together, of which
+ * *count says how many were served.  Returns NULL, or what is wrong with the device: no
+ * answer of such a device can be trusted, and the worker has to end.
  */
 const char *
-GpuServe(GpuSlot *slot)
+GpuServe(GpuSlot *const *slots, int *count)
 {
+	GpuSlot *slot = slots[0];
 	const GpuServant *servant = GpuServantOf(slot->entry.family);
 	int index = slot->entry.index;
 	GpuPlace place;
@@ -59,8 +73,11 @@ GpuServe(GpuSlot *slot)
 	if (slot->gone && !slot->wait)
 		lose_value(servant, slot);
 	if (slot->gone || slot->abandoned || GpuIsMoot(slot))
+	{
+		*count = 1;
 		return NULL;
-	slot->status = servant->serve(slot);
+	}
+	slot->status = serve(servant, slots, count);
 	if (slot->status != QB_OK)
 		slot->more = false;
 	if (slot->status == QB_DEVICE_ERROR)

@@ -87,6 +87,9 @@
 #define GPU_SLOT_KEYS    ((int) (GPU_SLOT_BYTES / sizeof(uint64)))
 #define GPU_SLOT_WEIGHED ((int) (GPU_SLOT_BYTES / (2 * sizeof(uint64))))
 
+/* The most requests that are served together: they fit into half of a GPU's staging memory. */
+#define GPU_TOGETHER 16
+
 #define GPU_ENTRIES     1024
 #define GPU_DEVICES_MAX 16
 #define GPU_TEXT_BYTES  256
@@ -124,6 +127,7 @@ typedef enum GpuFamily
 	GPU_FAMILY_SETS,
 	GPU_FAMILY_FILTER,
 	GPU_FAMILY_COLUMN, /* copies of columns of tables, for all families: column_request.h */
+	GPU_FAMILY_EXACT,  /* exact counts of their keys: column_exact.h */
 	GPU_FAMILIES       /* how many there are */
 } GpuFamily;
 

@@ -81,6 +81,20 @@ cuda_insert(void *sketch, const uint64 *key, const int64 *weight, size_t count)
 }
 
 static qb_status
+cuda_insert_all(void *sketch, const GpuKeys *batch, int batches)
+{
+	Sketch *s = sketch;
+	uint64 before = GpuCudaHeld(s->device);
+	qs_cuda_keys keys[GPU_TOGETHER];
+	int i;
+
+	StaticAssertStmt(GPU_TOGETHER <= QS_CUDA_TOGETHER, "too many batches for a launch");
+	for (i = 0; i < batches; i++)
+		keys[i] = (qs_cuda_keys){ batch[i].key, batch[i].weight, batch[i].count };
+	return count_growth(s, before, qs_cuda_insert_all(s->sketch, keys, batches));
+}
+
+static qb_status
 cuda_insert_device(void *sketch, const uint64 *key, size_t count)
 {
 	Sketch *s = sketch;
@@ -124,6 +138,7 @@ const GpuSketchDeviceOps gpu_cuda_sketches = {
 	.load = cuda_load,
 	.destroy = cuda_destroy,
 	.insert = cuda_insert,
+	.insert_all = cuda_insert_all,
 	.insert_device = cuda_insert_device,
 	.query = cuda_query,
 	.merge = cuda_merge,

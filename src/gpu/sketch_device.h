@@ -14,6 +14,14 @@
 
 #include "sketch/sketch.h"
 
+/* A batch of keys; weight NULL: 1 each. */
+typedef struct GpuKeys
+{
+	const uint64 *key;
+	const int64 *weight;
+	size_t count;
+} GpuKeys;
+
 typedef struct GpuSketchDeviceOps
 {
 	/* A sketch without keys, or a copy of a dense one; *sketch is NULL on failure. */
@@ -23,6 +31,11 @@ typedef struct GpuSketchDeviceOps
 
 	/* The keys may change once this returns; weights NULL mean 1 each. */
 	qb_status (*insert)(void *sketch, const uint64 *key, const int64 *weight, size_t count);
+	/*
+	 * The same with several batches at once, GPU_TOGETHER at most: all of them with weights
+	 * or none.  After any error but QB_DEVICE_ERROR nothing has changed.
+	 */
+	qb_status (*insert_all)(void *sketch, const GpuKeys *batch, int batches);
 	/* The same with keys in the device's memory, which stay there until the next gather. */
 	qb_status (*insert_device)(void *sketch, const uint64 *key, size_t count);
 	qb_status (*query)(void *sketch, const uint64 *key, size_t count, int64 *estimate);

@@ -73,6 +73,31 @@ emulated_insert(void *sketch, const uint64 *key, const int64 *weight, size_t cou
 	return status == QB_OK ? qs_engine_cpu.insert(sk, key, weight, count) : status;
 }
 
+/* Bring the batches together: then they succeed or fail as one. */
+static qb_status
+emulated_insert_all(void *sketch, const GpuKeys *batch, int batches)
+{
+	size_t most = (size_t) batches * GPU_SLOT_KEYS;
+	uint64 *key = malloc(most * sizeof(uint64));
+	int64 *weight = malloc(most * sizeof(int64));
+	qb_status status = QB_NO_MEMORY;
+	size_t count = 0;
+	int i;
+
+	for (i = 0; i < batches && key && weight; i++)
+	{
+		memcpy(key + count, batch[i].key, batch[i].count * sizeof(uint64));
+		if (batch[i].weight)
+			memcpy(weight + count, batch[i].weight, batch[i].count * sizeof(int64));
+		count += batch[i].count;
+	}
+	if (key && weight)
+		status = emulated_insert(sketch, key, batch[0].weight ? weight : NULL, count);
+	free(key);
+	free(weight);
+	return status;
+}
+
 static qb_status
 emulated_insert_device(void *sketch, const uint64 *key, size_t count)
 {
@@ -120,6 +145,7 @@ const GpuSketchDeviceOps gpu_emulated_sketches = {
 	.load = emulated_load,
 	.destroy = emulated_destroy,
 	.insert = emulated_insert,
+	.insert_all = emulated_insert_all,
 	.insert_device = emulated_insert_device,
 	.query = emulated_query,
 	.merge = emulated_merge,

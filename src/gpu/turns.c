@@ -16,6 +16,10 @@
  * waits for all earlier ones.  The oldest of all requests never waits, so somebody is
  * always next.
  *
+ * A slot holds few keys for a GPU, whose launches and copies take longer to begin than to
+ * end.  So requests of one process that follow one another and change the same entry may be
+ * served together, within the time of a piece (GpuTogether()).
+ *
  * All of this is the worker's own memory.
  *
  * src/gpu/turns.c
@@ -225,6 +229,38 @@ GpuNextTurn(void)
 		return NULL;
 	clock_now = Max(clock_now, best->had);
 	return GpuSlotAt(best->first);
+}
+
+/* May these requests be served together, as far as they tell themselves? */
+static bool
+is_alike(const GpuSlot *slot, const GpuSlot *first)
+{
+	return slot->op == first->op && slot->entry.serial == first->entry.serial &&
+		   slot->other.serial == 0 && !slot->wait && slot->done == 0;
+}
+
+/*
+ * Add to slot[0], whose turn it is, requests behind it in its line that may be served
+ * together with it: changes of the same entry, for which nobody waits, with no request
+ * of another process for that entry between them.  Returns how many there are with it.
+ */
+int
+GpuTogether(GpuSlot **slot, int most)
+{
+	const GpuServant *servant = GpuServantOf(slot[0]->entry.family);
+	uint32 served = order[slot[0]->entry.index].served;
+	int next = waiting[GpuSlotIndex(slot[0])].next;
+	int count = 1;
+
+	if (!(servant->together >> slot[0]->op & 1) || !is_alike(slot[0], slot[0]))
+		return 1;
+	while (count < most && next != NONE && is_alike(GpuSlotAt(next), slot[0]) &&
+		   waiting[next].after[0] == served + count)
+	{
+		slot[count++] = GpuSlotAt(next);
+		next = waiting[next].next;
+	}
+	return count;
 }
 
 /* A turn has ended, which took so long; the request leaves its line if all of it is served. */

@@ -92,24 +92,28 @@ start_worker(void)
 	GpuStartTurns();
 }
 
-/* Serve a request, or a piece of it. */
+/* Serve a request, or a piece of it, or several requests that may be served together. */
 static void
 serve_piece(GpuSlot *slot)
 {
+	GpuSlot *slots[GPU_TOGETHER] = { slot };
+	int count = GpuTogether(slots, lengthof(slots));
 	instr_time start;
 	instr_time passed;
 	const char *error;
+	int i;
 
 	INSTR_TIME_SET_CURRENT(start);
 	if (gpu_fault == FAULT_SLOW)
 		pg_usleep(FAULT_SLOW_US);
-	error = GpuServe(slot);
+	error = GpuServe(slots, &count);
 	if (error)
 		fail(error);
 	INSTR_TIME_SET_CURRENT(passed);
 	INSTR_TIME_SUBTRACT(passed, start);
 	pg_atomic_fetch_add_u64(&gpu_shared->progress, 1);
-	GpuEndTurn(slot, INSTR_TIME_GET_MICROSEC(passed));
+	for (i = 0; i < count; i++)
+		GpuEndTurn(slots[i], i == 0 ? INSTR_TIME_GET_MICROSEC(passed) : 0);
 }
 
 /* Serve requests until there are none, or something else is to be done. */

@@ -39,6 +39,15 @@ typedef struct GpuServant
 	 */
 	qb_status (*serve)(GpuSlot *slot);
 
+	/*
+	 * Serve several requests of one kind for one entry, each of them whole, of those kinds
+	 * (bits: 1 << op) that are served together.  QB_OK: so many of them were served as
+	 * *count says now.  After any other status but QB_DEVICE_ERROR none was, and they are
+	 * served one by one.
+	 */
+	qb_status (*serve_all)(GpuSlot *const *slot, int *count);
+	uint32 together;
+
 	/* Requests that do not change their own entry; the other entry.  Bits: 1 << op. */
 	uint32 reads;
 	uint32 reads_other;
@@ -49,22 +58,27 @@ typedef struct GpuServant
 	GpuPlace (*place)(int index);
 } GpuServant;
 
-/* sketch_serve.c, sets_serve.c, filter_serve.c, column_serve.c; the table of servants is in evict.c. */
+/*
+ * sketch_serve.c, sets_serve.c, filter_serve.c, column_serve.c, column_exact_serve.c; the table
+ * of servants is in evict.c.
+ */
 extern const GpuServant gpu_sketch_servant;
 extern const GpuServant gpu_sets_servant;
 extern const GpuServant gpu_filter_servant;
 extern const GpuServant gpu_column_servant;
+extern const GpuServant gpu_exact_servant;
 
 /* worker.c */
 extern void GpuRegisterWorker(void);
 extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
 
 /* serve.c */
-extern const char *GpuServe(GpuSlot *slot);
+extern const char *GpuServe(GpuSlot *const *slot, int *count);
 
 /* turns.c */
 extern void GpuStartTurns(void);
 extern GpuSlot *GpuNextTurn(void);
+extern int GpuTogether(GpuSlot **slot, int most);
 extern void GpuEndTurn(GpuSlot *slot, uint64 us);
 extern bool GpuIsAlone(void);
 extern bool GpuIsMoot(const GpuSlot *slot);

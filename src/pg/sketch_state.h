@@ -52,12 +52,12 @@ extern SketchState *SketchCreate(MemoryContext context, const qs_params *params)
 extern SketchState *SketchCopy(MemoryContext context, const qs_sketch *sketch);
 extern SketchState *SketchFromTicket(MemoryContext context, Datum ticket);
 extern void SketchFree(SketchState *expanded);
-extern void SketchPlace(SketchState *expanded);
+extern PGDLLEXPORT void SketchPlace(SketchState *expanded);
 extern SketchState *SketchStateIn(Datum datum);
 extern void SketchRead(SketchReader *reader, Datum datum);
 extern void SketchReadAsStored(SketchReader *reader, Datum datum);
 extern void SketchReadEnd(SketchReader *reader);
-extern SketchState *SketchForUpdate(MemoryContext aggregate, Datum datum);
+extern PGDLLEXPORT SketchState *SketchForUpdate(MemoryContext aggregate, Datum datum);
 
 extern void SketchSetKey(SketchState *expanded, const KeyType *key);
 extern bool SketchMakeRoom(SketchState *expanded);

@@ -42,6 +42,9 @@
  * for weights that are not negative, and keys whose weights sum to 0 are no answer.  The first
  * pass counts rows of negative weight, too.  If there are any, GROUP BY adds up all keys.
  *
+ * If a GPU has copies of the column, and its keys are integers, their counts come from there
+ * (src/scan/copy_exact.c), and there are no passes.
+ *
  * All passes must see the same rows: the function is STABLE, and reads with the
  * snapshot of the calling query.  The passes are plain queries.  So they run with the
  * privileges of the caller, and row security applies.  They do not depend on the search
@@ -105,6 +108,8 @@ typedef struct Answer
 	uint64 rows;
 	int64 last; /* count of the last row */
 } Answer;
+
+GpuExactKey *(*TopExactFromCopies)(const TopQuestion *question, int *count) = NULL;
 
 /* The size of a sketch with roughly as many counters as there are rows. */
 static int
@@ -428,6 +433,23 @@ put_counted(Output *output, const TopQuestion *q, const qs_top *top)
 		put(output, KeyParseInteger(&parser, (int64) key[i].fingerprint), key[i].lower);
 }
 
+/* Answer from copies of the column that a GPU keeps; false: that is not possible. */
+static bool
+answer_from_copies(Output *output, const TopQuestion *q)
+{
+	KeyParser parser;
+	int count;
+	GpuExactKey *best = TopExactFromCopies ? TopExactFromCopies(q, &count) : NULL;
+	int i;
+
+	if (best == NULL)
+		return false;
+	KeyParserInit(&parser, q->type, q->collation, CurrentMemoryContext);
+	for (i = 0; i < count; i++)
+		put(output, KeyParseInteger(&parser, best[i].key), best[i].times);
+	return true;
+}
+
 static void
 answer_with_list(Output *output, const TopQuestion *q, Oid schema, const TopSample *sample)
 {
@@ -458,11 +480,15 @@ answer(FunctionCallInfo fcinfo, bool weighted)
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "could not connect to SPI");
 	describe(fcinfo, weighted, &question, &output);
-	TopTakeSample(&question, &sample);
-	if (TopSampleWantsList(&question, &sample))
-		answer_with_list(&output, &question, get_func_namespace(fcinfo->flinfo->fn_oid), &sample);
-	else
-		put_answer(&output, count_all(&question));
+	if (!answer_from_copies(&output, &question))
+	{
+		TopTakeSample(&question, &sample);
+		if (TopSampleWantsList(&question, &sample))
+			answer_with_list(&output, &question, get_func_namespace(fcinfo->flinfo->fn_oid),
+							 &sample);
+		else
+			put_answer(&output, count_all(&question));
+	}
 	SPI_finish();
 	PG_RETURN_NULL();
 }

@@ -9,6 +9,7 @@
 
 #include "postgres.h"
 
+#include "gpu/column_exact.h"
 #include "pgbase/calls.h"
 #include "pgbase/keytype.h"
 
@@ -55,5 +56,11 @@ extern double TopSampleTable(const TopSample *sample);
 extern bool TopSampleWantsList(const TopQuestion *question, const TopSample *sample);
 extern double TopSampleShare(const TopQuestion *question, const TopSample *sample,
 							 const char *condition, OwnCall *call, ParamListInfo values);
+
+/*
+ * Set by src/scan: the n most frequent keys from copies of the column on a GPU, in the order
+ * of the answer; NULL: it has to be found without.
+ */
+extern GpuExactKey *(*TopExactFromCopies)(const TopQuestion *question, int *count);
 
 #endif

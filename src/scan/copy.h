@@ -33,6 +33,7 @@
  *
  *	copy_check.c	which tables, and which pages now
  *	copy_use.c		the use in a scan, and why not
+ *	copy_exact.c	the use in qtop_exact
  *	copy_load.c		qsketch_gpu_load, qsketch_gpu_unload
  *	copy_view.c		qsketch_gpu_columns
  *

@@ -411,4 +411,5 @@ ColumnScanInit(void)
 	previous_hook = create_upper_paths_hook;
 	create_upper_paths_hook = add_paths;
 	ScanReasonsInit();
+	CopyExactInit();
 }

@@ -28,7 +28,7 @@
  *	rowkey.c	the fingerprint of a key of several columns
  *	groups.h	GROUP BY: groups_plan.c, groups_value.c, groups.c, spill.c
  *	copy.h		columns whose keys a GPU has: copy_check.c, copy_use.c, copy_load.c,
- *				copy_view.c
+ *				copy_exact.c, copy_view.c
  *	pairs.h		QSketchPairs, a node of its own: pairs_plan.c, pairs_exec.c
  *	worker_partial.c	partial states for Citus, from the same plans
  *
@@ -57,6 +57,9 @@ struct ExplainState;
 extern bool columnscan_enabled;
 
 extern void ColumnScanInit(void);
+
+/* copy_exact.c */
+extern void CopyExactInit(void);
 
 /* worker_partial.c */
 extern void WorkerPartialInit(void);

@@ -11,6 +11,7 @@
 #	  sets     the same for all pairs of sets
 #	  filters  the same for filters
 #	  columns  copies of columns against reading the table
+#	  ring     keys a second from backends to the GPU; at least RING_LEAST billions (0)
 #
 # The last line says "ok", or which steps failed.
 set -u -o pipefail
@@ -32,12 +33,13 @@ step() {
 	sets) src/bench/bench-gpu-sets.sh ;;
 	filters) src/bench/bench-gpu-filters.sh ;;
 	columns) src/bench/bench-gpu-columns.sh ;;
+	ring) LEAST=${RING_LEAST:-0} src/bench/bench-gpu-ring.sh ;;
 	*) echo "unrecognized step: $1" && return 2 ;;
 	esac
 }
 
 nvidia-smi --query-gpu=name,driver_version,memory.used --format=csv || :
-[ $# != 0 ] || set -- suite faults soak bench sets filters columns
+[ $# != 0 ] || set -- suite faults soak bench sets filters columns ring
 for name; do
 	step "$name" || failed+=" $name"
 done

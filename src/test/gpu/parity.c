@@ -122,12 +122,39 @@ to_device(test_case *t, const int64_t *weight, size_t count)
 	CHECK_CUDA(cudaDeviceSynchronize());
 }
 
-/* Insert the keys on the device, brought in one of three ways. */
+/* Insert the keys by one launch, as several arrays; if they are too many for that, as one. */
+static qb_status
+insert_parts(test_case *t, const int64_t *weight, size_t count)
+{
+	qs_cuda_keys part[QS_CUDA_TOGETHER];
+	int parts = 1 + (int) draw(t, QS_CUDA_TOGETHER);
+	size_t at = 0;
+	qb_status status;
+
+	memcpy(t->pinned_key, t->key, count * sizeof(*t->key));
+	for (int i = 0; i < parts; i++)
+	{
+		size_t some = i == parts - 1 ? count - at : (size_t) draw(t, count - at + 1);
+
+		part[i].key = (draw(t, 2) ? t->key : t->pinned_key) + at;
+		part[i].weight = weight ? weight + at : NULL;
+		part[i].count = some;
+		at += some;
+	}
+	status = qs_cuda_insert_all(t->device, part, parts);
+	if (status == QB_NO_MEMORY)
+		status = qs_cuda_insert(t->device, t->key, weight, count);
+	return status;
+}
+
+/* Insert the keys on the device, brought in one of four ways. */
 static qb_status
 insert_device(test_case *t, const int64_t *weight, size_t count)
 {
-	switch (draw(t, 3))
+	switch (draw(t, 4))
 	{
+		case 3:
+			return insert_parts(t, weight, count);
 		case 0:
 			to_device(t, weight, count);
 			return qs_cuda_insert_device(t->device, t->device_key, weight ? t->device_weight : NULL,

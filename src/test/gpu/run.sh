@@ -30,6 +30,8 @@ sanitize() {
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/column" 0 "$((${1:-12} / 6))" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
+			"$here/column_exact" 0 "$((${1:-12} / 6))" || status=1
+		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/sets_parity" 0 "$((${1:-12} / 3))" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/filter_parity" 0 "${1:-12}" || status=1
@@ -61,6 +63,7 @@ test)
 	"$here/parity" 0 "${1:-4000}" || status=1
 	"$here/large" || status=1
 	"$here/column" 0 "$((${1:-4000} / 40))" || status=1
+	"$here/column_exact" 0 "$((${1:-4000} / 40))" || status=1
 	"$here/faults" || status=1
 	"$here/sets_parity" 0 "$((${1:-4000} / 4))" || status=1
 	"$here/sets_faults" || status=1

@@ -7,7 +7,7 @@
  * family.  The family's requests have these numbers:
  *
  *	0	reads its entry
- *	1	changes its entry
+ *	1	changes its entry; several of them are served together
  *	2	changes its entry, reads another one
  *	3	changes both
  *
@@ -82,7 +82,9 @@ MemoryContextAllocZero(MemoryContext context, Size size)
 const GpuServant *
 GpuServantOf(GpuFamily family)
 {
-	static const GpuServant servant = { .reads = 1 << 0, .reads_other = 1 << 2 };
+	static const GpuServant servant = { .reads = 1 << 0,
+										.reads_other = 1 << 2,
+										.together = 1 << 1 };
 
 	(void) family;
 	return &servant;
@@ -166,8 +168,8 @@ ask(int proc, int op, int entry, int other, int pieces)
 	memset(slot, 0, sizeof(*slot));
 	slot->proc = proc;
 	slot->op = op;
-	slot->entry = (GpuRef){ .serial = 1, .index = entry };
-	slot->other = (GpuRef){ .serial = op >= 2, .index = other };
+	slot->entry = (GpuRef){ .serial = 1 + entry, .index = entry };
+	slot->other = (GpuRef){ .serial = op >= 2 ? 1 + other : 0, .index = other };
 	request[i] = (Request){ .there = true, .born = births++, .pieces = pieces };
 	queue[queued++] = i;
 	return slot;
@@ -221,9 +223,33 @@ serve(uint64 us)
 	if (slot)
 	{
 		slot->more = --request[GpuSlotIndex(slot)].pieces > 0;
+		slot->done++;
 		GpuEndTurn(slot, us);
 	}
 	return slot;
+}
+
+/*
+ * Serve as many requests together as go together, at most so many, if these are several.
+ * Each has to be what could be served next after those before it.
+ */
+static int
+serve_together(int most)
+{
+	GpuSlot *slot[SLOTS] = { GpuNextTurn() };
+	int count = slot[0] ? GpuTogether(slot, most) : 0;
+	int i;
+
+	REQUIRE(count <= most);
+	for (i = 0; i < count && count > 1; i++)
+	{
+		REQUIRE(slot[i]->entry.index == slot[0]->entry.index && slot[i]->op == 1);
+		REQUIRE(slot[i]->proc == slot[0]->proc && !slot[i]->wait && slot[i]->done == 0);
+		check_turn(slot[i]);
+		slot[i]->more = false;
+		GpuEndTurn(slot[i], i == 0 ? 1000 : 0);
+	}
+	return count;
 }
 
 /* ---- tests ---- */
@@ -232,6 +258,7 @@ serve(uint64 us)
 static void
 requests_keep_their_order(void **state)
 {
+	int groups = 0;
 	int run;
 	int i;
 
@@ -247,15 +274,25 @@ requests_keep_their_order(void **state)
 		{
 			if (i < STEPS && free_slot() < SLOTS && test_below(&rng, 2))
 			{
-				ask((int) test_below(&rng, PROCESSES), (int) test_below(&rng, 4),
-					(int) test_below(&rng, ENTRIES), (int) test_below(&rng, ENTRIES),
-					1 + (int) test_below(&rng, 4));
+				int proc = (int) test_below(&rng, PROCESSES);
+
+				if (test_below(&rng, 2))
+					ask(proc, 1, proc % ENTRIES, 0, 1);
+				else
+					ask(proc, (int) test_below(&rng, 4), (int) test_below(&rng, ENTRIES),
+						(int) test_below(&rng, ENTRIES), 1 + (int) test_below(&rng, 4));
 				asked++;
 			}
 			else if (served < asked)
 			{
-				GpuSlot *slot = GpuNextTurn();
+				GpuSlot *slot;
 
+				if (test_below(&rng, 2) && serve_together(1 + (int) test_below(&rng, 5)) > 1)
+				{
+					groups++;
+					continue;
+				}
+				slot = GpuNextTurn();
 				REQUIRE(slot != NULL);
 				check_turn(slot);
 				REQUIRE(serve(test_below(&rng, 30000)) == slot);
@@ -264,6 +301,35 @@ requests_keep_their_order(void **state)
 		REQUIRE(GpuNextTurn() == NULL);
 		finish();
 	}
+	REQUIRE(groups > RUNS);
+}
+
+/* Changes of one entry go together up to a request that somebody waits for, or another's. */
+static void
+changes_of_one_entry_go_together(void **state)
+{
+	GpuSlot *slot[SLOTS];
+	int i;
+
+	(void) state;
+	start();
+	for (i = 0; i < 8; i++)
+		slot[i] = ask(0, 1, 0, 0, 1);
+	REQUIRE(GpuNextTurn() == slot[0]);
+	REQUIRE(GpuTogether(slot, 5) == 5 && GpuTogether(slot, SLOTS) == 8);
+	slot[3]->wait = true;
+	REQUIRE(GpuTogether(slot, SLOTS) == 3);
+	slot[3]->wait = false;
+	ask(1, 0, 0, 0, 1); /* reads it, after those */
+	slot[8] = ask(0, 1, 0, 0, 1);
+	ask(0, 1, 1, 0, 1);
+	REQUIRE(GpuNextTurn() == slot[0]);
+	REQUIRE(GpuTogether(slot, SLOTS) == 8);
+	slot[0]->done = 1; /* a piece of it was served */
+	REQUIRE(GpuTogether(slot, SLOTS) == 1);
+	while (serve(1))
+		;
+	finish();
 }
 
 /*
@@ -337,6 +403,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_keep_their_order),
+		cmocka_unit_test(changes_of_one_entry_go_together),
 		cmocka_unit_test(short_requests_are_next),
 		cmocka_unit_test(requests_for_nobody_are_moot),
 	};

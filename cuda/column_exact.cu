@@ -1,0 +1,307 @@
+/*
+ * column_exact.cu
+ *		How often did each key come?  Exact counts by sorting.
+ *
+ * Keys are collected until the room is full, or until all have come.  Then they are
+ * sorted (CUB), and each run of equal keys becomes a key with the length of the run.  If
+ * there is a list of keys with counts from before, both are sorted together by key, and
+ * the counts of equal keys are added.  So a list of distinct keys takes the place of
+ * everything that has come, and the rest of the room takes more keys.
+ *
+ * Only those bits are sorted by in which any two keys differ: most columns have keys of
+ * 20 to 30 bits, so that is a third of the passes.
+ *
+ * In the end the list is sorted by count.  That sort is stable and keys were sorted
+ * before, so equally frequent keys stay in their order.
+ *
+ * Floor: each pass over 8 bits reads and writes 8 bytes a key, and 16 a distinct key.
+ *
+ * cuda/column_exact.cu
+ */
+#include <new>
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_run_length_encode.cuh>
+
+#include "column_exact_cuda.h"
+#include "device.cuh"
+#include "kernels.cuh"
+
+/* Two arrays of keys and two of counts, of "room" each, which sorts go back and forth between. */
+struct qs_cuda_exact
+{
+	qs_cuda *gpu;
+	uint64_t room;
+	void *memory;
+	cub::DoubleBuffer<int64_t> key;
+	cub::DoubleBuffer<uint64_t> times;
+	uint64_t listed; /* distinct keys with counts, sorted by key */
+	uint64_t used;   /* these, and behind them keys that were not sorted yet */
+	uint64_t total;  /* keys that have come */
+	uint64_t any;    /* bits that any key has */
+	uint64_t all;    /* bits that all keys have */
+};
+
+static_assert(QS_CUDA_EXACT_BYTES == 4 * sizeof(uint64_t), "bytes of a key");
+
+qb_status
+qs_cuda_exact_create(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact)
+{
+	qs_cuda_exact *made = NULL;
+	uint64_t *word;
+
+	*exact = NULL;
+	QS_TRY(qs_cuda_enter(gpu));
+	if (room == 0 || room > QS_CUDA_EXACT_MAX)
+		return QB_NO_MEMORY;
+	QS_CUDA_TRY(gpu, cudaMalloc(&word, room * QS_CUDA_EXACT_BYTES));
+	made = new (std::nothrow) qs_cuda_exact();
+	if (!made)
+	{
+		cudaFree(word);
+		return QB_NO_MEMORY;
+	}
+	gpu->stats.device_bytes += room * QS_CUDA_EXACT_BYTES;
+	made->gpu = gpu;
+	made->room = room;
+	made->memory = word;
+	made->key = cub::DoubleBuffer<int64_t>((int64_t *) word, (int64_t *) (word + room));
+	made->times = cub::DoubleBuffer<uint64_t>(word + 2 * room, word + 3 * room);
+	made->all = ~UINT64_C(0);
+	*exact = made;
+	return QB_OK;
+}
+
+void
+qs_cuda_exact_destroy(qs_cuda_exact *exact)
+{
+	if (exact && qs_cuda_enter(exact->gpu) == QB_OK)
+		qs_device_free(exact->gpu, exact->memory, exact->room * QS_CUDA_EXACT_BYTES);
+	delete exact;
+}
+
+/* Call an algorithm of CUB, first for the size of its memory. */
+template <typename Call>
+static qb_status
+run_cub(qs_cuda *gpu, Call call)
+{
+	uint8_t *memory;
+	size_t bytes = 0;
+
+	QS_CUDA_TRY(gpu, call((void *) NULL, bytes));
+	QS_TRY(qs_workspace(gpu, bytes, &memory));
+	QS_CUDA_TRY(gpu, call((void *) memory, bytes));
+	return QB_OK;
+}
+
+/* The bits that any and that all of the keys have: bits[0], bits[1]. */
+__global__ void
+__launch_bounds__(QS_BLOCK) find_bits(const int64_t *key, uint64_t count, unsigned long long *bits)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+	uint64_t any = 0, all = ~UINT64_C(0);
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+	{
+		any |= (uint64_t) key[i];
+		all &= (uint64_t) key[i];
+	}
+	any = (uint64_t) __reduce_or_sync(QS_ALL_LANES, (uint32_t) (any >> 32)) << 32 |
+		  __reduce_or_sync(QS_ALL_LANES, (uint32_t) any);
+	all = (uint64_t) __reduce_and_sync(QS_ALL_LANES, (uint32_t) (all >> 32)) << 32 |
+		  __reduce_and_sync(QS_ALL_LANES, (uint32_t) all);
+	if (qs_lane() == 0)
+	{
+		atomicOr(&bits[0], any);
+		atomicAnd(&bits[1], all);
+	}
+}
+
+/* Learn the bits of the keys that have come since the last sort. */
+static qb_status
+learn_bits(qs_cuda_exact *e)
+{
+	qs_cuda *gpu = e->gpu;
+
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result + 1, 0xff, sizeof(uint64_t), gpu->stream));
+	QS_TRY(qs_launch(gpu, find_bits, e->used - e->listed,
+					 (const int64_t *) e->key.Current() + e->listed, e->used - e->listed,
+					 (unsigned long long *) gpu->result));
+	QS_TRY(qs_read_result(gpu, 2));
+	e->any |= gpu->host_result[0];
+	e->all &= gpu->host_result[1];
+	return QB_OK;
+}
+
+/* Sort by these bits: from the first one in which any two keys differ to the last. */
+struct bit_range
+{
+	int begin, end;
+};
+
+static bit_range
+differing(const qs_cuda_exact *e)
+{
+	uint64_t bits = e->any & ~e->all;
+
+	if (bits == 0)
+		return { 0, 1 };
+	return { __builtin_ctzll(bits), 64 - __builtin_clzll(bits) };
+}
+
+/*
+ * Make a list of the keys that are not sorted yet, behind the list that there is.  *runs:
+ * its length.
+ */
+static qb_status
+list_new(qs_cuda_exact *e, uint64_t *runs)
+{
+	qs_cuda *gpu = e->gpu;
+	int count = (int) (e->used - e->listed);
+	bit_range bits = differing(e);
+	cub::DoubleBuffer<int64_t> fresh(e->key.Current() + e->listed, e->key.Alternate() + e->listed);
+
+	QS_TRY(run_cub(gpu, [&](void *memory, size_t &bytes) {
+		return cub::DeviceRadixSort::SortKeys(memory, bytes, fresh, count, bits.begin, bits.end,
+											  gpu->stream);
+	}));
+	QS_TRY(run_cub(gpu, [&](void *memory, size_t &bytes) {
+		return cub::DeviceRunLengthEncode::Encode(memory, bytes, fresh.Current(), fresh.Alternate(),
+												  e->times.Current() + e->listed, gpu->result,
+												  count, gpu->stream);
+	}));
+	QS_TRY(qs_read_result(gpu, 1));
+	*runs = gpu->host_result[0];
+	if (fresh.selector == 1)
+		return QB_OK;
+	if (e->listed == 0)
+	{
+		e->key.selector ^= 1;
+		return QB_OK;
+	}
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(fresh.Current(), fresh.Alternate(), *runs * sizeof(int64_t),
+									 cudaMemcpyDeviceToDevice, gpu->stream));
+	return QB_OK;
+}
+
+struct add_times
+{
+	__host__ __device__ __forceinline__ uint64_t
+	operator()(uint64_t a, uint64_t b) const
+	{
+		return a + b;
+	}
+};
+
+/* Make one list of two that lie side by side. */
+static qb_status
+merge_lists(qs_cuda_exact *e, uint64_t both, uint64_t *runs)
+{
+	qs_cuda *gpu = e->gpu;
+	bit_range bits = differing(e);
+
+	QS_TRY(run_cub(gpu, [&](void *memory, size_t &bytes) {
+		return cub::DeviceRadixSort::SortPairs(memory, bytes, e->key, e->times, (int) both,
+											   bits.begin, bits.end, gpu->stream);
+	}));
+	QS_TRY(run_cub(gpu, [&](void *memory, size_t &bytes) {
+		return cub::DeviceReduce::ReduceByKey(memory, bytes, e->key.Current(), e->key.Alternate(),
+											  e->times.Current(), e->times.Alternate(), gpu->result,
+											  add_times(), (int) both, gpu->stream);
+	}));
+	QS_TRY(qs_read_result(gpu, 1));
+	*runs = gpu->host_result[0];
+	e->key.selector ^= 1;
+	e->times.selector ^= 1;
+	return QB_OK;
+}
+
+/* Leave nothing but the list of distinct keys. */
+static qb_status
+settle(qs_cuda_exact *e)
+{
+	uint64_t runs;
+
+	if (e->used == e->listed)
+		return QB_OK;
+	QS_TRY(learn_bits(e));
+	QS_TRY(list_new(e, &runs));
+	if (e->listed > 0)
+		QS_TRY(merge_lists(e, e->listed + runs, &runs));
+	e->listed = e->used = runs;
+	return QB_OK;
+}
+
+static qb_status
+add(qs_cuda_exact *e, const uint64_t *key, uint64_t count, cudaMemcpyKind kind)
+{
+	QS_TRY(qs_cuda_enter(e->gpu));
+	e->total += count;
+	while (count > 0)
+	{
+		uint64_t some = e->room - e->used < count ? e->room - e->used : count;
+
+		QS_CUDA_TRY(e->gpu, cudaMemcpyAsync(e->key.Current() + e->used, key,
+											some * sizeof(uint64_t), kind, e->gpu->stream));
+		e->used += some;
+		key += some;
+		count -= some;
+		if (count == 0)
+			break;
+		QS_TRY(settle(e));
+		if (e->listed > e->room / 2)
+			return QB_NO_MEMORY;
+	}
+	return QB_OK;
+}
+
+qb_status
+qs_cuda_exact_add(qs_cuda_exact *exact, const uint64_t *key, uint64_t count)
+{
+	QS_TRY(add(exact, key, count, cudaMemcpyHostToDevice));
+	QS_CUDA_TRY(exact->gpu, cudaStreamSynchronize(exact->gpu->stream));
+	exact->gpu->stats.bytes_in += count * sizeof(uint64_t);
+	return QB_OK;
+}
+
+qb_status
+qs_cuda_exact_add_device(qs_cuda_exact *exact, const uint64_t *key, uint64_t count)
+{
+	return add(exact, key, count, cudaMemcpyDeviceToDevice);
+}
+
+qb_status
+qs_cuda_exact_order(qs_cuda_exact *exact, uint64_t *found)
+{
+	qs_cuda *gpu = exact->gpu;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_TRY(settle(exact));
+	*found = exact->listed;
+	if (exact->listed == 0)
+		return QB_OK;
+	return run_cub(gpu, [&](void *memory, size_t &bytes) {
+		return cub::DeviceRadixSort::SortPairsDescending(
+			memory, bytes, exact->times, exact->key, (int) exact->listed, 0,
+			64 - __builtin_clzll(exact->total), gpu->stream);
+	});
+}
+
+qb_status
+qs_cuda_exact_get(qs_cuda_exact *exact, uint64_t first, uint64_t count, uint64_t *key,
+				  int64_t *times)
+{
+	qs_cuda *gpu = exact->gpu;
+	size_t bytes = count * sizeof(uint64_t);
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(key, exact->key.Current() + first, bytes,
+									 cudaMemcpyDeviceToHost, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(times, exact->times.Current() + first, bytes,
+									 cudaMemcpyDeviceToHost, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	gpu->stats.bytes_out += 2 * bytes;
+	return QB_OK;
+}

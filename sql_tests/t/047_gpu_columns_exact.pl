@@ -1,0 +1,293 @@
+# qtop_exact from copies of columns that the GPU worker keeps: the same as by queries, in
+# every case, and to the same people.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use QsketchGpu;
+use Test::More;
+
+my $node = gpu_node('exact', 'qsketch.device = auto', 'max_parallel_workers_per_gather = 0', 'jit = off');
+
+my $used = qr/qtop_exact has counts of (\d+) pages from GPU copies, and read (\d+)/;
+
+# The answer, and what is said of copies.
+sub ask
+{
+	my ($table, $column, $n, $settings) = @_;
+	my ($rc, $out, $err) = $node->psql('postgres', ($settings // '') .
+		"; SET client_min_messages = debug1; SELECT key, count FROM qtop_exact('$table', '$column', $n)");
+
+	return ($out, $err, $rc);
+}
+
+# The same answer with copies and by a query.  Pages from copies and pages read are returned.
+sub same
+{
+	my ($name, $table, $column, $n, $settings) = @_;
+	my $wanted = $node->safe_psql('postgres', ($settings // '') . qq{;
+		SELECT "$column"::text, count(*) FROM $table WHERE "$column" IS NOT NULL GROUP BY "$column" ORDER BY 2 DESC, $table."$column" LIMIT $n});
+	my ($out, $err) = ask($table, $column, $n, $settings);
+
+	ok($out eq $wanted, "$name: the same");
+	return $err =~ $used ? ($1, $2) : ();
+}
+
+sub from_copies
+{
+	my ($name, $copied, $read, @question) = @_;
+
+	is_deeply([ same($name, @question) ], [ $copied, $read ], "$name: from copies");
+}
+
+sub refused
+{
+	my ($name, $reason, @question) = @_;
+	my ($out, $err) = ask(@question);
+
+	like($err, qr/qtop_exact does not use GPU copies: $reason/, "$name: says why not");
+	same($name, @question) if $question[0] ne 'weighted';
+}
+
+# ---- kinds of keys ----
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE t (skewed bigint, "all ""same" int, few smallint, uniq bigint, signed int, far bigint, nothing int, w text, n int);
+	INSERT INTO t SELECT floor(20000 ^ ((i * 0.61803398874989484820::numeric % 1)::float8)), 7, i % 3, i * 1000003::bigint - 10000000000,
+			i % 100 - 50, CASE i % 4 WHEN 0 THEN -9223372036854775808 WHEN 1 THEN 9223372036854775807 WHEN 2 THEN 0 ELSE -1 END,
+			NULL, 'w' || i % 100, i
+		FROM generate_series(1, 60000) AS i;
+	INSERT INTO t (n) SELECT i FROM generate_series(1, 3000) AS i;
+	VACUUM ANALYZE t});
+my $pages = $node->safe_psql('postgres', q{SELECT relpages FROM pg_class WHERE relname = 't'});
+my @columns = ('skewed', 'all ""same', 'few', 'uniq', 'signed', 'far', 'nothing');
+
+for my $column (@columns)
+{
+	(my $name = $column) =~ s/""/"/;
+	my ($out, $err) = ask('t', $name, 5);
+	unlike($err, qr/GPU/, "$name: nothing is said of copies where there are none");
+}
+is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{skewed,"all \"same",few,uniq,signed,far,nothing,w}')}), $pages, 'loaded');
+for my $n (1, 20, 1000, 100000)
+{
+	for my $column (@columns)
+	{
+		(my $name = $column) =~ s/""/"/;
+		my $wanted = $node->safe_psql('postgres', qq{
+			SELECT "$column"::text, count(*) FROM t WHERE "$column" IS NOT NULL GROUP BY "$column" ORDER BY 2 DESC, t."$column" LIMIT $n});
+		my ($out, $err) = ask('t', $name, $n);
+
+		ok($out eq $wanted, "$name, $n keys: the same");
+		like($err, qr/has counts of $pages pages from GPU copies, and read 0/, "$name, $n keys: from copies");
+	}
+}
+is($node->safe_psql('postgres', q{SELECT sum(key * count) FROM qtop_exact('t', 'signed', 100, NULL::int)}),
+	$node->safe_psql('postgres', 'SELECT sum(signed) FROM t'), 'keys of their own type');
+settled($node, 'kinds of keys');
+
+# ---- what is left to queries, and why ----
+
+refused('text', 'keys that are no integers', 't', 'w', 5);
+my ($rc, $out, $err) = $node->psql('postgres', q{SET client_min_messages = debug1; SELECT * FROM qtop_exact('t', 'skewed', 5, NULL::bigint, 'few')});
+like($err, qr/does not use GPU copies: weights/, 'weights');
+for my $setting ('SET qsketch.enable_gpu_columns = off', 'SET qsketch.device = cpu')
+{
+	($out, $err) = ask('t', 'skewed', 5, $setting);
+	unlike($err, qr/GPU copies/, "$setting: no copies");
+}
+is($node->safe_psql('postgres', q{SELECT * FROM qtop_exact('t', 'ctid', 2)}), "(0,1)|1\n(0,2)|1", 'a system column');
+$node->safe_psql('postgres', q{CREATE TABLE child () INHERITS (t); INSERT INTO child (skewed) SELECT 3 FROM generate_series(1, 5000)});
+refused('inheritance', 'tables that inherit from it', 't', 'skewed', 3);
+same('only the child', 'child', 'skewed', 3);
+$node->safe_psql('postgres', 'DROP TABLE child; ANALYZE t');
+$node->safe_psql('postgres', 'CREATE VIEW seen AS SELECT * FROM t');
+same('a view', 'seen', 'skewed', 3);
+
+# ---- changes ----
+
+from_copies('before', $pages, 0, 't', 'skewed', 50);
+$node->safe_psql('postgres', 'UPDATE t SET skewed = -5 WHERE n BETWEEN 2000 AND 2600; DELETE FROM t WHERE n BETWEEN 9000 AND 9050');
+my ($copied, $read) = same('changed', 't', 'skewed', 50);
+cmp_ok($copied, '<', $pages, 'pages that were changed are read');
+cmp_ok($copied, '>', $pages / 2, 'the others are not');
+$node->safe_psql('postgres', 'INSERT INTO t (uniq) SELECT 77 FROM generate_series(1, 100)');
+same('added', 't', 'uniq', 3);
+$node->safe_psql('postgres', 'VACUUM t');
+same('after vacuum', 't', 'skewed', 50);
+same('after vacuum, other keys', 't', 'uniq', 50);
+$node->safe_psql('postgres', 'UPDATE t SET few = few');
+refused('most are changed', 'most pages have changed', 't', 'skewed', 20);
+$node->safe_psql('postgres', 'VACUUM FULL t; VACUUM t');
+same('another file', 't', 'skewed', 20);
+$pages = $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{skewed,uniq,few}')});
+from_copies('loaded again', $pages, 0, 't', 'skewed', 50);
+
+# two parts of a table, each with a page of the map of its own
+$node->safe_psql('postgres', q{
+	CREATE TABLE two (k int, pad text) WITH (fillfactor = 10);
+	INSERT INTO two SELECT i % 9000, repeat('x', 800) FROM generate_series(1, 33000) AS i;
+	VACUUM two});
+is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('two', '{k}')}), '33000', 'two parts are loaded');
+from_copies('two parts', 33000, 0, 'two', 'k', 9000);
+$node->safe_psql('postgres', q{DELETE FROM two WHERE ctid IN ('(32671,1)', '(32672,1)'); UPDATE two SET k = -k WHERE ctid IN ('(0,1)', '(32999,1)')});
+from_copies('two parts, changed at their ends', 32996, 4, 'two', 'k', 9000);
+$node->safe_psql('postgres', 'DROP TABLE two');
+
+# ---- transactions ----
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE x (k bigint, n int);
+	INSERT INTO x SELECT i % 400, i FROM generate_series(1, 30000) AS i;
+	VACUUM x;});
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k}')});
+my $both = q{SELECT string_agg(key || ':' || count, ' ') FROM qtop_exact('x', 'k', 300)};
+my $plain = q{SELECT string_agg(k || ':' || c, ' ') FROM (SELECT k, count(*) AS c FROM x GROUP BY k ORDER BY 2 DESC, 1 LIMIT 300) AS y};
+for my $isolation ('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE')
+{
+	my $reader = $node->background_psql('postgres');
+	my $writer = $node->background_psql('postgres');
+
+	$reader->query_safe("BEGIN ISOLATION LEVEL $isolation; SELECT count(*) FROM pg_class");
+	$node->safe_psql('postgres', 'UPDATE x SET k = k + 3 WHERE n < 300; DELETE FROM x WHERE n BETWEEN 1000 AND 1100');
+	$writer->query_safe('BEGIN; INSERT INTO x SELECT 1, -i FROM generate_series(1, 50) AS i; UPDATE x SET k = -1 WHERE n = 20000');
+	ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: as the rows that it sees");
+	$writer->query_safe('COMMIT');
+	$node->safe_psql('postgres', 'VACUUM x');
+	ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: after others have committed");
+	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k}')});
+	ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: after loading");
+	if ($isolation ne 'SERIALIZABLE')
+	{
+		$reader->query_safe('UPDATE x SET k = k + 1 WHERE n = 29999; SAVEPOINT s; DELETE FROM x WHERE n > 25000 AND n % 100 = 3');
+		ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: own changes");
+		$reader->query_safe('ROLLBACK TO s');
+		ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: changes that were undone");
+	}
+	$reader->query_safe('COMMIT');
+	$_->quit foreach $reader, $writer;
+	$node->safe_psql('postgres', 'VACUUM x');
+}
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k}')});
+my @skew = map { $node->background_psql('postgres', on_error_stop => 0) } 1, 2;
+$_->query("BEGIN ISOLATION LEVEL SERIALIZABLE; $both") foreach @skew;
+$skew[0]->query('INSERT INTO x VALUES (1, 1)');
+$skew[1]->query('INSERT INTO x VALUES (2, 2)');
+$_->query('COMMIT') foreach @skew;
+like($skew[0]->{stderr} . $skew[1]->{stderr}, qr/could not serialize access/, 'serializable transactions that read copies conflict with writers');
+$_->quit foreach @skew;
+
+# stopped between the look at the map and its use
+my $module = "$ENV{TESTDIR}/copy_pause.so";
+SKIP:
+{
+	skip 'no test module', 4 unless -f $module;
+	$node->safe_psql('postgres', "CREATE FUNCTION pause_copies(place int, lock bigint) RETURNS void LANGUAGE c AS '$module'");
+	for my $race ('cleared', 'loaded anew')
+	{
+		$node->safe_psql('postgres', 'VACUUM x');
+		$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k}')});
+		$node->safe_psql('postgres', 'UPDATE x SET k = k + 7 WHERE n BETWEEN 5000 AND 5100') if $race ne 'cleared';
+		my $wanted = $node->safe_psql('postgres', $plain);
+		my $holder = $node->background_psql('postgres');
+		my $reader = $node->background_psql('postgres');
+
+		$holder->query_safe('SELECT pg_advisory_lock(1)');
+		$reader->query_safe('SELECT pause_copies(1, 1)');
+		$reader->query_until(qr/started/, "\\echo started\n$both;\n");
+		ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}),
+			"$race: it waits");
+		$node->safe_psql('postgres', 'UPDATE x SET k = k + 1000000 WHERE n BETWEEN 12000 AND 14000; DELETE FROM x WHERE n BETWEEN 15000 AND 15100')
+		  if $race eq 'cleared';
+		$node->safe_psql('postgres', 'VACUUM x') if $race ne 'cleared';
+		$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k}')}) if $race ne 'cleared';
+		$holder->query_safe('SELECT pg_advisory_unlock(1)');
+		is($reader->query_safe('SELECT 1'), "$wanted\n1", "$race: right");
+		$_->quit foreach $reader, $holder;
+	}
+}
+
+# ---- rights: those of the queries ----
+
+$node->safe_psql('postgres', q{
+	CREATE ROLE reader LOGIN; CREATE ROLE other LOGIN; CREATE ROLE rowwise LOGIN;
+	CREATE SCHEMA closed; CREATE TABLE closed.hidden AS SELECT i % 9 AS k FROM generate_series(1, 20000) AS i;
+	VACUUM closed.hidden; GRANT SELECT ON closed.hidden TO reader;
+	CREATE TABLE secret (k bigint, n int);
+	INSERT INTO secret SELECT i % 50, i FROM generate_series(1, 20000) AS i;
+	VACUUM secret;
+	GRANT SELECT (n) ON secret TO reader; GRANT SELECT ON secret TO rowwise});
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('secret', '{k,n}'), qsketch_gpu_load('closed.hidden', '{k}')});
+sub as
+{
+	my ($role, $query) = @_;
+	return $node->psql('postgres', "SET client_min_messages = debug1; $query", extra_params => [ '-U', $role ]);
+}
+($rc, $out, $err) = as('reader', q{SELECT count FROM qtop_exact('secret', 'n', 1)});
+is($out, '1', 'who may read a column has its keys');
+like($err, $used, 'from copies');
+for my $case ([ 'reader', 'secret', 'k', 'table secret' ], [ 'other', 'secret', 'n', 'table secret' ], [ 'reader', 'closed.hidden', 'k', 'schema closed' ])
+{
+	my ($role, $table, $column, $what) = @$case;
+
+	($rc, $out, $err) = as($role, "SELECT * FROM qtop_exact('$table', '$column', 1)");
+	like($err, qr/ERROR:  permission denied for $what/, "$role may not read $column of $table");
+	is($out, '', 'and sees nothing');
+}
+$node->safe_psql('postgres', 'ALTER TABLE secret ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON secret TO rowwise USING (n < 100)');
+($rc, $out, $err) = as('rowwise', q{SELECT sum(count) FROM qtop_exact('secret', 'k', 1000)});
+is($out, '99', 'only rows of the policy count');
+like($err, qr/does not use GPU copies: row security/, 'which copies do not know');
+($rc, $out, $err) = as('rowwise', q{SET row_security = off; SELECT sum(count) FROM qtop_exact('secret', 'k', 1000)});
+like($err, qr/query would be affected by row-level security/, 'as queries have it');
+($out, $err) = ask('secret', 'k', 1000);
+like($err, $used, 'who is exempt uses copies');
+
+# ---- memory, cancel, and a worker that fails ----
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE many AS SELECT i % 9000 AS k, i AS n FROM generate_series(1, 100000) AS i;
+	CREATE TABLE distinct_keys AS SELECT i * 7 AS k FROM generate_series(1, 100000) AS i;
+	VACUUM many; VACUUM distinct_keys});
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload(t) FROM unnest('{t,x,secret,closed.hidden}'::regclass[]) AS t});
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('many', '{k}')});
+my $all = $node->safe_psql('postgres', q{SELECT pg_relation_size('many') / 8192});
+from_copies('all at a time', $all, 0, 'many', 'k', 9000);
+set_worker($node, 'qsketch.gpu_memory_limit', '2');
+from_copies('in portions', $all, 0, 'many', 'k', 9000);
+$node->safe_psql('postgres', 'UPDATE many SET k = -k WHERE n % 9000 < 40');
+same('in portions, pages read among them', 'many', 'k', 9000);
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('many'), qsketch_gpu_load('distinct_keys', '{k}')});
+refused('too many distinct keys', 'the GPU has no room', 'distinct_keys', 'k', 5);
+set_worker($node, 'qsketch.gpu_memory_limit', '1');
+refused('no memory at all', 'the GPU has no room', 'distinct_keys', 'k', 5);
+set_worker($node, 'qsketch.gpu_memory_limit', '0');
+$all = $node->safe_psql('postgres', q{SELECT pg_relation_size('distinct_keys') / 8192});
+from_copies('memory again', $all, 0, 'distinct_keys', 'k', 5);
+set_fault($node, 'memory');
+refused('no device memory', 'the GPU has no room', 'distinct_keys', 'k', 5);
+set_fault($node, 'slow');
+my ($ended, $wrong) = (0, 0);
+my $right = $node->safe_psql('postgres', q{SELECT k, 1 FROM distinct_keys ORDER BY k LIMIT 50000});
+for my $turn (1 .. 8)
+{
+	($rc, $out, $err) = $node->psql('postgres', 'SET statement_timeout = ' . 15 * $turn . q{; SELECT * FROM qtop_exact('distinct_keys', 'k', 50000)});
+	$ended++ if $err =~ /canceling statement/;
+	$wrong++ if $rc == 0 ? $out ne $right : $err !~ /canceling statement/;
+}
+is($wrong, 0, 'cancelled or right');
+cmp_ok($ended, '>', 0, 'some were cancelled');
+set_fault($node, 'none');
+settled($node, 'cancelled');
+set_fault($node, 'error');
+($rc, $out, $err) = $node->psql('postgres', q{SELECT * FROM qtop_exact('distinct_keys', 'k', 5)});
+like($err, qr/GPU operation failed/, 'a query that uses a copy fails with the device');
+set_fault($node, 'none');
+same('after that', 'distinct_keys', 'k', 5);
+wait_for_worker($node);
+same('with another worker', 'distinct_keys', 'k', 5);
+settled($node, 'the end');
+$node->stop;
+done_testing();

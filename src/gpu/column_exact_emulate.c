@@ -1,0 +1,168 @@
+/*
+ * column_exact_emulate.c
+ *		Exact counts of keys on a device that is made of the CPU.
+ *
+ * As on a GPU, keys are collected until the room is full.  Then they are sorted and
+ * counted, and added to the list of distinct keys from before.
+ *
+ * src/gpu/column_exact_emulate.c
+ */
+#include "gpu/column_exact_device.h"
+#include "gpu/emulate.h"
+
+/* A distinct key, and how often it came. */
+typedef struct Counted
+{
+	int64 key;
+	int64 times;
+} Counted;
+
+typedef struct Exact
+{
+	GpuEmulatedDevice *device;
+	uint64 room;
+	uint64 used;   /* keys that were not counted yet, or behind a list: its length with them */
+	uint64 listed; /* distinct keys, sorted by key */
+	Counted *list; /* the list, and behind it single keys */
+	Counted *side; /* room for another list */
+} Exact;
+
+static void
+emulated_destroy(void *exact)
+{
+	Exact *e = exact;
+	const qb_memory *memory = &e->device->memory;
+
+	if (e->list)
+		memory->release(memory->context, e->list);
+	if (e->side)
+		memory->release(memory->context, e->side);
+	free(e);
+}
+
+static qb_status
+emulated_create(void *device, uint64 room, void **exact)
+{
+	Exact *made = calloc(1, sizeof(Exact));
+	const qb_memory *memory = &((GpuEmulatedDevice *) device)->memory;
+
+	*exact = NULL;
+	if (made == NULL)
+		return QB_NO_MEMORY;
+	made->device = device;
+	made->room = room;
+	made->list = memory->alloc(memory->context, room * sizeof(Counted));
+	made->side = memory->alloc(memory->context, room * sizeof(Counted));
+	if (made->list && made->side)
+	{
+		*exact = made;
+		return QB_OK;
+	}
+	emulated_destroy(made);
+	return QB_NO_MEMORY;
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	int64 x = ((const Counted *) a)->key;
+	int64 y = ((const Counted *) b)->key;
+
+	return (x > y) - (x < y);
+}
+
+/* As ORDER BY count DESC, key. */
+static int
+compare_times(const void *a, const void *b)
+{
+	int64 x = ((const Counted *) a)->times;
+	int64 y = ((const Counted *) b)->times;
+
+	return x != y ? (x < y) - (x > y) : compare_keys(a, b);
+}
+
+/* Merge the list with the sorted keys behind it, and add up equal keys. */
+static void
+settle(Exact *e)
+{
+	const Counted *a = e->list;
+	const Counted *b = e->list + e->listed;
+	const Counted *a_end = b;
+	const Counted *b_end = e->list + e->used;
+	Counted *to = e->side;
+	uint64 count = 0;
+
+	qsort(e->list + e->listed, e->used - e->listed, sizeof(Counted), compare_keys);
+	while (a < a_end || b < b_end)
+	{
+		const Counted *next = b == b_end || (a < a_end && a->key <= b->key) ? a++ : b++;
+
+		if (count > 0 && to[count - 1].key == next->key)
+			to[count - 1].times += next->times;
+		else
+			to[count++] = *next;
+	}
+	e->side = e->list;
+	e->list = to;
+	e->listed = e->used = count;
+}
+
+static qb_status
+emulated_add(void *exact, const uint64 *key, size_t count)
+{
+	Exact *e = exact;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (e->used == e->room)
+		{
+			settle(e);
+			if (e->listed > e->room / 2)
+				return QB_NO_MEMORY;
+		}
+		e->list[e->used++] = (Counted){ .key = (int64) key[i], .times = 1 };
+	}
+	return QB_OK;
+}
+
+static qb_status
+emulated_order(void *exact, uint64 *found)
+{
+	Exact *e = exact;
+
+	settle(e);
+	qsort(e->list, e->listed, sizeof(Counted), compare_times);
+	*found = e->listed;
+	return QB_OK;
+}
+
+static qb_status
+emulated_get(void *exact, uint64 first, size_t count, uint64 *key, int64 *times)
+{
+	const Counted *from = ((const Exact *) exact)->list + first;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		key[i] = (uint64) from[i].key;
+		times[i] = from[i].times;
+	}
+	return QB_OK;
+}
+
+static uint64
+emulated_bytes(const void *exact)
+{
+	return ((const Exact *) exact)->room * 2 * sizeof(Counted);
+}
+
+const GpuExactDeviceOps gpu_emulated_exact = {
+	.create = emulated_create,
+	.destroy = emulated_destroy,
+	.add = emulated_add,
+	.add_device = emulated_add,
+	.order = emulated_order,
+	.get = emulated_get,
+	.bytes = emulated_bytes,
+};

@@ -1,0 +1,170 @@
+/*
+ * column_exact_serve.c
+ *		What the GPU worker does with exact counts of keys: the servant of their requests.
+ *
+ * Counts are on the device of the copies that they count.  Their room is what a device
+ * sorts in a piece of work, or all keys if they are fewer, or what there is memory for.
+ * Copies are not freed to make room: they are what is to be counted.
+ *
+ * src/gpu/column_exact_serve.c
+ */
+#include "gpu/column_exact.h"
+#include "gpu/column_exact_device.h"
+#include "gpu/column_worker.h"
+#include "gpu/settings.h"
+#include "gpu/worker.h"
+
+/* The least room, in keys: with less, a list of distinct keys soon fills it. */
+#define LEAST_ROOM 8192
+
+typedef struct Holding
+{
+	void *exact; /* NULL: no keys have come */
+	int device;
+	uint64 keys; /* that may come */
+	uint64 found;
+} Holding;
+
+static Holding holding[GPU_ENTRIES];
+
+static const GpuExactDeviceOps *
+device_ops(void)
+{
+	return gpu_device_ops->exact;
+}
+
+static void
+drop_exact(int index)
+{
+	Holding *h = &holding[index];
+
+	if (h->exact)
+	{
+		device_ops()->destroy(h->exact);
+		pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
+	}
+	memset(h, 0, sizeof(*h));
+}
+
+/* Have counts on a device.  Keys of two devices are not brought together. */
+static qb_status
+be_on(Holding *h, int device)
+{
+	uint64 room = Max(Min(h->keys, (uint64) gpu_device_ops->piece_work), LEAST_ROOM);
+	qb_status status;
+
+	if (h->exact)
+		return h->device == device ? QB_OK : QB_NO_MEMORY;
+	if (gpu_fault == FAULT_MEMORY)
+		return QB_NO_MEMORY;
+	do
+	{
+		status = device_ops()->create(gpu_device[device], room, &h->exact);
+		room /= 2;
+	}
+	while (status == QB_NO_MEMORY && room >= LEAST_ROOM);
+	if (status != QB_OK)
+		return status;
+	h->device = device;
+	pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
+	GpuCount(COUNT_CREATED, 1);
+	return QB_OK;
+}
+
+static qb_status
+serve_create(Holding *h, GpuSlot *slot)
+{
+	h->keys = GpuExactShapeIn(slot)->keys;
+	return QB_OK;
+}
+
+/* Count keys of a copy, of as many pages as fit in a piece of the work. */
+static qb_status
+serve_column(Holding *h, GpuSlot *slot)
+{
+	GpuPages pages;
+	GpuPicked picked;
+	qb_status status;
+
+	memcpy(&pages, GpuSlotData(slot), sizeof(pages));
+	status = GpuColumnPick(slot->other.index, &pages, (uint32) slot->offset,
+						   (uint64) gpu_device_ops->piece_work, &picked);
+	if (status == QB_OK && picked.count > 0)
+		status = be_on(h, picked.device);
+	if (status == QB_OK && picked.count > 0)
+		status = device_ops()->add_device(h->exact, picked.key, picked.count);
+	if (status != QB_OK)
+		return status;
+	slot->offset = picked.end;
+	slot->more = picked.end < GPU_RANGE_PAGES;
+	GpuCount(COUNT_COLUMN_KEYS, picked.count);
+	return QB_OK;
+}
+
+static qb_status
+serve_keys(Holding *h, GpuSlot *slot)
+{
+	qb_status status;
+
+	if (slot->count < 0 || slot->count > GPU_SLOT_KEYS)
+		return QB_NO_MEMORY;
+	status = h->exact ? QB_OK : be_on(h, 0);
+	if (status == QB_OK)
+		status = device_ops()->add(h->exact, (const uint64 *) GpuSlotData(slot), slot->count);
+	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint64));
+	return status;
+}
+
+static qb_status
+serve_order(Holding *h, GpuSlot *slot)
+{
+	qb_status status = h->exact ? device_ops()->order(h->exact, &h->found) : QB_OK;
+
+	GpuExactShapeIn(slot)->keys = h->found;
+	return status;
+}
+
+static qb_status
+serve_read(Holding *h, GpuSlot *slot)
+{
+	uint64 *data = (uint64 *) GpuSlotData(slot);
+
+	if (slot->count < 0 || slot->count > GPU_SLOT_WEIGHED || slot->offset > h->found ||
+		slot->count > h->found - slot->offset)
+		return QB_NO_MEMORY;
+	GpuCount(COUNT_BYTES_OUT, 2 * slot->count * sizeof(uint64));
+	return device_ops()->get(h->exact, slot->offset, slot->count, data,
+							 (int64 *) data + slot->count);
+}
+
+static qb_status
+serve_exact(GpuSlot *slot)
+{
+	static qb_status (*const serve[])(Holding * h, GpuSlot * slot) = {
+		[EXACT_CREATE] = serve_create, [EXACT_COLUMN] = serve_column, [EXACT_KEYS] = serve_keys,
+		[EXACT_ORDER] = serve_order,   [EXACT_READ] = serve_read,
+	};
+
+	if (gpu_fault == FAULT_ERROR)
+		return QB_DEVICE_ERROR;
+	return serve[slot->op](&holding[slot->entry.index], slot);
+}
+
+static GpuPlace
+place_of_exact(int index)
+{
+	const Holding *h = &holding[index];
+	GpuPlace place = { .device = h->device, .on_device = h->exact != NULL };
+
+	if (place.on_device)
+		place.bytes = device_ops()->bytes(h->exact);
+	return place;
+}
+
+const GpuServant gpu_exact_servant = {
+	.serve = serve_exact,
+	.reads = 1 << EXACT_READ,
+	.reads_other = 1 << EXACT_COLUMN,
+	.drop = drop_exact,
+	.place = place_of_exact,
+};

@@ -1,0 +1,278 @@
+/*
+ * copy_exact.c
+ *		Copies of columns for qtop_exact: the worker counts all keys exactly, and this
+ *		process reads the pages whose copy is not true.
+ *
+ * The fingerprint of an integer is the integer, so the counts of fingerprints are the
+ * answer.  Keys of other types would have to be looked for in the table.
+ *
+ * The queries of qtop_exact check permissions, policies and what hooks ask for.  No query
+ * is run here.  So copies are used only by those whose queries would pass all checks and
+ * see all rows; anybody else is left to the queries, which say what is wrong.
+ *
+ * src/scan/copy_exact.c
+ */
+#include "scan/columns.h"
+#include "scan/copy.h"
+
+#include "access/relation.h"
+#include "access/tableam.h"
+#include "catalog/pg_namespace.h"
+#include "executor/executor.h"
+#include "gpu/column_exact.h"
+#include "miscadmin.h"
+#include "pg/top_exact.h"
+#include "storage/bufmgr.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+/* Copies are used if they have at least this share of the pages: one process reads the others. */
+#define LEAST_SHARE 0.5
+
+/* A column, its copies, and the pages that are true in them. */
+typedef struct Exact
+{
+	Relation relation;
+	Form_pg_attribute form;
+	GpuColumn column;
+	TableScanDesc scan;
+	BlockNumber blocks;
+	uint32 ranges;
+	GpuRef *ref; /* of each range */
+	PageSet pages;
+	uint64 count;        /* of these pages */
+	GpuColumnPart *part; /* of each range that has any */
+	int parts;
+} Exact;
+
+/* ---- may copies be used? ---- */
+
+static bool
+may_read(const Exact *e)
+{
+	Oid relid = RelationGetRelid(e->relation);
+	Oid schema = RelationGetNamespace(e->relation);
+	AclResult usage;
+
+#if PG_VERSION_NUM >= 160000
+	usage = object_aclcheck(NamespaceRelationId, schema, GetUserId(), ACL_USAGE);
+#else
+	usage = pg_namespace_aclcheck(schema, GetUserId(), ACL_USAGE);
+#endif
+	return usage == ACLCHECK_OK &&
+		   (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
+			pg_attribute_aclcheck(relid, e->form->attnum, GetUserId(), ACL_SELECT) == ACLCHECK_OK);
+}
+
+/* Why copies of the column are not used; NULL: they are. */
+static const char *
+find_refusal(const Exact *e, const TopQuestion *question)
+{
+	Snapshot snapshot = GetActiveSnapshot();
+	const char *refusal = CopyTableRefusal(e->relation);
+
+	if (refusal)
+		return refusal;
+	if (!question->integer || !CopyTakesKeys(e->form))
+		return "keys that are no integers";
+	if (question->weight)
+		return "weights";
+	if (e->relation->rd_rel->relhassubclass)
+		return "tables that inherit from it";
+	if (!IsMVCCSnapshot(snapshot) || snapshot->takenDuringRecovery)
+		return "a snapshot of another kind";
+	if (!may_read(e) || ExecutorCheckPerms_hook)
+		return "permissions";
+	if (check_enable_rls(RelationGetRelid(e->relation), InvalidOid, true) == RLS_ENABLED)
+		return "row security";
+	return NULL;
+}
+
+/* ---- which pages ---- */
+
+static bool
+find_copies(Exact *e)
+{
+	e->blocks = RelationGetNumberOfBlocks(e->relation);
+	e->ranges = CopyRanges(e->blocks);
+	e->ref = palloc(Max(e->ranges, 1) * sizeof(GpuRef));
+	e->column = CopyColumn(e->relation, e->form->attnum, e->form->attcollation);
+	return GpuColumnFind(&e->column, e->ref, e->ranges) > 0;
+}
+
+/* Find the pages that are true in their copies. */
+static void
+find_pages(Exact *e)
+{
+	GpuPages *pages = MemoryContextAllocHuge(CurrentMemoryContext, e->ranges * sizeof(GpuPages));
+	uint32 range;
+
+	CopyTruePages(e->relation, e->ref, 0, e->ranges, e->blocks, pages);
+	e->pages.ranges = e->ranges;
+	e->pages.range = palloc0(e->ranges * sizeof(GpuPages *));
+	e->part = palloc(e->ranges * sizeof(GpuColumnPart));
+	for (range = 0; range < e->ranges; range++)
+	{
+		if (GpuPagesAreNone(&pages[range]))
+			continue;
+		e->pages.range[range] = &pages[range];
+		e->part[e->parts++] = (GpuColumnPart){ .ref = e->ref[range], .pages = &pages[range] };
+		e->count += GpuPagesCount(&pages[range]);
+	}
+}
+
+/* No fewer keys than there are: all that the copies have, and as many as other pages can hold. */
+static uint64
+most_keys(const Exact *e)
+{
+	int count;
+	GpuColumnCopy *copy = GpuColumnList(&count);
+	uint64 keys = (e->blocks - e->count) * MaxHeapTuplesPerPage;
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (memcmp(&copy[i].column, &e->column, sizeof(GpuColumn)) == 0)
+			keys += copy[i].bytes / sizeof(uint64);
+	pfree(copy);
+	return keys;
+}
+
+/* ---- counting ---- */
+
+/* The keys of a page's tuples, without NULLs; returns how many. */
+static int
+read_keys(const Exact *e, const ColumnPlace *place, KeyKind kind, PageTuples *tuples, int64 *key)
+{
+	int count = 0;
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		count += ColumnGetInteger(place, kind, e->relation, tuples->tuple[i], tuples->length[i],
+								  &key[count]);
+	}
+	return count;
+}
+
+/* Read the other pages, and have their keys counted. */
+static void
+add_other_pages(const Exact *e, const GpuRef *ref)
+{
+	ScanCopies copies = { .all = e->pages, .pages = e->count };
+	PageTuples *tuples = palloc(sizeof(PageTuples));
+	int64 *key = palloc(GPU_SLOT_BYTES);
+	int count = 0;
+	PageReader reader;
+	ColumnPlace place;
+	KeyType type;
+
+	ColumnPlaceInit(&place, e->form->attnum, RelationGetDescr(e->relation));
+	KeyTypeInit(&type, e->form->atttypid, e->form->attcollation);
+	PageReaderBegin(&reader, e->scan, &copies);
+	while (PageReaderNext(&reader, tuples))
+	{
+		if (count + tuples->count > GPU_SLOT_KEYS)
+		{
+			GpuExactAddKeys(ref, (uint64 *) key, count);
+			count = 0;
+		}
+		count += read_keys(e, &place, type.kind, tuples, key + count);
+	}
+	GpuExactAddKeys(ref, (uint64 *) key, count);
+	PageReaderEnd(&reader);
+	pfree(tuples);
+	pfree(key);
+}
+
+/* Count all keys; NULL: the worker could not. */
+static GpuExactKey *
+count_keys(const Exact *e, int n, int *count)
+{
+	GpuExactKey *best = NULL;
+	GpuRef ref;
+
+	if (!GpuExactBegin(&ref, most_keys(e)))
+		return NULL;
+	if (GpuExactAddColumn(&ref, e->part, e->parts))
+	{
+		add_other_pages(e, &ref);
+		best = GpuExactBest(&ref, n, count);
+	}
+	GpuDropEntry(&ref);
+	return best;
+}
+
+/*
+ * Count with the copies that were found; NULL: too little of them is true, or the worker
+ * could not.  The scan comes first: in a serializable transaction it notes that the table
+ * is read, which must not be later than the look at the map.
+ */
+static GpuExactKey *
+count_copied(Exact *e, int n, int *count)
+{
+	GpuExactKey *best = NULL;
+	bool enough;
+
+	e->scan = table_beginscan(e->relation, GetActiveSnapshot(), 0, NULL);
+	find_pages(e);
+	CopyTestPoint(1);
+	enough = e->count >= LEAST_SHARE * e->blocks;
+	if (enough)
+		best = count_keys(e, n, count);
+	table_endscan(e->scan);
+	if (best)
+		elog(DEBUG1,
+			 "qtop_exact has counts of " UINT64_FORMAT " pages from GPU copies, and read %u",
+			 e->count, (BlockNumber) (e->blocks - e->count));
+	else
+		elog(DEBUG1, "qtop_exact does not use GPU copies: %s",
+			 enough ? "the GPU has no room" : "most pages have changed");
+	return best;
+}
+
+/* Use copies of the column, if there are any and they may be used. */
+static GpuExactKey *
+try_copies(Exact *e, const TopQuestion *question, int *count)
+{
+	const char *refusal;
+
+	if (!find_copies(e))
+		return NULL;
+	refusal = find_refusal(e, question);
+	if (refusal == NULL)
+		return count_copied(e, question->n, count);
+	elog(DEBUG1, "qtop_exact does not use GPU copies: %s", refusal);
+	return NULL;
+}
+
+/* The most frequent keys, in their order; NULL: the question is to be answered without copies. */
+static GpuExactKey *
+from_copies(const TopQuestion *question, int *count)
+{
+	GpuExactKey *best = NULL;
+	Exact e = { .relation = NULL };
+	AttrNumber attribute;
+
+	if (!GpuColumnsExist())
+		return NULL;
+	attribute = get_attnum(question->relation, question->name);
+	if (attribute <= 0)
+		return NULL;
+	e.relation = relation_open(question->relation, NoLock);
+	e.form = TupleDescAttr(RelationGetDescr(e.relation), attribute - 1);
+	if (RELKIND_HAS_STORAGE(e.relation->rd_rel->relkind))
+		best = try_copies(&e, question, count);
+	relation_close(e.relation, NoLock);
+	return best;
+}
+
+void
+CopyExactInit(void)
+{
+	TopExactFromCopies = from_copies;
+}
