@@ -67,7 +67,9 @@ is($node->safe_psql('postgres', "SELECT qsketch_gpu_load('t', '{" . join(',', @c
 is($node->safe_psql('postgres', 'SELECT count(*), min(pages), max(pages), min(pages_true) FROM qsketch_gpu_columns'),
 	scalar(@columns) . "|$pages|$pages|$pages", 'the view shows all columns and pages');
 is($node->safe_psql('postgres', q{SELECT rows, bytes FROM qsketch_gpu_columns WHERE "column" = 'n'}),
-	$node->safe_psql('postgres', 'SELECT count(n), 8 * count(n) FROM t'), 'NULLs are not in a copy');
+	$node->safe_psql('postgres', 'SELECT count(n), 8 * (count(*) + (count(*) + 63) / 64) FROM t'), 'a column with NULLs has a bitmap');
+is($node->safe_psql('postgres', q{SELECT rows, bytes FROM qsketch_gpu_columns WHERE "column" = 'k'}),
+	$node->safe_psql('postgres', 'SELECT count(k), 8 * count(k) FROM t'), 'others have none');
 for my $column (@columns)
 {
 	same($column, "SELECT md5(qsketch_agg($column)::text) FROM t");

@@ -9,6 +9,7 @@
  */
 #include "gpu/sketch_client.h"
 #include "gpu/client.h"
+#include "gpu/column_client.h"
 #include "gpu/sketch_gpu.h"
 #include "gpu/sketch_tables.h"
 #include "gpu/wait.h"
@@ -129,7 +130,7 @@ ask_part(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	slot->other = part->ref;
 	slot->offset = 0;
 	slot->count = 0;
-	memcpy(GpuSlotData(slot), part->pages, sizeof(GpuPages));
+	GpuColumnWant(slot, part);
 }
 
 /* Of a part that failed, or whose copy went, the keys of the first pages may have been added. */

@@ -284,7 +284,7 @@ add_counts(qs_sketch *sk, const GpuColumnPart *part, int64 *count, GpuKeyCounts 
 	int64 before = sk->total;
 	qb_status status;
 
-	*done = !GpuColumnCounts(&part->ref, part->pages, most, counts);
+	*done = !GpuColumnCounts(part, most, counts);
 	if (*done)
 		return QB_OK;
 	if (counts->count > most)

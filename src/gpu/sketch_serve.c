@@ -260,15 +260,15 @@ static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {
 	double most = h->on_device ? gpu_device_ops->piece_work / h->depth : HOST_PIECE;
-	GpuPages pages;
+	GpuWanted wanted;
 	GpuPicked picked;
 	qb_status status;
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
-	memcpy(&pages, GpuSlotData(slot), sizeof(pages));
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
 	status =
-		GpuColumnPick(slot->other.index, &pages, (uint32) slot->offset, (uint64) most, &picked);
+		GpuColumnPick(slot->other.index, &wanted, (uint32) slot->offset, (uint64) most, &picked);
 	if (status == QB_OK)
 		status = move_to_copy(h, picked.device);
 	if (status == QB_OK)

@@ -90,6 +90,7 @@ typedef struct ScanConditions
 	MemoryContext operands; /* values of operands in this run */
 } ScanConditions;
 
+extern ValueKind ScanKindOf(Oid type);
 extern Cost ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup);
 extern ScanConditions *ScanConditionsInit(List *clauses, EState *estate, Relation relation);
 extern int ScanConditionsOnPage(const ScanConditions *conditions);

@@ -1,7 +1,7 @@
 /*
  * column.c
- *		Arrays of keys in device memory: copied, gathered, and counted from there, as
- *		the CPU counts them.
+ *		Arrays of keys in device memory: copied, gathered, selected by conditions, and
+ *		counted from there, as the CPU counts them.
  *
  *	column [first case [number of cases]]
  *
@@ -13,6 +13,9 @@
 
 #define KEYS     (1 << 20)
 #define RUNS_MAX 4096
+
+/* Device memory for as many tiles, in words. */
+#define TILES_WORDS (RUNS_MAX * sizeof(qb_tile) / 8)
 
 static uint64_t wrong;
 
@@ -140,6 +143,156 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 	return same;
 }
 
+/* A column with few different values, some of them NULL, there and here. */
+typedef struct Column
+{
+	uint64_t *value;
+	uint64_t *null; /* NULL: there are none */
+	uint64_t words;
+	qs_cuda_column device;
+} Column;
+
+static void
+make_column(qs_cuda *gpu, Column *column, uint64_t *state, uint64_t rows)
+{
+	static const int64_t limit[] = { INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX };
+	uint64_t *device;
+
+	*column = (Column){ .value = malloc(rows * sizeof(uint64_t)), .words = (rows + 63) / 64 };
+	CHECK(column->value != NULL);
+	for (uint64_t i = 0; i < rows; i++)
+		column->value[i] =
+			draw(state, 20) ? draw(state, 40) - 20 : (uint64_t) limit[draw(state, 4)];
+	CHECK(qs_cuda_keys_create(gpu, rows, &device) == QB_OK);
+	CHECK(qs_cuda_keys_put(gpu, device, column->value, rows) == QB_OK);
+	column->device.value = device;
+	if (draw(state, 2))
+		return;
+	column->null = malloc(column->words * sizeof(uint64_t));
+	CHECK(column->null != NULL);
+	for (uint64_t i = 0; i < column->words; i++)
+	{
+		uint64_t half = draw(state, UINT64_MAX);
+
+		column->null[i] = half & draw(state, UINT64_MAX);
+	}
+	CHECK(qs_cuda_keys_create(gpu, column->words, &device) == QB_OK);
+	CHECK(qs_cuda_keys_put(gpu, device, column->null, column->words) == QB_OK);
+	column->device.null = device;
+}
+
+static void
+free_column(qs_cuda *gpu, Column *column, uint64_t rows)
+{
+	qs_cuda_keys_destroy(gpu, (uint64_t *) column->device.value, rows);
+	qs_cuda_keys_destroy(gpu, (uint64_t *) column->device.null, column->words);
+	free(column->value);
+	free(column->null);
+}
+
+static bool
+is_null(const Column *column, uint64_t row)
+{
+	return column->null && column->null[row / 64] >> row % 64 & 1;
+}
+
+static void
+draw_tests(uint64_t *state, qb_selection *tests, uint32_t columns)
+{
+	tests->columns = columns;
+	tests->tests = columns > 0 ? (uint32_t) draw(state, QB_SELECTION_TESTS / 4) : 0;
+	for (int i = 0; i < QB_SELECTION_NUMBERS; i++)
+		tests->number[i] = 3 * i - 21; /* ascending */
+	for (uint32_t i = 0; i < tests->tests; i++)
+		tests->test[i] = (qb_test){ .column = (uint16_t) draw(state, columns),
+									.kind = (uint8_t) draw(state, QB_TEST_NULL + 1),
+									.negated = (uint8_t) draw(state, 2),
+									.first = (uint16_t) draw(state, 20),
+									.count = (uint16_t) draw(state, 12),
+									.low = (int64_t) draw(state, 30) - 25,
+									.high = (int64_t) draw(state, 30) + 5 };
+}
+
+/* Tiles in the order of rows, with gaps; all columns begin at different rows. */
+static uint32_t
+draw_tiles(uint64_t *state, qb_tile *tile, uint32_t columns, uint64_t rows)
+{
+	uint64_t gap = 1 + draw(state, 1000), length = 1 + draw(state, QB_TILE_ROWS);
+	uint64_t at = 0;
+	uint32_t tiles = 0;
+
+	while (tiles < RUNS_MAX && at + length <= rows)
+	{
+		tile[tiles].rows = 1 + (uint32_t) draw(state, length);
+		for (uint32_t c = 0; c <= columns; c++)
+			tile[tiles].first[c] = (uint32_t) draw(state, rows - tile[tiles].rows + 1);
+		at += tile[tiles++].rows + draw(state, gap);
+	}
+	return tiles;
+}
+
+/* The keys of rows that pass, on the CPU. */
+static uint64_t
+select_here(const Column *column, const qs_cuda_rows *rows, const qb_tile *tile, uint64_t *key)
+{
+	uint64_t count = 0;
+
+	for (uint32_t t = 0; t < rows->tiles; t++)
+		for (uint32_t i = 0; i < tile[t].rows; i++)
+		{
+			uint64_t row = tile[t].first[0] + i;
+			bool pass = !is_null(&column[0], row);
+
+			for (uint32_t n = 0; n < rows->tests.tests && pass; n++)
+			{
+				const qb_test *test = &rows->tests.test[n];
+				const Column *c = &column[1 + test->column];
+				uint64_t other = tile[t].first[1 + test->column] + i;
+
+				pass = qb_test_passes(test, rows->tests.number, is_null(c, other),
+									  (int64_t) c->value[other]);
+			}
+			if (pass)
+				key[count++] = qb_number_fingerprint((int64_t) column[0].value[row], rows->form);
+		}
+	return count;
+}
+
+/* Select keys by tests of up to 7 columns, there and here. */
+static bool
+same_selected(qs_cuda *gpu, uint64_t number)
+{
+	static qb_tile tile[RUNS_MAX];
+	static uint64_t got[KEYS], wanted[KEYS];
+	static Column column[1 + QB_SELECTION_COLUMNS];
+	uint64_t state = ~number, rows = QB_TILE_ROWS + draw(&state, KEYS - QB_TILE_ROWS);
+	uint32_t columns = (uint32_t) draw(&state, QB_SELECTION_COLUMNS + 1);
+	qs_cuda_rows what = { .form = (qb_number_form) draw(&state, QB_NUMBER_HASH64 + 1) };
+	uint64_t *to, *list, here, there;
+	bool same;
+
+	draw_tests(&state, &what.tests, columns);
+	what.tiles = draw_tiles(&state, tile, columns, rows);
+	for (uint32_t c = 0; c <= columns; c++)
+		make_column(gpu, &column[c], &state, rows);
+	what.key = column[0].device;
+	for (uint32_t c = 0; c < columns; c++)
+		what.tested[c] = column[1 + c].device;
+	CHECK(qs_cuda_keys_create(gpu, KEYS, &to) == QB_OK);
+	CHECK(qs_cuda_keys_create(gpu, TILES_WORDS, &list) == QB_OK);
+	CHECK(qs_cuda_keys_select(gpu, to, &what, tile, list, &there) == QB_OK);
+	here = select_here(column, &what, tile, wanted);
+	CHECK(qs_cuda_keys_get(gpu, got, to, there) == QB_OK);
+	qsort(got, there, sizeof(*got), compare_keys);
+	qsort(wanted, here, sizeof(*wanted), compare_keys);
+	same = here == there && memcmp(got, wanted, here * sizeof(*got)) == 0;
+	for (uint32_t c = 0; c <= columns; c++)
+		free_column(gpu, &column[c], rows);
+	qs_cuda_keys_destroy(gpu, to, KEYS);
+	qs_cuda_keys_destroy(gpu, list, TILES_WORDS);
+	return same;
+}
+
 static void
 run_case(qs_cuda *gpu, uint64_t number)
 {
@@ -173,6 +326,7 @@ run_case(qs_cuda *gpu, uint64_t number)
 		   "few distinct keys");
 	expect(number, same_distinct(gpu, all, number, keys, 1 + draw(&state, 2 * QS_CUDA_COUNTS_MAX)),
 		   "distinct keys");
+	expect(number, same_selected(gpu, number), "selected keys");
 	qs_cuda_keys_destroy(gpu, small, half);
 	qs_cuda_keys_destroy(gpu, all, keys);
 	qs_cuda_keys_destroy(gpu, side, gathered);
