@@ -287,9 +287,11 @@ comes_first(const ScanCondition *condition)
 		   (condition->operand == NULL || IsA(condition->operand, Const));
 }
 
-static void
-init_condition(ScanCondition *condition, Expr *clause)
+/* Learn what a clause compares. */
+void
+ScanConditionInit(ScanCondition *condition, Expr *clause)
 {
+	memset(condition, 0, sizeof(*condition));
 	if (match(condition, clause))
 		return;
 	memset(condition, 0, sizeof(*condition));
@@ -316,12 +318,12 @@ ScanConditions *
 ScanConditionsInit(List *clauses, EState *estate, Relation relation)
 {
 	ScanConditions *conditions = palloc0(sizeof(ScanConditions));
-	ScanCondition *given = palloc0(list_length(clauses) * sizeof(ScanCondition));
+	ScanCondition *given = palloc(list_length(clauses) * sizeof(ScanCondition));
 	int first;
 	int i;
 
 	for (i = 0; i < list_length(clauses); i++)
-		init_condition(&given[i], list_nth(clauses, i));
+		ScanConditionInit(&given[i], list_nth(clauses, i));
 	conditions->condition = palloc(list_length(clauses) * sizeof(ScanCondition));
 	for (first = 1; first >= 0; first--)
 		for (i = 0; i < list_length(clauses); i++)

@@ -25,7 +25,16 @@
  * set, too: then the page is read, as if it were not set.
  *
  *	copy_check.c	which tables, and which pages now
+ * Several columns of one query have their rows matched page by page, so a page is taken
+ * from copies only if those of all columns are true for it.  They may have been made at
+ * different times.  Each is true now, so each has the tuples that the page has now, in the
+ * order of their line pointers, which nothing changes as long as the tuples are there.  A
+ * page that changes between two looks at the map cannot become all-visible again for what
+ * this query's snapshot does not see: until the snapshot is gone, only changes that were
+ * undone can pass, and they leave the visible tuples where they were.
+ *
  *	copy_use.c		the use in a scan, and why not
+ *	copy_conditions.c	WHERE and FILTER
  *	copy_load.c		qsketch_gpu_load, qsketch_gpu_unload
  *	copy_view.c		qsketch_gpu_columns
  *
@@ -76,7 +85,9 @@ extern bool CopyTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 struct ScanCopies
 {
 	const char *refusal;  /* why they are not used; NULL: they are */
-	GpuColumn *column;    /* of each aggregate */
+	int columns;          /* that the scan needs: */
+	GpuColumn *column;    /* those of keys, and those of conditions */
+	int *key;             /* of each aggregate: the number of its column */
 	PageSet *taken;       /* of each aggregate: pages whose keys were counted from a copy */
 	PageSet all;          /* pages that are in all of "taken" */
 	uint64 pages;         /* in "all" */
@@ -84,11 +95,30 @@ struct ScanCopies
 	MemoryContext memory; /* of the sets of this run */
 };
 
+/* The tests of an aggregate's rows in a run. */
+typedef struct CopyTests
+{
+	qb_selection selection;
+	int column[QB_SELECTION_COLUMNS]; /* numbers of its columns */
+	int numbers;                      /* in its lists */
+	bool none;                        /* no row passes */
+} CopyTests;
+
+/* copy_conditions.c */
+extern const char *CopyConditionsRefusal(Relation relation, const WantedRows *rows);
+extern int CopyConditionsCount(const WantedRows *rows);
+extern void CopyConditionsColumns(ScanCopies *copies, Relation relation, const WantedRows *rows);
+extern bool CopyConditionsTests(ScanCopies *copies, Relation relation, const WantedRows *rows,
+								int filter, CopyTests *tests);
+extern int CopyRangesThere(Relation relation, List *clauses, List *aggregates, uint32 ranges);
+
 /* copy_use.c */
+extern int CopyColumnNumber(ScanCopies *copies, const GpuColumn *column);
 extern ScanCopies *ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count,
 									const WantedRows *rows, const CustomScan *plan);
-extern void ScanCopiesUse(ScanCopies *copies, Relation relation, Snapshot snapshot,
-						  BlockNumber blocks, ScanAggregate *column, int count);
+extern void
+ScanCopiesUse(ScanCopies *copies, Relation relation, Snapshot snapshot, BlockNumber blocks,
+			  ScanAggregate *column, int count, const WantedRows *rows);
 extern void ScanCopiesExplain(const ScanCopies *copies, Relation relation, struct ExplainState *es);
 extern double ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates);
 

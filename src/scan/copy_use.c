@@ -3,7 +3,8 @@
  *		Copies of columns in a scan: the worker counts their keys, and the scan reads
  *		the other pages.
  *
- * A page is left out if all aggregates have got its keys from copies.  A copy may go
+ * A page is taken from copies if those of all columns that the query names are true for
+ * it.  It is left out if all aggregates have got its keys.  A copy may go
  * while it is used.  Then an aggregate has keys of some pages that another one lacks:
  * these pages are read, for the other one alone.
  *
@@ -15,7 +16,7 @@
 #include "commands/explain.h"
 #include "gpu/sketch_gpu.h"
 #include "miscadmin.h"
-#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -54,13 +55,43 @@ find_refusal(Relation relation, const ScanAggregate *column, int count, const Wa
 		return refusal;
 	if (!ScanReturnsOneRow(plan))
 		return "GROUP BY";
-	if (rows->conditions || rows->filters > 0)
-		return "a condition";
+	refusal = CopyConditionsRefusal(relation, rows);
 	for (i = 0; i < count && refusal == NULL; i++)
 		refusal = aggregate_refusal(relation, &column[i]);
 	if (refusal == NULL && plan->scan.plan.parallel_aware)
 		refusal = "a parallel plan";
 	return refusal;
+}
+
+/* The number of a column that the scan needs. */
+int
+CopyColumnNumber(ScanCopies *copies, const GpuColumn *column)
+{
+	int i;
+
+	for (i = 0; i < copies->columns; i++)
+		if (memcmp(&copies->column[i], column, sizeof(*column)) == 0)
+			return i;
+	copies->column[copies->columns] = *column;
+	return copies->columns++;
+}
+
+/* List the columns that the scan needs. */
+static void
+list_columns(ScanCopies *copies, Relation relation, const ScanAggregate *column, int count,
+			 const WantedRows *rows)
+{
+	int i;
+
+	copies->column = palloc((count + CopyConditionsCount(rows)) * sizeof(GpuColumn));
+	copies->key = palloc(count * sizeof(int));
+	for (i = 0; i < count; i++)
+	{
+		GpuColumn key = CopyColumn(relation, column[i].place.attribute, column[i].collation);
+
+		copies->key[i] = CopyColumnNumber(copies, &key);
+	}
+	CopyConditionsColumns(copies, relation, rows);
 }
 
 /* Look whether a scan can use copies; NULL: there are no copies of any table. */
@@ -69,7 +100,6 @@ ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count, cons
 				 const CustomScan *plan)
 {
 	ScanCopies *copies;
-	int i;
 
 	if (!GpuColumnsExist())
 		return NULL;
@@ -77,12 +107,10 @@ ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count, cons
 	copies->refusal = find_refusal(relation, column, count, rows, plan);
 	if (copies->refusal)
 		return copies;
-	copies->column = palloc(count * sizeof(GpuColumn));
+	list_columns(copies, relation, column, count, rows);
 	copies->taken = palloc0(count * sizeof(PageSet));
 	copies->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "QSketchScan copies", ALLOCSET_DEFAULT_SIZES);
-	for (i = 0; i < count; i++)
-		copies->column[i] = CopyColumn(relation, column[i].place.attribute, column[i].collation);
 	return copies;
 }
 
@@ -114,12 +142,12 @@ run_refusal(Snapshot snapshot, const ScanAggregate *column, int count)
 
 /* The copies of all columns; false: a column has none. */
 static bool
-find_copies(const ScanCopies *copies, int count, uint32 ranges, GpuRef **ref)
+find_copies(const ScanCopies *copies, uint32 ranges, GpuRef **ref)
 {
 	int found = 1;
 	int i;
 
-	for (i = 0; i < count && found > 0; i++)
+	for (i = 0; i < copies->columns && found > 0; i++)
 	{
 		ref[i] = palloc(Max(ranges, 1) * sizeof(GpuRef));
 		found = GpuColumnFind(&copies->column[i], ref[i], ranges);
@@ -166,9 +194,24 @@ true_pages(Relation relation, uint32 ranges, BlockNumber blocks, GpuRef *const *
 	return pages;
 }
 
+/* What is wanted of a range's copies. */
+static GpuColumnPart
+part_of(const CopyTests *tests, GpuRef *const *ref, int key, uint32 range, GpuPages *pages)
+{
+	GpuColumnPart part = { .ref = ref[key][range], .pages = pages };
+	uint32 i;
+
+	if (tests->selection.tests > 0)
+		part.tests = &tests->selection;
+	for (i = 0; i < tests->selection.columns; i++)
+		part.tested[i] = ref[tests->column[i]][range];
+	return part;
+}
+
 /* Have one aggregate's keys of these pages counted; the pages whose keys were. */
 static GpuPages *
-take(ScanAggregate *column, uint32 ranges, const GpuRef *ref, const GpuPages *pages)
+take(SketchState *state, uint32 ranges, GpuRef *const *ref, int key, const CopyTests *tests,
+	 const GpuPages *pages)
 {
 	GpuColumnPart *part = palloc(Max(ranges, 1) * sizeof(GpuColumnPart));
 	GpuPages *taken = make_sets(ranges);
@@ -181,9 +224,12 @@ take(ScanAggregate *column, uint32 ranges, const GpuRef *ref, const GpuPages *pa
 		if (!GpuPagesAreNone(&pages[range]))
 		{
 			left[range] = pages[range];
-			part[parts++] = (GpuColumnPart){ .ref = ref[range], .pages = &left[range] };
+			part[parts++] = part_of(tests, ref, key, range, &left[range]);
 		}
-	SketchAddColumn((SketchState *) column->state, part, parts);
+	if (tests->none)
+		memset(left, 0, ranges * sizeof(GpuPages));
+	else
+		SketchAddColumn(state, part, parts);
 	for (range = 0; range < ranges; range++)
 		for (i = 0; i < GPU_RANGE_BYTES; i++)
 			taken[range].bits[i] = pages[range].bits[i] & ~left[range].bits[i];
@@ -194,14 +240,15 @@ take(ScanAggregate *column, uint32 ranges, const GpuRef *ref, const GpuPages *pa
 /* Have keys of these pages counted for all aggregates, and note which pages all of them have. */
 static void
 take_pages(ScanCopies *copies, ScanAggregate *column, int count, uint32 ranges, GpuRef *const *ref,
-		   GpuPages *pages)
+		   const CopyTests *tests, GpuPages *pages)
 {
 	uint32 range;
 	int i;
 
 	for (i = 0; i < count; i++)
 	{
-		GpuPages *taken = take(&column[i], ranges, ref[i], pages);
+		GpuPages *taken =
+			take((SketchState *) column[i].state, ranges, ref, copies->key[i], &tests[i], pages);
 
 		copies->taken[i] = set_of(taken, ranges);
 		for (range = 0; range < ranges; range++)
@@ -212,28 +259,50 @@ take_pages(ScanCopies *copies, ScanAggregate *column, int count, uint32 ranges, 
 		copies->pages += GpuPagesCount(&pages[range]);
 }
 
+/* What is tested for each aggregate in this run; NULL: it is too much for the worker. */
+static CopyTests *
+make_tests(ScanCopies *copies, Relation relation, const ScanAggregate *column, int count,
+		   const WantedRows *rows)
+{
+	CopyTests *tests = palloc(count * sizeof(CopyTests));
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (!CopyConditionsTests(copies, relation, rows, column[i].filter_number, &tests[i]))
+		{
+			copies->refusal = "too many conditions";
+			return NULL;
+		}
+	return tests;
+}
+
 static void
 take_all(ScanCopies *copies, Relation relation, BlockNumber blocks, ScanAggregate *column,
-		 int count)
+		 int count, const WantedRows *rows)
 {
 	uint32 ranges = CopyRanges(blocks);
-	GpuRef **ref = palloc(count * sizeof(GpuRef *));
+	GpuRef **ref = palloc(copies->columns * sizeof(GpuRef *));
+	const CopyTests *tests;
 	GpuPages *pages;
 
 	memset(&copies->all, 0, sizeof(copies->all));
 	memset(copies->taken, 0, count * sizeof(PageSet));
 	copies->used = true;
-	if (!find_copies(copies, count, ranges, ref))
+	if (!find_copies(copies, ranges, ref))
 		return;
-	pages = true_pages(relation, ranges, blocks, ref, count);
+	tests = make_tests(copies, relation, column, count, rows);
+	copies->used = tests != NULL;
+	if (tests == NULL)
+		return;
+	pages = true_pages(relation, ranges, blocks, ref, copies->columns);
 	CopyTestPoint(1);
-	take_pages(copies, column, count, ranges, ref, pages);
+	take_pages(copies, column, count, ranges, ref, tests, pages);
 }
 
 /* Have keys of the aggregates counted from copies.  "all" then has the pages to leave out. */
 void
 ScanCopiesUse(ScanCopies *copies, Relation relation, Snapshot snapshot, BlockNumber blocks,
-			  ScanAggregate *column, int count)
+			  ScanAggregate *column, int count, const WantedRows *rows)
 {
 	MemoryContext old;
 
@@ -246,7 +315,7 @@ ScanCopiesUse(ScanCopies *copies, Relation relation, Snapshot snapshot, BlockNum
 	if (copies->refusal)
 		return;
 	old = MemoryContextSwitchTo(copies->memory);
-	take_all(copies, relation, blocks, column, count);
+	take_all(copies, relation, blocks, column, count, rows);
 	MemoryContextSwitchTo(old);
 }
 
@@ -275,41 +344,20 @@ ScanCopiesExplain(const ScanCopies *copies, Relation relation, ExplainState *es)
 
 /* ---- while planning ---- */
 
-/* The ranges of a column that have copies. */
-static int
-copied_ranges(Relation relation, Aggref *aggref, GpuRef *ref, uint32 ranges)
-{
-	ColumnScanCall call;
-	GpuColumn column;
-
-	if (aggref->aggfilter || !ColumnScanMatch(aggref, &call) ||
-		call.family != &column_families[0] || call.row || call.weight ||
-		call.key_type != call.key->vartype || ColumnStaysOnCpu(&call))
-		return 0;
-	column = CopyColumn(relation, call.key->varattno, aggref->inputcollid);
-	return GpuColumnFind(&column, ref, ranges);
-}
-
 /* Which share of a table's pages need not be read, as far as the planner can know? */
 double
 ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates)
 {
 	uint32 ranges = CopyRanges(table->pages);
-	int least = (int) ranges;
+	int there = 0;
 	Relation relation;
-	GpuRef *ref;
-	ListCell *cell;
 
-	if (!GpuColumnsExist() || ranges == 0 || table->baserestrictinfo != NIL)
+	if (!GpuColumnsExist() || ranges == 0)
 		return 0;
 	relation = table_open(planner_rt_fetch(table->relid, root)->relid, NoLock);
-	if (CopyTableRefusal(relation))
-		least = 0;
-	ref = palloc(ranges * sizeof(GpuRef));
-	foreach (cell, aggregates)
-		if (least > 0)
-			least = Min(least, copied_ranges(relation, lfirst_node(Aggref, cell), ref, ranges));
-	pfree(ref);
+	if (CopyTableRefusal(relation) == NULL)
+		there = CopyRangesThere(relation, extract_actual_clauses(table->baserestrictinfo, false),
+								aggregates, ranges);
 	table_close(relation, NoLock);
-	return table->allvisfrac * least / ranges;
+	return table->allvisfrac * there / ranges;
 }

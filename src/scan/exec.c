@@ -171,7 +171,7 @@ start_scan(ColumnScanState *state)
 						  : table_beginscan(relation, snapshot, 0, NULL);
 	if (state->copies)
 		ScanCopiesUse(state->copies, relation, snapshot, ((HeapScanDesc) state->scan)->rs_nblocks,
-					  state->column, state->count);
+					  state->column, state->count, &state->rows);
 	PageReaderBegin(&state->reader, state->scan, state->copies);
 }
 
