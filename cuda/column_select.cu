@@ -64,7 +64,7 @@ wanted_rows(const qs_cuda_rows &rows, const qb_tile &tile)
 	{
 		uint32_t i = threadIdx.x + j * QS_BLOCK;
 
-		if (i < tile.rows && !is_null(rows.key, tile.first[0] + i))
+		if (i < tile.rows && (rows.form == QB_NUMBER_NONE || !is_null(rows.key, tile.first[0] + i)))
 			passed |= 1u << j;
 	}
 	for (uint32_t t = 0; t < rows.tests.tests; t++)

@@ -134,7 +134,7 @@ refused('sf', q{SELECT qsketch_agg(k, qsketch_new('sf', '32kB')) FROM t}, 'sketc
 like($node->safe_psql('postgres', 'SET parallel_setup_cost = 0; SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
 		SET seq_page_cost = 100; SET qsketch.enable_gpu_columns = on; SET parallel_leader_participation = off; SET cpu_tuple_cost = 0.001;
 		EXPLAIN (VERBOSE, COSTS off) SELECT qsketch_agg(k) FROM t'), qr/^ *Custom Scan \(QSketchScan\)/, 'the planner knows that copies make a serial scan cheap');
-foreach ('n, qsketch_agg(k) FROM t GROUP BY n', 'qsketch_agg(k) FILTER (WHERE m = 1) FROM t', 'qsketch_agg(k) FROM t WHERE m = 1',
+foreach ('w, qsketch_agg(k) FROM t GROUP BY w', 'qsketch_agg(k) FILTER (WHERE m = 1) FROM t', 'qsketch_agg(k) FROM t WHERE m = 1',
 	q{qsketch_agg(k, qsketch_new('sf', '32kB')) FROM t}, 'qsketch_agg(v::text) FROM t', 'qsketch_agg(k), count(*) FROM t')
 {
 	is($node->safe_psql('postgres', "EXPLAIN SELECT $_"), $node->safe_psql('postgres', "SET qsketch.enable_gpu_columns = off; EXPLAIN SELECT $_"),

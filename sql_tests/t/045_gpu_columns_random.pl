@@ -1,5 +1,5 @@
 # Copies of columns against random changes by several clients at once: each query, with
-# random conditions or without, is compared with the ordinary plan in the same snapshot.
+# random conditions and groups or without, is compared with the ordinary plan in the same snapshot.
 # QSKETCH_COLUMN_QUERIES is the number of comparisons, for long runs.
 use strict;
 use warnings;
@@ -45,9 +45,14 @@ $node->safe_psql('postgres', q{
 		filter text := (ARRAY['', '', ' FILTER (WHERE n < 9)', ' FILTER (WHERE id > ' || at || ' AND k < 1000)'])[1 + (random() * 3)::int];
 		same boolean;
 	BEGIN
-		EXECUTE format('SELECT a.* IS NOT DISTINCT FROM b.* FROM
+		EXECUTE format(CASE WHEN random() < 0.3 THEN 'SELECT a.x IS NOT DISTINCT FROM b.x FROM
+			(SELECT string_agg(coalesce(n::text, '''') || coalesce(md5(q::text), ''''), '','' ORDER BY n) AS x
+				FROM (SELECT n, qsketch_agg(k%2$s)%4$s AS q FROM %1$I %3$s GROUP BY n) AS g) AS a,
+			(SELECT string_agg(coalesce(n::text, '''') || coalesce(md5(q::text), ''''), '','' ORDER BY n) AS x
+				FROM (SELECT n, qsketch_agg(k%2$s)%4$s AS q FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c GROUP BY n) AS g) AS b'
+			ELSE 'SELECT a.* IS NOT DISTINCT FROM b.* FROM
 			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s) FROM %1$I %3$s) AS a,
-			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s) FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c) AS b', name, small, kept_rows, filter)
+			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s) FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c) AS b' END, name, small, kept_rows, filter)
 			INTO same;
 		PERFORM nextval('checked');
 		IF NOT same THEN

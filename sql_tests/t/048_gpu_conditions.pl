@@ -1,5 +1,5 @@
-# WHERE and FILTER on copies of columns: every test of every type, NULLs, parameters,
-# copies of different ages, rights, and what the scan has to read.
+# WHERE, FILTER and GROUP BY on copies of columns: every test of every type, NULLs,
+# parameters, copies of different ages, rights, and what the scan has to read.
 use strict;
 use warnings;
 use FindBin;
@@ -125,6 +125,33 @@ like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING 
 like($node->safe_psql('postgres', q{EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM c
 	WHERE i2 = 5 AND i4 > -5 AND i8 > -5 AND d IS NOT NULL AND ts IS NOT NULL AND tz IS NOT NULL AND b AND full_ > 5}), qr/GPU Copies Not Used: too many conditions\n/, 'and so are tests of 8 columns');
 
+# ---- GROUP BY ----
+
+sub grouped
+{
+	my ($name, $group, $rest, $settings) = @_;
+	my $query = "SELECT $group AS g, qsketch_agg(k) AS a, qsketch_agg(i8, qsketch_new('warp', '32kB')) FILTER (WHERE full_ < 40) AS b FROM $rest GROUP BY $group";
+	my $all = "SELECT g, coalesce(md5(a::text), 'none'), coalesce(md5(b::text), 'none') FROM ($query) AS x ORDER BY g";
+
+	is_deeply(answers($settings // '', $all), answers($ordinary, $all), "$name: the same");
+	return $node->safe_psql('postgres', ($settings // '') . "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) $query");
+}
+for my $group (qw(i2 i4 i8 d ts tz))
+{
+	like(grouped("GROUP BY $group", $group, 'c'), qr/ Groups: \d+\n.* Pages: 0\n.*Pages from GPU Copies: $pages\n/s, "GROUP BY $group: no page is read");
+	like(grouped("GROUP BY $group, conditions", $group, 'c WHERE i4 < 20 AND full_ > 5'), qr/Pages from GPU Copies: $pages\n/, "GROUP BY $group, conditions: nor here");
+}
+like(grouped('GROUP BY the column of WHERE', 'd', q{c WHERE d BETWEEN '2026-01-05' AND '2026-01-20'}), qr/ Groups: 16\n.*Pages from GPU Copies: $pages\n/s, 'groups that WHERE leaves');
+like(grouped('GROUP BY NULL alone', 'i4', 'c WHERE i4 IS NULL'), qr/ Groups: 1\n.*Pages from GPU Copies: $pages\n/s, 'NULL is a group');
+like(grouped('GROUP BY without NULL', 'i4', 'c WHERE i4 IS NOT NULL'), qr/ Groups: 34\n.*Pages from GPU Copies: $pages\n/s, 'which may be missing');
+like(grouped('GROUP BY of no rows', 'i4', 'c WHERE full_ < 0'), qr/ Groups: 0\n.*Pages from GPU Copies: $pages\n/s, 'no group');
+like(grouped('GROUP BY many', 'k', 'c'), qr/GPU Copies Not Used: too many groups\n/, 'many groups');
+like(grouped('GROUP BY text', 't', 'c'), qr/GPU Copies Not Used: GROUP BY of a column that is not copied as numbers\n/, 'a group of another type');
+like(grouped('GROUP BY, little memory', 'd', 'c', q{SET work_mem = '64kB'; SET hash_mem_multiplier = 1;}), qr/GPU Copies Not Used: too many groups for work_mem\n/, 'little memory');
+@rescans = ("SELECT string_agg(coalesce(md5(q::text), 'none'), ',' ORDER BY x, d) FROM generate_series(-5, 5) AS x, LATERAL (SELECT d, qsketch_agg(k) AS q FROM c WHERE i4 < x GROUP BY d) AS y",
+	"SELECT d, md5(a::text) FROM (SELECT d, qsketch_agg(k) AS a FROM c GROUP BY d ORDER BY d LIMIT 5) AS x");
+is_deeply(answers('', @rescans), answers($ordinary, @rescans), 'rescans of groups');
+
 # ---- what is read, and why ----
 
 sub refused
@@ -154,6 +181,7 @@ $node->safe_psql('postgres', q{
 	VACUUM ages});
 my @ages = map { "SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(day)::text), md5(qsketch_agg(n) FILTER (WHERE k < 900)::text) FROM ages $_" }
 	q{WHERE n < 9000}, q{WHERE day BETWEEN '2026-01-03' AND '2026-01-10' AND n > 500}, 'WHERE n IS NULL';
+push @ages, "SELECT md5(string_agg(day || md5(q::text), ',' ORDER BY day)), 2, 3 FROM (SELECT day, qsketch_agg(k) AS q FROM ages WHERE n > 50 GROUP BY day) AS x";
 sub aged
 {
 	is_deeply(answers('', @ages), answers($ordinary, @ages), "$_[0]: the same");
@@ -239,7 +267,8 @@ like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $age
 
 # ---- the worker loses copies, has no memory, or fails; cancel ----
 
-my $query = q{SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(d) FILTER (WHERE i8 > 0)::text) FROM c WHERE i4 < 20};
+my $query = q{SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(d) FILTER (WHERE i8 > 0)::text),
+	(SELECT md5(string_agg(md5(q::text), ',' ORDER BY i2)) FROM (SELECT i2, qsketch_agg(k) AS q FROM c GROUP BY i2) AS x) FROM c WHERE i4 < 20};
 my $right = $node->safe_psql('postgres', "$ordinary $query");
 foreach my $fault (qw(memory spill none))
 {

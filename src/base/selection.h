@@ -94,7 +94,8 @@ typedef enum qb_number_form
 {
 	QB_NUMBER_IS_KEY, /* it is the fingerprint */
 	QB_NUMBER_HASH32, /* PostgreSQL's hash of 32 bits: of dates and booleans */
-	QB_NUMBER_HASH64  /* and of 64 bits: of times and timestamps */
+	QB_NUMBER_HASH64, /* and of 64 bits: of times and timestamps */
+	QB_NUMBER_NONE    /* every key is 0, and that of NULL, too: rows are counted */
 } qb_number_form;
 
 QB_INLINE uint32_t
@@ -139,7 +140,9 @@ qb_number_fingerprint(int64_t number, qb_number_form form)
 {
 	if (form == QB_NUMBER_HASH32)
 		return qb_hash32((uint32_t) number);
-	return form == QB_NUMBER_HASH64 ? qb_hash64(number) : (uint64_t) number;
+	if (form == QB_NUMBER_HASH64)
+		return qb_hash64(number);
+	return form == QB_NUMBER_NONE ? 0 : (uint64_t) number;
 }
 
 #endif

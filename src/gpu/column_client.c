@@ -354,6 +354,7 @@ GpuColumnWant(GpuSlot *slot, const GpuColumnPart *part)
 	GpuWanted *wanted = (GpuWanted *) GpuSlotData(slot);
 
 	wanted->pages = *part->pages;
+	wanted->wish = part->wish;
 	if (part->tests)
 		wanted->tests = *part->tests;
 	else

@@ -167,7 +167,8 @@ emulated_select(void *column, const GpuColumnRows *rows, const uint64 **key, uin
 		{
 			uint64 row = rows->tile[t].first[0] + i;
 
-			if (!is_null(c, row) && passes(rows, &rows->tile[t], i))
+			if ((rows->form == QB_NUMBER_NONE || !is_null(c, row)) &&
+				passes(rows, &rows->tile[t], i))
 				gathered[(*count)++] = qb_number_fingerprint((int64) c->key[row], rows->form);
 		}
 	*key = gathered;

@@ -167,17 +167,24 @@ pick_pages(Picking *picking, const GpuPages *pages, uint32 from, uint64 most, ui
 	return picked;
 }
 
+/* How keys come from what a copy has. */
+static qb_number_form
+wanted_form(const GpuHolding *h, const GpuWanted *wanted)
+{
+	if (wanted->wish == WISH_ROWS)
+		return QB_NUMBER_NONE;
+	return wanted->wish == WISH_NUMBERS ? QB_NUMBER_IS_KEY : h->form;
+}
+
 /* Have the device test rows. */
 static qb_status
-select_keys(const Picking *picking, const qb_selection *tests, uint64 picked_rows,
-			GpuPicked *picked)
+select_keys(const Picking *picking, const qb_selection *tests, qb_number_form form,
+			uint64 picked_rows, GpuPicked *picked)
 {
 	const GpuHolding *const *column = picking->columns->column;
-	GpuColumnRows rows = { .tests = tests,
-						   .form = column[0]->form,
-						   .tile = tiles,
-						   .tiles = picking->count,
-						   .rows = picked_rows };
+	GpuColumnRows rows = {
+		.tests = tests, .form = form, .tile = tiles, .tiles = picking->count, .rows = picked_rows
+	};
 	int i;
 
 	for (i = 1; i < picking->columns->count; i++)
@@ -191,12 +198,14 @@ GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuP
 	Columns columns;
 	Picking picking = { .columns = &columns };
 	qb_status status = find_columns(index, wanted, &columns);
+	qb_number_form form;
 	uint64 rows;
 
 	if (status != QB_OK)
 		return status;
-	picking.tested = wanted->tests.tests > 0 || columns.column[0]->nulls > 0 ||
-					 columns.column[0]->form != QB_NUMBER_IS_KEY;
+	form = wanted_form(columns.column[0], wanted);
+	picking.tested =
+		wanted->tests.tests > 0 || columns.column[0]->nulls > 0 || form != QB_NUMBER_IS_KEY;
 	*picked = (GpuPicked){ .index = index, .device = columns.column[0]->device };
 	rows = pick_pages(&picking, &wanted->pages, from, most, &picked->end);
 	GpuEntryUsed(index);
@@ -205,7 +214,7 @@ GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuP
 	if (picking.count == 0)
 		return QB_OK;
 	if (picking.tested)
-		return select_keys(&picking, &wanted->tests, rows, picked);
+		return select_keys(&picking, &wanted->tests, form, rows, picked);
 	picked->count = rows;
 	return GpuColumnOps()->gather(columns.column[0]->values, runs, picking.count, &picked->key);
 }

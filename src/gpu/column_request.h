@@ -56,10 +56,19 @@ typedef enum GpuColumnOp
 	COLUMN_COUNTS    /* distinct wanted keys; the reply has those of pages up to "offset" */
 } GpuColumnOp;
 
+/* What is wanted of the rows that pass. */
+typedef enum GpuWish
+{
+	WISH_KEYS,    /* fingerprints of keys that are not NULL */
+	WISH_NUMBERS, /* the numbers that stand for them in the copy */
+	WISH_ROWS     /* a key 0 for each row */
+} GpuWish;
+
 /* Keys that are wanted: of these pages, of rows that pass the tests of other copies. */
 typedef struct GpuWanted
 {
 	GpuPages pages;
+	uint32 wish; /* GpuWish */
 	qb_selection tests;
 	GpuRef tested[QB_SELECTION_COLUMNS];
 } GpuWanted;
@@ -129,6 +138,7 @@ typedef struct GpuColumnPart
 {
 	GpuRef ref;
 	GpuPages *pages;
+	GpuWish wish;
 	const qb_selection *tests; /* NULL: of all rows */
 	GpuRef tested[QB_SELECTION_COLUMNS];
 } GpuColumnPart;

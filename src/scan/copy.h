@@ -35,6 +35,7 @@
  *
  *	copy_use.c		the use in a scan, and why not
  *	copy_conditions.c	WHERE and FILTER
+ *	copy_groups.c	GROUP BY
  *	copy_load.c		qsketch_gpu_load, qsketch_gpu_unload
  *	copy_view.c		qsketch_gpu_columns
  *
@@ -88,6 +89,7 @@ struct ScanCopies
 	int columns;          /* that the scan needs: */
 	GpuColumn *column;    /* those of keys, and those of conditions */
 	int *key;             /* of each aggregate: the number of its column */
+	int group;            /* the number of the grouping column; -1: no GROUP BY */
 	PageSet *taken;       /* of each aggregate: pages whose keys were counted from a copy */
 	PageSet all;          /* pages that are in all of "taken" */
 	uint64 pages;         /* in "all" */
@@ -104,23 +106,50 @@ typedef struct CopyTests
 	bool none;                        /* no row passes */
 } CopyTests;
 
+/* The use of copies in a run. */
+typedef struct CopyRun
+{
+	ScanCopies *copies;
+	Relation relation;
+	const WantedRows *rows;
+	uint32 ranges;
+	GpuRef **ref;    /* of each column, by range */
+	GpuPages *pages; /* of each range: true in the copies of all columns */
+} CopyRun;
+
+/* The most sketches that the worker makes for the groups of a scan. */
+#define COPY_STATES_MAX (GPU_ENTRIES / 2)
+
 /* copy_conditions.c */
 extern const char *CopyConditionsRefusal(Relation relation, const WantedRows *rows);
 extern int CopyConditionsCount(const WantedRows *rows);
 extern void CopyConditionsColumns(ScanCopies *copies, Relation relation, const WantedRows *rows);
-extern bool CopyConditionsTests(ScanCopies *copies, Relation relation, const WantedRows *rows,
-								int filter, CopyTests *tests);
+extern bool CopyTestsAdd(CopyTests *tests, int column, const qb_test *test);
+extern bool CopyConditionsTests(const CopyRun *run, int filter, CopyTests *tests);
 extern int CopyRangesThere(Relation relation, List *clauses, List *aggregates, uint32 ranges);
+
+/* copy_groups.c */
+struct ScanGroups;
+
+extern const char *CopyGroupsRefusal(Relation relation, const Var *group);
+extern const char *CopyGroupsTake(const CopyRun *run, struct ScanGroups *groups, int count);
 
 /* copy_use.c */
 extern int CopyColumnNumber(ScanCopies *copies, const GpuColumn *column);
-extern ScanCopies *ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count,
-									const WantedRows *rows, const CustomScan *plan);
+extern const char *CopyStatesRefusal(const ScanAggregate *column, int count);
+extern GpuColumnPart
+CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuPages *pages);
+extern GpuPages *
+CopyTake(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *column);
+extern ScanCopies *
+ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count, const WantedRows *rows,
+				 const CustomScan *plan, const Var *group);
 extern void
-ScanCopiesUse(ScanCopies *copies, Relation relation, Snapshot snapshot, BlockNumber blocks,
-			  ScanAggregate *column, int count, const WantedRows *rows);
+ScanCopiesUse(ScanCopies *copies, const WantedRows *rows, Snapshot snapshot, BlockNumber blocks,
+			  ScanAggregate *column, int count, struct ScanGroups *groups);
 extern void ScanCopiesExplain(const ScanCopies *copies, Relation relation, struct ExplainState *es);
-extern double ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates);
+extern double ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates,
+							  const Var *group, double groups);
 
 /* Does the page have tuples for this aggregate, whose keys no copy has given? */
 static inline bool

@@ -150,33 +150,45 @@ add_list(qb_selection *selection, qb_test *test, const ScanCondition *condition,
 	return true;
 }
 
-/* Add a condition, whose operand is known.  False: there is no room for it. */
-static bool
-add_test(CopyTests *tests, int column, const ScanCondition *condition)
+/* Add a test of a column, by its number.  False: there is no room for it. */
+bool
+CopyTestsAdd(CopyTests *tests, int column, const qb_test *test)
 {
 	qb_selection *selection = &tests->selection;
-	qb_test *test = &selection->test[selection->tests];
+	qb_test *added = &selection->test[selection->tests];
+	uint16 place;
+
+	if (selection->tests == QB_SELECTION_TESTS || !place_column(tests, column, &place))
+		return false;
+	*added = *test;
+	added->column = place;
+	selection->tests++;
+	return true;
+}
+
+/* Add a condition, whose operand is known.  False: there is no room for it. */
+static bool
+add_condition(CopyTests *tests, int column, const ScanCondition *condition)
+{
+	qb_selection *selection = &tests->selection;
+	qb_test test = { .kind = condition->test == TEST_NULL ? QB_TEST_NULL : QB_TEST_RANGE,
+					 .negated = condition->negated,
+					 .low = condition->low,
+					 .high = condition->high };
 
 	if (condition->none || condition->all)
 	{
 		tests->none |= condition->none;
 		return true;
 	}
-	if (selection->tests == QB_SELECTION_TESTS)
+	if (!CopyTestsAdd(tests, column, &test))
 		return false;
-	memset(test, 0, sizeof(*test));
-	if (!place_column(tests, column, &test->column))
-		return false;
-	selection->tests++;
-	test->kind = condition->test == TEST_NULL ? QB_TEST_NULL : QB_TEST_RANGE;
-	test->negated = condition->negated;
-	test->low = condition->low;
-	test->high = condition->high;
-	return condition->test != TEST_LIST || add_list(selection, test, condition, &tests->numbers);
+	return condition->test != TEST_LIST ||
+		   add_list(selection, &selection->test[selection->tests - 1], condition, &tests->numbers);
 }
 
 static bool
-add_tests(ScanCopies *copies, Relation relation, ScanConditions *conditions, CopyTests *tests)
+add_conditions(const CopyRun *run, ScanConditions *conditions, CopyTests *tests)
 {
 	bool fits = true;
 	int i;
@@ -184,23 +196,22 @@ add_tests(ScanCopies *copies, Relation relation, ScanConditions *conditions, Cop
 	for (i = 0; i < count_of(conditions) && fits; i++)
 	{
 		ScanCondition *condition = &conditions->condition[i];
-		GpuColumn column = column_of(relation, condition);
+		GpuColumn column = column_of(run->relation, condition);
 
 		if (!condition->ready)
 			ScanConditionEvaluate(conditions, condition);
-		fits = add_test(tests, CopyColumnNumber(copies, &column), condition);
+		fits = add_condition(tests, CopyColumnNumber(run->copies, &column), condition);
 	}
 	return fits;
 }
 
 /* The tests of WHERE and of a filter (-1: none), in this run.  False: they are too many. */
 bool
-CopyConditionsTests(ScanCopies *copies, Relation relation, const WantedRows *rows, int filter,
-					CopyTests *tests)
+CopyConditionsTests(const CopyRun *run, int filter, CopyTests *tests)
 {
 	memset(tests, 0, sizeof(*tests));
-	return add_tests(copies, relation, rows->conditions, tests) &&
-		   (filter < 0 || add_tests(copies, relation, rows->filtered[filter].conditions, tests));
+	return add_conditions(run, run->rows->conditions, tests) &&
+		   (filter < 0 || add_conditions(run, run->rows->filtered[filter].conditions, tests));
 }
 
 /* ---- while planning ---- */

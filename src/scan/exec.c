@@ -125,8 +125,9 @@ begin(CustomScanState *node, EState *estate, int eflags)
 							 state->count, &state->rows, !(eflags & EXEC_FLAG_REWIND));
 	if (intVal(lsecond(cscan->custom_private)) >= 0)
 		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
-	state->copies = ScanCopiesCreate(node->ss.ss_currentRelation, state->column, state->count,
-									 &state->rows, cscan);
+	state->copies =
+		ScanCopiesCreate(node->ss.ss_currentRelation, state->column, state->count, &state->rows,
+						 cscan, state->groups ? group_column(state) : NULL);
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 	state->scratch =
@@ -170,8 +171,9 @@ start_scan(ColumnScanState *state)
 						  ? table_beginscan_parallel(relation, shared_scan(state, state->shared))
 						  : table_beginscan(relation, snapshot, 0, NULL);
 	if (state->copies)
-		ScanCopiesUse(state->copies, relation, snapshot, ((HeapScanDesc) state->scan)->rs_nblocks,
-					  state->column, state->count, &state->rows);
+		ScanCopiesUse(state->copies, &state->rows, snapshot,
+					  ((HeapScanDesc) state->scan)->rs_nblocks, state->column, state->count,
+					  state->groups);
 	PageReaderBegin(&state->reader, state->scan, state->copies);
 }
 

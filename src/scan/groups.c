@@ -241,6 +241,16 @@ find_value(ScanGroups *groups, const GroupValue *value)
 	return group;
 }
 
+/* The aggregates of the group of a number, or of NULL; NULL: there is no memory for it. */
+ScanAggregate *
+ScanGroupsFind(ScanGroups *groups, int64 number, bool null)
+{
+	GroupValue value = { .bits = number, .null = null };
+	ScanGroup *group = null ? find_null(groups, &value) : find_value(groups, &value);
+
+	return group ? group->column : NULL;
+}
+
 static void
 spill(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, const GroupValue *value)
 {

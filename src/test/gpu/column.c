@@ -241,7 +241,7 @@ select_here(const Column *column, const qs_cuda_rows *rows, const qb_tile *tile,
 		for (uint32_t i = 0; i < tile[t].rows; i++)
 		{
 			uint64_t row = tile[t].first[0] + i;
-			bool pass = !is_null(&column[0], row);
+			bool pass = rows->form == QB_NUMBER_NONE || !is_null(&column[0], row);
 
 			for (uint32_t n = 0; n < rows->tests.tests && pass; n++)
 			{
@@ -267,7 +267,7 @@ same_selected(qs_cuda *gpu, uint64_t number)
 	static Column column[1 + QB_SELECTION_COLUMNS];
 	uint64_t state = ~number, rows = QB_TILE_ROWS + draw(&state, KEYS - QB_TILE_ROWS);
 	uint32_t columns = (uint32_t) draw(&state, QB_SELECTION_COLUMNS + 1);
-	qs_cuda_rows what = { .form = (qb_number_form) draw(&state, QB_NUMBER_HASH64 + 1) };
+	qs_cuda_rows what = { .form = (qb_number_form) draw(&state, QB_NUMBER_NONE + 1) };
 	uint64_t *to, *list, here, there;
 	bool same;
 

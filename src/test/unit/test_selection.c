@@ -130,6 +130,7 @@ hashes_are_those_of_postgresql(void **state)
 	assert_true((int64_t) qb_hash64(820540800000000) == INT64_C(-6892121287376696953));
 	assert_true(qb_number_fingerprint(-5, QB_NUMBER_IS_KEY) == (uint64_t) -5);
 	assert_true(qb_number_fingerprint(-5, QB_NUMBER_HASH32) == qb_hash32((uint32_t) -5));
+	assert_true(qb_number_fingerprint(-5, QB_NUMBER_NONE) == 0);
 	assert_true(qb_number_fingerprint(INT64_MIN, QB_NUMBER_HASH64) == qb_hash64(INT64_MIN));
 }
 
