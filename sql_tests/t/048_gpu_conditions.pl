@@ -147,7 +147,10 @@ like(grouped('GROUP BY without NULL', 'i4', 'c WHERE i4 IS NOT NULL'), qr/ Group
 like(grouped('GROUP BY of no rows', 'i4', 'c WHERE full_ < 0'), qr/ Groups: 0\n.*Pages from GPU Copies: $pages\n/s, 'no group');
 like(grouped('GROUP BY many', 'k', 'c'), qr/GPU Copies Not Used: too many groups\n/, 'many groups');
 like(grouped('GROUP BY text', 't', 'c'), qr/GPU Copies Not Used: GROUP BY of a column that is not copied as numbers\n/, 'a group of another type');
-like(grouped('GROUP BY, little memory', 'd', 'c', q{SET work_mem = '64kB'; SET hash_mem_multiplier = 1;}), qr/GPU Copies Not Used: too many groups for work_mem\n/, 'little memory');
+my $little = q{SET work_mem = '64kB'; SET hash_mem_multiplier = 1;};
+like(grouped('GROUP BY, little memory', 'd', 'c', $little), qr/Pages from GPU Copies: $pages\n/, 'sketches on a GPU take no work_mem');
+my @scroll = ('BEGIN', 'DECLARE s SCROLL CURSOR FOR SELECT d, md5(a::text) FROM (SELECT d, qsketch_agg(k) AS a FROM c GROUP BY d ORDER BY d OFFSET 0) AS x', 'FETCH 30 s', 'FETCH BACKWARD 7 s', 'FETCH ALL s', 'COMMIT');
+is_deeply(answers($little, @scroll), answers("$ordinary $little", @scroll), 'groups that are read twice');
 @rescans = ("SELECT string_agg(coalesce(md5(q::text), 'none'), ',' ORDER BY x, d) FROM generate_series(-5, 5) AS x, LATERAL (SELECT d, qsketch_agg(k) AS q FROM c WHERE i4 < x GROUP BY d) AS y",
 	"SELECT d, md5(a::text) FROM (SELECT d, qsketch_agg(k) AS a FROM c GROUP BY d ORDER BY d LIMIT 5) AS x");
 is_deeply(answers('', @rescans), answers($ordinary, @rescans), 'rescans of groups');
