@@ -72,6 +72,16 @@ extern "C"
 	extern qb_status qs_cuda_keys_select(qs_cuda *gpu, uint64_t *to, const qs_cuda_rows *rows,
 										 const qb_tile *tile, void *buffer, uint64_t *count);
 
+	/*
+	 * Write the keys of rows that pass side by side by group: the keys of the first group,
+	 * of which there are count[0], then those of the next.  Rows of no group are left out.
+	 * "buffer" is device memory for QS_CUDA_SPLIT_WORDS words and then the tiles.
+	 */
+#define QS_CUDA_SPLIT_WORDS (3 * QB_GROUPS_MAX + 2)
+	extern qb_status
+	qs_cuda_keys_split(qs_cuda *gpu, uint64_t *to, const qs_cuda_rows *rows, const qb_tile *tile,
+					   const qb_groups *groups, void *buffer, uint64_t *count);
+
 	/* The most distinct keys that can be counted, and device memory for the table, in words. */
 #define QS_CUDA_COUNTS_MAX   4096
 #define QS_CUDA_COUNTS_WORDS (6 * QS_CUDA_COUNTS_MAX + 3)

@@ -2,75 +2,20 @@
  * column_select.cu
  *		The keys of rows that pass tests of other columns.
  *
- * A block takes a tile of rows, which lie side by side in all columns.  A thread tests
- * QB_TILE_ROWS / QS_BLOCK rows of it, with a bit for each that passes so far.  It loads
- * all values of a test before it looks at the first, so that many loads are under way.
- * Neighbouring threads have neighbouring rows: loads and stores are coalesced.  Keys are
- * read for rows that passed alone.
- *
- * Each block adds the number of its keys to a counter in device memory, which is where its
- * keys go.  So their order differs from run to run.
+ * Each block tests the rows of a tile (column_rows.cuh), and reads the keys of those that
+ * pass.  It adds their number to a counter in device memory, which is where its keys go.
+ * So their order differs from run to run.  The keys of a warp are written side by side.
  *
  * Floor: 8 bytes read for each row and tested column, and 8 read and 8 written for each
  * key.
  *
  * cuda/column_select.cu
  */
-#include "column_cuda.h"
+#include "column_rows.cuh"
 
-#include "device.cuh"
 #include "kernels.cuh"
 
-/* Rows of a thread. */
-#define ITEMS (QB_TILE_ROWS / QS_BLOCK)
-
 #define WARPS (QS_BLOCK / 32)
-
-static_assert(sizeof(qs_cuda_rows) <= 4000, "parameters of a kernel");
-
-__device__ __forceinline__ bool
-is_null(const qs_cuda_column &column, uint32_t row)
-{
-	return column.null && (__ldg(&column.null[row / 64]) >> row % 64 & 1);
-}
-
-/* Which of the thread's rows that have passed so far pass this test, too? */
-__device__ __forceinline__ uint32_t
-test_rows(const qb_test *test, const qs_cuda_rows &rows, const qb_tile &tile, uint32_t passed)
-{
-	const qs_cuda_column &column = rows.tested[test->column];
-	uint32_t first = tile.first[1 + test->column] + threadIdx.x;
-	int64_t number[ITEMS];
-
-#pragma unroll
-	for (int j = 0; j < ITEMS; j++)
-		number[j] = passed >> j & 1 ? (int64_t) __ldcs(&column.value[first + j * QS_BLOCK]) : 0;
-#pragma unroll
-	for (int j = 0; j < ITEMS; j++)
-		if (passed >> j & 1 && !qb_test_passes(test, rows.tests.number,
-											   is_null(column, first + j * QS_BLOCK), number[j]))
-			passed &= ~(1u << j);
-	return passed;
-}
-
-/* Which of the thread's rows are there, not NULL, and pass all tests? */
-__device__ __forceinline__ uint32_t
-wanted_rows(const qs_cuda_rows &rows, const qb_tile &tile)
-{
-	uint32_t passed = 0;
-
-#pragma unroll
-	for (int j = 0; j < ITEMS; j++)
-	{
-		uint32_t i = threadIdx.x + j * QS_BLOCK;
-
-		if (i < tile.rows && (rows.form == QB_NUMBER_NONE || !is_null(rows.key, tile.first[0] + i)))
-			passed |= 1u << j;
-	}
-	for (uint32_t t = 0; t < rows.tests.tests; t++)
-		passed = test_rows(&rows.tests.test[t], rows, tile, passed);
-	return passed;
-}
 
 /* Where the keys of this warp go, of which there are so many. */
 __device__ __forceinline__ uint64_t
@@ -109,19 +54,18 @@ __launch_bounds__(QS_BLOCK) select_keys(uint64_t *to, const __grid_constant__ qs
 	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
 	{
 		const qb_tile &tile = tiles[t];
-		uint32_t passed = wanted_rows(rows, tile);
+		uint32_t passed = qs_wanted_rows(rows, tile);
 		uint64_t place = place_of_warp(__reduce_add_sync(QS_ALL_LANES, __popc(passed)), written);
 
 #pragma unroll
-		for (int j = 0; j < ITEMS; j++)
+		for (int j = 0; j < QS_ROWS_EACH; j++)
 		{
 			uint32_t mine = passed >> j & 1;
 			uint32_t all = __ballot_sync(QS_ALL_LANES, mine);
 
 			if (mine)
-				to[place + __popc(all & below)] = qb_number_fingerprint(
-					(int64_t) __ldcs(&rows.key.value[tile.first[0] + threadIdx.x + j * QS_BLOCK]),
-					rows.form);
+				to[place + __popc(all & below)] =
+					qs_row_key(rows, tile, threadIdx.x + j * QS_BLOCK);
 			place += __popc(all);
 		}
 	}

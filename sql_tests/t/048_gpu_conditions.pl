@@ -147,6 +147,10 @@ like(grouped('GROUP BY without NULL', 'i4', 'c WHERE i4 IS NOT NULL'), qr/ Group
 like(grouped('GROUP BY of no rows', 'i4', 'c WHERE full_ < 0'), qr/ Groups: 0\n.*Pages from GPU Copies: $pages\n/s, 'no group');
 like(grouped('GROUP BY many', 'k', 'c'), qr/GPU Copies Not Used: too many groups\n/, 'many groups');
 like(grouped('GROUP BY text', 't', 'c'), qr/GPU Copies Not Used: GROUP BY of a column that is not copied as numbers\n/, 'a group of another type');
+is($node->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE (qsketch_info(q)).form = 'explicit') > 1, count(*) FILTER (WHERE (qsketch_info(q)).form <> 'explicit') > 9 FROM (SELECT i4, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q FROM c GROUP BY i4) AS x}),
+	't|t', 'some groups stay explicit, others do not');
+is_deeply(answers('', $_), answers($ordinary, $_), 'both together') foreach q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q FROM c WHERE full_ <> 3 GROUP BY i4) AS x ORDER BY i4},
+	q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(ts, qsketch_new('warp', '8kB')) AS q FROM c GROUP BY i4) AS x ORDER BY i4};
 my $little = q{SET work_mem = '64kB'; SET hash_mem_multiplier = 1;};
 like(grouped('GROUP BY, little memory', 'd', 'c', $little), qr/Pages from GPU Copies: $pages\n/, 'sketches on a GPU take no work_mem');
 my @scroll = ('BEGIN', 'DECLARE s SCROLL CURSOR FOR SELECT d, md5(a::text) FROM (SELECT d, qsketch_agg(k) AS a FROM c GROUP BY d ORDER BY d OFFSET 0) AS x', 'FETCH 30 s', 'FETCH BACKWARD 7 s', 'FETCH ALL s', 'COMMIT');

@@ -15,6 +15,14 @@ test_is_valid(const qb_test *test, uint32_t columns)
 										  test->count <= QB_SELECTION_NUMBERS - test->first);
 }
 
+/* Is every index within bounds?  The selection is valid. */
+bool
+qb_groups_are_valid(const qb_groups *groups, const qb_selection *selection)
+{
+	return groups->column < selection->columns && groups->null <= 1 &&
+		   groups->count >= groups->null && groups->count <= QB_GROUPS_MAX;
+}
+
 /* Is every index within bounds?  Whatever else it says, testing rows then is safe. */
 bool
 qb_selection_is_valid(const qb_selection *selection)

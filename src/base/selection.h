@@ -87,6 +87,42 @@ qb_test_passes(const qb_test *test, const int64_t *list, bool null, int64_t numb
 	return ((uint64_t) number - (uint64_t) test->low <= width) != (test->negated != 0);
 }
 
+/* ---- groups ---- */
+
+#define QB_GROUPS_MAX 512
+
+/* Groups of rows by the number in a column of a selection, and the group of its NULLs. */
+typedef struct qb_groups
+{
+	uint32_t column;
+	uint32_t null;                 /* 1: the last group is that of NULLs */
+	uint32_t count;                /* of all groups */
+	int64_t number[QB_GROUPS_MAX]; /* ascending, of the groups but that of NULLs */
+} qb_groups;
+
+extern bool qb_groups_are_valid(const qb_groups *groups, const qb_selection *selection);
+
+/* The group of a row; "count" if it belongs to none. */
+QB_INLINE uint32_t
+qb_group_of(const int64_t *number, uint32_t count, uint32_t with_null, bool null, int64_t wanted)
+{
+	uint32_t numbers = count - with_null;
+	uint32_t low = 0;
+
+	if (null)
+		return numbers; /* the last one, or none */
+	while (numbers - low > 1)
+	{
+		uint32_t middle = low + (numbers - low) / 2;
+
+		if (number[middle] <= wanted)
+			low = middle;
+		else
+			numbers = middle;
+	}
+	return low < numbers && number[low] == wanted ? low : count;
+}
+
 /* ---- fingerprints ---- */
 
 /* How the fingerprint of a key comes from the number that stands for it. */

@@ -190,25 +190,58 @@ values_of(const Column *c)
 	return (qs_cuda_column){ .value = c->key, .null = c->null };
 }
 
+static qs_cuda_rows
+device_rows(const Column *c, const GpuColumnRows *rows)
+{
+	qs_cuda_rows device = { .tests = *rows->tests,
+							.form = rows->form,
+							.key = values_of(c),
+							.tiles = (uint32) rows->tiles };
+	uint32 i;
+
+	for (i = 0; i < rows->tests->columns; i++)
+		device.tested[i] = values_of(rows->tested[i]);
+	return device;
+}
+
+/* Have room for the keys of rows, and for their tiles with so many words before them. */
+static qb_status
+have_room_for(Gathered *g, const GpuColumnRows *rows, uint64 words)
+{
+	qb_status status = have_room(g->device, &g->key, &g->room, rows->rows);
+
+	words += (rows->tiles * sizeof(qb_tile) + sizeof(uint64) - 1) / sizeof(uint64);
+	if (status == QB_OK)
+		status = have_room(g->device, (uint64 **) &g->runs, &g->runs_room, words);
+	return status;
+}
+
 static qb_status
 cuda_select(void *column, const GpuColumnRows *rows, const uint64 **key, uint64 *count)
 {
 	const Column *c = column;
 	Gathered *g = gathered_of(c->device);
-	qs_cuda_rows device = { .tests = *rows->tests,
-							.form = rows->form,
-							.key = values_of(c),
-							.tiles = (uint32) rows->tiles };
-	uint64 words = (rows->tiles * sizeof(qb_tile) + sizeof(uint64) - 1) / sizeof(uint64);
-	qb_status status = have_room(c->device, &g->key, &g->room, rows->rows);
-	uint32 i;
+	qs_cuda_rows device = device_rows(c, rows);
+	qb_status status = have_room_for(g, rows, 0);
 
-	for (i = 0; i < rows->tests->columns; i++)
-		device.tested[i] = values_of(rows->tested[i]);
-	if (status == QB_OK)
-		status = have_room(c->device, (uint64 **) &g->runs, &g->runs_room, words);
 	if (status == QB_OK)
 		status = qs_cuda_keys_select(c->device->gpu, g->key, &device, rows->tile, g->runs, count);
+	*key = g->key;
+	return status;
+}
+
+static qb_status
+cuda_split(void *column, const GpuColumnRows *rows, const qb_groups *groups, const uint64 **key,
+		   uint64 *count)
+{
+	const Column *c = column;
+	Gathered *g = gathered_of(c->device);
+	qs_cuda_rows device = device_rows(c, rows);
+	qb_status status = have_room_for(g, rows, QS_CUDA_SPLIT_WORDS);
+
+	if (status == QB_OK)
+		status =
+			qs_cuda_keys_split(c->device->gpu, g->key, &device, rows->tile, groups, g->runs, count);
 	*key = g->key;
 	return status;
 }
@@ -252,6 +285,7 @@ const GpuColumnDeviceOps gpu_cuda_columns = {
 	.put_nulls = cuda_put_nulls,
 	.gather = cuda_gather,
 	.select = cuda_select,
+	.split = cuda_split,
 	.fetch = cuda_fetch,
 	.counts = cuda_counts,
 	.bytes = cuda_bytes,

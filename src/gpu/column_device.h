@@ -56,6 +56,13 @@ typedef struct GpuColumnDeviceOps
 	/* The keys of rows that pass, in any order, as long as gathered ones. */
 	qb_status (*select)(void *column, const GpuColumnRows *rows, const uint64 **key, uint64 *count);
 
+	/*
+	 * The same keys, side by side by group: of each group so many.  The groups are those of
+	 * numbers in a tested column.
+	 */
+	qb_status (*split)(void *column, const GpuColumnRows *rows, const qb_groups *groups,
+					   const uint64 **key, uint64 *count);
+
 	/* Copy gathered keys from device memory. */
 	qb_status (*fetch)(void *column, const uint64 *key, size_t count, uint64 *to);
 

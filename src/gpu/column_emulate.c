@@ -175,6 +175,52 @@ emulated_select(void *column, const GpuColumnRows *rows, const uint64 **key, uin
 	return QB_OK;
 }
 
+/* The group of the i-th row of a tile; the number of groups if its key is not wanted. */
+static uint32
+group_of(const Column *c, const GpuColumnRows *rows, const qb_groups *groups, const qb_tile *tile,
+		 uint32 i)
+{
+	const Column *grouping = rows->tested[groups->column];
+	uint64 row = tile->first[1 + groups->column] + i;
+
+	if (is_null(c, tile->first[0] + i) || !passes(rows, tile, i))
+		return groups->count;
+	return qb_group_of(groups->number, groups->count, groups->null, is_null(grouping, row),
+					   (int64) grouping->key[row]);
+}
+
+static qb_status
+emulated_split(void *column, const GpuColumnRows *rows, const qb_groups *groups, const uint64 **key,
+			   uint64 *count)
+{
+	const Column *c = column;
+	uint64 next[QB_GROUPS_MAX];
+	uint64 all = 0;
+	uint32 g;
+	uint32 i;
+	int t;
+
+	if (!make_room(rows->rows))
+		return QB_NO_MEMORY;
+	memset(count, 0, groups->count * sizeof(*count));
+	for (t = 0; t < rows->tiles; t++)
+		for (i = 0; i < rows->tile[t].rows; i++)
+			if ((g = group_of(c, rows, groups, &rows->tile[t], i)) < groups->count)
+				count[g]++;
+	for (g = 0; g < groups->count; g++)
+	{
+		next[g] = all;
+		all += count[g];
+	}
+	for (t = 0; t < rows->tiles; t++)
+		for (i = 0; i < rows->tile[t].rows; i++)
+			if ((g = group_of(c, rows, groups, &rows->tile[t], i)) < groups->count)
+				gathered[next[g]++] =
+					qb_number_fingerprint((int64) c->key[rows->tile[t].first[0] + i], rows->form);
+	*key = gathered;
+	return QB_OK;
+}
+
 static qb_status
 emulated_fetch(void *column, const uint64 *key, size_t count, uint64 *to)
 {
@@ -239,6 +285,7 @@ const GpuColumnDeviceOps gpu_emulated_columns = {
 	.put_nulls = emulated_put_nulls,
 	.gather = emulated_gather,
 	.select = emulated_select,
+	.split = emulated_split,
 	.fetch = emulated_fetch,
 	.counts = emulated_counts,
 	.bytes = emulated_bytes,

@@ -4,7 +4,8 @@
  *
  * If all rows of pages are wanted, their values are gathered, or stay where they are.
  * Else the device tests rows, and writes the keys of those that pass.  It does so, too,
- * if a column has NULLs, or numbers that are not the keys.
+ * if a column has NULLs, or numbers that are not the keys.  For groups it writes them
+ * side by side by group.
  *
  * Rows of several columns are matched page by page: copies that are true for a page have
  * the same rows of it, in the same order.  A request whose columns differ in the rows of
@@ -176,20 +177,19 @@ wanted_form(const GpuHolding *h, const GpuWanted *wanted)
 	return wanted->wish == WISH_NUMBERS ? QB_NUMBER_IS_KEY : h->form;
 }
 
-/* Have the device test rows. */
-static qb_status
-select_keys(const Picking *picking, const qb_selection *tests, qb_number_form form,
-			uint64 picked_rows, GpuPicked *picked)
+/* What the device is to test. */
+static GpuColumnRows
+rows_to_test(const Picking *picking, const qb_selection *tests, qb_number_form form, uint64 count)
 {
 	const GpuHolding *const *column = picking->columns->column;
 	GpuColumnRows rows = {
-		.tests = tests, .form = form, .tile = tiles, .tiles = picking->count, .rows = picked_rows
+		.tests = tests, .form = form, .tile = tiles, .tiles = picking->count, .rows = count
 	};
 	int i;
 
 	for (i = 1; i < picking->columns->count; i++)
 		rows.tested[i - 1] = column[i]->values;
-	return GpuColumnOps()->select(column[0]->values, &rows, &picked->key, &picked->count);
+	return rows;
 }
 
 qb_status
@@ -198,8 +198,9 @@ GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuP
 	Columns columns;
 	Picking picking = { .columns = &columns };
 	qb_status status = find_columns(index, wanted, &columns);
+	GpuColumnRows rows;
 	qb_number_form form;
-	uint64 rows;
+	uint64 count;
 
 	if (status != QB_OK)
 		return status;
@@ -207,16 +208,37 @@ GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuP
 	picking.tested =
 		wanted->tests.tests > 0 || columns.column[0]->nulls > 0 || form != QB_NUMBER_IS_KEY;
 	*picked = (GpuPicked){ .index = index, .device = columns.column[0]->device };
-	rows = pick_pages(&picking, &wanted->pages, from, most, &picked->end);
+	count = pick_pages(&picking, &wanted->pages, from, most, &picked->end);
 	GpuEntryUsed(index);
-	if (rows == PG_UINT64_MAX)
+	if (count == PG_UINT64_MAX || picking.count == 0)
+		return count == PG_UINT64_MAX ? QB_NO_MEMORY : QB_OK;
+	picked->count = count;
+	if (!picking.tested)
+		return GpuColumnOps()->gather(columns.column[0]->values, runs, picking.count, &picked->key);
+	rows = rows_to_test(&picking, &wanted->tests, form, count);
+	return GpuColumnOps()->select(columns.column[0]->values, &rows, &picked->key, &picked->count);
+}
+
+qb_status
+GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups, uint32 from,
+					uint64 most, GpuPicked *picked, uint64 *count)
+{
+	Columns columns;
+	Picking picking = { .columns = &columns, .tested = true };
+	qb_status status = find_columns(index, wanted, &columns);
+	GpuColumnRows rows;
+	uint64 all;
+
+	if (status != QB_OK || !qb_groups_are_valid(groups, &wanted->tests))
 		return QB_NO_MEMORY;
-	if (picking.count == 0)
-		return QB_OK;
-	if (picking.tested)
-		return select_keys(&picking, &wanted->tests, form, rows, picked);
-	picked->count = rows;
-	return GpuColumnOps()->gather(columns.column[0]->values, runs, picking.count, &picked->key);
+	*picked = (GpuPicked){ .index = index, .device = columns.column[0]->device };
+	memset(count, 0, groups->count * sizeof(*count));
+	all = pick_pages(&picking, &wanted->pages, from, most, &picked->end);
+	GpuEntryUsed(index);
+	if (all == PG_UINT64_MAX || picking.count == 0)
+		return all == PG_UINT64_MAX ? QB_NO_MEMORY : QB_OK;
+	rows = rows_to_test(&picking, &wanted->tests, columns.column[0]->form, all);
+	return GpuColumnOps()->split(columns.column[0]->values, &rows, groups, &picked->key, count);
 }
 
 qb_status

@@ -27,6 +27,10 @@ typedef struct GpuPicked
 extern qb_status
 GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuPicked *picked);
 
+/* The same, side by side by group: of each group so many. */
+extern qb_status GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups,
+									 uint32 from, uint64 most, GpuPicked *picked, uint64 *count);
+
 /* Copy picked keys from device memory. */
 extern qb_status GpuColumnFetch(const GpuPicked *picked, uint64 *to);
 

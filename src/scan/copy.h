@@ -118,12 +118,13 @@ typedef struct CopyRun
 } CopyRun;
 
 /* The most sketches that the worker makes for the groups of a scan. */
-#define COPY_STATES_MAX (GPU_ENTRIES / 2)
+#define COPY_STATES_MAX Min(QB_GROUPS_MAX, GPU_ENTRIES / 2)
 
 /* copy_conditions.c */
 extern const char *CopyConditionsRefusal(Relation relation, const WantedRows *rows);
 extern int CopyConditionsCount(const WantedRows *rows);
 extern void CopyConditionsColumns(ScanCopies *copies, Relation relation, const WantedRows *rows);
+extern bool CopyTestsColumn(CopyTests *tests, int column, uint16 *place);
 extern bool CopyTestsAdd(CopyTests *tests, int column, const qb_test *test);
 extern bool CopyConditionsTests(const CopyRun *run, int filter, CopyTests *tests);
 extern int CopyRangesThere(Relation relation, List *clauses, List *aggregates, uint32 ranges);

@@ -119,9 +119,9 @@ CopyConditionsColumns(ScanCopies *copies, Relation relation, const WantedRows *r
 		add_columns(copies, relation, rows->filtered[i].conditions);
 }
 
-/* The place of a column among those of the selection; false: there are too many. */
-static bool
-place_column(CopyTests *tests, int number, uint16 *place)
+/* The place of a column, by its number, among those of the selection; false: there are too many. */
+bool
+CopyTestsColumn(CopyTests *tests, int number, uint16 *place)
 {
 	qb_selection *selection = &tests->selection;
 	uint32 i;
@@ -158,7 +158,7 @@ CopyTestsAdd(CopyTests *tests, int column, const qb_test *test)
 	qb_test *added = &selection->test[selection->tests];
 	uint16 place;
 
-	if (selection->tests == QB_SELECTION_TESTS || !place_column(tests, column, &place))
+	if (selection->tests == QB_SELECTION_TESTS || !CopyTestsColumn(tests, column, &place))
 		return false;
 	*added = *test;
 	added->column = place;

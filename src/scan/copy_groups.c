@@ -3,8 +3,13 @@
  *		GROUP BY on copies: of one column of integers, dates or timestamps with few values.
  *
  * First the worker tells which values the grouping column has in rows that pass WHERE.
- * Each of them gets a group.  Then each aggregate of each group has its keys counted, as
- * an aggregate without GROUP BY has, with one more condition: the value of its group.
+ * Each of them gets a group.
+ *
+ * Then an aggregate's sketches of all groups are filled at once: the worker sorts the
+ * keys of a range by group.  Only those that stay explicit are not among them, because
+ * their keys have to come here.  Each of these is filled as an aggregate without GROUP BY
+ * is, with one more condition: the value of its group.  Which sketches get dense shows in
+ * the first range that has pages.  A sketch that gets dense by later ones is filled alone.
  *
  * Either all groups get their keys from all pages that the copies have, or none does:
  * then the groups are made anew, and all pages are read.  That is so if there are too many
@@ -126,47 +131,132 @@ make_groups(ScanGroups *groups, const GroupValues *values, int count, ScanAggreg
 	return refusal;
 }
 
-/* Have an aggregate's keys of one group counted; false: not all were. */
-static bool
-take_group(const CopyRun *run, const GroupValues *values, int group, CopyTests tests, int number,
-		   ScanAggregate *column)
+/* The groups of an aggregate that the worker fills at once. */
+typedef struct Together
+{
+	qb_groups groups;
+	SketchState *state[COPY_STATES_MAX];
+} Together;
+
+/* The test that a row belongs to a group. */
+static qb_test
+test_of(const GroupValues *values, int group)
 {
 	qb_test test = { .kind = QB_TEST_NULL };
-	GpuPages *taken;
-	bool all;
 
 	if (group < values->count)
 	{
 		test.kind = QB_TEST_RANGE;
 		test.low = test.high = values->number[group];
 	}
-	if (!CopyTestsAdd(&tests, run->copies->group, &test))
+	return test;
+}
+
+/* The first range that has pages. */
+static uint32
+first_range(const CopyRun *run)
+{
+	uint32 range = 0;
+
+	while (range < run->ranges - 1 && GpuPagesAreNone(&run->pages[range]))
+		range++;
+	return range;
+}
+
+/* Will a group's sketch be dense for sure?  Then it is one of those that are filled at once. */
+static bool
+joins(const CopyRun *run, int key, const CopyTests *tests, const GroupValues *values, int group,
+	  SketchState *state, Together *together)
+{
+	uint32 range = first_range(run);
+	GpuColumnPart part = CopyPart(run, key, tests, range, &run->pages[range]);
+
+	if (!SketchGetsDense(state, &part))
 		return false;
-	taken = CopyTake(run, number, &tests, column);
-	all = memcmp(taken, run->pages, run->ranges * sizeof(GpuPages)) == 0;
+	if (group < values->count)
+		together->groups.number[together->groups.count] = values->number[group];
+	else
+		together->groups.null = 1;
+	together->state[together->groups.count++] = state;
+	return true;
+}
+
+/* Have an aggregate's keys of one group counted; false: not all were. */
+static bool
+take_group(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *column)
+{
+	GpuPages *taken = CopyTake(run, key, tests, column);
+	bool all = memcmp(taken, run->pages, run->ranges * sizeof(GpuPages)) == 0;
+
 	pfree(taken);
 	return all;
+}
+
+/* Have keys counted for many groups at once; false: not all were. */
+static bool
+take_together(const CopyRun *run, int key, const CopyTests *tests, Together *together)
+{
+	GpuColumnPart *part = palloc(run->ranges * sizeof(GpuColumnPart));
+	GpuPages *left = MemoryContextAllocHuge(CurrentMemoryContext, run->ranges * sizeof(GpuPages));
+	int parts = 0;
+	uint32 range;
+	bool all;
+
+	memcpy(left, run->pages, run->ranges * sizeof(GpuPages));
+	for (range = 0; range < run->ranges; range++)
+		if (!GpuPagesAreNone(&left[range]))
+			part[parts++] = CopyPart(run, key, tests, range, &left[range]);
+	all = SketchAddGroups(together->state, &together->groups, part, parts);
+	pfree(left);
+	pfree(part);
+	return all;
+}
+
+/* Have the keys of the i-th aggregate of all groups counted; why that cannot be done, or NULL. */
+static const char *
+take_aggregate(const CopyRun *run, const GroupValues *values, int i, ScanAggregate **column)
+{
+	Together *together = palloc0(sizeof(Together));
+	int key = run->copies->key[i];
+	int groups = values->count + values->null;
+	const char *refusal = NULL;
+	CopyTests tests;
+	uint16 place;
+	int group;
+
+	if (!CopyConditionsTests(run, column[0][i].filter_number, &tests) ||
+		!CopyTestsColumn(&tests, run->copies->group, &place))
+		return "too many conditions";
+	together->groups.column = place;
+	for (group = 0; group < groups && refusal == NULL && !tests.none; group++)
+	{
+		CopyTests own = tests;
+		qb_test test = test_of(values, group);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!CopyTestsAdd(&own, run->copies->group, &test))
+			refusal = "too many conditions";
+		else if (!joins(run, key, &own, values, group, (SketchState *) column[group][i].state,
+						together) &&
+				 !take_group(run, key, &own, &column[group][i]))
+			refusal = copy_gone;
+	}
+	if (refusal == NULL && together->groups.count > 0 && !take_together(run, key, &tests, together))
+		refusal = copy_gone;
+	pfree(together);
+	return refusal;
 }
 
 /* Have the keys of all groups counted; why that cannot be done, or NULL. */
 static const char *
 take_groups(const CopyRun *run, const GroupValues *values, int count, ScanAggregate **column)
 {
-	int groups = values->count + values->null;
+	const char *refusal = NULL;
 	int i;
-	int group;
 
-	for (i = 0; i < count; i++)
-	{
-		CopyTests tests;
-
-		if (!CopyConditionsTests(run, column[0][i].filter_number, &tests))
-			return "too many conditions";
-		for (group = 0; group < groups; group++)
-			if (!take_group(run, values, group, tests, run->copies->key[i], &column[group][i]))
-				return copy_gone;
-	}
-	return NULL;
+	for (i = 0; i < count && refusal == NULL; i++)
+		refusal = take_aggregate(run, values, i, column);
+	return refusal;
 }
 
 /* Have the keys of all groups counted in these pages; why that cannot be done, or NULL. */
@@ -184,7 +274,7 @@ CopyGroupsTake(const CopyRun *run, ScanGroups *groups, int count)
 	refusal = find_values(run, &where, most, values);
 	if (refusal == NULL)
 		refusal = make_groups(groups, values, count, column);
-	if (refusal == NULL && values->count + values->null > 0)
+	if (refusal == NULL && values->count + values->null > 0 && run->ranges > 0)
 		refusal = take_groups(run, values, count, column);
 	if (refusal)
 		ScanGroupsStart(groups);

@@ -215,7 +215,7 @@ CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuP
 	GpuColumnPart part = { .ref = run->ref[key][range], .pages = pages };
 	uint32 i;
 
-	if (tests->selection.tests > 0)
+	if (tests->selection.columns > 0)
 		part.tests = &tests->selection;
 	for (i = 0; i < tests->selection.columns; i++)
 		part.tested[i] = run->ref[tests->column[i]][range];

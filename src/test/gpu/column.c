@@ -231,65 +231,142 @@ draw_tiles(uint64_t *state, qb_tile *tile, uint32_t columns, uint64_t rows)
 	return tiles;
 }
 
-/* The keys of rows that pass, on the CPU. */
+/* Rows of up to 7 tested columns, there and here. */
+typedef struct Rows
+{
+	Column column[1 + QB_SELECTION_COLUMNS];
+	uint32_t columns; /* that are tested */
+	uint64_t rows;    /* of a column */
+	qs_cuda_rows device;
+	qb_tile tile[RUNS_MAX];
+	uint64_t *to; /* device memory for keys */
+} Rows;
+
+static void
+make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns)
+{
+	rows->rows = QB_TILE_ROWS + draw(state, KEYS - QB_TILE_ROWS);
+	rows->columns = columns;
+	rows->device = (qs_cuda_rows){ .form = (qb_number_form) draw(state, QB_NUMBER_NONE + 1) };
+	draw_tests(state, &rows->device.tests, columns);
+	rows->device.tiles = draw_tiles(state, rows->tile, columns, rows->rows);
+	for (uint32_t c = 0; c <= columns; c++)
+		make_column(gpu, &rows->column[c], state, rows->rows);
+	rows->device.key = rows->column[0].device;
+	for (uint32_t c = 0; c < columns; c++)
+		rows->device.tested[c] = rows->column[1 + c].device;
+	CHECK(qs_cuda_keys_create(gpu, KEYS, &rows->to) == QB_OK);
+}
+
+static void
+free_rows(qs_cuda *gpu, Rows *rows)
+{
+	for (uint32_t c = 0; c <= rows->columns; c++)
+		free_column(gpu, &rows->column[c], rows->rows);
+	qs_cuda_keys_destroy(gpu, rows->to, KEYS);
+}
+
+/* Does the i-th row of a tile pass, on the CPU? */
+static bool
+passes(const Rows *rows, const qb_tile *tile, uint32_t i)
+{
+	const qb_selection *tests = &rows->device.tests;
+	bool pass =
+		rows->device.form == QB_NUMBER_NONE || !is_null(&rows->column[0], tile->first[0] + i);
+
+	for (uint32_t n = 0; n < tests->tests && pass; n++)
+	{
+		const qb_test *test = &tests->test[n];
+		const Column *c = &rows->column[1 + test->column];
+		uint64_t row = tile->first[1 + test->column] + i;
+
+		pass = qb_test_passes(test, tests->number, is_null(c, row), (int64_t) c->value[row]);
+	}
+	return pass;
+}
+
+/* The keys of rows that pass, on the CPU: of one group, or with NULL of all rows. */
 static uint64_t
-select_here(const Column *column, const qs_cuda_rows *rows, const qb_tile *tile, uint64_t *key)
+select_here(const Rows *rows, const qb_groups *groups, uint32_t group, uint64_t *key)
 {
 	uint64_t count = 0;
 
-	for (uint32_t t = 0; t < rows->tiles; t++)
-		for (uint32_t i = 0; i < tile[t].rows; i++)
+	for (uint32_t t = 0; t < rows->device.tiles; t++)
+		for (uint32_t i = 0; i < rows->tile[t].rows; i++)
 		{
-			uint64_t row = tile[t].first[0] + i;
-			bool pass = rows->form == QB_NUMBER_NONE || !is_null(&column[0], row);
+			const qb_tile *tile = &rows->tile[t];
+			int64_t number = (int64_t) rows->column[0].value[tile->first[0] + i];
 
-			for (uint32_t n = 0; n < rows->tests.tests && pass; n++)
+			if (groups)
 			{
-				const qb_test *test = &rows->tests.test[n];
-				const Column *c = &column[1 + test->column];
-				uint64_t other = tile[t].first[1 + test->column] + i;
+				const Column *c = &rows->column[1 + groups->column];
+				uint64_t row = tile->first[1 + groups->column] + i;
 
-				pass = qb_test_passes(test, rows->tests.number, is_null(c, other),
-									  (int64_t) c->value[other]);
+				if (qb_group_of(groups->number, groups->count, groups->null, is_null(c, row),
+								(int64_t) c->value[row]) != group)
+					continue;
 			}
-			if (pass)
-				key[count++] = qb_number_fingerprint((int64_t) column[0].value[row], rows->form);
+			if (passes(rows, tile, i))
+				key[count++] = qb_number_fingerprint(number, rows->device.form);
 		}
 	return count;
 }
 
-/* Select keys by tests of up to 7 columns, there and here. */
+static bool
+same_keys(uint64_t *got, uint64_t there, uint64_t *wanted, uint64_t here)
+{
+	qsort(got, there, sizeof(*got), compare_keys);
+	qsort(wanted, here, sizeof(*wanted), compare_keys);
+	return here == there && memcmp(got, wanted, here * sizeof(*got)) == 0;
+}
+
+/* Select keys, there and here. */
 static bool
 same_selected(qs_cuda *gpu, uint64_t number)
 {
-	static qb_tile tile[RUNS_MAX];
 	static uint64_t got[KEYS], wanted[KEYS];
-	static Column column[1 + QB_SELECTION_COLUMNS];
-	uint64_t state = ~number, rows = QB_TILE_ROWS + draw(&state, KEYS - QB_TILE_ROWS);
-	uint32_t columns = (uint32_t) draw(&state, QB_SELECTION_COLUMNS + 1);
-	qs_cuda_rows what = { .form = (qb_number_form) draw(&state, QB_NUMBER_NONE + 1) };
-	uint64_t *to, *list, here, there;
+	static Rows rows;
+	uint64_t state = ~number, there;
+	uint64_t *list;
 	bool same;
 
-	draw_tests(&state, &what.tests, columns);
-	what.tiles = draw_tiles(&state, tile, columns, rows);
-	for (uint32_t c = 0; c <= columns; c++)
-		make_column(gpu, &column[c], &state, rows);
-	what.key = column[0].device;
-	for (uint32_t c = 0; c < columns; c++)
-		what.tested[c] = column[1 + c].device;
-	CHECK(qs_cuda_keys_create(gpu, KEYS, &to) == QB_OK);
+	make_rows(gpu, &rows, &state, (uint32_t) draw(&state, QB_SELECTION_COLUMNS + 1));
 	CHECK(qs_cuda_keys_create(gpu, TILES_WORDS, &list) == QB_OK);
-	CHECK(qs_cuda_keys_select(gpu, to, &what, tile, list, &there) == QB_OK);
-	here = select_here(column, &what, tile, wanted);
-	CHECK(qs_cuda_keys_get(gpu, got, to, there) == QB_OK);
-	qsort(got, there, sizeof(*got), compare_keys);
-	qsort(wanted, here, sizeof(*wanted), compare_keys);
-	same = here == there && memcmp(got, wanted, here * sizeof(*got)) == 0;
-	for (uint32_t c = 0; c <= columns; c++)
-		free_column(gpu, &column[c], rows);
-	qs_cuda_keys_destroy(gpu, to, KEYS);
+	CHECK(qs_cuda_keys_select(gpu, rows.to, &rows.device, rows.tile, list, &there) == QB_OK);
+	CHECK(qs_cuda_keys_get(gpu, got, rows.to, there) == QB_OK);
+	same = same_keys(got, there, wanted, select_here(&rows, NULL, 0, wanted));
 	qs_cuda_keys_destroy(gpu, list, TILES_WORDS);
+	free_rows(gpu, &rows);
+	return same;
+}
+
+/* Select keys by group, there and here. */
+static bool
+same_split(qs_cuda *gpu, uint64_t number)
+{
+	static uint64_t got[KEYS], wanted[KEYS], count[QB_GROUPS_MAX];
+	static Rows rows;
+	uint64_t state = ~number * 3, from = 0, room = QS_CUDA_SPLIT_WORDS + TILES_WORDS;
+	uint64_t *list;
+	qb_groups groups;
+	bool same = true;
+
+	make_rows(gpu, &rows, &state, 1 + (uint32_t) draw(&state, QB_SELECTION_COLUMNS));
+	groups = (qb_groups){ .column = (uint32_t) draw(&state, rows.columns),
+						  .null = (uint32_t) draw(&state, 2) };
+	groups.count = groups.null + (uint32_t) draw(&state, number % 10 ? 45 : QB_GROUPS_MAX);
+	for (uint32_t g = 0; g < groups.count; g++)
+		groups.number[g] = (int64_t) g - 22;
+	CHECK(qs_cuda_keys_create(gpu, room, &list) == QB_OK);
+	CHECK(qs_cuda_keys_split(gpu, rows.to, &rows.device, rows.tile, &groups, list, count) == QB_OK);
+	for (uint32_t g = 0; g < groups.count && same; g++)
+	{
+		CHECK(qs_cuda_keys_get(gpu, got, rows.to + from, count[g]) == QB_OK);
+		same = same_keys(got, count[g], wanted, select_here(&rows, &groups, g, wanted));
+		from += count[g];
+	}
+	qs_cuda_keys_destroy(gpu, list, room);
+	free_rows(gpu, &rows);
 	return same;
 }
 
@@ -327,6 +404,8 @@ run_case(qs_cuda *gpu, uint64_t number)
 	expect(number, same_distinct(gpu, all, number, keys, 1 + draw(&state, 2 * QS_CUDA_COUNTS_MAX)),
 		   "distinct keys");
 	expect(number, same_selected(gpu, number), "selected keys");
+	if (number % 4 == 0)
+		expect(number, same_split(gpu, number), "keys by group");
 	qs_cuda_keys_destroy(gpu, small, half);
 	qs_cuda_keys_destroy(gpu, all, keys);
 	qs_cuda_keys_destroy(gpu, side, gathered);

@@ -111,6 +111,34 @@ indexes_out_of_bounds_are_refused(void **state)
 	assert_false(qb_selection_is_valid(&selection));
 }
 
+static void
+groups_are_found(void **state)
+{
+	qb_selection selection = { .columns = 2 };
+	qb_groups groups = { .column = 1, .null = 1, .count = QB_GROUPS_MAX };
+	uint32_t count, i;
+
+	(void) state;
+	for (count = 0; count <= LIMITS; count++)
+		for (i = 0; i < LIMITS; i++)
+		{
+			assert_true(qb_group_of(limit, count, 0, false, limit[i]) == (i < count ? i : count));
+			assert_true(qb_group_of(limit, count, 0, false, 12345) == count);
+			assert_true(qb_group_of(limit, count, 0, true, limit[i]) == count);
+			assert_true(qb_group_of(limit, count + 1, 1, true, limit[i]) == count);
+			assert_true(qb_group_of(limit, count + 1, 1, false, 12345) == count + 1);
+		}
+	assert_true(qb_groups_are_valid(&groups, &selection));
+	groups.count++;
+	assert_false(qb_groups_are_valid(&groups, &selection));
+	groups.count = 0;
+	assert_false(qb_groups_are_valid(&groups, &selection));
+	groups = (qb_groups){ .column = 2, .count = 1 };
+	assert_false(qb_groups_are_valid(&groups, &selection));
+	groups = (qb_groups){ .null = 2, .count = 5 };
+	assert_false(qb_groups_are_valid(&groups, &selection));
+}
+
 /* hashint4extended(x, 0) and hashint8extended(x, 0) of PostgreSQL 15. */
 static void
 hashes_are_those_of_postgresql(void **state)
@@ -142,6 +170,7 @@ main(void)
 		cmocka_unit_test(lists_have_their_numbers),
 		cmocka_unit_test(null_passes_its_own_test_alone),
 		cmocka_unit_test(indexes_out_of_bounds_are_refused),
+		cmocka_unit_test(groups_are_found),
 		cmocka_unit_test(hashes_are_those_of_postgresql),
 	};
 
