@@ -168,6 +168,19 @@ pick_pages(Picking *picking, const GpuPages *pages, uint32 from, uint64 most, ui
 	return picked;
 }
 
+/* Is NULL wanted of a column that has none? */
+static bool
+none_pass(const Columns *columns, const qb_selection *tests)
+{
+	uint32 i;
+
+	for (i = 0; i < tests->tests; i++)
+		if (tests->test[i].kind == QB_TEST_NULL && !tests->test[i].negated &&
+			columns->column[1 + tests->test[i].column]->nulls == 0)
+			return true;
+	return false;
+}
+
 /* How keys come from what a copy has. */
 static qb_number_form
 wanted_form(const GpuHolding *h, const GpuWanted *wanted)
@@ -210,8 +223,10 @@ GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuP
 	*picked = (GpuPicked){ .index = index, .device = columns.column[0]->device };
 	count = pick_pages(&picking, &wanted->pages, from, most, &picked->end);
 	GpuEntryUsed(index);
-	if (count == PG_UINT64_MAX || picking.count == 0)
-		return count == PG_UINT64_MAX ? QB_NO_MEMORY : QB_OK;
+	if (count == PG_UINT64_MAX)
+		return QB_NO_MEMORY;
+	if (picking.count == 0 || none_pass(&columns, &wanted->tests))
+		return QB_OK;
 	picked->count = count;
 	if (!picking.tested)
 		return GpuColumnOps()->gather(columns.column[0]->values, runs, picking.count, &picked->key);
@@ -235,8 +250,10 @@ GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups,
 	memset(count, 0, groups->count * sizeof(*count));
 	all = pick_pages(&picking, &wanted->pages, from, most, &picked->end);
 	GpuEntryUsed(index);
-	if (all == PG_UINT64_MAX || picking.count == 0)
-		return all == PG_UINT64_MAX ? QB_NO_MEMORY : QB_OK;
+	if (all == PG_UINT64_MAX)
+		return QB_NO_MEMORY;
+	if (picking.count == 0)
+		return QB_OK;
 	rows = rows_to_test(&picking, &wanted->tests, columns.column[0]->form, all);
 	return GpuColumnOps()->split(columns.column[0]->values, &rows, groups, &picked->key, count);
 }
