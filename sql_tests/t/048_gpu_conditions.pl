@@ -153,6 +153,9 @@ is_deeply(answers('', $_), answers($ordinary, $_), 'both together') foreach q{SE
 	q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(ts, qsketch_new('warp', '8kB')) AS q FROM c GROUP BY i4) AS x ORDER BY i4};
 my $little = q{SET work_mem = '64kB'; SET hash_mem_multiplier = 1;};
 like(grouped('GROUP BY, little memory', 'd', 'c', $little), qr/Pages from GPU Copies: $pages\n/, 'sketches on a GPU take no work_mem');
+my $prepared = q{SET plan_cache_mode = force_generic_plan; PREPARE g(int) AS SELECT d, md5(q::text) FROM (SELECT d, qsketch_agg(k) AS q FROM c WHERE i4 < $1 GROUP BY d) AS x ORDER BY d;};
+my @executed = map { "EXECUTE g($_)" } 5, 'NULL', 50, -2147483648;
+is_deeply(answers($prepared, @executed), answers("$ordinary $prepared", @executed), 'groups by a parameter');
 my @scroll = ('BEGIN', 'DECLARE s SCROLL CURSOR FOR SELECT d, md5(a::text) FROM (SELECT d, qsketch_agg(k) AS a FROM c GROUP BY d ORDER BY d OFFSET 0) AS x', 'FETCH 30 s', 'FETCH BACKWARD 7 s', 'FETCH ALL s', 'COMMIT');
 is_deeply(answers($little, @scroll), answers("$ordinary $little", @scroll), 'groups that are read twice');
 @rescans = ("SELECT string_agg(coalesce(md5(q::text), 'none'), ',' ORDER BY x, d) FROM generate_series(-5, 5) AS x, LATERAL (SELECT d, qsketch_agg(k) AS q FROM c WHERE i4 < x GROUP BY d) AS y",
