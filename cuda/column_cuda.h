@@ -12,6 +12,8 @@
 
 #include "qs_cuda.h"
 
+#include "base/selection.h"
+
 #ifdef __cplusplus
 extern "C"
 {
@@ -45,6 +47,40 @@ extern "C"
 	 */
 	extern qb_status qs_cuda_keys_gather(qs_cuda *gpu, uint64_t *to, const uint64_t *from,
 										 const qs_cuda_run *run, uint32_t runs, void *buffer);
+
+	/* Values of a column in device memory. */
+	typedef struct qs_cuda_column
+	{
+		const uint64_t *value;
+		const uint64_t *null; /* a bit for each row; NULL: there are no NULLs */
+	} qs_cuda_column;
+
+	/* Rows whose keys are wanted, if they pass the tests and are not NULL. */
+	typedef struct qs_cuda_rows
+	{
+		qb_selection tests;
+		qb_number_form form;
+		uint32_t tiles;
+		qs_cuda_column key;
+		qs_cuda_column tested[QB_SELECTION_COLUMNS];
+	} qs_cuda_rows;
+
+	/*
+	 * Write the keys of rows that pass side by side, in any order, and wait for their
+	 * number.  "tile" is in host memory; "buffer" is device memory for the tiles.
+	 */
+	extern qb_status qs_cuda_keys_select(qs_cuda *gpu, uint64_t *to, const qs_cuda_rows *rows,
+										 const qb_tile *tile, void *buffer, uint64_t *count);
+
+	/*
+	 * Write the keys of rows that pass side by side by group: the keys of the first group,
+	 * of which there are count[0], then those of the next.  Rows of no group are left out.
+	 * "buffer" is device memory for QS_CUDA_SPLIT_WORDS words and then the tiles.
+	 */
+#define QS_CUDA_SPLIT_WORDS (3 * QB_GROUPS_MAX + 2)
+	extern qb_status
+	qs_cuda_keys_split(qs_cuda *gpu, uint64_t *to, const qs_cuda_rows *rows, const qb_tile *tile,
+					   const qb_groups *groups, void *buffer, uint64_t *count);
 
 	/* The most distinct keys that can be counted, and device memory for the table, in words. */
 #define QS_CUDA_COUNTS_MAX   4096

@@ -1,6 +1,6 @@
-# Copies of columns against random changes by several clients at once: each query is
-# compared with the ordinary plan in the same snapshot.  QSKETCH_COLUMN_QUERIES is the
-# number of comparisons, for long runs.
+# Copies of columns against random changes by several clients at once: each query, with
+# random conditions and groups or without, is compared with the ordinary plan in the same snapshot.
+# QSKETCH_COLUMN_QUERIES is the number of comparisons, for long runs.
 use strict;
 use warnings;
 use FindBin;
@@ -39,16 +39,25 @@ $node->safe_psql('postgres', q{
 	DECLARE
 		name text := (ARRAY['kept', 'kept', 'made', 'frozen', 'gone'])[1 + (random() * 4)::int];
 		small text := CASE WHEN random() < 0.5 THEN '' ELSE ', qsketch_new(''thread'', ''32kB'')' END;
+		at int := (random() * 12000)::int;
+		kept_rows text := (ARRAY['', '', 'WHERE n < 20', 'WHERE n IS NULL', 'WHERE n IS NOT NULL AND k <> 7', 'WHERE id BETWEEN ' || at || ' AND ' || at + 2000,
+			'WHERE k > ' || at / 4 || ' AND n >= 5', 'WHERE n IN (1, 2, 3, ' || at % 40 || ')', 'WHERE n NOT IN (4, 5) AND id > ' || at, 'WHERE id % 2 = 0'])[1 + (random() * 9)::int];
+		filter text := (ARRAY['', '', ' FILTER (WHERE n < 9)', ' FILTER (WHERE id > ' || at || ' AND k < 1000)'])[1 + (random() * 3)::int];
 		same boolean;
 	BEGIN
-		EXECUTE format('SELECT a.* IS NOT DISTINCT FROM b.* FROM
-			(SELECT qsketch_agg(k%2$s), qsketch_agg(n%2$s), qsketch_agg(w%2$s) FROM %1$I) AS a,
-			(SELECT qsketch_agg(k%2$s), qsketch_agg(n%2$s), qsketch_agg(w%2$s) FROM (SELECT * FROM %1$I OFFSET 0) AS c) AS b', name, small)
+		EXECUTE format(CASE WHEN random() < 0.3 THEN 'SELECT a.x IS NOT DISTINCT FROM b.x FROM
+			(SELECT string_agg(coalesce(n::text, '''') || coalesce(md5(q::text), ''''), '','' ORDER BY n) AS x
+				FROM (SELECT n, qsketch_agg(k%2$s)%4$s AS q FROM %1$I %3$s GROUP BY n) AS g) AS a,
+			(SELECT string_agg(coalesce(n::text, '''') || coalesce(md5(q::text), ''''), '','' ORDER BY n) AS x
+				FROM (SELECT n, qsketch_agg(k%2$s)%4$s AS q FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c GROUP BY n) AS g) AS b'
+			ELSE 'SELECT a.* IS NOT DISTINCT FROM b.* FROM
+			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s) FROM %1$I %3$s) AS a,
+			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s) FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c) AS b' END, name, small, kept_rows, filter)
 			INTO same;
 		PERFORM nextval('checked');
 		IF NOT same THEN
 			PERFORM nextval('failed');
-			RAISE LOG 'copies of % differ', name;
+			RAISE LOG 'copies of % differ % %', name, kept_rows, filter;
 		END IF;
 	EXCEPTION WHEN undefined_table OR lock_not_available OR deadlock_detected OR undefined_column THEN
 		NULL;
@@ -77,7 +86,7 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION load_one() RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
 		EXECUTE format('SELECT qsketch_gpu_load(%L, %L)', (ARRAY['kept', 'made', 'frozen', 'gone'])[1 + (random() * 3)::int],
-			(ARRAY['{k,n,w}', '{k,n,w}', '{w}', '{n,k}'])[1 + (random() * 3)::int]);
+			(ARRAY['{k,n,w,id}', '{k,n,w,id}', '{w}', '{n,k}', '{id}'])[1 + (random() * 4)::int]);
 	EXCEPTION WHEN undefined_table OR lock_not_available OR deadlock_detected OR undefined_column OR feature_not_supported THEN
 		NULL;
 	END $$;

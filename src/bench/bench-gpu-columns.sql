@@ -57,6 +57,20 @@ CALL measure('copy, 256 MB', :'large', true, 'auto', 0, 10);
 CALL measure('cpu, 256 MB, workers', :'large', true, 'cpu', :workers, 2);
 CALL measure('copy, sub_warp 1 MB', 'SELECT qsketch_total(qsketch_agg(user_id, qsketch_new(''sub_warp'', ''1MB''))) FROM events', true, 'auto', 0, 20);
 CALL measure('copy, user_id and day', 'SELECT qsketch_total(qsketch_agg(user_id)), qsketch_total(qsketch_agg(day)) FROM events', true, 'auto', 0, 3);
+\set two_thirds 'FROM events WHERE day BETWEEN 5 AND 24'
+\set tenth 'FROM events WHERE day BETWEEN 10 AND 12'
+\set total 'SELECT qsketch_total(qsketch_agg(user_id)) '
+CALL measure('copy, WHERE keeps two thirds', :'total' || :'two_thirds', true, 'auto', 0, 20);
+CALL measure('copy, WHERE keeps a tenth', :'total' || :'tenth', true, 'auto', 0, 20);
+CALL measure('copy, FILTER keeps a tenth', 'SELECT qsketch_total(qsketch_agg(user_id) FILTER (WHERE day BETWEEN 10 AND 12)) FROM events', true, 'auto', 0, 20);
+\set groups 'SELECT sum(qsketch_total(q)) FROM (SELECT day, qsketch_agg(user_id) AS q FROM events GROUP BY day) AS g'
+SET work_mem = '1GB';
+CALL measure('copy, GROUP BY day', :'groups', true, 'auto', 0, 10);
+CALL measure('cpu, GROUP BY day, 0 workers', :'groups', true, 'cpu', 0, 2);
+CALL measure('cpu, GROUP BY day, workers', :'groups', true, 'cpu', :workers, 2);
+CALL measure('cpu, WHERE keeps two thirds, 0 workers', :'total' || :'two_thirds', true, 'cpu', 0, 2);
+CALL measure('cpu, WHERE keeps two thirds, workers', :'total' || :'two_thirds', true, 'cpu', :workers);
+CALL measure('cpu, WHERE keeps a tenth, workers', :'total' || :'tenth', true, 'cpu', :workers);
 CALL measure('view (the check alone, two columns)', 'SELECT sum(pages_true) FROM qsketch_gpu_columns', true, 'auto', 0, 20);
 CALL measure('cpu, qtop_exact 20, workers', 'SELECT count(*) FROM qtop_exact(''events'', ''user_id'', 20)', false, 'cpu', :workers, 1);
 CALL measure('copy, qtop_exact 20', 'SELECT count(*) FROM qtop_exact(''events'', ''user_id'', 20)', true, 'auto', 0, 20);
@@ -85,6 +99,14 @@ BEGIN
 END $$;
 CALL compare_exact();
 \qecho same exact counts
+EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsketch_agg(user_id) :two_thirds;
+EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT day, qsketch_agg(user_id) FROM events GROUP BY day;
+SELECT format('same bytes in %s groups: %s', count(*), bool_and(a.q = b.q))
+    FROM (SELECT day, qsketch_agg(user_id) AS q FROM events GROUP BY day) AS a
+    JOIN (SELECT day, qsketch_agg(user_id) AS q FROM (SELECT * FROM events OFFSET 0) AS e GROUP BY day) AS b USING (day);
+SELECT format('same bytes with a condition: %s, %s',
+    (SELECT qsketch_agg(user_id) :two_thirds) = (SELECT qsketch_agg(user_id) FROM (SELECT * :two_thirds OFFSET 0) AS e),
+    (SELECT qsketch_agg(user_id) :tenth) = (SELECT qsketch_agg(user_id) FROM (SELECT * :tenth OFFSET 0) AS e));
 \qecho
 
 -- a share of the pages changed since; then after vacuum; then loaded again

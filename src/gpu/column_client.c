@@ -16,6 +16,9 @@
 #include "access/htup_details.h"
 #include "utils/timestamp.h"
 
+/* Bytes of a slot for pages and values, which leave room for a bitmap of NULLs. */
+#define LOAD_BYTES (GPU_SLOT_BYTES - GPU_SLOT_KEYS / 8)
+
 /* Bytes in a slot that the largest page may take. */
 #define PAGE_BYTES (sizeof(GpuColumnPage) + MaxHeapTuplesPerPage * sizeof(uint64))
 
@@ -117,21 +120,31 @@ GpuColumnForget(const GpuRef *ref)
 
 /* ---- making a copy ---- */
 
+static void
+start_slot(GpuColumnLoad *load)
+{
+	load->pages = load->rows = 0;
+	load->any_null = false;
+	memset(load->null, 0, GPU_SLOT_KEYS / 8);
+}
+
 bool
-GpuColumnBegin(GpuColumnLoad *load, Oid relation)
+GpuColumnBegin(GpuColumnLoad *load, Oid relation, qb_number_form form)
 {
 	GpuSlot *slot;
 
-	load->pages = load->keys = 0;
 	if (load->page == NULL)
 	{
 		load->page = palloc(GPU_SLOT_BYTES);
-		load->key = palloc(GPU_SLOT_BYTES);
+		load->value = palloc(GPU_SLOT_BYTES);
+		load->null = palloc(GPU_SLOT_KEYS / 8);
 	}
+	start_slot(load);
 	if (!GpuNewEntry(GPU_FAMILY_COLUMN, &load->ref))
 		return false;
 	slot = GpuTakeSlot(&load->ref, COLUMN_CREATE, false);
 	GpuColumnShapeIn(slot)->table = relation;
+	GpuColumnShapeIn(slot)->form = form;
 	if (GpuAskOne(slot) == QB_OK)
 		return true;
 	GpuDropEntry(&load->ref);
@@ -143,34 +156,48 @@ static void
 post_pages(GpuColumnLoad *load)
 {
 	Size head = load->pages * sizeof(GpuColumnPage);
+	Size bytes = load->rows * sizeof(uint64);
 	GpuSlot *slot;
 
 	if (load->pages == 0)
 		return;
 	slot = GpuTakeSlot(&load->ref, COLUMN_PUT, false);
 	slot->count = load->pages;
-	slot->bytes = load->keys * sizeof(uint64);
+	slot->bytes = bytes;
+	slot->weighted = load->any_null;
 	memcpy(GpuSlotData(slot), load->page, head);
-	memcpy(GpuSlotData(slot) + head, load->key, slot->bytes);
+	memcpy(GpuSlotData(slot) + head, load->value, bytes);
+	if (load->any_null)
+		memcpy(GpuSlotData(slot) + head + bytes, load->null,
+			   GpuNullWords(load->rows) * sizeof(uint64));
 	GpuPost(slot);
-	load->pages = load->keys = 0;
+	start_slot(load);
 }
 
 uint64 *
-GpuColumnRoom(GpuColumnLoad *load, int keys)
+GpuColumnRoom(GpuColumnLoad *load, int rows)
 {
-	Assert(keys <= MaxHeapTuplesPerPage);
-	if (load->pages * sizeof(GpuColumnPage) + load->keys * sizeof(uint64) + PAGE_BYTES >
-		GPU_SLOT_BYTES)
+	Assert(rows <= MaxHeapTuplesPerPage);
+	if (load->pages * sizeof(GpuColumnPage) + load->rows * sizeof(uint64) + PAGE_BYTES > LOAD_BYTES)
 		post_pages(load);
-	return load->key + load->keys;
+	return load->value + load->rows;
 }
 
 void
-GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int keys)
+GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int rows, const bool *null)
 {
-	load->page[load->pages++] = (GpuColumnPage){ .page = page, .keys = keys, .lsn = lsn };
-	load->keys += keys;
+	int i;
+
+	load->page[load->pages++] = (GpuColumnPage){ .page = page, .rows = rows, .lsn = lsn };
+	for (i = 0; i < rows; i++)
+		if (null[i])
+		{
+			int row = load->rows + i;
+
+			load->null[row / 64] |= UINT64CONST(1) << row % 64;
+			load->any_null = true;
+		}
+	load->rows += rows;
 }
 
 /* Copies that a newer one of the same name takes the place of. */
@@ -321,17 +348,31 @@ GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages
 	(void) GpuAskOne(slot);
 }
 
-bool
-GpuColumnCounts(const GpuRef *ref, GpuPages *pages, int most, GpuKeyCounts *counts)
+void
+GpuColumnWant(GpuSlot *slot, const GpuColumnPart *part)
 {
-	GpuSlot *slot = GpuTakeSlot(ref, COLUMN_COUNTS, false);
+	GpuWanted *wanted = (GpuWanted *) GpuSlotData(slot);
+
+	wanted->pages = *part->pages;
+	wanted->wish = part->wish;
+	if (part->tests)
+		wanted->tests = *part->tests;
+	else
+		wanted->tests.columns = wanted->tests.tests = 0;
+	memcpy(wanted->tested, part->tested, sizeof(wanted->tested));
+}
+
+bool
+GpuColumnCounts(const GpuColumnPart *part, int most, GpuKeyCounts *counts)
+{
+	GpuSlot *slot = GpuTakeSlot(&part->ref, COLUMN_COUNTS, false);
 	const uint64 *data = (const uint64 *) GpuSlotData(slot);
 	bool there;
 
 	Assert(most <= GPU_COUNTS_MAX);
 	slot->count = most;
 	slot->offset = 0;
-	memcpy(GpuSlotData(slot), pages, sizeof(*pages));
+	GpuColumnWant(slot, part);
 	GpuAsk(slot);
 	GpuAwait(slot);
 	there = !slot->gone && slot->status == QB_OK;
@@ -341,7 +382,7 @@ GpuColumnCounts(const GpuRef *ref, GpuPages *pages, int most, GpuKeyCounts *coun
 	{
 		memcpy(counts->key, data, counts->count * sizeof(uint64));
 		memcpy(counts->times, data + counts->count, counts->count * sizeof(int64));
-		GpuPagesRemoveBefore(pages, (uint32) slot->offset);
+		GpuPagesRemoveBefore(part->pages, (uint32) slot->offset);
 	}
 	GpuDone(slot);
 	return there;

@@ -31,17 +31,21 @@ typedef struct GpuColumnLoad
 {
 	GpuRef ref;
 	GpuColumnPage *page; /* room for a slot's */
-	uint64 *key;
+	uint64 *value;
+	uint64 *null; /* bitmap */
 	int pages;
-	int keys;
+	int rows;
+	bool any_null;
 } GpuColumnLoad;
 
-/* Begin a copy; false if the worker has no memory for it. */
-extern bool GpuColumnBegin(GpuColumnLoad *load, Oid relation);
+/* Begin a copy of values in this form; false if the worker has no memory for it. */
+extern bool GpuColumnBegin(GpuColumnLoad *load, Oid relation, qb_number_form form);
 
-/* Room for so many keys of one more page.  They count with GpuColumnAdd(). */
-extern uint64 *GpuColumnRoom(GpuColumnLoad *load, int keys);
-extern void GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int keys);
+/* Room for so many values of one more page.  They count with GpuColumnAdd(). */
+extern uint64 *GpuColumnRoom(GpuColumnLoad *load, int rows);
+
+/* Add the page.  "null" says for each row whether it is NULL. */
+extern void GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int rows, const bool *null);
 
 /* End a copy and leave it to all backends; false if the worker had no memory for it. */
 extern bool
@@ -74,11 +78,14 @@ typedef struct GpuKeyCounts
 	int64 times[GPU_COUNTS_MAX];
 } GpuKeyCounts;
 
+/* Write into a slot which keys of a part are wanted. */
+extern void GpuColumnWant(GpuSlot *slot, const GpuColumnPart *part);
+
 /*
- * Count distinct keys of these pages, if there are at most "most", and take the pages
- * off the set whose keys were counted, which may be some of them.  False: the copy is
- * gone, or the device has no room.
+ * Count distinct keys of a part, if there are at most "most", and take the pages off its
+ * set whose keys were counted, which may be some of them.  False: a copy is gone, or the
+ * device has no room.
  */
-extern bool GpuColumnCounts(const GpuRef *ref, GpuPages *pages, int most, GpuKeyCounts *counts);
+extern bool GpuColumnCounts(const GpuColumnPart *part, int most, GpuKeyCounts *counts);
 
 #endif

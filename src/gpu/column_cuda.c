@@ -18,6 +18,8 @@ typedef struct Column
 	GpuCudaDevice *device;
 	uint64 *key;
 	uint64 room;
+	uint64 *null; /* bitmap of NULLs, or NULL */
+	uint64 null_words;
 } Column;
 
 /* Of each device that has copies. */
@@ -27,7 +29,7 @@ typedef struct Gathered
 	int columns;
 	uint64 *key;
 	uint64 room;
-	void *runs; /* device memory for their list */
+	void *runs; /* device memory for the list of runs or tiles */
 	uint64 runs_room;
 	uint64 *table; /* of distinct keys, while they are counted */
 	uint64 table_room;
@@ -77,6 +79,7 @@ cuda_destroy(void *column)
 	Gathered *g = gathered_of(c->device);
 
 	qs_cuda_keys_destroy(c->device->gpu, c->key, c->room);
+	qs_cuda_keys_destroy(c->device->gpu, c->null, c->null_words);
 	if (--g->columns == 0)
 		free_gathered(g);
 	free(c);
@@ -119,6 +122,18 @@ cuda_put(void *column, uint64 first, const uint64 *key, size_t count)
 	const Column *c = column;
 
 	return qs_cuda_keys_put(c->device->gpu, c->key + first, key, count);
+}
+
+static qb_status
+cuda_put_nulls(void *column, const uint64 *nulls, uint64 words)
+{
+	Column *c = column;
+	qb_status status = make_keys(c->device, words, &c->null);
+
+	if (status != QB_OK)
+		return status;
+	c->null_words = words;
+	return qs_cuda_keys_put(c->device->gpu, c->null, nulls, words);
 }
 
 /* Have room for so many words of device memory; what was in them is lost. */
@@ -169,6 +184,68 @@ cuda_gather(void *column, const GpuRun *run, int runs, const uint64 **key)
 	return status;
 }
 
+static qs_cuda_column
+values_of(const Column *c)
+{
+	return (qs_cuda_column){ .value = c->key, .null = c->null };
+}
+
+static qs_cuda_rows
+device_rows(const Column *c, const GpuColumnRows *rows)
+{
+	qs_cuda_rows device = { .tests = *rows->tests,
+							.form = rows->form,
+							.key = values_of(c),
+							.tiles = (uint32) rows->tiles };
+	uint32 i;
+
+	for (i = 0; i < rows->tests->columns; i++)
+		device.tested[i] = values_of(rows->tested[i]);
+	return device;
+}
+
+/* Have room for the keys of rows, and for their tiles with so many words before them. */
+static qb_status
+have_room_for(Gathered *g, const GpuColumnRows *rows, uint64 words)
+{
+	qb_status status = have_room(g->device, &g->key, &g->room, rows->rows);
+
+	words += (rows->tiles * sizeof(qb_tile) + sizeof(uint64) - 1) / sizeof(uint64);
+	if (status == QB_OK)
+		status = have_room(g->device, (uint64 **) &g->runs, &g->runs_room, words);
+	return status;
+}
+
+static qb_status
+cuda_select(void *column, const GpuColumnRows *rows, const uint64 **key, uint64 *count)
+{
+	const Column *c = column;
+	Gathered *g = gathered_of(c->device);
+	qs_cuda_rows device = device_rows(c, rows);
+	qb_status status = have_room_for(g, rows, 0);
+
+	if (status == QB_OK)
+		status = qs_cuda_keys_select(c->device->gpu, g->key, &device, rows->tile, g->runs, count);
+	*key = g->key;
+	return status;
+}
+
+static qb_status
+cuda_split(void *column, const GpuColumnRows *rows, const qb_groups *groups, const uint64 **key,
+		   uint64 *count)
+{
+	const Column *c = column;
+	Gathered *g = gathered_of(c->device);
+	qs_cuda_rows device = device_rows(c, rows);
+	qb_status status = have_room_for(g, rows, QS_CUDA_SPLIT_WORDS);
+
+	if (status == QB_OK)
+		status =
+			qs_cuda_keys_split(c->device->gpu, g->key, &device, rows->tile, groups, g->runs, count);
+	*key = g->key;
+	return status;
+}
+
 static qb_status
 cuda_fetch(void *column, const uint64 *key, size_t count, uint64 *to)
 {
@@ -195,7 +272,9 @@ cuda_counts(void *column, const uint64 *key, size_t count, int most, uint64 *dis
 static uint64
 cuda_bytes(const void *column)
 {
-	return ((const Column *) column)->room * sizeof(uint64);
+	const Column *c = column;
+
+	return (c->room + c->null_words) * sizeof(uint64);
 }
 
 const GpuColumnDeviceOps gpu_cuda_columns = {
@@ -203,7 +282,10 @@ const GpuColumnDeviceOps gpu_cuda_columns = {
 	.destroy = cuda_destroy,
 	.resize = cuda_resize,
 	.put = cuda_put,
+	.put_nulls = cuda_put_nulls,
 	.gather = cuda_gather,
+	.select = cuda_select,
+	.split = cuda_split,
 	.fetch = cuda_fetch,
 	.counts = cuda_counts,
 	.bytes = cuda_bytes,

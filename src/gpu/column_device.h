@@ -2,8 +2,8 @@
  * column_device.h
  *		What copies of columns ask of a device.
  *
- * A device holds the keys of a copy as one array in its memory.  Statuses are as in
- * device.h.
+ * A device holds the values of a copy as one array in its memory, and a bitmap of NULLs
+ * if there are any.  Statuses are as in device.h.
  *
  * src/gpu/column_device.h
  */
@@ -12,12 +12,25 @@
 
 #include "gpu/device.h"
 
-/* Keys that lie side by side. */
+#include "base/selection.h"
+
+/* Values that lie side by side. */
 typedef struct GpuRun
 {
 	uint64 first;
 	uint64 count;
 } GpuRun;
+
+/* Rows of a column whose keys are wanted, if they pass tests and are not NULL. */
+typedef struct GpuColumnRows
+{
+	const qb_selection *tests;
+	void *tested[QB_SELECTION_COLUMNS]; /* columns of the same device */
+	qb_number_form form;                /* of the keys */
+	const qb_tile *tile;
+	int tiles;
+	uint64 rows; /* of all tiles */
+} GpuColumnRows;
 
 typedef struct GpuColumnDeviceOps
 {
@@ -25,17 +38,30 @@ typedef struct GpuColumnDeviceOps
 	qb_status (*create)(void *device, void **column);
 	void (*destroy)(void *column);
 
-	/* Change the room to so many keys, of which the first "kept" stay. */
+	/* Change the room to so many values, of which the first "kept" stay. */
 	qb_status (*resize)(void *column, uint64 room, uint64 kept);
 
-	/* Write keys, which may change once this returns. */
+	/* Write values, which may change once this returns. */
 	qb_status (*put)(void *column, uint64 first, const uint64 *key, size_t count);
 
+	/* Set the bitmap of NULLs, once. */
+	qb_status (*put_nulls)(void *column, const uint64 *nulls, uint64 words);
+
 	/*
-	 * The keys of these runs side by side in device memory, until the next call for any
+	 * The values of these runs side by side in device memory, until the next call for any
 	 * column of the device.
 	 */
 	qb_status (*gather)(void *column, const GpuRun *run, int runs, const uint64 **key);
+
+	/* The keys of rows that pass, in any order, as long as gathered ones. */
+	qb_status (*select)(void *column, const GpuColumnRows *rows, const uint64 **key, uint64 *count);
+
+	/*
+	 * The same keys, side by side by group: of each group so many.  The groups are those of
+	 * numbers in a tested column.
+	 */
+	qb_status (*split)(void *column, const GpuColumnRows *rows, const qb_groups *groups,
+					   const uint64 **key, uint64 *count);
 
 	/* Copy gathered keys from device memory. */
 	qb_status (*fetch)(void *column, const uint64 *key, size_t count, uint64 *to);

@@ -15,6 +15,8 @@ typedef struct Column
 	GpuEmulatedDevice *device;
 	uint64 *key;
 	uint64 room;
+	uint64 *null; /* bitmap of NULLs, or NULL */
+	uint64 null_words;
 } Column;
 
 /* Gathered keys, of any column. */
@@ -34,17 +36,20 @@ emulated_create(void *device, void **column)
 }
 
 static void
-release(Column *c)
+release(const Column *c, uint64 *memory)
 {
-	if (c->key)
-		c->device->memory.release(c->device->memory.context, c->key);
+	if (memory)
+		c->device->memory.release(c->device->memory.context, memory);
 }
 
 static void
 emulated_destroy(void *column)
 {
-	release(column);
-	free(column);
+	Column *c = column;
+
+	release(c, c->key);
+	release(c, c->null);
+	free(c);
 }
 
 static qb_status
@@ -61,7 +66,7 @@ emulated_resize(void *column, uint64 room, uint64 kept)
 	}
 	if (kept > 0)
 		memcpy(key, c->key, kept * sizeof(uint64));
-	release(c);
+	release(c, c->key);
 	c->key = key;
 	c->room = room;
 	return QB_OK;
@@ -71,6 +76,19 @@ static qb_status
 emulated_put(void *column, uint64 first, const uint64 *key, size_t count)
 {
 	memcpy(((Column *) column)->key + first, key, count * sizeof(uint64));
+	return QB_OK;
+}
+
+static qb_status
+emulated_put_nulls(void *column, const uint64 *nulls, uint64 words)
+{
+	Column *c = column;
+
+	c->null = c->device->memory.alloc(c->device->memory.context, words * sizeof(uint64));
+	if (c->null == NULL)
+		return QB_NO_MEMORY;
+	memcpy(c->null, nulls, words * sizeof(uint64));
+	c->null_words = words;
 	return QB_OK;
 }
 
@@ -105,6 +123,100 @@ emulated_gather(void *column, const GpuRun *run, int runs, const uint64 **key)
 		memcpy(gathered + count, c->key + run[i].first, run[i].count * sizeof(uint64));
 		count += run[i].count;
 	}
+	*key = gathered;
+	return QB_OK;
+}
+
+static bool
+is_null(const Column *c, uint64 row)
+{
+	return c->null && (c->null[row / 64] >> row % 64 & 1);
+}
+
+/* Does the i-th row of a tile pass all tests? */
+static bool
+passes(const GpuColumnRows *rows, const qb_tile *tile, uint32 i)
+{
+	const qb_selection *tests = rows->tests;
+	bool pass = true;
+	uint32 t;
+
+	for (t = 0; t < tests->tests && pass; t++)
+	{
+		const qb_test *test = &tests->test[t];
+		const Column *c = rows->tested[test->column];
+		uint64 row = tile->first[1 + test->column] + i;
+
+		pass = qb_test_passes(test, tests->number, is_null(c, row), (int64) c->key[row]);
+	}
+	return pass;
+}
+
+static qb_status
+emulated_select(void *column, const GpuColumnRows *rows, const uint64 **key, uint64 *count)
+{
+	const Column *c = column;
+	int t;
+	uint32 i;
+
+	if (!make_room(rows->rows))
+		return QB_NO_MEMORY;
+	*count = 0;
+	for (t = 0; t < rows->tiles; t++)
+		for (i = 0; i < rows->tile[t].rows; i++)
+		{
+			uint64 row = rows->tile[t].first[0] + i;
+
+			if ((rows->form == QB_NUMBER_NONE || !is_null(c, row)) &&
+				passes(rows, &rows->tile[t], i))
+				gathered[(*count)++] = qb_number_fingerprint((int64) c->key[row], rows->form);
+		}
+	*key = gathered;
+	return QB_OK;
+}
+
+/* The group of the i-th row of a tile; the number of groups if its key is not wanted. */
+static uint32
+group_of(const Column *c, const GpuColumnRows *rows, const qb_groups *groups, const qb_tile *tile,
+		 uint32 i)
+{
+	const Column *grouping = rows->tested[groups->column];
+	uint64 row = tile->first[1 + groups->column] + i;
+
+	if (is_null(c, tile->first[0] + i) || !passes(rows, tile, i))
+		return groups->count;
+	return qb_group_of(groups->number, groups->count, groups->null, is_null(grouping, row),
+					   (int64) grouping->key[row]);
+}
+
+static qb_status
+emulated_split(void *column, const GpuColumnRows *rows, const qb_groups *groups, const uint64 **key,
+			   uint64 *count)
+{
+	const Column *c = column;
+	uint64 next[QB_GROUPS_MAX];
+	uint64 all = 0;
+	uint32 g;
+	uint32 i;
+	int t;
+
+	if (!make_room(rows->rows))
+		return QB_NO_MEMORY;
+	memset(count, 0, groups->count * sizeof(*count));
+	for (t = 0; t < rows->tiles; t++)
+		for (i = 0; i < rows->tile[t].rows; i++)
+			if ((g = group_of(c, rows, groups, &rows->tile[t], i)) < groups->count)
+				count[g]++;
+	for (g = 0; g < groups->count; g++)
+	{
+		next[g] = all;
+		all += count[g];
+	}
+	for (t = 0; t < rows->tiles; t++)
+		for (i = 0; i < rows->tile[t].rows; i++)
+			if ((g = group_of(c, rows, groups, &rows->tile[t], i)) < groups->count)
+				gathered[next[g]++] =
+					qb_number_fingerprint((int64) c->key[rows->tile[t].first[0] + i], rows->form);
 	*key = gathered;
 	return QB_OK;
 }
@@ -160,7 +272,9 @@ emulated_counts(void *column, const uint64 *key, size_t count, int most, uint64 
 static uint64
 emulated_bytes(const void *column)
 {
-	return ((const Column *) column)->room * sizeof(uint64);
+	const Column *c = column;
+
+	return (c->room + c->null_words) * sizeof(uint64);
 }
 
 const GpuColumnDeviceOps gpu_emulated_columns = {
@@ -168,7 +282,10 @@ const GpuColumnDeviceOps gpu_emulated_columns = {
 	.destroy = emulated_destroy,
 	.resize = emulated_resize,
 	.put = emulated_put,
+	.put_nulls = emulated_put_nulls,
 	.gather = emulated_gather,
+	.select = emulated_select,
+	.split = emulated_split,
 	.fetch = emulated_fetch,
 	.counts = emulated_counts,
 	.bytes = emulated_bytes,

@@ -5,6 +5,7 @@
  * src/gpu/column_exact_client.c
  */
 #include "gpu/client.h"
+#include "gpu/column_client.h"
 #include "gpu/column_exact.h"
 #include "gpu/wait.h"
 
@@ -37,7 +38,7 @@ ask_part(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 
 	slot->other = part->ref;
 	slot->offset = 0;
-	memcpy(GpuSlotData(slot), part->pages, sizeof(GpuPages));
+	GpuColumnWant(slot, part);
 }
 
 static void

@@ -82,12 +82,12 @@ serve_create(Holding *h, GpuSlot *slot)
 static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {
-	GpuPages pages;
+	GpuWanted wanted;
 	GpuPicked picked;
 	qb_status status;
 
-	memcpy(&pages, GpuSlotData(slot), sizeof(pages));
-	status = GpuColumnPick(slot->other.index, &pages, (uint32) slot->offset,
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	status = GpuColumnPick(slot->other.index, &wanted, (uint32) slot->offset,
 						   (uint64) gpu_device_ops->piece_work, &picked);
 	if (status == QB_OK && picked.count > 0)
 		status = be_on(h, picked.device);

@@ -3,12 +3,19 @@
  *		What backends ask of the worker's copies of columns: names, numbers, and what
  *		slots hold.
  *
- * A copy has the keys of one column in a range of heap pages: the pages that one page
- * of the visibility map covers.  Keys are fingerprints of 64 bits, without NULLs.  The
- * worker keeps them in device memory, in the order of the pages.  In its own memory it
- * keeps where the keys of each page begin, the page's LSN when it was copied, and
- * which pages were copied at all.  Keys of a copy never change.  What may change is
- * which pages count as copied, and the LSN of the map's page for which that is known.
+ * A copy has the values of one column in a range of heap pages: the pages that one page
+ * of the visibility map covers.  A value takes 64 bits.  It is a number that has the
+ * order of the values (base/selection.h), or for types without such a number the
+ * fingerprint of the key.  The worker keeps values in device memory, in the order of the
+ * pages and of the rows on them.  In its own memory it keeps where the rows of each page
+ * begin, the page's LSN when it was copied, and which pages were copied at all.
+ *
+ * NULLs take their place among the values, so that the i-th row of a page is the same row
+ * in the copies of all columns.  A bitmap says which rows are NULL.  Copies without
+ * NULLs have none.
+ *
+ * Values of a copy never change.  What may change is which pages count as copied, and the
+ * LSN of the map's page for which that is known.
  *
  * A set of pages in a slot is a bitmap with a bit for each page of the range.
  *
@@ -19,11 +26,16 @@
 
 #include "gpu/shared.h"
 
+#include "access/htup_details.h"
+#include "base/selection.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufpage.h"
 
 /* Heap pages that one page of the visibility map covers, 4 in a byte. */
 #define GPU_RANGE_PAGES ((int) (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * 4)
+
+/* The most rows of a range. */
+#define GPU_RANGE_ROWS ((uint64) GPU_RANGE_PAGES * MaxHeapTuplesPerPage)
 
 /* A set of pages of a range. */
 #define GPU_RANGE_BYTES (GPU_RANGE_PAGES / 8)
@@ -36,19 +48,39 @@ typedef struct GpuPages
 typedef enum GpuColumnOp
 {
 	COLUMN_CREATE,   /* an empty copy of a range */
-	COLUMN_PUT,      /* pages with their keys, in the order of pages */
+	COLUMN_PUT,      /* pages with their values, in the order of pages */
 	COLUMN_FINISH,   /* all pages are there; the LSN of the map's page before they were read */
 	COLUMN_DESCRIBE, /* the reply says that LSN, and which pages were copied */
 	COLUMN_LSNS,     /* a piece of the pages' LSNs */
 	COLUMN_RENEW,    /* a newer LSN of the map's page, and the pages that are still true */
-	COLUMN_COUNTS    /* distinct keys of some pages; the reply has those of pages up to "offset" */
+	COLUMN_COUNTS    /* distinct wanted keys; the reply has those of pages up to "offset" */
 } GpuColumnOp;
 
-/* COLUMN_PUT: "count" of these, then "bytes" bytes of keys. */
+/* What is wanted of the rows that pass. */
+typedef enum GpuWish
+{
+	WISH_KEYS,    /* fingerprints of keys that are not NULL */
+	WISH_NUMBERS, /* the numbers that stand for them in the copy */
+	WISH_ROWS     /* a key 0 for each row */
+} GpuWish;
+
+/* Keys that are wanted: of these pages, of rows that pass the tests of other copies. */
+typedef struct GpuWanted
+{
+	GpuPages pages;
+	uint32 wish; /* GpuWish */
+	qb_selection tests;
+	GpuRef tested[QB_SELECTION_COLUMNS];
+} GpuWanted;
+
+/*
+ * COLUMN_PUT: "count" of these, then "bytes" bytes of values.  If any is NULL
+ * ("weighted"), a bitmap of them follows, in words.
+ */
 typedef struct GpuColumnPage
 {
 	uint32 page; /* in the range */
-	uint32 keys;
+	uint32 rows;
 	uint64 lsn;
 } GpuColumnPage;
 
@@ -57,12 +89,13 @@ typedef struct GpuColumnShape
 {
 	uint64 map_lsn; /* COLUMN_FINISH, COLUMN_RENEW; reply of COLUMN_DESCRIBE */
 	uint64 old_lsn; /* COLUMN_RENEW: the LSN that the copy was described with */
-	uint64 keys;    /* reply of COLUMN_DESCRIBE */
+	uint64 keys;    /* reply of COLUMN_DESCRIBE: values that are not NULL */
 	uint64 table;   /* COLUMN_CREATE: a number; copies of equal numbers go to one device */
+	uint32 form;    /* COLUMN_CREATE: qb_number_form of the values */
 } GpuColumnShape;
 
 StaticAssertDecl(sizeof(GpuColumnShape) <= sizeof(GpuShape), "shape of a column does not fit");
-StaticAssertDecl(sizeof(GpuPages) <= GPU_SLOT_BYTES, "a set of pages does not fit");
+StaticAssertDecl(sizeof(GpuWanted) <= GPU_SLOT_BYTES, "a set of pages does not fit");
 
 /*
  * The reply of COLUMN_COUNTS: "count" keys, then as many counts.  Nobody asks for more
@@ -97,11 +130,17 @@ typedef struct GpuColumnCopy
 	uint64 used; /* TimestampTz */
 } GpuColumnCopy;
 
-/* Pages of a copy whose keys a value is to get.  Pages that it got are taken off the set. */
+/*
+ * Pages of a copy whose keys a value is to get, of the rows that pass the tests.  Pages
+ * that it got are taken off the set.
+ */
 typedef struct GpuColumnPart
 {
 	GpuRef ref;
 	GpuPages *pages;
+	GpuWish wish;
+	const qb_selection *tests; /* NULL: of all rows */
+	GpuRef tested[QB_SELECTION_COLUMNS];
 } GpuColumnPart;
 
 static inline bool
@@ -186,6 +225,13 @@ GpuPagesRemoveFrom(GpuPages *pages, uint32 page)
 		page += 8 - page % 8;
 	}
 	memset(pages->bits + page / 8, 0, GPU_RANGE_BYTES - page / 8);
+}
+
+/* Words of a bitmap with a bit for each of so many rows. */
+static inline uint64
+GpuNullWords(uint64 rows)
+{
+	return (rows + 63) / 64;
 }
 
 static inline GpuColumnShape *

@@ -2,83 +2,65 @@
  * column_serve.c
  *		What the GPU worker does with copies of columns: the servant of their requests.
  *
- * The keys of a copy are an array in device memory, which grows while pages come.  In
- * the worker's own memory are the place of each page's first key, the LSNs, and the set
- * of pages that count as copied.
+ * The values of a copy are an array in device memory, which grows while pages come.  In
+ * the worker's own memory are the place of each page's first row, the LSNs, and the set
+ * of pages that count as copied.  The bitmap of NULLs is put together there, and goes to
+ * the device when all pages have come.
  *
  * src/gpu/column_serve.c
  */
-#include "gpu/column_device.h"
+#include "gpu/column_holding.h"
 #include "gpu/column_worker.h"
 #include "gpu/settings.h"
-#include "gpu/worker.h"
 
-/* Keys of the first room, and what room grows by: a fraction of itself. */
+/* Values of the first room, and what room grows by: a fraction of itself. */
 #define FIRST_ROOM 65536
 #define GROWTH     2
 
-typedef struct Holding
-{
-	void *keys; /* NULL: there is no copy */
-	int device;
-	uint64 room;
-	uint64 count;
-	uint32 pages; /* pages before this one have come */
-	uint64 map_lsn;
-	GpuPages copied;
-	uint32 *first; /* GPU_RANGE_PAGES + 1 */
-	uint64 *lsn;   /* GPU_RANGE_PAGES */
-} Holding;
-
-static Holding *holding[GPU_ENTRIES];
-
-static const GpuColumnDeviceOps *
-device_ops(void)
-{
-	return gpu_device_ops->column;
-}
+GpuHolding *gpu_holding[GPU_ENTRIES];
 
 static void
-free_holding(Holding *h)
+free_holding(GpuHolding *h)
 {
 	if (h == NULL)
 		return;
-	if (h->keys)
+	if (h->values)
 	{
-		device_ops()->destroy(h->keys);
+		GpuColumnOps()->destroy(h->values);
 		pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
 	}
 	free(h->first);
 	free(h->lsn);
+	free(h->null);
 	free(h);
 }
 
 static void
 drop_column(int index)
 {
-	free_holding(holding[index]);
-	holding[index] = NULL;
+	free_holding(gpu_holding[index]);
+	gpu_holding[index] = NULL;
 }
 
 /* ---- making a copy ---- */
 
 static qb_status
-resize(Holding *h, uint64 room)
+resize(GpuHolding *h, uint64 room)
 {
 	qb_status status;
 
 	do
-		status = device_ops()->resize(h->keys, room, h->count);
+		status = GpuColumnOps()->resize(h->values, room, h->rows);
 	while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
 	if (status == QB_OK)
 		h->room = room;
 	return status;
 }
 
-static Holding *
+static GpuHolding *
 new_holding(void)
 {
-	Holding *h = calloc(1, sizeof(Holding));
+	GpuHolding *h = calloc(1, sizeof(GpuHolding));
 
 	if (h == NULL)
 		return NULL;
@@ -94,7 +76,8 @@ new_holding(void)
 static qb_status
 serve_create(GpuSlot *slot)
 {
-	Holding *h = new_holding();
+	const GpuColumnShape *shape = GpuColumnShapeIn(slot);
+	GpuHolding *h = new_holding();
 	qb_status status;
 
 	if (h == NULL || gpu_fault == FAULT_MEMORY)
@@ -102,104 +85,154 @@ serve_create(GpuSlot *slot)
 		free_holding(h);
 		return QB_NO_MEMORY;
 	}
-	h->device = (int) (GpuColumnShapeIn(slot)->table % gpu_shared->device_count);
-	status = device_ops()->create(gpu_device[h->device], &h->keys);
+	h->serial = slot->entry.serial;
+	h->form = (qb_number_form) shape->form;
+	h->device = (int) (shape->table % gpu_shared->device_count);
+	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)
 	{
 		free_holding(h);
 		return status;
 	}
-	holding[slot->entry.index] = h;
+	gpu_holding[slot->entry.index] = h;
 	pg_atomic_fetch_add_u64(&gpu_shared->device[h->device].values, 1);
 	GpuCount(COUNT_CREATED, 1);
 	return QB_OK;
 }
 
-/* Are these pages behind the ones that have come, and are their keys all in the slot? */
+/* Words of the bitmap of NULLs in a slot. */
+static uint64
+slot_null_words(const GpuSlot *slot)
+{
+	return slot->weighted ? GpuNullWords(slot->bytes / sizeof(uint64)) : 0;
+}
+
+/* Are these pages behind the ones that have come, and are their values all in the slot? */
 static bool
-is_valid(const Holding *h, const GpuSlot *slot, const GpuColumnPage *page)
+is_valid(const GpuHolding *h, const GpuSlot *slot, const GpuColumnPage *page)
 {
 	uint64 next = h->pages;
-	uint64 keys = 0;
+	uint64 rows = 0;
 	int i;
 
-	if (slot->count < 0 || slot->count * sizeof(*page) + slot->bytes > GPU_SLOT_BYTES)
+	if (slot->count < 0 || slot->count > GPU_RANGE_PAGES || slot->bytes > GPU_SLOT_BYTES ||
+		slot->count * sizeof(*page) + slot->bytes + slot_null_words(slot) * sizeof(uint64) >
+			GPU_SLOT_BYTES)
 		return false;
 	for (i = 0; i < slot->count; i++)
 	{
-		if (page[i].page < next || page[i].page >= GPU_RANGE_PAGES)
+		if (page[i].page < next || page[i].page >= GPU_RANGE_PAGES ||
+			page[i].rows > MaxHeapTuplesPerPage)
 			return false;
 		next = page[i].page + 1;
-		keys += page[i].keys;
+		rows += page[i].rows;
 	}
-	return keys * sizeof(uint64) == slot->bytes && h->count + keys <= PG_UINT32_MAX;
+	return rows * sizeof(uint64) == slot->bytes;
 }
 
-/* Note where the keys of the next pages begin, up to "page". */
+/* Note which of the next rows are NULL. */
+static qb_status
+add_nulls(GpuHolding *h, const uint64 *null, uint64 rows)
+{
+	uint64 i;
+
+	if (h->null == NULL)
+		h->null = calloc(GpuNullWords(GPU_RANGE_ROWS), sizeof(uint64));
+	if (h->null == NULL)
+		return QB_NO_MEMORY;
+	for (i = 0; i < rows; i++)
+		if (null[i / 64] >> i % 64 & 1)
+		{
+			uint64 row = h->rows + i;
+
+			h->null[row / 64] |= UINT64CONST(1) << row % 64;
+			h->nulls++;
+		}
+	return QB_OK;
+}
+
+/* Note where the rows of the next pages begin, up to "page". */
 static void
-begin_pages(Holding *h, uint32 page)
+begin_pages(GpuHolding *h, uint32 page)
 {
 	while (h->pages < page)
-		h->first[++h->pages] = (uint32) h->count;
+		h->first[++h->pages] = (uint32) h->rows;
 }
 
 static qb_status
-serve_put(GpuSlot *slot, Holding *h)
+serve_put(GpuSlot *slot, GpuHolding *h)
 {
 	const GpuColumnPage *page = (const GpuColumnPage *) GpuSlotData(slot);
-	const uint64 *key = (const uint64 *) (page + slot->count);
-	uint64 keys = slot->bytes / sizeof(uint64);
+	const uint64 *value = (const uint64 *) (page + slot->count);
+	uint64 rows = slot->bytes / sizeof(uint64);
 	qb_status status = QB_OK;
 	int i;
 
 	if (!is_valid(h, slot, page))
 		return QB_NO_MEMORY;
-	if (h->count + keys > h->room)
-		status = resize(h, Max(h->count + keys, Max(FIRST_ROOM, h->room + h->room / GROWTH)));
-	if (status == QB_OK && keys > 0)
-		status = device_ops()->put(h->keys, h->count, key, keys);
+	if (h->rows + rows > h->room)
+		status = resize(h, Max(h->rows + rows, Max(FIRST_ROOM, h->room + h->room / GROWTH)));
+	if (status == QB_OK && rows > 0)
+		status = GpuColumnOps()->put(h->values, h->rows, value, rows);
+	if (status == QB_OK && slot->weighted)
+		status = add_nulls(h, value + rows, rows);
 	if (status != QB_OK)
 		return status;
 	for (i = 0; i < slot->count; i++)
 	{
 		begin_pages(h, page[i].page);
 		h->lsn[page[i].page] = page[i].lsn;
-		h->count += page[i].keys;
-		h->first[++h->pages] = (uint32) h->count;
+		h->rows += page[i].rows;
+		h->first[++h->pages] = (uint32) h->rows;
 		GpuPagesAdd(&h->copied, page[i].page);
 	}
 	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(*page) + slot->bytes);
 	return QB_OK;
 }
 
+/* Take the bitmap of NULLs to the device, if there are any. */
+static qb_status
+finish_nulls(GpuHolding *h)
+{
+	qb_status status = QB_OK;
+
+	if (h->nulls > 0)
+		do
+			status = GpuColumnOps()->put_nulls(h->values, h->null, GpuNullWords(h->rows));
+		while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+	free(h->null);
+	h->null = NULL;
+	return status;
+}
+
 /* Room that is left over is given back, if there is room to do so. */
 static qb_status
-serve_finish(GpuSlot *slot, Holding *h)
+serve_finish(GpuSlot *slot, GpuHolding *h)
 {
 	qb_status status = QB_OK;
 
 	begin_pages(h, GPU_RANGE_PAGES);
 	h->map_lsn = GpuColumnShapeIn(slot)->map_lsn;
-	if (h->room > h->count)
-		status = device_ops()->resize(h->keys, h->count, h->count);
+	if (h->room > h->rows)
+		status = GpuColumnOps()->resize(h->values, h->rows, h->rows);
 	if (status == QB_OK)
-		h->room = h->count;
-	return status == QB_NO_MEMORY ? QB_OK : status;
+		h->room = h->rows;
+	return status == QB_OK || status == QB_NO_MEMORY ? finish_nulls(h) : status;
 }
 
 /* ---- using a copy ---- */
 
 static qb_status
-serve_describe(GpuSlot *slot, const Holding *h)
+serve_describe(GpuSlot *slot, const GpuHolding *h)
 {
 	GpuColumnShapeIn(slot)->map_lsn = h->map_lsn;
-	GpuColumnShapeIn(slot)->keys = h->count;
+	GpuColumnShapeIn(slot)->keys = h->rows - h->nulls;
 	memcpy(GpuSlotData(slot), &h->copied, sizeof(h->copied));
 	return QB_OK;
 }
 
 static qb_status
-serve_lsns(GpuSlot *slot, const Holding *h)
+serve_lsns(GpuSlot *slot, const GpuHolding *h)
 {
 	if (slot->count < 0 || slot->count > GPU_SLOT_KEYS || slot->offset > GPU_RANGE_PAGES ||
 		slot->count > GPU_RANGE_PAGES - slot->offset)
@@ -210,7 +243,7 @@ serve_lsns(GpuSlot *slot, const Holding *h)
 
 /* Nothing changes if somebody else has renewed the copy since it was described. */
 static qb_status
-serve_renew(GpuSlot *slot, Holding *h)
+serve_renew(GpuSlot *slot, GpuHolding *h)
 {
 	const GpuColumnShape *shape = GpuColumnShapeIn(slot);
 
@@ -221,68 +254,6 @@ serve_renew(GpuSlot *slot, Holding *h)
 	return QB_OK;
 }
 
-static GpuRun runs[GPU_RANGE_PAGES];
-
-/* Add the keys of a page to the runs, whose number is returned. */
-static int
-add_run(int count, uint64 first, uint64 keys)
-{
-	if (keys == 0)
-		return count;
-	if (count > 0 && runs[count - 1].first + runs[count - 1].count == first)
-		runs[count - 1].count += keys;
-	else
-		runs[count++] = (GpuRun){ .first = first, .count = keys };
-	return count;
-}
-
-/* The pages that can be looked at together: 8 that are all wanted, with few keys; or one. */
-static uint32
-pages_at_once(const Holding *h, const GpuPages *pages, uint32 page, uint64 most)
-{
-	return page % 8 == 0 && pages->bits[page / 8] == 0xff &&
-				   h->first[page + 8] - h->first[page] <= most
-			   ? 8
-			   : 1;
-}
-
-qb_status
-GpuColumnPick(int index, const GpuPages *pages, uint32 from, uint64 most, GpuPicked *picked)
-{
-	const Holding *h = holding[index];
-	int count = 0;
-	uint32 page;
-	uint32 step;
-
-	if (h == NULL)
-		return QB_NO_MEMORY;
-	*picked = (GpuPicked){ .index = index, .device = h->device };
-	for (page = from; page < GPU_RANGE_PAGES; page += step)
-	{
-		uint64 keys;
-
-		step = pages_at_once(h, pages, page, most - Min(most, picked->count));
-		keys = h->first[page + step] - h->first[page];
-		if (!GpuPagesHave(pages, page))
-			continue;
-		if (picked->count > 0 && picked->count + keys > most)
-			break;
-		count = add_run(count, h->first[page], keys);
-		picked->count += keys;
-	}
-	picked->end = page;
-	GpuEntryUsed(index);
-	return picked->count > 0 ? device_ops()->gather(h->keys, runs, count, &picked->key) : QB_OK;
-}
-
-qb_status
-GpuColumnFetch(const GpuPicked *picked, uint64 *to)
-{
-	if (picked->count == 0)
-		return QB_OK;
-	return device_ops()->fetch(holding[picked->index]->keys, picked->key, picked->count, to);
-}
-
 /* Count distinct keys of as many pages as fit in a piece of the work. */
 static qb_status
 serve_counts(GpuSlot *slot)
@@ -290,19 +261,19 @@ serve_counts(GpuSlot *slot)
 	uint64 *key = (uint64 *) GpuSlotData(slot);
 	int most = slot->count;
 	static int64 times[GPU_COUNTS_MAX];
-	GpuPages pages;
+	GpuWanted wanted;
 	GpuPicked picked;
 	qb_status status;
 
 	if (most < 0 || most > GPU_COUNTS_MAX)
 		return QB_NO_MEMORY;
-	memcpy(&pages, GpuSlotData(slot), sizeof(pages));
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
 	slot->count = 0;
 	status =
-		GpuColumnPick(slot->entry.index, &pages, 0, (uint64) gpu_device_ops->piece_work, &picked);
+		GpuColumnPick(slot->entry.index, &wanted, 0, (uint64) gpu_device_ops->piece_work, &picked);
 	if (status == QB_OK && picked.count > 0)
-		status = device_ops()->counts(holding[picked.index]->keys, picked.key, picked.count, most,
-									  key, times, &slot->count);
+		status = GpuColumnOps()->counts(gpu_holding[picked.index]->values, picked.key, picked.count,
+										most, key, times, &slot->count);
 	if (status != QB_OK)
 		return status;
 	slot->offset = picked.end;
@@ -319,7 +290,7 @@ serve_counts(GpuSlot *slot)
 static qb_status
 serve_column(GpuSlot *slot)
 {
-	Holding *h = holding[slot->entry.index];
+	GpuHolding *h = gpu_holding[slot->entry.index];
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
@@ -349,14 +320,14 @@ serve_column(GpuSlot *slot)
 static GpuPlace
 place_of_column(int index)
 {
-	const Holding *h = holding[index];
+	const GpuHolding *h = gpu_holding[index];
 	GpuPlace place = { .device = 0 };
 
 	if (h == NULL)
 		return place;
 	place.device = h->device;
 	place.on_device = true;
-	place.bytes = device_ops()->bytes(h->keys);
+	place.bytes = GpuColumnOps()->bytes(h->values);
 	return place;
 }
 

@@ -9,7 +9,7 @@
 
 #include "gpu/column_request.h"
 
-/* Keys of whole pages of a copy, in device memory until the next call. */
+/* Keys from whole pages of a copy, in device memory until the next call. */
 typedef struct GpuPicked
 {
 	int index; /* entry of the copy */
@@ -20,12 +20,16 @@ typedef struct GpuPicked
 } GpuPicked;
 
 /*
- * Pick keys of these pages from page "from" on: of whole pages, at most "most" keys or
- * else those of a single page.  QB_NO_MEMORY: the device has no room to bring them
- * together, or the copy is gone.
+ * Pick keys that are wanted, from page "from" on: of whole pages, which have at most
+ * "most" rows, or else of a single page.  QB_NO_MEMORY: the device has no room to bring
+ * them together, or a copy is gone.
  */
 extern qb_status
-GpuColumnPick(int index, const GpuPages *pages, uint32 from, uint64 most, GpuPicked *picked);
+GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuPicked *picked);
+
+/* The same, side by side by group: of each group so many. */
+extern qb_status GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups,
+									 uint32 from, uint64 most, GpuPicked *picked, uint64 *count);
 
 /* Copy picked keys from device memory. */
 extern qb_status GpuColumnFetch(const GpuPicked *picked, uint64 *to);

@@ -9,6 +9,7 @@
  */
 #include "gpu/sketch_client.h"
 #include "gpu/client.h"
+#include "gpu/column_client.h"
 #include "gpu/sketch_gpu.h"
 #include "gpu/sketch_tables.h"
 #include "gpu/wait.h"
@@ -129,7 +130,7 @@ ask_part(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	slot->other = part->ref;
 	slot->offset = 0;
 	slot->count = 0;
-	memcpy(GpuSlotData(slot), part->pages, sizeof(GpuPages));
+	GpuColumnWant(slot, part);
 }
 
 /* Of a part that failed, or whose copy went, the keys of the first pages may have been added. */
@@ -157,6 +158,57 @@ GpuSketchSendColumn(const GpuRef *ref, const GpuColumnPart *part, int parts)
 
 	(void) GpuAskAll(&transfer);
 	return all.added;
+}
+
+/* Parts of a column on their way to the sketches of groups. */
+typedef struct GroupParts
+{
+	const GpuColumnPart *part;
+	GpuGroupSketches *all;
+} GroupParts;
+
+static void
+ask_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const GroupParts *parts = transfer->context;
+	GpuSketchGroups *wanted = (GpuSketchGroups *) GpuSlotData(slot);
+
+	slot->other = parts->part[at].ref;
+	slot->offset = 0;
+	GpuColumnWant(slot, &parts->part[at]);
+	wanted->all = *parts->all;
+	memset(wanted->all.added, 0, sizeof(wanted->all.added));
+}
+
+static void
+take_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const GroupParts *parts = transfer->context;
+	const GpuSketchGroups *reply = (const GpuSketchGroups *) GpuSlotData(slot);
+	uint32 i;
+
+	if (slot->gone || slot->status != QB_OK)
+		return;
+	for (i = 0; i < parts->all->groups.count; i++)
+		parts->all->added[i] += reply->all.added[i];
+	memset(parts->part[at].pages, 0, sizeof(GpuPages));
+}
+
+void
+GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnPart *part, int parts)
+{
+	GroupParts list = { .part = part, .all = all };
+	GpuTransfer transfer = { .ref = &all->sketch[0],
+							 .op = SKETCH_GROUPS,
+							 .all = parts,
+							 .most = 1,
+							 .ask = ask_groups,
+							 .take = take_groups,
+							 .all_replies = true,
+							 .context = &list };
+
+	memset(all->added, 0, sizeof(all->added));
+	(void) GpuAskAll(&transfer);
 }
 
 void

@@ -31,6 +31,12 @@ extern void GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *wei
  */
 extern int64 GpuSketchSendColumn(const GpuRef *ref, const GpuColumnPart *part, int parts);
 
+/*
+ * The same for the sketches of groups.  If pages are left in a set, some of the keys of
+ * its part may have been added, and nobody knows which.
+ */
+extern void GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnPart *part, int parts);
+
 /* Add a sketch to another, in the background. */
 extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
 

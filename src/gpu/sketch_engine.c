@@ -14,7 +14,6 @@
  * src/gpu/sketch_engine.c
  */
 #include "gpu/sketch_gpu.h"
-#include "gpu/column_client.h"
 #include "gpu/gpu.h"
 #include "gpu/sketch_client.h"
 #include "gpu/sketch_remote.h"
@@ -37,12 +36,6 @@ drop_remote(void *argument)
 	if (remote->ref.serial != 0 && !remote->handed)
 		GpuDropEntry(&remote->ref);
 	remote->ref.serial = 0;
-}
-
-static GpuRemote *
-remote_of(const qs_sketch *sk)
-{
-	return sk->remote;
 }
 
 /* The tables of a sketch are on a device now. */
@@ -135,8 +128,8 @@ send_entries(const GpuRef *ref, const qs_sketch *sk)
 }
 
 /* Make an explicit sketch dense on a device; false if there is no memory. */
-static bool
-move_explicit(qs_sketch *sk)
+bool
+GpuSketchMoveExplicit(qs_sketch *sk)
 {
 	GpuRef ref;
 
@@ -151,8 +144,8 @@ move_explicit(qs_sketch *sk)
 }
 
 /* Move a dense sketch to a device; false if there is no memory. */
-static bool
-move_dense(qs_sketch *sk)
+bool
+GpuSketchMoveDense(qs_sketch *sk)
 {
 	GpuRef ref;
 
@@ -169,9 +162,9 @@ move_dense(qs_sketch *sk)
 static qb_status
 insert_rest(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
-	if (move_explicit(sk))
+	if (GpuSketchMoveExplicit(sk))
 	{
-		GpuSketchSend(&remote_of(sk)->ref, fingerprint, weight, count);
+		GpuSketchSend(&GpuRemoteOf(sk)->ref, fingerprint, weight, count);
 		return QB_OK;
 	}
 	sk->total -= qs_weight_sum(weight, count);
@@ -210,16 +203,16 @@ check_total(const qs_sketch *sk, int64_t sum)
 }
 
 /* Did a sketch come back to the worker's memory, for lack of device memory to grow? */
-static bool
-was_evicted(const qs_sketch *sk)
+bool
+GpuSketchWasEvicted(const qs_sketch *sk)
 {
-	return gpu_shared->entry[remote_of(sk)->ref.index].evicted;
+	return gpu_shared->entry[GpuRemoteOf(sk)->ref.index].evicted;
 }
 
 static qb_status
 gpu_settle(qs_sketch *sk)
 {
-	GpuRemote *remote = remote_of(sk);
+	GpuRemote *remote = GpuRemoteOf(sk);
 	qs_sketch here;
 	qb_status status;
 
@@ -247,16 +240,17 @@ moves_with(qs_sketch *sk, int64 sum)
 {
 	if (!wants_device(&sk->params) || !is_worth_moving(&sk->params, sk->total + sum))
 		return false;
-	return sk->form == QS_EXPLICIT || (!is_worth_moving(&sk->params, sk->total) && move_dense(sk));
+	return sk->form == QS_EXPLICIT ||
+		   (!is_worth_moving(&sk->params, sk->total) && GpuSketchMoveDense(sk));
 }
 
-static qb_status
-gpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+qb_status
+GpuSketchInsert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
 	int64_t sum = qs_weight_sum(weight, count);
 	qb_status status = QB_OK;
 
-	if (sk->remote && was_evicted(sk))
+	if (sk->remote && GpuSketchWasEvicted(sk))
 		status = gpu_settle(sk);
 	if (status != QB_OK)
 		return status;
@@ -268,77 +262,7 @@ gpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 	sk->total += sum;
 	if (!sk->remote)
 		return insert_explicit(sk, fingerprint, weight, count);
-	GpuSketchSend(&remote_of(sk)->ref, fingerprint, weight, count);
-	return QB_OK;
-}
-
-/*
- * Add keys of a copy while the sketch is explicit: the device says which distinct keys
- * there are.  If they are more than the sketch has room for, it goes to the device.
- * "done" is set if the pages are done, as far as they can be here.
- */
-static qb_status
-add_counts(qs_sketch *sk, const GpuColumnPart *part, int64 *count, GpuKeyCounts *counts, bool *done)
-{
-	int most = (int) qs_explicit_limit(&sk->params);
-	int64 before = sk->total;
-	qb_status status;
-
-	*done = !GpuColumnCounts(&part->ref, part->pages, most, counts);
-	if (*done)
-		return QB_OK;
-	if (counts->count > most)
-	{
-		*done = !move_explicit(sk);
-		return QB_OK;
-	}
-	status = gpu_insert(sk, counts->key, counts->times, counts->count);
-	*count += sk->total - before;
-	*done = status != QB_OK || GpuPagesAreNone(part->pages);
-	return status;
-}
-
-/* Add keys of these copies while the sketch is explicit; the number of parts that are done. */
-static int
-add_explicit(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count, qb_status *status)
-{
-	GpuKeyCounts *counts = palloc(sizeof(GpuKeyCounts));
-	int i = 0;
-
-	*status = QB_OK;
-	while (*status == QB_OK && sk->form == QS_EXPLICIT && i < parts)
-	{
-		bool done;
-
-		*status = add_counts(sk, &part[i], count, counts, &done);
-		i += done;
-	}
-	pfree(counts);
-	return i;
-}
-
-/*
- * While the sketch is explicit, this process gets distinct keys with their counts,
- * because only this process knows when there are too many.  Then the sketch goes to the
- * device, however small it is: the keys are there already.  A sketch that had to come
- * back for lack of memory gets no keys: the pages are left to be read.
- */
-qb_status
-GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count)
-{
-	qb_status status = QB_OK;
-	int64 added;
-	int done = 0;
-
-	if (sk->remote && was_evicted(sk))
-		return QB_OK;
-	if (sk->form == QS_EXPLICIT)
-		done = add_explicit(sk, part, parts, count, &status);
-	if (status != QB_OK || done == parts || (!sk->remote && !move_dense(sk)))
-		return status;
-	added = GpuSketchSendColumn(&remote_of(sk)->ref, part + done, parts - done);
-	sk->total += added;
-	*count += added;
+	GpuSketchSend(&GpuRemoteOf(sk)->ref, fingerprint, weight, count);
 	return QB_OK;
 }
 
@@ -382,7 +306,7 @@ merge_uploaded(qs_sketch *into, const qs_sketch *from)
 	}
 	if (!GpuSketchUpload(from, &ref))
 		return false;
-	GpuSketchMergeInto(&remote_of(into)->ref, &ref);
+	GpuSketchMergeInto(&GpuRemoteOf(into)->ref, &ref);
 	GpuDropEntry(&ref);
 	return true;
 }
@@ -396,7 +320,7 @@ merge_downloaded(qs_sketch *into, const qs_sketch *from)
 
 	qs_init(&copy, &from->params, into->memory);
 	copy.keys = from->keys;
-	status = GpuSketchDownload(&remote_of(from)->ref, &copy);
+	status = GpuSketchDownload(&GpuRemoteOf(from)->ref, &copy);
 	if (status == QB_OK)
 		status = qs_merge(into, &copy);
 	qs_free(&copy);
@@ -408,11 +332,11 @@ static bool
 merge_into_remote(qs_sketch *into, const qs_sketch *from)
 {
 	if (from->remote)
-		GpuSketchMergeInto(&remote_of(into)->ref, &remote_of(from)->ref);
+		GpuSketchMergeInto(&GpuRemoteOf(into)->ref, &GpuRemoteOf(from)->ref);
 	else if (from->form == QS_EXPLICIT && from->params.n < into->params.n)
 		return false;
 	else if (from->form == QS_EXPLICIT)
-		send_entries(&remote_of(into)->ref, from);
+		send_entries(&GpuRemoteOf(into)->ref, from);
 	else if (!merge_uploaded(into, from))
 		return false;
 	merge_state(into, from);
@@ -426,9 +350,9 @@ move_for_merge(qs_sketch *into, const qs_sketch *from)
 	if (into->remote || !wants_device(&into->params))
 		return;
 	if (into->form == QS_EXPLICIT && from->remote)
-		(void) move_explicit(into);
+		(void) GpuSketchMoveExplicit(into);
 	else if (into->form == QS_DENSE && (from->remote || device_setting == DEVICE_GPU))
-		(void) move_dense(into);
+		(void) GpuSketchMoveDense(into);
 }
 
 static qb_status
@@ -457,7 +381,7 @@ gpu_batch(const qs_sketch *sk)
 }
 
 static const qs_engine gpu_engine = {
-	.insert = gpu_insert,
+	.insert = GpuSketchInsert,
 	.remove = gpu_remove,
 	.merge = gpu_merge,
 	.settle = gpu_settle,
@@ -479,7 +403,7 @@ GpuSketchEngineOf(const qs_sketch *sk)
 int
 GpuOfSketch(const qs_sketch *sk)
 {
-	int device = sk->remote ? gpu_shared->entry[remote_of(sk)->ref.index].device : -1;
+	int device = sk->remote ? gpu_shared->entry[GpuRemoteOf(sk)->ref.index].device : -1;
 
 	return device < 0 ? -1 : gpu_shared->device[device].number;
 }

@@ -33,6 +33,19 @@ extern const qs_engine *GpuSketchEngineOf(const qs_sketch *sk);
 extern qb_status
 GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count);
 
+/*
+ * Does this sketch, which has no keys yet, get dense by the keys of this part alone?  Then
+ * it is on a device now, without keys.
+ */
+extern bool GpuSketchGetsDense(qs_sketch *sk, const GpuColumnPart *part);
+
+/*
+ * Add the keys of these pages to sketches of groups that are on a device.  False: not all
+ * of them could be added, and the sketches are of no use.
+ */
+extern bool GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart *part,
+							   int parts, uint64 *added);
+
 /* A partial state on a device, passed to the combine function as a varlena. */
 extern Size GpuTicketSize(void);
 extern void GpuWriteTicket(const qs_sketch *sk, struct varlena *out);

@@ -11,7 +11,7 @@
 #ifndef QS_GPU_SKETCH_REQUEST_H
 #define QS_GPU_SKETCH_REQUEST_H
 
-#include "gpu/shared.h"
+#include "gpu/column_request.h"
 
 #include "sketch/format.h"
 
@@ -30,8 +30,24 @@ typedef enum GpuSketchOp
 	 * Keys of the pages in the slot, of the copy of a column "other".  The reply says how
 	 * many keys were counted, "done", of all wanted pages before page "offset".
 	 */
-	SKETCH_COLUMN
+	SKETCH_COLUMN,
+	SKETCH_GROUPS /* the same for the sketches of groups: GpuSketchGroups */
 } GpuSketchOp;
+
+/* Sketches of groups, and how many keys each of them got. */
+typedef struct GpuGroupSketches
+{
+	qb_groups groups;
+	GpuRef sketch[QB_GROUPS_MAX];
+	uint64 added[QB_GROUPS_MAX];
+} GpuGroupSketches;
+
+/* Keys of a copy for the sketches of groups, of which the entry is the first. */
+typedef struct GpuSketchGroups
+{
+	GpuWanted wanted;
+	GpuGroupSketches all;
+} GpuSketchGroups;
 
 /* The state of a dense sketch without its tables; of a new one "params" alone. */
 typedef struct GpuSketchShape
@@ -52,6 +68,7 @@ typedef struct GpuSketchPartial
 	qb_keys keys;
 } GpuSketchPartial;
 
+StaticAssertDecl(sizeof(GpuSketchGroups) <= GPU_SLOT_BYTES, "sketches of groups do not fit");
 StaticAssertDecl(sizeof(GpuSketchShape) <= sizeof(GpuShape), "shape of a sketch does not fit");
 StaticAssertDecl(sizeof(GpuSketchPartial) <= sizeof(GpuShape), "partial sketch does not fit");
 StaticAssertDecl(QS_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),

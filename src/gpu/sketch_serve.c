@@ -298,15 +298,15 @@ static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {
 	double most = h->on_device ? gpu_device_ops->piece_work / h->depth : HOST_PIECE;
-	GpuPages pages;
+	GpuWanted wanted;
 	GpuPicked picked;
 	qb_status status;
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
-	memcpy(&pages, GpuSlotData(slot), sizeof(pages));
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
 	status =
-		GpuColumnPick(slot->other.index, &pages, (uint32) slot->offset, (uint64) most, &picked);
+		GpuColumnPick(slot->other.index, &wanted, (uint32) slot->offset, (uint64) most, &picked);
 	if (status == QB_OK)
 		status = move_to_copy(h, picked.device);
 	if (status == QB_OK)
@@ -317,6 +317,72 @@ serve_column(Holding *h, GpuSlot *slot)
 	slot->offset = picked.end;
 	slot->more = picked.end < GPU_RANGE_PAGES;
 	GpuCount(COUNT_COLUMN_KEYS, picked.count);
+	return QB_OK;
+}
+
+/* The sketch of a group; NULL: there is none any more. */
+static Holding *
+find_group(const GpuRef *ref)
+{
+	Holding *h;
+
+	if (ref->index < 0 || ref->index >= GPU_ENTRIES)
+		return NULL;
+	h = &holding[ref->index];
+	return gpu_shared->entry[ref->index].serial == ref->serial && (h->on_device || h->on_host)
+			   ? h
+			   : NULL;
+}
+
+/* Give the sketches their picked keys, which lie side by side by group. */
+static qb_status
+insert_groups(const GpuPicked *picked, GpuGroupSketches *all, const uint64 *count)
+{
+	GpuPicked part = *picked;
+	qb_status status = QB_OK;
+	uint32 i;
+
+	for (i = 0; i < all->groups.count && status == QB_OK; i++)
+	{
+		Holding *h = find_group(&all->sketch[i]);
+
+		part.count = count[i];
+		status = h ? move_to_copy(h, picked->device) : QB_NO_MEMORY;
+		if (status == QB_OK)
+			status = insert_picked(all->sketch[i].index, &part);
+		if (status == QB_OK)
+			all->added[i] += count[i];
+		part.key += count[i];
+	}
+	return status;
+}
+
+/* Count keys of a copy for the sketches of groups, of as many pages as fit in a piece of the work. */
+static qb_status
+serve_groups(Holding *h, GpuSlot *slot)
+{
+	static GpuSketchGroups wanted;
+	GpuGroupSketches *all = &wanted.all;
+	uint64 count[QB_GROUPS_MAX];
+	GpuPicked picked;
+	qb_status status;
+	uint32 i;
+
+	if (gpu_fault == FAULT_ERROR)
+		return QB_DEVICE_ERROR;
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	status = GpuColumnPickGroups(
+		slot->other.index, &wanted.wanted, &all->groups, (uint32) slot->offset,
+		(uint64) (gpu_device_ops->piece_work / Max(h->depth, 1)), &picked, count);
+	if (status == QB_OK && picked.key)
+		status = insert_groups(&picked, all, count);
+	if (status != QB_OK)
+		return status;
+	memcpy(((GpuSketchGroups *) GpuSlotData(slot))->all.added, all->added, sizeof(all->added));
+	slot->offset = picked.end;
+	slot->more = picked.end < GPU_RANGE_PAGES;
+	for (i = 0; i < all->groups.count; i++)
+		GpuCount(COUNT_COLUMN_KEYS, count[i]);
 	return QB_OK;
 }
 
@@ -399,6 +465,7 @@ serve_sketch(GpuSlot *slot)
 		[SKETCH_INSERT] = serve_insert, [SKETCH_QUERY] = serve_query,
 		[SKETCH_MERGE] = serve_merge,   [SKETCH_FETCH] = serve_fetch,
 		[SKETCH_READ] = serve_read,     [SKETCH_COLUMN] = serve_column,
+		[SKETCH_GROUPS] = serve_groups,
 	};
 
 	return serve[slot->op](&holding[slot->entry.index], slot);
@@ -427,7 +494,7 @@ const GpuServant gpu_sketch_servant = {
 	.serve_all = serve_inserts,
 	.together = 1 << SKETCH_INSERT,
 	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
-	.reads_other = 1 << SKETCH_COLUMN,
+	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
 	.drop = drop_sketch,
 	.place = place_of_sketch,
 };

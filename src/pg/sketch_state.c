@@ -245,6 +245,49 @@ SketchAddColumn(SketchState *expanded, const GpuColumnPart *part, int parts)
 	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
 }
 
+/*
+ * Does a state without keys get dense by the keys of this part alone?  Then its sketch is
+ * on a device now, without keys.
+ */
+bool
+SketchGetsDense(SketchState *expanded, const GpuColumnPart *part)
+{
+	bool dense;
+
+	StateBeginCounting(&expanded->keyed);
+	set_version(expanded);
+	dense = GpuSketchGetsDense(&expanded->sketch, part);
+	StateEndCounting(&expanded->keyed);
+	return dense;
+}
+
+/*
+ * Count the keys of these pages in the sketches of groups, which SketchGetsDense() has put
+ * on a device.  False: not all were counted, and the states are of no use.
+ */
+bool
+SketchAddGroups(SketchState **expanded, const qb_groups *groups, const GpuColumnPart *part,
+				int parts)
+{
+	qs_sketch **sketch = palloc(groups->count * sizeof(qs_sketch *));
+	uint64 *added = palloc(groups->count * sizeof(uint64));
+	bool done;
+	uint32 i;
+
+	for (i = 0; i < groups->count; i++)
+		sketch[i] = &expanded[i]->sketch;
+	done = GpuSketchAddGroups(sketch, groups, part, parts, added);
+	for (i = 0; i < groups->count; i++)
+	{
+		expanded[i]->keyed.batches++;
+		expanded[i]->keyed.members += (int64) added[i];
+		StatCountBatch(true, (int64) added[i]);
+	}
+	pfree(added);
+	pfree(sketch);
+	return done;
+}
+
 /* Free a state and all its memory, but not its context. */
 void
 SketchFree(SketchState *expanded)

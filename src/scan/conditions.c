@@ -45,8 +45,9 @@
 /* The most strings to compare one by one.  For more the executor has hash tables. */
 #define STRINGS_MAX 8
 
-static ValueKind
-kind_of(Oid type)
+/* How values of a type can be compared on the page. */
+ValueKind
+ScanKindOf(Oid type)
 {
 	switch (type)
 	{
@@ -90,7 +91,7 @@ is_float(Oid type)
 static bool
 comparable(Oid left, Oid right)
 {
-	return kind_of(left) != VALUE_NONE &&
+	return ScanKindOf(left) != VALUE_NONE &&
 		   (left == right || (is_integer(left) && is_integer(right)) ||
 			(is_float(left) && is_float(right)));
 }
@@ -126,7 +127,7 @@ strategy_of(Oid operator, Oid * left, Oid *right, bool *negated)
 		*negated = true;
 		strategy = BTEqualStrategyNumber;
 	}
-	return kind_of(*left) != VALUE_STRING || strategy == BTEqualStrategyNumber ? strategy : 0;
+	return ScanKindOf(*left) != VALUE_STRING || strategy == BTEqualStrategyNumber ? strategy : 0;
 }
 
 /* The table's column that the expression is, if it holds values of this kind; else NULL. */
@@ -170,8 +171,8 @@ match_operands(ScanCondition *condition, Expr *column, Oid operator, Expr * oper
 	condition->strategy = strategy_of(operator, & left, &right, &condition->negated);
 	if (condition->strategy == 0 || !same_for_all_rows(operand) || !compares_bytes(left, collation))
 		return false;
-	condition->kind = kind_of(left);
-	condition->operand_kind = kind_of(right);
+	condition->kind = ScanKindOf(left);
+	condition->operand_kind = ScanKindOf(right);
 	condition->column = as_column(column, condition->kind);
 	condition->operand = operand;
 	condition->test = condition->kind == VALUE_STRING ? TEST_STRING : TEST_RANGE;
@@ -286,9 +287,11 @@ comes_first(const ScanCondition *condition)
 		   (condition->operand == NULL || IsA(condition->operand, Const));
 }
 
-static void
-init_condition(ScanCondition *condition, Expr *clause)
+/* Learn what a clause compares. */
+void
+ScanConditionInit(ScanCondition *condition, Expr *clause)
 {
+	memset(condition, 0, sizeof(*condition));
 	if (match(condition, clause))
 		return;
 	memset(condition, 0, sizeof(*condition));
@@ -315,12 +318,12 @@ ScanConditions *
 ScanConditionsInit(List *clauses, EState *estate, Relation relation)
 {
 	ScanConditions *conditions = palloc0(sizeof(ScanConditions));
-	ScanCondition *given = palloc0(list_length(clauses) * sizeof(ScanCondition));
+	ScanCondition *given = palloc(list_length(clauses) * sizeof(ScanCondition));
 	int first;
 	int i;
 
 	for (i = 0; i < list_length(clauses); i++)
-		init_condition(&given[i], list_nth(clauses, i));
+		ScanConditionInit(&given[i], list_nth(clauses, i));
 	conditions->condition = palloc(list_length(clauses) * sizeof(ScanCondition));
 	for (first = 1; first >= 0; first--)
 		for (i = 0; i < list_length(clauses); i++)

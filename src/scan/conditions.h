@@ -90,6 +90,8 @@ typedef struct ScanConditions
 	MemoryContext operands; /* values of operands in this run */
 } ScanConditions;
 
+extern ValueKind ScanKindOf(Oid type);
+extern void ScanConditionInit(ScanCondition *condition, Expr *clause);
 extern Cost ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup);
 extern ScanConditions *ScanConditionsInit(List *clauses, EState *estate, Relation relation);
 extern int ScanConditionsOnPage(const ScanConditions *conditions);

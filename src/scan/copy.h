@@ -31,9 +31,19 @@
  * after each change of a page that was all-visible: the next query looks at the LSN of
  * every page of that range that was copied.
  *
+ * Several columns of one query have their rows matched page by page, so a page is taken
+ * from copies only if those of all columns are true for it.  They may have been made at
+ * different times.  Each is true now, so each has the tuples that the page has now, in the
+ * order of their line pointers, which nothing changes as long as the tuples are there.  A
+ * page that changes between two looks at the map cannot become all-visible again for what
+ * this query's snapshot does not see: until the snapshot is gone, only changes that were
+ * undone can pass, and they leave the visible tuples where they were.
+ *
  *	copy_check.c	which tables, and which pages now
  *	copy_use.c		the use in a scan, and why not
  *	copy_exact.c	the use in qtop_exact
+ *	copy_conditions.c	WHERE and FILTER
+ *	copy_groups.c	GROUP BY
  *	copy_load.c		qsketch_gpu_load, qsketch_gpu_unload
  *	copy_view.c		qsketch_gpu_columns
  *
@@ -59,8 +69,19 @@ CopyRanges(BlockNumber blocks)
 	return blocks / GPU_RANGE_PAGES + (blocks % GPU_RANGE_PAGES != 0);
 }
 
+/*
+ * What stands for the values of a type in a copy: their numbers in comparisons
+ * (conditions.h), or with VALUE_NONE fingerprints of keys.
+ */
+typedef struct CopyForm
+{
+	ValueKind kind;
+	qb_number_form number; /* how fingerprints come from it */
+} CopyForm;
+
 /* copy_check.c */
 extern void CopyTestPoint(int place);
+extern CopyForm CopyFormOf(Oid type);
 extern const char *CopyTableRefusal(Relation relation);
 extern bool CopyTakesKeys(Form_pg_attribute attribute);
 extern GpuColumn CopyColumn(Relation relation, AttrNumber attribute, Oid collation);
@@ -73,7 +94,10 @@ extern bool CopyTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 struct ScanCopies
 {
 	const char *refusal;  /* why they are not used; NULL: they are */
-	GpuColumn *column;    /* of each aggregate */
+	int columns;          /* that the scan needs: */
+	GpuColumn *column;    /* those of keys, and those of conditions */
+	int *key;             /* of each aggregate: the number of its column */
+	int group;            /* the number of the grouping column; -1: no GROUP BY */
 	PageSet *taken;       /* of each aggregate: pages whose keys were counted from a copy */
 	PageSet all;          /* pages that are in all of "taken" */
 	uint64 pages;         /* in "all" */
@@ -81,13 +105,60 @@ struct ScanCopies
 	MemoryContext memory; /* of the sets of this run */
 };
 
+/* The tests of an aggregate's rows in a run. */
+typedef struct CopyTests
+{
+	qb_selection selection;
+	int column[QB_SELECTION_COLUMNS]; /* numbers of its columns */
+	int numbers;                      /* in its lists */
+	bool none;                        /* no row passes */
+} CopyTests;
+
+/* The use of copies in a run. */
+typedef struct CopyRun
+{
+	ScanCopies *copies;
+	Relation relation;
+	const WantedRows *rows;
+	uint32 ranges;
+	GpuRef **ref;    /* of each column, by range */
+	GpuPages *pages; /* of each range: true in the copies of all columns */
+} CopyRun;
+
+/* The most sketches that the worker makes for the groups of a scan. */
+#define COPY_STATES_MAX Min(QB_GROUPS_MAX, GPU_ENTRIES / 2)
+
+/* copy_conditions.c */
+extern const char *CopyConditionsRefusal(Relation relation, const WantedRows *rows);
+extern int CopyConditionsCount(const WantedRows *rows);
+extern void CopyConditionsColumns(ScanCopies *copies, Relation relation, const WantedRows *rows);
+extern bool CopyTestsColumn(CopyTests *tests, int column, uint16 *place);
+extern bool CopyTestsAdd(CopyTests *tests, int column, const qb_test *test);
+extern bool CopyConditionsTests(const CopyRun *run, int filter, CopyTests *tests);
+extern int CopyRangesThere(Relation relation, List *clauses, List *aggregates, uint32 ranges);
+
+/* copy_groups.c */
+struct ScanGroups;
+
+extern const char *CopyGroupsRefusal(Relation relation, const Var *group);
+extern const char *CopyGroupsTake(const CopyRun *run, struct ScanGroups *groups, int count);
+
 /* copy_use.c */
-extern ScanCopies *ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count,
-									const WantedRows *rows, const CustomScan *plan);
-extern void ScanCopiesUse(ScanCopies *copies, Relation relation, Snapshot snapshot,
-						  BlockNumber blocks, ScanAggregate *column, int count);
+extern int CopyColumnNumber(ScanCopies *copies, const GpuColumn *column);
+extern const char *CopyStatesRefusal(const ScanAggregate *column, int count);
+extern GpuColumnPart
+CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuPages *pages);
+extern GpuPages *
+CopyTake(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *column);
+extern ScanCopies *
+ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count, const WantedRows *rows,
+				 const CustomScan *plan, const Var *group);
+extern void
+ScanCopiesUse(ScanCopies *copies, const WantedRows *rows, Snapshot snapshot, BlockNumber blocks,
+			  ScanAggregate *column, int count, struct ScanGroups *groups);
 extern void ScanCopiesExplain(const ScanCopies *copies, Relation relation, struct ExplainState *es);
-extern double ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates);
+extern double ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates,
+							  const Var *group, double groups);
 
 /* Does the page have tuples for this aggregate, whose keys no copy has given? */
 static inline bool

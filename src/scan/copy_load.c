@@ -66,6 +66,7 @@ typedef struct Load
 	ActivityHandle activity;
 	BufferAccessStrategy strategy;
 	PageTuples *tuples;
+	bool *null;            /* which rows of a page are NULL */
 	MemoryContext scratch; /* for hashing the keys of one page */
 } Load;
 
@@ -259,7 +260,8 @@ begin_range(Load *load, uint32 range, const MapLook *look)
 			continue;
 		if (column->ref[range].serial != 0)
 			(void) GpuColumnForget(&column->ref[range]);
-		column->wanted = GpuColumnBegin(&column->load, column->column.relation);
+		column->wanted = GpuColumnBegin(&column->load, column->column.relation,
+										CopyFormOf(column->column.type).number);
 		column->failed = !column->wanted;
 		any |= column->wanted;
 	}
@@ -275,14 +277,13 @@ add_page(Load *load, uint32 page, uint64 lsn)
 	for (i = 0; i < load->count; i++)
 	{
 		LoadColumn *column = &load->column[i];
-		int keys;
+		int rows = load->tuples->count;
 
 		if (!column->wanted)
 			continue;
-		keys = ColumnKeys(&column->place, &column->key, load->relation, load->tuples,
-						  GpuColumnRoom(&column->load, load->tuples->count));
-		GpuColumnAdd(&column->load, page, lsn, keys);
-		load->keys += keys;
+		load->keys += ColumnValues(&column->place, &column->key, load->relation, load->tuples,
+								   GpuColumnRoom(&column->load, rows), load->null);
+		GpuColumnAdd(&column->load, page, lsn, rows, load->null);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(load->scratch);
@@ -424,6 +425,7 @@ begin_load(Load *load)
 		(void) GpuColumnFind(&load->column[i].column, load->column[i].ref, load->ranges);
 	}
 	load->tuples = palloc(sizeof(PageTuples));
+	load->null = palloc(MaxHeapTuplesPerPage * sizeof(bool));
 	load->strategy = GetAccessStrategy(BAS_BULKREAD);
 	load->scratch =
 		AllocSetContextCreate(CurrentMemoryContext, "qsketch_gpu_load", ALLOCSET_DEFAULT_SIZES);

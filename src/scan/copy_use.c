@@ -3,19 +3,21 @@
  *		Copies of columns in a scan: the worker counts their keys, and the scan reads
  *		the other pages.
  *
- * A page is left out if all aggregates have got its keys from copies.  A copy may go
+ * A page is taken from copies if those of all columns that the query names are true for
+ * it.  It is left out if all aggregates have got its keys.  A copy may go
  * while it is used.  Then an aggregate has keys of some pages that another one lacks:
  * these pages are read, for the other one alone.
  *
  * src/scan/copy_use.c
  */
 #include "scan/copy.h"
+#include "scan/groups.h"
 #include "scan/version.h"
 
 #include "access/table.h"
 #include "gpu/sketch_gpu.h"
 #include "miscadmin.h"
-#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -41,7 +43,7 @@ aggregate_refusal(Relation relation, const ScanAggregate *column)
 
 static const char *
 find_refusal(Relation relation, const ScanAggregate *column, int count, const WantedRows *rows,
-			 const CustomScan *plan)
+			 const CustomScan *plan, const Var *group)
 {
 	const char *refusal = CopyTableRefusal(relation);
 	int i;
@@ -49,9 +51,10 @@ find_refusal(Relation relation, const ScanAggregate *column, int count, const Wa
 	if (refusal)
 		return refusal;
 	if (!ScanReturnsOneRow(plan))
-		return "GROUP BY";
-	if (rows->conditions || rows->filters > 0)
-		return "a condition";
+		refusal = group ? CopyGroupsRefusal(relation, group)
+						: "GROUP BY of something other than a column";
+	if (refusal == NULL)
+		refusal = CopyConditionsRefusal(relation, rows);
 	for (i = 0; i < count && refusal == NULL; i++)
 		refusal = aggregate_refusal(relation, &column[i]);
 	if (refusal == NULL && plan->scan.plan.parallel_aware)
@@ -59,26 +62,64 @@ find_refusal(Relation relation, const ScanAggregate *column, int count, const Wa
 	return refusal;
 }
 
-/* Look whether a scan can use copies; NULL: there are no copies of any table. */
+/* The number of a column that the scan needs. */
+int
+CopyColumnNumber(ScanCopies *copies, const GpuColumn *column)
+{
+	int i;
+
+	for (i = 0; i < copies->columns; i++)
+		if (memcmp(&copies->column[i], column, sizeof(*column)) == 0)
+			return i;
+	copies->column[copies->columns] = *column;
+	return copies->columns++;
+}
+
+/* List the columns that the scan needs. */
+static void
+list_columns(ScanCopies *copies, Relation relation, const ScanAggregate *column, int count,
+			 const WantedRows *rows, const Var *group)
+{
+	int i;
+
+	copies->column = palloc((count + CopyConditionsCount(rows) + 1) * sizeof(GpuColumn));
+	copies->key = palloc(count * sizeof(int));
+	for (i = 0; i < count; i++)
+	{
+		GpuColumn key = CopyColumn(relation, column[i].place.attribute, column[i].collation);
+
+		copies->key[i] = CopyColumnNumber(copies, &key);
+	}
+	CopyConditionsColumns(copies, relation, rows);
+	copies->group = -1;
+	if (group)
+	{
+		GpuColumn grouping = CopyColumn(relation, group->varattno, InvalidOid);
+
+		copies->group = CopyColumnNumber(copies, &grouping);
+	}
+}
+
+/*
+ * Look whether a scan can use copies; NULL: there are no copies of any table.  "group":
+ * the grouping column, if there is one and nothing else.
+ */
 ScanCopies *
 ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count, const WantedRows *rows,
-				 const CustomScan *plan)
+				 const CustomScan *plan, const Var *group)
 {
 	ScanCopies *copies;
-	int i;
 
 	if (!GpuColumnsExist())
 		return NULL;
 	copies = palloc0(sizeof(ScanCopies));
-	copies->refusal = find_refusal(relation, column, count, rows, plan);
+	copies->refusal = find_refusal(relation, column, count, rows, plan, group);
 	if (copies->refusal)
 		return copies;
-	copies->column = palloc(count * sizeof(GpuColumn));
+	list_columns(copies, relation, column, count, rows, group);
 	copies->taken = palloc0(count * sizeof(PageSet));
 	copies->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "QSketchScan copies", ALLOCSET_DEFAULT_SIZES);
-	for (i = 0; i < count; i++)
-		copies->column[i] = CopyColumn(relation, column[i].place.attribute, column[i].collation);
 	return copies;
 }
 
@@ -95,14 +136,13 @@ state_refusal(const ScanAggregate *column)
 			   : NULL;
 }
 
-static const char *
-run_refusal(Snapshot snapshot, const ScanAggregate *column, int count)
+/* Why states of a run take no keys from copies; NULL: they do. */
+const char *
+CopyStatesRefusal(const ScanAggregate *column, int count)
 {
 	const char *refusal = NULL;
 	int i;
 
-	if (!IsMVCCSnapshot(snapshot) || snapshot->takenDuringRecovery)
-		return "a snapshot of another kind";
 	for (i = 0; i < count && refusal == NULL; i++)
 		refusal = state_refusal(&column[i]);
 	return refusal;
@@ -110,15 +150,17 @@ run_refusal(Snapshot snapshot, const ScanAggregate *column, int count)
 
 /* The copies of all columns; false: a column has none. */
 static bool
-find_copies(const ScanCopies *copies, int count, uint32 ranges, GpuRef **ref)
+find_copies(CopyRun *run)
 {
+	const ScanCopies *copies = run->copies;
 	int found = 1;
 	int i;
 
-	for (i = 0; i < count && found > 0; i++)
+	run->ref = palloc(copies->columns * sizeof(GpuRef *));
+	for (i = 0; i < copies->columns && found > 0; i++)
 	{
-		ref[i] = palloc(Max(ranges, 1) * sizeof(GpuRef));
-		found = GpuColumnFind(&copies->column[i], ref[i], ranges);
+		run->ref[i] = palloc(Max(run->ranges, 1) * sizeof(GpuRef));
+		found = GpuColumnFind(&copies->column[i], run->ref[i], run->ranges);
 	}
 	return found > 0;
 }
@@ -145,92 +187,143 @@ set_of(GpuPages *pages, uint32 ranges)
 
 /* Pages of the table that are true in the copies of all columns. */
 static GpuPages *
-true_pages(Relation relation, uint32 ranges, BlockNumber blocks, GpuRef *const *ref, int count)
+true_pages(const CopyRun *run, BlockNumber blocks)
 {
-	GpuPages *pages = make_sets(ranges);
-	GpuPages *more = make_sets(ranges);
+	GpuPages *pages = make_sets(run->ranges);
+	GpuPages *more = make_sets(run->ranges);
 	uint32 range;
 	int i;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < run->copies->columns; i++)
 	{
-		CopyTruePages(relation, ref[i], 0, ranges, blocks, i == 0 ? pages : more);
-		for (range = 0; range < ranges && i > 0; range++)
+		CopyTruePages(run->relation, run->ref[i], 0, run->ranges, blocks, i == 0 ? pages : more);
+		for (range = 0; range < run->ranges && i > 0; range++)
 			GpuPagesKeep(&pages[range], &more[range]);
 	}
 	pfree(more);
 	return pages;
 }
 
-/* Have one aggregate's keys of these pages counted; the pages whose keys were. */
-static GpuPages *
-take(ScanAggregate *column, uint32 ranges, const GpuRef *ref, const GpuPages *pages)
+/* Keys of a range's pages, of rows that pass the tests.  "key": the number of their column. */
+GpuColumnPart
+CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuPages *pages)
 {
-	GpuColumnPart *part = palloc(Max(ranges, 1) * sizeof(GpuColumnPart));
-	GpuPages *taken = make_sets(ranges);
-	GpuPages *left = make_sets(ranges);
+	GpuColumnPart part = { .ref = run->ref[key][range], .pages = pages };
+	uint32 i;
+
+	if (tests->selection.columns > 0)
+		part.tests = &tests->selection;
+	for (i = 0; i < tests->selection.columns; i++)
+		part.tested[i] = run->ref[tests->column[i]][range];
+	return part;
+}
+
+/* Have an aggregate's keys counted; the pages whose keys were. */
+GpuPages *
+CopyTake(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *column)
+{
+	GpuColumnPart *part = palloc(Max(run->ranges, 1) * sizeof(GpuColumnPart));
+	GpuPages *taken = make_sets(run->ranges);
+	GpuPages *left = make_sets(run->ranges);
 	int parts = 0;
 	uint32 range;
 	int i;
 
-	for (range = 0; range < ranges; range++)
-		if (!GpuPagesAreNone(&pages[range]))
+	for (range = 0; range < run->ranges; range++)
+		if (!GpuPagesAreNone(&run->pages[range]))
 		{
-			left[range] = pages[range];
-			part[parts++] = (GpuColumnPart){ .ref = ref[range], .pages = &left[range] };
+			left[range] = run->pages[range];
+			part[parts++] = CopyPart(run, key, tests, range, &left[range]);
 		}
-	SketchAddColumn((SketchState *) column->state, part, parts);
-	for (range = 0; range < ranges; range++)
+	if (tests->none)
+		memset(left, 0, run->ranges * sizeof(GpuPages));
+	else
+		SketchAddColumn((SketchState *) column->state, part, parts);
+	for (range = 0; range < run->ranges; range++)
 		for (i = 0; i < GPU_RANGE_BYTES; i++)
-			taken[range].bits[i] = pages[range].bits[i] & ~left[range].bits[i];
+			taken[range].bits[i] = run->pages[range].bits[i] & ~left[range].bits[i];
 	pfree(left);
+	pfree(part);
 	return taken;
+}
+
+/* Note which pages are not read. */
+static void
+leave_out(const CopyRun *run)
+{
+	ScanCopies *copies = run->copies;
+	uint32 range;
+
+	copies->all = set_of(run->pages, run->ranges);
+	for (range = 0; range < run->ranges; range++)
+		copies->pages += GpuPagesCount(&run->pages[range]);
 }
 
 /* Have keys of these pages counted for all aggregates, and note which pages all of them have. */
 static void
-take_pages(ScanCopies *copies, ScanAggregate *column, int count, uint32 ranges, GpuRef *const *ref,
-		   GpuPages *pages)
+take_pages(const CopyRun *run, ScanAggregate *column, int count, const CopyTests *tests)
 {
+	ScanCopies *copies = run->copies;
 	uint32 range;
 	int i;
 
 	for (i = 0; i < count; i++)
 	{
-		GpuPages *taken = take(&column[i], ranges, ref[i], pages);
+		GpuPages *taken = CopyTake(run, copies->key[i], &tests[i], &column[i]);
 
-		copies->taken[i] = set_of(taken, ranges);
-		for (range = 0; range < ranges; range++)
-			GpuPagesKeep(&pages[range], &taken[range]);
+		copies->taken[i] = set_of(taken, run->ranges);
+		for (range = 0; range < run->ranges; range++)
+			GpuPagesKeep(&run->pages[range], &taken[range]);
 	}
-	copies->all = set_of(pages, ranges);
-	for (range = 0; range < ranges; range++)
-		copies->pages += GpuPagesCount(&pages[range]);
+	leave_out(run);
 }
 
-static void
-take_all(ScanCopies *copies, Relation relation, BlockNumber blocks, ScanAggregate *column,
-		 int count)
+/* What is tested for each aggregate in this run; NULL: it is too much for the worker. */
+static CopyTests *
+make_tests(const CopyRun *run, const ScanAggregate *column, int count)
 {
-	uint32 ranges = CopyRanges(blocks);
-	GpuRef **ref = palloc(count * sizeof(GpuRef *));
-	GpuPages *pages;
+	CopyTests *tests = palloc(count * sizeof(CopyTests));
+	int i;
 
-	memset(&copies->all, 0, sizeof(copies->all));
-	memset(copies->taken, 0, count * sizeof(PageSet));
-	copies->used = true;
-	if (!find_copies(copies, count, ranges, ref))
-		return;
-	pages = true_pages(relation, ranges, blocks, ref, count);
+	for (i = 0; i < count; i++)
+		if (!CopyConditionsTests(run, column[i].filter_number, &tests[i]))
+			return NULL;
+	return tests;
+}
+
+/* Have keys counted; why none were, or NULL. */
+static const char *
+take_all(CopyRun *run, BlockNumber blocks, ScanAggregate *column, int count, ScanGroups *groups)
+{
+	const CopyTests *tests = make_tests(run, column, count);
+	const char *refusal;
+
+	if (tests == NULL)
+		return "too many conditions";
+	run->pages = true_pages(run, blocks);
 	CopyTestPoint(1);
-	take_pages(copies, column, count, ranges, ref, pages);
+	if (groups == NULL)
+	{
+		take_pages(run, column, count, tests);
+		return NULL;
+	}
+	refusal = CopyGroupsTake(run, groups, count);
+	if (refusal == NULL)
+		leave_out(run);
+	return refusal;
 }
 
-/* Have keys of the aggregates counted from copies.  "all" then has the pages to leave out. */
+/*
+ * Have keys of the aggregates counted from copies, or those of their groups.  "all" then
+ * has the pages to leave out.
+ */
 void
-ScanCopiesUse(ScanCopies *copies, Relation relation, Snapshot snapshot, BlockNumber blocks,
-			  ScanAggregate *column, int count)
+ScanCopiesUse(ScanCopies *copies, const WantedRows *rows, Snapshot snapshot, BlockNumber blocks,
+			  ScanAggregate *column, int count, ScanGroups *groups)
 {
+	CopyRun run = {
+		.copies = copies, .relation = rows->relation, .rows = rows, .ranges = CopyRanges(blocks)
+	};
 	MemoryContext old;
 
 	copies->pages = 0;
@@ -238,11 +331,19 @@ ScanCopiesUse(ScanCopies *copies, Relation relation, Snapshot snapshot, BlockNum
 	if (copies->memory == NULL)
 		return;
 	MemoryContextReset(copies->memory);
-	copies->refusal = run_refusal(snapshot, column, count);
+	memset(&copies->all, 0, sizeof(copies->all));
+	memset(copies->taken, 0, count * sizeof(PageSet));
+	copies->refusal = NULL;
+	if (!IsMVCCSnapshot(snapshot) || snapshot->takenDuringRecovery)
+		copies->refusal = "a snapshot of another kind";
+	else if (groups == NULL)
+		copies->refusal = CopyStatesRefusal(column, count);
 	if (copies->refusal)
 		return;
 	old = MemoryContextSwitchTo(copies->memory);
-	take_all(copies, relation, blocks, column, count);
+	if (find_copies(&run))
+		copies->refusal = take_all(&run, blocks, column, count, groups);
+	copies->used = copies->refusal == NULL;
 	MemoryContextSwitchTo(old);
 }
 
@@ -271,41 +372,43 @@ ScanCopiesExplain(const ScanCopies *copies, Relation relation, ExplainState *es)
 
 /* ---- while planning ---- */
 
-/* The ranges of a column that have copies. */
+/* The ranges of the grouping column that have copies, if so many groups can be made of them. */
 static int
-copied_ranges(Relation relation, Aggref *aggref, GpuRef *ref, uint32 ranges)
+group_ranges(Relation relation, const Var *group, double states, uint32 ranges)
 {
-	ColumnScanCall call;
+	GpuRef *ref;
 	GpuColumn column;
+	int there;
 
-	if (aggref->aggfilter || !ColumnScanMatch(aggref, &call) ||
-		call.family != &column_families[0] || call.row || call.weight ||
-		call.key_type != call.key->vartype || ColumnStaysOnCpu(&call))
+	if (states > COPY_STATES_MAX || CopyGroupsRefusal(relation, group))
 		return 0;
-	column = CopyColumn(relation, call.key->varattno, aggref->inputcollid);
-	return GpuColumnFind(&column, ref, ranges);
+	ref = palloc(Max(ranges, 1) * sizeof(GpuRef));
+	column = CopyColumn(relation, group->varattno, InvalidOid);
+	there = GpuColumnFind(&column, ref, ranges);
+	pfree(ref);
+	return there;
 }
 
-/* Which share of a table's pages need not be read, as far as the planner can know? */
+/*
+ * Which share of a table's pages need not be read, as far as the planner can know?
+ * "group" is the grouping column or NULL, of so many values.
+ */
 double
-ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates)
+ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates, const Var *group,
+				double groups)
 {
 	uint32 ranges = CopyRanges(table->pages);
-	int least = (int) ranges;
+	int there = 0;
 	Relation relation;
-	GpuRef *ref;
-	ListCell *cell;
 
-	if (!GpuColumnsExist() || ranges == 0 || table->baserestrictinfo != NIL)
+	if (!GpuColumnsExist() || ranges == 0)
 		return 0;
 	relation = table_open(planner_rt_fetch(table->relid, root)->relid, NoLock);
-	if (CopyTableRefusal(relation))
-		least = 0;
-	ref = palloc(ranges * sizeof(GpuRef));
-	foreach (cell, aggregates)
-		if (least > 0)
-			least = Min(least, copied_ranges(relation, lfirst_node(Aggref, cell), ref, ranges));
-	pfree(ref);
+	if (CopyTableRefusal(relation) == NULL)
+		there = CopyRangesThere(relation, extract_actual_clauses(table->baserestrictinfo, false),
+								aggregates, ranges);
+	if (group && there > 0)
+		there = Min(there, group_ranges(relation, group, groups * list_length(aggregates), ranges));
 	table_close(relation, NoLock);
-	return table->allvisfrac * least / ranges;
+	return table->allvisfrac * there / ranges;
 }

@@ -121,8 +121,9 @@ begin(CustomScanState *node, EState *estate, int eflags)
 							 state->count, &state->rows, !(eflags & EXEC_FLAG_REWIND));
 	if (intVal(lsecond(cscan->custom_private)) >= 0)
 		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
-	state->copies = ScanCopiesCreate(node->ss.ss_currentRelation, state->column, state->count,
-									 &state->rows, cscan);
+	state->copies =
+		ScanCopiesCreate(node->ss.ss_currentRelation, state->column, state->count, &state->rows,
+						 cscan, state->groups ? group_column(state) : NULL);
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 	state->scratch =
@@ -158,15 +159,15 @@ shared_scan(const ColumnScanState *state, SharedScan *shared)
 static void
 start_scan(ColumnScanState *state)
 {
-	Relation relation = state->css.ss.ss_currentRelation;
 	Snapshot snapshot = state->css.ss.ps.state->es_snapshot;
 
 	if (state->scan == NULL)
 		state->scan = BeginTableScan(&state->css.ss,
 									 state->shared ? shared_scan(state, state->shared) : NULL);
 	if (state->copies)
-		ScanCopiesUse(state->copies, relation, snapshot, ((HeapScanDesc) state->scan)->rs_nblocks,
-					  state->column, state->count);
+		ScanCopiesUse(state->copies, &state->rows, snapshot,
+					  ((HeapScanDesc) state->scan)->rs_nblocks, state->column, state->count,
+					  state->groups);
 	PageReaderBegin(&state->reader, state->scan, state->copies);
 }
 

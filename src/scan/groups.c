@@ -91,6 +91,7 @@ struct ScanGroups
 	uint64 most;   /* the most groups in a turn */
 	bool once;     /* no group is asked for again */
 	bool full;     /* no further group is made in this turn */
+	bool apart;    /* new groups have their sketches on a GPU until they are returned */
 	bool complete; /* nothing was spilled or freed, so the groups can be returned again */
 
 	MemoryContext context; /* of the groups of this turn */
@@ -175,6 +176,8 @@ flush(const ScanGroups *groups, ScanGroup *group, bool all)
 static bool
 has_room(ScanGroups *groups)
 {
+	if (groups->apart)
+		return true;
 	if (!groups->full && groups->before)
 		flush(groups, groups->before, false);
 	if (!groups->full && groups->groups > 0)
@@ -235,6 +238,23 @@ find_value(ScanGroups *groups, const GroupValue *value)
 	group->same_bits = found ? entry->group : NULL;
 	entry->group = group;
 	return group;
+}
+
+/*
+ * The aggregates of the group of a number, or of NULL, whose sketches will be on a GPU;
+ * NULL: there is no memory for it.  Sketches that are freed when they have been returned
+ * take memory one at a time.
+ */
+ScanAggregate *
+ScanGroupsFind(ScanGroups *groups, int64 number, bool null)
+{
+	GroupValue value = { .bits = number, .null = null };
+	ScanGroup *group;
+
+	groups->apart = groups->once;
+	group = null ? find_null(groups, &value) : find_value(groups, &value);
+	groups->apart = false;
+	return group ? group->column : NULL;
 }
 
 static void
@@ -410,14 +430,22 @@ ScanGroupsFlush(ScanGroups *groups)
 	return counts;
 }
 
-/* Free the patient states of the group that was returned last.  Nobody reads them any more. */
+/* Is the state freed when its group has been returned? */
+static bool
+is_freed(const ScanGroups *groups, const ScanAggregate *column)
+{
+	return ScanAggregateWaits(column) ||
+		   (groups->once && ScanAggregateState(column, &sketch_state_type) != NULL);
+}
+
+/* Free the sketches of the group that was returned last, if nobody reads them any more. */
 static void
 release_given(ScanGroups *groups)
 {
 	int i;
 
 	for (i = 0; groups->given && i < groups->count; i++)
-		if (ScanAggregateWaits(&groups->given->column[i]))
+		if (is_freed(groups, &groups->given->column[i]))
 		{
 			KeyedState *state = groups->given->column[i].state;
 

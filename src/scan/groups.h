@@ -44,9 +44,10 @@ typedef struct GroupingPlan
 	Var *column;
 	KeyKind kind; /* of the column's values */
 	double groups;
-	double bytes; /* of a group, as far as the planner knows */
-	double empty; /* the part of "bytes" that is not its states */
-	double rows;  /* of a group, as far as the planner knows */
+	double bytes;  /* of a group, as far as the planner knows */
+	double empty;  /* the part of "bytes" that is not its states */
+	double rows;   /* of a group, as far as the planner knows */
+	double copied; /* share of the pages whose keys a GPU has */
 } GroupingPlan;
 
 extern bool ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan);
@@ -63,6 +64,7 @@ typedef struct ScanGroups ScanGroups;
 extern ScanGroups *ScanGroupsCreate(const Var *column, Node *private, const ScanAggregate *model,
 									int count, WantedRows *rows, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);
+extern ScanAggregate *ScanGroupsFind(ScanGroups *groups, int64 number, bool null);
 extern void ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples);
 extern ScanCounts ScanGroupsFlush(ScanGroups *groups);
 extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);

@@ -141,8 +141,9 @@ void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path)
 {
 	double find = plan->kind == KEY_BYTES ? FIND_STRING_SHARE : FIND_SHARE;
-	Cost start = table->rows * (find + PUT_SHARE * aggregates) * cpu_operator_cost +
-				 spill_cost(plan, table, table->rows);
+	double rows = table->rows * (1 - plan->copied);
+	Cost start =
+		rows * (find + PUT_SHARE * aggregates) * cpu_operator_cost + spill_cost(plan, table, rows);
 	Cost returning = plan->groups * (GROUP_SHARE * cpu_tuple_cost);
 
 	path->startup_cost += start;

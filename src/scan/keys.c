@@ -8,6 +8,7 @@
  * src/scan/keys.c
  */
 #include "scan/columns.h"
+#include "scan/copy.h"
 
 #include "common/hashfn.h"
 
@@ -108,18 +109,42 @@ get_fingerprint(const ScanAggregate *column, Relation relation, HeapTupleHeader 
 	return get_key(&column->place, &column->state->key, relation, tuple, length, fingerprint);
 }
 
-/* The keys in a column of all tuples, without NULLs; returns how many. */
-int
-ColumnKeys(const ColumnPlace *place, const KeyType *key, Relation relation, PageTuples *tuples,
-		   uint64 *to)
+/* Read the number that stands for a value; false: NULL. */
+static inline bool
+get_number(const ColumnPlace *place, ValueKind kind, Relation relation, HeapTupleHeader tuple,
+		   uint16 length, uint64 *number)
 {
+	Datum value;
+
+	if (!ColumnGetAny(place, relation, tuple, length, &value))
+		return false;
+	*number = (uint64) ScanNumberOf(value, kind);
+	return true;
+}
+
+/*
+ * The values in a column of all tuples as copies have them (copy.h), and which are NULL;
+ * returns how many are not.
+ */
+int
+ColumnValues(const ColumnPlace *place, const KeyType *key, Relation relation, PageTuples *tuples,
+			 uint64 *to, bool *null)
+{
+	CopyForm form = CopyFormOf(key->type);
+	bool numbers = form.number != QB_NUMBER_IS_KEY;
 	int count = 0;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
 	{
+		HeapTupleHeader tuple = tuples->tuple[i];
+		uint16 length = tuples->length[i];
+
 		FetchAhead(tuples, i);
-		count += get_key(place, key, relation, tuples->tuple[i], tuples->length[i], &to[count]);
+		to[i] = 0;
+		null[i] = numbers ? !get_number(place, form.kind, relation, tuple, length, &to[i])
+						  : !get_key(place, key, relation, tuple, length, &to[i]);
+		count += !null[i];
 	}
 	tuples->share = 0; /* the first reader of the tuples prefetches all of the next page */
 	return count;

@@ -109,8 +109,10 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 	path->custom_private = list_make5(aggregates, makeInteger(table->relid), makeBoolean(alone),
 									  makeInteger(-1), NULL);
 	path->methods = &path_methods;
-	if (workers == 0 && grouping->by.column == NULL)
-		copied = ScanCopiedShare(grouping->root, table, aggregates);
+	if (workers == 0)
+		copied = ScanCopiedShare(grouping->root, table, aggregates, grouping->by.column,
+								 grouping->by.groups);
+	grouping->by.copied = copied;
 	ScanSetCosts(grouping->root, &path->path, table, aggregates, copied, alone);
 	return &path->path;
 }

@@ -423,8 +423,8 @@ extern void ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc d
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
 
 /* keys.c */
-extern int ColumnKeys(const ColumnPlace *place, const KeyType *key, Relation relation,
-					  PageTuples *tuples, uint64 *to);
+extern int ColumnValues(const ColumnPlace *place, const KeyType *key, Relation relation,
+						PageTuples *tuples, uint64 *to, bool *null);
 extern void ScanAggregateAdd(ScanAggregate *column, Relation relation, PageTuples *tuples);
 
 #endif

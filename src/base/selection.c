@@ -1,0 +1,38 @@
+/*
+ * selection.c
+ *		Checking a selection that somebody else has written.
+ *
+ * src/base/selection.c
+ */
+#include "base/selection.h"
+
+static bool
+test_is_valid(const qb_test *test, uint32_t columns)
+{
+	if (test->column >= columns || test->kind > QB_TEST_NULL || test->negated > 1)
+		return false;
+	return test->kind != QB_TEST_LIST || (test->first <= QB_SELECTION_NUMBERS &&
+										  test->count <= QB_SELECTION_NUMBERS - test->first);
+}
+
+/* Is every index within bounds?  The selection is valid. */
+bool
+qb_groups_are_valid(const qb_groups *groups, const qb_selection *selection)
+{
+	return groups->column < selection->columns && groups->null <= 1 &&
+		   groups->count >= groups->null && groups->count <= QB_GROUPS_MAX;
+}
+
+/* Is every index within bounds?  Whatever else it says, testing rows then is safe. */
+bool
+qb_selection_is_valid(const qb_selection *selection)
+{
+	uint32_t i;
+
+	if (selection->columns > QB_SELECTION_COLUMNS || selection->tests > QB_SELECTION_TESTS)
+		return false;
+	for (i = 0; i < selection->tests; i++)
+		if (!test_is_valid(&selection->test[i], selection->columns))
+			return false;
+	return true;
+}

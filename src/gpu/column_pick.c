@@ -1,0 +1,268 @@
+/*
+ * column_pick.c
+ *		Wanted keys of copies, brought together in device memory.
+ *
+ * If all rows of pages are wanted, their values are gathered, or stay where they are.
+ * Else the device tests rows, and writes the keys of those that pass.  It does so, too,
+ * if a column has NULLs, or numbers that are not the keys.  For groups it writes them
+ * side by side by group.
+ *
+ * Rows of several columns are matched page by page: copies that are true for a page have
+ * the same rows of it, in the same order.  A request whose columns differ in the rows of
+ * a page is refused, so that its pages are read.
+ *
+ * src/gpu/column_pick.c
+ */
+#include "gpu/column_holding.h"
+#include "gpu/column_worker.h"
+
+/* The columns of a request: that of the keys, then those that are tested. */
+typedef struct Columns
+{
+	const GpuHolding *column[1 + QB_SELECTION_COLUMNS];
+	int count;
+} Columns;
+
+/* What has been picked so far: runs, or tiles. */
+typedef struct Picking
+{
+	const Columns *columns;
+	bool tested;
+	int count; /* of runs or tiles */
+} Picking;
+
+static GpuRun runs[GPU_RANGE_PAGES];
+static qb_tile tiles[GPU_RANGE_PAGES];
+
+StaticAssertDecl(MaxHeapTuplesPerPage <= QB_TILE_ROWS, "a page does not fit into a tile");
+
+/* Find the copies that a request names, which another process may have forgotten. */
+static qb_status
+find_columns(int index, const GpuWanted *wanted, Columns *columns)
+{
+	uint32 i;
+
+	if (gpu_holding[index] == NULL || !qb_selection_is_valid(&wanted->tests))
+		return QB_NO_MEMORY;
+	columns->column[0] = gpu_holding[index];
+	columns->count = 1;
+	for (i = 0; i < wanted->tests.columns; i++)
+	{
+		const GpuRef *ref = &wanted->tested[i];
+		const GpuHolding *h =
+			ref->index >= 0 && ref->index < GPU_ENTRIES ? gpu_holding[ref->index] : NULL;
+
+		if (h == NULL || h->serial != ref->serial || h->device != columns->column[0]->device)
+			return QB_NO_MEMORY;
+		columns->column[columns->count++] = h;
+		GpuEntryUsed(ref->index);
+	}
+	return QB_OK;
+}
+
+/* The rows of some pages, or PG_UINT32_MAX: not the same number in all columns. */
+static uint32
+rows_of(const Columns *columns, uint32 page, uint32 pages)
+{
+	const uint32 *first = columns->column[0]->first + page;
+	uint32 rows = first[pages] - first[0];
+	int i;
+
+	for (i = 1; i < columns->count; i++)
+	{
+		first = columns->column[i]->first + page;
+		if (first[pages] - first[0] != rows)
+			return PG_UINT32_MAX;
+	}
+	return rows;
+}
+
+/* Add rows to the runs. */
+static void
+add_run(Picking *picking, uint32 page, uint32 rows)
+{
+	uint64 first = picking->columns->column[0]->first[page];
+	GpuRun *last = &runs[picking->count - 1];
+
+	if (picking->count > 0 && last->first + last->count == first)
+		last->count += rows;
+	else
+		runs[picking->count++] = (GpuRun){ .first = first, .count = rows };
+}
+
+/* Do the rows follow those of the tile, in all columns? */
+static bool
+follows(const qb_tile *tile, const Columns *columns, uint32 page)
+{
+	int i;
+
+	for (i = 0; i < columns->count; i++)
+		if (tile->first[i] + tile->rows != columns->column[i]->first[page])
+			return false;
+	return true;
+}
+
+/* Add rows to the tiles. */
+static void
+add_tile(Picking *picking, uint32 page, uint32 rows)
+{
+	const Columns *columns = picking->columns;
+	qb_tile *last = &tiles[picking->count - 1];
+	int i;
+
+	if (picking->count > 0 && last->rows + rows <= QB_TILE_ROWS && follows(last, columns, page))
+	{
+		last->rows += rows;
+		return;
+	}
+	last = &tiles[picking->count++];
+	last->rows = rows;
+	for (i = 0; i < columns->count; i++)
+		last->first[i] = columns->column[i]->first[page];
+}
+
+/* The pages that can be looked at together: 8 that are all wanted, with few rows; or one. */
+static uint32
+pages_at_once(const Columns *columns, const GpuPages *pages, uint32 page, uint64 most)
+{
+	uint32 rows;
+
+	if (page % 8 != 0 || pages->bits[page / 8] != 0xff)
+		return 1;
+	rows = columns->column[0]->first[page + 8] - columns->column[0]->first[page];
+	return rows <= Min(most, QB_TILE_ROWS) ? 8 : 1;
+}
+
+/*
+ * Pick pages from "from" on with at most "most" rows, or else one; the rows, or
+ * PG_UINT64_MAX if columns do not match.
+ */
+static uint64
+pick_pages(Picking *picking, const GpuPages *pages, uint32 from, uint64 most, uint32 *end)
+{
+	uint64 picked = 0;
+	uint32 page;
+	uint32 step;
+
+	for (page = from; page < GPU_RANGE_PAGES; page += step)
+	{
+		uint32 rows;
+
+		step = pages_at_once(picking->columns, pages, page, most - Min(most, picked));
+		if (!GpuPagesHave(pages, page))
+			continue;
+		rows = rows_of(picking->columns, page, step);
+		if (rows == PG_UINT32_MAX)
+			return PG_UINT64_MAX;
+		if (picked > 0 && picked + rows > most)
+			break;
+		picked += rows;
+		if (rows == 0)
+			continue;
+		if (picking->tested)
+			add_tile(picking, page, rows);
+		else
+			add_run(picking, page, rows);
+	}
+	*end = page;
+	return picked;
+}
+
+/* Is NULL wanted of a column that has none? */
+static bool
+none_pass(const Columns *columns, const qb_selection *tests)
+{
+	uint32 i;
+
+	for (i = 0; i < tests->tests; i++)
+		if (tests->test[i].kind == QB_TEST_NULL && !tests->test[i].negated &&
+			columns->column[1 + tests->test[i].column]->nulls == 0)
+			return true;
+	return false;
+}
+
+/* How keys come from what a copy has. */
+static qb_number_form
+wanted_form(const GpuHolding *h, const GpuWanted *wanted)
+{
+	if (wanted->wish == WISH_ROWS)
+		return QB_NUMBER_NONE;
+	return wanted->wish == WISH_NUMBERS ? QB_NUMBER_IS_KEY : h->form;
+}
+
+/* What the device is to test. */
+static GpuColumnRows
+rows_to_test(const Picking *picking, const qb_selection *tests, qb_number_form form, uint64 count)
+{
+	const GpuHolding *const *column = picking->columns->column;
+	GpuColumnRows rows = {
+		.tests = tests, .form = form, .tile = tiles, .tiles = picking->count, .rows = count
+	};
+	int i;
+
+	for (i = 1; i < picking->columns->count; i++)
+		rows.tested[i - 1] = column[i]->values;
+	return rows;
+}
+
+qb_status
+GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuPicked *picked)
+{
+	Columns columns;
+	Picking picking = { .columns = &columns };
+	qb_status status = find_columns(index, wanted, &columns);
+	GpuColumnRows rows;
+	qb_number_form form;
+	uint64 count;
+
+	if (status != QB_OK)
+		return status;
+	form = wanted_form(columns.column[0], wanted);
+	picking.tested =
+		wanted->tests.tests > 0 || columns.column[0]->nulls > 0 || form != QB_NUMBER_IS_KEY;
+	*picked = (GpuPicked){ .index = index, .device = columns.column[0]->device };
+	count = pick_pages(&picking, &wanted->pages, from, most, &picked->end);
+	GpuEntryUsed(index);
+	if (count == PG_UINT64_MAX)
+		return QB_NO_MEMORY;
+	if (picking.count == 0 || none_pass(&columns, &wanted->tests))
+		return QB_OK;
+	picked->count = count;
+	if (!picking.tested)
+		return GpuColumnOps()->gather(columns.column[0]->values, runs, picking.count, &picked->key);
+	rows = rows_to_test(&picking, &wanted->tests, form, count);
+	return GpuColumnOps()->select(columns.column[0]->values, &rows, &picked->key, &picked->count);
+}
+
+qb_status
+GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups, uint32 from,
+					uint64 most, GpuPicked *picked, uint64 *count)
+{
+	Columns columns;
+	Picking picking = { .columns = &columns, .tested = true };
+	qb_status status = find_columns(index, wanted, &columns);
+	GpuColumnRows rows;
+	uint64 all;
+
+	if (status != QB_OK || !qb_groups_are_valid(groups, &wanted->tests))
+		return QB_NO_MEMORY;
+	*picked = (GpuPicked){ .index = index, .device = columns.column[0]->device };
+	memset(count, 0, groups->count * sizeof(*count));
+	all = pick_pages(&picking, &wanted->pages, from, most, &picked->end);
+	GpuEntryUsed(index);
+	if (all == PG_UINT64_MAX)
+		return QB_NO_MEMORY;
+	if (picking.count == 0)
+		return QB_OK;
+	rows = rows_to_test(&picking, &wanted->tests, columns.column[0]->form, all);
+	return GpuColumnOps()->split(columns.column[0]->values, &rows, groups, &picked->key, count);
+}
+
+qb_status
+GpuColumnFetch(const GpuPicked *picked, uint64 *to)
+{
+	if (picked->count == 0)
+		return QB_OK;
+	return GpuColumnOps()->fetch(gpu_holding[picked->index]->values, picked->key, picked->count,
+								 to);
+}

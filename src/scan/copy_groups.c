@@ -1,0 +1,296 @@
+/*
+ * copy_groups.c
+ *		GROUP BY on copies: of one column of integers, dates or timestamps with few values.
+ *
+ * First the worker tells which values the grouping column has in rows that pass WHERE.
+ * Each of them gets a group.
+ *
+ * Then an aggregate's sketches of all groups are filled at once: the worker sorts the
+ * keys of a range by group.  Only those that stay explicit are not among them, because
+ * their keys have to come here.  Each of these is filled as an aggregate without GROUP BY
+ * is, with one more condition: the value of its group.  Which sketches get dense shows in
+ * the first range that has pages.  A sketch that gets dense by later ones is filled alone.
+ *
+ * Either all groups get their keys from all pages that the copies have, or none does:
+ * then the groups are made anew, and all pages are read.  That is so if there are too many
+ * groups, if one has no memory, and if a copy goes meanwhile.
+ *
+ * src/scan/copy_groups.c
+ */
+#include "scan/copy.h"
+#include "scan/groups.h"
+
+#include "miscadmin.h"
+
+static const char copy_gone[] = "a copy was freed, or the GPU has no room";
+
+/* The values of the grouping column. */
+typedef struct GroupValues
+{
+	int64 number[COPY_STATES_MAX + GPU_COUNTS_MAX]; /* ascending between two additions */
+	int count;
+	bool null; /* NULL is one of them */
+} GroupValues;
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	int64 x = *(const int64 *) a;
+	int64 y = *(const int64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Add numbers that may be there already. */
+static void
+add_numbers(GroupValues *values, const GpuKeyCounts *counts)
+{
+	int distinct = 0;
+	int i;
+
+	memcpy(values->number + values->count, counts->key, counts->count * sizeof(int64));
+	values->count += counts->count;
+	qsort(values->number, values->count, sizeof(int64), compare_numbers);
+	for (i = 0; i < values->count; i++)
+		if (i == 0 || values->number[i] != values->number[distinct - 1])
+			values->number[distinct++] = values->number[i];
+	values->count = distinct;
+}
+
+/*
+ * Find the values in a range's rows: their numbers, or whether there are rows at all; why
+ * that cannot be done, or NULL.
+ */
+static const char *
+find_in_range(const CopyRun *run, const CopyTests *tests, uint32 range, GpuWish wish, int most,
+			  GroupValues *values)
+{
+	GpuKeyCounts *counts = palloc(sizeof(GpuKeyCounts));
+	GpuPages left = run->pages[range];
+	GpuColumnPart part = CopyPart(run, run->copies->group, tests, range, &left);
+	const char *refusal = NULL;
+
+	part.wish = wish;
+	while (refusal == NULL && !GpuPagesAreNone(&left))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!GpuColumnCounts(&part, most, counts))
+			refusal = copy_gone;
+		else if (counts->count > most)
+			refusal = "too many groups";
+		else if (wish == WISH_ROWS)
+			values->null |= counts->count > 0;
+		else
+			add_numbers(values, counts);
+	}
+	pfree(counts);
+	return refusal;
+}
+
+/* Find the values in all rows that pass WHERE. */
+static const char *
+find_values(const CopyRun *run, const CopyTests *where, int most, GroupValues *values)
+{
+	const qb_test is_null = { .kind = QB_TEST_NULL };
+	const char *refusal = NULL;
+	CopyTests null = *where;
+	uint32 range;
+
+	values->count = 0;
+	values->null = false;
+	if (where->none)
+		return NULL;
+	if (!CopyTestsAdd(&null, run->copies->group, &is_null))
+		return "too many conditions";
+	for (range = 0; range < run->ranges && refusal == NULL; range++)
+	{
+		refusal = find_in_range(run, where, range, WISH_NUMBERS, most, values);
+		if (refusal == NULL && !values->null)
+			refusal = find_in_range(run, &null, range, WISH_ROWS, 1, values);
+		if (refusal == NULL && values->count + values->null > most)
+			refusal = "too many groups";
+	}
+	return refusal;
+}
+
+/* Make the groups; why that cannot be done, or NULL. */
+static const char *
+make_groups(ScanGroups *groups, const GroupValues *values, int count, ScanAggregate **column)
+{
+	const char *refusal = NULL;
+	int all = values->count + values->null;
+	int i;
+
+	for (i = 0; i < all && refusal == NULL; i++)
+	{
+		bool null = i == values->count;
+
+		column[i] = ScanGroupsFind(groups, null ? 0 : values->number[i], null);
+		refusal = column[i] ? CopyStatesRefusal(column[i], count) : "too many groups for work_mem";
+	}
+	return refusal;
+}
+
+/* The groups of an aggregate that the worker fills at once. */
+typedef struct Together
+{
+	qb_groups groups;
+	SketchState *state[COPY_STATES_MAX];
+} Together;
+
+/* The test that a row belongs to a group. */
+static qb_test
+test_of(const GroupValues *values, int group)
+{
+	qb_test test = { .kind = QB_TEST_NULL };
+
+	if (group < values->count)
+	{
+		test.kind = QB_TEST_RANGE;
+		test.low = test.high = values->number[group];
+	}
+	return test;
+}
+
+/* The first range that has pages. */
+static uint32
+first_range(const CopyRun *run)
+{
+	uint32 range = 0;
+
+	while (range < run->ranges - 1 && GpuPagesAreNone(&run->pages[range]))
+		range++;
+	return range;
+}
+
+/* Will a group's sketch be dense for sure?  Then it is one of those that are filled at once. */
+static bool
+joins(const CopyRun *run, int key, const CopyTests *tests, const GroupValues *values, int group,
+	  SketchState *state, Together *together)
+{
+	uint32 range = first_range(run);
+	GpuColumnPart part = CopyPart(run, key, tests, range, &run->pages[range]);
+
+	if (!SketchGetsDense(state, &part))
+		return false;
+	if (group < values->count)
+		together->groups.number[together->groups.count] = values->number[group];
+	else
+		together->groups.null = 1;
+	together->state[together->groups.count++] = state;
+	return true;
+}
+
+/* Have an aggregate's keys of one group counted; false: not all were. */
+static bool
+take_group(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *column)
+{
+	GpuPages *taken = CopyTake(run, key, tests, column);
+	bool all = memcmp(taken, run->pages, run->ranges * sizeof(GpuPages)) == 0;
+
+	pfree(taken);
+	return all;
+}
+
+/* Have keys counted for many groups at once; false: not all were. */
+static bool
+take_together(const CopyRun *run, int key, const CopyTests *tests, Together *together)
+{
+	GpuColumnPart *part = palloc(run->ranges * sizeof(GpuColumnPart));
+	GpuPages *left = MemoryContextAllocHuge(CurrentMemoryContext, run->ranges * sizeof(GpuPages));
+	int parts = 0;
+	uint32 range;
+	bool all;
+
+	memcpy(left, run->pages, run->ranges * sizeof(GpuPages));
+	for (range = 0; range < run->ranges; range++)
+		if (!GpuPagesAreNone(&left[range]))
+			part[parts++] = CopyPart(run, key, tests, range, &left[range]);
+	all = SketchAddGroups(together->state, &together->groups, part, parts);
+	pfree(left);
+	pfree(part);
+	return all;
+}
+
+/* Have the keys of the i-th aggregate of all groups counted; why that cannot be done, or NULL. */
+static const char *
+take_aggregate(const CopyRun *run, const GroupValues *values, int i, ScanAggregate **column)
+{
+	Together *together = palloc0(sizeof(Together));
+	int key = run->copies->key[i];
+	int groups = values->count + values->null;
+	const char *refusal = NULL;
+	CopyTests tests;
+	uint16 place;
+	int group;
+
+	if (!CopyConditionsTests(run, column[0][i].filter_number, &tests) ||
+		!CopyTestsColumn(&tests, run->copies->group, &place))
+		return "too many conditions";
+	together->groups.column = place;
+	for (group = 0; group < groups && refusal == NULL && !tests.none; group++)
+	{
+		CopyTests own = tests;
+		qb_test test = test_of(values, group);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!CopyTestsAdd(&own, run->copies->group, &test))
+			refusal = "too many conditions";
+		else if (!joins(run, key, &own, values, group, (SketchState *) column[group][i].state,
+						together) &&
+				 !take_group(run, key, &own, &column[group][i]))
+			refusal = copy_gone;
+	}
+	if (refusal == NULL && together->groups.count > 0 && !take_together(run, key, &tests, together))
+		refusal = copy_gone;
+	pfree(together);
+	return refusal;
+}
+
+/* Have the keys of all groups counted; why that cannot be done, or NULL. */
+static const char *
+take_groups(const CopyRun *run, const GroupValues *values, int count, ScanAggregate **column)
+{
+	const char *refusal = NULL;
+	int i;
+
+	for (i = 0; i < count && refusal == NULL; i++)
+		refusal = take_aggregate(run, values, i, column);
+	return refusal;
+}
+
+/* Have the keys of all groups counted in these pages; why that cannot be done, or NULL. */
+const char *
+CopyGroupsTake(const CopyRun *run, ScanGroups *groups, int count)
+{
+	GroupValues *values = palloc(sizeof(GroupValues));
+	int most = COPY_STATES_MAX / count;
+	ScanAggregate **column = palloc(COPY_STATES_MAX * sizeof(ScanAggregate *));
+	CopyTests where;
+	const char *refusal;
+
+	if (!CopyConditionsTests(run, -1, &where))
+		return "too many conditions";
+	refusal = find_values(run, &where, most, values);
+	if (refusal == NULL)
+		refusal = make_groups(groups, values, count, column);
+	if (refusal == NULL && values->count + values->null > 0 && run->ranges > 0)
+		refusal = take_groups(run, values, count, column);
+	if (refusal)
+		ScanGroupsStart(groups);
+	pfree(values);
+	return refusal;
+}
+
+/* Why a scan cannot take groups from copies; NULL: it can, as far as is known before a run. */
+const char *
+CopyGroupsRefusal(Relation relation, const Var *group)
+{
+	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), group->varattno - 1);
+	KeyKind kind;
+
+	if (!CopyTakesKeys(form) || CopyFormOf(form->atttypid).kind == VALUE_NONE ||
+		!ScanGroupingKind(group, &kind) || kind == KEY_BYTES)
+		return "GROUP BY of a column that is not copied as numbers";
+	return NULL;
+}
