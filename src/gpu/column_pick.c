@@ -121,16 +121,28 @@ add_tile(Picking *picking, uint32 page, uint32 rows)
 		last->first[i] = columns->column[i]->first[page];
 }
 
-/* The pages that can be looked at together: 8 that are all wanted, with few rows; or one. */
-static uint32
-pages_at_once(const Columns *columns, const GpuPages *pages, uint32 page, uint64 most)
+/* Are all these pages wanted, and have at most so many rows? */
+static bool
+are_together(const Picking *picking, const GpuPages *pages, uint32 page, uint32 count, uint64 most)
 {
-	uint32 rows;
+	const uint32 *first = picking->columns->column[0]->first + page;
+	uint32 i;
 
-	if (page % 8 != 0 || pages->bits[page / 8] != 0xff)
-		return 1;
-	rows = columns->column[0]->first[page + 8] - columns->column[0]->first[page];
-	return rows <= Min(most, QB_TILE_ROWS) ? 8 : 1;
+	if (page % count != 0 || page + count > GPU_RANGE_PAGES)
+		return false;
+	for (i = page / 8; i < (page + count) / 8; i++)
+		if (pages->bits[i] != 0xff)
+			return false;
+	return first[count] - first[0] <= (picking->tested ? Min(most, QB_TILE_ROWS) : most);
+}
+
+/* The pages that can be looked at together: 64 or 8 that are all wanted, with few rows; or one. */
+static uint32
+pages_at_once(const Picking *picking, const GpuPages *pages, uint32 page, uint64 most)
+{
+	if (are_together(picking, pages, page, 64, most))
+		return 64;
+	return are_together(picking, pages, page, 8, most) ? 8 : 1;
 }
 
 /*
@@ -148,7 +160,7 @@ pick_pages(Picking *picking, const GpuPages *pages, uint32 from, uint64 most, ui
 	{
 		uint32 rows;
 
-		step = pages_at_once(picking->columns, pages, page, most - Min(most, picked));
+		step = pages_at_once(picking, pages, page, most - Min(most, picked));
 		if (!GpuPagesHave(pages, page))
 			continue;
 		rows = rows_of(picking->columns, page, step);
