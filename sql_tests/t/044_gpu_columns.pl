@@ -189,8 +189,8 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE marked (k bigint, n int) WITH (fillfactor = 95, autovacuum_enabled = off);
 	INSERT INTO marked SELECT i, i FROM generate_series(1, 20000) AS i;
 	VACUUM marked});
-$now = $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('marked', '{k}')});
-from_copies('before the pages change', 'SELECT qsketch_agg(k) FROM marked', $now, 0);
+my $marked = $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('marked', '{k}')});
+from_copies('before the pages change', 'SELECT qsketch_agg(k) FROM marked', $marked, 0);
 $node->safe_psql('postgres', 'UPDATE marked SET k = k + 1000000 WHERE n % 1000 = 3');
 $node->safe_psql('postgres', 'SELECT count(*) FROM marked') for 1 .. 2;
 same('marked by a query', 'SELECT md5(qsketch_agg(k)::text) FROM marked');
