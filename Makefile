@@ -72,7 +72,7 @@ include cuda/cuda.mk
 # ---- what PGXS builds ----
 
 OBJS         = $(patsubst %.c,%.o,$(CORE_SRC) $(PG_SRC))
-PG_CPPFLAGS  = -I$(srcdir)/src -I$(srcdir)/cuda
+PG_CPPFLAGS  = -I$(srcdir)/src -I$(srcdir)/cuda -DQSKETCH_VERSION=$(EXTVERSION)
 PG_CFLAGS    = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	-MMD -MP
 SHLIB_LINK   = $(CUDA_LINK)

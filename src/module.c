@@ -16,7 +16,11 @@
 #include "scan/scan.h"
 #include "utils/guc.h"
 
+#if PG_VERSION_NUM >= 180000
+PG_MODULE_MAGIC_EXT(.name = "qsketch", .version = CppAsString2(QSKETCH_VERSION));
+#else
 PG_MODULE_MAGIC;
+#endif
 
 void _PG_init(void);
 

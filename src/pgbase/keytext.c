@@ -10,7 +10,8 @@
  * Reading trusts no text.  It goes through the input function of the type that the
  * caller names, like any user's input, and the resulting key must have the fingerprint
  * under which the text is kept.  A forged text is an error, and so is a type that
- * writes the key in another way.
+ * writes the key in another way.  The text of a key can be another one in another version of
+ * PostgreSQL: 19 writes all digits of a pg_lsn.  Texts of both kinds are read as the same key.
  *
  * src/pgbase/keytext.c
  */
