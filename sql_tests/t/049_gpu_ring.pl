@@ -57,7 +57,7 @@ set_worker($node, 'qsketch.gpu_memory_limit', '0');
 my ($ended, $odd) = (0, 0);
 for my $turn (1 .. 6)
 {
-	my ($rc, $out, $err) = $node->psql('postgres', 'SET statement_timeout = ' . 20 * $turn . "; $wrong");
+	my ($rc, $out, $err) = $node->psql('postgres', 'SET statement_timeout = ' . 5 * $turn . "; $wrong");
 	$ended++ if $err =~ /canceling statement/;
 	$odd++ if $rc == 0 ? $out ne '0' : $err !~ /canceling statement/;
 }
