@@ -275,6 +275,12 @@ $node->safe_psql('postgres', q{
 is_deeply(answers('', @ages), answers($ordinary, @ages), 'partitions');
 like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $ages[1]"), qr/ Pages: 0\n.*Pages from GPU Copies: [1-9].* Pages: 0\n.*Pages from GPU Copies: [1-9]/s, 'partitions from copies');
 
+@ages = map { "SELECT md5(string_agg(day || md5(q::text), ',' ORDER BY day)) FROM (SELECT day, qsketch_agg(k) AS q FROM parts WHERE $_ GROUP BY day) AS x" } 'n >= 0', 'n BETWEEN 9000 AND 11000', 'k < 3';
+is_deeply(answers('', @ages), answers($ordinary, @ages), 'groups of partitions');
+@ages = map { "SELECT string_agg(md5(q::text), ',' ORDER BY x.*) FROM (SELECT qsketch_agg(k) AS q, $_) AS x" } 'd, b FROM c GROUP BY d, b', 'd + 1 AS e FROM c WHERE d IS NOT NULL AND isfinite(d) GROUP BY d + 1', 'i4 FROM c GROUP BY i4 HAVING i4 < 5',
+	'i4 FROM c GROUP BY i4 HAVING qsketch_total(qsketch_agg(k)) > 500', 'd, count(*) FROM c GROUP BY d';
+is_deeply(answers('', @ages), answers($ordinary, @ages), 'other groups');
+
 # ---- the worker loses copies, has no memory, or fails; cancel ----
 
 my $query = q{SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(d) FILTER (WHERE i8 > 0)::text),
