@@ -6,8 +6,8 @@
  * low buckets leave room for the high ones depends on the keys: the most that do are
  * found by trying, with the keys and their weights.  The bytes are those of both tables.
  *
- * qtop has a multilevel sketch of depth 3 beside a list, which is asked for as many keys as
- * its stored entries may take a quarter of the bytes for, or as many as are wanted.  The
+ * qtop has a multilevel sketch of depth 3 beside a list.  It is asked for as many keys as are
+ * wanted, or fewer, so that their stored entries take at most a quarter of the bytes.  The
  * bytes are those of tables and stored entries, as a qtop is kept; while it is built, it has up
  * to twice as many entries, of 48 bytes instead of 32.
  *
