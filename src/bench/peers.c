@@ -42,14 +42,6 @@ static const peer_kind *const by_frequency[] = {
 	&peer_salsa,        &peer_space_saving, &peer_heavy_keeper,
 };
 
-static const struct
-{
-	const char *name;
-	uint64_t bytes;
-} sizes[] = {
-	{ "64 kB", 64 << 10 }, { "256 kB", 256 << 10 }, { "1 MB", 1 << 20 }, { "4 MB", 4 << 20 }
-};
-
 /* Classes of keys by their weights, the most frequent first. */
 static const struct
 {
@@ -62,7 +54,7 @@ static const struct
 				{ "1", 1 } };
 
 /* The mean errors, for the figure. */
-static double mean[COUNT_OF(kinds)][COUNT_OF(sizes)];
+static double mean[COUNT_OF(kinds)][PEER_SIZES];
 
 /* ---- errors by memory and by frequency ---- */
 
@@ -157,9 +149,9 @@ add_columns(FILE *errors, const stream *s, size_t k)
 
 	fprintf(errors, "| %s | %s | %s | %s |", kind->name, kind->merges, kind->weights,
 			kind->removes);
-	for (i = 0; i < COUNT_OF(sizes); i++)
+	for (i = 0; i < PEER_SIZES; i++)
 	{
-		peer_errors e = over_seeds(kind, sizes[i].bytes, s);
+		peer_errors e = over_seeds(kind, peer_sizes[i].bytes, s);
 
 		mean[k][i] = e.mean;
 		fprintf(errors, e.mean < 100 ? " %.2f / %lld / %lld |" : " %.0f / %lld / %lld |", e.mean,
@@ -174,9 +166,9 @@ write_figure(void)
 	FILE *data = report_open("peers.dat");
 	size_t i, k;
 
-	for (i = 0; i < COUNT_OF(sizes); i++)
+	for (i = 0; i < PEER_SIZES; i++)
 	{
-		fprintf(data, "%llu", (unsigned long long) sizes[i].bytes >> 10);
+		fprintf(data, "%llu", (unsigned long long) peer_sizes[i].bytes >> 10);
 		for (k = 0; k < COUNT_OF(kinds); k++)
 			fprintf(data, " %.4f", mean[k][i]);
 		fputc('\n', data);
@@ -191,8 +183,8 @@ generated(const stream *s)
 	size_t i, k;
 
 	fprintf(errors, "| structure | merges | weights | removals |");
-	for (i = 0; i < COUNT_OF(sizes); i++)
-		fprintf(errors, " %s |", sizes[i].name);
+	for (i = 0; i < PEER_SIZES; i++)
+		fprintf(errors, " %s |", peer_sizes[i].name);
 	fprintf(errors, "\n|---|---|---|---|---:|---:|---:|---:|\n");
 	for (k = 0; k < COUNT_OF(kinds); k++)
 		add_columns(errors, s, k);

@@ -124,6 +124,17 @@ peer_cell(uint64_t key, uint64_t seed, uint32_t row, uint64_t width)
 
 /* ---- use: peers_measure.c ---- */
 
+/* How many bytes structures get. */
+typedef struct peer_size
+{
+	const char *name;
+	uint64_t bytes;
+} peer_size;
+
+#define PEER_SIZES 4
+
+extern const peer_size peer_sizes[PEER_SIZES];
+
 /* Make a structure and add its input. */
 extern void *peer_fill(const peer_kind *kind, const peer_order *order);
 

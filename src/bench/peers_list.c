@@ -188,3 +188,26 @@ peer_list_shrink(peer_list *list, uint32_t room)
 	peer_list_free(list);
 	*list = smaller;
 }
+
+/* ---- structures that are a list and nothing else ---- */
+
+int64_t
+peer_bare_estimate(const void *list, uint64_t key)
+{
+	int64_t at = peer_list_find(list, key);
+
+	return at >= 0 ? ((const peer_list *) list)->count[at] : 0;
+}
+
+uint64_t
+peer_bare_bytes(const void *list)
+{
+	return peer_list_bytes(list);
+}
+
+void
+peer_bare_free(void *list)
+{
+	peer_list_free(list);
+	free(list);
+}

@@ -54,4 +54,11 @@ peer_list_full(const peer_list *list)
 	return list->used == list->room;
 }
 
+/* ---- for structures that are a list and nothing else ---- */
+
+/* The count of a key; 0: it is not there. */
+extern int64_t peer_bare_estimate(const void *list, uint64_t key);
+extern uint64_t peer_bare_bytes(const void *list);
+extern void peer_bare_free(void *list);
+
 #endif

@@ -8,6 +8,10 @@
 
 #include "peers.h"
 
+const peer_size peer_sizes[PEER_SIZES] = {
+	{ "64 kB", 64 << 10 }, { "256 kB", 256 << 10 }, { "1 MB", 1 << 20 }, { "4 MB", 4 << 20 }
+};
+
 /* A structure with the rows from number "from" to before "to". */
 static void *
 fill_rows(const peer_kind *kind, const peer_order *order, size_t from, size_t to)

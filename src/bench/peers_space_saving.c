@@ -13,8 +13,6 @@
  *
  * src/bench/peers_space_saving.c
  */
-#include <stdlib.h>
-
 #include "peers.h"
 #include "peers_list.h"
 
@@ -54,15 +52,6 @@ add(void *peer, const uint64_t *key, const int64_t *weight, size_t count)
 
 	for (k = 0; k < count; k++)
 		add_one(peer, key[k], weight ? (uint32_t) weight[k] : 1);
-}
-
-static int64_t
-estimate(const void *peer, uint64_t key)
-{
-	const peer_list *list = peer;
-	int64_t at = peer_list_find(list, key);
-
-	return at >= 0 ? list->count[at] : 0;
 }
 
 static uint32_t
@@ -116,19 +105,6 @@ merge(void *into, const void *from)
 	*a = both;
 }
 
-static uint64_t
-bytes(const void *peer)
-{
-	return peer_list_bytes(peer);
-}
-
-static void
-release(void *peer)
-{
-	peer_list_free(peer);
-	free(peer);
-}
-
 const peer_kind peer_space_saving = {
 	.name = "Space-Saving",
 	.merges = "yes, errors add",
@@ -137,9 +113,9 @@ const peer_kind peer_space_saving = {
 	.make = make,
 	.add = add,
 	.merge = merge,
-	.estimate = estimate,
+	.estimate = peer_bare_estimate,
 	.list = list_keys,
 	.bound = bound,
-	.bytes = bytes,
-	.free = release,
+	.bytes = peer_bare_bytes,
+	.free = peer_bare_free,
 };

@@ -19,14 +19,6 @@
 
 static const uint32_t tops[] = { 20, 100, MOST };
 
-static const struct
-{
-	const char *name;
-	uint64_t bytes;
-} sizes[] = {
-	{ "64 kB", 64 << 10 }, { "256 kB", 256 << 10 }, { "1 MB", 1 << 20 }, { "4 MB", 4 << 20 }
-};
-
 static const peer_kind *const kinds[] = {
 	&peer_qtop,         &peer_listed_thread, &peer_listed_conservative, &peer_listed_count_sketch,
 	&peer_listed_salsa, &peer_space_saving,  &peer_misra_gries,         &peer_heavy_keeper,
@@ -50,22 +42,23 @@ by_memory(const stream *s)
 	size_t i, k;
 
 	fprintf(out, "| structure |");
-	for (i = 0; i < COUNT_OF(sizes); i++)
-		fprintf(out, " %s |", sizes[i].name);
+	for (i = 0; i < PEER_SIZES; i++)
+		fprintf(out, " %s |", peer_sizes[i].name);
 	fprintf(out, "\n|---|---|---|---|---|\n");
 	for (k = 0; k < COUNT_OF(kinds); k++)
 	{
 		fprintf(out, "| %s |", kinds[k]->name);
-		for (i = 0; i < COUNT_OF(sizes); i++)
+		for (i = 0; i < PEER_SIZES; i++)
 		{
-			peer_order order = { sizes[i].bytes, MOST, 1, s };
+			peer_order order = { peer_sizes[i].bytes, MOST, 1, s };
 			void *peer = peer_fill(kinds[k], &order);
 			uint32_t entries;
 			peer_entry *entry = peer_named(kinds[k], peer, &entries);
 
 			write_right(out, s, entry, entries);
-			report_check(kinds[k]->bytes(peer) <= sizes[i].bytes, "%s of %s: %llu bytes",
-						 kinds[k]->name, sizes[i].name, (unsigned long long) kinds[k]->bytes(peer));
+			report_check(kinds[k]->bytes(peer) <= peer_sizes[i].bytes, "%s of %s: %llu bytes",
+						 kinds[k]->name, peer_sizes[i].name,
+						 (unsigned long long) kinds[k]->bytes(peer));
 			free(entry);
 			kinds[k]->free(peer);
 		}
@@ -157,12 +150,14 @@ peers_top(const stream *zipf)
 		"| rows | memory | structure | keys named | right of the top 20 / 100 / 500 | bounds of "
 		"the top 100: width | bound of all others | promises broken |\n"
 		"|---|---|---|---:|---|---:|---:|---:|\n");
-	for (i = 0; i < COUNT_OF(sizes); i += 2)
+	for (i = 0; i < PEER_SIZES; i += 2)
 		for (k = 0; k < COUNT_OF(bounded); k++)
-			write_promises(out, "counted", zipf, bounded[k], sizes[i].bytes, sizes[i].name);
-	for (i = 0; i < COUNT_OF(sizes); i += 2)
+			write_promises(out, "counted", zipf, bounded[k], peer_sizes[i].bytes,
+						   peer_sizes[i].name);
+	for (i = 0; i < PEER_SIZES; i += 2)
 		for (k = 0; k < COUNT_OF(bounded); k++)
-			write_promises(out, "weighted", &weighted, bounded[k], sizes[i].bytes, sizes[i].name);
+			write_promises(out, "weighted", &weighted, bounded[k], peer_sizes[i].bytes,
+						   peer_sizes[i].name);
 	fclose(out);
 	stream_free(&weighted);
 }

@@ -14,8 +14,6 @@
  *
  * src/bench/peers_topn.c
  */
-#include <stdlib.h>
-
 #include "peers.h"
 #include "peers_list.h"
 
@@ -69,15 +67,6 @@ merge(void *into, const void *from)
 	}
 }
 
-static int64_t
-estimate(const void *peer, uint64_t key)
-{
-	const peer_list *list = peer;
-	int64_t at = peer_list_find(list, key);
-
-	return at >= 0 ? list->count[at] : 0;
-}
-
 /* The n largest; the others are dropped. */
 static uint32_t
 list_keys(void *peer, peer_entry *entry)
@@ -92,19 +81,6 @@ list_keys(void *peer, peer_entry *entry)
 	return list->used;
 }
 
-static uint64_t
-bytes(const void *peer)
-{
-	return peer_list_bytes(peer);
-}
-
-static void
-release(void *peer)
-{
-	peer_list_free(peer);
-	free(peer);
-}
-
 const peer_kind peer_topn = {
 	.name = "topn",
 	.merges = "yes, without bounds",
@@ -113,8 +89,8 @@ const peer_kind peer_topn = {
 	.make = make,
 	.add = add,
 	.merge = merge,
-	.estimate = estimate,
+	.estimate = peer_bare_estimate,
 	.list = list_keys,
-	.bytes = bytes,
-	.free = release,
+	.bytes = peer_bare_bytes,
+	.free = peer_bare_free,
 };
