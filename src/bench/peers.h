@@ -103,8 +103,9 @@ extern const peer_kind peer_multilevel_5;
 extern const peer_kind peer_thread_unbiased;
 extern const peer_kind peer_multilevel_unbiased;
 
-/* With the most frequent keys beside a multilevel sketch. */
+/* With the most frequent keys, beside a multilevel or a thread sketch. */
 extern const peer_kind peer_qtop;
+extern const peer_kind peer_qtop_thread;
 
 /* Sketches with a list of the keys that had the largest estimates. */
 extern const peer_kind peer_listed_thread;

@@ -6,7 +6,7 @@
  * low buckets leave room for the high ones depends on the keys: the most that do are
  * found by trying, with the keys and their weights.  The bytes are those of both tables.
  *
- * qtop has a multilevel sketch of depth 3 beside a list.  It is asked for as many keys as are
+ * qtop has a sketch of depth 3, multilevel or thread, beside a list.  It is asked for as many keys as are
  * wanted, or fewer, so that their stored entries take at most a quarter of the bytes.  The
  * bytes are those of tables and stored entries, as a qtop is kept; while it is built, it has up
  * to twice as many entries, of 48 bytes instead of 32.
@@ -187,18 +187,18 @@ const peer_kind peer_multilevel_unbiased = { UNBIASED("multilevel, unbiased", ma
 
 /* ---- qtop ---- */
 
+/* A sketch of what the list leaves, beside the list. */
 static void *
 make_qtop(const peer_kind *kind, const peer_order *order)
 {
-	ours *o = bench_alloc(1, sizeof(*o));
 	uint32_t n = order->keys;
-	uint64_t list;
+	peer_order rest = *order;
+	ours *o;
 
 	while (n > 1 && qs_top_capacity(n) * QS_TOP_ENTRY_BYTES > order->bytes / 4)
 		n--;
-	list = qs_top_capacity(n) * QS_TOP_ENTRY_BYTES;
-	init_dense(&o->sketch, QS_MULTILEVEL, kind->depth,
-			   low_bytes(order, kind->depth, order->bytes - list), order->seed);
+	rest.bytes -= qs_top_capacity(n) * QS_TOP_ENTRY_BYTES;
+	o = kind->within->make(kind->within, &rest);
 	qs_top_init(&o->top, n, &bench_memory);
 	return o;
 }
@@ -265,18 +265,10 @@ release_qtop(void *peer)
 	release(peer);
 }
 
-const peer_kind peer_qtop = {
-	.name = "qtop",
-	.merges = "yes",
-	.weights = "yes",
-	.removes = "yes",
-	.depth = 3,
-	.make = make_qtop,
-	.add = add_to_qtop,
-	.merge = merge_qtops,
-	.estimate = estimate_of_qtop,
-	.list = list_qtop,
-	.bound = bound,
-	.bytes = bytes_of_qtop,
-	.free = release_qtop,
-};
+#define QTOP(what)                                                                             \
+	.name = what, .merges = "yes", .weights = "yes", .removes = "yes", .depth = 3,             \
+	.make = make_qtop, .add = add_to_qtop, .merge = merge_qtops, .estimate = estimate_of_qtop, \
+	.list = list_qtop, .bound = bound, .bytes = bytes_of_qtop, .free = release_qtop
+
+const peer_kind peer_qtop = { QTOP("qtop"), .within = &peer_multilevel_3 };
+const peer_kind peer_qtop_thread = { QTOP("qtop of thread"), .within = &peer_thread };

@@ -20,8 +20,15 @@
 static const uint32_t tops[] = { 20, 100, MOST };
 
 static const peer_kind *const kinds[] = {
-	&peer_qtop,         &peer_listed_thread, &peer_listed_conservative, &peer_listed_count_sketch,
-	&peer_listed_salsa, &peer_space_saving,  &peer_misra_gries,         &peer_heavy_keeper,
+	&peer_qtop,
+	&peer_qtop_thread,
+	&peer_listed_thread,
+	&peer_listed_conservative,
+	&peer_listed_count_sketch,
+	&peer_listed_salsa,
+	&peer_space_saving,
+	&peer_misra_gries,
+	&peer_heavy_keeper,
 	&peer_topn,
 };
 
@@ -137,7 +144,8 @@ write_promises(FILE *out, const char *input, const stream *s, const peer_kind *k
 void
 peers_top(const stream *zipf)
 {
-	static const peer_kind *const bounded[] = { &peer_qtop, &peer_space_saving, &peer_topn };
+	static const peer_kind *const bounded[] = { &peer_qtop, &peer_qtop_thread, &peer_space_saving,
+												&peer_topn };
 	FILE *out;
 	stream weighted;
 	size_t i, k;
