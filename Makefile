@@ -16,23 +16,25 @@
 #   make installcheck    SQL and concurrency tests on your running server, after make install
 #   make format          clang-format in place; format-check only looks
 #   make check-layers    which part may include which
+#   make check-links     does every link of the pages lead somewhere?
 #   make gpu-test        GPU against CPU, byte by byte, and faults; needs a GPU to run
 #   make gpu-sanitize    the same in small under compute-sanitizer
-#   make gpu-bench       speed on the GPU; writes docs/gpu-performance.md
+#   make gpu-bench       speed on the GPU; writes docs/engineering/gpu-performance.md
 #   make gpu-build       builds these three and the benchmarks of sets and filters, also
 #                        where there is no GPU, for a host that has one: copy build/gpu
 #                        there and run build/gpu/run.sh
-#   make bench           speed inside PostgreSQL, against everything; writes docs/performance.md
+#   make bench           speed inside PostgreSQL, against everything; writes docs/engineering/performance.md
 #   make bench-sql       the same in short, as a Markdown table
-#   make bench-top       qtop_exact against GROUP BY; writes its table into docs/recipes.md
-#   make structures      all structures on the same rows; writes its tables into docs/choosing.md
+#   make bench-top       qtop_exact against GROUP BY; writes its table into docs/engineering/top-keys.md
+#   make bench-rollup    a log, its daily rollups and exact SQL; writes the table of README.md
+#   make structures      all structures on the same rows; writes its tables into docs/engineering/structures.md
 #   make weights         sketches of weights, by structure and depth; writes there, too
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
-#   make sets-bench      speed of the sets family; writes docs/sets-performance.md
+#   make sets-bench      speed of the sets family; writes docs/engineering/sets-performance.md
 #   make sets-model      how often the cost model chooses the fastest method; fails below 90 %
 #   make sets-bench-sql  the same inside PostgreSQL, against other ways (DUCKDB=folder)
-#   make fdw-bench       sketches over postgres_fdw; writes its table into docs/several-machines.md
+#   make fdw-bench       sketches over postgres_fdw; writes its table into docs/engineering/several-machines.md
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make bench-gpu-sets  the same for all pairs of sets
 #   make bench-gpu-filters  the same for filters
@@ -154,7 +156,7 @@ include src/test/test.mk src/test/gpu/gpu.mk src/bench/bench.mk
 # ---- source checks ----
 # Other versions of clang-format lay code out differently, so the version is fixed.
 
-.PHONY: format format-check check-layers check-release
+.PHONY: format format-check check-layers check-links check-release
 CLANG_FORMAT ?= clang-format-14
 FORMATTED     = $(wildcard src/*.c src/*/*.[ch] src/test/*/*.[ch] src/bench/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
 format:
@@ -164,6 +166,8 @@ format-check:
 		{ echo "not formatted: $$f"; status=1; }; done; exit $$status
 check-layers:
 	@src/test/check-layers.sh
+check-links:
+	@src/test/check-links.pl
 check-release:
 	@src/test/check-release.pl
 

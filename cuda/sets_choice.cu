@@ -2,7 +2,7 @@
  * sets_choice.cu
  *		All pairs: lists or hybrid, and which elements become columns of bits.
  *
- * The cost model has few constants, measured on an H200 (docs/sets-gpu.md).
+ * The cost model has few constants, measured on an H200 (docs/engineering/sets-gpu.md).
  * Only their ratios decide, so a device that is slower in all of them makes
  * the same choices.
  *

@@ -1,4 +1,4 @@
-# Every SQL example of README.md and docs/*.md: what stands in ```sql blocks is
+# Every SQL example of README.md and the pages in docs: what stands in ```sql blocks is
 # run in order, one database and one session for each page, and what stands in
 # the block after it (``` without a language) must be what it prints.
 #
@@ -111,10 +111,9 @@ sub trimmed
 
 sub run_page
 {
-	my ($node, $file) = @_;
-	my ($page) = $file =~ m{([^/]+)$};
-	my @examples = examples($page, blocks($file));
-	my ($database) = lc($page) =~ /^([a-z0-9_-]+)/;
+	my ($node, $page) = @_;
+	my @examples = examples($page, blocks("$ENV{TESTDIR}/pages/$page"));
+	my $database = lc($page =~ s{\.md$}{}r) =~ tr{a-z0-9_-}{-}cr;
 	my ($stdout, $stderr);
 
 	return unless @examples;
@@ -143,7 +142,7 @@ $node->init;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'qsketch'\nqsketch.gpu_worker = off");
 $node->append_conf('postgresql.conf', "autovacuum = off\nshared_buffers = 256MB\nmax_wal_size = 4GB");
 $node->start;
-my @pages = glob("$ENV{TESTDIR}/docs/*.md");
+my @pages = map { s{^\Q$ENV{TESTDIR}\E/pages/}{}r } map { glob "$ENV{TESTDIR}/pages/$_*.md" } '', 'docs/', 'docs/engineering/';
 ok(@pages > 1, 'there are pages');
 run_page($node, $_) foreach @pages;
 done_testing();

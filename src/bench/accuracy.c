@@ -2,7 +2,7 @@
  * accuracy.c
  *		"make accuracy": measured errors against theory, paper and promises.
  *
- * Prints each claim with PASS or FAIL, writes the tables into docs/accuracy.md
+ * Prints each claim with PASS or FAIL, writes the tables into docs/engineering/accuracy.md
  * and the data of the figures to build/bench.  Fails if a claim does not hold.
  * Takes some ten minutes and 2 GB; a name (figure7, overload, calibration,
  * probes, products, distinct, peers) picks a part and writes no document.
@@ -12,7 +12,7 @@
 #include "accuracy.h"
 #include "workload.h"
 
-#define DOCUMENT "docs/accuracy.md"
+#define DOCUMENT "docs/engineering/accuracy.md"
 
 static const struct
 {

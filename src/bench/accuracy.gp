@@ -1,4 +1,4 @@
-# docs/accuracy.png and .svg: error by load, measured and theory (make accuracy).
+# docs/engineering/accuracy.png and .svg: error by load, measured and theory (make accuracy).
 # Columns of figure7.dat: load, then measured and theory of each structure.
 
 data = "build/bench/figure7.dat"
@@ -39,7 +39,7 @@ do for [kind in "png svg"] {
 	} else {
 		set terminal svg size 900,620 font "sans,14" background "#ffffff"
 	}
-	set output "docs/accuracy.".kind
+	set output "docs/engineering/accuracy.".kind
 	plot for [i=1:7] data using 1:(column(int(word(column_of, i)) + 1)) with lines \
 			lw 1.5 lc rgb word(colour, i) notitle, \
 		for [i=1:7] data using 1:(column(int(word(column_of, i)))) with points \

@@ -1,7 +1,7 @@
 /*
  * accuracy.h
  *		The parts of "make accuracy"; each part prints its claims and whether
- *		they hold, and writes its tables for docs/accuracy.md and its data for
+ *		they hold, and writes its tables for docs/engineering/accuracy.md and its data for
  *		gnuplot.
  *
  * src/bench/accuracy.h

@@ -6,7 +6,7 @@
  * many memory transactions an insertion needs, how accurate a sketch is, and
  * which size of a sub-warp is best, as functions of the width of the bucket,
  * the depth, the number of masks and the width of the counters.  Formulas are
- * in theory.c and derived in docs/analysis.md, which also gets the tables.
+ * in theory.c and derived in docs/engineering/analysis.md, which also gets the tables.
  * Each formula is checked by a simulation with the sketches' masks.
  *
  * src/bench/analysis.c
@@ -17,7 +17,7 @@
 #include "theory.h"
 #include "workload.h"
 
-#define DOCUMENT         "docs/analysis.md"
+#define DOCUMENT         "docs/engineering/analysis.md"
 #define SECTOR           32 /* bytes of the smallest transaction of global memory */
 #define LINE             128
 #define INSERTS          1000000

@@ -4,7 +4,7 @@
 # bench-gpu-filters", on a host with a GPU.  Prints Markdown tables; what is measured is
 # in bench-gpu-filters.sql.
 #
-# ROWS (30000000) of one bigint in shared buffers, KEYS (10000000) looked up, WORKERS
+# ROWS (20000000) of one bigint in shared buffers, KEYS (2000000) looked up, WORKERS
 # (cores - 1) of parallel plans, QSKETCH_GPU (auto; emulate to try it).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
@@ -19,5 +19,5 @@ server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKE
 	"max_worker_processes = 40" "max_parallel_workers = 32" "min_parallel_table_scan_size = 0"
 hardware
 cd "$SOURCE/src/bench"
-psql -XAtq -v ON_ERROR_STOP=1 -v rows="${ROWS:-30000000}" -v keys="${KEYS:-10000000}" \
+psql -XAtq -v ON_ERROR_STOP=1 -v rows="${ROWS:-20000000}" -v keys="${KEYS:-2000000}" \
 	-v workers="${WORKERS:-$((cores - 1))}" -f bench-gpu-filters.sql

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # What values take on disk, what keeping them current writes, and what reading them
-# costs: "make bench-size".  Writes its tables into docs/storage.md and draws
+# costs: "make bench-size".  Writes its tables into docs/engineering/storage.md and draws
 # docs/storage.svg.
 #
 #	ROWS (5000000)      rows of the log
@@ -28,4 +28,4 @@ chmod a+rwx "$folder"
 psql -XAtq -v ON_ERROR_STOP=1 -v most="${MOST:-10000000}" -f size-figure.sql >"$folder/size.dat"
 cd "$SOURCE"
 gnuplot -e "folder='$folder'" src/bench/size.gp
-put_into docs/storage.md bench-size "$SERVER_ROOT/tables"
+put_into docs/engineering/storage.md bench-size "$SERVER_ROOT/tables"

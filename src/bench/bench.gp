@@ -1,4 +1,4 @@
-# docs/performance-*.svg: the benchmark's figures (make bench).
+# docs/engineering/performance-*.svg: the benchmark's figures (make bench).
 # Each file in "folder" has one block of lines per curve, its name first.
 
 set terminal svg size 900,560 font "sans,14" background "#ffffff"
@@ -19,7 +19,7 @@ do for [i = 1:24] {
 file(name) = folder . "/" . name . ".dat"
 blocks(name) = int(system("grep -c '^\"' " . file(name)))
 
-set output "docs/performance-size.svg"
+set output "docs/engineering/performance-size.svg"
 set title "Time per row of the column scan by size of the sketch"
 set logscale x 2
 set xlabel "MB of counters that a query touches"
@@ -29,7 +29,7 @@ plot for [i = 0:blocks("size") - 1] file("size") index i with linespoints
 unset yrange
 unset logscale
 
-set output "docs/performance-workers.svg"
+set output "docs/engineering/performance-workers.svg"
 set title "Speed-up with workers"
 set xlabel "workers, beside the leader"
 set ylabel "times as fast as without"
@@ -41,13 +41,13 @@ unset yrange
 
 set logscale xy
 set format x "10^{%L}"
-set output "docs/performance-rows.svg"
+set output "docs/engineering/performance-rows.svg"
 set title "Time per row by number of rows"
 set xlabel "rows"
 set ylabel "ns a row"
 plot for [i = 0:blocks("rows") - 1] file("rows") index i with linespoints
 
-set output "docs/performance-groups.svg"
+set output "docs/engineering/performance-groups.svg"
 set title "Time per row by number of groups, sketches of 64 kB"
 set xlabel "groups"
 plot for [i = 0:blocks("groups") - 1] file("groups") index i with linespoints

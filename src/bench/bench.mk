@@ -1,12 +1,12 @@
 # The demonstration, benchmarks, and what they write into docs.
 
-.PHONY: bench bench-sql bench-top bench-size bench-gpu bench-gpu-columns bench-gpu-filters bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures demo
+.PHONY: bench bench-sql bench-top bench-rollup bench-size bench-gpu bench-gpu-columns bench-gpu-filters bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures demo
 demo:
 	@src/bench/demo.sh
 bench:
 	@src/bench/bench.sh
 	@src/bench/bench-size.sh
-bench-sql bench-top bench-size bench-gpu bench-gpu-columns bench-gpu-filters bench-gpu-sets fdw-bench structures weights:
+bench-sql bench-top bench-rollup bench-size bench-gpu bench-gpu-columns bench-gpu-filters bench-gpu-sets fdw-bench structures weights:
 	@src/bench/$@.sh
 # accuracy and analysis write their tables into docs/; accuracy also draws its figures.
 accuracy: build/bench/accuracy
@@ -21,7 +21,7 @@ build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c cal
 	$(wildcard src/bench/peers*.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
-# filter-accuracy and filter-bench write their tables into docs/filter-measurements.md and draw
+# filter-accuracy and filter-bench write their tables into docs/engineering/filter-measurements.md and draw
 # a figure; then filter-bench continues inside PostgreSQL.
 filter-accuracy filter-bench: filter-%: build/bench/filter_%
 	@command -v gnuplot >/dev/null || src/test/setup.sh bench

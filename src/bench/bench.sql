@@ -2,7 +2,7 @@
 -- :rows, of the largest one in :most_rows, of stored sketches in :stored, and of
 -- runs of each in :turns.
 --
--- Prints the first part of docs/performance.md and leaves the figures' numbers
+-- Prints the first part of docs/engineering/performance.md and leaves the figures' numbers
 -- in the table "points".
 
 SET client_min_messages = warning;
@@ -303,12 +303,7 @@ CREATE FUNCTION blocks(which text) RETURNS text LANGUAGE sql AS $$
         ) AS p GROUP BY curve
     ) AS c
 $$;
--- For the other pages: times relative to the column scan, and times of a week.
-CREATE FUNCTION times(aggregate text) RETURNS numeric LANGUAGE sql AS $$
-    SELECT round((max(ms) FILTER (WHERE curve = aggregate) /
-        max(ms) FILTER (WHERE curve = 'qsketch_agg, column scan'))::numeric, 1)
-    FROM points WHERE figure = 'rows' AND x = (SELECT max(rows) FROM points WHERE figure = 'workers')
-$$;
+-- For the recipes: times of a week.
 CREATE FUNCTION ms_of(keys float8, way text) RETURNS numeric LANGUAGE sql AS $$
     SELECT round(ms::numeric, CASE WHEN ms < 10 THEN 1 ELSE 0 END) FROM points WHERE figure = 'week' AND x = keys AND curve = way
 $$;
@@ -321,9 +316,6 @@ SELECT blocks('workers');
 SELECT blocks('rows');
 \o groups.dat
 SELECT blocks('groups');
-\o readme
-SELECT format(E'Over %s rows `count(*)` took %s times as long as the column scan, `hll_add_agg` %s times and\nexact counts by `GROUP BY` %s times.',
-    :rows, times('count(*)'), times('hll_add_agg'), times('exact GROUP BY'));
 \o week
 SELECT E'\n| keys | sum of estimates, ms | of arrays, ms | estimates of the merge, ms |\n|---:|---:|---:|---:|';
 SELECT format('| %s | %s | %s | %s |', x, ms_of(x, 'each'), ms_of(x, 'arrays'), ms_of(x, 'merge'))

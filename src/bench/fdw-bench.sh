@@ -2,7 +2,7 @@
 #
 # Sketches of rows on another server over postgres_fdw, against count(*) of the
 # same rows: "make fdw-bench".  Checks all results, and writes its table into
-# docs/several-machines.md.
+# docs/engineering/several-machines.md.
 #
 #	ROWS (2000000)  rows, in four partitions
 #	TURNS (9)       runs of each query
@@ -18,4 +18,4 @@ bench_server 1GB
 		-f fdw-bench.sql
 	echo
 } | tee "$SERVER_ROOT/tables"
-put_into docs/several-machines.md fdw-bench "$SERVER_ROOT/tables"
+put_into docs/engineering/several-machines.md fdw-bench "$SERVER_ROOT/tables"

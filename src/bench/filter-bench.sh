@@ -3,7 +3,7 @@
 # The second half of "make filter-bench": filters inside PostgreSQL, on a
 # throw-away server, against PostgreSQL's aggregates and Bloom filter, and
 # against sketches.
-# Checks all results, and writes its tables into docs/filter-measurements.md.
+# Checks all results, and writes its tables into docs/engineering/filter-measurements.md.
 #
 #	ROWS (5000000)        rows of the table
 #	TURNS (5)             runs of each query that has a target
@@ -23,4 +23,4 @@ cp "$SOURCE/build/bench/pg_filters.so" "$SERVER_HOME"
 		-v module="$SERVER_HOME/pg_filters" -f filter-bench.sql
 	echo
 } | tee "$SERVER_ROOT/tables"
-put_into docs/filter-measurements.md filter-bench "$SERVER_ROOT/tables"
+put_into docs/engineering/filter-measurements.md filter-bench "$SERVER_ROOT/tables"

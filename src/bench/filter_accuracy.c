@@ -3,7 +3,7 @@
  *		"make filter-accuracy": filters against theory, paper, promises and
  *		sketches.
  *
- * Prints each claim with PASS or FAIL, writes the tables into docs/filter-measurements.md
+ * Prints each claim with PASS or FAIL, writes the tables into docs/engineering/filter-measurements.md
  * and the data of the figures to build/bench.  Fails if a claim does not hold.
  * A name (theory, overloaded, bloom, distributions, sketches) picks a part and
  * writes no document.
@@ -12,7 +12,7 @@
  */
 #include "filter_workload.h"
 
-#define DOCUMENT "docs/filter-measurements.md"
+#define DOCUMENT "docs/engineering/filter-measurements.md"
 
 static const struct
 {

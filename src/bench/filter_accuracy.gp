@@ -1,4 +1,4 @@
-# docs/filter-accuracy.svg: the paper's Figs. 10 and 11, and the distribution of
+# docs/engineering/filter-accuracy.svg: the paper's Figs. 10 and 11, and the distribution of
 # relative errors (make filter-accuracy).
 # filter-NAME.dat: key, true count, estimate, relative error.
 # filter-cdf.dat: relative error, share within it measured and by theory; a
@@ -6,7 +6,7 @@
 
 folder = "build/bench/"
 set terminal svg size 1000,1000 font "sans,13" background "#ffffff"
-set output "docs/filter-accuracy.svg"
+set output "docs/engineering/filter-accuracy.svg"
 set multiplot layout 3,2
 set grid ytics lc rgb "#dddddd"
 set xlabel "key"

@@ -4,7 +4,7 @@
  *
  * Measures processor time, not elapsed time.  The variants of a table take
  * turns, and the best of ROUNDS counts, so ratios hold on a busy machine.
- * Writes its tables into docs/filter-measurements.md and the data of the figure to
+ * Writes its tables into docs/engineering/filter-measurements.md and the data of the figure to
  * build/bench.
  *
  * Baselines: the paper's insertion in its fastest form, with one coin for each
@@ -24,7 +24,7 @@
 #include "base/isa.h"
 #include "filter_workload.h"
 
-#define DOCUMENT "docs/filter-measurements.md"
+#define DOCUMENT "docs/engineering/filter-measurements.md"
 #define ROUNDS   5
 
 static const char *const sets[] = { "scalar", "avx2", "avx512" };

@@ -1,9 +1,9 @@
-# docs/filter-insert.svg: time of an insertion by number of positions (make
+# docs/engineering/filter-insert.svg: time of an insertion by number of positions (make
 # filter-bench).  filter-insert.dat: k, then ns a row by coins, scalar, AVX2 and
 # AVX-512; a block for f = 50 and one for f = 1000.
 
 set terminal svg size 900,460 font "sans,14" background "#ffffff"
-set output "docs/filter-insert.svg"
+set output "docs/engineering/filter-insert.svg"
 set multiplot layout 1,2
 set logscale xy
 set xtics (25, 50, 100, 200, 400, 800)

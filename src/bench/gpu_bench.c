@@ -6,7 +6,7 @@
  *
  *	section	structure	table bytes	keys	what	value	unit
  *
- * gpu_report.sh makes docs/gpu-performance.md and its figures from these
+ * gpu_report.sh makes docs/engineering/gpu-performance.md and its figures from these
  * lines.  Times are medians of RUNS runs between two events, after one run to
  * warm up; keys are in device memory unless the section says otherwise.
  * Before a configuration is timed, it runs once on an empty sketch and the

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Puts the lines of gpu_bench into the tables of docs/gpu-performance.md,
+# Puts the lines of gpu_bench into the tables of docs/engineering/gpu-performance.md,
 # between the marks that are there, and draws its figures.
 #
 #	gpu_report.sh [lines of gpu_bench [counters of ncu as csv]]
@@ -10,7 +10,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 lines=${1:-build/gpu/gpu-bench.tsv}
 counters=${2:-}
-page=docs/gpu-performance.md
+page=docs/engineering/gpu-performance.md
 tables=$(mktemp -d)
 trap 'rm -rf "$tables"' EXIT
 
@@ -100,7 +100,7 @@ figure() {
 		}' "$lines"
 	gnuplot <<-GNUPLOT
 		set terminal svg size 760,480 font "sans,12"
-		set output "docs/$1.svg"
+		set output "docs/engineering/$1.svg"
 		set title "$2"
 		set logscale x 2
 		set format x "2^{%L}"

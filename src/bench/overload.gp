@@ -1,4 +1,4 @@
-# docs/overload.png and .svg: minimum and unbiased estimate in overloaded
+# docs/engineering/overload.png and .svg: minimum and unbiased estimate in overloaded
 # sketches (make accuracy).
 # Columns of overload.dat: data and load, mean absolute errors.
 
@@ -23,7 +23,7 @@ do for [kind in "png svg"] {
 	} else {
 		set terminal svg size 1000,620 font "sans,14" background "#ffffff"
 	}
-	set output "docs/overload.".kind
+	set output "docs/engineering/overload.".kind
 	plot data using 2:xtic(1) title "minimum" lc rgb "#E69F00", \
 		data using 3 title "unbiased" lc rgb "#56B4E9", \
 		data using 4 title "unbiased, clipped to 0 .. minimum" lc rgb "#009E73"

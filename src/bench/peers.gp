@@ -1,4 +1,4 @@
-# docs/peers.png and .svg: mean error of estimates by memory (make accuracy).
+# docs/engineering/peers.png and .svg: mean error of estimates by memory (make accuracy).
 # Columns of peers.dat: kB, then the mean error of each structure in the order of peers.c.
 
 data = "build/bench/peers.dat"
@@ -26,7 +26,7 @@ do for [kind in "png svg"] {
 	} else {
 		set terminal svg size 1000,560 font "sans,14" background "#ffffff"
 	}
-	set output "docs/peers.".kind
+	set output "docs/engineering/peers.".kind
 	plot for [i=1:10] data using 1:(column(int(word(column_of, i)))) with linespoints \
 		lw 1.5 dt int(word(line, i)) pt int(word(mark, i)) ps 1 lc rgb word(colour, i) title names[i]
 	unset output

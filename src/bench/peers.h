@@ -174,7 +174,7 @@ extern uint32_t peer_right(const stream *s, const peer_entry *entry, uint32_t en
 /* The weight of a key in the stream; 0: it is not there. */
 extern int64_t peer_truth(const stream *s, uint64_t key);
 
-/* ---- the tables of docs/accuracy.md ---- */
+/* ---- the tables of docs/engineering/accuracy.md ---- */
 
 /* Most frequent keys, and what is promised of them: peers_top.c. */
 extern void peers_top(const stream *zipf);

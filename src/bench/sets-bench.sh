@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Runs the benchmark of the sets family and writes docs/sets-performance.md, except
+# Runs the benchmark of the sets family and writes docs/engineering/sets-performance.md, except
 # the part that "make sets-bench-sql" writes.  If sections are named, it only prints
 # them.
 set -eu
@@ -10,7 +10,7 @@ if [ $# -gt 0 ]; then
 	exec build/bench/sets_bench "$@"
 fi
 out=build/bench/sets-performance.md
-page=docs/sets-performance.md
+page=docs/engineering/sets-performance.md
 {
 	echo '# Performance of the sets family'
 	echo

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # The sets family inside PostgreSQL, against intarray, a self-join in SQL and DuckDB:
-# "make sets-bench-sql".  Writes its table into docs/sets-performance.md.  A rival
+# "make sets-bench-sql".  Writes its table into docs/engineering/sets-performance.md.  A rival
 # that is not installed is left out, and the table says so.
 #
 #	ROWS (10000000)     rows of which a collection is built
@@ -95,4 +95,4 @@ chmod a+r "$SESSIONS"
 } | tee "$folder/table"
 rm -f "$SESSIONS"
 grep -q "| WRONG |" "$folder/table" && { echo "a result is wrong" >&2; exit 1; }
-put_into docs/sets-performance.md sets-bench-sql "$folder/table"
+put_into docs/engineering/sets-performance.md sets-bench-sql "$folder/table"

@@ -3,7 +3,7 @@
  *		The sets family without PostgreSQL: the paper's figures for the CPU, and
  *		the targets.
  *
- * Prints Markdown; "make sets-bench" puts it into docs/sets-performance.md.
+ * Prints Markdown; "make sets-bench" puts it into docs/engineering/sets-performance.md.
  * Arguments pick sections: single, multiple, targets, model.
  *
  * src/bench/sets_bench.c

@@ -2,7 +2,7 @@
 #
 # All structures on the same rows: "make structures".  Builds its own data on a
 # throw-away server, measures how fast and how accurate each structure is, checks
-# what the default sketch must find, and writes the tables into docs/choosing.md,
+# what the default sketch must find, and writes the tables into docs/engineering/structures.md,
 # between the lines that mark them.
 #
 #	TURNS (5)      runs of each query; the shortest counts
@@ -20,4 +20,4 @@ tables=$(mktemp "$SERVER_ROOT/tables.XXXXXX")
 	psql -XAtq -v ON_ERROR_STOP=1 -v turns="${TURNS:-5}" -v clicks="${CLICKS:-yes}" -f structures.sql
 	echo
 } | tee "$tables"
-put_into docs/choosing.md structures "$tables"
+put_into docs/engineering/structures.md structures "$tables"

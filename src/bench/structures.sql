@@ -1,7 +1,7 @@
 -- All structures on the same rows, run by structures.sh.  :turns is the number of
 -- runs of each query; :clicks says whether clicks are counted, too.
 --
--- Prints the tables of docs/choosing.md, and fails if the default sketch finds
+-- Prints the tables of docs/engineering/structures.md, and fails if the default sketch finds
 -- fewer of the most frequent keys than it must.
 
 SET client_min_messages = warning;

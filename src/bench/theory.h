@@ -7,7 +7,7 @@
  * distributed.  For each subset of a key's counters, the number of keys that
  * share exactly this subset is Poisson distributed, too, and all these numbers
  * are independent.  The error is the expected minimum of sums of such numbers.
- * Nothing here reads a sketch.  Derivation: docs/accuracy.md.
+ * Nothing here reads a sketch.  Derivation: docs/engineering/accuracy.md.
  *
  * src/bench/theory.h
  */

@@ -2,7 +2,7 @@
 #
 # Sketches of weights: "make weights".  Builds its own data on a throw-away server,
 # measures errors by structure, depth and unit, checks predicted errors, and writes
-# the tables into docs/choosing.md, between the lines that mark them.
+# the tables into docs/engineering/structures.md, between the lines that mark them.
 #
 #	TURNS (5)      runs of each build; the shortest counts
 set -eu -o pipefail
@@ -18,4 +18,4 @@ tables=$(mktemp "$SERVER_ROOT/tables.XXXXXX")
 	psql -XAtq -v ON_ERROR_STOP=1 -v turns="${TURNS:-5}" -f weights.sql
 	echo
 } | tee "$tables"
-put_into docs/choosing.md weights "$tables"
+put_into docs/engineering/structures.md weights "$tables"

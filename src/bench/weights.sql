@@ -1,7 +1,7 @@
 -- Sketches of weights that differ by orders of magnitude, and of rows by depth, run
 -- by weights.sh with the number of runs of each build in :turns.
 --
--- Prints the tables of docs/choosing.md, and fails if a sketch of weights does not
+-- Prints the tables of docs/engineering/structures.md, and fails if a sketch of weights does not
 -- have the predicted errors.
 
 SET client_min_messages = warning;

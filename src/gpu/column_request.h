@@ -110,6 +110,28 @@ GpuPagesHave(const GpuPages *pages, uint32 page)
 	return pages->bits[page / 8] >> page % 8 & 1;
 }
 
+/* How many pages of the set come one after the other from "page" on. */
+static inline uint32
+GpuPagesRun(const GpuPages *pages, uint32 page)
+{
+	uint32 end = page;
+
+	while (end < GPU_RANGE_PAGES)
+	{
+		uint64 word = 0;
+
+		if (end % 64 == 0 && end + 64 <= GPU_RANGE_PAGES)
+			memcpy(&word, &pages->bits[end / 8], sizeof(word));
+		if (word == PG_UINT64_MAX)
+			end += 64;
+		else if (GpuPagesHave(pages, end))
+			end++;
+		else
+			break;
+	}
+	return end - page;
+}
+
 static inline void
 GpuPagesAdd(GpuPages *pages, uint32 page)
 {

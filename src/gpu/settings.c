@@ -10,7 +10,7 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
-/* kB; measured: docs/gpu-in-postgresql.md */
+/* kB; measured: docs/engineering/gpu-worker.md */
 #define GPU_MIN_SIZE 1024
 
 int device_setting = DEVICE_AUTO;

@@ -36,45 +36,62 @@
 /* The unit of address translation, where memory is not mapped in huge pages. */
 #define MEMORY_PAGE 4096
 
-/*
- * The next block of a serial scan.  A synchronized scan begins anywhere, and wraps round
- * at the end.
- */
-static BlockNumber
-next_in_turn(PageReader *reader)
+/* A synchronized scan begins anywhere, and wraps round at the end. */
+static void
+start_serial(PageReader *reader)
 {
-	HeapScanDesc scan = reader->scan;
-	BlockNumber block;
+	if (reader->started)
+		return;
+	reader->started = true;
+	reader->next = reader->scan->rs_startblock;
+	reader->left = reader->scan->rs_nblocks;
+}
 
-	if (!reader->started)
-	{
-		reader->started = true;
-		reader->next = scan->rs_startblock;
-		reader->left = scan->rs_nblocks;
-	}
-	if (reader->left == 0)
-		return InvalidBlockNumber;
-	reader->left--;
-	block = reader->next++;
-	if (reader->next == scan->rs_nblocks)
+/* Go on by so many blocks, which do not go past the end of the table. */
+static void
+advance(PageReader *reader, BlockNumber blocks)
+{
+	reader->left -= blocks;
+	reader->next += blocks;
+	if (reader->next == reader->scan->rs_nblocks)
 		reader->next = 0;
-	if (scan->rs_base.rs_flags & SO_ALLOW_SYNC)
-		ss_report_location(scan->rs_base.rs_rd, reader->next);
-	return block;
+}
+
+/*
+ * Go to the next block that is to be read.  Most of a table may be left out, so a step
+ * takes all blocks of a range that are left out one after the other.
+ */
+static void
+leave_out(PageReader *reader)
+{
+	BlockNumber blocks;
+
+	do
+	{
+		blocks = PageSetRun(reader->without, reader->next);
+		blocks = Min(blocks, Min(reader->left, reader->scan->rs_nblocks - reader->next));
+		advance(reader, blocks);
+	}
+	while (blocks > 0);
 }
 
 /* The next block of a serial scan that is to be read. */
 static BlockNumber
 next_serial(PageReader *reader)
 {
+	HeapScanDesc scan = reader->scan;
 	BlockNumber block;
 
-	do
-	{
-		block = next_in_turn(reader);
-		CHECK_FOR_INTERRUPTS();
-	}
-	while (block != InvalidBlockNumber && reader->without && PageSetHas(reader->without, block));
+	CHECK_FOR_INTERRUPTS();
+	start_serial(reader);
+	if (reader->without)
+		leave_out(reader);
+	if (reader->left == 0)
+		return InvalidBlockNumber;
+	block = reader->next;
+	advance(reader, 1);
+	if (scan->rs_base.rs_flags & SO_ALLOW_SYNC)
+		ss_report_location(scan->rs_base.rs_rd, reader->next);
 	return block;
 }
 

@@ -148,6 +148,17 @@ PageSetHas(const PageSet *set, BlockNumber block)
 		   GpuPagesHave(set->range[range], block % GPU_RANGE_PAGES);
 }
 
+/* How many pages of the set come one after the other from "block" on, in its range. */
+static inline BlockNumber
+PageSetRun(const PageSet *set, BlockNumber block)
+{
+	uint32 range = block / GPU_RANGE_PAGES;
+
+	return range < set->ranges && set->range[range]
+			   ? GpuPagesRun(set->range[range], block % GPU_RANGE_PAGES)
+			   : 0;
+}
+
 /* copy.h */
 typedef struct ScanCopies ScanCopies;
 

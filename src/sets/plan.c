@@ -4,7 +4,7 @@
  *
  * A cost is the estimated time of one processor in ns.  It multiplies exact
  * counts (the index's events, also with prefixes; measure.c) by constants that
- * "make sets-bench" measures (docs/sets-methods.md).  Only the ratios of costs
+ * "make sets-bench" measures (docs/engineering/sets-methods.md).  Only the ratios of costs
  * matter.
  *
  * src/sets/plan.c

@@ -6,7 +6,7 @@
  * the error that a number of distinct keys with equal counts makes in a sketch is
  * measured (noise.h) in a model of the sketch.  The model has as many keys in a
  * bucket, but fewer buckets; it is filled at random, always in the same way.  That
- * holds for every structure and depth; docs/accuracy.md compares such measurements
+ * holds for every structure and depth; docs/engineering/accuracy.md compares such measurements
  * with the formulas.
  *
  * Where a bucket has too many keys to draw them all, the model has fewer, and their

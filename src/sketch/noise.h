@@ -35,7 +35,7 @@
  * one probe, masks are treated as drawn from all C(m, d), which is nearly true for a
  * table of at least C(m, d) / m masks.
  *
- * Derivations and measured calibration: docs/accuracy.md.
+ * Derivations and measured calibration: docs/engineering/accuracy.md.
  *
  * src/sketch/noise.h
  */

@@ -26,7 +26,7 @@
  * accurate to some 1e-15 of the sum of the products' absolute values.  Exact
  * products are summed in 128 bits and rounded once.
  *
- * Derivations and measured calibration: docs/accuracy.md.
+ * Derivations and measured calibration: docs/engineering/accuracy.md.
  * src/sketch/product.h
  */
 #ifndef QS_PRODUCT_H

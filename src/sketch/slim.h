@@ -13,7 +13,7 @@
  * independent and the same in all buckets, so a heavy neighbour is not noticed.
  * Where the noise hides small counts, the slim counters tell next to nothing about
  * them.  Up to a third of the minimum's bias is left.  Derivation and measurements:
- * docs/accuracy.md.
+ * docs/engineering/accuracy.md.
  *
  * src/sketch/slim.h
  */

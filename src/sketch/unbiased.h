@@ -22,7 +22,7 @@
  * A sketch that tells most keys the truth gains nothing from this: there the minimum
  * is the better estimate.
  *
- * Derivations and measurements: docs/accuracy.md.
+ * Derivations and measurements: docs/engineering/accuracy.md.
  *
  * src/sketch/unbiased.h
  */

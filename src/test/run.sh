@@ -16,7 +16,8 @@
 #
 # Every step runs, also after one that failed.  The last line is always
 # "N passed, N failed", of unit tests, SQL, isolation and TAP tests, and checks;
-# right before it the failed ones are named, so that the end of a log is enough.
+# right before it the failed ones are named, with the first lines of what the TAP tests
+# and the SQL tests among them said, so that the end of a log is enough.
 # The exit status says whether any failed or none ran.  What the SQL tests
 # printed is in build/regress/results, to be copied to expected/ when it is
 # right.
@@ -32,6 +33,7 @@ export PGISOLATIONTIMEOUT=${PGISOLATIONTIMEOUT:-3600}
 passed=0
 failed=0
 failures=()
+reasons=()
 build=$SOURCE/build
 mkdir -p "$build"
 
@@ -41,6 +43,11 @@ count() {
 	failed=$((failed + $2))
 	shift 2
 	failures+=("$@")
+}
+
+# reason NAME FILE PATTERN: keeps the first lines of a failed test's log that say why.
+reason() {
+	reasons+=("$(printf -- '-- %s\n' "$1" && grep -m 12 -E "$3" "$2" | cut -c 1-200)")
 }
 
 title() {
@@ -113,6 +120,7 @@ pg_regress_tests() {
 	if [ -s "$stage/regression.diffs" ]; then
 		cp "$stage/regression.diffs" "$build/$kind/"
 		cat "$stage/regression.diffs"
+		reason "$kind" "$stage/regression.diffs" '^[-+]'
 	fi
 	grep -E 'PANIC|TRAP|terminated by signal' "$SERVER_HOME/server.log" || :
 	seen=$(grep -cE '^test .*\.\.\. ok |^ok [0-9]+ ' "$build/$kind.log") || :
@@ -130,9 +138,9 @@ not_ok() {
 }
 
 stage_tests() {
-	mkdir -p "$1/docs"
+	mkdir -p "$1/pages"
 	cp -r sql_tests "$1/sql"
-	cp README.md docs/*.md "$1/docs"
+	cp -r README.md docs "$1/pages"
 	[ ! -d expected ] || cp -r expected "$1/expected"
 	[ ! -d sql_tests/specs ] || cp -r sql_tests/specs "$1/specs"
 	[ ! -d src/test/golden ] || cp -r src/test/golden "$1/golden"
@@ -162,27 +170,48 @@ isolation() {
 	pg_regress_tests isolation isolation/pg_isolation_regress "$@"
 }
 
-# Each file is one test, or none if it skips itself: PostgreSQL's own Perl modules,
-# IPC::Run and prove.
+# tap_file FILE: runs one test, keeps its status beside its log, and prints the log when
+# it has ended, so that what several tests say does not mix.
+tap_file() {
+	local log=$build/tap-${1##*/}.log stage=$SERVER_HOME/tap status=0
+	as_server env TESTDIR="$stage" TESTDATADIR="$stage/tmp_check" \
+		TESTLOGDIR="$stage/tmp_check/log" PGPORT=65432 PG_REGRESS="$PGXS_TEST/regress/pg_regress" \
+		prove -I "$PGXS_TEST/perl" -I "$SERVER_ROOT/perl5" -I "$stage/sql/t" \
+		"$stage/sql/t/${1##*/}" >"$log" 2>&1 || status=1
+	echo $status >"$log.status"
+	{ flock 9 && title "$1" && cat "$log"; } 9>"$build/tap.lock"
+}
+
+# tap_count FILE: counts a test that has ended.  One that skips itself says why.
+tap_count() {
+	local log=$build/tap-${1##*/}.log
+	if [ "$(cat "$log.status")" != 0 ]; then
+		count 0 1 "tap: ${1##*/}"
+		reason "${1##*/}" "$log" '^ *#|rror|imed out|^Bail out|^Can.t|signal'
+	elif ! grep -q '^Result: NOTESTS' "$log"; then
+		count 1 0
+	fi
+}
+
+# Each file is one test: PostgreSQL's own Perl modules, IPC::Run and prove.  Two run at a
+# time, because they mostly wait; with a real GPU one, because its memory is theirs alone.
 tap() {
-	local file status stage=$SERVER_HOME/tap
+	local file jobs=2 stage=$SERVER_HOME/tap
 	[ $# != 0 ] || return 0
 	if ! command -v prove >/dev/null || ! perl -I"$SERVER_ROOT/perl5" -MIPC::Run -e1 2>/dev/null; then
 		title "TAP tests skipped: no prove or no IPC::Run"
 		return
 	fi
+	[ "${QSKETCH_GPU:-emulate}" = emulate ] || jobs=1
 	stage_tests "$stage"
 	src/test/older.pl "$(pg_config --sharedir)/extension" || { count 0 1 "tap: an older version"; return; }
+	rm -f "$build"/tap-*.log "$build"/tap-*.log.status
 	for file; do
-		title "$file"
-		status=0
-		as_server env TESTDIR="$stage" TESTDATADIR="$stage/tmp_check" \
-			TESTLOGDIR="$stage/tmp_check/log" PGPORT=65432 PG_REGRESS="$PGXS_TEST/regress/pg_regress" \
-			prove -I "$PGXS_TEST/perl" -I "$SERVER_ROOT/perl5" -I "$stage/sql/t" \
-			"$stage/sql/t/${file##*/}" 2>&1 | tee "$build/tap.log" || status=1
-		if [ $status != 0 ]; then count 0 1 "tap: ${file##*/}"
-		elif ! grep -q '^Result: NOTESTS' "$build/tap.log"; then count 1 0; fi # else it says why
+		while [ "$(jobs -rp | wc -l)" -ge $jobs ]; do wait -n || :; done
+		tap_file "$file" &
 	done
+	wait
+	for file; do tap_count "$file"; done
 	rm -rf "${build:?}/tap"
 	cp -r "$stage/tmp_check/log" "$build/tap" || :
 }
@@ -241,6 +270,7 @@ everything() {
 	check "build" make -s -j "$(nproc)" all test-modules
 	unit_tests
 	check "layers" make -s check-layers
+	check "links" make -s check-links
 	check "numbers of TAP tests" one_number_each
 	format_check
 	check "release" src/test/check-release.pl
@@ -258,7 +288,7 @@ esac
 [ $((passed + failed)) != 0 ] || title "nothing was run, which is a failure"
 if [ ${#failures[@]} != 0 ]; then
 	title "failed"
-	printf '%s\n' "${failures[@]}"
+	printf '%s\n' "${failures[@]}" "${reasons[@]}"
 fi
 printf '\n%d passed, %d failed\n' $passed $failed
 [ $passed != 0 ] && [ $failed = 0 ]

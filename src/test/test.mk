@@ -61,8 +61,9 @@ build/unit/gpu/%.o build/fuzz/gpu/%.o: SAN_FLAGS += $(SERVER_FLAGS)
 .SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) build/unit/gpu/turns.o $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o $(TICKETS:%=build/unit/%) $(TICKETS:%=build/fuzz/%)
 -include $(wildcard build/unit/*.d build/unit/*/*.d build/fuzz/*.d build/fuzz/*/*.d)
 
+# As many programs at a time as there are cores; what each prints stays together.
 unit: $(UNIT)
-	@status=0; for t in $(UNIT); do echo "== $$t"; $$t || status=1; done; exit $$status
+	@printf '%s\n' $(UNIT) | xargs -P "$$(nproc)" -n 1 src/test/unit.sh
 $(UNIT): build/unit/%: src/test/unit/%.c $(UNIT_OBJS)
 	@mkdir -p $(@D)
 	$(UNIT_CC) -o $@ $(filter %.c %.o,$^) -lcmocka -lm
