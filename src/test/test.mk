@@ -54,7 +54,7 @@ build/unit/test_sets_sorted: build/unit/bench/sets_single_pair.o
 
 # The references of other papers' structures, but not the programs that measure them.
 PEERS := $(filter-out peers peers_top peers_merged peers_papers,$(patsubst src/bench/%.c,%,$(wildcard src/bench/peers*.c)))
-build/unit/test_peers: $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o
+build/unit/test_peers build/unit/test_peers_list: $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o
 build/unit/test_turns build/unit/test_tickets build/fuzz/fuzz_tickets: private SAN_FLAGS += $(SERVER_FLAGS)
 build/unit/gpu/%.o build/fuzz/gpu/%.o: SAN_FLAGS += $(SERVER_FLAGS)
 
