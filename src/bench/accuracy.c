@@ -4,8 +4,8 @@
  *
  * Prints each claim with PASS or FAIL, writes the tables into docs/engineering/accuracy.md
  * and the data of the figures to build/bench.  Fails if a claim does not hold.
- * Takes a few minutes and 2 GB; a name (figure7, overload, calibration,
- * probes, products, distinct) picks a part and writes no document.
+ * Takes some ten minutes and 2 GB; a name (figure7, overload, calibration,
+ * probes, products, distinct, peers) picks a part and writes no document.
  *
  * src/bench/accuracy.c
  */
@@ -18,7 +18,7 @@ static const struct
 {
 	const char *name;
 	void (*run)(void);
-	const char *tables[3]; /* all tables, then NULL */
+	const char *tables[6]; /* all tables, then NULL */
 } parts[] = {
 	{ "figure7", accuracy_figure7, { "figure7", "loads" } },
 	{ "overload", accuracy_overload, { "overload", "overload-all" } },
@@ -26,6 +26,9 @@ static const struct
 	{ "probes", accuracy_probes, { "probes", "probes-many" } },
 	{ "products", accuracy_products, { "products" } },
 	{ "distinct", accuracy_distinct, { "distinct" } },
+	{ "peers",
+	  accuracy_peers,
+	  { "peers", "peers-real", "peers-top", "peers-bounds", "peers-merged" } },
 };
 
 int

@@ -27,4 +27,7 @@ extern void accuracy_products(void);
 /* Distinct keys, beside HyperLogLog. */
 extern void accuracy_distinct(void);
 
+/* Structures of other papers and ours at equal bytes. */
+extern void accuracy_peers(void);
+
 #endif

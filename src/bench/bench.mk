@@ -12,12 +12,13 @@ bench-sql bench-top bench-rollup bench-size bench-gpu bench-gpu-columns bench-gp
 accuracy: build/bench/accuracy
 	@command -v gnuplot >/dev/null || src/test/setup.sh bench
 	@$<
-	@gnuplot src/bench/accuracy.gp && gnuplot src/bench/overload.gp
+	@gnuplot src/bench/accuracy.gp && gnuplot src/bench/overload.gp && gnuplot src/bench/peers.gp
 analysis: build/bench/analysis
 	@$<
 bench-merge: build/bench/merge
 	@src/bench/$@.sh
-build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c distinct.c workload.c theory.c)
+build/bench/accuracy: $(addprefix src/bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c distinct.c workload.c theory.c) \
+	$(wildcard src/bench/peers*.c)
 build/bench/analysis: $(addprefix src/bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix src/bench/,merge.c workload.c)
 # filter-accuracy and filter-bench write their tables into docs/engineering/filter-measurements.md and draw

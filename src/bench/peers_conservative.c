@@ -1,0 +1,122 @@
+/*
+ * peers_conservative.c
+ *		Count-Min with conservative update.
+ *
+ * d rows of counters, of which a key owns one each; the estimate is the least of them.
+ * Adding w raises only those that are below estimate + w, to this value (Estan and
+ * Varghese, "New Directions in Traffic Measurement and Accounting", 2002).  Never below
+ * the true weight and never above what Count-Min says.  The state depends on the order
+ * of the rows; nothing can be removed, and the sum of two sketches is an upper bound, but
+ * not the sketch of all rows.
+ *
+ * src/bench/peers_conservative.c
+ */
+#include <stdlib.h>
+
+#include "peers.h"
+
+#define DEPTH 3
+
+typedef struct conservative
+{
+	uint64_t seed;
+	uint64_t width;
+	uint32_t *cell;
+} conservative;
+
+static void *
+make(const peer_kind *kind, const peer_order *order)
+{
+	conservative *c = bench_alloc(1, sizeof(*c));
+
+	(void) kind;
+	c->seed = order->seed;
+	c->width = order->bytes / sizeof(*c->cell) / DEPTH;
+	c->cell = bench_alloc(c->width * DEPTH, sizeof(*c->cell));
+	return c;
+}
+
+static void
+find(const conservative *c, uint64_t key, uint32_t **cell)
+{
+	uint32_t i;
+
+	for (i = 0; i < DEPTH; i++)
+		cell[i] = c->cell + i * c->width + peer_cell(key, c->seed, i, c->width);
+}
+
+static uint32_t
+least(uint32_t **cell)
+{
+	uint32_t value = *cell[0];
+	uint32_t i;
+
+	for (i = 1; i < DEPTH; i++)
+		value = *cell[i] < value ? *cell[i] : value;
+	return value;
+}
+
+static void
+add(void *peer, const uint64_t *key, const int64_t *weight, size_t count)
+{
+	uint32_t *cell[DEPTH];
+	size_t k;
+	uint32_t i;
+
+	for (k = 0; k < count; k++)
+	{
+		uint32_t now;
+
+		find(peer, key[k], cell);
+		now = least(cell) + (weight ? (uint32_t) weight[k] : 1);
+		for (i = 0; i < DEPTH; i++)
+			*cell[i] = *cell[i] > now ? *cell[i] : now;
+	}
+}
+
+/* The sum of the counters: what each has missed is missed again, so never below the truth. */
+static void
+merge(void *into, const void *from)
+{
+	conservative *a = into;
+	const conservative *b = from;
+	uint64_t i;
+
+	for (i = 0; i < a->width * DEPTH; i++)
+		a->cell[i] += b->cell[i];
+}
+
+static int64_t
+estimate(const void *peer, uint64_t key)
+{
+	uint32_t *cell[DEPTH];
+
+	find(peer, key, cell);
+	return least(cell);
+}
+
+static uint64_t
+bytes(const void *peer)
+{
+	return ((const conservative *) peer)->width * DEPTH * sizeof(uint32_t);
+}
+
+static void
+release(void *peer)
+{
+	free(((conservative *) peer)->cell);
+	free(peer);
+}
+
+const peer_kind peer_conservative = {
+	.name = "Count-Min, conservative",
+	.merges = "with more error",
+	.weights = "yes",
+	.removes = "no",
+	.make = make,
+	.add = add,
+	.merge = merge,
+	.estimate = estimate,
+	.bytes = bytes,
+	.free = release,
+};
