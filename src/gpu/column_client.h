@@ -58,7 +58,7 @@ typedef struct GpuColumnState
 	GpuPages copied;
 } GpuColumnState;
 
-/* Have so many copies describe themselves, several at a time; serial 0: there is none. */
+/* Ask "count" copies for their states, several at a time; serial 0: there is no copy. */
 extern void GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state);
 
 /* The LSNs of a copy's pages; false if it is gone. */
@@ -75,9 +75,9 @@ typedef struct GpuKeyCounts
 } GpuKeyCounts;
 
 /*
- * Count distinct keys of these pages, if there are at most "most", and take the pages
- * off the set whose keys were counted, which may be some of them.  False: the copy is
- * gone, or the device has no room.
+ * Count the distinct keys of these pages if there are at most "most".  The pages whose
+ * keys were counted, some or all, are taken off the set.  False: the copy is gone, or
+ * the device has no room.
  */
 extern bool GpuColumnCounts(const GpuRef *ref, GpuPages *pages, int most, GpuKeyCounts *counts);
 

@@ -166,7 +166,7 @@ true_pages(Relation relation, uint32 ranges, BlockNumber blocks, GpuRef *const *
 	return pages;
 }
 
-/* Have one aggregate's keys of these pages counted; the pages whose keys were. */
+/* Count keys of these pages for one aggregate.  Returns the pages whose keys were counted. */
 static GpuPages *
 take(ScanAggregate *column, uint32 ranges, const GpuRef *ref, const GpuPages *pages)
 {
@@ -191,7 +191,7 @@ take(ScanAggregate *column, uint32 ranges, const GpuRef *ref, const GpuPages *pa
 	return taken;
 }
 
-/* Have keys of these pages counted for all aggregates, and note which pages all of them have. */
+/* Count keys of these pages for all aggregates.  Notes the pages that were counted for all. */
 static void
 take_pages(ScanCopies *copies, ScanAggregate *column, int count, uint32 ranges, GpuRef *const *ref,
 		   GpuPages *pages)
@@ -230,7 +230,7 @@ take_all(ScanCopies *copies, Relation relation, BlockNumber blocks, ScanAggregat
 	take_pages(copies, column, count, ranges, ref, pages);
 }
 
-/* Have keys of the aggregates counted from copies.  "all" then has the pages to leave out. */
+/* Count keys for the aggregates from copies.  "all" then has the pages to leave out. */
 void
 ScanCopiesUse(ScanCopies *copies, Relation relation, Snapshot snapshot, BlockNumber blocks,
 			  ScanAggregate *column, int count)
