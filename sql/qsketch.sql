@@ -318,7 +318,7 @@ COMMENT ON FUNCTION qsketch_estimate_key(qsketch, anycompatible)
 
 CREATE FUNCTION qsketch_gpu(
 	OUT state text, OUT device integer, OUT name text, OUT memory bigint, OUT memory_used bigint,
-	OUT sketches bigint, OUT driver text, OUT reason text)
+	OUT values_now bigint, OUT driver text, OUT reason text)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_gpu() IS 'GPUs in use, or why there is none';
@@ -326,7 +326,7 @@ COMMENT ON FUNCTION qsketch_gpu() IS 'GPUs in use, or why there is none';
 CREATE FUNCTION _qsketch_gpu_counts(
 	OUT worker_pid integer, OUT values_now integer, OUT cached_now integer,
 	OUT cached_bytes bigint, OUT slots integer, OUT slots_free integer,
-	OUT sketches bigint, OUT batches bigint, OUT keys bigint, OUT lookups bigint,
+	OUT values_made bigint, OUT batches bigint, OUT keys bigint, OUT lookups bigint,
 	OUT lookup_keys bigint, OUT merges bigint, OUT fetches bigint, OUT bytes_in bigint,
 	OUT bytes_out bigint, OUT cache_hits bigint, OUT cache_misses bigint, OUT fallbacks bigint,
 	OUT slot_waits bigint, OUT slot_wait_us bigint, OUT failures bigint, OUT set_searches bigint,
@@ -345,7 +345,7 @@ COMMENT ON COLUMN qsketch_stat_gpu.cached_now IS 'held values that are copies of
 COMMENT ON COLUMN qsketch_stat_gpu.cached_bytes IS 'device memory that copies take';
 COMMENT ON COLUMN qsketch_stat_gpu.slots IS 'slots through which backends send keys and requests';
 COMMENT ON COLUMN qsketch_stat_gpu.slots_free IS 'slots that nobody uses';
-COMMENT ON COLUMN qsketch_stat_gpu.sketches IS 'sketches, filters and collections of sets that were made on a GPU or sent there';
+COMMENT ON COLUMN qsketch_stat_gpu.values_made IS 'sketches, filters and collections of sets that were made on a GPU or sent there';
 COMMENT ON COLUMN qsketch_stat_gpu.batches IS 'batches of keys that were counted';
 COMMENT ON COLUMN qsketch_stat_gpu.keys IS 'keys in the batches that were counted';
 COMMENT ON COLUMN qsketch_stat_gpu.lookups IS 'batches of keys that were looked up';

@@ -1,6 +1,6 @@
 --
 -- qfilter_row_agg: the same rows give the same bytes, serial, parallel, shuffled, in
--- overlapping shards and merged in any way.  A Bloom filter likewise, without ids.
+-- overlapping shards and merged in any way.  So do the same keys in a Bloom filter, without ids.
 --
 \set ECHO none
 \getenv dir PG_ABS_SRCDIR

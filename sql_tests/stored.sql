@@ -71,7 +71,7 @@ SET hash_mem_multiplier = 1;
 SELECT way, s.* FROM unnest('{"k, structure, depth","structure, depth, k","hashint8(i)"}'::text[]) AS way,
 	pg_temp.same(way) AS s;
 
--- filters likewise
+-- filters in rows that come in two orders
 CREATE TABLE filters AS SELECT g, qfilter_agg(i, qfilter_new_bloom(30000)) AS f
 	FROM generate_series(1, 6) AS g, generate_series(1, 5000) AS i WHERE i % g = 0 GROUP BY g;
 SELECT way, count(*), min(pg_column_size(f)) > 4000 AS large, bool_and(qfilter_contains(f, k) = qfilter_contains(f::bytea::qfilter, k)) AS same

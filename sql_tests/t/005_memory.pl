@@ -139,7 +139,7 @@ peak_below($baseline + 50, 'adding 20,000 keys one by one', q{
 peak_below($baseline + 150, 'one sketch of 64 MB', q{
 	SELECT qsketch_total(qsketch_agg(k, qsketch_new(size => '64MB'))) FROM row_of});
 
-# All pairs of 100,000 sets: the counters of a row, never a matrix; likewise in each worker.
+# All pairs of 100,000 sets: each process has the counters of a row, never a matrix.
 my $alike = q{SELECT count(*) FROM (SELECT qsets_agg(s, (s / 2)::bigint * 131 + e * (7 + s % 2 * 7 * (e / 95))) AS q
 	FROM generate_series(1, 100000) AS s, generate_series(1, 100) AS e) AS c, qsets_pairs(q, min_jaccard => 0.8)};
 peak_below(1000, 'pairs of 100,000 sets of 100 elements', "SET work_mem = '256MB'; $alike");

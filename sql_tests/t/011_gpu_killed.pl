@@ -47,7 +47,7 @@ settled($node, 'killed backend');
 is(gpu_count($node, 'batches'), 0, 'killed backend: shared memory was made anew');
 is_right($node, 'killed backend');
 
-# kill -9 of the worker: likewise
+# kill -9 of the worker
 $session = start_victim();
 $worker = gpu_count($node, 'worker_pid');
 kill 'KILL', $worker;

@@ -68,7 +68,7 @@ sub end_greedy
 sub slowest_small
 {
 	my ($name) = @_;
-	my $created = gpu_count($node, 'sketches');
+	my $created = gpu_count($node, 'values_made');
 	my $worst = 0;
 	for (1 .. 8)
 	{
@@ -80,7 +80,7 @@ sub slowest_small
 		is($out, '100000', "$name: a small sketch has all keys") or diag($err);
 		$worst = $took if $took > $worst;
 	}
-	cmp_ok(gpu_count($node, 'sketches'), '>=', $created + 8, "$name: they were made on the device");
+	cmp_ok(gpu_count($node, 'values_made'), '>=', $created + 8, "$name: they were made on the device");
 	return $worst;
 }
 
@@ -149,7 +149,7 @@ foreach my $name (sort keys %long)
 	cmp_ok(gpu_count($node, 'fallbacks') - $fallbacks, '>', 2000, 'the rest stayed on the CPU');
 
 	# another session of the role has few more, another role has its own
-	my $created = gpu_count($node, 'sketches');
+	my $created = gpu_count($node, 'values_made');
 	my ($rc, $out) = $node->psql('postgres', $small, extra_params => [ '-U', 'greedy' ]);
 	is($out, '100000', 'entries: another session of the role has a right sketch');
 	slowest_small('entries');

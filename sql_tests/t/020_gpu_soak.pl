@@ -163,8 +163,8 @@ cmp_ok($grown, '<', 64 * 1024, "the worker grew by $grown kB");
 is(gpu_count($node, 'failures'), 0, 'the worker did not fail');
 cmp_ok($node->safe_psql('postgres', 'SELECT pair_searches_gpu FROM qsketch_stat'), '>', 0, 'it searched for pairs');
 diag($node->safe_psql('postgres', q{
-	SELECT format('%s sketches, %s keys in %s batches, %s lookups, %s merges, %s cancels, %s waits for a slot',
-				  sketches, keys, batches, lookups, merges, (SELECT count(*) FROM cancelled), slot_waits)
+	SELECT format('%s values, %s keys in %s batches, %s lookups, %s merges, %s cancels, %s waits for a slot',
+				  values_made, keys, batches, lookups, merges, (SELECT count(*) FROM cancelled), slot_waits)
 	FROM qsketch_stat_gpu}) . "; $ended clients ended by a timeout");
 
 $node->stop;

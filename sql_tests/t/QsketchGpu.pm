@@ -63,7 +63,7 @@ sub settled
 	my ($node, $name) = @_;
 	ok($node->poll_query_until('postgres', q{
 		SELECT values_now = cached_now AND slots_free = slots AND
-			(SELECT sum(g.sketches) = cached_now FROM qsketch_gpu() AS g)
+			(SELECT sum(g.values_now) = cached_now FROM qsketch_gpu() AS g)
 		FROM qsketch_stat_gpu}), "$name: no sketch and no slot is left");
 }
 

@@ -200,7 +200,7 @@ GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int rows, const bool 
 	load->rows += rows;
 }
 
-/* Copies that a newer one of the same name takes the place of. */
+/* Copies that a newer one of the same name replaces. */
 typedef struct Older
 {
 	StoredName name;
@@ -254,7 +254,7 @@ GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint3
 
 /* ---- using a copy ---- */
 
-/* Copies that describe themselves: those that there are, by their place in the list. */
+/* Copies that are described.  "place" has the places of those that exist. */
 typedef struct Describing
 {
 	const GpuRef *ref;
@@ -336,7 +336,7 @@ GpuColumnLsns(const GpuRef *ref, uint64 *lsn)
 	return GpuAskAll(&transfer);
 }
 
-/* Wait, so that a copy that is gone is no error of the worker. */
+/* Wait for the reply: then a copy that is gone gives a status, not an error of the worker. */
 void
 GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages *pages)
 {

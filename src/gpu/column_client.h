@@ -62,7 +62,7 @@ typedef struct GpuColumnState
 	GpuPages copied;
 } GpuColumnState;
 
-/* Have so many copies describe themselves, several at a time; serial 0: there is none. */
+/* Ask "count" copies for their states, several at a time; serial 0: there is no copy. */
 extern void GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state);
 
 /* The LSNs of a copy's pages; false if it is gone. */

@@ -21,7 +21,7 @@ enum
 	GPU_NAME,
 	GPU_MEMORY,
 	GPU_MEMORY_USED,
-	GPU_SKETCHES,
+	GPU_VALUES_NOW,
 	GPU_DRIVER,
 	GPU_REASON,
 	GPU_COLUMNS
@@ -66,7 +66,7 @@ put_device(ReturnSetInfo *result, GpuDeviceInfo *info)
 	values[GPU_NAME] = CStringGetTextDatum(info->name);
 	values[GPU_MEMORY] = Int64GetDatum((int64) info->memory_bytes);
 	values[GPU_MEMORY_USED] = Int64GetDatum((int64) pg_atomic_read_u64(&info->memory_used));
-	values[GPU_SKETCHES] = Int64GetDatum((int64) pg_atomic_read_u64(&info->values));
+	values[GPU_VALUES_NOW] = Int64GetDatum((int64) pg_atomic_read_u64(&info->values));
 	values[GPU_DRIVER] = CStringGetTextDatum(info->driver);
 	nulls[GPU_MEMORY] = info->memory_bytes == 0;
 	nulls[GPU_REASON] = true;
@@ -94,7 +94,7 @@ qsketch_gpu(PG_FUNCTION_ARGS)
 enum
 {
 	NOW_PID,
-	NOW_SKETCHES,
+	NOW_VALUES,
 	NOW_CACHED,
 	NOW_CACHED_BYTES,
 	NOW_SLOTS,
@@ -137,7 +137,7 @@ qsketch_gpu_counts(PG_FUNCTION_ARGS)
 	{
 		count_entries(&held, &cached);
 		values[NOW_PID] = Int32GetDatum(gpu_shared->worker_pid);
-		values[NOW_SKETCHES] = Int32GetDatum(held);
+		values[NOW_VALUES] = Int32GetDatum(held);
 		values[NOW_CACHED] = Int32GetDatum(cached);
 		values[NOW_CACHED_BYTES] =
 			Int64GetDatum((int64) pg_atomic_read_u64(&gpu_shared->cache_now));

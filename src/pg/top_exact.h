@@ -37,7 +37,7 @@ typedef struct TopSample
 {
 	double percent; /* the sample's share of the pages; 0: there is no sample */
 	double rows;    /* rows of the sample without NULLs */
-	double weight;  /* of these rows; as many as rows if they have no weights */
+	double weight;  /* the sum of their weights; without weights the same as "rows" */
 	double groups;  /* distinct keys in the sample */
 	double single;  /* keys that the sample has once */
 	int64 nth;      /* count or weight of its n-th key */

@@ -199,7 +199,7 @@ page_lsn(Relation relation, BlockNumber block, BufferAccessStrategy strategy)
 	return lsn;
 }
 
-/* Keep those of the pages whose LSN is the one that they were copied with. */
+/* Keep the pages whose LSN is still the one that they were copied with. */
 static void
 keep_unchanged(Relation relation, uint32 range, const uint64 *lsn, GpuPages *pages)
 {
@@ -218,8 +218,8 @@ keep_unchanged(Relation relation, uint32 range, const uint64 *lsn, GpuPages *pag
 }
 
 /*
- * Which pages of a range does a copy have that are true now?  If the pages' own LSNs had
- * to tell, the copy gets the new LSN of the map's page.
+ * Find the pages of a range whose copies are true now.  If only the pages' own LSNs could
+ * tell, the copy gets the new LSN of the map's page.
  */
 static void
 true_pages(Relation relation, const GpuRef *ref, uint32 range, BlockNumber blocks,
@@ -248,8 +248,8 @@ true_pages(Relation relation, const GpuRef *ref, uint32 range, BlockNumber block
 }
 
 /*
- * Which pages do the copies of a column have that are true now?  "ref" and "pages" are of
- * "count" ranges from "first" on.  A range without a copy has no such pages.
+ * Find the pages of a column whose copies are true now.  "ref" and "pages" have an item for
+ * each of "count" ranges from "first" on.  A range without a copy has no such pages.
  */
 void
 CopyTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count, BlockNumber blocks,

@@ -218,7 +218,7 @@ CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuP
 	return part;
 }
 
-/* Have an aggregate's keys counted; the pages whose keys were. */
+/* Count keys for one aggregate.  Returns the pages whose keys were counted. */
 GpuPages *
 CopyTake(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *column)
 {
@@ -259,7 +259,7 @@ leave_out(const CopyRun *run)
 		copies->pages += GpuPagesCount(&run->pages[range]);
 }
 
-/* Have keys of these pages counted for all aggregates, and note which pages all of them have. */
+/* Count keys of these pages for all aggregates.  Notes the pages that were counted for all. */
 static void
 take_pages(const CopyRun *run, ScanAggregate *column, int count, const CopyTests *tests)
 {

@@ -315,7 +315,7 @@ units_together(const qs_params *p)
 	return qs_has_extra(p) ? (uint64_t) QS_SF_WIDTH * p->z : 1;
 }
 
-/* Where a unit goes in a sketch with a bucket for "more" of these. */
+/* Where a unit goes in a sketch that has one bucket for each "more" buckets of this one. */
 static uint64_t
 folded_index(const qs_params *p, uint64_t index, uint64_t more)
 {

@@ -30,7 +30,7 @@ varint_bytes(uint64_t v)
 	return v == 0 ? 1 : (63 - (uint32_t) __builtin_clzll(v)) / 7 + 1;
 }
 
-/* The same for a counter, of which zero takes none.  It has no branch for usual ones. */
+/* The bytes of a counter; zero takes none.  Counters of 4 bytes take no branch. */
 QB_INLINE uint32_t
 counter_bytes(uint64_t v, bool wide)
 {

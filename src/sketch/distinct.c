@@ -107,7 +107,7 @@ excess_in_bucket(const qs_sketch *sk, const layout *l, double keys)
 	return sum;
 }
 
-/* Var U, if there are so many keys. */
+/* The variance of U (distinct.h), if there are "keys" distinct keys. */
 static double
 variance_of(const qs_sketch *sk, const layout *l, double keys)
 {
