@@ -101,13 +101,19 @@ init_columns(ColumnScanState *state)
 	}
 }
 
-/* The grouping column, which follows the aggregates in the target list. */
-static Var *
-group_column(const ColumnScanState *state)
+/* What the scan groups by, which follows the aggregates in the target list. */
+static List *
+group_exprs(const ColumnScanState *state)
 {
 	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	int fields = ScanGroupingFields(lthird(cscan->custom_private));
+	List *exprs = NIL;
+	int i;
 
-	return (Var *) list_nth_node(TargetEntry, cscan->custom_scan_tlist, state->count)->expr;
+	for (i = 0; i < fields; i++)
+		exprs = lappend(
+			exprs, list_nth_node(TargetEntry, cscan->custom_scan_tlist, state->count + i)->expr);
+	return exprs;
 }
 
 static void
@@ -121,7 +127,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	state->alone = boolVal(linitial(cscan->custom_private));
 	if (lthird(cscan->custom_private))
 		state->groups =
-			ScanGroupsCreate(group_column(state), lthird(cscan->custom_private), state->column,
+			ScanGroupsCreate(group_exprs(state), lthird(cscan->custom_private), state->column,
 							 state->count, &state->rows, !(eflags & EXEC_FLAG_REWIND));
 	if (intVal(lsecond(cscan->custom_private)) >= 0)
 		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
@@ -440,11 +446,13 @@ shutdown(CustomScanState *node)
 	state->shared = NULL;
 }
 
-/* Show the grouping column as Aggregate shows it. */
+/* Show what the scan groups by, as Aggregate shows it. */
 static void
 explain_group(ColumnScanState *state, List *ancestors, ExplainState *es)
 {
 	List *context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
+	List *shown = NIL;
+	ListCell *cell;
 #if PG_VERSION_NUM >= 180000
 	bool prefix =
 		es->rtable_size > 1 || es->verbose; /* rtable_size leaves out the entry of GROUP BY */
@@ -452,8 +460,9 @@ explain_group(ColumnScanState *state, List *ancestors, ExplainState *es)
 	bool prefix = list_length(es->rtable) > 1 || es->verbose;
 #endif
 
-	ExplainPropertyText(
-		"Group Key", deparse_expression((Node *) group_column(state), context, prefix, false), es);
+	foreach (cell, group_exprs(state))
+		shown = lappend(shown, deparse_expression(lfirst(cell), context, prefix, false));
+	ExplainPropertyList("Group Key", shown, es);
 	if (ScanCountsTold(&state->counts, &state->css.ss.ps, es))
 		ScanGroupsExplain(state->groups, es);
 }

@@ -1,10 +1,12 @@
 /*
  * groups.h
- *		GROUP BY of one column in a column scan.
+ *		GROUP BY in a column scan, of columns and of expressions of them.
  *
  *	groups_plan.c	which GROUP BY can be done, and what it costs
  *	groups.c		the groups, each with states of its own
- *	groups_value.c	the value that tells groups apart
+ *	groups_key.c	the values that tell groups apart
+ *	groups_expr.c	values that the executor evaluates
+ *	groups_cache.c	those of the last rows, and of spans of times
  *	spill.c			files with rows of groups that wait for their turn
  *
  * src/scan/groups.h
@@ -14,35 +16,81 @@
 
 #include "scan/conditions.h"
 
-/* groups_value.c: the value of the grouping column.  Equal values have equal bits. */
+/* The value of a column or expression that rows are grouped by.  Equal values have equal bits. */
 typedef struct GroupValue
 {
 	int64 bits; /* the integer, or the hash of the string */
 	bool null;
-	bool copied; /* "string" is a copy, not in the tuple */
+	bool copied; /* "string" is a copy that GroupKeyReadEnd() frees */
 	const struct varlena *string;
 } GroupValue;
 
-extern void GroupReadString(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple,
-							uint16 length, GroupValue *value);
-extern void GroupReadEnd(GroupValue *value);
+/* groups_expr.c: an expression that the executor evaluates. */
+typedef struct GroupExpression GroupExpression;
+
+extern GroupExpression *
+GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relation);
+extern void GroupExpressionStart(GroupExpression *expression);
+extern void GroupExpressionRead(GroupExpression *expression, Relation relation,
+								HeapTupleHeader tuple, uint16 length, GroupValue *value);
+
+extern void GroupExpressionAt(GroupExpression *expression, int64 input, GroupValue *value);
+
+/* groups_cache.c: values of an expression of one integer column. */
+typedef struct GroupCache GroupCache;
+
+extern GroupCache *GroupCacheCreate(const Expr *expr, GroupExpression *expression);
+extern void GroupCacheStart(GroupCache *cache);
+extern bool GroupCachePays(const GroupCache *cache);
+extern bool GroupCacheFind(GroupCache *cache, int64 input, GroupValue *value);
+extern void GroupCacheKeep(GroupCache *cache, int64 input, const GroupValue *value);
+
+/* One column or expression of GROUP BY. */
+typedef struct GroupField
+{
+	KeyKind kind;                /* KEY_BYTES: strings */
+	ColumnPlace place;           /* of the column */
+	GroupExpression *expression; /* NULL: it is a column, and its kind says how it is read */
+} GroupField;
+
+/* groups_key.c: all that rows are grouped by. */
+typedef struct GroupKey
+{
+	Relation relation;
+	int fields;
+	GroupField field[FLEXIBLE_ARRAY_MEMBER];
+} GroupKey;
+
+extern GroupKey *GroupKeyCreate(List *exprs, EState *estate, Relation relation);
+extern void GroupKeyStart(GroupKey *key);
+extern void
+GroupKeyRead(const GroupKey *key, HeapTupleHeader tuple, uint16 length, GroupValue *value);
+extern void GroupKeyReadEnd(const GroupKey *key, GroupValue *value);
+extern int64 GroupKeyBits(const GroupKey *key, const GroupValue *value);
 extern bool GroupSameString(const GroupValue *a, const GroupValue *b);
-extern void GroupKeep(GroupValue *kept, const GroupValue *value, MemoryContext context);
-extern uint64 GroupSpillHash(const GroupValue *value);
+extern GroupValue *
+GroupKeyKeep(const GroupKey *key, const GroupValue *value, MemoryContext context);
+extern uint64 GroupSpillHash(int64 bits);
 extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
 
-/* Are both values equal?  A column has strings only, or none. */
+/* Are the values of two rows equal?  A column has strings only, or none. */
 static inline bool
-GroupSame(const GroupValue *a, const GroupValue *b)
+GroupKeySame(const GroupKey *key, const GroupValue *a, const GroupValue *b)
 {
-	return a->bits == b->bits && a->null == b->null && (a->string == NULL || GroupSameString(a, b));
+	int i;
+
+	for (i = 0; i < key->fields; i++)
+		if (a[i].bits != b[i].bits || a[i].null != b[i].null ||
+			(a[i].string && !GroupSameString(&a[i], &b[i])))
+			return false;
+	return true;
 }
 
 /* groups_plan.c: what a query groups by. */
 typedef struct GroupingPlan
 {
-	Var *column;
-	KeyKind kind; /* of the column's values */
+	List *exprs; /* columns and expressions; NIL: no GROUP BY */
+	Cost find;   /* of finding a row's group */
 	double groups;
 	double bytes; /* of a group, as far as the planner knows */
 	double empty; /* the part of "bytes" that is not its states */
@@ -50,17 +98,19 @@ typedef struct GroupingPlan
 } GroupingPlan;
 
 extern bool ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan);
-extern bool ScanGroupingKind(const Var *column, KeyKind *kind);
+extern const Var *ScanGroupingColumn(const Node *expr);
+extern bool ScanGroupingKind(const Node *expr, KeyKind *kind);
 extern void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path);
 extern Node *ScanGroupingPrivate(const GroupingPlan *plan);
+extern int ScanGroupingFields(const Node *private);
 extern double
 ScanGroupingBytes(const Node *private, const ScanAggregate *column, int count, bool once);
 
 /* groups.c */
 typedef struct ScanGroups ScanGroups;
 
-extern ScanGroups *ScanGroupsCreate(const Var *column, Node *private, const ScanAggregate *model,
+extern ScanGroups *ScanGroupsCreate(List *exprs, Node *private, const ScanAggregate *model,
 									int count, WantedRows *rows, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);
 extern void ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples);

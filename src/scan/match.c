@@ -220,33 +220,46 @@ ColumnScanHasAggregates(PlannerInfo *root)
 	return false;
 }
 
+/* What a walk through expressions collects. */
+typedef struct Collected
+{
+	List *groups;     /* expressions of GROUP BY */
+	List *aggregates; /* each once */
+	bool ours;        /* not all are counts */
+} Collected;
+
+/* Collect aggregates; true: there is something that cannot be done. */
+static bool
+collect_aggregates(Node *node, void *context)
+{
+	Collected *collected = context;
+	RecognizedAggregate count;
+
+	if (node == NULL || list_member(collected->groups, node))
+		return false;
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc))
+		return !ScanRefuse("columns outside of aggregates");
+	if (!IsA(node, Aggref))
+		return expression_tree_walker(node, collect_aggregates, context);
+	if (!is_plain((Aggref *) node))
+		return true;
+	collected->ours |= !RecognizeCount(((Aggref *) node)->aggfnoid, &count);
+	collected->aggregates = list_append_unique(collected->aggregates, node);
+	return false;
+}
+
 /*
  * All aggregates of the expressions, if each can be done and not all are counts; else
- * NIL.  If there is a grouping column, the expressions may contain it, too.
+ * NIL.  Outside of aggregates the expressions may contain only what GROUP BY has.
  */
 List *
-ColumnScanAggregates(List *expressions, const Var *group)
+ColumnScanAggregates(List *expressions, List *groups)
 {
-	List *found = pull_aggregates((Node *) expressions);
-	List *aggregates = NIL;
-	bool ours = false;
-	RecognizedAggregate count;
-	ListCell *cell;
+	Collected collected = { .groups = groups };
 
-	foreach (cell, found)
-	{
-		Node *node = lfirst(cell);
-
-		if (group && equal(node, group))
-			continue;
-		if (!IsA(node, Aggref))
-			(void) ScanRefuse("columns outside of aggregates");
-		if (!IsA(node, Aggref) || !is_plain((Aggref *) node))
-			return NIL;
-		ours |= !RecognizeCount(((Aggref *) node)->aggfnoid, &count);
-		aggregates = list_append_unique(aggregates, node);
-	}
-	return ours ? aggregates : NIL;
+	if (collect_aggregates((Node *) expressions, &collected) || !collected.ours)
+		return NIL;
+	return collected.aggregates;
 }
 
 static bool
@@ -259,7 +272,7 @@ is_heap(Oid relid)
 	return heap;
 }
 
-/* Does a condition need anything that pages of tuples do not have? */
+/* Does an expression need anything that pages of tuples do not have? */
 static bool
 asks_for_more(Node *node, void *context)
 {
@@ -275,6 +288,13 @@ asks_for_more(Node *node, void *context)
 	return expression_tree_walker(node, asks_for_more, context);
 }
 
+/* Does the expression need nothing but columns of tuples of this table? */
+bool
+ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr)
+{
+	return bms_is_subset(pull_varnos(root, expr), rel->relids) && !asks_for_more(expr, NULL);
+}
+
 /* Can this condition be tested page by page, on tuples of this table alone? */
 static bool
 takes_condition(PlannerInfo *root, RelOptInfo *rel, Node *condition)
@@ -283,8 +303,7 @@ takes_condition(PlannerInfo *root, RelOptInfo *rel, Node *condition)
 		return ScanRefuse("a condition with a volatile function");
 	if (contain_subplans(condition))
 		return ScanRefuse("a condition with a subquery for each row");
-	return (bms_is_subset(pull_varnos(root, condition), rel->relids) &&
-			!asks_for_more(condition, NULL)) ||
+	return ColumnScanTakesExpression(root, rel, condition) ||
 		   ScanRefuse("a condition on more than the table's columns");
 }
 

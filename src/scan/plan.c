@@ -15,8 +15,8 @@
  *
  * In the plan the conditions are the node's qual, so EXPLAIN, parameters, permissions
  * and dependencies work as usual.  PostgreSQL's setrefs.c makes a qual of a node with a
- * custom_scan_tlist refer to that list.  So the list has the aggregates, then the
- * grouping column, then each column that conditions need. exec.c turns these references
+ * custom_scan_tlist refer to that list.  So the list has the aggregates, then what the
+ * scan groups by, then each column that conditions need. exec.c turns these references
  * back into columns of the table.  FILTERs stay in their aggregates.
  *
  *	one table, serial		QSketchScan, also with GROUP BY
@@ -57,7 +57,7 @@ typedef struct Grouping
 	RelOptInfo *output;
 	RelOptInfo *partial; /* the same step with partial aggregates */
 	PathTarget *target;  /* target of "partial" */
-	GroupingPlan by;     /* without a column: no GROUP BY */
+	GroupingPlan by;     /* without expressions: no GROUP BY */
 } Grouping;
 
 /*
@@ -108,7 +108,7 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 	path->custom_private = list_make5(aggregates, makeInteger(table->relid), makeBoolean(alone),
 									  makeInteger(-1), NULL);
 	path->methods = &path_methods;
-	if (workers == 0 && grouping->by.column == NULL)
+	if (workers == 0 && grouping->by.exprs == NIL)
 		copied = ScanCopiedShare(grouping->root, table, aggregates);
 	ScanSetCosts(grouping->root, &path->path, table, aggregates, copied, alone);
 	return &path->path;
@@ -183,7 +183,7 @@ add_group_path(Grouping *grouping, RelOptInfo *table, List *aggregates)
 	CustomPath *path = (CustomPath *) make_path(grouping, table, grouping->output->reltarget,
 												aggregates, 0, false);
 
-	linitial(path->custom_private) = lappend(list_copy(aggregates), by->column);
+	linitial(path->custom_private) = list_concat_copy(aggregates, by->exprs);
 	list_nth_cell(path->custom_private, 4)->ptr_value = ScanGroupingPrivate(by);
 	ScanGroupingCost(by, table, list_length(aggregates), &path->path);
 	add_path(grouping->output, &path->path);
@@ -325,10 +325,10 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 	if (!(columnscan_enabled || ScanRefuse("qsketch.enable_columnscan is off")) ||
 		!is_whole(&grouping, input))
 		return;
-	aggregates = ColumnScanAggregates(output->reltarget->exprs, grouping.by.column);
+	aggregates = ColumnScanAggregates(output->reltarget->exprs, grouping.by.exprs);
 	if (aggregates == NIL)
 		return;
-	if (grouping.by.column)
+	if (grouping.by.exprs)
 	{
 		if (ColumnScanTable(root, input, aggregates))
 			add_group_path(&grouping, input, aggregates);

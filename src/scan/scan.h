@@ -26,7 +26,8 @@
  *	keys.c		reads keys of these tuples into the states
  *	columns.c	the value of a column in a tuple
  *	rowkey.c	the fingerprint of a key of several columns
- *	groups.h	GROUP BY: groups_plan.c, groups_value.c, groups.c, spill.c
+ *	groups.h	GROUP BY: groups_plan.c, groups_key.c, groups_expr.c,
+ *				groups_cache.c, groups.c, spill.c
  *	copy.h		columns whose keys a GPU has: copy_check.c, copy_use.c, copy_load.c,
  *				copy_view.c
  *	pairs.h		QSketchPairs, a node of its own: pairs_plan.c, pairs_exec.c
@@ -106,7 +107,8 @@ extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
 extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates,
 						 double copied, bool alone);
 extern bool ColumnScanHasAggregates(PlannerInfo *root);
-extern List *ColumnScanAggregates(List *expressions, const Var *group);
+extern List *ColumnScanAggregates(List *expressions, List *groups);
+extern bool ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
 /*

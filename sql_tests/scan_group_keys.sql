@@ -1,0 +1,120 @@
+--
+-- QSketchScan with GROUP BY of several columns, and of expressions: the groups and
+-- bytes of the ordinary plan.
+--
+\set ECHO none
+\getenv dir PG_ABS_SRCDIR
+\set file :dir '/sql/include/templates.psql'
+\i :file
+\set file :dir '/sql/include/plan.psql'
+\i :file
+\set file :dir '/sql/include/scan_groups.psql'
+\i :file
+\set ECHO all
+SET max_parallel_workers_per_gather = 0;
+SET work_mem = '64MB';
+SET timezone = 'Europe/Berlin';
+CREATE TYPE gk_kind AS ENUM ('page', 'image', 'api');
+CREATE TABLE gk_log (gone int, ts timestamp, tz timestamptz, d date, k bigint, w int, s smallint, country text, kind gk_kind, bot boolean, o oid, c "char", x numeric);
+INSERT INTO gk_log
+SELECT r, CASE WHEN r % 31 > 0 THEN timestamp '2026-03-20' + r * interval '97.3 s' END, CASE WHEN r % 37 > 0 THEN timestamptz '2026-03-27 12:00 UTC' + r * interval '61.7 s' END,
+	date '2026-01-30' + r % 60, CASE WHEN r % 13 > 0 THEN (r * 7919::bigint) % 3000 - 500 END, r % 20, CASE WHEN r % 17 > 0 THEN r % 300 - 150 END,
+	CASE WHEN r % 19 > 0 THEN (ARRAY['de', 'fr', 'DE', '', 'a very long name of a country'])[1 + r % 5] END,
+	(ARRAY['page', 'image', 'api', NULL])[1 + r % 4]::gk_kind, CASE WHEN r % 23 > 0 THEN r % 3 = 0 END, 4294967290 + r % 6, chr(65 + r % 7)::"char", r % 4
+FROM generate_series(1, 12000) AS r;
+ALTER TABLE gk_log DROP gone;
+ALTER TABLE gk_log ADD late int DEFAULT 42;
+INSERT INTO gk_log (ts, tz, late, k, w) VALUES ('infinity', '-infinity', 7, 1, 1), ('4000-02-03', '4713-01-01 BC', NULL, 2, 2), ('0044-03-15 BC', '1890-01-01', 7, 3, 3), (NULL, NULL, NULL, 4, 4);
+VACUUM ANALYZE gk_log;
+
+EXPLAIN (COSTS OFF) SELECT ts::date, country, qsketch_agg(k), count(*) FROM gk_log WHERE w > 3 GROUP BY ts::date, country;
+SELECT pg_temp.plan($$SELECT k % 100 + 1, qsketch_agg(k) FROM gk_log WHERE k % 100 > 7 GROUP BY k % 100 ORDER BY k % 100$$);
+
+-- expressions of one column
+SELECT by, s.* FROM unnest(ARRAY['ts::date', 'tz::date', 'date_trunc(''hour'', ts)', 'date_trunc(''hour'', tz)', 'date_trunc(''day'', tz)', 'date_trunc(''month'', d)',
+	'date_trunc(''day'', tz, ''America/New_York'')', '(tz AT TIME ZONE ''UTC'')::date', 'date_bin(''15 min'', ts, ''2026-03-20 00:07'')', 'date_bin(''10 h'', tz, ''2026-04-01'')',
+	'extract(hour FROM ts)::int', 'to_char(ts, ''YYYY-MM'')', 'd - date ''2026-01-01''', 'k % 100', 'k / 100', 'abs(s)', 's + 1', 'k % 7 = 3', 'k IS NULL', 'bot', 'kind', 'o', 'c',
+	'lower(country)', 'country COLLATE "C"', 'coalesce(country, kind::text)', 'left(country, 1)', 'late / 5', 'tableoid', 'ts::time', 'CASE WHEN w > 5 THEN k % 3 END']) AS by,
+	LATERAL pg_temp.same(format('SELECT %s AS g, qsketch_agg(k), count(*) FILTER (WHERE w > 7), qtop_agg(w, 3) FROM gk_log GROUP BY 1', by)) AS s;
+-- several columns and expressions
+SELECT by, s.* FROM unnest(ARRAY['ts::date, country', 'country, ts::date', 'bot, kind', 'k % 10, k % 7', 's, w', 'w, w + 1', 'k, s, country, kind, bot', 'country, lower(country)',
+	'date_trunc(''hour'', tz), tz::date, late', 'd, NULLIF(w, 3)', 'ts, tz', 'k % 5, kind::text, left(country, 2)']) AS by,
+	LATERAL pg_temp.same(format('SELECT %s, qsketch_agg(k), qsets_agg(w, k) FILTER (WHERE w > 7) FROM gk_log WHERE w < 19 GROUP BY %1$s', by)) AS s;
+-- where they stand in the query
+SELECT q, s.* FROM unnest(ARRAY['SELECT qsketch_agg(k) FROM gk_log GROUP BY w % 3, country', 'SELECT w % 3 + 1, (w % 3) * (w % 3), qsketch_agg(k) FROM gk_log GROUP BY w % 3',
+	'SELECT upper(country) || bot::text, qsketch_agg(k) FROM gk_log GROUP BY country, bot', 'SELECT ts::date + 1, qsketch_agg(k) FROM gk_log WHERE ts::date > ''2026-03-25'' GROUP BY ts::date',
+	'SELECT date_trunc(''day'', d), d, qsketch_agg(k) FROM gk_log GROUP BY d', 'SELECT qsketch_agg(k) FROM gk_log GROUP BY w % 3, country ORDER BY w % 3, country LIMIT 4',
+	'SELECT y, s.* FROM generate_series(1, 3) AS y, LATERAL (SELECT k % (y + 2) AS e, qsketch_agg(k) FROM gk_log GROUP BY k % (y + 2)) AS s',
+	'SELECT y, s.* FROM generate_series(0, 2) AS y, LATERAL (SELECT d + y AS e, qsketch_agg(k) FROM gk_log WHERE w > y GROUP BY d + y) AS s',
+	'SELECT w % (SELECT max(w) FROM gk_log), qsketch_agg(k) FROM gk_log GROUP BY 1']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q;
+PREPARE by_hours(interval) AS SELECT date_bin($1, ts, '2026-01-01') AS bin, qsketch_total(qsketch_agg(k)) FROM gk_log WHERE ts < '2026-03-21' GROUP BY 1 ORDER BY 1;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE by_hours('6 h');
+EXECUTE by_hours('6 h');
+EXECUTE by_hours('12 h');
+RESET plan_cache_mode;
+
+-- changes of the time zone: at midnight, by half an hour, by a day, of old
+CREATE TABLE gk_zones AS SELECT timestamptz '1950-01-01 UTC' + r * interval '3 days 1 h 17 min' AS tz, r AS k FROM generate_series(1, 7000) AS r;
+INSERT INTO gk_zones SELECT timestamptz '2011-12-29 UTC' + r * interval '7 min', r FROM generate_series(1, 1500) AS r;
+INSERT INTO gk_zones SELECT timestamptz '2018-10-20 UTC' + r * interval '11 min', r FROM generate_series(1, 9000) AS r;
+VACUUM ANALYZE gk_zones;
+CREATE FUNCTION pg_temp.in_zone(zone text, by text, OUT same boolean, OUT groups int) LANGUAGE plpgsql AS
+$$ BEGIN
+	PERFORM set_config('timezone', zone, true);
+	SELECT s.* INTO same, groups FROM pg_temp.same(format('SELECT %s AS g, qsketch_agg(k) FROM gk_zones GROUP BY 1', by)) AS s;
+END $$;
+SELECT zone, by, s.* FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pacific/Apia', 'America/Sao_Paulo', 'Europe/London', 'UTC']) AS zone,
+	unnest(ARRAY['tz::date', 'date_trunc(''hour'', tz)', 'date_trunc(''week'', tz)', 'date_bin(''20 min'', tz, ''2000-01-01'')']) AS by, LATERAL pg_temp.in_zone(zone, by) AS s;
+-- in any order, and in steps of all lengths
+CREATE TABLE gk_steps AS SELECT timestamp '2026-03-20' + (r * 7919::bigint % 20011) * interval '13 s' AS ts, timestamp '2026-03-20' + r * interval '13 ms' AS fast, r AS k
+FROM generate_series(1, 20000) AS r;
+VACUUM ANALYZE gk_steps;
+SELECT unit, c, s.* FROM unnest(ARRAY['milliseconds', 'second', 'minute', 'hour', 'day', 'month', 'century']) AS unit, unnest(ARRAY['ts', 'fast']) AS c,
+	LATERAL pg_temp.same(format('SELECT date_trunc(%L, %I) AS g, count(*), qsketch_agg(k) FROM gk_steps GROUP BY 1', unit, c)) AS s;
+
+-- more groups than memory
+SET enable_hashagg = off;
+SET enable_sort = off;
+SET work_mem = '64kB';
+SELECT by, s.* FROM unnest(ARRAY['k % 1000', 'ts::date, country', 'k, bot', 'lower(country), s']) AS by,
+	LATERAL pg_temp.same(format('SELECT %s, qsketch_agg(k), count(*) FILTER (WHERE w > 7) FROM gk_log WHERE w > 1 GROUP BY %1$s', by)) AS s;
+RESET enable_hashagg;
+RESET enable_sort;
+SET work_mem = '64MB';
+
+-- errors: only of rows that WHERE keeps, and those of the executor
+\set VERBOSITY sqlstate
+SELECT count(sk) FROM (SELECT 10 / w, qsketch_agg(k) AS sk FROM gk_log WHERE w > 0 GROUP BY 10 / w) AS s;
+SELECT count(sk) FROM (SELECT 10 / w, qsketch_agg(k) AS sk FROM gk_log GROUP BY 10 / w) AS s;
+SELECT count(sk) FROM (SELECT date_trunc('eon', ts), qsketch_agg(k) AS sk FROM gk_log GROUP BY 1) AS s;
+SELECT count(sk) FROM (SELECT date_bin('1 month', ts, '2026-01-01'), qsketch_agg(k) AS sk FROM gk_log GROUP BY 1) AS s;
+
+\set VERBOSITY default
+-- privileges: of columns and functions that only GROUP BY has; and row security
+CREATE FUNCTION gk_half(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1 / 2; END';
+CREATE FUNCTION gk_shout(int) RETURNS int IMMUTABLE COST 1 LANGUAGE plpgsql AS 'BEGIN RAISE NOTICE ''seen: %'', $1; RETURN $1; END';
+REVOKE EXECUTE ON FUNCTION gk_half(int) FROM PUBLIC;
+CREATE ROLE gk_user;
+GRANT SELECT (k, w) ON gk_log TO gk_user;
+SET ROLE gk_user;
+SELECT count(sk) FROM (SELECT qsketch_agg(k) AS sk FROM gk_log GROUP BY gk_half(w)) AS s;
+SELECT count(sk) FROM (SELECT qsketch_agg(k) AS sk FROM gk_log GROUP BY ts::date) AS s;
+SELECT count(sk) FROM (SELECT qsketch_agg(k) AS sk FROM gk_log GROUP BY w % 3) AS s;
+RESET ROLE;
+ALTER TABLE gk_log ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gk_seen ON gk_log USING (w = 2);
+SET ROLE gk_user;
+SELECT pg_temp.plan_has('SELECT qsketch_agg(k) FROM gk_log WHERE k IN (7, 8) GROUP BY gk_shout(w)', 'QSketchScan');
+SELECT g, n > 0 AS some FROM (SELECT gk_shout(w) AS g, qsketch_agg(k), count(*) AS n FROM gk_log WHERE k > 2480 GROUP BY gk_shout(w)) AS s;
+RESET ROLE;
+ALTER TABLE gk_log DISABLE ROW LEVEL SECURITY;
+
+-- left to the ordinary plan
+SELECT by, pg_temp.plan_has(format('SELECT qsketch_agg(k) FROM gk_log GROUP BY %s', by), 'QSketchScan') AS scanned
+FROM unnest(ARRAY['random()', 'w + random()', 'x', 'x + 1', 'gk_log', 'gk_log::text', 'ctid', 'generate_series(1, w % 2)', '(SELECT max(s.w) FROM gk_log AS s WHERE s.k = gk_log.k)',
+	'w, x', 'country COLLATE "und-x-icu"', 'ROLLUP (w, country)', 'GROUPING SETS ((w % 2), ())']) AS by;
+DROP TABLE gk_log, gk_zones, gk_steps;
+DROP TYPE gk_kind;
+DROP FUNCTION gk_half, gk_shout;
+DROP ROLE gk_user;
