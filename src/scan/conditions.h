@@ -131,6 +131,9 @@ extern void WantedRowsSelect(WantedRows *rows, PageTuples *tuples);
 extern void WantedRowsFilter(WantedRows *rows, PageTuples *tuples);
 extern void WantedRowsEnd(WantedRows *rows);
 
+/* setup.c */
+extern ScanAggregate *ScanAggregatesInit(const CustomScan *scan, WantedRows *rows, int *count);
+
 /* The tuples that WHERE left, or those that a filter left. */
 static inline PageTuples *
 WantedRowsOf(WantedRows *rows, int filter, PageTuples *tuples)

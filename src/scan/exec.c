@@ -3,8 +3,8 @@
  *		QSketchScan in the executor.
  *
  * The first call runs the whole scan and returns one tuple with all aggregates.  With
- * GROUP BY there is a tuple for each group (groups.c).  An aggregate that saw no key
- * but NULLs gives NULL.
+ * GROUP BY there is a tuple for each group (groups.c).  HAVING is tested on these
+ * tuples.  An aggregate that saw no key but NULLs gives NULL.
  *
  * Under Finalize Aggregate the sketches are partial: they come from one child, or from
  * the pages of this process.  They are freed as soon as they have been merged.
@@ -22,10 +22,10 @@
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/ruleutils.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
@@ -41,6 +41,8 @@ typedef struct ColumnScanState
 	ScanAggregate *column;
 	WantedRows rows;
 	ScanGroups *groups; /* NULL: no GROUP BY */
+	ExprState *having;  /* NULL: there is none */
+	uint64 refused;     /* tuples for which HAVING was not true */
 	ScanCopies *copies; /* NULL: there are no copies of columns on a GPU */
 	bool partial;
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
@@ -80,55 +82,20 @@ init_rows(ColumnScanState *state)
 }
 
 static void
-init_columns(ColumnScanState *state)
-{
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-	TupleDesc descriptor = RelationGetDescr(state->css.ss.ss_currentRelation);
-	ListCell *cell;
-
-	state->column = palloc0(list_length(cscan->custom_scan_tlist) * sizeof(ScanAggregate));
-	foreach (cell, cscan->custom_scan_tlist)
-	{
-		Aggref *aggref = (Aggref *) lfirst_node(TargetEntry, cell)->expr;
-		ScanAggregate *column = &state->column[state->count];
-
-		if (!IsA(aggref, Aggref))
-			break;
-		ScanAggregateInit(column, aggref, descriptor);
-		column->filter_number = WantedRowsAddFilter(&state->rows, aggref->aggfilter);
-		state->partial = aggref->aggsplit != AGGSPLIT_SIMPLE;
-		state->count++;
-	}
-}
-
-/* What the scan groups by, which follows the aggregates in the target list. */
-static List *
-group_exprs(const ColumnScanState *state)
-{
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-	int fields = ScanGroupingFields(lthird(cscan->custom_private));
-	List *exprs = NIL;
-	int i;
-
-	for (i = 0; i < fields; i++)
-		exprs = lappend(
-			exprs, list_nth_node(TargetEntry, cscan->custom_scan_tlist, state->count + i)->expr);
-	return exprs;
-}
-
-static void
 begin(CustomScanState *node, EState *estate, int eflags)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 
 	init_rows(state);
-	init_columns(state);
+	state->column = ScanAggregatesInit(cscan, &state->rows, &state->count);
+	state->partial = ScanIsPartial(cscan);
 	state->alone = boolVal(linitial(cscan->custom_private));
 	if (lthird(cscan->custom_private))
 		state->groups =
-			ScanGroupsCreate(group_exprs(state), lthird(cscan->custom_private), state->column,
+			ScanGroupsCreate(ScanGroupExprs(cscan), lthird(cscan->custom_private), state->column,
 							 state->count, &state->rows, !(eflags & EXEC_FLAG_REWIND));
+	state->having = ExecInitQual(cscan->custom_exprs, &node->ss.ps);
 	if (intVal(lsecond(cscan->custom_private)) >= 0)
 		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
 	state->copies = ScanCopiesCreate(node->ss.ss_currentRelation, state->column, state->count,
@@ -283,25 +250,58 @@ run(ColumnScanState *state)
 	state->ready = true;
 }
 
+/*
+ * Is HAVING true for the tuple?  If not, the slot is cleared.  What the test allocates
+ * lives until the node is asked for its next tuple, or until the next test.
+ */
+static bool
+passes_having(ColumnScanState *state, TupleTableSlot *slot)
+{
+	ExprContext *context = state->css.ss.ps.ps_ExprContext;
+
+	if (state->having == NULL)
+		return true;
+	context->ecxt_scantuple = slot;
+	if (ExecQual(state->having, context))
+		return true;
+	state->refused++;
+	ExecClearTuple(slot);
+	ResetExprContext(context);
+	CHECK_FOR_INTERRUPTS();
+	return false;
+}
+
+/* Count the spilled rows of the next turn; false: there are none. */
+static bool
+next_turn(ColumnScanState *state)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->scratch);
+	bool more = ScanGroupsGoOn(state->groups);
+	ScanCounts turn = { 0 };
+
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->scratch);
+	if (more)
+	{
+		turn = ScanGroupsFlush(state->groups);
+		ScanCountsAdd(&state->counts, &turn);
+	}
+	return more;
+}
+
 /* The next group's tuple.  When a turn is over, the groups of spilled rows follow. */
 static TupleTableSlot *
 next_group(ColumnScanState *state, TupleTableSlot *slot)
 {
 	if (!state->ready)
 		run(state);
-	while (!ScanGroupsNext(state->groups, slot))
+	do
 	{
-		MemoryContext old = MemoryContextSwitchTo(state->scratch);
-		bool more = ScanGroupsGoOn(state->groups);
-		ScanCounts turn = { 0 };
-
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(state->scratch);
-		if (!more)
-			return slot;
-		turn = ScanGroupsFlush(state->groups);
-		ScanCountsAdd(&state->counts, &turn);
+		while (ScanGroupsNext(state->groups, slot))
+			if (passes_having(state, slot))
+				return slot;
 	}
+	while (next_turn(state));
 	return slot;
 }
 
@@ -350,7 +350,8 @@ next(ScanState *node)
 		MemoryContextReset(state->sketches);
 		return slot;
 	}
-	return result(state, slot);
+	(void) passes_having(state, result(state, slot));
+	return slot;
 }
 
 static bool
@@ -446,25 +447,22 @@ shutdown(CustomScanState *node)
 	state->shared = NULL;
 }
 
-/* Show what the scan groups by, as Aggregate shows it. */
+/* Show what the scan groups by, and HAVING. */
 static void
-explain_group(ColumnScanState *state, List *ancestors, ExplainState *es)
+explain_groups(ColumnScanState *state, List *ancestors, ExplainState *es)
 {
-	List *context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
-	List *shown = NIL;
-	ListCell *cell;
-#if PG_VERSION_NUM >= 180000
-	bool prefix =
-		es->rtable_size > 1 || es->verbose; /* rtable_size leaves out the entry of GROUP BY */
-#else
-	bool prefix = list_length(es->rtable) > 1 || es->verbose;
-#endif
+	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	bool counted = ScanCountsTold(&state->counts, &state->css.ss.ps, es);
 
-	foreach (cell, group_exprs(state))
-		shown = lappend(shown, deparse_expression(lfirst(cell), context, prefix, false));
-	ExplainPropertyList("Group Key", shown, es);
-	if (ScanCountsTold(&state->counts, &state->css.ss.ps, es))
+	if (state->groups)
+		ScanExplainExprs("Group Key", ScanGroupExprs(cscan), cscan, ancestors, es);
+	if (state->groups && counted)
 		ScanGroupsExplain(state->groups, es);
+	if (state->having)
+		ScanExplainExprs("Having", list_make1(make_ands_explicit(cscan->custom_exprs)), cscan,
+						 ancestors, es);
+	if (state->having && counted)
+		ExplainPropertyInteger("Groups Removed by Having", NULL, (int64) state->refused, es);
 }
 
 static void
@@ -472,8 +470,7 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 
-	if (state->groups)
-		explain_group(state, ancestors, es);
+	explain_groups(state, ancestors, es);
 	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
 							   es);

@@ -34,14 +34,15 @@
 
 #define FIRST_GROUPS 64
 
+/* The aggregates lie behind the values, which are what is looked at first. */
 typedef struct ScanGroup
 {
-	GroupValue *value; /* of each field of the key */
-	uint64 sorting;    /* number of the last sorting in which the group had tuples */
-	int place;         /* its index among the groups of that sorting */
+	uint64 sorting; /* number of the last sorting in which the group had tuples */
+	int place;      /* its index among the groups of that sorting */
 	struct ScanGroup *next;
 	struct ScanGroup *same_bits; /* another group whose values have the same bits */
-	ScanAggregate column[FLEXIBLE_ARRAY_MEMBER];
+	ScanAggregate *column;
+	GroupValue value[FLEXIBLE_ARRAY_MEMBER]; /* of each field of the key */
 } ScanGroup;
 
 typedef struct GroupEntry
@@ -190,11 +191,13 @@ has_room(ScanGroups *groups)
 static ScanGroup *
 create_group(ScanGroups *groups)
 {
-	ScanGroup *group = MemoryContextAllocZero(
-		groups->context, offsetof(ScanGroup, column) + groups->count * sizeof(ScanAggregate));
+	Size head = MAXALIGN(offsetof(ScanGroup, value) + groups->key->fields * sizeof(GroupValue));
+	ScanGroup *group =
+		MemoryContextAllocZero(groups->context, head + groups->count * sizeof(ScanAggregate));
 	int i;
 
-	group->value = GroupKeyKeep(groups->key, groups->value, groups->context);
+	GroupKeyKeep(groups->key, group->value, groups->value, groups->context);
+	group->column = (ScanAggregate *) ((char *) group + head);
 	memcpy(group->column, groups->model, groups->count * sizeof(ScanAggregate));
 	for (i = 0; i < groups->count; i++)
 	{

@@ -14,6 +14,7 @@
 #ifndef QS_SCAN_GROUPS_H
 #define QS_SCAN_GROUPS_H
 
+#include "scan/columns.h"
 #include "scan/conditions.h"
 
 /* The value of a column or expression that rows are grouped by.  Equal values have equal bits. */
@@ -21,7 +22,7 @@ typedef struct GroupValue
 {
 	int64 bits; /* the integer, or the hash of the string */
 	bool null;
-	bool copied; /* "string" is a copy that GroupKeyReadEnd() frees */
+	bool copied; /* "string" is a copy that GroupReadEnd() frees */
 	const struct varlena *string;
 } GroupValue;
 
@@ -57,21 +58,69 @@ typedef struct GroupField
 typedef struct GroupKey
 {
 	Relation relation;
+	bool strings; /* there are strings among the columns */
 	int fields;
 	GroupField field[FLEXIBLE_ARRAY_MEMBER];
 } GroupKey;
 
 extern GroupKey *GroupKeyCreate(List *exprs, EState *estate, Relation relation);
 extern void GroupKeyStart(GroupKey *key);
-extern void
-GroupKeyRead(const GroupKey *key, HeapTupleHeader tuple, uint16 length, GroupValue *value);
-extern void GroupKeyReadEnd(const GroupKey *key, GroupValue *value);
-extern int64 GroupKeyBits(const GroupKey *key, const GroupValue *value);
+extern void GroupReadString(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple,
+							uint16 length, GroupValue *value);
+extern void GroupReadEnd(const GroupKey *key, GroupValue *value);
 extern bool GroupSameString(const GroupValue *a, const GroupValue *b);
-extern GroupValue *
-GroupKeyKeep(const GroupKey *key, const GroupValue *value, MemoryContext context);
+extern void
+GroupKeyKeep(const GroupKey *key, GroupValue *kept, const GroupValue *value, MemoryContext context);
 extern uint64 GroupSpillHash(int64 bits);
 extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
+
+/* What the bits of NULL count as among those of other values. */
+#define GROUP_NULL_BITS UINT64CONST(0xA24BAED4963EE407)
+
+/* Read the values of a tuple.  They are valid until the next tuple is read. */
+static inline void
+GroupKeyRead(const GroupKey *key, HeapTupleHeader tuple, uint16 length, GroupValue *value)
+{
+	const GroupField *field = key->field;
+	const GroupField *end = field + key->fields;
+
+	for (; field < end; field++, value++)
+	{
+		value->string = NULL;
+		value->copied = false;
+		value->bits = 0;
+		if (field->expression)
+			GroupExpressionRead(field->expression, key->relation, tuple, length, value);
+		else if (field->kind == KEY_BYTES)
+			GroupReadString(&field->place, key->relation, tuple, length, value);
+		else
+			value->null = !ColumnGetInteger(&field->place, field->kind, key->relation, tuple,
+											length, &value->bits);
+	}
+}
+
+/* Free what reading a tuple has allocated. */
+static inline void
+GroupKeyReadEnd(const GroupKey *key, GroupValue *value)
+{
+	if (key->strings)
+		GroupReadEnd(key, value);
+}
+
+/* Bits of all values together: those of a single value are its own. */
+static inline int64
+GroupKeyBits(const GroupKey *key, const GroupValue *value)
+{
+	uint64 bits = (uint64) value->bits;
+	int i;
+
+	for (i = 1; i < key->fields; i++)
+	{
+		bits = (bits ^ (bits >> 29)) * UINT64CONST(0xBF58476D1CE4E5B9);
+		bits ^= value[i].null ? GROUP_NULL_BITS : (uint64) value[i].bits;
+	}
+	return (int64) bits;
+}
 
 /* Are the values of two rows equal?  A column has strings only, or none. */
 static inline bool

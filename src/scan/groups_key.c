@@ -14,9 +14,6 @@
 #include "common/hashfn.h"
 #include "utils/rel.h"
 
-/* What the bits of NULL count as among those of other values. */
-#define NULL_BITS UINT64CONST(0xA24BAED4963EE407)
-
 GroupKey *
 GroupKeyCreate(List *exprs, EState *estate, Relation relation)
 {
@@ -33,6 +30,7 @@ GroupKeyCreate(List *exprs, EState *estate, Relation relation)
 
 		if (!ScanGroupingKind(expr, &field->kind))
 			elog(ERROR, "unexpected group in QSketchScan");
+		key->strings |= column && field->kind == KEY_BYTES;
 		if (column)
 			ColumnPlaceInit(&field->place, column->varattno, RelationGetDescr(relation));
 		else
@@ -53,9 +51,9 @@ GroupKeyStart(GroupKey *key)
 }
 
 /* Read the string of a tuple. */
-static void
-read_string(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, uint16 length,
-			GroupValue *value)
+void
+GroupReadString(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, uint16 length,
+				GroupValue *value)
 {
 	const struct varlena *there = ColumnGetString(place, relation, tuple, length);
 
@@ -68,55 +66,15 @@ read_string(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, 
 											  (int) VARSIZE_ANY_EXHDR(value->string), 0);
 }
 
-static inline void
-read_field(const GroupField *field, Relation relation, HeapTupleHeader tuple, uint16 length,
-		   GroupValue *value)
-{
-	value->string = NULL;
-	value->copied = false;
-	value->bits = 0;
-	if (field->expression)
-		GroupExpressionRead(field->expression, relation, tuple, length, value);
-	else if (field->kind == KEY_BYTES)
-		read_string(&field->place, relation, tuple, length, value);
-	else
-		value->null =
-			!ColumnGetInteger(&field->place, field->kind, relation, tuple, length, &value->bits);
-}
-
-/* Read the values of a tuple.  They are valid until the next tuple is read. */
+/* Free copies of strings. */
 void
-GroupKeyRead(const GroupKey *key, HeapTupleHeader tuple, uint16 length, GroupValue *value)
-{
-	int i;
-
-	for (i = 0; i < key->fields; i++)
-		read_field(&key->field[i], key->relation, tuple, length, &value[i]);
-}
-
-void
-GroupKeyReadEnd(const GroupKey *key, GroupValue *value)
+GroupReadEnd(const GroupKey *key, GroupValue *value)
 {
 	int i;
 
 	for (i = 0; i < key->fields; i++)
 		if (value[i].copied)
 			pfree((void *) value[i].string);
-}
-
-/* Bits of all values together: those of a single value are its own. */
-int64
-GroupKeyBits(const GroupKey *key, const GroupValue *value)
-{
-	uint64 bits = (uint64) value->bits;
-	int i;
-
-	for (i = 1; i < key->fields; i++)
-	{
-		bits = (bits ^ (bits >> 29)) * UINT64CONST(0xBF58476D1CE4E5B9);
-		bits ^= value[i].null ? NULL_BITS : (uint64) value[i].bits;
-	}
-	return (int64) bits;
 }
 
 bool
@@ -145,16 +103,14 @@ keep(GroupValue *kept, const GroupValue *value, MemoryContext context)
 	}
 }
 
-/* A copy of all values that outlasts their tuple. */
-GroupValue *
-GroupKeyKeep(const GroupKey *key, const GroupValue *value, MemoryContext context)
+/* Make all values of a tuple outlast it. */
+void
+GroupKeyKeep(const GroupKey *key, GroupValue *kept, const GroupValue *value, MemoryContext context)
 {
-	GroupValue *kept = MemoryContextAlloc(context, (Size) key->fields * sizeof(GroupValue));
 	int i;
 
 	for (i = 0; i < key->fields; i++)
 		keep(&kept[i], &value[i], context);
-	return kept;
 }
 
 /* The hash that chooses the file for a spilled row. */

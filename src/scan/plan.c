@@ -4,7 +4,7 @@
  *
  * QSketchScan is offered where it can do everything that the query asks of the table:
  * only aggregates that match.c knows, conditions that conditions.c tests, the GROUP BY
- * that groups_plan.c knows, no HAVING and no TABLESAMPLE.  Otherwise the ordinary plan
+ * that groups_plan.c knows, and no TABLESAMPLE.  Otherwise the ordinary plan
  * is used.  It is also used where QSketchScan is not cheaper: an index may find the few
  * rows that a condition keeps.
  *
@@ -17,7 +17,8 @@
  * and dependencies work as usual.  PostgreSQL's setrefs.c makes a qual of a node with a
  * custom_scan_tlist refer to that list.  So the list has the aggregates, then what the
  * scan groups by, then each column that conditions need. exec.c turns these references
- * back into columns of the table.  FILTERs stay in their aggregates.
+ * back into columns of the table.  FILTERs stay in their aggregates.  HAVING is in the
+ * node's custom_exprs.
  *
  *	one table, serial		QSketchScan, also with GROUP BY
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
@@ -57,13 +58,34 @@ typedef struct Grouping
 	RelOptInfo *output;
 	RelOptInfo *partial; /* the same step with partial aggregates */
 	PathTarget *target;  /* target of "partial" */
+	List *having;        /* an AND of conditions on groups */
 	GroupingPlan by;     /* without expressions: no GROUP BY */
 } Grouping;
 
-/*
- * Make the plan node of a path.  The last three items of the path's custom_private go
- * into the plan.
- */
+/* The items of a path's custom_private.  Those of the executor go into the plan in this order. */
+enum
+{
+	PATH_TARGETS,  /* aggregates, then what the scan groups by */
+	PATH_RELATION, /* number of the table */
+	PATH_HAVING,   /* conditions on groups */
+	PATH_ALONE,    /* of the executor: nothing else stands below its Gather, */
+	PATH_HANDOVER, /* the parameter of a handover, or -1, */
+	PATH_GROUPING  /* and what ScanGroupingPrivate() tells, or NULL */
+};
+
+static Node *
+item(const CustomPath *path, int number)
+{
+	return list_nth(path->custom_private, number);
+}
+
+static void
+set_item(CustomPath *path, int number, void *value)
+{
+	list_nth_cell(path->custom_private, number)->ptr_value = value;
+}
+
+/* Make the plan node of a path. */
 static Plan *
 plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		  List *custom_plans)
@@ -71,12 +93,13 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 	CustomScan *scan = makeNode(CustomScan);
 
 	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
-	scan->custom_scan_tlist = add_to_flat_tlist(ScanTargets(linitial(path->custom_private)),
+	scan->custom_scan_tlist = add_to_flat_tlist(ScanTargets((List *) item(path, PATH_TARGETS)),
 												pull_var_clause((Node *) scan->scan.plan.qual, 0));
 	scan->scan.plan.targetlist = tlist;
-	scan->scan.scanrelid = intVal(lsecond(path->custom_private));
-	scan->custom_private = list_make3(lthird(path->custom_private), lfourth(path->custom_private),
-									  list_nth(path->custom_private, 4));
+	scan->scan.scanrelid = intVal(item(path, PATH_RELATION));
+	scan->custom_exprs = (List *) item(path, PATH_HAVING);
+	scan->custom_private =
+		list_make3(item(path, PATH_ALONE), item(path, PATH_HANDOVER), item(path, PATH_GROUPING));
 	scan->flags = path->flags;
 	scan->methods = &columnscan_methods;
 	return &scan->scan.plan;
@@ -105,8 +128,9 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 	path->path.parallel_safe = table->consider_parallel && grouping->output->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private = list_make5(aggregates, makeInteger(table->relid), makeBoolean(alone),
-									  makeInteger(-1), NULL);
+	path->custom_private =
+		list_make5(aggregates, makeInteger(table->relid), NIL, makeBoolean(alone), makeInteger(-1));
+	path->custom_private = lappend(path->custom_private, NULL);
 	path->methods = &path_methods;
 	if (workers == 0 && grouping->by.exprs == NIL)
 		copied = ScanCopiedShare(grouping->root, table, aggregates);
@@ -142,7 +166,7 @@ add_finalize_path(Grouping *grouping, Path *path)
 	add_path(grouping->output,
 			 (Path *) create_agg_path(grouping->root, grouping->output, path,
 									  grouping->output->reltarget, AGG_PLAIN,
-									  AGGSPLIT_FINAL_DESERIAL, NIL, NIL, &costs, 1));
+									  AGGSPLIT_FINAL_DESERIAL, NIL, grouping->having, &costs, 1));
 }
 
 /* Offer Finalize Aggregate over Gather over a path of partial aggregates. */
@@ -175,18 +199,35 @@ parallel_model(Grouping *grouping, RelOptInfo *input)
 	return model;
 }
 
+/* A path that returns the final result tests HAVING, too. */
+static Path *
+with_having(const Grouping *grouping, Path *path)
+{
+	double groups = path->rows;
+	QualCost cost;
+
+	if (grouping->having == NIL)
+		return path;
+	set_item((CustomPath *) path, PATH_HAVING, grouping->having);
+	cost_qual_eval(&cost, grouping->having, grouping->root);
+	path->startup_cost += cost.startup;
+	path->total_cost += cost.startup + groups * cost.per_tuple;
+	path->rows = clamp_row_est(
+		groups * clauselist_selectivity(grouping->root, grouping->having, 0, JOIN_INNER, NULL));
+	return path;
+}
+
 /* Add the path that returns a row for each group. */
 static void
 add_group_path(Grouping *grouping, RelOptInfo *table, List *aggregates)
 {
 	const GroupingPlan *by = &grouping->by;
-	CustomPath *path = (CustomPath *) make_path(grouping, table, grouping->output->reltarget,
-												aggregates, 0, false);
+	Path *path = make_path(grouping, table, grouping->output->reltarget, aggregates, 0, false);
 
-	linitial(path->custom_private) = list_concat_copy(aggregates, by->exprs);
-	list_nth_cell(path->custom_private, 4)->ptr_value = ScanGroupingPrivate(by);
-	ScanGroupingCost(by, table, list_length(aggregates), &path->path);
-	add_path(grouping->output, &path->path);
+	set_item((CustomPath *) path, PATH_TARGETS, list_concat_copy(aggregates, by->exprs));
+	set_item((CustomPath *) path, PATH_GROUPING, ScanGroupingPrivate(by));
+	ScanGroupingCost(by, table, list_length(aggregates), path);
+	add_path(grouping->output, with_having(grouping, path));
 }
 
 /* Add the paths over one table. */
@@ -196,7 +237,8 @@ add_table_paths(Grouping *grouping, RelOptInfo *table, List *aggregates)
 	Path *model = parallel_model(grouping, table);
 
 	add_path(grouping->output,
-			 make_path(grouping, table, grouping->output->reltarget, aggregates, 0, false));
+			 with_having(grouping, make_path(grouping, table, grouping->output->reltarget,
+											 aggregates, 0, false)));
 	if (model)
 		add_gather_path(grouping,
 						make_path(grouping, table, grouping->target, grouping->target->exprs,
@@ -261,7 +303,7 @@ hand_over(Grouping *grouping, RelOptInfo *parent, List *paths)
 		return paths;
 	param = assign_special_exec_param(root);
 	foreach (cell, paths)
-		lfourth(((CustomPath *) lfirst(cell))->custom_private) = makeInteger(param);
+		set_item((CustomPath *) lfirst(cell), PATH_HANDOVER, makeInteger(param));
 	return lappend(paths, ScanCollectPath(grouping->partial, grouping->target,
 										  ((Path *) linitial(paths))->parallel_safe, param));
 }
@@ -306,8 +348,6 @@ is_whole(Grouping *grouping, RelOptInfo *input)
 	PlannerInfo *root = grouping->root;
 	Query *parse = root->parse;
 
-	if (root->hasHavingQual)
-		return ScanRefuse("HAVING");
 	if (IS_JOIN_REL(input))
 		return ScanRefuse("a join");
 	if (input->reloptkind != RELOPT_BASEREL || IS_DUMMY_REL(input))
@@ -319,13 +359,16 @@ is_whole(Grouping *grouping, RelOptInfo *input)
 static void
 offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
-	Grouping grouping = { .root = root, .output = output };
+	Grouping grouping = { .root = root,
+						  .output = output,
+						  .having = (List *) root->parse->havingQual };
 	List *aggregates;
 
 	if (!(columnscan_enabled || ScanRefuse("qsketch.enable_columnscan is off")) ||
 		!is_whole(&grouping, input))
 		return;
-	aggregates = ColumnScanAggregates(output->reltarget->exprs, grouping.by.exprs);
+	aggregates = ColumnScanAggregates(list_concat_copy(output->reltarget->exprs, grouping.having),
+									  grouping.by.exprs);
 	if (aggregates == NIL)
 		return;
 	if (grouping.by.exprs)

@@ -400,12 +400,15 @@ extern void ScanReportRun(const ScanCounts *run, bool first);
 extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *column, int count);
 extern bool
 ScanCountsTold(const ScanCounts *counts, const PlanState *node, const struct ExplainState *es);
+extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan,
+							 List *ancestors, struct ExplainState *es);
 extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
 
 /* setup.c */
 extern bool ScanReturnsOneRow(const CustomScan *scan);
 extern List *ScanClauses(const CustomScan *scan);
-extern void ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor);
+extern List *ScanGroupExprs(const CustomScan *scan);
+extern bool ScanIsPartial(const CustomScan *scan);
 
 /* columns.c */
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);

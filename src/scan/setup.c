@@ -5,7 +5,7 @@
  *
  * src/scan/setup.c
  */
-#include "scan/scan.h"
+#include "scan/groups.h"
 
 #include "catalog/objectaccess.h"
 #include "catalog/pg_proc.h"
@@ -13,12 +13,31 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 
 /* Is it a QSketchScan without groups, which returns one row? */
 bool
 ScanReturnsOneRow(const CustomScan *scan)
 {
 	return scan->methods == &columnscan_methods && lthird(scan->custom_private) == NULL;
+}
+
+/* What the scan groups by, which follows the aggregates in the target list. */
+List *
+ScanGroupExprs(const CustomScan *scan)
+{
+	int fields = ScanGroupingFields(lthird(scan->custom_private));
+	List *exprs = NIL;
+	ListCell *cell;
+
+	foreach (cell, scan->custom_scan_tlist)
+	{
+		Expr *expr = lfirst_node(TargetEntry, cell)->expr;
+
+		if (!IsA(expr, Aggref) && list_length(exprs) < fields)
+			exprs = lappend(exprs, expr);
+	}
+	return exprs;
 }
 
 /*
@@ -76,8 +95,8 @@ check_permissions(Oid function, const ColumnScanCall *call)
 }
 
 /* Set up one column from the plan's list of aggregates. */
-void
-ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
+static void
+init_aggregate(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
 {
 	ColumnScanCall call;
 
@@ -95,4 +114,34 @@ ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
 	column->family = call.family;
 	column->template = call.template;
 	column->limit = call.limit;
+}
+
+/* All aggregates of the scan, which come first in its target list.  Their FILTERs join the rows'. */
+ScanAggregate *
+ScanAggregatesInit(const CustomScan *scan, WantedRows *rows, int *count)
+{
+	TupleDesc descriptor = RelationGetDescr(rows->relation);
+	ScanAggregate *column = palloc0(list_length(scan->custom_scan_tlist) * sizeof(ScanAggregate));
+	ListCell *cell;
+
+	*count = 0;
+	foreach (cell, scan->custom_scan_tlist)
+	{
+		Aggref *aggref = (Aggref *) lfirst_node(TargetEntry, cell)->expr;
+
+		if (!IsA(aggref, Aggref))
+			break;
+		init_aggregate(&column[*count], aggref, descriptor);
+		column[(*count)++].filter_number = WantedRowsAddFilter(rows, aggref->aggfilter);
+	}
+	return column;
+}
+
+/* Does the scan return partial states, for Finalize Aggregate? */
+bool
+ScanIsPartial(const CustomScan *scan)
+{
+	const Expr *first = linitial_node(TargetEntry, scan->custom_scan_tlist)->expr;
+
+	return ((const Aggref *) first)->aggsplit != AGGSPLIT_SIMPLE;
 }
