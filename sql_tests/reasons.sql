@@ -23,7 +23,7 @@ $$ DECLARE query text; BEGIN
 END $$;
 SELECT pg_temp.reasons('SELECT w, qsketch_agg(k) FROM why GROUP BY ROLLUP (w, t)', 'SELECT qsketch_agg(k) FROM why');
 SELECT pg_temp.reasons(VARIADIC ARRAY['SELECT qsketch_agg(a.k) FROM why AS a JOIN why AS b ON a.k = b.w',
-	'SELECT qsketch_agg(k + 1) FROM why', 'SELECT qsketch_agg(ROW(k, k + 1)) FROM why', 'SELECT qsketch_agg(DISTINCT k) FROM why', 'SELECT qsketch_agg(k), sum(w) FROM why',
+	'SELECT qsketch_agg(k + 1) FROM why', 'SELECT qsketch_agg(ROW(k, k + 1)) FROM why', 'SELECT qsketch_agg(DISTINCT k) FROM why', 'SELECT qsketch_agg(k), sum(w + 1) FROM why', 'SELECT qsketch_agg(k), array_agg(w) FROM why',
 	'SELECT qsketch_agg(k, w + 1) FROM why', 'SELECT qsketch_agg(k) FROM why TABLESAMPLE BERNOULLI (50)', 'SELECT qsketch_agg(i) FROM generate_series(1, 10) AS i',
 	'SELECT qsketch_agg(k) FROM why WHERE random() < 0.5', 'SELECT qsketch_agg(k) FROM why WHERE EXISTS (SELECT FROM why_small AS s WHERE s.k > why.k OR random() < 2)',
 	'SELECT qsketch_agg(k) FROM why WHERE ctid <> ''(0,1)''', 'SELECT qsketch_agg(k) FROM why WHERE false', 'SELECT qsketch_agg(k, sk) FROM why, (SELECT qsketch_new() AS sk OFFSET 0) AS s',

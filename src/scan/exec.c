@@ -22,7 +22,6 @@
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -41,8 +40,7 @@ typedef struct ColumnScanState
 	ScanAggregate *column;
 	WantedRows rows;
 	ScanGroups *groups; /* NULL: no GROUP BY */
-	ExprState *having;  /* NULL: there is none */
-	uint64 refused;     /* tuples for which HAVING was not true */
+	ScanHaving having;
 	ScanCopies *copies; /* NULL: there are no copies of columns on a GPU */
 	bool partial;
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
@@ -95,7 +93,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 		state->groups =
 			ScanGroupsCreate(ScanGroupExprs(cscan), lthird(cscan->custom_private), state->column,
 							 state->count, &state->rows, !(eflags & EXEC_FLAG_REWIND));
-	state->having = ExecInitQual(cscan->custom_exprs, &node->ss.ps);
+	ScanHavingInit(&state->having, node);
 	if (intVal(lsecond(cscan->custom_private)) >= 0)
 		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
 	state->copies = ScanCopiesCreate(node->ss.ss_currentRelation, state->column, state->count,
@@ -250,43 +248,29 @@ run(ColumnScanState *state)
 	state->ready = true;
 }
 
-/*
- * Is HAVING true for the tuple?  If not, the slot is cleared.  What the test allocates
- * lives until the node is asked for its next tuple, or until the next test.
- */
-static bool
-passes_having(ColumnScanState *state, TupleTableSlot *slot)
-{
-	ExprContext *context = state->css.ss.ps.ps_ExprContext;
-
-	if (state->having == NULL)
-		return true;
-	context->ecxt_scantuple = slot;
-	if (ExecQual(state->having, context))
-		return true;
-	state->refused++;
-	ExecClearTuple(slot);
-	ResetExprContext(context);
-	CHECK_FOR_INTERRUPTS();
-	return false;
-}
-
 /* Count the spilled rows of the next turn; false: there are none. */
 static bool
 next_turn(ColumnScanState *state)
 {
-	MemoryContext old = MemoryContextSwitchTo(state->scratch);
-	bool more = ScanGroupsGoOn(state->groups);
 	ScanCounts turn = { 0 };
 
+	if (!ScanGroupsGoOn(state->groups))
+		return false;
+	turn = ScanGroupsFlush(state->groups);
+	ScanCountsAdd(&state->counts, &turn);
+	return true;
+}
+
+/* Store the next group of this turn; false: there is none.  Its values live as long as the tuple. */
+static bool
+return_group(ColumnScanState *state, TupleTableSlot *slot)
+{
+	MemoryContext old =
+		MemoryContextSwitchTo(state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+	bool found = ScanGroupsNext(state->groups, slot);
+
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(state->scratch);
-	if (more)
-	{
-		turn = ScanGroupsFlush(state->groups);
-		ScanCountsAdd(&state->counts, &turn);
-	}
-	return more;
+	return found;
 }
 
 /* The next group's tuple.  When a turn is over, the groups of spilled rows follow. */
@@ -297,25 +281,32 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 		run(state);
 	do
 	{
-		while (ScanGroupsNext(state->groups, slot))
-			if (passes_having(state, slot))
+		while (return_group(state, slot))
+			if (ScanHavingPasses(&state->having, state->css.ss.ps.ps_ExprContext, slot))
 				return slot;
 	}
 	while (next_turn(state));
 	return slot;
 }
 
-/* Return the sketches as a tuple.  In the leader a row of NULLs precedes them if they are large. */
+/*
+ * Return the sketches as a tuple, whose values live as long as it does.  In the leader a
+ * row of NULLs precedes them if they are large.
+ */
 static TupleTableSlot *
 result(ColumnScanState *state, TupleTableSlot *slot)
 {
 	bool second = state->waits;
+	MemoryContext old;
 
 	state->waits = !second && state->shared && state->alone &&
 				   SharedScanResultIsLarge(state->column, state->count);
 	if (state->waits)
 		return ExecStoreAllNullTuple(slot);
-	return SharedScanResult(state->column, state->count, second, slot);
+	old = MemoryContextSwitchTo(state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+	SharedScanResult(state->column, state->count, second, slot);
+	MemoryContextSwitchTo(old);
+	return slot;
 }
 
 /* Return the one tuple, or the next group's. */
@@ -350,7 +341,8 @@ next(ScanState *node)
 		MemoryContextReset(state->sketches);
 		return slot;
 	}
-	(void) passes_having(state, result(state, slot));
+	result(state, slot);
+	(void) ScanHavingPasses(&state->having, node->ps.ps_ExprContext, slot);
 	return slot;
 }
 
@@ -447,36 +439,24 @@ shutdown(CustomScanState *node)
 	state->shared = NULL;
 }
 
-/* Show what the scan groups by, and HAVING. */
 static void
-explain_groups(ColumnScanState *state, List *ancestors, ExplainState *es)
+explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-	bool counted = ScanCountsTold(&state->counts, &state->css.ss.ps, es);
+	ColumnScanState *state = (ColumnScanState *) node;
+	const CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
+	bool counted = ScanCountsTold(&state->counts, &node->ss.ps, es);
 
 	if (state->groups)
 		ScanExplainExprs("Group Key", ScanGroupExprs(cscan), cscan, ancestors, es);
 	if (state->groups && counted)
 		ScanGroupsExplain(state->groups, es);
-	if (state->having)
-		ScanExplainExprs("Having", list_make1(make_ands_explicit(cscan->custom_exprs)), cscan,
-						 ancestors, es);
-	if (state->having && counted)
-		ExplainPropertyInteger("Groups Removed by Having", NULL, (int64) state->refused, es);
-}
-
-static void
-explain(CustomScanState *node, List *ancestors, ExplainState *es)
-{
-	ColumnScanState *state = (ColumnScanState *) node;
-
-	explain_groups(state, ancestors, es);
+	ScanHavingExplain(&state->having, cscan, counted, ancestors, es);
 	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
 							   es);
 	if (state->copies)
 		ScanCopiesExplain(state->copies, node->ss.ss_currentRelation, es);
-	if (ScanCountsTold(&state->counts, &node->ss.ps, es))
+	if (counted)
 		ScanExplainCounts(&state->counts, es);
 }
 

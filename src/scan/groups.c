@@ -111,6 +111,7 @@ struct ScanGroups
 	uint64 spilled;
 
 	ScanSpill *spill;
+	MemoryContext scratch; /* while spilled rows are read */
 	Sorting sorting;
 };
 
@@ -134,6 +135,8 @@ ScanGroupsCreate(List *exprs, Node *private, const ScanAggregate *model, int cou
 		AllocSetContextCreate(CurrentMemoryContext, "QSketchScan groups", ALLOCSET_DEFAULT_SIZES);
 	groups->spill = ScanSpillCreate(AllocSetContextCreate(
 		CurrentMemoryContext, "QSketchScan spilled rows", ALLOCSET_DEFAULT_SIZES));
+	groups->scratch = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan spilled keys",
+											ALLOCSET_DEFAULT_SIZES);
 	return groups;
 }
 
@@ -441,18 +444,22 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 bool
 ScanGroupsGoOn(ScanGroups *groups)
 {
+	MemoryContext old;
 	PageTuples *tuples;
 
 	if (!ScanSpillNextPart(groups->spill))
 		return false;
 	start_turn(groups);
 	tuples = palloc(sizeof(PageTuples));
+	old = MemoryContextSwitchTo(groups->scratch);
 	while (ScanSpillRead(groups->spill, tuples))
 	{
 		CHECK_FOR_INTERRUPTS();
 		WantedRowsFilter(groups->rows, tuples);
 		ScanGroupsAdd(groups, tuples);
+		MemoryContextReset(groups->scratch);
 	}
+	MemoryContextSwitchTo(old);
 	WantedRowsEnd(groups->rows);
 	pfree(tuples);
 	return true;

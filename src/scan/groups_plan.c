@@ -290,7 +290,7 @@ ScanGroupingBytes(const Node *private, const ScanAggregate *column, int count, b
 		double (*waiting_bytes)(const Const *, double) = column[i].family->waiting_bytes;
 		double waiting = waiting_bytes ? waiting_bytes(column[i].template, rows) : 0;
 
-		if (waiting == 0 && column[i].family != &column_count)
+		if (waiting == 0 && column[i].family->functions != NULL)
 			return planned;
 		bytes += waiting;
 	}

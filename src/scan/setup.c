@@ -94,6 +94,18 @@ check_permissions(Oid function, const ColumnScanCall *call)
 		check_permission(call->weight_cast, GetUserId(), OBJECT_FUNCTION);
 }
 
+/* Prepare an aggregate of PostgreSQL's own, whose partial state may have to be serialized. */
+static BuiltinAggregate *
+create_builtin(const Aggref *aggref, const ColumnScanCall *call)
+{
+	Oid finish;
+	BuiltinAggregate *builtin = BuiltinCreate(aggref, &finish);
+
+	if (OidIsValid(finish) && finish != call->aggregate.final)
+		check_permission(finish, call->aggregate.owner, OBJECT_FUNCTION);
+	return builtin;
+}
+
 /* Set up one column from the plan's list of aggregates. */
 static void
 init_aggregate(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
@@ -114,6 +126,8 @@ init_aggregate(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
 	column->family = call.family;
 	column->template = call.template;
 	column->limit = call.limit;
+	if (call.family == &column_builtin)
+		column->builtin = create_builtin(aggref, &call);
 }
 
 /* All aggregates of the scan, which come first in its target list.  Their FILTERs join the rows'. */
