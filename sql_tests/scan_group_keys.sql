@@ -141,6 +141,40 @@ SET work_mem = '64MB';
 SELECT q, pg_temp.plan_has(q, 'QSketchScan') AS scanned FROM unnest(ARRAY['SELECT sum(w) FROM gk_log GROUP BY country', 'SELECT qsketch_agg(k), sum(w + 1) FROM gk_log GROUP BY country',
 	'SELECT qsketch_agg(k), sum(DISTINCT w) FROM gk_log GROUP BY country', 'SELECT qsketch_agg(k), array_agg(w) FROM gk_log GROUP BY country', 'SELECT qsketch_agg(k), max(c::text) FROM gk_log']) AS q;
 
+-- partitions, whose columns may lie elsewhere; other children; UNION ALL
+SET cpu_operator_cost = 1; -- keys are dear
+CREATE TABLE gk_parts (ts timestamp, k bigint, w int, country text, x numeric) PARTITION BY RANGE (ts);
+CREATE TABLE gk_part1 PARTITION OF gk_parts FOR VALUES FROM ('2026-03-01') TO ('2026-03-25');
+CREATE TABLE gk_part2 (gone int, x numeric, country text, w int, k bigint, ts timestamp);
+ALTER TABLE gk_part2 DROP gone;
+ALTER TABLE gk_parts ATTACH PARTITION gk_part2 FOR VALUES FROM ('2026-03-25') TO ('2026-03-29');
+CREATE TABLE gk_part3 PARTITION OF gk_parts FOR VALUES FROM ('2026-03-29') TO ('2026-05-01') PARTITION BY LIST (country);
+CREATE TABLE gk_part3_de PARTITION OF gk_part3 FOR VALUES IN ('de', 'DE');
+CREATE TABLE gk_part3_rest PARTITION OF gk_part3 DEFAULT;
+CREATE TABLE gk_part4 PARTITION OF gk_parts DEFAULT;
+INSERT INTO gk_parts SELECT ts, k, w, country, x FROM gk_log;
+CREATE TABLE gk_base AS SELECT ts, k, w, country, x FROM gk_log WHERE w > 5;
+CREATE TABLE gk_more (extra int) INHERITS (gk_base);
+INSERT INTO gk_more (ts, k, w, country, extra) SELECT ts, k + 1, w, country, 1 FROM gk_log WHERE k < 100;
+CREATE VIEW gk_both AS SELECT ts, k, w, country, x FROM gk_log UNION ALL SELECT ts, k, w, country, x FROM gk_part2;
+VACUUM ANALYZE gk_parts, gk_base, gk_more;
+EXPLAIN (COSTS OFF) SELECT ts::date, qsketch_agg(k), sum(w) FROM gk_parts GROUP BY ts::date HAVING count(*) > 10;
+SELECT t, by, s.* FROM unnest(ARRAY['gk_parts', 'gk_base', 'gk_both', 'gk_parts WHERE ts < ''2026-03-28'' AND w > 3', 'gk_part2']) AS t, unnest(ARRAY['ts::date', 'country', 'ts::date, country', 'w % 7, w', 'k % 100', 'lower(country)']) AS by,
+	LATERAL pg_temp.same(format('SELECT %s, qsketch_agg(k), count(*) FILTER (WHERE w > 7), qtop_agg(w, 3), sum(w), avg(x), max(ts), qsets_agg(w, k) FROM %s GROUP BY %1$s', by, t)) AS s ORDER BY t, by;
+SELECT q, s.* FROM unnest(ARRAY['SELECT ts::date, qsketch_agg(k) FROM gk_parts GROUP BY ts::date HAVING count(*) > 500 AND max(x) > 3', 'SELECT country, qsketch_agg(k) FROM gk_parts GROUP BY country ORDER BY sum(w) LIMIT 3',
+	'SELECT y, s.* FROM generate_series(1, 3) AS y, LATERAL (SELECT country, qsketch_agg(k), min(country) FROM gk_parts WHERE w > y GROUP BY country) AS s',
+	'SELECT y, s.* FROM generate_series(1, 3) AS y, LATERAL (SELECT w % y, qsketch_agg(k) FROM gk_parts GROUP BY w % y) AS s',
+	'SELECT country, qsketch_agg(k) FROM gk_parts WHERE ts > (SELECT max(ts) FROM gk_part2) GROUP BY country']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q;
+SET enable_partitionwise_aggregate = on;
+SELECT s.* FROM pg_temp.same('SELECT ts::date, qsketch_agg(k) FROM gk_parts GROUP BY ts::date') AS s;
+RESET enable_partitionwise_aggregate;
+SET work_mem = '64kB';
+SELECT by, s.* FROM unnest(ARRAY['w % 7, country', 'ts::date, country']) AS by, LATERAL pg_temp.same(format('SELECT %s, qsketch_agg(w), max(country) FROM gk_parts GROUP BY %1$s', by)) AS s;
+SET work_mem = '64MB';
+DROP VIEW gk_both;
+DROP TABLE gk_parts, gk_base, gk_more;
+RESET cpu_operator_cost;
+
 -- errors: only of rows that WHERE keeps, and those of the executor
 \set VERBOSITY sqlstate
 SELECT count(sk) FROM (SELECT 10 / w, qsketch_agg(k) AS sk FROM gk_log WHERE w > 0 GROUP BY 10 / w) AS s;

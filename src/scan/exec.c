@@ -286,6 +286,8 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 				return slot;
 	}
 	while (next_turn(state));
+	if (state->partial)
+		ScanGroupsForget(state->groups);
 	return slot;
 }
 

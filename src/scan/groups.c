@@ -474,6 +474,14 @@ ScanGroupsRewind(ScanGroups *groups)
 	return groups->complete;
 }
 
+/* Free all groups, which have been returned.  Returning them again takes another run. */
+void
+ScanGroupsForget(ScanGroups *groups)
+{
+	start_turn(groups);
+	groups->complete = false;
+}
+
 /* Close the files of rows that were spilled and never read. */
 void
 ScanGroupsEnd(ScanGroups *groups)

@@ -3,6 +3,7 @@
  *		GROUP BY in a column scan, of columns and of expressions of them.
  *
  *	groups_plan.c	which GROUP BY can be done, and what it costs
+ *	groups_estimate.c	how many groups there will be
  *	groups.c		the groups, each with states of its own
  *	groups_key.c	the values that tell groups apart
  *	groups_expr.c	values that the executor evaluates
@@ -135,10 +136,13 @@ GroupKeySame(const GroupKey *key, const GroupValue *a, const GroupValue *b)
 	return true;
 }
 
+/* groups_estimate.c */
+extern double ScanGroupingEstimate(PlannerInfo *root, List *exprs, double rows);
+
 /* groups_plan.c: what a query groups by. */
 typedef struct GroupingPlan
 {
-	List *exprs; /* columns and expressions; NIL: no GROUP BY */
+	List *exprs; /* columns and expressions */
 	Cost find;   /* of finding a row's group */
 	double groups;
 	double bytes; /* of a group, as far as the planner knows */
@@ -146,7 +150,8 @@ typedef struct GroupingPlan
 	double rows;  /* of a group, as far as the planner knows */
 } GroupingPlan;
 
-extern bool ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan);
+extern List *ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input);
+extern bool ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, GroupingPlan *plan);
 extern const Var *ScanGroupingColumn(const Node *expr);
 extern bool ScanGroupingKind(const Node *expr, KeyKind *kind);
 extern void
@@ -167,6 +172,7 @@ extern ScanCounts ScanGroupsFlush(ScanGroups *groups);
 extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);
 extern bool ScanGroupsGoOn(ScanGroups *groups);
 extern bool ScanGroupsRewind(ScanGroups *groups);
+extern void ScanGroupsForget(ScanGroups *groups);
 extern void ScanGroupsEnd(ScanGroups *groups);
 extern void ScanGroupsExplain(const ScanGroups *groups, struct ExplainState *es);
 

@@ -5,8 +5,7 @@
  * Rows can be grouped by columns, and by expressions of them that are the same whenever
  * they are evaluated in a query.  Their values must be integers, times, strings or the
  * like, and two values must be equal if and only if their bits are.  Everything else
- * stays with the ordinary plan.  So do GROUPING SETS, GROUP BY over several tables, and
- * parallel plans.
+ * stays with the ordinary plan.  So do GROUPING SETS and parallel plans.
  *
  * src/scan/groups_plan.c
  */
@@ -26,7 +25,6 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
-#include "utils/selfuncs.h"
 
 /*
  * Costs, measured against HashAggregate.  In cpu_operator_cost: finding a row's group,
@@ -113,7 +111,7 @@ string_width(PlannerInfo *root, const Node *expr)
 	const Var *column = ScanGroupingColumn(expr);
 	int32 width = 0;
 
-	if (column)
+	if (column && planner_rt_fetch(column->varno, root)->rtekind == RTE_RELATION)
 		width = get_attavgwidth(planner_rt_fetch(column->varno, root)->relid, column->varattno);
 	return width > 0 ? width : get_typavgwidth(exprType(expr), exprTypmod(expr));
 }
@@ -198,27 +196,44 @@ takes_expression(PlannerInfo *root, RelOptInfo *input, Node *expr)
 		   ScanRefuse("GROUP BY of something other than the table's columns");
 }
 
-/* Does the query group by columns of one table, or by expressions of them? */
+/* Estimate what grouping a table by these expressions takes; false: it cannot be done. */
 bool
-ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan)
+ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, GroupingPlan *plan)
 {
-	List *exprs = get_sortgrouplist_exprs(root->parse->groupClause, root->processed_tlist);
 	ListCell *cell;
 
-	if (root->parse->groupingSets != NIL)
-		return ScanRefuse("GROUPING SETS");
-	if (planner_rt_fetch(input->relid, root)->inh)
-		return ScanRefuse("GROUP BY over several tables");
 	foreach (cell, exprs)
-		if (!takes_expression(root, input, lfirst(cell)))
+		if (!takes_expression(root, table, lfirst(cell)))
 			return false;
 	plan->exprs = exprs;
 	plan->find = find_cost(root, exprs);
-	plan->groups = Max(1, estimate_num_groups(root, exprs, input->rows, NULL, NULL));
+	plan->groups = ScanGroupingEstimate(root, exprs, table->rows);
 	plan->empty = empty_bytes(root, exprs);
 	plan->bytes = plan->empty + state_bytes(root);
-	plan->rows = input->rows / plan->groups;
+	plan->rows = table->rows / plan->groups;
 	return true;
+}
+
+/*
+ * What the query groups by; NIL if that cannot be done.  Partitions and other children
+ * have their own expressions, of their columns.
+ */
+List *
+ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
+{
+	List *clauses = root->parse->groupClause;
+
+	if (root->parse->groupingSets != NIL)
+	{
+		(void) ScanRefuse("GROUPING SETS");
+		return NIL;
+	}
+	if (planner_rt_fetch(input->relid, root)->inh && !grouping_is_hashable(clauses))
+	{
+		(void) ScanRefuse("GROUP BY of several tables by values that have no hash");
+		return NIL;
+	}
+	return get_sortgrouplist_exprs(clauses, root->processed_tlist);
 }
 
 /* Rows whose groups have no memory are written and read once. */

@@ -23,7 +23,7 @@
  *	one table, serial		QSketchScan, also with GROUP BY
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
  *	partitions, children	Finalize Aggregate, [Gather,] Append, QSketchScan each,
- *							and if it is serial QSketchCollect
+ *							and if it is serial and has no GROUP BY QSketchCollect
  *
  * Under Finalize Aggregate QSketchScan stands where Partial Aggregate over Seq Scan
  * would.  If one of the children cannot be scanned like this, none is.
@@ -59,7 +59,7 @@ typedef struct Grouping
 	RelOptInfo *partial; /* the same step with partial aggregates */
 	PathTarget *target;  /* target of "partial" */
 	List *having;        /* an AND of conditions on groups */
-	GroupingPlan by;     /* without expressions: no GROUP BY */
+	List *by;            /* what GROUP BY has; NIL: there is none */
 } Grouping;
 
 /* The items of a path's custom_private.  Those of the executor go into the plan in this order. */
@@ -111,12 +111,12 @@ static const CustomPathMethods path_methods = {
 };
 
 /*
- * A scan of a table that returns "target", whose aggregates are "aggregates".  "alone":
- * nothing else stands below its Gather.
+ * A scan of a table that returns "target", whose aggregates are "aggregates", for so many
+ * groups.  "alone": nothing else stands below its Gather.
  */
 static Path *
 make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggregates, int workers,
-		  bool alone)
+		  bool alone, double groups)
 {
 	CustomPath *path = makeNode(CustomPath);
 	double copied = 0;
@@ -132,19 +132,24 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 		list_make5(aggregates, makeInteger(table->relid), NIL, makeBoolean(alone), makeInteger(-1));
 	path->custom_private = lappend(path->custom_private, NULL);
 	path->methods = &path_methods;
-	if (workers == 0 && grouping->by.exprs == NIL)
+	if (workers == 0 && grouping->by == NIL)
 		copied = ScanCopiedShare(grouping->root, table, aggregates);
-	ScanSetCosts(grouping->root, &path->path, table, aggregates, copied, alone);
+	ScanSetCosts(grouping->root, &path->path, table, aggregates, groups, copied, alone);
 	return &path->path;
 }
 
-/* The target of partial aggregates. */
+/* The target of what the query groups by, and partial aggregates. */
 static PathTarget *
-partial_target(PlannerInfo *root, List *aggregates)
+partial_target(const Grouping *grouping, List *aggregates)
 {
 	PathTarget *target = create_empty_pathtarget();
+	ListCell *expr;
+	ListCell *clause;
 	ListCell *cell;
 
+	forboth (expr, grouping->by, clause, grouping->root->parse->groupClause)
+		add_column_to_pathtarget(target, lfirst(expr),
+								 lfirst_node(SortGroupClause, clause)->tleSortGroupRef);
 	foreach (cell, aggregates)
 	{
 		Aggref *aggref = copyObject(lfirst_node(Aggref, cell));
@@ -152,31 +157,35 @@ partial_target(PlannerInfo *root, List *aggregates)
 		mark_partial_aggref(aggref, AGGSPLIT_INITIAL_SERIAL);
 		add_column_to_pathtarget(target, &aggref->xpr, 0);
 	}
-	return set_pathtarget_cost_width(root, target);
+	return set_pathtarget_cost_width(grouping->root, target);
 }
 
-/* Offer Finalize Aggregate over a path of partial aggregates. */
+/* Offer Finalize Aggregate over a path of partial aggregates, for so many groups in the end. */
 static void
-add_finalize_path(Grouping *grouping, Path *path)
+add_finalize_path(Grouping *grouping, Path *path, double groups)
 {
 	AggClauseCosts costs = { 0 };
 
 	get_agg_clause_costs(grouping->root, AGGSPLIT_FINAL_DESERIAL, &costs);
 	costs.transCost = (QualCost){ 0 }; /* the path's cost has that of merging */
 	add_path(grouping->output,
-			 (Path *) create_agg_path(grouping->root, grouping->output, path,
-									  grouping->output->reltarget, AGG_PLAIN,
-									  AGGSPLIT_FINAL_DESERIAL, NIL, grouping->having, &costs, 1));
+			 (Path *) create_agg_path(
+				 grouping->root, grouping->output, path, grouping->output->reltarget,
+				 grouping->by ? AGG_HASHED : AGG_PLAIN, AGGSPLIT_FINAL_DESERIAL,
+				 grouping->by ? grouping->root->parse->groupClause : NIL, grouping->having, &costs,
+				 groups));
 }
 
 /* Offer Finalize Aggregate over Gather over a path of partial aggregates. */
 static void
 add_gather_path(Grouping *grouping, Path *path)
 {
-	double groups = path->parallel_workers;
+	double rows = path->parallel_workers;
 
-	add_finalize_path(grouping, (Path *) create_gather_path(grouping->root, grouping->partial, path,
-															grouping->target, NULL, &groups));
+	add_finalize_path(grouping,
+					  (Path *) create_gather_path(grouping->root, grouping->partial, path,
+												  grouping->target, NULL, &rows),
+					  1);
 }
 
 /*
@@ -217,17 +226,32 @@ with_having(const Grouping *grouping, Path *path)
 	return path;
 }
 
-/* Add the path that returns a row for each group. */
+/* A scan of a table that returns a row of "target" for each group; NULL: it cannot be done. */
+static Path *
+make_group_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
+				List *exprs)
+{
+	GroupingPlan by;
+	Path *path;
+
+	if (!ScanGroupingPlan(grouping->root, table, exprs, &by))
+		return NULL;
+	path = make_path(grouping, table, target, aggregates, 0, false, by.groups);
+	set_item((CustomPath *) path, PATH_TARGETS, list_concat_copy(aggregates, exprs));
+	set_item((CustomPath *) path, PATH_GROUPING, ScanGroupingPrivate(&by));
+	ScanGroupingCost(&by, table, list_length(aggregates), path);
+	return path;
+}
+
+/* Add the path over one table that returns a row for each group. */
 static void
 add_group_path(Grouping *grouping, RelOptInfo *table, List *aggregates)
 {
-	const GroupingPlan *by = &grouping->by;
-	Path *path = make_path(grouping, table, grouping->output->reltarget, aggregates, 0, false);
+	Path *path =
+		make_group_path(grouping, table, grouping->output->reltarget, aggregates, grouping->by);
 
-	set_item((CustomPath *) path, PATH_TARGETS, list_concat_copy(aggregates, by->exprs));
-	set_item((CustomPath *) path, PATH_GROUPING, ScanGroupingPrivate(by));
-	ScanGroupingCost(by, table, list_length(aggregates), path);
-	add_path(grouping->output, with_having(grouping, path));
+	if (path)
+		add_path(grouping->output, with_having(grouping, path));
 }
 
 /* Add the paths over one table. */
@@ -238,11 +262,11 @@ add_table_paths(Grouping *grouping, RelOptInfo *table, List *aggregates)
 
 	add_path(grouping->output,
 			 with_having(grouping, make_path(grouping, table, grouping->output->reltarget,
-											 aggregates, 0, false)));
+											 aggregates, 0, false, 1)));
 	if (model)
 		add_gather_path(grouping,
 						make_path(grouping, table, grouping->target, grouping->target->exprs,
-								  model->parallel_workers, true));
+								  model->parallel_workers, true, 1));
 }
 
 /* The target, with a child's columns in place of its parent's. */
@@ -253,6 +277,20 @@ child_target(PlannerInfo *root, PathTarget *target, AppendRelInfo *info)
 
 	translated->exprs = (List *) adjust_appendrel_attrs(root, (Node *) target->exprs, 1, &info);
 	return translated;
+}
+
+/* A scan of a child that returns "target": what the query groups by, then aggregates. */
+static Path *
+child_path(Grouping *grouping, RelOptInfo *child, PathTarget *target, int workers)
+{
+	int fields = list_length(grouping->by);
+	List *exprs = list_truncate(list_copy(target->exprs), fields);
+	List *aggregates = list_copy_tail(target->exprs, fields);
+
+	if (!ColumnScanTable(grouping->root, child, aggregates))
+		return NULL;
+	return grouping->by ? make_group_path(grouping, child, target, aggregates, exprs)
+						: make_path(grouping, child, target, aggregates, workers, false, 1);
 }
 
 /*
@@ -270,6 +308,7 @@ child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, L
 		AppendRelInfo *info = lfirst_node(AppendRelInfo, cell);
 		RelOptInfo *child = root->simple_rel_array[info->child_relid];
 		PathTarget *translated;
+		Path *path;
 
 		if (info->parent_relid != parent || child == NULL || IS_DUMMY_REL(child))
 			continue;
@@ -280,10 +319,10 @@ child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, L
 				return false;
 			continue;
 		}
-		if (!ColumnScanTable(root, child, translated->exprs))
+		path = child_path(grouping, child, translated, workers);
+		if (path == NULL)
 			return false;
-		*paths = lappend(*paths,
-						 make_path(grouping, child, translated, translated->exprs, workers, false));
+		*paths = lappend(*paths, path);
 	}
 	return true;
 }
@@ -318,7 +357,7 @@ make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
 
 	if (!child_paths(grouping, parent->relid, grouping->target, workers, &paths) || paths == NIL)
 		return NULL;
-	if (model == NULL)
+	if (model == NULL && grouping->by == NIL)
 		paths = hand_over(grouping, parent, paths);
 	path = (Path *) create_append_path(grouping->root, parent, model ? NIL : paths,
 									   model ? paths : NIL, NIL, NULL, workers,
@@ -331,12 +370,15 @@ make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
 static void
 add_children_paths(Grouping *grouping, RelOptInfo *parent)
 {
-	Path *model = parallel_model(grouping, parent);
+	Path *model = grouping->by ? NULL : parallel_model(grouping, parent);
 	Path *path = make_append_path(grouping, parent, NULL);
+	double groups = 1;
 
 	if (path == NULL)
 		return;
-	add_finalize_path(grouping, path);
+	if (grouping->by)
+		groups = ScanGroupingEstimate(grouping->root, grouping->by, parent->rows);
+	add_finalize_path(grouping, path, groups);
 	if (model)
 		add_gather_path(grouping, make_append_path(grouping, parent, model));
 }
@@ -352,8 +394,10 @@ is_whole(Grouping *grouping, RelOptInfo *input)
 		return ScanRefuse("a join");
 	if (input->reloptkind != RELOPT_BASEREL || IS_DUMMY_REL(input))
 		return ScanRefuse("nothing to be read");
-	return (parse->groupClause == NIL && parse->groupingSets == NIL) ||
-		   ScanGroupingMatch(root, input, &grouping->by);
+	if (parse->groupClause == NIL && parse->groupingSets == NIL)
+		return true;
+	grouping->by = ScanGroupingExprs(root, input);
+	return grouping->by != NIL;
 }
 
 static void
@@ -368,20 +412,18 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 		!is_whole(&grouping, input))
 		return;
 	aggregates = ColumnScanAggregates(list_concat_copy(output->reltarget->exprs, grouping.having),
-									  grouping.by.exprs);
+									  grouping.by);
 	if (aggregates == NIL)
 		return;
-	if (grouping.by.exprs)
-	{
-		if (ColumnScanTable(root, input, aggregates))
-			add_group_path(&grouping, input, aggregates);
-		return;
-	}
 	grouping.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, output->relids);
-	grouping.target = partial_target(root, aggregates);
+	grouping.target = partial_target(&grouping, aggregates);
 	if (planner_rt_fetch(input->relid, root)->inh)
 		add_children_paths(&grouping, input);
-	else if (ColumnScanTable(root, input, aggregates))
+	else if (!ColumnScanTable(root, input, aggregates))
+		return;
+	else if (grouping.by)
+		add_group_path(&grouping, input, aggregates);
+	else
 		add_table_paths(&grouping, input, aggregates);
 }
 

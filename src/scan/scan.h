@@ -28,8 +28,8 @@
  *	columns.c	the value of a column in a tuple
  *	rowkey.c	the fingerprint of a key of several columns
  *	builtin.c	PostgreSQL's own sum, avg, min and max
- *	groups.h	GROUP BY: groups_plan.c, groups_key.c, groups_expr.c,
- *				groups_cache.c, groups.c, spill.c
+ *	groups.h	GROUP BY: groups_plan.c, groups_estimate.c, groups_key.c,
+ *				groups_expr.c, groups_cache.c, groups.c, spill.c
  *	copy.h		columns whose keys a GPU has: copy_check.c, copy_use.c, copy_load.c,
  *				copy_view.c
  *	pairs.h		QSketchPairs, a node of its own: pairs_plan.c, pairs_exec.c
@@ -107,7 +107,7 @@ extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
  * "alone": nothing else stands below its Gather.
  */
 extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates,
-						 double copied, bool alone);
+						 double groups, double copied, bool alone);
 extern bool ColumnScanHasAggregates(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions, List *groups);
 extern bool ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr);
