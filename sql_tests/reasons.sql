@@ -21,9 +21,9 @@ $$ DECLARE query text; BEGIN
 		EXECUTE 'EXPLAIN ' || query;
 	END LOOP;
 END $$;
-SELECT pg_temp.reasons('SELECT w, qsketch_agg(k) FROM why GROUP BY w, t', 'SELECT qsketch_agg(k) FROM why');
-SELECT pg_temp.reasons(VARIADIC ARRAY['SELECT qsketch_agg(k) FROM why HAVING count(*) > 1', 'SELECT qsketch_agg(a.k) FROM why AS a JOIN why AS b ON a.k = b.w',
-	'SELECT qsketch_agg(k + 1) FROM why', 'SELECT qsketch_agg(ROW(k, k + 1)) FROM why', 'SELECT qsketch_agg(DISTINCT k) FROM why', 'SELECT qsketch_agg(k), sum(w) FROM why',
+SELECT pg_temp.reasons('SELECT w, qsketch_agg(k) FROM why GROUP BY ROLLUP (w, t)', 'SELECT qsketch_agg(k) FROM why');
+SELECT pg_temp.reasons(VARIADIC ARRAY['SELECT qsketch_agg(a.k) FROM why AS a JOIN why AS b ON a.k = b.w',
+	'SELECT qsketch_agg(k + 1) FROM why', 'SELECT qsketch_agg(ROW(k, k + 1)) FROM why', 'SELECT qsketch_agg(DISTINCT k) FROM why', 'SELECT qsketch_agg(k), sum(w + 1) FROM why', 'SELECT qsketch_agg(k), array_agg(w) FROM why',
 	'SELECT qsketch_agg(k, w + 1) FROM why', 'SELECT qsketch_agg(k) FROM why TABLESAMPLE BERNOULLI (50)', 'SELECT qsketch_agg(i) FROM generate_series(1, 10) AS i',
 	'SELECT qsketch_agg(k) FROM why WHERE random() < 0.5', 'SELECT qsketch_agg(k) FROM why WHERE EXISTS (SELECT FROM why_small AS s WHERE s.k > why.k OR random() < 2)',
 	'SELECT qsketch_agg(k) FROM why WHERE ctid <> ''(0,1)''', 'SELECT qsketch_agg(k) FROM why WHERE false', 'SELECT qsketch_agg(k, sk) FROM why, (SELECT qsketch_new() AS sk OFFSET 0) AS s',
@@ -33,8 +33,11 @@ SELECT pg_temp.reasons(VARIADIC ARRAY['SELECT qsketch_agg(k) FROM why HAVING cou
 SET qsketch.enable_columnscan = off;
 SELECT pg_temp.reasons('SELECT qsketch_agg(k) FROM why');
 RESET qsketch.enable_columnscan;
+-- GROUP BY
+SELECT pg_temp.reasons(VARIADIC ARRAY['SELECT qsketch_agg(k) FROM why GROUP BY w, j', 'SELECT qsketch_agg(k) FROM why GROUP BY w % 2, random()', 'SELECT qsketch_agg(k) FROM why GROUP BY generate_series(1, w)',
+	'SELECT qsketch_agg(k) FROM why GROUP BY ctid', 'SELECT qsketch_agg(k) FROM why GROUP BY why::text', 'SELECT qsketch_agg(k) FROM why GROUP BY w, (t || w)']);
 -- several parts
-SELECT pg_temp.reasons('SELECT (SELECT qsketch_agg(k + 1) FROM why) || (SELECT qsketch_agg(k + 2) FROM why) || (SELECT qsketch_agg(k) FROM why GROUP BY w, t)');
+SELECT pg_temp.reasons('SELECT (SELECT qsketch_agg(k + 1) FROM why) || (SELECT qsketch_agg(k + 2) FROM why) || (SELECT qsketch_agg(k) FROM why GROUP BY ROLLUP (w, t))');
 -- partitions, which are also planned one by one
 CREATE TABLE why_parts (d int, k int) PARTITION BY LIST (d);
 CREATE TABLE why_part1 PARTITION OF why_parts FOR VALUES IN (1);
@@ -52,7 +55,7 @@ DROP TABLE why_parts;
 
 -- of queries that run
 SET client_min_messages = debug1;
-SELECT qsketch_total(qsketch_agg(k)) FROM why GROUP BY w, t;
+SELECT qsketch_total(qsketch_agg(k)) FROM why GROUP BY ROLLUP (w, t);
 SET qsketch.device = auto;
 SELECT qsketch_total(qsketch_agg(k, qsketch_new('sf', '64kB'))) FROM why;
 SELECT count(*) FROM why;

@@ -23,6 +23,9 @@ CREATE UNLOGGED TABLE zipf AS
 CREATE UNLOGGED TABLE texts AS SELECT 'user ' || lpad(k::text, 12, '0') AS t FROM ints;
 CREATE UNLOGGED TABLE dated AS
     SELECT k, (random() * 30)::int % 30 AS day, (random() * 100)::int % 100 AS percent FROM ints;
+-- A log, in the order of its times: 30 days, of 20 places.
+CREATE UNLOGGED TABLE logs AS
+    SELECT k, timestamp '2026-01-01' + (v - 1) * (interval '30 days' / :rows) AS ts, (random() * 20)::int % 20 AS place FROM ints;
 -- "partitioned" is loaded day by day, "strewn" in the order of the rows: then the
 -- pages of a partition are strewn over shared memory.
 CREATE UNLOGGED TABLE partitioned (LIKE dated) PARTITION BY LIST (day);
@@ -39,9 +42,9 @@ CREATE UNLOGGED TABLE days AS SELECT * FROM many LIMIT 30;
 CREATE UNLOGGED TABLE probes AS SELECT k FROM keys LIMIT 20000;
 CREATE UNLOGGED TABLE batch AS SELECT array_agg(k) AS a FROM keys;
 CREATE UNLOGGED TABLE written (sk qsketch);
-VACUUM ANALYZE ints, zipf, texts, dated, partitioned, strewn, keys, stored, many, days, probes;
+VACUUM ANALYZE ints, zipf, texts, dated, logs, partitioned, strewn, keys, stored, many, days, probes;
 ANALYZE fresh;
-SELECT pg_prewarm(t) FROM unnest(ARRAY['ints', 'zipf', 'texts', 'dated', 'keys', 'fresh', 'many']) AS t \g /dev/null
+SELECT pg_prewarm(t) FROM unnest(ARRAY['ints', 'zipf', 'texts', 'dated', 'logs', 'keys', 'fresh', 'many']) AS t \g /dev/null
 
 --
 -- Targets
@@ -63,6 +66,14 @@ INSERT INTO benchmarks (what, query, rival, bound, target, settings, holds) VALU
  'SELECT count(n) FROM (SELECT day, count(*) AS n FROM dated GROUP BY day) AS g', '<=', 0.7, '{work_mem, 64MB}',
  'SELECT count(*) = 30 AND bool_and(g.sk = qsketch_agg) FROM (SELECT day, qsketch_agg(k) AS sk FROM dated GROUP BY day) AS g
   JOIN (SELECT day, qsketch_agg(k + 0) FROM dated GROUP BY day) AS o USING (day)'),
+('of 30 days of a log', 'SELECT count(sk) FROM (SELECT ts::date, qsketch_agg(k) AS sk FROM logs GROUP BY ts::date) AS g',
+ 'SELECT count(n) FROM (SELECT ts::date, count(*) AS n FROM logs GROUP BY ts::date) AS g', '<=', 0.45, '{work_mem, 64MB}',
+ 'SELECT count(*) = 30 AND bool_and(g.sk = o.sk) FROM (SELECT ts::date AS day, qsketch_agg(k) AS sk FROM logs GROUP BY ts::date) AS g
+  JOIN (SELECT ts::date AS day, qsketch_agg(k + 0) AS sk FROM logs GROUP BY ts::date) AS o USING (day)'),
+('of 30 days x 20 places', 'SELECT count(sk) FROM (SELECT ts::date, place, qsketch_agg(k) AS sk FROM logs GROUP BY ts::date, place) AS g',
+ 'SELECT count(n) FROM (SELECT ts::date, place, count(*) AS n FROM logs GROUP BY ts::date, place) AS g', '<=', 0.6, '{}',
+ 'SELECT count(*) = 600 AND bool_and(g.sk = o.sk) FROM (SELECT ts::date AS day, place, qsketch_agg(k) AS sk FROM logs GROUP BY ts::date, place) AS g
+  JOIN (SELECT ts::date AS day, place, qsketch_agg(k + 0) AS sk FROM logs GROUP BY ts::date, place) AS o USING (day, place)'),
 ('of 30 partitions', 'SELECT qsketch_agg(k) FROM partitioned', 'SELECT qsketch_agg(k) FROM dated', '<=', 1.2, '{}',
  'SELECT qsketch_agg(k) = (SELECT qsketch_agg(k) FROM dated) FROM partitioned'),
 ('loaded as rows came', 'SELECT qsketch_agg(k) FROM strewn', 'SELECT qsketch_agg(k) FROM dated', '<=', 1.2, '{}',

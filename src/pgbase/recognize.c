@@ -180,19 +180,35 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 	return read_types(parts.aggtransfn, parts.aggtranstype, functions->key, &recognized->key_type);
 }
 
-/* Is it count(*) or count(value)?  Both are built in, and have no final function. */
-bool
-RecognizeCount(Oid aggregate, RecognizedAggregate *recognized)
+/* Read what a built-in aggregate is made of. */
+static bool
+recognize_built_in(Oid aggregate, RecognizedAggregate *recognized)
 {
 	Parts parts;
 
-	if ((aggregate != F_COUNT_ && aggregate != F_COUNT_ANY) || !read_parts(aggregate, &parts))
+	if (!read_parts(aggregate, &parts))
 		return false;
 	memset(recognized, 0, sizeof(*recognized));
 	recognized->transition = parts.fixed.aggtransfn;
 	recognized->final = parts.fixed.aggfinalfn;
 	recognized->owner = FunctionOwner(aggregate);
 	return true;
+}
+
+/* Is it count(*) or count(value)?  Both are built in, and have no final function. */
+bool
+RecognizeCount(Oid aggregate, RecognizedAggregate *recognized)
+{
+	return (aggregate == F_COUNT_ || aggregate == F_COUNT_ANY) &&
+		   recognize_built_in(aggregate, recognized);
+}
+
+/* Is it avg, sum, max or min of numbers, times or text?  These have consecutive OIDs. */
+bool
+RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
+{
+	return aggregate >= F_AVG_INT8 && aggregate <= F_MIN_NUMERIC &&
+		   recognize_built_in(aggregate, recognized);
 }
 
 /*

@@ -55,6 +55,7 @@ extern bool AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions);
 extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 							   RecognizedAggregate *recognized);
 extern bool RecognizeCount(Oid aggregate, RecognizedAggregate *recognized);
+extern bool RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized);
 extern void CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions);
 extern bool CombinesStates(const AggState *node, const AggregateFunctions *functions);
 

@@ -74,6 +74,9 @@ ScanHandoverTake(ScanHandover *handover, ScanAggregate *column, int count, Memor
 	{
 		column[i].state = handover->column[i].state;
 		column[i].rows = handover->column[i].rows;
+		column[i].computed = handover->column[i].computed;
+		if (column[i].builtin)
+			BuiltinUseContext(column[i].builtin, handover->context);
 	}
 	return true;
 }
@@ -106,20 +109,24 @@ exec(CustomScanState *node)
 	CollectState *state = (CollectState *) node;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+	ExprContext *context = node->ss.ps.ps_ExprContext;
 	const ScanAggregate *column = state->handover->column;
+	MemoryContext old;
 	int i;
 
 	ExecClearTuple(slot);
 	if (column == NULL)
 		return projection ? ExecClearTuple(projection->pi_state.resultslot) : slot;
+	ResetExprContext(context);
+	old = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
 	for (i = 0; i < state->count; i++)
 		slot->tts_values[i] = ScanAggregateResult(&column[i], &slot->tts_isnull[i]);
+	MemoryContextSwitchTo(old);
 	state->handover->column = NULL;
 	ExecStoreVirtualTuple(slot);
 	if (projection == NULL)
 		return slot;
-	ResetExprContext(node->ss.ps.ps_ExprContext);
-	node->ss.ps.ps_ExprContext->ecxt_scantuple = slot;
+	context->ecxt_scantuple = slot;
 	return ExecProject(projection);
 }
 

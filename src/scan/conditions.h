@@ -120,17 +120,21 @@ typedef struct WantedRows
 	ScanConditions *conditions; /* NULL: all rows */
 	int filters;
 	FilteredTuples *filtered;
-	Bitmapset *params; /* parameters that any condition depends on */
+	Bitmapset *params; /* parameters that a run depends on */
 } WantedRows;
 
 extern void WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clauses,
 						   int most_filters);
+extern void WantedRowsAddParams(WantedRows *rows, List *exprs);
 extern int WantedRowsAddFilter(WantedRows *rows, Expr *filter);
 extern int WantedRowsOnPage(const WantedRows *rows);
 extern void WantedRowsStart(WantedRows *rows);
 extern void WantedRowsSelect(WantedRows *rows, PageTuples *tuples);
 extern void WantedRowsFilter(WantedRows *rows, PageTuples *tuples);
 extern void WantedRowsEnd(WantedRows *rows);
+
+/* setup.c */
+extern ScanAggregate *ScanAggregatesInit(const CustomScan *scan, WantedRows *rows, int *count);
 
 /* The tuples that WHERE left, or those that a filter left. */
 static inline PageTuples *

@@ -290,7 +290,7 @@ CopyGroupsRefusal(Relation relation, const Var *group)
 	KeyKind kind;
 
 	if (!CopyTakesKeys(form) || CopyFormOf(form->atttypid).kind == VALUE_NONE ||
-		!ScanGroupingKind(group, &kind) || kind == KEY_BYTES)
+		!ScanGroupingKind((const Node *) group, &kind) || kind == KEY_BYTES)
 		return "GROUP BY of a column that is not copied as numbers";
 	return NULL;
 }

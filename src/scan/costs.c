@@ -112,8 +112,8 @@ key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
 
 /* The cost of all pages but the "copied" share, and for each tuple a fraction of the executor's. */
 void
-ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, double copied,
-			 bool alone)
+ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, double groups,
+			 double copied, bool alone)
 {
 	double share = running(aggregates, path->parallel_workers, alone);
 	double read = 1 - copied * (1 - COPIED_SHARE);
@@ -127,7 +127,7 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates,
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
 	path->startup_cost = table->pages * (1 - copied) * page_cost +
-						 merge_cost(aggregates, rows, share, alone) +
+						 groups * merge_cost(aggregates, rows / groups, share, alone) +
 						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
 						 rows * key_cost(root, aggregates, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;

@@ -3,8 +3,8 @@
  *		QSketchScan in the executor.
  *
  * The first call runs the whole scan and returns one tuple with all aggregates.  With
- * GROUP BY there is a tuple for each group (groups.c).  An aggregate that saw no key
- * but NULLs gives NULL.
+ * GROUP BY there is a tuple for each group (groups.c).  HAVING is tested on these
+ * tuples.  An aggregate that saw no key but NULLs gives NULL.
  *
  * Under Finalize Aggregate the sketches are partial: they come from one child, or from
  * the pages of this process.  They are freed as soon as they have been merged.
@@ -25,7 +25,6 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/ruleutils.h"
 
 /* Pages between two reports of how far the scan has come. */
 #define REPORT_PAGES 32
@@ -37,6 +36,7 @@ typedef struct ColumnScanState
 	ScanAggregate *column;
 	WantedRows rows;
 	ScanGroups *groups; /* NULL: no GROUP BY */
+	ScanHaving having;
 	ScanCopies *copies; /* NULL: there are no copies of columns on a GPU */
 	bool partial;
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
@@ -76,54 +76,25 @@ init_rows(ColumnScanState *state)
 }
 
 static void
-init_columns(ColumnScanState *state)
-{
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-	TupleDesc descriptor = RelationGetDescr(state->css.ss.ss_currentRelation);
-	ListCell *cell;
-
-	state->column = palloc0(list_length(cscan->custom_scan_tlist) * sizeof(ScanAggregate));
-	foreach (cell, cscan->custom_scan_tlist)
-	{
-		Aggref *aggref = (Aggref *) lfirst_node(TargetEntry, cell)->expr;
-		ScanAggregate *column = &state->column[state->count];
-
-		if (!IsA(aggref, Aggref))
-			break;
-		ScanAggregateInit(column, aggref, descriptor);
-		column->filter_number = WantedRowsAddFilter(&state->rows, aggref->aggfilter);
-		state->partial = aggref->aggsplit != AGGSPLIT_SIMPLE;
-		state->count++;
-	}
-}
-
-/* The grouping column, which follows the aggregates in the target list. */
-static Var *
-group_column(const ColumnScanState *state)
-{
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-
-	return (Var *) list_nth_node(TargetEntry, cscan->custom_scan_tlist, state->count)->expr;
-}
-
-static void
 begin(CustomScanState *node, EState *estate, int eflags)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 
 	init_rows(state);
-	init_columns(state);
+	state->column = ScanAggregatesInit(cscan, &state->rows, &state->count);
+	state->partial = ScanIsPartial(cscan);
 	state->alone = boolVal(linitial(cscan->custom_private));
 	if (lthird(cscan->custom_private))
 		state->groups =
-			ScanGroupsCreate(group_column(state), lthird(cscan->custom_private), state->column,
+			ScanGroupsCreate(ScanGroupExprs(cscan), lthird(cscan->custom_private), state->column,
 							 state->count, &state->rows, !(eflags & EXEC_FLAG_REWIND));
+	ScanHavingInit(&state->having, node);
 	if (intVal(lsecond(cscan->custom_private)) >= 0)
 		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
 	state->copies =
 		ScanCopiesCreate(node->ss.ss_currentRelation, state->column, state->count, &state->rows,
-						 cscan, state->groups ? group_column(state) : NULL);
+						 cscan, state->groups ? ScanGroupedColumn(ScanGroupExprs(cscan)) : NULL);
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 	state->scratch =
@@ -273,39 +244,67 @@ run(ColumnScanState *state)
 	state->ready = true;
 }
 
+/* Count the spilled rows of the next turn; false: there are none. */
+static bool
+next_turn(ColumnScanState *state)
+{
+	ScanCounts turn = { 0 };
+
+	if (!ScanGroupsGoOn(state->groups))
+		return false;
+	turn = ScanGroupsFlush(state->groups);
+	ScanCountsAdd(&state->counts, &turn);
+	return true;
+}
+
+/* Store the next group of this turn; false: there is none.  Its values live as long as the tuple. */
+static bool
+return_group(ColumnScanState *state, TupleTableSlot *slot)
+{
+	MemoryContext old =
+		MemoryContextSwitchTo(state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+	bool found = ScanGroupsNext(state->groups, slot);
+
+	MemoryContextSwitchTo(old);
+	return found;
+}
+
 /* The next group's tuple.  When a turn is over, the groups of spilled rows follow. */
 static TupleTableSlot *
 next_group(ColumnScanState *state, TupleTableSlot *slot)
 {
 	if (!state->ready)
 		run(state);
-	while (!ScanGroupsNext(state->groups, slot))
+	do
 	{
-		MemoryContext old = MemoryContextSwitchTo(state->scratch);
-		bool more = ScanGroupsGoOn(state->groups);
-		ScanCounts turn = { 0 };
-
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(state->scratch);
-		if (!more)
-			return slot;
-		turn = ScanGroupsFlush(state->groups);
-		ScanCountsAdd(&state->counts, &turn);
+		while (return_group(state, slot))
+			if (ScanHavingPasses(&state->having, state->css.ss.ps.ps_ExprContext, slot))
+				return slot;
 	}
+	while (next_turn(state));
+	if (state->partial)
+		ScanGroupsForget(state->groups);
 	return slot;
 }
 
-/* Return the sketches as a tuple.  In the leader a row of NULLs precedes them if they are large. */
+/*
+ * Return the sketches as a tuple, whose values live as long as it does.  In the leader a
+ * row of NULLs precedes them if they are large.
+ */
 static TupleTableSlot *
 result(ColumnScanState *state, TupleTableSlot *slot)
 {
 	bool second = state->waits;
+	MemoryContext old;
 
 	state->waits = !second && state->shared && state->alone &&
 				   SharedScanResultIsLarge(state->column, state->count);
 	if (state->waits)
 		return ExecStoreAllNullTuple(slot);
-	return SharedScanResult(state->column, state->count, second, slot);
+	old = MemoryContextSwitchTo(state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+	SharedScanResult(state->column, state->count, second, slot);
+	MemoryContextSwitchTo(old);
+	return slot;
 }
 
 /* Return the one tuple, or the next group's. */
@@ -340,7 +339,9 @@ next(ScanState *node)
 		MemoryContextReset(state->sketches);
 		return slot;
 	}
-	return result(state, slot);
+	result(state, slot);
+	(void) ScanHavingPasses(&state->having, node->ps.ps_ExprContext, slot);
+	return slot;
 }
 
 static bool
@@ -436,37 +437,24 @@ shutdown(CustomScanState *node)
 	state->shared = NULL;
 }
 
-/* Show the grouping column as Aggregate shows it. */
-static void
-explain_group(ColumnScanState *state, List *ancestors, ExplainState *es)
-{
-	List *context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
-#if PG_VERSION_NUM >= 180000
-	bool prefix =
-		es->rtable_size > 1 || es->verbose; /* rtable_size leaves out the entry of GROUP BY */
-#else
-	bool prefix = list_length(es->rtable) > 1 || es->verbose;
-#endif
-
-	ExplainPropertyText(
-		"Group Key", deparse_expression((Node *) group_column(state), context, prefix, false), es);
-	if (ScanCountsTold(&state->counts, &state->css.ss.ps, es))
-		ScanGroupsExplain(state->groups, es);
-}
-
 static void
 explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
+	const CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
+	bool counted = ScanCountsTold(&state->counts, &node->ss.ps, es);
 
 	if (state->groups)
-		explain_group(state, ancestors, es);
+		ScanExplainExprs("Group Key", ScanGroupExprs(cscan), cscan, ancestors, es);
+	if (state->groups && counted)
+		ScanGroupsExplain(state->groups, es);
+	ScanHavingExplain(&state->having, cscan, counted, ancestors, es);
 	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
 							   es);
 	if (state->copies)
 		ScanCopiesExplain(state->copies, node->ss.ss_currentRelation, es);
-	if (ScanCountsTold(&state->counts, &node->ss.ps, es))
+	if (counted)
 		ScanExplainCounts(&state->counts, es);
 }
 

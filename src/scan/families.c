@@ -1,7 +1,7 @@
 /*
  * families.c
  *		How the column scan handles each family (sketches, filters, sets, top keys),
- *		and counts of rows beside them.
+ *		and PostgreSQL's own aggregates beside them.
  *
  * src/scan/families.c
  */
@@ -245,27 +245,33 @@ sets_start(const ScanAggregate *column, MemoryContext context, bool partial)
 }
 
 static bool
-count_takes_keys(const ColumnScanCall *call)
+plain_takes_keys(const ColumnScanCall *call)
 {
 	return true;
 }
 
 static double
-count_table_bytes(const Const *template, double rows, double others, bool together)
+plain_table_bytes(const Const *template, double rows, double others, bool together)
 {
 	return 0;
 }
 
 static KeyedState *
-count_start(const ScanAggregate *column, MemoryContext context, bool partial)
+plain_start(const ScanAggregate *column, MemoryContext context, bool partial)
 {
 	return NULL;
 }
 
 const ColumnFamily column_count = {
-	.takes_keys = count_takes_keys,
-	.table_bytes = count_table_bytes,
-	.start = count_start,
+	.takes_keys = plain_takes_keys,
+	.table_bytes = plain_table_bytes,
+	.start = plain_start,
+};
+
+const ColumnFamily column_builtin = {
+	.takes_keys = plain_takes_keys,
+	.table_bytes = plain_table_bytes,
+	.start = plain_start,
 };
 
 const ColumnFamily column_families[COLUMN_FAMILIES] = {

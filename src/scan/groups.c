@@ -3,8 +3,7 @@
  *		The groups of a column scan, each with states of its own.
  *
  * The tuples of a page are sorted by group.  Then each group adds its tuples at once,
- * as a scan without groups adds a page.  A hash table finds the groups; NULL is a
- * group, too.
+ * as a scan without groups adds a page.  A hash table finds the groups.
  *
  * The memory limit is that of hash aggregation.  No further group is made in a turn
  * once all states take more than the limit.  The same holds once there are as many
@@ -31,14 +30,15 @@
 
 #define FIRST_GROUPS 64
 
+/* The aggregates lie behind the values, which are what is looked at first. */
 typedef struct ScanGroup
 {
-	GroupValue value;
 	uint64 sorting; /* number of the last sorting in which the group had tuples */
 	int place;      /* its index among the groups of that sorting */
 	struct ScanGroup *next;
-	struct ScanGroup *same_bits; /* another group whose value has the same bits */
-	ScanAggregate column[FLEXIBLE_ARRAY_MEMBER];
+	struct ScanGroup *same_bits; /* another group whose values have the same bits */
+	ScanAggregate *column;
+	GroupValue value[FLEXIBLE_ARRAY_MEMBER]; /* of each field of the key */
 } ScanGroup;
 
 typedef struct GroupEntry
@@ -85,19 +85,18 @@ struct ScanGroups
 	const ScanAggregate *model; /* the columns of a new group, without states */
 	int count;
 	WantedRows *rows;
-	ColumnPlace place;
-	KeyKind kind;
-	Size limit;    /* for all states, in bytes */
-	uint64 most;   /* the most groups in a turn */
-	bool once;     /* no group is asked for again */
-	bool full;     /* no further group is made in this turn */
-	bool apart;    /* new groups have their sketches on a GPU until they are returned */
-	bool complete; /* nothing was spilled or freed, so the groups can be returned again */
+	GroupKey *key;
+	GroupValue *value; /* of the last tuple, for each field of the key */
+	Size limit;        /* for all states, in bytes */
+	uint64 most;       /* the most groups in a turn */
+	bool once;         /* no group is asked for again */
+	bool full;         /* no further group is made in this turn */
+	bool apart;        /* new groups have their sketches on a GPU until they are returned */
+	bool complete;     /* nothing was spilled or freed, so the groups can be returned again */
 
 	MemoryContext context; /* of the groups of this turn */
 	KeptTable kept;        /* in that context: the dense table that groups use in turn */
 	groupmap_hash *map;
-	ScanGroup *null_group;
 	ScanGroup *first; /* in the order in which they came */
 	ScanGroup *last;
 	ScanGroup *before;  /* the group made before the last one */
@@ -109,11 +108,12 @@ struct ScanGroups
 	uint64 spilled;
 
 	ScanSpill *spill;
+	MemoryContext scratch; /* while spilled rows are read */
 	Sorting sorting;
 };
 
 ScanGroups *
-ScanGroupsCreate(const Var *column, Node *private, const ScanAggregate *model, int count,
+ScanGroupsCreate(List *exprs, Node *private, const ScanAggregate *model, int count,
 				 WantedRows *rows, bool once)
 {
 	ScanGroups *groups = palloc0(sizeof(ScanGroups));
@@ -122,9 +122,9 @@ ScanGroupsCreate(const Var *column, Node *private, const ScanAggregate *model, i
 	groups->count = count;
 	groups->rows = rows;
 	groups->once = once;
-	if (!ScanGroupingKind(column, &groups->kind))
-		elog(ERROR, "unexpected group in QSketchScan");
-	ColumnPlaceInit(&groups->place, column->varattno, RelationGetDescr(rows->relation));
+	WantedRowsAddParams(rows, exprs);
+	groups->key = GroupKeyCreate(exprs, rows->estate, rows->relation);
+	groups->value = palloc0((Size) groups->key->fields * sizeof(GroupValue));
 	groups->limit = get_hash_memory_limit();
 	groups->most =
 		(uint64) Max(1, (double) groups->limit / ScanGroupingBytes(private, model, count, once));
@@ -132,6 +132,8 @@ ScanGroupsCreate(const Var *column, Node *private, const ScanAggregate *model, i
 		AllocSetContextCreate(CurrentMemoryContext, "QSketchScan groups", ALLOCSET_DEFAULT_SIZES);
 	groups->spill = ScanSpillCreate(AllocSetContextCreate(
 		CurrentMemoryContext, "QSketchScan spilled rows", ALLOCSET_DEFAULT_SIZES));
+	groups->scratch = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan spilled keys",
+											ALLOCSET_DEFAULT_SIZES);
 	return groups;
 }
 
@@ -142,7 +144,7 @@ start_turn(ScanGroups *groups)
 	MemoryContextReset(groups->context);
 	KeptTableInit(&groups->kept, groups->context);
 	groups->map = groupmap_create(groups->context, FIRST_GROUPS, NULL);
-	groups->null_group = groups->first = groups->last = groups->before = NULL;
+	groups->first = groups->last = groups->before = NULL;
 	groups->recent = groups->waiting = groups->given = NULL;
 	groups->groups = 0;
 	groups->full = false;
@@ -152,6 +154,7 @@ void
 ScanGroupsStart(ScanGroups *groups)
 {
 	ScanSpillReset(groups->spill);
+	GroupKeyStart(groups->key);
 	groups->complete = true;
 	start_turn(groups);
 }
@@ -186,14 +189,17 @@ has_room(ScanGroups *groups)
 	return !groups->full;
 }
 
+/* Make a group of the last tuple's values. */
 static ScanGroup *
-create_group(ScanGroups *groups, const GroupValue *value)
+create_group(ScanGroups *groups)
 {
-	ScanGroup *group = MemoryContextAllocZero(
-		groups->context, offsetof(ScanGroup, column) + groups->count * sizeof(ScanAggregate));
+	Size head = MAXALIGN(offsetof(ScanGroup, value) + groups->key->fields * sizeof(GroupValue));
+	ScanGroup *group =
+		MemoryContextAllocZero(groups->context, head + groups->count * sizeof(ScanAggregate));
 	int i;
 
-	GroupKeep(&group->value, value, groups->context);
+	GroupKeyKeep(groups->key, group->value, groups->value, groups->context);
+	group->column = (ScanAggregate *) ((char *) group + head);
 	memcpy(group->column, groups->model, groups->count * sizeof(ScanAggregate));
 	for (i = 0; i < groups->count; i++)
 	{
@@ -212,29 +218,20 @@ create_group(ScanGroups *groups, const GroupValue *value)
 	return group;
 }
 
-/* The group of NULLs; NULL if there is none, and no memory for it. */
+/* The group of the last tuple's values; NULL if there is none, and no memory for it. */
 static ScanGroup *
-find_null(ScanGroups *groups, const GroupValue *value)
+find_group(ScanGroups *groups, int64 bits)
 {
-	if (groups->null_group == NULL && has_room(groups))
-		groups->null_group = create_group(groups, value);
-	return groups->null_group;
-}
-
-/* The group of a value; NULL if there is none, and no memory for it. */
-static ScanGroup *
-find_value(ScanGroups *groups, const GroupValue *value)
-{
-	GroupEntry *entry = groupmap_lookup(groups->map, value->bits);
+	GroupEntry *entry = groupmap_lookup(groups->map, bits);
 	ScanGroup *group = entry ? entry->group : NULL;
 	bool found;
 
-	while (group && !GroupSame(&group->value, value))
+	while (group && !GroupKeySame(groups->key, group->value, groups->value))
 		group = group->same_bits;
 	if (group || !has_room(groups))
 		return group;
-	group = create_group(groups, value);
-	entry = groupmap_insert(groups->map, value->bits, &found);
+	group = create_group(groups);
+	entry = groupmap_insert(groups->map, bits, &found);
 	group->same_bits = found ? entry->group : NULL;
 	entry->group = group;
 	return group;
@@ -248,38 +245,22 @@ find_value(ScanGroups *groups, const GroupValue *value)
 ScanAggregate *
 ScanGroupsFind(ScanGroups *groups, int64 number, bool null)
 {
-	GroupValue value = { .bits = number, .null = null };
 	ScanGroup *group;
 
+	Assert(groups->key->fields == 1);
+	groups->value[0] = (GroupValue){ .bits = number, .null = null };
 	groups->apart = groups->once;
-	group = null ? find_null(groups, &value) : find_value(groups, &value);
+	group = find_group(groups, GroupKeyBits(groups->key, groups->value));
 	groups->apart = false;
 	return group ? group->column : NULL;
 }
 
 static void
-spill(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, const GroupValue *value)
+spill(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, int64 bits)
 {
-	ScanSpillPut(groups->spill, GroupSpillHash(value), tuple, length);
+	ScanSpillPut(groups->spill, GroupSpillHash(bits), tuple, length);
 	groups->spilled++;
 	groups->complete = false;
-}
-
-static inline void
-read_value(const ScanGroups *groups, HeapTupleHeader tuple, uint16 length, GroupValue *value)
-{
-	Relation relation = groups->rows->relation;
-
-	if (groups->kind == KEY_BYTES)
-	{
-		GroupReadString(&groups->place, relation, tuple, length, value);
-		return;
-	}
-	value->string = NULL;
-	value->copied = false;
-	value->bits = 0;
-	value->null =
-		!ColumnGetInteger(&groups->place, groups->kind, relation, tuple, length, &value->bits);
 }
 
 /* The group of a tuple, or NULL.  If the tuple is wanted, it is spilled then. */
@@ -287,16 +268,19 @@ static inline ScanGroup *
 group_of(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
 {
 	ScanGroup *group = groups->recent;
-	GroupValue value;
 
-	read_value(groups, tuple, length, &value);
-	if (group == NULL || !GroupSame(&group->value, &value))
-		group = value.null ? find_null(groups, &value) : find_value(groups, &value);
-	if (group)
-		groups->recent = group;
-	else if (wanted)
-		spill(groups, tuple, length, &value);
-	GroupReadEnd(&value);
+	GroupKeyRead(groups->key, tuple, length, groups->value);
+	if (group == NULL || !GroupKeySame(groups->key, group->value, groups->value))
+	{
+		int64 bits = GroupKeyBits(groups->key, groups->value);
+
+		group = find_group(groups, bits);
+		if (group)
+			groups->recent = group;
+		else if (wanted)
+			spill(groups, tuple, length, bits);
+	}
+	GroupKeyReadEnd(groups->key, groups->value);
 	return group;
 }
 
@@ -455,7 +439,7 @@ release_given(ScanGroups *groups)
 	groups->given = NULL;
 }
 
-/* Return the next group: its aggregates, then its value.  False: this turn has no more groups. */
+/* Return the next group: its aggregates, then its values.  False: this turn has no more groups. */
 bool
 ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 {
@@ -471,8 +455,12 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	for (i = 0; i < groups->count; i++)
 		slot->tts_values[i] = ScanAggregateResult(&group->column[i], &slot->tts_isnull[i]);
-	slot->tts_values[groups->count] = GroupDatum(&group->value, groups->kind);
-	slot->tts_isnull[groups->count] = group->value.null;
+	for (i = 0; i < groups->key->fields; i++)
+	{
+		slot->tts_values[groups->count + i] =
+			GroupDatum(&group->value[i], groups->key->field[i].kind);
+		slot->tts_isnull[groups->count + i] = group->value[i].null;
+	}
 	ExecStoreVirtualTuple(slot);
 	return true;
 }
@@ -481,18 +469,22 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 bool
 ScanGroupsGoOn(ScanGroups *groups)
 {
+	MemoryContext old;
 	PageTuples *tuples;
 
 	if (!ScanSpillNextPart(groups->spill))
 		return false;
 	start_turn(groups);
 	tuples = palloc(sizeof(PageTuples));
+	old = MemoryContextSwitchTo(groups->scratch);
 	while (ScanSpillRead(groups->spill, tuples))
 	{
 		CHECK_FOR_INTERRUPTS();
 		WantedRowsFilter(groups->rows, tuples);
 		ScanGroupsAdd(groups, tuples);
+		MemoryContextReset(groups->scratch);
 	}
+	MemoryContextSwitchTo(old);
 	WantedRowsEnd(groups->rows);
 	pfree(tuples);
 	return true;
@@ -505,6 +497,14 @@ ScanGroupsRewind(ScanGroups *groups)
 	release_given(groups);
 	groups->waiting = groups->first;
 	return groups->complete;
+}
+
+/* Free all groups, which have been returned.  Returning them again takes another run. */
+void
+ScanGroupsForget(ScanGroups *groups)
+{
+	start_turn(groups);
+	groups->complete = false;
 }
 
 /* Close the files of rows that were spilled and never read. */

@@ -1,10 +1,13 @@
 /*
  * groups.h
- *		GROUP BY of one column in a column scan.
+ *		GROUP BY in a column scan, of columns and of expressions of them.
  *
  *	groups_plan.c	which GROUP BY can be done, and what it costs
+ *	groups_estimate.c	how many groups there will be
  *	groups.c		the groups, each with states of its own
- *	groups_value.c	the value that tells groups apart
+ *	groups_key.c	the values that tell groups apart
+ *	groups_expr.c	values that the executor evaluates
+ *	groups_cache.c	those of the last rows, and of spans of times
  *	spill.c			files with rows of groups that wait for their turn
  *
  * src/scan/groups.h
@@ -12,37 +15,135 @@
 #ifndef QS_SCAN_GROUPS_H
 #define QS_SCAN_GROUPS_H
 
+#include "scan/columns.h"
 #include "scan/conditions.h"
 
-/* groups_value.c: the value of the grouping column.  Equal values have equal bits. */
+/* The value of a column or expression that rows are grouped by.  Equal values have equal bits. */
 typedef struct GroupValue
 {
 	int64 bits; /* the integer, or the hash of the string */
 	bool null;
-	bool copied; /* "string" is a copy, not in the tuple */
+	bool copied; /* "string" is a copy that GroupReadEnd() frees */
 	const struct varlena *string;
 } GroupValue;
 
+/* groups_expr.c: an expression that the executor evaluates. */
+typedef struct GroupExpression GroupExpression;
+
+extern GroupExpression *
+GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relation);
+extern void GroupExpressionStart(GroupExpression *expression);
+extern void GroupExpressionRead(GroupExpression *expression, Relation relation,
+								HeapTupleHeader tuple, uint16 length, GroupValue *value);
+
+extern void GroupExpressionAt(GroupExpression *expression, int64 input, GroupValue *value);
+
+/* groups_cache.c: values of an expression of one integer column. */
+typedef struct GroupCache GroupCache;
+
+extern GroupCache *GroupCacheCreate(const Expr *expr, GroupExpression *expression);
+extern void GroupCacheStart(GroupCache *cache);
+extern bool GroupCachePays(const GroupCache *cache);
+extern bool GroupCacheFind(GroupCache *cache, int64 input, GroupValue *value);
+extern void GroupCacheKeep(GroupCache *cache, int64 input, const GroupValue *value);
+
+/* One column or expression of GROUP BY. */
+typedef struct GroupField
+{
+	KeyKind kind;                /* KEY_BYTES: strings */
+	ColumnPlace place;           /* of the column */
+	GroupExpression *expression; /* NULL: it is a column, and its kind says how it is read */
+} GroupField;
+
+/* groups_key.c: all that rows are grouped by. */
+typedef struct GroupKey
+{
+	Relation relation;
+	bool strings; /* there are strings among the columns */
+	int fields;
+	GroupField field[FLEXIBLE_ARRAY_MEMBER];
+} GroupKey;
+
+extern GroupKey *GroupKeyCreate(List *exprs, EState *estate, Relation relation);
+extern void GroupKeyStart(GroupKey *key);
 extern void GroupReadString(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple,
 							uint16 length, GroupValue *value);
-extern void GroupReadEnd(GroupValue *value);
+extern void GroupReadEnd(const GroupKey *key, GroupValue *value);
 extern bool GroupSameString(const GroupValue *a, const GroupValue *b);
-extern void GroupKeep(GroupValue *kept, const GroupValue *value, MemoryContext context);
-extern uint64 GroupSpillHash(const GroupValue *value);
+extern void
+GroupKeyKeep(const GroupKey *key, GroupValue *kept, const GroupValue *value, MemoryContext context);
+extern uint64 GroupSpillHash(int64 bits);
 extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
 
-/* Are both values equal?  A column has strings only, or none. */
-static inline bool
-GroupSame(const GroupValue *a, const GroupValue *b)
+/* What the bits of NULL count as among those of other values. */
+#define GROUP_NULL_BITS UINT64CONST(0xA24BAED4963EE407)
+
+/* Read the values of a tuple.  They are valid until the next tuple is read. */
+static inline void
+GroupKeyRead(const GroupKey *key, HeapTupleHeader tuple, uint16 length, GroupValue *value)
 {
-	return a->bits == b->bits && a->null == b->null && (a->string == NULL || GroupSameString(a, b));
+	const GroupField *field = key->field;
+	const GroupField *end = field + key->fields;
+
+	for (; field < end; field++, value++)
+	{
+		value->string = NULL;
+		value->copied = false;
+		value->bits = 0;
+		if (field->expression)
+			GroupExpressionRead(field->expression, key->relation, tuple, length, value);
+		else if (field->kind == KEY_BYTES)
+			GroupReadString(&field->place, key->relation, tuple, length, value);
+		else
+			value->null = !ColumnGetInteger(&field->place, field->kind, key->relation, tuple,
+											length, &value->bits);
+	}
 }
+
+/* Free what reading a tuple has allocated. */
+static inline void
+GroupKeyReadEnd(const GroupKey *key, GroupValue *value)
+{
+	if (key->strings)
+		GroupReadEnd(key, value);
+}
+
+/* Bits of all values together: those of a single value are its own. */
+static inline int64
+GroupKeyBits(const GroupKey *key, const GroupValue *value)
+{
+	uint64 bits = (uint64) value->bits;
+	int i;
+
+	for (i = 1; i < key->fields; i++)
+	{
+		bits = (bits ^ (bits >> 29)) * UINT64CONST(0xBF58476D1CE4E5B9);
+		bits ^= value[i].null ? GROUP_NULL_BITS : (uint64) value[i].bits;
+	}
+	return (int64) bits;
+}
+
+/* Are the values of two rows equal?  A column has strings only, or none. */
+static inline bool
+GroupKeySame(const GroupKey *key, const GroupValue *a, const GroupValue *b)
+{
+	int i;
+
+	for (i = 0; i < key->fields; i++)
+		if (a[i].bits != b[i].bits || a[i].null != b[i].null ||
+			(a[i].string && !GroupSameString(&a[i], &b[i])))
+			return false;
+	return true;
+}
+
+/* groups_estimate.c */
+extern double ScanGroupingEstimate(PlannerInfo *root, List *exprs, double rows);
 
 /* groups_plan.c: what a query groups by. */
 typedef struct GroupingPlan
 {
-	Var *column;
-	KeyKind kind; /* of the column's values */
+	List *exprs; /* columns and expressions */
+	Cost find;   /* of finding a row's group */
 	double groups;
 	double bytes;  /* of a group, as far as the planner knows */
 	double empty;  /* the part of "bytes" that is not its states */
@@ -50,18 +151,22 @@ typedef struct GroupingPlan
 	double copied; /* share of the pages whose keys a GPU has */
 } GroupingPlan;
 
-extern bool ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan);
-extern bool ScanGroupingKind(const Var *column, KeyKind *kind);
+extern List *ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input);
+extern bool ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, GroupingPlan *plan);
+extern const Var *ScanGroupingColumn(const Node *expr);
+extern const Var *ScanGroupedColumn(List *exprs);
+extern bool ScanGroupingKind(const Node *expr, KeyKind *kind);
 extern void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path);
 extern Node *ScanGroupingPrivate(const GroupingPlan *plan);
+extern int ScanGroupingFields(const Node *private);
 extern double
 ScanGroupingBytes(const Node *private, const ScanAggregate *column, int count, bool once);
 
 /* groups.c */
 typedef struct ScanGroups ScanGroups;
 
-extern ScanGroups *ScanGroupsCreate(const Var *column, Node *private, const ScanAggregate *model,
+extern ScanGroups *ScanGroupsCreate(List *exprs, Node *private, const ScanAggregate *model,
 									int count, WantedRows *rows, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);
 extern ScanAggregate *ScanGroupsFind(ScanGroups *groups, int64 number, bool null);
@@ -70,6 +175,7 @@ extern ScanCounts ScanGroupsFlush(ScanGroups *groups);
 extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);
 extern bool ScanGroupsGoOn(ScanGroups *groups);
 extern bool ScanGroupsRewind(ScanGroups *groups);
+extern void ScanGroupsForget(ScanGroups *groups);
 extern void ScanGroupsEnd(ScanGroups *groups);
 extern void ScanGroupsExplain(const ScanGroups *groups, struct ExplainState *es);
 

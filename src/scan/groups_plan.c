@@ -2,9 +2,10 @@
  * groups_plan.c
  *		Which GROUP BY a column scan can do, and what it costs.
  *
- * The grouping column must hold integers, dates, timestamps or strings, and two values
- * must be equal if their bits are.  Everything else stays with the ordinary plan.  So
- * do GROUP BY over several tables, and parallel plans.
+ * Rows can be grouped by columns, and by expressions of them that are the same whenever
+ * they are evaluated in a query.  Their values must be integers, times, strings or the
+ * like, and two values must be equal if and only if their bits are.  Everything else
+ * stays with the ordinary plan.  So do GROUPING SETS and parallel plans.
  *
  * src/scan/groups_plan.c
  */
@@ -15,33 +16,41 @@
 #include "catalog/pg_type_d.h"
 #include "executor/nodeAgg.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
-#include "utils/selfuncs.h"
 
 /*
  * Costs, measured against HashAggregate.  In cpu_operator_cost: finding a row's group,
- * and adding the row to each aggregate there.  In cpu_tuple_cost: making a group and
- * returning it.
+ * and adding the row to each aggregate there.  In cpu_tuple_cost: handing a row to the
+ * executor to evaluate an expression, and making a group and returning it.
  */
 #define FIND_SHARE        0.5
 #define FIND_STRING_SHARE 1
 #define PUT_SHARE         0.5
+#define EVALUATE_SHARE    0.5
 #define GROUP_SHARE       1
 
 /* By how many times groups that the planner thought small may exceed the limit. */
 #define MOST_GROWTH 8
 
-/* How the column's values are read; false: neither as integers nor as bytes. */
-bool
-ScanGroupingKind(const Var *column, KeyKind *kind)
+/*
+ * Which kind of values the type has; false: neither integers nor bytes.  Values that are
+ * shorter than their kind cannot be read off the page.  Evaluated they are Datums, which
+ * have all bits.
+ */
+static bool
+kind_of_type(Oid type, KeyKind *kind, bool *is_short)
 {
-	switch (getBaseType(column->vartype))
+	*kind = KEY_INT8;
+	*is_short = false;
+	switch (type)
 	{
 		case INT2OID:
 			*kind = KEY_INT2;
@@ -51,40 +60,87 @@ ScanGroupingKind(const Var *column, KeyKind *kind)
 			*kind = KEY_INT4;
 			return true;
 		case INT8OID:
+		case TIMEOID:
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			*kind = KEY_INT8;
 			return true;
 		case TEXTOID:
 		case VARCHAROID:
 		case BYTEAOID:
 			*kind = KEY_BYTES;
-			return !OidIsValid(column->varcollid) ||
-				   get_collation_isdeterministic(column->varcollid);
+			return true;
 		default:
-			return false;
+			*is_short = true;
+			return type == BOOLOID || type == CHAROID || type == OIDOID || type_is_enum(type);
 	}
+}
+
+/* Which kind of values the expression has; false: not equal if and only if their bits are. */
+bool
+ScanGroupingKind(const Node *expr, KeyKind *kind)
+{
+	bool is_short;
+
+	return kind_of_type(getBaseType(exprType(expr)), kind, &is_short) &&
+		   (!OidIsValid(exprCollation(expr)) || get_collation_isdeterministic(exprCollation(expr)));
+}
+
+/* The column that the expression is, if its values can be read off the page; else NULL. */
+const Var *
+ScanGroupingColumn(const Node *expr)
+{
+	const Var *column;
+	KeyKind kind;
+	KeyKind kind_on_page;
+	bool is_short;
+
+	(void) ScanGroupingKind(expr, &kind);
+	while (IsA(expr, RelabelType))
+		expr = (const Node *) ((const RelabelType *) expr)->arg;
+	column = (const Var *) expr;
+	if (!IsA(column, Var) || column->varattno <= 0 ||
+		!kind_of_type(getBaseType(column->vartype), &kind_on_page, &is_short))
+		return NULL;
+	return !is_short && kind_on_page == kind ? column : NULL;
+}
+
+/* The only column that rows are grouped by, as it is in the table; NULL: it is something else. */
+const Var *
+ScanGroupedColumn(List *exprs)
+{
+	const Node *expr = list_length(exprs) == 1 ? linitial(exprs) : NULL;
+
+	return expr && IsA(expr, Var) ? ScanGroupingColumn(expr) : NULL;
 }
 
 /* Average bytes of a string, as far as the planner knows. */
 static int32
-string_width(PlannerInfo *root, const Var *column)
+string_width(PlannerInfo *root, const Node *expr)
 {
-	Oid table = planner_rt_fetch(column->varno, root)->relid;
-	int32 width = get_attavgwidth(table, column->varattno);
+	const Var *column = ScanGroupingColumn(expr);
+	int32 width = 0;
 
-	return width > 0 ? width : get_typavgwidth(column->vartype, column->vartypmod);
+	if (column && planner_rt_fetch(column->varno, root)->rtekind == RTE_RELATION)
+		width = get_attavgwidth(planner_rt_fetch(column->varno, root)->relid, column->varattno);
+	return width > 0 ? width : get_typavgwidth(exprType(expr), exprTypmod(expr));
 }
 
 /* Bytes of a group without its states. */
 static double
-empty_bytes(PlannerInfo *root, const Var *column, KeyKind kind)
+empty_bytes(PlannerInfo *root, List *exprs)
 {
 	int aggregates = list_length(root->aggtransinfos);
-	Size width = sizeof(int64);
+	Size width = 0;
+	ListCell *cell;
 
-	if (kind == KEY_BYTES)
-		width += (Size) string_width(root, column);
+	foreach (cell, exprs)
+	{
+		KeyKind kind;
+
+		width += sizeof(GroupValue);
+		if (ScanGroupingKind(lfirst(cell), &kind) && kind == KEY_BYTES)
+			width += (Size) string_width(root, lfirst(cell));
+	}
 	return (double) hash_agg_entry_size(aggregates, width, 0) + aggregates * sizeof(ScanAggregate);
 }
 
@@ -98,30 +154,95 @@ state_bytes(PlannerInfo *root)
 	return (double) costs.transitionSpace;
 }
 
-/* Does the query group by one column of one table, of integers or bytes? */
-bool
-ScanGroupingMatch(PlannerInfo *root, RelOptInfo *input, GroupingPlan *plan)
+/* The cost of finding a row's group: of each value, and of evaluating it. */
+static Cost
+find_cost(PlannerInfo *root, List *exprs)
 {
-	List *clauses = root->parse->groupClause;
-	Node *column;
+	Cost cost = 0;
+	ListCell *cell;
+
+	foreach (cell, exprs)
+	{
+		Node *expr = lfirst(cell);
+		QualCost evaluation;
+		KeyKind kind;
+
+		(void) ScanGroupingKind(expr, &kind);
+		cost += (kind == KEY_BYTES ? FIND_STRING_SHARE : FIND_SHARE) * cpu_operator_cost;
+		if (ScanGroupingColumn(expr))
+			continue;
+		cost_qual_eval_node(&evaluation, expr, root);
+		cost += EVALUATE_SHARE * cpu_tuple_cost + evaluation.per_tuple;
+	}
+	return cost;
+}
+
+/* Does the expression need a whole row? */
+static bool
+needs_row(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varattno == 0;
+	return expression_tree_walker(node, needs_row, context);
+}
+
+/* Can rows be grouped by this column or expression? */
+static bool
+takes_expression(PlannerInfo *root, RelOptInfo *input, Node *expr)
+{
 	KeyKind kind;
 
-	if (root->parse->groupingSets != NIL || list_length(clauses) != 1)
-		return ScanRefuse("GROUP BY of more than one column");
-	column =
-		get_sortgroupclause_expr(linitial_node(SortGroupClause, clauses), root->processed_tlist);
-	if (!IsA(column, Var) || ((Var *) column)->varattno <= 0 ||
-		((Var *) column)->varno != input->relid || !ScanGroupingKind((Var *) column, &kind))
-		return ScanRefuse("GROUP BY of something other than a column of integers, dates or text");
-	if (planner_rt_fetch(input->relid, root)->inh)
-		return ScanRefuse("GROUP BY over several tables");
-	plan->column = (Var *) column;
-	plan->groups = Max(1, estimate_num_groups(root, list_make1(column), input->rows, NULL, NULL));
-	plan->kind = kind;
-	plan->empty = empty_bytes(root, plan->column, kind);
+	if (!ScanGroupingKind(expr, &kind))
+		return ScanRefuse("GROUP BY of values that are neither integers, times nor strings");
+	if (contain_volatile_functions(expr))
+		return ScanRefuse("GROUP BY with a volatile function");
+	if (contain_subplans(expr) || expression_returns_set(expr))
+		return ScanRefuse("GROUP BY with a subquery for each row, or with a set");
+	return (ColumnScanTakesExpression(root, input, expr) && contain_var_clause(expr) &&
+			!needs_row(expr, NULL)) ||
+		   ScanRefuse("GROUP BY of something other than the table's columns");
+}
+
+/* Estimate what grouping a table by these expressions takes; false: it cannot be done. */
+bool
+ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, GroupingPlan *plan)
+{
+	ListCell *cell;
+
+	foreach (cell, exprs)
+		if (!takes_expression(root, table, lfirst(cell)))
+			return false;
+	plan->exprs = exprs;
+	plan->find = find_cost(root, exprs);
+	plan->groups = ScanGroupingEstimate(root, exprs, table->rows);
+	plan->empty = empty_bytes(root, exprs);
 	plan->bytes = plan->empty + state_bytes(root);
-	plan->rows = input->rows / plan->groups;
+	plan->rows = table->rows / plan->groups;
 	return true;
+}
+
+/*
+ * What the query groups by; NIL if that cannot be done.  Partitions and other children
+ * have their own expressions, of their columns.
+ */
+List *
+ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
+{
+	List *clauses = root->parse->groupClause;
+
+	if (root->parse->groupingSets != NIL)
+	{
+		(void) ScanRefuse("GROUPING SETS");
+		return NIL;
+	}
+	if (planner_rt_fetch(input->relid, root)->inh && !grouping_is_hashable(clauses))
+	{
+		(void) ScanRefuse("GROUP BY of several tables by values that have no hash");
+		return NIL;
+	}
+	return get_sortgrouplist_exprs(clauses, root->processed_tlist);
 }
 
 /* Rows whose groups have no memory are written and read once. */
@@ -140,10 +261,9 @@ spill_cost(const GroupingPlan *plan, RelOptInfo *table, double rows)
 void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path)
 {
-	double find = plan->kind == KEY_BYTES ? FIND_STRING_SHARE : FIND_SHARE;
 	double rows = table->rows * (1 - plan->copied);
-	Cost start =
-		rows * (find + PUT_SHARE * aggregates) * cpu_operator_cost + spill_cost(plan, table, rows);
+	Cost start = rows * (plan->find + PUT_SHARE * aggregates * cpu_operator_cost) +
+				 spill_cost(plan, table, rows);
 	Cost returning = plan->groups * (GROUP_SHARE * cpu_tuple_cost);
 
 	path->startup_cost += start;
@@ -165,7 +285,15 @@ number(double value)
 Node *
 ScanGroupingPrivate(const GroupingPlan *plan)
 {
-	return (Node *) list_make3(number(plan->bytes), number(plan->empty), number(plan->rows));
+	return (Node *) list_make4(number(plan->bytes), number(plan->empty), number(plan->rows),
+							   makeInteger(list_length(plan->exprs)));
+}
+
+/* How many columns and expressions the scan groups by. */
+int
+ScanGroupingFields(const Node *private)
+{
+	return intVal(lfourth((const List *) private));
 }
 
 /*
@@ -187,7 +315,7 @@ ScanGroupingBytes(const Node *private, const ScanAggregate *column, int count, b
 		double (*waiting_bytes)(const Const *, double) = column[i].family->waiting_bytes;
 		double waiting = waiting_bytes ? waiting_bytes(column[i].template, rows) : 0;
 
-		if (waiting == 0 && column[i].family != &column_count)
+		if (waiting == 0 && column[i].family->functions != NULL)
 			return planned;
 		bytes += waiting;
 	}

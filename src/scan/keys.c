@@ -414,6 +414,11 @@ add_tuples(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
 	int before;
 
+	if (column->builtin)
+	{
+		BuiltinAdd(column->builtin, &column->computed, &column->place, relation, tuples);
+		return;
+	}
 	if (column->state == NULL)
 	{
 		count_rows(column, relation, tuples);

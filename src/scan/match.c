@@ -3,8 +3,8 @@
  *		Which aggregates and tables QSketchScan can do.
  *
  * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or
- * another aggregate made of the same functions (pgbase/recognize.c), or a count beside
- * one of them.  Its arguments must be a column of keys, or ROW() of several columns,
+ * another aggregate made of the same functions (pgbase/recognize.c), or beside one of
+ * them a count, sum, average, minimum or maximum.  Its arguments must be a column of keys, or ROW() of several columns,
  * perhaps a column of weights or ids, and perhaps constants.  The table's pages must be
  * heapam's.  Whatever would be an error is left to the ordinary plan, which raises it
  * only when the first key comes.
@@ -131,6 +131,15 @@ match_count(Aggref *aggref, ColumnScanCall *call)
 	return aggref->aggstar || call->key;
 }
 
+/* Is the call a sum, average, minimum or maximum of a column? */
+static bool
+match_builtin(Aggref *aggref, ColumnScanCall *call)
+{
+	call->family = &column_builtin;
+	call->key = as_column(argument(aggref, 0));
+	return call->key || ScanRefuse("sum, avg, min or max of something that is no column");
+}
+
 /* Is the key a column, or ROW() of several columns of one table? */
 static bool
 match_key(Expr *expr, ColumnScanCall *call)
@@ -165,6 +174,8 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 	call->filter = aggref->aggfilter;
 	if (match_count(aggref, call))
 		return true;
+	if (RecognizeBuiltin(aggref->aggfnoid, &call->aggregate))
+		return match_builtin(aggref, call);
 	if (!match_aggregate(aggref, call))
 		return false;
 	if (!match_key(argument(aggref, call->family->functions->key - 1), call) ||
@@ -183,18 +194,16 @@ static bool
 takes_keys(const ColumnScanCall *call)
 {
 	return call->family->takes_keys(call) &&
-		   (call->family == &column_count || KeyTypeHasHash(call->key_type) ||
+		   (call->family->functions == NULL || KeyTypeHasHash(call->key_type) ||
 			ScanRefuse("keys of a type without a hash function"));
 }
 
 static bool
-is_plain(Aggref *aggref)
+is_plain(Aggref *aggref, ColumnScanCall *call)
 {
-	ColumnScanCall call;
-
 	if (aggref->aggdistinct != NIL || aggref->aggorder != NIL || aggref->agglevelsup != 0)
 		return ScanRefuse("DISTINCT or ORDER BY in an aggregate");
-	return ColumnScanMatch(aggref, &call) && takes_keys(&call);
+	return ColumnScanMatch(aggref, call) && takes_keys(call);
 }
 
 static List *
@@ -220,33 +229,46 @@ ColumnScanHasAggregates(PlannerInfo *root)
 	return false;
 }
 
+/* What a walk through expressions collects. */
+typedef struct Collected
+{
+	List *groups;     /* expressions of GROUP BY */
+	List *aggregates; /* each once */
+	bool ours;        /* not all are PostgreSQL's own */
+} Collected;
+
+/* Collect aggregates; true: there is something that cannot be done. */
+static bool
+collect_aggregates(Node *node, void *context)
+{
+	Collected *collected = context;
+	ColumnScanCall call;
+
+	if (node == NULL || list_member(collected->groups, node))
+		return false;
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc))
+		return !ScanRefuse("columns outside of aggregates");
+	if (!IsA(node, Aggref))
+		return expression_tree_walker(node, collect_aggregates, context);
+	if (!is_plain((Aggref *) node, &call))
+		return true;
+	collected->ours |= call.family->functions != NULL;
+	collected->aggregates = list_append_unique(collected->aggregates, node);
+	return false;
+}
+
 /*
- * All aggregates of the expressions, if each can be done and not all are counts; else
- * NIL.  If there is a grouping column, the expressions may contain it, too.
+ * All aggregates of the expressions, if each can be done and not all are PostgreSQL's own;
+ * else NIL.  Outside of aggregates the expressions may contain only what GROUP BY has.
  */
 List *
-ColumnScanAggregates(List *expressions, const Var *group)
+ColumnScanAggregates(List *expressions, List *groups)
 {
-	List *found = pull_aggregates((Node *) expressions);
-	List *aggregates = NIL;
-	bool ours = false;
-	RecognizedAggregate count;
-	ListCell *cell;
+	Collected collected = { .groups = groups };
 
-	foreach (cell, found)
-	{
-		Node *node = lfirst(cell);
-
-		if (group && equal(node, group))
-			continue;
-		if (!IsA(node, Aggref))
-			(void) ScanRefuse("columns outside of aggregates");
-		if (!IsA(node, Aggref) || !is_plain((Aggref *) node))
-			return NIL;
-		ours |= !RecognizeCount(((Aggref *) node)->aggfnoid, &count);
-		aggregates = list_append_unique(aggregates, node);
-	}
-	return ours ? aggregates : NIL;
+	if (collect_aggregates((Node *) expressions, &collected) || !collected.ours)
+		return NIL;
+	return collected.aggregates;
 }
 
 static bool
@@ -259,7 +281,7 @@ is_heap(Oid relid)
 	return heap;
 }
 
-/* Does a condition need anything that pages of tuples do not have? */
+/* Does an expression need anything that pages of tuples do not have? */
 static bool
 asks_for_more(Node *node, void *context)
 {
@@ -275,6 +297,13 @@ asks_for_more(Node *node, void *context)
 	return expression_tree_walker(node, asks_for_more, context);
 }
 
+/* Does the expression need nothing but columns of tuples of this table? */
+bool
+ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr)
+{
+	return bms_is_subset(pull_varnos(root, expr), rel->relids) && !asks_for_more(expr, NULL);
+}
+
 /* Can this condition be tested page by page, on tuples of this table alone? */
 static bool
 takes_condition(PlannerInfo *root, RelOptInfo *rel, Node *condition)
@@ -283,8 +312,7 @@ takes_condition(PlannerInfo *root, RelOptInfo *rel, Node *condition)
 		return ScanRefuse("a condition with a volatile function");
 	if (contain_subplans(condition))
 		return ScanRefuse("a condition with a subquery for each row");
-	return (bms_is_subset(pull_varnos(root, condition), rel->relids) &&
-			!asks_for_more(condition, NULL)) ||
+	return ColumnScanTakesExpression(root, rel, condition) ||
 		   ScanRefuse("a condition on more than the table's columns");
 }
 

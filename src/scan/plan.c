@@ -4,7 +4,7 @@
  *
  * QSketchScan is offered where it can do everything that the query asks of the table:
  * only aggregates that match.c knows, conditions that conditions.c tests, the GROUP BY
- * that groups_plan.c knows, no HAVING and no TABLESAMPLE.  Otherwise the ordinary plan
+ * that groups_plan.c knows, and no TABLESAMPLE.  Otherwise the ordinary plan
  * is used.  It is also used where QSketchScan is not cheaper: an index may find the few
  * rows that a condition keeps.
  *
@@ -15,14 +15,15 @@
  *
  * In the plan the conditions are the node's qual, so EXPLAIN, parameters, permissions
  * and dependencies work as usual.  PostgreSQL's setrefs.c makes a qual of a node with a
- * custom_scan_tlist refer to that list.  So the list has the aggregates, then the
- * grouping column, then each column that conditions need. exec.c turns these references
- * back into columns of the table.  FILTERs stay in their aggregates.
+ * custom_scan_tlist refer to that list.  So the list has the aggregates, then what the
+ * scan groups by, then each column that conditions need. exec.c turns these references
+ * back into columns of the table.  FILTERs stay in their aggregates.  HAVING is in the
+ * node's custom_exprs.
  *
  *	one table, serial		QSketchScan, also with GROUP BY
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
  *	partitions, children	Finalize Aggregate, [Gather,] Append, QSketchScan each,
- *							and if it is serial QSketchCollect
+ *							and if it is serial and has no GROUP BY QSketchCollect
  *
  * Under Finalize Aggregate QSketchScan stands where Partial Aggregate over Seq Scan
  * would.  If one of the children cannot be scanned like this, none is.
@@ -58,13 +59,34 @@ typedef struct Grouping
 	RelOptInfo *output;
 	RelOptInfo *partial; /* the same step with partial aggregates */
 	PathTarget *target;  /* target of "partial" */
-	GroupingPlan by;     /* without a column: no GROUP BY */
+	List *having;        /* an AND of conditions on groups */
+	List *by;            /* what GROUP BY has; NIL: there is none */
 } Grouping;
 
-/*
- * Make the plan node of a path.  The last three items of the path's custom_private go
- * into the plan.
- */
+/* The items of a path's custom_private.  Those of the executor go into the plan in this order. */
+enum
+{
+	PATH_TARGETS,  /* aggregates, then what the scan groups by */
+	PATH_RELATION, /* number of the table */
+	PATH_HAVING,   /* conditions on groups */
+	PATH_ALONE,    /* of the executor: nothing else stands below its Gather, */
+	PATH_HANDOVER, /* the parameter of a handover, or -1, */
+	PATH_GROUPING  /* and what ScanGroupingPrivate() tells, or NULL */
+};
+
+static Node *
+item(const CustomPath *path, int number)
+{
+	return list_nth(path->custom_private, number);
+}
+
+static void
+set_item(CustomPath *path, int number, void *value)
+{
+	list_nth_cell(path->custom_private, number)->ptr_value = value;
+}
+
+/* Make the plan node of a path. */
 static Plan *
 plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		  List *custom_plans)
@@ -72,12 +94,13 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 	CustomScan *scan = makeNode(CustomScan);
 
 	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
-	scan->custom_scan_tlist = add_to_flat_tlist(ScanTargets(linitial(path->custom_private)),
+	scan->custom_scan_tlist = add_to_flat_tlist(ScanTargets((List *) item(path, PATH_TARGETS)),
 												pull_var_clause((Node *) scan->scan.plan.qual, 0));
 	scan->scan.plan.targetlist = tlist;
-	scan->scan.scanrelid = intVal(lsecond(path->custom_private));
-	scan->custom_private = list_make3(lthird(path->custom_private), lfourth(path->custom_private),
-									  list_nth(path->custom_private, 4));
+	scan->scan.scanrelid = intVal(item(path, PATH_RELATION));
+	scan->custom_exprs = (List *) item(path, PATH_HAVING);
+	scan->custom_private =
+		list_make3(item(path, PATH_ALONE), item(path, PATH_HANDOVER), item(path, PATH_GROUPING));
 	scan->flags = path->flags;
 	scan->methods = &columnscan_methods;
 	return &scan->scan.plan;
@@ -89,15 +112,15 @@ static const CustomPathMethods path_methods = {
 };
 
 /*
- * A scan of a table that returns "target", whose aggregates are "aggregates".  "alone":
- * nothing else stands below its Gather.
+ * A scan of a table that returns "target", whose aggregates are "aggregates".  "by": its
+ * groups, or NULL.  "alone": nothing else stands below its Gather.
  */
 static Path *
 make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggregates, int workers,
-		  bool alone)
+		  bool alone, const GroupingPlan *by)
 {
 	CustomPath *path = makeNode(CustomPath);
-	double copied = 0;
+	double copied = by ? by->copied : 0;
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = table;
@@ -106,24 +129,29 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 	path->path.parallel_safe = table->consider_parallel && grouping->output->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private = list_make5(aggregates, makeInteger(table->relid), makeBoolean(alone),
-									  makeInteger(-1), NULL);
+	path->custom_private =
+		list_make5(aggregates, makeInteger(table->relid), NIL, makeBoolean(alone), makeInteger(-1));
+	path->custom_private = lappend(path->custom_private, NULL);
 	path->methods = &path_methods;
-	if (workers == 0)
-		copied = ScanCopiedShare(grouping->root, table, aggregates, grouping->by.column,
-								 grouping->by.groups);
-	grouping->by.copied = copied;
-	ScanSetCosts(grouping->root, &path->path, table, aggregates, copied, alone);
+	if (by == NULL && workers == 0)
+		copied = ScanCopiedShare(grouping->root, table, aggregates, NULL, 1);
+	ScanSetCosts(grouping->root, &path->path, table, aggregates, by ? by->groups : 1, copied,
+				 alone);
 	return &path->path;
 }
 
-/* The target of partial aggregates. */
+/* The target of what the query groups by, and partial aggregates. */
 static PathTarget *
-partial_target(PlannerInfo *root, List *aggregates)
+partial_target(const Grouping *grouping, List *aggregates)
 {
 	PathTarget *target = create_empty_pathtarget();
+	ListCell *expr;
+	ListCell *clause;
 	ListCell *cell;
 
+	forboth (expr, grouping->by, clause, grouping->root->parse->groupClause)
+		add_column_to_pathtarget(target, lfirst(expr),
+								 lfirst_node(SortGroupClause, clause)->tleSortGroupRef);
 	foreach (cell, aggregates)
 	{
 		Aggref *aggref = copyObject(lfirst_node(Aggref, cell));
@@ -131,31 +159,35 @@ partial_target(PlannerInfo *root, List *aggregates)
 		mark_partial_aggref(aggref, AGGSPLIT_INITIAL_SERIAL);
 		add_column_to_pathtarget(target, &aggref->xpr, 0);
 	}
-	return set_pathtarget_cost_width(root, target);
+	return set_pathtarget_cost_width(grouping->root, target);
 }
 
-/* Offer Finalize Aggregate over a path of partial aggregates. */
+/* Offer Finalize Aggregate over a path of partial aggregates, for so many groups in the end. */
 static void
-add_finalize_path(Grouping *grouping, Path *path)
+add_finalize_path(Grouping *grouping, Path *path, double groups)
 {
 	AggClauseCosts costs = { 0 };
 
 	get_agg_clause_costs(grouping->root, AGGSPLIT_FINAL_DESERIAL, &costs);
 	costs.transCost = (QualCost){ 0 }; /* the path's cost has that of merging */
 	add_path(grouping->output,
-			 (Path *) create_agg_path(grouping->root, grouping->output, path,
-									  grouping->output->reltarget, AGG_PLAIN,
-									  AGGSPLIT_FINAL_DESERIAL, NIL, NIL, &costs, 1));
+			 (Path *) create_agg_path(
+				 grouping->root, grouping->output, path, grouping->output->reltarget,
+				 grouping->by ? AGG_HASHED : AGG_PLAIN, AGGSPLIT_FINAL_DESERIAL,
+				 grouping->by ? grouping->root->parse->groupClause : NIL, grouping->having, &costs,
+				 groups));
 }
 
 /* Offer Finalize Aggregate over Gather over a path of partial aggregates. */
 static void
 add_gather_path(Grouping *grouping, Path *path)
 {
-	double groups = path->parallel_workers;
+	double rows = path->parallel_workers;
 
-	add_finalize_path(grouping, (Path *) create_gather_path(grouping->root, grouping->partial, path,
-															grouping->target, NULL, &groups));
+	add_finalize_path(grouping,
+					  (Path *) create_gather_path(grouping->root, grouping->partial, path,
+												  grouping->target, NULL, &rows),
+					  1);
 }
 
 /*
@@ -178,18 +210,60 @@ parallel_model(Grouping *grouping, RelOptInfo *input)
 	return model;
 }
 
-/* Add the path that returns a row for each group. */
+/* A path that returns the final result tests HAVING, too. */
+static Path *
+with_having(const Grouping *grouping, Path *path)
+{
+	double groups = path->rows;
+	QualCost cost;
+
+	if (grouping->having == NIL)
+		return path;
+	set_item((CustomPath *) path, PATH_HAVING, grouping->having);
+	cost_qual_eval(&cost, grouping->having, grouping->root);
+	path->startup_cost += cost.startup;
+	path->total_cost += cost.startup + groups * cost.per_tuple;
+	path->rows = clamp_row_est(
+		groups * clauselist_selectivity(grouping->root, grouping->having, 0, JOIN_INNER, NULL));
+	return path;
+}
+
+/* The share of a table's pages that need not be read for these groups. */
+static double
+copied_share(const Grouping *grouping, RelOptInfo *table, List *aggregates, const GroupingPlan *by)
+{
+	const Var *column = ScanGroupedColumn(by->exprs);
+
+	return column ? ScanCopiedShare(grouping->root, table, aggregates, column, by->groups) : 0;
+}
+
+/* A scan of a table that returns a row of "target" for each group; NULL: it cannot be done. */
+static Path *
+make_group_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
+				List *exprs)
+{
+	GroupingPlan by;
+	Path *path;
+
+	if (!ScanGroupingPlan(grouping->root, table, exprs, &by))
+		return NULL;
+	by.copied = copied_share(grouping, table, aggregates, &by);
+	path = make_path(grouping, table, target, aggregates, 0, false, &by);
+	set_item((CustomPath *) path, PATH_TARGETS, list_concat_copy(aggregates, exprs));
+	set_item((CustomPath *) path, PATH_GROUPING, ScanGroupingPrivate(&by));
+	ScanGroupingCost(&by, table, list_length(aggregates), path);
+	return path;
+}
+
+/* Add the path over one table that returns a row for each group. */
 static void
 add_group_path(Grouping *grouping, RelOptInfo *table, List *aggregates)
 {
-	const GroupingPlan *by = &grouping->by;
-	CustomPath *path = (CustomPath *) make_path(grouping, table, grouping->output->reltarget,
-												aggregates, 0, false);
+	Path *path =
+		make_group_path(grouping, table, grouping->output->reltarget, aggregates, grouping->by);
 
-	linitial(path->custom_private) = lappend(list_copy(aggregates), by->column);
-	list_nth_cell(path->custom_private, 4)->ptr_value = ScanGroupingPrivate(by);
-	ScanGroupingCost(by, table, list_length(aggregates), &path->path);
-	add_path(grouping->output, &path->path);
+	if (path)
+		add_path(grouping->output, with_having(grouping, path));
 }
 
 /* Add the paths over one table. */
@@ -199,11 +273,12 @@ add_table_paths(Grouping *grouping, RelOptInfo *table, List *aggregates)
 	Path *model = parallel_model(grouping, table);
 
 	add_path(grouping->output,
-			 make_path(grouping, table, grouping->output->reltarget, aggregates, 0, false));
+			 with_having(grouping, make_path(grouping, table, grouping->output->reltarget,
+											 aggregates, 0, false, NULL)));
 	if (model)
 		add_gather_path(grouping,
 						make_path(grouping, table, grouping->target, grouping->target->exprs,
-								  model->parallel_workers, true));
+								  model->parallel_workers, true, NULL));
 }
 
 /* The target, with a child's columns in place of its parent's. */
@@ -214,6 +289,20 @@ child_target(PlannerInfo *root, PathTarget *target, AppendRelInfo *info)
 
 	translated->exprs = (List *) adjust_appendrel_attrs(root, (Node *) target->exprs, 1, &info);
 	return translated;
+}
+
+/* A scan of a child that returns "target": what the query groups by, then aggregates. */
+static Path *
+child_path(Grouping *grouping, RelOptInfo *child, PathTarget *target, int workers)
+{
+	int fields = list_length(grouping->by);
+	List *exprs = list_truncate(list_copy(target->exprs), fields);
+	List *aggregates = list_copy_tail(target->exprs, fields);
+
+	if (!ColumnScanTable(grouping->root, child, aggregates))
+		return NULL;
+	return grouping->by ? make_group_path(grouping, child, target, aggregates, exprs)
+						: make_path(grouping, child, target, aggregates, workers, false, NULL);
 }
 
 /*
@@ -231,6 +320,7 @@ child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, L
 		AppendRelInfo *info = lfirst_node(AppendRelInfo, cell);
 		RelOptInfo *child = root->simple_rel_array[info->child_relid];
 		PathTarget *translated;
+		Path *path;
 
 		if (info->parent_relid != parent || child == NULL || IS_DUMMY_REL(child))
 			continue;
@@ -241,10 +331,10 @@ child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, L
 				return false;
 			continue;
 		}
-		if (!ColumnScanTable(root, child, translated->exprs))
+		path = child_path(grouping, child, translated, workers);
+		if (path == NULL)
 			return false;
-		*paths = lappend(*paths,
-						 make_path(grouping, child, translated, translated->exprs, workers, false));
+		*paths = lappend(*paths, path);
 	}
 	return true;
 }
@@ -264,7 +354,7 @@ hand_over(Grouping *grouping, RelOptInfo *parent, List *paths)
 		return paths;
 	param = assign_special_exec_param(root);
 	foreach (cell, paths)
-		lfourth(((CustomPath *) lfirst(cell))->custom_private) = makeInteger(param);
+		set_item((CustomPath *) lfirst(cell), PATH_HANDOVER, makeInteger(param));
 	return lappend(paths, ScanCollectPath(grouping->partial, grouping->target,
 										  ((Path *) linitial(paths))->parallel_safe, param));
 }
@@ -279,7 +369,7 @@ make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
 
 	if (!child_paths(grouping, parent->relid, grouping->target, workers, &paths) || paths == NIL)
 		return NULL;
-	if (model == NULL)
+	if (model == NULL && grouping->by == NIL)
 		paths = hand_over(grouping, parent, paths);
 	path = MakeAppendPath(grouping->root, parent, model ? NIL : paths, model ? paths : NIL, workers,
 						  model && model->parallel_aware);
@@ -291,12 +381,15 @@ make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
 static void
 add_children_paths(Grouping *grouping, RelOptInfo *parent)
 {
-	Path *model = parallel_model(grouping, parent);
+	Path *model = grouping->by ? NULL : parallel_model(grouping, parent);
 	Path *path = make_append_path(grouping, parent, NULL);
+	double groups = 1;
 
 	if (path == NULL)
 		return;
-	add_finalize_path(grouping, path);
+	if (grouping->by)
+		groups = ScanGroupingEstimate(grouping->root, grouping->by, parent->rows);
+	add_finalize_path(grouping, path, groups);
 	if (model)
 		add_gather_path(grouping, make_append_path(grouping, parent, model));
 }
@@ -308,39 +401,40 @@ is_whole(Grouping *grouping, RelOptInfo *input)
 	PlannerInfo *root = grouping->root;
 	Query *parse = root->parse;
 
-	if (root->hasHavingQual)
-		return ScanRefuse("HAVING");
 	if (IS_JOIN_REL(input))
 		return ScanRefuse("a join");
 	if (input->reloptkind != RELOPT_BASEREL || IS_DUMMY_REL(input))
 		return ScanRefuse("nothing to be read");
-	return (parse->groupClause == NIL && parse->groupingSets == NIL) ||
-		   ScanGroupingMatch(root, input, &grouping->by);
+	if (parse->groupClause == NIL && parse->groupingSets == NIL)
+		return true;
+	grouping->by = ScanGroupingExprs(root, input);
+	return grouping->by != NIL;
 }
 
 static void
 offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
-	Grouping grouping = { .root = root, .output = output };
+	Grouping grouping = { .root = root,
+						  .output = output,
+						  .having = (List *) root->parse->havingQual };
 	List *aggregates;
 
 	if (!(columnscan_enabled || ScanRefuse("qsketch.enable_columnscan is off")) ||
 		!is_whole(&grouping, input))
 		return;
-	aggregates = ColumnScanAggregates(output->reltarget->exprs, grouping.by.column);
+	aggregates = ColumnScanAggregates(list_concat_copy(output->reltarget->exprs, grouping.having),
+									  grouping.by);
 	if (aggregates == NIL)
 		return;
-	if (grouping.by.column)
-	{
-		if (ColumnScanTable(root, input, aggregates))
-			add_group_path(&grouping, input, aggregates);
-		return;
-	}
 	grouping.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, output->relids);
-	grouping.target = partial_target(root, aggregates);
+	grouping.target = partial_target(&grouping, aggregates);
 	if (planner_rt_fetch(input->relid, root)->inh)
 		add_children_paths(&grouping, input);
-	else if (ColumnScanTable(root, input, aggregates))
+	else if (!ColumnScanTable(root, input, aggregates))
+		return;
+	else if (grouping.by)
+		add_group_path(&grouping, input, aggregates);
+	else
 		add_table_paths(&grouping, input, aggregates);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/isa.h"
 #include "utils/rel.h"
+#include "utils/ruleutils.h"
 
 /* This process begins to read its share of a parallel scan, or all pages. */
 ActivityHandle
@@ -78,6 +79,26 @@ ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainSta
 {
 	return es->analyze &&
 		   (counts->any || node->instrument == NULL || node->instrument->nloops == 0);
+}
+
+/* Show expressions of a node, as Aggregate shows them. */
+void
+ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *ancestors,
+				 ExplainState *es)
+{
+	List *context = set_deparse_context_plan(es->deparse_cxt, (Plan *) scan, ancestors);
+	List *shown = NIL;
+	ListCell *cell;
+#if PG_VERSION_NUM >= 180000
+	bool prefix =
+		es->rtable_size > 1 || es->verbose; /* rtable_size leaves out the entry of GROUP BY */
+#else
+	bool prefix = list_length(es->rtable) > 1 || es->verbose;
+#endif
+
+	foreach (cell, exprs)
+		shown = lappend(shown, deparse_expression(lfirst(cell), context, prefix, false));
+	ExplainPropertyList(label, shown, es);
 }
 
 /* Show the counts in EXPLAIN ANALYZE. */

@@ -24,6 +24,13 @@ collect_params(Node *node, void *params)
 	return expression_tree_walker(node, collect_params, params);
 }
 
+/* The run depends on the parameters in these expressions, too. */
+void
+WantedRowsAddParams(WantedRows *rows, List *exprs)
+{
+	(void) collect_params((Node *) exprs, &rows->params);
+}
+
 static ScanConditions *
 init_conditions(WantedRows *rows, List *clauses)
 {

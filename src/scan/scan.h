@@ -20,13 +20,16 @@
  *	build.c		has those processes build collections of sets together
  *	collect.c	hands the sketches of a partition on to the next one
  *	report.c	reports progress to other sessions
+ *	having.c	which of its results the scan returns
  *	pages.c		which tuples of the next page are visible
  *	conditions.h	which visible tuples the query wants: conditions.c, operands.c,
  *				select.c, rows.c
  *	keys.c		reads keys of these tuples into the states
  *	columns.c	the value of a column in a tuple
  *	rowkey.c	the fingerprint of a key of several columns
- *	groups.h	GROUP BY: groups_plan.c, groups_value.c, groups.c, spill.c
+ *	builtin.c	PostgreSQL's own sum, avg, min and max
+ *	groups.h	GROUP BY: groups_plan.c, groups_estimate.c, groups_key.c,
+ *				groups_expr.c, groups_cache.c, groups.c, spill.c
  *	copy.h		columns whose keys a GPU has: copy_check.c, copy_use.c, copy_load.c,
  *				copy_exact.c, copy_view.c
  *	pairs.h		QSketchPairs, a node of its own: pairs_plan.c, pairs_exec.c
@@ -107,9 +110,10 @@ extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
  * "alone": nothing else stands below its Gather.
  */
 extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates,
-						 double copied, bool alone);
+						 double groups, double copied, bool alone);
 extern bool ColumnScanHasAggregates(PlannerInfo *root);
-extern List *ColumnScanAggregates(List *expressions, const Var *group);
+extern List *ColumnScanAggregates(List *expressions, List *groups);
+extern bool ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
 /*
@@ -210,7 +214,24 @@ extern uint32 RowKeyContent(const RowKey *key);
 extern uint64 RowKeyFingerprint(const RowKey *key, Relation relation, HeapTupleHeader tuple,
 								uint16 length, uint64 seed);
 
-/* One aggregate of the query, of any of our families, or count. */
+/* builtin.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
+typedef struct BuiltinAggregate BuiltinAggregate;
+
+typedef struct BuiltinState
+{
+	Datum value;
+	bool null;
+	bool none; /* NULL because no value has come yet */
+} BuiltinState;
+
+extern BuiltinAggregate *BuiltinCreate(const Aggref *aggref, Oid *finish);
+extern void BuiltinUseContext(BuiltinAggregate *builtin, MemoryContext context);
+extern void BuiltinStart(const BuiltinAggregate *builtin, BuiltinState *state);
+extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place,
+					   Relation relation, const PageTuples *tuples);
+extern Datum BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null);
+
+/* One aggregate of the query, of any of our families, count, or another one of PostgreSQL. */
 typedef struct ScanAggregate
 {
 	ColumnPlace place;   /* attribute 0: there is none, rows are counted */
@@ -220,13 +241,15 @@ typedef struct ScanAggregate
 	Oid collation;
 	RowKey *row; /* of a key of several columns; NULL: of one */
 	const ColumnFamily *family;
-	const Const *template; /* NULL: the default parameters */
-	const Const *limit;    /* NULL: the family has no such argument */
-	int filter_number;     /* the FILTER whose tuples it gets; -1: it gets all */
+	const Const *template;     /* NULL: the default parameters */
+	const Const *limit;        /* NULL: the family has no such argument */
+	int filter_number;         /* the FILTER whose tuples it gets; -1: it gets all */
+	BuiltinAggregate *builtin; /* NULL: it is one of ours, or count */
 
-	KeyedState *state; /* of this run; NULL for count */
-	int64 rows;        /* the result of count */
-	int phase;         /* phase of SharedBuild when this process attached */
+	KeyedState *state;     /* of this run; NULL for others than ours */
+	int64 rows;            /* the result of count */
+	BuiltinState computed; /* of "builtin" */
+	int phase;             /* phase of SharedBuild when this process attached */
 } ScanAggregate;
 
 /* families.c: what the scan needs to know of a family. */
@@ -255,7 +278,8 @@ struct ColumnFamily
 #define COLUMN_FAMILIES 4
 
 extern const ColumnFamily column_families[COLUMN_FAMILIES];
-extern const ColumnFamily column_count; /* count(*) and count(column), beside the others */
+extern const ColumnFamily column_count;   /* count(*) and count(column), beside the others */
+extern const ColumnFamily column_builtin; /* sum, avg, min and max */
 
 /* Start an empty state, for each run. */
 static inline void
@@ -263,6 +287,11 @@ ScanAggregateStart(ScanAggregate *column, MemoryContext context, bool partial)
 {
 	column->rows = 0;
 	column->state = column->family->start(column, context, partial);
+	if (column->builtin)
+	{
+		BuiltinUseContext(column->builtin, context);
+		BuiltinStart(column->builtin, &column->computed);
+	}
 }
 
 /* The number of keys so far, or the rows of count. */
@@ -284,6 +313,8 @@ ScanAggregateFlush(ScanAggregate *column)
 static inline Datum
 ScanAggregateResult(const ScanAggregate *column, bool *null)
 {
+	if (column->builtin)
+		return BuiltinResult(column->builtin, &column->computed, null);
 	*null = column->state && column->state->members == 0;
 	return column->state ? EOHPGetRODatum(&column->state->header) : Int64GetDatum(column->rows);
 }
@@ -412,12 +443,28 @@ extern void ScanReportRun(const ScanCounts *run, bool first);
 extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *column, int count);
 extern bool
 ScanCountsTold(const ScanCounts *counts, const PlanState *node, const struct ExplainState *es);
+extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan,
+							 List *ancestors, struct ExplainState *es);
 extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
+
+/* having.c */
+typedef struct ScanHaving
+{
+	List *clauses;
+	ExprState *state; /* NULL: there are none */
+	uint64 refused;   /* results for which they were not true */
+} ScanHaving;
+
+extern void ScanHavingInit(ScanHaving *having, CustomScanState *node);
+extern bool ScanHavingPasses(ScanHaving *having, ExprContext *context, TupleTableSlot *slot);
+extern void ScanHavingExplain(const ScanHaving *having, const CustomScan *scan, bool counted,
+							  List *ancestors, struct ExplainState *es);
 
 /* setup.c */
 extern bool ScanReturnsOneRow(const CustomScan *scan);
 extern List *ScanClauses(const CustomScan *scan);
-extern void ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor);
+extern List *ScanGroupExprs(const CustomScan *scan);
+extern bool ScanIsPartial(const CustomScan *scan);
 
 /* columns.c */
 extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);

@@ -5,19 +5,38 @@
  *
  * src/scan/setup.c
  */
-#include "scan/scan.h"
+#include "scan/groups.h"
 
 #include "catalog/objectaccess.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "pgbase/version.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 
 /* Is it a QSketchScan without groups, which returns one row? */
 bool
 ScanReturnsOneRow(const CustomScan *scan)
 {
 	return scan->methods == &columnscan_methods && lthird(scan->custom_private) == NULL;
+}
+
+/* What the scan groups by, which follows the aggregates in the target list. */
+List *
+ScanGroupExprs(const CustomScan *scan)
+{
+	int fields = ScanGroupingFields(lthird(scan->custom_private));
+	List *exprs = NIL;
+	ListCell *cell;
+
+	foreach (cell, scan->custom_scan_tlist)
+	{
+		Expr *expr = lfirst_node(TargetEntry, cell)->expr;
+
+		if (!IsA(expr, Aggref) && list_length(exprs) < fields)
+			exprs = lappend(exprs, expr);
+	}
+	return exprs;
 }
 
 /*
@@ -69,9 +88,21 @@ check_permissions(Oid function, const ColumnScanCall *call)
 		check_permission(call->weight_cast, GetUserId(), OBJECT_FUNCTION);
 }
 
+/* Prepare an aggregate of PostgreSQL's own, whose partial state may have to be serialized. */
+static BuiltinAggregate *
+create_builtin(const Aggref *aggref, const ColumnScanCall *call)
+{
+	Oid finish;
+	BuiltinAggregate *builtin = BuiltinCreate(aggref, &finish);
+
+	if (OidIsValid(finish) && finish != call->aggregate.final)
+		check_permission(finish, call->aggregate.owner, OBJECT_FUNCTION);
+	return builtin;
+}
+
 /* Set up one column from the plan's list of aggregates. */
-void
-ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
+static void
+init_aggregate(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
 {
 	ColumnScanCall call;
 
@@ -89,4 +120,36 @@ ScanAggregateInit(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
 	column->family = call.family;
 	column->template = call.template;
 	column->limit = call.limit;
+	if (call.family == &column_builtin)
+		column->builtin = create_builtin(aggref, &call);
+}
+
+/* All aggregates of the scan, which come first in its target list.  Their FILTERs join the rows'. */
+ScanAggregate *
+ScanAggregatesInit(const CustomScan *scan, WantedRows *rows, int *count)
+{
+	TupleDesc descriptor = RelationGetDescr(rows->relation);
+	ScanAggregate *column = palloc0(list_length(scan->custom_scan_tlist) * sizeof(ScanAggregate));
+	ListCell *cell;
+
+	*count = 0;
+	foreach (cell, scan->custom_scan_tlist)
+	{
+		Aggref *aggref = (Aggref *) lfirst_node(TargetEntry, cell)->expr;
+
+		if (!IsA(aggref, Aggref))
+			break;
+		init_aggregate(&column[*count], aggref, descriptor);
+		column[(*count)++].filter_number = WantedRowsAddFilter(rows, aggref->aggfilter);
+	}
+	return column;
+}
+
+/* Does the scan return partial states, for Finalize Aggregate? */
+bool
+ScanIsPartial(const CustomScan *scan)
+{
+	const Expr *first = linitial_node(TargetEntry, scan->custom_scan_tlist)->expr;
+
+	return ((const Aggref *) first)->aggsplit != AGGSPLIT_SIMPLE;
 }

@@ -22,7 +22,7 @@
  * left finds no pages and returns a row of NULLs.
  *
  * If processes cannot merge here, that is no error.  Sketches on a device are merged
- * there.  If sketches are small, or shared memory is short, a process returns its own
+ * there, and states of PostgreSQL's own aggregates by their own functions.  If sketches are small, or shared memory is short, a process returns its own
  * row.  Finalize Aggregate above adds up all rows.
  *
  * src/scan/share.c
@@ -190,14 +190,17 @@ merge_set(dsa_area *area, dsa_pointer set, ScanAggregate *column, int count)
 	free_set(area, set, count);
 }
 
-/* Is a sketch on a device?  Merging another one can move it there. */
+/*
+ * Is there anything that is not merged here?  Merging another sketch can move it to a
+ * device.
+ */
 static bool
-is_remote(const ScanAggregate *column, int count)
+is_apart(const ScanAggregate *column, int count)
 {
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (ScanAggregateIsRemote(&column[i]))
+		if (ScanAggregateIsRemote(&column[i]) || column[i].builtin)
 			return true;
 	return false;
 }
@@ -269,7 +272,7 @@ SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *column, int c
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		leaver.apart = leaver.apart || area == NULL || is_remote(column, count);
+		leaver.apart = leaver.apart || area == NULL || is_apart(column, count);
 		step = look(shared, &leaver, &taken);
 		if (step == STEP_TAKE)
 		{

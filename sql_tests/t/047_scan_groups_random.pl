@@ -1,0 +1,102 @@
+# Random queries with GROUP BY, HAVING and aggregates of PostgreSQL's own: the column scan and
+# the ordinary plan must return the same rows.  QSKETCH_GROUP_QUERIES is the number of
+# queries, for long runs; QSKETCH_GROUP_SEED repeats one.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $queries = $ENV{QSKETCH_GROUP_QUERIES} // 300;
+my $seed = $ENV{QSKETCH_GROUP_SEED} // time;
+
+my $node = PostgreSQL::Test::Cluster->new('random_groups');
+$node->init;
+$node->append_conf('postgresql.conf', "max_parallel_workers_per_gather = 0\njit = off\nautovacuum = off\nfsync = off\n"
+	. "session_preload_libraries = 'qsketch'\ncpu_operator_cost = 1\n");
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION qsketch;
+	CREATE TYPE kind AS ENUM ('page', 'image', 'api');
+	CREATE TABLE log (note text, ts timestamp, tz timestamptz, d date, k bigint, w int, s smallint, country text, kind kind, bot boolean, x numeric);
+	INSERT INTO log SELECT CASE WHEN r % 3 = 0 THEN repeat('n', r % 40) END, CASE WHEN r % 31 > 0 THEN timestamp '2026-03-20' + r * interval '397.3 s' END,
+		CASE WHEN r % 37 > 0 THEN timestamptz '2018-10-20 UTC' + (r * 7919::bigint % 4001) * interval '611.7 s' END, date '2026-01-30' + r % 60,
+		CASE WHEN r % 13 > 0 THEN (r * 7919::bigint) % 900 - 200 END, r % 20, CASE WHEN r % 17 > 0 THEN r % 300 - 150 END,
+		CASE WHEN r % 19 > 0 THEN (ARRAY['de', 'fr', 'DE', '', 'a very long name of a country'])[1 + r % 5] END,
+		(ARRAY['page', 'image', 'api', NULL])[1 + r % 4]::kind, CASE WHEN r % 23 > 0 THEN r % 3 = 0 END, round(r / 7.0, 2) FROM generate_series(1, 4000) AS r;
+	CREATE TABLE parts (LIKE log) PARTITION BY LIST (w);
+	CREATE TABLE parts_few PARTITION OF parts FOR VALUES IN (1, 2, 3);
+	CREATE TABLE parts_other (gone int, x numeric, bot boolean, kind kind, country text, s smallint, w int, k bigint, d date, tz timestamptz, ts timestamp, note text);
+	ALTER TABLE parts_other DROP gone;
+	ALTER TABLE parts ATTACH PARTITION parts_other DEFAULT;
+	INSERT INTO parts SELECT * FROM log;
+	VACUUM ANALYZE log, parts;
+
+	CREATE FUNCTION one_of(choices text[]) RETURNS text LANGUAGE sql VOLATILE AS $$ SELECT choices[1 + floor(random() * cardinality(choices))::int] $$;
+	-- up to so many different ones of the choices
+	CREATE FUNCTION some_of(choices text[], most int) RETURNS text LANGUAGE sql VOLATILE AS
+		$$ SELECT string_agg(c, ', ') FROM (SELECT c FROM unnest(choices) AS c ORDER BY random() LIMIT 1 + floor(random() * most)::int) AS s $$;
+	CREATE FUNCTION random_query() RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		keys text := some_of(ARRAY['ts::date', 'tz::date', 'date_trunc(''hour'', ts)', 'date_trunc(''day'', tz)', 'date_trunc(''hour'', tz)', 'date_trunc(''month'', d)',
+			'date_bin(''90 min'', ts, ''2026-03-20 00:07'')', 'k % 10', 'k / 100', 'abs(s) / 10', 'w', 'd', 'k', 's % 3 = 1', 'bot', 'kind', 'country', 'lower(country)', 'left(country, 1)',
+			'coalesce(k, w)', 'to_char(ts, ''YYYY-MM'')', 'extract(hour FROM tz)::int', 'CASE WHEN w > 5 THEN k % 3 END'], 3);
+		filter text := CASE WHEN random() < 0.3 THEN ' FILTER (WHERE ' || one_of(ARRAY['w > 7', 'bot', 's IS NULL', 'length(country) = 2', 'false']) || ')' ELSE '' END;
+		ours text := one_of(ARRAY['qsketch_agg(k)', 'qsketch_agg(k, w)', 'qsketch_agg(country)', 'qsketch_agg(ROW(k, country))', 'qtop_agg(w, 3)', 'qsets_agg(w, k)',
+			'qsketch_agg(k, qsketch_new(''warp'', ''4kB''))', 'qfilter_agg(k, qfilter_new_bloom(100))']);
+		others text := some_of(ARRAY['count(*)', 'count(s)', 'sum(w)', 'sum(k)', 'sum(x)', 'avg(s)', 'avg(x)', 'min(country)', 'max(country)', 'max(ts)', 'min(x)', 'max(note)', 'qsketch_agg(s)'], 4);
+	BEGIN
+		RETURN concat('SELECT ', keys, ', ', ours, filter, CASE WHEN random() < 0.7 THEN ', ' || others END, ' FROM ', one_of(ARRAY['log', 'log', 'parts']),
+			CASE WHEN random() < 0.5 THEN ' WHERE ' || one_of(ARRAY['w > 3', 'k % 2 = 0', 'country <> ''de''', 'ts > ''2026-03-25''', 'w IN (1, 2)', 'k IS NULL', 'w > 30']) END,
+			' GROUP BY ', keys,
+			CASE WHEN random() < 0.3 THEN ' HAVING ' || one_of(ARRAY['count(*) > 3', 'sum(w) > 50', 'max(x) < 300', 'qsketch_total(qsketch_agg(k)) > 2', 'min(country) IS NULL']) END);
+	END $$;
+
+	CREATE FUNCTION rows_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE rows text; BEGIN
+		EXECUTE format('SELECT md5(string_agg(s::text, chr(10) ORDER BY s::text)) FROM (%s) AS s', query) INTO rows;
+		RETURN rows;
+	END $$;
+	CREATE FUNCTION is_scanned(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+	DECLARE line text; BEGIN
+		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+			IF line LIKE '%QSketchScan%' THEN RETURN true; END IF;
+		END LOOP;
+		RETURN false;
+	END $$;
+
+	CREATE TABLE differing (query text);
+	CREATE FUNCTION compare_some(times int, OUT compared int, OUT scanned int, OUT differing int) LANGUAGE plpgsql AS $$
+	DECLARE query text; by_scan text; BEGIN
+		compared := 0; scanned := 0; differing := 0;
+		FOR i IN 1 .. times LOOP
+			query := random_query();
+			PERFORM set_config('work_mem', one_of(ARRAY['64kB', '1MB', '64MB']), true), set_config('timezone', one_of(ARRAY['Europe/Berlin', 'America/Sao_Paulo', 'Asia/Beirut', 'UTC']), true),
+				set_config('qsketch.enable_columnscan', 'on', true);
+			scanned := scanned + is_scanned(query)::int;
+			by_scan := rows_of(query);
+			PERFORM set_config('qsketch.enable_columnscan', 'off', true);
+			compared := compared + 1;
+			IF by_scan IS DISTINCT FROM rows_of(query) THEN
+				differing := differing + 1;
+				INSERT INTO differing VALUES (query);
+			END IF;
+		END LOOP;
+	END $$;
+});
+
+my ($compared, $scanned) = (0, 0);
+for (my $left = $queries, my $turn = 0; $left > 0; $left -= 100, $turn++)
+{
+	my $times = $left < 100 ? $left : 100;
+	my $found = $node->safe_psql('postgres', sprintf('SELECT setseed(%.6f); SELECT * FROM compare_some(%d)', (($seed + $turn * 7) % 100000) / 100000, $times));
+	my ($now, $by_scan) = $found =~ /(\d+)\|(\d+)\|\d+\z/;
+	$compared += $now;
+	$scanned += $by_scan;
+}
+is($compared, $queries, "queries from seed $seed");
+cmp_ok($scanned, '>', $queries / 2, "$scanned of them by a column scan");
+is($node->safe_psql('postgres', 'SELECT query FROM differing'), '', 'the same rows as by the ordinary plan');
+
+$node->stop;
+done_testing();

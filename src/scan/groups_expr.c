@@ -1,0 +1,177 @@
+/*
+ * groups_expr.c
+ *		Expressions that rows are grouped by: ts::date, k % 100, lower(name).
+ *
+ * The executor evaluates them, on a slot that has only the columns that the expression
+ * needs.  Expressions are compiled without a parent node, since the executor would read
+ * its tuples instead of the slot.
+ *
+ * src/scan/groups_expr.c
+ */
+#include "scan/columns.h"
+#include "scan/groups.h"
+
+#include "common/hashfn.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "utils/rel.h"
+
+struct GroupExpression
+{
+	KeyKind kind; /* of the expression's values */
+	ExprState *state;
+	ExprContext *context;
+	TupleTableSlot *slot;
+	GroupCache *cache;  /* NULL: it is no function of one integer with short values */
+	KeyKind input_kind; /* of that integer */
+	int columns;
+	ColumnPlace column[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/* A slot whose values are set one by one. */
+static TupleTableSlot *
+create_slot(EState *estate, Relation relation)
+{
+	TupleTableSlot *slot =
+		ExecInitExtraTupleSlot(estate, RelationGetDescr(relation), &TTSOpsVirtual);
+
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	slot->tts_tableOid = RelationGetRelid(relation);
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* The columns that the expression needs, each once.  The slot itself knows tableoid. */
+static List *
+needed_columns(Expr *expr)
+{
+	List *vars = pull_var_clause((Node *) expr, 0);
+	List *columns = NIL;
+	ListCell *cell;
+
+	foreach (cell, vars)
+		if (lfirst_node(Var, cell)->varattno > 0)
+			columns = list_append_unique(columns, lfirst(cell));
+	return columns;
+}
+
+/* Set up the cache if the expression has one column, of integers, and no strings result. */
+static void
+init_cache(GroupExpression *expression, const Expr *expr, const List *columns)
+{
+	if (list_length(columns) != 1 || expression->kind == KEY_BYTES ||
+		!ScanGroupingColumn(linitial(columns)) ||
+		!ScanGroupingKind(linitial(columns), &expression->input_kind) ||
+		expression->input_kind == KEY_BYTES)
+		return;
+	expression->cache = GroupCacheCreate(expr, expression);
+}
+
+GroupExpression *
+GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relation)
+{
+	List *columns = needed_columns(expr);
+	GroupExpression *expression = palloc0(offsetof(GroupExpression, column) +
+										  (Size) list_length(columns) * sizeof(ColumnPlace));
+	ListCell *cell;
+
+	expression->kind = kind;
+	expression->state = ExecInitExpr(expr, NULL);
+	expression->context = CreateExprContext(estate);
+	expression->slot = create_slot(estate, relation);
+	expression->context->ecxt_scantuple = expression->slot;
+	foreach (cell, columns)
+		ColumnPlaceInit(&expression->column[expression->columns++],
+						lfirst_node(Var, cell)->varattno, RelationGetDescr(relation));
+	init_cache(expression, expr, columns);
+	return expression;
+}
+
+/* Prepare a run. */
+void
+GroupExpressionStart(GroupExpression *expression)
+{
+	ResetExprContext(expression->context);
+	if (expression->cache)
+		GroupCacheStart(expression->cache);
+}
+
+/* Take a string, which lies in the tuple or in the expression's context. */
+static void
+take_string(GroupExpression *expression, Datum string, GroupValue *value)
+{
+	MemoryContext old = MemoryContextSwitchTo(expression->context->ecxt_per_tuple_memory);
+
+	value->string = PG_DETOAST_DATUM_PACKED(string);
+	MemoryContextSwitchTo(old);
+	value->bits = (int64) hash_bytes_extended((const unsigned char *) VARDATA_ANY(value->string),
+											  (int) VARSIZE_ANY_EXHDR(value->string), 0);
+}
+
+/* Evaluate the expression for what is in the slot. */
+static void
+evaluate(GroupExpression *expression, GroupValue *value)
+{
+	Datum result;
+
+	CHECK_FOR_INTERRUPTS();
+	ResetExprContext(expression->context);
+	result = ExecEvalExprSwitchContext(expression->state, expression->context, &value->null);
+	value->bits = 0;
+	if (value->null)
+		return;
+	if (expression->kind == KEY_BYTES)
+		take_string(expression, result, value);
+	else
+		value->bits = (int64) KeyInteger(&(KeyType){ .kind = expression->kind }, result);
+}
+
+/* Evaluate an expression of one long integer for any input, which no row has to have. */
+void
+GroupExpressionAt(GroupExpression *expression, int64 input, GroupValue *value)
+{
+	int at = expression->column[0].attribute - 1;
+
+	expression->slot->tts_values[at] = Int64GetDatum(input);
+	expression->slot->tts_isnull[at] = false;
+	evaluate(expression, value);
+}
+
+/* Evaluate the expression for a tuple. */
+static void
+evaluate_tuple(GroupExpression *expression, Relation relation, HeapTupleHeader tuple, uint16 length,
+			   GroupValue *value)
+{
+	TupleTableSlot *slot = expression->slot;
+	int i;
+
+	for (i = 0; i < expression->columns; i++)
+	{
+		int at = expression->column[i].attribute - 1;
+
+		slot->tts_isnull[at] =
+			!ColumnGetAny(&expression->column[i], relation, tuple, length, &slot->tts_values[at]);
+	}
+	evaluate(expression, value);
+}
+
+/* The value of the expression for a tuple.  A string is valid until the next one is read. */
+void
+GroupExpressionRead(GroupExpression *expression, Relation relation, HeapTupleHeader tuple,
+					uint16 length, GroupValue *value)
+{
+	GroupCache *cache = expression->cache;
+	int64 input;
+
+	if (cache == NULL || !GroupCachePays(cache) ||
+		!ColumnGetInteger(&expression->column[0], expression->input_kind, relation, tuple, length,
+						  &input))
+	{
+		evaluate_tuple(expression, relation, tuple, length, value);
+		return;
+	}
+	if (GroupCacheFind(cache, input, value))
+		return;
+	evaluate_tuple(expression, relation, tuple, length, value);
+	GroupCacheKeep(cache, input, value);
+}
