@@ -3,16 +3,7 @@
 CREATE EXTENSION qsketch;
 \i ratios.sql
 
-SELECT setseed(0.5) \g /dev/null
-CREATE TABLE hits AS
-SELECT i AS id, date '2026-01-01' + (i * 30 / :rows)::int AS day, timestamptz '2026-01-01' + i * interval '0.5 s' AS at,
-    floor(exp(random() * ln(1e6)))::bigint AS user_id,
-    (ARRAY['us', 'in', 'br', 'de', 'gb', 'jp', 'fr', 'mx', 'it', 'es'])[1 + floor(10 * random() ^ 2)::int] AS country,
-    '/shop/product/' || floor(exp(random() * ln(2e5)))::int || '.html' AS url,
-    'Mozilla/5.0 (X11; Linux x86_64; rv:' || 100 + i % 40 || '.0) Firefox' AS agent,
-    (300 * exp(3 * random()))::bigint AS bytes
-FROM generate_series(0::bigint, :rows - 1) AS i;
-VACUUM ANALYZE hits;
+\i hits.sql
 
 CREATE TABLE top_users AS SELECT day, qtop_agg(user_id, 20) AS top FROM hits GROUP BY day;
 CREATE TABLE exact_users AS SELECT day, user_id, count(*) AS n FROM hits GROUP BY day, user_id;
@@ -45,10 +36,6 @@ INSERT INTO benchmarks (what, query, rival, bound, target, holds) VALUES
     'SELECT (SELECT sum(estimate) FROM qtop_text((SELECT qtop_merge_agg(top) FROM top_countries), 10)) = (SELECT sum(n) FROM exact_countries)');
 SELECT run_benchmarks(:turns) \g /dev/null
 
--- Two digits that matter, in the unit that suits.
-CREATE FUNCTION readable_ms(ms numeric) RETURNS text LANGUAGE sql AS $$
-    SELECT CASE WHEN ms < 1 THEN round(ms, 2) WHEN ms < 10 THEN round(ms, 1) ELSE round(ms) END || ' ms'
-$$;
 CREATE FUNCTION readable_size(names regclass[]) RETURNS text LANGUAGE sql AS $$
     SELECT pg_size_pretty(sum(pg_total_relation_size(name))) FROM unnest(names) AS name
 $$;

@@ -18,23 +18,6 @@ CREATE TABLE benchmarks (
 );
 CREATE TABLE timings (id int, ms float8, rival_ms float8);
 
--- Runs a query with these settings, and resets them.
-CREATE FUNCTION run_ms_with(query text, settings text[]) RETURNS float8
-LANGUAGE plpgsql AS $$
-DECLARE
-    i int;
-    ms float8;
-BEGIN
-    FOR i IN 1 .. coalesce(array_length(settings, 1), 0) BY 2 LOOP
-        PERFORM set_config(settings[i], settings[i + 1], false);
-    END LOOP;
-    ms := run_ms(query);
-    FOR i IN 1 .. coalesce(array_length(settings, 1), 0) BY 2 LOOP
-        EXECUTE format('RESET %s', settings[i]);
-    END LOOP;
-    RETURN ms;
-END $$;
-
 -- Runs all queries in turn, after one turn that only warms up.  Two turns are enough
 -- for queries that take so long that nothing disturbs them.
 CREATE FUNCTION run_benchmarks(turns int) RETURNS void LANGUAGE plpgsql AS $$

@@ -11,8 +11,30 @@ BEGIN
     RETURN 1000 * extract(epoch FROM clock_timestamp() - start);
 END $$;
 
+-- Runs a query with these settings, and resets them.
+CREATE FUNCTION run_ms_with(query text, settings text[]) RETURNS float8
+LANGUAGE plpgsql AS $$
+DECLARE
+    i int;
+    ms float8;
+BEGIN
+    FOR i IN 1 .. coalesce(array_length(settings, 1), 0) BY 2 LOOP
+        PERFORM set_config(settings[i], settings[i + 1], false);
+    END LOOP;
+    ms := run_ms(query);
+    FOR i IN 1 .. coalesce(array_length(settings, 1), 0) BY 2 LOOP
+        EXECUTE format('RESET %s', settings[i]);
+    END LOOP;
+    RETURN ms;
+END $$;
+
 -- The shortest of three runs.
 CREATE FUNCTION best_ms(query text) RETURNS int
 LANGUAGE sql AS $$
     SELECT round(min(run_ms(query))) FROM generate_series(1, 3)
+$$;
+
+-- Two digits that matter, in the unit that suits.
+CREATE FUNCTION readable_ms(ms numeric) RETURNS text LANGUAGE sql AS $$
+    SELECT CASE WHEN ms < 1 THEN round(ms, 2) WHEN ms < 10 THEN round(ms, 1) ELSE round(ms) END || ' ms'
 $$;
