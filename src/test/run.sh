@@ -195,6 +195,7 @@ tap_count() {
 
 # Each file is one test: PostgreSQL's own Perl modules, IPC::Run and prove.  Two run at a
 # time, because they mostly wait; with a real GPU one, because its memory is theirs alone.
+# TAP_JOBS says otherwise.
 tap() {
 	local file jobs=2 stage=$SERVER_HOME/tap
 	[ $# != 0 ] || return 0
@@ -203,6 +204,7 @@ tap() {
 		return
 	fi
 	[ "${QSKETCH_GPU:-emulate}" = emulate ] || jobs=1
+	jobs=${TAP_JOBS:-$jobs}
 	stage_tests "$stage"
 	src/test/older.pl "$(pg_config --sharedir)/extension" || { count 0 1 "tap: an older version"; return; }
 	rm -f "$build"/tap-*.log "$build"/tap-*.log.status
