@@ -40,3 +40,35 @@ bench_server() {
 		"max_parallel_workers_per_gather = 0" "max_wal_size = 16GB" "min_parallel_table_scan_size = 0"
 	cd "$SOURCE/src/bench"
 }
+
+# What a benchmark could not measure, for the page that it writes.
+left_out=()
+leave_out() {
+	left_out+=("$1")
+	echo "left out: $1" >&2
+}
+
+print_left_out() {
+	local what
+	for what in ${left_out[@]+"${left_out[@]}"}; do
+		printf '\nNot measured: %s.\n' "$what"
+	done
+}
+
+# duckdb_ready: is DuckDB there?  DUCKDB names a folder with node_modules/@duckdb/node-api;
+# without that it is installed for this run, if npm and a network are there.
+duckdb_ready() {
+	command -v node >/dev/null || return 1
+	if [ -z "${DUCKDB:-}" ]; then
+		DUCKDB=$SERVER_ROOT/duckdb
+		mkdir -p "$DUCKDB"
+		timeout 120 npm install --silent --fetch-retries=1 --no-audit --no-fund --prefix "$DUCKDB" \
+			@duckdb/node-api >&2 || return 1
+	fi
+	[ -d "$DUCKDB/node_modules/@duckdb/node-api" ]
+}
+
+# duckdb SCRIPT [ARGUMENT...]: runs a script of this folder that uses DuckDB.
+duckdb() {
+	NODE_PATH=$DUCKDB/node_modules node "$SOURCE/src/bench/$1" "${@:2}"
+}

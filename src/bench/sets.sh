@@ -7,26 +7,14 @@
 #	ROWS (10000000)     rows of which a collection is built
 #	DRAWS (10000000)    draws for each of the two stored arrays
 #	TURNS (5)           runs of each query
-#	DUCKDB              a folder with node_modules/@duckdb/node-api, made by
-#	                    "npm install @duckdb/node-api" there
+#	DUCKDB              a folder with node_modules/@duckdb/node-api (default: installed by npm)
 #	QSKETCH_DATA (../shared/data)  where kosarak is
 #	DUCKDB_ALL (no)     yes: DuckDB also takes all sessions, for minutes
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
-left_out=()
-leave_out() {
-	left_out+=("$1")
-	echo "left out: $1" >&2
-}
-
 has_intarray() {
 	[ "$(psql -XAtc "SELECT count(*) FROM pg_available_extensions WHERE name = 'intarray'")" = 1 ]
-}
-
-# duckdb MOST_ID MIN_COUNT: pairs, sums, milliseconds.
-duckdb() {
-	NODE_PATH=$DUCKDB/node_modules node sets-duckdb.js "$folder/session.csv" 2 "$1" "$2"
 }
 
 # row WHAT MS THEIRS TARGET SAME: one line of the table, ours against DuckDB's milliseconds.
@@ -41,7 +29,7 @@ row() {
 # compare WHAT KEY MOST_ID MIN_COUNT MS TARGET: DuckDB's pairs against the pairs in "ours".
 compare() {
 	local answer same=no
-	answer=$(duckdb "$3" "$4")
+	answer=$(duckdb sets-duckdb.js "$folder/session.csv" 2 "$3" "$4") # pairs, sums, milliseconds
 	[ "$2 ${answer% *}" != "$(grep "^$2 " "$folder/ours")" ] || same=yes
 	row "$1" "$5" "${answer##* }" "$6" "$same"
 	[ $same = yes ] || wrong=1
@@ -84,14 +72,10 @@ chmod a+r "$SESSIONS"
 	psql -XAtq -v ON_ERROR_STOP=1 -v rows="${ROWS:-10000000}" -v draws="${DRAWS:-10000000}" \
 		-v turns="${TURNS:-5}" -v intarray=$intarray -v kosarak=$kosarak -v folder="$folder" -f sets.sql
 	[ $kosarak = 0 ] || alone_rows
-	if [ $kosarak = 1 ] && [ -n "${DUCKDB:-}" ] && [ -d "$DUCKDB/node_modules/@duckdb" ] && command -v node >/dev/null; then
-		duckdb_rows
-	else
-		leave_out "DuckDB: set DUCKDB to a folder where \"npm install @duckdb/node-api\" ran"
+	if [ $kosarak = 1 ]; then
+		if duckdb_ready; then duckdb_rows; else leave_out "DuckDB, which was not found, and which npm could not install"; fi
 	fi
-	for what in ${left_out[@]+"${left_out[@]}"}; do
-		printf '\nNot measured: %s.\n' "$what"
-	done
+	print_left_out
 } | tee "$folder/table"
 rm -f "$SESSIONS"
 grep -q "| WRONG |" "$folder/table" && { echo "a result is wrong" >&2; exit 1; }
