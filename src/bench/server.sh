@@ -62,7 +62,8 @@ duckdb_ready() {
 	if [ -z "${DUCKDB:-}" ]; then
 		DUCKDB=$SERVER_ROOT/duckdb
 		mkdir -p "$DUCKDB"
-		timeout 120 npm install --silent --no-audit --no-fund --prefix "$DUCKDB" @duckdb/node-api >&2 || return 1
+		timeout 120 npm install --silent --fetch-retries=1 --no-audit --no-fund --prefix "$DUCKDB" \
+			@duckdb/node-api >&2 || return 1
 	fi
 	[ -d "$DUCKDB/node_modules/@duckdb/node-api" ]
 }
