@@ -24,6 +24,15 @@
 
 #include "utils/palloc.h"
 
+/*
+ * Rows cost the CPU about twice as much as those of a sketch, and a device the same.  So
+ * a filter is worth a device from this part of qsketch.gpu_min_size on.
+ */
+#define SIZE_PART 8
+
+/* Rows that set fewer bits on average cost the CPU little more than it takes to send them. */
+#define BITS_MIN 0.25
+
 /* Up to this size filters stay where they are until so many bits are set. */
 #define STAY_BYTES (2 * 1024 * 1024)
 #define STAY_ONES  65536
@@ -75,19 +84,22 @@ move(qf_filter *f)
 		GpuCount(COUNT_FALLBACKS, 1);
 }
 
-/*
- * Rows that set less than one bit on average cost the CPU little more than it takes
- * to send them.
- */
+static uint64
+weighed_bytes(const qf_params *p)
+{
+	return SIZE_PART * qf_dense_size(p);
+}
+
+/* Why filters of these parameters stay on the CPU; NULL: they go to a device. */
 const char *
 GpuFilterReason(const qf_params *p)
 {
 	const char *reason =
-		GpuReason(qf_dense_size(p), "the filter is smaller than qsketch.gpu_min_size");
+		GpuReason(weighed_bytes(p), "the filter is smaller than an eighth of qsketch.gpu_min_size");
 
-	if (reason || device_setting == DEVICE_GPU || p->k * qf_probability(p) >= 1)
+	if (reason || device_setting == DEVICE_GPU || p->k * qf_probability(p) >= BITS_MIN)
 		return reason;
-	return "rows set less than one bit of the filter on average";
+	return "rows set less than a quarter of a bit of the filter on average";
 }
 
 /* A device takes bits, so they are made of a compact filter, unless it has so few that a list does. */
@@ -97,7 +109,7 @@ GpuFilterWantsLookup(const qf_filter *f, size_t count)
 	if (f->form == QF_EXPLICIT ||
 		(f->form == QF_FORM_COMPACT && f->ones <= qf_explicit_limit(&f->params)))
 		return false;
-	return GpuMayLookup(count) && GpuIsLarge(qf_dense_size(&f->params));
+	return GpuMayLookup(count) && GpuIsLarge(weighed_bytes(&f->params));
 }
 
 /* Should filters of these parameters go to a device? */

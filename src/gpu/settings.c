@@ -129,9 +129,9 @@ GpuDefineSettings(void)
 							 "The results are the same everywhere.", &device_setting, DEVICE_AUTO,
 							 device_options, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable(
-		"qsketch.gpu_min_size",
-		"Sets the size of a sketch or filter from which auto takes it to a GPU.", NULL,
-		&gpu_min_size, GPU_MIN_SIZE, 0, INT_MAX / 2, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+		"qsketch.gpu_min_size", "Sets the size of a sketch from which auto takes it to a GPU.",
+		"Filters go there from an eighth of this size on.", &gpu_min_size, GPU_MIN_SIZE, 0,
+		INT_MAX / 2, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomIntVariable("qsketch.gpu_min_keys",
 							"Sets the number of keys from which auto looks them up on a GPU.", NULL,
 							&gpu_min_keys, 100000, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);

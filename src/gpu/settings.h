@@ -42,7 +42,7 @@ extern int gpu_buffer_size;  /* kB */
 extern int gpu_memory_limit; /* MB on each device, 0: all there is */
 extern int gpu_cache_size;   /* MB */
 extern char *gpu_devices;
-extern int gpu_min_size;     /* kB: smallest sketch or filter that auto moves */
+extern int gpu_min_size;     /* kB: smallest sketch that auto moves */
 extern int gpu_min_keys;     /* fewest keys that auto looks up there */
 extern int gpu_min_elements; /* of collections whose pairs auto finds there */
 extern int gpu_split_time;   /* ms: expected time of a search that all devices share; for tests */
