@@ -32,6 +32,7 @@
 #   make accuracy        measured errors of all structures; analysis: against theory
 #   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
 #   make sets-bench      speed of the sets family; writes docs/engineering/sets-performance.md
+#   make sets-joins      all pairs above a Jaccard index beside AllPairs and PPJoin; writes there, too
 #   make sets-model      how often the cost model chooses the fastest method; fails below 90 %
 #   make sets-bench-sql  the same inside PostgreSQL, against other ways (DUCKDB=folder)
 #   make fdw-bench       sketches over postgres_fdw; writes its table into docs/engineering/several-machines.md
@@ -41,7 +42,7 @@
 #   make bench-gpu-columns  copies of columns on a GPU against reading the table
 #   make bench-gpu-ring  keys a second from backends to the GPU
 #   make figures         bench, structures, weights, accuracy, analysis, filter-accuracy, filter-bench,
-#                        sets-bench and fdw-bench in turn: all tables and figures that take no
+#                        sets-bench, sets-joins and fdw-bench in turn: all tables and figures that take no
 #                        GPU, anew
 #   make matrix          the tests on several versions of PostgreSQL (VERSIONS="15 16 ...")
 #   make check-release   is a version named the same everywhere?

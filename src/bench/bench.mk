@@ -1,6 +1,6 @@
 # The demonstration, benchmarks, and what they write into docs.
 
-.PHONY: bench bench-sql bench-top bench-rollup bench-size bench-gpu bench-gpu-columns bench-gpu-filters bench-gpu-ring bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-model figures demo
+.PHONY: bench bench-sql bench-top bench-rollup bench-size bench-gpu bench-gpu-columns bench-gpu-filters bench-gpu-ring bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-joins sets-model figures demo
 demo:
 	@src/bench/demo.sh
 bench:
@@ -43,6 +43,11 @@ build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_a
 sets-bench-sql:
 	@src/bench/sets.sh
 
+# Fails if the pairs differ.
+sets-joins: build/bench/sets_bench
+	@command -v gnuplot >/dev/null || src/test/setup.sh bench
+	@src/bench/sets-joins.sh
+
 # Fails unless the method "auto" chooses well.
 sets-model: build/bench/sets_bench
 	@src/bench/sets-bench.sh model | tee build/bench/sets-model
@@ -52,7 +57,8 @@ sets-model: build/bench/sets_bench
 sets-bench: build/bench/sets_bench
 	@src/bench/sets-bench.sh $(SECTIONS)
 build/bench/sets_bench: $(addprefix src/bench/,sets_bench.c sets_single.c \
-		sets_multiple.c sets_targets.c sets_model.c sets_data.c sets_single_pair.c) $(CORE_SRC) \
+		sets_multiple.c sets_targets.c sets_model.c sets_joins.c sets_prefix.c sets_allpairs.c sets_ppjoin.c \
+		sets_data.c sets_single_pair.c) $(CORE_SRC) \
 		build/bench/sets_std.o $(wildcard $(CORE:%=src/%/*.h) src/bench/*.h)
 	@mkdir -p $(@D)
 	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -o $@ $(filter %.c %.o,$^) -lm -lpthread
@@ -62,5 +68,5 @@ build/bench/sets_std.o: src/bench/sets_std.cpp
 
 # One target after another, so each has the machine to itself.
 figures:
-	@set -e; for t in bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench fdw-bench; do \
+	@set -e; for t in bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-joins fdw-bench; do \
 		echo "== $$t"; $(MAKE) -s $$t; done

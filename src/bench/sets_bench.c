@@ -4,7 +4,7 @@
  *		the targets.
  *
  * Prints Markdown; "make sets-bench" puts it into docs/engineering/sets-performance.md.
- * Arguments pick sections: single, multiple, targets, model.
+ * Arguments pick sections: single, multiple, targets, model, joins.
  *
  * src/bench/sets_bench.c
  */
@@ -20,10 +20,8 @@ main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} sections[] = {
-		{ "targets", bench_targets },
-		{ "single", bench_single },
-		{ "multiple", bench_multiple },
-		{ "model", bench_model },
+		{ "targets", bench_targets }, { "single", bench_single }, { "multiple", bench_multiple },
+		{ "model", bench_model },     { "joins", bench_joins },
 	};
 	size_t s;
 	int i;

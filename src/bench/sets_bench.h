@@ -67,7 +67,9 @@ typedef struct outcome
 	double count; /* time of counting, scaled to all rows */
 	uint64_t pairs;
 	uint64_t bytes;
+	uint64_t sum; /* sum_of_pairs(), by summed_pairs() */
 	int method;
+	bool prefix; /* method index: of prefixes */
 } outcome;
 
 /* A method, and its name in the tables. */
@@ -93,6 +95,9 @@ extern qset_request request_of(const qset_collection *c, int64_t min_count, doub
  */
 extern outcome best_pairs(const qset_request *r, uint64_t step, int threads, int runs);
 
+/* One run on one thread that also makes the sum of its pairs, which takes time. */
+extern outcome summed_pairs(const qset_request *r);
+
 /* Pairwise std::set_intersection over evenly spread rows, scaled up to all pairs. */
 extern double std_pairs(const qset_collection *c, uint64_t step);
 
@@ -105,5 +110,6 @@ extern void bench_single(void);
 extern void bench_multiple(void);
 extern void bench_targets(void);
 extern void bench_model(void);
+extern void bench_joins(void);
 
 #endif

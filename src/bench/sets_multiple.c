@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "sets_bench.h"
+#include "sets_prefix.h"
 
 const recipe recipe_enron = { "ENRON-like", 10000, 1100000, 0.8, 300, 3200, 0.97, 0 };
 static const recipe recipe_orkut = { "ORKUT-like", 10000, 8700000, 0.6, 550, 40000, 2.2, 0 };
@@ -24,7 +25,9 @@ typedef struct worker
 	const void *block;
 	uint64_t first;
 	uint64_t step;
+	bool summing;
 	uint64_t pairs;
+	uint64_t sum;
 	double seconds;
 } worker;
 
@@ -46,6 +49,8 @@ work(void *argument)
 	{
 		require(qset_job_next(&job, out, ROOM, &count) == QB_OK, "stopped");
 		w->pairs += count;
+		if (w->summing)
+			w->sum += sum_of_pairs(out, count);
 	}
 	while (count > 0);
 	qset_job_close(&job);
@@ -66,7 +71,7 @@ share_of_pairs(uint64_t rows, uint64_t step)
 }
 
 static outcome
-run_pairs(const qset_request *r, uint64_t step, int threads)
+run_pairs(const qset_request *r, uint64_t step, int threads, bool summing)
 {
 	outcome o = { 0 };
 	qset_preparation p;
@@ -82,10 +87,11 @@ run_pairs(const qset_request *r, uint64_t step, int threads)
 	o.prepare = now() - start;
 	o.bytes = p.plan.bytes;
 	o.method = p.plan.method;
+	o.prefix = p.plan.prefix;
 	rows = p.plan.rows;
 	qset_prepared_free(&p);
-	w[0] = (worker){ block, step > 1 ? step / 2 : 0, step * (uint64_t) threads, 0, 0 };
-	w[1] = (worker){ block, w[0].first + step, step * 2, 0, 0 };
+	w[0] = (worker){ block, step > 1 ? step / 2 : 0, step * (uint64_t) threads, summing, 0, 0, 0 };
+	w[1] = (worker){ block, w[0].first + step, step * 2, summing, 0, 0, 0 };
 	if (threads > 1)
 		require(pthread_create(&thread, NULL, work, &w[1]) == 0, "no thread");
 	work(&w[0]);
@@ -93,6 +99,7 @@ run_pairs(const qset_request *r, uint64_t step, int threads)
 		pthread_join(thread, NULL);
 	o.count = w[w[1].seconds > w[0].seconds].seconds / (step > 1 ? share_of_pairs(rows, step) : 1);
 	o.pairs = w[0].pairs + w[1].pairs;
+	o.sum = w[0].sum + w[1].sum;
 	free(block);
 	return o;
 }
@@ -109,16 +116,22 @@ request_of(const qset_collection *c, int64_t min_count, double min_jaccard, int 
 outcome
 best_pairs(const qset_request *r, uint64_t step, int threads, int runs)
 {
-	outcome best = run_pairs(r, step, threads);
+	outcome best = run_pairs(r, step, threads, false);
 
 	for (; runs > 1; runs--)
 	{
-		outcome o = run_pairs(r, step, threads);
+		outcome o = run_pairs(r, step, threads, false);
 
 		best.count = o.count < best.count ? o.count : best.count;
 		best.prepare = o.prepare < best.prepare ? o.prepare : best.prepare;
 	}
 	return best;
+}
+
+outcome
+summed_pairs(const qset_request *r)
+{
+	return run_pairs(r, 1, 1, true);
 }
 
 double

@@ -37,16 +37,6 @@ qset_side_elements(const qset_preparation *p, const qset_side *s, uint64_t i, ui
 	return mapped;
 }
 
-/* The elements of a set that get lists: all of them, or those of its prefix. */
-static const uint32_t *
-listed(const qset_preparation *p, const qset_side *s, uint64_t i, uint64_t *count)
-{
-	if (!p->plan.prefix)
-		return qset_side_elements(p, s, i, count);
-	*count = s->prefix_offset[i + 1] - s->prefix_offset[i];
-	return s->prefix + s->prefix_offset[i];
-}
-
 /* ---- layout ---- */
 
 static uint64_t
@@ -173,7 +163,7 @@ fill_side(const qset_preparation *p, const qset_side *s, const qset_block *b,
 static void
 place_elements(const qset_preparation *p, element *e)
 {
-	const uint32_t *degree = p->plan.prefix ? p->prefix_degree : p->degree;
+	const uint32_t *degree = p->degree;
 	bool hybrid = p->plan.method == QSET_HYBRID;
 	uint64_t list = 0;
 	uint64_t heavy = 0;
@@ -224,7 +214,7 @@ static void
 list_column(filling *f, uint64_t column)
 {
 	uint64_t count;
-	const uint32_t *e = listed(f->p, &f->p->column, column, &count);
+	const uint32_t *e = qset_side_elements(f->p, &f->p->column, column, &count);
 	uint64_t i;
 
 	for (i = 0; i < count; i++)
@@ -248,7 +238,7 @@ static void
 enter_row(filling *f, uint64_t row)
 {
 	uint64_t count;
-	const uint32_t *e = listed(f->p, &f->p->row, row, &count);
+	const uint32_t *e = qset_side_elements(f->p, &f->p->row, row, &count);
 	uint64_t i;
 
 	for (i = 0; i < count; i++)
@@ -330,7 +320,9 @@ qset_fill(qset_preparation *p, void *block)
 	status = fill_side(p, &p->column, b, &b->column, block);
 	if (status == QB_OK && !b->same)
 		status = fill_side(p, &p->row, b, &b->row, block);
-	if (status == QB_OK && b->row_start != 0)
+	if (status == QB_OK && b->prefix)
+		status = qset_fill_windows(p, b, block);
+	else if (status == QB_OK && b->row_start != 0)
 		status = make_index(p, b, block);
 	return status;
 }

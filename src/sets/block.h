@@ -19,7 +19,8 @@
  *
  * Within one collection a row needs only the columns after it.  So its entry
  * for an element points into the middle of that element's list, and the last
- * column of a list has no entry for it.
+ * column of a list has no entry for it.  Lists of prefixes are in the order of
+ * sizes instead, and an entry is a window of one (windows.c).
  *
  * src/sets/block.h
  */
@@ -86,6 +87,9 @@ qset_side_elements(const qset_preparation *p, const qset_side *s, uint64_t i, ui
 
 /* Lay out the block for the plan's method: set all places in its head. */
 extern void qset_block_layout(const qset_preparation *p, const qset_plan *plan, qset_block *b);
+
+/* windows.c: fill the index of prefixes; the sides are filled already. */
+extern qb_status qset_fill_windows(const qset_preparation *p, const qset_block *b, uint8_t *block);
 
 /* Count one row by the method of the block.  QB_CANCELLED. */
 extern qb_status qset_count_row(qset_job *job);

@@ -89,6 +89,25 @@ qset_filter_least(const qset_filter *f, uint64_t size)
  */
 extern void qset_filter_sizes(const qset_filter *f, uint64_t size, uint64_t *least, uint64_t *most);
 
+/*
+ * The largest size that the other set may have if at most "common" elements of
+ * a set of this size can be in both: common / (size + most - common) >= J.
+ */
+QB_INLINE uint64_t
+qset_filter_most(const qset_filter *f, uint64_t size, uint64_t common)
+{
+	unsigned __int128 either = 0;
+
+	if (f->numerator == 0)
+		return UINT64_MAX;
+	if (f->denominator <= UINT32_MAX && common <= UINT32_MAX)
+		either = common * f->denominator / f->numerator;
+	else
+		either = (unsigned __int128) common * f->denominator / f->numerator;
+	either += common;
+	return either < size ? 0 : either - size > UINT32_MAX ? UINT64_MAX : (uint64_t) either - size;
+}
+
 /* The size of b, given that of a. */
 QB_INLINE uint64_t
 qset_pair_size_b(const qset_pair *pair, uint64_t size)

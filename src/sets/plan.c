@@ -83,6 +83,7 @@ typedef struct sums
 {
 	double pairs;   /* all pairs */
 	double alike;   /* pairs whose sizes allow them to pass */
+	double meeting; /* share of the prefixes' events whose sizes allow the pair to pass */
 	double others;  /* elements of the columns of those pairs, together */
 	double row;     /* average elements of a row */
 	double column;  /* average elements of a column */
@@ -90,35 +91,45 @@ typedef struct sums
 	double blocks;  /* blocks of columns that a row sees, on average */
 } sums;
 
-/* The share of pairs whose sizes allow them to pass, judged from some sets of each side. */
-static double
+/* Which share of pairs has sizes that allow them to pass, and which share of the prefixes' events. */
+typedef struct alike
+{
+	double pairs;
+	double events; /* pairs, weighted by the sizes of both: larger sets have longer prefixes */
+} alike;
+
+/* Judge the shares from some sets of each side. */
+static alike
 share_alike(const qset_preparation *p)
 {
 	const qset_side *r = &p->row;
 	const qset_side *c = &p->column;
-	uint64_t alike = 0;
-	uint64_t pairs = 0;
+	alike some = { 0, 0 };
+	alike all = { 0, 0 };
 	uint64_t i;
 	uint64_t j;
 
 	if (p->request.filter.numerator == 0)
-		return 1;
+		return (alike){ 1, 1 };
 	for (i = 0; i < r->sets; i += r->sets / SOME_SETS + 1)
 	{
+		uint64_t row = qset_set_size(r->collection, r->kept[i]);
 		uint64_t least;
 		uint64_t most;
 
-		qset_filter_sizes(&p->request.filter, qset_set_size(r->collection, r->kept[i]), &least,
-						  &most);
+		qset_filter_sizes(&p->request.filter, row, &least, &most);
 		for (j = 0; j < c->sets; j += c->sets / SOME_SETS + 1)
 		{
 			uint64_t size = qset_set_size(c->collection, c->kept[j]);
+			bool passes = size >= least && size <= most;
 
-			alike += size >= least && size <= most;
-			pairs++;
+			some.pairs += passes;
+			some.events += passes ? (double) row * (double) size : 0;
+			all.pairs++;
+			all.events += (double) row * (double) size;
 		}
 	}
-	return (double) alike / (double) pairs;
+	return (alike){ some.pairs / all.pairs, all.events > 0 ? some.events / all.events : 1 };
 }
 
 static sums
@@ -126,12 +137,15 @@ sums_of(const qset_preparation *p)
 {
 	const qset_plan *plan = &p->plan;
 	double half = plan->tail ? 0.5 : 1;
+	alike share;
 	sums s = { 0 };
 
 	if (plan->rows == 0 || plan->columns == 0)
 		return s;
 	s.pairs = half * plan->rows * plan->columns;
-	s.alike = s.pairs * share_alike(p);
+	share = share_alike(p);
+	s.alike = s.pairs * share.pairs;
+	s.meeting = share.events;
 	s.others = s.alike / plan->columns * plan->column_elements;
 	s.row = (double) plan->row_elements / plan->rows;
 	s.column = (double) plan->column_elements / plan->columns;
@@ -254,14 +268,19 @@ cheapest_so_far(const qset_preparation *p)
 	return cost[hybrid ? QSET_HYBRID : QSET_INDEX];
 }
 
-/* The cost of counting by prefixes whose lists have so many entries. */
+/*
+ * The cost of counting by prefixes whose lists have so many events.  Windows leave
+ * out sizes that cannot pass, and half of the others; within one collection they
+ * have both sets of a pair.
+ */
 static double
-prefix_count(const sums *s, double candidates)
+prefix_count(const qset_preparation *p, const sums *s, double events)
 {
-	/* a candidate may come several times; at most every pair is a candidate */
-	double merged = (candidates < s->pairs ? candidates / s->pairs : 1) * s->alike;
+	double walked = events * s->meeting * (p->plan.tail ? 1 : 0.5);
+	double met = events * s->meeting * 0.5;
+	double merged = met < s->alike ? met : s->alike; /* a candidate may come several times */
 
-	return candidates * NS_CANDIDATE + merged * (NS_CHECK + (s->row + s->column) * NS_CHECKED);
+	return walked * NS_CANDIDATE + merged * (NS_CHECK + (s->row + s->column) * NS_CHECKED);
 }
 
 /*
@@ -309,7 +328,7 @@ prefixes_promise(qset_preparation *p, const sums *s, bool *promise)
 	if (cheapest < preparation * WORTH_ASKING)
 		return QB_OK;
 	status = qset_sample_prefixes(p, &events);
-	*promise = status == QB_OK && preparation + prefix_count(s, events) < cheapest;
+	*promise = status == QB_OK && preparation + prefix_count(p, s, events) < cheapest;
 	return status;
 }
 
@@ -320,7 +339,7 @@ cost_prefixes(qset_preparation *p, const sums *s)
 	qset_plan *plan = &p->plan;
 	double entered = (double) (p->column.prefix_elements + p->row.prefix_elements);
 	double build = entered * build_one(p);
-	double cost = build + prefix_count(s, (double) plan->prefix_events);
+	double cost = build + prefix_count(p, s, (double) plan->prefix_events);
 
 	plan->prefix = p->request.variant == QSET_VARIANT_ON || cost < plan->cost[QSET_INDEX];
 	if (!plan->prefix)

@@ -23,7 +23,7 @@
  */
 #include "sets/block.h"
 
-/* Lists are prefetched this many entries ahead. */
+/* Lists and candidates are prefetched this many ahead. */
 #define AHEAD 8
 
 static void
@@ -138,15 +138,14 @@ add_columns(qset_job *job)
 
 /* ---- index of prefixes ---- */
 
-/* Collect the columns in the lists of the row's prefix whose size is in range, each once. */
+/* Collect the columns in the windows of the row's prefix, each once. */
 static bool
-collect_candidates(qset_job *job, uint64_t least, uint64_t most)
+collect_candidates(qset_job *job)
 {
 	const qset_block *b = job->head;
 	const uint64_t *start = (const uint64_t *) (job->block + b->row_start) + job->row;
 	const uint64_t *entry = (const uint64_t *) (job->block + b->entry);
 	const uint8_t *list = job->block + b->list;
-	const uint32_t *size = (const uint32_t *) (job->block + b->column.size);
 	uint32_t seen = ++job->visit;
 	uint64_t i;
 
@@ -164,14 +163,23 @@ collect_candidates(qset_job *job, uint64_t least, uint64_t most)
 			uint32_t c =
 				b->wide_list ? ((const uint32_t *) list)[at] : ((const uint16_t *) list)[at];
 
-			if (job->stamp[c] == seen)
+			if (c < job->from || job->stamp[c] == seen)
 				continue;
 			job->stamp[c] = seen;
-			if (size[c] >= least && size[c] <= most)
-				job->found[job->found_count++] = c;
+			job->found[job->found_count++] = c;
 		}
 	}
 	return true;
+}
+
+/* Elements that a row and a candidate have in common: at least one. */
+static uint64_t
+count_candidate(const qset_job *job, qset_set_view row, qset_set_view column)
+{
+	if (row.count == 1 || column.count == 1)
+		return 1;
+	return qset_count32(job->kernels, (const int32_t *) row.rank, row.count,
+						(const int32_t *) column.rank, column.count);
 }
 
 /*
@@ -183,26 +191,24 @@ count_candidates(qset_job *job)
 {
 	const qset_block *b = job->head;
 	qset_set_view row = qset_view_of(job, &b->row, job->row);
-	uint64_t least;
-	uint64_t most;
 	uint64_t found;
 	uint32_t i;
 
-	qset_filter_sizes(&b->filter, qset_size_of(job, &b->row, job->row), &least, &most);
-	if (!collect_candidates(job, least, most))
+	if (!collect_candidates(job))
 		return QB_CANCELLED;
 	found = job->found_count;
-	qset_sort_unique32((int32_t *) job->found, &found, (int32_t *) job->found + qset_row_room(b),
-					   NULL);
+	if (!job->kernels->sorted32((const int32_t *) job->found, found))
+		qset_sort_unique32((int32_t *) job->found, &found,
+						   (int32_t *) job->found + qset_row_room(b), NULL);
 	for (i = 0; i < found; i++)
 	{
 		qset_set_view column = qset_view_of(job, &b->column, job->found[i]);
 
+		if (i + AHEAD < found)
+			__builtin_prefetch(qset_view_of(job, &b->column, job->found[i + AHEAD]).rank);
 		if (!qset_spend(job, 10 + (row.count + column.count) / 2))
 			return QB_CANCELLED;
-		qset_set_count(job, job->found[i],
-					   qset_count32(job->kernels, (const int32_t *) row.rank, row.count,
-									(const int32_t *) column.rank, column.count));
+		qset_set_count(job, job->found[i], count_candidate(job, row, column));
 	}
 	job->next = (uint32_t) b->column.sets; /* no other counters are valid */
 	return QB_OK;

@@ -98,6 +98,31 @@ boundaries_are_exact(void **state)
 		}
 }
 
+/* A set of the largest size that goes with so many common elements passes, the next one does not. */
+static void
+largest_sizes_are_exact(void **state)
+{
+	static const double index[] = { 0.3, 0.5, 2.0 / 3, 0.8, 0.95, 1, 0.123456789012345678 };
+	uint64_t size;
+	uint64_t common;
+	uint64_t other;
+	size_t i;
+	qset_filter f;
+
+	(void) state;
+	for (i = 0; i < sizeof(index) / sizeof(index[0]); i++)
+	{
+		REQUIRE(qset_filter_init(&f, 1, index[i], 0) == QB_OK);
+		for (size = 1; size < 40; size++)
+			for (common = 1; common <= size; common++)
+				for (other = common; other < 200; other++)
+					REQUIRE(qset_filter_pass(&f, common, size + other - common) ==
+							(other <= qset_filter_most(&f, size, common)));
+	}
+	REQUIRE(qset_filter_init(&f, 3, 0, 0) == QB_OK);
+	REQUIRE(qset_filter_most(&f, 10, 1) == UINT64_MAX);
+}
+
 int
 main(void)
 {
@@ -105,6 +130,7 @@ main(void)
 		cmocka_unit_test(fractions),
 		cmocka_unit_test(fractions_are_exact),
 		cmocka_unit_test(boundaries_are_exact),
+		cmocka_unit_test(largest_sizes_are_exact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
