@@ -3,8 +3,8 @@
 # The speed of the extension inside PostgreSQL, in full: "make bench".  Builds
 # its own data on a throw-away server, measures everything in one run, checks
 # the results, and writes docs/engineering/performance.md with its figures, and a
-# table in docs/recipes.md.  What the page says of missed targets is kept: look
-# whether it still holds.
+# table in docs/recipes.md.  What the page says of missed targets is kept, with all that
+# follows it: look whether it still holds.
 #
 # Takes about eight minutes on two cores that have nothing else to do.
 #
@@ -31,15 +31,16 @@ document() {
 	cat <<-EOF
 		# Performance
 
-		Written by \`${settings}make bench\`, which measures all of this anew on your machine.
+		Written by \`${settings}make bench\`, which measures all of this anew on your machine. The last section is
+		of \`make bench-stock\`: [a table of 8 columns](#a-table-of-8-columns-with-postgresqls-own-settings).
 
 		$(hardware).
 
 		$ROWS_USED rows, all data in memory, JIT off, no parallel workers unless
 		said so; medians of $TURNS_USED runs, and of 3 in the figures; of fewer where these take seconds. A
 		ratio is the median of those of runs made one right after the other. Sketches have the default
-		structure and size (multilevel, 1 MB) unless said otherwise. Keys are uniform over as many
-		values as there are rows, of which 63 % occur.
+		structure and size (multilevel, 1 MB) unless said otherwise. Tables are narrow, one to three columns, and
+		keys are uniform over as many values as there are rows, of which 63 % occur. There sketches gain most.
 
 	EOF
 	cat "$1"
