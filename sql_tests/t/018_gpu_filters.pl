@@ -57,11 +57,14 @@ like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off) SELECT $filter{b
 	qr/QSketchScan.*Device: gpu/s, 'EXPLAIN says that it was a GPU');
 
 my $before = gpu_count($node, 'batches');
-foreach (qw(blocks large))
+$filter{few} = 'qfilter_agg(k, qfilter_new(50000000, 10000, 0.2, \'fast\'))';
+foreach (qw(blocks few))
 {
 	$node->safe_psql('postgres', "SET qsketch.device = auto; SELECT $filter{$_} FROM hit");
 	is(gpu_count($node, 'batches'), $before, "auto, $_, a small one or few bits a row: on the CPU");
 }
+$node->safe_psql('postgres', "SET qsketch.device = auto; SELECT $filter{large} FROM hit");
+cmp_ok(gpu_count($node, 'batches'), '>', $before, 'auto, large: on the GPU');
 
 # lookups, the second of which finds a copy and sends nothing but the keys
 $node->safe_psql('postgres', "SET qsketch.device = cpu; CREATE TABLE kept AS
