@@ -99,7 +99,7 @@ measure() {
 page() {
 	in_sql -f print-stock.sql
 	[ $cold = no ] ||
-		printf 'Reading the files of the table with `cat` took %d ms cold and %d ms warm.\n' "$cold_ms" "$warm_ms"
+		echo "The first reading of the table's files, by \`cat\`, took $cold_ms ms; the second, from the file cache, $warm_ms ms."
 	[ $with_duckdb = no ] || echo "DuckDB $duckdb_version, its own settings; its file takes $duckdb_size."
 	printf '\n`make bench-stock` on %s. Medians of %d runs. The load average was %s when it began, and %s at the end.\n' \
 		"$(hardware)" "$turns" "$load" "$(load_average)"
