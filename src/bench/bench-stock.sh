@@ -36,6 +36,10 @@ read_ms() {
 	echo $((($(date +%s%N) - start) / 1000000))
 }
 
+load_average() {
+	cut -d' ' -f1 /proc/loadavg
+}
+
 measure_PostgreSQL() {
 	if [ "$3" = true ]; then
 		server_restart
@@ -95,10 +99,10 @@ measure() {
 page() {
 	in_sql -f print-stock.sql
 	[ $cold = no ] ||
-		printf 'Reading the files of the table with `cat` took %d ms cold and %d ms warm.\n' "$cold_ms" "$warm_ms"
+		echo "The first reading of the table's files, by \`cat\`, took $cold_ms ms; the second, from the file cache, $warm_ms ms."
 	[ $with_duckdb = no ] || echo "DuckDB $duckdb_version, its own settings; its file takes $duckdb_size."
-	printf '\n`make bench-stock` on %s. The load average was %s when it began. Medians of %d runs.\n' \
-		"$(hardware)" "$load" "$turns"
+	printf '\n`make bench-stock` on %s. Medians of %d runs. The load average was %s when it began, and %s at the end.\n' \
+		"$(hardware)" "$turns" "$load" "$(load_average)"
 	print_left_out
 	echo
 }
@@ -106,7 +110,7 @@ page() {
 turns=${TURNS:-5}
 cold=yes
 with_duckdb=yes
-load=$(cut -d' ' -f1 /proc/loadavg)
+load=$(load_average)
 server_build bench >&2
 server_stage
 server_start
