@@ -65,10 +65,9 @@ $$;
 \qecho
 SELECT format('%s users: `qsketch_distinct` was wrong by %s', to_char(exact::int, 'FM999,999,999'),
         relative_error(answer('`qsketch_distinct(qsketch_agg(user_id))`'), exact))
-    || coalesce(format(', `approx_count_distinct` by %s',
-        relative_error(answer('`approx_count_distinct(user_id)`', 'DuckDB'), exact)), '') || '.'
+    || coalesce(', `approx_count_distinct` by ' || relative_error(answer('`approx_count_distinct(user_id)`', 'DuckDB'), exact), '') || '.'
 FROM answer('`count(DISTINCT user_id)`') AS exact;
 SELECT format('`qtop_agg` named the 20 top users, with counts too large by at most %s', max(estimate - n))
-    || coalesce(format('; `approx_top_k` named %s of them', (SELECT count(*) FROM exact_top
-        WHERE user_id::text = ANY (string_to_array(answer('`approx_top_k(user_id, 20)`', 'DuckDB'), ' ')))), '') || '.'
+    || coalesce('; `approx_top_k` named ' || (SELECT count(*) FILTER (WHERE user_id::text = ANY (string_to_array(answer, ' ')))
+        FROM exact_top, answer('`approx_top_k(user_id, 20)`', 'DuckDB') AS answer HAVING max(answer) <> '') || ' of them', '') || '.'
 FROM listed JOIN exact_top ON key = user_id;
