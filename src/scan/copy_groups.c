@@ -41,9 +41,9 @@ compare_numbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Add numbers that may be there already. */
-static void
-add_numbers(GroupValues *values, const GpuKeyCounts *counts)
+/* Add numbers that may be there already.  False: they are more than "most" then. */
+static bool
+add_numbers(GroupValues *values, const GpuKeyCounts *counts, int most)
 {
 	int distinct = 0;
 	int i;
@@ -55,6 +55,7 @@ add_numbers(GroupValues *values, const GpuKeyCounts *counts)
 		if (i == 0 || values->number[i] != values->number[distinct - 1])
 			values->number[distinct++] = values->number[i];
 	values->count = distinct;
+	return distinct <= most;
 }
 
 /*
@@ -80,8 +81,8 @@ find_in_range(const CopyRun *run, const CopyTests *tests, uint32 range, GpuWish 
 			refusal = "too many groups";
 		else if (wish == WISH_ROWS)
 			values->null |= counts->count > 0;
-		else
-			add_numbers(values, counts);
+		else if (!add_numbers(values, counts, most))
+			refusal = "too many groups";
 	}
 	pfree(counts);
 	return refusal;
