@@ -56,6 +56,14 @@ peak_below($baseline + 50, '100,000 groups of 10 rows, spilled', q{SET work_mem 
 peak_below($baseline + 50, '100,000 groups of 10 rows, sorted', q{SET qsketch.enable_columnscan = off; SET enable_hashagg = off;}
 	  . "SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
 
+# Two long strings in each row: a page has them out of line, and they are read one at a time.
+$node->safe_psql('postgres', q{
+	CREATE TABLE long AS SELECT i AS k, l.a, l.a AS b FROM generate_series(1, 50) AS i,
+		(SELECT string_agg(md5(i::text), '') AS a FROM generate_series(1, 60000) AS i) AS l;
+	VACUUM ANALYZE long});
+peak_below($baseline + 50, 'the least and the greatest of long strings', q{SELECT qsketch_agg(k), length(min(a)), length(max(b)) FROM long});
+peak_below($baseline + 50, 'and in groups', q{SELECT k % 2, qsketch_agg(k), length(min(a)), length(max(b)) FROM long GROUP BY 1});
+
 # Filters: explicit in each group, or dense in each.
 my $filters = 'SELECT g, qfilter_agg(k, qfilter_new(100000, 100)) AS f FROM filtered GROUP BY g';
 $node->safe_psql('postgres', q{

@@ -17,6 +17,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type_d.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -31,7 +32,8 @@ struct BuiltinAggregate
 	bool by_value;
 	bool starts_null;
 	Datum start;
-	AggState *caller; /* what the functions take for their caller */
+	AggState *caller;  /* what the functions take for their caller */
+	MemoryContext row; /* what they allocate for a row beside the state */
 };
 
 /* The initial state, from its text in the catalog. */
@@ -80,6 +82,8 @@ BuiltinCreate(const Aggref *aggref, Oid *finish)
 	get_typlenbyval(form->aggtranstype, &builtin->length, &builtin->by_value);
 	init_start(builtin, tuple, form->aggtranstype);
 	builtin->caller = create_caller();
+	builtin->row = AllocSetContextCreate(
+		CurrentMemoryContext, "QSketchScan row of built-in aggregate", ALLOCSET_SMALL_SIZES);
 	ReleaseSysCache(tuple);
 	return builtin;
 }
@@ -153,11 +157,15 @@ add(BuiltinAggregate *builtin, BuiltinState *state, Datum value, bool null)
 	state->none = false;
 }
 
-/* Add the column of all tuples.  What the functions allocate beside states is left to the caller. */
+/*
+ * Add the column of all tuples.  What the functions allocate beside the state is freed after
+ * each row: a page may have hundreds of strings that are long when they are not compressed.
+ */
 void
 BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place,
 		   Relation relation, const PageTuples *tuples)
 {
+	MemoryContext old = MemoryContextSwitchTo(builtin->row);
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
@@ -165,10 +173,13 @@ BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *pl
 		Datum value = (Datum) 0;
 		bool null;
 
+		CHECK_FOR_INTERRUPTS();
 		FetchAhead(tuples, i);
 		null = !ColumnGetAny(place, relation, tuples->tuple[i], tuples->length[i], &value);
 		add(builtin, state, value, null);
+		MemoryContextReset(builtin->row);
 	}
+	MemoryContextSwitchTo(old);
 }
 
 /* The aggregate's value, in the current context or in that of the state. */
