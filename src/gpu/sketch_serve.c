@@ -334,6 +334,28 @@ find_group(const GpuRef *ref)
 			   : NULL;
 }
 
+/*
+ * Count picked keys in the sketch of a group.  The request does not name it, so it is kept
+ * in use here: room for a sketch may be made by freeing values that nobody needs any more.
+ */
+static qb_status
+insert_group(const GpuRef *ref, const GpuPicked *picked)
+{
+	Holding *h = find_group(ref);
+	pg_atomic_uint32 *pending;
+	qb_status status;
+
+	if (h == NULL)
+		return QB_NO_MEMORY;
+	pending = &gpu_shared->entry[ref->index].pending;
+	pg_atomic_fetch_add_u32(pending, 1);
+	status = move_to_copy(h, picked->device);
+	if (status == QB_OK)
+		status = insert_picked(ref->index, picked);
+	pg_atomic_fetch_sub_u32(pending, 1);
+	return status;
+}
+
 /* Give the sketches their picked keys, which lie side by side by group. */
 static qb_status
 insert_groups(const GpuPicked *picked, GpuGroupSketches *all, const uint64 *count)
@@ -344,12 +366,8 @@ insert_groups(const GpuPicked *picked, GpuGroupSketches *all, const uint64 *coun
 
 	for (i = 0; i < all->groups.count && status == QB_OK; i++)
 	{
-		Holding *h = find_group(&all->sketch[i]);
-
 		part.count = count[i];
-		status = h ? move_to_copy(h, picked->device) : QB_NO_MEMORY;
-		if (status == QB_OK)
-			status = insert_picked(all->sketch[i].index, &part);
+		status = insert_group(&all->sketch[i], &part);
 		if (status == QB_OK)
 			all->added[i] += count[i];
 		part.key += count[i];
