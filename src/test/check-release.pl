@@ -78,6 +78,7 @@ sub check_meta
 	check(($meta->{release_status} // 'stable') =~ /\A(stable|testing|unstable)\z/, 'META.json: release_status');
 	check(!grep({ !text($_) || length > 255 || m{[/\\[:cntrl:]]} } @{ $meta->{tags} // [] }), 'META.json: tags');
 	check_provides($meta->{provides});
+	check_resources($meta->{resources} // {});
 	check_prereqs($meta->{prereqs} // {});
 }
 
@@ -99,6 +100,18 @@ sub check_provides
 			check($path =~ $file && -f $path, "META.json: $name has no $field \"$path\"");
 		}
 	}
+}
+
+sub check_resources
+{
+	my ($resources) = @_;
+	my $url = qr{\A(?:https?|git)://[^\s/]+};
+	my ($bugs, $repository) = @$resources{qw(bugtracker repository)};
+
+	check(($resources->{homepage} // '') =~ $url, 'META.json: no homepage');
+	check(($bugs->{web} // '') =~ $url && ($bugs->{mailto} // '') =~ /\A\S+@\S+\z/, 'META.json: no bugtracker');
+	check(($repository->{$_} // '') =~ $url, "META.json: no $_ of repository") foreach qw(url web);
+	check(($repository->{type} // '') =~ /\A[a-z]+\z/, 'META.json: type of repository');
 }
 
 sub check_prereqs
