@@ -143,6 +143,11 @@ if (-d 'debian') # which source archives lack
 {
 	same('version in debian/changelog', $version, (all_of('debian/changelog', qr/^qsketch \((.*)-[^-]*\)/m))[0]);
 }
+if (-d 'rpm')
+{
+	same('version in rpm/qsketch.spec', $version, all_of('rpm/qsketch.spec', qr/^Version:\s*(\S+)/m));
+	same('version in its changelog', $version, (all_of('rpm/qsketch.spec', qr/^\* .* - (.*)-[^-]*$/m))[0]);
+}
 
 # ---- the three families, as psql's \dx, PGXN, and Debian's tools list the extension ----
 
@@ -154,6 +159,7 @@ foreach my $control (glob 'debian/control debian/control.in')
 {
 	same("families in $control", "$families in PostgreSQL", all_of($control, qr/^Description: (.*)/m)) if -f $control;
 }
+same('families in rpm/qsketch.spec', ucfirst "$families in PostgreSQL", all_of('rpm/qsketch.spec', qr/^Summary:\s*(.*)/m)) if -d 'rpm';
 same('families in Dockerfile', $families, all_of('Dockerfile', qr/image\.description="(.*?)"/));
 
 # ---- the same versions of PostgreSQL ----
@@ -167,6 +173,11 @@ check(scalar(grep { $_ eq $image } @majors), "PostgreSQL $image in Dockerfile is
 if (-d 'debian')
 {
 	same('PostgreSQL in debian/pgversions', "$majors[0]+", split /\n/, slurp('debian/pgversions'));
+}
+if (-d 'rpm')
+{
+	my ($major) = all_of('rpm/qsketch.spec', qr/^%\{!\?pgmajorversion:%global pgmajorversion (\d+)\}/m);
+	check(scalar(grep { $_ eq ($major // '') } @majors), 'rpm/qsketch.spec: pgmajorversion is none of ' . "@majors");
 }
 if (-d '.github')
 {
