@@ -50,6 +50,7 @@
 #   make check-release   is a version named the same everywhere?
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
 #   make deb             Debian packages
+#   make rpm             RPM packages of the last commit
 #   make dist            source archive; check-dist builds and tests it
 #   make clean
 #
@@ -177,12 +178,14 @@ check-release:
 
 # ---- packing ----
 
-.PHONY: bundle deb dist check-dist
+.PHONY: bundle deb rpm dist check-dist
 bundle: all test-modules
 	@src/test/bundle.sh
 DIST := build/$(EXTENSION)-$(EXTVERSION).zip
 deb:
 	@src/test/package.sh build
+rpm: dist
+	@src/test/rpm.sh $(DIST)
 dist: check-release
 	@mkdir -p build
 	git archive --format=zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(DIST) HEAD

@@ -344,6 +344,36 @@ takes_call(PlannerInfo *root, RelOptInfo *rel, const ColumnScanCall *call)
 	return takes_condition(root, rel, (Node *) call->filter);
 }
 
+/* Is this path of another extension, or, of a table without children, an Append? */
+static bool
+is_others(Path *path, bool children)
+{
+	if (IsA(path, ProjectionPath))
+		return is_others(((ProjectionPath *) path)->subpath, children);
+	if (IsA(path, GatherPath))
+		return is_others(((GatherPath *) path)->subpath, children);
+	if (IsA(path, GatherMergePath))
+		return is_others(((GatherMergePath *) path)->subpath, children);
+	return IsA(path, CustomPath) ||
+		   (!children && (IsA(path, AppendPath) || IsA(path, MergeAppendPath)));
+}
+
+/*
+ * Does another extension plan how this table is read?  Then rows of it may be elsewhere:
+ * TimescaleDB keeps compressed rows in a second table.  Such an extension replaces the
+ * planner's paths, or attaches data of its own, which only foreign tables have otherwise.
+ */
+bool
+ScanIsOthers(RelOptInfo *rel, bool children)
+{
+	ListCell *cell;
+	bool others = rel->fdw_private != NULL;
+
+	foreach (cell, rel->pathlist)
+		others = others || is_others(lfirst(cell), children);
+	return others && !ScanRefuse("a table that another extension reads");
+}
+
 /* Is this one heap table whose conditions can be tested, and whose columns are aggregated? */
 bool
 ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
@@ -359,7 +389,7 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 	if ((rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
 		!is_heap(rte->relid))
 		return ScanRefuse("a table that is no heap");
-	if (!takes_conditions(root, rel))
+	if (ScanIsOthers(rel, false) || !takes_conditions(root, rel))
 		return false;
 	foreach (cell, aggregates)
 		if (!ColumnScanMatch(lfirst_node(Aggref, cell), &call) || !takes_call(root, rel, &call))

@@ -429,7 +429,10 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 	grouping.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, output->relids);
 	grouping.target = partial_target(&grouping, aggregates);
 	if (planner_rt_fetch(input->relid, root)->inh)
-		add_children_paths(&grouping, input);
+	{
+		if (!ScanIsOthers(input, true))
+			add_children_paths(&grouping, input);
+	}
 	else if (!ColumnScanTable(root, input, aggregates))
 		return;
 	else if (grouping.by)

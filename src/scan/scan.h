@@ -114,6 +114,7 @@ extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List 
 extern bool ColumnScanHasAggregates(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions, List *groups);
 extern bool ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr);
+extern bool ScanIsOthers(RelOptInfo *rel, bool children);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
 /*

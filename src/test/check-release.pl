@@ -78,6 +78,7 @@ sub check_meta
 	check(($meta->{release_status} // 'stable') =~ /\A(stable|testing|unstable)\z/, 'META.json: release_status');
 	check(!grep({ !text($_) || length > 255 || m{[/\\[:cntrl:]]} } @{ $meta->{tags} // [] }), 'META.json: tags');
 	check_provides($meta->{provides});
+	check_resources($meta->{resources} // {});
 	check_prereqs($meta->{prereqs} // {});
 }
 
@@ -99,6 +100,18 @@ sub check_provides
 			check($path =~ $file && -f $path, "META.json: $name has no $field \"$path\"");
 		}
 	}
+}
+
+sub check_resources
+{
+	my ($resources) = @_;
+	my $url = qr{\A(?:https?|git)://[^\s/]+};
+	my ($bugs, $repository) = @$resources{qw(bugtracker repository)};
+
+	check(($resources->{homepage} // '') =~ $url, 'META.json: no homepage');
+	check(($bugs->{web} // '') =~ $url && ($bugs->{mailto} // '') =~ /\A\S+@\S+\z/, 'META.json: no bugtracker');
+	check(($repository->{$_} // '') =~ $url, "META.json: no $_ of repository") foreach qw(url web);
+	check(($repository->{type} // '') =~ /\A[a-z]+\z/, 'META.json: type of repository');
 }
 
 sub check_prereqs
@@ -130,6 +143,11 @@ if (-d 'debian') # which source archives lack
 {
 	same('version in debian/changelog', $version, (all_of('debian/changelog', qr/^qsketch \((.*)-[^-]*\)/m))[0]);
 }
+if (-d 'rpm')
+{
+	same('version in rpm/qsketch.spec', $version, all_of('rpm/qsketch.spec', qr/^Version:\s*(\S+)/m));
+	same('version in its changelog', $version, (all_of('rpm/qsketch.spec', qr/^\* .* - (.*)-[^-]*$/m))[0]);
+}
 
 # ---- the three families, as psql's \dx, PGXN, and Debian's tools list the extension ----
 
@@ -141,6 +159,7 @@ foreach my $control (glob 'debian/control debian/control.in')
 {
 	same("families in $control", "$families in PostgreSQL", all_of($control, qr/^Description: (.*)/m)) if -f $control;
 }
+same('families in rpm/qsketch.spec', ucfirst "$families in PostgreSQL", all_of('rpm/qsketch.spec', qr/^Summary:\s*(.*)/m)) if -d 'rpm';
 same('families in Dockerfile', $families, all_of('Dockerfile', qr/image\.description="(.*?)"/));
 
 # ---- the same versions of PostgreSQL ----
@@ -154,6 +173,11 @@ check(scalar(grep { $_ eq $image } @majors), "PostgreSQL $image in Dockerfile is
 if (-d 'debian')
 {
 	same('PostgreSQL in debian/pgversions', "$majors[0]+", split /\n/, slurp('debian/pgversions'));
+}
+if (-d 'rpm')
+{
+	my ($major) = all_of('rpm/qsketch.spec', qr/^%\{!\?pgmajorversion:%global pgmajorversion (\d+)\}/m);
+	check(scalar(grep { $_ eq ($major // '') } @majors), 'rpm/qsketch.spec: pgmajorversion is none of ' . "@majors");
 }
 if (-d '.github')
 {
