@@ -1,5 +1,5 @@
 # QSketchScan on a hot standby, in synchronized scans of a table larger than a
-# quarter of the buffers, and cancelled.
+# quarter of the buffers, cancelled, and beside other extensions.
 
 use strict;
 use warnings;
@@ -112,6 +112,19 @@ SKIP: {
 		like($err, qr/QSketchScan.*Keys: \d+\n/s, "$workers workers: explained");
 	}
 	is($primary->safe_psql('postgres', "SELECT calls FROM pg_stat_statements WHERE query = '$sketch'"), '2', 'counted');
+}
+
+# A table that another extension reads, as TimescaleDB does: its rows may not all be in its pages.
+my $attached = "LOAD '$ENV{TESTDIR}/other_reader.so'; CREATE TEMP TABLE parts (k bigint) PARTITION BY HASH (k);
+	CREATE TEMP TABLE part_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+	CREATE TEMP TABLE part_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+	INSERT INTO parts SELECT generate_series(1, 300000); ANALYZE parts; SET max_parallel_workers_per_gather = 0;";
+for my $query ($sketch, 'SELECT k % 3, qsketch_agg(k) FROM t GROUP BY 1', 'SELECT qsketch_agg(k) FROM parts',
+	'SELECT k % 3, qsketch_agg(k) FROM parts GROUP BY 1', 'SELECT qtop_agg(k, 5) FROM t')
+{
+	like($primary->safe_psql('postgres', "$attached EXPLAIN $query"), qr/QSketchScan/, "$query: scanned");
+	unlike($primary->safe_psql('postgres', "$attached SET other_reader.enabled = true; EXPLAIN $query"), qr/QSketchScan/,
+		"$query: left to the other extension");
 }
 $primary->stop;
 
