@@ -254,7 +254,7 @@ GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint3
 
 /* ---- using a copy ---- */
 
-/* Copies that are described.  "place" has the places of those that exist. */
+/* Copies that are described.  "place" says where in the list the existing ones stand. */
 typedef struct Describing
 {
 	const GpuRef *ref;

@@ -40,10 +40,10 @@ typedef struct GpuServant
 	qb_status (*serve)(GpuSlot *slot);
 
 	/*
-	 * Serve several requests of one kind for one entry, each of them whole, of those kinds
-	 * (bits: 1 << op) that are served together.  QB_OK: so many of them were served as
-	 * *count says now.  After any other status but QB_DEVICE_ERROR none was, and they are
-	 * served one by one.
+	 * Serve several requests of one kind for one entry, each as a whole.  "together" has
+	 * the kinds that can be served so (bits: 1 << op).  QB_OK: the first *count requests
+	 * were served.  Any other status but QB_DEVICE_ERROR: no request was served, and the
+	 * worker serves them one by one.
 	 */
 	qb_status (*serve_all)(GpuSlot *const *slot, int *count);
 	uint32 together;

@@ -236,7 +236,7 @@ copied_ranges(Relation relation, List *clauses, GpuRef *ref, uint32 ranges, int 
 	return least;
 }
 
-/* The ranges of the column of an aggregate that have copies, and of those that its FILTER names. */
+/* The ranges in which an aggregate's column, and each column that its FILTER names, have copies. */
 static int
 aggregate_ranges(Relation relation, Aggref *aggref, GpuRef *ref, uint32 ranges)
 {

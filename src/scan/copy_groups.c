@@ -164,7 +164,7 @@ first_range(const CopyRun *run)
 	return range;
 }
 
-/* Will a group's sketch be dense for sure?  Then it is one of those that are filled at once. */
+/* Will a group's sketch be dense for sure?  Then it joins the sketches that are filled at once. */
 static bool
 joins(const CopyRun *run, int key, const CopyTests *tests, const GroupValues *values, int group,
 	  SketchState *state, Together *together)
