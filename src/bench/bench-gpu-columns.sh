@@ -5,7 +5,7 @@
 #
 # ROWS (100000000) of a bigint, an int and another 40 bytes in shared buffers,
 # SHARED_BUFFERS (13GB), WORKERS (cores - 1) of parallel plans, QSKETCH_GPU (auto; emulate
-# to try it).
+# to try it), CPU=false to leave out what the CPU needs for the same.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
@@ -34,4 +34,4 @@ server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKE
 fill_table
 hardware
 cd "$SOURCE/src/bench"
-psql -XAtq -v ON_ERROR_STOP=1 -v workers="$workers" -f bench-gpu-columns.sql
+psql -XAtq -v ON_ERROR_STOP=1 -v workers="$workers" -v cpu="${CPU:-true}" -f bench-gpu-columns.sql

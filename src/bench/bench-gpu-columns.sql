@@ -1,4 +1,6 @@
--- Copies of columns on a GPU, run by bench-gpu-columns.sh with the number of :workers.
+-- Copies of columns on a GPU, run by bench-gpu-columns.sh with the number of :workers and
+-- whether to measure the :cpu, too.  The medians are shown as they are measured (as INFO),
+-- then as tables.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;
@@ -9,6 +11,7 @@ ALTER TABLE events SET (parallel_workers = :workers);
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SELECT count(*) FROM events \g /dev/null
+SELECT set_config('bench.cpu', :'cpu', false) \g /dev/null
 
 CREATE TABLE timings (what text, number int, ms float8);
 
@@ -19,6 +22,9 @@ DECLARE
     turn int;
     ms float8;
 BEGIN
+    IF device = 'cpu' AND NOT current_setting('bench.cpu')::boolean THEN
+        RETURN;
+    END IF;
     PERFORM set_config('qsketch.enable_gpu_columns', copies::text, false), set_config('qsketch.device', device, false),
         set_config('max_parallel_workers_per_gather', workers::text, false);
     FOR turn IN 0 .. turns LOOP
@@ -28,6 +34,7 @@ BEGIN
         END IF;
         COMMIT;
     END LOOP;
+    RAISE INFO '%: % ms', name, (SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY t.ms)::numeric, 2) FROM timings AS t WHERE what = name);
 END $$;
 
 CREATE VIEW medians AS
