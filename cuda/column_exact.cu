@@ -49,20 +49,21 @@ qb_status
 qs_cuda_exact_create(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact)
 {
 	qs_cuda_exact *made = NULL;
+	void *memory;
 	uint64_t *word;
 
 	*exact = NULL;
 	QS_TRY(qs_cuda_enter(gpu));
 	if (room == 0 || room > QS_CUDA_EXACT_MAX)
 		return QB_NO_MEMORY;
-	QS_CUDA_TRY(gpu, cudaMalloc(&word, room * QS_CUDA_EXACT_BYTES));
+	QS_TRY(qs_device_take(gpu, room * QS_CUDA_EXACT_BYTES, &memory));
 	made = new (std::nothrow) qs_cuda_exact();
 	if (!made)
 	{
-		cudaFree(word);
+		qs_device_free(gpu, memory, room * QS_CUDA_EXACT_BYTES);
 		return QB_NO_MEMORY;
 	}
-	gpu->stats.device_bytes += room * QS_CUDA_EXACT_BYTES;
+	word = (uint64_t *) memory;
 	made->gpu = gpu;
 	made->room = room;
 	made->memory = word;

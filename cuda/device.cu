@@ -2,9 +2,10 @@
  * device.cu
  *		Opening a device: streams, memory, workspace, errors.
  *
- * Memory for batches is allocated once, when the device is opened:
- * cudaMalloc() takes long, and cudaFree() waits for the device.  The workspace
- * grows to what the largest batch needs and stays until qs_workspace_free().
+ * Memory comes from a pool of the device, in the order of its stream: cudaMalloc() takes
+ * long, and cudaFree() waits for the device.  The pool keeps some memory that was freed,
+ * and gives the rest back.  Where a device has no pools, those two calls are used.  The
+ * workspace grows to what the largest batch needs and stays until qs_workspace_free().
  *
  * Errors of kernels show at a later call.  They are sticky: after such an
  * error nothing of this process works on the device.
@@ -18,6 +19,9 @@
 /* Bytes of all slots together; copying the default over the bus takes about a millisecond. */
 #define DEFAULT_STAGING (UINT64_C(64) << 20)
 #define MIN_STAGING     (UINT64_C(1) << 16)
+
+/* Bytes that the pool keeps although nobody uses them; it may be twice as many for a while. */
+#define POOL_SPARE (UINT64_C(1) << 30)
 
 qb_status
 qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call)
@@ -82,26 +86,54 @@ zero(qs_cuda *gpu, void *pointer, size_t bytes)
 	return QB_OK;
 }
 
+/* Give memory back that the pool need not keep, now and then. */
+static void
+trim_pool(qs_cuda *gpu, size_t freed)
+{
+	gpu->freed += freed;
+	if (gpu->freed < POOL_SPARE)
+		return;
+	gpu->freed = 0;
+	cudaMemPoolTrimTo(gpu->pool, gpu->stats.device_bytes + POOL_SPARE);
+}
+
 void
 qs_device_free(qs_cuda *gpu, void *pointer, size_t bytes)
 {
 	if (!pointer)
 		return;
-	cudaFree(pointer);
 	gpu->stats.device_bytes -= bytes;
+	if (!gpu->pool)
+	{
+		cudaFree(pointer);
+		return;
+	}
+	cudaFreeAsync(pointer, gpu->stream);
+	trim_pool(gpu, bytes);
+}
+
+qb_status
+qs_device_take(qs_cuda *gpu, size_t bytes, void **pointer)
+{
+	/* whole quads: a copy of 16 bytes that takes fewer of them names none outside */
+	size_t size = bytes > 0 ? (bytes + 15) / 16 * 16 : 1;
+
+	*pointer = NULL;
+	if (gpu->pool)
+		QS_CUDA_TRY(gpu, cudaMallocFromPoolAsync(pointer, size, gpu->pool, gpu->stream));
+	else
+		QS_CUDA_TRY(gpu, cudaMalloc(pointer, size));
+	gpu->stats.device_bytes += bytes;
+	return QB_OK;
 }
 
 qb_status
 qs_device_alloc(qs_cuda *gpu, size_t bytes, void **pointer)
 {
-	/* whole quads: a copy of 16 bytes that takes fewer of them names none outside */
-	size_t quads = (bytes + 15) / 16;
-	qb_status status;
+	qb_status status = qs_device_take(gpu, bytes, pointer);
 
-	*pointer = NULL;
-	QS_CUDA_TRY(gpu, cudaMalloc(pointer, quads > 0 ? quads * 16 : 1));
-	gpu->stats.device_bytes += bytes;
-	status = zero(gpu, *pointer, bytes);
+	if (status == QB_OK)
+		status = zero(gpu, *pointer, bytes);
 	if (status != QB_OK)
 	{
 		qs_device_free(gpu, *pointer, bytes);
@@ -115,13 +147,12 @@ qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer)
 {
 	if (bytes > gpu->work_bytes)
 	{
-		uint8_t *work;
+		void *work;
 
 		qs_workspace_free(gpu);
-		QS_CUDA_TRY(gpu, cudaMalloc(&work, bytes));
-		gpu->work = work;
+		QS_TRY(qs_device_take(gpu, bytes, &work));
+		gpu->work = (uint8_t *) work;
 		gpu->work_bytes = bytes;
-		gpu->stats.device_bytes += bytes;
 	}
 	*pointer = gpu->work;
 	return QB_OK;
@@ -163,18 +194,44 @@ read_properties(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* After any failure qs_cuda_close() cleans up: everything that does not exist yet is zero. */
+/* Make the pool, which gives nothing back but by trim_pool(). */
+static qb_status
+open_pool(qs_cuda *gpu)
+{
+	cudaMemPoolProps properties = {};
+	uint64_t all = UINT64_MAX;
+	int supported;
+
+	QS_CUDA_TRY(gpu,
+				cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, gpu->device));
+	if (!supported)
+		return QB_OK;
+	properties.allocType = cudaMemAllocationTypePinned;
+	properties.location.type = cudaMemLocationTypeDevice;
+	properties.location.id = gpu->device;
+	QS_CUDA_TRY(gpu, cudaMemPoolCreate(&gpu->pool, &properties));
+	QS_CUDA_TRY(gpu, cudaMemPoolSetAttribute(gpu->pool, cudaMemPoolAttrReleaseThreshold, &all));
+	return QB_OK;
+}
+
+/*
+ * After any failure qs_cuda_close() cleans up: everything that does not exist yet is zero.
+ * In the end, wait: slots are used by other streams.
+ */
 static qb_status
 open_device(qs_cuda *gpu)
 {
 	QS_TRY(read_properties(gpu));
+	QS_TRY(open_pool(gpu));
 	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
 	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->in, cudaStreamNonBlocking));
 	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->out, cudaStreamNonBlocking));
 	QS_TRY(qs_device_alloc(gpu, QS_RESULT_WORDS * sizeof(uint64_t), (void **) &gpu->result));
 	QS_TRY(qs_device_alloc(gpu, QS_SCRATCH_WORDS * sizeof(uint64_t), (void **) &gpu->scratch));
 	QS_CUDA_TRY(gpu, cudaMallocHost(&gpu->host_result, QS_RESULT_WORDS * sizeof(uint64_t)));
-	return qs_staging_open(gpu);
+	QS_TRY(qs_staging_open(gpu));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	return QB_OK;
 }
 
 qb_status
@@ -222,7 +279,12 @@ qs_cuda_close(qs_cuda *gpu)
 	if (gpu->host_result)
 		cudaFreeHost(gpu->host_result);
 	if (gpu->stream)
+	{
+		cudaStreamSynchronize(gpu->stream);
 		cudaStreamDestroy(gpu->stream);
+	}
+	if (gpu->pool)
+		cudaMemPoolDestroy(gpu->pool);
 	if (gpu->in)
 		cudaStreamDestroy(gpu->in);
 	if (gpu->out)

@@ -43,6 +43,8 @@ struct qs_cuda
 	size_t l2_bytes;
 	size_t shared_max; /* shared memory that one block may ask for */
 	cudaStream_t stream, in, out;
+	cudaMemPool_t pool; /* of device memory; NULL: the device has none */
+	size_t freed;       /* bytes since the pool was last trimmed */
 	qs_slot slot[QS_SLOTS];
 	unsigned turn; /* of the slots */
 	size_t slot_bytes;
@@ -104,7 +106,11 @@ qs_cuda_fault(void)
 /* Make the device current for this host thread. */
 extern qb_status qs_cuda_enter(qs_cuda *gpu);
 
-/* Zeroed device memory of at least 1 byte, aligned to 256. */
+/*
+ * Device memory of at least 1 byte, aligned to 256: zeroed, or as it is.  It may be used,
+ * and freed, in the order of gpu->stream; on another stream only after it was synchronized.
+ */
+extern qb_status qs_device_take(qs_cuda *gpu, size_t bytes, void **pointer);
 extern qb_status qs_device_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
 extern void qs_device_free(qs_cuda *gpu, void *pointer, size_t bytes);
 
