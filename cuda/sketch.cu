@@ -16,6 +16,9 @@
 
 #include "sketch.cuh"
 
+/* Launches that room is made for, unless it would be for more than two buckets of each thread. */
+#define LAUNCHES_AHEAD 32
+
 /* Indexed by qs_structure; the slim table of sf is a sub_warp sketch. */
 static const qs_cuda_ops *const ops[] = { NULL,
 										  &qs_thread_cuda,
@@ -151,7 +154,6 @@ qs_cuda_destroy(qs_cuda_sketch *sk)
 	if (!sk)
 		return;
 	cudaSetDevice(sk->gpu->device);
-	cudaStreamSynchronize(sk->gpu->stream);
 	free_counts(sk);
 	qs_device_free(sk->gpu, (void *) sk->view.masks, sk->view.mask_count * sizeof(uint32_t));
 	qs_device_free(sk->gpu, sk->view.high_used, sizeof(uint32_t));
@@ -239,7 +241,6 @@ qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room)
 	auto copy = [&]() -> qb_status {
 		QS_CUDA_TRY(gpu, cudaMemcpyAsync(extra, sk->view.extra, used * qs_high_bytes(sk->view.wide),
 										 cudaMemcpyDeviceToDevice, gpu->stream));
-		QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 		return QB_OK;
 	};
 
@@ -254,43 +255,61 @@ qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room)
 	return QB_OK;
 }
 
+static uint64_t
+threads_of(const qs_cuda *gpu)
+{
+	return (uint64_t) gpu->multiprocessors * gpu->threads;
+}
+
+/* The most high buckets that a launch takes and cannot place: one for each warp or thread. */
+static uint64_t
+loose_buckets(const qs_cuda_sketch *sk, uint64_t keys, bool bulk)
+{
+	uint64_t threads = threads_of(sk->gpu);
+	uint64_t wanted = qs_ceil_div(keys, QS_BLOCK) * QS_BLOCK;
+
+	return bulk ? threads : (wanted < threads ? wanted : threads) / 32;
+}
+
 /*
  * Make room for the high buckets that a launch with "keys" keys can ask for.
  * A bucket asks for a high bucket when one of its counters reaches 256, so in
  * the life of a sketch no more than ever / 256 buckets ask.  In addition each
- * thread of a launch may be left with one high bucket that it could not place.
- * high_bound is the most that earlier launches can have taken; the true number
- * is read only if high_bound does not fit.  Room is made for twice as many, so
- * it is rarely made.
+ * warp of a launch, or thread of a bulk launch, may be left with one high bucket
+ * that it could not place ("loose").  high_bound is the most that earlier launches
+ * can have taken; the true number is read only if high_bound does not fit.  Room
+ * is made for several launches and for twice as many owners, so it is rarely made.
  */
 static qb_status
-reserve_high(qs_cuda_sketch *sk, uint64_t keys, uint64_t *loose)
+reserve_high(qs_cuda_sketch *sk, uint64_t loose)
 {
 	uint64_t owners = sk->ever / 256 < sk->params.n ? sk->ever / 256 : sk->params.n;
-	uint64_t threads = (uint64_t) sk->gpu->multiprocessors * sk->gpu->threads;
 
-	*loose = keys * sk->params.depth < threads ? keys * sk->params.depth : threads;
-	if (sk->high_bound + owners + *loose > sk->high_room)
+	if (sk->high_bound + owners + loose > sk->high_room)
 	{
+		uint64_t ahead = LAUNCHES_AHEAD * loose, most = 2 * threads_of(sk->gpu);
 		uint64_t used, room;
 
 		QS_TRY(qs_read_high_used(sk, &used));
 		sk->high_bound = used;
-		room = used + owners + *loose;
-		if (room > sk->high_room && qs_grow_high(sk, used, 2 * room) == QB_NO_MEMORY)
+		room = used + owners + loose;
+		if (room > sk->high_room &&
+			qs_grow_high(sk, used, 2 * (used + owners) + (ahead < most ? ahead : most)) ==
+				QB_NO_MEMORY)
 			return qs_grow_high(sk, used, room);
 	}
 	return QB_OK;
 }
 
 qb_status
-qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys)
+qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys, bool bulk)
 {
 	uint64_t loose;
 
 	if (!qs_is_multilevel(sk))
 		return QB_OK;
-	QS_TRY(reserve_high(sk, keys, &loose));
+	loose = loose_buckets(sk, keys, bulk);
+	QS_TRY(reserve_high(sk, loose));
 	sk->high_bound += loose;
 	return QB_OK;
 }
@@ -299,7 +318,6 @@ qb_status
 qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys)
 {
 	uint64_t ever = sk->ever;
-	uint64_t loose;
 	qb_status status = QB_OK;
 
 	if (weight > INT64_MAX - sk->total)
@@ -308,7 +326,7 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys)
 		QS_TRY(qs_widen(sk));
 	sk->ever += (uint64_t) weight;
 	if (qs_is_multilevel(sk))
-		status = reserve_high(sk, keys, &loose);
+		status = reserve_high(sk, loose_buckets(sk, keys, qs_wants_bulk(sk, keys)));
 	if (status != QB_OK)
 		sk->ever = ever;
 	return status;

@@ -112,10 +112,10 @@ qs_high_bytes(bool wide)
 extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys);
 
 /*
- * Before each launch that adds up to "keys" keys: make sure of room for the
- * high buckets that it may take.
+ * Before each launch that adds up to "keys" keys, by bulk or directly: make sure of room
+ * for the high buckets that it may take.
  */
-extern qb_status qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys);
+extern qb_status qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys, bool bulk);
 
 /* An empty sketch with counters of the given width. */
 extern qb_status
@@ -180,5 +180,8 @@ extern qb_status qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b);
  * ways that need workspace are taken only if there is enough of it.
  */
 extern qb_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
+
+/* Would it partition so many keys?  If not, then it does not partition fewer either. */
+extern bool qs_wants_bulk(const qs_cuda_sketch *sk, uint64_t count);
 
 #endif

@@ -10,7 +10,7 @@
 qb_status
 qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b)
 {
-	QS_TRY(qs_reserve_launch(sk, b->count));
+	QS_TRY(qs_reserve_launch(sk, b->count, false));
 	return sk->ops->insert(sk->gpu, &sk->view, b);
 }
 

@@ -459,7 +459,7 @@ insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace
 	parted.log2_masks = p.log2_masks;
 	parted.tag_bits = p.tag_bits;
 	parted.log2_buckets = p.log2_buckets;
-	QS_TRY(qs_reserve_launch(sk, b->count));
+	QS_TRY(qs_reserve_launch(sk, b->count, true));
 	return sk->ops->bulk(gpu, &sk->view, &parted);
 }
 

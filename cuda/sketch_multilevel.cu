@@ -27,9 +27,11 @@
  *
  * High buckets: the first crossing in a bucket happens while its bytes are
  * true, so a bucket asks for a high bucket only if one of its counters reached
- * 256: no more than N / 256 buckets do.  A thread that asks takes a number and
- * offers it to the bucket by compare-and-swap.  If another thread was faster,
- * it keeps the number for the next bucket.  Room for all numbers is made
+ * 256: no more than N / 256 buckets do.  A warp asks for one of its buckets
+ * after another.  It takes a number and offers it to the bucket by
+ * compare-and-swap.  If another warp was faster, it keeps the number for its
+ * next bucket.  So a launch leaves at most one number unused for each warp (in
+ * bulk, where each thread asks: for each thread).  Room for all numbers is made
  * before the launch (qs_reserve_launch).
  *
  * Insert: 8 lanes take a key; 7 of them have a word each.  Floor per key: 8
@@ -89,16 +91,14 @@ struct high_access
 };
 
 /*
- * The high index of a bucket; takes a high bucket if need be.  A thread's
+ * The high index of a bucket that had none; takes a high bucket if it still has none.
  * "spare" is a high index that no bucket uses yet, or 0.
  */
 __device__ __forceinline__ uint32_t
-high_index(const high_access &high, uint32_t *low, uint32_t &spare)
+take_high(const high_access &high, uint32_t *low, uint32_t &spare)
 {
-	uint32_t index = atomicAdd(&low[INDEX_WORD], 0);
+	uint32_t index;
 
-	if (index != 0)
-		return index;
 	if (spare == 0)
 		spare = QS_HIGH_INDEX_MIN + atomicAdd(high.used, 1);
 	index = atomicCAS(&low[INDEX_WORD], 0, spare);
@@ -109,11 +109,17 @@ high_index(const high_access &high, uint32_t *low, uint32_t &spare)
 	return index;
 }
 
-/* high[counter] += amount. */
-__device__ __forceinline__ void
-deliver(const high_access &high, uint32_t *low, uint32_t counter, int64_t amount, uint32_t &spare)
+/* The high index of a bucket, or 0. */
+__device__ __forceinline__ uint32_t
+high_index(uint32_t *low)
 {
-	uint32_t index = high_index(high, low, spare);
+	return atomicAdd(&low[INDEX_WORD], 0);
+}
+
+/* Counter "counter" of the high bucket with this index += amount. */
+__device__ __forceinline__ void
+deliver(const high_access &high, uint32_t index, uint32_t counter, int64_t amount)
+{
 	uint64_t at = (uint64_t) (index - QS_HIGH_INDEX_MIN) * QS_HIGH_COUNTERS + counter;
 
 	if (high.wide)
@@ -125,11 +131,12 @@ deliver(const high_access &high, uint32_t *low, uint32_t counter, int64_t amount
 /*
  * Settle word "w" of a bucket, which had held "old" before "weight" was added
  * to each byte of "bits": find crossed boundaries, put the bytes right, and
- * deliver crossings together with the weight above one byte.  Returns "spare".
+ * deliver crossings together with the weight above one byte.  "index": the bucket's high
+ * index.
  */
-__device__ __noinline__ uint32_t
-settle(high_access high, uint32_t *low, uint32_t w, uint32_t bits, uint64_t weight, uint32_t old,
-	   uint32_t spare)
+__device__ __noinline__ void
+settle(high_access high, uint32_t *low, uint32_t index, uint32_t w, uint32_t bits, uint64_t weight,
+	   uint32_t old)
 {
 	int sign = 1;
 	crossing c = crossed(old, spread(bits, weight & 255), false);
@@ -155,8 +162,7 @@ settle(high_access high, uint32_t *low, uint32_t w, uint32_t bits, uint64_t weig
 #pragma unroll
 	for (int i = 0; i < 4; i++)
 		if (net[i] != 0)
-			deliver(high, low, w * 4 + i, net[i], spare);
-	return spare;
+			deliver(high, index, w * 4 + i, net[i]);
 }
 
 /* Does a change of a word need settle()? */
@@ -167,9 +173,30 @@ is_unsettled(uint32_t old, uint32_t bits, uint64_t weight)
 }
 
 /*
+ * The high index of a lane's bucket, if it asks for one, or 0.  All lanes of a warp call
+ * this, and share "spare".
+ */
+__device__ __forceinline__ uint32_t
+high_index_of_lane(const high_access &high, uint32_t *low, bool asks, uint32_t &spare)
+{
+	uint32_t index = asks ? high_index(low) : 0;
+	uint32_t left = __ballot_sync(QS_ALL_LANES, asks && index == 0);
+
+	for (; left != 0; left &= left - 1)
+	{
+		uint32_t lane = __ffs(left) - 1;
+
+		if (qs_lane() == lane)
+			index = take_high(high, low, spare);
+		spare = __shfl_sync(QS_ALL_LANES, spare, lane);
+	}
+	return index;
+}
+
+/*
  * Add to the counters of a warp's keys.  The atomics of all rounds are issued
  * before the first result is used: eight transactions in flight for each lane.
- * Returns "spare".
+ * Returns "spare", which is the same in all lanes.
  */
 template <bool ONES>
 __device__ __forceinline__ uint32_t
@@ -198,10 +225,12 @@ add_rounds(uint32_t *table, const high_access &high, uint64_t target, uint64_t w
 	round = 0;
 	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t bucket, uint32_t mask, uint64_t w) {
 		uint32_t bits = mask >> (own * 4) & 15;
+		uint32_t *low = &table[(uint64_t) bucket * LANES];
+		bool asks = is_unsettled(old[round], bits, w);
+		uint32_t index = high_index_of_lane(high, low, asks, spare);
 
-		if (is_unsettled(old[round], bits, w))
-			spare =
-				settle(high, &table[(uint64_t) bucket * LANES], own, bits, w, old[round], spare);
+		if (asks)
+			settle(high, low, index, own, bits, w, old[round]);
 		round++;
 	});
 	return spare;
@@ -342,7 +371,7 @@ struct multilevel_tile
 {
 	static constexpr int m = QS_LOW_COUNTERS;
 	static constexpr uint32_t bucket_bytes = QS_LOW_BYTES;
-	uint32_t spare = 0; /* see high_index() */
+	uint32_t spare = 0; /* of the thread; see take_high() */
 
 	__device__ __forceinline__ void
 	flush(const qs_view &v, uint64_t first, uint32_t buckets, const uint16_t *count)
@@ -389,9 +418,18 @@ struct multilevel_tile
 
 			now |= (sum & 255) << (8 * k);
 			if (sum > 255)
-				deliver(high, low, w * 4 + k, sum >> 8, spare);
+				deliver(high, index_of(high, low), w * 4 + k, sum >> 8);
 		}
 		low[w] = now;
+	}
+
+	/* The high index of a bucket, which takes a high bucket if it has none. */
+	__device__ __forceinline__ uint32_t
+	index_of(const high_access &high, uint32_t *low)
+	{
+		uint32_t index = high_index(low);
+
+		return index != 0 ? index : take_high(high, low, spare);
 	}
 };
 

@@ -197,8 +197,8 @@ struct way
 	size_t cold_bytes; /* part of the workspace for cold keys */
 };
 
-static bool
-wants_bulk(const qs_cuda_sketch *sk, uint64_t count)
+bool
+qs_wants_bulk(const qs_cuda_sketch *sk, uint64_t count)
 {
 	if (sk->gpu->bulk == QS_BULK_NEVER || !qs_bulk_possible(sk))
 		return false;
@@ -244,7 +244,7 @@ choose(qs_cuda_sketch *sk, const qs_batch *b, way *w)
 	size_t bytes = 0;
 
 	*w = {};
-	w->bulk = wants_bulk(sk, b->count);
+	w->bulk = qs_wants_bulk(sk, b->count);
 	if (wants_sample(sk, b->count, w->bulk))
 		QS_TRY(sample(sk, b, &w->split));
 	if (w->split)
@@ -308,7 +308,7 @@ insert_way(qs_cuda_sketch *sk, const qs_batch *b, const way *w)
 	if (left.count == 0)
 		return QB_OK;
 	/* if few keys are left, partitioning may no longer pay */
-	if (w->bulk && wants_bulk(sk, left.count))
+	if (w->bulk && qs_wants_bulk(sk, left.count))
 		return insert_bulk(sk, &left, w->work + qs_ceil_div(w->cold_bytes, 256) * 256);
 	return qs_insert_keys(sk, &left);
 }
