@@ -49,6 +49,16 @@ extern "C"
 	extern qb_status qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qb_memory *memory);
 
 	/*
+	 * Describe the tables for qs_cuda_read(), until the sketch changes: "head" is a dense
+	 * sketch whose tables are in device memory.  An sf sketch is refused (QB_READ_ONLY).
+	 */
+	extern qb_status qs_cuda_freeze(qs_cuda_sketch *sketch, qs_sketch *head);
+
+	/* Copy bytes of the table, and of the high buckets behind it, to host memory, and wait. */
+	extern qb_status
+	qs_cuda_read(qs_cuda_sketch *sketch, uint64_t offset, uint64_t bytes, uint8_t *to);
+
+	/*
 	 * Add keys from host memory; with weight NULL each weight is 1.  The
 	 * arrays may be reused on return.  QB_TOTAL_OVERFLOW, QB_READ_ONLY (sf)
 	 * and QB_NO_MEMORY leave the sketch unchanged.

@@ -91,7 +91,6 @@ compact_high(qs_cuda_sketch *sk, uint64_t *live)
 	size_t bytes;
 	uint8_t *extra;
 	qb_status status;
-	uint32_t used;
 
 	QS_TRY(qs_high_live(gpu, &sk->view, live));
 	bytes = *live * qs_high_bytes(sk->view.wide);
@@ -104,10 +103,9 @@ compact_high(qs_cuda_sketch *sk, uint64_t *live)
 	}
 	qs_replace_high(sk, extra, *live);
 	sk->high_bound = *live;
-	used = (uint32_t) *live;
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(sk->view.high_used, &used, sizeof(used),
-									 cudaMemcpyHostToDevice, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	/* the copying kernel has counted them anew: the low half of a word is the number */
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(sk->view.high_used, gpu->result, sizeof(uint32_t),
+									 cudaMemcpyDeviceToDevice, gpu->stream));
 	return QB_OK;
 }
 
@@ -157,6 +155,54 @@ qs_cuda_fetch(qs_cuda_sketch *sk, qs_sketch *to, const qb_memory *memory)
 	if (status != QB_OK)
 		qs_free(to);
 	return status;
+}
+
+qb_status
+qs_cuda_freeze(qs_cuda_sketch *sk, qs_sketch *head)
+{
+	uint64_t live = 0;
+
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	if (qs_has_fat(sk->params.structure))
+		return QB_READ_ONLY;
+	if (qs_is_multilevel(sk))
+		QS_TRY(compact_high(sk, &live));
+	qs_init(head, &sk->params, NULL);
+	head->form = QS_DENSE;
+	head->wide = sk->view.wide;
+	head->total = sk->total;
+	head->keys = sk->keys;
+	head->extra_used = live;
+	head->table = sk->view.table;
+	head->extra = live > 0 ? sk->view.extra : NULL;
+	return QB_OK;
+}
+
+/* Copy bytes of an array to host memory, if any. */
+static qb_status
+copy_out(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t bytes)
+{
+	if (bytes > 0)
+		QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu->stream));
+	return QB_OK;
+}
+
+qb_status
+qs_cuda_read(qs_cuda_sketch *sk, uint64_t offset, uint64_t bytes, uint8_t *to)
+{
+	qs_cuda *gpu = sk->gpu;
+	uint64_t table = sk->table_bytes, all = table + sk->extra_bytes;
+	uint64_t low;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	if (offset > all || bytes > all - offset)
+		return QB_NO_MEMORY;
+	low = offset >= table ? 0 : bytes < table - offset ? bytes : table - offset;
+	QS_TRY(copy_out(gpu, to, sk->view.table + offset, low));
+	QS_TRY(copy_out(gpu, to + low, sk->view.extra + (offset + low - table), bytes - low));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	gpu->stats.bytes_out += bytes;
+	return QB_OK;
 }
 
 qb_status

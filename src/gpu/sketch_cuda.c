@@ -119,6 +119,21 @@ cuda_merge(void *sketch, const void *from)
 }
 
 static qb_status
+cuda_freeze(void *sketch, qs_sketch *head)
+{
+	Sketch *s = sketch;
+	uint64 before = GpuCudaHeld(s->device);
+
+	return count_growth(s, before, qs_cuda_freeze(s->sketch, head));
+}
+
+static qb_status
+cuda_read(void *sketch, uint64 offset, uint64 bytes, uint8 *to)
+{
+	return qs_cuda_read(((Sketch *) sketch)->sketch, offset, bytes, to);
+}
+
+static qb_status
 cuda_fetch(void *sketch, qs_sketch *to, const qb_memory *memory)
 {
 	Sketch *s = sketch;
@@ -142,6 +157,8 @@ const GpuSketchDeviceOps gpu_cuda_sketches = {
 	.insert_device = cuda_insert_device,
 	.query = cuda_query,
 	.merge = cuda_merge,
+	.freeze = cuda_freeze,
+	.read = cuda_read,
 	.fetch = cuda_fetch,
 	.bytes = cuda_bytes,
 };

@@ -43,6 +43,14 @@ typedef struct GpuSketchDeviceOps
 	/* Add "from", a sketch of the same device. */
 	qb_status (*merge)(void *sketch, const void *from);
 
+	/*
+	 * Describe the tables, which can then be read piece by piece until the sketch changes;
+	 * "head" is not to be freed, and its tables may be in the device's memory.  QB_READ_ONLY:
+	 * not this sketch.
+	 */
+	qb_status (*freeze)(void *sketch, qs_sketch *head);
+	qb_status (*read)(void *sketch, uint64 offset, uint64 bytes, uint8 *to);
+
 	/* An owned copy. */
 	qb_status (*fetch)(void *sketch, qs_sketch *to, const qb_memory *memory);
 

@@ -6,6 +6,7 @@
  */
 #include "gpu/emulate.h"
 #include "gpu/sketch_device.h"
+#include "gpu/sketch_tables.h"
 
 #include "engine/sketch_engine.h"
 
@@ -125,6 +126,26 @@ emulated_merge(void *sketch, const void *from)
 }
 
 static qb_status
+emulated_freeze(void *sketch, qs_sketch *head)
+{
+	*head = ((Sketch *) sketch)->sketch;
+	return qs_has_fat(head->params.structure) ? QB_READ_ONLY : QB_OK;
+}
+
+static qb_status
+emulated_read(void *sketch, uint64 offset, uint64 bytes, uint8 *to)
+{
+	const qs_sketch *sk = &((Sketch *) sketch)->sketch;
+	GpuSketchShape shape;
+
+	GpuShapeOf(&shape, sk);
+	if (offset > GpuShapeBytes(&shape) || bytes > GpuShapeBytes(&shape) - offset)
+		return QB_NO_MEMORY;
+	GpuReadPiece(sk, &shape, offset, bytes, to);
+	return QB_OK;
+}
+
+static qb_status
 emulated_fetch(void *sketch, qs_sketch *to, const qb_memory *memory)
 {
 	return qs_copy(to, &((Sketch *) sketch)->sketch, memory);
@@ -149,6 +170,8 @@ const GpuSketchDeviceOps gpu_emulated_sketches = {
 	.insert_device = emulated_insert_device,
 	.query = emulated_query,
 	.merge = emulated_merge,
+	.freeze = emulated_freeze,
+	.read = emulated_read,
 	.fetch = emulated_fetch,
 	.bytes = emulated_bytes,
 };

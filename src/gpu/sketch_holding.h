@@ -1,0 +1,46 @@
+/*
+ * sketch_holding.h
+ *		What the GPU worker has of a sketch.
+ *
+ *	sketch_serve.c			requests of sketches
+ *	sketch_serve_column.c	those for keys of copies of columns
+ *
+ * src/gpu/sketch_holding.h
+ */
+#ifndef QS_GPU_SKETCH_HOLDING_H
+#define QS_GPU_SKETCH_HOLDING_H
+
+#include "gpu/sketch_device.h"
+#include "gpu/sketch_request.h"
+#include "gpu/worker.h"
+
+/* The sketch of an entry: on_device or on_host, or neither. */
+typedef struct GpuSketchHolding
+{
+	void *on_device;
+	qs_sketch *on_host;
+	int device;
+	int depth;            /* counters of a key */
+	GpuSketchShape shape; /* on_host while it is written or read */
+} GpuSketchHolding;
+
+extern GpuSketchHolding gpu_sketch_holding[GPU_ENTRIES];
+
+/* What sketches ask of the devices. */
+static inline const GpuSketchDeviceOps *
+GpuSketchOps(void)
+{
+	return gpu_device_ops->sketch;
+}
+
+/* Bring a sketch to the worker's memory because its device has no memory for it to grow. */
+extern qb_status GpuSketchEvict(int index);
+
+/* Move a sketch of another device, or of the worker's memory, to this device. */
+extern qb_status GpuSketchToDevice(GpuSketchHolding *h, int device);
+
+/* SKETCH_COLUMN and SKETCH_GROUPS */
+extern qb_status GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot);
+extern qb_status GpuSketchServeGroups(GpuSketchHolding *h, GpuSlot *slot);
+
+#endif

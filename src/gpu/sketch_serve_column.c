@@ -1,0 +1,172 @@
+/*
+ * sketch_serve_column.c
+ *		What the GPU worker does with sketches that get keys of copies of columns.
+ *
+ * A sketch is moved to the device of the copies.  If that has no memory for it to grow,
+ * the keys come to the worker's memory.
+ *
+ * src/gpu/sketch_serve_column.c
+ */
+#include "gpu/column_worker.h"
+#include "gpu/settings.h"
+#include "gpu/sketch_holding.h"
+
+#include "engine/sketch_engine.h"
+
+/* Keys that the worker's CPU counts in a piece of a request. */
+#define HOST_PIECE 131072
+
+/* Count picked keys in the worker's memory. */
+static qb_status
+insert_on_host(GpuSketchHolding *h, const GpuPicked *picked)
+{
+	uint64 *key = malloc(Max(picked->count, 1) * sizeof(uint64));
+	qb_status status = QB_NO_MEMORY;
+
+	if (key)
+		status = GpuColumnFetch(picked, key);
+	if (status == QB_OK)
+		status = qs_engine_cpu.insert(h->on_host, key, NULL, picked->count);
+	free(key);
+	return status;
+}
+
+/* Count picked keys.  Without device memory to grow, the sketch comes to the worker's memory. */
+static qb_status
+insert_picked(int index, const GpuPicked *picked)
+{
+	GpuSketchHolding *h = &gpu_sketch_holding[index];
+	qb_status status = QB_OK;
+
+	if (picked->count == 0)
+		return QB_OK;
+	if (h->on_device && gpu_fault != FAULT_SPILL)
+	{
+		status = GpuSketchOps()->insert_device(h->on_device, picked->key, picked->count);
+		if (status != QB_NO_MEMORY)
+			return status;
+	}
+	if (h->on_device)
+		status = GpuSketchEvict(index);
+	return status == QB_OK ? insert_on_host(h, picked) : status;
+}
+
+/* Have a sketch on the device of the copies that it counts. */
+static qb_status
+move_to_copy(GpuSketchHolding *h, int device)
+{
+	if (h->on_device == NULL || h->device == device)
+		return h->on_device || h->on_host ? QB_OK : QB_NO_MEMORY;
+	return GpuSketchToDevice(h, device);
+}
+
+/* Count keys of a copy, of as many pages as fit in a piece of the work. */
+qb_status
+GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot)
+{
+	double most = h->on_device ? gpu_device_ops->piece_work / h->depth : HOST_PIECE;
+	GpuWanted wanted;
+	GpuPicked picked;
+	qb_status status;
+
+	if (gpu_fault == FAULT_ERROR)
+		return QB_DEVICE_ERROR;
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	status =
+		GpuColumnPick(slot->other.index, &wanted, (uint32) slot->offset, (uint64) most, &picked);
+	if (status == QB_OK)
+		status = move_to_copy(h, picked.device);
+	if (status == QB_OK)
+		status = insert_picked(slot->entry.index, &picked);
+	if (status != QB_OK)
+		return status;
+	slot->done += (int) picked.count;
+	slot->offset = picked.end;
+	slot->more = picked.end < GPU_RANGE_PAGES;
+	GpuCount(COUNT_COLUMN_KEYS, picked.count);
+	return QB_OK;
+}
+
+/* The sketch of a group; NULL: there is none any more. */
+static GpuSketchHolding *
+find_group(const GpuRef *ref)
+{
+	GpuSketchHolding *h;
+
+	if (ref->index < 0 || ref->index >= GPU_ENTRIES)
+		return NULL;
+	h = &gpu_sketch_holding[ref->index];
+	return gpu_shared->entry[ref->index].serial == ref->serial && (h->on_device || h->on_host)
+			   ? h
+			   : NULL;
+}
+
+/*
+ * Count picked keys in the sketch of a group.  The request does not name it, so it is kept
+ * in use here: room for a sketch may be made by freeing values that nobody needs any more.
+ */
+static qb_status
+insert_group(const GpuRef *ref, const GpuPicked *picked)
+{
+	GpuSketchHolding *h = find_group(ref);
+	pg_atomic_uint32 *pending;
+	qb_status status;
+
+	if (h == NULL)
+		return QB_NO_MEMORY;
+	pending = &gpu_shared->entry[ref->index].pending;
+	pg_atomic_fetch_add_u32(pending, 1);
+	status = move_to_copy(h, picked->device);
+	if (status == QB_OK)
+		status = insert_picked(ref->index, picked);
+	pg_atomic_fetch_sub_u32(pending, 1);
+	return status;
+}
+
+/* Give the sketches their picked keys, which lie side by side by group. */
+static qb_status
+insert_groups(const GpuPicked *picked, GpuGroupSketches *all, const uint64 *count)
+{
+	GpuPicked part = *picked;
+	qb_status status = QB_OK;
+	uint32 i;
+
+	for (i = 0; i < all->groups.count && status == QB_OK; i++)
+	{
+		part.count = count[i];
+		status = insert_group(&all->sketch[i], &part);
+		if (status == QB_OK)
+			all->added[i] += count[i];
+		part.key += count[i];
+	}
+	return status;
+}
+
+/* Count keys of a copy for the sketches of groups, of as many pages as fit in a piece of the work. */
+qb_status
+GpuSketchServeGroups(GpuSketchHolding *h, GpuSlot *slot)
+{
+	static GpuSketchGroups wanted;
+	GpuGroupSketches *all = &wanted.all;
+	uint64 count[QB_GROUPS_MAX];
+	GpuPicked picked;
+	qb_status status;
+	uint32 i;
+
+	if (gpu_fault == FAULT_ERROR)
+		return QB_DEVICE_ERROR;
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	status = GpuColumnPickGroups(
+		slot->other.index, &wanted.wanted, &all->groups, (uint32) slot->offset,
+		(uint64) (gpu_device_ops->piece_work / Max(h->depth, 1)), &picked, count);
+	if (status == QB_OK && picked.key)
+		status = insert_groups(&picked, all, count);
+	if (status != QB_OK)
+		return status;
+	memcpy(((GpuSketchGroups *) GpuSlotData(slot))->all.added, all->added, sizeof(all->added));
+	slot->offset = picked.end;
+	slot->more = picked.end < GPU_RANGE_PAGES;
+	for (i = 0; i < all->groups.count; i++)
+		GpuCount(COUNT_COLUMN_KEYS, count[i]);
+	return QB_OK;
+}
