@@ -4,7 +4,8 @@
  *
  * Each block counts its keys in a table in shared memory, by linear probing, and in the
  * end adds the table to one in device memory.  If a block finds more distinct keys than
- * are asked for, all blocks stop.  So an array of many distinct keys takes little time.
+ * are asked for, or all blocks together do, all blocks stop.  So an array of many distinct
+ * keys takes little time.
  *
  * Floor: 8 bytes read for each key.  Keys that come often share an address in shared
  * memory, whose atomics take one key at a time: at worst, with one distinct key, a key a
@@ -24,15 +25,17 @@
 /* A slot without a key.  Keys of this value are counted apart. */
 #define NO_KEY (~UINT64_C(0))
 
-/* Keys that a thread takes between two looks at "stop". */
-#define STEPS 8
+/* Keys that a thread takes, and slots that it looks at, between two looks at "stop". */
+#define STEPS  8
+#define PROBES 32
 
 /* All in device memory; "key" and "times" have SLOTS of each. */
 struct counts_table
 {
-	unsigned long long stop;  /* there are too many */
-	unsigned long long apart; /* how often NO_KEY came */
-	unsigned long long found; /* of the result */
+	unsigned long long stop;     /* there are too many */
+	unsigned long long apart;    /* how often NO_KEY came */
+	unsigned long long found;    /* of the result */
+	unsigned long long distinct; /* keys in the table */
 	unsigned long long key[SLOTS];
 	unsigned long long times[SLOTS];
 	unsigned long long result_key[QS_CUDA_COUNTS_MAX];
@@ -41,19 +44,27 @@ struct counts_table
 
 static_assert(sizeof(counts_table) == QS_CUDA_COUNTS_WORDS * sizeof(uint64_t), "size of a table");
 
+/* Read what other threads write meanwhile. */
+template <typename Word>
+__device__ __forceinline__ Word
+now(const Word &word)
+{
+	return *(const volatile Word *) &word;
+}
+
 /*
  * The slot of a key, which takes a free one if it has none; *added says so.  SLOTS: the
- * table is full.
+ * table is full, or "stop" was set while looking.
  */
 __device__ __forceinline__ uint32_t
-slot_of(unsigned long long *table, uint64_t key, bool *added)
+slot_of(unsigned long long *table, uint64_t key, const unsigned long long &stop, bool *added)
 {
 	uint32_t slot = (uint32_t) (qb_mix64(key) % SLOTS);
 
 	*added = false;
 	for (uint32_t n = 0; n < SLOTS; n++)
 	{
-		unsigned long long there = *(volatile unsigned long long *) &table[slot];
+		unsigned long long there = now(table[slot]);
 
 		if (there == NO_KEY)
 		{
@@ -62,27 +73,33 @@ slot_of(unsigned long long *table, uint64_t key, bool *added)
 		}
 		if (there == key || *added)
 			return slot;
+		if (n % PROBES == PROBES - 1 && now(stop))
+			return SLOTS;
 		slot = (slot + 1) % SLOTS;
 	}
 	return SLOTS;
 }
 
-/* Add a block's own table to that of all. */
+/*
+ * Add a block's own table to that of all, unless there are too many keys.  Blocks with few
+ * keys each may have many together: then the table would fill up, and each search in it
+ * would look at all of it.
+ */
 __device__ __forceinline__ void
-add_table(counts_table *all, const unsigned long long *key, const uint32_t *times)
+add_table(counts_table *all, uint32_t most, const unsigned long long *key, const uint32_t *times)
 {
 	bool added;
 
-	for (uint32_t i = threadIdx.x; i < SLOTS; i += COUNT_BLOCK)
+	for (uint32_t i = threadIdx.x; i < SLOTS && !now(all->stop); i += COUNT_BLOCK)
 	{
 		uint32_t slot;
 
 		if (key[i] == NO_KEY)
 			continue;
-		slot = slot_of(all->key, key[i], &added);
+		slot = slot_of(all->key, key[i], all->stop, &added);
 		if (slot < SLOTS)
 			atomicAdd(&all->times[slot], times[i]);
-		else
+		if (slot == SLOTS || (added && atomicAdd(&all->distinct, 1) >= most))
 			all->stop = 1;
 	}
 }
@@ -105,7 +122,7 @@ __launch_bounds__(COUNT_BLOCK)
 	if (threadIdx.x == 0)
 		distinct = apart = 0;
 	__syncthreads();
-	while (i < count && !*(volatile unsigned long long *) &all->stop)
+	while (i < count && !now(all->stop))
 		for (int step = 0; step < STEPS && i < count; step++, i += stride)
 		{
 			uint64_t k = __ldcs(&key[i]);
@@ -117,17 +134,22 @@ __launch_bounds__(COUNT_BLOCK)
 				atomicAdd(&apart, 1);
 				continue;
 			}
-			if (*(volatile uint32_t *) &distinct > most)
+			if (now(distinct) > most)
 				break;
-			slot = slot_of(own, k, &added);
+			slot = slot_of(own, k, all->stop, &added);
+			if (slot == SLOTS)
+			{
+				all->stop = 1;
+				break;
+			}
 			if (added && atomicAdd(&distinct, 1) >= most)
 				all->stop = 1;
 			atomicAdd(&times[slot], 1);
 		}
 	__syncthreads();
-	if (*(volatile unsigned long long *) &all->stop)
+	if (now(all->stop))
 		return;
-	add_table(all, own, times);
+	add_table(all, most, own, times);
 	if (threadIdx.x == 0 && apart > 0)
 		atomicAdd(&all->apart, apart);
 }
@@ -191,8 +213,11 @@ qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, uint32_t m
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(start(gpu, key, count, most, table));
 	QS_TRY(fetch(gpu, head, table, 3));
-	QS_TRY(fetch(gpu, distinct, table->result_key, most));
-	QS_TRY(fetch(gpu, times, table->result_times, most));
+	if (distinct)
+	{
+		QS_TRY(fetch(gpu, distinct, table->result_key, most));
+		QS_TRY(fetch(gpu, times, table->result_times, most));
+	}
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	*found = head[0] || head[2] > most ? most + 1 : (uint32_t) head[2];
 	return QB_OK;

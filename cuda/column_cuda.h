@@ -84,11 +84,12 @@ extern "C"
 
 	/* The most distinct keys that can be counted, and device memory for the table, in words. */
 #define QS_CUDA_COUNTS_MAX   4096
-#define QS_CUDA_COUNTS_WORDS (6 * QS_CUDA_COUNTS_MAX + 3)
+#define QS_CUDA_COUNTS_WORDS (6 * QS_CUDA_COUNTS_MAX + 4)
 
 	/*
 	 * Count distinct keys, at most "most": "found" of them, in no order, and how often
 	 * each came.  "found" is most + 1 if there are more; then the rest means nothing.
+	 * With "distinct" NULL only their number is wanted.
 	 */
 	extern qb_status
 	qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, uint32_t most,

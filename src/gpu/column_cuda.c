@@ -263,8 +263,8 @@ cuda_counts(void *column, const uint64 *key, size_t count, int most, uint64 *dis
 
 	StaticAssertStmt(GPU_COUNTS_MAX <= QS_CUDA_COUNTS_MAX, "a table has room for a reply");
 	if (status == QB_OK)
-		status = qs_cuda_keys_count(device->gpu, key, count, (uint32) most, g->table, distinct,
-									times, &distinct_keys);
+		status = qs_cuda_keys_count(device->gpu, key, count, (uint32) most, g->table,
+									times ? distinct : NULL, times, &distinct_keys);
 	*found = (int) distinct_keys;
 	return status;
 }

@@ -68,7 +68,8 @@ typedef struct GpuColumnDeviceOps
 
 	/*
 	 * Count distinct keys among gathered ones: "found" keys, and how often each came, in
-	 * any order.  "found" is "most" + 1 if there are more than "most".
+	 * any order.  "found" is "most" + 1 if there are more than "most".  With "times" NULL
+	 * only "found" is wanted, but "distinct" has room for keys.
 	 */
 	qb_status (*counts)(void *column, const uint64 *key, size_t count, int most, uint64 *distinct,
 						int64 *times, int *found);

@@ -261,10 +261,12 @@ emulated_counts(void *column, const uint64 *key, size_t count, int most, uint64 
 				break;
 			}
 			distinct[*found] = key[i];
-			times[*found] = 0;
+			if (times)
+				times[*found] = 0;
 			place_of[place] = (*found)++;
 		}
-		times[place_of[place]]++;
+		if (times)
+			times[place_of[place]]++;
 	}
 	return QB_OK;
 }

@@ -116,7 +116,7 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 	uint32_t most = 1 + (uint32_t) (number * 977 % QS_CUDA_COUNTS_MAX);
 	uint64_t state = number, here = 0;
 	uint64_t *table;
-	uint32_t found;
+	uint32_t found, alone;
 	bool same = true;
 
 	for (uint64_t i = 0; i < keys; i++)
@@ -124,6 +124,7 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 	CHECK(qs_cuda_keys_create(gpu, QS_CUDA_COUNTS_WORDS, &table) == QB_OK);
 	CHECK(qs_cuda_keys_put(gpu, device, key, keys) == QB_OK);
 	CHECK(qs_cuda_keys_count(gpu, device, keys, most, table, distinct, times, &found) == QB_OK);
+	CHECK(qs_cuda_keys_count(gpu, device, keys, most, table, NULL, NULL, &alone) == QB_OK);
 	qsort(key, keys, sizeof(*key), compare_keys);
 	for (uint64_t i = 0; i < keys; i++)
 		here += i == 0 || key[i] != key[i - 1];
@@ -140,7 +141,7 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 			same = distinct[i] != distinct[i - 1];
 	}
 	qs_cuda_keys_destroy(gpu, table, QS_CUDA_COUNTS_WORDS);
-	return same;
+	return same && alone == found;
 }
 
 /* A column with few different values, some of them NULL, there and here. */
