@@ -28,8 +28,12 @@ typedef struct Picking
 {
 	const Columns *columns;
 	bool tested;
-	int count; /* of runs or tiles */
+	int count;       /* of runs or tiles */
+	uint32 compared; /* pages_alike() has looked at all pages before this one */
 } Picking;
+
+/* Pages that are looked at as one run. */
+#define ALIKE_LEAST 64
 
 static GpuRun runs[GPU_RANGE_PAGES];
 static qb_tile tiles[GPU_RANGE_PAGES];
@@ -146,6 +150,50 @@ pages_at_once(const Picking *picking, const GpuPages *pages, uint32 page, uint64
 }
 
 /*
+ * How many pages from this one on are all wanted and lie alike in all columns, which have no
+ * more rows than that?  0 if they are too few to be worth the comparison.
+ */
+static uint32
+pages_alike(Picking *picking, const GpuPages *pages, uint32 page, uint64 most)
+{
+	const Columns *columns = picking->columns;
+	const uint32 *first = columns->column[0]->first;
+	uint32 run;
+	int i;
+
+	if (!picking->tested || page < picking->compared)
+		return 0;
+	run = GpuPagesRun(pages, page);
+	picking->compared = page + Max(run, 1);
+	if (run < ALIKE_LEAST || first[page + run] - first[page] > most)
+		return 0;
+	for (i = 1; i < columns->count; i++)
+		if (memcmp(&columns->column[i]->first[page], &first[page], (run + 1) * sizeof(*first)) != 0)
+			return 0;
+	return run;
+}
+
+/* Add the rows of pages that lie alike in all columns to the tiles; returns their number. */
+static uint32
+add_tiles(Picking *picking, uint32 page, uint32 run)
+{
+	const uint32 *first = picking->columns->column[0]->first;
+	uint32 end = first[page + run];
+	uint32 row;
+	int i;
+
+	for (row = first[page]; row < end; row += QB_TILE_ROWS)
+	{
+		qb_tile *tile = &tiles[picking->count++];
+
+		tile->rows = Min(end - row, QB_TILE_ROWS);
+		for (i = 0; i < picking->columns->count; i++)
+			tile->first[i] = row;
+	}
+	return end - first[page];
+}
+
+/*
  * Pick pages from "from" on with at most "most" rows, or else one; the rows, or
  * PG_UINT64_MAX if columns do not match.
  */
@@ -160,6 +208,12 @@ pick_pages(Picking *picking, const GpuPages *pages, uint32 from, uint64 most, ui
 	{
 		uint32 rows;
 
+		step = pages_alike(picking, pages, page, most - Min(most, picked));
+		if (step > 0)
+		{
+			picked += add_tiles(picking, page, step);
+			continue;
+		}
 		step = pages_at_once(picking, pages, page, most - Min(most, picked));
 		if (!GpuPagesHave(pages, page))
 			continue;
