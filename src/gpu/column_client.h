@@ -88,4 +88,18 @@ extern void GpuColumnWant(GpuSlot *slot, const GpuColumnPart *part);
  */
 extern bool GpuColumnCounts(const GpuColumnPart *part, int most, GpuKeyCounts *counts);
 
+/*
+ * The same for many parts, several at a time, until all pages are counted or "take" returns
+ * false.  A part may come several times, with other pages.
+ */
+typedef bool (*GpuTakeCounts)(void *context, const GpuKeyCounts *counts);
+extern bool GpuColumnCountsAll(const GpuColumnPart *part, int parts, int most, GpuTakeCounts take,
+							   void *context);
+
+/*
+ * Which groups have more than "most" distinct keys in the first pages of a part?  False: a
+ * copy is gone, or the device has no room.
+ */
+extern bool GpuColumnMany(const GpuColumnPart *part, const qb_groups *groups, int most, bool *many);
+
 #endif

@@ -53,7 +53,8 @@ typedef enum GpuColumnOp
 	COLUMN_DESCRIBE, /* the reply says that LSN, and which pages were copied */
 	COLUMN_LSNS,     /* a piece of the pages' LSNs */
 	COLUMN_RENEW,    /* a newer LSN of the map's page, and the pages that are still true */
-	COLUMN_COUNTS    /* distinct wanted keys; the reply has those of pages up to "offset" */
+	COLUMN_COUNTS,   /* distinct wanted keys; the reply has those of pages up to "offset" */
+	COLUMN_MANY      /* which groups have more distinct keys than "count" in the first pages */
 } GpuColumnOp;
 
 /* What is wanted of the rows that pass. */
@@ -93,6 +94,16 @@ typedef struct GpuColumnShape
 	uint64 table;   /* COLUMN_CREATE: a number; copies of equal numbers go to one device */
 	uint32 form;    /* COLUMN_CREATE: qb_number_form of the values */
 } GpuColumnShape;
+
+/* COLUMN_MANY: groups of wanted keys; the reply says which have many distinct ones. */
+typedef struct GpuManyKeys
+{
+	GpuWanted wanted;
+	qb_groups groups;
+	uint8 many[QB_GROUPS_MAX];
+} GpuManyKeys;
+
+StaticAssertDecl(sizeof(GpuManyKeys) <= GPU_SLOT_BYTES, "groups of keys do not fit");
 
 StaticAssertDecl(sizeof(GpuColumnShape) <= sizeof(GpuShape), "shape of a column does not fit");
 StaticAssertDecl(sizeof(GpuWanted) <= GPU_SLOT_BYTES, "a set of pages does not fit");

@@ -285,6 +285,40 @@ serve_counts(GpuSlot *slot)
 	return QB_OK;
 }
 
+/*
+ * Find the groups that have more than so many distinct keys in the pages of one piece of the
+ * work.
+ */
+static qb_status
+serve_many(GpuSlot *slot)
+{
+	GpuManyKeys *reply = (GpuManyKeys *) GpuSlotData(slot);
+	static GpuManyKeys asked;
+	static uint64 distinct[GPU_COUNTS_MAX];
+	uint64 count[QB_GROUPS_MAX];
+	GpuPicked picked;
+	qb_status status;
+	uint32 i;
+
+	if (slot->count < 0 || slot->count > GPU_COUNTS_MAX)
+		return QB_NO_MEMORY;
+	memcpy(&asked, reply, sizeof(asked));
+	status = GpuColumnPickGroups(slot->entry.index, &asked.wanted, &asked.groups, 0,
+								 (uint64) gpu_device_ops->piece_work, &picked, count);
+	memset(reply->many, 0, sizeof(reply->many));
+	for (i = 0; status == QB_OK && picked.key && i < asked.groups.count; i++)
+	{
+		int found = 0;
+
+		if (count[i] > (uint64) slot->count)
+			status = GpuColumnOps()->counts(gpu_holding[picked.index]->values, picked.key, count[i],
+											slot->count, distinct, NULL, &found);
+		reply->many[i] = found > slot->count;
+		picked.key += count[i];
+	}
+	return status;
+}
+
 /* ---- the servant ---- */
 
 static qb_status
@@ -312,6 +346,8 @@ serve_column(GpuSlot *slot)
 			return serve_renew(slot, h);
 		case COLUMN_COUNTS:
 			return serve_counts(slot);
+		case COLUMN_MANY:
+			return serve_many(slot);
 		default:
 			return QB_DEVICE_ERROR;
 	}
@@ -333,7 +369,7 @@ place_of_column(int index)
 
 const GpuServant gpu_column_servant = {
 	.serve = serve_column,
-	.reads = 1 << COLUMN_DESCRIBE | 1 << COLUMN_LSNS | 1 << COLUMN_COUNTS,
+	.reads = 1 << COLUMN_DESCRIBE | 1 << COLUMN_LSNS | 1 << COLUMN_COUNTS | 1 << COLUMN_MANY,
 	.drop = drop_column,
 	.place = place_of_column,
 };

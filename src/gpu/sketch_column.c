@@ -85,20 +85,16 @@ GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *c
 	return QB_OK;
 }
 
-bool
-GpuSketchGetsDense(qs_sketch *sk, const GpuColumnPart *part)
+void
+GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart *part, bool *dense)
 {
-	int most = (int) qs_explicit_limit(&sk->params);
-	GpuKeyCounts *counts = palloc(sizeof(GpuKeyCounts));
-	GpuPages pages = *part->pages;
-	GpuColumnPart copy = *part;
-	bool dense;
+	int most = (int) qs_explicit_limit(&sk[0]->params);
+	uint32 i;
 
-	copy.pages = &pages;
-	dense =
-		GpuColumnCounts(&copy, most, counts) && counts->count > most && GpuSketchMoveExplicit(sk);
-	pfree(counts);
-	return dense;
+	if (!GpuColumnMany(part, groups, most, dense))
+		memset(dense, 0, groups->count * sizeof(bool));
+	for (i = 0; i < groups->count; i++)
+		dense[i] = dense[i] && GpuSketchMoveExplicit(sk[i]);
 }
 
 bool

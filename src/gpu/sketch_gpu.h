@@ -34,10 +34,11 @@ extern qb_status
 GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count);
 
 /*
- * Does this sketch, which has no keys yet, get dense by the keys of this part alone?  Then
- * it is on a device now, without keys.
+ * Which sketches of groups, of equal parameters and without keys yet, get dense by the keys
+ * of this part alone?  Those are on a device now, without keys.
  */
-extern bool GpuSketchGetsDense(qs_sketch *sk, const GpuColumnPart *part);
+extern void
+GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart *part, bool *dense);
 
 /*
  * Add the keys of these pages to sketches of groups that are on a device.  False: not all

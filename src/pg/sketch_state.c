@@ -245,37 +245,53 @@ SketchAddColumn(SketchState *expanded, const GpuColumnPart *part, int parts)
 	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
 }
 
-/*
- * Does a state without keys get dense by the keys of this part alone?  Then its sketch is
- * on a device now, without keys.
- */
-bool
-SketchGetsDense(SketchState *expanded, const GpuColumnPart *part)
+/* The sketches of the states of groups. */
+static qs_sketch **
+sketches_of(SketchState **expanded, uint32 count)
 {
-	bool dense;
+	qs_sketch **sketch = palloc(count * sizeof(qs_sketch *));
+	uint32 i;
 
-	StateBeginCounting(&expanded->keyed);
-	set_version(expanded);
-	dense = GpuSketchGetsDense(&expanded->sketch, part);
-	StateEndCounting(&expanded->keyed);
-	return dense;
+	for (i = 0; i < count; i++)
+		sketch[i] = &expanded[i]->sketch;
+	return sketch;
 }
 
 /*
- * Count the keys of these pages in the sketches of groups, which SketchGetsDense() has put
+ * Which states of groups, without keys, get dense by the keys of this part alone?  Their
+ * sketches are on a device now, without keys.
+ */
+void
+SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnPart *part,
+			   bool *dense)
+{
+	qs_sketch **sketch = sketches_of(expanded, groups->count);
+	uint32 i;
+
+	for (i = 0; i < groups->count; i++)
+	{
+		StateBeginCounting(&expanded[i]->keyed);
+		set_version(expanded[i]);
+	}
+	GpuSketchGetDense(sketch, groups, part, dense);
+	for (i = 0; i < groups->count; i++)
+		StateEndCounting(&expanded[i]->keyed);
+	pfree(sketch);
+}
+
+/*
+ * Count the keys of these pages in the sketches of groups, which SketchGetDense() has put
  * on a device.  False: not all were counted, and the states are of no use.
  */
 bool
 SketchAddGroups(SketchState **expanded, const qb_groups *groups, const GpuColumnPart *part,
 				int parts)
 {
-	qs_sketch **sketch = palloc(groups->count * sizeof(qs_sketch *));
+	qs_sketch **sketch = sketches_of(expanded, groups->count);
 	uint64 *added = palloc(groups->count * sizeof(uint64));
 	bool done;
 	uint32 i;
 
-	for (i = 0; i < groups->count; i++)
-		sketch[i] = &expanded[i]->sketch;
 	done = GpuSketchAddGroups(sketch, groups, part, parts, added);
 	for (i = 0; i < groups->count; i++)
 	{

@@ -67,7 +67,8 @@ extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight
 extern int SketchMostWaiting(const qs_params *params);
 extern void SketchFlush(SketchState *expanded);
 extern void SketchAddColumn(SketchState *expanded, const GpuColumnPart *part, int parts);
-extern bool SketchGetsDense(SketchState *expanded, const GpuColumnPart *part);
+extern void SketchGetDense(SketchState **expanded, const qb_groups *groups,
+						   const GpuColumnPart *part, bool *dense);
 extern bool SketchAddGroups(SketchState **expanded, const qb_groups *groups,
 							const GpuColumnPart *part, int parts);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);

@@ -148,6 +148,9 @@ extern int CopyColumnNumber(ScanCopies *copies, const GpuColumn *column);
 extern const char *CopyStatesRefusal(const ScanAggregate *column, int count);
 extern GpuColumnPart
 CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuPages *pages);
+extern GpuPages *CopyPages(const CopyRun *run);
+extern GpuColumnPart *
+CopyParts(const CopyRun *run, int key, const CopyTests *tests, GpuPages *pages, int *parts);
 extern GpuPages *
 CopyTake(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *column);
 extern ScanCopies *

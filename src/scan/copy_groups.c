@@ -8,8 +8,9 @@
  * Then an aggregate's sketches of all groups are filled at once: the worker sorts the
  * keys of a range by group.  Only those that stay explicit are not among them, because
  * their keys have to come here.  Each of these is filled as an aggregate without GROUP BY
- * is, with one more condition: the value of its group.  Which sketches get dense shows in
- * the first range that has pages.  A sketch that gets dense by later ones is filled alone.
+ * is, with one more condition: the value of its group.  Which sketches get dense, the worker
+ * says of the first range that has pages.  A sketch that gets dense by later ones is filled
+ * alone.
  *
  * Either all groups get their keys from all pages that the copies have, or none does:
  * then the groups are made anew, and all pages are read.  That is so if there are too many
@@ -58,34 +59,52 @@ add_numbers(GroupValues *values, const GpuKeyCounts *counts, int most)
 	return distinct <= most;
 }
 
-/*
- * Find the values in a range's rows: their numbers, or whether there are rows at all; why
- * that cannot be done, or NULL.
- */
-static const char *
-find_in_range(const CopyRun *run, const CopyTests *tests, uint32 range, GpuWish wish, int most,
-			  GroupValues *values)
+/* What is looked for in all rows that pass WHERE. */
+typedef struct Finding
 {
-	GpuKeyCounts *counts = palloc(sizeof(GpuKeyCounts));
-	GpuPages left = run->pages[range];
-	GpuColumnPart part = CopyPart(run, run->copies->group, tests, range, &left);
-	const char *refusal = NULL;
+	GroupValues *values;
+	int most; /* values */
+} Finding;
 
-	part.wish = wish;
-	while (refusal == NULL && !GpuPagesAreNone(&left))
+static bool
+take_numbers(void *context, const GpuKeyCounts *counts)
+{
+	const Finding *finding = context;
+
+	if (counts->count > finding->most)
 	{
-		CHECK_FOR_INTERRUPTS();
-		if (!GpuColumnCounts(&part, most, counts))
-			refusal = copy_gone;
-		else if (counts->count > most)
-			refusal = "too many groups";
-		else if (wish == WISH_ROWS)
-			values->null |= counts->count > 0;
-		else if (!add_numbers(values, counts, most))
-			refusal = "too many groups";
+		finding->values->count = counts->count;
+		return false;
 	}
-	pfree(counts);
-	return refusal;
+	return add_numbers(finding->values, counts, finding->most);
+}
+
+static bool
+take_null(void *context, const GpuKeyCounts *counts)
+{
+	const Finding *finding = context;
+
+	finding->values->null |= counts->count > 0;
+	return !finding->values->null;
+}
+
+/* Have the worker look at the grouping column in all pages; false: a copy is gone. */
+static bool
+look_at_rows(const CopyRun *run, const CopyTests *tests, GpuWish wish, int most, Finding *finding)
+{
+	GpuPages *left = CopyPages(run);
+	int parts;
+	GpuColumnPart *part = CopyParts(run, run->copies->group, tests, left, &parts);
+	bool there;
+	int i;
+
+	for (i = 0; i < parts; i++)
+		part[i].wish = wish;
+	there = GpuColumnCountsAll(part, parts, most, wish == WISH_ROWS ? take_null : take_numbers,
+							   finding);
+	pfree(part);
+	pfree(left);
+	return there;
 }
 
 /* Find the values in all rows that pass WHERE. */
@@ -93,9 +112,8 @@ static const char *
 find_values(const CopyRun *run, const CopyTests *where, int most, GroupValues *values)
 {
 	const qb_test is_null = { .kind = QB_TEST_NULL };
-	const char *refusal = NULL;
+	Finding finding = { .values = values, .most = most };
 	CopyTests null = *where;
-	uint32 range;
 
 	values->count = 0;
 	values->null = false;
@@ -103,15 +121,11 @@ find_values(const CopyRun *run, const CopyTests *where, int most, GroupValues *v
 		return NULL;
 	if (!CopyTestsAdd(&null, run->copies->group, &is_null))
 		return "too many conditions";
-	for (range = 0; range < run->ranges && refusal == NULL; range++)
-	{
-		refusal = find_in_range(run, where, range, WISH_NUMBERS, most, values);
-		if (refusal == NULL && !values->null)
-			refusal = find_in_range(run, &null, range, WISH_ROWS, 1, values);
-		if (refusal == NULL && values->count + values->null > most)
-			refusal = "too many groups";
-	}
-	return refusal;
+	if (!look_at_rows(run, where, WISH_NUMBERS, most, &finding))
+		return copy_gone;
+	if (values->count <= most && !look_at_rows(run, &null, WISH_ROWS, 1, &finding))
+		return copy_gone;
+	return values->count + values->null > most ? "too many groups" : NULL;
 }
 
 /* Make the groups; why that cannot be done, or NULL. */
@@ -132,7 +146,7 @@ make_groups(ScanGroups *groups, const GroupValues *values, int count, ScanAggreg
 	return refusal;
 }
 
-/* The groups of an aggregate that the worker fills at once. */
+/* Groups of an aggregate. */
 typedef struct Together
 {
 	qb_groups groups;
@@ -164,22 +178,24 @@ first_range(const CopyRun *run)
 	return range;
 }
 
-/* Will a group's sketch be dense for sure?  Then it joins the sketches that are filled at once. */
-static bool
-joins(const CopyRun *run, int key, const CopyTests *tests, const GroupValues *values, int group,
-	  SketchState *state, Together *together)
+static void
+add_group(Together *together, const GroupValues *values, int group, SketchState *state)
 {
-	uint32 range = first_range(run);
-	GpuColumnPart part = CopyPart(run, key, tests, range, &run->pages[range]);
-
-	if (!SketchGetsDense(state, &part))
-		return false;
 	if (group < values->count)
 		together->groups.number[together->groups.count] = values->number[group];
 	else
 		together->groups.null = 1;
 	together->state[together->groups.count++] = state;
-	return true;
+}
+
+/* Which sketches of an aggregate will be dense for sure?  Those are on the device then. */
+static void
+find_dense(const CopyRun *run, int key, const CopyTests *tests, const Together *all, bool *dense)
+{
+	uint32 range = first_range(run);
+	GpuColumnPart part = CopyPart(run, key, tests, range, &run->pages[range]);
+
+	SketchGetDense((SketchState **) all->state, &all->groups, &part, dense);
 }
 
 /* Have an aggregate's keys of one group counted; false: not all were. */
@@ -197,54 +213,62 @@ take_group(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *c
 static bool
 take_together(const CopyRun *run, int key, const CopyTests *tests, Together *together)
 {
-	GpuColumnPart *part = palloc(run->ranges * sizeof(GpuColumnPart));
-	GpuPages *left = MemoryContextAllocHuge(CurrentMemoryContext, run->ranges * sizeof(GpuPages));
-	int parts = 0;
-	uint32 range;
-	bool all;
+	GpuPages *left = CopyPages(run);
+	int parts;
+	GpuColumnPart *part = CopyParts(run, key, tests, left, &parts);
+	bool all = SketchAddGroups(together->state, &together->groups, part, parts);
 
-	memcpy(left, run->pages, run->ranges * sizeof(GpuPages));
-	for (range = 0; range < run->ranges; range++)
-		if (!GpuPagesAreNone(&left[range]))
-			part[parts++] = CopyPart(run, key, tests, range, &left[range]);
-	all = SketchAddGroups(together->state, &together->groups, part, parts);
 	pfree(left);
 	pfree(part);
 	return all;
+}
+
+/* Have the keys of groups counted: of dense ones at once, of others each for itself. */
+static const char *
+take_all(const CopyRun *run, const GroupValues *values, int i, const CopyTests *tests,
+		 ScanAggregate **column, Together *all, Together *together)
+{
+	bool dense[COPY_STATES_MAX];
+	int key = run->copies->key[i];
+	int groups = values->count + values->null;
+	int group;
+
+	for (group = 0; group < groups; group++)
+		add_group(all, values, group, (SketchState *) column[group][i].state);
+	find_dense(run, key, tests, all, dense);
+	for (group = 0; group < groups; group++)
+	{
+		CopyTests own = *tests;
+		qb_test test = test_of(values, group);
+
+		CHECK_FOR_INTERRUPTS();
+		if (dense[group])
+			add_group(together, values, group, all->state[group]);
+		else if (!CopyTestsAdd(&own, run->copies->group, &test))
+			return "too many conditions";
+		else if (!take_group(run, key, &own, &column[group][i]))
+			return copy_gone;
+	}
+	return together->groups.count == 0 || take_together(run, key, tests, together) ? NULL
+																				   : copy_gone;
 }
 
 /* Have the keys of the i-th aggregate of all groups counted; why that cannot be done, or NULL. */
 static const char *
 take_aggregate(const CopyRun *run, const GroupValues *values, int i, ScanAggregate **column)
 {
-	Together *together = palloc0(sizeof(Together));
-	int key = run->copies->key[i];
-	int groups = values->count + values->null;
+	Together *of = palloc0(2 * sizeof(Together));
 	const char *refusal = NULL;
 	CopyTests tests;
 	uint16 place;
-	int group;
 
 	if (!CopyConditionsTests(run, column[0][i].filter_number, &tests) ||
 		!CopyTestsColumn(&tests, run->copies->group, &place))
 		return "too many conditions";
-	together->groups.column = place;
-	for (group = 0; group < groups && refusal == NULL && !tests.none; group++)
-	{
-		CopyTests own = tests;
-		qb_test test = test_of(values, group);
-
-		CHECK_FOR_INTERRUPTS();
-		if (!CopyTestsAdd(&own, run->copies->group, &test))
-			refusal = "too many conditions";
-		else if (!joins(run, key, &own, values, group, (SketchState *) column[group][i].state,
-						together) &&
-				 !take_group(run, key, &own, &column[group][i]))
-			refusal = copy_gone;
-	}
-	if (refusal == NULL && together->groups.count > 0 && !take_together(run, key, &tests, together))
-		refusal = copy_gone;
-	pfree(together);
+	of[0].groups.column = of[1].groups.column = place;
+	if (!tests.none)
+		refusal = take_all(run, values, i, &tests, column, &of[0], &of[1]);
+	pfree(of);
 	return refusal;
 }
 

@@ -218,23 +218,41 @@ CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuP
 	return part;
 }
 
+/* A copy of the sets of pages that a run uses, one for each range. */
+GpuPages *
+CopyPages(const CopyRun *run)
+{
+	GpuPages *pages = make_sets(run->ranges);
+
+	memcpy(pages, run->pages, run->ranges * sizeof(GpuPages));
+	return pages;
+}
+
+/* Keys of all ranges that have pages, which are taken off "pages" when they are done. */
+GpuColumnPart *
+CopyParts(const CopyRun *run, int key, const CopyTests *tests, GpuPages *pages, int *parts)
+{
+	GpuColumnPart *part = palloc(Max(run->ranges, 1) * sizeof(GpuColumnPart));
+	uint32 range;
+
+	*parts = 0;
+	for (range = 0; range < run->ranges; range++)
+		if (!GpuPagesAreNone(&pages[range]))
+			part[(*parts)++] = CopyPart(run, key, tests, range, &pages[range]);
+	return part;
+}
+
 /* Count keys for one aggregate.  Returns the pages whose keys were counted. */
 GpuPages *
 CopyTake(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *column)
 {
-	GpuColumnPart *part = palloc(Max(run->ranges, 1) * sizeof(GpuColumnPart));
 	GpuPages *taken = make_sets(run->ranges);
-	GpuPages *left = make_sets(run->ranges);
-	int parts = 0;
+	GpuPages *left = CopyPages(run);
+	int parts;
+	GpuColumnPart *part = CopyParts(run, key, tests, left, &parts);
 	uint32 range;
 	int i;
 
-	for (range = 0; range < run->ranges; range++)
-		if (!GpuPagesAreNone(&run->pages[range]))
-		{
-			left[range] = run->pages[range];
-			part[parts++] = CopyPart(run, key, tests, range, &left[range]);
-		}
 	if (tests->none)
 		memset(left, 0, run->ranges * sizeof(GpuPages));
 	else
