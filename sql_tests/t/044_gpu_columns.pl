@@ -113,8 +113,8 @@ sub refused
 }
 refused('WHERE', q{SELECT qsketch_agg(k) FROM t WHERE w = 'w5'}, 'a condition that is no comparison of a column of numbers');
 refused('FILTER', 'SELECT qsketch_agg(k) FILTER (WHERE m < 5) FROM t', 'a condition that is no comparison of a column of numbers');
-refused('count', 'SELECT count(*), qsketch_agg(k) FROM t', 'an aggregate that makes no sketch');
-refused('qtop', 'SELECT qtop_agg(k, 5) FROM t', 'an aggregate that makes no sketch');
+refused('count', 'SELECT count(*), qsketch_agg(k) FROM t', 'an aggregate that takes no keys from copies');
+refused('qtop', 'SELECT qtop_agg(k, 5) FROM t', 'an aggregate that takes no keys from copies');
 refused('weights', 'SELECT qsketch_agg(k, s) FROM t', 'weights');
 refused('ROW', 'SELECT qsketch_agg(ROW(k, n)) FROM t', 'a key of several columns');
 refused('sf', q{SELECT qsketch_agg(k, qsketch_new('sf', '32kB')) FROM t}, 'sketches of structure sf are made on the CPU');

@@ -41,6 +41,7 @@
  *
  *	copy_check.c	which tables, and which pages now
  *	copy_use.c		the use in a scan, and why not
+ *	copy_families.c	aggregates of each family
  *	copy_exact.c	the use in qtop_exact
  *	copy_conditions.c	WHERE and FILTER
  *	copy_groups.c	GROUP BY
@@ -135,7 +136,15 @@ extern void CopyConditionsColumns(ScanCopies *copies, Relation relation, const W
 extern bool CopyTestsColumn(CopyTests *tests, int column, uint16 *place);
 extern bool CopyTestsAdd(CopyTests *tests, int column, const qb_test *test);
 extern bool CopyConditionsTests(const CopyRun *run, int filter, CopyTests *tests);
-extern int CopyRangesThere(Relation relation, List *clauses, List *aggregates, uint32 ranges);
+extern int
+CopyRangesThere(Relation relation, List *clauses, List *aggregates, bool grouped, uint32 ranges);
+
+/* copy_families.c */
+extern const char *
+CopyAggregateRefusal(Relation relation, const ScanAggregate *column, bool grouped);
+extern const char *CopyStatesRefusal(const ScanAggregate *column, int count);
+extern void CopyAddKeys(ScanAggregate *column, const GpuColumnPart *part, int parts);
+extern bool CopyTakesCall(const ColumnScanCall *call, bool grouped);
 
 /* copy_groups.c */
 struct ScanGroups;
@@ -145,7 +154,6 @@ extern const char *CopyGroupsTake(const CopyRun *run, struct ScanGroups *groups,
 
 /* copy_use.c */
 extern int CopyColumnNumber(ScanCopies *copies, const GpuColumn *column);
-extern const char *CopyStatesRefusal(const ScanAggregate *column, int count);
 extern GpuColumnPart
 CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuPages *pages);
 extern GpuPages *

@@ -238,13 +238,12 @@ copied_ranges(Relation relation, List *clauses, GpuRef *ref, uint32 ranges, int 
 
 /* The ranges in which an aggregate's column, and each column that its FILTER names, have copies. */
 static int
-aggregate_ranges(Relation relation, Aggref *aggref, GpuRef *ref, uint32 ranges)
+aggregate_ranges(Relation relation, Aggref *aggref, bool grouped, GpuRef *ref, uint32 ranges)
 {
 	ColumnScanCall call;
 	GpuColumn column;
 
-	if (!ColumnScanMatch(aggref, &call) || call.family != &column_families[0] || call.row ||
-		call.weight || call.key_type != call.key->vartype || ColumnStaysOnCpu(&call))
+	if (!ColumnScanMatch(aggref, &call) || !CopyTakesCall(&call, grouped))
 		return 0;
 	column = CopyColumn(relation, call.key->varattno, aggref->inputcollid);
 	return copied_ranges(relation, make_ands_implicit(aggref->aggfilter), ref, ranges,
@@ -253,7 +252,7 @@ aggregate_ranges(Relation relation, Aggref *aggref, GpuRef *ref, uint32 ranges)
 
 /* How many ranges of a table have copies of all columns that a scan with these clauses needs? */
 int
-CopyRangesThere(Relation relation, List *clauses, List *aggregates, uint32 ranges)
+CopyRangesThere(Relation relation, List *clauses, List *aggregates, bool grouped, uint32 ranges)
 {
 	GpuRef *ref = palloc(Max(ranges, 1) * sizeof(GpuRef));
 	int least = copied_ranges(relation, clauses, ref, ranges, (int) ranges);
@@ -261,7 +260,8 @@ CopyRangesThere(Relation relation, List *clauses, List *aggregates, uint32 range
 
 	foreach (cell, aggregates)
 		if (least > 0)
-			least = Min(least, aggregate_ranges(relation, lfirst_node(Aggref, cell), ref, ranges));
+			least = Min(
+				least, aggregate_ranges(relation, lfirst_node(Aggref, cell), grouped, ref, ranges));
 	pfree(ref);
 	return least;
 }
