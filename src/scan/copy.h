@@ -98,6 +98,7 @@ struct ScanCopies
 	int columns;          /* that the scan needs: */
 	GpuColumn *column;    /* those of keys, and those of conditions */
 	int *key;             /* of each aggregate: the number of its column */
+	int *id;              /* of each aggregate: the column of its sets' ids; -1: it has none */
 	int group;            /* the number of the grouping column; -1: no GROUP BY */
 	PageSet *taken;       /* of each aggregate: pages whose keys were counted from a copy */
 	PageSet all;          /* pages that are in all of "taken" */
@@ -113,6 +114,8 @@ typedef struct CopyTests
 	int column[QB_SELECTION_COLUMNS]; /* numbers of its columns */
 	int numbers;                      /* in its lists */
 	bool none;                        /* no row passes */
+	bool pairs;                       /* keys are wanted beside the numbers of the column */
+	uint16 pair;                      /* at this place of the selection */
 } CopyTests;
 
 /* The use of copies in a run. */
@@ -135,6 +138,7 @@ extern int CopyConditionsCount(const WantedRows *rows);
 extern void CopyConditionsColumns(ScanCopies *copies, Relation relation, const WantedRows *rows);
 extern bool CopyTestsColumn(CopyTests *tests, int column, uint16 *place);
 extern bool CopyTestsAdd(CopyTests *tests, int column, const qb_test *test);
+extern bool CopyTestsPair(CopyTests *tests, int column);
 extern bool CopyConditionsTests(const CopyRun *run, int filter, CopyTests *tests);
 extern int
 CopyRangesThere(Relation relation, List *clauses, List *aggregates, bool grouped, uint32 ranges);
@@ -144,7 +148,7 @@ extern const char *
 CopyAggregateRefusal(Relation relation, const ScanAggregate *column, bool grouped);
 extern const char *CopyStatesRefusal(const ScanAggregate *column, int count);
 extern void CopyAddKeys(ScanAggregate *column, const GpuColumnPart *part, int parts);
-extern bool CopyTakesCall(const ColumnScanCall *call, bool grouped);
+extern bool CopyTakesCall(Relation relation, const ColumnScanCall *call, bool grouped);
 
 /* copy_groups.c */
 struct ScanGroups;

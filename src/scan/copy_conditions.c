@@ -166,6 +166,22 @@ CopyTestsAdd(CopyTests *tests, int column, const qb_test *test)
 	return true;
 }
 
+/*
+ * Have the numbers of a column beside the keys, in rows in which it is not NULL.  False:
+ * there is no room for the test.
+ */
+bool
+CopyTestsPair(CopyTests *tests, int column)
+{
+	qb_test not_null = { .kind = QB_TEST_NULL, .negated = 1 };
+
+	if (!CopyTestsAdd(tests, column, &not_null))
+		return false;
+	tests->pairs = true;
+	tests->pair = tests->selection.test[tests->selection.tests - 1].column;
+	return true;
+}
+
 /* Add a condition, whose operand is known.  False: there is no room for it. */
 static bool
 add_condition(CopyTests *tests, int column, const ScanCondition *condition)
@@ -242,12 +258,18 @@ aggregate_ranges(Relation relation, Aggref *aggref, bool grouped, GpuRef *ref, u
 {
 	ColumnScanCall call;
 	GpuColumn column;
+	int least;
 
-	if (!ColumnScanMatch(aggref, &call) || !CopyTakesCall(&call, grouped))
+	if (!ColumnScanMatch(aggref, &call) || !CopyTakesCall(relation, &call, grouped))
 		return 0;
 	column = CopyColumn(relation, call.key->varattno, aggref->inputcollid);
-	return copied_ranges(relation, make_ands_implicit(aggref->aggfilter), ref, ranges,
-						 GpuColumnFind(&column, ref, ranges));
+	least = GpuColumnFind(&column, ref, ranges);
+	if (call.weight && least > 0)
+	{
+		column = CopyColumn(relation, call.weight->varattno, InvalidOid);
+		least = Min(least, GpuColumnFind(&column, ref, ranges));
+	}
+	return copied_ranges(relation, make_ands_implicit(aggref->aggfilter), ref, ranges, least);
 }
 
 /* How many ranges of a table have copies of all columns that a scan with these clauses needs? */

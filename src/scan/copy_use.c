@@ -63,13 +63,21 @@ list_columns(ScanCopies *copies, Relation relation, const ScanAggregate *column,
 {
 	int i;
 
-	copies->column = palloc((count + CopyConditionsCount(rows) + 1) * sizeof(GpuColumn));
+	copies->column = palloc((2 * count + CopyConditionsCount(rows) + 1) * sizeof(GpuColumn));
 	copies->key = palloc(count * sizeof(int));
+	copies->id = palloc(count * sizeof(int));
 	for (i = 0; i < count; i++)
 	{
 		GpuColumn key = CopyColumn(relation, column[i].place.attribute, column[i].collation);
 
 		copies->key[i] = CopyColumnNumber(copies, &key);
+		copies->id[i] = -1;
+		if (column[i].weight.attribute)
+		{
+			GpuColumn id = CopyColumn(relation, column[i].weight.attribute, InvalidOid);
+
+			copies->id[i] = CopyColumnNumber(copies, &id);
+		}
 	}
 	CopyConditionsColumns(copies, relation, rows);
 	copies->group = -1;
@@ -169,6 +177,11 @@ CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuP
 
 	if (tests->selection.columns > 0)
 		part.tests = &tests->selection;
+	if (tests->pairs)
+	{
+		part.wish = WISH_PAIRS;
+		part.pair = tests->pair;
+	}
 	for (i = 0; i < tests->selection.columns; i++)
 		part.tested[i] = run->ref[tests->column[i]][range];
 	return part;
@@ -242,7 +255,8 @@ make_tests(const CopyRun *run, const ScanAggregate *column, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (!CopyConditionsTests(run, column[i].filter_number, &tests[i]))
+		if (!CopyConditionsTests(run, column[i].filter_number, &tests[i]) ||
+			(run->copies->id[i] >= 0 && !CopyTestsPair(&tests[i], run->copies->id[i])))
 			return NULL;
 	return tests;
 }

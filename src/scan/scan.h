@@ -368,7 +368,10 @@ ScanAggregateIsOnCpu(const ScanAggregate *column)
 {
 	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
 	const FilterState *filter = ScanAggregateState(column, &filter_state_type);
+	const SetsState *sets = ScanAggregateState(column, &sets_state_type);
 
+	if (sets)
+		return sets->remote == NULL;
 	return (sketch == NULL || sketch->engine == &qs_engine_cpu) &&
 		   (filter == NULL || filter->engine == &qf_engine_cpu);
 }
