@@ -197,33 +197,40 @@ qset_cuda_members_add_device(qset_cuda_members *m, const int64_t *id, const uint
 
 /* ---- sorting ---- */
 
-/* Two arrays that a sort goes back and forth between, and memory for CUB, in the workspace. */
+/*
+ * Two arrays that a sort goes back and forth between, and memory for CUB.  They are not in
+ * the workspace: making the arrays of the collection may free that.
+ */
 struct sorter
 {
 	qs_cuda *gpu;
 	int count;
+	uint8_t *all; /* the arrays, then the memory for CUB */
+	uint64_t all_bytes;
 	cub::DoubleBuffer<int64_t> key;
 	void *memory;
 	size_t bytes;
 };
 
 static qb_status
-open_sorter(qs_cuda *gpu, uint64_t rows, sorter *s)
+open_sorter(qset_cuda_members *m, sorter *s)
 {
+	qs_cuda *gpu = m->gpu;
+	uint64_t key_bytes = m->rows * sizeof(int64_t);
 	size_t sort_bytes = 0, unique_bytes = 0;
 	int64_t *none = NULL;
-	uint8_t *memory;
 
 	s->gpu = gpu;
-	s->count = (int) rows;
+	s->count = (int) m->rows;
 	QS_CUDA_TRY(gpu, cub::DeviceRadixSort::SortKeys(NULL, sort_bytes, s->key, s->count, 0, 64,
 													gpu->stream));
 	QS_CUDA_TRY(gpu, cub::DeviceSelect::Unique(NULL, unique_bytes, none, none, gpu->result,
 											   s->count, gpu->stream));
 	s->bytes = sort_bytes > unique_bytes ? sort_bytes : unique_bytes;
-	QS_TRY(qset_workspace(gpu, 2 * rows * sizeof(int64_t) + s->bytes, &memory));
-	s->key = cub::DoubleBuffer<int64_t>((int64_t *) memory, (int64_t *) memory + rows);
-	s->memory = memory + 2 * rows * sizeof(int64_t);
+	s->all_bytes = 2 * key_bytes + s->bytes;
+	QS_TRY(make_array(m, &s->all, s->all_bytes));
+	s->key = cub::DoubleBuffer<int64_t>((int64_t *) s->all, (int64_t *) (s->all + key_bytes));
+	s->memory = s->all + 2 * key_bytes;
 	return QB_OK;
 }
 
@@ -342,16 +349,25 @@ make_sets(qset_cuda_members *m, sorter *s)
 }
 
 static qb_status
+make_collection(qset_cuda_members *m, sorter *s)
+{
+	QS_TRY(open_sorter(m, s));
+	QS_TRY(list_values(m, s, m->row_element, &m->value, &m->sizes.universe));
+	QS_TRY(list_values(m, s, m->row_id, &m->id, &m->sizes.sets));
+	return make_sets(m, s);
+}
+
+static qb_status
 sort_rows(qset_cuda_members *m)
 {
-	sorter s;
+	sorter s = {};
+	qb_status status;
 
 	if (m->rows == 0)
 		return make_array(m, &m->offset, 1);
-	QS_TRY(open_sorter(m->gpu, m->rows, &s));
-	QS_TRY(list_values(m, &s, m->row_element, &m->value, &m->sizes.universe));
-	QS_TRY(list_values(m, &s, m->row_id, &m->id, &m->sizes.sets));
-	return make_sets(m, &s);
+	status = make_collection(m, &s);
+	free_array(m, &s.all, s.all_bytes);
+	return status;
 }
 
 qb_status
