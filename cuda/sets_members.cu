@@ -22,8 +22,8 @@
 #include "sets.cuh"
 #include "sets_members_cuda.h"
 
-/* Rows of the first room, and what room grows by: a fraction of itself. */
-#define FIRST_ROOM 65536
+/* The least room, and room for more rows than there are: a fraction of these. */
+#define LEAST_ROOM 65536
 #define GROWTH     2
 
 struct qset_cuda_members
@@ -133,18 +133,13 @@ copy_rows(qset_cuda_members *m, int64_t *id, int64_t *element)
 	return copy(m->gpu, element, m->row_element, bytes, cudaMemcpyDeviceToDevice);
 }
 
+/* Change the room. */
 static qb_status
-have_room(qset_cuda_members *m, uint64_t rows)
+resize(qset_cuda_members *m, uint64_t room)
 {
-	uint64_t room = m->room + m->room / GROWTH;
 	int64_t *id = NULL, *element = NULL;
-	qb_status status;
+	qb_status status = make_array(m, &id, room);
 
-	if (rows <= m->room)
-		return QB_OK;
-	room = room > rows ? room : rows;
-	room = room > FIRST_ROOM ? room : FIRST_ROOM;
-	status = make_array(m, &id, room);
 	if (status == QB_OK)
 		status = make_array(m, &element, room);
 	if (status == QB_OK)
@@ -160,6 +155,19 @@ have_room(qset_cuda_members *m, uint64_t rows)
 	m->row_element = element;
 	m->room = room;
 	return QB_OK;
+}
+
+/* Have room for so many rows, and if there is memory for some that come later. */
+static qb_status
+have_room(qset_cuda_members *m, uint64_t rows)
+{
+	uint64_t room = rows + rows / GROWTH;
+	qb_status status;
+
+	if (rows <= m->room)
+		return QB_OK;
+	status = resize(m, room > LEAST_ROOM ? room : LEAST_ROOM);
+	return status == QB_NO_MEMORY ? resize(m, rows) : status;
 }
 
 static qb_status
