@@ -4,7 +4,7 @@
  *		requests.
  *
  * Rows are on the device of the first copy that they come from.  Sorting is not done in
- * pieces: a device takes no more rows than it sorts in some 50 ms.
+ * pieces, so a device takes a limited number of rows.
  *
  * src/gpu/sets_members_serve.c
  */
