@@ -11,6 +11,8 @@
 
 #include "sets_members_cuda.h"
 
+StaticAssertDecl(GPU_MEMBERS_MAX <= QSET_CUDA_MEMBERS_MAX, "the engine takes fewer rows");
+
 typedef struct Members
 {
 	GpuCudaDevice *device;

@@ -12,6 +12,9 @@
 #include "gpu/device.h"
 #include "gpu/sets_members.h"
 
+/* The most rows. */
+#define GPU_MEMBERS_MAX (UINT64CONST(1) << 27)
+
 typedef struct GpuMembersDeviceOps
 {
 	/* No rows; *members is NULL on failure. */

@@ -49,16 +49,21 @@ serve_create(GpuSlot *slot)
 	return gpu_fault == FAULT_MEMORY ? QB_NO_MEMORY : QB_OK;
 }
 
-/* Have rows on a device.  Rows of two devices are not brought together. */
+/*
+ * Have rows on a device, to which so many are added.  Rows of two devices are not brought
+ * together.
+ */
 static qb_status
-be_on(Holding *h, int device)
+be_on(Holding *h, int device, uint64 count)
 {
 	qb_status status;
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	if (h->members)
-		return h->device == device ? QB_OK : QB_NO_MEMORY;
+		return h->device == device && count <= GPU_MEMBERS_MAX - device_ops()->rows(h->members)
+				   ? QB_OK
+				   : QB_NO_MEMORY;
 	status = device_ops()->create(gpu_device[device], &h->members);
 	if (status != QB_OK)
 		return status;
@@ -81,7 +86,7 @@ serve_column(Holding *h, GpuSlot *slot)
 	status = GpuColumnPickPairs(slot->other.index, &wanted, (uint32) slot->offset,
 								(uint64) gpu_device_ops->piece_work, &picked, &id);
 	if (status == QB_OK)
-		status = be_on(h, picked.device);
+		status = be_on(h, picked.device, picked.count);
 	if (status == QB_OK && picked.count > 0)
 		status = device_ops()->add_device(h->members, (const int64 *) id, picked.key, picked.count);
 	if (status != QB_OK)
@@ -101,7 +106,7 @@ serve_rows(Holding *h, GpuSlot *slot)
 
 	if (slot->count < 0 || slot->count > GPU_SLOT_WEIGHED)
 		return QB_NO_MEMORY;
-	status = be_on(h, h->members ? h->device : 0);
+	status = be_on(h, h->members ? h->device : 0, slot->count);
 	if (status == QB_OK)
 		do
 			status = device_ops()->add(h->members, (const int64 *) data, data + slot->count,
