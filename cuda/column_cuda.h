@@ -73,6 +73,14 @@ extern "C"
 										 const qb_tile *tile, void *buffer, uint64_t *count);
 
 	/*
+	 * The same, as the numbers that the column has, and beside each the number of a tested
+	 * column in the same row.
+	 */
+	extern qb_status
+	qs_cuda_keys_pairs(qs_cuda *gpu, uint64_t *to, uint64_t *pair, const qs_cuda_rows *rows,
+					   uint32_t tested, const qb_tile *tile, void *buffer, uint64_t *count);
+
+	/*
 	 * Write the keys of rows that pass side by side by group: the keys of the first group,
 	 * of which there are count[0], then those of the next.  Rows of no group are left out.
 	 * "buffer" is device memory for QS_CUDA_SPLIT_WORDS words and then the tiles.

@@ -8,8 +8,7 @@
  * the counts of equal keys are added.  So a list of distinct keys takes the place of
  * everything that has come, and the rest of the room takes more keys.
  *
- * Only those bits are sorted by in which any two keys differ: most columns have keys of
- * 20 to 30 bits, so that is a third of the passes.
+ * Only those bits are sorted by in which any two keys differ (key_bits.cuh).
  *
  * In the end the list is sorted by count.  That sort is stable and keys were sorted
  * before, so equally frequent keys stay in their order.
@@ -26,7 +25,7 @@
 
 #include "column_exact_cuda.h"
 #include "device.cuh"
-#include "kernels.cuh"
+#include "key_bits.cuh"
 
 /* Two arrays of keys and two of counts, of "room" each, which sorts go back and forth between. */
 struct qs_cuda_exact
@@ -39,8 +38,7 @@ struct qs_cuda_exact
 	uint64_t listed; /* distinct keys with counts, sorted by key */
 	uint64_t used;   /* these, and behind them keys that were not sorted yet */
 	uint64_t total;  /* keys that have come */
-	uint64_t any;    /* bits that any key has */
-	uint64_t all;    /* bits that all keys have */
+	qs_key_bits bits;
 };
 
 static_assert(QS_CUDA_EXACT_BYTES == 4 * sizeof(uint64_t), "bytes of a key");
@@ -69,7 +67,6 @@ qs_cuda_exact_create(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact)
 	made->memory = word;
 	made->key = cub::DoubleBuffer<int64_t>((int64_t *) word, (int64_t *) (word + room));
 	made->times = cub::DoubleBuffer<uint64_t>(word + 2 * room, word + 3 * room);
-	made->all = ~UINT64_C(0);
 	*exact = made;
 	return QB_OK;
 }
@@ -96,62 +93,6 @@ run_cub(qs_cuda *gpu, Call call)
 	return QB_OK;
 }
 
-/* The bits that any and that all of the keys have: bits[0], bits[1]. */
-__global__ void
-__launch_bounds__(QS_BLOCK) find_bits(const int64_t *key, uint64_t count, unsigned long long *bits)
-{
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-	uint64_t any = 0, all = ~UINT64_C(0);
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-	{
-		any |= (uint64_t) key[i];
-		all &= (uint64_t) key[i];
-	}
-	any = (uint64_t) __reduce_or_sync(QS_ALL_LANES, (uint32_t) (any >> 32)) << 32 |
-		  __reduce_or_sync(QS_ALL_LANES, (uint32_t) any);
-	all = (uint64_t) __reduce_and_sync(QS_ALL_LANES, (uint32_t) (all >> 32)) << 32 |
-		  __reduce_and_sync(QS_ALL_LANES, (uint32_t) all);
-	if (qs_lane() == 0)
-	{
-		atomicOr(&bits[0], any);
-		atomicAnd(&bits[1], all);
-	}
-}
-
-/* Learn the bits of the keys that have come since the last sort. */
-static qb_status
-learn_bits(qs_cuda_exact *e)
-{
-	qs_cuda *gpu = e->gpu;
-
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result + 1, 0xff, sizeof(uint64_t), gpu->stream));
-	QS_TRY(qs_launch(gpu, find_bits, e->used - e->listed,
-					 (const int64_t *) e->key.Current() + e->listed, e->used - e->listed,
-					 (unsigned long long *) gpu->result));
-	QS_TRY(qs_read_result(gpu, 2));
-	e->any |= gpu->host_result[0];
-	e->all &= gpu->host_result[1];
-	return QB_OK;
-}
-
-/* Sort by these bits: from the first one in which any two keys differ to the last. */
-struct bit_range
-{
-	int begin, end;
-};
-
-static bit_range
-differing(const qs_cuda_exact *e)
-{
-	uint64_t bits = e->any & ~e->all;
-
-	if (bits == 0)
-		return { 0, 1 };
-	return { __builtin_ctzll(bits), 64 - __builtin_clzll(bits) };
-}
-
 /*
  * Make a list of the keys that are not sorted yet, behind the list that there is.  *runs:
  * its length.
@@ -161,7 +102,7 @@ list_new(qs_cuda_exact *e, uint64_t *runs)
 {
 	qs_cuda *gpu = e->gpu;
 	int count = (int) (e->used - e->listed);
-	bit_range bits = differing(e);
+	qs_bit_range bits = qs_differing(e->bits);
 	cub::DoubleBuffer<int64_t> fresh(e->key.Current() + e->listed, e->key.Alternate() + e->listed);
 
 	QS_TRY(run_cub(gpu, [&](void *memory, size_t &bytes) {
@@ -201,7 +142,7 @@ static qb_status
 merge_lists(qs_cuda_exact *e, uint64_t both, uint64_t *runs)
 {
 	qs_cuda *gpu = e->gpu;
-	bit_range bits = differing(e);
+	qs_bit_range bits = qs_differing(e->bits);
 
 	QS_TRY(run_cub(gpu, [&](void *memory, size_t &bytes) {
 		return cub::DeviceRadixSort::SortPairs(memory, bytes, e->key, e->times, (int) both,
@@ -227,7 +168,7 @@ settle(qs_cuda_exact *e)
 
 	if (e->used == e->listed)
 		return QB_OK;
-	QS_TRY(learn_bits(e));
+	QS_TRY(qs_learn_bits(e->gpu, e->key.Current() + e->listed, e->used - e->listed, &e->bits));
 	QS_TRY(list_new(e, &runs));
 	if (e->listed > 0)
 		QS_TRY(merge_lists(e, e->listed + runs, &runs));

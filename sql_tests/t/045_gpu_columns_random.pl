@@ -14,7 +14,7 @@ my $queries = $ENV{QSKETCH_COLUMN_QUERIES} // 400;
 my $clients = 6;
 my $rounds = 4;
 
-my $node = gpu_node('random', 'qsketch.device = auto', 'max_parallel_workers_per_gather = 0', 'jit = off',
+my $node = gpu_node('random', 'qsketch.device = auto', 'qsketch.gpu_min_elements = 1000', 'max_parallel_workers_per_gather = 0', 'jit = off',
 	'max_prepared_transactions = 20', 'deadlock_timeout = 20ms', 'lock_timeout = 2s', 'fsync = off');
 wait_for_worker($node);
 
@@ -51,8 +51,8 @@ $node->safe_psql('postgres', q{
 			(SELECT string_agg(coalesce(n::text, '''') || coalesce(md5(q::text), ''''), '','' ORDER BY n) AS x
 				FROM (SELECT n, qsketch_agg(k%2$s)%4$s AS q FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c GROUP BY n) AS g) AS b'
 			ELSE 'SELECT a.* IS NOT DISTINCT FROM b.* FROM
-			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s) FROM %1$I %3$s) AS a,
-			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s) FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c) AS b' END, name, small, kept_rows, filter)
+			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s), qfilter_agg(k, qfilter_new_bloom(2000))%4$s, qfilter_agg(w, qfilter_new_bloom(300)) FROM %1$I %3$s) AS a,
+			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s), qfilter_agg(k, qfilter_new_bloom(2000))%4$s, qfilter_agg(w, qfilter_new_bloom(300)) FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c) AS b' END, name, small, kept_rows, filter)
 			INTO same;
 		PERFORM nextval('checked');
 		IF NOT same THEN
@@ -80,6 +80,36 @@ $node->safe_psql('postgres', q{
 			RAISE LOG 'exact counts of % differ', name;
 		END IF;
 	EXCEPTION WHEN undefined_table OR lock_not_available OR deadlock_detected OR undefined_column THEN
+		NULL;
+	END $$;
+
+	-- a collection of sets of two random columns, its pairs, and one with a FILTER
+	CREATE FUNCTION check_sets() RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		name text := (ARRAY['kept', 'kept', 'made', 'frozen', 'gone'])[1 + (random() * 4)::int];
+		ids text := (ARRAY['n', 'k', 'id'])[1 + floor(random() * 3)::int];
+		elements text := (ARRAY['k', 'n', 'id'])[1 + floor(random() * 3)::int];
+		at int := (random() * 12000)::int;
+		kept_rows text := (ARRAY['', '', 'WHERE n < 20', 'WHERE n IS NOT NULL AND k <> 7', 'WHERE id BETWEEN ' || at || ' AND ' || at + 2000,
+			'WHERE k > ' || at / 4 || ' AND n >= 5', 'WHERE id % 2 = 0'])[1 + (random() * 6)::int];
+		least int := 1 + (random() * 3)::int;
+		same boolean;
+	BEGIN
+		EXECUTE format('SELECT a.* IS NOT DISTINCT FROM b.* FROM
+			(SELECT qsets_agg(%2$s, %3$s), qsets_agg(n, id) FILTER (WHERE k < 900), qsketch_agg(k) FROM %1$I %4$s) AS a,
+			(SELECT qsets_agg(%2$s, %3$s), qsets_agg(n, id) FILTER (WHERE k < 900), qsketch_agg(k) FROM (SELECT * FROM %1$I %4$s OFFSET 0) AS c) AS b',
+			name, ids, elements, kept_rows) INTO same;
+		IF same THEN
+			EXECUTE format('SELECT (SELECT md5(string_agg(p::text, '','')) FROM qsets_pairs((SELECT qsets_agg(n, k) FROM %1$I %2$s), %3$s) AS p) IS NOT DISTINCT FROM
+				(SELECT md5(string_agg(p::text, '','')) FROM qsets_pairs((SELECT qsets_agg(n, k) FROM (SELECT * FROM %1$I %2$s OFFSET 0) AS c), %3$s) AS p)',
+				name, kept_rows, least) INTO same;
+		END IF;
+		PERFORM nextval('checked');
+		IF NOT same THEN
+			PERFORM nextval('failed');
+			RAISE LOG 'sets of % differ % % %', name, ids, elements, kept_rows;
+		END IF;
+	EXCEPTION WHEN undefined_table OR lock_not_available OR deadlock_detected OR undefined_column OR undefined_function THEN
 		NULL;
 	END $$;
 
@@ -134,6 +164,7 @@ my $dir = PostgreSQL::Test::Utils::tempdir();
 my %script = (
 	check => [ 60, 'SELECT check_one();' ],
 	exact => [ 30, 'SELECT check_exact();' ],
+	sets => [ 15, 'SELECT check_sets();' ],
 	old => [ 6, "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT check_one();\n\\sleep 30 ms\nSELECT check_one();\nSELECT check_one();\nCOMMIT;" ],
 	serializable => [ 6, "BEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT check_one();\nUPDATE kept SET k = 5 WHERE id = 77;\nSELECT check_one();\nCOMMIT;" ],
 	load => [ 20, 'SELECT load_one();' ],

@@ -145,67 +145,22 @@ $node->safe_psql('postgres', q{
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k}')});
 my $both = q{SELECT string_agg(key || ':' || count, ' ') FROM qtop_exact('x', 'k', 300)};
 my $plain = q{SELECT string_agg(k || ':' || c, ' ') FROM (SELECT k, count(*) AS c FROM x GROUP BY k ORDER BY 2 DESC, 1 LIMIT 300) AS y};
-for my $isolation ('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE')
-{
-	my $reader = $node->background_psql('postgres');
-	my $writer = $node->background_psql('postgres');
-
-	$reader->query_safe("BEGIN ISOLATION LEVEL $isolation; SELECT count(*) FROM pg_class");
-	$node->safe_psql('postgres', 'UPDATE x SET k = k + 3 WHERE n < 300; DELETE FROM x WHERE n BETWEEN 1000 AND 1100');
-	$writer->query_safe('BEGIN; INSERT INTO x SELECT 1, -i FROM generate_series(1, 50) AS i; UPDATE x SET k = -1 WHERE n = 20000');
-	ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: as the rows that it sees");
-	$writer->query_safe('COMMIT');
-	$node->safe_psql('postgres', 'VACUUM x');
-	ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: after others have committed");
-	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k}')});
-	ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: after loading");
-	if ($isolation ne 'SERIALIZABLE')
-	{
-		$reader->query_safe('UPDATE x SET k = k + 1 WHERE n = 29999; SAVEPOINT s; DELETE FROM x WHERE n > 25000 AND n % 100 = 3');
-		ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: own changes");
-		$reader->query_safe('ROLLBACK TO s');
-		ok($reader->query_safe($both) eq $reader->query_safe($plain), "$isolation: changes that were undone");
-	}
-	$reader->query_safe('COMMIT');
-	$_->quit foreach $reader, $writer;
-	$node->safe_psql('postgres', 'VACUUM x');
-}
+snapshots_agree($node, q{SELECT qsketch_gpu_load('x', '{k}')}, $both, $plain);
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k}')});
-my @skew = map { $node->background_psql('postgres', on_error_stop => 0) } 1, 2;
-$_->query("BEGIN ISOLATION LEVEL SERIALIZABLE; $both") foreach @skew;
-$skew[0]->query('INSERT INTO x VALUES (1, 1)');
-$skew[1]->query('INSERT INTO x VALUES (2, 2)');
-$_->query('COMMIT') foreach @skew;
-like($skew[0]->{stderr} . $skew[1]->{stderr}, qr/could not serialize access/, 'serializable transactions that read copies conflict with writers');
-$_->quit foreach @skew;
+writers_conflict($node, $both);
 
 # stopped between the look at the map and its use
-my $module = "$ENV{TESTDIR}/copy_pause.so";
 SKIP:
 {
-	skip 'no test module', 4 unless -f $module;
-	$node->safe_psql('postgres', "CREATE FUNCTION pause_copies(place int, lock bigint) RETURNS void LANGUAGE c AS '$module'");
+	skip 'no test module', 4 unless can_pause($node);
 	for my $race ('cleared', 'loaded anew')
 	{
 		$node->safe_psql('postgres', 'VACUUM x');
 		$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k}')});
 		$node->safe_psql('postgres', 'UPDATE x SET k = k + 7 WHERE n BETWEEN 5000 AND 5100') if $race ne 'cleared';
-		my $wanted = $node->safe_psql('postgres', $plain);
-		my $holder = $node->background_psql('postgres');
-		my $reader = $node->background_psql('postgres');
-
-		$holder->query_safe('SELECT pg_advisory_lock(1)');
-		$reader->query_safe('SELECT pause_copies(1, 1)');
-		$reader->query_until(qr/started/, "\\echo started\n$both;\n");
-		ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}),
-			"$race: it waits");
-		$node->safe_psql('postgres', 'UPDATE x SET k = k + 1000000 WHERE n BETWEEN 12000 AND 14000; DELETE FROM x WHERE n BETWEEN 15000 AND 15100')
-		  if $race eq 'cleared';
-		$node->safe_psql('postgres', 'VACUUM x') if $race ne 'cleared';
-		$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k}')}) if $race ne 'cleared';
-		$holder->query_safe('SELECT pg_advisory_unlock(1)');
-		is($reader->query_safe('SELECT 1'), "$wanted\n1", "$race: right");
-		$_->quit foreach $reader, $holder;
+		my @changes = $race eq 'cleared' ? 'UPDATE x SET k = k + 1000000 WHERE n BETWEEN 12000 AND 14000; DELETE FROM x WHERE n BETWEEN 15000 AND 15100' :
+		  ('VACUUM x', q{SELECT qsketch_gpu_load('x', '{k}')});
+		during_scan($node, $race, 1, $both, $node->safe_psql('postgres', $plain), @changes);
 	}
 }
 
@@ -223,7 +178,7 @@ $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('secret', '{k,n}'), qsket
 sub as
 {
 	my ($role, $query) = @_;
-	return $node->psql('postgres', "SET client_min_messages = debug1; $query", extra_params => [ '-U', $role ]);
+	return psql_as($node, $role, "SET client_min_messages = debug1; $query");
 }
 ($rc, $out, $err) = as('reader', q{SELECT count FROM qtop_exact('secret', 'n', 1)});
 is($out, '1', 'who may read a column has its keys');
@@ -269,16 +224,8 @@ from_copies('memory again', $all, 0, 'distinct_keys', 'k', 5);
 set_fault($node, 'memory');
 refused('no device memory', 'the GPU has no room', 'distinct_keys', 'k', 5);
 set_fault($node, 'slow');
-my ($ended, $wrong) = (0, 0);
 my $right = $node->safe_psql('postgres', q{SELECT k, 1 FROM distinct_keys ORDER BY k LIMIT 50000});
-for my $turn (1 .. 8)
-{
-	($rc, $out, $err) = $node->psql('postgres', 'SET statement_timeout = ' . 15 * $turn . q{; SELECT * FROM qtop_exact('distinct_keys', 'k', 50000)});
-	$ended++ if $err =~ /canceling statement/;
-	$wrong++ if $rc == 0 ? $out ne $right : $err !~ /canceling statement/;
-}
-is($wrong, 0, 'cancelled or right');
-cmp_ok($ended, '>', 0, 'some were cancelled');
+cmp_ok(cancelled_or_right($node, q{SELECT * FROM qtop_exact('distinct_keys', 'k', 50000)}, $right), '>', 0, 'some were cancelled');
 set_fault($node, 'none');
 settled($node, 'cancelled');
 set_fault($node, 'error');

@@ -10,7 +10,7 @@ use QsketchGpu;
 use Test::More;
 
 my $node = gpu_node('conditions', 'qsketch.device = auto', 'max_parallel_workers_per_gather = 0', 'jit = off', 'timezone = UTC');
-my $ordinary = 'SET qsketch.device = cpu; SET qsketch.enable_columnscan = off;';
+my $ordinary = ORDINARY;
 
 $node->safe_psql('postgres', q{
 	CREATE TABLE c (k bigint, i2 smallint, i4 int, i8 bigint, d date, ts timestamp, tz timestamptz, ti time, b boolean, t text, f float8,
@@ -30,20 +30,12 @@ my $pages = $node->safe_psql('postgres', q{SELECT relpages FROM pg_class WHERE r
 my $columns = '{k,i2,i4,i8,d,ts,tz,ti,b,t,f,full_}';
 is($node->safe_psql('postgres', "SELECT qsketch_gpu_load('c', '$columns')"), $pages, 'all columns are loaded');
 
-# Queries of a session, each as one line of md5s or NULLs; the settings come first.
-sub answers
-{
-	my ($settings, @queries) = @_;
-
-	return [ split /\n/, $node->safe_psql('postgres', join("\n", $settings, map { "$_;" } @queries)) ];
-}
-
 # The same answers from copies and by the ordinary plan, and all pages from copies.
 sub same
 {
 	my ($name, @tails) = @_;
 	my @queries = map { "SELECT coalesce(md5(qsketch_agg(k)::text), 'none') FROM c $_" } @tails;
-	my ($got, $wanted) = (answers('', @queries), answers($ordinary, @queries));
+	my ($got, $wanted) = (answers($node, '', @queries), answers($node, $ordinary, @queries));
 	my @read = grep { !/ Pages: 0\n.*Pages from GPU Copies: $pages\n/s } map
 	{ $node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT qsketch_agg(k) FROM c $_") . "\n" } @tails[0, -1];
 
@@ -88,7 +80,7 @@ for my $column (qw(i2 i4 i8 d ts tz ti b t f))
 {
 	my @queries = map { "SELECT md5(qsketch_agg($column)::text), md5(qsketch_agg($column, qsketch_new('warp', '64kB'))::text) FROM c $_" } '', 'WHERE full_ < 30', "WHERE $column IS NOT NULL AND full_ <> 3";
 
-	is_deeply(answers('', @queries), answers($ordinary, @queries), "keys of $column");
+	is_deeply(answers($node, '', @queries), answers($node, $ordinary, @queries), "keys of $column");
 	like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $queries[1]"), qr/ Pages: 0\n.*Pages from GPU Copies: $pages/s, "keys of $column: no page is read");
 }
 
@@ -98,7 +90,7 @@ my $filters = q{SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(k) FILTER (WHE
 	md5(qsketch_agg(t, qsketch_new('thread', '32kB')) FILTER (WHERE d > '2026-01-20' AND b)::text), qsketch_agg(k) FILTER (WHERE full_ < 0) IS NULL FROM c};
 for my $where ('', ' WHERE full_ < 70', ' WHERE i8 IS NOT NULL AND full_ <> 5')
 {
-	is_deeply(answers('', "$filters$where"), answers($ordinary, "$filters$where"), "FILTERs$where");
+	is_deeply(answers($node, '', "$filters$where"), answers($node, $ordinary, "$filters$where"), "FILTERs$where");
 	like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $filters$where"), qr/ Pages: 0\n.*Pages from GPU Copies: $pages/s, "FILTERs$where: no page is read");
 }
 
@@ -110,15 +102,15 @@ for my $mode (qw(force_generic_plan force_custom_plan))
 		"99, '2026-01-15', '{" . join(',', 1 .. 128) . "}'", "99, '2026-01-15', '{" . join(',', 1 .. 129) . "}'";
 	my $prepare = "SET plan_cache_mode = $mode; PREPARE p(int, date, int[]) AS SELECT coalesce(md5(qsketch_agg(k)::text), 'none') FROM c WHERE full_ < \$1 AND d >= \$2 AND i4 = ANY (\$3);";
 
-	is_deeply(answers($prepare, @calls), answers("$ordinary $prepare", @calls), "parameters, $mode");
+	is_deeply(answers($node, $prepare, @calls), answers($node, "$ordinary $prepare", @calls), "parameters, $mode");
 	like($node->safe_psql('postgres', "$prepare EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) $calls[-1]"), qr/GPU Copies Not Used: too many conditions\n/, "a long list, $mode");
 	like($node->safe_psql('postgres', "$prepare EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) $calls[-2]"), qr/Pages from GPU Copies: $pages\n/, "a list that just fits, $mode");
 }
 my @rescans = map { "SELECT string_agg(coalesce(md5(q::text), 'none'), ',' ORDER BY x) FROM generate_series(-10, 30) AS x, LATERAL (SELECT qsketch_agg(k) AS q FROM c WHERE $_) AS y" }
 	'i4 = x', 'i4 < x AND full_ > x', 'i8 IN (x, x + 1)';
-is_deeply(answers('', @rescans), answers($ordinary, @rescans), 'rescans');
+is_deeply(answers($node, '', @rescans), answers($node, $ordinary, @rescans), 'rescans');
 @rescans = map { "SELECT coalesce(md5(qsketch_agg(k)::text), 'none'), (qsketch_info(qsketch_agg(k))).form FROM c WHERE k < $_" } 1, 2, 3, 10, 100, 500, 1000, 2000, 5000;
-is_deeply(answers('', @rescans), answers($ordinary, @rescans), 'few distinct keys pass');
+is_deeply(answers($node, '', @rescans), answers($node, $ordinary, @rescans), 'few distinct keys pass');
 my $most = join ' AND ', map { "k <> $_" } 1 .. 16;
 same('as many conditions as there can be', "WHERE $most");
 like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM c WHERE $most AND k <> 17"), qr/GPU Copies Not Used: too many conditions\n/, 'one more is too many');
@@ -133,7 +125,7 @@ sub grouped
 	my $query = "SELECT $group AS g, qsketch_agg(k) AS a, qsketch_agg(i8, qsketch_new('warp', '32kB')) FILTER (WHERE full_ < 40) AS b FROM $rest GROUP BY $group";
 	my $all = "SELECT g, coalesce(md5(a::text), 'none'), coalesce(md5(b::text), 'none') FROM ($query) AS x ORDER BY g";
 
-	is_deeply(answers($settings // '', $all), answers($ordinary, $all), "$name: the same");
+	is_deeply(answers($node, $settings // '', $all), answers($node, $ordinary, $all), "$name: the same");
 	return $node->safe_psql('postgres', ($settings // '') . "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) $query");
 }
 for my $group (qw(i2 i4 i8 d ts tz))
@@ -153,18 +145,18 @@ $node->safe_psql('postgres', 'DROP TABLE later');
 like(grouped('GROUP BY text', 't', 'c'), qr/GPU Copies Not Used: GROUP BY of a column that is not copied as numbers\n/, 'a group of another type');
 is($node->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE (qsketch_info(q)).form = 'explicit') > 1, count(*) FILTER (WHERE (qsketch_info(q)).form <> 'explicit') > 9 FROM (SELECT i4, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q FROM c GROUP BY i4) AS x}),
 	't|t', 'some groups stay explicit, others do not');
-is_deeply(answers('', $_), answers($ordinary, $_), 'both together') foreach q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q FROM c WHERE full_ <> 3 GROUP BY i4) AS x ORDER BY i4},
+is_deeply(answers($node, '', $_), answers($node, $ordinary, $_), 'both together') foreach q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q FROM c WHERE full_ <> 3 GROUP BY i4) AS x ORDER BY i4},
 	q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(ts, qsketch_new('warp', '8kB')) AS q FROM c GROUP BY i4) AS x ORDER BY i4};
 my $little = q{SET work_mem = '64kB'; SET hash_mem_multiplier = 1;};
 like(grouped('GROUP BY, little memory', 'd', 'c', $little), qr/Pages from GPU Copies: $pages\n/, 'sketches on a GPU take no work_mem');
 my $prepared = q{SET plan_cache_mode = force_generic_plan; PREPARE g(int) AS SELECT d, md5(q::text) FROM (SELECT d, qsketch_agg(k) AS q FROM c WHERE i4 < $1 GROUP BY d) AS x ORDER BY d;};
 my @executed = map { "EXECUTE g($_)" } 5, 'NULL', 50, -2147483648;
-is_deeply(answers($prepared, @executed), answers("$ordinary $prepared", @executed), 'groups by a parameter');
+is_deeply(answers($node, $prepared, @executed), answers($node, "$ordinary $prepared", @executed), 'groups by a parameter');
 my @scroll = ('BEGIN', 'DECLARE s SCROLL CURSOR FOR SELECT d, md5(a::text) FROM (SELECT d, qsketch_agg(k) AS a FROM c GROUP BY d ORDER BY d OFFSET 0) AS x', 'FETCH 30 s', 'FETCH BACKWARD 7 s', 'FETCH ALL s', 'COMMIT');
-is_deeply(answers($little, @scroll), answers("$ordinary $little", @scroll), 'groups that are read twice');
+is_deeply(answers($node, $little, @scroll), answers($node, "$ordinary $little", @scroll), 'groups that are read twice');
 @rescans = ("SELECT string_agg(coalesce(md5(q::text), 'none'), ',' ORDER BY x, d) FROM generate_series(-5, 5) AS x, LATERAL (SELECT d, qsketch_agg(k) AS q FROM c WHERE i4 < x GROUP BY d) AS y",
 	"SELECT d, md5(a::text) FROM (SELECT d, qsketch_agg(k) AS a FROM c GROUP BY d ORDER BY d LIMIT 5) AS x");
-is_deeply(answers('', @rescans), answers($ordinary, @rescans), 'rescans of groups');
+is_deeply(answers($node, '', @rescans), answers($node, $ordinary, @rescans), 'rescans of groups');
 
 # ---- what is read, and why ----
 
@@ -174,7 +166,7 @@ sub refused
 	my $query = "SELECT coalesce(md5(qsketch_agg(k)::text), 'none') FROM c WHERE $condition";
 
 	like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) $query"), qr/GPU Copies Not Used: $reason\n/, "$condition: EXPLAIN says why");
-	is_deeply(answers('', $query), answers($ordinary, $query), "$condition: the same");
+	is_deeply(answers($node, '', $query), answers($node, $ordinary, $query), "$condition: the same");
 }
 refused($_, 'a condition that is no comparison of a column of numbers') foreach q{t = 't5'}, 'i4 % 5 = 1', 'i4 < full_', 'i4 < 3 OR i4 > 30', 'b IS UNKNOWN', 'i4::text = \'5\'';
 refused($_, 'a condition on a column of a type that is not copied as numbers') foreach 'f < 5', 'i4 < 5 AND f > 3';
@@ -198,7 +190,7 @@ my @ages = map { "SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(day)::text),
 push @ages, "SELECT md5(string_agg(day || md5(q::text), ',' ORDER BY day)), 2, 3 FROM (SELECT day, qsketch_agg(k) AS q FROM ages WHERE n > 50 GROUP BY day) AS x";
 sub aged
 {
-	is_deeply(answers('', @ages), answers($ordinary, @ages), "$_[0]: the same");
+	is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), "$_[0]: the same");
 	return $node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $ages[1]") =~ /Pages from GPU Copies: (\d+)/ ? $1 : -1;
 }
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('ages', '{k}')});
@@ -230,9 +222,9 @@ $node->safe_psql('postgres', q{
 	VACUUM two;
 	SELECT qsketch_gpu_load('two', '{k,n}')});
 @ages = map { "SELECT coalesce(md5(qsketch_agg(k)::text), '') FROM two WHERE $_" } 'n > 32000', 'n < 40', 'n IS NULL';
-is_deeply(answers('', @ages), answers($ordinary, @ages), 'two parts');
+is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'two parts');
 $node->safe_psql('postgres', 'UPDATE two SET n = -n WHERE n IN (32671, 32672, 32674, 1, 32999)');
-is_deeply(answers('', @ages), answers($ordinary, @ages), 'two parts, changed at their ends');
+is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'two parts, changed at their ends');
 $node->safe_psql('postgres', 'DROP TABLE two');
 
 # ---- rights ----
@@ -250,9 +242,7 @@ $node->safe_psql('postgres', q{
 	SELECT qsketch_gpu_load('secret', '{k,n}')});
 sub as
 {
-	my ($role, $query) = @_;
-	my ($rc, $out, $err) = $node->psql('postgres', $query, extra_params => [ '-U', $role ]);
-
+	my ($rc, $out, $err) = psql_as($node, @_);
 	return $out . $err;
 }
 like(as('reader', 'SELECT qsketch_agg(k) FROM c WHERE i4 < 5'), qr/permission denied for table c/, 'a condition needs the right to read its column');
@@ -276,14 +266,14 @@ $node->safe_psql('postgres', q{
 	VACUUM ANALYZE parts;
 	SELECT qsketch_gpu_load(p, '{k,n,day}') FROM unnest('{p1,p2}'::regclass[]) AS p});
 @ages = map { "SELECT coalesce(md5(qsketch_agg(k)::text), '') FROM parts WHERE $_" } 'n > 5000', q{day = '2026-01-04'}, q{day < '2026-01-04' AND n < 12000};
-is_deeply(answers('', @ages), answers($ordinary, @ages), 'partitions');
+is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'partitions');
 like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $ages[1]"), qr/ Pages: 0\n.*Pages from GPU Copies: [1-9].* Pages: 0\n.*Pages from GPU Copies: [1-9]/s, 'partitions from copies');
 
 @ages = map { "SELECT md5(string_agg(day || md5(q::text), ',' ORDER BY day)) FROM (SELECT day, qsketch_agg(k) AS q FROM parts WHERE $_ GROUP BY day) AS x" } 'n >= 0', 'n BETWEEN 9000 AND 11000', 'k < 3';
-is_deeply(answers('', @ages), answers($ordinary, @ages), 'groups of partitions');
+is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'groups of partitions');
 @ages = map { "SELECT string_agg(md5(q::text), ',' ORDER BY x.*) FROM (SELECT qsketch_agg(k) AS q, $_) AS x" } 'd, b FROM c GROUP BY d, b', 'd + 1 AS e FROM c WHERE d IS NOT NULL AND isfinite(d) GROUP BY d + 1', 'i4 FROM c GROUP BY i4 HAVING i4 < 5',
 	'i4 FROM c GROUP BY i4 HAVING qsketch_total(qsketch_agg(k)) > 500', 'd, count(*) FROM c GROUP BY d';
-is_deeply(answers('', @ages), answers($ordinary, @ages), 'other groups');
+is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'other groups');
 
 # ---- the worker loses copies, has no memory, or fails; cancel ----
 
@@ -295,36 +285,17 @@ foreach my $fault (qw(memory spill none))
 	set_fault($node, $fault);
 	is($node->safe_psql('postgres', $query), $right, "fault $fault: the same");
 }
-my $module = "$ENV{TESTDIR}/copy_pause.so";
 SKIP:
 {
-	skip 'no test module', 4 unless -f $module;
-	$node->safe_psql('postgres', "CREATE FUNCTION pause_copies(place int, lock bigint) RETURNS void LANGUAGE c AS '$module'");
+	skip 'no test module', 4 unless can_pause($node);
 	for my $race ("SELECT qsketch_gpu_load('c', '{i4}')", q{SELECT qsketch_gpu_unload('c')})
 	{
-		my $holder = $node->background_psql('postgres');
-		my $reader = $node->background_psql('postgres');
-
-		$holder->query_safe('SELECT pg_advisory_lock(1)');
-		$reader->query_safe('SELECT pause_copies(1, 1)');
-		$reader->query_until(qr/started/, "\\echo started\n$query;\n");
-		ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}), 'the scan waits');
-		$node->safe_psql('postgres', $_) foreach 'UPDATE c SET k = k WHERE full_ = 3 AND i4 = 4', 'VACUUM c', $race;
-		$holder->query_safe('SELECT pg_advisory_unlock(1)');
-		is($reader->query_safe('SELECT 1'), "$right\n1", 'right, though copies went');
-		$_->quit foreach $reader, $holder;
+		during_scan($node, "copies go, $race", 1, $query, $right, 'UPDATE c SET k = k WHERE full_ = 3 AND i4 = 4', 'VACUUM c', $race);
 	}
 }
 $node->safe_psql('postgres', "SELECT qsketch_gpu_load('c', '$columns')");
 set_fault($node, 'slow');
-my ($ended, $wrong) = (0, 0);
-for my $turn (1 .. 8)
-{
-	my ($rc, $out, $err) = $node->psql('postgres', "SET statement_timeout = " . 15 * $turn . "; $query");
-	$ended++ if $err =~ /canceling statement/;
-	$wrong++ if $rc == 0 ? $out ne $right : $err !~ /canceling statement/;
-}
-is($wrong, 0, 'cancelled or right');
+cancelled_or_right($node, $query, $right);
 set_fault($node, 'none');
 settled($node, 'conditions');
 set_fault($node, 'error');

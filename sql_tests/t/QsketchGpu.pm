@@ -10,7 +10,11 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(gpu_node fill is_right settled set_worker set_fault gpu_count wait_for_worker);
+our @EXPORT = qw(gpu_node fill is_right settled set_worker set_fault gpu_count wait_for_worker
+	ORDINARY answers psql_as copied_pages can_pause during_scan cancelled_or_right snapshots_agree writers_conflict);
+
+# Settings with which PostgreSQL's own plan computes an answer on the CPU.
+use constant ORDINARY => 'SET qsketch.device = cpu; SET qsketch.enable_columnscan = off;';
 
 # A node that has the worker, with further lines of configuration.
 sub gpu_node
@@ -96,6 +100,129 @@ sub wait_for_worker
 	my ($node) = @_;
 	ok($node->poll_query_until('postgres',
 		q{SELECT count(*) > 0 FROM qsketch_gpu() WHERE state = 'ready'}), 'the worker is ready');
+}
+
+# ---- copies of columns ----
+
+# Queries of a session, each with an answer of one line; the settings come first.
+sub answers
+{
+	my ($node, $settings, @queries) = @_;
+
+	return [ split /\n/, $node->safe_psql('postgres', join("\n", $settings, map { "$_;" } @queries)) ];
+}
+
+# Exit status, output and errors of a query of a role.
+sub psql_as
+{
+	my ($node, $role, $query) = @_;
+	return $node->psql('postgres', $query, extra_params => [ '-U', $role ]);
+}
+
+# Pages from copies, and pages read, of a query; -1: nothing is said of them.
+sub copied_pages
+{
+	my ($node, $query, $settings) = @_;
+	my $plan = $node->safe_psql('postgres',
+		($settings // '') . "; EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) $query");
+	my ($copied) = $plan =~ /Pages from GPU Copies: (\d+)/;
+	my ($read) = $plan =~ /^ *Pages: (\d+)/m;
+
+	return ($copied // -1, $read // -1);
+}
+
+# Makes the function that during_scan() needs; false if its module was not built.
+sub can_pause
+{
+	my ($node) = @_;
+	my $module = "$ENV{TESTDIR}/copy_pause.so";
+
+	return 0 unless -f $module;
+	$node->safe_psql('postgres', "CREATE FUNCTION pause_copies(place int, lock bigint) RETURNS void LANGUAGE c AS '$module'");
+	return 1;
+}
+
+# Stops the scan of a query at a place, between a look at the visibility map and its use,
+# and carries out other statements meanwhile.  Then its answer must be the wanted one.
+sub during_scan
+{
+	my ($node, $name, $place, $query, $wanted, @changes) = @_;
+	my $holder = $node->background_psql('postgres');
+	my $reader = $node->background_psql('postgres');
+
+	$holder->query_safe('SELECT pg_advisory_lock(1)');
+	$reader->query_safe("SELECT pause_copies($place, 1)");
+	$reader->query_until(qr/started/, "\\echo started\n$query;\n");
+	ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}),
+		"$name: the scan waits");
+	$node->safe_psql('postgres', $_) foreach @changes;
+	$holder->query_safe('SELECT pg_advisory_unlock(1)');
+	is($reader->query_safe('SELECT 1'), "$wanted\n1", "$name: right");
+	$_->quit foreach $reader, $holder;
+}
+
+# Cancels a query after longer and longer times: each ends so, or with the right answer.
+sub cancelled_or_right
+{
+	my ($node, $query, $right) = @_;
+	my ($ended, $wrong) = (0, 0);
+
+	for my $turn (1 .. 8)
+	{
+		my ($rc, $out, $err) = $node->psql('postgres', 'SET statement_timeout = ' . 15 * $turn . "; $query");
+		$ended++ if $err =~ /canceling statement/;
+		$wrong++ if $rc == 0 ? $out ne $right : $err !~ /canceling statement/;
+	}
+	is($wrong, 0, 'cancelled or right');
+	return $ended;
+}
+
+# Two queries of table x (k bigint, n int), of which one uses its copies, agree in every
+# isolation level, while the table is changed and loaded by others, and by the reader.
+sub snapshots_agree
+{
+	my ($node, $load, $query, $plain) = @_;
+
+	for my $isolation ('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE')
+	{
+		my $reader = $node->background_psql('postgres');
+		my $writer = $node->background_psql('postgres');
+		my $agree = sub { ok($reader->query_safe($query) eq $reader->query_safe($plain), "$isolation: $_[0]") };
+
+		$reader->query_safe("BEGIN ISOLATION LEVEL $isolation; SELECT count(*) FROM pg_class");
+		$node->safe_psql('postgres', 'UPDATE x SET k = k + 3 WHERE n < 300; DELETE FROM x WHERE n BETWEEN 1000 AND 1100');
+		$writer->query_safe('BEGIN; INSERT INTO x SELECT 1, -i FROM generate_series(1, 50) AS i; UPDATE x SET k = -1 WHERE n = 20000');
+		$agree->('as the rows that it sees');
+		$writer->query_safe('COMMIT');
+		$node->safe_psql('postgres', 'VACUUM x');
+		$agree->('after others have committed');
+		$node->safe_psql('postgres', $load);
+		$agree->('after loading');
+		if ($isolation ne 'SERIALIZABLE')
+		{
+			$reader->query_safe('UPDATE x SET k = k + 1 WHERE n = 29999; SAVEPOINT s; DELETE FROM x WHERE n > 25000 AND n % 100 = 3');
+			$agree->('own changes');
+			$reader->query_safe('ROLLBACK TO s');
+			$agree->('changes that were undone');
+		}
+		$reader->query_safe('COMMIT');
+		$_->quit foreach $reader, $writer;
+		$node->safe_psql('postgres', 'VACUUM x');
+	}
+}
+
+# Write skew: two serializable transactions read all of x by a query, and write a row each.
+sub writers_conflict
+{
+	my ($node, $query) = @_;
+	my @skew = map { $node->background_psql('postgres', on_error_stop => 0) } 1, 2;
+
+	$_->query("BEGIN ISOLATION LEVEL SERIALIZABLE; $query") foreach @skew;
+	$skew[0]->query('INSERT INTO x VALUES (1, 1)');
+	$skew[1]->query('INSERT INTO x VALUES (2, 2)');
+	$_->query('COMMIT') foreach @skew;
+	like($skew[0]->{stderr} . $skew[1]->{stderr}, qr/could not serialize access/, 'serializable transactions that read copies conflict with writers');
+	$_->quit foreach @skew;
 }
 
 1;

@@ -81,6 +81,22 @@ CALL measure('cpu, WHERE keeps a tenth, workers', :'total' || :'tenth', true, 'c
 CALL measure('view (the check alone, two columns)', 'SELECT sum(pages_true) FROM qsketch_gpu_columns', true, 'auto', 0, 20);
 CALL measure('cpu, qtop_exact 20, workers', 'SELECT count(*) FROM qtop_exact(''events'', ''user_id'', 20)', false, 'cpu', :workers, 1);
 CALL measure('copy, qtop_exact 20', 'SELECT count(*) FROM qtop_exact(''events'', ''user_id'', 20)', true, 'auto', 0, 20);
+\set bloom 'qfilter_agg(user_id, qfilter_new_bloom(20000000))'
+CALL measure('copy, Bloom filter of 20 M keys', 'SELECT qfilter_fill(' || :'bloom' || ') FROM events', true, 'auto', 0, 10);
+CALL measure('cpu, Bloom filter of 20 M keys, workers', 'SELECT qfilter_fill(' || :'bloom' || ') FROM events', true, 'cpu', :workers, 2);
+
+-- pairs of sets: those that have at least so many elements in common that at most 100,000 do
+VACUUM ANALYZE item;
+ALTER TABLE item SET (parallel_workers = :workers);
+SELECT count(*) FROM item \g /dev/null
+SELECT qsketch_gpu_load('item', '{s,e}') \g /dev/null
+SELECT least FROM (SELECT common AS least, sum(count(*)) OVER (ORDER BY common DESC) AS pairs
+    FROM qsets_pairs((SELECT qsets_agg(s, e) FROM item), min_count => 20) GROUP BY common) AS x WHERE pairs <= 100000 ORDER BY least LIMIT 1 \gset
+\set pairs 'SELECT count(*), sum(common), sum(hashint8extended(a * 100003 + b, common)) FROM qsets_pairs((SELECT qsets_agg(s, e) FROM item), min_count => ' :least ')'
+CALL measure('gpu without copy, pairs of sets, workers', :'pairs', false, 'gpu', :workers, 5);
+CALL measure('cpu, pairs of sets, workers', :'pairs', false, 'cpu', :workers, 2);
+CALL measure('copy, pairs of sets', :'pairs', true, 'auto', 0, 20);
+CALL measure('copy, building the collection', 'SELECT qsets_count(qsets_agg(s, e)) FROM item', true, 'auto', 0, 5);
 \qecho '| what | median ms | least ms |'
 \qecho '|---|---:|---:|'
 SELECT format('| %s | %s | %s |', what, round(ms::numeric, 2), round(least::numeric, 2)) FROM medians ORDER BY what;
@@ -106,6 +122,32 @@ BEGIN
 END $$;
 CALL compare_exact();
 \qecho same exact counts
+SELECT format('same bytes of a Bloom filter: %s', (SELECT :bloom FROM events) = (SELECT :bloom FROM (SELECT * FROM events OFFSET 0) AS e));
+-- the pairs, with copies and without; their sums depend on each pair
+CREATE PROCEDURE compare_pairs(query text) LANGUAGE plpgsql AS $$
+DECLARE
+    before bigint := column_keys FROM qsketch_stat_gpu;
+    copied bigint;
+    there record;
+    here record;
+BEGIN
+    EXECUTE query INTO there;
+    copied := column_keys - before FROM qsketch_stat_gpu;
+    PERFORM set_config('qsketch.device', 'cpu', false);
+    EXECUTE query INTO here;
+    PERFORM set_config('qsketch.device', 'auto', false);
+    IF copied <> (SELECT count(*) FROM item) THEN
+        RAISE EXCEPTION 'pairs of % rows were from copies', copied;
+    ELSIF here IS DISTINCT FROM there THEN
+        RAISE EXCEPTION 'pairs differ: % and %', there, here;
+    END IF;
+END $$;
+CALL compare_pairs(:'pairs');
+SELECT format('same pairs: %s, of %s sets, %s rows', (SELECT count(*) FROM qsets_pairs((SELECT qsets_agg(s, e) FROM item), min_count => :least)), count(DISTINCT s), count(*)) FROM item;
+SET client_min_messages = debug1;
+:pairs \g /dev/null
+SET client_min_messages = warning;
+EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT * FROM qsets_pairs((SELECT qsets_agg(s, e) FROM item), min_count => :least);
 EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsketch_agg(user_id) :two_thirds;
 EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT day, qsketch_agg(user_id) FROM events GROUP BY day;
 SELECT format('same bytes in %s groups: %s', count(*), bool_and(a.q = b.q))

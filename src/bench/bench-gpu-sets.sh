@@ -9,28 +9,11 @@
 # emulate to try it).
 set -eu -o pipefail
 . "$(dirname "$0")/../test/server.sh"
+. "$(dirname "$0")/enron.sh"
 
 cores=$(nproc)
 sets=${SETS:-10000}
 workers=${WORKERS:-15}
-
-# Sizes are 300 to 3200, by a truncated Pareto distribution of exponent 0.97.  Elements are drawn
-# by Zipf's distribution of exponent 0.8 among 1.1 million.  Drawing takes longest, so several
-# sessions do it.
-fill_table() {
-	local part
-	psql -Xqc 'CREATE UNLOGGED TABLE item (s int, e int)'
-	for ((part = 0; part < cores; part++)); do
-		psql -Xq -c "SELECT setseed(0.$((part + 10)))" -c "
-			INSERT INTO item
-			SELECT DISTINCT s, (1 + (power(1100000, 0.2) - 1) * random()) ^ 5
-			FROM (SELECT s, power(-(u * b - u * a - b) / (b * a), -1 / 0.97)::int AS size
-				FROM (SELECT s, random() AS u, power(300, 0.97) AS a, power(3200, 0.97) AS b
-					FROM generate_series($((sets * part / cores)) + 1, $((sets * (part + 1) / cores))) AS s) AS x) AS x,
-				LATERAL generate_series(1, size * 27 / 25)" >/dev/null &
-	done
-	wait
-}
 
 server_build bench >&2
 server_stage
@@ -39,7 +22,8 @@ server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKE
 	"max_worker_processes = 40" "max_parallel_workers = 32" "min_parallel_table_scan_size = 0" \
 	"dynamic_shared_memory_type = ${SHARED_MEMORY:-posix}"
 psql -Xqc 'CREATE EXTENSION qsketch'
-fill_table
+psql -Xqc 'CREATE UNLOGGED TABLE item (s int, e int)'
+fill_sets item "$sets"
 lscpu | sed -n 's/^Model name: *//p' | head -n 1
 echo "$cores cores, $workers workers; $(psql -XAtc 'SHOW server_version'); $(psql -XAtc \
 	"SELECT string_agg(coalesce(name, state), ', ') FROM qsketch_gpu()"); $(date +%F)."

@@ -355,6 +355,7 @@ GpuColumnWant(GpuSlot *slot, const GpuColumnPart *part)
 
 	wanted->pages = *part->pages;
 	wanted->wish = part->wish;
+	wanted->pair = part->pair;
 	if (part->tests)
 		wanted->tests = *part->tests;
 	else

@@ -82,6 +82,13 @@ typedef struct GpuKeyCounts
 extern void GpuColumnWant(GpuSlot *slot, const GpuColumnPart *part);
 
 /*
+ * Have a value on a device get the keys of these parts, by a request of its family
+ * such as SKETCH_COLUMN, and take the pages off their sets whose keys it got.  Returns
+ * how many keys these were.
+ */
+extern int64 GpuColumnSend(const GpuRef *ref, int op, const GpuColumnPart *part, int parts);
+
+/*
  * Count distinct keys of a part, if there are at most "most", and take the pages off its
  * set whose keys were counted, which may be some of them.  False: a copy is gone, or the
  * device has no room.

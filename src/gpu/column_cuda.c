@@ -204,11 +204,11 @@ device_rows(const Column *c, const GpuColumnRows *rows)
 	return device;
 }
 
-/* Have room for the keys of rows, and for their tiles with so many words before them. */
+/* Have room for so many keys of rows, and for their tiles with so many words before them. */
 static qb_status
-have_room_for(Gathered *g, const GpuColumnRows *rows, uint64 words)
+have_room_for(Gathered *g, const GpuColumnRows *rows, uint64 keys, uint64 words)
 {
-	qb_status status = have_room(g->device, &g->key, &g->room, rows->rows);
+	qb_status status = have_room(g->device, &g->key, &g->room, keys);
 
 	words += (rows->tiles * sizeof(qb_tile) + sizeof(uint64) - 1) / sizeof(uint64);
 	if (status == QB_OK)
@@ -222,11 +222,28 @@ cuda_select(void *column, const GpuColumnRows *rows, const uint64 **key, uint64 
 	const Column *c = column;
 	Gathered *g = gathered_of(c->device);
 	qs_cuda_rows device = device_rows(c, rows);
-	qb_status status = have_room_for(g, rows, 0);
+	qb_status status = have_room_for(g, rows, rows->rows, 0);
 
 	if (status == QB_OK)
 		status = qs_cuda_keys_select(c->device->gpu, g->key, &device, rows->tile, g->runs, count);
 	*key = g->key;
+	return status;
+}
+
+static qb_status
+cuda_pairs(void *column, const GpuColumnRows *rows, uint32 tested, const uint64 **key,
+		   const uint64 **pair, uint64 *count)
+{
+	const Column *c = column;
+	Gathered *g = gathered_of(c->device);
+	qs_cuda_rows device = device_rows(c, rows);
+	qb_status status = have_room_for(g, rows, 2 * rows->rows, 0);
+
+	if (status == QB_OK)
+		status = qs_cuda_keys_pairs(c->device->gpu, g->key, g->key + rows->rows, &device, tested,
+									rows->tile, g->runs, count);
+	*key = g->key;
+	*pair = g->key + rows->rows;
 	return status;
 }
 
@@ -237,7 +254,7 @@ cuda_split(void *column, const GpuColumnRows *rows, const qb_groups *groups, con
 	const Column *c = column;
 	Gathered *g = gathered_of(c->device);
 	qs_cuda_rows device = device_rows(c, rows);
-	qb_status status = have_room_for(g, rows, QS_CUDA_SPLIT_WORDS);
+	qb_status status = have_room_for(g, rows, rows->rows, QS_CUDA_SPLIT_WORDS);
 
 	if (status == QB_OK)
 		status =
@@ -285,6 +302,7 @@ const GpuColumnDeviceOps gpu_cuda_columns = {
 	.put_nulls = cuda_put_nulls,
 	.gather = cuda_gather,
 	.select = cuda_select,
+	.pairs = cuda_pairs,
 	.split = cuda_split,
 	.fetch = cuda_fetch,
 	.counts = cuda_counts,

@@ -57,6 +57,13 @@ typedef struct GpuColumnDeviceOps
 	qb_status (*select)(void *column, const GpuColumnRows *rows, const uint64 **key, uint64 *count);
 
 	/*
+	 * The numbers of rows that pass and are not NULL, in any order, and beside each the
+	 * number of a tested column in the same row, which the tests do not let be NULL.
+	 */
+	qb_status (*pairs)(void *column, const GpuColumnRows *rows, uint32 tested, const uint64 **key,
+					   const uint64 **pair, uint64 *count);
+
+	/*
 	 * The same keys, side by side by group: of each group so many.  The groups are those of
 	 * numbers in a tested column.
 	 */

@@ -175,6 +175,35 @@ emulated_select(void *column, const GpuColumnRows *rows, const uint64 **key, uin
 	return QB_OK;
 }
 
+static qb_status
+emulated_pairs(void *column, const GpuColumnRows *rows, uint32 tested, const uint64 **key,
+			   const uint64 **pair, uint64 *count)
+{
+	const Column *c = column;
+	const Column *other = rows->tested[tested];
+	uint64 *beside;
+	int t;
+	uint32 i;
+
+	if (!make_room(2 * rows->rows))
+		return QB_NO_MEMORY;
+	beside = gathered + rows->rows;
+	*count = 0;
+	for (t = 0; t < rows->tiles; t++)
+		for (i = 0; i < rows->tile[t].rows; i++)
+		{
+			const uint32 *first = rows->tile[t].first;
+
+			if (is_null(c, first[0] + i) || !passes(rows, &rows->tile[t], i))
+				continue;
+			gathered[*count] = c->key[first[0] + i];
+			beside[(*count)++] = other->key[first[1 + tested] + i];
+		}
+	*key = gathered;
+	*pair = beside;
+	return QB_OK;
+}
+
 /* The group of the i-th row of a tile; the number of groups if its key is not wanted. */
 static uint32
 group_of(const Column *c, const GpuColumnRows *rows, const qb_groups *groups, const qb_tile *tile,
@@ -287,6 +316,7 @@ const GpuColumnDeviceOps gpu_emulated_columns = {
 	.put_nulls = emulated_put_nulls,
 	.gather = emulated_gather,
 	.select = emulated_select,
+	.pairs = emulated_pairs,
 	.split = emulated_split,
 	.fetch = emulated_fetch,
 	.counts = emulated_counts,

@@ -325,6 +325,30 @@ GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups,
 }
 
 qb_status
+GpuColumnPickPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuPicked *picked,
+				   const uint64 **pair)
+{
+	Columns columns;
+	Picking picking = { .columns = &columns, .tested = true };
+	qb_status status = find_columns(index, wanted, &columns);
+	GpuColumnRows rows;
+	uint64 all;
+
+	if (status != QB_OK || wanted->pair >= wanted->tests.columns)
+		return QB_NO_MEMORY;
+	*picked = (GpuPicked){ .index = index, .device = columns.column[0]->device };
+	all = pick_pages(&picking, &wanted->pages, from, most, &picked->end);
+	GpuEntryUsed(index);
+	if (all == PG_UINT64_MAX)
+		return QB_NO_MEMORY;
+	if (picking.count == 0 || none_pass(&columns, &wanted->tests))
+		return QB_OK;
+	rows = rows_to_test(&picking, &wanted->tests, QB_NUMBER_IS_KEY, all);
+	return GpuColumnOps()->pairs(columns.column[0]->values, &rows, wanted->pair, &picked->key, pair,
+								 &picked->count);
+}
+
+qb_status
 GpuColumnFetch(const GpuPicked *picked, uint64 *to)
 {
 	if (picked->count == 0)

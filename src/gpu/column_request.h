@@ -62,7 +62,8 @@ typedef enum GpuWish
 {
 	WISH_KEYS,    /* fingerprints of keys that are not NULL */
 	WISH_NUMBERS, /* the numbers that stand for them in the copy */
-	WISH_ROWS     /* a key 0 for each row */
+	WISH_ROWS,    /* a key 0 for each row */
+	WISH_PAIRS    /* numbers that are not NULL, and beside them those of a tested column */
 } GpuWish;
 
 /* Keys that are wanted: of these pages, of rows that pass the tests of other copies. */
@@ -70,6 +71,7 @@ typedef struct GpuWanted
 {
 	GpuPages pages;
 	uint32 wish; /* GpuWish */
+	uint32 pair; /* WISH_PAIRS: the tested column */
 	qb_selection tests;
 	GpuRef tested[QB_SELECTION_COLUMNS];
 } GpuWanted;
@@ -150,6 +152,7 @@ typedef struct GpuColumnPart
 	GpuRef ref;
 	GpuPages *pages;
 	GpuWish wish;
+	uint32 pair;
 	const qb_selection *tests; /* NULL: of all rows */
 	GpuRef tested[QB_SELECTION_COLUMNS];
 } GpuColumnPart;

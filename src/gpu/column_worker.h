@@ -31,6 +31,13 @@ GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuP
 extern qb_status GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups,
 									 uint32 from, uint64 most, GpuPicked *picked, uint64 *count);
 
+/*
+ * Numbers that are not NULL, and beside each the number of the wanted pair's column in the
+ * same row.  The tests leave out rows in which that is NULL.
+ */
+extern qb_status GpuColumnPickPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
+									GpuPicked *picked, const uint64 **pair);
+
 /* Copy picked keys from device memory. */
 extern qb_status GpuColumnFetch(const GpuPicked *picked, uint64 *to);
 

@@ -147,4 +147,5 @@ const GpuDeviceOps gpu_cuda_devices = {
 	.filter = &gpu_cuda_filters,
 	.column = &gpu_cuda_columns,
 	.exact = &gpu_cuda_exact,
+	.members = &gpu_cuda_members,
 };

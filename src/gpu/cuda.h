@@ -30,5 +30,10 @@ extern const struct GpuSetsDeviceOps gpu_cuda_sets;       /* sets_cuda.c */
 extern const struct GpuFilterDeviceOps gpu_cuda_filters;  /* filter_cuda.c */
 extern const struct GpuColumnDeviceOps gpu_cuda_columns;  /* column_cuda.c */
 extern const struct GpuExactDeviceOps gpu_cuda_exact;     /* column_exact_cuda.c */
+extern const struct GpuMembersDeviceOps gpu_cuda_members; /* sets_members_cuda.c */
+
+/* A collection of sorted rows: sets_members_cuda.c, for sets_cuda.c. */
+struct qset_cuda_sets;
+extern qb_status GpuCudaMakeSets(void *members, struct qset_cuda_sets **sets);
 
 #endif

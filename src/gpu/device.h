@@ -36,11 +36,12 @@ typedef struct GpuDeviceOps
 	double piece_work;
 
 	/* What each family asks of it. */
-	const struct GpuSketchDeviceOps *sketch; /* sketch_device.h */
-	const struct GpuSetsDeviceOps *sets;     /* sets_device.h */
-	const struct GpuFilterDeviceOps *filter; /* filter_device.h */
-	const struct GpuColumnDeviceOps *column; /* column_device.h */
-	const struct GpuExactDeviceOps *exact;   /* column_exact_device.h */
+	const struct GpuSketchDeviceOps *sketch;   /* sketch_device.h */
+	const struct GpuSetsDeviceOps *sets;       /* sets_device.h */
+	const struct GpuFilterDeviceOps *filter;   /* filter_device.h */
+	const struct GpuColumnDeviceOps *column;   /* column_device.h */
+	const struct GpuExactDeviceOps *exact;     /* column_exact_device.h */
+	const struct GpuMembersDeviceOps *members; /* sets_members_device.h */
 } GpuDeviceOps;
 
 extern const GpuDeviceOps gpu_emulated_devices;

@@ -113,4 +113,5 @@ const GpuDeviceOps gpu_emulated_devices = {
 	.filter = &gpu_emulated_filters,
 	.column = &gpu_emulated_columns,
 	.exact = &gpu_emulated_exact,
+	.members = &gpu_emulated_members,
 };

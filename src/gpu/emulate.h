@@ -24,5 +24,6 @@ extern const struct GpuSetsDeviceOps gpu_emulated_sets;       /* sets_emulate.c 
 extern const struct GpuFilterDeviceOps gpu_emulated_filters;  /* filter_emulate.c */
 extern const struct GpuColumnDeviceOps gpu_emulated_columns;  /* column_emulate.c */
 extern const struct GpuExactDeviceOps gpu_emulated_exact;     /* column_exact_emulate.c */
+extern const struct GpuMembersDeviceOps gpu_emulated_members; /* sets_members_emulate.c */
 
 #endif

@@ -8,6 +8,7 @@
  * src/gpu/filter_client.c
  */
 #include "gpu/client.h"
+#include "gpu/column_client.h"
 #include "gpu/filter_client.h"
 #include "gpu/filter_gpu.h"
 #include "gpu/wait.h"
@@ -119,6 +120,12 @@ GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch)
 
 	GpuPostAll(&transfer);
 	return batch->count;
+}
+
+uint64
+GpuFilterSendColumn(const GpuRef *ref, const GpuColumnPart *part, int parts)
+{
+	return (uint64) GpuColumnSend(ref, FILTER_COLUMN, part, parts);
 }
 
 static bool

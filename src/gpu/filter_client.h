@@ -10,6 +10,7 @@
 #ifndef QS_GPU_FILTER_CLIENT_H
 #define QS_GPU_FILTER_CLIENT_H
 
+#include "gpu/column_request.h"
 #include "gpu/filter_request.h"
 
 #include "engine/filter_engine.h"
@@ -20,6 +21,12 @@ extern bool GpuFilterCreate(const qf_params *params, GpuRef *ref);
 /* Send in the background: all bits of a dense filter or the set ones of an explicit filter; rows. */
 extern uint64 GpuFilterSendBits(const GpuRef *ref, const qf_filter *f);
 extern uint64 GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch);
+
+/*
+ * Insert rows of the keys of copies, and take the pages off their sets that were done.
+ * Returns how many rows.
+ */
+extern uint64 GpuFilterSendColumn(const GpuRef *ref, const GpuColumnPart *part, int parts);
 
 /*
  * Fetch a filter, which was given so much, from the worker into "f", an empty owned

@@ -85,6 +85,17 @@ cuda_insert(void *filter, const qf_batch *batch)
 }
 
 static qb_status
+cuda_insert_device(void *filter, const qf_batch *batch)
+{
+	Filter *f = filter;
+	qb_status status = qf_cuda_insert_device(f->filter, batch);
+
+	if (status == QB_OK && f->each * batch->count > LONG_INSERT)
+		status = qs_cuda_sync(f->device->gpu);
+	return status;
+}
+
+static qb_status
 cuda_query(void *filter, const uint64 *key, size_t count, int64 *set)
 {
 	return qf_cuda_query(((Filter *) filter)->filter, key, count, set);
@@ -115,6 +126,7 @@ const GpuFilterDeviceOps gpu_cuda_filters = {
 	.read = cuda_read,
 	.set = cuda_set,
 	.insert = cuda_insert,
+	.insert_device = cuda_insert_device,
 	.query = cuda_query,
 	.contains = cuda_contains,
 	.ones = cuda_ones,

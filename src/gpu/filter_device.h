@@ -32,6 +32,9 @@ typedef struct GpuFilterDeviceOps
 	qb_status (*set)(void *filter, const uint32 *position, size_t count);
 	qb_status (*insert)(void *filter, const qf_batch *batch);
 
+	/* Insert rows whose keys are in device memory, without copies. */
+	qb_status (*insert_device)(void *filter, const qf_batch *batch);
+
 	/* How many positions of each key are set; are all?  Answers may overwrite keys. */
 	qb_status (*query)(void *filter, const uint64 *key, size_t count, int64 *set);
 	qb_status (*contains)(void *filter, const uint64 *key, size_t count, bool *found);

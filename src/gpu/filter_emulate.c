@@ -121,6 +121,7 @@ const GpuFilterDeviceOps gpu_emulated_filters = {
 	.read = emulated_read,
 	.set = emulated_set,
 	.insert = emulated_insert,
+	.insert_device = emulated_insert,
 	.query = emulated_query,
 	.contains = emulated_contains,
 	.ones = emulated_ones,

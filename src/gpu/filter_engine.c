@@ -171,6 +171,24 @@ gpu_insert(qf_filter *f, const qf_batch *b)
 	return status;
 }
 
+qb_status
+GpuFilterAddColumn(qf_filter *f, const GpuColumnPart *part, int parts, int64 *count)
+{
+	Remote *remote;
+	uint64 added;
+
+	*count = 0;
+	if (f->remote == NULL)
+		move(f);
+	remote = f->remote;
+	if (remote == NULL)
+		return QB_OK;
+	added = GpuFilterSendColumn(&remote->ref, part, parts);
+	remote->given += added;
+	*count = (int64) added;
+	return qf_count_rows(f, *count, true);
+}
+
 static qb_status
 gpu_settle(qf_filter *f)
 {

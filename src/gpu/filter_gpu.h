@@ -8,6 +8,7 @@
 #define QS_GPU_FILTER_GPU_H
 
 #include "gpu/cache.h"
+#include "gpu/column_request.h"
 #include "gpu/filter_request.h"
 #include "gpu/gpu.h"
 
@@ -18,6 +19,15 @@ extern const char *GpuFilterReason(const qf_params *p);
 
 /* The engine for new filters that take rows, as qsketch.device wants it. */
 extern const qf_engine *GpuFilterEngine(void);
+
+/*
+ * Insert rows of the keys of copies, and take the pages off their sets that were done:
+ * none if there is no memory.  "count" is how many rows they had.  The filter, whose
+ * engine is that of the GPU, goes to a device, however small it is: the keys are there
+ * already.  Only for Bloom filters: rows of others draw by their numbers.
+ */
+extern qb_status
+GpuFilterAddColumn(qf_filter *f, const GpuColumnPart *part, int parts, int64 *count);
 
 /* Is the GPU to look up so many keys in a filter? */
 extern bool GpuFilterWantsLookup(const qf_filter *f, size_t count);

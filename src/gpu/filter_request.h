@@ -23,7 +23,14 @@ typedef enum GpuFilterOp
 	FILTER_QUERY,    /* keys; the reply has how many positions of each are set, in their place */
 	FILTER_CONTAINS, /* keys; the reply has a bool for each: are all its positions set? */
 	FILTER_FETCH,    /* the reply says what it was given, and how many bits are set */
-	FILTER_READ      /* a piece of its bits */
+	FILTER_READ,     /* a piece of its bits */
+
+	/*
+	 * Rows of the keys of a copy, which is the other entry, of wanted pages (GpuWanted).
+	 * The reply says how many rows were inserted, "done", of all wanted pages before page
+	 * "offset".
+	 */
+	FILTER_COLUMN
 } GpuFilterOp;
 
 /* Bytes of a lookup's answer. */

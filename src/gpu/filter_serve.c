@@ -11,6 +11,7 @@
  *
  * src/gpu/filter_serve.c
  */
+#include "gpu/column_worker.h"
 #include "gpu/filter_device.h"
 #include "gpu/filter_request.h"
 #include "gpu/settings.h"
@@ -90,6 +91,84 @@ serve_insert(Holding *h, GpuSlot *slot)
 	return device_ops()->insert(h->filter, &batch);
 }
 
+/* Bytes of a filter that go from device to device at a time. */
+#define MOVE_BYTES ((size_t) 1 << 20)
+
+/* Copy all bits to a filter of another device. */
+static qb_status
+copy_bits(void *from, void *to, uint64 bytes)
+{
+	uint8 *piece = malloc(MOVE_BYTES);
+	qb_status status = piece ? QB_OK : QB_NO_MEMORY;
+	uint64 at;
+
+	for (at = 0; at < bytes && status == QB_OK; at += MOVE_BYTES)
+	{
+		size_t some = Min(bytes - at, MOVE_BYTES);
+
+		status = device_ops()->read(from, at, piece, some);
+		if (status == QB_OK)
+			status = device_ops()->write(to, at, piece, some);
+	}
+	free(piece);
+	return status;
+}
+
+/* Have a filter on the device of the copy that it gets keys of. */
+static qb_status
+move_to_copy(Holding *h, int device)
+{
+	void *moved;
+	qb_status status;
+
+	if (h->device == device)
+		return QB_OK;
+	status = device_ops()->create(gpu_device[device], &h->params, &moved);
+	if (status != QB_OK)
+		return status;
+	status = copy_bits(h->filter, moved, qf_words(&h->params) * 8);
+	device_ops()->destroy(status == QB_OK ? h->filter : moved);
+	if (status != QB_OK)
+		return status;
+	GpuShowMemory(h->device);
+	pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
+	pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
+	h->filter = moved;
+	h->device = device;
+	return QB_OK;
+}
+
+/* Insert rows of a copy, of as many pages as fit in a piece of the work. */
+static qb_status
+serve_column(Holding *h, GpuSlot *slot)
+{
+	GpuWanted wanted;
+	GpuPicked picked;
+	qf_batch batch = { .fingerprint = NULL };
+	qb_status status = qf_is_bloom(&h->params) ? QB_OK : QB_NO_MEMORY;
+
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	if (status == QB_OK)
+		status = GpuColumnPick(slot->other.index, &wanted, (uint32) slot->offset,
+							   (uint64) (gpu_device_ops->piece_work / h->params.k), &picked);
+	if (status == QB_OK)
+		status = move_to_copy(h, picked.device);
+	if (status != QB_OK)
+		return status;
+	batch.fingerprint = picked.key;
+	batch.count = picked.count;
+	if (picked.count > 0)
+		status = device_ops()->insert_device(h->filter, &batch);
+	if (status != QB_OK)
+		return status;
+	h->given += picked.count;
+	slot->done += (int) picked.count;
+	slot->offset = picked.end;
+	slot->more = picked.end < GPU_RANGE_PAGES;
+	GpuCount(COUNT_COLUMN_KEYS, picked.count);
+	return QB_OK;
+}
+
 static qb_status
 serve_lookup(Holding *h, GpuSlot *slot)
 {
@@ -123,7 +202,8 @@ serve_read(Holding *h, GpuSlot *slot)
 static bool
 is_for_keys(int op)
 {
-	return op == FILTER_INSERT || op == FILTER_QUERY || op == FILTER_CONTAINS;
+	return op == FILTER_INSERT || op == FILTER_QUERY || op == FILTER_CONTAINS ||
+		   op == FILTER_COLUMN;
 }
 
 static qb_status
@@ -134,6 +214,7 @@ serve_filter(GpuSlot *slot)
 		[FILTER_SET] = serve_set,       [FILTER_INSERT] = serve_insert,
 		[FILTER_QUERY] = serve_lookup,  [FILTER_CONTAINS] = serve_lookup,
 		[FILTER_FETCH] = serve_fetch,   [FILTER_READ] = serve_read,
+		[FILTER_COLUMN] = serve_column,
 	};
 	Holding *h = &holding[slot->entry.index];
 
@@ -170,6 +251,7 @@ place_of_filter(int index)
 const GpuServant gpu_filter_servant = {
 	.serve = serve_filter,
 	.reads = 1 << FILTER_QUERY | 1 << FILTER_CONTAINS | 1 << FILTER_FETCH | 1 << FILTER_READ,
+	.reads_other = 1 << FILTER_COLUMN,
 	.drop = drop_filter,
 	.place = place_of_filter,
 };

@@ -54,6 +54,7 @@ typedef struct Opening
 	const qset_request *request; /* without collections if it is kept there */
 	const StoredName *name;      /* or NULL */
 	GpuKept *kept;               /* or NULL */
+	const GpuRef *members;       /* sorted rows on a device, of which it is made; or NULL */
 	const GpuPairsWatch *watch;
 	const uint64 *offset; /* of the rows */
 	uint64 sets;
@@ -282,6 +283,19 @@ find_kept(GpuPart *part, Opening *o)
 	return false;
 }
 
+/* Have the collections of a search on a device. */
+static bool
+place_rows(GpuPairs *pairs, Opening *o)
+{
+	GpuPart *first = &pairs->part[0];
+
+	if (o->members)
+		return GpuPartMake(first, o->members, &pairs->index_ms);
+	if (o->kept)
+		return find_kept(first, o);
+	return GpuPartPlace(first, o->request, o->name != NULL, &pairs->index_ms);
+}
+
 /* Do all up to the first pairs; false: the device has no memory, or does not keep the collection. */
 static bool
 open_all(GpuPairs *pairs, Opening *o)
@@ -292,8 +306,7 @@ open_all(GpuPairs *pairs, Opening *o)
 	int i;
 
 	INSTR_TIME_SET_CURRENT(since);
-	if (!(o->kept ? find_kept(first, o)
-				  : GpuPartPlace(first, o->request, o->name != NULL, &pairs->index_ms)))
+	if (!place_rows(pairs, o))
 		return false;
 	pairs->upload_ms = lap(&since) - pairs->index_ms;
 	if (!GpuPartSearch(first, o->request, &reply))
@@ -313,7 +326,10 @@ open_all(GpuPairs *pairs, Opening *o)
 	return true;
 }
 
-/* The same, but false also if the worker was lost and the CPU may find the pairs instead. */
+/*
+ * The same, but false also if the worker was lost and the CPU may find the pairs instead: if
+ * the rows are not on the device alone.
+ */
 static bool
 open_safely(GpuPairs *pairs, Opening *o)
 {
@@ -328,7 +344,8 @@ open_safely(GpuPairs *pairs, Opening *o)
 	{
 		ErrorData *error;
 
-		if (device_setting == DEVICE_GPU || geterrcode() != ERRCODE_EXTERNAL_ROUTINE_EXCEPTION)
+		if (device_setting == DEVICE_GPU || o->members ||
+			geterrcode() != ERRCODE_EXTERNAL_ROUTINE_EXCEPTION)
 			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
@@ -360,29 +377,50 @@ open_pairs(Opening *o)
 	return NULL;
 }
 
-GpuPairs *
-GpuPairsOpen(const qset_request *request, const StoredName *name, const GpuPairsWatch *watch,
-			 char why[GPU_TEXT_BYTES])
+/* Open, or say why not. */
+static GpuPairs *
+open_or_say(Opening *o, char why[GPU_TEXT_BYTES])
 {
 	char failure[GPU_TEXT_BYTES];
-	Opening o = { .request = request,
-				  .name = name,
-				  .watch = watch,
-				  .offset = request->rows->offset,
-				  .sets = request->rows->sets,
-				  .why = failure };
 	GpuPairs *pairs;
 
 	snprintf(failure, GPU_TEXT_BYTES, "no room for it on the GPU%s",
 			 gpu_memory_limit > 0 ? " within qsketch.gpu_memory_limit" : "");
-	if (name)
-		GpuCount(COUNT_CACHE_MISSES, 1);
-	pairs = open_pairs(&o);
+	o->why = failure;
+	pairs = open_pairs(o);
 	if (pairs)
 		return pairs;
 	strlcpy(why, failure, GPU_TEXT_BYTES);
 	GpuCount(COUNT_FALLBACKS, 1);
 	return NULL;
+}
+
+GpuPairs *
+GpuPairsOpen(const qset_request *request, const StoredName *name, const GpuPairsWatch *watch,
+			 char why[GPU_TEXT_BYTES])
+{
+	Opening o = { .request = request,
+				  .name = name,
+				  .watch = watch,
+				  .offset = request->rows->offset,
+				  .sets = request->rows->sets };
+
+	if (name)
+		GpuCount(COUNT_CACHE_MISSES, 1);
+	return open_or_say(&o, why);
+}
+
+GpuPairs *
+GpuPairsOpenMade(const qset_request *request, const GpuRef *members, const GpuPairsWatch *watch,
+				 const GpuKept *made, char why[GPU_TEXT_BYTES])
+{
+	Opening o = { .request = request,
+				  .members = members,
+				  .watch = watch,
+				  .offset = made->offset,
+				  .sets = made->sets };
+
+	return open_or_say(&o, why);
 }
 
 GpuPairs *

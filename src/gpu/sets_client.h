@@ -34,6 +34,9 @@ typedef struct GpuPart
 /* Take the collections of a request to a device; "index_ms" grows by what indexing took. */
 extern bool GpuPartPlace(GpuPart *part, const qset_request *request, bool ids, double *index_ms);
 
+/* The same with a collection of the sorted rows of an entry, on their device. */
+extern bool GpuPartMake(GpuPart *part, const GpuRef *members, double *index_ms);
+
 /*
  * Copy the collections of another part to this part's device.  A copy of this name
  * that is already there is used instead; "name" may be NULL.

@@ -61,6 +61,17 @@ cuda_create(void *device, const GpuSetsShape *shape, void **made)
 }
 
 static qb_status
+cuda_make(void *device, void *members, const GpuSetsShape *shape, void **made)
+{
+	Sets *sets = new_sets(device);
+	qb_status status = QB_NO_MEMORY;
+
+	if (sets)
+		status = GpuCudaMakeSets(members, &sets->sets);
+	return finish(sets, status, made);
+}
+
+static qb_status
 cuda_copy(void *device, void *from, void **made)
 {
 	Sets *sets = new_sets(device);
@@ -169,6 +180,7 @@ cuda_next(void *search, bool (*patience)(void), qset_pair *out, uint64 room, uin
 
 const GpuSetsDeviceOps gpu_cuda_sets = {
 	.create = cuda_create,
+	.make = cuda_make,
 	.copy = cuda_copy,
 	.destroy = cuda_destroy,
 	.put_offsets = cuda_put_offsets,

@@ -18,6 +18,9 @@ typedef struct GpuSetsDeviceOps
 	/* A collection whose arrays will be put in; *sets is NULL on failure. */
 	qb_status (*create)(void *device, const GpuSetsShape *shape, void **sets);
 
+	/* A collection of this shape, of sorted rows of the device (sets_members_device.h). */
+	qb_status (*make)(void *device, void *members, const GpuSetsShape *shape, void **sets);
+
 	/* A copy of a collection of any device, with its index. */
 	qb_status (*copy)(void *device, void *from, void **sets);
 

@@ -6,6 +6,7 @@
  */
 #include "gpu/emulate.h"
 #include "gpu/sets_device.h"
+#include "gpu/sets_members_device.h"
 
 #include "engine/sets_kernels.h"
 #include "portability/instr_time.h"
@@ -61,6 +62,20 @@ emulated_create(void *device, const GpuSetsShape *shape, void **made)
 		sets->collection.low[i] = i;
 	*made = sets;
 	return QB_OK;
+}
+
+static qb_status
+emulated_make(void *device, void *members, const GpuSetsShape *shape, void **made)
+{
+	const GpuMembersDeviceOps *from = &gpu_emulated_members;
+	qb_status status = emulated_create(device, shape, made);
+	qset_collection *c;
+
+	if (status != QB_OK)
+		return status;
+	c = &((Sets *) *made)->collection;
+	(void) from->get(members, MEMBERS_OFFSETS, 0, c->sets + 1, c->offset);
+	return from->get(members, MEMBERS_RANKS, 0, c->elements, c->rank);
 }
 
 static qb_status
@@ -265,6 +280,7 @@ emulated_next(void *made, bool (*patience)(void), qset_pair *out, uint64 room, u
 
 const GpuSetsDeviceOps gpu_emulated_sets = {
 	.create = emulated_create,
+	.make = emulated_make,
 	.copy = emulated_copy,
 	.destroy = emulated_destroy,
 	.put_offsets = emulated_put_offsets,

@@ -54,6 +54,14 @@ extern GpuPairs *GpuPairsOpenKept(const qset_request *request, const StoredName 
 								  const GpuPairsWatch *watch, GpuKept *kept);
 
 /*
+ * The same for a collection of rows that are sorted on a device, and nowhere else.  "made"
+ * is what is known of it here.  NULL: there is no room, as "why" says.
+ */
+extern GpuPairs *
+GpuPairsOpenMade(const qset_request *request, const GpuRef *members, const GpuPairsWatch *watch,
+				 const GpuKept *made, char why[GPU_TEXT_BYTES]);
+
+/*
  * The next pairs, at most so many, in the order of qset_job_next(); *count 0: there
  * are no more.  They are good until the next call.
  */

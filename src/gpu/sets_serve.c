@@ -15,6 +15,7 @@
  */
 #include "gpu/settings.h"
 #include "gpu/sets_device.h"
+#include "gpu/sets_members_device.h"
 #include "gpu/worker.h"
 
 #include "portability/instr_time.h"
@@ -128,6 +129,30 @@ serve_create(GpuSlot *slot, Holding *h)
 	do
 		status = device_ops()->create(gpu_device[c->device], shape, &c->sets);
 	while (status == QB_NO_MEMORY && GpuMakeRoom(c->device));
+	return finish_collection(c, status, h);
+}
+
+/* Make a collection of sorted rows.  Whoever made them knows its ids and offsets. */
+static qb_status
+serve_make(GpuSlot *slot, Holding *h)
+{
+	GpuMembersSizes sizes;
+	int device;
+	void *members = GpuMembersSorted(slot->other.index, &sizes, &device);
+	GpuSetsShape shape;
+	Collection *c;
+	qb_status status = members ? make_collection(&c, device, sizes.sets) : QB_NO_MEMORY;
+
+	if (status != QB_OK)
+		return status;
+	shape = (GpuSetsShape){
+		.sets = sizes.sets, .elements = sizes.elements, .universe = sizes.universe, .device = device
+	};
+	*(GpuSetsShape *) slot->shape.bytes = shape;
+	h->device = device;
+	do
+		status = device_ops()->make(gpu_device[device], members, &shape, &c->sets);
+	while (status == QB_NO_MEMORY && GpuMakeRoom(device));
 	return finish_collection(c, status, h);
 }
 
@@ -343,6 +368,8 @@ serve_sets(GpuSlot *slot)
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
+	if (slot->op == SETS_MAKE)
+		return serve_make(slot, h);
 	if (other && (other->rows == NULL || other->searching))
 		return QB_NO_MEMORY;
 	if (slot->op == SETS_CREATE)
@@ -389,7 +416,7 @@ place_of_sets(int index)
 const GpuServant gpu_sets_servant = {
 	.serve = serve_sets,
 	.reads = 1 << SETS_GET_IDS | 1 << SETS_GET_OFFSETS,
-	.reads_other = 1 << SETS_COPY | 1 << SETS_SEARCH | 1 << SETS_AGAINST,
+	.reads_other = 1 << SETS_COPY | 1 << SETS_MAKE | 1 << SETS_SEARCH | 1 << SETS_AGAINST,
 	.drop = drop_sets,
 	.place = place_of_sets,
 };

@@ -256,6 +256,22 @@ GpuPartPlace(GpuPart *part, const qset_request *r, bool ids, double *index_ms)
 }
 
 bool
+GpuPartMake(GpuPart *part, const GpuRef *members, double *index_ms)
+{
+	GpuSlot *slot;
+	GpuShape reply;
+
+	if (!GpuNewEntry(GPU_FAMILY_SETS, &part->rows))
+		return false;
+	slot = GpuTakeSlot(&part->rows, SETS_MAKE, false);
+	slot->other = *members;
+	if (GpuAskShape(slot, &reply) != QB_OK)
+		return false;
+	part->device = ((const GpuSetsShape *) reply.bytes)->device;
+	return make_index(&part->rows, index_ms);
+}
+
+bool
 GpuPartCopy(GpuPart *part, const GpuPart *from, const StoredName *name)
 {
 	if (name && GpuSetsFind(name, part->device, &part->rows))

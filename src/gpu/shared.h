@@ -126,9 +126,10 @@ typedef enum GpuFamily
 	GPU_FAMILY_SKETCH,
 	GPU_FAMILY_SETS,
 	GPU_FAMILY_FILTER,
-	GPU_FAMILY_COLUMN, /* copies of columns of tables, for all families: column_request.h */
-	GPU_FAMILY_EXACT,  /* exact counts of their keys: column_exact.h */
-	GPU_FAMILIES       /* how many there are */
+	GPU_FAMILY_COLUMN,  /* copies of columns of tables, for all families: column_request.h */
+	GPU_FAMILY_EXACT,   /* exact counts of their keys: column_exact.h */
+	GPU_FAMILY_MEMBERS, /* rows that are to become collections of sets: sets_members.h */
+	GPU_FAMILIES        /* how many there are */
 } GpuFamily;
 
 /* Names an entry. */

@@ -59,14 +59,15 @@ typedef struct GpuServant
 } GpuServant;
 
 /*
- * sketch_serve.c, sets_serve.c, filter_serve.c, column_serve.c, column_exact_serve.c; the table
- * of servants is in evict.c.
+ * sketch_serve.c, sets_serve.c, filter_serve.c, column_serve.c, column_exact_serve.c,
+ * sets_members_serve.c; the table of servants is in evict.c.
  */
 extern const GpuServant gpu_sketch_servant;
 extern const GpuServant gpu_sets_servant;
 extern const GpuServant gpu_filter_servant;
 extern const GpuServant gpu_column_servant;
 extern const GpuServant gpu_exact_servant;
+extern const GpuServant gpu_members_servant;
 
 /* worker.c */
 extern void GpuRegisterWorker(void);

@@ -181,6 +181,29 @@ FilterFlush(FilterState *expanded)
 	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
 }
 
+/*
+ * Insert rows of the keys of copies, and take the pages off their sets that were done.
+ * The filter is a Bloom filter, and its engine that of the GPU.
+ */
+void
+FilterAddColumn(FilterState *expanded, const GpuColumnPart *part, int parts)
+{
+	qf_filter *filter = &expanded->filter;
+	int64 count;
+
+	FilterFlush(expanded);
+	KeyFamilyCheckProbe(&filter->keys, &expanded->keyed.key, FilterKeyHolder(filter));
+	FilterCheck(GpuFilterAddColumn(filter, part, parts, &count));
+	expanded->keyed.batches++;
+	StatCountBatch(filter->remote != NULL, count);
+	if (count == 0)
+		return;
+	filter->keys = expanded->keyed.key.keys;
+	expanded->row += count;
+	expanded->keyed.members += count;
+	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
+}
+
 /* Flush the buffer and bring the bits here, to be read or changed. */
 void
 FilterSettle(FilterState *expanded)

@@ -7,6 +7,7 @@
 #ifndef QS_PG_FILTER_STATE_H
 #define QS_PG_FILTER_STATE_H
 
+#include "gpu/column_request.h"
 #include "pg/filter_value.h"
 #include "pgbase/state.h"
 
@@ -56,6 +57,7 @@ extern FilterState *FilterForUpdate(MemoryContext aggregate, Datum datum);
 
 extern void FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input);
 extern void FilterMakeRoom(FilterState *expanded);
+extern void FilterAddColumn(FilterState *expanded, const GpuColumnPart *part, int parts);
 extern void FilterFlush(FilterState *expanded);
 extern void FilterSettle(FilterState *expanded);
 extern void FilterMerge(FilterState *expanded, const qf_filter *from);

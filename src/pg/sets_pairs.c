@@ -67,7 +67,8 @@ PairsOpen(FunctionCallInfo fcinfo, const PairsForm *form, bool parallel)
 	scan->best.order = request.filter.order;
 	PairScanShow(scan);
 	if (form->columns != 0 || !gpu_knows(&request) ||
-		!PairScanOpenKept(scan, &request, PG_GETARG_DATUM(0)))
+		!(PairScanOpenKept(scan, &request, PG_GETARG_DATUM(0)) ||
+		  PairScanOpenMade(scan, &request, PG_GETARG_DATUM(0))))
 		open_read(fcinfo, form, scan, &request, parallel);
 	if (form->columns == 0 && request.filter.top > 0 && !form->ranked)
 		finish_top(scan);

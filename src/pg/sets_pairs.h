@@ -90,6 +90,7 @@ typedef struct PairScan
 extern PairScan *PairScanCreate(qset_request *request);
 extern void PairScanShow(PairScan *scan);
 extern bool PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows);
+extern bool PairScanOpenMade(PairScan *scan, const qset_request *request, Datum rows);
 extern bool PairScanOpenGpu(PairScan *scan, const qset_request *request);
 extern void PairScanOpen(PairScan *scan, const qset_request *request, bool parallel);
 extern void PairScanCollect(PairScan *scan);

@@ -14,6 +14,7 @@
 
 #include "engine/sets_kernels.h"
 #include "miscadmin.h"
+#include "pg/sets_remote.h"
 #include "pgbase/stored.h"
 #include "sets/format.h"
 #include "utils/memutils.h"
@@ -178,6 +179,24 @@ PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows)
 		!use_gpu(scan, GpuPairsOpenKept(request, &scan->name, &watch, &kept)))
 		return false;
 	scan->row_id = scan->column_id = kept.id;
+	return true;
+}
+
+/*
+ * Let a GPU find all pairs of the sets of a collection whose rows are there and nowhere
+ * else; false if the collection has to come here.
+ */
+bool
+PairScanOpenMade(PairScan *scan, const qset_request *request, Datum rows)
+{
+	GpuPairsWatch watch = { show_gpu_search, scan };
+	GpuKept made;
+	const GpuRef *members = SetsOnGpu(rows, &made);
+
+	if (members == NULL || !GpuWantsPairs(made.elements, scan->why) ||
+		!use_gpu(scan, GpuPairsOpenMade(request, members, &watch, &made, scan->why)))
+		return false;
+	scan->row_id = scan->column_id = made.id;
 	return true;
 }
 

@@ -15,6 +15,7 @@
 #include "pg/sets_state.h"
 
 #include "pg/sets_elements.h"
+#include "pg/sets_remote.h"
 #include "pgbase/activity.h"
 #include "sets/format.h"
 #include "utils/memutils.h"
@@ -75,26 +76,39 @@ SetsBuild(SetsState *sets, bool wide, const qb_keys *keys)
 static void
 go_on(SetsState *sets)
 {
+	if (sets->remote)
+		SetsFetch(sets);
 	if (!sets->building)
 		SetsBuild(sets, sets->collection.wide, &sets->collection.keys);
 }
 
-/* Give the batch to the builder. */
+/* Give the batch to the GPU that has the other rows, or to the builder. */
+static void
+give_batch(SetsState *sets)
+{
+	if (sets->remote && SetsSendRows(sets))
+		return;
+	go_on(sets);
+	SetsCheck(qset_builder_add(&sets->builder, sets->id, sets->low, sets->exact ? NULL : sets->high,
+							   sets->waiting));
+}
+
+/* Empty the batch. */
 void
 SetsFlush(SetsState *sets)
 {
 	uint32 rows = sets->waiting;
+	bool remote = sets->remote != NULL;
 
 	if (rows == 0)
 		return;
 	StateBeginCounting(&sets->keyed);
-	SetsCheck(qset_builder_add(&sets->builder, sets->id, sets->low, sets->exact ? NULL : sets->high,
-							   rows));
+	give_batch(sets);
 	sets->waiting = 0;
 	StateEndCounting(&sets->keyed);
 	sets->keyed.members += rows;
 	sets->keyed.batches++;
-	StatCountBatch(false, rows);
+	StatCountBatch(remote, rows);
 }
 
 static void *
@@ -106,13 +120,16 @@ grown(SetsState *sets, void *array, uint32 room)
 				 : MemoryContextAlloc(sets->keyed.header.eoh_context, bytes);
 }
 
-/* Make room in a full batch: empty it, or let it grow, since many groups are small. */
+/*
+ * Make room in a full batch: empty it, or let it grow, since many groups are small.  Rows
+ * that go to a GPU fill a slot.
+ */
 void
 SetsMakeRoom(SetsState *sets)
 {
 	uint32 room = sets->room ? sets->room * 2 : FIRST_ROOM;
 
-	if (sets->room == QSET_BATCH)
+	if (sets->room >= (sets->remote ? GPU_SLOT_WEIGHED : QSET_BATCH))
 	{
 		SetsFlush(sets);
 		return;
@@ -141,6 +158,8 @@ SetsAddCollection(SetsState *sets, const qset_collection *from)
 {
 	if (from->sets == 0)
 		return;
+	if (sets->remote)
+		SetsFetch(sets);
 	if (!sets->building && sets->collection.sets == 0)
 	{
 		qset_collection_free(&sets->collection);
@@ -186,6 +205,10 @@ SetsSettle(SetsState *sets)
 	if (!sets->building)
 		return;
 	SetsFlush(sets);
+	if (sets->remote)
+		SetsFetch(sets);
+	if (!sets->building)
+		return;
 	SetsCheck(qset_builder_finish(&sets->builder, &sets->collection));
 	qset_builder_free(&sets->builder);
 	sets->building = false;

@@ -7,6 +7,7 @@
 #ifndef QS_PG_SETS_STATE_H
 #define QS_PG_SETS_STATE_H
 
+#include "gpu/sets_members.h"
 #include "pg/sets_value.h"
 #include "pgbase/state.h"
 
@@ -28,6 +29,9 @@ typedef struct SetsState
 	bool building;
 	qset_collection collection;
 	qset_builder builder;
+
+	/* While the rows are on a GPU: the builder has none of them.  NULL: they are not. */
+	GpuMembers *remote;
 
 	/* The batch: rows that wait for the builder. */
 	uint32 waiting;

@@ -41,6 +41,7 @@
  *
  *	copy_check.c	which tables, and which pages now
  *	copy_use.c		the use in a scan, and why not
+ *	copy_families.c	aggregates of each family
  *	copy_exact.c	the use in qtop_exact
  *	copy_conditions.c	WHERE and FILTER
  *	copy_groups.c	GROUP BY
@@ -97,6 +98,7 @@ struct ScanCopies
 	int columns;          /* that the scan needs: */
 	GpuColumn *column;    /* those of keys, and those of conditions */
 	int *key;             /* of each aggregate: the number of its column */
+	int *id;              /* of each aggregate: the column of its sets' ids; -1: it has none */
 	int group;            /* the number of the grouping column; -1: no GROUP BY */
 	PageSet *taken;       /* of each aggregate: pages whose keys were counted from a copy */
 	PageSet all;          /* pages that are in all of "taken" */
@@ -112,6 +114,8 @@ typedef struct CopyTests
 	int column[QB_SELECTION_COLUMNS]; /* numbers of its columns */
 	int numbers;                      /* in its lists */
 	bool none;                        /* no row passes */
+	bool pairs;                       /* keys are wanted beside the numbers of the column */
+	uint16 pair;                      /* at this place of the selection */
 } CopyTests;
 
 /* The use of copies in a run. */
@@ -134,8 +138,17 @@ extern int CopyConditionsCount(const WantedRows *rows);
 extern void CopyConditionsColumns(ScanCopies *copies, Relation relation, const WantedRows *rows);
 extern bool CopyTestsColumn(CopyTests *tests, int column, uint16 *place);
 extern bool CopyTestsAdd(CopyTests *tests, int column, const qb_test *test);
+extern bool CopyTestsPair(CopyTests *tests, int column);
 extern bool CopyConditionsTests(const CopyRun *run, int filter, CopyTests *tests);
-extern int CopyRangesThere(Relation relation, List *clauses, List *aggregates, uint32 ranges);
+extern int
+CopyRangesThere(Relation relation, List *clauses, List *aggregates, bool grouped, uint32 ranges);
+
+/* copy_families.c */
+extern const char *
+CopyAggregateRefusal(Relation relation, const ScanAggregate *column, bool grouped);
+extern const char *CopyStatesRefusal(const ScanAggregate *column, int count);
+extern void CopyAddKeys(ScanAggregate *column, const GpuColumnPart *part, int parts);
+extern bool CopyTakesCall(Relation relation, const ColumnScanCall *call, bool grouped);
 
 /* copy_groups.c */
 struct ScanGroups;
@@ -145,7 +158,6 @@ extern const char *CopyGroupsTake(const CopyRun *run, struct ScanGroups *groups,
 
 /* copy_use.c */
 extern int CopyColumnNumber(ScanCopies *copies, const GpuColumn *column);
-extern const char *CopyStatesRefusal(const ScanAggregate *column, int count);
 extern GpuColumnPart
 CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuPages *pages);
 extern GpuPages *CopyPages(const CopyRun *run);

@@ -166,6 +166,22 @@ CopyTestsAdd(CopyTests *tests, int column, const qb_test *test)
 	return true;
 }
 
+/*
+ * Have the numbers of a column beside the keys, in rows in which it is not NULL.  False:
+ * there is no room for the test.
+ */
+bool
+CopyTestsPair(CopyTests *tests, int column)
+{
+	qb_test not_null = { .kind = QB_TEST_NULL, .negated = 1 };
+
+	if (!CopyTestsAdd(tests, column, &not_null))
+		return false;
+	tests->pairs = true;
+	tests->pair = tests->selection.test[tests->selection.tests - 1].column;
+	return true;
+}
+
 /* Add a condition, whose operand is known.  False: there is no room for it. */
 static bool
 add_condition(CopyTests *tests, int column, const ScanCondition *condition)
@@ -238,22 +254,27 @@ copied_ranges(Relation relation, List *clauses, GpuRef *ref, uint32 ranges, int 
 
 /* The ranges in which an aggregate's column, and each column that its FILTER names, have copies. */
 static int
-aggregate_ranges(Relation relation, Aggref *aggref, GpuRef *ref, uint32 ranges)
+aggregate_ranges(Relation relation, Aggref *aggref, bool grouped, GpuRef *ref, uint32 ranges)
 {
 	ColumnScanCall call;
 	GpuColumn column;
+	int least;
 
-	if (!ColumnScanMatch(aggref, &call) || call.family != &column_families[0] || call.row ||
-		call.weight || call.key_type != call.key->vartype || ColumnStaysOnCpu(&call))
+	if (!ColumnScanMatch(aggref, &call) || !CopyTakesCall(relation, &call, grouped))
 		return 0;
 	column = CopyColumn(relation, call.key->varattno, aggref->inputcollid);
-	return copied_ranges(relation, make_ands_implicit(aggref->aggfilter), ref, ranges,
-						 GpuColumnFind(&column, ref, ranges));
+	least = GpuColumnFind(&column, ref, ranges);
+	if (call.weight && least > 0)
+	{
+		column = CopyColumn(relation, call.weight->varattno, InvalidOid);
+		least = Min(least, GpuColumnFind(&column, ref, ranges));
+	}
+	return copied_ranges(relation, make_ands_implicit(aggref->aggfilter), ref, ranges, least);
 }
 
 /* How many ranges of a table have copies of all columns that a scan with these clauses needs? */
 int
-CopyRangesThere(Relation relation, List *clauses, List *aggregates, uint32 ranges)
+CopyRangesThere(Relation relation, List *clauses, List *aggregates, bool grouped, uint32 ranges)
 {
 	GpuRef *ref = palloc(Max(ranges, 1) * sizeof(GpuRef));
 	int least = copied_ranges(relation, clauses, ref, ranges, (int) ranges);
@@ -261,7 +282,8 @@ CopyRangesThere(Relation relation, List *clauses, List *aggregates, uint32 range
 
 	foreach (cell, aggregates)
 		if (least > 0)
-			least = Min(least, aggregate_ranges(relation, lfirst_node(Aggref, cell), ref, ranges));
+			least = Min(
+				least, aggregate_ranges(relation, lfirst_node(Aggref, cell), grouped, ref, ranges));
 	pfree(ref);
 	return least;
 }

@@ -15,31 +15,12 @@
 #include "scan/version.h"
 
 #include "access/table.h"
-#include "gpu/sketch_gpu.h"
 #include "miscadmin.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
-
-/* Why the keys of this aggregate cannot come from a copy; NULL: they can. */
-static const char *
-aggregate_refusal(Relation relation, const ScanAggregate *column)
-{
-	Form_pg_attribute form;
-
-	if (column->family != &column_families[0])
-		return "an aggregate that makes no sketch";
-	if (column->row)
-		return "a key of several columns";
-	if (column->weight.attribute)
-		return "weights";
-	form = TupleDescAttr(RelationGetDescr(relation), column->place.attribute - 1);
-	if (!CopyTakesKeys(form) || form->atttypid != column->key_type)
-		return "keys of a type that is not copied";
-	return NULL;
-}
 
 static const char *
 find_refusal(Relation relation, const ScanAggregate *column, int count, const WantedRows *rows,
@@ -56,7 +37,7 @@ find_refusal(Relation relation, const ScanAggregate *column, int count, const Wa
 	if (refusal == NULL)
 		refusal = CopyConditionsRefusal(relation, rows);
 	for (i = 0; i < count && refusal == NULL; i++)
-		refusal = aggregate_refusal(relation, &column[i]);
+		refusal = CopyAggregateRefusal(relation, &column[i], group != NULL);
 	if (refusal == NULL && plan->scan.plan.parallel_aware)
 		refusal = "a parallel plan";
 	return refusal;
@@ -82,13 +63,21 @@ list_columns(ScanCopies *copies, Relation relation, const ScanAggregate *column,
 {
 	int i;
 
-	copies->column = palloc((count + CopyConditionsCount(rows) + 1) * sizeof(GpuColumn));
+	copies->column = palloc((2 * count + CopyConditionsCount(rows) + 1) * sizeof(GpuColumn));
 	copies->key = palloc(count * sizeof(int));
+	copies->id = palloc(count * sizeof(int));
 	for (i = 0; i < count; i++)
 	{
 		GpuColumn key = CopyColumn(relation, column[i].place.attribute, column[i].collation);
 
 		copies->key[i] = CopyColumnNumber(copies, &key);
+		copies->id[i] = -1;
+		if (column[i].weight.attribute)
+		{
+			GpuColumn id = CopyColumn(relation, column[i].weight.attribute, InvalidOid);
+
+			copies->id[i] = CopyColumnNumber(copies, &id);
+		}
 	}
 	CopyConditionsColumns(copies, relation, rows);
 	copies->group = -1;
@@ -121,31 +110,6 @@ ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count, cons
 	copies->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "QSketchScan copies", ALLOCSET_DEFAULT_SIZES);
 	return copies;
-}
-
-/* Why the state of an aggregate takes no keys from copies; NULL: it does. */
-static const char *
-state_refusal(const ScanAggregate *column)
-{
-	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
-
-	if (sketch == NULL || sketch->engine == &qs_engine_cpu)
-		return "the sketch is made on the CPU";
-	return GpuSketchOnlyOnCpu(&sketch->sketch.params)
-			   ? "sketches of structure sf are made on the CPU"
-			   : NULL;
-}
-
-/* Why states of a run take no keys from copies; NULL: they do. */
-const char *
-CopyStatesRefusal(const ScanAggregate *column, int count)
-{
-	const char *refusal = NULL;
-	int i;
-
-	for (i = 0; i < count && refusal == NULL; i++)
-		refusal = state_refusal(&column[i]);
-	return refusal;
 }
 
 /* The copies of all columns; false: a column has none. */
@@ -213,6 +177,11 @@ CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuP
 
 	if (tests->selection.columns > 0)
 		part.tests = &tests->selection;
+	if (tests->pairs)
+	{
+		part.wish = WISH_PAIRS;
+		part.pair = tests->pair;
+	}
 	for (i = 0; i < tests->selection.columns; i++)
 		part.tested[i] = run->ref[tests->column[i]][range];
 	return part;
@@ -256,7 +225,7 @@ CopyTake(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *col
 	if (tests->none)
 		memset(left, 0, run->ranges * sizeof(GpuPages));
 	else
-		SketchAddColumn((SketchState *) column->state, part, parts);
+		CopyAddKeys(column, part, parts);
 	for (range = 0; range < run->ranges; range++)
 		for (i = 0; i < GPU_RANGE_BYTES; i++)
 			taken[range].bits[i] = run->pages[range].bits[i] & ~left[range].bits[i];
@@ -304,7 +273,8 @@ make_tests(const CopyRun *run, const ScanAggregate *column, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (!CopyConditionsTests(run, column[i].filter_number, &tests[i]))
+		if (!CopyConditionsTests(run, column[i].filter_number, &tests[i]) ||
+			(run->copies->id[i] >= 0 && !CopyTestsPair(&tests[i], run->copies->id[i])))
 			return NULL;
 	return tests;
 }
@@ -424,7 +394,7 @@ ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates, co
 	relation = table_open(planner_rt_fetch(table->relid, root)->relid, NoLock);
 	if (CopyTableRefusal(relation) == NULL)
 		there = CopyRangesThere(relation, extract_actual_clauses(table->baserestrictinfo, false),
-								aggregates, ranges);
+								aggregates, group != NULL, ranges);
 	if (group && there > 0)
 		there = Min(there, group_ranges(relation, group, groups * list_length(aggregates), ranges));
 	table_close(relation, NoLock);

@@ -100,6 +100,15 @@ filter_params(const Const *template, qf_params *params)
 	FilterReadEnd(&reader);
 }
 
+bool
+ColumnFilterDraws(const Const *template)
+{
+	qf_params params;
+
+	filter_params(template, &params);
+	return !qf_is_bloom(&params);
+}
+
 static bool
 filter_takes_keys(const ColumnScanCall *call)
 {

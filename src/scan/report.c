@@ -36,9 +36,11 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanA
 	for (i = 0; i < count; i++)
 	{
 		const FilterState *filter = ScanAggregateState(&column[i], &filter_state_type);
+		const SetsState *sets = ScanAggregateState(&column[i], &sets_state_type);
 
 		keys += column[i].state ? column[i].state->members : 0;
-		on_gpu |= ScanAggregateIsRemote(&column[i]) || (filter && filter->filter.remote);
+		on_gpu |= ScanAggregateIsRemote(&column[i]) || (filter && filter->filter.remote) ||
+				  (sets && sets->remote);
 	}
 	ActivitySet(activity, ACTIVITY_DONE, reader->pages + reader->pages_copied);
 	ActivitySet(activity, ACTIVITY_FOUND, keys);

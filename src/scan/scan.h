@@ -30,8 +30,7 @@
  *	builtin.c	PostgreSQL's own sum, avg, min and max
  *	groups.h	GROUP BY: groups_plan.c, groups_estimate.c, groups_key.c,
  *				groups_expr.c, groups_cache.c, groups.c, spill.c
- *	copy.h		columns whose keys a GPU has: copy_check.c, copy_use.c, copy_load.c,
- *				copy_exact.c, copy_view.c
+ *	copy.h		columns whose keys a GPU has: copy_*.c
  *	pairs.h		QSketchPairs, a node of its own: pairs_plan.c, pairs_exec.c
  *	worker_partial.c	partial states for Citus, from the same plans
  *
@@ -352,6 +351,9 @@ extern const char *ColumnGpuReason(const Aggref *aggref);
 /* Is the sketch of a call made on the CPU, whatever is on a GPU? */
 extern bool ColumnStaysOnCpu(const ColumnScanCall *call);
 
+/* Do rows of a filter of this template draw which bits they set? */
+extern bool ColumnFilterDraws(const Const *template);
+
 /* Is it a sketch whose counters are on a device? */
 static inline bool
 ScanAggregateIsRemote(const ScanAggregate *column)
@@ -366,7 +368,10 @@ ScanAggregateIsOnCpu(const ScanAggregate *column)
 {
 	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
 	const FilterState *filter = ScanAggregateState(column, &filter_state_type);
+	const SetsState *sets = ScanAggregateState(column, &sets_state_type);
 
+	if (sets)
+		return sets->remote == NULL;
 	return (sketch == NULL || sketch->engine == &qs_engine_cpu) &&
 		   (filter == NULL || filter->engine == &qf_engine_cpu);
 }

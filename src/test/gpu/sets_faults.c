@@ -12,6 +12,7 @@
 
 #include "sets/builder.h"
 #include "gpu_extra.h"
+#include "sets_members_cuda.h"
 
 #define SETS  300
 #define ROWS  20000
@@ -53,7 +54,34 @@ make_collection(qset_collection *c)
 	qset_builder_free(&b);
 }
 
-/* Load, copy, search, and fetch the pairs, in pieces so small that some rows are counted again. */
+/* Make a collection there of the rows of one that is here. */
+static qb_status
+make_of_rows(qs_cuda *gpu, const qset_collection *c, qset_cuda_sets **made)
+{
+	static int64_t id[ROWS];
+	static uint64_t element[ROWS];
+	qset_cuda_members *m = NULL;
+	qset_cuda_sizes sizes;
+	qb_status status = qset_cuda_members_create(gpu, &m);
+
+	*made = NULL;
+	for (uint64_t set = 0; set < c->sets; set++)
+		for (uint64_t i = c->offset[set]; i < c->offset[set + 1]; i++)
+		{
+			id[i] = c->id[set];
+			element[i] = c->low[c->rank[i]];
+		}
+	if (status == QB_OK)
+		status = qset_cuda_members_add(m, id, element, c->elements);
+	if (status == QB_OK)
+		status = qset_cuda_members_sort(m, &sizes);
+	if (status == QB_OK)
+		status = qset_cuda_sets_make(m, made);
+	qset_cuda_members_destroy(m);
+	return status;
+}
+
+/* Load or make, copy, search, and fetch the pairs, in pieces so small that some rows are counted again. */
 static qb_status
 find_pairs(qs_cuda *gpu, const qset_collection *c, int method, bool both, uint64_t *pairs)
 {
@@ -66,7 +94,7 @@ find_pairs(qs_cuda *gpu, const qset_collection *c, int method, bool both, uint64
 
 	*pairs = 0;
 	CHECK(qset_filter_init(&r.filter, 1, 0, both ? 5 : 0) == QB_OK);
-	status = qset_cuda_sets_load(gpu, c, &original);
+	status = both ? qset_cuda_sets_load(gpu, c, &original) : make_of_rows(gpu, c, &original);
 	if (status == QB_OK)
 		status = qset_cuda_sets_index(original);
 	if (status == QB_OK)

@@ -1,0 +1,149 @@
+/*
+ * copy_families.c
+ *		Copies of columns for the aggregates of each family: which can take keys from
+ *		copies, and how they do.
+ *
+ * Sketches, Bloom filters and collections of sets do not depend on the order of rows.  A
+ * frequency filter draws which bits a row sets by the number of the row, so its rows are
+ * read.
+ *
+ * Elements of sets are the numbers that copies have.  Elements of other types would be
+ * 128-bit fingerprints, of which copies have half.
+ *
+ * src/scan/copy_families.c
+ */
+#include "scan/copy.h"
+
+#include "gpu/sketch_gpu.h"
+#include "pg/sets_elements.h"
+#include "pg/sets_remote.h"
+#include "utils/rel.h"
+
+static bool
+is_sketch(const ColumnFamily *family)
+{
+	return family == &column_families[0];
+}
+
+static bool
+is_filter(const ColumnFamily *family)
+{
+	return family == &column_families[1];
+}
+
+static bool
+makes_sets(const ColumnFamily *family)
+{
+	return family == &column_families[2];
+}
+
+/* Why a family takes no keys from copies; NULL: it does.  "grouped": for each group. */
+static const char *
+family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
+{
+	if (is_sketch(family))
+		return NULL;
+	if (!is_filter(family) && !makes_sets(family))
+		return "an aggregate that takes no keys from copies";
+	if (grouped)
+		return "GROUP BY of an aggregate that makes no sketch";
+	return is_filter(family) && ColumnFilterDraws(template)
+			   ? "a filter whose rows draw by their numbers"
+			   : NULL;
+}
+
+/* Why a collection's elements of this type, with ids of that column, cannot come from copies. */
+static const char *
+sets_refusal(Relation relation, Oid type, AttrNumber id)
+{
+	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), id - 1);
+	CopyForm ids = CopyFormOf(form->atttypid);
+
+	if (!ElementsAreExact(type))
+		return "elements that are no integers, dates or timestamps";
+	if (!CopyTakesKeys(form) || ids.kind == VALUE_NONE || ids.number != QB_NUMBER_IS_KEY)
+		return "ids of sets of a type that is not copied as integers";
+	return NULL;
+}
+
+/* What an aggregate has beside its keys: the column of the ids of its sets, or weights. */
+static const char *
+weight_refusal(Relation relation, const ColumnFamily *family, Oid type, AttrNumber weight)
+{
+	if (makes_sets(family))
+		return sets_refusal(relation, type, weight);
+	return weight ? "weights" : NULL;
+}
+
+/* Why the keys of an aggregate cannot come from a copy; NULL: they can. */
+const char *
+CopyAggregateRefusal(Relation relation, const ScanAggregate *column, bool grouped)
+{
+	const char *refusal = family_refusal(column->family, column->template, grouped);
+	Form_pg_attribute form;
+
+	if (refusal)
+		return refusal;
+	if (column->row)
+		return "a key of several columns";
+	refusal = weight_refusal(relation, column->family, column->key_type, column->weight.attribute);
+	if (refusal)
+		return refusal;
+	form = TupleDescAttr(RelationGetDescr(relation), column->place.attribute - 1);
+	if (!CopyTakesKeys(form) || form->atttypid != column->key_type)
+		return "keys of a type that is not copied";
+	return NULL;
+}
+
+/* Why the state of an aggregate takes no keys from copies; NULL: it does. */
+static const char *
+state_refusal(const ScanAggregate *column)
+{
+	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
+
+	if (makes_sets(column->family))
+		return NULL;
+	if (ScanAggregateIsOnCpu(column))
+		return sketch ? "the sketch is made on the CPU" : "the filter is made on the CPU";
+	return sketch && GpuSketchOnlyOnCpu(&sketch->sketch.params)
+			   ? "sketches of structure sf are made on the CPU"
+			   : NULL;
+}
+
+/* Why states of a run take no keys from copies; NULL: they do. */
+const char *
+CopyStatesRefusal(const ScanAggregate *column, int count)
+{
+	const char *refusal = NULL;
+	int i;
+
+	for (i = 0; i < count && refusal == NULL; i++)
+		refusal = state_refusal(&column[i]);
+	return refusal;
+}
+
+/* Give an aggregate the keys of these parts, and take the pages off their sets that it got. */
+void
+CopyAddKeys(ScanAggregate *column, const GpuColumnPart *part, int parts)
+{
+	if (is_sketch(column->family))
+		SketchAddColumn((SketchState *) column->state, part, parts);
+	else if (makes_sets(column->family))
+		SetsAddColumns((SetsState *) column->state, part, parts);
+	else
+		FilterAddColumn((FilterState *) column->state, part, parts);
+}
+
+/* ---- while planning ---- */
+
+/* May an aggregate's keys come from copies, as far as its call tells? */
+bool
+CopyTakesCall(Relation relation, const ColumnScanCall *call, bool grouped)
+{
+	AttrNumber weight = call->weight ? call->weight->varattno : 0;
+
+	return family_refusal(call->family, call->template, grouped) == NULL && !call->row &&
+		   weight_refusal(relation, call->family, call->key_type, weight) == NULL &&
+		   call->key_type == call->key->vartype &&
+		   !(is_sketch(call->family) && ColumnStaysOnCpu(call));
+}
