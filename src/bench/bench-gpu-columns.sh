@@ -20,7 +20,7 @@ fill_table() {
 	local part
 	psql -Xqc 'CREATE TABLE events (user_id bigint, day int, pad text)'
 	for ((part = 0; part < cores; part++)); do
-		psql -Xqc "SELECT setseed(0.$((part + 1)))" \
+		psql -Xqc "SELECT setseed(0.$((part + 101)))" \
 			-c "INSERT INTO events SELECT (random() ^ 3 * 20e6)::bigint, i % 30, repeat('x', 39)
 				FROM generate_series(1, $((rows / cores))) AS i" >/dev/null &
 	done
