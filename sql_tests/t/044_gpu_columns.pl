@@ -92,6 +92,7 @@ for my $distinct (1, 2, $limit - 1, $limit, $limit + 1, 4500)
 	$node->safe_psql('postgres', 'VACUUM few');
 	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('few', '{k}')});
 	same("$distinct distinct keys", 'SELECT md5(qsketch_agg(k)::text), (qsketch_info(qsketch_agg(k))).form FROM few');
+	same("$distinct distinct keys, as they were counted before", 'SELECT md5(qsketch_agg(k)::text) FROM few') for 1 .. 2;
 	same("$distinct distinct keys, small", "SELECT md5(qsketch_agg(k, $small)::text) FROM few");
 	from_copies("$distinct distinct keys", 'SELECT qsketch_agg(k) FROM few', undef, 0);
 	$node->safe_psql('postgres', 'UPDATE few SET k = k + 1 WHERE n % 9000 = 0');

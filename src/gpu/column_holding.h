@@ -14,6 +14,25 @@
 #include "gpu/column_request.h"
 #include "gpu/worker.h"
 
+/* The most distinct keys that are remembered. */
+#define GPU_COUNTED_MAX 512
+
+/*
+ * Distinct keys of all rows of some pages, as they were last counted: repeated queries ask
+ * for the same ones.
+ */
+typedef struct GpuCounted
+{
+	GpuPages pages;
+	uint32 wish;
+	int most;
+	int count;   /* of distinct keys; most + 1: there are more, which are not here */
+	uint64 rows; /* that were counted */
+	uint32 end;  /* the first page that was not */
+	uint64 key[GPU_COUNTED_MAX];
+	int64 times[GPU_COUNTED_MAX];
+} GpuCounted;
+
 typedef struct GpuHolding
 {
 	uint64 serial;
@@ -27,8 +46,9 @@ typedef struct GpuHolding
 	uint32 pages; /* pages before this one have come */
 	uint64 map_lsn;
 	GpuPages copied;
-	uint32 *first; /* row of each page, GPU_RANGE_PAGES + 1 */
-	uint64 *lsn;   /* GPU_RANGE_PAGES */
+	uint32 *first;       /* row of each page, GPU_RANGE_PAGES + 1 */
+	uint64 *lsn;         /* GPU_RANGE_PAGES */
+	GpuCounted *counted; /* NULL: nothing was counted */
 } GpuHolding;
 
 /* The copy of an entry, or NULL. */

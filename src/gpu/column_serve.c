@@ -32,6 +32,7 @@ free_holding(GpuHolding *h)
 	free(h->first);
 	free(h->lsn);
 	free(h->null);
+	free(h->counted);
 	free(h);
 }
 
@@ -254,9 +255,55 @@ serve_renew(GpuSlot *slot, GpuHolding *h)
 	return QB_OK;
 }
 
+/* Answer with the distinct keys that were counted last, if the request wants the same ones. */
+static bool
+recall_counts(const GpuHolding *h, const GpuWanted *wanted, GpuSlot *slot)
+{
+	const GpuCounted *c = h->counted;
+	uint64 *key = (uint64 *) GpuSlotData(slot);
+
+	if (c == NULL || wanted->tests.tests > 0 || c->wish != wanted->wish || c->most != slot->count ||
+		memcmp(&c->pages, &wanted->pages, sizeof(c->pages)) != 0)
+		return false;
+	slot->count = c->count;
+	slot->offset = c->end;
+	GpuEntryUsed(slot->entry.index);
+	if (c->count > c->most)
+		return true;
+	memcpy(key, c->key, c->count * sizeof(uint64));
+	memcpy(key + c->count, c->times, c->count * sizeof(int64));
+	GpuCount(COUNT_COLUMN_KEYS, c->rows);
+	return true;
+}
+
+/* Remember what was counted, if all rows of the pages were wanted. */
+static void
+remember_counts(GpuHolding *h, const GpuWanted *wanted, int most, uint64 rows, const GpuSlot *slot,
+				const int64 *times)
+{
+	GpuCounted *c = h->counted;
+
+	if (wanted->tests.tests > 0 || (slot->count <= most && slot->count > GPU_COUNTED_MAX))
+		return;
+	if (c == NULL)
+		c = h->counted = malloc(sizeof(GpuCounted));
+	if (c == NULL)
+		return;
+	c->pages = wanted->pages;
+	c->wish = wanted->wish;
+	c->most = most;
+	c->count = slot->count;
+	c->rows = rows;
+	c->end = (uint32) slot->offset;
+	if (slot->count > most)
+		return;
+	memcpy(c->key, GpuSlotData(slot), slot->count * sizeof(uint64));
+	memcpy(c->times, times, slot->count * sizeof(int64));
+}
+
 /* Count distinct keys of as many pages as fit in a piece of the work. */
 static qb_status
-serve_counts(GpuSlot *slot)
+serve_counts(GpuSlot *slot, GpuHolding *h)
 {
 	uint64 *key = (uint64 *) GpuSlotData(slot);
 	int most = slot->count;
@@ -268,6 +315,8 @@ serve_counts(GpuSlot *slot)
 	if (most < 0 || most > GPU_COUNTS_MAX)
 		return QB_NO_MEMORY;
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	if (recall_counts(h, &wanted, slot))
+		return QB_OK;
 	slot->count = 0;
 	status =
 		GpuColumnPick(slot->entry.index, &wanted, 0, (uint64) gpu_device_ops->piece_work, &picked);
@@ -277,6 +326,7 @@ serve_counts(GpuSlot *slot)
 	if (status != QB_OK)
 		return status;
 	slot->offset = picked.end;
+	remember_counts(h, &wanted, most, picked.count, slot, times);
 	if (slot->count > most)
 		return QB_OK;
 	memcpy(key + slot->count, times, slot->count * sizeof(int64));
@@ -345,7 +395,7 @@ serve_column(GpuSlot *slot)
 		case COLUMN_RENEW:
 			return serve_renew(slot, h);
 		case COLUMN_COUNTS:
-			return serve_counts(slot);
+			return serve_counts(slot, h);
 		case COLUMN_MANY:
 			return serve_many(slot);
 		default:
