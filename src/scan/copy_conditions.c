@@ -244,7 +244,8 @@ aggregate_ranges(Relation relation, Aggref *aggref, GpuRef *ref, uint32 ranges)
 	GpuColumn column;
 
 	if (!ColumnScanMatch(aggref, &call) || call.family != &column_families[0] || call.row ||
-		call.weight || call.key_type != call.key->vartype || ColumnStaysOnCpu(&call))
+		call.weight || call.parameter || call.key_type != call.key->vartype ||
+		ColumnStaysOnCpu(&call))
 		return 0;
 	column = CopyColumn(relation, call.key->varattno, aggref->inputcollid);
 	return copied_ranges(relation, make_ands_implicit(aggref->aggfilter), ref, ranges,

@@ -35,6 +35,8 @@ aggregate_refusal(Relation relation, const ScanAggregate *column)
 		return "a key of several columns";
 	if (column->weight.attribute)
 		return "weights";
+	if (column->given)
+		return "a template that is not a constant";
 	form = TupleDescAttr(RelationGetDescr(relation), column->place.attribute - 1);
 	if (!CopyTakesKeys(form) || form->atttypid != column->key_type)
 		return "keys of a type that is not copied";
