@@ -239,7 +239,8 @@ compare_high(const uint8_t *high, bool wide, uint64_t t, uint32_t *below, uint32
 
 /*
  * Keys whose estimates are at least "least".  No high part of a key's counters may be below
- * that of "least".  Where it is the same, the low part may not be smaller.
+ * that of "least".  Where it is the same, the low part may not be smaller.  High buckets are
+ * fetched ahead if most low buckets have one: asking each of the others would cost more.
  */
 AVX512 QB_INLINE size_t
 select_of(const qs_sketch *sk, bool wide, const uint64_t *hv, size_t count, uint64_t least,
@@ -249,6 +250,7 @@ select_of(const qs_sketch *sk, bool wide, const uint64_t *hv, size_t count, uint
 	uint32_t mask[QS_BATCH];
 	const __m256i low_least = _mm256_set1_epi8((char) least);
 	uint64_t t = least >> 8;
+	bool many = sk->extra_used > sk->params.n / 2;
 	size_t n = 0;
 	size_t i;
 
@@ -261,7 +263,9 @@ select_of(const qs_sketch *sk, bool wide, const uint64_t *hv, size_t count, uint
 		uint32_t same = UINT32_MAX;
 
 		__builtin_prefetch(sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD] * QS_LOW_BYTES);
-		fetch_high(sk, sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD / 2] * QS_LOW_BYTES, wide);
+		if (many)
+			fetch_high(sk, sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD / 2] * QS_LOW_BYTES,
+					   wide);
 		if (high)
 			compare_high(high, wide, t, &below, &same);
 		same &= _mm256_cmplt_epu8_mask(_mm256_loadu_si256((const void *) low), low_least);
