@@ -179,6 +179,8 @@ typedef struct PageReader
 	const PageSet *without; /* pages that are left out, or NULL */
 #if PG_VERSION_NUM < 170000
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
+	Buffer last;                             /* the buffer read last */
+	bool consecutive;                        /* it followed the one before it */
 #else
 	struct ReadStream *stream; /* of a scan that leaves pages out */
 #endif
