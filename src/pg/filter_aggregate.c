@@ -35,18 +35,24 @@ start_state(FunctionCallInfo fcinfo, FilterState *state)
 	return state;
 }
 
-/* Parameters of the template argument.  Rows in the template do not matter. */
-static void
-template_params(FunctionCallInfo fcinfo, int argument, qf_params *params)
+/* Parameters of a template.  Rows in it do not matter. */
+void
+FilterReadTemplate(Datum template, bool null, qf_params *params)
 {
 	FilterReader reader;
 
-	if (PG_ARGISNULL(argument))
+	if (null)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("template of a filter must not be null")));
-	FilterRead(&reader, PG_GETARG_DATUM(argument));
+	FilterRead(&reader, template);
 	*params = reader.filter->params;
 	FilterReadEnd(&reader);
+}
+
+static void
+template_params(FunctionCallInfo fcinfo, int argument, qf_params *params)
+{
+	FilterReadTemplate(PG_GETARG_DATUM(argument), PG_ARGISNULL(argument), params);
 }
 
 static void

@@ -35,24 +35,29 @@ SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFun
 	return state;
 }
 
-/* Parameters of the template argument.  Counts in the template do not matter. */
+/* Parameters of a template.  Counts in it do not matter. */
 void
-SketchTemplateParams(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
+SketchReadTemplate(Datum template, bool null, qs_params *params)
 {
 	SketchReader reader;
 
-	if (form.template == 0)
-	{
-		SketchDefaultParams(params);
-		return;
-	}
-	if (PG_ARGISNULL(form.template))
+	if (null)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("template of a sketch must not be null")));
-	SketchReadAsStored(&reader, PG_GETARG_DATUM(form.template));
+	SketchReadAsStored(&reader, template);
 	*params = reader.sketch->params;
 	SketchReadEnd(&reader);
 	SketchCheck(params->part == QS_PART_DEVICE ? QB_READ_ONLY : QB_OK);
+}
+
+/* Parameters of the template argument, or the defaults without one. */
+void
+SketchTemplateParams(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
+{
+	if (form.template == 0)
+		SketchDefaultParams(params);
+	else
+		SketchReadTemplate(PG_GETARG_DATUM(form.template), PG_ARGISNULL(form.template), params);
 }
 
 /* Raise an error unless two rows or states have the same template. */

@@ -21,6 +21,8 @@
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 
 struct BuiltinAggregate
@@ -33,7 +35,7 @@ struct BuiltinAggregate
 	bool starts_null;
 	Datum start;
 	AggState *caller;  /* what the functions take for their caller */
-	MemoryContext row; /* what they allocate for a row beside the state */
+	MemoryContext row; /* what they allocate beside the state, for a row or for a page */
 };
 
 /* The initial state, from its text in the catalog. */
@@ -157,15 +159,46 @@ add(BuiltinAggregate *builtin, BuiltinState *state, Datum value, bool null)
 	state->none = false;
 }
 
-/*
- * Add the column of all tuples.  What the functions allocate beside the state is freed after
- * each row: a page may have hundreds of strings that are long when they are not compressed.
- */
-void
-BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place,
-		   Relation relation, const PageTuples *tuples)
+/* Read a column of fixed width; false: NULL. */
+static inline bool
+get_fixed(const ColumnPlace *place, const FormData_pg_attribute *form, Relation relation,
+		  HeapTupleHeader tuple, uint16 length, Datum *value)
 {
-	MemoryContext old = MemoryContextSwitchTo(builtin->row);
+	if (unlikely(place->offset < 0 || !ColumnAtOffset(place, tuple)))
+		return ColumnGetAny(place, relation, tuple, length, value);
+	*value = fetch_att(ColumnAt(place, tuple), form->attbyval, form->attlen);
+	return true;
+}
+
+/* Add a column of fixed width.  What the functions allocate for a value of it is small. */
+static void
+add_fixed(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place,
+		  Relation relation, const PageTuples *tuples)
+{
+	const FormData_pg_attribute *form =
+		TupleDescAttr(RelationGetDescr(relation), place->attribute - 1);
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		Datum value = (Datum) 0;
+		bool null;
+
+		FetchAhead(tuples, i);
+		null = !get_fixed(place, form, relation, tuples->tuple[i], tuples->length[i], &value);
+		add(builtin, state, value, null);
+	}
+	MemoryContextReset(builtin->row);
+}
+
+/*
+ * Add a column of strings, or of numbers of any length.  A page may have hundreds of them that
+ * are long when they are not compressed, so what the functions allocate is freed after each.
+ */
+static void
+add_any(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place, Relation relation,
+		const PageTuples *tuples)
+{
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
@@ -179,6 +212,19 @@ BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *pl
 		add(builtin, state, value, null);
 		MemoryContextReset(builtin->row);
 	}
+}
+
+/* Add the column of all tuples. */
+void
+BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place,
+		   Relation relation, const PageTuples *tuples)
+{
+	MemoryContext old = MemoryContextSwitchTo(builtin->row);
+
+	if (TupleDescAttr(RelationGetDescr(relation), place->attribute - 1)->attlen > 0)
+		add_fixed(builtin, state, place, relation, tuples);
+	else
+		add_any(builtin, state, place, relation, tuples);
 	MemoryContextSwitchTo(old);
 }
 

@@ -134,7 +134,7 @@ extern void WantedRowsFilter(WantedRows *rows, PageTuples *tuples);
 extern void WantedRowsEnd(WantedRows *rows);
 
 /* setup.c */
-extern ScanAggregate *ScanAggregatesInit(const CustomScan *scan, WantedRows *rows, int *count);
+extern ScanAggregate *ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count);
 
 /* The tuples that WHERE left, or those that a filter left. */
 static inline PageTuples *

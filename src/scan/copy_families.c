@@ -79,9 +79,12 @@ weight_refusal(Relation relation, const ColumnFamily *family, Oid type, AttrNumb
 const char *
 CopyAggregateRefusal(Relation relation, const ScanAggregate *column, bool grouped)
 {
-	const char *refusal = family_refusal(column->family, column->template, grouped);
+	const char *refusal;
 	Form_pg_attribute form;
 
+	if (column->given)
+		return "a template that is not a constant";
+	refusal = family_refusal(column->family, column->template, grouped);
 	if (refusal)
 		return refusal;
 	if (column->row)
@@ -142,8 +145,8 @@ CopyTakesCall(Relation relation, const ColumnScanCall *call, bool grouped)
 {
 	AttrNumber weight = call->weight ? call->weight->varattno : 0;
 
-	return family_refusal(call->family, call->template, grouped) == NULL && !call->row &&
-		   weight_refusal(relation, call->family, call->key_type, weight) == NULL &&
+	return !call->parameter && family_refusal(call->family, call->template, grouped) == NULL &&
+		   !call->row && weight_refusal(relation, call->family, call->key_type, weight) == NULL &&
 		   call->key_type == call->key->vartype &&
 		   !(is_sketch(call->family) && ColumnStaysOnCpu(call));
 }

@@ -82,7 +82,8 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 
 	init_rows(state);
-	state->column = ScanAggregatesInit(cscan, &state->rows, &state->count);
+	state->column = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
+	WantedRowsAddParams(&state->rows, lsecond(cscan->custom_exprs));
 	state->partial = ScanIsPartial(cscan);
 	state->alone = boolVal(linitial(cscan->custom_private));
 	if (lthird(cscan->custom_private))
@@ -109,6 +110,7 @@ start_sketches(ColumnScanState *state)
 	int i;
 
 	MemoryContextReset(state->sketches);
+	GivenTemplatesRead(state->column, state->count, state->css.ss.ps.ps_ExprContext);
 	if (state->groups)
 	{
 		ScanGroupsStart(state->groups);

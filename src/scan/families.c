@@ -13,6 +13,7 @@
 #include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
 #include "pg/sketch_state_size.h"
+#include "pg/sketch_template.h"
 #include "pg/top_aggregate.h"
 
 #include "catalog/pg_type_d.h"
@@ -54,6 +55,14 @@ sketch_takes_keys(const ColumnScanCall *call)
 	return params.part != QS_PART_DEVICE || ScanRefuse("a template that is a device part");
 }
 
+static void
+sketch_check_template(Datum template, bool null)
+{
+	qs_params params;
+
+	SketchReadTemplate(template, null, &params);
+}
+
 static double
 sketch_table_bytes(const Const *template, double rows, double others, bool together)
 {
@@ -90,11 +99,17 @@ ColumnStaysOnCpu(const ColumnScanCall *call)
 	return GpuSketchOnlyOnCpu(&params);
 }
 
+/* Parameters of a filter's template, or without one of the smallest filter. */
 static void
 filter_params(const Const *template, qf_params *params)
 {
 	FilterReader reader;
 
+	if (template == NULL)
+	{
+		FilterCheck(qf_params_make_bloom(params, 1, 0.5, 0, QF_STANDARD));
+		return;
+	}
 	FilterRead(&reader, template->constvalue);
 	*params = reader.filter->params;
 	FilterReadEnd(&reader);
@@ -112,7 +127,15 @@ ColumnFilterDraws(const Const *template)
 static bool
 filter_takes_keys(const ColumnScanCall *call)
 {
-	return call->template != NULL || ScanRefuse("no template");
+	return call->template || call->parameter || ScanRefuse("no template");
+}
+
+static void
+filter_check_template(Datum template, bool null)
+{
+	qf_params params;
+
+	FilterReadTemplate(template, null, &params);
 }
 
 static double
@@ -284,9 +307,11 @@ const ColumnFamily column_builtin = {
 };
 
 const ColumnFamily column_families[COLUMN_FAMILIES] = {
-	{ &sketch_functions, true, sketch_takes_keys, sketch_table_bytes, sketch_start,
-	  SketchWaitingSpace },
-	{ &filter_functions, false, filter_takes_keys, filter_table_bytes, filter_start },
-	{ &sets_functions, true, sets_takes_keys, sets_table_bytes, sets_start, .shares_work = true },
-	{ &top_functions, true, top_takes_keys, sketch_table_bytes, top_start },
+	{ &sketch_functions, true, sketch_takes_keys, sketch_check_template, sketch_table_bytes,
+	  sketch_start, SketchWaitingSpace },
+	{ &filter_functions, false, filter_takes_keys, filter_check_template, filter_table_bytes,
+	  filter_start },
+	{ &sets_functions, true, sets_takes_keys, NULL, sets_table_bytes, sets_start,
+	  .shares_work = true },
+	{ &top_functions, true, top_takes_keys, sketch_check_template, sketch_table_bytes, top_start },
 };

@@ -2,7 +2,7 @@
  * having.c
  *		HAVING: which of its results a scan returns.
  *
- * The conditions are in the plan's custom_exprs, which refer to its target list.
+ * The conditions are the first item of the plan's custom_exprs, which refer to its target list.
  *
  * src/scan/having.c
  */
@@ -20,7 +20,7 @@
 void
 ScanHavingInit(ScanHaving *having, CustomScanState *node)
 {
-	having->clauses = ((CustomScan *) node->ss.ps.plan)->custom_exprs;
+	having->clauses = ScanHavingClauses((CustomScan *) node->ss.ps.plan);
 	having->state = ExecInitQual(having->clauses, &node->ss.ps);
 }
 

@@ -5,7 +5,8 @@
  * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or
  * another aggregate made of the same functions (pgbase/recognize.c), or beside one of
  * them a count, sum, average, minimum or maximum.  Its arguments must be a column of keys, or ROW() of several columns,
- * perhaps a column of weights or ids, and perhaps constants.  The table's pages must be
+ * perhaps a column of weights or ids, and perhaps constants.  A template can also be a
+ * parameter, such as the result of a subquery (template.c).  The table's pages must be
  * heapam's.  Whatever would be an error is left to the ordinary plan, which raises it
  * only when the first key comes.
  *
@@ -119,6 +120,15 @@ match_constant(Aggref *aggref, int i)
 	return IsA(expr, Const) && !((Const *) expr)->constisnull ? (Const *) expr : NULL;
 }
 
+/* The argument if it is a parameter, whose value is known when the scan runs, else NULL. */
+static Param *
+match_parameter(Aggref *aggref, int i)
+{
+	Expr *expr = argument(aggref, i);
+
+	return IsA(expr, Param) ? (Param *) expr : NULL;
+}
+
 /* Is the call a count of all rows, or of a column? */
 static bool
 match_count(Aggref *aggref, ColumnScanCall *call)
@@ -184,8 +194,12 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 	if (form->limit)
 		call->limit = match_constant(aggref, form->limit - 1);
 	if (form->template)
+	{
 		call->template = match_constant(aggref, form->template - 1);
-	return ((call->limit || !form->limit) && (call->template || !form->template)) ||
+		call->parameter = match_parameter(aggref, form->template - 1);
+	}
+	return ((call->limit || !form->limit) &&
+			(call->template || call->parameter || !form->template)) ||
 		   ScanRefuse("a template or number that is not a constant");
 }
 
@@ -252,6 +266,8 @@ collect_aggregates(Node *node, void *context)
 		return expression_tree_walker(node, collect_aggregates, context);
 	if (!is_plain((Aggref *) node, &call))
 		return true;
+	if (call.parameter && collected->groups != NIL) /* the memory of a group is not known */
+		return !ScanRefuse("GROUP BY with a template that is not a constant");
 	collected->ours |= call.family->functions != NULL;
 	collected->aggregates = list_append_unique(collected->aggregates, node);
 	return false;

@@ -18,7 +18,8 @@
  * custom_scan_tlist refer to that list.  So the list has the aggregates, then what the
  * scan groups by, then each column that conditions need. exec.c turns these references
  * back into columns of the table.  FILTERs stay in their aggregates.  HAVING is in the
- * node's custom_exprs.
+ * node's custom_exprs, with the parameters that are templates, so that the planner knows
+ * that the node depends on them.
  *
  *	one table, serial		QSketchScan, also with GROUP BY
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
@@ -98,7 +99,8 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 												pull_var_clause((Node *) scan->scan.plan.qual, 0));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = intVal(item(path, PATH_RELATION));
-	scan->custom_exprs = (List *) item(path, PATH_HAVING);
+	scan->custom_exprs =
+		list_make2(item(path, PATH_HAVING), ScanTemplateParams((List *) item(path, PATH_TARGETS)));
 	scan->custom_private =
 		list_make3(item(path, PATH_ALONE), item(path, PATH_HANDOVER), item(path, PATH_GROUPING));
 	scan->flags = path->flags;

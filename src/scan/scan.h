@@ -16,6 +16,7 @@
  *	reasons.c	says why it was not used
  *	exec.c		the executor node
  *	setup.c		the columns that it aggregates, and permissions
+ *	template.c	templates that are known when the scan runs
  *	share.c		merges the states of the processes of a parallel plan
  *	build.c		has those processes build collections of sets together
  *	collect.c	hands the sketches of a partition on to the next one
@@ -96,10 +97,11 @@ typedef struct ColumnScanCall
 	Expr *filter;
 	Var *weight; /* an integer: the weight, or the id of a set; NULL: none */
 	KeyKind weight_kind;
-	Oid weight_cast; /* the function that casts "weight" to bigint, if there is one */
-	Const *template; /* NULL: the default parameters */
-	Const *limit;    /* how many keys are of interest; NULL: the family has no such argument */
-	Oid key_type;    /* as the transition function sees it */
+	Oid weight_cast;  /* the function that casts "weight" to bigint, if there is one */
+	Const *template;  /* NULL: the default parameters, or those of "parameter" */
+	Param *parameter; /* whose value will be the template; NULL: there is none */
+	Const *limit;     /* how many keys are of interest; NULL: the family has no such argument */
+	Oid key_type;     /* as the transition function sees it */
 } ColumnScanCall;
 
 extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
@@ -176,6 +178,8 @@ typedef struct PageReader
 	const PageSet *without; /* pages that are left out, or NULL */
 #if PG_VERSION_NUM < 170000
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
+	Buffer last;                             /* the buffer read last */
+	bool consecutive;                        /* it followed the one before it */
 #else
 	struct ReadStream *stream; /* of a scan that leaves pages out */
 #endif
@@ -231,6 +235,9 @@ extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const Col
 					   Relation relation, const PageTuples *tuples);
 extern Datum BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null);
 
+/* template.c: a template that is the value of a parameter. */
+typedef struct GivenTemplate GivenTemplate;
+
 /* One aggregate of the query, of any of our families, count, or another one of PostgreSQL. */
 typedef struct ScanAggregate
 {
@@ -242,6 +249,7 @@ typedef struct ScanAggregate
 	RowKey *row; /* of a key of several columns; NULL: of one */
 	const ColumnFamily *family;
 	const Const *template;     /* NULL: the default parameters */
+	GivenTemplate *given;      /* the template is the value of a parameter; NULL: it is not */
 	const Const *limit;        /* NULL: the family has no such argument */
 	int filter_number;         /* the FILTER whose tuples it gets; -1: it gets all */
 	BuiltinAggregate *builtin; /* NULL: it is one of ours, or count */
@@ -252,12 +260,20 @@ typedef struct ScanAggregate
 	int phase;             /* phase of SharedBuild when this process attached */
 } ScanAggregate;
 
+/* template.c */
+extern List *ScanTemplateParams(List *aggregates);
+extern GivenTemplate *GivenTemplateCreate(Param *param, PlanState *node);
+extern void GivenTemplatesRead(ScanAggregate *column, int count, ExprContext *context);
+extern void GivenTemplateCheck(const ScanAggregate *column);
+
 /* families.c: what the scan needs to know of a family. */
 struct ColumnFamily
 {
 	const AggregateFunctions *functions;
 	bool weights;                                   /* weights can be columns, too */
 	bool (*takes_keys)(const ColumnScanCall *call); /* false after ScanRefuse() */
+	/* Raise the error of a template with which no key can be counted.  NULL: has no templates. */
+	void (*check_template)(Datum template, bool null);
 	/*
 	 * Bytes that merging handles, for states of so many rows in each of "others" other
 	 * processes.  "together": these processes have no other scan to do.
@@ -315,6 +331,8 @@ ScanAggregateResult(const ScanAggregate *column, bool *null)
 {
 	if (column->builtin)
 		return BuiltinResult(column->builtin, &column->computed, null);
+	if (column->given)
+		GivenTemplateCheck(column);
 	*null = column->state && column->state->members == 0;
 	return column->state ? EOHPGetRODatum(&column->state->header) : Int64GetDatum(column->rows);
 }
@@ -468,6 +486,7 @@ extern void ScanHavingExplain(const ScanHaving *having, const CustomScan *scan, 
 
 /* setup.c */
 extern bool ScanReturnsOneRow(const CustomScan *scan);
+extern List *ScanHavingClauses(const CustomScan *scan);
 extern List *ScanClauses(const CustomScan *scan);
 extern List *ScanGroupExprs(const CustomScan *scan);
 extern bool ScanIsPartial(const CustomScan *scan);

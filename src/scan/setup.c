@@ -52,6 +52,13 @@ of_table(Node *node, void *list)
 	return expression_tree_mutator(node, of_table, list);
 }
 
+/* HAVING, the first item of custom_exprs.  The second has the parameters that are templates. */
+List *
+ScanHavingClauses(const CustomScan *scan)
+{
+	return linitial(scan->custom_exprs);
+}
+
 /* The conditions on all rows. */
 List *
 ScanClauses(const CustomScan *scan)
@@ -102,7 +109,7 @@ create_builtin(const Aggref *aggref, const ColumnScanCall *call)
 
 /* Set up one column from the plan's list of aggregates. */
 static void
-init_aggregate(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
+init_aggregate(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor, PlanState *node)
 {
 	ColumnScanCall call;
 
@@ -119,6 +126,7 @@ init_aggregate(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
 	column->row = call.row ? RowKeyCreate(call.row, descriptor) : NULL;
 	column->family = call.family;
 	column->template = call.template;
+	column->given = call.parameter ? GivenTemplateCreate(call.parameter, node) : NULL;
 	column->limit = call.limit;
 	if (call.family == &column_builtin)
 		column->builtin = create_builtin(aggref, &call);
@@ -126,8 +134,9 @@ init_aggregate(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor)
 
 /* All aggregates of the scan, which come first in its target list.  Their FILTERs join the rows'. */
 ScanAggregate *
-ScanAggregatesInit(const CustomScan *scan, WantedRows *rows, int *count)
+ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count)
 {
+	const CustomScan *scan = (const CustomScan *) node->plan;
 	TupleDesc descriptor = RelationGetDescr(rows->relation);
 	ScanAggregate *column = palloc0(list_length(scan->custom_scan_tlist) * sizeof(ScanAggregate));
 	ListCell *cell;
@@ -139,7 +148,7 @@ ScanAggregatesInit(const CustomScan *scan, WantedRows *rows, int *count)
 
 		if (!IsA(aggref, Aggref))
 			break;
-		init_aggregate(&column[*count], aggref, descriptor);
+		init_aggregate(&column[*count], aggref, descriptor, node);
 		column[(*count)++].filter_number = WantedRowsAddFilter(rows, aggref->aggfilter);
 	}
 	return column;
