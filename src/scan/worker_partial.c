@@ -3,17 +3,23 @@
  *		Partial states for Citus.
  *
  * Citus computes an aggregate of a distributed table from queries to its shards.  Each
- * returns a partial state as text:
- * which return a partial state each, as text:
+ * returns a partial state:
  *	SELECT worker_partial_agg('qsketch_agg(anycompatible)'::regprocedure, key) FROM shard
  *	SELECT worker_partial_agg('qsketch_agg(anycompatible,qsketch)'::regprocedure,
  *							  ROW(key, template)) ...
+ * The state travels as text.  From Citus 14 on it travels in binary if its type has a
+ * binary form, as all of ours have; the aggregate is then worker_binary_partial_agg.
  *
  * Citus' aggregate looks up ours again for each row, which takes several times as long
  * as counting the key.  So before such a query is planned, a call of Citus' aggregate
- * is replaced by the value it would return, the text of our aggregate's result:
+ * is replaced by the value it would return, the text or the bytes of our aggregate's
+ * result:
  *
  *	SELECT _qsketch_out(qsketch_agg(key, template)) ...
+ *	SELECT _qsketch_send(qsketch_agg(key, template)) ...
+ *
+ * Whoever combines such states reads them by the type's input or receive function, which
+ * validates them: a user may call Citus' other aggregate with any text or bytes.
  *
  * The changed query is planned like any other: as a column scan, in parallel, by
  * groups.  It also takes keys of any type.  Citus' aggregate refuses a key whose type
@@ -47,7 +53,21 @@
 #include "utils/syscache.h"
 
 #define TRANSITION "worker_partial_agg_sfunc"
-#define FINAL      "worker_partial_agg_ffunc"
+
+/* An aggregate of Citus: all have the same transition function. */
+typedef struct Wrapper
+{
+	const char *final; /* name of its final function */
+	Oid result;        /* type of what travels */
+
+	/* Find the function that makes the result from a state of this type. */
+	void (*find_output)(Oid type, Oid *function, bool *varlena);
+} Wrapper;
+
+static const Wrapper wrappers[] = {
+	{ "worker_partial_agg_ffunc", CSTRINGOID, getTypeOutputInfo },
+	{ "worker_binary_partial_agg_ffunc", BYTEAOID, getTypeBinaryOutputInfo },
+};
 
 /* qsketch.enable_worker_partial */
 static bool worker_partial_enabled = true;
@@ -60,7 +80,7 @@ typedef struct PartialCall
 	Oid aggregate; /* ours */
 	FormData_pg_aggregate wrapper_parts;
 	FormData_pg_aggregate parts;
-	Oid output; /* output function of the state's type */
+	Oid output; /* output or send function of the state's type */
 	List *args; /* expressions */
 } PartialCall;
 
@@ -80,11 +100,23 @@ is_loaded_as(Oid function, const char *name)
 	return address && (void *) CFunctionOf(function) == address;
 }
 
-/* Can this be a call of Citus' aggregate?  This quick test reads no catalog. */
+/* The aggregate of Citus that returns this type, or NULL. */
+static const Wrapper *
+wrapper_of(Oid result)
+{
+	int i;
+
+	for (i = 0; i < lengthof(wrappers); i++)
+		if (wrappers[i].result == result)
+			return &wrappers[i];
+	return NULL;
+}
+
+/* Can this be a call of an aggregate of Citus?  This quick test reads no catalog. */
 static bool
 has_shape(const Aggref *call)
 {
-	return call->aggtype == CSTRINGOID && call->aggkind == AGGKIND_NORMAL && !call->aggstar &&
+	return wrapper_of(call->aggtype) != NULL && call->aggkind == AGGKIND_NORMAL && !call->aggstar &&
 		   !call->aggvariadic && call->aggorder == NIL && call->aggdistinct == NIL &&
 		   list_length(call->args) == 2 &&
 		   exprType((Node *) linitial_node(TargetEntry, call->args)->expr) == OIDOID;
@@ -149,23 +181,24 @@ has_types(Oid aggregate, List *args, const Oid *declared)
 	return check_generic_type_consistency(actual, declared, count);
 }
 
-/* Is it a call of Citus' aggregate for one of ours? */
+/* Is it a call of an aggregate of Citus for one of ours? */
 static bool
 match(const Aggref *aggref, PartialCall *call)
 {
+	const Wrapper *wrapper = wrapper_of(aggref->aggtype);
 	Oid *declared;
 	int count;
 	bool varlena;
 
 	if (!has_shape(aggref) || !AggregateParts(aggref->aggfnoid, &call->wrapper_parts) ||
 		!is_loaded_as(call->wrapper_parts.aggtransfn, TRANSITION) ||
-		!is_loaded_as(call->wrapper_parts.aggfinalfn, FINAL))
+		!is_loaded_as(call->wrapper_parts.aggfinalfn, wrapper->final))
 		return false;
 	call->aggregate = named_aggregate(aggref);
 	if (!is_ours(call->aggregate) || !AggregateParts(call->aggregate, &call->parts) ||
 		get_func_signature(call->aggregate, &declared, &count) != call->parts.aggtranstype)
 		return false;
-	getTypeOutputInfo(call->parts.aggtranstype, &call->output, &varlena);
+	wrapper->find_output(call->parts.aggtranstype, &call->output, &varlena);
 	call->args = unpacked(aggref, count);
 	return call->args != NIL && has_types(call->aggregate, call->args, declared);
 }
@@ -268,8 +301,9 @@ replace(Node *node, void *context)
 		return node;
 	InvokeFunctionExecuteHook(aggref->aggfnoid);
 	replaced->calls++;
-	return (Node *) makeFuncExpr(call.output, CSTRINGOID, list_make1(make_aggref(aggref, &call)),
-								 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	return (Node *) makeFuncExpr(call.output, aggref->aggtype,
+								 list_make1(make_aggref(aggref, &call)), InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
 }
 
 /* Make the plan invalid for another role, or when one of the functions changes. */

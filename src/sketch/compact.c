@@ -93,8 +93,14 @@ next_mask(qs_unit_reader *r, bool checked)
 
 	if (r->mask_bytes == 0)
 		return 1;
-	for (i = 0; i < r->mask_bytes; i++)
-		mask |= (uint32_t) next_byte(r, checked) << (8 * i);
+	if (!checked)
+	{
+		mask = qb_load32(r->next) & UINT32_MAX >> (32 - 8 * r->mask_bytes);
+		r->next += r->mask_bytes;
+	}
+	else
+		for (i = 0; i < r->mask_bytes; i++)
+			mask |= (uint32_t) next_byte(r, true) << (8 * i);
 	if (mask == 0 || (uint64_t) mask >> r->width != 0)
 		r->damaged = true;
 	return mask;
@@ -353,8 +359,9 @@ typedef struct findings
 {
 	const qs_sketch *view;
 	uint64_t present;
-	uint64_t bucket; /* of the units that "tally" has: see units_together() */
-	uint32_t owned;  /* counters of a bucket that each of its keys owns */
+	uint64_t together; /* units_together() */
+	uint64_t bucket;   /* of the units that "tally" has */
+	uint32_t owned;    /* counters of a bucket that each of its keys owns */
 	qs_tally tally;
 	unsigned __int128 sum;
 	unsigned __int128 least; /* device part: the least and the most that N can be */
@@ -363,27 +370,44 @@ typedef struct findings
 	uint64_t high; /* multilevel: buckets that have a high bucket in dense form */
 } findings;
 
+/* A division of 128 bits takes as long as reading a unit, and nearly all sums have fewer. */
+QB_INLINE bool
+is_multiple(unsigned __int128 sum, uint32_t of)
+{
+	return sum >> 64 == 0 ? (uint64_t) sum % of == 0 : sum % of == 0;
+}
+
+/* All units of a bucket of a device part were read: what its keys' weights can be. */
+static void
+device_bucket_ends(findings *f)
+{
+	unsigned __int128 shared = (f->tally.sum + f->owned - 1) / f->owned;
+
+	f->least += shared > f->tally.most ? shared : f->tally.most;
+	f->most += f->tally.sum * f->view->params.z / f->owned;
+}
+
 /* All units of a bucket were read.  Do its counters fit each other? */
 static bool
 bucket_ends(findings *f)
 {
 	const qs_params *p = &f->view->params;
-	unsigned __int128 shared = (f->tally.sum + f->owned - 1) / f->owned;
 
 	f->sum += f->tally.sum;
 	f->high += f->tally.most > 255;
 	f->rows += qs_has_rows(p->structure) && f->tally.sum == (uint64_t) f->view->total;
-	f->least += shared > f->tally.most ? shared : f->tally.most;
-	f->most += f->tally.sum * p->z / f->owned;
 	if (p->part == QS_PART_DEVICE)
+	{
+		device_bucket_ends(f);
 		return true;
-	return f->tally.sum % f->owned == 0 && qs_tally_fits(&f->tally, f->owned);
+	}
+	return is_multiple(f->tally.sum, f->owned) && qs_tally_fits(&f->tally, f->owned);
 }
 
 static bool
 take_unit(findings *f, const qs_unit *unit)
 {
-	uint64_t bucket = unit->index / units_together(&f->view->params);
+	uint64_t bucket = f->together == 1 ? unit->index : unit->index / f->together;
 	uint32_t i;
 
 	if (bucket != f->bucket)
@@ -429,6 +453,7 @@ qs_compact_check(const qs_sketch *view)
 	qs_unit_reader r;
 	qs_unit unit;
 
+	f.together = units_together(&view->params);
 	f.owned = qs_has_rows(view->params.structure) ? 1 : view->params.depth;
 	while (next_group(&g, &r))
 	{

@@ -3,9 +3,10 @@
  *		The compact form: measuring and writing it.
  *
  * A sketch is measured each time that it is stored, also if it then stays dense.  So the
- * first pass over the tables only counts, in loops that vectorize, and ends as soon as
- * the counters take too many bytes.  The second pass measures the gaps between units,
- * which depend on the groups, and the third one writes.
+ * first pass over the tables only counts.  Where most units hold something it counts them
+ * all, in loops that vectorize, and ends as soon as the counters take too many bytes.
+ * Where few do it finds these first.  The second pass measures the gaps between units,
+ * if the groups are so large that a gap can take two bytes, and the third one writes.
  *
  * src/sketch/compact_write.c
  */
@@ -14,6 +15,12 @@
 
 /* Units that are looked at together: a bit of a word for each. */
 #define BLOCK 64
+
+/* A block is of few present units if the one before it had at most this many. */
+#define FEW 16
+
+/* In groups of at most 2^this units every gap takes one byte, as it does where no block is empty. */
+#define SHORT_GAPS 7
 
 #define EVERY_BYTE(x) (UINT64_C(0x0101010101010101) * (x))
 
@@ -41,6 +48,94 @@ counter_bytes(uint64_t v, bool wide)
 		for (rest = v >> 35; rest != 0; rest >>= 7)
 			bytes++;
 	return bytes;
+}
+
+/* ---- which units are present ---- */
+
+/* Words of the counters in a low bucket. */
+#define LOW_WORDS 4
+
+/* The counters from 8 * i on, and zeros in place of the high index. */
+QB_INLINE uint64_t
+low_word(const uint8_t *low, uint32_t i)
+{
+	uint64_t word = qb_load64(low + 8 * i);
+
+	return i == LOW_WORDS - 1 ? word & UINT32_MAX : word;
+}
+
+static uint32_t
+high_bytes(const qs_sketch *sk, const uint8_t *low, const uint8_t *high)
+{
+	uint32_t bytes = 0;
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+		bytes += counter_bytes(qs_multilevel_get(low, high, sk->wide, c), true);
+	return bytes;
+}
+
+/* A bit for each unit of so many bytes of which one is not zero; bytes: 4, or a multiple of 8. */
+QB_INLINE uint64_t
+nonzero_units(const uint8_t *table, uint32_t bytes, uint64_t count)
+{
+	uint64_t bits = 0;
+	uint64_t i;
+	uint32_t c;
+
+	for (i = 0; i < count; i++, table += bytes)
+	{
+		uint64_t all = bytes == 4 ? qb_load32(table) : 0;
+
+		for (c = 0; c + 8 <= bytes; c += 8)
+			all |= qb_load64(table + c);
+		bits |= (uint64_t) (all != 0) << i;
+	}
+	return bits;
+}
+
+/*
+ * A bit for each bucket that holds something.  The high index does not count: in damaged
+ * bytes it may name no high bucket, and a high bucket may hold nothing any more.
+ */
+static uint64_t
+present_buckets(const qs_sketch *sk, uint64_t first, uint64_t count)
+{
+	const uint8_t *low = qs_low_bucket(sk, first);
+	uint64_t bits = 0;
+	uint64_t i;
+
+	for (i = 0; i < count; i++, low += QS_LOW_BYTES)
+	{
+		uint64_t all = low_word(low, 0) | low_word(low, 1) | low_word(low, 2) | low_word(low, 3);
+
+		bits |= (uint64_t) (all != 0) << i;
+	}
+	low = qs_low_bucket(sk, first);
+	for (i = 0; sk->extra_used > 0 && i < count; i++, low += QS_LOW_BYTES)
+	{
+		const uint8_t *high = qs_high_of(sk, low);
+
+		if (high && high_bytes(sk, low, high) > 0)
+			bits |= UINT64_C(1) << i;
+	}
+	return bits;
+}
+
+/* A bit for each unit of a block that is present.  Constants make a loop of its own each. */
+static uint64_t
+present_in(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count)
+{
+	uint32_t bytes = width * (sk->wide ? 8 : 4);
+	const uint8_t *table = counters_of(sk) + first * bytes;
+
+	if (qs_has_high(sk->params.structure))
+		return present_buckets(sk, first, count);
+	if (bytes == 4)
+		return nonzero_units(table, 4, count);
+	if (bytes == 32)
+		return nonzero_units(table, 32, count);
+	return nonzero_units(table, bytes, count);
 }
 
 /* ---- first pass: counters ---- */
@@ -78,18 +173,6 @@ nonzero_bytes(uint64_t word)
 	return (((word & EVERY_BYTE(0x7F)) + EVERY_BYTE(0x7F)) | word) & EVERY_BYTE(0x80);
 }
 
-/* Words of the counters in a low bucket. */
-#define LOW_WORDS 4
-
-/* The counters from 8 * i on, and zeros in place of the high index. */
-QB_INLINE uint64_t
-low_word(const uint8_t *low, uint32_t i)
-{
-	uint64_t word = qb_load64(low + 8 * i);
-
-	return i == LOW_WORDS - 1 ? word & UINT32_MAX : word;
-}
-
 /*
  * Bytes of the counters of a low bucket that has no high bucket: one for each that is
  * not zero, and one more for each above 127.  The sums of all bytes add up in the top one.
@@ -107,17 +190,6 @@ low_bytes(const uint8_t *low)
 		sums += (nonzero_bytes(word) >> 7) + (word >> 7 & EVERY_BYTE(1));
 	}
 	return (uint32_t) (sums * EVERY_BYTE(1) >> 56);
-}
-
-static uint32_t
-high_bytes(const qs_sketch *sk, const uint8_t *low, const uint8_t *high)
-{
-	uint32_t bytes = 0;
-	uint32_t c;
-
-	for (c = 0; c < QS_LOW_COUNTERS; c++)
-		bytes += counter_bytes(qs_multilevel_get(low, high, sk->wide, c), true);
-	return bytes;
 }
 
 static void
@@ -154,51 +226,20 @@ count_block(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count,
 		count_cells(table, false, width, first, count, all);
 }
 
+/*
+ * Count the units of a block that are present, few of them.  A call for each takes longer
+ * than a loop over all if many are.
+ */
+static void
+count_few(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count, tally *all)
+{
+	uint64_t bits;
+
+	for (bits = present_in(sk, width, first, count); bits != 0; bits &= bits - 1)
+		count_block(sk, width, first + (uint32_t) __builtin_ctzll(bits), 1, all);
+}
+
 /* ---- second pass: gaps ---- */
-
-QB_INLINE bool
-has_counter(const uint8_t *table, bool wide, uint32_t width, uint64_t unit)
-{
-	uint64_t all = 0;
-	uint32_t c;
-
-	for (c = 0; c < width; c++)
-		all |= qb_counter_get(table, unit * width + c, wide);
-	return all != 0;
-}
-
-static bool
-has_bucket(const qs_sketch *sk, uint64_t bucket)
-{
-	const uint8_t *low = qs_low_bucket(sk, bucket);
-	const uint8_t *high = qs_high_of(sk, low);
-
-	return (low_word(low, 0) | low_word(low, 1) | low_word(low, 2) | low_word(low, 3)) != 0 ||
-		   (high && high_bytes(sk, low, high) > 0);
-}
-
-/* A bit for each unit of a block that is present. */
-static uint64_t
-present_in(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count)
-{
-	const uint8_t *table = counters_of(sk);
-	uint64_t bits = 0;
-	uint64_t i;
-
-	if (qs_has_high(sk->params.structure))
-		for (i = 0; i < count; i++)
-			bits |= (uint64_t) has_bucket(sk, first + i) << i;
-	else if (sk->wide)
-		for (i = 0; i < count; i++)
-			bits |= (uint64_t) has_counter(table, true, width, first + i) << i;
-	else if (width == 1)
-		for (i = 0; i < count; i++)
-			bits |= (uint64_t) has_counter(table, false, 1, first + i) << i;
-	else
-		for (i = 0; i < count; i++)
-			bits |= (uint64_t) has_counter(table, false, width, first + i) << i;
-	return bits;
-}
 
 /* Goes through the present units, in their order. */
 typedef struct walk
@@ -256,6 +297,8 @@ qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size)
 	qs_unit_layout layout = qs_units_of(&sk->params);
 	uint64_t most = dense / 4 * 3 + dense % 4 * 3 / 4;
 	tally all = { 0, 0 };
+	bool long_gaps = false;
+	uint64_t before = 0;
 	uint64_t steps = 0;
 	uint64_t i;
 	walk w;
@@ -263,8 +306,11 @@ qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size)
 	for (i = 0; i < layout.units; i += BLOCK)
 	{
 		uint64_t left = layout.units - i;
+		bool few = all.present - before <= FEW;
 
-		count_block(sk, layout.width, i, left < BLOCK ? left : BLOCK, &all);
+		before = all.present;
+		(few ? count_few : count_block)(sk, layout.width, i, left < BLOCK ? left : BLOCK, &all);
+		long_gaps |= all.present == before;
 		if (all.bytes + all.present * (1 + layout.mask_bytes) > most)
 			return false;
 		qb_pause_after(sk->memory, &steps, BLOCK);
@@ -272,8 +318,11 @@ qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size)
 	w = walk_of(sk, all.present);
 	all.bytes += all.present * layout.mask_bytes;
 	all.bytes += 4 * qb_group_count(layout.units, w.shift);
-	while (walk_next(&w))
-		all.bytes += varint_bytes(w.gap);
+	if (w.shift <= SHORT_GAPS || !long_gaps)
+		all.bytes += all.present;
+	else
+		while (walk_next(&w))
+			all.bytes += varint_bytes(w.gap);
 	size->present = all.present;
 	size->bytes = all.bytes;
 	return all.bytes <= most && all.bytes <= UINT32_MAX;
@@ -290,29 +339,25 @@ put_varint(uint8_t *out, uint64_t v)
 	return out;
 }
 
+/* The top bits of a word's bytes as a byte; all other bits are zero. */
+QB_INLINE uint32_t
+top_bits(uint64_t word)
+{
+	return (uint32_t) ((word >> 7) * UINT64_C(0x0102040810204080) >> 56);
+}
+
 /* Write the mask and the counters of a low bucket that has no high bucket. */
 static uint8_t *
 put_low(uint8_t *out, const uint8_t *low)
 {
-	uint8_t *mask_at = out;
 	uint32_t mask = 0;
 	uint32_t i;
 
-	out += sizeof(mask);
 	for (i = 0; i < LOW_WORDS; i++)
-	{
-		uint64_t word = low_word(low, i);
-		uint64_t flags;
-
-		for (flags = nonzero_bytes(word); flags != 0; flags &= flags - 1)
-		{
-			uint32_t c = (uint32_t) __builtin_ctzll(flags) / 8;
-
-			mask |= UINT32_C(1) << (8 * i + c);
-			out = put_varint(out, word >> (8 * c) & 0xFF);
-		}
-	}
-	qb_store32(mask_at, mask);
+		mask |= top_bits(nonzero_bytes(low_word(low, i))) << (8 * i);
+	qb_store32(out, mask);
+	for (out += sizeof(mask); mask != 0; mask &= mask - 1)
+		out = put_varint(out, low[__builtin_ctz(mask)]);
 	return out;
 }
 

@@ -86,15 +86,21 @@ compare() {
 	fi
 }
 
-run_tests() {
-	sql -f "$SERVER_HOME/citus/tables.sql" >/dev/null
-	compare
-	sql -f "$SERVER_HOME/citus/plans.sql" >"$SERVER_ROOT/plans.out" 2>&1 || status=1
-	if diff "$SERVER_HOME/citus/plans.out" "$SERVER_ROOT/plans.out"; then
-		echo 'plans of shards: as expected'
+# check_file NAME MESSAGE: what citus/NAME.sql prints is citus/NAME.out.
+check_file() {
+	sql -f "$SERVER_HOME/citus/$1.sql" >"$SERVER_ROOT/$1.out" 2>&1 || status=1
+	if diff "$SERVER_HOME/citus/$1.out" "$SERVER_ROOT/$1.out"; then
+		echo "$2"
 	else
 		status=1
 	fi
+}
+
+run_tests() {
+	sql -f "$SERVER_HOME/citus/tables.sql" >/dev/null
+	compare
+	check_file plans 'plans of shards: as expected'
+	check_file states 'states of users: refused or combined, as expected'
 }
 
 # Servers that do not load qsketch at start: Citus refuses keys of any type, by an error, and all else is as it was.
@@ -115,12 +121,7 @@ without_preload() {
 	else
 		status=1
 	fi
-	sql -f "$SERVER_HOME/citus/pushdown.sql" >"$SERVER_ROOT/pushdown.out" 2>&1 || status=1
-	if diff "$SERVER_HOME/citus/pushdown.out" "$SERVER_ROOT/pushdown.out"; then
-		echo 'without preload: pushed down as expected'
-	else
-		status=1
-	fi
+	check_file pushdown 'without preload: pushed down as expected'
 }
 
 # A line "MILLISECONDS" for each query of citus/times.txt, of one run of them all.

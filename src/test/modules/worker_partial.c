@@ -12,11 +12,14 @@
  *	CREATE FUNCTION worker_partial_trans(internal, oid, anyelement) RETURNS internal
  *	CREATE FUNCTION worker_partial_final(internal, oid, anyelement) RETURNS bytea
  *
- * Beside it stands what Citus itself has, under the names by which it is told: the
- * same, and the state as text.
+ * Beside it stand functions that Citus has, under the names by which they are told.
+ * They do the same and give the state as text or in binary; the last one reads a
+ * state in binary and merges it, as Citus does with what has travelled.
  *
  *	CREATE FUNCTION worker_partial_agg_sfunc(internal, oid, anyelement) RETURNS internal
  *	CREATE FUNCTION worker_partial_agg_ffunc(internal) RETURNS cstring
+ *	CREATE FUNCTION worker_binary_partial_agg_ffunc(internal) RETURNS bytea
+ *	CREATE FUNCTION coord_binary_combine_agg_sfunc(internal, oid, bytea) RETURNS internal
  *
  * src/test/modules/worker_partial.c
  */
@@ -25,6 +28,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -82,31 +86,45 @@ put_arguments(FunctionCallInfo fcinfo, FunctionCallInfo inner, int room)
 	return count + 1;
 }
 
+/* The state of this call: its first argument, or a new one. */
+static Partial *
+partial_of(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+	Partial *partial;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "not in an aggregate");
+	if (!PG_ARGISNULL(0))
+		return (Partial *) PG_GETARG_POINTER(0);
+	partial = MemoryContextAllocZero(context, sizeof(Partial));
+	partial->aggregate = PG_GETARG_OID(1);
+	partial->null = true;
+	return partial;
+}
+
+/* Call a function that changes the state; its other arguments are in place. */
+static void
+advance(Partial *partial, FunctionCallInfo inner)
+{
+	inner->args[0] = (NullableDatum){ partial->state, partial->null };
+	partial->state = FunctionCallInvoke(inner);
+	partial->null = inner->isnull;
+}
+
 PG_FUNCTION_INFO_V1(worker_partial_trans);
 Datum
 worker_partial_trans(PG_FUNCTION_ARGS)
 {
 	LOCAL_FCINFO(inner, 9);
-	MemoryContext context;
-	Partial *partial;
+	Partial *partial = partial_of(fcinfo);
 	FmgrInfo info;
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "not in an aggregate");
-	partial = PG_ARGISNULL(0) ? MemoryContextAllocZero(context, sizeof(Partial))
-							  : (Partial *) PG_GETARG_POINTER(0);
-	if (PG_ARGISNULL(0))
-	{
-		partial->aggregate = PG_GETARG_OID(1);
-		partial->null = true;
-	}
 	fmgr_info(parts_of(partial->aggregate).aggtransfn, &info);
 	InitFunctionCallInfoData(*inner, &info, info.fn_nargs, fcinfo->fncollation, fcinfo->context,
 							 fcinfo->resultinfo);
 	put_arguments(fcinfo, inner, info.fn_nargs);
-	inner->args[0] = (NullableDatum){ partial->state, partial->null };
-	partial->state = FunctionCallInvoke(inner);
-	partial->null = inner->isnull;
+	advance(partial, inner);
 	PG_RETURN_POINTER(partial);
 }
 
@@ -140,4 +158,51 @@ worker_partial_agg_ffunc(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	getTypeOutputInfo(parts_of(partial->aggregate).aggtranstype, &output, &varlena);
 	PG_RETURN_CSTRING(OidOutputFunctionCall(output, partial->state));
+}
+
+PG_FUNCTION_INFO_V1(worker_binary_partial_agg_ffunc);
+Datum
+worker_binary_partial_agg_ffunc(PG_FUNCTION_ARGS)
+{
+	Partial *partial = PG_ARGISNULL(0) ? NULL : (Partial *) PG_GETARG_POINTER(0);
+	Oid send;
+	bool varlena;
+
+	if (partial == NULL || partial->null)
+		PG_RETURN_NULL();
+	getTypeBinaryOutputInfo(parts_of(partial->aggregate).aggtranstype, &send, &varlena);
+	PG_RETURN_BYTEA_P(OidSendFunctionCall(send, partial->state));
+}
+
+/* A state from its binary form. */
+static Datum
+received(Oid type, const struct varlena *bytes)
+{
+	StringInfoData message;
+	Oid receive;
+	Oid parameter;
+
+	getTypeBinaryInputInfo(type, &receive, &parameter);
+	initStringInfo(&message);
+	appendBinaryStringInfo(&message, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+	return OidReceiveFunctionCall(receive, &message, parameter, -1);
+}
+
+PG_FUNCTION_INFO_V1(coord_binary_combine_agg_sfunc);
+Datum
+coord_binary_combine_agg_sfunc(PG_FUNCTION_ARGS)
+{
+	LOCAL_FCINFO(inner, 2);
+	Partial *partial = partial_of(fcinfo);
+	FormData_pg_aggregate parts = parts_of(partial->aggregate);
+	FmgrInfo info;
+
+	if (PG_ARGISNULL(2))
+		PG_RETURN_POINTER(partial);
+	fmgr_info(parts.aggcombinefn, &info);
+	InitFunctionCallInfoData(*inner, &info, 2, fcinfo->fncollation, fcinfo->context,
+							 fcinfo->resultinfo);
+	inner->args[1] = (NullableDatum){ received(parts.aggtranstype, PG_GETARG_BYTEA_PP(2)), false };
+	advance(partial, inner);
+	PG_RETURN_POINTER(partial);
 }

@@ -91,6 +91,36 @@ the_smaller_form_is_chosen(void **state)
 	}
 }
 
+/*
+ * From large groups, with gaps of two bytes, to groups of 16 units; from blocks that are
+ * empty to blocks that are full.
+ */
+static void
+gaps_of_any_length_are_measured(void **state)
+{
+	static const uint64_t counts[] = { 1, 3, 40, 300, 2000, 9000 };
+	test_rng rng = test_seeded(6);
+	int s;
+
+	(void) state;
+	STRUCTURES(s)
+	{
+		qs_sketch sk;
+		uint64_t keys = 0;
+		size_t i;
+
+		sample_init_dense(&sk, s, 8192, 3);
+		for (i = 0; i < ALL_OF(counts); i++)
+		{
+			WHERE("%s of %d keys", qs_structure_name(s), (int) counts[i]);
+			for (; keys < counts[i]; keys++)
+				test_insert(&sk, test_random(&rng), 1);
+			test_require_valid(&sk);
+		}
+		qs_free(&sk);
+	}
+}
+
 /* Bytes in the other form are no other way to write the sketch. */
 static void
 the_other_form_is_refused(void **state)
@@ -326,6 +356,7 @@ main(void)
 		cmocka_unit_test(few_keys_take_few_bytes),
 		cmocka_unit_test(weights_take_the_bytes_they_need),
 		cmocka_unit_test(the_smaller_form_is_chosen),
+		cmocka_unit_test(gaps_of_any_length_are_measured),
 		cmocka_unit_test(the_other_form_is_refused),
 		cmocka_unit_test(copies_have_the_same_tables),
 		cmocka_unit_test(merging_is_the_same),
