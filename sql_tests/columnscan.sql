@@ -36,7 +36,7 @@ RESET parallel_leader_participation;
 SELECT same, scanned FROM pg_temp.same('SELECT qsketch_agg(nothing) FROM large');
 
 -- every kind of instructions that this processor has
-SELECT bool_and(same) FROM unnest(ARRAY['scalar', 'avx2', 'avx512']) AS simd,
+SELECT bool_and(same) FROM unnest(ARRAY['scalar', 'neon', 'avx2', 'avx512']) AS simd,
 	LATERAL (SELECT set_config('qsketch.simd', simd, false)
 		WHERE pg_temp.error_of(format('SET qsketch.simd = %L', simd)) = 'no error') AS x,
 	LATERAL pg_temp.same('SELECT qsketch_agg(k), qsketch_agg(i) FROM ints');

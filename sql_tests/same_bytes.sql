@@ -173,6 +173,6 @@ SELECT simd, pg_temp.same_with(simd) AS same,
 	(SELECT bool_and(r.sk = pg_temp.sketch(format('SELECT qsketch_agg(k, i, %2$s) FROM %1$s', r.name,
 			expr)))
 		FROM reference AS r JOIN template USING (id)) AS same_as_before
-FROM unnest('{scalar,avx2,avx512,auto}'::text[]) AS simd;
+FROM unnest('{scalar,neon,avx2,avx512,auto}'::text[]) AS simd;
 
 DROP TABLE few, many, few_parts, many_parts;

@@ -61,7 +61,7 @@ BEGIN
 			OR qsets_jaccard(a, b) <> CASE e.either WHEN 0 THEN 0 ELSE cardinality(e.common)::float8 / e.either END
 			OR qsets_overlap(a, b) <> CASE smaller WHEN 0 THEN 0 ELSE cardinality(e.common)::float8 / smaller END);
 END $$;
-SELECT simd, wrong_arrays(simd) AS wrong FROM unnest(ARRAY['scalar', 'avx2', 'avx512', 'auto']) AS simd;
+SELECT simd, wrong_arrays(simd) AS wrong FROM unnest(ARRAY['scalar', 'neon', 'avx2', 'avx512', 'auto']) AS simd;
 
 -- large ones, out of line and compressed; sorted and not
 CREATE TABLE large_sets AS

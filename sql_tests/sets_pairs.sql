@@ -39,7 +39,7 @@ BEGIN
 		WHERE given IS NULL OR wanted IS NULL);
 END $$;
 SELECT count(*) > 1000 AS enough FROM joined WHERE common > 0;
-SELECT how, wrong_pairs('scalar', how) AS scalar, wrong_pairs('avx2', how) AS avx2, wrong_pairs('avx512', how) AS avx512
+SELECT how, wrong_pairs('scalar', how) AS scalar, wrong_pairs('neon', how) AS neon, wrong_pairs('avx2', how) AS avx2, wrong_pairs('avx512', how) AS avx512
 FROM unnest('{auto,merge,search,merge_search,hash,merge_hash,bitmap,index,hybrid}'::text[]) AS how;
 
 -- between two collections, the same one in another order of ids among them

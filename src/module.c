@@ -28,11 +28,9 @@ void _PG_init(void);
 #define SIMD_AUTO QB_ISAS
 
 static const struct config_enum_entry simd_options[] = {
-	{ "auto", SIMD_AUTO, false },
-	{ "avx512", QB_ISA_AVX512, false },
-	{ "avx2", QB_ISA_AVX2, false },
-	{ "scalar", QB_ISA_SCALAR, false },
-	{ NULL, 0, false },
+	{ "auto", SIMD_AUTO, false },       { "avx512", QB_ISA_AVX512, false },
+	{ "avx2", QB_ISA_AVX2, false },     { "neon", QB_ISA_NEON, false },
+	{ "scalar", QB_ISA_SCALAR, false }, { NULL, 0, false },
 };
 
 static int simd_setting = SIMD_AUTO;

@@ -6,7 +6,7 @@
  */
 #include "base/isa.h"
 
-static const char *const names[QB_ISAS] = { "scalar", "avx2", "avx512" };
+static const char *const names[QB_ISAS] = { "scalar", "neon", "avx2", "avx512" };
 
 static int current = -1; /* a qb_isa; -1: not chosen yet */
 
@@ -25,6 +25,9 @@ qb_isa_usable(qb_isa isa)
 			   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 	if (isa == QB_ISA_AVX2)
 		return __builtin_cpu_supports("avx2");
+#elif defined(__aarch64__)
+	if (isa == QB_ISA_NEON)
+		return true;
 #endif
 	return isa == QB_ISA_SCALAR;
 }

@@ -13,17 +13,18 @@
 
 #include "base/port.h"
 
-/* Each level includes the levels before it. */
+/* Levels of one architecture ascend: each includes those before it. */
 typedef enum qb_isa
 {
 	QB_ISA_SCALAR,
+	QB_ISA_NEON, /* of ARM; every 64-bit processor has it */
 	QB_ISA_AVX2,
 	QB_ISA_AVX512 /* F, BW, DQ and VL */
 } qb_isa;
 
 #define QB_ISAS (QB_ISA_AVX512 + 1)
 
-/* "scalar", "avx2", "avx512". */
+/* "scalar", "neon", "avx2", "avx512". */
 extern const char *qb_isa_name(qb_isa isa);
 
 /* Does this processor have the instructions? */

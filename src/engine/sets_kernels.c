@@ -13,6 +13,8 @@ static const qset_kernels *const sets[QB_ISAS] = {
 #ifdef __x86_64__
 	[QB_ISA_AVX2] = &qset_kernels_avx2,
 	[QB_ISA_AVX512] = &qset_kernels_avx512,
+#elif defined(__aarch64__)
+	[QB_ISA_NEON] = &qset_kernels_neon,
 #endif
 };
 

@@ -15,6 +15,8 @@ extern const qset_kernels qset_kernels_avx512;
 
 /* How many elements both sets have; the AVX-512 table uses this function, too. */
 extern uint64_t qset_count32_avx2(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
+#elif defined(__aarch64__)
+extern const qset_kernels qset_kernels_neon;
 #endif
 
 /* The table in use; qb_isa_use() changes it. */

@@ -25,10 +25,7 @@
 AVX2 static void
 hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		hv[i] = qb_hash(fingerprint[i], seed_key);
+	qs_hash_each(seed_key, fingerprint, count, hv);
 }
 
 /* m = 8, 16 or 32: one, two or four vectors of eight counters. */

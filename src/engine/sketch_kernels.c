@@ -11,6 +11,8 @@ static const qs_kernels *const sets[QB_ISAS] = {
 #ifdef __x86_64__
 	[QB_ISA_AVX2] = &qs_kernels_avx2,
 	[QB_ISA_AVX512] = &qs_kernels_avx512,
+#elif defined(__aarch64__)
+	[QB_ISA_NEON] = &qs_kernels_neon,
 #endif
 };
 

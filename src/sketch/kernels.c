@@ -9,10 +9,7 @@
 static void
 hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		hv[i] = qb_hash(fingerprint[i], seed_key);
+	qs_hash_each(seed_key, fingerprint, count, hv);
 }
 
 const qs_kernels qs_kernels_plain = { .hash = hash, .accumulate = qs_multilevel_accumulate_plain };

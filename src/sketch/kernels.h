@@ -41,4 +41,14 @@ typedef struct qs_kernels
 
 extern const qs_kernels qs_kernels_plain;
 
+/* The plain loop of hash(); each instruction set compiles it for itself. */
+QB_INLINE void
+qs_hash_each(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		hv[i] = qb_hash(fingerprint[i], seed_key);
+}
+
 #endif

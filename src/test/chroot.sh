@@ -5,20 +5,23 @@
 #	src/test/chroot.sh SUITE COMMAND...
 #
 # The suite "experimental" is sid with what Debian keeps in experimental beside it.
+# ARCH=arm64 takes the release for another architecture (dpkg's name), whose programs
+# the kernel must be able to run: by QEMU, as docs/building.md says.
 #
 # The command finds the tracked files of this tree in its working directory,
 # /srv/qsketch, as they are on disk, and build/chroot of this tree as /out.
 # All else that it changes is gone when it ends, as are processes and mounts: it
 # has namespaces of its own, and the release is the lower layer of an overlay.
 #
-# Environment: QSKETCH_CHROOTS, the folder that has the releases as chroot-SUITE;
-# what is not there is made by debootstrap.  The folder must not be on an overlay
+# Environment: QSKETCH_CHROOTS, the folder that has the releases as chroot-SUITE, or
+# chroot-SUITE-ARCH; what is not there is made by debootstrap.  The folder must not be on an overlay
 # itself, as the root of a container is.  It needs root.
 set -eu -o pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
 chroots=${QSKETCH_CHROOTS:-/var/tmp/qsketch-chroots}
 suite=${1:?usage: chroot.sh SUITE COMMAND...}
-base=$chroots/chroot-$suite
+name=$suite${ARCH:+-$ARCH}
+base=$chroots/chroot-$name
 shift
 
 die() {
@@ -36,21 +39,22 @@ add_experimental() {
 
 # A release that was made only in part has no name yet.
 make_base() {
-	local components=main release=$suite partial=$chroots/partial-$suite
+	local components=main release=$suite partial=$chroots/partial-$name
 	command -v debootstrap >/dev/null || die "no debootstrap to make $base with"
 	[ "$suite" != noble ] || components=main,universe
 	[ "$suite" != experimental ] || release=sid
 	rm -rf --one-file-system "$partial"
-	debootstrap --variant=minbase --components=$components "$release" "$partial" >"$chroots/$suite.log" ||
-		die "debootstrap failed, see $chroots/$suite.log; another release's keys may be missing," \
-			"or make $base by other means"
+	debootstrap ${ARCH:+--arch="$ARCH"} --variant=minbase --components=$components "$release" "$partial" \
+		>"$chroots/$name.log" ||
+		die "debootstrap failed, see $chroots/$name.log; another release's keys may be missing," \
+			"or QEMU for another architecture; or make $base by other means"
 	[ "$suite" != experimental ] || add_experimental "$partial"
 	mv "$partial" "$base"
 }
 
 # Packages that were fetched once are kept beside the release, and every copy has
 # links to them, since apt locks the folder that it takes packages from.
-packages=$chroots/packages-$suite
+packages=$chroots/packages-$name
 keep_packages() {
 	find "$copy/packages" -maxdepth 1 -name '*.deb' -exec cp -ln -t "$packages" {} +
 }

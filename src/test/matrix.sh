@@ -5,22 +5,28 @@
 #
 #	src/test/matrix.sh [VERSION...]        all versions without arguments
 #
-# STEPS picks some of: build regress isolation tap gpu upgrade package
+# STEPS picks some of: build unit regress isolation tap gpu upgrade package; without it
+# all but unit, which does not depend on PostgreSQL.  ARCH=arm64 takes the releases for
+# another architecture, as chroot.sh does; Debian's only.
 #
 #	build      warnings are errors
-#	regress, isolation, tap, gpu
+#	unit, regress, isolation, tap, gpu
 #	           the steps of run.sh, as a user without privileges
 #	upgrade    pg_upgrade from each older version that this matrix has built,
-#	           whose server is kept as build/chroot/VERSION/pg.tar.gz
+#	           whose server is kept as pg.tar.gz beside the logs
 #	package    the Debian packages are built, checked, installed, and tested
 #
 # PROVE_TESTS and REGRESS pick tests, as they do for make, and DEB_BUILD_OPTIONS=nocheck
 # saves the tests that packages run when they are built.  The logs are
-# build/chroot/VERSION/STEP.log.  What chroot.sh needs is needed here.
+# build/chroot/VERSION/STEP.log, or build/chroot/ARCH/VERSION/STEP.log.  What chroot.sh
+# needs is needed here.
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."
 
 STEPS=${STEPS:-build regress isolation tap gpu upgrade package}
+ARCH=${ARCH:-}
+LOGS=chroot${ARCH:+/$ARCH} # below build, and seen as RESULTS in a copy of a release
+RESULTS=/out${ARCH:+/$ARCH}
 USER_NAME=tester
 
 release_of() {
@@ -67,8 +73,8 @@ unpack_old() {
 
 upgrade() {
 	local old bundle status=0 tried=0
-	for bundle in /out/*/pg.tar.gz; do
-		old=${bundle#/out/}
+	for bundle in "$RESULTS"/[0-9]*/pg.tar.gz; do
+		old=${bundle#"$RESULTS"/}
 		old=${old%/*}
 		[ -f "$bundle" ] && [ "$old" -lt "$1" ] || continue
 		tried=$((tried + 1))
@@ -81,9 +87,11 @@ upgrade() {
 	return $status
 }
 
+# Leaks are not looked for under QEMU, which is no place for LeakSanitizer.
 step() {
 	case $1 in
 	build) as_tester make -s -j "$(nproc)" all test-modules ;;
+	unit) as_tester env ${ARCH:+ASAN_OPTIONS=detect_leaks=0} src/test/run.sh unit ;;
 	regress) as_tester src/test/run.sh regress ${REGRESS:-$(tests sql_tests .sql)} ;;
 	gpu) as_tester src/test/run.sh gpu ${REGRESS:-$(tests sql_tests .sql)} ;;
 	isolation) as_tester src/test/run.sh isolation $(tests sql_tests/specs .spec) ;;
@@ -112,7 +120,7 @@ verdict() {
 inside() {
 	local name status started
 	export WERROR=1 WITH_CUDA=no
-	out=/out/$1
+	out=$RESULTS/$1
 	inside_prepare "$1" >"$out/prepare.log" 2>&1 || { echo FAILED >"$out/prepare"; return 1; }
 	for name in $STEPS; do
 		[ "$name" != package ] || continue
@@ -125,11 +133,11 @@ inside() {
 
 # Packages are built in one copy and tested in another, which have nothing else.
 package() {
-	local status=0 out=build/chroot/$1 started=$SECONDS
+	local status=0 out=build/$LOGS/$1 started=$SECONDS
 	{
 		src/test/chroot.sh "$2" env WITH_CUDA=no DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-}" bash -c "src/test/package.sh build &&
-			rm -rf /out/$1/deb && cp -r build/deb /out/$1/deb" &&
-			src/test/chroot.sh "$2" src/test/package.sh test "/out/$1/deb"
+			rm -rf $RESULTS/$1/deb && cp -r build/deb $RESULTS/$1/deb" &&
+			src/test/chroot.sh "$2" src/test/package.sh test "$RESULTS/$1/deb"
 	} >"$out/package.log" 2>&1 || status=$?
 	verdict $status "$out/package.log" >"$out/package"
 	echo "PostgreSQL $1: package: $(cat "$out/package") ($((SECONDS - started)) s)"
@@ -151,10 +159,10 @@ table() {
 	for version; do
 		cells=()
 		for name in $STEPS; do
-			cells+=("$(cat "build/chroot/$version/$name" 2>/dev/null || echo FAILED)")
+			cells+=("$(cat "build/$LOGS/$version/$name" 2>/dev/null || echo FAILED)")
 		done
-		row "$(cat "build/chroot/$version/version" 2>/dev/null || echo "$version")" \
-			"$(release_of "$version")" "${cells[@]}"
+		row "$(cat "build/$LOGS/$version/version" 2>/dev/null || echo "$version")" \
+			"$(release_of "$version")${ARCH:+ $ARCH}" "${cells[@]}"
 	done
 }
 
@@ -163,15 +171,15 @@ matrix() {
 	for version; do release_of "$version" >/dev/null; done
 	for version; do
 		release=$(release_of "$version")
-		mkdir -p "build/chroot/$version"
-		for name in version prepare $STEPS; do rm -f "build/chroot/$version/$name"; done
-		[ "$STEPS" = package ] || src/test/chroot.sh "$release" env STEPS="$STEPS" REGRESS="${REGRESS:-}" \
+		mkdir -p "build/$LOGS/$version"
+		for name in version prepare $STEPS; do rm -f "build/$LOGS/$version/$name"; done
+		[ "$STEPS" = package ] || src/test/chroot.sh "$release" env STEPS="$STEPS" ARCH="$ARCH" REGRESS="${REGRESS:-}" \
 			PROVE_TESTS="${PROVE_TESTS:-}" src/test/matrix.sh inside "$version" || :
 		[[ " $STEPS " != *' package '* ]] || package "$version" "$release"
 	done
 	printf '\n%s, %s\n\n' "$(date +%F)" "$(git describe --always --dirty)"
-	table "$@" | tee build/chroot/matrix.md
-	! grep -qE 'FAILED|[1-9][0-9]* failed' build/chroot/matrix.md
+	table "$@" | tee "build/$LOGS/matrix.md"
+	! grep -qE 'FAILED|[1-9][0-9]* failed' "build/$LOGS/matrix.md"
 }
 
 case ${1:-} in

@@ -3,6 +3,7 @@
 # Runs the tests and counts them.
 #
 #	src/test/run.sh                    everything: packages, build, all tests
+#	src/test/run.sh unit               unit tests                 src/test/unit
 #	src/test/run.sh regress [NAME...]  SQL tests                  sql_tests/*.sql
 #	src/test/run.sh isolation [NAME...]  concurrency tests        sql_tests/specs/*.spec
 #	src/test/run.sh gpu [NAME...]      SQL tests through the GPU worker, which emulates
@@ -283,6 +284,7 @@ everything() {
 
 case ${1:-everything} in
 everything) everything ;;
+unit) unit_tests ;;
 regress | gpu | isolation | tap) with_server "$@" ;;
 *) echo "run.sh: unrecognized tests \"$1\"" >&2 && exit 2 ;;
 esac

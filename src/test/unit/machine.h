@@ -415,12 +415,12 @@ machine_fold(machine_sketch *u)
 static inline void
 machine_step(machine *m)
 {
-	static const char *const levels[] = { "scalar", "avx2", "avx512", "auto" };
+	static const char *const levels[] = { "scalar", "neon", "avx2", "avx512", "auto" };
 	machine_sketch *u = &m->unit[choose(&m->from, MACHINE_SKETCHES)];
 	machine_sketch *v = &m->unit[choose(&m->from, MACHINE_SKETCHES)];
 	uint64_t what = choose(&m->from, 16);
 
-	qb_isa_use(levels[choose(&m->from, 4)]);
+	qb_isa_use(levels[choose(&m->from, sizeof(levels) / sizeof(*levels))]);
 	if (what < 5)
 		machine_insert(m, u);
 	else if (what < 7)

@@ -19,7 +19,7 @@
 #define BUCKETS 272
 #define MOST    (BUCKETS * QS_LOW_COUNTERS)
 
-static const char *const sets[] = { "scalar", "avx2", "avx512" };
+static const char *const sets[] = { "scalar", "neon", "avx2", "avx512" };
 
 /* Values on either side of every point where a low or a high counter can overflow. */
 static const uint64_t edges[] = { 0,   1,   127, 128, 254,   255,   256,           257,

@@ -20,7 +20,7 @@
 static inline size_t
 test_tables(const qset_kernels *table[3])
 {
-	static const char *const names[] = { "scalar", "avx2", "avx512" };
+	static const char *const names[] = { "scalar", "neon", "avx2", "avx512" };
 	size_t count = 0;
 	size_t i;
 

@@ -108,7 +108,7 @@ start(qf_filter *f, const struct shape *s)
 static void
 every_path_sets_the_same_bits(void **state)
 {
-	static const char *const sets[] = { "scalar", "avx2", "avx512" };
+	static const char *const sets[] = { "scalar", "neon", "avx2", "avx512" };
 	size_t i, c, r;
 
 	(void) state;

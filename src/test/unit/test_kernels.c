@@ -10,7 +10,7 @@
 
 #include "engine/sketch_kernels.h"
 
-static const char *const sets[] = { "avx512", "avx2" };
+static const char *const sets[] = { "avx512", "avx2", "neon" };
 
 static const struct
 {

@@ -12,7 +12,7 @@
 #include "sketch/multilevel_buckets.h"
 #include "engine/sketch_kernels.h"
 
-static const char *const sets[] = { "scalar", "avx2", "avx512" };
+static const char *const sets[] = { "scalar", "neon", "avx2", "avx512" };
 
 /* Run a check with each instruction set that this processor has. */
 static void
