@@ -36,14 +36,14 @@
 #define NS_BITMAP    4.0  /* beginning one pair by another technique */
 #define NS_AND       1.7  /* 512 bits of two bitmaps */
 #define NS_WORD      2.3  /* one word of the bitmaps of all sets, made beforehand */
-#define NS_SORT      10.0 /* one element sorted by rarity */
+#define NS_SORT      8.0  /* one element sorted by rarity */
 #define NS_CUT       60.0 /* one cut of a merge path */
 
 /*
  * A sample of prefixes costs time itself, so it is taken only if prefixes may
  * save more than this factor.
  */
-#define WORTH_ASKING 1.2
+#define WORTH_ASKING 1.1
 
 /* The part of the candidates that signatures let through, where they can tell: the pairs. */
 #define LET_THROUGH 0.03
