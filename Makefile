@@ -28,7 +28,7 @@
 #   make bench-top       qtop_exact against GROUP BY; writes its table into docs/engineering/top-keys.md
 #   make bench-rollup    a log, its daily rollups and exact SQL; writes the table of README.md
 #   make bench-stock     sketches, exact SQL and DuckDB on a table of 8 columns, cold and warm; writes its
-#                        table into docs/engineering/performance.md
+#                        table into docs/engineering/performance.md; bench-stock-newest does it with PostgreSQL of Debian sid
 #   make structures      all structures on the same rows; writes its tables into docs/engineering/structures.md
 #   make weights         sketches of weights, by structure and depth; writes there, too
 #   make accuracy        measured errors of all structures; analysis: against theory

@@ -11,38 +11,24 @@
  *
  * src/bench/peers_conservative.c
  */
-#include <stdlib.h>
-
-#include "peers.h"
+#include "peers_rows.h"
 
 #define DEPTH 3
-
-typedef struct conservative
-{
-	uint64_t seed;
-	uint64_t width;
-	uint32_t *cell;
-} conservative;
 
 static void *
 make(const peer_kind *kind, const peer_order *order)
 {
-	conservative *c = bench_alloc(1, sizeof(*c));
-
 	(void) kind;
-	c->seed = order->seed;
-	c->width = order->bytes / sizeof(*c->cell) / DEPTH;
-	c->cell = bench_alloc(c->width * DEPTH, sizeof(*c->cell));
-	return c;
+	return peer_rows_make(order, DEPTH);
 }
 
 static void
-find(const conservative *c, uint64_t key, uint32_t **cell)
+find(const peer_rows *rows, uint64_t key, uint32_t **cell)
 {
 	uint32_t i;
 
 	for (i = 0; i < DEPTH; i++)
-		cell[i] = c->cell + i * c->width + peer_cell(key, c->seed, i, c->width);
+		cell[i] = peer_rows_cell(rows, key, i);
 }
 
 static uint32_t
@@ -74,18 +60,6 @@ add(void *peer, const uint64_t *key, const int64_t *weight, size_t count)
 	}
 }
 
-/* The sum of the counters: what each has missed is missed again, so never below the truth. */
-static void
-merge(void *into, const void *from)
-{
-	conservative *a = into;
-	const conservative *b = from;
-	uint64_t i;
-
-	for (i = 0; i < a->width * DEPTH; i++)
-		a->cell[i] += b->cell[i];
-}
-
 static int64_t
 estimate(const void *peer, uint64_t key)
 {
@@ -95,19 +69,6 @@ estimate(const void *peer, uint64_t key)
 	return least(cell);
 }
 
-static uint64_t
-bytes(const void *peer)
-{
-	return ((const conservative *) peer)->width * DEPTH * sizeof(uint32_t);
-}
-
-static void
-release(void *peer)
-{
-	free(((conservative *) peer)->cell);
-	free(peer);
-}
-
 const peer_kind peer_conservative = {
 	.name = "Count-Min, conservative",
 	.merges = "with more error",
@@ -115,8 +76,8 @@ const peer_kind peer_conservative = {
 	.removes = "no",
 	.make = make,
 	.add = add,
-	.merge = merge,
+	.merge = peer_rows_merge, /* what each has missed is missed again: never below the truth */
 	.estimate = estimate,
-	.bytes = bytes,
-	.free = release,
+	.bytes = peer_rows_bytes,
+	.free = peer_rows_free,
 };

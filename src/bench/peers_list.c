@@ -189,7 +189,7 @@ peer_list_shrink(peer_list *list, uint32_t room)
 	*list = smaller;
 }
 
-/* ---- structures that are a list and nothing else ---- */
+/* ---- structures that are a list, or begin with one ---- */
 
 int64_t
 peer_bare_estimate(const void *list, uint64_t key)

@@ -54,7 +54,7 @@ peer_list_full(const peer_list *list)
 	return list->used == list->room;
 }
 
-/* ---- for structures that are a list and nothing else ---- */
+/* ---- for structures that are a list, or begin with one and have no other memory ---- */
 
 /* The count of a key; 0: it is not there. */
 extern int64_t peer_bare_estimate(const void *list, uint64_t key);

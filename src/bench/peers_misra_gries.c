@@ -13,14 +13,12 @@
  *
  * src/bench/peers_misra_gries.c
  */
-#include <stdlib.h>
-
 #include "peers.h"
 #include "peers_list.h"
 
 typedef struct misra_gries
 {
-	peer_list list;
+	peer_list list; /* first, so that what serves bare lists serves this one */
 	uint32_t taken; /* off each count */
 } misra_gries;
 
@@ -136,19 +134,6 @@ bound(const void *peer)
 	return ((const misra_gries *) peer)->taken;
 }
 
-static uint64_t
-bytes(const void *peer)
-{
-	return peer_list_bytes(&((const misra_gries *) peer)->list);
-}
-
-static void
-release(void *peer)
-{
-	peer_list_free(&((misra_gries *) peer)->list);
-	free(peer);
-}
-
 const peer_kind peer_misra_gries = {
 	.name = "Misra-Gries",
 	.merges = "yes, errors add",
@@ -160,6 +145,6 @@ const peer_kind peer_misra_gries = {
 	.estimate = estimate,
 	.list = list_keys,
 	.bound = bound,
-	.bytes = bytes,
-	.free = release,
+	.bytes = peer_bare_bytes,
+	.free = peer_bare_free,
 };

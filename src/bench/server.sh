@@ -5,7 +5,9 @@
 
 hardware() {
 	local model memory
-	model=$(lscpu | sed -n 's/^Model name: *//p' | head -n 1)
+	# lscpu needs /sys, which a copy of a release lacks
+	model=$(lscpu 2>/dev/null | sed -n 's/^Model name: *//p' | head -n 1)
+	model=${model:-$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)}
 	memory=$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)
 	echo "$model, $(nproc) cores, $memory of memory; PostgreSQL $(psql -XAtc 'SHOW server_version'); $(date +%F)"
 }

@@ -100,4 +100,60 @@ prefix_size(const prefix_join *j, uint64_t set)
 	return j->offset[set + 1] - j->offset[set];
 }
 
+/* common[] of a candidate that cannot pass any more: its common elements are not counted. */
+#define PREFIX_PRUNED UINT32_MAX
+
+/*
+ * Count one meeting of a set, "behind" elements before its end, and the set at a place
+ * of a list.  Returns how many candidates there are then; there were "candidates".
+ */
+typedef uint64_t (*prefix_meeting)(prefix_join *j, uint64_t behind, uint64_t at,
+								   uint64_t candidates);
+
+/* Find the sets before x that share an element of its prefix.  Returns how many. */
+QB_INLINE uint64_t
+prefix_candidates(prefix_join *j, uint64_t x, prefix_meeting meet)
+{
+	const uint32_t *element = j->item + j->offset[x];
+	uint64_t size = prefix_size(j, x);
+	uint64_t prefix = prefix_begin(j, x);
+	uint64_t candidates = 0;
+	uint64_t i;
+	uint64_t at;
+
+	for (i = 0; i < prefix; i++)
+	{
+		prefix_shorten(j, element[i]);
+		for (at = j->begin[element[i]]; at < j->end[element[i]]; at++)
+			candidates = meet(j, size - i - 1, at, candidates);
+	}
+	return candidates;
+}
+
+/* The whole join.  It is compiled into each rival, so that "meet" costs no call. */
+QB_INLINE void
+prefix_run(const qset_collection *c, double min_jaccard, bool positions, prefix_meeting meet,
+		   pair_sink *sink)
+{
+	prefix_join j;
+	uint64_t x;
+
+	prefix_open(&j, c, min_jaccard, positions);
+	for (x = 0; x < j.sets; x++)
+	{
+		uint64_t candidates = prefix_candidates(&j, x, meet);
+		uint64_t i;
+
+		for (i = 0; i < candidates; i++)
+		{
+			if (j.common[j.candidate[i]] != PREFIX_PRUNED)
+				prefix_verify(&j, x, j.candidate[i], sink);
+			j.common[j.candidate[i]] = 0;
+		}
+		prefix_enter(&j, x);
+	}
+	flush_pairs(sink);
+	prefix_close(&j);
+}
+
 #endif

@@ -240,6 +240,13 @@ probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
 	return qset_probe_each(bits, element, n);
 }
 
+static void
+probe_sets(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
+		   const uint32_t *set, uint32_t n, uint16_t *common)
+{
+	qset_probe_sets_each(bits, element, offset, set, n, common);
+}
+
 const qset_kernels qset_kernels_neon = {
 	.name = "neon",
 	.sorted32 = sorted32,
@@ -250,6 +257,7 @@ const qset_kernels qset_kernels_neon = {
 	.intersect64 = qset_merge64,
 	.and_count = and_count,
 	.probe = probe,
+	.probe_sets = probe_sets,
 	.sum_columns = sum_columns,
 	.find16 = find16,
 	.find16_sized = find16_sized,

@@ -78,6 +78,12 @@ layout_index(const qset_preparation *p, const qset_plan *plan, qset_block *b)
 		heavy += p->bin[d].occurrences;
 		columns -= p->bin[d].elements * d;
 	}
+	if (plan->prefix)
+	{
+		b->column_signed = place(b, p->column.sets, sizeof(qset_signed));
+		b->signature = place(b, p->column.signature_words, sizeof(uint64_t));
+		b->share = qset_signature_share(&p->request.filter);
+	}
 	b->row_start = place(b, p->row.sets + 1, sizeof(uint64_t));
 	b->entry = place(b, rows - heavy, sizeof(uint64_t));
 	b->list = place(b, columns, b->wide_list ? 4 : 2);
@@ -111,6 +117,7 @@ qset_block_layout(const qset_preparation *p, const qset_plan *plan, qset_block *
 	b->bitmap_words = qset_bitmap_words(p->column.collection->universe);
 	b->most_heavy = plan->heavy < p->row.largest ? plan->heavy : p->row.largest;
 	b->largest_row = p->row.largest;
+	b->largest_column = p->column.largest;
 	layout_side(&p->column, &own, !index || own.prefix, b, &b->column);
 	if (b->same)
 		b->row = b->column;

@@ -15,6 +15,8 @@
  *					bits []				each heavy element's column of bits
  *	pairwise, and index of prefixes
  *					offset [k + 1], rank []		the sets
+ *	index of prefixes
+ *					column_signed [k], signature []		the columns' signatures (signature.h)
  *	bitmap, resident	bits_of [k]		the sets as bitmaps
  *
  * Within one collection a row needs only the columns after it.  So its entry
@@ -64,13 +66,17 @@ typedef struct qset_block
 	uint64_t row_start;
 	uint64_t entry;
 	uint64_t list;
+	uint64_t column_signed;
+	uint64_t signature;
 	uint64_t heavy_start;
 	uint64_t heavy;
 	uint64_t bits;
+	uint64_t share;        /* of the filter, as the sieve of signatures takes it */
 	uint64_t bit_words;    /* of one heavy element's column, a multiple of QSET_BLOCK_WORDS */
 	uint64_t bitmap_words; /* of one bitmap over the universe */
 	uint64_t most_heavy;   /* the most heavy elements that one row has */
 	uint64_t largest_row;  /* the most elements that one row has */
+	uint64_t largest_column;
 	uint64_t bytes;
 } qset_block;
 
@@ -136,6 +142,9 @@ qset_set_count(qset_job *job, uint32_t column, uint64_t count)
 	else
 		((uint16_t *) job->count)[column] = (uint16_t) count;
 }
+
+/* candidates.c: count one row by the index of prefixes. */
+extern qb_status qset_candidates_row(qset_job *job);
 
 /* techniques_rows.c: count one row by one of the paper's techniques, pair after pair. */
 extern qb_status qset_technique_row(qset_job *job);

@@ -77,9 +77,12 @@ qset_filter_pass(const qset_filter *f, uint64_t common, uint64_t either)
 QB_INLINE uint64_t
 qset_filter_least(const qset_filter *f, uint64_t size)
 {
-	unsigned __int128 least =
-		((unsigned __int128) size * f->numerator + f->denominator - 1) / f->denominator;
+	unsigned __int128 least;
 
+	if (f->denominator <= UINT32_MAX && size <= UINT32_MAX)
+		least = (size * f->numerator + f->denominator - 1) / f->denominator;
+	else
+		least = ((unsigned __int128) size * f->numerator + f->denominator - 1) / f->denominator;
 	return least > f->min_count ? (uint64_t) least : f->min_count;
 }
 

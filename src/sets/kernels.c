@@ -19,6 +19,13 @@ probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
 }
 
 static void
+probe_sets(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
+		   const uint32_t *set, uint32_t n, uint16_t *common)
+{
+	qset_probe_sets_each(bits, element, offset, set, n, common);
+}
+
+static void
 sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16_t *out)
 {
 	uint32_t c;
@@ -70,6 +77,12 @@ find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t
 	return found;
 }
 
+static uint32_t
+sieve(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide, uint32_t *out)
+{
+	return qset_sieve_list(s, level, list, n, wide, out);
+}
+
 const qset_kernels qset_kernels_plain = {
 	.name = "scalar",
 	.sorted32 = qset_sorted32,
@@ -80,10 +93,12 @@ const qset_kernels qset_kernels_plain = {
 	.intersect64 = qset_merge64,
 	.and_count = and_count,
 	.probe = probe,
+	.probe_sets = probe_sets,
 	.sum_columns = sum_columns,
 	.find16 = find16,
 	.find16_sized = find16_sized,
 	.find32 = find32,
+	.sieve = sieve,
 };
 
 /* Is a set of n elements so much smaller than one of m that it should gallop? */

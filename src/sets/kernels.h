@@ -12,6 +12,7 @@
 #ifndef QSET_KERNELS_H
 #define QSET_KERNELS_H
 
+#include "sets/signature.h"
 #include "sets/sorted.h"
 
 /* Sets in one step of sum_columns(): the bits of the widest vector. */
@@ -42,6 +43,13 @@ typedef struct qset_kernels
 	uint64_t (*probe)(const uint64_t *bits, const uint32_t *element, uint64_t n);
 
 	/*
+	 * The same for n sets at once: common[i] for set[i].  Set s has the elements
+	 * element[offset[s]] .. element[offset[s + 1] - 1].
+	 */
+	void (*probe_sets)(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
+					   const uint32_t *set, uint32_t n, uint16_t *common);
+
+	/*
 	 * One block of a bit matrix that is stored by columns: out[s] = in how many
 	 * of the columns is bit s of the QSET_BLOCK bits from word "at" on set.
 	 */
@@ -59,6 +67,14 @@ typedef struct qset_kernels
 							 uint16_t least, uint32_t most, uint32_t *out);
 	uint32_t (*find32)(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least,
 					   uint32_t *out);
+
+	/*
+	 * Write the columns of a list of n, of 4 bytes each if it is wide, else of 2, whose
+	 * signatures allow them to pass.  All signatures are of one level.  "out" has room
+	 * for n + QSET_SLACK.
+	 */
+	uint32_t (*sieve)(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide,
+					  uint32_t *out);
 } qset_kernels;
 
 extern const qset_kernels qset_kernels_plain;
@@ -86,6 +102,18 @@ qset_probe_each(const uint64_t *bits, const uint32_t *element, uint64_t n)
 	for (i = 0; i < n; i++)
 		sum += bits[element[i] / 64] >> element[i] % 64 & 1;
 	return sum;
+}
+
+/* The same for probe_sets(). */
+static inline void
+qset_probe_sets_each(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
+					 const uint32_t *set, uint32_t n, uint16_t *common)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		common[i] = (uint16_t) qset_probe_each(bits, element + offset[set[i]],
+											   offset[set[i] + 1] - offset[set[i]]);
 }
 
 /* The plain loop of and_count(); vector versions finish the last words with it. */

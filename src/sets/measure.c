@@ -33,6 +33,7 @@ keep_sets(qset_side *s, const qset_request *r)
 		if (size < least)
 			continue;
 		s->kept[s->sets++] = (uint32_t) i;
+		s->signature_words += UINT64_C(1) << qset_signature_level(size);
 		if (size > s->largest)
 			s->largest = size;
 	}
@@ -144,6 +145,9 @@ qset_events_below(const qset_preparation *p, uint64_t bound)
 
 /* ---- prefixes ---- */
 
+/* Prefixes up to this length are selected; longer ones are cut from the sorted set. */
+#define MOST_SELECTED 8
+
 /*
  * Prefix filtering: two sets with at least t elements in common share one of
  * the first |A| - t + 1 of A and of the first |B| - t + 1 of B in any common
@@ -180,27 +184,72 @@ order_by_rarity(qset_preparation *p)
 }
 
 /*
- * Take the rarest elements of one set.  Elements that no column has are rarer
- * still: they count in the length of the prefix, but have no list.
+ * Write the least "length" of n different numbers in ascending order, one after another:
+ * fast if they are few, since most numbers are greater than all that were kept.
+ */
+static void
+select_least(const uint32_t *item, uint64_t n, uint64_t length, uint32_t *out)
+{
+	uint64_t kept = 0;
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint64_t at = kept;
+
+		if (kept == length && item[i] > out[kept - 1])
+			continue;
+		if (kept == length)
+			at--;
+		else
+			kept++;
+		for (; at > 0 && out[at - 1] > item[i]; at--)
+			out[at] = out[at - 1];
+		out[at] = item[i];
+	}
+}
+
+/* Numbers by rarity below this are of elements that no other set has. */
+static uint32_t
+lonely_elements(const qset_preparation *p)
+{
+	if (!qset_within_one(&p->request))
+		return 0;
+	return (uint32_t) (p->bin[0].elements + p->bin[1].elements);
+}
+
+/*
+ * Take the rarest elements of one set.  Elements that no column has, or within one
+ * collection no other set, are rarer still: they count in the length of the prefix,
+ * but have no list.
  */
 static uint64_t
 take_prefix(const qset_preparation *p, const qset_side *s, uint64_t i, uint32_t *out)
 {
 	uint32_t *item = (uint32_t *) p->buffer;
+	uint32_t lonely = lonely_elements(p);
 	uint64_t count;
 	const uint32_t *element = qset_side_elements(p, s, i, &count);
 	uint64_t size = qset_set_size(s->collection, s->kept[i]);
 	uint64_t length = prefix_length(p, size);
-	uint64_t absent = size - count;
+	uint64_t items = 0;
 	uint64_t e;
 
 	for (e = 0; e < count; e++)
-		item[e] = p->rarity[element[e]];
-	qset_sort_unique32((int32_t *) item, &count, (int32_t *) item + s->largest, NULL);
-	length = length > absent ? length - absent : 0;
-	if (length > count)
-		length = count;
-	memcpy(out, item, length * sizeof(*out));
+	{
+		item[items] = p->rarity[element[e]];
+		items += item[items] >= lonely;
+	}
+	length = length > size - items ? length - (size - items) : 0;
+	if (length > items)
+		length = items;
+	if (length > 0 && length <= MOST_SELECTED)
+		select_least(item, items, length, out);
+	else if (length > 0)
+	{
+		qset_sort_unique32((int32_t *) item, &items, (int32_t *) item + s->largest, NULL);
+		memcpy(out, item, length * sizeof(*out));
+	}
 	return length;
 }
 

@@ -40,4 +40,21 @@ extern qb_status qset_sample_prefixes(qset_preparation *p, double *events);
 /* Make the prefixes of all sets, and count the events of their lists. */
 extern qb_status qset_make_prefixes(qset_preparation *p);
 
+/* ---- sums.c ---- */
+
+/* Averages and shares that the costs of methods use. */
+typedef struct qset_sums
+{
+	double pairs;   /* all pairs */
+	double alike;   /* pairs whose sizes allow them to pass */
+	double meeting; /* share of the prefixes' events whose sizes allow the pair to pass */
+	double others;  /* elements of the columns of those pairs, together */
+	double row;     /* average elements of a row */
+	double column;  /* average elements of a column */
+	double element; /* average elements of both sides */
+	double blocks;  /* blocks of columns that a row sees, on average */
+} qset_sums;
+
+extern void qset_sum(const qset_preparation *p, qset_sums *s);
+
 #endif

@@ -77,13 +77,14 @@ typedef struct qset_plan
 typedef struct qset_side
 {
 	const qset_collection *collection;
-	const uint32_t *map;     /* rank here -> rank of the columns; NULL: the ranks are equal */
-	uint32_t *kept;          /* numbers of the sets kept */
-	uint64_t sets;           /* how many sets are kept */
-	uint64_t elements;       /* elements of the kept sets that the columns have */
-	uint64_t largest;        /* size of the largest kept set */
-	uint64_t *prefix_offset; /* NULL: no prefixes */
-	uint32_t *prefix;        /* elements of the prefixes: numbers by rarity */
+	const uint32_t *map;      /* rank here -> rank of the columns; NULL: the ranks are equal */
+	uint32_t *kept;           /* numbers of the sets kept */
+	uint64_t sets;            /* how many sets are kept */
+	uint64_t elements;        /* elements of the kept sets that the columns have */
+	uint64_t largest;         /* size of the largest kept set */
+	uint64_t signature_words; /* of all signatures of the kept sets */
+	uint64_t *prefix_offset;  /* NULL: no prefixes */
+	uint32_t *prefix;         /* elements of the prefixes: numbers by rarity */
 	uint64_t prefix_elements;
 } qset_side;
 
@@ -157,9 +158,8 @@ typedef struct qset_job
 	uint32_t found_next;
 
 	/* arrays of single methods */
-	uint32_t *stamp;          /* prefix: the last visit that saw each column */
-	uint32_t visit;           /* rows counted so far */
-	uint64_t *bits;           /* bitmap: the row's bitmap */
+	uint64_t *marks;          /* prefix: a bit for each column that was found already */
+	uint64_t *bits;           /* bitmap, prefix: the row's bitmap */
 	qset_hash hash;           /* hash: the row's table */
 	const uint64_t **columns; /* hybrid: the columns of bits of the row's heavy elements */
 	qset_best best;           /* top: with twice its room, to sort it */

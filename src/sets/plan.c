@@ -21,7 +21,10 @@
 #define NS_SCAN      0.05 /* one counter cleared and looked at */
 #define NS_COLUMN    1.9  /* 512 bits added by sum_columns() */
 #define NS_SPREAD    25.0 /* 512 counters made of the sums */
-#define NS_CANDIDATE 2.0  /* one event of the index of prefixes */
+#define NS_WINDOW    22.0 /* one element of a prefix: put into a list, or its window found */
+#define NS_SIGN      2.0  /* one element of a signature */
+#define NS_CANDIDATE 2.0  /* one event of the index of prefixes: its column is looked up */
+#define NS_SIGNED    0.8  /* one word of its signature */
 #define NS_CHECK     70.0 /* beginning to merge a candidate: its set lies elsewhere in memory */
 #define NS_CHECKED   0.5  /* one element merged with a candidate */
 #define NS_LOOK      1.0  /* one pair's sizes looked at */
@@ -33,17 +36,17 @@
 #define NS_BITMAP    4.0  /* beginning one pair by another technique */
 #define NS_AND       1.7  /* 512 bits of two bitmaps */
 #define NS_WORD      2.3  /* one word of the bitmaps of all sets, made beforehand */
-#define NS_SORT      14.0 /* one element sorted by rarity */
+#define NS_SORT      8.0  /* one element sorted by rarity */
 #define NS_CUT       60.0 /* one cut of a merge path */
 
 /*
  * A sample of prefixes costs time itself, so it is taken only if prefixes may
  * save more than this factor.
  */
-#define WORTH_ASKING 1.2
+#define WORTH_ASKING 1.1
 
-/* Sets of each side that are compared to judge sizes. */
-#define SOME_SETS 100
+/* The part of the candidates that signatures let through, where they can tell: the pairs. */
+#define LET_THROUGH 0.03
 
 /*
  * From this many distinct elements on, arrays with an item for each element do
@@ -60,7 +63,7 @@
  * block takes at most 16 an element (ranks, entries and lists of prefixes) and
  * 32 a set.
  */
-#define ENOUGH_SHARE 4
+#define ENOUGH_SHARE 5
 #define ENOUGH_HEAD  4096
 
 /* All bitmaps together may take this, unless the request gives a limit or asks for them. */
@@ -76,82 +79,6 @@ log2_of(double x)
 	for (; x >= 2; x /= 2)
 		bits++;
 	return bits + x - 1;
-}
-
-/* Figures that the costs of all pairwise methods use. */
-typedef struct sums
-{
-	double pairs;   /* all pairs */
-	double alike;   /* pairs whose sizes allow them to pass */
-	double meeting; /* share of the prefixes' events whose sizes allow the pair to pass */
-	double others;  /* elements of the columns of those pairs, together */
-	double row;     /* average elements of a row */
-	double column;  /* average elements of a column */
-	double element; /* average elements of both sides */
-	double blocks;  /* blocks of columns that a row sees, on average */
-} sums;
-
-/* Which share of pairs has sizes that allow them to pass, and which share of the prefixes' events. */
-typedef struct alike
-{
-	double pairs;
-	double events; /* pairs, weighted by the sizes of both: larger sets have longer prefixes */
-} alike;
-
-/* Judge the shares from some sets of each side. */
-static alike
-share_alike(const qset_preparation *p)
-{
-	const qset_side *r = &p->row;
-	const qset_side *c = &p->column;
-	alike some = { 0, 0 };
-	alike all = { 0, 0 };
-	uint64_t i;
-	uint64_t j;
-
-	if (p->request.filter.numerator == 0)
-		return (alike){ 1, 1 };
-	for (i = 0; i < r->sets; i += r->sets / SOME_SETS + 1)
-	{
-		uint64_t row = qset_set_size(r->collection, r->kept[i]);
-		uint64_t least;
-		uint64_t most;
-
-		qset_filter_sizes(&p->request.filter, row, &least, &most);
-		for (j = 0; j < c->sets; j += c->sets / SOME_SETS + 1)
-		{
-			uint64_t size = qset_set_size(c->collection, c->kept[j]);
-			bool passes = size >= least && size <= most;
-
-			some.pairs += passes;
-			some.events += passes ? (double) row * (double) size : 0;
-			all.pairs++;
-			all.events += (double) row * (double) size;
-		}
-	}
-	return (alike){ some.pairs / all.pairs, all.events > 0 ? some.events / all.events : 1 };
-}
-
-static sums
-sums_of(const qset_preparation *p)
-{
-	const qset_plan *plan = &p->plan;
-	double half = plan->tail ? 0.5 : 1;
-	alike share;
-	sums s = { 0 };
-
-	if (plan->rows == 0 || plan->columns == 0)
-		return s;
-	s.pairs = half * plan->rows * plan->columns;
-	share = share_alike(p);
-	s.alike = s.pairs * share.pairs;
-	s.meeting = share.events;
-	s.others = s.alike / plan->columns * plan->column_elements;
-	s.row = (double) plan->row_elements / plan->rows;
-	s.column = (double) plan->column_elements / plan->columns;
-	s.element = plan->row_elements + plan->column_elements;
-	s.blocks = half * (plan->columns / (double) QSET_BLOCK) + 1;
-	return s;
 }
 
 /*
@@ -208,7 +135,7 @@ resident_fits(const qset_preparation *p)
 }
 
 static void
-cost_pairwise(qset_preparation *p, const sums *s)
+cost_pairwise(qset_preparation *p, const qset_sums *s)
 {
 	double *cost = p->plan.cost;
 	double small = s->row < s->column ? s->row : s->column;
@@ -242,7 +169,7 @@ build_one(const qset_preparation *p)
 }
 
 static void
-cost_index(qset_preparation *p, const sums *s)
+cost_index(qset_preparation *p, const qset_sums *s)
 {
 	qset_plan *plan = &p->plan;
 	double scan = s->pairs * NS_SCAN;
@@ -268,19 +195,59 @@ cheapest_so_far(const qset_preparation *p)
 	return cost[hybrid ? QSET_HYBRID : QSET_INDEX];
 }
 
+/* x to the power of n. */
+static double
+power(double x, uint64_t n)
+{
+	double result = 1;
+
+	for (; n > 0; n /= 2, x *= x)
+		result *= n % 2 ? x : 1;
+	return result;
+}
+
+/*
+ * The part of the candidates that signatures let through.  Sets of average sizes that
+ * have nothing in common differ in so many bits; a pair that passes, in so many at most.
+ */
+static double
+let_through(const qset_preparation *p, const qset_sums *s)
+{
+	const qset_filter *f = &p->request.filter;
+	double bits = (double) (UINT64_C(64) << qset_signature_level((uint64_t) s->column));
+	double row = 1 - power(1 - 1 / bits, (uint64_t) s->row);
+	double column = 1 - power(1 - 1 / bits, (uint64_t) s->column);
+	double different = bits * (row + column - 2 * row * column);
+	double needed = (s->row + s->column) * ((double) qset_signature_share(f) / 0x1p32);
+
+	if (needed < (double) f->min_count)
+		needed = (double) f->min_count;
+	return different > s->row + s->column - 2 * needed ? LET_THROUGH : 1;
+}
+
 /*
  * The cost of counting by prefixes whose lists have so many events.  Windows leave
  * out sizes that cannot pass, and half of the others; within one collection they
  * have both sets of a pair.
  */
 static double
-prefix_count(const qset_preparation *p, const sums *s, double events)
+prefix_count(const qset_preparation *p, const qset_sums *s, double events)
 {
+	uint64_t sets = p->column.sets > 0 ? p->column.sets : 1;
+	double words = (double) p->column.signature_words / (double) sets;
 	double walked = events * s->meeting * (p->plan.tail ? 1 : 0.5);
-	double met = events * s->meeting * 0.5;
+	double met = events * s->meeting * 0.5 * let_through(p, s);
 	double merged = met < s->alike ? met : s->alike; /* a candidate may come several times */
 
-	return walked * NS_CANDIDATE + merged * (NS_CHECK + (s->row + s->column) * NS_CHECKED);
+	return walked * (NS_CANDIDATE + words * NS_SIGNED) +
+		   merged * (NS_CHECK + (s->row + s->column) * NS_CHECKED);
+}
+
+/* The cost of entering so many elements of prefixes, and of signing the columns. */
+static double
+prefix_build(const qset_preparation *p, double entered)
+{
+	return entered * NS_WINDOW + (double) p->column.elements * NS_SIGN;
 }
 
 /*
@@ -300,7 +267,7 @@ prefix_preparation(const qset_preparation *p)
 	}
 	else
 		entered *= 2;
-	return sorted * NS_SORT + entered * build_one(p);
+	return sorted * NS_SORT + prefix_build(p, entered);
 }
 
 /*
@@ -309,7 +276,7 @@ prefix_preparation(const qset_preparation *p)
  * search by another method.  So a sample of the sets decides.
  */
 static qb_status
-prefixes_promise(qset_preparation *p, const sums *s, bool *promise)
+prefixes_promise(qset_preparation *p, const qset_sums *s, bool *promise)
 {
 	const qset_request *r = &p->request;
 	double cheapest = cheapest_so_far(p);
@@ -334,11 +301,11 @@ prefixes_promise(qset_preparation *p, const sums *s, bool *promise)
 
 /* The cost of the index of prefixes, which are made already. */
 static void
-cost_prefixes(qset_preparation *p, const sums *s)
+cost_prefixes(qset_preparation *p, const qset_sums *s)
 {
 	qset_plan *plan = &p->plan;
 	double entered = (double) (p->column.prefix_elements + p->row.prefix_elements);
-	double build = entered * build_one(p);
+	double build = prefix_build(p, entered);
 	double cost = build + prefix_count(p, s, (double) plan->prefix_events);
 
 	plan->prefix = p->request.variant == QSET_VARIANT_ON || cost < plan->cost[QSET_INDEX];
@@ -413,7 +380,7 @@ qset_prepare(qset_preparation *p, const qset_request *request)
 {
 	qb_status status;
 	bool prefixes;
-	sums s;
+	qset_sums s;
 
 	memset(p, 0, sizeof(*p));
 	p->request = *request;
@@ -429,7 +396,7 @@ qset_prepare(qset_preparation *p, const qset_request *request)
 	status = qset_measure(p);
 	if (status != QB_OK)
 		return status;
-	s = sums_of(p);
+	qset_sum(p, &s);
 	choose_heavy(p);
 	cost_pairwise(p, &s);
 	cost_index(p, &s);

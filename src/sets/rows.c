@@ -23,7 +23,7 @@
  */
 #include "sets/block.h"
 
-/* Lists and candidates are prefetched this many ahead. */
+/* Lists are prefetched this many ahead. */
 #define AHEAD 8
 
 static void
@@ -136,84 +136,6 @@ add_columns(qset_job *job)
 	return true;
 }
 
-/* ---- index of prefixes ---- */
-
-/* Collect the columns in the windows of the row's prefix, each once. */
-static bool
-collect_candidates(qset_job *job)
-{
-	const qset_block *b = job->head;
-	const uint64_t *start = (const uint64_t *) (job->block + b->row_start) + job->row;
-	const uint64_t *entry = (const uint64_t *) (job->block + b->entry);
-	const uint8_t *list = job->block + b->list;
-	uint32_t seen = ++job->visit;
-	uint64_t i;
-
-	job->found_count = 0;
-	for (i = start[0]; i < start[1]; i++)
-	{
-		uint64_t length = entry[i] & ((UINT64_C(1) << QSET_LENGTH_BITS) - 1);
-		uint64_t at = entry[i] >> QSET_LENGTH_BITS;
-		uint64_t end = at + length;
-
-		if (!qset_spend(job, length * 2 + 2))
-			return false;
-		for (; at < end; at++)
-		{
-			uint32_t c =
-				b->wide_list ? ((const uint32_t *) list)[at] : ((const uint16_t *) list)[at];
-
-			if (c < job->from || job->stamp[c] == seen)
-				continue;
-			job->stamp[c] = seen;
-			job->found[job->found_count++] = c;
-		}
-	}
-	return true;
-}
-
-/* Elements that a row and a candidate have in common: at least one. */
-static uint64_t
-count_candidate(const qset_job *job, qset_set_view row, qset_set_view column)
-{
-	if (row.count == 1 || column.count == 1)
-		return 1;
-	return qset_count32(job->kernels, (const int32_t *) row.rank, row.count,
-						(const int32_t *) column.rank, column.count);
-}
-
-/*
- * Collect candidates and count them by merging; the counters of all other
- * columns are left alone.
- */
-static qb_status
-count_candidates(qset_job *job)
-{
-	const qset_block *b = job->head;
-	qset_set_view row = qset_view_of(job, &b->row, job->row);
-	uint64_t found;
-	uint32_t i;
-
-	if (!collect_candidates(job))
-		return QB_CANCELLED;
-	found = job->found_count;
-	if (!job->kernels->sorted32((const int32_t *) job->found, found))
-		qset_sort_unique32((int32_t *) job->found, &found,
-						   (int32_t *) job->found + qset_row_room(b), NULL);
-	for (i = 0; i < found; i++)
-	{
-		qset_set_view column = qset_view_of(job, &b->column, job->found[i]);
-
-		if (i + AHEAD < found)
-			__builtin_prefetch(qset_view_of(job, &b->column, job->found[i + AHEAD]).rank);
-		if (!qset_spend(job, 10 + (row.count + column.count) / 2))
-			return QB_CANCELLED;
-		qset_set_count(job, job->found[i], count_candidate(job, row, column));
-	}
-	job->next = (uint32_t) b->column.sets; /* no other counters are valid */
-	return QB_OK;
-}
-
 qb_status
 qset_count_row(qset_job *job)
 {
@@ -221,7 +143,7 @@ qset_count_row(qset_job *job)
 	{
 		case QSET_INDEX:
 			if (job->head->prefix)
-				return count_candidates(job);
+				return qset_candidates_row(job);
 			clear_counts(job);
 			return add_lists(job) ? QB_OK : QB_CANCELLED;
 		case QSET_HYBRID:
