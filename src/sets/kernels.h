@@ -105,7 +105,7 @@ qset_probe_each(const uint64_t *bits, const uint32_t *element, uint64_t n)
 }
 
 /* The same for probe_sets(). */
-static inline void
+QB_INLINE void
 qset_probe_sets_each(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
 					 const uint32_t *set, uint32_t n, uint16_t *common)
 {
