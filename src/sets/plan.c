@@ -36,7 +36,8 @@
 #define NS_BITMAP    4.0  /* beginning one pair by another technique */
 #define NS_AND       1.7  /* 512 bits of two bitmaps */
 #define NS_WORD      2.3  /* one word of the bitmaps of all sets, made beforehand */
-#define NS_SORT      8.0  /* one element sorted by rarity */
+#define NS_RARITY    3.0  /* the rarity of one element looked up */
+#define NS_SORT      5.0  /* one element sorted by rarity */
 #define NS_CUT       60.0 /* one cut of a merge path */
 
 /*
@@ -48,11 +49,14 @@
 /* The part of the candidates that signatures let through, where they can tell: the pairs. */
 #define LET_THROUGH 0.03
 
+/* They can tell if unrelated sets differ in so many times the bits that a pair that passes may. */
+#define SURELY 1.5
+
 /*
  * From this many distinct elements on, arrays with an item for each element do
  * not stay in the caches.
  */
-#define FAR_UNIVERSE (UINT64_C(1) << 19)
+#define FAR_UNIVERSE (UINT64_C(1) << 18)
 
 /* Columns of bits that take more than this leave the second-level cache. */
 #define MOST_BITS (UINT64_C(4) << 20)
@@ -222,21 +226,22 @@ let_through(const qset_preparation *p, const qset_sums *s)
 
 	if (needed < (double) f->min_count)
 		needed = (double) f->min_count;
-	return different > s->row + s->column - 2 * needed ? LET_THROUGH : 1;
+	return different > SURELY * (s->row + s->column - 2 * needed) ? LET_THROUGH : 1;
 }
 
 /*
- * The cost of counting by prefixes whose lists have so many events.  Windows leave
- * out sizes that cannot pass, and half of the others; within one collection they
- * have both sets of a pair.
+ * The cost of counting by prefixes whose lists have so many events.  With a least
+ * Jaccard index windows leave out sizes that cannot pass, and half of the others;
+ * within one collection they have both sets of a pair.
  */
 static double
 prefix_count(const qset_preparation *p, const qset_sums *s, double events)
 {
 	uint64_t sets = p->column.sets > 0 ? p->column.sets : 1;
 	double words = (double) p->column.signature_words / (double) sets;
-	double walked = events * s->meeting * (p->plan.tail ? 1 : 0.5);
-	double met = events * s->meeting * 0.5 * let_through(p, s);
+	double half = p->request.filter.numerator > 0 ? 0.5 : 1;
+	double walked = events * s->meeting * (p->plan.tail ? 2 * half : half);
+	double met = events * s->meeting * half * let_through(p, s);
 	double merged = met < s->alike ? met : s->alike; /* a candidate may come several times */
 
 	return walked * (NS_CANDIDATE + words * NS_SIGNED) +
@@ -251,23 +256,28 @@ prefix_build(const qset_preparation *p, double entered)
 }
 
 /*
- * The cost of preparing prefixes, at most: sorting elements, and putting
- * elements into the index.
+ * The cost of preparing prefixes: sorting elements, and putting elements into the
+ * index.  Within one collection elements that no other set has are the first of their
+ * prefixes, and are neither sorted nor put there.
  */
 static double
 prefix_preparation(const qset_preparation *p)
 {
-	double sorted = (double) p->column.elements;
+	double elements = (double) p->column.elements;
 	double entered = (double) qset_prefix_room(p, &p->column);
+	double lonely = 0;
 
-	if (!qset_within_one(&p->request))
+	if (qset_within_one(&p->request))
 	{
-		sorted += (double) p->row.elements;
-		entered += (double) qset_prefix_room(p, &p->row);
+		lonely = p->column.sets > 0 ? (double) p->bin[1].elements : 0;
+		entered = entered > lonely ? 2 * (entered - lonely) : 0;
 	}
 	else
-		entered *= 2;
-	return sorted * NS_SORT + prefix_build(p, entered);
+	{
+		elements += (double) p->row.elements;
+		entered += (double) qset_prefix_room(p, &p->row);
+	}
+	return elements * NS_RARITY + (elements - lonely) * NS_SORT + prefix_build(p, entered);
 }
 
 /*
