@@ -32,14 +32,12 @@
  * src/scan/plan.c
  */
 #include "scan/copy.h"
-#include "scan/groups.h"
+#include "scan/plan.h"
 #include "scan/version.h"
 
 #include "nodes/makefuncs.h"
-#include "optimizer/appendinfo.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/paramassign.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
@@ -53,36 +51,14 @@ bool columnscan_enabled = true;
 
 static create_upper_paths_hook_type previous_hook;
 
-/* The query's grouping step, as all paths need it. */
-typedef struct Grouping
-{
-	PlannerInfo *root;
-	RelOptInfo *output;
-	RelOptInfo *partial; /* the same step with partial aggregates */
-	PathTarget *target;  /* target of "partial" */
-	List *having;        /* an AND of conditions on groups */
-	List *by;            /* what GROUP BY has; NIL: there is none */
-} Grouping;
-
-/* The items of a path's custom_private.  Those of the executor go into the plan in this order. */
-enum
-{
-	PATH_TARGETS,  /* aggregates, then what the scan groups by */
-	PATH_RELATION, /* number of the table */
-	PATH_HAVING,   /* conditions on groups */
-	PATH_ALONE,    /* of the executor: nothing else stands below its Gather, */
-	PATH_HANDOVER, /* the parameter of a handover, or -1, */
-	PATH_GROUPING  /* and what ScanGroupingPrivate() tells, or NULL */
-};
-
 static Node *
 item(const CustomPath *path, int number)
 {
 	return list_nth(path->custom_private, number);
 }
 
-static void
-set_item(CustomPath *path, int number, void *value)
+void
+PlanSetItem(CustomPath *path, int number, void *value)
 {
 	list_nth_cell(path->custom_private, number)->ptr_value = value;
 }
@@ -117,9 +93,9 @@ static const CustomPathMethods path_methods = {
  * A scan of a table that returns "target", whose aggregates are "aggregates".  "by": its
  * groups, or NULL.  "alone": nothing else stands below its Gather.
  */
-static Path *
-make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggregates, int workers,
-		  bool alone, const GroupingPlan *by)
+Path *
+PlanTablePath(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
+			  int workers, bool alone, const GroupingPlan *by)
 {
 	CustomPath *path = makeNode(CustomPath);
 	double copied = by ? by->copied : 0;
@@ -144,7 +120,7 @@ make_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggre
 
 /* The target of what the query groups by, and partial aggregates. */
 static PathTarget *
-partial_target(const Grouping *grouping, List *aggregates)
+partial_target(const PlanStep *grouping, List *aggregates)
 {
 	PathTarget *target = create_empty_pathtarget();
 	ListCell *expr;
@@ -165,8 +141,8 @@ partial_target(const Grouping *grouping, List *aggregates)
 }
 
 /* Offer Finalize Aggregate over a path of partial aggregates, for so many groups in the end. */
-static void
-add_finalize_path(Grouping *grouping, Path *path, double groups)
+void
+PlanFinalize(PlanStep *grouping, Path *path, double groups)
 {
 	AggClauseCosts costs = { 0 };
 
@@ -181,15 +157,15 @@ add_finalize_path(Grouping *grouping, Path *path, double groups)
 }
 
 /* Offer Finalize Aggregate over Gather over a path of partial aggregates. */
-static void
-add_gather_path(Grouping *grouping, Path *path)
+void
+PlanGather(PlanStep *grouping, Path *path)
 {
 	double rows = path->parallel_workers;
 
-	add_finalize_path(grouping,
-					  (Path *) create_gather_path(grouping->root, grouping->partial, path,
-												  grouping->target, NULL, &rows),
-					  1);
+	PlanFinalize(grouping,
+				 (Path *) create_gather_path(grouping->root, grouping->partial, path,
+											 grouping->target, NULL, &rows),
+				 1);
 }
 
 /*
@@ -197,8 +173,8 @@ add_gather_path(Grouping *grouping, Path *path)
  * parallel plan.  Our scan reads all pages, so the path for the most pages is the
  * model.
  */
-static Path *
-parallel_model(Grouping *grouping, RelOptInfo *input)
+Path *
+PlanParallelModel(PlanStep *grouping, RelOptInfo *input)
 {
 	Path *model = NULL;
 	ListCell *cell;
@@ -214,14 +190,14 @@ parallel_model(Grouping *grouping, RelOptInfo *input)
 
 /* A path that returns the final result tests HAVING, too. */
 static Path *
-with_having(const Grouping *grouping, Path *path)
+with_having(const PlanStep *grouping, Path *path)
 {
 	double groups = path->rows;
 	QualCost cost;
 
 	if (grouping->having == NIL)
 		return path;
-	set_item((CustomPath *) path, PATH_HAVING, grouping->having);
+	PlanSetItem((CustomPath *) path, PATH_HAVING, grouping->having);
 	cost_qual_eval(&cost, grouping->having, grouping->root);
 	path->startup_cost += cost.startup;
 	path->total_cost += cost.startup + groups * cost.per_tuple;
@@ -232,7 +208,7 @@ with_having(const Grouping *grouping, Path *path)
 
 /* The share of a table's pages that need not be read for these groups. */
 static double
-copied_share(const Grouping *grouping, RelOptInfo *table, List *aggregates, const GroupingPlan *by)
+copied_share(const PlanStep *grouping, RelOptInfo *table, List *aggregates, const GroupingPlan *by)
 {
 	const Var *column = ScanGroupedColumn(by->exprs);
 
@@ -240,9 +216,9 @@ copied_share(const Grouping *grouping, RelOptInfo *table, List *aggregates, cons
 }
 
 /* A scan of a table that returns a row of "target" for each group; NULL: it cannot be done. */
-static Path *
-make_group_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
-				List *exprs)
+Path *
+PlanGroupPath(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
+			  List *exprs)
 {
 	GroupingPlan by;
 	Path *path;
@@ -250,19 +226,19 @@ make_group_path(Grouping *grouping, RelOptInfo *table, PathTarget *target, List 
 	if (!ScanGroupingPlan(grouping->root, table, exprs, &by))
 		return NULL;
 	by.copied = copied_share(grouping, table, aggregates, &by);
-	path = make_path(grouping, table, target, aggregates, 0, false, &by);
-	set_item((CustomPath *) path, PATH_TARGETS, list_concat_copy(aggregates, exprs));
-	set_item((CustomPath *) path, PATH_GROUPING, ScanGroupingPrivate(&by));
+	path = PlanTablePath(grouping, table, target, aggregates, 0, false, &by);
+	PlanSetItem((CustomPath *) path, PATH_TARGETS, list_concat_copy(aggregates, exprs));
+	PlanSetItem((CustomPath *) path, PATH_GROUPING, ScanGroupingPrivate(&by));
 	ScanGroupingCost(&by, table, list_length(aggregates), path);
 	return path;
 }
 
 /* Add the path over one table that returns a row for each group. */
 static void
-add_group_path(Grouping *grouping, RelOptInfo *table, List *aggregates)
+add_group_path(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 {
 	Path *path =
-		make_group_path(grouping, table, grouping->output->reltarget, aggregates, grouping->by);
+		PlanGroupPath(grouping, table, grouping->output->reltarget, aggregates, grouping->by);
 
 	if (path)
 		add_path(grouping->output, with_having(grouping, path));
@@ -270,135 +246,22 @@ add_group_path(Grouping *grouping, RelOptInfo *table, List *aggregates)
 
 /* Add the paths over one table. */
 static void
-add_table_paths(Grouping *grouping, RelOptInfo *table, List *aggregates)
+add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 {
-	Path *model = parallel_model(grouping, table);
+	Path *model = PlanParallelModel(grouping, table);
 
 	add_path(grouping->output,
-			 with_having(grouping, make_path(grouping, table, grouping->output->reltarget,
-											 aggregates, 0, false, NULL)));
+			 with_having(grouping, PlanTablePath(grouping, table, grouping->output->reltarget,
+												 aggregates, 0, false, NULL)));
 	if (model)
-		add_gather_path(grouping,
-						make_path(grouping, table, grouping->target, grouping->target->exprs,
-								  model->parallel_workers, true, NULL));
-}
-
-/* The target, with a child's columns in place of its parent's. */
-static PathTarget *
-child_target(PlannerInfo *root, PathTarget *target, AppendRelInfo *info)
-{
-	PathTarget *translated = copy_pathtarget(target);
-
-	translated->exprs = (List *) adjust_appendrel_attrs(root, (Node *) target->exprs, 1, &info);
-	return translated;
-}
-
-/* A scan of a child that returns "target": what the query groups by, then aggregates. */
-static Path *
-child_path(Grouping *grouping, RelOptInfo *child, PathTarget *target, int workers)
-{
-	int fields = list_length(grouping->by);
-	List *exprs = list_truncate(list_copy(target->exprs), fields);
-	List *aggregates = list_copy_tail(target->exprs, fields);
-
-	if (!ColumnScanTable(grouping->root, child, aggregates))
-		return NULL;
-	return grouping->by ? make_group_path(grouping, child, target, aggregates, exprs)
-						: make_path(grouping, child, target, aggregates, workers, false, NULL);
-}
-
-/*
- * Append a scan of each leaf below "parent" to the paths; false if one of them cannot
- * be scanned by QSketchScan.  Pruned children are missing or are dummies.
- */
-static bool
-child_paths(Grouping *grouping, Index parent, PathTarget *target, int workers, List **paths)
-{
-	PlannerInfo *root = grouping->root;
-	ListCell *cell;
-
-	foreach (cell, root->append_rel_list)
-	{
-		AppendRelInfo *info = lfirst_node(AppendRelInfo, cell);
-		RelOptInfo *child = root->simple_rel_array[info->child_relid];
-		PathTarget *translated;
-		Path *path;
-
-		if (info->parent_relid != parent || child == NULL || IS_DUMMY_REL(child))
-			continue;
-		translated = child_target(root, target, info);
-		if (planner_rt_fetch(child->relid, root)->inh)
-		{
-			if (!child_paths(grouping, child->relid, translated, workers, paths))
-				return false;
-			continue;
-		}
-		path = child_path(grouping, child, translated, workers);
-		if (path == NULL)
-			return false;
-		*paths = lappend(*paths, path);
-	}
-	return true;
-}
-
-/*
- * Make several serial scans fill the same sketches.  Their keys have the same type,
- * since columns of partitions and of other child tables have the parent's types.
- */
-static List *
-hand_over(Grouping *grouping, RelOptInfo *parent, List *paths)
-{
-	PlannerInfo *root = grouping->root;
-	ListCell *cell;
-	int param;
-
-	if (list_length(paths) < 2 || planner_rt_fetch(parent->relid, root)->rtekind != RTE_RELATION)
-		return paths;
-	param = assign_special_exec_param(root);
-	foreach (cell, paths)
-		set_item((CustomPath *) lfirst(cell), PATH_HANDOVER, makeInteger(param));
-	return lappend(paths, ScanCollectPath(grouping->partial, grouping->target,
-										  ((Path *) linitial(paths))->parallel_safe, param));
-}
-
-/* Append over a scan of each child, or NULL.  "model" is the planner's partial path, or NULL. */
-static Path *
-make_append_path(Grouping *grouping, RelOptInfo *parent, Path *model)
-{
-	int workers = model ? model->parallel_workers : 0;
-	List *paths = NIL;
-	Path *path;
-
-	if (!child_paths(grouping, parent->relid, grouping->target, workers, &paths) || paths == NIL)
-		return NULL;
-	if (model == NULL && grouping->by == NIL)
-		paths = hand_over(grouping, parent, paths);
-	path = MakeAppendPath(grouping->root, parent, model ? NIL : paths, model ? paths : NIL, workers,
-						  model && model->parallel_aware);
-	path->pathtarget = grouping->target;
-	return path;
-}
-
-/* Add the paths over partitions, or other child tables. */
-static void
-add_children_paths(Grouping *grouping, RelOptInfo *parent)
-{
-	Path *model = grouping->by ? NULL : parallel_model(grouping, parent);
-	Path *path = make_append_path(grouping, parent, NULL);
-	double groups = 1;
-
-	if (path == NULL)
-		return;
-	if (grouping->by)
-		groups = ScanGroupingEstimate(grouping->root, grouping->by, parent->rows);
-	add_finalize_path(grouping, path, groups);
-	if (model)
-		add_gather_path(grouping, make_append_path(grouping, parent, model));
+		PlanGather(grouping,
+				   PlanTablePath(grouping, table, grouping->target, grouping->target->exprs,
+								 model->parallel_workers, true, NULL));
 }
 
 /* Does the query aggregate all rows of one item of FROM, as a whole or by group? */
 static bool
-is_whole(Grouping *grouping, RelOptInfo *input)
+is_whole(PlanStep *grouping, RelOptInfo *input)
 {
 	PlannerInfo *root = grouping->root;
 	Query *parse = root->parse;
@@ -416,7 +279,7 @@ is_whole(Grouping *grouping, RelOptInfo *input)
 static void
 offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
-	Grouping grouping = { .root = root,
+	PlanStep grouping = { .root = root,
 						  .output = output,
 						  .having = (List *) root->parse->havingQual };
 	List *aggregates;
@@ -433,7 +296,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 	if (planner_rt_fetch(input->relid, root)->inh)
 	{
 		if (!ScanIsOthers(input, true))
-			add_children_paths(&grouping, input);
+			PlanChildren(&grouping, input);
 	}
 	else if (!ColumnScanTable(root, input, aggregates))
 		return;
