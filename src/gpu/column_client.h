@@ -82,7 +82,7 @@ typedef struct GpuKeyCounts
 extern void GpuColumnWant(GpuSlot *slot, const GpuColumnPart *part);
 
 /*
- * Have a value on a device get the keys of these parts, by a request of its family
+ * Have a value on a device get the keys of parts of a copy, by a request of its family
  * such as SKETCH_COLUMN, and take the pages off their sets whose keys it got.  Returns
  * how many keys these were.
  */

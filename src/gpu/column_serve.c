@@ -3,9 +3,9 @@
  *		What the GPU worker does with copies of columns: the servant of their requests.
  *
  * The values of a copy are an array in device memory, which grows while pages come.  In
- * the worker's own memory are the place of each page's first row, the LSNs, and the set
- * of pages that count as copied.  The bitmap of NULLs is put together there, and goes to
- * the device when all pages have come.
+ * the worker's own memory are the place of each page's first row, the LSNs, the set of
+ * pages that count as copied, and the few distinct keys that were counted last.  The
+ * bitmap of NULLs is put together there, and goes to the device when all pages have come.
  *
  * src/gpu/column_serve.c
  */

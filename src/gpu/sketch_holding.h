@@ -21,7 +21,7 @@ typedef struct GpuSketchHolding
 	qs_sketch *on_host;
 	int device;
 	int depth;            /* counters of a key */
-	GpuSketchShape shape; /* on_host while it is written or read */
+	GpuSketchShape shape; /* of the tables, while they are written or read */
 } GpuSketchHolding;
 
 extern GpuSketchHolding gpu_sketch_holding[GPU_ENTRIES];

@@ -125,7 +125,7 @@ CopyStatesRefusal(const ScanAggregate *column, int count)
 	return refusal;
 }
 
-/* Give an aggregate the keys of these parts, and take the pages off their sets that it got. */
+/* Give an aggregate the keys of parts of a copy; pages that it got are taken off the parts' sets. */
 void
 CopyAddKeys(ScanAggregate *column, const GpuColumnPart *part, int parts)
 {

@@ -48,7 +48,7 @@ typedef struct qset_sums
 	double pairs;   /* all pairs */
 	double alike;   /* pairs whose sizes allow them to pass */
 	double meeting; /* share of the prefixes' events whose sizes allow the pair to pass */
-	double others;  /* elements of the columns of those pairs, together */
+	double others;  /* elements of the columns of all such pairs, together */
 	double row;     /* average elements of a row */
 	double column;  /* average elements of a column */
 	double element; /* average elements of both sides */
