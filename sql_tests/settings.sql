@@ -11,7 +11,7 @@ RESET qsketch.simd;
 SET qsketch.enable_columnscan = maybe;
 SET qsketch.no_such_setting = 1;
 -- From PostgreSQL 18 on the library says its version: that of the extension.
-CREATE FUNCTION pg_temp.library_version() RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.loaded_version() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	version text;
 BEGIN
@@ -20,4 +20,4 @@ BEGIN
 EXCEPTION WHEN undefined_function THEN
 	RETURN (SELECT default_version FROM pg_available_extensions WHERE name = 'qsketch');
 END $$;
-SELECT pg_temp.library_version() = default_version AS same_version FROM pg_available_extensions WHERE name = 'qsketch';
+SELECT pg_temp.loaded_version() = default_version AS same_version FROM pg_available_extensions WHERE name = 'qsketch';

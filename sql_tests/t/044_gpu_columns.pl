@@ -303,15 +303,7 @@ SKIP:
 
 # ---- partitions, in one database and another ----
 
-$node->safe_psql('postgres', q{
-	CREATE TABLE parts (k bigint, n int) PARTITION BY RANGE (n);
-	CREATE TABLE p1 PARTITION OF parts FOR VALUES FROM (0) TO (10000);
-	CREATE TABLE p2 (n int, gone text, k bigint);
-	ALTER TABLE p2 DROP gone;
-	ALTER TABLE parts ATTACH PARTITION p2 FOR VALUES FROM (10000) TO (20000);
-	CREATE TABLE p3 PARTITION OF parts FOR VALUES FROM (20000) TO (30000);
-	INSERT INTO parts SELECT i % 7000, i FROM generate_series(0, 29999) AS i;
-	VACUUM ANALYZE parts});
+make_partitions($node);
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k}') FROM unnest('{p1,p3,p2}'::regclass[]) AS p WHERE p <> 'p3'::regclass});
 same('partitions', 'SELECT md5(qsketch_agg(k)::text) FROM parts');
 like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM parts'),

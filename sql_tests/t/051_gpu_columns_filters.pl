@@ -94,15 +94,7 @@ for my $setting ('SET qsketch.enable_gpu_columns = off', 'SET qsketch.device = c
 
 # ---- partitions, rescans ----
 
-$node->safe_psql('postgres', q{
-	CREATE TABLE parts (k bigint, n int) PARTITION BY RANGE (n);
-	CREATE TABLE p1 PARTITION OF parts FOR VALUES FROM (0) TO (10000);
-	CREATE TABLE p2 (n int, gone text, k bigint);
-	ALTER TABLE p2 DROP gone;
-	ALTER TABLE parts ATTACH PARTITION p2 FOR VALUES FROM (10000) TO (20000);
-	CREATE TABLE p3 PARTITION OF parts FOR VALUES FROM (20000) TO (30000);
-	INSERT INTO parts SELECT i % 7000, i FROM generate_series(0, 29999) AS i;
-	VACUUM ANALYZE parts});
+make_partitions($node);
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k,n}') FROM unnest('{p1,p3}'::regclass[]) AS p});
 same('partitions', undef, map { 'SELECT ' . filter_of('k', $template{$_}) . ' FROM parts' } sort keys %template);
 same('rescans', undef, map { "SELECT string_agg(f, ',' ORDER BY x) FROM generate_series(-2, 30, 4) AS x, LATERAL (SELECT " . filter_of('k', $template{$_}) . ' AS f FROM t WHERE day = x) AS y' } qw(blocked small));

@@ -11,7 +11,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(gpu_node fill is_right settled set_worker set_fault gpu_count wait_for_worker
-	ORDINARY answers psql_as copied_pages can_pause during_scan cancelled_or_right snapshots_agree writers_conflict);
+	ORDINARY answers psql_as copied_pages can_pause during_scan cancelled_or_right snapshots_agree writers_conflict
+	make_partitions);
 
 # Settings with which PostgreSQL's own plan computes an answer on the CPU.
 use constant ORDINARY => 'SET qsketch.device = cpu; SET qsketch.enable_columnscan = off;';
@@ -223,6 +224,22 @@ sub writers_conflict
 	$_->query('COMMIT') foreach @skew;
 	like($skew[0]->{stderr} . $skew[1]->{stderr}, qr/could not serialize access/, 'serializable transactions that read copies conflict with writers');
 	$_->quit foreach @skew;
+}
+
+# Table parts: three partitions of all-visible pages, one with another order of columns.
+sub make_partitions
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', q{
+		CREATE TABLE parts (k bigint, n int) PARTITION BY RANGE (n);
+		CREATE TABLE p1 PARTITION OF parts FOR VALUES FROM (0) TO (10000);
+		CREATE TABLE p2 (n int, gone text, k bigint);
+		ALTER TABLE p2 DROP gone;
+		ALTER TABLE parts ATTACH PARTITION p2 FOR VALUES FROM (10000) TO (20000);
+		CREATE TABLE p3 PARTITION OF parts FOR VALUES FROM (20000) TO (30000);
+		INSERT INTO parts SELECT i % 7000, i FROM generate_series(0, 29999) AS i;
+		VACUUM ANALYZE parts});
 }
 
 1;

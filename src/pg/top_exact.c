@@ -53,6 +53,7 @@
  * src/pg/top_exact.c
  */
 #include "pg/top_exact.h"
+#include "pg/top_output.h"
 
 #include "pg/top_aggregate.h"
 #include "pg/top_state.h"
@@ -92,16 +93,6 @@ typedef struct Own
 	Oid estimate;
 } Own;
 
-/* The destination of keys and counts. */
-typedef struct Output
-{
-	ReturnSetInfo *result;
-	bool as_text;
-	bool padded; /* the key is padded with blanks, which its text does not have */
-	KeyWriter writer;
-	int64 wanted; /* how many more keys are wanted */
-} Output;
-
 /* The result of the second or third pass, whose rows are in SPI_tuptable. */
 typedef struct Answer
 {
@@ -135,7 +126,7 @@ weight_argument(FunctionCallInfo fcinfo)
 }
 
 static void
-describe(FunctionCallInfo fcinfo, bool weighted, TopQuestion *question, Output *output)
+describe(FunctionCallInfo fcinfo, bool weighted, TopQuestion *question, TopOutput *output)
 {
 	question->n = (int32) TopCheckN(PG_GETARG_INT32(2));
 	question->listed = Max(question->n, CANDIDATES_FOR);
@@ -346,35 +337,8 @@ count_keys(const TopQuestion *q, const Own *own, const TopSample *sample, TopSta
 	return count_estimated(q, own, sample, top, least);
 }
 
-/* The key as qtop_text shows it. */
-static text *
-text_of(Output *output, Datum key)
-{
-	uint32 length;
-	int level = KeyTextBegin();
-	const char *written;
-
-	if (output->padded)
-		key = DirectFunctionCall1(rtrim1, key);
-	written = KeyWrite(&output->writer, key, &length);
-	KeyTextEnd(level);
-	return cstring_to_text_with_len(written, (int) length);
-}
-
 static void
-put(Output *output, Datum key, int64 count)
-{
-	Datum values[] = { key, Int64GetDatum(count) };
-	bool nulls[lengthof(values)] = { 0 };
-
-	if (output->as_text)
-		values[0] = PointerGetDatum(text_of(output, key));
-	tuplestore_putvalues(output->result->setResult, output->result->setDesc, values, nulls);
-	output->wanted--;
-}
-
-static void
-put_answer(Output *output, Answer answer)
+put_answer(TopOutput *output, Answer answer)
 {
 	uint64 i;
 
@@ -385,7 +349,8 @@ put_answer(Output *output, Answer answer)
 		Datum key = SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &null);
 
 		if (!null)
-			put(output, key, DatumGetInt64(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &null)));
+			TopOutputPut(output, key,
+						 DatumGetInt64(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &null)));
 	}
 }
 
@@ -418,7 +383,7 @@ compare_counted(const void *a, const void *b)
 }
 
 static void
-put_counted(Output *output, const TopQuestion *q, const qs_top *top)
+put_counted(TopOutput *output, const TopQuestion *q, const qs_top *top)
 {
 	qs_top_key *key = palloc_extended(Max(1, top->count) * sizeof(*key), MCXT_ALLOC_HUGE);
 	KeyParser parser;
@@ -430,12 +395,12 @@ put_counted(Output *output, const TopQuestion *q, const qs_top *top)
 	qsort(key, top->count, sizeof(*key), compare_counted);
 	KeyParserInit(&parser, q->type, q->collation, CurrentMemoryContext);
 	for (i = 0; i < top->count && output->wanted > 0; i++)
-		put(output, KeyParseInteger(&parser, (int64) key[i].fingerprint), key[i].lower);
+		TopOutputPut(output, KeyParseInteger(&parser, (int64) key[i].fingerprint), key[i].lower);
 }
 
 /* Answer from copies of the column that a GPU keeps; false: that is not possible. */
 static bool
-answer_from_copies(Output *output, const TopQuestion *q)
+answer_from_copies(TopOutput *output, const TopQuestion *q)
 {
 	KeyParser parser;
 	int count;
@@ -446,12 +411,12 @@ answer_from_copies(Output *output, const TopQuestion *q)
 		return false;
 	KeyParserInit(&parser, q->type, q->collation, CurrentMemoryContext);
 	for (i = 0; i < count; i++)
-		put(output, KeyParseInteger(&parser, best[i].key), best[i].times);
+		TopOutputPut(output, KeyParseInteger(&parser, best[i].key), best[i].times);
 	return true;
 }
 
 static void
-answer_with_list(Output *output, const TopQuestion *q, Oid schema, const TopSample *sample)
+answer_with_list(TopOutput *output, const TopQuestion *q, Oid schema, const TopSample *sample)
 {
 	bool negative;
 	TopState *top;
@@ -472,7 +437,7 @@ answer(FunctionCallInfo fcinfo, bool weighted)
 {
 	TopQuestion question;
 	TopSample sample;
-	Output output;
+	TopOutput output;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))

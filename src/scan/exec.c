@@ -16,6 +16,7 @@
  */
 #include "scan/copy.h"
 #include "scan/groups.h"
+#include "scan/having.h"
 #include "scan/version.h"
 
 #include "access/parallel.h"

@@ -19,6 +19,7 @@
  */
 #include "scan/columns.h"
 #include "scan/groups.h"
+#include "scan/groups_sorting.h"
 #include "scan/version.h"
 
 #include "common/hashfn.h"
@@ -67,18 +68,6 @@ hash_value(int64 value)
 #define SH_DECLARE
 #define SH_DEFINE
 #include "lib/simplehash.h"
-
-/* The tuples of a page, sorted by group. */
-typedef struct Sorting
-{
-	uint64 number; /* counts the sortings */
-	int groups;
-	ScanGroup *group[MaxHeapTuplesPerPage];
-	uint16 end[MaxHeapTuplesPerPage];   /* of each group: where its tuples end in "order" */
-	uint16 order[MaxHeapTuplesPerPage]; /* indexes of tuples, by group */
-	int16 place[MaxHeapTuplesPerPage];  /* of each tuple: the index of its group; -1: spilled */
-	PageTuples part;                    /* the tuples of one group */
-} Sorting;
 
 struct ScanGroups
 {
@@ -312,25 +301,6 @@ find_groups(ScanGroups *groups, PageTuples *tuples, bool wanted)
 		sorting->end[group->place]++;
 	}
 	tuples->share = 0;
-}
-
-/* Order the tuples by group, and within a group as they were. */
-static void
-sort_out(Sorting *sorting, const PageTuples *tuples)
-{
-	uint16 start = 0;
-	int i;
-
-	for (i = 0; i < sorting->groups; i++)
-	{
-		uint16 count = sorting->end[i];
-
-		sorting->end[i] = start;
-		start += count;
-	}
-	for (i = 0; i < tuples->count; i++)
-		if (sorting->place[i] >= 0)
-			sorting->order[sorting->end[sorting->place[i]]++] = (uint16) i;
 }
 
 /* Add tuples to a group's aggregates that have this filter, or none (-1). */

@@ -6,7 +6,7 @@
  *
  * src/scan/having.c
  */
-#include "scan/scan.h"
+#include "scan/having.h"
 
 #include "commands/explain.h"
 #include "executor/executor.h"

@@ -471,19 +471,6 @@ extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *s
 							 List *ancestors, struct ExplainState *es);
 extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
 
-/* having.c */
-typedef struct ScanHaving
-{
-	List *clauses;
-	ExprState *state; /* NULL: there are none */
-	uint64 refused;   /* results for which they were not true */
-} ScanHaving;
-
-extern void ScanHavingInit(ScanHaving *having, CustomScanState *node);
-extern bool ScanHavingPasses(ScanHaving *having, ExprContext *context, TupleTableSlot *slot);
-extern void ScanHavingExplain(const ScanHaving *having, const CustomScan *scan, bool counted,
-							  List *ancestors, struct ExplainState *es);
-
 /* setup.c */
 extern bool ScanReturnsOneRow(const CustomScan *scan);
 extern List *ScanHavingClauses(const CustomScan *scan);
