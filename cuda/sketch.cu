@@ -160,6 +160,14 @@ qs_cuda_destroy(qs_cuda_sketch *sk)
 	delete sk;
 }
 
+uint64_t
+qs_cuda_bytes(const qs_cuda_sketch *sk)
+{
+	size_t masks = sk->view.masks ? sk->view.mask_count * sizeof(uint32_t) : 0;
+
+	return sk->table_bytes + sk->extra_bytes + masks + sizeof(uint32_t);
+}
+
 /* Change to counters of 8 bytes; in multilevel only high buckets have them. */
 static qb_status
 widen_tables(qs_cuda_sketch *sk, uint8_t *table, uint8_t *extra)

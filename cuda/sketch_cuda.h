@@ -39,6 +39,9 @@ extern "C"
 
 	extern void qs_cuda_destroy(qs_cuda_sketch *sketch);
 
+	/* Its device memory. */
+	extern uint64_t qs_cuda_bytes(const qs_cuda_sketch *sketch);
+
 	/*
 	 * Load an owned sketch or a view; an explicit sketch becomes dense.  A
 	 * full sf sketch gives its slim table; a host part is refused.
