@@ -63,6 +63,12 @@ cuda_insert_device(void *sketch, const uint64 *key, size_t count)
 }
 
 static qb_status
+cuda_insert_groups(void *const *sketch, const uint64 *count, uint32 sketches, const uint64 *key)
+{
+	return qs_cuda_insert_groups((qs_cuda_sketch *const *) sketch, count, sketches, key);
+}
+
+static qb_status
 cuda_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
 {
 	return qs_cuda_query(sketch, key, count, estimate);
@@ -105,6 +111,7 @@ const GpuSketchDeviceOps gpu_cuda_sketches = {
 	.insert = cuda_insert,
 	.insert_all = cuda_insert_all,
 	.insert_device = cuda_insert_device,
+	.insert_groups = cuda_insert_groups,
 	.query = cuda_query,
 	.merge = cuda_merge,
 	.freeze = cuda_freeze,
