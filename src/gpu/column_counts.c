@@ -131,7 +131,6 @@ GpuColumnMany(const GpuColumnPart *part, const qb_groups *groups, int most, bool
 	GpuSlot *slot = GpuTakeSlot(&part->ref, COLUMN_MANY, false);
 	GpuManyKeys *asked = (GpuManyKeys *) GpuSlotData(slot);
 	bool there;
-	uint32 i;
 
 	slot->count = most;
 	GpuColumnWant(slot, part);
@@ -139,8 +138,8 @@ GpuColumnMany(const GpuColumnPart *part, const qb_groups *groups, int most, bool
 	GpuAsk(slot);
 	GpuAwait(slot);
 	there = !slot->gone && slot->status == QB_OK;
-	for (i = 0; there && i < groups->count; i++)
-		many[i] = asked->many[i] != 0;
+	if (there)
+		memcpy(many, asked->many, groups->count * sizeof(bool));
 	GpuDone(slot);
 	return there;
 }

@@ -102,7 +102,7 @@ typedef struct GpuManyKeys
 {
 	GpuWanted wanted;
 	qb_groups groups;
-	uint8 many[QB_GROUPS_MAX];
+	bool many[QB_GROUPS_MAX];
 } GpuManyKeys;
 
 StaticAssertDecl(sizeof(GpuManyKeys) <= GPU_SLOT_BYTES, "groups of keys do not fit");
