@@ -28,6 +28,7 @@ take_counts(const GpuSlot *slot, const GpuColumnPart *part, int most, GpuKeyCoun
 	counts->count = slot->count;
 	if (counts->count > most)
 		return true;
+	counts->nulls = slot->weighted;
 	memcpy(counts->key, data, counts->count * sizeof(uint64));
 	memcpy(counts->times, data + counts->count, counts->count * sizeof(int64));
 	GpuPagesRemoveBefore(part->pages, (uint32) slot->offset);

@@ -315,6 +315,7 @@ serve_counts(GpuSlot *slot, GpuHolding *h)
 	if (most < 0 || most > GPU_COUNTS_MAX)
 		return QB_NO_MEMORY;
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	slot->weighted = h->nulls > 0;
 	if (recall_counts(h, &wanted, slot))
 		return QB_OK;
 	slot->count = 0;
