@@ -29,6 +29,60 @@ GpuSketchCreate(const qs_params *params, GpuRef *ref)
 	return false;
 }
 
+/* Sketches that are being made. */
+typedef struct Creating
+{
+	const qs_params *params;
+	const GpuRef *ref;
+	const uint32 *place; /* of each request among them */
+	bool *made;
+} Creating;
+
+static void
+ask_create(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Creating *creating = transfer->context;
+
+	slot->entry = creating->ref[creating->place[at]];
+	GpuSketchShapeIn(slot)->params = *creating->params;
+}
+
+static void
+take_created(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Creating *creating = transfer->context;
+
+	creating->made[creating->place[at]] = !slot->gone && slot->status == QB_OK;
+}
+
+void
+GpuSketchCreateAll(const qs_params *params, uint32 count, GpuRef *ref, bool *made)
+{
+	uint32 *place = palloc(count * sizeof(uint32));
+	Creating creating = { .params = params, .ref = ref, .place = place, .made = made };
+	GpuTransfer transfer = { .op = SKETCH_CREATE,
+							 .most = 1,
+							 .ask = ask_create,
+							 .take = take_created,
+							 .all_replies = true,
+							 .context = &creating };
+	uint32 i;
+
+	memset(made, 0, count * sizeof(bool));
+	for (i = 0; i < count; i++)
+		if (GpuNewEntry(GPU_FAMILY_SKETCH, &ref[i]))
+			place[transfer.all++] = i;
+	if (transfer.all > 0)
+	{
+		transfer.ref = &ref[place[0]];
+		(void) GpuAskAll(&transfer);
+	}
+	for (i = 0; i < transfer.all; i++)
+		if (!made[place[i]])
+			GpuDropEntry(&ref[place[i]]);
+	pfree(place);
+}
+
 /* Tables on their way to the worker, or back. */
 typedef struct Tables
 {

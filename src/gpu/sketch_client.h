@@ -15,6 +15,9 @@
 /* An empty sketch on a device; false if there is no memory for it. */
 extern bool GpuSketchCreate(const qs_params *params, GpuRef *ref);
 
+/* So many of them, several at a time; which ones are "made"? */
+extern void GpuSketchCreateAll(const qs_params *params, uint32 count, GpuRef *ref, bool *made);
+
 /*
  * A copy of a dense sketch on a device: of an sf sketch its slim table alone.  False
  * if there is no memory for it.

@@ -127,20 +127,47 @@ send_entries(const GpuRef *ref, const qs_sketch *sk)
 	GpuSketchSend(ref, key, count, n);
 }
 
-/* Make an explicit sketch dense on a device; false if there is no memory. */
-bool
-GpuSketchMoveExplicit(qs_sketch *sk)
+/* An explicit sketch goes to a new one on a device, if that was "made". */
+static bool
+become_dense(qs_sketch *sk, const GpuRef *ref, bool made)
 {
-	GpuRef ref;
-
-	if (!GpuSketchCreate(&sk->params, &ref))
+	if (!made)
 	{
 		fell_back();
 		return false;
 	}
-	send_entries(&ref, sk);
-	GpuSketchBecomeRemote(sk, &ref);
+	send_entries(ref, sk);
+	GpuSketchBecomeRemote(sk, ref);
 	return true;
+}
+
+bool
+GpuSketchMoveExplicit(qs_sketch *sk)
+{
+	GpuRef ref;
+	bool made = GpuSketchCreate(&sk->params, &ref);
+
+	return become_dense(sk, &ref, made);
+}
+
+void
+GpuSketchMoveAll(qs_sketch **sk, uint32 count, bool *moves)
+{
+	GpuRef *ref = palloc(count * sizeof(GpuRef));
+	bool *made = palloc(count * sizeof(bool));
+	uint32 *place = palloc(count * sizeof(uint32));
+	uint32 wanted = 0;
+	uint32 i;
+
+	for (i = 0; i < count; i++)
+		if (moves[i])
+			place[wanted++] = i;
+	GpuSketchCreateAll(&sk[0]->params, wanted, ref, made);
+	for (i = 0; i < wanted; i++)
+		moves[place[i]] = become_dense(sk[place[i]], &ref[i], made[i]);
+	pfree(place);
+	pfree(made);
+	pfree(ref);
 }
 
 /* Move a dense sketch to a device; false if there is no memory. */

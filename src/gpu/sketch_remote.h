@@ -30,8 +30,16 @@ GpuRemoteOf(const qs_sketch *sk)
 /* Free the tables of a sketch, which are on a device now. */
 extern void GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref);
 
-/* Make an explicit sketch dense on a device, or move a dense one there; false: no memory. */
+/* Make an explicit sketch dense on a device; false: no memory. */
 extern bool GpuSketchMoveExplicit(qs_sketch *sk);
+
+/*
+ * Make all explicit sketches of the same parameters dense on a device that "moves" names.
+ * Those that there is no memory for are taken off it.
+ */
+extern void GpuSketchMoveAll(qs_sketch **sk, uint32 count, bool *moves);
+
+/* Move a dense sketch to a device; false: no memory. */
 extern bool GpuSketchMoveDense(qs_sketch *sk);
 
 /* Did a sketch come back to the worker's memory, for lack of device memory to grow? */
