@@ -49,4 +49,16 @@ extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
  */
 extern qb_status GpuSketchDownload(const GpuRef *ref, qs_sketch *sk);
 
+/* A sketch that is fetched together with others. */
+typedef struct GpuReturning
+{
+	GpuRef ref;
+	qs_sketch *sk;
+	qb_status status; /* what came of it; if it is not QB_OK, tables may be left in "sk" */
+	bool gone;        /* the worker does not have it any more */
+	GpuSketchShape shape;
+} GpuReturning;
+
+extern void GpuSketchDownloadAll(GpuReturning *list, int count);
+
 #endif

@@ -115,6 +115,7 @@ GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart 
 		sk[i]->total += (int64) all->added[i];
 		added[i] = all->added[i];
 	}
+	GpuSketchChain(sk, groups->count);
 	pfree(all);
 	return done;
 }
