@@ -15,6 +15,9 @@
 /* An empty sketch on a device; false if there is no memory for it. */
 extern bool GpuSketchCreate(const qs_params *params, GpuRef *ref);
 
+/* So many of them, several at a time; which ones are "made"? */
+extern void GpuSketchCreateAll(const qs_params *params, uint32 count, GpuRef *ref, bool *made);
+
 /*
  * A copy of a dense sketch on a device: of an sf sketch its slim table alone.  False
  * if there is no memory for it.
@@ -45,5 +48,17 @@ extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
  * The worker's sketch takes no more keys then, and has to be dropped.
  */
 extern qb_status GpuSketchDownload(const GpuRef *ref, qs_sketch *sk);
+
+/* A sketch that is fetched together with others. */
+typedef struct GpuReturning
+{
+	GpuRef ref;
+	qs_sketch *sk;
+	qb_status status; /* what came of it; if it is not QB_OK, tables may be left in "sk" */
+	bool gone;        /* the worker does not have it any more */
+	GpuSketchShape shape;
+} GpuReturning;
+
+extern void GpuSketchDownloadAll(GpuReturning *list, int count);
 
 #endif

@@ -89,12 +89,10 @@ void
 GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart *part, bool *dense)
 {
 	int most = (int) qs_explicit_limit(&sk[0]->params);
-	uint32 i;
 
 	if (!GpuColumnMany(part, groups, most, dense))
 		memset(dense, 0, groups->count * sizeof(bool));
-	for (i = 0; i < groups->count; i++)
-		dense[i] = dense[i] && GpuSketchMoveExplicit(sk[i]);
+	GpuSketchMoveAll(sk, groups->count, dense);
 }
 
 bool
@@ -117,6 +115,7 @@ GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart 
 		sk[i]->total += (int64) all->added[i];
 		added[i] = all->added[i];
 	}
+	GpuSketchChain(sk, groups->count);
 	pfree(all);
 	return done;
 }

@@ -19,6 +19,10 @@ typedef struct GpuRemote
 	bool handed;    /* the sketch is for whoever redeems its ticket */
 	GpuNonce nonce; /* if handed: its secret name */
 	MemoryContextCallback callback;
+	qs_sketch *sketch;        /* whose tables these are */
+	struct GpuRemote *before; /* in a chain: that of the sketch read before it, */
+	struct GpuRemote *next;   /* and after it */
+	int ahead;                /* sketches of the chain that come back together with this one */
 } GpuRemote;
 
 static inline GpuRemote *
@@ -30,8 +34,22 @@ GpuRemoteOf(const qs_sketch *sk)
 /* Free the tables of a sketch, which are on a device now. */
 extern void GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref);
 
-/* Make an explicit sketch dense on a device, or move a dense one there; false: no memory. */
+/* Bring the tables of a sketch here, if they are on a device. */
+extern qb_status GpuSketchSettle(qs_sketch *sk);
+
+/* Sketches on a device will be read in this order, so let some of them come back together. */
+extern void GpuSketchChain(qs_sketch **sk, uint32 count);
+
+/* Make an explicit sketch dense on a device; false: no memory. */
 extern bool GpuSketchMoveExplicit(qs_sketch *sk);
+
+/*
+ * Make all explicit sketches of the same parameters dense on a device that "moves" names.
+ * Those that there is no memory for are taken off it.
+ */
+extern void GpuSketchMoveAll(qs_sketch **sk, uint32 count, bool *moves);
+
+/* Move a dense sketch to a device; false: no memory. */
 extern bool GpuSketchMoveDense(qs_sketch *sk);
 
 /* Did a sketch come back to the worker's memory, for lack of device memory to grow? */
