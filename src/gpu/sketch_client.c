@@ -14,6 +14,8 @@
 #include "gpu/sketch_tables.h"
 #include "gpu/wait.h"
 
+#include "pgbase/memory.h"
+
 bool
 GpuSketchCreate(const qs_params *params, GpuRef *ref)
 {
@@ -192,6 +194,21 @@ fetch_shape(const GpuRef *ref, GpuSketchShape *shape)
 	return status;
 }
 
+/* Tables for all bytes of this shape, which are to be read; their memory has any contents. */
+static qb_status
+tables_to_fill(qs_sketch *sk, const GpuSketchShape *shape)
+{
+	const qb_memory *memory = sk->memory;
+	qb_memory to_fill;
+	qb_status status;
+
+	Assert(!qs_has_fat(sk->params.structure));
+	sk->memory = MemoryToFill(memory, &to_fill);
+	status = GpuSketchMakeTables(sk, shape);
+	sk->memory = memory;
+	return status;
+}
+
 qb_status
 GpuSketchDownload(const GpuRef *ref, qs_sketch *sk)
 {
@@ -205,7 +222,7 @@ GpuSketchDownload(const GpuRef *ref, qs_sketch *sk)
 	qb_status status = fetch_shape(ref, &tables.shape);
 
 	if (status == QB_OK)
-		status = GpuSketchMakeTables(sk, &tables.shape);
+		status = tables_to_fill(sk, &tables.shape);
 	transfer.all = GpuShapeBytes(&tables.shape);
 	if (status == QB_OK && !GpuAskAll(&transfer))
 		GpuRaiseLost();
