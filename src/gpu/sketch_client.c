@@ -183,6 +183,18 @@ GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
 	GpuPost(slot);
 }
 
+qb_status
+GpuSketchTotal(const GpuRef *ref, int64 *total)
+{
+	GpuShape reply;
+	GpuSketchShape shape;
+	qb_status status = GpuFetchShape(GpuTakeSlot(ref, SKETCH_TOTAL, false), &reply);
+
+	memcpy(&shape, &reply, sizeof(shape));
+	*total = shape.total;
+	return status;
+}
+
 /* Learn the shape of the worker's tables, which take no more keys then. */
 static qb_status
 fetch_shape(const GpuRef *ref, GpuSketchShape *shape)

@@ -5,7 +5,8 @@
  * A sketch starts here, in explicit form.  When it has too many keys for that form,
  * and is large enough for the GPU to pay, it gets dense on a device.  Its entries and
  * all further keys are sent there, and only the total is known here.  Whoever wants to
- * read the sketch settles it: its tables come back, and stay.  Sketches of structure
+ * read the sketch settles it: its tables come back, and stay.  Questions are answered
+ * without that as long as they are few (sketch_ask.c).  Sketches of structure
  * sf stay on the CPU, because their fat tables are meant for its memory.
  *
  * "remote" points to a GpuRemote in the sketch's memory context, which drops
@@ -209,6 +210,14 @@ GpuSketchWasEvicted(const qs_sketch *sk)
 	return gpu_shared->entry[GpuRemoteOf(sk)->ref.index].evicted;
 }
 
+void
+GpuSketchCheckTotal(const qs_sketch *sk, int64 total)
+{
+	if (total != sk->total)
+		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT, total,
+			 (int64) sk->total);
+}
+
 static qb_status
 gpu_settle(qs_sketch *sk)
 {
@@ -223,9 +232,7 @@ gpu_settle(qs_sketch *sk)
 	status = GpuSketchDownload(&remote->ref, &here);
 	if (status != QB_OK)
 		return status;
-	if (here.total != sk->total)
-		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT,
-			 (int64) here.total, (int64) sk->total);
+	GpuSketchCheckTotal(sk, here.total);
 	drop_remote(remote);
 	*sk = here;
 	return QB_OK;
@@ -262,6 +269,7 @@ GpuSketchInsert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 	sk->total += sum;
 	if (!sk->remote)
 		return insert_explicit(sk, fingerprint, weight, count);
+	GpuSketchWake(sk);
 	GpuSketchSend(&GpuRemoteOf(sk)->ref, fingerprint, weight, count);
 	return QB_OK;
 }
@@ -331,6 +339,7 @@ merge_downloaded(qs_sketch *into, const qs_sketch *from)
 static bool
 merge_into_remote(qs_sketch *into, const qs_sketch *from)
 {
+	GpuSketchWake(into);
 	if (from->remote)
 		GpuSketchMergeInto(&GpuRemoteOf(into)->ref, &GpuRemoteOf(from)->ref);
 	else if (from->form == QS_EXPLICIT && from->params.n < into->params.n)
