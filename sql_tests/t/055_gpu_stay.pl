@@ -56,6 +56,9 @@ for my $structure ('multilevel', 'sub_warp', 'warp', 'thread')
 		foreach sort keys %bytes;
 }
 
+is(fetches_for('rows of keys and estimates', of_sketch('md5(string_agg(l::text, $$ $$))', 'multilevel', '1MB',
+	', qsketch_lookup(sk, ARRAY[3, NULL, -5, 49999]::bigint[]) AS l')), 0, 'rows of keys and estimates: nothing is fetched');
+
 # wide counters, groups, rows in other orders, and questions until fetching pays
 is(fetches_for('wide counters', q{
 	SELECT qsketch_estimate(sk, 5), qsketch_estimate(sk, ARRAY[6, 7]) FROM (
