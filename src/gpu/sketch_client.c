@@ -14,6 +14,8 @@
 #include "gpu/sketch_tables.h"
 #include "gpu/wait.h"
 
+#include "pgbase/memory.h"
+
 bool
 GpuSketchCreate(const qs_params *params, GpuRef *ref)
 {
@@ -225,6 +227,18 @@ GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
 	GpuPost(slot);
 }
 
+qb_status
+GpuSketchTotal(const GpuRef *ref, int64 *total)
+{
+	GpuShape reply;
+	GpuSketchShape shape;
+	qb_status status = GpuFetchShape(GpuTakeSlot(ref, SKETCH_TOTAL, false), &reply);
+
+	memcpy(&shape, &reply, sizeof(shape));
+	*total = shape.total;
+	return status;
+}
+
 /* Ask for the shapes of the worker's tables, which take no more keys then. */
 static void
 ask_shape(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
@@ -280,6 +294,21 @@ take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	GpuWritePiece(returning->sk, &returning->shape, slot->offset, slot->bytes, GpuSlotData(slot));
 }
 
+/* Tables for all bytes of this shape, which are to be read; their memory has any contents. */
+static qb_status
+tables_to_fill(qs_sketch *sk, const GpuSketchShape *shape)
+{
+	const qb_memory *memory = sk->memory;
+	qb_memory to_fill;
+	qb_status status;
+
+	Assert(!qs_has_fat(sk->params.structure));
+	sk->memory = MemoryToFill(memory, &to_fill);
+	status = GpuSketchMakeTables(sk, shape);
+	sk->memory = memory;
+	return status;
+}
+
 void
 GpuSketchDownloadAll(GpuReturning *list, int count)
 {
@@ -303,7 +332,7 @@ GpuSketchDownloadAll(GpuReturning *list, int count)
 	for (i = 0; i < count; i++)
 	{
 		if (list[i].status == QB_OK)
-			list[i].status = GpuSketchMakeTables(list[i].sk, &list[i].shape);
+			list[i].status = tables_to_fill(list[i].sk, &list[i].shape);
 		pieces.all += pieces_of(&list[i]);
 	}
 	if (!GpuAskAll(&pieces))

@@ -21,6 +21,7 @@ typedef struct GpuSketchHolding
 	qs_sketch *on_host;
 	int device;
 	int depth;            /* counters of a key */
+	bool frozen;          /* a backend reads the tables from the device piece by piece */
 	GpuSketchShape shape; /* of the tables, while they are written or read */
 } GpuSketchHolding;
 

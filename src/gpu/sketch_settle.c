@@ -82,6 +82,14 @@ GpuSketchChain(qs_sketch **sk, uint32 count)
 	}
 }
 
+void
+GpuSketchCheckTotal(const qs_sketch *sk, int64 total)
+{
+	if (total != sk->total)
+		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT, total,
+			 (int64) sk->total);
+}
+
 /* Room for a sketch's tables when they come. */
 static void
 begin_return(GpuReturning *returning, qs_sketch *here, const GpuRemote *remote)
@@ -104,9 +112,7 @@ end_return(const GpuReturning *returning, GpuRemote *remote)
 		qs_free(returning->sk);
 		return returning->status;
 	}
-	if (returning->sk->total != sk->total)
-		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT,
-			 (int64) returning->sk->total, (int64) sk->total);
+	GpuSketchCheckTotal(sk, returning->sk->total);
 	drop_remote(remote);
 	*sk = *returning->sk;
 	return QB_OK;
