@@ -1,5 +1,6 @@
 # Copies of columns against random changes by several clients at once: each query, with
-# random conditions and groups or without, is compared with the ordinary plan in the same snapshot.
+# random conditions and groups or without, in parallel plans or serial ones, is compared with
+# the ordinary plan in the same snapshot.
 # QSKETCH_COLUMN_QUERIES is the number of comparisons, for long runs.
 use strict;
 use warnings;
@@ -14,7 +15,7 @@ my $queries = $ENV{QSKETCH_COLUMN_QUERIES} // 400;
 my $clients = 6;
 my $rounds = 4;
 
-my $node = gpu_node('random', 'qsketch.device = auto', 'qsketch.gpu_min_elements = 1000', 'max_parallel_workers_per_gather = 0', 'jit = off',
+my $node = gpu_node('random', 'qsketch.device = auto', 'qsketch.gpu_min_elements = 1000', 'max_parallel_workers_per_gather = 0', 'cpu_operator_cost = 1', 'jit = off',
 	'max_prepared_transactions = 20', 'deadlock_timeout = 20ms', 'lock_timeout = 2s', 'fsync = off');
 wait_for_worker($node);
 
@@ -45,6 +46,7 @@ $node->safe_psql('postgres', q{
 		filter text := (ARRAY['', '', ' FILTER (WHERE n < 9)', ' FILTER (WHERE id > ' || at || ' AND k < 1000)'])[1 + (random() * 3)::int];
 		same boolean;
 	BEGIN
+		PERFORM set_config('max_parallel_workers_per_gather', (random() * 3)::int::text, true);
 		EXECUTE format(CASE WHEN random() < 0.3 THEN 'SELECT a.x IS NOT DISTINCT FROM b.x FROM
 			(SELECT string_agg(coalesce(n::text, '''') || coalesce(md5(q::text), ''''), '','' ORDER BY n) AS x
 				FROM (SELECT n, qsketch_agg(k%2$s)%4$s AS q FROM %1$I %3$s GROUP BY n) AS g) AS a,

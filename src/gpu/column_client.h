@@ -18,6 +18,12 @@ extern bool GpuColumnsExist(void);
 /* Find the copies of a column by range; serial 0: none.  Their number. */
 extern int GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 ranges);
 
+/*
+ * Lower the number of pages of each range to that of the column's copy, as far as it is known
+ * without asking the worker; without a copy to 0.
+ */
+extern void GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 ranges);
+
 /* All copies, in memory of the caller's context. */
 extern GpuColumnCopy *GpuColumnList(int *count);
 

@@ -414,6 +414,7 @@ place_of_column(int index)
 	place.device = h->device;
 	place.on_device = true;
 	place.bytes = GpuColumnOps()->bytes(h->values);
+	place.pages = GpuPagesCount(&h->copied);
 	return place;
 }
 

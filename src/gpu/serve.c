@@ -40,6 +40,7 @@ show_place(int index, const GpuPlace *place)
 {
 	gpu_shared->entry[index].device = place->on_device ? place->device : -1;
 	gpu_shared->entry[index].bytes = place->bytes;
+	gpu_shared->entry[index].pages = place->pages;
 	GpuShowMemory(place->device);
 }
 

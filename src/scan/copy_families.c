@@ -52,6 +52,16 @@ family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
 			   : NULL;
 }
 
+/*
+ * Does a process of a parallel scan take keys of a family from copies?  Collections of sets
+ * are built by all processes together, which need the rows here.
+ */
+bool
+CopyTakesInParallel(const ColumnFamily *family)
+{
+	return !makes_sets(family);
+}
+
 /* Why a collection's elements of this type, with ids of that column, cannot come from copies. */
 static const char *
 sets_refusal(Relation relation, Oid type, AttrNumber id)
