@@ -158,7 +158,7 @@ start_slot(GpuColumnLoad *load)
 }
 
 bool
-GpuColumnBegin(GpuColumnLoad *load, Oid relation, qb_number_form form)
+GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range, qb_number_form form)
 {
 	GpuSlot *slot;
 
@@ -172,7 +172,7 @@ GpuColumnBegin(GpuColumnLoad *load, Oid relation, qb_number_form form)
 	if (!GpuNewEntry(GPU_FAMILY_COLUMN, &load->ref))
 		return false;
 	slot = GpuTakeSlot(&load->ref, COLUMN_CREATE, false);
-	GpuColumnShapeIn(slot)->table = relation;
+	GpuColumnShapeIn(slot)->place = (uint64) relation + range;
 	GpuColumnShapeIn(slot)->form = form;
 	if (GpuAskOne(slot) == QB_OK)
 		return true;

@@ -348,11 +348,17 @@ GpuColumnPickPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
 								 &picked->count);
 }
 
-qb_status
-GpuColumnFetch(const GpuPicked *picked, uint64 *to)
+uint64 *
+GpuColumnFetch(const GpuPicked *picked, const uint64 *key, qb_status *status)
 {
-	if (picked->count == 0)
-		return QB_OK;
-	return GpuColumnOps()->fetch(gpu_holding[picked->index]->values, picked->key, picked->count,
-								 to);
+	uint64 *copy = malloc(Max(picked->count, 1) * sizeof(uint64));
+
+	*status = copy ? QB_OK : QB_NO_MEMORY;
+	if (copy && picked->count > 0)
+		*status =
+			GpuColumnOps()->fetch(gpu_holding[picked->index]->values, key, picked->count, copy);
+	if (*status == QB_OK)
+		return copy;
+	free(copy);
+	return NULL;
 }

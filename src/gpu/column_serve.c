@@ -73,7 +73,7 @@ new_holding(void)
 	return NULL;
 }
 
-/* All copies of a table go to one device, because the sketches that they fill are on one. */
+/* The copies of a range go to one device, because their rows are matched there. */
 static qb_status
 serve_create(GpuSlot *slot)
 {
@@ -88,7 +88,7 @@ serve_create(GpuSlot *slot)
 	}
 	h->serial = slot->entry.serial;
 	h->form = (qb_number_form) shape->form;
-	h->device = (int) (shape->table % gpu_shared->device_count);
+	h->device = (int) (shape->place % gpu_shared->device_count);
 	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)
 	{

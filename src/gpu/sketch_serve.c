@@ -40,9 +40,8 @@ drop_host_form(GpuSketchHolding *h)
 	h->on_host = NULL;
 }
 
-/* The worker's own memory. */
-static const qb_memory *
-own_memory(void)
+const qb_memory *
+GpuSketchMemory(void)
 {
 	static qb_memory memory;
 
@@ -66,7 +65,8 @@ to_device(GpuSketchHolding *h, int i, const qs_params *params, const qs_sketch *
 	if (status != QB_OK)
 		return status;
 	h->device = i;
-	h->depth = from ? from->params.depth : params->depth;
+	h->params = from ? from->params : *params;
+	h->depth = h->params.depth;
 	pg_atomic_fetch_add_u64(&gpu_shared->device[i].values, 1);
 	GpuCount(COUNT_CREATED, 1);
 	return QB_OK;
@@ -84,7 +84,7 @@ to_host(GpuSketchHolding *h)
 	if (h->on_device == NULL)
 		return QB_NO_MEMORY;
 	copy = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
-	status = GpuSketchOps()->fetch(h->on_device, copy, own_memory());
+	status = GpuSketchOps()->fetch(h->on_device, copy, GpuSketchMemory());
 	if (status != QB_OK)
 	{
 		pfree(copy);
@@ -121,7 +121,7 @@ serve_load(GpuSketchHolding *h, GpuSlot *slot)
 
 	h->on_host = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
 	h->shape = *GpuSketchShapeIn(slot);
-	qs_init(h->on_host, &GpuSketchShapeIn(slot)->params, own_memory());
+	qs_init(h->on_host, &GpuSketchShapeIn(slot)->params, GpuSketchMemory());
 	status = GpuSketchMakeTables(h->on_host, &h->shape);
 	if (status != QB_OK)
 		drop_host_form(h);
@@ -266,6 +266,7 @@ serve_merge(GpuSketchHolding *into, GpuSlot *slot)
 		status = GpuSketchToDevice(from, into->device);
 	if (status == QB_OK)
 		status = GpuSketchOps()->merge(into->on_device, from->on_device);
+	into->params.n = Min(into->params.n, from->params.n);
 	if (status == QB_NO_MEMORY)
 		status = merge_on_host(slot->entry.index, from);
 	return status;
@@ -310,6 +311,21 @@ serve_read(GpuSketchHolding *h, GpuSlot *slot)
 	return QB_OK;
 }
 
+/* Have all parts of the sketches that a request reads or merges in their places. */
+static qb_status
+merge_parts(const GpuSlot *slot)
+{
+	const uint32 whole = 1 << SKETCH_QUERY | 1 << SKETCH_MERGE | 1 << SKETCH_FETCH |
+						 1 << SKETCH_READ;
+	qb_status status = QB_OK;
+
+	if (1 << slot->op & whole)
+		status = GpuSketchMergeParts(slot->entry.index);
+	if (slot->op == SKETCH_MERGE && status == QB_OK)
+		status = GpuSketchMergeParts(slot->other.index);
+	return status;
+}
+
 static qb_status
 serve_sketch(GpuSlot *slot)
 {
@@ -327,14 +343,20 @@ serve_sketch(GpuSlot *slot)
 		[SKETCH_GROUPS] = GpuSketchServeGroups,
 	};
 
-	return serve[slot->op](&gpu_sketch_holding[slot->entry.index], slot);
+	qb_status status = merge_parts(slot);
+
+	return status == QB_OK ? serve[slot->op](&gpu_sketch_holding[slot->entry.index], slot) : status;
 }
 
 static void
 drop_sketch(int index)
 {
-	drop_device_form(&gpu_sketch_holding[index]);
-	drop_host_form(&gpu_sketch_holding[index]);
+	GpuSketchHolding *h = &gpu_sketch_holding[index];
+
+	GpuSketchDropParts(h);
+	drop_device_form(h);
+	drop_host_form(h);
+	h->placed = false;
 }
 
 static GpuPlace
