@@ -48,8 +48,7 @@ typedef struct GpuColumnLoad
  * Begin a copy of values in this form; false if the worker has no memory for it.  The ranges
  * of a table take turns on the devices.
  */
-extern bool
-GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range, qb_number_form form);
+extern bool GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range, qb_number_form form);
 
 /* Room for so many values of one more page.  They count with GpuColumnAdd(). */
 extern uint64 *GpuColumnRoom(GpuColumnLoad *load, int rows);

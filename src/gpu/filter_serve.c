@@ -7,8 +7,8 @@
  * that follows.
  *
  * A filter is moved to the device of the first copy that it gets keys of.  Keys of copies
- * on other devices go into parts there, filters of the same parameters, whose bits are added
- * before anybody reads the filter.
+ * on other devices go into parts there, filters of the same parameters.  Their bits are added
+ * before anybody reads the filter, and between two parts others have their turns.
  *
  * A key has up to QF_HASHES_MAX positions, so requests for keys are served in
  * pieces of about the same number of positions.
@@ -192,25 +192,26 @@ filter_on(Holding *h, int device, qb_status *status)
 	return h->device == device ? h->filter : h->part[device];
 }
 
-/* Add the bits of parts to the filter if they are "wanted", and drop them. */
-static qb_status
-end_parts(Holding *h, bool wanted)
+static void
+drop_part(Holding *h, int device)
 {
-	qb_status status = QB_OK;
-	int device;
+	destroy_on(device, h->part[device]);
+	h->part[device] = NULL;
+	h->parts--;
+}
 
-	for (device = 0; device < GPU_DEVICES_MAX && h->parts > 0 && status == QB_OK; device++)
-	{
-		if (h->part[device] == NULL)
-			continue;
-		if (wanted)
-			status = add_bits(h->part[device], h->filter, qf_words(&h->params) * 8);
-		if (status != QB_OK)
-			continue;
-		destroy_on(device, h->part[device]);
-		h->part[device] = NULL;
-		h->parts--;
-	}
+/* Add the bits of one of the parts that there are to the filter. */
+static qb_status
+add_part(Holding *h)
+{
+	int device = 0;
+	qb_status status;
+
+	while (h->part[device] == NULL)
+		device++;
+	status = add_bits(h->part[device], h->filter, qf_words(&h->params) * 8);
+	if (status == QB_OK)
+		drop_part(h, device);
 	return status;
 }
 
@@ -300,25 +301,30 @@ serve_filter(GpuSlot *slot)
 		[FILTER_COLUMN] = serve_column,
 	};
 	Holding *h = &holding[slot->entry.index];
-	qb_status status = QB_OK;
+	qb_status status;
 
 	if (gpu_fault == FAULT_ERROR && is_for_keys(slot->op))
 		return QB_DEVICE_ERROR;
 	if (slot->op != FILTER_CREATE && h->filter == NULL)
 		return QB_NO_MEMORY;
-	if (reads_bits(slot->op))
-		status = end_parts(h, true);
-	return status == QB_OK ? serve[slot->op](h, slot) : status;
+	if (h->parts == 0 || !reads_bits(slot->op))
+		return serve[slot->op](h, slot);
+	status = add_part(h);
+	slot->more = status == QB_OK;
+	return status;
 }
 
 static void
 drop_filter(int index)
 {
 	Holding *h = &holding[index];
+	int device;
 
 	if (h->filter == NULL)
 		return;
-	(void) end_parts(h, false);
+	for (device = 0; device < GPU_DEVICES_MAX; device++)
+		if (h->part[device])
+			drop_part(h, device);
 	destroy_on(h->device, h->filter);
 	h->filter = NULL;
 }

@@ -85,8 +85,7 @@ add_picked(Holding *h, const GpuPicked *picked, const uint64 *id)
 	if (status == QB_OK)
 		its_id = GpuColumnFetch(picked, id, &status);
 	if (status == QB_OK)
-		status =
-			device_ops()->add(h->members, (const int64 *) its_id, element, picked->count);
+		status = device_ops()->add(h->members, (const int64 *) its_id, element, picked->count);
 	free(element);
 	free(its_id);
 	return status;

@@ -27,7 +27,7 @@ typedef struct GpuSketchHolding
 	bool placed;                 /* it has got keys of a copy, and stays on its device */
 	void *part[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
 	int parts;                   /* how many of these there are */
-	GpuSketchShape shape; /* of the tables, while they are written or read */
+	GpuSketchShape shape;        /* of the tables, while they are written or read */
 } GpuSketchHolding;
 
 extern GpuSketchHolding gpu_sketch_holding[GPU_ENTRIES];
@@ -49,11 +49,11 @@ extern qb_status GpuSketchToDevice(GpuSketchHolding *h, int device);
 extern const qb_memory *GpuSketchMemory(void);
 
 /*
- * Count picked keys of another device in a part there; merge all parts into the sketch, on its
- * device or in the worker's memory; drop them.
+ * Count picked keys of another device in a part there; merge one of the parts that there are
+ * into the sketch, on its device or in the worker's memory; drop all parts.
  */
 extern qb_status GpuSketchInsertPart(GpuSketchHolding *h, const GpuPicked *picked);
-extern qb_status GpuSketchMergeParts(int index);
+extern qb_status GpuSketchMergePart(int index);
 extern void GpuSketchDropParts(GpuSketchHolding *h);
 
 /* SKETCH_COLUMN and SKETCH_GROUPS */

@@ -4,11 +4,11 @@
  *
  * A sketch is on one device.  Keys of copies on another device go into a part of the
  * sketch there, a sketch of its own with the same parameters.  So keys stay where they
- * are, and the devices count at the same time.  The parts are merged into the sketch before
+ * are, and each device counts its own.  The parts are merged into the sketch before
  * anybody reads it or merges it with another one.
  *
- * A part comes through the worker's memory to the device of the sketch.  This is not done
- * piece by piece: the worker does nothing else meanwhile.
+ * A part comes through the worker's memory to the device of the sketch.  Between two parts
+ * others have their turns.
  *
  * src/gpu/sketch_parts.c
  */
@@ -62,8 +62,7 @@ GpuSketchInsertPart(GpuSketchHolding *h, const GpuPicked *picked)
 	if (h->part[picked->device] == NULL)
 		status = make_part(h, picked->device);
 	if (status == QB_OK)
-		status =
-			GpuSketchOps()->insert_device(h->part[picked->device], picked->key, picked->count);
+		status = GpuSketchOps()->insert_device(h->part[picked->device], picked->key, picked->count);
 	GpuShowMemory(picked->device);
 	return status;
 }
@@ -110,14 +109,11 @@ merge_part(int index, int device)
 }
 
 qb_status
-GpuSketchMergeParts(int index)
+GpuSketchMergePart(int index)
 {
-	GpuSketchHolding *h = &gpu_sketch_holding[index];
-	qb_status status = QB_OK;
-	int device;
+	int device = 0;
 
-	for (device = 0; device < GPU_DEVICES_MAX && h->parts > 0 && status == QB_OK; device++)
-		if (h->part[device])
-			status = merge_part(index, device);
-	return status;
+	while (gpu_sketch_holding[index].part[device] == NULL)
+		device++;
+	return merge_part(index, device);
 }

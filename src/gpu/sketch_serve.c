@@ -311,19 +311,18 @@ serve_read(GpuSketchHolding *h, GpuSlot *slot)
 	return QB_OK;
 }
 
-/* Have all parts of the sketches that a request reads or merges in their places. */
-static qb_status
-merge_parts(const GpuSlot *slot)
+/* A sketch that a request reads or merges, and that has parts elsewhere; -1: there is none. */
+static int
+find_parts(const GpuSlot *slot)
 {
-	const uint32 whole = 1 << SKETCH_QUERY | 1 << SKETCH_MERGE | 1 << SKETCH_FETCH |
-						 1 << SKETCH_READ;
-	qb_status status = QB_OK;
+	const uint32 whole =
+		1 << SKETCH_QUERY | 1 << SKETCH_MERGE | 1 << SKETCH_FETCH | 1 << SKETCH_READ;
 
-	if (1 << slot->op & whole)
-		status = GpuSketchMergeParts(slot->entry.index);
-	if (slot->op == SKETCH_MERGE && status == QB_OK)
-		status = GpuSketchMergeParts(slot->other.index);
-	return status;
+	if ((1 << slot->op & whole) && gpu_sketch_holding[slot->entry.index].parts > 0)
+		return slot->entry.index;
+	if (slot->op == SKETCH_MERGE && gpu_sketch_holding[slot->other.index].parts > 0)
+		return slot->other.index;
+	return -1;
 }
 
 static qb_status
@@ -342,10 +341,14 @@ serve_sketch(GpuSlot *slot)
 		[SKETCH_COLUMN] = GpuSketchServeColumn,
 		[SKETCH_GROUPS] = GpuSketchServeGroups,
 	};
+	int index = find_parts(slot);
+	qb_status status;
 
-	qb_status status = merge_parts(slot);
-
-	return status == QB_OK ? serve[slot->op](&gpu_sketch_holding[slot->entry.index], slot) : status;
+	if (index < 0)
+		return serve[slot->op](&gpu_sketch_holding[slot->entry.index], slot);
+	status = GpuSketchMergePart(index);
+	slot->more = status == QB_OK;
+	return status;
 }
 
 static void
