@@ -57,8 +57,8 @@ $node->safe_psql('postgres', q{
 			(SELECT string_agg(coalesce(n::text, '''') || coalesce(md5(q::text), ''''), '','' ORDER BY n) AS x
 				FROM (SELECT n, qsketch_agg(k%2$s)%4$s AS q FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c GROUP BY n) AS g) AS b'
 			ELSE 'SELECT a.* IS NOT DISTINCT FROM b.* FROM
-			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s), qfilter_agg(k, qfilter_new_bloom(2000))%4$s, qfilter_agg(w, qfilter_new_bloom(300)) FROM %1$I %3$s) AS a,
-			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s), qfilter_agg(k, qfilter_new_bloom(2000))%4$s, qfilter_agg(w, qfilter_new_bloom(300)) FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c) AS b' END, name, small, kept_rows, filter)
+			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s), qfilter_agg(k, qfilter_new_bloom(2000))%4$s, qfilter_agg(w, qfilter_new_bloom(300)), count(*)%4$s, count(n) FROM %1$I %3$s) AS a,
+			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s), qfilter_agg(k, qfilter_new_bloom(2000))%4$s, qfilter_agg(w, qfilter_new_bloom(300)), count(*)%4$s, count(n) FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c) AS b' END, name, small, kept_rows, filter)
 			INTO same;
 		PERFORM nextval('checked');
 		IF NOT same THEN

@@ -77,6 +77,7 @@ my %query = (
 	'few keys' => 'qsketch_agg(n)',
 	several => "qsketch_agg(k), qsketch_agg(n, $small), qsketch_agg(w), qsketch_agg(b)",
 	FILTER => "qsketch_agg(k) FILTER (WHERE b < 7), qsketch_agg(w) FILTER (WHERE n IS NULL), qsketch_agg(k)",
+	counts => 'count(*), qsketch_agg(k), count(n), count(n) FILTER (WHERE b < 7)',
 	filter => 'qfilter_agg(k, qfilter_new_bloom(60000)), qfilter_agg(w, qfilter_new_bloom(100))',
 	both => 'qfilter_agg(k, qfilter_new_bloom(60000)) FILTER (WHERE b > 3), qsketch_agg(k)',
 	map { $_ => "qsketch_agg(k, qsketch_new('$_', '32kB'))" } qw(thread warp half_warp sub_warp multilevel));
@@ -87,7 +88,7 @@ for my $where ('', ' WHERE b BETWEEN 5 AND 20', ' WHERE n IS NULL', ' WHERE id >
 		same("$name$where", "SELECT md5(x::text) FROM (SELECT $query{$name} FROM t$where) AS x");
 	}
 }
-shared_out("$_", "SELECT $query{$_} FROM t", 't') foreach 'several', 'FILTER', 'filter';
+shared_out("$_", "SELECT $query{$_} FROM t", 't') foreach 'several', 'FILTER', 'filter', 'counts';
 shared_out('WHERE', 'SELECT qsketch_agg(k) FROM t WHERE b BETWEEN 5 AND 20', 't');
 
 # ---- who takes part ----
@@ -160,8 +161,8 @@ $node->safe_psql('postgres', q{
 	INSERT INTO x SELECT i % 4000, i FROM generate_series(1, 30000) AS i;
 	VACUUM x;
 	SELECT qsketch_gpu_load('x', '{k,n}')});
-my $both = 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM x';
-my $plain = 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM (SELECT * FROM x OFFSET 0) AS y';
+my $both = 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text), count(*), count(n) FROM x';
+my $plain = 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text), count(*), count(n) FROM (SELECT * FROM x OFFSET 0) AS y';
 snapshots_agree($node, q{SELECT qsketch_gpu_load('x', '{k,n}')}, $both, $plain);
 $node->safe_psql('postgres', 'VACUUM x');
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k,n}')});

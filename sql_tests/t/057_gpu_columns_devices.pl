@@ -47,7 +47,7 @@ SKIP:
 my @sketches = ((map { "SELECT md5(qsketch_agg(k, qsketch_new('$_', '32kB'))::text) FROM t" } qw(thread warp half_warp sub_warp multilevel)),
 	'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(w)::text), md5(qsketch_agg(n)::text) FROM t',
 	'SELECT md5(qsketch_agg(k) FILTER (WHERE b < 3)::text), md5(qsketch_agg(w)::text) FROM t WHERE n < 20',
-	'SELECT md5(qsketch_agg(k)::text) FROM t WHERE id > 98500',
+	'SELECT md5(qsketch_agg(k)::text) FROM t WHERE id > 98500', 'SELECT count(*), count(n), count(*) FILTER (WHERE b < 3), md5(qsketch_agg(k)::text) FROM t WHERE id > 7',
 	'SELECT md5(qsketch_agg(k) FILTER (WHERE b < 2)::text), md5(qsketch_agg(k) FILTER (WHERE b >= 8)::text) FROM t');
 my $groups = q{SELECT string_agg(b || md5(q::text) || md5(r::text), ',' ORDER BY b) FROM (SELECT b, qsketch_agg(k), qsketch_agg(id, qsketch_new('sub_warp', '64kB')) FROM t GROUP BY b) AS x (b, q, r)};
 my @filters = ('SELECT md5(qfilter_agg(k, qfilter_new_bloom(60000))::text), md5(qfilter_agg(w, qfilter_new_bloom(300))::text) FROM t',

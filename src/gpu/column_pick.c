@@ -301,6 +301,24 @@ GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuP
 }
 
 qb_status
+GpuColumnPickRows(int index, const GpuWanted *wanted, uint64 most, GpuPicked *picked)
+{
+	Columns columns;
+	Picking picking = { .columns = &columns };
+	qb_status status;
+
+	if (wanted->tests.tests > 0)
+		return GpuColumnPick(index, wanted, 0, most, picked);
+	status = find_columns(index, wanted, &columns);
+	if (status != QB_OK)
+		return status;
+	*picked = (GpuPicked){ .index = index, .device = columns.column[0]->device };
+	picked->count = pick_pages(&picking, &wanted->pages, 0, PG_UINT64_MAX, &picked->end);
+	GpuEntryUsed(index);
+	return QB_OK;
+}
+
+qb_status
 GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups, uint32 from,
 					uint64 most, GpuPicked *picked, uint64 *count)
 {

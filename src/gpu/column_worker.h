@@ -27,7 +27,14 @@ typedef struct GpuPicked
 extern qb_status
 GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuPicked *picked);
 
-/* The same, side by side by group: of each group so many. */
+/*
+ * Only count the rows that are wanted, into "count".  Without tests all wanted pages are
+ * counted at once.
+ */
+extern qb_status
+GpuColumnPickRows(int index, const GpuWanted *wanted, uint64 most, GpuPicked *picked);
+
+/* Pick keys side by side by group: of each group so many. */
 extern qb_status GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups,
 									 uint32 from, uint64 most, GpuPicked *picked, uint64 *count);
 

@@ -193,6 +193,9 @@ extern bool CopyConditionColumn(Relation relation, Expr *clause, GpuColumn *colu
 extern const char *
 CopyAggregateRefusal(Relation relation, const ScanAggregate *column, bool grouped);
 extern bool CopyTakesInParallel(const ColumnFamily *family);
+extern bool CopyCountsValues(const ScanAggregate *column);
+extern Oid CopyKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber attribute,
+							Oid collation);
 extern const char *CopyStatesRefusal(const ScanAggregate *column, int count);
 extern void CopyAddKeys(ScanAggregate *column, const GpuColumnPart *part, int parts);
 extern bool CopyTakesCall(Relation relation, const ColumnScanCall *call, bool grouped);

@@ -63,7 +63,10 @@ need_aggregate(Covered *covered, const Aggref *aggref, bool grouped, bool parall
 		!CopyTakesCall(covered->relation, &call, grouped) ||
 		(parallel && !CopyTakesInParallel(call.family)))
 		return false;
-	need_column(covered, call.key->varattno, aggref->inputcollid);
+	if (call.key)
+		need_column(covered, call.key->varattno,
+					CopyKeyCollation(covered->relation, call.family, call.key->varattno,
+									 aggref->inputcollid));
 	if (call.weight)
 		need_column(covered, call.weight->varattno, InvalidOid);
 	return need_clauses(covered, make_ands_implicit(aggref->aggfilter));

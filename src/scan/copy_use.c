@@ -56,6 +56,23 @@ CopyColumnNumber(ScanCopies *copies, const GpuColumn *column)
 	return copies->columns++;
 }
 
+/* The column of an aggregate's keys; for count(*), which needs no keys, that of another one. */
+static GpuColumn
+key_column(Relation relation, const ScanAggregate *column, int i)
+{
+	int other = 0;
+
+	if (column[i].place.attribute == 0)
+	{
+		while (column[other].place.attribute == 0)
+			other++;
+		return key_column(relation, column, other);
+	}
+	return CopyColumn(relation, column[i].place.attribute,
+					  CopyKeyCollation(relation, column[i].family, column[i].place.attribute,
+									   column[i].collation));
+}
+
 /* List the columns that the scan needs. */
 static void
 list_columns(ScanCopies *copies, Relation relation, const ScanAggregate *column, int count,
@@ -68,7 +85,7 @@ list_columns(ScanCopies *copies, Relation relation, const ScanAggregate *column,
 	copies->id = palloc(count * sizeof(int));
 	for (i = 0; i < count; i++)
 	{
-		GpuColumn key = CopyColumn(relation, column[i].place.attribute, column[i].collation);
+		GpuColumn key = key_column(relation, column, i);
 
 		copies->key[i] = CopyColumnNumber(copies, &key);
 		copies->id[i] = -1;
@@ -265,6 +282,18 @@ take_pages(const CopyRun *run, ScanAggregate *column, int count, const CopyTests
 	leave_out(run);
 }
 
+/* What is tested for the i-th aggregate in this run.  False: it is too much for the worker. */
+static bool
+make_test(const CopyRun *run, const ScanAggregate *column, int i, CopyTests *tests)
+{
+	const qb_test not_null = { .kind = QB_TEST_NULL, .negated = 1 };
+	const ScanCopies *copies = run->copies;
+
+	return CopyConditionsTests(run, column[i].filter_number, tests) &&
+		   (copies->id[i] < 0 || CopyTestsPair(tests, copies->id[i])) &&
+		   (!CopyCountsValues(&column[i]) || CopyTestsAdd(tests, copies->key[i], &not_null));
+}
+
 /* What is tested for each aggregate in this run; NULL: it is too much for the worker. */
 static CopyTests *
 make_tests(const CopyRun *run, const ScanAggregate *column, int count)
@@ -273,8 +302,7 @@ make_tests(const CopyRun *run, const ScanAggregate *column, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (!CopyConditionsTests(run, column[i].filter_number, &tests[i]) ||
-			(run->copies->id[i] >= 0 && !CopyTestsPair(&tests[i], run->copies->id[i])))
+		if (!make_test(run, column, i, &tests[i]))
 			return NULL;
 	return tests;
 }
