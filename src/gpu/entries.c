@@ -125,6 +125,7 @@ own(GpuEntry *entry, GpuFamily family, Oid role)
 	entry->subid = GetCurrentSubTransactionId();
 	entry->handed = entry->evicted = entry->resting = false;
 	entry->bytes = 0;
+	entry->pages = 0;
 	entry->device = -1;
 	pg_atomic_fetch_add_u32(&gpu_shared->owned[entry->proc], 1);
 }

@@ -31,6 +31,7 @@ GpuShowPlace(int index)
 
 	gpu_shared->entry[index].device = place.on_device ? place.device : -1;
 	gpu_shared->entry[index].bytes = place.bytes;
+	gpu_shared->entry[index].pages = place.pages;
 	GpuShowMemory(place.device);
 }
 

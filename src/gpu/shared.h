@@ -215,6 +215,7 @@ typedef struct GpuEntry
 	bool evicted;             /* moved to the worker's own memory: fetch it back soon */
 	int device;               /* set by the worker */
 	uint64 bytes;             /* of device memory, set by the worker */
+	uint32 pages;             /* copy of a column: that count as copied, set by the worker */
 	StoredName key;           /* CACHED */
 	pg_atomic_uint64 used;    /* CACHED: when last, by "clock" */
 	pg_atomic_uint64 used_at; /* CACHED copy of a column: the same as TimestampTz */

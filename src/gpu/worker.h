@@ -23,6 +23,7 @@ typedef struct GpuPlace
 	int device; /* that the value is on, was on, or will be on */
 	bool on_device;
 	uint64 bytes; /* of device memory */
+	uint32 pages; /* copy of a column: that count as copied */
 } GpuPlace;
 
 /*

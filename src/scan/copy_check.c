@@ -185,6 +185,27 @@ CopyLook(Relation relation, uint32 range, BlockNumber blocks, MapLook *look)
 	return look->lsn != InvalidXLogRecPtr;
 }
 
+/* How many pages of a range are all-visible?  The answer may be out of date at once. */
+uint32
+CopyVisiblePages(Relation relation, uint32 range)
+{
+	const uint64 visible = UINT64CONST(0x5555555555555555);
+	Buffer buffer = InvalidBuffer;
+	const uint64 *word;
+	uint32 count = 0;
+	int i;
+
+	StaticAssertStmt(GPU_RANGE_PAGES % 32 == 0, "a page of the map is no whole number of words");
+	(void) visibilitymap_get_status(relation, range * (BlockNumber) GPU_RANGE_PAGES, &buffer);
+	if (!BufferIsValid(buffer))
+		return 0;
+	word = (const uint64 *) PageGetContents(BufferGetPage(buffer));
+	for (i = 0; i < GPU_RANGE_PAGES / 32; i++)
+		count += pg_popcount64(word[i] & visible);
+	ReleaseBuffer(buffer);
+	return count;
+}
+
 /* ---- pages ---- */
 
 /* So many headers of pages are prefetched together. */

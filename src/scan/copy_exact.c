@@ -173,7 +173,7 @@ add_other_pages(const Exact *e, const GpuRef *ref)
 
 	ColumnPlaceInit(&place, e->form->attnum, RelationGetDescr(e->relation));
 	KeyTypeInit(&type, e->form->atttypid, e->form->attcollation);
-	PageReaderBegin(&reader, e->scan, &copies);
+	PageReaderBegin(&reader, e->scan, &copies, NULL);
 	while (PageReaderNext(&reader, tuples))
 	{
 		if (count + tuples->count > GPU_SLOT_KEYS)

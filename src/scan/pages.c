@@ -95,12 +95,22 @@ next_serial(PageReader *reader)
 	return block;
 }
 
+/* The next block of a scan that leaves pages out. */
+static BlockNumber
+next_left(PageReader *reader)
+{
+	if (reader->share == NULL)
+		return next_serial(reader);
+	CHECK_FOR_INTERRUPTS();
+	return PageShareNext(reader->share, reader->scan->rs_nblocks);
+}
+
 #if PG_VERSION_NUM >= 170000
 
 static BlockNumber
 next_of_stream(ReadStream *stream, void *reader, void *data)
 {
-	return next_serial(reader);
+	return next_left(reader);
 }
 
 /*
@@ -153,7 +163,8 @@ static Buffer
 next_buffer(PageReader *reader)
 {
 	HeapScanDesc scan = reader->scan;
-	BlockNumber block = scan->rs_base.rs_parallel ? next_parallel(reader) : next_serial(reader);
+	bool shared_out = scan->rs_base.rs_parallel && reader->share == NULL;
+	BlockNumber block = shared_out ? next_parallel(reader) : next_left(reader);
 
 	return block == InvalidBlockNumber ? InvalidBuffer : BlockRead(&reader->blocks, block);
 }
@@ -172,25 +183,25 @@ end_stream(PageReader *reader)
 
 /*
  * Begin to read the pages of a scan from BeginTableScan().  "copies": pages that are left
- * out of a serial scan; NULL: all are read.  The current memory context must last until
- * PageReaderEnd().
+ * out of a serial scan; NULL: all are read.  "share": the pages of a parallel scan that uses
+ * copies; NULL: it uses none.  The current memory context must last until PageReaderEnd().
  */
 void
-PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies)
+PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies, PageShare *share)
 {
 	memset(reader, 0, sizeof(*reader));
 	reader->scan = (HeapScanDesc) scan;
 #if PG_VERSION_NUM < 170000
 	BlockReaderInit(&reader->blocks, scan->rs_rd, reader->scan->rs_strategy);
 #endif
+	reader->share = share;
 	reader->pages_copied = copies ? copies->pages : 0;
 	reader->buffer = reader->ahead = InvalidBuffer;
 	reader->serializable = CheckForSerializableConflictOutNeeded(scan->rs_rd, scan->rs_snapshot);
-	if (reader->pages_copied > 0)
-	{
+	if (reader->pages_copied > 0 && share == NULL)
 		reader->without = &copies->all;
+	if (reader->without || share)
 		begin_stream(reader);
-	}
 }
 
 static void

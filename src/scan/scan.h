@@ -191,7 +191,8 @@ extern void BlockPrefetchHeaders(const BlockReader *reader, int count);
 typedef struct PageReader
 {
 	HeapScanDesc scan;
-	const PageSet *without; /* pages that are left out, or NULL */
+	const PageSet *without;  /* pages that a serial scan leaves out, or NULL */
+	struct PageShare *share; /* what a parallel scan reads of a table with copies, or NULL */
 #if PG_VERSION_NUM < 170000
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
 	BlockReader blocks;
@@ -210,7 +211,8 @@ typedef struct PageReader
 	uint64 pages_copied;  /* left out: a GPU has their keys */
 } PageReader;
 
-extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies);
+extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies,
+							struct PageShare *share);
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
 extern void PageReaderEnd(PageReader *reader);
 extern void PageCollectAll(Page page, PageTuples *tuples);
@@ -456,6 +458,7 @@ extern void SharedScanInit(SharedScan *shared, int count);
 extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
 extern bool SharedScanJoin(SharedScan *shared, ScanAggregate *column, int count);
 extern uint64 SharedScanId(const SharedScan *shared);
+extern struct SharedPages *SharedScanPages(SharedScan *shared);
 extern bool
 SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *column, int count, bool collect);
 extern bool SharedScanResultIsLarge(const ScanAggregate *column, int count);
