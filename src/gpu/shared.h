@@ -232,7 +232,7 @@ typedef struct GpuDeviceInfo
 	pg_atomic_uint64 values;
 } GpuDeviceInfo;
 
-/* Counts since the server was started. */
+/* What is counted: counts.h.  The statistics file has them in this order: a new one is the last. */
 typedef enum GpuCounter
 {
 	COUNT_CREATED,   /* values made or loaded */
@@ -290,6 +290,7 @@ typedef struct GpuShared
 	GpuEntry entry[GPU_ENTRIES];
 
 	pg_atomic_uint64 counter[GPU_COUNTERS];
+	pg_atomic_uint64 since; /* a TimestampTz: when they were zero */
 
 	/* Entries of each process, so that most ends of transactions cost nothing. */
 	int proc_count;

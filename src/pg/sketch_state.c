@@ -11,7 +11,7 @@
 #include "pg/sketch_state.h"
 
 #include "gpu/sketch_gpu.h"
-#include "pgbase/activity.h"
+#include "pgbase/stat.h"
 #include "utils/memutils.h"
 
 static uint64 last_version;

@@ -22,7 +22,7 @@
 
 #include "engine/sketch_top.h"
 #include "mb/pg_wchar.h"
-#include "pgbase/activity.h"
+#include "pgbase/stat.h"
 #include "sketch/top_format.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
