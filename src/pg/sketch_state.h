@@ -18,9 +18,12 @@ typedef struct SketchState
 	qs_sketch sketch;        /* without the keys in the buffer */
 	const qs_engine *engine; /* where batches go */
 
-	bool folded;  /* sketches of different sizes were merged into it */
-	bool ticket;  /* its flat form goes to our combine function only */
-	qs_flat flat; /* how to write it, between the two calls that flatten it */
+	bool folded;    /* sketches of different sizes were merged into it */
+	bool ticket;    /* its flat form goes to our combine function only */
+	qs_flat flat;   /* how to write it, between the two calls that flatten it */
+	qs_sketch made; /* what to write then, if "compact" is set: made of all keys, without tables */
+	qb_memory made_memory; /* of "made" */
+	int counted;           /* keys of the buffer that statistics have */
 
 	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
 
