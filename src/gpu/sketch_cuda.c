@@ -107,7 +107,7 @@ cuda_bytes(const void *sketch)
 static int64
 cuda_total(const void *sketch)
 {
-	return qs_cuda_total(((const Sketch *) sketch)->sketch);
+	return qs_cuda_total(sketch);
 }
 
 const GpuSketchDeviceOps gpu_cuda_sketches = {
