@@ -97,11 +97,19 @@ extern "C"
 	/*
 	 * Count distinct keys, at most "most": "found" of them, in no order, and how often
 	 * each came.  "found" is most + 1 if there are more; then the rest means nothing.
-	 * With "distinct" NULL only their number is wanted.
 	 */
 	extern qb_status
 	qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, uint32_t most,
 					   void *table, uint64_t *distinct, int64_t *times, uint32_t *found);
+
+	/*
+	 * Which groups of keys have more than "most" distinct ones, at most QS_CUDA_COUNTS_MAX?
+	 * The keys lie side by side by group, count[i] of the i-th.  "memory" is device memory of
+	 * so many words.
+	 */
+	extern uint64_t qs_cuda_many_words(uint32_t groups, uint32_t most);
+	extern qb_status qs_cuda_keys_many(qs_cuda *gpu, const uint64_t *key, const uint64_t *count,
+									   uint32_t groups, uint32_t most, void *memory, bool *many);
 
 #ifdef __cplusplus
 }

@@ -160,6 +160,14 @@ qs_cuda_destroy(qs_cuda_sketch *sk)
 	delete sk;
 }
 
+uint64_t
+qs_cuda_bytes(const qs_cuda_sketch *sk)
+{
+	size_t masks = sk->view.masks ? sk->view.mask_count * sizeof(uint32_t) : 0;
+
+	return sk->table_bytes + sk->extra_bytes + masks + sizeof(uint32_t);
+}
+
 /* Change to counters of 8 bytes; in multilevel only high buckets have them. */
 static qb_status
 widen_tables(qs_cuda_sketch *sk, uint8_t *table, uint8_t *extra)
@@ -271,34 +279,51 @@ loose_buckets(const qs_cuda_sketch *sk, uint64_t keys, bool bulk)
 	return bulk ? threads : (wanted < threads ? wanted : threads) / 32;
 }
 
+/* The most buckets that ask for a high one in the life of a sketch: each when a counter gets 256. */
+static uint64_t
+owners_of(const qs_cuda_sketch *sk)
+{
+	return sk->ever / 256 < sk->params.n ? sk->ever / 256 : sk->params.n;
+}
+
 /*
- * Make room for the high buckets that a launch with "keys" keys can ask for.
- * A bucket asks for a high bucket when one of its counters reaches 256, so in
- * the life of a sketch no more than ever / 256 buckets ask.  In addition each
- * warp of a launch, or thread of a bulk launch, may be left with one high bucket
- * that it could not place ("loose").  high_bound is the most that earlier launches
- * can have taken; the true number is read only if high_bound does not fit.  Room
- * is made for several launches and for twice as many owners, so it is rarely made.
+ * Is there room for the high buckets that a launch can ask for?  All owners may ask.  In
+ * addition each warp of a launch, or thread of a bulk launch, may be left with one high bucket
+ * that it could not place ("loose").  high_bound is the most that earlier launches can have
+ * taken.
  */
+bool
+qs_has_high_room(const qs_cuda_sketch *sk, uint64_t loose)
+{
+	return sk->high_bound + owners_of(sk) + loose <= sk->high_room;
+}
+
+/* Room is made for several launches and for twice as many owners, so it is rarely made. */
+qb_status
+qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose)
+{
+	uint64_t used = sk->high_bound, owners = owners_of(sk);
+	uint64_t ahead = LAUNCHES_AHEAD * loose, most = 2 * threads_of(sk->gpu);
+	uint64_t room = used + owners + loose;
+	qb_status status;
+
+	if (room <= sk->high_room)
+		return QB_OK;
+	status = qs_grow_high(sk, used, 2 * (used + owners) + (ahead < most ? ahead : most));
+	return status == QB_NO_MEMORY ? qs_grow_high(sk, used, room) : status;
+}
+
+/* Have room; how many high buckets are taken is read only if high_bound does not fit. */
 static qb_status
 reserve_high(qs_cuda_sketch *sk, uint64_t loose)
 {
-	uint64_t owners = sk->ever / 256 < sk->params.n ? sk->ever / 256 : sk->params.n;
+	uint64_t used;
 
-	if (sk->high_bound + owners + loose > sk->high_room)
-	{
-		uint64_t ahead = LAUNCHES_AHEAD * loose, most = 2 * threads_of(sk->gpu);
-		uint64_t used, room;
-
-		QS_TRY(qs_read_high_used(sk, &used));
-		sk->high_bound = used;
-		room = used + owners + loose;
-		if (room > sk->high_room &&
-			qs_grow_high(sk, used, 2 * (used + owners) + (ahead < most ? ahead : most)) ==
-				QB_NO_MEMORY)
-			return qs_grow_high(sk, used, room);
-	}
-	return QB_OK;
+	if (qs_has_high_room(sk, loose))
+		return QB_OK;
+	QS_TRY(qs_read_high_used(sk, &used));
+	sk->high_bound = used;
+	return qs_make_high_room(sk, loose);
 }
 
 qb_status

@@ -48,6 +48,7 @@ qs_hot_of(const qs_cuda *gpu)
 }
 
 struct qs_parted;
+struct qs_grouped;
 
 /* What a structure does on the device.  All work is queued on gpu->stream. */
 struct qs_cuda_ops
@@ -65,6 +66,12 @@ struct qs_cuda_ops
 
 	/* Count partitioned keys tile by tile; see sketch_bulk.cuh. */
 	qb_status (*bulk)(qs_cuda *gpu, const qs_view *v, const qs_parted *parted);
+
+	/*
+	 * Add keys without weights to several sketches with counters of 4 bytes, of which "v" is
+	 * one; see sketch_groups.cuh.  Room for high buckets exists already.
+	 */
+	qb_status (*groups)(qs_cuda *gpu, const qs_view *v, qs_grouped *grouped);
 
 	/* Counters of a bucket; thread: 1. */
 	uint32_t m;
@@ -116,6 +123,13 @@ extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t ke
  * for the high buckets that it may take.
  */
 extern qb_status qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys, bool bulk);
+
+/*
+ * The same in two steps, for several sketches at once.  Is there room?  If not, make it,
+ * when "high_bound" is the number of high buckets that are taken.
+ */
+extern bool qs_has_high_room(const qs_cuda_sketch *sk, uint64_t loose);
+extern qb_status qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose);
 
 /* An empty sketch with counters of the given width. */
 extern qb_status
@@ -180,6 +194,9 @@ extern qb_status qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b);
  * ways that need workspace are taken only if there is enough of it.
  */
 extern qb_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
+
+/* Would it neither partition so many keys nor look for frequent ones among them? */
+extern bool qs_inserts_directly(const qs_cuda_sketch *sk, uint64_t count);
 
 /* Would it partition so many keys?  If not, then it does not partition fewer either. */
 extern bool qs_wants_bulk(const qs_cuda_sketch *sk, uint64_t count);

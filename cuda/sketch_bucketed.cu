@@ -19,31 +19,51 @@
  * cuda/sketch_bucketed.cu
  */
 #include "sketch_bulk.cuh"
-#include "sketch_kernels.cuh"
+#include "sketch_groups.cuh"
 
 /* Loads in flight when single counters are read. */
 #define GATHER 4
+
+/* Adds the keys of a walk.  All threads of the block must call the constructor. */
+template <int M, typename Counter> struct bucketed_adder
+{
+	qs_mask_lookup<M> mask_of;
+
+	__device__ __forceinline__
+	bucketed_adder(const qs_view &v, uint32_t *room)
+		: mask_of(v, room)
+	{
+	}
+
+	template <bool WEIGHTED>
+	__device__ __forceinline__ void
+	add(const qs_view &v, qs_walk<WEIGHTED> &walk) const
+	{
+		uint32_t own = qs_lane() % M;
+		Counter *counters = (Counter *) v.table + own;
+
+		while (walk.next())
+		{
+			uint64_t target =
+				walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
+
+			qs_walk_rounds<M>(walk, target, [&](uint32_t bucket, uint32_t mask, uint64_t weight) {
+				if (mask >> own & 1)
+					atomicAdd(&counters[(uint64_t) bucket * M], (Counter) weight);
+			});
+		}
+	}
+};
 
 template <int M, typename Counter, bool WEIGHTED>
 __global__ void
 __launch_bounds__(QS_BLOCK) insert_keys(const qs_view v, const qs_batch b)
 {
 	__shared__ uint32_t room[QS_SHARED_MASKS];
-	qs_mask_lookup<M> mask_of(v, room);
+	bucketed_adder<M, Counter> adder(v, room);
 	qs_walk<WEIGHTED> walk(v, b);
-	uint32_t own = qs_lane() % M;
-	Counter *counters = (Counter *) v.table + own;
 
-	while (walk.next())
-	{
-		uint64_t target =
-			walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
-
-		qs_walk_rounds<M>(walk, target, [&](uint32_t bucket, uint32_t mask, uint64_t weight) {
-			if (mask >> own & 1)
-				atomicAdd(&counters[(uint64_t) bucket * M], (Counter) weight);
-		});
-	}
+	adder.add(v, walk);
 }
 
 /* The least of the counters that the mask selects, in a bucket of one sector. */
@@ -155,9 +175,20 @@ bucket_bytes(bool wide)
 	return M * (wide ? 8 : 4);
 }
 
-const qs_cuda_ops qs_sub_warp_cuda = { insert<8>, query<8>, merge<3>, bulk<8>, 8, bucket_bytes<8> };
-const qs_cuda_ops qs_half_warp_cuda = { insert<16>, query<16>, merge<4>,
-										bulk<16>,   16,        bucket_bytes<16> };
-const qs_cuda_ops qs_warp_cuda = {
-	insert<32>, query<32>, merge<5>, bulk<32>, 32, bucket_bytes<32>
-};
+template <int M>
+static qb_status
+groups(qs_cuda *gpu, const qs_view *v, qs_grouped *grouped)
+{
+	return qs_add_groups<bucketed_adder<M, uint32_t>>(gpu, v, grouped);
+}
+
+template <int M>
+static constexpr qs_cuda_ops
+make_ops(qb_status (*merge)(qs_cuda *gpu, const qs_view *into, const qs_view *from))
+{
+	return { insert<M>, query<M>, merge, bulk<M>, groups<M>, M, bucket_bytes<M> };
+}
+
+const qs_cuda_ops qs_sub_warp_cuda = make_ops<8>(merge<3>);
+const qs_cuda_ops qs_half_warp_cuda = make_ops<16>(merge<4>);
+const qs_cuda_ops qs_warp_cuda = make_ops<32>(merge<5>);

@@ -39,6 +39,9 @@ extern "C"
 
 	extern void qs_cuda_destroy(qs_cuda_sketch *sketch);
 
+	/* Its device memory. */
+	extern uint64_t qs_cuda_bytes(const qs_cuda_sketch *sketch);
+
 	/*
 	 * Load an owned sketch or a view; an explicit sketch becomes dense.  A
 	 * full sf sketch gives its slim table; a host part is refused.
@@ -53,6 +56,9 @@ extern "C"
 	 * sketch whose tables are in device memory.  An sf sketch is refused (QB_READ_ONLY).
 	 */
 	extern qb_status qs_cuda_freeze(qs_cuda_sketch *sketch, qs_sketch *head);
+
+	/* The weight of all keys that were added. */
+	extern int64_t qs_cuda_total(const qs_cuda_sketch *sketch);
 
 	/* Copy bytes of the table, and of the high buckets behind it, to host memory, and wait. */
 	extern qb_status
@@ -92,6 +98,18 @@ extern "C"
 	 */
 	extern qb_status qs_cuda_insert_device(qs_cuda_sketch *sketch, const uint64_t *key,
 										   const int64_t *weight, size_t count);
+
+	/* The most sketches that get keys together. */
+#define QS_CUDA_GROUPS_MAX 512
+
+	/*
+	 * Add keys from device memory to several sketches by one launch: count[i] keys to the
+	 * i-th, side by side.  As qs_cuda_insert_device(), and QB_NO_MEMORY also if their
+	 * parameters differ, if one has or needs counters of 8 bytes, or if one has so many keys
+	 * that another way is faster.
+	 */
+	extern qb_status qs_cuda_insert_groups(qs_cuda_sketch *const *sketch, const uint64_t *count,
+										   uint32_t sketches, const uint64_t *key);
 
 	/* Estimate each key; keys and estimates are in host memory. */
 	extern qb_status

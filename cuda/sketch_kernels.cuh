@@ -78,12 +78,20 @@ template <bool WEIGHTED> struct qs_walk
 	uint32_t step;
 	bool active, ones, skewed;
 
+	/* From key "first" on, a number of 32 keys, with so many keys from step to step. */
+	__device__ __forceinline__
+	qs_walk(const qs_view &v, const qs_batch &b, uint64_t first, uint64_t keys)
+		: batch(b), seed_key(v.seed_key), at(first), stride(keys), step(0), ones(!WEIGHTED),
+		  skewed(false)
+	{
+	}
+
+	/* All warps of the launch share the batch. */
 	__device__ __forceinline__
 	qs_walk(const qs_view &v, const qs_batch &b)
-		: batch(b), seed_key(v.seed_key), step(0), ones(!WEIGHTED), skewed(false)
+		: qs_walk(v, b, (uint64_t) blockIdx.x * blockDim.x + (threadIdx.x & ~31u),
+				  (uint64_t) gridDim.x * blockDim.x)
 	{
-		at = (uint64_t) blockIdx.x * blockDim.x + (threadIdx.x & ~31u);
-		stride = (uint64_t) gridDim.x * blockDim.x;
 	}
 
 	__device__ __forceinline__ bool

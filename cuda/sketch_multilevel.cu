@@ -42,7 +42,7 @@
  * cuda/sketch_multilevel.cu
  */
 #include "sketch_bulk.cuh"
-#include "sketch_kernels.cuh"
+#include "sketch_groups.cuh"
 
 #define LANES      8 /* words of a low bucket */
 #define INDEX_WORD 7
@@ -242,27 +242,47 @@ access_high(const qs_view &v)
 	return { v.extra, v.high_used, v.wide };
 }
 
+/* Adds the keys of a walk.  All threads of the block must call the constructor. */
+struct multilevel_adder
+{
+	qs_mask_lookup<QS_LOW_COUNTERS> mask_of;
+
+	__device__ __forceinline__
+	multilevel_adder(const qs_view &v, uint32_t *room)
+		: mask_of(v, room)
+	{
+	}
+
+	template <bool WEIGHTED>
+	__device__ __forceinline__ void
+	add(const qs_view &v, qs_walk<WEIGHTED> &walk) const
+	{
+		high_access high = access_high(v);
+		uint32_t *table = (uint32_t *) v.table;
+		uint32_t spare = 0;
+
+		while (walk.next())
+		{
+			uint64_t target =
+				walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
+
+			if (walk.ones)
+				spare = add_rounds<true>(table, high, target, 1, spare);
+			else
+				spare = add_rounds<false>(table, high, target, walk.weight, spare);
+		}
+	}
+};
+
 template <bool WEIGHTED>
 __global__ void
 __launch_bounds__(QS_BLOCK) insert_keys(const qs_view v, const qs_batch b)
 {
 	__shared__ uint32_t room[QS_SHARED_MASKS];
-	qs_mask_lookup<QS_LOW_COUNTERS> mask_of(v, room);
+	multilevel_adder adder(v, room);
 	qs_walk<WEIGHTED> walk(v, b);
-	high_access high = access_high(v);
-	uint32_t *table = (uint32_t *) v.table;
-	uint32_t spare = 0;
 
-	while (walk.next())
-	{
-		uint64_t target =
-			walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
-
-		if (walk.ones)
-			spare = add_rounds<true>(table, high, target, 1, spare);
-		else
-			spare = add_rounds<false>(table, high, target, walk.weight, spare);
-	}
+	adder.add(v, walk);
 }
 
 /* The least selected byte of a low bucket that is in registers. */
@@ -439,11 +459,17 @@ bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
 	return qs_add_tiles<multilevel_tile>(gpu, v, parted);
 }
 
+static qb_status
+groups(qs_cuda *gpu, const qs_view *v, qs_grouped *grouped)
+{
+	return qs_add_groups<multilevel_adder>(gpu, v, grouped);
+}
+
 static uint32_t
 bucket_bytes(bool)
 {
 	return QS_LOW_BYTES;
 }
 
-const qs_cuda_ops qs_multilevel_cuda = { insert, query,           qs_high_merge,
-										 bulk,   QS_LOW_COUNTERS, bucket_bytes };
+const qs_cuda_ops qs_multilevel_cuda = { insert, query,           qs_high_merge, bulk,
+										 groups, QS_LOW_COUNTERS, bucket_bytes };

@@ -217,6 +217,14 @@ wants_sample(const qs_cuda_sketch *sk, uint64_t count, bool bulk)
 	return count >= (sk->table_bytes > sk->gpu->l2_bytes ? SAMPLED_KEYS : SAMPLED_KEYS_IN_L2);
 }
 
+bool
+qs_inserts_directly(const qs_cuda_sketch *sk, uint64_t count)
+{
+	bool bulk = qs_wants_bulk(sk, count);
+
+	return !bulk && !wants_sample(sk, count, bulk);
+}
+
 static qb_status
 sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
 {

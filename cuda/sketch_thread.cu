@@ -11,23 +11,40 @@
  * cuda/sketch_thread.cu
  */
 #include "sketch_bulk.cuh"
-#include "sketch_kernels.cuh"
+#include "sketch_groups.cuh"
 
 /* Rows whose counters are read before the first counter is used. */
 #define GATHER 4
+
+/* Adds the keys of a walk. */
+template <typename Counter> struct thread_adder
+{
+	__device__ __forceinline__
+	thread_adder(const qs_view &, uint32_t *)
+	{
+	}
+
+	template <bool WEIGHTED>
+	__device__ __forceinline__ void
+	add(const qs_view &v, qs_walk<WEIGHTED> &walk) const
+	{
+		Counter *table = (Counter *) v.table;
+
+		while (walk.next())
+			if (walk.active)
+				for (uint32_t row = 0; row < v.depth; row++)
+					atomicAdd(&table[v.n * row + qs_reduce_short(qs_row_hash(walk.hv, row), v.n)],
+							  (Counter) walk.weight);
+	}
+};
 
 template <typename Counter, bool WEIGHTED>
 __global__ void
 __launch_bounds__(QS_BLOCK) insert_keys(const qs_view v, const qs_batch b)
 {
 	qs_walk<WEIGHTED> walk(v, b);
-	Counter *table = (Counter *) v.table;
 
-	while (walk.next())
-		if (walk.active)
-			for (uint32_t row = 0; row < v.depth; row++)
-				atomicAdd(&table[v.n * row + qs_reduce_short(qs_row_hash(walk.hv, row), v.n)],
-						  (Counter) walk.weight);
+	thread_adder<Counter>(v, NULL).add(v, walk);
 }
 
 template <typename Counter>
@@ -97,10 +114,16 @@ bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
 				   : qs_add_tiles<qs_plain_tile<1, uint32_t>>(gpu, v, parted);
 }
 
+static qb_status
+groups(qs_cuda *gpu, const qs_view *v, qs_grouped *grouped)
+{
+	return qs_add_groups<thread_adder<uint32_t>>(gpu, v, grouped);
+}
+
 static uint32_t
 bucket_bytes(bool wide)
 {
 	return wide ? 8 : 4;
 }
 
-const qs_cuda_ops qs_thread_cuda = { insert, query, merge, bulk, 1, bucket_bytes };
+const qs_cuda_ops qs_thread_cuda = { insert, query, merge, bulk, groups, 1, bucket_bytes };

@@ -147,6 +147,23 @@ is($node->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE (qsketch_info(q)
 	't|t', 'some groups stay explicit, others do not');
 is_deeply(answers($node, '', $_), answers($node, $ordinary, $_), 'both together') foreach q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q FROM c WHERE full_ <> 3 GROUP BY i4) AS x ORDER BY i4},
 	q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(ts, qsketch_new('warp', '8kB')) AS q FROM c GROUP BY i4) AS x ORDER BY i4};
+# sketches of groups come back a few at a time; keys of changed pages come to those that are back already
+$node->safe_psql('postgres', q{CREATE TABLE ahead AS SELECT i % 20 AS g, i * 7919 AS k, i AS n FROM generate_series(1, 20000) AS i; VACUUM ahead; SELECT qsketch_gpu_load('ahead', '{g,k}')});
+sub fetched { return $node->safe_psql('postgres', 'SELECT fetches FROM qsketch_stat_gpu') }
+my $each = q{(SELECT g, qsketch_agg(k, qsketch_new('multilevel', '4kB')) AS q FROM ahead GROUP BY g) AS x};
+for my $case ([ 2, "SELECT md5(q::text) FROM $each LIMIT 1" ], [ 20, "SELECT g, md5(q::text) FROM $each" ], [ 7, "SELECT g, CASE WHEN g % 5 > 3 THEN md5(q::text) END FROM $each" ])
+{
+	my ($before, $few) = (fetched(), $$case[0]);
+	$node->safe_psql('postgres', $$case[1]);
+	is(fetched() - $before, $few, "$few sketches come back: $$case[1]");
+}
+my @ahead = ("SELECT g, md5(q::text) FROM $each ORDER BY g", "SELECT g, CASE WHEN g % 5 > 3 THEN md5(q::text) END FROM $each ORDER BY g",
+	"SELECT md5(qsketch_merge_agg(q)::text) FROM $each", "SELECT g, md5(q::text) FROM $each WHERE qsketch_total(q) > 0 AND g > 11 ORDER BY g",
+	"SELECT a.g, md5((a.q || b.q)::text) FROM $each JOIN (SELECT g, qsketch_agg(n, qsketch_new('multilevel', '4kB')) AS q FROM ahead GROUP BY g) AS b USING (g) ORDER BY 1" =~ s/AS x JOIN/AS a JOIN/r);
+is_deeply(answers($node, '', @ahead), answers($node, $ordinary, @ahead), 'sketches that come back together');
+$node->safe_psql('postgres', 'UPDATE ahead SET k = -k WHERE n % 500 < 20');
+is_deeply(answers($node, '', @ahead), answers($node, $ordinary, @ahead), 'and get keys of changed pages then');
+$node->safe_psql('postgres', 'DROP TABLE ahead');
 my $little = q{SET work_mem = '64kB'; SET hash_mem_multiplier = 1;};
 like(grouped('GROUP BY, little memory', 'd', 'c', $little), qr/Pages from GPU Copies: $pages\n/, 'sketches on a GPU take no work_mem');
 my $prepared = q{SET plan_cache_mode = force_generic_plan; PREPARE g(int) AS SELECT d, md5(q::text) FROM (SELECT d, qsketch_agg(k) AS q FROM c WHERE i4 < $1 GROUP BY d) AS x ORDER BY d;};

@@ -82,7 +82,8 @@ GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages
 /* Distinct keys of pages, and how often each came. */
 typedef struct GpuKeyCounts
 {
-	int count; /* one more than was asked for: there are more, and nothing else is set */
+	int count;  /* one more than was asked for: there are more, and nothing else is set */
+	bool nulls; /* the copy has NULLs, in whatever pages */
 	uint64 key[GPU_COUNTS_MAX];
 	int64 times[GPU_COUNTS_MAX];
 } GpuKeyCounts;

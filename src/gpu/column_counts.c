@@ -28,6 +28,7 @@ take_counts(const GpuSlot *slot, const GpuColumnPart *part, int most, GpuKeyCoun
 	counts->count = slot->count;
 	if (counts->count > most)
 		return true;
+	counts->nulls = slot->weighted;
 	memcpy(counts->key, data, counts->count * sizeof(uint64));
 	memcpy(counts->times, data + counts->count, counts->count * sizeof(int64));
 	GpuPagesRemoveBefore(part->pages, (uint32) slot->offset);
@@ -131,7 +132,6 @@ GpuColumnMany(const GpuColumnPart *part, const qb_groups *groups, int most, bool
 	GpuSlot *slot = GpuTakeSlot(&part->ref, COLUMN_MANY, false);
 	GpuManyKeys *asked = (GpuManyKeys *) GpuSlotData(slot);
 	bool there;
-	uint32 i;
 
 	slot->count = most;
 	GpuColumnWant(slot, part);
@@ -139,8 +139,8 @@ GpuColumnMany(const GpuColumnPart *part, const qb_groups *groups, int most, bool
 	GpuAsk(slot);
 	GpuAwait(slot);
 	there = !slot->gone && slot->status == QB_OK;
-	for (i = 0; there && i < groups->count; i++)
-		many[i] = asked->many[i] != 0;
+	if (there)
+		memcpy(many, asked->many, groups->count * sizeof(bool));
 	GpuDone(slot);
 	return there;
 }

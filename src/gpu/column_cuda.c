@@ -280,9 +280,22 @@ cuda_counts(void *column, const uint64 *key, size_t count, int most, uint64 *dis
 
 	StaticAssertStmt(GPU_COUNTS_MAX <= QS_CUDA_COUNTS_MAX, "a table has room for a reply");
 	if (status == QB_OK)
-		status = qs_cuda_keys_count(device->gpu, key, count, (uint32) most, g->table,
-									times ? distinct : NULL, times, &distinct_keys);
+		status = qs_cuda_keys_count(device->gpu, key, count, (uint32) most, g->table, distinct,
+									times, &distinct_keys);
 	*found = (int) distinct_keys;
+	return status;
+}
+
+static qb_status
+cuda_many(void *column, const uint64 *key, const uint64 *count, uint32 groups, int most, bool *many)
+{
+	GpuCudaDevice *device = ((Column *) column)->device;
+	Gathered *g = gathered_of(device);
+	qb_status status =
+		have_room(device, &g->table, &g->table_room, qs_cuda_many_words(groups, (uint32) most));
+
+	if (status == QB_OK)
+		status = qs_cuda_keys_many(device->gpu, key, count, groups, (uint32) most, g->table, many);
 	return status;
 }
 
@@ -306,5 +319,6 @@ const GpuColumnDeviceOps gpu_cuda_columns = {
 	.split = cuda_split,
 	.fetch = cuda_fetch,
 	.counts = cuda_counts,
+	.many = cuda_many,
 	.bytes = cuda_bytes,
 };

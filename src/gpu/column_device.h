@@ -75,11 +75,14 @@ typedef struct GpuColumnDeviceOps
 
 	/*
 	 * Count distinct keys among gathered ones: "found" keys, and how often each came, in
-	 * any order.  "found" is "most" + 1 if there are more than "most".  With "times" NULL
-	 * only "found" is wanted, but "distinct" has room for keys.
+	 * any order.  "found" is "most" + 1 if there are more than "most".
 	 */
 	qb_status (*counts)(void *column, const uint64 *key, size_t count, int most, uint64 *distinct,
 						int64 *times, int *found);
+
+	/* Which groups of split keys, count[i] of the i-th, have more than "most" distinct ones? */
+	qb_status (*many)(void *column, const uint64 *key, const uint64 *count, uint32 groups, int most,
+					  bool *many);
 
 	/* Its device memory. */
 	uint64 (*bytes)(const void *column);

@@ -290,14 +290,32 @@ emulated_counts(void *column, const uint64 *key, size_t count, int most, uint64 
 				break;
 			}
 			distinct[*found] = key[i];
-			if (times)
-				times[*found] = 0;
+			times[*found] = 0;
 			place_of[place] = (*found)++;
 		}
-		if (times)
-			times[place_of[place]]++;
+		times[place_of[place]]++;
 	}
 	return QB_OK;
+}
+
+static qb_status
+emulated_many(void *column, const uint64 *key, const uint64 *count, uint32 groups, int most,
+			  bool *many)
+{
+	static uint64 distinct[GPU_COUNTS_MAX];
+	static int64 times[GPU_COUNTS_MAX];
+	qb_status status = QB_OK;
+	uint32 i;
+
+	for (i = 0; i < groups && status == QB_OK; i++)
+	{
+		int found;
+
+		status = emulated_counts(column, key, count[i], most, distinct, times, &found);
+		many[i] = found > most;
+		key += count[i];
+	}
+	return status;
 }
 
 static uint64
@@ -320,5 +338,6 @@ const GpuColumnDeviceOps gpu_emulated_columns = {
 	.split = emulated_split,
 	.fetch = emulated_fetch,
 	.counts = emulated_counts,
+	.many = emulated_many,
 	.bytes = emulated_bytes,
 };

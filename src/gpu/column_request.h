@@ -102,7 +102,7 @@ typedef struct GpuManyKeys
 {
 	GpuWanted wanted;
 	qb_groups groups;
-	uint8 many[QB_GROUPS_MAX];
+	bool many[QB_GROUPS_MAX];
 } GpuManyKeys;
 
 StaticAssertDecl(sizeof(GpuManyKeys) <= GPU_SLOT_BYTES, "groups of keys do not fit");
@@ -111,8 +111,8 @@ StaticAssertDecl(sizeof(GpuColumnShape) <= sizeof(GpuShape), "shape of a column 
 StaticAssertDecl(sizeof(GpuWanted) <= GPU_SLOT_BYTES, "a set of pages does not fit");
 
 /*
- * The reply of COLUMN_COUNTS: "count" keys, then as many counts.  Nobody asks for more
- * distinct keys than there is room for.
+ * The reply of COLUMN_COUNTS: "count" keys, then as many counts; and whether the copy has
+ * NULLs ("weighted").  Nobody asks for more distinct keys than there is room for.
  */
 #define GPU_COUNTS_MAX (GPU_SLOT_WEIGHED / 4)
 

@@ -343,6 +343,7 @@ serve_counts(GpuSlot *slot, GpuHolding *h)
 	if (most < 0 || most > GPU_COUNTS_MAX)
 		return QB_NO_MEMORY;
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	slot->weighted = h->nulls > 0;
 	if (recall_counts(h, &wanted, slot))
 		return QB_OK;
 	slot->count = 0;
@@ -369,11 +370,9 @@ serve_many(GpuSlot *slot)
 {
 	GpuManyKeys *reply = (GpuManyKeys *) GpuSlotData(slot);
 	static GpuManyKeys asked;
-	static uint64 distinct[GPU_COUNTS_MAX];
 	uint64 count[QB_GROUPS_MAX];
 	GpuPicked picked;
 	qb_status status;
-	uint32 i;
 
 	if (slot->count < 0 || slot->count > GPU_COUNTS_MAX)
 		return QB_NO_MEMORY;
@@ -381,16 +380,9 @@ serve_many(GpuSlot *slot)
 	status = GpuColumnPickGroups(slot->entry.index, &asked.wanted, &asked.groups, 0,
 								 (uint64) gpu_device_ops->piece_work, &picked, count);
 	memset(reply->many, 0, sizeof(reply->many));
-	for (i = 0; status == QB_OK && picked.key && i < asked.groups.count; i++)
-	{
-		int found = 0;
-
-		if (count[i] > (uint64) slot->count)
-			status = GpuColumnOps()->counts(gpu_holding[picked.index]->values, picked.key, count[i],
-											slot->count, distinct, NULL, &found);
-		reply->many[i] = found > slot->count;
-		picked.key += count[i];
-	}
+	if (status == QB_OK && picked.key)
+		status = GpuColumnOps()->many(gpu_holding[picked.index]->values, picked.key, count,
+									  asked.groups.count, slot->count, reply->many);
 	return status;
 }
 

@@ -14,6 +14,8 @@
 #include "gpu/sketch_tables.h"
 #include "gpu/wait.h"
 
+#include "pgbase/memory.h"
+
 bool
 GpuSketchCreate(const qs_params *params, GpuRef *ref)
 {
@@ -29,12 +31,65 @@ GpuSketchCreate(const qs_params *params, GpuRef *ref)
 	return false;
 }
 
-/* Tables on their way to the worker, or back. */
+/* Sketches that are being made. */
+typedef struct Creating
+{
+	const qs_params *params;
+	const GpuRef *ref;
+	const uint32 *place; /* of each request among them */
+	bool *made;
+} Creating;
+
+static void
+ask_create(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Creating *creating = transfer->context;
+
+	slot->entry = creating->ref[creating->place[at]];
+	GpuSketchShapeIn(slot)->params = *creating->params;
+}
+
+static void
+take_created(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Creating *creating = transfer->context;
+
+	creating->made[creating->place[at]] = !slot->gone && slot->status == QB_OK;
+}
+
+void
+GpuSketchCreateAll(const qs_params *params, uint32 count, GpuRef *ref, bool *made)
+{
+	uint32 *place = palloc(count * sizeof(uint32));
+	Creating creating = { .params = params, .ref = ref, .place = place, .made = made };
+	GpuTransfer transfer = { .op = SKETCH_CREATE,
+							 .most = 1,
+							 .ask = ask_create,
+							 .take = take_created,
+							 .all_replies = true,
+							 .context = &creating };
+	uint32 i;
+
+	memset(made, 0, count * sizeof(bool));
+	for (i = 0; i < count; i++)
+		if (GpuNewEntry(GPU_FAMILY_SKETCH, &ref[i]))
+			place[transfer.all++] = i;
+	if (transfer.all > 0)
+	{
+		transfer.ref = &ref[place[0]];
+		(void) GpuAskAll(&transfer);
+	}
+	for (i = 0; i < transfer.all; i++)
+		if (!made[place[i]])
+			GpuDropEntry(&ref[place[i]]);
+	pfree(place);
+}
+
+/* Tables on their way to the worker. */
 typedef struct Tables
 {
 	GpuSketchShape shape;
 	const qs_sketch *from;
-	qs_sketch *to;
 } Tables;
 
 static void
@@ -44,16 +99,7 @@ ask_tables(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 
 	slot->offset = at;
 	slot->bytes = size;
-	if (tables->from)
-		GpuReadPiece(tables->from, &tables->shape, at, size, GpuSlotData(slot));
-}
-
-static void
-take_tables(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const Tables *tables = transfer->context;
-
-	GpuWritePiece(tables->to, &tables->shape, at, size, GpuSlotData(slot));
+	GpuReadPiece(tables->from, &tables->shape, at, size, GpuSlotData(slot));
 }
 
 static void
@@ -181,33 +227,125 @@ GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
 	GpuPost(slot);
 }
 
-/* Learn the shape of the worker's tables, which take no more keys then. */
-static qb_status
-fetch_shape(const GpuRef *ref, GpuSketchShape *shape)
+qb_status
+GpuSketchTotal(const GpuRef *ref, int64 *total)
 {
 	GpuShape reply;
-	qb_status status = GpuFetchShape(GpuTakeSlot(ref, SKETCH_FETCH, false), &reply);
+	GpuSketchShape shape;
+	qb_status status = GpuFetchShape(GpuTakeSlot(ref, SKETCH_TOTAL, false), &reply);
 
-	memcpy(shape, &reply, sizeof(*shape));
+	memcpy(&shape, &reply, sizeof(shape));
+	*total = shape.total;
 	return status;
+}
+
+/* Ask for the shapes of the worker's tables, which take no more keys then. */
+static void
+ask_shape(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const GpuReturning *list = transfer->context;
+
+	slot->entry = list[at].ref;
+}
+
+static void
+take_shape(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	GpuReturning *list = transfer->context;
+
+	list[at].shape = *GpuSketchShapeIn(slot);
+	list[at].gone = slot->gone;
+	list[at].status = slot->gone ? QB_NO_MEMORY : slot->status;
+}
+
+/* Pieces of the tables of a sketch that comes back. */
+static uint64
+pieces_of(const GpuReturning *returning)
+{
+	if (returning->status != QB_OK)
+		return 0;
+	return (GpuShapeBytes(&returning->shape) + GPU_SLOT_BYTES - 1) / GPU_SLOT_BYTES;
+}
+
+/* The sketch that a piece belongs to; "*at" becomes the number of the piece in it. */
+static const GpuReturning *
+find_piece(const GpuReturning *list, uint64 *at)
+{
+	for (; *at >= pieces_of(list); list++)
+		*at -= pieces_of(list);
+	return list;
+}
+
+static void
+ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const GpuReturning *returning = find_piece(transfer->context, &at);
+
+	slot->entry = returning->ref;
+	slot->offset = at * GPU_SLOT_BYTES;
+	slot->bytes = Min(GpuShapeBytes(&returning->shape) - slot->offset, GPU_SLOT_BYTES);
+}
+
+static void
+take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const GpuReturning *returning = find_piece(transfer->context, &at);
+
+	GpuWritePiece(returning->sk, &returning->shape, slot->offset, slot->bytes, GpuSlotData(slot));
+}
+
+/* Tables for all bytes of this shape, which are to be read; their memory has any contents. */
+static qb_status
+tables_to_fill(qs_sketch *sk, const GpuSketchShape *shape)
+{
+	const qb_memory *memory = sk->memory;
+	qb_memory to_fill;
+	qb_status status;
+
+	Assert(!qs_has_fat(sk->params.structure));
+	sk->memory = MemoryToFill(memory, &to_fill);
+	status = GpuSketchMakeTables(sk, shape);
+	sk->memory = memory;
+	return status;
+}
+
+void
+GpuSketchDownloadAll(GpuReturning *list, int count)
+{
+	GpuTransfer shapes = { .ref = &list[0].ref,
+						   .op = SKETCH_FETCH,
+						   .all = count,
+						   .most = 1,
+						   .ask = ask_shape,
+						   .take = take_shape,
+						   .all_replies = true,
+						   .context = list };
+	GpuTransfer pieces = { .ref = &list[0].ref,
+						   .op = SKETCH_READ,
+						   .most = 1,
+						   .ask = ask_piece,
+						   .take = take_piece,
+						   .context = list };
+	int i;
+
+	(void) GpuAskAll(&shapes);
+	for (i = 0; i < count; i++)
+	{
+		if (list[i].status == QB_OK)
+			list[i].status = tables_to_fill(list[i].sk, &list[i].shape);
+		pieces.all += pieces_of(&list[i]);
+	}
+	if (!GpuAskAll(&pieces))
+		GpuRaiseLost();
 }
 
 qb_status
 GpuSketchDownload(const GpuRef *ref, qs_sketch *sk)
 {
-	Tables tables = { .to = sk };
-	GpuTransfer transfer = { .ref = ref,
-							 .op = SKETCH_READ,
-							 .most = GPU_SLOT_BYTES,
-							 .ask = ask_tables,
-							 .take = take_tables,
-							 .context = &tables };
-	qb_status status = fetch_shape(ref, &tables.shape);
+	GpuReturning returning = { .ref = *ref, .sk = sk };
 
-	if (status == QB_OK)
-		status = GpuSketchMakeTables(sk, &tables.shape);
-	transfer.all = GpuShapeBytes(&tables.shape);
-	if (status == QB_OK && !GpuAskAll(&transfer))
+	GpuSketchDownloadAll(&returning, 1);
+	if (returning.gone)
 		GpuRaiseLost();
-	return status;
+	return returning.status;
 }

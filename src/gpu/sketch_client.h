@@ -15,6 +15,9 @@
 /* An empty sketch on a device; false if there is no memory for it. */
 extern bool GpuSketchCreate(const qs_params *params, GpuRef *ref);
 
+/* So many of them, several at a time; which ones are "made"? */
+extern void GpuSketchCreateAll(const qs_params *params, uint32 count, GpuRef *ref, bool *made);
+
 /*
  * A copy of a dense sketch on a device: of an sf sketch its slim table alone.  False
  * if there is no memory for it.
@@ -37,6 +40,9 @@ extern int64 GpuSketchSendColumn(const GpuRef *ref, const GpuColumnPart *part, i
  */
 extern void GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnPart *part, int parts);
 
+/* Ask for the total of a sketch; not QB_OK: it is not on a device any more. */
+extern qb_status GpuSketchTotal(const GpuRef *ref, int64 *total);
+
 /* Add a sketch to another, in the background. */
 extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
 
@@ -45,5 +51,17 @@ extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
  * The worker's sketch takes no more keys then, and has to be dropped.
  */
 extern qb_status GpuSketchDownload(const GpuRef *ref, qs_sketch *sk);
+
+/* A sketch that is fetched together with others. */
+typedef struct GpuReturning
+{
+	GpuRef ref;
+	qs_sketch *sk;
+	qb_status status; /* what came of it; if it is not QB_OK, tables may be left in "sk" */
+	bool gone;        /* the worker does not have it any more */
+	GpuSketchShape shape;
+} GpuReturning;
+
+extern void GpuSketchDownloadAll(GpuReturning *list, int count);
 
 #endif

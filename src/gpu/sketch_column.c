@@ -79,6 +79,7 @@ GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *c
 		done = add_explicit(sk, part, parts, count, &status);
 	if (status != QB_OK || done == parts || (!sk->remote && !GpuSketchMoveDense(sk)))
 		return status;
+	GpuSketchWake(sk);
 	added = GpuSketchSendColumn(&GpuRemoteOf(sk)->ref, part + done, parts - done);
 	sk->total += added;
 	*count += added;
@@ -89,12 +90,10 @@ void
 GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart *part, bool *dense)
 {
 	int most = (int) qs_explicit_limit(&sk[0]->params);
-	uint32 i;
 
 	if (!GpuColumnMany(part, groups, most, dense))
 		memset(dense, 0, groups->count * sizeof(bool));
-	for (i = 0; i < groups->count; i++)
-		dense[i] = dense[i] && GpuSketchMoveExplicit(sk[i]);
+	GpuSketchMoveAll(sk, groups->count, dense);
 }
 
 bool
@@ -108,7 +107,10 @@ GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart 
 
 	all->groups = *groups;
 	for (i = 0; i < groups->count; i++)
+	{
+		GpuSketchWake(sk[i]);
 		all->sketch[i] = GpuRemoteOf(sk[i])->ref;
+	}
 	GpuSketchSendGroups(all, part, parts);
 	for (n = 0; n < parts; n++)
 		done = done && GpuPagesAreNone(part[n].pages);
@@ -117,6 +119,7 @@ GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart 
 		sk[i]->total += (int64) all->added[i];
 		added[i] = all->added[i];
 	}
+	GpuSketchChain(sk, groups->count);
 	pfree(all);
 	return done;
 }

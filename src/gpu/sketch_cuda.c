@@ -10,142 +10,104 @@
 #include "sketch/format.h"
 #include "sketch_cuda.h"
 
-typedef struct Sketch
-{
-	GpuCudaDevice *device;
-	qs_cuda_sketch *sketch;
-	uint64 bytes;
-} Sketch;
-
-/* Make a sketch, empty or a copy of "from". */
-static qb_status
-make_sketch(GpuCudaDevice *device, const qs_params *params, const qs_sketch *from, void **sketch)
-{
-	uint64 before = GpuCudaHeld(device);
-	Sketch *made;
-	qb_status status;
-
-	*sketch = NULL;
-	if (!GpuCudaHasRoom(device, qs_dense_size(params, from && from->wide)))
-		return QB_NO_MEMORY;
-	made = calloc(1, sizeof(Sketch));
-	if (made == NULL)
-		return QB_NO_MEMORY;
-	made->device = device;
-	status = from ? qs_cuda_load(device->gpu, from, &made->sketch)
-				  : qs_cuda_create(device->gpu, params, &made->sketch);
-	if (status != QB_OK)
-	{
-		free(made);
-		return status;
-	}
-	made->bytes = GpuCudaHeld(device) - before;
-	*sketch = made;
-	return QB_OK;
-}
-
 static qb_status
 cuda_create(void *device, const qs_params *params, void **sketch)
 {
-	return make_sketch(device, params, NULL, sketch);
+	const GpuCudaDevice *d = device;
+
+	*sketch = NULL;
+	if (!GpuCudaHasRoom(d, qs_dense_size(params, false)))
+		return QB_NO_MEMORY;
+	return qs_cuda_create(d->gpu, params, (qs_cuda_sketch **) sketch);
 }
 
 static qb_status
 cuda_load(void *device, const qs_sketch *from, void **sketch)
 {
-	return make_sketch(device, &from->params, from, sketch);
+	const GpuCudaDevice *d = device;
+
+	*sketch = NULL;
+	if (!GpuCudaHasRoom(d, qs_dense_size(&from->params, from->wide)))
+		return QB_NO_MEMORY;
+	return qs_cuda_load(d->gpu, from, (qs_cuda_sketch **) sketch);
 }
 
 static void
 cuda_destroy(void *sketch)
 {
-	qs_cuda_destroy(((Sketch *) sketch)->sketch);
-	free(sketch);
-}
-
-/* After an operation by which a sketch may have grown. */
-static qb_status
-count_growth(Sketch *sketch, uint64 before, qb_status status)
-{
-	sketch->bytes += GpuCudaHeld(sketch->device) - before;
-	return status;
+	qs_cuda_destroy(sketch);
 }
 
 static qb_status
 cuda_insert(void *sketch, const uint64 *key, const int64 *weight, size_t count)
 {
-	Sketch *s = sketch;
-	uint64 before = GpuCudaHeld(s->device);
-
-	return count_growth(s, before, qs_cuda_insert(s->sketch, key, weight, count));
+	return qs_cuda_insert(sketch, key, weight, count);
 }
 
 static qb_status
 cuda_insert_all(void *sketch, const GpuKeys *batch, int batches)
 {
-	Sketch *s = sketch;
-	uint64 before = GpuCudaHeld(s->device);
 	qs_cuda_keys keys[GPU_TOGETHER];
 	int i;
 
 	StaticAssertStmt(GPU_TOGETHER <= QS_CUDA_TOGETHER, "too many batches for a launch");
 	for (i = 0; i < batches; i++)
 		keys[i] = (qs_cuda_keys){ batch[i].key, batch[i].weight, batch[i].count };
-	return count_growth(s, before, qs_cuda_insert_all(s->sketch, keys, batches));
+	return qs_cuda_insert_all(sketch, keys, batches);
 }
 
 static qb_status
 cuda_insert_device(void *sketch, const uint64 *key, size_t count)
 {
-	Sketch *s = sketch;
-	uint64 before = GpuCudaHeld(s->device);
+	return qs_cuda_insert_device(sketch, key, NULL, count);
+}
 
-	return count_growth(s, before, qs_cuda_insert_device(s->sketch, key, NULL, count));
+static qb_status
+cuda_insert_groups(void *const *sketch, const uint64 *count, uint32 sketches, const uint64 *key)
+{
+	return qs_cuda_insert_groups((qs_cuda_sketch *const *) sketch, count, sketches, key);
 }
 
 static qb_status
 cuda_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
 {
-	return qs_cuda_query(((Sketch *) sketch)->sketch, key, count, estimate);
+	return qs_cuda_query(sketch, key, count, estimate);
 }
 
 static qb_status
 cuda_merge(void *sketch, const void *from)
 {
-	Sketch *s = sketch;
-	uint64 before = GpuCudaHeld(s->device);
-
-	return count_growth(s, before, qs_cuda_merge(s->sketch, ((const Sketch *) from)->sketch));
+	return qs_cuda_merge(sketch, from);
 }
 
 static qb_status
 cuda_freeze(void *sketch, qs_sketch *head)
 {
-	Sketch *s = sketch;
-	uint64 before = GpuCudaHeld(s->device);
-
-	return count_growth(s, before, qs_cuda_freeze(s->sketch, head));
+	return qs_cuda_freeze(sketch, head);
 }
 
 static qb_status
 cuda_read(void *sketch, uint64 offset, uint64 bytes, uint8 *to)
 {
-	return qs_cuda_read(((Sketch *) sketch)->sketch, offset, bytes, to);
+	return qs_cuda_read(sketch, offset, bytes, to);
 }
 
 static qb_status
 cuda_fetch(void *sketch, qs_sketch *to, const qb_memory *memory)
 {
-	Sketch *s = sketch;
-	uint64 before = GpuCudaHeld(s->device);
-
-	return count_growth(s, before, qs_cuda_fetch(s->sketch, to, memory));
+	return qs_cuda_fetch(sketch, to, memory);
 }
 
 static uint64
 cuda_bytes(const void *sketch)
 {
-	return ((const Sketch *) sketch)->bytes;
+	return qs_cuda_bytes(sketch);
+}
+
+static int64
+cuda_total(const void *sketch)
+{
+	return qs_cuda_total(sketch);
 }
 
 const GpuSketchDeviceOps gpu_cuda_sketches = {
@@ -155,10 +117,12 @@ const GpuSketchDeviceOps gpu_cuda_sketches = {
 	.insert = cuda_insert,
 	.insert_all = cuda_insert_all,
 	.insert_device = cuda_insert_device,
+	.insert_groups = cuda_insert_groups,
 	.query = cuda_query,
 	.merge = cuda_merge,
 	.freeze = cuda_freeze,
 	.read = cuda_read,
 	.fetch = cuda_fetch,
 	.bytes = cuda_bytes,
+	.total = cuda_total,
 };

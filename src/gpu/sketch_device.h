@@ -38,6 +38,12 @@ typedef struct GpuSketchDeviceOps
 	qb_status (*insert_all)(void *sketch, const GpuKeys *batch, int batches);
 	/* The same with keys in the device's memory, which stay there until the next gather. */
 	qb_status (*insert_device)(void *sketch, const uint64 *key, size_t count);
+	/*
+	 * Such keys for many sketches of this device: count[i] keys for the i-th, side by side.
+	 * QB_NO_MEMORY: nothing has changed, and they may still be added one after another.
+	 */
+	qb_status (*insert_groups)(void *const *sketch, const uint64 *count, uint32 sketches,
+							   const uint64 *key);
 	qb_status (*query)(void *sketch, const uint64 *key, size_t count, int64 *estimate);
 
 	/* Add "from", a sketch of the same device. */
@@ -54,8 +60,9 @@ typedef struct GpuSketchDeviceOps
 	/* An owned copy. */
 	qb_status (*fetch)(void *sketch, qs_sketch *to, const qb_memory *memory);
 
-	/* Its device memory. */
+	/* Its device memory; the weight of all keys that were added. */
 	uint64 (*bytes)(const void *sketch);
+	int64 (*total)(const void *sketch);
 } GpuSketchDeviceOps;
 
 #endif

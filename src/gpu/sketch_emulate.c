@@ -105,6 +105,30 @@ emulated_insert_device(void *sketch, const uint64 *key, size_t count)
 	return emulated_insert(sketch, key, NULL, count);
 }
 
+/* Sketches that are too small for their keys fail before any of them gets some. */
+static qb_status
+emulated_insert_groups(void *const *sketch, const uint64 *count, uint32 sketches, const uint64 *key)
+{
+	qb_status status = QB_OK;
+	uint32 i;
+
+	for (i = 0; i < sketches && status == QB_OK; i++)
+	{
+		qs_sketch *sk = &((Sketch *) sketch[i])->sketch;
+
+		if (sk->wide || sk->total + (int64) count[i] >= QS_WIDE_TOTAL)
+			status = QB_NO_MEMORY;
+		else if (sk->ops->reserve)
+			status = sk->ops->reserve(sk, count[i]);
+	}
+	for (i = 0; i < sketches && status == QB_OK; i++)
+	{
+		status = qs_engine_cpu.insert(&((Sketch *) sketch[i])->sketch, key, NULL, count[i]);
+		key += count[i];
+	}
+	return status;
+}
+
 static qb_status
 emulated_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
 {
@@ -161,6 +185,12 @@ emulated_bytes(const void *sketch)
 		   (sk->ops->live_extra ? extra * sk->extra_room : extra);
 }
 
+static int64
+emulated_total(const void *sketch)
+{
+	return ((const Sketch *) sketch)->sketch.total;
+}
+
 const GpuSketchDeviceOps gpu_emulated_sketches = {
 	.create = emulated_create,
 	.load = emulated_load,
@@ -168,10 +198,12 @@ const GpuSketchDeviceOps gpu_emulated_sketches = {
 	.insert = emulated_insert,
 	.insert_all = emulated_insert_all,
 	.insert_device = emulated_insert_device,
+	.insert_groups = emulated_insert_groups,
 	.query = emulated_query,
 	.merge = emulated_merge,
 	.freeze = emulated_freeze,
 	.read = emulated_read,
 	.fetch = emulated_fetch,
 	.bytes = emulated_bytes,
+	.total = emulated_total,
 };

@@ -5,11 +5,9 @@
  * A sketch starts here, in explicit form.  When it has too many keys for that form,
  * and is large enough for the GPU to pay, it gets dense on a device.  Its entries and
  * all further keys are sent there, and only the total is known here.  Whoever wants to
- * read the sketch settles it: its tables come back, and stay.  Sketches of structure
+ * read the sketch settles it: its tables come back, and stay.  Questions are answered
+ * without that as long as they are few (sketch_ask.c).  Sketches of structure
  * sf stay on the CPU, because their fat tables are meant for its memory.
- *
- * "remote" points to a GpuRemote in the sketch's memory context, which drops
- * the device's sketch when the context goes away.
  *
  * src/gpu/sketch_engine.c
  */
@@ -27,32 +25,6 @@
 /* Up to this size tables stay where they are until they have so many keys. */
 #define STAY_BYTES (2 * 1024 * 1024)
 #define STAY_KEYS  262144
-
-static void
-drop_remote(void *argument)
-{
-	GpuRemote *remote = argument;
-
-	if (remote->ref.serial != 0 && !remote->handed)
-		GpuDropEntry(&remote->ref);
-	remote->ref.serial = 0;
-}
-
-/* The tables of a sketch are on a device now. */
-void
-GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
-{
-	MemoryContext context = sk->memory->context;
-	GpuRemote *remote = MemoryContextAllocZero(context, sizeof(GpuRemote));
-
-	remote->ref = *ref;
-	remote->callback.func = drop_remote;
-	remote->callback.arg = remote;
-	MemoryContextRegisterResetCallback(context, &remote->callback);
-	qs_free(sk);
-	sk->form = QS_DENSE;
-	sk->remote = remote;
-}
 
 /* Bytes of the tables that keys touch. */
 static uint64
@@ -127,20 +99,47 @@ send_entries(const GpuRef *ref, const qs_sketch *sk)
 	GpuSketchSend(ref, key, count, n);
 }
 
-/* Make an explicit sketch dense on a device; false if there is no memory. */
-bool
-GpuSketchMoveExplicit(qs_sketch *sk)
+/* An explicit sketch goes to a new one on a device, if that was "made". */
+static bool
+become_dense(qs_sketch *sk, const GpuRef *ref, bool made)
 {
-	GpuRef ref;
-
-	if (!GpuSketchCreate(&sk->params, &ref))
+	if (!made)
 	{
 		fell_back();
 		return false;
 	}
-	send_entries(&ref, sk);
-	GpuSketchBecomeRemote(sk, &ref);
+	send_entries(ref, sk);
+	GpuSketchBecomeRemote(sk, ref);
 	return true;
+}
+
+bool
+GpuSketchMoveExplicit(qs_sketch *sk)
+{
+	GpuRef ref;
+	bool made = GpuSketchCreate(&sk->params, &ref);
+
+	return become_dense(sk, &ref, made);
+}
+
+void
+GpuSketchMoveAll(qs_sketch **sk, uint32 count, bool *moves)
+{
+	GpuRef *ref = palloc(count * sizeof(GpuRef));
+	bool *made = palloc(count * sizeof(bool));
+	uint32 *place = palloc(count * sizeof(uint32));
+	uint32 wanted = 0;
+	uint32 i;
+
+	for (i = 0; i < count; i++)
+		if (moves[i])
+			place[wanted++] = i;
+	GpuSketchCreateAll(&sk[0]->params, wanted, ref, made);
+	for (i = 0; i < wanted; i++)
+		moves[place[i]] = become_dense(sk[place[i]], &ref[i], made[i]);
+	pfree(place);
+	pfree(made);
+	pfree(ref);
 }
 
 /* Move a dense sketch to a device; false if there is no memory. */
@@ -209,28 +208,6 @@ GpuSketchWasEvicted(const qs_sketch *sk)
 	return gpu_shared->entry[GpuRemoteOf(sk)->ref.index].evicted;
 }
 
-static qb_status
-gpu_settle(qs_sketch *sk)
-{
-	GpuRemote *remote = GpuRemoteOf(sk);
-	qs_sketch here;
-	qb_status status;
-
-	if (remote == NULL)
-		return QB_OK;
-	qs_init(&here, &sk->params, sk->memory);
-	here.keys = sk->keys;
-	status = GpuSketchDownload(&remote->ref, &here);
-	if (status != QB_OK)
-		return status;
-	if (here.total != sk->total)
-		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT,
-			 (int64) here.total, (int64) sk->total);
-	drop_remote(remote);
-	*sk = here;
-	return QB_OK;
-}
-
 /*
  * May these keys move a sketch to a device?  An explicit sketch goes when it gets
  * dense.  A dense one goes right now, with the batch from which on it pays.
@@ -251,7 +228,7 @@ GpuSketchInsert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 	qb_status status = QB_OK;
 
 	if (sk->remote && GpuSketchWasEvicted(sk))
-		status = gpu_settle(sk);
+		status = GpuSketchSettle(sk);
 	if (status != QB_OK)
 		return status;
 	status = check_total(sk, sum);
@@ -262,6 +239,7 @@ GpuSketchInsert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 	sk->total += sum;
 	if (!sk->remote)
 		return insert_explicit(sk, fingerprint, weight, count);
+	GpuSketchWake(sk);
 	GpuSketchSend(&GpuRemoteOf(sk)->ref, fingerprint, weight, count);
 	return QB_OK;
 }
@@ -269,7 +247,7 @@ GpuSketchInsert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 static qb_status
 gpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
-	qb_status status = gpu_settle(sk);
+	qb_status status = GpuSketchSettle(sk);
 
 	return status == QB_OK ? qs_engine_cpu.remove(sk, fingerprint, weight, count) : status;
 }
@@ -331,6 +309,7 @@ merge_downloaded(qs_sketch *into, const qs_sketch *from)
 static bool
 merge_into_remote(qs_sketch *into, const qs_sketch *from)
 {
+	GpuSketchWake(into);
 	if (from->remote)
 		GpuSketchMergeInto(&GpuRemoteOf(into)->ref, &GpuRemoteOf(from)->ref);
 	else if (from->form == QS_EXPLICIT && from->params.n < into->params.n)
@@ -367,7 +346,7 @@ gpu_merge(qs_sketch *into, const qs_sketch *from)
 	{
 		if (merge_into_remote(into, from))
 			return QB_OK;
-		status = gpu_settle(into);
+		status = GpuSketchSettle(into);
 	}
 	if (status != QB_OK)
 		return status;
@@ -384,7 +363,7 @@ static const qs_engine gpu_engine = {
 	.insert = GpuSketchInsert,
 	.remove = gpu_remove,
 	.merge = gpu_merge,
-	.settle = gpu_settle,
+	.settle = GpuSketchSettle,
 	.batch = gpu_batch,
 };
 

@@ -18,7 +18,13 @@ typedef struct GpuRemote
 	GpuRef ref;     /* serial 0: none */
 	bool handed;    /* the sketch is for whoever redeems its ticket */
 	GpuNonce nonce; /* if handed: its secret name */
+	bool resting;   /* no keys came since the worker confirmed the total: sketch_ask.c */
+	uint64 trips;   /* to the worker and back, for questions so far */
 	MemoryContextCallback callback;
+	qs_sketch *sketch;        /* whose tables these are */
+	struct GpuRemote *before; /* in a chain: that of the sketch read before it, */
+	struct GpuRemote *next;   /* and after it */
+	int ahead;                /* sketches of the chain that come back together with this one */
 } GpuRemote;
 
 static inline GpuRemote *
@@ -27,11 +33,40 @@ GpuRemoteOf(const qs_sketch *sk)
 	return sk->remote;
 }
 
+/* Call this before anything is added to a remote sketch. */
+static inline void
+GpuSketchWake(const qs_sketch *sk)
+{
+	GpuRemote *remote = GpuRemoteOf(sk);
+
+	if (!remote->resting)
+		return;
+	remote->resting = false;
+	GpuWakeEntry(&remote->ref);
+}
+
+/* An error if a total that came from the worker is not that of the keys that were sent. */
+extern void GpuSketchCheckTotal(const qs_sketch *sk, int64 total);
+
 /* Free the tables of a sketch, which are on a device now. */
 extern void GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref);
 
-/* Make an explicit sketch dense on a device, or move a dense one there; false: no memory. */
+/* Bring the tables of a sketch here, if they are on a device. */
+extern qb_status GpuSketchSettle(qs_sketch *sk);
+
+/* Sketches on a device will be read in this order, so let some of them come back together. */
+extern void GpuSketchChain(qs_sketch **sk, uint32 count);
+
+/* Make an explicit sketch dense on a device; false: no memory. */
 extern bool GpuSketchMoveExplicit(qs_sketch *sk);
+
+/*
+ * Make all explicit sketches of the same parameters dense on a device that "moves" names.
+ * Those that there is no memory for are taken off it.
+ */
+extern void GpuSketchMoveAll(qs_sketch **sk, uint32 count, bool *moves);
+
+/* Move a dense sketch to a device; false: no memory. */
 extern bool GpuSketchMoveDense(qs_sketch *sk);
 
 /* Did a sketch come back to the worker's memory, for lack of device memory to grow? */

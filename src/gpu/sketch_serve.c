@@ -27,6 +27,7 @@ drop_device_form(GpuSketchHolding *h)
 		return;
 	GpuSketchOps()->destroy(h->on_device);
 	h->on_device = NULL;
+	h->frozen = false;
 	pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
 }
 
@@ -240,6 +241,17 @@ serve_query(GpuSketchHolding *h, GpuSlot *slot)
 	return GpuSketchOps()->query(h->on_device, key, piece, (int64 *) key);
 }
 
+static qb_status
+serve_total(GpuSketchHolding *h, GpuSlot *slot)
+{
+	if (gpu_fault == FAULT_ERROR)
+		return QB_DEVICE_ERROR;
+	if (h->on_device == NULL)
+		return QB_NO_MEMORY;
+	GpuSketchShapeIn(slot)->total = GpuSketchOps()->total(h->on_device);
+	return QB_OK;
+}
+
 /* Merge in the worker's memory: at least one of the sketches is there, or has to go there. */
 static qb_status
 merge_on_host(int into, GpuSketchHolding *from)
@@ -285,6 +297,7 @@ serve_fetch(GpuSketchHolding *h, GpuSlot *slot)
 	GpuCount(COUNT_FETCHES, 1);
 	if (h->on_device)
 		status = GpuSketchOps()->freeze(h->on_device, &head);
+	h->frozen = h->on_device && status == QB_OK;
 	if (status != QB_OK && status != QB_DEVICE_ERROR)
 	{
 		status = to_host(h);
@@ -315,8 +328,8 @@ serve_read(GpuSketchHolding *h, GpuSlot *slot)
 static int
 find_parts(const GpuSlot *slot)
 {
-	const uint32 whole =
-		1 << SKETCH_QUERY | 1 << SKETCH_MERGE | 1 << SKETCH_FETCH | 1 << SKETCH_READ;
+	const uint32 whole = 1 << SKETCH_QUERY | 1 << SKETCH_TOTAL | 1 << SKETCH_MERGE |
+						 1 << SKETCH_FETCH | 1 << SKETCH_READ;
 
 	if ((1 << slot->op & whole) && gpu_sketch_holding[slot->entry.index].parts > 0)
 		return slot->entry.index;
@@ -329,17 +342,12 @@ static qb_status
 serve_sketch(GpuSlot *slot)
 {
 	static qb_status (*const serve[])(GpuSketchHolding * h, GpuSlot * slot) = {
-		[SKETCH_CREATE] = serve_create,
-		[SKETCH_LOAD] = serve_load,
-		[SKETCH_WRITE] = serve_write,
-		[SKETCH_LOADED] = serve_loaded,
-		[SKETCH_INSERT] = serve_insert,
-		[SKETCH_QUERY] = serve_query,
-		[SKETCH_MERGE] = serve_merge,
-		[SKETCH_FETCH] = serve_fetch,
-		[SKETCH_READ] = serve_read,
-		[SKETCH_COLUMN] = GpuSketchServeColumn,
-		[SKETCH_GROUPS] = GpuSketchServeGroups,
+		[SKETCH_CREATE] = serve_create,         [SKETCH_LOAD] = serve_load,
+		[SKETCH_WRITE] = serve_write,           [SKETCH_LOADED] = serve_loaded,
+		[SKETCH_INSERT] = serve_insert,         [SKETCH_QUERY] = serve_query,
+		[SKETCH_TOTAL] = serve_total,           [SKETCH_MERGE] = serve_merge,
+		[SKETCH_FETCH] = serve_fetch,           [SKETCH_READ] = serve_read,
+		[SKETCH_COLUMN] = GpuSketchServeColumn, [SKETCH_GROUPS] = GpuSketchServeGroups,
 	};
 	int index = find_parts(slot);
 	qb_status status;
@@ -362,6 +370,15 @@ drop_sketch(int index)
 	h->placed = false;
 }
 
+/* Tables that are being read stay: moved, their high buckets might get another order. */
+static qb_status
+move_sketch(int index)
+{
+	const GpuSketchHolding *h = &gpu_sketch_holding[index];
+
+	return h->on_device && !h->frozen ? GpuSketchEvict(index) : QB_READ_ONLY;
+}
+
 static GpuPlace
 place_of_sketch(int index)
 {
@@ -377,8 +394,9 @@ const GpuServant gpu_sketch_servant = {
 	.serve = serve_sketch,
 	.serve_all = serve_inserts,
 	.together = 1 << SKETCH_INSERT,
-	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
+	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_TOTAL | 1 << SKETCH_READ,
 	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
 	.drop = drop_sketch,
+	.move = move_sketch,
 	.place = place_of_sketch,
 };

@@ -4,7 +4,8 @@
  *
  * A sketch is moved to the device of the first copy.  Keys of copies on other devices go
  * into parts there (sketch_parts.c).  If a device has no memory for them, the keys come to the
- * worker's memory.
+ * worker's memory.  The sketches of groups get their keys together if they are all on the
+ * device of the copies, else one after another.
  *
  * src/gpu/sketch_serve_column.c
  */
@@ -135,9 +136,9 @@ insert_group(const GpuRef *ref, const GpuPicked *picked)
 	return status;
 }
 
-/* Give the sketches their picked keys, which lie side by side by group. */
+/* Give each sketch its picked keys, one after another. */
 static qb_status
-insert_groups(const GpuPicked *picked, GpuGroupSketches *all, const uint64 *count)
+insert_one_by_one(const GpuPicked *picked, const GpuGroupSketches *all, const uint64 *count)
 {
 	GpuPicked part = *picked;
 	qb_status status = QB_OK;
@@ -147,10 +148,46 @@ insert_groups(const GpuPicked *picked, GpuGroupSketches *all, const uint64 *coun
 	{
 		part.count = count[i];
 		status = insert_group(&all->sketch[i], &part);
-		if (status == QB_OK)
-			all->added[i] += count[i];
 		part.key += count[i];
 	}
+	return status;
+}
+
+/*
+ * Give all sketches their picked keys at once.  This is for speed alone: QB_NO_MEMORY if one
+ * of them is not on the device of the copies, or if the device cannot do it.
+ */
+static qb_status
+insert_together(const GpuPicked *picked, const GpuGroupSketches *all, const uint64 *count)
+{
+	void *sketch[QB_GROUPS_MAX];
+	uint32 i;
+
+	if (gpu_fault != FAULT_NONE)
+		return QB_NO_MEMORY;
+	for (i = 0; i < all->groups.count; i++)
+	{
+		GpuSketchHolding *h = find_group(&all->sketch[i]);
+
+		if (h == NULL || h->on_device == NULL || h->device != picked->device)
+			return QB_NO_MEMORY;
+		h->placed = true;
+		sketch[i] = h->on_device;
+	}
+	return GpuSketchOps()->insert_groups(sketch, count, all->groups.count, picked->key);
+}
+
+/* Give the sketches their picked keys, which lie side by side by group. */
+static qb_status
+insert_groups(const GpuPicked *picked, GpuGroupSketches *all, const uint64 *count)
+{
+	qb_status status = insert_together(picked, all, count);
+	uint32 i;
+
+	if (status == QB_NO_MEMORY)
+		status = insert_one_by_one(picked, all, count);
+	for (i = 0; i < all->groups.count && status == QB_OK; i++)
+		all->added[i] += count[i];
 	return status;
 }
 

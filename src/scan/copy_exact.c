@@ -14,6 +14,7 @@
  */
 #include "scan/columns.h"
 #include "scan/copy.h"
+#include "scan/version.h"
 
 #include "access/relation.h"
 #include "access/tableam.h"
@@ -218,7 +219,7 @@ count_copied(Exact *e, int n, int *count)
 	GpuExactKey *best = NULL;
 	bool enough;
 
-	e->scan = table_beginscan(e->relation, GetActiveSnapshot(), 0, NULL);
+	e->scan = BeginOwnScan(e->relation, GetActiveSnapshot());
 	find_pages(e);
 	CopyTestPoint(1);
 	enough = e->count >= LEAST_SHARE * e->blocks;

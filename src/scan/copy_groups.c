@@ -63,19 +63,21 @@ add_numbers(GroupValues *values, const GpuKeyCounts *counts, int most)
 typedef struct Finding
 {
 	GroupValues *values;
-	int most; /* values */
+	int most;   /* values */
+	bool nulls; /* there may be NULLs, too */
 } Finding;
 
 static bool
 take_numbers(void *context, const GpuKeyCounts *counts)
 {
-	const Finding *finding = context;
+	Finding *finding = context;
 
 	if (counts->count > finding->most)
 	{
 		finding->values->count = counts->count;
 		return false;
 	}
+	finding->nulls |= counts->nulls;
 	return add_numbers(finding->values, counts, finding->most);
 }
 
@@ -107,7 +109,7 @@ look_at_rows(const CopyRun *run, const CopyTests *tests, GpuWish wish, int most,
 	return there;
 }
 
-/* Find the values in all rows that pass WHERE. */
+/* Find the values in all rows that pass WHERE.  Columns without NULLs are looked at once. */
 static const char *
 find_values(const CopyRun *run, const CopyTests *where, int most, GroupValues *values)
 {
@@ -123,7 +125,7 @@ find_values(const CopyRun *run, const CopyTests *where, int most, GroupValues *v
 		return "too many conditions";
 	if (!look_at_rows(run, where, WISH_NUMBERS, most, &finding))
 		return copy_gone;
-	if (values->count <= most && !look_at_rows(run, &null, WISH_ROWS, 1, &finding))
+	if (finding.nulls && values->count <= most && !look_at_rows(run, &null, WISH_ROWS, 1, &finding))
 		return copy_gone;
 	return values->count + values->null > most ? "too many groups" : NULL;
 }

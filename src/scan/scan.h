@@ -171,6 +171,22 @@ PageSetRun(const PageSet *set, BlockNumber block)
 /* copy.h */
 typedef struct ScanCopies ScanCopies;
 
+/* Reads blocks of a table one by one, by the buffer of the one before where that can be. */
+typedef struct BlockReader
+{
+	Relation relation;
+	BufferAccessStrategy ring; /* or NULL */
+	Buffer last;               /* the buffer read last, and its block */
+	BlockNumber last_block;
+	bool consecutive; /* it lay where the one before it said */
+} BlockReader;
+
+extern void BlockReaderInit(BlockReader *reader, Relation relation, BufferAccessStrategy ring);
+extern Buffer BlockRead(BlockReader *reader, BlockNumber block);
+
+/* Prefetch the headers of so many pages to come, for who reads no more of pages. */
+extern void BlockPrefetchHeaders(const BlockReader *reader, int count);
+
 /* A scan over the pages of a heap. */
 typedef struct PageReader
 {
@@ -179,8 +195,7 @@ typedef struct PageReader
 	struct PageShare *share; /* what a parallel scan reads of a table with copies, or NULL */
 #if PG_VERSION_NUM < 170000
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
-	Buffer last;                             /* the buffer read last */
-	bool consecutive;                        /* it followed the one before it */
+	BlockReader blocks;
 #else
 	struct ReadStream *stream; /* of a scan that leaves pages out */
 #endif

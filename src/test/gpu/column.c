@@ -116,7 +116,7 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 	uint32_t most = 1 + (uint32_t) (number * 977 % QS_CUDA_COUNTS_MAX);
 	uint64_t state = number, here = 0;
 	uint64_t *table;
-	uint32_t found, alone;
+	uint32_t found;
 	bool same = true;
 
 	for (uint64_t i = 0; i < keys; i++)
@@ -124,7 +124,6 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 	CHECK(qs_cuda_keys_create(gpu, QS_CUDA_COUNTS_WORDS, &table) == QB_OK);
 	CHECK(qs_cuda_keys_put(gpu, device, key, keys) == QB_OK);
 	CHECK(qs_cuda_keys_count(gpu, device, keys, most, table, distinct, times, &found) == QB_OK);
-	CHECK(qs_cuda_keys_count(gpu, device, keys, most, table, NULL, NULL, &alone) == QB_OK);
 	qsort(key, keys, sizeof(*key), compare_keys);
 	for (uint64_t i = 0; i < keys; i++)
 		here += i == 0 || key[i] != key[i - 1];
@@ -141,7 +140,47 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 			same = distinct[i] != distinct[i - 1];
 	}
 	qs_cuda_keys_destroy(gpu, table, QS_CUDA_COUNTS_WORDS);
-	return same && alone == found;
+	return same;
+}
+
+/* Which groups of keys have many distinct ones, there and here? */
+static bool
+same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
+{
+	static uint64_t key[KEYS], count[QB_GROUPS_MAX];
+	static bool many[QB_GROUPS_MAX];
+	uint64_t state = number + 5, at = 0;
+	uint32_t most = (uint32_t) draw(&state, draw(&state, 2) ? 30 : QS_CUDA_COUNTS_MAX + 1);
+	uint32_t groups = 1 + (uint32_t) draw(&state, number % 4 ? 40 : QB_GROUPS_MAX);
+	uint64_t words = qs_cuda_many_words(groups, most);
+	uint64_t *table;
+	bool same = true;
+
+	for (uint32_t g = 0; g < groups; g++)
+	{
+		uint64_t values = 1 + draw(&state, draw(&state, 2) ? 3 : 2 * most + 2);
+
+		count[g] = draw(&state, 4) ? draw(&state, keys / groups + 1) : 0;
+		for (uint64_t i = at; i < at + count[g]; i++)
+			key[i] = draw(&state, values) - 1; /* ~0 among them */
+		at += count[g];
+	}
+	CHECK(qs_cuda_keys_create(gpu, words, &table) == QB_OK);
+	CHECK(at == 0 || qs_cuda_keys_put(gpu, device, key, at) == QB_OK);
+	CHECK(qs_cuda_keys_many(gpu, device, count, groups, most, table, many) == QB_OK);
+	at = 0;
+	for (uint32_t g = 0; g < groups && same; g++)
+	{
+		uint64_t distinct = 0;
+
+		qsort(key + at, count[g], sizeof(*key), compare_keys);
+		for (uint64_t i = at; i < at + count[g]; i++)
+			distinct += i == at || key[i] != key[i - 1];
+		same = many[g] == (distinct > most);
+		at += count[g];
+	}
+	qs_cuda_keys_destroy(gpu, table, words);
+	return same;
 }
 
 /* A column with few different values, some of them NULL, there and here. */
@@ -404,6 +443,7 @@ run_case(qs_cuda *gpu, uint64_t number)
 		   "few distinct keys");
 	expect(number, same_distinct(gpu, all, number, keys, 1 + draw(&state, 2 * QS_CUDA_COUNTS_MAX)),
 		   "distinct keys");
+	expect(number, same_many(gpu, all, number, keys), "groups with many keys");
 	expect(number, same_selected(gpu, number), "selected keys");
 	if (number % 4 == 0)
 		expect(number, same_split(gpu, number), "keys by group");

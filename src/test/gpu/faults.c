@@ -29,6 +29,7 @@ qs_cuda_fault(void)
 typedef struct fixture
 {
 	qs_cuda *gpu;
+	qs_cuda_bulk bulk;
 	qs_cuda_sketch *sk, *other;
 	qs_sketch full;
 	uint64_t *device_key;
@@ -61,6 +62,16 @@ static qb_status
 op_insert_device(void)
 {
 	return qs_cuda_insert_device(f.sk, f.device_key, NULL, KEYS);
+}
+
+/* Sketches that partition their keys get them one after another. */
+static qb_status
+op_insert_groups(void)
+{
+	qs_cuda_sketch *sketch[] = { f.sk, f.other };
+	uint64_t count[] = { KEYS / 3, KEYS / 2 };
+
+	return f.bulk == QS_BULK_ALWAYS ? QB_OK : qs_cuda_insert_groups(sketch, count, 2, f.device_key);
 }
 
 static qb_status
@@ -122,6 +133,7 @@ static const operation operations[] = {
 	{ "insert", op_insert, false },
 	{ "insert of weights", op_insert_weighted, false },
 	{ "insert from the device", op_insert_device, false },
+	{ "insert into groups", op_insert_groups, false },
 	{ "query", op_query, true },
 	{ "merge", op_merge, false },
 	{ "fold", op_fold, true },
@@ -150,6 +162,7 @@ open_fixture(int structure, qs_cuda_bulk bulk)
 	qs_cuda_error error;
 
 	p.log2_masks = structure == QS_THREAD ? 0 : 10;
+	f.bulk = bulk;
 	CHECK(qs_cuda_open(0, &options, &f.gpu, &error) == QB_OK);
 	CHECK(qs_cuda_create(f.gpu, &p, &f.sk) == QB_OK);
 	CHECK(qs_cuda_create(f.gpu, &p, &f.other) == QB_OK);

@@ -32,6 +32,8 @@ sanitize() {
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/column_exact" 0 "$((${1:-12} / 6))" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
+			"$here/sketch_groups" 0 "$((${1:-12} / 3))" || status=1
+		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/sets_parity" 0 "$((${1:-12} / 3))" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/sets_members" 0 "$((${1:-12} / 6))" || status=1
@@ -66,6 +68,7 @@ test)
 	"$here/large" || status=1
 	"$here/column" 0 "$((${1:-4000} / 40))" || status=1
 	"$here/column_exact" 0 "$((${1:-4000} / 40))" || status=1
+	"$here/sketch_groups" 0 "$((${1:-4000} / 20))" || status=1
 	"$here/faults" || status=1
 	"$here/sets_parity" 0 "$((${1:-4000} / 4))" || status=1
 	"$here/sets_members" 0 "$((${1:-4000} / 40))" || status=1
