@@ -73,6 +73,7 @@ CALL measure('cpu, 256 MB, workers', :'fetch_large', true, 'cpu', :workers, 2);
 CALL measure('cpu, 256 MB, bytes, workers', :'bytes_of_large', true, 'cpu', :workers, 2);
 CALL measure('copy, sub_warp 1 MB', 'SELECT qsketch_info(qsketch_agg(user_id, qsketch_new(''sub_warp'', ''1MB''))) FROM events', true, 'auto', 0, 20);
 CALL measure('copy, user_id and day', 'SELECT qsketch_info(qsketch_agg(user_id)), qsketch_info(qsketch_agg(day)) FROM events', true, 'auto', 0, 3);
+CALL measure('copy, count(*) and user_id', 'SELECT count(*), qsketch_info(qsketch_agg(user_id)) FROM events', true, 'auto', 0, 10);
 \set two_thirds 'FROM events WHERE day BETWEEN 5 AND 24'
 \set tenth 'FROM events WHERE day BETWEEN 10 AND 12'
 CALL measure('copy, WHERE keeps two thirds', :'fetch' || :'two_thirds', true, 'auto', 0, 20);
@@ -176,19 +177,23 @@ BEGIN
         FROM generate_series(0, pg_relation_size('events') / 8192 - 1) AS p WHERE p % 100 < percent));
     COMMIT;
 END $$;
-CREATE PROCEDURE measure_changed(percent int, query text) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE measure_changed(percent int, query text, workers int) LANGUAGE plpgsql AS $$
 BEGIN
     CALL change(percent);
-    CALL measure(format('%s %% changed', percent), query, true, 'auto', 0, 5);
+    CALL measure(format('%s %% changed, 0 workers', percent), query, true, 'auto', 0, 5);
+    CALL measure(format('%s %% changed, planned with workers', percent), query, true, 'auto', workers, 5);
 END $$;
-CALL measure('0 % changed', :'agg', true, 'auto', 0, 5);
-CALL measure_changed(1, :'agg');
+CALL measure_changed(0, :'agg', :workers);
+CALL measure_changed(1, :'agg', :workers);
 VACUUM events;
 INSERT INTO timings VALUES ('1 %, first query after vacuum', 1, run_ms(:'agg'));
 CALL measure('1 %, later queries after vacuum', :'agg', true, 'auto', 0, 5);
 INSERT INTO timings VALUES ('load again after 1 %', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id,day}')$$));
-CALL measure_changed(5, :'agg');
-CALL measure_changed(20, :'agg');
+CALL measure_changed(5, :'agg', :workers);
+CALL measure_changed(20, :'agg', :workers);
+SET max_parallel_workers_per_gather = :workers;
+EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsketch_agg(user_id) FROM events;
+SELECT format('same bytes with 20 %% changed: %s', (SELECT qsketch_agg(user_id) FROM events) = (SELECT qsketch_agg(user_id) FROM (SELECT * FROM events OFFSET 0) AS e));
 \qecho '| what | median ms | least ms |'
 \qecho '|---|---:|---:|'
 SELECT format('| %s | %s | %s |', what, round(ms::numeric, 2), round(least::numeric, 2)) FROM medians ORDER BY what;
