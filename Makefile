@@ -42,6 +42,7 @@
 #   make bench-gpu-sets  the same for all pairs of sets
 #   make bench-gpu-filters  the same for filters
 #   make bench-gpu-columns  copies of columns on a GPU against reading the table
+#   make bench-gpu-columns-large  the same for a billion rows
 #   make bench-gpu-ring  keys a second from backends to the GPU
 #   make figures         bench, structures, weights, accuracy, analysis, filter-accuracy, filter-bench,
 #                        sets-bench, sets-joins and fdw-bench in turn: all tables and figures that take no

@@ -23,8 +23,8 @@ qs_cuda_keys_create(qs_cuda *gpu, uint64_t room, uint64_t **key)
 void
 qs_cuda_keys_destroy(qs_cuda *gpu, uint64_t *key, uint64_t room)
 {
-	if (key && qs_cuda_enter(gpu) == QB_OK)
-		qs_device_free(gpu, key, room * sizeof(uint64_t));
+	cudaSetDevice(gpu->device); /* qs_cuda_enter() would forget why a call failed */
+	qs_device_free(gpu, key, room * sizeof(uint64_t));
 }
 
 static qb_status

@@ -74,8 +74,10 @@ qs_cuda_exact_create(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact)
 void
 qs_cuda_exact_destroy(qs_cuda_exact *exact)
 {
-	if (exact && qs_cuda_enter(exact->gpu) == QB_OK)
-		qs_device_free(exact->gpu, exact->memory, exact->room * QS_CUDA_EXACT_BYTES);
+	if (!exact)
+		return;
+	cudaSetDevice(exact->gpu->device); /* qs_cuda_enter() would forget why a call failed */
+	qs_device_free(exact->gpu, exact->memory, exact->room * QS_CUDA_EXACT_BYTES);
 	delete exact;
 }
 

@@ -93,11 +93,11 @@ qset_cuda_members_create(qs_cuda *gpu, qset_cuda_members **members)
 void
 qset_cuda_members_destroy(qset_cuda_members *m)
 {
-	if (m && qs_cuda_enter(m->gpu) == QB_OK)
-	{
-		free_rows(m);
-		free_collection(m);
-	}
+	if (!m)
+		return;
+	cudaSetDevice(m->gpu->device); /* qs_cuda_enter() would forget why a call failed */
+	free_rows(m);
+	free_collection(m);
 	delete m;
 }
 

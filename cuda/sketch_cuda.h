@@ -57,6 +57,9 @@ extern "C"
 	 */
 	extern qb_status qs_cuda_freeze(qs_cuda_sketch *sketch, qs_sketch *head);
 
+	/* The weight of all keys that were added. */
+	extern int64_t qs_cuda_total(const qs_cuda_sketch *sketch);
+
 	/* Copy bytes of the table, and of the high buckets behind it, to host memory, and wait. */
 	extern qb_status
 	qs_cuda_read(qs_cuda_sketch *sketch, uint64_t offset, uint64_t bytes, uint8_t *to);

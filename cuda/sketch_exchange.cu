@@ -178,6 +178,12 @@ qs_cuda_freeze(qs_cuda_sketch *sk, qs_sketch *head)
 	return QB_OK;
 }
 
+int64_t
+qs_cuda_total(const qs_cuda_sketch *sk)
+{
+	return sk->total;
+}
+
 /* Copy bytes of an array to host memory, if any. */
 static qb_status
 copy_out(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t bytes)

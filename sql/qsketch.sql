@@ -330,14 +330,14 @@ CREATE FUNCTION _qsketch_gpu_counts(
 	OUT lookup_keys bigint, OUT merges bigint, OUT fetches bigint, OUT bytes_in bigint,
 	OUT bytes_out bigint, OUT cache_hits bigint, OUT cache_misses bigint, OUT fallbacks bigint,
 	OUT slot_waits bigint, OUT slot_wait_us bigint, OUT failures bigint, OUT set_searches bigint,
-	OUT set_pairs bigint, OUT column_keys bigint)
+	OUT set_pairs bigint, OUT column_keys bigint, OUT stats_reset timestamptz)
 	RETURNS record
 	AS 'MODULE_PATHNAME', 'qsketch_gpu_counts' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_gpu_counts() IS 'what the GPU worker holds and has done';
 
 ALTER FUNCTION _qsketch_gpu_counts() RENAME TO "_qsketch_gpu_counts alone";
 CREATE VIEW qsketch_stat_gpu AS SELECT * FROM "_qsketch_gpu_counts alone"() AS _qsketch_gpu_counts;
-COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds and has done since the server was started';
+COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds now, and has done since stats_reset';
 ALTER FUNCTION "_qsketch_gpu_counts alone"() RENAME TO _qsketch_gpu_counts;
 COMMENT ON COLUMN qsketch_stat_gpu.worker_pid IS 'process that owns the GPUs; NULL if there is none';
 COMMENT ON COLUMN qsketch_stat_gpu.values_now IS 'sketches, filters and collections of sets that it holds';
@@ -363,7 +363,13 @@ COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'ends of the worker after an erro
 COMMENT ON COLUMN qsketch_stat_gpu.set_searches IS 'searches for pairs of sets';
 COMMENT ON COLUMN qsketch_stat_gpu.set_pairs IS 'pairs of sets that were sent back';
 COMMENT ON COLUMN qsketch_stat_gpu.column_keys IS 'keys that came from copies of columns';
+COMMENT ON COLUMN qsketch_stat_gpu.stats_reset IS 'when the counters were last 0';
 GRANT SELECT ON qsketch_stat_gpu TO public;
+
+CREATE FUNCTION qsketch_stat_gpu_reset() RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsketch_stat_gpu_reset() IS 'count anew in qsketch_stat_gpu';
+REVOKE ALL ON FUNCTION qsketch_stat_gpu_reset() FROM public;
 
 CREATE FUNCTION qsketch_gpu_load("table" regclass, columns name[]) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
@@ -449,7 +455,7 @@ COMMENT ON FUNCTION _qsketch_stat_counts() IS 'what all backends have done';
 
 ALTER FUNCTION _qsketch_stat_counts() RENAME TO "_qsketch_stat_counts alone";
 CREATE VIEW qsketch_stat AS SELECT * FROM "_qsketch_stat_counts alone"() AS _qsketch_stat_counts;
-COMMENT ON VIEW qsketch_stat IS 'what all backends have done since the server was started or qsketch_stat_reset() called';
+COMMENT ON VIEW qsketch_stat IS 'what all backends have done since stats_reset';
 ALTER FUNCTION "_qsketch_stat_counts alone"() RENAME TO _qsketch_stat_counts;
 COMMENT ON COLUMN qsketch_stat.column_scans IS 'column scans';
 COMMENT ON COLUMN qsketch_stat.pages IS 'pages that column scans read';
@@ -461,7 +467,7 @@ COMMENT ON COLUMN qsketch_stat.keys_gpu IS 'keys that GPUs counted';
 COMMENT ON COLUMN qsketch_stat.pair_searches_cpu IS 'searches for pairs of sets by the CPU';
 COMMENT ON COLUMN qsketch_stat.pair_searches_gpu IS 'searches for pairs of sets by GPUs';
 COMMENT ON COLUMN qsketch_stat.pairs IS 'pairs that were found';
-COMMENT ON COLUMN qsketch_stat.stats_reset IS 'when the counters were last set to 0';
+COMMENT ON COLUMN qsketch_stat.stats_reset IS 'when the counters were last 0, or NULL if nothing was ever counted';
 GRANT SELECT ON qsketch_stat TO public;
 
 CREATE FUNCTION qsketch_stat_reset() RETURNS void

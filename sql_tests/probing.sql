@@ -9,7 +9,7 @@ SELECT i, floor(exp(random() * ln(1e6)))::bigint AS k FROM generate_series(1, 20
 CREATE TABLE counts AS SELECT k, count(*) AS n FROM zipf GROUP BY k;
 ANALYZE zipf, counts;
 
-CREATE TEMP TABLE found (plan text, sk qsketch);
+CREATE TABLE found (plan text, sk qsketch);
 SET max_parallel_workers_per_gather = 0;
 INSERT INTO found SELECT 'serial', qsketch_agg(k) FROM zipf;
 INSERT INTO found SELECT 'merged', qsketch_merge_agg(sk) FROM (SELECT qsketch_agg(k) AS sk FROM zipf GROUP BY i % 30) AS parts;
@@ -36,4 +36,4 @@ SELECT pg_temp.top_found(qsketch_agg(k, qsketch_new('sub_warp', '1MB'))) < 450 A
 -- and no estimate is too small
 SELECT min(qsketch_estimate(sk, k) - n) = 0 AS never_below, avg(qsketch_estimate(sk, k) - n) < 1 AS mean_error
 FROM found, counts WHERE plan = 'serial';
-DROP TABLE zipf, counts;
+DROP TABLE zipf, counts, found;

@@ -24,7 +24,7 @@ SELECT r, CASE WHEN r % 31 > 0 THEN timestamp '2026-03-20' + r * interval '97.3 
 FROM generate_series(1, 12000) AS r;
 ALTER TABLE gk_log DROP gone;
 ALTER TABLE gk_log ADD late int DEFAULT 42;
-INSERT INTO gk_log (ts, tz, late, k, w) VALUES ('infinity', '-infinity', 7, 1, 1), ('4000-02-03', '4713-01-01 BC', NULL, 2, 2), ('0044-03-15 BC', '1890-01-01', 7, 3, 3), (NULL, NULL, NULL, 4, 4);
+INSERT INTO gk_log (ts, tz, late, k, w) VALUES ('infinity', '-infinity', 7, 1, 1), ('4000-02-03', '4713-01-01 BC', NULL, 2, 2), ('0044-03-15 01:00 BC', '1890-01-01', 7, 3, 3), (NULL, NULL, NULL, 4, 4);
 VACUUM ANALYZE gk_log;
 
 EXPLAIN (COSTS OFF) SELECT ts::date, country, qsketch_agg(k), count(*) FROM gk_log WHERE w > 3 GROUP BY ts::date, country;

@@ -135,6 +135,9 @@ RESET enable_hashagg;
 RESET enable_sort;
 SET work_mem = '64MB';
 
+-- written without having been counted, then read, then written again; with weights
+SELECT s.* FROM pg_temp.same('SELECT g, qsketch_agg(k)::bytea AS written, qsketch_total(qsketch_agg(k)), qsketch_agg(k)::text AS again, qsketch_agg(k, w) AS weighted FROM g_dense WHERE g < 6 GROUP BY g') AS s;
+
 -- by a parallel worker, to which the plan goes as text
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;

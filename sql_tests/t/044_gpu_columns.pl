@@ -75,6 +75,21 @@ from_copies('several', "SELECT qsketch_agg(k), qsketch_agg(n, $small), qsketch_a
 same('several', "SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n, $small)::text), md5(qsketch_agg(w)::text) FROM t");
 is(gpu_count($node, 'column_keys > 0'), 't', 'keys of copies are counted');
 
+# ---- counts of rows and values beside sketches ----
+
+my @counts = ('count(*), qsketch_agg(k)', 'qsketch_agg(k), count(*), count(n), count(w), count(m), count(k)', 'count(n), count(*), qsketch_agg(w)',
+	'count(*) FILTER (WHERE n < 9), count(n) FILTER (WHERE n IS NULL), count(n) FILTER (WHERE s > 2), qsketch_agg(n)');
+for my $where ('', ' WHERE s < 5', ' WHERE n IS NULL', ' WHERE n > 1000', ' WHERE k <> 7 AND n IS NOT NULL')
+{
+	for my $counts (@counts)
+	{
+		same("$counts$where", "SELECT x.*, md5(x::text) FROM (SELECT $counts FROM t$where) AS x");
+		from_copies("$counts$where", "SELECT $counts FROM t$where", $pages, 0);
+	}
+}
+same('counts in HAVING', 'SELECT md5(qsketch_agg(k)::text) FROM t HAVING count(*) > count(n)');
+is_deeply([ copied_pages($node, 'SELECT count(pad), qsketch_agg(k) FROM t') ], [ 0, $pages ], 'a column without a copy is read for its count');
+
 # ---- few distinct keys: a sketch stays explicit, or just not ----
 
 $node->safe_psql('postgres', q{
@@ -114,7 +129,7 @@ sub refused
 }
 refused('WHERE', q{SELECT qsketch_agg(k) FROM t WHERE w = 'w5'}, 'a condition that is no comparison of a column of numbers');
 refused('FILTER', 'SELECT qsketch_agg(k) FILTER (WHERE m < 5) FROM t', 'a condition that is no comparison of a column of numbers');
-refused('count', 'SELECT count(*), qsketch_agg(k) FROM t', 'an aggregate that takes no keys from copies');
+refused('sum', 'SELECT sum(n), qsketch_agg(k) FROM t', 'an aggregate that takes no keys from copies');
 refused('qtop', 'SELECT qtop_agg(k, 5) FROM t', 'an aggregate that takes no keys from copies');
 refused('weights', 'SELECT qsketch_agg(k, s) FROM t', 'weights');
 refused('ROW', 'SELECT qsketch_agg(ROW(k, n)) FROM t', 'a key of several columns');
@@ -123,7 +138,7 @@ like($node->safe_psql('postgres', 'SET parallel_setup_cost = 0; SET max_parallel
 		SET seq_page_cost = 100; SET qsketch.enable_gpu_columns = on; SET parallel_leader_participation = off; SET cpu_tuple_cost = 0.001;
 		EXPLAIN (VERBOSE, COSTS off) SELECT qsketch_agg(k) FROM t'), qr/^ *Custom Scan \(QSketchScan\)/, 'the planner knows that copies make a serial scan cheap');
 foreach ('w, qsketch_agg(k) FROM t GROUP BY w', 'qsketch_agg(k) FILTER (WHERE m = 1) FROM t', 'qsketch_agg(k) FROM t WHERE m = 1',
-	q{qsketch_agg(k, qsketch_new('sf', '32kB')) FROM t}, 'qsketch_agg(v::text) FROM t', 'qsketch_agg(k), count(*) FROM t')
+	q{qsketch_agg(k, qsketch_new('sf', '32kB')) FROM t}, 'qsketch_agg(v::text) FROM t', 'qsketch_agg(k), sum(n) FROM t', 'n, count(*), qsketch_agg(k) FROM t GROUP BY n')
 {
 	is($node->safe_psql('postgres', "EXPLAIN SELECT $_"), $node->safe_psql('postgres', "SET qsketch.enable_gpu_columns = off; EXPLAIN SELECT $_"),
 		"copies do not change the cost of $_");
@@ -160,6 +175,7 @@ my @after = copied_pages($node, 'SELECT qsketch_agg(k) FROM t');
 cmp_ok($after[0], '<', $pages, 'pages that were changed are read');
 cmp_ok($after[0], '>', 0, 'the others are not');
 same('changed', 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM t');
+same('changed, counts', 'SELECT count(*), count(n), count(*) FILTER (WHERE s = 1), md5(qsketch_agg(k)::text) FROM t WHERE n < 25');
 $node->safe_psql('postgres', 'VACUUM t');
 is($node->safe_psql('postgres', q{SELECT pages_true FROM qsketch_gpu_columns WHERE "column" = 'k'}), '0',
 	'vacuum moves the LSN of the map');
@@ -306,6 +322,7 @@ SKIP:
 make_partitions($node);
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k}') FROM unnest('{p1,p3,p2}'::regclass[]) AS p WHERE p <> 'p3'::regclass});
 same('partitions', 'SELECT md5(qsketch_agg(k)::text) FROM parts');
+same('partitions, counts', 'SELECT count(*), count(k), count(n), md5(qsketch_agg(k)::text) FROM parts');
 like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM parts'),
 	qr/ Pages: 0\n.*Pages from GPU Copies: [1-9].* Pages: 0\n.*Pages from GPU Copies: [1-9].* Pages: [1-9]\d*\n.*Pages from GPU Copies: 0/s,
 	'partitions with and without copies');
@@ -403,6 +420,7 @@ is($out, '0', 'and no page is there');
 set_fault($node, 'none');
 is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,n}')}), $now, 'loaded');
 set_fault($node, 'memory');
+same('no memory for a sketch, but for counts', 'SELECT count(*), count(n), md5(qsketch_agg(k)::text) FROM t');
 same('no memory for a sketch', 'SELECT md5(qsketch_agg(k)::text) FROM t');
 set_fault($node, 'spill');
 same('no memory for a sketch to grow', 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM t');

@@ -1,5 +1,6 @@
 # Copies of columns against random changes by several clients at once: each query, with
-# random conditions and groups or without, is compared with the ordinary plan in the same snapshot.
+# random conditions and groups or without, in parallel plans or serial ones, is compared with
+# the ordinary plan in the same snapshot; first with one device, then with three.
 # QSKETCH_COLUMN_QUERIES is the number of comparisons, for long runs.
 use strict;
 use warnings;
@@ -14,12 +15,12 @@ my $queries = $ENV{QSKETCH_COLUMN_QUERIES} // 400;
 my $clients = 6;
 my $rounds = 4;
 
-my $node = gpu_node('random', 'qsketch.device = auto', 'qsketch.gpu_min_elements = 1000', 'max_parallel_workers_per_gather = 0', 'jit = off',
+my $node = gpu_node('random', 'qsketch.device = auto', 'qsketch.gpu_min_elements = 1000', 'max_parallel_workers_per_gather = 0', 'cpu_operator_cost = 1', 'jit = off',
 	'max_prepared_transactions = 20', 'deadlock_timeout = 20ms', 'lock_timeout = 2s', 'fsync = off');
 wait_for_worker($node);
 
 # Tables of about so many rows: kept (changes row by row), made (rewritten, altered, emptied),
-# frozen (filled by COPY FREEZE) and gone (dropped and created again).
+# frozen (filled by COPY FREEZE), gone (dropped and created again) and wide (two parts, a row on a page).
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION rows_of(rows int) RETURNS TABLE (k bigint, n int, w text, id int) LANGUAGE sql AS
 		$$ SELECT (random() * 3000)::bigint, CASE WHEN random() < 0.8 THEN (random() * 40)::int END, 'w' || (random() * 500)::int, i
@@ -28,6 +29,10 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE made AS SELECT * FROM rows_of(5000);
 	CREATE TABLE frozen (k bigint, n int, w text, id int);
 	CREATE TABLE gone AS SELECT * FROM rows_of(2000);
+	CREATE TABLE wide (k bigint, n int, w text, id int, pad text) WITH (fillfactor = 10);
+	INSERT INTO wide SELECT r.*, repeat('x', 800) FROM rows_of(33000) AS r;
+	CREATE INDEX ON wide (id);
+	VACUUM wide;
 	ALTER TABLE kept SET (fillfactor = 70);
 	CREATE INDEX ON kept (id);
 	CREATE INDEX made_id ON made (id);
@@ -37,7 +42,7 @@ $node->safe_psql('postgres', q{
 	-- a random table's columns, from copies where they are true, and by the ordinary plan
 	CREATE FUNCTION check_one() RETURNS void LANGUAGE plpgsql AS $$
 	DECLARE
-		name text := (ARRAY['kept', 'kept', 'made', 'frozen', 'gone'])[1 + (random() * 4)::int];
+		name text := CASE WHEN random() < 0.03 THEN 'wide' ELSE (ARRAY['kept', 'kept', 'made', 'frozen', 'gone'])[1 + (random() * 4)::int] END;
 		small text := CASE WHEN random() < 0.5 THEN '' ELSE ', qsketch_new(''thread'', ''32kB'')' END;
 		at int := (random() * 12000)::int;
 		kept_rows text := (ARRAY['', '', 'WHERE n < 20', 'WHERE n IS NULL', 'WHERE n IS NOT NULL AND k <> 7', 'WHERE id BETWEEN ' || at || ' AND ' || at + 2000,
@@ -45,14 +50,15 @@ $node->safe_psql('postgres', q{
 		filter text := (ARRAY['', '', ' FILTER (WHERE n < 9)', ' FILTER (WHERE id > ' || at || ' AND k < 1000)'])[1 + (random() * 3)::int];
 		same boolean;
 	BEGIN
+		PERFORM set_config('max_parallel_workers_per_gather', (random() * 3)::int::text, true);
 		EXECUTE format(CASE WHEN random() < 0.3 THEN 'SELECT a.x IS NOT DISTINCT FROM b.x FROM
 			(SELECT string_agg(coalesce(n::text, '''') || coalesce(md5(q::text), ''''), '','' ORDER BY n) AS x
 				FROM (SELECT n, qsketch_agg(k%2$s)%4$s AS q FROM %1$I %3$s GROUP BY n) AS g) AS a,
 			(SELECT string_agg(coalesce(n::text, '''') || coalesce(md5(q::text), ''''), '','' ORDER BY n) AS x
 				FROM (SELECT n, qsketch_agg(k%2$s)%4$s AS q FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c GROUP BY n) AS g) AS b'
 			ELSE 'SELECT a.* IS NOT DISTINCT FROM b.* FROM
-			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s), qfilter_agg(k, qfilter_new_bloom(2000))%4$s, qfilter_agg(w, qfilter_new_bloom(300)) FROM %1$I %3$s) AS a,
-			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s), qfilter_agg(k, qfilter_new_bloom(2000))%4$s, qfilter_agg(w, qfilter_new_bloom(300)) FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c) AS b' END, name, small, kept_rows, filter)
+			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s), qfilter_agg(k, qfilter_new_bloom(2000))%4$s, qfilter_agg(w, qfilter_new_bloom(300)), count(*)%4$s, count(n) FROM %1$I %3$s) AS a,
+			(SELECT qsketch_agg(k%2$s)%4$s, qsketch_agg(n%2$s), qsketch_agg(w%2$s), qfilter_agg(k, qfilter_new_bloom(2000))%4$s, qfilter_agg(w, qfilter_new_bloom(300)), count(*)%4$s, count(n) FROM (SELECT * FROM %1$I %3$s OFFSET 0) AS c) AS b' END, name, small, kept_rows, filter)
 			INTO same;
 		PERFORM nextval('checked');
 		IF NOT same THEN
@@ -66,7 +72,7 @@ $node->safe_psql('postgres', q{
 	-- the most frequent keys of a column; the lock keeps its name
 	CREATE FUNCTION check_exact() RETURNS void LANGUAGE plpgsql AS $$
 	DECLARE
-		name text := (ARRAY['kept', 'kept', 'made', 'frozen', 'gone'])[1 + (random() * 4)::int];
+		name text := CASE WHEN random() < 0.03 THEN 'wide' ELSE (ARRAY['kept', 'kept', 'made', 'frozen', 'gone'])[1 + (random() * 4)::int] END;
 		col text := (ARRAY['k', 'n'])[1 + (random() * 1)::int];
 		same boolean;
 	BEGIN
@@ -86,7 +92,7 @@ $node->safe_psql('postgres', q{
 	-- a collection of sets of two random columns, its pairs, and one with a FILTER
 	CREATE FUNCTION check_sets() RETURNS void LANGUAGE plpgsql AS $$
 	DECLARE
-		name text := (ARRAY['kept', 'kept', 'made', 'frozen', 'gone'])[1 + (random() * 4)::int];
+		name text := CASE WHEN random() < 0.03 THEN 'wide' ELSE (ARRAY['kept', 'kept', 'made', 'frozen', 'gone'])[1 + (random() * 4)::int] END;
 		ids text := (ARRAY['n', 'k', 'id'])[1 + floor(random() * 3)::int];
 		elements text := (ARRAY['k', 'n', 'id'])[1 + floor(random() * 3)::int];
 		at int := (random() * 12000)::int;
@@ -115,7 +121,7 @@ $node->safe_psql('postgres', q{
 
 	CREATE FUNCTION load_one() RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
-		EXECUTE format('SELECT qsketch_gpu_load(%L, %L)', (ARRAY['kept', 'made', 'frozen', 'gone'])[1 + (random() * 3)::int],
+		EXECUTE format('SELECT qsketch_gpu_load(%L, %L)', CASE WHEN random() < 0.1 THEN 'wide' ELSE (ARRAY['kept', 'made', 'frozen', 'gone'])[1 + (random() * 3)::int] END,
 			(ARRAY['{k,n,w,id}', '{k,n,w,id}', '{w}', '{n,k}', '{id}'])[1 + (random() * 4)::int]);
 	EXCEPTION WHEN undefined_table OR lock_not_available OR deadlock_detected OR undefined_column OR feature_not_supported THEN
 		NULL;
@@ -147,6 +153,8 @@ $node->safe_psql('postgres', q{
 			'DELETE FROM kept WHERE ctid >= ''(60,0)''',
 			'SELECT count(*) FROM kept WHERE id < 500',
 			'SELECT id FROM kept WHERE id < 90 FOR UPDATE',
+			'UPDATE wide SET k = k + 1 WHERE id BETWEEN ' || (random() * 33000)::int || ' AND ' || (random() * 33000)::int || ' AND random() < 0.01',
+			'DELETE FROM wide WHERE id = ' || (random() * 33000)::int,
 			'INSERT INTO made (k, n, w, id) SELECT * FROM rows_of(300)',
 			'UPDATE made SET k = id WHERE id % 50 = ' || (random() * 50)::int]) $$;
 	CREATE FUNCTION change_tables() RETURNS void LANGUAGE sql AS $$
@@ -173,6 +181,7 @@ my %script = (
 	rollback => [ 4, "BEGIN;\nSELECT change_rows();\nSELECT change_tables();\nSELECT load_one();\nSELECT check_one();\nROLLBACK;" ],
 	tables => [ 6, 'SELECT change_tables();' ],
 	vacuum => [ 12, 'VACUUM kept, frozen;' ],
+	wide => [ 1, 'VACUUM wide;' ],
 	freeze => [ 3, 'VACUUM (FREEZE) kept;' ],
 	all => [ 2, 'VACUUM;' ],
 	prepared => [ 3, "BEGIN;\nUPDATE kept SET k = -k WHERE id BETWEEN 100 AND 130;\nPREPARE TRANSACTION 'p:client_id';\nSELECT check_one();\nCOMMIT PREPARED 'p:client_id';" ],
@@ -216,6 +225,7 @@ for my $round (1 .. $rounds)
 	if ($round == 2)
 	{
 		$node->stop('immediate');
+		$node->append_conf('postgresql.conf', "qsketch.gpu_devices = '0,1,2'") unless $ENV{QSKETCH_GPU};
 		$node->start;
 		wait_for_worker($node);
 	}

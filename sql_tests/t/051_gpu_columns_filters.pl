@@ -62,6 +62,8 @@ my $several = join(', ', filter_of('k', $template{blocked}), filter_of('w', $tem
 	'md5(qsketch_agg(k)::text)', q{md5(qsketch_agg(w, qsketch_new('thread', '32kB')) FILTER (WHERE day > 7)::text)}, filter_of('n', $template{large}, 'day = 77'));
 same('several aggregates', 0, "SELECT $several FROM t", "SELECT $several FROM t WHERE s < 5");
 
+same('counts', 0, 'SELECT count(*), ' . filter_of('k', $template{blocked}) . ', count(n) FROM t WHERE s < 5');
+
 # ---- what is read, and why ----
 
 for my $case (
@@ -71,7 +73,7 @@ for my $case (
 	[ 'GROUP BY, beside a sketch', 'day, qsketch_agg(k), qfilter_agg(k, qfilter_new_bloom(1000))', 't GROUP BY day', 'GROUP BY of an aggregate that makes no sketch' ],
 	[ 'ROW', 'qfilter_agg(ROW(k, n), qfilter_new_bloom(1000))', 't', 'a key of several columns' ],
 	[ 'a condition', 'qfilter_agg(k, qfilter_new_bloom(1000))', q{t WHERE w = 'w5'}, 'a condition that is no comparison of a column of numbers' ],
-	[ 'count', 'count(*), qfilter_agg(k, qfilter_new_bloom(1000))', 't', 'an aggregate that takes no keys from copies' ])
+	[ 'sum', 'sum(n), qfilter_agg(k, qfilter_new_bloom(1000))', 't', 'an aggregate that takes no keys from copies' ])
 {
 	my ($name, $what, $from, $reason) = @$case;
 	my $plan = $node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) SELECT $what FROM $from");

@@ -103,6 +103,8 @@ is($node->safe_psql('postgres', "SET qsketch.gpu_min_elements = 1000000; SELECT 
 same('rescans', map { "SELECT string_agg(c, ',' ORDER BY g) FROM generate_series(-2, 30, 8) AS g, LATERAL (" . pairs_of("SELECT qsets_agg(id, e) FROM t WHERE $_") . ') AS y (c)' } 'day < g', 'day = g', 'e2 > g');
 same('LIMIT', "SELECT * FROM qsets_pairs(($sets)) LIMIT 5");
 
+reads('counts', 0, 'SELECT count(*), count(e), ' . sets_of('id', 'e') . ', count(*) FILTER (WHERE day < 7) FROM t WHERE n > 99');
+
 # ---- what is read, and why ----
 
 for my $case (
@@ -111,7 +113,7 @@ for my $case (
 	[ 'ROW', 'qsets_agg(id, ROW(e, e2))', 't', 'a key of several columns' ],
 	[ 'GROUP BY', 'day, qsets_agg(id, e)', 't GROUP BY day', 'GROUP BY of an aggregate that makes no sketch' ],
 	[ 'a condition', 'qsets_agg(id, e)', q{t WHERE w = 'w5'}, 'a condition that is no comparison of a column of numbers' ],
-	[ 'count', 'count(*), qsets_agg(id, e)', 't', 'an aggregate that takes no keys from copies' ])
+	[ 'sum', 'sum(n), qsets_agg(id, e)', 't', 'an aggregate that takes no keys from copies' ])
 {
 	my ($name, $what, $from, $reason) = @$case;
 	$plan = $node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) SELECT $what FROM $from");

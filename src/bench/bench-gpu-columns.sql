@@ -50,8 +50,13 @@ INSERT INTO timings VALUES ('load user_id', 1, run_ms($$SELECT qsketch_gpu_load(
 INSERT INTO timings VALUES ('load what is there', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id}')$$));
 SELECT qsketch_gpu_load('events', '{user_id,day}') \g /dev/null
 
-\set agg 'SELECT qsketch_total(qsketch_agg(user_id)) FROM events'
-\set large 'SELECT qsketch_total(qsketch_agg(user_id, qsketch_new(''multilevel'', ''256MB''))) FROM events'
+-- qsketch_info() needs the tables, to tell the form in which they will be stored.  So they
+-- are fetched, as for a sketch that is returned.  Where a line says "asked", nothing is fetched.
+\set fetch 'SELECT qsketch_info(qsketch_agg(user_id)) '
+\set agg :fetch 'FROM events'
+\set large 'qsketch_agg(user_id, qsketch_new(''multilevel'', ''256MB''))'
+\set fetch_large 'SELECT qsketch_info(' :large ') FROM events'
+\set bytes_of_large 'SELECT octet_length((' :large ')::bytea) FROM events'
 CALL measure('count(*), 0 workers', 'SELECT count(*) FROM events', true, 'cpu', 0, 2);
 CALL measure('count(*), workers', 'SELECT count(*) FROM events', true, 'cpu', :workers);
 CALL measure('cpu, 1 MB, 0 workers', :'agg', true, 'cpu', 0, 2);
@@ -59,25 +64,28 @@ CALL measure('cpu, 1 MB, workers', :'agg', true, 'cpu', :workers);
 CALL measure('gpu without copy, 0 workers', :'agg', false, 'gpu', 0, 2);
 CALL measure('copy, 1 MB', :'agg', true, 'auto', 0, 20);
 CALL measure('copy, 1 MB, planned with workers', :'agg', true, 'auto', :workers, 20);
-CALL measure('copy, 256 kB', 'SELECT qsketch_total(qsketch_agg(user_id, qsketch_new(''multilevel'', ''256kB''))) FROM events', true, 'auto', 0, 20);
-CALL measure('copy, 256 MB', :'large', true, 'auto', 0, 10);
-CALL measure('cpu, 256 MB, workers', :'large', true, 'cpu', :workers, 2);
-CALL measure('copy, sub_warp 1 MB', 'SELECT qsketch_total(qsketch_agg(user_id, qsketch_new(''sub_warp'', ''1MB''))) FROM events', true, 'auto', 0, 20);
-CALL measure('copy, user_id and day', 'SELECT qsketch_total(qsketch_agg(user_id)), qsketch_total(qsketch_agg(day)) FROM events', true, 'auto', 0, 3);
+CALL measure('copy, 256 kB', 'SELECT qsketch_info(qsketch_agg(user_id, qsketch_new(''multilevel'', ''256kB''))) FROM events', true, 'auto', 0, 20);
+CALL measure('copy, 1 MB, asked for an estimate', 'SELECT qsketch_estimate(qsketch_agg(user_id), 17::bigint) FROM events', true, 'auto', 0, 20);
+CALL measure('copy, 256 MB', :'fetch_large', true, 'auto', 0, 10);
+CALL measure('copy, 256 MB, asked for an estimate', 'SELECT qsketch_estimate(' || :'large' || ', 17::bigint) FROM events', true, 'auto', 0, 10);
+CALL measure('copy, 256 MB, bytes', :'bytes_of_large', true, 'auto', 0, 5);
+CALL measure('cpu, 256 MB, workers', :'fetch_large', true, 'cpu', :workers, 2);
+CALL measure('cpu, 256 MB, bytes, workers', :'bytes_of_large', true, 'cpu', :workers, 2);
+CALL measure('copy, sub_warp 1 MB', 'SELECT qsketch_info(qsketch_agg(user_id, qsketch_new(''sub_warp'', ''1MB''))) FROM events', true, 'auto', 0, 20);
+CALL measure('copy, user_id and day', 'SELECT qsketch_info(qsketch_agg(user_id)), qsketch_info(qsketch_agg(day)) FROM events', true, 'auto', 0, 3);
 \set two_thirds 'FROM events WHERE day BETWEEN 5 AND 24'
 \set tenth 'FROM events WHERE day BETWEEN 10 AND 12'
-\set total 'SELECT qsketch_total(qsketch_agg(user_id)) '
-CALL measure('copy, WHERE keeps two thirds', :'total' || :'two_thirds', true, 'auto', 0, 20);
-CALL measure('copy, WHERE keeps a tenth', :'total' || :'tenth', true, 'auto', 0, 20);
-CALL measure('copy, FILTER keeps a tenth', 'SELECT qsketch_total(qsketch_agg(user_id) FILTER (WHERE day BETWEEN 10 AND 12)) FROM events', true, 'auto', 0, 20);
-\set groups 'SELECT sum(qsketch_total(q)) FROM (SELECT day, qsketch_agg(user_id) AS q FROM events GROUP BY day) AS g'
+CALL measure('copy, WHERE keeps two thirds', :'fetch' || :'two_thirds', true, 'auto', 0, 20);
+CALL measure('copy, WHERE keeps a tenth', :'fetch' || :'tenth', true, 'auto', 0, 20);
+CALL measure('copy, FILTER keeps a tenth', 'SELECT qsketch_info(qsketch_agg(user_id) FILTER (WHERE day BETWEEN 10 AND 12)) FROM events', true, 'auto', 0, 20);
+\set groups 'SELECT sum((qsketch_info(q)).total) FROM (SELECT day, qsketch_agg(user_id) AS q FROM events GROUP BY day) AS g'
 SET work_mem = '1GB';
-CALL measure('copy, GROUP BY day', :'groups', true, 'auto', 0, 10);
-CALL measure('cpu, GROUP BY day, 0 workers', :'groups', true, 'cpu', 0, 2);
-CALL measure('cpu, GROUP BY day, workers', :'groups', true, 'cpu', :workers, 2);
-CALL measure('cpu, WHERE keeps two thirds, 0 workers', :'total' || :'two_thirds', true, 'cpu', 0, 2);
-CALL measure('cpu, WHERE keeps two thirds, workers', :'total' || :'two_thirds', true, 'cpu', :workers);
-CALL measure('cpu, WHERE keeps a tenth, workers', :'total' || :'tenth', true, 'cpu', :workers);
+CALL measure('copy, GROUP BY day, values fetched', :'groups', true, 'auto', 0, 10);
+CALL measure('cpu, GROUP BY day, values, 0 workers', :'groups', true, 'cpu', 0, 2);
+CALL measure('cpu, GROUP BY day, values, workers', :'groups', true, 'cpu', :workers, 2);
+CALL measure('cpu, WHERE keeps two thirds, 0 workers', :'fetch' || :'two_thirds', true, 'cpu', 0, 2);
+CALL measure('cpu, WHERE keeps two thirds, workers', :'fetch' || :'two_thirds', true, 'cpu', :workers);
+CALL measure('cpu, WHERE keeps a tenth, workers', :'fetch' || :'tenth', true, 'cpu', :workers);
 CALL measure('view (the check alone, two columns)', 'SELECT sum(pages_true) FROM qsketch_gpu_columns', true, 'auto', 0, 20);
 CALL measure('copy, qtop_exact 20', 'SELECT count(*) FROM qtop_exact(''events'', ''user_id'', 20)', true, 'auto', 0, 20);
 \set bloom 'qfilter_agg(user_id, qfilter_new_bloom(20000000))'

@@ -71,12 +71,6 @@ qs_cuda_params(const qs_cuda_sketch *sk)
 	return &sk->params;
 }
 
-int64_t
-qs_cuda_total(const qs_cuda_sketch *sk)
-{
-	return sk->total;
-}
-
 qb_status
 qs_cuda_widen(qs_cuda_sketch *sk)
 {

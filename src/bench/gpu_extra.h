@@ -39,7 +39,6 @@ extern "C"
 	extern qb_status qs_cuda_reset(qs_cuda_sketch *sketch);
 
 	extern const qs_params *qs_cuda_params(const qs_cuda_sketch *sketch);
-	extern int64_t qs_cuda_total(const qs_cuda_sketch *sketch);
 
 	/* Fold to n buckets; QB_NO_FOLD unless halving leads to n. */
 	extern qb_status qs_cuda_fold(qs_cuda_sketch *sketch, uint64_t n);

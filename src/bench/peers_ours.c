@@ -208,8 +208,7 @@ add_to_qtop(void *peer, const uint64_t *key, const int64_t *weight, size_t count
 {
 	ours *o = peer;
 
-	add(peer, key, weight, count);
-	bench_check(qs_top_batch(&o->top, &o->sketch, key, weight, count));
+	bench_check(qs_top_insert(&o->top, &o->sketch, key, weight, count));
 	qs_top_batch_done(&o->top);
 }
 

@@ -9,9 +9,13 @@
 #include "engine/sketch_engine.h"
 #include "engine/sketch_kernels.h"
 
-/* Insert at most QS_BATCH keys, for whose weight the sketch has room. */
+/*
+ * Insert at most QS_BATCH keys, for whose weight the sketch has room.  Selects among them
+ * unless "selection" is NULL.
+ */
 static qb_status
-insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count,
+			 qs_selection *selection)
 {
 	uint64_t hv[QS_BATCH];
 	size_t done = 0;
@@ -21,17 +25,19 @@ insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 	if (sk->form == QS_EXPLICIT)
 	{
 		status = qs_explicit_add(sk, fingerprint, hv, weight, count, &done);
-		if (status != QB_OK || done == count)
-			return status;
-		status = qs_make_dense(sk);
-		if (status != QB_OK)
-			return status;
+		if (status == QB_OK && done < count)
+			status = qs_make_dense(sk);
 	}
-	if (sk->ops->reserve)
+	if (status == QB_OK && done < count && sk->ops->reserve)
 		status = sk->ops->reserve(sk, count - done);
-	if (status == QB_OK)
-		qs_kernels_add(sk, hv + done, weight ? weight + done : NULL, count - done);
-	return status;
+	if (status != QB_OK)
+		return status;
+	if (selection && done == 0 && qs_kernels_add_select(sk, hv, weight, count, selection))
+		return QB_OK;
+	qs_kernels_add(sk, hv + done, weight ? weight + done : NULL, count - done);
+	if (selection)
+		qs_kernels_select(sk, fingerprint, count, selection);
+	return QB_OK;
 }
 
 QB_INLINE size_t
@@ -40,21 +46,40 @@ batch_size(size_t count)
 	return count < QS_BATCH ? count : QS_BATCH;
 }
 
+/* Make the sketch ready for keys to be inserted, and add their weights to its total. */
 static qb_status
-cpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+begin_insert(qs_sketch *sk, const int64_t *weight, size_t count)
 {
 	int64_t sum = qs_weight_sum(weight, count);
 	qb_status status = qs_writable(sk);
-	size_t i;
 
 	if (status == QB_OK)
 		status = sum < 0 ? QB_TOTAL_OVERFLOW : qs_prepare(sk, sum);
-	if (status != QB_OK)
-		return status;
-	sk->total += sum;
+	if (status == QB_OK)
+		sk->total += sum;
+	return status;
+}
+
+static qb_status
+cpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	qb_status status = begin_insert(sk, weight, count);
+	size_t i;
+
 	for (i = 0; i < count && status == QB_OK; i += QS_BATCH)
-		status =
-			insert_batch(sk, fingerprint + i, weight ? weight + i : NULL, batch_size(count - i));
+		status = insert_batch(sk, fingerprint + i, weight ? weight + i : NULL,
+							  batch_size(count - i), NULL);
+	return status;
+}
+
+qb_status
+qs_insert_select(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count,
+				 qs_selection *selection)
+{
+	qb_status status = begin_insert(sk, weight, count);
+
+	if (status == QB_OK)
+		status = insert_batch(sk, fingerprint, weight, count, selection);
 	return status;
 }
 

@@ -50,21 +50,43 @@ qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t 
 		sk->ops->add(sk, hv, weight, count);
 }
 
-size_t
-qs_kernels_select(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t least,
-				  uint32_t *found)
+/* Can fast loops select keys by this limit? */
+static bool
+selects(const qs_sketch *sk, size_t count, int64_t least)
+{
+	return least > 0 && count > 0 && sk->form == QS_DENSE &&
+		   sk->params.structure == QS_MULTILEVEL && sk->masks;
+}
+
+void
+qs_kernels_select(const qs_sketch *sk, const uint64_t *fingerprint, size_t count,
+				  qs_selection *selection)
 {
 	const qs_kernels *now = qs_kernels_now();
 	uint64_t hv[QS_BATCH];
 	size_t i;
 
-	if (now->select && least > 0 && sk->form == QS_DENSE && count > 0 &&
-		sk->params.structure == QS_MULTILEVEL && sk->masks)
+	if (now->select && selects(sk, count, selection->least))
 	{
 		now->hash(sk->seed_key, fingerprint, count, hv);
-		return now->select(sk, hv, count, (uint64_t) least, found);
+		selection->count =
+			now->select(sk, hv, count, (uint64_t) selection->least, selection->found);
+		return;
 	}
 	for (i = 0; i < count; i++)
-		found[i] = (uint32_t) i;
-	return count;
+		selection->found[i] = (uint32_t) i;
+	selection->count = count;
+}
+
+bool
+qs_kernels_add_select(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count,
+					  qs_selection *selection)
+{
+	const qs_kernels *now = qs_kernels_now();
+
+	if (!now->add_select || !selects(sk, count, selection->least))
+		return false;
+	selection->count =
+		now->add_select(sk, hv, weight, count, (uint64_t) selection->least, selection->found);
+	return true;
 }

@@ -23,12 +23,28 @@ extern const qs_kernels *qs_kernels_now(void);
 /* Add a batch of hv to dense tables, with the loops in use. */
 extern void qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 
+/* Keys of a batch whose estimates may be at least "least": all that are, and a few others. */
+typedef struct qs_selection
+{
+	int64_t least;
+	size_t count;
+	uint32_t found[QS_BATCH]; /* their numbers, ascending */
+} qs_selection;
+
+/* Select among at most QS_BATCH keys, all of them if there is no fast loop. */
+extern void qs_kernels_select(const qs_sketch *sk, const uint64_t *fingerprint, size_t count,
+							  qs_selection *selection);
+
+/* Add a batch to dense tables and select among it; false: do that in two steps. */
+extern bool qs_kernels_add_select(qs_sketch *sk, const uint64_t *hv, const int64_t *weight,
+								  size_t count, qs_selection *selection);
+
 /*
- * The numbers of those of at most QS_BATCH keys whose estimates may be at least "least",
- * ascending; all that are, and with a fast loop no others.  Returns how many.
+ * Insert at most QS_BATCH keys by the CPU's engine, and select among them by their
+ * estimates after that.
  */
-extern size_t qs_kernels_select(const qs_sketch *sk, const uint64_t *fingerprint, size_t count,
-								int64_t least, uint32_t *found);
+extern qb_status qs_insert_select(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
+								  size_t count, qs_selection *selection);
 
 /*
  * Buckets and masks of a batch: the results of qb_reduce() and qs_mask_in(),

@@ -2,9 +2,8 @@
  * sketch_top.c
  *		Finding the most frequent keys of batches that went into a sketch.
  *
- * The batch has just changed the counters of its keys, so these are in the cache.  Most keys
- * are below the threshold, which a fast loop finds without their estimates.  Of the rest, keys
- * that are candidates already are only counted, and the others are estimated.
+ * Most keys are below the threshold, which a fast loop finds while it adds them.  Of the
+ * rest, keys that are candidates already are only counted, and the others are estimated.
  *
  * src/engine/sketch_top.c
  */
@@ -21,27 +20,25 @@ typedef struct strangers
 } strangers;
 
 /*
- * Count the candidates among the keys, and collect the other keys.  No candidate's estimate
- * is below the threshold, so keys that are below it need not be looked up.
+ * Count the candidates among the selected keys, and collect the other ones.  No candidate's
+ * estimate is below the threshold, so keys that are below it need not be looked up.
  */
 static void
-count_known(qs_top *top, const qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
-			size_t start, size_t count, strangers *others)
+count_known(qs_top *top, const uint64_t *fingerprint, const int64_t *weight,
+			const qs_selection *selection, strangers *others)
 {
-	uint32_t found[QS_BATCH];
-	size_t n = qs_kernels_select(sk, fingerprint + start, count, top->threshold, found);
 	size_t k;
 
 	others->count = 0;
-	for (k = 0; k < n; k++)
+	for (k = 0; k < selection->count; k++)
 	{
-		size_t i = start + found[k];
+		uint32_t i = selection->found[k];
 		qs_top_key *known = qs_top_lookup(top, fingerprint[i]);
 
 		if (known)
 			known->lower += weight ? weight[i] : 1;
 		others->fingerprint[others->count] = fingerprint[i];
-		others->row[others->count] = (uint32_t) i;
+		others->row[others->count] = i;
 		others->count += known == NULL;
 	}
 }
@@ -105,24 +102,22 @@ bound_fresh(qs_top *top)
 }
 
 qb_status
-qs_top_batch(qs_top *top, const qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
-			 size_t count)
+qs_top_insert(qs_top *top, qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
+			  size_t count)
 {
+	qs_selection selection;
 	strangers others;
-	size_t start;
+	qb_status status;
 
 	top->fresh = top->count;
 	top->batch_bound = top->bound;
-	for (start = 0; start < count; start += QS_BATCH)
-	{
-		size_t n = count - start < QS_BATCH ? count - start : QS_BATCH;
-		qb_status status;
-
-		count_known(top, sk, fingerprint, weight, start, n, &others);
-		status = admit(top, sk, weight, &others);
-		if (status != QB_OK)
-			return status;
-	}
-	bound_fresh(top);
-	return QB_OK;
+	selection.least = top->threshold;
+	status = qs_insert_select(sk, fingerprint, weight, count, &selection);
+	if (status != QB_OK)
+		return status;
+	count_known(top, fingerprint, weight, &selection, &others);
+	status = admit(top, sk, weight, &others);
+	if (status == QB_OK)
+		bound_fresh(top);
+	return status;
 }

@@ -10,13 +10,13 @@
 #include "sketch/top.h"
 
 /*
- * Find candidates in a batch that the sketch has just counted; weight NULL means 1
- * each.  The sketch is not remote.  New candidates are those from top->fresh on;
- * each names the row of the batch that has its text.  The caller sets these texts
- * before the next batch, and then calls qs_top_batch_done().
+ * Insert at most QS_BATCH keys into the sketch, as qs_engine_cpu.insert() does, and find
+ * candidates among them; weight NULL means 1 each.  New candidates are those from
+ * top->fresh on; each names the row of the batch that has its text.  The caller sets these
+ * texts before the next batch, and then calls qs_top_batch_done().
  */
-extern qb_status qs_top_batch(qs_top *top, const qs_sketch *sk, const uint64_t *fingerprint,
-							  const int64_t *weight, size_t count);
+extern qb_status qs_top_insert(qs_top *top, qs_sketch *sk, const uint64_t *fingerprint,
+							   const int64_t *weight, size_t count);
 
 QB_INLINE void
 qs_top_batch_done(qs_top *top)

@@ -41,11 +41,12 @@ name_copy(const GpuColumn *column, uint32 range, StoredName *name)
 	memcpy(name->header, column, sizeof(*column));
 }
 
-/* What GpuColumnFind() looks for, and what it has found. */
+/* What is looked for among the copies, and what was found. */
 typedef struct Finding
 {
 	StoredName name; /* of range 0 */
-	GpuRef *ref;
+	GpuRef *ref;     /* of each range, for find_range() */
+	uint32 *pages;   /* of each range, for find_pages() */
 	uint32 ranges;
 	int found;
 } Finding;
@@ -58,17 +59,32 @@ ref_of(const GpuEntry *entry, GpuRef *ref)
 	ref->index = (int) (entry - gpu_shared->entry);
 }
 
+/* Is it a copy of the column, of one of the ranges? */
+static bool
+is_sought(const GpuEntry *entry, const Finding *finding)
+{
+	return entry->key.id[0] < finding->ranges && entry->key.kind == finding->name.kind &&
+		   memcmp(entry->key.header, finding->name.header, sizeof(finding->name.header)) == 0;
+}
+
 static void
 find_range(GpuEntry *entry, void *context)
 {
 	Finding *finding = context;
-	uint64 range = entry->key.id[0];
 
-	if (range >= finding->ranges || entry->key.kind != finding->name.kind ||
-		memcmp(entry->key.header, finding->name.header, sizeof(finding->name.header)) != 0)
+	if (!is_sought(entry, finding))
 		return;
-	ref_of(entry, &finding->ref[range]);
+	ref_of(entry, &finding->ref[entry->key.id[0]]);
 	finding->found++;
+}
+
+static void
+find_pages(GpuEntry *entry, void *context)
+{
+	Finding *finding = context;
+
+	if (is_sought(entry, finding))
+		finding->pages[entry->key.id[0]] = entry->pages;
 }
 
 int
@@ -80,6 +96,19 @@ GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 ranges)
 	memset(ref, 0, ranges * sizeof(*ref));
 	GpuEachCached(GPU_FAMILY_COLUMN, find_range, &finding);
 	return finding.found;
+}
+
+void
+GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 ranges)
+{
+	Finding finding = { .pages = palloc0(ranges * sizeof(uint32)), .ranges = ranges };
+	uint32 range;
+
+	name_copy(column, 0, &finding.name);
+	GpuEachCached(GPU_FAMILY_COLUMN, find_pages, &finding);
+	for (range = 0; range < ranges; range++)
+		pages[range] = Min(pages[range], finding.pages[range]);
+	pfree(finding.pages);
 }
 
 typedef struct Listing
@@ -129,7 +158,7 @@ start_slot(GpuColumnLoad *load)
 }
 
 bool
-GpuColumnBegin(GpuColumnLoad *load, Oid relation, qb_number_form form)
+GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range, qb_number_form form)
 {
 	GpuSlot *slot;
 
@@ -143,7 +172,7 @@ GpuColumnBegin(GpuColumnLoad *load, Oid relation, qb_number_form form)
 	if (!GpuNewEntry(GPU_FAMILY_COLUMN, &load->ref))
 		return false;
 	slot = GpuTakeSlot(&load->ref, COLUMN_CREATE, false);
-	GpuColumnShapeIn(slot)->table = relation;
+	GpuColumnShapeIn(slot)->place = (uint64) relation + range;
 	GpuColumnShapeIn(slot)->form = form;
 	if (GpuAskOne(slot) == QB_OK)
 		return true;

@@ -18,6 +18,12 @@ extern bool GpuColumnsExist(void);
 /* Find the copies of a column by range; serial 0: none.  Their number. */
 extern int GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 ranges);
 
+/*
+ * Lower the number of pages of each range to that of the column's copy, as far as it is known
+ * without asking the worker; without a copy to 0.
+ */
+extern void GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 ranges);
+
 /* All copies, in memory of the caller's context. */
 extern GpuColumnCopy *GpuColumnList(int *count);
 
@@ -38,8 +44,11 @@ typedef struct GpuColumnLoad
 	bool any_null;
 } GpuColumnLoad;
 
-/* Begin a copy of values in this form; false if the worker has no memory for it. */
-extern bool GpuColumnBegin(GpuColumnLoad *load, Oid relation, qb_number_form form);
+/*
+ * Begin a copy of values in this form; false if the worker has no memory for it.  The ranges
+ * of a table take turns on the devices.
+ */
+extern bool GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range, qb_number_form form);
 
 /* Room for so many values of one more page.  They count with GpuColumnAdd(). */
 extern uint64 *GpuColumnRoom(GpuColumnLoad *load, int rows);

@@ -2,7 +2,8 @@
  * column_exact_serve.c
  *		What the GPU worker does with exact counts of keys: the servant of their requests.
  *
- * Counts are on the device of the copies that they count.  Their room is what a device
+ * Counts are on the device of the first copy that they count.  Keys of copies on other devices
+ * come there through the worker's memory.  Their room is what a device
  * sorts in a piece of work, or all keys if they are fewer, or what there is memory for.
  * Copies are not freed to make room: they are what is to be counted.
  *
@@ -46,15 +47,15 @@ drop_exact(int index)
 	memset(h, 0, sizeof(*h));
 }
 
-/* Have counts on a device.  Keys of two devices are not brought together. */
+/* Have counts: on this device, if they are on none. */
 static qb_status
-be_on(Holding *h, int device)
+be_somewhere(Holding *h, int device)
 {
 	uint64 room = Max(Min(h->keys, (uint64) gpu_device_ops->piece_work), LEAST_ROOM);
 	qb_status status;
 
 	if (h->exact)
-		return h->device == device ? QB_OK : QB_NO_MEMORY;
+		return QB_OK;
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	do
@@ -78,6 +79,24 @@ serve_create(Holding *h, GpuSlot *slot)
 	return QB_OK;
 }
 
+/* Count picked keys. */
+static qb_status
+add_picked(Holding *h, const GpuPicked *picked)
+{
+	qb_status status = be_somewhere(h, picked->device);
+	uint64 *key;
+
+	if (status != QB_OK)
+		return status;
+	if (h->device == picked->device)
+		return device_ops()->add_device(h->exact, picked->key, picked->count);
+	key = GpuColumnFetch(picked, picked->key, &status);
+	if (status == QB_OK)
+		status = device_ops()->add(h->exact, key, picked->count);
+	free(key);
+	return status;
+}
+
 /* Count keys of a copy, of as many pages as fit in a piece of the work. */
 static qb_status
 serve_column(Holding *h, GpuSlot *slot)
@@ -90,9 +109,7 @@ serve_column(Holding *h, GpuSlot *slot)
 	status = GpuColumnPick(slot->other.index, &wanted, (uint32) slot->offset,
 						   (uint64) gpu_device_ops->piece_work, &picked);
 	if (status == QB_OK && picked.count > 0)
-		status = be_on(h, picked.device);
-	if (status == QB_OK && picked.count > 0)
-		status = device_ops()->add_device(h->exact, picked.key, picked.count);
+		status = add_picked(h, &picked);
 	if (status != QB_OK)
 		return status;
 	slot->offset = picked.end;
@@ -108,7 +125,7 @@ serve_keys(Holding *h, GpuSlot *slot)
 
 	if (slot->count < 0 || slot->count > GPU_SLOT_KEYS)
 		return QB_NO_MEMORY;
-	status = h->exact ? QB_OK : be_on(h, 0);
+	status = be_somewhere(h, 0);
 	if (status == QB_OK)
 		status = device_ops()->add(h->exact, (const uint64 *) GpuSlotData(slot), slot->count);
 	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint64));

@@ -301,6 +301,24 @@ GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuP
 }
 
 qb_status
+GpuColumnPickRows(int index, const GpuWanted *wanted, uint64 most, GpuPicked *picked)
+{
+	Columns columns;
+	Picking picking = { .columns = &columns };
+	qb_status status;
+
+	if (wanted->tests.tests > 0)
+		return GpuColumnPick(index, wanted, 0, most, picked);
+	status = find_columns(index, wanted, &columns);
+	if (status != QB_OK)
+		return status;
+	*picked = (GpuPicked){ .index = index, .device = columns.column[0]->device };
+	picked->count = pick_pages(&picking, &wanted->pages, 0, PG_UINT64_MAX, &picked->end);
+	GpuEntryUsed(index);
+	return QB_OK;
+}
+
+qb_status
 GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups, uint32 from,
 					uint64 most, GpuPicked *picked, uint64 *count)
 {
@@ -348,11 +366,17 @@ GpuColumnPickPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
 								 &picked->count);
 }
 
-qb_status
-GpuColumnFetch(const GpuPicked *picked, uint64 *to)
+uint64 *
+GpuColumnFetch(const GpuPicked *picked, const uint64 *key, qb_status *status)
 {
-	if (picked->count == 0)
-		return QB_OK;
-	return GpuColumnOps()->fetch(gpu_holding[picked->index]->values, picked->key, picked->count,
-								 to);
+	uint64 *copy = malloc(Max(picked->count, 1) * sizeof(uint64));
+
+	*status = copy ? QB_OK : QB_NO_MEMORY;
+	if (copy && picked->count > 0)
+		*status =
+			GpuColumnOps()->fetch(gpu_holding[picked->index]->values, key, picked->count, copy);
+	if (*status == QB_OK)
+		return copy;
+	free(copy);
+	return NULL;
 }

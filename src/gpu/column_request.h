@@ -93,7 +93,7 @@ typedef struct GpuColumnShape
 	uint64 map_lsn; /* COLUMN_FINISH, COLUMN_RENEW; reply of COLUMN_DESCRIBE */
 	uint64 old_lsn; /* COLUMN_RENEW: the LSN that the copy was described with */
 	uint64 keys;    /* reply of COLUMN_DESCRIBE: values that are not NULL */
-	uint64 table;   /* COLUMN_CREATE: a number; copies of equal numbers go to one device */
+	uint64 place;   /* COLUMN_CREATE: a number; copies of equal numbers go to one device */
 	uint32 form;    /* COLUMN_CREATE: qb_number_form of the values */
 } GpuColumnShape;
 

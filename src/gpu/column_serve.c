@@ -73,7 +73,7 @@ new_holding(void)
 	return NULL;
 }
 
-/* All copies of a table go to one device, because the sketches that they fill are on one. */
+/* The copies of a range go to one device, because their rows are matched there. */
 static qb_status
 serve_create(GpuSlot *slot)
 {
@@ -88,7 +88,7 @@ serve_create(GpuSlot *slot)
 	}
 	h->serial = slot->entry.serial;
 	h->form = (qb_number_form) shape->form;
-	h->device = (int) (shape->table % gpu_shared->device_count);
+	h->device = (int) (shape->place % gpu_shared->device_count);
 	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)
 	{
@@ -303,6 +303,34 @@ remember_counts(GpuHolding *h, const GpuWanted *wanted, int most, uint64 rows, c
 
 /* Count distinct keys of as many pages as fit in a piece of the work. */
 static qb_status
+count_keys(GpuSlot *slot, const GpuWanted *wanted, int most, int64 *times, GpuPicked *picked)
+{
+	qb_status status =
+		GpuColumnPick(slot->entry.index, wanted, 0, (uint64) gpu_device_ops->piece_work, picked);
+
+	if (status != QB_OK || picked->count == 0)
+		return status;
+	return GpuColumnOps()->counts(gpu_holding[picked->index]->values, picked->key, picked->count,
+								  most, (uint64 *) GpuSlotData(slot), times, &slot->count);
+}
+
+/* Count rows: they are a key 0 each. */
+static qb_status
+count_rows(GpuSlot *slot, const GpuWanted *wanted, int64 *times, GpuPicked *picked)
+{
+	qb_status status =
+		GpuColumnPickRows(slot->entry.index, wanted, (uint64) gpu_device_ops->piece_work, picked);
+
+	if (status != QB_OK || picked->count == 0)
+		return status;
+	*(uint64 *) GpuSlotData(slot) = 0;
+	times[0] = (int64) picked->count;
+	slot->count = 1;
+	return QB_OK;
+}
+
+/* Count distinct keys, or rows. */
+static qb_status
 serve_counts(GpuSlot *slot, GpuHolding *h)
 {
 	uint64 *key = (uint64 *) GpuSlotData(slot);
@@ -319,11 +347,8 @@ serve_counts(GpuSlot *slot, GpuHolding *h)
 	if (recall_counts(h, &wanted, slot))
 		return QB_OK;
 	slot->count = 0;
-	status =
-		GpuColumnPick(slot->entry.index, &wanted, 0, (uint64) gpu_device_ops->piece_work, &picked);
-	if (status == QB_OK && picked.count > 0)
-		status = GpuColumnOps()->counts(gpu_holding[picked.index]->values, picked.key, picked.count,
-										most, key, times, &slot->count);
+	status = wanted.wish == WISH_ROWS ? count_rows(slot, &wanted, times, &picked)
+									  : count_keys(slot, &wanted, most, times, &picked);
 	if (status != QB_OK)
 		return status;
 	slot->offset = picked.end;
@@ -406,6 +431,7 @@ place_of_column(int index)
 	place.device = h->device;
 	place.on_device = true;
 	place.bytes = GpuColumnOps()->bytes(h->values);
+	place.pages = GpuPagesCount(&h->copied);
 	return place;
 }
 

@@ -27,7 +27,14 @@ typedef struct GpuPicked
 extern qb_status
 GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuPicked *picked);
 
-/* The same, side by side by group: of each group so many. */
+/*
+ * Only count the rows that are wanted, into "count".  Without tests all wanted pages are
+ * counted at once.
+ */
+extern qb_status
+GpuColumnPickRows(int index, const GpuWanted *wanted, uint64 most, GpuPicked *picked);
+
+/* Pick keys side by side by group: of each group so many. */
 extern qb_status GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups,
 									 uint32 from, uint64 most, GpuPicked *picked, uint64 *count);
 
@@ -38,7 +45,10 @@ extern qb_status GpuColumnPickGroups(int index, const GpuWanted *wanted, const q
 extern qb_status GpuColumnPickPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
 									GpuPicked *picked, const uint64 **pair);
 
-/* Copy picked keys from device memory. */
-extern qb_status GpuColumnFetch(const GpuPicked *picked, uint64 *to);
+/*
+ * Copy picked keys from device memory to the worker's own, or others that lie beside them,
+ * "key".  The caller frees the copy; NULL: no memory, or the device has failed.
+ */
+extern uint64 *GpuColumnFetch(const GpuPicked *picked, const uint64 *key, qb_status *status);
 
 #endif

@@ -123,8 +123,9 @@ own(GpuEntry *entry, GpuFamily family, Oid role)
 	entry->pid = MyProcPid;
 	entry->role = role;
 	entry->subid = GetCurrentSubTransactionId();
-	entry->handed = entry->evicted = false;
+	entry->handed = entry->evicted = entry->resting = false;
 	entry->bytes = 0;
+	entry->pages = 0;
 	entry->device = -1;
 	pg_atomic_fetch_add_u32(&gpu_shared->owned[entry->proc], 1);
 }
@@ -176,6 +177,7 @@ give_to(GpuEntry *entry, const PGPROC *proc)
 	disown(entry);
 	entry->proc = ProcessNumber(proc);
 	entry->pid = proc->pid;
+	entry->resting = false;
 	pg_atomic_fetch_add_u32(&gpu_shared->owned[entry->proc], 1);
 }
 
@@ -240,6 +242,52 @@ GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *sh
 	}
 	unlock_entries();
 	return found;
+}
+
+/* May an entry of this process rest, besides those that do? */
+static bool
+may_rest(Oid role)
+{
+	int mine = 0;
+	int roles = 0;
+	int i;
+
+	for (i = 0; i < GPU_ENTRIES; i++)
+	{
+		const GpuEntry *entry = &gpu_shared->entry[i];
+
+		if (!is_owned(entry) || !entry->resting)
+			continue;
+		mine += is_mine(entry);
+		roles += entry->role == role;
+	}
+	return mine < GPU_RESTING_MAX && roles < GPU_RESTING_ROLE;
+}
+
+/* No more keys come to an entry for now; false: it may not rest, and is to be fetched. */
+bool
+GpuRestEntry(const GpuRef *ref)
+{
+	GpuEntry *entry = ENTRY(ref);
+	bool rests;
+
+	lock_entries(LW_EXCLUSIVE);
+	rests = is_named(entry, ref) && is_mine(entry) && entry->state == ENTRY_LIVE &&
+			!entry->handed && (entry->resting || may_rest(GetAuthenticatedUserId()));
+	if (rests)
+		entry->resting = true;
+	unlock_entries();
+	return rests;
+}
+
+/* Keys are going to be added to an entry again. */
+void
+GpuWakeEntry(const GpuRef *ref)
+{
+	lock_entries(LW_EXCLUSIVE);
+	if (is_named(ENTRY(ref), ref) && is_mine(ENTRY(ref)))
+		ENTRY(ref)->resting = false;
+	unlock_entries();
 }
 
 static bool
@@ -405,6 +453,25 @@ GpuTakeDoomed(int *index, int room)
 			index[count++] = i;
 	unlock_entries();
 	return count;
+}
+
+/* For the worker: the next entry behind "after" that rests on a device, or -1. */
+int
+GpuNextResting(int device, int after)
+{
+	int found = -1;
+	int i;
+
+	lock_entries(LW_SHARED);
+	for (i = after + 1; i < GPU_ENTRIES && found < 0; i++)
+	{
+		const GpuEntry *entry = &gpu_shared->entry[i];
+
+		if (entry->state == ENTRY_LIVE && entry->resting && entry->device == device)
+			found = i;
+	}
+	unlock_entries();
+	return found;
 }
 
 /*

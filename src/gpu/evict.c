@@ -23,6 +23,18 @@ GpuServantOf(GpuFamily family)
 	return servant[family];
 }
 
+/* Tell the backends where a value is now. */
+void
+GpuShowPlace(int index)
+{
+	GpuPlace place = GpuServantOf(gpu_shared->entry[index].family)->place(index);
+
+	gpu_shared->entry[index].device = place.on_device ? place.device : -1;
+	gpu_shared->entry[index].bytes = place.bytes;
+	gpu_shared->entry[index].pages = place.pages;
+	GpuShowMemory(place.device);
+}
+
 static void
 free_value(int index)
 {
@@ -62,10 +74,33 @@ GpuTrimCache(void)
 		;
 }
 
-/* Give up a cached copy to make room on a device; false if there is none. */
+/* Move a value that rests on a device to the worker's memory; false if there is none. */
+static bool
+move_resting(int device)
+{
+	int index = -1;
+
+	while ((index = GpuNextResting(device, index)) >= 0)
+	{
+		const GpuServant *servant = GpuServantOf(gpu_shared->entry[index].family);
+
+		if (servant->move == NULL || servant->move(index) != QB_OK)
+			continue;
+		GpuShowPlace(index);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Make room on a device: move a value that only rests there, or else give up a cached
+ * copy; false if there is neither.
+ */
 bool
 GpuMakeRoom(int device)
 {
+	if (move_resting(device))
+		return true;
 	if (!GpuEvictOldest(device))
 		return false;
 	while (GpuFreeDoomed())

@@ -6,6 +6,10 @@
  * given.  A filter never grows: a device that had memory for it has enough for all
  * that follows.
  *
+ * A filter is moved to the device of the first copy that it gets keys of.  Keys of copies
+ * on other devices go into parts there, filters of the same parameters.  Their bits are added
+ * before anybody reads the filter, and between two parts others have their turns.
+ *
  * A key has up to QF_HASHES_MAX positions, so requests for keys are served in
  * pieces of about the same number of positions.
  *
@@ -22,7 +26,10 @@ typedef struct Holding
 	void *filter; /* NULL: there is none */
 	qf_params params;
 	int device;
-	uint64 given; /* see GpuFilterState */
+	uint64 given;                /* see GpuFilterState */
+	bool placed;                 /* it has got keys of a copy, and stays on its device */
+	void *part[GPU_DEVICES_MAX]; /* keys of copies on other devices; or NULL */
+	int parts;                   /* how many of these there are */
 } Holding;
 
 static Holding holding[GPU_ENTRIES];
@@ -34,26 +41,44 @@ device_ops(void)
 	return gpu_device_ops->filter;
 }
 
+/* Make a filter without bits on a device. */
 static qb_status
-serve_create(Holding *h, GpuSlot *slot)
+create_on(int device, const qf_params *params, void **filter)
 {
-	const qf_params *params = (const qf_params *) slot->shape.bytes;
-	int i = GpuChooseDevice();
 	qb_status status;
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	do
-		status = device_ops()->create(gpu_device[i], params, &h->filter);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(i));
+		status = device_ops()->create(gpu_device[device], params, filter);
+	while (status == QB_NO_MEMORY && GpuMakeRoom(device));
+	if (status == QB_OK)
+		pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
+	return status;
+}
+
+static void
+destroy_on(int device, void *filter)
+{
+	device_ops()->destroy(filter);
+	pg_atomic_fetch_sub_u64(&gpu_shared->device[device].values, 1);
+	GpuShowMemory(device);
+}
+
+static qb_status
+serve_create(Holding *h, GpuSlot *slot)
+{
+	const qf_params *params = (const qf_params *) slot->shape.bytes;
+	int i = GpuChooseDevice();
+	qb_status status = create_on(i, params, &h->filter);
+
 	h->params = *params;
 	h->device = i;
 	h->given = 0;
-	if (status != QB_OK)
-		return status;
-	pg_atomic_fetch_add_u64(&gpu_shared->device[i].values, 1);
-	GpuCount(COUNT_CREATED, 1);
-	return QB_OK;
+	h->placed = false;
+	if (status == QB_OK)
+		GpuCount(COUNT_CREATED, 1);
+	return status;
 }
 
 static qb_status
@@ -94,48 +119,100 @@ serve_insert(Holding *h, GpuSlot *slot)
 /* Bytes of a filter that go from device to device at a time. */
 #define MOVE_BYTES ((size_t) 1 << 20)
 
-/* Copy all bits to a filter of another device. */
+/* Add bits of a filter to those of another one, where both have the piece at "at". */
 static qb_status
-copy_bits(void *from, void *to, uint64 bytes)
+add_piece(void *from, void *to, uint64 at, size_t bytes, uint64 *piece)
 {
-	uint8 *piece = malloc(MOVE_BYTES);
+	uint64 *other = piece + MOVE_BYTES / sizeof(uint64);
+	qb_status status = device_ops()->read(from, at, (uint8 *) piece, bytes);
+	size_t i;
+
+	if (status == QB_OK)
+		status = device_ops()->read(to, at, (uint8 *) other, bytes);
+	for (i = 0; i < bytes / sizeof(uint64); i++)
+		piece[i] |= other[i];
+	return status == QB_OK ? device_ops()->write(to, at, (const uint8 *) piece, bytes) : status;
+}
+
+/* Add all bits of a filter to those of one on another device. */
+static qb_status
+add_bits(void *from, void *to, uint64 bytes)
+{
+	uint64 *piece = malloc(2 * MOVE_BYTES);
 	qb_status status = piece ? QB_OK : QB_NO_MEMORY;
 	uint64 at;
 
 	for (at = 0; at < bytes && status == QB_OK; at += MOVE_BYTES)
-	{
-		size_t some = Min(bytes - at, MOVE_BYTES);
-
-		status = device_ops()->read(from, at, piece, some);
-		if (status == QB_OK)
-			status = device_ops()->write(to, at, piece, some);
-	}
+		status = add_piece(from, to, at, Min(bytes - at, MOVE_BYTES), piece);
 	free(piece);
 	return status;
 }
 
-/* Have a filter on the device of the copy that it gets keys of. */
+/* Have a filter on the device of the first copy that it gets keys of. */
 static qb_status
 move_to_copy(Holding *h, int device)
 {
 	void *moved;
-	qb_status status;
+	qb_status status = QB_OK;
 
-	if (h->device == device)
+	if (h->placed || h->device == device)
+	{
+		h->placed = true;
 		return QB_OK;
-	status = device_ops()->create(gpu_device[device], &h->params, &moved);
+	}
+	status = create_on(device, &h->params, &moved);
 	if (status != QB_OK)
 		return status;
-	status = copy_bits(h->filter, moved, qf_words(&h->params) * 8);
-	device_ops()->destroy(status == QB_OK ? h->filter : moved);
+	status = add_bits(h->filter, moved, qf_words(&h->params) * 8);
 	if (status != QB_OK)
+	{
+		destroy_on(device, moved);
 		return status;
-	GpuShowMemory(h->device);
-	pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
-	pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
+	}
+	destroy_on(h->device, h->filter);
 	h->filter = moved;
 	h->device = device;
+	h->placed = true;
 	return QB_OK;
+}
+
+/* The filter, or its part, that gets keys of copies on a device; NULL: no memory for one. */
+static void *
+filter_on(Holding *h, int device, qb_status *status)
+{
+	*status = move_to_copy(h, device);
+	if (*status == QB_OK && h->device != device && h->part[device] == NULL)
+	{
+		*status = create_on(device, &h->params, &h->part[device]);
+		h->parts += *status == QB_OK;
+		GpuShowMemory(device);
+	}
+	if (*status != QB_OK)
+		return NULL;
+	return h->device == device ? h->filter : h->part[device];
+}
+
+static void
+drop_part(Holding *h, int device)
+{
+	destroy_on(device, h->part[device]);
+	h->part[device] = NULL;
+	h->parts--;
+}
+
+/* Add the bits of one of the parts that there are to the filter. */
+static qb_status
+add_part(Holding *h)
+{
+	int device = 0;
+	qb_status status;
+
+	while (h->part[device] == NULL)
+		device++;
+	status = add_bits(h->part[device], h->filter, qf_words(&h->params) * 8);
+	if (status == QB_OK)
+		drop_part(h, device);
+	return status;
 }
 
 /* Insert rows of a copy, of as many pages as fit in a piece of the work. */
@@ -146,19 +223,20 @@ serve_column(Holding *h, GpuSlot *slot)
 	GpuPicked picked;
 	qf_batch batch = { .fingerprint = NULL };
 	qb_status status = qf_is_bloom(&h->params) ? QB_OK : QB_NO_MEMORY;
+	void *filter = NULL;
 
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
 	if (status == QB_OK)
 		status = GpuColumnPick(slot->other.index, &wanted, (uint32) slot->offset,
 							   (uint64) (gpu_device_ops->piece_work / h->params.k), &picked);
 	if (status == QB_OK)
-		status = move_to_copy(h, picked.device);
+		filter = filter_on(h, picked.device, &status);
 	if (status != QB_OK)
 		return status;
 	batch.fingerprint = picked.key;
 	batch.count = picked.count;
 	if (picked.count > 0)
-		status = device_ops()->insert_device(h->filter, &batch);
+		status = device_ops()->insert_device(filter, &batch);
 	if (status != QB_OK)
 		return status;
 	h->given += picked.count;
@@ -206,6 +284,12 @@ is_for_keys(int op)
 		   op == FILTER_COLUMN;
 }
 
+static bool
+reads_bits(int op)
+{
+	return op == FILTER_QUERY || op == FILTER_CONTAINS || op == FILTER_FETCH || op == FILTER_READ;
+}
+
 static qb_status
 serve_filter(GpuSlot *slot)
 {
@@ -217,24 +301,32 @@ serve_filter(GpuSlot *slot)
 		[FILTER_COLUMN] = serve_column,
 	};
 	Holding *h = &holding[slot->entry.index];
+	qb_status status;
 
 	if (gpu_fault == FAULT_ERROR && is_for_keys(slot->op))
 		return QB_DEVICE_ERROR;
 	if (slot->op != FILTER_CREATE && h->filter == NULL)
 		return QB_NO_MEMORY;
-	return serve[slot->op](h, slot);
+	if (h->parts == 0 || !reads_bits(slot->op))
+		return serve[slot->op](h, slot);
+	status = add_part(h);
+	slot->more = status == QB_OK;
+	return status;
 }
 
 static void
 drop_filter(int index)
 {
 	Holding *h = &holding[index];
+	int device;
 
 	if (h->filter == NULL)
 		return;
-	device_ops()->destroy(h->filter);
+	for (device = 0; device < GPU_DEVICES_MAX; device++)
+		if (h->part[device])
+			drop_part(h, device);
+	destroy_on(h->device, h->filter);
 	h->filter = NULL;
-	pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
 }
 
 static GpuPlace

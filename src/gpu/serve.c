@@ -34,15 +34,6 @@ lose_value(const GpuServant *servant, GpuSlot *slot)
 		servant->drop(slot->entry.index);
 }
 
-/* Tell the backends where a value is now. */
-static void
-show_place(int index, const GpuPlace *place)
-{
-	gpu_shared->entry[index].device = place->on_device ? place->device : -1;
-	gpu_shared->entry[index].bytes = place->bytes;
-	GpuShowMemory(place->device);
-}
-
 /* Serve a request, or a piece of it; or several together, as many as *count says then. */
 static qb_status
 serve(const GpuServant *servant, GpuSlot *const *slot, int *count)
@@ -66,7 +57,6 @@ GpuServe(GpuSlot *const *slots, int *count)
 	GpuSlot *slot = slots[0];
 	const GpuServant *servant = GpuServantOf(slot->entry.family);
 	int index = slot->entry.index;
-	GpuPlace place;
 
 	slot->more = false;
 	slot->gone = !is_there(&slot->entry) || (slot->other.serial != 0 && !is_there(&slot->other));
@@ -84,7 +74,6 @@ GpuServe(GpuSlot *const *slots, int *count)
 		return GpuDeviceError(servant->place(index).device);
 	if (slot->status != QB_OK && !slot->wait)
 		lose_value(servant, slot);
-	place = servant->place(index);
-	show_place(index, &place);
+	GpuShowPlace(index);
 	return NULL;
 }

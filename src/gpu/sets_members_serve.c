@@ -3,7 +3,8 @@
  *		What the GPU worker does with rows of a collection of sets: the servant of their
  *		requests.
  *
- * Rows are on the device of the first copy that they come from.  Sorting is not done in
+ * Rows are on the device of the first copy that they come from.  Those of copies on other
+ * devices come there through the worker's memory.  Sorting is not done in
  * pieces, so a device takes a limited number of rows.
  *
  * src/gpu/sets_members_serve.c
@@ -49,21 +50,16 @@ serve_create(GpuSlot *slot)
 	return gpu_fault == FAULT_MEMORY ? QB_NO_MEMORY : QB_OK;
 }
 
-/*
- * Have rows on a device, to which so many are added.  Rows of two devices are not brought
- * together.
- */
+/* Have rows, to which so many are added: on this device, if they are on none. */
 static qb_status
-be_on(Holding *h, int device, uint64 count)
+be_somewhere(Holding *h, int device, uint64 count)
 {
 	qb_status status;
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	if (h->members)
-		return h->device == device && count <= GPU_MEMBERS_MAX - device_ops()->rows(h->members)
-				   ? QB_OK
-				   : QB_NO_MEMORY;
+		return count <= GPU_MEMBERS_MAX - device_ops()->rows(h->members) ? QB_OK : QB_NO_MEMORY;
 	status = device_ops()->create(gpu_device[device], &h->members);
 	if (status != QB_OK)
 		return status;
@@ -71,6 +67,28 @@ be_on(Holding *h, int device, uint64 count)
 	pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
 	GpuCount(COUNT_CREATED, 1);
 	return QB_OK;
+}
+
+/* Add picked elements of sets with these ids, all or none. */
+static qb_status
+add_picked(Holding *h, const GpuPicked *picked, const uint64 *id)
+{
+	qb_status status = be_somewhere(h, picked->device, picked->count);
+	uint64 *element;
+	uint64 *its_id = NULL;
+
+	if (status != QB_OK || picked->count == 0)
+		return status;
+	if (h->device == picked->device)
+		return device_ops()->add_device(h->members, (const int64 *) id, picked->key, picked->count);
+	element = GpuColumnFetch(picked, picked->key, &status);
+	if (status == QB_OK)
+		its_id = GpuColumnFetch(picked, id, &status);
+	if (status == QB_OK)
+		status = device_ops()->add(h->members, (const int64 *) its_id, element, picked->count);
+	free(element);
+	free(its_id);
+	return status;
 }
 
 /* Add rows of copies, of as many pages as fit in a piece of the work. */
@@ -86,9 +104,7 @@ serve_column(Holding *h, GpuSlot *slot)
 	status = GpuColumnPickPairs(slot->other.index, &wanted, (uint32) slot->offset,
 								(uint64) gpu_device_ops->piece_work, &picked, &id);
 	if (status == QB_OK)
-		status = be_on(h, picked.device, picked.count);
-	if (status == QB_OK && picked.count > 0)
-		status = device_ops()->add_device(h->members, (const int64 *) id, picked.key, picked.count);
+		status = add_picked(h, &picked, id);
 	if (status != QB_OK)
 		return status;
 	slot->done += (int) picked.count;
@@ -106,7 +122,7 @@ serve_rows(Holding *h, GpuSlot *slot)
 
 	if (slot->count < 0 || slot->count > GPU_SLOT_WEIGHED)
 		return QB_NO_MEMORY;
-	status = be_on(h, h->members ? h->device : 0, slot->count);
+	status = be_somewhere(h, 0, slot->count);
 	if (status == QB_OK)
 		do
 			status = device_ops()->add(h->members, (const int64 *) data, data + slot->count,

@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/shmem.h"
+#include "utils/timestamp.h"
 
 #define PAGE 4096
 
@@ -117,6 +118,7 @@ init_shared(void)
 	}
 	for (i = 0; i < GPU_COUNTERS; i++)
 		pg_atomic_init_u64(&gpu_shared->counter[i], 0);
+	pg_atomic_init_u64(&gpu_shared->since, (uint64) GetCurrentTimestamp());
 	init_slots();
 	init_entries();
 }

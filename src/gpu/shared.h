@@ -48,7 +48,10 @@
  * transaction or subtransaction, or when the backend exits, whichever is
  * first.  A process of a parallel plan hands an entry over to its leader, who
  * adopts it or dooms it at the end of its own transaction; leaders outlive
- * their workers.  A serial number tells an entry from later ones in the same place.
+ * their workers.  A LIVE entry whose keys are all counted may be "resting": its
+ * owner asks the value questions where it is.  Only a few entries of a process and
+ * of a role rest, and the worker moves their values to its own memory before it
+ * gives up anything of others.  A serial number tells an entry from later ones in the same place.
  *
  * Locks.
  *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, holders,
@@ -208,9 +211,11 @@ typedef struct GpuEntry
 	bool handed;              /* to a leader who has not adopted it */
 	GpuNonce nonce;           /* if handed: who names it adopts the entry */
 	GpuShape shape;           /* if handed: what the device does not know of the value */
+	bool resting;             /* LIVE: its owner only asks it questions, and it may be moved */
 	bool evicted;             /* moved to the worker's own memory: fetch it back soon */
 	int device;               /* set by the worker */
 	uint64 bytes;             /* of device memory, set by the worker */
+	uint32 pages;             /* copy of a column: that count as copied, set by the worker */
 	StoredName key;           /* CACHED */
 	pg_atomic_uint64 used;    /* CACHED: when last, by "clock" */
 	pg_atomic_uint64 used_at; /* CACHED copy of a column: the same as TimestampTz */
@@ -227,7 +232,7 @@ typedef struct GpuDeviceInfo
 	pg_atomic_uint64 values;
 } GpuDeviceInfo;
 
-/* Counts since the server was started. */
+/* What is counted: counts.h.  The statistics file has them in this order: a new one is the last. */
 typedef enum GpuCounter
 {
 	COUNT_CREATED,   /* values made or loaded */
@@ -285,6 +290,7 @@ typedef struct GpuShared
 	GpuEntry entry[GPU_ENTRIES];
 
 	pg_atomic_uint64 counter[GPU_COUNTERS];
+	pg_atomic_uint64 since; /* a TimestampTz: when they were zero */
 
 	/* Entries of each process, so that most ends of transactions cost nothing. */
 	int proc_count;
@@ -321,6 +327,8 @@ extern bool GpuNewEntry(GpuFamily family, GpuRef *ref);
 extern void GpuDropEntry(const GpuRef *ref);
 extern void GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape);
 extern bool GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *shape);
+extern bool GpuRestEntry(const GpuRef *ref);
+extern void GpuWakeEntry(const GpuRef *ref);
 extern void GpuDropAllEntries(void);
 extern void GpuDropSubEntries(SubTransactionId subid);
 extern void GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to);
@@ -331,6 +339,7 @@ GpuEachCached(GpuFamily family, void (*visit)(GpuEntry *entry, void *context), v
 extern bool GpuForgetCached(const GpuRef *ref);
 extern void GpuEntryUsed(int index);
 extern int GpuTakeDoomed(int *index, int room);
+extern int GpuNextResting(int device, int after);
 extern bool GpuEvictOldest(int device);
 extern void GpuEntryFreed(int index);
 extern bool GpuLoseEntry(const GpuRef *ref);
@@ -338,6 +347,10 @@ extern void GpuResetEntries(void);
 
 /* Copies of stored values, of which there are at most so many. */
 #define GPU_CACHED_MAX (GPU_ENTRIES / 4)
+
+/* How many values may rest on devices: of a process, of a role. */
+#define GPU_RESTING_MAX  4
+#define GPU_RESTING_ROLE (GPU_ENTRIES / 16)
 
 /* How many of "all" slots or entries are few for a process. */
 static inline int

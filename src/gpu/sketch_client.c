@@ -14,6 +14,8 @@
 #include "gpu/sketch_tables.h"
 #include "gpu/wait.h"
 
+#include "pgbase/memory.h"
+
 bool
 GpuSketchCreate(const qs_params *params, GpuRef *ref)
 {
@@ -225,6 +227,18 @@ GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
 	GpuPost(slot);
 }
 
+qb_status
+GpuSketchTotal(const GpuRef *ref, int64 *total)
+{
+	GpuShape reply;
+	GpuSketchShape shape;
+	qb_status status = GpuFetchShape(GpuTakeSlot(ref, SKETCH_TOTAL, false), &reply);
+
+	memcpy(&shape, &reply, sizeof(shape));
+	*total = shape.total;
+	return status;
+}
+
 /* Learn the shape of the worker's tables, which take no more keys then. */
 static qb_status
 fetch_shape(const GpuRef *ref, GpuSketchShape *shape)
@@ -262,6 +276,21 @@ ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	slot->bytes = Min(GpuShapeBytes(&returning->shape) - slot->offset, GPU_SLOT_BYTES);
 }
 
+/* Tables for all bytes of this shape, which are to be read; their memory has any contents. */
+static qb_status
+tables_to_fill(qs_sketch *sk, const GpuSketchShape *shape)
+{
+	const qb_memory *memory = sk->memory;
+	qb_memory to_fill;
+	qb_status status;
+
+	Assert(!qs_has_fat(sk->params.structure));
+	sk->memory = MemoryToFill(memory, &to_fill);
+	status = GpuSketchMakeTables(sk, shape);
+	sk->memory = memory;
+	return status;
+}
+
 /* Memory is made while the worker copies the next pieces. */
 static void
 take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
@@ -276,7 +305,7 @@ take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 		return;
 	}
 	if (at == 0)
-		returning->status = GpuSketchMakeTables(returning->to, &returning->shape);
+		returning->status = tables_to_fill(returning->to, &returning->shape);
 	returning->gone |= !good;
 	if (good && returning->status == QB_OK)
 		GpuWritePiece(returning->to, &returning->shape, slot->offset, slot->bytes,

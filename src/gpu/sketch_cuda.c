@@ -104,6 +104,12 @@ cuda_bytes(const void *sketch)
 	return qs_cuda_bytes(sketch);
 }
 
+static int64
+cuda_total(const void *sketch)
+{
+	return qs_cuda_total(sketch);
+}
+
 const GpuSketchDeviceOps gpu_cuda_sketches = {
 	.create = cuda_create,
 	.load = cuda_load,
@@ -118,4 +124,5 @@ const GpuSketchDeviceOps gpu_cuda_sketches = {
 	.read = cuda_read,
 	.fetch = cuda_fetch,
 	.bytes = cuda_bytes,
+	.total = cuda_total,
 };

@@ -60,8 +60,9 @@ typedef struct GpuSketchDeviceOps
 	/* An owned copy. */
 	qb_status (*fetch)(void *sketch, qs_sketch *to, const qb_memory *memory);
 
-	/* Its device memory. */
+	/* Its device memory; the weight of all keys that were added. */
 	uint64 (*bytes)(const void *sketch);
+	int64 (*total)(const void *sketch);
 } GpuSketchDeviceOps;
 
 #endif

@@ -185,6 +185,12 @@ emulated_bytes(const void *sketch)
 		   (sk->ops->live_extra ? extra * sk->extra_room : extra);
 }
 
+static int64
+emulated_total(const void *sketch)
+{
+	return ((const Sketch *) sketch)->sketch.total;
+}
+
 const GpuSketchDeviceOps gpu_emulated_sketches = {
 	.create = emulated_create,
 	.load = emulated_load,
@@ -199,4 +205,5 @@ const GpuSketchDeviceOps gpu_emulated_sketches = {
 	.read = emulated_read,
 	.fetch = emulated_fetch,
 	.bytes = emulated_bytes,
+	.total = emulated_total,
 };

@@ -4,12 +4,14 @@
  *
  *	sketch_serve.c			requests of sketches
  *	sketch_serve_column.c	those for keys of copies of columns
+ *	sketch_parts.c			keys of copies on several devices
  *
  * src/gpu/sketch_holding.h
  */
 #ifndef QS_GPU_SKETCH_HOLDING_H
 #define QS_GPU_SKETCH_HOLDING_H
 
+#include "gpu/column_worker.h"
 #include "gpu/sketch_device.h"
 #include "gpu/sketch_request.h"
 #include "gpu/worker.h"
@@ -20,8 +22,13 @@ typedef struct GpuSketchHolding
 	void *on_device;
 	qs_sketch *on_host;
 	int device;
-	int depth;            /* counters of a key */
-	GpuSketchShape shape; /* of the tables, while they are written or read */
+	int depth;                   /* counters of a key */
+	qs_params params;            /* as long as it is on a device */
+	bool placed;                 /* it has got keys of a copy, and stays on its device */
+	void *part[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
+	int parts;                   /* how many of these there are */
+	bool frozen;                 /* a backend reads the tables from the device piece by piece */
+	GpuSketchShape shape;        /* of the tables, while they are written or read */
 } GpuSketchHolding;
 
 extern GpuSketchHolding gpu_sketch_holding[GPU_ENTRIES];
@@ -38,6 +45,17 @@ extern qb_status GpuSketchEvict(int index);
 
 /* Move a sketch of another device, or of the worker's memory, to this device. */
 extern qb_status GpuSketchToDevice(GpuSketchHolding *h, int device);
+
+/* The worker's own memory. */
+extern const qb_memory *GpuSketchMemory(void);
+
+/*
+ * Count picked keys of another device in a part there; merge one of the parts that there are
+ * into the sketch, on its device or in the worker's memory; drop all parts.
+ */
+extern qb_status GpuSketchInsertPart(GpuSketchHolding *h, const GpuPicked *picked);
+extern qb_status GpuSketchMergePart(int index);
+extern void GpuSketchDropParts(GpuSketchHolding *h);
 
 /* SKETCH_COLUMN and SKETCH_GROUPS */
 extern qb_status GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot);

@@ -18,6 +18,8 @@ typedef struct GpuRemote
 	GpuRef ref;     /* serial 0: none */
 	bool handed;    /* the sketch is for whoever redeems its ticket */
 	GpuNonce nonce; /* if handed: its secret name */
+	bool resting;   /* no keys came since the worker confirmed the total: sketch_ask.c */
+	uint64 trips;   /* to the worker and back, for questions so far */
 	MemoryContextCallback callback;
 	struct GpuRemote *before; /* in a chain: that of the sketch read before it, */
 	struct GpuRemote *next;   /* and after it */
@@ -30,6 +32,21 @@ GpuRemoteOf(const qs_sketch *sk)
 {
 	return sk->remote;
 }
+
+/* Call this before anything is added to a remote sketch. */
+static inline void
+GpuSketchWake(const qs_sketch *sk)
+{
+	GpuRemote *remote = GpuRemoteOf(sk);
+
+	if (!remote->resting)
+		return;
+	remote->resting = false;
+	GpuWakeEntry(&remote->ref);
+}
+
+/* An error if a total that came from the worker is not that of the keys that were sent. */
+extern void GpuSketchCheckTotal(const qs_sketch *sk, int64 total);
 
 /* Free the tables of a sketch, which are on a device now. */
 extern void GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref);

@@ -27,6 +27,7 @@ drop_device_form(GpuSketchHolding *h)
 		return;
 	GpuSketchOps()->destroy(h->on_device);
 	h->on_device = NULL;
+	h->frozen = false;
 	pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
 }
 
@@ -40,9 +41,8 @@ drop_host_form(GpuSketchHolding *h)
 	h->on_host = NULL;
 }
 
-/* The worker's own memory. */
-static const qb_memory *
-own_memory(void)
+const qb_memory *
+GpuSketchMemory(void)
 {
 	static qb_memory memory;
 
@@ -66,7 +66,8 @@ to_device(GpuSketchHolding *h, int i, const qs_params *params, const qs_sketch *
 	if (status != QB_OK)
 		return status;
 	h->device = i;
-	h->depth = from ? from->params.depth : params->depth;
+	h->params = from ? from->params : *params;
+	h->depth = h->params.depth;
 	pg_atomic_fetch_add_u64(&gpu_shared->device[i].values, 1);
 	GpuCount(COUNT_CREATED, 1);
 	return QB_OK;
@@ -84,7 +85,7 @@ to_host(GpuSketchHolding *h)
 	if (h->on_device == NULL)
 		return QB_NO_MEMORY;
 	copy = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
-	status = GpuSketchOps()->fetch(h->on_device, copy, own_memory());
+	status = GpuSketchOps()->fetch(h->on_device, copy, GpuSketchMemory());
 	if (status != QB_OK)
 	{
 		pfree(copy);
@@ -121,7 +122,7 @@ serve_load(GpuSketchHolding *h, GpuSlot *slot)
 
 	h->on_host = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
 	h->shape = *GpuSketchShapeIn(slot);
-	qs_init(h->on_host, &GpuSketchShapeIn(slot)->params, own_memory());
+	qs_init(h->on_host, &GpuSketchShapeIn(slot)->params, GpuSketchMemory());
 	status = GpuSketchMakeTables(h->on_host, &h->shape);
 	if (status != QB_OK)
 		drop_host_form(h);
@@ -240,6 +241,17 @@ serve_query(GpuSketchHolding *h, GpuSlot *slot)
 	return GpuSketchOps()->query(h->on_device, key, piece, (int64 *) key);
 }
 
+static qb_status
+serve_total(GpuSketchHolding *h, GpuSlot *slot)
+{
+	if (gpu_fault == FAULT_ERROR)
+		return QB_DEVICE_ERROR;
+	if (h->on_device == NULL)
+		return QB_NO_MEMORY;
+	GpuSketchShapeIn(slot)->total = GpuSketchOps()->total(h->on_device);
+	return QB_OK;
+}
+
 /* Merge in the worker's memory: at least one of the sketches is there, or has to go there. */
 static qb_status
 merge_on_host(int into, GpuSketchHolding *from)
@@ -266,6 +278,7 @@ serve_merge(GpuSketchHolding *into, GpuSlot *slot)
 		status = GpuSketchToDevice(from, into->device);
 	if (status == QB_OK)
 		status = GpuSketchOps()->merge(into->on_device, from->on_device);
+	into->params.n = Min(into->params.n, from->params.n);
 	if (status == QB_NO_MEMORY)
 		status = merge_on_host(slot->entry.index, from);
 	return status;
@@ -284,6 +297,7 @@ serve_fetch(GpuSketchHolding *h, GpuSlot *slot)
 	GpuCount(COUNT_FETCHES, 1);
 	if (h->on_device)
 		status = GpuSketchOps()->freeze(h->on_device, &head);
+	h->frozen = h->on_device && status == QB_OK;
 	if (status != QB_OK && status != QB_DEVICE_ERROR)
 	{
 		status = to_host(h);
@@ -310,31 +324,59 @@ serve_read(GpuSketchHolding *h, GpuSlot *slot)
 	return QB_OK;
 }
 
+/* A sketch that a request reads or merges, and that has parts elsewhere; -1: there is none. */
+static int
+find_parts(const GpuSlot *slot)
+{
+	const uint32 whole = 1 << SKETCH_QUERY | 1 << SKETCH_TOTAL | 1 << SKETCH_MERGE |
+						 1 << SKETCH_FETCH | 1 << SKETCH_READ;
+
+	if ((1 << slot->op & whole) && gpu_sketch_holding[slot->entry.index].parts > 0)
+		return slot->entry.index;
+	if (slot->op == SKETCH_MERGE && gpu_sketch_holding[slot->other.index].parts > 0)
+		return slot->other.index;
+	return -1;
+}
+
 static qb_status
 serve_sketch(GpuSlot *slot)
 {
 	static qb_status (*const serve[])(GpuSketchHolding * h, GpuSlot * slot) = {
-		[SKETCH_CREATE] = serve_create,
-		[SKETCH_LOAD] = serve_load,
-		[SKETCH_WRITE] = serve_write,
-		[SKETCH_LOADED] = serve_loaded,
-		[SKETCH_INSERT] = serve_insert,
-		[SKETCH_QUERY] = serve_query,
-		[SKETCH_MERGE] = serve_merge,
-		[SKETCH_FETCH] = serve_fetch,
-		[SKETCH_READ] = serve_read,
-		[SKETCH_COLUMN] = GpuSketchServeColumn,
-		[SKETCH_GROUPS] = GpuSketchServeGroups,
+		[SKETCH_CREATE] = serve_create,         [SKETCH_LOAD] = serve_load,
+		[SKETCH_WRITE] = serve_write,           [SKETCH_LOADED] = serve_loaded,
+		[SKETCH_INSERT] = serve_insert,         [SKETCH_QUERY] = serve_query,
+		[SKETCH_TOTAL] = serve_total,           [SKETCH_MERGE] = serve_merge,
+		[SKETCH_FETCH] = serve_fetch,           [SKETCH_READ] = serve_read,
+		[SKETCH_COLUMN] = GpuSketchServeColumn, [SKETCH_GROUPS] = GpuSketchServeGroups,
 	};
+	int index = find_parts(slot);
+	qb_status status;
 
-	return serve[slot->op](&gpu_sketch_holding[slot->entry.index], slot);
+	if (index < 0)
+		return serve[slot->op](&gpu_sketch_holding[slot->entry.index], slot);
+	status = GpuSketchMergePart(index);
+	slot->more = status == QB_OK;
+	return status;
 }
 
 static void
 drop_sketch(int index)
 {
-	drop_device_form(&gpu_sketch_holding[index]);
-	drop_host_form(&gpu_sketch_holding[index]);
+	GpuSketchHolding *h = &gpu_sketch_holding[index];
+
+	GpuSketchDropParts(h);
+	drop_device_form(h);
+	drop_host_form(h);
+	h->placed = false;
+}
+
+/* Tables that are being read stay: moved, their high buckets might get another order. */
+static qb_status
+move_sketch(int index)
+{
+	const GpuSketchHolding *h = &gpu_sketch_holding[index];
+
+	return h->on_device && !h->frozen ? GpuSketchEvict(index) : QB_READ_ONLY;
 }
 
 static GpuPlace
@@ -352,8 +394,9 @@ const GpuServant gpu_sketch_servant = {
 	.serve = serve_sketch,
 	.serve_all = serve_inserts,
 	.together = 1 << SKETCH_INSERT,
-	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
+	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_TOTAL | 1 << SKETCH_READ,
 	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
 	.drop = drop_sketch,
+	.move = move_sketch,
 	.place = place_of_sketch,
 };

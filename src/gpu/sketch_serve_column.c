@@ -2,9 +2,10 @@
  * sketch_serve_column.c
  *		What the GPU worker does with sketches that get keys of copies of columns.
  *
- * A sketch is moved to the device of the copies.  If that has no memory for it to grow,
- * the keys come to the worker's memory.  The sketches of groups get their keys together if
- * they are all on that device, else one after another.
+ * A sketch is moved to the device of the first copy.  Keys of copies on other devices go
+ * into parts there (sketch_parts.c).  If a device has no memory for them, the keys come to the
+ * worker's memory.  The sketches of groups get their keys together if they are all on the
+ * device of the copies, else one after another.
  *
  * src/gpu/sketch_serve_column.c
  */
@@ -21,15 +22,24 @@
 static qb_status
 insert_on_host(GpuSketchHolding *h, const GpuPicked *picked)
 {
-	uint64 *key = malloc(Max(picked->count, 1) * sizeof(uint64));
-	qb_status status = QB_NO_MEMORY;
+	qb_status status;
+	uint64 *key = GpuColumnFetch(picked, picked->key, &status);
 
-	if (key)
-		status = GpuColumnFetch(picked, key);
 	if (status == QB_OK)
 		status = qs_engine_cpu.insert(h->on_host, key, NULL, picked->count);
 	free(key);
 	return status;
+}
+
+/* Count picked keys on their device. */
+static qb_status
+insert_on_device(GpuSketchHolding *h, const GpuPicked *picked)
+{
+	if (gpu_fault == FAULT_SPILL)
+		return QB_NO_MEMORY;
+	if (picked->device != h->device)
+		return GpuSketchInsertPart(h, picked);
+	return GpuSketchOps()->insert_device(h->on_device, picked->key, picked->count);
 }
 
 /* Count picked keys.  Without device memory to grow, the sketch comes to the worker's memory. */
@@ -41,24 +51,26 @@ insert_picked(int index, const GpuPicked *picked)
 
 	if (picked->count == 0)
 		return QB_OK;
-	if (h->on_device && gpu_fault != FAULT_SPILL)
+	if (h->on_device)
 	{
-		status = GpuSketchOps()->insert_device(h->on_device, picked->key, picked->count);
+		status = insert_on_device(h, picked);
 		if (status != QB_NO_MEMORY)
 			return status;
-	}
-	if (h->on_device)
 		status = GpuSketchEvict(index);
+	}
 	return status == QB_OK ? insert_on_host(h, picked) : status;
 }
 
-/* Have a sketch on the device of the copies that it counts. */
+/* Have a sketch on the device of the first copy that it counts. */
 static qb_status
 move_to_copy(GpuSketchHolding *h, int device)
 {
-	if (h->on_device == NULL || h->device == device)
-		return h->on_device || h->on_host ? QB_OK : QB_NO_MEMORY;
-	return GpuSketchToDevice(h, device);
+	bool moves = h->on_device && !h->placed && h->device != device;
+
+	if (h->on_device == NULL && h->on_host == NULL)
+		return QB_NO_MEMORY;
+	h->placed = true;
+	return moves ? GpuSketchToDevice(h, device) : QB_OK;
 }
 
 /* Count keys of a copy, of as many pages as fit in a piece of the work. */
@@ -155,10 +167,11 @@ insert_together(const GpuPicked *picked, const GpuGroupSketches *all, const uint
 		return QB_NO_MEMORY;
 	for (i = 0; i < all->groups.count; i++)
 	{
-		const GpuSketchHolding *h = find_group(&all->sketch[i]);
+		GpuSketchHolding *h = find_group(&all->sketch[i]);
 
 		if (h == NULL || h->on_device == NULL || h->device != picked->device)
 			return QB_NO_MEMORY;
+		h->placed = true;
 		sketch[i] = h->on_device;
 	}
 	return GpuSketchOps()->insert_groups(sketch, count, all->groups.count, picked->key);

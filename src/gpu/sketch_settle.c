@@ -74,6 +74,14 @@ GpuSketchChain(qs_sketch **sk, uint32 count)
 	}
 }
 
+void
+GpuSketchCheckTotal(const qs_sketch *sk, int64 total)
+{
+	if (total != sk->total)
+		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT, total,
+			 (int64) sk->total);
+}
+
 /* Is what the worker has told of the tables still true?  Each key changes the total. */
 static bool
 is_described(const GpuRemote *remote, const qs_sketch *sk)
@@ -117,9 +125,7 @@ GpuSketchSettle(qs_sketch *sk)
 	status = download(sk, &here);
 	if (status != QB_OK)
 		return status;
-	if (here.total != sk->total)
-		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT,
-			 (int64) here.total, (int64) sk->total);
+	GpuSketchCheckTotal(sk, here.total);
 	drop_remote(sk->remote);
 	*sk = here;
 	return QB_OK;

@@ -23,6 +23,7 @@ typedef struct GpuPlace
 	int device; /* that the value is on, was on, or will be on */
 	bool on_device;
 	uint64 bytes; /* of device memory */
+	uint32 pages; /* copy of a column: that count as copied */
 } GpuPlace;
 
 /*
@@ -55,6 +56,12 @@ typedef struct GpuServant
 	/* Free the value, if there is one. */
 	void (*drop)(int index);
 
+	/*
+	 * Move a value that rests from its device to the worker's memory.  Any other status than
+	 * QB_OK: it stays where it is.  NULL: values of the family never rest.
+	 */
+	qb_status (*move)(int index);
+
 	GpuPlace (*place)(int index);
 } GpuServant;
 
@@ -86,6 +93,7 @@ extern bool GpuIsMoot(const GpuSlot *slot);
 
 /* evict.c */
 extern const GpuServant *GpuServantOf(GpuFamily family);
+extern void GpuShowPlace(int index);
 extern bool GpuFreeDoomed(void);
 extern void GpuTrimCache(void);
 extern bool GpuMakeRoom(int device);

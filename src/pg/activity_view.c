@@ -22,24 +22,19 @@
 /* How often a place that is being changed is read again. */
 #define ATTEMPTS 100
 
-/* The shared memory.  If there is none, an error says how to get it. */
-static ActivityShared *
-memory(void)
+static void
+no_memory(void)
 {
-	ActivityShared *shared = ActivityMemory();
-
-	if (shared == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("qsketch has no shared memory for what backends do"),
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("qsketch has no shared memory for what backends do"),
 #if PG_VERSION_NUM >= 170000
-				 errhint("Provide more dynamic shared memory, or load qsketch at server start, by "
-						 "shared_preload_libraries.")));
+			 errhint("Provide more dynamic shared memory, or load qsketch at server start, by "
+					 "shared_preload_libraries.")));
 #else
-				 errhint("Load qsketch at server start, by shared_preload_libraries, or use "
-						 "PostgreSQL 17 or later.")));
+			 errhint("Load qsketch at server start, by shared_preload_libraries, or use "
+					 "PostgreSQL 17 or later.")));
 #endif
-	return shared;
 }
 
 /* ---- commands that are running ---- */
@@ -177,9 +172,11 @@ Datum
 qsketch_progress_of_processes(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	ActivityShared *shared = memory();
+	ActivityShared *shared = ActivityMemory();
 	int i;
 
+	if (shared == NULL)
+		no_memory();
 	InitMaterializedSRF(fcinfo, 0);
 	for (i = 0; i < shared->processes * ACTIVITY_DEPTH; i++)
 	{
@@ -207,7 +204,7 @@ PG_FUNCTION_INFO_V1(qsketch_stat_counts);
 Datum
 qsketch_stat_counts(PG_FUNCTION_ARGS)
 {
-	ActivityShared *shared = memory();
+	Stats stats;
 	Datum values[STAT_COUNTERS + 1];
 	bool nulls[STAT_COUNTERS + 1] = { 0 };
 	TupleDesc descriptor;
@@ -215,9 +212,12 @@ qsketch_stat_counts(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
+	if (!StatRead(&stats))
+		no_memory();
 	for (i = 0; i < STAT_COUNTERS; i++)
-		values[i] = Int64GetDatum((int64) pg_atomic_read_u64(&shared->counter[i]));
-	values[STAT_COUNTERS] = TimestampTzGetDatum((TimestampTz) pg_atomic_read_u64(&shared->since));
+		values[i] = Int64GetDatum((int64) stats.counter[i]);
+	values[STAT_COUNTERS] = TimestampTzGetDatum(stats.since);
+	nulls[STAT_COUNTERS] = stats.since == 0;
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }
 
@@ -226,11 +226,7 @@ PG_FUNCTION_INFO_V1(qsketch_stat_reset);
 Datum
 qsketch_stat_reset(PG_FUNCTION_ARGS)
 {
-	ActivityShared *shared = memory();
-	int i;
-
-	for (i = 0; i < STAT_COUNTERS; i++)
-		pg_atomic_write_u64(&shared->counter[i], 0);
-	pg_atomic_write_u64(&shared->since, (uint64) GetCurrentTimestamp());
+	if (!StatReset())
+		no_memory();
 	PG_RETURN_VOID();
 }

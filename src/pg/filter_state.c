@@ -15,7 +15,7 @@
 #include "pg/filter_state.h"
 
 #include "gpu/filter_gpu.h"
-#include "pgbase/activity.h"
+#include "pgbase/stat.h"
 #include "pgbase/nonce.h"
 #include "utils/memutils.h"
 

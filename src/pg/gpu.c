@@ -9,8 +9,10 @@
 
 #include "access/htup_details.h"
 #include "funcapi.h"
+#include "gpu/counts.h"
 #include "gpu/gpu.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
 /* Columns of qsketch_gpu(). */
@@ -118,16 +120,31 @@ count_entries(int *held, int *cached)
 	LWLockRelease(gpu_shared->entries);
 }
 
+static void
+put_now(Datum *values, bool *nulls)
+{
+	int held;
+	int cached;
+
+	count_entries(&held, &cached);
+	values[NOW_PID] = Int32GetDatum(gpu_shared->worker_pid);
+	values[NOW_VALUES] = Int32GetDatum(held);
+	values[NOW_CACHED] = Int32GetDatum(cached);
+	values[NOW_CACHED_BYTES] = Int64GetDatum((int64) pg_atomic_read_u64(&gpu_shared->cache_now));
+	values[NOW_SLOTS] = Int32GetDatum(gpu_shared->slot_count);
+	values[NOW_SLOTS_FREE] = Int32GetDatum(gpu_shared->free_count);
+	nulls[NOW_PID] = gpu_shared->worker_pid == 0;
+}
+
 /* qsketch_gpu_counts(): one row.  It is all NULL without a worker. */
 PG_FUNCTION_INFO_V1(qsketch_gpu_counts);
 Datum
 qsketch_gpu_counts(PG_FUNCTION_ARGS)
 {
-	Datum values[NOW_COLUMNS + GPU_COUNTERS] = { 0 };
-	bool nulls[NOW_COLUMNS + GPU_COUNTERS] = { 0 };
+	Datum values[NOW_COLUMNS + GPU_COUNTERS + 1] = { 0 };
+	bool nulls[NOW_COLUMNS + GPU_COUNTERS + 1] = { 0 };
 	TupleDesc descriptor;
-	int held = 0;
-	int cached = 0;
+	GpuCounts counts;
 	int i;
 
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
@@ -135,18 +152,23 @@ qsketch_gpu_counts(PG_FUNCTION_ARGS)
 	memset(nulls, gpu_shared == NULL, sizeof(nulls));
 	if (gpu_shared)
 	{
-		count_entries(&held, &cached);
-		values[NOW_PID] = Int32GetDatum(gpu_shared->worker_pid);
-		values[NOW_VALUES] = Int32GetDatum(held);
-		values[NOW_CACHED] = Int32GetDatum(cached);
-		values[NOW_CACHED_BYTES] =
-			Int64GetDatum((int64) pg_atomic_read_u64(&gpu_shared->cache_now));
-		values[NOW_SLOTS] = Int32GetDatum(gpu_shared->slot_count);
-		values[NOW_SLOTS_FREE] = Int32GetDatum(gpu_shared->free_count);
-		nulls[NOW_PID] = gpu_shared->worker_pid == 0;
+		put_now(values, nulls);
+		GpuReadCounts(&counts);
 		for (i = 0; i < GPU_COUNTERS; i++)
-			values[NOW_COLUMNS + i] =
-				Int64GetDatum((int64) pg_atomic_read_u64(&gpu_shared->counter[i]));
+			values[NOW_COLUMNS + i] = Int64GetDatum((int64) counts.counter[i]);
+		values[NOW_COLUMNS + GPU_COUNTERS] = TimestampTzGetDatum(counts.since);
 	}
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}
+
+/* qsketch_stat_gpu_reset(): count anew.  Its privileges say who may call it. */
+PG_FUNCTION_INFO_V1(qsketch_stat_gpu_reset);
+Datum
+qsketch_stat_gpu_reset(PG_FUNCTION_ARGS)
+{
+	if (!GpuResetCounts())
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("the GPU worker is not configured"),
+						errhint("It needs qsketch in shared_preload_libraries.")));
+	PG_RETURN_VOID();
 }

@@ -12,7 +12,7 @@
 #include "pg/sets_remote.h"
 
 #include "miscadmin.h"
-#include "pgbase/activity.h"
+#include "pgbase/stat.h"
 #include "utils/memutils.h"
 
 /* Rows that are fetched at a time, if they could not be sorted. */

@@ -16,7 +16,7 @@
 
 #include "pg/sets_elements.h"
 #include "pg/sets_remote.h"
-#include "pgbase/activity.h"
+#include "pgbase/stat.h"
 #include "sets/format.h"
 #include "utils/memutils.h"
 

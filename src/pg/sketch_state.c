@@ -6,12 +6,16 @@
  * is settled: the buffer is flushed, and the engine brings the counters here.  Settling
  * does not change the value.
  *
+ * If a sketch is only written, keys that wait in the buffer need not be counted in tables.
+ * They are written in compact form right away, and go on waiting.
+ *
  * src/pg/sketch_state.c
  */
 #include "pg/sketch_state.h"
 
+#include "engine/sketch_from_keys.h"
 #include "gpu/sketch_gpu.h"
-#include "pgbase/activity.h"
+#include "pgbase/stat.h"
 #include "utils/memutils.h"
 
 static uint64 last_version;
@@ -219,7 +223,9 @@ flush_buffer(SketchState *expanded)
 		expanded->engine->insert(&expanded->sketch, buffer->fingerprint, buffer->weight, count));
 	buffer->count = 0;
 	StateEndCounting(&expanded->keyed);
-	StatCountBatch(expanded->sketch.remote != NULL, count);
+	if (expanded->counted < count)
+		StatCountBatch(expanded->sketch.remote != NULL, count - expanded->counted);
+	expanded->counted = 0;
 	if (buffer->allocated > QS_BATCH && expanded->keyed.patient)
 		KeyBufferFree(buffer);
 	KeyBufferLimit(buffer, most_room(expanded));
@@ -304,10 +310,20 @@ SketchAddGroups(SketchState **expanded, const qb_groups *groups, const GpuColumn
 	return done;
 }
 
+static void
+free_made(SketchState *expanded)
+{
+	if (expanded->made.compact)
+		expanded->made.memory->release(expanded->made.memory->context,
+									   (void *) (uintptr_t) expanded->made.compact);
+	expanded->made.compact = NULL;
+}
+
 /* Free a state and all its memory, but not its context. */
 void
 SketchFree(SketchState *expanded)
 {
+	free_made(expanded);
 	qs_free(&expanded->sketch);
 	KeyBufferFree(&expanded->keyed.buffer);
 	pfree(expanded);
@@ -355,6 +371,21 @@ SketchSettle(SketchState *expanded)
 {
 	SketchFlush(expanded);
 	SketchCheck(expanded->engine->settle(&expanded->sketch));
+}
+
+/*
+ * The expanded sketch of a datum, with all its keys, if its tables are on a device and may
+ * stay there for GpuSketchAsk(); else NULL.
+ */
+const qs_sketch *
+SketchStaying(Datum datum)
+{
+	SketchState *expanded = SketchStateIn(datum);
+
+	if (expanded == NULL)
+		return NULL;
+	SketchFlush(expanded);
+	return GpuSketchStays(&expanded->sketch) ? &expanded->sketch : NULL;
 }
 
 /*
@@ -425,11 +456,35 @@ is_ticket(const SketchState *expanded)
 	return expanded->ticket && expanded->sketch.remote != NULL;
 }
 
+/* Write the keys that wait, and those of an explicit sketch, in compact form.  False: count them. */
+static bool
+make_of_keys(SketchState *expanded)
+{
+	const KeyBuffer *buffer = &expanded->keyed.buffer;
+	bool made;
+
+	free_made(expanded);
+	if (buffer->count == 0 || expanded->removed || expanded->keyed.counting ||
+		expanded->engine != &qs_engine_cpu)
+		return false;
+	made = qs_compact_from_keys(
+		&expanded->made, ContextMemory(expanded->keyed.header.eoh_context, &expanded->made_memory),
+		&expanded->sketch, buffer->fingerprint, buffer->weight, buffer->count);
+	if (made && expanded->counted < buffer->count)
+	{
+		StatCountBatch(false, buffer->count - expanded->counted);
+		expanded->counted = buffer->count;
+	}
+	return made;
+}
+
 static Size
 get_flat_size(ExpandedObjectHeader *header)
 {
 	SketchState *expanded = (SketchState *) header;
 
+	if (make_of_keys(expanded))
+		return SketchFlatSize(&expanded->made, &expanded->flat);
 	SketchFlush(expanded);
 	if (is_ticket(expanded))
 		return GpuTicketSize();
@@ -442,7 +497,12 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
 	SketchState *expanded = (SketchState *) header;
 
-	if (is_ticket(expanded))
+	if (expanded->made.compact)
+	{
+		SketchWrite(&expanded->made, &expanded->flat, result);
+		free_made(expanded);
+	}
+	else if (is_ticket(expanded))
 		GpuWriteTicket(&expanded->sketch, result);
 	else
 		SketchWrite(&expanded->sketch, &expanded->flat, result);
@@ -472,6 +532,7 @@ merge(KeyedState *state, void *passed)
 static void
 release(KeyedState *state)
 {
+	free_made((SketchState *) state);
 	qs_free(&((SketchState *) state)->sketch);
 	KeyBufferFree(&state->buffer);
 }

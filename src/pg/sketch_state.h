@@ -18,9 +18,12 @@ typedef struct SketchState
 	qs_sketch sketch;        /* without the keys in the buffer */
 	const qs_engine *engine; /* where batches go */
 
-	bool folded;  /* sketches of different sizes were merged into it */
-	bool ticket;  /* its flat form goes to our combine function only */
-	qs_flat flat; /* how to write it, between the two calls that flatten it */
+	bool folded;    /* sketches of different sizes were merged into it */
+	bool ticket;    /* its flat form goes to our combine function only */
+	qs_flat flat;   /* how to write it, between the two calls that flatten it */
+	qs_sketch made; /* what to write then, if "compact" is set: made of all keys, without tables */
+	qb_memory made_memory; /* of "made" */
+	int counted;           /* keys of the buffer that statistics have */
 
 	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
 
@@ -73,6 +76,7 @@ extern bool SketchAddGroups(SketchState **expanded, const qb_groups *groups,
 							const GpuColumnPart *part, int parts);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
 extern void SketchSettle(SketchState *expanded);
+extern const qs_sketch *SketchStaying(Datum datum);
 
 /* Count a row's key of weight 1.  The buffer has room and keeps no weights. */
 static inline void

@@ -22,7 +22,7 @@
 
 #include "engine/sketch_top.h"
 #include "mb/pg_wchar.h"
-#include "pgbase/activity.h"
+#include "pgbase/stat.h"
 #include "sketch/top_format.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -192,8 +192,7 @@ TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
 		return;
 	StateBeginCounting(&top->keyed);
 	top->keyed.batches++;
-	SketchCheck(qs_engine_cpu.insert(&top->sketch, buffer->fingerprint, buffer->weight, count));
-	SketchCheck(qs_top_batch(&top->top, &top->sketch, buffer->fingerprint, buffer->weight, count));
+	SketchCheck(qs_top_insert(&top->top, &top->sketch, buffer->fingerprint, buffer->weight, count));
 	write_fresh(top, value_of, rows);
 	qs_top_batch_done(&top->top);
 	buffer->count = 0;
@@ -333,8 +332,7 @@ TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, 
 	qs_top_key *key;
 
 	TopFlush(top);
-	SketchCheck(qs_engine_cpu.insert(&top->sketch, &fingerprint, &weight, 1));
-	SketchCheck(qs_top_batch(list, &top->sketch, &fingerprint, &weight, 1));
+	SketchCheck(qs_top_insert(list, &top->sketch, &fingerprint, &weight, 1));
 	key = qs_top_lookup(list, fingerprint);
 	if (key && key->row != QS_TOP_NO_ROW)
 		SketchCheck(qs_top_set_text(list, key, (const uint8 *) text, length));

@@ -1,6 +1,6 @@
 /*
  * activity.c
- *		What backends are doing, and what they have done: in shared memory.
+ *		What backends are doing: in shared memory, which also has room for what they have done.
  *
  * PostgreSQL has progress views only for its own commands, so this module has shared
  * memory of its own.  With qsketch in shared_preload_libraries it is allocated at
@@ -18,9 +18,6 @@
  *
  * A parallel worker's finished scan stays until the worker ends, so that sums over the
  * processes of a command do not fall.
- *
- * A process adds up its counters, and adds the sums to shared memory at the end of a
- * transaction.
  *
  * src/pgbase/activity.c
  */
@@ -49,9 +46,6 @@
 #if PG_VERSION_NUM >= 170000
 #define LAYOUT 1
 #endif
-
-uint64 stat_pending[STAT_COUNTERS];
-bool stat_is_pending = false;
 
 static ActivityShared *shared = NULL;
 static bool preloaded = false;
@@ -136,6 +130,13 @@ ActivityMemory(void)
 		shared = NamedSegment(name, shared_size(), init_shared, &found);
 	}
 #endif
+	return shared;
+}
+
+/* The same, but nothing is made, and nothing can fail. */
+ActivityShared *
+ActivityIfMade(void)
+{
 	return shared;
 }
 
@@ -269,30 +270,6 @@ clear_from(SubTransactionId first)
 			clear(i);
 }
 
-/* ---- counters ---- */
-
-/* A counter changes.  The shared memory is made here, where an error can be raised. */
-void
-StatAttach(void)
-{
-	stat_is_pending = true;
-	ActivityMemory();
-}
-
-static void
-tell_counters(void)
-{
-	int i;
-
-	if (!stat_is_pending)
-		return;
-	for (i = 0; shared && i < STAT_COUNTERS; i++)
-		if (stat_pending[i] > 0)
-			pg_atomic_fetch_add_u64(&shared->counter[i], stat_pending[i]);
-	memset(stat_pending, 0, sizeof(stat_pending));
-	stat_is_pending = false;
-}
-
 /* ---- ends of transactions ---- */
 
 static void
@@ -306,7 +283,6 @@ transaction_ends(XactEvent event, void *argument)
 		case XACT_EVENT_PARALLEL_ABORT:
 		case XACT_EVENT_PREPARE:
 			clear_from(TopSubTransactionId);
-			tell_counters();
 			break;
 		default:
 			break;

@@ -1,7 +1,6 @@
 /*
  * activity.h
- *		What backends are doing, and what they have done: qsketch_progress and
- *		qsketch_stat.
+ *		What backends are doing: qsketch_progress.
  *
  * src/pgbase/activity.h
  */
@@ -10,6 +9,7 @@
 
 #include "postgres.h"
 
+#include "pgbase/stat.h"
 #include "port/atomics.h"
 #include "utils/timestamp.h"
 
@@ -83,49 +83,11 @@ ActivitySet(const ActivityHandle *handle, ActivityValue value, uint64 to)
 		pg_atomic_write_u64(&handle->at->value[value], to);
 }
 
-/* ---- counters ---- */
-
-typedef enum StatCounter
-{
-	STAT_SCANS,
-	STAT_PAGES,
-	STAT_PAGES_VISIBLE,
-	STAT_BATCHES_CPU,
-	STAT_BATCHES_GPU,
-	STAT_KEYS_CPU,
-	STAT_KEYS_GPU,
-	STAT_SEARCHES_CPU,
-	STAT_SEARCHES_GPU,
-	STAT_PAIRS,
-	STAT_COUNTERS
-} StatCounter;
-
-/* Counts of this process that its transaction adds to shared memory when it ends. */
-extern uint64 stat_pending[STAT_COUNTERS];
-extern bool stat_is_pending;
-
-extern void StatAttach(void);
-
-static inline void
-StatCount(StatCounter counter, uint64 count)
-{
-	if (unlikely(!stat_is_pending))
-		StatAttach();
-	stat_pending[counter] += count;
-}
-
-/* A batch of keys that an engine has taken. */
-static inline void
-StatCountBatch(bool on_gpu, uint64 keys)
-{
-	StatCount(on_gpu ? STAT_BATCHES_GPU : STAT_BATCHES_CPU, 1);
-	stat_pending[on_gpu ? STAT_KEYS_GPU : STAT_KEYS_CPU] += keys;
-}
-
 /* ---- shared memory ---- */
 
 typedef struct ActivityShared
 {
+	/* of qsketch_stat, where PostgreSQL does not keep them: stat.c */
 	pg_atomic_uint64 counter[STAT_COUNTERS];
 	pg_atomic_uint64 since; /* a TimestampTz: when the counters were zero */
 	int processes;
@@ -133,5 +95,6 @@ typedef struct ActivityShared
 } ActivityShared;
 
 extern ActivityShared *ActivityMemory(void);
+extern ActivityShared *ActivityIfMade(void);
 
 #endif

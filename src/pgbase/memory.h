@@ -15,7 +15,13 @@
 extern const qb_memory *ContextMemory(MemoryContext context, qb_memory *memory);
 
 /*
- * The same for many states of which only one at a time has a table.  A released table
+ * The same memory, but without zeros where that saves time: for bytes that are all written
+ * before anybody reads them.
+ */
+extern const qb_memory *MemoryToFill(const qb_memory *memory, qb_memory *to_fill);
+
+/*
+ * The same as ContextMemory() for many states of which only one at a time has a table.  A released table
  * is kept for the next state, with the pages that the system has provided for it.
  */
 typedef struct KeptTable

@@ -41,10 +41,12 @@
  *
  *	copy_check.c	which tables, and which pages now
  *	copy_use.c		the use in a scan, and why not
+ *	copy_share.c	the use in a parallel scan
  *	copy_families.c	aggregates of each family
  *	copy_exact.c	the use in qtop_exact
  *	copy_conditions.c	WHERE and FILTER
  *	copy_groups.c	GROUP BY
+ *	copy_plan.c		how many pages the planner expects from them
  *	copy_load.c		qsketch_gpu_load, qsketch_gpu_unload
  *	copy_view.c		qsketch_gpu_columns
  *
@@ -87,9 +89,26 @@ extern const char *CopyTableRefusal(Relation relation);
 extern bool CopyTakesKeys(Form_pg_attribute attribute);
 extern GpuColumn CopyColumn(Relation relation, AttrNumber attribute, Oid collation);
 extern bool CopyLook(Relation relation, uint32 range, BlockNumber blocks, MapLook *look);
+extern uint32 CopyVisiblePages(Relation relation, uint32 range);
 extern void CopyTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count,
 						  BlockNumber blocks, GpuPages *pages);
 extern bool CopyTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
+
+/* copy_share.c: what the processes of a parallel scan tell one another of the pages to read. */
+typedef struct SharedPages SharedPages;
+
+/* The pages that a process of a parallel scan reads, if copies are used. */
+typedef struct PageShare
+{
+	SharedPages *shared;
+	PageSet without;      /* pages that are taken from copies */
+	const PageSet *own;   /* of these, what this process reads nevertheless; NULL: none */
+	BlockNumber own_next; /* all of "own" before it were read */
+	BlockNumber block;    /* "passed" is the number of pages before it that are left */
+	uint64 passed;
+	uint64 number; /* of the next page that this process takes */
+	uint64 end;    /* numbers before this one are its own */
+} PageShare;
 
 /* The copies of the columns of a scan. */
 struct ScanCopies
@@ -102,6 +121,8 @@ struct ScanCopies
 	int group;            /* the number of the grouping column; -1: no GROUP BY */
 	PageSet *taken;       /* of each aggregate: pages whose keys were counted from a copy */
 	PageSet all;          /* pages that are in all of "taken" */
+	PageSet lost;         /* other pages that were told to be in it, in a parallel scan */
+	bool any_lost;        /* "lost" has any */
 	uint64 pages;         /* in "all" */
 	bool used;            /* "taken" says what this run has got */
 	MemoryContext memory; /* of the sets of this run */
@@ -129,6 +150,32 @@ typedef struct CopyRun
 	GpuPages *pages; /* of each range: true in the copies of all columns */
 } CopyRun;
 
+struct ScanGroups;
+
+/* What a run wants of copies. */
+typedef struct CopyUse
+{
+	const WantedRows *rows;
+	Snapshot snapshot;
+	BlockNumber blocks; /* of the table */
+	ScanAggregate *column;
+	int count;
+	struct ScanGroups *groups; /* NULL: no GROUP BY */
+	SharedPages *shared;       /* whose processes are to be told; NULL: a serial scan */
+	dsa_area *area;            /* of "shared" */
+} CopyUse;
+
+/* copy_share.c */
+extern Size SharedPagesSize(void);
+extern void SharedPagesInit(SharedPages *shared);
+extern void SharedPagesReset(SharedPages *shared, dsa_area *area);
+extern bool SharedPagesTell(SharedPages *shared, dsa_area *area, const GpuPages *pages,
+							uint32 ranges, BlockNumber blocks);
+extern const char *SharedPagesRefusal(const SharedPages *shared);
+extern PageShare *ScanCopiesBegin(ScanCopies *copies, const CopyUse *use);
+extern void PageShareEnd(PageShare *share);
+extern BlockNumber PageShareNext(PageShare *share, BlockNumber blocks);
+
 /* The most sketches that the worker makes for the groups of a scan. */
 #define COPY_STATES_MAX Min(QB_GROUPS_MAX, GPU_ENTRIES / 2)
 
@@ -140,19 +187,20 @@ extern bool CopyTestsColumn(CopyTests *tests, int column, uint16 *place);
 extern bool CopyTestsAdd(CopyTests *tests, int column, const qb_test *test);
 extern bool CopyTestsPair(CopyTests *tests, int column);
 extern bool CopyConditionsTests(const CopyRun *run, int filter, CopyTests *tests);
-extern int
-CopyRangesThere(Relation relation, List *clauses, List *aggregates, bool grouped, uint32 ranges);
+extern bool CopyConditionColumn(Relation relation, Expr *clause, GpuColumn *column);
 
 /* copy_families.c */
 extern const char *
 CopyAggregateRefusal(Relation relation, const ScanAggregate *column, bool grouped);
+extern bool CopyTakesInParallel(const ColumnFamily *family);
+extern bool CopyCountsValues(const ScanAggregate *column);
+extern Oid CopyKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber attribute,
+							Oid collation);
 extern const char *CopyStatesRefusal(const ScanAggregate *column, int count);
 extern void CopyAddKeys(ScanAggregate *column, const GpuColumnPart *part, int parts);
 extern bool CopyTakesCall(Relation relation, const ColumnScanCall *call, bool grouped);
 
 /* copy_groups.c */
-struct ScanGroups;
-
 extern const char *CopyGroupsRefusal(Relation relation, const Var *group);
 extern const char *CopyGroupsTake(const CopyRun *run, struct ScanGroups *groups, int count);
 
@@ -168,12 +216,13 @@ CopyTake(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *col
 extern ScanCopies *
 ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count, const WantedRows *rows,
 				 const CustomScan *plan, const Var *group);
-extern void
-ScanCopiesUse(ScanCopies *copies, const WantedRows *rows, Snapshot snapshot, BlockNumber blocks,
-			  ScanAggregate *column, int count, struct ScanGroups *groups);
+extern void ScanCopiesForget(ScanCopies *copies, int count);
+extern void ScanCopiesUse(ScanCopies *copies, const CopyUse *use);
 extern void ScanCopiesExplain(const ScanCopies *copies, Relation relation, struct ExplainState *es);
+
+/* copy_plan.c */
 extern double ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates,
-							  const Var *group, double groups);
+							  const Var *group, double groups, bool parallel);
 
 /* Does the page have tuples for this aggregate, whose keys no copy has given? */
 static inline bool

@@ -185,12 +185,41 @@ CopyLook(Relation relation, uint32 range, BlockNumber blocks, MapLook *look)
 	return look->lsn != InvalidXLogRecPtr;
 }
 
+/* How many pages of a range are all-visible?  The answer may be out of date at once. */
+uint32
+CopyVisiblePages(Relation relation, uint32 range)
+{
+	const uint64 visible = UINT64CONST(0x5555555555555555);
+	Buffer buffer = InvalidBuffer;
+	const uint64 *word;
+	uint32 count = 0;
+	int i;
+
+	StaticAssertStmt(GPU_RANGE_PAGES % 32 == 0, "a page of the map is no whole number of words");
+	(void) visibilitymap_get_status(relation, range * (BlockNumber) GPU_RANGE_PAGES, &buffer);
+	if (!BufferIsValid(buffer))
+		return 0;
+	word = (const uint64 *) PageGetContents(BufferGetPage(buffer));
+	for (i = 0; i < GPU_RANGE_PAGES / 32; i++)
+		count += pg_popcount64(word[i] & visible);
+	ReleaseBuffer(buffer);
+	return count;
+}
+
 /* ---- pages ---- */
 
+/* So many headers of pages are prefetched together. */
+#define HEADERS_AHEAD 32
+
+/*
+ * The page's share lock is needed, although nothing else of the page is read.  Where hint
+ * bits write no WAL, the LSN is read and written in two halves, and only the lock keeps
+ * them together.
+ */
 static uint64
-page_lsn(Relation relation, BlockNumber block, BufferAccessStrategy strategy)
+page_lsn(BlockReader *reader, BlockNumber block)
 {
-	Buffer buffer = ReadBufferExtended(relation, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+	Buffer buffer = BlockRead(reader, block);
 	uint64 lsn;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -203,18 +232,22 @@ page_lsn(Relation relation, BlockNumber block, BufferAccessStrategy strategy)
 static void
 keep_unchanged(Relation relation, uint32 range, const uint64 *lsn, GpuPages *pages)
 {
-	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
+	BufferAccessStrategy ring = GetAccessStrategy(BAS_BULKREAD);
 	BlockNumber first = range * (BlockNumber) GPU_RANGE_PAGES;
+	BlockReader reader;
 	uint32 page;
 
+	BlockReaderInit(&reader, relation, ring);
 	for (page = 0; page < GPU_RANGE_PAGES; page++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (GpuPagesHave(pages, page) && (lsn[page] == InvalidXLogRecPtr ||
-										  page_lsn(relation, first + page, strategy) != lsn[page]))
+		if (page % HEADERS_AHEAD == 0)
+			BlockPrefetchHeaders(&reader, HEADERS_AHEAD);
+		if (GpuPagesHave(pages, page) &&
+			(lsn[page] == InvalidXLogRecPtr || page_lsn(&reader, first + page) != lsn[page]))
 			GpuPagesRemove(pages, page);
 	}
-	FreeAccessStrategy(strategy);
+	FreeAccessStrategy(ring);
 }
 
 /*

@@ -14,7 +14,6 @@
  */
 #include "scan/copy.h"
 
-#include "nodes/makefuncs.h"
 #include "utils/rel.h"
 
 /* Why a test of this column's values of this kind, or for NULL, cannot be done on a copy. */
@@ -232,58 +231,15 @@ CopyConditionsTests(const CopyRun *run, int filter, CopyTests *tests)
 
 /* ---- while planning ---- */
 
-/* The least number of ranges that the columns of clauses have copies of, at most "least". */
-static int
-copied_ranges(Relation relation, List *clauses, GpuRef *ref, uint32 ranges, int least)
+/* The column whose copy a condition needs; false: it cannot be tested on copies. */
+bool
+CopyConditionColumn(Relation relation, Expr *clause, GpuColumn *column)
 {
-	ListCell *cell;
+	ScanCondition condition;
 
-	foreach (cell, clauses)
-	{
-		ScanCondition condition;
-		GpuColumn column;
-
-		ScanConditionInit(&condition, lfirst(cell));
-		if (condition_refusal(relation, &condition))
-			return 0;
-		column = column_of(relation, &condition);
-		least = Min(least, GpuColumnFind(&column, ref, ranges));
-	}
-	return least;
-}
-
-/* The ranges in which an aggregate's column, and each column that its FILTER names, have copies. */
-static int
-aggregate_ranges(Relation relation, Aggref *aggref, bool grouped, GpuRef *ref, uint32 ranges)
-{
-	ColumnScanCall call;
-	GpuColumn column;
-	int least;
-
-	if (!ColumnScanMatch(aggref, &call) || !CopyTakesCall(relation, &call, grouped))
-		return 0;
-	column = CopyColumn(relation, call.key->varattno, aggref->inputcollid);
-	least = GpuColumnFind(&column, ref, ranges);
-	if (call.weight && least > 0)
-	{
-		column = CopyColumn(relation, call.weight->varattno, InvalidOid);
-		least = Min(least, GpuColumnFind(&column, ref, ranges));
-	}
-	return copied_ranges(relation, make_ands_implicit(aggref->aggfilter), ref, ranges, least);
-}
-
-/* How many ranges of a table have copies of all columns that a scan with these clauses needs? */
-int
-CopyRangesThere(Relation relation, List *clauses, List *aggregates, bool grouped, uint32 ranges)
-{
-	GpuRef *ref = palloc(Max(ranges, 1) * sizeof(GpuRef));
-	int least = copied_ranges(relation, clauses, ref, ranges, (int) ranges);
-	ListCell *cell;
-
-	foreach (cell, aggregates)
-		if (least > 0)
-			least = Min(
-				least, aggregate_ranges(relation, lfirst_node(Aggref, cell), grouped, ref, ranges));
-	pfree(ref);
-	return least;
+	ScanConditionInit(&condition, clause);
+	if (condition_refusal(relation, &condition))
+		return false;
+	*column = column_of(relation, &condition);
+	return true;
 }

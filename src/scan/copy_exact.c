@@ -14,6 +14,7 @@
  */
 #include "scan/columns.h"
 #include "scan/copy.h"
+#include "scan/version.h"
 
 #include "access/relation.h"
 #include "access/tableam.h"
@@ -173,7 +174,7 @@ add_other_pages(const Exact *e, const GpuRef *ref)
 
 	ColumnPlaceInit(&place, e->form->attnum, RelationGetDescr(e->relation));
 	KeyTypeInit(&type, e->form->atttypid, e->form->attcollation);
-	PageReaderBegin(&reader, e->scan, &copies);
+	PageReaderBegin(&reader, e->scan, &copies, NULL);
 	while (PageReaderNext(&reader, tuples))
 	{
 		if (count + tuples->count > GPU_SLOT_KEYS)
@@ -218,7 +219,7 @@ count_copied(Exact *e, int n, int *count)
 	GpuExactKey *best = NULL;
 	bool enough;
 
-	e->scan = table_beginscan(e->relation, GetActiveSnapshot(), 0, NULL);
+	e->scan = BeginOwnScan(e->relation, GetActiveSnapshot());
 	find_pages(e);
 	CopyTestPoint(1);
 	enough = e->count >= LEAST_SHARE * e->blocks;

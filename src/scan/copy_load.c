@@ -260,7 +260,7 @@ begin_range(Load *load, uint32 range, const MapLook *look)
 			continue;
 		if (column->ref[range].serial != 0)
 			(void) GpuColumnForget(&column->ref[range]);
-		column->wanted = GpuColumnBegin(&column->load, column->column.relation,
+		column->wanted = GpuColumnBegin(&column->load, column->column.relation, range,
 										CopyFormOf(column->column.type).number);
 		column->failed = !column->wanted;
 		any |= column->wanted;

@@ -14,10 +14,7 @@
 #include "scan/groups.h"
 #include "scan/version.h"
 
-#include "access/table.h"
 #include "miscadmin.h"
-#include "optimizer/restrictinfo.h"
-#include "parser/parsetree.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -27,6 +24,7 @@ find_refusal(Relation relation, const ScanAggregate *column, int count, const Wa
 			 const CustomScan *plan, const Var *group)
 {
 	const char *refusal = CopyTableRefusal(relation);
+	bool parallel = plan->scan.plan.parallel_aware;
 	int i;
 
 	if (refusal)
@@ -37,9 +35,11 @@ find_refusal(Relation relation, const ScanAggregate *column, int count, const Wa
 	if (refusal == NULL)
 		refusal = CopyConditionsRefusal(relation, rows);
 	for (i = 0; i < count && refusal == NULL; i++)
+	{
 		refusal = CopyAggregateRefusal(relation, &column[i], group != NULL);
-	if (refusal == NULL && plan->scan.plan.parallel_aware)
-		refusal = "a parallel plan";
+		if (refusal == NULL && parallel && (group || !CopyTakesInParallel(column[i].family)))
+			refusal = "a parallel plan";
+	}
 	return refusal;
 }
 
@@ -56,6 +56,23 @@ CopyColumnNumber(ScanCopies *copies, const GpuColumn *column)
 	return copies->columns++;
 }
 
+/* The column of an aggregate's keys; for count(*), which needs no keys, that of another one. */
+static GpuColumn
+key_column(Relation relation, const ScanAggregate *column, int i)
+{
+	int other = 0;
+
+	if (column[i].place.attribute == 0)
+	{
+		while (column[other].place.attribute == 0)
+			other++;
+		return key_column(relation, column, other);
+	}
+	return CopyColumn(relation, column[i].place.attribute,
+					  CopyKeyCollation(relation, column[i].family, column[i].place.attribute,
+									   column[i].collation));
+}
+
 /* List the columns that the scan needs. */
 static void
 list_columns(ScanCopies *copies, Relation relation, const ScanAggregate *column, int count,
@@ -68,7 +85,7 @@ list_columns(ScanCopies *copies, Relation relation, const ScanAggregate *column,
 	copies->id = palloc(count * sizeof(int));
 	for (i = 0; i < count; i++)
 	{
-		GpuColumn key = CopyColumn(relation, column[i].place.attribute, column[i].collation);
+		GpuColumn key = key_column(relation, column, i);
 
 		copies->key[i] = CopyColumnNumber(copies, &key);
 		copies->id[i] = -1;
@@ -265,6 +282,18 @@ take_pages(const CopyRun *run, ScanAggregate *column, int count, const CopyTests
 	leave_out(run);
 }
 
+/* What is tested for the i-th aggregate in this run.  False: it is too much for the worker. */
+static bool
+make_test(const CopyRun *run, const ScanAggregate *column, int i, CopyTests *tests)
+{
+	const qb_test not_null = { .kind = QB_TEST_NULL, .negated = 1 };
+	const ScanCopies *copies = run->copies;
+
+	return CopyConditionsTests(run, column[i].filter_number, tests) &&
+		   (copies->id[i] < 0 || CopyTestsPair(tests, copies->id[i])) &&
+		   (!CopyCountsValues(&column[i]) || CopyTestsAdd(tests, copies->key[i], &not_null));
+}
+
 /* What is tested for each aggregate in this run; NULL: it is too much for the worker. */
 static CopyTests *
 make_tests(const CopyRun *run, const ScanAggregate *column, int count)
@@ -273,31 +302,97 @@ make_tests(const CopyRun *run, const ScanAggregate *column, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (!CopyConditionsTests(run, column[i].filter_number, &tests[i]) ||
-			(run->copies->id[i] >= 0 && !CopyTestsPair(&tests[i], run->copies->id[i])))
+		if (!make_test(run, column, i, &tests[i]))
 			return NULL;
 	return tests;
 }
 
+/* Note which of the pages that other processes were told not to read were not taken. */
+static void
+note_lost(const CopyRun *run, GpuPages *told)
+{
+	ScanCopies *copies = run->copies;
+	uint32 range;
+	int i;
+
+	for (range = 0; range < run->ranges; range++)
+	{
+		for (i = 0; i < GPU_RANGE_BYTES; i++)
+			told[range].bits[i] &= ~run->pages[range].bits[i];
+		copies->any_lost |= !GpuPagesAreNone(&told[range]);
+	}
+	copies->lost = set_of(told, run->ranges);
+}
+
+/* Have keys counted of true pages, which other processes are told not to read; why not, or NULL. */
+static const char *
+take_shared(const CopyRun *run, const CopyUse *use, const CopyTests *tests)
+{
+	GpuPages *told = CopyPages(run);
+
+	if (!SharedPagesTell(use->shared, use->area, told, run->ranges, use->blocks))
+		return "no shared memory";
+	CopyTestPoint(2);
+	take_pages(run, use->column, use->count, tests);
+	note_lost(run, told);
+	return NULL;
+}
+
 /* Have keys counted; why none were, or NULL. */
 static const char *
-take_all(CopyRun *run, BlockNumber blocks, ScanAggregate *column, int count, ScanGroups *groups)
+take_all(CopyRun *run, const CopyUse *use)
 {
-	const CopyTests *tests = make_tests(run, column, count);
+	const CopyTests *tests = make_tests(run, use->column, use->count);
 	const char *refusal;
 
 	if (tests == NULL)
 		return "too many conditions";
-	run->pages = true_pages(run, blocks);
+	run->pages = true_pages(run, use->blocks);
 	CopyTestPoint(1);
-	if (groups == NULL)
+	if (use->shared)
+		return take_shared(run, use, tests);
+	if (use->groups == NULL)
 	{
-		take_pages(run, column, count, tests);
+		take_pages(run, use->column, use->count, tests);
 		return NULL;
 	}
-	refusal = CopyGroupsTake(run, groups, count);
+	refusal = CopyGroupsTake(run, use->groups, use->count);
 	if (refusal == NULL)
 		leave_out(run);
+	return refusal;
+}
+
+/* Use no copies until ScanCopiesUse() is called. */
+void
+ScanCopiesForget(ScanCopies *copies, int count)
+{
+	copies->pages = 0;
+	copies->used = copies->any_lost = false;
+	if (copies->memory == NULL)
+		return;
+	MemoryContextReset(copies->memory);
+	memset(&copies->all, 0, sizeof(copies->all));
+	memset(copies->taken, 0, count * sizeof(PageSet));
+	copies->refusal = NULL;
+}
+
+/* Use copies if there are any; why they cannot be used, or NULL. */
+static const char *
+use_copies(ScanCopies *copies, const CopyUse *use)
+{
+	CopyRun run = { .copies = copies,
+					.relation = use->rows->relation,
+					.rows = use->rows,
+					.ranges = CopyRanges(use->blocks) };
+	const char *refusal = NULL;
+
+	if (!IsMVCCSnapshot(use->snapshot) || use->snapshot->takenDuringRecovery)
+		return "a snapshot of another kind";
+	if (use->groups == NULL)
+		refusal = CopyStatesRefusal(use->column, use->count);
+	if (refusal == NULL && find_copies(&run))
+		refusal = take_all(&run, use);
+	copies->used = refusal == NULL;
 	return refusal;
 }
 
@@ -306,32 +401,14 @@ take_all(CopyRun *run, BlockNumber blocks, ScanAggregate *column, int count, Sca
  * has the pages to leave out.
  */
 void
-ScanCopiesUse(ScanCopies *copies, const WantedRows *rows, Snapshot snapshot, BlockNumber blocks,
-			  ScanAggregate *column, int count, ScanGroups *groups)
+ScanCopiesUse(ScanCopies *copies, const CopyUse *use)
 {
-	CopyRun run = {
-		.copies = copies, .relation = rows->relation, .rows = rows, .ranges = CopyRanges(blocks)
-	};
 	MemoryContext old;
 
-	copies->pages = 0;
-	copies->used = false;
 	if (copies->memory == NULL)
 		return;
-	MemoryContextReset(copies->memory);
-	memset(&copies->all, 0, sizeof(copies->all));
-	memset(copies->taken, 0, count * sizeof(PageSet));
-	copies->refusal = NULL;
-	if (!IsMVCCSnapshot(snapshot) || snapshot->takenDuringRecovery)
-		copies->refusal = "a snapshot of another kind";
-	else if (groups == NULL)
-		copies->refusal = CopyStatesRefusal(column, count);
-	if (copies->refusal)
-		return;
 	old = MemoryContextSwitchTo(copies->memory);
-	if (find_copies(&run))
-		copies->refusal = take_all(&run, blocks, column, count, groups);
-	copies->used = copies->refusal == NULL;
+	copies->refusal = use_copies(copies, use);
 	MemoryContextSwitchTo(old);
 }
 
@@ -356,47 +433,4 @@ ScanCopiesExplain(const ScanCopies *copies, Relation relation, ExplainState *es)
 {
 	if (es->verbose && copies->refusal && has_copies(RelationGetRelid(relation)))
 		ExplainPropertyText("GPU Copies Not Used", copies->refusal, es);
-}
-
-/* ---- while planning ---- */
-
-/* The ranges of the grouping column that have copies, if so many groups can be made of them. */
-static int
-group_ranges(Relation relation, const Var *group, double states, uint32 ranges)
-{
-	GpuRef *ref;
-	GpuColumn column;
-	int there;
-
-	if (states > COPY_STATES_MAX || CopyGroupsRefusal(relation, group))
-		return 0;
-	ref = palloc(Max(ranges, 1) * sizeof(GpuRef));
-	column = CopyColumn(relation, group->varattno, InvalidOid);
-	there = GpuColumnFind(&column, ref, ranges);
-	pfree(ref);
-	return there;
-}
-
-/*
- * Which share of a table's pages need not be read, as far as the planner can know?
- * "group" is the grouping column or NULL, of so many values.
- */
-double
-ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates, const Var *group,
-				double groups)
-{
-	uint32 ranges = CopyRanges(table->pages);
-	int there = 0;
-	Relation relation;
-
-	if (!GpuColumnsExist() || ranges == 0)
-		return 0;
-	relation = table_open(planner_rt_fetch(table->relid, root)->relid, NoLock);
-	if (CopyTableRefusal(relation) == NULL)
-		there = CopyRangesThere(relation, extract_actual_clauses(table->baserestrictinfo, false),
-								aggregates, group != NULL, ranges);
-	if (group && there > 0)
-		there = Min(there, group_ranges(relation, group, groups * list_length(aggregates), ranges));
-	table_close(relation, NoLock);
-	return table->allvisfrac * there / ranges;
 }

@@ -110,15 +110,18 @@ key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
 	return cost;
 }
 
-/* The cost of all pages but the "copied" share, and for each tuple a fraction of the executor's. */
+/*
+ * The cost of all pages but the "copied" share, and for each tuple a fraction of the
+ * executor's.  One process takes the keys of the copied pages, and all share the others.
+ */
 void
 ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates, double groups,
 			 double copied, bool alone)
 {
 	double share = running(aggregates, path->parallel_workers, alone);
-	double read = 1 - copied * (1 - COPIED_SHARE);
-	double tuples = table->tuples * read / share;
-	double rows = table->rows * read / share;
+	double read = (1 - copied) / share + copied * COPIED_SHARE;
+	double tuples = table->tuples * read;
+	double rows = table->rows * read;
 	Cost startup = path->pathtarget->cost.startup;
 	Cost condition_cost =
 		ScanConditionsCost(root, extract_actual_clauses(table->baserestrictinfo, false), &startup);

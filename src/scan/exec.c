@@ -47,6 +47,7 @@ typedef struct ColumnScanState
 	TableScanDesc scan;
 	PageReader reader;
 	SharedScan *shared; /* NULL in a serial plan */
+	PageShare *share;   /* NULL: it uses no copies, or the plan is serial */
 	bool ready;         /* the sketches are complete for the current parameters */
 	bool done;          /* and have been returned */
 	bool waits;         /* the leader's tuple still has to follow a row of NULLs */
@@ -130,19 +131,24 @@ shared_scan(const ColumnScanState *state, SharedScan *shared)
 	return (ParallelTableScanDesc) ((char *) shared + SharedScanSize(state->count));
 }
 
+/* The scan comes before the look at copies: a serializable transaction notes then what it reads. */
 static void
 start_scan(ColumnScanState *state)
 {
-	Snapshot snapshot = state->css.ss.ps.state->es_snapshot;
+	ParallelTableScanDesc shared = state->shared ? shared_scan(state, state->shared) : NULL;
+	CopyUse use = { .rows = &state->rows,
+					.snapshot = state->css.ss.ps.state->es_snapshot,
+					.column = state->column,
+					.count = state->count,
+					.groups = state->groups,
+					.shared = state->shared ? SharedScanPages(state->shared) : NULL,
+					.area = state->css.ss.ps.state->es_query_dsa };
 
 	if (state->scan == NULL)
-		state->scan = BeginTableScan(&state->css.ss,
-									 state->shared ? shared_scan(state, state->shared) : NULL);
-	if (state->copies)
-		ScanCopiesUse(state->copies, &state->rows, snapshot,
-					  ((HeapScanDesc) state->scan)->rs_nblocks, state->column, state->count,
-					  state->groups);
-	PageReaderBegin(&state->reader, state->scan, state->copies);
+		state->scan = BeginTableScan(&state->css.ss, shared);
+	use.blocks = ((HeapScanDesc) state->scan)->rs_nblocks;
+	state->share = ScanCopiesBegin(state->copies, &use);
+	PageReaderBegin(&state->reader, state->scan, state->copies, state->share);
 }
 
 /* What the sketches have counted so far. */
@@ -240,6 +246,8 @@ run(ColumnScanState *state)
 	MemoryContextSwitchTo(old);
 	WantedRowsEnd(&state->rows);
 	PageReaderEnd(&state->reader);
+	if (state->share)
+		PageShareEnd(state->share);
 	pfree(tuples);
 	count_run(state, &before, first);
 	ScanReport(&state->activity, &state->reader, state->column, state->count);
@@ -436,6 +444,8 @@ shutdown(CustomScanState *node)
 		return;
 	total = SharedScanCounts(state->shared);
 	ScanCountsAdd(&state->counts, &total);
+	if (state->copies)
+		state->copies->refusal = SharedPagesRefusal(SharedScanPages(state->shared));
 	end(node);
 	state->shared = NULL;
 }

@@ -12,8 +12,9 @@
  * are freed, and the spilled rows get a turn.
  *
  * If no group is read twice, sketches are patient: keys wait until their group is
- * returned.  Then one dense table is made at a time, and it is freed when the next
- * group is asked for.  So many more groups fit into memory.
+ * read.  Then one dense table is made at a time, and it is freed when the next group is
+ * asked for.  So many more groups fit into memory.  A sketch that is only written needs no
+ * table at all (sketch_state.c).
  *
  * src/scan/groups.c
  */
@@ -148,14 +149,14 @@ ScanGroupsStart(ScanGroups *groups)
 	start_turn(groups);
 }
 
-/* Count the keys in a group's buffers.  Without "all" patient states keep theirs. */
+/* Count the keys in a group's buffers, but for those of patient states. */
 static void
-flush(const ScanGroups *groups, ScanGroup *group, bool all)
+flush(const ScanGroups *groups, ScanGroup *group)
 {
 	int i;
 
 	for (i = 0; i < groups->count; i++)
-		if (all || !ScanAggregateWaits(&group->column[i]))
+		if (!ScanAggregateWaits(&group->column[i]))
 			ScanAggregateFlush(&group->column[i]);
 }
 
@@ -171,7 +172,7 @@ has_room(ScanGroups *groups)
 	if (groups->apart)
 		return true;
 	if (!groups->full && groups->before)
-		flush(groups, groups->before, false);
+		flush(groups, groups->before);
 	if (!groups->full && groups->groups > 0)
 		groups->full = groups->groups >= groups->most ||
 					   MemoryContextMemAllocated(groups->context, true) > groups->limit;
@@ -365,7 +366,7 @@ batches_waiting(const ScanGroups *groups, const ScanGroup *group)
 
 /*
  * The turn has all its rows: count the keys in buffers, except in patient states, which
- * count theirs when their group is returned.  Returns the keys and batches of all
+ * count theirs when they are read.  Returns the keys and batches of all
  * groups, with those that still wait.
  */
 ScanCounts
@@ -376,7 +377,7 @@ ScanGroupsFlush(ScanGroups *groups)
 
 	for (group = groups->first; group; group = group->next)
 	{
-		flush(groups, group, false);
+		flush(groups, group);
 		ScanCountKeys(&counts, group->column, groups->count);
 		counts.batches += batches_waiting(groups, group);
 	}
@@ -421,7 +422,6 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 		return false;
 	groups->waiting = group->next;
 	groups->given = group;
-	flush(groups, group, true);
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	for (i = 0; i < groups->count; i++)
 		slot->tts_values[i] = ScanAggregateResult(&group->column[i], &slot->tts_isnull[i]);

@@ -31,16 +31,6 @@
 #include "utils/rel.h"
 #if PG_VERSION_NUM >= 170000
 #include "storage/read_stream.h"
-#else
-#include "executor/instrument.h"
-#include "storage/buf_internals.h"
-#endif
-
-/* Which file a relation is in. */
-#if PG_VERSION_NUM >= 160000
-#define RELATION_LOCATOR(relation) ((relation)->rd_locator)
-#else
-#define RELATION_LOCATOR(relation) ((relation)->rd_node)
 #endif
 
 /* The unit of address translation, where memory is not mapped in huge pages. */
@@ -105,12 +95,22 @@ next_serial(PageReader *reader)
 	return block;
 }
 
+/* The next block of a scan that leaves pages out. */
+static BlockNumber
+next_left(PageReader *reader)
+{
+	if (reader->share == NULL)
+		return next_serial(reader);
+	CHECK_FOR_INTERRUPTS();
+	return PageShareNext(reader->share, reader->scan->rs_nblocks);
+}
+
 #if PG_VERSION_NUM >= 170000
 
 static BlockNumber
 next_of_stream(ReadStream *stream, void *reader, void *data)
 {
-	return next_serial(reader);
+	return next_left(reader);
 }
 
 /*
@@ -159,65 +159,14 @@ next_parallel(PageReader *reader)
 	return table_block_parallelscan_nextpage(relation, &reader->worker, shared);
 }
 
-/*
- * Would a pin leave the usage count of a shared buffer as it is?  ReadRecentBuffer() does not
- * raise it, and a table that is read again and again should stay in memory.
- */
-static bool
-is_in_full_use(Buffer buffer, BufferAccessStrategy ring)
-{
-	uint32 state = pg_atomic_read_u32(&GetBufferDescriptor(buffer - 1)->state);
-
-	return BUF_STATE_GET_USAGECOUNT(state) >= (ring ? 1 : BM_MAX_USAGE_COUNT);
-}
-
-/* Pin a shared buffer, if it has this block and there is nothing else to do about it. */
-static bool
-pin_guess(PageReader *reader, BlockNumber block, Buffer guess)
-{
-	Relation relation = reader->scan->rs_base.rs_rd;
-	BufferUsage usage = pgBufferUsage;
-
-	if (guess > NBuffers || !is_in_full_use(guess, reader->scan->rs_strategy) ||
-		!ReadRecentBuffer(RELATION_LOCATOR(relation), MAIN_FORKNUM, block, guess))
-		return false;
-	pgBufferUsage = usage; /* versions differ in which hit they count */
-	pgBufferUsage.shared_blks_hit++;
-	pgstat_count_buffer_read(relation);
-	pgstat_count_buffer_hit(relation);
-#if PG_VERSION_NUM >= 160000
-	pgstat_count_io_op(IOOBJECT_RELATION, IOContextForStrategy(reader->scan->rs_strategy),
-					   IOOP_HIT);
-#endif
-	return true;
-}
-
-/*
- * Read a block.  The blocks of a table that was loaded at once are in consecutive buffers.
- * Then trying the next buffer is faster than looking the block up in the table of all
- * buffers, whose memory is far away.
- */
-static Buffer
-read_block(PageReader *reader, BlockNumber block)
-{
-	Buffer guess = reader->last + 1;
-	Buffer buffer = guess;
-
-	if (!reader->consecutive || !pin_guess(reader, block, guess))
-		buffer = ReadBufferExtended(reader->scan->rs_base.rs_rd, MAIN_FORKNUM, block, RBM_NORMAL,
-									reader->scan->rs_strategy);
-	reader->consecutive = buffer == guess && guess > 1; /* numbers of local buffers are negative */
-	reader->last = buffer;
-	return buffer;
-}
-
 static Buffer
 next_buffer(PageReader *reader)
 {
 	HeapScanDesc scan = reader->scan;
-	BlockNumber block = scan->rs_base.rs_parallel ? next_parallel(reader) : next_serial(reader);
+	bool shared_out = scan->rs_base.rs_parallel && reader->share == NULL;
+	BlockNumber block = shared_out ? next_parallel(reader) : next_left(reader);
 
-	return block == InvalidBlockNumber ? InvalidBuffer : read_block(reader, block);
+	return block == InvalidBlockNumber ? InvalidBuffer : BlockRead(&reader->blocks, block);
 }
 
 static void
@@ -234,22 +183,25 @@ end_stream(PageReader *reader)
 
 /*
  * Begin to read the pages of a scan from BeginTableScan().  "copies": pages that are left
- * out of a serial scan; NULL: all are read.  The current memory context must last until
- * PageReaderEnd().
+ * out of a serial scan; NULL: all are read.  "share": the pages of a parallel scan that uses
+ * copies; NULL: it uses none.  The current memory context must last until PageReaderEnd().
  */
 void
-PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies)
+PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies, PageShare *share)
 {
 	memset(reader, 0, sizeof(*reader));
 	reader->scan = (HeapScanDesc) scan;
+#if PG_VERSION_NUM < 170000
+	BlockReaderInit(&reader->blocks, scan->rs_rd, reader->scan->rs_strategy);
+#endif
+	reader->share = share;
 	reader->pages_copied = copies ? copies->pages : 0;
 	reader->buffer = reader->ahead = InvalidBuffer;
 	reader->serializable = CheckForSerializableConflictOutNeeded(scan->rs_rd, scan->rs_snapshot);
-	if (reader->pages_copied > 0)
-	{
+	if (reader->pages_copied > 0 && share == NULL)
 		reader->without = &copies->all;
+	if (reader->without || share)
 		begin_stream(reader);
-	}
 }
 
 static void

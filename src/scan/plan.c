@@ -111,8 +111,8 @@ PlanTablePath(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *a
 		list_make5(aggregates, makeInteger(table->relid), NIL, makeBoolean(alone), makeInteger(-1));
 	path->custom_private = lappend(path->custom_private, NULL);
 	path->methods = &path_methods;
-	if (by == NULL && workers == 0)
-		copied = ScanCopiedShare(grouping->root, table, aggregates, NULL, 1);
+	if (by == NULL)
+		copied = ScanCopiedShare(grouping->root, table, aggregates, NULL, 1, workers > 0);
 	ScanSetCosts(grouping->root, &path->path, table, aggregates, by ? by->groups : 1, copied,
 				 alone);
 	return &path->path;
@@ -212,7 +212,8 @@ copied_share(const PlanStep *grouping, RelOptInfo *table, List *aggregates, cons
 {
 	const Var *column = ScanGroupedColumn(by->exprs);
 
-	return column ? ScanCopiedShare(grouping->root, table, aggregates, column, by->groups) : 0;
+	return column ? ScanCopiedShare(grouping->root, table, aggregates, column, by->groups, false)
+				  : 0;
 }
 
 /* A scan of a table that returns a row of "target" for each group; NULL: it cannot be done. */

@@ -171,15 +171,31 @@ PageSetRun(const PageSet *set, BlockNumber block)
 /* copy.h */
 typedef struct ScanCopies ScanCopies;
 
+/* Reads blocks of a table one by one, by the buffer of the one before where that can be. */
+typedef struct BlockReader
+{
+	Relation relation;
+	BufferAccessStrategy ring; /* or NULL */
+	Buffer last;               /* the buffer read last, and its block */
+	BlockNumber last_block;
+	bool consecutive; /* it lay where the one before it said */
+} BlockReader;
+
+extern void BlockReaderInit(BlockReader *reader, Relation relation, BufferAccessStrategy ring);
+extern Buffer BlockRead(BlockReader *reader, BlockNumber block);
+
+/* Prefetch the headers of so many pages to come, for who reads no more of pages. */
+extern void BlockPrefetchHeaders(const BlockReader *reader, int count);
+
 /* A scan over the pages of a heap. */
 typedef struct PageReader
 {
 	HeapScanDesc scan;
-	const PageSet *without; /* pages that are left out, or NULL */
+	const PageSet *without;  /* pages that a serial scan leaves out, or NULL */
+	struct PageShare *share; /* what a parallel scan reads of a table with copies, or NULL */
 #if PG_VERSION_NUM < 170000
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
-	Buffer last;                             /* the buffer read last */
-	bool consecutive;                        /* it followed the one before it */
+	BlockReader blocks;
 #else
 	struct ReadStream *stream; /* of a scan that leaves pages out */
 #endif
@@ -195,7 +211,8 @@ typedef struct PageReader
 	uint64 pages_copied;  /* left out: a GPU has their keys */
 } PageReader;
 
-extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies);
+extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies,
+							struct PageShare *share);
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
 extern void PageReaderEnd(PageReader *reader);
 extern void PageCollectAll(Page page, PageTuples *tuples);
@@ -441,6 +458,7 @@ extern void SharedScanInit(SharedScan *shared, int count);
 extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
 extern bool SharedScanJoin(SharedScan *shared, ScanAggregate *column, int count);
 extern uint64 SharedScanId(const SharedScan *shared);
+extern struct SharedPages *SharedScanPages(SharedScan *shared);
 extern bool
 SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *column, int count, bool collect);
 extern bool SharedScanResultIsLarge(const ScanAggregate *column, int count);

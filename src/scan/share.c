@@ -27,7 +27,7 @@
  *
  * src/scan/share.c
  */
-#include "scan/scan.h"
+#include "scan/copy.h"
 
 #include "pgbase/segment.h"
 
@@ -55,17 +55,23 @@ struct SharedScan
 	ConditionVariable changed; /* a process has left */
 };
 
-/* The shared state for building sets lies behind that of the scan. */
+/* The shared state of the pages lies behind that of the scan, and behind it that for building sets. */
+SharedPages *
+SharedScanPages(SharedScan *shared)
+{
+	return (SharedPages *) ((char *) shared + MAXALIGN(sizeof(SharedScan)));
+}
+
 static SharedBuild *
 shared_build(SharedScan *shared)
 {
-	return (SharedBuild *) ((char *) shared + MAXALIGN(sizeof(SharedScan)));
+	return (SharedBuild *) ((char *) SharedScanPages(shared) + SharedPagesSize());
 }
 
 Size
 SharedScanSize(int count)
 {
-	return add_size(MAXALIGN(sizeof(SharedScan)), SharedBuildSize(count));
+	return add_size(MAXALIGN(sizeof(SharedScan)) + SharedPagesSize(), SharedBuildSize(count));
 }
 
 /* The leader calls this before the first run. */
@@ -76,6 +82,7 @@ SharedScanInit(SharedScan *shared, int count)
 	shared->id = ActivityNewId();
 	SpinLockInit(&shared->mutex);
 	ConditionVariableInit(&shared->changed);
+	SharedPagesInit(SharedScanPages(shared));
 	SharedBuildInit(shared_build(shared), count);
 }
 
@@ -100,6 +107,7 @@ SharedScanReset(SharedScan *shared, dsa_area *area, int count)
 	shared->left = InvalidDsaPointer;
 	shared->running = 0;
 	shared->joined = false;
+	SharedPagesReset(SharedScanPages(shared), area);
 	SharedBuildReset(shared_build(shared), area, count);
 }
 

@@ -41,6 +41,17 @@ BeginTableScan(ScanState *state, ParallelTableScanDesc shared)
 #endif
 }
 
+/* A scan of all pages outside of a plan: a table that the statement may change. */
+static inline TableScanDesc
+BeginOwnScan(Relation relation, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan(relation, snapshot, 0, NULL, SO_NONE);
+#else
+	return table_beginscan(relation, snapshot, 0, NULL);
+#endif
+}
+
 /* Prune a page that is pinned, not locked, if that pays. */
 static inline void
 PrunePage(HeapScanDesc scan, Buffer buffer)

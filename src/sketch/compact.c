@@ -436,7 +436,7 @@ units_fit(const findings *f)
 	uint64_t dense = view->ops->table_bytes(p, view->wide);
 
 	dense += view->ops->extra_bytes(p, view->wide) * (view->ops->live_extra ? f->high : 1);
-	if (view->compact_bytes > dense / 4 * 3 + dense % 4 * 3 / 4 || f->present != view->used)
+	if (view->compact_bytes > qs_compact_most(dense) || f->present != view->used)
 		return false;
 	if (p->part == QS_PART_DEVICE)
 		return f->least <= (uint64_t) view->total && f->most >= (uint64_t) view->total;

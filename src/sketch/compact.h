@@ -91,6 +91,9 @@ extern qs_unit_layout qs_units_of(const qs_params *p);
 /* s: a group has 2^s units. */
 extern uint32_t qs_group_shift(uint64_t units, uint64_t present);
 
+/* The most bytes of a body in place of tables of so many bytes. */
+extern uint64_t qs_compact_most(uint64_t dense);
+
 /*
  * Is a dense sketch, whose tables will take "dense" bytes, to be written in compact
  * form?  If so, "size" says what that takes.

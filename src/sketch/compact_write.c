@@ -12,6 +12,7 @@
  */
 #include "sketch/compact.h"
 #include "sketch/multilevel_buckets.h"
+#include "sketch/unit_writer.h"
 
 /* Units that are looked at together: a bit of a word for each. */
 #define BLOCK 64
@@ -246,20 +247,15 @@ typedef struct walk
 {
 	const qs_sketch *sk;
 	qs_unit_layout layout;
-	uint32_t shift;
 	uint64_t bits;  /* present units of the block that are yet to come */
 	uint64_t block; /* the first unit after the block */
 	uint64_t unit;  /* the present unit */
-	uint64_t gap;   /* units left out before it */
-	uint64_t free;  /* the first unit after it */
 	uint64_t steps; /* since the last pause */
 } walk;
 
 static bool
 walk_next(walk *w)
 {
-	uint64_t start;
-
 	while (w->bits == 0)
 	{
 		uint64_t left = w->layout.units - w->block;
@@ -274,34 +270,45 @@ walk_next(walk *w)
 	}
 	w->unit = ((w->block - 1) / BLOCK) * BLOCK + (uint32_t) __builtin_ctzll(w->bits);
 	w->bits &= w->bits - 1;
-	start = w->unit >> w->shift << w->shift;
-	if (w->free < start)
-		w->free = start;
-	w->gap = w->unit - w->free;
-	w->free = w->unit + 1;
 	return true;
 }
 
 static walk
-walk_of(const qs_sketch *sk, uint64_t present)
+walk_of(const qs_sketch *sk)
 {
-	walk w = { .sk = sk, .layout = qs_units_of(&sk->params) };
+	return (walk){ .sk = sk, .layout = qs_units_of(&sk->params) };
+}
 
-	w.shift = qs_group_shift(w.layout.units, present);
-	return w;
+/* The bytes of all gaps, in groups of this size. */
+static uint64_t
+gap_bytes(const qs_sketch *sk, uint32_t shift)
+{
+	walk w = walk_of(sk);
+	qs_gaps gaps = { .shift = shift };
+	uint64_t bytes = 0;
+
+	while (walk_next(&w))
+		bytes += varint_bytes(qs_gap_before(&gaps, w.unit));
+	return bytes;
+}
+
+uint64_t
+qs_compact_most(uint64_t dense)
+{
+	return dense / 4 * 3 + dense % 4 * 3 / 4;
 }
 
 bool
 qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size)
 {
 	qs_unit_layout layout = qs_units_of(&sk->params);
-	uint64_t most = dense / 4 * 3 + dense % 4 * 3 / 4;
+	uint64_t most = qs_compact_most(dense);
 	tally all = { 0, 0 };
 	bool long_gaps = false;
 	uint64_t before = 0;
 	uint64_t steps = 0;
+	uint32_t shift;
 	uint64_t i;
-	walk w;
 
 	for (i = 0; i < layout.units; i += BLOCK)
 	{
@@ -315,29 +322,15 @@ qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size)
 			return false;
 		qb_pause_after(sk->memory, &steps, BLOCK);
 	}
-	w = walk_of(sk, all.present);
-	all.bytes += all.present * layout.mask_bytes;
-	all.bytes += 4 * qb_group_count(layout.units, w.shift);
-	if (w.shift <= SHORT_GAPS || !long_gaps)
-		all.bytes += all.present;
-	else
-		while (walk_next(&w))
-			all.bytes += varint_bytes(w.gap);
+	shift = qs_group_shift(layout.units, all.present);
+	all.bytes += all.present * layout.mask_bytes + 4 * qb_group_count(layout.units, shift);
+	all.bytes += shift <= SHORT_GAPS || !long_gaps ? all.present : gap_bytes(sk, shift);
 	size->present = all.present;
 	size->bytes = all.bytes;
 	return all.bytes <= most && all.bytes <= UINT32_MAX;
 }
 
 /* ---- third pass: writing ---- */
-
-QB_INLINE uint8_t *
-put_varint(uint8_t *out, uint64_t v)
-{
-	for (; v > 0x7F; v >>= 7)
-		*out++ = (uint8_t) (v | 0x80);
-	*out++ = (uint8_t) v;
-	return out;
-}
 
 /* The top bits of a word's bytes as a byte; all other bits are zero. */
 QB_INLINE uint32_t
@@ -357,7 +350,7 @@ put_low(uint8_t *out, const uint8_t *low)
 		mask |= top_bits(nonzero_bytes(low_word(low, i))) << (8 * i);
 	qb_store32(out, mask);
 	for (out += sizeof(mask); mask != 0; mask &= mask - 1)
-		out = put_varint(out, low[__builtin_ctz(mask)]);
+		out = qs_put_varint(out, low[__builtin_ctz(mask)]);
 	return out;
 }
 
@@ -374,7 +367,7 @@ put_counters(uint8_t *out, uint32_t width, uint32_t mask_bytes, const uint64_t *
 		if (value[c] != 0)
 		{
 			mask |= UINT32_C(1) << c;
-			out = put_varint(out, value[c]);
+			out = qs_put_varint(out, value[c]);
 		}
 	for (c = 0; c < mask_bytes; c++)
 		mask_at[c] = (uint8_t) (mask >> (8 * c));
@@ -401,25 +394,20 @@ put_unit(uint8_t *out, const qs_sketch *sk, const qs_unit_layout *layout, uint64
 	for (c = 0; c < layout->width; c++)
 		value[c] = qb_counter_get(table, unit * layout->width + c, sk->wide);
 	if (layout->width == 1)
-		return put_varint(out, value[0]);
+		return qs_put_varint(out, value[0]);
 	return put_counters(out, layout->width, layout->mask_bytes, value);
 }
 
 void
 qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, uint8_t *out)
 {
-	walk w = walk_of(sk, size->present);
-	uint64_t groups = qb_group_count(w.layout.units, w.shift);
-	uint8_t *data = out + 4 * groups;
-	uint8_t *next = data;
-	uint64_t group = 0;
+	walk w = walk_of(sk);
+	qs_unit_writer writer = qs_units_start(w.layout.units, size->present, out);
 
 	while (walk_next(&w))
 	{
-		for (; group < w.unit >> w.shift; group++)
-			qb_store32(out + 4 * group, (uint32_t) (next - data));
-		next = put_unit(put_varint(next, w.gap), sk, &w.layout, w.unit);
+		qs_units_begin(&writer, w.unit);
+		writer.next = put_unit(writer.next, sk, &w.layout, w.unit);
 	}
-	for (; group < groups; group++)
-		qb_store32(out + 4 * group, (uint32_t) (next - data));
+	qs_units_end(&writer);
 }

@@ -35,6 +35,13 @@ typedef struct qs_kernels
 	size_t (*select)(const qs_sketch *sk, const uint64_t *hv, size_t count, uint64_t least,
 					 uint32_t *found);
 
+	/*
+	 * Add 1 to QS_BATCH keys to a dense multilevel sketch, with room for them, and select
+	 * at least those whose estimates are "least" or more afterwards.  NULL: as above.
+	 */
+	size_t (*add_select)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count,
+						 uint64_t least, uint32_t *found);
+
 	/* What qs_ops.accumulate of multilevel does. */
 	qs_accumulate accumulate;
 } qs_kernels;

@@ -95,9 +95,8 @@ alloc_tables(qs_sketch *sk, uint64_t room)
 	return QB_OK;
 }
 
-/* Make the table of masks, in which dense sketches that take keys look masks up. */
-static qb_status
-alloc_masks(qs_sketch *sk)
+qb_status
+qs_make_masks(qs_sketch *sk)
 {
 	uint32_t m = qs_bucket_width(sk->params.structure);
 	uint32_t count = qs_mask_count(&sk->params);
@@ -117,7 +116,7 @@ alloc_masks(qs_sketch *sk)
 static qb_status
 start_dense(qs_sketch *sk, uint64_t room)
 {
-	qb_status status = alloc_masks(sk);
+	qb_status status = qs_make_masks(sk);
 
 	if (status == QB_OK)
 		status = alloc_tables(sk, room);

@@ -162,6 +162,9 @@ extern void qs_free(qs_sketch *sk);
 /* An owned copy of "from" (owned or view) in "to", which is uninitialized. */
 extern qb_status qs_copy(qs_sketch *to, const qs_sketch *from, const qb_memory *memory);
 
+/* Make the table of masks, in which sketches that take keys look masks up. */
+extern qb_status qs_make_masks(qs_sketch *sk);
+
 /* Turn an explicit owned sketch dense. */
 extern qb_status qs_make_dense(qs_sketch *sk);
 

@@ -37,6 +37,11 @@ add_experimental() {
 		>"$1/etc/apt/preferences.d/experimental"
 }
 
+# Ubuntu keeps the bug fixes of a release beside it.
+add_updates() {
+	sed 's/ noble / noble-updates /' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/updates.list"
+}
+
 # A release that was made only in part has no name yet.
 make_base() {
 	local components=main release=$suite partial=$chroots/partial-$name
@@ -49,6 +54,7 @@ make_base() {
 		die "debootstrap failed, see $chroots/$name.log; another release's keys may be missing," \
 			"or QEMU for another architecture; or make $base by other means"
 	[ "$suite" != experimental ] || add_experimental "$partial"
+	[ "$suite" != noble ] || add_updates "$partial"
 	mv "$partial" "$base"
 }
 

@@ -3,7 +3,7 @@
 # Runs what "make bundle" has packed, on a host with a GPU: nothing has to be
 # installed there, and nothing stays behind.
 #
-#	gpu-host.sh [STEP...]      all of them without a STEP
+#	gpu-host.sh [STEP...]      all of them but "large" without a STEP
 #	  suite    the SQL tests with qsketch.device = gpu
 #	  faults   cancelled and killed queries, the worker, memory, restarts
 #	  soak     many clients, for SOAK_SECONDS (60)
@@ -11,6 +11,7 @@
 #	  sets     the same for all pairs of sets
 #	  filters  the same for filters
 #	  columns  copies of columns against reading the table
+#	  large    the same for a billion rows, which takes 44 GB of disk and of memory
 #	  ring     keys a second from backends to the GPU; at least RING_LEAST billions (0)
 #
 # The last line says "ok", or which steps failed.
@@ -33,6 +34,7 @@ step() {
 	sets) src/bench/bench-gpu-sets.sh ;;
 	filters) src/bench/bench-gpu-filters.sh ;;
 	columns) src/bench/bench-gpu-columns.sh ;;
+	large) src/bench/bench-gpu-columns-large.sh ;;
 	ring) LEAST=${RING_LEAST:-0} src/bench/bench-gpu-ring.sh ;;
 	*) echo "unrecognized step: $1" && return 2 ;;
 	esac

@@ -49,7 +49,7 @@ drop($_) foreach 'qsketch_advise', 'qsketch_second_moment';
 change('a function that is gone', qr/^(CREATE FUNCTION qsketch_total)/m,
 	"CREATE FUNCTION qsketch_sum(qsketch) RETURNS bigint\n\tAS 'MODULE_PATHNAME', 'qsketch_total' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;\n"
 	  . "COMMENT ON FUNCTION qsketch_sum(qsketch) IS 'sum of all weights';\n\nCREATE FUNCTION qsketch_total");
-change('fewer columns of a view', qr/, OUT stats_reset timestamptz\)/, ')');
+change('fewer columns of a view', qr/OUT pairs bigint\K, OUT stats_reset timestamptz\)/, ')');
 change('and no description of one', qr/^COMMENT ON COLUMN qsketch_stat.stats_reset [^;]*;\n/m, '');
 change('another size of states', qr/CREATE AGGREGATE qsketch_agg\(key anycompatible\) \(\n\tSTYPE = qsketch, SSPACE = \K2048/, '1024');
 change('another description', qr/IS 'sketch of the keys of both'/, "IS 'both'");

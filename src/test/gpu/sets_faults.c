@@ -117,6 +117,15 @@ find_pairs(qs_cuda *gpu, const qset_collection *c, int method, bool both, uint64
 	return status;
 }
 
+/* Does the device say which error the last one was? */
+static bool
+is_named(const qs_cuda *gpu)
+{
+	const char *name = qs_cuda_last_error(gpu)->name;
+
+	return name && strcmp(name, "cudaErrorMemoryAllocation") == 0;
+}
+
 /* Let one call after another fail; returns how many calls there are. */
 static long
 fail_each(const qset_collection *c, int method, bool both)
@@ -142,9 +151,7 @@ fail_each(const qset_collection *c, int method, bool both)
 		done = status == QB_OK && calls_left >= 0;
 		calls_left = -1;
 		expect(status != QB_OK || pairs == wanted, method, call, "wrong pairs");
-		expect(status == QB_OK ||
-				   strcmp(qs_cuda_last_error(gpu)->name, "cudaErrorMemoryAllocation") == 0,
-			   method, call, "no name of the error");
+		expect(status == QB_OK || is_named(gpu), method, call, "no name of the error");
 		qs_cuda_trim(gpu);
 		qs_cuda_get_stats(gpu, &stats);
 		expect(stats.device_bytes == base, method, call, "device memory lost");

@@ -88,7 +88,7 @@ selected_keys_are_large_enough(void **state)
 	static const int64_t weights[] = { 1, 300, INT64_C(1) << 34 };
 	uint64_t key[QS_BATCH];
 	int64_t estimate[QS_BATCH];
-	uint32_t found[QS_BATCH];
+	qs_selection selection;
 	size_t s, w, i;
 
 	(void) state;
@@ -109,15 +109,16 @@ selected_keys_are_large_enough(void **state)
 			qs_query(&sk, key, QS_BATCH, estimate);
 			for (least = 1; least > 0 && least < sk.total; least = least * 5 / 4 + 1)
 			{
-				size_t n = qs_kernels_select(&sk, key, QS_BATCH, least, found);
 				size_t at = 0;
 
+				selection.least = least;
+				qs_kernels_select(&sk, key, QS_BATCH, &selection);
 				if (qs_kernels_now()->select == NULL)
 					continue;
 				for (i = 0; i < QS_BATCH; i++)
 					if (estimate[i] >= least)
-						assert_true(at < n && found[at++] == i);
-				assert_true(at == n);
+						assert_true(at < selection.count && selection.found[at++] == i);
+				assert_true(at == selection.count);
 			}
 			qs_free(&sk);
 		}

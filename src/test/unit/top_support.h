@@ -68,12 +68,10 @@ top_text(uint64_t fingerprint, char *text)
 static inline qb_status
 top_try_batch(top_counted *c, const uint64_t *key, const int64_t *weight, size_t count)
 {
-	qb_status status = qs_engine_cpu.insert(&c->sketch, key, weight, count);
+	qb_status status = qs_top_insert(&c->top, &c->sketch, key, weight, count);
 	char text[20];
 	uint64_t i;
 
-	if (status == QB_OK)
-		status = qs_top_batch(&c->top, &c->sketch, key, weight, count);
 	for (i = c->top.fresh; status == QB_OK && i < c->top.count; i++)
 	{
 		qs_top_key *k = &c->top.key[i];

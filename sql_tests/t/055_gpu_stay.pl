@@ -1,0 +1,192 @@
+# Sketches whose tables stay on the device: questions are answered there, few values stay,
+# and none keeps others from the device.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use QsketchGpu;
+use Test::More;
+
+my $node = gpu_node('stay', 'max_parallel_workers_per_gather = 0', "qsketch.gpu_devices = '0'");
+fill($node, 200_000);
+$node->safe_psql('postgres', 'CREATE ROLE greedy LOGIN; GRANT SELECT ON t TO greedy');
+
+# An expression of a fresh sketch sk of table t.
+sub of_sketch
+{
+	my ($expression, $structure, $size, $from) = @_;
+
+	$from //= '';
+	return "SELECT $expression FROM (SELECT qsketch_agg(k, qsketch_new('$structure', '$size')) AS sk FROM t OFFSET 0) AS s$from";
+}
+
+# Is the answer the CPU's, and how many tables were fetched for it?
+sub fetches_for
+{
+	my ($name, $query, $set) = @_;
+	my $right = $node->safe_psql('postgres', "SET qsketch.device = cpu; $query");
+	my $before = gpu_count($node, 'fetches');
+
+	is($node->safe_psql('postgres', ($set // '') . ";$query"), $right, "$name: right");
+	return gpu_count($node, 'fetches') - $before;
+}
+
+for my $structure ('multilevel', 'sub_warp', 'warp', 'thread')
+{
+	my %few = (
+		'a total' => 'qsketch_total(sk)',
+		'an estimate' => 'qsketch_estimate(sk, 17), qsketch_estimate(sk, 18)',
+		'a literal' => q{qsketch_estimate(sk, '17')},
+		'a NULL key' => 'qsketch_estimate(sk, NULL::bigint)',
+		'an array' => q{qsketch_estimate(sk, ARRAY[1, NULL, 3, -1, 49999]::bigint[]), qsketch_estimate(sk, '{}'::bigint[])},
+		'a batch' => 'md5(qsketch_estimate(sk, ARRAY(SELECT g::bigint FROM generate_series(-100, 120000) AS g))::text)',
+		'all of them' => 'qsketch_total(sk), qsketch_estimate(sk, 17), qsketch_estimate(sk, ARRAY[18])');
+	my %bytes = (
+		'bytes' => 'md5(sk::text)',
+		'a comparison' => 'sk = (SELECT c.sk FROM correct AS c LIMIT 1)',
+		'all facts' => 'qsketch_info(sk)',
+		'a merge' => 'md5((sk || sk)::text)',
+		'errors' => 'qsketch_estimate(sk, 17), qsketch_error(sk), qsketch_bounds(sk, 17), qsketch_estimate(sk, 18)');
+
+	is(fetches_for("$structure, $_", of_sketch($few{$_}, $structure, '1MB')), 0, "$structure, $_: nothing is fetched")
+		foreach sort keys %few;
+	is(fetches_for("$structure, $_", of_sketch($bytes{$_}, $structure, '1MB')), 1, "$structure, $_: fetched once")
+		foreach sort keys %bytes;
+}
+
+is(fetches_for('rows of keys and estimates', of_sketch('md5(string_agg(l::text, $$ $$))', 'multilevel', '1MB',
+	', qsketch_lookup(sk, ARRAY[3, NULL, -5, 49999]::bigint[]) AS l')), 0, 'rows of keys and estimates: nothing is fetched');
+
+# wide counters, groups, rows in other orders, and questions until fetching pays
+is(fetches_for('wide counters', q{
+	SELECT qsketch_estimate(sk, 5), qsketch_estimate(sk, ARRAY[6, 7]) FROM (
+		SELECT qsketch_agg(k, 3000000000, qsketch_new('multilevel', '1MB')) AS sk FROM t OFFSET 0) AS s}), 0,
+	'wide counters: nothing is fetched');
+is(fetches_for('many questions', of_sketch('md5(string_agg(qsketch_estimate(sk, g)::text, $$ $$))', 'multilevel', '1MB',
+	', generate_series(-10, 60000) AS g')), 1, 'many questions: fetched once');
+cmp_ok(fetches_for('groups', q{SELECT sum(qsketch_estimate(sk, k)) FROM (
+	SELECT k % 20 AS k, qsketch_agg(k, qsketch_new('multilevel', '1MB')) AS sk FROM t GROUP BY 1) AS g}), '>=', 16,
+	'groups: few stay');
+cmp_ok(fetches_for('groups in order', q{SELECT sum(qsketch_estimate(sk, k)) FROM (
+	SELECT k % 3 AS k, qsketch_agg(k, qsketch_new('multilevel', '1MB')) AS sk FROM t GROUP BY 1) AS g},
+	'SET enable_hashagg = off'), '<=', 1, 'groups in order: they stay');
+fetches_for('weights that are taken back', q{SELECT qsketch_total(sk), qsketch_estimate(sk, 5) FROM (
+	SELECT qsketch_agg(k, CASE WHEN k % 2 = 0 THEN 5 ELSE 1 END, qsketch_new('multilevel', '1MB')) AS sk
+	FROM t OFFSET 0) AS s});
+fetches_for('frames', q{SELECT md5(string_agg(e::text, ' ')) FROM (
+	SELECT qsketch_estimate(qsketch_agg(k, qsketch_new('multilevel', '64kB')) OVER (ORDER BY ctid), k) AS e FROM t LIMIT 300) AS w});
+
+# An aggregate that asks its own state, as a frame grows: keys come between the questions.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION ask(qsketch) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT qsketch_total($1) * 1000 + qsketch_estimate($1, 7::bigint)';
+	CREATE AGGREGATE asked(bigint, qsketch) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, FINALFUNC = ask)});
+fetches_for('keys between questions', q{
+	SELECT md5(string_agg(a::text, ' ')) FROM (
+		SELECT asked(i % 2600, qsketch_new('multilevel', '8MB')) OVER (ORDER BY i) AS a FROM generate_series(1, 3000) AS i) AS x});
+
+# values that leave their query are values of their own
+is($node->safe_psql('postgres', q{
+	SET client_min_messages = error;
+	CREATE FUNCTION variable() RETURNS boolean LANGUAGE plpgsql AS $$
+	DECLARE a qsketch; b qsketch;
+	BEGIN
+		a := (SELECT qsketch_agg(k, qsketch_new('multilevel', '1MB')) FROM t);
+		BEGIN
+			b := (SELECT qsketch_agg(k, qsketch_new('multilevel', '1MB')) FROM t);
+			PERFORM qsketch_total(b), 1 / (qsketch_total(b) - qsketch_total(b));
+		EXCEPTION WHEN division_by_zero THEN NULL;
+		END;
+		b := qsketch_add(b, 5::bigint);
+		RETURN qsketch_total(a) = 200000 AND qsketch_total(b) = 200001
+			AND qsketch_estimate(b, 5::bigint) = qsketch_estimate(a, 5::bigint) + 1;
+	END $$;
+	SELECT variable()}), 't', 'variables');
+is($node->safe_psql('postgres', "BEGIN; DECLARE c CURSOR WITH HOLD FOR "
+	. of_sketch('sk, qsketch_estimate(sk, 5)', 'sub_warp', '256kB')
+	. '; COMMIT; FETCH 1 FROM c \gset
+	SELECT :\'sk\'::qsketch = (SELECT sk FROM correct WHERE structure = $$sub_warp$$), :qsketch_estimate >= 4'), 't|t',
+	'a cursor that is held');
+settled($node, 'values of their own');
+
+# A session with open cursors, each of which has one sketch and asks it for one key after the other.
+my $cursor = of_sketch('qsketch_total(sk), qsketch_estimate(sk, g)', 'sub_warp', '1MB', ', generate_series(1, 4) AS g');
+my $right = $node->safe_psql('postgres', "SET qsketch.device = cpu; $cursor");
+
+sub open_cursors
+{
+	my ($count) = @_;
+	my $session = $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', 'greedy' ]);
+
+	$session->query_safe('BEGIN');
+	$session->query_safe("DECLARE c$_ CURSOR FOR $cursor; FETCH 1 FROM c$_") foreach 1 .. $count;
+	return $session;
+}
+
+{
+	my @sessions = map { open_cursors(6) } 1 .. 3;
+
+	is(gpu_count($node, 'values_now - cached_now'), 12, 'four values of a session stay');
+	$sessions[0]->query_safe("DECLARE d CURSOR FOR $cursor");
+	is($sessions[0]->query_safe('FETCH ALL FROM d'), $right, 'one more is fetched and right');
+
+	# memory for two sketches of that size: what stays makes room for others
+	set_worker($node, 'qsketch.gpu_memory_limit', "'2MB'");
+	my $fallbacks = gpu_count($node, 'fallbacks');
+	is($node->safe_psql('postgres', of_sketch('md5(sk::text)', 'sub_warp', '1MB')),
+		$node->safe_psql('postgres', 'SET qsketch.device = cpu; ' . of_sketch('md5(sk::text)', 'sub_warp', '1MB')),
+		'another session has a right sketch');
+	cmp_ok(gpu_count($node, 'fallbacks') - $fallbacks, '>=', 11, 'for which others were moved');
+	my $batches = gpu_count($node, 'batches');
+	is_right($node, 'beside values that stay');
+	cmp_ok(gpu_count($node, 'batches'), '>', $batches, 'and others count on the device');
+	for my $session (@sessions)
+	{
+		is(join("\n", map { $session->query_safe("FETCH 1 FROM c$_") } 1 .. 6),
+			join("\n", ((split /\n/, $right)[1]) x 6), 'values that were moved answer as before');
+	}
+	$_->query_safe('COMMIT') foreach @sessions;
+	$_->quit foreach @sessions;
+	set_worker($node, 'qsketch.gpu_memory_limit', '0');
+	settled($node, 'cursors');
+}
+
+# a savepoint is rolled back: its values are gone, others stay
+{
+	my $session = open_cursors(1);
+
+	$session->query_safe("SAVEPOINT s; DECLARE d CURSOR FOR $cursor; FETCH 1 FROM d");
+	is(gpu_count($node, 'values_now - cached_now'), 2, 'two values stay');
+	$session->query_safe('ROLLBACK TO s');
+	ok($node->poll_query_until('postgres', 'SELECT values_now - cached_now = 1 FROM qsketch_stat_gpu'), 'one is gone with its savepoint');
+	is($session->query_safe('FETCH 1 FROM c1'), (split /\n/, $right)[1], 'the other answers');
+	$session->query_safe('ROLLBACK');
+	$session->quit;
+	settled($node, 'savepoints');
+}
+
+# the device fails between two questions
+{
+	my $session = open_cursors(1);
+
+	set_fault($node, 'error');
+	$session->query('FETCH 1 FROM c1');
+	like($session->{stderr}, qr/GPU operation failed/, 'a value on a device that failed gives an error');
+	set_fault($node, 'none');
+	$session->query('ROLLBACK');
+	$session->quit;
+	wait_for_worker($node);
+	is($node->safe_psql('postgres', $cursor), $right, 'and later queries are right');
+	settled($node, 'a device that failed');
+}
+
+# questions that are cancelled
+$cursor = of_sketch('qsketch_total(sk), md5(qsketch_estimate(sk, ARRAY(SELECT g::bigint FROM generate_series(1, 500000) AS g))::text)',
+	'sub_warp', '1MB');
+$right = $node->safe_psql('postgres', "SET qsketch.device = cpu; $cursor");
+cmp_ok(cancelled_or_right($node, $cursor, $right), '>', 0, 'some were cancelled');
+settled($node, 'cancelled');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,136 @@
+# Copies of columns on several devices: the parts of one table are spread over them, and all
+# that is made of its keys is the same as on one device.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use QsketchGpu;
+use Test::More;
+
+my $node = gpu_node('column_devices', "qsketch.gpu_devices = '0,1,2'", 'qsketch.device = auto', 'qsketch.gpu_min_elements = 100',
+	'max_parallel_workers_per_gather = 0', 'jit = off', 'fsync = off');
+my $devices = $node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu()');
+
+sub pairs_of
+{
+	my ($sets) = @_;
+	return "SELECT count(*) || coalesce(md5(string_agg(x::text, ',')), '') FROM (SELECT * FROM qsets_pairs(($sets), 2)) AS x";
+}
+
+# The same answers from copies as by the ordinary plan.
+sub same
+{
+	my ($name, $settings, @queries) = @_;
+	my $wanted = answers($node, ORDINARY, @queries);
+
+	is(scalar(@$wanted), scalar(@queries), "$name: there are answers");
+	is_deeply(answers($node, "$settings;", @queries), $wanted, "$name: the same");
+}
+
+# Two parts of the table, with three rows on a page: each part has a page of the map of its own.
+$node->safe_psql('postgres', q{
+	CREATE TABLE t (k bigint, n int, w text, b int, id int, pad text);
+	ALTER TABLE t ALTER pad SET STORAGE PLAIN;
+	INSERT INTO t SELECT i * 7919 % 50000, CASE WHEN i % 5 > 0 THEN i % 30 END, 'w' || i % 3000, i / 12000, i, repeat('x', 2500) FROM generate_series(1, 100000) AS i;
+	VACUUM ANALYZE t});
+my $pages = $node->safe_psql('postgres', q{SELECT relpages FROM pg_class WHERE relname = 't'});
+cmp_ok($pages, '>', 32672, 'the table has two parts');
+is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,n,w,b,id}')}), $pages, 'all pages are loaded');
+SKIP:
+{
+	skip 'one GPU', 1 if $devices < 2;
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu() WHERE memory_used > 0'), 2, 'the parts are on two devices');
+}
+
+my @sketches = ((map { "SELECT md5(qsketch_agg(k, qsketch_new('$_', '32kB'))::text) FROM t" } qw(thread warp half_warp sub_warp multilevel)),
+	'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(w)::text), md5(qsketch_agg(n)::text) FROM t',
+	'SELECT md5(qsketch_agg(k) FILTER (WHERE b < 3)::text), md5(qsketch_agg(w)::text) FROM t WHERE n < 20',
+	'SELECT md5(qsketch_agg(k)::text) FROM t WHERE id > 98500', 'SELECT count(*), count(n), count(*) FILTER (WHERE b < 3), md5(qsketch_agg(k)::text) FROM t WHERE id > 7',
+	'SELECT md5(qsketch_agg(k) FILTER (WHERE b < 2)::text), md5(qsketch_agg(k) FILTER (WHERE b >= 8)::text) FROM t');
+my $groups = q{SELECT string_agg(b || md5(q::text) || md5(r::text), ',' ORDER BY b) FROM (SELECT b, qsketch_agg(k), qsketch_agg(id, qsketch_new('sub_warp', '64kB')) FROM t GROUP BY b) AS x (b, q, r)};
+my @filters = ('SELECT md5(qfilter_agg(k, qfilter_new_bloom(60000))::text), md5(qfilter_agg(w, qfilter_new_bloom(300))::text) FROM t',
+	'SELECT md5(qfilter_agg(k, qfilter_new_bloom(60000)) FILTER (WHERE n IS NULL)::text), md5(qsketch_agg(k)::text) FROM t WHERE b <> 4');
+my @sets = ('SELECT md5(qsets_agg(b, n)::text), md5(qsets_agg(n, k)::text) FROM t', pairs_of('SELECT qsets_agg(n, k) FROM t'),
+	pairs_of('SELECT qsets_agg(b, k) FILTER (WHERE id > 500) FROM t WHERE n < 25'));
+my $exact = q{SELECT string_agg(key || ':' || count, ',') FROM qtop_exact('t', 'k', 50)};
+my $exactly = q{SELECT string_agg(k || ':' || c, ',') FROM (SELECT k, count(*) AS c FROM t GROUP BY k ORDER BY 2 DESC, 1 LIMIT 50) AS x};
+
+sub all_the_same
+{
+	my ($name, $settings) = @_;
+
+	same("$name: sketches", $settings, @sketches);
+	same("$name: groups", $settings, $groups);
+	same("$name: filters", $settings, @filters);
+	same("$name: sets", $settings, @sets);
+	is($node->safe_psql('postgres', "$settings; $exact"), $node->safe_psql('postgres', $exactly), "$name: exact counts");
+}
+
+sub reads
+{
+	my ($name, $read) = @_;
+
+	is((copied_pages($node, $_))[1], $read, "$name: pages read") foreach 'SELECT qsketch_agg(k) FROM t', 'SELECT qsketch_agg(k) FROM t WHERE n < 9', 'SELECT b, qsketch_agg(k) FROM t GROUP BY b',
+		'SELECT qfilter_agg(k, qfilter_new_bloom(60000)) FROM t', 'SELECT qsets_agg(n, k) FROM t';
+	like(($node->psql('postgres', "SET client_min_messages = debug1; $exact"))[2], qr/from GPU copies, and read $read/, "$name: exact counts");
+}
+
+all_the_same('all pages are true', '');
+reads('all pages are true', 0);
+$node->safe_psql('postgres', 'UPDATE t SET k = k + 1 WHERE id IN (1, 5000, 50000, 98010, 98020, 99990) OR id BETWEEN 20000 AND 20300');
+my (undef, $read) = copied_pages($node, 'SELECT qsketch_agg(k) FROM t');
+cmp_ok($read, '>', 100, 'some pages have changed');
+all_the_same('changed', '');
+reads('changed', $read);
+my $parallel = 'SET max_parallel_workers_per_gather = 2; SET cpu_operator_cost = 1';
+like($node->safe_psql('postgres', "$parallel; EXPLAIN (COSTS off) SELECT qsketch_agg(k) FROM t"), qr/Gather/, 'a parallel plan');
+all_the_same('parallel', $parallel);
+all_the_same('on the GPU', 'SET qsketch.device = gpu');
+
+# ---- partitions on all devices, and sketches that are merged, looked up and kept ----
+
+make_partitions($node);
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k,n}') FROM unnest('{p1,p2,p3}'::regclass[]) AS p});
+same('partitions', '', 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM parts', 'SELECT md5(qfilter_agg(k, qfilter_new_bloom(9000))::text) FROM parts');
+same('partitions, parallel', $parallel, 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM parts', 'SELECT md5(qfilter_agg(k, qfilter_new_bloom(9000))::text) FROM parts');
+same('merged', '', 'SELECT md5((a.q || b.q)::text) FROM (SELECT qsketch_agg(k) AS q FROM t) AS a, (SELECT qsketch_agg(k) AS q FROM parts) AS b',
+	q{SELECT md5(qsketch_merge_agg(q)::text) FROM (SELECT qsketch_agg(k) AS q FROM t UNION ALL SELECT qsketch_agg(k, qsketch_new('multilevel', '256kB')) FROM t) AS x});
+same('looked up', '', 'SELECT md5(string_agg(e::text, \',\')) FROM (SELECT unnest(qsketch_estimate(q, ARRAY(SELECT generate_series(1, 2000)))) AS e FROM (SELECT qsketch_agg(k) AS q FROM t) AS x) AS y');
+settled($node, 'merged');
+
+# ---- memory, cancel, and a worker that fails ----
+
+for my $limit (1, 3)
+{
+	set_worker($node, 'qsketch.gpu_memory_limit', $limit);
+	all_the_same("a limit of $limit MB", '');
+	set_worker($node, 'qsketch.gpu_memory_limit', '0');
+	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,n,w,b,id}')});
+}
+for my $fault ('memory', 'spill')
+{
+	set_fault($node, $fault);
+	all_the_same("fault $fault", '');
+}
+set_fault($node, 'none');
+reads('after that', $read);
+settled($node, 'memory');
+my $right = $node->safe_psql('postgres', ORDINARY . $sketches[5]);
+set_fault($node, 'slow');
+cancelled_or_right($node, $sketches[5], $right);
+set_fault($node, 'none');
+settled($node, 'cancelled');
+set_fault($node, 'error');
+my ($rc, $out, $err) = $node->psql('postgres', $sketches[5]);
+like($err, qr/GPU operation failed/, 'a query that uses a copy fails with the device');
+set_fault($node, 'none');
+wait_for_worker($node);
+$node->safe_psql('postgres', 'VACUUM t');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,n,w,b,id}')});
+all_the_same('loaded anew', '');
+reads('loaded anew', 0);
+settled($node, 'the end');
+$node->stop;
+done_testing();

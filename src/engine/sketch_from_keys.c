@@ -1,0 +1,315 @@
+/*
+ * sketch_from_keys.c
+ *		The compact form of keys that no table has counted.
+ *
+ * Each key has a bucket and a mask of counters in it.  The keys are sorted by bucket, by
+ * their digits from the lowest on.  Then the keys of a bucket are neighbours, their
+ * weights are summed up in an array of one bucket's counters, and this is written.
+ *
+ * src/engine/sketch_from_keys.c
+ */
+#include "engine/sketch_from_keys.h"
+
+#include "engine/sketch_kernels.h"
+#include "sketch/explicit.h"
+#include "sketch/unit_writer.h"
+
+/* Sorted by so many bits of the bucket at a time. */
+#define DIGIT_BITS 11
+#define DIGITS     (1 << DIGIT_BITS)
+
+/* Bytes of a unit without its counters: gap and mask.  A counter takes at most 10 bytes. */
+#define UNIT_HEAD     (5 + 4)
+#define COUNTER_BYTES 10
+
+/* A counter of a multilevel sketch from which on its bucket needs a high bucket. */
+#define HIGH_FROM 256
+
+typedef struct keys
+{
+	const qs_sketch *sk; /* its parameters and masks */
+	const qb_memory *memory;
+	uint32_t width; /* counters of a bucket */
+	size_t count;
+	uint64_t *item;  /* bucket << 32 | number of the key */
+	uint64_t *spare; /* as many, for sorting */
+	int64_t *weight; /* by number; NULL: 1 each */
+	uint32_t *mask;  /* by number */
+	uint64_t steps;  /* since the last pause */
+} keys;
+
+/* ---- gathering ---- */
+
+/* One allocation for all arrays. */
+static uint8_t *
+alloc_keys(keys *k, size_t count, bool weighted)
+{
+	size_t bytes = count * (2 * sizeof(uint64_t) + (weighted ? sizeof(int64_t) : 0));
+	uint8_t *room = k->memory->alloc(k->memory->context, bytes + count * sizeof(uint32_t));
+
+	if (!room)
+		return NULL;
+	k->item = (uint64_t *) room;
+	k->spare = k->item + count;
+	k->weight = weighted ? (int64_t *) (k->spare + count) : NULL;
+	k->mask = (uint32_t *) (room + bytes);
+	return room;
+}
+
+/* Take at most QS_BATCH keys.  Those without weight have no counters. */
+static void
+take_batch(keys *k, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	uint64_t hv[QS_BATCH];
+	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
+	uint32_t *mask = k->mask + k->count;
+	size_t i;
+
+	if (count == 0)
+		return;
+	qs_kernels_now()->hash(k->sk->seed_key, fingerprint, count, hv);
+	qs_locate_batch(k->sk, k->width, hv, count, bucket, mask);
+	for (i = 0; i < count; i++)
+	{
+		if (weight && weight[i] == 0)
+			continue;
+		if (k->weight)
+			k->weight[k->count] = weight ? weight[i] : 1;
+		k->mask[k->count] = mask[i];
+		k->item[k->count] = (uint64_t) bucket[i] << 32 | k->count;
+		k->count++;
+	}
+	qb_pause_after(k->memory, &k->steps, count);
+}
+
+static void
+take_entries(keys *k, const qs_sketch *sk)
+{
+	uint64_t fingerprint[QS_EXPLICIT_MAX];
+	int64_t weight[QS_EXPLICIT_MAX];
+	uint64_t position = 0;
+	size_t count = 0;
+	qs_entry e;
+
+	while (count < QS_EXPLICIT_MAX && qs_explicit_next(sk, &position, &e))
+	{
+		fingerprint[count] = e.fingerprint;
+		weight[count++] = e.count;
+	}
+	take_batch(k, fingerprint, weight, count);
+}
+
+static void
+take_keys(keys *k, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i += QS_BATCH)
+		take_batch(k, fingerprint + i, weight ? weight + i : NULL,
+				   count - i < QS_BATCH ? count - i : QS_BATCH);
+}
+
+/* ---- sorting ---- */
+
+/* Sort by the digit of the bucket that starts at this bit of an item. */
+static void
+sort_by_digit(keys *k, uint32_t shift)
+{
+	uint32_t place[DIGITS] = { 0 };
+	uint32_t sum = 0;
+	uint64_t *sorted = k->spare;
+	size_t i;
+
+	for (i = 0; i < k->count; i++)
+		place[k->item[i] >> shift & (DIGITS - 1)]++;
+	for (i = 0; i < DIGITS; i++)
+	{
+		uint32_t here = place[i];
+
+		place[i] = sum;
+		sum += here;
+	}
+	for (i = 0; i < k->count; i++)
+		sorted[place[k->item[i] >> shift & (DIGITS - 1)]++] = k->item[i];
+	k->spare = k->item;
+	k->item = sorted;
+	qb_pause_after(k->memory, &k->steps, k->count);
+}
+
+static void
+sort_by_bucket(keys *k)
+{
+	uint32_t shift;
+
+	for (shift = 32; (k->sk->params.n - 1) >> (shift - 32) != 0; shift += DIGIT_BITS)
+		sort_by_digit(k, shift);
+}
+
+/* ---- writing ---- */
+
+static uint64_t
+bucket_of(const keys *k, size_t i)
+{
+	return k->item[i] >> 32;
+}
+
+/* How many buckets hold something. */
+static uint64_t
+count_present(const keys *k)
+{
+	uint64_t present = k->count > 0;
+	size_t i;
+
+	for (i = 1; i < k->count; i++)
+		present += bucket_of(k, i) != bucket_of(k, i - 1);
+	return present;
+}
+
+/* Write the mask and the counters of one key of weight 1, the only one in its bucket. */
+QB_INLINE void
+put_one(qs_unit_writer *w, uint32_t mask_bytes, uint32_t mask, uint32_t depth)
+{
+	uint32_t i;
+
+	qb_store32(w->next, mask);
+	w->next += mask_bytes;
+	for (i = 0; i < depth; i++)
+		*w->next++ = 1;
+}
+
+/* Write the mask and the counters of the keys from..to-1 of one bucket.  Returns the largest. */
+static uint64_t
+put_several(qs_unit_writer *w, const keys *k, uint32_t mask_bytes, size_t from, size_t to)
+{
+	uint64_t value[QS_MASK_BITS_MAX] = { 0 };
+	uint64_t most = 0;
+	uint32_t all = 0;
+	size_t i;
+
+	for (i = from; i < to; i++)
+	{
+		uint32_t number = (uint32_t) k->item[i];
+		uint32_t mask = k->mask[number];
+
+		all |= mask;
+		for (; mask != 0; mask &= mask - 1)
+			value[__builtin_ctz(mask)] += k->weight ? (uint64_t) k->weight[number] : 1;
+	}
+	qb_store32(w->next, all);
+	w->next += mask_bytes;
+	for (; all != 0; all &= all - 1)
+	{
+		uint64_t v = value[__builtin_ctz(all)];
+
+		w->next = qs_put_varint(w->next, v);
+		most = v > most ? v : most;
+	}
+	return most;
+}
+
+/* Write all buckets.  Returns the bytes; *high is how many would have high buckets in tables. */
+static uint64_t
+write_buckets(keys *k, uint64_t present, uint8_t *out, uint64_t *high)
+{
+	qs_unit_layout layout = qs_units_of(&k->sk->params);
+	qs_unit_writer w = qs_units_start(layout.units, present, out);
+	uint32_t depth = k->sk->params.depth;
+	size_t from;
+	size_t to;
+
+	for (from = 0; from < k->count; from = to)
+	{
+		uint32_t number = (uint32_t) k->item[from];
+
+		for (to = from + 1; to < k->count && bucket_of(k, to) == bucket_of(k, from);)
+			to++;
+		qs_units_begin(&w, bucket_of(k, from));
+		if (to == from + 1 && (!k->weight || k->weight[number] == 1))
+			put_one(&w, layout.mask_bytes, k->mask[number], depth);
+		else
+			*high += put_several(&w, k, layout.mask_bytes, from, to) >= HIGH_FROM;
+		qb_pause_after(k->memory, &k->steps, to - from);
+	}
+	return qs_units_end(&w);
+}
+
+/* The most bytes that the body can take: a counter of k keys of weight 1 takes at most k. */
+static size_t
+most_bytes(const keys *k, uint64_t present)
+{
+	const qs_params *p = &k->sk->params;
+	uint64_t groups = qb_group_count(p->n, qs_group_shift(p->n, present));
+
+	return 4 * groups + UNIT_HEAD * present +
+		   k->count * p->depth * (k->weight ? COUNTER_BYTES : 1) + sizeof(uint32_t);
+}
+
+/* Write the body of "made", if that is larger than an explicit sketch and compact. */
+static bool
+write_body(keys *k, qs_sketch *made)
+{
+	const qs_params *p = &k->sk->params;
+	uint64_t present = count_present(k);
+	uint64_t high = 0;
+	uint64_t dense;
+	uint8_t *body;
+
+	if (present <= qs_explicit_limit(p))
+		return false;
+	body = k->memory->alloc(k->memory->context, most_bytes(k, present));
+	if (!body)
+		return false;
+	made->used = present;
+	made->compact = body;
+	made->compact_bytes = write_buckets(k, present, body, &high);
+	dense = made->ops->table_bytes(p, made->wide);
+	if (made->ops->live_extra)
+		dense += high * made->ops->extra_bytes(p, made->wide);
+	if (made->compact_bytes <= qs_compact_most(dense))
+		return true;
+	k->memory->release(k->memory->context, body);
+	return false;
+}
+
+/* Does each key have all its counters in one bucket? */
+static bool
+has_buckets(int structure)
+{
+	return qs_bucket_width(structure) > 0 && !qs_has_fat(structure);
+}
+
+/* Can these keys make it compact, as far as is known before they are sorted? */
+static bool
+may_be_compact(const qs_sketch *sk, int64_t sum, size_t count)
+{
+	return sk->form == QS_EXPLICIT && !sk->remote && has_buckets(sk->params.structure) &&
+		   sk->used + count > qs_explicit_limit(&sk->params) && count <= sk->params.n && sum >= 0 &&
+		   sum <= INT64_MAX - sk->total;
+}
+
+bool
+qs_compact_from_keys(qs_sketch *made, const qb_memory *memory, qs_sketch *sk,
+					 const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	keys k = { .sk = sk, .memory = memory, .width = qs_bucket_width(sk->params.structure) };
+	int64_t sum = qs_weight_sum(weight, count);
+	uint8_t *room;
+	bool done;
+
+	if (!may_be_compact(sk, sum, count) || qs_make_masks(sk) != QB_OK)
+		return false;
+	room = alloc_keys(&k, sk->used + count, weight || sk->total != (int64_t) sk->used);
+	if (!room)
+		return false;
+	take_entries(&k, sk);
+	take_keys(&k, fingerprint, weight, count);
+	sort_by_bucket(&k);
+	qs_init(made, &sk->params, memory);
+	made->form = QS_COMPACT;
+	made->keys = sk->keys;
+	made->total = sk->total + sum;
+	made->wide = made->total >= QS_WIDE_TOTAL;
+	done = write_body(&k, made);
+	memory->release(memory->context, room);
+	return done;
+}
