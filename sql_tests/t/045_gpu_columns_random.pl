@@ -168,6 +168,13 @@ $node->safe_psql('postgres', q{
 			'ALTER TABLE made SET (fillfactor = 50)', 'ALTER TABLE made RENAME TO mad; ALTER TABLE gone RENAME TO made; ALTER TABLE mad RENAME TO gone',
 			'DROP TABLE gone; CREATE TABLE gone AS SELECT * FROM rows_of(2500)', 'REFRESH MATERIALIZED VIEW none']) $$});
 
+# Parallel plans with copies are among them.
+$node->safe_psql('postgres', 'VACUUM ANALYZE kept');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('kept', '{k,n,w,id}'); UPDATE kept SET k = k + 1 WHERE id BETWEEN 100 AND 1000});
+like($node->safe_psql('postgres', q{SET max_parallel_workers_per_gather = 2;
+	EXPLAIN (ANALYZE, COSTS off) SELECT qsketch_agg(k), qsketch_agg(n), qsketch_agg(w), count(*) FROM kept}),
+	qr/Parallel Custom Scan \(QSketchScan\).* Pages: [1-9].*Pages from GPU Copies: [1-9]/s, 'changed pages are shared out');
+
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my %script = (
 	check => [ 60, 'SELECT check_one();' ],

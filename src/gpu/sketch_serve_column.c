@@ -153,28 +153,42 @@ insert_one_by_one(const GpuPicked *picked, const GpuGroupSketches *all, const ui
 	return status;
 }
 
+/* The sketch of a group on the device of picked keys, or its part there; NULL: there is neither. */
+static void *
+group_on(const GpuRef *ref, int device)
+{
+	GpuSketchHolding *h = find_group(ref);
+
+	if (h == NULL || h->on_device == NULL)
+		return NULL;
+	if (h->device != device)
+		return h->part[device];
+	h->placed = true;
+	return h->on_device;
+}
+
 /*
  * Give all sketches their picked keys at once.  This is for speed alone: QB_NO_MEMORY if one
- * of them is not on the device of the copies, or if the device cannot do it.
+ * of them has nothing on the device of the copies yet, or if the device cannot do it.
  */
 static qb_status
 insert_together(const GpuPicked *picked, const GpuGroupSketches *all, const uint64 *count)
 {
 	void *sketch[QB_GROUPS_MAX];
+	qb_status status;
 	uint32 i;
 
 	if (gpu_fault != FAULT_NONE)
 		return QB_NO_MEMORY;
 	for (i = 0; i < all->groups.count; i++)
 	{
-		GpuSketchHolding *h = find_group(&all->sketch[i]);
-
-		if (h == NULL || h->on_device == NULL || h->device != picked->device)
+		sketch[i] = group_on(&all->sketch[i], picked->device);
+		if (sketch[i] == NULL)
 			return QB_NO_MEMORY;
-		h->placed = true;
-		sketch[i] = h->on_device;
 	}
-	return GpuSketchOps()->insert_groups(sketch, count, all->groups.count, picked->key);
+	status = GpuSketchOps()->insert_groups(sketch, count, all->groups.count, picked->key);
+	GpuShowMemory(picked->device);
+	return status;
 }
 
 /* Give the sketches their picked keys, which lie side by side by group. */
