@@ -22,6 +22,9 @@ extern bool GpuIsWanted(void);
 /* Why there is none, where there is none. */
 extern const char *GpuMissingReason(void);
 
+/* Wait while the worker starts, for qsketch.gpu_timeout at most; is it there then? */
+extern bool GpuAwaitStart(void);
+
 /*
  * Is a value large enough for the GPU to pay, if a batch touches so many bytes of
  * it?  With qsketch.device = gpu any value is.

@@ -13,6 +13,7 @@
  * src/gpu/wait.c
  */
 #include "gpu/wait.h"
+#include "gpu/gpu.h"
 #include "gpu/settings.h"
 
 #include "miscadmin.h"

@@ -25,9 +25,6 @@ extern void GpuDone(GpuSlot *slot);
 /* Leave the slots whose replies a failed call still waits for. */
 extern void GpuLeaveSlots(void);
 
-/* Wait while the worker starts; is it there then? */
-extern bool GpuAwaitStart(void);
-
 /* Most slots that a backend holds at a time. */
 #define GPU_HELD_MAX 8
 

@@ -458,7 +458,10 @@ load_all(Load *load)
 
 /* ---- SQL ---- */
 
-/* qsketch_gpu_load(table, columns): returns the number of pages that are there and true now. */
+/*
+ * qsketch_gpu_load(table, columns): returns the number of pages that are there and true now.
+ * It waits for a worker that starts.
+ */
 PG_FUNCTION_INFO_V1(qsketch_gpu_load);
 Datum
 qsketch_gpu_load(PG_FUNCTION_ARGS)
@@ -468,7 +471,7 @@ qsketch_gpu_load(PG_FUNCTION_ARGS)
 
 	check_table(load.relation);
 	init_columns(&load, PG_GETARG_ARRAYTYPE_P(1));
-	if (GpuStateNow() != GPU_READY)
+	if (!GpuAwaitStart())
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("there is no GPU to copy columns to"),
 						errdetail("The reason is: %s.", GpuMissingReason())));
