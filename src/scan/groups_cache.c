@@ -67,8 +67,8 @@ struct GroupCache
 	bool zoned;  /* and depends on the session's time zone */
 	bool on;     /* the cache pays */
 	int shift;   /* 0: a span is one input */
-	int reads;   /* since the last look */
-	int misses;  /* those of "reads" for which the expression was evaluated */
+	int64 reads; /* since the last look, except those that filled the cache */
+	int misses;  /* those of "reads" for which the expression was evaluated, except to fill it */
 	int asked;   /* spans whose ends were looked at */
 	int several; /* those of "asked" that were not found to have one value */
 	Span span[1 << CACHE_BITS];
@@ -233,12 +233,27 @@ look_back(GroupCache *cache)
 	forget_counts(cache);
 }
 
-/* Keep the value that the expression has for an input. */
+/* Ask whether a span seen with a second input has one value. */
+static void
+ask(GroupCache *cache, Span *span)
+{
+	bool one = has_one_value(cache, span);
+
+	span->state = one ? SPAN_SAME : SPAN_MIXED;
+	cache->asked++;
+	cache->several += !one;
+}
+
+/*
+ * Keep the value that the expression has for an input.  Filling the cache takes some
+ * evaluations, which are not counted against it.
+ */
 void
 GroupCacheKeep(GroupCache *cache, int64 input, const GroupValue *value)
 {
 	int64 number = input >> cache->shift;
 	Span *span = span_of(cache, number);
+	bool fills = span->state == SPAN_NONE || (span->number == number && span->state == SPAN_SEEN);
 
 	if (span->state == SPAN_NONE || span->number != number)
 		*span = (Span){ .number = number,
@@ -247,14 +262,10 @@ GroupCacheKeep(GroupCache *cache, int64 input, const GroupValue *value)
 						.null = value->null,
 						.state = cache->shift > 0 ? SPAN_SEEN : SPAN_SAME };
 	else if (span->state == SPAN_SEEN)
-	{
-		bool one = has_one_value(cache, span);
-
-		span->state = one ? SPAN_SAME : SPAN_MIXED;
-		cache->asked++;
-		cache->several += !one;
-	}
-	if (++cache->misses == MISSES_COUNTED)
+		ask(cache, span);
+	cache->reads -= fills;
+	cache->misses += !fills;
+	if (cache->misses == MISSES_COUNTED)
 		look_back(cache);
 }
 
