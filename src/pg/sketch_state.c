@@ -191,20 +191,23 @@ SketchMostWaiting(const qs_params *params)
 }
 
 /*
- * Is it better to keep the keys of a full buffer than to count them?  Yes if they are
- * probably too many for the explicit form.  No if many of the keys so far were the
- * same.
+ * Is it better to keep the keys of a full buffer than to count them?  Yes if they are too
+ * few to tell, or probably too many for the explicit form.  No if many of the keys so far
+ * were the same.
  */
 static bool
 keeps_keys(const SketchState *expanded)
 {
 	const qs_sketch *sketch = &expanded->sketch;
 	const KeyBuffer *buffer = &expanded->keyed.buffer;
+	uint32 limit = qs_explicit_limit(&sketch->params);
 
-	return expanded->keyed.patient && sketch->form == QS_EXPLICIT && sketch->remote == NULL &&
-		   sketch->used + buffer->count > qs_explicit_limit(&sketch->params) &&
-		   sketch->used >= (uint64) sketch->total / 2 &&
-		   buffer->allocated < SketchMostWaiting(&sketch->params);
+	if (!expanded->keyed.patient || sketch->form != QS_EXPLICIT || sketch->remote != NULL ||
+		buffer->allocated == 0 || buffer->allocated >= SketchMostWaiting(&sketch->params))
+		return false;
+	if (sketch->total == 0)
+		return buffer->count < limit || KeyBufferIsVaried(buffer, limit);
+	return sketch->used + buffer->count > limit && sketch->used >= (uint64) sketch->total / 2;
 }
 
 /* Give the whole buffer to the engine. */

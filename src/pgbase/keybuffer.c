@@ -6,10 +6,16 @@
  */
 #include "pgbase/keybuffer.h"
 
+#include "base/hash.h"
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 #define FIRST_ROOM  16
 #define ROOM_GROWTH 4
+
+/* KeyBufferIsVaried() marks so many places, at most a quarter of them. */
+#define PLACES_LOG2 13
+#define VARIED_KEYS (1 << (PLACES_LOG2 - 2))
 
 /* Let the buffer be full at so many keys, or at fewer if it has less memory. */
 void
@@ -55,6 +61,26 @@ KeyBufferExtend(KeyBuffer *buffer, int most)
 	if (buffer->weight)
 		buffer->weight = repalloc(buffer->weight, keys * sizeof(int64));
 	buffer->allocated = buffer->room = keys;
+}
+
+/*
+ * Are about half or more of the first keys different?  Each key marks a place by its hash, and
+ * different keys seldom mark the same one.
+ */
+bool
+KeyBufferIsVaried(const KeyBuffer *buffer, int first)
+{
+	uint64 marks[(1 << PLACES_LOG2) / 64] = { 0 };
+	int count = Min(Min(buffer->count, first), VARIED_KEYS);
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint64 place = qb_mix64(buffer->fingerprint[i]) >> (64 - PLACES_LOG2);
+
+		marks[place / 64] |= UINT64CONST(1) << place % 64;
+	}
+	return pg_popcount((const char *) marks, sizeof(marks)) >= (uint64) count / 2;
 }
 
 /* Keep weights from now on: the first weight that is not 1 has come. */

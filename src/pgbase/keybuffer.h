@@ -28,6 +28,7 @@ typedef struct KeyBuffer
 extern void KeyBufferLimit(KeyBuffer *buffer, int most);
 extern void KeyBufferGrow(KeyBuffer *buffer, MemoryContext context, int most);
 extern void KeyBufferExtend(KeyBuffer *buffer, int most);
+extern bool KeyBufferIsVaried(const KeyBuffer *buffer, int first);
 extern void KeyBufferWeigh(KeyBuffer *buffer);
 extern void KeyBufferFree(KeyBuffer *buffer);
 

@@ -139,22 +139,27 @@ bytes_are_those_of_tables(void **state)
 static void
 tables_of_any_size(void **state)
 {
-	static const uint64_t sizes[] = { 1, 2, 3072, 4096, 100000, 1 << 22, (1 << 22) + 1, 1 << 24 };
-	static const uint32_t depths[] = { 1, 3, 7 };
+	static const struct
+	{
+		uint64_t n;
+		uint8_t depth;
+	} tables[] = {
+		{ 1, 3 },    { 2, 3 },    { 3072, 1 },   { 3072, 7 },     { 4096, 1 },
+		{ 4096, 3 }, { 4096, 7 }, { 100000, 3 }, { 1 << 20, 28 }, { (1 << 22) + 1, 3 },
+	};
 	static const stream one_each = { "one each", 900, 2500, 1 << 30, 0, false };
-	size_t n, d;
+	size_t i;
 
 	(void) state;
-	for (n = 0; n < ALL_OF(sizes); n++)
-		for (d = 0; d < ALL_OF(depths); d++)
-		{
-			qs_params p = test_usual_params(QS_MULTILEVEL, sizes[n]);
+	for (i = 0; i < ALL_OF(tables); i++)
+	{
+		qs_params p = test_usual_params(QS_MULTILEVEL, tables[i].n);
 
-			WHERE("%d buckets, depth %d", (int) sizes[n], (int) depths[d]);
-			p.depth = (uint8_t) depths[d];
-			fill(&one_each, n + d);
-			require_same(&p, &one_each);
-		}
+		WHERE("%d buckets, depth %d", (int) tables[i].n, tables[i].depth);
+		p.depth = tables[i].depth;
+		fill(&one_each, i);
+		require_same(&p, &one_each);
+	}
 	test_no_leak();
 }
 
