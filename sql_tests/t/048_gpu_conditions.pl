@@ -147,7 +147,7 @@ is($node->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE (qsketch_info(q)
 	't|t', 'some groups stay explicit, others do not');
 is_deeply(answers($node, '', $_), answers($node, $ordinary, $_), 'both together') foreach q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q FROM c WHERE full_ <> 3 GROUP BY i4) AS x ORDER BY i4},
 	q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(ts, qsketch_new('warp', '8kB')) AS q FROM c GROUP BY i4) AS x ORDER BY i4};
-# sketches of groups come back a few at a time; keys of changed pages come to those that are back already
+# while a sketch of a group comes back, the next one is made ready; it may get keys of changed pages after that
 $node->safe_psql('postgres', q{CREATE TABLE ahead AS SELECT i % 20 AS g, i * 7919 AS k, i AS n FROM generate_series(1, 20000) AS i; VACUUM ahead; SELECT qsketch_gpu_load('ahead', '{g,k}')});
 sub fetched { return $node->safe_psql('postgres', 'SELECT fetches FROM qsketch_stat_gpu') }
 my $each = q{(SELECT g, qsketch_agg(k, qsketch_new('multilevel', '4kB')) AS q FROM ahead GROUP BY g) AS x};
@@ -155,12 +155,12 @@ for my $case ([ 2, "SELECT md5(q::text) FROM $each LIMIT 1" ], [ 20, "SELECT g, 
 {
 	my ($before, $few) = (fetched(), $$case[0]);
 	$node->safe_psql('postgres', $$case[1]);
-	is(fetched() - $before, $few, "$few sketches come back: $$case[1]");
+	is(fetched() - $before, $few, "$few sketches are made ready: $$case[1]");
 }
 my @ahead = ("SELECT g, md5(q::text) FROM $each ORDER BY g", "SELECT g, CASE WHEN g % 5 > 3 THEN md5(q::text) END FROM $each ORDER BY g",
 	"SELECT md5(qsketch_merge_agg(q)::text) FROM $each", "SELECT g, md5(q::text) FROM $each WHERE qsketch_total(q) > 0 AND g > 11 ORDER BY g",
 	"SELECT a.g, md5((a.q || b.q)::text) FROM $each JOIN (SELECT g, qsketch_agg(n, qsketch_new('multilevel', '4kB')) AS q FROM ahead GROUP BY g) AS b USING (g) ORDER BY 1" =~ s/AS x JOIN/AS a JOIN/r);
-is_deeply(answers($node, '', @ahead), answers($node, $ordinary, @ahead), 'sketches that come back together');
+is_deeply(answers($node, '', @ahead), answers($node, $ordinary, @ahead), 'sketches that were made ready');
 $node->safe_psql('postgres', 'UPDATE ahead SET k = -k WHERE n % 500 < 20');
 is_deeply(answers($node, '', @ahead), answers($node, $ordinary, @ahead), 'and get keys of changed pages then');
 $node->safe_psql('postgres', 'DROP TABLE ahead');

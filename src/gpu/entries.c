@@ -7,83 +7,15 @@
  *
  * src/gpu/entries.c
  */
-#include "gpu/shared.h"
+#include "gpu/entries.h"
 
 #include "access/xact.h"
-#include "miscadmin.h"
-#include "utils/timestamp.h"
-
-#define ENTRY(ref) (&gpu_shared->entry[(ref)->index])
-
-static void
-lock_entries(LWLockMode mode)
-{
-	LWLockAcquire(gpu_shared->entries, mode);
-}
-
-static void
-unlock_entries(void)
-{
-	LWLockRelease(gpu_shared->entries);
-}
-
-static int
-own_number(void)
-{
-	return ProcessNumber(MyProc);
-}
-
-/* ---- functions whose caller holds the lock "entries" ---- */
-
-static bool
-is_owned(const GpuEntry *entry)
-{
-	return entry->state == ENTRY_LIVE || entry->state == ENTRY_LOST;
-}
-
-static bool
-is_mine(const GpuEntry *entry)
-{
-	return is_owned(entry) && entry->proc == own_number();
-}
-
-static bool
-is_named(const GpuEntry *entry, const GpuRef *ref)
-{
-	return entry->state != ENTRY_UNUSED && entry->serial == ref->serial;
-}
-
-static void
-disown(GpuEntry *entry)
-{
-	pg_atomic_fetch_sub_u32(&gpu_shared->owned[entry->proc], 1);
-	entry->handed = false;
-	memset(&entry->nonce, 0, sizeof(entry->nonce));
-}
 
 /* The owner does not need an entry any more. */
 static void
 doom(GpuEntry *entry)
 {
-	disown(entry);
-	entry->state = ENTRY_DOOMED;
-	pg_atomic_fetch_add_u32(&gpu_shared->doomed, 1);
-}
-
-static void
-count_cached(const GpuEntry *entry, int n)
-{
-	pg_atomic_fetch_add_u64(&gpu_shared->cache_now, n * (int64) entry->bytes);
-	pg_atomic_fetch_add_u32(&gpu_shared->cached, n);
-	if (entry->family == GPU_FAMILY_COLUMN)
-		pg_atomic_fetch_add_u32(&gpu_shared->columns, n);
-}
-
-/* A copy that nobody shall find any more. */
-static void
-forget(GpuEntry *entry)
-{
-	count_cached(entry, -1);
+	GpuDisown(entry);
 	entry->state = ENTRY_DOOMED;
 	pg_atomic_fetch_add_u32(&gpu_shared->doomed, 1);
 }
@@ -101,13 +33,13 @@ find_unused(Oid role)
 	{
 		GpuEntry *entry = &gpu_shared->entry[i];
 
-		roles += is_owned(entry) && entry->role == role;
+		roles += GpuIsOwned(entry) && entry->role == role;
 		if (entry->state != ENTRY_UNUSED || pg_atomic_read_u32(&entry->pending) > 0)
 			continue;
 		free++;
 		unused = entry;
 	}
-	return GpuMayTake(free, GPU_ENTRIES, pg_atomic_read_u32(&gpu_shared->owned[own_number()]),
+	return GpuMayTake(free, GPU_ENTRIES, pg_atomic_read_u32(&gpu_shared->owned[GpuOwnNumber()]),
 					  roles)
 			   ? unused
 			   : NULL;
@@ -119,7 +51,7 @@ own(GpuEntry *entry, GpuFamily family, Oid role)
 	entry->family = family;
 	entry->serial = ++gpu_shared->last_serial;
 	entry->state = ENTRY_LIVE;
-	entry->proc = own_number();
+	entry->proc = GpuOwnNumber();
 	entry->pid = MyProcPid;
 	entry->role = role;
 	entry->subid = GetCurrentSubTransactionId();
@@ -132,14 +64,6 @@ own(GpuEntry *entry, GpuFamily family, Oid role)
 
 /* ---- functions that take the lock themselves ---- */
 
-/* The worker has something to do besides requests. */
-static void
-wake_worker(void)
-{
-	if (pg_atomic_read_u32(&gpu_shared->doomed) > 0 && GpuStateNow() == GPU_READY)
-		SetLatch(gpu_shared->worker_latch);
-}
-
 /* An entry of this transaction, or false if there is none for this process. */
 bool
 GpuNewEntry(GpuFamily family, GpuRef *ref)
@@ -147,7 +71,7 @@ GpuNewEntry(GpuFamily family, GpuRef *ref)
 	Oid role = GetAuthenticatedUserId();
 	GpuEntry *entry;
 
-	lock_entries(LW_EXCLUSIVE);
+	GpuLockEntries(LW_EXCLUSIVE);
 	entry = find_unused(role);
 	if (entry)
 	{
@@ -156,7 +80,7 @@ GpuNewEntry(GpuFamily family, GpuRef *ref)
 		ref->serial = entry->serial;
 		ref->index = (int) (entry - gpu_shared->entry);
 	}
-	unlock_entries();
+	GpuUnlockEntries();
 	return entry != NULL;
 }
 
@@ -164,17 +88,17 @@ GpuNewEntry(GpuFamily family, GpuRef *ref)
 void
 GpuDropEntry(const GpuRef *ref)
 {
-	lock_entries(LW_EXCLUSIVE);
-	if (is_named(ENTRY(ref), ref) && is_mine(ENTRY(ref)))
-		doom(ENTRY(ref));
-	unlock_entries();
-	wake_worker();
+	GpuLockEntries(LW_EXCLUSIVE);
+	if (GpuIsNamed(GPU_ENTRY(ref), ref) && GpuIsMine(GPU_ENTRY(ref)))
+		doom(GPU_ENTRY(ref));
+	GpuUnlockEntries();
+	GpuWakeForDoomed();
 }
 
 static void
 give_to(GpuEntry *entry, const PGPROC *proc)
 {
-	disown(entry);
+	GpuDisown(entry);
 	entry->proc = ProcessNumber(proc);
 	entry->pid = proc->pid;
 	entry->resting = false;
@@ -192,10 +116,10 @@ combiner(void)
 void
 GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape)
 {
-	GpuEntry *entry = ENTRY(ref);
+	GpuEntry *entry = GPU_ENTRY(ref);
 
-	lock_entries(LW_EXCLUSIVE);
-	if (is_named(entry, ref) && is_mine(entry))
+	GpuLockEntries(LW_EXCLUSIVE);
+	if (GpuIsNamed(entry, ref) && GpuIsMine(entry))
 	{
 		if (combiner() != MyProc)
 			entry->subid = InvalidSubTransactionId;
@@ -204,14 +128,14 @@ GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape)
 		entry->nonce = *nonce;
 		entry->shape = *shape;
 	}
-	unlock_entries();
+	GpuUnlockEntries();
 }
 
 /* Was an entry handed to this backend, or by this parallel worker to its leader? */
 static bool
 is_handed(const GpuEntry *entry)
 {
-	return is_owned(entry) && entry->handed && entry->proc == ProcessNumber(combiner());
+	return GpuIsOwned(entry) && entry->handed && entry->proc == ProcessNumber(combiner());
 }
 
 /*
@@ -224,7 +148,7 @@ GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *sh
 	bool found = false;
 	int i;
 
-	lock_entries(LW_EXCLUSIVE);
+	GpuLockEntries(LW_EXCLUSIVE);
 	for (i = 0; i < GPU_ENTRIES && !found; i++)
 	{
 		GpuEntry *entry = &gpu_shared->entry[i];
@@ -240,7 +164,7 @@ GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *sh
 		give_to(entry, MyProc);
 		entry->subid = GetCurrentSubTransactionId();
 	}
-	unlock_entries();
+	GpuUnlockEntries();
 	return found;
 }
 
@@ -256,9 +180,9 @@ may_rest(Oid role)
 	{
 		const GpuEntry *entry = &gpu_shared->entry[i];
 
-		if (!is_owned(entry) || !entry->resting)
+		if (!GpuIsOwned(entry) || !entry->resting)
 			continue;
-		mine += is_mine(entry);
+		mine += GpuIsMine(entry);
 		roles += entry->role == role;
 	}
 	return mine < GPU_RESTING_MAX && roles < GPU_RESTING_ROLE;
@@ -268,15 +192,15 @@ may_rest(Oid role)
 bool
 GpuRestEntry(const GpuRef *ref)
 {
-	GpuEntry *entry = ENTRY(ref);
+	GpuEntry *entry = GPU_ENTRY(ref);
 	bool rests;
 
-	lock_entries(LW_EXCLUSIVE);
-	rests = is_named(entry, ref) && is_mine(entry) && entry->state == ENTRY_LIVE &&
+	GpuLockEntries(LW_EXCLUSIVE);
+	rests = GpuIsNamed(entry, ref) && GpuIsMine(entry) && entry->state == ENTRY_LIVE &&
 			!entry->handed && (entry->resting || may_rest(GetAuthenticatedUserId()));
 	if (rests)
 		entry->resting = true;
-	unlock_entries();
+	GpuUnlockEntries();
 	return rests;
 }
 
@@ -284,17 +208,17 @@ GpuRestEntry(const GpuRef *ref)
 void
 GpuWakeEntry(const GpuRef *ref)
 {
-	lock_entries(LW_EXCLUSIVE);
-	if (is_named(ENTRY(ref), ref) && is_mine(ENTRY(ref)))
-		ENTRY(ref)->resting = false;
-	unlock_entries();
+	GpuLockEntries(LW_EXCLUSIVE);
+	if (GpuIsNamed(GPU_ENTRY(ref), ref) && GpuIsMine(GPU_ENTRY(ref)))
+		GPU_ENTRY(ref)->resting = false;
+	GpuUnlockEntries();
 }
 
 static bool
 owns_none(void)
 {
-	return gpu_shared == NULL || MyProc == NULL || own_number() >= gpu_shared->proc_count ||
-		   pg_atomic_read_u32(&gpu_shared->owned[own_number()]) == 0;
+	return gpu_shared == NULL || MyProc == NULL || GpuOwnNumber() >= gpu_shared->proc_count ||
+		   pg_atomic_read_u32(&gpu_shared->owned[GpuOwnNumber()]) == 0;
 }
 
 /* Drop the entries of this backend in a subtransaction, or all. */
@@ -305,17 +229,17 @@ drop_own(SubTransactionId subid)
 
 	if (owns_none())
 		return;
-	lock_entries(LW_EXCLUSIVE);
+	GpuLockEntries(LW_EXCLUSIVE);
 	for (i = 0; i < GPU_ENTRIES; i++)
 	{
 		GpuEntry *entry = &gpu_shared->entry[i];
 
-		if (is_mine(entry) && (subid == InvalidSubTransactionId || entry->subid == subid ||
-							   entry->subid == InvalidSubTransactionId))
+		if (GpuIsMine(entry) && (subid == InvalidSubTransactionId || entry->subid == subid ||
+								 entry->subid == InvalidSubTransactionId))
 			doom(entry);
 	}
-	unlock_entries();
-	wake_worker();
+	GpuUnlockEntries();
+	GpuWakeForDoomed();
 }
 
 void
@@ -343,100 +267,11 @@ GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to)
 
 	if (owns_none())
 		return;
-	lock_entries(LW_EXCLUSIVE);
+	GpuLockEntries(LW_EXCLUSIVE);
 	for (i = 0; i < GPU_ENTRIES; i++)
-		if (is_mine(&gpu_shared->entry[i]) && gpu_shared->entry[i].subid == from)
+		if (GpuIsMine(&gpu_shared->entry[i]) && gpu_shared->entry[i].subid == from)
 			gpu_shared->entry[i].subid = to;
-	unlock_entries();
-}
-
-/* The copy of a stored value on a device, if there is one; "device" may be NULL. */
-bool
-GpuFindCached(const StoredName *key, GpuRef *ref, int *device)
-{
-	bool found = false;
-	int i;
-
-	lock_entries(LW_SHARED);
-	for (i = 0; i < GPU_ENTRIES && !found; i++)
-	{
-		GpuEntry *entry = &gpu_shared->entry[i];
-
-		if (entry->state != ENTRY_CACHED || memcmp(&entry->key, key, sizeof(*key)) != 0)
-			continue;
-		found = true;
-		ref->family = entry->family;
-		ref->serial = entry->serial;
-		ref->index = i;
-		if (device)
-			*device = entry->device;
-		pg_atomic_write_u64(&entry->used, pg_atomic_add_fetch_u64(&gpu_shared->clock, 1));
-	}
-	unlock_entries();
-	return found;
-}
-
-/* Leave a loaded value to all backends that look up the same value. */
-void
-GpuPublishEntry(const GpuRef *ref, const StoredName *key)
-{
-	GpuEntry *entry = ENTRY(ref);
-
-	lock_entries(LW_EXCLUSIVE);
-	if (is_named(entry, ref) && is_mine(entry) && entry->state == ENTRY_LIVE)
-	{
-		disown(entry);
-		entry->state = ENTRY_CACHED;
-		entry->key = *key;
-		pg_atomic_write_u64(&entry->used, pg_atomic_add_fetch_u64(&gpu_shared->clock, 1));
-		pg_atomic_write_u64(&entry->used_at, (uint64) GetCurrentTimestamp());
-		count_cached(entry, 1);
-	}
-	unlock_entries();
-	if (GpuStateNow() == GPU_READY)
-		SetLatch(gpu_shared->worker_latch); /* there may be too much now */
-}
-
-/* Call a function with each copy of a family.  It must be short, and may not fail. */
-void
-GpuEachCached(GpuFamily family, void (*visit)(GpuEntry *entry, void *context), void *context)
-{
-	int i;
-
-	lock_entries(LW_SHARED);
-	for (i = 0; i < GPU_ENTRIES; i++)
-	{
-		GpuEntry *entry = &gpu_shared->entry[i];
-
-		if (entry->state == ENTRY_CACHED && entry->family == family)
-			visit(entry, context);
-	}
-	unlock_entries();
-}
-
-/* Let nobody find a copy any more; false if it is gone already. */
-bool
-GpuForgetCached(const GpuRef *ref)
-{
-	bool found;
-
-	lock_entries(LW_EXCLUSIVE);
-	found = ENTRY(ref)->state == ENTRY_CACHED && is_named(ENTRY(ref), ref);
-	if (found)
-		forget(ENTRY(ref));
-	unlock_entries();
-	wake_worker();
-	return found;
-}
-
-/* For the worker: a copy is used now. */
-void
-GpuEntryUsed(int index)
-{
-	GpuEntry *entry = &gpu_shared->entry[index];
-
-	pg_atomic_write_u64(&entry->used, pg_atomic_add_fetch_u64(&gpu_shared->clock, 1));
-	pg_atomic_write_u64(&entry->used_at, (uint64) GetCurrentTimestamp());
+	GpuUnlockEntries();
 }
 
 /* For the worker: doomed entries that no request names. */
@@ -446,12 +281,12 @@ GpuTakeDoomed(int *index, int room)
 	int count = 0;
 	int i;
 
-	lock_entries(LW_SHARED);
+	GpuLockEntries(LW_SHARED);
 	for (i = 0; i < GPU_ENTRIES && count < room; i++)
 		if (gpu_shared->entry[i].state == ENTRY_DOOMED &&
 			pg_atomic_read_u32(&gpu_shared->entry[i].pending) == 0)
 			index[count++] = i;
-	unlock_entries();
+	GpuUnlockEntries();
 	return count;
 }
 
@@ -462,7 +297,7 @@ GpuNextResting(int device, int after)
 	int found = -1;
 	int i;
 
-	lock_entries(LW_SHARED);
+	GpuLockEntries(LW_SHARED);
 	for (i = after + 1; i < GPU_ENTRIES && found < 0; i++)
 	{
 		const GpuEntry *entry = &gpu_shared->entry[i];
@@ -470,45 +305,20 @@ GpuNextResting(int device, int after)
 		if (entry->state == ENTRY_LIVE && entry->resting && entry->device == device)
 			found = i;
 	}
-	unlock_entries();
+	GpuUnlockEntries();
 	return found;
-}
-
-/*
- * For the worker: doom the cached entry of a device (-1: of any) that was not
- * used for the longest time; false if there is none.
- */
-bool
-GpuEvictOldest(int device)
-{
-	GpuEntry *oldest = NULL;
-	int i;
-
-	lock_entries(LW_EXCLUSIVE);
-	for (i = 0; i < GPU_ENTRIES; i++)
-	{
-		GpuEntry *entry = &gpu_shared->entry[i];
-
-		if (entry->state == ENTRY_CACHED && (device < 0 || entry->device == device) &&
-			(!oldest || pg_atomic_read_u64(&entry->used) < pg_atomic_read_u64(&oldest->used)))
-			oldest = entry;
-	}
-	if (oldest)
-		forget(oldest);
-	unlock_entries();
-	return oldest != NULL;
 }
 
 /* For the worker: a doomed entry's value is freed. */
 void
 GpuEntryFreed(int index)
 {
-	lock_entries(LW_EXCLUSIVE);
+	GpuLockEntries(LW_EXCLUSIVE);
 	Assert(gpu_shared->entry[index].state == ENTRY_DOOMED);
 	gpu_shared->entry[index].state = ENTRY_UNUSED;
 	gpu_shared->entry[index].bytes = 0;
 	pg_atomic_fetch_sub_u32(&gpu_shared->doomed, 1);
-	unlock_entries();
+	GpuUnlockEntries();
 }
 
 /* For the worker: keys on their way to a value are lost; was it live? */
@@ -517,11 +327,11 @@ GpuLoseEntry(const GpuRef *ref)
 {
 	bool live;
 
-	lock_entries(LW_EXCLUSIVE);
-	live = is_named(ENTRY(ref), ref) && ENTRY(ref)->state == ENTRY_LIVE;
+	GpuLockEntries(LW_EXCLUSIVE);
+	live = GpuIsNamed(GPU_ENTRY(ref), ref) && GPU_ENTRY(ref)->state == ENTRY_LIVE;
 	if (live)
-		ENTRY(ref)->state = ENTRY_LOST;
-	unlock_entries();
+		GPU_ENTRY(ref)->state = ENTRY_LOST;
+	GpuUnlockEntries();
 	return live;
 }
 
@@ -531,7 +341,7 @@ GpuResetEntries(void)
 {
 	int i;
 
-	lock_entries(LW_EXCLUSIVE);
+	GpuLockEntries(LW_EXCLUSIVE);
 	for (i = 0; i < GPU_ENTRIES; i++)
 	{
 		GpuEntry *entry = &gpu_shared->entry[i];
@@ -546,5 +356,5 @@ GpuResetEntries(void)
 	pg_atomic_write_u64(&gpu_shared->cache_now, 0);
 	pg_atomic_write_u32(&gpu_shared->cached, 0);
 	pg_atomic_write_u32(&gpu_shared->columns, 0);
-	unlock_entries();
+	GpuUnlockEntries();
 }

@@ -322,7 +322,7 @@ extern bool GpuIsDone(const GpuSlot *slot);
 extern void GpuAbandonSlot(GpuSlot *slot);
 extern void GpuFailRequests(void);
 
-/* entries.c */
+/* entries.c, entries_cached.c */
 extern bool GpuNewEntry(GpuFamily family, GpuRef *ref);
 extern void GpuDropEntry(const GpuRef *ref);
 extern void GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape);

@@ -239,59 +239,41 @@ GpuSketchTotal(const GpuRef *ref, int64 *total)
 	return status;
 }
 
-/* Ask for the shapes of the worker's tables, which take no more keys then. */
-static void
-ask_shape(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+/* Learn the shape of the worker's tables, which take no more keys then. */
+static qb_status
+fetch_shape(const GpuRef *ref, GpuSketchShape *shape)
 {
-	const GpuReturning *list = transfer->context;
+	GpuShape reply;
+	qb_status status = GpuFetchShape(GpuTakeSlot(ref, SKETCH_FETCH, false), &reply);
 
-	slot->entry = list[at].ref;
+	memcpy(shape, &reply, sizeof(*shape));
+	return status;
 }
 
-static void
-take_shape(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+/* Tables on their way to a backend. */
+typedef struct Returning
 {
-	GpuReturning *list = transfer->context;
-
-	list[at].shape = *GpuSketchShapeIn(slot);
-	list[at].gone = slot->gone;
-	list[at].status = slot->gone ? QB_NO_MEMORY : slot->status;
-}
-
-/* Pieces of the tables of a sketch that comes back. */
-static uint64
-pieces_of(const GpuReturning *returning)
-{
-	if (returning->status != QB_OK)
-		return 0;
-	return (GpuShapeBytes(&returning->shape) + GPU_SLOT_BYTES - 1) / GPU_SLOT_BYTES;
-}
-
-/* The sketch that a piece belongs to; "*at" becomes the number of the piece in it. */
-static const GpuReturning *
-find_piece(const GpuReturning *list, uint64 *at)
-{
-	for (; *at >= pieces_of(list); list++)
-		*at -= pieces_of(list);
-	return list;
-}
+	qs_sketch *to;
+	GpuSketchShape shape;
+	qb_status status; /* of the tables here */
+	bool gone;
+	uint64 pieces;
+	GpuSketchAhead *next; /* its shape is asked for behind the last piece */
+} Returning;
 
 static void
 ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const GpuReturning *returning = find_piece(transfer->context, &at);
+	const Returning *returning = transfer->context;
 
-	slot->entry = returning->ref;
+	if (at == returning->pieces)
+	{
+		slot->entry = returning->next->ref;
+		slot->op = SKETCH_FETCH;
+		return;
+	}
 	slot->offset = at * GPU_SLOT_BYTES;
 	slot->bytes = Min(GpuShapeBytes(&returning->shape) - slot->offset, GPU_SLOT_BYTES);
-}
-
-static void
-take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const GpuReturning *returning = find_piece(transfer->context, &at);
-
-	GpuWritePiece(returning->sk, &returning->shape, slot->offset, slot->bytes, GpuSlotData(slot));
 }
 
 /* Tables for all bytes of this shape, which are to be read; their memory has any contents. */
@@ -309,42 +291,45 @@ tables_to_fill(qs_sketch *sk, const GpuSketchShape *shape)
 	return status;
 }
 
-void
-GpuSketchDownloadAll(GpuReturning *list, int count)
+/* Memory is made while the worker copies the next pieces. */
+static void
+take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	GpuTransfer shapes = { .ref = &list[0].ref,
-						   .op = SKETCH_FETCH,
-						   .all = count,
-						   .most = 1,
-						   .ask = ask_shape,
-						   .take = take_shape,
-						   .all_replies = true,
-						   .context = list };
-	GpuTransfer pieces = { .ref = &list[0].ref,
-						   .op = SKETCH_READ,
-						   .most = 1,
-						   .ask = ask_piece,
-						   .take = take_piece,
-						   .context = list };
-	int i;
+	Returning *returning = transfer->context;
+	bool good = !slot->gone && slot->status == QB_OK;
 
-	(void) GpuAskAll(&shapes);
-	for (i = 0; i < count; i++)
+	if (at == returning->pieces)
 	{
-		if (list[i].status == QB_OK)
-			list[i].status = tables_to_fill(list[i].sk, &list[i].shape);
-		pieces.all += pieces_of(&list[i]);
+		returning->next->known = good;
+		returning->next->shape = *GpuSketchShapeIn(slot);
+		return;
 	}
-	if (!GpuAskAll(&pieces))
-		GpuRaiseLost();
+	if (at == 0)
+		returning->status = tables_to_fill(returning->to, &returning->shape);
+	returning->gone |= !good;
+	if (good && returning->status == QB_OK)
+		GpuWritePiece(returning->to, &returning->shape, slot->offset, slot->bytes,
+					  GpuSlotData(slot));
 }
 
 qb_status
-GpuSketchDownload(const GpuRef *ref, qs_sketch *sk)
+GpuSketchDownload(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *sk)
 {
-	GpuReturning returning = { .ref = *ref, .sk = sk };
+	Returning returning = { .to = sk, .shape = from->shape, .next = next };
+	GpuTransfer transfer = { .ref = &from->ref,
+							 .op = SKETCH_READ,
+							 .most = 1,
+							 .ask = ask_piece,
+							 .take = take_piece,
+							 .all_replies = true,
+							 .context = &returning };
+	qb_status status = from->known ? QB_OK : fetch_shape(&from->ref, &returning.shape);
 
-	GpuSketchDownloadAll(&returning, 1);
+	if (status != QB_OK)
+		return status;
+	returning.pieces = (GpuShapeBytes(&returning.shape) + GPU_SLOT_BYTES - 1) / GPU_SLOT_BYTES;
+	transfer.all = returning.pieces + (next ? 1 : 0);
+	(void) GpuAskAll(&transfer);
 	if (returning.gone)
 		GpuRaiseLost();
 	return returning.status;

@@ -46,22 +46,19 @@ extern qb_status GpuSketchTotal(const GpuRef *ref, int64 *total);
 /* Add a sketch to another, in the background. */
 extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
 
-/*
- * Fetch a sketch from the worker into "sk", an empty owned sketch, which gets dense.
- * The worker's sketch takes no more keys then, and has to be dropped.
- */
-extern qb_status GpuSketchDownload(const GpuRef *ref, qs_sketch *sk);
-
-/* A sketch that is fetched together with others. */
-typedef struct GpuReturning
+/* A sketch in the worker, and what is known of its tables: of those before it got more keys. */
+typedef struct GpuSketchAhead
 {
 	GpuRef ref;
-	qs_sketch *sk;
-	qb_status status; /* what came of it; if it is not QB_OK, tables may be left in "sk" */
-	bool gone;        /* the worker does not have it any more */
+	bool known;
 	GpuSketchShape shape;
-} GpuReturning;
+} GpuSketchAhead;
 
-extern void GpuSketchDownloadAll(GpuReturning *list, int count);
+/*
+ * Fetch a sketch from the worker into "sk", an empty owned sketch, which gets dense.
+ * The worker's sketch takes no more keys then, and has to be dropped.  "next", if it is not
+ * NULL, is likely to be fetched after it, so the worker gets it ready meanwhile.
+ */
+extern qb_status GpuSketchDownload(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *sk);
 
 #endif

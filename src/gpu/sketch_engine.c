@@ -293,12 +293,13 @@ merge_uploaded(qs_sketch *into, const qs_sketch *from)
 static qb_status
 merge_downloaded(qs_sketch *into, const qs_sketch *from)
 {
+	GpuSketchAhead there = { .ref = GpuRemoteOf(from)->ref };
 	qs_sketch copy;
 	qb_status status;
 
 	qs_init(&copy, &from->params, into->memory);
 	copy.keys = from->keys;
-	status = GpuSketchDownload(&GpuRemoteOf(from)->ref, &copy);
+	status = GpuSketchDownload(&there, NULL, &copy);
 	if (status == QB_OK)
 		status = qs_merge(into, &copy);
 	qs_free(&copy);

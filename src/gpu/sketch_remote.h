@@ -7,7 +7,7 @@
 #ifndef QS_GPU_REMOTE_H
 #define QS_GPU_REMOTE_H
 
-#include "gpu/shared.h"
+#include "gpu/sketch_request.h"
 
 #include "sketch/sketch.h"
 #include "utils/palloc.h"
@@ -21,10 +21,10 @@ typedef struct GpuRemote
 	bool resting;   /* no keys came since the worker confirmed the total: sketch_ask.c */
 	uint64 trips;   /* to the worker and back, for questions so far */
 	MemoryContextCallback callback;
-	qs_sketch *sketch;        /* whose tables these are */
 	struct GpuRemote *before; /* in a chain: that of the sketch read before it, */
 	struct GpuRemote *next;   /* and after it */
-	int ahead;                /* sketches of the chain that come back together with this one */
+	bool described;           /* the worker has told what the tables look like, */
+	GpuSketchShape shape;     /* which is this; they may have got keys since */
 } GpuRemote;
 
 static inline GpuRemote *
@@ -54,7 +54,7 @@ extern void GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref);
 /* Bring the tables of a sketch here, if they are on a device. */
 extern qb_status GpuSketchSettle(qs_sketch *sk);
 
-/* Sketches on a device will be read in this order, so let some of them come back together. */
+/* Sketches on a device will be read in this order, so let the worker get the next one ready. */
 extern void GpuSketchChain(qs_sketch **sk, uint32 count);
 
 /* Make an explicit sketch dense on a device; false: no memory. */

@@ -5,23 +5,17 @@
  * "remote" points to a GpuRemote in the sketch's memory context, which drops
  * the device's sketch when the context goes away.
  *
- * Sketches of groups are read one after another.  So they are chained in that order, and
- * with one that is read some of the next ones come back: the worker gets their tables ready
- * while this process copies others.  The first comes with one more, and each time with more
- * of them, up to AHEAD_MAX and AHEAD_BYTES of tables.  So little is brought here in vain, if
- * not all of them are read, and memory that nobody has asked for is bounded.
+ * Sketches of groups are read one after another.  So they are chained in that order: while
+ * one of them comes back, the worker gets the tables of the next one ready, and says what
+ * they look like.  More is not brought here ahead: a table is copied into memory that the
+ * one before it has left, which takes less time than new memory.
  *
  * src/gpu/sketch_settle.c
  */
 #include "gpu/sketch_client.h"
 #include "gpu/sketch_remote.h"
-#include "gpu/wait.h"
 
 #include "utils/memutils.h"
-
-/* The most sketches that come back before they are read, and bytes of their tables. */
-#define AHEAD_MAX   7
-#define AHEAD_BYTES (8 * 1024 * 1024)
 
 static void
 unchain(GpuRemote *remote)
@@ -52,8 +46,6 @@ GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 	GpuRemote *remote = MemoryContextAllocZero(context, sizeof(GpuRemote));
 
 	remote->ref = *ref;
-	remote->sketch = sk;
-	remote->ahead = 1;
 	remote->callback.func = drop_remote;
 	remote->callback.arg = remote;
 	MemoryContextRegisterResetCallback(context, &remote->callback);
@@ -90,78 +82,51 @@ GpuSketchCheckTotal(const qs_sketch *sk, int64 total)
 			 (int64) sk->total);
 }
 
-/* Room for a sketch's tables when they come. */
-static void
-begin_return(GpuReturning *returning, qs_sketch *here, const GpuRemote *remote)
+/* Is what the worker has told of the tables still true?  Each key changes the total. */
+static bool
+is_described(const GpuRemote *remote, const qs_sketch *sk)
 {
-	const qs_sketch *sk = remote->sketch;
-
-	qs_init(here, &sk->params, sk->memory);
-	here->keys = sk->keys;
-	*returning = (GpuReturning){ .ref = remote->ref, .sk = here };
+	return remote->described && remote->shape.total == sk->total &&
+		   remote->shape.params.n == sk->params.n;
 }
 
-/* The tables have come, or not. */
+/* Bring the tables of a remote sketch here; the worker gets the next one of the chain ready. */
 static qb_status
-end_return(const GpuReturning *returning, GpuRemote *remote)
+download(const qs_sketch *sk, qs_sketch *here)
 {
-	qs_sketch *sk = remote->sketch;
+	GpuRemote *remote = GpuRemoteOf(sk);
+	GpuRemote *next = remote->next && !remote->next->handed ? remote->next : NULL;
+	GpuSketchAhead from = { .ref = remote->ref, .known = is_described(remote, sk) };
+	GpuSketchAhead ahead;
+	qb_status status;
 
-	if (returning->status != QB_OK)
+	from.shape = remote->shape;
+	if (next)
+		ahead.ref = next->ref;
+	status = GpuSketchDownload(&from, next ? &ahead : NULL, here);
+	if (status == QB_OK && next)
 	{
-		qs_free(returning->sk);
-		return returning->status;
+		next->described = ahead.known;
+		next->shape = ahead.shape;
 	}
-	GpuSketchCheckTotal(sk, returning->sk->total);
-	drop_remote(remote);
-	*sk = *returning->sk;
-	return QB_OK;
+	return status;
 }
 
-/* Which sketches come back with this one?  Returns their number, with this one. */
-static int
-choose_together(GpuRemote *first, GpuRemote **together)
-{
-	uint64 bytes = 0;
-	GpuRemote *remote = first->next;
-	int count = 0;
-
-	together[count++] = first;
-	for (; remote && count <= first->ahead && !remote->handed; remote = remote->next)
-	{
-		const qs_sketch *sk = remote->sketch;
-
-		bytes += sk->ops->table_bytes(&sk->params, sk->total >= QS_WIDE_TOTAL);
-		if (bytes > AHEAD_BYTES)
-			break;
-		together[count++] = remote;
-	}
-	if (remote)
-		remote->ahead = Min(2 * first->ahead + 1, AHEAD_MAX);
-	return count;
-}
-
-/* Sketches that cannot come back for now stay where they are, but for the one that is read. */
 qb_status
 GpuSketchSettle(qs_sketch *sk)
 {
-	GpuRemote *together[1 + AHEAD_MAX];
-	GpuReturning returning[1 + AHEAD_MAX];
-	qs_sketch here[1 + AHEAD_MAX];
+	qs_sketch here;
 	qb_status status;
-	int count;
-	int i;
 
 	if (sk->remote == NULL)
 		return QB_OK;
-	count = choose_together(sk->remote, together);
-	for (i = 0; i < count; i++)
-		begin_return(&returning[i], &here[i], together[i]);
-	GpuSketchDownloadAll(returning, count);
-	if (returning[0].gone)
-		GpuRaiseLost();
-	status = end_return(&returning[0], together[0]);
-	for (i = 1; i < count; i++)
-		(void) end_return(&returning[i], together[i]);
-	return status;
+	qs_init(&here, &sk->params, sk->memory);
+	here.keys = sk->keys;
+	status = download(sk, &here);
+	if (status != QB_OK)
+		return status;
+	GpuSketchCheckTotal(sk, here.total);
+	drop_remote(sk->remote);
+	*sk = here;
+	return QB_OK;
 }

@@ -6,8 +6,7 @@
  * the buffer that lies as far from the last one as the blocks do is faster than looking
  * the block up in the table of all buffers, whose memory is far away.
  *
- * From PostgreSQL 17 on tables are read by streams, and a block that is read alone is
- * looked up.
+ * From PostgreSQL 19 on every block is looked up, since the state of buffers has changed.
  *
  * src/scan/blocks.c
  */
@@ -16,7 +15,7 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
-#if PG_VERSION_NUM < 170000
+#if PG_VERSION_NUM < 190000
 #include "executor/instrument.h"
 #include "storage/buf_internals.h"
 #endif
@@ -36,7 +35,7 @@ BlockReaderInit(BlockReader *reader, Relation relation, BufferAccessStrategy rin
 	reader->ring = ring;
 }
 
-#if PG_VERSION_NUM < 170000
+#if PG_VERSION_NUM < 190000
 
 /*
  * Would a pin leave the usage count of a shared buffer as it is?  ReadRecentBuffer() does not
@@ -64,7 +63,9 @@ pin_guess(const BlockReader *reader, BlockNumber block, Buffer guess)
 	pgBufferUsage.shared_blks_hit++;
 	pgstat_count_buffer_read(relation);
 	pgstat_count_buffer_hit(relation);
-#if PG_VERSION_NUM >= 160000
+#if PG_VERSION_NUM >= 180000
+	pgstat_count_io_op(IOOBJECT_RELATION, IOContextForStrategy(reader->ring), IOOP_HIT, 1, 0);
+#elif PG_VERSION_NUM >= 160000
 	pgstat_count_io_op(IOOBJECT_RELATION, IOContextForStrategy(reader->ring), IOOP_HIT);
 #endif
 	return true;

@@ -3,7 +3,7 @@
  *		The groups of a column scan, each with states of its own.
  *
  * The tuples of a page are sorted by group.  Then each group adds its tuples at once,
- * as a scan without groups adds a page.  A hash table finds the groups.
+ * as a scan without groups adds a page.  groups_find.c finds the groups.
  *
  * The memory limit is that of hash aggregation.  No further group is made in a turn
  * once all states take more than the limit.  The same holds once there are as many
@@ -18,89 +18,13 @@
  *
  * src/scan/groups.c
  */
-#include "scan/columns.h"
-#include "scan/groups.h"
-#include "scan/groups_sorting.h"
+#include "scan/groups_state.h"
 #include "scan/version.h"
 
-#include "common/hashfn.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/value.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-
-#define FIRST_GROUPS 64
-
-/* The aggregates lie behind the values, which are what is looked at first. */
-typedef struct ScanGroup
-{
-	uint64 sorting; /* number of the last sorting in which the group had tuples */
-	int place;      /* its index among the groups of that sorting */
-	struct ScanGroup *next;
-	struct ScanGroup *same_bits; /* another group whose values have the same bits */
-	ScanAggregate *column;
-	GroupValue value[FLEXIBLE_ARRAY_MEMBER]; /* of each field of the key */
-} ScanGroup;
-
-typedef struct GroupEntry
-{
-	int64 bits;
-	ScanGroup *group; /* the last group that was made with these bits */
-	char status;
-} GroupEntry;
-
-static inline uint32
-hash_value(int64 value)
-{
-	uint64 bits = (uint64) value;
-
-	bits ^= bits >> 32;
-	return (uint32) (bits * UINT64CONST(0x9E3779B97F4A7C15) >> 32);
-}
-
-#define SH_PREFIX               groupmap
-#define SH_ELEMENT_TYPE         GroupEntry
-#define SH_KEY_TYPE             int64
-#define SH_KEY                  bits
-#define SH_HASH_KEY(table, key) hash_value(key)
-#define SH_EQUAL(table, a, b)   ((a) == (b))
-#define SH_SCOPE                static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
-struct ScanGroups
-{
-	const ScanAggregate *model; /* the columns of a new group, without states */
-	int count;
-	WantedRows *rows;
-	GroupKey *key;
-	GroupValue *value; /* of the last tuple, for each field of the key */
-	Size limit;        /* for all states, in bytes */
-	uint64 most;       /* the most groups in a turn */
-	bool once;         /* no group is asked for again */
-	bool full;         /* no further group is made in this turn */
-	bool apart;        /* new groups have their sketches on a GPU until they are returned */
-	bool complete;     /* nothing was spilled or freed, so the groups can be returned again */
-
-	MemoryContext context; /* of the groups of this turn */
-	KeptTable kept;        /* in that context: the dense table that groups use in turn */
-	groupmap_hash *map;
-	ScanGroup *first; /* in the order in which they came */
-	ScanGroup *last;
-	ScanGroup *before;  /* the group made before the last one */
-	ScanGroup *recent;  /* the group of the last tuple */
-	ScanGroup *waiting; /* the group to return next */
-	ScanGroup *given;   /* the group that was returned last */
-	uint64 groups;
-	uint64 groups_of_all_turns;
-	uint64 spilled;
-
-	ScanSpill *spill;
-	MemoryContext scratch; /* while spilled rows are read */
-	Sorting sorting;
-};
 
 ScanGroups *
 ScanGroupsCreate(List *exprs, Node *private, const ScanAggregate *model, int count,
@@ -133,7 +57,7 @@ start_turn(ScanGroups *groups)
 {
 	MemoryContextReset(groups->context);
 	KeptTableInit(&groups->kept, groups->context);
-	groups->map = groupmap_create(groups->context, FIRST_GROUPS, NULL);
+	ScanGroupsClearMap(groups);
 	groups->first = groups->last = groups->before = NULL;
 	groups->recent = groups->waiting = groups->given = NULL;
 	groups->groups = 0;
@@ -147,161 +71,6 @@ ScanGroupsStart(ScanGroups *groups)
 	GroupKeyStart(groups->key);
 	groups->complete = true;
 	start_turn(groups);
-}
-
-/* Count the keys in a group's buffers, but for those of patient states. */
-static void
-flush(const ScanGroups *groups, ScanGroup *group)
-{
-	int i;
-
-	for (i = 0; i < groups->count; i++)
-		if (!ScanAggregateWaits(&group->column[i]))
-			ScanAggregateFlush(&group->column[i]);
-}
-
-/*
- * Is there memory for one more group?  Each turn makes at least one, or the turns would
- * not end.  Where the rows come sorted by group, "before" has all its rows.  Counting
- * what waits in its buffers may make it dense, so that is done before memory is
- * measured.
- */
-static bool
-has_room(ScanGroups *groups)
-{
-	if (groups->apart)
-		return true;
-	if (!groups->full && groups->before)
-		flush(groups, groups->before);
-	if (!groups->full && groups->groups > 0)
-		groups->full = groups->groups >= groups->most ||
-					   MemoryContextMemAllocated(groups->context, true) > groups->limit;
-	return !groups->full;
-}
-
-/* Make a group of the last tuple's values. */
-static ScanGroup *
-create_group(ScanGroups *groups)
-{
-	Size head = MAXALIGN(offsetof(ScanGroup, value) + groups->key->fields * sizeof(GroupValue));
-	ScanGroup *group =
-		MemoryContextAllocZero(groups->context, head + groups->count * sizeof(ScanAggregate));
-	int i;
-
-	GroupKeyKeep(groups->key, group->value, groups->value, groups->context);
-	group->column = (ScanAggregate *) ((char *) group + head);
-	memcpy(group->column, groups->model, groups->count * sizeof(ScanAggregate));
-	for (i = 0; i < groups->count; i++)
-	{
-		ScanAggregateStart(&group->column[i], groups->context, false);
-		if (groups->once)
-			ScanAggregateWait(&group->column[i], &groups->kept);
-	}
-	if (groups->last)
-		groups->last->next = group;
-	else
-		groups->first = group;
-	groups->before = groups->last;
-	groups->last = group;
-	groups->groups++;
-	groups->groups_of_all_turns++;
-	return group;
-}
-
-/* The group of the last tuple's values; NULL if there is none, and no memory for it. */
-static ScanGroup *
-find_group(ScanGroups *groups, int64 bits)
-{
-	GroupEntry *entry = groupmap_lookup(groups->map, bits);
-	ScanGroup *group = entry ? entry->group : NULL;
-	bool found;
-
-	while (group && !GroupKeySame(groups->key, group->value, groups->value))
-		group = group->same_bits;
-	if (group || !has_room(groups))
-		return group;
-	group = create_group(groups);
-	entry = groupmap_insert(groups->map, bits, &found);
-	group->same_bits = found ? entry->group : NULL;
-	entry->group = group;
-	return group;
-}
-
-/*
- * The aggregates of the group of a number, or of NULL, whose sketches will be on a GPU;
- * NULL: there is no memory for it.  Sketches that are freed when they have been returned
- * take memory one at a time.
- */
-ScanAggregate *
-ScanGroupsFind(ScanGroups *groups, int64 number, bool null)
-{
-	ScanGroup *group;
-
-	Assert(groups->key->fields == 1);
-	groups->value[0] = (GroupValue){ .bits = number, .null = null };
-	groups->apart = groups->once;
-	group = find_group(groups, GroupKeyBits(groups->key, groups->value));
-	groups->apart = false;
-	return group ? group->column : NULL;
-}
-
-static void
-spill(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, int64 bits)
-{
-	ScanSpillPut(groups->spill, GroupSpillHash(bits), tuple, length);
-	groups->spilled++;
-	groups->complete = false;
-}
-
-/* The group of a tuple, or NULL.  If the tuple is wanted, it is spilled then. */
-static inline ScanGroup *
-group_of(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
-{
-	ScanGroup *group = groups->recent;
-
-	GroupKeyRead(groups->key, tuple, length, groups->value);
-	if (group == NULL || !GroupKeySame(groups->key, group->value, groups->value))
-	{
-		int64 bits = GroupKeyBits(groups->key, groups->value);
-
-		group = find_group(groups, bits);
-		if (group)
-			groups->recent = group;
-		else if (wanted)
-			spill(groups, tuple, length, bits);
-	}
-	GroupKeyReadEnd(groups->key, groups->value);
-	return group;
-}
-
-/* Find the group of each tuple, and count the tuples of each group. */
-static void
-find_groups(ScanGroups *groups, PageTuples *tuples, bool wanted)
-{
-	Sorting *sorting = &groups->sorting;
-	int i;
-
-	sorting->number++;
-	sorting->groups = 0;
-	for (i = 0; i < tuples->count; i++)
-	{
-		ScanGroup *group = group_of(groups, tuples->tuple[i], tuples->length[i], wanted);
-
-		FetchAhead(tuples, i);
-		sorting->place[i] = -1;
-		if (group == NULL)
-			continue;
-		if (group->sorting != sorting->number)
-		{
-			group->sorting = sorting->number;
-			group->place = sorting->groups;
-			sorting->end[sorting->groups] = 0;
-			sorting->group[sorting->groups++] = group;
-		}
-		sorting->place[i] = (int16) group->place;
-		sorting->end[group->place]++;
-	}
-	tuples->share = 0;
 }
 
 /* Add tuples to a group's aggregates that have this filter, or none (-1). */
@@ -327,8 +96,7 @@ add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 	int from = 0;
 	int i;
 
-	find_groups(groups, tuples, filter < 0);
-	sort_out(sorting, tuples);
+	ScanGroupsSort(groups, tuples, filter < 0);
 	for (i = 0; i < sorting->groups; i++)
 	{
 		part->count = 0;
@@ -349,6 +117,17 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 
 	for (i = -1; i < groups->rows->filters; i++)
 		add_filtered(groups, i, WantedRowsOf(groups->rows, i, tuples));
+}
+
+/* Count the keys in a group's buffers, but for those of patient states. */
+void
+ScanGroupFlush(const ScanGroups *groups, ScanGroup *group)
+{
+	int i;
+
+	for (i = 0; i < groups->count; i++)
+		if (!ScanAggregateWaits(&group->column[i]))
+			ScanAggregateFlush(&group->column[i]);
 }
 
 /* How many batches the waiting keys of a group will make. */
@@ -377,7 +156,7 @@ ScanGroupsFlush(ScanGroups *groups)
 
 	for (group = groups->first; group; group = group->next)
 	{
-		flush(groups, group);
+		ScanGroupFlush(groups, group);
 		ScanCountKeys(&counts, group->column, groups->count);
 		counts.batches += batches_waiting(groups, group);
 	}

@@ -5,6 +5,7 @@
  *	groups_plan.c	which GROUP BY can be done, and what it costs
  *	groups_estimate.c	how many groups there will be
  *	groups.c		the groups, each with states of its own
+ *	groups_find.c	the group of each tuple
  *	groups_key.c	the values that tell groups apart
  *	groups_expr.c	values that the executor evaluates
  *	groups_cache.c	those of the last rows, and of spans of times
@@ -169,7 +170,6 @@ typedef struct ScanGroups ScanGroups;
 extern ScanGroups *ScanGroupsCreate(List *exprs, Node *private, const ScanAggregate *model,
 									int count, WantedRows *rows, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);
-extern ScanAggregate *ScanGroupsFind(ScanGroups *groups, int64 number, bool null);
 extern void ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples);
 extern ScanCounts ScanGroupsFlush(ScanGroups *groups);
 extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);
@@ -178,6 +178,9 @@ extern bool ScanGroupsRewind(ScanGroups *groups);
 extern void ScanGroupsForget(ScanGroups *groups);
 extern void ScanGroupsEnd(ScanGroups *groups);
 extern void ScanGroupsExplain(const ScanGroups *groups, struct ExplainState *es);
+
+/* groups_find.c */
+extern ScanAggregate *ScanGroupsFind(ScanGroups *groups, int64 number, bool null);
 
 /* spill.c */
 typedef struct ScanSpill ScanSpill;

@@ -30,7 +30,7 @@
  *	rowkey.c	the fingerprint of a key of several columns
  *	builtin.c	PostgreSQL's own sum, avg, min and max
  *	groups.h	GROUP BY: groups_plan.c, groups_estimate.c, groups_key.c,
- *				groups_expr.c, groups_cache.c, groups.c, spill.c
+ *				groups_expr.c, groups_cache.c, groups_find.c, groups.c, spill.c
  *	copy.h		columns whose keys a GPU has: copy_*.c
  *	pairs.h		QSketchPairs, a node of its own: pairs_plan.c, pairs_exec.c
  *	worker_partial.c	partial states for Citus, from the same plans

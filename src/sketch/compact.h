@@ -75,9 +75,10 @@ typedef struct qs_unit
 typedef struct qs_unit_reader
 {
 	const uint8_t *next;
-	const uint8_t *end;
-	uint64_t index; /* the next unit that can come */
-	uint64_t after; /* the first unit that is not in the group */
+	const uint8_t *end;   /* of the group */
+	const uint8_t *limit; /* of the memory that may be read, not before "end" */
+	uint64_t index;       /* the next unit that can come */
+	uint64_t after;       /* the first unit that is not in the group */
 	uint32_t width;
 	uint32_t mask_bytes;
 	bool damaged; /* these bytes are none that qs_compact_write() makes */

@@ -144,7 +144,7 @@ read_group(const wanted *w, const qs_source *source, qs_unit_reader r, uint64_t 
 
 		source->read(source->context, start, bytes, part);
 		r.next = part;
-		r.end = part + bytes;
+		r.end = r.limit = part + bytes;
 		more = add_wanted(w, &r, last ? r.end : r.end - QS_UNIT_BYTES) && !last;
 		start += (uint64_t) (r.next - part);
 	}

@@ -138,6 +138,49 @@ the_other_form_is_refused(void **state)
 	qs_free(&sk);
 }
 
+/*
+ * A unit that crosses its group's end by a byte is none, be it of one key or of several: units are read
+ * without looking at each byte as long as further groups follow.
+ */
+static void
+units_end_with_their_group(void **state)
+{
+	int s;
+
+	(void) state;
+	STRUCTURES(s)
+	{
+		uint32_t groups, group;
+		qs_sketch sk, view;
+		test_bytes b;
+
+		WHERE("%s", qs_structure_name(s));
+		sample_init_dense(&sk, s, 4096, 3);
+		test_fill(&sk, 1, 1500, 1000000);
+		test_fill(&sk, 2, 1500, 1000);
+		b = test_write_valid(&sk);
+		REQUIRE_OK(qs_open(&view, b.data, b.length));
+		groups = qb_load32(b.data + TEST_AT_PRESENT) / 16;
+		REQUIRE(view.form == QS_COMPACT && groups > 50);
+		for (group = 0; group + 8 < groups / 2; group++)
+		{
+			uint8_t *end = b.data + QS_HEADER_BYTES + 4 * group;
+			int by;
+
+			for (by = -1; by <= 1; by++)
+			{
+				qb_store32(end, qb_load32(end) + (uint32_t) by);
+				test_repair_crc(b.data, b.length);
+				REQUIRE_STATUS(qs_validate(b.data, b.length), by == 0 ? QB_OK : QB_FORMAT_COUNTERS);
+				qb_store32(end, qb_load32(end) - (uint32_t) by);
+			}
+		}
+		free(b.data);
+		qs_free(&sk);
+	}
+	test_no_leak();
+}
+
 /* ---- the same as tables ---- */
 
 static void
@@ -358,6 +401,7 @@ main(void)
 		cmocka_unit_test(the_smaller_form_is_chosen),
 		cmocka_unit_test(gaps_of_any_length_are_measured),
 		cmocka_unit_test(the_other_form_is_refused),
+		cmocka_unit_test(units_end_with_their_group),
 		cmocka_unit_test(copies_have_the_same_tables),
 		cmocka_unit_test(merging_is_the_same),
 		cmocka_unit_test(merging_deferred_is_the_same),

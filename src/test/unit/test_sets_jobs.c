@@ -49,7 +49,7 @@ stops_when_told(void **state)
 	int method;
 
 	(void) state;
-	large_collection(30000, 20000, &c);
+	large_collection(20000, 20000, &c);
 	for (method = QSET_INDEX; method <= QSET_HYBRID; method++)
 	{
 		qb_status status = QB_CANCELLED;

@@ -1,0 +1,145 @@
+/*
+ * compact_check.c
+ *		The compact form: its validator.
+ *
+ * The units are read once, as they are for adding.  What they must obey is what the
+ * tables would: the invariants of buckets and of the total, and the choice of the form.
+ *
+ * src/sketch/compact_check.c
+ */
+#include "sketch/cells.h"
+#include "sketch/sf.h"
+#include "sketch/unit_reader.h"
+
+/* What the units were found to be, as far as they were read. */
+typedef struct findings
+{
+	const qs_sketch *view;
+	uint64_t present;
+	uint64_t together; /* qs_units_together() */
+	uint64_t bucket;   /* of the units that "tally" has */
+	uint32_t owned;    /* counters of a bucket that each of its keys owns */
+	qs_tally tally;
+	unsigned __int128 sum;
+	unsigned __int128 least; /* device part: the least and the most that N can be */
+	unsigned __int128 most;
+	uint64_t rows; /* thread: rows with the right sum */
+	uint64_t high; /* multilevel: buckets that have a high bucket in dense form */
+} findings;
+
+/* A division of 128 bits takes as long as reading a unit, and nearly all sums have fewer. */
+QB_INLINE bool
+is_multiple(unsigned __int128 sum, uint32_t of)
+{
+	return sum >> 64 == 0 ? (uint64_t) sum % of == 0 : sum % of == 0;
+}
+
+/* All units of a bucket of a device part were read: what its keys' weights can be. */
+static void
+device_bucket_ends(findings *f)
+{
+	unsigned __int128 shared = (f->tally.sum + f->owned - 1) / f->owned;
+
+	f->least += shared > f->tally.most ? shared : f->tally.most;
+	f->most += f->tally.sum * f->view->params.z / f->owned;
+}
+
+/* All units of a bucket were read.  Do its counters fit each other? */
+static bool
+bucket_ends(findings *f)
+{
+	const qs_params *p = &f->view->params;
+
+	f->sum += f->tally.sum;
+	f->high += f->tally.most > 255;
+	f->rows += qs_has_rows(p->structure) && f->tally.sum == (uint64_t) f->view->total;
+	if (p->part == QS_PART_DEVICE)
+	{
+		device_bucket_ends(f);
+		return true;
+	}
+	return is_multiple(f->tally.sum, f->owned) && qs_tally_fits(&f->tally, f->owned);
+}
+
+static bool
+take_unit(findings *f, const qs_unit *unit)
+{
+	uint64_t bucket = f->together == 1 ? unit->index : unit->index / f->together;
+	uint32_t i;
+
+	if (bucket != f->bucket)
+	{
+		if (!bucket_ends(f))
+			return false;
+		f->tally = (qs_tally){ 0, 0 };
+		f->bucket = bucket;
+	}
+	for (i = 0; i < unit->count; i++)
+	{
+		if (unit->value[i] > (uint64_t) f->view->total)
+			return false;
+		qs_tally_add(&f->tally, unit->value[i]);
+	}
+	f->present++;
+	return true;
+}
+
+/* Take units of one key each as long as they come.  Such a unit is a bucket, and its counters fit. */
+QB_INLINE void
+take_singles(findings *f, qs_unit_reader *r, const qs_single *single)
+{
+	uint64_t present = 0;
+	uint64_t index;
+	uint32_t mask;
+
+	while (qs_next_single(r, single, &index, &mask))
+		present++;
+	f->present += present;
+	f->sum += present * single->depth;
+}
+
+/* All units were read.  Do they fit the total, and is this the form to write them in? */
+static bool
+units_fit(const findings *f)
+{
+	const qs_sketch *view = f->view;
+	const qs_params *p = &view->params;
+	uint64_t dense = view->ops->table_bytes(p, view->wide);
+
+	dense += view->ops->extra_bytes(p, view->wide) * (view->ops->live_extra ? f->high : 1);
+	if (view->compact_bytes > qs_compact_most(dense) || f->present != view->used)
+		return false;
+	if (p->part == QS_PART_DEVICE)
+		return f->least <= (uint64_t) view->total && f->most >= (uint64_t) view->total;
+	if (qs_has_rows(p->structure))
+		return view->total == 0 ? f->present == 0 : f->rows == p->depth;
+	return f->sum == (unsigned __int128) (uint64_t) view->total * p->depth;
+}
+
+bool
+qs_compact_check(const qs_sketch *view)
+{
+	findings f = { .view = view };
+	qs_groups g = qs_groups_of(view);
+	qs_single single = qs_single_of(&view->params);
+	qs_unit_reader r;
+	qs_unit unit;
+
+	f.together = qs_units_together(&view->params);
+	f.owned = qs_has_rows(view->params.structure) ? 1 : view->params.depth;
+	while (qs_next_group(&g, &r))
+	{
+		qb_pause_after(view->memory, &g.steps, 1 + (uint64_t) (r.end - r.next));
+		for (;;)
+		{
+			take_singles(&f, &r, &single);
+			if (!qs_read_unit(&r, &unit))
+				break;
+			if (!take_unit(&f, &unit))
+				return false;
+		}
+		if (r.damaged)
+			return false;
+	}
+	return g.start == g.bytes && bucket_ends(&f) && units_fit(&f);
+}
