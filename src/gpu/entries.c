@@ -58,7 +58,7 @@ disown(GpuEntry *entry)
 {
 	pg_atomic_fetch_sub_u32(&gpu_shared->owned[entry->proc], 1);
 	entry->handed = false;
-	memset(&entry->nonce, 0, sizeof(entry->nonce));
+	memset(&entry->ticket, 0, sizeof(entry->ticket));
 }
 
 /* The owner does not need an entry any more. */
@@ -188,7 +188,7 @@ combiner(void)
 
 /* Give an entry to whoever redeems its ticket; until then to the leader, who outlives workers. */
 void
-GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape)
+GpuHandEntry(const GpuRef *ref, const TicketNumber *ticket, const GpuShape *shape)
 {
 	GpuEntry *entry = ENTRY(ref);
 
@@ -199,7 +199,7 @@ GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape)
 			entry->subid = InvalidSubTransactionId;
 		give_to(entry, combiner());
 		entry->handed = true;
-		entry->nonce = *nonce;
+		entry->ticket = *ticket;
 		entry->shape = *shape;
 	}
 	unlock_entries();
@@ -217,7 +217,7 @@ is_handed(const GpuEntry *entry)
  * that handed it.  False if there is none.
  */
 bool
-GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *shape)
+GpuAdoptEntry(GpuFamily family, const TicketNumber *ticket, GpuRef *ref, GpuShape *shape)
 {
 	bool found = false;
 	int i;
@@ -228,7 +228,7 @@ GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *sh
 		GpuEntry *entry = &gpu_shared->entry[i];
 
 		if (!is_handed(entry) || entry->family != family ||
-			memcmp(&entry->nonce, nonce, sizeof(*nonce)) != 0)
+			memcmp(&entry->ticket, ticket, sizeof(*ticket)) != 0)
 			continue;
 		found = true;
 		ref->serial = entry->serial;

@@ -15,9 +15,9 @@
 /* In the sketch's memory context, which drops the device's sketch at its end. */
 typedef struct GpuRemote
 {
-	GpuRef ref;     /* serial 0: none */
-	bool handed;    /* the sketch is for whoever redeems its ticket */
-	GpuNonce nonce; /* if handed: its secret name */
+	GpuRef ref;          /* serial 0: none */
+	bool handed;         /* the sketch is for whoever redeems its ticket */
+	TicketNumber ticket; /* if handed */
 	MemoryContextCallback callback;
 } GpuRemote;
 
