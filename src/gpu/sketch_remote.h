@@ -15,11 +15,11 @@
 /* In the sketch's memory context, which drops the device's sketch at its end. */
 typedef struct GpuRemote
 {
-	GpuRef ref;     /* serial 0: none */
-	bool handed;    /* the sketch is for whoever redeems its ticket */
-	GpuNonce nonce; /* if handed: its secret name */
-	bool resting;   /* no keys came since the worker confirmed the total: sketch_ask.c */
-	uint64 trips;   /* to the worker and back, for questions so far */
+	GpuRef ref;          /* serial 0: none */
+	bool handed;         /* the sketch is for whoever redeems its ticket */
+	TicketNumber ticket; /* if handed */
+	bool resting;        /* no keys came since the worker confirmed the total: sketch_ask.c */
+	uint64 trips;        /* to the worker and back, for questions so far */
 	MemoryContextCallback callback;
 	struct GpuRemote *before; /* in a chain: that of the sketch read before it, */
 	struct GpuRemote *next;   /* and after it */
