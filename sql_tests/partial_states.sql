@@ -3,6 +3,8 @@
 -- it over by a ticket, and the states of workers travel as values.  The result is the
 -- same, and nobody sees a ticket.
 --
+CREATE SCHEMA partial_states;
+SET search_path = partial_states, public;
 SET qsketch.enable_columnscan = off;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -113,3 +115,6 @@ SELECT qsketch_total(forge(bytes)) FROM forged;
 SELECT qsketch_total(as_sketch(bytes)) FROM forged;
 SELECT qsketch_merge_agg(as_sketch(bytes)) FROM forged;
 SELECT qsketch_agg(k, (SELECT as_sketch(bytes) FROM forged LIMIT 1)) FROM t;
+
+SET client_min_messages = warning;
+DROP SCHEMA partial_states CASCADE;
