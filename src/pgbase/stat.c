@@ -176,7 +176,7 @@ reset_own(void)
 
 /* ---- both ---- */
 
-/* The first count of a process that is to be told.  Here an error can be raised. */
+/* Make room for counts that others do not see yet.  This can raise an error. */
 void
 StatAttach(void)
 {
