@@ -54,7 +54,7 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION random_bytes(n int) RETURNS bytea LANGUAGE sql VOLATILE AS
 	$$ SELECT decode(coalesce(string_agg(lpad(to_hex((random() * 255)::int), 2, '0'), ''), ''), 'hex')
 		FROM generate_series(1, n) $$;
-	INSERT INTO forged SELECT i, convert_to((ARRAY['QSG1', 'QSG2', 'QSP1', 'QSK'])[1 + i % 4], 'UTF8')
+	INSERT INTO forged SELECT i, convert_to((ARRAY['QSG1', 'QSG2', 'QSP1', 'QSL1', 'QSK'])[1 + i % 5], 'UTF8')
 			|| CASE WHEN i % 3 = 0 THEN decode(repeat('00', (ARRAY[16, 12, 20, 108])[1 + i % 4]), 'hex')
 				ELSE random_bytes((ARRAY[16, 12, 20, 108, (i % 200)])[1 + i % 5]) END
 		FROM generate_series(1, 1000) AS i;

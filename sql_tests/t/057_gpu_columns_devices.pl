@@ -109,6 +109,40 @@ for my $limit (1, 3)
 	set_worker($node, 'qsketch.gpu_memory_limit', '0');
 	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,n,w,b,id}')});
 }
+# what a GPU has made, which has no room beside the sketch on another one
+set_worker($node, 'qsketch.gpu_memory_limit', 10);
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('t')});
+cmp_ok($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')}), '>', 32672, 'one column is loaded');
+same('no room to merge', '', q{SELECT md5(qsketch_agg(k, qsketch_new('sub_warp', '6MB'))::text) FROM t}, q{SELECT md5(qsketch_agg(k, qsketch_new('multilevel', '6MB'))::text) FROM t});
+
+# sketches of other sessions, which leave no room on two GPUs, but on that of the larger part
+SKIP:
+{
+	skip 'fewer than three GPUs', 5 if $devices < 3;
+	my $holder = $node->background_psql('postgres');
+	my @occupants = map { $node->background_psql('postgres') } 1, 2;
+	my $waiting = q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted};
+
+	$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('t')});
+	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')});
+	$holder->query_safe('SELECT pg_advisory_lock(1)');
+	for my $count (1, 2)
+	{
+		$occupants[$count - 1]->query_until(qr/started/, q{\echo started
+			SET qsketch.device = gpu; SELECT qsketch_total(qsketch_agg(CASE WHEN i <= 100000 THEN i WHEN pg_advisory_lock_shared(1)::text = '' THEN i END, qsketch_new('sub_warp', '8MB')))
+				FROM generate_series(1, 100001) AS i;
+			});
+		ok($node->poll_query_until('postgres', "SELECT ($waiting) = $count"), "$count sketches of other sessions");
+	}
+	same('no room on some GPUs', '', q{SELECT md5(qsketch_agg(k, qsketch_new('sub_warp', '4MB'))::text) FROM t});
+	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')});
+	same('no room for a filter on some GPUs', '', 'SELECT md5(qfilter_agg(k, qfilter_new_bloom(3000000))::text) FROM t');
+	$holder->query_safe('SELECT pg_advisory_unlock(1)');
+	is(join(',', map { $_->query_safe('SELECT 1') } @occupants), "100001\n1,100001\n1", 'the other sketches are right');
+	$_->quit foreach $holder, @occupants;
+}
+set_worker($node, 'qsketch.gpu_memory_limit', '0');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,n,w,b,id}')});
 for my $fault ('memory', 'spill')
 {
 	set_fault($node, $fault);

@@ -247,6 +247,12 @@ probe_sets(const uint64_t *bits, const uint32_t *element, const uint64_t *offset
 	qset_probe_sets_each(bits, element, offset, set, n, common);
 }
 
+static uint32_t
+sieve(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide, uint32_t *out)
+{
+	return qset_sieve_list(s, level, list, n, wide, out);
+}
+
 const qset_kernels qset_kernels_neon = {
 	.name = "neon",
 	.sorted32 = sorted32,
@@ -262,6 +268,7 @@ const qset_kernels qset_kernels_neon = {
 	.find16 = find16,
 	.find16_sized = find16_sized,
 	.find32 = find32,
+	.sieve = sieve,
 };
 
 #endif

@@ -114,7 +114,7 @@ combiner(void)
 
 /* Give an entry to whoever redeems its ticket; until then to the leader, who outlives workers. */
 void
-GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape)
+GpuHandEntry(const GpuRef *ref, const TicketNumber *ticket, const GpuShape *shape)
 {
 	GpuEntry *entry = GPU_ENTRY(ref);
 
@@ -125,7 +125,7 @@ GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape)
 			entry->subid = InvalidSubTransactionId;
 		give_to(entry, combiner());
 		entry->handed = true;
-		entry->nonce = *nonce;
+		entry->ticket = *ticket;
 		entry->shape = *shape;
 	}
 	GpuUnlockEntries();
@@ -143,7 +143,7 @@ is_handed(const GpuEntry *entry)
  * that handed it.  False if there is none.
  */
 bool
-GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *shape)
+GpuAdoptEntry(GpuFamily family, const TicketNumber *ticket, GpuRef *ref, GpuShape *shape)
 {
 	bool found = false;
 	int i;
@@ -154,7 +154,7 @@ GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *sh
 		GpuEntry *entry = &gpu_shared->entry[i];
 
 		if (!is_handed(entry) || entry->family != family ||
-			memcmp(&entry->nonce, nonce, sizeof(*nonce)) != 0)
+			memcmp(&entry->ticket, ticket, sizeof(*ticket)) != 0)
 			continue;
 		found = true;
 		ref->serial = entry->serial;

@@ -59,7 +59,7 @@ GpuDisown(GpuEntry *entry)
 {
 	pg_atomic_fetch_sub_u32(&gpu_shared->owned[entry->proc], 1);
 	entry->handed = false;
-	memset(&entry->nonce, 0, sizeof(entry->nonce));
+	memset(&entry->ticket, 0, sizeof(entry->ticket));
 }
 
 /* ---- the caller does not ---- */

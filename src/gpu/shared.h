@@ -78,6 +78,7 @@
 #include "postgres.h"
 
 #include "pgbase/process.h"
+#include "pgbase/ticket.h"
 
 #include "base/status.h"
 #include "port/atomics.h"
@@ -195,12 +196,6 @@ typedef struct StoredName
 	uint8 header[64];
 } StoredName;
 
-/* The secret name of an entry that was handed over: who knows it may adopt the entry. */
-typedef struct GpuNonce
-{
-	uint8 byte[16];
-} GpuNonce;
-
 typedef struct GpuEntry
 {
 	GpuEntryState state;
@@ -211,7 +206,7 @@ typedef struct GpuEntry
 	Oid role;                 /* LIVE, LOST: that the owner has logged in as */
 	SubTransactionId subid;   /* LIVE, LOST; invalid: a parallel worker's, not adopted yet */
 	bool handed;              /* to a leader who has not adopted it */
-	GpuNonce nonce;           /* if handed: who names it adopts the entry */
+	TicketNumber ticket;      /* if handed: who has it adopts the entry */
 	GpuShape shape;           /* if handed: what the device does not know of the value */
 	bool resting;             /* LIVE: its owner only asks it questions, and it may be moved */
 	bool evicted;             /* moved to the worker's own memory: fetch it back soon */
@@ -327,8 +322,9 @@ extern void GpuFailRequests(void);
 /* entries.c, entries_cached.c */
 extern bool GpuNewEntry(GpuFamily family, GpuRef *ref);
 extern void GpuDropEntry(const GpuRef *ref);
-extern void GpuHandEntry(const GpuRef *ref, const GpuNonce *nonce, const GpuShape *shape);
-extern bool GpuAdoptEntry(GpuFamily family, const GpuNonce *nonce, GpuRef *ref, GpuShape *shape);
+extern void GpuHandEntry(const GpuRef *ref, const TicketNumber *ticket, const GpuShape *shape);
+extern bool
+GpuAdoptEntry(GpuFamily family, const TicketNumber *ticket, GpuRef *ref, GpuShape *shape);
 extern bool GpuRestEntry(const GpuRef *ref);
 extern void GpuWakeEntry(const GpuRef *ref);
 extern void GpuDropAllEntries(void);

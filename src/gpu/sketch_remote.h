@@ -15,11 +15,11 @@
 /* In the sketch's memory context, which drops the device's sketch at its end. */
 typedef struct GpuRemote
 {
-	GpuRef ref;     /* serial 0: none */
-	bool handed;    /* the sketch is for whoever redeems its ticket */
-	GpuNonce nonce; /* if handed: its secret name */
-	bool resting;   /* no keys came since the worker confirmed the total: sketch_ask.c */
-	uint64 trips;   /* to the worker and back, for questions so far */
+	GpuRef ref;          /* serial 0: none */
+	bool handed;         /* the sketch is for whoever redeems its ticket */
+	TicketNumber ticket; /* if handed */
+	bool resting;        /* no keys came since the worker confirmed the total: sketch_ask.c */
+	uint64 trips;        /* to the worker and back, for questions so far */
 	MemoryContextCallback callback;
 	struct GpuRemote *before; /* of the sketch that is read before this one; or NULL */
 	struct GpuRemote *next;   /* of the sketch that is read after it; or NULL */

@@ -36,8 +36,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 		qs_params params;
 
 		SketchTemplateParams(fcinfo, form, &params);
-		state = SketchStateStart(fcinfo,
-								 SketchCreate(StateContext(&sketch_state_type, context), &params),
+		state = SketchStateStart(fcinfo, SketchCreate(SketchStatesContext(fcinfo), &params),
 								 &sketch_functions);
 	}
 	KeyTypeOfArgument(&state->keyed.key, fcinfo, KEY_ARGUMENT);

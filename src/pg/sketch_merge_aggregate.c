@@ -10,7 +10,6 @@
  */
 #include "pg/sketch_merge_aggregate.h"
 
-#include "gpu/sketch_gpu.h"
 #include "pg/sketch_template.h"
 #include "utils/memutils.h"
 
@@ -24,7 +23,7 @@ static const AggregateFunctions merge_functions = {
 typedef struct Operand
 {
 	SketchState *expanded; /* the sketch as an expanded object, perhaps on a device; or NULL */
-	bool ticket;           /* "expanded" was made from a ticket, and may become the state */
+	bool owned;            /* it came by a ticket: "expanded" may become the state */
 	SketchReader reader;   /* reads the sketch if "expanded" is NULL */
 	const qs_sketch *sketch;
 } Operand;
@@ -41,10 +40,10 @@ is_combining(FunctionCallInfo fcinfo)
 static void
 open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, Datum datum)
 {
-	operand->ticket = GpuIsTicket(datum) && is_combining(fcinfo);
-	operand->expanded = operand->ticket
-							? SketchFromTicket(StateOwnContext(&sketch_state_type, context), datum)
-							: SketchStateIn(datum);
+	operand->expanded = is_combining(fcinfo) ? SketchOfTicket(context, datum) : NULL;
+	operand->owned = operand->expanded != NULL;
+	if (!operand->owned)
+		operand->expanded = SketchStateIn(datum);
 	if (operand->expanded)
 	{
 		if (operand->expanded->sketch.remote)
@@ -61,7 +60,7 @@ open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, D
 static void
 close_operand(Operand *operand)
 {
-	if (operand->ticket)
+	if (operand->owned)
 		MemoryContextDelete(operand->expanded->keyed.header.eoh_context);
 	else if (!operand->expanded)
 		SketchReadEnd(&operand->reader);
@@ -83,18 +82,18 @@ merge_operand(SketchState *state, const Operand *operand)
 }
 
 /*
- * Make the first sketch the state: the object made from a ticket itself, anything else
- * as a copy.
+ * Make the first sketch the state: the object that came by a ticket itself, anything
+ * else as a copy.
  */
 static SketchState *
-state_from_operand(FunctionCallInfo fcinfo, MemoryContext context, Operand *operand)
+state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
 {
-	MemoryContext states = StateContext(&sketch_state_type, context);
+	MemoryContext states = SketchStatesContext(fcinfo);
 	SketchState *state;
 
-	if (operand->ticket)
+	if (operand->owned)
 	{
-		operand->ticket = false; /* it became the state, so it must not be deleted */
+		operand->owned = false; /* it became the state, so it must not be deleted */
 		return SketchStateStart(fcinfo, operand->expanded, &merge_functions);
 	}
 	if (!operand->sketch->remote)
@@ -117,7 +116,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 		return AggregateUnchanged(fcinfo);
 	open_operand(&operand, fcinfo, context, PG_GETARG_DATUM(1));
 	if (SketchStateIsInitial(fcinfo))
-		state = state_from_operand(fcinfo, context, &operand);
+		state = state_from_operand(fcinfo, &operand);
 	else
 	{
 		state = SketchForUpdate(context, PG_GETARG_DATUM(0));

@@ -16,6 +16,7 @@
 #include "engine/sketch_from_keys.h"
 #include "gpu/sketch_gpu.h"
 #include "pgbase/stat.h"
+#include "pgbase/state_ticket.h"
 #include "utils/memutils.h"
 
 static uint64 last_version;
@@ -59,13 +60,33 @@ SketchCopy(MemoryContext context, const qs_sketch *sketch)
 }
 
 /* A state for a partial state that was left on a device.  It takes that over. */
-SketchState *
-SketchFromTicket(MemoryContext context, Datum ticket)
+static SketchState *
+from_device_ticket(MemoryContext context, Datum ticket)
 {
 	SketchState *expanded = create_object(context);
 
 	GpuOpenTicket(ticket, &expanded->sketch, &expanded->keyed.memory);
 	expanded->engine = GpuSketchEngineOf(&expanded->sketch);
+	return expanded;
+}
+
+/*
+ * The state of a ticket, which belongs to the caller from now on, in a context below
+ * "context"; NULL: the datum is no ticket.
+ */
+SketchState *
+SketchOfTicket(MemoryContext context, Datum datum)
+{
+	SketchState *expanded;
+
+	if (GpuIsTicket(datum))
+		return from_device_ticket(StateOwnContext(&sketch_state_type, context), datum);
+	expanded = StateOfTicket(datum, &sketch_state_type, context);
+	if (expanded)
+	{
+		expanded->ticket = false;
+		expanded->keyed.members = 0;
+	}
 	return expanded;
 }
 
@@ -82,56 +103,6 @@ SketchState *
 SketchStateIn(Datum datum)
 {
 	return StateExpandedIn(datum, &sketch_state_type);
-}
-
-/*
- * Read access to a sketch until SketchReadEnd() or the end of the datum.  An expanded
- * sketch is read in place, with all its keys counted.  A compact one stays compact.
- */
-void
-SketchReadAsStored(SketchReader *reader, Datum datum)
-{
-	SketchState *expanded = SketchStateIn(datum);
-	struct varlena *value;
-
-	reader->own = NULL;
-	reader->tables.memory = NULL;
-	if (expanded)
-	{
-		SketchSettle(expanded);
-		reader->header = NULL;
-		reader->version = expanded->version;
-		reader->sketch = &expanded->sketch;
-		return;
-	}
-	value = ValueDetoast(datum, &reader->own);
-	SketchOpen(&reader->view, value);
-	reader->sketch = &reader->view;
-	reader->header = (const uint8 *) VARDATA(value);
-}
-
-/* The same for callers that need tables: they are made of a compact sketch. */
-void
-SketchRead(SketchReader *reader, Datum datum)
-{
-	SketchReadAsStored(reader, datum);
-	if (reader->sketch->form != QS_COMPACT)
-		return;
-	SketchCheck(qs_copy(&reader->tables, reader->sketch,
-						ContextMemory(CurrentMemoryContext, &reader->memory)));
-	reader->sketch = &reader->tables;
-}
-
-/* Free what reading allocated, for callers that read many sketches in one context. */
-void
-SketchReadEnd(SketchReader *reader)
-{
-	if (reader->tables.memory)
-		qs_free(&reader->tables);
-	reader->tables.memory = NULL;
-	if (reader->own)
-		pfree(reader->own);
-	reader->own = NULL;
 }
 
 /*
@@ -452,11 +423,22 @@ SketchMakeRoom(SketchState *expanded)
 	return expanded->keyed.buffer.room > 0;
 }
 
-/* Is the combine function given a ticket of the device instead of the value? */
-static bool
-is_ticket(const SketchState *expanded)
+/* What the flat form of a state is. */
+typedef enum FlatForm
 {
-	return expanded->ticket && expanded->sketch.remote != NULL;
+	FLAT_VALUE,
+	FLAT_TICKET,       /* for the process itself */
+	FLAT_DEVICE_TICKET /* for the process, or for the leader of this worker */
+} FlatForm;
+
+static FlatForm
+flat_form(const SketchState *expanded)
+{
+	if (!expanded->ticket)
+		return FLAT_VALUE;
+	if (expanded->sketch.remote)
+		return FLAT_DEVICE_TICKET;
+	return StateTakesTicket(&expanded->keyed) ? FLAT_TICKET : FLAT_VALUE;
 }
 
 /* Write the keys that wait, and those of an explicit sketch, in compact form.  False: count them. */
@@ -466,7 +448,6 @@ make_of_keys(SketchState *expanded)
 	const KeyBuffer *buffer = &expanded->keyed.buffer;
 	bool made;
 
-	free_made(expanded);
 	if (buffer->count == 0 || expanded->removed || expanded->keyed.counting ||
 		expanded->engine != &qs_engine_cpu)
 		return false;
@@ -486,13 +467,20 @@ get_flat_size(ExpandedObjectHeader *header)
 {
 	SketchState *expanded = (SketchState *) header;
 
-	if (make_of_keys(expanded))
+	free_made(expanded);
+	if (flat_form(expanded) == FLAT_VALUE && make_of_keys(expanded))
 		return SketchFlatSize(&expanded->made, &expanded->flat);
 	SketchFlush(expanded);
-	if (is_ticket(expanded))
-		return GpuTicketSize();
-	SketchSettle(expanded);
-	return SketchFlatSize(&expanded->sketch, &expanded->flat);
+	switch (flat_form(expanded))
+	{
+		case FLAT_TICKET:
+			return StateTicketSize();
+		case FLAT_DEVICE_TICKET:
+			return GpuTicketSize();
+		default:
+			SketchSettle(expanded);
+			return SketchFlatSize(&expanded->sketch, &expanded->flat);
+	}
 }
 
 static void
@@ -504,11 +492,46 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 	{
 		SketchWrite(&expanded->made, &expanded->flat, result);
 		free_made(expanded);
+		return;
 	}
-	else if (is_ticket(expanded))
-		GpuWriteTicket(&expanded->sketch, result);
-	else
-		SketchWrite(&expanded->sketch, &expanded->flat, result);
+	switch (flat_form(expanded))
+	{
+		case FLAT_TICKET:
+			StateTicketWrite(&expanded->keyed, result);
+			break;
+		case FLAT_DEVICE_TICKET:
+			GpuWriteTicket(&expanded->sketch, result);
+			break;
+		default:
+			SketchWrite(&expanded->sketch, &expanded->flat, result);
+	}
+}
+
+/* A sketch has few keys if its buckets are more than this many times its weight. */
+#define BUCKETS_OF_FEW 8
+
+/*
+ * Another process gets the tables as they are: choosing, writing and reading the compact
+ * form takes longer, unless most buckets are surely empty.
+ */
+static Size
+pass_bytes(KeyedState *state)
+{
+	SketchState *expanded = (SketchState *) state;
+	const qs_sketch *sketch = &expanded->sketch;
+
+	SketchSettle(expanded);
+	if ((uint64) sketch->total < sketch->params.n / BUCKETS_OF_FEW)
+		return SketchFlatSize(sketch, &expanded->flat);
+	return SketchTablesSize(sketch, &expanded->flat);
+}
+
+static void
+pass(KeyedState *state, void *place, Size bytes)
+{
+	SketchState *expanded = (SketchState *) state;
+
+	SketchWrite(&expanded->sketch, &expanded->flat, place);
 }
 
 static void
@@ -550,4 +573,6 @@ const KeyedStateType sketch_state_type = {
 	.flush = flush,
 	.merge = merge,
 	.release = release,
+	.pass_bytes = pass_bytes,
+	.pass = pass,
 };

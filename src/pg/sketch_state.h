@@ -53,7 +53,7 @@ extern const KeyedStateType sketch_state_type;
 
 extern SketchState *SketchCreate(MemoryContext context, const qs_params *params);
 extern SketchState *SketchCopy(MemoryContext context, const qs_sketch *sketch);
-extern SketchState *SketchFromTicket(MemoryContext context, Datum ticket);
+extern SketchState *SketchOfTicket(MemoryContext context, Datum datum);
 extern void SketchFree(SketchState *expanded);
 extern PGDLLEXPORT void SketchPlace(SketchState *expanded);
 extern SketchState *SketchStateIn(Datum datum);

@@ -2,12 +2,14 @@
  * sketch_template.c
  *		States of the aggregates of sketches: how they begin, and their template.
  *
- * The state is an expanded qsketch in the aggregate's context, and partial states
- * travel as ordinary values.  The final function returns a read-only pointer to the
- * state, so qsketch_estimate(qsketch_agg(k), 42) reads it in place.  NULL means that
- * nothing was counted yet.  The state of a moving aggregate must not be NULL.  It
- * starts as the empty sketch in the aggregate's declaration.  That one is flat, so it
- * cannot be mistaken for a state made here.  The final function turns it into NULL.
+ * The state is an expanded qsketch in the aggregate's context.  Partial states travel as
+ * ordinary values, unless tickets stand for them: for states on a device, and without
+ * groups for one that its own process combines (pgbase/state_ticket.c).  The final
+ * function returns a read-only pointer to the state, so
+ * qsketch_estimate(qsketch_agg(k), 42) reads it in place.  NULL means that nothing was
+ * counted yet.  The state of a moving aggregate must not be NULL.  It starts as the empty
+ * sketch in the aggregate's declaration.  That one is flat, so it cannot be mistaken for a
+ * state made here.  The final function turns it into NULL.
  *
  * src/pg/sketch_template.c
  */
@@ -23,13 +25,32 @@ may_use_ticket(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
 		   CombinesStates(node, functions);
 }
 
+/* Is there one state of this aggregate, since rows are not grouped? */
+static bool
+is_alone(FunctionCallInfo fcinfo)
+{
+	const AggState *node = (const AggState *) fcinfo->context;
+
+	return IsA(node, AggState) && node->aggstrategy == AGG_PLAIN;
+}
+
+/* The context for a new state of the calling node.  A single state can be taken over with its own. */
+MemoryContext
+SketchStatesContext(FunctionCallInfo fcinfo)
+{
+	MemoryContext context = AggregateContext(fcinfo);
+
+	return is_alone(fcinfo) ? StateOwnContext(&sketch_state_type, context)
+							: StateContext(&sketch_state_type, context);
+}
+
 /* Prepare a new state for the calling node.  "functions" are those that may change it. */
 SketchState *
 SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
 {
 	CheckMoving(fcinfo, functions);
 	SketchPlace(state);
-	if (state->engine != &qs_engine_cpu)
+	if (state->engine != &qs_engine_cpu || is_alone(fcinfo))
 		state->ticket = may_use_ticket(fcinfo, functions);
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	return state;

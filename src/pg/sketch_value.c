@@ -83,14 +83,12 @@ SketchCheckStorable(const qs_params *params)
 						errhint("Choose a smaller size or z.")));
 }
 
-/* Choose how to write a sketch.  Returns the bytes of the varlena; too many are an error. */
-Size
-SketchFlatSize(const qs_sketch *sketch, qs_flat *flat)
+/* The bytes of a varlena; too many are an error. */
+static Size
+check_size(const qs_flat *flat)
 {
-	uint64 size;
+	uint64 size = VARHDRSZ + flat->bytes;
 
-	*flat = qs_flat_of(sketch);
-	size = VARHDRSZ + flat->bytes;
 	if (size > MaxAllocSize)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("sketch would need %llu bytes, more than the limit of %llu",
@@ -98,7 +96,23 @@ SketchFlatSize(const qs_sketch *sketch, qs_flat *flat)
 	return (Size) size;
 }
 
-/* Write a sketch as SketchFlatSize() has chosen. */
+/* Choose how to write a sketch.  Returns the bytes of the varlena. */
+Size
+SketchFlatSize(const qs_sketch *sketch, qs_flat *flat)
+{
+	*flat = qs_flat_of(sketch);
+	return check_size(flat);
+}
+
+/* The same for a value that is merged once: its tables are written as they are. */
+Size
+SketchTablesSize(const qs_sketch *sketch, qs_flat *flat)
+{
+	*flat = qs_flat_tables(sketch);
+	return check_size(flat);
+}
+
+/* Write a sketch as SketchFlatSize() or SketchTablesSize() has chosen. */
 void
 SketchWrite(const qs_sketch *sketch, const qs_flat *flat, struct varlena *out)
 {

@@ -31,6 +31,7 @@ extern void SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *ou
 extern void SketchCheckStorable(const qs_params *params);
 extern struct varlena *SketchFlatten(const qs_sketch *sketch);
 extern Size SketchFlatSize(const qs_sketch *sketch, qs_flat *flat);
+extern Size SketchTablesSize(const qs_sketch *sketch, qs_flat *flat);
 extern void SketchWrite(const qs_sketch *sketch, const qs_flat *flat, struct varlena *out);
 
 /* sketch_errors.c */

@@ -188,6 +188,7 @@ TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
 	KeyBuffer *buffer = &top->keyed.buffer;
 	int count = buffer->count;
 
+	Assert(count <= QS_BATCH);
 	if (count == 0)
 		return;
 	StateBeginCounting(&top->keyed);

@@ -77,11 +77,13 @@ sketch_table_bytes(const Const *template, double rows, double others, bool toget
 static KeyedState *
 sketch_start(const ScanAggregate *column, MemoryContext context, bool partial)
 {
+	/* a context of its own lets the aggregate above take the state without a copy */
+	MemoryContext own = partial ? StateOwnContext(&sketch_state_type, context) : context;
 	qs_params params;
 	SketchState *sketch;
 
 	sketch_params(column->template, &params);
-	sketch = SketchCreate(context, &params);
+	sketch = SketchCreate(own, &params);
 	SketchPlace(sketch);
 	sketch->ticket = partial;
 	init_key(&sketch->keyed.key, column);

@@ -87,6 +87,19 @@ qs_flat_of(const qs_sketch *sk)
 	return flat;
 }
 
+qs_flat
+qs_flat_tables(const qs_sketch *sk)
+{
+	qs_flat flat = { .form = QS_DENSE };
+
+	if (sk->form != QS_DENSE)
+		return qs_flat_of(sk);
+	if (sk->ops->live_extra)
+		flat.used = sk->ops->live_extra(sk);
+	flat.bytes = QS_HEADER_BYTES + body_bytes(sk, canonical_wide(sk), &flat);
+	return flat;
+}
+
 uint64_t
 qs_dense_size(const qs_params *p, bool wide)
 {

@@ -57,7 +57,13 @@ typedef struct qs_flat
 /* Choose how to write an owned sketch or a view.  Looks at all of its tables. */
 extern qs_flat qs_flat_of(const qs_sketch *sk);
 
-/* Serialize in flat->bytes bytes a sketch that has not changed since qs_flat_of(). */
+/*
+ * The same with the tables of a dense sketch as they are, for bytes that are merged once
+ * and not kept.  They can be opened, but are not valid where the compact form is due.
+ */
+extern qs_flat qs_flat_tables(const qs_sketch *sk);
+
+/* Serialize in flat->bytes bytes a sketch that has not changed since these functions. */
 extern void qs_write_flat(const qs_sketch *sk, const qs_flat *flat, uint8_t *out);
 
 /* The same in two calls that both choose: how many bytes, and writing them. */

@@ -8,7 +8,8 @@
 #	                             root, in a system to be thrown away (chroot.sh)
 #
 # The sources are the tracked files as they are on disk, where there is git, else all.
-# WITH_CUDA=yes builds with the CUDA toolkit of this machine.
+# WITH_CUDA=yes builds with the CUDA toolkit of this machine.  The changelog names Debian's
+# suite, so lintian judges by Debian's profile, on Ubuntu too.
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."
 source=$PWD
@@ -37,7 +38,7 @@ build() {
 	grep -q "^qsketch ($version-" debian/changelog ||
 		{ echo "package.sh: debian/changelog is not of version $version" >&2 && return 1; }
 	(unpack && dpkg-buildpackage -us -uc)
-	lintian --allow-root --info --fail-on error,warning "build/deb/qsketch_$version"-*.changes
+	lintian --profile debian --allow-root --info --fail-on error,warning "build/deb/qsketch_$version"-*.changes
 	ls -l "$source"/build/deb/*.deb
 }
 

@@ -137,7 +137,7 @@ check_value(const ticket_value *v, int *owned)
 static inline void
 check_machine(const ticket_machine *m)
 {
-	static const GpuNonce none;
+	static const TicketNumber none;
 	int owned[PROCESSES] = { 0 };
 	uint32 doomed = 0;
 	int i;
@@ -152,7 +152,7 @@ check_machine(const ticket_machine *m)
 		const GpuEntry *entry = &gpu_shared->entry[i];
 
 		doomed += entry->state == ENTRY_DOOMED;
-		REQUIRE((memcmp(&entry->nonce, &none, sizeof(none)) != 0) == entry->handed);
+		REQUIRE((memcmp(&entry->ticket, &none, sizeof(none)) != 0) == entry->handed);
 	}
 	REQUIRE(pg_atomic_read_u32(&gpu_shared->doomed) == doomed);
 }
