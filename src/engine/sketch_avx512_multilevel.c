@@ -170,7 +170,7 @@ any_below(const uint8_t *high, bool wide, uint32_t mask, uint64_t least, uint32_
 	return below != 0;
 }
 
-/* Look at a key that was added with weight 1: a counter that was lifted to the limit is equal. */
+/* Look at a key that was added with weight 1: a counter that it lifted to the limit equals it. */
 AVX512 QB_INLINE void
 watch_one(watch *w, const qs_sketch *sk, size_t i, uint32_t mask, const uint8_t *low, __m256i sum)
 {
