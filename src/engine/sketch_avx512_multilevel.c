@@ -240,8 +240,8 @@ add_high(uint8_t *high, bool wide, uint32_t mask, uint64_t more, uint32_t carrie
 }
 
 /*
- * Add keys with weights.  The place of a high bucket is in its low bucket, so it is fetched
- * half as long before its turn as the low bucket.
+ * Add keys with weights.  The number of a high bucket is in its low bucket.  So the low bucket
+ * is prefetched first, and the high bucket when half of that time has passed.
  */
 AVX512 QB_INLINE void
 add_weights(qs_sketch *sk, bool wide, const uint32_t *bucket, const uint32_t *mask,
