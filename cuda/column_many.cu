@@ -11,6 +11,7 @@
  * cuda/column_many.cu
  */
 #include "column_counts.cuh"
+#include "kernels.cuh"
 
 /* A group, in device memory.  Its table follows those of the groups before it. */
 struct many_group
@@ -53,24 +54,6 @@ qs_cuda_many_words(uint32_t groups, uint32_t most)
 	return (uint64_t) groups * (GROUP_WORDS + slots_for(most));
 }
 
-/* The group of a key: the first one that ends behind it. */
-__device__ __forceinline__ uint32_t
-group_at(const many_keys &all, uint64_t key)
-{
-	uint32_t low = 0, high = all.groups - 1;
-
-	while (low < high)
-	{
-		uint32_t middle = (low + high) / 2;
-
-		if (all.group[middle].end > key)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
 /* Add a block's table to that of a group, unless there are too many keys. */
 __device__ __forceinline__ void
 add_table(const many_keys &all, uint32_t g, const qs_own_counts &own)
@@ -92,7 +75,10 @@ add_table(const many_keys &all, uint32_t g, const qs_own_counts &own)
 	}
 }
 
-/* All threads of a block take the same way, but for looks at "stop", which lead to no wait. */
+/*
+ * All threads of a block reach the same waits.  Only looks at "stop" can differ between them, and
+ * no wait depends on these.
+ */
 __global__ void
 __launch_bounds__(QS_COUNT_BLOCK) count_many(const many_keys all)
 {
@@ -101,7 +87,7 @@ __launch_bounds__(QS_COUNT_BLOCK) count_many(const many_keys all)
 	qs_own_counts own = { shared, NULL, &distinct, &apart };
 	uint64_t at = blockIdx.x * all.chunk;
 	uint64_t end = min(at + all.chunk, all.count);
-	uint32_t g = at < end ? group_at(all, at) : 0;
+	uint32_t g = at < end ? qs_group_at(all.group, all.groups, at) : 0;
 
 	for (; at < end; g++)
 	{

@@ -31,4 +31,26 @@ qs_reduce_short(uint64_t hv, uint64_t n)
 	return (uint32_t) (((hv >> 32) * (uint32_t) n + (low >> 32)) >> 32);
 }
 
+/*
+ * The group of a key, where keys lie side by side by group: the first group whose "end" is
+ * behind the key.
+ */
+template <typename Group>
+__device__ __forceinline__ uint32_t
+qs_group_at(const Group *group, uint32_t groups, uint64_t key)
+{
+	uint32_t low = 0, high = groups - 1;
+
+	while (low < high)
+	{
+		uint32_t middle = (low + high) / 2;
+
+		if (group[middle].end > key)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
 #endif

@@ -195,7 +195,7 @@ extern qb_status qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b);
  */
 extern qb_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
 
-/* Would it neither partition so many keys nor look for frequent ones among them? */
+/* Would it add so many keys directly: without partitioning them, or looking for frequent ones? */
 extern bool qs_inserts_directly(const qs_cuda_sketch *sk, uint64_t count);
 
 /* Would it partition so many keys?  If not, then it does not partition fewer either. */

@@ -42,24 +42,6 @@ qs_chunk(uint64_t count, uint64_t warps)
 	return qs_ceil_div(count, warps * 32) * 32;
 }
 
-/* The group of a key: the first one that ends behind it. */
-__device__ __forceinline__ uint32_t
-qs_group_at(const qs_grouped &all, uint64_t key)
-{
-	uint32_t low = 0, high = all.groups - 1;
-
-	while (low < high)
-	{
-		uint32_t middle = (low + high) / 2;
-
-		if (all.group[middle].end > key)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
 template <typename Adder>
 __global__ void
 __launch_bounds__(QS_BLOCK) insert_groups(const qs_view common, const qs_grouped all)
@@ -69,7 +51,7 @@ __launch_bounds__(QS_BLOCK) insert_groups(const qs_view common, const qs_grouped
 	uint64_t warp = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) / 32;
 	uint64_t at = warp * all.chunk;
 	uint64_t end = min(at + all.chunk, all.count);
-	uint32_t g = at < end ? qs_group_at(all, at) : 0;
+	uint32_t g = at < end ? qs_group_at(all.group, all.groups, at) : 0;
 
 	for (; at < end; g++)
 	{

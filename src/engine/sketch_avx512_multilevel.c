@@ -170,7 +170,7 @@ any_below(const uint8_t *high, bool wide, uint32_t mask, uint64_t least, uint32_
 	return below != 0;
 }
 
-/* Look at a key that was added with weight 1: a counter that was lifted to the limit is equal. */
+/* Look at a key that was added with weight 1: a counter that it lifted to the limit equals it. */
 AVX512 QB_INLINE void
 watch_one(watch *w, const qs_sketch *sk, size_t i, uint32_t mask, const uint8_t *low, __m256i sum)
 {
@@ -240,8 +240,8 @@ add_high(uint8_t *high, bool wide, uint32_t mask, uint64_t more, uint32_t carrie
 }
 
 /*
- * Add keys with weights.  The place of a high bucket is in its low bucket, so it is fetched
- * half as long before its turn as the low bucket.
+ * Add keys with weights.  The number of a high bucket is in its low bucket.  So the low bucket
+ * is prefetched first, and the high bucket when half of that time has passed.
  */
 AVX512 QB_INLINE void
 add_weights(qs_sketch *sk, bool wide, const uint32_t *bucket, const uint32_t *mask,

@@ -14,7 +14,7 @@
 #include "sketch/explicit.h"
 #include "sketch/unit_writer.h"
 
-/* Sorted by so many bits of the bucket at a time. */
+/* Bits of the bucket that one pass of sorting looks at. */
 #define DIGIT_BITS 11
 #define DIGITS     (1 << DIGIT_BITS)
 
@@ -153,7 +153,7 @@ bucket_of(const keys *k, size_t i)
 	return k->item[i] >> 32;
 }
 
-/* How many buckets hold something. */
+/* How many buckets have keys. */
 static uint64_t
 count_present(const keys *k)
 {

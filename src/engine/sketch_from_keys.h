@@ -16,8 +16,8 @@
 /*
  * Make "made" the compact sketch of an owned explicit sketch and of these keys (weight NULL:
  * 1 each).  It is written as the bytes that counting the keys would give.  Its body comes
- * from "memory", and the caller releases it.  The explicit sketch gets its table of masks at
- * most.
+ * from "memory", and the caller releases it.  The explicit sketch may get its table of masks,
+ * and does not change otherwise.
  *
  * False: the sketch would not be compact, or only counting can tell.  That is so with few
  * distinct keys, more keys than buckets, structures whose keys have counters in many places,

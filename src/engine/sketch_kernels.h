@@ -23,7 +23,7 @@ extern const qs_kernels *qs_kernels_now(void);
 /* Add a batch of hv to dense tables, with the loops in use. */
 extern void qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 
-/* Keys of a batch whose estimates may be at least "least": all that are, and a few others. */
+/* Selected keys of a batch: all whose estimates are at least "least", and perhaps others. */
 typedef struct qs_selection
 {
 	int64_t least;

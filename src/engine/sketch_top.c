@@ -2,8 +2,9 @@
  * sketch_top.c
  *		Finding the most frequent keys of batches that went into a sketch.
  *
- * Most keys are below the threshold, which a fast loop finds while it adds them.  Of the
- * rest, keys that are candidates already are only counted, and the others are estimated.
+ * Most keys are below the threshold.  A fast loop finds the other keys while it adds the
+ * batch.  Of these, keys that are candidates already are only counted, and the rest are
+ * estimated.
  *
  * src/engine/sketch_top.c
  */
@@ -20,7 +21,7 @@ typedef struct strangers
 } strangers;
 
 /*
- * Count the candidates among the selected keys, and collect the other ones.  No candidate's
+ * Count the selected keys that are candidates, and collect those that are not.  No candidate's
  * estimate is below the threshold, so keys that are below it need not be looked up.
  */
 static void

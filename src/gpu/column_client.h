@@ -19,8 +19,8 @@ extern bool GpuColumnsExist(void);
 extern int GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 ranges);
 
 /*
- * Lower the number of pages of each range to that of the column's copy, as far as it is known
- * without asking the worker; without a copy to 0.
+ * Lower "pages" of each range to the number of pages that the column's copy has, or to 0 if
+ * there is no copy.  The worker is not asked: the numbers are those that a query left last.
  */
 extern void GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 ranges);
 

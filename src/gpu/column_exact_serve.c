@@ -2,10 +2,10 @@
  * column_exact_serve.c
  *		What the GPU worker does with exact counts of keys: the servant of their requests.
  *
- * Counts are on the device of the first copy that they count.  Keys of copies on other devices
- * come there through the worker's memory.  Their room is what a device
- * sorts in a piece of work, or all keys if they are fewer, or what there is memory for.
- * Copies are not freed to make room: they are what is to be counted.
+ * Counts are on the device of the first copy whose keys they get.  Keys of copies on other
+ * devices come there through the worker's memory.  Counts have room for the keys that a device
+ * sorts in a piece of work, or for all keys if they are fewer, or for as many as there is
+ * memory for.  Copies are not freed to make room: they are what is to be counted.
  *
  * src/gpu/column_exact_serve.c
  */
@@ -47,7 +47,7 @@ drop_exact(int index)
 	memset(h, 0, sizeof(*h));
 }
 
-/* Have counts: on this device, if they are on none. */
+/* Make the counts on this device, unless they are on one already. */
 static qb_status
 be_somewhere(Holding *h, int device)
 {

@@ -13,25 +13,17 @@
 #include "gpu/wait.h"
 #include "gpu/worker.h"
 
-#include "access/xact.h"
 #include "miscadmin.h"
+#include "pgbase/transaction.h"
 
 /* A transaction ends: the worker's values that belong to it go. */
 static void
 transaction_ends(XactEvent event, void *argument)
 {
-	switch (event)
+	if (TransactionHasEnded(event))
 	{
-		case XACT_EVENT_COMMIT:
-		case XACT_EVENT_PARALLEL_COMMIT:
-		case XACT_EVENT_ABORT:
-		case XACT_EVENT_PARALLEL_ABORT:
-		case XACT_EVENT_PREPARE:
-			GpuLeaveSlots();
-			GpuDropAllEntries();
-			break;
-		default:
-			break;
+		GpuLeaveSlots();
+		GpuDropAllEntries();
 	}
 }
 

@@ -4,8 +4,8 @@
  *		requests.
  *
  * Rows are on the device of the first copy that they come from.  Those of copies on other
- * devices come there through the worker's memory.  Sorting is not done in
- * pieces, so a device takes a limited number of rows.
+ * devices come there through the worker's memory.  Sorting is not done in pieces, so a device
+ * takes a limited number of rows.
  *
  * src/gpu/sets_members_serve.c
  */
@@ -50,7 +50,7 @@ serve_create(GpuSlot *slot)
 	return gpu_fault == FAULT_MEMORY ? QB_NO_MEMORY : QB_OK;
 }
 
-/* Have rows, to which so many are added: on this device, if they are on none. */
+/* Have room for so many more rows: on this device, unless there are rows on one already. */
 static qb_status
 be_somewhere(Holding *h, int device, uint64 count)
 {

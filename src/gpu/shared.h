@@ -48,10 +48,12 @@
  * transaction or subtransaction, or when the backend exits, whichever is
  * first.  A process of a parallel plan hands an entry over to its leader, who
  * adopts it or dooms it at the end of its own transaction; leaders outlive
- * their workers.  A LIVE entry whose keys are all counted may be "resting": its
- * owner asks the value questions where it is.  Only a few entries of a process and
- * of a role rest, and the worker moves their values to its own memory before it
- * gives up anything of others.  A serial number tells an entry from later ones in the same place.
+ * their workers.  A serial number tells an entry from later ones in the same place.
+ *
+ * A LIVE entry may be "resting": all its keys were counted, and its owner only asks for
+ * estimates, which are made where the value is.  Only a few entries of a process and of a
+ * role rest.  If a device needs room, the worker moves their values to its own memory
+ * before it gives up cached copies.
  *
  * Locks.
  *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, holders,
@@ -210,7 +212,7 @@ typedef struct GpuEntry
 	bool evicted;             /* moved to the worker's own memory: fetch it back soon */
 	int device;               /* set by the worker */
 	uint64 bytes;             /* of device memory, set by the worker */
-	uint32 pages;             /* copy of a column: that count as copied, set by the worker */
+	uint32 pages;             /* copy of a column: how many count as copied, set by the worker */
 	StoredName key;           /* CACHED */
 	pg_atomic_uint64 used;    /* CACHED: when last, by "clock" */
 	pg_atomic_uint64 used_at; /* CACHED copy of a column: the same as TimestampTz */

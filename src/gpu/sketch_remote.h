@@ -21,10 +21,10 @@ typedef struct GpuRemote
 	bool resting;        /* no keys came since the worker confirmed the total: sketch_ask.c */
 	uint64 trips;        /* to the worker and back, for questions so far */
 	MemoryContextCallback callback;
-	struct GpuRemote *before; /* in a chain: that of the sketch read before it, */
-	struct GpuRemote *next;   /* and after it */
-	bool described;           /* the worker has told what the tables look like, */
-	GpuSketchShape shape;     /* which is this; they may have got keys since */
+	struct GpuRemote *before; /* of the sketch that is read before this one; or NULL */
+	struct GpuRemote *next;   /* of the sketch that is read after it; or NULL */
+	bool described;           /* "shape" is set */
+	GpuSketchShape shape;     /* what the tables looked like; they may have got keys since */
 } GpuRemote;
 
 static inline GpuRemote *

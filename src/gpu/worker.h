@@ -23,7 +23,7 @@ typedef struct GpuPlace
 	int device; /* that the value is on, was on, or will be on */
 	bool on_device;
 	uint64 bytes; /* of device memory */
-	uint32 pages; /* copy of a column: that count as copied */
+	uint32 pages; /* copy of a column: how many count as copied */
 } GpuPlace;
 
 /*

@@ -6,14 +6,10 @@
  * is settled: the buffer is flushed, and the engine brings the counters here.  Settling
  * does not change the value.
  *
- * If a sketch is only written, keys that wait in the buffer need not be counted in tables.
- * They are written in compact form right away, and go on waiting.
- *
  * src/pg/sketch_state.c
  */
 #include "pg/sketch_state.h"
 
-#include "engine/sketch_from_keys.h"
 #include "gpu/sketch_gpu.h"
 #include "pgbase/stat.h"
 #include "pgbase/state_ticket.h"
@@ -284,20 +280,11 @@ SketchAddGroups(SketchState **expanded, const qb_groups *groups, const GpuColumn
 	return done;
 }
 
-static void
-free_made(SketchState *expanded)
-{
-	if (expanded->made.compact)
-		expanded->made.memory->release(expanded->made.memory->context,
-									   (void *) (uintptr_t) expanded->made.compact);
-	expanded->made.compact = NULL;
-}
-
 /* Free a state and all its memory, but not its context. */
 void
 SketchFree(SketchState *expanded)
 {
-	free_made(expanded);
+	SketchFreeMade(expanded);
 	qs_free(&expanded->sketch);
 	KeyBufferFree(&expanded->keyed.buffer);
 	pfree(expanded);
@@ -423,117 +410,6 @@ SketchMakeRoom(SketchState *expanded)
 	return expanded->keyed.buffer.room > 0;
 }
 
-/* What the flat form of a state is. */
-typedef enum FlatForm
-{
-	FLAT_VALUE,
-	FLAT_TICKET,       /* for the process itself */
-	FLAT_DEVICE_TICKET /* for the process, or for the leader of this worker */
-} FlatForm;
-
-static FlatForm
-flat_form(const SketchState *expanded)
-{
-	if (!expanded->ticket)
-		return FLAT_VALUE;
-	if (expanded->sketch.remote)
-		return FLAT_DEVICE_TICKET;
-	return StateTakesTicket(&expanded->keyed) ? FLAT_TICKET : FLAT_VALUE;
-}
-
-/* Write the keys that wait, and those of an explicit sketch, in compact form.  False: count them. */
-static bool
-make_of_keys(SketchState *expanded)
-{
-	const KeyBuffer *buffer = &expanded->keyed.buffer;
-	bool made;
-
-	if (buffer->count == 0 || expanded->removed || expanded->keyed.counting ||
-		expanded->engine != &qs_engine_cpu)
-		return false;
-	made = qs_compact_from_keys(
-		&expanded->made, ContextMemory(expanded->keyed.header.eoh_context, &expanded->made_memory),
-		&expanded->sketch, buffer->fingerprint, buffer->weight, buffer->count);
-	if (made && expanded->counted < buffer->count)
-	{
-		StatCountBatch(false, buffer->count - expanded->counted);
-		expanded->counted = buffer->count;
-	}
-	return made;
-}
-
-static Size
-get_flat_size(ExpandedObjectHeader *header)
-{
-	SketchState *expanded = (SketchState *) header;
-
-	free_made(expanded);
-	if (flat_form(expanded) == FLAT_VALUE && make_of_keys(expanded))
-		return SketchFlatSize(&expanded->made, &expanded->flat);
-	SketchFlush(expanded);
-	switch (flat_form(expanded))
-	{
-		case FLAT_TICKET:
-			return StateTicketSize();
-		case FLAT_DEVICE_TICKET:
-			return GpuTicketSize();
-		default:
-			SketchSettle(expanded);
-			return SketchFlatSize(&expanded->sketch, &expanded->flat);
-	}
-}
-
-static void
-flatten_into(ExpandedObjectHeader *header, void *result, Size size)
-{
-	SketchState *expanded = (SketchState *) header;
-
-	if (expanded->made.compact)
-	{
-		SketchWrite(&expanded->made, &expanded->flat, result);
-		free_made(expanded);
-		return;
-	}
-	switch (flat_form(expanded))
-	{
-		case FLAT_TICKET:
-			StateTicketWrite(&expanded->keyed, result);
-			break;
-		case FLAT_DEVICE_TICKET:
-			GpuWriteTicket(&expanded->sketch, result);
-			break;
-		default:
-			SketchWrite(&expanded->sketch, &expanded->flat, result);
-	}
-}
-
-/* A sketch has few keys if its buckets are more than this many times its weight. */
-#define BUCKETS_OF_FEW 8
-
-/*
- * Another process gets the tables as they are: choosing, writing and reading the compact
- * form takes longer, unless most buckets are surely empty.
- */
-static Size
-pass_bytes(KeyedState *state)
-{
-	SketchState *expanded = (SketchState *) state;
-	const qs_sketch *sketch = &expanded->sketch;
-
-	SketchSettle(expanded);
-	if ((uint64) sketch->total < sketch->params.n / BUCKETS_OF_FEW)
-		return SketchFlatSize(sketch, &expanded->flat);
-	return SketchTablesSize(sketch, &expanded->flat);
-}
-
-static void
-pass(KeyedState *state, void *place, Size bytes)
-{
-	SketchState *expanded = (SketchState *) state;
-
-	SketchWrite(&expanded->sketch, &expanded->flat, place);
-}
-
 static void
 make_room(KeyedState *state)
 {
@@ -558,13 +434,13 @@ merge(KeyedState *state, void *passed)
 static void
 release(KeyedState *state)
 {
-	free_made((SketchState *) state);
+	SketchFreeMade((SketchState *) state);
 	qs_free(&((SketchState *) state)->sketch);
 	KeyBufferFree(&state->buffer);
 }
 
 const KeyedStateType sketch_state_type = {
-	.methods = { get_flat_size, flatten_into },
+	.methods = { SketchFlattenSize, SketchFlattenInto },
 	.size = sizeof(SketchState),
 	.value = "a sketch",
 	.own_context = "qsketch",
@@ -573,6 +449,6 @@ const KeyedStateType sketch_state_type = {
 	.flush = flush,
 	.merge = merge,
 	.release = release,
-	.pass_bytes = pass_bytes,
-	.pass = pass,
+	.pass_bytes = SketchPassBytes,
+	.pass = SketchPass,
 };

@@ -62,6 +62,13 @@ extern void SketchReadAsStored(SketchReader *reader, Datum datum);
 extern void SketchReadEnd(SketchReader *reader);
 extern PGDLLEXPORT SketchState *SketchForUpdate(MemoryContext aggregate, Datum datum);
 
+/* sketch_flatten.c: members of sketch_state_type; and freeing what they have made. */
+extern Size SketchFlattenSize(ExpandedObjectHeader *header);
+extern void SketchFlattenInto(ExpandedObjectHeader *header, void *result, Size size);
+extern Size SketchPassBytes(KeyedState *state);
+extern void SketchPass(KeyedState *state, void *place, Size bytes);
+extern void SketchFreeMade(SketchState *expanded);
+
 extern void SketchSetKey(SketchState *expanded, const KeyType *key);
 extern bool SketchMakeRoom(SketchState *expanded);
 extern void SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight);

@@ -24,10 +24,10 @@
 #include "pgbase/activity.h"
 
 #include "access/parallel.h"
-#include "access/xact.h"
 #include "pgbase/process.h"
 #include "miscadmin.h"
 #include "pgbase/segment.h"
+#include "pgbase/transaction.h"
 #include "pgbase/version.h"
 #include "pgstat.h"
 #include "storage/ipc.h"
@@ -275,18 +275,8 @@ clear_from(SubTransactionId first)
 static void
 transaction_ends(XactEvent event, void *argument)
 {
-	switch (event)
-	{
-		case XACT_EVENT_COMMIT:
-		case XACT_EVENT_PARALLEL_COMMIT:
-		case XACT_EVENT_ABORT:
-		case XACT_EVENT_PARALLEL_ABORT:
-		case XACT_EVENT_PREPARE:
-			clear_from(TopSubTransactionId);
-			break;
-		default:
-			break;
-	}
+	if (TransactionHasEnded(event))
+		clear_from(TopSubTransactionId);
 }
 
 static void

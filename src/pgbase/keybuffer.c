@@ -13,7 +13,7 @@
 #define FIRST_ROOM  16
 #define ROOM_GROWTH 4
 
-/* KeyBufferIsVaried() marks so many places, at most a quarter of them. */
+/* KeyBufferIsVaried() has so many places, and looks at no more keys than a quarter of that. */
 #define PLACES_LOG2 13
 #define VARIED_KEYS (1 << (PLACES_LOG2 - 2))
 
@@ -64,8 +64,8 @@ KeyBufferExtend(KeyBuffer *buffer, int most)
 }
 
 /*
- * Are about half or more of the first keys different?  Each key marks a place by its hash, and
- * different keys seldom mark the same one.
+ * Are at least about half of the first keys distinct?  Each key marks a place by its hash, and
+ * distinct keys seldom mark the same one.
  */
 bool
 KeyBufferIsVaried(const KeyBuffer *buffer, int first)

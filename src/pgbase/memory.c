@@ -10,8 +10,8 @@
  * pages are requested from the system before they are first touched: with small pages
  * nearly every random access to 64 MB misses the address translation cache.
  *
- * Tables that come from a device are written as a whole.  Zeroing them before would take
- * a third of the time that they take, and all of it before the first piece is asked for.
+ * Tables that come from a device are written as a whole.  Zeroing their memory first would
+ * take about a third as long as copying them into it.
  *
  * src/pgbase/memory.c
  */

@@ -21,8 +21,9 @@ extern const qb_memory *ContextMemory(MemoryContext context, qb_memory *memory);
 extern const qb_memory *MemoryToFill(const qb_memory *memory, qb_memory *to_fill);
 
 /*
- * The same as ContextMemory() for many states of which only one at a time has a table.  A released table
- * is kept for the next state, with the pages that the system has provided for it.
+ * The same as ContextMemory() for many states of which only one at a time has a table.  A
+ * released table is kept for the next state, with the pages that the system has provided
+ * for it.
  */
 typedef struct KeptTable
 {

@@ -17,10 +17,10 @@
  */
 #include "pgbase/stat.h"
 
-#include "access/xact.h"
 #include "miscadmin.h"
 #include "pgbase/activity.h"
 #include "pgbase/stat_kind.h"
+#include "pgbase/transaction.h"
 
 uint64 *stat_pending = NULL;
 
@@ -176,7 +176,7 @@ reset_own(void)
 
 /* ---- both ---- */
 
-/* The first count of a process that is to be told.  Here an error can be raised. */
+/* Make room for counts that others do not see yet.  This can raise an error. */
 void
 StatAttach(void)
 {
@@ -215,18 +215,8 @@ StatReset(void)
 static void
 transaction_ends(XactEvent event, void *argument)
 {
-	switch (event)
-	{
-		case XACT_EVENT_COMMIT:
-		case XACT_EVENT_PARALLEL_COMMIT:
-		case XACT_EVENT_ABORT:
-		case XACT_EVENT_PARALLEL_ABORT:
-		case XACT_EVENT_PREPARE:
-			tell_own();
-			break;
-		default:
-			break;
-	}
+	if (TransactionHasEnded(event))
+		tell_own();
 }
 
 /* From _PG_init. */

@@ -10,7 +10,7 @@
  *
  * src/scan/blocks.c
  */
-#include "scan/scan.h"
+#include "scan/pages.h"
 
 #include "pgstat.h"
 #include "storage/bufmgr.h"
@@ -49,7 +49,7 @@ is_in_full_use(Buffer buffer, BufferAccessStrategy ring)
 	return BUF_STATE_GET_USAGECOUNT(state) >= (ring ? 1 : BM_MAX_USAGE_COUNT);
 }
 
-/* Pin a shared buffer, if it has this block and there is nothing else to do about it. */
+/* Pin a shared buffer, if it has this block and its usage count need not be raised. */
 static bool
 pin_guess(const BlockReader *reader, BlockNumber block, Buffer guess)
 {
@@ -71,7 +71,7 @@ pin_guess(const BlockReader *reader, BlockNumber block, Buffer guess)
 	return true;
 }
 
-/* The buffer that probably has this block; 0: nobody knows. */
+/* The buffer that probably has this block; InvalidBuffer: the last one does not say. */
 static Buffer
 guess_of(const BlockReader *reader, BlockNumber block)
 {
@@ -96,7 +96,7 @@ BlockRead(BlockReader *reader, BlockNumber block)
 	return buffer;
 }
 
-/* Addresses are translated one beside the other here, which locking buffers would prevent. */
+/* Translations of these addresses overlap.  They would not if buffers were locked in between. */
 void
 BlockPrefetchHeaders(const BlockReader *reader, int count)
 {

@@ -6,11 +6,11 @@
  * Each of them gets a group.
  *
  * Then an aggregate's sketches of all groups are filled at once: the worker sorts the
- * keys of a range by group.  Only those that stay explicit are not among them, because
- * their keys have to come here.  Each of these is filled as an aggregate without GROUP BY
- * is, with one more condition: the value of its group.  Which sketches get dense, the worker
- * says of the first range that has pages.  A sketch that gets dense by later ones is filled
- * alone.
+ * keys of a range by group.  Sketches that stay explicit are filled one by one instead,
+ * because their keys have to come here.  Each is filled as an aggregate without GROUP BY is,
+ * with one more condition: the value of its group.  The worker says which sketches get dense
+ * by the first range that has pages.  A sketch that gets dense by a later range is filled
+ * alone, too.
  *
  * Either all groups get their keys from all pages that the copies have, or none does:
  * then the groups are made anew, and all pages are read.  That is so if there are too many

@@ -2,11 +2,12 @@
  * copy_plan.c
  *		How many pages of a table a scan need not read, as far as the planner can know.
  *
- * The worker keeps how many pages of each copy were still true when a query looked at it
- * last.  Pages that were changed since are not all-visible, and the visibility map says at
- * once how many those are.  That is more than there will be if other pages were changed
- * before the last VACUUM than after it, and if pages were vacuumed that no query has looked
- * at since.
+ * The worker keeps how many pages of each copy were still true when a query looked at the
+ * copy last.  The visibility map says how many pages are all-visible now; pages that were
+ * changed are not.  The estimate for a range is the smaller of these two numbers.
+ *
+ * It is too large in two cases: if the pages that had changed at the last look are not those
+ * that have changed since, and if pages were changed and vacuumed since.
  *
  * src/scan/copy_plan.c
  */
@@ -24,7 +25,7 @@ typedef struct Covered
 {
 	Relation relation;
 	uint32 ranges;
-	uint32 *pages; /* of each range: no more are in the copies of all columns */
+	uint32 *pages; /* of each range: at most so many are in the copies of all columns */
 } Covered;
 
 /* One more column is needed. */

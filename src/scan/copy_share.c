@@ -4,7 +4,7 @@
  *		the pages that are left.
  *
  * The first process that comes looks at the map, tells the others which pages are true in
- * the copies, and then has their keys counted.  The others wait for the look alone.
+ * the copies, and then has their keys counted.  The others wait only for this look.
  * They cannot look for themselves: a page that one of them finds changed and another one
  * does not would be counted twice or never.  All processes have one snapshot, and none
  * reads a page before the look.  So what copy.h says of one process holds for all.
@@ -30,8 +30,8 @@
 #include "utils/wait_event.h"
 
 /*
- * Pages that a process takes at a time: at least the first number, and at most the last, in
- * between so many that there are about PIECES pieces.
+ * Pages that a process takes at a time: so many that there are about PIECES pieces, but at least
+ * PIECE_LEAST and at most PIECE_MOST.
  */
 #define PIECE_LEAST 16
 #define PIECE_MOST  8192
@@ -52,7 +52,7 @@ struct SharedPages
 	slock_t mutex; /* guards "look"; the others are set before LOOK_DONE */
 	Look look;
 	uint32 ranges;
-	dsa_pointer pages; /* GpuPages[ranges], which nobody reads; invalid: no copies are used */
+	dsa_pointer pages; /* GpuPages[ranges]: others do not read these; invalid: no copies */
 	uint32 piece;
 	char refusal[REFUSAL_BYTES]; /* empty: there is none */
 	pg_atomic_uint64 next;       /* number of the next page that is left */
@@ -135,8 +135,8 @@ tell_none(SharedPages *shared, const char *refusal)
 }
 
 /*
- * Tell which pages of so many nobody but this process reads.  False: there is no memory to
- * tell, and nothing was told.
+ * Tell the other processes which pages of the table they do not read.  False: there is no
+ * memory for that, and nothing was told.
  */
 bool
 SharedPagesTell(SharedPages *shared, dsa_area *area, const GpuPages *pages, uint32 ranges,

@@ -56,21 +56,21 @@ CopyColumnNumber(ScanCopies *copies, const GpuColumn *column)
 	return copies->columns++;
 }
 
-/* The column of an aggregate's keys; for count(*), which needs no keys, that of another one. */
+/*
+ * The column of an aggregate's keys.  count(*) has none: any copy can tell the number of rows,
+ * so it gets the column of the first aggregate that has one.
+ */
 static GpuColumn
 key_column(Relation relation, const ScanAggregate *column, int i)
 {
-	int other = 0;
+	const ScanAggregate *from = &column[i];
 
-	if (column[i].place.attribute == 0)
-	{
-		while (column[other].place.attribute == 0)
-			other++;
-		return key_column(relation, column, other);
-	}
-	return CopyColumn(relation, column[i].place.attribute,
-					  CopyKeyCollation(relation, column[i].family, column[i].place.attribute,
-									   column[i].collation));
+	if (from->place.attribute == 0)
+		for (from = column; from->place.attribute == 0; from++)
+			continue;
+	return CopyColumn(
+		relation, from->place.attribute,
+		CopyKeyCollation(relation, from->family, from->place.attribute, from->collation));
 }
 
 /* List the columns that the scan needs. */
@@ -307,7 +307,7 @@ make_tests(const CopyRun *run, const ScanAggregate *column, int count)
 	return tests;
 }
 
-/* Note which of the pages that other processes were told not to read were not taken. */
+/* Note the pages that were not taken, although other processes were told not to read them. */
 static void
 note_lost(const CopyRun *run, GpuPages *told)
 {
@@ -324,7 +324,10 @@ note_lost(const CopyRun *run, GpuPages *told)
 	copies->lost = set_of(told, run->ranges);
 }
 
-/* Have keys counted of true pages, which other processes are told not to read; why not, or NULL. */
+/*
+ * Have keys of true pages counted, after other processes were told not to read these pages.
+ * Returns why not, or NULL.
+ */
 static const char *
 take_shared(const CopyRun *run, const CopyUse *use, const CopyTests *tests)
 {

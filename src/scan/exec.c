@@ -131,7 +131,10 @@ shared_scan(const ColumnScanState *state, SharedScan *shared)
 	return (ParallelTableScanDesc) ((char *) shared + SharedScanSize(state->count));
 }
 
-/* The scan comes before the look at copies: a serializable transaction notes then what it reads. */
+/*
+ * The scan is begun before copies are looked at, because a serializable transaction notes then
+ * that it reads the table.
+ */
 static void
 start_scan(ColumnScanState *state)
 {

@@ -13,8 +13,8 @@
  *
  * If no group is read twice, sketches are patient: keys wait until their group is
  * read.  Then one dense table is made at a time, and it is freed when the next group is
- * asked for.  So many more groups fit into memory.  A sketch that is only written needs no
- * table at all (sketch_state.c).
+ * asked for, so that memory holds many more groups.  A sketch that is only written needs no
+ * table at all (sketch_flatten.c).
  *
  * src/scan/groups.c
  */

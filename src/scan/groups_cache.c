@@ -67,8 +67,8 @@ struct GroupCache
 	bool zoned;  /* and depends on the session's time zone */
 	bool on;     /* the cache pays */
 	int shift;   /* 0: a span is one input */
-	int64 reads; /* since the last look, except those that filled the cache */
-	int misses;  /* those of "reads" for which the expression was evaluated, except to fill it */
+	int64 reads; /* since the last look, without those that filled the cache */
+	int misses;  /* those of "reads" for which the expression was evaluated */
 	int asked;   /* spans whose ends were looked at */
 	int several; /* those of "asked" that were not found to have one value */
 	Span span[1 << CACHE_BITS];

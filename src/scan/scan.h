@@ -22,7 +22,7 @@
  *	collect.c	hands the sketches of a partition on to the next one
  *	report.c	reports progress to other sessions
  *	having.c	which of its results the scan returns
- *	pages.c		which tuples of the next page are visible
+ *	pages.h		the visible tuples of each page: pages.c, blocks.c
  *	conditions.h	which visible tuples the query wants: conditions.c, operands.c,
  *				select.c, rows.c
  *	keys.c		reads keys of these tuples into the states
@@ -40,16 +40,14 @@
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
-#include "gpu/column_request.h"
 #include "pgbase/activity.h"
 #include "pg/filter_state.h"
 #include "pgbase/recognize.h"
 #include "pg/sets_state.h"
 #include "pg/sketch_state.h"
 #include "pg/top_state.h"
+#include "scan/pages.h"
 
-#include "access/heapam.h"
-#include "access/htup_details.h"
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "utils/dsa.h"
@@ -118,105 +116,8 @@ extern bool ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *
 extern bool ScanIsOthers(RelOptInfo *rel, bool children);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
-/*
- * Visible tuples of one page, valid until the next page is read.  Also that next page,
- * which is in no cache yet: handling a tuple prefetches a share of it.
- */
-typedef struct PageTuples
-{
-	const char *next_page;
-	int share; /* bytes to prefetch with each tuple, whole cache lines; 0: none */
-	int count;
-	HeapTupleHeader tuple[MaxHeapTuplesPerPage];
-	uint16 length[MaxHeapTuplesPerPage];
-} PageTuples;
-
-static inline void
-PageTuplesCopy(PageTuples *copy, const PageTuples *tuples)
-{
-	copy->next_page = tuples->next_page;
-	copy->share = tuples->share;
-	copy->count = tuples->count;
-	memcpy(copy->tuple, tuples->tuple, tuples->count * sizeof(tuples->tuple[0]));
-	memcpy(copy->length, tuples->length, tuples->count * sizeof(tuples->length[0]));
-}
-
-/* A set of pages of a table, by ranges. */
-typedef struct PageSet
-{
-	uint32 ranges;
-	GpuPages **range; /* NULL: none of the range */
-} PageSet;
-
-static inline bool
-PageSetHas(const PageSet *set, BlockNumber block)
-{
-	uint32 range = block / GPU_RANGE_PAGES;
-
-	return range < set->ranges && set->range[range] &&
-		   GpuPagesHave(set->range[range], block % GPU_RANGE_PAGES);
-}
-
-/* How many pages of the set come one after the other from "block" on, in its range. */
-static inline BlockNumber
-PageSetRun(const PageSet *set, BlockNumber block)
-{
-	uint32 range = block / GPU_RANGE_PAGES;
-
-	return range < set->ranges && set->range[range]
-			   ? GpuPagesRun(set->range[range], block % GPU_RANGE_PAGES)
-			   : 0;
-}
-
 /* copy.h */
 typedef struct ScanCopies ScanCopies;
-
-/* Reads blocks of a table one by one, by the buffer of the one before where that can be. */
-typedef struct BlockReader
-{
-	Relation relation;
-	BufferAccessStrategy ring; /* or NULL */
-	Buffer last;               /* the buffer read last, and its block */
-	BlockNumber last_block;
-	bool consecutive; /* it lay where the one before it said */
-} BlockReader;
-
-extern void BlockReaderInit(BlockReader *reader, Relation relation, BufferAccessStrategy ring);
-extern Buffer BlockRead(BlockReader *reader, BlockNumber block);
-
-/* Prefetch the headers of so many pages to come, for who reads no more of pages. */
-extern void BlockPrefetchHeaders(const BlockReader *reader, int count);
-
-/* A scan over the pages of a heap. */
-typedef struct PageReader
-{
-	HeapScanDesc scan;
-	const PageSet *without;  /* pages that a serial scan leaves out, or NULL */
-	struct PageShare *share; /* what a parallel scan reads of a table with copies, or NULL */
-#if PG_VERSION_NUM < 170000
-	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
-	BlockReader blocks;
-#else
-	struct ReadStream *stream; /* of a scan that leaves pages out */
-#endif
-	bool started;
-	BlockNumber next;     /* of a serial scan */
-	BlockNumber left;     /* of a serial scan: pages still to come */
-	Buffer buffer;        /* pinned: the page of the current tuples */
-	Buffer ahead;         /* pinned: the next page */
-	bool ahead_is_set;    /* "ahead" was read, even if it is the end of the table */
-	bool serializable;    /* conflicts are checked tuple by tuple */
-	uint64 pages;         /* read so far */
-	uint64 pages_visible; /* those of "pages" that were all-visible */
-	uint64 pages_copied;  /* left out: a GPU has their keys */
-} PageReader;
-
-extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies,
-							struct PageShare *share);
-extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
-extern void PageReaderEnd(PageReader *reader);
-extern void PageCollectAll(Page page, PageTuples *tuples);
-extern void PageTuplesShareOut(PageTuples *tuples, Buffer next);
 
 /* Where a column lies in a tuple. */
 typedef struct ColumnPlace

@@ -2,8 +2,8 @@
  * compact_check.c
  *		The compact form: its validator.
  *
- * The units are read once, as they are for adding.  What they must obey is what the
- * tables would: the invariants of buckets and of the total, and the choice of the form.
+ * The units are read once, as they are for adding.  They must obey what tables must obey:
+ * the invariants of buckets and of the total.  The compact form must be the one to choose.
  *
  * src/sketch/compact_check.c
  */
@@ -27,7 +27,7 @@ typedef struct findings
 	uint64_t high; /* multilevel: buckets that have a high bucket in dense form */
 } findings;
 
-/* A division of 128 bits takes as long as reading a unit, and nearly all sums have fewer. */
+/* A division of 128 bits takes as long as reading a unit, and nearly all sums fit in 64 bits. */
 QB_INLINE bool
 is_multiple(unsigned __int128 sum, uint32_t of)
 {
@@ -84,7 +84,7 @@ take_unit(findings *f, const qs_unit *unit)
 	return true;
 }
 
-/* Take units of one key each as long as they come.  Such a unit is a bucket, and its counters fit. */
+/* Take units of one key each as long as they come.  Each is a whole bucket, whose counters fit. */
 QB_INLINE void
 take_singles(findings *f, qs_unit_reader *r, const qs_single *single)
 {

@@ -37,7 +37,8 @@ typedef struct qs_kernels
 
 	/*
 	 * Add 1 to QS_BATCH keys to a dense multilevel sketch, with room for them, and select
-	 * at least those whose estimates are "least" or more afterwards.  NULL: as above.
+	 * at least those whose estimates are "least" or more afterwards.  NULL: there is no such
+	 * loop.
 	 */
 	size_t (*add_select)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count,
 						 uint64_t least, uint32_t *found);

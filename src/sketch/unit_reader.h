@@ -3,8 +3,8 @@
  *		Reading the body of a compact sketch, unit by unit (compact.h has its layout).
  *
  * Damaged bytes can give wrong counters, but no byte is read beyond the end of the data.
- * As long as the most bytes of a unit are there, be they of further groups, its bytes need
- * no check of their own; whether it was in its group is checked afterwards.
+ * Where the longest possible unit would fit into the data that is left, the bytes of a unit
+ * are read without checks.  Afterwards it is checked that the unit ended in its own group.
  *
  * src/sketch/unit_reader.h
  */
@@ -49,7 +49,7 @@ qs_next_varint(qs_unit_reader *r, bool checked)
 	return byte > 0x7F ? qs_next_rest(r, byte, checked) : byte;
 }
 
-/* The mask of a unit; one counter has none, since it is not zero. */
+/* The mask of a unit.  A unit of one counter has none: if it is present, its counter is not zero. */
 QB_INLINE uint32_t
 qs_next_mask(qs_unit_reader *r, bool checked)
 {
@@ -71,7 +71,7 @@ qs_next_mask(qs_unit_reader *r, bool checked)
 	return mask;
 }
 
-/* Bits of a mask.  Without its instruction the compiler's own function is slower. */
+/* Bits of a mask.  On processors without an instruction for it, the compiler's own is slower. */
 QB_INLINE uint32_t
 qs_mask_bits(uint32_t mask)
 {
@@ -163,7 +163,10 @@ typedef struct qs_single
 	uint64_t used;  /* bytes of a word that d counters take */
 } qs_single;
 
-/* Units of sketches whose keys have all their counters in one bucket. */
+/*
+ * What to look for in a sketch of these parameters.  A key must have all its counters in one
+ * bucket, or no unit is of one key.
+ */
 QB_INLINE qs_single
 qs_single_of(const qs_params *p)
 {

@@ -16,7 +16,7 @@
 typedef struct qs_gaps
 {
 	uint32_t shift; /* groups have 2^shift units */
-	uint64_t free;  /* the first unit after the present one before */
+	uint64_t free;  /* the unit after the last present one */
 } qs_gaps;
 
 typedef struct qs_unit_writer
@@ -29,7 +29,7 @@ typedef struct qs_unit_writer
 	uint64_t groups;
 } qs_unit_writer;
 
-/* Units left out before "unit", since the one before it or since its group's first one. */
+/* Units that are left out between the last present one, or the start of the group, and "unit". */
 QB_INLINE uint64_t
 qs_gap_before(qs_gaps *gaps, uint64_t unit)
 {

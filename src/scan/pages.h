@@ -1,0 +1,121 @@
+/*
+ * pages.h
+ *		Pages of a table, and their visible tuples.
+ *
+ *	pages.c		which tuples of the next page are visible
+ *	blocks.c	reads blocks that are probably in consecutive buffers
+ *
+ * src/scan/pages.h
+ */
+#ifndef QS_SCAN_PAGES_H
+#define QS_SCAN_PAGES_H
+
+#include "gpu/column_request.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+
+struct PageShare;
+struct ScanCopies;
+
+/*
+ * Visible tuples of one page, valid until the next page is read.  Also that next page,
+ * which is in no cache yet: handling a tuple prefetches a share of it.
+ */
+typedef struct PageTuples
+{
+	const char *next_page;
+	int share; /* bytes to prefetch with each tuple, whole cache lines; 0: none */
+	int count;
+	HeapTupleHeader tuple[MaxHeapTuplesPerPage];
+	uint16 length[MaxHeapTuplesPerPage];
+} PageTuples;
+
+static inline void
+PageTuplesCopy(PageTuples *copy, const PageTuples *tuples)
+{
+	copy->next_page = tuples->next_page;
+	copy->share = tuples->share;
+	copy->count = tuples->count;
+	memcpy(copy->tuple, tuples->tuple, tuples->count * sizeof(tuples->tuple[0]));
+	memcpy(copy->length, tuples->length, tuples->count * sizeof(tuples->length[0]));
+}
+
+/* A set of pages of a table, by ranges. */
+typedef struct PageSet
+{
+	uint32 ranges;
+	GpuPages **range; /* NULL: none of the range */
+} PageSet;
+
+static inline bool
+PageSetHas(const PageSet *set, BlockNumber block)
+{
+	uint32 range = block / GPU_RANGE_PAGES;
+
+	return range < set->ranges && set->range[range] &&
+		   GpuPagesHave(set->range[range], block % GPU_RANGE_PAGES);
+}
+
+/* How many pages of the set come one after the other from "block" on, in its range. */
+static inline BlockNumber
+PageSetRun(const PageSet *set, BlockNumber block)
+{
+	uint32 range = block / GPU_RANGE_PAGES;
+
+	return range < set->ranges && set->range[range]
+			   ? GpuPagesRun(set->range[range], block % GPU_RANGE_PAGES)
+			   : 0;
+}
+
+/*
+ * blocks.c: reads blocks of a table one by one.  The buffer of the last block says in which
+ * buffer the next one probably is.
+ */
+typedef struct BlockReader
+{
+	Relation relation;
+	BufferAccessStrategy ring; /* or NULL */
+	Buffer last;               /* the buffer of the last block */
+	BlockNumber last_block;    /* that block */
+	bool consecutive;          /* it was in the buffer that the one before it had said */
+} BlockReader;
+
+extern void BlockReaderInit(BlockReader *reader, Relation relation, BufferAccessStrategy ring);
+extern Buffer BlockRead(BlockReader *reader, BlockNumber block);
+
+/* Prefetch the headers of so many pages to come, for a caller that reads only headers. */
+extern void BlockPrefetchHeaders(const BlockReader *reader, int count);
+
+/* pages.c: a scan over the pages of a heap. */
+typedef struct PageReader
+{
+	HeapScanDesc scan;
+	const PageSet *without;  /* pages that a serial scan leaves out, or NULL */
+	struct PageShare *share; /* what a parallel scan reads of a table with copies, or NULL */
+#if PG_VERSION_NUM < 170000
+	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
+	BlockReader blocks;
+#else
+	struct ReadStream *stream; /* of a scan that leaves pages out */
+#endif
+	bool started;
+	BlockNumber next;     /* of a serial scan */
+	BlockNumber left;     /* of a serial scan: pages still to come */
+	Buffer buffer;        /* pinned: the page of the current tuples */
+	Buffer ahead;         /* pinned: the next page */
+	bool ahead_is_set;    /* "ahead" was read, even if it is the end of the table */
+	bool serializable;    /* conflicts are checked tuple by tuple */
+	uint64 pages;         /* read so far */
+	uint64 pages_visible; /* those of "pages" that were all-visible */
+	uint64 pages_copied;  /* left out: a GPU has their keys */
+} PageReader;
+
+extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const struct ScanCopies *copies,
+							struct PageShare *share);
+extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
+extern void PageReaderEnd(PageReader *reader);
+extern void PageCollectAll(Page page, PageTuples *tuples);
+extern void PageTuplesShareOut(PageTuples *tuples, Buffer next);
+
+#endif
