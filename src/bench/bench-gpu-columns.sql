@@ -123,7 +123,7 @@ DECLARE
     answer text;
     copied bigint;
 BEGIN
-    SELECT array_agg(key), string_agg(key || ' ' || count, ', ' ORDER BY count DESC, key) INTO keys, answer
+    SELECT array_agg(key), string_agg(key || ' ' || count, ', ' ORDER BY count DESC, key::bigint) INTO keys, answer
         FROM qtop_exact('events', 'user_id', 20);
     copied := column_keys - before FROM qsketch_stat_gpu;
     IF copied <> (SELECT count(user_id) FROM events) THEN
