@@ -71,6 +71,10 @@ $node->safe_psql('postgres', q{
 	COMMIT;});
 settled($node, 'cursors');
 
+# a cursor that is older than a savepoint, and was first read after it
+is_same('an older cursor', 'BEGIN; DECLARE c CURSOR FOR SELECT qsets_pairs(c) FROM kept; SAVEPOINT s; FETCH 3 FROM c; ROLLBACK TO s; FETCH ALL FROM c; COMMIT');
+settled($node, 'an older cursor');
+
 # no memory: the CPU does it
 set_fault($node, 'memory');
 $before = gpu_count($node, 'fallbacks');

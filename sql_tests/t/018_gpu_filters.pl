@@ -97,6 +97,12 @@ $node->safe_psql('postgres', qq{
 	COMMIT;});
 settled($node, 'cursors');
 
+# a cursor that is older than a savepoint, and was first read after it
+my $older = "DECLARE c CURSOR FOR SELECT n, md5(($filter{blocks})::text) FROM hit GROUP BY n; SAVEPOINT s; FETCH 1 FROM c; ROLLBACK TO s; FETCH ALL FROM c";
+is($node->safe_psql('postgres', "BEGIN; $older; COMMIT"), $node->safe_psql('postgres', "SET qsketch.device = cpu; BEGIN; $older; COMMIT"),
+	'an older cursor goes on after a savepoint is rolled back');
+settled($node, 'an older cursor');
+
 # no memory: the CPU does it
 set_fault($node, 'memory');
 $before = gpu_count($node, 'fallbacks');

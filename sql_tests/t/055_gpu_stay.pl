@@ -166,6 +166,19 @@ sub open_cursors
 	settled($node, 'savepoints');
 }
 
+# a cursor that is older than a savepoint, and was first read after it
+{
+	my $session = open_cursors(0);
+
+	$session->query_safe("DECLARE c CURSOR FOR $cursor; SAVEPOINT s; FETCH 1 FROM c; SAVEPOINT r; FETCH 1 FROM c; ROLLBACK TO s");
+	is($session->query_safe('FETCH ALL FROM c'), join("\n", (split /\n/, $right)[2, 3]), 'it goes on after the savepoint is rolled back');
+	$session->query_safe('CLOSE c');
+	ok($node->poll_query_until('postgres', 'SELECT values_now = cached_now FROM qsketch_stat_gpu'), 'its value goes with it');
+	$session->query_safe('ROLLBACK');
+	$session->quit;
+	settled($node, 'an older cursor');
+}
+
 # the device fails between two questions
 {
 	my $session = open_cursors(1);

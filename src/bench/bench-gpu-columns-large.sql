@@ -23,8 +23,8 @@ SET qsketch.device = auto;
 SELECT column_keys AS before FROM qsketch_stat_gpu \gset
 SELECT format('same bytes: %s', (SELECT qsketch_agg(user_id) FROM events) = :'of_cpu'::qsketch);
 SELECT format('keys from copies: %s of %s', column_keys - :before, :rows) FROM qsketch_stat_gpu;
-INSERT INTO timings SELECT 'copy, 1 MB', run_ms('SELECT qsketch_total(qsketch_agg(user_id)) FROM events') FROM generate_series(1, 20);
-INSERT INTO timings SELECT 'copy, sub_warp 1 MB', run_ms('SELECT qsketch_total(qsketch_agg(user_id, qsketch_new(''sub_warp''))) FROM events')
+INSERT INTO timings SELECT 'copy, 1 MB, asked for its total', run_ms('SELECT qsketch_total(qsketch_agg(user_id)) FROM events') FROM generate_series(1, 20);
+INSERT INTO timings SELECT 'copy, sub_warp 1 MB, asked for its total', run_ms('SELECT qsketch_total(qsketch_agg(user_id, qsketch_new(''sub_warp''))) FROM events')
     FROM generate_series(1, 20);
 \qecho
 \qecho '| what | median ms | least ms |'

@@ -28,7 +28,10 @@ fill_table() {
 }
 
 server_build bench >&2
+[ -n "${QSKETCH_BUNDLE:-}" ] || make -s -C "$SOURCE" test-modules
 server_stage
+cp "$SOURCE/build/test/gpu_fetch.so" "$SERVER_ROOT/"
+chmod 755 "$SERVER_ROOT/gpu_fetch.so"
 server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKETCH_GPU:-auto}" \
 	"shared_buffers = ${SHARED_BUFFERS:-13GB}" "work_mem = 1GB" "autovacuum = off" "jit = off" \
 	"fsync = off" "max_wal_size = 4GB" "qsketch.gpu_cache_size = 64GB" \
@@ -38,4 +41,4 @@ psql -Xqc 'CREATE TABLE item (s int, e int)'
 fill_sets item "${SETS:-10000}"
 hardware
 cd "$SOURCE/src/bench"
-psql -XAtq -v ON_ERROR_STOP=1 -v workers="$workers" -v cpu="${CPU:-true}" -f bench-gpu-columns.sql
+psql -XAtq -v ON_ERROR_STOP=1 -v module="$SERVER_ROOT/gpu_fetch.so" -v workers="$workers" -v cpu="${CPU:-true}" -f bench-gpu-columns.sql

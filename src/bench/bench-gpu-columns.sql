@@ -1,4 +1,5 @@
--- Copies of columns on a GPU, run by bench-gpu-columns.sh with the number of :workers and
+-- Copies of columns on a GPU, run by bench-gpu-columns.sh with the path of a :module, the
+-- number of :workers and
 -- whether to measure the :cpu, too.  The medians are shown as they are measured (as INFO),
 -- then as tables.
 
@@ -50,12 +51,13 @@ INSERT INTO timings VALUES ('load user_id', 1, run_ms($$SELECT qsketch_gpu_load(
 INSERT INTO timings VALUES ('load what is there', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id}')$$));
 SELECT qsketch_gpu_load('events', '{user_id,day}') \g /dev/null
 
--- qsketch_estimate_unbiased() reads a bucket of tables that have to be here.  So they
--- are fetched, as for a sketch that is returned.  Where a line says "asked", nothing is fetched.
-\set fetch 'SELECT qsketch_estimate_unbiased(qsketch_agg(user_id), 1) '
+-- Sketches are fetched, as those that are returned or stored.  Where a line says "asked",
+-- nothing is fetched.
+CREATE FUNCTION gpu_fetch(qsketch) RETURNS bigint LANGUAGE c STRICT PARALLEL SAFE AS :'module';
+\set fetch 'SELECT gpu_fetch(qsketch_agg(user_id)) '
 \set agg :fetch 'FROM events'
 \set large 'qsketch_agg(user_id, qsketch_new(''multilevel'', ''256MB''))'
-\set fetch_large 'SELECT qsketch_estimate_unbiased(' :large ', 1) FROM events'
+\set fetch_large 'SELECT gpu_fetch(' :large ') FROM events'
 \set bytes_of_large 'SELECT octet_length((' :large ')::bytea) FROM events'
 CALL measure('count(*), 0 workers', 'SELECT count(*) FROM events', true, 'cpu', 0, 2);
 CALL measure('count(*), workers', 'SELECT count(*) FROM events', true, 'cpu', :workers);
@@ -64,22 +66,22 @@ CALL measure('cpu, 1 MB, workers', :'agg', true, 'cpu', :workers);
 CALL measure('gpu without copy, 0 workers', :'agg', false, 'gpu', 0, 2);
 CALL measure('copy, 1 MB', :'agg', true, 'auto', 0, 20);
 CALL measure('copy, 1 MB, planned with workers', :'agg', true, 'auto', :workers, 20);
-CALL measure('copy, 256 kB', 'SELECT qsketch_estimate_unbiased(qsketch_agg(user_id, qsketch_new(''multilevel'', ''256kB'')), 1) FROM events', true, 'auto', 0, 20);
+CALL measure('copy, 256 kB', 'SELECT gpu_fetch(qsketch_agg(user_id, qsketch_new(''multilevel'', ''256kB''))) FROM events', true, 'auto', 0, 20);
 CALL measure('copy, 1 MB, asked for an estimate', 'SELECT qsketch_estimate(qsketch_agg(user_id), 17::bigint) FROM events', true, 'auto', 0, 20);
 CALL measure('copy, 256 MB', :'fetch_large', true, 'auto', 0, 10);
 CALL measure('copy, 256 MB, asked for an estimate', 'SELECT qsketch_estimate(' || :'large' || ', 17::bigint) FROM events', true, 'auto', 0, 10);
 CALL measure('copy, 256 MB, bytes', :'bytes_of_large', true, 'auto', 0, 5);
 CALL measure('cpu, 256 MB, workers', :'fetch_large', true, 'cpu', :workers, 2);
 CALL measure('cpu, 256 MB, bytes, workers', :'bytes_of_large', true, 'cpu', :workers, 2);
-CALL measure('copy, sub_warp 1 MB', 'SELECT qsketch_estimate_unbiased(qsketch_agg(user_id, qsketch_new(''sub_warp'', ''1MB'')), 1) FROM events', true, 'auto', 0, 20);
-CALL measure('copy, user_id and day', 'SELECT qsketch_estimate_unbiased(qsketch_agg(user_id), 1), qsketch_estimate_unbiased(qsketch_agg(day), 1) FROM events', true, 'auto', 0, 3);
-CALL measure('copy, count(*) and user_id', 'SELECT count(*), qsketch_estimate_unbiased(qsketch_agg(user_id), 1) FROM events', true, 'auto', 0, 10);
+CALL measure('copy, sub_warp 1 MB', 'SELECT gpu_fetch(qsketch_agg(user_id, qsketch_new(''sub_warp'', ''1MB''))) FROM events', true, 'auto', 0, 20);
+CALL measure('copy, user_id and day', 'SELECT gpu_fetch(qsketch_agg(user_id)), gpu_fetch(qsketch_agg(day)) FROM events', true, 'auto', 0, 3);
+CALL measure('copy, count(*) and user_id', 'SELECT count(*), gpu_fetch(qsketch_agg(user_id)) FROM events', true, 'auto', 0, 10);
 \set two_thirds 'FROM events WHERE day BETWEEN 5 AND 24'
 \set tenth 'FROM events WHERE day BETWEEN 10 AND 12'
 CALL measure('copy, WHERE keeps two thirds', :'fetch' || :'two_thirds', true, 'auto', 0, 20);
 CALL measure('copy, WHERE keeps a tenth', :'fetch' || :'tenth', true, 'auto', 0, 20);
-CALL measure('copy, FILTER keeps a tenth', 'SELECT qsketch_estimate_unbiased(qsketch_agg(user_id) FILTER (WHERE day BETWEEN 10 AND 12), 1) FROM events', true, 'auto', 0, 20);
-\set groups 'SELECT sum(qsketch_estimate_unbiased(q, 1)) FROM (SELECT day, qsketch_agg(user_id) AS q FROM events GROUP BY day) AS g'
+CALL measure('copy, FILTER keeps a tenth', 'SELECT gpu_fetch(qsketch_agg(user_id) FILTER (WHERE day BETWEEN 10 AND 12)) FROM events', true, 'auto', 0, 20);
+\set groups 'SELECT sum(gpu_fetch(q)) FROM (SELECT day, qsketch_agg(user_id) AS q FROM events GROUP BY day) AS g'
 SET work_mem = '1GB';
 CALL measure('copy, GROUP BY day, values fetched', :'groups', true, 'auto', 0, 10);
 CALL measure('cpu, GROUP BY day, values, 0 workers', :'groups', true, 'cpu', 0, 2);

@@ -55,7 +55,7 @@ own(GpuEntry *entry, GpuFamily family, Oid role)
 	entry->pid = MyProcPid;
 	entry->role = role;
 	entry->subid = GetCurrentSubTransactionId();
-	entry->handed = entry->evicted = entry->resting = false;
+	entry->attached = entry->handed = entry->evicted = entry->resting = false;
 	entry->bytes = 0;
 	entry->pages = 0;
 	entry->device = -1;
@@ -95,13 +95,23 @@ GpuDropEntry(const GpuRef *ref)
 	GpuWakeForDoomed();
 }
 
+/* From now on an entry goes with memory of its owner, which drops it, if it is still this backend's. */
+void
+GpuAttachEntry(const GpuRef *ref)
+{
+	GpuLockEntries(LW_EXCLUSIVE);
+	if (GpuIsNamed(GPU_ENTRY(ref), ref) && GpuIsMine(GPU_ENTRY(ref)))
+		GPU_ENTRY(ref)->attached = true;
+	GpuUnlockEntries();
+}
+
 static void
 give_to(GpuEntry *entry, const PGPROC *proc)
 {
 	GpuDisown(entry);
 	entry->proc = ProcessNumber(proc);
 	entry->pid = proc->pid;
-	entry->resting = false;
+	entry->attached = entry->resting = false;
 	pg_atomic_fetch_add_u32(&gpu_shared->owned[entry->proc], 1);
 }
 
@@ -221,9 +231,32 @@ owns_none(void)
 		   pg_atomic_read_u32(&gpu_shared->owned[GpuOwnNumber()]) == 0;
 }
 
-/* Drop the entries of this backend in a subtransaction, or all. */
-static void
-drop_own(SubTransactionId subid)
+/* Drop all entries of this backend. */
+void
+GpuDropAllEntries(void)
+{
+	int i;
+
+	if (owns_none())
+		return;
+	GpuLockEntries(LW_EXCLUSIVE);
+	for (i = 0; i < GPU_ENTRIES; i++)
+		if (GpuIsMine(&gpu_shared->entry[i]))
+			doom(&gpu_shared->entry[i]);
+	GpuUnlockEntries();
+	GpuWakeForDoomed();
+}
+
+/*
+ * A subtransaction is rolled back: drop its entries that are in nobody's memory, and entries
+ * handed over that nobody has adopted.  Parallel queries start no subtransactions, so entries
+ * that were handed over came from a query inside this one.
+ *
+ * The others go with their memory.  That may be of a cursor that is older than the subtransaction,
+ * and was read in it: then they become its parent's.
+ */
+void
+GpuDropSubEntries(SubTransactionId subid, SubTransactionId parent)
 {
 	int i;
 
@@ -234,29 +267,15 @@ drop_own(SubTransactionId subid)
 	{
 		GpuEntry *entry = &gpu_shared->entry[i];
 
-		if (GpuIsMine(entry) && (subid == InvalidSubTransactionId || entry->subid == subid ||
-								 entry->subid == InvalidSubTransactionId))
+		if (!GpuIsMine(entry) || (entry->subid != subid && entry->subid != InvalidSubTransactionId))
+			continue;
+		if (entry->attached)
+			entry->subid = parent;
+		else
 			doom(entry);
 	}
 	GpuUnlockEntries();
 	GpuWakeForDoomed();
-}
-
-void
-GpuDropAllEntries(void)
-{
-	drop_own(InvalidSubTransactionId);
-}
-
-/*
- * A subtransaction is rolled back: drop its entries, and entries handed over that
- * nobody has adopted.  Parallel queries start no subtransactions, so entries that were
- * handed over came from a query inside this one.
- */
-void
-GpuDropSubEntries(SubTransactionId subid)
-{
-	drop_own(subid);
 }
 
 /* A subtransaction became part of its parent. */

@@ -66,6 +66,7 @@ become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
 	remote->callback.func = drop_remote;
 	remote->callback.arg = remote;
 	MemoryContextRegisterResetCallback(context, &remote->callback);
+	GpuAttachEntry(ref);
 	qf_free(f);
 	f->slots = 0;
 	f->form = QF_DENSE;

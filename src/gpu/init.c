@@ -36,7 +36,7 @@ subtransaction_ends(SubXactEvent event, SubTransactionId self, SubTransactionId 
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
 		GpuLeaveSlots();
-		GpuDropSubEntries(self);
+		GpuDropSubEntries(self, parent);
 	}
 }
 

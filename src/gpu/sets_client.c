@@ -362,6 +362,19 @@ open_safely(GpuPairs *pairs, Opening *o)
 	return opened;
 }
 
+/* Have the entries go with the memory of "pairs". */
+static void
+attach_parts(const GpuPairs *pairs)
+{
+	int i;
+
+	for (i = 0; i < pairs->parts; i++)
+	{
+		GpuAttachEntry(&pairs->part[i].rows);
+		GpuAttachEntry(&pairs->part[i].search);
+	}
+}
+
 static GpuPairs *
 open_pairs(Opening *o)
 {
@@ -372,7 +385,10 @@ open_pairs(Opening *o)
 	pairs->callback.arg = pairs;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &pairs->callback);
 	if (open_safely(pairs, o))
+	{
+		attach_parts(pairs);
 		return pairs;
+	}
 	drop(pairs);
 	return NULL;
 }

@@ -42,6 +42,7 @@ GpuMembersBegin(MemoryContext context)
 	members->callback.func = drop;
 	members->callback.arg = members;
 	MemoryContextRegisterResetCallback(context, &members->callback);
+	GpuAttachEntry(&ref);
 	return members;
 }
 

@@ -45,8 +45,9 @@
  *				UNUSED
  *
  * A LIVE entry is doomed when its state's memory goes away, at the end of the
- * transaction or subtransaction, or when the backend exits, whichever is
- * first.  A process of a parallel plan hands an entry over to its leader, who
+ * transaction, or when the backend exits, whichever is first.  One that is not
+ * "attached" to such memory is doomed when its subtransaction is rolled back, too.
+ * A process of a parallel plan hands an entry over to its leader, who
  * adopts it or dooms it at the end of its own transaction; leaders outlive
  * their workers.  A serial number tells an entry from later ones in the same place.
  *
@@ -205,6 +206,7 @@ typedef struct GpuEntry
 	int pid;                  /* LIVE, LOST: the owner's, for people */
 	Oid role;                 /* LIVE, LOST: that the owner has logged in as */
 	SubTransactionId subid;   /* LIVE, LOST; invalid: a parallel worker's, not adopted yet */
+	bool attached;            /* LIVE, LOST: memory of the owner drops it */
 	bool handed;              /* to a leader who has not adopted it */
 	TicketNumber ticket;      /* if handed: who has it adopts the entry */
 	GpuShape shape;           /* if handed: what the device does not know of the value */
@@ -322,13 +324,14 @@ extern void GpuFailRequests(void);
 /* entries.c, entries_cached.c */
 extern bool GpuNewEntry(GpuFamily family, GpuRef *ref);
 extern void GpuDropEntry(const GpuRef *ref);
+extern void GpuAttachEntry(const GpuRef *ref);
 extern void GpuHandEntry(const GpuRef *ref, const TicketNumber *ticket, const GpuShape *shape);
 extern bool
 GpuAdoptEntry(GpuFamily family, const TicketNumber *ticket, GpuRef *ref, GpuShape *shape);
 extern bool GpuRestEntry(const GpuRef *ref);
 extern void GpuWakeEntry(const GpuRef *ref);
 extern void GpuDropAllEntries(void);
-extern void GpuDropSubEntries(SubTransactionId subid);
+extern void GpuDropSubEntries(SubTransactionId subid, SubTransactionId parent);
 extern void GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to);
 extern bool GpuFindCached(const StoredName *key, GpuRef *ref, int *device);
 extern void GpuPublishEntry(const GpuRef *ref, const StoredName *key);

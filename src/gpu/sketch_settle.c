@@ -49,6 +49,7 @@ GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 	remote->callback.func = drop_remote;
 	remote->callback.arg = remote;
 	MemoryContextRegisterResetCallback(context, &remote->callback);
+	GpuAttachEntry(ref);
 	qs_free(sk);
 	sk->form = QS_DENSE;
 	sk->remote = remote;

@@ -56,7 +56,7 @@ extern SketchState *SketchCopy(MemoryContext context, const qs_sketch *sketch);
 extern SketchState *SketchOfTicket(MemoryContext context, Datum datum);
 extern void SketchFree(SketchState *expanded);
 extern PGDLLEXPORT void SketchPlace(SketchState *expanded);
-extern SketchState *SketchStateIn(Datum datum);
+extern PGDLLEXPORT SketchState *SketchStateIn(Datum datum);
 extern void SketchRead(SketchReader *reader, Datum datum);
 extern void SketchReadAsStored(SketchReader *reader, Datum datum);
 extern void SketchReadEnd(SketchReader *reader);
@@ -82,7 +82,7 @@ extern void SketchGetDense(SketchState **expanded, const qb_groups *groups,
 extern bool SketchAddGroups(SketchState **expanded, const qb_groups *groups,
 							const GpuColumnPart *part, int parts);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
-extern void SketchSettle(SketchState *expanded);
+extern PGDLLEXPORT void SketchSettle(SketchState *expanded);
 extern const qs_sketch *SketchStaying(Datum datum);
 
 /* Count a row's key of weight 1.  The buffer has room and keeps no weights. */

@@ -41,7 +41,7 @@ FUZZ_OBJS := $(CORE_SRC:src/%.c=build/fuzz/%.o)
 FUZZ_SECONDS ?= 30
 
 # Tickets and turns are tested with code of the server, compiled against PostgreSQL's headers.
-TICKETS      := gpu/entries.o gpu/sketch_ticket.o
+TICKETS      := gpu/entries.o gpu/entries_cached.o gpu/sketch_ticket.o
 SERVER_FLAGS  = -std=gnu11 $(CPPFLAGS) $(addprefix -Wno-,unused-parameter sign-compare missing-field-initializers ignored-attributes)
 ifeq ($(PGXS),)
 UNIT := $(filter-out %_tickets %_turns,$(UNIT))

@@ -384,18 +384,23 @@ static inline void
 step_end(ticket_machine *m)
 {
 	SubTransactionId subid = choose(&m->from, 3) ? 1 + (SubTransactionId) choose(&m->from, 3) : 0;
+	SubTransactionId parent = 1 + (SubTransactionId) choose(&m->from, 3);
 	int i;
 
 	if (subid == 0)
 		GpuDropAllEntries();
 	else
-		GpuDropSubEntries(subid);
+		GpuDropSubEntries(subid, parent);
 	for (i = 0; i < VALUES; i++)
 	{
 		ticket_value *v = &m->value[i];
 
-		if (v->alive && v->owner == me() && (subid == 0 || v->subid == subid || v->subid == 0))
+		if (!v->alive || v->owner != me() || (subid != 0 && v->subid != subid && v->subid != 0))
+			continue;
+		if (subid == 0 || v->handed)
 			lose_value(v);
+		else
+			v->subid = parent;
 	}
 }
 

@@ -157,6 +157,7 @@ GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 	REQUIRE(remote != NULL);
 	remote->ref = *ref;
 	sk->remote = remote;
+	GpuAttachEntry(ref);
 }
 
 #endif
