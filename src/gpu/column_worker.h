@@ -46,8 +46,9 @@ extern qb_status GpuColumnPickPairs(int index, const GpuWanted *wanted, uint32 f
 									GpuPicked *picked, const uint64 **pair);
 
 /*
- * Copy picked keys from device memory to the worker's own, or others that lie beside them,
- * "key".  The caller frees the copy; NULL: no memory, or the device has failed.
+ * Copy picked->count words from device memory to the worker's own: "key" is the picked keys, or
+ * what was picked beside them.  The caller frees the copy; NULL: there is no memory, or the
+ * device has failed.
  */
 extern uint64 *GpuColumnFetch(const GpuPicked *picked, const uint64 *key, qb_status *status);
 

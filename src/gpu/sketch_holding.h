@@ -23,7 +23,7 @@ typedef struct GpuSketchHolding
 	qs_sketch *on_host;
 	int device;
 	int depth;                   /* counters of a key */
-	qs_params params;            /* as long as it is on a device */
+	qs_params params;            /* set while it is on a device */
 	bool placed;                 /* it has got keys of a copy, and stays on its device */
 	void *part[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
 	int parts;                   /* how many of these there are */
@@ -40,7 +40,7 @@ GpuSketchOps(void)
 	return gpu_device_ops->sketch;
 }
 
-/* Bring a sketch to the worker's memory because its device has no memory for it to grow. */
+/* Move a sketch from its device to the worker's memory. */
 extern qb_status GpuSketchEvict(int index);
 
 /* Move a sketch of another device, or of the worker's memory, to this device. */

@@ -11,7 +11,7 @@
  * A ticket is a value, so it names nothing by itself (ticket.h).  Its number is looked up
  * in a list of this process.  It is good once, only in our combine function, and while
  * the state lives.  A worker's state is merged by another process, so it travels as a
- * value, and no state of a group gets a ticket: a sort could return it twice.
+ * value.  No state of a group gets a ticket, since a sort could return it twice.
  *
  * src/pgbase/state_ticket.c
  */

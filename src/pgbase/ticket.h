@@ -5,7 +5,7 @@
  * A ticket goes to the combine function in place of the state.  It is a value, so it says
  * nothing but a random number.  What that number stands for, and for whom, is known
  * elsewhere: gpu/sketch_ticket.c, state_ticket.c.  Each kind of ticket has a magic of its
- * own.  No value of our types is as short as a ticket and begins with one.
+ * own.  No value of our types is as short as a ticket and begins with such a magic.
  *
  * src/pgbase/ticket.h
  */
