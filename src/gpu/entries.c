@@ -267,8 +267,7 @@ GpuDropSubEntries(SubTransactionId subid, SubTransactionId parent)
 	{
 		GpuEntry *entry = &gpu_shared->entry[i];
 
-		if (!GpuIsMine(entry) ||
-			(entry->subid != subid && entry->subid != InvalidSubTransactionId))
+		if (!GpuIsMine(entry) || (entry->subid != subid && entry->subid != InvalidSubTransactionId))
 			continue;
 		if (entry->attached)
 			entry->subid = parent;
