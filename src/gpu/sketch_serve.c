@@ -214,11 +214,35 @@ serve_inserts(GpuSlot *const *slot, int *count)
 	return QB_OK;
 }
 
+/* Make an empty sketch anew on another device.  If there is no memory, it stays. */
+static qb_status
+make_elsewhere(GpuSketchHolding *h, int i)
+{
+	const qs_params params = h->params;
+	GpuSketchHolding old = *h;
+	qb_status status;
+
+	h->on_device = NULL;
+	status = to_device(h, i, &params, NULL);
+	if (status != QB_OK)
+	{
+		*h = old;
+		return status;
+	}
+	h->frozen = false;
+	drop_device_form(&old);
+	GpuShowMemory(old.device);
+	return QB_OK;
+}
+
 qb_status
 GpuSketchToDevice(GpuSketchHolding *h, int i)
 {
-	qb_status status = to_host(h);
+	qb_status status;
 
+	if (h->on_device && GpuSketchOps()->total(h->on_device) == 0)
+		return make_elsewhere(h, i);
+	status = to_host(h);
 	if (status == QB_OK)
 		status = to_device(h, i, NULL, h->on_host);
 	if (status == QB_OK)
