@@ -95,7 +95,7 @@ GpuDropEntry(const GpuRef *ref)
 	GpuWakeForDoomed();
 }
 
-/* From now on an entry goes with memory of its owner, which drops it, if it is still this backend's. */
+/* From now on the owner's memory has an entry, and drops it when it goes away itself. */
 void
 GpuAttachEntry(const GpuRef *ref)
 {
@@ -248,12 +248,12 @@ GpuDropAllEntries(void)
 }
 
 /*
- * A subtransaction is rolled back: drop its entries that are in nobody's memory, and entries
+ * A subtransaction is rolled back: drop its entries that no memory has, and entries
  * handed over that nobody has adopted.  Parallel queries start no subtransactions, so entries
  * that were handed over came from a query inside this one.
  *
- * The others go with their memory.  That may be of a cursor that is older than the subtransaction,
- * and was read in it: then they become its parent's.
+ * Entries that memory has go with it.  It may belong to a cursor that is older than the
+ * subtransaction and was first read in it.  So these entries become the parent's.
  */
 void
 GpuDropSubEntries(SubTransactionId subid, SubTransactionId parent)
