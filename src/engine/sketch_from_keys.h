@@ -14,7 +14,7 @@
 #include "sketch/sketch.h"
 
 /*
- * Make "made" the compact sketch of an owned explicit sketch and of these keys (weight NULL:
+ * Make "made" the compact sketch of an owned explicit sketch and of the keys (weight NULL:
  * 1 each).  It is written as the bytes that counting the keys would give.  Its body comes
  * from "memory", and the caller releases it.  The explicit sketch may get its table of masks,
  * and does not change otherwise.

@@ -3,8 +3,7 @@
  *		Finding the most frequent keys of batches that went into a sketch.
  *
  * Most keys are below the threshold.  A fast loop finds the other keys while it adds the
- * batch.  Of these, keys that are candidates already are only counted, and the rest are
- * estimated.
+ * batch.  Keys that are candidates already are only counted.  The rest are estimated.
  *
  * src/engine/sketch_top.c
  */

@@ -29,7 +29,7 @@ typedef struct Holding
 	uint64 given;                /* see GpuFilterState */
 	bool placed;                 /* it has got keys of a copy, and stays on its device */
 	void *part[GPU_DEVICES_MAX]; /* keys of copies on other devices; or NULL */
-	int parts;                   /* how many of these there are */
+	int parts;                   /* number of parts that are there */
 } Holding;
 
 static Holding holding[GPU_ENTRIES];

@@ -46,7 +46,7 @@ extern qb_status GpuSketchTotal(const GpuRef *ref, int64 *total);
 /* Add a sketch to another, in the background. */
 extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
 
-/* A sketch in the worker, and what is known of its tables: of those before it got more keys. */
+/* A sketch in the worker, and what it has told of its tables.  Keys may have come since. */
 typedef struct GpuSketchAhead
 {
 	GpuRef ref;

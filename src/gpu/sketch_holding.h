@@ -26,7 +26,7 @@ typedef struct GpuSketchHolding
 	qs_params params;            /* set while it is on a device */
 	bool placed;                 /* it has got keys of a copy, and stays on its device */
 	void *part[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
-	int parts;                   /* how many of these there are */
+	int parts;                   /* number of parts that are there */
 	bool frozen;                 /* a backend reads the tables from the device piece by piece */
 	GpuSketchShape shape;        /* of the tables, while they are written or read */
 } GpuSketchHolding;

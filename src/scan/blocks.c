@@ -96,7 +96,10 @@ BlockRead(BlockReader *reader, BlockNumber block)
 	return buffer;
 }
 
-/* Translations of these addresses overlap.  They would not if buffers were locked in between. */
+/*
+ * The processor translates several addresses at a time.  It could not if buffers were locked
+ * between two prefetches.
+ */
 void
 BlockPrefetchHeaders(const BlockReader *reader, int count)
 {

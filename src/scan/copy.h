@@ -102,7 +102,7 @@ typedef struct PageShare
 {
 	SharedPages *shared;
 	PageSet without;      /* pages that are taken from copies */
-	const PageSet *own;   /* of these, what this process reads nevertheless; NULL: none */
+	const PageSet *own;   /* told as not to be read, but this process reads them; NULL: none */
 	BlockNumber own_next; /* all of "own" before it were read */
 	BlockNumber block;    /* "passed" is the number of pages before it that are left */
 	uint64 passed;

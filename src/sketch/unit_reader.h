@@ -164,7 +164,7 @@ typedef struct qs_single
 } qs_single;
 
 /*
- * What to look for in a sketch of these parameters.  A key must have all its counters in one
+ * What to look for in a sketch with the given parameters.  A key must have all its counters in one
  * bucket, or no unit is of one key.
  */
 QB_INLINE qs_single
