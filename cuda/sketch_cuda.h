@@ -9,7 +9,7 @@
  * Device sketches may be larger than the byte format allows (QS_SIZE_MAX), up
  * to 2^32 - 1 buckets.  An sf sketch has only its slim table here.
  *
- * The worker inside PostgreSQL creates, loads, inserts, queries, merges,
+ * The worker inside PostgreSQL creates, loads, inserts, queries, merges in slices,
  * fetches and destroys.  Keys in device memory (..._device) are for columns
  * that are kept there.  Only the CPU removes keys.
  *
@@ -27,7 +27,7 @@ extern "C"
 {
 #endif
 
-#include "sketch/sketch.h"
+#include "sketch/slice.h"
 
 	typedef struct qs_cuda_sketch qs_cuda_sketch;
 
@@ -124,6 +124,20 @@ extern "C"
 
 	/* into += from, folding the sketch with more buckets; both are on one device. */
 	extern qb_status qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from);
+
+	/*
+	 * The same in slices (sketch/slice.h).  First get ready for a sketch of these parameters
+	 * and this total; if that fails, "into" may have been folded.  Then add units of sketches
+	 * of the same device: those of the sketch, or of slices of it.
+	 */
+	extern qb_status
+	qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total);
+	extern qb_status qs_cuda_merge_slice(qs_cuda_sketch *into, qs_slice to,
+										 const qs_cuda_sketch *from, qs_slice units);
+
+	/* Copy a slice to host memory, as qs_take_slice() does; the sketch may be frozen. */
+	extern qb_status qs_cuda_take_slice(qs_cuda_sketch *from, qs_slice units, qs_sketch *to,
+										const qb_memory *memory);
 
 #ifdef __cplusplus
 }

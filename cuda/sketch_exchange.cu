@@ -1,7 +1,7 @@
 /*
  * sketch_exchange.cu
  *		Sketches to and from the device, and into one another: load, fetch,
- *		merge, fold.
+ *		merge, fold; as a whole or slice by slice.
  *
  * Tables are copied as they are.  The high buckets of multilevel are in the
  * order in which threads asked for them, and some may be unused.  Fetching
@@ -236,19 +236,87 @@ qs_fold_to(qs_cuda_sketch *sk, uint64_t n)
 	return status;
 }
 
+/* A view of a slice, which may be merged, and nothing else. */
+static qs_view
+view_of(const qs_cuda_sketch *sk, qs_slice units)
+{
+	qs_params slice = qs_slice_params(&sk->params, units.count);
+	qs_view view = sk->view;
+
+	view.table += units.first * sk->ops->bucket_bytes(sk->view.wide);
+	view.n = slice.n;
+	view.depth = slice.depth;
+	return view;
+}
+
+/* "into" has room for all that comes with "from". */
+static qb_status
+merge_slice(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
+{
+	qs_view target = view_of(into, to), source = view_of(from, units);
+
+	return into->ops->merge(into->gpu, &target, &source);
+}
+
+qb_status
+qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total)
+{
+	if (!qs_params_mergeable(&into->params, from))
+		return QB_MISMATCH;
+	if (total > INT64_MAX - into->total)
+		return QB_TOTAL_OVERFLOW;
+	QS_TRY(qs_cuda_enter(into->gpu));
+	if (into->params.n > from->n)
+		QS_TRY(qs_fold_to(into, from->n));
+	QS_TRY(qs_cuda_prepare(into, total, 0));
+	into->total += total;
+	return QB_OK;
+}
+
+qb_status
+qs_cuda_merge_slice(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
+{
+	if (into->gpu != from->gpu)
+		return QB_MISMATCH;
+	QS_TRY(qs_cuda_enter(into->gpu));
+	return merge_slice(into, to, from, units);
+}
+
 qb_status
 qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from)
 {
-	if (into->gpu != from->gpu || !qs_params_mergeable(&into->params, &from->params))
+	if (into->gpu != from->gpu)
 		return QB_MISMATCH;
-	if (from->total > INT64_MAX - into->total)
-		return QB_TOTAL_OVERFLOW;
-	QS_TRY(qs_cuda_enter(into->gpu));
-	if (into->params.n > from->params.n)
-		QS_TRY(qs_fold_to(into, from->params.n));
-	QS_TRY(qs_cuda_prepare(into, from->total, 0));
-	QS_TRY(into->ops->merge(into->gpu, &into->view, &from->view));
+	QS_TRY(qs_cuda_merge_begin(into, &from->params, from->total));
 	qb_keys_adopt(&into->keys, &from->keys);
-	into->total += from->total;
-	return QB_OK;
+	return into->ops->merge(into->gpu, &into->view, &from->view);
+}
+
+/* Copy counters into an empty slice, which needs no more high buckets than the sketch has. */
+static qb_status
+fill_slice(qs_cuda_sketch *slice, const qs_cuda_sketch *from, qs_slice units)
+{
+	uint64_t high;
+
+	if (qs_is_multilevel(slice))
+	{
+		QS_TRY(qs_read_high_used(from, &high));
+		QS_TRY(qs_grow_high(slice, 0, high < units.count ? high : units.count));
+	}
+	return merge_slice(slice, { 0, units.count }, from, units);
+}
+
+qb_status
+qs_cuda_take_slice(qs_cuda_sketch *from, qs_slice units, qs_sketch *to, const qb_memory *memory)
+{
+	qs_params params = qs_slice_params(&from->params, units.count);
+	qs_cuda_sketch *slice;
+	qb_status status;
+
+	QS_TRY(qs_cuda_create_like(from->gpu, &params, from->view.wide, &slice));
+	status = fill_slice(slice, from, units);
+	if (status == QB_OK)
+		status = qs_cuda_fetch(slice, to, memory);
+	qs_cuda_destroy(slice);
+	return status;
 }

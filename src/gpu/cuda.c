@@ -20,6 +20,9 @@
 /* A GPU does 5 to 20 billion random reads or writes in a second. */
 #define PIECE_WORK 134217728
 
+/* They take some milliseconds to the host's memory, and as long to another GPU. */
+#define MERGE_BYTES (32 << 20)
+
 static void
 describe_error(const qs_cuda_error *error, char *text)
 {
@@ -142,6 +145,7 @@ const GpuDeviceOps gpu_cuda_devices = {
 	.memory_used = cuda_memory_used,
 	.error = cuda_error,
 	.piece_work = PIECE_WORK,
+	.merge_bytes = MERGE_BYTES,
 	.sketch = &gpu_cuda_sketches,
 	.sets = &gpu_cuda_sets,
 	.filter = &gpu_cuda_filters,

@@ -35,6 +35,9 @@ typedef struct GpuDeviceOps
 	/* Work of a piece of a request, in random reads or writes of memory: some 20 ms. */
 	double piece_work;
 
+	/* Bytes of tables that are merged in a piece of a request. */
+	uint64 merge_bytes;
+
 	/* What each family asks of it. */
 	const struct GpuSketchDeviceOps *sketch;   /* sketch_device.h */
 	const struct GpuSetsDeviceOps *sets;       /* sets_device.h */

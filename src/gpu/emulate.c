@@ -15,6 +15,9 @@
 /* A core does some 25 million random reads in a second, if the caches do not help. */
 #define PIECE_WORK 500000
 
+/* Merged with bytes of another device, they are copied twice and added once. */
+#define MERGE_BYTES (4 << 20)
+
 /* In front of each allocation, in a cache line of its own. */
 typedef union Block
 {
@@ -108,6 +111,7 @@ const GpuDeviceOps gpu_emulated_devices = {
 	.memory_used = emulated_memory_used,
 	.error = emulated_error,
 	.piece_work = PIECE_WORK,
+	.merge_bytes = MERGE_BYTES,
 	.sketch = &gpu_emulated_sketches,
 	.sets = &gpu_emulated_sets,
 	.filter = &gpu_emulated_filters,

@@ -296,8 +296,8 @@ typedef struct GpuShared
 	pg_atomic_uint32 owned[FLEXIBLE_ARRAY_MEMBER];
 } GpuShared;
 
-/* NULL without shared_preload_libraries, or with qsketch.gpu_worker = off. */
-extern PGDLLIMPORT GpuShared *gpu_shared;
+/* NULL without shared_preload_libraries, or with qsketch.gpu_worker = off.  Tests look at it. */
+extern PGDLLEXPORT GpuShared *gpu_shared;
 
 /* shared.c */
 extern void GpuRequestShared(void);

@@ -75,9 +75,21 @@ cuda_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
 }
 
 static qb_status
-cuda_merge(void *sketch, const void *from)
+cuda_merge_begin(void *sketch, const qs_params *from, int64 total)
 {
-	return qs_cuda_merge(sketch, from);
+	return qs_cuda_merge_begin(sketch, from, total);
+}
+
+static qb_status
+cuda_merge_slice(void *sketch, qs_slice to, const void *from, qs_slice units)
+{
+	return qs_cuda_merge_slice(sketch, to, from, units);
+}
+
+static qb_status
+cuda_take_slice(void *sketch, qs_slice units, qs_sketch *to, const qb_memory *memory)
+{
+	return qs_cuda_take_slice(sketch, units, to, memory);
 }
 
 static qb_status
@@ -119,7 +131,9 @@ const GpuSketchDeviceOps gpu_cuda_sketches = {
 	.insert_device = cuda_insert_device,
 	.insert_groups = cuda_insert_groups,
 	.query = cuda_query,
-	.merge = cuda_merge,
+	.merge_begin = cuda_merge_begin,
+	.merge_slice = cuda_merge_slice,
+	.take_slice = cuda_take_slice,
 	.freeze = cuda_freeze,
 	.read = cuda_read,
 	.fetch = cuda_fetch,

@@ -12,7 +12,7 @@
 
 #include "gpu/device.h"
 
-#include "sketch/sketch.h"
+#include "sketch/slice.h"
 
 /* A batch of keys; weight NULL: 1 each. */
 typedef struct GpuKeys
@@ -46,8 +46,15 @@ typedef struct GpuSketchDeviceOps
 							   const uint64 *key);
 	qb_status (*query)(void *sketch, const uint64 *key, size_t count, int64 *estimate);
 
-	/* Add "from", a sketch of the same device. */
-	qb_status (*merge)(void *sketch, const void *from);
+	/*
+	 * Merging in slices (sketch/slice.h): get ready for a sketch of these parameters and this
+	 * total, then add slices of sketches of the same device, or of slices of it.
+	 */
+	qb_status (*merge_begin)(void *sketch, const qs_params *from, int64 total);
+	qb_status (*merge_slice)(void *sketch, qs_slice to, const void *from, qs_slice units);
+
+	/* An owned copy of a slice.  A sketch that is being read stays as it is. */
+	qb_status (*take_slice)(void *sketch, qs_slice units, qs_sketch *to, const qb_memory *memory);
 
 	/*
 	 * Describe the tables, which can then be read piece by piece until the sketch changes;

@@ -136,17 +136,34 @@ emulated_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
 	return QB_OK;
 }
 
-/* A merge that runs out of memory half way could not be undone. */
 static qb_status
-emulated_merge(void *sketch, const void *from)
+emulated_merge_begin(void *sketch, const qs_params *from, int64 total)
+{
+	qs_sketch head;
+
+	qs_init(&head, from, NULL);
+	head.form = QS_DENSE;
+	head.total = total;
+	return qs_merge_begin(&((Sketch *) sketch)->sketch, &head);
+}
+
+/* A slice that runs out of memory half way could not be undone. */
+static qb_status
+emulated_merge_slice(void *sketch, qs_slice to, const void *from, qs_slice units)
 {
 	Sketch *into = sketch;
 	qb_status status;
 
 	into->device->unlimited = true;
-	status = qs_merge(&into->sketch, &((const Sketch *) from)->sketch);
+	status = qs_merge_slice(&into->sketch, to, &((const Sketch *) from)->sketch, units);
 	into->device->unlimited = false;
 	return status == QB_NO_MEMORY ? QB_DEVICE_ERROR : status;
+}
+
+static qb_status
+emulated_take_slice(void *sketch, qs_slice units, qs_sketch *to, const qb_memory *memory)
+{
+	return qs_take_slice(to, &((Sketch *) sketch)->sketch, units, memory);
 }
 
 static qb_status
@@ -200,7 +217,9 @@ const GpuSketchDeviceOps gpu_emulated_sketches = {
 	.insert_device = emulated_insert_device,
 	.insert_groups = emulated_insert_groups,
 	.query = emulated_query,
-	.merge = emulated_merge,
+	.merge_begin = emulated_merge_begin,
+	.merge_slice = emulated_merge_slice,
+	.take_slice = emulated_take_slice,
 	.freeze = emulated_freeze,
 	.read = emulated_read,
 	.fetch = emulated_fetch,

@@ -5,6 +5,7 @@
  *	sketch_serve.c			requests of sketches
  *	sketch_serve_column.c	those for keys of copies of columns
  *	sketch_parts.c			keys of copies on several devices
+ *	sketch_merge.c			merging, slice by slice
  *
  * src/gpu/sketch_holding.h
  */
@@ -26,7 +27,10 @@ typedef struct GpuSketchHolding
 	qs_params params;            /* set while it is on a device */
 	bool placed;                 /* it has got keys of a copy, and stays on its device */
 	void *part[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
-	int parts;                   /* number of parts that are there */
+	void *joining;               /* the part that is being merged; or NULL */
+	int joining_device;          /* that it is on */
+	int parts;                   /* number of parts that are there, with that one */
+	uint64 merged;               /* units of another sketch that were added: sketch_merge.c */
 	bool frozen;                 /* a backend reads the tables from the device piece by piece */
 	GpuSketchShape shape;        /* of the tables, while they are written or read */
 } GpuSketchHolding;
@@ -43,15 +47,30 @@ GpuSketchOps(void)
 /* Move a sketch from its device to the worker's memory. */
 extern qb_status GpuSketchEvict(int index);
 
-/* Move a sketch of another device, or of the worker's memory, to this device. */
-extern qb_status GpuSketchToDevice(GpuSketchHolding *h, int device);
+/* Make a sketch without keys anew on another device.  If there is no memory, it stays. */
+extern qb_status GpuSketchMakeElsewhere(GpuSketchHolding *h, int device);
+
+/*
+ * Where a sketch is that is merged into another one: pointers to its pointers, because it may
+ * come to the worker's memory meanwhile.
+ */
+typedef struct GpuSketchSource
+{
+	void *const *on_device;
+	const int *device;
+	const qs_params *params;   /* while it is on a device */
+	qs_sketch *const *on_host; /* while it is not */
+} GpuSketchSource;
+
+/* Merge the next slice of a sketch into another one; "more": there are further slices. */
+extern qb_status GpuSketchMerge(int index, const GpuSketchSource *from, bool *more);
 
 /* The worker's own memory. */
 extern const qb_memory *GpuSketchMemory(void);
 
 /*
- * Count picked keys of another device in a part there; merge one of the parts that there are
- * into the sketch, on its device or in the worker's memory; drop all parts.
+ * Count picked keys of another device in a part there; merge the next slice of a part into
+ * the sketch, on its device or in the worker's memory; drop all parts.
  */
 extern qb_status GpuSketchInsertPart(GpuSketchHolding *h, const GpuPicked *picked);
 extern qb_status GpuSketchMergePart(int index);

@@ -5,10 +5,8 @@
  * A sketch is on one device.  Keys of copies on another device go into a part of the
  * sketch there, a sketch of its own with the same parameters.  So keys stay where they
  * are, and each device counts its own.  The parts are merged into the sketch before
- * anybody reads it or merges it with another one.
- *
- * A part comes through the worker's memory to the device of the sketch.  Between two parts
- * others have their turns.
+ * anybody reads it or merges it with another one, slice by slice.  Keys that come between
+ * two slices go into a new part.
  *
  * src/gpu/sketch_parts.c
  */
@@ -35,13 +33,19 @@ make_part(GpuSketchHolding *h, int device)
 }
 
 static void
-drop_part(GpuSketchHolding *h, int device)
+drop_part(GpuSketchHolding *h, void *part, int device)
 {
-	GpuSketchOps()->destroy(h->part[device]);
-	h->part[device] = NULL;
+	GpuSketchOps()->destroy(part);
 	h->parts--;
 	pg_atomic_fetch_sub_u64(&gpu_shared->device[device].values, 1);
 	GpuShowMemory(device);
+}
+
+static void
+drop_joining(GpuSketchHolding *h)
+{
+	drop_part(h, h->joining, h->joining_device);
+	h->joining = NULL;
 }
 
 void
@@ -49,9 +53,14 @@ GpuSketchDropParts(GpuSketchHolding *h)
 {
 	int device;
 
+	if (h->joining)
+		drop_joining(h);
 	for (device = 0; device < GPU_DEVICES_MAX && h->parts > 0; device++)
 		if (h->part[device])
-			drop_part(h, device);
+		{
+			drop_part(h, h->part[device], device);
+			h->part[device] = NULL;
+		}
 }
 
 qb_status
@@ -67,53 +76,33 @@ GpuSketchInsertPart(GpuSketchHolding *h, const GpuPicked *picked)
 	return status;
 }
 
-/* Merge a part that is in the worker's memory into a sketch on a device. */
-static qb_status
-merge_on_device(GpuSketchHolding *h, const qs_sketch *part)
+/* Take one of the parts that there are, to be merged. */
+static void
+take_part(GpuSketchHolding *h)
 {
-	void *loaded;
-	qb_status status;
+	int device = 0;
 
-	do
-		status = GpuSketchOps()->load(gpu_device[h->device], part, &loaded);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
-	if (status != QB_OK)
-		return status;
-	status = GpuSketchOps()->merge(h->on_device, loaded);
-	GpuSketchOps()->destroy(loaded);
-	return status;
-}
-
-/* Merge a part into its sketch, which comes to the worker's memory if the device has none for that. */
-static qb_status
-merge_part(int index, int device)
-{
-	GpuSketchHolding *h = &gpu_sketch_holding[index];
-	qs_sketch part = { .form = QS_EXPLICIT };
-	qb_status status = GpuSketchOps()->fetch(h->part[device], &part, GpuSketchMemory());
-
-	if (status != QB_OK)
-		return status;
-	if (h->on_device)
-	{
-		status = merge_on_device(h, &part);
-		if (status == QB_NO_MEMORY)
-			status = GpuSketchEvict(index);
-	}
-	if (status == QB_OK && h->on_host)
-		status = qs_merge(h->on_host, &part);
-	qs_free(&part);
-	if (status == QB_OK)
-		drop_part(h, device);
-	return status;
+	while (h->part[device] == NULL)
+		device++;
+	h->joining = h->part[device];
+	h->joining_device = device;
+	h->part[device] = NULL;
 }
 
 qb_status
 GpuSketchMergePart(int index)
 {
-	int device = 0;
+	GpuSketchHolding *h = &gpu_sketch_holding[index];
+	GpuSketchSource part = { .on_device = &h->joining,
+							 .device = &h->joining_device,
+							 .params = &h->params };
+	qb_status status;
+	bool more;
 
-	while (gpu_sketch_holding[index].part[device] == NULL)
-		device++;
-	return merge_part(index, device);
+	if (h->joining == NULL)
+		take_part(h);
+	status = GpuSketchMerge(index, &part, &more);
+	if (status == QB_OK && !more)
+		drop_joining(h);
+	return status;
 }

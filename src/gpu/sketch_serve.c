@@ -214,16 +214,15 @@ serve_inserts(GpuSlot *const *slot, int *count)
 	return QB_OK;
 }
 
-/* Make an empty sketch anew on another device.  If there is no memory, it stays. */
-static qb_status
-make_elsewhere(GpuSketchHolding *h, int i)
+qb_status
+GpuSketchMakeElsewhere(GpuSketchHolding *h, int device)
 {
 	const qs_params params = h->params;
 	GpuSketchHolding old = *h;
 	qb_status status;
 
 	h->on_device = NULL;
-	status = to_device(h, i, &params, NULL);
+	status = to_device(h, device, &params, NULL);
 	if (status != QB_OK)
 	{
 		*h = old;
@@ -233,21 +232,6 @@ make_elsewhere(GpuSketchHolding *h, int i)
 	drop_device_form(&old);
 	GpuShowMemory(old.device);
 	return QB_OK;
-}
-
-qb_status
-GpuSketchToDevice(GpuSketchHolding *h, int i)
-{
-	qb_status status;
-
-	if (h->on_device && GpuSketchOps()->total(h->on_device) == 0)
-		return make_elsewhere(h, i);
-	status = to_host(h);
-	if (status == QB_OK)
-		status = to_device(h, i, NULL, h->on_host);
-	if (status == QB_OK)
-		drop_host_form(h);
-	return status;
 }
 
 static qb_status
@@ -276,36 +260,22 @@ serve_total(GpuSketchHolding *h, GpuSlot *slot)
 	return QB_OK;
 }
 
-/* Merge in the worker's memory: at least one of the sketches is there, or has to go there. */
-static qb_status
-merge_on_host(int into, GpuSketchHolding *from)
-{
-	qb_status status = GpuSketchEvict(into);
-
-	if (status == QB_OK)
-		status = to_host(from);
-	return status == QB_OK ? qs_merge(gpu_sketch_holding[into].on_host, from->on_host) : status;
-}
-
 static qb_status
 serve_merge(GpuSketchHolding *into, GpuSlot *slot)
 {
-	GpuSketchHolding *from = &gpu_sketch_holding[slot->other.index];
-	qb_status status = QB_OK;
+	GpuSketchHolding *other = &gpu_sketch_holding[slot->other.index];
+	GpuSketchSource from = { .on_device = &other->on_device,
+							 .device = &other->device,
+							 .params = &other->params,
+							 .on_host = &other->on_host };
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
-	GpuCount(COUNT_MERGES, 1);
-	if (into->on_host)
-		return merge_on_host(slot->entry.index, from);
-	if (from->on_host || from->device != into->device)
-		status = GpuSketchToDevice(from, into->device);
-	if (status == QB_OK)
-		status = GpuSketchOps()->merge(into->on_device, from->on_device);
-	into->params.n = Min(into->params.n, from->params.n);
-	if (status == QB_NO_MEMORY)
-		status = merge_on_host(slot->entry.index, from);
-	return status;
+	if (other->on_device == NULL && other->on_host == NULL)
+		return QB_NO_MEMORY;
+	if (into->merged == 0)
+		GpuCount(COUNT_MERGES, 1);
+	return GpuSketchMerge(slot->entry.index, &from, &slot->more);
 }
 
 /*
@@ -362,6 +332,19 @@ find_parts(const GpuSlot *slot)
 	return -1;
 }
 
+static void
+drop_sketch(int index)
+{
+	GpuSketchHolding *h = &gpu_sketch_holding[index];
+
+	GpuSketchDropParts(h);
+	drop_device_form(h);
+	drop_host_form(h);
+	h->placed = false;
+	h->merged = 0;
+}
+
+/* A sketch of which some parts could not be merged is of no use. */
 static qb_status
 serve_sketch(GpuSlot *slot)
 {
@@ -380,18 +363,9 @@ serve_sketch(GpuSlot *slot)
 		return serve[slot->op](&gpu_sketch_holding[slot->entry.index], slot);
 	status = GpuSketchMergePart(index);
 	slot->more = status == QB_OK;
+	if (status != QB_OK)
+		drop_sketch(index);
 	return status;
-}
-
-static void
-drop_sketch(int index)
-{
-	GpuSketchHolding *h = &gpu_sketch_holding[index];
-
-	GpuSketchDropParts(h);
-	drop_device_form(h);
-	drop_host_form(h);
-	h->placed = false;
 }
 
 /* Tables that are being read stay: moved, their high buckets might get another order. */

@@ -2,8 +2,8 @@
  * sketch_serve_column.c
  *		What the GPU worker does with sketches that get keys of copies of columns.
  *
- * A sketch is moved to the device of the first copy.  Keys of copies on other devices go
- * into parts there (sketch_parts.c).  If a device has no memory for them, the keys come to the
+ * A sketch without keys is made anew on the device of the first copy.  Keys of copies on other
+ * devices go into parts there (sketch_parts.c).  If a device has no memory for them, the keys come to the
  * worker's memory.  The sketches of groups get their keys together if they are all on the
  * device of the copies, else one after another.
  *
@@ -61,7 +61,7 @@ insert_picked(int index, const GpuPicked *picked)
 	return status == QB_OK ? insert_on_host(h, picked) : status;
 }
 
-/* Have a sketch on the device of the first copy that it counts. */
+/* Have a sketch without keys on the device of the first copy that it counts. */
 static qb_status
 move_to_copy(GpuSketchHolding *h, int device)
 {
@@ -70,7 +70,8 @@ move_to_copy(GpuSketchHolding *h, int device)
 	if (h->on_device == NULL && h->on_host == NULL)
 		return QB_NO_MEMORY;
 	h->placed = true;
-	return moves ? GpuSketchToDevice(h, device) : QB_OK;
+	return moves && GpuSketchOps()->total(h->on_device) == 0 ? GpuSketchMakeElsewhere(h, device)
+															 : QB_OK;
 }
 
 /* Count keys of a copy, of as many pages as fit in a piece of the work. */

@@ -12,6 +12,7 @@
 #include "sketch/compact.h"
 #include "sketch/explicit.h"
 #include "sketch/sketch.h"
+#include "sketch/slice.h"
 
 /* The entries of an explicit sketch, which has at most this many. */
 typedef struct entry_arrays
@@ -119,7 +120,7 @@ fold_to(qs_sketch *into, const qs_sketch *from)
 }
 
 qb_status
-qs_merge(qs_sketch *into, const qs_sketch *from)
+qs_merge_begin(qs_sketch *into, const qs_sketch *from)
 {
 	qb_status status;
 
@@ -145,6 +146,16 @@ qs_merge(qs_sketch *into, const qs_sketch *from)
 	}
 	qb_keys_adopt(&into->keys, &from->keys);
 	into->total += from->total;
+	return QB_OK;
+}
+
+qb_status
+qs_merge(qs_sketch *into, const qs_sketch *from)
+{
+	qb_status status = qs_merge_begin(into, from);
+
+	if (status != QB_OK)
+		return status;
 	if (from->form == QS_DENSE)
 		return into->ops->accumulate(into, from, false);
 	return from->form == QS_COMPACT ? qs_compact_add(into, from) : add_explicit(into, from);

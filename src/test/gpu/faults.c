@@ -87,6 +87,18 @@ op_merge(void)
 }
 
 static qb_status
+op_take_slice(void)
+{
+	qs_slice units = { 1, qs_slice_units(qs_cuda_params(f.sk)) / 2 };
+	qs_sketch slice;
+	qb_status status = qs_cuda_take_slice(f.sk, units, &slice, &test_memory);
+
+	if (status == QB_OK)
+		qs_free(&slice);
+	return status;
+}
+
+static qb_status
 op_fold(void)
 {
 	return qs_cuda_fold(f.sk, qs_cuda_params(f.sk)->n / 2);
@@ -136,6 +148,7 @@ static const operation operations[] = {
 	{ "insert into groups", op_insert_groups, false },
 	{ "query", op_query, true },
 	{ "merge", op_merge, false },
+	{ "slice", op_take_slice, true },
 	{ "fold", op_fold, true },
 	{ "widen", op_widen, true },
 	{ "fetch", op_fetch, false },

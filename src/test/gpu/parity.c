@@ -5,7 +5,7 @@
  * A case draws parameters, then a few operations: inserting (from ordinary,
  * pinned or device memory, with or without weights, in every way of
  * inserting), removing present keys, removing too much, merging with sketches
- * of other sizes, folding, loading and fetching.  After each operation the
+ * of other sizes, at once or in slices, folding, loading and fetching.  After each operation the
  * serialized bytes of both sketches and the estimates of some keys must be the
  * same.  A case is a function of its number: "parity NUMBER 1" repeats one.
  *
@@ -185,6 +185,48 @@ insert(test_case *t)
 	expect(t, cpu == device, "status of insert");
 }
 
+/* Add a slice, from its place or by way of the host. */
+static void
+merge_slice(test_case *t, qs_slice to, qs_cuda_sketch *from, qs_slice units)
+{
+	qs_cuda_sketch *there;
+	qs_sketch here;
+
+	if (draw(t, 2))
+	{
+		CHECK(qs_cuda_merge_slice(t->device, to, from, units) == QB_OK);
+		return;
+	}
+	CHECK(qs_cuda_take_slice(from, units, &here, &test_memory) == QB_OK);
+	CHECK(qs_cuda_load(t->gpu, &here, &there) == QB_OK);
+	CHECK(qs_cuda_merge_slice(t->device, to, there, (qs_slice){ 0, units.count }) == QB_OK);
+	qs_cuda_destroy(there);
+	qs_free(&here);
+}
+
+/* Merge at once, or slice by slice. */
+static qb_status
+merge_on_device(test_case *t, qs_cuda_sketch *from)
+{
+	const qs_params *p = qs_cuda_params(from);
+	uint64_t units, more, at, count;
+	qb_status status;
+
+	if (draw(t, 2))
+		return qs_cuda_merge(t->device, from);
+	status = qs_cuda_merge_begin(t->device, p, qs_cuda_total(from));
+	if (status != QB_OK)
+		return status;
+	units = qs_slice_units(qs_cuda_params(t->device));
+	more = qs_slice_units(p) / units;
+	for (at = 0; at < units; at += count)
+	{
+		count = 1 + draw(t, units - at);
+		merge_slice(t, (qs_slice){ at, count }, from, (qs_slice){ at * more, count * more });
+	}
+	return QB_OK;
+}
+
 /* Merge with another sketch of the same kind, of the same or another size. */
 static void
 merge(test_case *t)
@@ -206,7 +248,7 @@ merge(test_case *t)
 	CHECK(qs_engine_cpu.insert(&cpu, t->key, t->weight, count) == QB_OK);
 	CHECK(qs_cuda_load(t->gpu, &cpu, &device) == QB_OK);
 	expected = qs_merge(&t->cpu, &cpu);
-	expect(t, qs_cuda_merge(t->device, device) == expected, "status of merge");
+	expect(t, merge_on_device(t, device) == expected, "status of merge");
 	qs_cuda_destroy(device);
 	qs_free(&cpu);
 }

@@ -1,0 +1,173 @@
+/*
+ * sketch_merge.c
+ *		Merging sketches in the GPU worker, slice by slice, wherever they are.
+ *
+ * Both sketches may be on a device, or in the worker's memory.  Slices of two sketches of
+ * one device are added there.  All others come through the worker's memory, which has one
+ * slice at a time.  Between two slices others have their turns.  Either sketch may come to
+ * the worker's memory meanwhile, to make room on its device: slices are numbered by place,
+ * and have the same counters there.
+ *
+ * After any error the sketch may have some slices and not others, and is of no use.
+ *
+ * src/gpu/sketch_merge.c
+ */
+#include "gpu/sketch_holding.h"
+
+/* A slice on its way. */
+typedef struct Piece
+{
+	qs_slice to;   /* of the sketch that grows */
+	qs_slice from; /* of the other one */
+} Piece;
+
+static const qs_params *
+params_of(const GpuSketchHolding *h)
+{
+	return h->on_host ? &h->on_host->params : &h->params;
+}
+
+static const qs_params *
+source_params(const GpuSketchSource *from)
+{
+	return *from->on_device ? from->params : &(*from->on_host)->params;
+}
+
+static int64
+source_total(const GpuSketchSource *from)
+{
+	return *from->on_device ? GpuSketchOps()->total(*from->on_device) : (*from->on_host)->total;
+}
+
+/* Get ready in the worker's memory. */
+static qb_status
+begin_on_host(GpuSketchHolding *h, const GpuSketchSource *from)
+{
+	qs_sketch head;
+
+	qs_init(&head, source_params(from), NULL);
+	head.form = QS_DENSE;
+	head.total = source_total(from);
+	return qs_merge_begin(h->on_host, &head);
+}
+
+/* Get ready: the sketch comes to the worker's memory if its device has no memory for that. */
+static qb_status
+begin(int index, const GpuSketchSource *from)
+{
+	GpuSketchHolding *h = &gpu_sketch_holding[index];
+	qb_status status = QB_NO_MEMORY;
+
+	if (h->on_device)
+	{
+		do
+			status =
+				GpuSketchOps()->merge_begin(h->on_device, source_params(from), source_total(from));
+		while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+		h->params.n = Min(h->params.n, source_params(from)->n);
+		if (status != QB_NO_MEMORY)
+			return status;
+		status = GpuSketchEvict(index);
+	}
+	return h->on_host ? begin_on_host(h, from) : status;
+}
+
+/* The next slice: of so many bytes, or less at the end. */
+static Piece
+next_piece(const qs_params *into, const qs_params *from, uint64 at)
+{
+	uint64 units = qs_slice_units(into);
+	uint64 more = from->n / into->n;
+	uint64 bytes = qs_unit_bytes(from) * from->n / qs_slice_units(from) * more;
+	uint64 count = Min(Max(gpu_device_ops->merge_bytes / bytes, 1), units - at);
+
+	return (Piece){ .to = { at, count }, .from = { at * more, count * more } };
+}
+
+/* Take a slice to the worker's memory. */
+static qb_status
+take(const GpuSketchSource *from, qs_slice units, qs_sketch *slice)
+{
+	qb_status status;
+
+	do
+		status = *from->on_device
+					 ? GpuSketchOps()->take_slice(*from->on_device, units, slice, GpuSketchMemory())
+					 : qs_take_slice(slice, *from->on_host, units, GpuSketchMemory());
+	while (status == QB_NO_MEMORY && *from->on_device && GpuMakeRoom(*from->device));
+	return status;
+}
+
+/* Add a slice that was taken, on the device. */
+static qb_status
+add_on_device(const GpuSketchHolding *h, qs_slice to, const qs_sketch *slice)
+{
+	qs_slice all = { 0, to.count * (qs_slice_units(&slice->params) / to.count) };
+	void *loaded;
+	qb_status status;
+
+	do
+		status = GpuSketchOps()->load(gpu_device[h->device], slice, &loaded);
+	while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+	if (status != QB_OK)
+		return status;
+	status = GpuSketchOps()->merge_slice(h->on_device, to, loaded, all);
+	GpuSketchOps()->destroy(loaded);
+	return status;
+}
+
+/* Add a slice that was taken, wherever the sketch is. */
+static qb_status
+add(int index, const Piece *piece, const qs_sketch *slice)
+{
+	GpuSketchHolding *h = &gpu_sketch_holding[index];
+	qb_status status;
+
+	if (h->on_device)
+	{
+		status = add_on_device(h, piece->to, slice);
+		if (status != QB_NO_MEMORY)
+			return status;
+		status = GpuSketchEvict(index);
+		if (status != QB_OK)
+			return status;
+	}
+	return qs_merge_slice(h->on_host, piece->to, slice, (qs_slice){ 0, piece->from.count });
+}
+
+static qb_status
+merge_piece(int index, const GpuSketchSource *from, const Piece *piece)
+{
+	GpuSketchHolding *h = &gpu_sketch_holding[index];
+	qs_sketch slice;
+	qb_status status;
+
+	if (h->on_device && *from->on_device && *from->device == h->device)
+		return GpuSketchOps()->merge_slice(h->on_device, piece->to, *from->on_device, piece->from);
+	status = take(from, piece->from, &slice);
+	if (status != QB_OK)
+		return status;
+	status = add(index, piece, &slice);
+	qs_free(&slice);
+	return status;
+}
+
+qb_status
+GpuSketchMerge(int index, const GpuSketchSource *from, bool *more)
+{
+	GpuSketchHolding *h = &gpu_sketch_holding[index];
+	qb_status status = QB_OK;
+	Piece piece;
+
+	if (h->merged == 0)
+		status = begin(index, from);
+	if (status != QB_OK)
+		return status;
+	piece = next_piece(params_of(h), source_params(from), h->merged);
+	status = merge_piece(index, from, &piece);
+	h->merged += piece.to.count;
+	*more = h->merged < qs_slice_units(params_of(h));
+	if (!*more)
+		h->merged = 0;
+	return status;
+}

@@ -1,0 +1,58 @@
+/*
+ * slice.h
+ *		Slices of a dense sketch, and merging sketches slice by slice.
+ *
+ * Merging large sketches takes long.  A process that has other work meanwhile merges
+ * them in slices:
+ *
+ *	qs_merge_begin(into, from)		once: "into" gets the total and the size of the result
+ *	qs_merge_slice(into, ...)		until all slices of "from" are added
+ *
+ * Between two slices "into" may get keys, and may be copied.  Its total has the keys of
+ * both sketches, but its counters do not yet.  So nobody may ask it for estimates.
+ *
+ * Sketches of structure sf have no slices.
+ *
+ * The unit of a slice is a bucket.  Of a thread sketch it is a counter: its rows are one
+ * array, the first row first.
+ *
+ * A slice can also be taken out as a sketch of its own, to be sent elsewhere.  Such a
+ * sketch has the counters of the slice, and no total.
+ *
+ * src/sketch/slice.h
+ */
+#ifndef QS_SLICE_H
+#define QS_SLICE_H
+
+#include "sketch/sketch.h"
+
+typedef struct qs_slice
+{
+	uint64_t first; /* unit */
+	uint64_t count;
+} qs_slice;
+
+/* How many units a sketch has. */
+extern uint64_t qs_slice_units(const qs_params *p);
+
+/* The parameters of a sketch that has so many units of another one. */
+extern qs_params qs_slice_params(const qs_params *p, uint64_t count);
+
+/*
+ * All of a merge but the tables: "from" may be a sketch without tables.  Statuses are those
+ * of qs_merge(), and on every error "into" is unchanged, but it may have been folded.
+ */
+extern qb_status qs_merge_begin(qs_sketch *into, const qs_sketch *from);
+
+/*
+ * Add units of a dense sketch, or of a slice that was taken out of one, to as many units of
+ * "into", or to fewer by a power of two, into which they fold.
+ */
+extern qb_status
+qs_merge_slice(qs_sketch *into, qs_slice to, const qs_sketch *from, qs_slice units);
+
+/* Take units of a dense sketch out, as an owned sketch "to", which is uninitialized. */
+extern qb_status
+qs_take_slice(qs_sketch *to, const qs_sketch *from, qs_slice units, const qb_memory *memory);
+
+#endif
