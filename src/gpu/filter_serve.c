@@ -6,9 +6,10 @@
  * given.  A filter never grows: a device that had memory for it has enough for all
  * that follows.
  *
- * A filter is moved to the device of the first copy that it gets keys of.  Keys of copies
- * on other devices go into parts there, filters of the same parameters.  Their bits are added
- * before anybody reads the filter, and between two parts others have their turns.
+ * A filter without bits is made anew on the device of the first copy that it gets keys of.  Keys
+ * of copies on other devices go into parts there, filters of the same parameters.  Their bits are
+ * added before anybody reads the filter, piece by piece, and others have their turns in between.
+ * Keys that come between two pieces go into a new part.
  *
  * A key has up to QF_HASHES_MAX positions, so requests for keys are served in
  * pieces of about the same number of positions.
@@ -29,7 +30,10 @@ typedef struct Holding
 	uint64 given;                /* see GpuFilterState */
 	bool placed;                 /* it has got keys of a copy, and stays on its device */
 	void *part[GPU_DEVICES_MAX]; /* keys of copies on other devices; or NULL */
-	int parts;                   /* number of parts that are there */
+	void *joining;               /* the part whose bits are being added; or NULL */
+	int joining_device;          /* that it is on */
+	uint64 joined;               /* bytes of it that were added */
+	int parts;                   /* number of parts that are there, with that one */
 } Holding;
 
 static Holding holding[GPU_ENTRIES];
@@ -134,45 +138,36 @@ add_piece(void *from, void *to, uint64 at, size_t bytes, uint64 *piece)
 	return status == QB_OK ? device_ops()->write(to, at, (const uint8 *) piece, bytes) : status;
 }
 
-/* Add all bits of a filter to those of one on another device. */
+/* Add bits of a filter to those of one on another device, from one place to another. */
 static qb_status
-add_bits(void *from, void *to, uint64 bytes)
+add_bits(void *from, void *to, uint64 at, uint64 end)
 {
 	uint64 *piece = malloc(2 * MOVE_BYTES);
 	qb_status status = piece ? QB_OK : QB_NO_MEMORY;
-	uint64 at;
 
-	for (at = 0; at < bytes && status == QB_OK; at += MOVE_BYTES)
-		status = add_piece(from, to, at, Min(bytes - at, MOVE_BYTES), piece);
+	for (; at < end && status == QB_OK; at += MOVE_BYTES)
+		status = add_piece(from, to, at, Min(end - at, MOVE_BYTES), piece);
 	free(piece);
 	return status;
 }
 
-/* Have a filter on the device of the first copy that it gets keys of. */
+/* Have a filter without bits on the device of the first copy that it gets keys of. */
 static qb_status
 move_to_copy(Holding *h, int device)
 {
+	bool moves = !h->placed && h->device != device && h->given == 0;
 	void *moved;
-	qb_status status = QB_OK;
+	qb_status status;
 
-	if (h->placed || h->device == device)
-	{
-		h->placed = true;
+	h->placed = true;
+	if (!moves)
 		return QB_OK;
-	}
 	status = create_on(device, &h->params, &moved);
 	if (status != QB_OK)
 		return status;
-	status = add_bits(h->filter, moved, qf_words(&h->params) * 8);
-	if (status != QB_OK)
-	{
-		destroy_on(device, moved);
-		return status;
-	}
 	destroy_on(h->device, h->filter);
 	h->filter = moved;
 	h->device = device;
-	h->placed = true;
 	return QB_OK;
 }
 
@@ -193,26 +188,51 @@ filter_on(Holding *h, int device, qb_status *status)
 }
 
 static void
-drop_part(Holding *h, int device)
+drop_part(Holding *h, void *part, int device)
 {
-	destroy_on(device, h->part[device]);
-	h->part[device] = NULL;
+	destroy_on(device, part);
 	h->parts--;
 }
 
-/* Add the bits of one of the parts that there are to the filter. */
-static qb_status
-add_part(Holding *h)
+static void
+drop_joining(Holding *h)
+{
+	drop_part(h, h->joining, h->joining_device);
+	h->joining = NULL;
+}
+
+/* Take one of the parts that there are, to add its bits. */
+static void
+take_part(Holding *h)
 {
 	int device = 0;
-	qb_status status;
 
 	while (h->part[device] == NULL)
 		device++;
-	status = add_bits(h->part[device], h->filter, qf_words(&h->params) * 8);
-	if (status == QB_OK)
-		drop_part(h, device);
-	return status;
+	h->joining = h->part[device];
+	h->joining_device = device;
+	h->joined = 0;
+	h->part[device] = NULL;
+}
+
+/* Add a piece of one of the parts to the filter. */
+static qb_status
+add_part(Holding *h)
+{
+	uint64 bytes = qf_words(&h->params) * 8;
+	uint64 end;
+	qb_status status;
+
+	if (h->joining == NULL)
+		take_part(h);
+	end = Min(h->joined + gpu_device_ops->merge_bytes, bytes);
+	status = add_bits(h->joining, h->filter, h->joined, end);
+	if (status != QB_OK)
+		return status;
+	h->joined = end;
+	if (end == bytes)
+		drop_joining(h);
+	return QB_OK;
 }
 
 /* Insert rows of a copy, of as many pages as fit in a piece of the work. */
@@ -322,9 +342,14 @@ drop_filter(int index)
 
 	if (h->filter == NULL)
 		return;
+	if (h->joining)
+		drop_joining(h);
 	for (device = 0; device < GPU_DEVICES_MAX; device++)
 		if (h->part[device])
-			drop_part(h, device);
+		{
+			drop_part(h, h->part[device], device);
+			h->part[device] = NULL;
+		}
 	destroy_on(h->device, h->filter);
 	h->filter = NULL;
 }
