@@ -43,28 +43,13 @@ template <int M, typename Counter> struct bucketed_adder
 		Counter *counters = (Counter *) v.table + own;
 
 		while (walk.next())
-		{
-			uint64_t target =
-				walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
-
-			qs_walk_rounds<M>(walk, target, [&](uint32_t bucket, uint32_t mask, uint64_t weight) {
-				if (mask >> own & 1)
-					atomicAdd(&counters[(uint64_t) bucket * M], (Counter) weight);
-			});
-		}
+			qs_walk_rounds<M>(walk, qs_target_of(v, walk, mask_of),
+							  [&](uint32_t bucket, uint32_t mask, uint64_t weight) {
+								  if (mask >> own & 1)
+									  atomicAdd(&counters[(uint64_t) bucket * M], (Counter) weight);
+							  });
 	}
 };
-
-template <int M, typename Counter, bool WEIGHTED>
-__global__ void
-__launch_bounds__(QS_BLOCK) insert_keys(const qs_view v, const qs_batch b)
-{
-	__shared__ uint32_t room[QS_SHARED_MASKS];
-	bucketed_adder<M, Counter> adder(v, room);
-	qs_walk<WEIGHTED> walk(v, b);
-
-	adder.add(v, walk);
-}
 
 /* The least of the counters that the mask selects, in a bucket of one sector. */
 __device__ __forceinline__ uint32_t
@@ -127,21 +112,12 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 	}
 }
 
-template <int M, typename Counter>
-static qb_status
-insert_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
-{
-	auto kernel = b->weight ? insert_keys<M, Counter, true> : insert_keys<M, Counter, false>;
-
-	return qs_launch(gpu, kernel, b->count, *v, *b);
-}
-
 template <int M>
 static qb_status
 insert(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
 {
-	return v->wide ? insert_counters<M, qs_u64>(gpu, v, b)
-				   : insert_counters<M, uint32_t>(gpu, v, b);
+	return v->wide ? qs_add_batch<bucketed_adder<M, qs_u64>>(gpu, v, b)
+				   : qs_add_batch<bucketed_adder<M, uint32_t>>(gpu, v, b);
 }
 
 template <int M>

@@ -140,6 +140,14 @@ qs_target(uint64_t bucket, uint32_t mask)
 	return bucket << 32 | mask;
 }
 
+/* That word of a lane's key. */
+template <int M, bool WEIGHTED>
+__device__ __forceinline__ uint64_t
+qs_target_of(const qs_view &v, const qs_walk<WEIGHTED> &walk, const qs_mask_lookup<M> &mask_of)
+{
+	return walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
+}
+
 /*
  * Call apply(bucket, mask, weight) for the 32 keys of a warp, in rounds
  * of 32 / LANES keys; LANES neighbouring lanes share a key.  Inactive keys have
@@ -169,6 +177,30 @@ qs_walk_rounds(const qs_walk<WEIGHTED> &walk, uint64_t target, Apply apply)
 		qs_rounds<LANES, true>(target, 1, apply);
 	else
 		qs_rounds<LANES, false>(target, walk.weight, apply);
+}
+
+/*
+ * Add a batch.  An adder is what a structure does with a walk: it is made by all threads of a
+ * block, with room for masks in shared memory, and add() takes all keys of the walk.
+ */
+template <typename Adder, bool WEIGHTED>
+__global__ void
+__launch_bounds__(QS_BLOCK) insert_keys(const qs_view v, const qs_batch b)
+{
+	__shared__ uint32_t room[QS_SHARED_MASKS];
+	Adder adder(v, room);
+	qs_walk<WEIGHTED> walk(v, b);
+
+	adder.add(v, walk);
+}
+
+template <typename Adder>
+static qb_status
+qs_add_batch(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
+{
+	auto kernel = b->weight ? insert_keys<Adder, true> : insert_keys<Adder, false>;
+
+	return qs_launch(gpu, kernel, b->count, *v, *b);
 }
 
 #endif

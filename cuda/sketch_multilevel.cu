@@ -263,8 +263,7 @@ struct multilevel_adder
 
 		while (walk.next())
 		{
-			uint64_t target =
-				walk.active ? qs_target(qs_reduce_short(walk.hv, v.n), mask_of(walk.hv)) : 0;
+			uint64_t target = qs_target_of(v, walk, mask_of);
 
 			if (walk.ones)
 				spare = add_rounds<true>(table, high, target, 1, spare);
@@ -273,17 +272,6 @@ struct multilevel_adder
 		}
 	}
 };
-
-template <bool WEIGHTED>
-__global__ void
-__launch_bounds__(QS_BLOCK) insert_keys(const qs_view v, const qs_batch b)
-{
-	__shared__ uint32_t room[QS_SHARED_MASKS];
-	multilevel_adder adder(v, room);
-	qs_walk<WEIGHTED> walk(v, b);
-
-	adder.add(v, walk);
-}
 
 /* The least selected byte of a low bucket that is in registers. */
 __device__ __forceinline__ uint32_t
@@ -370,9 +358,7 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 static qb_status
 insert(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
 {
-	auto kernel = b->weight ? insert_keys<true> : insert_keys<false>;
-
-	return qs_launch(gpu, kernel, b->count, *v, *b);
+	return qs_add_batch<multilevel_adder>(gpu, v, b);
 }
 
 static qb_status

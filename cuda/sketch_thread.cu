@@ -38,15 +38,6 @@ template <typename Counter> struct thread_adder
 	}
 };
 
-template <typename Counter, bool WEIGHTED>
-__global__ void
-__launch_bounds__(QS_BLOCK) insert_keys(const qs_view v, const qs_batch b)
-{
-	qs_walk<WEIGHTED> walk(v, b);
-
-	thread_adder<Counter>(v, NULL).add(v, walk);
-}
-
 template <typename Counter>
 __global__ void
 __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_t *estimate)
@@ -77,19 +68,11 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 	}
 }
 
-template <typename Counter>
-static qb_status
-insert_counters(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
-{
-	auto kernel = b->weight ? insert_keys<Counter, true> : insert_keys<Counter, false>;
-
-	return qs_launch(gpu, kernel, b->count, *v, *b);
-}
-
 static qb_status
 insert(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
 {
-	return v->wide ? insert_counters<qs_u64>(gpu, v, b) : insert_counters<uint32_t>(gpu, v, b);
+	return v->wide ? qs_add_batch<thread_adder<qs_u64>>(gpu, v, b)
+				   : qs_add_batch<thread_adder<uint32_t>>(gpu, v, b);
 }
 
 static qb_status
