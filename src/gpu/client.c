@@ -179,6 +179,53 @@ GpuAskAll(const GpuTransfer *transfer)
 	return there;
 }
 
+/* Values that are asked, and the places of those that there are. */
+typedef struct Asking
+{
+	const GpuEach *each;
+	uint32 *place;
+} Asking;
+
+static void
+ask_value(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Asking *asking = transfer->context;
+	uint32 i = asking->place[at];
+
+	slot->entry = asking->each->ref[i];
+	if (asking->each->ask)
+		asking->each->ask(asking->each, slot, i);
+}
+
+static void
+take_value(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Asking *asking = transfer->context;
+
+	if (!slot->gone && slot->status == QB_OK)
+		asking->each->take(asking->each, slot, asking->place[at]);
+}
+
+void
+GpuAskEach(const GpuEach *each)
+{
+	Asking asking = { .each = each, .place = palloc(Max(each->count, 1) * sizeof(uint32)) };
+	GpuTransfer transfer = { .ref = each->ref,
+							 .op = each->op,
+							 .most = 1,
+							 .ask = ask_value,
+							 .take = take_value,
+							 .all_replies = true,
+							 .context = &asking };
+	uint32 i;
+
+	for (i = 0; i < each->count; i++)
+		if (each->ref[i].serial != 0)
+			asking.place[transfer.all++] = i;
+	(void) GpuAskAll(&transfer);
+	pfree(asking.place);
+}
+
 /* Keys on their way to the worker, with weights, or with answers to come. */
 typedef struct Keys
 {

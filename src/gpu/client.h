@@ -46,6 +46,25 @@ extern void GpuPostAll(const GpuTransfer *transfer);
  */
 extern bool GpuAskAll(const GpuTransfer *transfer);
 
+/* The same question to many values. */
+typedef struct GpuEach
+{
+	const GpuRef *ref; /* serial 0: there is none, and it is not asked */
+	uint32 count;
+	int op;
+
+	/* Write the request for value i; "op" and the entry are there already.  NULL: that is all. */
+	void (*ask)(const struct GpuEach *each, GpuSlot *slot, uint32 i);
+
+	/* Take the reply of value i; it is not called if the value is gone or the request failed. */
+	void (*take)(const struct GpuEach *each, const GpuSlot *slot, uint32 i);
+
+	void *context; /* for both functions */
+} GpuEach;
+
+/* Ask all of them, several at a time. */
+extern void GpuAskEach(const GpuEach *each);
+
 /* Post keys with their weights; weight NULL: 1 each. */
 extern void
 GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, size_t count);

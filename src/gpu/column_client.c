@@ -283,59 +283,29 @@ GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint3
 
 /* ---- using a copy ---- */
 
-/* Copies that are described.  "place" says where in the list the existing ones stand. */
-typedef struct Describing
-{
-	const GpuRef *ref;
-	GpuColumnState *state;
-	uint32 *place;
-} Describing;
-
 static void
-ask_state(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+take_state(const GpuEach *each, const GpuSlot *slot, uint32 i)
 {
-	const Describing *describing = transfer->context;
+	GpuColumnState *state = (GpuColumnState *) each->context + i;
+	const GpuColumnShape *shape = (const GpuColumnShape *) slot->shape.bytes;
 
-	slot->entry = describing->ref[describing->place[at]];
-}
-
-static void
-take_state(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const Describing *describing = transfer->context;
-	GpuColumnState *state = &describing->state[describing->place[at]];
-
-	state->there = !slot->gone && slot->status == QB_OK;
-	if (!state->there)
-		return;
-	state->map_lsn = GpuColumnShapeIn(slot)->map_lsn;
-	state->keys = GpuColumnShapeIn(slot)->keys;
+	state->there = true;
+	state->map_lsn = shape->map_lsn;
+	state->keys = shape->keys;
 	memcpy(&state->copied, GpuSlotData(slot), sizeof(state->copied));
 }
 
 void
 GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state)
 {
-	Describing describing = { .ref = ref,
-							  .state = state,
-							  .place = palloc(Max(count, 1) * sizeof(uint32)) };
-	GpuTransfer transfer = { .ref = ref,
-							 .op = COLUMN_DESCRIBE,
-							 .most = 1,
-							 .ask = ask_state,
-							 .take = take_state,
-							 .all_replies = true,
-							 .context = &describing };
+	GpuEach each = {
+		.ref = ref, .count = count, .op = COLUMN_DESCRIBE, .take = take_state, .context = state
+	};
 	uint32 i;
 
 	for (i = 0; i < count; i++)
-	{
 		state[i].there = false;
-		if (ref[i].serial != 0)
-			describing.place[transfer.all++] = i;
-	}
-	(void) GpuAskAll(&transfer);
-	pfree(describing.place);
+	GpuAskEach(&each);
 }
 
 static void

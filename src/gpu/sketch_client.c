@@ -35,54 +35,41 @@ GpuSketchCreate(const qs_params *params, GpuRef *ref)
 typedef struct Creating
 {
 	const qs_params *params;
-	const GpuRef *ref;
-	const uint32 *place; /* of each request among them */
 	bool *made;
 } Creating;
 
 static void
-ask_create(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+ask_create(const GpuEach *each, GpuSlot *slot, uint32 i)
 {
-	const Creating *creating = transfer->context;
-
-	slot->entry = creating->ref[creating->place[at]];
-	GpuSketchShapeIn(slot)->params = *creating->params;
+	GpuSketchShapeIn(slot)->params = *((const Creating *) each->context)->params;
 }
 
 static void
-take_created(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+take_created(const GpuEach *each, const GpuSlot *slot, uint32 i)
 {
-	const Creating *creating = transfer->context;
-
-	creating->made[creating->place[at]] = !slot->gone && slot->status == QB_OK;
+	((const Creating *) each->context)->made[i] = true;
 }
 
 void
 GpuSketchCreateAll(const qs_params *params, uint32 count, GpuRef *ref, bool *made)
 {
-	uint32 *place = palloc(count * sizeof(uint32));
-	Creating creating = { .params = params, .ref = ref, .place = place, .made = made };
-	GpuTransfer transfer = { .op = SKETCH_CREATE,
-							 .most = 1,
-							 .ask = ask_create,
-							 .take = take_created,
-							 .all_replies = true,
-							 .context = &creating };
+	Creating creating = { .params = params, .made = made };
+	GpuEach each = { .ref = ref,
+					 .count = count,
+					 .op = SKETCH_CREATE,
+					 .ask = ask_create,
+					 .take = take_created,
+					 .context = &creating };
 	uint32 i;
 
 	memset(made, 0, count * sizeof(bool));
 	for (i = 0; i < count; i++)
-		if (GpuNewEntry(GPU_FAMILY_SKETCH, &ref[i]))
-			place[transfer.all++] = i;
-	if (transfer.all > 0)
-	{
-		transfer.ref = &ref[place[0]];
-		(void) GpuAskAll(&transfer);
-	}
-	for (i = 0; i < transfer.all; i++)
-		if (!made[place[i]])
-			GpuDropEntry(&ref[place[i]]);
-	pfree(place);
+		if (!GpuNewEntry(GPU_FAMILY_SKETCH, &ref[i]))
+			ref[i].serial = 0;
+	GpuAskEach(&each);
+	for (i = 0; i < count; i++)
+		if (!made[i] && ref[i].serial != 0)
+			GpuDropEntry(&ref[i]);
 }
 
 /* Tables on their way to the worker. */
@@ -227,26 +214,24 @@ GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
 	GpuPost(slot);
 }
 
-qb_status
-GpuSketchTotal(const GpuRef *ref, int64 *total)
+/* Ask for the shape of a sketch that cannot be made anew. */
+static qb_status
+ask_shape(const GpuRef *ref, int op, GpuSketchShape *shape)
 {
 	GpuShape reply;
-	GpuSketchShape shape;
-	qb_status status = GpuFetchShape(GpuTakeSlot(ref, SKETCH_TOTAL, false), &reply);
+	qb_status status = GpuFetchShape(GpuTakeSlot(ref, op, false), &reply);
 
-	memcpy(&shape, &reply, sizeof(shape));
-	*total = shape.total;
+	memcpy(shape, &reply, sizeof(*shape));
 	return status;
 }
 
-/* Learn the shape of the worker's tables, which take no more keys then. */
-static qb_status
-fetch_shape(const GpuRef *ref, GpuSketchShape *shape)
+qb_status
+GpuSketchTotal(const GpuRef *ref, int64 *total)
 {
-	GpuShape reply;
-	qb_status status = GpuFetchShape(GpuTakeSlot(ref, SKETCH_FETCH, false), &reply);
+	GpuSketchShape shape;
+	qb_status status = ask_shape(ref, SKETCH_TOTAL, &shape);
 
-	memcpy(shape, &reply, sizeof(*shape));
+	*total = shape.total;
 	return status;
 }
 
@@ -323,7 +308,7 @@ GpuSketchDownload(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *s
 							 .take = take_piece,
 							 .all_replies = true,
 							 .context = &returning };
-	qb_status status = from->known ? QB_OK : fetch_shape(&from->ref, &returning.shape);
+	qb_status status = from->known ? QB_OK : ask_shape(&from->ref, SKETCH_FETCH, &returning.shape);
 
 	if (status != QB_OK)
 		return status;
