@@ -194,6 +194,36 @@ sub open_cursors
 	settled($node, 'a device that failed');
 }
 
+# Sketches of groups come from copies of columns.  While one of them is fetched, the worker describes the
+# tables of the next one, which can then stay: it makes room for others, and is right wherever it is.
+{
+	$node->safe_psql('postgres', q{CREATE TABLE c AS SELECT k, (k % 3)::int AS b FROM t; VACUUM ANALYZE c});
+	for my $structure ('sub_warp', 'multilevel')
+	{
+		my $groups = qq{SELECT b, g, CASE WHEN b = 0 OR g > 3 THEN md5(q::bytea) ELSE qsketch_estimate(q, 3 * g + b)::text END
+			FROM (SELECT b, qsketch_agg(k, qsketch_new('$structure', '1MB')) AS q FROM c GROUP BY b OFFSET 0) AS s, LATERAL generate_series(1, 5 + 0 * b) AS g};
+		my $right = $node->safe_psql('postgres', ORDINARY . $groups);
+		my %right = map { /^(\d+\|\d+)\|/ ? ($1 => $_) : () } split /\n/, $right;
+		my $session = $node->background_psql('postgres');
+
+		$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('c', '{k,b}')});
+		$session->query_safe("BEGIN; DECLARE d CURSOR FOR $groups");
+		my @rows = split /\n/, $session->query_safe('FETCH 7 FROM d');
+		set_worker($node, 'qsketch.gpu_memory_limit', "'1MB'");
+		is_right($node, "$structure: beside sketches of groups");
+		is(gpu_count($node, '(SELECT sum(g.values_now) FROM qsketch_gpu() AS g) - cached_now'), 1,
+			"$structure: the next group was moved, and the last one stays");
+		set_worker($node, 'qsketch.gpu_memory_limit', '0');
+		push @rows, split /\n/, $session->query_safe('FETCH ALL FROM d');
+		is(scalar(@rows), 15, "$structure: all rows");
+		is_deeply([ sort @rows ], [ sort values %right ], "$structure: groups that were moved are right");
+		$session->query_safe('COMMIT');
+		$session->quit;
+		settled($node, "$structure: groups");
+	}
+	$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('c')});
+}
+
 # questions that are cancelled
 $cursor = of_sketch('qsketch_total(sk), md5(qsketch_estimate(sk, ARRAY(SELECT g::bigint FROM generate_series(1, 500000) AS g))::text)',
 	'sub_warp', '1MB');

@@ -31,8 +31,8 @@ typedef struct GpuSketchHolding
 	int joining_device;          /* that it is on */
 	int parts;                   /* number of parts that are there, with that one */
 	uint64 merged;               /* units of another sketch that were added: sketch_merge.c */
-	bool frozen;                 /* a backend reads the tables from the device piece by piece */
-	GpuSketchShape shape;        /* of the tables, while they are written or read */
+	bool frozen;          /* a backend was told the shape of the tables, to read them in pieces */
+	GpuSketchShape shape; /* of the tables, while they are written or read */
 } GpuSketchHolding;
 
 extern GpuSketchHolding gpu_sketch_holding[GPU_ENTRIES];

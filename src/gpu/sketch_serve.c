@@ -73,6 +73,33 @@ to_device(GpuSketchHolding *h, int i, const qs_params *params, const qs_sketch *
 	return QB_OK;
 }
 
+/* May a backend be reading the tables as it was told?  Not if they got keys since. */
+static bool
+is_frozen(const GpuSketchHolding *h)
+{
+	return h->frozen && GpuSketchOps()->total(h->on_device) == h->shape.total &&
+		   h->params.n == h->shape.params.n;
+}
+
+/* Copy tables that a backend may be reading: its next pieces come from the copy. */
+static qb_status
+copy_frozen(const GpuSketchHolding *h, qs_sketch *copy)
+{
+	const GpuSketchShape *shape = &h->shape;
+	qb_status status;
+
+	qs_init(copy, &shape->params, GpuSketchMemory());
+	status = GpuSketchMakeTables(copy, shape);
+	if (status == QB_OK)
+		status = GpuSketchOps()->read(h->on_device, 0, shape->table_bytes, copy->table);
+	if (status == QB_OK && shape->extra_bytes > 0)
+		status =
+			GpuSketchOps()->read(h->on_device, shape->table_bytes, shape->extra_bytes, copy->extra);
+	if (status != QB_OK)
+		qs_free(copy);
+	return status;
+}
+
 /* Bring a sketch back from its device, for good. */
 static qb_status
 to_host(GpuSketchHolding *h)
@@ -85,7 +112,8 @@ to_host(GpuSketchHolding *h)
 	if (h->on_device == NULL)
 		return QB_NO_MEMORY;
 	copy = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
-	status = GpuSketchOps()->fetch(h->on_device, copy, GpuSketchMemory());
+	status = is_frozen(h) ? copy_frozen(h, copy)
+						  : GpuSketchOps()->fetch(h->on_device, copy, GpuSketchMemory());
 	if (status != QB_OK)
 	{
 		pfree(copy);
@@ -368,13 +396,10 @@ serve_sketch(GpuSlot *slot)
 	return status;
 }
 
-/* Tables that are being read stay: moved, their high buckets might get another order. */
 static qb_status
 move_sketch(int index)
 {
-	const GpuSketchHolding *h = &gpu_sketch_holding[index];
-
-	return h->on_device && !h->frozen ? GpuSketchEvict(index) : QB_READ_ONLY;
+	return gpu_sketch_holding[index].on_device ? GpuSketchEvict(index) : QB_READ_ONLY;
 }
 
 static GpuPlace
