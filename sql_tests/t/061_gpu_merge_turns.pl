@@ -8,6 +8,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use QsketchGpu;
 use Test::More;
+use Time::HiRes qw(time);
 
 my $node = gpu_node('merge_turns', "qsketch.gpu_devices = '0,1,2'", 'qsketch.device = auto', 'max_parallel_workers_per_gather = 0',
 	'jit = off', 'fsync = off');
@@ -95,6 +96,36 @@ for my $limit (12, 14, 20)
 }
 set_worker($node, 'qsketch.gpu_memory_limit', '0');
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k}') FROM unnest('{p1,p2,p3}'::regclass[]) AS p});
+
+# Two sessions of a role have large sketches merged again and again: how long does a small one take beside them?
+{
+	my $small = q{SET qsketch.device = gpu; SELECT qsketch_total(qsketch_agg(i, qsketch_new('multilevel', '64kB'))) FROM generate_series(1, 20000) AS i};
+	my $running = q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'greedy' AND state = 'active'};
+	my $slowest = sub {
+		my $worst = 0;
+		for (1 .. 8)
+		{
+			my $start = time;
+
+			is($node->safe_psql('postgres', $small), '20000', 'a small sketch');
+			$worst = time - $start if time - $start > $worst;
+		}
+		return sprintf('%.2f s', $worst);
+	};
+
+	$node->safe_psql('postgres', 'CREATE ROLE greedy LOGIN; GRANT SELECT ON parts TO greedy');
+	note('the slowest of 8 small sketches, alone: ' . $slowest->());
+	my $merges = gpu_count($node, 'values_made');
+	my @greedy = map { $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', 'greedy' ]) } 1, 2;
+
+	$_->query_until(qr/started/, "\\echo started\n" . (of_parts('qsketch_total(q)', 'sub_warp', 256) . ";\n") x 200) foreach @greedy;
+	ok($node->poll_query_until('postgres', "SELECT values_made >= $merges + 4 FROM qsketch_stat_gpu"), 'large sketches are merged');
+	note('beside large sketches: ' . $slowest->());
+	is($node->safe_psql('postgres', $running), '2', 'and go on meanwhile');
+	$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'greedy'});
+	$_->{run}->finish foreach @greedy;
+	settled($node, 'large sketches');
+}
 
 # Queries that end while their sketches are merged leave nothing.
 set_fault($node, 'slow');
