@@ -200,6 +200,7 @@ time_ceiling(const char *section, gk_ceiling ceiling, uint64_t bytes, uint64_t k
 
 	CHECK_CUDA(cudaMalloc(&j.table, bytes));
 	CHECK_CUDA(cudaMemset(j.table, 0, bytes));
+	CHECK_CUDA(cudaDeviceSynchronize());
 	print(section, "ceiling", bytes, keys, name, gkeys(keys, measure(run_ceiling, &j)), "Gkeys/s");
 	CHECK_CUDA(cudaFree(j.table));
 }

@@ -62,7 +62,7 @@ ceilings(const char *section, uint64_t bytes, double *reads, double *atomics)
 	uint32_t *word;
 
 	CHECK_CUDA(cudaMalloc((void **) &word, bytes));
-	CHECK_CUDA(cudaMemset(word, 0, bytes));
+	CHECK_CUDA(cudaMemsetAsync(word, 0, bytes, stream));
 	*reads = ROWS / measure(nothing, [&] { gf_read_random(stream, word, words, ROWS); });
 	*atomics = ROWS / measure(nothing, [&] { gf_or_random(stream, word, words, ROWS); });
 	CHECK_CUDA(cudaGetLastError());
@@ -176,7 +176,7 @@ bits_of(const qf_filter *f)
 	uint32_t *word;
 
 	CHECK_CUDA(cudaMalloc((void **) &word, bytes));
-	CHECK_CUDA(cudaMemcpy(word, f->bits, bytes, cudaMemcpyHostToDevice));
+	copy_to_device(word, f->bits, bytes);
 	return word;
 }
 

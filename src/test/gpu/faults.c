@@ -6,7 +6,8 @@
  * The library of this test is built with QS_CUDA_FAULTS: its QS_CUDA_TRY asks
  * qs_cuda_fault() whether the call must fail.  An operation is repeated with
  * its first, second, third ... call failing until it succeeds.  After each
- * failure everything is closed, and device memory must be as before.
+ * failure everything is closed, and device memory must be as before: no other program may
+ * use the device at the same time.
  *
  * src/test/gpu/faults.c
  */
@@ -328,7 +329,7 @@ main(void)
 	for (int i = 0; i < KEYS; i++)
 		f.weight[i] = i % 1000;
 	CHECK_CUDA(cudaMalloc((void **) &f.device_key, KEYS * sizeof(uint64_t)));
-	CHECK_CUDA(cudaMemcpy(f.device_key, f.key, sizeof(f.key), cudaMemcpyHostToDevice));
+	copy_to_device(f.device_key, f.key, sizeof(f.key));
 	CHECK_CUDA(cudaDeviceSynchronize());
 	calls += fail_open();
 	for (size_t s = 0; s < sizeof(structures) / sizeof(structures[0]); s++)

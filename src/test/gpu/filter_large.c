@@ -34,7 +34,7 @@ upload(const uint64_t *key, size_t count)
 	uint64_t *there;
 
 	CHECK_CUDA(cudaMalloc((void **) &there, count * 8));
-	CHECK_CUDA(cudaMemcpy(there, key, count * 8, cudaMemcpyHostToDevice));
+	copy_to_device(there, key, count * 8);
 	return there;
 }
 
@@ -52,6 +52,7 @@ compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, uint64_t *key, size_t
 	there = upload(key, count);
 	CHECK_CUDA(cudaMalloc((void **) &found, count));
 	CHECK_CUDA(cudaMemset(found, 7, count));
+	CHECK_CUDA(cudaDeviceSynchronize());
 	CHECK(qf_cuda_contains_device(gpu, there, count, found) == QB_OK);
 	CHECK_CUDA(cudaDeviceSynchronize());
 	CHECK_CUDA(cudaMemcpy(got, found, count, cudaMemcpyDeviceToHost));

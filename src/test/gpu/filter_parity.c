@@ -270,9 +270,9 @@ compare_device_rows(qs_cuda *gpu, const qf_params *p, const rows *r)
 	CHECK(qf_engine_cpu.insert(&here, &b) == QB_OK);
 	CHECK_CUDA(cudaMalloc((void **) &fingerprint, r->count * 8));
 	CHECK_CUDA(cudaMalloc((void **) &row, r->count * 8));
-	CHECK_CUDA(cudaMemcpy(fingerprint, r->fingerprint, r->count * 8, cudaMemcpyHostToDevice));
+	copy_to_device(fingerprint, r->fingerprint, r->count * 8);
 	if (r->row)
-		CHECK_CUDA(cudaMemcpy(row, r->row, r->count * 8, cudaMemcpyHostToDevice));
+		copy_to_device(row, r->row, r->count * 8);
 	b.fingerprint = fingerprint;
 	b.row = r->row ? row : NULL;
 	CHECK(qf_cuda_create(gpu, p, &there) == QB_OK);

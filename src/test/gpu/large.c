@@ -111,8 +111,7 @@ run_case(qs_cuda *gpu, large_case *c, uint64_t *device_key)
 	bool joined = false;
 	int wrong = 0;
 
-	CHECK_CUDA(cudaMemcpy(device_key, c->key, c->keys * 8, cudaMemcpyHostToDevice));
-	CHECK_CUDA(cudaDeviceSynchronize());
+	copy_to_device(device_key, c->key, c->keys * 8);
 	for (int way = QS_BULK_AUTO; way <= QS_BULK_ALWAYS; way++)
 	{
 		qs_sketch fetched;

@@ -109,17 +109,12 @@ draw_keys(test_case *t, bool weighted)
 	return count;
 }
 
-/*
- * Copies from ordinary memory return before the data have arrived, and streams
- * of their own do not wait for them.
- */
 static void
 to_device(test_case *t, const int64_t *weight, size_t count)
 {
-	CHECK_CUDA(cudaMemcpy(t->device_key, t->key, count * 8, cudaMemcpyHostToDevice));
+	copy_to_device(t->device_key, t->key, count * 8);
 	if (weight)
-		CHECK_CUDA(cudaMemcpy(t->device_weight, weight, count * 8, cudaMemcpyHostToDevice));
-	CHECK_CUDA(cudaDeviceSynchronize());
+		copy_to_device(t->device_weight, weight, count * 8);
 }
 
 /* Insert the keys by one launch, as several arrays; if they are too many for that, as one. */

@@ -125,6 +125,17 @@ test_release(void *context, void *pointer)
 
 const qb_memory test_memory = { .alloc = test_alloc, .release = test_release };
 
+/*
+ * Copies from ordinary memory return before the data have arrived, and streams
+ * of their own do not wait for them.
+ */
+void
+copy_to_device(void *to, const void *from, size_t bytes)
+{
+	CHECK_CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+	CHECK_CUDA(cudaDeviceSynchronize());
+}
+
 double
 seconds(void)
 {

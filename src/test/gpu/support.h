@@ -59,6 +59,9 @@ extern void make_keys(uint64_t *key, key_kind kind, uint64_t seed, uint64_t firs
 /* The C library's memory, zeroed and aligned as sketches need it. */
 extern const qb_memory test_memory;
 
+/* Copy to memory of the device.  Streams of any kind that are used afterwards see the data. */
+extern void copy_to_device(void *to, const void *from, size_t bytes);
+
 extern double seconds(void);
 
 /* Cores of this machine. */
