@@ -134,7 +134,7 @@ slices_are_the_whole(void **state)
 static void
 dead_high_buckets(void **state)
 {
-	qs_params p = test_params(QS_MULTILEVEL, 40, 3, 3, 4, 5);
+	qs_params p = test_params(QS_MULTILEVEL, 400, 3, 3, 4, 5);
 	uint64_t key[STREAM];
 	int64_t weight[STREAM];
 	qs_sketch from, into[2];
@@ -149,14 +149,14 @@ dead_high_buckets(void **state)
 	test_init_dense(&from, &p);
 	REQUIRE_OK(qs_engine_cpu.insert(&from, key, weight, STREAM));
 	REQUIRE_OK(qs_engine_cpu.remove(&from, key, weight, STREAM - 1));
-	REQUIRE(from.total == 300 && from.extra_used > 30);
+	REQUIRE(from.total == 300 && from.extra_used > 300);
 	for (i = 0; i < 2; i++)
 		test_init_dense(&into[i], &p);
 	REQUIRE_OK(qs_merge(&into[1], &from));
 	REQUIRE_OK(qs_merge_begin(&into[0], &from));
-	for (i = 0; i < 40; i += 4)
-		merge_slice(&into[0], (qs_slice){ (uint64_t) i, 4 }, &from, (qs_slice){ (uint64_t) i, 4 },
-					i % 8 == 0);
+	for (i = 0; i < 400; i += 40)
+		merge_slice(&into[0], (qs_slice){ (uint64_t) i, 40 }, &from, (qs_slice){ (uint64_t) i, 40 },
+					i % 80 == 0);
 	for (i = 0; i < 2; i++)
 		REQUIRE_OK(qs_engine_cpu.insert(&into[i], key, weight, STREAM));
 	REQUIRE(test_same(&into[0], &into[1]));
