@@ -311,6 +311,8 @@ static bool
 merge_into_remote(qs_sketch *into, const qs_sketch *from)
 {
 	GpuSketchWake(into);
+	if (from == into)
+		return false;
 	if (from->remote)
 		GpuSketchMergeInto(&GpuRemoteOf(into)->ref, &GpuRemoteOf(from)->ref);
 	else if (from->form == QS_EXPLICIT && from->params.n < into->params.n)

@@ -41,13 +41,31 @@ slice_of(const qs_sketch *sk, qs_slice units)
 	return slice;
 }
 
+/*
+ * Have room for the high buckets that a slice can ask for: for each bucket with a counter of
+ * 256 or more, and for each that "from" has.  A slice would not get it itself, because it
+ * has no more room than buckets.
+ */
+static qb_status
+reserve(qs_sketch *into, qs_slice to, const qs_sketch *from)
+{
+	uint64_t most = (uint64_t) into->total / 256 + from->extra_used;
+
+	if (!into->ops->reserve)
+		return QB_OK;
+	return into->ops->reserve(into, (size_t) (to.count < most ? to.count : most));
+}
+
 qb_status
 qs_merge_slice(qs_sketch *into, qs_slice to, const qs_sketch *from, qs_slice units)
 {
+	qb_status status = reserve(into, to, from);
 	qs_sketch target = slice_of(into, to);
 	qs_sketch source = slice_of(from, units);
-	qb_status status = into->ops->accumulate(&target, &source, false);
 
+	if (status != QB_OK)
+		return status;
+	status = into->ops->accumulate(&target, &source, false);
 	into->extra = target.extra;
 	into->extra_used = target.extra_used;
 	into->extra_room = target.extra_room;

@@ -11,13 +11,13 @@
  * Between two slices "into" may get keys, and may be copied.  Its total has the keys of
  * both sketches, but its counters do not yet.  So nobody may ask it for estimates.
  *
- * Sketches of structure sf have no slices.
+ * Sketches of structure sf have no slices, and no sketch is merged into itself so.
  *
  * The unit of a slice is a bucket.  Of a thread sketch it is a counter: its rows are one
  * array, the first row first.
  *
  * A slice can also be taken out as a sketch of its own, to be sent elsewhere.  Such a
- * sketch has the counters of the slice, and no total.
+ * sketch has the counters of the slice, and no total, and nothing is merged into it.
  *
  * src/sketch/slice.h
  */

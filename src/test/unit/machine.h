@@ -25,6 +25,7 @@
 #include "support.h"
 
 #include "engine/sketch_kernels.h"
+#include "sketch/slice.h"
 
 #define MACHINE_SKETCHES 3
 #define MACHINE_KEYS     400
@@ -315,6 +316,45 @@ machine_refuse(machine *m, machine_sketch *u)
 	free(before.data);
 }
 
+/* Merge a dense sketch slice by slice, in place or taken out. */
+static inline qb_status
+machine_merge_slices(machine *m, qs_sketch *into, const qs_sketch *from)
+{
+	qb_status status = qs_merge_begin(into, from);
+	uint64_t units, more, at, count;
+
+	if (status != QB_OK)
+		return status;
+	units = qs_slice_units(&into->params);
+	more = from->params.n / into->params.n;
+	for (at = 0; at < units; at += count)
+	{
+		qs_slice to = { at, count = 1 + choose(&m->from, units - at) };
+		qs_slice all = { at * more, count * more };
+		qs_sketch taken;
+
+		if (choose(&m->from, 2))
+		{
+			REQUIRE_OK(qs_merge_slice(into, to, from, all));
+			continue;
+		}
+		REQUIRE_OK(qs_take_slice(&taken, from, all, &test_heap));
+		REQUIRE_OK(qs_merge_slice(into, to, &taken, (qs_slice){ 0, all.count }));
+		qs_free(&taken);
+	}
+	return QB_OK;
+}
+
+/* Merge in slices, if that can be, or at once. */
+static inline qb_status
+machine_merge_any(machine *m, qs_sketch *into, const qs_sketch *from)
+{
+	bool sliced = from != into && from->form == QS_DENSE && into->form == QS_DENSE &&
+				  !qs_has_fat(from->params.structure) && choose(&m->from, 2);
+
+	return sliced ? machine_merge_slices(m, into, from) : qs_merge(into, from);
+}
+
 /* Merge a sketch, or its bytes, into any sketch, even into itself. */
 static inline void
 machine_merge(machine *m, machine_sketch *u, machine_sketch *v)
@@ -325,7 +365,7 @@ machine_merge(machine *m, machine_sketch *u, machine_sketch *v)
 	uint64_t i;
 
 	REQUIRE_OK(qs_open(&view, bytes.data, bytes.length));
-	REQUIRE_STATUS(qs_merge(&u->sk, choose(&m->from, 2) ? &v->sk : &view),
+	REQUIRE_STATUS(machine_merge_any(m, &u->sk, choose(&m->from, 2) ? &v->sk : &view),
 				   fits ? QB_OK : QB_TOTAL_OVERFLOW);
 	free(bytes.data);
 	for (i = 0; i < m->keys && fits; i++)

@@ -130,6 +130,42 @@ slices_are_the_whole(void **state)
 		}
 }
 
+/* High buckets that have nothing any more, because keys were removed, come with their slices, and get keys. */
+static void
+dead_high_buckets(void **state)
+{
+	qs_params p = test_params(QS_MULTILEVEL, 400, 3, 3, 4, 5);
+	uint64_t key[STREAM];
+	int64_t weight[STREAM];
+	qs_sketch from, into[2];
+	int i;
+
+	(void) state;
+	for (i = 0; i < STREAM; i++)
+	{
+		key[i] = test_key((uint64_t) i);
+		weight[i] = 300;
+	}
+	test_init_dense(&from, &p);
+	REQUIRE_OK(qs_engine_cpu.insert(&from, key, weight, STREAM));
+	REQUIRE_OK(qs_engine_cpu.remove(&from, key, weight, STREAM - 1));
+	REQUIRE(from.total == 300 && from.extra_used > 300);
+	for (i = 0; i < 2; i++)
+		test_init_dense(&into[i], &p);
+	REQUIRE_OK(qs_merge(&into[1], &from));
+	REQUIRE_OK(qs_merge_begin(&into[0], &from));
+	for (i = 0; i < 400; i += 40)
+		merge_slice(&into[0], (qs_slice){ (uint64_t) i, 40 }, &from, (qs_slice){ (uint64_t) i, 40 },
+					i % 80 == 0);
+	for (i = 0; i < 2; i++)
+		REQUIRE_OK(qs_engine_cpu.insert(&into[i], key, weight, STREAM));
+	REQUIRE(test_same(&into[0], &into[1]));
+	qs_free(&from);
+	for (i = 0; i < 2; i++)
+		qs_free(&into[i]);
+	test_no_leak();
+}
+
 /* Memory runs out: nothing leaks, and what is there can be freed. */
 static void
 no_memory(void **state)
@@ -162,6 +198,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slices_are_the_whole),
+		cmocka_unit_test(dead_high_buckets),
 		cmocka_unit_test(no_memory),
 	};
 
