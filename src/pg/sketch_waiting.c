@@ -7,7 +7,9 @@
  * which are no longer in the processor's cache.  So the compact sketches of a state wait,
  * as keys wait in its buffer.  Then all are merged into the same tables, one after
  * another.  Until then the state has no tables, so a hash aggregate has room for many
- * groups, and need not write to disk the sketches of groups that it has no room for.
+ * groups, and need not write to disk the sketches of groups that it has no room for.  It
+ * learns late what groups take that get tables after all, as it does where keys make
+ * sketches dense.
  *
  * The sketches that wait take at most half of the tables' memory.  A state that has
  * tables lets nothing wait.
