@@ -51,7 +51,7 @@ make_of_keys(SketchState *expanded)
 	const KeyBuffer *buffer = &expanded->keyed.buffer;
 	bool made;
 
-	if (buffer->count == 0 || expanded->removed || expanded->keyed.counting ||
+	if (buffer->count == 0 || expanded->waiting || expanded->removed || expanded->keyed.counting ||
 		expanded->engine != &qs_engine_cpu)
 		return false;
 	made = qs_compact_from_keys(

@@ -83,7 +83,10 @@ qsketch_location(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (expanded)
+	{
+		SketchMergeWaiting(expanded);
 		sk = &expanded->sketch;
+	}
 	else if (!stored)
 	{
 		SketchReadAsStored(&reader, datum);

@@ -83,7 +83,8 @@ merge_operand(SketchState *state, const Operand *operand)
 
 /*
  * Make the first sketch the state: the object that came by a ticket itself, anything
- * else as a copy.
+ * else as a copy.  Compact sketches, which may wait, and sketches on a device are merged
+ * into an empty state.
  */
 static SketchState *
 state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
@@ -96,7 +97,7 @@ state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
 		operand->owned = false; /* it became the state, so it must not be deleted */
 		return SketchStateStart(fcinfo, operand->expanded, &merge_functions);
 	}
-	if (!operand->sketch->remote)
+	if (!operand->sketch->remote && operand->sketch->form != QS_COMPACT)
 		return SketchStateStart(fcinfo, SketchCopy(states, operand->sketch), &merge_functions);
 	state =
 		SketchStateStart(fcinfo, SketchCreate(states, &operand->sketch->params), &merge_functions);
@@ -194,10 +195,20 @@ qsketch_moving_final(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/* qsketch_agg_final(qsketch): the state, to be read where it is. */
+/*
+ * qsketch_agg_final(qsketch): the state, to be read where it is, or the result of sketches
+ * that wait in it.  A window function goes on with the state, so that merges them there.
+ */
 PG_FUNCTION_INFO_V1(qsketch_agg_final);
 Datum
 qsketch_agg_final(PG_FUNCTION_ARGS)
 {
+	SketchState *state = PG_ARGISNULL(0) ? NULL : SketchStateIn(PG_GETARG_DATUM(0));
+	struct varlena *result = NULL;
+
+	if (state && AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_AGGREGATE)
+		result = SketchOfWaiting(state);
+	if (result)
+		PG_RETURN_POINTER(result);
 	return AggregateFinal(fcinfo, &sketch_state_type);
 }

@@ -285,6 +285,7 @@ void
 SketchFree(SketchState *expanded)
 {
 	SketchFreeMade(expanded);
+	SketchFreeWaiting(expanded);
 	qs_free(&expanded->sketch);
 	KeyBufferFree(&expanded->keyed.buffer);
 	pfree(expanded);
@@ -308,21 +309,27 @@ remove_now(SketchState *expanded)
 	SketchFree(removed);
 }
 
-/* Bring the sketch up to date: count the keys in the buffer, then remove keys. */
+/* Bring the sketch up to date: count the keys and merge the sketches that wait, then remove keys. */
 void
 SketchFlush(SketchState *expanded)
 {
+	SketchMergeWaiting(expanded);
 	flush_buffer(expanded);
 	if (expanded->removed)
 		remove_now(expanded);
 }
 
-/* Add another sketch of the same parameters, or of parameters that fold to them. */
+/*
+ * Add another sketch of the same parameters, or of parameters that fold to them.  It may
+ * wait until the state is read.
+ */
 void
 SketchMerge(SketchState *expanded, const qs_sketch *from)
 {
-	SketchFlush(expanded);
 	set_version(expanded);
+	if (SketchLetWait(expanded, from))
+		return;
+	SketchFlush(expanded);
 	SketchCheck(expanded->engine->merge(&expanded->sketch, from));
 }
 
@@ -435,6 +442,7 @@ static void
 release(KeyedState *state)
 {
 	SketchFreeMade((SketchState *) state);
+	SketchFreeWaiting((SketchState *) state);
 	qs_free(&((SketchState *) state)->sketch);
 	KeyBufferFree(&state->buffer);
 }

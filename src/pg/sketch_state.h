@@ -15,7 +15,7 @@ typedef struct SketchState
 {
 	KeyedState keyed;
 
-	qs_sketch sketch;        /* without the keys in the buffer */
+	qs_sketch sketch;        /* without the keys in the buffer, and without "waiting" */
 	const qs_engine *engine; /* where batches go */
 
 	bool folded;    /* sketches of different sizes were merged into it */
@@ -32,6 +32,9 @@ typedef struct SketchState
 	 * version, and this object never has it with other counts of the same total.
 	 */
 	uint64 version;
+
+	struct WaitingSketch *waiting; /* compact sketches to be merged (sketch_waiting.c), or NULL */
+	Size waiting_bytes;            /* their memory */
 
 	/* Keys of negative weight, to be removed once all others are added; or NULL. */
 	struct SketchState *removed;
@@ -68,6 +71,12 @@ extern void SketchFlattenInto(ExpandedObjectHeader *header, void *result, Size s
 extern Size SketchPassBytes(KeyedState *state);
 extern void SketchPass(KeyedState *state, void *place, Size bytes);
 extern void SketchFreeMade(SketchState *expanded);
+
+/* sketch_waiting.c: compact sketches wait before they are merged. */
+extern bool SketchLetWait(SketchState *expanded, const qs_sketch *from);
+extern void SketchMergeWaiting(SketchState *expanded);
+extern void SketchFreeWaiting(SketchState *expanded);
+extern struct varlena *SketchOfWaiting(const SketchState *expanded);
 
 extern void SketchSetKey(SketchState *expanded, const KeyType *key);
 extern bool SketchMakeRoom(SketchState *expanded);

@@ -33,20 +33,13 @@ AggregateUnchanged(FunctionCallInfo fcinfo)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/*
- * Return a datum that points to the state, from the caller's memory: then the executor
- * copies nothing.  Before PostgreSQL 16 it would flatten the state otherwise.
- */
 Datum
 AggregateFinal(FunctionCallInfo fcinfo, const KeyedStateType *type)
 {
 	KeyedState *state = PG_ARGISNULL(0) ? NULL : StateExpandedIn(PG_GETARG_DATUM(0), type);
-	void *pointer;
 
 	(void) AggregateContext(fcinfo);
 	if (state == NULL)
 		return AggregateUnchanged(fcinfo);
-	pointer = palloc(EXPANDED_POINTER_SIZE);
-	memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
-	PG_RETURN_POINTER(pointer);
+	PG_RETURN_POINTER(StatePointer(state));
 }

@@ -18,6 +18,14 @@ StateCreate(const KeyedStateType *type, MemoryContext context)
 	return state;
 }
 
+struct varlena *
+StatePointer(KeyedState *state)
+{
+	void *pointer = palloc(EXPANDED_POINTER_SIZE);
+
+	return memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
+}
+
 /* The child context of this name.  Names are compared by address. */
 static MemoryContext
 child_of(MemoryContext parent, const char *name)

@@ -111,6 +111,12 @@ StateOfRow(Datum datum, const KeyedStateType *type)
 	return header && header->eoh_methods == &type->methods ? header : NULL;
 }
 
+/*
+ * A read-only datum that points to the state, from the caller's memory: then the executor
+ * copies nothing.  Before PostgreSQL 16 it would flatten the state otherwise.
+ */
+extern struct varlena *StatePointer(KeyedState *state);
+
 static inline Datum
 StateDatum(const KeyedState *state)
 {

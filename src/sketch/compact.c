@@ -137,6 +137,47 @@ folded_index(const qs_params *p, uint64_t index, uint64_t more)
 	return index / together / more * together + index % together;
 }
 
+/* Add a small unit to its low bucket; what passes 255 goes to the high bucket. */
+QB_INLINE qb_status
+add_small_low(qs_sketch *into, const qs_small_unit *unit)
+{
+	uint8_t *low = qs_low_bucket(into, unit->index);
+	uint64_t word = unit->word;
+	uint32_t mask;
+
+	if (into->extra_used == into->extra_room && into->ops->reserve(into, 1) != QB_OK)
+		return QB_NO_MEMORY;
+	for (mask = unit->mask; mask != 0; mask &= mask - 1, word >>= 8)
+	{
+		uint32_t c = (uint32_t) __builtin_ctz(mask);
+		uint32_t sum = low[c] + (uint32_t) (word & 0xFF);
+
+		low[c] = (uint8_t) sum;
+		if (sum > 255)
+		{
+			uint8_t *high = qs_high_for_update(into, low);
+
+			qb_counter_set(high, c, into->wide, qb_counter_get(high, c, into->wide) + 1);
+		}
+	}
+	return QB_OK;
+}
+
+/* Add a small unit to a bucket of so many counters. */
+QB_INLINE qb_status
+add_small(qs_sketch *into, uint32_t width, const qs_small_unit *unit)
+{
+	uint64_t word = unit->word;
+	uint32_t mask;
+
+	if (width == QS_LOW_COUNTERS)
+		return add_small_low(into, unit);
+	for (mask = unit->mask; mask != 0; mask &= mask - 1, word >>= 8)
+		add_counter(into->table, into->wide, unit->index * width + (uint32_t) __builtin_ctz(mask),
+					word & 0xFF);
+	return QB_OK;
+}
+
 /* So many units of one key wait while their places in the table are fetched. */
 #define WAITING 64
 
@@ -208,6 +249,42 @@ take_singles(qs_sketch *into, uint32_t width, qs_unit_reader *r, const qs_single
 	return status;
 }
 
+/* Add all units of a group of a sketch of as many buckets. */
+QB_INLINE qb_status
+add_group(qs_sketch *into, uint32_t width, qs_unit_reader *r, const qs_single *single, waiting *w)
+{
+	qb_status status = QB_OK;
+	qs_small_unit small;
+	qs_unit unit;
+
+	while (status == QB_OK)
+	{
+		status = take_singles(into, width, r, single, w);
+		if (status != QB_OK)
+			break;
+		if (qs_next_small(r, single, &small))
+			status = add_small(into, width, &small);
+		else if (qs_read_unit(r, &unit))
+			status = add_unit(into, width, unit.index, &unit);
+		else
+			break;
+	}
+	return status;
+}
+
+/* Add all units of a group of a sketch of "more" times as many buckets. */
+static qb_status
+fold_group(qs_sketch *into, const qs_sketch *from, uint64_t more, qs_unit_reader *r)
+{
+	uint32_t width = qs_units_of(&into->params).width;
+	qb_status status = QB_OK;
+	qs_unit unit;
+
+	while (status == QB_OK && qs_read_unit(r, &unit))
+		status = add_unit(into, width, folded_index(&from->params, unit.index, more), &unit);
+	return status;
+}
+
 qb_status
 qs_compact_add(qs_sketch *into, const qs_sketch *from)
 {
@@ -215,7 +292,6 @@ qs_compact_add(qs_sketch *into, const qs_sketch *from)
 	qs_groups g = qs_groups_of(from);
 	qs_single single = qs_single_of(&from->params);
 	qs_unit_reader r;
-	qs_unit unit;
 	waiting w;
 	qb_status status = QB_OK;
 
@@ -223,16 +299,8 @@ qs_compact_add(qs_sketch *into, const qs_sketch *from)
 	while (status == QB_OK && qs_next_group(&g, &r))
 	{
 		qb_pause_after(into->memory, &g.steps, 1 + (uint64_t) (r.end - r.next));
-		while (status == QB_OK)
-		{
-			if (more == 1)
-				status = take_singles(into, g.layout.width, &r, &single, &w);
-			if (status != QB_OK || !qs_read_unit(&r, &unit))
-				break;
-			status = add_unit(
-				into, g.layout.width,
-				more == 1 ? unit.index : folded_index(&from->params, unit.index, more), &unit);
-		}
+		status = more == 1 ? add_group(into, g.layout.width, &r, &single, &w)
+						   : fold_group(into, from, more, &r);
 	}
 	return status == QB_OK ? add_waiting(into, g.layout.width, &w) : status;
 }

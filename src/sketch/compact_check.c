@@ -98,6 +98,62 @@ take_singles(findings *f, qs_unit_reader *r, const qs_single *single)
 	f->sum += present * single->depth;
 }
 
+/* The sum of the bytes of a word, which are below 128. */
+QB_INLINE uint32_t
+sum_of_bytes(uint64_t word)
+{
+	const uint64_t even = UINT64_C(0x00FF00FF00FF00FF);
+
+	return (uint32_t) (((word & even) + (word >> 8 & even)) * UINT64_C(0x0001000100010001) >> 48);
+}
+
+/* Is no byte of a word larger than this?  The bytes are below 128. */
+QB_INLINE bool
+bytes_within(uint64_t word, uint32_t most)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t room = (most < 0x7F ? most : 0x7F) * ones + 0x80 * ones - word;
+
+	return (room & 0x80 * ones) == 0x80 * ones;
+}
+
+/*
+ * Take a small unit, a whole bucket.  False if its counters do not fit each other.  None of
+ * them exceeds the total if the sum of all units is right.
+ */
+QB_INLINE bool
+take_small(findings *f, const qs_small_unit *unit)
+{
+	uint32_t sum = sum_of_bytes(unit->word);
+	uint32_t weight = sum / f->owned;
+
+	f->present++;
+	f->sum += sum;
+	return weight * f->owned == sum && bytes_within(unit->word, weight);
+}
+
+/* Take all units of a group.  False if they are damaged. */
+QB_INLINE bool
+take_group(findings *f, qs_unit_reader *r, const qs_single *single)
+{
+	qs_small_unit small;
+	qs_unit unit;
+
+	for (;;)
+	{
+		take_singles(f, r, single);
+		if (qs_next_small(r, single, &small))
+		{
+			if (!take_small(f, &small))
+				return false;
+		}
+		else if (!qs_read_unit(r, &unit))
+			return !r->damaged;
+		else if (!take_unit(f, &unit))
+			return false;
+	}
+}
+
 /* All units were read.  Do they fit the total, and is this the form to write them in? */
 static bool
 units_fit(const findings *f)
@@ -123,22 +179,13 @@ qs_compact_check(const qs_sketch *view)
 	qs_groups g = qs_groups_of(view);
 	qs_single single = qs_single_of(&view->params);
 	qs_unit_reader r;
-	qs_unit unit;
 
 	f.together = qs_units_together(&view->params);
 	f.owned = qs_has_rows(view->params.structure) ? 1 : view->params.depth;
 	while (qs_next_group(&g, &r))
 	{
 		qb_pause_after(view->memory, &g.steps, 1 + (uint64_t) (r.end - r.next));
-		for (;;)
-		{
-			take_singles(&f, &r, &single);
-			if (!qs_read_unit(&r, &unit))
-				break;
-			if (!take_unit(&f, &unit))
-				return false;
-		}
-		if (r.damaged)
+		if (!take_group(&f, &r, &single))
 			return false;
 	}
 	return g.start == g.bytes && bucket_ends(&f) && units_fit(&f);

@@ -202,6 +202,45 @@ qs_next_single(qs_unit_reader *r, const qs_single *single, uint64_t *index, uint
 	return true;
 }
 
+/* A unit of at most eight counters below 128, each of which is a byte of a word. */
+typedef struct qs_small_unit
+{
+	uint64_t index;
+	uint64_t word;
+	uint32_t mask;
+} qs_small_unit;
+
+/*
+ * Read the next unit if it is small, is a whole bucket, and follows at a short gap.  False:
+ * it is something else, perhaps damaged, and still to be read.  No branch depends on the
+ * number of counters, which cannot be predicted where buckets have several keys.
+ */
+QB_INLINE bool
+qs_next_small(qs_unit_reader *r, const qs_single *single, qs_small_unit *unit)
+{
+	const uint64_t tops = UINT64_C(0x8080808080808080);
+	uint32_t count;
+	uint64_t used;
+	uint8_t gap;
+
+	if (r->limit - r->next < SINGLE_BYTES || single->depth == 0)
+		return false;
+	gap = r->next[0];
+	unit->mask = qb_load32(r->next + 1) & UINT32_MAX >> (32 - 8 * r->mask_bytes);
+	count = qs_mask_bits(unit->mask);
+	used = UINT64_MAX >> (56 - 8 * ((count - 1) & 7));
+	unit->word = qb_load64(r->next + single->head) & used;
+	/* no byte of a counter may be zero, or have its highest bit set */
+	if (((unit->word + (used & ~tops)) & tops) != (used & tops) || (unit->word & tops) != 0 ||
+		count - 1 > 7 || (uint64_t) unit->mask >> r->width != 0 || gap > 0x7F ||
+		gap >= r->after - r->index || r->end - r->next < single->head + count)
+		return false;
+	unit->index = r->index + gap;
+	r->index = unit->index + 1;
+	r->next += single->head + count;
+	return true;
+}
+
 /* A compact view, to be read group by group. */
 typedef struct qs_groups
 {
