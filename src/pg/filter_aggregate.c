@@ -3,8 +3,9 @@
  *		qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg.
  *
  * They are declared for keys of any type and made like the aggregates of sketches
- * (sketch_template.c).  The state is an expanded qfilter in the aggregate's context,
- * partial states travel as ordinary values, and nothing is kept in the FmgrInfo.  There
+ * (sketch_template.c).  The state is an expanded qfilter in the aggregate's context, and
+ * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values, or without
+ * groups by a ticket, if their own process combines them (pgbase/state_ticket.c).  There
  * is no inverse function: a window frame whose start moves is computed anew.
  *
  * The id of a row may have any type that hashes.  An integer is taken as it is, and another id
@@ -27,11 +28,12 @@ template_argument(FilterInput input)
 	return input == FILTER_ROWS ? NUMBER_ARGUMENT : NUMBER_ARGUMENT + 1;
 }
 
-/* Say whether PostgreSQL watches the memory of a new state. */
+/* Say whether PostgreSQL watches the memory of a new state, and whether it may go by a ticket. */
 static FilterState *
 start_state(FunctionCallInfo fcinfo, FilterState *state)
 {
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
+	state->keyed.ticket = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, &filter_functions);
 	return state;
 }
 
@@ -106,7 +108,7 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 
 		template_params(fcinfo, template_argument(input), &params);
 		state =
-			start_state(fcinfo, FilterCreate(StateContext(&filter_state_type, context), &params));
+			start_state(fcinfo, FilterCreate(AggregateStates(fcinfo, &filter_state_type), &params));
 		FilterPlace(state);
 	}
 	KeyTypeOfArgument(&key, fcinfo, KEY_ARGUMENT);
@@ -186,15 +188,17 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 	MemoryContext context = AggregateContext(fcinfo);
 	FilterState *state;
 	FilterReader reader;
+	void *owned;
 
 	if (PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), &filter_state_type) == NULL)
 		CheckMoving(fcinfo, &filter_functions);
-	FilterRead(&reader, PG_GETARG_DATUM(1));
+	FilterRead(&reader, AggregateOperand(fcinfo, &filter_state_type, &owned));
 	if (PG_ARGISNULL(0))
-		state = start_state(fcinfo,
-							FilterCopy(StateContext(&filter_state_type, context), reader.filter));
+		state = start_state(
+			fcinfo,
+			owned ? owned : FilterCopy(AggregateStates(fcinfo, &filter_state_type), reader.filter));
 	else
 	{
 		state = FilterForUpdate(context, PG_GETARG_DATUM(0));
@@ -203,6 +207,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 		FilterMerge(state, reader.filter);
 	}
 	FilterReadEnd(&reader);
+	AggregateOperandEnd(owned, &state->keyed);
 	state->keyed.members++;
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }

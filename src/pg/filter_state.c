@@ -17,6 +17,7 @@
 #include "gpu/filter_gpu.h"
 #include "pgbase/stat.h"
 #include "pgbase/nonce.h"
+#include "pgbase/state_ticket.h"
 #include "utils/memutils.h"
 
 /* A state whose filter is not set yet. */
@@ -249,6 +250,8 @@ get_flat_size(ExpandedObjectHeader *header)
 	FilterState *expanded = (FilterState *) header;
 
 	FilterSettle(expanded);
+	if (StateTakesTicket(&expanded->keyed))
+		return StateTicketSize();
 	return FilterFlatSize(&expanded->filter, &expanded->flat);
 }
 
@@ -257,7 +260,10 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
 	FilterState *expanded = (FilterState *) header;
 
-	FilterWrite(&expanded->filter, &expanded->flat, result);
+	if (StateTakesTicket(&expanded->keyed))
+		StateTicketWrite(&expanded->keyed, result);
+	else
+		FilterWrite(&expanded->filter, &expanded->flat, result);
 }
 
 static void

@@ -36,7 +36,8 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 		qs_params params;
 
 		SketchTemplateParams(fcinfo, form, &params);
-		state = SketchStateStart(fcinfo, SketchCreate(SketchStatesContext(fcinfo), &params),
+		state = SketchStateStart(fcinfo,
+								 SketchCreate(AggregateStates(fcinfo, &sketch_state_type), &params),
 								 &sketch_functions);
 	}
 	KeyTypeOfArgument(&state->keyed.key, fcinfo, KEY_ARGUMENT);

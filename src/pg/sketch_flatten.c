@@ -34,7 +34,7 @@ typedef enum FlatForm
 static FlatForm
 flat_form(const SketchState *expanded)
 {
-	if (!expanded->ticket)
+	if (!expanded->keyed.ticket)
 		return FLAT_VALUE;
 	if (expanded->sketch.remote)
 		return FLAT_DEVICE_TICKET;

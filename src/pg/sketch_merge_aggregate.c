@@ -28,19 +28,10 @@ typedef struct Operand
 	const qs_sketch *sketch;
 } Operand;
 
-/* Does this call combine partial states? */
-static bool
-is_combining(FunctionCallInfo fcinfo)
-{
-	AggState *node = (AggState *) fcinfo->context;
-
-	return IsA(node, AggState) && DO_AGGSPLIT_COMBINE(node->aggsplit);
-}
-
 static void
 open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, Datum datum)
 {
-	operand->expanded = is_combining(fcinfo) ? SketchOfTicket(context, datum) : NULL;
+	operand->expanded = AggregateCombines(fcinfo) ? SketchOfTicket(context, datum) : NULL;
 	operand->owned = operand->expanded != NULL;
 	if (!operand->owned)
 		operand->expanded = SketchStateIn(datum);
@@ -89,7 +80,7 @@ merge_operand(SketchState *state, const Operand *operand)
 static SketchState *
 state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
 {
-	MemoryContext states = SketchStatesContext(fcinfo);
+	MemoryContext states = AggregateStates(fcinfo, &sketch_state_type);
 	SketchState *state;
 
 	if (operand->owned)

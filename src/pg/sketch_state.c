@@ -73,17 +73,9 @@ from_device_ticket(MemoryContext context, Datum ticket)
 SketchState *
 SketchOfTicket(MemoryContext context, Datum datum)
 {
-	SketchState *expanded;
-
 	if (GpuIsTicket(datum))
 		return from_device_ticket(StateOwnContext(&sketch_state_type, context), datum);
-	expanded = StateOfTicket(datum, &sketch_state_type, context);
-	if (expanded)
-	{
-		expanded->ticket = false;
-		expanded->keyed.members = 0;
-	}
-	return expanded;
+	return StateOfTicket(datum, &sketch_state_type, context);
 }
 
 /* Choose the engine for a new state of an aggregate. */

@@ -15,43 +15,14 @@
  */
 #include "pg/sketch_template.h"
 
-/* May the state travel as a ticket?  Only if it goes to our combine function alone. */
-static bool
-may_use_ticket(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
-{
-	AggState *node = (AggState *) fcinfo->context;
-
-	return IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
-		   CombinesStates(node, functions);
-}
-
-/* Is there one state of this aggregate, since rows are not grouped? */
-static bool
-is_alone(FunctionCallInfo fcinfo)
-{
-	const AggState *node = (const AggState *) fcinfo->context;
-
-	return IsA(node, AggState) && node->aggstrategy == AGG_PLAIN;
-}
-
-/* The context for a new state of the calling node.  A single state can be taken over with its own. */
-MemoryContext
-SketchStatesContext(FunctionCallInfo fcinfo)
-{
-	MemoryContext context = AggregateContext(fcinfo);
-
-	return is_alone(fcinfo) ? StateOwnContext(&sketch_state_type, context)
-							: StateContext(&sketch_state_type, context);
-}
-
 /* Prepare a new state for the calling node.  "functions" are those that may change it. */
 SketchState *
 SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
 {
 	CheckMoving(fcinfo, functions);
 	SketchPlace(state);
-	if (state->engine != &qs_engine_cpu || is_alone(fcinfo))
-		state->ticket = may_use_ticket(fcinfo, functions);
+	if (state->engine != &qs_engine_cpu || AggregateIsAlone(fcinfo))
+		state->keyed.ticket = AggregatePasses(fcinfo, functions);
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	return state;
 }

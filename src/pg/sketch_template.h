@@ -13,7 +13,6 @@
 
 extern SketchState *
 SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions);
-extern MemoryContext SketchStatesContext(FunctionCallInfo fcinfo);
 extern void SketchReadTemplate(Datum template, bool null, qs_params *params);
 extern void SketchTemplateParams(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params);
 extern void SketchCheckParams(const qs_params *a, const qs_params *b);

@@ -3,8 +3,9 @@
  *		qtop_agg and qtop_merge_agg.
  *
  * They are declared for keys of any type and made like the aggregates of sketches
- * (sketch_template.c).  The state is an expanded qtop in the aggregate's context,
- * partial states travel as ordinary values, and nothing is kept in the FmgrInfo.
+ * (sketch_template.c).  The state is an expanded qtop in the aggregate's context, and
+ * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values, or without
+ * groups by a ticket, if their own process combines them (pgbase/state_ticket.c).
  * States never go to a device.  There is no inverse function: keys that a list has
  * dropped do not come back, so a window frame whose start moves is computed anew.
  *
@@ -76,7 +77,8 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 
 		SketchTemplateParams(fcinfo, form, &params);
 		state =
-			TopCreate(StateContext(&top_state_type, context), &params, n_argument(fcinfo, form));
+			TopCreate(AggregateStates(fcinfo, &top_state_type), &params, n_argument(fcinfo, form));
+		state->keyed.ticket = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, &top_functions);
 	}
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	KeyTypeOfArgument(&key, fcinfo, KEY_ARGUMENT);
@@ -182,14 +184,15 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 	MemoryContext context = AggregateContext(fcinfo);
 	TopState *state;
 	TopReader reader;
+	void *owned;
 
 	if (PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), &top_state_type) == NULL)
 		CheckMoving(fcinfo, &top_functions);
-	TopRead(&reader, PG_GETARG_DATUM(1));
+	TopRead(&reader, AggregateOperand(fcinfo, &top_state_type, &owned));
 	if (PG_ARGISNULL(0))
-		state = TopCopy(StateContext(&top_state_type, context), &reader);
+		state = owned ? owned : TopCopy(AggregateStates(fcinfo, &top_state_type), &reader);
 	else
 	{
 		state = TopForUpdate(context, PG_GETARG_DATUM(0));
@@ -202,6 +205,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 		TopMerge(state, reader.top, reader.sketch);
 	}
 	TopReadEnd(&reader);
+	AggregateOperandEnd(owned, &state->keyed);
 	state->keyed.members++;
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }

@@ -23,6 +23,7 @@
 #include "engine/sketch_top.h"
 #include "mb/pg_wchar.h"
 #include "pgbase/stat.h"
+#include "pgbase/state_ticket.h"
 #include "sketch/top_format.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -368,6 +369,8 @@ get_flat_size(ExpandedObjectHeader *header)
 	uint64 size;
 
 	TopSettle(top);
+	if (StateTakesTicket(&top->keyed))
+		return StateTicketSize();
 	top->flat = qs_flat_of(&top->sketch);
 	size = VARHDRSZ + qs_top_flat_size(&top->top, &top->flat);
 	if (size > MaxAllocSize)
@@ -384,6 +387,11 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
 	TopState *top = (TopState *) header;
 
+	if (StateTakesTicket(&top->keyed))
+	{
+		StateTicketWrite(&top->keyed, result);
+		return;
+	}
 	SET_VARSIZE(result, size);
 	qs_top_write(&top->top, &top->sketch, &top->flat, (uint8 *) VARDATA(result));
 }

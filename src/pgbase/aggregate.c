@@ -8,6 +8,9 @@
  */
 #include "pgbase/aggregate.h"
 
+#include "pgbase/state_ticket.h"
+#include "utils/memutils.h"
+
 MemoryContext
 AggregateContext(FunctionCallInfo fcinfo)
 {
@@ -23,6 +26,58 @@ AggregateIsHashed(const AggState *node)
 {
 	return IsA(node, AggState) &&
 		   (node->aggstrategy == AGG_HASHED || node->aggstrategy == AGG_MIXED);
+}
+
+bool
+AggregateIsAlone(FunctionCallInfo fcinfo)
+{
+	const AggState *node = (const AggState *) fcinfo->context;
+
+	return IsA(node, AggState) && node->aggstrategy == AGG_PLAIN;
+}
+
+MemoryContext
+AggregateStates(FunctionCallInfo fcinfo, const KeyedStateType *type)
+{
+	MemoryContext context = AggregateContext(fcinfo);
+
+	return AggregateIsAlone(fcinfo) ? StateOwnContext(type, context) : StateContext(type, context);
+}
+
+bool
+AggregatePasses(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
+{
+	const AggState *node = (const AggState *) fcinfo->context;
+
+	return IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
+		   CombinesStates(node, functions);
+}
+
+bool
+AggregateCombines(FunctionCallInfo fcinfo)
+{
+	const AggState *node = (const AggState *) fcinfo->context;
+
+	return IsA(node, AggState) && DO_AGGSPLIT_COMBINE(node->aggsplit);
+}
+
+Datum
+AggregateOperand(FunctionCallInfo fcinfo, const KeyedStateType *type, void **owned)
+{
+	Datum operand = PG_GETARG_DATUM(1);
+	KeyedState *state = NULL;
+
+	if (AggregateCombines(fcinfo))
+		state = StateOfTicket(operand, type, AggregateContext(fcinfo));
+	*owned = state;
+	return state ? StateDatum(state) : operand;
+}
+
+void
+AggregateOperandEnd(void *owned, const KeyedState *state)
+{
+	if (owned && owned != state)
+		MemoryContextDelete(((KeyedState *) owned)->header.eoh_context);
 }
 
 Datum

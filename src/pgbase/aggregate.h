@@ -7,6 +7,7 @@
 #ifndef QS_PGBASE_AGGREGATE_H
 #define QS_PGBASE_AGGREGATE_H
 
+#include "pgbase/recognize.h"
 #include "pgbase/state.h"
 
 #include "fmgr.h"
@@ -17,6 +18,27 @@ extern MemoryContext AggregateContext(FunctionCallInfo fcinfo);
 
 /* Is the node a hash aggregate, which compares the memory of its states with work_mem? */
 extern bool AggregateIsHashed(const AggState *node);
+
+/* Is there one state of this aggregate, since rows are not grouped? */
+extern bool AggregateIsAlone(FunctionCallInfo fcinfo);
+
+/* The context for a new state.  A single state can be taken over with its own. */
+extern MemoryContext AggregateStates(FunctionCallInfo fcinfo, const KeyedStateType *type);
+
+/* Does the partial state that this call makes go only to our combine function? */
+extern bool AggregatePasses(FunctionCallInfo fcinfo, const AggregateFunctions *functions);
+
+/* Does this call combine partial states? */
+extern bool AggregateCombines(FunctionCallInfo fcinfo);
+
+/*
+ * What a function that merges has to add: its second argument, or the state of a ticket,
+ * which is then "owned".  An owned state may become the state of the aggregate.
+ */
+extern Datum AggregateOperand(FunctionCallInfo fcinfo, const KeyedStateType *type, void **owned);
+
+/* Free an owned state, unless it became the aggregate's state. */
+extern void AggregateOperandEnd(void *owned, const KeyedState *state);
 
 /* The result for a row that does not count: the state as it is, or NULL. */
 extern Datum AggregateUnchanged(FunctionCallInfo fcinfo);

@@ -32,6 +32,7 @@ typedef struct KeyedState
 	int64 batches;  /* batches of keys that were counted */
 	bool accounted; /* PostgreSQL compares its memory with a limit at each row */
 	bool counting;  /* keys are being counted, or an error has ended that half-way */
+	bool ticket;    /* its flat form goes to our combine function only */
 	bool patient; /* one of many states that are read one by one: keys may wait until it is read */
 	KeyBuffer buffer; /* keys that are not counted yet */
 } KeyedState;

@@ -35,14 +35,11 @@ typedef struct TicketHolder
 
 static dlist_head holders = DLIST_STATIC_INIT(holders);
 
-/*
- * The caller knows that only our combine function will get the state.  A state that
- * shares its context with others cannot be taken over.
- */
+/* A state that shares its context with others cannot be taken over. */
 bool
 StateTakesTicket(const KeyedState *state)
 {
-	return !IsParallelWorker() &&
+	return state->ticket && !IsParallelWorker() &&
 		   state->header.eoh_context->name == StateTypeOf(state)->own_context;
 }
 
@@ -118,6 +115,8 @@ StateOfTicket(Datum datum, const KeyedStateType *type, MemoryContext context)
 		if (memcmp(&holder->number, &number, sizeof(number)) != 0 || StateTypeOf(state) != type)
 			continue;
 		let_go(holder);
+		state->ticket = false;
+		state->members = 0;
 		MemoryContextSetParent(state->header.eoh_context, context);
 		return state;
 	}

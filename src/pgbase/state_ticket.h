@@ -9,7 +9,7 @@
 
 #include "pgbase/state.h"
 
-/* Can the state go to the combine function by a ticket?  It must go to nothing else. */
+/* Does the state go to the combine function by a ticket?  "ticket" says that it goes to nothing else. */
 extern bool StateTakesTicket(const KeyedState *state);
 
 /* Write a ticket for the state.  Later calls write the same ticket. */
@@ -18,7 +18,7 @@ extern void StateTicketWrite(KeyedState *state, struct varlena *out);
 
 /*
  * The state of a ticket; NULL: the datum is none.  The state is taken over: from now on it
- * lives in a context below "context".
+ * lives in a context below "context", and counts no members yet.
  */
 extern void *StateOfTicket(Datum datum, const KeyedStateType *type, MemoryContext context);
 

@@ -74,18 +74,26 @@ sketch_table_bytes(const Const *template, double rows, double others, bool toget
 	return (double) qs_ops_of(params.structure)->table_bytes(&params, false);
 }
 
+/*
+ * The context for a new state.  A context of its own lets the aggregate above a partial
+ * state take it without a copy.
+ */
+static MemoryContext
+state_context(const KeyedStateType *type, MemoryContext context, bool partial)
+{
+	return partial ? StateOwnContext(type, context) : context;
+}
+
 static KeyedState *
 sketch_start(const ScanAggregate *column, MemoryContext context, bool partial)
 {
-	/* a context of its own lets the aggregate above take the state without a copy */
-	MemoryContext own = partial ? StateOwnContext(&sketch_state_type, context) : context;
 	qs_params params;
 	SketchState *sketch;
 
 	sketch_params(column->template, &params);
-	sketch = SketchCreate(own, &params);
+	sketch = SketchCreate(state_context(&sketch_state_type, context, partial), &params);
 	SketchPlace(sketch);
-	sketch->ticket = partial;
+	sketch->keyed.ticket = partial;
 	init_key(&sketch->keyed.key, column);
 	sketch->sketch.keys = sketch->keyed.key.keys;
 	return &sketch->keyed;
@@ -160,8 +168,9 @@ filter_start(const ScanAggregate *column, MemoryContext context, bool partial)
 	KeyType key;
 
 	filter_params(column->template, &params);
-	filter = FilterCreate(context, &params);
+	filter = FilterCreate(state_context(&filter_state_type, context, partial), &params);
 	FilterPlace(filter);
+	filter->keyed.ticket = partial;
 	init_key(&key, column);
 	FilterSetInput(filter, &key, FILTER_ROWS);
 	return &filter->keyed;
@@ -225,7 +234,9 @@ top_start(const ScanAggregate *column, MemoryContext context, bool partial)
 	KeyType key;
 
 	sketch_params(column->template, &params);
-	top = TopCreate(context, &params, (uint32) DatumGetInt32(column->limit->constvalue));
+	top = TopCreate(state_context(&top_state_type, context, partial), &params,
+					(uint32) DatumGetInt32(column->limit->constvalue));
+	top->keyed.ticket = partial;
 	init_key(&key, column);
 	TopSetKey(top, &key);
 	return &top->keyed;

@@ -3,8 +3,8 @@
  *		The group of each tuple of a page.
  *
  * A hash table finds the groups of a turn by the bits of their values.  Most rows are
- * grouped by a few integers.  Their groups are remembered in a small table, where
- * looking one up takes no call and mostly one comparison.
+ * grouped by a few integers, or times cut into steps.  Their groups are remembered in a
+ * small table, where looking one up takes no call and mostly one comparison.
  *
  * src/scan/groups_find.c
  */
@@ -142,13 +142,15 @@ spill(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, int64 bits)
 	groups->complete = false;
 }
 
-/* The group of a tuple, or NULL.  If the tuple is wanted, it is spilled then. */
+/*
+ * The group of a tuple whose values have been read, or NULL.  If the tuple is wanted, it is
+ * spilled then.
+ */
 static inline ScanGroup *
-group_of(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
+group_of_values(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
 {
 	ScanGroup *group = groups->recent;
 
-	GroupKeyRead(groups->key, tuple, length, groups->value);
 	if (group == NULL || !GroupKeySame(groups->key, group->value, groups->value))
 	{
 		int64 bits = GroupKeyBits(groups->key, groups->value);
@@ -159,6 +161,17 @@ group_of(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
 		else if (wanted)
 			spill(groups, tuple, length, bits);
 	}
+	return group;
+}
+
+/* The same for a tuple whose values are read here. */
+static inline ScanGroup *
+group_of(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
+{
+	ScanGroup *group;
+
+	GroupKeyRead(groups->key, tuple, length, groups->value);
+	group = group_of_values(groups, tuple, length, wanted);
 	GroupKeyReadEnd(groups->key, groups->value);
 	return group;
 }
@@ -173,6 +186,39 @@ is_integer(const GroupKey *key)
 		   field->place.offset >= 0;
 }
 
+/* Is the key a single expression whose values are integers? */
+static bool
+is_number(const GroupKey *key)
+{
+	return key->fields == 1 && key->field->expression != NULL && key->field->kind != KEY_BYTES;
+}
+
+/* Where a group of these bits is remembered. */
+static inline RecentGroup *
+recent_of(ScanGroups *groups, int64 bits)
+{
+	return &groups->recently[hash_value(bits) % RECENT_GROUPS];
+}
+
+/* group_of() for a key that is_number().  Groups of NULL are not remembered. */
+static inline ScanGroup *
+group_of_number(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
+{
+	GroupValue *value = groups->value;
+	RecentGroup *recent;
+
+	GroupKeyRead(groups->key, tuple, length, value);
+	if (value->null)
+		return group_of_values(groups, tuple, length, wanted);
+	recent = recent_of(groups, value->bits);
+	if (unlikely(recent->bits != value->bits || recent->group == NULL))
+	{
+		recent->group = group_of_values(groups, tuple, length, wanted);
+		recent->bits = value->bits;
+	}
+	return recent->group;
+}
+
 /* group_of() for a key that is_integer().  "kind" is a constant at each call. */
 static pg_attribute_always_inline ScanGroup *
 group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted,
@@ -185,7 +231,7 @@ group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool 
 	if (unlikely(!ColumnAtOffset(place, tuple)))
 		return group_of(groups, tuple, length, wanted);
 	bits = ColumnInteger(ColumnAt(place, tuple), kind);
-	recent = &groups->recently[hash_value(bits) % RECENT_GROUPS];
+	recent = recent_of(groups, bits);
 	if (unlikely(recent->bits != bits || recent->group == NULL))
 	{
 		recent->group = group_of(groups, tuple, length, wanted);
@@ -226,6 +272,20 @@ note_integers(ScanGroups *groups, const PageTuples *tuples, bool wanted, KeyKind
 	}
 }
 
+/* note_group() for all tuples, whose key is_number(). */
+static void
+note_numbers(ScanGroups *groups, const PageTuples *tuples, bool wanted)
+{
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		note_group(&groups->sorting, i,
+				   group_of_number(groups, tuples->tuple[i], tuples->length[i], wanted));
+	}
+}
+
 /* note_group() for all tuples. */
 static void
 note_any(ScanGroups *groups, const PageTuples *tuples, bool wanted)
@@ -246,7 +306,9 @@ find_groups(ScanGroups *groups, const PageTuples *tuples, bool wanted)
 {
 	groups->sorting.number++;
 	groups->sorting.groups = 0;
-	if (!is_integer(groups->key))
+	if (is_number(groups->key))
+		note_numbers(groups, tuples, wanted);
+	else if (!is_integer(groups->key))
 		note_any(groups, tuples, wanted);
 	else if (groups->key->field[0].kind == KEY_INT8)
 		note_integers(groups, tuples, wanted, KEY_INT8);
