@@ -63,7 +63,7 @@ INSERT INTO queries (query) VALUES
 	('SELECT qsketch_agg(k) FROM events WHERE id > 5'),
 	('SELECT qsketch_agg(k) FROM events WHERE current_setting(''application_name'') = ''x'''),
 	('SELECT qsketch_agg(k) FROM events WHERE false'),
-	('SELECT qsketch_agg(k) FROM events GROUP BY id % 2'),
+	('SELECT qsketch_agg(k) FROM events GROUP BY id % 2 ORDER BY id % 2'),
 	('SELECT qsketch_agg(k) FROM events GROUP BY ()'),
 	('SELECT qsketch_agg(k), grouping(owner) FROM events GROUP BY ROLLUP (owner)'),
 	('SELECT qsketch_agg(k) FROM events HAVING count(*) > 5'),

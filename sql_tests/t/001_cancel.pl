@@ -64,6 +64,9 @@ my @work = (
 	[ 'building sets in two workers', 'SELECT qsets_agg(g, k) FROM members',
 		"SET max_parallel_workers_per_gather = 2; SET cpu_operator_cost = 1; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
 		SET min_parallel_table_scan_size = 0" ],
+	[ 'groups in two workers', "SELECT count(sk) FROM (SELECT qsketch_agg(k, qsketch_new(size => '16kB')) AS sk FROM members GROUP BY g % 2000) AS g",
+		"SET max_parallel_workers_per_gather = 2; SET cpu_operator_cost = 1; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+		SET min_parallel_table_scan_size = 0; SET work_mem = '1GB'" ],
 	[ 'a filter of 60 MB', "SELECT qfilter_agg(k + n, qfilter_new_bloom(50000000)) FROM $many" ],
 	[ 'merging filters of 60 MB', 'SELECT qfilter_merge_agg(f) FROM filter, generate_series(1, 100000)' ],
 	[ 'merging small filters', 'SELECT qfilter_merge_agg(f) FROM filters, generate_series(1, 100000)' ],

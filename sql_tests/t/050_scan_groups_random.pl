@@ -1,5 +1,5 @@
-# Random queries with GROUP BY, HAVING and aggregates of PostgreSQL's own: the column scan and
-# the ordinary plan must return the same rows.  QSKETCH_GROUP_QUERIES is the number of
+# Random queries with GROUP BY, HAVING and aggregates of PostgreSQL's own: the column scan, serial
+# or parallel, and the ordinary plan must return the same rows.  QSKETCH_GROUP_QUERIES is the number of
 # queries, for long runs; QSKETCH_GROUP_SEED repeats one.
 use strict;
 use warnings;
@@ -12,8 +12,8 @@ my $seed = $ENV{QSKETCH_GROUP_SEED} // time;
 
 my $node = PostgreSQL::Test::Cluster->new('random_groups');
 $node->init;
-$node->append_conf('postgresql.conf', "max_parallel_workers_per_gather = 0\njit = off\nautovacuum = off\nfsync = off\n"
-	. "session_preload_libraries = 'qsketch'\ncpu_operator_cost = 1\n");
+$node->append_conf('postgresql.conf', "jit = off\nautovacuum = off\nfsync = off\n"
+	. "session_preload_libraries = 'qsketch'\ncpu_operator_cost = 1\nparallel_setup_cost = 0\nparallel_tuple_cost = 0\nmin_parallel_table_scan_size = 0\n");
 $node->start;
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION qsketch;
@@ -57,25 +57,27 @@ $node->safe_psql('postgres', q{
 		EXECUTE format('SELECT md5(string_agg(s::text, chr(10) ORDER BY s::text)) FROM (%s) AS s', query) INTO rows;
 		RETURN rows;
 	END $$;
-	CREATE FUNCTION is_scanned(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+	CREATE FUNCTION plan_has(query text, node text) RETURNS boolean LANGUAGE plpgsql AS $$
 	DECLARE line text; BEGIN
 		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-			IF line LIKE '%QSketchScan%' THEN RETURN true; END IF;
+			IF line LIKE '%' || node || '%' THEN RETURN true; END IF;
 		END LOOP;
 		RETURN false;
 	END $$;
 
 	CREATE TABLE differing (query text);
-	CREATE FUNCTION compare_some(times int, OUT compared int, OUT scanned int, OUT differing int) LANGUAGE plpgsql AS $$
+	CREATE FUNCTION compare_some(times int, OUT compared int, OUT scanned int, OUT parallel int, OUT differing int) LANGUAGE plpgsql AS $$
 	DECLARE query text; by_scan text; BEGIN
-		compared := 0; scanned := 0; differing := 0;
+		compared := 0; scanned := 0; parallel := 0; differing := 0;
 		FOR i IN 1 .. times LOOP
 			query := random_query();
 			PERFORM set_config('work_mem', one_of(ARRAY['64kB', '1MB', '64MB']), true), set_config('timezone', one_of(ARRAY['Europe/Berlin', 'America/Sao_Paulo', 'Asia/Beirut', 'UTC']), true),
-				set_config('qsketch.enable_columnscan', 'on', true);
-			scanned := scanned + is_scanned(query)::int;
+				set_config('qsketch.enable_columnscan', 'on', true), set_config('max_parallel_workers_per_gather', one_of(ARRAY['0', '2', '2']), true),
+				set_config('parallel_leader_participation', one_of(ARRAY['on', 'on', 'off']), true);
+			scanned := scanned + plan_has(query, '(QSketchScan)')::int;
+			parallel := parallel + plan_has(query, 'Parallel Custom Scan (QSketchScan)')::int;
 			by_scan := rows_of(query);
-			PERFORM set_config('qsketch.enable_columnscan', 'off', true);
+			PERFORM set_config('qsketch.enable_columnscan', 'off', true), set_config('max_parallel_workers_per_gather', '0', true);
 			compared := compared + 1;
 			IF by_scan IS DISTINCT FROM rows_of(query) THEN
 				differing := differing + 1;
@@ -85,17 +87,19 @@ $node->safe_psql('postgres', q{
 	END $$;
 });
 
-my ($compared, $scanned) = (0, 0);
+my ($compared, $scanned, $parallel) = (0, 0, 0);
 for (my $left = $queries, my $turn = 0; $left > 0; $left -= 100, $turn++)
 {
 	my $times = $left < 100 ? $left : 100;
 	my $found = $node->safe_psql('postgres', sprintf('SELECT setseed(%.6f); SELECT * FROM compare_some(%d)', (($seed + $turn * 7) % 100000) / 100000, $times));
-	my ($now, $by_scan) = $found =~ /(\d+)\|(\d+)\|\d+\z/;
+	my ($now, $by_scan, $by_workers) = $found =~ /(\d+)\|(\d+)\|(\d+)\|\d+\z/;
 	$compared += $now;
 	$scanned += $by_scan;
+	$parallel += $by_workers;
 }
 is($compared, $queries, "queries from seed $seed");
 cmp_ok($scanned, '>', $queries / 2, "$scanned of them by a column scan");
+cmp_ok($parallel, '>', $queries / 10, "$parallel of them by parallel workers");
 is($node->safe_psql('postgres', 'SELECT query FROM differing'), '', 'the same rows as by the ordinary plan');
 
 $node->stop;

@@ -3,7 +3,8 @@
  *		QSketchScan in the executor.
  *
  * The first call runs the whole scan and returns one tuple with all aggregates.  With
- * GROUP BY there is a tuple for each group (groups.c).  HAVING is tested on these
+ * GROUP BY there is a tuple for each group (groups.c).  In a parallel scan each process
+ * returns the groups of its pages.  HAVING is tested on complete
  * tuples.  An aggregate that saw no key but NULLs gives NULL.
  *
  * Under Finalize Aggregate the sketches are partial: they come from one child, or from
@@ -178,6 +179,16 @@ flush(ColumnScanState *state)
 	return count_keys(state);
 }
 
+/* Add to the counts of this scan, in all processes together. */
+static void
+add_counts(ColumnScanState *state, const ScanCounts *counts)
+{
+	if (state->shared)
+		SharedScanCount(state->shared, counts);
+	else
+		ScanCountsAdd(&state->counts, counts);
+}
+
 /* Record what this run did.  "before" has the counts at its beginning. */
 static void
 count_run(ColumnScanState *state, const ScanCounts *before, bool first)
@@ -192,10 +203,7 @@ count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 	run.copies = state->copies && state->copies->used;
 	run.any = true;
 	ScanReportRun(&run, first);
-	if (state->shared)
-		SharedScanCount(state->shared, &run);
-	else
-		ScanCountsAdd(&state->counts, &run);
+	add_counts(state, &run);
 }
 
 /* Add the tuples of a page to all sketches. */
@@ -267,7 +275,7 @@ next_turn(ColumnScanState *state)
 	if (!ScanGroupsGoOn(state->groups))
 		return false;
 	turn = ScanGroupsFlush(state->groups);
-	ScanCountsAdd(&state->counts, &turn);
+	add_counts(state, &turn);
 	return true;
 }
 
@@ -391,6 +399,8 @@ rescan(CustomScanState *node)
 		state->ready = false;
 	if (state->groups && !ScanGroupsRewind(state->groups))
 		state->ready = false;
+	if (node->ss.ps.plan->parallel_aware)
+		state->ready = false; /* other processes may get these pages the next time */
 	if (state->scan && (state->partial || !state->ready))
 		table_rescan(state->scan, NULL);
 	state->done = false;
@@ -463,7 +473,7 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (state->groups)
 		ScanExplainExprs("Group Key", ScanGroupExprs(cscan), cscan, ancestors, es);
 	if (state->groups && counted)
-		ScanGroupsExplain(state->groups, es);
+		ScanExplainGroups(&state->counts, es);
 	ScanHavingExplain(&state->having, cscan, counted, ancestors, es);
 	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),

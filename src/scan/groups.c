@@ -61,6 +61,7 @@ start_turn(ScanGroups *groups)
 	groups->first = groups->last = groups->before = NULL;
 	groups->recent = groups->waiting = groups->given = NULL;
 	groups->groups = 0;
+	groups->spilled = 0;
 	groups->full = false;
 }
 
@@ -146,12 +147,12 @@ batches_waiting(const ScanGroups *groups, const ScanGroup *group)
 /*
  * The turn has all its rows: count the keys in buffers, except in patient states, which
  * count theirs when they are read.  Returns the keys and batches of all
- * groups, with those that still wait.
+ * groups, with those that still wait, and how many groups and spilled rows there are.
  */
 ScanCounts
 ScanGroupsFlush(ScanGroups *groups)
 {
-	ScanCounts counts = { 0 };
+	ScanCounts counts = { .groups = groups->groups, .spilled = groups->spilled };
 	ScanGroup *group;
 
 	for (group = groups->first; group; group = group->next)
@@ -261,12 +262,4 @@ void
 ScanGroupsEnd(ScanGroups *groups)
 {
 	ScanSpillReset(groups->spill);
-}
-
-void
-ScanGroupsExplain(const ScanGroups *groups, ExplainState *es)
-{
-	ExplainPropertyInteger("Groups", NULL, (int64) groups->groups_of_all_turns, es);
-	if (groups->spilled > 0)
-		ExplainPropertyInteger("Spilled Rows", NULL, (int64) groups->spilled, es);
 }

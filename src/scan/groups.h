@@ -143,17 +143,20 @@ extern double ScanGroupingEstimate(PlannerInfo *root, List *exprs, double rows);
 /* groups_plan.c: what a query groups by. */
 typedef struct GroupingPlan
 {
-	List *exprs; /* columns and expressions */
-	Cost find;   /* of finding a row's group */
-	double groups;
-	double bytes;  /* of a group, as far as the planner knows */
-	double empty;  /* the part of "bytes" that is not its states */
-	double rows;   /* of a group, as far as the planner knows */
-	double copied; /* share of the pages whose keys a GPU has */
+	List *exprs;      /* columns and expressions */
+	Cost find;        /* of finding a row's group */
+	double processes; /* which share the rows; each makes groups of its own */
+	double groups;    /* of each process */
+	double bytes;     /* of a group, as far as the planner knows */
+	double empty;     /* the part of "bytes" that is not its states */
+	double rows;      /* of a group of one process, as far as the planner knows */
+	double copied;    /* share of the pages whose keys a GPU has */
 } GroupingPlan;
 
 extern List *ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input);
-extern bool ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, GroupingPlan *plan);
+extern bool ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
+							 GroupingPlan *plan);
+extern bool ScanGroupingFits(PlannerInfo *root, List *exprs, List *aggregates, double rows);
 extern const Var *ScanGroupingColumn(const Node *expr);
 extern const Var *ScanGroupedColumn(List *exprs);
 extern bool ScanGroupingKind(const Node *expr, KeyKind *kind);
@@ -177,7 +180,6 @@ extern bool ScanGroupsGoOn(ScanGroups *groups);
 extern bool ScanGroupsRewind(ScanGroups *groups);
 extern void ScanGroupsForget(ScanGroups *groups);
 extern void ScanGroupsEnd(ScanGroups *groups);
-extern void ScanGroupsExplain(const ScanGroups *groups, struct ExplainState *es);
 
 /* groups_find.c */
 extern ScanAggregate *ScanGroupsFind(ScanGroups *groups, int64 number, bool null);

@@ -93,7 +93,6 @@ create_group(ScanGroups *groups)
 	groups->before = groups->last;
 	groups->last = group;
 	groups->groups++;
-	groups->groups_of_all_turns++;
 	return group;
 }
 

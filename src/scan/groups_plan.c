@@ -5,7 +5,11 @@
  * Rows can be grouped by columns, and by expressions of them that are the same whenever
  * they are evaluated in a query.  Their values must be integers, times, strings or the
  * like, and two values must be equal if and only if their bits are.  Everything else
- * stays with the ordinary plan.  So do GROUPING SETS and parallel plans.
+ * stays with the ordinary plan.  So do GROUPING SETS.
+ *
+ * In a parallel plan each process has groups of its own, and a hash aggregate merges them.
+ * That aggregate holds all groups at a time, where a serial scan may have a few.  So there is
+ * a parallel plan only if all of them have memory.
  *
  * src/scan/groups_plan.c
  */
@@ -205,10 +209,14 @@ takes_expression(PlannerInfo *root, RelOptInfo *input, Node *expr)
 		   ScanRefuse("GROUP BY of something other than the table's columns");
 }
 
-/* Estimate what grouping a table by these expressions takes; false: it cannot be done. */
+/*
+ * Estimate what grouping a table by these expressions takes, if this process and so many
+ * workers share its pages; false: it cannot be done.
+ */
 bool
-ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, GroupingPlan *plan)
+ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers, GroupingPlan *plan)
 {
+	double rows;
 	ListCell *cell;
 
 	foreach (cell, exprs)
@@ -216,11 +224,26 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, GroupingPlan
 			return false;
 	plan->exprs = exprs;
 	plan->find = find_cost(root, exprs);
-	plan->groups = ScanGroupingEstimate(root, exprs, table->rows);
+	plan->processes = ScanProcesses(workers);
+	rows = table->rows / plan->processes;
+	plan->groups = ScanGroupingEstimate(root, exprs, rows);
 	plan->empty = empty_bytes(root, exprs);
 	plan->bytes = plan->empty + state_bytes(root);
-	plan->rows = table->rows / plan->groups;
+	plan->rows = rows / plan->groups;
 	return true;
+}
+
+/*
+ * Is there memory for all groups of so many rows at a time?  The planner estimates the states
+ * of few rows each for most expressions.  There may be far fewer groups, with larger states.
+ */
+bool
+ScanGroupingFits(PlannerInfo *root, List *exprs, List *aggregates, double rows)
+{
+	double groups = ScanGroupingEstimate(root, exprs, rows);
+	double states = Max(state_bytes(root), ScanDenseBytes(aggregates, rows / groups));
+
+	return groups * (empty_bytes(root, exprs) + states) <= (double) get_hash_memory_limit();
 }
 
 /*
@@ -261,7 +284,7 @@ spill_cost(const GroupingPlan *plan, RelOptInfo *table, double rows)
 void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path)
 {
-	double rows = table->rows * (1 - plan->copied);
+	double rows = table->rows * (1 - plan->copied) / plan->processes;
 	Cost start = rows * (plan->find + PUT_SHARE * aggregates * cpu_operator_cost) +
 				 spill_cost(plan, table, rows);
 	Cost returning = plan->groups * (GROUP_SHARE * cpu_tuple_cost);

@@ -54,8 +54,7 @@ struct ScanGroups
 	ScanGroup *waiting; /* the group to return next */
 	ScanGroup *given;   /* the group that was returned last */
 	uint64 groups;
-	uint64 groups_of_all_turns;
-	uint64 spilled;
+	uint64 spilled; /* rows of this turn */
 
 	ScanSpill *spill;
 	MemoryContext scratch; /* while spilled rows are read */

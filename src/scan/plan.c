@@ -21,10 +21,12 @@
  * node's custom_exprs, with the parameters that are templates, so that the planner knows
  * that the node depends on them.
  *
- *	one table, serial		QSketchScan, also with GROUP BY
+ *	one table, serial		QSketchScan
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
  *	partitions, children	Finalize Aggregate, [Gather,] Append, QSketchScan each,
  *							and if it is serial and has no GROUP BY QSketchCollect
+ *
+ * With GROUP BY Finalize Aggregate is a hash aggregate.
  *
  * Under Finalize Aggregate QSketchScan stands where Partial Aggregate over Seq Scan
  * would.  If one of the children cannot be scanned like this, none is.
@@ -98,7 +100,7 @@ PlanTablePath(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *a
 			  int workers, bool alone, const GroupingPlan *by)
 {
 	CustomPath *path = makeNode(CustomPath);
-	double copied = by ? by->copied : 0;
+	ScanExtent extent = { .groups = 1, .alone = alone };
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = table;
@@ -111,10 +113,15 @@ PlanTablePath(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *a
 		list_make5(aggregates, makeInteger(table->relid), NIL, makeBoolean(alone), makeInteger(-1));
 	path->custom_private = lappend(path->custom_private, NULL);
 	path->methods = &path_methods;
-	if (by == NULL)
-		copied = ScanCopiedShare(grouping->root, table, aggregates, NULL, 1, workers > 0);
-	ScanSetCosts(grouping->root, &path->path, table, aggregates, by ? by->groups : 1, copied,
-				 alone);
+	if (by)
+	{
+		extent.groups = by->groups;
+		extent.queued = workers > 0;
+		extent.copied = by->copied;
+	}
+	else
+		extent.copied = ScanCopiedShare(grouping->root, table, aggregates, NULL, 1, workers > 0);
+	ScanSetCosts(grouping->root, &path->path, table, aggregates, &extent);
 	return &path->path;
 }
 
@@ -156,16 +163,28 @@ PlanFinalize(PlanStep *grouping, Path *path, double groups)
 				 groups));
 }
 
-/* Offer Finalize Aggregate over Gather over a path of partial aggregates. */
+/* The same over Gather over such a path. */
 void
-PlanGather(PlanStep *grouping, Path *path)
+PlanGather(PlanStep *grouping, Path *path, double groups)
 {
-	double rows = path->parallel_workers;
+	double rows = path->rows * path->parallel_workers;
 
 	PlanFinalize(grouping,
 				 (Path *) create_gather_path(grouping->root, grouping->partial, path,
 											 grouping->target, NULL, &rows),
-				 1);
+				 groups);
+}
+
+/* Can the step be parallel, and have all of its groups memory at a time? */
+static bool
+can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)
+{
+	if (!input->consider_parallel || !grouping->output->consider_parallel ||
+		grouping->partial->partial_pathlist == NIL)
+		return false;
+	return grouping->by == NIL ||
+		   ScanGroupingFits(grouping->root, grouping->by, aggregates, input->rows) ||
+		   ScanRefuse("groups that are too large for a parallel plan");
 }
 
 /*
@@ -174,13 +193,12 @@ PlanGather(PlanStep *grouping, Path *path)
  * model.
  */
 Path *
-PlanParallelModel(PlanStep *grouping, RelOptInfo *input)
+PlanParallelModel(PlanStep *grouping, RelOptInfo *input, List *aggregates)
 {
 	Path *model = NULL;
 	ListCell *cell;
 
-	if (!input->consider_parallel || !grouping->output->consider_parallel ||
-		grouping->partial->partial_pathlist == NIL)
+	if (!can_be_parallel(grouping, input, aggregates))
 		return NULL;
 	foreach (cell, input->partial_pathlist)
 		if (model == NULL || ((Path *) lfirst(cell))->parallel_workers > model->parallel_workers)
@@ -216,40 +234,51 @@ copied_share(const PlanStep *grouping, RelOptInfo *table, List *aggregates, cons
 				  : 0;
 }
 
-/* A scan of a table that returns a row of "target" for each group; NULL: it cannot be done. */
+/*
+ * A scan of a table that returns a row of "target" for each group; NULL: it cannot be done.
+ * Copies on a GPU are not used with workers.
+ */
 Path *
 PlanGroupPath(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
-			  List *exprs)
+			  List *exprs, int workers)
 {
 	GroupingPlan by;
 	Path *path;
 
-	if (!ScanGroupingPlan(grouping->root, table, exprs, &by))
+	if (!ScanGroupingPlan(grouping->root, table, exprs, workers, &by))
 		return NULL;
-	by.copied = copied_share(grouping, table, aggregates, &by);
-	path = PlanTablePath(grouping, table, target, aggregates, 0, false, &by);
+	by.copied = workers == 0 ? copied_share(grouping, table, aggregates, &by) : 0;
+	path = PlanTablePath(grouping, table, target, aggregates, workers, false, &by);
 	PlanSetItem((CustomPath *) path, PATH_TARGETS, list_concat_copy(aggregates, exprs));
 	PlanSetItem((CustomPath *) path, PATH_GROUPING, ScanGroupingPrivate(&by));
 	ScanGroupingCost(&by, table, list_length(aggregates), path);
 	return path;
 }
 
-/* Add the path over one table that returns a row for each group. */
+/* Add the paths over one table that return a row for each group. */
 static void
-add_group_path(PlanStep *grouping, RelOptInfo *table, List *aggregates)
+add_group_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 {
+	Path *model = PlanParallelModel(grouping, table, aggregates);
 	Path *path =
-		PlanGroupPath(grouping, table, grouping->output->reltarget, aggregates, grouping->by);
+		PlanGroupPath(grouping, table, grouping->output->reltarget, aggregates, grouping->by, 0);
 
-	if (path)
-		add_path(grouping->output, with_having(grouping, path));
+	if (path == NULL)
+		return;
+	add_path(grouping->output, with_having(grouping, path));
+	if (model == NULL)
+		return;
+	aggregates = list_copy_tail(grouping->target->exprs, list_length(grouping->by));
+	path = PlanGroupPath(grouping, table, grouping->target, aggregates, grouping->by,
+						 model->parallel_workers);
+	PlanGather(grouping, path, ScanGroupingEstimate(grouping->root, grouping->by, table->rows));
 }
 
 /* Add the paths over one table. */
 static void
 add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 {
-	Path *model = PlanParallelModel(grouping, table);
+	Path *model = PlanParallelModel(grouping, table, aggregates);
 
 	add_path(grouping->output,
 			 with_having(grouping, PlanTablePath(grouping, table, grouping->output->reltarget,
@@ -257,7 +286,8 @@ add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 	if (model)
 		PlanGather(grouping,
 				   PlanTablePath(grouping, table, grouping->target, grouping->target->exprs,
-								 model->parallel_workers, true, NULL));
+								 model->parallel_workers, true, NULL),
+				   1);
 }
 
 /* Does the query aggregate all rows of one item of FROM, as a whole or by group? */
@@ -297,12 +327,12 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 	if (planner_rt_fetch(input->relid, root)->inh)
 	{
 		if (!ScanIsOthers(input, true))
-			PlanChildren(&grouping, input);
+			PlanChildren(&grouping, input, aggregates);
 	}
 	else if (!ColumnScanTable(root, input, aggregates))
 		return;
 	else if (grouping.by)
-		add_group_path(&grouping, input, aggregates);
+		add_group_paths(&grouping, input, aggregates);
 	else
 		add_table_paths(&grouping, input, aggregates);
 }

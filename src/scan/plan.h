@@ -39,12 +39,12 @@ extern void PlanSetItem(CustomPath *path, int number, void *value);
 extern Path *PlanTablePath(PlanStep *grouping, RelOptInfo *table, PathTarget *target,
 						   List *aggregates, int workers, bool alone, const GroupingPlan *by);
 extern Path *PlanGroupPath(PlanStep *grouping, RelOptInfo *table, PathTarget *target,
-						   List *aggregates, List *exprs);
+						   List *aggregates, List *exprs, int workers);
 extern void PlanFinalize(PlanStep *grouping, Path *path, double groups);
-extern void PlanGather(PlanStep *grouping, Path *path);
-extern Path *PlanParallelModel(PlanStep *grouping, RelOptInfo *input);
+extern void PlanGather(PlanStep *grouping, Path *path, double groups);
+extern Path *PlanParallelModel(PlanStep *grouping, RelOptInfo *input, List *aggregates);
 
 /* plan_children.c */
-extern void PlanChildren(PlanStep *grouping, RelOptInfo *parent);
+extern void PlanChildren(PlanStep *grouping, RelOptInfo *parent, List *aggregates);
 
 #endif

@@ -36,7 +36,7 @@ child_path(PlanStep *grouping, RelOptInfo *child, PathTarget *target, int worker
 
 	if (!ColumnScanTable(grouping->root, child, aggregates))
 		return NULL;
-	return grouping->by ? PlanGroupPath(grouping, child, target, aggregates, exprs)
+	return grouping->by ? PlanGroupPath(grouping, child, target, aggregates, exprs, workers)
 						: PlanTablePath(grouping, child, target, aggregates, workers, false, NULL);
 }
 
@@ -114,9 +114,9 @@ make_append_path(PlanStep *grouping, RelOptInfo *parent, Path *model)
 
 /* Add the paths over partitions, or other child tables. */
 void
-PlanChildren(PlanStep *grouping, RelOptInfo *parent)
+PlanChildren(PlanStep *grouping, RelOptInfo *parent, List *aggregates)
 {
-	Path *model = grouping->by ? NULL : PlanParallelModel(grouping, parent);
+	Path *model = PlanParallelModel(grouping, parent, aggregates);
 	Path *path = make_append_path(grouping, parent, NULL);
 	double groups = 1;
 
@@ -126,5 +126,5 @@ PlanChildren(PlanStep *grouping, RelOptInfo *parent)
 		groups = ScanGroupingEstimate(grouping->root, grouping->by, parent->rows);
 	PlanFinalize(grouping, path, groups);
 	if (model)
-		PlanGather(grouping, make_append_path(grouping, parent, model));
+		PlanGather(grouping, make_append_path(grouping, parent, model), groups);
 }

@@ -103,6 +103,15 @@ ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *a
 	ExplainPropertyList(label, shown, es);
 }
 
+/* Show in EXPLAIN ANALYZE how many groups there were, in all processes together. */
+void
+ScanExplainGroups(const ScanCounts *counts, ExplainState *es)
+{
+	ExplainPropertyInteger("Groups", NULL, (int64) counts->groups, es);
+	if (counts->spilled > 0)
+		ExplainPropertyInteger("Spilled Rows", NULL, (int64) counts->spilled, es);
+}
+
 /* Show the counts in EXPLAIN ANALYZE. */
 void
 ScanExplainCounts(const ScanCounts *counts, ExplainState *es)

@@ -104,12 +104,20 @@ typedef struct ColumnScanCall
 
 extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
 
-/*
- * costs.c: the costs of a scan.  A GPU has the keys of the "copied" share of the pages.
- * "alone": nothing else stands below its Gather.
- */
+/* What a scan's costs depend on, besides its table and aggregates. */
+typedef struct ScanExtent
+{
+	double groups; /* of each process; 1 without GROUP BY */
+	double copied; /* the share of the pages whose keys a GPU has */
+	bool queued;   /* all processes' groups go through queues to the one that merges them */
+	bool alone;    /* nothing else stands below the scan's Gather */
+} ScanExtent;
+
+/* costs.c: the costs of a scan. */
+extern double ScanProcesses(int workers);
 extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates,
-						 double groups, double copied, bool alone);
+						 const ScanExtent *extent);
+extern double ScanDenseBytes(List *aggregates, double rows);
 extern bool ColumnScanHasAggregates(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions, List *groups);
 extern bool ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr);
@@ -321,6 +329,8 @@ typedef struct ScanCounts
 	uint64 pages;
 	uint64 pages_visible; /* those of "pages" that were all-visible */
 	uint64 pages_copied;  /* pages that were not read: a GPU has their keys */
+	uint64 groups;        /* of all turns */
+	uint64 spilled;       /* rows that had to wait for another turn */
 	bool copies;          /* copies on a GPU were looked at */
 	bool on_cpu;          /* at least one sketch was made there */
 	bool on_gpu;
@@ -335,6 +345,8 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 	counts->pages += more->pages;
 	counts->pages_visible += more->pages_visible;
 	counts->pages_copied += more->pages_copied;
+	counts->groups += more->groups;
+	counts->spilled += more->spilled;
 	counts->copies |= more->copies;
 	counts->on_cpu |= more->on_cpu;
 	counts->on_gpu |= more->on_gpu;
@@ -388,6 +400,7 @@ extern bool
 ScanCountsTold(const ScanCounts *counts, const PlanState *node, const struct ExplainState *es);
 extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan,
 							 List *ancestors, struct ExplainState *es);
+extern void ScanExplainGroups(const ScanCounts *counts, struct ExplainState *es);
 extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
 
 /* setup.c */
