@@ -183,6 +183,7 @@ flush_buffer(SketchState *expanded)
 {
 	KeyBuffer *buffer = &expanded->keyed.buffer;
 	int count = buffer->count;
+	bool marked = SketchHasMarks(expanded, count);
 
 	if (count == 0)
 		return;
@@ -191,6 +192,8 @@ flush_buffer(SketchState *expanded)
 	set_version(expanded);
 	SketchCheck(
 		expanded->engine->insert(&expanded->sketch, buffer->fingerprint, buffer->weight, count));
+	if (marked)
+		SketchMarkKeys(expanded, buffer->fingerprint, count);
 	buffer->count = 0;
 	StateEndCounting(&expanded->keyed);
 	if (expanded->counted < count)
@@ -285,6 +288,7 @@ void
 SketchFree(SketchState *expanded)
 {
 	SketchFreeMade(expanded);
+	SketchFreeMarks(expanded);
 	qs_free(&expanded->sketch);
 	KeyBufferFree(&expanded->keyed.buffer);
 	pfree(expanded);
@@ -370,8 +374,12 @@ SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 weight)
 void
 SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
+	bool marked = SketchHasMarks(expanded, 1);
+
 	set_version(expanded);
 	SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
+	if (marked)
+		SketchMarkKeys(expanded, &fingerprint, 1);
 }
 
 /*
@@ -381,15 +389,20 @@ SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
 void
 SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
+	bool marked;
+
 	SketchFlush(expanded);
-	set_version(expanded);
-	if (weight < 0)
+	if (weight >= 0)
 	{
-		weight = -weight;
-		SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
-	}
-	else
 		SketchInsert(expanded, fingerprint, weight);
+		return;
+	}
+	marked = SketchHasMarks(expanded, 1);
+	weight = -weight;
+	set_version(expanded);
+	SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
+	if (marked)
+		SketchMarkKeys(expanded, &fingerprint, 1);
 }
 
 /*
@@ -435,6 +448,7 @@ static void
 release(KeyedState *state)
 {
 	SketchFreeMade((SketchState *) state);
+	SketchFreeMarks((SketchState *) state);
 	qs_free(&((SketchState *) state)->sketch);
 	KeyBufferFree(&state->buffer);
 }

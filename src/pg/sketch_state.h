@@ -33,6 +33,10 @@ typedef struct SketchState
 	 */
 	uint64 version;
 
+	bool written;  /* it was made a value before */
+	uint64 *marks; /* which units of the sketch are present (sketch/unit_marks.h), or NULL */
+	uint64 marked; /* the version that the marks tell about */
+
 	/* Keys of negative weight, to be removed once all others are added; or NULL. */
 	struct SketchState *removed;
 } SketchState;
@@ -68,6 +72,12 @@ extern void SketchFlattenInto(ExpandedObjectHeader *header, void *result, Size s
 extern Size SketchPassBytes(KeyedState *state);
 extern void SketchPass(KeyedState *state, void *place, Size bytes);
 extern void SketchFreeMade(SketchState *expanded);
+
+/* sketch_marks.c */
+extern const uint64 *SketchMarks(SketchState *expanded);
+extern bool SketchHasMarks(const SketchState *expanded, int keys);
+extern void SketchMarkKeys(SketchState *expanded, const uint64 *fingerprint, int keys);
+extern void SketchFreeMarks(SketchState *expanded);
 
 extern void SketchSetKey(SketchState *expanded, const KeyType *key);
 extern bool SketchMakeRoom(SketchState *expanded);
