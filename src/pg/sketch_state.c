@@ -383,6 +383,27 @@ SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
 }
 
 /*
+ * Add a key.  New tables may be needed, and an interrupt may come while they are made.  The
+ * sketch, which may be a variable that survives this, then has its old total.
+ */
+static void
+insert_or_undo(SketchState *expanded, uint64 fingerprint, int64 weight)
+{
+	int64 total = expanded->sketch.total;
+
+	PG_TRY();
+	{
+		SketchInsert(expanded, fingerprint, weight);
+	}
+	PG_CATCH();
+	{
+		expanded->sketch.total = total;
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+
+/*
  * Add a key at once, or remove it if the weight is negative.  Everything that waits is
  * done first.
  */
@@ -394,7 +415,7 @@ SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight)
 	SketchFlush(expanded);
 	if (weight >= 0)
 	{
-		SketchInsert(expanded, fingerprint, weight);
+		insert_or_undo(expanded, fingerprint, weight);
 		return;
 	}
 	marked = SketchHasMarks(expanded, 1);
