@@ -12,7 +12,7 @@
 	.present_cells = qs_avx2_present_cells, .measure_low = qs_avx2_measure_low, \
 	.measure_cells = qs_avx2_measure_cells
 
-static const qs_unit_kernels sets[QB_ISAS] = {
+static qs_unit_kernels sets[QB_ISAS] = {
 #ifdef __x86_64__
 	[QB_ISA_AVX2] = { LOOKING_AVX2 },
 	[QB_ISA_AVX512] = { LOOKING_AVX2, .put_low = qs_avx512_put_low,
@@ -30,5 +30,10 @@ units_now(void)
 __attribute__((constructor)) static void
 provide_units(void)
 {
+#ifdef __x86_64__
+	__builtin_cpu_init();
+	if (!__builtin_cpu_supports("avx512vbmi2"))
+		sets[QB_ISA_AVX512].put_low = NULL;
+#endif
 	qs_unit_kernels_now = units_now;
 }

@@ -2,8 +2,9 @@
  * sketch_units_avx512.c
  *		Writing the units of tables with AVX-512, and with BMI2, which comes with it.
  *
- * Counters below 128 are their own varints.  So a unit's counters become bytes, eight to a
- * word, and an instruction puts the bytes that are not zero next to each other.
+ * Counters below 128 are their own varints.  An instruction puts the bytes that are not zero
+ * next to each other: of a whole low bucket, on processors that have it (VBMI2), or of a word
+ * of eight counters that became bytes.
  *
  * src/engine/sketch_units_avx512.c
  */
@@ -16,6 +17,8 @@
 #include "sketch/multilevel_buckets.h"
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")))
+
+#define VBMI2 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi2,popcnt")))
 
 #define TOP_BITS UINT64_C(0x8080808080808080)
 
@@ -46,20 +49,24 @@ has_room(const qs_unit_writer *w, const uint8_t *limit)
 	return limit - w->next >= QS_SHORT_UNIT;
 }
 
-AVX512 uint64_t
+/* Only for processors with VBMI2. */
+VBMI2 uint64_t
 qs_avx512_put_low(qs_unit_writer *w, const uint8_t *limit, const uint8_t *low, uint64_t first,
 				  uint64_t bits)
 {
 	for (; bits != 0 && has_room(w, limit); bits &= bits - 1)
 	{
 		uint32_t unit = (uint32_t) __builtin_ctzll(bits);
-		uint64_t word[QS_LOW_BYTES / 8];
+		__m256i v = _mm256_loadu_si256((const void *) (low + (size_t) unit * QS_LOW_BYTES));
+		uint32_t used = _mm256_test_epi8_mask(v, v);
 
-		memcpy(word, low + (size_t) unit * QS_LOW_BYTES, sizeof(word));
-		if (((word[0] | word[1] | word[2] | word[3]) & TOP_BITS) != 0 || word[3] > UINT32_MAX)
+		if (_mm256_movepi8_mask(v) != 0 || used >> QS_LOW_COUNTERS != 0)
 			break;
 		qs_units_begin(w, first + unit);
-		w->next = put_words(w->next, word, QS_LOW_BYTES / 8, 4);
+		qb_store32(w->next, used);
+		_mm256_storeu_si256((void *) (w->next + 4),
+							_mm256_maskz_compress_epi8((__mmask32) used, v));
+		w->next += 4 + __builtin_popcount(used);
 	}
 	return bits;
 }

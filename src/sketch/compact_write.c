@@ -339,11 +339,11 @@ put_short(qs_unit_writer *writer, walk *w, const uint8_t *limit)
 	uint64_t first = walk_first(w);
 	uint32_t width = w->layout.width;
 
-	if (!w->fast || !w->fast->put_low)
+	if (!w->fast)
 		return;
-	if (qs_has_high(w->sk->params.structure))
+	if (qs_has_high(w->sk->params.structure) && w->fast->put_low)
 		w->bits = w->fast->put_low(writer, limit, qs_low_bucket(w->sk, first), first, w->bits);
-	else
+	else if (!qs_has_high(w->sk->params.structure) && w->fast->put_cells)
 		w->bits = w->fast->put_cells(writer, limit, qs_unit_table(w->sk) + first * width * 4, width,
 									 first, w->bits);
 }
