@@ -93,6 +93,34 @@ FROM template AS t, pg_temp.compare(format('qsketch_agg(k, weight, %s)', t.expr)
 	'ROWS BETWEEN 70 PRECEDING AND CURRENT ROW', 'BETWEEN o.i - 70 AND o.i') AS c
 GROUP BY t.structure ORDER BY 1;
 
+-- dense sketches, written for each row: keys that come and go, weights that are taken back
+-- later, and whole sketches that are merged and subtracted
+CREATE TEMP TABLE d AS SELECT i, i * 7919 % 4001 AS k, CASE i % 3 WHEN 0 THEN -1 ELSE 300 END AS weight
+FROM generate_series(1, 240) AS i;
+UPDATE d SET k = (SELECT k FROM d AS before WHERE before.i = d.i - 1) WHERE weight < 0;
+CREATE FUNCTION pg_temp.dense(template text)
+RETURNS TABLE (frames bigint, dense boolean, moving boolean, taken_back boolean, merged boolean)
+LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('
+		WITH t AS MATERIALIZED (SELECT %1$s AS t),
+			days AS MATERIALIZED (SELECT i / 8 AS day, qsketch_agg(k, t) AS sk FROM d, t GROUP BY 1),
+			m AS (SELECT i, qsketch_agg(k, t) OVER (ORDER BY i ROWS 150 PRECEDING) AS moving,
+					qsketch_agg(k, weight, t) OVER (ORDER BY i) AS taken_back
+				FROM d, t),
+			n AS (SELECT day, qsketch_merge_agg(sk) OVER (ORDER BY day ROWS 19 PRECEDING) AS merged
+				FROM days)
+		SELECT count(*), bool_and((qsketch_info(moving)).form <> $x$explicit$x$) FILTER (WHERE m.i > 150),
+			bool_and(m.moving = (SELECT qsketch_agg(k, t) FROM d, t WHERE d.i BETWEEN m.i - 150 AND m.i)),
+			bool_and(m.taken_back = (SELECT qsketch_agg(k, weight, t) FROM d, t WHERE d.i <= m.i)),
+			(SELECT bool_and(n.merged = (SELECT qsketch_merge_agg(sk) FROM days
+				WHERE days.day BETWEEN n.day - 19 AND n.day)) FROM n)
+		FROM m', template);
+END $$;
+SELECT structure, sum(frames) AS frames, bool_and(dense) AS dense, bool_and(moving) AS moving,
+	bool_and(taken_back) AS taken_back, bool_and(merged) AS merged
+FROM template, pg_temp.dense(expr) WHERE size IN ('1kB', '3kB') GROUP BY 1 ORDER BY 1;
+
 -- sketches of different sizes: a frame is as large as its smallest
 CREATE TEMP TABLE sizes AS SELECT i, qsketch_agg(i, qsketch_new(size => size)) AS sk
 FROM (VALUES (1, '4kB'), (2, '1kB'), (3, '4kB'), (4, '4kB'), (5, '2kB')) AS v(i, size)

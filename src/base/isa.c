@@ -22,9 +22,10 @@ qb_isa_usable(qb_isa isa)
 #ifdef __x86_64__
 	if (isa == QB_ISA_AVX512)
 		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-			   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+			   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+			   __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
 	if (isa == QB_ISA_AVX2)
-		return __builtin_cpu_supports("avx2");
+		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
 #elif defined(__aarch64__)
 	if (isa == QB_ISA_NEON)
 		return true;

@@ -17,9 +17,9 @@
 typedef enum qb_isa
 {
 	QB_ISA_SCALAR,
-	QB_ISA_NEON, /* of ARM; every 64-bit processor has it */
-	QB_ISA_AVX2,
-	QB_ISA_AVX512 /* F, BW, DQ and VL */
+	QB_ISA_NEON,  /* of ARM; every 64-bit processor has it */
+	QB_ISA_AVX2,  /* and POPCNT, which comes with it */
+	QB_ISA_AVX512 /* F, BW, DQ and VL; BMI2 and POPCNT come with them */
 } qb_isa;
 
 #define QB_ISAS (QB_ISA_AVX512 + 1)

@@ -14,7 +14,8 @@
  * 64.
  *
  * Long work calls pause now and then, unless it is NULL.  pause may jump out of the
- * function, because all memory is the caller's.  A function that changes a value
+ * function, because all memory is the caller's.  So may alloc of more than 4 MB, which takes
+ * long to be zeroed.  A function that changes a value
  * says what a jump leaves of the value; all other functions leave values unchanged.
  */
 typedef struct qb_memory

@@ -239,6 +239,13 @@ add_high(uint8_t *high, bool wide, uint32_t mask, uint64_t more, uint32_t carrie
 	}
 }
 
+QB_INLINE void
+note_sight(watch *w, size_t i, const sight *seen)
+{
+	w->reached[i] = seen->below == 0;
+	w->lifted[i] = seen->lifted != 0;
+}
+
 /*
  * Add keys with weights.  The number of a high bucket is in its low bucket.  So the low bucket
  * is prefetched first, and the high bucket when half of that time has passed.
@@ -281,10 +288,7 @@ add_weights(qs_sketch *sk, bool wide, const uint32_t *bucket, const uint32_t *ma
 			seen.lifted = mask[i] & ~seen.low_below & _mm256_cmplt_epu8_mask(v, limit);
 		}
 		if (w)
-		{
-			w->reached[i] = seen.below == 0;
-			w->lifted[i] = seen.lifted != 0;
-		}
+			note_sight(w, i, &seen);
 	}
 }
 

@@ -72,7 +72,7 @@ SketchFlattenSize(ExpandedObjectHeader *header)
 
 	SketchFreeMade(expanded);
 	if (flat_form(expanded) == FLAT_VALUE && make_of_keys(expanded))
-		return SketchFlatSize(&expanded->made, &expanded->flat);
+		return SketchFlatSize(&expanded->made, NULL, &expanded->flat);
 	SketchFlush(expanded);
 	switch (flat_form(expanded))
 	{
@@ -82,7 +82,7 @@ SketchFlattenSize(ExpandedObjectHeader *header)
 			return GpuTicketSize();
 		default:
 			SketchSettle(expanded);
-			return SketchFlatSize(&expanded->sketch, &expanded->flat);
+			return SketchFlatSize(&expanded->sketch, SketchMarks(expanded), &expanded->flat);
 	}
 }
 
@@ -125,7 +125,7 @@ SketchPassBytes(KeyedState *state)
 
 	SketchSettle(expanded);
 	if ((uint64) sketch->total < sketch->params.n / BUCKETS_OF_FEW)
-		return SketchFlatSize(sketch, &expanded->flat);
+		return SketchFlatSize(sketch, NULL, &expanded->flat);
 	return SketchTablesSize(sketch, &expanded->flat);
 }
 

@@ -175,6 +175,7 @@ flush_buffer(SketchState *expanded)
 {
 	KeyBuffer *buffer = &expanded->keyed.buffer;
 	int count = buffer->count;
+	bool marked = SketchHasMarks(expanded, count);
 
 	if (count == 0)
 		return;
@@ -183,6 +184,8 @@ flush_buffer(SketchState *expanded)
 	set_version(expanded);
 	SketchCheck(
 		expanded->engine->insert(&expanded->sketch, buffer->fingerprint, buffer->weight, count));
+	if (marked)
+		SketchMarkKeys(expanded, buffer->fingerprint, count);
 	buffer->count = 0;
 	StateEndCounting(&expanded->keyed);
 	if (expanded->counted < count)
@@ -278,6 +281,7 @@ SketchFree(SketchState *expanded)
 {
 	SketchFreeMade(expanded);
 	SketchFreeWaiting(expanded);
+	SketchFreeMarks(expanded);
 	qs_free(&expanded->sketch);
 	KeyBufferFree(&expanded->keyed.buffer);
 	pfree(expanded);
@@ -369,8 +373,33 @@ SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 weight)
 void
 SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
+	bool marked = SketchHasMarks(expanded, 1);
+
 	set_version(expanded);
 	SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
+	if (marked)
+		SketchMarkKeys(expanded, &fingerprint, 1);
+}
+
+/*
+ * Add a key.  New tables may be needed, and an interrupt may come while they are made.  The
+ * sketch, which may be a variable that survives this, then has its old total.
+ */
+static void
+insert_or_undo(SketchState *expanded, uint64 fingerprint, int64 weight)
+{
+	int64 total = expanded->sketch.total;
+
+	PG_TRY();
+	{
+		SketchInsert(expanded, fingerprint, weight);
+	}
+	PG_CATCH();
+	{
+		expanded->sketch.total = total;
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
 }
 
 /*
@@ -380,15 +409,20 @@ SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
 void
 SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
+	bool marked;
+
 	SketchFlush(expanded);
-	set_version(expanded);
-	if (weight < 0)
+	if (weight >= 0)
 	{
-		weight = -weight;
-		SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
+		insert_or_undo(expanded, fingerprint, weight);
+		return;
 	}
-	else
-		SketchInsert(expanded, fingerprint, weight);
+	marked = SketchHasMarks(expanded, 1);
+	weight = -weight;
+	set_version(expanded);
+	SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
+	if (marked)
+		SketchMarkKeys(expanded, &fingerprint, 1);
 }
 
 /*
@@ -435,6 +469,7 @@ release(KeyedState *state)
 {
 	SketchFreeMade((SketchState *) state);
 	SketchFreeWaiting((SketchState *) state);
+	SketchFreeMarks((SketchState *) state);
 	qs_free(&((SketchState *) state)->sketch);
 	KeyBufferFree(&state->buffer);
 }

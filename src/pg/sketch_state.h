@@ -35,6 +35,10 @@ typedef struct SketchState
 	struct WaitingSketch *waiting; /* compact sketches to be merged (sketch_waiting.c), or NULL */
 	Size waiting_bytes;            /* their memory */
 
+	bool written;  /* it was made a value before */
+	uint64 *marks; /* which units of the sketch are present (sketch/unit_marks.h), or NULL */
+	uint64 marked; /* the version that the marks tell about */
+
 	/* Keys of negative weight, to be removed once all others are added; or NULL. */
 	struct SketchState *removed;
 } SketchState;
@@ -76,6 +80,12 @@ extern bool SketchLetWait(SketchState *expanded, const qs_sketch *from);
 extern void SketchMergeWaiting(SketchState *expanded);
 extern void SketchFreeWaiting(SketchState *expanded);
 extern struct varlena *SketchOfWaiting(const SketchState *expanded);
+
+/* sketch_marks.c */
+extern const uint64 *SketchMarks(SketchState *expanded);
+extern bool SketchHasMarks(const SketchState *expanded, int keys);
+extern void SketchMarkKeys(SketchState *expanded, const uint64 *fingerprint, int keys);
+extern void SketchFreeMarks(SketchState *expanded);
 
 extern void SketchSetKey(SketchState *expanded, const KeyType *key);
 extern bool SketchMakeRoom(SketchState *expanded);

@@ -96,11 +96,11 @@ check_size(const qs_flat *flat)
 	return (Size) size;
 }
 
-/* Choose how to write a sketch.  Returns the bytes of the varlena. */
+/* Choose how to write a sketch, by its marks or with NULL.  Returns the bytes of the varlena. */
 Size
-SketchFlatSize(const qs_sketch *sketch, qs_flat *flat)
+SketchFlatSize(const qs_sketch *sketch, const uint64 *marks, qs_flat *flat)
 {
-	*flat = qs_flat_of(sketch);
+	*flat = qs_flat_marked(sketch, marks);
 	return check_size(flat);
 }
 
@@ -125,7 +125,7 @@ struct varlena *
 SketchFlatten(const qs_sketch *sketch)
 {
 	qs_flat flat;
-	struct varlena *out = palloc(SketchFlatSize(sketch, &flat));
+	struct varlena *out = palloc(SketchFlatSize(sketch, NULL, &flat));
 
 	SketchWrite(sketch, &flat, out);
 	return out;

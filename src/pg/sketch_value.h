@@ -30,7 +30,7 @@ extern bool SketchOpenStored(qs_sketch *view, Datum datum);
 extern void SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
 extern void SketchCheckStorable(const qs_params *params);
 extern struct varlena *SketchFlatten(const qs_sketch *sketch);
-extern Size SketchFlatSize(const qs_sketch *sketch, qs_flat *flat);
+extern Size SketchFlatSize(const qs_sketch *sketch, const uint64 *marks, qs_flat *flat);
 extern Size SketchTablesSize(const qs_sketch *sketch, qs_flat *flat);
 extern void SketchWrite(const qs_sketch *sketch, const qs_flat *flat, struct varlena *out);
 

@@ -10,6 +10,11 @@
  * pages are requested from the system before they are first touched: with small pages
  * nearly every random access to 64 MB misses the address translation cache.
  *
+ * Zeroing 512 MB can take seconds on a busy machine, most of them for pages that the system
+ * provides only then.  So it is done in steps, and between two of them the query can be
+ * cancelled.  Whether large chunks are zero already, since they are new to the process,
+ * cannot be known.
+ *
  * Tables that come from a device are written as a whole.  Zeroing their memory first would
  * take about a third as long as copying them into it.
  *
@@ -26,6 +31,7 @@
 #define HUGE_PAGE   (2 * 1024 * 1024)
 #define LARGE_TABLE (2 * HUGE_PAGE)
 #define KEPT_TABLE  (64 * 1024)
+#define CLEAR_STEP  LARGE_TABLE /* cleared without a look at interrupts */
 
 /* Alignment for a table of this size. */
 static size_t
@@ -64,21 +70,50 @@ alloc_to_fill(void *context, size_t bytes)
 	return aligned;
 }
 
-static void *
-context_alloc(void *context, size_t bytes)
-{
-	void *aligned = alloc_to_fill(context, bytes);
-
-	if (aligned)
-		memset(aligned, 0, bytes);
-	return aligned;
-}
-
 static void
 context_release(void *context, void *pointer)
 {
 	(void) context;
 	pfree(((void **) pointer)[-1]);
+}
+
+static void
+clear_in_steps(char *table, size_t bytes)
+{
+	for (; bytes > CLEAR_STEP; table += CLEAR_STEP, bytes -= CLEAR_STEP)
+	{
+		memset(table, 0, CLEAR_STEP);
+		CHECK_FOR_INTERRUPTS();
+	}
+	memset(table, 0, bytes);
+}
+
+/* Nobody has a pointer to the table yet, so it is released if the query is cancelled. */
+static void
+clear_large(void *table, size_t bytes)
+{
+	PG_TRY();
+	{
+		clear_in_steps(table, bytes);
+	}
+	PG_CATCH();
+	{
+		context_release(NULL, table);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+
+static void *
+context_alloc(void *context, size_t bytes)
+{
+	void *aligned = alloc_to_fill(context, bytes);
+
+	if (aligned && bytes > CLEAR_STEP)
+		clear_large(aligned, bytes);
+	else if (aligned)
+		memset(aligned, 0, bytes);
+	return aligned;
 }
 
 static void

@@ -11,7 +11,10 @@
 
 #include "base/memory.h"
 
-/* Fill and return "memory" so that it allocates from "context". */
+/*
+ * Fill and return "memory" so that it allocates from "context".  Allocating more than 4 MB looks
+ * at interrupts, and keeps nothing if one of them ends the query.
+ */
 extern const qb_memory *ContextMemory(MemoryContext context, qb_memory *memory);
 
 /*

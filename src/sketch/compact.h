@@ -58,8 +58,9 @@ typedef struct qs_unit_layout
 /* What a compact body has. */
 typedef struct qs_compact_size
 {
-	uint64_t present; /* units that are not all zero */
-	uint64_t bytes;   /* of the body */
+	uint64_t present;      /* units that are not all zero */
+	uint64_t bytes;        /* of the body */
+	const uint64_t *marks; /* which units are present (unit_marks.h); NULL: look at all */
 } qs_compact_size;
 
 /* A unit that was read: its counters that are not zero, in the order of the mask's bits. */
@@ -97,7 +98,7 @@ extern uint64_t qs_compact_most(uint64_t dense);
 
 /*
  * Is a dense sketch, whose tables will take "dense" bytes, to be written in compact
- * form?  If so, "size" says what that takes.
+ * form?  If so, "size", whose marks are set, says what that takes.
  */
 extern bool qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size);
 

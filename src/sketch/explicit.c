@@ -11,8 +11,7 @@
  *
  * src/sketch/explicit.c
  */
-#include <stdlib.h>
-
+#include "sketch/entry_sort.h"
 #include "sketch/explicit.h"
 
 #define FIRST_SLOTS 16
@@ -202,30 +201,23 @@ qs_explicit_next(const qs_sketch *sk, uint64_t *position, qs_entry *entry)
 	return false;
 }
 
-static int
-compare_entries(const void *a, const void *b)
-{
-	uint64_t x = qb_load64(a);
-	uint64_t y = qb_load64(b);
-
-	return (x > y) - (x < y);
-}
-
 void
 qs_explicit_write(const qs_sketch *sk, uint8_t *out)
 {
+	qs_entry entry[QS_EXPLICIT_MAX];
+	qs_entry spare[QS_EXPLICIT_MAX];
 	uint64_t position = 0;
-	uint64_t n = 0;
-	qs_entry e;
+	uint32_t n = 0;
 
 	if (sk->view)
 	{
-		memcpy(out, sk->entries, sk->used * sizeof(e));
+		memcpy(out, sk->entries, sk->used * sizeof(qs_entry));
 		return;
 	}
-	while (qs_explicit_next(sk, &position, &e))
-		memcpy(out + n++ * sizeof(e), &e, sizeof(e));
-	qsort(out, n, sizeof(e), compare_entries);
+	while (n < QS_EXPLICIT_MAX && qs_explicit_next(sk, &position, &entry[n]))
+		n++;
+	qs_sort_entries(entry, spare, n);
+	memcpy(out, entry, n * sizeof(qs_entry));
 }
 
 bool

@@ -49,13 +49,15 @@ table_bytes(const qs_sketch *sk, bool wide, uint64_t high)
 
 /* Choose the form of a dense sketch.  The choice depends on its counters alone. */
 static qs_flat
-flat_of_dense(const qs_sketch *sk)
+flat_of_dense(const qs_sketch *sk, const uint64_t *marks)
 {
 	uint64_t high = sk->ops->live_extra ? sk->ops->live_extra(sk) : 0;
-	qs_compact_size size;
+	qs_compact_size size = { .marks = marks };
 
 	if (qs_compact_fits(sk, table_bytes(sk, canonical_wide(sk), high), &size))
-		return (qs_flat){ .form = QS_COMPACT, .used = size.bytes, .present = size.present };
+		return (qs_flat){
+			.form = QS_COMPACT, .used = size.bytes, .present = size.present, .marks = marks
+		};
 	return (qs_flat){ .form = QS_DENSE, .used = high };
 }
 
@@ -72,10 +74,16 @@ body_bytes(const qs_sketch *sk, bool wide, const qs_flat *f)
 qs_flat
 qs_flat_of(const qs_sketch *sk)
 {
+	return qs_flat_marked(sk, NULL);
+}
+
+qs_flat
+qs_flat_marked(const qs_sketch *sk, const uint64_t *marks)
+{
 	qs_flat flat = { .form = sk->form };
 
 	if (sk->form == QS_DENSE)
-		flat = flat_of_dense(sk);
+		flat = flat_of_dense(sk, marks);
 	else if (sk->form == QS_COMPACT)
 	{
 		flat.used = sk->compact_bytes;
@@ -134,7 +142,7 @@ write_header(const qs_sketch *sk, const qs_flat *f, uint8_t *out)
 static void
 write_body(const qs_sketch *sk, const qs_flat *f, uint8_t *out)
 {
-	qs_compact_size size = { .present = f->present, .bytes = f->used };
+	qs_compact_size size = { .present = f->present, .bytes = f->used, .marks = f->marks };
 
 	if (sk->form == QS_EXPLICIT)
 		qs_explicit_write(sk, out);
@@ -283,6 +291,7 @@ qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memo
 		return qs_explicit_check(&view) ? QB_OK : QB_FORMAT_ENTRIES;
 	if (view.form == QS_COMPACT)
 		return qs_compact_check(&view) ? QB_OK : QB_FORMAT_COUNTERS;
-	return view.ops->check(&view) && flat_of_dense(&view).form == QS_DENSE ? QB_OK
-																		   : QB_FORMAT_COUNTERS;
+	return view.ops->check(&view) && flat_of_dense(&view, NULL).form == QS_DENSE
+			   ? QB_OK
+			   : QB_FORMAT_COUNTERS;
 }

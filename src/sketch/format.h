@@ -48,14 +48,21 @@
 /* How a sketch will be written, or was. */
 typedef struct qs_flat
 {
-	uint8_t form;     /* qs_form */
-	uint64_t used;    /* explicit: entries; dense: high buckets; compact: bytes of the body */
-	uint64_t present; /* compact: units that hold something */
-	uint64_t bytes;   /* in all */
+	uint8_t form;          /* qs_form */
+	uint64_t used;         /* explicit: entries; dense: high buckets; compact: bytes of the body */
+	uint64_t present;      /* compact: units that hold something */
+	uint64_t bytes;        /* in all */
+	const uint64_t *marks; /* as they were given to qs_flat_marked() */
 } qs_flat;
 
 /* Choose how to write an owned sketch or a view.  Looks at all of its tables. */
 extern qs_flat qs_flat_of(const qs_sketch *sk);
+
+/*
+ * The same of a dense sketch by its marks (unit_marks.h), without looking at units that are
+ * not present.  The marks are read again when the sketch is written.
+ */
+extern qs_flat qs_flat_marked(const qs_sketch *sk, const uint64_t *marks);
 
 /*
  * The same with the tables of a dense sketch as they are, for bytes that are merged once

@@ -22,7 +22,6 @@
  *
  * src/sketch/sf.c
  */
-#include "sketch/bucketed.h"
 #include "sketch/cells.h"
 #include "sketch/sf.h"
 
@@ -50,14 +49,6 @@ extra_bytes(const qs_params *p, bool wide)
 	return fat_counters(p) * (wide ? 8 : 4);
 }
 
-/* Which counters of the slim table hv owns. */
-QB_INLINE void
-locate_slim(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
-{
-	qs_bucket_cells(qb_reduce(hv, sk->params.n) * QS_SF_WIDTH, qs_mask_in(sk, QS_SF_WIDTH, hv),
-					cell);
-}
-
 QB_INLINE void
 fetch_slim(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 {
@@ -66,24 +57,12 @@ fetch_slim(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 	__builtin_prefetch(table + qb_reduce(hv, sk->params.n) * bytes, 1);
 }
 
-/* Which cells of the fat table hv owns. */
-QB_INLINE void
-locate_fat(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
-{
-	uint32_t z = sk->params.z;
-	uint32_t i;
-
-	locate_slim(sk, hv, cell);
-	for (i = 0; i < sk->params.depth; i++)
-		cell[i] = cell[i] * z + qs_sf_cell(hv, i, z);
-}
-
 QB_INLINE void
 fetch_fat(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 {
 	uint64_t cell[QS_DEPTH_MAX];
 
-	locate_fat(sk, hv, cell);
+	qs_sf_fat_cells(sk, hv, cell);
 	qs_cells_fetch(table, sk->wide, cell, sk->params.depth);
 }
 
@@ -126,7 +105,7 @@ raise_slim(qs_sketch *sk, const uint64_t *hv, size_t count)
 	{
 		uint32_t j;
 
-		locate_fat(sk, hv[i], cell);
+		qs_sf_fat_cells(sk, hv[i], cell);
 		for (j = 0; j < sk->params.depth; j++)
 		{
 			uint64_t v = qb_counter_get(sk->extra, cell[j], sk->wide);
@@ -140,7 +119,7 @@ raise_slim(qs_sketch *sk, const uint64_t *hv, size_t count)
 static void
 sf_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
-	qs_cells_add(sk, sk->extra, sk->wide, locate_fat, fetch_fat, hv, weight, count);
+	qs_cells_add(sk, sk->extra, sk->wide, qs_sf_fat_cells, fetch_fat, hv, weight, count);
 	if (sk->params.part == QS_PART_FULL)
 		raise_slim(sk, hv, count);
 }
@@ -148,8 +127,8 @@ sf_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 static size_t
 sf_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
-	size_t done = qs_cells_remove(sk, sk->extra, sk->wide, QS_SF_WIDTH * sk->params.z, locate_fat,
-								  hv, weight, count);
+	size_t done = qs_cells_remove(sk, sk->extra, sk->wide, QS_SF_WIDTH * sk->params.z,
+								  qs_sf_fat_cells, hv, weight, count);
 	uint64_t cell[QS_DEPTH_MAX];
 	size_t i;
 
@@ -158,7 +137,7 @@ sf_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count
 		{
 			uint32_t j;
 
-			locate_slim(sk, hv[i], cell);
+			qs_sf_slim_cells(sk, hv[i], cell);
 			for (j = 0; j < sk->params.depth; j++)
 				qb_counter_set(sk->table, cell[j], sk->wide, sub_bucket_max(sk, cell[j]));
 		}
@@ -169,9 +148,9 @@ static void
 sf_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
 {
 	if (qs_has_table(&sk->params))
-		qs_cells_query(sk, sk->table, sk->wide, locate_slim, fetch_slim, hv, count, estimate);
+		qs_cells_query(sk, sk->table, sk->wide, qs_sf_slim_cells, fetch_slim, hv, count, estimate);
 	else
-		qs_cells_query(sk, sk->extra, sk->wide, locate_fat, fetch_fat, hv, count, estimate);
+		qs_cells_query(sk, sk->extra, sk->wide, qs_sf_fat_cells, fetch_fat, hv, count, estimate);
 }
 
 /* Device parts add their slim tables, all other parts their fat tables. */

@@ -7,7 +7,7 @@
 #ifndef QS_SF_H
 #define QS_SF_H
 
-#include "sketch/sketch.h"
+#include "sketch/bucketed.h"
 
 #define QS_SF_WIDTH 8
 
@@ -32,6 +32,26 @@ QB_INLINE uint32_t
 qs_sf_cell(uint64_t hv, uint32_t i, uint32_t z)
 {
 	return (uint32_t) qb_reduce(qb_mix64(hv + QS_CELL_STEP * (i + 1)), z);
+}
+
+/* Which counters of the slim table hv owns. */
+QB_INLINE void
+qs_sf_slim_cells(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	qs_bucket_cells(qb_reduce(hv, sk->params.n) * QS_SF_WIDTH, qs_mask_in(sk, QS_SF_WIDTH, hv),
+					cell);
+}
+
+/* Which cells of the fat table hv owns. */
+QB_INLINE void
+qs_sf_fat_cells(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	uint32_t z = sk->params.z;
+	uint32_t i;
+
+	qs_sf_slim_cells(sk, hv, cell);
+	for (i = 0; i < sk->params.depth; i++)
+		cell[i] = cell[i] * z + qs_sf_cell(hv, i, z);
 }
 
 #endif

@@ -23,21 +23,11 @@ table_bytes(const qs_params *p, bool wide)
 }
 
 QB_INLINE void
-locate(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
-{
-	uint64_t n = sk->params.n;
-	uint32_t j;
-
-	for (j = 0; j < sk->params.depth; j++)
-		cell[j] = n * j + qs_row_cell(hv, j, n);
-}
-
-QB_INLINE void
 fetch(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
 {
 	uint64_t cell[QS_DEPTH_MAX];
 
-	locate(sk, hv, cell);
+	qs_thread_cells(sk, hv, cell);
 	qs_cells_fetch(table, sk->wide, cell, sk->params.depth);
 }
 
@@ -45,21 +35,21 @@ static void
 thread_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
 	if (sk->wide)
-		qs_cells_add(sk, sk->table, true, locate, fetch, hv, weight, count);
+		qs_cells_add(sk, sk->table, true, qs_thread_cells, fetch, hv, weight, count);
 	else
-		qs_cells_add(sk, sk->table, false, locate, fetch, hv, weight, count);
+		qs_cells_add(sk, sk->table, false, qs_thread_cells, fetch, hv, weight, count);
 }
 
 static size_t
 thread_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
-	return qs_cells_remove(sk, sk->table, sk->wide, 0, locate, hv, weight, count);
+	return qs_cells_remove(sk, sk->table, sk->wide, 0, qs_thread_cells, hv, weight, count);
 }
 
 static void
 thread_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
 {
-	qs_cells_query(sk, sk->table, sk->wide, locate, fetch, hv, count, estimate);
+	qs_cells_query(sk, sk->table, sk->wide, qs_thread_cells, fetch, hv, count, estimate);
 }
 
 static qs_layout

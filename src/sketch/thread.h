@@ -25,4 +25,15 @@ qs_row_cell(uint64_t hv, uint32_t row, uint64_t n)
 	return qb_reduce(qs_row_hash(hv, row), n);
 }
 
+/* Which counters of the table hv owns: one in each row. */
+QB_INLINE void
+qs_thread_cells(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	uint64_t n = sk->params.n;
+	uint32_t j;
+
+	for (j = 0; j < sk->params.depth; j++)
+		cell[j] = n * j + qs_row_cell(hv, j, n);
+}
+
 #endif

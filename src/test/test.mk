@@ -40,25 +40,26 @@ UNIT_OBJS := $(CORE_SRC:src/%.c=build/unit/%.o)
 FUZZ_OBJS := $(CORE_SRC:src/%.c=build/fuzz/%.o)
 FUZZ_SECONDS ?= 30
 
-# Tickets and turns are tested with code of the server, compiled against PostgreSQL's headers.
+# Tickets, turns and clearing are tested with code of the server, compiled against PostgreSQL's headers.
 TICKETS      := gpu/entries.o gpu/entries_cached.o gpu/sketch_ticket.o
 SERVER_FLAGS  = -std=gnu11 $(CPPFLAGS) $(addprefix -Wno-,unused-parameter sign-compare missing-field-initializers ignored-attributes)
 ifeq ($(PGXS),)
-UNIT := $(filter-out %_tickets %_turns,$(UNIT))
+UNIT := $(filter-out %_tickets %_turns %_clearing,$(UNIT))
 FUZZ := $(filter-out %_tickets,$(FUZZ))
 endif
 build/unit/test_tickets: $(TICKETS:%=build/unit/%)
 build/fuzz/fuzz_tickets: $(TICKETS:%=build/fuzz/%)
 build/unit/test_turns: build/unit/gpu/turns.o
+build/unit/test_clearing: build/unit/pgbase/memory.o
 build/unit/test_sets_sorted: build/unit/bench/sets_single_pair.o
 
 # The references of other papers' structures, but not the programs that measure them.
 PEERS := $(filter-out peers peers_top peers_merged peers_papers,$(patsubst src/bench/%.c,%,$(wildcard src/bench/peers*.c)))
 build/unit/test_peers build/unit/test_peers_list: $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o
-build/unit/test_turns build/unit/test_tickets build/fuzz/fuzz_tickets: private SAN_FLAGS += $(SERVER_FLAGS)
-build/unit/gpu/%.o build/fuzz/gpu/%.o: SAN_FLAGS += $(SERVER_FLAGS)
+build/unit/test_turns build/unit/test_clearing build/unit/test_tickets build/fuzz/fuzz_tickets: private SAN_FLAGS += $(SERVER_FLAGS)
+build/unit/gpu/%.o build/fuzz/gpu/%.o build/unit/pgbase/%.o: SAN_FLAGS += $(SERVER_FLAGS)
 
-.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) build/unit/gpu/turns.o $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o $(TICKETS:%=build/unit/%) $(TICKETS:%=build/fuzz/%)
+.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) build/unit/gpu/turns.o build/unit/pgbase/memory.o $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o $(TICKETS:%=build/unit/%) $(TICKETS:%=build/fuzz/%)
 -include $(wildcard build/unit/*.d build/unit/*/*.d build/fuzz/*.d build/fuzz/*/*.d)
 
 # As many programs at a time as there are cores; what each prints stays together.
