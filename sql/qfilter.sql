@@ -61,7 +61,8 @@ COMMENT ON FUNCTION qfilter_info(qfilter) IS 'parameters and state of a filter';
 --
 
 CREATE FUNCTION _qfilter_agg_combine(qfilter, qfilter) RETURNS qfilter
-	AS 'MODULE_PATHNAME', 'qfilter_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qfilter_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT _qsketch_combine_support;
 COMMENT ON FUNCTION _qfilter_agg_combine(qfilter, qfilter) IS 'aggregate support';
 
 CREATE FUNCTION _qfilter_merge_trans(qfilter, qfilter) RETURNS qfilter

@@ -133,8 +133,13 @@ COMMENT ON FUNCTION qsketch_sf_full(qsketch) IS 'full sf sketch from its host pa
 -- Merging stored sketches
 --
 
+CREATE FUNCTION _qsketch_combine_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsketch_combine_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_combine_support(internal) IS 'planner support';
+
 CREATE FUNCTION _qsketch_agg_combine(qsketch, qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qsketch_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT _qsketch_combine_support;
 COMMENT ON FUNCTION _qsketch_agg_combine(qsketch, qsketch) IS 'aggregate support';
 
 CREATE FUNCTION _qsketch_support(internal) RETURNS internal

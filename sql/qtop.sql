@@ -104,7 +104,8 @@ CREATE FUNCTION _qtop_support(internal) RETURNS internal
 COMMENT ON FUNCTION _qtop_support(internal) IS 'planner support';
 
 CREATE FUNCTION _qtop_agg_combine(qtop, qtop) RETURNS qtop
-	AS 'MODULE_PATHNAME', 'qtop_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'qtop_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT _qsketch_combine_support;
 COMMENT ON FUNCTION _qtop_agg_combine(qtop, qtop) IS 'aggregate support';
 
 CREATE FUNCTION _qtop_merge_trans(qtop, qtop) RETURNS qtop

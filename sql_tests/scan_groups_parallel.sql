@@ -139,6 +139,11 @@ RESET cpu_tuple_cost;
 RESET cpu_operator_cost;
 SELECT pg_temp.plan_has('SELECT day, qsketch_agg(k) FROM p_scan GROUP BY day', 'Gather') AS parallel;
 SET parallel_setup_cost = 0;
+-- the ordinary plan also counts what it takes to pass the states of workers: of 20 keys, and of hundreds
+SET qsketch.enable_columnscan = off;
+SELECT call, pg_temp.plan_has(format('SELECT day, %s FROM p_scan GROUP BY day', call), 'Partial') AS parallel
+FROM unnest(ARRAY['count(*)', 'qsketch_agg(w)', 'qsketch_agg(k)', 'qtop_agg(k, 5)', 'qfilter_agg(k, qfilter_new_bloom(100000))']) AS call;
+RESET qsketch.enable_columnscan;
 SET parallel_tuple_cost = 0;
 SET cpu_tuple_cost = 0.0001;
 SET cpu_operator_cost = 0.01;

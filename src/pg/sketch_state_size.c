@@ -69,3 +69,11 @@ qsketch_support(PG_FUNCTION_ARGS)
 {
 	return StateSizeSupport(fcinfo, state_space);
 }
+
+/* _qsketch_combine_support(internal): of the combine functions of sketches, top keys and filters. */
+PG_FUNCTION_INFO_V1(qsketch_combine_support);
+Datum
+qsketch_combine_support(PG_FUNCTION_ARGS)
+{
+	return StateCombineSupport(fcinfo);
+}

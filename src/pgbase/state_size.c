@@ -1,6 +1,7 @@
 /*
  * state_size.c
- *		How much memory the state of a group takes, for the planner.
+ *		How much memory the state of a group takes, and what merging it costs, for the
+ *		planner.
  *
  * The planner uses this number to choose between hashing and sorting.  The executor
  * uses it to decide how many groups a hash aggregate keeps at a time: it looks at their
@@ -25,6 +26,7 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/tlist.h"
@@ -172,4 +174,32 @@ StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)
 			set_space(request->root, info, rows, groups, space);
 	}
 	PG_RETURN_POINTER(NULL);
+}
+
+/*
+ * Planner support of combine functions, with GROUP BY.  PostgreSQL counts neither the bytes of
+ * partial states nor how long merging them takes, so that many workers would seem to be fast
+ * where they send a large state of each group.  The planner asks after it has asked
+ * for the cost of partial states, whose sizes are known by then.
+ */
+Datum
+StateCombineSupport(FunctionCallInfo fcinfo)
+{
+	SupportRequestCost *request = (SupportRequestCost *) PG_GETARG_POINTER(0);
+	double bytes = 0;
+	ListCell *cell;
+
+	if (!IsA(request, SupportRequestCost) || request->root == NULL ||
+		request->root->parse->groupClause == NIL)
+		PG_RETURN_POINTER(NULL);
+	foreach (cell, request->root->aggtransinfos)
+	{
+		const AggTransInfo *info = lfirst(cell);
+
+		if (info->combinefn_oid == request->funcid)
+			bytes = Max(bytes, info->aggtransspace);
+	}
+	request->startup = 0;
+	request->per_tuple = (PASSED_SHARE + bytes / BLCKSZ * PASSED_BLOCK_SHARE) * cpu_tuple_cost;
+	PG_RETURN_POINTER(request);
 }

@@ -4,6 +4,7 @@
  *
  * src/scan/costs.c
  */
+#include "pgbase/state_size.h"
 #include "scan/conditions.h"
 #include "scan/scan.h"
 
@@ -22,19 +23,15 @@
  * sketch takes MERGE_SHARE times cpu_tuple_cost.  A row whose key a GPU has takes
  * COPIED_SHARE of what a row that is read takes.
  *
- * Groups go through a queue: their states are written in the compact form, read and
- * merged.  In cpu_tuple_cost that takes QUEUED_SHARE for a state, with QUEUED_KEY_SHARE
- * for each key that it keeps exactly, or QUEUED_BLOCK_SHARE for each block of its table.
- * Measured as processor time of groups of 30 to 100,000 keys and sketches of 16 kB to 1 MB.
+ * Groups of other processes are passed through a queue (pgbase/state_size.h).  A key that
+ * a state keeps exactly takes PASSED_KEY_SHARE of cpu_tuple_cost.
  */
 #define TUPLE_SHARE  0.2
 #define KEY_SHARE    0.5
 #define MERGE_SHARE  100
 #define COPIED_SHARE 0.02
 
-#define QUEUED_SHARE       100
-#define QUEUED_KEY_SHARE   2
-#define QUEUED_BLOCK_SHARE 300
+#define PASSED_KEY_SHARE 2
 
 /* How many processes share the rows, by the planner's own rule. */
 double
@@ -133,8 +130,8 @@ queue_cost(Aggref *aggref, double rows)
 	if (!ColumnScanMatch(aggref, &call) || call.family->functions == NULL)
 		return cpu_operator_cost;
 	bytes = call.family->table_bytes(call.template, rows, 1, false);
-	tuples = bytes > 0 ? bytes / BLCKSZ * QUEUED_BLOCK_SHARE : rows * QUEUED_KEY_SHARE;
-	return (QUEUED_SHARE + tuples) * cpu_tuple_cost;
+	tuples = bytes > 0 ? bytes / BLCKSZ * PASSED_BLOCK_SHARE : rows * PASSED_KEY_SHARE;
+	return (PASSED_SHARE + tuples) * cpu_tuple_cost;
 }
 
 /* The same for groups of so many rows, in all of these processes. */
