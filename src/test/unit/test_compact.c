@@ -6,11 +6,8 @@
  */
 #include "samples.h"
 
-#include "base/isa.h"
 #include "sketch/compact.h"
 #include "sketch/pieces.h"
-#include "sketch/unit_marks.h"
-#include "sketch/unit_reader.h"
 
 /* ---- sizes ---- */
 
@@ -124,23 +121,6 @@ gaps_of_any_length_are_measured(void **state)
 	}
 }
 
-/* Bytes in the other form are no other way to write the sketch. */
-static void
-the_other_form_is_refused(void **state)
-{
-	static const sample small = { "warp, compact", QS_WARP, 0, SAMPLE_COMPACT };
-	qs_sketch sk;
-	test_bytes dense;
-
-	(void) state;
-	sample_build(&sk, &small);
-	dense = test_write_dense(&sk);
-	test_repair_crc(dense.data, dense.length);
-	REQUIRE_STATUS(qs_validate(dense.data, dense.length), QB_FORMAT_COUNTERS);
-	free(dense.data);
-	qs_free(&sk);
-}
-
 /*
  * A unit that crosses its group's end by a byte is none, be it of one key or of several: units are read
  * without looking at each byte as long as further groups follow.
@@ -181,174 +161,6 @@ units_end_with_their_group(void **state)
 		free(b.data);
 		qs_free(&sk);
 	}
-	test_no_leak();
-}
-
-/* ---- by any instructions ---- */
-
-static const char *const sets[] = { "scalar", "neon", "avx2", "avx512" };
-
-/* The bytes are the same with each set of instructions that this processor has. */
-static void
-require_same_by_all(const qs_sketch *sk)
-{
-	test_bytes first = { NULL, 0 };
-	size_t s;
-
-	for (s = 0; s < ALL_OF(sets); s++)
-	{
-		test_bytes b;
-
-		if (!qb_isa_use(sets[s]))
-			continue;
-		b = test_write(sk);
-		if (first.data == NULL)
-			first = b;
-		else
-		{
-			REQUIRE(test_equal_bytes(first, b));
-			free(b.data);
-		}
-	}
-	free(first.data);
-	qb_isa_use("auto");
-}
-
-/* Counters of every length, in blocks that are empty, full, or end with the table. */
-static void
-all_instructions_write_the_same(void **state)
-{
-	static const uint64_t sizes[] = { 1, 7, 64, 65, 1000, 8192 };
-	static const int64_t weights[] = { 1, 40, 300, 1 << 20, INT64_C(1) << 35 };
-	test_rng rng = test_seeded(13);
-	size_t n, w;
-	int s;
-
-	(void) state;
-	STRUCTURES(s)
-	for (n = 0; n < ALL_OF(sizes); n++)
-		for (w = 0; w < ALL_OF(weights); w++)
-		{
-			qs_sketch sk;
-			uint64_t keys;
-
-			WHERE("%s of %d, weight %d", qs_structure_name(s), (int) sizes[n], (int) w);
-			sample_init_dense(&sk, s, sizes[n], 3);
-			for (keys = 0; keys < sizes[n]; keys++)
-			{
-				if ((keys & (keys - 1)) == 0)
-					require_same_by_all(&sk);
-				test_insert(&sk, test_random(&rng),
-							(int64_t) test_below(&rng, (uint64_t) weights[w]) + 1);
-			}
-			require_same_by_all(&sk);
-			qs_free(&sk);
-		}
-	test_no_leak();
-}
-
-/* In damaged bytes a low bucket may name a high bucket that is not there. */
-static void
-damaged_indexes_are_no_counters(void **state)
-{
-	qs_sketch sk, view;
-	test_bytes b;
-	int i;
-
-	(void) state;
-	sample_init_dense(&sk, QS_MULTILEVEL, 1000, 3);
-	for (i = 0; i < 100; i++)
-		test_insert(&sk, (uint64_t) i, i == 50 ? 1000 : 1);
-	b = test_write_dense(&sk);
-	for (i = 0; i < 1000; i += 3)
-		qb_store32(b.data + QS_HEADER_BYTES + 32 * i + 28, (uint32_t) (1023 + i));
-	REQUIRE_OK(qs_open(&view, b.data, b.length));
-	require_same_by_all(&view);
-	free(b.data);
-	qs_free(&sk);
-}
-
-/* ---- by marks ---- */
-
-static void
-require_same_by_marks(const qs_sketch *sk, const uint64_t *marks)
-{
-	test_bytes b = test_write(sk);
-	qs_flat flat = qs_flat_marked(sk, marks);
-	uint8_t *marked = malloc(flat.bytes);
-
-	REQUIRE(marked != NULL && flat.bytes == b.length);
-	qs_write_flat(sk, &flat, marked);
-	REQUIRE(memcmp(marked, b.data, b.length) == 0);
-	free(marked);
-	free(b.data);
-}
-
-static void
-remove_again(qs_sketch *sk, const uint64_t *key, size_t count)
-{
-	size_t k;
-
-	for (k = 0; k < count; k++)
-		REQUIRE_OK(test_try_remove(sk, key[k], 1 + (int64_t) (key[k] % 300)));
-}
-
-/* Marks that follow keys as they come and go are those that are made anew. */
-static void
-marks_follow_keys(const char *set, int structure, uint64_t n, bool wide)
-{
-	static const uint64_t keys[] = { 1, 30, 900 };
-	static uint64_t key[900];
-	test_rng rng = test_seeded(14);
-	qs_sketch sk;
-	uint64_t words;
-	uint64_t *marks;
-	uint64_t *anew;
-	size_t i, k;
-
-	sample_init_dense(&sk, structure, n, 3);
-	if (wide)
-		test_insert(&sk, 1, INT64_C(1) << 40);
-	words = qs_mark_words(&sk.params);
-	marks = calloc(words, sizeof(*marks));
-	anew = calloc(words, sizeof(*anew));
-	REQUIRE(marks != NULL && anew != NULL && qb_isa_use(set));
-	qs_mark_all(&sk, marks);
-	for (i = 0; i < 2 * ALL_OF(keys); i++)
-	{
-		for (k = 0; k < keys[i / 2]; k++)
-			key[k] = test_below(&rng, 700);
-		for (k = 0; k < keys[i / 2]; k++)
-			test_insert(&sk, key[k], 1 + (int64_t) (key[k] % 300));
-		if (i % 2)
-			remove_again(&sk, key, keys[i / 2]);
-		qs_mark_keys(&sk, marks, key, keys[i / 2]);
-		qs_mark_all(&sk, anew);
-		REQUIRE(memcmp(marks, anew, words * sizeof(*marks)) == 0);
-		require_same_by_marks(&sk, marks);
-	}
-	free(anew);
-	free(marks);
-	qs_free(&sk);
-}
-
-static void
-marks_give_the_same_bytes(void **state)
-{
-	static const uint64_t sizes[] = { 1, 65, 1000, 8192 };
-	size_t n, i;
-	int s;
-
-	(void) state;
-	for (i = 0; i < ALL_OF(sets); i++)
-		STRUCTURES(s)
-	for (n = 0; n < ALL_OF(sizes) && qb_isa_use(sets[i]); n++)
-	{
-		WHERE("%s, %s of %d", sets[i], qs_structure_name(s), (int) sizes[n]);
-		marks_follow_keys(sets[i], s, sizes[n], false);
-		marks_follow_keys(sets[i], s, sizes[n], true);
-	}
-	qb_isa_use("auto");
 	test_no_leak();
 }
 
@@ -483,89 +295,6 @@ merging_deferred_is_the_same(void **state)
 	test_no_leak();
 }
 
-/* ---- damage ---- */
-
-/* The last two counters of a unit. */
-typedef struct pair
-{
-	uint8_t *last;
-	bool alone; /* the unit is of one key of weight 2 */
-} pair;
-
-/* Pairs of some units whose counters have one byte each. */
-static size_t
-pairs_of_counters(test_bytes b, pair *pairs, size_t most)
-{
-	qs_sketch view;
-	qs_unit_reader r;
-	qs_groups g;
-	qs_unit unit;
-	size_t found = 0;
-
-	REQUIRE_OK(qs_open(&view, b.data, b.length));
-	REQUIRE(view.form == QS_COMPACT);
-	g = qs_groups_of(&view);
-	while (qs_next_group(&g, &r))
-		while (found < most && qs_read_unit(&r, &unit))
-			pairs[found++] =
-				(pair){ b.data + (r.next - b.data) - 1,
-						unit.count == 3 && unit.value[0] + unit.value[1] + unit.value[2] == 6 };
-	return found;
-}
-
-/* Is the sketch refused if one counter gets 1 more and another one 1 less? */
-static void
-require_refused(test_bytes b, uint8_t *more, uint8_t *less)
-{
-	++*more;
-	--*less;
-	test_repair_crc(b.data, b.length);
-	REQUIRE(qs_validate(b.data, b.length) != QB_OK);
-	--*more;
-	++*less;
-	test_repair_crc(b.data, b.length);
-}
-
-/*
- * Keys of weight 2, few and many in a bucket.  A counter that is larger than the weight of its
- * bucket, and a bucket whose sum is no multiple of the depth, are refused.
- */
-static void
-counters_that_do_not_fit_are_refused(void **state)
-{
-	static const int structures[] = { QS_WARP, QS_HALF_WARP, QS_SUB_WARP, QS_MULTILEVEL };
-	static const uint64_t keys[] = { 40, 400, 1500 };
-	pair pairs[64];
-	size_t i, k, s;
-
-	(void) state;
-	for (s = 0; s < ALL_OF(structures); s++)
-		for (k = 0; k < ALL_OF(keys); k++)
-		{
-			qs_sketch sk;
-			test_bytes b;
-			size_t found;
-
-			WHERE("%s, %d keys", qs_structure_name(structures[s]), (int) keys[k]);
-			sample_init_dense(&sk, structures[s], 512, 3);
-			for (i = 0; i < keys[k]; i++)
-				test_insert(&sk, i, 2);
-			b = test_write_valid(&sk);
-			found = pairs_of_counters(b, pairs, ALL_OF(pairs));
-			REQUIRE(found > 10);
-			for (i = 1; i < found; i++)
-			{
-				require_refused(b, pairs[i].last, pairs[i - 1].last);
-				if (pairs[i].alone)
-					require_refused(b, pairs[i].last, pairs[i].last - 1);
-			}
-			REQUIRE_OK(qs_validate(b.data, b.length));
-			qs_free(&sk);
-			free(b.data);
-		}
-	test_no_leak();
-}
-
 /* ---- reading one key ---- */
 
 typedef struct counted_source
@@ -659,15 +388,10 @@ main(void)
 		cmocka_unit_test(weights_take_the_bytes_they_need),
 		cmocka_unit_test(the_smaller_form_is_chosen),
 		cmocka_unit_test(gaps_of_any_length_are_measured),
-		cmocka_unit_test(the_other_form_is_refused),
 		cmocka_unit_test(units_end_with_their_group),
-		cmocka_unit_test(all_instructions_write_the_same),
-		cmocka_unit_test(damaged_indexes_are_no_counters),
-		cmocka_unit_test(marks_give_the_same_bytes),
 		cmocka_unit_test(copies_have_the_same_tables),
 		cmocka_unit_test(merging_is_the_same),
 		cmocka_unit_test(merging_deferred_is_the_same),
-		cmocka_unit_test(counters_that_do_not_fit_are_refused),
 		cmocka_unit_test(one_key_is_two_small_reads),
 		cmocka_unit_test(large_groups_are_read_in_parts),
 	};
