@@ -115,7 +115,7 @@ BEGIN
 			bool_and(m.taken_back = (SELECT qsketch_agg(k, weight, t) FROM d, t WHERE d.i <= m.i)),
 			(SELECT bool_and(n.merged = (SELECT qsketch_merge_agg(sk) FROM days
 				WHERE days.day BETWEEN n.day - 19 AND n.day)) FROM n)
-		FROM m', template);
+		FROM m WHERE mod(m.i, 8) = 0', template);
 END $$;
 SELECT structure, sum(frames) AS frames, bool_and(dense) AS dense, bool_and(moving) AS moving,
 	bool_and(taken_back) AS taken_back, bool_and(merged) AS merged

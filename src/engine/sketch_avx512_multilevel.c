@@ -247,6 +247,28 @@ note_sight(watch *w, size_t i, const sight *seen)
 }
 
 /*
+ * Average weights, where larger ones count as 256, between which many keys change their high
+ * bucket and many do not.
+ */
+#define UNSURE_FROM 40
+#define UNSURE_TO   216
+
+/*
+ * Is it hard to foresee which keys of a batch change their high bucket?  All ones if so.  A
+ * branch that goes either way takes longer than adding 0.
+ */
+QB_INLINE uint64_t
+unsure(const int64_t *weight, size_t count)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		sum += (uint64_t) weight[i] < 256 ? (uint64_t) weight[i] : 256;
+	return sum >= count * UNSURE_FROM && sum < count * UNSURE_TO ? UINT64_MAX : 0;
+}
+
+/*
  * Add keys with weights.  The number of a high bucket is in its low bucket.  So the low bucket
  * is prefetched first, and the high bucket when half of that time has passed.
  */
@@ -256,6 +278,7 @@ add_weights(qs_sketch *sk, bool wide, const uint32_t *bucket, const uint32_t *ma
 {
 	const __m256i limit = _mm256_set1_epi8(w ? (char) w->least : 0);
 	high_table table = { sk->extra, sk->extra_used };
+	uint64_t always = unsure(weight, count);
 	uint8_t *first = sk->table;
 	size_t i;
 
@@ -273,7 +296,7 @@ add_weights(qs_sketch *sk, bool wide, const uint32_t *bucket, const uint32_t *ma
 		__builtin_prefetch(first + (size_t) bucket[i + QS_PREFETCH_AHEAD] * QS_LOW_BYTES, 1);
 		fetch_high(table, first + (size_t) bucket[i + QS_PREFETCH_AHEAD / 2] * QS_LOW_BYTES, wide);
 		_mm256_storeu_si256((void *) p, sum);
-		if ((more | carried) != 0)
+		if ((more | carried | ((uintptr_t) high & always)) != 0)
 		{
 			if (!high)
 			{

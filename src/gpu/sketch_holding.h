@@ -31,7 +31,7 @@ typedef struct GpuSketchHolding
 	int joining_device;          /* that it is on */
 	int parts;                   /* number of parts that are there, with that one */
 	uint64 merged;               /* units of another sketch that were added: sketch_merge.c */
-	bool frozen;          /* a backend was told the shape of the tables, to read them in pieces */
+	bool frozen; /* nothing came since a backend was told the tables' shape, to read them */
 	GpuSketchShape shape; /* of the tables, while they are written or read */
 } GpuSketchHolding;
 

@@ -149,6 +149,7 @@ GpuSketchMerge(int index, const GpuSketchSource *from, bool *more)
 	qb_status status = QB_OK;
 	Piece piece;
 
+	h->frozen = false;
 	if (h->merged == 0)
 		status = begin(index, from);
 	if (status != QB_OK)

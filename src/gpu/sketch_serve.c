@@ -73,14 +73,6 @@ to_device(GpuSketchHolding *h, int i, const qs_params *params, const qs_sketch *
 	return QB_OK;
 }
 
-/* May a backend be reading the tables as it was told?  Not if they got keys since. */
-static bool
-is_frozen(const GpuSketchHolding *h)
-{
-	return h->frozen && GpuSketchOps()->total(h->on_device) == h->shape.total &&
-		   h->params.n == h->shape.params.n;
-}
-
 /* Copy tables that a backend may be reading: its next pieces come from the copy. */
 static qb_status
 copy_frozen(const GpuSketchHolding *h, qs_sketch *copy)
@@ -112,8 +104,8 @@ to_host(GpuSketchHolding *h)
 	if (h->on_device == NULL)
 		return QB_NO_MEMORY;
 	copy = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
-	status = is_frozen(h) ? copy_frozen(h, copy)
-						  : GpuSketchOps()->fetch(h->on_device, copy, GpuSketchMemory());
+	status = h->frozen ? copy_frozen(h, copy)
+					   : GpuSketchOps()->fetch(h->on_device, copy, GpuSketchMemory());
 	if (status != QB_OK)
 	{
 		pfree(copy);
@@ -191,6 +183,7 @@ serve_insert(GpuSketchHolding *h, GpuSlot *slot)
 	piece = GpuNextPiece(slot, h->depth, COUNT_BATCHES, COUNT_KEYS);
 	if (h->on_device)
 	{
+		h->frozen = false;
 		if (gpu_fault != FAULT_SPILL)
 			status = GpuSketchOps()->insert(h->on_device, key, weight, piece);
 		if (status != QB_NO_MEMORY)
@@ -211,7 +204,7 @@ serve_insert(GpuSketchHolding *h, GpuSlot *slot)
 static qb_status
 serve_inserts(GpuSlot *const *slot, int *count)
 {
-	const GpuSketchHolding *h = &gpu_sketch_holding[slot[0]->entry.index];
+	GpuSketchHolding *h = &gpu_sketch_holding[slot[0]->entry.index];
 	GpuKeys batch[GPU_TOGETHER];
 	double work = 0;
 	int batches;
@@ -233,6 +226,7 @@ serve_inserts(GpuSlot *const *slot, int *count)
 					   .weight = next->weighted ? (const int64 *) key + next->count : NULL,
 					   .count = next->count };
 	}
+	h->frozen = false;
 	status = batches > 1 ? GpuSketchOps()->insert_all(h->on_device, batch, batches) : QB_NO_MEMORY;
 	if (status != QB_OK)
 		return status;

@@ -35,6 +35,7 @@ insert_on_host(GpuSketchHolding *h, const GpuPicked *picked)
 static qb_status
 insert_on_device(GpuSketchHolding *h, const GpuPicked *picked)
 {
+	h->frozen = false;
 	if (gpu_fault == FAULT_SPILL)
 		return QB_NO_MEMORY;
 	if (picked->device != h->device)
@@ -162,6 +163,7 @@ group_on(const GpuRef *ref, int device)
 
 	if (h == NULL || h->on_device == NULL)
 		return NULL;
+	h->frozen = false;
 	if (h->device != device)
 		return h->part[device];
 	h->placed = true;

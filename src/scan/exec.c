@@ -4,8 +4,8 @@
  *
  * The first call runs the whole scan and returns one tuple with all aggregates.  With
  * GROUP BY there is a tuple for each group (groups.c).  In a parallel scan each process
- * returns the groups of its pages.  HAVING is tested on complete
- * tuples.  An aggregate that saw no key but NULLs gives NULL.
+ * returns the groups of its pages.  HAVING is tested on complete tuples.  An aggregate
+ * that saw no key but NULLs gives NULL.
  *
  * Under Finalize Aggregate the sketches are partial: they come from one child, or from
  * the pages of this process.  They are freed as soon as they have been merged.

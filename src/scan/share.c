@@ -14,6 +14,9 @@
  *	(partitions), it does not wait: it puts its sketches, too, and the last of all
  *	processes returns them.
  *
+ * Groups are not merged here.  Each process returns its own, and a hash aggregate above
+ * Gather merges them.
+ *
  * Collections of sets are built by all processes before that (build.c).  Then only one
  * process has rows.
  *
