@@ -89,7 +89,7 @@ for my $id (qw(id2 id8))
 {
 	same("pairs, $id", map { pairs_of("SELECT qsets_agg($id, $_) FROM t") } qw(e e8 b d ts));
 }
-my $plan = $node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) SELECT * FROM qsets_pairs(($sets))");
+my $plan = $node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, BUFFERS off, TIMING off, SUMMARY off) SELECT * FROM qsets_pairs(($sets))");
 like($plan, qr/QSketchPairs.*Device: gpu\n.*QSketchScan.*Device: gpu\n.* Pages: 0\n.*Pages from GPU Copies: $pages$/s, 'a GPU finds pairs of rows that it has');
 my @before = split /\|/, $node->safe_psql('postgres', 'SELECT bytes_in, bytes_out, column_keys FROM qsketch_stat_gpu');
 $node->safe_psql('postgres', "SELECT count(*) FROM qsets_pairs(($sets), 100000)");

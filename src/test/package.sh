@@ -8,6 +8,8 @@
 #	                             root, in a system to be thrown away (chroot.sh)
 #
 # The sources are the tracked files as they are on disk, where there is git, else all.
+# PG_SUPPORTED_VERSIONS="17 18" picks versions; by itself pg_buildext leaves out those that the
+# release does not have as its own.
 # WITH_CUDA=yes builds with the CUDA toolkit of this machine.  The changelog names Debian's
 # suite, so lintian judges by Debian's profile, on Ubuntu too.
 set -eu -o pipefail
@@ -35,6 +37,7 @@ unpack() {
 # DEB_BUILD_OPTIONS=nocheck leaves out the tests on a server of each version.
 build() {
 	src/test/setup.sh deb
+	export PG_SUPPORTED_VERSIONS=${PG_SUPPORTED_VERSIONS:-installed}
 	grep -q "^qsketch ($version-" debian/changelog ||
 		{ echo "package.sh: debian/changelog is not of version $version" >&2 && return 1; }
 	(unpack && dpkg-buildpackage -us -uc)
@@ -42,10 +45,13 @@ build() {
 	ls -l "$source"/build/deb/*.deb
 }
 
-# autopkgtest installs the packages that the tests name, and runs them as an ordinary user.
+# autopkgtest installs the packages that the tests name, and runs them as an ordinary user.  What
+# they name as postgresql-server-dev-all is of the release's own versions.
 test_installed() {
+	local headers
+	headers=$(cd "$1" && ls *.deb | sed -n 's/^postgresql-\([0-9]*\)-qsketch_.*/postgresql-server-dev-\1/p')
 	apt-get -qq update
-	apt-get -qq install -y --no-install-recommends autopkgtest dpkg-dev >/dev/null
+	apt-get -qq install -y --no-install-recommends autopkgtest dpkg-dev $headers >/dev/null
 	useradd --create-home tester
 	autopkgtest --user=tester "$1"/*.deb "$1"/*.dsc -- null
 }

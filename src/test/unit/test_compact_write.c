@@ -1,8 +1,8 @@
 /*
- * test_units.c
- *		The compact form is written with the same bytes by any instructions, and by marks.
+ * test_compact_write.c
+ *		Writing the compact form: the same bytes by any instructions, and by marks.
  *
- * src/test/unit/test_units.c
+ * src/test/unit/test_compact_write.c
  */
 #include "samples.h"
 
