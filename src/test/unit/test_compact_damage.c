@@ -29,7 +29,7 @@ the_other_form_is_refused(void **state)
 typedef struct pair
 {
 	uint8_t *last; /* the last counter; the one before it comes right before */
-	bool alone; /* the unit is of one key of weight 2 */
+	bool alone;    /* the unit is of one key of weight 2 */
 } pair;
 
 /* Pairs of some units, whose counters have one byte each. */
