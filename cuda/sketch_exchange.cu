@@ -236,7 +236,7 @@ qs_fold_to(qs_cuda_sketch *sk, uint64_t n)
 	return status;
 }
 
-/* A view of a slice, which may be merged, and nothing else. */
+/* A view of a slice, to be merged only. */
 static qs_view
 view_of(const qs_cuda_sketch *sk, qs_slice units)
 {

@@ -140,7 +140,7 @@ qs_target(uint64_t bucket, uint32_t mask)
 	return bucket << 32 | mask;
 }
 
-/* That word of a lane's key. */
+/* The bucket and mask of a lane's key in one word; 0: the lane has none. */
 template <int M, bool WEIGHTED>
 __device__ __forceinline__ uint64_t
 qs_target_of(const qs_view &v, const qs_walk<WEIGHTED> &walk, const qs_mask_lookup<M> &mask_of)

@@ -121,7 +121,7 @@ $node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k}') FROM unnest('{p
 	$_->query_until(qr/started/, "\\echo started\n" . (of_parts('qsketch_total(q)', 'sub_warp', 256) . ";\n") x 200) foreach @greedy;
 	ok($node->poll_query_until('postgres', "SELECT values_made >= $merges + 4 FROM qsketch_stat_gpu"), 'large sketches are merged');
 	note('beside large sketches: ' . $slowest->());
-	is($node->safe_psql('postgres', $running), '2', 'and go on meanwhile');
+	ok($node->poll_query_until('postgres', $running, '2'), 'and go on meanwhile');
 	$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'greedy'});
 	$_->{run}->finish foreach @greedy;
 	settled($node, 'large sketches');

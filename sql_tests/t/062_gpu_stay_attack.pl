@@ -26,11 +26,14 @@ sub questions
 		FROM t OFFSET 0) AS s, LATERAL generate_series(1, 4 + 0 * qsketch_total(sk)) AS g};
 }
 
+# A session whose timeout, which guards against waiting for good, begins anew with each query.
 sub session_of
 {
 	my ($role) = @_;
+	my $session = $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', $role ]);
 
-	return $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', $role ]);
+	$session->set_query_timer_restart;
+	return $session;
 }
 
 my @right = map { [ split /\n/, $node->safe_psql('postgres', 'SET qsketch.device = cpu;' . questions($_)) ] } 0 .. 5;

@@ -14,9 +14,9 @@
  * 64.
  *
  * Long work calls pause now and then, unless it is NULL.  pause may jump out of the
- * function, because all memory is the caller's.  So may alloc of more than 4 MB, which takes
- * long to be zeroed.  A function that changes a value
- * says what a jump leaves of the value; all other functions leave values unchanged.
+ * function, because all memory is the caller's.  alloc may do so, too, if more than 4 MB are
+ * asked for, because it takes long to zero them.  A function that changes a value says what a
+ * jump leaves of the value; all other functions leave values unchanged.
  */
 typedef struct qb_memory
 {

@@ -20,7 +20,7 @@
 /* A GPU does 5 to 20 billion random reads or writes in a second. */
 #define PIECE_WORK 134217728
 
-/* They take some milliseconds to the host's memory, and as long to another GPU. */
+/* So many bytes take some milliseconds to the host's memory, and as long to another GPU. */
 #define MERGE_BYTES (32 << 20)
 
 static void

@@ -15,7 +15,7 @@
 /* A core does some 25 million random reads in a second, if the caches do not help. */
 #define PIECE_WORK 500000
 
-/* Merged with bytes of another device, they are copied twice and added once. */
+/* Bytes that come from another device are copied twice and added once. */
 #define MERGE_BYTES (4 << 20)
 
 /* In front of each allocation, in a cache line of its own. */

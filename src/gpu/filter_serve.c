@@ -33,7 +33,7 @@ typedef struct Holding
 	void *joining;               /* the part whose bits are being added; or NULL */
 	int joining_device;          /* that it is on */
 	uint64 joined;               /* bytes of it that were added */
-	int parts;                   /* number of parts that are there, with that one */
+	int parts;                   /* number of parts that are there, "joining" included */
 } Holding;
 
 static Holding holding[GPU_ENTRIES];

@@ -139,12 +139,7 @@ emulated_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
 static qb_status
 emulated_merge_begin(void *sketch, const qs_params *from, int64 total)
 {
-	qs_sketch head;
-
-	qs_init(&head, from, NULL);
-	head.form = QS_DENSE;
-	head.total = total;
-	return qs_merge_begin(&((Sketch *) sketch)->sketch, &head);
+	return qs_merge_begin_as(&((Sketch *) sketch)->sketch, from, total);
 }
 
 /* A slice that runs out of memory half way could not be undone. */

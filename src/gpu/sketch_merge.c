@@ -39,18 +39,6 @@ source_total(const GpuSketchSource *from)
 	return *from->on_device ? GpuSketchOps()->total(*from->on_device) : (*from->on_host)->total;
 }
 
-/* Get ready in the worker's memory. */
-static qb_status
-begin_on_host(GpuSketchHolding *h, const GpuSketchSource *from)
-{
-	qs_sketch head;
-
-	qs_init(&head, source_params(from), NULL);
-	head.form = QS_DENSE;
-	head.total = source_total(from);
-	return qs_merge_begin(h->on_host, &head);
-}
-
 /* Get ready: the sketch comes to the worker's memory if its device has no memory for that. */
 static qb_status
 begin(int index, const GpuSketchSource *from)
@@ -69,7 +57,9 @@ begin(int index, const GpuSketchSource *from)
 			return status;
 		status = GpuSketchEvict(index);
 	}
-	return h->on_host ? begin_on_host(h, from) : status;
+	if (h->on_host == NULL)
+		return status;
+	return qs_merge_begin_as(h->on_host, source_params(from), source_total(from));
 }
 
 /* The next slice: of so many bytes, or less at the end. */
@@ -102,7 +92,7 @@ take(const GpuSketchSource *from, qs_slice units, qs_sketch *slice)
 static qb_status
 add_on_device(const GpuSketchHolding *h, qs_slice to, const qs_sketch *slice)
 {
-	qs_slice all = { 0, to.count * (qs_slice_units(&slice->params) / to.count) };
+	qs_slice all = { 0, qs_slice_units(&slice->params) };
 	void *loaded;
 	qb_status status;
 

@@ -4,8 +4,9 @@
  *
  * They are declared for keys of any type and made like the aggregates of sketches
  * (sketch_template.c).  The state is an expanded qfilter in the aggregate's context, and
- * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values, or without
- * groups by a ticket, if their own process combines them (pgbase/state_ticket.c).  There
+ * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
+ * without groups, states that their own process combines travel by a ticket
+ * (pgbase/state_ticket.c).  There
  * is no inverse function: a window frame whose start moves is computed anew.
  *
  * The id of a row may have any type that hashes.  An integer is taken as it is, and another id

@@ -305,7 +305,7 @@ remove_now(SketchState *expanded)
 	SketchFree(removed);
 }
 
-/* Bring the sketch up to date: count the keys and merge the sketches that wait, then remove keys. */
+/* Bring the sketch up to date: merge the sketches that wait, count the keys that wait, remove keys. */
 void
 SketchFlush(SketchState *expanded)
 {

@@ -96,7 +96,7 @@ check_size(const qs_flat *flat)
 	return (Size) size;
 }
 
-/* Choose how to write a sketch, by its marks or with NULL.  Returns the bytes of the varlena. */
+/* Choose how to write a sketch; marks NULL: it has none.  Returns the bytes of the varlena. */
 Size
 SketchFlatSize(const qs_sketch *sketch, const uint64 *marks, qs_flat *flat)
 {

@@ -6,10 +6,10 @@
  * Where the sketches of many groups come in turns, each merge would find other tables,
  * which are no longer in the processor's cache.  So the compact sketches of a state wait,
  * as keys wait in its buffer.  Then all are merged into the same tables, one after
- * another.  Until then the state has no tables, so a hash aggregate has room for many
- * groups, and need not write to disk the sketches of groups that it has no room for.  It
- * learns late what groups take that get tables after all, as it does where keys make
- * sketches dense.
+ * another.  Until then the state has no tables, so a hash aggregate has room for more
+ * groups, and writes fewer sketches to disk.  If so many sketches come that a group gets
+ * tables after all, the hash aggregate learns of these only then, as it does when keys make
+ * a sketch dense.
  *
  * The sketches that wait take at most half of the tables' memory.  A state that has
  * tables lets nothing wait.

@@ -4,8 +4,9 @@
  *
  * They are declared for keys of any type and made like the aggregates of sketches
  * (sketch_template.c).  The state is an expanded qtop in the aggregate's context, and
- * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values, or without
- * groups by a ticket, if their own process combines them (pgbase/state_ticket.c).
+ * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
+ * without groups, states that their own process combines travel by a ticket
+ * (pgbase/state_ticket.c).
  * States never go to a device.  There is no inverse function: keys that a list has
  * dropped do not come back, so a window frame whose start moves is computed anew.
  *

@@ -9,7 +9,10 @@
 
 #include "pgbase/state.h"
 
-/* Does the state go to the combine function by a ticket?  "ticket" says that it goes to nothing else. */
+/*
+ * Does the state go to the combine function by a ticket?  Only if its member "ticket" says that it
+ * goes to nothing else.
+ */
 extern bool StateTakesTicket(const KeyedState *state);
 
 /* Write a ticket for the state.  Later calls write the same ticket. */

@@ -134,7 +134,7 @@ queue_cost(Aggref *aggref, double rows)
 	return (PASSED_SHARE + tuples) * cpu_tuple_cost;
 }
 
-/* The same for groups of so many rows, in all of these processes. */
+/* The cost of that for groups of so many rows, which each of the processes has. */
 static Cost
 queue_groups_cost(List *aggregates, double groups, double rows, double share)
 {

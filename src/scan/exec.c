@@ -179,16 +179,6 @@ flush(ColumnScanState *state)
 	return count_keys(state);
 }
 
-/* Add to the counts of this scan, in all processes together. */
-static void
-add_counts(ColumnScanState *state, const ScanCounts *counts)
-{
-	if (state->shared)
-		SharedScanCount(state->shared, counts);
-	else
-		ScanCountsAdd(&state->counts, counts);
-}
-
 /* Record what this run did.  "before" has the counts at its beginning. */
 static void
 count_run(ColumnScanState *state, const ScanCounts *before, bool first)
@@ -203,7 +193,7 @@ count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 	run.copies = state->copies && state->copies->used;
 	run.any = true;
 	ScanReportRun(&run, first);
-	add_counts(state, &run);
+	SharedScanCount(state->shared, &state->counts, &run);
 }
 
 /* Add the tuples of a page to all sketches. */
@@ -275,7 +265,7 @@ next_turn(ColumnScanState *state)
 	if (!ScanGroupsGoOn(state->groups))
 		return false;
 	turn = ScanGroupsFlush(state->groups);
-	add_counts(state, &turn);
+	SharedScanCount(state->shared, &state->counts, &turn);
 	return true;
 }
 

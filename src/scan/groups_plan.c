@@ -8,8 +8,8 @@
  * stays with the ordinary plan.  So do GROUPING SETS.
  *
  * In a parallel plan each process has groups of its own, and a hash aggregate merges them.
- * That aggregate holds all groups at a time, where a serial scan may have a few.  So there is
- * a parallel plan only if all of them have memory.
+ * That aggregate holds all groups at a time, while a serial scan may hold only some of them.
+ * So there is a parallel plan only if there is memory for all groups.
  *
  * src/scan/groups_plan.c
  */

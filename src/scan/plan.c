@@ -163,7 +163,7 @@ PlanFinalize(PlanStep *grouping, Path *path, double groups)
 				 groups));
 }
 
-/* The same over Gather over such a path. */
+/* Offer Finalize Aggregate over Gather over a path of partial aggregates. */
 void
 PlanGather(PlanStep *grouping, Path *path, double groups)
 {
@@ -175,7 +175,7 @@ PlanGather(PlanStep *grouping, Path *path, double groups)
 				 groups);
 }
 
-/* Can the step be parallel, and have all of its groups memory at a time? */
+/* Can the step be parallel, and is there memory for all of its groups at a time? */
 static bool
 can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)
 {
@@ -184,7 +184,8 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
 		return false;
 	return grouping->by == NIL ||
 		   ScanGroupingFits(grouping->root, grouping->by, aggregates, input->rows) ||
-		   ScanRefuse("groups that are too large for a parallel plan");
+		   ScanRefuse("another plan is cheaper, and a parallel scan needs more memory for all "
+					  "groups than work_mem allows");
 }
 
 /*

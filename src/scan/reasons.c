@@ -6,7 +6,7 @@
  * When the planner has the paths of a query with aggregates of ours, and the log or
  * EXPLAIN wants the reason, it is logged at DEBUG1:
  *
- *	column scan not used: GROUP BY of more than one column
+ *	column scan not used: GROUPING SETS
  *	GPU not used: the sketch is smaller than qsketch.gpu_min_size
  *
  * From PostgreSQL 18 on EXPLAIN lets extensions add to a plan.  There the reason is

@@ -377,7 +377,7 @@ SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *column, int c
 extern bool SharedScanResultIsLarge(const ScanAggregate *column, int count);
 extern TupleTableSlot *
 SharedScanResult(const ScanAggregate *column, int count, bool hand_over, TupleTableSlot *slot);
-extern void SharedScanCount(SharedScan *shared, const ScanCounts *counts);
+extern void SharedScanCount(SharedScan *shared, ScanCounts *own, const ScanCounts *more);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
 
 /* build.c: building the collections of sets of a parallel scan, one for each column. */

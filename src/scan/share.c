@@ -25,8 +25,9 @@
  * left finds no pages and returns a row of NULLs.
  *
  * If processes cannot merge here, that is no error.  Sketches on a device are merged
- * there, and states of PostgreSQL's own aggregates by their own functions.  If sketches are small, or shared memory is short, a process returns its own
- * row.  Finalize Aggregate above adds up all rows.
+ * there, and states of PostgreSQL's own aggregates by their own functions.  If sketches are
+ * small, or shared memory is short, a process returns its own row.  Finalize Aggregate above
+ * adds up all rows.
  *
  * src/scan/share.c
  */
@@ -135,11 +136,17 @@ SharedScanId(const SharedScan *shared)
 	return shared->id;
 }
 
+/* Add to the counts of all processes or, if the plan is serial, to those of this one. */
 void
-SharedScanCount(SharedScan *shared, const ScanCounts *counts)
+SharedScanCount(SharedScan *shared, ScanCounts *own, const ScanCounts *more)
 {
+	if (shared == NULL)
+	{
+		ScanCountsAdd(own, more);
+		return;
+	}
 	SpinLockAcquire(&shared->mutex);
-	ScanCountsAdd(&shared->counts, counts);
+	ScanCountsAdd(&shared->counts, more);
 	SpinLockRelease(&shared->mutex);
 }
 

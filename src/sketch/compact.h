@@ -98,7 +98,7 @@ extern uint64_t qs_compact_most(uint64_t dense);
 
 /*
  * Is a dense sketch, whose tables will take "dense" bytes, to be written in compact
- * form?  If so, "size", whose marks are set, says what that takes.
+ * form?  If so, "size" says what that takes.  The caller has set its marks.
  */
 extern bool qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size);
 

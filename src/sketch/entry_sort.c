@@ -4,7 +4,7 @@
  *
  * Entries are distributed by the highest bits in which they differ, into about as many
  * buckets as there are entries.  Hashes and close integers then lie within a few places of
- * where they belong, and a pass of insertion finishes.  A bucket that got many entries is
+ * where they belong, and one insertion sort finishes.  A bucket that got many entries is
  * distributed again.  So it takes a few passes for integers of both signs, and for a few
  * numbers far from all others.  Each distribution looks at further bits, so there are at
  * most 64 / DIGIT_MIN of them, one within another.
@@ -13,7 +13,7 @@
  */
 #include "sketch/entry_sort.h"
 
-/* Buckets of at most this many entries are left to insertion. */
+/* Buckets of at most this many entries are left to the insertion sort. */
 #define FEW 16
 
 /* Bits by which one pass distributes. */

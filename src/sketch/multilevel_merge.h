@@ -327,7 +327,8 @@ qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negativ
 							qs_low_add low_add)
 {
 	uint64_t more = from->params.n / into->params.n;
-	uint64_t used = from->extra_used / more; /* of a slice: all high buckets of its sketch */
+	/* high buckets that there will be; a slice has those of its whole sketch, but needs fewer */
+	uint64_t used = from->extra_used / more;
 	uint64_t least = used < into->params.n ? used : into->params.n;
 	bool defer = qs_defers(into, from);
 

@@ -11,13 +11,13 @@
  * Between two slices "into" may get keys, and may be copied.  Its total has the keys of
  * both sketches, but its counters do not yet.  So nobody may ask it for estimates.
  *
- * Sketches of structure sf have no slices, and no sketch is merged into itself so.
+ * Sketches of structure sf have no slices.  A sketch cannot be merged into itself in slices.
  *
  * The unit of a slice is a bucket.  Of a thread sketch it is a counter: its rows are one
  * array, the first row first.
  *
- * A slice can also be taken out as a sketch of its own, to be sent elsewhere.  Such a
- * sketch has the counters of the slice, and no total, and nothing is merged into it.
+ * A slice can also be copied into a sketch of its own, to be sent elsewhere.  Such a
+ * sketch has the counters of the slice but no total, and nothing is merged into it.
  *
  * src/sketch/slice.h
  */
@@ -39,19 +39,23 @@ extern uint64_t qs_slice_units(const qs_params *p);
 extern qs_params qs_slice_params(const qs_params *p, uint64_t count);
 
 /*
- * All of a merge but the tables: "from" may be a sketch without tables.  Statuses are those
- * of qs_merge(), and on every error "into" is unchanged, but it may have been folded.
+ * Do all of a merge except adding the tables, so "from" may be a sketch without tables.  The
+ * statuses are those of qs_merge().  After an error "into" has its old counts, but may have
+ * been folded.
  */
 extern qb_status qs_merge_begin(qs_sketch *into, const qs_sketch *from);
 
+/* The same for a dense sketch of these parameters and this total, whose tables are elsewhere. */
+extern qb_status qs_merge_begin_as(qs_sketch *into, const qs_params *from, int64_t total);
+
 /*
- * Add units of a dense sketch, or of a slice that was taken out of one, to as many units of
+ * Add units of a dense sketch, or of a slice that was copied from one, to as many units of
  * "into", or to fewer by a power of two, into which they fold.
  */
 extern qb_status
 qs_merge_slice(qs_sketch *into, qs_slice to, const qs_sketch *from, qs_slice units);
 
-/* Take units of a dense sketch out, as an owned sketch "to", which is uninitialized. */
+/* Copy units of a dense sketch into an owned sketch "to", which is uninitialized. */
 extern qb_status
 qs_take_slice(qs_sketch *to, const qs_sketch *from, qs_slice units, const qb_memory *memory);
 

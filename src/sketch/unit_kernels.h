@@ -2,11 +2,11 @@
  * unit_kernels.h
  *		Fast loops over the units of tables, for measuring and writing the compact form.
  *
- * A sketch of few keys is mostly zeros, so its tables are mostly looked at.  There are
- * loops that say which units of a block of 64 hold something, how many bytes these take, and
- * loops that write units whose counters are all below 128.  They are for low buckets, and
- * for counters of 4 bytes.  All else, and all that is rare in these, is done unit by unit in
- * compact_write.c.
+ * The tables of a sketch of few keys are mostly zeros, and most of the time goes into looking
+ * at these.  There are three kinds of loops.  The first says which units of a block of 64 hold
+ * something, the second how many bytes these take, and the third writes units whose counters
+ * are all below 128.  They are for low buckets, and for counters of 4 bytes.  Other tables, and
+ * units that are rare, are measured and written one by one in compact_write.c.
  *
  * src/sketch/unit_kernels.h
  */
@@ -22,8 +22,8 @@
 #define QS_SHORT 128
 
 /*
- * A loop that writes short units needs room for the longest one, and for the bytes that it
- * writes beyond the end before it overwrites them.
+ * A loop that writes short units needs room for the longest one (its gap, its mask and its
+ * counters), and for 8 bytes beyond its end, which the next unit overwrites.
  */
 #define QS_SHORT_UNIT (10 + 4 + QS_MASK_BITS_MAX + 8)
 

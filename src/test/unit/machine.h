@@ -22,7 +22,7 @@
 #ifndef QS_TEST_MACHINE_H
 #define QS_TEST_MACHINE_H
 
-#include "support.h"
+#include "choices.h"
 
 #include "engine/sketch_kernels.h"
 #include "sketch/slice.h"
@@ -30,29 +30,6 @@
 #define MACHINE_SKETCHES 3
 #define MACHINE_KEYS     400
 #define MACHINE_BATCH    100
-
-/* ---- choices ---- */
-
-typedef struct choices
-{
-	const uint8_t *bytes; /* NULL: random numbers */
-	size_t left;
-	test_rng rng;
-} choices;
-
-/* 0 .. below-1; 0 when the bytes are used up. */
-static inline uint64_t
-choose(choices *c, uint64_t below)
-{
-	uint64_t v = 0;
-	uint64_t range;
-
-	if (!c->bytes)
-		return test_below(&c->rng, below);
-	for (range = 1; range < below && c->left > 0; range <<= 8, c->left--)
-		v = v << 8 | *c->bytes++;
-	return v % below;
-}
 
 /* ---- state ---- */
 
@@ -316,7 +293,7 @@ machine_refuse(machine *m, machine_sketch *u)
 	free(before.data);
 }
 
-/* Merge a dense sketch slice by slice, in place or taken out. */
+/* Merge a dense sketch slice by slice, in place or copied. */
 static inline qb_status
 machine_merge_slices(machine *m, qs_sketch *into, const qs_sketch *from)
 {

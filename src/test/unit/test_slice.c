@@ -1,7 +1,9 @@
 /*
  * test_slice.c
  *		Merging slice by slice gives the bytes that merging at once gives, wherever the
- *		slices are cut, whether they are taken out first, and whatever comes between them.
+ *		slices are cut, whether they are copied first, and whatever comes between them.
+ *
+ * src/test/unit/test_slice.c
  */
 #include "support.h"
 
@@ -25,7 +27,7 @@ add_keys(qs_sketch *sk, test_rng *rng, bool large)
 	REQUIRE_OK(qs_engine_cpu.insert(sk, key, weight, STREAM));
 }
 
-/* Add one slice, in place or taken out. */
+/* Add one slice, in place or copied. */
 static void
 merge_slice(qs_sketch *into, qs_slice to, const qs_sketch *from, qs_slice units, bool taken)
 {
@@ -48,7 +50,8 @@ merge_slices(qs_sketch *into, const qs_sketch *from, test_rng *rng, bool taken, 
 {
 	uint64_t units, more, at, count;
 
-	REQUIRE_OK(qs_merge_begin(into, from));
+	REQUIRE_OK(taken ? qs_merge_begin_as(into, &from->params, from->total)
+					 : qs_merge_begin(into, from));
 	units = qs_slice_units(&into->params);
 	more = from->params.n / into->params.n;
 	for (at = 0; at < units; at += count)
@@ -130,7 +133,10 @@ slices_are_the_whole(void **state)
 		}
 }
 
-/* High buckets that have nothing any more, because keys were removed, come with their slices, and get keys. */
+/*
+ * High buckets that hold nothing any more, because keys were removed, come with their slices
+ * and get keys again.
+ */
 static void
 dead_high_buckets(void **state)
 {
