@@ -88,6 +88,24 @@ SELECT n, total, rows FROM generate_series(0, 3) AS n,
 	LATERAL (SELECT qtop_total(qtop_agg(k, 7)) AS total, (qfilter_info(qfilter_agg(k, qfilter_new(30000, 1000)))).rows
 	FROM parts WHERE part <> n HAVING count(*) > 0) AS s;
 
+-- what the leader leaves of a partition to a slower worker are values, too
+CREATE FUNCTION slowly(i int) RETURNS bool LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+BEGIN
+	IF i % 100 = 0 THEN
+		PERFORM pg_sleep(CASE WHEN pg_backend_pid() = current_setting('families.leader')::int THEN 0.003 ELSE 0.15 END);
+	END IF;
+	RETURN true;
+END $$;
+SELECT set_config('families.leader', pg_backend_pid()::text, false) <> '' AS known;
+SET max_parallel_workers_per_gather = 1;
+SET qsketch.enable_columnscan = on;
+EXPLAIN (COSTS OFF) SELECT qsketch_agg(i), qfilter_agg(i, qfilter_new_bloom(100000)), qtop_agg(i, 7) FROM parts WHERE slowly(i);
+SELECT qsketch_total(s) AS total, f::bytea::text = (SELECT answer FROM right_one WHERE number = 2) AS filters,
+	qtop_sketch(top)::bytea::text = (SELECT answer FROM right_one WHERE number = 12) AS tops
+FROM (SELECT qsketch_agg(i) AS s, qfilter_agg(i, qfilter_new_bloom(100000)) AS f, qtop_agg(i, 7) AS top FROM parts WHERE slowly(i)) AS a;
+SET qsketch.enable_columnscan = off;
+SET max_parallel_workers_per_gather = 2;
+
 -- errors while states are combined
 SELECT qtop_agg(k, CASE WHEN part = 0 THEN 7 ELSE 8 END) FROM parts;
 SELECT qfilter_agg(k, CASE WHEN part = 0 THEN qfilter_new_bloom(100) ELSE qfilter_new_bloom(1000) END) FROM parts;

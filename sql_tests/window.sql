@@ -121,6 +121,24 @@ SELECT structure, sum(frames) AS frames, bool_and(dense) AS dense, bool_and(movi
 	bool_and(taken_back) AS taken_back, bool_and(merged) AS merged
 FROM template, pg_temp.dense(expr) WHERE size IN ('1kB', '3kB') GROUP BY 1 ORDER BY 1;
 
+-- one row makes all counters wide, and leaves the frame again; by any instructions
+CREATE FUNCTION pg_temp.widened(template text, simd text, OUT frames bigint, OUT widened bigint, OUT same boolean)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('qsketch.simd', simd, true);
+	EXECUTE format('
+		WITH t AS MATERIALIZED (SELECT %1$s AS t),
+			x AS MATERIALIZED (SELECT i, i * 7919 %% 4001 AS k, CASE i WHEN 160 THEN 5000000000 ELSE i %% 300 END AS weight
+				FROM generate_series(1, 330) AS i),
+			m AS (SELECT i, qsketch_agg(k, weight, t) OVER (ORDER BY i ROWS 150 PRECEDING) AS moving FROM x, t)
+		SELECT count(*), count(*) FILTER (WHERE (qsketch_info(moving)).counter_bytes = 8),
+			bool_and(moving = (SELECT qsketch_agg(k, weight, t) FROM x, t WHERE x.i BETWEEN m.i - 150 AND m.i))
+		FROM m WHERE i > 150', template) INTO frames, widened, same;
+END $$;
+SELECT structure, sum(frames) AS frames, sum(widened) AS widened, bool_and(same) AS same
+FROM template, unnest(ARRAY['scalar', 'auto']) AS simd, pg_temp.widened(expr, simd)
+WHERE size IN ('1kB', '3kB') GROUP BY 1 ORDER BY 1;
+
 -- sketches of different sizes: a frame is as large as its smallest
 CREATE TEMP TABLE sizes AS SELECT i, qsketch_agg(i, qsketch_new(size => size)) AS sk
 FROM (VALUES (1, '4kB'), (2, '1kB'), (3, '4kB'), (4, '4kB'), (5, '2kB')) AS v(i, size)

@@ -244,15 +244,33 @@ FilterMerge(FilterState *expanded, const qf_filter *from)
 	FilterCheck(expanded->engine->merge(&expanded->filter, from));
 }
 
+/* The filter as a value, also where its flat form is a ticket. */
+static Size
+pass_bytes(KeyedState *state)
+{
+	FilterState *expanded = (FilterState *) state;
+
+	FilterSettle(expanded);
+	return FilterFlatSize(&expanded->filter, &expanded->flat);
+}
+
+static void
+pass(KeyedState *state, void *place, Size bytes)
+{
+	FilterState *expanded = (FilterState *) state;
+
+	FilterWrite(&expanded->filter, &expanded->flat, place);
+}
+
 static Size
 get_flat_size(ExpandedObjectHeader *header)
 {
 	FilterState *expanded = (FilterState *) header;
 
+	if (!StateTakesTicket(&expanded->keyed))
+		return pass_bytes(&expanded->keyed);
 	FilterSettle(expanded);
-	if (StateTakesTicket(&expanded->keyed))
-		return StateTicketSize();
-	return FilterFlatSize(&expanded->filter, &expanded->flat);
+	return StateTicketSize();
 }
 
 static void
@@ -263,7 +281,7 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 	if (StateTakesTicket(&expanded->keyed))
 		StateTicketWrite(&expanded->keyed, result);
 	else
-		FilterWrite(&expanded->filter, &expanded->flat, result);
+		pass(&expanded->keyed, result, size);
 }
 
 static void
@@ -296,4 +314,6 @@ const KeyedStateType filter_state_type = {
 	.make_room = make_room,
 	.flush = flush,
 	.merge = merge,
+	.pass_bytes = pass_bytes,
+	.pass = pass,
 };

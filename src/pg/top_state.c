@@ -362,15 +362,14 @@ TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
 }
 
+/* The list as a value, also where its flat form is a ticket. */
 static Size
-get_flat_size(ExpandedObjectHeader *header)
+pass_bytes(KeyedState *state)
 {
-	TopState *top = (TopState *) header;
+	TopState *top = (TopState *) state;
 	uint64 size;
 
 	TopSettle(top);
-	if (StateTakesTicket(&top->keyed))
-		return StateTicketSize();
 	top->flat = qs_flat_of(&top->sketch);
 	size = VARHDRSZ + qs_top_flat_size(&top->top, &top->flat);
 	if (size > MaxAllocSize)
@@ -383,17 +382,34 @@ get_flat_size(ExpandedObjectHeader *header)
 }
 
 static void
+pass(KeyedState *state, void *place, Size bytes)
+{
+	TopState *top = (TopState *) state;
+
+	SET_VARSIZE(place, bytes);
+	qs_top_write(&top->top, &top->sketch, &top->flat, (uint8 *) VARDATA(place));
+}
+
+static Size
+get_flat_size(ExpandedObjectHeader *header)
+{
+	TopState *top = (TopState *) header;
+
+	if (!StateTakesTicket(&top->keyed))
+		return pass_bytes(&top->keyed);
+	TopSettle(top);
+	return StateTicketSize();
+}
+
+static void
 flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
 	TopState *top = (TopState *) header;
 
 	if (StateTakesTicket(&top->keyed))
-	{
 		StateTicketWrite(&top->keyed, result);
-		return;
-	}
-	SET_VARSIZE(result, size);
-	qs_top_write(&top->top, &top->sketch, &top->flat, (uint8 *) VARDATA(result));
+	else
+		pass(&top->keyed, result, size);
 }
 
 static void
@@ -427,4 +443,6 @@ const KeyedStateType top_state_type = {
 	.make_room = make_room,
 	.flush = flush,
 	.merge = merge,
+	.pass_bytes = pass_bytes,
+	.pass = pass,
 };

@@ -79,18 +79,11 @@ StateBeginCounting(KeyedState *state)
 Size
 StatePassBytes(KeyedState *state)
 {
-	const KeyedStateType *type = StateTypeOf(state);
-
-	return type->pass_bytes ? type->pass_bytes(state) : EOH_get_flat_size(&state->header);
+	return StateTypeOf(state)->pass_bytes(state);
 }
 
 void
 StatePass(KeyedState *state, void *place, Size bytes)
 {
-	const KeyedStateType *type = StateTypeOf(state);
-
-	if (type->pass)
-		type->pass(state, place, bytes);
-	else
-		EOH_flatten_into(&state->header, place, bytes);
+	StateTypeOf(state)->pass(state, place, bytes);
 }

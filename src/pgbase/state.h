@@ -55,7 +55,7 @@ typedef struct KeyedStateType
 	/* Free the counted value and the buffer; NULL: keys never wait for long. */
 	void (*release)(KeyedState *state);
 
-	/* How a state is passed to another process; NULL: as a flat value. */
+	/* How a state is passed to another process.  Its flat form may be a ticket for this one. */
 	Size (*pass_bytes)(KeyedState *state);
 	void (*pass)(KeyedState *state, void *place, Size bytes);
 } KeyedStateType;
