@@ -80,17 +80,29 @@ Size
 StatePassBytes(KeyedState *state)
 {
 	const KeyedStateType *type = StateTypeOf(state);
+	bool ticket = state->ticket;
+	Size bytes;
 
-	return type->pass_bytes ? type->pass_bytes(state) : EOH_get_flat_size(&state->header);
+	if (type->pass_bytes)
+		return type->pass_bytes(state);
+	state->ticket = false; /* a ticket is for this process only */
+	bytes = EOH_get_flat_size(&state->header);
+	state->ticket = ticket;
+	return bytes;
 }
 
 void
 StatePass(KeyedState *state, void *place, Size bytes)
 {
 	const KeyedStateType *type = StateTypeOf(state);
+	bool ticket = state->ticket;
 
 	if (type->pass)
+	{
 		type->pass(state, place, bytes);
-	else
-		EOH_flatten_into(&state->header, place, bytes);
+		return;
+	}
+	state->ticket = false;
+	EOH_flatten_into(&state->header, place, bytes);
+	state->ticket = ticket;
 }
