@@ -159,6 +159,28 @@ gone('a parallel scan that has ended');
 is($node->safe_psql('postgres', q{SELECT column_scans, pages = relpages, keys_cpu FROM qsketch_stat, pg_class WHERE relname = 'slow'}),
 	"1|t|$rows", 'it is counted once, with what all processes read');
 
+# ---- groups ----
+
+# Scans with GROUP BY end with their last group, when their cursor is closed, or when they begin anew:
+# a process shows four commands at most.
+for my $settings ('SET max_parallel_workers_per_gather = 0', "$parallel; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET cpu_operator_cost = 0.01; SET cpu_tuple_cost = 0.0001")
+{
+	my $groups = q{SELECT k % 10 AS g, qsketch_total(qsketch_agg(k, qsketch_new(size => '1kB'))) FROM fast GROUP BY k % 10};
+	my $way = $settings =~ /setup/ ? 'parallel' : 'serial';
+	my $session = $node->background_psql('postgres');
+
+	$session->query_safe("$settings; BEGIN");
+	like($session->query_safe("EXPLAIN $groups"), $way eq 'serial' ? qr/QSketchScan/ : qr/Parallel Custom Scan \(QSketchScan\)/, "groups, $way: by a column scan");
+	$session->query_safe($groups) foreach 1 .. 5;
+	gone("groups, $way: scans that have ended");
+	$session->query_safe("DECLARE c$_ CURSOR FOR $groups; FETCH 1 FROM c$_; CLOSE c$_") foreach 1 .. 5;
+	gone("groups, $way: cursors that were closed");
+	$session->query_safe("SELECT (SELECT sum(t) FROM ($groups LIMIT 1 + 0 * i) AS s (g, t)) FROM generate_series(1, 6) AS i");
+	gone("groups, $way: scans that began anew");
+	$session->query_safe('COMMIT');
+	$session->quit;
+}
+
 # ---- pairs ----
 
 my $pairs = $node->safe_psql('postgres', 'SELECT count(*) FROM sets, qsets_pairs(q)');

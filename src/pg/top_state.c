@@ -22,6 +22,7 @@
 
 #include "engine/sketch_top.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "pgbase/stat.h"
 #include "pgbase/state_ticket.h"
 #include "sketch/top_format.h"
@@ -326,7 +327,11 @@ TopCount(TopState *top, Datum value, int64 weight)
 		pfree(DatumGetPointer(plain));
 }
 
-/* Count a key at once, after the keys in the buffer.  The weight is positive. */
+/*
+ * Count a key at once, after the keys in the buffer.  The weight is positive.  The list may be a
+ * variable that survives errors.  No interrupt comes between its sketch and its candidates, also
+ * while memory for large ones is made.
+ */
 void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight)
 {
@@ -334,11 +339,13 @@ TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, 
 	qs_top_key *key;
 
 	TopFlush(top);
+	HOLD_INTERRUPTS();
 	SketchCheck(qs_top_insert(list, &top->sketch, &fingerprint, &weight, 1));
 	key = qs_top_lookup(list, fingerprint);
 	if (key && key->row != QS_TOP_NO_ROW)
 		SketchCheck(qs_top_set_text(list, key, (const uint8 *) text, length));
 	qs_top_batch_done(list);
+	RESUME_INTERRUPTS();
 }
 
 /* Count all keys that wait, and sort the candidates. */

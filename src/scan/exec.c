@@ -294,6 +294,7 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 				return slot;
 	}
 	while (next_turn(state));
+	ActivityEnd(&state->activity);
 	if (state->partial)
 		ScanGroupsForget(state->groups);
 	return slot;
@@ -378,6 +379,7 @@ end(CustomScanState *node)
 	state->scan = NULL;
 	if (state->groups)
 		ScanGroupsEnd(state->groups);
+	ActivityEnd(&state->activity);
 }
 
 static void
@@ -393,6 +395,7 @@ rescan(CustomScanState *node)
 		state->ready = false; /* other processes may get these pages the next time */
 	if (state->scan && (state->partial || !state->ready))
 		table_rescan(state->scan, NULL);
+	ActivityEnd(&state->activity);
 	state->done = false;
 	state->waits = false;
 	ExecScanReScan(&node->ss);
