@@ -9,9 +9,8 @@
  *
  * Under Finalize Aggregate the sketches are partial: they come from one child, or from
  * the pages of this process.  They are freed as soon as they have been merged.
- * Complete sketches are kept, so that a rescan costs nothing until a parameter of a
- * condition changes. (A subquery is rescanned if it depends on an outer row in what it
- * does with the sketch.)
+ * Complete sketches are kept, so that a rescan, for example of a subquery in which an outer
+ * row appears beside the sketch, costs nothing until a parameter of a condition changes.
  *
  * src/scan/exec.c
  */
@@ -387,12 +386,11 @@ rescan(CustomScanState *node)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 
-	if (bms_overlap(node->ss.ps.chgParam, state->rows.params))
-		state->ready = false;
 	if (state->groups && !ScanGroupsRewind(state->groups))
 		state->ready = false;
-	if (node->ss.ps.plan->parallel_aware)
-		state->ready = false; /* other processes may get these pages the next time */
+	/* in a parallel scan other processes may get these pages the next time */
+	if (bms_overlap(node->ss.ps.chgParam, state->rows.params) || node->ss.ps.plan->parallel_aware)
+		state->ready = false;
 	if (state->scan && (state->partial || !state->ready))
 		table_rescan(state->scan, NULL);
 	ActivityEnd(&state->activity);

@@ -29,13 +29,13 @@ PG_FUNCTION_INFO_V1(add_cancelled);
 static void
 look_up(Oid oid, Oid type, FmgrInfo *function)
 {
-	List *args = list_make2(makeNullConst(type, -1, InvalidOid),
-							makeNullConst(INT8OID, -1, InvalidOid));
+	List *args =
+		list_make2(makeNullConst(type, -1, InvalidOid), makeNullConst(INT8OID, -1, InvalidOid));
 
 	fmgr_info(oid, function);
-	fmgr_info_set_expr((Node *) makeFuncExpr(oid, type, args, InvalidOid, InvalidOid,
-											 COERCE_EXPLICIT_CALL),
-					   function);
+	fmgr_info_set_expr(
+		(Node *) makeFuncExpr(oid, type, args, InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL),
+		function);
 }
 
 /* Call the function while the query is being cancelled; was the call? */
@@ -87,7 +87,8 @@ add_cancelled(PG_FUNCTION_ARGS)
 
 		after = PG_DETOAST_DATUM_COPY(value);
 		if (ended == !are_same(before, after))
-			elog(ERROR, "key %d %s", key, ended ? "was cancelled, and changed the value" : "got lost");
+			elog(ERROR, "key %d %s", key,
+				 ended ? "was cancelled, and changed the value" : "got lost");
 		cancelled += ended;
 		pfree(before);
 		pfree(after);
