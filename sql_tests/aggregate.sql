@@ -105,6 +105,8 @@ RESET enable_hashagg;
 
 -- a parallel plan with groups, and with one group that the filter leaves empty
 SET qsketch.enable_columnscan = off;
+SET cpu_tuple_cost = 0.0001;
+SET cpu_operator_cost = 0.01;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -122,6 +124,8 @@ SELECT a, p.s IS NULL AS empty, p.s = q.s AS same, qsketch_total(p.one) AS one, 
 FROM in_parallel AS p JOIN (SELECT a, qsketch_agg(k) FILTER (WHERE a > 0) AS s, count(*)
 	FROM sale GROUP BY a) AS q USING (a) ORDER BY a;
 RESET qsketch.enable_columnscan;
+RESET cpu_tuple_cost;
+RESET cpu_operator_cost;
 RESET max_parallel_workers_per_gather;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;

@@ -181,6 +181,9 @@ StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)
  * partial states nor how long merging them takes, so that many workers would seem to be fast
  * where they send a large state of each group.  The planner asks after it has asked
  * for the cost of partial states, whose sizes are known by then.
+ *
+ * From PostgreSQL 19 on the planner takes this cost for partial states below a join as well,
+ * which stay in their process.  There the declared cost is the answer.
  */
 Datum
 StateCombineSupport(FunctionCallInfo fcinfo)
@@ -189,7 +192,7 @@ StateCombineSupport(FunctionCallInfo fcinfo)
 	double bytes = 0;
 	ListCell *cell;
 
-	if (!IsA(request, SupportRequestCost) || request->root == NULL ||
+	if (PG_VERSION_NUM >= 190000 || !IsA(request, SupportRequestCost) || request->root == NULL ||
 		request->root->parse->groupClause == NIL)
 		PG_RETURN_POINTER(NULL);
 	foreach (cell, request->root->aggtransinfos)
