@@ -139,10 +139,11 @@ RESET cpu_tuple_cost;
 RESET cpu_operator_cost;
 SELECT pg_temp.plan_has('SELECT day, qsketch_agg(k) FROM p_scan GROUP BY day', 'Gather') AS parallel;
 SET parallel_setup_cost = 0;
--- the ordinary plan also counts what it takes to pass the states of workers: of 20 keys, and of hundreds
+-- the ordinary plan also counts what it takes to pass the states of workers, of 20 keys and of hundreds; not from PostgreSQL 19 on
 SET qsketch.enable_columnscan = off;
-SELECT call, pg_temp.plan_has(format('SELECT day, %s FROM p_scan GROUP BY day', call), 'Partial') AS parallel
-FROM unnest(ARRAY['count(*)', 'qsketch_agg(w)', 'qsketch_agg(k)', 'qtop_agg(k, 5)', 'qfilter_agg(k, qfilter_new_bloom(100000))']) AS call;
+SELECT call, large, pg_temp.plan_has(format('SELECT day, %s FROM p_scan GROUP BY day', call), 'Partial')
+	= (NOT large OR current_setting('server_version_num')::int >= 190000) AS counted
+FROM (VALUES ('count(*)', false), ('qsketch_agg(w)', false), ('qsketch_agg(k)', true), ('qtop_agg(k, 5)', true), ('qfilter_agg(k, qfilter_new_bloom(100000))', true)) AS v(call, large);
 RESET qsketch.enable_columnscan;
 SET parallel_tuple_cost = 0;
 SET cpu_tuple_cost = 0.0001;
