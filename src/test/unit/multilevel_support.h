@@ -10,7 +10,7 @@
 #ifndef QS_TEST_MULTILEVEL_H
 #define QS_TEST_MULTILEVEL_H
 
-#include "support.h"
+#include "isa_support.h"
 
 #include "sketch/multilevel_buckets.h"
 #include "engine/sketch_kernels.h"
@@ -18,8 +18,6 @@
 /* More buckets than are added at a time, even when folded to half, and no multiple of that. */
 #define BUCKETS 272
 #define MOST    (BUCKETS * QS_LOW_COUNTERS)
-
-static const char *const sets[] = { "scalar", "neon", "avx2", "avx512" };
 
 /* Values on either side of every point where a low or a high counter can overflow. */
 static const uint64_t edges[] = { 0,   1,   127, 128, 254,   255,   256,           257,
@@ -89,23 +87,6 @@ view_at(qs_sketch *view, const qs_sketch *sk, size_t offset)
 	REQUIRE_OK(qs_validate(bytes, length));
 	REQUIRE_OK(qs_open(view, bytes, length));
 	return block;
-}
-
-/* Run a check with each instruction set that this processor has. */
-static inline void
-with_each_set(void (*check)(void))
-{
-	size_t s;
-
-	for (s = 0; s < ALL_OF(sets); s++)
-	{
-		if (!qb_isa_use(sets[s]))
-			print_message("%s: not on this processor\n", sets[s]);
-		else
-			check();
-		test_no_leak();
-	}
-	assert_true(qb_isa_use("auto"));
 }
 
 #endif

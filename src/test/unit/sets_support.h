@@ -8,9 +8,8 @@
 #ifndef QSET_TEST_SUPPORT_H
 #define QSET_TEST_SUPPORT_H
 
-#include "support.h"
+#include "isa_support.h"
 
-#include "base/isa.h"
 #include "engine/sets_kernels.h"
 #include "sets/builder.h"
 #include "sets/format.h"
@@ -20,15 +19,14 @@
 static inline size_t
 test_tables(const qset_kernels *table[3])
 {
-	static const char *const names[] = { "scalar", "neon", "avx2", "avx512" };
 	size_t count = 0;
 	size_t i;
 
-	for (i = 0; i < ALL_OF(names); i++)
-		if (qb_isa_use(names[i]))
+	for (i = 0; i < ALL_OF(test_isas); i++)
+		if (qb_isa_use(test_isas[i]))
 		{
 			table[count] = qset_kernels_now();
-			REQUIRE(strcmp(table[count]->name, names[i]) == 0);
+			REQUIRE(strcmp(table[count]->name, test_isas[i]) == 0);
 			count++;
 		}
 	qb_isa_use("auto");

@@ -5,39 +5,11 @@
  * src/test/unit/test_compact_write.c
  */
 #include "samples.h"
+#include "isa_support.h"
 
-#include "base/isa.h"
 #include "sketch/unit_marks.h"
 
 /* ---- by any instructions ---- */
-
-static const char *const sets[] = { "scalar", "neon", "avx2", "avx512" };
-
-/* The bytes are the same with each set of instructions that this processor has. */
-static void
-require_same_by_all(const qs_sketch *sk)
-{
-	test_bytes first = { NULL, 0 };
-	size_t s;
-
-	for (s = 0; s < ALL_OF(sets); s++)
-	{
-		test_bytes b;
-
-		if (!qb_isa_use(sets[s]))
-			continue;
-		b = test_write(sk);
-		if (first.data == NULL)
-			first = b;
-		else
-		{
-			REQUIRE(test_equal_bytes(first, b));
-			free(b.data);
-		}
-	}
-	free(first.data);
-	qb_isa_use("auto");
-}
 
 /* Counters of every length, in blocks that are empty, full, or end with the table. */
 static void
@@ -62,11 +34,11 @@ all_instructions_write_the_same(void **state)
 			for (keys = 0; keys < sizes[n]; keys++)
 			{
 				if ((keys & (keys - 1)) == 0)
-					require_same_by_all(&sk);
+					free(test_bytes_by_all(&sk, test_write).data);
 				test_insert(&sk, test_random(&rng),
 							(int64_t) test_below(&rng, (uint64_t) weights[w]) + 1);
 			}
-			require_same_by_all(&sk);
+			free(test_bytes_by_all(&sk, test_write).data);
 			qs_free(&sk);
 		}
 	test_no_leak();
@@ -88,7 +60,7 @@ damaged_indexes_are_no_counters(void **state)
 	for (i = 0; i < 1000; i += 3)
 		qb_store32(b.data + QS_HEADER_BYTES + 32 * i + 28, (uint32_t) (1023 + i));
 	REQUIRE_OK(qs_open(&view, b.data, b.length));
-	require_same_by_all(&view);
+	free(test_bytes_by_all(&view, test_write).data);
 	free(b.data);
 	qs_free(&sk);
 }
@@ -165,13 +137,13 @@ marks_give_the_same_bytes(void **state)
 	int s;
 
 	(void) state;
-	for (i = 0; i < ALL_OF(sets); i++)
+	for (i = 0; i < ALL_OF(test_isas); i++)
 		STRUCTURES(s)
-	for (n = 0; n < ALL_OF(sizes) && qb_isa_use(sets[i]); n++)
+	for (n = 0; n < ALL_OF(sizes) && qb_isa_use(test_isas[i]); n++)
 	{
-		WHERE("%s, %s of %d", sets[i], qs_structure_name(s), (int) sizes[n]);
-		marks_follow_keys(sets[i], s, sizes[n], false);
-		marks_follow_keys(sets[i], s, sizes[n], true);
+		WHERE("%s, %s of %d", test_isas[i], qs_structure_name(s), (int) sizes[n]);
+		marks_follow_keys(test_isas[i], s, sizes[n], false);
+		marks_follow_keys(test_isas[i], s, sizes[n], true);
 	}
 	qb_isa_use("auto");
 	test_no_leak();

@@ -5,8 +5,7 @@
  * src/test/unit/test_filter_bits.c
  */
 #include "filter_support.h"
-
-#include "base/isa.h"
+#include "isa_support.h"
 
 #define ROWS 6000
 #define KEYS 700
@@ -108,7 +107,6 @@ start(qf_filter *f, const struct shape *s)
 static void
 every_path_sets_the_same_bits(void **state)
 {
-	static const char *const sets[] = { "scalar", "neon", "avx2", "avx512" };
 	size_t i, c, r;
 
 	(void) state;
@@ -119,17 +117,17 @@ every_path_sets_the_same_bits(void **state)
 		start(&wanted, &shapes[i]);
 		for (r = 0; r < ROWS; r++)
 			insert_by_definition(&wanted, keys[r], 1000 + r, 77, 1);
-		for (c = 0; c < ALL_OF(sets); c++)
+		for (c = 0; c < ALL_OF(test_isas); c++)
 		{
 			qf_filter f;
 			uint32_t set[KEYS];
 			bool found[KEYS];
 			uint64_t probe[KEYS];
 
-			if (!qb_isa_use(sets[c]))
+			if (!qb_isa_use(test_isas[c]))
 				continue;
 			start(&f, &shapes[i]);
-			WHERE("%s, %s", shapes[i].name, sets[c]);
+			WHERE("%s, %s", shapes[i].name, test_isas[c]);
 			filter_insert(&f, keys, ROWS, 1000, 77);
 			REQUIRE(filter_same(&f, &wanted));
 			for (r = 0; r < KEYS; r++)

@@ -6,6 +6,7 @@
  * src/test/unit/test_from_keys.c
  */
 #include "samples.h"
+#include "isa_support.h"
 
 #include "engine/sketch_from_keys.h"
 #include "engine/sketch_kernels.h"
@@ -116,18 +117,17 @@ require_same(const qs_params *p, const stream *s)
 static void
 bytes_are_those_of_tables(void **state)
 {
-	static const char *const sets[] = { "scalar", "neon", "avx2", "avx512" };
 	size_t i, set;
 	int structure;
 
 	(void) state;
-	for (set = 0; set < ALL_OF(sets); set++)
+	for (set = 0; set < ALL_OF(test_isas); set++)
 		STRUCTURES(structure)
-	for (i = 0; qb_isa_use(sets[set]) && i < ALL_OF(streams); i++)
+	for (i = 0; qb_isa_use(test_isas[set]) && i < ALL_OF(streams); i++)
 	{
 		qs_params p = test_usual_params(structure, 4096);
 
-		WHERE("%s, %s, %s", sets[set], qs_structure_name(structure), streams[i].name);
+		WHERE("%s, %s, %s", test_isas[set], qs_structure_name(structure), streams[i].name);
 		fill(&streams[i], i + 1);
 		require_same(&p, &streams[i]);
 	}

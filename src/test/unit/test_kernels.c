@@ -6,11 +6,9 @@
  *
  * src/test/unit/test_kernels.c
  */
-#include "support.h"
+#include "isa_support.h"
 
 #include "engine/sketch_kernels.h"
-
-static const char *const sets[] = { "avx512", "avx2", "neon" };
 
 static const struct
 {
@@ -60,18 +58,18 @@ same_bytes(void **state)
 	size_t i;
 
 	(void) state;
-	for (s = 0; s < ALL_OF(sets); s++)
+	for (s = 0; s < ALL_OF(test_isas); s++)
 	{
-		if (!qb_isa_use(sets[s]))
+		if (!qb_isa_use(test_isas[s]))
 		{
-			print_message("%s: not on this processor\n", sets[s]);
+			print_message("%s: not on this processor\n", test_isas[s]);
 			continue;
 		}
 		for (i = 0; i < ALL_OF(shapes); i++)
 		{
 			qs_params p = test_usual_params(shapes[i].structure, shapes[i].n);
 			test_bytes plain = build("scalar", &p, i);
-			test_bytes fast = build(sets[s], &p, i);
+			test_bytes fast = build(test_isas[s], &p, i);
 
 			assert_true(test_equal_bytes(plain, fast));
 			free(plain.data);
@@ -92,8 +90,8 @@ selected_keys_are_large_enough(void **state)
 	size_t s, w, i;
 
 	(void) state;
-	for (s = 0; s < ALL_OF(sets); s++)
-		for (w = 0; qb_isa_use(sets[s]) && w < ALL_OF(weights); w++)
+	for (s = 0; s < ALL_OF(test_isas); s++)
+		for (w = 0; qb_isa_use(test_isas[s]) && w < ALL_OF(weights); w++)
 		{
 			qs_params p = test_usual_params(QS_MULTILEVEL, 33);
 			test_rng rng = test_seeded(w + 1);
@@ -136,8 +134,8 @@ hashes_agree(void **state)
 	(void) state;
 	for (i = 0; i < ALL_OF(key); i++)
 		key[i] = test_key(i);
-	for (s = 0; s < ALL_OF(sets); s++)
-		if (qb_isa_use(sets[s]))
+	for (s = 0; s < ALL_OF(test_isas); s++)
+		if (qb_isa_use(test_isas[s]))
 		{
 			qs_kernels_now()->hash(qb_seed_key(5), key, ALL_OF(key), hv);
 			for (i = 0; i < ALL_OF(key); i++)

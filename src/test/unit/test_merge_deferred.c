@@ -7,29 +7,10 @@
  *
  * src/test/unit/test_merge_deferred.c
  */
-#include "support.h"
+#include "isa_support.h"
 
 #include "sketch/multilevel_buckets.h"
 #include "engine/sketch_kernels.h"
-
-static const char *const sets[] = { "scalar", "neon", "avx2", "avx512" };
-
-/* Run a check with each instruction set that this processor has. */
-static void
-with_each_set(void (*check)(void))
-{
-	size_t s;
-
-	for (s = 0; s < ALL_OF(sets); s++)
-	{
-		if (!qb_isa_use(sets[s]))
-			print_message("%s: not on this processor\n", sets[s]);
-		else
-			check();
-		test_no_leak();
-	}
-	assert_true(qb_isa_use("auto"));
-}
 
 /* ---- every byte counts to 255 and not further ---- */
 
@@ -87,7 +68,7 @@ static void
 bytes_do_not_overflow(void **state)
 {
 	(void) state;
-	with_each_set(check_numbers_of_merges);
+	test_with_each_isa(check_numbers_of_merges);
 }
 
 /* ---- when it is done ---- */
@@ -245,7 +226,7 @@ static void
 among_other_changes(void **state)
 {
 	(void) state;
-	with_each_set(check_mixed);
+	test_with_each_isa(check_mixed);
 }
 
 /* ---- out of memory ---- */

@@ -76,7 +76,7 @@ static void
 every_edge_in_every_counter(void **state)
 {
 	(void) state;
-	with_each_set(check_edges);
+	test_with_each_isa(check_edges);
 }
 
 /* One counter of one bucket carries, and nothing else does. */
@@ -110,7 +110,7 @@ static void
 single_carries(void **state)
 {
 	(void) state;
-	with_each_set(check_single_carries);
+	test_with_each_isa(check_single_carries);
 }
 
 /* A counter of any size, mostly small. */
@@ -163,7 +163,7 @@ static void
 random_counters(void **state)
 {
 	(void) state;
-	with_each_set(check_random);
+	test_with_each_isa(check_random);
 }
 
 /* A sketch with counters of 8 bytes in memory, though its weight needs only 4. */
@@ -219,7 +219,7 @@ static void
 widths_may_differ(void **state)
 {
 	(void) state;
-	with_each_set(check_widths);
+	test_with_each_isa(check_widths);
 }
 
 /* ---- folding ---- */
@@ -302,7 +302,7 @@ static void
 folds_are_sums(void **state)
 {
 	(void) state;
-	with_each_set(check_folds);
+	test_with_each_isa(check_folds);
 }
 
 int

@@ -46,7 +46,7 @@ static void
 underflows_are_refused(void **state)
 {
 	(void) state;
-	with_each_set(check_underflows);
+	test_with_each_isa(check_underflows);
 }
 
 /* A sketch that folds to one too many in one counter is refused. */
@@ -85,7 +85,7 @@ static void
 folded_underflows_are_refused(void **state)
 {
 	(void) state;
-	with_each_set(check_folded_underflows);
+	test_with_each_isa(check_folded_underflows);
 }
 
 /* The definition: no counter below zero, none above its share of what is left. */
@@ -164,7 +164,7 @@ static void
 verdicts_are_the_definition(void **state)
 {
 	(void) state;
-	with_each_set(check_verdicts);
+	test_with_each_isa(check_verdicts);
 }
 
 /* A key of depth 2 that owns just these counters of the only bucket. */
@@ -229,7 +229,7 @@ static void
 unfit_rests_are_refused(void **state)
 {
 	(void) state;
-	with_each_set(check_unfit_rests);
+	test_with_each_isa(check_unfit_rests);
 }
 
 int

@@ -6,10 +6,9 @@
  * src/test/unit/test_top_kernels.c
  */
 #include "top_support.h"
+#include "isa_support.h"
 
 #include "engine/sketch_kernels.h"
-
-static const char *const sets[] = { "avx512", "avx2", "neon" };
 
 /* Upper limits of weights; 0: no weights.  The last ones make sketches wide. */
 static const int64_t weights[] = { 0, 3, 255, 300, 1500, INT64_C(1) << 20, INT64_C(1) << 34 };
@@ -77,8 +76,8 @@ no_key_is_missed(void **state)
 	size_t s, w, i, batch;
 
 	(void) state;
-	for (s = 0; s < ALL_OF(sets); s++)
-		for (w = 0; qb_isa_use(sets[s]) && w < ALL_OF(weights); w++)
+	for (s = 0; s < ALL_OF(test_isas); s++)
+		for (w = 0; qb_isa_use(test_isas[s]) && w < ALL_OF(weights); w++)
 			for (i = 0; i < 4; i++)
 			{
 				qs_params p = test_usual_params(QS_MULTILEVEL, i < 2 ? 33 : 2048);
@@ -88,7 +87,8 @@ no_key_is_missed(void **state)
 				size_t vain = 0;
 				qs_sketch sk;
 
-				WHERE("%s, weights up to %lld, stream %zu", sets[s], (long long) weights[w], i);
+				WHERE("%s, weights up to %lld, stream %zu", test_isas[s], (long long) weights[w],
+					  i);
 				test_init_dense(&sk, &p);
 				for (batch = 0; batch < 40; batch++)
 				{
@@ -136,14 +136,15 @@ candidates_are_the_same(void **state)
 	size_t s, w, i;
 
 	(void) state;
-	for (s = 0; s < ALL_OF(sets); s++)
-		for (w = 0; qb_isa_use(sets[s]) && w < ALL_OF(weights); w++)
+	for (s = 0; s < ALL_OF(test_isas); s++)
+		for (w = 0; qb_isa_use(test_isas[s]) && w < ALL_OF(weights); w++)
 			for (i = 0; i < 4; i++)
 			{
 				test_bytes plain = build("scalar", weights[w], i);
-				test_bytes fast = build(sets[s], weights[w], i);
+				test_bytes fast = build(test_isas[s], weights[w], i);
 
-				WHERE("%s, weights up to %lld, stream %zu", sets[s], (long long) weights[w], i);
+				WHERE("%s, weights up to %lld, stream %zu", test_isas[s], (long long) weights[w],
+					  i);
 				REQUIRE(test_equal_bytes(plain, fast));
 				free(plain.data);
 				free(fast.data);

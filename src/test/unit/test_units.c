@@ -7,15 +7,13 @@
  * AddressSanitizer sees a step beyond them.  QSKETCH_UNITS is how many sketches there are.
  */
 #include "samples.h"
+#include "isa_support.h"
 
-#include "base/isa.h"
 #include "sketch/multilevel_buckets.h"
 #include "sketch/unit_kernels.h"
 
 #define SKETCHES  300
 #define MOST_KEYS 3000
-
-static const char *const sets[] = { "scalar", "neon", "avx2", "avx512" };
 
 /* ---- random sketches ---- */
 
@@ -65,32 +63,6 @@ some_sketch(qs_sketch *sk, const qs_params *p, int part, test_rng *rng)
 	qs_free(&whole);
 }
 
-/* The bytes of a sketch, by all instructions, each of which accepts them. */
-static test_bytes
-bytes_by_all(const qs_sketch *sk)
-{
-	test_bytes first = { NULL, 0 };
-	size_t s;
-
-	for (s = 0; s < ALL_OF(sets); s++)
-	{
-		test_bytes b;
-
-		if (!qb_isa_use(sets[s]))
-			continue;
-		b = test_write_valid(sk);
-		if (first.data == NULL)
-		{
-			first = b;
-			continue;
-		}
-		REQUIRE(test_equal_bytes(first, b));
-		free(b.data);
-	}
-	qb_isa_use("auto");
-	return first;
-}
-
 /* Merging a sketch, as tables or as bytes, into a copy of another one. */
 static test_bytes
 merged(const qs_sketch *into, const qs_sketch *from)
@@ -113,11 +85,11 @@ check_merging(const qs_sketch *into, const qs_sketch *from, test_bytes bytes)
 	size_t s;
 
 	REQUIRE_OK(qs_open(&view, bytes.data, bytes.length));
-	for (s = 0; s < ALL_OF(sets); s++)
+	for (s = 0; s < ALL_OF(test_isas); s++)
 	{
 		test_bytes b;
 
-		if (!qb_isa_use(sets[s]))
+		if (!qb_isa_use(test_isas[s]))
 			continue;
 		b = merged(into, &view);
 		REQUIRE(test_equal_bytes(right, b));
@@ -142,7 +114,7 @@ check_sketch(test_rng *rng)
 		  p.depth, p.z);
 	some_sketch(&sk, &p, part, rng);
 	some_sketch(&other, &q, part, rng);
-	b = bytes_by_all(&sk);
+	b = test_bytes_by_all(&sk, test_write_valid);
 	check_merging(&other, &sk, b);
 	free(b.data);
 	qs_free(&other);
@@ -258,12 +230,12 @@ loops_see_what_is_there(void **state)
 	size_t s, w;
 
 	(void) state;
-	for (s = 0; s < ALL_OF(sets); s++)
-		for (count = 1; count <= QS_BLOCK && qb_isa_use(sets[s]); count++)
+	for (s = 0; s < ALL_OF(test_isas); s++)
+		for (count = 1; count <= QS_BLOCK && qb_isa_use(test_isas[s]); count++)
 		{
 			const qs_unit_kernels *fast = qs_unit_kernels_now();
 
-			WHERE("%s, %d units", sets[s], (int) count);
+			WHERE("%s, %d units", test_isas[s], (int) count);
 			if (!fast || !fast->present_low)
 				continue;
 			for (w = 0; w < ALL_OF(widths); w++)
