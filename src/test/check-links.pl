@@ -6,7 +6,8 @@
 #
 # A link leads somewhere if its file is in the tree and, where it names a heading, that
 # page has the heading, by the name that GitHub gives it.  Links to other sites are not
-# followed.  Every page in docs must be named by docs/README.md.
+# followed.  Every page in docs must be named by docs/README.md.  No page has lines that a
+# merge left behind.
 use strict;
 use warnings;
 use FindBin;
@@ -78,6 +79,7 @@ foreach my $page (@pages)
 	foreach my $number (sort { $a <=> $b } keys %$lines)
 	{
 		my $line = $lines->{$number} =~ s/`[^`]*`//gr;
+		offends("$page:$number: a merge left this line") if $line =~ /^(?:<{7} |>{7} |={7}$)/;
 		while ($line =~ /\]\(([^)\s]+)\)/g)
 		{
 			my ($path, $heading) = split /#/, $1, 2;
