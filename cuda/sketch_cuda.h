@@ -126,9 +126,9 @@ extern "C"
 	extern qb_status qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from);
 
 	/*
-	 * The same in slices (sketch/slice.h).  First get ready for a sketch of these parameters
-	 * and this total; if that fails, "into" may have been folded.  Then add units of sketches
-	 * of the same device: those of the sketch, or of slices of it.
+	 * The same in slices (sketch/slice.h).  First get ready for a sketch, given by its
+	 * parameters and its total; if that fails, "into" may have been folded.  Then add units of
+	 * that sketch, or of slices of it, which are on the same device.
 	 */
 	extern qb_status
 	qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total);

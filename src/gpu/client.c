@@ -179,7 +179,7 @@ GpuAskAll(const GpuTransfer *transfer)
 	return there;
 }
 
-/* Values that are asked, and the places of those that there are. */
+/* What is asked of many values, and the places of those that there are (GpuEach.ref). */
 typedef struct Asking
 {
 	const GpuEach *each;

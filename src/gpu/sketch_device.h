@@ -47,8 +47,9 @@ typedef struct GpuSketchDeviceOps
 	qb_status (*query)(void *sketch, const uint64 *key, size_t count, int64 *estimate);
 
 	/*
-	 * Merging in slices (sketch/slice.h): get ready for a sketch of these parameters and this
-	 * total, then add slices of sketches of the same device, or of slices of it.
+	 * Merging in slices (sketch/slice.h): get ready for a sketch, given by its
+	 * parameters and its total.  Then add slices of it, or of slices of it, which are on the
+	 * same device.
 	 */
 	qb_status (*merge_begin)(void *sketch, const qs_params *from, int64 total);
 	qb_status (*merge_slice)(void *sketch, qs_slice to, const void *from, qs_slice units);

@@ -6,8 +6,8 @@
  * (sketch_template.c).  The state is an expanded qfilter in the aggregate's context, and
  * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
  * without groups, states that their own process combines travel by a ticket
- * (pgbase/state_ticket.c).  There
- * is no inverse function: a window frame whose start moves is computed anew.
+ * (pgbase/state_ticket.c).  There is no inverse function: a window frame whose start moves
+ * is computed anew.
  *
  * The id of a row may have any type that hashes.  An integer is taken as it is, and another id
  * by its fingerprint.

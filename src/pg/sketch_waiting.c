@@ -8,8 +8,8 @@
  * as keys wait in its buffer.  Then all are merged into the same tables, one after
  * another.  Until then the state has no tables, so a hash aggregate has room for more
  * groups, and writes fewer sketches to disk.  If so many sketches come that a group gets
- * tables after all, the hash aggregate learns of these only then, as it does when keys make
- * a sketch dense.
+ * tables after all, the hash aggregate learns of the tables only when they are made, as it
+ * does when keys make a sketch dense.
  *
  * The sketches that wait take at most half of the tables' memory.  A state that has
  * tables lets nothing wait.

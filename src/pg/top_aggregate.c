@@ -6,9 +6,9 @@
  * (sketch_template.c).  The state is an expanded qtop in the aggregate's context, and
  * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
  * without groups, states that their own process combines travel by a ticket
- * (pgbase/state_ticket.c).
- * States never go to a device.  There is no inverse function: keys that a list has
- * dropped do not come back, so a window frame whose start moves is computed anew.
+ * (pgbase/state_ticket.c).  States never go to a device.  There is no inverse function: keys
+ * that a list has dropped do not come back, so a window frame whose start moves is computed
+ * anew.
  *
  * src/pg/top_aggregate.c
  */

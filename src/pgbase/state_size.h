@@ -16,7 +16,8 @@
  * What it takes to pass a group's state to another process and to merge it there, in
  * cpu_tuple_cost: for a state, and for each block of its memory.  It is written, sent
  * through a queue and read.  Measured as processor time of groups of 30 to 100,000 keys
- * and sketches of 16 kB to 1 MB.
+ * and sketches of 16 kB to 1 MB: Intel Xeon, 2 cores with other work on them, PostgreSQL 15.20,
+ * 2026-11-24.
  */
 #define PASSED_SHARE       100
 #define PASSED_BLOCK_SHARE 300

@@ -192,7 +192,7 @@ is_number(const GroupKey *key)
 	return key->fields == 1 && key->field->expression != NULL && key->field->kind != KEY_BYTES;
 }
 
-/* Where a group of these bits is remembered. */
+/* Where the group is remembered whose number is "bits". */
 static inline RecentGroup *
 recent_of(ScanGroups *groups, int64 bits)
 {

@@ -45,7 +45,7 @@ extern qs_params qs_slice_params(const qs_params *p, uint64_t count);
  */
 extern qb_status qs_merge_begin(qs_sketch *into, const qs_sketch *from);
 
-/* The same for a dense sketch of these parameters and this total, whose tables are elsewhere. */
+/* The same for a dense sketch that has its tables elsewhere: its parameters and its total. */
 extern qb_status qs_merge_begin_as(qs_sketch *into, const qs_params *from, int64_t total);
 
 /*

@@ -48,7 +48,7 @@ typedef struct qs_unit_kernels
 	/*
 	 * Write units of a block, which begins at unit "first", in their order: those whose bits
 	 * are set, up to the first one that is not short, or that might not end before "limit".
-	 * Returns the bits of those that are left.  Units of cells have 8, 16 or 32 counters.
+	 * Returns the bits of the units not written.  Units of cells have 8, 16 or 32 counters.
 	 */
 	uint64_t (*put_low)(qs_unit_writer *w, const uint8_t *limit, const uint8_t *low, uint64_t first,
 						uint64_t bits);

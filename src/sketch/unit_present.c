@@ -97,7 +97,7 @@ qs_units_fast(const qs_sketch *sk)
 																						 : NULL;
 }
 
-/* Those of these buckets whose high buckets hold something. */
+/* The buckets, of those given as bits from bucket "first" on, whose high buckets hold something. */
 static uint64_t
 present_high(const qs_sketch *sk, uint64_t first, uint64_t bits)
 {
