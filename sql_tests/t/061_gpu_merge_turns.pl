@@ -87,11 +87,11 @@ same('wide', 'SET qsketch.device = gpu', map { "SELECT md5(qsketch_merge_agg(q):
 	'sub_warp', 'multilevel', 'thread');
 settled($node, 'merged');
 
-# devices that have room for the sketch, but hardly for pieces of others
-for my $limit (12, 14, 20)
+# devices that have room for the sketch, but hardly for pieces of others, or not at all
+for my $limit (12, 14, 20, 9)
 {
 	set_worker($node, 'qsketch.gpu_memory_limit', $limit);
-	same("a limit of $limit MB", 'SET qsketch.device = gpu', @parts, $unequal->('multilevel', 8, 4));
+	same("a limit of $limit MB", 'SET qsketch.device = gpu', @parts, $unequal->('multilevel', 8, 4), $unequal->('sub_warp', 8, 8));
 	settled($node, "a limit of $limit MB");
 }
 set_worker($node, 'qsketch.gpu_memory_limit', '0');

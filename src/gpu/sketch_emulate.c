@@ -155,10 +155,19 @@ emulated_merge_slice(void *sketch, qs_slice to, const void *from, qs_slice units
 	return status == QB_NO_MEMORY ? QB_DEVICE_ERROR : status;
 }
 
+/* As on a GPU the slice needs memory of the device before it is copied. */
 static qb_status
 emulated_take_slice(void *sketch, qs_slice units, qs_sketch *to, const qb_memory *memory)
 {
-	return qs_take_slice(to, &((Sketch *) sketch)->sketch, units, memory);
+	Sketch *from = sketch;
+	qs_sketch slice;
+	qb_status status = qs_take_slice(&slice, &from->sketch, units, &from->device->memory);
+
+	if (status != QB_OK)
+		return status;
+	status = qs_copy(to, &slice, memory);
+	qs_free(&slice);
+	return status;
 }
 
 static qb_status

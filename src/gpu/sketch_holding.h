@@ -27,8 +27,9 @@ typedef struct GpuSketchHolding
 	qs_params params;            /* set while it is on a device */
 	bool placed;                 /* it has got keys of a copy, and stays on its device */
 	void *part[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
-	void *joining;               /* the part that is being merged; or NULL */
+	void *joining;               /* the part that is being merged, while it is on a device */
 	int joining_device;          /* that it is on */
+	qs_sketch *joining_on_host;  /* the same part, if its device had no memory left */
 	int parts;                   /* number of parts that are there, with that one */
 	uint64 merged;               /* units of another sketch that were added: sketch_merge.c */
 	bool frozen; /* nothing came since a backend was told the tables' shape, to read them */
@@ -47,6 +48,10 @@ GpuSketchOps(void)
 /* Move a sketch from its device to the worker's memory. */
 extern qb_status GpuSketchEvict(int index);
 
+/* Copy a sketch of a device to the worker's memory, and free such a copy. */
+extern qb_status GpuSketchFetch(void *on_device, qs_sketch **copy);
+extern void GpuSketchFreeCopy(qs_sketch **copy);
+
 /* Make a sketch without keys anew on another device.  If there is no memory, it stays. */
 extern qb_status GpuSketchMakeElsewhere(GpuSketchHolding *h, int device);
 
@@ -60,6 +65,10 @@ typedef struct GpuSketchSource
 	const int *device;
 	const qs_params *params;   /* while it is on a device */
 	qs_sketch *const *on_host; /* while it is not */
+
+	/* Move it to the worker's memory; "index" is that of a holding. */
+	qb_status (*to_host)(int index);
+	int index;
 } GpuSketchSource;
 
 /* Merge the next slice of a sketch into another one; "more": there are further slices. */

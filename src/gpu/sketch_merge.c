@@ -6,7 +6,8 @@
  * one device are added there.  All others come through the worker's memory, which has one
  * slice at a time.  Between two slices others have their turns.  Either sketch may come to
  * the worker's memory meanwhile, to make room on its device: slices are numbered by place,
- * and have the same counters there.
+ * and have the same counters there.  A slice needs memory of the device that it is taken
+ * from.  If nothing else can be moved from there, the sketch itself is.
  *
  * After any error the sketch may have some slices and not others, and is of no use.
  *
@@ -74,6 +75,16 @@ next_piece(const qs_params *into, const qs_params *from, uint64 at)
 	return (Piece){ .to = { at, count }, .from = { at * more, count * more } };
 }
 
+/*
+ * Make room for a slice on the device of the sketch that it is taken from: as for anything
+ * else, or else by moving the sketch itself.
+ */
+static bool
+make_room(const GpuSketchSource *from)
+{
+	return GpuMakeRoom(*from->device) || from->to_host(from->index) == QB_OK;
+}
+
 /* Take a slice to the worker's memory. */
 static qb_status
 take(const GpuSketchSource *from, qs_slice units, qs_sketch *slice)
@@ -84,7 +95,7 @@ take(const GpuSketchSource *from, qs_slice units, qs_sketch *slice)
 		status = *from->on_device
 					 ? GpuSketchOps()->take_slice(*from->on_device, units, slice, GpuSketchMemory())
 					 : qs_take_slice(slice, *from->on_host, units, GpuSketchMemory());
-	while (status == QB_NO_MEMORY && *from->on_device && GpuMakeRoom(*from->device));
+	while (status == QB_NO_MEMORY && *from->on_device && make_room(from));
 	return status;
 }
 

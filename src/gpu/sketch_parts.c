@@ -33,19 +33,27 @@ make_part(GpuSketchHolding *h, int device)
 }
 
 static void
-drop_part(GpuSketchHolding *h, void *part, int device)
+free_part(void **part, int device)
 {
-	GpuSketchOps()->destroy(part);
-	h->parts--;
+	GpuSketchOps()->destroy(*part);
+	*part = NULL;
 	pg_atomic_fetch_sub_u64(&gpu_shared->device[device].values, 1);
 	GpuShowMemory(device);
+}
+
+static bool
+is_joining(const GpuSketchHolding *h)
+{
+	return h->joining || h->joining_on_host;
 }
 
 static void
 drop_joining(GpuSketchHolding *h)
 {
-	drop_part(h, h->joining, h->joining_device);
-	h->joining = NULL;
+	if (h->joining)
+		free_part(&h->joining, h->joining_device);
+	GpuSketchFreeCopy(&h->joining_on_host);
+	h->parts--;
 }
 
 void
@@ -53,13 +61,13 @@ GpuSketchDropParts(GpuSketchHolding *h)
 {
 	int device;
 
-	if (h->joining)
+	if (is_joining(h))
 		drop_joining(h);
 	for (device = 0; device < GPU_DEVICES_MAX && h->parts > 0; device++)
 		if (h->part[device])
 		{
-			drop_part(h, h->part[device], device);
-			h->part[device] = NULL;
+			free_part(&h->part[device], device);
+			h->parts--;
 		}
 }
 
@@ -89,17 +97,34 @@ take_part(GpuSketchHolding *h)
 	h->part[device] = NULL;
 }
 
+/* Move the part that is being merged to the worker's memory. */
+static qb_status
+move_joining(int index)
+{
+	GpuSketchHolding *h = &gpu_sketch_holding[index];
+	qb_status status = GpuSketchFetch(h->joining, &h->joining_on_host);
+
+	if (status != QB_OK)
+		return status;
+	free_part(&h->joining, h->joining_device);
+	GpuCount(COUNT_FALLBACKS, 1);
+	return QB_OK;
+}
+
 qb_status
 GpuSketchMergePart(int index)
 {
 	GpuSketchHolding *h = &gpu_sketch_holding[index];
 	GpuSketchSource part = { .on_device = &h->joining,
 							 .device = &h->joining_device,
-							 .params = &h->params };
+							 .params = &h->params,
+							 .on_host = &h->joining_on_host,
+							 .to_host = move_joining,
+							 .index = index };
 	qb_status status;
 	bool more;
 
-	if (h->joining == NULL)
+	if (!is_joining(h))
 		take_part(h);
 	status = GpuSketchMerge(index, &part, &more);
 	if (status == QB_OK && !more)

@@ -31,14 +31,14 @@ drop_device_form(GpuSketchHolding *h)
 	pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
 }
 
-static void
-drop_host_form(GpuSketchHolding *h)
+void
+GpuSketchFreeCopy(qs_sketch **copy)
 {
-	if (h->on_host == NULL)
+	if (*copy == NULL)
 		return;
-	qs_free(h->on_host);
-	pfree(h->on_host);
-	h->on_host = NULL;
+	qs_free(*copy);
+	pfree(*copy);
+	*copy = NULL;
 }
 
 const qb_memory *
@@ -92,28 +92,41 @@ copy_frozen(const GpuSketchHolding *h, qs_sketch *copy)
 	return status;
 }
 
+/* Keep what was copied to "made" in the worker's memory, if the status is QB_OK. */
+static qb_status
+keep_copy(qb_status status, const qs_sketch *made, qs_sketch **copy)
+{
+	if (status != QB_OK)
+		return status;
+	*copy = MemoryContextAlloc(TopMemoryContext, sizeof(qs_sketch));
+	**copy = *made;
+	return QB_OK;
+}
+
+qb_status
+GpuSketchFetch(void *on_device, qs_sketch **copy)
+{
+	qs_sketch made;
+
+	return keep_copy(GpuSketchOps()->fetch(on_device, &made, GpuSketchMemory()), &made, copy);
+}
+
 /* Bring a sketch back from its device, for good. */
 static qb_status
 to_host(GpuSketchHolding *h)
 {
-	qs_sketch *copy;
+	qs_sketch made;
 	qb_status status;
 
 	if (h->on_host)
 		return QB_OK;
 	if (h->on_device == NULL)
 		return QB_NO_MEMORY;
-	copy = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
-	status = h->frozen ? copy_frozen(h, copy)
-					   : GpuSketchOps()->fetch(h->on_device, copy, GpuSketchMemory());
-	if (status != QB_OK)
-	{
-		pfree(copy);
-		return status;
-	}
-	drop_device_form(h);
-	h->on_host = copy;
-	return QB_OK;
+	status = h->frozen ? keep_copy(copy_frozen(h, &made), &made, &h->on_host)
+					   : GpuSketchFetch(h->on_device, &h->on_host);
+	if (status == QB_OK)
+		drop_device_form(h);
+	return status;
 }
 
 qb_status
@@ -145,7 +158,7 @@ serve_load(GpuSketchHolding *h, GpuSlot *slot)
 	qs_init(h->on_host, &GpuSketchShapeIn(slot)->params, GpuSketchMemory());
 	status = GpuSketchMakeTables(h->on_host, &h->shape);
 	if (status != QB_OK)
-		drop_host_form(h);
+		GpuSketchFreeCopy(&h->on_host);
 	return status;
 }
 
@@ -166,7 +179,7 @@ serve_loaded(GpuSketchHolding *h, GpuSlot *slot)
 
 	if (h->on_host)
 		status = to_device(h, GpuChooseDevice(), NULL, h->on_host);
-	drop_host_form(h);
+	GpuSketchFreeCopy(&h->on_host);
 	return status;
 }
 
@@ -282,6 +295,17 @@ serve_total(GpuSketchHolding *h, GpuSlot *slot)
 	return QB_OK;
 }
 
+/* Move a sketch that is being merged into another one.  The request shows the other one's place. */
+static qb_status
+move_source(int index)
+{
+	qb_status status = GpuSketchEvict(index);
+
+	if (status == QB_OK)
+		GpuShowPlace(index);
+	return status;
+}
+
 static qb_status
 serve_merge(GpuSketchHolding *into, GpuSlot *slot)
 {
@@ -289,7 +313,9 @@ serve_merge(GpuSketchHolding *into, GpuSlot *slot)
 	GpuSketchSource from = { .on_device = &other->on_device,
 							 .device = &other->device,
 							 .params = &other->params,
-							 .on_host = &other->on_host };
+							 .on_host = &other->on_host,
+							 .to_host = move_source,
+							 .index = slot->other.index };
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
@@ -361,7 +387,7 @@ drop_sketch(int index)
 
 	GpuSketchDropParts(h);
 	drop_device_form(h);
-	drop_host_form(h);
+	GpuSketchFreeCopy(&h->on_host);
 	h->placed = false;
 	h->merged = 0;
 }
