@@ -135,6 +135,12 @@ query(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count, 
 	}
 }
 
+AVX2 static void
+blocks_have(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count, bool *found)
+{
+	qf_blocks_have_ahead(bits, p, h, count, found);
+}
+
 AVX2 static uint64_t
 unite(uint8_t *into, const uint8_t *from, uint64_t words)
 {
@@ -146,6 +152,7 @@ const qf_kernels qf_kernels_avx2 = {
 	.positions = positions,
 	.set = set,
 	.query = query,
+	.blocks_have = blocks_have,
 	.unite = unite,
 };
 

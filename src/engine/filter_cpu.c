@@ -120,12 +120,6 @@ insert_positions(sink *s, const uint64_t *h, size_t count)
 	}
 }
 
-QB_INLINE void
-fetch_block(const qf_filter *f, uint64_t h)
-{
-	__builtin_prefetch(f->bits + qf_block(h, f->params.m) / 8);
-}
-
 /* Insert a chunk of keys, one block after another; h has QF_AHEAD elements beyond "count". */
 static void
 insert_blocks(sink *s, const uint64_t *h, size_t count)
@@ -143,7 +137,7 @@ insert_blocks(sink *s, const uint64_t *h, size_t count)
 		}
 	for (; i < count; i++)
 	{
-		fetch_block(f, h[i + QF_AHEAD]);
+		qf_fetch_block(f->bits, &f->params, h[i + QF_AHEAD]);
 		f->ones += qf_block_set(f->bits, &f->params, h[i]);
 	}
 }
@@ -327,11 +321,7 @@ blocks_contain(const qf_filter *f, const uint64_t *fingerprint, size_t count, bo
 	for (i = 0; i < count; i++)
 		h[i] = qf_hash(fingerprint[i], f->seed_key);
 	memset(h + count, 0, QF_AHEAD * sizeof(*h));
-	for (i = 0; i < count; i++)
-	{
-		fetch_block(f, h[i + QF_AHEAD]);
-		found[i] = qf_block_has(f->bits, &f->params, h[i]);
-	}
+	qf_kernels_now()->blocks_have(f->bits, &f->params, h, count, found);
 }
 
 /* Look up a chunk of keys, position after position.  Keys with a zero bit drop out. */

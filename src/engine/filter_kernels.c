@@ -6,14 +6,13 @@
  */
 #include "engine/filter_kernels.h"
 
-/* With NEON the loops are the plain ones: it has no product of 64-bit lanes, and gathers nothing. */
 static const qf_kernels *const sets[QB_ISAS] = {
 	[QB_ISA_SCALAR] = &qf_kernels_plain,
 #ifdef __x86_64__
 	[QB_ISA_AVX2] = &qf_kernels_avx2,
 	[QB_ISA_AVX512] = &qf_kernels_avx512,
 #elif defined(__aarch64__)
-	[QB_ISA_NEON] = &qf_kernels_plain,
+	[QB_ISA_NEON] = &qf_kernels_neon,
 #endif
 };
 

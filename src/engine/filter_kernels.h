@@ -14,6 +14,8 @@
 #ifdef __x86_64__
 extern const qf_kernels qf_kernels_avx2;
 extern const qf_kernels qf_kernels_avx512;
+#elif defined(__aarch64__)
+extern const qf_kernels qf_kernels_neon;
 #endif
 
 /* The table in use; qb_isa_use() changes it. */

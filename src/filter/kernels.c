@@ -34,10 +34,17 @@ query(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count, 
 		out[i] = qf_query_from(bits, p, h[i], 0);
 }
 
+static void
+blocks_have(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count, bool *found)
+{
+	qf_blocks_have_ahead(bits, p, h, count, found);
+}
+
 const qf_kernels qf_kernels_plain = {
 	.busy = busy,
 	.positions = positions,
 	.set = set,
 	.query = query,
+	.blocks_have = blocks_have,
 	.unite = qf_unite,
 };

@@ -46,6 +46,13 @@ typedef struct qf_kernels
 	void (*query)(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count,
 				  uint32_t *set);
 
+	/*
+	 * Of each h, whether all k bits of its block are set.  The filter is blocked, and h
+	 * has QF_AHEAD elements beyond "count".
+	 */
+	void (*blocks_have)(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count,
+						bool *found);
+
 	qf_unite_words unite;
 } qf_kernels;
 
@@ -101,6 +108,25 @@ qf_query_from(const uint8_t *bits, const qf_params *p, uint64_t h, uint32_t j)
 	for (; j < p->k; j++)
 		set += qf_bit(bits, qf_position(h, j, p->m));
 	return set;
+}
+
+QB_INLINE void
+qf_fetch_block(const uint8_t *bits, const qf_params *p, uint64_t h)
+{
+	__builtin_prefetch(bits + qf_block(h, p->m) / 8);
+}
+
+QB_INLINE void
+qf_blocks_have_ahead(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count,
+					 bool *found)
+{
+	const bool *end = found + count;
+
+	for (; found < end; found++, h++)
+	{
+		qf_fetch_block(bits, p, h[QF_AHEAD]);
+		*found = qf_block_has(bits, p, *h);
+	}
 }
 
 /* qf_unite() for processors with an instruction that counts the bits of a word. */
