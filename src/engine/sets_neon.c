@@ -2,9 +2,12 @@
  * sets_neon.c
  *		The sets family's inner loops with ARM's NEON.
  *
- * This file does what sets_avx2.c does, with vectors of 128 bits.  The merge of 8-byte
- * integers is the plain one: a vector would have two of them, which are compared in
- * no fewer steps than one by one.
+ * This file does what sets_avx2.c does, with vectors of 128 bits.  8-byte integers in
+ * common are counted by vectors, but written by the plain merge.  Counting takes 33
+ * instructions for four elements (GCC 12) instead of 44, and each step waits for the one
+ * before it only once.  To write them, it would also have to find out which lanes they
+ * are in; with one of them in each step that takes more instructions than the plain merge.
+ * The speed was not measured on an ARM processor.
  *
  * src/engine/sets_neon.c
  */
@@ -107,6 +110,43 @@ intersect32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t 
 		j += qset_step(last_b <= last_a, 4);
 	}
 	return common + qset_merge32(a + i, n - i, b + j, m - j, out + common);
+}
+
+/* The same for 2 elements of 8 bytes and 4 of another set, which are in two vectors. */
+QB_INLINE uint64x2_t
+members2(int64x2_t x, int64x2_t y, int64x2_t z)
+{
+	uint64x2_t first = vorrq_u64(vceqq_s64(x, y), vceqq_s64(x, vextq_s64(y, y, 1)));
+	uint64x2_t second = vorrq_u64(vceqq_s64(x, z), vceqq_s64(x, vextq_s64(z, z, 1)));
+
+	return vorrq_u64(first, second);
+}
+
+/*
+ * Each step takes four elements of each set, which are two vectors.  With one vector of
+ * each, half of a step's instructions would only move it on.
+ */
+static uint64_t
+count64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m)
+{
+	const int64_t *end_a = a + n;
+	const int64_t *end_b = b + m;
+	uint64x2_t common = vdupq_n_u64(0);
+
+	while (end_a - a >= 4 && end_b - b >= 4)
+	{
+		int64_t last_a = a[3];
+		int64_t last_b = b[3];
+		int64x2_t y = vld1q_s64(b);
+		int64x2_t z = vld1q_s64(b + 2);
+
+		common = vsubq_u64(common, members2(vld1q_s64(a), y, z));
+		common = vsubq_u64(common, members2(vld1q_s64(a + 2), y, z));
+		a += qset_step(last_a <= last_b, 1) * 4;
+		b += qset_step(last_b <= last_a, 1) * 4;
+	}
+	return vaddvq_u64(common) +
+		   qset_merge_count64(a, (uint64_t) (end_a - a), b, (uint64_t) (end_b - b));
 }
 
 static uint64_t
@@ -258,7 +298,7 @@ const qset_kernels qset_kernels_neon = {
 	.sorted32 = sorted32,
 	.sorted64 = sorted64,
 	.count32 = count32,
-	.count64 = qset_merge_count64,
+	.count64 = count64,
 	.intersect32 = intersect32,
 	.intersect64 = qset_merge64,
 	.and_count = and_count,
