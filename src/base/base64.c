@@ -10,14 +10,25 @@
  * does not fill a register, and text with padding or with a character that is not
  * base64.
  *
+ * The NEON loops turn 48 bytes into 64 characters at a time.  One load puts every third
+ * byte, or every fourth character, into the same register.  One instruction looks 16 bytes
+ * up in a table of 64, so the tables are those of the plain loops.  With GCC 12 it takes 17
+ * instructions to write 64 characters and 44 to read them.  The plain loops take 368 and 848.
+ * The speed was not measured on an ARM processor.
+ *
  * src/base/base64.c
  */
 #include "base/base64.h"
 
 #include "base/isa.h"
 
+/* FAST: the least isa for which encode_fast() and decode_fast() are. */
 #ifdef __x86_64__
 #include <immintrin.h>
+#define FAST QB_ISA_AVX2
+#elif defined(__aarch64__)
+#include "base/neon.h"
+#define FAST QB_ISA_NEON
 #endif
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -168,7 +179,7 @@ digits_avx2(__m256i value)
 }
 
 AVX2 static void
-encode_avx2(const uint8_t *bytes, size_t count, char *text)
+encode_fast(const uint8_t *bytes, size_t count, char *text)
 {
 	for (; count >= BYTES_TOUCHED; count -= BYTES, bytes += BYTES, text += CHARS)
 		_mm256_storeu_si256((void *) text, digits_avx2(split_avx2(bytes)));
@@ -218,7 +229,7 @@ join_avx2(__m256i value, uint8_t *bytes)
 }
 
 AVX2 static bool
-decode_avx2(const char *text, size_t length, uint8_t *bytes, size_t *count)
+decode_fast(const char *text, size_t length, uint8_t *bytes, size_t *count)
 {
 	size_t done = 0;
 	__m256i value;
@@ -237,15 +248,79 @@ decode_avx2(const char *text, size_t length, uint8_t *bytes, size_t *count)
 	return true;
 }
 
+#elif defined(__aarch64__)
+
+#define BYTES 48
+#define CHARS 64
+
+static void
+encode_fast(const uint8_t *bytes, size_t count, char *text)
+{
+	const uint8x16x4_t table = vld1q_u8_x4((const uint8_t *) digits);
+	const uint8x16_t low = vdupq_n_u8(63);
+
+	for (; count >= BYTES; count -= BYTES, bytes += BYTES, text += CHARS)
+	{
+		uint8x16x3_t x = vld3q_u8(bytes);
+		uint8x16_t second = vsriq_n_u8(vshlq_n_u8(x.val[0], 4), x.val[1], 4);
+		uint8x16_t third = vsriq_n_u8(vshlq_n_u8(x.val[1], 2), x.val[2], 6);
+		uint8x16x4_t out;
+
+		out.val[0] = vqtbl4q_u8(table, vshrq_n_u8(x.val[0], 2));
+		out.val[1] = vqtbl4q_u8(table, vandq_u8(second, low));
+		out.val[2] = vqtbl4q_u8(table, vandq_u8(third, low));
+		out.val[3] = vqtbl4q_u8(table, vandq_u8(x.val[2], low));
+		vst4q_u8((uint8_t *) text, out);
+	}
+	qb_base64_encode_plain(bytes, count, text);
+}
+
+/* A lookup leaves NONE where the index is beyond its part of the table. */
+static inline uint8x16_t
+values_neon(uint8x16_t c)
+{
+	uint8x16_t place = vsubq_u8(c, vdupq_n_u8('+'));
+	uint8x16_t value = vqtbx4q_u8(vdupq_n_u8(NONE), vld1q_u8_x4(values), place);
+
+	return vqtbx1q_u8(value, vld1q_u8(values + 64), vsubq_u8(place, vdupq_n_u8(64)));
+}
+
+static bool
+decode_fast(const char *text, size_t length, uint8_t *bytes, size_t *count)
+{
+	size_t done = 0;
+
+	for (; length >= CHARS; length -= CHARS, text += CHARS, done += BYTES)
+	{
+		uint8x16x4_t c = vld4q_u8((const uint8_t *) text);
+		uint8x16_t a = values_neon(c.val[0]);
+		uint8x16_t b = values_neon(c.val[1]);
+		uint8x16_t d = values_neon(c.val[2]);
+		uint8x16_t e = values_neon(c.val[3]);
+		uint8x16x3_t out;
+
+		if (vmaxvq_u8(vorrq_u8(vorrq_u8(a, b), vorrq_u8(d, e))) >= NONE)
+			break;
+		out.val[0] = vsliq_n_u8(vshrq_n_u8(b, 4), a, 2);
+		out.val[1] = vsliq_n_u8(vshrq_n_u8(d, 2), b, 4);
+		out.val[2] = vsliq_n_u8(e, d, 6);
+		vst3q_u8(bytes + done, out);
+	}
+	if (!qb_base64_decode_plain(text, length, bytes + done, count))
+		return false;
+	*count += done;
+	return true;
+}
+
 #endif
 
 void
 qb_base64_encode(const uint8_t *bytes, size_t count, char *text)
 {
-#ifdef __x86_64__
-	if (qb_isa_now() >= QB_ISA_AVX2)
+#ifdef FAST
+	if (qb_isa_now() >= FAST)
 	{
-		encode_avx2(bytes, count, text);
+		encode_fast(bytes, count, text);
 		return;
 	}
 #endif
@@ -255,9 +330,9 @@ qb_base64_encode(const uint8_t *bytes, size_t count, char *text)
 bool
 qb_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *count)
 {
-#ifdef __x86_64__
-	if (qb_isa_now() >= QB_ISA_AVX2)
-		return decode_avx2(text, length, bytes, count);
+#ifdef FAST
+	if (qb_isa_now() >= FAST)
+		return decode_fast(text, length, bytes, count);
 #endif
 	return qb_base64_decode_plain(text, length, bytes, count);
 }

@@ -4,10 +4,14 @@
  *		instructions that isa.h chooses.
  *
  * The places of zero words and of zero bytes are as good as random, so the plain
- * loops spend their time on mispredicted branches.  With AVX2 a block of 64 words
+ * loops spend their time on mispredicted branches.  With AVX2 or NEON a block of 64 words
  * becomes a mask of 64 bits, whose ones are the words to be written, and one shuffle
  * moves a word's bytes to their places.  The plain loops pack what does not fill a
  * block.
+ *
+ * With NEON a word with n bytes that are not zero takes 30 instructions to pack and 25 to
+ * unpack (GCC 12).  With the plain loops it takes 42 + 8 n and 34 + 9 n.  A word of zeros takes 2
+ * to pack instead of 11.  The speed was not measured on an ARM processor.
  *
  * src/base/pack.c
  */
@@ -15,8 +19,15 @@
 
 #include "base/isa.h"
 
+/* FAST: the least isa for which the fast loops are; TARGET: how they are compiled. */
 #ifdef __x86_64__
 #include <immintrin.h>
+#define FAST   QB_ISA_AVX2
+#define TARGET __attribute__((target("avx2,popcnt")))
+#elif defined(__aarch64__)
+#include "base/neon.h"
+#define FAST QB_ISA_NEON
+#define TARGET
 #endif
 
 #define WORD QB_PACK_WORD
@@ -168,9 +179,7 @@ qb_unpack_plain(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t c
 						((size_t) count + WORD - 1) / WORD);
 }
 
-#ifdef __x86_64__
-
-#define AVX2 __attribute__((target("avx2,popcnt")))
+#ifdef FAST
 
 #define BLOCK_WORDS 64
 #define BLOCK_BYTES (BLOCK_WORDS * WORD)
@@ -206,7 +215,9 @@ fill_shuffles(void)
 	}
 }
 
-AVX2 static inline uint64_t
+#ifdef __x86_64__
+
+TARGET static inline uint64_t
 shuffled(uint64_t word, const uint8_t *places)
 {
 	__m128i bytes = _mm_cvtsi64_si128((long long) word);
@@ -216,8 +227,8 @@ shuffled(uint64_t word, const uint8_t *places)
 }
 
 /* A mask of the bytes of a word that are not zero. */
-AVX2 static inline unsigned
-bytes_set_avx2(uint64_t word)
+TARGET static inline unsigned
+bytes_set_fast(uint64_t word)
 {
 	__m128i zero = _mm_cmpeq_epi8(_mm_cvtsi64_si128((long long) word), _mm_setzero_si128());
 
@@ -225,7 +236,7 @@ bytes_set_avx2(uint64_t word)
 }
 
 /* A mask of the words of a block that are not zero. */
-AVX2 static inline uint64_t
+TARGET static inline uint64_t
 words_set(const uint8_t *bytes)
 {
 	uint64_t zero = 0;
@@ -241,19 +252,72 @@ words_set(const uint8_t *bytes)
 	return ~zero;
 }
 
-/* Writes eight bytes, but advances only past those that count. */
-AVX2 static inline uint8_t *
-put_word_avx2(uint64_t word, uint8_t *out)
+#else
+
+static inline uint64_t
+shuffled(uint64_t word, const uint8_t *places)
 {
-	unsigned set = bytes_set_avx2(word);
+	return vget_lane_u64(vreinterpret_u64_u8(vtbl1_u8(vcreate_u8(word), vld1_u8(places))), 0);
+}
+
+/* A mask of the bytes of a word that are not zero. */
+static inline unsigned
+bytes_set_fast(uint64_t word)
+{
+	uint8x8_t bytes = vcreate_u8(word);
+
+	return qb_neon_bits8(vtst_u8(bytes, bytes));
+}
+
+/* Which of four words are not zero: all ones or zero in lanes of 32 bits. */
+static inline uint16x8_t
+words_set4(const uint8_t *bytes)
+{
+	uint64x2_t a = vreinterpretq_u64_u8(vld1q_u8(bytes));
+	uint64x2_t b = vreinterpretq_u64_u8(vld1q_u8(bytes + 2 * WORD));
+
+	return vreinterpretq_u16_u32(
+		vuzp1q_u32(vreinterpretq_u32_u64(vtstq_u64(a, a)), vreinterpretq_u32_u64(vtstq_u64(b, b))));
+}
+
+/* The same of eight, in lanes of 16 bits. */
+static inline uint8x16_t
+words_set8(const uint8_t *bytes)
+{
+	return vreinterpretq_u8_u16(vuzp1q_u16(words_set4(bytes), words_set4(bytes + 4 * WORD)));
+}
+
+/* A mask of the words of a block that are not zero. */
+static inline uint64_t
+words_set(const uint8_t *bytes)
+{
+	uint64_t set = 0;
+	int i;
+
+	for (i = 0; i < BLOCK_WORDS; i += 16, bytes += 16 * WORD)
+	{
+		uint8x16_t lanes = vuzp1q_u8(words_set8(bytes), words_set8(bytes + 8 * WORD));
+
+		set |= (uint64_t) qb_neon_bits(lanes) << i;
+	}
+	return set;
+}
+
+#endif
+
+/* Writes eight bytes, but advances only past those that count. */
+TARGET static inline uint8_t *
+put_word_fast(uint64_t word, uint8_t *out)
+{
+	unsigned set = bytes_set_fast(word);
 
 	*out++ = (uint8_t) set;
 	qb_store64(out, shuffled(word, gather[set]));
-	return out + _mm_popcnt_u32(set);
+	return out + __builtin_popcount(set);
 }
 
 /* Runs of zero words. */
-AVX2 static inline uint8_t *
+TARGET static inline uint8_t *
 put_zeros(size_t words, uint8_t *out)
 {
 	while (words > 0)
@@ -273,7 +337,7 @@ put_zeros(size_t words, uint8_t *out)
  * begun before it, with the zeros that precede it, writes less than QB_PACK_SLACK
  * bytes beyond.
  */
-AVX2 static uint8_t *
+TARGET static uint8_t *
 pack_blocks(const uint8_t *bytes, size_t blocks, uint8_t *out, const uint8_t *end, size_t *taken)
 {
 	size_t done = 0; /* words */
@@ -288,7 +352,7 @@ pack_blocks(const uint8_t *bytes, size_t blocks, uint8_t *out, const uint8_t *en
 			size_t place = block * BLOCK_WORDS + (size_t) __builtin_ctzll(set);
 
 			out = put_zeros(place - done, out);
-			out = put_word_avx2(qb_load64(bytes + place * WORD), out);
+			out = put_word_fast(qb_load64(bytes + place * WORD), out);
 			done = place + 1;
 		}
 		if ((block + 1) * BLOCK_WORDS - done > QB_PACK_RUN && out <= end)
@@ -302,7 +366,7 @@ pack_blocks(const uint8_t *bytes, size_t blocks, uint8_t *out, const uint8_t *en
 }
 
 static size_t
-pack_avx2(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
+pack_fast(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
 {
 	const uint8_t *end = packed + room;
 	size_t taken;
@@ -317,8 +381,8 @@ pack_avx2(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
  * Unpack words into bytes that are zero, as long as the longest word could still be
  * read; *in and *words tell how far it came.
  */
-AVX2 static bool
-unpack_words_avx2(const uint8_t **in, const uint8_t *end, uint8_t *bytes, size_t *words)
+TARGET static bool
+unpack_words_fast(const uint8_t **in, const uint8_t *end, uint8_t *bytes, size_t *words)
 {
 	const uint8_t *next = *in;
 	size_t left = *words;
@@ -340,10 +404,10 @@ unpack_words_avx2(const uint8_t **in, const uint8_t *end, uint8_t *bytes, size_t
 		{
 			uint64_t word = shuffled(qb_load64(next), spread[set]);
 
-			if (bytes_set_avx2(word) != set)
+			if (bytes_set_fast(word) != set)
 				return false;
 			qb_store64(bytes, word);
-			next += _mm_popcnt_u32(set);
+			next += __builtin_popcount(set);
 			bytes += WORD;
 			left--;
 		}
@@ -354,14 +418,14 @@ unpack_words_avx2(const uint8_t **in, const uint8_t *end, uint8_t *bytes, size_t
 }
 
 static bool
-unpack_avx2(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count)
+unpack_fast(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count)
 {
 	const uint8_t *in = packed + QB_PACK_HEADER;
 	size_t words = ((size_t) count + WORD - 1) / WORD;
 	size_t left = words;
 
 	memset(bytes, 0, words * WORD);
-	return unpack_words_avx2(&in, packed + length, bytes, &left) &&
+	return unpack_words_fast(&in, packed + length, bytes, &left) &&
 		   unpack_words(in, packed + length, bytes + (words - left) * WORD, left);
 }
 
@@ -370,9 +434,9 @@ unpack_avx2(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count
 size_t
 qb_pack(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
 {
-#ifdef __x86_64__
-	if (qb_isa_now() >= QB_ISA_AVX2)
-		return pack_avx2(bytes, count, packed, room);
+#ifdef FAST
+	if (qb_isa_now() >= FAST)
+		return pack_fast(bytes, count, packed, room);
 #endif
 	return qb_pack_plain(bytes, count, packed, room);
 }
@@ -380,9 +444,9 @@ qb_pack(const uint8_t *bytes, uint32_t count, uint8_t *packed, size_t room)
 bool
 qb_unpack(const uint8_t *packed, size_t length, uint8_t *bytes, uint32_t count)
 {
-#ifdef __x86_64__
-	if (qb_isa_now() >= QB_ISA_AVX2)
-		return unpack_avx2(packed, length, bytes, count);
+#ifdef FAST
+	if (qb_isa_now() >= FAST)
+		return unpack_fast(packed, length, bytes, count);
 #endif
 	return qb_unpack_plain(packed, length, bytes, count);
 }

@@ -13,7 +13,7 @@
 /* Several vectors, and all remainders. */
 #define MOST 300
 
-static const char *const levels[] = { "scalar", "avx2" };
+static const char *const levels[] = { "scalar", "neon", "avx2" };
 
 /* A block of exactly this length, so that the sanitizer sees a step beyond it. */
 static char *

@@ -12,7 +12,7 @@
 
 #define MOST 5000
 
-static const char *const levels[] = { "scalar", "avx2" };
+static const char *const levels[] = { "scalar", "neon", "avx2" };
 
 /* Pack into exactly the room that it takes, so that the sanitizer sees what goes beyond. */
 static uint8_t *
