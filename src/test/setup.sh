@@ -49,12 +49,12 @@ wanted_packages() {
 	esac
 }
 
+# Where packages of other architectures are installed, too, a name has several lines.
 missing_packages() {
 	local package wanted
 	wanted=$(wanted_packages)
 	for package in $wanted; do
-		[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
-			echo "$package"
+		dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || echo "$package"
 	done
 }
 
