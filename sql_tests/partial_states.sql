@@ -104,6 +104,35 @@ SELECT kept(k) = (SELECT qsketch_agg(k + 0) FROM t), same(k) = (SELECT qsketch_a
 SELECT kept(k) = qsketch_agg(k) AS shared, qsketch_agg(k) = kept(k) AS shared_too FROM t;
 SELECT kept(k) = qsketch_agg(k) AS shared, qsketch_agg(k) = kept(k) AS shared_too FROM parts;
 
+-- also if the owner of the aggregate makes our function the combine function while a query runs that calls his
+CREATE ROLE regress_partial_states;
+GRANT CREATE, USAGE ON SCHEMA partial_states TO regress_partial_states;
+GRANT SELECT ON ALL TABLES IN SCHEMA partial_states TO regress_partial_states;
+SET ROLE regress_partial_states;
+CREATE FUNCTION replace(combine regproc) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE OR REPLACE AGGREGATE replaced(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = %s,
+		FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE)', combine);
+END $$;
+CREATE FUNCTION replacing(k bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	IF k = 3 THEN PERFORM replace('_qsketch_agg_combine'); END IF;
+	RETURN k;
+END $$;
+SELECT replace('keep');
+RESET cpu_operator_cost;
+EXPLAIN (COSTS OFF) SELECT replaced(replacing(k)) FROM parts;
+BEGIN;
+DECLARE c CURSOR FOR SELECT replaced(k) = (SELECT s FROM right_one WHERE name = 'multilevel 1MB') FROM parts;
+SELECT replace('_qsketch_agg_combine');
+FETCH c;
+ROLLBACK;
+SELECT k FROM parts_0 LIMIT 1;
+SELECT replaced(replacing(k)) = (SELECT s FROM right_one WHERE name = 'multilevel 1MB') FROM parts;
+SELECT aggcombinefn FROM pg_aggregate WHERE aggfnoid = 'replaced'::regproc;
+SET cpu_operator_cost = 1;
+RESET ROLE;
+
 -- a ticket that a superuser forges stands for nothing, and is no sketch
 CREATE FUNCTION as_sketch(bytea, bytea DEFAULT '') RETURNS qsketch LANGUAGE internal IMMUTABLE PARALLEL SAFE AS 'byteacat';
 CREATE FUNCTION last(a qsketch, b bytea) RETURNS qsketch LANGUAGE sql PARALLEL SAFE COST 100000 AS 'SELECT as_sketch($2)';
@@ -118,3 +147,4 @@ SELECT qsketch_agg(k, (SELECT as_sketch(bytes) FROM forged LIMIT 1)) FROM t;
 
 SET client_min_messages = warning;
 DROP SCHEMA partial_states CASCADE;
+DROP ROLE regress_partial_states;

@@ -131,6 +131,33 @@ SELECT kept(k, qfilter_new_bloom(100)) = qfilter_agg(k, qfilter_new_bloom(100)) 
 SELECT qfilter_agg(k, qfilter_new_bloom(100)) = kept(k, qfilter_new_bloom(100)) AS filters,
 	qtop_sketch(qtop_agg(k, 7)) = qtop_sketch(kept(k, 7)) AS tops FROM parts;
 
+-- also if the owner of the aggregate makes our function the combine function while a query runs that calls his
+CREATE ROLE regress_partial_states_families;
+ALTER AGGREGATE kept(int, qfilter) OWNER TO regress_partial_states_families;
+ALTER AGGREGATE kept(int, int) OWNER TO regress_partial_states_families;
+GRANT CREATE, USAGE ON SCHEMA partial_states_families TO regress_partial_states_families;
+GRANT SELECT ON ALL TABLES IN SCHEMA partial_states_families TO regress_partial_states_families;
+SET ROLE regress_partial_states_families;
+RESET cpu_operator_cost;
+SET max_parallel_workers_per_gather = 0;
+EXPLAIN (COSTS OFF) SELECT kept(k, qfilter_new_bloom(100)), kept(i, 7) FROM parts;
+BEGIN;
+DECLARE c CURSOR FOR SELECT kept(k, qfilter_new_bloom(100))::bytea::text = (SELECT answer FROM right_one WHERE number = 1) AS filters,
+	qtop_sketch(kept(i, 7))::bytea::text = (SELECT answer FROM right_one WHERE number = 12) AS tops FROM parts;
+CREATE OR REPLACE AGGREGATE kept(int, qfilter) (SFUNC = _qfilter_agg_trans, STYPE = qfilter, COMBINEFUNC = _qfilter_agg_combine,
+	FINALFUNC = _qfilter_agg_final, PARALLEL = SAFE);
+FETCH c;
+ROLLBACK;
+BEGIN;
+DECLARE c CURSOR FOR SELECT qtop_sketch(kept(i, 7))::bytea::text = (SELECT answer FROM right_one WHERE number = 12) AS tops FROM parts;
+CREATE OR REPLACE AGGREGATE kept(int, int) (SFUNC = _qtop_agg_trans, STYPE = qtop, COMBINEFUNC = _qtop_agg_combine,
+	FINALFUNC = _qtop_agg_final, PARALLEL = SAFE);
+FETCH c;
+COMMIT;
+SET cpu_operator_cost = 1;
+SET max_parallel_workers_per_gather = 2;
+RESET ROLE;
+
 -- a ticket that a superuser forges stands for nothing, and is no value
 CREATE TABLE forged WITH (parallel_workers = 2) AS SELECT 'QSL1'::bytea || decode(repeat('00', 16), 'hex') AS bytes
 FROM generate_series(1, 30) AS n;
@@ -149,3 +176,4 @@ SELECT qtop_merge_agg(as_qtop(bytes)) FROM forged;
 
 SET client_min_messages = warning;
 DROP SCHEMA partial_states_families CASCADE;
+DROP ROLE regress_partial_states_families;

@@ -122,6 +122,22 @@ SELECT call, pg_temp.error_of(format('SELECT count(qsketch_total(sk)) FROM (SELE
 	(ORDER BY k ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS sk FROM events) AS e', call))
 FROM unnest('{moved(k),back_out(k),back_in(k),"anew_out(k, weight)",merge_out(qsketch_new()),combine_out(qsketch_new()),own_moves(k)}'::text[]) AS call;
 SELECT qsketch_total(s.back_out(k)) FROM events;
+-- also if its owner replaces the aggregate while a query runs: the query goes on calling the functions that it began with
+CREATE FUNCTION s.replaced(name text, inverse text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE c refcursor; total bigint;
+BEGIN
+	OPEN c FOR EXECUTE format('SELECT sum(qsketch_total(sk)) FROM (SELECT s.%s(k) OVER
+		(ORDER BY k ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS sk FROM events) AS e', name);
+	EXECUTE format('CREATE OR REPLACE AGGREGATE s.%s(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch', name) || CASE
+		WHEN inverse <> '' THEN format(', MSFUNC = _qsketch_agg_trans, MINVFUNC = %s, MSTYPE = qsketch, MINITCOND = %L', inverse, qsketch_new())
+		ELSE '' END || ')';
+	FETCH c INTO total;
+	RETURN total;
+EXCEPTION WHEN feature_not_supported THEN RETURN sqlerrm;
+END $$;
+SELECT name, inverse, s.replaced(name, inverse)
+FROM (VALUES ('back_out', '_qsketch_agg_inverse'), ('back_out', ''), ('back_in', '_qsketch_agg_inverse'), ('moved', ''), ('moved', 's.back'), ('moved', '_qsketch_agg_inverse')) AS v (name, inverse);
+SELECT qsketch_total(s.back_out(k) OVER (ORDER BY k ROWS UNBOUNDED PRECEDING)) FROM events LIMIT 3;
 
 \c :tests
 DROP DATABASE regress_recognize;

@@ -48,6 +48,30 @@ for my $query ('SELECT s.kept(k) = (SELECT qsketch_agg(k) FROM t) FROM t',
 	is(scalar(() = $err =~ /saw \d+ bytes: \\x(?!51534b)/g), 0, 'and saw sketches only');
 }
 
+# So does the owner of an aggregate who makes our function the combine function while a
+# query runs that calls his.
+make_partitions($node);
+$node->safe_psql('postgres', q{
+	CREATE ROLE owner LOGIN;
+	GRANT USAGE, CREATE ON SCHEMA s TO owner;
+	GRANT SELECT ON parts TO owner});
+my $replaced = 'CREATE OR REPLACE AGGREGATE s.replaced(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch,
+	FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE, COMBINEFUNC';
+my ($rc, $out, $err) = psql_as($node, 'owner', qq{
+	$replaced = s.keep);
+	SET enable_partitionwise_aggregate = on;
+	SET max_parallel_workers_per_gather = 0;
+	SET cpu_operator_cost = 0.0025;
+	EXPLAIN (COSTS OFF) SELECT s.replaced(k) FROM parts;
+	BEGIN;
+	DECLARE c CURSOR FOR SELECT s.replaced(k) = (SELECT qsketch_agg(k + 0) FROM parts) FROM parts;
+	$replaced = _qsketch_agg_combine);
+	FETCH c;
+	COMMIT});
+like($out, qr/Partial Aggregate.*^t$/ms, "replaced: partial states are combined, and right");
+like($err, qr/saw \d+ bytes/, 'by the function that the query began with');
+is(scalar(() = $err =~ /saw \d+ bytes: \\x(?!51534b)/g), 0, 'which saw sketches only');
+
 # Forged ones: of the forms that tickets have and had, and mutants of sketches.
 $node->safe_psql('postgres', q{
 	SELECT setseed(0.5);

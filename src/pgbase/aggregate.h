@@ -7,6 +7,7 @@
 #ifndef QS_PGBASE_AGGREGATE_H
 #define QS_PGBASE_AGGREGATE_H
 
+#include "pgbase/moving.h"
 #include "pgbase/recognize.h"
 #include "pgbase/state.h"
 

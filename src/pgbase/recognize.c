@@ -9,6 +9,9 @@
  * its other properties differ.  Only superusers declare C functions, so the types in
  * such a declaration can be trusted, too.
  *
+ * All this is true when it is read.  What a running query calls was looked up when it began:
+ * see AggregateLasts(), and moving.c.
+ *
  * src/pgbase/recognize.c
  */
 #include "pgbase/recognize.h"
@@ -17,8 +20,8 @@
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
 #include "executor/nodeAgg.h"
+#include "miscadmin.h"
 #include "utils/fmgroids.h"
-#include "utils/regproc.h"
 #include "utils/syscache.h"
 
 /* The functions and types of an aggregate. */
@@ -117,12 +120,10 @@ finishes(const AggregateFunctions *functions, Oid function)
 	return functions->final == CFunctionOf(function);
 }
 
-/* Does it start or change the state of a moving aggregate? */
-static bool
-moves(const AggregateFunctions *functions, Oid oid)
+/* Is it a function of the family's that starts or changes a state? */
+bool
+ChangesStates(const AggregateFunctions *functions, PGFunction function)
 {
-	PGFunction function = CFunctionOf(oid);
-
 	return form_of(functions, function) || is_among(functions->combine, function) ||
 		   is_among(functions->inverse, function);
 }
@@ -136,7 +137,8 @@ AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
 {
 	FormData_pg_aggregate parts;
 
-	return AggregateParts(aggregate, &parts) && moves(functions, parts.aggtransfn) &&
+	return AggregateParts(aggregate, &parts) &&
+		   ChangesStates(functions, CFunctionOf(parts.aggtransfn)) &&
 		   combines(functions, parts.aggcombinefn) && finishes(functions, parts.aggfinalfn);
 }
 
@@ -212,48 +214,14 @@ RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
 }
 
 /*
- * A moving aggregate of the node that has this function as MSFUNC or MINVFUNC, while
- * the other of the two is not ours; InvalidOid if there is none.
+ * Can only superusers replace the aggregate?  The executor looks up an aggregate's functions
+ * when a query begins.  Any other owner can replace them after that, in a function that the
+ * query calls, too; then the catalog does not say which functions the query goes on to call.
  */
-static Oid
-moves_elsewhere(const WindowAggState *node, Oid function, const AggregateFunctions *functions)
+bool
+AggregateLasts(Oid owner)
 {
-	ListCell *cell;
-
-	foreach (cell, node->funcs)
-	{
-		Oid aggregate = ((WindowFuncExprState *) lfirst(cell))->wfunc->winfnoid;
-		Parts parts;
-
-		if (!read_parts(aggregate, &parts) || !OidIsValid(parts.fixed.aggmtransfn) ||
-			(parts.fixed.aggmtransfn != function && parts.fixed.aggminvtransfn != function))
-			continue;
-		if (!moves(functions, parts.fixed.aggmtransfn) ||
-			!moves(functions, parts.fixed.aggminvtransfn))
-			return aggregate;
-	}
-	return InvalidOid;
-}
-
-/*
- * Raise an error if a function that is not ours may get the state that this call makes.
- * The executor hands out states of moving aggregates to be changed in place, and
- * PL/pgSQL would keep such a state, and free it.
- */
-void
-CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
-{
-	const WindowAggState *node = (const WindowAggState *) fcinfo->context;
-	Oid aggregate = IsA(node, WindowAggState)
-						? moves_elsewhere(node, fcinfo->flinfo->fn_oid, functions)
-						: InvalidOid;
-
-	if (OidIsValid(aggregate))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("moving aggregate %s mixes functions of qsketch with others",
-						format_procedure(aggregate)),
-				 errhint("MSFUNC and MINVFUNC must both be functions of qsketch, or neither.")));
+	return superuser_arg(owner);
 }
 
 /*
@@ -267,6 +235,7 @@ CombinesStates(const AggState *node, const AggregateFunctions *functions)
 	const AggStatePerTransData *state = node->curpertrans;
 	Parts parts;
 
-	return state && !state->aggshared && read_parts(state->aggref->aggfnoid, &parts) &&
+	return state && !state->aggshared && AggregateLasts(FunctionOwner(state->aggref->aggfnoid)) &&
+		   read_parts(state->aggref->aggfnoid, &parts) &&
 		   combines(functions, parts.fixed.aggcombinefn);
 }

@@ -56,7 +56,8 @@ extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *function
 							   RecognizedAggregate *recognized);
 extern bool RecognizeCount(Oid aggregate, RecognizedAggregate *recognized);
 extern bool RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized);
-extern void CheckMoving(FunctionCallInfo fcinfo, const AggregateFunctions *functions);
+extern bool ChangesStates(const AggregateFunctions *functions, PGFunction function);
+extern bool AggregateLasts(Oid owner);
 extern bool CombinesStates(const AggState *node, const AggregateFunctions *functions);
 
 #endif

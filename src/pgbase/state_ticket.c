@@ -13,6 +13,11 @@
  * the state lives.  A worker's state is merged by another process, so it travels as a
  * value.  No state of a group gets a ticket, since a sort could return it twice.
  *
+ * Only our combine function gets to see a ticket, since only a state of an aggregate that
+ * belongs to a superuser gets one (AggregateLasts()).  A user who saw a ticket could store
+ * it in a table, where it would be no value.  He could also redeem it while the query that
+ * wrote it still reads the state.
+ *
  * src/pgbase/state_ticket.c
  */
 #include "pgbase/state_ticket.h"

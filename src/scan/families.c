@@ -93,7 +93,7 @@ sketch_start(const ScanAggregate *column, MemoryContext context, bool partial)
 	sketch_params(column->template, &params);
 	sketch = SketchCreate(state_context(&sketch_state_type, context, partial), &params);
 	SketchPlace(sketch);
-	sketch->keyed.ticket = partial;
+	sketch->keyed.ticket = partial && column->handed;
 	init_key(&sketch->keyed.key, column);
 	sketch->sketch.keys = sketch->keyed.key.keys;
 	return &sketch->keyed;
@@ -170,7 +170,7 @@ filter_start(const ScanAggregate *column, MemoryContext context, bool partial)
 	filter_params(column->template, &params);
 	filter = FilterCreate(state_context(&filter_state_type, context, partial), &params);
 	FilterPlace(filter);
-	filter->keyed.ticket = partial;
+	filter->keyed.ticket = partial && column->handed;
 	init_key(&key, column);
 	FilterSetInput(filter, &key, FILTER_ROWS);
 	return &filter->keyed;
@@ -236,7 +236,7 @@ top_start(const ScanAggregate *column, MemoryContext context, bool partial)
 	sketch_params(column->template, &params);
 	top = TopCreate(state_context(&top_state_type, context, partial), &params,
 					(uint32) DatumGetInt32(column->limit->constvalue));
-	top->keyed.ticket = partial;
+	top->keyed.ticket = partial && column->handed;
 	init_key(&key, column);
 	TopSetKey(top, &key);
 	return &top->keyed;

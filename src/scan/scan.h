@@ -177,6 +177,7 @@ typedef struct ScanAggregate
 	const Const *template;     /* NULL: the default parameters */
 	GivenTemplate *given;      /* the template is the value of a parameter; NULL: it is not */
 	const Const *limit;        /* NULL: the family has no such argument */
+	bool handed;               /* its partial state goes to our combine function only */
 	int filter_number;         /* the FILTER whose tuples it gets; -1: it gets all */
 	BuiltinAggregate *builtin; /* NULL: it is one of ours, or count */
 

@@ -128,6 +128,7 @@ init_aggregate(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor, Plan
 	column->template = call.template;
 	column->given = call.parameter ? GivenTemplateCreate(call.parameter, node) : NULL;
 	column->limit = call.limit;
+	column->handed = aggref->aggsplit != AGGSPLIT_SIMPLE && AggregateLasts(call.aggregate.owner);
 	if (call.family == &column_builtin)
 		column->builtin = create_builtin(aggref, &call);
 }

@@ -344,7 +344,7 @@ SharedScanResult(const ScanAggregate *column, int count, bool hand_over, TupleTa
 	for (i = 0; i < count; i++)
 	{
 		slot->tts_values[i] = ScanAggregateResult(&column[i], &slot->tts_isnull[i]);
-		if (hand_over && ScanAggregateState(&column[i], &sets_state_type))
+		if (hand_over && column[i].handed && ScanAggregateState(&column[i], &sets_state_type))
 			slot->tts_values[i] = StateDatum(column[i].state);
 	}
 	return ExecStoreVirtualTuple(slot);
