@@ -276,7 +276,7 @@ sub random_step
 	}
 	is($wrong, 0, "$steps random steps are right");
 	cmp_ok(gpu_count($node, 'lookups') - $asked, '>', 100, 'they asked sketches on the device');
-	cmp_ok(gpu_count($node, 'fetches') - $fetched, '>', 20, 'and fetched others');
+	cmp_ok(gpu_count($node, 'fetches') - $fetched, '>', 5, 'and fetched others');
 	cmp_ok($most, '>', 4, 'several stayed');
 	set_worker($node, 'qsketch.gpu_memory_limit', "'0'");
 	$_->{psql}->query_safe('COMMIT') foreach @sessions;
