@@ -28,7 +28,7 @@ failed=
 step() {
 	case $1 in
 	suite) src/test/run.sh gpu $(cd sql_tests && echo *.sql | sed 's/\.sql//g') ;;
-	faults) src/test/run.sh tap $(cd sql_tests/t && echo 01?_gpu_*.pl 0[456]?_gpu_*.pl) ;;
+	faults) src/test/run.sh tap $(cd sql_tests/t && echo 01?_gpu_*.pl 0[456]?_gpu_*.pl 02[1-9]_gpu_*.pl) ;;
 	soak) QSKETCH_SOAK_SECONDS=${SOAK_SECONDS:-60} src/test/run.sh tap 020_gpu_soak.pl ;;
 	bench) src/bench/bench-gpu.sh ;;
 	sets) src/bench/bench-gpu-sets.sh ;;
