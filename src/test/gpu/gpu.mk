@@ -7,7 +7,7 @@ GPU_TESTS   := $(patsubst src/test/gpu/%.c,build/gpu/%,$(filter-out %/support.c,
 GPU_FAULTY   = build/gpu/faults build/gpu/sets_faults build/gpu/filter_faults
 GPU_NVCC     = $(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) \
 	$(foreach a,$(GPU_ARCHS),-gencode arch=compute_$a,code=sm_$a)
-GPU_CC       = gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -Isrc/bench -Icuda -I$(CUDA_ROOT)/include -MMD -MP
+GPU_CC       = gcc -std=c11 -g -O3 -ffp-contract=off -Wall -Wextra -Isrc -Isrc/bench -Icuda -I$(CUDA_ROOT)/include -MMD -MP
 GPU_HOST    := $(CORE_SRC:src/%.c=build/gpu/%.o) build/gpu/test/gpu/support.o \
 	build/gpu/bench/gpu_extra.o build/gpu/bench/gpu_sf.o
 GPU_LIB     := $(CUDA_SRC:cuda/%.cu=build/gpu/cuda/%.o)
