@@ -5,23 +5,20 @@
 #	src/test/chroot.sh SUITE COMMAND...
 #
 # The suite "experimental" is sid with what Debian keeps in experimental beside it.
-# ARCH=arm64 takes the release for another architecture (dpkg's name), whose programs
-# the kernel must be able to run: by QEMU, as docs/building.md says.
 #
 # The command finds the tracked files of this tree in its working directory,
 # /srv/qsketch, as they are on disk, and build/chroot of this tree as /out.
 # All else that it changes is gone when it ends, as are processes and mounts: it
 # has namespaces of its own, and the release is the lower layer of an overlay.
 #
-# Environment: QSKETCH_CHROOTS, the folder that has the releases as chroot-SUITE, or
-# chroot-SUITE-ARCH; what is not there is made by debootstrap.  The folder must not be on an overlay
-# itself, as the root of a container is.  It needs root.
+# Environment: QSKETCH_CHROOTS, the folder that has the releases as chroot-SUITE; what is not
+# there is made by debootstrap.  The folder must not be on an overlay itself, as the root of a
+# container is.  It needs root.
 set -eu -o pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
 chroots=${QSKETCH_CHROOTS:-/var/tmp/qsketch-chroots}
 suite=${1:?usage: chroot.sh SUITE COMMAND...}
-name=$suite${ARCH:+-$ARCH}
-base=$chroots/chroot-$name
+base=$chroots/chroot-$suite
 shift
 
 die() {
@@ -30,9 +27,9 @@ die() {
 }
 
 # Packages that are in sid as well are taken from sid, but for the client library of a
-# PostgreSQL that is in experimental.
+# PostgreSQL that is in experimental.  Mirrors may have a list of experimental that has expired.
 add_experimental() {
-	sed 's/ sid / experimental /' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/experimental.list"
+	sed 's/^deb /&[check-valid-until=no] /; s/ sid / experimental /' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/experimental.list"
 	printf '%s\n' 'Package: libpq5 libpq-dev' 'Pin: release a=experimental' 'Pin-Priority: 500' \
 		>"$1/etc/apt/preferences.d/experimental"
 }
@@ -44,15 +41,14 @@ add_updates() {
 
 # A release that was made only in part has no name yet.
 make_base() {
-	local components=main release=$suite partial=$chroots/partial-$name
+	local components=main release=$suite partial=$chroots/partial-$suite
 	command -v debootstrap >/dev/null || die "no debootstrap to make $base with"
 	[ "$suite" != noble ] || components=main,universe
 	[ "$suite" != experimental ] || release=sid
 	rm -rf --one-file-system "$partial"
-	debootstrap ${ARCH:+--arch="$ARCH"} --variant=minbase --components=$components "$release" "$partial" \
-		>"$chroots/$name.log" ||
-		die "debootstrap failed, see $chroots/$name.log; another release's keys may be missing," \
-			"or QEMU for another architecture; or make $base by other means"
+	debootstrap --variant=minbase --components=$components "$release" "$partial" >"$chroots/$suite.log" ||
+		die "debootstrap failed, see $chroots/$suite.log; another release's keys may be missing;" \
+			"or make $base by other means"
 	[ "$suite" != experimental ] || add_experimental "$partial"
 	[ "$suite" != noble ] || add_updates "$partial"
 	mv "$partial" "$base"
@@ -60,7 +56,7 @@ make_base() {
 
 # Packages that were fetched once are kept beside the release, and every copy has
 # links to them, since apt locks the folder that it takes packages from.
-packages=$chroots/packages-$name
+packages=$chroots/packages-$suite
 keep_packages() {
 	find "$copy/packages" -maxdepth 1 -name '*.deb' -exec cp -ln -t "$packages" {} +
 }

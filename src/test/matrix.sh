@@ -6,8 +6,8 @@
 #	src/test/matrix.sh [VERSION...]        all versions without arguments
 #
 # STEPS picks some of: build unit regress isolation tap gpu upgrade package; without it
-# all but unit, which does not depend on PostgreSQL.  ARCH=arm64 takes the releases for
-# another architecture, as chroot.sh does; Debian's only.
+# all but unit, which does not depend on PostgreSQL.  ARCH=arm64 puts a server of another
+# architecture (dpkg's name) into Debian's releases, and builds for it (foreign.sh).
 #
 #	build      warnings are errors
 #	unit, regress, isolation, tap, gpu
@@ -49,6 +49,7 @@ as_tester() {
 # The sources as the tester's own, and what their tests need from the release.
 inside_prepare() {
 	src/test/setup.sh test
+	[ -z "$ARCH" ] || src/test/foreign.sh "$ARCH"
 	useradd --create-home $USER_NAME
 	chown -R $USER_NAME: .
 	local version
@@ -87,11 +88,22 @@ upgrade() {
 	return $status
 }
 
-# Leaks are not looked for under QEMU, which is no place for LeakSanitizer.
+# Programs of another architecture are run by QEMU, where AddressSanitizer does not work.
+unit_tests() {
+	local triplet
+	if [ -z "$ARCH" ]; then
+		as_tester src/test/run.sh unit
+		return
+	fi
+	triplet=$(dpkg-architecture -a "$ARCH" -q DEB_HOST_GNU_TYPE)
+	as_tester env UNIT_COMPILER="$triplet-gcc" UNIT_SANITIZERS=undefined \
+		UNIT_RUNNER="qemu-${triplet%%-*} -E LD_LIBRARY_PATH=/usr/$triplet/lib" src/test/run.sh unit
+}
+
 step() {
 	case $1 in
 	build) as_tester make -s -j "$(nproc)" all test-modules ;;
-	unit) as_tester env ${ARCH:+ASAN_OPTIONS=detect_leaks=0} src/test/run.sh unit ;;
+	unit) unit_tests ;;
 	regress) as_tester src/test/run.sh regress ${REGRESS:-$(tests sql_tests .sql)} ;;
 	gpu) as_tester src/test/run.sh gpu ${REGRESS:-$(tests sql_tests .sql)} ;;
 	isolation) as_tester src/test/run.sh isolation $(tests sql_tests/specs .spec) ;;
@@ -135,9 +147,9 @@ inside() {
 package() {
 	local status=0 out=build/$LOGS/$1 started=$SECONDS
 	{
-		src/test/chroot.sh "$2" env WITH_CUDA=no DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-}" bash -c "src/test/package.sh build &&
+		src/test/chroot.sh "$2" env WITH_CUDA=no ARCH="$ARCH" DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-}" bash -c "src/test/package.sh build &&
 			rm -rf $RESULTS/$1/deb && cp -r build/deb $RESULTS/$1/deb" &&
-			src/test/chroot.sh "$2" src/test/package.sh test "$RESULTS/$1/deb"
+			src/test/chroot.sh "$2" env ARCH="$ARCH" REGRESS="${REGRESS:-}" src/test/package.sh test "$RESULTS/$1/deb"
 	} >"$out/package.log" 2>&1 || status=$?
 	verdict $status "$out/package.log" >"$out/package"
 	echo "PostgreSQL $1: package: $(cat "$out/package") ($((SECONDS - started)) s)"

@@ -10,6 +10,8 @@
 # The sources are the tracked files as they are on disk, where there is git, else all.
 # PG_SUPPORTED_VERSIONS="17 18" picks versions; by itself pg_buildext leaves out those that the
 # release does not have as its own.
+# ARCH=arm64 builds for another architecture, whose server then runs the tests (foreign.sh); root, in a
+# system to be thrown away.
 # WITH_CUDA=yes builds with the CUDA toolkit of this machine.  The changelog names Debian's
 # suite, so lintian judges by Debian's profile, on Ubuntu too.
 set -eu -o pipefail
@@ -34,13 +36,15 @@ unpack() {
 	pg_buildext updatecontrol
 }
 
-# DEB_BUILD_OPTIONS=nocheck leaves out the tests on a server of each version.
+# DEB_BUILD_OPTIONS=nocheck leaves out the tests on a server of each version.  For another architecture
+# they are left out, and so are build dependencies: those are here for this system's.
 build() {
 	src/test/setup.sh deb
+	[ -z "${ARCH:-}" ] || src/test/foreign.sh "$ARCH"
 	export PG_SUPPORTED_VERSIONS=${PG_SUPPORTED_VERSIONS:-installed}
 	grep -q "^qsketch ($version-" debian/changelog ||
 		{ echo "package.sh: debian/changelog is not of version $version" >&2 && return 1; }
-	(unpack && dpkg-buildpackage -us -uc)
+	(unpack && dpkg-buildpackage -us -uc ${ARCH:+--host-arch "$ARCH" -Pcross,nocheck -d})
 	lintian --profile debian --allow-root --info --fail-on error,warning "build/deb/qsketch_$version"-*.changes
 	ls -l "$source"/build/deb/*.deb
 }
@@ -56,8 +60,21 @@ test_installed() {
 	autopkgtest --user=tester "$1"/*.deb "$1"/*.dsc -- null
 }
 
+# The package's files, since it depends on a server that cannot be installed beside this system's.
+test_foreign() {
+	src/test/setup.sh test
+	src/test/foreign.sh "$ARCH"
+	dpkg -x "$1"/postgresql-*-qsketch_*_"$ARCH".deb /
+	make -s WITH_CUDA=no test-modules
+	QSKETCH_INSTALLED=yes src/test/run.sh regress ${REGRESS:-$(ls sql_tests | sed -n 's/\.sql$//p')}
+	QSKETCH_INSTALLED=yes src/test/run.sh isolation $(ls sql_tests/specs | sed -n 's/\.spec$//p')
+}
+
 case ${1:-} in
 build) build ;;
-test) test_installed "${2:?usage: package.sh test DIR}" ;;
+test)
+	: "${2:?usage: package.sh test DIR}"
+	if [ -z "${ARCH:-}" ]; then test_installed "$2"; else test_foreign "$2"; fi
+	;;
 *) echo "usage: package.sh build|test DIR" >&2 && exit 2 ;;
 esac

@@ -31,14 +31,17 @@ link-tests:
 
 # The sketches without PostgreSQL: compiled once for each kind of sanitizer
 # build, then linked with each test.  Every test runs, even after a failure.
-SAN_FLAGS  = -std=c11 -g -O1 -Wall -Wextra -Werror -Isrc -MMD -MP -fno-sanitize-recover=all
-UNIT_CC    = gcc $(SAN_FLAGS) -fsanitize=address,undefined
+SAN_FLAGS  = -std=c11 -g -O1 -ffp-contract=off -Wall -Wextra -Werror -Isrc -MMD -MP -fno-sanitize-recover=all
+UNIT_CC    = $(UNIT_COMPILER) $(SAN_FLAGS) -fsanitize=$(UNIT_SANITIZERS)
 FUZZ_CC    = $(firstword $(shell command -v clang clang-14 2>/dev/null) clang) $(SAN_FLAGS)
 UNIT      := $(patsubst src/test/unit/%.c,build/unit/%,$(wildcard src/test/unit/*.c))
 FUZZ      := $(patsubst src/test/fuzz/%.c,build/fuzz/%,$(wildcard src/test/fuzz/*.c))
 UNIT_OBJS := $(CORE_SRC:src/%.c=build/unit/%.o)
 FUZZ_OBJS := $(CORE_SRC:src/%.c=build/fuzz/%.o)
 FUZZ_SECONDS ?= 30
+# Another compiler builds the unit tests for another architecture; unit.sh says how they are run there.
+UNIT_COMPILER   ?= gcc
+UNIT_SANITIZERS ?= address,undefined
 
 # Tickets, turns and clearing are tested with code of the server, compiled against PostgreSQL's headers.
 TICKETS      := gpu/entries.o gpu/entries_cached.o gpu/sketch_ticket.o
